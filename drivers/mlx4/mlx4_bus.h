@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * The bus seam: how the driver reaches a card. The only place that knows whether the card is a PCI function bound to
+ * VFIO, the in-process model, or a process behind a vfio-user socket. Nothing above asks.
+ */
+#ifndef MLX4_BUS_H
+#define MLX4_BUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rte_device;
+struct rte_intr_handle;
+struct mlx4_bus;
+
+struct mlx4_bus_ops {
+	const char *name;
+	/* BAR0 dwords; the value is the number that the big-endian dword holds. */
+	uint32_t (*read32)(struct mlx4_bus *bus, uint32_t off);
+	void (*write32)(struct mlx4_bus *bus, uint32_t off, uint32_t val);
+	/* PCI configuration space, little-endian. 0 or negative errno. */
+	int (*cfg_read)(struct mlx4_bus *bus, uint32_t off, void *buf, uint32_t len);
+	int (*cfg_write)(struct mlx4_bus *bus, uint32_t off, const void *buf, uint32_t len);
+	/*
+	 * The card was told to reset itself: wait until it answers again and bring the configuration space back.
+	 * 0, -ETIMEDOUT.
+	 */
+	int (*reset_done)(struct mlx4_bus *bus);
+	/* Opens memory that the EAL does not manage to the card's DMA. EAL memory is open already. */
+	int (*dma_map)(struct mlx4_bus *bus, void *addr, uint64_t iova, size_t len);
+	int (*dma_unmap)(struct mlx4_bus *bus, void *addr, uint64_t iova, size_t len);
+	/* Connects MSI-X vectors 0..n-1 to event fds in bus->intr (0: async, i: Rx i - 1); n 0 disconnects. */
+	int (*irq_setup)(struct mlx4_bus *bus, unsigned int n);
+	void (*close)(struct mlx4_bus *bus);
+};
+
+struct mlx4_bus {
+	const struct mlx4_bus_ops *ops;
+	volatile uint8_t *uar; /* BAR2: UAR pages, then BlueFlame pages */
+	size_t uar_len;
+	uint16_t device_id;
+	int numa_node;
+	unsigned int max_vectors;
+	/* Shortest time to wait after a software reset before the card may be touched, us. */
+	uint32_t reset_wait_us;
+	struct rte_device *dev;
+	struct rte_intr_handle *intr;
+	const char *where; /* PCI address, model name or socket: for messages */
+};
+
+#endif /* MLX4_BUS_H */

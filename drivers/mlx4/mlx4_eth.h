@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* One Ethernet port of a card as an ethdev: dev_private. */
+#ifndef MLX4_ETH_H
+#define MLX4_ETH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ethdev_driver.h>
+
+#include "mlx4_hca.h"
+#include "mlx4_rxtx.h"
+
+#define MLX4_ETH_MAX_RXQ 64
+#define MLX4_ETH_MAX_TXQ 64
+#define MLX4_ETH_MIN_DESC 256
+#define MLX4_ETH_MAX_DESC 8192 /* E-6 asks for up to 4096 */
+#define MLX4_ETH_MAX_UC_MACS 127
+#define MLX4_ETH_MAX_MC_MACS 1024
+#define MLX4_ETH_RETA_MAX 128
+#define MLX4_ETH_MTU_MIN 600
+#define MLX4_ETH_MTU_MAX 9600
+
+/* Device arguments, common to all buses. */
+struct mlx4_eth_args {
+	bool check_fw;	    /* check-fw-version */
+	bool bf;	    /* BlueFlame */
+	uint16_t tx_inline; /* bytes */
+	bool rss_udp, rss_raw_ip;
+	bool mac_loopback; /* put the destination MAC in the control segment, so that the card may loop frames back */
+};
+
+struct mlx4_eth {
+	struct mlx4_hca *hca;
+	unsigned int port; /* 1..2 */
+	struct rte_eth_dev *dev;
+	struct mlx4_eth_args args;
+	struct mlx4_rxq *rxqs[MLX4_ETH_MAX_RXQ];
+	struct mlx4_txq *txqs[MLX4_ETH_MAX_TXQ];
+
+	/* RSS as configured (rss.c) */
+	uint16_t reta[MLX4_ETH_RETA_MAX];
+	uint16_t reta_size;
+	uint8_t rss_key[MLX4_RSS_KEY_SIZE];
+	uint64_t rss_hf;
+	struct mlx4_rss *rss; /* what is on the card now: parent QP and ring QPNs */
+
+	uint32_t target_qpn; /* what the steering rules name: an RSS parent or the only ring */
+	bool promisc, allmulti, mc_overflow;
+	uint64_t rule_promisc, rule_allmulti, rule_bcast;
+	struct rte_ether_addr mc[MLX4_ETH_MAX_MC_MACS];
+	uint32_t num_mc;
+	uint32_t vlan_filter[4096 / 32];
+	uint16_t mtu;
+	struct rte_eth_stats base;  /* subtracted: values at the last reset */
+	struct mlx4_filter *filter; /* filter.c's own: addresses and rule ids */
+};
+
+/*
+ * rss.c: starts the receive queues that are not deferred, makes the RSS parent when there is more than one ring and
+ * sets target_qpn; an update builds the new rings beside the old ones, moves the rules and lets the old ones drain.
+ */
+int mlx4_rss_configure(struct mlx4_eth *eth); /* from dev_configure: default RETA, key, types */
+int mlx4_rss_start(struct mlx4_eth *eth);
+void mlx4_rss_stop(struct mlx4_eth *eth);
+void mlx4_rss_close(struct mlx4_eth *eth);
+int mlx4_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
+int mlx4_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
+int mlx4_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
+int mlx4_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
+int mlx4_rx_queue_start(struct rte_eth_dev *dev, uint16_t idx);
+int mlx4_rx_queue_stop(struct rte_eth_dev *dev, uint16_t idx);
+uint64_t mlx4_rss_types(const struct mlx4_eth *eth); /* RTE_ETH_RSS_* that the card can hash */
+
+/*
+ * filter.c: MAC addresses, multicast list, promiscuous and all-multicast, VLAN filter. start installs every rule
+ * with target_qpn; retarget moves them to another QPN without a gap (new rules first).
+ */
+int mlx4_filter_start(struct mlx4_eth *eth);
+void mlx4_filter_stop(struct mlx4_eth *eth);
+int mlx4_filter_retarget(struct mlx4_eth *eth, uint32_t qpn);
+
+#endif /* MLX4_ETH_H */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * The HCA core: one struct mlx4_hca owns a card. Ethernet, RoCE and DCB are clients of it.
+ *
+ * Life: mlx4_hca_open resets the card, boots the firmware, maps ICM, makes the EQs; mlx4_hca_close is the exact
+ * reverse and leaves the card reset. Nothing here is on a datapath; calls are serialised by the hca's own lock where
+ * they touch shared state. Errors are negative errno.
+ */
+#ifndef MLX4_HCA_H
+#define MLX4_HCA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <rte_ether.h>
+#include <rte_log.h>
+#include <rte_memzone.h>
+#include <rte_spinlock.h>
+
+#include "mlx4_bus.h"
+#include "mlx4_prm.h"
+#include "mlx4_prm_cmd.h"
+#include "mlx4_prm_ctx.h"
+#include "mlx4_prm_regs.h"
+#include "mlx4_prm_wqe.h"
+
+#define MLX4_MAX_PORTS 2
+
+extern int mlx4_logtype;
+#define MLX4_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, mlx4_logtype, "mlx4: " fmt "\n", ##__VA_ARGS__)
+
+/* What the firmware said about itself and the limits that follow; in plain numbers. */
+struct mlx4_caps {
+	uint16_t fw_major, fw_minor, fw_subminor;
+	uint64_t catas_off, clock_off;
+	uint32_t catas_dwords, fw_pages;
+	uint16_t cmd_if_rev;
+	uint8_t num_ports;
+	uint64_t flags; /* enum mlx4_dev_flag bits */
+	uint32_t rsvd_qps, rsvd_cqs, rsvd_mpts, rsvd_mtts, rsvd_srqs, rsvd_eqs, rsvd_uars, rsvd_pds;
+	uint32_t max_qps, max_cqs, max_eqs, max_mpts;
+	uint32_t max_qp_wqes, max_cqes, max_sq_sge, max_sq_desc, max_rq_sge, max_rq_desc;
+	uint32_t max_gso; /* bytes, 0: none */
+	uint32_t max_rss; /* entries of an RSS table, 0: none */
+	bool rss_toeplitz, rss_xor, udp_rss, dmfs, bf, vxlan, pfc_counters, cq_timestamp, ets, config_dev, ignore_fcs;
+	uint32_t bf_reg_size, bf_regs_page;
+	uint32_t num_uars;
+	uint16_t sz_qpc, sz_rdmarc, sz_altc, sz_auxc, sz_srqc, sz_cqc, sz_eqc, sz_cmpt, sz_mtt, sz_dmpt;
+	uint64_t max_icm;
+	uint32_t max_counters;
+	char board_id[MLX4_ADAPTER_BOARD_ID_LEN + 1];
+};
+
+/* What QUERY_PORT says. */
+struct mlx4_port_info {
+	bool link_up, type_eth, type_ib, autoneg;
+	uint16_t eth_mtu; /* largest L3 MTU */
+	uint32_t speed;	  /* Mb/s, 0: link down or unknown */
+	uint64_t mac;	  /* 48 bits */
+	uint8_t lg_macs, lg_vlans, max_tc;
+};
+
+/* DMA memory that the card can see: a memzone. */
+struct mlx4_dma {
+	const struct rte_memzone *mz;
+	void *va;
+	uint64_t iova;
+	size_t len;
+};
+
+struct mlx4_cq {
+	uint32_t cqn;
+	uint32_t entries; /* power of two */
+	struct mlx4_dma buf;
+	struct mlx4_cqe *cqes;
+	volatile rte_be32_t *dbrec; /* MLX4_CQ_DBREC_* */
+	uint32_t uar;		    /* page index */
+	int vector;		    /* interrupt vector, -1: none */
+	struct mlx4_dma db;
+	uint64_t mtt_off;
+	uint32_t mtt_pages;
+};
+
+struct mlx4_qp_attr {
+	unsigned int port;   /* 1..2 */
+	uint32_t sq_txbbs;   /* 64-byte blocks, power of two, 0: no send queue */
+	uint32_t rq_entries; /* power of two, 0: no receive queue */
+	uint32_t rq_stride;  /* bytes, power of two >= 16 */
+	struct mlx4_cq *scq, *rcq;
+	uint32_t uar;
+	bool vlan_strip, keep_fcs;
+	int numa_node;
+};
+
+struct mlx4_qp {
+	uint32_t qpn;
+	enum mlx4_qp_state state;
+	struct mlx4_dma buf;	    /* NULL mz for an RSS parent */
+	uint8_t *sq, *rq;	    /* ring addresses in buf */
+	volatile rte_be32_t *dbrec; /* receive doorbell record */
+	struct mlx4_dma db;
+	uint64_t mtt_off;
+	uint32_t mtt_pages;
+	uint8_t ctx[MLX4_QPC_SIZE]; /* for the next transition */
+};
+
+struct mlx4_rss_attr {
+	unsigned int port;
+	uint32_t base_qpn; /* of 1 << lg_rings consecutive ring QPs */
+	uint8_t lg_rings;
+	uint8_t fn;    /* MLX4_RSS_FN_* */
+	uint8_t flags; /* MLX4_RSS_F_* */
+	uint32_t default_qpn;
+	uint8_t key[MLX4_RSS_KEY_SIZE];
+	struct mlx4_cq *cq; /* ring 0's */
+};
+
+struct mlx4_cmd_if;
+struct mlx4_icm;
+struct mlx4_eq;
+struct mlx4_numbers; /* allocator of object numbers */
+
+struct mlx4_hca;
+typedef void (*mlx4_event_fn)(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg);
+
+struct mlx4_hca {
+	struct mlx4_bus *bus;
+	struct mlx4_caps caps;
+	uint64_t node_guid;
+	struct mlx4_cmd_if *cmd;
+	struct mlx4_icm *icm;
+	struct mlx4_eq *async_eq;
+	struct mlx4_eq **comp_eq; /* one per Rx interrupt vector */
+	unsigned int num_comp_eq;
+	struct mlx4_numbers *qpns, *cqns, *mpts, *mtts, *uars;
+	uint32_t pd;
+	uint32_t pa_key; /* key of the region that covers all DMA windows, physical addressing: lkey of every WQE */
+	struct mlx4_port_info port[MLX4_MAX_PORTS];
+	uint8_t numa_node;
+	bool dead; /* a command timed out or the card reported a catastrophic error */
+	rte_spinlock_t lock;
+	mlx4_event_fn event_fn[MLX4_MAX_PORTS];
+	void *event_arg[MLX4_MAX_PORTS];
+	unsigned int refs; /* ethdevs */
+	TAILQ_ENTRY(mlx4_hca) next;
+};
+
+struct mlx4_hca_config {
+	bool check_fw; /* refuse firmware below the supported versions */
+	bool poll_cmd; /* stay with polled commands */
+};
+
+/* --- life (hca.c) --- */
+int mlx4_hca_open(struct mlx4_bus *bus, const struct mlx4_hca_config *cfg, struct mlx4_hca **out);
+void mlx4_hca_close(struct mlx4_hca *hca);
+
+/* --- commands (cmd.c): MLX4_CMD(...) carries opcode and mailbox kinds --- */
+int mlx4_cmd(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint8_t op_modifier, uint32_t in_modifier, const void *in,
+	     size_t in_len, void *out, size_t out_len);
+int mlx4_cmd_imm(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint8_t op_modifier, uint32_t in_modifier, uint64_t in,
+		 uint64_t *out);
+
+/* --- memory (dma.c) --- */
+int mlx4_dma_alloc(struct mlx4_hca *hca, const char *what, size_t len, size_t align, int numa_node, struct mlx4_dma *d);
+void mlx4_dma_free(struct mlx4_dma *d);
+
+/* --- UAR pages (uar.c): one per queue --- */
+int mlx4_uar_alloc(struct mlx4_hca *hca, uint32_t *page);
+void mlx4_uar_free(struct mlx4_hca *hca, uint32_t page);
+static inline volatile uint8_t *
+mlx4_uar_addr(const struct mlx4_hca *hca, uint32_t page)
+{
+	return hca->bus->uar + (size_t)page * MLX4_UAR_PAGE_SIZE;
+}
+/* BlueFlame page of a UAR page. */
+static inline volatile uint8_t *
+mlx4_bf_addr(const struct mlx4_hca *hca, uint32_t page)
+{
+	return hca->bus->uar + (size_t)(hca->caps.num_uars + page) * MLX4_UAR_PAGE_SIZE;
+}
+
+/* --- completion queues (cq.c); vector: index of a completion EQ or -1 --- */
+int mlx4_cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node, struct mlx4_cq *cq);
+int mlx4_cq_destroy(struct mlx4_hca *hca, struct mlx4_cq *cq);
+int mlx4_cq_moderate(struct mlx4_hca *hca, struct mlx4_cq *cq, uint16_t count, uint16_t period_us);
+
+/* --- queue pairs (qp.c) --- */
+/* Reserves n consecutive QPNs; align a power of two; BlueFlame: bits 7:6 of every number are clear. */
+int mlx4_qpn_reserve(struct mlx4_hca *hca, uint32_t n, uint32_t align, bool bf, uint32_t *base);
+void mlx4_qpn_release(struct mlx4_hca *hca, uint32_t base, uint32_t n);
+/*
+ * Allocates the rings and doorbell record and fills the context; the QP stays in RST. The SQ ring is zeroed, to be
+ * stamped by its owner; RX entries are the owner's to fill.
+ */
+int mlx4_qp_create(struct mlx4_hca *hca, uint32_t qpn, const struct mlx4_qp_attr *attr, struct mlx4_qp *qp);
+int mlx4_qp_create_rss(struct mlx4_hca *hca, uint32_t qpn, const struct mlx4_rss_attr *attr, struct mlx4_qp *qp);
+/* RST -> INIT -> RTR -> RTS; back to RST; any -> RST on failure. */
+int mlx4_qp_start(struct mlx4_hca *hca, struct mlx4_qp *qp);
+int mlx4_qp_stop(struct mlx4_hca *hca, struct mlx4_qp *qp);
+int mlx4_qp_vlan_strip(struct mlx4_hca *hca, struct mlx4_qp *qp, bool on);
+/* Frees what create allocated; the QP must be in RST. */
+void mlx4_qp_destroy(struct mlx4_hca *hca, struct mlx4_qp *qp);
+
+/* --- ports (port.c) --- */
+int mlx4_port_query(struct mlx4_hca *hca, unsigned int port, struct mlx4_port_info *info);
+int mlx4_port_init(struct mlx4_hca *hca, unsigned int port);
+int mlx4_port_close(struct mlx4_hca *hca, unsigned int port);
+
+/* --- steering (steer.c) --- */
+int mlx4_rule_mac(struct mlx4_hca *hca, unsigned int port, const struct rte_ether_addr *mac, uint32_t qpn,
+		  uint64_t *id);
+int mlx4_rule_default(struct mlx4_hca *hca, unsigned int port, enum mlx4_dmfs_type type, uint32_t qpn, uint64_t *id);
+int mlx4_rule_remove(struct mlx4_hca *hca, uint64_t id);
+
+#endif /* MLX4_HCA_H */

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * A ConnectX-3 / ConnectX-3 Pro in software.
+ *
+ * The model implements the device side of the programming reference: configuration space, BAR0, UAR pages, firmware
+ * commands, queues, ports. It knows no driver. Software reaches it only through what a real card offers: register
+ * accesses, doorbells in the UAR memory, DMA to windows that were opened for it, and interrupts.
+ *
+ * Threads: every function takes the card's own lock unless its comment says otherwise, so calls may come from any
+ * thread. One runner at a time moves the card's queues: the caller (tp_model_step), the card's own thread
+ * (tp_model_thread_start), or a loop of somebody else's that calls tp_model_step.
+ *
+ * Errors are negative errno values.
+ */
+#ifndef TP_MODEL_H
+#define TP_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TP_MODEL_PORTS 2
+
+struct tp_model;
+struct tp_wire;
+
+enum tp_port_type {
+	TP_PORT_ETH,
+	TP_PORT_IB,
+	TP_PORT_AUTO, /* what SENSE_PORT reports decides */
+};
+
+struct tp_model_config {
+	uint16_t device_id; /* MLX4_PCI_DEV_CX3 or MLX4_PCI_DEV_CX3_PRO */
+	uint16_t fw_major, fw_minor, fw_subminor;
+	uint64_t guid;	   /* node GUID G; ports G+1, G+2; system image G+3 */
+	uint8_t num_ports; /* 1..2 */
+	enum tp_port_type port_type[TP_MODEL_PORTS];
+	uint16_t cmd_latency_reads; /* GO stays set for so many reads of the HCR (0: done at once) */
+	uint8_t entropy;	    /* value of reset-time "random" bits, for reproducible runs */
+};
+
+/* Fills *cfg with the defaults: ConnectX-3 Pro, firmware 2.42.5000, two Ethernet ports, GUID 0x0002c90300a1b200. */
+void tp_model_config_default(struct tp_model_config *cfg);
+
+/*
+ * Makes a card in its power-on state. Returns 0, -EINVAL (a field out of range; the reason goes to the log) or
+ * -ENOMEM.
+ */
+int tp_model_create(const struct tp_model_config *cfg, struct tp_model **out);
+
+/* Stops the card's thread if it runs and frees everything. Wires are detached, not destroyed. */
+void tp_model_destroy(struct tp_model *m);
+
+/* --- what a host sees of the card ------------------------------------------------------------------------- */
+
+/* Configuration space, little-endian as PCI defines it; off + len <= 4096. */
+int tp_model_cfg_read(struct tp_model *m, uint32_t off, void *buf, uint32_t len);
+int tp_model_cfg_write(struct tp_model *m, uint32_t off, const void *buf, uint32_t len);
+
+/*
+ * BAR0 dword accesses; off is a multiple of 4 below MLX4_BAR0_SIZE. The value is the number that the big-endian
+ * dword holds. A read may have side effects (semaphores). An access outside reads 0xffffffff and is a violation.
+ */
+uint32_t tp_model_bar0_read32(struct tp_model *m, uint32_t off);
+void tp_model_bar0_write32(struct tp_model *m, uint32_t off, uint32_t val);
+
+/*
+ * BAR2 as plain memory that the card polls: UAR pages, then as many BlueFlame pages. Writers are exact as long as
+ * one queue at a time writes a page's doorbell words. Not locked.
+ */
+void *tp_model_uar(struct tp_model *m, size_t *len);
+
+/* A doorbell write that arrives as a message: exact for any sharing of pages. len is 4, 8, or a BlueFlame copy. */
+int tp_model_uar_write(struct tp_model *m, uint32_t off, const void *buf, uint32_t len);
+
+/* DMA windows, as an IOMMU would open them. prot: 1 the card may read, 2 it may write. Windows may not overlap. */
+#define TP_DMA_READ 1u
+#define TP_DMA_WRITE 2u
+int tp_model_dma_map(struct tp_model *m, uint64_t iova, uint64_t len, void *host, uint32_t prot);
+/* Closes what is open in [iova, iova + len). After the return the card does not touch that memory any more. */
+int tp_model_dma_unmap(struct tp_model *m, uint64_t iova, uint64_t len);
+
+/* MSI-X: signals the eventfd when the vector fires; fd -1 disconnects. Returns -EINVAL for a vector >= 128. */
+int tp_model_irq_set(struct tp_model *m, uint32_t vector, int fd);
+
+/* Function-level reset: as a write of the reset register. */
+void tp_model_reset(struct tp_model *m);
+
+/* --- running ---------------------------------------------------------------------------------------------- */
+
+/*
+ * One round over doorbells, queues, wires and timers. Returns the number of things done (0: idle). budget bounds the
+ * frames moved per queue and round.
+ */
+unsigned int tp_model_step(struct tp_model *m, unsigned int budget);
+
+/* Virtual time: the card's clock shows what was set here instead of the monotonic clock. */
+void tp_model_set_time(struct tp_model *m, uint64_t ns);
+
+/*
+ * The card's own thread; cpu -1: not pinned. An idle card sleeps: wake_max_us bounds how late it sees a doorbell
+ * after a quiet time (1..1000000). Returns -EBUSY when it runs already, -EINVAL, or what pthread_create says.
+ */
+int tp_model_thread_start(struct tp_model *m, int cpu, uint32_t wake_max_us);
+void tp_model_thread_stop(struct tp_model *m);
+
+/* --- wires ------------------------------------------------------------------------------------------------ */
+
+/* A frame in flight: nseg pieces, len bytes without FCS. Pieces are valid during the call only. */
+#define TP_FRAME_SEGS 64
+struct tp_frame_seg {
+	const uint8_t *data;
+	uint32_t len;
+};
+struct tp_frame {
+	struct tp_frame_seg *seg;
+	uint16_t nseg;
+	uint16_t flags; /* TP_FRAME_* */
+	uint32_t len;
+};
+#define TP_FRAME_BAD_FCS 1u /* damaged on the wire */
+
+/*
+ * A wire's operations; called with the card's lock held, by the runner.
+ * send: the port sends n frames; returns how many the wire took (the rest is lost and counted as wire drops).
+ * poll: brings frames that arrived, by tp_model_port_receive; returns how many.
+ * link: true when there is a partner.
+ */
+struct tp_wire_ops {
+	const char *name;
+	unsigned int (*send)(struct tp_wire *w, const struct tp_frame *f, unsigned int n);
+	unsigned int (*poll)(struct tp_wire *w, struct tp_model *m, unsigned int port, unsigned int budget);
+	bool (*link)(struct tp_wire *w);
+	void (*destroy)(struct tp_wire *w);
+};
+struct tp_wire {
+	const struct tp_wire_ops *ops;
+};
+
+/*
+ * Built-in wires, attached to port 1..2. loopback: what the port sends it receives. cross: to the card's other port
+ * (both ports are attached at once). none: no partner, link down.
+ */
+int tp_model_wire_loopback(struct tp_model *m, unsigned int port);
+int tp_model_wire_cross(struct tp_model *m);
+int tp_model_wire_none(struct tp_model *m, unsigned int port);
+/* Any other wire; the card owns it from now on and destroys it with the port's next wire. */
+int tp_model_wire_attach(struct tp_model *m, unsigned int port, struct tp_wire *w);
+
+/* For wires: frames arrive at the port. Called by the runner from poll. Returns how many the port took in. */
+unsigned int tp_model_port_receive(struct tp_model *m, unsigned int port, const struct tp_frame *f, unsigned int n);
+
+/* Seeded impairment of what arrives at a port; probabilities in parts per million, 0..1000000. */
+struct tp_impair {
+	uint32_t drop_ppm, corrupt_ppm, dup_ppm, reorder_ppm;
+	uint32_t delay_us; /* 0..10000000 */
+	uint64_t seed;
+};
+int tp_model_impair(struct tp_model *m, unsigned int port, const struct tp_impair *imp);
+
+/* Plugs the cable of a port in or out, whatever the wire says. */
+int tp_model_cable(struct tp_model *m, unsigned int port, bool plugged);
+
+/* --- faults ----------------------------------------------------------------------------------------------- */
+
+enum tp_fault {
+	TP_FAULT_STATUS,  /* the command ends with a status */
+	TP_FAULT_TIMEOUT, /* the command never ends: GO stays set */
+	TP_FAULT_CATAS,	  /* the card reports a catastrophic error when the command arrives */
+};
+/*
+ * The nth (from 1; 0 disarms) command with this opcode (0: any opcode) from now on fails. status: a command status
+ * 1..255, for TP_FAULT_STATUS.
+ */
+int tp_model_fault(struct tp_model *m, enum tp_fault kind, uint16_t opcode, uint32_t nth, uint8_t status);
+
+/* --- watching --------------------------------------------------------------------------------------------- */
+
+/* Rules of the programming interface that software broke, by stable name. */
+unsigned int tp_model_violation_count(void);	     /* number of rules known */
+const char *tp_model_violation_name(unsigned int i); /* such as "wqe-lkey-invalid" */
+const char *tp_model_violation_text(unsigned int i); /* one line: what the rule asks for */
+uint64_t tp_model_violations(struct tp_model *m, unsigned int i);
+uint64_t tp_model_violations_total(struct tp_model *m);
+/* Text of the last violation with object and values, "" when there was none. */
+void tp_model_last_violation(struct tp_model *m, char *buf, size_t len);
+int tp_model_violation_by_name(const char *name); /* index or -1 */
+
+/* Every violation and notable event as a line; NULL: silent. Called with the card's lock held. */
+typedef void (*tp_model_log_fn)(void *arg, int is_violation, const char *line);
+void tp_model_set_log(struct tp_model *m, tp_model_log_fn fn, void *arg);
+
+struct tp_model_stats {
+	uint64_t commands, commands_failed, events, interrupts, doorbells, bf_doorbells, steps, idle_steps, sleeps;
+	uint64_t icm_pages, fw_pages, aux_pages, dma_windows, dma_bytes_mapped;
+	uint32_t qps, cqs, eqs, mpts, rules;
+	struct {
+		uint64_t tx_frames, tx_bytes, rx_frames, rx_bytes;
+		uint64_t wire_drops, impair_drops, impair_corrupts, impair_dups, impair_reorders;
+		uint64_t rx_no_rule, rx_vlan_filtered, rx_no_wqe, rx_too_long, rx_bad_fcs, rx_link_down;
+		const char *wire;
+		bool link_up;
+	} port[TP_MODEL_PORTS];
+};
+void tp_model_get_stats(struct tp_model *m, struct tp_model_stats *st);
+
+/* How often each command was executed: writes "NAME count" pairs through fn. */
+void tp_model_each_command(struct tp_model *m, void (*fn)(void *arg, const char *name, uint64_t count), void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TP_MODEL_H */

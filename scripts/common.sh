@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Set-up and build steps shared by tp and the scripts it starts. Sourced, with the project root as directory.
+
+TP_CACHE=${TP_CACHE:-$PWD/.tp}
+TP_BUILD=${TP_BUILD:-$PWD/build}
+TP_BUILD_ASAN=${TP_BUILD_ASAN:-$PWD/build-asan}
+TP_PLUGIN=librte_net_mlx4_vfio.so
+
+# What a build needs, and what the tests and benchmarks add (peers and oracles).
+TP_PACKAGES_BUILD="gcc libc6-dev meson ninja-build pkg-config libdpdk-dev dpdk dpkg-dev libpcap-dev libcmocka-dev
+	libibverbs-dev librdmacm-dev"
+TP_PACKAGES_TEST="clang-14 clang-format-14 clang-tidy-14 clang-format clang-tidy libclang-rt-14-dev valgrind tshark
+	python3-scapy python3-pyelftools iproute2 iperf3 iputils-ping ethtool procps shellcheck expect"
+
+tp_say() { printf 'tp: %s\n' "$*" >&2; }
+tp_die() { printf 'tp: %s\n' "$*" >&2; exit 1; }
+
+tp_missing_packages() {
+	local p
+	for p in "$@"; do
+		[ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || printf '%s ' "$p"
+	done
+}
+
+tp_need_root() {
+	[ "$(id -u)" = 0 ] || tp_die "needs root to $1; run it once as root: ./tp setup"
+}
+
+tp_install_packages() {
+	local missing
+	# shellcheck disable=SC2086
+	missing=$(tp_missing_packages $TP_PACKAGES_BUILD $TP_PACKAGES_TEST)
+	[ -n "$missing" ] || return 0
+	command -v apt-get >/dev/null || tp_die "these packages are missing and there is no apt-get: $missing"
+	tp_need_root "install packages: $missing"
+	tp_say "installing: $missing"
+	# tshark asks about capture privileges otherwise
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get -q update >"$TP_CACHE/apt.log" 2>&1 ||
+		tp_die "apt-get update failed (no network?); see $TP_CACHE/apt.log; still missing: $missing"
+	# shellcheck disable=SC2086
+	apt-get -qy install --no-install-recommends $missing >>"$TP_CACHE/apt.log" 2>&1 ||
+		tp_die "apt-get install failed; see $TP_CACHE/apt.log; wanted: $missing"
+}
+
+# Debian's libdpdk-dev lacks the driver headers; take them from the source package of the installed version.
+tp_driver_headers() {
+	local version dir
+	dir=$TP_CACHE/dpdk-sdk
+	if ! pkg-config --exists libdpdk; then
+		tp_die "pkg-config does not find libdpdk; install libdpdk-dev or set PKG_CONFIG_PATH"
+	fi
+	version=$(pkg-config --modversion libdpdk)
+	if [ -f "$(pkg-config --variable=includedir libdpdk)/ethdev_driver.h" ] ||
+		[ -f "$(pkg-config --variable=includedir libdpdk)/dpdk/ethdev_driver.h" ]; then
+		return 0
+	fi
+	[ "$(cat "$dir/version" 2>/dev/null)" = "$version" ] && return 0
+	tp_say "fetching the driver headers of DPDK $version from Debian's source package"
+	scripts/dpdk-sdk.sh "$dir" libdpdk-dev "$TP_CACHE/apt.log" ||
+		tp_die "could not get DPDK's driver headers; see $TP_CACHE/apt.log"
+	printf '%s\n' "$version" >"$dir/version"
+}
+
+tp_setup() {
+	mkdir -p "$TP_CACHE"
+	tp_install_packages
+	tp_driver_headers
+}
+
+tp_meson() { # build directory, meson options
+	local dir=$1
+	shift
+	if [ ! -f "$dir/build.ninja" ]; then
+		meson setup "$dir" "$@" -Ddriver_sdk="$TP_CACHE/dpdk-sdk/include" >"$dir.log" 2>&1 ||
+			{ tail -n 20 "$dir.log" >&2; tp_die "meson setup of $dir failed; see $dir.log"; }
+	fi
+}
+
+tp_ninja() { # build directory
+	ninja -C "$1" >"$1.log" 2>&1 || { grep -v '^\[' "$1.log" | tail -n 60 >&2; tp_die "build failed; see $1.log"; }
+}
+
+tp_build() {
+	tp_setup
+	tp_meson "$TP_BUILD" --buildtype=release
+	tp_ninja "$TP_BUILD"
+}
+
+tp_build_asan() {
+	tp_setup
+	CC=clang-14 tp_meson "$TP_BUILD_ASAN" --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
+	tp_ninja "$TP_BUILD_ASAN"
+}
+
+tp_print_env() {
+	cat <<ENV
+export PATH="$TP_BUILD/apps:\$PATH"
+export LD_LIBRARY_PATH="$TP_BUILD/drivers/mlx4\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
+export TRIPLANE_PLUGIN=$TP_PLUGIN
+ENV
+}
