@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/**
+ * @file
+ * What a ConnectX-3 port offers beyond the ethdev API.
+ *
+ * Every function takes the port number of an ethdev of this driver and returns -ENODEV for any other port. All may be
+ * called from any thread; none may be called from a datapath burst.
+ */
+#ifndef RTE_PMD_MLX4_H
+#define RTE_PMD_MLX4_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Device report of one port (in the manner of the vendor's vstat). */
+struct rte_pmd_mlx4_device {
+	char name[64];	     /**< where the card is: PCI address or device name */
+	char bus[16];	     /**< "pci", "model" */
+	uint16_t device_id;  /**< PCI device id */
+	char fw_version[32]; /**< such as "2.42.5000" */
+	char board_id[20];
+	uint64_t node_guid;   /**< G */
+	uint64_t port_guid;   /**< G + port */
+	uint64_t system_guid; /**< G + 3 */
+	uint8_t port;	      /**< 1..2 on the card */
+	uint8_t num_ports;
+	char link_layer[16]; /**< "Ethernet" or "InfiniBand" */
+	char state[16];	     /**< DOWN, INITIALIZED, ARMED, ACTIVE */
+	char phys_state[16]; /**< Disabled, Polling, LinkUp */
+	uint32_t speed_mbps; /**< official speed, 0 when the link is down */
+	uint16_t max_mtu;    /**< bytes, largest the port takes */
+	uint16_t active_mtu; /**< bytes */
+	uint8_t mac[6];
+	uint16_t lid, sm_lid;			  /**< InfiniBand only, else 0 */
+	char roce_mode[16];			  /**< "off", "v1", "v2" */
+	uint32_t qps, max_qps, cqs, max_cqs, eqs; /**< in use and limits */
+	uint64_t commands;			  /**< firmware commands executed */
+	bool dead;				  /**< the card stopped answering or reported a fatal error */
+};
+
+/** Fills @p info. @return 0, -ENODEV, -EIO (the card does not answer). */
+int rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info);
+
+/** State of the software model behind a port. */
+struct rte_pmd_mlx4_model {
+	char wire[64]; /**< name of the port's wire */
+	bool link_up;
+	uint64_t violations;	  /**< rules of the programming interface that were broken, all together */
+	char last_violation[256]; /**< text of the last one, "" when there was none */
+	uint64_t commands, commands_failed, events, interrupts, doorbells, bf_doorbells;
+	uint64_t steps, idle_steps, sleeps;
+	uint64_t icm_pages, fw_pages, aux_pages, dma_windows, dma_bytes_mapped;
+	uint32_t qps, cqs, eqs, mpts, rules;
+	uint64_t tx_frames, tx_bytes, rx_frames, rx_bytes;
+	uint64_t wire_drops, impair_drops, impair_corrupts, impair_dups, impair_reorders;
+	uint64_t rx_no_rule, rx_vlan_filtered, rx_no_wqe, rx_too_long, rx_bad_fcs, rx_link_down;
+};
+
+/** Fills @p info. @return 0, -ENODEV, -ENOTSUP (a real card). */
+int rte_pmd_mlx4_model_get(uint16_t port_id, struct rte_pmd_mlx4_model *info);
+
+/** Number of rules that the model checks. */
+unsigned int rte_pmd_mlx4_model_rules(void);
+
+/**
+ * One rule.
+ * @param i 0..rte_pmd_mlx4_model_rules() - 1
+ * @param[out] name stable name, such as "wqe-lkey"
+ * @param[out] text what the rule asks for
+ * @param[out] count how often it was broken
+ * @return 0, -ENODEV, -ENOTSUP, -EINVAL (no such rule)
+ */
+int rte_pmd_mlx4_model_violation(uint16_t port_id, unsigned int i, const char **name, const char **text,
+				 uint64_t *count);
+
+/** Plugs the cable of a model's port in or out. @return 0, -ENODEV, -ENOTSUP. */
+int rte_pmd_mlx4_model_cable(uint16_t port_id, bool plugged);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RTE_PMD_MLX4_H */
