@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Compiles and links the whole tree (without tests) against the DPDK of later Debian releases, unpacked into a folder:
+# nothing is installed. Fetched once, offline afterwards. Prints one ok / not ok / skip line a release.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+. scripts/common.sh
+
+# DPDK series and the Debian release that has it
+releases="24.11:trixie 25.11:forky"
+status=0
+
+fetched() { # folder
+	[ -s "$1/package-version" ] && [ -f "$1/include/ethdev_driver.h" ]
+}
+
+fetch() { # folder suite log
+	SDK_SUITE=$2 scripts/dpdk-sdk.sh "$1" libdpdk-dev "$3"
+}
+
+try() { # name folder
+	local name=$1 dir=$2 build=$TP_CACHE/build-$1 arch pc
+	arch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+	pc=$dir/root/usr/lib/$arch/pkgconfig
+	rm -rf "$build"
+	# Libraries of a newer release want symbols of its C library: only our own undefined symbols are an error.
+	PKG_CONFIG_PATH=$pc meson setup "$build" --buildtype=release -Dtests=false -Ddriver_sdk="$dir/include" \
+		-Dc_link_args=-Wl,--allow-shlib-undefined >"$build.log" 2>&1 &&
+		ninja -C "$build" >>"$build.log" 2>&1
+}
+
+for r in $releases; do
+	series=${r%%:*} suite=${r##*:}
+	name=dpdk-$series
+	dir=$TP_CACHE/$name
+	mkdir -p "$dir"
+	if ! fetched "$dir" && ! fetch "$dir" "$suite" "$dir/fetch.log"; then
+		why=$(grep -E '^(E|Err)' "$dir/fetch.log" | tail -n 1 | cut -c1-160)
+		printf 'skip compat-%s: its packages were never fetched and cannot be now: %s\n' "$name" \
+			"${why:-see $dir/fetch.log}"
+		continue
+	fi
+	if try "$name" "$dir"; then
+		printf 'ok compat-%s (%s)\n' "$name" "$(cat "$dir/package-version")"
+	else
+		printf 'not ok compat-%s: see %s\n' "$name" "$TP_CACHE/build-$name.log"
+		grep -E 'error|undefined|ERROR' "$TP_CACHE/build-$name.log" | head -n 20
+		status=1
+	fi
+done
+exit $status
