@@ -20,7 +20,7 @@ struct mlx4_rx_ring {
 	struct mlx4_wqe_data *wqes;
 	struct rte_mbuf **elts; /* (1 << lg_sges) per WQE */
 	volatile rte_be32_t *dbrec;
-	uint16_t mask;	 /* WQEs - 1 */
+	uint16_t mask;   /* WQEs - 1 */
 	uint16_t ci, pi; /* running counts of consumed and posted WQEs */
 	/* control */
 	struct mlx4_qp qp;
@@ -43,15 +43,17 @@ struct mlx4_rx_set {
 	uint16_t num_rings;
 	uint16_t *ring_of; /* ring by QPN - base_qpn, for num_rings > 1 */
 	uint32_t base_qpn;
+	uint64_t ol_flags; /* of every mbuf of this set: RSS hash valid or 0 */
+	bool quiet;        /* its QPs are in RST: what is in the CQ now is the rest */
 	/* control */
 	struct mlx4_cq cq;
 	uint32_t uar, arm_sn;
-	bool quiet; /* its QPs are in RST: what is in the CQ now is the rest */
+	bool has_cq;
 };
 
 struct mlx4_rxq {
 	struct mlx4_rx_set *set;
-	uint64_t rearm;	  /* mbuf rearm word */
+	uint64_t rearm;   /* mbuf rearm word */
 	uint64_t ol_mask; /* of the offload flags that this queue reports */
 	struct rte_mempool *mp;
 	uint16_t refill_min; /* refill when so many WQEs are free */
@@ -63,7 +65,8 @@ struct mlx4_rxq {
 	uint64_t nombuf; /* mbufs that could not be had */
 	/* control */
 	struct mlx4_eth *eth;
-	struct mlx4_rx_set *retired; /* sets that the poller left, to be freed by control code */
+	struct mlx4_rx_set
+		*oldest; /* head of the chain of sets; those before .set are drained and freed by control code */
 	uint16_t queue_id;
 	uint16_t nb_desc; /* WQEs */
 	uint32_t buf_len; /* usable bytes of an mbuf */
@@ -76,26 +79,34 @@ struct mlx4_rxq {
 struct mlx4_txq {
 	uint8_t *sq;
 	uint32_t sq_mask; /* TXBBs - 1 */
-	uint32_t sq_pi;	  /* running, in TXBBs */
+	uint32_t sq_pi;   /* running, in TXBBs */
 	uint32_t sq_ci;
-	uint32_t sq_room; /* TXBBs that may be in use: ring less headroom */
+	uint32_t sq_room;   /* TXBBs that may be in use: ring less headroom */
+	uint32_t since_cqe; /* TXBBs posted since the last CQE was asked for */
 	rte_be32_t lkey;
 	rte_be32_t db_val; /* QPN << 8 */
 	volatile rte_be32_t *db;
 	struct rte_mbuf **elts; /* by TXBB of the WQE's first block */
 	struct mlx4_cqe *cqes;
-	uint32_t cq_mask;
-	uint32_t cq_ci;
 	volatile rte_be32_t *cq_dbrec;
-	uint32_t since_cqe;  /* TXBBs posted since the last CQE was asked for */
+	uint32_t *ends; /* position behind the WQE of the CQEs asked for, a ring of cq_mask + 1 */
+	uint32_t cq_mask, cq_ci;
+	uint32_t ends_pi, ends_ci;
+	uint32_t last_mixed;  /* position of the newest slot that is not one plain mbuf */
+	uint16_t plain_min;   /* frames up to this length take the general path */
+	bool fast_free;       /* all mbufs come from one pool and have one owner */
+	bool mixed;           /* there are such slots in flight */
+	bool broken;          /* the QP is in the error state until the queue is restarted */
+	volatile uint8_t *bf; /* BlueFlame page or NULL */
+	uint64_t packets, bytes, errors;
+	/* used by the general path */
 	uint16_t inline_max; /* bytes; 0: never inline */
-	bool fast_free;
-	volatile uint8_t *bf; /* BlueFlame register or NULL */
-	uint32_t bf_half;     /* bytes of half a register */
+	bool mac_loopback;
+	uint32_t bf_half; /* bytes of half a register */
 	uint32_t bf_off;
 	uint32_t qpn;
-	uint64_t packets, bytes, errors;
-	uint64_t linearized; /* copied because they had too many segments */
+	uint32_t max_desc, max_gso; /* bytes */
+	uint64_t linearized;        /* copied because they had too many segments */
 	/* control */
 	struct mlx4_eth *eth;
 	struct mlx4_cq cq;
@@ -117,6 +128,7 @@ uint16_t mlx4_tx_prepare(void *txq, struct rte_mbuf **pkts, uint16_t n);
 uint16_t mlx4_rxtx_removed(void *q, struct rte_mbuf **pkts, uint16_t n);
 int mlx4_rx_descriptor_status(void *rxq, uint16_t offset);
 int mlx4_tx_descriptor_status(void *txq, uint16_t offset);
+int mlx4_tx_done_cleanup(void *txq, uint32_t free_cnt);
 uint32_t mlx4_rx_queue_count(void *rxq);
 
 /*
@@ -125,10 +137,19 @@ uint32_t mlx4_rx_queue_count(void *rxq);
  */
 int mlx4_rxq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_node,
 		   const struct rte_eth_rxconf *conf, struct rte_mempool *mp, struct mlx4_rxq **out);
-int mlx4_rx_set_create(struct mlx4_rxq *q, const uint32_t *qpns, uint16_t n, struct mlx4_rx_set **out);
+int mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const uint16_t *slots, uint16_t n,
+		       bool rss, struct mlx4_rx_set **out);
 void mlx4_rx_set_quiesce(struct mlx4_rxq *q, struct mlx4_rx_set *s);
 void mlx4_rx_set_destroy(struct mlx4_rxq *q, struct mlx4_rx_set *s);
 void mlx4_rxq_release(struct mlx4_rxq *q);
+/* Frees the sets that the poller has left. */
+void mlx4_rxq_reap(struct mlx4_rxq *q);
+/* Makes a set the one that the poller takes when the last one of the chain is drained; the first one at once. */
+void mlx4_rxq_publish(struct mlx4_rxq *q, struct mlx4_rx_set *s);
+/* Frees every set; the queue must not be polled. */
+void mlx4_rxq_drop_sets(struct mlx4_rxq *q);
+/* Gives the ring as many fresh mbufs as it has room for. */
+void mlx4_rx_refill(struct mlx4_rxq *q, struct mlx4_rx_ring *r);
 /* Rx interrupt: arms the queue's CQ; -EINVAL when the queue has no vector or is stopped. */
 int mlx4_rxq_arm(struct mlx4_rxq *q);
 int mlx4_txq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_node,
@@ -136,6 +157,13 @@ int mlx4_txq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int num
 int mlx4_txq_start(struct mlx4_txq *q);
 int mlx4_txq_stop(struct mlx4_txq *q);
 void mlx4_txq_release(struct mlx4_txq *q);
+
+/* data_off, refcnt, nb_segs and port in one store. */
+static inline void
+mlx4_mbuf_rearm(struct rte_mbuf *m, uint64_t word)
+{
+	memcpy((uint8_t *)m + offsetof(struct rte_mbuf, rearm_data), &word, sizeof(word));
+}
 
 /* The packet types that the bursts report, RTE_PTYPE_UNKNOWN last. */
 extern const uint32_t mlx4_ptypes[];

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Life of a receive queue and of its sets of rings; mlx4_rxtx.h says what a set is. */
+#include <errno.h>
+
+#include <rte_io.h>
+#include <rte_malloc.h>
+
+#include "mlx4_eth.h"
+
+/* Rings below this are too short for a burst in flight when a queue is made of many. */
+#define RX_RING_MIN 64u
+
+/* The set of a queue that has none: an empty CQ, so that a poll finds nothing and touches no card memory. */
+static struct mlx4_cqe rx_no_cqe = {.owner_sr_opcode = MLX4_CQE_OWNER};
+static rte_be32_t rx_no_dbrec[2];
+static struct mlx4_rx_set rx_no_set = {.cqes = &rx_no_cqe, .cq_dbrec = rx_no_dbrec};
+
+static uint32_t
+frame_bytes(const struct mlx4_eth *eth)
+{
+	return eth->dev->data->mtu + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN;
+}
+
+/* mbuf fields that are the same in every packet, as one 64-bit store. */
+static uint64_t
+rearm_word(uint16_t port_id)
+{
+	struct rte_mbuf m;
+	uint64_t w;
+
+	memset(&m, 0, sizeof(m));
+	m.nb_segs = 1;
+	m.data_off = RTE_PKTMBUF_HEADROOM;
+	m.port = port_id;
+	rte_mbuf_refcnt_set(&m, 1);
+	memcpy(&w, (const uint8_t *)&m + offsetof(struct rte_mbuf, rearm_data), sizeof(w));
+	return w;
+}
+
+static uint64_t
+reported_flags(uint64_t offloads)
+{
+	uint64_t f = 0;
+
+	if (offloads & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM)
+		f |= RTE_MBUF_F_RX_IP_CKSUM_MASK;
+	if (offloads & (RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM))
+		f |= RTE_MBUF_F_RX_L4_CKSUM_MASK;
+	if (offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP)
+		f |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+	/* A hash is useful to applications that never asked for the flag, too. */
+	return f | RTE_MBUF_F_RX_RSS_HASH;
+}
+
+int
+mlx4_rxq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_node, const struct rte_eth_rxconf *conf,
+	       struct rte_mempool *mp, struct mlx4_rxq **out)
+{
+	uint16_t port_id = eth->dev->data->port_id;
+	uint32_t limit = RTE_MIN(eth->hca->caps.max_qp_wqes, (uint32_t)MLX4_ETH_MAX_DESC);
+	uint32_t room = rte_pktmbuf_data_room_size(mp), frame = frame_bytes(eth), sges;
+	struct mlx4_rxq *q;
+
+	if (nb_desc < MLX4_ETH_MIN_DESC || nb_desc > limit) {
+		MLX4_LOG(ERR, "port %u Rx queue %u: %u descriptors, allowed are %u..%u", port_id, idx, nb_desc,
+			 MLX4_ETH_MIN_DESC, limit);
+		return -EINVAL;
+	}
+	if (room < RTE_PKTMBUF_HEADROOM + 64u) {
+		MLX4_LOG(ERR, "port %u Rx queue %u: mbufs of pool %s have %u bytes, at least %u are needed", port_id,
+			 idx, mp->name, room, RTE_PKTMBUF_HEADROOM + 64u);
+		return -EINVAL;
+	}
+	q = rte_zmalloc_socket("mlx4_rxq", sizeof(*q), RTE_CACHE_LINE_SIZE, numa_node);
+	if (q == NULL)
+		return -ENOMEM;
+	q->set = &rx_no_set;
+	q->eth = eth;
+	q->mp = mp;
+	q->port_id = port_id;
+	q->queue_id = idx;
+	q->nb_desc = (uint16_t)rte_align32pow2(nb_desc);
+	q->numa_node = numa_node;
+	q->deferred = conf->rx_deferred_start;
+	q->offloads = conf->offloads | eth->dev->data->dev_conf.rxmode.offloads;
+	q->vlan_strip = !!(q->offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP);
+	q->keep_crc = !!(q->offloads & RTE_ETH_RX_OFFLOAD_KEEP_CRC);
+	q->crc_len = q->keep_crc ? RTE_ETHER_CRC_LEN : 0;
+	q->buf_len = room - RTE_PKTMBUF_HEADROOM;
+	q->vector = eth->dev->data->dev_conf.intr_conf.rxq ? (int)idx : -1;
+	sges = (frame + q->buf_len - 1) / q->buf_len;
+	if (sges > 1 && !(q->offloads & RTE_ETH_RX_OFFLOAD_SCATTER)) {
+		MLX4_LOG(ERR,
+			 "port %u Rx queue %u: frames of %u bytes (MTU %u) do not fit mbufs of %u bytes; use a pool "
+			 "with "
+			 "larger mbufs or the scatter offload",
+			 port_id, idx, frame, eth->dev->data->mtu, q->buf_len);
+		rte_free(q);
+		return -EINVAL;
+	}
+	q->lg_sges = (uint8_t)rte_log2_u32(rte_align32pow2(sges));
+	if (1u << q->lg_sges > RTE_MIN(eth->hca->caps.max_rq_sge, eth->hca->caps.max_rq_desc / MLX4_DS_SIZE)) {
+		MLX4_LOG(ERR, "port %u Rx queue %u: frames of %u bytes need %u buffers of %u bytes, the card takes %u",
+			 port_id, idx, frame, 1u << q->lg_sges, q->buf_len, eth->hca->caps.max_rq_sge);
+		rte_free(q);
+		return -EINVAL;
+	}
+	q->rearm = rearm_word(port_id);
+	q->ol_mask = reported_flags(q->offloads);
+	*out = q;
+	return 0;
+}
+
+void
+mlx4_rxq_release(struct mlx4_rxq *q)
+{
+	if (q == NULL)
+		return;
+	mlx4_rxq_drop_sets(q);
+	rte_free(q);
+}
+
+/* Everything of a WQE but the address stays as it is for the life of the ring. */
+static void
+prepare_wqes(struct mlx4_rxq *q, struct mlx4_rx_ring *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < (uint32_t)r->entries << q->lg_sges; i++) {
+		r->wqes[i].byte_count = rte_cpu_to_be_32(q->buf_len);
+		r->wqes[i].lkey = rte_cpu_to_be_32(q->eth->hca->pa_key);
+	}
+}
+
+static void
+ring_free_mbufs(struct mlx4_rxq *q, struct mlx4_rx_ring *r)
+{
+	uint32_t i;
+
+	for (; r->ci != r->pi; r->ci++)
+		for (i = 0; i < 1u << q->lg_sges; i++)
+			rte_mbuf_raw_free(r->elts[((uint32_t)(r->ci & r->mask) << q->lg_sges) + i]);
+}
+
+static void
+ring_destroy(struct mlx4_rxq *q, struct mlx4_rx_ring *r)
+{
+	ring_free_mbufs(q, r);
+	if (r->qp.buf.mz != NULL)
+		mlx4_qp_destroy(q->eth->hca, &r->qp);
+	rte_free(r->elts);
+}
+
+/* One QP with its ring filled; its number is in RTS on return. */
+static int
+ring_create(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct mlx4_rx_ring *r, uint32_t qpn, uint32_t entries)
+{
+	struct mlx4_qp_attr attr = {
+		.port = q->eth->port,
+		.rq_entries = entries,
+		.rq_stride = MLX4_DS_SIZE << q->lg_sges,
+		.scq = &s->cq,
+		.rcq = &s->cq,
+		.uar = s->uar,
+		.vlan_strip = q->vlan_strip,
+		.keep_fcs = q->keep_crc,
+		.numa_node = q->numa_node,
+	};
+	int ret;
+
+	r->entries = (uint16_t)entries;
+	r->mask = (uint16_t)(entries - 1);
+	r->elts = rte_zmalloc_socket("mlx4_rx_elts", (entries << q->lg_sges) * sizeof(*r->elts), RTE_CACHE_LINE_SIZE,
+				     q->numa_node);
+	if (r->elts == NULL)
+		return -ENOMEM;
+	ret = mlx4_qp_create(q->eth->hca, qpn, &attr, &r->qp);
+	if (ret != 0)
+		goto err_qp;
+	r->wqes = (void *)r->qp.rq;
+	r->dbrec = r->qp.dbrec;
+	prepare_wqes(q, r);
+	ret = mlx4_qp_start(q->eth->hca, &r->qp);
+	if (ret != 0)
+		goto err_start;
+	mlx4_rx_refill(q, r);
+	if (r->pi == r->ci) {
+		MLX4_LOG(ERR, "port %u Rx queue %u: pool %s has no free mbuf, %u are wanted", q->port_id, q->queue_id,
+			 q->mp->name, entries << q->lg_sges);
+		ret = -ENOMEM;
+		goto err_fill;
+	}
+	return 0;
+
+err_fill:
+	mlx4_qp_stop(q->eth->hca, &r->qp);
+err_start:
+	mlx4_qp_destroy(q->eth->hca, &r->qp);
+	r->qp.buf.mz = NULL;
+err_qp:
+	rte_free(r->elts);
+	r->elts = NULL;
+	return ret;
+}
+
+static int
+set_create_rings(struct mlx4_rxq *q, struct mlx4_rx_set *s, const uint16_t *slots, uint16_t n, uint32_t entries)
+{
+	int ret;
+
+	for (s->num_rings = 0; s->num_rings < n; s->num_rings++) {
+		uint16_t slot = slots[s->num_rings];
+
+		ret = ring_create(q, s, &s->ring[s->num_rings], s->base_qpn + slot, entries);
+		if (ret != 0)
+			goto err_ring;
+		s->ring_of[slot] = s->num_rings;
+	}
+	return 0;
+
+err_ring:
+	mlx4_rx_set_quiesce(q, s);
+	while (s->num_rings != 0)
+		ring_destroy(q, &s->ring[--s->num_rings]);
+	return ret;
+}
+
+/*
+ * A set for the entries slots[0..n-1] of an indirection table of so many QPNs from base_qpn. The descriptors of the
+ * queue are shared out among its rings, but no ring gets less than RX_RING_MIN.
+ */
+int
+mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const uint16_t *slots, uint16_t n, bool rss,
+		   struct mlx4_rx_set **out)
+{
+	struct mlx4_hca *hca = q->eth->hca;
+	uint32_t entries = n <= 1 ? q->nb_desc : RTE_MAX(rte_align32pow2(q->nb_desc / n), RX_RING_MIN);
+	struct mlx4_rx_set *s;
+	int ret = -ENOMEM;
+
+	s = rte_zmalloc_socket("mlx4_rx_set", sizeof(*s), RTE_CACHE_LINE_SIZE, q->numa_node);
+	if (s == NULL)
+		return -ENOMEM;
+	s->base_qpn = base_qpn;
+	s->ol_flags = rss ? RTE_MBUF_F_RX_RSS_HASH : 0;
+	s->ring = rte_zmalloc_socket("mlx4_rx_rings", RTE_MAX(n, 1) * sizeof(*s->ring), RTE_CACHE_LINE_SIZE,
+				     q->numa_node);
+	s->ring_of =
+		rte_zmalloc_socket("mlx4_rx_ring_of", table * sizeof(*s->ring_of), RTE_CACHE_LINE_SIZE, q->numa_node);
+	if (s->ring == NULL || s->ring_of == NULL)
+		goto err_mem;
+	ret = mlx4_uar_alloc(hca, &s->uar);
+	if (ret != 0)
+		goto err_mem;
+	ret = mlx4_cq_create(hca, rte_align32pow2(RTE_MAX(n, 1) * entries), s->uar, q->vector, q->numa_node, &s->cq);
+	if (ret != 0)
+		goto err_cq;
+	s->cqes = s->cq.cqes;
+	s->cq_mask = s->cq.entries - 1;
+	s->cq_dbrec = s->cq.dbrec;
+	s->arm_sn = 1;
+	q->refill_min = (uint16_t)RTE_MIN(32u, entries / 4);
+	ret = set_create_rings(q, s, slots, n, entries);
+	if (ret != 0)
+		goto err_rings;
+	*out = s;
+	return 0;
+
+err_rings:
+	mlx4_cq_destroy(hca, &s->cq);
+err_cq:
+	mlx4_uar_free(hca, s->uar);
+err_mem:
+	rte_free(s->ring_of);
+	rte_free(s->ring);
+	rte_free(s);
+	return ret;
+}
+
+/* QPs to RST: the card is done with the rings, what it received is in the CQ. */
+void
+mlx4_rx_set_quiesce(struct mlx4_rxq *q, struct mlx4_rx_set *s)
+{
+	uint16_t i;
+
+	for (i = 0; i < s->num_rings; i++)
+		if (mlx4_qp_stop(q->eth->hca, &s->ring[i].qp) != 0 && !q->eth->hca->dead)
+			MLX4_LOG(ERR, "port %u Rx queue %u: QP 0x%06x was not taken back", q->port_id, q->queue_id,
+				 s->ring[i].qp.qpn);
+	s->quiet = true;
+}
+
+void
+mlx4_rx_set_destroy(struct mlx4_rxq *q, struct mlx4_rx_set *s)
+{
+	if (s == &rx_no_set)
+		return;
+	if (!s->quiet)
+		mlx4_rx_set_quiesce(q, s);
+	while (s->num_rings != 0)
+		ring_destroy(q, &s->ring[--s->num_rings]);
+	mlx4_cq_destroy(q->eth->hca, &s->cq);
+	mlx4_uar_free(q->eth->hca, s->uar);
+	rte_free(s->ring_of);
+	rte_free(s->ring);
+	rte_free(s);
+}
+
+void
+mlx4_rxq_publish(struct mlx4_rxq *q, struct mlx4_rx_set *s)
+{
+	struct mlx4_rx_set *last = q->oldest;
+
+	if (last == NULL) {
+		q->oldest = s;
+		__atomic_store_n(&q->set, s, __ATOMIC_RELEASE);
+		return;
+	}
+	while (last->next != NULL)
+		last = last->next;
+	__atomic_store_n(&last->next, s, __ATOMIC_RELEASE);
+}
+
+void
+mlx4_rxq_reap(struct mlx4_rxq *q)
+{
+	const struct mlx4_rx_set *cur = __atomic_load_n(&q->set, __ATOMIC_ACQUIRE);
+
+	while (q->oldest != NULL && q->oldest != cur) {
+		struct mlx4_rx_set *s = q->oldest;
+
+		q->oldest = s->next;
+		mlx4_rx_set_destroy(q, s);
+	}
+}
+
+void
+mlx4_rxq_drop_sets(struct mlx4_rxq *q)
+{
+	q->set = &rx_no_set;
+	while (q->oldest != NULL) {
+		struct mlx4_rx_set *s = q->oldest;
+
+		q->oldest = s->next;
+		mlx4_rx_set_destroy(q, s);
+	}
+}
+
+int
+mlx4_rxq_arm(struct mlx4_rxq *q)
+{
+	struct mlx4_rx_set *s = q->set;
+	volatile uint8_t *db;
+	uint32_t hi, lo;
+
+	if (q->vector < 0 || s == &rx_no_set)
+		return -EINVAL;
+	lo = s->cq_ci & MLX4_CQ_CI_MASK;
+	hi = (s->arm_sn & MLX4_CQ_ARM_SN_MASK) << MLX4_CQ_ARM_SN_SHIFT | MLX4_CQ_ARM_NEXT << MLX4_CQ_ARM_CMD_SHIFT;
+	s->cq_dbrec[MLX4_CQ_DBREC_ARM / sizeof(rte_be32_t)] = rte_cpu_to_be_32(hi | lo);
+	rte_io_wmb(); /* the record before the doorbell */
+	db = mlx4_uar_addr(q->eth->hca, s->uar) + MLX4_UAR_CQ_ARM;
+	*(volatile rte_be64_t *)(volatile void *)db = rte_cpu_to_be_64((uint64_t)(hi | s->cq.cqn) << 32 | lo);
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The parts of transmit between tx.c (bursts) and tx_wqe.c (everything but the plain packet). */
+#ifndef MLX4_TX_WQE_H
+#define MLX4_TX_WQE_H
+
+#include "mlx4_rxtx.h"
+
+/* A completion is asked for at the end of a burst once so many blocks were posted since the last one ... */
+#define MLX4_TX_CQE_EVERY 32u
+/* ... and inside a long burst after so many. */
+#define MLX4_TX_CQE_MAX 64u
+/* Marks a block of the ring that continues a WQE. */
+#define MLX4_TX_INNER ((struct rte_mbuf *)(uintptr_t)1)
+
+/* Checksum bits of control dword 2 [DP 8.5]. */
+static __rte_always_inline uint32_t
+mlx4_tx_csum_bits(uint64_t ol_flags)
+{
+	uint64_t l4 = ol_flags & RTE_MBUF_F_TX_L4_MASK;
+	uint32_t f = 0;
+
+	if (ol_flags & RTE_MBUF_F_TX_IP_CKSUM)
+		f |= MLX4_CTRL_IP_CSUM;
+	if (l4 == RTE_MBUF_F_TX_TCP_CKSUM || l4 == RTE_MBUF_F_TX_UDP_CKSUM)
+		f |= MLX4_CTRL_L4_CSUM;
+	return f;
+}
+
+/* Decides whether the WQE at sq_pi asks for a completion; called before its owner bit is written. */
+static __rte_always_inline uint32_t
+mlx4_tx_cqe_bits(struct mlx4_txq *q, uint32_t blocks, bool last)
+{
+	q->since_cqe += blocks;
+	if (q->since_cqe < (last ? MLX4_TX_CQE_EVERY : MLX4_TX_CQE_MAX))
+		return 0;
+	q->since_cqe = 0;
+	q->ends[q->ends_pi++ & q->cq_mask] = q->sq_pi + blocks;
+	return MLX4_CTRL_CQE;
+}
+
+/* Posts any packet. Returns the blocks used, 0 (dropped and counted), or -ENOSPC: room does not suffice. */
+int mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room, bool last);
+/* Sends the only WQE since first through the BlueFlame register; false: not possible, ring the doorbell. */
+bool mlx4_tx_blueflame(struct mlx4_txq *q, uint32_t first);
+/* 0 or the negative errno for which the packet cannot be sent. */
+int mlx4_tx_check(const struct mlx4_txq *q, const struct rte_mbuf *m);
+
+#endif /* MLX4_TX_WQE_H */

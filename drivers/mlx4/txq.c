@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Life of a transmit queue: setup makes CQ, QP (in RST) and bookkeeping; start stamps the ring and takes the QP to
+ * RTS; stop takes it back to RST and returns every mbuf.
+ */
+#include <errno.h>
+
+#include <rte_malloc.h>
+
+#include "mlx4_eth.h"
+#include "tx_wqe.h"
+
+/* Nothing in the ring looks posted before the first doorbell [DP 4.3]. */
+static void
+stamp_ring(struct mlx4_txq *q)
+{
+	uint32_t i;
+
+	for (i = 0; i <= q->sq_mask; i++)
+		prm_set32(q->sq + ((size_t)i << MLX4_LG_TXBB), 0, UINT32_MAX);
+}
+
+static void
+return_mbufs(struct mlx4_txq *q)
+{
+	for (; q->sq_ci != q->sq_pi; q->sq_ci++) {
+		struct rte_mbuf **slot = &q->elts[q->sq_ci & q->sq_mask];
+
+		if (*slot != MLX4_TX_INNER)
+			rte_pktmbuf_free(*slot); /* NULL for a frame that was sent inline */
+		*slot = NULL;
+	}
+}
+
+/* The CQ lives on across stop and start; completions that are in it belong to WQEs that are gone. */
+static void
+skip_stale_cqes(struct mlx4_txq *q)
+{
+	for (;;) {
+		uint8_t phase = (q->cq_ci & (q->cq_mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
+		uint8_t op = *(volatile uint8_t *)&q->cqes[q->cq_ci & q->cq_mask].owner_sr_opcode;
+
+		if ((op & MLX4_CQE_OWNER) != phase)
+			break;
+		q->cq_ci++;
+	}
+	*q->cq_dbrec = rte_cpu_to_be_32(q->cq_ci & MLX4_CQ_CI_MASK);
+}
+
+int
+mlx4_txq_start(struct mlx4_txq *q)
+{
+	int ret;
+
+	q->sq_pi = 0;
+	q->sq_ci = 0;
+	q->since_cqe = 0;
+	q->ends_pi = 0;
+	q->ends_ci = 0;
+	q->mixed = false;
+	q->broken = false;
+	q->bf_off = 0;
+	ret = mlx4_qp_start(q->eth->hca, &q->qp);
+	if (ret != 0)
+		return ret;
+	stamp_ring(q);
+	q->started = true;
+	return 0;
+}
+
+int
+mlx4_txq_stop(struct mlx4_txq *q)
+{
+	int ret;
+
+	if (!q->started)
+		return 0;
+	ret = mlx4_qp_stop(q->eth->hca, &q->qp);
+	if (ret != 0 && !q->eth->hca->dead)
+		return ret; /* the card still owns the ring */
+	q->started = false;
+	skip_stale_cqes(q);
+	return_mbufs(q);
+	return 0;
+}
+
+/* Fields that the bursts use. */
+static void
+set_hot_fields(struct mlx4_txq *q, uint32_t blocks)
+{
+	struct mlx4_hca *hca = q->eth->hca;
+	volatile uint8_t *uar = mlx4_uar_addr(hca, q->uar);
+
+	q->sq = q->qp.sq;
+	q->sq_mask = blocks - 1;
+	q->sq_room = blocks - MLX4_SQ_HEADROOM_TXBBS;
+	q->lkey = rte_cpu_to_be_32(hca->pa_key);
+	q->qpn = q->qp.qpn;
+	q->db_val = rte_cpu_to_be_32(q->qpn << 8);
+	q->db = (volatile void *)(uar + MLX4_UAR_SEND_DB);
+	q->cqes = q->cq.cqes;
+	q->cq_mask = q->cq.entries - 1;
+	q->cq_dbrec = q->cq.dbrec;
+	q->fast_free = !!(q->offloads & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE);
+	q->inline_max = q->eth->args.tx_inline;
+	q->mac_loopback = q->eth->args.mac_loopback;
+	q->plain_min = q->mac_loopback ? UINT16_MAX : RTE_MAX(q->inline_max, RTE_ETHER_HDR_LEN - 1);
+	q->max_desc = RTE_MIN(hca->caps.max_sq_desc, MLX4_SEND_WQE_MAX);
+	q->max_gso = hca->caps.max_gso;
+	if (q->eth->args.bf && hca->caps.bf) {
+		q->bf = mlx4_bf_addr(hca, q->uar);
+		q->bf_half = hca->caps.bf_reg_size / 2;
+	}
+}
+
+int
+mlx4_txq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_node, const struct rte_eth_txconf *conf,
+	       struct mlx4_txq **out)
+{
+	struct mlx4_hca *hca = eth->hca;
+	uint32_t blocks = rte_align32pow2(nb_desc), qpn;
+	struct mlx4_qp_attr attr = {0};
+	struct mlx4_txq *q;
+	int ret;
+
+	if (nb_desc < MLX4_ETH_MIN_DESC || blocks > RTE_MIN(hca->caps.max_qp_wqes, (uint32_t)MLX4_ETH_MAX_DESC)) {
+		MLX4_LOG(ERR, "port %u Tx queue %u: %u descriptors, allowed are %u..%u", eth->dev->data->port_id, idx,
+			 nb_desc, MLX4_ETH_MIN_DESC, RTE_MIN(hca->caps.max_qp_wqes, (uint32_t)MLX4_ETH_MAX_DESC));
+		return -EINVAL;
+	}
+	q = rte_zmalloc_socket("mlx4_txq", sizeof(*q), RTE_CACHE_LINE_SIZE, numa_node);
+	if (q == NULL)
+		return -ENOMEM;
+	q->eth = eth;
+	q->port_id = eth->dev->data->port_id;
+	q->queue_id = idx;
+	q->nb_desc = nb_desc;
+	q->numa_node = numa_node;
+	q->deferred = conf->tx_deferred_start;
+	q->offloads = conf->offloads | eth->dev->data->dev_conf.txmode.offloads;
+	q->elts = rte_zmalloc_socket("mlx4_tx_elts", blocks * sizeof(*q->elts), RTE_CACHE_LINE_SIZE, numa_node);
+	q->ends = rte_zmalloc_socket("mlx4_tx_ends", blocks * sizeof(*q->ends), RTE_CACHE_LINE_SIZE, numa_node);
+	if (q->elts == NULL || q->ends == NULL) {
+		ret = -ENOMEM;
+		goto err_elts;
+	}
+	ret = mlx4_uar_alloc(hca, &q->uar);
+	if (ret != 0)
+		goto err_elts;
+	/* Every WQE may end with a CQE when the QP flushes: as many entries as blocks. */
+	ret = mlx4_cq_create(hca, blocks, q->uar, -1, numa_node, &q->cq);
+	if (ret != 0)
+		goto err_cq;
+	ret = mlx4_qpn_reserve(hca, 1, 1, true, &qpn);
+	if (ret != 0)
+		goto err_qpn;
+	attr.port = eth->port;
+	attr.sq_txbbs = blocks;
+	attr.scq = &q->cq;
+	attr.rcq = &q->cq;
+	attr.uar = q->uar;
+	attr.numa_node = numa_node;
+	ret = mlx4_qp_create(hca, qpn, &attr, &q->qp);
+	if (ret != 0)
+		goto err_qp;
+	set_hot_fields(q, blocks);
+	*out = q;
+	return 0;
+
+err_qp:
+	mlx4_qpn_release(hca, qpn, 1);
+err_qpn:
+	mlx4_cq_destroy(hca, &q->cq);
+err_cq:
+	mlx4_uar_free(hca, q->uar);
+err_elts:
+	rte_free(q->ends);
+	rte_free(q->elts);
+	rte_free(q);
+	return ret;
+}
+
+void
+mlx4_txq_release(struct mlx4_txq *q)
+{
+	struct mlx4_hca *hca;
+	uint32_t qpn;
+
+	if (q == NULL)
+		return;
+	hca = q->eth->hca;
+	if (mlx4_txq_stop(q) != 0) {
+		MLX4_LOG(ERR, "port %u Tx queue %u: the card keeps QP 0x%06x; its memory stays reserved until reset",
+			 q->port_id, q->queue_id, q->qpn);
+		return;
+	}
+	qpn = q->qp.qpn;
+	mlx4_qp_destroy(hca, &q->qp);
+	mlx4_qpn_release(hca, qpn, 1);
+	mlx4_cq_destroy(hca, &q->cq);
+	mlx4_uar_free(hca, q->uar);
+	rte_free(q->ends);
+	rte_free(q->elts);
+	rte_free(q);
+}
