@@ -81,8 +81,7 @@ struct mlx4_txq {
 	uint32_t sq_mask; /* TXBBs - 1 */
 	uint32_t sq_pi;   /* running, in TXBBs */
 	uint32_t sq_ci;
-	uint32_t sq_room;   /* TXBBs that may be in use: ring less headroom */
-	uint32_t since_cqe; /* TXBBs posted since the last CQE was asked for */
+	uint32_t sq_room; /* TXBBs that may be in use: ring less headroom */
 	rte_be32_t lkey;
 	rte_be32_t db_val; /* QPN << 8 */
 	volatile rte_be32_t *db;

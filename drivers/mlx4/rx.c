@@ -171,23 +171,29 @@ cqe_is_ours(const struct mlx4_cqe *cqe, uint32_t ci, uint32_t mask)
 	return (op & MLX4_CQE_OWNER) == phase;
 }
 
+/* What does not change during a burst, in locals: a burst's stores might alias the queue otherwise. */
+struct rx_const {
+	uint64_t rearm, ol_flags, ol_mask;
+	uint32_t crc_len;
+};
+
 /* Everything that a CQE says about the packet, into its first mbuf. */
 static __rte_always_inline uint32_t
-fill_mbuf(const struct mlx4_rxq *q, const struct mlx4_cqe *cqe, struct rte_mbuf *m, uint64_t ol_flags)
+fill_mbuf(const struct rx_const *k, const struct mlx4_cqe *cqe, struct rte_mbuf *m)
 {
 	const struct rx_meaning *mean = &rx_meaning[cqe_state(cqe)];
-	uint32_t len = rte_be_to_cpu_32(cqe->byte_cnt) - q->crc_len;
+	uint32_t len = rte_be_to_cpu_32(cqe->byte_cnt) - k->crc_len;
+	uint64_t ol_flags = k->ol_flags | mean->ol_flags;
 
-	ol_flags |= mean->ol_flags;
 	if (cqe->vlan_my_qpn & RTE_BE32(MLX4_CQE_CVLAN))
 		ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
-	mlx4_mbuf_rearm(m, q->rearm);
-	m->ol_flags = ol_flags & q->ol_mask;
 	m->packet_type = mean->ptype;
 	m->pkt_len = len;
 	m->data_len = (uint16_t)len;
 	m->vlan_tci = rte_be_to_cpu_16(cqe->sl_vid);
 	m->hash.rss = rte_be_to_cpu_32(cqe->immed_rss);
+	m->ol_flags = ol_flags & k->ol_mask;
+	mlx4_mbuf_rearm(m, k->rearm);
 	return len;
 }
 
@@ -245,67 +251,105 @@ next_set(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 		__atomic_store_n(&q->set, next, __ATOMIC_RELEASE);
 }
 
-/* The burst; multi: several rings complete to the CQ; scattered: several buffers per WQE. Constants when inlined. */
-static __rte_always_inline uint16_t
-rx_burst(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n, bool multi, bool scattered)
+/* The ring of the QP that completed, for a set of several. */
+static __rte_always_inline struct mlx4_rx_ring *
+ring_of_cqe(const struct mlx4_rx_set *s, const struct mlx4_cqe *cqe)
 {
+	return &s->ring[s->ring_of[(rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK) - s->base_qpn]];
+}
+
+/* The burst for one ring; scattered: several buffers per WQE, a constant when inlined. */
+static __rte_always_inline uint16_t
+rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n, bool scattered)
+{
+	const struct rx_const k = {q->rearm, s->ol_flags, q->ol_mask, q->crc_len};
+	const uint32_t cq_mask = s->cq_mask, lg = scattered ? q->lg_sges : 0;
 	struct mlx4_rx_ring *r = s->ring;
-	uint32_t ci = s->cq_ci, mask = s->cq_mask;
+	const struct mlx4_cqe *cqes = s->cqes;
+	struct rte_mbuf **elts = r->elts;
+	const uint32_t elt_mask = (((uint32_t)r->mask + 1) << lg) - 1;
+	uint32_t cq_ci = s->cq_ci, at = (uint32_t)r->ci << lg;
 	uint64_t bytes = 0;
 	uint16_t got = 0;
 
 	while (got < n) {
-		struct mlx4_cqe *cqe = &s->cqes[ci & mask];
+		const struct mlx4_cqe *cqe = &cqes[cq_ci & cq_mask];
 		struct rte_mbuf *m;
-		uint32_t at;
 
-		if (!cqe_is_ours(cqe, ci, mask))
+		if (!cqe_is_ours(cqe, cq_ci, cq_mask))
 			break;
 		rte_io_rmb(); /* the owner bit before the rest of the entry */
-		if (multi)
-			r = &s->ring[s->ring_of[(rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK) -
-						s->base_qpn]];
-		ci++;
+		cq_ci++;
 		if (unlikely((cqe->owner_sr_opcode & MLX4_CQE_OPCODE_MASK) == MLX4_CQE_ERROR)) {
+			r->ci = (uint16_t)(at >> lg);
 			drop_wqe(q, r);
+			at += 1u << lg;
 			continue;
 		}
-		at = (uint32_t)(r->ci & r->mask) << (scattered ? q->lg_sges : 0);
-		m = r->elts[at];
-		rte_prefetch0(r->elts[(at + 4) & ((((uint32_t)r->mask + 1) << (scattered ? q->lg_sges : 0)) - 1)]);
-		r->ci++;
-		if (scattered) {
-			uint32_t len = fill_mbuf(q, cqe, m, s->ol_flags);
-
-			bytes += len;
-			chain_segments(q, &r->elts[at], len, q->buf_len);
-		} else {
-			bytes += fill_mbuf(q, cqe, m, s->ol_flags);
-		}
+		m = elts[at & elt_mask];
+		rte_prefetch0(elts[(at + (4u << lg)) & elt_mask]);
+		bytes += fill_mbuf(&k, cqe, m);
+		if (scattered)
+			chain_segments(q, &elts[at & elt_mask], m->pkt_len, q->buf_len);
 		pkts[got++] = m;
-		if (multi && ring_room(r) >= q->refill_min)
-			refill(q, r, ring_room(r));
+		at += 1u << lg;
 	}
-	if (unlikely(ci == s->cq_ci)) {
+	r->ci = (uint16_t)(at >> lg);
+	if (unlikely(ring_room(r) >= q->refill_min))
+		refill(q, r, ring_room(r));
+	if (cq_ci == s->cq_ci) {
 		if (unlikely(__atomic_load_n(&s->next, __ATOMIC_RELAXED) != NULL))
 			next_set(q, s);
-		if (!multi && unlikely(ring_room(r) >= q->refill_min))
-			refill(q, r, ring_room(r));
 		return 0;
 	}
-	s->cq_ci = ci;
-	if (!multi && ring_room(r) >= q->refill_min)
-		refill(q, r, ring_room(r));
-	*s->cq_dbrec = rte_cpu_to_be_32(ci & MLX4_CQ_CI_MASK);
+	s->cq_ci = cq_ci;
+	*s->cq_dbrec = rte_cpu_to_be_32(cq_ci & MLX4_CQ_CI_MASK);
 	q->packets += got;
 	q->bytes += bytes;
 	return got;
 }
 
+/* The burst for a set of any number of rings. */
 static __rte_noinline uint16_t
 rx_burst_multi(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n)
 {
-	return rx_burst(q, s, pkts, n, true, true);
+	const struct rx_const k = {q->rearm, s->ol_flags, q->ol_mask, q->crc_len};
+	uint32_t cq_ci = s->cq_ci;
+	uint64_t bytes = 0;
+	uint16_t got = 0;
+
+	while (got < n) {
+		const struct mlx4_cqe *cqe = &s->cqes[cq_ci & s->cq_mask];
+		struct mlx4_rx_ring *r;
+		struct rte_mbuf **elts;
+
+		if (!cqe_is_ours(cqe, cq_ci, s->cq_mask))
+			break;
+		rte_io_rmb();
+		cq_ci++;
+		r = ring_of_cqe(s, cqe);
+		if (unlikely((cqe->owner_sr_opcode & MLX4_CQE_OPCODE_MASK) == MLX4_CQE_ERROR)) {
+			drop_wqe(q, r);
+			continue;
+		}
+		elts = &r->elts[(uint32_t)(r->ci & r->mask) << q->lg_sges];
+		bytes += fill_mbuf(&k, cqe, elts[0]);
+		pkts[got++] = elts[0];
+		chain_segments(q, elts, elts[0]->pkt_len, q->buf_len);
+		r->ci++;
+		if (ring_room(r) >= q->refill_min)
+			refill(q, r, ring_room(r));
+	}
+	if (cq_ci == s->cq_ci) {
+		if (unlikely(__atomic_load_n(&s->next, __ATOMIC_RELAXED) != NULL))
+			next_set(q, s);
+		return 0;
+	}
+	s->cq_ci = cq_ci;
+	*s->cq_dbrec = rte_cpu_to_be_32(cq_ci & MLX4_CQ_CI_MASK);
+	q->packets += got;
+	q->bytes += bytes;
+	return got;
 }
 
 uint16_t
@@ -315,7 +359,7 @@ mlx4_rx_burst(void *rxq, struct rte_mbuf **pkts, uint16_t n)
 	struct mlx4_rx_set *s = __atomic_load_n(&q->set, __ATOMIC_ACQUIRE);
 
 	if (likely(s->num_rings == 1))
-		return rx_burst(q, s, pkts, n, false, false);
+		return rx_burst_one(q, s, pkts, n, false);
 	return rx_burst_multi(q, s, pkts, n);
 }
 
@@ -326,7 +370,7 @@ mlx4_rx_burst_scattered(void *rxq, struct rte_mbuf **pkts, uint16_t n)
 	struct mlx4_rx_set *s = __atomic_load_n(&q->set, __ATOMIC_ACQUIRE);
 
 	if (likely(s->num_rings == 1))
-		return rx_burst(q, s, pkts, n, false, true);
+		return rx_burst_one(q, s, pkts, n, true);
 	return rx_burst_multi(q, s, pkts, n);
 }
 

@@ -3,14 +3,13 @@
  */
 /*
  * Transmit bursts. A packet of up to three segments is one 64-byte block: control segment and data segments in one
- * cache line. The control dword with the owner bit is written last in every WQE, a doorbell covers the burst, and one
- * completion is asked for every MLX4_TX_CQE_EVERY blocks.
+ * cache line. The control dword with the owner bit is written last in every WQE, a doorbell covers the burst, and a
+ * completion is asked for at every MLX4_TX_CQE_EVERY-th block of the ring, wherever bursts begin and end.
  */
 #include <errno.h>
 
 #include <rte_ether.h>
 #include <rte_io.h>
-#include <rte_prefetch.h>
 
 #include "tx_wqe.h"
 
@@ -19,8 +18,15 @@
 #define TX_SLOW_FLAGS                                                                                                  \
 	(RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_OUTER_IP_CKSUM | RTE_MBUF_F_TX_TUNNEL_MASK)
 
+/* Out of line: the copy into the pool's cache is long code, and runs once per burst. */
+static __rte_noinline void
+put_bulk(struct rte_mempool *mp, struct rte_mbuf **m, uint32_t n)
+{
+	rte_mempool_put_bulk(mp, (void **)m, n);
+}
+
 /* Frees mbufs of one pool in one go; others, and those that somebody else still holds, one by one. */
-static __rte_always_inline void
+static __rte_noinline void
 free_mbufs(struct rte_mbuf **elts, uint32_t n)
 {
 	struct rte_mbuf *batch[64];
@@ -41,14 +47,14 @@ free_mbufs(struct rte_mbuf **elts, uint32_t n)
 			continue;
 		if (unlikely(m->pool != mp || k == RTE_DIM(batch))) {
 			if (k != 0)
-				rte_mempool_put_bulk(mp, (void **)batch, k);
+				put_bulk(mp, batch, k);
 			mp = m->pool;
 			k = 0;
 		}
 		batch[k++] = m;
 	}
 	if (likely(k != 0))
-		rte_mempool_put_bulk(mp, (void **)batch, k);
+		put_bulk(mp, batch, k);
 }
 
 /*
@@ -82,9 +88,9 @@ free_until(struct mlx4_txq *q, uint32_t end)
 	if (q->fast_free && likely(!q->mixed)) {
 		struct rte_mempool *mp = q->elts[from]->pool;
 
-		rte_mempool_put_bulk(mp, (void **)&q->elts[from], first);
+		put_bulk(mp, &q->elts[from], first);
 		if (unlikely(n != first))
-			rte_mempool_put_bulk(mp, (void **)q->elts, n - first);
+			put_bulk(mp, q->elts, n - first);
 	} else {
 		free_mbufs(&q->elts[from], first);
 		free_mbufs(q->elts, n - first);
@@ -137,30 +143,54 @@ reclaim(struct mlx4_txq *q)
 		free_until(q, end);
 }
 
-/* One segment, no VLAN, no TSO: one block, two stores of 16 bytes. */
-static __rte_always_inline void
-post_plain(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t flags)
+/*
+ * Posts packets of one segment without VLAN or TSO, one block each, as long as they are of that kind; the caller knows
+ * that n blocks are free and do not cross the ring's end. What the loop needs is in locals: its stores might alias the
+ * queue otherwise. Returns how many.
+ */
+static __rte_always_inline uint32_t
+post_plain(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes)
 {
-	uint32_t pi = q->sq_pi;
-	uint8_t *block = q->sq + ((size_t)(pi & q->sq_mask) << MLX4_LG_TXBB);
-	struct mlx4_wqe_ctrl *ctrl = (void *)block;
-	struct mlx4_wqe_data *data = (void *)(ctrl + 1);
-	uint32_t own = pi & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0;
+	uint32_t pi = q->sq_pi, at = pi & q->sq_mask, i;
+	struct mlx4_wqe_ctrl *ctrl = (void *)(q->sq + ((size_t)at << MLX4_LG_TXBB));
+	const rte_be32_t opcode = rte_cpu_to_be_32(MLX4_OP_SEND | (pi & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0));
+	const uint64_t lkey_hi = mlx4_data_hi(q->lkey);
+	const uint32_t plain_min = q->plain_min;
+	struct rte_mbuf **elt = &q->elts[at];
+	uint64_t sum = 0;
 
-	data->byte_count = rte_cpu_to_be_32(m->data_len);
-	data->lkey = q->lkey;
-	data->addr = rte_cpu_to_be_64(rte_mbuf_data_iova(m));
-	ctrl->vlan_ds = RTE_BE32(2);
-	ctrl->flags = rte_cpu_to_be_32(flags);
-	ctrl->imm = 0;
-	q->elts[pi & q->sq_mask] = m;
-	rte_io_wmb(); /* the owner bit last */
-	ctrl->owner_opcode = rte_cpu_to_be_32(MLX4_OP_SEND | own);
-	q->sq_pi = pi + 1;
+	for (i = 0; i < n; i++, pi++) {
+		struct mlx4_wqe_data *data = (void *)(ctrl + 1);
+		uint32_t flags = MLX4_CTRL_NO_ICRC;
+		struct rte_mbuf *m = pkts[i];
+		uint64_t ol = m->ol_flags;
+		uint32_t len = m->data_len;
+
+		if (unlikely(m->nb_segs != 1 || (ol & TX_SLOW_FLAGS) != 0 || len <= plain_min))
+			break;
+		if (ol & TX_CSUM_FLAGS)
+			flags |= mlx4_tx_csum_bits(ol);
+		if ((pi & (MLX4_TX_CQE_EVERY - 1)) == MLX4_TX_CQE_EVERY - 1) {
+			q->ends[q->ends_pi++ & q->cq_mask] = pi + 1;
+			flags |= MLX4_CTRL_CQE;
+		}
+		sum += len;
+		mlx4_data_set(data, len, lkey_hi, rte_mbuf_data_iova(m));
+		ctrl->vlan_ds = RTE_BE32(2);
+		ctrl->flags = rte_cpu_to_be_32(flags);
+		ctrl->imm = 0;
+		elt[i] = m;
+		rte_io_wmb(); /* the owner bit last */
+		ctrl->owner_opcode = opcode;
+		ctrl += MLX4_TXBB_SIZE / sizeof(*ctrl);
+	}
+	q->sq_pi = pi;
+	*bytes += sum;
+	return i;
 }
 
 static __rte_always_inline void
-ring_doorbell(struct mlx4_txq *q, uint32_t first, uint16_t wqes)
+ring_doorbell(struct mlx4_txq *q, uint32_t first, uint32_t wqes)
 {
 	if (unlikely(q->bf != NULL) && wqes == 1 && mlx4_tx_blueflame(q, first))
 		return;
@@ -172,48 +202,42 @@ uint16_t
 mlx4_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct mlx4_txq *q = txq;
-	uint32_t first, room;
+	uint32_t first, i = 0, dropped = 0;
 	uint64_t bytes = 0;
-	uint16_t i, dropped = 0;
 
 	reclaim(q);
 	first = q->sq_pi;
-	room = q->sq_room - (first - q->sq_ci);
 	if (unlikely(q->broken))
 		return 0;
-	for (i = 0; i < n; i++) {
-		struct rte_mbuf *m = pkts[i];
+	while (i < n) {
+		uint32_t room = q->sq_room - (q->sq_pi - q->sq_ci);
+		uint32_t to_end = q->sq_mask + 1 - (q->sq_pi & q->sq_mask);
+		uint32_t most = RTE_MIN(room, to_end), run = RTE_MIN(n - i, most);
+		uint32_t done = post_plain(q, pkts + i, run, &bytes), len;
+		int used;
 
-		if (likely(i + 4 < n))
-			rte_prefetch0(pkts[i + 4]);
-		if (unlikely(room == 0))
-			break;
-		if (likely(m->nb_segs == 1 && (m->ol_flags & TX_SLOW_FLAGS) == 0 && m->data_len > q->plain_min)) {
-			bytes += m->data_len;
-			post_plain(q, m,
-				   MLX4_CTRL_NO_ICRC | mlx4_tx_cqe_bits(q, 1, i + 1 == n || room == 1) |
-					   (m->ol_flags & TX_CSUM_FLAGS ? mlx4_tx_csum_bits(m->ol_flags) : 0));
-			room--;
-		} else {
-			uint32_t len = m->pkt_len;
-			int used = mlx4_tx_general(q, m, room, i + 1 == n);
-
-			if (used < 0)
+		i += done;
+		if (likely(done == run)) {
+			if (run == room)
 				break;
-			if (unlikely(used == 0)) {
-				dropped++;
-				continue;
-			}
-			bytes += len;
-			room -= used;
+			continue; /* all done, or the ring wraps */
 		}
+		len = pkts[i]->pkt_len;
+		used = mlx4_tx_general(q, pkts[i], room - done);
+		if (used < 0)
+			break;
+		i++;
+		if (unlikely(used == 0))
+			dropped++;
+		else
+			bytes += len;
 	}
 	if (unlikely(q->sq_pi == first))
-		return i;
+		return (uint16_t)i;
 	ring_doorbell(q, first, i - dropped);
 	q->packets += i - dropped;
 	q->bytes += bytes;
-	return i;
+	return (uint16_t)i;
 }
 
 /* What the application must not send; rte_errno says why. The packet at the returned index is the first bad one. */

@@ -150,7 +150,7 @@ write_lso(uint8_t *w, const struct rte_mbuf *m, uint32_t hdr_len)
 
 /* Control segment without the owner bit; returns its first dword. */
 static uint32_t
-write_ctrl(struct mlx4_txq *q, uint8_t *wqe, const struct rte_mbuf *m, const struct tx_plan *p, bool last)
+write_ctrl(struct mlx4_txq *q, uint8_t *wqe, const struct rte_mbuf *m, const struct tx_plan *p)
 {
 	struct mlx4_wqe_ctrl *c = (void *)wqe;
 	uint32_t dw0 = MLX4_OP_SEND, dw1 = p->ds, dw2 = MLX4_CTRL_NO_ICRC;
@@ -167,7 +167,7 @@ write_ctrl(struct mlx4_txq *q, uint8_t *wqe, const struct rte_mbuf *m, const str
 	}
 	if (m->ol_flags & RTE_MBUF_F_TX_VLAN)
 		dw1 |= (uint32_t)m->vlan_tci << MLX4_CTRL_VLAN_SHIFT | MLX4_CTRL_INS_CVLAN;
-	dw2 |= csum | mlx4_tx_cqe_bits(q, p->blocks, last);
+	dw2 |= csum | mlx4_tx_cqe_bits(q, p->blocks);
 	c->imm = 0;
 	if (q->mac_loopback) {
 		const uint8_t *dmac = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -231,7 +231,7 @@ drop(struct mlx4_txq *q, struct rte_mbuf *m)
 }
 
 int
-mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room, bool last)
+mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
 {
 	uint8_t scratch[BLOCKS_MAX * MLX4_TXBB_SIZE] __rte_cache_aligned;
 	uint32_t at = q->sq_pi & q->sq_mask;
@@ -263,7 +263,7 @@ mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room, bool last
 		rte_pktmbuf_free(orig);
 
 	w = p.blocks == 1 ? block : scratch;
-	dw0 = write_ctrl(q, w, m, &p, last);
+	dw0 = write_ctrl(q, w, m, &p);
 	if (p.inl)
 		write_inline(w, m);
 	else if (p.hdr_len != 0) {

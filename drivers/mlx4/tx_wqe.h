@@ -7,10 +7,8 @@
 
 #include "mlx4_rxtx.h"
 
-/* A completion is asked for at the end of a burst once so many blocks were posted since the last one ... */
+/* The WQE that covers the last of so many blocks of the ring asks for a completion. A power of two. */
 #define MLX4_TX_CQE_EVERY 32u
-/* ... and inside a long burst after so many. */
-#define MLX4_TX_CQE_MAX 64u
 /* Marks a block of the ring that continues a WQE. */
 #define MLX4_TX_INNER ((struct rte_mbuf *)(uintptr_t)1)
 
@@ -30,18 +28,37 @@ mlx4_tx_csum_bits(uint64_t ol_flags)
 
 /* Decides whether the WQE at sq_pi asks for a completion; called before its owner bit is written. */
 static __rte_always_inline uint32_t
-mlx4_tx_cqe_bits(struct mlx4_txq *q, uint32_t blocks, bool last)
+mlx4_tx_cqe_bits(struct mlx4_txq *q, uint32_t blocks)
 {
-	q->since_cqe += blocks;
-	if (q->since_cqe < (last ? MLX4_TX_CQE_EVERY : MLX4_TX_CQE_MAX))
+	uint32_t end = q->sq_pi + blocks;
+
+	if (((q->sq_pi ^ end) & ~(MLX4_TX_CQE_EVERY - 1)) == 0)
 		return 0;
-	q->since_cqe = 0;
-	q->ends[q->ends_pi++ & q->cq_mask] = q->sq_pi + blocks;
+	q->ends[q->ends_pi++ & q->cq_mask] = end;
 	return MLX4_CTRL_CQE;
 }
 
+/*
+ * A data segment in two 64-bit stores: length and key, address. mlx4_data_hi puts the key where the first one wants it.
+ */
+static __rte_always_inline uint64_t
+mlx4_data_hi(rte_be32_t lkey)
+{
+	return RTE_BYTE_ORDER == RTE_BIG_ENDIAN ? lkey : (uint64_t)lkey << 32;
+}
+
+static __rte_always_inline void
+mlx4_data_set(struct mlx4_wqe_data *d, uint32_t len, uint64_t lkey_hi, uint64_t addr)
+{
+	uint64_t w = rte_cpu_to_be_32(len);
+
+	w = RTE_BYTE_ORDER == RTE_BIG_ENDIAN ? w << 32 | lkey_hi : w | lkey_hi;
+	memcpy(d, &w, sizeof(w));
+	d->addr = rte_cpu_to_be_64(addr);
+}
+
 /* Posts any packet. Returns the blocks used, 0 (dropped and counted), or -ENOSPC: room does not suffice. */
-int mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room, bool last);
+int mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room);
 /* Sends the only WQE since first through the BlueFlame register; false: not possible, ring the doorbell. */
 bool mlx4_tx_blueflame(struct mlx4_txq *q, uint32_t first);
 /* 0 or the negative errno for which the packet cannot be sent. */

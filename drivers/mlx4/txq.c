@@ -56,7 +56,6 @@ mlx4_txq_start(struct mlx4_txq *q)
 
 	q->sq_pi = 0;
 	q->sq_ci = 0;
-	q->since_cqe = 0;
 	q->ends_pi = 0;
 	q->ends_ci = 0;
 	q->mixed = false;
