@@ -16,7 +16,8 @@
 #define TX_CSUM_FLAGS (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK)
 /* What the plain path does not do. */
 #define TX_SLOW_FLAGS                                                                                                  \
-	(RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_OUTER_IP_CKSUM | RTE_MBUF_F_TX_TUNNEL_MASK)
+	(MLX4_TX_UNSUPPORTED | RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_OUTER_IP_CKSUM |             \
+	 RTE_MBUF_F_TX_TUNNEL_MASK)
 
 /* Out of line: the copy into the pool's cache is long code, and runs once per burst. */
 static __rte_noinline void

@@ -9,7 +9,6 @@
 
 #include "tx_wqe.h"
 
-#define TX_UNSUPPORTED (RTE_MBUF_F_TX_QINQ | RTE_MBUF_F_TX_SEC_OFFLOAD | RTE_MBUF_F_TX_MACSEC | RTE_MBUF_F_TX_UDP_SEG)
 #define BLOCKS_MAX ((MLX4_SEND_WQE_MAX + MLX4_TXBB_SIZE - 1) / MLX4_TXBB_SIZE)
 
 /* What a WQE will be made of, found before anything is written. */
@@ -81,7 +80,7 @@ mlx4_tx_check(const struct mlx4_txq *q, const struct rte_mbuf *m)
 
 	if (m->pkt_len < RTE_ETHER_HDR_LEN)
 		return -EINVAL;
-	if (m->ol_flags & TX_UNSUPPORTED)
+	if (m->ol_flags & MLX4_TX_UNSUPPORTED)
 		return -ENOTSUP;
 	if (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) {
 		uint32_t hdr = tso_header_len(m);

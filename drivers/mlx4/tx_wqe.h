@@ -9,6 +9,9 @@
 
 /* The WQE that covers the last of so many blocks of the ring asks for a completion. A power of two. */
 #define MLX4_TX_CQE_EVERY 32u
+/* Offloads that the card or this driver has not: such packets are refused. */
+#define MLX4_TX_UNSUPPORTED                                                                                            \
+	(RTE_MBUF_F_TX_QINQ | RTE_MBUF_F_TX_SEC_OFFLOAD | RTE_MBUF_F_TX_MACSEC | RTE_MBUF_F_TX_UDP_SEG)
 /* Marks a block of the ring that continues a WQE. */
 #define MLX4_TX_INNER ((struct rte_mbuf *)(uintptr_t)1)
 
