@@ -152,8 +152,9 @@ struct tpm_ring {
 	uint32_t page_off; /* bytes into the first page */
 	uint32_t size;	   /* bytes */
 	uint32_t gen;
-	uint8_t lg_page;
-	bool valid; /* resolved and all pages reachable */
+	uint8_t lg_page; /* of page[]: pages are resolved in units of at most 4 KiB ... */
+	uint8_t mtt_lg;	 /* ... an MTT entry covers this many bytes (lg) */
+	bool valid;	 /* resolved and all pages reachable */
 };
 int tpm_ring_init(struct tp_model *m, struct tpm_ring *r, uint64_t mtt_off, uint8_t lg_page, uint32_t page_off,
 		  uint32_t size);
@@ -221,6 +222,7 @@ struct tpm_qp {
 	uint8_t port;	 /* 1..2 from the schedule queue */
 	bool eth;	 /* raw Ethernet */
 	bool is_rss, vlan_keep, fcs_keep, no_prefetch;
+	bool has_sq, has_rq;
 	bool sq_pending; /* a doorbell was seen and WQEs may be left */
 	struct tpm_cq *scq, *rcq;
 	struct tpm_tlb tlb;
@@ -350,6 +352,7 @@ struct tp_model {
 	uint64_t *cmd_count; /* per entry of MLX4_CMD_LIST */
 	uint32_t fw_pages, aux_pages;
 	uint64_t icm_size;
+	struct tpm_ctl *ctl; /* what only the control side looks at (ctl.h) */
 
 	/* time and running */
 	bool virtual_time;

@@ -18,6 +18,7 @@
 	X(CMD_BUSY, "cmd-resource-busy", "an object is taken back only when nothing uses it")                          \
 	X(CMD_QP_STATE, "cmd-qp-state", "the QP is in the state that the transition needs")                            \
 	X(CMD_LIMIT, "cmd-limit", "sizes stay inside the limits of QUERY_DEV_CAP")                                     \
+	X(CMD_EVENT, "cmd-event", "a command that completes by event has an EQ for it")                                \
 	X(MBOX_ALIGN, "mailbox-align", "mailboxes are 4 KiB aligned")                                                  \
 	X(MAP_ALIGN, "map-align", "chunks given by MAP_* are aligned to their size")                                   \
 	X(CTX_RSVD, "context-reserved", "reserved fields of a context are zero")                                       \
@@ -31,6 +32,7 @@
 	X(DB_RSVD, "doorbell-reserved", "reserved bits of doorbells are zero")                                         \
 	X(DB_CQN, "doorbell-cqn", "a CQ arm names a CQ that exists")                                                   \
 	X(DB_EQN, "doorbell-eqn", "an EQ doorbell names an EQ that exists")                                            \
+	X(DB_EQ_CI, "doorbell-eq-ci", "the EQ consumer index moves forward and not past the producer")                 \
 	X(DBREC_CQ, "dbrec-cq", "the CQ consumer index moves forward and not past the producer")                       \
 	X(DBREC_RQ, "dbrec-rq", "no more receive WQEs are posted than the ring holds")                                 \
 	X(WQE_OPCODE, "wqe-opcode", "the opcode is one that the QP's service has")                                     \

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* A card's life: made, reset, destroyed; its lock; its interrupts. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/mman.h>
+
+#include "ctl.h"
+
+#define LOCK_SPINS 1000u /* then the holder is most likely not running: let it */
+
+void
+tpm_lock(struct tpm_lock *l)
+{
+	unsigned int ticket = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed), spins = 0;
+
+	while (atomic_load_explicit(&l->owner, memory_order_acquire) != ticket) {
+		if (++spins % LOCK_SPINS == 0)
+			sched_yield();
+	}
+}
+
+void
+tpm_unlock(struct tpm_lock *l)
+{
+	unsigned int owner = atomic_load_explicit(&l->owner, memory_order_relaxed);
+
+	atomic_store_explicit(&l->owner, owner + 1, memory_order_release);
+}
+
+void
+tp_model_config_default(struct tp_model_config *cfg)
+{
+	memset(cfg, 0, sizeof(*cfg));
+	cfg->device_id = MLX4_PCI_DEV_CX3_PRO;
+	cfg->fw_major = 2;
+	cfg->fw_minor = 42;
+	cfg->fw_subminor = 5000;
+	cfg->guid = UINT64_C(0x0002c90300a1b200);
+	cfg->num_ports = TP_MODEL_PORTS;
+	cfg->port_type[0] = TP_PORT_ETH;
+	cfg->port_type[1] = TP_PORT_ETH;
+}
+
+static bool
+config_valid(const struct tp_model_config *cfg)
+{
+	if (cfg->device_id != MLX4_PCI_DEV_CX3 && cfg->device_id != MLX4_PCI_DEV_CX3_PRO)
+		return false;
+	if (cfg->num_ports < 1 || cfg->num_ports > TP_MODEL_PORTS || cfg->guid == 0)
+		return false;
+	for (unsigned int i = 0; i < cfg->num_ports; i++)
+		if ((unsigned int)cfg->port_type[i] > TP_PORT_AUTO)
+			return false;
+	return true;
+}
+
+/* The MAC that a card derives from its GUID: vendor part and the low three bytes, one up per port. */
+static uint64_t
+port_mac(const struct tp_model_config *cfg, unsigned int port)
+{
+	return (cfg->guid >> 40) << 24 | ((cfg->guid + port) & 0xffffff);
+}
+
+static void
+free_all(struct tp_model *m)
+{
+	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++)
+		tpm_steer_fini(&m->port[i]);
+	tpm_icm_destroy(m->icm);
+	if (m->uar != NULL)
+		munmap(m->uar, TPM_BAR2_SIZE);
+	free(m->uar_list);
+	free(m->win);
+	free(m->bar0_misc);
+	free(m->cmd_count);
+	free(m->ctl);
+	free(m);
+}
+
+static int
+alloc_all(struct tp_model *m)
+{
+	void *uar;
+
+	m->ctl = calloc(1, sizeof(*m->ctl));
+	m->bar0_misc = calloc(1, MLX4_BAR0_SIZE);
+	m->cmd_count = calloc(tpm_cmd_info_count, sizeof(*m->cmd_count));
+	m->uar_list = calloc(TPM_NUM_UARS, sizeof(*m->uar_list));
+	m->icm = tpm_icm_create();
+	uar = mmap(NULL, TPM_BAR2_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	m->uar = uar == MAP_FAILED ? NULL : uar;
+	if (m->ctl == NULL || m->bar0_misc == NULL || m->cmd_count == NULL || m->uar_list == NULL || m->icm == NULL ||
+	    m->uar == NULL)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
+		int rc = tpm_steer_init(&m->port[i]);
+
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+int
+tp_model_create(const struct tp_model_config *cfg, struct tp_model **out)
+{
+	struct tp_model *m;
+	int rc;
+
+	if (!config_valid(cfg))
+		return -EINVAL;
+	m = aligned_alloc(64, (sizeof(*m) + 63) & ~(size_t)63);
+	if (m == NULL)
+		return -ENOMEM;
+	memset(m, 0, sizeof(*m));
+	m->cfg = *cfg;
+	m->tpt_gen = 1;
+	for (unsigned int i = 0; i < MLX4_MSIX_VECTORS; i++)
+		m->irq_fd[i] = -1;
+	rc = alloc_all(m);
+	if (rc != 0) {
+		free_all(m);
+		return rc;
+	}
+	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
+		m->port[i].num = i + 1;
+		m->port[i].cable = true;
+	}
+	tpm_reset(m);
+	*out = m;
+	return 0;
+}
+
+void
+tp_model_destroy(struct tp_model *m)
+{
+	if (m == NULL)
+		return;
+	tp_model_thread_stop(m);
+	tpm_hca_stop(m);
+	for (unsigned int i = 1; i <= TP_MODEL_PORTS; i++)
+		tp_model_wire_none(m, i);
+	free_all(m);
+}
+
+void
+tpm_reset(struct tp_model *m)
+{
+	tpm_hca_stop(m);
+	tpm_icm_clear(m);
+	memset(m->ctl, 0, sizeof(*m->ctl));
+	memset(m->hca, 0, sizeof(m->hca));
+	memset(m->counter, 0, sizeof(m->counter));
+	memset(m->uar, 0, TPM_BAR2_SIZE);
+	m->fw_pages = m->aux_pages = 0;
+	m->icm_size = 0;
+	m->vxlan_port = m->roce_port = 0;
+	m->special_qp_base = 0;
+	memcpy(m->ctl->node_desc, "Triplane ConnectX-3 model", sizeof("Triplane ConnectX-3 model"));
+	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
+		struct tpm_port *p = &m->port[i];
+
+		tpm_port_reset(m, p);
+		p->mac = port_mac(&m->cfg, p->num);
+		p->ib = m->cfg.port_type[i] == TP_PORT_IB;
+	}
+	tpm_regs_reset(m);
+	tpm_config_reset(m);
+	m->state = TPM_SYS_RESET;
+	tpm_note(m, "reset");
+}
+
+void
+tp_model_reset(struct tp_model *m)
+{
+	tpm_lock(&m->lock);
+	tpm_reset(m);
+	tpm_unlock(&m->lock);
+}
+
+void
+tpm_die(struct tp_model *m, uint32_t syndrome, const char *why)
+{
+	uint8_t eqe[MLX4_EQE_SIZE] = {0};
+
+	prm_set32(m->bar0_misc, MLX4_REG_CATAS_TYPICAL, syndrome);
+	tpm_note(m, "catastrophic error 0x%x: %s", syndrome, why);
+	prm_set(eqe, MLX4_EQE_TYPE, MLX4_EVENT_LOCAL_CATAS);
+	tpm_event(m, MLX4_EVENT_LOCAL_CATAS, eqe);
+	m->state = TPM_SYS_DEAD;
+}
+
+void *
+tp_model_uar(struct tp_model *m, size_t *len)
+{
+	if (len != NULL)
+		*len = TPM_BAR2_SIZE;
+	return m->uar;
+}
+
+int
+tp_model_irq_set(struct tp_model *m, uint32_t vector, int fd)
+{
+	if (vector >= MLX4_MSIX_VECTORS)
+		return -EINVAL;
+	tpm_lock(&m->lock);
+	m->irq_fd[vector] = fd;
+	tpm_unlock(&m->lock);
+	return 0;
+}
+
+int
+tp_model_fault(struct tp_model *m, enum tp_fault kind, uint16_t opcode, uint32_t nth, uint8_t status)
+{
+	if ((unsigned int)kind > TP_FAULT_CATAS || (kind == TP_FAULT_STATUS && nth != 0 && status == 0))
+		return -EINVAL;
+	if (opcode != 0 && tpm_cmd_index(opcode) < 0)
+		return -EINVAL;
+	tpm_lock(&m->lock);
+	m->fault = (struct tpm_fault){
+		.armed = nth != 0, .kind = kind, .opcode = opcode, .countdown = nth, .status = status};
+	tpm_unlock(&m->lock);
+	return 0;
+}
+
+/* --- UAR pages in use --- */
+
+bool
+tpm_uar_valid(const struct tp_model *m, uint32_t page)
+{
+	return page >= MLX4_UAR_EQ_PAGES && page < m->num_uars;
+}
+
+static void
+uar_list_build(struct tp_model *m)
+{
+	m->uar_count = 0;
+	for (uint32_t i = 0; i < TPM_NUM_UARS; i++)
+		if (m->ctl->uar_refs[i] != 0)
+			m->uar_list[m->uar_count++] = i;
+}
+
+void
+tpm_uar_get(struct tp_model *m, uint32_t page)
+{
+	if (m->ctl->uar_refs[page]++ != 0)
+		return;
+	atomic_fetch_or_explicit(&m->uar_used[page / 64], UINT64_C(1) << (page % 64), memory_order_relaxed);
+	uar_list_build(m);
+}
+
+void
+tpm_uar_put(struct tp_model *m, uint32_t page)
+{
+	if (--m->ctl->uar_refs[page] != 0)
+		return;
+	atomic_fetch_and_explicit(&m->uar_used[page / 64], ~(UINT64_C(1) << (page % 64)), memory_order_relaxed);
+	uar_list_build(m);
+}
