@@ -15,6 +15,9 @@
 
 struct mlx4_eth;
 
+/* How many buffers ahead a receive burst prefetches; rings of mbuf pointers have so many spare (NULL) WQEs at the end. */
+#define MLX4_RX_AHEAD 4u
+
 /* One receive work queue: a QP's ring. */
 struct mlx4_rx_ring {
 	struct mlx4_wqe_data *wqes;

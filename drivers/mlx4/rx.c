@@ -10,42 +10,26 @@
 #include <rte_prefetch.h>
 
 #include "mlx4_rxtx.h"
+#include "rx_mbuf.h"
 
-/* What the status dword of a CQE says, squeezed into eight bits [DP 6.3]. */
-#define ST_IPV6 (1u << 0)
-#define ST_OPTS (1u << 1)
-#define ST_TCP (1u << 2)
-#define ST_UDP (1u << 3)
-#define ST_IP_OK (1u << 4)
-#define ST_IPV4 (1u << 5)
-#define ST_FRAG (1u << 6)
-#define ST_L4_OK (1u << 7)
-#define ST_STATES 256u
-
-struct rx_meaning {
-	uint32_t ptype;
-	uint32_t ol_flags;
-};
-
-/* Filled once at load time: a table lookup is cheaper than deciding bit by bit for every packet. */
-static struct rx_meaning rx_meaning[ST_STATES];
+struct mlx4_rx_meaning mlx4_rx_meaning[MLX4_RX_STATES];
 
 static uint32_t
 status_ptype(unsigned int st)
 {
 	uint32_t l3 = 0, l4 = 0;
 
-	if (st & ST_IPV4)
-		l3 = st & ST_OPTS ? RTE_PTYPE_L3_IPV4_EXT : RTE_PTYPE_L3_IPV4;
-	else if (st & ST_IPV6)
+	if (st & MLX4_RX_ST_IPV4)
+		l3 = st & MLX4_RX_ST_OPTS ? RTE_PTYPE_L3_IPV4_EXT : RTE_PTYPE_L3_IPV4;
+	else if (st & MLX4_RX_ST_IPV6)
 		l3 = RTE_PTYPE_L3_IPV6_EXT_UNKNOWN;
 	if (l3 == 0)
 		return RTE_PTYPE_L2_ETHER;
-	if (st & ST_FRAG)
+	if (st & MLX4_RX_ST_FRAG)
 		l4 = RTE_PTYPE_L4_FRAG;
-	else if (st & ST_TCP)
+	else if (st & MLX4_RX_ST_TCP)
 		l4 = RTE_PTYPE_L4_TCP;
-	else if (st & ST_UDP)
+	else if (st & MLX4_RX_ST_UDP)
 		l4 = RTE_PTYPE_L4_UDP;
 	return RTE_PTYPE_L2_ETHER | l3 | l4;
 }
@@ -59,14 +43,14 @@ status_ol_flags(unsigned int st)
 {
 	uint32_t fl = 0;
 
-	if (st & ST_IPV4)
-		fl |= st & ST_IP_OK ? RTE_MBUF_F_RX_IP_CKSUM_GOOD : RTE_MBUF_F_RX_IP_CKSUM_BAD;
-	if ((st & (ST_IPV4 | ST_IPV6)) == 0 || (st & ST_FRAG))
+	if (st & MLX4_RX_ST_IPV4)
+		fl |= st & MLX4_RX_ST_IP_OK ? RTE_MBUF_F_RX_IP_CKSUM_GOOD : RTE_MBUF_F_RX_IP_CKSUM_BAD;
+	if ((st & (MLX4_RX_ST_IPV4 | MLX4_RX_ST_IPV6)) == 0 || (st & MLX4_RX_ST_FRAG))
 		return fl;
-	if (st & (ST_TCP | ST_UDP)) {
-		if (st & ST_L4_OK)
+	if (st & (MLX4_RX_ST_TCP | MLX4_RX_ST_UDP)) {
+		if (st & MLX4_RX_ST_L4_OK)
 			fl |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
-		else if (st & ST_TCP)
+		else if (st & MLX4_RX_ST_TCP)
 			fl |= RTE_MBUF_F_RX_L4_CKSUM_BAD;
 	}
 	return fl;
@@ -76,9 +60,9 @@ RTE_INIT(mlx4_rx_tables)
 {
 	unsigned int st;
 
-	for (st = 0; st < ST_STATES; st++) {
-		rx_meaning[st].ptype = status_ptype(st);
-		rx_meaning[st].ol_flags = status_ol_flags(st);
+	for (st = 0; st < MLX4_RX_STATES; st++) {
+		mlx4_rx_meaning[st].ptype = status_ptype(st);
+		mlx4_rx_meaning[st].ol_flags = status_ol_flags(st);
 	}
 }
 
@@ -87,19 +71,6 @@ const uint32_t mlx4_ptypes[] = {
 	RTE_PTYPE_L4_FRAG,  RTE_PTYPE_L4_TCP,  RTE_PTYPE_L4_UDP,      RTE_PTYPE_UNKNOWN,
 };
 const size_t mlx4_num_ptypes = RTE_DIM(mlx4_ptypes);
-
-static __rte_always_inline unsigned int
-cqe_state(const struct mlx4_cqe *cqe)
-{
-	uint32_t w = prm_get32(cqe, offsetof(struct mlx4_cqe, status));
-
-	/* [31:16] status, [7:0] badfcs_enc; IPV6 is bit 24 of w, OPTS 25, TCP 26, UDP 27, IP ok 28. */
-	return ((w >> 24) & 0x1f) | ((w >> 17) & (ST_IPV4 | ST_FRAG)) | ((w << 5) & ST_L4_OK);
-}
-
-static_assert(MLX4_CQE_ST_IPV6 == 1u << 8 && MLX4_CQE_ST_IP_OK == 1u << 12, "status bits 12..8 are the low states");
-static_assert(MLX4_CQE_ST_IPV4 << 16 >> 17 == ST_IPV4 && MLX4_CQE_ST_IPV4_FRAG << 16 >> 17 == ST_FRAG, "status bits");
-static_assert(MLX4_CQE_L4_OK << 5 == ST_L4_OK, "L4 bit");
 
 /* Gives n WQEs from position pi fresh buffers; the caller knows that they do not cross the ring's end. */
 static __rte_always_inline bool
@@ -171,32 +142,6 @@ cqe_is_ours(const struct mlx4_cqe *cqe, uint32_t ci, uint32_t mask)
 	return (op & MLX4_CQE_OWNER) == phase;
 }
 
-/* What does not change during a burst, in locals: a burst's stores might alias the queue otherwise. */
-struct rx_const {
-	uint64_t rearm, ol_flags, ol_mask;
-	uint32_t crc_len;
-};
-
-/* Everything that a CQE says about the packet, into its first mbuf. */
-static __rte_always_inline uint32_t
-fill_mbuf(const struct rx_const *k, const struct mlx4_cqe *cqe, struct rte_mbuf *m)
-{
-	const struct rx_meaning *mean = &rx_meaning[cqe_state(cqe)];
-	uint32_t len = rte_be_to_cpu_32(cqe->byte_cnt) - k->crc_len;
-	uint64_t ol_flags = k->ol_flags | mean->ol_flags;
-
-	if (cqe->vlan_my_qpn & RTE_BE32(MLX4_CQE_CVLAN))
-		ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
-	m->packet_type = mean->ptype;
-	m->pkt_len = len;
-	m->data_len = (uint16_t)len;
-	m->vlan_tci = rte_be_to_cpu_16(cqe->sl_vid);
-	m->hash.rss = rte_be_to_cpu_32(cqe->immed_rss);
-	m->ol_flags = ol_flags & k->ol_mask;
-	mlx4_mbuf_rearm(m, k->rearm);
-	return len;
-}
-
 /* Chains the buffers that hold len bytes; the others of the WQE (they may hold a part of the FCS) go back. */
 static __rte_always_inline void
 chain_segments(const struct mlx4_rxq *q, struct rte_mbuf **elts, uint32_t len, uint32_t buf_len)
@@ -258,45 +203,41 @@ ring_of_cqe(const struct mlx4_rx_set *s, const struct mlx4_cqe *cqe)
 	return &s->ring[s->ring_of[(rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK) - s->base_qpn]];
 }
 
-/* The burst for one ring; scattered: several buffers per WQE, a constant when inlined. */
-static __rte_always_inline uint16_t
-rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n, bool scattered)
+/*
+ * Receives up to n packets that neither ring wraps within, so that pointers just move on and the owner bit to expect is
+ * one. Stops at anything but a plain receive completion. Returns how many.
+ */
+static __rte_always_inline uint32_t
+rx_run(struct mlx4_rxq *q, const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, uint8_t phase,
+       struct rte_mbuf **elts, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes, bool scattered)
 {
-	const struct rx_const k = {q->rearm, s->ol_flags, q->ol_mask, q->crc_len};
-	const uint32_t cq_mask = s->cq_mask, lg = scattered ? q->lg_sges : 0;
-	struct mlx4_rx_ring *r = s->ring;
-	const struct mlx4_cqe *cqes = s->cqes;
-	struct rte_mbuf **elts = r->elts;
-	const uint32_t elt_mask = (((uint32_t)r->mask + 1) << lg) - 1;
-	uint32_t cq_ci = s->cq_ci, at = (uint32_t)r->ci << lg;
-	uint64_t bytes = 0;
-	uint16_t got = 0;
+	const uint8_t expected = phase | MLX4_CQE_RECV_SEND;
+	const uint32_t lg = scattered ? q->lg_sges : 0;
+	uint64_t sum = 0;
+	uint32_t i;
 
-	while (got < n) {
-		const struct mlx4_cqe *cqe = &cqes[cq_ci & cq_mask];
+	for (i = 0; i < n; i++, cqe++) {
 		struct rte_mbuf *m;
 
-		if (!cqe_is_ours(cqe, cq_ci, cq_mask))
+		if (*(const volatile uint8_t *)&cqe->owner_sr_opcode != expected)
 			break;
 		rte_io_rmb(); /* the owner bit before the rest of the entry */
-		cq_ci++;
-		if (unlikely((cqe->owner_sr_opcode & MLX4_CQE_OPCODE_MASK) == MLX4_CQE_ERROR)) {
-			r->ci = (uint16_t)(at >> lg);
-			drop_wqe(q, r);
-			at += 1u << lg;
-			continue;
-		}
-		m = elts[at & elt_mask];
-		rte_prefetch0(elts[(at + (4u << lg)) & elt_mask]);
-		bytes += fill_mbuf(&k, cqe, m);
+		m = elts[i << lg];
+		rte_prefetch0(elts[(i + MLX4_RX_AHEAD) << lg]);
+		mlx4_rx_mbuf(k, cqe, m);
+		sum += m->pkt_len;
 		if (scattered)
-			chain_segments(q, &elts[at & elt_mask], m->pkt_len, q->buf_len);
-		pkts[got++] = m;
-		at += 1u << lg;
+			chain_segments(q, &elts[i << lg], m->pkt_len, q->buf_len);
+		pkts[i] = m;
 	}
-	r->ci = (uint16_t)(at >> lg);
-	if (unlikely(ring_room(r) >= q->refill_min))
-		refill(q, r, ring_room(r));
+	*bytes += sum;
+	return i;
+}
+
+/* Publishes what a burst consumed, or looks for the next set when there was nothing. */
+static __rte_always_inline uint16_t
+rx_finish(struct mlx4_rxq *q, struct mlx4_rx_set *s, uint32_t cq_ci, uint16_t got, uint64_t bytes)
+{
 	if (cq_ci == s->cq_ci) {
 		if (unlikely(__atomic_load_n(&s->next, __ATOMIC_RELAXED) != NULL))
 			next_set(q, s);
@@ -309,11 +250,44 @@ rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, 
 	return got;
 }
 
+/* The burst for one ring; scattered: several buffers per WQE, a constant when inlined. */
+static __rte_always_inline uint16_t
+rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n, bool scattered)
+{
+	const struct mlx4_rx_const k = {q->rearm, s->ol_flags, q->ol_mask, q->crc_len};
+	const uint32_t lg = scattered ? q->lg_sges : 0;
+	struct mlx4_rx_ring *r = s->ring;
+	uint32_t cq_ci = s->cq_ci, got = 0;
+	uint64_t bytes = 0;
+
+	while (got < n) {
+		uint32_t cq_at = cq_ci & s->cq_mask, rq_at = r->ci & r->mask;
+		uint32_t cq_left = s->cq_mask + 1 - cq_at, rq_left = (uint32_t)r->mask + 1 - rq_at;
+		uint32_t left = RTE_MIN(cq_left, rq_left), want = RTE_MIN(n - got, left), done;
+		uint8_t phase = (cq_ci & (s->cq_mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
+
+		done = rx_run(q, &k, &s->cqes[cq_at], phase, &r->elts[rq_at << lg], pkts + got, want, &bytes,
+			      scattered);
+		got += done;
+		cq_ci += done;
+		r->ci = (uint16_t)(r->ci + done);
+		if (done == want)
+			continue;
+		if (likely(!cqe_is_ours(&s->cqes[cq_ci & s->cq_mask], cq_ci, s->cq_mask)))
+			break;
+		drop_wqe(q, r);
+		cq_ci++;
+	}
+	if (unlikely(ring_room(r) >= q->refill_min))
+		refill(q, r, ring_room(r));
+	return rx_finish(q, s, cq_ci, (uint16_t)got, bytes);
+}
+
 /* The burst for a set of any number of rings. */
 static __rte_noinline uint16_t
 rx_burst_multi(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n)
 {
-	const struct rx_const k = {q->rearm, s->ol_flags, q->ol_mask, q->crc_len};
+	const struct mlx4_rx_const k = {q->rearm, s->ol_flags, q->ol_mask, q->crc_len};
 	uint32_t cq_ci = s->cq_ci;
 	uint64_t bytes = 0;
 	uint16_t got = 0;
@@ -333,23 +307,15 @@ rx_burst_multi(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts
 			continue;
 		}
 		elts = &r->elts[(uint32_t)(r->ci & r->mask) << q->lg_sges];
-		bytes += fill_mbuf(&k, cqe, elts[0]);
+		mlx4_rx_mbuf(&k, cqe, elts[0]);
+		bytes += elts[0]->pkt_len;
 		pkts[got++] = elts[0];
 		chain_segments(q, elts, elts[0]->pkt_len, q->buf_len);
 		r->ci++;
 		if (ring_room(r) >= q->refill_min)
 			refill(q, r, ring_room(r));
 	}
-	if (cq_ci == s->cq_ci) {
-		if (unlikely(__atomic_load_n(&s->next, __ATOMIC_RELAXED) != NULL))
-			next_set(q, s);
-		return 0;
-	}
-	s->cq_ci = cq_ci;
-	*s->cq_dbrec = rte_cpu_to_be_32(cq_ci & MLX4_CQ_CI_MASK);
-	q->packets += got;
-	q->bytes += bytes;
-	return got;
+	return rx_finish(q, s, cq_ci, got, bytes);
 }
 
 uint16_t

@@ -172,8 +172,8 @@ ring_create(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct mlx4_rx_ring *r, u
 
 	r->entries = (uint16_t)entries;
 	r->mask = (uint16_t)(entries - 1);
-	r->elts = rte_zmalloc_socket("mlx4_rx_elts", (entries << q->lg_sges) * sizeof(*r->elts), RTE_CACHE_LINE_SIZE,
-				     q->numa_node);
+	r->elts = rte_zmalloc_socket("mlx4_rx_elts", ((entries + MLX4_RX_AHEAD) << q->lg_sges) * sizeof(*r->elts),
+				     RTE_CACHE_LINE_SIZE, q->numa_node);
 	if (r->elts == NULL)
 		return -ENOMEM;
 	ret = mlx4_qp_create(q->eth->hca, qpn, &attr, &r->qp);

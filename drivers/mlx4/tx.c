@@ -13,7 +13,6 @@
 
 #include "tx_wqe.h"
 
-#define TX_CSUM_FLAGS (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK)
 /* What the plain path does not do. */
 #define TX_SLOW_FLAGS                                                                                                  \
 	(MLX4_TX_UNSUPPORTED | RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_OUTER_IP_CKSUM |             \
@@ -26,36 +25,43 @@ put_bulk(struct rte_mempool *mp, struct rte_mbuf **m, uint32_t n)
 	rte_mempool_put_bulk(mp, (void **)m, n);
 }
 
-/* Frees mbufs of one pool in one go; others, and those that somebody else still holds, one by one. */
+/*
+ * An mbuf that goes back to its pool as it is: one segment, one owner, its own buffer. The two counts lie side by side
+ * in the rearm word.
+ */
+static __rte_always_inline bool
+is_simple(const struct rte_mbuf *m)
+{
+	const uint8_t ones[8] = {[offsetof(struct rte_mbuf, refcnt) - offsetof(struct rte_mbuf, rearm_data)] = 1,
+				 [offsetof(struct rte_mbuf, nb_segs) - offsetof(struct rte_mbuf, rearm_data)] = 1};
+	uint64_t word, want, mask;
+
+	memcpy(&word, (const uint8_t *)m + offsetof(struct rte_mbuf, rearm_data), sizeof(word));
+	memcpy(&want, ones, sizeof(want));
+	want = rte_le_to_cpu_64(want);
+	mask = UINT64_C(0xffff) << (8 * (offsetof(struct rte_mbuf, refcnt) - offsetof(struct rte_mbuf, rearm_data))) |
+	       UINT64_C(0xffff) << (8 * (offsetof(struct rte_mbuf, nb_segs) - offsetof(struct rte_mbuf, rearm_data)));
+	return (rte_le_to_cpu_64(word) & mask) == want && RTE_MBUF_DIRECT(m);
+}
+
+/* Runs of simple mbufs of one pool go back in one call; anything else one by one. NULL: nothing was kept. */
 static __rte_noinline void
 free_mbufs(struct rte_mbuf **elts, uint32_t n)
 {
-	struct rte_mbuf *batch[64];
-	struct rte_mempool *mp = NULL;
-	uint32_t i, k = 0;
+	uint32_t i = 0, from;
 
-	for (i = 0; i < n; i++) {
-		struct rte_mbuf *m = elts[i];
+	while (i < n) {
+		struct rte_mempool *mp;
 
-		if (m == NULL)
-			continue;
-		if (unlikely(m->nb_segs != 1)) {
-			rte_pktmbuf_free(m);
+		if (unlikely(elts[i] == NULL || !is_simple(elts[i]))) {
+			rte_pktmbuf_free(elts[i++]);
 			continue;
 		}
-		m = rte_pktmbuf_prefree_seg(m);
-		if (unlikely(m == NULL))
-			continue;
-		if (unlikely(m->pool != mp || k == RTE_DIM(batch))) {
-			if (k != 0)
-				put_bulk(mp, batch, k);
-			mp = m->pool;
-			k = 0;
-		}
-		batch[k++] = m;
+		mp = elts[i]->pool;
+		for (from = i++; i < n && elts[i] != NULL && elts[i]->pool == mp && is_simple(elts[i]); i++)
+			;
+		put_bulk(mp, &elts[from], i - from);
 	}
-	if (likely(k != 0))
-		put_bulk(mp, batch, k);
 }
 
 /*
@@ -144,6 +150,23 @@ reclaim(struct mlx4_txq *q)
 		free_until(q, end);
 }
 
+/* Control dword 2 by the three checksum bits of ol_flags: L4 type in the low two, IP in the third. */
+#define L4(x) (RTE_MBUF_F_TX_##x##_CKSUM / RTE_MBUF_F_TX_TCP_CKSUM)
+#define IP (RTE_MBUF_F_TX_IP_CKSUM / RTE_MBUF_F_TX_TCP_CKSUM)
+static_assert(L4(TCP) == 1 && L4(SCTP) == 2 && L4(UDP) == 3 && IP == 4, "the checksum request is three bits in a row");
+static const rte_be32_t plain_flags[8] = {
+	[0] = RTE_BE32(MLX4_CTRL_NO_ICRC),
+	[L4(TCP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_L4_CSUM),
+	[L4(SCTP)] = RTE_BE32(MLX4_CTRL_NO_ICRC),
+	[L4(UDP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_L4_CSUM),
+	[IP] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_IP_CSUM),
+	[IP | L4(TCP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM),
+	[IP | L4(SCTP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_IP_CSUM),
+	[IP | L4(UDP)] = RTE_BE32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM),
+};
+#undef IP
+#undef L4
+
 /*
  * Posts packets of one segment without VLAN or TSO, one block each, as long as they are of that kind; the caller knows
  * that n blocks are free and do not cross the ring's end. What the loop needs is in locals: its stores might alias the
@@ -162,23 +185,22 @@ post_plain(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *byt
 
 	for (i = 0; i < n; i++, pi++) {
 		struct mlx4_wqe_data *data = (void *)(ctrl + 1);
-		uint32_t flags = MLX4_CTRL_NO_ICRC;
 		struct rte_mbuf *m = pkts[i];
 		uint64_t ol = m->ol_flags;
 		uint32_t len = m->data_len;
+		rte_be32_t flags;
 
 		if (unlikely(m->nb_segs != 1 || (ol & TX_SLOW_FLAGS) != 0 || len <= plain_min))
 			break;
-		if (ol & TX_CSUM_FLAGS)
-			flags |= mlx4_tx_csum_bits(ol);
+		flags = plain_flags[(ol / RTE_MBUF_F_TX_TCP_CKSUM) & 7];
 		if ((pi & (MLX4_TX_CQE_EVERY - 1)) == MLX4_TX_CQE_EVERY - 1) {
 			q->ends[q->ends_pi++ & q->cq_mask] = pi + 1;
-			flags |= MLX4_CTRL_CQE;
+			flags |= RTE_BE32(MLX4_CTRL_CQE);
 		}
 		sum += len;
 		mlx4_data_set(data, len, lkey_hi, rte_mbuf_data_iova(m));
 		ctrl->vlan_ds = RTE_BE32(2);
-		ctrl->flags = rte_cpu_to_be_32(flags);
+		ctrl->flags = flags;
 		ctrl->imm = 0;
 		elt[i] = m;
 		rte_io_wmb(); /* the owner bit last */

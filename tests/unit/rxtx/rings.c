@@ -52,7 +52,7 @@ setup_rx(struct rings *r)
 	for (i = 0; i < RX_CQES; i++)
 		r->rx_cqes[i].owner_sr_opcode = MLX4_CQE_OWNER;
 	g->wqes = zeroed(RX_WQES * 8 * sizeof(*g->wqes));
-	g->elts = zeroed(RX_WQES * 8 * sizeof(*g->elts));
+	g->elts = zeroed((RX_WQES + MLX4_RX_AHEAD) * 8 * sizeof(*g->elts));
 	g->mask = RX_WQES - 1;
 	g->dbrec = r->rx_dbrec[0];
 	r->set.cqes = r->rx_cqes;

@@ -5,6 +5,7 @@
 #include <rte_malloc.h>
 
 #include "rings.h"
+#include "rx_mbuf.h"
 
 /* Gives the ring its first buffers: a poll of an empty CQ refills. */
 static void
@@ -340,6 +341,46 @@ two_rings(void **state)
 	r->set.num_rings = 1;
 }
 
+#ifdef RTE_ARCH_X86
+/* The vector variant and the plain one agree on random completions. */
+static void
+variants_agree(void **state)
+{
+	struct rings *r = *state;
+	unsigned int seed, i;
+
+	for (seed = 1; seed <= 20000; seed++) {
+		struct mlx4_rx_const k = {.rearm = r->rxq.rearm};
+		struct rte_mbuf *a = rings_mbuf(r, 1, 0), *b = rings_mbuf(r, 1, 0);
+		struct mlx4_cqe cqe;
+		uint8_t *raw = (uint8_t *)&cqe;
+		uint32_t x = seed * 2654435761u;
+
+		for (i = 0; i < sizeof(cqe); i++) {
+			x = x * 1664525u + 1013904223u;
+			raw[i] = (uint8_t)(x >> 24);
+		}
+		cqe.byte_cnt = rte_cpu_to_be_32(60 + (x >> 8) % 9600);
+		k.crc_len = seed & 1 ? 4 : 0;
+		k.ol_flags = seed & 2 ? RTE_MBUF_F_RX_RSS_HASH : 0;
+		k.ol_mask = seed & 4 ? UINT64_MAX : RTE_MBUF_F_RX_IP_CKSUM_MASK;
+		mlx4_rx_mbuf_scalar(&k, &cqe, a);
+		mlx4_rx_mbuf_sse(&k, &cqe, b);
+		assert_true(a->ol_flags == b->ol_flags);
+		assert_int_equal(a->packet_type, b->packet_type);
+		assert_int_equal(a->pkt_len, b->pkt_len);
+		assert_int_equal(a->data_len, b->data_len);
+		assert_int_equal(a->vlan_tci, b->vlan_tci);
+		assert_int_equal(a->hash.rss, b->hash.rss);
+		assert_int_equal(a->data_off, b->data_off);
+		assert_int_equal(a->nb_segs, b->nb_segs);
+		assert_int_equal(a->port, b->port);
+		rte_pktmbuf_free(a);
+		rte_pktmbuf_free(b);
+	}
+}
+#endif
+
 int
 main(void)
 {
@@ -348,6 +389,10 @@ main(void)
 		T(empty_poll_refills), T(tcp_over_ipv4),     T(status_table), T(many_passes),
 		T(error_completion),   T(scattered),         T(empty_pool),   T(next_set_after_drain),
 		T(kept_fcs),           T(descriptor_states), T(two_rings),
+#ifdef RTE_ARCH_X86
+		T(variants_agree),
+#endif
+
 #undef T
 	};
 

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * From a receive CQE to an mbuf, once in plain C and once with SSE4 (the baseline of DPDK's x86 packages). A test holds
+ * the two against each other on random completions.
+ */
+#ifndef MLX4_RX_MBUF_H
+#define MLX4_RX_MBUF_H
+
+#include <rte_byteorder.h>
+#include <rte_mbuf.h>
+#include <rte_vect.h>
+
+#include "mlx4_prm_wqe.h"
+#include "mlx4_rxtx.h"
+
+/* What the status dword of a CQE says, squeezed into eight bits [DP 6.3]. */
+#define MLX4_RX_ST_IPV6 (1u << 0)
+#define MLX4_RX_ST_OPTS (1u << 1)
+#define MLX4_RX_ST_TCP (1u << 2)
+#define MLX4_RX_ST_UDP (1u << 3)
+#define MLX4_RX_ST_IP_OK (1u << 4)
+#define MLX4_RX_ST_IPV4 (1u << 5)
+#define MLX4_RX_ST_FRAG (1u << 6)
+#define MLX4_RX_ST_L4_OK (1u << 7)
+#define MLX4_RX_STATES 256u
+
+/* Packet type and offload flags of a state; a lookup is cheaper than deciding bit by bit for every packet. */
+struct mlx4_rx_meaning {
+	uint32_t ptype;
+	uint32_t ol_flags;
+};
+extern struct mlx4_rx_meaning mlx4_rx_meaning[MLX4_RX_STATES];
+
+/* What does not change during a burst, in locals: a burst's stores might alias the queue otherwise. */
+struct mlx4_rx_const {
+	uint64_t rearm, ol_flags, ol_mask;
+	uint16_t crc_len;
+};
+
+/*
+ * The four bytes from 0x10 on, as a little-endian number: status [15:8] in bits 7:0, status [7:0] in 15:8, flags with
+ * "L4 ok" in 31:24. One multiplication moves the three groups of wanted bits to the top: bits 4:0 by 24, bits 15:14
+ * by 15, bit 26 by 5; what else the product holds stays below bit 24.
+ */
+#define MLX4_RX_ST_WANTED 0x0400c01fu
+#define MLX4_RX_ST_GATHER ((1u << 24) + (1u << 15) + (1u << 5))
+
+static __rte_always_inline uint32_t
+mlx4_rx_state(const struct mlx4_cqe *cqe)
+{
+	uint32_t w;
+
+	memcpy(&w, (const uint8_t *)cqe + offsetof(struct mlx4_cqe, status), sizeof(w));
+	w = rte_le_to_cpu_32(w);
+	return (uint32_t)((w & MLX4_RX_ST_WANTED) * MLX4_RX_ST_GATHER) >> 24;
+}
+
+static __rte_always_inline uint64_t
+mlx4_rx_flags(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, const struct mlx4_rx_meaning *mean)
+{
+	uint64_t f = k->ol_flags | mean->ol_flags;
+
+	if (cqe->vlan_my_qpn & RTE_BE32(MLX4_CQE_CVLAN))
+		f |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+	return f & k->ol_mask;
+}
+
+/* Everything that a CQE says about the packet, into its first mbuf. */
+static __rte_always_inline void
+mlx4_rx_mbuf_scalar(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct rte_mbuf *m)
+{
+	const struct mlx4_rx_meaning *mean = &mlx4_rx_meaning[mlx4_rx_state(cqe)];
+
+	m->packet_type = mean->ptype;
+	m->pkt_len = rte_be_to_cpu_32(cqe->byte_cnt) - k->crc_len;
+	m->data_len = (uint16_t)m->pkt_len;
+	m->vlan_tci = rte_be_to_cpu_16(cqe->sl_vid);
+	m->hash.rss = rte_be_to_cpu_32(cqe->immed_rss);
+	m->ol_flags = mlx4_rx_flags(k, cqe, mean);
+	mlx4_mbuf_rearm(m, k->rearm);
+}
+
+#ifdef RTE_ARCH_X86
+static_assert(offsetof(struct rte_mbuf, ol_flags) == offsetof(struct rte_mbuf, rearm_data) + 8, "one 16-byte store");
+static_assert(offsetof(struct rte_mbuf, pkt_len) == offsetof(struct rte_mbuf, packet_type) + 4 &&
+		      offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, packet_type) + 8 &&
+		      offsetof(struct rte_mbuf, vlan_tci) == offsetof(struct rte_mbuf, packet_type) + 10 &&
+		      offsetof(struct rte_mbuf, hash) == offsetof(struct rte_mbuf, packet_type) + 12,
+	      "one 16-byte store");
+
+static __rte_always_inline void
+mlx4_rx_mbuf_sse(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct rte_mbuf *m)
+{
+	/* CQE bytes 0x08..0x17: sl_vid at 4, byte_cnt at 12; to pkt_len, data_len and vlan_tci, byte-swapped. */
+	const __m128i order = _mm_set_epi8(-1, -1, -1, -1, 4, 5, 14, 15, 12, 13, 14, 15, -1, -1, -1, -1);
+	const __m128i crc = _mm_set_epi16(0, 0, 0, (short)k->crc_len, 0, (short)k->crc_len, 0, 0);
+	const struct mlx4_rx_meaning *mean = &mlx4_rx_meaning[mlx4_rx_state(cqe)];
+	__m128i v = _mm_loadu_si128((const void *)((const uint8_t *)cqe + 8));
+
+	v = _mm_sub_epi16(_mm_shuffle_epi8(v, order), crc);
+	v = _mm_insert_epi32(v, (int)mean->ptype, 0);
+	v = _mm_insert_epi32(v, (int)rte_be_to_cpu_32(cqe->immed_rss), 3);
+	_mm_storeu_si128((void *)((uint8_t *)m + offsetof(struct rte_mbuf, packet_type)), v);
+	v = _mm_set_epi64x((long long)mlx4_rx_flags(k, cqe, mean), (long long)k->rearm);
+	_mm_store_si128((void *)((uint8_t *)m + offsetof(struct rte_mbuf, rearm_data)), v);
+}
+#define mlx4_rx_mbuf mlx4_rx_mbuf_sse
+#else
+#define mlx4_rx_mbuf mlx4_rx_mbuf_scalar
+#endif
+
+#endif /* MLX4_RX_MBUF_H */
