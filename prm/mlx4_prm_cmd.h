@@ -314,8 +314,9 @@ enum mlx4_dev_flag {
 /* INIT_HCA input and QUERY_HCA output [CP 3.6] */
 #define MLX4_HCA_VERSION PRM_B(0x000, 7, 0)
 #define MLX4_HCA_VERSION_VALUE 2u
-#define MLX4_HCA_CORE_CLOCK PRM_D(0x00c, 31, 0) /* QUERY_HCA: MHz [CP 3.6: be16][DP 6.2: be32] */
-#define MLX4_HCA_CACHE_LINE PRM_B(0x00e, 7, 5)	/* lg bytes - 4 */
+#define MLX4_HCA_GLOBAL_CAPS 0x004u /* be64, QUERY_HCA */
+#define MLX4_HCA_CORE_CLOCK PRM_H(0x00c, 15, 0) /* QUERY_HCA: MHz [CP 3.6]; [DP 6.2] reads 32 bits [U] */
+#define MLX4_HCA_CACHE_LINE PRM_B(0x00e, 7, 5)  /* lg bytes - 4 */
 #define MLX4_HCA_CACHE_LINE_VALID PRM_B(0x00e, 4, 4)
 #define MLX4_HCA_F_UD_AV_PORT PRM_D(0x014, 0, 0)
 #define MLX4_HCA_F_BIG_ENDIAN PRM_D(0x014, 1, 1)
@@ -365,6 +366,7 @@ enum mlx4_dev_flag {
 #define MLX4_HCA_DMFS_IB_UDP_UC PRM_B(0x1f5, 1, 1)
 #define MLX4_HCA_DMFS_IB_TCP_UC PRM_B(0x1f5, 2, 2)
 #define MLX4_HCA_DMFS_IB_ADDRS PRM_H(0x1f6, 15, 0)
+#define MLX4_DMFS_L2_ADDRS 8u
 #define MLX4_HCA_SIZE 0x200u
 
 /* QUERY_PORT output [CP 4.1] */
@@ -463,6 +465,9 @@ enum mlx4_set_port_sel {
 #define MLX4_CFGDEV_RX_CSUM_P2 PRM_B(0x83, 6, 4)
 
 /* MOD_STAT_CFG [CP 3.8] */
+#define MLX4_MSC_OPM_SET 0u
+#define MLX4_MSC_OPM_QUERY 2u
+#define MLX4_MSC_PORT_SHIFT 8
 #define MLX4_MSC_PAGE_MODIFY PRM_B(0x02, 0, 0)
 #define MLX4_MSC_LG_PAGE PRM_B(0x03, 7, 0)
 #define MLX4_MSC_GUID_HI PRM_D(0x14, 31, 0)
@@ -474,6 +479,16 @@ enum mlx4_set_port_sel {
 #define MLX4_QFUNC_RSVD_EQS PRM_H(0x04, 15, 0)
 #define MLX4_QFUNC_MAX_EQ PRM_H(0x06, 15, 0)
 #define MLX4_QFUNC_RSVD_UARS PRM_B(0x0b, 7, 0)
+
+/* in_modifier of NOP as known drivers send it [CP 2.4] */
+#define MLX4_NOP_MODIFIER 0x1fu
+
+#define MLX4_QFUNC_SIZE 0x100u
+
+/* op_modifier of the HW2SW_ commands without an output mailbox [CP 3.1] */
+#define MLX4_OPM_NO_OUTBOX 1u
+/* op_modifier of 2RST_QP: from any state, no output mailbox [CP 3.1, U2] */
+#define MLX4_2RST_ANY 2u
 
 /* MAP_EQ in_modifier [CP 3.1] */
 #define MLX4_MAP_EQ_UNMAP (1u << 31)

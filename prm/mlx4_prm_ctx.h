@@ -181,6 +181,7 @@ enum mlx4_qp_service {
 	MLX4_QP_ST_XRC = 6,
 	MLX4_QP_ST_MLX = 7, /* raw Ethernet, QP0, QP1 */
 };
+#define MLX4_PM_MIGRATED 3u
 #define MLX4_QPC_MTU_RAW 7u
 #define MLX4_QPC_LG_MSG_RAW 31u
 /* QPNs used with BlueFlame on Ethernet have these bits clear [DP 2.5] */
@@ -256,6 +257,7 @@ enum mlx4_qp_service {
 #define MLX4_MPT_LENGTH 0x18u /* be64 */
 #define MLX4_MPT_LKEY PRM_D(0x20, 31, 0)
 #define MLX4_MPT_WIN_CNT PRM_D(0x24, 23, 0)
+#define MLX4_MPT_FBO_EN PRM_D(0x28, 23, 23)
 #define MLX4_MPT_MTT_H PRM_B(0x2f, 7, 0)
 #define MLX4_MPT_MTT_L PRM_D(0x30, 31, 0)
 #define MLX4_MPT_MTT_SZ PRM_D(0x34, 31, 0)

@@ -9,7 +9,7 @@
 
 /* PCI identity [CP 1.1] */
 #define MLX4_PCI_VENDOR 0x15b3
-#define MLX4_PCI_DEV_CX3 0x1003	    /* ConnectX-3, MT27500 */
+#define MLX4_PCI_DEV_CX3 0x1003     /* ConnectX-3, MT27500 */
 #define MLX4_PCI_DEV_CX3_VF 0x1004  /* virtual function of either */
 #define MLX4_PCI_DEV_CX3_PRO 0x1007 /* ConnectX-3 Pro, MT27520 */
 
@@ -71,6 +71,7 @@
 #define MLX4_UAR_CQ_ARM 0x20u  /* be64 */
 #define MLX4_UAR_EQ_DB 0x800u  /* be32 at + 8 * (EQN % 4) of page EQN / 4 */
 #define MLX4_UAR_EQ_PAGES 128u /* pages 0..127 belong to event queues */
+#define MLX4_EQS_PER_UAR 4u
 #define MLX4_EQ_DB_ARM 0x80000000u
 #define MLX4_EQ_DB_CI_MASK 0x00ffffffu
 

@@ -13,6 +13,7 @@
 
 struct rte_device;
 struct rte_intr_handle;
+struct tp_model;
 struct mlx4_bus;
 
 struct mlx4_bus_ops {
@@ -33,7 +34,11 @@ struct mlx4_bus_ops {
 	int (*dma_unmap)(struct mlx4_bus *bus, void *addr, uint64_t iova, size_t len);
 	/* Connects MSI-X vectors 0..n-1 to event fds in bus->intr (0: async, i: Rx i - 1); n 0 disconnects. */
 	int (*irq_setup)(struct mlx4_bus *bus, unsigned int n);
+	/* An interrupt of vector 0 was taken; NULL: nothing to do. */
+	void (*irq_ack)(struct mlx4_bus *bus);
 	void (*close)(struct mlx4_bus *bus);
+	/* The software model behind the bus; NULL on a real card. For reports only: nothing may act on it. */
+	struct tp_model *(*model)(struct mlx4_bus *bus);
 };
 
 struct mlx4_bus {
@@ -45,6 +50,7 @@ struct mlx4_bus {
 	unsigned int max_vectors;
 	/* Shortest time to wait after a software reset before the card may be touched, us. */
 	uint32_t reset_wait_us;
+	uint32_t cmd_timeout_ms; /* a command that takes longer never ends */
 	struct rte_device *dev;
 	struct rte_intr_handle *intr;
 	const char *where; /* PCI address, model name or socket: for messages */

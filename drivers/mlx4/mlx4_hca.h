@@ -36,11 +36,12 @@ extern int mlx4_logtype;
 struct mlx4_caps {
 	uint16_t fw_major, fw_minor, fw_subminor;
 	uint64_t catas_off, clock_off;
-	uint32_t catas_dwords, fw_pages;
+	uint32_t catas_dwords, fw_pages, max_cmds;
 	uint16_t cmd_if_rev;
 	uint8_t num_ports;
 	uint64_t flags; /* enum mlx4_dev_flag bits */
 	uint32_t rsvd_qps, rsvd_cqs, rsvd_mpts, rsvd_mtts, rsvd_srqs, rsvd_eqs, rsvd_uars, rsvd_pds;
+	uint32_t sys_eqs; /* EQs that the firmware shares out, 0: all are ours */
 	uint32_t max_qps, max_cqs, max_eqs, max_mpts;
 	uint32_t max_qp_wqes, max_cqes, max_sq_sge, max_sq_desc, max_rq_sge, max_rq_desc;
 	uint32_t max_gso; /* bytes, 0: none */
@@ -48,6 +49,8 @@ struct mlx4_caps {
 	bool rss_toeplitz, rss_xor, udp_rss, dmfs, bf, vxlan, pfc_counters, cq_timestamp, ets, config_dev, ignore_fcs;
 	uint32_t bf_reg_size, bf_regs_page;
 	uint32_t num_uars;
+	uint16_t dmfs_max_qps; /* QPs of one steering entry */
+	bool update_qp, lb_src_check;
 	uint16_t sz_qpc, sz_rdmarc, sz_altc, sz_auxc, sz_srqc, sz_cqc, sz_eqc, sz_cmpt, sz_mtt, sz_dmpt;
 	uint64_t max_icm;
 	uint32_t max_counters;
@@ -56,10 +59,10 @@ struct mlx4_caps {
 
 /* What QUERY_PORT says. */
 struct mlx4_port_info {
-	bool link_up, type_eth, type_ib, autoneg;
+	bool link_up, type_eth, type_ib, suggested_eth, autoneg;
 	uint16_t eth_mtu; /* largest L3 MTU */
-	uint32_t speed;	  /* Mb/s, 0: link down or unknown */
-	uint64_t mac;	  /* 48 bits */
+	uint32_t speed;   /* Mb/s, 0: link down or unknown */
+	uint64_t mac;     /* 48 bits */
 	uint8_t lg_macs, lg_vlans, max_tc;
 };
 
@@ -77,8 +80,8 @@ struct mlx4_cq {
 	struct mlx4_dma buf;
 	struct mlx4_cqe *cqes;
 	volatile rte_be32_t *dbrec; /* MLX4_CQ_DBREC_* */
-	uint32_t uar;		    /* page index */
-	int vector;		    /* interrupt vector, -1: none */
+	uint32_t uar;               /* page index */
+	int vector;                 /* interrupt vector, -1: none */
 	struct mlx4_dma db;
 	uint64_t mtt_off;
 	uint32_t mtt_pages;
@@ -98,8 +101,8 @@ struct mlx4_qp_attr {
 struct mlx4_qp {
 	uint32_t qpn;
 	enum mlx4_qp_state state;
-	struct mlx4_dma buf;	    /* NULL mz for an RSS parent */
-	uint8_t *sq, *rq;	    /* ring addresses in buf */
+	struct mlx4_dma buf;        /* NULL mz for an RSS parent */
+	uint8_t *sq, *rq;           /* ring addresses in buf */
 	volatile rte_be32_t *dbrec; /* receive doorbell record */
 	struct mlx4_dma db;
 	uint64_t mtt_off;
@@ -140,13 +143,28 @@ struct mlx4_hca {
 	uint32_t pa_key; /* key of the region that covers all DMA windows, physical addressing: lkey of every WQE */
 	struct mlx4_port_info port[MLX4_MAX_PORTS];
 	uint8_t numa_node;
-	bool dead; /* a command timed out or the card reported a catastrophic error */
+	bool dead;  /* a command timed out or the card reported a catastrophic error */
+	bool quiet; /* in reset: the card touches no memory */
 	rte_spinlock_t lock;
 	mlx4_event_fn event_fn[MLX4_MAX_PORTS];
 	void *event_arg[MLX4_MAX_PORTS];
 	unsigned int refs; /* ethdevs */
+	uint32_t special_qp_base;
+	struct mlx4_events *events; /* event.c's own */
+	struct mlx4_dma *fw_area;   /* pieces given to the firmware */
+	unsigned int num_fw_area;
 	TAILQ_ENTRY(mlx4_hca) next;
 };
+
+/*
+ * Called for the events of a port (port change) and, with every port in turn, for those of the card (queue errors,
+ * fatal error), from the interrupt thread.
+ */
+void mlx4_hca_on_event(struct mlx4_hca *hca, unsigned int port, mlx4_event_fn fn, void *arg);
+/* Number of interrupt vectors for receive queues, and the EQ's part of arming one: what was taken, re-armed. */
+void mlx4_comp_eq_rearm(struct mlx4_hca *hca, unsigned int vector);
+/* Objects in use and commands executed, for reports. */
+void mlx4_hca_usage(struct mlx4_hca *hca, uint32_t *qps, uint32_t *cqs, uint32_t *eqs, uint64_t *commands);
 
 struct mlx4_hca_config {
 	bool check_fw; /* refuse firmware below the supported versions */
@@ -154,6 +172,7 @@ struct mlx4_hca_config {
 };
 
 /* --- life (hca.c) --- */
+/* A card whose GUID another open card has is refused: the two would answer to the same addresses. */
 int mlx4_hca_open(struct mlx4_bus *bus, const struct mlx4_hca_config *cfg, struct mlx4_hca **out);
 void mlx4_hca_close(struct mlx4_hca *hca);
 
@@ -208,6 +227,20 @@ void mlx4_qp_destroy(struct mlx4_hca *hca, struct mlx4_qp *qp);
 int mlx4_port_query(struct mlx4_hca *hca, unsigned int port, struct mlx4_port_info *info);
 int mlx4_port_init(struct mlx4_hca *hca, unsigned int port);
 int mlx4_port_close(struct mlx4_hca *hca, unsigned int port);
+/* max_frame: largest frame with header, tags and FCS; mtu: what the firmware reports to others; no pause frames. */
+int mlx4_port_set_mtu(struct mlx4_hca *hca, unsigned int port, uint16_t max_frame, uint16_t mtu);
+/* Frames with a bad FCS are passed up instead of dropped. */
+int mlx4_port_ignore_fcs(struct mlx4_hca *hca, unsigned int port, bool on);
+/* The whole table of the port's own addresses. */
+int mlx4_port_set_macs(struct mlx4_hca *hca, unsigned int port, const struct rte_ether_addr *mac, unsigned int n);
+/* VIDs that pass: bit v % 32 of word v / 32. */
+int mlx4_port_vlan_filter(struct mlx4_hca *hca, unsigned int port, const uint32_t bitmap[4096 / 32]);
+/* The multicast filter in front of the steering rules: off, the rules decide alone. */
+int mlx4_port_mcast_filter_off(struct mlx4_hca *hca, unsigned int port);
+/* out: MLX4_STATS_SIZE bytes. */
+int mlx4_port_stats(struct mlx4_hca *hca, unsigned int port, bool reset, uint8_t *out);
+/* 0 nothing, MLX4_SENSE_IB, MLX4_SENSE_ETH. */
+int mlx4_port_sense(struct mlx4_hca *hca, unsigned int port, uint32_t *type);
 
 /* --- steering (steer.c) --- */
 int mlx4_rule_mac(struct mlx4_hca *hca, unsigned int port, const struct rte_ether_addr *mac, uint32_t qpn,

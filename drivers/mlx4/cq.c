@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Completion queues [CP 5.2, DP 6.1]: 32-byte entries, the doorbell record behind the ring in the same memory. */
+#include <errno.h>
+#include <string.h>
+
+#include "mlx4_core.h"
+
+static int
+cq_alloc(struct mlx4_hca *hca, uint32_t entries, int numa_node, struct mlx4_cq *cq, uint8_t *lg_page)
+{
+	size_t len = (size_t)entries * sizeof(struct mlx4_cqe);
+	uint32_t i;
+	int rc;
+
+	rc = mlx4_dma_alloc(hca, "a completion queue", len + RTE_CACHE_LINE_SIZE, mlx4_mtt_align(len), numa_node,
+			    &cq->buf);
+	if (rc != 0)
+		return rc;
+	cq->cqes = cq->buf.va;
+	cq->dbrec = (volatile rte_be32_t *)((uint8_t *)cq->buf.va + len);
+	/* Owned by the card in pass 0; it writes the same at SW2HW_CQ. */
+	for (i = 0; i < entries; i++)
+		cq->cqes[i].owner_sr_opcode = MLX4_CQE_OWNER;
+	rc = mlx4_mtt_map(hca, &cq->buf, len, &cq->mtt_off, &cq->mtt_pages, lg_page);
+	if (rc != 0)
+		mlx4_dma_free(&cq->buf);
+	return rc;
+}
+
+static void
+cq_free(struct mlx4_hca *hca, struct mlx4_cq *cq)
+{
+	mlx4_mtt_unmap(hca, cq->mtt_off, cq->mtt_pages);
+	mlx4_dma_free(&cq->buf);
+	mlx4_numbers_put(hca->cqns, cq->cqn, 1);
+	memset(cq, 0, sizeof(*cq));
+}
+
+int
+mlx4_cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node, struct mlx4_cq *cq)
+{
+	uint8_t ctx[MLX4_CQC_SIZE] = {0}, lg_page;
+	struct mlx4_eq *eq;
+	int rc;
+
+	memset(cq, 0, sizeof(*cq));
+	if (entries < 2 || (entries & (entries - 1)) != 0 || entries > hca->caps.max_cqes) {
+		HCA_LOG(hca, ERR, "a CQ of %u entries: wanted a power of two, 2..%u", entries, hca->caps.max_cqes);
+		return -EINVAL;
+	}
+	if (vector >= (int)hca->num_comp_eq) {
+		HCA_LOG(hca, ERR, "a CQ on interrupt vector %d: the card has 0..%d", vector, (int)hca->num_comp_eq - 1);
+		return -EINVAL;
+	}
+	rc = mlx4_numbers_get(hca->cqns, 1, 1, 0, false, &cq->cqn);
+	if (rc != 0) {
+		HCA_LOG(hca, ERR, "all %u CQs are in use", mlx4_numbers_used(hca->cqns));
+		return rc;
+	}
+	cq->entries = entries;
+	cq->uar = uar;
+	cq->vector = vector;
+	rc = cq_alloc(hca, entries, numa_node, cq, &lg_page);
+	if (rc != 0) {
+		mlx4_numbers_put(hca->cqns, cq->cqn, 1);
+		return rc;
+	}
+	/* A CQ that nobody arms needs an EQ in its context nevertheless. */
+	eq = vector >= 0 ? hca->comp_eq[vector] : hca->async_eq;
+	prm_set(ctx, MLX4_CQC_LG_SIZE, mlx4_lg(entries));
+	prm_set(ctx, MLX4_CQC_UAR, uar);
+	prm_set(ctx, MLX4_CQC_EQN, eq->eqn);
+	prm_set(ctx, MLX4_CQC_LG_PAGE, lg_page);
+	prm_set(ctx, MLX4_CQC_MTT_H, cq->mtt_off >> 32);
+	prm_set(ctx, MLX4_CQC_MTT_L, (uint32_t)cq->mtt_off);
+	prm_set64(ctx, MLX4_CQC_DBREC, cq->buf.iova + (uint64_t)entries * sizeof(struct mlx4_cqe));
+	rc = mlx4_cmd(hca, MLX4_CMD_SW2HW_CQ, 0, cq->cqn, ctx, sizeof(ctx), NULL, 0);
+	if (rc != 0) {
+		if (hca->dead)
+			mlx4_hca_stop_dma(hca);
+		cq_free(hca, cq);
+	}
+	return rc;
+}
+
+int
+mlx4_cq_destroy(struct mlx4_hca *hca, struct mlx4_cq *cq)
+{
+	int rc;
+
+	rc = mlx4_cmd(hca, MLX4_CMD_HW2SW_CQ, MLX4_OPM_NO_OUTBOX, cq->cqn, NULL, 0, NULL, 0);
+	if (rc != 0)
+		mlx4_hca_stop_dma(hca);
+	cq_free(hca, cq);
+	return rc;
+}
+
+int
+mlx4_cq_moderate(struct mlx4_hca *hca, struct mlx4_cq *cq, uint16_t count, uint16_t period_us)
+{
+	uint8_t ctx[MLX4_CQC_SIZE] = {0};
+
+	prm_set(ctx, MLX4_CQC_MOD_COUNT, count);
+	prm_set(ctx, MLX4_CQC_MOD_PERIOD, period_us);
+	return mlx4_cmd(hca, MLX4_CMD_MODIFY_CQ, MLX4_MODIFY_CQ_MODERATION, cq->cqn, ctx, sizeof(ctx), NULL, 0);
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Who hears what the card has to say [CP 9.3, 9.4].
+ *
+ * The asynchronous EQ is read by the interrupt thread and by threads that wait for a command. The latter must not run
+ * event functions, because they may hold what those need: they put other events on a short list and ask the
+ * interrupt thread, by an alarm, to go through it. Another alarm looks at the catastrophic error buffer now and then,
+ * since a card in trouble may not be able to tell [CP 1.8].
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <rte_alarm.h>
+#include <rte_errno.h>
+#include <rte_interrupts.h>
+#include <rte_malloc.h>
+
+#include "mlx4_core.h"
+
+#define ASYNC_ENTRIES 512u
+#define COMP_ENTRIES 256u
+#define COMP_EQS_MAX 64u
+#define TAKE_MAX 32u
+#define DEFERRED_MAX 64u
+#define CATAS_PERIOD_US 1000000u
+
+/* Events that this driver can act on; others would only fill the queue [CP 9.3]. */
+#define EVENT_BIT(e) (UINT64_C(1) << (e))
+#define ASYNC_MASK                                                                                                     \
+	(EVENT_BIT(MLX4_EVENT_CQ_ERROR) | EVENT_BIT(MLX4_EVENT_WQ_CATAS) | EVENT_BIT(MLX4_EVENT_LOCAL_CATAS) |         \
+	 EVENT_BIT(MLX4_EVENT_PORT_CHANGE) | EVENT_BIT(MLX4_EVENT_CMD) | EVENT_BIT(MLX4_EVENT_ECC) |                   \
+	 EVENT_BIT(MLX4_EVENT_WQ_INVAL_REQ) | EVENT_BIT(MLX4_EVENT_WQ_ACCESS) | EVENT_BIT(MLX4_EVENT_FATAL_WARNING))
+
+struct mlx4_events {
+	struct mlx4_hca *hca;
+	rte_spinlock_t lock; /* the list */
+	uint8_t deferred[DEFERRED_MAX][MLX4_EQE_SIZE];
+	unsigned int num;
+	uint64_t lost;
+	bool running; /* alarms may be set */
+	bool told_dead;
+};
+
+static void
+tell_ports(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe)
+{
+	unsigned int p;
+
+	for (p = 1; p <= MLX4_MAX_PORTS; p++) {
+		mlx4_event_fn fn;
+		void *arg;
+
+		if (port != 0 && port != p)
+			continue;
+		rte_spinlock_lock(&hca->lock);
+		fn = hca->event_fn[p - 1];
+		arg = hca->event_arg[p - 1];
+		rte_spinlock_unlock(&hca->lock);
+		if (fn != NULL)
+			fn(hca, p, type, eqe, arg);
+	}
+}
+
+static void
+dispatch(struct mlx4_hca *hca, const uint8_t *eqe)
+{
+	uint8_t type = prm_get(eqe, MLX4_EQE_TYPE), sub = prm_get(eqe, MLX4_EQE_SUBTYPE);
+
+	switch (type) {
+	case MLX4_EVENT_CMD: mlx4_cmd_completed(hca, eqe); return;
+	case MLX4_EVENT_PORT_CHANGE: tell_ports(hca, prm_get(eqe, MLX4_EQE_PORT), type, eqe); return;
+	case MLX4_EVENT_CQ_ERROR:
+		HCA_LOG(hca, ERR, "CQ 0x%x failed: %s", prm_get(eqe, MLX4_EQE_CQN),
+			prm_get(eqe, MLX4_EQE_CQ_SYNDROME) == MLX4_CQ_ERR_OVERRUN ? "overrun" : "access violation");
+		break;
+	case MLX4_EVENT_WQ_CATAS:
+	case MLX4_EVENT_WQ_INVAL_REQ:
+	case MLX4_EVENT_WQ_ACCESS:
+		HCA_LOG(hca, ERR, "QP 0x%x went to the error state: %s", prm_get(eqe, MLX4_EQE_QPN),
+			type == MLX4_EVENT_WQ_CATAS       ? "work queue error"
+			: type == MLX4_EVENT_WQ_INVAL_REQ ? "invalid request"
+							  : "access violation");
+		break;
+	case MLX4_EVENT_LOCAL_CATAS: mlx4_hca_mark_dead(hca, "it reports a fatal error"); return;
+	case MLX4_EVENT_FATAL_WARNING: HCA_LOG(hca, WARNING, "the card warns of its temperature"); break;
+	default: HCA_LOG(hca, INFO, "event 0x%02x, sub-type 0x%02x", type, sub); return;
+	}
+	tell_ports(hca, 0, type, eqe);
+}
+
+static void
+run_deferred(struct mlx4_events *ev)
+{
+	uint8_t eqe[MLX4_EQE_SIZE];
+	uint64_t lost;
+
+	for (;;) {
+		rte_spinlock_lock(&ev->lock);
+		lost = ev->lost;
+		ev->lost = 0;
+		if (ev->num == 0) {
+			rte_spinlock_unlock(&ev->lock);
+			break;
+		}
+		memcpy(eqe, ev->deferred[0], sizeof(eqe));
+		memmove(ev->deferred[0], ev->deferred[1], --ev->num * sizeof(eqe));
+		rte_spinlock_unlock(&ev->lock);
+		dispatch(ev->hca, eqe);
+	}
+	if (lost != 0)
+		HCA_LOG(ev->hca, WARNING, "%" PRIu64 " events were lost, more than %u at a time", lost, DEFERRED_MAX);
+}
+
+/* In the interrupt thread, as soon as it can: what others left to it. */
+static void
+on_kick(void *arg)
+{
+	struct mlx4_events *ev = arg;
+	uint8_t eqe[MLX4_EQE_SIZE] = {0};
+
+	run_deferred(ev);
+	if (!ev->hca->dead || ev->told_dead)
+		return;
+	ev->told_dead = true;
+	prm_set(eqe, MLX4_EQE_TYPE, MLX4_EVENT_LOCAL_CATAS);
+	tell_ports(ev->hca, 0, MLX4_EVENT_LOCAL_CATAS, eqe);
+}
+
+static void
+on_watch(void *arg)
+{
+	struct mlx4_events *ev = arg;
+
+	if (ev->hca->dead)
+		return;
+	if (mlx4_events_catas(ev->hca))
+		mlx4_hca_mark_dead(ev->hca, "it reports a fatal error in its error buffer");
+	else if (ev->running)
+		rte_eal_alarm_set(CATAS_PERIOD_US, on_watch, ev);
+}
+
+static void
+kick(struct mlx4_events *ev)
+{
+	if (ev->running)
+		rte_eal_alarm_set(1, on_kick, ev);
+}
+
+void
+mlx4_events_dead(struct mlx4_hca *hca)
+{
+	if (hca->events != NULL)
+		kick(hca->events);
+}
+
+static void
+defer(struct mlx4_events *ev, const uint8_t *eqe)
+{
+	rte_spinlock_lock(&ev->lock);
+	if (ev->num < DEFERRED_MAX)
+		memcpy(ev->deferred[ev->num++], eqe, MLX4_EQE_SIZE);
+	else
+		ev->lost++;
+	rte_spinlock_unlock(&ev->lock);
+}
+
+void
+mlx4_events_poll_cmd(struct mlx4_hca *hca)
+{
+	uint8_t eqe[TAKE_MAX][MLX4_EQE_SIZE];
+	unsigned int i, n, deferred = 0;
+
+	n = mlx4_eq_take(hca->async_eq, eqe, TAKE_MAX, false);
+	for (i = 0; i < n; i++) {
+		if (prm_get(eqe[i], MLX4_EQE_TYPE) == MLX4_EVENT_CMD) {
+			mlx4_cmd_completed(hca, eqe[i]);
+		} else {
+			defer(hca->events, eqe[i]);
+			deferred++;
+		}
+	}
+	if (deferred != 0)
+		kick(hca->events);
+}
+
+static void
+on_interrupt(void *arg)
+{
+	struct mlx4_hca *hca = arg;
+	uint8_t eqe[TAKE_MAX][MLX4_EQE_SIZE];
+	unsigned int i, n;
+
+	if (hca->bus->ops->irq_ack != NULL)
+		hca->bus->ops->irq_ack(hca->bus);
+	run_deferred(hca->events);
+	do {
+		n = mlx4_eq_take(hca->async_eq, eqe, TAKE_MAX, true);
+		for (i = 0; i < n; i++)
+			dispatch(hca, eqe[i]);
+	} while (n != 0);
+}
+
+bool
+mlx4_events_catas(struct mlx4_hca *hca)
+{
+	return hca->caps.catas_off != 0 && mlx4_reg_read(hca, hca->caps.catas_off) != 0;
+}
+
+void
+mlx4_hca_on_event(struct mlx4_hca *hca, unsigned int port, mlx4_event_fn fn, void *arg)
+{
+	rte_spinlock_lock(&hca->lock);
+	hca->event_fn[port - 1] = fn;
+	hca->event_arg[port - 1] = arg;
+	rte_spinlock_unlock(&hca->lock);
+}
+
+void
+mlx4_comp_eq_rearm(struct mlx4_hca *hca, unsigned int vector)
+{
+	uint8_t eqe[TAKE_MAX][MLX4_EQE_SIZE];
+
+	/* Each entry says that a CQ has completions, which its owner is about to look for. */
+	while (mlx4_eq_take(hca->comp_eq[vector], eqe, TAKE_MAX, true) != 0)
+		;
+}
+
+static void
+comp_eqs_destroy(struct mlx4_hca *hca)
+{
+	while (hca->num_comp_eq > 0)
+		mlx4_eq_destroy(hca->comp_eq[--hca->num_comp_eq]);
+	rte_free(hca->comp_eq);
+	hca->comp_eq = NULL;
+}
+
+static int
+comp_eqs_create(struct mlx4_hca *hca, uint32_t first_eqn, unsigned int n)
+{
+	unsigned int i;
+	int rc;
+
+	hca->comp_eq = rte_zmalloc_socket("mlx4_eq", (n + 1) * sizeof(struct mlx4_eq *), 0, hca->numa_node);
+	if (hca->comp_eq == NULL)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		rc = mlx4_eq_create(hca, first_eqn + i, COMP_ENTRIES, i + 1, &hca->comp_eq[i]);
+		if (rc != 0) {
+			comp_eqs_destroy(hca);
+			return rc;
+		}
+		hca->num_comp_eq++;
+	}
+	return 0;
+}
+
+static int
+map_events(struct mlx4_hca *hca, bool map)
+{
+	return mlx4_cmd_imm(hca, MLX4_CMD_MAP_EQ, 0, hca->async_eq->eqn | (map ? 0 : MLX4_MAP_EQ_UNMAP), ASYNC_MASK,
+			    NULL);
+}
+
+/* First EQN that is ours and how many; firmware that shares EQs out tells by a command [CP 9.1]. */
+static int
+eq_range(struct mlx4_hca *hca, uint32_t *first, uint32_t *num)
+{
+	uint32_t end = RTE_MIN(mlx4_icm_num_eqs(hca), MLX4_UAR_EQ_PAGES * MLX4_EQS_PER_UAR);
+	uint8_t box[MLX4_QFUNC_SIZE];
+	int rc;
+
+	*first = hca->caps.rsvd_eqs;
+	if (hca->caps.sys_eqs != 0) {
+		rc = mlx4_cmd(hca, MLX4_CMD_QUERY_FUNC, 0, 0, NULL, 0, box, sizeof(box));
+		if (rc != 0)
+			return rc;
+		*first = prm_get(box, MLX4_QFUNC_RSVD_EQS);
+		end = RTE_MIN(end, prm_get(box, MLX4_QFUNC_MAX_EQ) + 1);
+	}
+	if (*first >= end) {
+		HCA_LOG(hca, ERR, "no event queue is left: the first free one is %u, the limit %u", *first, end);
+		return -ENOSPC;
+	}
+	*num = end - *first;
+	return 0;
+}
+
+static int
+irq_start(struct mlx4_hca *hca)
+{
+	struct mlx4_bus *bus = hca->bus;
+	int rc;
+
+	rc = bus->ops->irq_setup(bus, 1 + hca->num_comp_eq);
+	if (rc != 0) {
+		HCA_LOG(hca, ERR, "cannot connect %u MSI-X vectors: %s", 1 + hca->num_comp_eq, rte_strerror(-rc));
+		return rc;
+	}
+	rc = rte_intr_callback_register(bus->intr, on_interrupt, hca);
+	if (rc != 0) {
+		HCA_LOG(hca, ERR, "cannot register the interrupt handler: %s", rte_strerror(-rc));
+		bus->ops->irq_setup(bus, 0);
+		return rc;
+	}
+	return 0;
+}
+
+static void
+irq_stop(struct mlx4_hca *hca)
+{
+	rte_intr_callback_unregister_sync(hca->bus->intr, on_interrupt, hca);
+	hca->bus->ops->irq_setup(hca->bus, 0);
+}
+
+int
+mlx4_events_start(struct mlx4_hca *hca)
+{
+	struct mlx4_events *ev = rte_zmalloc_socket("mlx4_events", sizeof(*ev), 0, hca->numa_node);
+	uint32_t first, num;
+	int rc;
+
+	if (ev == NULL)
+		return -ENOMEM;
+	ev->hca = hca;
+	rte_spinlock_init(&ev->lock);
+	hca->events = ev;
+	rc = eq_range(hca, &first, &num);
+	if (rc != 0)
+		goto err_range;
+	num = RTE_MIN(num, hca->bus->max_vectors);
+	rc = mlx4_eq_create(hca, first, ASYNC_ENTRIES, 0, &hca->async_eq);
+	if (rc != 0)
+		goto err_range;
+	rc = comp_eqs_create(hca, first + 1, num > 1 ? RTE_MIN(num - 1, COMP_EQS_MAX) : 0);
+	if (rc != 0)
+		goto err_comp;
+	rc = irq_start(hca);
+	if (rc != 0)
+		goto err_irq;
+	rc = map_events(hca, true);
+	if (rc != 0)
+		goto err_map;
+	ev->running = true;
+	rte_eal_alarm_set(CATAS_PERIOD_US, on_watch, ev);
+	return 0;
+
+err_map:
+	irq_stop(hca);
+err_irq:
+	comp_eqs_destroy(hca);
+err_comp:
+	mlx4_eq_destroy(hca->async_eq);
+	hca->async_eq = NULL;
+err_range:
+	hca->events = NULL;
+	rte_free(ev);
+	return rc;
+}
+
+void
+mlx4_events_stop(struct mlx4_hca *hca)
+{
+	struct mlx4_events *ev = hca->events;
+
+	if (map_events(hca, false) != 0)
+		mlx4_hca_stop_dma(hca);
+	ev->running = false;
+	irq_stop(hca);
+	rte_eal_alarm_cancel(on_watch, ev);
+	rte_eal_alarm_cancel(on_kick, ev);
+	comp_eqs_destroy(hca);
+	mlx4_eq_destroy(hca->async_eq);
+	hca->async_eq = NULL;
+	hca->events = NULL;
+	rte_free(ev);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Steering rules: which QP gets a frame [CP 6.3, DP 9.3]. */
+#include <errno.h>
+#include <string.h>
+
+#include "mlx4_core.h"
+
+static void
+fill_control(uint8_t *box, unsigned int port, enum mlx4_dmfs_type type, uint16_t priority, uint32_t qpn)
+{
+	prm_set(box, MLX4_DMFS_PRIORITY, priority);
+	prm_set(box, MLX4_DMFS_TYPE, type);
+	prm_set(box, MLX4_DMFS_F_ALLOW_LB, 1);
+	prm_set(box, MLX4_DMFS_PORT, port);
+	prm_set(box, MLX4_DMFS_QPN, qpn);
+}
+
+/* The one command with a mailbox in and an immediate result out. */
+static int
+attach(struct mlx4_hca *hca, const void *box, size_t len, uint64_t *id)
+{
+	return mlx4_cmd_mbox_imm(hca, MLX4_CMD_QP_FLOW_STEERING_ATTACH, 0, len / 4, box, len, id);
+}
+
+int
+mlx4_rule_mac(struct mlx4_hca *hca, unsigned int port, const struct rte_ether_addr *mac, uint32_t qpn, uint64_t *id)
+{
+	uint8_t box[MLX4_DMFS_CTRL_SIZE + MLX4_SPEC_ETH_SIZE] = {0};
+	uint8_t *spec = box + MLX4_DMFS_CTRL_SIZE;
+
+	fill_control(box, port, MLX4_DMFS_REGULAR, MLX4_DMFS_PRIO_NIC, qpn);
+	prm_set(spec, MLX4_SPEC_SIZE, MLX4_SPEC_ETH_SIZE / 4);
+	prm_set(spec, MLX4_SPEC_ID, MLX4_SPEC_ETH);
+	memcpy(spec + MLX4_SPEC_ETH_DMAC, mac->addr_bytes, RTE_ETHER_ADDR_LEN);
+	memset(spec + MLX4_SPEC_ETH_DMAC_MASK, 0xff, RTE_ETHER_ADDR_LEN);
+	return attach(hca, box, sizeof(box), id);
+}
+
+int
+mlx4_rule_default(struct mlx4_hca *hca, unsigned int port, enum mlx4_dmfs_type type, uint32_t qpn, uint64_t *id)
+{
+	uint8_t box[MLX4_DMFS_CTRL_SIZE] = {0};
+
+	fill_control(box, port, type, 0, qpn);
+	return attach(hca, box, sizeof(box), id);
+}
+
+int
+mlx4_rule_remove(struct mlx4_hca *hca, uint64_t id)
+{
+	return mlx4_cmd_imm(hca, MLX4_CMD_QP_FLOW_STEERING_DETACH, 0, 0, id, NULL);
+}
