@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The program's state: options, ports, forwarding. Owned by main; everything here runs on the main lcore. */
+#ifndef TRI_APP_H
+#define TRI_APP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <rte_ethdev.h>
+#include <rte_mempool.h>
+
+#include "cmd.h"
+#include "gen.h"
+#include "out.h"
+
+#define APP_BURST_DEFAULT 32
+#define APP_BURST_MAX 512
+#define APP_RX_DESC 512
+#define APP_TX_DESC 512
+#define APP_MAX_QUEUES 64
+#define APP_RSS_KEY_MAX 64
+
+struct fwd;
+
+enum app_topology {
+	APP_TOPOLOGY_PAIRED,  /* 0 <-> 1, 2 <-> 3 */
+	APP_TOPOLOGY_CHAINED, /* 0 -> 1 -> 2 -> 0 */
+	APP_TOPOLOGY_LOOP,    /* back where it came from */
+};
+
+struct app_options {
+	uint16_t rxq, txq, rxd, txd, burst, mtu, mbuf_size;
+	uint32_t total_mbufs;
+	uint64_t rx_offloads, tx_offloads;
+	enum app_topology topology;
+	const char *mode;
+	const char *corelist, *txpkts;
+	uint32_t flows;
+	uint64_t seed;
+	bool no_promisc, interactive, json;
+	bool live;
+	uint32_t live_seconds;
+	const char *file;
+	const char *commands[64];
+	unsigned int num_commands;
+};
+
+struct app_port {
+	bool present, configured, started, dirty;
+	uint16_t id;
+	uint16_t rxq, txq, rxd, txd, mtu; /* mtu 0: the device's own */
+	uint64_t rx_offloads, tx_offloads;
+	bool promisc, allmulti;
+	struct rte_eth_dev_info info;
+	struct rte_mempool *pool;
+	uint64_t rss_hf;
+	uint8_t rss_key[APP_RSS_KEY_MAX];
+	uint8_t rss_key_len; /* 0: the device's own key */
+	unsigned int mode;   /* index of fwd_modes */
+	uint16_t peer;
+	struct rte_ether_addr eth_peer; /* destination in mac, txonly and flowgen modes */
+};
+
+#define APP_POOLS 32
+struct app_pool {
+	struct rte_mempool *mp;
+	int socket;
+	uint32_t n;
+	bool gen; /* prepared for the generator */
+};
+
+struct app {
+	struct app_options opt;
+	struct cmd_reg *reg;
+	struct app_port port[RTE_MAX_ETHPORTS];
+	struct app_pool pool[APP_POOLS];
+	unsigned int num_pools, pool_seq;
+	struct gen_conf gen;
+	uint16_t burst;
+	unsigned int verbose;
+	uint32_t cores[RTE_MAX_LCORE]; /* forwarding lcores in the order of use */
+	unsigned int num_cores;
+	struct fwd *fwd; /* while forwarding and after, until the next start */
+	bool fwd_runs;
+	bool json;
+	bool quit;
+};
+
+/* True when the user or a signal asked for the end. */
+bool app_stopping(const struct app *app);
+void app_signals(void);
+
+/* One line on stderr; returns err, a negative errno, for return statements. */
+int app_err(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Progress for people: stdout, or stderr when stdout carries JSON. */
+void app_say(const struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* options.c: 0, 1 (help was printed), -EINVAL (said why). */
+int options_parse(int argc, char **argv, struct app_options *opt);
+int options_default_cores(struct app *app);
+int app_set_cores(struct app *app, const uint32_t *ids, unsigned int n);
+extern const char *const app_topology_names[];
+
+/* pool.c: a pool with at least n buffers on a socket; made when there is none large enough. */
+struct rte_mempool *pool_get(struct app *app, int socket, uint32_t n, bool gen);
+void pool_free_all(struct app *app);
+
+/* port.c */
+void ports_init(struct app *app);
+int port_start(struct app *app, struct app_port *p);
+int port_stop(struct app *app, struct app_port *p);
+int port_close(struct app *app, struct app_port *p);
+int port_check_stopped(const struct app *app, const struct app_port *p);
+void ports_topology(struct app *app, enum app_topology topology);
+unsigned int ports_list(void *app, uint32_t ids[CMD_MAX_LIST]);
+extern const struct app_offload {
+	const char *name;
+	uint64_t bit;
+} app_rx_offloads[], app_tx_offloads[];
+extern const unsigned int app_num_rx_offloads, app_num_tx_offloads;
+
+/* Command tables. */
+int commands_register(struct app *app);
+int cmd_general_register(struct app *app);
+int cmd_port_register(struct app *app);
+int cmd_port_filter_register(struct app *app);
+int cmd_fwd_register(struct app *app);
+int cmd_show_register(struct app *app);
+int cmd_rss_register(struct app *app);
+int cmd_device_register(struct app *app);
+
+/* console.c */
+int console_string(struct app *app, const char *text, const char *where);
+int console_file(struct app *app, const char *path);
+int console_interact(struct app *app);
+
+/* live.c: tables each second until the time is over (0: no end), a key or a signal. */
+int live_run(struct app *app, uint32_t seconds);
+void live_summary(struct app *app, bool json);
+/* Waits without missing a signal; false when the program is asked to end. */
+bool app_sleep_ms(const struct app *app, unsigned int ms);
+
+#endif /* TRI_APP_H */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What a running port takes in: promiscuous modes, addresses, VLANs; and pause frames. */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#include "app.h"
+
+static int
+do_promisc(void *arg, const struct cmd_args *a)
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	bool on = cmd_is(a, "state", "on"), all = cmd_has(a, "allmulti");
+	struct app *app = arg;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ports->n; i++) {
+		struct app_port *p = &app->port[ports->list[i]];
+
+		if (all)
+			ret = on ? rte_eth_allmulticast_enable(p->id) : rte_eth_allmulticast_disable(p->id);
+		else
+			ret = on ? rte_eth_promiscuous_enable(p->id) : rte_eth_promiscuous_disable(p->id);
+		if (ret != 0)
+			return app_err(ret, "port %u: %s %s: %s", p->id, all ? "allmulti" : "promisc",
+				       on ? "on" : "off", rte_strerror(-ret));
+		*(all ? &p->allmulti : &p->promisc) = on;
+	}
+	return 0;
+}
+
+static int
+do_mac(void *arg, const struct cmd_args *a)
+{
+	struct rte_ether_addr mac = cmd_val(a, "address")->mac;
+	uint16_t id = (uint16_t)cmd_num(a, "port", 0);
+	const char *what = cmd_text(a, "what");
+	int ret;
+
+	(void)arg;
+	if (!rte_is_valid_assigned_ether_addr(&mac))
+		return app_err(-EINVAL, "address: '%s' is multicast or zero, want a unicast address",
+			       cmd_text(a, "address"));
+	ret = strcmp(what, "add") == 0      ? rte_eth_dev_mac_addr_add(id, &mac, 0)
+	      : strcmp(what, "remove") == 0 ? rte_eth_dev_mac_addr_remove(id, &mac)
+					    : rte_eth_dev_default_mac_addr_set(id, &mac);
+	return ret == 0 ? 0
+			: app_err(ret, "port %u: mac %s %s: %s", id, what, cmd_text(a, "address"), rte_strerror(-ret));
+}
+
+static int
+do_vlan_filter(void *arg, const struct cmd_args *a)
+{
+	uint16_t id = (uint16_t)cmd_num(a, "port", 0), vlan = (uint16_t)cmd_num(a, "id", 0);
+	int ret = rte_eth_dev_vlan_filter(id, vlan, cmd_is(a, "what", "add"));
+
+	(void)arg;
+	return ret == 0 ? 0
+			: app_err(ret, "port %u: VLAN %u: %s%s", id, vlan, rte_strerror(-ret),
+				  ret == -ENOSYS
+					  ? "; 'port config N rx_offload vlan_filter on' on the stopped port first"
+					  : "");
+}
+
+static int
+do_vlan_offload(void *arg, const struct cmd_args *a)
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	int bit = cmd_is(a, "what", "strip") ? RTE_ETH_VLAN_STRIP_OFFLOAD : RTE_ETH_VLAN_FILTER_OFFLOAD, mask, ret;
+	bool on = cmd_is(a, "state", "on");
+	struct app *app = arg;
+	unsigned int i;
+
+	for (i = 0; i < ports->n; i++) {
+		struct app_port *p = &app->port[ports->list[i]];
+		uint64_t off = bit == RTE_ETH_VLAN_STRIP_OFFLOAD ? RTE_ETH_RX_OFFLOAD_VLAN_STRIP
+								 : RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
+
+		mask = rte_eth_dev_get_vlan_offload(p->id);
+		ret = mask < 0 ? mask : rte_eth_dev_set_vlan_offload(p->id, on ? mask | bit : mask & ~bit);
+		if (ret != 0)
+			return app_err(ret, "port %u: vlan %s %s: %s", p->id, cmd_text(a, "what"), on ? "on" : "off",
+				       rte_strerror(-ret));
+		p->rx_offloads = on ? p->rx_offloads | off : p->rx_offloads & ~off;
+	}
+	return 0;
+}
+
+static int
+do_flow_ctrl(void *arg, const struct cmd_args *a)
+{
+	static const char *const names[] = {"none", "rx", "tx", "full"};
+	uint16_t id = (uint16_t)cmd_num(a, "port", 0);
+	struct rte_eth_fc_conf fc;
+	unsigned int i = 0;
+	int ret;
+
+	(void)arg;
+	memset(&fc, 0, sizeof(fc));
+	while (strcmp(names[i], cmd_text(a, "mode")) != 0)
+		i++;
+	ret = rte_eth_dev_flow_ctrl_get(id, &fc);
+	fc.mode = (enum rte_eth_fc_mode)i;
+	if (ret == 0)
+		ret = rte_eth_dev_flow_ctrl_set(id, &fc);
+	return ret == 0 ? 0 : app_err(ret, "port %u: flow control %s: %s", id, names[i], rte_strerror(-ret));
+}
+
+static const struct cmd table[] = {
+	{"Filters", "port config {ports:ports} promisc {state:on|off}", "Receives every frame, or not.", do_promisc,
+	 false},
+	{"Filters", "port config {ports:ports} allmulti {state:on|off}", "Receives every multicast frame, or not.",
+	 do_promisc, false},
+	{"Filters", "port mac {what:add|remove|set} {port:port} {address:mac}",
+	 "Adds or removes an address, or sets the port's own.", do_mac, false},
+	{"Filters", "port vlan {what:add|remove} {port:port} {id:0..4095}", "Lets a VLAN through the filter, or not.",
+	 do_vlan_filter, false},
+	{"Filters", "port config {ports:ports} vlan {what:strip|filter} {state:on|off}",
+	 "Takes tags off received frames; drops VLANs that were not added.", do_vlan_offload, false},
+	{"Filters", "port config flow_ctrl {port:port} {mode:none|rx|tx|full}", "Sets what pause frames do.",
+	 do_flow_ctrl, false},
+};
+
+int
+cmd_port_filter_register(struct app *app)
+{
+	return cmd_reg_add(app->reg, table, RTE_DIM(table));
+}

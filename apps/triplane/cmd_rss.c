@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* RSS: types, key, redirection table. */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#include "app.h"
+
+#define MAX_RETA RTE_ETH_RSS_RETA_SIZE_512
+
+static const struct {
+	const char *name;
+	uint64_t bits;
+} types[] = {
+	{"ip", RTE_ETH_RSS_IP},
+	{"tcp", RTE_ETH_RSS_TCP},
+	{"udp", RTE_ETH_RSS_UDP},
+	{"ip+tcp", RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP},
+	{"ip+udp", RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP},
+	{"all", RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP},
+	{"none", 0},
+};
+
+static int
+do_types(void *arg, const struct cmd_args *a)
+{
+	struct app *app = arg;
+	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
+	struct rte_eth_rss_conf conf = {0};
+	unsigned int i = 0;
+	int ret;
+
+	while (strcmp(types[i].name, cmd_text(a, "types")) != 0)
+		i++;
+	conf.rss_hf = types[i].bits & p->info.flow_type_rss_offloads;
+	ret = rte_eth_dev_rss_hash_update(p->id, &conf);
+	if (ret != 0)
+		return app_err(ret, "port %u: rss types %s: %s", p->id, types[i].name, rte_strerror(-ret));
+	p->rss_hf = types[i].bits;
+	return 0;
+}
+
+static int
+do_key(void *arg, const struct cmd_args *a)
+{
+	struct app *app = arg;
+	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
+	const struct cmd_val *key = cmd_val(a, "key");
+	struct rte_eth_rss_conf conf = {.rss_hf = p->rss_hf & p->info.flow_type_rss_offloads};
+	uint8_t octets[CMD_MAX_HEX];
+	int ret;
+
+	if (p->info.hash_key_size != 0 && key->n != p->info.hash_key_size)
+		return app_err(-EINVAL, "port %u: key of %u octets, want %u", p->id, key->n, p->info.hash_key_size);
+	memcpy(octets, key->hex, key->n);
+	conf.rss_key = octets;
+	conf.rss_key_len = (uint8_t)key->n;
+	ret = rte_eth_dev_rss_hash_update(p->id, &conf);
+	if (ret != 0)
+		return app_err(ret, "port %u: rss key: %s", p->id, rte_strerror(-ret));
+	memcpy(p->rss_key, octets, key->n);
+	p->rss_key_len = (uint8_t)key->n;
+	return 0;
+}
+
+/* Entries take the queues of the list in turn. */
+static int
+do_reta(void *arg, const struct cmd_args *a)
+{
+	struct app *app = arg;
+	const struct app_port *p = &app->port[cmd_num(a, "port", 0)];
+	const struct cmd_val *queues = cmd_val(a, "queues");
+	struct rte_eth_rss_reta_entry64 reta[MAX_RETA / RTE_ETH_RETA_GROUP_SIZE];
+	uint16_t size = p->info.reta_size, i;
+	int ret;
+
+	if (size == 0 || size > MAX_RETA)
+		return app_err(-ENOTSUP, "port %u: the device has a redirection table of %u entries, want 1..%u", p->id,
+			       size, MAX_RETA);
+	memset(reta, 0, sizeof(reta));
+	for (i = 0; i < size; i++) {
+		uint32_t q = queues->list[i % queues->n];
+
+		if (q >= p->rxq)
+			return app_err(-EINVAL, "port %u: queues: %u, want 0..%u", p->id, q, p->rxq - 1);
+		reta[i / RTE_ETH_RETA_GROUP_SIZE].mask |= RTE_BIT64(i % RTE_ETH_RETA_GROUP_SIZE);
+		reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] = (uint16_t)q;
+	}
+	ret = rte_eth_dev_rss_reta_update(p->id, reta, size);
+	return ret == 0 ? 0 : app_err(ret, "port %u: redirection table: %s", p->id, rte_strerror(-ret));
+}
+
+static void
+show_reta(const struct app_port *p, struct out *o)
+{
+	struct rte_eth_rss_reta_entry64 reta[MAX_RETA / RTE_ETH_RETA_GROUP_SIZE];
+	uint16_t size = p->info.reta_size, i;
+	char text[MAX_RETA * 4 + 1] = "";
+	size_t at = 0;
+
+	memset(reta, 0xff, sizeof(reta));
+	if (size == 0 || size > MAX_RETA || rte_eth_dev_rss_reta_query(p->id, reta, size) != 0)
+		return;
+	for (i = 0; i < size && at < sizeof(text); i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%u", i == 0 ? "" : ",",
+				       reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE]);
+	out_str(o, "reta", text);
+}
+
+static int
+do_show(void *arg, const struct cmd_args *a)
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	struct app *app = arg;
+	struct out o;
+	unsigned int i, k;
+
+	out_init(&o, stdout, app->json || a->json);
+	out_array(&o, "ports");
+	for (i = 0; i < ports->n; i++) {
+		const struct app_port *p = &app->port[ports->list[i]];
+		uint8_t key[APP_RSS_KEY_MAX] = {0};
+		struct rte_eth_rss_conf conf = {.rss_key = key, .rss_key_len = sizeof(key)};
+		char hex[2 * APP_RSS_KEY_MAX + 1] = "";
+
+		out_item(&o, "port", p->id);
+		out_bool(&o, "enabled", p->rxq > 1);
+		if (rte_eth_dev_rss_hash_conf_get(p->id, &conf) == 0) {
+			for (k = 0; k < RTE_MIN((unsigned int)p->info.hash_key_size, (unsigned int)APP_RSS_KEY_MAX);
+			     k++)
+				snprintf(hex + 2 * k, 3, "%02x", key[k]);
+			out_hex(&o, "types", conf.rss_hf, 16);
+			out_str(&o, "key", hex);
+		}
+		show_reta(p, &o);
+		out_end(&o);
+	}
+	out_end(&o);
+	out_done(&o);
+	return 0;
+}
+
+static const struct cmd table[] = {
+	{"RSS", "rss types {port:port} {types:@rss_types}", "Sets what the hash covers.", do_types, false},
+	{"RSS", "rss key {port:port} {key:hex}", "Sets the Toeplitz key.", do_key, false},
+	{"RSS", "rss reta {port:port} {queues:list}", "Fills the redirection table with these queues in turn.", do_reta,
+	 false},
+	{"RSS", "rss show {ports:ports}", "Shows types, key and redirection table.", do_show, true},
+	{"RSS", "show port rss {ports:ports}", "The same as rss show.", do_show, true},
+};
+
+int
+cmd_rss_register(struct app *app)
+{
+	static const char *names[RTE_DIM(types)];
+	static const struct cmd_set set = {"rss_types", names, RTE_DIM(types)};
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < RTE_DIM(types); i++)
+		names[i] = types[i].name;
+	ret = cmd_reg_set(app->reg, &set);
+	return ret != 0 ? ret : cmd_reg_add(app->reg, table, RTE_DIM(table));
+}

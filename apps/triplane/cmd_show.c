@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* show and clear. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#include "app.h"
+#include "fwd.h"
+
+static void
+show_info(const struct app *app, const struct app_port *p, struct out *o)
+{
+	char name[RTE_ETH_NAME_MAX_LEN] = "", fw[64] = "";
+	struct rte_ether_addr mac = {{0}};
+	struct rte_eth_dev_info info;
+	struct rte_eth_link link;
+	uint16_t mtu = 0;
+
+	memset(&link, 0, sizeof(link));
+	rte_eth_dev_get_name_by_port(p->id, name);
+	rte_eth_macaddr_get(p->id, &mac);
+	rte_eth_link_get_nowait(p->id, &link);
+	rte_eth_dev_get_mtu(p->id, &mtu);
+	out_str(o, "name", name);
+	if (rte_eth_dev_info_get(p->id, &info) == 0) {
+		out_str(o, "driver", info.driver_name);
+		out_u64(o, "min_mtu", info.min_mtu);
+		out_u64(o, "max_mtu", info.max_mtu);
+		out_u64(o, "max_rx_queues", info.max_rx_queues);
+		out_u64(o, "max_tx_queues", info.max_tx_queues);
+		out_u64(o, "min_rx_desc", info.rx_desc_lim.nb_min);
+		out_u64(o, "max_rx_desc", info.rx_desc_lim.nb_max);
+		out_u64(o, "min_tx_desc", info.tx_desc_lim.nb_min);
+		out_u64(o, "max_tx_desc", info.tx_desc_lim.nb_max);
+		out_u64(o, "max_mac_addrs", info.max_mac_addrs);
+		out_u64(o, "reta_size", info.reta_size);
+		out_u64(o, "rss_key_size", info.hash_key_size);
+	}
+	if (rte_eth_dev_fw_version_get(p->id, fw, sizeof(fw)) == 0)
+		out_str(o, "firmware", fw);
+	out_mac(o, "mac", &mac);
+	out_u64(o, "mtu", mtu);
+	out_bool(o, "started", p->started);
+	out_str(o, "link", link.link_status == RTE_ETH_LINK_UP ? "up" : "down");
+	out_u64(o, "speed_mbps", link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed);
+	out_bool(o, "promiscuous", rte_eth_promiscuous_get(p->id) == 1);
+	out_bool(o, "allmulticast", rte_eth_allmulticast_get(p->id) == 1);
+	out_u64(o, "rx_queues", p->rxq);
+	out_u64(o, "tx_queues", p->txq);
+	out_u64(o, "rx_desc", p->rxd);
+	out_u64(o, "tx_desc", p->txd);
+	out_str(o, "mode", fwd_modes[p->mode].name);
+	out_u64(o, "peer", p->peer);
+	(void)app;
+}
+
+static void
+show_stats(const struct app_port *p, struct out *o)
+{
+	struct rte_eth_stats st;
+
+	memset(&st, 0, sizeof(st));
+	rte_eth_stats_get(p->id, &st);
+	out_u64(o, "rx_packets", st.ipackets);
+	out_u64(o, "tx_packets", st.opackets);
+	out_u64(o, "rx_bytes", st.ibytes);
+	out_u64(o, "tx_bytes", st.obytes);
+	out_u64(o, "rx_missed", st.imissed);
+	out_u64(o, "rx_errors", st.ierrors);
+	out_u64(o, "tx_errors", st.oerrors);
+	out_u64(o, "rx_nombuf", st.rx_nombuf);
+}
+
+static int
+show_xstats(const struct app_port *p, struct out *o)
+{
+	int n = rte_eth_xstats_get_names(p->id, NULL, 0), i;
+	struct rte_eth_xstat_name *names;
+	struct rte_eth_xstat *values;
+	int ret = 0;
+
+	if (n < 0)
+		return app_err(n, "port %u: extended statistics: %s", p->id, rte_strerror(-n));
+	names = calloc((size_t)n + 1, sizeof(*names));
+	values = calloc((size_t)n + 1, sizeof(*values));
+	if (names == NULL || values == NULL)
+		ret = app_err(-ENOMEM, "port %u: no memory for %d statistics", p->id, n);
+	else if (rte_eth_xstats_get_names(p->id, names, (unsigned int)n) != n ||
+		 rte_eth_xstats_get(p->id, values, (unsigned int)n) != n)
+		ret = app_err(-EIO, "port %u: the device changed its mind about %d statistics", p->id, n);
+	for (i = 0; ret == 0 && i < n; i++)
+		out_u64(o, names[values[i].id].name, values[i].value);
+	free(names);
+	free(values);
+	return ret;
+}
+
+static void
+show_queues(const struct app *app, const struct app_port *p, struct out *o)
+{
+	const struct fwd *fwd = app->fwd;
+	struct rte_eth_rxq_info rx;
+	unsigned int i;
+	uint16_t q;
+
+	out_array(o, "rx_queues");
+	for (q = 0; p->configured && q < p->rxq; q++) {
+		out_item(o, "rx_queue", q);
+		if (rte_eth_rx_queue_info_get(p->id, q, &rx) == 0)
+			out_u64(o, "descriptors", rx.nb_desc);
+		else
+			out_u64(o, "descriptors", p->rxd);
+		for (i = 0; fwd != NULL && i < fwd->num_streams; i++) {
+			const struct fwd_stream *s = &fwd->stream[i];
+
+			if (s->rx_port != p->id || s->rx_queue != q || !s->has_rx)
+				continue;
+			out_u64(o, "lcore", fwd->lcore[s->lcore].id);
+			out_u64(o, "packets", stat_read(&s->stats.rx));
+		}
+		out_end(o);
+	}
+	out_end(o);
+	out_array(o, "tx_queues");
+	for (q = 0; p->configured && q < p->txq; q++) {
+		out_item(o, "tx_queue", q);
+		out_u64(o, "descriptors", p->txd);
+		out_end(o);
+	}
+	out_end(o);
+}
+
+static int
+do_show_port(void *arg, const struct cmd_args *a)
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	struct app *app = arg;
+	struct out o;
+	unsigned int i;
+	int ret = 0;
+
+	out_init(&o, stdout, app->json || a->json);
+	out_array(&o, "ports");
+	for (i = 0; i < ports->n && ret == 0; i++) {
+		const struct app_port *p = &app->port[ports->list[i]];
+
+		out_item(&o, "port", p->id);
+		if (cmd_is(a, "what", "info"))
+			show_info(app, p, &o);
+		else if (cmd_is(a, "what", "stats"))
+			show_stats(p, &o);
+		else if (cmd_is(a, "what", "xstats"))
+			ret = show_xstats(p, &o);
+		else
+			show_queues(app, p, &o);
+		out_end(&o);
+	}
+	out_end(&o);
+	out_done(&o);
+	return ret;
+}
+
+static int
+do_show_fwd(void *arg, const struct cmd_args *a)
+{
+	struct app *app = arg;
+	struct fwd *plan = NULL;
+	const struct fwd *fwd = app->fwd;
+	struct out o;
+	unsigned int i, k;
+	int ret;
+
+	if (!app->fwd_runs) {
+		ret = fwd_plan(app, &plan);
+		if (ret != 0)
+			return ret;
+		fwd = plan;
+	}
+	out_init(&o, stdout, app->json || a->json);
+	out_bool(&o, "running", app->fwd_runs);
+	out_u64(&o, "burst", app->burst);
+	out_array(&o, "lcores");
+	for (i = 0; i < fwd->num_lcores; i++) {
+		out_item(&o, "lcore", fwd->lcore[i].id);
+		out_array(&o, "streams");
+		for (k = 0; k < fwd->lcore[i].num; k++) {
+			const struct fwd_stream *s = fwd->lcore[i].stream[k];
+
+			out_item(&o, "stream", (uint64_t)(s - fwd->stream));
+			out_str(&o, "mode", s->mode->name);
+			out_u64(&o, "rx_port", s->rx_port);
+			out_u64(&o, "rx_queue", s->rx_queue);
+			if (s->mode->sends) {
+				out_u64(&o, "tx_port", s->tx_port);
+				out_u64(&o, "tx_queue", s->tx_queue);
+			}
+			out_u64(&o, "rx_packets", stat_read(&s->stats.rx));
+			out_u64(&o, "tx_packets", stat_read(&s->stats.tx));
+			out_u64(&o, "dropped", stat_read(&s->stats.drop));
+			out_end(&o);
+		}
+		out_end(&o);
+		out_end(&o);
+	}
+	out_end(&o);
+	out_done(&o);
+	fwd_free(plan);
+	return 0;
+}
+
+static int
+do_show_summary(void *arg, const struct cmd_args *a)
+{
+	struct app *app = arg;
+
+	if (app->fwd == NULL)
+		return app_err(-EINVAL, "nothing was forwarded yet; 'start' first");
+	live_summary(app, app->json || a->json);
+	return 0;
+}
+
+static int
+do_clear(void *arg, const struct cmd_args *a)
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	bool x = cmd_is(a, "what", "xstats");
+	unsigned int i;
+	int ret = 0;
+
+	(void)arg;
+	for (i = 0; i < ports->n && ret == 0; i++) {
+		uint16_t id = (uint16_t)ports->list[i];
+
+		ret = x ? rte_eth_xstats_reset(id) : rte_eth_stats_reset(id);
+		if (ret != 0)
+			app_err(ret, "port %u: clear %s: %s", id, cmd_text(a, "what"), rte_strerror(-ret));
+	}
+	return ret;
+}
+
+static const struct cmd table[] = {
+	{"Show", "show port {what:info|stats|xstats|queues} {ports:ports}", "Shows ports.", do_show_port, true},
+	{"Show", "show fwd", "Shows which lcore serves which queues, and the counters.", do_show_fwd, true},
+	{"Show", "show config fwd", "The same as show fwd.", do_show_fwd, true},
+	{"Show", "show summary", "Shows rates and totals since the start of forwarding.", do_show_summary, true},
+	{"Show", "clear port {what:stats|xstats} {ports:ports}", "Sets counters of ports to zero.", do_clear, false},
+};
+
+int
+cmd_show_register(struct app *app)
+{
+	return cmd_reg_add(app->reg, table, RTE_DIM(table));
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Who forwards what: streams from the settings, lcores for the streams, start and stop. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+
+#include "fwd.h"
+
+static int
+lcore_main(void *arg)
+{
+	struct fwd_lcore *lc = arg;
+	uint64_t now, last = rte_rdtsc();
+	unsigned int i;
+
+	while (!__atomic_load_n(lc->stop, __ATOMIC_RELAXED)) {
+		for (i = 0; i < lc->num; i++) {
+			struct fwd_stream *s = lc->stream[i];
+			unsigned int n = s->mode->round(s);
+
+			now = rte_rdtsc();
+			stat_add(&s->stats.polls, 1);
+			if (n > 0) {
+				stat_add(&s->stats.bursts, 1);
+				stat_add(&s->stats.cycles, now - last);
+			} else {
+				stat_add(&s->stats.idle_cycles, now - last);
+			}
+			last = now;
+		}
+		stat_add(&lc->rounds, 1);
+	}
+	return 0;
+}
+
+static unsigned int
+count_streams(const struct app *app)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
+		const struct app_port *p = &app->port[i];
+
+		if (p->present && p->started)
+			n += fwd_modes[p->mode].generates ? p->txq : p->rxq;
+	}
+	return n;
+}
+
+static int
+stream_init(struct app *app, struct fwd_stream *s, const struct app_port *p, uint16_t q)
+{
+	const struct app_port *out;
+
+	memset(s, 0, sizeof(*s));
+	s->mode = &fwd_modes[p->mode];
+	s->burst = app->burst;
+	s->rx_port = p->id;
+	s->rx_queue = q;
+	s->has_rx = q < p->rxq;
+	s->tx_port = s->mode->to_self ? p->id : p->peer;
+	out = &app->port[s->tx_port];
+	if (s->mode->sends && (!out->present || !out->started))
+		return app_err(-ENETDOWN, "port %u forwards to port %u, which is not started", p->id, s->tx_port);
+	if (s->mode->sends && out->txq == 0)
+		return app_err(-EINVAL, "port %u forwards to port %u, which has no transmit queue", p->id, s->tx_port);
+	s->tx_queue = s->mode->sends ? (uint16_t)(q % out->txq) : 0;
+	s->tx_offloads = out->tx_offloads;
+	s->prepare = strcmp(s->mode->name, "csum") == 0;
+	rte_eth_macaddr_get(s->tx_port, &s->src);
+	s->dst = app->port[s->tx_port].eth_peer;
+	if (strcmp(s->mode->name, "icmpecho") == 0) {
+		s->frags = rte_zmalloc("echo", sizeof(*s->frags), RTE_CACHE_LINE_SIZE);
+		if (s->frags == NULL)
+			return app_err(-ENOMEM, "port %u: no memory for the table of fragments", p->id);
+	}
+	return s->mode->generates ? fwd_gen_init(app, s) : 0;
+}
+
+static bool
+share_tx(const struct fwd_stream *a, const struct fwd_stream *b)
+{
+	return a->mode->sends && b->mode->sends && a->tx_port == b->tx_port && a->tx_queue == b->tx_queue;
+}
+
+static bool
+share_rx(const struct fwd_stream *a, const struct fwd_stream *b)
+{
+	return a->has_rx && b->has_rx && a->rx_port == b->rx_port && a->rx_queue == b->rx_queue;
+}
+
+/* Streams in turn to lcores in turn; one that shares a queue with an earlier one joins it. */
+static int
+assign(struct app *app, struct fwd *fwd)
+{
+	unsigned int i, k, next = 0;
+
+	for (i = 0; i < fwd->num_streams; i++) {
+		struct fwd_stream *s = &fwd->stream[i];
+
+		for (k = 0; k < i && !share_tx(s, &fwd->stream[k]) && !share_rx(s, &fwd->stream[k]); k++)
+			;
+		if (k < i) {
+			s->lcore = fwd->stream[k].lcore;
+		} else {
+			s->lcore = next;
+			next = (next + 1) % app->num_cores;
+		}
+		fwd->lcore[s->lcore].num++;
+		fwd->num_lcores = RTE_MAX(fwd->num_lcores, s->lcore + 1);
+	}
+	for (i = 0; i < fwd->num_lcores; i++) {
+		struct fwd_lcore *lc = &fwd->lcore[i];
+
+		lc->id = app->cores[i];
+		lc->stop = &fwd->stop;
+		lc->stream = calloc(lc->num, sizeof(lc->stream[0]));
+		if (lc->stream == NULL)
+			return app_err(-ENOMEM, "no memory for %u streams", lc->num);
+		lc->num = 0;
+	}
+	for (i = 0; i < fwd->num_streams; i++) {
+		struct fwd_lcore *lc = &fwd->lcore[fwd->stream[i].lcore];
+
+		lc->stream[lc->num++] = &fwd->stream[i];
+	}
+	return 0;
+}
+
+void
+fwd_free(struct fwd *fwd)
+{
+	unsigned int i;
+
+	if (fwd == NULL)
+		return;
+	for (i = 0; i < fwd->num_streams; i++) {
+		fwd_gen_free(&fwd->stream[i]);
+		rte_free(fwd->stream[i].frags);
+	}
+	for (i = 0; i < fwd->num_lcores; i++)
+		free(fwd->lcore[i].stream);
+	rte_free(fwd->stream);
+	rte_free(fwd);
+}
+
+/* Queue by queue over all ports, so that the lcores get ports evenly. */
+int
+fwd_plan(struct app *app, struct fwd **out)
+{
+	unsigned int max = count_streams(app), i;
+	struct fwd *fwd;
+	uint16_t q;
+	int ret;
+
+	if (max == 0)
+		return app_err(-ENODEV, "nothing to forward: no port is started (see 'show port info all')");
+	if (app->num_cores == 0)
+		return app_err(-EINVAL,
+			       "no forwarding lcore: EAL gave %u, want 2 or more; --lcores '0@0,1@0' puts both on "
+			       "one CPU",
+			       rte_lcore_count());
+	fwd = rte_zmalloc("fwd", sizeof(*fwd), RTE_CACHE_LINE_SIZE);
+	if (fwd == NULL)
+		return app_err(-ENOMEM, "no memory for forwarding");
+	fwd->stream = rte_zmalloc("streams", max * sizeof(fwd->stream[0]), RTE_CACHE_LINE_SIZE);
+	ret = fwd->stream != NULL ? 0 : app_err(-ENOMEM, "no memory for %u streams", max);
+	for (q = 0; q < APP_MAX_QUEUES && ret == 0; q++) {
+		for (i = 0; i < RTE_MAX_ETHPORTS && ret == 0; i++) {
+			const struct app_port *p = &app->port[i];
+
+			if (p->present && p->started && q < (fwd_modes[p->mode].generates ? p->txq : p->rxq))
+				ret = stream_init(app, &fwd->stream[fwd->num_streams++], p, q);
+		}
+	}
+	if (ret == 0)
+		ret = assign(app, fwd);
+	if (ret != 0) {
+		fwd_free(fwd);
+		return ret;
+	}
+	*out = fwd;
+	return 0;
+}
+
+int
+fwd_start(struct app *app)
+{
+	struct fwd *fwd;
+	unsigned int i;
+	int ret;
+
+	if (app->fwd_runs)
+		return app_err(-EBUSY, "forwarding runs already");
+	ret = fwd_plan(app, &fwd);
+	if (ret != 0)
+		return ret;
+	fwd_free(app->fwd);
+	app->fwd = fwd;
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
+		if (app->port[i].present)
+			rte_eth_stats_get((uint16_t)i, &fwd->base[i]);
+	fwd->start_tsc = rte_rdtsc();
+	app->fwd_runs = true;
+	for (i = 0; i < fwd->num_lcores; i++) {
+		ret = rte_eal_remote_launch(lcore_main, &fwd->lcore[i], fwd->lcore[i].id);
+		if (ret != 0) {
+			app_err(ret, "lcore %u does not start: %s", fwd->lcore[i].id, rte_strerror(-ret));
+			fwd_stop(app);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+void
+fwd_stop(struct app *app)
+{
+	unsigned int i;
+
+	if (!app->fwd_runs)
+		return;
+	__atomic_store_n(&app->fwd->stop, true, __ATOMIC_RELAXED);
+	for (i = 0; i < app->fwd->num_lcores; i++)
+		rte_eal_wait_lcore(app->fwd->lcore[i].id);
+	app->fwd->stop_tsc = rte_rdtsc();
+	app->fwd_runs = false;
+	for (i = 0; i < app->fwd->num_streams; i++)
+		fwd_gen_free(&app->fwd->stream[i]);
+}

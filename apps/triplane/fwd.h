@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Forwarding: run-to-completion lcores over streams.
+ *
+ * A stream is one receive queue together with the transmit queue that its packets leave by (a generator's stream is
+ * one transmit queue, and the receive queue of the same number when there is one). A stream belongs to one lcore, and
+ * all streams that use one transmit queue belong to the same lcore, so no queue is ever shared and nothing locks.
+ *
+ * Counters have one writer, the owning lcore; readers on other lcores see values that are whole but may be of
+ * different moments.
+ */
+#ifndef TRI_FWD_H
+#define TRI_FWD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+#include <rte_ether.h>
+
+#include "app.h"
+#include "echo.h"
+
+struct fwd_stats {
+	uint64_t rx, tx;
+	uint64_t drop;        /* packets that the transmit queue did not take */
+	uint64_t no_mbuf;     /* generator: rounds without buffers */
+	uint64_t tx_full;     /* generator: rounds in which the queue was full; the packets wait */
+	uint64_t ignored;     /* icmpecho: packets that want no answer */
+	uint64_t polls;       /* rounds */
+	uint64_t bursts;      /* rounds that moved packets */
+	uint64_t cycles;      /* in rounds that moved packets */
+	uint64_t idle_cycles; /* in the others */
+} __rte_cache_aligned;
+
+/* A generator's own state. */
+struct fwd_gen {
+	struct rte_mempool *pool;
+	struct gen_hdr hdr;
+	struct gen_flow *flow;
+	uint32_t flows, next;
+	uint16_t num_segs, waiting, first;
+	uint16_t seg[GEN_MAX_SEGS];
+	uint32_t len;
+	struct rte_mbuf *pkts[APP_BURST_MAX]; /* built and not yet taken by the queue */
+};
+
+struct fwd_stream {
+	const struct fwd_mode *mode;
+	uint16_t rx_port, rx_queue, tx_port, tx_queue;
+	uint16_t burst;
+	bool has_rx, prepare; /* prepare: the transmit queue needs rte_eth_tx_prepare */
+	struct rte_ether_addr src, dst;
+	uint64_t tx_flags; /* offload flags that every packet gets */
+	uint64_t tx_offloads;
+	struct fwd_gen *gen;
+	struct echo_frags *frags;
+	unsigned int lcore; /* index in fwd */
+	struct fwd_stats stats;
+} __rte_cache_aligned;
+
+struct fwd_mode {
+	const char *name;
+	const char *help;
+	unsigned int (*round)(struct fwd_stream *s); /* returns the number of packets it moved */
+	bool to_self;                                /* packets leave by the port they came from */
+	bool generates;                              /* sends on its own: one stream per transmit queue */
+	bool sends;
+};
+
+struct fwd_lcore {
+	unsigned int id;
+	unsigned int num;
+	struct fwd_stream **stream;
+	const bool *stop;
+	uint64_t rounds __rte_cache_aligned;
+};
+
+struct fwd {
+	struct fwd_stream *stream;
+	unsigned int num_streams;
+	struct fwd_lcore lcore[RTE_MAX_LCORE];
+	unsigned int num_lcores;
+	bool stop;
+	uint64_t start_tsc, stop_tsc; /* stop_tsc 0: runs */
+	struct rte_eth_stats base[RTE_MAX_ETHPORTS];
+};
+
+extern const struct fwd_mode fwd_modes[];
+extern const unsigned int fwd_num_modes;
+int fwd_mode_by_name(const char *name); /* index or -1 */
+
+/* Builds the streams from the settings and gives them to lcores, without running. */
+int fwd_plan(struct app *app, struct fwd **out);
+void fwd_free(struct fwd *fwd);
+int fwd_start(struct app *app);
+void fwd_stop(struct app *app);
+
+/* fwd_gen.c */
+int fwd_gen_init(struct app *app, struct fwd_stream *s);
+void fwd_gen_free(struct fwd_stream *s);
+unsigned int fwd_round_txonly(struct fwd_stream *s);
+unsigned int fwd_round_flowgen(struct fwd_stream *s);
+
+/* Adds to a counter of which the caller is the only writer. */
+static inline void
+stat_add(uint64_t *counter, uint64_t n)
+{
+	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t
+stat_read(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+#endif /* TRI_FWD_H */

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Forwards packets between ports and shows what happens; see docs/cli.md. */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_malloc.h>
+
+#include "app.h"
+#include "fwd.h"
+
+#define EXIT_USAGE 2
+
+static volatile sig_atomic_t signalled;
+
+static void
+on_signal(int sig)
+{
+	(void)sig;
+	signalled = 1;
+}
+
+void
+app_signals(void)
+{
+	struct sigaction sa = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sa.sa_handler = SIG_IGN;
+	sigaction(SIGPIPE, &sa, NULL);
+}
+
+bool
+app_stopping(const struct app *app)
+{
+	return app->quit || signalled != 0;
+}
+
+bool
+app_sleep_ms(const struct app *app, unsigned int ms)
+{
+	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+
+	while (!app_stopping(app) && nanosleep(&t, &t) != 0)
+		;
+	return !app_stopping(app);
+}
+
+int
+app_err(int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	fputs("error: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return err;
+}
+
+void
+app_say(const struct app *app, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vfprintf(app->json ? stderr : stdout, fmt, ap);
+	va_end(ap);
+	fflush(app->json ? stderr : stdout);
+}
+
+int
+commands_register(struct app *app)
+{
+	int (*const tables[])(struct app *) = {
+		cmd_general_register,     cmd_fwd_register, cmd_show_register,   cmd_port_register,
+		cmd_port_filter_register, cmd_rss_register, cmd_device_register,
+	};
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < RTE_DIM(tables) && ret == 0; i++)
+		ret = tables[i](app);
+	return ret;
+}
+
+static int
+start_ports(struct app *app)
+{
+	uint32_t ids[CMD_MAX_LIST];
+	unsigned int i, n;
+	int ret = 0;
+
+	ports_init(app);
+	n = ports_list(app, ids);
+	if (n == 0)
+		fprintf(stderr, "warning: EAL found no Ethernet port; give one, such as --vdev=net_mlx4_model0\n");
+	for (i = 0; i < n && ret == 0; i++)
+		ret = port_start(app, &app->port[ids[i]]);
+	return ret;
+}
+
+/* What the arguments ask for, in the order that the usage text gives. */
+static int
+session(struct app *app)
+{
+	const struct app_options *opt = &app->opt;
+	char line[256];
+	unsigned int i;
+	int ret = 0;
+
+	if (opt->txpkts != NULL) {
+		snprintf(line, sizeof(line), "set txpkts %s", opt->txpkts);
+		ret = console_string(app, line, "--txpkts");
+	}
+	if (ret == 0 && opt->file != NULL)
+		ret = console_file(app, opt->file);
+	for (i = 0; i < opt->num_commands && ret == 0 && !app_stopping(app); i++)
+		ret = console_string(app, opt->commands[i], "-e");
+	if (ret == 0 && opt->live && !app_stopping(app)) {
+		if (!app->fwd_runs)
+			ret = fwd_start(app);
+		if (ret == 0)
+			ret = live_run(app, opt->live_seconds);
+	}
+	if (ret == 0 && opt->interactive && !app_stopping(app))
+		ret = console_interact(app);
+	return ret;
+}
+
+static int
+shut_down(struct app *app)
+{
+	unsigned int i;
+	int ret = 0, err;
+
+	if (app->fwd_runs) {
+		fwd_stop(app);
+		live_summary(app, app->json);
+	}
+	fwd_free(app->fwd);
+	app->fwd = NULL;
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
+		if (!app->port[i].present)
+			continue;
+		err = port_close(app, &app->port[i]);
+		if (ret == 0)
+			ret = err;
+	}
+	pool_free_all(app);
+	return ret;
+}
+
+/* Arguments that need no EAL. */
+static int
+early(struct app *app, int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--version") == 0) {
+			printf("triplane %s\n", TRIPLANE_VERSION);
+			return 1;
+		}
+		if (strcmp(argv[i], "--help-md") == 0) {
+			printf("# Commands of triplane\n\nMade by `triplane -- --help-md` from the command table.\n"
+			       "`[...]` may be left out. A list of ports is `0,2-3` or `all`. Several commands may "
+			       "stand in one "
+			       "line, separated by `;`; `#` starts a comment.\n");
+			cmd_help_markdown(app->reg, stdout);
+			return 1;
+		}
+	}
+	return options_parse(argc, argv, &app->opt);
+}
+
+static int
+run(struct app *app, int eal_argc, char **argv)
+{
+	int ret, err;
+
+	ret = rte_eal_init(eal_argc, argv);
+	if (ret < 0)
+		return app_err(-rte_errno, "EAL does not start: %s", rte_strerror(rte_errno));
+	app_signals();
+	gen_conf_default(&app->gen);
+	app->gen.flows = app->opt.flows;
+	app->gen.seed = app->opt.seed;
+	app->burst = app->opt.burst;
+	app->json = app->opt.json;
+	ret = options_default_cores(app);
+	if (ret == 0)
+		ret = start_ports(app);
+	if (ret == 0)
+		ret = session(app);
+	err = shut_down(app);
+	rte_eal_cleanup();
+	return ret != 0 ? ret : err;
+}
+
+int
+main(int argc, char **argv)
+{
+	int split = 1, ret;
+	struct app *app = calloc(1, sizeof(*app));
+
+	if (app == NULL || cmd_reg_create(app, ports_list, &app->reg) != 0)
+		return app_err(EXIT_FAILURE, "no memory");
+	while (split < argc && strcmp(argv[split], "--") != 0)
+		split++;
+	ret = commands_register(app);
+	if (ret == 0 && split < argc) {
+		char *name = argv[0];
+
+		argv[split] = name;
+		ret = early(app, argc - split, argv + split);
+		argv[split] = NULL;
+	} else if (ret == 0) {
+		ret = options_parse(1, argv, &app->opt);
+	}
+	if (ret == 0)
+		ret = run(app, split, argv) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	else
+		ret = ret > 0 ? EXIT_SUCCESS : EXIT_USAGE;
+	cmd_reg_free(app->reg);
+	free(app);
+	return ret;
+}

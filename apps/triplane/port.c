@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The life of a port: configure with everything that was asked for, start, stop, close. */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#include "app.h"
+#include "fwd.h"
+
+const struct app_offload app_rx_offloads[] = {
+	{"vlan_strip", RTE_ETH_RX_OFFLOAD_VLAN_STRIP},
+	{"vlan_filter", RTE_ETH_RX_OFFLOAD_VLAN_FILTER},
+	{"ipv4_cksum", RTE_ETH_RX_OFFLOAD_IPV4_CKSUM},
+	{"udp_cksum", RTE_ETH_RX_OFFLOAD_UDP_CKSUM},
+	{"tcp_cksum", RTE_ETH_RX_OFFLOAD_TCP_CKSUM},
+	{"scatter", RTE_ETH_RX_OFFLOAD_SCATTER},
+	{"rss_hash", RTE_ETH_RX_OFFLOAD_RSS_HASH},
+	{"timestamp", RTE_ETH_RX_OFFLOAD_TIMESTAMP},
+	{"keep_crc", RTE_ETH_RX_OFFLOAD_KEEP_CRC},
+	{"qinq_strip", RTE_ETH_RX_OFFLOAD_QINQ_STRIP},
+	{"outer_ipv4_cksum", RTE_ETH_RX_OFFLOAD_OUTER_IPV4_CKSUM},
+	{"tcp_lro", RTE_ETH_RX_OFFLOAD_TCP_LRO},
+};
+const unsigned int app_num_rx_offloads = RTE_DIM(app_rx_offloads);
+
+const struct app_offload app_tx_offloads[] = {
+	{"vlan_insert", RTE_ETH_TX_OFFLOAD_VLAN_INSERT},
+	{"ipv4_cksum", RTE_ETH_TX_OFFLOAD_IPV4_CKSUM},
+	{"udp_cksum", RTE_ETH_TX_OFFLOAD_UDP_CKSUM},
+	{"tcp_cksum", RTE_ETH_TX_OFFLOAD_TCP_CKSUM},
+	{"tcp_tso", RTE_ETH_TX_OFFLOAD_TCP_TSO},
+	{"multi_segs", RTE_ETH_TX_OFFLOAD_MULTI_SEGS},
+	{"mbuf_fast_free", RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE},
+	{"outer_ipv4_cksum", RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM},
+};
+const unsigned int app_num_tx_offloads = RTE_DIM(app_tx_offloads);
+
+unsigned int
+ports_list(void *arg, uint32_t ids[CMD_MAX_LIST])
+{
+	struct app *app = arg;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
+		if (app->port[i].present)
+			ids[n++] = i;
+	return n;
+}
+
+void
+ports_topology(struct app *app, enum app_topology topology)
+{
+	uint32_t ids[CMD_MAX_LIST];
+	unsigned int i, n = ports_list(app, ids), peer;
+
+	for (i = 0; i < n; i++) {
+		peer = i;
+		if (topology == APP_TOPOLOGY_PAIRED && (i ^ 1) < n)
+			peer = i ^ 1;
+		else if (topology == APP_TOPOLOGY_CHAINED)
+			peer = (i + 1) % n;
+		app->port[ids[i]].peer = (uint16_t)ids[peer];
+	}
+}
+
+void
+ports_init(struct app *app)
+{
+	const struct app_options *opt = &app->opt;
+	uint16_t id;
+
+	RTE_ETH_FOREACH_DEV(id)
+	{
+		struct app_port *p = &app->port[id];
+
+		p->present = true;
+		p->id = id;
+		p->rxq = opt->rxq;
+		p->txq = opt->txq;
+		p->rxd = opt->rxd;
+		p->txd = opt->txd;
+		p->mtu = opt->mtu;
+		p->rx_offloads = opt->rx_offloads;
+		p->tx_offloads = opt->tx_offloads;
+		p->promisc = !opt->no_promisc;
+		p->rss_hf = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP;
+		p->mode = (unsigned int)fwd_mode_by_name(opt->mode);
+		/* locally administered; tells ports apart in a capture */
+		p->eth_peer = (struct rte_ether_addr){{0x02, 0, 0, 0, 0, (uint8_t)id}};
+	}
+	ports_topology(app, opt->topology);
+}
+
+static int
+check_limits(const struct app_port *p)
+{
+	const struct rte_eth_dev_info *in = &p->info;
+
+	if (p->rxq > in->max_rx_queues)
+		return app_err(-EINVAL, "port %u: %u receive queues asked for, the device has 0..%u", p->id, p->rxq,
+			       in->max_rx_queues);
+	if (p->txq > in->max_tx_queues)
+		return app_err(-EINVAL, "port %u: %u transmit queues asked for, the device has 0..%u", p->id, p->txq,
+			       in->max_tx_queues);
+	if (p->mtu != 0 && (p->mtu < in->min_mtu || p->mtu > in->max_mtu))
+		return app_err(-EINVAL, "port %u: MTU %u, the device takes %u..%u", p->id, p->mtu, in->min_mtu,
+			       in->max_mtu);
+	if (p->rx_offloads & ~in->rx_offload_capa)
+		return app_err(
+			-ENOTSUP, "port %u: receive offload %s is not among those of the device", p->id,
+			rte_eth_dev_rx_offload_name(RTE_BIT64(__builtin_ctzll(p->rx_offloads & ~in->rx_offload_capa))));
+	if (p->tx_offloads & ~in->tx_offload_capa)
+		return app_err(
+			-ENOTSUP, "port %u: transmit offload %s is not among those of the device", p->id,
+			rte_eth_dev_tx_offload_name(RTE_BIT64(__builtin_ctzll(p->tx_offloads & ~in->tx_offload_capa))));
+	return 0;
+}
+
+static uint16_t
+frame_overhead(const struct rte_eth_dev_info *info)
+{
+	if (info->max_rx_pktlen == UINT32_MAX || info->max_mtu == UINT16_MAX || info->max_rx_pktlen < info->max_mtu)
+		return RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
+	return (uint16_t)(info->max_rx_pktlen - info->max_mtu);
+}
+
+static int
+port_configure(struct app *app, struct app_port *p)
+{
+	uint16_t room = (uint16_t)(app->opt.mbuf_size - RTE_PKTMBUF_HEADROOM), mtu;
+	struct rte_eth_conf conf;
+	int ret;
+
+	memset(&conf, 0, sizeof(conf));
+	mtu = p->mtu != 0 ? p->mtu : RTE_MIN((uint16_t)RTE_ETHER_MTU, p->info.max_mtu);
+	conf.rxmode.mtu = mtu;
+	conf.rxmode.offloads = p->rx_offloads;
+	conf.txmode.offloads = p->tx_offloads;
+	if ((uint32_t)mtu + frame_overhead(&p->info) > room && !(p->rx_offloads & RTE_ETH_RX_OFFLOAD_SCATTER)) {
+		if (!(p->info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER))
+			return app_err(
+				-EINVAL,
+				"port %u: MTU %u does not fit buffers of %u octets and the device cannot scatter; "
+				"want --mbuf-size %u or more",
+				p->id, mtu, room, mtu + frame_overhead(&p->info) + RTE_PKTMBUF_HEADROOM);
+		conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_SCATTER;
+	}
+	/* what was received in pieces goes out in pieces */
+	conf.txmode.offloads |= p->info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	if (p->rxq > 1) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		conf.rx_adv_conf.rss_conf.rss_hf = p->rss_hf & p->info.flow_type_rss_offloads;
+		if (p->rss_key_len != 0) {
+			conf.rx_adv_conf.rss_conf.rss_key = p->rss_key;
+			conf.rx_adv_conf.rss_conf.rss_key_len = p->rss_key_len;
+		}
+	}
+	ret = rte_eth_dev_configure(p->id, p->rxq, p->txq, &conf);
+	if (ret != 0)
+		return app_err(ret, "port %u: configure with %u receive and %u transmit queues: %s", p->id, p->rxq,
+			       p->txq, rte_strerror(-ret));
+	ret = rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &p->rxd, &p->txd);
+	if (ret != 0)
+		return app_err(ret, "port %u: ring sizes %u and %u: %s", p->id, p->rxd, p->txd, rte_strerror(-ret));
+	return 0;
+}
+
+static int
+port_queues(struct app *app, struct app_port *p)
+{
+	int socket = rte_eth_dev_socket_id(p->id), ret;
+	uint32_t need = 0;
+	unsigned int i;
+	uint16_t q;
+
+	/* every ring full at once, here and at the ports that buffers may be forwarded to */
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
+		const struct app_port *o = &app->port[i];
+
+		if (o->present)
+			need += (uint32_t)o->rxq * RTE_MAX(o->rxd, (uint16_t)APP_RX_DESC) +
+				(uint32_t)o->txq * RTE_MAX(o->txd, (uint16_t)APP_TX_DESC) + 2 * APP_BURST_MAX;
+	}
+	p->pool = pool_get(app, socket, need, false);
+	if (p->pool == NULL)
+		return -ENOMEM;
+	for (q = 0; q < p->rxq; q++) {
+		ret = rte_eth_rx_queue_setup(p->id, q, p->rxd, (unsigned int)socket, NULL, p->pool);
+		if (ret != 0)
+			return app_err(ret, "port %u: receive queue %u of %u descriptors (%u..%u): %s", p->id, q,
+				       p->rxd, p->info.rx_desc_lim.nb_min, p->info.rx_desc_lim.nb_max,
+				       rte_strerror(-ret));
+	}
+	for (q = 0; q < p->txq; q++) {
+		ret = rte_eth_tx_queue_setup(p->id, q, p->txd, (unsigned int)socket, NULL);
+		if (ret != 0)
+			return app_err(ret, "port %u: transmit queue %u of %u descriptors (%u..%u): %s", p->id, q,
+				       p->txd, p->info.tx_desc_lim.nb_min, p->info.tx_desc_lim.nb_max,
+				       rte_strerror(-ret));
+	}
+	return 0;
+}
+
+/* Modes that a device may lack: asked for only when wanted, and refused only when the user insisted. */
+static int
+port_modes(struct app_port *p)
+{
+	int ret;
+
+	ret = p->promisc ? rte_eth_promiscuous_enable(p->id) : rte_eth_promiscuous_disable(p->id);
+	if (ret != 0 && ret != -ENOTSUP)
+		return app_err(ret, "port %u: promiscuous %s: %s", p->id, p->promisc ? "on" : "off",
+			       rte_strerror(-ret));
+	ret = p->allmulti ? rte_eth_allmulticast_enable(p->id) : rte_eth_allmulticast_disable(p->id);
+	if (ret != 0 && ret != -ENOTSUP)
+		return app_err(ret, "port %u: all-multicast %s: %s", p->id, p->allmulti ? "on" : "off",
+			       rte_strerror(-ret));
+	return 0;
+}
+
+int
+port_start(struct app *app, struct app_port *p)
+{
+	int ret;
+
+	if (p->started)
+		return 0;
+	ret = rte_eth_dev_info_get(p->id, &p->info);
+	if (ret != 0)
+		return app_err(ret, "port %u: device information: %s", p->id, rte_strerror(-ret));
+	if (!p->configured || p->dirty) {
+		ret = check_limits(p);
+		if (ret == 0)
+			ret = port_configure(app, p);
+		if (ret == 0)
+			ret = port_queues(app, p);
+		if (ret != 0)
+			return ret;
+		p->configured = true;
+		p->dirty = false;
+	}
+	ret = rte_eth_dev_start(p->id);
+	if (ret != 0)
+		return app_err(ret, "port %u: start: %s", p->id, rte_strerror(-ret));
+	ret = port_modes(p);
+	if (ret != 0) {
+		rte_eth_dev_stop(p->id);
+		return ret;
+	}
+	p->started = true;
+	return 0;
+}
+
+int
+port_check_stopped(const struct app *app, const struct app_port *p)
+{
+	if (app->fwd_runs)
+		return app_err(-EBUSY, "port %u: forwarding runs; stop it first", p->id);
+	if (p->started)
+		return app_err(-EBUSY, "port %u is started; 'port stop %u' first", p->id, p->id);
+	return 0;
+}
+
+int
+port_stop(struct app *app, struct app_port *p)
+{
+	int ret;
+
+	if (app->fwd_runs)
+		return app_err(-EBUSY, "port %u: forwarding runs; stop it first", p->id);
+	if (!p->started)
+		return 0;
+	ret = rte_eth_dev_stop(p->id);
+	if (ret != 0)
+		return app_err(ret, "port %u: stop: %s", p->id, rte_strerror(-ret));
+	p->started = false;
+	return 0;
+}
+
+int
+port_close(struct app *app, struct app_port *p)
+{
+	int ret = port_stop(app, p);
+
+	if (ret != 0)
+		return ret;
+	ret = rte_eth_dev_close(p->id);
+	if (ret != 0)
+		return app_err(ret, "port %u: close: %s", p->id, rte_strerror(-ret));
+	p->present = p->configured = false;
+	ports_topology(app, app->opt.topology);
+	return 0;
+}

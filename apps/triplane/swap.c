@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+#include <rte_ip.h>
+#include <rte_net.h>
+#include <rte_tcp.h>
+#include <rte_udp.h>
+
+#include "swap.h"
+
+/* What does not belong to one direction of travel and must survive. */
+#define KEEP_FLAGS (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)
+
+void
+swap_macs(struct rte_mbuf *m)
+{
+	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
+	struct rte_ether_addr a = eth->dst_addr;
+
+	eth->dst_addr = eth->src_addr;
+	eth->src_addr = a;
+}
+
+static void
+swap_u32(uint8_t *a, uint8_t *b, unsigned int words)
+{
+	uint32_t x, y;
+
+	for (; words > 0; words--, a += 4, b += 4) {
+		memcpy(&x, a, 4);
+		memcpy(&y, b, 4);
+		memcpy(a, &y, 4);
+		memcpy(b, &x, 4);
+	}
+}
+
+/* Parses up to the transport header; true when all that is in the first segment. */
+static bool
+parse(const struct rte_mbuf *m, struct rte_net_hdr_lens *len, uint32_t *ptype)
+{
+	*ptype = rte_net_get_ptype(m, len, RTE_PTYPE_L2_MASK | RTE_PTYPE_L3_MASK | RTE_PTYPE_L4_MASK);
+	return (uint32_t)len->l2_len + len->l3_len + len->l4_len <= m->data_len;
+}
+
+static bool
+has_ports(uint32_t ptype)
+{
+	uint32_t l4 = ptype & RTE_PTYPE_L4_MASK;
+
+	return l4 == RTE_PTYPE_L4_TCP || l4 == RTE_PTYPE_L4_UDP || l4 == RTE_PTYPE_L4_SCTP;
+}
+
+/* Every field that is exchanged is summed as a whole by the checksums that cover it, so their sums do not change. */
+void
+swap_5tuple(struct rte_mbuf *m)
+{
+	struct rte_net_hdr_lens len = {0};
+	uint32_t ptype;
+	uint8_t *l3, *l4, tmp[2];
+
+	swap_macs(m);
+	if (!parse(m, &len, &ptype) || len.l3_len == 0)
+		return;
+	l3 = rte_pktmbuf_mtod_offset(m, uint8_t *, len.l2_len);
+	if (RTE_ETH_IS_IPV4_HDR(ptype))
+		swap_u32(l3 + offsetof(struct rte_ipv4_hdr, src_addr), l3 + offsetof(struct rte_ipv4_hdr, dst_addr), 1);
+	else if (RTE_ETH_IS_IPV6_HDR(ptype))
+		swap_u32(l3 + offsetof(struct rte_ipv6_hdr, src_addr), l3 + offsetof(struct rte_ipv6_hdr, dst_addr), 4);
+	else
+		return;
+	if (!has_ports(ptype) || len.l4_len < 4)
+		return;
+	l4 = l3 + len.l3_len;
+	memcpy(tmp, l4, 2);
+	memcpy(l4, l4 + 2, 2);
+	memcpy(l4 + 2, tmp, 2);
+}
+
+static void
+l4_checksum(struct rte_mbuf *m, uint64_t offloads, uint32_t ptype, uint16_t l4_off)
+{
+	bool tcp = (ptype & RTE_PTYPE_L4_MASK) == RTE_PTYPE_L4_TCP, v4 = RTE_ETH_IS_IPV4_HDR(ptype);
+	void *l3 = rte_pktmbuf_mtod_offset(m, void *, m->l2_len);
+	uint16_t *field = rte_pktmbuf_mtod_offset(
+		m, uint16_t *,
+		l4_off + (tcp ? offsetof(struct rte_tcp_hdr, cksum) : offsetof(struct rte_udp_hdr, dgram_cksum)));
+
+	/* RFC 768: a sender may leave it out over IPv4 */
+	if (!tcp && v4 && *field == 0)
+		return;
+	if (offloads & (tcp ? RTE_ETH_TX_OFFLOAD_TCP_CKSUM : RTE_ETH_TX_OFFLOAD_UDP_CKSUM)) {
+		m->ol_flags |= tcp ? RTE_MBUF_F_TX_TCP_CKSUM : RTE_MBUF_F_TX_UDP_CKSUM;
+		return;
+	}
+	*field = 0;
+	*field = v4 ? rte_ipv4_udptcp_cksum_mbuf(m, l3, l4_off) : rte_ipv6_udptcp_cksum_mbuf(m, l3, l4_off);
+}
+
+void
+swap_checksums(struct rte_mbuf *m, uint64_t offloads)
+{
+	struct rte_net_hdr_lens len = {0};
+	uint32_t ptype, l4;
+	bool whole = parse(m, &len, &ptype);
+
+	m->ol_flags &= KEEP_FLAGS;
+	if (!whole || len.l3_len == 0)
+		return;
+	m->l2_len = len.l2_len;
+	m->l3_len = len.l3_len;
+	m->l4_len = len.l4_len;
+	if (RTE_ETH_IS_IPV4_HDR(ptype)) {
+		struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, len.l2_len);
+
+		m->ol_flags |= RTE_MBUF_F_TX_IPV4;
+		if (offloads & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM) {
+			m->ol_flags |= RTE_MBUF_F_TX_IP_CKSUM;
+		} else {
+			ip->hdr_checksum = 0;
+			ip->hdr_checksum = rte_ipv4_cksum(ip);
+		}
+	} else if (RTE_ETH_IS_IPV6_HDR(ptype)) {
+		m->ol_flags |= RTE_MBUF_F_TX_IPV6;
+	} else {
+		return;
+	}
+	l4 = ptype & RTE_PTYPE_L4_MASK;
+	if (l4 == RTE_PTYPE_L4_TCP || l4 == RTE_PTYPE_L4_UDP)
+		l4_checksum(m, offloads, ptype, (uint16_t)(len.l2_len + len.l3_len));
+}
