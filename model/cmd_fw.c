@@ -79,8 +79,8 @@ tpm_cmd_mod_stat_cfg(struct tp_model *m, struct tpm_cmd *c)
 		if (!tpm_cmd_need_in(m, c))
 			return MLX4_STAT_BAD_PARAM;
 		if (prm_get(c->in, MLX4_MSC_PAGE_MODIFY) != 0 && prm_get(c->in, MLX4_MSC_LG_PAGE) != 0)
-			return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MOD_STAT_CFG", c->opcode, "lg page size - 12 is %u, wanted 0",
-					prm_get(c->in, MLX4_MSC_LG_PAGE));
+			return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MOD_STAT_CFG", c->opcode,
+					"lg page size - 12 is %u, wanted 0", prm_get(c->in, MLX4_MSC_LG_PAGE));
 		return MLX4_STAT_OK;
 	case MLX4_MSC_OPM_QUERY:
 		if (port != 0 && tpm_cmd_port(m, "MOD_STAT_CFG", port) == NULL)

@@ -28,14 +28,15 @@ table_check(struct tp_model *m, const struct table *t)
 	uint64_t bytes = (uint64_t)t->entry << t->lg;
 
 	if (t->lg > t->lg_max)
-		return tpm_fail(m, EXCEED_LIM, CMD_LIMIT, t->name, t->lg, "lg number of entries is %u, wanted at most %u", t->lg,
-				t->lg_max);
+		return tpm_fail(m, EXCEED_LIM, CMD_LIMIT, t->name, t->lg,
+				"lg number of entries is %u, wanted at most %u", t->lg, t->lg_max);
 	if (t->base % t->entry != 0)
-		return tpm_fail(m, BAD_PARAM, CMD_PARAM, t->name, t->lg, "base 0x%" PRIx64 ", wanted a multiple of its %u-byte entry",
-				t->base, t->entry);
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, t->name, t->lg,
+				"base 0x%" PRIx64 ", wanted a multiple of its %u-byte entry", t->base, t->entry);
 	if (t->base >= m->icm_size || bytes > m->icm_size - t->base)
-		return tpm_fail(m, BAD_PARAM, CMD_PARAM, t->name, t->lg, "[0x%" PRIx64 ", +0x%" PRIx64
-				") leaves the 0x%" PRIx64 " bytes of SET_ICM_SIZE", t->base, bytes, m->icm_size);
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, t->name, t->lg,
+				"[0x%" PRIx64 ", +0x%" PRIx64 ") leaves the 0x%" PRIx64 " bytes of SET_ICM_SIZE",
+				t->base, bytes, m->icm_size);
 	return MLX4_STAT_OK;
 }
 
@@ -49,10 +50,14 @@ tables_check(struct tp_model *m, const uint8_t *in)
 		{"QPC table", base_at(in, MLX4_HCA_QPC_BASE), lg_qps, TPM_LG_MAX_QPS, TPM_QPC_ENTRY},
 		{"ALTC table", base_at(in, MLX4_HCA_ALTC_BASE), lg_qps, TPM_LG_MAX_QPS, TPM_ALTC_ENTRY},
 		{"AUXC table", base_at(in, MLX4_HCA_AUXC_BASE), lg_qps, TPM_LG_MAX_QPS, TPM_AUXC_ENTRY},
-		{"SRQC table", base_at(in, MLX4_HCA_SRQC_BASE), prm_get(in, MLX4_HCA_LG_SRQS), TPM_LG_MAX_SRQS, TPM_SRQC_ENTRY},
-		{"CQC table", base_at(in, MLX4_HCA_CQC_BASE), prm_get(in, MLX4_HCA_LG_CQS), TPM_LG_MAX_CQS, TPM_CQC_ENTRY},
-		{"EQC table", base_at(in, MLX4_HCA_EQC_BASE), prm_get(in, MLX4_HCA_LG_EQS), TPM_LG_MAX_EQS, TPM_EQC_ENTRY},
-		{"dMPT table", base_at(in, MLX4_HCA_DMPT_BASE), prm_get(in, MLX4_HCA_LG_DMPTS), TPM_LG_MAX_MPTS, TPM_DMPT_ENTRY},
+		{"SRQC table", base_at(in, MLX4_HCA_SRQC_BASE), prm_get(in, MLX4_HCA_LG_SRQS), TPM_LG_MAX_SRQS,
+		 TPM_SRQC_ENTRY},
+		{"CQC table", base_at(in, MLX4_HCA_CQC_BASE), prm_get(in, MLX4_HCA_LG_CQS), TPM_LG_MAX_CQS,
+		 TPM_CQC_ENTRY},
+		{"EQC table", base_at(in, MLX4_HCA_EQC_BASE), prm_get(in, MLX4_HCA_LG_EQS), TPM_LG_MAX_EQS,
+		 TPM_EQC_ENTRY},
+		{"dMPT table", base_at(in, MLX4_HCA_DMPT_BASE), prm_get(in, MLX4_HCA_LG_DMPTS), TPM_LG_MAX_MPTS,
+		 TPM_DMPT_ENTRY},
 		{"MTT table", prm_get64(in, MLX4_HCA_MTT_BASE), 0, TPM_LG_MAX_MTTS, TPM_MTT_ENTRY},
 		{"cMPT table", prm_get64(in, MLX4_HCA_CMPT_BASE), 0, 0, TPM_CMPT_ENTRY},
 	};
@@ -63,11 +68,13 @@ tables_check(struct tp_model *m, const uint8_t *in)
 	if (st != MLX4_STAT_OK)
 		return st;
 	if (lg_mcg < TPM_LG_MIN_MCG_ENTRY || lg_mcg > TPM_LG_MAX_MCG_ENTRY)
-		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "steering table", lg_mcg, "lg entry bytes is %u, wanted %u..%u",
-				lg_mcg, TPM_LG_MIN_MCG_ENTRY, TPM_LG_MAX_MCG_ENTRY);
-	return table_check(m, &(struct table){"steering table",
-		base_at(in, dmfs ? MLX4_HCA_DMFS_BASE : MLX4_HCA_MC_BASE),
-		prm_get(in, dmfs ? MLX4_HCA_DMFS_LG_TABLE : MLX4_HCA_MC_LG_TABLE), TPM_LG_MAX_MCGS, 1u << lg_mcg});
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "steering table", lg_mcg,
+				"lg entry bytes is %u, wanted %u..%u", lg_mcg, TPM_LG_MIN_MCG_ENTRY,
+				TPM_LG_MAX_MCG_ENTRY);
+	return table_check(m,
+			   &(struct table){"steering table", base_at(in, dmfs ? MLX4_HCA_DMFS_BASE : MLX4_HCA_MC_BASE),
+					   prm_get(in, dmfs ? MLX4_HCA_DMFS_LG_TABLE : MLX4_HCA_MC_LG_TABLE),
+					   TPM_LG_MAX_MCGS, 1u << lg_mcg});
 }
 
 static uint8_t
@@ -79,17 +86,19 @@ init_check(struct tp_model *m, const uint8_t *in)
 		return tpm_fail(m, BAD_SYS_STATE, CMD_STATE, "INIT_HCA", 0, "%u pages given by MAP_ICM_AUX, wanted %u",
 				m->aux_pages, tpm_aux_pages_wanted(m));
 	if (prm_get(in, MLX4_HCA_VERSION) != MLX4_HCA_VERSION_VALUE)
-		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "INIT_HCA", 0, "version %u, wanted %u", prm_get(in, MLX4_HCA_VERSION),
-				MLX4_HCA_VERSION_VALUE);
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "INIT_HCA", 0, "version %u, wanted %u",
+				prm_get(in, MLX4_HCA_VERSION), MLX4_HCA_VERSION_VALUE);
 	if (prm_get(in, MLX4_HCA_LG_UARS) > LG_UARS_MAX || prm_get(in, MLX4_HCA_UAR_PAGE) != 0)
-		return tpm_fail(m, EXCEED_LIM, CMD_LIMIT, "INIT_HCA", 0, "lg UARs %u, lg UAR page - 12 %u, wanted at most %u and 0",
+		return tpm_fail(m, EXCEED_LIM, CMD_LIMIT, "INIT_HCA", 0,
+				"lg UARs %u, lg UAR page - 12 %u, wanted at most %u and 0",
 				prm_get(in, MLX4_HCA_LG_UARS), prm_get(in, MLX4_HCA_UAR_PAGE), LG_UARS_MAX);
 	if (prm_get(in, MLX4_HCA_EQE_STRIDE) != 0 || prm_get(in, MLX4_HCA_CQE_STRIDE) != 0 ||
 	    prm_get(in, MLX4_HCA_NUM_SYS_EQS) != 0 || prm_get(in, MLX4_HCA_A0_MODE) != 0 ||
 	    prm_get(in, MLX4_HCA_UC_STEER) != 0)
-		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "INIT_HCA", 0,
-				"asks for EQE/CQE strides, system EQs, A0 modes or unicast steering, which QUERY_DEV_CAP does "
-				"not offer");
+		return tpm_fail(
+			m, BAD_PARAM, CMD_PARAM, "INIT_HCA", 0,
+			"asks for EQE/CQE strides, system EQs, A0 modes or unicast steering, which QUERY_DEV_CAP does "
+			"not offer");
 	return tables_check(m, in);
 }
 
@@ -174,7 +183,7 @@ tpm_cmd_query_hca(struct tp_model *m, struct tpm_cmd *c)
 {
 	memset(c->out, 0, MLX4_MAILBOX_SIZE);
 	memcpy(c->out, m->hca, MLX4_HCA_SIZE);
-	/* Two readings of this field agree when the clock is written as a 32-bit number below 65536 at 0x0c [U]. */
+	/* What INIT_HCA has in these places is something else. */
 	prm_set64(c->out, MLX4_HCA_GLOBAL_CAPS, 0);
 	prm_set(c->out, MLX4_HCA_CORE_CLOCK, TPM_CORE_CLOCK_MHZ);
 	return MLX4_STAT_OK;
@@ -184,11 +193,12 @@ uint8_t
 tpm_cmd_close_hca(struct tp_model *m, struct tpm_cmd *c)
 {
 	if (c->op_modifier > 1)
-		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "CLOSE_HCA", c->opcode, "op_modifier %u, wanted 0 or 1", c->op_modifier);
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "CLOSE_HCA", c->opcode, "op_modifier %u, wanted 0 or 1",
+				c->op_modifier);
 	/* The card stops whatever is left; an orderly close (0) should not leave anything. */
 	if (c->op_modifier == 0 && m->st.qps + m->st.cqs + m->st.eqs != 0)
-		tpm_violate(m, TPM_V_CMD_BUSY, "CLOSE_HCA", c->opcode, "%u QPs, %u CQs and %u EQs still exist", m->st.qps,
-			    m->st.cqs, m->st.eqs);
+		tpm_violate(m, TPM_V_CMD_BUSY, "CLOSE_HCA", c->opcode, "%u QPs, %u CQs and %u EQs still exist",
+			    m->st.qps, m->st.cqs, m->st.eqs);
 	tpm_hca_stop(m);
 	m->state = TPM_SYS_FW;
 	return MLX4_STAT_OK;

@@ -20,8 +20,9 @@ chunk_reachable(struct tp_model *m, const struct chunk *k, const char *cmd)
 
 	for (uint64_t off = 0; off < k->size; off += avail) {
 		if (tpm_dma_probe(m, k->pa + off, 1, TP_DMA_READ | TP_DMA_WRITE, &avail) == NULL) {
-			tpm_violate(m, TPM_V_DMA_UNMAPPED, cmd, 0, "chunk 0x%" PRIx64 ", 0x%" PRIx64 " bytes: 0x%" PRIx64
-				    " is in no open window", k->pa, k->size, k->pa + off);
+			tpm_violate(m, TPM_V_DMA_UNMAPPED, cmd, 0,
+				    "chunk 0x%" PRIx64 ", 0x%" PRIx64 " bytes: 0x%" PRIx64 " is in no open window",
+				    k->pa, k->size, k->pa + off);
 			return false;
 		}
 	}
@@ -37,14 +38,17 @@ chunk_get(struct tp_model *m, const struct tpm_cmd *c, uint32_t i, bool icm, con
 	uint32_t lg = (uint32_t)(pa & MLX4_MAP_LG_MASK) + TPM_LG_PAGE;
 
 	if (lg > CHUNK_LG_MAX || (pa & 0xfc0) != 0 || (va & 0xfff) != 0)
-		return tpm_fail(m, BAD_PARAM, CMD_PARAM, cmd, i, "entry 0x%" PRIx64 " 0x%" PRIx64
-				": lg size %u, wanted 12..%u and reserved bits 0", va, pa, lg, CHUNK_LG_MAX);
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, cmd, i,
+				"entry 0x%" PRIx64 " 0x%" PRIx64 ": lg size %u, wanted 12..%u and reserved bits 0", va,
+				pa, lg, CHUNK_LG_MAX);
 	k->size = UINT64_C(1) << lg;
 	k->pa = pa & ~UINT64_C(0xfff);
 	k->va = va;
 	if ((k->pa & (k->size - 1)) != 0 || (icm && (k->va & (k->size - 1)) != 0))
-		return tpm_fail(m, BAD_PARAM, MAP_ALIGN, cmd, i, "address 0x%" PRIx64 ", ICM address 0x%" PRIx64
-				", wanted multiples of the chunk's 0x%" PRIx64 " bytes", k->pa, k->va, k->size);
+		return tpm_fail(m, BAD_PARAM, MAP_ALIGN, cmd, i,
+				"address 0x%" PRIx64 ", ICM address 0x%" PRIx64
+				", wanted multiples of the chunk's 0x%" PRIx64 " bytes",
+				k->pa, k->va, k->size);
 	if (icm && (k->va >= TPM_MAX_ICM || k->size > TPM_MAX_ICM - k->va))
 		return tpm_fail(m, BAD_PARAM, ICM_OVERLAP, cmd, i, "ICM address 0x%" PRIx64 ", wanted below 0x%" PRIx64,
 				k->va, TPM_MAX_ICM);
@@ -130,8 +134,8 @@ uint8_t
 tpm_cmd_set_icm_size(struct tp_model *m, struct tpm_cmd *c)
 {
 	if (c->in_param == 0 || c->in_param > TPM_MAX_ICM)
-		return tpm_fail(m, EXCEED_LIM, CMD_LIMIT, "SET_ICM_SIZE", c->opcode, "0x%" PRIx64 " bytes, wanted 1..0x%" PRIx64,
-				c->in_param, TPM_MAX_ICM);
+		return tpm_fail(m, EXCEED_LIM, CMD_LIMIT, "SET_ICM_SIZE", c->opcode,
+				"0x%" PRIx64 " bytes, wanted 1..0x%" PRIx64, c->in_param, TPM_MAX_ICM);
 	m->icm_size = c->in_param;
 	c->imm = aux_pages_for(m->icm_size);
 	return MLX4_STAT_OK;
@@ -169,8 +173,9 @@ tpm_cmd_unmap_icm(struct tp_model *m, struct tpm_cmd *c)
 	uint64_t va = c->in_param, size = (uint64_t)c->in_modifier * TPM_PAGE;
 
 	if (va % TPM_PAGE != 0 || c->in_modifier == 0 || va >= TPM_MAX_ICM || size > TPM_MAX_ICM - va)
-		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "UNMAP_ICM", c->opcode, "ICM address 0x%" PRIx64
-				", %u pages, wanted whole pages below 0x%" PRIx64, va, c->in_modifier, TPM_MAX_ICM);
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "UNMAP_ICM", c->opcode,
+				"ICM address 0x%" PRIx64 ", %u pages, wanted whole pages below 0x%" PRIx64, va,
+				c->in_modifier, TPM_MAX_ICM);
 	/* Pages that were never mapped are passed over: a driver unmaps whole windows [CP 7.2]. */
 	for (uint64_t off = 0; off < size; off += TPM_PAGE)
 		tpm_icm_unmap_page(m, va + off);

@@ -120,7 +120,7 @@ caps_reset(struct tp_model *m)
 	put32(m, MLX4_PCI_CAP_MSIX + 4, MLX4_REG_MSIX_TABLE); /* BIR 0 */
 	put32(m, MLX4_PCI_CAP_MSIX + 8, MLX4_REG_MSIX_PBA);
 	put_cap(m, MLX4_PCI_CAP_EXP, CAP_ID_EXP, MLX4_PCI_CAP_VENDOR);
-	put16(m, MLX4_PCI_CAP_EXP + 2, 0x0002);	   /* version 2, endpoint */
+	put16(m, MLX4_PCI_CAP_EXP + 2, 0x0002);     /* version 2, endpoint */
 	put32(m, MLX4_PCI_CAP_EXP + 4, 0x10008002); /* 512-byte payload, role-based errors, FLR */
 	put16(m, EXP_DEVCTL, 0x2810);
 	put32(m, MLX4_PCI_CAP_EXP + 0x0c, 0x00000083); /* 8 GT/s, x8 */
@@ -181,7 +181,7 @@ vpd_byte(const struct tp_model *m, uint32_t at)
 	memcpy(img + n, "PN\x0cMCX354A-FCBTSN\x10", 18);
 	n += 18;
 	for (int i = 15; i >= 0; i--)
-		img[n++] = (uint8_t)"0123456789ABCDEF"[(m->cfg.guid >> (4 * i)) & 0xf];
+		img[n++] = (uint8_t) "0123456789ABCDEF"[(m->cfg.guid >> (4 * i)) & 0xf];
 	memcpy(img + n, "RV\x01", 3);
 	n += 3;
 	img[ro - 2] = (uint8_t)(n + 1 - ro);

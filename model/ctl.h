@@ -30,12 +30,17 @@
 
 #define TPM_EQ_NONE UINT32_MAX
 
+#define TPM_MCAST_MAX 512u
+struct tpm_mcast {
+	uint32_t count;
+	uint64_t mac[TPM_MCAST_MAX];
+};
+
 struct tpm_ctl {
 	uint16_t uar_refs[TPM_NUM_UARS];
 	uint64_t *mpt_known; /* bitmap: entries that SW2HW_MPT made, so that fresh ICM is not taken for an entry */
 	uint64_t altc_base, auxc_base, rdmarc_base, cmpt_base, mc_base;
 	uint8_t mc_lg_entry, mc_lg_table;
-	uint64_t msc_wol[TP_MODEL_PORTS];
 	uint8_t node_desc[64];
 	struct {
 		uint8_t rqp_calc[0x1c]; /* as software gave it */
@@ -44,8 +49,8 @@ struct tpm_ctl {
 		uint8_t sched[8 * 8];
 		uint8_t vxlan[8];
 		uint32_t ib_cap;
+		struct tpm_mcast mcast;
 	} port[TP_MODEL_PORTS];
-	uint16_t cap_cmd; /* command that a fault turned into a dead one */
 };
 
 /* Counts the broken rule and gives the status of the command. */
@@ -99,6 +104,9 @@ void tpm_mpt_forget(struct tp_model *m, uint64_t icm_addr, uint64_t len);
 
 /* --- contexts --- */
 
+/* Object number check of a command: in range and not reserved. A command status. */
+uint8_t tpm_index_check(struct tp_model *m, const char *obj, uint32_t num, uint32_t lg, uint32_t reserved);
+
 /* A context's place in ICM, or NULL after icm-unmapped. Also asks for the entry's companion tables. */
 uint8_t *tpm_ctx_at(struct tp_model *m, uint64_t base, uint32_t entry, enum mlx4_cmpt_type type, const char *obj,
 		    uint32_t num);
@@ -108,6 +116,9 @@ tpm_mtt_offset(const void *ctx, uint32_t field_h, uint32_t field_l)
 {
 	return (uint64_t)prm_get(ctx, field_h) << 32 | (prm_get(ctx, field_l) & ~7u);
 }
+
+/* Fills a resolved ring. */
+void tpm_ring_fill(const struct tpm_ring *r, uint8_t byte);
 
 void tpm_eq_free(struct tp_model *m, struct tpm_eq *eq);
 void tpm_cq_free(struct tp_model *m, struct tpm_cq *cq);
@@ -156,6 +167,8 @@ bool tpm_cmd_need_out(struct tp_model *m, struct tpm_cmd *c);
 
 /* A port number of a command: 1..num_ports, or NULL after cmd-index. */
 struct tpm_port *tpm_cmd_port(struct tp_model *m, const char *cmd, uint32_t port);
+
+uint8_t tpm_mcast_config(struct tp_model *m, struct tpm_port *p, bool clear, uint64_t mac);
 
 #define TPM_CMD_FNS(X)                                                                                                 \
 	X(query_fw)                                                                                                    \

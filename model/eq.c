@@ -48,8 +48,10 @@ tpm_eqe_write(struct tp_model *m, struct tpm_eq *eq, const uint8_t eqe[MLX4_EQE_
 		return;
 	}
 	if (used >= nent && !eq->oi) {
-		tpm_violate(m, TPM_V_EQ_OVERRUN, "EQ", eq->eqn, "%u entries, consumer index %u, producer index %u: an event of "
-			    "type 0x%x is lost", nent, eq->ci, eq->pi & MLX4_EQ_DB_CI_MASK, prm_get(eqe, MLX4_EQE_TYPE));
+		tpm_violate(m, TPM_V_EQ_OVERRUN, "EQ", eq->eqn,
+			    "%u entries, consumer index %u, producer index %u: an event of "
+			    "type 0x%x is lost",
+			    nent, eq->ci, eq->pi & MLX4_EQ_DB_CI_MASK, prm_get(eqe, MLX4_EQE_TYPE));
 		eq->status = MLX4_CTX_STATUS_OVERFLOW;
 		return;
 	}

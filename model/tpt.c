@@ -11,12 +11,12 @@
 
 #define KEY_INDEX(key) ((key) >> 8)
 #define KEY_BYTE(key) ((key)&0xffu)
-#define TLB_LG_SLOT 21u	     /* neighbouring 2 MiB pieces take neighbouring TLB lines */
+#define TLB_LG_SLOT 21u       /* neighbouring 2 MiB pieces take neighbouring TLB lines */
 #define EXTEND_PAGES_MAX 512u /* pages looked at in each direction when a line is filled */
 
 struct region {
 	uint64_t start, last; /* first and last byte */
-	uint64_t mtt;	      /* byte offset of the first MTT entry */
+	uint64_t mtt;         /* byte offset of the first MTT entry */
 	uint32_t lg_page;
 	bool pa;
 };

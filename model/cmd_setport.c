@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* SET_PORT: InfiniBand settings and, by selector, everything of an Ethernet port [CP 4.2 .. 4.4]. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ctl.h"
+
+#define FRAME_MIN 64u
+/* Header, two tags and FCS around the largest L3 packet. */
+#define FRAME_MAX (TPM_ETH_MTU_MAX + 14u + 8u + 4u)
+#define GENERAL_V_KNOWN 0x17u  /* byte 3: MTU, pauses, RoCE mode */
+#define GENERAL_V2_KNOWN 0x72u /* byte 2: ignore FCS, PHV, user MTU, user MAC */
+#define SCHED_ENTRY 8u
+#define SCHED_TCS 8u
+#define SCHED_GROUP_MAX 15u
+#define IB_VL_CAP PRM_D(0x00, 7, 4)
+#define IB_VL_VALID PRM_D(0x00, 21, 21)
+#define IB_CAP_MASK PRM_D(0x04, 31, 0)
+
+static uint8_t
+set_ib(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
+{
+	uint32_t vl = prm_get(in, IB_VL_CAP);
+
+	if (m->cfg.port_type[p->num - 1] == TP_PORT_ETH)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
+				"InfiniBand settings on an Ethernet-only port");
+	if (prm_get(in, IB_VL_VALID) != 0 && vl != 1 && vl != 2 && vl != 4 && vl != 8)
+		return tpm_fail(m, BAD_SIZE, CMD_LIMIT, "port", p->num, "VL capability %u, wanted 1, 2, 4 or 8", vl);
+	m->ctl->port[p->num - 1].ib_cap = prm_get(in, IB_CAP_MASK);
+	p->ib = true;
+	return MLX4_STAT_OK;
+}
+
+static uint8_t
+general_check(struct tp_model *m, const struct tpm_port *p, const uint8_t *in)
+{
+	uint32_t mtu = prm_get(in, MLX4_SPG_MTU);
+
+	if ((in[2] & ~GENERAL_V2_KNOWN) != 0 || (in[3] & ~GENERAL_V_KNOWN) != 0)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
+				"valid bits 0x%02x 0x%02x, known 0x%02x 0x%02x", in[2], in[3], GENERAL_V2_KNOWN,
+				GENERAL_V_KNOWN);
+	if (prm_get(in, MLX4_SPG_V_MTU) != 0 && (mtu < FRAME_MIN || mtu > FRAME_MAX))
+		return tpm_fail(m, BAD_PARAM, CMD_LIMIT, "port", p->num, "largest frame %u, wanted %u..%u", mtu,
+				FRAME_MIN, FRAME_MAX);
+	if (prm_get(in, MLX4_SPG_V_TX_PAUSE) != 0 && prm_get(in, MLX4_SPG_TX_PAUSE) != 0 &&
+	    prm_get(in, MLX4_SPG_TX_PFC) != 0)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "transmit pause together with PFC 0x%02x",
+				prm_get(in, MLX4_SPG_TX_PFC));
+	if (prm_get(in, MLX4_SPG_V_RX_PAUSE) != 0 && prm_get(in, MLX4_SPG_RX_PAUSE) != 0 &&
+	    prm_get(in, MLX4_SPG_RX_PFC) != 0)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "receive pause together with PFC 0x%02x",
+				prm_get(in, MLX4_SPG_RX_PFC));
+	return MLX4_STAT_OK;
+}
+
+static uint8_t
+set_general(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
+{
+	uint8_t st = general_check(m, p, in);
+
+	if (st != MLX4_STAT_OK)
+		return st;
+	if (prm_get(in, MLX4_SPG_V_MTU) != 0)
+		p->max_frame = prm_get(in, MLX4_SPG_MTU);
+	if (prm_get(in, MLX4_SPG_V_TX_PAUSE) != 0) {
+		p->tx_pause = prm_get(in, MLX4_SPG_TX_PAUSE) != 0;
+		p->tx_pfc = (uint8_t)prm_get(in, MLX4_SPG_TX_PFC);
+	}
+	if (prm_get(in, MLX4_SPG_V_RX_PAUSE) != 0) {
+		p->rx_pause = prm_get(in, MLX4_SPG_RX_PAUSE) != 0;
+		p->rx_pfc = (uint8_t)prm_get(in, MLX4_SPG_RX_PFC);
+	}
+	if (prm_get(in, MLX4_SPG_V_IGNORE_FCS) != 0)
+		p->ignore_fcs = prm_get(in, MLX4_SPG_IGNORE_FCS) != 0;
+	if (prm_get(in, MLX4_SPG_V_USER_MTU) != 0)
+		p->user_mtu = prm_get(in, MLX4_SPG_USER_MTU);
+	return MLX4_STAT_OK;
+}
+
+static uint8_t
+set_mac_table(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
+{
+	for (uint32_t i = 0; i < MLX4_MAC_TABLE_ENTRIES; i++) {
+		uint64_t e = prm_get64(in, 8 * i);
+
+		if ((e & MLX4_MAC_TABLE_VALID) != 0 && ((e & MLX4_MAC_MASK) == 0 || (e >> 40 & 1) != 0))
+			return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
+					"MAC table entry %u is 0x%" PRIx64 ", wanted a unicast address", i, e);
+	}
+	for (uint32_t i = 0; i < MLX4_MAC_TABLE_ENTRIES; i++)
+		p->mac_table[i] = prm_get64(in, 8 * i);
+	return MLX4_STAT_OK;
+}
+
+static uint8_t
+set_vlan_table(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
+{
+	for (uint32_t i = 0; i < MLX4_VLAN_TABLE_FIRST; i++)
+		if ((prm_get32(in, 4 * i) & MLX4_VLAN_TABLE_VALID) != 0)
+			return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
+					"VLAN table entry %u is in use, wanted from %u on", i, MLX4_VLAN_TABLE_FIRST);
+	for (uint32_t i = 0; i < MLX4_VLAN_TABLE_ENTRIES; i++)
+		p->vlan_table[i] = prm_get32(in, 4 * i);
+	return MLX4_STAT_OK;
+}
+
+static uint8_t
+set_prio2tc(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
+{
+	uint8_t tc[8];
+
+	for (uint32_t i = 0; i < 8; i++) {
+		tc[i] = (i & 1) == 0 ? in[i / 2] >> 4 : in[i / 2] & 0xf;
+		if (tc[i] >= SCHED_TCS)
+			return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
+					"priority %u goes to class %u, wanted 0..%u", i, tc[i], SCHED_TCS - 1);
+	}
+	memcpy(p->prio2tc, tc, sizeof(tc));
+	return MLX4_STAT_OK;
+}
+
+static uint8_t
+set_scheduler(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
+{
+	for (uint32_t i = 0; i < SCHED_TCS; i++) {
+		uint32_t group = prm_get(in + SCHED_ENTRY * i, PRM_H(0, 15, 0)),
+			 bw = prm_get(in + SCHED_ENTRY * i, PRM_H(2, 15, 0));
+
+		if (group > SCHED_GROUP_MAX || bw > 100)
+			return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
+					"class %u: group %u, share %u %%, wanted at most %u and 100", i, group, bw,
+					SCHED_GROUP_MAX);
+	}
+	memcpy(m->ctl->port[p->num - 1].sched, in, SCHED_ENTRY * SCHED_TCS);
+	return MLX4_STAT_OK;
+}
+
+static uint8_t
+set_rqp_calc(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
+{
+	uint32_t base = prm_get32(in, 0) & MLX4_QPN_MASK, promisc = prm_get32(in, 0x14) & MLX4_QPN_MASK;
+
+	if (m->dmfs)
+		return tpm_fail(m, BAD_SYS_STATE, CMD_STATE, "port", p->num,
+				"QPNs are not computed with device-managed flow steering");
+	if (base >= 1u << m->lg_qps || promisc >= 1u << m->lg_qps)
+		return tpm_fail(m, BAD_INDEX, CMD_INDEX, "port", p->num,
+				"base QP 0x%x, promiscuous QP 0x%x, wanted below 0x%x", base, promisc, 1u << m->lg_qps);
+	memcpy(m->ctl->port[p->num - 1].rqp_calc, in, sizeof(m->ctl->port[0].rqp_calc));
+	return MLX4_STAT_OK;
+}
+
+static uint8_t
+set_eth(struct tp_model *m, struct tpm_port *p, uint32_t sel, const uint8_t *in)
+{
+	switch (sel) {
+	case MLX4_SET_PORT_GENERAL: return set_general(m, p, in);
+	case MLX4_SET_PORT_RQP_CALC: return set_rqp_calc(m, p, in);
+	case MLX4_SET_PORT_MAC_TABLE: return set_mac_table(m, p, in);
+	case MLX4_SET_PORT_VLAN_TABLE: return set_vlan_table(m, p, in);
+	case MLX4_SET_PORT_PRIO2TC: return set_prio2tc(m, p, in);
+	case MLX4_SET_PORT_SCHEDULER: return set_scheduler(m, p, in);
+	case MLX4_SET_PORT_PRIO_MAP: return MLX4_STAT_OK; /* its layout is not known [U] */
+	case MLX4_SET_PORT_GID_TABLE:
+		memcpy(m->ctl->port[p->num - 1].gid, in, sizeof(m->ctl->port[0].gid));
+		return MLX4_STAT_OK;
+	case MLX4_SET_PORT_ROCE_ADDR:
+		memcpy(m->ctl->port[p->num - 1].roce_addr, in, sizeof(m->ctl->port[0].roce_addr));
+		return MLX4_STAT_OK;
+	case MLX4_SET_PORT_VXLAN:
+		if (m->cfg.device_id != MLX4_PCI_DEV_CX3_PRO)
+			break;
+		memcpy(m->ctl->port[p->num - 1].vxlan, in, sizeof(m->ctl->port[0].vxlan));
+		return MLX4_STAT_OK;
+	default: break;
+	}
+	return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "SET_PORT selector 0x%x is not offered", sel);
+}
+
+uint8_t
+tpm_cmd_set_port(struct tp_model *m, struct tpm_cmd *c)
+{
+	uint32_t num = c->in_modifier & 0xff, sel = c->in_modifier >> 8;
+	struct tpm_port *p = tpm_cmd_port(m, "SET_PORT", num);
+
+	if (p == NULL)
+		return MLX4_STAT_BAD_INDEX;
+	switch (c->op_modifier) {
+	case MLX4_SET_PORT_OPM_IB: return set_ib(m, p, c->in);
+	case MLX4_SET_PORT_OPM_ETH: return set_eth(m, p, sel, c->in);
+	default:
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "SET_PORT op_modifier %u, wanted %u or %u",
+				c->op_modifier, MLX4_SET_PORT_OPM_IB, MLX4_SET_PORT_OPM_ETH);
+	}
+}
