@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Format, static analysis and text rules. One "ok NAME" or "not ok NAME: reason" line a check.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+. scripts/common.sh
+status=0
+
+report() { # name, findings
+	if [ -z "$2" ]; then
+		printf 'ok lint-%s\n' "$1"
+	else
+		printf 'not ok lint-%s: %s finding(s)\n%s\n' "$1" "$(printf '%s\n' "$2" | wc -l)" "$(printf '%s\n' "$2" | head -n 25)"
+		status=1
+	fi
+}
+
+sources() { git ls-files -- "$@"; }
+
+check_format() {
+	sources '*.c' '*.h' | xargs -r clang-format-14 --dry-run -Werror 2>&1 | grep -E 'error:' | cut -c1-160
+}
+
+# Only what the build compiles can be analysed; a header is seen through the files that include it.
+check_tidy() {
+	[ -f "$TP_BUILD/compile_commands.json" ] || { printf '%s has no compile_commands.json\n' "$TP_BUILD"; return; }
+	sources 'drivers/*.c' 'model/*.c' 'apps/*.c' 'lib/*.c' 'examples/*.c' |
+		xargs -r -P "$(nproc)" -n 8 clang-tidy-14 --quiet -p "$TP_BUILD" 2>/dev/null |
+		grep -E '(warning|error):' | sort -u
+}
+
+check_shell() {
+	sources '*.sh' tp .ci/run | xargs -r shellcheck -x -f gcc
+}
+
+check_spdx() {
+	sources '*.c' '*.h' '*.sh' '*.py' '*.build' tp .ci/run meson_options.txt | while read -r f; do
+		sed -n 1,3p "$f" | grep -q 'SPDX-License-Identifier: BSD-3-Clause' || printf '%s has no SPDX line\n' "$f"
+	done
+}
+
+# Words are put together here so that this file does not find itself.
+check_words() {
+	git grep -nEi "\\b(TO""DO|FIX""ME|X""XX|not yet imple""mented|place""holder|for n""ow)\\b" -- '*.c' '*.h' '*.py' '*.sh' \
+		'*.build' '*.md' tp
+	git grep -nE "(^|[^a-z.A-Z0-9_])/(w""ork|fa""rm)/|bash_jo""bs" -- .
+}
+
+check_length() {
+	sources '*.c' '*.h' | xargs -r wc -l | awk '$2 != "total" && $1 > 600 { print $2 " has " $1 " lines, 600 is the limit" }'
+}
+
+# Each row of the README's feature table ends with the names of tests, in backquotes.
+check_features() {
+	[ -f README.md ] || return 0
+	local name
+	sed -n '/^| *Feature/,/^$/p' README.md | sed 1,2d | sed 's/.*|\([^|]*\)|[ \t]*$/\1/' | grep -o '`[^`]*`' | tr -d '`' |
+		sort -u | while read -r name; do
+		git grep -qF -- "$name" -- tests scripts || git ls-files --error-unmatch "$name" >/dev/null 2>&1 ||
+			printf 'README names the test %s, which does not exist\n' "$name"
+	done
+}
+
+for c in format tidy shell spdx words length features; do
+	report "$c" "$("check_$c")"
+done
+exit $status

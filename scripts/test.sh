@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# test.sh [SUITE...]: builds what the suites need, runs them, ends with "N passed, N failed". A case is one CMocka
+# test, or one "ok NAME" / "not ok NAME: reason" / "skip NAME: reason" line of a program.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+. scripts/common.sh
+
+all="unit system interop fuzz compat lint"
+logs=$TP_CACHE/test-logs
+passed=0 failed=0 skipped=0
+
+usage() { tp_die "unknown suite '$1'; known: $all"; }
+
+# Counts one program's lines and shows what went wrong. Exit status counts as a case of its own when it says failure
+# and no line did.
+tally() { # title, exit status, log
+	local title=$1 rc=$2 log=$3 ok bad skip
+	ok=$(grep -c '^ok ' "$log")
+	bad=$(grep -c '^not ok ' "$log")
+	skip=$(grep -c '^skip ' "$log")
+	if [ "$bad" = 0 ] && { [ "$rc" != 0 ] || [ $((ok + skip)) = 0 ]; }; then
+		printf 'not ok %s: exit status %s after %s cases\n' "$title" "$rc" "$ok"
+		tail -n 30 "$log" | sed 's/^/    /'
+		bad=1
+	elif [ "$bad" != 0 ]; then
+		grep -A 12 '^not ok ' "$log" | sed "s/^/    /"
+		printf '    (log: %s)\n' "$log"
+	fi
+	grep '^skip ' "$log"
+	printf '%s: %s passed, %s failed%s\n' "$title" "$ok" "$bad" "$([ "$skip" = 0 ] || printf ', %s skipped' "$skip")"
+	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+}
+
+run_program() { # title, seconds, command...
+	local title=$1 limit=$2 log rc
+	shift 2
+	log=$logs/$title.log
+	timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
+	rc=$?
+	[ $rc != 124 ] || printf 'not ok %s: not finished after %s s\n' "$title" "$limit" >>"$log"
+	tally "$title" $rc "$log"
+}
+
+# CMocka's lines "[       OK ] name" and "[  FAILED  ] name" become ours.
+unit_variant() { # name, build directory
+	local name=$1 dir=$2 log=$logs/unit-$1.log rc
+	# One at a time: several wait for a model's thread and this may be a small machine.
+	ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		meson test -C "$dir" --suite unit --no-rebuild --num-processes 1 --print-errorlogs >"$log.meson" 2>&1
+	rc=$?
+	sed -n -e 's/^\[       OK \] /ok /p' -e 's/^\[  FAILED  \] \([^:]*\)$/not ok \1: see the log/p' \
+		-e 's/^\[  SKIPPED \] \([^:]*\)$/skip \1: says the test/p' "$dir/meson-logs/testlog.txt" |
+		awk '/^ok/ || !seen[$0]++' >"$log"
+	if [ $rc != 0 ]; then
+		grep -q '^not ok' "$log" || printf 'not ok unit-%s: a program failed outside its cases\n' "$name" >>"$log"
+		grep -vE '^ *[0-9]+/[0-9]+ .* OK' "$log.meson" | tail -n 60 | sed 's/^/    /'
+	fi
+	tally "unit-$name" $rc "$log"
+}
+
+suite_unit() {
+	unit_variant release "$TP_BUILD"
+	unit_variant asan "$TP_BUILD_ASAN"
+}
+
+programs() { # suite
+	local t name
+	for t in tests/"$1"/test_*.sh tests/"$1"/test_*.py; do
+		[ -x "$t" ] || continue
+		name=$(basename "$t")
+		run_program "$1-${name%.*}" 600 "$t"
+	done
+}
+
+suite_system() { programs system; }
+suite_interop() { programs interop; }
+suite_compat() { run_program compat 900 scripts/compat.sh; }
+suite_lint() { run_program lint 900 scripts/lint.sh; }
+suite_fuzz() { run_program fuzz 900 scripts/fuzz.sh; }
+
+suites=${*:-$all}
+for s in $suites; do
+	case " $all " in
+	*" $s "*) ;;
+	*) usage "$s" ;;
+	esac
+done
+tp_build
+case " $suites " in
+*" unit "*) tp_build_asan ;;
+esac
+mkdir -p "$logs"
+export TP_BUILD TP_CACHE TP_PLUGIN TP_ROOT=$PWD
+export PATH="$TP_BUILD/apps:$TP_BUILD/apps/triplane:$PATH"
+export LD_LIBRARY_PATH="$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+for s in $suites; do
+	printf -- '--- %s\n' "$s"
+	"suite_$s"
+done
+printf '%s passed, %s failed' "$passed" "$failed"
+[ "$skipped" = 0 ] || printf ', %s skipped' "$skipped"
+printf '\n'
+[ "$failed" = 0 ]

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Triplane's burst functions on rings that no card reads: the state that queue set-up would leave, made by hand. */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_malloc.h>
+
+#include "mlx4_rxtx.h"
+
+#include "datapath.h"
+
+#define QPN 0x40u
+#define LKEY 0x100u
+
+#define REFILL_MIN 32u /* as rxq.c chooses for this ring size */
+
+int mlx4_logtype;
+const char bench_driver[] = "triplane";
+
+/* What ethdev would find in a queue's template mbuf [rte_mbuf.h: rearm_data]. */
+static uint64_t
+rearm_word(void)
+{
+	struct rte_mbuf m;
+	uint64_t word;
+
+	memset(&m, 0, sizeof(m));
+	m.data_off = RTE_PKTMBUF_HEADROOM;
+	m.nb_segs = 1;
+	rte_mbuf_refcnt_set(&m, 1);
+	memcpy(&word, &m.rearm_data, sizeof(word));
+	return word;
+}
+
+static void *
+zalloc(size_t len, size_t align)
+{
+	return rte_zmalloc(NULL, len, align);
+}
+
+int
+bench_rx_queue(struct rte_mempool *mp, uint16_t desc, int csum, struct bench_ring *r)
+{
+	struct mlx4_rxq *q = zalloc(sizeof(*q), 64);
+	struct mlx4_rx_set *s = zalloc(sizeof(*s), 64);
+	struct mlx4_rx_ring *ring = zalloc(sizeof(*ring), 64);
+	uint16_t i;
+
+	if (q == NULL || s == NULL || ring == NULL)
+		return -ENOMEM;
+	ring->wqes = zalloc(desc * sizeof(*ring->wqes), 4096);
+	ring->elts = zalloc((desc + MLX4_RX_AHEAD) * sizeof(*ring->elts), 64);
+	ring->dbrec = zalloc(64, 64);
+	r->cqes = zalloc((size_t)desc * sizeof(struct mlx4_cqe), 4096);
+	s->cq_dbrec = zalloc(64, 64);
+	if (ring->wqes == NULL || ring->elts == NULL || ring->dbrec == NULL || r->cqes == NULL || s->cq_dbrec == NULL ||
+	    rte_pktmbuf_alloc_bulk(mp, ring->elts, desc) != 0)
+		return -ENOMEM;
+	for (i = 0; i < desc; i++) {
+		ring->wqes[i].byte_count = rte_cpu_to_be_32(rte_pktmbuf_tailroom(ring->elts[i]));
+		ring->wqes[i].lkey = rte_cpu_to_be_32(LKEY);
+		ring->wqes[i].addr = rte_cpu_to_be_64(rte_mbuf_data_iova_default(ring->elts[i]));
+	}
+	ring->mask = desc - 1;
+	ring->entries = desc;
+	ring->pi = desc;
+	s->cqes = (struct mlx4_cqe *)(void *)r->cqes;
+	s->cq_mask = r->cqmask = desc - 1u;
+	s->ring = ring;
+	s->num_rings = 1;
+	s->base_qpn = QPN;
+	s->ol_flags = RTE_MBUF_F_RX_RSS_HASH;
+	q->set = s;
+	q->rearm = rearm_word();
+	q->ol_mask = csum ? UINT64_MAX : RTE_MBUF_F_RX_RSS_HASH;
+	q->mp = mp;
+	q->refill_min = REFILL_MIN;
+	q->buf_len = rte_pktmbuf_data_room_size(mp) - RTE_PKTMBUF_HEADROOM;
+	q->nb_desc = desc;
+	r->queue = q;
+	return 0;
+}
+
+int
+bench_tx_queue(struct rte_mempool *mp, uint16_t desc, int csum, struct bench_ring *r)
+{
+	static uint8_t uar[MLX4_UAR_PAGE_SIZE] __rte_aligned(MLX4_UAR_PAGE_SIZE);
+	uint32_t blocks = 2u * desc;
+	struct mlx4_txq *q = zalloc(sizeof(*q), 64);
+
+	RTE_SET_USED(mp);
+	RTE_SET_USED(csum);
+	if (q == NULL)
+		return -ENOMEM;
+	r->sq = zalloc((size_t)blocks << MLX4_LG_TXBB, 4096);
+	r->cqes = zalloc((size_t)blocks * sizeof(struct mlx4_cqe), 4096);
+	q->elts = zalloc(blocks * sizeof(*q->elts), 64);
+	q->ends = zalloc(blocks * sizeof(*q->ends), 64);
+	q->cq_dbrec = zalloc(64, 64);
+	if (r->sq == NULL || r->cqes == NULL || q->elts == NULL || q->ends == NULL || q->cq_dbrec == NULL)
+		return -ENOMEM;
+	q->sq = r->sq;
+	q->sq_mask = r->sqmask = blocks - 1;
+	q->sq_room = blocks - MLX4_SQ_HEADROOM_TXBBS;
+	q->lkey = rte_cpu_to_be_32(LKEY);
+	q->qpn = QPN;
+	q->db_val = rte_cpu_to_be_32(QPN << 8);
+	q->db = (volatile rte_be32_t *)(void *)(uar + MLX4_UAR_SEND_DB);
+	q->cqes = (struct mlx4_cqe *)(void *)r->cqes;
+	q->cq_mask = r->cqmask = blocks - 1;
+	q->plain_min = RTE_ETHER_HDR_LEN - 1;
+	q->max_desc = MLX4_SEND_WQE_MAX;
+	q->nb_desc = desc;
+	r->queue = q;
+	return 0;
+}
