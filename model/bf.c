@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* BlueFlame: a copy of the WQE that replaces the doorbell [DP 2.5]. The WQE that is executed is the one in the ring. */
+#include "datapath.h"
+
+void
+tpm_bf_doorbell(struct tp_model *m, uint32_t page, const uint8_t *w, uint32_t len)
+{
+	uint32_t qpn = prm_get32(w, 4) >> 8, ds = prm_get32(w, 4) & MLX4_CTRL_DS_MASK, index, ahead, ring;
+	struct tpm_qp *qp = tpm_qp_get(m, qpn);
+
+	m->st.bf_doorbells++;
+	if (qp == NULL || !qp->has_sq) {
+		tpm_violate(m, TPM_V_BF_COPY, "QP", qpn, "BlueFlame copy on UAR page %u names a QP that does not exist",
+			    page);
+		return;
+	}
+	if (ds == 0 || ds * MLX4_DS_SIZE > len) {
+		tpm_violate(m, TPM_V_BF_COPY, "QP", qpn, "BlueFlame copy of %u units, wanted 1..%u", ds,
+			    len / MLX4_DS_SIZE);
+		return;
+	}
+	index = prm_get32(w, 0) >> MLX4_CTRL_BF_INDEX_SHIFT & 0xffff;
+	ahead = (index - qp->sq_head) & 0xffff;
+	ring = (qp->sq_mask + 1) << qp->sq_lg_stride;
+	/* A WQE that was executed already may be gone from the ring. */
+	if (ahead <= qp->sq_mask && qp->ring.gen == m->tpt_gen && qp->ring.valid) {
+		uint32_t at = ((qp->sq_head + ahead) & qp->sq_mask) << qp->sq_lg_stride, n = ds * MLX4_DS_SIZE;
+
+		for (uint32_t off = 0; off < n; off += MLX4_DS_SIZE) {
+			if (memcmp(w + off, tpm_ring_at(&qp->ring, qp->sq_off + ((at + off) & (ring - 1))),
+				   MLX4_DS_SIZE) != 0) {
+				tpm_violate(m, TPM_V_BF_COPY, "QP", qpn,
+					    "BlueFlame copy of WQE 0x%x differs from the ring at byte %u", index, off);
+				break;
+			}
+		}
+	}
+	m->st.doorbells--; /* counted as BlueFlame */
+	tpm_sq_doorbell(m, page, qpn);
+}

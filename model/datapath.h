@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What the files of the data path share: parsed frames, checksums, the receive path, bursts of sends. */
+#ifndef TPM_DATAPATH_H
+#define TPM_DATAPATH_H
+
+#include "model_priv.h"
+
+#define TPM_ETH_HLEN 14u
+#define TPM_ETH_ALEN 6u
+#define TPM_VLAN_HLEN 4u
+#define TPM_FCS_LEN 4u
+#define TPM_ETH_ZLEN 60u /* shortest frame on a wire, without FCS */
+#define TPM_ETYPE_IPV4 0x0800u
+#define TPM_ETYPE_IPV6 0x86ddu
+#define TPM_ETYPE_CVLAN 0x8100u
+#define TPM_ETYPE_SVLAN 0x88a8u
+#define TPM_PROTO_TCP 6u
+#define TPM_PROTO_UDP 17u
+
+/* Flags of a frame inside the card, above those of tp_model.h */
+#define TPM_FRAME_IP_OK 0x100u /* the sender's hardware computed the IPv4 header checksum of this very frame ... */
+#define TPM_FRAME_L4_OK 0x200u /* ... and its TCP/UDP checksum */
+#define TPM_FRAME_LOOP 0x400u  /* looped inside the card, never on a wire */
+
+/* --- parsing ---------------------------------------------------------------------------------------------- */
+
+#define TPM_PARSE_MAX 256u /* headers beyond this are not looked at */
+
+struct tpm_pkt {
+	uint16_t etype;    /* behind the tags */
+	uint16_t tci;      /* of the outer C-tag */
+	uint16_t status;   /* MLX4_CQE_ST_* without IP_OK */
+	uint16_t l3, l4;   /* offsets, 0: none */
+	uint32_t l4_len;   /* bytes that the IP header promises behind l4 */
+	uint8_t proto;     /* what follows the IP headers, 0: none */
+	uint8_t tags;      /* VLAN tags of any kind */
+	uint8_t enc;       /* MLX4_CQE_LLC, MLX4_CQE_SNAP */
+	uint8_t ext;       /* MLX4_CQE_EXT_* */
+	bool cvlan;        /* the outer tag is a C-tag */
+	bool frag, len_ok; /* len_ok: version and lengths of the IP header fit the frame */
+};
+
+/* hdr: the first hlen bytes (all of it, or TPM_PARSE_MAX) of a frame of len bytes. */
+void tpm_parse(const uint8_t *hdr, uint32_t hlen, uint32_t len, struct tpm_pkt *k);
+/* The first bytes of a frame, contiguous: its own first piece, or gathered into buf. */
+const uint8_t *tpm_frame_head(const struct tp_frame *f, uint8_t buf[TPM_PARSE_MAX], uint32_t *hlen);
+/* Copies len bytes from off. */
+void tpm_frame_copy(const struct tp_frame *f, uint32_t off, uint8_t *dst, uint32_t len);
+
+static inline uint16_t
+tpm_load16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline void
+tpm_store16(uint8_t *p, uint16_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+/* --- checksums and segmentation (offload.c) ---------------------------------------------------------------- */
+
+/* One's-complement sums are kept as host-order words over memory order: only tpm_csum_fold knows the difference. */
+static inline uint64_t
+tpm_csum_add(uint64_t sum, uint64_t v)
+{
+	sum += v;
+	return sum + (sum < v);
+}
+
+static inline uint64_t
+tpm_csum_bytes(uint64_t sum, const uint8_t *p, uint32_t len)
+{
+	uint64_t v64;
+
+	for (; len >= 8; p += 8, len -= 8) {
+		memcpy(&v64, p, 8);
+		sum = tpm_csum_add(sum, v64);
+	}
+	if ((len & 4) != 0) {
+		uint32_t v32;
+
+		memcpy(&v32, p, 4);
+		sum = tpm_csum_add(sum, v32);
+		p += 4;
+	}
+	if ((len & 2) != 0) {
+		uint16_t v16;
+
+		memcpy(&v16, p, 2);
+		sum = tpm_csum_add(sum, v16);
+		p += 2;
+	}
+	if ((len & 1) != 0)
+		sum = tpm_csum_add(sum, rte_le_to_cpu_16(*p));
+	return sum;
+}
+
+/* The sum as the 16-bit number that its two bytes in memory order are. */
+static inline uint16_t
+tpm_csum_fold(uint64_t sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return rte_be_to_cpu_16((uint16_t)sum);
+}
+
+/* Sum of len bytes of a frame from off, whatever its pieces. */
+uint64_t tpm_csum_frame(const struct tp_frame *f, uint32_t off, uint32_t len);
+uint64_t tpm_csum_pseudo(const uint8_t *hdr, const struct tpm_pkt *k, uint32_t l4_len);
+/* True when the frame's TCP/UDP checksum was computed and is right. A UDP checksum of 0 was not computed. */
+bool tpm_csum_l4_good(const struct tp_frame *f, const uint8_t *hdr, const struct tpm_pkt *k);
+/* Value of the CQE's checksum field for other frames [DP 8.4] */
+uint16_t tpm_csum_partial(const struct tp_frame *f, const uint8_t *hdr, const struct tpm_pkt *k);
+/* Writes the checksums that ctrl_flags (MLX4_CTRL_*_CSUM) ask for into hdr, which is the frame's first piece. */
+bool tpm_csum_insert(const struct tp_frame *f, uint8_t *hdr, uint32_t hlen, uint32_t ctrl_flags);
+uint32_t tpm_crc32(uint32_t crc, const uint8_t *p, uint32_t len);
+uint32_t tpm_frame_fcs(const struct tp_frame *f);
+/* Turns a copy of the LSO header template into the header of one segment. */
+void tpm_lso_header(uint8_t *hdr, const struct tpm_pkt *k, uint32_t hlen, uint32_t off, uint32_t len, uint32_t index,
+		    bool last);
+
+/* --- RSS (rss.c) ------------------------------------------------------------------------------------------ */
+
+/* The ring QPN that the parent gives the frame, and the hash it reports (0: not hashed). */
+uint32_t tpm_rss_select(const struct tp_model *m, const struct tpm_qp *parent, const uint8_t *hdr,
+			const struct tpm_pkt *k, uint32_t *hash);
+
+/* --- steering (steer.c) ----------------------------------------------------------------------------------- */
+
+#define TPM_STEER_MAX_QPS 64u
+
+struct tpm_steer_hit {
+	uint32_t qpn[TPM_STEER_MAX_QPS];
+	uint32_t n;
+	bool by_rule;  /* not a default or sniffer */
+	bool allow_lb; /* of the first rule */
+};
+/* Every QPN that gets the frame. */
+void tpm_steer_lookup(struct tpm_port *p, const uint8_t *hdr, uint32_t hlen, const struct tpm_pkt *k,
+		      struct tpm_steer_hit *hit);
+/* The answer for untagged frames to this address when one QP gets them all and the address alone decides. */
+#define TPM_STEER_SLOW UINT32_MAX
+uint32_t tpm_steer_fast_miss(struct tpm_port *p, uint64_t dmac_key);
+
+#define TPM_STEER_CACHE 64u
+struct tpm_steer_line {
+	uint64_t key; /* destination address as it lies in memory, in the low 48 bits */
+	uint32_t qpn, gen;
+};
+struct tpm_steer_cache {
+	uint32_t gen; /* moves with every change of a rule; 0 marks an empty line */
+	struct tpm_steer_line line[TPM_STEER_CACHE];
+};
+
+static inline uint32_t
+tpm_steer_fast(struct tpm_port *p, uint64_t key)
+{
+	/* The cache is the first member of struct tpm_steer. */
+	struct tpm_steer_cache *c = (struct tpm_steer_cache *)p->steer;
+	struct tpm_steer_line *l = &c->line[(key >> 40 ^ key >> 24) % TPM_STEER_CACHE];
+
+	if (tpm_likely(l->key == key && l->gen == c->gen))
+		return l->qpn;
+	return tpm_steer_fast_miss(p, key);
+}
+
+/* --- receive (rq.c) --------------------------------------------------------------------------------------- */
+
+#define TPM_BURST 32u
+
+/* Frames arrive at a port from its wire (after impairment) or from inside the card; from: the sending QP or NULL. */
+void tpm_port_rx(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n,
+		 const struct tpm_qp *from);
+/* The same for what comes over a wire: impairment first. */
+void tpm_port_arrive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n);
+/* Flushes what is posted to a QP's receive queue. */
+void tpm_rq_flush(struct tp_model *m, struct tpm_qp *qp);
+
+/* The TLB line that tpm_mr_translate uses. */
+static inline uint32_t
+tpm_tlb_slot(uint32_t key, uint64_t va)
+{
+	return (uint32_t)((va >> 21 ^ key >> 8) % TPM_TLB_LINES);
+}
+
+static inline struct tpm_qp *
+tpm_qp_get(const struct tp_model *m, uint32_t qpn)
+{
+	return m->qp != NULL && qpn < 1u << m->lg_qps ? m->qp[qpn] : NULL;
+}
+
+static inline bool
+tpm_qp_can_receive(const struct tpm_qp *qp)
+{
+	return qp->state >= MLX4_QP_RTR && qp->state != MLX4_QP_ERR;
+}
+
+/* Writes an error CQE. False when the CQ takes none. */
+bool tpm_cqe_error(struct tp_model *m, struct tpm_cq *cq, uint32_t qpn, uint16_t index, uint8_t syndrome, bool send);
+
+/* --- send (sq.c, sq_wqe.c, sq_lso.c) ------------------------------------------------------------------------ */
+
+#define TPM_TX_SEGS 256u
+#define TPM_TX_ARENA 16384u
+
+/* A burst of frames on its way out; the arena holds what the card wrote itself (headers, tags, inline data). */
+struct tpm_tx {
+	struct tp_model *m;
+	struct tpm_qp *qp;
+	struct tpm_port *p;
+	unsigned int n, nseg, ncqe;
+	uint32_t used;
+	uint32_t fail_strides; /* how far the WQE at hand reaches */
+	struct tp_frame f[TPM_BURST];
+	struct tp_frame_seg seg[TPM_TX_SEGS];
+	struct {
+		uint16_t index;
+		uint8_t opcode;
+	} cqe[TPM_BURST];
+	uint8_t arena[TPM_TX_ARENA];
+};
+/* Sends what was gathered, completes it. */
+void tpm_tx_flush(struct tpm_tx *t);
+/* Executes one WQE of any form, with every check; *strides says how far it reaches. False: the QP is in error. */
+bool tpm_wqe_execute(struct tpm_tx *t, uint32_t head, uint32_t *strides);
+/* Executes the LSO WQE in w (ds units, checked); false after an error completion. */
+bool tpm_wqe_lso(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
+/* Ends the WQE at head with an error and takes the QP down. Always false. */
+bool tpm_wqe_fail(struct tpm_tx *t, uint32_t head, uint8_t syndrome, enum tpm_violation v, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+/* One data segment of a send as frame pieces; false after tpm_wqe_fail. */
+bool tpm_wqe_gather(struct tpm_tx *t, uint32_t head, unsigned int index, const uint8_t *seg, struct tp_frame_seg *out,
+		    unsigned int max, unsigned int *n, uint32_t *len);
+/* Room of len bytes in the arena; the caller made sure that there is some. */
+static inline uint8_t *
+tpm_tx_arena(struct tpm_tx *t, uint32_t len)
+{
+	uint8_t *p = t->arena + t->used;
+
+	t->used += len;
+	return p;
+}
+/* The violation and syndrome that a failed translation stands for. */
+enum tpm_violation tpm_xlat_violation(enum tpm_xlat_err err);
+const char *tpm_xlat_text(enum tpm_xlat_err err);
+/* Takes a QP to the error state because of what a WQE did; counts nothing. */
+void tpm_sq_flush(struct tp_model *m, struct tpm_qp *qp);
+/* Looks for blocks behind idle send queues that look posted [DP 4.3] */
+void tpm_sq_stamp_check(struct tp_model *m);
+bool tpm_sq_head_posted(const struct tpm_qp *qp, uint32_t head);
+
+/* --- ports and wires --------------------------------------------------------------------------------------- */
+
+/* Counts a frame that stayed inside the card. */
+void tpm_port_count_loop(struct tpm_port *p, const struct tp_frame *f);
+void tpm_impair_poll(struct tp_model *m, struct tpm_port *p);
+void tpm_wire_detach(struct tpm_port *p);
+
+/* Polls the doorbell words of the pages in use; how many were rung. */
+unsigned int tpm_uar_poll(struct tp_model *m);
+
+/* Histogram block of a frame, flen with FCS [DP 13.1] */
+static inline unsigned int
+tpm_size_block(const struct tpm_port *p, uint32_t flen)
+{
+	if (tpm_likely(flen <= 64))
+		return 0;
+	if (flen < 1024)
+		return (unsigned int)(31 - __builtin_clz(flen)) - 5;
+	if (flen <= 1518)
+		return 5;
+	if (flen <= 1522)
+		return 6;
+	if (flen <= 1548)
+		return 7;
+	return flen <= p->max_frame ? 8 : 9;
+}
+
+#endif /* TPM_DATAPATH_H */

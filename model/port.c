@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Ports: link, what leaves, counters [DP 13]. */
+#include <errno.h>
+
+#include "datapath.h"
+
+#define MAX_FRAME_DEFAULT 1522u /* 1500 bytes of payload, header, one tag, FCS */
+
+void
+tpm_port_reset(struct tp_model *m, struct tpm_port *p)
+{
+	if (p->steer != NULL)
+		tpm_steer_flush(m);
+	p->open = false;
+	p->link = false;
+	p->max_frame = MAX_FRAME_DEFAULT;
+	p->user_mtu = 0;
+	p->ignore_fcs = p->rx_pause = p->tx_pause = p->vlan_filter_on = p->mcast_filter = false;
+	p->rx_pfc = p->tx_pfc = 0;
+	memset(p->prio2tc, 0, sizeof(p->prio2tc));
+	memset(p->mac_table, 0, sizeof(p->mac_table));
+	memset(p->vlan_table, 0, sizeof(p->vlan_table));
+	memset(p->vlan_bitmap, 0, sizeof(p->vlan_bitmap));
+	memset(&p->c, 0, sizeof(p->c));
+}
+
+void
+tpm_port_update_link(struct tp_model *m, struct tpm_port *p)
+{
+	bool up = p->open && p->cable && p->wire != NULL && p->wire->ops->link(p->wire);
+
+	if (up == p->link)
+		return;
+	p->link = up;
+	tpm_note(m, "port %u: link %s", p->num, up ? "up" : "down");
+	tpm_event_port(m, p->num, up ? MLX4_PORT_CHANGE_ACTIVE : MLX4_PORT_CHANGE_DOWN);
+}
+
+static bool
+mac_is_broadcast(const uint8_t *d)
+{
+	return (d[0] & d[1] & d[2] & d[3] & d[4] & d[5]) == 0xff;
+}
+
+static void
+count_tx(struct tpm_port *p, const struct tp_frame *f, unsigned int slot)
+{
+	struct tpm_port_counters *c = &p->c;
+	uint32_t flen = f->len + TPM_FCS_LEN;
+	uint8_t d[TPM_ETH_HLEN + 2] = {0};
+
+	tpm_frame_copy(f, 0, d, sizeof(d));
+	if (tpm_load16(d + 12) == TPM_ETYPE_CVLAN) {
+		if (slot != MLX4_STATS_LOOPBACK)
+			slot = d[14] >> 5;
+		c->tx_tagged[slot]++;
+	}
+	c->tx_size[tpm_size_block(p, flen)][slot]++;
+	c->tx_frames[slot]++;
+	c->tx_oct[slot] += flen;
+	if ((d[0] & 1) == 0)
+		c->tx_ucast[slot]++;
+	else if (mac_is_broadcast(d))
+		c->tx_bcast[slot]++;
+	else
+		c->tx_mcast[slot]++;
+}
+
+/* Frames like their neighbours are counted together: untagged unicast of one size. */
+static void
+count_tx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n)
+{
+	struct tpm_port_counters *c = &p->c;
+	unsigned int run = 0, block = 0;
+	uint64_t oct = 0, bytes = 0, plain = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		const uint8_t *d = f[i].seg[0].data;
+		unsigned int b;
+
+		bytes += f[i].len;
+		if (tpm_unlikely(f[i].seg[0].len < TPM_ETH_HLEN || (d[0] & 1) != 0 || (d[12] == 0x81 && d[13] == 0))) {
+			count_tx(p, &f[i], MLX4_STATS_NOVLAN);
+			continue;
+		}
+		b = tpm_size_block(p, f[i].len + TPM_FCS_LEN);
+		if (b != block) {
+			c->tx_size[block][MLX4_STATS_NOVLAN] += run;
+			block = b;
+			run = 0;
+		}
+		run++;
+		plain++;
+		oct += f[i].len + TPM_FCS_LEN;
+	}
+	c->tx_size[block][MLX4_STATS_NOVLAN] += run;
+	c->tx_frames[MLX4_STATS_NOVLAN] += plain;
+	c->tx_ucast[MLX4_STATS_NOVLAN] += plain;
+	c->tx_oct[MLX4_STATS_NOVLAN] += oct;
+	m->st.port[p->num - 1].tx_frames += n;
+	m->st.port[p->num - 1].tx_bytes += bytes;
+}
+
+void
+tpm_port_send(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n)
+{
+	unsigned int sent;
+
+	if (tpm_unlikely(!p->link)) {
+		p->c.tx_drop += n;
+		return;
+	}
+	count_tx_burst(m, p, f, n);
+	sent = p->wire->ops->send(p->wire, f, n);
+	if (tpm_unlikely(sent < n))
+		p->wire_drops += n - sent;
+}
+
+void
+tpm_port_count_loop(struct tpm_port *p, const struct tp_frame *f)
+{
+	count_tx(p, f, MLX4_STATS_LOOPBACK);
+}
+
+int
+tp_model_cable(struct tp_model *m, unsigned int port, bool plugged)
+{
+	if (port < 1 || port > TP_MODEL_PORTS)
+		return -EINVAL;
+	tpm_lock(&m->lock);
+	m->port[port - 1].cable = plugged;
+	tpm_port_update_link(m, &m->port[port - 1]);
+	/* The far end of a wire between the card's own ports sees it too. */
+	tpm_port_update_link(m, &m->port[2 - port]);
+	tpm_unlock(&m->lock);
+	return 0;
+}

@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Receive: from a port through steering and RSS into receive WQEs and completions [DP 5, 6, 8].
+ *
+ * Plain frames go in runs that share a QP, in two passes: first all receive WQEs are read and their buffers
+ * prefetched, then the frames are copied. Everything else (tags, several copies, damaged frames, scatter lists)
+ * takes the slow road one frame at a time.
+ */
+#include <rte_prefetch.h>
+
+#include "datapath.h"
+
+struct rx_run {
+	struct tpm_qp *qp;
+	unsigned int n;
+	const struct tp_frame *f[TPM_BURST];
+	uint32_t hash[TPM_BURST];
+};
+
+/* --- receive queue ---------------------------------------------------------------------------------------- */
+
+static const uint8_t *
+rq_wqe(const struct tpm_qp *qp, uint32_t head)
+{
+	return tpm_ring_at(&qp->ring, qp->rq_off + ((head & qp->rq_mask) << qp->rq_lg_stride));
+}
+
+static void
+rq_fail(struct tp_model *m, struct tpm_qp *qp, uint8_t event)
+{
+	tpm_qp_to_error(m, qp);
+	tpm_event_qp(m, event, qp->qpn);
+}
+
+/* How many receive WQEs are posted, as far as anybody wants to know. */
+static unsigned int
+rq_posted(struct tp_model *m, struct tpm_qp *qp, unsigned int want)
+{
+	uint16_t posted = (uint16_t)(qp->rq_tail - (uint16_t)qp->rq_head);
+	uint32_t found;
+
+	if (tpm_likely(posted >= want))
+		return want;
+	if (!qp->has_rq)
+		return 0;
+	if (qp->dbrec == NULL || qp->dbrec_gen != m->tpt_gen) {
+		qp->dbrec = (rte_be32_t *)tpm_dma(m, qp->dbrec_addr, 4, TP_DMA_READ, "RQ doorbell record");
+		qp->dbrec_gen = m->tpt_gen;
+		if (qp->dbrec == NULL)
+			return 0;
+	}
+	found = rte_be_to_cpu_32(__atomic_load_n(qp->dbrec, __ATOMIC_ACQUIRE));
+	posted = (uint16_t)(found - qp->rq_head);
+	if (posted > qp->rq_mask + 1 || found > UINT16_MAX) {
+		tpm_violate(m, TPM_V_DBREC_RQ, "QP", qp->qpn,
+			    "doorbell record 0x%x with 0x%x consumed of %u entries: %u posted", found,
+			    (uint16_t)qp->rq_head, qp->rq_mask + 1, posted);
+		rq_fail(m, qp, MLX4_EVENT_WQ_CATAS);
+		return 0;
+	}
+	qp->rq_tail = (uint16_t)found;
+	return posted < want ? posted : want;
+}
+
+void
+tpm_rq_flush(struct tp_model *m, struct tpm_qp *qp)
+{
+	while (qp->has_rq && rq_posted(m, qp, 1) == 1) {
+		if (!tpm_cqe_error(m, qp->rcq, qp->qpn, (uint16_t)qp->rq_head, MLX4_SYND_WR_FLUSH, false))
+			return;
+		qp->rq_head++;
+	}
+	if (qp->rcq != NULL)
+		tpm_cq_notify(m, qp->rcq, true);
+}
+
+static bool
+rq_ready(struct tp_model *m, struct tpm_qp *qp)
+{
+	if (tpm_likely(qp->ring.gen == m->tpt_gen && qp->ring.valid))
+		return true;
+	if (qp->ring.gen != m->tpt_gen && tpm_ring_resolve(m, &qp->ring, "QP", qp->qpn) == 0)
+		return true;
+	rq_fail(m, qp, MLX4_EVENT_WQ_CATAS);
+	return false;
+}
+
+/* --- completion ------------------------------------------------------------------------------------------- */
+
+/* Status, extension mask and flags of the CQE as its dword at 0x10; *csum: its checksum field. */
+static uint32_t
+status_slow(const struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, const struct tpm_pkt *k,
+	    uint16_t *csum)
+{
+	uint32_t status = k->status, enc = k->enc;
+	bool l4 = (f->flags & TPM_FRAME_L4_OK) != 0 && (k->status & (MLX4_CQE_ST_TCP | MLX4_CQE_ST_UDP)) != 0;
+
+	if (k->len_ok && (k->etype == TPM_ETYPE_IPV6 || (f->flags & TPM_FRAME_IP_OK) != 0 ||
+			  tpm_csum_fold(tpm_csum_bytes(0, h + k->l3, (h[k->l3] & 15u) * 4u)) == 0xffff))
+		status |= MLX4_CQE_ST_IP_OK;
+	if ((f->flags & TP_FRAME_BAD_FCS) != 0)
+		enc |= MLX4_CQE_BAD_FCS;
+	*csum = 0;
+	if (l4 || tpm_csum_l4_good(f, h, k)) {
+		enc |= MLX4_CQE_L4_OK;
+		*csum = MLX4_CQE_CSUM_OK;
+	} else if ((p->rx_csum_mode & 1) != 0) {
+		*csum = tpm_csum_partial(f, h, k);
+	}
+	return status << 16 | (uint32_t)k->ext << 8 | enc;
+}
+
+/* The common frame: IPv4 without options, unfragmented, TCP or UDP, in one piece. 0: look closer. */
+static inline uint32_t
+status_ipv4(const struct tp_frame *f, const uint8_t *d, uint16_t *csum)
+{
+	const uint8_t *ip = d + TPM_ETH_HLEN;
+	uint32_t total, l4, status, enc = 0;
+	uint64_t sum;
+
+	if (f->len < 42 || d[12] != 0x08 || d[13] != 0 || ip[0] != 0x45 || ((ip[6] & 0x3f) | ip[7]) != 0)
+		return 0;
+	total = tpm_load16(ip + 2);
+	l4 = total - 20;
+	if (total < 28 || total + TPM_ETH_HLEN > f->len)
+		return 0;
+	if (ip[9] == TPM_PROTO_UDP) {
+		if (tpm_load16(ip + 24) != l4 || (ip[26] | ip[27]) == 0)
+			return 0;
+		status = MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP;
+	} else if (ip[9] == TPM_PROTO_TCP && l4 >= 20) {
+		status = MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_TCP;
+	} else {
+		return 0;
+	}
+	if ((f->flags & TPM_FRAME_IP_OK) != 0 || tpm_csum_fold(tpm_csum_bytes(0, ip, 20)) == 0xffff)
+		status |= MLX4_CQE_ST_IP_OK;
+	*csum = 0;
+	if ((f->flags & TPM_FRAME_L4_OK) == 0) {
+		sum = tpm_csum_add(tpm_csum_bytes(0, ip + 12, 8),
+				   (uint64_t)rte_cpu_to_be_32(l4) + rte_cpu_to_be_32((uint32_t)ip[9]));
+		if (tpm_csum_fold(tpm_csum_bytes(sum, ip + 20, l4)) != 0xffff)
+			return status << 16;
+	}
+	enc = MLX4_CQE_L4_OK;
+	*csum = MLX4_CQE_CSUM_OK;
+	return status << 16 | enc;
+}
+
+/* The timestamp overlay of a CQE [DP 6.2] */
+static void
+cqe_timestamp(const struct tp_model *m, struct mlx4_cqe *c)
+{
+	uint64_t t = (uint64_t)((unsigned __int128)tpm_now(m) * TPM_CORE_CLOCK_MHZ / 1000);
+	uint8_t *b = (uint8_t *)c;
+
+	prm_set32(b, 0x0c, (uint32_t)(t >> 16));
+	tpm_store16(b + 0x1d, (uint16_t)t);
+}
+
+static inline void
+cqe_fill(const struct tp_model *m, struct tpm_qp *qp, struct mlx4_cqe *c, uint32_t len, uint32_t hash, uint32_t status,
+	 uint16_t csum, uint32_t vlan_flags, uint16_t tci)
+{
+	rte_be32_t st = rte_cpu_to_be_32(status);
+
+	c->vlan_my_qpn = rte_cpu_to_be_32(qp->qpn | vlan_flags);
+	c->immed_rss = rte_cpu_to_be_32(hash);
+	c->g_mlpath_rqpn = 0;
+	c->sl_vid = rte_cpu_to_be_16(tci);
+	c->rlid = 0;
+	memcpy(&c->status, &st, sizeof(st));
+	c->byte_cnt = rte_cpu_to_be_32(len);
+	c->wqe_index = rte_cpu_to_be_16((uint16_t)qp->rq_head);
+	c->checksum = rte_cpu_to_be_16(csum);
+	memset(c->rsvd, 0, sizeof(c->rsvd));
+	if (tpm_unlikely(qp->rcq->timestamp))
+		cqe_timestamp(m, c);
+	tpm_cqe_commit(qp->rcq, c, MLX4_CQE_RECV_SEND);
+	qp->rq_head++;
+}
+
+/* --- the slow road: any frame into any scatter list ------------------------------------------------------- */
+
+struct scatter {
+	uint32_t off; /* of the frame, copied so far */
+	uint8_t syndrome;
+};
+
+/* One element of the list; false when the list ends here. */
+static bool
+scatter_one(struct tp_model *m, struct tpm_qp *qp, const uint8_t *e, unsigned int i, const struct tp_frame *f,
+	    struct scatter *s)
+{
+	uint32_t count = prm_get32(e, 0), key = prm_get32(e, 4);
+	uint64_t va = prm_get64(e, 8);
+
+	if (key == MLX4_LKEY_INVALID && count == 0)
+		return false;
+	if (count == 0 || (count & MLX4_DATA_INLINE) != 0) {
+		tpm_violate(m, TPM_V_RQ_SCATTER, "QP", qp->qpn,
+			    "receive WQE 0x%x element %u: byte count 0x%x, wanted 1..2^31 - 1", (uint16_t)qp->rq_head,
+			    i, count);
+		s->syndrome = MLX4_SYND_LOCAL_PROT;
+		return false;
+	}
+	while (count != 0 && s->off < f->len) {
+		uint32_t n = f->len - s->off < count ? f->len - s->off : count;
+		enum tpm_xlat_err err;
+		uint8_t *dst = tpm_mr_translate(m, &qp->tlb, key, qp->pd, va, &n, TPM_ACC_LW, &err);
+
+		if (dst == NULL) {
+			tpm_violate(m, tpm_xlat_violation(err), "QP", qp->qpn,
+				    "receive WQE 0x%x element %u: key 0x%x, address 0x%llx, %u bytes: %s",
+				    (uint16_t)qp->rq_head, i, key, (unsigned long long)va, count, tpm_xlat_text(err));
+			s->syndrome = MLX4_SYND_LOCAL_PROT;
+			return false;
+		}
+		tpm_frame_copy(f, s->off, dst, n);
+		s->off += n;
+		va += n;
+		count -= n;
+	}
+	return true;
+}
+
+static uint8_t
+scatter_frame(struct tp_model *m, struct tpm_qp *qp, const struct tp_frame *f)
+{
+	const uint8_t *w = rq_wqe(qp, qp->rq_head);
+	unsigned int max = 1u << (qp->rq_lg_stride - 4), i;
+	struct scatter s = {0};
+
+	for (i = 0; i < max && s.off < f->len; i++)
+		if (!scatter_one(m, qp, w + i * MLX4_DS_SIZE, i, f, &s))
+			break;
+	if (s.syndrome != 0)
+		return s.syndrome;
+	if (i == 0)
+		tpm_violate(m, TPM_V_RQ_SCATTER, "QP", qp->qpn, "receive WQE 0x%x has no buffer, wanted 1..%u elements",
+			    (uint16_t)qp->rq_head, max);
+	return s.off < f->len ? MLX4_SYND_LOCAL_LENGTH : 0;
+}
+
+/* The frame as this QP wants it: without its tag, with its FCS. */
+static void
+shape_frame(const struct tpm_qp *qp, const struct tp_frame *in, const uint8_t *h, const struct tpm_pkt *k, bool strip,
+	    struct tp_frame *out, uint8_t fcs[TPM_FCS_LEN])
+{
+	uint32_t skip = 0;
+	unsigned int n = 0;
+
+	out->flags = in->flags;
+	out->len = in->len;
+	if (strip) {
+		out->seg[n++] = (struct tp_frame_seg){.data = h, .len = 2 * TPM_ETH_ALEN};
+		skip = 2 * TPM_ETH_ALEN + TPM_VLAN_HLEN;
+		out->len -= TPM_VLAN_HLEN;
+	}
+	for (unsigned int i = 0; i < in->nseg; i++) {
+		uint32_t cut = skip < in->seg[i].len ? skip : in->seg[i].len;
+
+		skip -= cut;
+		if (in->seg[i].len != cut)
+			out->seg[n++] =
+				(struct tp_frame_seg){.data = in->seg[i].data + cut, .len = in->seg[i].len - cut};
+	}
+	if (qp->fcs_keep) {
+		uint32_t crc = tpm_frame_fcs(in) ^ ((in->flags & TP_FRAME_BAD_FCS) != 0 ? UINT32_MAX : 0);
+		rte_le32_t wire = rte_cpu_to_le_32(crc);
+
+		memcpy(fcs, &wire, TPM_FCS_LEN);
+		out->seg[n++] = (struct tp_frame_seg){.data = fcs, .len = TPM_FCS_LEN};
+		out->len += TPM_FCS_LEN;
+	}
+	out->nseg = (uint16_t)n;
+}
+
+static void
+receive_slow(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *in, uint32_t hash)
+{
+	bool strip;
+	struct tp_frame_seg seg[TP_FRAME_SEGS + 2];
+	struct tp_frame f = {.seg = seg};
+	uint8_t buf[TPM_PARSE_MAX], fcs[TPM_FCS_LEN], synd;
+	struct mlx4_cqe *c;
+	struct tpm_pkt k;
+	uint32_t hlen, status;
+	const uint8_t *h = tpm_frame_head(in, buf, &hlen);
+	uint16_t csum;
+
+	if (!rq_ready(m, qp))
+		return;
+	if (rq_posted(m, qp, 1) == 0) {
+		p->rx_no_wqe++;
+		p->c.rx_drop++;
+		return;
+	}
+	tpm_parse(h, hlen, in->len, &k);
+	strip = k.cvlan && !qp->vlan_keep;
+	shape_frame(qp, in, h, &k, strip, &f, fcs);
+	synd = scatter_frame(m, qp, &f);
+	if (synd != 0) {
+		if (tpm_cqe_error(m, qp->rcq, qp->qpn, (uint16_t)qp->rq_head, synd, false)) {
+			qp->rq_head++;
+			tpm_cq_notify(m, qp->rcq, true);
+		}
+		if (synd == MLX4_SYND_LOCAL_LENGTH)
+			p->c.rx_length++;
+		else
+			rq_fail(m, qp, MLX4_EVENT_WQ_ACCESS);
+		return;
+	}
+	c = tpm_cqe_next(m, qp->rcq);
+	if (c == NULL)
+		return;
+	status = status_slow(p, in, h, &k, &csum);
+	cqe_fill(m, qp, c, f.len, hash, status, csum, k.cvlan ? MLX4_CQE_CVLAN : 0, k.tci);
+	m->counter[qp->counter].rx_frames++;
+	m->counter[qp->counter].rx_bytes += in->len;
+	tpm_cq_notify(m, qp->rcq, false);
+}
+
+/* --- the fast road ---------------------------------------------------------------------------------------- */
+
+/* Buffer of a receive WQE when its first element alone takes len bytes. */
+static inline uint8_t *
+first_buffer(struct tp_model *m, struct tpm_qp *qp, const uint8_t *w, uint32_t len)
+{
+	uint32_t count = prm_get32(w, 0), key = prm_get32(w, 4), n = len;
+	uint64_t va = prm_get64(w, 8);
+	const struct tpm_tlb_line *l = &qp->tlb.line[tpm_tlb_slot(key, va)];
+	enum tpm_xlat_err err;
+	uint8_t *dst;
+
+	/* Taken as an unsigned number a byte count with the inline bit is too large to be one. */
+	if (tpm_unlikely(count - len > MLX4_DATA_LEN_MASK - len || count == 0))
+		return NULL;
+	if (tpm_likely(l->key == key && l->gen == m->tpt_gen && va - l->lo < l->hi - l->lo && l->hi - va >= len &&
+		       (l->access & TPM_ACC_LW) != 0))
+		return l->host + (va - l->lo);
+	dst = tpm_mr_translate(m, &qp->tlb, key, qp->pd, va, &n, TPM_ACC_LW, &err);
+	return n == len ? dst : NULL;
+}
+
+static inline void
+copy_small(uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+	if (tpm_likely(len >= 32 && len <= 64)) {
+		uint8_t a[32], b[32];
+
+		memcpy(a, src, 32);
+		memcpy(b, src + len - 32, 32);
+		memcpy(dst, a, 32);
+		memcpy(dst + len - 32, b, 32);
+	} else {
+		memcpy(dst, src, len);
+	}
+}
+
+static void
+run_flush(struct tp_model *m, struct tpm_port *p, struct rx_run *r)
+{
+	struct tpm_qp *qp = r->qp;
+	uint8_t *dst[TPM_BURST];
+	unsigned int n = r->n, have, i;
+	uint64_t bytes = 0, frames = 0;
+
+	r->n = 0;
+	if (n == 0 || !rq_ready(m, qp))
+		return;
+	have = rq_posted(m, qp, n);
+	p->rx_no_wqe += n - have;
+	p->c.rx_drop += n - have;
+	for (i = 0; i < have; i++) {
+		const uint8_t *w = rq_wqe(qp, qp->rq_head + i);
+
+		rte_prefetch0(w + 256);
+		dst[i] = first_buffer(m, qp, w, r->f[i]->len);
+		if (tpm_likely(dst[i] != NULL))
+			__builtin_prefetch(dst[i], 1);
+	}
+	for (i = 0; i < have && tpm_qp_can_receive(qp); i++) {
+		const struct tp_frame *f = r->f[i];
+		const uint8_t *d = f->seg[0].data;
+		struct mlx4_cqe *c;
+		uint32_t status;
+		uint16_t csum;
+
+		if (tpm_unlikely(dst[i] == NULL || f->nseg != 1)) {
+			receive_slow(m, p, qp, f, r->hash[i]);
+			continue;
+		}
+		c = tpm_cqe_next(m, qp->rcq);
+		if (tpm_unlikely(c == NULL))
+			break;
+		__builtin_prefetch((const uint8_t *)c + 128, 1);
+		copy_small(dst[i], d, f->len);
+		status = status_ipv4(f, d, &csum);
+		if (status == 0 || csum == 0) {
+			struct tpm_pkt k;
+
+			tpm_parse(d, f->len < TPM_PARSE_MAX ? f->len : TPM_PARSE_MAX, f->len, &k);
+			status = status_slow(p, f, d, &k, &csum);
+		}
+		bytes += f->len;
+		frames++;
+		cqe_fill(m, qp, c, f->len, r->hash[i], status, csum, 0, 0);
+	}
+	m->counter[qp->counter].rx_frames += frames;
+	m->counter[qp->counter].rx_bytes += bytes;
+	if (frames != 0)
+		tpm_cq_notify(m, qp->rcq, false);
+}
+
+/* --- from the port to a QP -------------------------------------------------------------------------------- */
+
+/* The QP that a rule's QPN means for this frame, through its RSS parent; NULL when nothing takes it. */
+static struct tpm_qp *
+ring_qp(struct tp_model *m, uint32_t qpn, const uint8_t *h, uint32_t hlen, uint32_t len, uint32_t *hash)
+{
+	struct tpm_qp *qp = tpm_qp_get(m, qpn), *ring;
+	struct tpm_pkt k;
+	uint32_t child;
+
+	*hash = 0;
+	if (qp == NULL || !tpm_qp_can_receive(qp))
+		return NULL;
+	if (!qp->is_rss)
+		return qp;
+	tpm_parse(h, hlen, len, &k);
+	child = tpm_rss_select(m, qp, h, &k, hash);
+	ring = tpm_qp_get(m, child);
+	if (ring == NULL || ring->is_rss || !tpm_qp_can_receive(ring)) {
+		tpm_violate(m, TPM_V_RSS_RANGE, "QP", qp->qpn, "its ring QP 0x%x is %s", child,
+			    ring == NULL   ? "not there"
+			    : ring->is_rss ? "a parent itself"
+					   : "not ready to receive");
+		return NULL;
+	}
+	return ring;
+}
+
+static void
+count_rx(struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, const struct tpm_pkt *k)
+{
+	struct tpm_port_counters *c = &p->c;
+	unsigned int slot = k->cvlan ? k->tci >> 13 : MLX4_STATS_NOVLAN;
+	uint32_t flen = f->len + TPM_FCS_LEN;
+
+	c->rx_size[tpm_size_block(p, flen)][slot]++;
+	c->rx_frames[slot]++;
+	c->rx_oct[slot] += flen;
+	if (k->cvlan)
+		c->rx_tagged[slot]++;
+	if ((h[0] & 1) == 0)
+		c->rx_ucast[slot]++;
+	else if ((h[0] & h[1] & h[2] & h[3] & h[4] & h[5]) == 0xff)
+		c->rx_bcast[slot]++;
+	else
+		c->rx_mcast[slot]++;
+}
+
+/* Does the port take the frame in? */
+static bool
+port_accepts(struct tpm_port *p, const struct tp_frame *f)
+{
+	if (f->len < TPM_ETH_HLEN) {
+		p->c.rx_runt++;
+		return false;
+	}
+	if (f->len + TPM_FCS_LEN > p->max_frame) {
+		p->c.rx_too_long++;
+		p->rx_too_long++;
+		return false;
+	}
+	if ((f->flags & TP_FRAME_BAD_FCS) != 0 && !p->ignore_fcs) {
+		p->c.rx_crc++;
+		p->rx_bad_fcs++;
+		return false;
+	}
+	return true;
+}
+
+/* What a QP sent stays away from QPs that check for their own traffic [DP 8.7] */
+static bool
+source_checked(const struct tpm_qp *qp, const struct tpm_qp *from, bool mcast)
+{
+	return from != NULL && qp->counter == from->counter && (mcast ? qp->lb_check_mc : qp->lb_check_uc);
+}
+
+static void
+rx_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const struct tpm_qp *from)
+{
+	uint8_t buf[TPM_PARSE_MAX];
+	struct tpm_steer_hit hit;
+	struct tpm_pkt k;
+	uint32_t hlen, hash;
+	const uint8_t *h;
+
+	if (!port_accepts(p, f))
+		return;
+	h = tpm_frame_head(f, buf, &hlen);
+	tpm_parse(h, hlen, f->len, &k);
+	count_rx(p, f, h, &k);
+	m->st.port[p->num - 1].rx_frames++;
+	m->st.port[p->num - 1].rx_bytes += f->len;
+	if (k.cvlan && p->vlan_filter_on && (p->vlan_bitmap[(k.tci & 0xfff) / 32] >> (k.tci % 32) & 1) == 0) {
+		p->rx_vlan_filtered++;
+		return;
+	}
+	tpm_steer_lookup(p, h, hlen, &k, &hit);
+	if (hit.n == 0)
+		p->rx_no_rule++;
+	for (uint32_t i = 0; i < hit.n; i++) {
+		struct tpm_qp *qp = ring_qp(m, hit.qpn[i], h, hlen, f->len, &hash);
+
+		if (qp == NULL)
+			p->c.rx_drop++;
+		else if (!source_checked(qp, from, (h[0] & 1) != 0))
+			receive_slow(m, p, qp, f, hash);
+	}
+}
+
+/* Untagged unicast in one piece, of good size and FCS: what bursts are made of. */
+static inline bool
+is_plain(const struct tpm_port *p, const struct tp_frame *f)
+{
+	const uint8_t *d = f->seg[0].data;
+
+	return f->nseg == 1 && f->len >= TPM_ETH_HLEN + 2 && f->len + TPM_FCS_LEN <= p->max_frame &&
+	       (f->flags & (TP_FRAME_BAD_FCS | TPM_FRAME_LOOP)) == 0 && (d[0] & 1) == 0 &&
+	       !(d[12] == 0x81 && d[13] == 0);
+}
+
+static void
+rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n)
+{
+	struct tpm_port_counters *c = &p->c;
+	unsigned int same = 0, block = 0;
+	uint64_t oct = 0, plain = 0, last_key = 0;
+	uint32_t qpn = TPM_STEER_SLOW, hash = 0;
+	struct tpm_qp *qp = NULL;
+	struct rx_run run = {.n = 0};
+
+	for (unsigned int i = 0; i < n; i++) {
+		const uint8_t *d = f[i].seg[0].data;
+		unsigned int b;
+		uint64_t key;
+
+		if (tpm_unlikely(!is_plain(p, &f[i]))) {
+			run_flush(m, p, &run);
+			rx_one(m, p, &f[i], NULL);
+			last_key = 0;
+			continue;
+		}
+		memcpy(&key, d, sizeof(key));
+		key = rte_le_to_cpu_64(key) & UINT64_C(0xffffffffffff);
+		if (key != last_key) {
+			qpn = tpm_steer_fast(p, key);
+			last_key = key;
+			qp = qpn != TPM_STEER_SLOW ? ring_qp(m, qpn, d, f[i].len, f[i].len, &hash) : NULL;
+		} else if (qp != NULL && (qp->qpn != qpn || !tpm_qp_can_receive(qp))) {
+			qp = ring_qp(m, qpn, d, f[i].len, f[i].len, &hash);
+		}
+		if (tpm_unlikely(qp == NULL || qp->fcs_keep)) {
+			run_flush(m, p, &run);
+			rx_one(m, p, &f[i], NULL);
+			last_key = 0;
+			continue;
+		}
+		b = tpm_size_block(p, f[i].len + TPM_FCS_LEN);
+		if (b != block) {
+			c->rx_size[block][MLX4_STATS_NOVLAN] += same;
+			block = b;
+			same = 0;
+		}
+		same++;
+		plain++;
+		oct += f[i].len;
+		if (qp != run.qp || run.n == TPM_BURST) {
+			run_flush(m, p, &run);
+			run.qp = qp;
+		}
+		run.f[run.n] = &f[i];
+		run.hash[run.n++] = hash;
+	}
+	run_flush(m, p, &run);
+	c->rx_size[block][MLX4_STATS_NOVLAN] += same;
+	c->rx_frames[MLX4_STATS_NOVLAN] += plain;
+	c->rx_ucast[MLX4_STATS_NOVLAN] += plain;
+	c->rx_oct[MLX4_STATS_NOVLAN] += oct + plain * TPM_FCS_LEN;
+	m->st.port[p->num - 1].rx_frames += plain;
+	m->st.port[p->num - 1].rx_bytes += oct;
+}
+
+void
+tpm_port_rx(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n, const struct tpm_qp *from)
+{
+	if (tpm_unlikely(!p->link && from == NULL)) {
+		p->rx_link_down += n;
+		return;
+	}
+	if (from == NULL) {
+		rx_burst(m, p, f, n);
+		return;
+	}
+	for (unsigned int i = 0; i < n; i++)
+		rx_one(m, p, &f[i], from);
+}
+
+unsigned int
+tp_model_port_receive(struct tp_model *m, unsigned int port, const struct tp_frame *f, unsigned int n)
+{
+	struct tpm_port *p;
+	uint64_t before;
+
+	if (port < 1 || port > m->cfg.num_ports)
+		return 0;
+	p = &m->port[port - 1];
+	before = p->rx_link_down;
+	for (unsigned int i = 0; i < n; i++) {
+		/* Only the flags that a wire may know. */
+		struct tp_frame one = f[i];
+
+		if (one.nseg == 0 || one.nseg > TP_FRAME_SEGS)
+			continue;
+		one.flags &= TP_FRAME_BAD_FCS;
+		tpm_port_arrive(m, p, &one, 1);
+	}
+	return p->rx_link_down == before ? n : 0;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* One round of the card: doorbells, send queues, wires, timers. */
+#include <time.h>
+
+#include "datapath.h"
+
+static void
+clock_read(struct tp_model *m)
+{
+	struct timespec ts;
+
+	if (m->virtual_time)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	m->now_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Every queue that had work when the round began gets one turn. */
+static unsigned int
+run_queues(struct tp_model *m, unsigned int budget)
+{
+	struct tpm_qp *last = m->pending_tail, *qp;
+	unsigned int done = 0;
+	bool more = last != NULL;
+
+	while (more && m->pending_head != NULL) {
+		qp = m->pending_head;
+		more = qp != last;
+		/* To the end first: tpm_sq_run takes it out when it is empty. */
+		if (qp->pending_next != NULL) {
+			m->pending_head = qp->pending_next;
+			m->pending_tail->pending_next = qp;
+			m->pending_tail = qp;
+			qp->pending_next = NULL;
+		}
+		done += tpm_sq_run(m, qp, budget);
+		/* Errors may have taken queues out: the mark is good only as long as it is in the list. */
+		more = more && last->sq_pending;
+	}
+	return done;
+}
+
+static unsigned int
+run_wires(struct tp_model *m, unsigned int budget)
+{
+	unsigned int done = 0;
+
+	for (unsigned int i = 0; i < m->cfg.num_ports; i++) {
+		struct tpm_port *p = &m->port[i];
+
+		if (p->wire != NULL && p->wire->ops->poll != NULL)
+			done += p->wire->ops->poll(p->wire, m, p->num, budget);
+		if (tpm_unlikely(p->impair != NULL))
+			tpm_impair_poll(m, p);
+	}
+	return done;
+}
+
+unsigned int
+tp_model_step(struct tp_model *m, unsigned int budget)
+{
+	unsigned int done;
+
+	tpm_lock(&m->lock);
+	clock_read(m);
+	m->st.steps++;
+	done = tpm_uar_poll(m);
+	if (m->pending_head != NULL)
+		done += run_queues(m, budget);
+	done += run_wires(m, budget);
+	if (m->num_timers != 0)
+		tpm_cq_timers(m);
+	if (m->num_stamps != 0)
+		tpm_sq_stamp_check(m);
+	/* A wire's partner may come and go by itself. */
+	for (unsigned int i = 0; i < m->cfg.num_ports; i++)
+		if (m->port[i].wire != NULL && (done == 0 || m->st.steps % 64 == 0))
+			tpm_port_update_link(m, &m->port[i]);
+	if (done == 0)
+		m->st.idle_steps++;
+	tpm_unlock(&m->lock);
+	return done;
+}
+
+void
+tp_model_set_time(struct tp_model *m, uint64_t ns)
+{
+	tpm_lock(&m->lock);
+	m->virtual_time = true;
+	m->now_ns = ns;
+	tpm_unlock(&m->lock);
+}

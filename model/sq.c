@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Send queues at run time [DP 3, 4]: doorbells, bursts of WQEs, completions, errors.
+ *
+ * A plain WQE (one data segment, no offload) is executed here; every other form by tpm_wqe_execute.
+ */
+#include <rte_prefetch.h>
+
+#include "datapath.h"
+
+#define PREFETCH_BLOCKS 8u
+/* What one WQE of any form may need of a burst. */
+#define ROOM_SEGS (TP_FRAME_SEGS + 4u)
+#define ROOM_ARENA 2048u
+/* A queue that was idle for so long is not being filled at this moment. */
+#define STAMP_SETTLE_NS 50000000u
+
+#define PLAIN_DS rte_cpu_to_be_32(2)
+#define PLAIN_OP rte_cpu_to_be_32(MLX4_OP_SEND)
+#define OWN_BIT rte_cpu_to_be_32(MLX4_CTRL_OWN)
+
+static const struct mlx4_wqe_ctrl *
+sq_wqe(const struct tpm_qp *qp, uint32_t head)
+{
+	return (const struct mlx4_wqe_ctrl *)tpm_ring_at(&qp->ring,
+							 qp->sq_off + ((head & qp->sq_mask) << qp->sq_lg_stride));
+}
+
+static inline bool
+owner_matches(const struct tpm_qp *qp, uint32_t head, rte_be32_t dw0)
+{
+	return ((dw0 & OWN_BIT) != 0) == ((head & (qp->sq_mask + 1)) != 0);
+}
+
+bool
+tpm_sq_head_posted(const struct tpm_qp *qp, uint32_t head)
+{
+	return owner_matches(qp, head, __atomic_load_n(&sq_wqe(qp, head)->owner_opcode, __ATOMIC_ACQUIRE));
+}
+
+/* --- the list of queues with work ------------------------------------------------------------------------- */
+
+static void
+pending_add(struct tp_model *m, struct tpm_qp *qp)
+{
+	if (qp->sq_pending)
+		return;
+	qp->sq_pending = true;
+	qp->pending_next = NULL;
+	if (m->pending_tail != NULL)
+		m->pending_tail->pending_next = qp;
+	else
+		m->pending_head = qp;
+	m->pending_tail = qp;
+}
+
+void
+tpm_qp_forget(struct tp_model *m, struct tpm_qp *qp)
+{
+	struct tpm_qp **at = &m->pending_head, *prev = NULL;
+
+	qp->stamp_due = false;
+	if (!qp->sq_pending)
+		return;
+	while (*at != qp) {
+		prev = *at;
+		at = &(*at)->pending_next;
+	}
+	*at = qp->pending_next;
+	if (m->pending_tail == qp)
+		m->pending_tail = prev;
+	qp->sq_pending = false;
+	qp->pending_next = NULL;
+}
+
+/* --- doorbell --------------------------------------------------------------------------------------------- */
+
+static bool
+sq_resolved(struct tp_model *m, struct tpm_qp *qp)
+{
+	if (tpm_likely(qp->ring.gen == m->tpt_gen))
+		return qp->ring.valid;
+	return tpm_ring_resolve(m, &qp->ring, "QP", qp->qpn) == 0;
+}
+
+/*
+ * A doorbell stands for at least one WQE. The card may have run ahead of it: it executes what it finds posted, and
+ * the doorbells of those WQEs come later. More than that is a doorbell for nothing.
+ */
+static void
+check_owner(struct tp_model *m, struct tpm_qp *qp)
+{
+	if (qp->sq_pending)
+		return;
+	if (tpm_sq_head_posted(qp, qp->sq_head)) {
+		qp->run_since_db = 0;
+		return;
+	}
+	if (qp->run_since_db > 1) {
+		qp->run_since_db--;
+		return;
+	}
+	tpm_violate(m, TPM_V_WQE_OWNER, "QP", qp->qpn, "doorbell, but the WQE at 0x%x has owner bit %u, wanted %u",
+		    qp->sq_head & 0xffff, (qp->sq_head & (qp->sq_mask + 1)) == 0,
+		    (qp->sq_head & (qp->sq_mask + 1)) != 0);
+}
+
+void
+tpm_sq_doorbell(struct tp_model *m, uint32_t page, uint32_t qpn)
+{
+	struct tpm_qp *qp = tpm_qp_get(m, qpn);
+
+	m->st.doorbells++;
+	if (qp == NULL || !qp->has_sq || qp->is_rss) {
+		tpm_violate(m, TPM_V_DB_QPN, "QP", qpn, "send doorbell on UAR page %u: no such send queue", page);
+		return;
+	}
+	if (page != qp->uar)
+		tpm_violate(m, TPM_V_DB_PAGE, "QP", qpn, "send doorbell on UAR page %u, its context names %u", page,
+			    qp->uar);
+	if (qp->state == MLX4_QP_ERR || qp->state == MLX4_QP_SQER) {
+		tpm_sq_flush(m, qp);
+		return;
+	}
+	if (qp->state != MLX4_QP_RTS) {
+		tpm_violate(m, TPM_V_DB_QP_STATE, "QP", qpn, "send doorbell in state %u, wanted %u (RTS)", qp->state,
+			    MLX4_QP_RTS);
+		return;
+	}
+	if (!sq_resolved(m, qp)) {
+		tpm_qp_to_error(m, qp);
+		tpm_event_qp(m, MLX4_EVENT_WQ_CATAS, qpn);
+		return;
+	}
+	check_owner(m, qp);
+	pending_add(m, qp);
+}
+
+/* --- errors ----------------------------------------------------------------------------------------------- */
+
+enum tpm_violation
+tpm_xlat_violation(enum tpm_xlat_err err)
+{
+	switch (err) {
+	case TPM_XLAT_BOUNDS: return TPM_V_WQE_BOUNDS;
+	case TPM_XLAT_ACCESS: return TPM_V_WQE_ACCESS;
+	case TPM_XLAT_MTT: return TPM_V_MTT_ABSENT;
+	case TPM_XLAT_DMA: return TPM_V_DMA_UNMAPPED;
+	default: return TPM_V_WQE_LKEY;
+	}
+}
+
+const char *
+tpm_xlat_text(enum tpm_xlat_err err)
+{
+	switch (err) {
+	case TPM_XLAT_PD: return "the key belongs to another protection domain";
+	case TPM_XLAT_BOUNDS: return "outside the memory region";
+	case TPM_XLAT_ACCESS: return "the region does not allow this access";
+	case TPM_XLAT_MTT: return "translation entry not present";
+	case TPM_XLAT_DMA: return "outside the open DMA windows";
+	default: return "no such key";
+	}
+}
+
+/* Strides that the WQE at head takes, 0 when that cannot be said. */
+static uint32_t
+wqe_strides(const struct tpm_qp *qp, uint32_t head)
+{
+	uint32_t ds = rte_be_to_cpu_32(sq_wqe(qp, head)->vlan_ds) & MLX4_CTRL_DS_MASK;
+
+	return (ds * MLX4_DS_SIZE + (1u << qp->sq_lg_stride) - 1) >> qp->sq_lg_stride;
+}
+
+void
+tpm_sq_flush(struct tp_model *m, struct tpm_qp *qp)
+{
+	uint32_t strides, left = qp->sq_mask + 1;
+
+	if (!qp->has_sq || qp->scq == NULL || !sq_resolved(m, qp))
+		return;
+	while (left != 0 && tpm_sq_head_posted(qp, qp->sq_head)) {
+		strides = wqe_strides(qp, qp->sq_head);
+		if (strides == 0 || strides > left)
+			break;
+		if (!tpm_cqe_error(m, qp->scq, qp->qpn, (uint16_t)qp->sq_head, MLX4_SYND_WR_FLUSH, true))
+			return;
+		qp->sq_head += strides;
+		left -= strides;
+	}
+	tpm_cq_notify(m, qp->scq, true);
+}
+
+void
+tpm_qp_to_error(struct tp_model *m, struct tpm_qp *qp)
+{
+	bool had_sq = qp->state >= MLX4_QP_RTS;
+
+	if (qp->state == MLX4_QP_ERR)
+		return;
+	tpm_qp_forget(m, qp);
+	qp->state = MLX4_QP_ERR;
+	if (had_sq)
+		tpm_sq_flush(m, qp);
+	if (qp->has_rq && qp->rcq != NULL)
+		tpm_rq_flush(m, qp);
+}
+
+/* --- bursts ----------------------------------------------------------------------------------------------- */
+
+void
+tpm_tx_flush(struct tpm_tx *t)
+{
+	struct tp_model *m = t->m;
+	struct tpm_qp *qp = t->qp;
+	unsigned int i;
+	uint64_t bytes = 0;
+
+	if (t->n != 0) {
+		for (i = 0; i < t->n; i++)
+			bytes += t->f[i].len;
+		m->counter[qp->counter].tx_frames += t->n;
+		m->counter[qp->counter].tx_bytes += bytes;
+		tpm_port_send(m, t->p, t->f, t->n);
+	}
+	for (i = 0; i < t->ncqe; i++) {
+		struct mlx4_cqe *c = tpm_cqe_next(m, qp->scq);
+
+		if (tpm_unlikely(c == NULL))
+			break;
+		memset(c, 0, offsetof(struct mlx4_cqe, owner_sr_opcode));
+		c->vlan_my_qpn = rte_cpu_to_be_32(qp->qpn);
+		c->wqe_index = rte_cpu_to_be_16(t->cqe[i].index);
+		tpm_cqe_commit(qp->scq, c, t->cqe[i].opcode | MLX4_CQE_IS_SEND);
+	}
+	if (t->ncqe != 0)
+		tpm_cq_notify(m, qp->scq, false);
+	t->n = t->nseg = t->ncqe = 0;
+	t->used = 0;
+}
+
+/*
+ * The WQE at head when it is plain: its frame is appended. One test of each control dword decides; what fails any
+ * is looked at closely elsewhere.
+ */
+static inline bool
+wqe_plain(struct tpm_tx *t, const struct mlx4_wqe_ctrl *c, rte_be32_t dw0, uint32_t head)
+{
+	const struct mlx4_wqe_data *d = (const struct mlx4_wqe_data *)(c + 1);
+	struct tpm_qp *qp = t->qp;
+	uint32_t flags = rte_be_to_cpu_32(c->flags), len = rte_be_to_cpu_32(d->byte_count),
+		 key = rte_be_to_cpu_32(d->lkey);
+	uint64_t va = rte_be_to_cpu_64(d->addr);
+	const struct tpm_tlb_line *l = &qp->tlb.line[tpm_tlb_slot(key, va)];
+	const uint8_t *data;
+
+	if (tpm_unlikely((dw0 & ~OWN_BIT) != PLAIN_OP || c->vlan_ds != PLAIN_DS || c->imm != 0 ||
+			 (flags & ~MLX4_CTRL_CQE) != MLX4_CTRL_NO_ICRC ||
+			 len - TPM_ETH_ZLEN > t->p->max_frame - TPM_FCS_LEN - TPM_ETH_ZLEN))
+		return false;
+	if (tpm_unlikely(l->key != key || l->gen != t->m->tpt_gen || va - l->lo >= l->hi - l->lo || l->hi - va < len ||
+			 (l->access & TPM_ACC_LR) == 0))
+		return false;
+	if ((flags & MLX4_CTRL_CQE) != 0) {
+		if (tpm_unlikely((flags & MLX4_CTRL_CQE) != MLX4_CTRL_CQE))
+			return false;
+		t->cqe[t->ncqe].index = (uint16_t)head;
+		t->cqe[t->ncqe++].opcode = MLX4_OP_SEND;
+	}
+	data = l->host + (va - l->lo);
+	rte_prefetch0(data);
+	t->seg[t->nseg] = (struct tp_frame_seg){.data = data, .len = len};
+	t->f[t->n++] = (struct tp_frame){.seg = &t->seg[t->nseg++], .nseg = 1, .len = len};
+	return true;
+}
+
+/* Collects WQEs until the burst is full, the budget used or the queue empty. Returns WQEs executed. */
+static unsigned int
+sq_gather(struct tpm_tx *t, unsigned int budget, bool *idle)
+{
+	struct tpm_qp *qp = t->qp;
+	uint32_t head = qp->sq_head, strides;
+	unsigned int done = 0;
+
+	while (done < budget && t->n < TPM_BURST && t->ncqe < TPM_BURST && t->nseg + ROOM_SEGS <= TPM_TX_SEGS &&
+	       t->used + ROOM_ARENA <= TPM_TX_ARENA) {
+		const struct mlx4_wqe_ctrl *c = sq_wqe(qp, head);
+		rte_be32_t dw0 = __atomic_load_n(&c->owner_opcode, __ATOMIC_ACQUIRE);
+
+		if (!owner_matches(qp, head, dw0)) {
+			*idle = true;
+			break;
+		}
+		rte_prefetch0(sq_wqe(qp, head + PREFETCH_BLOCKS));
+		if (tpm_likely(wqe_plain(t, c, dw0, head))) {
+			strides = 1;
+		} else if (!tpm_wqe_execute(t, head, &strides)) {
+			*idle = true;
+			return done + 1;
+		}
+		head += strides;
+		done++;
+	}
+	qp->sq_head = head;
+	return done;
+}
+
+static void
+sq_went_idle(struct tp_model *m, struct tpm_qp *qp)
+{
+	tpm_qp_forget(m, qp);
+	if (qp->no_prefetch || qp->state != MLX4_QP_RTS || m->num_stamps == TPM_MAX_TIMERS)
+		return;
+	qp->stamp_head = qp->sq_head;
+	qp->stamp_since_ns = tpm_now(m);
+	if (!qp->stamp_listed)
+		m->stamp_qpn[m->num_stamps++] = qp->qpn;
+	qp->stamp_due = qp->stamp_listed = true;
+}
+
+unsigned int
+tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
+{
+	struct tpm_tx t;
+	unsigned int done = 0;
+	bool idle = false;
+
+	t.m = m;
+	t.qp = qp;
+	t.p = &m->port[qp->port - 1];
+	t.n = t.nseg = t.ncqe = 0;
+	t.used = 0;
+	if (qp->state == MLX4_QP_RTS && !sq_resolved(m, qp)) {
+		tpm_qp_to_error(m, qp);
+		tpm_event_qp(m, MLX4_EVENT_WQ_CATAS, qp->qpn);
+	}
+	while (done < budget && !idle && qp->state == MLX4_QP_RTS) {
+		done += sq_gather(&t, budget - done, &idle);
+		if (qp->state == MLX4_QP_RTS)
+			tpm_tx_flush(&t);
+	}
+	qp->run_since_db += done;
+	if (idle || qp->state != MLX4_QP_RTS)
+		sq_went_idle(m, qp);
+	return done;
+}
+
+/* --- what lies behind the last WQE ------------------------------------------------------------------------ */
+
+/* The first block in the card's prefetch range that looks posted, or 0. */
+static uint32_t
+stamp_missing(const struct tpm_qp *qp, uint32_t *dw)
+{
+	uint32_t ring = (qp->sq_mask + 1) << qp->sq_lg_stride, base = (qp->sq_head & qp->sq_mask) << qp->sq_lg_stride;
+	bool pass = (qp->sq_head & (qp->sq_mask + 1)) != 0;
+
+	for (uint32_t off = MLX4_TXBB_SIZE; off <= MLX4_SQ_PREFETCH_BYTES && off < ring; off += MLX4_TXBB_SIZE) {
+		uint32_t at = base + off;
+		bool owner = at >= ring ? !pass : pass;
+
+		*dw = prm_get32(tpm_ring_at(&qp->ring, qp->sq_off + (at & (ring - 1))), 0);
+		if (((*dw & MLX4_CTRL_OWN) != 0) == owner && (*dw | MLX4_CTRL_OWN) != UINT32_MAX)
+			return off;
+	}
+	return 0;
+}
+
+void
+tpm_sq_stamp_check(struct tp_model *m)
+{
+	uint32_t keep = 0, off, dw;
+
+	for (uint32_t i = 0; i < m->num_stamps; i++) {
+		struct tpm_qp *qp = tpm_qp_get(m, m->stamp_qpn[i]);
+
+		if (qp == NULL)
+			continue;
+		if (qp->stamp_due && tpm_now(m) - qp->stamp_since_ns < STAMP_SETTLE_NS) {
+			m->stamp_qpn[keep++] = qp->qpn;
+			continue;
+		}
+		qp->stamp_listed = false;
+		if (!qp->stamp_due || qp->sq_pending || qp->state != MLX4_QP_RTS || qp->stamp_head != qp->sq_head ||
+		    !sq_resolved(m, qp) || tpm_sq_head_posted(qp, qp->sq_head))
+			continue;
+		off = stamp_missing(qp, &dw);
+		if (off != 0)
+			tpm_violate(m, TPM_V_WQE_STAMP, "QP", qp->qpn,
+				    "block %u bytes behind the WQE at 0x%x begins with 0x%08x and looks posted", off,
+				    qp->sq_head & 0xffff, dw);
+	}
+	m->num_stamps = keep;
+}

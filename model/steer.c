@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Device-managed flow steering of one port [CP 6.3][DP 9.3].
+ *
+ * Rules that name one full destination address and nothing else are found by a hash; all others are in a list ordered
+ * by priority. Defaults take what no regular rule takes. Rules with equal priority and equal specifications share
+ * the frame: each of their QPs gets a copy. A small cache answers for untagged frames as long as the address alone
+ * decides.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "datapath.h"
+
+#define MAC_BUCKETS 4096u
+#define ID_BUCKETS 4096u
+#define KEY_MASK UINT64_C(0xffffffffffff)
+
+struct match { /* value and mask, as they lie in the frame */
+	uint8_t dmac[6], dmac_m[6], smac[6], smac_m[6];
+	uint16_t etype, vlan, vlan_m, dport, dport_m, sport, sport_m;
+	uint32_t dip, dip_m, sip, sip_m;
+	bool has_etype, has_ipv4, has_l4;
+	uint8_t proto;
+};
+
+struct rule {
+	struct rule *next;    /* bucket, list or defaults */
+	struct rule *id_next; /* bucket of rules by id */
+	uint64_t id;
+	struct match mt;
+	uint32_t qpn;
+	uint16_t prio;
+	uint8_t type, port;
+	bool by_mac, allow_lb;
+};
+
+struct tpm_steer {
+	struct tpm_steer_cache cache;
+	struct rule *mac[MAC_BUCKETS];
+	struct rule *list;          /* regular rules that are not by_mac, by priority */
+	struct rule *all, *mc;      /* defaults */
+	struct rule *uc_sn, *mc_sn; /* sniffers */
+	struct rule *ids[ID_BUCKETS];
+};
+
+int
+tpm_steer_init(struct tpm_port *p)
+{
+	p->steer = calloc(1, sizeof(*p->steer));
+	if (p->steer == NULL)
+		return -ENOMEM;
+	p->steer->cache.gen = 1;
+	return 0;
+}
+
+static void
+changed(struct tpm_steer *s)
+{
+	if (++s->cache.gen == 0)
+		s->cache.gen = 1;
+}
+
+static uint64_t
+mac_key(const uint8_t *mac)
+{
+	uint64_t key = 0;
+
+	memcpy(&key, mac, TPM_ETH_ALEN);
+	return key;
+}
+
+static uint32_t
+mac_bucket(uint64_t key)
+{
+	return (uint32_t)((key & KEY_MASK) * UINT64_C(0x9e3779b97f4a7c15) >> 40) % MAC_BUCKETS;
+}
+
+/* The list that a rule lives in. */
+static struct rule **
+rule_list(struct tpm_steer *s, const struct rule *r)
+{
+	switch (r->type) {
+	case MLX4_DMFS_ALL_DEFAULT: return &s->all;
+	case MLX4_DMFS_MC_DEFAULT: return &s->mc;
+	case MLX4_DMFS_UC_SNIFFER: return &s->uc_sn;
+	case MLX4_DMFS_MC_SNIFFER: return &s->mc_sn;
+	default: return r->by_mac ? &s->mac[mac_bucket(mac_key(r->mt.dmac))] : &s->list;
+	}
+}
+
+static void
+free_list(struct rule **list)
+{
+	while (*list != NULL) {
+		struct rule *r = *list;
+
+		*list = r->next;
+		free(r);
+	}
+}
+
+static void
+flush(struct tpm_steer *s)
+{
+	for (unsigned int i = 0; i < MAC_BUCKETS; i++)
+		free_list(&s->mac[i]);
+	free_list(&s->list);
+	free_list(&s->all);
+	free_list(&s->mc);
+	free_list(&s->uc_sn);
+	free_list(&s->mc_sn);
+	memset(s->ids, 0, sizeof(s->ids));
+	changed(s);
+}
+
+void
+tpm_steer_fini(struct tpm_port *p)
+{
+	if (p->steer != NULL)
+		flush(p->steer);
+	free(p->steer);
+	p->steer = NULL;
+}
+
+void
+tpm_steer_flush(struct tp_model *m)
+{
+	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++)
+		if (m->port[i].steer != NULL)
+			flush(m->port[i].steer);
+	m->st.rules = 0;
+}
+
+/* --- attach and detach ------------------------------------------------------------------------------------ */
+
+static uint8_t
+spec_eth(struct match *mt, const uint8_t *s)
+{
+	memcpy(mt->dmac, s + MLX4_SPEC_ETH_DMAC, 6);
+	memcpy(mt->dmac_m, s + MLX4_SPEC_ETH_DMAC_MASK, 6);
+	memcpy(mt->smac, s + MLX4_SPEC_ETH_SMAC, 6);
+	memcpy(mt->smac_m, s + MLX4_SPEC_ETH_SMAC_MASK, 6);
+	mt->has_etype = prm_get(s, MLX4_SPEC_ETH_TYPE_EN) != 0;
+	mt->etype = (uint16_t)prm_get(s, MLX4_SPEC_ETH_TYPE);
+	mt->vlan_m = (uint16_t)prm_get(s, MLX4_SPEC_ETH_VLAN_MASK);
+	mt->vlan = (uint16_t)prm_get(s, MLX4_SPEC_ETH_VLAN);
+	return MLX4_SPEC_ETH_SIZE;
+}
+
+static uint8_t
+spec_ipv4(struct match *mt, const uint8_t *s)
+{
+	mt->has_ipv4 = true;
+	mt->dip = prm_get(s, MLX4_SPEC_IPV4_DST);
+	mt->dip_m = prm_get(s, MLX4_SPEC_IPV4_DST_MASK);
+	mt->sip = prm_get(s, MLX4_SPEC_IPV4_SRC);
+	mt->sip_m = prm_get(s, MLX4_SPEC_IPV4_SRC_MASK);
+	return MLX4_SPEC_IPV4_SIZE;
+}
+
+static uint8_t
+spec_l4(struct match *mt, const uint8_t *s, uint8_t proto)
+{
+	mt->has_l4 = true;
+	mt->proto = proto;
+	mt->dport = (uint16_t)prm_get(s, MLX4_SPEC_L4_DPORT);
+	mt->dport_m = (uint16_t)prm_get(s, MLX4_SPEC_L4_DPORT_MASK);
+	mt->sport = (uint16_t)prm_get(s, MLX4_SPEC_L4_SPORT);
+	mt->sport_m = (uint16_t)prm_get(s, MLX4_SPEC_L4_SPORT_MASK);
+	return MLX4_SPEC_L4_SIZE;
+}
+
+/* Bytes that a specification should have, 0 when it is not one that Ethernet rules know. */
+static uint32_t
+spec_size(uint32_t id)
+{
+	switch (id) {
+	case MLX4_SPEC_ETH: return MLX4_SPEC_ETH_SIZE;
+	case MLX4_SPEC_IPV4: return MLX4_SPEC_IPV4_SIZE;
+	case MLX4_SPEC_TCP:
+	case MLX4_SPEC_UDP: return MLX4_SPEC_L4_SIZE;
+	default: return 0;
+	}
+}
+
+static bool
+parse_specs(struct tp_model *m, const uint8_t *mbox, uint32_t len, struct rule *r)
+{
+	uint32_t off = MLX4_DMFS_CTRL_SIZE, size, id;
+
+	while (off < len) {
+		if (len - off < 4) {
+			tpm_violate(m, TPM_V_STEER_SPEC, "port", r->port, "rule ends in the middle of a specification");
+			return false;
+		}
+		id = prm_get(mbox + off, MLX4_SPEC_ID);
+		size = prm_get(mbox + off, MLX4_SPEC_SIZE) * 4;
+		if (spec_size(id) == 0 || size != spec_size(id) || size > len - off) {
+			tpm_violate(m, TPM_V_STEER_SPEC, "port", r->port,
+				    "specification 0x%x of %u bytes with %u left, wanted %u", id, size, len - off,
+				    spec_size(id));
+			return false;
+		}
+		switch (id) {
+		case MLX4_SPEC_ETH: spec_eth(&r->mt, mbox + off); break;
+		case MLX4_SPEC_IPV4: spec_ipv4(&r->mt, mbox + off); break;
+		case MLX4_SPEC_TCP: spec_l4(&r->mt, mbox + off, TPM_PROTO_TCP); break;
+		default: spec_l4(&r->mt, mbox + off, TPM_PROTO_UDP); break;
+		}
+		off += size;
+	}
+	for (unsigned int i = 0; i < 6; i++) {
+		r->mt.dmac[i] &= r->mt.dmac_m[i];
+		r->mt.smac[i] &= r->mt.smac_m[i];
+	}
+	return true;
+}
+
+static bool
+only_dmac(const struct match *mt)
+{
+	static const uint8_t ones[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, zero[6];
+
+	return memcmp(mt->dmac_m, ones, 6) == 0 && memcmp(mt->smac_m, zero, 6) == 0 && !mt->has_etype &&
+	       mt->vlan_m == 0 && !mt->has_ipv4 && !mt->has_l4;
+}
+
+/* Behind rules of the same priority: first attached, first asked. */
+static void
+insert(struct tpm_steer *s, struct rule *r)
+{
+	struct rule **at = rule_list(s, r);
+
+	while (*at != NULL && (*at)->prio <= r->prio)
+		at = &(*at)->next;
+	r->next = *at;
+	*at = r;
+	r->id_next = s->ids[r->id % ID_BUCKETS];
+	s->ids[r->id % ID_BUCKETS] = r;
+	changed(s);
+}
+
+uint8_t
+tpm_steer_attach(struct tp_model *m, const uint8_t *mbox, uint32_t ndwords, uint64_t *id)
+{
+	struct rule *r, t = {0};
+
+	if (ndwords * 4 < MLX4_DMFS_CTRL_SIZE || ndwords * 4 > MLX4_MAILBOX_SIZE) {
+		tpm_violate(m, TPM_V_STEER_SPEC, "rule", 0, "%u dwords, wanted 4..%u", ndwords, MLX4_MAILBOX_SIZE / 4);
+		return MLX4_STAT_BAD_PARAM;
+	}
+	t.prio = (uint16_t)prm_get(mbox, MLX4_DMFS_PRIORITY);
+	t.type = (uint8_t)prm_get(mbox, MLX4_DMFS_TYPE);
+	t.port = (uint8_t)prm_get(mbox, MLX4_DMFS_PORT);
+	t.qpn = prm_get(mbox, MLX4_DMFS_QPN);
+	t.allow_lb = prm_get(mbox, MLX4_DMFS_F_ALLOW_LB) != 0;
+	if (t.port < 1 || t.port > m->cfg.num_ports) {
+		tpm_violate(m, TPM_V_STEER_SPEC, "rule", 0, "port %u, wanted 1..%u", t.port, m->cfg.num_ports);
+		return MLX4_STAT_BAD_PARAM;
+	}
+	if (t.type != MLX4_DMFS_REGULAR && t.type != MLX4_DMFS_ALL_DEFAULT && t.type != MLX4_DMFS_MC_DEFAULT &&
+	    t.type != MLX4_DMFS_UC_SNIFFER && t.type != MLX4_DMFS_MC_SNIFFER) {
+		tpm_violate(m, TPM_V_STEER_SPEC, "port", t.port, "rule type %u, wanted 0, 1, 3, 6 or 7", t.type);
+		return MLX4_STAT_BAD_PARAM;
+	}
+	if (tpm_qp_get(m, t.qpn) == NULL) {
+		tpm_violate(m, TPM_V_STEER_QPN, "QP", t.qpn, "a rule of port %u names a QP that does not exist",
+			    t.port);
+		return MLX4_STAT_BAD_PARAM;
+	}
+	if (!parse_specs(m, mbox, ndwords * 4, &t))
+		return MLX4_STAT_BAD_PARAM;
+	if (m->st.rules >= TPM_MAX_RULES)
+		return MLX4_STAT_EXCEED_LIM;
+	r = malloc(sizeof(*r));
+	if (r == NULL)
+		return MLX4_STAT_INTERNAL_ERR;
+	*r = t;
+	r->by_mac = r->type == MLX4_DMFS_REGULAR && only_dmac(&r->mt);
+	r->id = *id = ++m->next_rule_id;
+	insert(m->port[r->port - 1].steer, r);
+	m->st.rules++;
+	return MLX4_STAT_OK;
+}
+
+static bool
+detach(struct tpm_steer *s, uint64_t id)
+{
+	struct rule **at = &s->ids[id % ID_BUCKETS], *r;
+
+	while (*at != NULL && (*at)->id != id)
+		at = &(*at)->id_next;
+	r = *at;
+	if (r == NULL)
+		return false;
+	*at = r->id_next;
+	for (at = rule_list(s, r); *at != r; at = &(*at)->next)
+		continue;
+	*at = r->next;
+	free(r);
+	changed(s);
+	return true;
+}
+
+uint8_t
+tpm_steer_detach(struct tp_model *m, uint64_t id)
+{
+	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
+		if (m->port[i].steer != NULL && detach(m->port[i].steer, id)) {
+			m->st.rules--;
+			return MLX4_STAT_OK;
+		}
+	}
+	return MLX4_STAT_BAD_PARAM;
+}
+
+/* --- lookup ----------------------------------------------------------------------------------------------- */
+
+static bool
+mac_matches(const uint8_t *mac, const uint8_t *val, const uint8_t *mask)
+{
+	uint8_t diff = 0;
+
+	for (unsigned int i = 0; i < 6; i++)
+		diff |= (uint8_t)((mac[i] & mask[i]) ^ val[i]);
+	return diff == 0;
+}
+
+static bool
+ip_matches(const struct match *mt, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k)
+{
+	uint32_t sip, dip;
+
+	if (k->etype != TPM_ETYPE_IPV4 || k->l3 + 20u > hlen)
+		return false;
+	sip = prm_get32(h, k->l3 + 12u);
+	dip = prm_get32(h, k->l3 + 16u);
+	return ((sip ^ mt->sip) & mt->sip_m) == 0 && ((dip ^ mt->dip) & mt->dip_m) == 0;
+}
+
+static bool
+l4_matches(const struct match *mt, const uint8_t *h, const struct tpm_pkt *k)
+{
+	if (k->proto != mt->proto || (k->status & (MLX4_CQE_ST_TCP | MLX4_CQE_ST_UDP)) == 0)
+		return false;
+	return ((tpm_load16(h + k->l4) ^ mt->sport) & mt->sport_m) == 0 &&
+	       ((tpm_load16(h + k->l4 + 2) ^ mt->dport) & mt->dport_m) == 0;
+}
+
+static bool
+matches(const struct match *mt, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k)
+{
+	if (!mac_matches(h, mt->dmac, mt->dmac_m) || !mac_matches(h + 6, mt->smac, mt->smac_m))
+		return false;
+	if (mt->has_etype && mt->etype != k->etype)
+		return false;
+	if (mt->vlan_m != 0 && (!k->cvlan || ((k->tci ^ mt->vlan) & mt->vlan_m) != 0))
+		return false;
+	return (!mt->has_ipv4 || ip_matches(mt, h, hlen, k)) && (!mt->has_l4 || l4_matches(mt, h, k));
+}
+
+static void
+add_hit(struct tpm_steer_hit *hit, const struct rule *r)
+{
+	for (uint32_t i = 0; i < hit->n; i++)
+		if (hit->qpn[i] == r->qpn)
+			return;
+	if (hit->n < TPM_STEER_MAX_QPS)
+		hit->qpn[hit->n++] = r->qpn;
+}
+
+static void
+add_all(struct tpm_steer_hit *hit, const struct rule *r)
+{
+	for (; r != NULL; r = r->next)
+		add_hit(hit, r);
+}
+
+/* Best rule and all with its priority and specifications. */
+static void
+lookup_regular(struct tpm_steer *s, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k, struct tpm_steer_hit *hit)
+{
+	uint64_t key = mac_key(h);
+	const struct rule *by_mac = s->mac[mac_bucket(key)], *best;
+
+	while (by_mac != NULL && mac_key(by_mac->mt.dmac) != key)
+		by_mac = by_mac->next;
+	best = by_mac;
+	for (const struct rule *r = s->list; r != NULL && (by_mac == NULL || r->prio < by_mac->prio); r = r->next) {
+		if (matches(&r->mt, h, hlen, k)) {
+			best = r;
+			break;
+		}
+	}
+	if (best == NULL)
+		return;
+	hit->by_rule = true;
+	hit->allow_lb = best->allow_lb;
+	for (const struct rule *r = best; r != NULL && r->prio == best->prio; r = r->next)
+		if (memcmp(&r->mt, &best->mt, sizeof(r->mt)) == 0)
+			add_hit(hit, r);
+}
+
+void
+tpm_steer_lookup(struct tpm_port *p, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k,
+		 struct tpm_steer_hit *hit)
+{
+	struct tpm_steer *s = p->steer;
+	bool mc = (h[0] & 1) != 0;
+
+	hit->n = 0;
+	hit->by_rule = hit->allow_lb = false;
+	lookup_regular(s, h, hlen, k, hit);
+	if (hit->n == 0 && mc)
+		add_all(hit, s->mc);
+	if (hit->n == 0)
+		add_all(hit, s->all);
+	add_all(hit, mc ? s->mc_sn : s->uc_sn);
+}
+
+uint32_t
+tpm_steer_fast_miss(struct tpm_port *p, uint64_t key)
+{
+	struct tpm_steer *s = p->steer;
+	struct tpm_steer_line *l = &s->cache.line[(key >> 40 ^ key >> 24) % TPM_STEER_CACHE];
+	struct tpm_steer_hit hit;
+	struct tpm_pkt k = {0};
+	uint8_t h[TPM_ETH_HLEN] = {0};
+
+	if (s->list != NULL)
+		return TPM_STEER_SLOW;
+	memcpy(h, &key, TPM_ETH_ALEN);
+	tpm_steer_lookup(p, h, sizeof(h), &k, &hit);
+	if (hit.n != 1)
+		return TPM_STEER_SLOW;
+	*l = (struct tpm_steer_line){.key = key, .qpn = hit.qpn[0], .gen = s->cache.gen};
+	return hit.qpn[0];
+}

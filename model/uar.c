@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Doorbells. In process the UAR pages are memory that is polled: a word is taken with an atomic exchange for 0, so that
+ * a write between two looks is never lost; 0 is no doorbell that means anything (QP 0 does not send this way, an arm
+ * has a command, an EQ index of 0 without arming says what the next one says again). Behind a transport each write
+ * arrives as a message.
+ */
+#include <errno.h>
+
+#include "datapath.h"
+
+#define BF_HALF (1u << (TPM_LG_BF_REG - 1))
+#define BF_HALVES (MLX4_UAR_PAGE_SIZE / BF_HALF)
+#define SEND_DB_RSVD 0xffu
+#define EQS_PER_PAGE 4u
+/* A copy is looked at when its last bytes had time to arrive behind its first. */
+#define BF_LOOKS 3u
+
+static void
+send_db(struct tp_model *m, uint32_t page, uint32_t v)
+{
+	if ((v & SEND_DB_RSVD) != 0)
+		tpm_violate(m, TPM_V_DB_RSVD, "QP", v >> 8, "send doorbell 0x%08x, wanted bits 7:0 to be 0", v);
+	tpm_sq_doorbell(m, page, v >> 8);
+}
+
+static uint32_t
+take32(uint8_t *at)
+{
+	uint32_t *w = (uint32_t *)(void *)at;
+
+	if (__atomic_load_n(w, __ATOMIC_RELAXED) == 0)
+		return 0;
+	return rte_be_to_cpu_32(__atomic_exchange_n(w, 0, __ATOMIC_ACQ_REL));
+}
+
+static uint64_t
+take64(uint8_t *at)
+{
+	uint64_t *w = (uint64_t *)(void *)at;
+
+	if (__atomic_load_n(w, __ATOMIC_RELAXED) == 0)
+		return 0;
+	return rte_be_to_cpu_64(__atomic_exchange_n(w, 0, __ATOMIC_ACQ_REL));
+}
+
+static unsigned int
+poll_eqs(struct tp_model *m, uint32_t page, uint8_t *base)
+{
+	unsigned int done = 0;
+
+	for (uint32_t k = 0; k < EQS_PER_PAGE; k++) {
+		uint32_t v = take32(base + MLX4_UAR_EQ_DB + 8 * k);
+
+		if (v == 0)
+			continue;
+		tpm_eq_doorbell(m, page * EQS_PER_PAGE + k, v);
+		done++;
+	}
+	return done;
+}
+
+/* Software writes a copy in ascending order: it is whole when two looks at it in a row show the same. */
+static unsigned int
+poll_bf_half(struct tp_model *m, uint32_t page, uint8_t *at)
+{
+	uint64_t first = __atomic_load_n((uint64_t *)(void *)at, __ATOMIC_ACQUIRE);
+	uint8_t a[BF_HALF], b[BF_HALF];
+
+	if (first == 0)
+		return 0;
+	memcpy(b, at, BF_HALF);
+	for (unsigned int i = 0; i < BF_LOOKS; i++) {
+		memcpy(a, b, BF_HALF);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		memcpy(b, at, BF_HALF);
+		if (memcmp(a, b, BF_HALF) != 0)
+			return 0;
+	}
+	if (!__atomic_compare_exchange_n((uint64_t *)(void *)at, &first, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return 0;
+	tpm_bf_doorbell(m, page, a, BF_HALF);
+	return 1;
+}
+
+/* Both halves of the page's first register each time, those of the others in turn. */
+static unsigned int
+poll_bf(struct tp_model *m, uint32_t page)
+{
+	uint8_t *base = m->uar + (size_t)(TPM_NUM_UARS + page) * MLX4_UAR_PAGE_SIZE;
+	unsigned int turn = 2 + (unsigned int)(m->st.steps % (BF_HALVES - 2));
+
+	return poll_bf_half(m, page, base) + poll_bf_half(m, page, base + BF_HALF) +
+	       poll_bf_half(m, page, base + turn * BF_HALF);
+}
+
+unsigned int
+tpm_uar_poll(struct tp_model *m)
+{
+	unsigned int done = 0;
+
+	for (uint32_t i = 0; i < m->uar_count; i++) {
+		uint32_t page = m->uar_list[i], v;
+		uint8_t *base = m->uar + (size_t)page * MLX4_UAR_PAGE_SIZE;
+		uint64_t arm;
+
+		if (page < MLX4_UAR_EQ_PAGES) {
+			done += poll_eqs(m, page, base);
+			continue;
+		}
+		v = take32(base + MLX4_UAR_SEND_DB);
+		if (v != 0) {
+			send_db(m, page, v);
+			done++;
+		}
+		arm = take64(base + MLX4_UAR_CQ_ARM);
+		if (arm != 0) {
+			tpm_cq_doorbell(m, page, (uint32_t)(arm >> 32), (uint32_t)arm);
+			done++;
+		}
+		done += poll_bf(m, page);
+	}
+	return done;
+}
+
+int
+tp_model_uar_write(struct tp_model *m, uint32_t off, const void *buf, uint32_t len)
+{
+	uint32_t page = off / MLX4_UAR_PAGE_SIZE, in = off % MLX4_UAR_PAGE_SIZE;
+	int rc = 0;
+
+	if (off >= TPM_BAR2_SIZE || len > MLX4_UAR_PAGE_SIZE - in)
+		return -EINVAL;
+	tpm_lock(&m->lock);
+	if (page >= TPM_NUM_UARS && len >= MLX4_TXBB_SIZE && len <= BF_HALF)
+		tpm_bf_doorbell(m, page - TPM_NUM_UARS, buf, len);
+	else if (page < TPM_NUM_UARS && in == MLX4_UAR_SEND_DB && len == 4)
+		send_db(m, page, prm_get32(buf, 0));
+	else if (page < TPM_NUM_UARS && in == MLX4_UAR_CQ_ARM && len == 8)
+		tpm_cq_doorbell(m, page, prm_get32(buf, 0), prm_get32(buf, 4));
+	else if (page < MLX4_UAR_EQ_PAGES && in >= MLX4_UAR_EQ_DB && in < MLX4_UAR_EQ_DB + 8 * EQS_PER_PAGE &&
+		 in % 8 == 0 && (len == 4 || len == 8))
+		tpm_eq_doorbell(m, page * EQS_PER_PAGE + (in - MLX4_UAR_EQ_DB) / 8, prm_get32(buf, 0));
+	else
+		rc = -EINVAL;
+	tpm_unlock(&m->lock);
+	return rc;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Wires inside the card: loopback, cross, none. A frame goes straight from the sender's memory to the receiver.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "datapath.h"
+
+struct inner_wire {
+	struct tp_wire w;
+	struct tp_model *m;
+	struct tpm_port *to;     /* who receives what this side sends */
+	struct inner_wire *peer; /* the other side, NULL when it was unplugged; itself for loopback */
+};
+
+static unsigned int
+inner_send(struct tp_wire *w, const struct tp_frame *f, unsigned int n)
+{
+	struct inner_wire *i = (struct inner_wire *)w;
+
+	if (i->peer == NULL)
+		return 0;
+	tpm_port_arrive(i->m, i->to, f, n);
+	return n;
+}
+
+static bool
+loopback_link(struct tp_wire *w)
+{
+	return true;
+}
+
+/* The other port's side is there and its laser is on. */
+static bool
+cross_link(struct tp_wire *w)
+{
+	const struct inner_wire *i = (const struct inner_wire *)w;
+
+	return i->peer != NULL && i->to->open && i->to->cable;
+}
+
+static void
+inner_destroy(struct tp_wire *w)
+{
+	struct inner_wire *i = (struct inner_wire *)w;
+
+	if (i->peer != NULL)
+		i->peer->peer = NULL;
+	free(i);
+}
+
+static const struct tp_wire_ops loopback_ops = {
+	.name = "loopback", .send = inner_send, .link = loopback_link, .destroy = inner_destroy};
+static const struct tp_wire_ops cross_ops = {
+	.name = "cross", .send = inner_send, .link = cross_link, .destroy = inner_destroy};
+
+static struct inner_wire *
+inner_create(struct tp_model *m, const struct tp_wire_ops *ops, struct tpm_port *to)
+{
+	struct inner_wire *i = calloc(1, sizeof(*i));
+
+	if (i == NULL)
+		return NULL;
+	i->w.ops = ops;
+	i->m = m;
+	i->to = to;
+	i->peer = i;
+	return i;
+}
+
+void
+tpm_wire_detach(struct tpm_port *p)
+{
+	struct tp_wire *w = p->wire;
+
+	p->wire = NULL;
+	if (w != NULL && w->ops->destroy != NULL)
+		w->ops->destroy(w);
+}
+
+static void
+update_links(struct tp_model *m)
+{
+	for (unsigned int i = 0; i < m->cfg.num_ports; i++)
+		tpm_port_update_link(m, &m->port[i]);
+}
+
+int
+tp_model_wire_attach(struct tp_model *m, unsigned int port, struct tp_wire *w)
+{
+	if (port < 1 || port > TP_MODEL_PORTS)
+		return -EINVAL;
+	tpm_lock(&m->lock);
+	tpm_wire_detach(&m->port[port - 1]);
+	m->port[port - 1].wire = w;
+	update_links(m);
+	tpm_unlock(&m->lock);
+	return 0;
+}
+
+int
+tp_model_wire_none(struct tp_model *m, unsigned int port)
+{
+	return tp_model_wire_attach(m, port, NULL);
+}
+
+int
+tp_model_wire_loopback(struct tp_model *m, unsigned int port)
+{
+	struct inner_wire *i;
+
+	if (port < 1 || port > m->cfg.num_ports)
+		return -EINVAL;
+	i = inner_create(m, &loopback_ops, &m->port[port - 1]);
+	if (i == NULL)
+		return -ENOMEM;
+	return tp_model_wire_attach(m, port, &i->w);
+}
+
+int
+tp_model_wire_cross(struct tp_model *m)
+{
+	struct inner_wire *a, *b;
+
+	if (m->cfg.num_ports != 2)
+		return -EINVAL;
+	a = inner_create(m, &cross_ops, &m->port[1]);
+	b = inner_create(m, &cross_ops, &m->port[0]);
+	if (a == NULL || b == NULL) {
+		free(a);
+		free(b);
+		return -ENOMEM;
+	}
+	a->peer = b;
+	b->peer = a;
+	tpm_lock(&m->lock);
+	tpm_wire_detach(&m->port[0]);
+	tpm_wire_detach(&m->port[1]);
+	m->port[0].wire = &a->w;
+	m->port[1].wire = &b->w;
+	update_links(m);
+	tpm_unlock(&m->lock);
+	return 0;
+}
