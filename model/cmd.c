@@ -159,6 +159,10 @@ tpm_cmd_execute(struct tp_model *m)
 		m->hcr_busy_reads = UINT32_MAX;
 		return;
 	}
+	if (tpm_unlikely(m->trace != NULL))
+		tpm_trace_input(m, &c);
 	status = run(m, &c);
+	if (tpm_unlikely(m->trace != NULL))
+		tpm_trace_output(m, &c, status);
 	complete(m, &c, status);
 }

@@ -69,6 +69,11 @@ uint32_t tpm_aux_pages_wanted(const struct tp_model *m);
 void tpm_hca_stop(struct tp_model *m);
 void tpm_die(struct tp_model *m, uint32_t syndrome, const char *why);
 
+/* --- commands as text (trace.c) --- */
+
+void tpm_trace_input(struct tp_model *m, const struct tpm_cmd *c);
+void tpm_trace_output(struct tp_model *m, const struct tpm_cmd *c, uint8_t status);
+
 /* --- UAR pages that live contexts name --- */
 
 bool tpm_uar_valid(const struct tp_model *m, uint32_t page);

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "ctl.h"
 
@@ -69,11 +71,15 @@ port_mac(const struct tp_model_config *cfg, unsigned int port)
 static void
 free_all(struct tp_model *m)
 {
-	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++)
+	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
 		tpm_steer_fini(&m->port[i]);
+		tpm_impair_fini(&m->port[i]);
+	}
 	tpm_icm_destroy(m->icm);
 	if (m->uar != NULL)
 		munmap(m->uar, TPM_BAR2_SIZE);
+	if (m->uar_fd >= 0)
+		close(m->uar_fd);
 	free(m->uar_list);
 	free(m->win);
 	free(m->bar0_misc);
@@ -92,7 +98,12 @@ alloc_all(struct tp_model *m)
 	m->cmd_count = calloc(tpm_cmd_info_count, sizeof(*m->cmd_count));
 	m->uar_list = calloc(TPM_NUM_UARS, sizeof(*m->uar_list));
 	m->icm = tpm_icm_create();
-	uar = mmap(NULL, TPM_BAR2_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* A file, so that a driver in another process can have it too. */
+	m->uar_fd = memfd_create("uar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (m->uar_fd < 0 || ftruncate(m->uar_fd, TPM_BAR2_SIZE) != 0 ||
+	    fcntl(m->uar_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+		return -ENOMEM;
+	uar = mmap(NULL, TPM_BAR2_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, m->uar_fd, 0);
 	m->uar = uar == MAP_FAILED ? NULL : uar;
 	if (m->ctl == NULL || m->bar0_misc == NULL || m->cmd_count == NULL || m->uar_list == NULL || m->icm == NULL ||
 	    m->uar == NULL)
@@ -120,6 +131,7 @@ tp_model_create(const struct tp_model_config *cfg, struct tp_model **out)
 	memset(m, 0, sizeof(*m));
 	m->cfg = *cfg;
 	m->tpt_gen = 1;
+	m->uar_fd = -1;
 	for (unsigned int i = 0; i < MLX4_MSIX_VECTORS; i++)
 		m->irq_fd[i] = -1;
 	rc = alloc_all(m);
@@ -201,6 +213,12 @@ tp_model_uar(struct tp_model *m, size_t *len)
 	if (len != NULL)
 		*len = TPM_BAR2_SIZE;
 	return m->uar;
+}
+
+int
+tp_model_uar_fd(struct tp_model *m)
+{
+	return m->uar_fd;
 }
 
 int

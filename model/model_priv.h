@@ -73,6 +73,7 @@
 #define TPM_CLOCK_OFF 0x1f0a0u /* free-running clock in BAR0, reported by QUERY_FW */
 #define TPM_CORE_CLOCK_MHZ 427u
 #define TPM_MAX_RULES (1u << 17)
+#define TPM_MAX_TIMERS 256u
 
 enum tpm_sys_state {
 	TPM_SYS_RESET, /* after power-on or reset: QUERY_FW, MAP_FA, RUN_FW only */
@@ -205,7 +206,8 @@ struct tpm_cq {
 	/* control */
 	uint64_t dbrec_addr;
 	uint32_t cqn, eqn, uar, last_notified, solicited_pi;
-	uint8_t arm_sn, status;
+	uint8_t arm_sn, status; /* arm_sn: the last one that was answered with an event */
+	uint8_t arm_sn_asked;
 	bool cc, timestamp, solicited_pending;
 	uint32_t refs; /* QPs that use it */
 };
@@ -231,6 +233,11 @@ struct tpm_qp {
 	uint16_t rq_tail;	   /* last value read from the doorbell record */
 	rte_be32_t *dbrec;
 	uint32_t dbrec_gen;
+	/* what the checks remember */
+	uint32_t run_since_db; /* WQEs executed since the last doorbell */
+	uint32_t stamp_head;   /* sq_head when the queue went idle */
+	uint64_t stamp_since_ns;
+	bool stamp_due, stamp_listed;
 	/* control */
 	uint32_t qpn, pd, uar;
 	uint64_t dbrec_addr;
@@ -279,6 +286,7 @@ struct tpm_port {
 	uint64_t mac;
 	uint32_t max_frame; /* with header, tags and FCS */
 	uint32_t user_mtu;
+	uint8_t rx_csum_mode; /* CONFIG_DEV: bit 0 checksum values for frames that are not TCP/UDP */
 	bool ignore_fcs, rx_pause, tx_pause, vlan_filter_on;
 	uint8_t rx_pfc, tx_pfc;
 	uint8_t prio2tc[8];
@@ -310,10 +318,13 @@ struct tp_model {
 
 	/* BAR2: polled doorbell words */
 	uint8_t *uar;
+	int uar_fd;
 	atomic_uint_least64_t uar_used[TPM_NUM_UARS / 64]; /* pages that a live context names: the ones to poll */
 	uint32_t *uar_list;				   /* the same as a list, for the runner */
 	uint32_t uar_count;
 	struct tpm_qp *pending_head, *pending_tail; /* QPs with sq_pending */
+	uint32_t timer_cqn[TPM_MAX_TIMERS], num_timers; /* CQs whose moderation period runs */
+	uint32_t stamp_qpn[TPM_MAX_TIMERS], num_stamps; /* send queues that went idle and are to be looked at */
 
 	/* translation */
 	uint32_t tpt_gen; /* starts at 1; 0 marks an empty TLB line */
@@ -365,6 +376,7 @@ struct tp_model {
 	uint64_t violation[TPM_V_COUNT];
 	char last_violation[256];
 	tp_model_log_fn log;
+	FILE *trace; /* commands as text, NULL: none */
 	void *log_arg;
 	struct tp_model_stats st;
 };
@@ -456,6 +468,8 @@ void tpm_steer_flush(struct tp_model *m);
 void tpm_port_reset(struct tp_model *m, struct tpm_port *p);
 /* Looks at cable, wire and INIT_PORT; announces a change by event. */
 void tpm_port_update_link(struct tp_model *m, struct tpm_port *p);
+/* Frees what an impaired wire holds back, and the impairment. */
+void tpm_impair_fini(struct tpm_port *p);
 /* Frames leave the port. */
 void tpm_port_send(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n);
 

@@ -19,6 +19,9 @@
 #include "tp_model.h"
 #include "vfio_user.h"
 
+#define VFU_BF_MAX 256u /* half a BlueFlame register of the card */
+#define VFU_BF_SLOTS 16u
+
 struct vfu_file;
 struct vfu_window {
 	uint64_t iova, len;
@@ -31,6 +34,12 @@ struct vfu_caps {
 	bool shared_uar;
 };
 
+/* A BlueFlame copy on its way: it comes in pieces, since a message carries at most one CPU store. */
+struct vfu_bf {
+	uint32_t base, got; /* got 0: slot is free */
+	uint8_t copy[VFU_BF_MAX];
+};
+
 struct vfu {
 	struct tp_model *model;
 	bool version_done;
@@ -40,6 +49,8 @@ struct vfu {
 	uint32_t num_win, cap_win;
 	int msix[MLX4_MSIX_VECTORS]; /* event fds, -1: none */
 	int intx;
+	struct vfu_bf bf[VFU_BF_SLOTS];
+	uint32_t bf_next;
 	void (*log)(void *arg, const char *line);
 	void *log_arg;
 	/* counters, over all clients */

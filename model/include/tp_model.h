@@ -56,7 +56,7 @@ void tp_model_config_default(struct tp_model_config *cfg);
  */
 int tp_model_create(const struct tp_model_config *cfg, struct tp_model **out);
 
-/* Stops the card's thread if it runs and frees everything. Wires are detached, not destroyed. */
+/* Stops the card's thread if it runs and frees everything. Wires are destroyed with it. */
 void tp_model_destroy(struct tp_model *m);
 
 /* --- what a host sees of the card ------------------------------------------------------------------------- */
@@ -77,6 +77,8 @@ void tp_model_bar0_write32(struct tp_model *m, uint32_t off, uint32_t val);
  * one queue at a time writes a page's doorbell words. Not locked.
  */
 void *tp_model_uar(struct tp_model *m, size_t *len);
+/* The same memory as a file, for a driver in another process. Stays the card's. */
+int tp_model_uar_fd(struct tp_model *m);
 
 /* A doorbell write that arrives as a message: exact for any sharing of pages. len is 4, 8, or a BlueFlame copy. */
 int tp_model_uar_write(struct tp_model *m, uint32_t off, const void *buf, uint32_t len);
@@ -197,6 +199,12 @@ int tp_model_violation_by_name(const char *name); /* index or -1 */
 /* Every violation and notable event as a line; NULL: silent. Called with the card's lock held. */
 typedef void (*tp_model_log_fn)(void *arg, int is_violation, const char *line);
 void tp_model_set_log(struct tp_model *m, tp_model_log_fn fn, void *arg);
+
+/*
+ * Every command with its mailboxes, in dumps of four dwords a line as the kernel's drivers print them, so that traces of
+ * two drivers can be compared; NULL: off. The stream stays the caller's.
+ */
+void tp_model_trace(struct tp_model *m, FILE *f);
 
 struct tp_model_stats {
 	uint64_t commands, commands_failed, events, interrupts, doorbells, bf_doorbells, steps, idle_steps, sleeps;

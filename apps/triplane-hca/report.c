@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What the card process counted, one fact a line. */
+#include <inttypes.h>
+
+#include "hca.h"
+
+static void
+command_line(void *arg, const char *name, uint64_t count)
+{
+	if (count != 0)
+		fprintf(arg, "report: command %s %" PRIu64 "\n", name, count);
+}
+
+static void
+report_violations(FILE *f, struct tp_model *m)
+{
+	char last[HCA_TEXT];
+
+	fprintf(f, "report: violations %" PRIu64 "\n", tp_model_violations_total(m));
+	for (unsigned int i = 0; i < tp_model_violation_count(); i++)
+		if (tp_model_violations(m, i) != 0)
+			fprintf(f, "report: violation %s %" PRIu64 " (%s)\n", tp_model_violation_name(i),
+				tp_model_violations(m, i), tp_model_violation_text(i));
+	tp_model_last_violation(m, last, sizeof(last));
+	if (last[0] != '\0')
+		fprintf(f, "report: last violation: %s\n", last);
+}
+
+static void
+report_ports(FILE *f, const struct tp_model_stats *st)
+{
+	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++)
+		fprintf(f,
+			"report: port %u wire %s link %s tx_frames %" PRIu64 " tx_bytes %" PRIu64 " rx_frames %" PRIu64
+			" rx_bytes %" PRIu64 " wire_drops %" PRIu64 " rx_no_rule %" PRIu64 " rx_vlan_filtered %" PRIu64
+			" rx_no_wqe %" PRIu64 " rx_too_long %" PRIu64 "\n",
+			i + 1, st->port[i].wire != NULL ? st->port[i].wire : "none",
+			st->port[i].link_up ? "up" : "down", st->port[i].tx_frames, st->port[i].tx_bytes,
+			st->port[i].rx_frames, st->port[i].rx_bytes, st->port[i].wire_drops, st->port[i].rx_no_rule,
+			st->port[i].rx_vlan_filtered, st->port[i].rx_no_wqe, st->port[i].rx_too_long);
+}
+
+void
+hca_report(FILE *f, struct tp_model *m, const struct vfu *s)
+{
+	struct tp_model_stats st;
+
+	tp_model_get_stats(m, &st);
+	report_violations(f, m);
+	fprintf(f,
+		"report: card commands %" PRIu64 " commands_failed %" PRIu64 " events %" PRIu64 " interrupts %" PRIu64
+		" doorbells %" PRIu64 " bf_doorbells %" PRIu64 " dma_windows %" PRIu64 " dma_bytes_mapped %" PRIu64
+		" icm_pages %" PRIu64 " qps %u cqs %u eqs %u mpts %u rules %u\n",
+		st.commands, st.commands_failed, st.events, st.interrupts, st.doorbells, st.bf_doorbells,
+		st.dma_windows, st.dma_bytes_mapped, st.icm_pages, st.qps, st.cqs, st.eqs, st.mpts, st.rules);
+	report_ports(f, &st);
+	tp_model_each_command(m, command_line, f);
+	fprintf(f, "report: clients %" PRIu64 "\nreport: malformed %" PRIu64 "\n", s->clients, s->malformed);
+	for (unsigned int i = 0; i < VFU_COMMANDS; i++)
+		if (s->requests[i] != 0)
+			fprintf(f, "report: message %s %" PRIu64 " refused %" PRIu64 "\n", vfu_command_name(i),
+				s->requests[i], s->refused[i]);
+	fprintf(f, "report: end\n");
+	fflush(f);
+}
