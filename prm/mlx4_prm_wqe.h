@@ -76,7 +76,7 @@ static_assert(sizeof(struct mlx4_wqe_data) == 16, "data segment");
 #define MLX4_DATA_INLINE (1u << 31)
 #define MLX4_DATA_LEN_MASK 0x7fffffffu
 #define MLX4_INLINE_LEN_MASK 0x3ffu
-#define MLX4_INLINE_MIN 17u	 /* a shorter inline frame is not accepted [DP 3.4] */
+#define MLX4_INLINE_MIN 17u      /* a shorter inline frame is not accepted [DP 3.4] */
 #define MLX4_LKEY_INVALID 0x100u /* ends a receive scatter list [DP 5.1] */
 
 /* LSO segment [DP 3.5]: this dword, then the headers, padded to 16 bytes */
@@ -114,11 +114,11 @@ static_assert(sizeof(struct mlx4_cqe) == 32, "CQE");
 #define MLX4_CQE_ST_TCP 0x0400u
 #define MLX4_CQE_ST_UDP 0x0800u
 #define MLX4_CQE_ST_IP_OK 0x1000u
-#define MLX4_CQE_EXT_FRAG 0x10u	 /* ipv6_ext_mask */
-#define MLX4_CQE_BAD_FCS 0x10u	 /* badfcs_enc */
-#define MLX4_CQE_L4_OK 0x04u	 /* badfcs_enc */
-#define MLX4_CQE_SNAP 0x02u	 /* badfcs_enc */
-#define MLX4_CQE_LLC 0x01u	 /* badfcs_enc */
+#define MLX4_CQE_EXT_FRAG 0x10u  /* ipv6_ext_mask */
+#define MLX4_CQE_BAD_FCS 0x10u   /* badfcs_enc */
+#define MLX4_CQE_L4_OK 0x04u     /* badfcs_enc */
+#define MLX4_CQE_SNAP 0x02u      /* badfcs_enc */
+#define MLX4_CQE_LLC 0x01u       /* badfcs_enc */
 #define MLX4_CQE_CSUM_OK 0xffffu /* checksum */
 #define MLX4_CQE_OWNER 0x80u
 #define MLX4_CQE_IS_SEND 0x40u

@@ -25,8 +25,8 @@
 
 /* Device arguments, common to all buses. */
 struct mlx4_eth_args {
-	bool check_fw;	    /* check-fw-version */
-	bool bf;	    /* BlueFlame */
+	bool check_fw;      /* check-fw-version */
+	bool bf;            /* BlueFlame */
 	uint16_t tx_inline; /* bytes */
 	bool rss_udp, rss_raw_ip;
 	bool mac_loopback; /* put the destination MAC in the control segment, so that the card may loop frames back */
@@ -56,6 +56,7 @@ struct mlx4_eth {
 	uint16_t mtu;
 	struct rte_eth_stats base;  /* subtracted: values at the last reset */
 	struct mlx4_filter *filter; /* filter.c's own: addresses and rule ids */
+	uint64_t link_downs;        /* how often the link went down */
 };
 
 /*

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The bus "model": a card in software as a DPDK virtual device, --vdev=net_mlx4_model0,key=value,... */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_interrupts.h>
+#include <rte_malloc.h>
+#include <rte_service.h>
+#include <rte_service_component.h>
+
+#include <bus_vdev_driver.h>
+
+#include "bus_model.h"
+#include "card.h"
+#include "mlx4_core.h"
+#include "tp_model_dpdk.h"
+
+/* The model answers within the write that gives the command; what takes longer was told to time out. */
+#define MODEL_CMD_TIMEOUT_MS 2000u
+#define MODEL_STEP_BUDGET 64u
+
+static struct model_bus *
+to_model(struct mlx4_bus *bus)
+{
+	return (struct model_bus *)bus;
+}
+
+static uint32_t
+model_read32(struct mlx4_bus *bus, uint32_t off)
+{
+	return tp_model_bar0_read32(to_model(bus)->model, off);
+}
+
+static void
+model_write32(struct mlx4_bus *bus, uint32_t off, uint32_t val)
+{
+	tp_model_bar0_write32(to_model(bus)->model, off, val);
+}
+
+static int
+model_cfg_read(struct mlx4_bus *bus, uint32_t off, void *buf, uint32_t len)
+{
+	return tp_model_cfg_read(to_model(bus)->model, off, buf, len);
+}
+
+static int
+model_cfg_write(struct mlx4_bus *bus, uint32_t off, const void *buf, uint32_t len)
+{
+	return tp_model_cfg_write(to_model(bus)->model, off, buf, len);
+}
+
+static int
+model_reset_done(struct mlx4_bus *bus)
+{
+	uint16_t vendor = 0;
+	int rc = model_cfg_read(bus, 0, &vendor, sizeof(vendor));
+
+	return rc != 0 ? rc : rte_le_to_cpu_16(vendor) == MLX4_PCI_VENDOR ? 0 : -ETIMEDOUT;
+}
+
+static int
+model_dma_map(struct mlx4_bus *bus, void *addr, uint64_t iova, size_t len)
+{
+	return tp_model_dma_map(to_model(bus)->model, iova, len, addr, TP_DMA_READ | TP_DMA_WRITE);
+}
+
+static int
+model_dma_unmap(struct mlx4_bus *bus, void *addr, uint64_t iova, size_t len)
+{
+	return tp_model_dma_unmap(to_model(bus)->model, iova, len);
+}
+
+static struct tp_model *
+model_of(struct mlx4_bus *bus)
+{
+	return to_model(bus)->model;
+}
+
+static void
+run_stop(struct model_bus *b)
+{
+	if (b->has_service) {
+		rte_service_component_runstate_set(b->service, 0);
+		rte_service_runstate_set(b->service, 0);
+		while (rte_service_may_be_active(b->service) == 1)
+			rte_delay_us_sleep(10);
+		rte_service_component_unregister(b->service);
+		b->has_service = false;
+	}
+	tp_model_thread_stop(b->model);
+}
+
+static void
+model_close(struct mlx4_bus *bus)
+{
+	struct model_bus *b = to_model(bus);
+
+	run_stop(b);
+	model_irq_setup(bus, 0);
+	model_mem_stop(b);
+	tp_model_destroy(b->model);
+	rte_intr_instance_free(bus->intr);
+	rte_free(b);
+}
+
+static const struct mlx4_bus_ops model_ops = {
+	.name = "model",
+	.read32 = model_read32,
+	.write32 = model_write32,
+	.cfg_read = model_cfg_read,
+	.cfg_write = model_cfg_write,
+	.reset_done = model_reset_done,
+	.dma_map = model_dma_map,
+	.dma_unmap = model_dma_unmap,
+	.irq_setup = model_irq_setup,
+	.irq_ack = model_irq_ack,
+	.close = model_close,
+	.model = model_of,
+};
+
+static void
+on_model_line(void *arg, int is_violation, const char *line)
+{
+	const struct model_bus *b = arg;
+
+	rte_log(is_violation ? RTE_LOG_WARNING : RTE_LOG_DEBUG, mlx4_logtype, "mlx4: %s: model: %s\n", b->name, line);
+}
+
+static int
+wire_one(struct model_bus *b, unsigned int port)
+{
+	enum model_wire kind = b->args.wire[port].kind;
+	struct tp_wire *w;
+	char err[128] = "";
+	int rc;
+
+	if (kind == MODEL_WIRE_DEFAULT)
+		kind = MODEL_WIRE_LOOPBACK;
+	if (kind == MODEL_WIRE_NONE)
+		return tp_model_wire_none(b->model, port + 1);
+	if (kind == MODEL_WIRE_LOOPBACK)
+		return tp_model_wire_loopback(b->model, port + 1);
+	rc = tp_wire_ethdev_create(b->args.wire[port].ethdev, &w, err, sizeof(err));
+	if (rc != 0) {
+		MLX4_LOG(ERR, "%s: wire%u=ethdev:%s: %s", b->name, port, b->args.wire[port].ethdev, err);
+		return rc;
+	}
+	rc = tp_model_wire_attach(b->model, port + 1, w);
+	if (rc != 0)
+		w->ops->destroy(w);
+	return rc;
+}
+
+static int
+wire_all(struct model_bus *b)
+{
+	unsigned int p, n = b->args.cfg.num_ports;
+	bool cross =
+		n == 2 && (b->args.wire[0].kind == MODEL_WIRE_CROSS || b->args.wire[1].kind == MODEL_WIRE_CROSS ||
+			   (b->args.wire[0].kind == MODEL_WIRE_DEFAULT && b->args.wire[1].kind == MODEL_WIRE_DEFAULT));
+	int rc = cross ? tp_model_wire_cross(b->model) : 0;
+
+	for (p = 0; rc == 0 && p < n; p++) {
+		if (!cross)
+			rc = wire_one(b, p);
+		if (rc == 0 && b->args.impair[p].set)
+			rc = tp_model_impair(b->model, p + 1, &b->args.impair[p].imp);
+	}
+	return rc;
+}
+
+static int32_t
+service_step(void *arg)
+{
+	return tp_model_step(arg, MODEL_STEP_BUDGET) != 0 ? 0 : -EAGAIN;
+}
+
+static int
+service_start(struct model_bus *b)
+{
+	struct rte_service_spec spec = {
+		.callback = service_step,
+		.callback_userdata = b->model,
+		.socket_id = b->bus.numa_node,
+	};
+	uint32_t lcore;
+	int rc;
+
+	if (rte_service_lcore_list(&lcore, 1) < 1 && rte_service_lcore_count() == 0) {
+		MLX4_LOG(ERR, "%s: run=service: no service core; give one with -S or -s, or use run=thread", b->name);
+		return -EINVAL;
+	}
+	snprintf(spec.name, sizeof(spec.name), "%.*s", (int)sizeof(spec.name) - 1, b->name);
+	rc = rte_service_component_register(&spec, &b->service);
+	if (rc != 0)
+		return rc;
+	b->has_service = true;
+	rte_service_component_runstate_set(b->service, 1);
+	rte_service_runstate_set(b->service, 1);
+	/* Added after start-up, nobody gives it a core. */
+	if (rte_service_lcore_list(&lcore, 1) >= 0 && rte_service_lcore_count() > 0) {
+		uint32_t all[RTE_MAX_LCORE];
+
+		if (rte_service_lcore_list(all, RTE_DIM(all)) > 0) {
+			rte_service_map_lcore_set(b->service, all[0], 1);
+			rte_service_lcore_start(all[0]);
+		}
+	}
+	return 0;
+}
+
+static int
+run_start(struct model_bus *b)
+{
+	int rc = 0;
+
+	if (b->args.run == MODEL_RUN_SERVICE)
+		rc = service_start(b);
+	else if (b->args.run == MODEL_RUN_THREAD)
+		rc = tp_model_thread_start(b->model, b->args.cpu, b->args.wake_us);
+	if (rc != 0)
+		MLX4_LOG(ERR, "%s: cannot run the card (cpu %d): %s", b->name, b->args.cpu, rte_strerror(-rc));
+	return rc;
+}
+
+static int
+bus_init(struct model_bus *b, struct rte_vdev_device *vdev)
+{
+	struct mlx4_bus *bus = &b->bus;
+
+	bus->ops = &model_ops;
+	bus->device_id = b->args.cfg.device_id;
+	bus->numa_node = vdev->device.numa_node < 0 ? (int)rte_socket_id() : vdev->device.numa_node;
+	if (bus->numa_node < 0)
+		bus->numa_node = 0;
+	bus->max_vectors = MLX4_MSIX_VECTORS;
+	bus->cmd_timeout_ms = MODEL_CMD_TIMEOUT_MS;
+	bus->dev = &vdev->device;
+	bus->where = b->name;
+	bus->uar = tp_model_uar(b->model, &bus->uar_len);
+	bus->intr = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+	if (bus->intr == NULL)
+		return -ENOMEM;
+	rte_intr_fd_set(bus->intr, -1);
+	rte_intr_type_set(bus->intr, RTE_INTR_HANDLE_EXT);
+	return 0;
+}
+
+static int
+model_new(struct rte_vdev_device *vdev, struct mlx4_eth_args *eth, struct model_bus **out)
+{
+	const char *name = rte_vdev_device_name(vdev);
+	struct model_bus *b = rte_zmalloc("mlx4_model", sizeof(*b), 0);
+	int rc;
+
+	if (b == NULL)
+		return -ENOMEM;
+	snprintf(b->name, sizeof(b->name), "%s", name == NULL ? "net_mlx4_model" : name);
+	rc = model_args_parse(b->name, rte_vdev_device_args(vdev), &b->args, eth);
+	if (rc != 0)
+		goto err_model;
+	rc = tp_model_create(&b->args.cfg, &b->model);
+	if (rc != 0) {
+		MLX4_LOG(ERR, "%s: cannot make the card: %s", b->name, rte_strerror(-rc));
+		goto err_model;
+	}
+	tp_model_set_log(b->model, on_model_line, b);
+	rc = bus_init(b, vdev);
+	if (rc != 0)
+		goto err_bus;
+	rc = model_mem_start(b);
+	if (rc != 0)
+		goto err_mem;
+	rc = wire_all(b);
+	if (rc == 0 && b->args.fault.nth != 0)
+		rc = tp_model_fault(b->model, b->args.fault.kind, b->args.fault.opcode, b->args.fault.nth,
+				    b->args.fault.status);
+	if (rc == 0)
+		rc = run_start(b);
+	if (rc != 0)
+		goto err_run;
+	*out = b;
+	return 0;
+
+err_run:
+	model_mem_stop(b);
+err_mem:
+	rte_intr_instance_free(b->bus.intr);
+err_bus:
+	tp_model_destroy(b->model);
+err_model:
+	rte_free(b);
+	return rc;
+}
+
+static int
+model_probe(struct rte_vdev_device *vdev)
+{
+	struct mlx4_eth_args eth;
+	struct model_bus *b;
+	int rc;
+
+	rc = model_new(vdev, &eth, &b);
+	if (rc != 0)
+		return rc;
+	rc = mlx4_card_probe(&b->bus, &eth);
+	if (rc != 0)
+		model_close(&b->bus);
+	return rc;
+}
+
+static int
+model_remove(struct rte_vdev_device *vdev)
+{
+	return mlx4_card_remove(&vdev->device);
+}
+
+/* Memory that the application registered itself; any port of the card leads to its bus. */
+static struct mlx4_bus *
+bus_of(struct rte_vdev_device *vdev)
+{
+	uint16_t id;
+
+	RTE_ETH_FOREACH_DEV_OF(id, &vdev->device)
+	return ((struct mlx4_eth *)rte_eth_devices[id].data->dev_private)->hca->bus;
+	rte_errno = ENODEV;
+	return NULL;
+}
+
+static int
+model_vdev_dma_map(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
+{
+	struct mlx4_bus *bus = bus_of(vdev);
+	int rc = bus == NULL ? -ENODEV : model_dma_map(bus, addr, iova, len);
+
+	rte_errno = -rc;
+	return rc == 0 ? 0 : -1;
+}
+
+static int
+model_vdev_dma_unmap(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
+{
+	struct mlx4_bus *bus = bus_of(vdev);
+	int rc = bus == NULL ? -ENODEV : model_dma_unmap(bus, addr, iova, len);
+
+	rte_errno = -rc;
+	return rc == 0 ? 0 : -1;
+}
+
+static struct rte_vdev_driver model_driver = {
+	.probe = model_probe,
+	.remove = model_remove,
+	.dma_map = model_vdev_dma_map,
+	.dma_unmap = model_vdev_dma_unmap,
+	.drv_flags = RTE_VDEV_DRV_NEED_IOVA_AS_VA,
+};
+RTE_PMD_REGISTER_VDEV(net_mlx4_model, model_driver);
+RTE_PMD_REGISTER_PARAM_STRING(net_mlx4_model,
+			      "type=cx3|cx3pro fw=A.B.C guid=<num> ports=1|2 port0=eth|ib|auto port1=eth|ib|auto "
+			      "wire0=loopback|cross|none|ethdev:NAME wire1=loopback|cross|none|ethdev:NAME "
+			      "impair0=<list> impair1=<list> fail=OPCODE:NTH:STATUS timeout=OPCODE:NTH "
+			      "run=thread|service|step cpu=<num> wake-us=<num> check-fw-version=0|1 bf=0|1 "
+			      "tx-inline=<num> rss-udp=0|1 rss-raw-ip=0|1 mac-loopback=0|1");

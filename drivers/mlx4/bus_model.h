@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The in-process card as a bus, shared by its own files. */
+#ifndef MLX4_BUS_MODEL_H
+#define MLX4_BUS_MODEL_H
+
+#include "mlx4_bus.h"
+#include "model_args.h"
+
+#define MODEL_MEM_NAME_LEN 64
+
+struct model_bus {
+	struct mlx4_bus bus;
+	struct tp_model *model;
+	struct model_args args;
+	char name[MODEL_ARG_LEN];
+	char mem_name[MODEL_MEM_NAME_LEN]; /* of the memory event callback */
+	bool mem_events;
+	unsigned int num_irq;
+	int irq_fd[MLX4_MSIX_VECTORS];
+	uint32_t service;
+	bool has_service;
+};
+
+/* model_mem.c: opens the memory of the EAL to the card, and follows its changes. */
+int model_mem_start(struct model_bus *b);
+void model_mem_stop(struct model_bus *b);
+
+/* model_irq.c: MSI-X vectors as event fds. */
+int model_irq_setup(struct mlx4_bus *bus, unsigned int n);
+void model_irq_ack(struct mlx4_bus *bus);
+
+#endif /* MLX4_BUS_MODEL_H */

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * The bus "pci": a card bound to vfio-pci.
+ *
+ * DPDK has a driver for these cards too, net_mlx4, which needs the kernel's RDMA stack. The PCI bus asks its drivers
+ * in the order in which they registered, and plugins given with -d are loaded before those of DPDK's own folder, so
+ * this driver is asked first. Probe returns 0: taken; greater than 0: asks the next driver; less: an error, and no
+ * other driver is asked. Because this driver needs mapping, the bus skips it without a call for a card that is bound
+ * to a kernel driver: such a card still goes to net_mlx4. Both can be loaded; the binding decides, and the name
+ * differs.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_interrupts.h>
+#include <rte_io.h>
+#include <rte_malloc.h>
+#include <rte_pci.h>
+
+#include <bus_pci_driver.h>
+
+#include "card.h"
+#include "devargs.h"
+#include "mlx4_core.h"
+
+#define BAR_REGS 0
+#define BAR_UAR 2
+#define PCI_CMD_TIMEOUT_MS 60000u /* as all known drivers [CP 2.5] */
+#define PCI_RESET_WAIT_US 1000000u
+#define PCI_RESET_DONE_MS 2000u
+#define CFG_COMMAND 0x04u
+#define CFG_HEADER 0x40u
+#define CFG_COMMAND_MEM_MASTER 0x0006u
+#define CFG_EXP_DEVCTL 0x08u /* from the PCI Express capability */
+#define CFG_EXP_LNKCTL 0x10u
+
+struct pci_bus {
+	struct mlx4_bus bus;
+	struct rte_pci_device *pci;
+	volatile uint8_t *regs;
+	uint32_t header[CFG_HEADER / 4]; /* configuration space before a reset */
+	uint16_t devctl, lnkctl;
+};
+
+static struct pci_bus *
+to_pci(struct mlx4_bus *bus)
+{
+	return (struct pci_bus *)bus;
+}
+
+static uint32_t
+pci_read32(struct mlx4_bus *bus, uint32_t off)
+{
+	return rte_be_to_cpu_32(rte_read32(to_pci(bus)->regs + off));
+}
+
+static void
+pci_write32(struct mlx4_bus *bus, uint32_t off, uint32_t val)
+{
+	rte_write32(rte_cpu_to_be_32(val), to_pci(bus)->regs + off);
+}
+
+static int
+pci_cfg_read(struct mlx4_bus *bus, uint32_t off, void *buf, uint32_t len)
+{
+	return rte_pci_read_config(to_pci(bus)->pci, buf, len, off) == (int)len ? 0 : -EIO;
+}
+
+static int
+pci_cfg_write(struct mlx4_bus *bus, uint32_t off, const void *buf, uint32_t len)
+{
+	return rte_pci_write_config(to_pci(bus)->pci, buf, len, off) == (int)len ? 0 : -EIO;
+}
+
+static int
+cfg_save(struct pci_bus *b)
+{
+	uint16_t cmd;
+	int rc;
+
+	rc = pci_cfg_read(&b->bus, 0, b->header, sizeof(b->header));
+	if (rc == 0)
+		rc = pci_cfg_read(&b->bus, MLX4_PCI_CAP_EXP + CFG_EXP_DEVCTL, &b->devctl, sizeof(b->devctl));
+	if (rc == 0)
+		rc = pci_cfg_read(&b->bus, MLX4_PCI_CAP_EXP + CFG_EXP_LNKCTL, &b->lnkctl, sizeof(b->lnkctl));
+	if (rc != 0)
+		return rc;
+	/* Memory and bus mastering on, also for the restore. */
+	cmd = (uint16_t)rte_le_to_cpu_32(b->header[CFG_COMMAND / 4]) | CFG_COMMAND_MEM_MASTER;
+	b->header[CFG_COMMAND / 4] = rte_cpu_to_le_32(cmd);
+	cmd = rte_cpu_to_le_16(cmd);
+	return pci_cfg_write(&b->bus, CFG_COMMAND, &cmd, sizeof(cmd));
+}
+
+/* Everything but COMMAND, which comes last [CP 1.4]; VFIO keeps the BARs and restores them by itself. */
+static int
+cfg_restore(struct pci_bus *b)
+{
+	uint32_t i;
+	int rc;
+
+	rc = pci_cfg_write(&b->bus, MLX4_PCI_CAP_EXP + CFG_EXP_DEVCTL, &b->devctl, sizeof(b->devctl));
+	if (rc == 0)
+		rc = pci_cfg_write(&b->bus, MLX4_PCI_CAP_EXP + CFG_EXP_LNKCTL, &b->lnkctl, sizeof(b->lnkctl));
+	for (i = 0; rc == 0 && i < RTE_DIM(b->header); i++)
+		if (i != CFG_COMMAND / 4)
+			rc = pci_cfg_write(&b->bus, i * 4, &b->header[i], sizeof(b->header[i]));
+	if (rc == 0)
+		rc = pci_cfg_write(&b->bus, CFG_COMMAND, &b->header[CFG_COMMAND / 4], sizeof(uint16_t));
+	return rc;
+}
+
+static int
+pci_reset_done(struct mlx4_bus *bus)
+{
+	uint16_t vendor = UINT16_MAX;
+	uint32_t ms;
+
+	for (ms = 0; ms < PCI_RESET_DONE_MS; ms++) {
+		if (pci_cfg_read(bus, 0, &vendor, sizeof(vendor)) == 0 && vendor != UINT16_MAX)
+			return cfg_restore(to_pci(bus));
+		rte_delay_us_sleep(1000);
+	}
+	return -ETIMEDOUT;
+}
+
+/* EAL memory is open through VFIO's own container; this is for what the application brings. */
+static int
+pci_dma_map_extra(struct mlx4_bus *bus, void *addr, uint64_t iova, size_t len)
+{
+	return rte_dev_dma_map(bus->dev, addr, iova, len) == 0 ? 0 : -rte_errno;
+}
+
+static int
+pci_dma_unmap_extra(struct mlx4_bus *bus, void *addr, uint64_t iova, size_t len)
+{
+	return rte_dev_dma_unmap(bus->dev, addr, iova, len) == 0 ? 0 : -rte_errno;
+}
+
+static int
+pci_irq_setup(struct mlx4_bus *bus, unsigned int n)
+{
+	rte_intr_disable(bus->intr);
+	rte_intr_efd_disable(bus->intr);
+	if (n == 0)
+		return 0;
+	if (n > 1 && rte_intr_efd_enable(bus->intr, n - 1) != 0)
+		return -ENOSPC;
+	if (rte_intr_enable(bus->intr) != 0) {
+		rte_intr_efd_disable(bus->intr);
+		return -EIO;
+	}
+	return 0;
+}
+
+static void
+pci_close(struct mlx4_bus *bus)
+{
+	rte_free(to_pci(bus));
+}
+
+static const struct mlx4_bus_ops pci_ops = {
+	.name = "pci",
+	.read32 = pci_read32,
+	.write32 = pci_write32,
+	.cfg_read = pci_cfg_read,
+	.cfg_write = pci_cfg_write,
+	.reset_done = pci_reset_done,
+	.dma_map = pci_dma_map_extra,
+	.dma_unmap = pci_dma_unmap_extra,
+	.irq_setup = pci_irq_setup,
+	.close = pci_close,
+};
+
+static int
+check_bars(const struct rte_pci_device *pci)
+{
+	const struct rte_mem_resource *r = pci->mem_resource;
+
+	if (r[BAR_REGS].addr != NULL && r[BAR_REGS].len >= MLX4_BAR0_SIZE && r[BAR_UAR].addr != NULL)
+		return 0;
+	MLX4_LOG(ERR,
+		 "%s: BAR0 has %" PRIu64 " bytes and BAR2 %" PRIu64 ", wanted %u and UAR pages; bound to vfio-pci?",
+		 pci->device.name, r[BAR_REGS].len, r[BAR_UAR].len, MLX4_BAR0_SIZE);
+	return -ENODEV;
+}
+
+static int
+pci_new(struct rte_pci_device *pci, struct pci_bus **out)
+{
+	struct pci_bus *b;
+	int rc;
+
+	rc = check_bars(pci);
+	if (rc != 0)
+		return rc;
+	b = rte_zmalloc_socket("mlx4_pci", sizeof(*b), 0, pci->device.numa_node);
+	if (b == NULL)
+		return -ENOMEM;
+	b->pci = pci;
+	b->regs = pci->mem_resource[BAR_REGS].addr;
+	b->bus.ops = &pci_ops;
+	b->bus.uar = pci->mem_resource[BAR_UAR].addr;
+	b->bus.uar_len = pci->mem_resource[BAR_UAR].len;
+	b->bus.device_id = pci->id.device_id;
+	b->bus.numa_node = pci->device.numa_node;
+	b->bus.max_vectors = MLX4_MSIX_VECTORS;
+	b->bus.reset_wait_us = PCI_RESET_WAIT_US;
+	b->bus.cmd_timeout_ms = PCI_CMD_TIMEOUT_MS;
+	b->bus.dev = &pci->device;
+	b->bus.intr = pci->intr_handle;
+	b->bus.where = pci->device.name;
+	rc = cfg_save(b);
+	if (rc != 0) {
+		MLX4_LOG(ERR, "%s: cannot read the configuration space: %s", pci->device.name, rte_strerror(-rc));
+		rte_free(b);
+		return rc;
+	}
+	*out = b;
+	return 0;
+}
+
+static int
+pci_probe(struct rte_pci_driver *drv, struct rte_pci_device *pci)
+{
+	const struct mlx4_arg_table table = {mlx4_eth_arg_table, mlx4_num_eth_args, NULL};
+	struct mlx4_arg_table t = table;
+	struct mlx4_eth_args args;
+	struct pci_bus *b;
+	int rc;
+
+	if (pci->id.device_id == MLX4_PCI_DEV_CX3_VF) {
+		MLX4_LOG(ERR,
+			 "%s: device 0x%04x is a virtual function, which this driver does not support; "
+			 "wanted a physical one (0x%04x or 0x%04x)",
+			 pci->device.name, pci->id.device_id, MLX4_PCI_DEV_CX3, MLX4_PCI_DEV_CX3_PRO);
+		return -ENOTSUP;
+	}
+	mlx4_eth_args_default(&args);
+	t.obj = &args;
+	rc = mlx4_devargs_parse(pci->device.name, pci->device.devargs == NULL ? NULL : pci->device.devargs->args, &t,
+				1);
+	if (rc != 0)
+		return rc;
+	rc = pci_new(pci, &b);
+	if (rc != 0)
+		return rc;
+	rc = mlx4_card_probe(&b->bus, &args);
+	if (rc != 0)
+		pci_close(&b->bus);
+	return rc;
+}
+
+static int
+pci_remove(struct rte_pci_device *pci)
+{
+	return mlx4_card_remove(&pci->device);
+}
+
+static const struct rte_pci_id pci_ids[] = {
+	{RTE_PCI_DEVICE(MLX4_PCI_VENDOR, MLX4_PCI_DEV_CX3)},
+	{RTE_PCI_DEVICE(MLX4_PCI_VENDOR, MLX4_PCI_DEV_CX3_VF)},
+	{RTE_PCI_DEVICE(MLX4_PCI_VENDOR, MLX4_PCI_DEV_CX3_PRO)},
+	{.vendor_id = 0},
+};
+
+static struct rte_pci_driver pci_driver = {
+	.id_table = pci_ids,
+	.drv_flags = RTE_PCI_DRV_NEED_MAPPING | RTE_PCI_DRV_INTR_LSC,
+	.probe = pci_probe,
+	.remove = pci_remove,
+};
+RTE_PMD_REGISTER_PCI(net_mlx4_vfio, pci_driver);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Device arguments: parsing, and those that every bus has. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_kvargs.h>
+
+#include "devargs.h"
+
+#define TX_INLINE_MAX 104u
+
+int
+mlx4_arg_refuse(const char *dev, const char *key, const char *value, const char *wanted)
+{
+	MLX4_LOG(ERR, "%s: %s=%s: wanted %s", dev, key, value, wanted);
+	return -EINVAL;
+}
+
+int
+mlx4_arg_number(const char *dev, const char *key, const char *value, uint64_t min, uint64_t max, uint64_t *out)
+{
+	char wanted[64], *end;
+	unsigned long long v;
+
+	errno = 0;
+	v = strtoull(value, &end, 0);
+	if (errno != 0 || !isdigit((unsigned char)value[0]) || *end != '\0' || v < min || v > max) {
+		snprintf(wanted, sizeof(wanted), "a number, %" PRIu64 "..%" PRIu64, min, max);
+		return mlx4_arg_refuse(dev, key, value, wanted);
+	}
+	*out = v;
+	return 0;
+}
+
+static const struct mlx4_arg *
+find(const struct mlx4_arg_table *tables, unsigned int n, const char *key, void **obj)
+{
+	unsigned int t, i;
+
+	for (t = 0; t < n; t++)
+		for (i = 0; i < tables[t].num; i++)
+			if (strcmp(tables[t].args[i].key, key) == 0) {
+				*obj = (uint8_t *)tables[t].obj + tables[t].args[i].off;
+				return &tables[t].args[i];
+			}
+	return NULL;
+}
+
+static int
+refuse_key(const char *dev, const struct mlx4_arg_table *tables, unsigned int n, const char *key)
+{
+	char known[512] = "";
+	size_t len = 0;
+	unsigned int t, i;
+
+	for (t = 0; t < n; t++)
+		for (i = 0; i < tables[t].num && len < sizeof(known) - 1; i++)
+			len += snprintf(known + len, sizeof(known) - len, " %s", tables[t].args[i].key);
+	MLX4_LOG(ERR, "%s: unknown device argument '%s'; known:%s", dev, key, known);
+	return -EINVAL;
+}
+
+int
+mlx4_devargs_parse(const char *dev, const char *text, const struct mlx4_arg_table *tables, unsigned int n)
+{
+	struct rte_kvargs *kv;
+	unsigned int i;
+	int rc = 0;
+
+	if (text == NULL || text[0] == '\0')
+		return 0;
+	kv = rte_kvargs_parse(text, NULL);
+	if (kv == NULL) {
+		MLX4_LOG(ERR, "%s: device arguments '%s': wanted key=value pairs, separated by commas", dev, text);
+		return -EINVAL;
+	}
+	for (i = 0; rc == 0 && i < kv->count; i++) {
+		const char *key = kv->pairs[i].key, *value = kv->pairs[i].value;
+		const struct mlx4_arg *a;
+		void *obj;
+
+		a = find(tables, n, key, &obj);
+		if (a == NULL)
+			rc = refuse_key(dev, tables, n, key);
+		else if (rte_kvargs_count(kv, key) > 1)
+			rc = mlx4_arg_refuse(dev, key, value == NULL ? "" : value, "the key once");
+		else if (value == NULL || value[0] == '\0')
+			rc = mlx4_arg_refuse(dev, key, "", "a value");
+		else
+			rc = a->parse(dev, key, value, obj);
+	}
+	rte_kvargs_free(kv);
+	return rc;
+}
+
+static int
+parse_bool(const char *dev, const char *key, const char *value, void *arg)
+{
+	bool *b = arg;
+
+	if ((value[0] != '0' && value[0] != '1') || value[1] != '\0')
+		return mlx4_arg_refuse(dev, key, value, "0 or 1");
+	*b = value[0] == '1';
+	return 0;
+}
+
+static int
+parse_inline(const char *dev, const char *key, const char *value, void *arg)
+{
+	uint16_t *len = arg;
+	uint64_t v;
+	int rc;
+
+	rc = mlx4_arg_number(dev, key, value, 0, TX_INLINE_MAX, &v);
+	if (rc == 0)
+		*len = v;
+	return rc;
+}
+
+const struct mlx4_arg mlx4_eth_arg_table[] = {
+	{"check-fw-version", parse_bool, offsetof(struct mlx4_eth_args, check_fw)},
+	{"bf", parse_bool, offsetof(struct mlx4_eth_args, bf)},
+	{"tx-inline", parse_inline, offsetof(struct mlx4_eth_args, tx_inline)},
+	{"rss-udp", parse_bool, offsetof(struct mlx4_eth_args, rss_udp)},
+	{"rss-raw-ip", parse_bool, offsetof(struct mlx4_eth_args, rss_raw_ip)},
+	{"mac-loopback", parse_bool, offsetof(struct mlx4_eth_args, mac_loopback)},
+};
+const unsigned int mlx4_num_eth_args = RTE_DIM(mlx4_eth_arg_table);
+
+void
+mlx4_eth_args_default(struct mlx4_eth_args *a)
+{
+	memset(a, 0, sizeof(*a));
+	a->check_fw = true;
+	a->rss_udp = true;
+	a->rss_raw_ip = true;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Device arguments: one table entry per key, one line of error per mistake. */
+#ifndef MLX4_DEVARGS_H
+#define MLX4_DEVARGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mlx4_eth.h"
+
+struct mlx4_arg {
+	const char *key;
+	/* Reads a value into what arg points to; 0, or -EINVAL after one line that says what was wanted. */
+	int (*parse)(const char *dev, const char *key, const char *value, void *arg);
+	size_t off; /* of the field in the structure that is filled */
+};
+
+/* Fills obj from "key=value,..." by the tables; an unknown or repeated key is refused. */
+struct mlx4_arg_table {
+	const struct mlx4_arg *args;
+	unsigned int num;
+	void *obj;
+};
+int mlx4_devargs_parse(const char *dev, const char *text, const struct mlx4_arg_table *tables, unsigned int n);
+
+/* A number in [min, max], decimal or with 0x; base 16 also without. */
+int mlx4_arg_number(const char *dev, const char *key, const char *value, uint64_t min, uint64_t max, uint64_t *out);
+/* -EINVAL after the line that every mistake gets. */
+int mlx4_arg_refuse(const char *dev, const char *key, const char *value, const char *wanted);
+
+/* What both buses take, with the defaults. */
+void mlx4_eth_args_default(struct mlx4_eth_args *a);
+extern const struct mlx4_arg mlx4_eth_arg_table[];
+extern const unsigned int mlx4_num_eth_args;
+
+#endif /* MLX4_DEVARGS_H */

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* A port's life as an ethdev: configure, queues, start, stop, close. */
+#include <errno.h>
+
+#include "ethdev.h"
+
+static int
+eth_configure(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	const struct rte_eth_conf *conf = &dev->data->dev_conf;
+	uint16_t n = dev->data->nb_rx_queues;
+
+	if (n > MLX4_ETH_MAX_RXQ || dev->data->nb_tx_queues > MLX4_ETH_MAX_TXQ) {
+		MLX4_LOG(ERR, "port %u: %u receive and %u transmit queues: wanted up to %d and %d", dev->data->port_id,
+			 n, dev->data->nb_tx_queues, MLX4_ETH_MAX_RXQ, MLX4_ETH_MAX_TXQ);
+		return -EINVAL;
+	}
+	if (conf->intr_conf.rxq != 0 && n > 0 && mlx4_rx_vector(eth, n - 1) < 0) {
+		MLX4_LOG(ERR, "port %u: receive interrupts of %u queues: there are vectors for %d", dev->data->port_id,
+			 n, MLX4_ETH_RX_VECTORS);
+		return -EINVAL;
+	}
+	if ((conf->rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) != 0)
+		dev->data->dev_conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_RSS_HASH;
+	return mlx4_rss_configure(eth);
+}
+
+static int
+rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int socket,
+	       const struct rte_eth_rxconf *conf, struct rte_mempool *mp)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	struct mlx4_rxq *q;
+	int rc;
+
+	rc = mlx4_rxq_setup(eth, idx, n, (int)socket, conf, mp, &q);
+	if (rc != 0)
+		return rc;
+	q->vector = dev->data->dev_conf.intr_conf.rxq != 0 ? mlx4_rx_vector(eth, idx) : -1;
+	eth->rxqs[idx] = q;
+	dev->data->rx_queues[idx] = q;
+	return 0;
+}
+
+static void
+rx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+
+	if (eth->rxqs[idx] == NULL)
+		return;
+	mlx4_rxq_release(eth->rxqs[idx]);
+	eth->rxqs[idx] = NULL;
+	dev->data->rx_queues[idx] = NULL;
+}
+
+static int
+tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int socket,
+	       const struct rte_eth_txconf *conf)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	int rc;
+
+	rc = mlx4_txq_setup(eth, idx, n, (int)socket, conf, &eth->txqs[idx]);
+	dev->data->tx_queues[idx] = rc == 0 ? eth->txqs[idx] : NULL;
+	return rc;
+}
+
+static void
+tx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+
+	if (eth->txqs[idx] == NULL)
+		return;
+	mlx4_txq_release(eth->txqs[idx]);
+	eth->txqs[idx] = NULL;
+	dev->data->tx_queues[idx] = NULL;
+}
+
+static int
+tx_queue_start(struct rte_eth_dev *dev, uint16_t idx)
+{
+	int rc = mlx4_txq_start(mlx4_eth_of(dev)->txqs[idx]);
+
+	if (rc == 0)
+		dev->data->tx_queue_state[idx] = RTE_ETH_QUEUE_STATE_STARTED;
+	return rc;
+}
+
+static int
+tx_queue_stop(struct rte_eth_dev *dev, uint16_t idx)
+{
+	struct mlx4_txq *q = mlx4_eth_of(dev)->txqs[idx];
+	int rc = q->started ? mlx4_txq_stop(q) : 0;
+
+	dev->data->tx_queue_state[idx] = RTE_ETH_QUEUE_STATE_STOPPED;
+	return rc;
+}
+
+static void
+tx_queues_stop(struct rte_eth_dev *dev)
+{
+	uint16_t i;
+
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		if (mlx4_eth_of(dev)->txqs[i] != NULL)
+			tx_queue_stop(dev, i);
+}
+
+static int
+tx_queues_start(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	uint16_t i;
+	int rc;
+
+	for (i = 0; i < dev->data->nb_tx_queues; i++) {
+		if (eth->txqs[i] == NULL || eth->txqs[i]->deferred || eth->txqs[i]->started)
+			continue;
+		rc = tx_queue_start(dev, i);
+		if (rc != 0) {
+			tx_queues_stop(dev);
+			return rc;
+		}
+	}
+	return 0;
+}
+
+static void
+set_bursts(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	bool scattered = false;
+	uint16_t i;
+
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		scattered |= eth->rxqs[i] != NULL && eth->rxqs[i]->lg_sges != 0;
+	dev->data->scattered_rx = scattered;
+	dev->rx_pkt_burst = scattered ? mlx4_rx_burst_scattered : mlx4_rx_burst;
+	dev->tx_pkt_burst = mlx4_tx_burst;
+	dev->tx_pkt_prepare = mlx4_tx_prepare;
+}
+
+static void
+clear_bursts(struct rte_eth_dev *dev)
+{
+	dev->rx_pkt_burst = mlx4_rxtx_removed;
+	dev->tx_pkt_burst = mlx4_rxtx_removed;
+	dev->tx_pkt_prepare = NULL;
+}
+
+static int
+eth_start(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	int rc;
+
+	rc = mlx4_mtu_apply(eth, dev->data->mtu);
+	if (rc != 0)
+		return rc;
+	rc = mlx4_rss_start(eth);
+	if (rc != 0)
+		return rc;
+	rc = tx_queues_start(dev);
+	if (rc != 0)
+		goto err_tx;
+	rc = mlx4_port_init(eth->hca, eth->port);
+	if (rc != 0)
+		goto err_port;
+	rc = mlx4_filter_start(eth);
+	if (rc != 0)
+		goto err_filter;
+	set_bursts(dev);
+	/* The link counts as down before the port is started; now it may be up. */
+	dev->data->dev_started = 1;
+	mlx4_link_update(dev, 0);
+	dev->data->dev_started = 0;
+	return 0;
+
+err_filter:
+	mlx4_port_close(eth->hca, eth->port);
+err_port:
+	tx_queues_stop(dev);
+err_tx:
+	mlx4_rss_stop(eth);
+	return rc;
+}
+
+static int
+eth_stop(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+
+	dev->data->dev_started = 0;
+	clear_bursts(dev);
+	mlx4_port_close(eth->hca, eth->port);
+	mlx4_filter_stop(eth);
+	tx_queues_stop(dev);
+	mlx4_rss_stop(eth);
+	mlx4_link_update(dev, 0);
+	return 0;
+}
+
+int
+mlx4_eth_close(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	struct mlx4_hca *hca = eth->hca;
+	struct mlx4_bus *bus = hca->bus;
+	uint16_t i;
+
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return 0;
+	if (dev->data->dev_started)
+		eth_stop(dev);
+	mlx4_hca_on_event(hca, eth->port, NULL, NULL);
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		rx_queue_release(dev, i);
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		tx_queue_release(dev, i);
+	mlx4_rss_close(eth);
+	mlx4_filter_destroy(eth);
+	mlx4_eth_intr_fini(eth);
+	if (--hca->refs == 0) {
+		mlx4_hca_close(hca);
+		bus->ops->close(bus);
+	}
+	return 0;
+}
+
+static int
+eth_reset(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	uint16_t i;
+
+	if (eth->hca->dead) {
+		MLX4_LOG(ERR, "port %u: %s was given up; close its ports and probe it again", dev->data->port_id,
+			 eth->hca->bus->where);
+		return -EIO;
+	}
+	if (dev->data->dev_started)
+		eth_stop(dev);
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		rx_queue_release(dev, i);
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		tx_queue_release(dev, i);
+	mlx4_rss_close(eth);
+	return 0;
+}
+
+static int
+eth_is_removed(struct rte_eth_dev *dev)
+{
+	return mlx4_eth_of(dev)->hca->dead;
+}
+
+const struct eth_dev_ops mlx4_eth_ops = {
+	.dev_configure = eth_configure,
+	.dev_start = eth_start,
+	.dev_stop = eth_stop,
+	.dev_close = mlx4_eth_close,
+	.dev_reset = eth_reset,
+	.is_removed = eth_is_removed,
+	.dev_set_link_up = mlx4_link_up,
+	.dev_set_link_down = mlx4_link_down,
+	.link_update = mlx4_link_update,
+	.mtu_set = mlx4_mtu_set,
+	.promiscuous_enable = mlx4_promiscuous_enable,
+	.promiscuous_disable = mlx4_promiscuous_disable,
+	.allmulticast_enable = mlx4_allmulticast_enable,
+	.allmulticast_disable = mlx4_allmulticast_disable,
+	.mac_addr_add = mlx4_mac_add,
+	.mac_addr_remove = mlx4_mac_remove,
+	.mac_addr_set = mlx4_mac_set,
+	.set_mc_addr_list = mlx4_mc_list_set,
+	.vlan_filter_set = mlx4_vlan_filter_set,
+	.vlan_offload_set = mlx4_vlan_offload_set,
+	.vlan_strip_queue_set = mlx4_vlan_strip_queue_set,
+	.reta_update = mlx4_reta_update,
+	.reta_query = mlx4_reta_query,
+	.rss_hash_update = mlx4_rss_hash_update,
+	.rss_hash_conf_get = mlx4_rss_hash_conf_get,
+	.stats_get = mlx4_stats_get,
+	.stats_reset = mlx4_stats_reset,
+	.xstats_get = mlx4_xstats_get,
+	.xstats_get_names = mlx4_xstats_names,
+	.xstats_reset = mlx4_stats_reset,
+	.dev_infos_get = mlx4_infos_get,
+	.dev_supported_ptypes_get = mlx4_ptypes_get,
+	.rxq_info_get = mlx4_rxq_info,
+	.txq_info_get = mlx4_txq_info,
+	.rx_burst_mode_get = mlx4_rx_burst_mode,
+	.tx_burst_mode_get = mlx4_tx_burst_mode,
+	.fw_version_get = mlx4_fw_version,
+	.get_reg = mlx4_regs_get,
+	.rx_queue_setup = rx_queue_setup,
+	.rx_queue_release = rx_queue_release,
+	.rx_queue_start = mlx4_rx_queue_start,
+	.rx_queue_stop = mlx4_rx_queue_stop,
+	.tx_queue_setup = tx_queue_setup,
+	.tx_queue_release = tx_queue_release,
+	.tx_queue_start = tx_queue_start,
+	.tx_queue_stop = tx_queue_stop,
+	.tx_done_cleanup = mlx4_tx_done_cleanup,
+	.rx_queue_intr_enable = mlx4_rx_intr_enable,
+	.rx_queue_intr_disable = mlx4_rx_intr_disable,
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The ethdev operations, shared by the files that implement them: by idea, not by operation. */
+#ifndef MLX4_ETHDEV_H
+#define MLX4_ETHDEV_H
+
+#include "mlx4_compat.h"
+#include "mlx4_eth.h"
+
+#define MLX4_ETH_RX_VECTORS 32 /* interrupt vectors of a port */
+#define MLX4_ETH_FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN)
+#define MLX4_ETH_MAX_VLANS 127
+
+static inline struct mlx4_eth *
+mlx4_eth_of(const struct rte_eth_dev *dev)
+{
+	return dev->data->dev_private;
+}
+
+extern const struct eth_dev_ops mlx4_eth_ops;
+int mlx4_eth_close(struct rte_eth_dev *dev);
+
+/* filter.c */
+int mlx4_filter_create(struct mlx4_eth *eth);
+void mlx4_filter_destroy(struct mlx4_eth *eth);
+int mlx4_promiscuous_enable(struct rte_eth_dev *dev);
+int mlx4_promiscuous_disable(struct rte_eth_dev *dev);
+int mlx4_allmulticast_enable(struct rte_eth_dev *dev);
+int mlx4_allmulticast_disable(struct rte_eth_dev *dev);
+int mlx4_mac_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac, uint32_t index, uint32_t pool);
+void mlx4_mac_remove(struct rte_eth_dev *dev, uint32_t index);
+int mlx4_mac_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac);
+int mlx4_mc_list_set(struct rte_eth_dev *dev, struct rte_ether_addr *mc, uint32_t n);
+
+/* vlan.c */
+int mlx4_vlan_apply(struct mlx4_eth *eth);
+int mlx4_vlan_filter_set(struct rte_eth_dev *dev, uint16_t vid, int on);
+int mlx4_vlan_offload_set(struct rte_eth_dev *dev, int mask);
+void mlx4_vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t queue, int on);
+
+/* stats.c */
+int mlx4_stats_get(MLX4_STATS_GET_ARGS);
+int mlx4_stats_reset(struct rte_eth_dev *dev);
+int mlx4_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xs, unsigned int n);
+int mlx4_xstats_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, unsigned int n);
+
+/* info.c */
+int mlx4_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info);
+const uint32_t *mlx4_ptypes_get(MLX4_PTYPES_GET_ARGS);
+void mlx4_rxq_info(struct rte_eth_dev *dev, uint16_t queue, struct rte_eth_rxq_info *info);
+void mlx4_txq_info(struct rte_eth_dev *dev, uint16_t queue, struct rte_eth_txq_info *info);
+int mlx4_rx_burst_mode(struct rte_eth_dev *dev, uint16_t queue, struct rte_eth_burst_mode *mode);
+int mlx4_tx_burst_mode(struct rte_eth_dev *dev, uint16_t queue, struct rte_eth_burst_mode *mode);
+int mlx4_fw_version(struct rte_eth_dev *dev, char *text, size_t len);
+int mlx4_regs_get(struct rte_eth_dev *dev, struct rte_dev_reg_info *regs);
+
+/* link.c */
+int mlx4_link_update(struct rte_eth_dev *dev, int wait);
+int mlx4_link_up(struct rte_eth_dev *dev);
+int mlx4_link_down(struct rte_eth_dev *dev);
+int mlx4_mtu_set(struct rte_eth_dev *dev, uint16_t mtu);
+int mlx4_mtu_apply(struct mlx4_eth *eth, uint16_t mtu);
+void mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg);
+
+/* intr.c */
+int mlx4_eth_intr_init(struct mlx4_eth *eth);
+void mlx4_eth_intr_fini(struct mlx4_eth *eth);
+int mlx4_rx_vector(const struct mlx4_eth *eth, uint16_t queue);
+int mlx4_rx_intr_enable(struct rte_eth_dev *dev, uint16_t queue);
+int mlx4_rx_intr_disable(struct rte_eth_dev *dev, uint16_t queue);
+
+#endif /* MLX4_ETHDEV_H */

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Which frames a port takes: unicast addresses, multicast list, promiscuous, all-multicast. Each is a steering rule to
+ * target_qpn; without rules a frame goes nowhere, so a stopped port has none. More multicast addresses than the list
+ * holds make the port take all multicast.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include "ethdev.h"
+
+#define NO_RULE UINT64_MAX
+
+struct rule_set {
+	uint64_t uc[MLX4_ETH_MAX_UC_MACS];
+	uint64_t mc[MLX4_ETH_MAX_MC_MACS];
+	uint64_t bcast, promisc, allmulti;
+};
+
+struct mlx4_filter {
+	struct rte_ether_addr mac[MLX4_ETH_MAX_UC_MACS]; /* zero: free */
+	struct rule_set rules;
+	bool on;
+};
+
+static const struct rte_ether_addr broadcast = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+
+static void
+rules_clear(struct rule_set *r)
+{
+	memset(r, 0xff, sizeof(*r));
+}
+
+static void
+rule_drop(struct mlx4_eth *eth, uint64_t *id)
+{
+	if (*id != NO_RULE)
+		mlx4_rule_remove(eth->hca, *id);
+	*id = NO_RULE;
+}
+
+static void
+rules_remove(struct mlx4_eth *eth, struct rule_set *r)
+{
+	uint32_t i;
+
+	rule_drop(eth, &r->promisc);
+	rule_drop(eth, &r->allmulti);
+	for (i = 0; i < MLX4_ETH_MAX_MC_MACS; i++)
+		rule_drop(eth, &r->mc[i]);
+	rule_drop(eth, &r->bcast);
+	for (i = 0; i < MLX4_ETH_MAX_UC_MACS; i++)
+		rule_drop(eth, &r->uc[i]);
+}
+
+/* A kind of rule as it should be: there or not. */
+static int
+default_rule(struct mlx4_eth *eth, uint64_t *id, bool want, enum mlx4_dmfs_type type, uint32_t qpn)
+{
+	if (!want)
+		rule_drop(eth, id);
+	else if (*id == NO_RULE)
+		return mlx4_rule_default(eth->hca, eth->port, type, qpn, id);
+	return 0;
+}
+
+static int
+defaults_apply(struct mlx4_eth *eth, struct rule_set *r, uint32_t qpn)
+{
+	int rc = default_rule(eth, &r->promisc, eth->promisc, MLX4_DMFS_ALL_DEFAULT, qpn);
+
+	if (rc == 0)
+		rc = default_rule(eth, &r->allmulti, eth->allmulti || eth->mc_overflow || eth->promisc,
+				  MLX4_DMFS_MC_DEFAULT, qpn);
+	return rc;
+}
+
+static int
+rules_install(struct mlx4_eth *eth, struct rule_set *r, uint32_t qpn)
+{
+	struct mlx4_filter *f = eth->filter;
+	uint32_t i;
+	int rc;
+
+	rc = mlx4_rule_mac(eth->hca, eth->port, &broadcast, qpn, &r->bcast);
+	for (i = 0; rc == 0 && i < MLX4_ETH_MAX_UC_MACS; i++)
+		if (!rte_is_zero_ether_addr(&f->mac[i]))
+			rc = mlx4_rule_mac(eth->hca, eth->port, &f->mac[i], qpn, &r->uc[i]);
+	for (i = 0; rc == 0 && i < eth->num_mc; i++)
+		rc = mlx4_rule_mac(eth->hca, eth->port, &eth->mc[i], qpn, &r->mc[i]);
+	if (rc == 0)
+		rc = defaults_apply(eth, r, qpn);
+	if (rc != 0)
+		rules_remove(eth, r);
+	return rc;
+}
+
+static int
+macs_apply(struct mlx4_eth *eth)
+{
+	struct rte_ether_addr mac[MLX4_ETH_MAX_UC_MACS];
+	unsigned int i, n = 0;
+
+	for (i = 0; i < MLX4_ETH_MAX_UC_MACS; i++)
+		if (!rte_is_zero_ether_addr(&eth->filter->mac[i]))
+			mac[n++] = eth->filter->mac[i];
+	return mlx4_port_set_macs(eth->hca, eth->port, mac, n);
+}
+
+int
+mlx4_filter_create(struct mlx4_eth *eth)
+{
+	eth->filter = rte_zmalloc_socket("mlx4_filter", sizeof(*eth->filter), 0, eth->hca->numa_node);
+	if (eth->filter == NULL)
+		return -ENOMEM;
+	rules_clear(&eth->filter->rules);
+	eth->filter->mac[0] = eth->dev->data->mac_addrs[0];
+	return 0;
+}
+
+void
+mlx4_filter_destroy(struct mlx4_eth *eth)
+{
+	rte_free(eth->filter);
+	eth->filter = NULL;
+}
+
+int
+mlx4_filter_start(struct mlx4_eth *eth)
+{
+	int rc;
+
+	rc = mlx4_port_mcast_filter_off(eth->hca, eth->port);
+	if (rc == 0)
+		rc = macs_apply(eth);
+	if (rc == 0)
+		rc = mlx4_vlan_apply(eth);
+	if (rc == 0)
+		rc = rules_install(eth, &eth->filter->rules, eth->target_qpn);
+	eth->filter->on = rc == 0;
+	return rc;
+}
+
+void
+mlx4_filter_stop(struct mlx4_eth *eth)
+{
+	eth->filter->on = false;
+	rules_remove(eth, &eth->filter->rules);
+}
+
+int
+mlx4_filter_retarget(struct mlx4_eth *eth, uint32_t qpn)
+{
+	struct mlx4_filter *f = eth->filter;
+	struct rule_set *next;
+	int rc;
+
+	if (!f->on)
+		return 0;
+	next = rte_malloc_socket("mlx4_filter", sizeof(*next), 0, eth->hca->numa_node);
+	if (next == NULL)
+		return -ENOMEM;
+	rules_clear(next);
+	rc = rules_install(eth, next, qpn);
+	if (rc == 0) {
+		rules_remove(eth, &f->rules);
+		f->rules = *next;
+	}
+	rte_free(next);
+	return rc;
+}
+
+static int
+defaults_changed(struct mlx4_eth *eth)
+{
+	return eth->filter->on ? defaults_apply(eth, &eth->filter->rules, eth->target_qpn) : 0;
+}
+
+int
+mlx4_promiscuous_enable(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+
+	eth->promisc = true;
+	return defaults_changed(eth);
+}
+
+int
+mlx4_promiscuous_disable(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+
+	eth->promisc = false;
+	return defaults_changed(eth);
+}
+
+int
+mlx4_allmulticast_enable(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+
+	eth->allmulti = true;
+	return defaults_changed(eth);
+}
+
+int
+mlx4_allmulticast_disable(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+
+	eth->allmulti = false;
+	return defaults_changed(eth);
+}
+
+/* The new rule first, so that a change of address has no gap. */
+static int
+mac_replace(struct mlx4_eth *eth, uint32_t i, const struct rte_ether_addr *mac)
+{
+	struct mlx4_filter *f = eth->filter;
+	struct rte_ether_addr old = f->mac[i];
+	uint64_t id = NO_RULE;
+	int rc = 0;
+
+	if (rte_is_same_ether_addr(&old, mac))
+		return 0;
+	if (f->on && !rte_is_zero_ether_addr(mac))
+		rc = mlx4_rule_mac(eth->hca, eth->port, mac, eth->target_qpn, &id);
+	if (rc != 0)
+		return rc;
+	f->mac[i] = *mac;
+	if (f->on)
+		rc = macs_apply(eth);
+	if (rc != 0) {
+		f->mac[i] = old;
+		rule_drop(eth, &id);
+		return rc;
+	}
+	rule_drop(eth, &f->rules.uc[i]);
+	f->rules.uc[i] = id;
+	return 0;
+}
+
+int
+mlx4_mac_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac, uint32_t index, uint32_t pool)
+{
+	return index < MLX4_ETH_MAX_UC_MACS ? mac_replace(mlx4_eth_of(dev), index, mac) : -EINVAL;
+}
+
+void
+mlx4_mac_remove(struct rte_eth_dev *dev, uint32_t index)
+{
+	static const struct rte_ether_addr none;
+
+	if (index < MLX4_ETH_MAX_UC_MACS)
+		mac_replace(mlx4_eth_of(dev), index, &none);
+}
+
+int
+mlx4_mac_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac)
+{
+	return mac_replace(mlx4_eth_of(dev), 0, mac);
+}
+
+int
+mlx4_mc_list_set(struct rte_eth_dev *dev, struct rte_ether_addr *mc, uint32_t n)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	struct rule_set *r = &eth->filter->rules;
+	uint32_t i;
+	int rc = 0;
+
+	for (i = 0; i < n; i++)
+		if (!rte_is_multicast_ether_addr(&mc[i])) {
+			MLX4_LOG(ERR, "port %u: " RTE_ETHER_ADDR_PRT_FMT " in a multicast list is not a group address",
+				 dev->data->port_id, RTE_ETHER_ADDR_BYTES(&mc[i]));
+			return -EINVAL;
+		}
+	eth->mc_overflow = n > MLX4_ETH_MAX_MC_MACS;
+	if (eth->mc_overflow)
+		n = 0;
+	for (i = 0; i < eth->num_mc; i++)
+		rule_drop(eth, &r->mc[i]);
+	if (n != 0)
+		memcpy(eth->mc, mc, n * sizeof(*mc));
+	eth->num_mc = n;
+	for (i = 0; eth->filter->on && rc == 0 && i < n; i++)
+		rc = mlx4_rule_mac(eth->hca, eth->port, &eth->mc[i], eth->target_qpn, &r->mc[i]);
+	return rc == 0 ? defaults_changed(eth) : rc;
+}

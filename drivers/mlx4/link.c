@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Link state, its changes, and MTU. */
+#include <errno.h>
+
+#include "ethdev.h"
+
+/* Polled, too: the card is asked each time, events only tell when. */
+int
+mlx4_link_update(struct rte_eth_dev *dev, int wait)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	struct rte_eth_link link = {
+		.link_status = RTE_ETH_LINK_DOWN,
+		.link_speed = RTE_ETH_SPEED_NUM_NONE,
+		.link_duplex = RTE_ETH_LINK_FULL_DUPLEX,
+		.link_autoneg = !(dev->data->dev_conf.link_speeds & RTE_ETH_LINK_SPEED_FIXED),
+	};
+	struct mlx4_port_info info;
+
+	if (dev->data->dev_started && !eth->hca->dead && mlx4_port_query(eth->hca, eth->port, &info) == 0) {
+		eth->hca->port[eth->port - 1] = info;
+		if (info.link_up) {
+			link.link_status = RTE_ETH_LINK_UP;
+			link.link_speed = info.speed;
+		}
+	}
+	if (dev->data->dev_link.link_status == RTE_ETH_LINK_UP && link.link_status == RTE_ETH_LINK_DOWN)
+		eth->link_downs++;
+	return rte_eth_linkstatus_set(dev, &link);
+}
+
+int
+mlx4_link_up(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+
+	return mlx4_port_init(eth->hca, eth->port);
+}
+
+int
+mlx4_link_down(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+
+	return mlx4_port_close(eth->hca, eth->port);
+}
+
+void
+mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg)
+{
+	struct mlx4_eth *eth = arg;
+	struct rte_eth_dev *dev = eth->dev;
+
+	switch (type) {
+	case MLX4_EVENT_PORT_CHANGE:
+		if (mlx4_link_update(dev, 0) == 0 && dev->data->dev_conf.intr_conf.lsc != 0)
+			rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, NULL);
+		break;
+	case MLX4_EVENT_LOCAL_CATAS:
+		if (mlx4_link_update(dev, 0) == 0 && dev->data->dev_conf.intr_conf.lsc != 0)
+			rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, NULL);
+		rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_RESET, NULL);
+		break;
+	default: break; /* the event is in the log */
+	}
+}
+
+int
+mlx4_mtu_apply(struct mlx4_eth *eth, uint16_t mtu)
+{
+	int rc = mlx4_port_set_mtu(eth->hca, eth->port, mtu + MLX4_ETH_FRAME_OVERHEAD, mtu);
+
+	if (rc == 0)
+		eth->mtu = mtu;
+	return rc;
+}
+
+int
+mlx4_mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	uint16_t i, max = RTE_MIN(MLX4_ETH_MTU_MAX, eth->hca->port[eth->port - 1].eth_mtu);
+
+	if (mtu < MLX4_ETH_MTU_MIN || mtu > max) {
+		MLX4_LOG(ERR, "port %u: MTU %u: wanted %u..%u", dev->data->port_id, mtu, MLX4_ETH_MTU_MIN, max);
+		return -EINVAL;
+	}
+	if (!dev->data->dev_started) {
+		eth->mtu = mtu;
+		return 0;
+	}
+	/* The buffers of a running queue cannot grow. */
+	for (i = 0; i < dev->data->nb_rx_queues; i++) {
+		const struct mlx4_rxq *q = eth->rxqs[i];
+
+		if (q != NULL && (uint32_t)mtu + MLX4_ETH_FRAME_OVERHEAD > q->buf_len << q->lg_sges) {
+			MLX4_LOG(ERR,
+				 "port %u: MTU %u: frames of %zu bytes do not fit queue %u, which takes %u; stop the "
+				 "port first",
+				 dev->data->port_id, mtu, (size_t)mtu + MLX4_ETH_FRAME_OVERHEAD, i,
+				 q->buf_len << q->lg_sges);
+			return -EBUSY;
+		}
+	}
+	return mlx4_mtu_apply(eth, mtu);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What differs between the DPDK releases that the driver is built with: 22.11, 24.11, 25.11. Nothing else asks. */
+#ifndef MLX4_COMPAT_H
+#define MLX4_COMPAT_H
+
+#include <rte_version.h>
+
+#include <ethdev_driver.h>
+
+/* The list of packet types: ended by RTE_PTYPE_UNKNOWN, later counted. */
+#if RTE_VERSION >= RTE_VERSION_NUM(24, 3, 0, 0)
+#define MLX4_PTYPES_GET_ARGS struct rte_eth_dev *dev, size_t *count
+#define MLX4_PTYPES_COUNT(n) (*count = (n))
+#else
+#define MLX4_PTYPES_GET_ARGS struct rte_eth_dev *dev
+#define MLX4_PTYPES_COUNT(n) RTE_SET_USED(n)
+#endif
+
+/* Counters of queues: in the port's statistics, later beside them. */
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+#define MLX4_STATS_GET_ARGS struct rte_eth_dev *dev, struct rte_eth_stats *stats, struct eth_queue_stats *qstats
+#define MLX4_QSTATS qstats
+#else
+#define MLX4_STATS_GET_ARGS struct rte_eth_dev *dev, struct rte_eth_stats *stats
+#define MLX4_QSTATS stats
+#endif
+
+/* What keeps a driver's name in its object for tools that list drivers. */
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 7, 0, 0) && !defined(RTE_PMD_EXPORT_NAME)
+#define RTE_PMD_EXPORT_NAME(name, idx) static const char mlx4_pmd_##name[] __rte_used = RTE_STR(name)
+#endif
+
+#endif /* MLX4_COMPAT_H */

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Device arguments of a card in software:
+ *   type=cx3|cx3pro  fw=A.B.C  guid=0x...  ports=1|2  port0=, port1=eth|ib|auto
+ *   wire0=, wire1=loopback|cross|none|ethdev:NAME      impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/
+ *   delay:US/seed:N       fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH  run=thread|service|step  cpu=N  wake-us=N
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_lcore.h>
+
+#include "mlx4_core.h"
+#include "model_args.h"
+
+#define PPM_MAX 1000000u
+#define DELAY_US_MAX 10000000u
+#define WAKE_US_MAX 1000000u
+#define WAKE_US_DEFAULT 500u /* an idle card costs about 1 % of a CPU then */
+/* Cards are eight GUIDs apart: a card has a block of four. */
+#define GUID_STEP 8u
+#define NTH_MAX 1000000u
+
+static int
+parse_type(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct model_args *m = arg;
+
+	if (strcmp(value, "cx3") == 0)
+		m->cfg.device_id = MLX4_PCI_DEV_CX3;
+	else if (strcmp(value, "cx3pro") == 0)
+		m->cfg.device_id = MLX4_PCI_DEV_CX3_PRO;
+	else
+		return mlx4_arg_refuse(dev, key, value, "cx3 or cx3pro");
+	return 0;
+}
+
+static int
+parse_fw(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct model_args *m = arg;
+	unsigned int v[3];
+	int end = 0;
+
+	if (strspn(value, "0123456789.") != strlen(value) || strlen(value) > 17 ||
+	    sscanf(value, "%u.%u.%u%n", &v[0], &v[1], &v[2], &end) != 3 || value[end] != '\0' || v[0] > UINT16_MAX ||
+	    v[1] > UINT16_MAX || v[2] > UINT16_MAX)
+		return mlx4_arg_refuse(dev, key, value, "A.B.C, each 0..65535, such as 2.42.5000");
+	m->cfg.fw_major = v[0];
+	m->cfg.fw_minor = v[1];
+	m->cfg.fw_subminor = v[2];
+	return 0;
+}
+
+static int
+parse_guid(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct model_args *m = arg;
+
+	return mlx4_arg_number(dev, key, value, 1, UINT64_MAX - GUID_STEP, &m->cfg.guid);
+}
+
+static int
+parse_ports(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct model_args *m = arg;
+	uint64_t v;
+	int rc;
+
+	rc = mlx4_arg_number(dev, key, value, 1, TP_MODEL_PORTS, &v);
+	if (rc == 0)
+		m->cfg.num_ports = v;
+	return rc;
+}
+
+/* Keys of ports end in their number. */
+static unsigned int
+port_of(const char *key)
+{
+	return key[strlen(key) - 1] - '0';
+}
+
+static int
+parse_port(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct model_args *m = arg;
+	enum tp_port_type *t = &m->cfg.port_type[port_of(key)];
+
+	if (strcmp(value, "eth") == 0)
+		*t = TP_PORT_ETH;
+	else if (strcmp(value, "ib") == 0)
+		*t = TP_PORT_IB;
+	else if (strcmp(value, "auto") == 0)
+		*t = TP_PORT_AUTO;
+	else
+		return mlx4_arg_refuse(dev, key, value, "eth, ib or auto");
+	return 0;
+}
+
+static int
+parse_wire(const char *dev, const char *key, const char *value, void *arg)
+{
+	static const char prefix[] = "ethdev:";
+	struct model_args *m = arg;
+	unsigned int p = port_of(key);
+	size_t n = sizeof(prefix) - 1;
+
+	if (strcmp(value, "loopback") == 0) {
+		m->wire[p].kind = MODEL_WIRE_LOOPBACK;
+	} else if (strcmp(value, "cross") == 0) {
+		m->wire[p].kind = MODEL_WIRE_CROSS;
+	} else if (strcmp(value, "none") == 0) {
+		m->wire[p].kind = MODEL_WIRE_NONE;
+	} else if (strncmp(value, prefix, n) == 0 && value[n] != '\0' && strlen(value + n) < MODEL_ARG_LEN) {
+		m->wire[p].kind = MODEL_WIRE_ETHDEV;
+		snprintf(m->wire[p].ethdev, MODEL_ARG_LEN, "%s", value + n);
+	} else {
+		return mlx4_arg_refuse(dev, key, value, "loopback, cross, none or ethdev:NAME (an ethdev made before)");
+	}
+	return 0;
+}
+
+static int
+impair_item(const char *dev, const char *key, char *item, struct tp_impair *imp)
+{
+	struct {
+		const char *name;
+		uint32_t *out;
+		uint32_t max;
+	} t[] = {{"drop", &imp->drop_ppm, PPM_MAX},
+		 {"corrupt", &imp->corrupt_ppm, PPM_MAX},
+		 {"dup", &imp->dup_ppm, PPM_MAX},
+		 {"reorder", &imp->reorder_ppm, PPM_MAX},
+		 {"delay", &imp->delay_us, DELAY_US_MAX}};
+	char *value = strchr(item, ':');
+	uint64_t v;
+	unsigned int i;
+	int rc;
+
+	if (value != NULL) {
+		*value++ = '\0';
+		if (strcmp(item, "seed") == 0)
+			return mlx4_arg_number(dev, key, value, 0, UINT64_MAX, &imp->seed);
+		for (i = 0; i < RTE_DIM(t); i++)
+			if (strcmp(item, t[i].name) == 0) {
+				rc = mlx4_arg_number(dev, key, value, 0, t[i].max, &v);
+				if (rc == 0)
+					*t[i].out = v;
+				return rc;
+			}
+	}
+	return mlx4_arg_refuse(dev, key, item, "drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N");
+}
+
+static int
+parse_impair(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct model_args *m = arg;
+	unsigned int p = port_of(key);
+	char text[256], *save = NULL, *item;
+	int rc = 0;
+
+	if ((size_t)snprintf(text, sizeof(text), "%s", value) >= sizeof(text))
+		return mlx4_arg_refuse(dev, key, value, "a shorter list");
+	for (item = strtok_r(text, "/", &save); rc == 0 && item != NULL; item = strtok_r(NULL, "/", &save))
+		rc = impair_item(dev, key, item, &m->impair[p].imp);
+	m->impair[p].set = true;
+	return rc;
+}
+
+/* A command by its name, such as INIT_HCA, or its number. */
+static int
+parse_opcode(const char *text, uint16_t *opcode)
+{
+	unsigned long v;
+	char *end;
+	uint32_t i;
+
+	v = strtoul(text, &end, 0);
+	for (i = 0; i <= PRM_MAX(MLX4_HCR_F_OPCODE); i++) {
+		const struct mlx4_cmd_desc *d = mlx4_cmd_describe(i);
+
+		if (d != NULL && ((*end == '\0' && *text != '\0' && v == i) || strcmp(text, d->name) == 0)) {
+			*opcode = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int
+parse_fault(const char *dev, const char *key, const char *value, void *arg, bool with_status)
+{
+	struct model_args *m = arg;
+	const char *wanted = with_status ? "OPCODE:NTH:STATUS, a command's name or number, 1..1000000, 1..255"
+					 : "OPCODE:NTH, a command's name or number, 1..1000000";
+	char text[MODEL_ARG_LEN], *save = NULL, *op, *nth, *status, *end;
+	unsigned long n, s = 0;
+
+	snprintf(text, sizeof(text), "%s", value);
+	op = strtok_r(text, ":", &save);
+	nth = strtok_r(NULL, ":", &save);
+	status = with_status ? strtok_r(NULL, ":", &save) : NULL;
+	if (op == NULL || nth == NULL || (with_status && status == NULL) || strtok_r(NULL, ":", &save) != NULL ||
+	    strlen(value) >= sizeof(text) || parse_opcode(op, &m->fault.opcode) != 0)
+		return mlx4_arg_refuse(dev, key, value, wanted);
+	n = strtoul(nth, &end, 0);
+	if (!isdigit((unsigned char)nth[0]) || *end != '\0' || n < 1 || n > NTH_MAX)
+		return mlx4_arg_refuse(dev, key, value, wanted);
+	if (with_status) {
+		s = strtoul(status, &end, 0);
+		if (!isdigit((unsigned char)status[0]) || *end != '\0' || s < 1 || s > UINT8_MAX)
+			return mlx4_arg_refuse(dev, key, value, wanted);
+	}
+	m->fault.kind = with_status ? TP_FAULT_STATUS : TP_FAULT_TIMEOUT;
+	m->fault.nth = n;
+	m->fault.status = s;
+	return 0;
+}
+
+static int
+parse_fail(const char *dev, const char *key, const char *value, void *arg)
+{
+	return parse_fault(dev, key, value, arg, true);
+}
+
+static int
+parse_timeout(const char *dev, const char *key, const char *value, void *arg)
+{
+	return parse_fault(dev, key, value, arg, false);
+}
+
+static int
+parse_run(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct model_args *m = arg;
+
+	if (strcmp(value, "thread") == 0)
+		m->run = MODEL_RUN_THREAD;
+	else if (strcmp(value, "service") == 0)
+		m->run = MODEL_RUN_SERVICE;
+	else if (strcmp(value, "step") == 0)
+		m->run = MODEL_RUN_STEP;
+	else
+		return mlx4_arg_refuse(dev, key, value, "thread, service or step");
+	return 0;
+}
+
+static int
+parse_cpu(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct model_args *m = arg;
+	uint64_t v;
+	int rc;
+
+	rc = mlx4_arg_number(dev, key, value, 0, CPU_SETSIZE - 1, &v);
+	if (rc == 0)
+		m->cpu = v;
+	return rc;
+}
+
+static int
+parse_wake(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct model_args *m = arg;
+	uint64_t v;
+	int rc;
+
+	rc = mlx4_arg_number(dev, key, value, 1, WAKE_US_MAX, &v);
+	if (rc == 0)
+		m->wake_us = v;
+	return rc;
+}
+
+static const struct mlx4_arg model_arg_table[] = {
+	{"type", parse_type, 0},      {"fw", parse_fw, 0},      {"guid", parse_guid, 0},
+	{"ports", parse_ports, 0},    {"port0", parse_port, 0}, {"port1", parse_port, 0},
+	{"wire0", parse_wire, 0},     {"wire1", parse_wire, 0}, {"impair0", parse_impair, 0},
+	{"impair1", parse_impair, 0}, {"fail", parse_fail, 0},  {"timeout", parse_timeout, 0},
+	{"run", parse_run, 0},        {"cpu", parse_cpu, 0},    {"wake-us", parse_wake, 0},
+};
+
+/* What no single key can show. */
+static int
+check(const char *dev, const struct model_args *m)
+{
+	unsigned int p;
+	bool cross = m->wire[0].kind == MODEL_WIRE_CROSS || m->wire[1].kind == MODEL_WIRE_CROSS;
+
+	if (cross && m->cfg.num_ports < 2)
+		return mlx4_arg_refuse(dev, "wire0", "cross", "two ports (ports=2); a card with one has no other");
+	for (p = 0; cross && p < TP_MODEL_PORTS; p++)
+		if (m->wire[p].kind != MODEL_WIRE_CROSS && m->wire[p].kind != MODEL_WIRE_DEFAULT)
+			return mlx4_arg_refuse(dev, p == 0 ? "wire0" : "wire1", "(not cross)",
+					       "cross on both ports or on none");
+	for (p = m->cfg.num_ports; p < TP_MODEL_PORTS; p++)
+		if (m->wire[p].kind != MODEL_WIRE_DEFAULT || m->impair[p].set)
+			return mlx4_arg_refuse(dev, "ports", "1", "2, as something is said of the second port");
+	return 0;
+}
+
+int
+model_args_parse(const char *dev, const char *text, struct model_args *m, struct mlx4_eth_args *eth)
+{
+	const struct mlx4_arg_table tables[] = {
+		{mlx4_eth_arg_table, mlx4_num_eth_args, eth},
+		{model_arg_table, RTE_DIM(model_arg_table), m},
+	};
+	size_t digits = strlen(dev);
+	int rc;
+
+	memset(m, 0, sizeof(*m));
+	tp_model_config_default(&m->cfg);
+	while (digits > 0 && isdigit((unsigned char)dev[digits - 1]))
+		digits--;
+	m->cfg.guid += GUID_STEP * strtoul(dev + digits, NULL, 10);
+	m->cpu = -1;
+	m->wake_us = WAKE_US_DEFAULT;
+	mlx4_eth_args_default(eth);
+	rc = mlx4_devargs_parse(dev, text, tables, RTE_DIM(tables));
+	if (rc != 0)
+		return rc;
+	return check(dev, m);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The public reports of a port. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ethdev.h"
+#include "rte_pmd_mlx4.h"
+#include "tp_model.h"
+
+static struct mlx4_eth *
+port_of(uint16_t port_id)
+{
+	if (!rte_eth_dev_is_valid_port(port_id) || rte_eth_devices[port_id].dev_ops != &mlx4_eth_ops)
+		return NULL;
+	return rte_eth_devices[port_id].data->dev_private;
+}
+
+static int
+model_of(uint16_t port_id, struct mlx4_eth **eth, struct tp_model **m)
+{
+	*eth = port_of(port_id);
+	if (*eth == NULL)
+		return -ENODEV;
+	if ((*eth)->hca->bus->ops->model == NULL)
+		return -ENOTSUP;
+	*m = (*eth)->hca->bus->ops->model((*eth)->hca->bus);
+	return 0;
+}
+
+int
+rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info)
+{
+	struct mlx4_eth *eth = port_of(port_id);
+	struct mlx4_port_info p;
+	struct mlx4_hca *hca;
+
+	if (eth == NULL)
+		return -ENODEV;
+	hca = eth->hca;
+	memset(info, 0, sizeof(*info));
+	info->dead = hca->dead;
+	snprintf(info->name, sizeof(info->name), "%s", hca->bus->where);
+	snprintf(info->bus, sizeof(info->bus), "%s", hca->bus->ops->name);
+	info->device_id = hca->bus->device_id;
+	mlx4_fw_version(eth->dev, info->fw_version, sizeof(info->fw_version));
+	snprintf(info->board_id, sizeof(info->board_id), "%s", hca->caps.board_id);
+	info->node_guid = hca->node_guid;
+	info->port_guid = hca->node_guid + eth->port;
+	info->system_guid = hca->node_guid + MLX4_MAX_PORTS + 1;
+	info->port = eth->port;
+	info->num_ports = hca->caps.num_ports;
+	snprintf(info->link_layer, sizeof(info->link_layer), "Ethernet");
+	snprintf(info->roce_mode, sizeof(info->roce_mode), "off");
+	info->max_qps = hca->caps.max_qps;
+	info->max_cqs = hca->caps.max_cqs;
+	mlx4_hca_usage(hca, &info->qps, &info->cqs, &info->eqs, &info->commands);
+	memcpy(info->mac, &eth->dev->data->mac_addrs[0], sizeof(info->mac));
+	info->active_mtu = eth->dev->data->mtu;
+	snprintf(info->state, sizeof(info->state), "DOWN");
+	snprintf(info->phys_state, sizeof(info->phys_state), "Disabled");
+	if (hca->dead || mlx4_port_query(hca, eth->port, &p) != 0)
+		return -EIO;
+	info->max_mtu = p.eth_mtu;
+	if (p.link_up && eth->dev->data->dev_started) {
+		info->speed_mbps = p.speed;
+		snprintf(info->state, sizeof(info->state), "ACTIVE");
+		snprintf(info->phys_state, sizeof(info->phys_state), "LinkUp");
+	} else if (eth->dev->data->dev_started) {
+		snprintf(info->phys_state, sizeof(info->phys_state), "Polling");
+	}
+	return 0;
+}
+
+int
+rte_pmd_mlx4_model_get(uint16_t port_id, struct rte_pmd_mlx4_model *info)
+{
+	struct tp_model_stats st;
+	struct mlx4_eth *eth;
+	struct tp_model *m;
+	unsigned int p;
+	int rc;
+
+	rc = model_of(port_id, &eth, &m);
+	if (rc != 0)
+		return rc;
+	p = eth->port - 1;
+	tp_model_get_stats(m, &st);
+	memset(info, 0, sizeof(*info));
+	snprintf(info->wire, sizeof(info->wire), "%s", st.port[p].wire == NULL ? "none" : st.port[p].wire);
+	info->violations = tp_model_violations_total(m);
+	tp_model_last_violation(m, info->last_violation, sizeof(info->last_violation));
+	info->link_up = st.port[p].link_up;
+#define COPY(f) info->f = st.f
+	COPY(commands), COPY(commands_failed), COPY(events), COPY(interrupts), COPY(doorbells), COPY(bf_doorbells);
+	COPY(steps), COPY(idle_steps), COPY(sleeps), COPY(icm_pages), COPY(fw_pages), COPY(aux_pages);
+	COPY(dma_windows), COPY(dma_bytes_mapped), COPY(qps), COPY(cqs), COPY(eqs), COPY(mpts), COPY(rules);
+#undef COPY
+#define COPY(f) info->f = st.port[p].f
+	COPY(tx_frames), COPY(tx_bytes), COPY(rx_frames), COPY(rx_bytes), COPY(wire_drops), COPY(impair_drops);
+	COPY(impair_corrupts), COPY(impair_dups), COPY(impair_reorders), COPY(rx_no_rule), COPY(rx_vlan_filtered);
+	COPY(rx_no_wqe), COPY(rx_too_long), COPY(rx_bad_fcs), COPY(rx_link_down);
+#undef COPY
+	return 0;
+}
+
+unsigned int
+rte_pmd_mlx4_model_rules(void)
+{
+	return tp_model_violation_count();
+}
+
+int
+rte_pmd_mlx4_model_violation(uint16_t port_id, unsigned int i, const char **name, const char **text, uint64_t *count)
+{
+	struct mlx4_eth *eth;
+	struct tp_model *m;
+	int rc;
+
+	rc = model_of(port_id, &eth, &m);
+	if (rc != 0)
+		return rc;
+	if (i >= tp_model_violation_count())
+		return -EINVAL;
+	*name = tp_model_violation_name(i);
+	*text = tp_model_violation_text(i);
+	*count = tp_model_violations(m, i);
+	return 0;
+}
+
+int
+rte_pmd_mlx4_model_cable(uint16_t port_id, bool plugged)
+{
+	struct mlx4_eth *eth;
+	struct tp_model *m;
+	int rc;
+
+	rc = model_of(port_id, &eth, &m);
+	return rc != 0 ? rc : tp_model_cable(m, eth->port, plugged);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Counters: packets and bytes from the queues, the rest from the card [CP 4.7]. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ethdev.h"
+
+#define RX_CLASSES 9u /* priorities 0..7, untagged */
+#define TX_CLASSES 9u /* the same; looped frames never leave the port */
+#define TRIPLE 0x18u  /* stride of octet and frame counters */
+#define PLAIN 8u      /* stride of all others */
+#define UNSUPPORTED UINT64_MAX
+
+enum counter_kind { BE64_SUM, BE64, BE32 };
+
+/* Stable names; sums go over the priorities. */
+static const struct {
+	const char *name;
+	enum counter_kind kind;
+	uint32_t off, classes, stride;
+} hw_counter[] = {
+	{"rx_port_packets", BE64_SUM, MLX4_STATS_RX_FRAMES(0), RX_CLASSES, TRIPLE},
+	{"rx_port_bytes", BE64_SUM, MLX4_STATS_RX_OCT_GOOD(0), RX_CLASSES, TRIPLE},
+	{"rx_port_unicast_packets", BE64_SUM, MLX4_STATS_RX_UCAST(0), RX_CLASSES, PLAIN},
+	{"rx_port_multicast_packets", BE64_SUM, MLX4_STATS_RX_MCAST(0), RX_CLASSES, PLAIN},
+	{"rx_port_broadcast_packets", BE64_SUM, MLX4_STATS_RX_BCAST(0), RX_CLASSES, PLAIN},
+	{"rx_port_vlan_packets", BE64_SUM, MLX4_STATS_RX_TAGGED(0), RX_CLASSES, TRIPLE},
+	{"rx_port_size_64_packets", BE64_SUM, MLX4_STATS_RX_SIZE(0, 0), RX_CLASSES, PLAIN},
+	{"rx_port_size_65_127_packets", BE64_SUM, MLX4_STATS_RX_SIZE(1, 0), RX_CLASSES, PLAIN},
+	{"rx_port_size_128_255_packets", BE64_SUM, MLX4_STATS_RX_SIZE(2, 0), RX_CLASSES, PLAIN},
+	{"rx_port_size_256_511_packets", BE64_SUM, MLX4_STATS_RX_SIZE(3, 0), RX_CLASSES, PLAIN},
+	{"rx_port_size_512_1023_packets", BE64_SUM, MLX4_STATS_RX_SIZE(4, 0), RX_CLASSES, PLAIN},
+	{"rx_port_size_1024_1518_packets", BE64_SUM, MLX4_STATS_RX_SIZE(5, 0), RX_CLASSES, PLAIN},
+	{"rx_port_size_1519_1522_packets", BE64_SUM, MLX4_STATS_RX_SIZE(6, 0), RX_CLASSES, PLAIN},
+	{"rx_port_size_1523_1548_packets", BE64_SUM, MLX4_STATS_RX_SIZE(7, 0), RX_CLASSES, PLAIN},
+	{"rx_port_size_1549_to_mtu_packets", BE64_SUM, MLX4_STATS_RX_SIZE(8, 0), RX_CLASSES, PLAIN},
+	{"rx_port_size_above_mtu_packets", BE64_SUM, MLX4_STATS_RX_SIZE(9, 0), RX_CLASSES, PLAIN},
+	{"rx_port_control_packets", BE64, MLX4_STATS_RX_CONTROL, 1, 0},
+	{"rx_port_in_range_length_errors", BE64, MLX4_STATS_RX_INRANGE_LEN, 1, 0},
+	{"rx_port_out_of_range_length_errors", BE64, MLX4_STATS_RX_OUTRANGE_LEN, 1, 0},
+	{"rx_port_too_long_errors", BE64, MLX4_STATS_RX_TOO_LONG, 1, 0},
+	{"rx_port_symbol_errors", BE64, MLX4_STATS_RX_PCS, 1, 0},
+	{"rx_port_jabber_errors", BE32, MLX4_STATS_RX_JABBER, 1, 0},
+	{"rx_port_crc_errors", BE32, MLX4_STATS_RX_CRC, 1, 0},
+	{"rx_port_runt_errors", BE32, MLX4_STATS_RX_RUNT, 1, 0},
+	{"rx_port_short_errors", BE32, MLX4_STATS_RX_SHORT, 1, 0},
+	{"rx_port_discards", BE32, MLX4_STATS_RX_DROP, 1, 0},
+	{"rx_port_overflow_discards", BE32, MLX4_STATS_RX_OVERFLOW, 1, 0},
+	{"rx_port_length_discards", BE32, MLX4_STATS_RX_LENGTH, 1, 0},
+	{"tx_port_packets", BE64_SUM, MLX4_STATS_TX_FRAMES(0), TX_CLASSES, TRIPLE},
+	{"tx_port_bytes", BE64_SUM, MLX4_STATS_TX_OCT_GOOD(0), TX_CLASSES, TRIPLE},
+	{"tx_port_unicast_packets", BE64_SUM, MLX4_STATS_TX_UCAST(0), TX_CLASSES, PLAIN},
+	{"tx_port_multicast_packets", BE64_SUM, MLX4_STATS_TX_MCAST(0), TX_CLASSES, PLAIN},
+	{"tx_port_broadcast_packets", BE64_SUM, MLX4_STATS_TX_BCAST(0), TX_CLASSES, PLAIN},
+	{"tx_port_vlan_packets", BE64_SUM, MLX4_STATS_TX_TAGGED(0), TX_CLASSES, TRIPLE},
+	{"tx_port_size_64_packets", BE64_SUM, MLX4_STATS_TX_SIZE(0, 0), TX_CLASSES, PLAIN},
+	{"tx_port_size_65_127_packets", BE64_SUM, MLX4_STATS_TX_SIZE(1, 0), TX_CLASSES, PLAIN},
+	{"tx_port_size_128_255_packets", BE64_SUM, MLX4_STATS_TX_SIZE(2, 0), TX_CLASSES, PLAIN},
+	{"tx_port_size_256_511_packets", BE64_SUM, MLX4_STATS_TX_SIZE(3, 0), TX_CLASSES, PLAIN},
+	{"tx_port_size_512_1023_packets", BE64_SUM, MLX4_STATS_TX_SIZE(4, 0), TX_CLASSES, PLAIN},
+	{"tx_port_size_1024_1518_packets", BE64_SUM, MLX4_STATS_TX_SIZE(5, 0), TX_CLASSES, PLAIN},
+	{"tx_port_size_1519_1522_packets", BE64_SUM, MLX4_STATS_TX_SIZE(6, 0), TX_CLASSES, PLAIN},
+	{"tx_port_size_1523_1548_packets", BE64_SUM, MLX4_STATS_TX_SIZE(7, 0), TX_CLASSES, PLAIN},
+	{"tx_port_size_1549_to_mtu_packets", BE64_SUM, MLX4_STATS_TX_SIZE(8, 0), TX_CLASSES, PLAIN},
+	{"tx_port_size_above_mtu_packets", BE64_SUM, MLX4_STATS_TX_SIZE(9, 0), TX_CLASSES, PLAIN},
+	{"tx_port_discards", BE32, MLX4_STATS_TX_DROP, 1, 0},
+};
+
+/* What software counts, behind those of the card. */
+enum sw_counter { SW_LINK_DOWNS, SW_TX_COPIED, SW_TOTAL_PACKETS, SW_TOTAL_BYTES, SW_COUNTERS };
+static const char *const sw_name[SW_COUNTERS] = {"link_down_events", "tx_copied_packets", "total_port_packets",
+						 "total_port_bytes"};
+#define XSTATS (RTE_DIM(hw_counter) + SW_COUNTERS)
+
+/* Counters that the card does not have read as all ones [DP 13.1]. */
+static uint64_t
+counter_read(const uint8_t *box, unsigned int i)
+{
+	uint64_t sum = 0, v;
+	uint32_t c;
+
+	if (hw_counter[i].kind == BE32)
+		return prm_get32(box, hw_counter[i].off);
+	for (c = 0; c < hw_counter[i].classes; c++) {
+		v = prm_get64(box, hw_counter[i].off + c * hw_counter[i].stride);
+		if (v != UNSUPPORTED)
+			sum += v;
+	}
+	return sum;
+}
+
+static uint64_t
+counter_by_name(const uint8_t *box, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(hw_counter); i++)
+		if (strcmp(hw_counter[i].name, name) == 0)
+			return counter_read(box, i);
+	return 0;
+}
+
+int
+mlx4_stats_get(MLX4_STATS_GET_ARGS)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	uint8_t box[MLX4_STATS_SIZE];
+	uint16_t i;
+	int rc;
+
+	rc = mlx4_port_stats(eth->hca, eth->port, false, box);
+	if (rc != 0)
+		return rc;
+	for (i = 0; i < dev->data->nb_rx_queues; i++) {
+		const struct mlx4_rxq *q = eth->rxqs[i];
+
+		if (q == NULL)
+			continue;
+		stats->ipackets += q->packets;
+		stats->ibytes += q->bytes;
+		stats->ierrors += q->errors;
+		stats->rx_nombuf += q->nombuf;
+		if (i < RTE_ETHDEV_QUEUE_STAT_CNTRS && MLX4_QSTATS != NULL) {
+			MLX4_QSTATS->q_ipackets[i] = q->packets;
+			MLX4_QSTATS->q_ibytes[i] = q->bytes;
+			MLX4_QSTATS->q_errors[i] = q->errors;
+		}
+	}
+	for (i = 0; i < dev->data->nb_tx_queues; i++) {
+		const struct mlx4_txq *q = eth->txqs[i];
+
+		if (q == NULL)
+			continue;
+		stats->opackets += q->packets;
+		stats->obytes += q->bytes;
+		stats->oerrors += q->errors;
+		if (i < RTE_ETHDEV_QUEUE_STAT_CNTRS && MLX4_QSTATS != NULL) {
+			MLX4_QSTATS->q_opackets[i] = q->packets;
+			MLX4_QSTATS->q_obytes[i] = q->bytes;
+		}
+	}
+	stats->imissed = counter_by_name(box, "rx_port_discards") + counter_by_name(box, "rx_port_overflow_discards");
+	stats->ierrors += counter_by_name(box, "rx_port_crc_errors") + counter_by_name(box, "rx_port_length_discards");
+	stats->oerrors += counter_by_name(box, "tx_port_discards");
+	return 0;
+}
+
+int
+mlx4_stats_reset(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	uint8_t box[MLX4_STATS_SIZE];
+	uint16_t i;
+	int rc;
+
+	rc = mlx4_port_stats(eth->hca, eth->port, true, box);
+	if (rc != 0)
+		return rc;
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		if (eth->rxqs[i] != NULL)
+			eth->rxqs[i]->packets = eth->rxqs[i]->bytes = eth->rxqs[i]->errors = eth->rxqs[i]->nombuf = 0;
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		if (eth->txqs[i] != NULL)
+			eth->txqs[i]->packets = eth->txqs[i]->bytes = eth->txqs[i]->errors = eth->txqs[i]->linearized =
+				0;
+	eth->link_downs = 0;
+	return 0;
+}
+
+int
+mlx4_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xs, unsigned int n)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	uint8_t box[MLX4_STATS_SIZE];
+	uint64_t sw[SW_COUNTERS] = {0};
+	unsigned int i;
+	int rc;
+
+	if (n < XSTATS || xs == NULL)
+		return XSTATS;
+	rc = mlx4_port_stats(eth->hca, eth->port, false, box);
+	if (rc != 0)
+		return rc;
+	sw[SW_LINK_DOWNS] = eth->link_downs;
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		if (eth->txqs[i] != NULL)
+			sw[SW_TX_COPIED] += eth->txqs[i]->linearized;
+	sw[SW_TOTAL_PACKETS] = counter_by_name(box, "rx_port_packets") + counter_by_name(box, "tx_port_packets");
+	sw[SW_TOTAL_BYTES] = counter_by_name(box, "rx_port_bytes") + counter_by_name(box, "tx_port_bytes");
+	for (i = 0; i < XSTATS; i++) {
+		xs[i].id = i;
+		xs[i].value = i < RTE_DIM(hw_counter) ? counter_read(box, i) : sw[i - RTE_DIM(hw_counter)];
+	}
+	return XSTATS;
+}
+
+int
+mlx4_xstats_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, unsigned int n)
+{
+	unsigned int i;
+
+	if (names == NULL || n < XSTATS)
+		return XSTATS;
+	for (i = 0; i < XSTATS; i++)
+		snprintf(names[i].name, sizeof(names[i].name), "%s",
+			 i < RTE_DIM(hw_counter) ? hw_counter[i].name : sw_name[i - RTE_DIM(hw_counter)]);
+	return XSTATS;
+}
