@@ -93,7 +93,7 @@ static inline void
 rig_qp(struct rig *r, struct rig_q *q, uint32_t qpn, unsigned int port, uint32_t n, bool posted)
 {
 	struct tpm_qp *qp = aligned_alloc(64, (sizeof(*qp) + 63) & ~(size_t)63);
-	uint32_t lg = (uint32_t)__builtin_ctz(n), uar = MLX4_UAR_EQ_PAGES + qpn;
+	uint32_t uar = MLX4_UAR_EQ_PAGES + qpn;
 	uint8_t *ring = rig_alloc(r, n * 80);
 
 	memset(qp, 0, sizeof(*qp));
