@@ -108,7 +108,7 @@ ipv4_unicast(rte_be32_t addr)
 {
 	uint32_t a = rte_be_to_cpu_32(addr);
 
-	return a != 0 && a < RTE_IPV4(224, 0, 0, 0) && (a >> 24) != 127;
+	return a != 0 && a < RTE_IPV4(224u, 0, 0, 0) && (a >> 24) != 127;
 }
 
 static bool
@@ -203,8 +203,8 @@ answer_ipv6(struct rte_mbuf *m, struct rte_ether_hdr *eth, unsigned int l2, cons
 	const uint8_t *dst = (const uint8_t *)&ip->dst_addr;
 	const struct ipv6_frag_hdr *frag = NULL;
 	struct echo_hdr *icmp;
+	uint32_t addrs[8], hash;
 	uint8_t next;
-	uint32_t hash;
 
 	if (m->data_len < l4 || (rte_be_to_cpu_32(ip->vtc_flow) >> 28) != 6 ||
 	    l4 + rte_be_to_cpu_16(ip->payload_len) > m->pkt_len)
@@ -220,7 +220,9 @@ answer_ipv6(struct rte_mbuf *m, struct rte_ether_hdr *eth, unsigned int l2, cons
 	}
 	if (next != IPPROTO_ICMPV6)
 		return false;
-	hash = rte_jhash(&ip->src_addr, 2 * sizeof(ip->src_addr), 0);
+	/* behind an Ethernet header addresses are not aligned */
+	memcpy(addrs, &ip->src_addr, sizeof(addrs));
+	hash = rte_jhash_32b(addrs, RTE_DIM(addrs), 0);
 	if (off == 0) {
 		bool request;
 

@@ -7,8 +7,8 @@
 
 #define GEN_TTL 64
 /* RFC 2544 appendix C.2.6.1: addresses for benchmarks; RFC 863: the discard port */
-#define GEN_SRC_IP RTE_IPV4(198, 18, 0, 0)
-#define GEN_DST_IP RTE_IPV4(198, 19, 0, 1)
+#define GEN_SRC_IP RTE_IPV4(198u, 18, 0, 0)
+#define GEN_DST_IP RTE_IPV4(198u, 19, 0, 1)
 #define GEN_DST_PORT 9
 #define GEN_SRC_PORT_FIRST 1024
 

@@ -1,0 +1,189 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""triplane's command line from outside: one-shot, file, pipe, terminal, JSON, bad input, forwarding, generated frames."""
+import json, os, pty, re, select, signal, subprocess, sys, tempfile, time
+
+BUILD = os.environ.get("TP_BUILD", "build")
+APP = os.environ.get("TRIPLANE", os.path.join(BUILD, "apps", "triplane"))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+NULLS = ["--vdev=net_null0", "--vdev=net_null1"]
+failed = 0
+
+
+def eal(vdevs):
+    return [APP, "--lcores", "0@0,1@0", "--no-huge", "-m", "256", "--no-shconf", "--no-telemetry", "--no-pci",
+            "--log-level=*:error", f"--file-prefix=cli{os.getpid()}", *vdevs]
+
+
+def run(args, vdevs=NULLS, stdin=None, timeout=60):
+    p = subprocess.run(eal(vdevs) + ["--", *args], input=stdin, capture_output=True, text=True, timeout=timeout,
+                       stdin=None if stdin is not None else subprocess.DEVNULL)
+    return p.returncode, p.stdout, p.stderr
+
+
+def check(name, ok, reason=""):
+    global failed
+    failed += not ok
+    print(f"ok {name}" if ok else f"not ok {name}: {reason}", flush=True)
+
+
+def one_shot():
+    rc, out, err = run(["-e", "show port info 0; set burst 64", "-e", "show fwd"])
+    check("one-shot", rc == 0 and "driver: net_null" in out and "burst: 64" in out and err == "", (rc, err))
+    rc, out, err = run(["-e", "bogus; show fwd"])
+    check("one-shot-fails", rc == 1 and "bogus" in err and "burst" not in out, (rc, err))
+
+
+def files():
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, "commands")
+        with open(path, "w") as f:
+            f.write("# burst; comment\nset burst 8\nshow fwd\n")
+        rc, out, err = run(["--cmdline-file", path])
+        check("file", rc == 0 and "burst: 8" in out, (rc, err))
+        with open(path, "w") as f:
+            f.write("set burst 8\nset burst 9999\n")
+        rc, out, err = run(["--cmdline-file", path])
+        check("file-error-names-line", rc == 1 and f"{path}:2" in err and "1..512" in err, (rc, err))
+    rc, out, err = run(["--cmdline-file", "/nonexistent"])
+    check("file-unreadable", rc == 2 and "/nonexistent" in err and err.count("\n") == 1, (rc, err))
+
+
+def piped():
+    rc, out, err = run([], stdin="set burst 16\nshow fwd\n")
+    check("pipe", rc == 0 and "burst: 16" in out, (rc, err))
+
+
+def json_valid():
+    for cmd in ("show port info all", "show port stats all", "show port xstats all", "show port queues all", "show fwd",
+                "rss show all", "show device", "show model"):
+        for args in (["--json", "-e", cmd], ["-e", cmd + " json"]):
+            rc, out, err = run(args)
+            try:
+                json.loads(out)
+                check(f"json {args[0]} {cmd}", rc == 0, (rc, err))
+            except ValueError as e:
+                check(f"json {args[0]} {cmd}", False, f"{e}: {out!r} {err!r}")
+    rc, out, err = run(["--json", "-e", "start live 1; stop"])
+    rows = [json.loads(line) for line in out.splitlines()]
+    check("json live and summary", [r["table"] for r in rows] == ["live", "summary"], out)
+
+
+BAD_COMMANDS = [
+    ("set burst 513", "513", "1..512"), ("set fwd what", "what", "flowgen"), ("show port info 7", "7", "0,1"),
+    ("port config 0 mtu 67", "67", "68..65535"), ("port config 0 rxq 65", "65", "1..64"), ("port config 0 rxq 2", "started", "stop"),
+    ("port mac add 0 01:00:00:00:00:01", "01:00:00:00:00:01", "unicast"), ("port mac add 0 x", "'x'", "MAC"),
+    ("set txpkts 41", "41", "42.."), ("set txpkts 1,2,3,4,5,6,7,8,9", "9", "1..8"), ("set corelist 0", "0", "main"),
+    ("set corelist 99", "99", "EAL"), ("set flows 0", "'0'", "1..1048576"), ("rss reta 0 5", "5", "0..0"),
+    ("stop", "not run", ""), ("live 1", "not run", "start"), ("help nothing", "nothing", "help"),
+    ("show device 0", "port 0", "mlx4"), ("wait link down 0 0", "up", "down"), ("port vlan add 0 4096", "4096", "0..4095"),
+]
+BAD_ARGUMENTS = [
+    (["--burst", "0"], "'0'", "1..512"), (["--rxq", "65"], "65", "1..64"), (["--mtu", "10"], "10", "68..9600"),
+    (["--forward-mode", "x"], "'x'", "macswap"), (["--topology", "x"], "'x'", "paired"), (["--nope"], "nope", ""),
+    (["--rx-offloads", "x"], "'x'", "vlan_strip"), (["--live", "x"], "'x'", "0.."), (["word"], "word", "--help"),
+]
+
+
+def bad_input():
+    for cmd, value, want in BAD_COMMANDS:
+        rc, out, err = run(["-e", cmd])
+        check(f"bad command '{cmd}'", rc == 1 and err.count("\n") == 1 and value in err and want in err, (rc, err))
+    for args, value, want in BAD_ARGUMENTS:
+        rc, out, err = run(args)
+        check(f"bad argument {' '.join(args)}", rc == 2 and value in err and want in err, (rc, err))
+    rc, out, err = run(["-e", "show fwd"], vdevs=["--vdev=net_nonexistent0"])
+    check("absent vdev", rc == 1, (rc, err))
+    rc, out, err = run(["-e", "start"], vdevs=[])
+    check("no port", rc == 1 and "port" in err, (rc, err))
+
+
+def forwarding():
+    ring = ["--vdev=net_ring0", "--vdev=net_ring1"]
+    for mode in ("io", "mac", "macswap", "5tuple-swap", "csum", "rxonly", "icmpecho", "flowgen", "txonly"):
+        rc, out, err = run(["--json", "-e", f"set fwd flowgen 0; set fwd {mode} 1; start; sleep 300; stop"], ring)
+        row = json.loads(out) if rc == 0 else {}
+        moved = sum(s["tx_packets"] for s in row.get("streams", []))
+        check(f"forward {mode}", rc == 0 and moved > 0, (rc, err, out))
+    rc, out, err = run(["-e", "start; port stop 0"])
+    check("busy port refused", rc == 1 and "forwarding runs" in err, (rc, err))
+    rc, out, err = run(["-e", "port stop all; port config all rxq 4; port config all txq 4; port start all; show fwd; start;"
+                        "sleep 50; stop; port stop all; port start all; start; sleep 50; stop; port close 1; show port info all"])
+    check("reconfigure and restart", rc == 0 and "rx_queue: 3" in out and "port 1:" not in out.split("summary")[-1],
+          (rc, err))
+
+
+def generated():
+    """Frames as tshark sees them: well-formed, checksums right, as many flows as asked for."""
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, "out.pcap")
+        vdev = [f"--vdev=net_pcap0,tx_pcap={path}"]
+        rc, out, err = run(["--flows", "16", "--txpkts", "60,101", "--forward-mode", "flowgen", "-e", "start; sleep 50; stop"],
+                           vdev)
+        if rc != 0:
+            return check("flowgen by tshark", False, (rc, err))
+        p = subprocess.run(["tshark", "-r", path, "-c", "500", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
+                            "-T", "fields", "-e", "frame.len", "-e", "ip.checksum.status", "-e", "udp.checksum.status",
+                            "-e", "ip.src", "-e", "udp.srcport"], capture_output=True, text=True)
+        rows = [line.split("\t") for line in p.stdout.splitlines()]
+        check("flowgen by tshark", len(rows) == 500 and {tuple(r[:3]) for r in rows} == {("161", "1", "1")} and
+              len({tuple(r[3:]) for r in rows}) == 16, rows[:3])
+
+
+def terminal():
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execv(APP, eal(NULLS) + ["--"])
+    text = ""
+
+    def expect(what, timeout=20):
+        nonlocal text
+        end = time.time() + timeout
+        while not re.search(what, text) and time.time() < end:
+            if select.select([fd], [], [], 0.2)[0]:
+                try:
+                    text += os.read(fd, 4096).decode(errors="replace")
+                except OSError:
+                    break
+        found = re.search(what, text) is not None
+        seen, text = text, ""
+        return found, seen
+
+    check("terminal prompt", *expect("triplane> "))
+    os.write(fd, b"sh\t")
+    check("terminal completes", *expect("show "))
+    os.write(fd, b"port \t\t")
+    check("terminal lists choices", *expect("(?s)xstats.*queues"))
+    os.write(fd, b"info 0\n")
+    check("terminal runs", *expect("driver: net_null"))
+    os.write(fd, b"set burst 9999\n")
+    check("terminal explains", *expect("1..512"))
+    os.write(fd, b"start\n")
+    time.sleep(0.5)
+    os.write(fd, b"\x03")
+    check("terminal Ctrl-C prints the summary", *expect("summary of"))
+    check("terminal Ctrl-C exit code", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0)
+
+
+def signals():
+    p = subprocess.Popen(eal(NULLS) + ["--", "--live", "0"], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+    p.stdout.readline()
+    p.send_signal(signal.SIGTERM)
+    out = p.communicate(timeout=20)[0]
+    check("SIGTERM in live", p.returncode == 0 and "summary of" in out, (p.returncode, out))
+
+
+def reference():
+    p = subprocess.run([APP, "--", "--help-md"], capture_output=True, text=True)
+    with open(os.path.join(ROOT, "docs", "cli.md")) as f:
+        check("docs/cli.md is current", f.read() == p.stdout, "run: triplane -- --help-md > docs/cli.md")
+    rc, out, err = run(["-e", "help"])
+    check("help", rc == 0 and out.count("\n  ") >= 40, (rc, err))
+
+
+for test in (one_shot, files, piped, json_valid, bad_input, forwarding, generated, terminal, signals, reference):
+    try:
+        test()
+    except Exception as e:  # a test that stops is a failure with a name, and the others still run
+        check(test.__name__, False, repr(e))
+sys.exit(1 if failed else 0)
