@@ -40,6 +40,7 @@ struct fwd_gen {
 	struct rte_mempool *pool;
 	struct gen_hdr hdr;
 	struct gen_flow *flow;
+	uint8_t pattern[sizeof(struct gen_hdr)]; /* what a segment begins with when it has no headers */
 	uint32_t flows, next;
 	uint16_t num_segs, waiting, first;
 	uint16_t seg[GEN_MAX_SEGS];

@@ -53,6 +53,8 @@ fwd_gen_init(struct app *app, struct fwd_stream *s)
 		return app_err(-ENOMEM, "port %u: no memory for the generator's %u flows and buffers", s->tx_port,
 			       app->gen.flows);
 	}
+	for (i = 0; i < GEN_MIN_FRAME; i++)
+		g->pattern[i] = gen_pattern(i);
 	gen_template(&app->gen, &s->src, &s->dst, &g->hdr);
 	for (i = 0; i < g->flows; i++)
 		gen_flow(&app->gen, &g->hdr, i, &g->flow[i]);
@@ -116,6 +118,9 @@ build_chains(struct fwd_stream *s, struct fwd_gen *g)
 			return false;
 		}
 		for (k = 0; k < g->num_segs; k++) {
+			/* the buffer may have begun a packet before, and hold headers where now is payload */
+			if (k > 0)
+				memcpy(rte_pktmbuf_mtod(seg[k], void *), g->pattern, sizeof(g->pattern));
 			seg[k]->data_len = g->seg[k];
 			seg[k]->next = k + 1 < g->num_segs ? seg[k + 1] : NULL;
 		}

@@ -4,8 +4,8 @@
 /*
  * Generated traffic: Ethernet, IPv4, UDP with valid checksums.
  *
- * Payloads never change: the buffers of a generator's pool are filled once, octet i of each segment with i mod 256,
- * and nobody else allocates from that pool. What differs between packets are the 42 octets of headers, and of those
+ * Payloads hardly change: the buffers of a generator's pool are filled once, octet i of each segment with i mod 256,
+ * and nobody else allocates from that pool; only where headers were may need the pattern again. What differs between packets are the 42 octets of headers, and of those
  * only addresses, ports and checksums (struct gen_flow), worked out before the first packet.
  */
 #ifndef TRI_GEN_H
