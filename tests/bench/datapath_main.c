@@ -120,6 +120,11 @@ run_tx(const struct bench_ring *r, struct rte_mempool *mp, uint32_t bursts, int 
 					rte_be_to_cpu_32(c->owner_opcode));
 				return -EIO;
 			}
+			if (!!(rte_be_to_cpu_32(c->flags) & MLX4_CTRL_L4_CSUM) != !!csum) {
+				fprintf(stderr, "block %u: checksum bits 0x%08x, asked for %d\n", block,
+					rte_be_to_cpu_32(c->flags), csum);
+				return -EIO;
+			}
 			if ((rte_be_to_cpu_32(c->flags) & MLX4_CTRL_CQE_MASK) == MLX4_CTRL_CQE)
 				write_cqe(r, index++, MLX4_OP_SEND | MLX4_CQE_IS_SEND);
 		}

@@ -1,0 +1,270 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The benchmark tables. Every figure of ours stands next to a peer measured in the same run; see docs/bench.md."""
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'system'))
+import tpmd  # noqa: E402
+
+BUILD = os.environ['TP_BUILD']
+CACHE = os.environ['TP_CACHE']
+BENCH_DIR = os.path.join(BUILD, 'tests/bench')
+SIZES = (64, 128, 256, 512, 1024, 1518, 9000)
+RUNS = 3
+SECONDS = 1.0
+BURSTS = 2048
+# What the project set itself (instructions per packet, ms, percent).
+GOALS = {'rx': 90, 'tx': 90, 'bringup': 100, 'idle': 2.0}
+
+
+class Report:
+    def __init__(self, as_json):
+        self.json = as_json
+        self.goals = []
+
+    def title(self, text):
+        if not self.json:
+            print('\n' + text, flush=True)
+
+    def row(self, bench, case, metric, value, unit, peer=None, peer_value=None):
+        if self.json:
+            print(json.dumps({'bench': bench, 'case': case, 'metric': metric, 'value': value, 'unit': unit, 'peer': peer,
+                              'peer_value': peer_value}), flush=True)
+            return
+        line = '  %-22s %-24s %12s %-10s' % (case, metric, '-' if value is None else '%.6g' % value, unit)
+        if peer is not None:
+            line += '  %s %s' % (peer, '-' if peer_value is None else '%.6g' % peer_value)
+            if value and peer_value:
+                line += '  ratio %.2f' % (value / peer_value)
+        print(line, flush=True)
+
+    def goal(self, text, value, limit, unit, at_least=False):
+        if value is None:
+            self.goals.append('not measured: %s' % text)
+            return
+        met = value >= limit if at_least else value <= limit
+        by = 100.0 * abs(value - limit) / limit if limit else 0.0
+        self.goals.append('%s: %s: %.4g %s, goal %s %.4g (%.1f %% %s)' % (
+            'met' if met else 'MISSED', text, value, unit, '>=' if at_least else '<=', limit, by,
+            'to spare' if met else 'short'))
+
+    def finish(self):
+        if self.goals:
+            out = sys.stderr if self.json else sys.stdout
+            print('\nGoals', file=out)
+            for g in self.goals:
+                print('  ' + g, file=out)
+
+
+def run(cmd, timeout=300):
+    p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
+    out = p.stdout.decode(errors='replace') + p.stderr.decode(errors='replace')
+    if p.returncode != 0:
+        raise RuntimeError('%s ended with %d: %s' % (os.path.basename(cmd[0]), p.returncode, out[-600:]))
+    return out
+
+
+def instructions(program, direction, csum):
+    """Instructions per packet inside the burst function, callees included."""
+    cg = os.path.join(CACHE, 'callgrind.%d' % os.getpid())
+    try:
+        out = run(['valgrind', '--tool=callgrind', '--callgrind-out-file=' + cg, '--collect-atstart=no',
+                   '--toggle-collect=mlx4_%s_burst' % direction, program, direction, str(csum), str(BURSTS)])
+    finally:
+        if os.path.exists(cg):
+            os.unlink(cg)
+    return int(re.search(r'Collected : (\d+)', out).group(1)) / int(re.search(r'packets (\d+)', out).group(1))
+
+
+def cycles(program, direction, csum):
+    values = [float(re.search(r'cycles_per_packet ([\d.]+)', run([program, direction, str(csum), '65536'])).group(1))
+              for _ in range(RUNS)]
+    return statistics.median(values)
+
+
+def bench_datapath(rep):
+    ours = os.path.join(BENCH_DIR, 'bench_datapath')
+    theirs = os.path.join(CACHE, 'bench', 'upstream_mlx4')
+    have_peer = os.path.exists(theirs)
+    rep.title('datapath: per packet of 64 B, bursts of 32, one segment, 512 descriptors; peer: DPDK net_mlx4 %s%s' % (
+        version('libdpdk'), '' if have_peer else ' (not available: its source package could not be fetched)'))
+    for d in ('rx', 'tx'):
+        for csum in (0, 1):
+            case = '%s_burst%s' % (d, '+csum' if csum else '')
+            v = instructions(ours, d, csum)
+            rep.row('datapath', case, 'instructions/packet', round(v, 1), 'instr', 'net_mlx4',
+                    round(instructions(theirs, d, csum), 1) if have_peer else None)
+            rep.row('datapath', case, 'cycles/packet', cycles(ours, d, csum), 'cycles', 'net_mlx4',
+                    cycles(theirs, d, csum) if have_peer else None)
+            if not csum:
+                rep.goal('instructions per packet of %s_burst' % d, v, GOALS[d], 'instr')
+
+
+def version(package):
+    return run(['pkg-config', '--modversion', package]).strip()
+
+
+class Peer:
+    """One forwarding lcore on CPU 1; what the other end needs runs on CPU 0."""
+
+    def __init__(self, name, vdevs, other=None, first=8, plugin=False):
+        self.name, self.vdevs, self.other, self.first, self.plugin = name, vdevs, other, first, plugin
+
+
+def peers(folder):
+    return [
+        Peer('model', ['net_mlx4_model0,wire0=cross,cpu=0'], plugin=True),
+        Peer('net_null', ['net_null0,size=%d', 'net_null1,size=%d'], first=0),
+        Peer('net_ring', ['net_ring0', 'net_ring1']),
+        Peer('net_memif', ['net_memif0,role=server,id=0,bsize=9728,socket=%s/memif.sock' % folder],
+             other=['net_memif0,role=client,id=0,bsize=9728,socket=%s/memif.sock' % folder]),
+        Peer('vhost/virtio-user', ['net_vhost0,iface=%s/vhost.sock' % folder],
+             other=['net_virtio_user0,path=%s/vhost.sock,mrg_rxbuf=1' % folder]),
+    ]
+
+
+def testpmd(peer, vdevs, size, cpu, name, plugin):
+    args = ['--forward-mode=io', '--burst=32', '--mbuf-size=9984', '--total-num-mbufs=8192', '--txpkts=%d' % size]
+    if size > 1518 and plugin:
+        args.append('--max-pkt-len=%d' % (size + 18))
+    return tpmd.Testpmd([v % size if '%d' in v else v for v in vdevs], args, name=name, plugin=plugin,
+                        lcores='0@0,1@%d' % cpu, memory=1024)
+
+
+def packet_rate(peer, size, folder):
+    """Packets per second that the forwarding lcore receives and sends on."""
+    for f in os.listdir(folder):
+        os.unlink(os.path.join(folder, f))
+    with testpmd(peer, peer.vdevs, size, 1, 'a', peer.plugin) as a:
+        ports = [int(p) for p in re.findall(r'Port (\d+):', a.started)] or [0]
+        b = testpmd(peer, peer.other, size, 0, 'b', False) if peer.other else None
+        try:
+            if b:
+                b.cmd('start')
+            time.sleep(0.3)
+            a.cmd('start tx_first %d' % peer.first if peer.first else 'start')
+            time.sleep(0.3)
+            a.cmd('clear port stats all')
+            t = time.monotonic()
+            time.sleep(SECONDS)
+            total = sum(a.stats(p).get('tx-packets', 0) for p in sorted(set(ports)))
+            rate = total / (time.monotonic() - t)
+            a.cmd('stop')
+        finally:
+            if b:
+                b.quit()
+                b.kill()
+    return rate
+
+
+def bench_pps(rep):
+    rep.title('pps: io forwarding, one lcore on CPU 1, the other end (model, peer process) on CPU 0; median of %d '
+              'interleaved runs of %.0f s; DPDK %s; Mpps' % (RUNS, SECONDS, version('libdpdk')))
+    small = {}
+    with tpmd.scratch() as folder:
+        for size in SIZES:
+            rates = {}
+            for _ in range(RUNS):
+                for p in peers(folder):
+                    try:
+                        rates.setdefault(p.name, []).append(packet_rate(p, size, folder))
+                    except RuntimeError as e:
+                        rates.setdefault(p.name, [])
+                        print('bench: %s at %d B: %s' % (p.name, size, str(e)[-300:]), file=sys.stderr)
+            med = {n: statistics.median(v) / 1e6 if v else None for n, v in rates.items()}
+            for n, v in med.items():
+                if n != 'model':
+                    rep.row('pps', 'io %d B' % size, 'packet rate', med['model'] and round(med['model'], 3), 'Mpps', n,
+                            v and round(v, 3))
+            if size == 64:
+                small = med
+    if small.get('net_memif') and small.get('model'):
+        rep.goal('io forwarding of 64 B on the model against a net_memif pair', small['model'], small['net_memif'], 'Mpps',
+                 at_least=True)
+    else:
+        rep.goal('io forwarding of 64 B on the model against a net_memif pair', None, 0, 'Mpps')
+
+
+def card(what, rounds):
+    args = tpmd.eal('bench%d' % os.getpid(), lcores='0@1', memory=256)
+    return run([os.path.join(BENCH_DIR, 'bench_card')] + args + ['--', what, str(rounds)])
+
+
+def bench_bringup(rep):
+    rep.title('bringup: a two-port model card, hot-plugged into a running program; median of 7')
+    out = card('bringup', 7)
+    for key, text in (('probe_ms', 'probe'), ('start_ms', 'configure and start'), ('close_ms', 'close')):
+        v = statistics.median(float(x) for x in re.findall(key + r' ([\d.]+)', out))
+        rep.row('bringup', text, 'time', round(v, 3), 'ms')
+    both = [float(a) + float(b) for a, b in re.findall(r'probe_ms ([\d.]+) start_ms ([\d.]+)', out)]
+    rep.goal('bring-up of a card (probe, configure and start of both ports)', statistics.median(both), GOALS['bringup'], 'ms')
+
+
+def cpu_seconds(pid):
+    with open('/proc/%d/stat' % pid) as f:
+        fields = f.read().rsplit(')', 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def bench_idle(rep):
+    rep.title('idle: a started two-port model card that nobody polls, 5 s; wake: one frame through a card idle for 200 ms')
+    usage = {}
+    for name, vdevs, plugin in (('model', ['net_mlx4_model0,wire0=cross'], True), ('net_null', ['net_null0', 'net_null1'], False)):
+        with tpmd.Testpmd(vdevs, name='i', plugin=plugin) as t:
+            time.sleep(1)
+            before = cpu_seconds(t.proc.pid)
+            time.sleep(5)
+            usage[name] = 100 * (cpu_seconds(t.proc.pid) - before) / 5
+    rep.row('idle', 'two ports', 'CPU', round(usage['model'], 2), '%', 'net_null', round(usage['net_null'], 2))
+    rep.goal('CPU of an idle model', usage['model'], GOALS['idle'], '%')
+    out = card('wake', 20)
+    idle = [float(x) for x in re.findall(r'idle_us ([\d.]+)', out)]
+    busy = [float(x) for x in re.findall(r'busy_us ([\d.]+)', out)]
+    rep.row('idle', 'frame through idle card', 'median latency', round(statistics.median(idle), 2), 'us', 'awake card',
+            round(statistics.median(busy), 2))
+    rep.row('idle', 'frame through idle card', 'worst of 20', round(max(idle), 2), 'us', 'awake card', round(max(busy), 2))
+
+
+def bench_model(rep):
+    """Rows come from the program: 'model CASE METRIC VALUE UNIT'; instructions are counted around tp_model_step."""
+    program = os.path.join(BENCH_DIR, 'bench_model_path')
+    rep.title('model: the path of a frame through the model, without any driver')
+    if not os.path.exists(program):
+        raise RuntimeError('%s was not built' % program)
+    for case, metric, value, unit in re.findall(r'^model (\S+) (\S+) ([\d.]+) (\S+)$', run([program]), re.M):
+        rep.row('model', case, metric, float(value), unit)
+
+
+BENCHES = {'datapath': bench_datapath, 'pps': bench_pps, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model}
+
+
+def main(argv):
+    names = [a for a in argv if a != '--json'] or list(BENCHES)
+    unknown = [n for n in names if n not in BENCHES]
+    if unknown:
+        print("bench: unknown name '%s'; known: %s" % (unknown[0], ' '.join(BENCHES)), file=sys.stderr)
+        return 2
+    if not shutil.which('valgrind'):
+        print('bench: valgrind is missing; ./tp setup installs it', file=sys.stderr)
+        return 2
+    rep = Report('--json' in argv)
+    failed = 0
+    for n in names:
+        try:
+            BENCHES[n](rep)
+        except (RuntimeError, OSError, subprocess.SubprocessError) as e:
+            print('bench: %s failed: %s' % (n, e), file=sys.stderr)
+            failed = 1
+    rep.finish()
+    return failed
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs unmodified DPDK programs for tests and benchmarks: testpmd driven through its prompt."""
+import os
+import re
+import select
+import signal
+import subprocess
+import tempfile
+import time
+
+PLUGIN = os.environ.get('TRIPLANE_PLUGIN') or os.environ.get('TP_PLUGIN') or 'librte_net_mlx4_vfio.so'
+PROMPT = 'testpmd> '
+
+
+def eal(prefix, lcores='0@0,1@0', memory=512, plugin=True, pci=False):
+    """EAL arguments that need neither hugepages nor privileges."""
+    args = ['--no-huge', '-m', str(memory), '--no-shconf', '--no-telemetry', '--file-prefix=' + prefix,
+            '--lcores', lcores, '--log-level=lib.eal:error']
+    if not pci:
+        args.append('--no-pci')
+    if plugin:
+        args += ['-d', PLUGIN]
+    return args
+
+
+class Testpmd:
+    """testpmd -i; every command returns what it printed."""
+
+    def __init__(self, vdevs, args=(), eal_args=None, name='t', timeout=30, **eal_kw):
+        prefix = 'tp%d%s' % (os.getpid(), name)
+        # Its prompt goes to the descriptor, its answers through stdio: only line buffering keeps them in order.
+        cmd = ['stdbuf', '-oL', 'dpdk-testpmd'] + (eal_args if eal_args is not None else eal(prefix, **eal_kw))
+        cmd += ['--vdev=' + v for v in vdevs]
+        cmd += ['--', '-i', '--total-num-mbufs=16384', '--no-lsc-interrupt'] + list(args)
+        self.text = ''
+        self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.started = self._until(PROMPT, timeout)
+
+    def _until(self, mark, timeout):
+        end = time.monotonic() + timeout
+        out = ''
+        while mark not in out:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.proc.stdout], [], [], left)[0]:
+                self.kill()
+                raise RuntimeError('testpmd gave no prompt in %s s: %s' % (timeout, (self.text + out)[-1500:]))
+            data = os.read(self.proc.stdout.fileno(), 65536).decode(errors='replace')
+            if not data:
+                self.proc.wait()
+                raise RuntimeError('testpmd ended with %s: %s' % (self.proc.returncode, (self.text + out)[-1500:]))
+            out += data
+        self.text += out
+        return out
+
+    def cmd(self, line, timeout=30):
+        self.proc.stdin.write((line + '\n').encode())
+        self.proc.stdin.flush()
+        return self._until(PROMPT, timeout)
+
+    def stats(self, port):
+        out = self.cmd('show port stats %d' % port)
+        return {k.lower(): int(v) for k, v in re.findall(r'([RT]X-[a-z]+): +(\d+)', out)}
+
+    def xstats(self, port):
+        out = self.cmd('show port xstats %d' % port)
+        return {k: int(v) for k, v in re.findall(r'^(\w+): (\d+)\s*$', out, re.M)}
+
+    def quit(self, timeout=30):
+        """Ends it and returns the exit status."""
+        if self.proc.poll() is None:
+            self.proc.stdin.write(b'quit\n')
+            self.proc.stdin.flush()
+            try:
+                out, _ = self.proc.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise RuntimeError('testpmd did not quit in %s s: %s' % (timeout, self.text[-800:]))
+            self.text += out.decode(errors='replace')
+        return self.proc.returncode
+
+    def kill(self):
+        if self.proc.poll() is None:
+            self.proc.send_signal(signal.SIGKILL)
+            self.proc.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, tb):
+        if kind is None:
+            self.quit()
+        self.kill()
+
+
+class Cases:
+    """The lines that the test runner counts."""
+
+    def __init__(self):
+        self.failed = 0
+
+    def run(self, name, fn, *args):
+        start = time.monotonic()
+        try:
+            why = fn(*args)
+        except (RuntimeError, AssertionError, OSError, subprocess.SubprocessError) as e:
+            why = '%s: %s' % (type(e).__name__, e)
+        if why is None or why is True:
+            print('ok %s (%.1f s)' % (name, time.monotonic() - start), flush=True)
+        elif isinstance(why, str) and why.startswith('skip '):
+            print('skip %s: %s' % (name, why[5:]), flush=True)
+        else:
+            self.failed += 1
+            print('not ok %s: %s' % (name, why), flush=True)
+
+    def exit(self):
+        raise SystemExit(1 if self.failed else 0)
+
+
+def scratch():
+    """A folder for sockets and captures, removed when the object is."""
+    return tempfile.TemporaryDirectory(prefix='tp-test-')
+
+
+def model_clean(triplane_text):
+    """None, or what is wrong in the output of 'show model': rules that were broken."""
+    m = re.search(r'violations\D+(\d+)', triplane_text, re.I)
+    if not m:
+        return 'no violation count in: ' + triplane_text[-300:]
+    return None if int(m.group(1)) == 0 else 'violations: ' + triplane_text[-600:]
