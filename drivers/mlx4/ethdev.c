@@ -130,6 +130,19 @@ tx_queues_start(struct rte_eth_dev *dev)
 	return 0;
 }
 
+/* Applications leave queues alone that do not say that they are started. */
+static void
+rx_queues_tell(struct rte_eth_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	uint16_t i;
+
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		dev->data->rx_queue_state[i] = eth->rxqs[i] != NULL && eth->rxqs[i]->started
+						       ? RTE_ETH_QUEUE_STATE_STARTED
+						       : RTE_ETH_QUEUE_STATE_STOPPED;
+}
+
 static void
 set_bursts(struct rte_eth_dev *dev)
 {
@@ -174,6 +187,7 @@ eth_start(struct rte_eth_dev *dev)
 	rc = mlx4_filter_start(eth);
 	if (rc != 0)
 		goto err_filter;
+	rx_queues_tell(dev);
 	set_bursts(dev);
 	/* The link counts as down before the port is started; now it may be up. */
 	dev->data->dev_started = 1;
@@ -201,6 +215,7 @@ eth_stop(struct rte_eth_dev *dev)
 	mlx4_filter_stop(eth);
 	tx_queues_stop(dev);
 	mlx4_rss_stop(eth);
+	rx_queues_tell(dev);
 	mlx4_link_update(dev, 0);
 	return 0;
 }
