@@ -54,6 +54,9 @@ rq_posted(struct tp_model *m, struct tpm_qp *qp, unsigned int want)
 	found = rte_be_to_cpu_32(__atomic_load_n(qp->dbrec, __ATOMIC_ACQUIRE));
 	posted = (uint16_t)(found - qp->rq_head);
 	if (posted > qp->rq_mask + 1 || found > UINT16_MAX) {
+		/* A flush looks again at what was told before. */
+		if (qp->state == MLX4_QP_ERR)
+			return 0;
 		tpm_violate(m, TPM_V_DBREC_RQ, "QP", qp->qpn,
 			    "doorbell record 0x%x with 0x%x consumed of %u entries: %u posted", found,
 			    (uint16_t)qp->rq_head, qp->rq_mask + 1, posted);
@@ -417,9 +420,12 @@ run_flush(struct tp_model *m, struct tpm_port *p, struct rx_run *r)
 
 /* --- from the port to a QP -------------------------------------------------------------------------------- */
 
-/* The QP that a rule's QPN means for this frame, through its RSS parent; NULL when nothing takes it. */
+/*
+ * The QP that a rule's QPN means for this frame, through its RSS parent; NULL when nothing takes it. tell: say so when
+ * the parent is wrong (the fast road asks first and leaves it to the slow one).
+ */
 static struct tpm_qp *
-ring_qp(struct tp_model *m, uint32_t qpn, const uint8_t *h, uint32_t hlen, uint32_t len, uint32_t *hash)
+ring_qp(struct tp_model *m, uint32_t qpn, const uint8_t *h, uint32_t hlen, uint32_t len, uint32_t *hash, bool tell)
 {
 	struct tpm_qp *qp = tpm_qp_get(m, qpn), *ring;
 	struct tpm_pkt k;
@@ -434,6 +440,8 @@ ring_qp(struct tp_model *m, uint32_t qpn, const uint8_t *h, uint32_t hlen, uint3
 	child = tpm_rss_select(m, qp, h, &k, hash);
 	ring = tpm_qp_get(m, child);
 	if (ring == NULL || ring->is_rss || !tpm_qp_can_receive(ring)) {
+		if (!tell)
+			return NULL;
 		tpm_violate(m, TPM_V_RSS_RANGE, "QP", qp->qpn, "its ring QP 0x%x is %s", child,
 			    ring == NULL   ? "not there"
 			    : ring->is_rss ? "a parent itself"
@@ -515,7 +523,7 @@ rx_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const s
 	if (hit.n == 0)
 		p->rx_no_rule++;
 	for (uint32_t i = 0; i < hit.n; i++) {
-		struct tpm_qp *qp = ring_qp(m, hit.qpn[i], h, hlen, f->len, &hash);
+		struct tpm_qp *qp = ring_qp(m, hit.qpn[i], h, hlen, f->len, &hash, true);
 
 		if (qp == NULL)
 			p->c.rx_drop++;
@@ -561,9 +569,9 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 		if (key != last_key) {
 			qpn = tpm_steer_fast(p, key);
 			last_key = key;
-			qp = qpn != TPM_STEER_SLOW ? ring_qp(m, qpn, d, f[i].len, f[i].len, &hash) : NULL;
+			qp = qpn != TPM_STEER_SLOW ? ring_qp(m, qpn, d, f[i].len, f[i].len, &hash, false) : NULL;
 		} else if (qp != NULL && (qp->qpn != qpn || !tpm_qp_can_receive(qp))) {
-			qp = ring_qp(m, qpn, d, f[i].len, f[i].len, &hash);
+			qp = ring_qp(m, qpn, d, f[i].len, f[i].len, &hash, false);
 		}
 		if (tpm_unlikely(qp == NULL || qp->fcs_keep)) {
 			run_flush(m, p, &run);

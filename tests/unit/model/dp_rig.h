@@ -8,7 +8,10 @@
 #ifndef DP_RIG_H
 #define DP_RIG_H
 
+#include <errno.h>
 #include <stdlib.h>
+
+#include <rte_common.h>
 
 #include "ctl.h"
 #include "datapath.h"

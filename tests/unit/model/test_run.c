@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The card's own thread: no doorbell is lost, an idle card sleeps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dp_rig.h"
+
+#include <time.h>
+#include <unistd.h>
+
+static const uint8_t mac2[6] = {2, 0, 0, 0, 0, 2};
+
+struct fix {
+	struct rig r;
+	struct rig_q tx, rx;
+	uint64_t rule;
+};
+
+static int
+up(void **state)
+{
+	struct fix *f = calloc(1, sizeof(*f));
+
+	*state = f;
+	if (rig_open(&f->r) != 0)
+		return -1;
+	rig_qp(&f->r, &f->tx, 8, 1, 64, false);
+	rig_qp(&f->r, &f->rx, 9, 2, 64, true);
+	rig_up(&f->r);
+	memcpy(f->tx.bufs, mac2, 6);
+	return rig_rule(&f->r, 2, mac2, 9, &f->rule);
+}
+
+static int
+down(void **state)
+{
+	struct fix *f = *state;
+
+	rig_close(&f->r);
+	free(f);
+	return 0;
+}
+
+static void
+thread_forwards(void **state)
+{
+	struct fix *f = *state;
+	unsigned int got = 0, tries = 0;
+
+	f->r.m->virtual_time = false;
+	assert_int_equal(tp_model_thread_start(f->r.m, -1, 200), 0);
+	assert_int_equal(tp_model_thread_start(f->r.m, -1, 200), -EBUSY);
+	/* One at a time: the next is posted when the last has arrived, so a lost doorbell stops everything. */
+	while (got < 5000 && tries < 2000000) {
+		if (f->tx.prod == got) {
+			rig_data(&f->tx, 1, f->tx.bufs, 60);
+			rig_post(&f->tx, MLX4_OP_SEND, 2, MLX4_CTRL_NO_ICRC);
+			__atomic_thread_fence(__ATOMIC_SEQ_CST);
+			rig_ring(&f->r, &f->tx);
+			tries = 0;
+		}
+		if (rig_poll(f->rx.rcq, 64, &f->rx.rci, f->rx.rcq_rec) != NULL)
+			__atomic_store_n(f->rx.dbrec, rte_cpu_to_be_32((64 + ++got) & 0xffff), __ATOMIC_RELEASE);
+		else if (++tries % 1000 == 0)
+			usleep(100);
+	}
+	assert_int_equal(got, 5000);
+	tp_model_thread_stop(f->r.m);
+	assert_int_equal(tp_model_violations_total(f->r.m), 0);
+}
+
+static void
+idle_sleeps(void **state)
+{
+	struct fix *f = *state;
+	struct tp_model_stats st;
+	clockid_t clk;
+	struct timespec a, b;
+
+	assert_int_equal(tp_model_thread_start(f->r.m, -1, 0), -EINVAL);
+	assert_int_equal(tp_model_thread_start(f->r.m, -1, 1000), 0);
+	usleep(50000);
+	assert_int_equal(pthread_getcpuclockid(f->r.m->thread, &clk), 0);
+	clock_gettime(clk, &a);
+	usleep(500000);
+	clock_gettime(clk, &b);
+	tp_model_thread_stop(f->r.m);
+	tp_model_get_stats(f->r.m, &st);
+	assert_true(st.sleeps > 100);
+	/* Less than 2 % of half a second. */
+	assert_true((b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec < 10000000L);
+}
+
+int
+main(void)
+{
+#define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
+	const struct CMUnitTest tests[] = {T(thread_forwards), T(idle_sleeps)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
