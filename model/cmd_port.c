@@ -63,7 +63,9 @@ port_open(struct tp_model *m, struct tpm_port *p, bool open)
 	if (p == NULL)
 		return MLX4_STAT_BAD_INDEX;
 	p->open = open;
-	tpm_port_update_link(m, p);
+	/* The other end of the wire may be this card's other port. */
+	for (unsigned int i = 0; i < m->cfg.num_ports; i++)
+		tpm_port_update_link(m, &m->port[i]);
 	return MLX4_STAT_OK;
 }
 
