@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# fuzz.sh [SECONDS [TARGET...]]: each libFuzzer target for SECONDS (60) under address and undefined-behaviour
+# sanitizers, two at a time. Inputs that made new ground are kept in the cache folder for the next run.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+. scripts/common.sh
+seconds=${1:-60}
+[ $# = 0 ] || shift
+targets=${*:-cmd wqe frame cqe}
+build=${TP_BUILD_FUZZ:-$PWD/build-fuzz}
+corpus=$TP_CACHE/fuzz
+CC=clang-14 tp_meson "$build" --buildtype=debugoptimized -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+for t in $targets; do
+	ninja -C "$build" "tests/fuzz/fuzz_$t" >"$build.log" 2>&1 ||
+		{ printf 'not ok fuzz-%s: does not build; see %s\n' "$t" "$build.log"; grep -E 'error' "$build.log" | head -n 5; }
+done
+mkdir -p "$corpus"
+/usr/bin/python3 tests/fuzz/seeds.py "$corpus/seeds" 2>"$corpus/seeds.log" || tp_say "no seeds; see $corpus/seeds.log"
+
+one() { # target
+	local t=$1 log=$corpus/$1.log runs
+	[ -x "$build/tests/fuzz/fuzz_$t" ] || return 1
+	mkdir -p "$corpus/$t" "$corpus/found" "$corpus/seeds/$t"
+	if UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 "$build/tests/fuzz/fuzz_$t" -max_total_time="$seconds" \
+		-timeout=10 -max_len=4096 -rss_limit_mb=3000 -artifact_prefix="$corpus/found/$t-" -print_final_stats=1 \
+		"$corpus/$t" "$corpus/seeds/$t" >"$log" 2>&1; then
+		runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+		printf 'ok fuzz-%s (%s s, %s inputs)\n' "$t" "$seconds" "$runs"
+	else
+		printf 'not ok fuzz-%s: %s; log %s\n' "$t" \
+			"$(grep -m 1 -E 'SUMMARY|runtime error|ERROR: libFuzzer|mbuf' "$log" | cut -c1-200)" "$log"
+		return 1
+	fi
+}
+
+status=0
+pids=
+for t in $targets; do
+	one "$t" &
+	pids="$pids $!"
+	# shellcheck disable=SC2086
+	if [ "$(echo $pids | wc -w)" -ge 2 ]; then
+		set -- $pids
+		wait "$1" || status=1
+		pids="${*:2}"
+	fi
+done
+for p in $pids; do
+	wait "$p" || status=1
+done
+exit $status

@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""seeds.py FOLDER: first inputs for the fuzz targets; hostile frames first."""
+import os
+import struct
+import sys
+
+from scapy.all import ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, IPv6, IPv6ExtHdrFragment, Raw, fragment  # noqa: E402
+
+
+def bth(opcode, pad=0, qpn=0xffffff, psn=0):
+    return struct.pack('>BBHII', opcode, pad << 4, 0xffff, qpn, psn)
+
+
+def frames():
+    eth = Ether(dst='02:00:00:00:00:01', src='02:00:00:00:00:02')
+    roce = eth / IP(src='10.0.0.1', dst='10.0.0.2') / UDP(sport=0xc000, dport=4791)
+    yield roce / Raw(bth(0xff)[:6])                    # shortest, undefined opcode, multicast QPN
+    yield roce / Raw(bth(0x04, pad=3) + b'x')          # pad longer than the payload
+    for op in range(0x18, 0x100, 0x17):                # undefined opcodes of each transport
+        yield roce / Raw(bth(op, qpn=0x11))
+    yield roce / Raw(bth(0x06, qpn=0x11) + struct.pack('>QII', 2**64 - 1, 1, 0xffffffff))  # RETH that overflows
+    yield roce / Raw(bth(0x64, qpn=1) + struct.pack('>II', 0x80010000, 1) + b'\xff' * 300)  # overlong CM private data
+    yield eth / ARP(hwlen=20, plen=4)
+    yield eth / IP(dst='10.0.0.2') / TCP(dport=80) / Raw(b'y' * 100)
+    yield eth / Dot1Q(vlan=5) / IPv6(dst='fe80::1') / UDP(dport=53) / Raw(b'z')
+    yield eth / IPv6(dst='fe80::1') / IPv6ExtHdrFragment(offset=0, m=1) / UDP() / Raw(b'z' * 32)
+    for f in fragment(IP(dst='10.0.0.2') / ICMP() / Raw(b'f' * 3000), 1400):
+        yield eth / f
+    yield eth / IP(dst='10.0.0.2', ihl=15) / UDP()     # header longer than the frame
+    yield eth / IP(dst='10.0.0.2', len=65535) / UDP(len=3)
+
+
+def write(folder, target, items):
+    path = os.path.join(folder, target)
+    os.makedirs(path, exist_ok=True)
+    for i, data in enumerate(items):
+        with open(os.path.join(path, 'seed%03d' % i), 'wb') as f:
+            f.write(data)
+
+
+def main(folder):
+    raw = [bytes(f) for f in frames()]
+    write(folder, 'frame', [b'\x00' + struct.pack('>H', len(r)) + r for r in raw] +
+          [b'\x01' + struct.pack('>H', 15) + r[:15] + struct.pack('>H', len(r) - 15) + r[15:] for r in raw if len(r) > 15])
+    # Every opcode once in a card with objects, with and without a prepared mailbox.
+    write(folder, 'cmd', [bytes([6]) + bytes([op, how, 0, 0, n]) for op in range(90) for how, n in ((0, 0), (1, 4), (2, 5))])
+    send = bytes([0, 1]) + struct.pack('>HH', 64, 0) + bytes([0, 0, 1])
+    ring = bytes([0, 2]) + bytes([0, 7])
+    write(folder, 'wqe', [send * n + ring for n in (1, 2, 31)] + [bytes([0, 6]) + bytes(12) + ring])
+    cqe = bytes(20) + struct.pack('>I', 64) + bytes(7) + b'\x01'
+    write(folder, 'cqe', [bytes([m]) + b'\x03' + cqe * 4 for m in range(4)])
+
+
+if __name__ == '__main__':
+    main(sys.argv[1])
