@@ -220,8 +220,8 @@ run_start(struct model_bus *b)
 	int rc = 0;
 
 	if (b->args.run == MODEL_RUN_SERVICE)
-		rc = service_start(b);
-	else if (b->args.run == MODEL_RUN_THREAD)
+		return service_start(b);
+	if (b->args.run == MODEL_RUN_THREAD)
 		rc = tp_model_thread_start(b->model, b->args.cpu, b->args.wake_us);
 	if (rc != 0)
 		MLX4_LOG(ERR, "%s: cannot run the card (cpu %d): %s", b->name, b->args.cpu, rte_strerror(-rc));

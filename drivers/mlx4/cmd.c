@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -327,9 +328,11 @@ report(struct mlx4_hca *hca, const struct cmd_req *r, const struct cmd_slot *s, 
 	if (mlx4_events_catas(hca)) {
 		mlx4_hca_mark_dead(hca, "it reports a fatal error in its error buffer");
 	} else {
-		HCA_LOG(hca, ERR, "command %s (0x%03x), in_modifier 0x%x was not answered within %u ms", r->desc->name,
-			r->desc->opcode, r->in_modifier, hca->bus->cmd_timeout_ms);
-		mlx4_hca_mark_dead(hca, "a command timed out");
+		char why[128];
+
+		snprintf(why, sizeof(why), "command %s (0x%03x), in_modifier 0x%x was not answered within %u ms",
+			 r->desc->name, r->desc->opcode, r->in_modifier, hca->bus->cmd_timeout_ms);
+		mlx4_hca_mark_dead(hca, why);
 	}
 	dump_command(hca, r);
 	return rc;
