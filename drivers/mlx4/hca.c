@@ -87,7 +87,8 @@ enlist(struct mlx4_hca *hca)
 		pthread_mutex_unlock(&open_lock);
 		HCA_LOG(hca, ERR, "its GUID 0x%016" PRIx64 " is that of %s, which is open; GUIDs must differ",
 			hca->node_guid, other->bus->where);
-		return -EEXIST;
+		/* Not EEXIST: to the EAL that says that this device is attached already. */
+		return -EADDRINUSE;
 	}
 	TAILQ_INSERT_TAIL(&open_hcas, hca, next);
 	pthread_mutex_unlock(&open_lock);
