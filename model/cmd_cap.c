@@ -100,8 +100,6 @@ caps_device(const struct tp_model *m, uint8_t *out)
 	prm_set(out, MLX4_CAP_IGNORE_FCS, 1);
 	prm_set(out, MLX4_CAP_VSD_INIT2RTR, 1);
 	prm_set(out, MLX4_CAP_CONFIG_DEV, 1);
-	/* Tunnel offloads are what the Pro has over its elder. */
-	prm_set(out, MLX4_CAP_VXLAN, m->cfg.device_id == MLX4_PCI_DEV_CX3_PRO);
 }
 
 static uint64_t

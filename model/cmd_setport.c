@@ -171,11 +171,6 @@ set_eth(struct tp_model *m, struct tpm_port *p, uint32_t sel, const uint8_t *in)
 	case MLX4_SET_PORT_ROCE_ADDR:
 		memcpy(m->ctl->port[p->num - 1].roce_addr, in, sizeof(m->ctl->port[0].roce_addr));
 		return MLX4_STAT_OK;
-	case MLX4_SET_PORT_VXLAN:
-		if (m->cfg.device_id != MLX4_PCI_DEV_CX3_PRO)
-			break;
-		memcpy(m->ctl->port[p->num - 1].vxlan, in, sizeof(m->ctl->port[0].vxlan));
-		return MLX4_STAT_OK;
 	default: break;
 	}
 	return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "SET_PORT selector 0x%x is not offered", sel);

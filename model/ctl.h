@@ -41,13 +41,13 @@ struct tpm_ctl {
 	uint64_t *mpt_known; /* bitmap: entries that SW2HW_MPT made, so that fresh ICM is not taken for an entry */
 	uint64_t altc_base, auxc_base, rdmarc_base, cmpt_base, mc_base;
 	uint8_t mc_lg_entry, mc_lg_table;
+	uint8_t default_group[TP_MODEL_PORTS][2][1u << TPM_LG_MAX_MCG_ENTRY]; /* of a port: multicast, unicast */
 	uint8_t node_desc[64];
 	struct {
 		uint8_t rqp_calc[0x1c]; /* as software gave it */
 		uint8_t gid[128 * 16];
 		uint8_t roce_addr[128 * 32];
 		uint8_t sched[8 * 8];
-		uint8_t vxlan[8];
 		uint32_t ib_cap;
 		struct tpm_mcast mcast;
 	} port[TP_MODEL_PORTS];
@@ -68,6 +68,9 @@ uint32_t tpm_aux_pages_wanted(const struct tp_model *m);
 /* Frees all queues and forgets the tables of INIT_HCA. */
 void tpm_hca_stop(struct tp_model *m);
 void tpm_die(struct tp_model *m, uint32_t syndrome, const char *why);
+
+/* Bucket of a group's key, of MLX4_MCG_KEY_SIZE bytes. */
+uint32_t tpm_group_hash(const struct tp_model *m, const uint8_t *key);
 
 /* --- commands as text (trace.c) --- */
 
