@@ -72,7 +72,7 @@ tpm_csum_add(uint64_t sum, uint64_t v)
 	return sum + (sum < v);
 }
 
-static inline uint64_t
+static inline __attribute__((always_inline)) uint64_t
 tpm_csum_bytes(uint64_t sum, const uint8_t *p, uint32_t len)
 {
 	uint64_t v64;
@@ -104,11 +104,10 @@ tpm_csum_bytes(uint64_t sum, const uint8_t *p, uint32_t len)
 static inline uint16_t
 tpm_csum_fold(uint64_t sum)
 {
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return rte_be_to_cpu_16((uint16_t)sum);
+	uint32_t s32 = (uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32);
+
+	/* Adding the halves crosswise leaves the end-around carry in the upper half. */
+	return rte_be_to_cpu_16((uint16_t)((s32 + (s32 << 16 | s32 >> 16)) >> 16));
 }
 
 /* Sum of len bytes of a frame from off, whatever its pieces. */
@@ -144,6 +143,11 @@ struct tpm_steer_hit {
 };
 /* Every QPN that gets the frame. */
 void tpm_steer_lookup(struct tpm_port *p, const uint8_t *hdr, uint32_t hlen, const struct tpm_pkt *k,
+		      struct tpm_steer_hit *hit);
+/* Who decides from now on: the group table (true) or rules. */
+void tpm_steer_mode(struct tp_model *m, bool by_group);
+/* The group table's answer (steer_group.c). */
+void tpm_group_lookup(struct tp_model *m, const struct tpm_port *p, const uint8_t *h, const struct tpm_pkt *k,
 		      struct tpm_steer_hit *hit);
 /* The answer for untagged frames to this address when one QP gets them all and the address alone decides. */
 #define TPM_STEER_SLOW UINT32_MAX
@@ -218,6 +222,7 @@ struct tpm_tx {
 	unsigned int n, nseg, ncqe;
 	uint32_t used;
 	uint32_t fail_strides; /* how far the WQE at hand reaches */
+	uint64_t bytes;        /* of the frames in the burst */
 	struct tp_frame f[TPM_BURST];
 	struct tp_frame_seg seg[TPM_TX_SEGS];
 	struct {

@@ -551,8 +551,10 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 	uint64_t oct = 0, plain = 0, last_key = 0;
 	uint32_t qpn = TPM_STEER_SLOW, hash = 0;
 	struct tpm_qp *qp = NULL;
-	struct rx_run run = {.n = 0};
+	struct rx_run run;
 
+	run.qp = NULL;
+	run.n = 0;
 	for (unsigned int i = 0; i < n; i++) {
 		const uint8_t *d = f[i].seg[0].data;
 		unsigned int b;

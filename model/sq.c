@@ -216,13 +216,10 @@ tpm_tx_flush(struct tpm_tx *t)
 	struct tp_model *m = t->m;
 	struct tpm_qp *qp = t->qp;
 	unsigned int i;
-	uint64_t bytes = 0;
 
 	if (t->n != 0) {
-		for (i = 0; i < t->n; i++)
-			bytes += t->f[i].len;
 		m->counter[qp->counter].tx_frames += t->n;
-		m->counter[qp->counter].tx_bytes += bytes;
+		m->counter[qp->counter].tx_bytes += t->bytes;
 		tpm_port_send(m, t->p, t->f, t->n);
 	}
 	for (i = 0; i < t->ncqe; i++) {
@@ -239,6 +236,7 @@ tpm_tx_flush(struct tpm_tx *t)
 		tpm_cq_notify(m, qp->scq, false);
 	t->n = t->nseg = t->ncqe = 0;
 	t->used = 0;
+	t->bytes = 0;
 }
 
 /*
@@ -271,6 +269,7 @@ wqe_plain(struct tpm_tx *t, const struct mlx4_wqe_ctrl *c, rte_be32_t dw0, uint3
 	}
 	data = l->host + (va - l->lo);
 	rte_prefetch0(data);
+	t->bytes += len;
 	t->seg[t->nseg] = (struct tp_frame_seg){.data = data, .len = len};
 	t->f[t->n++] = (struct tp_frame){.seg = &t->seg[t->nseg++], .nseg = 1, .len = len};
 	return true;
@@ -332,6 +331,7 @@ tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
 	t.p = &m->port[qp->port - 1];
 	t.n = t.nseg = t.ncqe = 0;
 	t.used = 0;
+	t.bytes = 0;
 	if (qp->state == MLX4_QP_RTS && !sq_resolved(m, qp)) {
 		tpm_qp_to_error(m, qp);
 		tpm_event_qp(m, MLX4_EVENT_WQ_CATAS, qp->qpn);

@@ -117,6 +117,7 @@ lso_segment(struct tpm_tx *t, struct lso *l, uint32_t off, uint32_t index)
 		f.flags |= (l->flags & MLX4_CTRL_L4_CSUM) != 0 ? TPM_FRAME_L4_OK : 0;
 	}
 	t->nseg += f.nseg;
+	t->bytes += f.len;
 	t->f[t->n++] = f;
 }
 

@@ -320,6 +320,7 @@ send_frame(struct tpm_tx *t, uint32_t head, const struct wqe *w)
 			return true;
 	}
 	t->nseg += f.nseg;
+	t->bytes += f.len;
 	t->f[t->n++] = f;
 	return true;
 }

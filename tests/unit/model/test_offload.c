@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The parser and the checksums, against frames that scapy built and damaged versions of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "datapath.h"
+#include "frames.h"
+
+static bool
+good(const uint8_t *d, uint32_t len, uint32_t cut)
+{
+	struct tp_frame_seg seg[2] = {{.data = d, .len = cut}, {.data = d + cut, .len = len - cut}};
+	struct tp_frame f = {.seg = seg, .nseg = 2, .len = len};
+	struct tpm_pkt k;
+
+	tpm_parse(d, len, len, &k);
+	return tpm_csum_l4_good(&f, d, &k);
+}
+
+/* However the frame is cut in two, and whichever single bit of what the checksum covers is wrong. */
+static void
+verify(void **state)
+{
+	uint8_t d[128];
+
+	for (uint32_t cut = 1; cut < sizeof(frame_udp4); cut++)
+		assert_true(good(frame_udp4, sizeof(frame_udp4), cut));
+	for (uint32_t cut = 1; cut < sizeof(frame_tcp6); cut++)
+		assert_true(good(frame_tcp6, sizeof(frame_tcp6), cut));
+	for (uint32_t bit = 34 * 8; bit < sizeof(frame_udp4) * 8; bit++) {
+		memcpy(d, frame_udp4, sizeof(frame_udp4));
+		d[bit / 8] ^= (uint8_t)(1u << (bit % 8));
+		assert_false(good(d, sizeof(frame_udp4), 40));
+	}
+	/* A UDP checksum of 0 says that there is none. */
+	memcpy(d, frame_udp4, sizeof(frame_udp4));
+	tpm_store16(d + 40, 0);
+	assert_false(good(d, sizeof(frame_udp4), 40));
+}
+
+static void
+parse(void **state)
+{
+	static const uint8_t tag[4] = {0x81, 0, 0x20, 0x64};
+	uint8_t d[128];
+	struct tpm_pkt k;
+
+	tpm_parse(frame_udp4, sizeof(frame_udp4), sizeof(frame_udp4), &k);
+	assert_int_equal(k.status, MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP);
+	assert_int_equal(k.l3, 14);
+	assert_int_equal(k.l4, 34);
+	assert_int_equal(k.l4_len, 23);
+	memcpy(d, frame_tcp6, 12);
+	memcpy(d + 12, tag, 4);
+	memcpy(d + 16, frame_tcp6 + 12, sizeof(frame_tcp6) - 12);
+	tpm_parse(d, sizeof(frame_tcp6) + 4, sizeof(frame_tcp6) + 4, &k);
+	assert_int_equal(k.status, MLX4_CQE_ST_IPV6 | MLX4_CQE_ST_TCP);
+	assert_true(k.cvlan);
+	assert_int_equal(k.tci, 0x2064);
+	/* Every shorter frame is parsed without a promise that it does not keep. */
+	for (uint32_t n = 0; n < sizeof(frame_tcp6); n++) {
+		tpm_parse(frame_tcp6, n, n, &k);
+		assert_false(k.len_ok);
+		assert_int_equal(k.status & (MLX4_CQE_ST_TCP | MLX4_CQE_ST_UDP), 0);
+	}
+	/* A fragment has no ports. */
+	memcpy(d, frame_udp4, sizeof(frame_udp4));
+	d[20] = 0x20;
+	tpm_parse(d, sizeof(frame_udp4), sizeof(frame_udp4), &k);
+	assert_int_equal(k.status, MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_IPV4_FRAG);
+	assert_true(k.frag);
+}
+
+/* The check value of CRC-32 (IEEE 802.3) is 0xcbf43926. */
+static void
+fcs(void **state)
+{
+	assert_int_equal(tpm_crc32(0, (const uint8_t *)"123456789", 9), 0xcbf43926);
+	assert_int_equal(tpm_crc32(tpm_crc32(0, (const uint8_t *)"1234", 4), (const uint8_t *)"56789", 5), 0xcbf43926);
+}
+
+/* The fast sum against the plain one, at every length and alignment up to a few words. */
+static void
+sums(void **state)
+{
+	uint8_t d[80];
+
+	for (unsigned int i = 0; i < sizeof(d); i++)
+		d[i] = (uint8_t)(i * 151 + 13);
+	for (uint32_t off = 0; off < 9; off++)
+		for (uint32_t n = 0; n < 70; n++)
+			assert_int_equal(tpm_csum_fold(tpm_csum_bytes(0, d + off, n)) % 0xffff,
+					 plain_sum(0, d + off, n) % 0xffff);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(verify), cmocka_unit_test(parse), cmocka_unit_test(fcs),
+					   cmocka_unit_test(sums)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

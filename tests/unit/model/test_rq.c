@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Receive: scatter lists, frames that do not fit, FCS, the VLAN filter, damaged checksums, flush. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dp_rig.h"
+#include "frames.h"
+
+struct fix {
+	struct rig r;
+	struct rig_q q;
+	uint64_t rule;
+};
+
+static int
+up(void **state)
+{
+	static const uint8_t mac2[6] = {2, 0, 0, 0, 0, 2};
+	struct fix *f = calloc(1, sizeof(*f));
+
+	*state = f;
+	if (rig_open(&f->r) != 0)
+		return -1;
+	rig_qp(&f->r, &f->q, 9, 2, 64, true);
+	rig_up(&f->r);
+	return rig_rule(&f->r, 2, mac2, 9, &f->rule);
+}
+
+static int
+down(void **state)
+{
+	struct fix *f = *state;
+
+	rig_close(&f->r);
+	free(f);
+	return 0;
+}
+
+static const struct mlx4_cqe *
+arrive(struct fix *f, const uint8_t *d, uint32_t len)
+{
+	struct tp_frame_seg seg = {.data = d, .len = len};
+	struct tp_frame fr = {.seg = &seg, .nseg = 1, .len = len};
+
+	tp_model_port_receive(f->r.m, 2, &fr, 1);
+	return rig_poll(f->q.rcq, 64, &f->q.rci, f->q.rcq_rec);
+}
+
+static void
+checksum_status(void **state)
+{
+	struct fix *f = *state;
+	uint8_t d[sizeof(frame_udp4)];
+	const struct mlx4_cqe *c;
+
+	c = arrive(f, frame_udp4, sizeof(frame_udp4));
+	assert_int_equal(rte_be_to_cpu_32(c->byte_cnt), sizeof(frame_udp4));
+	assert_int_equal(rte_be_to_cpu_16(c->status), MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP | MLX4_CQE_ST_IP_OK);
+	assert_int_equal(c->badfcs_enc, MLX4_CQE_L4_OK);
+	assert_int_equal(rte_be_to_cpu_16(c->checksum), MLX4_CQE_CSUM_OK);
+	memcpy(d, frame_udp4, sizeof(d));
+	d[50] ^= 1;
+	c = arrive(f, d, sizeof(d));
+	assert_int_equal(rte_be_to_cpu_16(c->status), MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP | MLX4_CQE_ST_IP_OK);
+	assert_int_equal(c->badfcs_enc, 0);
+	assert_int_equal(c->checksum, 0);
+	memcpy(d, frame_udp4, sizeof(d));
+	d[22] ^= 1;
+	c = arrive(f, d, sizeof(d));
+	assert_int_equal(rte_be_to_cpu_16(c->status), MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP);
+}
+
+/* A list of three small buffers; then one that is too short for the frame. */
+static void
+scatter(void **state)
+{
+	struct fix *f = *state;
+	struct tpm_qp *qp = f->q.qp;
+	const struct mlx4_err_cqe *e;
+	static const uint32_t part[4] = {10, 30, 1000, 0};
+
+	qp->rq_lg_stride = 6;
+	qp->rq_mask = 15;
+	*f->q.dbrec = rte_cpu_to_be_32(2);
+	for (unsigned int i = 0; i < 4; i++) {
+		prm_set32(f->q.rq, 16 * i, part[i]);
+		prm_set32(f->q.rq, 16 * i + 4, part[i] != 0 ? RIG_KEY : MLX4_LKEY_INVALID);
+		prm_set64(f->q.rq, 16 * i + 8, (uintptr_t)(f->q.bufs + i * RIG_BUF));
+	}
+	memcpy(f->q.rq + 64, f->q.rq, 64);
+	prm_set32(f->q.rq, 64 + 32, 0);
+	prm_set32(f->q.rq, 64 + 36, MLX4_LKEY_INVALID);
+	assert_non_null(arrive(f, frame_tcp6, sizeof(frame_tcp6)));
+	assert_memory_equal(f->q.bufs, frame_tcp6, 10);
+	assert_memory_equal(f->q.bufs + RIG_BUF, frame_tcp6 + 10, 30);
+	assert_memory_equal(f->q.bufs + 2 * RIG_BUF, frame_tcp6 + 40, sizeof(frame_tcp6) - 40);
+	e = (const struct mlx4_err_cqe *)(const void *)arrive(f, frame_tcp6, sizeof(frame_tcp6));
+	assert_non_null(e);
+	assert_int_equal(e->owner_sr_opcode & 0x7f, MLX4_CQE_ERROR);
+	assert_int_equal(e->syndrome, MLX4_SYND_LOCAL_LENGTH);
+	assert_int_equal(qp->state, MLX4_QP_RTS);
+	assert_int_equal(tp_model_violations_total(f->r.m), 0);
+}
+
+/* The FCS follows the frame, least significant byte first. */
+static void
+keep_fcs(void **state)
+{
+	struct fix *f = *state;
+	const struct mlx4_cqe *c;
+	uint32_t residue;
+
+	f->q.qp->fcs_keep = true;
+	c = arrive(f, frame_tcp6, sizeof(frame_tcp6));
+	assert_int_equal(rte_be_to_cpu_32(c->byte_cnt), sizeof(frame_tcp6) + 4);
+	/* A frame with its own FCS behind it always has this residue. */
+	residue = tpm_crc32(0, f->q.bufs, sizeof(frame_tcp6) + 4);
+	assert_int_equal(residue, 0x2144df1c);
+}
+
+static void
+vlan_filter(void **state)
+{
+	struct fix *f = *state;
+	struct tpm_port *p = &f->r.m->port[1];
+	uint8_t d[64] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x81, 0, 0x00, 0x64};
+
+	p->vlan_filter_on = true;
+	assert_null(arrive(f, d, sizeof(d)));
+	assert_int_equal(p->rx_vlan_filtered, 1);
+	p->vlan_bitmap[100 / 32] = 1u << (100 % 32);
+	assert_non_null(arrive(f, d, sizeof(d)));
+	assert_non_null(arrive(f, frame_tcp6, sizeof(frame_tcp6)));
+	assert_int_equal(p->rx_vlan_filtered, 1);
+}
+
+static void
+not_taken(void **state)
+{
+	struct fix *f = *state;
+	struct tpm_port *p = &f->r.m->port[1];
+	uint8_t d[1600] = {2, 0, 0, 0, 0, 3};
+
+	assert_null(arrive(f, d, 60));
+	assert_int_equal(p->rx_no_rule, 1);
+	assert_null(arrive(f, d, 1519));
+	assert_int_equal(p->rx_too_long, 1);
+	assert_null(arrive(f, d, 13));
+	assert_int_equal(p->c.rx_runt, 1);
+	tp_model_cable(f->r.m, 2, false);
+	assert_null(arrive(f, frame_tcp6, sizeof(frame_tcp6)));
+	assert_int_equal(p->rx_link_down, 1);
+}
+
+static void
+flush(void **state)
+{
+	struct fix *f = *state;
+
+	tpm_qp_to_error(f->r.m, f->q.qp);
+	for (unsigned int i = 0; i < 64; i++) {
+		const struct mlx4_err_cqe *e =
+			(const struct mlx4_err_cqe *)(const void *)rig_poll(f->q.rcq, 64, &f->q.rci, f->q.rcq_rec);
+
+		assert_non_null(e);
+		assert_int_equal(e->syndrome, MLX4_SYND_WR_FLUSH);
+		assert_int_equal(rte_be_to_cpu_16(e->wqe_index), i);
+	}
+	assert_null(rig_poll(f->q.rcq, 64, &f->q.rci, f->q.rcq_rec));
+	assert_int_equal(tp_model_violations_total(f->r.m), 0);
+}
+
+int
+main(void)
+{
+#define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
+	const struct CMUnitTest tests[] = {T(checksum_status), T(scatter),   T(keep_fcs),
+					   T(vlan_filter),     T(not_taken), T(flush)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
