@@ -169,6 +169,12 @@ chain_segments(const struct mlx4_rxq *q, struct rte_mbuf **elts, uint32_t len, u
 	tail->next = NULL;
 }
 
+static __rte_always_inline bool
+is_error(const struct mlx4_cqe *cqe)
+{
+	return (*(const volatile uint8_t *)&cqe->owner_sr_opcode & MLX4_CQE_OPCODE_MASK) != MLX4_CQE_RECV_SEND;
+}
+
 /* A completion with error: the WQE is spent, its buffers go back to the pool. */
 static __rte_noinline void
 drop_wqe(struct mlx4_rxq *q, struct mlx4_rx_ring *r)
@@ -275,8 +281,11 @@ rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, 
 			continue;
 		if (likely(!cqe_is_ours(&s->cqes[cq_ci & s->cq_mask], cq_ci, s->cq_mask)))
 			break;
-		drop_wqe(q, r);
-		cq_ci++;
+		/* Something else than a plain completion, or one that came after the run ended: that goes round again. */
+		if (is_error(&s->cqes[cq_ci & s->cq_mask])) {
+			drop_wqe(q, r);
+			cq_ci++;
+		}
 	}
 	if (unlikely(ring_room(r) >= q->refill_min))
 		refill(q, r, ring_room(r));
@@ -302,7 +311,7 @@ rx_burst_multi(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts
 		rte_io_rmb();
 		cq_ci++;
 		r = ring_of_cqe(s, cqe);
-		if (unlikely((cqe->owner_sr_opcode & MLX4_CQE_OPCODE_MASK) == MLX4_CQE_ERROR)) {
+		if (unlikely(is_error(cqe))) {
 			drop_wqe(q, r);
 			continue;
 		}
