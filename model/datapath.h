@@ -144,8 +144,6 @@ struct tpm_steer_hit {
 /* Every QPN that gets the frame. */
 void tpm_steer_lookup(struct tpm_port *p, const uint8_t *hdr, uint32_t hlen, const struct tpm_pkt *k,
 		      struct tpm_steer_hit *hit);
-/* Who decides from now on: the group table (true) or rules. */
-void tpm_steer_mode(struct tp_model *m, bool by_group);
 /* The group table's answer (steer_group.c). */
 void tpm_group_lookup(struct tp_model *m, const struct tpm_port *p, const uint8_t *h, const struct tpm_pkt *k,
 		      struct tpm_steer_hit *hit);
@@ -184,6 +182,17 @@ void tpm_port_rx(struct tp_model *m, struct tpm_port *p, const struct tp_frame *
 		 const struct tpm_qp *from);
 /* The same for what comes over a wire: impairment first. */
 void tpm_port_arrive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n);
+/* Plain frames, each in one piece, for one QP. */
+struct tpm_rx_run {
+	struct tpm_qp *qp;
+	unsigned int n;
+	const struct tp_frame *f[TPM_BURST];
+	uint32_t hash[TPM_BURST];
+};
+void tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r);
+/* Any frame for a QP. */
+void tpm_receive_slow(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *in,
+		      uint32_t hash);
 /* Flushes what is posted to a QP's receive queue. */
 void tpm_rq_flush(struct tp_model *m, struct tpm_qp *qp);
 

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * From a port to receive queues: what the port takes in, steering, RSS, counters [DP 8]. Plain frames for one QP are
+ * collected in runs; tags, group addresses, several copies and damaged frames go one at a time.
+ */
+#include "datapath.h"
+
+/* --- from the port to a QP -------------------------------------------------------------------------------- */
+
+/*
+ * The QP that a rule's QPN means for this frame, through its RSS parent; NULL when nothing takes it. tell: say so when
+ * the parent is wrong (the fast road asks first and leaves it to the slow one).
+ */
+static struct tpm_qp *
+ring_qp(struct tp_model *m, uint32_t qpn, const uint8_t *h, uint32_t hlen, uint32_t len, uint32_t *hash, bool tell)
+{
+	struct tpm_qp *qp = tpm_qp_get(m, qpn), *ring;
+	struct tpm_pkt k;
+	uint32_t child;
+
+	*hash = 0;
+	if (qp == NULL || !tpm_qp_can_receive(qp))
+		return NULL;
+	if (!qp->is_rss)
+		return qp;
+	tpm_parse(h, hlen, len, &k);
+	child = tpm_rss_select(m, qp, h, &k, hash);
+	ring = tpm_qp_get(m, child);
+	if (ring == NULL || ring->is_rss || !tpm_qp_can_receive(ring)) {
+		if (!tell)
+			return NULL;
+		tpm_violate(m, TPM_V_RSS_RANGE, "QP", qp->qpn, "its ring QP 0x%x is %s", child,
+			    ring == NULL   ? "not there"
+			    : ring->is_rss ? "a parent itself"
+					   : "not ready to receive");
+		return NULL;
+	}
+	return ring;
+}
+
+static void
+count_rx(struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, const struct tpm_pkt *k)
+{
+	struct tpm_port_counters *c = &p->c;
+	unsigned int slot = k->cvlan ? k->tci >> 13 : MLX4_STATS_NOVLAN;
+	uint32_t flen = f->len + TPM_FCS_LEN;
+
+	c->rx_size[tpm_size_block(p, flen)][slot]++;
+	c->rx_frames[slot]++;
+	c->rx_oct[slot] += flen;
+	if (k->cvlan)
+		c->rx_tagged[slot]++;
+	if ((h[0] & 1) == 0)
+		c->rx_ucast[slot]++;
+	else if ((h[0] & h[1] & h[2] & h[3] & h[4] & h[5]) == 0xff)
+		c->rx_bcast[slot]++;
+	else
+		c->rx_mcast[slot]++;
+}
+
+/* Does the port take the frame in? */
+static bool
+port_accepts(struct tpm_port *p, const struct tp_frame *f)
+{
+	if (f->len < TPM_ETH_HLEN) {
+		p->c.rx_runt++;
+		return false;
+	}
+	if (f->len + TPM_FCS_LEN > p->max_frame) {
+		p->c.rx_too_long++;
+		p->rx_too_long++;
+		return false;
+	}
+	if ((f->flags & TP_FRAME_BAD_FCS) != 0 && !p->ignore_fcs) {
+		p->c.rx_crc++;
+		p->rx_bad_fcs++;
+		return false;
+	}
+	return true;
+}
+
+/* What a QP sent stays away from QPs that check for their own traffic [DP 8.7] */
+static bool
+source_checked(const struct tpm_qp *qp, const struct tpm_qp *from, bool mcast)
+{
+	return from != NULL && qp->counter == from->counter && (mcast ? qp->lb_check_mc : qp->lb_check_uc);
+}
+
+static void
+rx_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const struct tpm_qp *from)
+{
+	uint8_t buf[TPM_PARSE_MAX];
+	struct tpm_steer_hit hit;
+	struct tpm_pkt k;
+	uint32_t hlen, hash;
+	const uint8_t *h;
+
+	if (!port_accepts(p, f))
+		return;
+	h = tpm_frame_head(f, buf, &hlen);
+	tpm_parse(h, hlen, f->len, &k);
+	count_rx(p, f, h, &k);
+	m->st.port[p->num - 1].rx_frames++;
+	m->st.port[p->num - 1].rx_bytes += f->len;
+	if (k.cvlan && p->vlan_filter_on && (p->vlan_bitmap[(k.tci & 0xfff) / 32] >> (k.tci % 32) & 1) == 0) {
+		p->rx_vlan_filtered++;
+		return;
+	}
+	tpm_steer_lookup(p, h, hlen, &k, &hit);
+	if (hit.n == 0)
+		p->rx_no_rule++;
+	for (uint32_t i = 0; i < hit.n; i++) {
+		struct tpm_qp *qp = ring_qp(m, hit.qpn[i], h, hlen, f->len, &hash, true);
+
+		if (qp == NULL)
+			p->c.rx_drop++;
+		else if (!source_checked(qp, from, (h[0] & 1) != 0))
+			tpm_receive_slow(m, p, qp, f, hash);
+	}
+}
+
+/* Untagged unicast in one piece, of good size and FCS: what bursts are made of. */
+static inline bool
+is_plain(const struct tpm_port *p, const struct tp_frame *f)
+{
+	const uint8_t *d = f->seg[0].data;
+
+	return f->nseg == 1 && f->len >= TPM_ETH_HLEN + 2 && f->len + TPM_FCS_LEN <= p->max_frame &&
+	       (f->flags & (TP_FRAME_BAD_FCS | TPM_FRAME_LOOP)) == 0 && (d[0] & 1) == 0 &&
+	       !(d[12] == 0x81 && d[13] == 0);
+}
+
+static void
+rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n)
+{
+	struct tpm_port_counters *c = &p->c;
+	unsigned int same = 0, block = 0;
+	uint64_t oct = 0, plain = 0, last_key = 0;
+	uint32_t qpn = TPM_STEER_SLOW, hash = 0;
+	struct tpm_qp *qp = NULL;
+	struct tpm_rx_run run;
+
+	run.qp = NULL;
+	run.n = 0;
+	for (unsigned int i = 0; i < n; i++) {
+		const uint8_t *d = f[i].seg[0].data;
+		unsigned int b;
+		uint64_t key;
+
+		if (tpm_unlikely(!is_plain(p, &f[i]))) {
+			tpm_rx_run_flush(m, p, &run);
+			rx_one(m, p, &f[i], NULL);
+			last_key = 0;
+			continue;
+		}
+		memcpy(&key, d, sizeof(key));
+		key = rte_le_to_cpu_64(key) & UINT64_C(0xffffffffffff);
+		if (key != last_key) {
+			qpn = tpm_steer_fast(p, key);
+			last_key = key;
+			qp = qpn != TPM_STEER_SLOW ? ring_qp(m, qpn, d, f[i].len, f[i].len, &hash, false) : NULL;
+		} else if (qp != NULL && (qp->qpn != qpn || !tpm_qp_can_receive(qp))) {
+			qp = ring_qp(m, qpn, d, f[i].len, f[i].len, &hash, false);
+		}
+		if (tpm_unlikely(qp == NULL || qp->fcs_keep)) {
+			tpm_rx_run_flush(m, p, &run);
+			rx_one(m, p, &f[i], NULL);
+			last_key = 0;
+			continue;
+		}
+		b = tpm_size_block(p, f[i].len + TPM_FCS_LEN);
+		if (b != block) {
+			c->rx_size[block][MLX4_STATS_NOVLAN] += same;
+			block = b;
+			same = 0;
+		}
+		same++;
+		plain++;
+		oct += f[i].len;
+		if (qp != run.qp || run.n == TPM_BURST) {
+			tpm_rx_run_flush(m, p, &run);
+			run.qp = qp;
+		}
+		run.f[run.n] = &f[i];
+		run.hash[run.n++] = hash;
+	}
+	tpm_rx_run_flush(m, p, &run);
+	c->rx_size[block][MLX4_STATS_NOVLAN] += same;
+	c->rx_frames[MLX4_STATS_NOVLAN] += plain;
+	c->rx_ucast[MLX4_STATS_NOVLAN] += plain;
+	c->rx_oct[MLX4_STATS_NOVLAN] += oct + plain * TPM_FCS_LEN;
+	m->st.port[p->num - 1].rx_frames += plain;
+	m->st.port[p->num - 1].rx_bytes += oct;
+}
+
+void
+tpm_port_rx(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n, const struct tpm_qp *from)
+{
+	if (tpm_unlikely(!p->link && from == NULL)) {
+		p->rx_link_down += n;
+		return;
+	}
+	if (from == NULL) {
+		rx_burst(m, p, f, n);
+		return;
+	}
+	for (unsigned int i = 0; i < n; i++)
+		rx_one(m, p, &f[i], from);
+}
+
+unsigned int
+tp_model_port_receive(struct tp_model *m, unsigned int port, const struct tp_frame *f, unsigned int n)
+{
+	struct tpm_port *p;
+	uint64_t before;
+
+	if (port < 1 || port > m->cfg.num_ports)
+		return 0;
+	p = &m->port[port - 1];
+	before = p->rx_link_down;
+	for (unsigned int i = 0; i < n; i++) {
+		/* Only the flags that a wire may know. */
+		struct tp_frame one = f[i];
+
+		if (one.nseg == 0 || one.nseg > TP_FRAME_SEGS)
+			continue;
+		one.flags &= TP_FRAME_BAD_FCS;
+		tpm_port_arrive(m, p, &one, 1);
+	}
+	return p->rx_link_down == before ? n : 0;
+}
