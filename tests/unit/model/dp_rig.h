@@ -14,7 +14,8 @@
 #include <rte_common.h>
 
 #include "ctl.h"
-#include "datapath.h"
+/* by path: tests/bench has a header of this name too */
+#include "../../../model/datapath.h"
 
 #define RIG_KEY 0x1200u
 #define RIG_PD 5u
