@@ -100,6 +100,7 @@ caps_device(const struct tp_model *m, uint8_t *out)
 	prm_set(out, MLX4_CAP_IGNORE_FCS, 1);
 	prm_set(out, MLX4_CAP_VSD_INIT2RTR, 1);
 	prm_set(out, MLX4_CAP_CONFIG_DEV, 1);
+	prm_set(out, MLX4_CAP_ETS_CFG, 1);
 }
 
 static uint64_t
@@ -115,7 +116,8 @@ tpm_cmd_query_dev_cap(struct tp_model *m, struct tpm_cmd *c)
 			 flag(MLX4_DEV_FLAG_UC_LOOPBACK) | flag(MLX4_DEV_FLAG_FCS_KEEP) | flag(MLX4_DEV_FLAG_UDP_RSS) |
 			 flag(MLX4_DEV_FLAG_COUNTERS) | flag(MLX4_DEV_FLAG_RSS_IP_FRAG) |
 			 flag(MLX4_DEV_FLAG_SET_ETH_SCHED) | flag(MLX4_DEV_FLAG_SENSE) | flag(MLX4_DEV_FLAG_64B_EQE) |
-			 flag(MLX4_DEV_FLAG_64B_CQE);
+			 flag(MLX4_DEV_FLAG_64B_CQE) | flag(MLX4_DEV_FLAG_VEP_UC_STEER) |
+			 flag(MLX4_DEV_FLAG_VEP_MC_STEER);
 
 	memset(c->out, 0, MLX4_MAILBOX_SIZE);
 	caps_queues(c->out);

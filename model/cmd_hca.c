@@ -93,12 +93,9 @@ init_check(struct tp_model *m, const uint8_t *in)
 				"lg UARs %u, lg UAR page - 12 %u, wanted at most %u and 0",
 				prm_get(in, MLX4_HCA_LG_UARS), prm_get(in, MLX4_HCA_UAR_PAGE), LG_UARS_MAX);
 	if (prm_get(in, MLX4_HCA_EQE_STRIDE) != 0 || prm_get(in, MLX4_HCA_CQE_STRIDE) != 0 ||
-	    prm_get(in, MLX4_HCA_NUM_SYS_EQS) != 0 || prm_get(in, MLX4_HCA_A0_MODE) != 0 ||
-	    prm_get(in, MLX4_HCA_UC_STEER) != 0)
-		return tpm_fail(
-			m, BAD_PARAM, CMD_PARAM, "INIT_HCA", 0,
-			"asks for EQE/CQE strides, system EQs, A0 modes or unicast steering, which QUERY_DEV_CAP does "
-			"not offer");
+	    prm_get(in, MLX4_HCA_NUM_SYS_EQS) != 0 || prm_get(in, MLX4_HCA_A0_MODE) != 0)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "INIT_HCA", 0,
+				"asks for EQE/CQE strides, system EQs or A0 modes, which QUERY_DEV_CAP does not offer");
 	return tables_check(m, in);
 }
 
@@ -132,6 +129,8 @@ tables_take(struct tp_model *m, const uint8_t *in)
 	m->ctl->mc_base = base_at(in, m->dmfs ? MLX4_HCA_DMFS_BASE : MLX4_HCA_MC_BASE);
 	m->ctl->mc_lg_entry = (uint8_t)prm_get(in, m->dmfs ? MLX4_HCA_DMFS_LG_ENTRY : MLX4_HCA_MC_LG_ENTRY);
 	m->ctl->mc_lg_table = (uint8_t)prm_get(in, m->dmfs ? MLX4_HCA_DMFS_LG_TABLE : MLX4_HCA_MC_LG_TABLE);
+	memset(m->ctl->default_group, 0, sizeof(m->ctl->default_group));
+	tpm_steer_mode(m, !m->dmfs && prm_get(in, MLX4_HCA_UC_STEER) != 0);
 }
 
 static bool

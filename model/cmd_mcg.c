@@ -6,8 +6,24 @@
 
 #include "ctl.h"
 
-#define MGID_SIZE 16u
 #define MCG_OPM_DEFAULT 1u
+#define MCG_DEFAULT_PORT_SHIFT 16u
+
+/*
+ * Default group: what no group of the table takes. in_modifier: bit 1 unicast or multicast, bits 23:16 the port, the
+ * virtual Ethernet port above is 0 [CP 3.1].
+ */
+static uint8_t
+default_at(struct tp_model *m, uint32_t in, uint8_t **p)
+{
+	uint32_t port = in >> MCG_DEFAULT_PORT_SHIFT & 0xff;
+
+	if (port < 1 || port > m->cfg.num_ports)
+		return tpm_fail(m, BAD_INDEX, CMD_INDEX, "default MCG", in, "port %u, wanted 1..%u", port,
+				m->cfg.num_ports);
+	*p = m->ctl->default_group[port - 1][(in & MLX4_MCG_DEFAULT_UNICAST) != 0];
+	return MLX4_STAT_OK;
+}
 
 static uint8_t
 mcg_at(struct tp_model *m, const struct tpm_cmd *c, uint8_t **p, uint32_t *bytes)
@@ -17,12 +33,11 @@ mcg_at(struct tp_model *m, const struct tpm_cmd *c, uint8_t **p, uint32_t *bytes
 	if (m->dmfs)
 		return tpm_fail(m, BAD_SYS_STATE, CMD_STATE, "MCG", i,
 				"groups are not used with device-managed flow steering");
+	*bytes = 1u << m->ctl->mc_lg_entry;
 	if (c->op_modifier == MCG_OPM_DEFAULT)
-		return tpm_fail(m, BAD_OP, CMD_PARAM, "MCG", i,
-				"default entries belong to unicast steering, which is not offered");
+		return default_at(m, i, p);
 	if (i >= 1u << m->ctl->mc_lg_table)
 		return tpm_fail(m, BAD_INDEX, CMD_INDEX, "MCG", i, "wanted 0..0x%x", (1u << m->ctl->mc_lg_table) - 1);
-	*bytes = 1u << m->ctl->mc_lg_entry;
 	*p = tpm_icm_at(m, m->ctl->mc_base + (uint64_t)i * *bytes, *bytes, "MCG");
 	return *p == NULL ? MLX4_STAT_ICM_ERROR : MLX4_STAT_OK;
 }
@@ -56,11 +71,6 @@ tpm_cmd_write_mcg(struct tp_model *m, struct tpm_cmd *c)
 uint8_t
 tpm_cmd_mgid_hash(struct tp_model *m, struct tpm_cmd *c)
 {
-	uint32_t lg_hash = prm_get(m->hca, MLX4_HCA_MC_LG_HASH), hash = 0;
-
-	/* The card's own function is not public; software only ever uses what this command answers. */
-	for (uint32_t i = 0; i < MGID_SIZE; i++)
-		hash = hash * 31 + c->in[i];
-	c->imm = (hash ^ hash >> 16) & ((1u << lg_hash) - 1) & 0xffff;
+	c->imm = tpm_group_hash(m, c->in);
 	return MLX4_STAT_OK;
 }

@@ -127,13 +127,11 @@ tpm_cq_notify(struct tp_model *m, struct tpm_cq *cq, bool solicited)
 	if (cq->arm != MLX4_CQ_STATE_ARMED && (cq->arm != MLX4_CQ_STATE_ARMED_SOLICITED || !solicited))
 		return;
 	fresh = cq->pi - cq->armed_ci;
-	if ((cq->mod_count <= 1 && cq->mod_period_us == 0) || (cq->mod_count != 0 && fresh >= cq->mod_count)) {
+	/* Whichever comes first; a period of 0 is over at once, whatever the count: Linux relies on it at low rates. */
+	if (cq->mod_period_us == 0 || (cq->mod_count != 0 && fresh >= cq->mod_count)) {
 		cq_fire(m, cq);
 		return;
 	}
-	/* Count 0 or not reached, period 0: nothing else will ever fire it. */
-	if (cq->mod_period_us == 0)
-		return;
 	if (cq->pending == 0) {
 		if (m->num_timers == TPM_MAX_TIMERS) {
 			cq_fire(m, cq);

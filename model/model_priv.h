@@ -462,6 +462,8 @@ void tpm_steer_fini(struct tpm_port *p);
 uint8_t tpm_steer_attach(struct tp_model *m, const uint8_t *mbox, uint32_t ndwords, uint64_t *id);
 uint8_t tpm_steer_detach(struct tp_model *m, uint64_t id);
 void tpm_steer_flush(struct tp_model *m);
+/* Who decides from now on: the group table (true) or rules. */
+void tpm_steer_mode(struct tp_model *m, bool by_group);
 
 /* --- ports (port.c) --------------------------------------------------------------------------------------- */
 

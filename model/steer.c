@@ -9,6 +9,7 @@
  * the frame: each of their QPs gets a copy. A small cache answers for untagged frames as long as the address alone
  * decides.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -16,14 +17,18 @@
 
 #define MAC_BUCKETS 4096u
 #define ID_BUCKETS 4096u
+#define UDP_HLEN 8u
+#define VXLAN_HLEN 8u
 #define KEY_MASK UINT64_C(0xffffffffffff)
 
 struct match { /* value and mask, as they lie in the frame */
 	uint8_t dmac[6], dmac_m[6], smac[6], smac_m[6];
 	uint16_t etype, vlan, vlan_m, dport, dport_m, sport, sport_m;
 	uint32_t dip, dip_m, sip, sip_m;
-	bool has_etype, has_ipv4, has_l4;
+	bool has_etype, has_ipv4, has_l4, has_vxlan;
 	uint8_t proto;
+	uint32_t vni, vni_m;
+	uint8_t in_dmac[6], in_dmac_m[6]; /* of the frame inside the tunnel */
 };
 
 struct rule {
@@ -38,13 +43,17 @@ struct rule {
 };
 
 struct tpm_steer {
-	struct tpm_steer_cache cache;
+	struct tpm_steer_cache cache; /* first: tpm_steer_fast looks at nothing else */
+	struct tp_model *m;
+	bool by_group; /* the mode that INIT_HCA chose: entries of the group table instead of rules */
 	struct rule *mac[MAC_BUCKETS];
 	struct rule *list;          /* regular rules that are not by_mac, by priority */
 	struct rule *all, *mc;      /* defaults */
 	struct rule *uc_sn, *mc_sn; /* sniffers */
 	struct rule *ids[ID_BUCKETS];
 };
+
+static_assert(offsetof(struct tpm_steer, cache) == 0, "the cache is the first member");
 
 int
 tpm_steer_init(struct tpm_port *p)
@@ -134,7 +143,33 @@ tpm_steer_flush(struct tp_model *m)
 	m->st.rules = 0;
 }
 
+void
+tpm_steer_mode(struct tp_model *m, bool by_group)
+{
+	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
+		m->port[i].steer->m = m;
+		m->port[i].steer->by_group = by_group;
+		changed(m->port[i].steer);
+	}
+}
+
 /* --- attach and detach ------------------------------------------------------------------------------------ */
+
+/* What follows VXLAN describes the frame inside; software names its destination at most. */
+static void
+spec_inner_eth(struct match *mt, const uint8_t *s)
+{
+	memcpy(mt->in_dmac, s + MLX4_SPEC_ETH_DMAC, 6);
+	memcpy(mt->in_dmac_m, s + MLX4_SPEC_ETH_DMAC_MASK, 6);
+}
+
+static void
+spec_vxlan(struct match *mt, const uint8_t *s)
+{
+	mt->has_vxlan = true;
+	mt->vni = prm_get(s, MLX4_SPEC_VXLAN_VNI);
+	mt->vni_m = prm_get(s, MLX4_SPEC_VXLAN_VNI_MASK);
+}
 
 static uint8_t
 spec_eth(struct match *mt, const uint8_t *s)
@@ -182,6 +217,7 @@ spec_size(uint32_t id)
 	case MLX4_SPEC_IPV4: return MLX4_SPEC_IPV4_SIZE;
 	case MLX4_SPEC_TCP:
 	case MLX4_SPEC_UDP: return MLX4_SPEC_L4_SIZE;
+	case MLX4_SPEC_VXLAN: return MLX4_SPEC_VXLAN_SIZE;
 	default: return 0;
 	}
 }
@@ -205,7 +241,13 @@ parse_specs(struct tp_model *m, const uint8_t *mbox, uint32_t len, struct rule *
 			return false;
 		}
 		switch (id) {
-		case MLX4_SPEC_ETH: spec_eth(&r->mt, mbox + off); break;
+		case MLX4_SPEC_ETH:
+			if (r->mt.has_vxlan)
+				spec_inner_eth(&r->mt, mbox + off);
+			else
+				spec_eth(&r->mt, mbox + off);
+			break;
+		case MLX4_SPEC_VXLAN: spec_vxlan(&r->mt, mbox + off); break;
 		case MLX4_SPEC_IPV4: spec_ipv4(&r->mt, mbox + off); break;
 		case MLX4_SPEC_TCP: spec_l4(&r->mt, mbox + off, TPM_PROTO_TCP); break;
 		default: spec_l4(&r->mt, mbox + off, TPM_PROTO_UDP); break;
@@ -215,6 +257,7 @@ parse_specs(struct tp_model *m, const uint8_t *mbox, uint32_t len, struct rule *
 	for (unsigned int i = 0; i < 6; i++) {
 		r->mt.dmac[i] &= r->mt.dmac_m[i];
 		r->mt.smac[i] &= r->mt.smac_m[i];
+		r->mt.in_dmac[i] &= r->mt.in_dmac_m[i];
 	}
 	return true;
 }
@@ -225,7 +268,7 @@ only_dmac(const struct match *mt)
 	static const uint8_t ones[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, zero[6];
 
 	return memcmp(mt->dmac_m, ones, 6) == 0 && memcmp(mt->smac_m, zero, 6) == 0 && !mt->has_etype &&
-	       mt->vlan_m == 0 && !mt->has_ipv4 && !mt->has_l4;
+	       mt->vlan_m == 0 && !mt->has_ipv4 && !mt->has_l4 && !mt->has_vxlan;
 }
 
 /* Behind rules of the same priority: first attached, first asked. */
@@ -351,7 +394,20 @@ l4_matches(const struct match *mt, const uint8_t *h, const struct tpm_pkt *k)
 }
 
 static bool
-matches(const struct match *mt, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k)
+vxlan_matches(const struct tpm_steer *s, const struct match *mt, const uint8_t *h, uint32_t hlen,
+	      const struct tpm_pkt *k)
+{
+	uint32_t at = k->l4 + UDP_HLEN, inner = at + VXLAN_HLEN;
+
+	if (k->proto != TPM_PROTO_UDP || (k->status & MLX4_CQE_ST_UDP) == 0 || inner + TPM_ETH_HLEN > hlen ||
+	    s->m == NULL || tpm_load16(h + k->l4 + 2) != s->m->vxlan_port)
+		return false;
+	return ((prm_get32(h, at + 4) >> 8 ^ mt->vni) & mt->vni_m) == 0 &&
+	       mac_matches(h + inner, mt->in_dmac, mt->in_dmac_m);
+}
+
+static bool
+matches(const struct tpm_steer *s, const struct match *mt, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k)
 {
 	if (!mac_matches(h, mt->dmac, mt->dmac_m) || !mac_matches(h + 6, mt->smac, mt->smac_m))
 		return false;
@@ -359,7 +415,8 @@ matches(const struct match *mt, const uint8_t *h, uint32_t hlen, const struct tp
 		return false;
 	if (mt->vlan_m != 0 && (!k->cvlan || ((k->tci ^ mt->vlan) & mt->vlan_m) != 0))
 		return false;
-	return (!mt->has_ipv4 || ip_matches(mt, h, hlen, k)) && (!mt->has_l4 || l4_matches(mt, h, k));
+	return (!mt->has_ipv4 || ip_matches(mt, h, hlen, k)) && (!mt->has_l4 || l4_matches(mt, h, k)) &&
+	       (!mt->has_vxlan || vxlan_matches(s, mt, h, hlen, k));
 }
 
 static void
@@ -390,7 +447,7 @@ lookup_regular(struct tpm_steer *s, const uint8_t *h, uint32_t hlen, const struc
 		by_mac = by_mac->next;
 	best = by_mac;
 	for (const struct rule *r = s->list; r != NULL && (by_mac == NULL || r->prio < by_mac->prio); r = r->next) {
-		if (matches(&r->mt, h, hlen, k)) {
+		if (matches(s, &r->mt, h, hlen, k)) {
 			best = r;
 			break;
 		}
@@ -413,6 +470,10 @@ tpm_steer_lookup(struct tpm_port *p, const uint8_t *h, uint32_t hlen, const stru
 
 	hit->n = 0;
 	hit->by_rule = hit->allow_lb = false;
+	if (s->by_group) {
+		tpm_group_lookup(s->m, p, h, k, hit);
+		return;
+	}
 	lookup_regular(s, h, hlen, k, hit);
 	if (hit->n == 0 && mc)
 		add_all(hit, s->mc);
@@ -430,7 +491,7 @@ tpm_steer_fast_miss(struct tpm_port *p, uint64_t key)
 	struct tpm_pkt k = {0};
 	uint8_t h[TPM_ETH_HLEN] = {0};
 
-	if (s->list != NULL)
+	if (s->list != NULL || s->by_group)
 		return TPM_STEER_SLOW;
 	memcpy(h, &key, TPM_ETH_ALEN);
 	tpm_steer_lookup(p, h, sizeof(h), &k, &hit);

@@ -300,7 +300,20 @@ enum mlx4_cmpt_type { MLX4_CMPT_QP, MLX4_CMPT_SRQ, MLX4_CMPT_CQ, MLX4_CMPT_EQ, M
 #define MLX4_MCG_PROTO PRM_D(0x04, 31, 30)
 #define MLX4_MCG_COUNT PRM_D(0x04, 23, 0)
 #define MLX4_MCG_GID 0x10u
+#define MLX4_MCG_KEY_SIZE 16u
+/* Key of an Ethernet group, at MLX4_MCG_GID */
+#define MLX4_MCG_PROTO_ETH 1u
+#define MLX4_MCG_KEY_VEP 4u
+#define MLX4_MCG_KEY_PORT 5u
+#define MLX4_MCG_KEY_FLAGS 7u
+#define MLX4_MCG_KEY_VLAN 1u
+#define MLX4_MCG_KEY_UNICAST 2u
+#define MLX4_MCG_KEY_VID 8u
+#define MLX4_MCG_KEY_MAC 10u
+/* WRITE_MCG and READ_MCG of a default group: in_modifier [CP 6.2] */
+#define MLX4_MCG_DEFAULT_UNICAST 0x2u
 #define MLX4_MCG_MEMBER(i) (0x20u + 4u * (i))
 #define MLX4_MCG_MEMBER_BLOCK_LB (1u << 30)
+#define MLX4_MCG_MEMBER_QPN 0xffffffu
 
 #endif /* MLX4_PRM_CTX_H */

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# Shared by the lab's tests: cards, guests, and what is asked of their output. A test prints "ok NAME", "not ok NAME:
+# reason" or "skip NAME: reason" lines. Sourced; TP_BUILD and LAB_DIR come from scripts/lab.sh.
+set -uo pipefail
+lab_scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+: "${LAB_DIR:?start lab tests with ./tp lab}" "${TP_BUILD:?start lab tests with ./tp lab}"
+export LAB_DIR
+
+lab_tmp=$(mktemp -d "${TMPDIR:-/tmp}/lab.XXXXXX") || exit 1
+lab_bad=0
+declare -A card_pid=()
+guests=()
+
+lab_end() {
+	local g c
+	for g in ${guests[@]+"${guests[@]}"}; do "$lab_scripts/guest.sh" stop "$g"; done
+	for c in "${!card_pid[@]}"; do kill "${card_pid[$c]}" 2>/dev/null; done
+	if [ "$lab_bad" = 0 ]; then rm -rf "$lab_tmp"; else printf '# logs: %s\n' "$lab_tmp"; fi
+}
+trap lab_end EXIT
+trap 'exit 130' INT TERM
+
+pass() { printf 'ok %s\n' "$1"; }
+fail() { # NAME REASON
+	printf 'not ok %s: %s\n' "$1" "$2"
+	lab_bad=1
+}
+
+# card NAME [OPTION...]: starts a card; its socket is $lab_tmp/NAME.sock, what it says goes to NAME.card.
+card() {
+	local name=$1 i
+	shift
+	"$TP_BUILD/apps/triplane-hca/triplane-hca" --socket "$lab_tmp/$name.sock" "$@" >"$lab_tmp/$name.card" 2>&1 &
+	card_pid[$name]=$!
+	for ((i = 0; i < 50; i++)); do
+		grep -q ready "$lab_tmp/$name.card" && return 0
+		sleep 0.1
+	done
+	fail "card-$name" "not ready: $(tail -n 1 "$lab_tmp/$name.card")"
+	return 1
+}
+
+# Ends a card and judges what it saw: no rule broken, no bad message.
+card_verdict() { # CARD TEST
+	local log=$lab_tmp/$1.card n
+	kill "${card_pid[$1]}"
+	wait "${card_pid[$1]}"
+	unset "card_pid[$1]"
+	n=$(sed -n 's/^report: violations //p' "$log" | tail -n 1)
+	if [ "$n" = 0 ] && grep -q '^report: malformed 0$' "$log"; then
+		pass "$2-no-violation"
+	else
+		fail "$2-no-violation" "${n:-no report}: $(grep -E '^report: (violation |last|malformed)' "$log" | tr '\n' ';')"
+	fi
+}
+
+# guest NAME SECONDS [boot.sh option...]: boots a guest, runs standard input in it, keeps the output in NAME.out.
+guest() {
+	local name=$1 secs=$2
+	shift 2
+	LAB_NAME=$name-$$ "$lab_scripts/boot.sh" -t "$secs" "$@" >"$lab_tmp/$name.out" 2>"$lab_tmp/$name.err"
+}
+
+guest_start() { # NAME [guest.sh start option...]
+	local name=$1
+	shift
+	"$lab_scripts/guest.sh" start "$name-$$" "$@" 2>>"$lab_tmp/$name.err" || return
+	guests+=("$name-$$")
+}
+
+guest_exec() { # NAME SECONDS: the script is on standard input, its output is added to NAME.out
+	"$lab_scripts/guest.sh" exec "$1-$$" -t "$2" >>"$lab_tmp/$1.out" 2>>"$lab_tmp/$1.err"
+}
+
+# Lines between "== MARK" and the next mark of a guest's output.
+section() { # GUEST MARK
+	awk -v m="== $2" '$0 == m { on = 1; next } /^== / { on = 0 } on' "$lab_tmp/$1.out"
+}
+
+# want TEST GUEST MARK PATTERN: the section has a line like that.
+want() {
+	local text
+	text=$(section "$2" "$3")
+	if grep -Eq -- "$4" <<<"$text"; then
+		pass "$1"
+	else
+		fail "$1" "no line like '$4' in: $(tail -n 4 <<<"$text" | tr '\n' ';')"
+	fi
+}
+
+# The kernel log has no complaint of the driver beyond what the test allows.
+no_errors() { # TEST GUEST MARK [ALLOWED PATTERN]
+	local text
+	text=$(section "$2" "$3" | grep -E 'mlx4|BUG|WARNING|Call Trace|DMAR' | grep -Ei 'error|fail|warn|timed? ?out|unable|BUG|Call Trace|Mad Status|fault|didn|cannot|could not' |
+		grep -Ev -- "${4:-^never$}")
+	if [ -z "$text" ]; then pass "$1"; else fail "$1" "$(head -n 3 <<<"$text" | tr '\n' ';')"; fi
+}
