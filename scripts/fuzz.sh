@@ -23,7 +23,7 @@ one() { # target
 	[ -x "$build/tests/fuzz/fuzz_$t" ] || return 1
 	mkdir -p "$corpus/$t" "$corpus/found" "$corpus/seeds/$t"
 	if UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 "$build/tests/fuzz/fuzz_$t" -max_total_time="$seconds" \
-		-timeout=10 -max_len=4096 -rss_limit_mb=3000 -artifact_prefix="$corpus/found/$t-" -print_final_stats=1 \
+		-timeout=10 -max_len=4096 -len_control=10 -rss_limit_mb=3000 -artifact_prefix="$corpus/found/$t-" -print_final_stats=1 \
 		"$corpus/$t" "$corpus/seeds/$t" >"$log" 2>&1; then
 		runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
 		printf 'ok fuzz-%s (%s s, %s inputs)\n' "$t" "$seconds" "$runs"

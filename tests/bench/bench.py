@@ -118,20 +118,21 @@ class Peer:
         self.name, self.vdevs, self.other, self.first, self.plugin = name, vdevs, other, first, plugin
 
 
-def peers(folder):
+def peers(folder, size=64):
+    bsize = 2048 if size <= 1518 else 9728
     return [
         Peer('model', ['net_mlx4_model0,wire0=cross,cpu=0'], plugin=True),
         Peer('net_null', ['net_null0,size=%d', 'net_null1,size=%d'], first=0),
         Peer('net_ring', ['net_ring0', 'net_ring1']),
-        Peer('net_memif', ['net_memif0,role=server,id=0,bsize=9728,socket=%s/memif.sock' % folder],
-             other=['net_memif0,role=client,id=0,bsize=9728,socket=%s/memif.sock' % folder]),
+        Peer('net_memif', ['net_memif0,role=server,id=0,bsize=%d,socket=%s/memif.sock' % (bsize, folder)],
+             other=['net_memif0,role=client,id=0,bsize=%d,socket=%s/memif.sock' % (bsize, folder)]),
         Peer('vhost/virtio-user', ['net_vhost0,iface=%s/vhost.sock' % folder],
              other=['net_virtio_user0,path=%s/vhost.sock,mrg_rxbuf=1' % folder]),
     ]
 
 
 def testpmd(peer, vdevs, size, cpu, name, plugin):
-    args = ['--forward-mode=io', '--burst=32', '--mbuf-size=9984', '--total-num-mbufs=8192', '--txpkts=%d' % size]
+    args = ['--forward-mode=io', '--burst=32', '--mbuf-size=%d' % (2176 if size <= 1518 else 9984), '--total-num-mbufs=8192', '--txpkts=%d' % size]
     if size > 1518 and plugin:
         args.append('--max-pkt-len=%d' % (size + 18))
     return tpmd.Testpmd([v % size if '%d' in v else v for v in vdevs], args, name=name, plugin=plugin,
@@ -143,7 +144,6 @@ def packet_rate(peer, size, folder):
     for f in os.listdir(folder):
         os.unlink(os.path.join(folder, f))
     with testpmd(peer, peer.vdevs, size, 1, 'a', peer.plugin) as a:
-        ports = [int(p) for p in re.findall(r'Port (\d+):', a.started)] or [0]
         b = testpmd(peer, peer.other, size, 0, 'b', False) if peer.other else None
         try:
             if b:
@@ -154,7 +154,7 @@ def packet_rate(peer, size, folder):
             a.cmd('clear port stats all')
             t = time.monotonic()
             time.sleep(SECONDS)
-            total = sum(a.stats(p).get('tx-packets', 0) for p in sorted(set(ports)))
+            total = sum(a.stats(p).get('tx-packets', 0) for p in a.ports)
             rate = total / (time.monotonic() - t)
             a.cmd('stop')
         finally:
@@ -172,7 +172,7 @@ def bench_pps(rep):
         for size in SIZES:
             rates = {}
             for _ in range(RUNS):
-                for p in peers(folder):
+                for p in peers(folder, size):
                     try:
                         rates.setdefault(p.name, []).append(packet_rate(p, size, folder))
                     except RuntimeError as e:

@@ -45,7 +45,7 @@ start_mailbox(struct card *c, uint8_t kind, uint8_t *in)
 }
 
 static void
-one_command(struct card *c, struct bytes *b)
+one_command(struct card *c, struct bytes *b, bool booted)
 {
 	uint16_t op = opcodes[bytes_u8(b) % (sizeof(opcodes) / sizeof(opcodes[0]))];
 	uint8_t how = bytes_u8(b), op_mod = bytes_u8(b) & 0xf, patches = bytes_u8(b) & 0xf;
@@ -53,7 +53,8 @@ one_command(struct card *c, struct bytes *b)
 	uint8_t *in = card_in(c);
 	uint64_t in_param = c->in, out_param = c->out;
 
-	start_mailbox(c, how, in);
+	if (booted)
+		start_mailbox(c, how, in);
 	while (patches-- != 0) {
 		uint16_t off = bytes_u16(b) % MLX4_MAILBOX_SIZE;
 		uint8_t len = bytes_u8(b) & 31;
@@ -81,7 +82,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			card_objects(c);
 	}
 	for (i = 0; i < MAX_COMMANDS && b.left != 0; i++) {
-		one_command(c, &b);
+		one_command(c, &b, (state & 3) != 0);
 		tp_model_step(c->m, 8);
 	}
 	card_free(c);

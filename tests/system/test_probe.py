@@ -1,0 +1,52 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which driver the PCI bus asks first, on a made-up tree of PCI devices that claim to be bound to vfio-pci."""
+import os
+import re
+import subprocess
+
+import tpmd
+
+cases = tpmd.Cases()
+
+
+def pci_tree(folder, device_id, driver):
+    dev = os.path.join(folder, '0000:03:00.0')
+    os.makedirs(dev)
+    values = {'vendor': '0x15b3', 'device': '0x%04x' % device_id, 'subsystem_vendor': '0x15b3', 'subsystem_device': '0x0055',
+              'class': '0x020000', 'max_vfs': '0', 'numa_node': '0', 'vendor_id': '0x15b3'}
+    for k, v in values.items():
+        with open(os.path.join(dev, k), 'w') as f:
+            f.write(v + '\n')
+    with open(os.path.join(dev, 'resource'), 'w') as f:
+        f.write('0x00000000f0000000 0x00000000f00fffff 0x0000000000140204\n' + ''.join('0x0 0x0 0x0\n' for _ in range(1)) +
+                '0x00000000e0000000 0x00000000e07fffff 0x000000000014220c\n' + '0x0 0x0 0x0\n' * 3)
+    if driver:
+        os.makedirs(os.path.join(folder, 'drivers', driver))
+        os.symlink(os.path.join(folder, 'drivers', driver), os.path.join(dev, 'driver'))
+
+
+def probe(device_id, driver):
+    with tpmd.scratch() as d:
+        tree = os.path.join(d, 'devices')
+        os.makedirs(tree)
+        pci_tree(tree, device_id, driver)
+        args = tpmd.eal('tpprobe%d' % os.getpid(), pci=True, memory=256)
+        args = [a for a in args if not a.startswith('--log-level')] + ['--log-level=lib.eal:debug', '--log-level=bus.pci:debug']
+        env = dict(os.environ, SYSFS_PCI_DEVICES=tree)
+        p = subprocess.run(['dpdk-testpmd'] + args + ['--', '--total-num-mbufs=2048'], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, env=env)
+        return p.stdout.decode(errors='replace')
+
+
+def first_driver(device_id):
+    out = probe(device_id, 'vfio-pci')
+    drivers = re.findall(r'probe driver: 15b3:%04x (\S+)' % device_id, out)
+    if not drivers:
+        return 'no driver was asked: %s' % out[-600:]
+    return None if drivers[0] == 'net_mlx4_vfio' else 'asked first: %s' % drivers
+
+
+for dev in (0x1003, 0x1004, 0x1007):
+    cases.run('pci-order-%04x' % dev, first_driver, dev)
+cases.exit()

@@ -1,0 +1,186 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Unmodified dpdk-testpmd with the plugin on a model card: forwarding modes, RSS, life of ports."""
+import os
+import re
+import subprocess
+import time
+
+import tpmd
+from scapy.all import Ether, IP, IPv6, TCP, wrpcap
+
+cases = tpmd.Cases()
+CARD = 'net_mlx4_model0,wire0=cross'
+FIRST = 4  # bursts of 32 that each port sends first
+
+
+def forwarded(mode, *extra):
+    with tpmd.Testpmd([CARD], ['--forward-mode=' + mode] + list(extra)) as t:
+        t.cmd('start tx_first %d' % FIRST if mode != 'rxonly' else 'start')
+        time.sleep(0.5)
+        t.cmd('stop')
+        return [t.stats(p) for p in (0, 1)]
+
+
+def loops_frames(mode):
+    a, b = forwarded(mode)
+    if a['rx-packets'] < 1000 or b['rx-packets'] < 1000:
+        return 'frames stopped: %s %s' % (a, b)
+    for s in (a, b):
+        if s['rx-errors'] or s['tx-errors'] or s['rx-nombuf']:
+            return 'errors: %s' % s
+    # Forwarding neither makes nor loses frames: what was sent first is still under way, to the last frame.
+    under_way = a['tx-packets'] + b['tx-packets'] - a['rx-packets'] - b['rx-packets']
+    return None if under_way == FIRST * 32 * 2 else '%d frames under way, wanted %d: %s %s' % (
+        under_way, FIRST * 32 * 2, a, b)
+
+
+def txonly_rxonly():
+    with tpmd.Testpmd([CARD], ['--forward-mode=txonly', '--txpkts=200']) as t:
+        t.cmd('start')
+        time.sleep(0.3)
+        t.cmd('stop')
+        time.sleep(0.1)
+        tx = t.stats(0)
+        t.cmd('set fwd rxonly')
+        t.cmd('start')
+        time.sleep(0.3)
+        t.cmd('stop')
+        rx = t.stats(1)
+    if tx['tx-packets'] < 1000:
+        return 'sent %s' % tx
+    if rx['rx-packets'] == 0:
+        return 'rxonly received nothing: %s' % rx
+    if tx['tx-bytes'] != 200 * tx['tx-packets']:
+        return 'bytes do not fit the frames: %s' % tx
+    return None
+
+
+# Microsoft's published verification suite: source, destination, ports, hash of addresses, hash with TCP ports.
+KEY = '6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa'
+VECTORS = [
+    ('66.9.149.187', '161.142.100.80', 2794, 1766, 0x323e8fc2, 0x51ccc178),
+    ('199.92.111.2', '65.69.140.83', 14230, 4739, 0xd718262a, 0xc626b0ea),
+    ('24.19.198.95', '12.22.207.184', 12898, 38024, 0xd2d0a5de, 0x5c2b394a),
+    ('38.27.205.30', '209.142.163.6', 48228, 2217, 0x82989176, 0xafc7327f),
+    ('153.39.163.191', '202.188.127.2', 44251, 1303, 0x5d1809c5, 0x10e828a2),
+    ('3ffe:2501:200:1fff::7', '3ffe:2501:200:3::1', 2794, 1766, 0x2cc18cd5, 0x40207d3d),
+    ('3ffe:501:8::260:97ff:fe40:efab', 'ff02::1', 14230, 4739, 0x0f0c461c, 0xdde51bbf),
+    ('3ffe:1900:4545:3:200:f8ff:fe21:67cf', 'fe80::200:f8ff:fe21:67cf', 44251, 38024, 0x4b61e985, 0x02d1feef),
+]
+
+
+def rss_vectors():
+    with tpmd.scratch() as d:
+        frames, want = [], []
+        for src, dst, sport, dport, addr_hash, tcp_hash in VECTORS:
+            ip = (IPv6 if ':' in src else IP)(src=src, dst=dst)
+            eth = Ether(dst='00:02:c9:a1:b2:01', src='02:00:00:00:00:09')
+            frames += [eth / ip / TCP(sport=sport, dport=dport), eth / ip]
+            want += [tcp_hash, addr_hash]
+        wrpcap(d + '/in.pcap', frames)
+        pcap = 'net_pcap0,rx_pcap=%s/in.pcap,tx_pcap=%s/out.pcap,infinite_rx=1' % (d, d)
+        with tpmd.Testpmd([pcap, 'net_mlx4_model0,ports=1,wire0=ethdev:net_pcap0'],
+                          ['--forward-mode=rxonly', '--rxq=8', '--txq=8']) as t:
+            port = t.ports[0]
+            info = t.cmd('show port info %d' % port)
+            size = int(re.search(r'Redirection table size: (\d+)', info).group(1))
+            for kind in ('ipv4', 'ipv4-tcp', 'ipv6', 'ipv6-tcp'):
+                t.cmd('port config %d rss-hash-key %s %s' % (port, kind, KEY))
+            t.cmd('port config all rss all')
+            t.cmd('set verbose 1')
+            t.cmd('set burst 32')
+            t.cmd('start')
+            time.sleep(0.2)
+            out = t.cmd('stop')
+    got = [(int(h, 16), int(q, 16)) for h, q in re.findall(r'RSS hash=0x([0-9a-f]+) - RSS queue=0x([0-9a-f]+)', t.text + out)]
+    seen = {h for h, _ in got}
+    missing = ['%08x' % h for h in want if h not in seen]
+    if missing:
+        return 'hashes %s did not come; seen %s' % (missing, sorted('%08x' % h for h in seen)[:20])
+    wrong = ['hash %08x on queue %d' % (h, q) for h, q in set(got) if h in want and q != (h % size) % 8]
+    return '; '.join(wrong) or None
+
+
+def rss_spread():
+    """Many flows over 8 queues: no queue is empty or has twice its share."""
+    with tpmd.Testpmd([CARD], ['--forward-mode=flowgen', '--rxq=8', '--txq=8', '--rss-ip', '--nb-cores=1']) as t:
+        t.cmd('set txpkts 64')
+        t.cmd('start')
+        time.sleep(0.5)
+        t.cmd('stop')
+        x = t.xstats(0)
+    n = [x.get('rx_q%d_packets' % q, x.get('rx_q%dpackets' % q, 0)) for q in range(8)]
+    if sum(n) < 10000:
+        return 'too few frames: %s' % n
+    return None if min(n) > 0 and max(n) < 2 * sum(n) / 8 else 'uneven: %s' % n
+
+
+def start_stop_loop():
+    with tpmd.Testpmd([CARD], ['--forward-mode=io']) as t:
+        for _ in range(10):
+            t.cmd('start tx_first 1')
+            t.cmd('stop')
+            out = t.cmd('port stop all') + t.cmd('port start all')
+            if 'rror' in out or 'ail' in out:
+                return out[-400:]
+        t.cmd('clear port stats all')
+        t.cmd('start tx_first 1')
+        time.sleep(0.2)
+        t.cmd('stop')
+        s = t.stats(0)
+    return None if s['rx-packets'] > 100 else 'after ten rounds: %s' % s
+
+
+def close_and_attach():
+    with tpmd.Testpmd([CARD]) as t:
+        t.cmd('start tx_first 1')
+        time.sleep(0.1)
+        t.cmd('stop')
+        t.cmd('port stop 0')
+        t.cmd('port close 0')
+        t.cmd('port stop 1')
+        t.cmd('port close 1')
+        out = t.cmd('device detach net_mlx4_model0')
+        out += t.cmd('port attach net_mlx4_model0,wire0=cross')
+        if 'is attached' not in out:
+            return out[-400:]
+        out = t.cmd('port start all')
+        return None if 'ail' not in out else out[-400:]
+
+
+def port_reset():
+    with tpmd.Testpmd([CARD]) as t:
+        t.cmd('port stop 0')
+        out = t.cmd('port reset 0') + t.cmd('port start 0')
+        if 'ail' in out or 'rror' in out:
+            return out[-400:]
+        t.cmd('clear port stats all')
+        t.cmd('start tx_first 1')
+        time.sleep(0.2)
+        t.cmd('stop')
+        s = t.stats(0)
+        return None if s['rx-packets'] > 100 else str(s)
+
+
+def pmdinfo():
+    lib = next((os.path.join(d, tpmd.PLUGIN) for d in os.environ.get('LD_LIBRARY_PATH', '').split(':')
+                if os.path.exists(os.path.join(d, tpmd.PLUGIN))), None)
+    if lib is None:
+        return '%s is not in LD_LIBRARY_PATH' % tpmd.PLUGIN
+    out = subprocess.run(['/usr/bin/python3', '/usr/bin/dpdk-pmdinfo.py', lib], stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, timeout=60).stdout.decode()
+    ids = re.findall(r'15b3\W+(1003|1004|1007)', out, re.I)
+    return None if {'1003', '1007'} <= set(ids) else 'ids %s in: %s' % (ids, out[:400])
+
+
+for m in ('io', 'mac', 'macswap', 'csum'):
+    cases.run('testpmd-' + m, loops_frames, m)
+cases.run('testpmd-txonly-rxonly', txonly_rxonly)
+cases.run('testpmd-rss-vectors', rss_vectors)
+cases.run('testpmd-rss-spread', rss_spread)
+cases.run('testpmd-start-stop', start_stop_loop)
+cases.run('testpmd-close-attach', close_and_attach)
+cases.run('testpmd-reset', port_reset)
+cases.run('pmdinfo', pmdinfo)
+cases.exit()
