@@ -147,15 +147,15 @@ uint8_t *tpm_mr_translate(struct tp_model *m, struct tpm_tlb *tlb, uint32_t key,
 
 /* A queue's buffer: a run of MTT entries. Resolved when used and when tpt_gen moved. */
 struct tpm_ring {
-	uint8_t *flat;	   /* whole buffer when its pages are contiguous on the host */
-	uint8_t **page;	   /* else one pointer per page */
+	uint8_t *flat;     /* whole buffer when its pages are contiguous on the host */
+	uint8_t **page;    /* else one pointer per page */
 	uint64_t mtt_off;  /* byte offset of the first entry from the MTT base */
 	uint32_t page_off; /* bytes into the first page */
-	uint32_t size;	   /* bytes */
+	uint32_t size;     /* bytes */
 	uint32_t gen;
 	uint8_t lg_page; /* of page[]: pages are resolved in units of at most 4 KiB ... */
-	uint8_t mtt_lg;	 /* ... an MTT entry covers this many bytes (lg) */
-	bool valid;	 /* resolved and all pages reachable */
+	uint8_t mtt_lg;  /* ... an MTT entry covers this many bytes (lg) */
+	bool valid;      /* resolved and all pages reachable */
 };
 int tpm_ring_init(struct tp_model *m, struct tpm_ring *r, uint64_t mtt_off, uint8_t lg_page, uint32_t page_off,
 		  uint32_t size);
@@ -195,7 +195,7 @@ struct tpm_cq {
 	uint32_t pi, ci;
 	uint8_t lg_stride; /* lg bytes of an entry: 5 or 6 (or the stride mode's) */
 	uint8_t cqe_off;   /* of the 32-byte CQE in its entry */
-	uint8_t arm;	   /* enum mlx4_cq_state */
+	uint8_t arm;       /* enum mlx4_cq_state */
 	uint8_t oi;
 	rte_be32_t *dbrec; /* host pointer, NULL when gen moved and not looked up again */
 	uint32_t dbrec_gen;
@@ -219,10 +219,10 @@ struct tpm_qp {
 	uint32_t sq_mask; /* strides - 1 */
 	uint32_t sq_head; /* running counter in strides */
 	uint8_t sq_lg_stride, rq_lg_stride;
-	uint8_t state;	 /* enum mlx4_qp_state */
+	uint8_t state;   /* enum mlx4_qp_state */
 	uint8_t service; /* enum mlx4_qp_service */
-	uint8_t port;	 /* 1..2 from the schedule queue */
-	bool eth;	 /* raw Ethernet */
+	uint8_t port;    /* 1..2 from the schedule queue */
+	bool eth;        /* raw Ethernet */
 	bool is_rss, vlan_keep, fcs_keep, no_prefetch;
 	bool has_sq, has_rq;
 	bool sq_pending; /* a doorbell was seen and WQEs may be left */
@@ -230,12 +230,12 @@ struct tpm_qp {
 	struct tpm_tlb tlb;
 	/* receive queue */
 	uint32_t rq_mask, rq_head; /* rq_head: running counter of consumed WQEs */
-	uint16_t rq_tail;	   /* last value read from the doorbell record */
+	uint16_t rq_tail;          /* last value read from the doorbell record */
 	rte_be32_t *dbrec;
 	uint32_t dbrec_gen;
 	/* what the checks remember */
-	uint32_t run_since_db; /* WQEs executed since the last doorbell */
-	uint32_t stamp_head;   /* sq_head when the queue went idle */
+	int32_t run_ahead;   /* WQEs executed less doorbells rung */
+	uint32_t stamp_head; /* sq_head when the queue went idle */
 	uint64_t stamp_since_ns;
 	bool stamp_due, stamp_listed;
 	/* control */
@@ -280,8 +280,8 @@ struct tpm_steer; /* rules and their lookup, per port */
 
 struct tpm_port {
 	unsigned int num; /* 1..2 */
-	bool ib;	  /* type in force */
-	bool open;	  /* INIT_PORT */
+	bool ib;          /* type in force */
+	bool open;        /* INIT_PORT */
 	bool cable, link; /* cable plugged; link as last announced */
 	uint64_t mac;
 	uint32_t max_frame; /* with header, tags and FCS */
@@ -320,9 +320,9 @@ struct tp_model {
 	uint8_t *uar;
 	int uar_fd;
 	atomic_uint_least64_t uar_used[TPM_NUM_UARS / 64]; /* pages that a live context names: the ones to poll */
-	uint32_t *uar_list;				   /* the same as a list, for the runner */
+	uint32_t *uar_list;                                /* the same as a list, for the runner */
 	uint32_t uar_count;
-	struct tpm_qp *pending_head, *pending_tail; /* QPs with sq_pending */
+	struct tpm_qp *pending_head, *pending_tail;     /* QPs with sq_pending */
 	uint32_t timer_cqn[TPM_MAX_TIMERS], num_timers; /* CQs whose moderation period runs */
 	uint32_t stamp_qpn[TPM_MAX_TIMERS], num_stamps; /* send queues that went idle and are to be looked at */
 
@@ -355,7 +355,7 @@ struct tp_model {
 	/* commands */
 	uint8_t hcr[MLX4_HCR_SIZE];
 	uint32_t hcr_busy_reads; /* reads of the control dword that still show GO */
-	uint32_t hcr_result;	 /* control dword to show then */
+	uint32_t hcr_result;     /* control dword to show then */
 	bool owned, reset_sem;
 	uint8_t pci_cfg[4096];
 	uint8_t *bar0_misc; /* MSI-X table and PBA, catastrophic buffer, scratch */
@@ -394,7 +394,7 @@ struct tpm_cmd {
 	uint16_t opcode;
 	uint8_t op_modifier;
 	uint8_t *in, *out; /* mailboxes, already translated; NULL when the command has none */
-	uint64_t imm;	   /* immediate result */
+	uint64_t imm;      /* immediate result */
 };
 typedef uint8_t (*tpm_cmd_fn)(struct tp_model *m, struct tpm_cmd *c); /* returns enum mlx4_cmd_status */
 

@@ -87,21 +87,15 @@ sq_resolved(struct tp_model *m, struct tpm_qp *qp)
 
 /*
  * A doorbell stands for at least one WQE. The card may have run ahead of it: it executes what it finds posted, and
- * the doorbells of those WQEs come later. More than that is a doorbell for nothing.
+ * the doorbells of those WQEs come later, when the next ones may be posted already. So the two are only counted: more
+ * doorbells than WQEs means a doorbell for nothing.
  */
 static void
 check_owner(struct tp_model *m, struct tpm_qp *qp)
 {
-	if (qp->sq_pending)
+	if (--qp->run_ahead >= 0 || qp->sq_pending || tpm_sq_head_posted(qp, qp->sq_head))
 		return;
-	if (tpm_sq_head_posted(qp, qp->sq_head)) {
-		qp->run_since_db = 0;
-		return;
-	}
-	if (qp->run_since_db > 1) {
-		qp->run_since_db--;
-		return;
-	}
+	qp->run_ahead = 0;
 	tpm_violate(m, TPM_V_WQE_OWNER, "QP", qp->qpn, "doorbell, but the WQE at 0x%x has owner bit %u, wanted %u",
 		    qp->sq_head & 0xffff, (qp->sq_head & (qp->sq_mask + 1)) == 0,
 		    (qp->sq_head & (qp->sq_mask + 1)) != 0);
@@ -341,7 +335,10 @@ tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
 		if (qp->state == MLX4_QP_RTS)
 			tpm_tx_flush(&t);
 	}
-	qp->run_since_db += done;
+	/* A doorbell may stand for many; no more than a ring of them can be on their way. */
+	qp->run_ahead += (int32_t)done;
+	if (qp->run_ahead > (int32_t)qp->sq_mask + 1)
+		qp->run_ahead = (int32_t)qp->sq_mask + 1;
 	if (idle || qp->state != MLX4_QP_RTS)
 		sq_went_idle(m, qp);
 	return done;

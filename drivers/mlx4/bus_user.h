@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* A card behind a vfio-user socket as a bus, shared by its own files. */
+#ifndef MLX4_BUS_USER_H
+#define MLX4_BUS_USER_H
+
+#include "mlx4_bus.h"
+#include "mlx4_prm_regs.h"
+#include "user_sock.h"
+
+#define USER_NAME_LEN 64
+#define USER_PATH_LEN 128
+
+struct user_bus {
+	struct mlx4_bus bus;
+	struct user_sock sock;
+	char name[USER_NAME_LEN];
+	char path[USER_PATH_LEN];
+	char mem_name[USER_NAME_LEN]; /* of the memory event callback */
+	bool mem_events;
+	unsigned int num_irq;
+	int irq_fd[MLX4_MSIX_VECTORS];
+};
+
+/* user_mem.c: opens the memory of the EAL to the card, and follows its changes. */
+int user_mem_start(struct user_bus *b);
+void user_mem_stop(struct user_bus *b);
+
+#endif /* MLX4_BUS_USER_H */
