@@ -97,7 +97,7 @@ clean() { # no broken rule and no loss in the model's closing report
 
 taps="--vdev=net_tap0,iface=tpt0 --vdev=net_tap1,iface=tpt1"
 # shellcheck disable=SC2086
-if start_app 1500 'set fwd io; set promisc all on' $taps \
+if start_app 1500 'set fwd io' $taps \
 	--vdev=net_mlx4_model0,wire0=ethdev:net_tap0,wire1=ethdev:net_tap1; then
 	check linux-ping 'no answer' ip netns exec "$a" ping -c 5 -i 0.2 -W 2 10.9.0.2
 	check linux-ping6 'no answer (neighbour discovery included)' ip netns exec "$a" ping -6 -c 5 -i 0.2 -W 2 fd00:9::2
@@ -111,7 +111,7 @@ else
 fi
 stop_all
 
-if start_app 1500 'set fwd icmpecho; set promisc all on' --vdev=net_tap0,iface=tpt0 \
+if start_app 1500 'set fwd icmpecho' --vdev=net_tap0,iface=tpt0 \
 	--vdev=net_mlx4_model0,ports=1,wire0=ethdev:net_tap0; then
 	check linux-icmpecho 'no answer' ip netns exec "$a" ping -c 5 -i 0.2 -W 2 10.9.0.7
 	check linux-icmpecho-fragments 'no answer to fragments' ip netns exec "$a" ping -c 3 -i 0.2 -W 2 -s 20000 10.9.0.7

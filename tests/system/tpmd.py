@@ -31,7 +31,8 @@ class Testpmd:
         # Its prompt goes to the descriptor, its answers through stdio: only line buffering keeps them in order.
         cmd = ['stdbuf', '-oL', 'dpdk-testpmd'] + (eal_args if eal_args is not None else eal(prefix, **eal_kw))
         cmd += ['--vdev=' + v for v in vdevs]
-        cmd += ['--', '-i', '--total-num-mbufs=16384', '--no-lsc-interrupt'] + list(args)
+        cmd += ['--', '-i', '--total-num-mbufs=16384', '--no-lsc-interrupt',
+                '--disable-link-check'] + list(args)
         self.text = ''
         self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.started = self._until(PROMPT, timeout)
