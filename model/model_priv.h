@@ -216,8 +216,9 @@ struct tpm_qp {
 	/* send queue */
 	struct tpm_ring ring; /* RQ and SQ share one buffer */
 	uint32_t sq_off, rq_off;
-	uint32_t sq_mask; /* strides - 1 */
-	uint32_t sq_head; /* running counter in strides */
+	uint32_t sq_mask;   /* strides - 1 */
+	uint32_t sq_head;   /* running counter in strides */
+	uint32_t last_turn; /* WQEs that the last turn of the send queue found */
 	uint8_t sq_lg_stride, rq_lg_stride;
 	uint8_t state;   /* enum mlx4_qp_state */
 	uint8_t service; /* enum mlx4_qp_service */

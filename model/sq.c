@@ -10,7 +10,8 @@
 
 #include "datapath.h"
 
-#define PREFETCH_BLOCKS 8u
+/* Blocks that are fetched ahead; no further than the last turn went, since software writes behind what it posted. */
+#define PREFETCH_BLOCKS 16u
 /* What one WQE of any form may need of a burst. */
 #define ROOM_SEGS (TP_FRAME_SEGS + 4u)
 #define ROOM_ARENA 2048u
@@ -286,7 +287,8 @@ sq_gather(struct tpm_tx *t, unsigned int budget, bool *idle)
 			*idle = true;
 			break;
 		}
-		rte_prefetch0(sq_wqe(qp, head + PREFETCH_BLOCKS));
+		if (done + PREFETCH_BLOCKS < qp->last_turn)
+			rte_prefetch0(sq_wqe(qp, head + PREFETCH_BLOCKS));
 		if (tpm_likely(wqe_plain(t, c, dw0, head))) {
 			strides = 1;
 		} else if (!tpm_wqe_execute(t, head, &strides)) {
@@ -330,6 +332,9 @@ tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
 		tpm_qp_to_error(m, qp);
 		tpm_event_qp(m, MLX4_EVENT_WQ_CATAS, qp->qpn);
 	}
+	if (qp->state == MLX4_QP_RTS)
+		for (uint32_t i = 1; i < PREFETCH_BLOCKS && i < qp->last_turn; i++)
+			rte_prefetch0(sq_wqe(qp, qp->sq_head + i));
 	while (done < budget && !idle && qp->state == MLX4_QP_RTS) {
 		done += sq_gather(&t, budget - done, &idle);
 		if (qp->state == MLX4_QP_RTS)
@@ -339,6 +344,7 @@ tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
 	qp->run_ahead += (int32_t)done;
 	if (qp->run_ahead > (int32_t)qp->sq_mask + 1)
 		qp->run_ahead = (int32_t)qp->sq_mask + 1;
+	qp->last_turn = done;
 	if (idle || qp->state != MLX4_QP_RTS)
 		sq_went_idle(m, qp);
 	return done;
