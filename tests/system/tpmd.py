@@ -36,8 +36,11 @@ class Testpmd:
         self.text = ''
         self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.started = self._until(PROMPT, timeout)
-        # Ports that a wire owns have numbers too, but are not testpmd's.
-        self.ports = [int(n) for n in re.findall(r'^Configuring Port (\d+)', self.started, re.M)]
+
+    @property
+    def ports(self):
+        """Numbers of the ports that were started; those that a wire owns have numbers too, but are not testpmd's."""
+        return sorted({int(n) for n in re.findall(r'^Configuring Port (\d+)', self.text, re.M)})
 
     def _until(self, mark, timeout):
         end = time.monotonic() + timeout
