@@ -18,6 +18,7 @@
 #include "mlx4_core.h"
 
 #define RESET_SEM_WAIT_MS 10000u
+#define GONE_WAIT_MS 2000u
 
 /* The open cards of this process, to refuse two with one GUID. */
 static TAILQ_HEAD(, mlx4_hca) open_hcas = TAILQ_HEAD_INITIALIZER(open_hcas);
@@ -26,10 +27,15 @@ static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 int
 mlx4_hca_reset(struct mlx4_hca *hca)
 {
-	uint32_t ms;
+	uint32_t ms, sem;
 	int rc;
 
-	for (ms = 0; mlx4_reg_read(hca, MLX4_REG_RESET_SEM) != 0; ms++) {
+	for (ms = 0; (sem = mlx4_reg_read(hca, MLX4_REG_RESET_SEM)) != 0; ms++) {
+		/* Nothing answers; a card in somebody else's reset would by now. */
+		if (ms == GONE_WAIT_MS && sem == UINT32_MAX) {
+			HCA_LOG(hca, ERR, "the card is gone: its registers read as all ones for %u ms", ms);
+			return -ENODEV;
+		}
 		if (ms == RESET_SEM_WAIT_MS) {
 			HCA_LOG(hca, ERR, "the reset semaphore is held by somebody else since %u ms", ms);
 			return -EBUSY;
