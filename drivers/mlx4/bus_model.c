@@ -188,29 +188,25 @@ service_start(struct model_bus *b)
 		.callback_userdata = b->model,
 		.socket_id = b->bus.numa_node,
 	};
-	uint32_t lcore;
+	uint32_t core[RTE_MAX_LCORE];
 	int rc;
 
-	if (rte_service_lcore_list(&lcore, 1) < 1 && rte_service_lcore_count() == 0) {
+	if (rte_service_lcore_list(core, RTE_DIM(core)) < 1) {
 		MLX4_LOG(ERR, "%s: run=service: no service core; give one with -S or -s, or use run=thread", b->name);
 		return -EINVAL;
 	}
 	snprintf(spec.name, sizeof(spec.name), "%.*s", (int)sizeof(spec.name) - 1, b->name);
 	rc = rte_service_component_register(&spec, &b->service);
-	if (rc != 0)
+	if (rc != 0) {
+		MLX4_LOG(ERR, "%s: cannot register the service: %s", b->name, rte_strerror(-rc));
 		return rc;
+	}
 	b->has_service = true;
 	rte_service_component_runstate_set(b->service, 1);
 	rte_service_runstate_set(b->service, 1);
-	/* Added after start-up, nobody gives it a core. */
-	if (rte_service_lcore_list(&lcore, 1) >= 0 && rte_service_lcore_count() > 0) {
-		uint32_t all[RTE_MAX_LCORE];
-
-		if (rte_service_lcore_list(all, RTE_DIM(all)) > 0) {
-			rte_service_map_lcore_set(b->service, all[0], 1);
-			rte_service_lcore_start(all[0]);
-		}
-	}
+	/* Nobody else gives a core to a service that was added after start-up. */
+	rte_service_map_lcore_set(b->service, core[0], 1);
+	rte_service_lcore_start(core[0]);
 	return 0;
 }
 

@@ -96,7 +96,7 @@ port_create(struct mlx4_hca *hca, unsigned int port, const struct mlx4_eth_args 
 	}
 	dev->device = hca->bus->dev;
 	dev->data->numa_node = hca->bus->numa_node;
-	dev->data->dev_flags |= RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
+	dev->data->dev_flags |= RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_INTR_RMV | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
 	dev->dev_ops = &mlx4_eth_ops;
 	dev->rx_pkt_burst = mlx4_rxtx_removed;
 	dev->tx_pkt_burst = mlx4_rxtx_removed;

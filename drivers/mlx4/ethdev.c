@@ -166,6 +166,20 @@ clear_bursts(struct rte_eth_dev *dev)
 	dev->tx_pkt_prepare = NULL;
 }
 
+void
+mlx4_eth_removed(struct rte_eth_dev *dev)
+{
+	struct rte_eth_fp_ops *running = &rte_eth_fp_ops[dev->data->port_id];
+
+	clear_bursts(dev);
+	/* Pollers use the copy that was made at the start of the port. */
+	if (!dev->data->dev_started)
+		return;
+	running->rx_pkt_burst = mlx4_rxtx_removed;
+	running->tx_pkt_burst = mlx4_rxtx_removed;
+	running->tx_pkt_prepare = mlx4_rxtx_removed;
+}
+
 static int
 eth_start(struct rte_eth_dev *dev)
 {

@@ -20,6 +20,8 @@ mlx4_eth_of(const struct rte_eth_dev *dev)
 
 extern const struct eth_dev_ops mlx4_eth_ops;
 int mlx4_eth_close(struct rte_eth_dev *dev);
+/* The card is lost: bursts of running pollers find nothing and take nothing from now on. */
+void mlx4_eth_removed(struct rte_eth_dev *dev);
 
 /* filter.c */
 int mlx4_filter_create(struct mlx4_eth *eth);

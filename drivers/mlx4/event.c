@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include <rte_alarm.h>
+#include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_interrupts.h>
 #include <rte_malloc.h>
@@ -26,6 +27,7 @@
 #define TAKE_MAX 32u
 #define DEFERRED_MAX 64u
 #define CATAS_PERIOD_US 1000000u
+#define EVENT_NAP_US 20u
 
 /* Events that this driver can act on; others would only fill the queue [CP 9.3]. */
 #define EVENT_BIT(e) (UINT64_C(1) << (e))
@@ -58,9 +60,15 @@ tell_ports(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t 
 		rte_spinlock_lock(&hca->lock);
 		fn = hca->event_fn[p - 1];
 		arg = hca->event_arg[p - 1];
-		rte_spinlock_unlock(&hca->lock);
 		if (fn != NULL)
-			fn(hca, p, type, eqe, arg);
+			hca->event_busy[p - 1]++;
+		rte_spinlock_unlock(&hca->lock);
+		if (fn == NULL)
+			continue;
+		fn(hca, p, type, eqe, arg);
+		rte_spinlock_lock(&hca->lock);
+		hca->event_busy[p - 1]--;
+		rte_spinlock_unlock(&hca->lock);
 	}
 }
 
@@ -215,17 +223,27 @@ mlx4_hca_on_event(struct mlx4_hca *hca, unsigned int port, mlx4_event_fn fn, voi
 	rte_spinlock_lock(&hca->lock);
 	hca->event_fn[port - 1] = fn;
 	hca->event_arg[port - 1] = arg;
+	/* The old function may be at work; what it uses is freed when this returns. */
+	while (fn == NULL && hca->event_busy[port - 1] != 0) {
+		rte_spinlock_unlock(&hca->lock);
+		rte_delay_us_sleep(EVENT_NAP_US);
+		rte_spinlock_lock(&hca->lock);
+	}
 	rte_spinlock_unlock(&hca->lock);
 }
 
 void
-mlx4_comp_eq_rearm(struct mlx4_hca *hca, unsigned int vector)
+mlx4_comp_eq_rearm(struct mlx4_hca *hca, unsigned int vector, mlx4_cq_event_fn fn, void *arg)
 {
 	uint8_t eqe[TAKE_MAX][MLX4_EQE_SIZE];
+	unsigned int i, n;
 
-	/* Each entry says that a CQ has completions, which its owner is about to look for. */
-	while (mlx4_eq_take(hca->comp_eq[vector], eqe, TAKE_MAX, true) != 0)
-		;
+	do {
+		n = mlx4_eq_take(hca->comp_eq[vector], eqe, TAKE_MAX, true);
+		for (i = 0; i < n; i++)
+			if (prm_get(eqe[i], MLX4_EQE_TYPE) == MLX4_EVENT_COMP)
+				fn(arg, prm_get(eqe[i], MLX4_EQE_CQN));
+	} while (n != 0);
 }
 
 static void

@@ -265,13 +265,58 @@ mlx4_mac_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac)
 	return mac_replace(mlx4_eth_of(dev), 0, mac);
 }
 
+static uint32_t
+mc_find(const struct mlx4_eth *eth, const struct rte_ether_addr *mac)
+{
+	uint32_t i;
+
+	for (i = 0; i < eth->num_mc; i++)
+		if (rte_is_same_ether_addr(&eth->mc[i], mac))
+			break;
+	return i;
+}
+
+/* Groups in both lists keep their rule; the new ones get theirs before the others lose it. */
+static int
+mc_replace(struct mlx4_eth *eth, const struct rte_ether_addr *mc, uint32_t n)
+{
+	struct rule_set *r = &eth->filter->rules;
+	uint64_t next[MLX4_ETH_MAX_MC_MACS];
+	uint32_t i, old;
+	int rc = 0;
+
+	memset(next, 0xff, sizeof(next));
+	for (i = 0; eth->filter->on && rc == 0 && i < n; i++)
+		if (mc_find(eth, &mc[i]) == eth->num_mc)
+			rc = mlx4_rule_mac(eth->hca, eth->port, &mc[i], eth->target_qpn, &next[i]);
+	if (rc != 0) {
+		for (i = 0; i < n; i++)
+			rule_drop(eth, &next[i]);
+		return rc;
+	}
+	for (i = 0; i < n; i++) {
+		old = mc_find(eth, &mc[i]);
+		if (old < eth->num_mc) {
+			next[i] = r->mc[old];
+			r->mc[old] = NO_RULE;
+		}
+	}
+	for (i = 0; i < eth->num_mc; i++)
+		rule_drop(eth, &r->mc[i]);
+	memcpy(r->mc, next, sizeof(r->mc));
+	if (n != 0)
+		memcpy(eth->mc, mc, n * sizeof(*mc));
+	eth->num_mc = n;
+	return 0;
+}
+
 int
 mlx4_mc_list_set(struct rte_eth_dev *dev, struct rte_ether_addr *mc, uint32_t n)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
-	struct rule_set *r = &eth->filter->rules;
+	bool overflow = eth->mc_overflow;
 	uint32_t i;
-	int rc = 0;
+	int rc;
 
 	for (i = 0; i < n; i++)
 		if (!rte_is_multicast_ether_addr(&mc[i])) {
@@ -282,12 +327,10 @@ mlx4_mc_list_set(struct rte_eth_dev *dev, struct rte_ether_addr *mc, uint32_t n)
 	eth->mc_overflow = n > MLX4_ETH_MAX_MC_MACS;
 	if (eth->mc_overflow)
 		n = 0;
-	for (i = 0; i < eth->num_mc; i++)
-		rule_drop(eth, &r->mc[i]);
-	if (n != 0)
-		memcpy(eth->mc, mc, n * sizeof(*mc));
-	eth->num_mc = n;
-	for (i = 0; eth->filter->on && rc == 0 && i < n; i++)
-		rc = mlx4_rule_mac(eth->hca, eth->port, &eth->mc[i], eth->target_qpn, &r->mc[i]);
-	return rc == 0 ? defaults_changed(eth) : rc;
+	rc = mc_replace(eth, mc, n);
+	if (rc == 0)
+		rc = defaults_changed(eth);
+	else
+		eth->mc_overflow = overflow;
+	return rc;
 }

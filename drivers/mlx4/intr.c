@@ -68,7 +68,7 @@ mlx4_rx_intr_enable(struct rte_eth_dev *dev, uint16_t queue)
 
 	if (q == NULL || q->vector < 0)
 		return -EINVAL;
-	mlx4_comp_eq_rearm(eth->hca, q->vector);
+	mlx4_comp_eq_rearm(eth->hca, q->vector, mlx4_rxq_cq_event, q);
 	return mlx4_rxq_arm(q);
 }
 
@@ -81,6 +81,7 @@ mlx4_rx_intr_disable(struct rte_eth_dev *dev, uint16_t queue)
 	/* An armed CQ fires once at most; its entry is taken here. */
 	if (q == NULL || q->vector < 0)
 		return -EINVAL;
-	mlx4_comp_eq_rearm(eth->hca, q->vector);
+	q->intr_on = false;
+	mlx4_comp_eq_rearm(eth->hca, q->vector, mlx4_rxq_cq_event, q);
 	return 0;
 }

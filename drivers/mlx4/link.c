@@ -61,7 +61,8 @@ mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint
 	case MLX4_EVENT_LOCAL_CATAS:
 		if (mlx4_link_update(dev, 0) == 0 && dev->data->dev_conf.intr_conf.lsc != 0)
 			rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, NULL);
-		rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_RESET, NULL);
+		mlx4_eth_removed(dev);
+		rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_RMV, NULL);
 		break;
 	default: break; /* the event is in the log */
 	}

@@ -148,7 +148,8 @@ struct mlx4_hca {
 	rte_spinlock_t lock;
 	mlx4_event_fn event_fn[MLX4_MAX_PORTS];
 	void *event_arg[MLX4_MAX_PORTS];
-	unsigned int refs; /* ethdevs */
+	unsigned int event_busy[MLX4_MAX_PORTS]; /* event functions that are running */
+	unsigned int refs;                       /* ethdevs */
 	uint32_t special_qp_base;
 	struct mlx4_events *events; /* event.c's own */
 	struct mlx4_dma *fw_area;   /* pieces given to the firmware */
@@ -158,11 +159,13 @@ struct mlx4_hca {
 
 /*
  * Called for the events of a port (port change) and, with every port in turn, for those of the card (queue errors,
- * fatal error), from the interrupt thread.
+ * fatal error), from the interrupt thread. After the return with NULL the port's function does not run any more; so
+ * it may not be called from within that function.
  */
 void mlx4_hca_on_event(struct mlx4_hca *hca, unsigned int port, mlx4_event_fn fn, void *arg);
-/* Number of interrupt vectors for receive queues, and the EQ's part of arming one: what was taken, re-armed. */
-void mlx4_comp_eq_rearm(struct mlx4_hca *hca, unsigned int vector);
+/* The EQ's part of arming a receive interrupt: what is in the EQ is taken, each CQ's event told, the EQ re-armed. */
+typedef void (*mlx4_cq_event_fn)(void *arg, uint32_t cqn);
+void mlx4_comp_eq_rearm(struct mlx4_hca *hca, unsigned int vector, mlx4_cq_event_fn fn, void *arg);
 /* Objects in use and commands executed, for reports. */
 void mlx4_hca_usage(struct mlx4_hca *hca, uint32_t *qps, uint32_t *cqs, uint32_t *eqs, uint64_t *commands);
 

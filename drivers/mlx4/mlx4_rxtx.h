@@ -76,7 +76,8 @@ struct mlx4_rxq {
 	uint64_t offloads;
 	int numa_node;
 	bool started, deferred, vlan_strip, keep_crc;
-	int vector; /* completion EQ, -1: none */
+	bool intr_on; /* the application waits for an interrupt */
+	int vector;   /* completion EQ, -1: none */
 };
 
 struct mlx4_txq {
@@ -152,8 +153,13 @@ void mlx4_rxq_publish(struct mlx4_rxq *q, struct mlx4_rx_set *s);
 void mlx4_rxq_drop_sets(struct mlx4_rxq *q);
 /* Gives the ring as many fresh mbufs as it has room for. */
 void mlx4_rx_refill(struct mlx4_rxq *q, struct mlx4_rx_ring *r);
-/* Rx interrupt: arms the queue's CQ; -EINVAL when the queue has no vector or is stopped. */
+/*
+ * Rx interrupt: arms the CQ of the set that is polled and of those that follow; sets published later are armed too until
+ * intr_on is cleared. -EINVAL when the queue has no vector or is stopped.
+ */
 int mlx4_rxq_arm(struct mlx4_rxq *q);
+/* An event of a CQ was taken: the next arming counts as a new one [DP 6.5]. arg: the queue. */
+void mlx4_rxq_cq_event(void *arg, uint32_t cqn);
 int mlx4_txq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_node,
 		   const struct rte_eth_txconf *conf, struct mlx4_txq **out);
 int mlx4_txq_start(struct mlx4_txq *q);

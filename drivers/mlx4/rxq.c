@@ -308,6 +308,18 @@ mlx4_rx_set_destroy(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 	rte_free(s);
 }
 
+static void
+set_arm(struct mlx4_rxq *q, struct mlx4_rx_set *s)
+{
+	volatile uint8_t *db = mlx4_uar_addr(q->eth->hca, s->uar) + MLX4_UAR_CQ_ARM;
+	uint32_t hi, lo = s->cq_ci & MLX4_CQ_CI_MASK;
+
+	hi = (s->arm_sn & MLX4_CQ_ARM_SN_MASK) << MLX4_CQ_ARM_SN_SHIFT | MLX4_CQ_ARM_NEXT << MLX4_CQ_ARM_CMD_SHIFT;
+	s->cq_dbrec[MLX4_CQ_DBREC_ARM / sizeof(rte_be32_t)] = rte_cpu_to_be_32(hi | lo);
+	rte_io_wmb(); /* the record before the doorbell */
+	*(volatile rte_be64_t *)(volatile void *)db = rte_cpu_to_be_64((uint64_t)(hi | s->cq.cqn) << 32 | lo);
+}
+
 void
 mlx4_rxq_publish(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 {
@@ -315,12 +327,15 @@ mlx4_rxq_publish(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 
 	if (last == NULL) {
 		q->oldest = s;
-		__atomic_store_n(&q->set, s, __ATOMIC_RELEASE);
-		return;
+		__atomic_store_n(&q->set, s, __ATOMIC_SEQ_CST);
+	} else {
+		while (last->next != NULL)
+			last = last->next;
+		__atomic_store_n(&last->next, s, __ATOMIC_SEQ_CST);
 	}
-	while (last->next != NULL)
-		last = last->next;
-	__atomic_store_n(&last->next, s, __ATOMIC_RELEASE);
+	/* Who sleeps is woken by the new set, too. */
+	if (__atomic_load_n(&q->intr_on, __ATOMIC_SEQ_CST))
+		set_arm(q, s);
 }
 
 void
@@ -352,16 +367,23 @@ int
 mlx4_rxq_arm(struct mlx4_rxq *q)
 {
 	struct mlx4_rx_set *s = q->set;
-	volatile uint8_t *db;
-	uint32_t hi, lo;
 
 	if (q->vector < 0 || s == &rx_no_set)
 		return -EINVAL;
-	lo = s->cq_ci & MLX4_CQ_CI_MASK;
-	hi = (s->arm_sn & MLX4_CQ_ARM_SN_MASK) << MLX4_CQ_ARM_SN_SHIFT | MLX4_CQ_ARM_NEXT << MLX4_CQ_ARM_CMD_SHIFT;
-	s->cq_dbrec[MLX4_CQ_DBREC_ARM / sizeof(rte_be32_t)] = rte_cpu_to_be_32(hi | lo);
-	rte_io_wmb(); /* the record before the doorbell */
-	db = mlx4_uar_addr(q->eth->hca, s->uar) + MLX4_UAR_CQ_ARM;
-	*(volatile rte_be64_t *)(volatile void *)db = rte_cpu_to_be_64((uint64_t)(hi | s->cq.cqn) << 32 | lo);
+	/* Either this sees a set that is being published, or the publisher sees the flag. */
+	__atomic_store_n(&q->intr_on, true, __ATOMIC_SEQ_CST);
+	for (; s != NULL; s = __atomic_load_n(&s->next, __ATOMIC_SEQ_CST))
+		set_arm(q, s);
 	return 0;
+}
+
+void
+mlx4_rxq_cq_event(void *arg, uint32_t cqn)
+{
+	struct mlx4_rxq *q = arg;
+	struct mlx4_rx_set *s;
+
+	for (s = q->set; s != NULL; s = __atomic_load_n(&s->next, __ATOMIC_ACQUIRE))
+		if (s != &rx_no_set && s->cq.cqn == cqn)
+			s->arm_sn++;
 }
