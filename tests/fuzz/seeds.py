@@ -31,6 +31,24 @@ def frames():
     yield eth / IP(dst='10.0.0.2', len=65535) / UDP(len=3)
 
 
+def vfu_messages():
+    """A vfio-user client's life, message by message, with a file (4), an event fd (5) or nothing (3)."""
+    def rec(cmd, payload=b'', kind=3, flags=0):
+        return bytes([cmd, flags, kind]) + struct.pack('<H', len(payload)) + payload
+
+    dma = rec(2, struct.pack('<IIQQQ', 32, 3, 0, 0x10000, 0x10000), 4)
+    query_fw = b''.join(rec(10, struct.pack('<QII', 0x80680 + 4 * i, 0, 4) + struct.pack('>I', v))
+                        for i, v in enumerate((0, 0, 0, 0, 0x12000, 0x10000, 1 << 23 | 4)))
+    irq = rec(8, struct.pack('<IIIII', 20, 0x24, 2, 0, 1), 5) + rec(8, struct.pack('<IIIII', 20, 0x21, 2, 0, 1))
+    yield dma + query_fw + rec(3, struct.pack('<IIQQ', 24, 0, 0, 1 << 63))
+    yield irq + rec(8, struct.pack('<IIIII', 22, 0x22, 2, 0, 2) + b'\1\0') + rec(13)
+    yield rec(4, struct.pack('<IIII', 16, 0, 0, 0)) + b''.join(
+        rec(5, struct.pack('<IIIIQQ', 32, 0, i, 0, 0, 0)) + rec(7, struct.pack('<IIII', 16, 0, i, 0)) for i in range(9))
+    yield b''.join(rec(9, struct.pack('<QII', off, reg, n)) for off, reg, n in
+                   ((0, 7, 4096), (0x80698, 0, 4), (0xf0014, 0, 8), (0x80014, 2, 4)))
+    yield b''.join(rec(10, struct.pack('<QII', 0x480000 + 8 * i, 2, 8) + bytes(7) + b'\x04', flags=0x10) for i in range(8))
+
+
 def write(folder, target, items):
     path = os.path.join(folder, target)
     os.makedirs(path, exist_ok=True)
@@ -49,6 +67,7 @@ def main(folder):
     ring = bytes([0, 2]) + bytes([0, 7])
     write(folder, 'wqe', [send * n + ring for n in (1, 2, 31)] + [bytes([0, 6]) + bytes(12) + ring])
     cqe = bytes(20) + struct.pack('>I', 64) + bytes(7) + b'\x01'
+    write(folder, 'vfu', vfu_messages())
     write(folder, 'cqe', [bytes([m]) + b'\x03' + cqe * 4 for m in range(4)])
 
 
