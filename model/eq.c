@@ -41,6 +41,10 @@ tpm_eqe_write(struct tp_model *m, struct tpm_eq *eq, const uint8_t eqe[MLX4_EQE_
 	uint32_t nent = 1u << eq->lg_size, used = (eq->pi - eq->ci) & MLX4_EQ_DB_CI_MASK;
 	uint8_t *p;
 
+	/* A card sees a doorbell at once; here it may wait in the page for the next poll. */
+	if (used >= nent && tpm_uar_poll_eqs(m, eq->eqn / MLX4_EQS_PER_UAR) != 0)
+		used = (eq->pi - eq->ci) & MLX4_EQ_DB_CI_MASK;
+
 	if (eq->ring.gen != m->tpt_gen)
 		tpm_ring_resolve(m, &eq->ring, "EQ", eq->eqn);
 	if (!eq->ring.valid) {

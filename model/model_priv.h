@@ -405,6 +405,8 @@ void tpm_cmd_execute(struct tp_model *m);
 /* --- events (eq.c) ---------------------------------------------------------------------------------------- */
 
 /* Writes an EQE (owner set by this function) and fires the vector if the EQ is armed. */
+/* Doorbells of the event queues of one UAR page. */
+unsigned int tpm_uar_poll_eqs(struct tp_model *m, uint32_t page);
 void tpm_eqe_write(struct tp_model *m, struct tpm_eq *eq, const uint8_t eqe[MLX4_EQE_SIZE]);
 /* To the EQ that MAP_EQ gave the type; dropped when none has it. */
 void tpm_event(struct tp_model *m, uint8_t type, const uint8_t eqe[MLX4_EQE_SIZE]);

@@ -46,9 +46,10 @@ take64(uint8_t *at)
 	return rte_be_to_cpu_64(__atomic_exchange_n(w, 0, __ATOMIC_ACQ_REL));
 }
 
-static unsigned int
-poll_eqs(struct tp_model *m, uint32_t page, uint8_t *base)
+unsigned int
+tpm_uar_poll_eqs(struct tp_model *m, uint32_t page)
 {
+	uint8_t *base = m->uar + (size_t)page * MLX4_UAR_PAGE_SIZE;
 	unsigned int done = 0;
 
 	for (uint32_t k = 0; k < EQS_PER_PAGE; k++) {
@@ -107,7 +108,7 @@ tpm_uar_poll(struct tp_model *m)
 		uint64_t arm;
 
 		if (page < MLX4_UAR_EQ_PAGES) {
-			done += poll_eqs(m, page, base);
+			done += tpm_uar_poll_eqs(m, page);
 			continue;
 		}
 		v = take32(base + MLX4_UAR_SEND_DB);
