@@ -118,7 +118,10 @@ mlx4_card_remove(struct rte_device *device)
 
 	RTE_ETH_FOREACH_DEV_OF(id, device)
 	{
-		ret = rte_eth_dev_close(id);
+		/* Unplugged while it runs: only a stopped port can be closed. */
+		ret = rte_eth_dev_stop(id);
+		if (ret == 0)
+			ret = rte_eth_dev_close(id);
 		rc = rc == 0 ? ret : rc;
 	}
 	return rc;

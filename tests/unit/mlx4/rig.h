@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Ports of model cards for the tests of the driver's control side: plug, configure, send, receive. */
+#ifndef MLX4_RIG_H
+#define MLX4_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <rte_cycles.h>
+#include <rte_dev.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_ip.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+
+#include "mlx4_eth.h"
+#include "rte_pmd_mlx4.h"
+#include "tp_model.h"
+
+#define RIG_DEV "net_mlx4_model0"
+#define RIG_DESC 256
+#define RIG_FRAME 60
+
+/* Starts the EAL, without hugepages, with these lcores (an argument of -l) and service cores (-s mask; NULL: none). */
+int rig_eal(const char *prefix, const char *lcores, const char *service_mask);
+
+int rig_plug(const char *name, const char *args);
+void rig_unplug(const char *name);
+/* A stepped card with a cross wire, and its removal with a look at what it has to complain about. */
+void rig_open(const char *args);
+void rig_close(void);
+
+struct tp_model *rig_model(uint16_t port);
+size_t rig_heap(void);
+void rig_no_violations(uint16_t port);
+/* Moves the stepped card of a port until it is idle. */
+void rig_run(uint16_t port);
+
+struct rte_mempool *rig_pool(void);       /* 2 KiB mbufs */
+struct rte_mempool *rig_large_pool(void); /* 10 KiB mbufs */
+
+/* Configures so many queues each way and sets them up with RIG_DESC descriptors; does not start. */
+int rig_configure(uint16_t port, uint16_t rxq, uint16_t txq, const struct rte_eth_conf *conf, struct rte_mempool *mp);
+/* The same with assertions, one queue each way unless said, and start. */
+void rig_start(uint16_t port, uint16_t queues, const struct rte_eth_conf *conf);
+
+/* An mbuf with a frame to dst of len bytes (no FCS), the bytes behind the header counting up. */
+struct rte_mbuf *rig_frame(const struct rte_ether_addr *dst, uint16_t len);
+/* A UDP (or TCP) frame over IPv4 with these addresses and ports in host order. */
+struct rte_mbuf *rig_ipv4(uint8_t proto, uint32_t src, uint32_t dst, uint16_t sport, uint16_t dport);
+/* Sends one frame on queue 0, moving the card; asserts that it was taken. */
+void rig_send(uint16_t port, struct rte_mbuf *m);
+/* Frees what a queue has received, returns how many. */
+unsigned int rig_drain(uint16_t port, uint16_t queue);
+/* Sends a frame to dst from port 0 and says how many arrived at port 1's queue 0. */
+unsigned int rig_reaches(const struct rte_ether_addr *dst);
+struct rte_ether_addr rig_mac(uint16_t port);
+uint64_t rig_xstat(uint16_t port, const char *name);
+
+/* What the driver says meanwhile: rig_log_end gives the text, to be freed, and the number of its lines. */
+void rig_log_begin(void);
+char *rig_log_end(unsigned int *lines);
+/* Asserts that there was one line and that it has these words. */
+void rig_log_one(const char *word1, const char *word2);
+
+#endif /* MLX4_RIG_H */

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Which frames a port takes, and in what shape: addresses, groups, VLANs, MTU. */
+#include "rig.h"
+
+#define MC_MAX 1024u
+
+static const struct rte_ether_addr other = {{0x02, 0x11, 0x22, 0x33, 0x44, 0x55}};
+static const struct rte_ether_addr third = {{0x02, 0x11, 0x22, 0x33, 0x44, 0x66}};
+static const struct rte_ether_addr group = {{0x01, 0x00, 0x5e, 0x00, 0x00, 0x05}};
+static const struct rte_ether_addr group2 = {{0x33, 0x33, 0x00, 0x00, 0x00, 0x05}};
+static const struct rte_ether_addr bcast = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+
+static int
+setup(void **state)
+{
+	rig_open("");
+	rig_start(0, 1, NULL);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	rig_close();
+	return 0;
+}
+
+static void
+test_mac(void **state)
+{
+	struct rte_ether_addr first, set = other;
+
+	rig_start(1, 1, NULL);
+	first = rig_mac(1);
+	assert_int_equal(rig_reaches(&first), 1);
+	assert_int_equal(rig_reaches(&bcast), 1);
+	assert_int_equal(rig_reaches(&other), 0);
+	assert_int_equal(rte_eth_dev_mac_addr_add(1, &set, 0), 0);
+	assert_int_equal(rig_reaches(&other), 1);
+	assert_int_equal(rig_reaches(&first), 1);
+	assert_int_equal(rte_eth_dev_mac_addr_remove(1, &set), 0);
+	assert_int_equal(rig_reaches(&other), 0);
+	set = third;
+	assert_int_equal(rte_eth_dev_default_mac_addr_set(1, &set), 0);
+	assert_int_equal(rig_reaches(&third), 1);
+	assert_int_equal(rig_reaches(&first), 0);
+	/* They outlive a stop. */
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	rig_send(0, rig_frame(&bcast, RIG_FRAME));
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	assert_int_equal(rig_drain(1, 0), 0);
+	assert_int_equal(rig_reaches(&third), 1);
+	assert_int_equal(rig_reaches(&first), 0);
+}
+
+static void
+test_mac_limit(void **state)
+{
+	struct rte_ether_addr mac = other;
+	unsigned int i;
+
+	rig_start(1, 1, NULL);
+	for (i = 1; i < MLX4_ETH_MAX_UC_MACS; i++) {
+		mac.addr_bytes[5] = (uint8_t)i;
+		assert_int_equal(rte_eth_dev_mac_addr_add(1, &mac, 0), 0);
+	}
+	assert_int_equal(rig_reaches(&mac), 1);
+	mac.addr_bytes[5] = (uint8_t)i;
+	assert_int_equal(rte_eth_dev_mac_addr_add(1, &mac, 0), -ENOSPC);
+	assert_int_equal(rig_reaches(&mac), 0);
+}
+
+static void
+test_groups(void **state)
+{
+	struct rte_ether_addr list[2] = {group, group2};
+
+	rig_start(1, 1, NULL);
+	assert_int_equal(rig_reaches(&group), 0);
+	assert_int_equal(rte_eth_dev_set_mc_addr_list(1, list, 2), 0);
+	assert_int_equal(rig_reaches(&group), 1);
+	assert_int_equal(rig_reaches(&group2), 1);
+	assert_int_equal(rte_eth_dev_set_mc_addr_list(1, &list[1], 1), 0);
+	assert_int_equal(rig_reaches(&group), 0);
+	assert_int_equal(rig_reaches(&group2), 1);
+	/* A list that the card refuses leaves the old one. */
+	tp_model_fault(rig_model(1), TP_FAULT_STATUS, MLX4_CMD_QP_FLOW_STEERING_ATTACH, 1, MLX4_STAT_EXCEED_LIM);
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_set_mc_addr_list(1, list, 1), -ENOSPC);
+	rig_log_one("QP_FLOW_STEERING_ATTACH", "0x");
+	assert_int_equal(rig_reaches(&group), 0);
+	assert_int_equal(rig_reaches(&group2), 1);
+	rig_log_begin();
+	list[0] = other;
+	assert_int_equal(rte_eth_dev_set_mc_addr_list(1, list, 2), -EINVAL);
+	rig_log_one("02:11:22:33:44:55", "not a group");
+	assert_int_equal(rte_eth_dev_set_mc_addr_list(1, NULL, 0), 0);
+	assert_int_equal(rig_reaches(&group2), 0);
+}
+
+static void
+test_many_groups(void **state)
+{
+	static struct rte_ether_addr list[MC_MAX + 1];
+	struct rte_ether_addr unlisted = group2;
+	unsigned int i;
+
+	for (i = 0; i <= MC_MAX; i++) {
+		list[i] = group;
+		list[i].addr_bytes[4] = (uint8_t)(i >> 8);
+		list[i].addr_bytes[5] = (uint8_t)i;
+	}
+	rig_start(1, 1, NULL);
+	assert_int_equal(rte_eth_dev_set_mc_addr_list(1, list, MC_MAX), 0);
+	assert_int_equal(rig_reaches(&list[0]), 1);
+	assert_int_equal(rig_reaches(&list[MC_MAX - 1]), 1);
+	assert_int_equal(rig_reaches(&list[MC_MAX]), 0);
+	assert_int_equal(rte_eth_dev_set_mc_addr_list(1, list, MC_MAX + 1), 0);
+	assert_int_equal(rig_reaches(&list[MC_MAX]), 1);
+	assert_int_equal(rig_reaches(&unlisted), 1);
+	assert_int_equal(rig_reaches(&other), 0);
+	assert_int_equal(rte_eth_dev_set_mc_addr_list(1, list, 1), 0);
+	assert_int_equal(rig_reaches(&list[0]), 1);
+	assert_int_equal(rig_reaches(&unlisted), 0);
+}
+
+static void
+test_promiscuous(void **state)
+{
+	rig_start(1, 1, NULL);
+	assert_int_equal(rte_eth_promiscuous_enable(1), 0);
+	assert_int_equal(rig_reaches(&other), 1);
+	assert_int_equal(rig_reaches(&group), 1);
+	assert_int_equal(rte_eth_promiscuous_disable(1), 0);
+	assert_int_equal(rig_reaches(&other), 0);
+	assert_int_equal(rig_reaches(&group), 0);
+	assert_int_equal(rte_eth_allmulticast_enable(1), 0);
+	assert_int_equal(rig_reaches(&other), 0);
+	assert_int_equal(rig_reaches(&group), 1);
+	assert_int_equal(rig_reaches(&group2), 1);
+	/* Promiscuous includes all groups: to end one must not end the other. */
+	assert_int_equal(rte_eth_promiscuous_enable(1), 0);
+	assert_int_equal(rte_eth_promiscuous_disable(1), 0);
+	assert_int_equal(rig_reaches(&group), 1);
+	assert_int_equal(rte_eth_allmulticast_disable(1), 0);
+	assert_int_equal(rig_reaches(&group), 0);
+}
+
+/* A tagged frame to port 1; returns what arrived there or NULL. */
+static struct rte_mbuf *
+send_tagged(uint16_t tci)
+{
+	struct rte_ether_addr dst = rig_mac(1);
+	struct rte_mbuf *m = rig_frame(&dst, RIG_FRAME), *got = NULL;
+
+	m->vlan_tci = tci;
+	assert_int_equal(rte_vlan_insert(&m), 0);
+	rig_send(0, m);
+	return rte_eth_rx_burst(1, 0, &got, 1) == 1 ? got : NULL;
+}
+
+static bool
+passes(uint16_t tci)
+{
+	struct rte_mbuf *m = send_tagged(tci);
+
+	if (m == NULL)
+		return false;
+	rte_pktmbuf_free(m);
+	return true;
+}
+
+static void
+test_vlan_filter(void **state)
+{
+	struct rte_eth_conf conf = {.rxmode.offloads = RTE_ETH_RX_OFFLOAD_VLAN_FILTER};
+	unsigned int i;
+
+	rig_start(1, 1, &conf);
+	assert_true(passes(0));
+	assert_false(passes(5));
+	assert_int_equal(rte_eth_dev_vlan_filter(1, 5, 1), 0);
+	assert_int_equal(rte_eth_dev_vlan_filter(1, 4095, 1), 0);
+	assert_true(passes(5));
+	assert_true(passes(0xe005)); /* the priority is no part of the VLAN */
+	assert_true(passes(4095));
+	assert_false(passes(6));
+	assert_int_equal(rte_eth_dev_vlan_filter(1, 5, 0), 0);
+	assert_false(passes(5));
+	/* Live off and on again. */
+	assert_int_equal(rte_eth_dev_set_vlan_offload(1, 0), 0);
+	assert_true(passes(5));
+	assert_int_equal(rte_eth_dev_set_vlan_offload(1, RTE_ETH_VLAN_FILTER_OFFLOAD), 0);
+	assert_false(passes(5));
+	for (i = 1; i < 127; i++)
+		assert_int_equal(rte_eth_dev_vlan_filter(1, i, 1), 0);
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_vlan_filter(1, 200, 1), -ENOSPC);
+	rig_log_one("VLAN 200", "127");
+}
+
+static void
+test_vlan_strip(void **state)
+{
+	struct rte_mbuf *m;
+
+	rig_start(1, 1, NULL);
+	m = send_tagged(0xa123);
+	assert_non_null(m);
+	assert_int_equal(m->pkt_len, RIG_FRAME + RTE_VLAN_HLEN);
+	assert_int_equal(m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED, 0);
+	rte_pktmbuf_free(m);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	rig_start(1, 1, &(struct rte_eth_conf){.rxmode.offloads = RTE_ETH_RX_OFFLOAD_VLAN_STRIP});
+	m = send_tagged(0xa123);
+	assert_non_null(m);
+	assert_int_equal(m->pkt_len, RIG_FRAME);
+	assert_int_equal(m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED, RTE_MBUF_F_RX_VLAN_STRIPPED);
+	assert_int_equal(m->ol_flags & RTE_MBUF_F_RX_VLAN, RTE_MBUF_F_RX_VLAN);
+	assert_int_equal(m->vlan_tci, 0xa123);
+	rte_pktmbuf_free(m);
+	assert_int_equal(rte_eth_dev_set_vlan_strip_on_queue(1, 0, 0), 0);
+	m = send_tagged(0xa123);
+	assert_non_null(m);
+	assert_int_equal(m->pkt_len, RIG_FRAME + RTE_VLAN_HLEN);
+	rte_pktmbuf_free(m);
+}
+
+static void
+test_vlan_insert(void **state)
+{
+	static const uint8_t tag[] = {0x81, 0x00, 0xa1, 0x23, 0x88, 0xb5};
+	struct rte_ether_addr dst;
+	struct rte_mbuf *m, *got;
+
+	rig_start(1, 1, NULL);
+	assert_int_equal(rte_eth_dev_stop(0), 0);
+	rig_start(0, 1, &(struct rte_eth_conf){.txmode.offloads = RTE_ETH_TX_OFFLOAD_VLAN_INSERT});
+	dst = rig_mac(1);
+	m = rig_frame(&dst, RIG_FRAME);
+	m->ol_flags |= RTE_MBUF_F_TX_VLAN;
+	m->vlan_tci = 0xa123;
+	rig_send(0, m);
+	assert_int_equal(rte_eth_rx_burst(1, 0, &got, 1), 1);
+	assert_int_equal(got->pkt_len, RIG_FRAME + RTE_VLAN_HLEN);
+	assert_memory_equal(rte_pktmbuf_mtod_offset(got, uint8_t *, 2 * RTE_ETHER_ADDR_LEN), tag, sizeof(tag));
+	rte_pktmbuf_free(got);
+}
+
+static void
+test_mtu_limits(void **state)
+{
+	struct rte_eth_dev_info info;
+	struct rte_ether_addr dst;
+
+	rig_start(1, 1, NULL);
+	assert_int_equal(rte_eth_dev_info_get(1, &info), 0);
+	assert_int_equal(info.min_mtu, MLX4_ETH_MTU_MIN);
+	assert_int_equal(rte_eth_dev_set_mtu(1, info.min_mtu - 1), -EINVAL);
+	assert_int_equal(rte_eth_dev_set_mtu(1, info.max_mtu + 1), -EINVAL);
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_set_mtu(1, 4000), -EBUSY);
+	rig_log_one("MTU 4000", "stop the port");
+	/* A smaller MTU takes effect at once: the card drops what is longer. */
+	assert_int_equal(rte_eth_dev_set_mtu(1, 1000), 0);
+	dst = rig_mac(1);
+	rig_send(0, rig_frame(&dst, 1000 + RTE_ETHER_HDR_LEN));
+	assert_int_equal(rig_drain(1, 0), 1);
+	rig_send(0, rig_frame(&dst, 1514));
+	assert_int_equal(rig_drain(1, 0), 0);
+}
+
+/* A frame of the largest size through buffers that are too small for it. */
+static void
+test_jumbo(void **state)
+{
+	struct rte_eth_conf conf = {.rxmode = {.mtu = 9000, .offloads = RTE_ETH_RX_OFFLOAD_SCATTER}};
+	uint16_t len = 9000 + RTE_ETHER_HDR_LEN, i;
+	struct rte_ether_addr dst;
+	struct rte_mbuf *m, *got;
+	uint8_t flat[9100];
+	const uint8_t *p;
+
+	assert_int_equal(rte_eth_dev_stop(0), 0);
+	assert_int_equal(rig_configure(0, 1, 1, &(struct rte_eth_conf){.rxmode.mtu = 9000}, rig_large_pool()), 0);
+	assert_int_equal(rte_eth_dev_start(0), 0);
+	/* Without scatter the queue is refused, with the sizes in the text. */
+	rig_log_begin();
+	assert_int_not_equal(rig_configure(1, 1, 1, &(struct rte_eth_conf){.rxmode.mtu = 9000}, rig_pool()), 0);
+	rig_log_one("9000", "scatter");
+	rig_start(1, 1, &conf);
+	dst = rig_mac(1);
+	m = rig_frame(&dst, len);
+	rig_send(0, m);
+	assert_int_equal(rte_eth_rx_burst(1, 0, &got, 1), 1);
+	assert_int_equal(got->pkt_len, len);
+	assert_int_equal(got->nb_segs, (len + 2047) / 2048);
+	p = rte_pktmbuf_read(got, 0, len, flat);
+	assert_non_null(p);
+	for (i = RTE_ETHER_HDR_LEN; i < len; i++)
+		if (p[i] != (uint8_t)i)
+			fail_msg("byte %u is 0x%02x", i, p[i]);
+	rte_pktmbuf_free(got);
+	rig_send(0, rig_frame(&dst, RIG_FRAME));
+	assert_int_equal(rig_drain(1, 0), 1);
+}
+
+int
+main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_mac),         T(test_mac_limit),  T(test_groups),      T(test_many_groups), T(test_promiscuous),
+		T(test_vlan_filter), T(test_vlan_strip), T(test_vlan_insert), T(test_mtu_limits),  T(test_jumbo),
+	};
+
+	if (rig_eal("mlx4flt", "0", NULL) < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
