@@ -17,6 +17,12 @@
 #define MAD_DATA_SIZE 64u
 #define CLASS_SUBN_LID 0x01u
 #define CLASS_SUBN_DIRECTED 0x81u
+#define CLASS_PERF 0x04u
+#define PERF_CLASS_INFO 0x0001u
+#define PERF_COUNTERS 0x0012u
+#define PERF_COUNTERS_EXT 0x001du
+#define PERF_PORT_SELECT 0x41u
+#define PERF_EXT_WIDTH 0x0200u /* capability: extended counters */
 #define METHOD_GET 0x01u
 #define METHOD_SET 0x02u
 #define METHOD_GET_RESP 0x81u
@@ -92,6 +98,33 @@ attribute_get(const struct tp_model *m, const struct tpm_port *p, uint8_t *mad)
 	}
 }
 
+/*
+ * Performance management. An InfiniBand port of this card carries nothing but what the firmware answers itself, so that
+ * its counters are 0.
+ */
+static bool
+perf_get(const struct tpm_port *p, uint8_t *mad)
+{
+	uint32_t attr = prm_get(mad, MAD_ATTR);
+
+	memset(mad + MAD_DATA, 0, MAD_DATA_SIZE);
+	switch (attr) {
+	case PERF_CLASS_INFO:
+		mad[MAD_DATA] = mad[MAD_DATA + 1] = 1; /* base and class version */
+		prm_set(mad, PRM_H(0x42, 15, 0), PERF_EXT_WIDTH);
+		return true;
+	case PERF_COUNTERS:
+	case PERF_COUNTERS_EXT: mad[PERF_PORT_SELECT] = (uint8_t)p->num; return true;
+	default: return false;
+	}
+}
+
+static bool
+class_known(uint8_t class)
+{
+	return class == CLASS_SUBN_LID || class == CLASS_SUBN_DIRECTED || class == CLASS_PERF;
+}
+
 uint8_t
 tpm_cmd_mad_ifc(struct tp_model *m, struct tpm_cmd *c)
 {
@@ -100,16 +133,17 @@ tpm_cmd_mad_ifc(struct tp_model *m, struct tpm_cmd *c)
 
 	if (p == NULL)
 		return MLX4_STAT_BAD_INDEX;
-	if (c->in[MAD_BASE_VERSION] != 1 || c->in[MAD_CLASS_VERSION] != 1 ||
-	    (class != CLASS_SUBN_LID && class != CLASS_SUBN_DIRECTED) || (method != METHOD_GET && method != METHOD_SET))
-		return tpm_fail(m, BAD_PKT, CMD_PARAM, "MAD_IFC", p->num,
-				"version %u, class 0x%02x version %u, method 0x%02x: wanted 1, 0x01 or 0x81 version 1, "
-				"0x01 or 0x02",
-				c->in[MAD_BASE_VERSION], class, c->in[MAD_CLASS_VERSION], method);
+	if (c->in[MAD_BASE_VERSION] != 1 || c->in[MAD_CLASS_VERSION] != 1 || !class_known(class) ||
+	    (method != METHOD_GET && method != METHOD_SET))
+		return tpm_fail(
+			m, BAD_PKT, CMD_PARAM, "MAD_IFC", p->num,
+			"version %u, class 0x%02x version %u, method 0x%02x: wanted 1, 0x01, 0x04 or 0x81 version 1, "
+			"0x01 or 0x02",
+			c->in[MAD_BASE_VERSION], class, c->in[MAD_CLASS_VERSION], method);
 	memcpy(c->out, c->in, MLX4_MAD_SIZE);
 	c->out[MAD_METHOD] = METHOD_GET_RESP;
 	/* Nothing of a port can be set by datagram: that is a subnet manager's business on a real fabric. */
-	if (method == METHOD_SET || !attribute_get(m, p, c->out))
+	if (method == METHOD_SET || !(class == CLASS_PERF ? perf_get(p, c->out) : attribute_get(m, p, c->out)))
 		prm_set(c->out, MAD_STATUS, STATUS_BAD_ATTR);
 	return MLX4_STAT_OK;
 }

@@ -34,7 +34,7 @@ card() {
 	"$TP_BUILD/apps/triplane-hca/triplane-hca" --socket "$lab_tmp/$name.sock" "$@" >"$lab_tmp/$name.card" 2>&1 &
 	card_pid[$name]=$!
 	for ((i = 0; i < 50; i++)); do
-		grep -q ready "$lab_tmp/$name.card" && return 0
+		grep -qs ready "$lab_tmp/$name.card" && return 0
 		sleep 0.1
 	done
 	fail "card-$name" "not ready: $(tail -n 1 "$lab_tmp/$name.card")"

@@ -22,7 +22,7 @@ kernel_suite=${LAB_KERNEL_SUITE:-trixie}
 # Not busybox-static: that one's shell, env, ... run its own small ip, ping, ...
 # even where PATH has the real ones.
 packages="qemu-system-x86 busybox dash kmod iproute2 ethtool pciutils iputils-ping
-  tcpdump iperf3 dpdk librte-net-mlx4-25 ibverbs-providers ibverbs-utils rdmacm-utils infiniband-diags perftest
+  tcpdump iperf3 ibverbs-providers ibverbs-utils rdmacm-utils infiniband-diags perftest
   ${LAB_PACKAGES:-}"
 
 # Paths in root/ that go into the guest, with the libraries they need.

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A second witness: DPDK's own net_mlx4, through the guest's kernel driver and libibverbs, moves packets on the card.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/share.sh"
+share=$lab_tmp/share
+
+testpmd=$(command -v dpdk-testpmd) || { printf 'skip net-mlx4: dpdk-testpmd is not installed\n'; exit 0; }
+provider=$(find /usr/lib -name 'libmlx4-rdmav*.so' 2>/dev/null | head -n 1)
+[ -n "$provider" ] || { printf 'skip net-mlx4: the mlx4 provider of libibverbs is not installed\n'; exit 0; }
+share_add "$share" "$testpmd" "$provider" &&
+	share_pmds "$share" librte_mempool_ring.so librte_bus_pci.so librte_net_mlx4.so || { fail net-mlx4-share "cannot copy"; exit 1; }
+
+card a || exit
+guest a 120 -c 2 -m 1536 -s "$share" "$lab_tmp/a.sock" <<GUEST
+$share_run
+modprobe mlx4_core log_num_mgm_entry_size=-1; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs; sleep 2
+mkdir -p /usr/lib/x86_64-linux-gnu/libibverbs; cp /host/lib/${provider##*/} /usr/lib/x86_64-linux-gnu/libibverbs/
+ip link set eth0 up; ip link set eth1 up; sleep 1
+echo 128 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
+mkdir -p /dev/hugepages; mount -t hugetlbfs none /dev/hugepages
+echo "== testpmd"
+(run dpdk-testpmd -l 0,1 --no-telemetry -m 128 --huge-unlink -d /host/lib/librte_mempool_ring.so -d /host/lib/librte_net_mlx4.so -- \
+	--total-num-mbufs=8192 --forward-mode=io --tx-first --stats-period 1 >/tmp/out 2>&1) & p=\$!
+sleep 8; kill -INT \$(pidof dpdk-testpmd ld-linux-x86-64.so.2); wait \$p; echo "status \$?"
+cat /tmp/out | tail -n 60
+echo "== dmesg"
+dmesg
+GUEST
+rc=$?
+[ $rc = 0 ] || fail net-mlx4-guest "status $rc: $(tail -n 2 "$lab_tmp/a.err" | tr '\n' ' ')"
+want net-mlx4-traffic a testpmd 'RX-packets: [1-9][0-9]{2}'
+want net-mlx4-end a testpmd '^Bye'
+no_errors net-mlx4-log a dmesg
+card_verdict a net-mlx4
+exit $lab_bad
