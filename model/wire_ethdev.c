@@ -20,13 +20,14 @@
 #define WIRE_BURST 32u
 #define WIRE_DESC 512u
 #define WIRE_MBUFS 2047u
+#define WIRE_MTU 9600u
 /* One mbuf takes the largest frame of the card; larger ones (from captures of offloading hosts) become chains. */
 #define WIRE_ROOM (9728u + RTE_PKTMBUF_HEADROOM)
 
 struct wire_ethdev {
 	struct tp_wire wire;
 	uint16_t port;
-	bool started;
+	bool started, always_up;
 	struct rte_eth_dev_owner owner;
 	struct rte_mempool *pool;
 	char name[RTE_ETH_NAME_MAX_LEN];
@@ -150,7 +151,7 @@ wire_link(struct tp_wire *tw)
 	struct rte_eth_link link;
 
 	/* A port that cannot tell counts as connected. */
-	if (rte_eth_link_get_nowait(of_wire(tw)->port, &link) != 0)
+	if (of_wire(tw)->always_up || rte_eth_link_get_nowait(of_wire(tw)->port, &link) != 0)
 		return true;
 	return link.link_status == RTE_ETH_LINK_UP;
 }
@@ -202,6 +203,7 @@ static int
 start(struct wire_ethdev *w, const struct rte_eth_dev_info *info)
 {
 	int ret = rte_eth_dev_start(w->port);
+	uint32_t mtu;
 
 	if (ret != 0)
 		return ret;
@@ -209,7 +211,16 @@ start(struct wire_ethdev *w, const struct rte_eth_dev_info *info)
 	/* The card filters; a port without these modes passes everything or cannot do better. */
 	rte_eth_promiscuous_enable(w->port);
 	rte_eth_allmulticast_enable(w->port);
-	rte_eth_dev_set_mtu(w->port, (uint16_t)RTE_MIN(info->max_mtu, 9600));
+	/*
+	 * A tap asks the interface of that name in its own network namespace: once the interface was moved to another one
+	 * the answer is "down", while frames pass.
+	 */
+	w->always_up = strcmp(info->driver_name, "net_tap") == 0;
+	mtu = RTE_MIN(info->max_mtu, WIRE_MTU);
+	if (info->max_rx_pktlen < mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN)
+		mtu = info->max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN;
+	if (mtu > RTE_ETHER_MTU)
+		rte_eth_dev_set_mtu(w->port, (uint16_t)mtu);
 	return 0;
 }
 
