@@ -119,7 +119,7 @@ mlx4_card_remove(struct rte_device *device)
 	RTE_ETH_FOREACH_DEV_OF(id, device)
 	{
 		/* Unplugged while it runs: only a stopped port can be closed. */
-		ret = rte_eth_dev_stop(id);
+		ret = rte_eth_devices[id].data->dev_started ? rte_eth_dev_stop(id) : 0;
 		if (ret == 0)
 			ret = rte_eth_dev_close(id);
 		rc = rc == 0 ? ret : rc;

@@ -26,11 +26,12 @@ eqe_ready(const struct mlx4_eq *eq)
 	return owner == !!(eq->ci & eq->entries);
 }
 
+/* Arms too: where doorbells are memory that a card in software looks at, an update alone would hide an arming before. */
 static void
-eq_doorbell(struct mlx4_eq *eq, bool arm)
+eq_doorbell(struct mlx4_eq *eq)
 {
 	rte_io_wmb();
-	*eq->db = rte_cpu_to_be_32((eq->ci & MLX4_EQ_DB_CI_MASK) | (arm ? MLX4_EQ_DB_ARM : 0));
+	*eq->db = rte_cpu_to_be_32((eq->ci & MLX4_EQ_DB_CI_MASK) | MLX4_EQ_DB_ARM);
 	rte_io_wmb();
 }
 
@@ -46,7 +47,7 @@ mlx4_eq_take(struct mlx4_eq *eq, uint8_t (*eqe)[MLX4_EQE_SIZE], unsigned int n, 
 		eq->ci++;
 	}
 	if (i != 0 || arm)
-		eq_doorbell(eq, arm);
+		eq_doorbell(eq);
 	rte_spinlock_unlock(&eq->lock);
 	return i;
 }

@@ -365,11 +365,13 @@ update(struct mlx4_eth *eth)
 	return 0;
 
 err_retarget:
+	/* The parent holds the CQ of the first ring. */
+	if (rss != NULL)
+		destroy_parent(eth, rss);
 	for (q = 0; q < eth->dev->data->nb_rx_queues; q++)
 		if (new_set[q] != NULL)
 			mlx4_rx_set_destroy(eth->rxqs[q], new_set[q]);
 	if (rss != NULL) {
-		destroy_parent(eth, rss);
 		mlx4_qpn_release(eth->hca, rss->base_qpn, rss->table);
 		rte_free(rss);
 	}

@@ -92,8 +92,11 @@ rig_no_violations(uint16_t port)
 	struct rte_pmd_mlx4_model m;
 
 	assert_int_equal(rte_pmd_mlx4_model_get(port, &m), 0);
-	if (m.violations != 0)
-		fail_msg("%s", m.last_violation);
+	if (m.violations == 0)
+		return;
+	if (log_file != NULL)
+		fflush(log_file);
+	fail_msg("%s\n%s", m.last_violation, log_file == NULL ? "" : log_text);
 }
 
 void
@@ -260,6 +263,7 @@ rig_log_end(unsigned int *lines)
 
 	rte_openlog_stream(NULL);
 	fclose(log_file);
+	log_file = NULL;
 	for (i = 0, *lines = 0; i < log_len; i++)
 		*lines += log_text[i] == '\n';
 	return log_text;

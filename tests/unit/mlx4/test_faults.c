@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Every command refused in each part of a port's life; a card that dies under traffic; a port that closes in events. */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "rig.h"
+
+#define QUEUES 3
+#define WAIT_MS 3000u
+#define RACE_LOOPS 60u
+#define TOGGLE_US 50u
+
+/* One life, in parts that a command may fail in. Returns the result of the part that failed. */
+enum part { CONFIGURE, START, UPDATE, STOP, CLOSE, PARTS };
+
+static int
+part_run(enum part p)
+{
+	struct rte_eth_conf conf = {
+		.rxmode = {.mq_mode = RTE_ETH_MQ_RX_RSS, .mtu = 1400},
+		.rx_adv_conf.rss_conf.rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP,
+	};
+	struct rte_ether_addr mc = {{0x01, 0x00, 0x5e, 0, 0, 1}}, mac = {{0x02, 1, 2, 3, 4, 5}};
+	struct rte_eth_rss_conf rss = {.rss_hf = RTE_ETH_RSS_NONFRAG_IPV6_TCP};
+	struct rte_eth_stats st;
+	int rc = 0;
+
+	switch (p) {
+	case CONFIGURE: return rig_configure(1, QUEUES, QUEUES, &conf, rig_pool());
+	case START: return rte_eth_dev_start(1);
+	case UPDATE:
+		rc |= rte_eth_dev_set_mc_addr_list(1, &mc, 1);
+		rc |= rte_eth_dev_mac_addr_add(1, &mac, 0);
+		rc |= rte_eth_promiscuous_enable(1);
+		rc |= rte_eth_promiscuous_disable(1);
+		rc |= rte_eth_dev_rss_hash_update(1, &rss);
+		rc |= rte_eth_dev_rx_queue_stop(1, 1);
+		rc |= rte_eth_dev_rx_queue_start(1, 1);
+		rc |= rte_eth_dev_tx_queue_stop(1, 2);
+		rc |= rte_eth_dev_tx_queue_start(1, 2);
+		rc |= rte_eth_dev_set_mtu(1, 1300);
+		rc |= rte_eth_stats_get(1, &st);
+		rc |= rte_eth_stats_reset(1);
+		return rc;
+	case STOP: return rte_eth_dev_stop(1);
+	default: return rte_eth_dev_close(1);
+	}
+}
+
+/* Commands of each part of an undisturbed life. */
+static void
+count_commands(uint64_t *count)
+{
+	struct rte_pmd_mlx4_model m;
+	enum part p;
+
+	rig_open("");
+	for (p = CONFIGURE; p < PARTS; p++) {
+		assert_int_equal(rte_pmd_mlx4_model_get(0, &m), 0);
+		count[p] = m.commands;
+		assert_int_equal(part_run(p), 0);
+		assert_int_equal(rte_pmd_mlx4_model_get(0, &m), 0);
+		count[p] = m.commands - count[p];
+	}
+	rig_close();
+}
+
+/* What a caller of start must find after a refusal: a stopped port, which starts at the next try if the card lives. */
+static void
+check_after(enum part p, int rc)
+{
+	struct rte_pmd_mlx4_device d;
+
+	if (p != START || rc == 0)
+		return;
+	assert_int_equal(rte_eth_devices[1].data->dev_started, 0);
+	if (rte_pmd_mlx4_device_get(1, &d) == 0)
+		assert_int_equal(rte_eth_dev_start(1), 0);
+}
+
+/* An error has a text that names the card; only a question for the link may fail without stopping a start. */
+static void
+check_text(enum part p, int rc, uint64_t nth)
+{
+	unsigned int lines;
+	char *text = rig_log_end(&lines);
+
+	if (rc != 0 && (lines == 0 || strstr(text, "mlx4: " RIG_DEV) == NULL))
+		fail_msg("part %d, command %" PRIu64 ": error %d, %u lines:\n%s", (int)p, nth, rc, lines, text);
+	if (p == START && rc == 0 && strstr(text, "QUERY_PORT") == NULL && strstr(text, "fatal error") == NULL)
+		fail_msg("start succeeds although its command %" PRIu64 " is refused:\n%s", nth, text);
+	free(text);
+}
+
+static void
+fail_each(enum tp_fault kind)
+{
+	uint64_t count[PARTS], n;
+	enum part p, i;
+	size_t before;
+	int rc;
+
+	count_commands(count);
+	before = rig_heap();
+	for (p = CONFIGURE; p < PARTS; p++) {
+		print_message("part %d: %u commands\n", (int)p, (unsigned int)count[p]);
+		for (n = 1; n <= count[p]; n++) {
+			rig_log_begin();
+			rig_open("");
+			for (i = CONFIGURE; i < p; i++)
+				assert_int_equal(part_run(i), 0);
+			tp_model_fault(rig_model(0), kind, 0, n, MLX4_STAT_INTERNAL_ERR);
+			rc = part_run(p);
+			check_after(p, rc);
+			if (p != CLOSE)
+				tp_model_fault(rig_model(0), kind, 0, 0, 0);
+			rig_close();
+			check_text(p, rc, n);
+			assert_int_equal(rig_heap(), before);
+		}
+	}
+}
+
+static void
+test_each_refused(void **state)
+{
+	fail_each(TP_FAULT_STATUS);
+}
+
+static void
+test_each_catastrophe(void **state)
+{
+	fail_each(TP_FAULT_CATAS);
+}
+
+static void
+test_probe_refused(void **state)
+{
+	/* Those that come more than once; test_control refuses the first of each other one. */
+	static const char *const op[] = {"MAP_ICM", "SW2HW_EQ", "QUERY_PORT", "UNMAP_ICM", "HW2SW_EQ", "MAP_FA"};
+	char args[80];
+	unsigned int i, n;
+	size_t before;
+
+	rig_open("");
+	rig_close();
+	before = rig_heap();
+	for (i = 0; i < RTE_DIM(op); i++)
+		for (n = 1; n <= 70; n++) {
+			snprintf(args, sizeof(args), "run=step,fail=%s:%u:4", op[i], n);
+			if (rig_plug(RIG_DEV, args) == 0)
+				rig_unplug(RIG_DEV);
+			assert_int_equal(rte_eth_dev_count_avail(), 0);
+			assert_int_equal(rig_heap(), before);
+		}
+	rig_open("");
+	rig_close();
+}
+
+static atomic_uint removed, link_changes;
+
+static int
+on_removed(uint16_t port, enum rte_eth_event_type type, void *arg, void *ret)
+{
+	atomic_fetch_add(&removed, 1);
+	return 0;
+}
+
+static int
+on_link(uint16_t port, enum rte_eth_event_type type, void *arg, void *ret)
+{
+	struct rte_eth_link link;
+
+	rte_eth_link_get_nowait(port, &link);
+	atomic_fetch_add(&link_changes, 1);
+	return 0;
+}
+
+static bool
+wait_for(atomic_uint *v, unsigned int wanted)
+{
+	unsigned int ms;
+
+	for (ms = 0; atomic_load(v) < wanted && ms < WAIT_MS; ms++)
+		rte_delay_us_sleep(1000);
+	return atomic_load(v) >= wanted;
+}
+
+static void
+pass_traffic(unsigned int frames)
+{
+	struct rte_ether_addr dst = rig_mac(1);
+	uint64_t end = rte_get_tsc_cycles() + rte_get_tsc_hz() * 2;
+	unsigned int sent = 0, got = 0;
+	struct rte_mbuf *m;
+
+	while (got < frames && rte_get_tsc_cycles() < end) {
+		if (sent < frames) {
+			m = rig_frame(&dst, RIG_FRAME);
+			if (rte_eth_tx_burst(0, 0, &m, 1) == 1)
+				sent++;
+			else
+				rte_pktmbuf_free(m);
+		}
+		got += rig_drain(1, 0);
+	}
+	assert_int_equal(got, frames);
+}
+
+/* A running card that dies: how, and that a new probe is all it takes. */
+static void
+die(enum tp_fault kind)
+{
+	struct rte_ether_addr dst;
+	struct rte_pmd_mlx4_device d;
+	struct rte_eth_stats st;
+	struct rte_mbuf *m;
+
+	assert_int_equal(rig_plug(RIG_DEV, ""), 0);
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
+	rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RMV, on_removed, NULL);
+	pass_traffic(500);
+	atomic_store(&removed, 0);
+	dst = rig_mac(1);
+	m = rig_frame(&dst, RIG_FRAME);
+	tp_model_fault(rig_model(0), kind, 0, 1, 0);
+	assert_true(rte_eth_stats_get(0, &st) < 0);
+	assert_true(wait_for(&removed, 2));
+	assert_int_equal(rte_eth_dev_is_removed(0), 1);
+	assert_int_equal(rte_eth_dev_is_removed(1), 1);
+	assert_int_equal(rte_pmd_mlx4_device_get(0, &d), -EIO);
+	assert_true(d.dead);
+	assert_int_equal(rte_eth_tx_burst(0, 0, &m, 1), 0);
+	assert_int_equal(rig_drain(1, 0), 0);
+	rte_pktmbuf_free(m);
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_reset(0), -EIO);
+	rig_log_one("was given up", "probe it again");
+	rte_eth_dev_callback_unregister(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RMV, on_removed, NULL);
+	rig_unplug(RIG_DEV);
+	assert_int_equal(rte_mempool_in_use_count(rig_pool()), 0);
+	assert_int_equal(rig_plug(RIG_DEV, ""), 0);
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
+	pass_traffic(500);
+	rig_close();
+}
+
+static void
+test_death_by_timeout(void **state)
+{
+	die(TP_FAULT_TIMEOUT);
+}
+
+static void
+test_death_by_catastrophe(void **state)
+{
+	die(TP_FAULT_CATAS);
+}
+
+/* The cable goes out and in; the ports hear of it. */
+static void
+test_link_change(void **state)
+{
+	struct rte_eth_conf conf = {.intr_conf.lsc = 1};
+	struct rte_eth_link link;
+
+	assert_int_equal(rig_plug(RIG_DEV, ""), 0);
+	rig_start(0, 1, &conf);
+	rig_start(1, 1, &conf);
+	rte_eth_dev_callback_register(1, RTE_ETH_EVENT_INTR_LSC, on_link, NULL);
+	rte_eth_link_get_nowait(1, &link);
+	assert_int_equal(link.link_status, RTE_ETH_LINK_UP);
+	assert_int_equal(link.link_speed, RTE_ETH_SPEED_NUM_40G);
+	atomic_store(&link_changes, 0);
+	assert_int_equal(rte_pmd_mlx4_model_cable(1, false), 0);
+	assert_true(wait_for(&link_changes, 1));
+	rte_eth_link_get_nowait(1, &link);
+	assert_int_equal(link.link_status, RTE_ETH_LINK_DOWN);
+	assert_int_equal(rig_xstat(1, "link_down_events"), 1);
+	assert_int_equal(rte_pmd_mlx4_model_cable(1, true), 0);
+	assert_true(wait_for(&link_changes, 2));
+	rte_eth_link_get_nowait(1, &link);
+	assert_int_equal(link.link_status, RTE_ETH_LINK_UP);
+	rte_eth_dev_callback_unregister(1, RTE_ETH_EVENT_INTR_LSC, on_link, NULL);
+	rig_close();
+}
+
+static atomic_bool toggling;
+
+static void *
+toggle(void *arg)
+{
+	bool plugged = false;
+
+	while (atomic_load(&toggling)) {
+		tp_model_cable(arg, 1, plugged);
+		tp_model_cable(arg, 2, plugged);
+		plugged = !plugged;
+		rte_delay_us_sleep(TOGGLE_US); /* not so fast that events are lost */
+	}
+	return NULL;
+}
+
+/* Link events arrive all the time while one port closes, then the other. */
+static void
+test_close_in_events(void **state)
+{
+	struct rte_eth_conf conf = {.intr_conf.lsc = 1};
+	unsigned int i, heard = 0;
+	pthread_t t;
+
+	for (i = 0; i < RACE_LOOPS; i++) {
+		assert_int_equal(rig_plug(RIG_DEV, ""), 0);
+		rig_start(0, 1, &conf);
+		rig_start(1, 1, &conf);
+		rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_LSC, on_link, NULL);
+		atomic_store(&link_changes, 0);
+		atomic_store(&toggling, true);
+		assert_int_equal(pthread_create(&t, NULL, toggle, rig_model(0)), 0);
+		wait_for(&link_changes, 1);
+		assert_int_equal(rte_eth_dev_stop(i & 1), 0);
+		assert_int_equal(rte_eth_dev_close(i & 1), 0);
+		heard += atomic_load(&link_changes);
+		/* The card goes with its last port, and must not be toggled then. */
+		atomic_store(&toggling, false);
+		pthread_join(t, NULL);
+		rte_eth_dev_callback_unregister(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_LSC, on_link, NULL);
+		rig_unplug(RIG_DEV);
+		assert_int_equal(rte_eth_dev_count_avail(), 0);
+	}
+	assert_true(heard >= RACE_LOOPS);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_probe_refused),        cmocka_unit_test(test_each_refused),
+		cmocka_unit_test(test_each_catastrophe),     cmocka_unit_test(test_death_by_timeout),
+		cmocka_unit_test(test_death_by_catastrophe), cmocka_unit_test(test_link_change),
+		cmocka_unit_test(test_close_in_events),
+	};
+
+	if (rig_eal("mlx4fault", "0", NULL) < 0)
+		return 1;
+	rig_pool();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
