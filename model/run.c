@@ -50,7 +50,8 @@ run_wires(struct tp_model *m, unsigned int budget)
 	for (unsigned int i = 0; i < m->cfg.num_ports; i++) {
 		struct tpm_port *p = &m->port[i];
 
-		if (p->wire != NULL && p->wire->ops->poll != NULL)
+		/* What waits at the far end of a link that is down stays there: a replay starts when somebody listens. */
+		if (p->link && p->wire != NULL && p->wire->ops->poll != NULL)
 			done += p->wire->ops->poll(p->wire, m, p->num, budget);
 		if (tpm_unlikely(p->impair != NULL))
 			tpm_impair_poll(m, p);

@@ -195,12 +195,13 @@ eth_start(struct rte_eth_dev *dev)
 	rc = tx_queues_start(dev);
 	if (rc != 0)
 		goto err_tx;
-	rc = mlx4_port_init(eth->hca, eth->port);
-	if (rc != 0)
-		goto err_port;
+	/* Rules before the link: the first frame finds its queue. */
 	rc = mlx4_filter_start(eth);
 	if (rc != 0)
 		goto err_filter;
+	rc = mlx4_port_init(eth->hca, eth->port);
+	if (rc != 0)
+		goto err_port;
 	rx_queues_tell(dev);
 	set_bursts(dev);
 	/* The link counts as down before the port is started; now it may be up. */
@@ -209,9 +210,9 @@ eth_start(struct rte_eth_dev *dev)
 	dev->data->dev_started = 0;
 	return 0;
 
-err_filter:
-	mlx4_port_close(eth->hca, eth->port);
 err_port:
+	mlx4_filter_stop(eth);
+err_filter:
 	tx_queues_stop(dev);
 err_tx:
 	mlx4_rss_stop(eth);
