@@ -169,6 +169,7 @@ tpm_reset(struct tp_model *m)
 	memset(m->hca, 0, sizeof(m->hca));
 	memset(m->counter, 0, sizeof(m->counter));
 	memset(m->uar, 0, TPM_BAR2_SIZE);
+	m->db_messages = false;
 	m->fw_pages = m->aux_pages = 0;
 	m->icm_size = 0;
 	m->vxlan_port = m->roce_port = 0;

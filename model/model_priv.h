@@ -235,7 +235,7 @@ struct tpm_qp {
 	rte_be32_t *dbrec;
 	uint32_t dbrec_gen;
 	/* what the checks remember */
-	int32_t run_ahead;   /* WQEs executed less doorbells rung */
+	int64_t run_ahead;   /* WQEs executed less doorbells rung */
 	uint32_t stamp_head; /* sq_head when the queue went idle */
 	uint64_t stamp_since_ns;
 	bool stamp_due, stamp_listed;
@@ -320,6 +320,7 @@ struct tp_model {
 	/* BAR2: polled doorbell words */
 	uint8_t *uar;
 	int uar_fd;
+	bool db_messages;                                  /* doorbells came as messages since the last reset */
 	atomic_uint_least64_t uar_used[TPM_NUM_UARS / 64]; /* pages that a live context names: the ones to poll */
 	uint32_t *uar_list;                                /* the same as a list, for the runner */
 	uint32_t uar_count;

@@ -340,10 +340,10 @@ tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
 		if (qp->state == MLX4_QP_RTS)
 			tpm_tx_flush(&t);
 	}
-	/* A doorbell may stand for many; no more than a ring of them can be on their way. */
-	qp->run_ahead += (int32_t)done;
-	if (qp->run_ahead > (int32_t)qp->sq_mask + 1)
-		qp->run_ahead = (int32_t)qp->sq_mask + 1;
+	/* A doorbell may stand for many. Behind a transport any number is on its way; in memory one overwrites the other. */
+	qp->run_ahead += done;
+	if (!m->db_messages && qp->run_ahead > (int64_t)qp->sq_mask + 1)
+		qp->run_ahead = (int64_t)qp->sq_mask + 1;
 	qp->last_turn = done;
 	if (idle || qp->state != MLX4_QP_RTS)
 		sq_went_idle(m, qp);

@@ -135,6 +135,7 @@ tp_model_uar_write(struct tp_model *m, uint32_t off, const void *buf, uint32_t l
 	if (off >= TPM_BAR2_SIZE || len > MLX4_UAR_PAGE_SIZE - in)
 		return -EINVAL;
 	tpm_lock(&m->lock);
+	m->db_messages = true;
 	if (page >= TPM_NUM_UARS && len >= MLX4_TXBB_SIZE && len <= BF_HALF)
 		tpm_bf_doorbell(m, page - TPM_NUM_UARS, buf, len);
 	else if (page < TPM_NUM_UARS && in == MLX4_UAR_SEND_DB && len == 4)

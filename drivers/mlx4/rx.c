@@ -240,6 +240,16 @@ rx_run(struct mlx4_rxq *q, const struct mlx4_rx_const *k, const struct mlx4_cqe 
 	return i;
 }
 
+/*
+ * The CQ has as many entries as the rings have WQEs: what was consumed is published before new WQEs are, or the card
+ * could complete those into entries that it believes taken, and end the CQ with an overrun.
+ */
+static __rte_always_inline void
+publish_ci(const struct mlx4_rx_set *s, uint32_t cq_ci)
+{
+	*s->cq_dbrec = rte_cpu_to_be_32(cq_ci & MLX4_CQ_CI_MASK);
+}
+
 /* Publishes what a burst consumed, or looks for the next set when there was nothing. */
 static __rte_always_inline uint16_t
 rx_finish(struct mlx4_rxq *q, struct mlx4_rx_set *s, uint32_t cq_ci, uint16_t got, uint64_t bytes)
@@ -250,7 +260,7 @@ rx_finish(struct mlx4_rxq *q, struct mlx4_rx_set *s, uint32_t cq_ci, uint16_t go
 		return 0;
 	}
 	s->cq_ci = cq_ci;
-	*s->cq_dbrec = rte_cpu_to_be_32(cq_ci & MLX4_CQ_CI_MASK);
+	publish_ci(s, cq_ci);
 	q->packets += got;
 	q->bytes += bytes;
 	return got;
@@ -287,8 +297,10 @@ rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, 
 			cq_ci++;
 		}
 	}
-	if (unlikely(ring_room(r) >= q->refill_min))
+	if (unlikely(ring_room(r) >= q->refill_min)) {
+		publish_ci(s, cq_ci);
 		refill(q, r, ring_room(r));
+	}
 	return rx_finish(q, s, cq_ci, (uint16_t)got, bytes);
 }
 
@@ -321,8 +333,10 @@ rx_burst_multi(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts
 		pkts[got++] = elts[0];
 		chain_segments(q, elts, elts[0]->pkt_len, q->buf_len);
 		r->ci++;
-		if (ring_room(r) >= q->refill_min)
+		if (ring_room(r) >= q->refill_min) {
+			publish_ci(s, cq_ci);
 			refill(q, r, ring_room(r));
+		}
 	}
 	return rx_finish(q, s, cq_ci, got, bytes);
 }

@@ -14,6 +14,7 @@ share_add "$share" "$testpmd" "$provider" &&
 card a || exit
 guest a 120 -c 2 -m 1536 -s "$share" "$lab_tmp/a.sock" <<GUEST
 $share_run
+mkdir -p /var/run
 modprobe mlx4_core log_num_mgm_entry_size=-1; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs; sleep 2
 mkdir -p /usr/lib/x86_64-linux-gnu/libibverbs; cp /host/lib/${provider##*/} /usr/lib/x86_64-linux-gnu/libibverbs/
 ip link set eth0 up; ip link set eth1 up; sleep 1
@@ -22,7 +23,7 @@ mkdir -p /dev/hugepages; mount -t hugetlbfs none /dev/hugepages
 echo "== testpmd"
 (run dpdk-testpmd -l 0,1 --no-telemetry -m 128 --huge-unlink -d /host/lib/librte_mempool_ring.so -d /host/lib/librte_net_mlx4.so -- \
 	--total-num-mbufs=8192 --forward-mode=io --tx-first --stats-period 1 >/tmp/out 2>&1) & p=\$!
-sleep 8; kill -INT \$(pidof dpdk-testpmd ld-linux-x86-64.so.2); wait \$p; echo "status \$?"
+sleep 8; kill -INT \$p; wait \$p; echo "status \$?"
 cat /tmp/out | tail -n 60
 echo "== dmesg"
 dmesg

@@ -14,10 +14,12 @@ share_add "$share" "$testpmd" "$TP_BUILD/apps/triplane" "$TP_BUILD/drivers/mlx4/
 card a || exit
 guest a 400 -i -c 2 -m 1536 -s "$share" "$lab_tmp/a.sock" <<GUEST
 $share_run
+mkdir -p /var/run
 echo "== bind"
 modprobe vfio-pci; modprobe vfio_iommu_type1
 echo 15b3 1007 >/sys/bus/pci/drivers/vfio-pci/new_id; sleep 1
-readlink /sys/bus/pci/devices/0000:01:00.0/driver /sys/bus/pci/devices/0000:01:00.0/iommu_group
+readlink /sys/bus/pci/devices/0000:01:00.0/driver
+readlink /sys/bus/pci/devices/0000:01:00.0/iommu_group
 echo 160 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
 mkdir -p /dev/hugepages; mount -t hugetlbfs none /dev/hugepages
 eal="--file-prefix=lab --no-telemetry -d /host/lib/librte_mempool_ring.so -d /host/lib/librte_net_mlx4_vfio.so -a 0000:01:00.0"
@@ -30,13 +32,13 @@ while [ \$i -lt $rounds ]; do
 	j=0
 	until grep -q 'RX-packets: *[1-9][0-9][0-9]' /tmp/out; do j=\$((j + 1)); [ \$j -lt 100 ] || break; sleep 0.2; done
 	[ \$j -lt 100 ] || { echo "round \$i: no traffic"; tail -n 20 /tmp/out; break; }
-	kill -9 \$(pidof dpdk-testpmd ld-linux-x86-64.so.2) \$p 2>/dev/null; wait \$p 2>/dev/null
+	kill -9 \$p; wait \$p 2>/dev/null
 	i=\$((i + 1))
 done
 echo "killed and started \$i times"
 echo "== clean"
 (run dpdk-testpmd -l 0,1 \$eal --huge-unlink -m 192 -- --total-num-mbufs=8192 --forward-mode=mac --tx-first --stats-period 1 >/tmp/out 2>&1) & p=\$!
-sleep 6; kill -INT \$(pidof dpdk-testpmd ld-linux-x86-64.so.2); wait \$p; echo "status \$?"
+sleep 6; kill -INT \$p; wait \$p; echo "status \$?"
 grep -E 'TX-packets|mlx4|Bye' /tmp/out | tail -n 12
 echo "== triplane"
 (run triplane -l 0,1 \$eal --huge-unlink -m 192 -- -e 'set fwd flowgen 0; set fwd macswap 1; wait link up all 5' --live 3); echo "status \$?"
