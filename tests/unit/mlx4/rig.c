@@ -8,7 +8,7 @@
 
 #include "rig.h"
 
-#define POOL_SIZE 8191
+#define POOL_SIZE 32767
 #define LARGE_POOL_SIZE 1023
 #define LARGE_ROOM (10 * 1024 + RTE_PKTMBUF_HEADROOM)
 #define RUN_BUDGET 64

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Queues at run time: the right one by the published Toeplitz vectors, changes under traffic, start and stop, interrupts. */
+#include <errno.h>
+
+#include <rte_epoll.h>
+#include <rte_interrupts.h>
+
+#include "rig.h"
+
+#define QUEUES 4
+#define FLOWS 64u
+#define POLLS 4u
+#define EPOLL_MS 2000
+
+/* Microsoft's verification suite for RSS, IPv4 with TCP: the hash of each flow with the key of the suite. */
+static const struct {
+	uint32_t src, dst;
+	uint16_t sport, dport;
+	uint32_t hash;
+} vector[] = {
+	{RTE_IPV4(66, 9, 149, 187), RTE_IPV4(161, 142, 100, 80), 2794, 1766, 0x51ccc178},
+	{RTE_IPV4(199, 92, 111, 2), RTE_IPV4(65, 69, 140, 83), 14230, 4739, 0xc626b0ea},
+	{RTE_IPV4(24, 19, 198, 95), RTE_IPV4(12, 22, 207, 184), 12898, 38024, 0x5c2b394a},
+	{RTE_IPV4(38, 27, 205, 30), RTE_IPV4(209, 142, 163, 6), 48228, 2217, 0xafc7327f},
+	{RTE_IPV4(153, 39, 163, 191), RTE_IPV4(202, 188, 127, 2), 44251, 1303, 0x10e828a2},
+};
+
+static const struct rte_eth_conf rss_conf = {
+	.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS,
+	.rx_adv_conf.rss_conf.rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP,
+};
+
+static int
+setup(void **state)
+{
+	rig_open("");
+	rig_start(0, 1, NULL);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	rig_close();
+	return 0;
+}
+
+/* Sends vector v; the queue that it came to, and the hash. */
+static int
+queue_of(unsigned int v, uint32_t *hash)
+{
+	struct rte_mbuf *m;
+	unsigned int i;
+	int found = -1;
+
+	rig_send(0, rig_ipv4(IPPROTO_TCP, vector[v].src, vector[v].dst, vector[v].sport, vector[v].dport));
+	/* After a change of the table a poll or two go to the old rings. */
+	for (i = 0; i < POLLS * QUEUES; i++) {
+		if (rte_eth_rx_burst(1, (uint16_t)(i % QUEUES), &m, 1) == 0)
+			continue;
+		assert_int_equal(found, -1);
+		found = (int)(i % QUEUES);
+		*hash = (m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0 ? m->hash.rss : 0;
+		rte_pktmbuf_free(m);
+	}
+	assert_int_not_equal(found, -1);
+	return found;
+}
+
+static void
+set_reta(uint16_t size, const uint16_t *queue)
+{
+	struct rte_eth_rss_reta_entry64 conf[4], back[4];
+	uint16_t i;
+
+	memset(conf, 0, sizeof(conf));
+	for (i = 0; i < size; i++) {
+		conf[i / 64].mask |= RTE_BIT64(i % 64);
+		conf[i / 64].reta[i % 64] = queue[i];
+	}
+	memcpy(back, conf, sizeof(back));
+	assert_int_equal(rte_eth_dev_rss_reta_update(1, conf, size), 0);
+	for (i = 0; i < RTE_DIM(back); i++)
+		memset(back[i].reta, 0xff, sizeof(back[i].reta));
+	assert_int_equal(rte_eth_dev_rss_reta_query(1, back, size), 0);
+	for (i = 0; i < size; i++)
+		assert_int_equal(back[i / 64].reta[i % 64], queue[i]);
+}
+
+static void
+test_vectors(void **state)
+{
+	struct rte_eth_dev_info info;
+	uint16_t table[256];
+	unsigned int v, i;
+	uint32_t hash;
+
+	rig_start(1, QUEUES, &rss_conf);
+	assert_int_equal(rte_eth_dev_info_get(1, &info), 0);
+	for (v = 0; v < RTE_DIM(vector); v++) {
+		assert_int_equal(queue_of(v, &hash), vector[v].hash % QUEUES);
+		assert_int_equal(hash, vector[v].hash);
+	}
+	/* A table without a short period: every entry counts. */
+	for (i = 0; i < info.reta_size; i++)
+		table[i] = (uint16_t)((i * 7 + i / 5) % QUEUES);
+	set_reta(info.reta_size, table);
+	for (v = 0; v < RTE_DIM(vector); v++) {
+		assert_int_equal(queue_of(v, &hash), table[vector[v].hash % info.reta_size]);
+		assert_int_equal(hash, vector[v].hash);
+	}
+}
+
+static void
+test_key_and_types(void **state)
+{
+	uint8_t key[MLX4_RSS_KEY_SIZE] = {0}, back[MLX4_RSS_KEY_SIZE];
+	struct rte_eth_rss_conf conf = {.rss_key = key, .rss_key_len = sizeof(key)};
+	uint32_t hash;
+	unsigned int v;
+
+	rig_start(1, QUEUES, &rss_conf);
+	conf.rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP;
+	/* With a key of zeros every hash is 0. */
+	assert_int_equal(rte_eth_dev_rss_hash_update(1, &conf), 0);
+	for (v = 0; v < RTE_DIM(vector); v++)
+		assert_int_equal(queue_of(v, &hash), 0);
+	conf.rss_key = back;
+	memset(back, 0xff, sizeof(back));
+	assert_int_equal(rte_eth_dev_rss_hash_conf_get(1, &conf), 0);
+	assert_memory_equal(back, key, sizeof(key));
+	/* TCP over IPv6 only: the frames of the suite are not hashed. */
+	conf.rss_key = NULL;
+	conf.rss_hf = RTE_ETH_RSS_NONFRAG_IPV6_TCP;
+	assert_int_equal(rte_eth_dev_rss_hash_update(1, &conf), 0);
+	for (v = 0; v < RTE_DIM(vector); v++)
+		assert_int_equal(queue_of(v, &hash), 0);
+	conf.rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP;
+	conf.rss_key = key;
+	conf.rss_key_len = 16;
+	assert_int_equal(rte_eth_dev_rss_hash_update(1, &conf), -EINVAL);
+	conf.rss_key_len = sizeof(key);
+	conf.rss_hf = RTE_ETH_RSS_SCTP;
+	assert_int_equal(rte_eth_dev_rss_hash_update(1, &conf), -EINVAL);
+}
+
+/* Frames go on arriving while the table, the key and the types change. None is lost. */
+static void
+test_live_changes(void **state)
+{
+	struct rte_eth_rss_conf conf = {.rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP};
+	unsigned int round, i, n, sent = 0, got = 0;
+	struct rte_eth_dev_info info;
+	struct rte_mbuf *m[32];
+	uint16_t table[256], q;
+
+	rig_start(1, QUEUES, &rss_conf);
+	assert_int_equal(rte_eth_dev_info_get(1, &info), 0);
+	for (round = 0; round < 40; round++) {
+		for (i = 0; i < FLOWS; i++, sent++) {
+			struct rte_mbuf *f = rig_ipv4(IPPROTO_TCP, RTE_IPV4(10, 0, 0, 1) + i, RTE_IPV4(10, 0, 1, 1),
+						      (uint16_t)(1000 + i), 80);
+
+			assert_int_equal(rte_eth_tx_burst(0, 0, &f, 1), 1);
+			/* Some are inside the card, some in the old rings when the change comes. */
+			if (i % 16 == 0)
+				tp_model_step(rig_model(0), 4);
+		}
+		for (i = 0; i < info.reta_size; i++)
+			table[i] = (uint16_t)((i * (round + 1) + i / 3) % QUEUES);
+		if (round % 3 == 0)
+			set_reta(info.reta_size, table);
+		else if (round % 3 == 1)
+			conf.rss_hf ^= RTE_ETH_RSS_NONFRAG_IPV6_TCP;
+		if (round % 3 == 1)
+			assert_int_equal(rte_eth_dev_rss_hash_update(1, &conf), 0);
+		rig_run(0);
+		for (i = 0; i < 4; i++)
+			for (q = 0; q < QUEUES; q++)
+				while ((n = rte_eth_rx_burst(1, q, m, RTE_DIM(m))) != 0) {
+					rte_pktmbuf_free_bulk(m, n);
+					got += n;
+				}
+	}
+	assert_int_equal(got, sent);
+}
+
+static void
+test_start_stop(void **state)
+{
+	const struct rte_eth_rxconf deferred = {.rx_deferred_start = 1};
+	const struct rte_eth_txconf tx_deferred = {.tx_deferred_start = 1};
+	struct rte_eth_rxq_info info;
+	struct rte_mbuf *m;
+	unsigned int v;
+	uint32_t hash;
+
+	assert_int_equal(rig_configure(1, QUEUES, 1, &rss_conf, rig_pool()), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(1, 2, RIG_DESC, SOCKET_ID_ANY, &deferred, rig_pool()), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(1, 0, RIG_DESC, SOCKET_ID_ANY, &tx_deferred), 0);
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	assert_int_equal(rte_eth_rx_queue_info_get(1, 2, &info), 0);
+	assert_int_equal(info.conf.rx_deferred_start, 1);
+	assert_int_equal(info.queue_state, RTE_ETH_QUEUE_STATE_STOPPED);
+	/* Its entries are served by another queue: 0xc626b0ea and 0x5c2b394a end in 2. */
+	for (v = 0; v < RTE_DIM(vector); v++)
+		assert_int_not_equal(queue_of(v, &hash), 2);
+	assert_int_equal(rte_eth_dev_rx_queue_start(1, 2), 0);
+	for (v = 0; v < RTE_DIM(vector); v++)
+		assert_int_equal(queue_of(v, &hash), vector[v].hash % QUEUES);
+	assert_int_equal(rte_eth_dev_rx_queue_stop(1, 2), 0);
+	for (v = 0; v < RTE_DIM(vector); v++)
+		assert_int_not_equal(queue_of(v, &hash), 2);
+	/* The transmit queue. */
+	assert_int_equal(rte_eth_dev_tx_queue_start(1, 0), 0);
+	{
+		struct rte_ether_addr dst = rig_mac(0);
+
+		rig_send(1, rig_frame(&dst, RIG_FRAME));
+		assert_int_equal(rte_eth_rx_burst(0, 0, &m, 1), 1);
+		rte_pktmbuf_free(m);
+	}
+	assert_int_equal(rte_eth_dev_tx_queue_stop(1, 0), 0);
+	assert_int_equal(rte_eth_dev_tx_queue_start(1, 0), 0);
+}
+
+static void
+test_descriptors(void **state)
+{
+	struct rte_ether_addr dst;
+	struct rte_mbuf *m;
+
+	rig_start(1, 1, NULL);
+	dst = rig_mac(1);
+	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, 0), RTE_ETH_RX_DESC_AVAIL);
+	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, UINT16_MAX), -EINVAL);
+	assert_int_equal(rte_eth_rx_queue_count(1, 0), 0);
+	m = rig_frame(&dst, RIG_FRAME);
+	assert_int_equal(rte_eth_tx_burst(0, 0, &m, 1), 1);
+	rig_run(0);
+	rig_send(0, rig_frame(&dst, RIG_FRAME));
+	assert_int_equal(rte_eth_rx_queue_count(1, 0), 2);
+	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, 0), RTE_ETH_RX_DESC_DONE);
+	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, 1), RTE_ETH_RX_DESC_DONE);
+	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, 2), RTE_ETH_RX_DESC_AVAIL);
+	assert_int_equal(rig_drain(1, 0), 2);
+	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, 0), RTE_ETH_RX_DESC_AVAIL);
+	assert_int_equal(rte_eth_tx_descriptor_status(0, 0, UINT16_MAX), -EINVAL);
+}
+
+static unsigned int
+events(int timeout)
+{
+	struct rte_epoll_event ev[4];
+	int n = rte_epoll_wait(RTE_EPOLL_PER_THREAD, ev, RTE_DIM(ev), timeout);
+
+	assert_true(n >= 0);
+	return (unsigned int)n;
+}
+
+/* Arm, frame, event, disarm, again: more rounds than the two bits of the sequence number count. */
+static void
+test_interrupts(void **state)
+{
+	struct rte_eth_conf conf = rss_conf;
+	uint16_t table[256];
+	struct rte_eth_dev_info info;
+	unsigned int round, v, i;
+
+	conf.intr_conf.rxq = 1;
+	rig_start(1, QUEUES, &conf);
+	assert_int_equal(rte_eth_dev_info_get(1, &info), 0);
+	assert_int_equal(rte_eth_dev_rx_intr_ctl_q(1, 0, RTE_EPOLL_PER_THREAD, RTE_INTR_EVENT_ADD, NULL), 0);
+	for (round = 0; round < 10; round++) {
+		v = round % 2 == 0 ? 0 : 3; /* 0x51ccc178 goes to queue 0, 0xafc7327f to queue 3 */
+		assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
+		rig_run(0);
+		assert_int_equal(events(0), 0);
+		rig_send(0, rig_ipv4(IPPROTO_TCP, vector[v].src, vector[v].dst, vector[v].sport, vector[v].dport));
+		assert_int_equal(events(v == 0 ? EPOLL_MS : 20), v == 0 ? 1 : 0);
+		assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
+		assert_int_equal(rig_drain(1, 0), v == 0 ? 1 : 0);
+		assert_int_equal(rig_drain(1, 3), v == 0 ? 0 : 1);
+	}
+	/* Disarmed: it may fire for the last arming, then it is quiet. */
+	rig_send(0, rig_ipv4(IPPROTO_TCP, vector[0].src, vector[0].dst, vector[0].sport, vector[0].dport));
+	events(20);
+	rig_send(0, rig_ipv4(IPPROTO_TCP, vector[0].src, vector[0].dst, vector[0].sport, vector[0].dport));
+	assert_int_equal(events(20), 0);
+	assert_int_equal(rig_drain(1, 0), 2);
+	/* A sleeper on a queue whose rings are replaced meanwhile. */
+	assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
+	rig_run(0);
+	for (i = 0; i < info.reta_size; i++)
+		table[i] = (uint16_t)((i * 3 + i / 7) % QUEUES);
+	table[vector[0].hash % info.reta_size] = 0;
+	set_reta(info.reta_size, table);
+	rig_run(0);
+	rig_send(0, rig_ipv4(IPPROTO_TCP, vector[0].src, vector[0].dst, vector[0].sport, vector[0].dport));
+	assert_int_equal(events(EPOLL_MS), 1);
+	rig_drain(1, 0);
+	assert_int_equal(rte_eth_dev_rx_intr_ctl_q(1, 0, RTE_EPOLL_PER_THREAD, RTE_INTR_EVENT_DEL, NULL), 0);
+	assert_int_equal(rte_eth_dev_rx_intr_enable(1, QUEUES), -EINVAL);
+}
+
+int
+main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_vectors),    T(test_key_and_types), T(test_live_changes),
+		T(test_start_stop), T(test_descriptors),   T(test_interrupts),
+	};
+
+	if (rig_eal("mlx4que", "0", NULL) < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
