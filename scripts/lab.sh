@@ -16,8 +16,10 @@ if [ ${#names[@]} = 0 ]; then
 		names+=("${t%.sh}")
 	done
 fi
+known=(tests/lab/test_*.sh)
+known=("${known[@]#tests/lab/test_}")
 for n in "${names[@]}"; do
-	[ -x "tests/lab/test_$n.sh" ] || tp_die "no lab test '$n'; known: $(cd tests/lab && ls test_*.sh | sed 's/^test_//; s/\.sh$//' | tr '\n' ' ')"
+	[ -x "tests/lab/test_$n.sh" ] || tp_die "no lab test '$n'; known: ${known[*]%.sh}"
 done
 
 if ! tests/lab/setup.sh >"$LAB_DIR.log" 2>&1; then

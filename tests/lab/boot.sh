@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck source=tests/lab/common.sh
+# shellcheck disable=SC2086,SC2015,SC2054,SC1007,SC2002,SC2046,SC2012 # lists and numbers split on purpose; die does not come back
 # Boots one guest with a vfio-user device, runs the commands on standard input
 # in it, ends it, and exits as the commands did.
 #

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2015,SC2086 # used by those that source it; die does not come back; numbers need no quotes
 # Shared by the lab scripts; source it, do not run it.
 #
 # Everything the lab makes lives under $LAB_DIR:

@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck source=tests/lab/common.sh
+# shellcheck disable=SC2086,SC2015,SC2054,SC1007,SC2002,SC2046,SC2012 # lists and numbers split on purpose; die does not come back
 # A guest that speaks RoCE v2 with Linux's software RDMA (rdma_rxe) on an
 # Ethernet link: the peer that a device on the other end of the link is tried
 # against.

@@ -1,5 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck source=tests/lab/common.sh
+# shellcheck disable=SC2086,SC2015,SC2054,SC1007,SC2002,SC2046,SC2012 # lists and numbers split on purpose; die does not come back
 # Makes the lab in $LAB_DIR: QEMU with the vfio-user client, a stock Debian
 # kernel, and a small guest with RDMA tools. Needs no root and installs nothing
 # on the host; a second run does nothing unless a setting or a script changed.

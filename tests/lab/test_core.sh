@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # mlx4_core of a stock kernel brings the card up with MSI-X, tests its interrupts, and does so again and again.
+# shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 loads=${LAB_LOADS:-20}
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # mlx4_en of a stock kernel: every part of an Ethernet port that ethtool and ip reach, and traffic between the ports.
 # Twice: the kernel steers by multicast groups by default (log_num_mgm_entry_size=10), and by rules with -1.
+# shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 run() { # TEST STEERING

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # mlx4_ib of a stock kernel: next to Ethernet ports of a card that offers no RoCE it loads and makes no device; on
 # InfiniBand ports ibv_devinfo and ibstat agree with the card and the ib_ipoib interface appears.
+# shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 card eth || exit

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The stock kernel's driver in a guest talks to the host's Linux stack through our driver: two cards joined by a wire of
 # datagram sockets; the guest has one, on the host unmodified testpmd moves packets between the other and a TAP device.
+# shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 plugin=$TP_BUILD/drivers/mlx4/librte_net_mlx4_vfio.so
 ns=lab$$

@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Our driver in the guest, on the card bound to the kernel's own vfio-pci behind an IOMMU: unmodified testpmd forwards,
 # is killed under traffic and started again; each time it comes up, and no DMA goes where the IOMMU has no window.
+# shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/lab/share.sh
 . "$(dirname "$0")/share.sh"
 rounds=${LAB_ROUNDS:-10}
 share=$lab_tmp/share
 
 testpmd=$(command -v dpdk-testpmd) || { printf 'skip vfio: dpdk-testpmd is not installed\n'; exit 0; }
-share_add "$share" "$testpmd" "$TP_BUILD/apps/triplane" "$TP_BUILD/drivers/mlx4/librte_net_mlx4_vfio.so" &&
-	share_pmds "$share" librte_mempool_ring.so librte_bus_pci.so librte_bus_vdev.so || { fail vfio-share "cannot copy"; exit 1; }
+if ! { share_add "$share" "$testpmd" "$TP_BUILD/apps/triplane" "$TP_BUILD/drivers/mlx4/librte_net_mlx4_vfio.so" &&
+	share_pmds "$share" librte_mempool_ring.so librte_bus_pci.so librte_bus_vdev.so; }; then
+	fail vfio-share "cannot copy the programs and their libraries"
+	exit 1
+fi
 
 card a || exit
 guest a 400 -i -c 2 -m 1536 -s "$share" "$lab_tmp/a.sock" <<GUEST
