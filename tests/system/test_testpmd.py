@@ -86,9 +86,12 @@ def rss_vectors():
             port = t.ports[0]
             info = t.cmd('show port info %d' % port)
             size = int(re.search(r'Redirection table size: (\d+)', info).group(1))
+            # On a stopped port: each change of a running one leaves rings full of earlier frames to print first.
+            t.cmd('port stop all')
             for kind in ('ipv4', 'ipv4-tcp', 'ipv6', 'ipv6-tcp'):
                 t.cmd('port config %d rss-hash-key %s %s' % (port, kind, KEY))
             t.cmd('port config all rss all')
+            t.cmd('port start all')
             t.cmd('set verbose 1')
             t.cmd('set burst 32')
             t.cmd('start')
