@@ -54,7 +54,7 @@ static const char usage[] =
 	"  --port0, --port1 eth|ib|auto\n"
 	"                       type of a port (eth)\n"
 	"  --wire0, --wire1 WIRE\n"
-	"                       cross (port 1 to port 2, the default for both), loopback, none,\n"
+	"                       cross (port 1 to port 2, the default), loopback (that of one port), none,\n"
 	"                       tap:NAME, dgram:LOCAL,REMOTE (UNIX datagram sockets, a frame in each)\n"
 	"  --trace FILE         each firmware command with its mailboxes; - for standard output\n"
 	"  --cpu N              pin the card's thread\n"
@@ -229,9 +229,13 @@ hca_attach_wires(struct tp_model *m, const struct hca_options *o, char error[HCA
 	bool two = o->card.num_ports == 2;
 	const char *spec[2] = {o->wire[0], o->wire[1]};
 
-	/* What was not said: cross, or nothing next to another wire. */
+	if (!two && spec[1] != NULL) {
+		snprintf(error, HCA_TEXT, "--wire1 '%s': the card has one port; wanted --ports 2", spec[1]);
+		return -EINVAL;
+	}
+	/* What was not said: cross, loopback of a single port, or nothing next to another wire. */
 	if (spec[0] == NULL && spec[1] == NULL)
-		spec[0] = spec[1] = two ? "cross" : "none";
+		spec[0] = spec[1] = two ? "cross" : "loopback";
 	for (unsigned int i = 0; i < 2; i++)
 		if (spec[i] == NULL)
 			spec[i] = strcmp(spec[!i], "cross") == 0 ? "cross" : "none";
@@ -243,7 +247,7 @@ hca_attach_wires(struct tp_model *m, const struct hca_options *o, char error[HCA
 		}
 		return tp_model_wire_cross(m);
 	}
-	for (unsigned int i = 0; i < o->card.num_ports; i++) {
+	for (unsigned int i = 0; i < (two ? 2u : 1u); i++) {
 		int rc = attach_one(m, i + 1, spec[i]);
 
 		if (rc != 0) {

@@ -545,7 +545,7 @@ def server_killed(_):
 def bad_options(_):
     for args, want in ((["--type", "cx5"], "cx3 or cx3pro"), (["--fw", "2.42"], "three numbers"), (["--wire0", "hub"], "tap:NAME"),
                        (["--wire0", "cross", "--wire1", "none"], "cross joins"), (["--guid", "0"], "hexadecimal"),
-                       (["--ports", "3"], "1..2"), (["--wake-us", "0"], "1..1000000"), (["--nothing"], "unknown option"),
+                       (["--ports", "3"], "1..2"), (["--ports", "1", "--wire1", "none"], "has one port"), (["--wake-us", "0"], "1..1000000"), (["--nothing"], "unknown option"),
                        (["--port0", "fddi"], "eth, ib or auto")):
         r = subprocess.run([HCA, "--socket", tmp.name + "/x.sock", *args], capture_output=True, text=True, timeout=10)
         assert r.returncode != 0 and want in r.stderr and r.stderr.count("\n") == 1, (args, r.stderr)
