@@ -19,7 +19,7 @@ static char *log_text;
 static size_t log_len;
 
 int
-rig_eal(const char *prefix, const char *lcores, const char *service_mask)
+rig_eal(const char *prefix, const char *lcores)
 {
 	static char arg[16][64];
 	char *argv[17] = {NULL};
@@ -30,10 +30,6 @@ rig_eal(const char *prefix, const char *lcores, const char *service_mask)
 		snprintf(arg[n], sizeof(arg[n]), "%s", fixed[n]);
 	snprintf(arg[n++], sizeof(arg[0]), "--file-prefix=%s", prefix);
 	snprintf(arg[n++], sizeof(arg[0]), "--lcores=%s", lcores);
-	if (service_mask != NULL) {
-		snprintf(arg[n++], sizeof(arg[0]), "-s");
-		snprintf(arg[n++], sizeof(arg[0]), "%s", service_mask);
-	}
 	for (i = 0; i < n; i++)
 		argv[i] = arg[i];
 	return rte_eal_init((int)n, argv);

@@ -30,8 +30,8 @@
 #define RIG_DESC 256
 #define RIG_FRAME 60
 
-/* Starts the EAL, without hugepages, with these lcores (an argument of -l) and service cores (-s mask; NULL: none). */
-int rig_eal(const char *prefix, const char *lcores, const char *service_mask);
+/* Starts the EAL, without hugepages, with these lcores (an argument of --lcores). */
+int rig_eal(const char *prefix, const char *lcores);
 
 int rig_plug(const char *name, const char *args);
 void rig_unplug(const char *name);

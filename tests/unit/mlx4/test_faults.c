@@ -348,7 +348,7 @@ main(void)
 		cmocka_unit_test(test_close_in_events),
 	};
 
-	if (rig_eal("mlx4fault", "0", NULL) < 0)
+	if (rig_eal("mlx4fault", "0") < 0)
 		return 1;
 	rig_pool();
 	return cmocka_run_group_tests(tests, NULL, NULL);

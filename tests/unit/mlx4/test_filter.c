@@ -316,7 +316,7 @@ main(void)
 		T(test_vlan_filter), T(test_vlan_strip), T(test_vlan_insert), T(test_mtu_limits),  T(test_jumbo),
 	};
 
-	if (rig_eal("mlx4flt", "0", NULL) < 0)
+	if (rig_eal("mlx4flt", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -314,7 +314,7 @@ main(void)
 		T(test_start_stop), T(test_descriptors),   T(test_interrupts),
 	};
 
-	if (rig_eal("mlx4que", "0", NULL) < 0)
+	if (rig_eal("mlx4que", "0") < 0)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

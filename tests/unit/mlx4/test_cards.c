@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Several cards, a card on a service core, memory of the application, and what an idle card costs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <rte_service.h>
+
+#include "rig.h"
+
+#define SECOND "net_mlx4_model1"
+#define SERVICE_CORE 2u
+#define FRAMES 2000u
+#define TIMEOUT_S 20
+#define EXT_LEN (UINT64_C(2) << 20)
+#define IDLE_S 5
+#define IDLE_MAX_PERCENT 2.0
+
+/* Passes frames from one port to another and checks their order; returns how many arrived. */
+static unsigned int
+pass(uint16_t from, uint16_t to, unsigned int frames)
+{
+	uint64_t end = rte_get_tsc_cycles() + rte_get_tsc_hz() * TIMEOUT_S;
+	struct rte_ether_addr dst = rig_mac(to);
+	struct rte_mbuf *m, *rx[32];
+	unsigned int sent = 0, got = 0, i, n;
+
+	while (got < frames && rte_get_tsc_cycles() < end) {
+		if (sent < frames && sent - got < 200) {
+			m = rig_frame(&dst, RIG_FRAME);
+			memcpy(rte_pktmbuf_mtod_offset(m, void *, 20), &sent, sizeof(sent));
+			if (rte_eth_tx_burst(from, 0, &m, 1) == 1)
+				sent++;
+			else
+				rte_pktmbuf_free(m);
+		}
+		n = rte_eth_rx_burst(to, 0, rx, RTE_DIM(rx));
+		for (i = 0; i < n; i++, got++)
+			assert_memory_equal(rte_pktmbuf_mtod_offset(rx[i], void *, 20), &got, sizeof(got));
+		rte_pktmbuf_free_bulk(rx, n);
+	}
+	return got;
+}
+
+static void
+check_counts(uint16_t from, uint16_t to)
+{
+	struct rte_eth_stats tx, rx;
+
+	assert_int_equal(rte_eth_stats_get(from, &tx), 0);
+	assert_int_equal(rte_eth_stats_get(to, &rx), 0);
+	assert_int_equal(tx.opackets, rx.ipackets);
+	assert_int_equal(tx.q_opackets[0], tx.opackets);
+	assert_int_equal(rx.q_ipackets[0], rx.ipackets);
+	assert_int_equal(rx.ibytes, rx.ipackets * RIG_FRAME);
+	assert_int_equal(rx.imissed + rx.ierrors + rx.rx_nombuf + tx.oerrors, 0);
+}
+
+static void
+test_two_cards(void **state)
+{
+	uint16_t p;
+
+	assert_int_equal(rig_plug(RIG_DEV, ""), 0);
+	assert_int_equal(rig_plug(SECOND, ""), 0);
+	assert_int_equal(rte_eth_dev_count_avail(), 4);
+	for (p = 0; p < 4; p++)
+		rig_start(p, 1, NULL);
+	for (p = 0; p < 4; p++) {
+		assert_int_equal(pass(p, p ^ 1, FRAMES), FRAMES);
+		check_counts(p, p ^ 1);
+	}
+	rig_no_violations(0);
+	rig_no_violations(2);
+	rig_unplug(SECOND);
+	rig_unplug(RIG_DEV);
+	assert_int_equal(rte_mempool_in_use_count(rig_pool()), 0);
+}
+
+static int
+forward(void *stop)
+{
+	unsigned int sum = 0;
+
+	while (!__atomic_load_n((bool *)stop, __ATOMIC_ACQUIRE))
+		sum += pass(2, 3, 50);
+	return (int)sum;
+}
+
+/* A card goes, with its ports started, while the other one works on another lcore. */
+static void
+test_unplug_one(void **state)
+{
+	unsigned int round, sum;
+	bool stop = false;
+	uint16_t p;
+
+	assert_int_equal(rig_plug(RIG_DEV, ""), 0);
+	assert_int_equal(rig_plug(SECOND, ""), 0);
+	for (p = 0; p < 4; p++)
+		rig_start(p, 1, NULL);
+	assert_int_equal(rte_eal_remote_launch(forward, &stop, 1), 0);
+	for (round = 0; round < 5; round++) {
+		assert_int_equal(pass(0, 1, 100), 100);
+		assert_int_equal(rte_dev_remove(rte_eth_devices[0].device), 0);
+		assert_int_equal(rte_eth_dev_count_avail(), 2);
+		assert_int_equal(rig_plug(RIG_DEV, ""), 0);
+		rig_start(0, 1, NULL);
+		rig_start(1, 1, NULL);
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+	sum = (unsigned int)rte_eal_wait_lcore(1);
+	assert_true(sum >= 50);
+	assert_int_equal(sum % 50, 0);
+	check_counts(2, 3);
+	rig_no_violations(2);
+	rig_unplug(RIG_DEV);
+	rig_unplug(SECOND);
+	assert_int_equal(rte_mempool_in_use_count(rig_pool()), 0);
+}
+
+static void
+test_service(void **state)
+{
+	uint32_t id;
+
+	assert_int_equal(rte_service_lcore_add(SERVICE_CORE), 0);
+	assert_int_equal(rig_plug(RIG_DEV, "run=service"), 0);
+	assert_int_equal(rte_service_get_by_name(RIG_DEV, &id), 0);
+	assert_int_equal(rte_service_runstate_get(id), 1);
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
+	assert_int_equal(pass(0, 1, FRAMES), FRAMES);
+	assert_int_equal(pass(1, 0, FRAMES), FRAMES);
+	rig_no_violations(0);
+	rig_unplug(RIG_DEV);
+	assert_int_not_equal(rte_service_get_by_name(RIG_DEV, &id), 0);
+	/* Without a core the card would never move. */
+	assert_int_equal(rte_service_lcore_stop(SERVICE_CORE), 0);
+	assert_int_equal(rte_service_lcore_del(SERVICE_CORE), 0);
+	rig_log_begin();
+	assert_int_not_equal(rig_plug(RIG_DEV, "run=service"), 0);
+	{
+		unsigned int lines;
+		char *text = rig_log_end(&lines);
+
+		assert_non_null(strstr(text, "no service core"));
+		free(text);
+	}
+}
+
+static void
+ext_free(void *addr, void *arg)
+{
+	++*(unsigned int *)arg;
+}
+
+static uint64_t
+windows(void)
+{
+	struct rte_pmd_mlx4_model m;
+
+	assert_int_equal(rte_pmd_mlx4_model_get(0, &m), 0);
+	return m.dma_windows;
+}
+
+/* A frame whose bytes are in memory of the application: the card reaches it only when it was opened. */
+static void
+test_external_memory(void **state)
+{
+	static struct rte_mbuf_ext_shared_info info;
+	unsigned int freed = 0, i;
+	struct rte_mbuf *m, *got = NULL;
+	struct rte_ether_addr dst;
+	struct rte_device *dev;
+	uint64_t before;
+	uint8_t *mem;
+
+	rig_open("");
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
+	dev = rte_eth_devices[0].device;
+	dst = rig_mac(1);
+	before = windows();
+	mem = mmap(NULL, EXT_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(mem != MAP_FAILED);
+	assert_int_equal(rte_extmem_register(mem, EXT_LEN, NULL, 0, 4096), 0);
+	assert_int_equal(windows(), before);
+	assert_int_equal(rte_dev_dma_map(dev, mem, (uintptr_t)mem, EXT_LEN), 0);
+	assert_int_equal(windows(), before + 1);
+	for (i = 0; i < 1000; i++)
+		mem[EXT_LEN - 1000 + i] = (uint8_t)(i * 3);
+	memcpy(mem + EXT_LEN - 1000, &dst, sizeof(dst));
+	info.free_cb = ext_free;
+	info.fcb_opaque = &freed;
+	rte_mbuf_ext_refcnt_set(&info, 1);
+	m = rte_pktmbuf_alloc(rig_pool());
+	assert_non_null(m);
+	rte_pktmbuf_attach_extbuf(m, mem + EXT_LEN - 1000, (uintptr_t)mem + EXT_LEN - 1000, 1000, &info);
+	m->data_len = 1000;
+	m->pkt_len = 1000;
+	rig_send(0, m);
+	assert_int_equal(rte_eth_rx_burst(1, 0, &got, 1), 1);
+	assert_int_equal(got->pkt_len, 1000);
+	assert_memory_equal(rte_pktmbuf_mtod(got, uint8_t *), mem + EXT_LEN - 1000, 1000);
+	rte_pktmbuf_free(got);
+	assert_int_equal(rte_eth_tx_done_cleanup(0, 0, 0) >= 0, 1);
+	assert_int_equal(rte_eth_dev_stop(0), 0);
+	assert_int_equal(freed, 1);
+	assert_int_equal(rte_dev_dma_unmap(dev, mem, (uintptr_t)mem, EXT_LEN), 0);
+	assert_int_equal(windows(), before);
+	assert_int_equal(rte_extmem_unregister(mem, EXT_LEN), 0);
+	munmap(mem, EXT_LEN);
+	rig_close();
+}
+
+static double
+cpu_seconds(void)
+{
+	struct rusage u;
+
+	assert_int_equal(getrusage(RUSAGE_SELF, &u), 0);
+	return (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
+	       1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+/* The process does nothing but have a card: probed, and with both ports started. */
+static void
+test_idle(void **state)
+{
+	double before, percent;
+	unsigned int started;
+
+	assert_int_equal(rig_plug(RIG_DEV, ""), 0);
+	for (started = 0; started < 2; started++) {
+		if (started != 0) {
+			rig_start(0, 1, NULL);
+			rig_start(1, 1, NULL);
+		}
+		sleep(1);
+		before = cpu_seconds();
+		sleep(IDLE_S);
+		percent = 100 * (cpu_seconds() - before) / IDLE_S;
+		print_message("idle card, ports %s: %.2f %% of a CPU\n", started ? "started" : "stopped", percent);
+		assert_true(percent < IDLE_MAX_PERCENT);
+	}
+	rig_close();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_two_cards),
+		cmocka_unit_test(test_unplug_one),
+		cmocka_unit_test(test_external_memory),
+		cmocka_unit_test(test_service),
+		cmocka_unit_test(test_idle),
+	};
+
+	/* They float over the CPUs, of which there may be less. */
+	if (rig_eal("mlx4crd", "(0-2)@(0-1)") < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
