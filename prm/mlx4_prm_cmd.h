@@ -6,6 +6,8 @@
 #define MLX4_PRM_CMD_H
 
 #include "mlx4_prm.h"
+#include "mlx4_prm_dmfs.h"
+#include "mlx4_prm_stats.h"
 
 /*
  * X(name, opcode, in, out) [CP 3.1]. in/out: NONE unused, IMM 64-bit immediate, MBOX mailbox; MAYBE: a mailbox that
@@ -314,7 +316,7 @@ enum mlx4_dev_flag {
 /* INIT_HCA input and QUERY_HCA output [CP 3.6] */
 #define MLX4_HCA_VERSION PRM_B(0x000, 7, 0)
 #define MLX4_HCA_VERSION_VALUE 2u
-#define MLX4_HCA_GLOBAL_CAPS 0x004u /* be64, QUERY_HCA */
+#define MLX4_HCA_GLOBAL_CAPS 0x004u             /* be64, QUERY_HCA */
 #define MLX4_HCA_CORE_CLOCK PRM_H(0x00c, 15, 0) /* QUERY_HCA: MHz [CP 3.6]; [DP 6.2] reads 32 bits [U] */
 #define MLX4_HCA_CACHE_LINE PRM_B(0x00e, 7, 5)  /* lg bytes - 4 */
 #define MLX4_HCA_CACHE_LINE_VALID PRM_B(0x00e, 4, 4)
@@ -500,117 +502,5 @@ enum mlx4_set_port_sel {
 #define MLX4_MAD_ATTR_GUID_INFO 0x14u
 #define MLX4_MAD_ATTR_PORT_INFO 0x15u
 #define MLX4_MAD_ATTR_PKEY_TABLE 0x16u
-
-/* DUMP_ETH_STATS in_modifier and output [CP 4.7] */
-#define MLX4_STATS_RESET (1u << 8)
-#define MLX4_STATS_FLOW_CONTROL (1u << 12)
-#define MLX4_STATS_SIZE 0xbb0u
-#define MLX4_STATS_PRIOS 8u
-#define MLX4_STATS_NOVLAN 8u   /* index behind the priorities */
-#define MLX4_STATS_LOOPBACK 9u /* transmit only */
-/* Size histogram: block b (0..9) of 9 (rx) or 10 (tx) be64. */
-#define MLX4_STATS_RX_SIZE(b, p) (0x000u + (b)*0x48u + (p)*8u)
-#define MLX4_STATS_RX_BCAST(p) (0x2d0u + (p)*8u)
-#define MLX4_STATS_RX_MCAST(p) (0x318u + (p)*8u)
-#define MLX4_STATS_RX_UCAST(p) (0x360u + (p)*8u)
-#define MLX4_STATS_RX_OCT_TOTAL(p) (0x3a8u + (p)*0x18u)
-#define MLX4_STATS_RX_OCT_NOFRM(p) (0x3b0u + (p)*0x18u)
-#define MLX4_STATS_RX_OCT_GOOD(p) (0x3b8u + (p)*0x18u)
-#define MLX4_STATS_RX_FRAMES(p) (0x480u + (p)*0x18u)
-#define MLX4_STATS_RX_TAGGED(p) (0x488u + (p)*0x18u)
-#define MLX4_STATS_RX_CONTROL 0x558u
-#define MLX4_STATS_RX_INRANGE_LEN 0x578u
-#define MLX4_STATS_RX_OUTRANGE_LEN 0x580u
-#define MLX4_STATS_RX_TOO_LONG 0x588u
-#define MLX4_STATS_RX_PCS 0x590u
-#define MLX4_STATS_TX_SIZE(b, p) (0x598u + (b)*0x50u + (p)*8u)
-#define MLX4_STATS_TX_BCAST(p) (0x8b8u + (p)*8u)
-#define MLX4_STATS_TX_MCAST(p) (0x908u + (p)*8u)
-#define MLX4_STATS_TX_UCAST(p) (0x958u + (p)*8u)
-#define MLX4_STATS_TX_OCT_TOTAL(p) (0x9a8u + (p)*0x18u)
-#define MLX4_STATS_TX_OCT_NOFRM(p) (0x9b0u + (p)*0x18u)
-#define MLX4_STATS_TX_OCT_GOOD(p) (0x9b8u + (p)*0x18u)
-#define MLX4_STATS_TX_FRAMES(p) (0xa98u + (p)*0x18u)
-#define MLX4_STATS_TX_TAGGED(p) (0xaa0u + (p)*0x18u)
-#define MLX4_STATS_RX_JABBER 0xb88u /* be32 from here on */
-#define MLX4_STATS_RX_CRC 0xb8cu
-#define MLX4_STATS_RX_RUNT 0xb90u
-#define MLX4_STATS_RX_SHORT 0xb94u
-#define MLX4_STATS_RX_DROP 0xb98u
-#define MLX4_STATS_RX_OVERFLOW 0xb9cu
-#define MLX4_STATS_RX_LENGTH 0xba0u
-#define MLX4_STATS_RX_TOTAL32 0xba4u
-#define MLX4_STATS_TX_DROP 0xba8u
-/* Size histogram blocks, upper bound of the frame with FCS; 8 = up to MTU, 9 = above. */
-#define MLX4_STATS_SIZE_BLOCKS 10u
-
-/* QUERY_IF_STAT [CP 4.6] */
-#define MLX4_IF_STAT_CLEAR (1u << 31)
-#define MLX4_IF_STAT_MODE PRM_B(0x03, 7, 0)
-#define MLX4_IF_STAT_NUM PRM_D(0x04, 31, 0)
-#define MLX4_IF_STAT_RX_FRAMES 0x10u
-#define MLX4_IF_STAT_RX_BYTES 0x18u
-#define MLX4_IF_STAT_TX_FRAMES 0x20u
-#define MLX4_IF_STAT_TX_BYTES 0x28u
-
-/* Device-managed flow steering rule [CP 6.3] */
-#define MLX4_DMFS_PRIORITY PRM_H(0x00, 15, 0)
-#define MLX4_DMFS_TYPE PRM_B(0x02, 7, 0)
-#define MLX4_DMFS_F_LIFO PRM_B(0x03, 0, 0)
-#define MLX4_DMFS_F_EXCLUSIVE PRM_B(0x03, 2, 2)
-#define MLX4_DMFS_F_ALLOW_LB PRM_B(0x03, 3, 3)
-#define MLX4_DMFS_FUNC PRM_B(0x05, 7, 0)
-#define MLX4_DMFS_VEP PRM_B(0x06, 7, 0)
-#define MLX4_DMFS_PORT PRM_B(0x07, 7, 0)
-#define MLX4_DMFS_QPN PRM_D(0x08, 23, 0)
-#define MLX4_DMFS_CTRL_SIZE 16u
-enum mlx4_dmfs_type {
-	MLX4_DMFS_REGULAR = 0,
-	MLX4_DMFS_ALL_DEFAULT = 1,
-	MLX4_DMFS_MC_DEFAULT = 3,
-	MLX4_DMFS_MIRROR_RX = 4,
-	MLX4_DMFS_MIRROR_SX = 5,
-	MLX4_DMFS_UC_SNIFFER = 6,
-	MLX4_DMFS_MC_SNIFFER = 7,
-};
-#define MLX4_DMFS_PRIO_USER 0x1000u
-#define MLX4_DMFS_PRIO_ETHTOOL 0x2000u
-#define MLX4_DMFS_PRIO_RFS 0x3000u
-#define MLX4_DMFS_PRIO_NIC 0x5000u
-#define MLX4_SPEC_SIZE PRM_B(0x00, 7, 0) /* dwords */
-#define MLX4_SPEC_ID PRM_H(0x02, 15, 0)
-enum mlx4_dmfs_spec {
-	MLX4_SPEC_ETH = 0xe001,
-	MLX4_SPEC_IPV4 = 0xe002,
-	MLX4_SPEC_IPV6 = 0xe003,
-	MLX4_SPEC_TCP = 0xe004,
-	MLX4_SPEC_IB = 0xe005,
-	MLX4_SPEC_UDP = 0xe006,
-	MLX4_SPEC_VXLAN = 0xe008,
-};
-#define MLX4_SPEC_ETH_SIZE 48u
-#define MLX4_SPEC_ETH_DMAC 0x0au
-#define MLX4_SPEC_ETH_DMAC_MASK 0x12u
-#define MLX4_SPEC_ETH_SMAC 0x1au
-#define MLX4_SPEC_ETH_SMAC_MASK 0x22u
-#define MLX4_SPEC_ETH_TYPE_EN PRM_B(0x29, 7, 0)
-#define MLX4_SPEC_ETH_TYPE PRM_H(0x2a, 15, 0)
-#define MLX4_SPEC_ETH_VLAN_MASK PRM_H(0x2c, 15, 0)
-#define MLX4_SPEC_ETH_VLAN PRM_H(0x2e, 15, 0)
-#define MLX4_SPEC_IPV4_SIZE 24u
-#define MLX4_SPEC_IPV4_DST PRM_D(0x08, 31, 0)
-#define MLX4_SPEC_IPV4_DST_MASK PRM_D(0x0c, 31, 0)
-#define MLX4_SPEC_IPV4_SRC PRM_D(0x10, 31, 0)
-#define MLX4_SPEC_IPV4_SRC_MASK PRM_D(0x14, 31, 0)
-#define MLX4_SPEC_L4_SIZE 24u
-#define MLX4_SPEC_L4_DPORT PRM_H(0x0a, 15, 0)
-#define MLX4_SPEC_L4_DPORT_MASK PRM_H(0x0e, 15, 0)
-#define MLX4_SPEC_L4_SPORT PRM_H(0x12, 15, 0)
-#define MLX4_SPEC_L4_SPORT_MASK PRM_H(0x16, 15, 0)
-#define MLX4_SPEC_IB_SIZE 48u
-#define MLX4_SPEC_IB_QPN PRM_D(0x08, 23, 0)
-#define MLX4_SPEC_VXLAN_SIZE 16u
-#define MLX4_SPEC_VXLAN_VNI PRM_D(0x08, 31, 8)
-#define MLX4_SPEC_VXLAN_VNI_MASK PRM_D(0x0c, 31, 8)
 
 #endif /* MLX4_PRM_CMD_H */

@@ -20,28 +20,28 @@ extern "C" {
 
 /** Device report of one port (in the manner of the vendor's vstat). */
 struct rte_pmd_mlx4_device {
-	char name[64];	     /**< where the card is: PCI address or device name */
-	char bus[16];	     /**< "pci", "model" */
+	char name[64];       /**< where the card is: PCI address or device name */
+	char bus[16];        /**< "pci", "model" */
 	uint16_t device_id;  /**< PCI device id */
 	char fw_version[32]; /**< such as "2.42.5000" */
 	char board_id[20];
 	uint64_t node_guid;   /**< G */
 	uint64_t port_guid;   /**< G + port */
 	uint64_t system_guid; /**< G + 3 */
-	uint8_t port;	      /**< 1..2 on the card */
+	uint8_t port;         /**< 1..2 on the card */
 	uint8_t num_ports;
 	char link_layer[16]; /**< "Ethernet" or "InfiniBand" */
-	char state[16];	     /**< DOWN, INITIALIZED, ARMED, ACTIVE */
+	char state[16];      /**< DOWN, INITIALIZED, ARMED, ACTIVE */
 	char phys_state[16]; /**< Disabled, Polling, LinkUp */
 	uint32_t speed_mbps; /**< official speed, 0 when the link is down */
 	uint16_t max_mtu;    /**< bytes, largest the port takes */
 	uint16_t active_mtu; /**< bytes */
 	uint8_t mac[6];
-	uint16_t lid, sm_lid;			  /**< InfiniBand only, else 0 */
-	char roce_mode[16];			  /**< "off", "v1", "v2" */
+	uint16_t lid, sm_lid;                     /**< InfiniBand only, else 0 */
+	char roce_mode[16];                       /**< "off", "v1", "v2" */
 	uint32_t qps, max_qps, cqs, max_cqs, eqs; /**< in use and limits */
-	uint64_t commands;			  /**< firmware commands executed */
-	bool dead;				  /**< the card stopped answering or reported a fatal error */
+	uint64_t commands;                        /**< firmware commands executed */
+	bool dead;                                /**< the card stopped answering or reported a fatal error */
 };
 
 /** Fills @p info. @return 0, -ENODEV, -EIO (the card does not answer). */
@@ -51,7 +51,7 @@ int rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info);
 struct rte_pmd_mlx4_model {
 	char wire[64]; /**< name of the port's wire */
 	bool link_up;
-	uint64_t violations;	  /**< rules of the programming interface that were broken, all together */
+	uint64_t violations;      /**< rules of the programming interface that were broken, all together */
 	char last_violation[256]; /**< text of the last one, "" when there was none */
 	uint64_t commands, commands_failed, events, interrupts, doorbells, bf_doorbells;
 	uint64_t steps, idle_steps, sleeps;

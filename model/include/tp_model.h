@@ -40,11 +40,11 @@ enum tp_port_type {
 struct tp_model_config {
 	uint16_t device_id; /* MLX4_PCI_DEV_CX3 or MLX4_PCI_DEV_CX3_PRO */
 	uint16_t fw_major, fw_minor, fw_subminor;
-	uint64_t guid;	   /* node GUID G; ports G+1, G+2; system image G+3 */
+	uint64_t guid;     /* node GUID G; ports G+1, G+2; system image G+3 */
 	uint8_t num_ports; /* 1..2 */
 	enum tp_port_type port_type[TP_MODEL_PORTS];
 	uint16_t cmd_latency_reads; /* GO stays set for so many reads of the HCR (0: done at once) */
-	uint8_t entropy;	    /* value of reset-time "random" bits, for reproducible runs */
+	uint8_t entropy;            /* value of reset-time "random" bits, for reproducible runs */
 };
 
 /* Fills *cfg with the defaults: ConnectX-3 Pro, firmware 2.42.5000, two Ethernet ports, GUID 0x0002c90300a1b200. */
@@ -176,7 +176,7 @@ int tp_model_cable(struct tp_model *m, unsigned int port, bool plugged);
 enum tp_fault {
 	TP_FAULT_STATUS,  /* the command ends with a status */
 	TP_FAULT_TIMEOUT, /* the command never ends: GO stays set */
-	TP_FAULT_CATAS,	  /* the card reports a catastrophic error when the command arrives */
+	TP_FAULT_CATAS,   /* the card reports a catastrophic error when the command arrives */
 };
 /*
  * The nth (from 1; 0 disarms) command with this opcode (0: any opcode) from now on fails. status: a command status
@@ -187,7 +187,7 @@ int tp_model_fault(struct tp_model *m, enum tp_fault kind, uint16_t opcode, uint
 /* --- watching --------------------------------------------------------------------------------------------- */
 
 /* Rules of the programming interface that software broke, by stable name. */
-unsigned int tp_model_violation_count(void);	     /* number of rules known */
+unsigned int tp_model_violation_count(void);         /* number of rules known */
 const char *tp_model_violation_name(unsigned int i); /* such as "wqe-lkey-invalid" */
 const char *tp_model_violation_text(unsigned int i); /* one line: what the rule asks for */
 uint64_t tp_model_violations(struct tp_model *m, unsigned int i);
