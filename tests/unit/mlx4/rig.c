@@ -255,13 +255,14 @@ rig_log_begin(void)
 char *
 rig_log_end(unsigned int *lines)
 {
-	size_t i;
+	const char *p;
 
 	rte_openlog_stream(NULL);
 	fclose(log_file);
 	log_file = NULL;
-	for (i = 0, *lines = 0; i < log_len; i++)
-		*lines += log_text[i] == '\n';
+	*lines = 0;
+	for (p = log_text; (p = strstr(p, "mlx4: ")) != NULL; p = strchr(p, '\n'))
+		*lines += p == log_text || p[-1] == '\n';
 	return log_text;
 }
 

@@ -66,10 +66,10 @@ unsigned int rig_reaches(const struct rte_ether_addr *dst);
 struct rte_ether_addr rig_mac(uint16_t port);
 uint64_t rig_xstat(uint16_t port, const char *name);
 
-/* What the driver says meanwhile: rig_log_end gives the text, to be freed, and the number of its lines. */
+/* What the driver says meanwhile: rig_log_end gives the text, to be freed, and how many lines are the driver's. */
 void rig_log_begin(void);
 char *rig_log_end(unsigned int *lines);
-/* Asserts that there was one line and that it has these words. */
+/* Asserts that the driver said one line, with these words. */
 void rig_log_one(const char *word1, const char *word2);
 
 #endif /* MLX4_RIG_H */

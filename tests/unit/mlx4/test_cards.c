@@ -20,6 +20,14 @@
 #define IDLE_S 5
 #define IDLE_MAX_PERCENT 2.0
 
+#if defined(__has_feature)
+#define INSTRUMENTED __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define INSTRUMENTED 1
+#else
+#define INSTRUMENTED 0
+#endif
+
 /* Passes frames from one port to another and checks their order; returns how many arrived. */
 static unsigned int
 pass(uint16_t from, uint16_t to, unsigned int frames)
@@ -246,7 +254,9 @@ test_idle(void **state)
 		sleep(IDLE_S);
 		percent = 100 * (cpu_seconds() - before) / IDLE_S;
 		print_message("idle card, ports %s: %.2f %% of a CPU\n", started ? "started" : "stopped", percent);
-		assert_true(percent < IDLE_MAX_PERCENT);
+		/* With instrumentation a round costs a multiple. */
+		if (!INSTRUMENTED)
+			assert_true(percent < IDLE_MAX_PERCENT);
 	}
 	rig_close();
 }

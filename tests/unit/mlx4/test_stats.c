@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Counters against frames that the test counts itself; what a port says about itself; what it refuses. */
+#include <errno.h>
+
+#include "rig.h"
+
+#define FCS RTE_ETHER_CRC_LEN
+
+static int
+setup(void **state)
+{
+	rig_open("");
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	rig_close();
+	return 0;
+}
+
+/* Frames of one kind, both ends of the wire, by the names of their counters. */
+struct kind {
+	const char *size; /* of the counter of sizes, which include the FCS [DP 13.1] */
+	uint16_t len;     /* without FCS */
+	unsigned int n;
+	enum { UC, MC, BC } cast;
+};
+
+static void
+test_xstats(void **state)
+{
+	static const struct kind kinds[] = {
+		{"64", 60, 3, UC},          {"65_127", 61, 2, UC},      {"65_127", 123, 1, MC},
+		{"128_255", 124, 4, BC},    {"256_511", 300, 1, UC},    {"512_1023", 1019, 2, MC},
+		{"1024_1518", 1020, 1, UC}, {"1024_1518", 1514, 5, UC},
+	};
+	static const struct rte_ether_addr mc = {{0x01, 0, 0x5e, 0, 0, 1}};
+	static const struct rte_ether_addr bc = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+	static const char *const side[] = {"tx", "rx"};
+	static const char *const cast_name[] = {"unicast", "multicast", "broadcast"};
+	unsigned int i, k, s, frames = 0, cast[3] = {0};
+	struct rte_ether_addr uc = rig_mac(1);
+	uint64_t bytes = 0;
+	char name[64];
+
+	assert_int_equal(rte_eth_allmulticast_enable(1), 0);
+	for (i = 0; i < RTE_DIM(kinds); i++)
+		for (k = 0; k < kinds[i].n; k++) {
+			rig_send(0, rig_frame(kinds[i].cast == UC   ? &uc
+					      : kinds[i].cast == MC ? &mc
+								    : &bc,
+					      kinds[i].len));
+			bytes += kinds[i].len;
+			cast[kinds[i].cast]++;
+			frames++;
+		}
+	assert_int_equal(rig_drain(1, 0), frames);
+	for (s = 0; s < 2; s++) {
+		snprintf(name, sizeof(name), "%s_port_packets", side[s]);
+		assert_int_equal(rig_xstat(s, name), frames);
+		snprintf(name, sizeof(name), "%s_port_bytes", side[s]);
+		assert_in_range(rig_xstat(s, name), bytes, bytes + frames * FCS);
+		for (i = 0; i < 3; i++) {
+			snprintf(name, sizeof(name), "%s_port_%s_packets", side[s], cast_name[i]);
+			assert_int_equal(rig_xstat(s, name), cast[i]);
+		}
+		for (i = 0; i < RTE_DIM(kinds); i++) {
+			unsigned int sum = 0;
+
+			for (k = 0; k < RTE_DIM(kinds); k++)
+				sum += strcmp(kinds[k].size, kinds[i].size) == 0 ? kinds[k].n : 0;
+			snprintf(name, sizeof(name), "%s_port_size_%s_packets", side[s], kinds[i].size);
+			if (rig_xstat(s, name) != sum)
+				fail_msg("%s is %u, wanted %u", name, (unsigned int)rig_xstat(s, name), sum);
+		}
+	}
+	assert_int_equal(rig_xstat(0, "total_port_packets"), frames);
+	assert_int_equal(rig_xstat(1, "rx_q0_packets"), frames);
+	assert_int_equal(rig_xstat(1, "rx_q0_bytes"), bytes);
+	assert_int_equal(rig_xstat(0, "tx_q0_packets"), frames);
+	assert_int_equal(rte_eth_xstats_reset(1), 0);
+	assert_int_equal(rig_xstat(1, "rx_port_packets"), 0);
+	assert_int_equal(rig_xstat(1, "rx_port_size_64_packets"), 0);
+	assert_int_equal(rig_xstat(0, "tx_port_packets"), frames);
+}
+
+static void
+test_stats(void **state)
+{
+	struct rte_ether_addr dst = rig_mac(1);
+	struct rte_eth_stats st;
+	unsigned int i;
+
+	for (i = 0; i < 7; i++)
+		rig_send(0, rig_frame(&dst, 100));
+	assert_int_equal(rig_drain(1, 0), 7);
+	assert_int_equal(rte_eth_stats_get(0, &st), 0);
+	assert_int_equal(st.opackets, 7);
+	assert_int_equal(st.obytes, 700);
+	assert_int_equal(st.q_opackets[0], 7);
+	assert_int_equal(st.q_obytes[0], 700);
+	assert_int_equal(st.ipackets + st.imissed + st.ierrors + st.oerrors, 0);
+	assert_int_equal(rte_eth_stats_get(1, &st), 0);
+	assert_int_equal(st.ipackets, 7);
+	assert_int_equal(st.ibytes, 700);
+	assert_int_equal(st.q_ipackets[0], 7);
+	assert_int_equal(st.q_ibytes[0], 700);
+	assert_int_equal(rte_eth_stats_reset(1), 0);
+	assert_int_equal(rte_eth_stats_get(1, &st), 0);
+	assert_int_equal(st.ipackets + st.ibytes + st.q_ipackets[0], 0);
+}
+
+/* More frames than a receive ring has room for: what is missing is counted, not lost sight of. */
+static void
+test_missed(void **state)
+{
+	struct rte_ether_addr dst = rig_mac(1);
+	unsigned int i, sent = RIG_DESC + 50, got;
+	struct rte_eth_stats st;
+
+	for (i = 0; i < sent; i++)
+		rig_send(0, rig_frame(&dst, RIG_FRAME));
+	got = rig_drain(1, 0);
+	assert_true(got < sent);
+	assert_int_equal(rte_eth_stats_get(1, &st), 0);
+	assert_int_equal(st.ipackets, got);
+	assert_int_equal(st.ipackets + st.imissed, sent);
+}
+
+static void
+test_bad_fcs(void **state)
+{
+	const struct tp_impair all = {.corrupt_ppm = 1000000, .seed = 1};
+	const struct tp_impair none = {0};
+	struct rte_ether_addr dst = rig_mac(1);
+	struct rte_eth_stats st;
+	unsigned int i;
+
+	assert_int_equal(tp_model_impair(rig_model(1), 2, &all), 0);
+	for (i = 0; i < 5; i++)
+		rig_send(0, rig_frame(&dst, RIG_FRAME));
+	assert_int_equal(rig_drain(1, 0), 0);
+	assert_int_equal(rig_xstat(1, "rx_port_crc_errors"), 5);
+	assert_int_equal(rte_eth_stats_get(1, &st), 0);
+	assert_int_equal(st.ierrors, 5);
+	assert_int_equal(st.ipackets, 0);
+	assert_int_equal(tp_model_impair(rig_model(1), 2, &none), 0);
+}
+
+static void
+test_info(void **state)
+{
+	struct rte_eth_dev_info info;
+	struct rte_dev_reg_info regs = {0};
+	uint32_t ptype[32], word[256];
+	char text[32];
+	int n;
+
+	assert_int_equal(rte_eth_dev_info_get(1, &info), 0);
+	assert_int_equal(info.max_mac_addrs, MLX4_ETH_MAX_UC_MACS);
+	assert_int_equal(info.max_rx_queues, MLX4_ETH_MAX_RXQ);
+	assert_int_equal(info.rx_desc_lim.nb_min, MLX4_ETH_MIN_DESC);
+	assert_int_equal(info.rx_desc_lim.nb_max, MLX4_ETH_MAX_DESC);
+	assert_int_equal(info.hash_key_size, 40);
+	assert_string_equal(info.driver_name, "net_mlx4_model");
+	assert_int_equal(rte_eth_dev_fw_version_get(1, text, sizeof(text)), 0);
+	assert_string_equal(text, "2.42.5000");
+	assert_int_equal(rte_eth_dev_fw_version_get(1, text, 4), 10);
+	n = rte_eth_dev_get_supported_ptypes(1, RTE_PTYPE_ALL_MASK, ptype, RTE_DIM(ptype));
+	assert_in_range(n, 1, RTE_DIM(ptype));
+	assert_int_equal(rte_eth_dev_get_reg_info(1, &regs), 0);
+	assert_int_equal(regs.width, 4);
+	assert_in_range(regs.length, MLX4_HCR_SIZE / 4, RTE_DIM(word));
+	regs.data = word;
+	memset(word, 0xa5, sizeof(word));
+	assert_int_equal(rte_eth_dev_get_reg_info(1, &regs), 0);
+	assert_int_equal(word[MLX4_HCR_CTRL / 4] & MLX4_HCR_GO, 0);
+	assert_int_equal(word[regs.length], 0xa5a5a5a5);
+	regs.length = 1;
+	assert_int_equal(rte_eth_dev_get_reg_info(1, &regs), -ENOSPC);
+}
+
+static void
+test_refusals(void **state)
+{
+	const struct rte_eth_conf plain = {0}, intr = {.intr_conf.rxq = 1};
+	struct rte_mempool *tiny;
+
+	assert_int_equal(rte_eth_dev_configure(1, 1, 1, &plain), -EBUSY);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	assert_int_equal(rte_eth_dev_configure(1, MLX4_ETH_MAX_RXQ + 1, 1, &plain), -EINVAL);
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_configure(1, 33, 1, &intr), -EINVAL);
+	rig_log_one("33 queues", "vectors for 32");
+	assert_int_equal(rte_eth_dev_configure(1, 1, 1, &plain), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(1, 0, MLX4_ETH_MIN_DESC - 1, SOCKET_ID_ANY, NULL, rig_pool()), -EINVAL);
+	assert_int_equal(rte_eth_tx_queue_setup(1, 0, MLX4_ETH_MAX_DESC + 1, SOCKET_ID_ANY, NULL), -EINVAL);
+	tiny = rte_pktmbuf_pool_create("tiny", 511, 0, 0, RTE_PKTMBUF_HEADROOM + 300, SOCKET_ID_ANY);
+	assert_non_null(tiny);
+	rig_log_begin();
+	assert_int_equal(rte_eth_rx_queue_setup(1, 0, RIG_DESC, SOCKET_ID_ANY, NULL, tiny), -EINVAL);
+	rig_log_one("mbufs of 300 bytes", "scatter");
+	rte_mempool_free(tiny);
+}
+
+int
+main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_xstats), T(test_stats), T(test_missed), T(test_bad_fcs), T(test_info), T(test_refusals),
+	};
+
+	if (rig_eal("mlx4sta", "0") < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
