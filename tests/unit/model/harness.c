@@ -215,6 +215,7 @@ card_fill_init_hca(struct card *c, uint8_t *in, unsigned int flags)
 	prm_set(in, dmfs ? MLX4_HCA_DMFS_LG_TABLE : MLX4_HCA_MC_LG_TABLE, CARD_LG_MCGS);
 	if (!dmfs)
 		prm_set(in, MLX4_HCA_MC_LG_HASH, CARD_LG_MCGS - 1);
+	prm_set(in, MLX4_HCA_UC_STEER, (flags & CARD_GROUPS) != 0);
 }
 
 /* Maps each table and the cMPT entries of its objects; remembers where the tables that tests read are. */

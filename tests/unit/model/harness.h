@@ -54,7 +54,7 @@
 #define CARD_PD 7u
 #define CARD_KEY ((CARD_MPT << 8) | 0x5au) /* of card_objects' memory region: all of the arena, at its DMA addresses */
 
-enum { CARD_DMFS = 1, CARD_CQE64 = 2, CARD_EQE64 = 4 }; /* for card_boot */
+enum { CARD_DMFS = 1, CARD_CQE64 = 2, CARD_EQE64 = 4, CARD_GROUPS = 8 }; /* for card_boot */
 
 struct card {
 	struct tp_model *m;
