@@ -16,7 +16,7 @@ RTE_INIT(mlx4_log_init)
 {
 	mlx4_logtype = rte_log_register_type_and_pick_level("pmd.net.mlx4_vfio", RTE_LOG_NOTICE);
 	if (mlx4_logtype < 0)
-		mlx4_logtype = RTE_LOGTYPE_PMD;
+		mlx4_logtype = RTE_LOGTYPE_EAL;
 }
 
 /* A port that can be both is what its partner is; without a partner what the card suggests [V-1]. */

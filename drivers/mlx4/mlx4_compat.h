@@ -27,6 +27,13 @@
 #define MLX4_QSTATS stats
 #endif
 
+/* What an ethdev returns as the number of descriptors in use. */
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+typedef int mlx4_queue_count_t;
+#else
+typedef uint32_t mlx4_queue_count_t;
+#endif
+
 /* What keeps a driver's name in its object for tools that list drivers. */
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 7, 0, 0) && !defined(RTE_PMD_EXPORT_NAME)
 #define RTE_PMD_EXPORT_NAME(name, idx) static const char mlx4_pmd_##name[] __rte_used = RTE_STR(name)

@@ -11,6 +11,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "mlx4_compat.h"
 #include "mlx4_hca.h"
 
 struct mlx4_eth;
@@ -132,7 +133,7 @@ uint16_t mlx4_rxtx_removed(void *q, struct rte_mbuf **pkts, uint16_t n);
 int mlx4_rx_descriptor_status(void *rxq, uint16_t offset);
 int mlx4_tx_descriptor_status(void *txq, uint16_t offset);
 int mlx4_tx_done_cleanup(void *txq, uint32_t free_cnt);
-uint32_t mlx4_rx_queue_count(void *rxq);
+mlx4_queue_count_t mlx4_rx_queue_count(void *rxq);
 
 /*
  * Queue life (rxq.c, txq.c). setup: checks and software state. set_create: CQ, rings with these QPNs, filled, QPs in

@@ -374,7 +374,7 @@ mlx4_rxtx_removed(void *q, struct rte_mbuf **pkts, uint16_t n)
 }
 
 /* Completions that wait in the CQ; bounded by its size. */
-uint32_t
+mlx4_queue_count_t
 mlx4_rx_queue_count(void *rxq)
 {
 	const struct mlx4_rxq *q = rxq;
