@@ -210,12 +210,12 @@ cp "$LAB_DIR/root/usr/share/misc/pci.ids" "$g/usr/share/misc/" 2>/dev/null
 kroot=$(dirname "$(find "$LAB_DIR/kernel" -path "*/modules/$kver/kernel" -type d | head -n 1)")
 [ -d "$kroot/kernel" ] || die $LAB_BROKEN "no modules in $kpkg"
 find "$kroot/kernel" -name '*.ko' -o -name '*.ko.xz' -o -name '*.ko.zst' -o -name '*.ko.gz' >"$LAB_DIR/kernel/list"
-todo=$modules
+wanted=$modules
 done_=" "
 missing=
-while [ -n "${todo// /}" ]; do
+while [ -n "${wanted// /}" ]; do
     next=
-    for m in $todo; do
+    for m in $wanted; do
         m=${m//-/_}
         case $done_ in *" $m "*) continue ;; esac
         done_="$done_$m "
@@ -234,7 +234,7 @@ while [ -n "${todo// /}" ]; do
         esac || die $LAB_BROKEN "cannot unpack the module $m"
         next="$next $(tr '\0' '\n' <"$out" | sed -n -e 's/^depends=//p' -e 's/^softdep=[a-z]*: *//p' | tr ',' ' ')"
     done
-    todo=$next
+    wanted=$next
 done
 [ -z "$missing" ] || say "note: this kernel has no module" $missing
 cp "$kroot/modules.builtin" "$kroot/modules.order" "$g/lib/modules/$kver/" 2>/dev/null
