@@ -80,7 +80,6 @@ struct app {
 	unsigned int num_pools, pool_seq;
 	struct gen_conf gen;
 	uint16_t burst;
-	unsigned int verbose;
 	uint32_t cores[RTE_MAX_LCORE]; /* forwarding lcores in the order of use */
 	unsigned int num_cores;
 	struct fwd *fwd; /* while forwarding and after, until the next start */
@@ -93,8 +92,17 @@ struct app {
 bool app_stopping(const struct app *app);
 void app_signals(void);
 
-/* One line on stderr; returns err, a negative errno, for return statements. */
-int app_err(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * One line on stderr; its value is err, a negative errno, for return statements. A macro, so that compilers and
+ * analysers of other files see that the value is not 0.
+ */
+#define app_err(err, ...) (app_err_line(__VA_ARGS__), app_err_value(err))
+void app_err_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static inline int
+app_err_value(int err)
+{
+	return err;
+}
 /* Progress for people: stdout, or stderr when stdout carries JSON. */
 void app_say(const struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -48,7 +48,8 @@ fit_line(struct cmd_reg *reg, const struct cmd_def *def, char **words, unsigned 
 
 		fit->depth = i;
 		if (i == def->n) {
-			snprintf(fit->err, sizeof(fit->err), "'%s' is too much after '%s'", words[i], words[i - 1]);
+			snprintf(fit->err, sizeof(fit->err), "'%s' is too much after '%s'", words[i],
+				 i == 0 ? "nothing" : words[i - 1]);
 			return;
 		}
 		if (cmd_parse_value(reg, tok, words[i], &args->val[i], fit->err, sizeof(fit->err)) != 0) {

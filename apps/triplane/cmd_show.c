@@ -78,10 +78,9 @@ show_stats(const struct app_port *p, struct out *o)
 static int
 show_xstats(const struct app_port *p, struct out *o)
 {
-	int n = rte_eth_xstats_get_names(p->id, NULL, 0), i;
+	int n = rte_eth_xstats_get_names(p->id, NULL, 0), i, ret = 0;
 	struct rte_eth_xstat_name *names;
 	struct rte_eth_xstat *values;
-	int ret = 0;
 
 	if (n < 0)
 		return app_err(n, "port %u: extended statistics: %s", p->id, rte_strerror(-n));

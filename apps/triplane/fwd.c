@@ -159,7 +159,7 @@ fwd_plan(struct app *app, struct fwd **out)
 	unsigned int max = count_streams(app), i;
 	struct fwd *fwd;
 	uint16_t q;
-	int ret;
+	int ret = 0;
 
 	if (max == 0)
 		return app_err(-ENODEV, "nothing to forward: no port is started (see 'show port info all')");
@@ -172,7 +172,10 @@ fwd_plan(struct app *app, struct fwd **out)
 	if (fwd == NULL)
 		return app_err(-ENOMEM, "no memory for forwarding");
 	fwd->stream = rte_zmalloc("streams", max * sizeof(fwd->stream[0]), RTE_CACHE_LINE_SIZE);
-	ret = fwd->stream != NULL ? 0 : app_err(-ENOMEM, "no memory for %u streams", max);
+	if (fwd->stream == NULL) {
+		rte_free(fwd);
+		return app_err(-ENOMEM, "no memory for %u streams", max);
+	}
 	for (q = 0; q < APP_MAX_QUEUES && ret == 0; q++) {
 		for (i = 0; i < RTE_MAX_ETHPORTS && ret == 0; i++) {
 			const struct app_port *p = &app->port[i];

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <rte_dev.h>
+#include <rte_devargs.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
@@ -54,9 +56,10 @@ app_sleep_ms(const struct app *app, unsigned int ms)
 	return !app_stopping(app);
 }
 
-int
-app_err(int err, const char *fmt, ...)
+void
+app_err_line(const char *fmt, ...)
 {
+	const int kept = errno; /* the value of app_err may be -errno, which is read after this */
 	va_list ap;
 
 	fflush(stdout);
@@ -65,7 +68,7 @@ app_err(int err, const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
-	return err;
+	errno = kept;
 }
 
 void
@@ -94,6 +97,32 @@ commands_register(struct app *app)
 	return ret;
 }
 
+static bool
+vdev_works(const char *name)
+{
+	struct rte_dev_iterator it;
+	struct rte_device *dev;
+	bool works = false;
+
+	RTE_DEV_FOREACH(dev, "bus=vdev", &it)
+	if (strcmp(rte_dev_name(dev), name) == 0)
+		works = rte_dev_is_probed(dev) == 1;
+	return works;
+}
+
+/* The EAL only logs that a virtual device failed, and starts without it. */
+static int
+check_vdevs(void)
+{
+	struct rte_devargs *da;
+
+	RTE_EAL_DEVARGS_FOREACH("vdev", da)
+	if (!vdev_works(da->name))
+		return app_err(-ENODEV, "--vdev=%s%s%s: the device did not start; EAL's messages say why", da->name,
+			       da->args != NULL && da->args[0] != '\0' ? "," : "", da->args != NULL ? da->args : "");
+	return 0;
+}
+
 static int
 start_ports(struct app *app)
 {
@@ -104,7 +133,7 @@ start_ports(struct app *app)
 	ports_init(app);
 	n = ports_list(app, ids);
 	if (n == 0)
-		fprintf(stderr, "warning: EAL found no Ethernet port; give one, such as --vdev=net_mlx4_model0\n");
+		return app_err(-ENODEV, "EAL found no Ethernet port, wanted 1 or more, such as --vdev=net_mlx4_model0");
 	for (i = 0; i < n && ret == 0; i++)
 		ret = port_start(app, &app->port[ids[i]]);
 	return ret;
@@ -199,6 +228,8 @@ run(struct app *app, int eal_argc, char **argv)
 	app->burst = app->opt.burst;
 	app->json = app->opt.json;
 	ret = options_default_cores(app);
+	if (ret == 0)
+		ret = check_vdevs();
 	if (ret == 0)
 		ret = start_ports(app);
 	if (ret == 0)
