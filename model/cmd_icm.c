@@ -156,7 +156,7 @@ tpm_cmd_map_icm(struct tp_model *m, struct tpm_cmd *c)
 		struct chunk k;
 
 		st = chunk_get(m, c, i, true, "MAP_ICM", &k);
-		for (uint64_t off = 0; off < k.size && st == MLX4_STAT_OK; off += TPM_PAGE)
+		for (uint64_t off = 0; st == MLX4_STAT_OK && off < k.size; off += TPM_PAGE)
 			if (tpm_icm_map_page(m, k.va + off, k.pa + off) != 0)
 				st = MLX4_STAT_INTERNAL_ERR;
 		if (st != MLX4_STAT_OK)

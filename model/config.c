@@ -170,6 +170,8 @@ static uint8_t
 vpd_byte(const struct tp_model *m, uint32_t at)
 {
 	static const char id[] = "CX354A - ConnectX-3 QSFP";
+	static const uint8_t pn[] = {'P', 'N', 12, 'M', 'C', 'X', '3', '5', '4', 'A', '-', 'F', 'C', 'B', 'T'};
+	static const uint8_t sn[] = {'S', 'N', 16}, rv[] = {'R', 'V', 1};
 	uint8_t img[128] = {0x82, sizeof(id) - 1, 0}, sum = 0;
 	uint32_t n = 3, ro;
 
@@ -178,12 +180,14 @@ vpd_byte(const struct tp_model *m, uint32_t at)
 	img[n] = 0x90;
 	ro = n + 3;
 	n = ro;
-	memcpy(img + n, "PN\x0cMCX354A-FCBTSN\x10", 18);
-	n += 18;
+	memcpy(img + n, pn, sizeof(pn));
+	n += sizeof(pn);
+	memcpy(img + n, sn, sizeof(sn));
+	n += sizeof(sn);
 	for (int i = 15; i >= 0; i--)
 		img[n++] = (uint8_t) "0123456789ABCDEF"[(m->cfg.guid >> (4 * i)) & 0xf];
-	memcpy(img + n, "RV\x01", 3);
-	n += 3;
+	memcpy(img + n, rv, sizeof(rv));
+	n += sizeof(rv);
 	img[ro - 2] = (uint8_t)(n + 1 - ro);
 	for (uint32_t i = 0; i < n; i++)
 		sum = (uint8_t)(sum + img[i]);

@@ -3,6 +3,7 @@
  */
 /* Queue buffers: virtually contiguous over pages that MTT entries name. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "ctl.h"
@@ -34,13 +35,13 @@ piece_host(struct tp_model *m, const struct tpm_ring *r, uint64_t off, const cha
 	uint8_t *p;
 
 	if (tpm_icm_probe(m, m->mtt_base + entry, MLX4_MTT_SIZE) == NULL) {
-		tpm_violate(m, TPM_V_ICM_UNMAPPED, what, num, "MTT entry at offset 0x%llx: ICM 0x%llx is not mapped",
-			    (unsigned long long)entry, (unsigned long long)(m->mtt_base + entry));
+		tpm_violate(m, TPM_V_ICM_UNMAPPED, what, num,
+			    "MTT entry at offset 0x%" PRIx64 ": ICM 0x%" PRIx64 " is not mapped", entry,
+			    m->mtt_base + entry);
 		return NULL;
 	}
 	if (tpm_mtt_read(m, entry, &iova) != TPM_XLAT_OK) {
-		tpm_violate(m, TPM_V_MTT_ABSENT, what, num, "MTT entry at offset 0x%llx is not present",
-			    (unsigned long long)entry);
+		tpm_violate(m, TPM_V_MTT_ABSENT, what, num, "MTT entry at offset 0x%" PRIx64 " is not present", entry);
 		return NULL;
 	}
 	iova += off & ((UINT64_C(1) << r->mtt_lg) - 1);

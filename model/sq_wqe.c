@@ -65,10 +65,11 @@ wqe_fetch(struct tpm_tx *t, uint32_t head, struct wqe *w, uint32_t *strides)
 	w->ds = prm_get32(c, 4) & MLX4_CTRL_DS_MASK;
 	len = w->ds * MLX4_DS_SIZE;
 	*strides = (len + stride - 1) >> qp->sq_lg_stride;
-	if (w->ds == 0 || len > ring || (stride > MLX4_TXBB_SIZE && len > stride))
-		return tpm_wqe_fail(t, head, MLX4_SYND_LOCAL_QP_OP, TPM_V_WQE_SIZE,
-				    "%u units of 16 bytes, wanted 1..%u", w->ds,
-				    (stride > MLX4_TXBB_SIZE ? stride : ring) / MLX4_DS_SIZE);
+	if (w->ds == 0 || len > ring || (stride > MLX4_TXBB_SIZE && len > stride)) {
+		tpm_wqe_fail(t, head, MLX4_SYND_LOCAL_QP_OP, TPM_V_WQE_SIZE, "%u units of 16 bytes, wanted 1..%u",
+			     w->ds, (stride > MLX4_TXBB_SIZE ? stride : ring) / MLX4_DS_SIZE);
+		return false;
+	}
 	t->fail_strides = *strides;
 	for (uint32_t off = 0; off < len; off += MLX4_TXBB_SIZE) {
 		uint32_t n = len - off < MLX4_TXBB_SIZE ? len - off : MLX4_TXBB_SIZE;

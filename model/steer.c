@@ -21,15 +21,17 @@
 #define VXLAN_HLEN 8u
 #define KEY_MASK UINT64_C(0xffffffffffff)
 
-struct match { /* value and mask, as they lie in the frame */
+/* Value and mask, as they lie in the frame. Without padding, since rules are compared as memory. */
+struct match {
 	uint8_t dmac[6], dmac_m[6], smac[6], smac_m[6];
 	uint16_t etype, vlan, vlan_m, dport, dport_m, sport, sport_m;
-	uint32_t dip, dip_m, sip, sip_m;
-	bool has_etype, has_ipv4, has_l4, has_vxlan;
-	uint8_t proto;
-	uint32_t vni, vni_m;
+	uint16_t proto;
 	uint8_t in_dmac[6], in_dmac_m[6]; /* of the frame inside the tunnel */
+	bool has_etype, has_ipv4, has_l4, has_vxlan;
+	uint32_t dip, dip_m, sip, sip_m;
+	uint32_t vni, vni_m;
 };
+static_assert(sizeof(struct match) == 6 * 6 + 8 * 2 + 4 + 6 * 4, "no padding");
 
 struct rule {
 	struct rule *next;    /* bucket, list or defaults */

@@ -239,7 +239,7 @@ destroy_parent(struct mlx4_eth *eth, struct mlx4_rss *rss)
 static int
 build(struct mlx4_eth *eth, struct mlx4_rss **out, struct mlx4_rx_set **new_set)
 {
-	uint16_t queue[MLX4_ETH_RETA_MAX], q;
+	uint16_t queue[MLX4_ETH_RETA_MAX] = {0}, q;
 	struct mlx4_rss *rss;
 	int ret;
 
