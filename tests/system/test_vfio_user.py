@@ -18,7 +18,9 @@ import time
 
 BUILD = os.environ.get("TP_BUILD", "build")
 HCA = os.path.join(BUILD, "apps/triplane-hca/triplane-hca")
-PLUGIN = os.path.join(BUILD, "drivers/mlx4/librte_net_mlx4_vfio.so")
+# By name: the EAL refuses a plugin by path when a folder above it is world-writable.
+PLUGIN = "librte_net_mlx4_vfio.so"
+os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [os.path.join(os.path.abspath(BUILD), "drivers/mlx4"), os.environ.get("LD_LIBRARY_PATH")]))
 
 VERSION, DMA_MAP, DMA_UNMAP, GET_INFO, REGION_INFO, REGION_IO_FDS, IRQ_INFO, SET_IRQS, READ, WRITE = range(1, 11)
 DMA_READ, DMA_WRITE, RESET, WRITE_MULTI, FEATURE = 11, 12, 13, 15, 16
