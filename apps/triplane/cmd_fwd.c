@@ -49,7 +49,8 @@ do_wait_link(void *arg, const struct cmd_args *a)
 
 	while (i < ports->n) {
 		memset(&link, 0, sizeof(link));
-		rte_eth_link_get_nowait((uint16_t)ports->list[i], &link);
+		if (rte_eth_link_get_nowait((uint16_t)ports->list[i], &link) != 0)
+			return app_err(-ENOTSUP, "port %u: it cannot tell its link state", ports->list[i]);
 		if ((link.link_status == RTE_ETH_LINK_UP) == want) {
 			i++;
 			continue;

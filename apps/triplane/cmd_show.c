@@ -20,10 +20,10 @@ show_info(const struct app *app, const struct app_port *p, struct out *o)
 	struct rte_eth_link link;
 	uint16_t mtu = 0;
 
-	memset(&link, 0, sizeof(link));
 	rte_eth_dev_get_name_by_port(p->id, name);
 	rte_eth_macaddr_get(p->id, &mac);
-	rte_eth_link_get_nowait(p->id, &link);
+	if (rte_eth_link_get_nowait(p->id, &link) != 0)
+		memset(&link, 0, sizeof(link));
 	rte_eth_dev_get_mtu(p->id, &mtu);
 	out_str(o, "name", name);
 	if (rte_eth_dev_info_get(p->id, &info) == 0) {

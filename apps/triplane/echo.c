@@ -5,9 +5,9 @@
 
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 
 #include <rte_arp.h>
-#include <rte_icmp.h>
 #include <rte_ip.h>
 #include <rte_jhash.h>
 
@@ -136,12 +136,12 @@ answer_ipv4(struct rte_mbuf *m, struct rte_ether_hdr *eth, unsigned int l2, cons
 		if (total < hlen + sizeof(*icmp) || m->data_len < l2 + hlen + sizeof(*icmp))
 			return false;
 		icmp = rte_pktmbuf_mtod_offset(m, struct echo_hdr *, l2 + hlen);
-		request = icmp->type == RTE_IP_ICMP_ECHO_REQUEST && icmp->code == 0;
+		request = icmp->type == ICMP_ECHO && icmp->code == 0;
 		if (frag != 0)
 			fragment_wanted(frags, hash, ip->packet_id, true, request);
 		if (!request)
 			return false;
-		set_type(icmp, RTE_IP_ICMP_ECHO_REPLY);
+		set_type(icmp, ICMP_ECHOREPLY);
 	} else if (!fragment_wanted(frags, hash, ip->packet_id, false, false)) {
 		return false;
 	}
