@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/common.sh
 
-all="unit system interop lab fuzz compat lint"
+all="unit system lab fuzz compat lint"
 logs=$TP_CACHE/test-logs
 passed=0 failed=0 skipped=0
 
@@ -74,7 +74,6 @@ programs() { # suite
 }
 
 suite_system() { programs system; }
-suite_interop() { programs interop; }
 # The lab tests that are quick enough for every run; ./tp lab runs all.
 suite_lab() { run_program lab 1800 scripts/lab.sh core en peer vfio; }
 suite_compat() { run_program compat 900 scripts/compat.sh; }
