@@ -132,7 +132,10 @@ def peers(folder, size=64):
 
 
 def testpmd(peer, vdevs, size, cpu, name, plugin):
-    args = ['--forward-mode=io', '--burst=32', '--mbuf-size=%d' % (2176 if size <= 1518 else 9984), '--total-num-mbufs=8192', '--txpkts=%d' % size]
+    # One mbuf holds the frame for every peer. The pool is larger only where buffers are.
+    jumbo = size > 1518
+    args = ['--forward-mode=io', '--burst=32', '--mbuf-size=%d' % (9984 if jumbo else 2176),
+            '--total-num-mbufs=8192', '--txpkts=%d' % size]
     if size > 1518 and plugin:
         args.append('--max-pkt-len=%d' % (size + 18))
     return tpmd.Testpmd([v % size if '%d' in v else v for v in vdevs], args, name=name, plugin=plugin,
@@ -208,9 +211,12 @@ def bench_bringup(rep):
 
 
 def cpu_seconds(pid):
-    with open('/proc/%d/stat' % pid) as f:
-        fields = f.read().rsplit(')', 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+    """Of all threads, in the scheduler's nanoseconds: ticks would round a thread that wakes briefly up or to nothing."""
+    total = 0
+    for task in os.listdir('/proc/%d/task' % pid):
+        with open('/proc/%d/task/%s/schedstat' % (pid, task)) as f:
+            total += int(f.read().split()[0])
+    return total / 1e9
 
 
 def bench_idle(rep):
@@ -233,13 +239,15 @@ def bench_idle(rep):
 
 
 def bench_model(rep):
-    """Rows come from the program: 'model CASE METRIC VALUE UNIT'; instructions are counted around tp_model_step."""
+    """Rows come from the program: 'model CASE METRIC VALUE UNIT'."""
     program = os.path.join(BENCH_DIR, 'bench_model_path')
-    rep.title('model: the path of a frame through the model, without any driver')
-    if not os.path.exists(program):
-        raise RuntimeError('%s was not built' % program)
-    for case, metric, value, unit in re.findall(r'^model (\S+) (\S+) ([\d.]+) (\S+)$', run([program]), re.M):
-        rep.row('model', case, metric, float(value), unit)
+    rep.title('model: the path of a frame through the model, without any driver; one thread')
+    for size in (60, 1514):
+        rows = re.findall(r'^model (\S+) (\S+) ([\d.]+) (\S+)$', run([program, '20000', str(size)]), re.M)
+        if not rows:
+            raise RuntimeError('%s printed no row' % program)
+        for case, metric, value, unit in rows:
+            rep.row('model', case.replace('_', ' '), metric.replace('_', ' '), float(value), unit)
 
 
 BENCHES = {'datapath': bench_datapath, 'pps': bench_pps, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model}

@@ -76,10 +76,12 @@ main(int argc, char **argv)
 			continue;
 	}
 	t = now_ns() - t0;
-	printf("%u bytes: %llu of %llu frames, %.2f Mframes/s with the software around, %.1f ns a frame inside the "
-	       "model, %llu violations\n",
-	       len, (unsigned long long)got, (unsigned long long)(rounds * BURST), (double)got * 1e3 / (double)t,
-	       (double)inside / (double)got, (unsigned long long)tp_model_violations_total(r.m));
+	printf("model %u_B frames/s %.2f Mpps\n", len, (double)got * 1e3 / (double)t);
+	printf("model %u_B inside_model %.1f ns/frame\n", len, (double)inside / (double)got);
+	printf("model %u_B violations %llu rules\n", len, (unsigned long long)tp_model_violations_total(r.m));
+	if (got != rounds * BURST)
+		fprintf(stderr, "%llu frames arrived, wanted %llu\n", (unsigned long long)got,
+			(unsigned long long)(rounds * BURST));
 	rig_close(&r);
 	return got == rounds * BURST ? 0 : 1;
 }
