@@ -120,14 +120,15 @@ class Peer:
 
 def peers(folder, size=64):
     bsize = 2048 if size <= 1518 else 9728
+    # As many packets on the way: 8 bursts from each of two ports, or 16 from the only one.
     return [
         Peer('model', ['net_mlx4_model0,wire0=cross,cpu=0'], plugin=True),
         Peer('net_null', ['net_null0,size=%d', 'net_null1,size=%d'], first=0),
         Peer('net_ring', ['net_ring0', 'net_ring1']),
         Peer('net_memif', ['net_memif0,role=server,id=0,bsize=%d,socket=%s/memif.sock' % (bsize, folder)],
-             other=['net_memif0,role=client,id=0,bsize=%d,socket=%s/memif.sock' % (bsize, folder)]),
+             other=['net_memif0,role=client,id=0,bsize=%d,socket=%s/memif.sock' % (bsize, folder)], first=16),
         Peer('vhost/virtio-user', ['net_vhost0,iface=%s/vhost.sock' % folder],
-             other=['net_virtio_user0,path=%s/vhost.sock,mrg_rxbuf=1' % folder]),
+             other=['net_virtio_user0,path=%s/vhost.sock,mrg_rxbuf=1' % folder], first=16),
     ]
 
 
