@@ -219,6 +219,8 @@ vfu_dma_map(struct vfu *s, struct vfu_request *rq, struct vfu_reply *rp, uint32_
 static void
 windows_close(struct vfu *s, uint32_t first, uint32_t end)
 {
+	if (first == end)
+		return;
 	for (uint32_t i = first; i < end; i++)
 		file_put(s->win[i].file);
 	memmove(&s->win[first], &s->win[end], (s->num_win - end) * sizeof(*s->win));

@@ -169,10 +169,11 @@ chain_segments(const struct mlx4_rxq *q, struct rte_mbuf **elts, uint32_t len, u
 	tail->next = NULL;
 }
 
+/* Anything but a plain receive completion: an error, or what no card should say of a receive queue. */
 static __rte_always_inline bool
 is_error(const struct mlx4_cqe *cqe)
 {
-	return (*(const volatile uint8_t *)&cqe->owner_sr_opcode & MLX4_CQE_OPCODE_MASK) != MLX4_CQE_RECV_SEND;
+	return (*(const volatile uint8_t *)&cqe->owner_sr_opcode & (uint8_t)~MLX4_CQE_OWNER) != MLX4_CQE_RECV_SEND;
 }
 
 /* A completion with error: the WQE is spent, its buffers go back to the pool. */

@@ -174,6 +174,24 @@ error_completion(void **state)
 	rte_pktmbuf_free(m);
 }
 
+/* Bits that no receive completion has: counted as errors, and the burst ends. */
+static void
+strange_completions(void **state)
+{
+	static const uint8_t op[] = {MLX4_CQE_RECV_SEND | MLX4_CQE_IS_SEND, MLX4_CQE_RECV_SEND | MLX4_CQE_INLINE,
+				     MLX4_CQE_RESIZE, 0};
+	struct rings *r = *state;
+	struct rte_mbuf *m;
+	unsigned int i;
+
+	fill(r);
+	for (i = 0; i < RTE_DIM(op); i++)
+		rings_rx_done(r, rings_rx_cqe(r), op[i]);
+	assert_int_equal(mlx4_rx_burst(&r->rxq, &m, 1), 0);
+	assert_int_equal(r->rxq.errors, RTE_DIM(op));
+	assert_int_equal(r->ring[0].ci, RTE_DIM(op));
+}
+
 /* Two buffers of 2048 in a WQE: 3000 bytes are 2048 + 952; 100 bytes leave the second one for the pool. */
 static void
 scattered(void **state)
@@ -386,9 +404,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, rings_setup, rings_teardown)
-		T(empty_poll_refills), T(tcp_over_ipv4),     T(status_table), T(many_passes),
-		T(error_completion),   T(scattered),         T(empty_pool),   T(next_set_after_drain),
-		T(kept_fcs),           T(descriptor_states), T(two_rings),
+		T(empty_poll_refills),  T(tcp_over_ipv4), T(status_table), T(many_passes),          T(error_completion),
+		T(strange_completions), T(scattered),     T(empty_pool),   T(next_set_after_drain), T(kept_fcs),
+		T(descriptor_states),   T(two_rings),
 #ifdef RTE_ARCH_X86
 		T(variants_agree),
 #endif
