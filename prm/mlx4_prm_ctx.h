@@ -154,6 +154,10 @@ enum mlx4_ctx_status {
 #define MLX4_QPC_SQ_WQE_COUNTER PRM_H(0xb6, 15, 0)
 #define MLX4_QPC_RATE_UNIT PRM_H(0xbc, 15, 14)
 #define MLX4_QPC_RATE_VALUE PRM_H(0xbc, 11, 0)
+#define MLX4_QP_RATE_UNIT_NONE 0u
+#define MLX4_QP_RATE_UNIT_KBPS 1u
+#define MLX4_QP_RATE_UNIT_MBPS 2u
+#define MLX4_QP_RATE_UNIT_GBPS 3u
 #define MLX4_QPC_QOS_VPORT PRM_B(0xbf, 7, 0)
 #define MLX4_QPC_VLAN_KEEP PRM_D(0xc0, 30, 30) /* do not strip on receive */
 #define MLX4_QPC_FCS_KEEP PRM_D(0xc0, 29, 29)

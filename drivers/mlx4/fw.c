@@ -311,6 +311,8 @@ parse_features(struct mlx4_caps *c, const uint8_t *box)
 	c->ignore_fcs = prm_get(box, MLX4_CAP_IGNORE_FCS);
 	c->update_qp = prm_get(box, MLX4_CAP_UPDATE_QP);
 	c->lb_src_check = prm_get(box, MLX4_CAP_LB_SRC_CHECK);
+	c->recover_event = prm_get(box, MLX4_CAP_RECOVER_EVENT);
+	c->num_qp_rates = prm_get(box, MLX4_CAP_QP_RATES);
 }
 
 /* The GUID of port 1 is one above the card's [V-6]. Firmware that does not tell leaves 0: unknown. */

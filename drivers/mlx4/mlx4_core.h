@@ -140,6 +140,14 @@ bool mlx4_events_catas(struct mlx4_hca *hca);
 /* From now on the event functions of the ports may be told that the card died; no earlier. */
 void mlx4_events_dead(struct mlx4_hca *hca);
 
+/* --- port.c --- */
+#define MLX4_SPG_SIZE 0x24u /* of a SET_PORT GENERAL mailbox */
+int mlx4_set_port(struct mlx4_hca *hca, unsigned int port, enum mlx4_set_port_sel sel, const void *box, size_t len);
+
+/* --- port_qos.c --- */
+/* The fields of pause frames in a SET_PORT GENERAL mailbox. */
+void mlx4_pause_fill(uint8_t *box, const struct mlx4_pause *pause);
+
 /* --- uar.c --- */
 int mlx4_uars_init(struct mlx4_hca *hca);
 void mlx4_uars_fini(struct mlx4_hca *hca);

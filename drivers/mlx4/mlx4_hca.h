@@ -24,6 +24,7 @@
 #include "mlx4_prm.h"
 #include "mlx4_prm_cmd.h"
 #include "mlx4_prm_ctx.h"
+#include "mlx4_prm_qos.h"
 #include "mlx4_prm_regs.h"
 #include "mlx4_prm_wqe.h"
 
@@ -51,6 +52,8 @@ struct mlx4_caps {
 	uint32_t num_uars;
 	uint16_t dmfs_max_qps; /* QPs of one steering entry */
 	bool update_qp, lb_src_check;
+	bool recover_event;    /* tells of recoverable errors */
+	uint16_t num_qp_rates; /* rate limits of queue pairs, 0: none */
 	uint16_t sz_qpc, sz_rdmarc, sz_altc, sz_auxc, sz_srqc, sz_cqc, sz_eqc, sz_cmpt, sz_mtt, sz_dmpt;
 	uint64_t max_icm;
 	uint32_t max_counters;
@@ -64,6 +67,26 @@ struct mlx4_port_info {
 	uint32_t speed;   /* Mb/s, 0: link down or unknown */
 	uint64_t mac;     /* 48 bits */
 	uint8_t lg_macs, lg_vlans, max_tc;
+};
+
+/* Pause frames of a port: 802.3x, or 802.1Qbb by priority (bit n: priority n); a direction has one of both. */
+struct mlx4_pause {
+	bool rx, tx;            /* honour, send */
+	uint8_t rx_pfc, tx_pfc; /* bits */
+};
+
+/* A transmit class in the card's scheduler. */
+struct mlx4_sched_tc {
+	uint8_t group;      /* 0..15: a lower one goes first */
+	uint8_t share;      /* percent within the group, 0..100 */
+	uint32_t rate_mbps; /* 0: none, else as tp_qos_rate_round gives it */
+};
+
+/* How a received frame finds its priority. */
+struct mlx4_prio_map {
+	bool trust_dscp; /* else PCP */
+	bool untagged_lossless;
+	uint8_t untagged_prio;
 };
 
 /* DMA memory that the card can see: a memzone. */
@@ -95,6 +118,7 @@ struct mlx4_qp_attr {
 	struct mlx4_cq *scq, *rcq;
 	uint32_t uar;
 	bool vlan_strip, keep_fcs;
+	uint16_t delay_drop; /* how long frames wait for a receive WQE, see mlx4_qp_delay_drop */
 	int numa_node;
 };
 
@@ -142,6 +166,7 @@ struct mlx4_hca {
 	uint32_t pd;
 	uint32_t pa_key; /* key of the region that covers all DMA windows, physical addressing: lkey of every WQE */
 	struct mlx4_port_info port[MLX4_MAX_PORTS];
+	struct mlx4_pause pause[MLX4_MAX_PORTS]; /* as the card was told, or will be with the port's start */
 	uint8_t numa_node;
 	bool dead;  /* a command timed out or the card reported a catastrophic error */
 	bool quiet; /* in reset: the card touches no memory */
@@ -222,7 +247,18 @@ int mlx4_qp_create_rss(struct mlx4_hca *hca, uint32_t qpn, const struct mlx4_rss
 /* RST -> INIT -> RTR -> RTS; back to RST; any -> RST on failure. */
 int mlx4_qp_start(struct mlx4_hca *hca, struct mlx4_qp *qp);
 int mlx4_qp_stop(struct mlx4_hca *hca, struct mlx4_qp *qp);
+/* Live changes; a QP in RST takes them with its start. -ENOTSUP without UPDATE_QP; on failure the old value holds. */
 int mlx4_qp_vlan_strip(struct mlx4_hca *hca, struct mlx4_qp *qp, bool on);
+/* The priority of what is sent: 0..7. */
+int mlx4_qp_prio(struct mlx4_hca *hca, struct mlx4_qp *qp, uint8_t prio);
+/* The most that is sent, Mb/s, 0: no limit; up to 4095 exact, above in steps of 1000, rounded down. */
+int mlx4_qp_rate(struct mlx4_hca *hca, struct mlx4_qp *qp, uint32_t mbps);
+/* How long a frame waits for a receive WQE: units of 100 us, 0: dropped at once, 65535: for ever. */
+int mlx4_qp_delay_drop(struct mlx4_hca *hca, struct mlx4_qp *qp, uint16_t units);
+/* The send queue's position as the card has it, in blocks modulo 65536. */
+int mlx4_qp_sent(struct mlx4_hca *hca, const struct mlx4_qp *qp, uint16_t *pos);
+/* RTS -> ERR: nothing more is sent, what waits is completed with errors. mlx4_qp_stop follows. */
+int mlx4_qp_flush(struct mlx4_hca *hca, struct mlx4_qp *qp);
 /* Frees what create allocated; the QP must be in RST. */
 void mlx4_qp_destroy(struct mlx4_hca *hca, struct mlx4_qp *qp);
 
@@ -230,7 +266,7 @@ void mlx4_qp_destroy(struct mlx4_hca *hca, struct mlx4_qp *qp);
 int mlx4_port_query(struct mlx4_hca *hca, unsigned int port, struct mlx4_port_info *info);
 int mlx4_port_init(struct mlx4_hca *hca, unsigned int port);
 int mlx4_port_close(struct mlx4_hca *hca, unsigned int port);
-/* max_frame: largest frame with header, tags and FCS; mtu: what the firmware reports to others; no pause frames. */
+/* max_frame: largest frame with header, tags and FCS; mtu: what the firmware reports to others; pause frames stay as hca->pause says. */
 int mlx4_port_set_mtu(struct mlx4_hca *hca, unsigned int port, uint16_t max_frame, uint16_t mtu);
 /* Frames with a bad FCS are passed up instead of dropped. */
 int mlx4_port_ignore_fcs(struct mlx4_hca *hca, unsigned int port, bool on);
@@ -244,6 +280,16 @@ int mlx4_port_mcast_filter_off(struct mlx4_hca *hca, unsigned int port);
 int mlx4_port_stats(struct mlx4_hca *hca, unsigned int port, bool reset, uint8_t *out);
 /* 0 nothing, MLX4_SENSE_IB, MLX4_SENSE_ETH. */
 int mlx4_port_sense(struct mlx4_hca *hca, unsigned int port, uint32_t *type);
+
+/* --- quality of service of a port (port_qos.c) --- */
+/* What succeeded is kept in hca->pause. */
+int mlx4_port_pause(struct mlx4_hca *hca, unsigned int port, const struct mlx4_pause *pause);
+int mlx4_port_prio2tc(struct mlx4_hca *hca, unsigned int port, const uint8_t tc[MLX4_PRIOS]);
+int mlx4_port_scheduler(struct mlx4_hca *hca, unsigned int port, const struct mlx4_sched_tc tc[MLX4_TCS]);
+int mlx4_port_prio_map(struct mlx4_hca *hca, unsigned int port, const struct mlx4_prio_map *map);
+/* The flow-control counters. out: MLX4_FLOW_SIZE bytes. -ENOTSUP: the firmware has none. */
+#define MLX4_FLOW_SIZE (MLX4_PRIOS * MLX4_FLOW_ENTRY)
+int mlx4_port_flow_stats(struct mlx4_hca *hca, unsigned int port, bool reset, uint8_t *out);
 
 /* --- steering (steer.c) --- */
 int mlx4_rule_mac(struct mlx4_hca *hca, unsigned int port, const struct rte_ether_addr *mac, uint32_t qpn,

@@ -8,7 +8,6 @@
 #include "mlx4_core.h"
 
 #define SET_PORT_SEL_SHIFT 8
-#define SPG_SIZE 0x24u
 #define QUERY_PORT_SIZE 0x30u
 
 static uint32_t
@@ -63,8 +62,8 @@ mlx4_port_close(struct mlx4_hca *hca, unsigned int port)
 	return mlx4_cmd(hca, MLX4_CMD_CLOSE_PORT, 0, port, NULL, 0, NULL, 0);
 }
 
-static int
-set_port(struct mlx4_hca *hca, unsigned int port, enum mlx4_set_port_sel sel, const void *box, size_t len)
+int
+mlx4_set_port(struct mlx4_hca *hca, unsigned int port, enum mlx4_set_port_sel sel, const void *box, size_t len)
 {
 	return mlx4_cmd(hca, MLX4_CMD_SET_PORT, MLX4_SET_PORT_OPM_ETH, (uint32_t)sel << SET_PORT_SEL_SHIFT | port, box,
 			len, NULL, 0);
@@ -73,29 +72,28 @@ set_port(struct mlx4_hca *hca, unsigned int port, enum mlx4_set_port_sel sel, co
 int
 mlx4_port_set_mtu(struct mlx4_hca *hca, unsigned int port, uint16_t max_frame, uint16_t mtu)
 {
-	uint8_t box[SPG_SIZE] = {0}, user[SPG_SIZE] = {0};
+	uint8_t box[MLX4_SPG_SIZE] = {0}, user[MLX4_SPG_SIZE] = {0};
 	int rc;
 
 	prm_set(box, MLX4_SPG_V_MTU, 1);
-	prm_set(box, MLX4_SPG_V_RX_PAUSE, 1);
-	prm_set(box, MLX4_SPG_V_TX_PAUSE, 1);
+	mlx4_pause_fill(box, &hca->pause[port - 1]);
 	prm_set(box, MLX4_SPG_MTU, max_frame);
-	rc = set_port(hca, port, MLX4_SET_PORT_GENERAL, box, sizeof(box));
+	rc = mlx4_set_port(hca, port, MLX4_SET_PORT_GENERAL, box, sizeof(box));
 	if (rc != 0)
 		return rc;
 	prm_set(user, MLX4_SPG_V_USER_MTU, 1);
 	prm_set(user, MLX4_SPG_USER_MTU, mtu);
-	return set_port(hca, port, MLX4_SET_PORT_GENERAL, user, sizeof(user));
+	return mlx4_set_port(hca, port, MLX4_SET_PORT_GENERAL, user, sizeof(user));
 }
 
 int
 mlx4_port_ignore_fcs(struct mlx4_hca *hca, unsigned int port, bool on)
 {
-	uint8_t box[SPG_SIZE] = {0};
+	uint8_t box[MLX4_SPG_SIZE] = {0};
 
 	prm_set(box, MLX4_SPG_V_IGNORE_FCS, 1);
 	prm_set(box, MLX4_SPG_IGNORE_FCS, on);
-	return set_port(hca, port, MLX4_SET_PORT_GENERAL, box, sizeof(box));
+	return mlx4_set_port(hca, port, MLX4_SET_PORT_GENERAL, box, sizeof(box));
 }
 
 int
@@ -111,7 +109,7 @@ mlx4_port_set_macs(struct mlx4_hca *hca, unsigned int port, const struct rte_eth
 			v = v << 8 | mac[i].addr_bytes[k];
 		prm_set64(box, i * 8, v | MLX4_MAC_TABLE_VALID);
 	}
-	return set_port(hca, port, MLX4_SET_PORT_MAC_TABLE, box, sizeof(box));
+	return mlx4_set_port(hca, port, MLX4_SET_PORT_MAC_TABLE, box, sizeof(box));
 }
 
 int

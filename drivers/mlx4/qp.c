@@ -140,6 +140,7 @@ mlx4_qp_create(struct mlx4_hca *hca, uint32_t qpn, const struct mlx4_qp_attr *at
 	prm_set(ctx, MLX4_QPC_CQN_RECV, attr->rcq->cqn);
 	prm_set(ctx, MLX4_QPC_VLAN_KEEP, !attr->vlan_strip);
 	prm_set(ctx, MLX4_QPC_FCS_KEEP, attr->keep_fcs);
+	prm_set(ctx, MLX4_QPC_DELAY_DROP, attr->delay_drop);
 	prm_set(ctx, MLX4_QPC_LG_PAGE, lg_page);
 	prm_set(ctx, MLX4_QPC_MTT_H, qp->mtt_off >> 32);
 	prm_set(ctx, MLX4_QPC_MTT_L, (uint32_t)qp->mtt_off);
@@ -224,29 +225,6 @@ mlx4_qp_stop(struct mlx4_hca *hca, struct mlx4_qp *qp)
 	if (rc != 0)
 		mlx4_hca_stop_dma(hca);
 	qp->state = MLX4_QP_RST;
-	return rc;
-}
-
-int
-mlx4_qp_vlan_strip(struct mlx4_hca *hca, struct mlx4_qp *qp, bool on)
-{
-	uint8_t box[MLX4_UPDATE_QP_CTX + MLX4_QPC_SIZE] = {0};
-	uint32_t before = prm_get(qp->ctx, MLX4_QPC_VLAN_KEEP);
-	int rc;
-
-	prm_set(qp->ctx, MLX4_QPC_VLAN_KEEP, !on);
-	if (qp->state == MLX4_QP_RST)
-		return 0;
-	if (!hca->caps.update_qp) {
-		prm_set(qp->ctx, MLX4_QPC_VLAN_KEEP, before);
-		HCA_LOG(hca, ERR, "VLAN stripping cannot be changed on a started queue: the firmware has no UPDATE_QP");
-		return -ENOTSUP;
-	}
-	prm_set64(box, MLX4_UPDATE_QP_MASK, MLX4_UPDATE_QP_VSD);
-	memcpy(box + MLX4_UPDATE_QP_CTX, qp->ctx, MLX4_QPC_SIZE);
-	rc = mlx4_cmd(hca, MLX4_CMD_UPDATE_QP, 0, qp->qpn, box, sizeof(box), NULL, 0);
-	if (rc != 0)
-		prm_set(qp->ctx, MLX4_QPC_VLAN_KEEP, before);
 	return rc;
 }
 
