@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The Linux stack at both ends: two network namespaces whose tap interfaces are the wires of one card; the application
-# forwards between the ports with checksum offload, or answers by itself.
+# forwards between the ports with checksum offload, or answers by itself. Jumbo frames come over a veth pair, since
+# DPDK's tap takes none.
 set -uo pipefail
 id=$$
 a=tpa$id b=tpb$id
@@ -21,6 +22,7 @@ cleanup() {
 	[ -z "${server:-}" ] || kill "$server" 2>/dev/null
 	ip netns del "$a" 2>/dev/null
 	ip netns del "$b" 2>/dev/null
+	ip link del "tpv$id" 2>/dev/null
 	rm -rf "$work"
 }
 trap cleanup EXIT
@@ -41,13 +43,20 @@ if [ "$(id -u)" != 0 ] || [ ! -c /dev/net/tun ]; then
 	exit 0
 fi
 
+# run_app COMMANDS VDEV...
+run_app() {
+	local commands=$1
+	shift
+	"$app" --lcores '0@0,1@0' --no-pci --no-huge -m 512 --no-shconf --no-telemetry --file-prefix="tplx$id" \
+		"$@" -- -e "$commands" --live 60 >"$work/app" 2>&1 </dev/null &
+	pid=$!
+}
+
 # start_app MTU COMMANDS VDEV...: with taps moved into the namespaces and configured.
 start_app() {
 	local mtu=$1 commands=$2 i
 	shift 2
-	"$app" --lcores '0@0,1@0' --no-pci --no-huge -m 512 --no-shconf --no-telemetry --file-prefix="tplx$id" \
-		"$@" -- -e "$commands" --live 60 >"$work/app" 2>&1 </dev/null &
-	pid=$!
+	run_app "$commands" "$@"
 	for i in 0 1; do
 		case "$*" in *net_tap$i*) ;; *) continue ;; esac
 		for _ in $(seq 100); do
@@ -72,10 +81,30 @@ start_app() {
 	sleep 1
 }
 
+# A veth pair of MTU 9000 into a namespace; a pcap port on the near end is the wire.
+start_jumbo() {
+	ip netns add "$a" || return 1
+	ip link add "tpv$id" type veth peer name tpv netns "$a" || return 1
+	ip link set "tpv$id" mtu 9000 up
+	ip -n "$a" addr add 10.9.0.1/24 dev tpv
+	ip -n "$a" addr add fd00:9::1/64 dev tpv nodad
+	ip -n "$a" link set tpv mtu 9000 up
+	run_app 'port stop all; port config all mtu 9000; port start all; set fwd icmpecho; start' \
+		--vdev="net_pcap0,rx_iface_in=tpv$id,tx_iface=tpv$id" \
+		--vdev=net_mlx4_model0,ports=1,wire0=ethdev:net_pcap0
+	for _ in $(seq 100); do
+		grep -q 'second 1' "$work/app" && return 0
+		kill -0 "$pid" 2>/dev/null || return 1
+		sleep 0.1
+	done
+	return 1
+}
+
 stop_all() {
 	stop_app
 	ip netns del "$a" 2>/dev/null
 	ip netns del "$b" 2>/dev/null
+	ip link del "tpv$id" 2>/dev/null
 }
 
 iperf() {
@@ -118,6 +147,21 @@ if start_app 1500 'set fwd icmpecho' --vdev=net_tap0,iface=tpt0 \
 	check linux-icmpecho6 'no answer' ip netns exec "$a" ping -6 -c 3 -i 0.2 -W 2 fd00:9::7
 else
 	printf 'not ok linux-icmpecho: the application did not start: %s\n' "$(tail -n 3 "$work/app" | tr '\n' ' ')"
+	failed=1
+fi
+stop_all
+
+if start_jumbo; then
+	check linux-jumbo 'no answer to a frame of 8042 bytes' \
+		ip netns exec "$a" ping -c 3 -i 0.2 -W 2 -s 8000 -M 'do' 10.9.0.7
+	check linux-jumbo-largest 'no answer to a frame of 9014 bytes' \
+		ip netns exec "$a" ping -c 3 -i 0.2 -W 2 -s 8972 -M 'do' 10.9.0.7
+	check linux-jumbo-fragments 'no answer to 30000 bytes' ip netns exec "$a" ping -c 3 -i 0.2 -W 2 -s 30000 10.9.0.7
+	check linux-jumbo6 'no answer' ip netns exec "$a" ping -6 -c 3 -i 0.2 -W 2 -s 8000 -M 'do' fd00:9::7
+	check linux-jumbo6-fragments 'no answer to 30000 bytes' \
+		ip netns exec "$a" ping -6 -c 3 -i 0.2 -W 2 -s 30000 fd00:9::7
+else
+	printf 'not ok linux-jumbo: the application did not start: %s\n' "$(tail -n 3 "$work/app" | tr '\n' ' ')"
 	failed=1
 fi
 stop_all
