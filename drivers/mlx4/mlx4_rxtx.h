@@ -24,8 +24,9 @@ struct mlx4_rx_ring {
 	struct mlx4_wqe_data *wqes;
 	struct rte_mbuf **elts; /* (1 << lg_sges) per WQE */
 	volatile rte_be32_t *dbrec;
-	uint16_t mask;   /* WQEs - 1 */
-	uint16_t ci, pi; /* running counts of consumed and posted WQEs */
+	uint16_t mask;    /* WQEs - 1 */
+	uint16_t ci, pi;  /* running counts of consumed and posted WQEs */
+	uint16_t missing; /* WQEs behind pi that are counted as having found no mbuf */
 	/* control */
 	struct mlx4_qp qp;
 	uint16_t entries;
@@ -66,7 +67,7 @@ struct mlx4_rxq {
 	uint8_t crc_len; /* FCS bytes that the card leaves in the buffer and the application does not want */
 	uint64_t packets, bytes;
 	uint64_t errors; /* error CQEs */
-	uint64_t nombuf; /* mbufs that could not be had */
+	uint64_t nombuf; /* WQEs that found the pool empty, each once */
 	/* control */
 	struct mlx4_eth *eth;
 	struct mlx4_rx_set

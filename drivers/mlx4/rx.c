@@ -90,15 +90,21 @@ refill_run(struct mlx4_rxq *q, struct mlx4_rx_ring *r, uint32_t n)
 	return true;
 }
 
-/* The pool is nearly empty: take what it still has, so that the ring does not starve beside free buffers. */
+/*
+ * The pool is nearly empty: take what it still has, so that the ring does not starve beside free buffers. A WQE that
+ * stays empty is counted once, however often it is tried: the first r->missing ones from position first on were.
+ */
 static __rte_noinline void
-refill_scarce(struct mlx4_rxq *q, struct mlx4_rx_ring *r, uint32_t n)
+refill_scarce(struct mlx4_rxq *q, struct mlx4_rx_ring *r, uint16_t first, uint32_t room)
 {
-	uint32_t done = 0;
+	uint32_t filled, counted;
 
-	while (done < n && refill_run(q, r, 1))
-		done++;
-	q->nombuf += n - done;
+	while (room != 0 && refill_run(q, r, 1))
+		room--;
+	filled = (uint16_t)(r->pi - first);
+	counted = r->missing > filled ? r->missing - filled : 0;
+	q->nombuf += room - counted;
+	r->missing = (uint16_t)room;
 }
 
 static __rte_always_inline void
@@ -110,11 +116,13 @@ refill(struct mlx4_rxq *q, struct mlx4_rx_ring *r, uint32_t room)
 		uint32_t n = RTE_MIN(room, (uint32_t)r->mask + 1 - (r->pi & r->mask));
 
 		if (unlikely(!refill_run(q, r, n))) {
-			refill_scarce(q, r, n);
-			break;
+			refill_scarce(q, r, before, room);
+			goto publish;
 		}
 		room -= n;
 	}
+	r->missing = 0;
+publish:
 	if (likely(r->pi != before)) {
 		rte_io_wmb(); /* WQEs before the count that covers them */
 		*r->dbrec = rte_cpu_to_be_32(r->pi);

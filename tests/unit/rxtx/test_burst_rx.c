@@ -240,13 +240,64 @@ empty_pool(void **state)
 	assert_int_equal(mlx4_rx_burst(&r->rxq, m, 64), 64);
 	assert_int_equal(r->rxq.nombuf, 64);
 	assert_int_equal(r->ring[0].pi, r->ring[0].ci);
+	/* However long the shortage lasts, those 64 are what it is about. */
+	for (i = 0; i < 100; i++)
+		fill(r);
+	assert_int_equal(r->rxq.nombuf, 64);
 	rte_pktmbuf_free_bulk(hold, 5);
 	fill(r);
 	assert_int_equal((uint16_t)(r->ring[0].pi - r->ring[0].ci), 5);
+	assert_int_equal(r->rxq.nombuf, 64);
 	rte_pktmbuf_free_bulk(hold + 5, n - 5);
 	rte_pktmbuf_free_bulk(m, 64);
 	fill(r);
 	assert_int_equal((uint16_t)(r->ring[0].pi - r->ring[0].ci), 64);
+	assert_int_equal(r->rxq.nombuf, 64);
+}
+
+/* Receives n frames and keeps their buffers. */
+static void
+take(struct rings *r, unsigned int n, struct rte_mbuf **m)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		struct mlx4_cqe *cqe = rings_rx_cqe(r);
+
+		put(cqe, 0x14, 4, 60);
+		rings_rx_done(r, cqe, 1);
+	}
+	assert_int_equal(mlx4_rx_burst(&r->rxq, m, (uint16_t)n), n);
+}
+
+/* A shortage that grows counts what is new; one that comes after a full ring counts from zero again. */
+static void
+empty_pool_by_and_by(void **state)
+{
+	static struct rte_mbuf *hold[1023], *m[64];
+	struct rings *r = *state;
+	unsigned int n = 0;
+
+	fill(r);
+	while ((hold[n] = rte_pktmbuf_alloc(r->pool)) != NULL)
+		n++;
+	take(r, 20, m);
+	assert_int_equal(r->rxq.nombuf, 20);
+	take(r, 20, m + 20);
+	assert_int_equal(r->rxq.nombuf, 40);
+	/* Four come back and are used; of the 40 that were counted 36 are missing, and 10 new ones. */
+	rte_pktmbuf_free_bulk(m, 4);
+	take(r, 10, m + 40);
+	assert_int_equal((uint16_t)(r->ring[0].pi - r->ring[0].ci), 18);
+	assert_int_equal(r->rxq.nombuf, 50);
+	rte_pktmbuf_free_bulk(m + 4, 46);
+	fill(r);
+	assert_int_equal((uint16_t)(r->ring[0].pi - r->ring[0].ci), 64);
+	assert_int_equal(r->rxq.nombuf, 50);
+	take(r, 16, m);
+	assert_int_equal(r->rxq.nombuf, 66);
+	rte_pktmbuf_free_bulk(m, 16);
+	rte_pktmbuf_free_bulk(hold, n);
 }
 
 /* The poller goes over to the next set when the old one is quiet and drained, not before. */
@@ -404,9 +455,19 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, rings_setup, rings_teardown)
-		T(empty_poll_refills),  T(tcp_over_ipv4), T(status_table), T(many_passes),          T(error_completion),
-		T(strange_completions), T(scattered),     T(empty_pool),   T(next_set_after_drain), T(kept_fcs),
-		T(descriptor_states),   T(two_rings),
+		T(empty_poll_refills),
+		T(tcp_over_ipv4),
+		T(status_table),
+		T(many_passes),
+		T(error_completion),
+		T(strange_completions),
+		T(scattered),
+		T(empty_pool),
+		T(empty_pool_by_and_by),
+		T(next_set_after_drain),
+		T(kept_fcs),
+		T(descriptor_states),
+		T(two_rings),
 #ifdef RTE_ARCH_X86
 		T(variants_agree),
 #endif
