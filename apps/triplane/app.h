@@ -20,6 +20,7 @@
 #define APP_BURST_MAX 512
 #define APP_RX_DESC 512
 #define APP_TX_DESC 512
+#define APP_RING_MIN 64 /* buffers of one ring where a queue has several */
 #define APP_MAX_QUEUES 64
 #define APP_RSS_KEY_MAX 64
 

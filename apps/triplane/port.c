@@ -168,23 +168,45 @@ port_configure(struct app *app, struct app_port *p)
 	return 0;
 }
 
+/* Buffers that the largest frame of a port takes; cards post powers of two of them for a frame. */
+static uint32_t
+buffers_a_frame(const struct app *app, const struct app_port *p)
+{
+	uint32_t mtu = p->mtu != 0 ? p->mtu : RTE_ETHER_MTU, room = app->opt.mbuf_size - RTE_PKTMBUF_HEADROOM;
+	uint32_t frame = mtu + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN;
+
+	return rte_align32pow2((frame + room - 1) / room);
+}
+
+/* Every ring full at once at all ports, since a buffer may be forwarded to any, and the bursts in between. */
+static uint32_t
+buffers_wanted(const struct app *app)
+{
+	uint32_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
+		const struct app_port *o = &app->port[i];
+		uint32_t rx = (uint32_t)o->rxq * RTE_MAX(o->rxd, (uint16_t)APP_RX_DESC);
+		uint32_t tx = (uint32_t)o->txq * RTE_MAX(o->txd, (uint16_t)APP_TX_DESC);
+
+		if (!o->present)
+			continue;
+		/* A card without a table behind its hash has a ring for each entry then. */
+		if (!rte_is_power_of_2(o->rxq))
+			rx = RTE_MAX(rx, (uint32_t)o->info.reta_size * APP_RING_MIN);
+		sum += (rx + tx + 2 * APP_BURST_MAX) * buffers_a_frame(app, o);
+	}
+	return sum;
+}
+
 static int
 port_queues(struct app *app, struct app_port *p)
 {
 	int socket = rte_eth_dev_socket_id(p->id), ret;
-	uint32_t need = 0;
-	unsigned int i;
 	uint16_t q;
 
-	/* every ring full at once, here and at the ports that buffers may be forwarded to */
-	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
-		const struct app_port *o = &app->port[i];
-
-		if (o->present)
-			need += (uint32_t)o->rxq * RTE_MAX(o->rxd, (uint16_t)APP_RX_DESC) +
-				(uint32_t)o->txq * RTE_MAX(o->txd, (uint16_t)APP_TX_DESC) + 2 * APP_BURST_MAX;
-	}
-	p->pool = pool_get(app, socket, need, false);
+	p->pool = pool_get(app, socket, buffers_wanted(app), false);
 	if (p->pool == NULL)
 		return -ENOMEM;
 	for (q = 0; q < p->rxq; q++) {

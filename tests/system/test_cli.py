@@ -10,13 +10,13 @@ NULLS = ["--vdev=net_null0", "--vdev=net_null1"]
 failed = 0
 
 
-def eal(vdevs):
-    return [APP, "--lcores", "0@0,1@0", "--no-huge", "-m", "256", "--no-shconf", "--no-telemetry", "--no-pci",
+def eal(vdevs, memory=256):
+    return [APP, "--lcores", "0@0,1@0", "--no-huge", "-m", str(memory), "--no-shconf", "--no-telemetry", "--no-pci",
             "--log-level=*:error", f"--file-prefix=cli{os.getpid()}", *vdevs]
 
 
-def run(args, vdevs=NULLS, stdin=None, timeout=60):
-    p = subprocess.run(eal(vdevs) + ["--", *args], input=stdin, capture_output=True, text=True, timeout=timeout,
+def run(args, vdevs=NULLS, stdin=None, timeout=60, memory=256):
+    p = subprocess.run(eal(vdevs, memory) + ["--", *args], input=stdin, capture_output=True, text=True, timeout=timeout,
                        stdin=None if stdin is not None else subprocess.DEVNULL)
     return p.returncode, p.stdout, p.stderr
 
@@ -113,6 +113,18 @@ def forwarding():
           (rc, err))
 
 
+def pools():
+    """Full rings of large frames in pieces, and of an odd number of queues: the default pools have buffers for them."""
+    card = ["--vdev=net_mlx4_model0,cpu=1"]
+    for name, conf, frame in (("jumbo", "mtu 9000", "2000,2000,2000,2000"), ("three queues", "rxq 3; port config all txq 3", "64")):
+        rc, out, err = run(["--json", "-e", f"port stop all; port config all {conf}; port start all;"
+                            f"set txpkts {frame}; set fwd flowgen; start; sleep 500; stop; show port stats all"], card,
+                           memory=512)
+        ports = json.loads(out.splitlines()[-1])["ports"] if rc == 0 else []
+        check(f"pool for {name}", len(ports) == 2 and all(p["rx_packets"] > 100 and p["rx_nombuf"] == 0 for p in ports),
+              (rc, err, ports))
+
+
 def generated():
     """Frames as tshark sees them: well-formed, checksums right, as many flows as asked for."""
     with tempfile.TemporaryDirectory() as d:
@@ -181,7 +193,7 @@ def reference():
     check("help", rc == 0 and out.count("\n  ") >= 40, (rc, err))
 
 
-for test in (one_shot, files, piped, json_valid, bad_input, forwarding, generated, terminal, signals, reference):
+for test in (one_shot, files, piped, json_valid, bad_input, forwarding, pools, generated, terminal, signals, reference):
     try:
         test()
     except Exception as e:  # a test that stops is a failure with a name, and the others still run
