@@ -106,18 +106,19 @@ def rss_vectors():
     return '; '.join(wrong) or None
 
 
-def rss_spread():
-    """Many flows over 8 queues: no queue is empty or has twice its share."""
-    with tpmd.Testpmd([CARD], ['--forward-mode=flowgen', '--rxq=8', '--txq=8', '--rxd=256', '--rss-ip']) as t:
+def rss_spread(queues):
+    """Many flows over the queues: none is empty or has twice its share."""
+    with tpmd.Testpmd([CARD], ['--forward-mode=flowgen', '--rxq=%d' % queues, '--txq=%d' % queues, '--rxd=256',
+                               '--rss-ip']) as t:
         t.cmd('set txpkts 64')
         t.cmd('start')
         time.sleep(0.5)
         t.cmd('stop')
         x = t.xstats(0)
-    n = [x.get('rx_q%d_packets' % q, x.get('rx_q%dpackets' % q, 0)) for q in range(8)]
+    n = [x.get('rx_q%d_packets' % q, x.get('rx_q%dpackets' % q, 0)) for q in range(queues)]
     if sum(n) < 10000:
         return 'too few frames: %s' % n
-    return None if min(n) > 0 and max(n) < 2 * sum(n) / 8 else 'uneven: %s' % n
+    return None if min(n) > 0 and max(n) < 2 * sum(n) / queues else 'uneven: %s' % n
 
 
 def start_stop_loop():
@@ -182,7 +183,9 @@ for m in ('io', 'mac', 'macswap', 'csum'):
     cases.run('testpmd-' + m, loops_frames, m)
 cases.run('testpmd-txonly-rxonly', txonly_rxonly)
 cases.run('testpmd-rss-vectors', rss_vectors)
-cases.run('testpmd-rss-spread', rss_spread)
+cases.run('testpmd-rss-spread', rss_spread, 8)
+for queues in (3, 5, 7):
+    cases.run('testpmd-rss-spread-%d-queues' % queues, rss_spread, queues)
 cases.run('testpmd-start-stop', start_stop_loop)
 cases.run('testpmd-close-attach', close_and_attach)
 cases.run('testpmd-reset', port_reset)

@@ -47,9 +47,9 @@ teardown(void **state)
 	return 0;
 }
 
-/* Sends vector v; the queue that it came to, and the hash. */
+/* Sends vector v; the queue of n that it came to, and the hash. */
 static int
-queue_of(unsigned int v, uint32_t *hash)
+queue_of_n(unsigned int v, unsigned int n, uint32_t *hash)
 {
 	struct rte_mbuf *m;
 	unsigned int i;
@@ -57,16 +57,22 @@ queue_of(unsigned int v, uint32_t *hash)
 
 	rig_send(0, rig_ipv4(IPPROTO_TCP, vector[v].src, vector[v].dst, vector[v].sport, vector[v].dport));
 	/* After a change of the table a poll or two go to the old rings. */
-	for (i = 0; i < POLLS * QUEUES; i++) {
-		if (rte_eth_rx_burst(1, (uint16_t)(i % QUEUES), &m, 1) == 0)
+	for (i = 0; i < POLLS * n; i++) {
+		if (rte_eth_rx_burst(1, (uint16_t)(i % n), &m, 1) == 0)
 			continue;
 		assert_int_equal(found, -1);
-		found = (int)(i % QUEUES);
+		found = (int)(i % n);
 		*hash = (m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0 ? m->hash.rss : 0;
 		rte_pktmbuf_free(m);
 	}
 	assert_int_not_equal(found, -1);
 	return found;
+}
+
+static int
+queue_of(unsigned int v, uint32_t *hash)
+{
+	return queue_of_n(v, QUEUES, hash);
 }
 
 static void
@@ -110,6 +116,71 @@ test_vectors(void **state)
 	for (v = 0; v < RTE_DIM(vector); v++) {
 		assert_int_equal(queue_of(v, &hash), table[vector[v].hash % info.reta_size]);
 		assert_int_equal(hash, vector[v].hash);
+	}
+}
+
+/* How many entries of the port's table each of n queues has; the table goes to reta. */
+static void
+read_reta(uint16_t *reta, uint16_t *size, uint16_t n, unsigned int *share)
+{
+	struct rte_eth_rss_reta_entry64 conf[4];
+	struct rte_eth_dev_info info;
+	uint16_t i;
+
+	assert_int_equal(rte_eth_dev_info_get(1, &info), 0);
+	*size = info.reta_size;
+	for (i = 0; i < RTE_DIM(conf); i++)
+		conf[i].mask = UINT64_MAX;
+	assert_int_equal(rte_eth_dev_rss_reta_query(1, conf, *size), 0);
+	memset(share, 0, n * sizeof(*share));
+	for (i = 0; i < *size; i++) {
+		reta[i] = conf[i / 64].reta[i % 64];
+		assert_in_range(reta[i], 0, n - 1);
+		share[reta[i]]++;
+	}
+}
+
+/* So many frames of different flows; how many came to each queue. */
+static void
+spread(uint16_t n, unsigned int frames, unsigned int *got)
+{
+	unsigned int i, q;
+
+	memset(got, 0, n * sizeof(*got));
+	for (i = 0; i < frames; i++) {
+		rig_send(0, rig_ipv4(IPPROTO_TCP, RTE_IPV4(10, 0, 0, 1) + i * 7919, RTE_IPV4(10, 9, 1, 1),
+				     (uint16_t)(1024 + i * 13), 80));
+		for (q = 0; q < n; q++)
+			got[q] += rig_drain(1, (uint16_t)q);
+	}
+}
+
+/* Queue counts that are no power of two: the vectors go where the table says, and every queue has its share. */
+static void
+test_odd_counts(void **state)
+{
+	static const uint16_t counts[] = {3, 5, 6, 7, 12};
+	unsigned int share[12], got[12], c, v, q, sum;
+	uint16_t reta[256], size;
+	uint32_t hash;
+
+	for (c = 0; c < RTE_DIM(counts); c++) {
+		uint16_t n = counts[c];
+
+		rig_start(1, n, &rss_conf);
+		read_reta(reta, &size, n, share);
+		for (v = 0; v < RTE_DIM(vector); v++) {
+			assert_int_equal(queue_of_n(v, n, &hash), reta[vector[v].hash % size]);
+			assert_int_equal(hash, vector[v].hash);
+		}
+		spread(n, 600, got);
+		for (q = 0, sum = 0; q < n; q++) {
+			assert_in_range(share[q] * n, size * 3 / 4, size * 5 / 4);
+			assert_in_range(got[q] * n, 300, 900);
+			sum += got[q];
+		}
+		assert_int_equal(sum, 600);
+		assert_int_equal(rte_eth_dev_stop(1), 0);
 	}
 }
 
@@ -310,8 +381,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_vectors),    T(test_key_and_types), T(test_live_changes),
-		T(test_start_stop), T(test_descriptors),   T(test_interrupts),
+		T(test_vectors),    T(test_odd_counts),  T(test_key_and_types), T(test_live_changes),
+		T(test_start_stop), T(test_descriptors), T(test_interrupts),
 	};
 
 	if (rig_eal("mlx4que", "0") < 0)
