@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "ethdev.h"
+#include "tx_policy.h"
 
 static int
 eth_configure(struct rte_eth_dev *dev)
@@ -154,7 +155,7 @@ set_bursts(struct rte_eth_dev *dev)
 		scattered |= eth->rxqs[i] != NULL && eth->rxqs[i]->lg_sges != 0;
 	dev->data->scattered_rx = scattered;
 	dev->rx_pkt_burst = scattered ? mlx4_rx_burst_scattered : mlx4_rx_burst;
-	dev->tx_pkt_burst = mlx4_tx_burst;
+	dev->tx_pkt_burst = mlx4_tx_policy_burst(eth);
 	dev->tx_pkt_prepare = mlx4_tx_prepare;
 }
 

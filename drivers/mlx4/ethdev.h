@@ -20,6 +20,8 @@ mlx4_eth_of(const struct rte_eth_dev *dev)
 
 extern const struct eth_dev_ops mlx4_eth_ops;
 int mlx4_eth_close(struct rte_eth_dev *dev);
+/* NULL: not a port of this driver. */
+struct mlx4_eth *mlx4_eth_by_port(uint16_t port_id);
 /* The card is lost: bursts of running pollers find nothing and take nothing from now on. */
 void mlx4_eth_removed(struct rte_eth_dev *dev);
 

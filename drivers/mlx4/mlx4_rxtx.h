@@ -15,6 +15,8 @@
 #include "mlx4_hca.h"
 
 struct mlx4_eth;
+struct mlx4_tx_policy;
+struct mlx4_tx_policy_slots;
 
 /* How many buffers ahead a receive burst prefetches; rings of mbuf pointers have so many spare (NULL) WQEs at the end. */
 #define MLX4_RX_AHEAD 4u
@@ -112,7 +114,12 @@ struct mlx4_txq {
 	uint32_t qpn;
 	uint32_t max_desc, max_gso; /* bytes */
 	uint64_t linearized;        /* copied because they had too many segments */
+	/* used by the burst of tx_policy.c only */
+	const struct mlx4_tx_policy *policy;      /* NULL: none */
+	const struct mlx4_tx_policy *policy_busy; /* what the burst that runs has taken */
+	uint64_t spoof_mac, spoof_type;           /* frames that it dropped */
 	/* control */
+	struct mlx4_tx_policy_slots *policy_slots;
 	struct mlx4_eth *eth;
 	struct mlx4_cq cq;
 	struct mlx4_qp qp;

@@ -10,8 +10,8 @@
 #include "rte_pmd_mlx4.h"
 #include "tp_model.h"
 
-static struct mlx4_eth *
-port_of(uint16_t port_id)
+struct mlx4_eth *
+mlx4_eth_by_port(uint16_t port_id)
 {
 	if (!rte_eth_dev_is_valid_port(port_id) || rte_eth_devices[port_id].dev_ops != &mlx4_eth_ops)
 		return NULL;
@@ -21,7 +21,7 @@ port_of(uint16_t port_id)
 static int
 model_of(uint16_t port_id, struct mlx4_eth **eth, struct tp_model **m)
 {
-	*eth = port_of(port_id);
+	*eth = mlx4_eth_by_port(port_id);
 	if (*eth == NULL)
 		return -ENODEV;
 	if ((*eth)->hca->bus->ops->model == NULL)
@@ -33,7 +33,7 @@ model_of(uint16_t port_id, struct mlx4_eth **eth, struct tp_model **m)
 int
 rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info)
 {
-	struct mlx4_eth *eth = port_of(port_id);
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
 	struct mlx4_port_info p;
 	struct mlx4_hca *hca;
 

@@ -71,9 +71,17 @@ static const struct {
 };
 
 /* What software counts, behind those of the card. */
-enum sw_counter { SW_LINK_DOWNS, SW_TX_COPIED, SW_TOTAL_PACKETS, SW_TOTAL_BYTES, SW_COUNTERS };
-static const char *const sw_name[SW_COUNTERS] = {"link_down_events", "tx_copied_packets", "total_port_packets",
-						 "total_port_bytes"};
+enum sw_counter {
+	SW_LINK_DOWNS,
+	SW_TX_COPIED,
+	SW_TOTAL_PACKETS,
+	SW_TOTAL_BYTES,
+	SW_SPOOF_MAC,
+	SW_SPOOF_TYPE,
+	SW_COUNTERS
+};
+static const char *const sw_name[SW_COUNTERS] = {"link_down_events", "tx_copied_packets",  "total_port_packets",
+						 "total_port_bytes", "tx_spoof_mac_drops", "tx_spoof_type_drops"};
 #define XSTATS (RTE_DIM(hw_counter) + SW_COUNTERS)
 
 /* Counters that the card does not have read as all ones [DP 13.1]. */
@@ -166,7 +174,7 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 	for (i = 0; i < dev->data->nb_tx_queues; i++)
 		if (eth->txqs[i] != NULL)
 			eth->txqs[i]->packets = eth->txqs[i]->bytes = eth->txqs[i]->errors = eth->txqs[i]->linearized =
-				0;
+				eth->txqs[i]->spoof_mac = eth->txqs[i]->spoof_type = 0;
 	eth->link_downs = 0;
 	return 0;
 }
@@ -186,9 +194,13 @@ mlx4_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xs, unsigned int 
 	if (rc != 0)
 		return rc;
 	sw[SW_LINK_DOWNS] = eth->link_downs;
-	for (i = 0; i < dev->data->nb_tx_queues; i++)
-		if (eth->txqs[i] != NULL)
-			sw[SW_TX_COPIED] += eth->txqs[i]->linearized;
+	for (i = 0; i < dev->data->nb_tx_queues; i++) {
+		if (eth->txqs[i] == NULL)
+			continue;
+		sw[SW_TX_COPIED] += eth->txqs[i]->linearized;
+		sw[SW_SPOOF_MAC] += eth->txqs[i]->spoof_mac;
+		sw[SW_SPOOF_TYPE] += eth->txqs[i]->spoof_type;
+	}
 	sw[SW_TOTAL_PACKETS] = counter_by_name(box, "rx_port_packets") + counter_by_name(box, "tx_port_packets");
 	sw[SW_TOTAL_BYTES] = counter_by_name(box, "rx_port_bytes") + counter_by_name(box, "tx_port_bytes");
 	for (i = 0; i < XSTATS; i++) {

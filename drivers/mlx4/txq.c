@@ -10,6 +10,7 @@
 #include <rte_malloc.h>
 
 #include "mlx4_eth.h"
+#include "tx_policy.h"
 #include "tx_wqe.h"
 
 /* Nothing in the ring looks posted before the first doorbell [DP 4.3]. */
@@ -195,6 +196,7 @@ mlx4_txq_release(struct mlx4_txq *q)
 			 q->port_id, q->queue_id, q->qpn);
 		return;
 	}
+	mlx4_tx_policy_free(q);
 	qpn = q->qp.qpn;
 	mlx4_qp_destroy(hca, &q->qp);
 	mlx4_qpn_release(hca, qpn, 1);
