@@ -104,13 +104,29 @@ struct tp_qos_limits {
 	uint16_t max_rx_queues; /**< configured */
 };
 
+/** One key of the words: what a user may write, for help, documents and other programs. */
+struct tp_qos_key {
+	const char *name;   /**< as in "name=value" */
+	const char *vendor; /**< the setting that users of the vendor's driver know it by, "" */
+	const char *unit;   /**< "Mb/s", "ms", ... or "" */
+	const char *def;    /**< value when nothing is said, "": none */
+	const char *help;   /**< a sentence */
+	uint32_t min, max;  /**< of the numbers in the value; both 0: it has none */
+	char values[64];    /**< what may stand on the right, such as "0 or 10..60000" */
+};
+
+/** Key number i of a port's (of a group's) words in the order in which they are printed. @return 0, -ENOENT past the last. */
+int tp_qos_port_key(unsigned int i, struct tp_qos_key *key);
+int tp_group_key(unsigned int i, struct tp_qos_key *key);
+
 /** Everything off, all priorities in class 0, strict, tables at their defaults. */
 void tp_qos_port_default(struct tp_qos_port *q);
 
 /**
  * One "key=value" of a port's declaration, such as "trust=dscp", "pfc=3,4", "prio-tc=0,0,0,1,0,0,0,0",
- * "tc=1:ets:50", "tc-rate=1:400", "rule=udp:4791-4800:3:26". The keys are those of tp_qos_port_print; an illegal
- * untagged-prio falls back to its default and says so in err while 0 is returned.
+ * "tc=1:ets:50", "tc-rate=1:400", "rule=udp:4791-4800:3:26". tp_qos_port_key names the keys; rules are appended until
+ * "rule=none". An illegal untagged-prio falls back to its default and says so in err while 0 is returned; err is "" after
+ * every other success.
  * @return 0, -ENOENT (no such key), -EINVAL (the value), -ENOSPC (no room for another rule).
  */
 int tp_qos_port_word(struct tp_qos_port *q, const char *word, char err[TP_ERR_LEN]);
@@ -178,12 +194,27 @@ struct tp_group {
 	uint16_t type[TP_ANTISPOOF_TYPES]; /**< 0 allows LLC; 0x8906 brings 0x8914 with it and the other way round */
 };
 
+/** The defaults above: no address, no queue. */
 void tp_group_default(struct tp_group *g);
+/** Gives a group its name. @return 0, -EINVAL. */
+int tp_group_name(struct tp_group *g, const char *name, char err[TP_ERR_LEN]);
 /** One word, such as "mac=02:00:00:00:00:01", "vlan=100", "queues=4-7", "prio=3", "dropless=50". @see tp_qos_port_word */
 int tp_group_word(struct tp_group *g, const char *word, char err[TP_ERR_LEN]);
-/** Judges a group against the port's limits and its quality of service. */
+/**
+ * Judges a group against the port's limits and its quality of service.
+ * @return 0, -EINVAL (a range or a conflict), -ENOTSUP (the port cannot).
+ */
 int tp_group_check(const struct tp_group *g, const struct tp_qos_port *q, const struct tp_qos_limits *lim,
 		   char err[TP_ERR_LEN]);
+/**
+ * Judges a group beside the n others of the port: one name, one address, one default, a queue in one group only, room.
+ * @return 0, -EEXIST (name, address, default), -EBUSY (a queue), -ENOSPC (no room).
+ */
+int tp_group_check_others(const struct tp_group *g, const struct tp_group *const others[], unsigned int n,
+			  const struct tp_qos_limits *lim, char err[TP_ERR_LEN]);
+/** The Ethertypes that may be sent: the defaults when none is listed, pairs complete. @return their number, 1..8. */
+unsigned int tp_group_types(const struct tp_group *g, uint16_t type[TP_ANTISPOOF_TYPES]);
+/** The words of a group without its name. @see tp_qos_port_print */
 void tp_group_print(const struct tp_group *g, bool all, FILE *out);
 
 /* --- configuration file ----------------------------------------------------------------------------------- */
@@ -196,6 +227,7 @@ void tp_group_print(const struct tp_group *g, bool all, FILE *out);
 struct tp_qos_file_ops {
 	int (*port)(void *arg, uint16_t port, const struct tp_qos_port *q, char err[TP_ERR_LEN]);
 	int (*group)(void *arg, uint16_t port, const struct tp_group *g, char err[TP_ERR_LEN]);
+	void (*notice)(void *arg, const char *text); /**< may be NULL: a value that fell back to its default */
 };
 int tp_qos_file_read(const char *path, const struct tp_qos_file_ops *ops, void *arg, char *err, size_t err_len);
 
