@@ -70,9 +70,18 @@ port_fill(struct rte_eth_dev *dev, struct mlx4_hca *hca, unsigned int port, cons
 		rc = mlx4_filter_create(eth);
 	if (rc != 0)
 		return rc;
+	rc = mlx4_qos_create(eth);
+	if (rc != 0)
+		goto err_qos;
 	rc = mlx4_eth_intr_init(eth);
 	if (rc != 0)
-		mlx4_filter_destroy(eth);
+		goto err_intr;
+	return 0;
+
+err_intr:
+	mlx4_qos_destroy(eth);
+err_qos:
+	mlx4_filter_destroy(eth);
 	return rc;
 }
 
@@ -150,8 +159,10 @@ mlx4_card_probe(struct mlx4_bus *bus, const struct mlx4_eth_args *args)
 	rc = mlx4_hca_open(bus, &cfg, &hca);
 	if (rc != 0)
 		return rc;
+	for (port = 1; port <= hca->caps.num_ports; port++)
+		hca->ib_ports |= port_is_eth(hca, port) ? 0 : 1u << (port - 1);
 	for (port = 1; rc == 0 && port <= hca->caps.num_ports; port++) {
-		if (port_is_eth(hca, port))
+		if ((hca->ib_ports >> (port - 1) & 1) == 0)
 			rc = port_create(hca, port, args);
 		else
 			MLX4_LOG(INFO, "%s: port %u is InfiniBand: no Ethernet device is made of it", bus->where, port);

@@ -4,7 +4,7 @@
 /* A port's life as an ethdev: configure, queues, start, stop, close. */
 #include <errno.h>
 
-#include "ethdev.h"
+#include "qos.h"
 #include "tx_policy.h"
 
 static int
@@ -50,11 +50,16 @@ static void
 rx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	struct mlx4_rxq *q = eth->rxqs[idx];
 
-	if (eth->rxqs[idx] == NULL)
+	if (q == NULL)
 		return;
-	mlx4_rxq_release(eth->rxqs[idx]);
+	/* From now on nobody finds it. */
+	mlx4_qos_lock(eth);
 	eth->rxqs[idx] = NULL;
+	mlx4_dropless_forget(q);
+	mlx4_qos_unlock(eth);
+	mlx4_rxq_release(q);
 	dev->data->rx_queues[idx] = NULL;
 }
 
@@ -74,11 +79,14 @@ static void
 tx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	struct mlx4_txq *q = eth->txqs[idx];
 
-	if (eth->txqs[idx] == NULL)
+	if (q == NULL)
 		return;
-	mlx4_txq_release(eth->txqs[idx]);
+	mlx4_qos_lock(eth);
 	eth->txqs[idx] = NULL;
+	mlx4_qos_unlock(eth);
+	mlx4_txq_release(q);
 	dev->data->tx_queues[idx] = NULL;
 }
 
@@ -205,6 +213,7 @@ eth_start(struct rte_eth_dev *dev)
 		goto err_port;
 	rx_queues_tell(dev);
 	set_bursts(dev);
+	mlx4_watch_start(eth);
 	/* The link counts as down before the port is started; now it may be up. */
 	dev->data->dev_started = 1;
 	mlx4_link_update(dev, 0);
@@ -226,6 +235,7 @@ eth_stop(struct rte_eth_dev *dev)
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 
 	dev->data->dev_started = 0;
+	mlx4_watch_stop(eth);
 	clear_bursts(dev);
 	mlx4_port_close(eth->hca, eth->port);
 	mlx4_filter_stop(eth);
@@ -249,6 +259,7 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 	if (dev->data->dev_started)
 		eth_stop(dev);
 	mlx4_hca_on_event(hca, eth->port, NULL, NULL);
+	mlx4_watch_stop(eth);
 	for (i = 0; i < dev->data->nb_rx_queues; i++)
 		rx_queue_release(dev, i);
 	for (i = 0; i < dev->data->nb_tx_queues; i++)
@@ -256,6 +267,7 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 	mlx4_rss_close(eth);
 	mlx4_filter_destroy(eth);
 	mlx4_eth_intr_fini(eth);
+	mlx4_qos_destroy(eth);
 	if (--hca->refs == 0) {
 		mlx4_hca_close(hca);
 		bus->ops->close(bus);
@@ -338,6 +350,10 @@ const struct eth_dev_ops mlx4_eth_ops = {
 	.tx_queue_start = tx_queue_start,
 	.tx_queue_stop = tx_queue_stop,
 	.tx_done_cleanup = mlx4_tx_done_cleanup,
+	.flow_ctrl_get = mlx4_flow_ctrl_get,
+	.flow_ctrl_set = mlx4_flow_ctrl_set,
+	.priority_flow_ctrl_set = mlx4_pfc_set,
+	.set_queue_rate_limit = mlx4_queue_rate_limit,
 	.rx_queue_intr_enable = mlx4_rx_intr_enable,
 	.rx_queue_intr_disable = mlx4_rx_intr_disable,
 };

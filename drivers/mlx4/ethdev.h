@@ -59,6 +59,14 @@ int mlx4_tx_burst_mode(struct rte_eth_dev *dev, uint16_t queue, struct rte_eth_b
 int mlx4_fw_version(struct rte_eth_dev *dev, char *text, size_t len);
 int mlx4_regs_get(struct rte_eth_dev *dev, struct rte_dev_reg_info *regs);
 
+/* pause.c */
+int mlx4_flow_ctrl_get(struct rte_eth_dev *dev, struct rte_eth_fc_conf *fc);
+int mlx4_flow_ctrl_set(struct rte_eth_dev *dev, struct rte_eth_fc_conf *fc);
+int mlx4_pfc_set(struct rte_eth_dev *dev, struct rte_eth_pfc_conf *pfc);
+
+/* tx_queue_qos.c */
+int mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate);
+
 /* link.c */
 int mlx4_link_update(struct rte_eth_dev *dev, int wait);
 int mlx4_link_up(struct rte_eth_dev *dev);

@@ -92,6 +92,15 @@ dispatch(struct mlx4_hca *hca, const uint8_t *eqe)
 			: type == MLX4_EVENT_WQ_INVAL_REQ ? "invalid request"
 							  : "access violation");
 		break;
+	case MLX4_EVENT_RECOVERABLE:
+		/* Who owns the queue knows more to say. */
+		if (sub == MLX4_EQE_RECOVERABLE_DELAY_DROP) {
+			tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), type, eqe);
+			return;
+		}
+		HCA_LOG(hca, WARNING, "port %u: recoverable error, sub-type 0x%02x", prm_get(eqe, MLX4_EQE_MNG_PORT),
+			sub);
+		break;
 	case MLX4_EVENT_LOCAL_CATAS: mlx4_hca_mark_dead(hca, "it reports a fatal error"); return;
 	case MLX4_EVENT_FATAL_WARNING: HCA_LOG(hca, WARNING, "the card warns of its temperature"); break;
 	default: HCA_LOG(hca, INFO, "event 0x%02x, sub-type 0x%02x", type, sub); return;
@@ -278,8 +287,9 @@ comp_eqs_create(struct mlx4_hca *hca, uint32_t first_eqn, unsigned int n)
 static int
 map_events(struct mlx4_hca *hca, bool map)
 {
-	return mlx4_cmd_imm(hca, MLX4_CMD_MAP_EQ, 0, hca->async_eq->eqn | (map ? 0 : MLX4_MAP_EQ_UNMAP), ASYNC_MASK,
-			    NULL);
+	uint64_t mask = ASYNC_MASK | (hca->caps.recover_event ? EVENT_BIT(MLX4_EVENT_RECOVERABLE) : 0);
+
+	return mlx4_cmd_imm(hca, MLX4_CMD_MAP_EQ, 0, hca->async_eq->eqn | (map ? 0 : MLX4_MAP_EQ_UNMAP), mask, NULL);
 }
 
 /* First EQN that is ours and how many; firmware that shares EQs out tells by a command [CP 9.1]. */

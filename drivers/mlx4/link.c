@@ -4,7 +4,7 @@
 /* Link state, its changes, and MTU. */
 #include <errno.h>
 
-#include "ethdev.h"
+#include "qos.h"
 
 /* Polled, too: the card is asked each time, events only tell when. */
 int
@@ -63,6 +63,10 @@ mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint
 			rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, NULL);
 		mlx4_eth_removed(dev);
 		rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_RMV, NULL);
+		break;
+	case MLX4_EVENT_RECOVERABLE:
+		if (prm_get(eqe, MLX4_EQE_SUBTYPE) == MLX4_EQE_RECOVERABLE_DELAY_DROP)
+			mlx4_dropless_expired(eth, prm_get(eqe, MLX4_EQE_DELAY_DROP_QPN));
 		break;
 	default: break; /* the event is in the log */
 	}

@@ -5,6 +5,7 @@
 #ifndef MLX4_ETH_H
 #define MLX4_ETH_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -56,6 +57,8 @@ struct mlx4_eth {
 	uint16_t mtu;
 	struct rte_eth_stats base;  /* subtracted: values at the last reset */
 	struct mlx4_filter *filter; /* filter.c's own: addresses and rule ids */
+	struct mlx4_qos *qos;       /* qos.h */
+	pthread_mutex_t sets_lock;  /* chains of sets of receive queues, for those who look at them beside rss.c */
 	uint64_t link_downs;        /* how often the link went down */
 };
 
@@ -82,5 +85,9 @@ uint64_t mlx4_rss_types(const struct mlx4_eth *eth); /* RTE_ETH_RSS_* that the c
 int mlx4_filter_start(struct mlx4_eth *eth);
 void mlx4_filter_stop(struct mlx4_eth *eth);
 int mlx4_filter_retarget(struct mlx4_eth *eth, uint32_t qpn);
+
+/* qos.c: with the port. */
+int mlx4_qos_create(struct mlx4_eth *eth);
+void mlx4_qos_destroy(struct mlx4_eth *eth);
 
 #endif /* MLX4_ETH_H */

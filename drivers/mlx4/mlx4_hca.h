@@ -175,6 +175,7 @@ struct mlx4_hca {
 	void *event_arg[MLX4_MAX_PORTS];
 	unsigned int event_busy[MLX4_MAX_PORTS]; /* event functions that are running */
 	unsigned int refs;                       /* ethdevs */
+	uint8_t ib_ports;                        /* bit 0: port 1 is InfiniBand, bit 1: port 2 */
 	uint32_t special_qp_base;
 	struct mlx4_events *events; /* event.c's own */
 	struct mlx4_dma *fw_area;   /* pieces given to the firmware */

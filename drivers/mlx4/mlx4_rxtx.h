@@ -80,8 +80,10 @@ struct mlx4_rxq {
 	uint64_t offloads;
 	int numa_node;
 	bool started, deferred, vlan_strip, keep_crc;
-	bool intr_on; /* the application waits for an interrupt */
-	int vector;   /* completion EQ, -1: none */
+	bool intr_on;         /* the application waits for an interrupt */
+	int vector;           /* completion EQ, -1: none */
+	uint16_t delay_drop;  /* units of 100 us that frames wait for a WQE, as declared */
+	bool delay_drop_over; /* one waited for longer: the queue drops until it is declared again */
 };
 
 struct mlx4_txq {
@@ -128,7 +130,9 @@ struct mlx4_txq {
 	uint16_t queue_id;
 	uint16_t nb_desc;
 	uint64_t offloads;
+	uint32_t rate_mbps; /* limit, 0: none */
 	int numa_node;
+	uint8_t prio; /* of what it sends, 0..7 */
 	bool started, deferred;
 };
 

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rte_pmd_mlx4_qos.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -166,6 +166,7 @@ ring_create(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct mlx4_rx_ring *r, u
 		.uar = s->uar,
 		.vlan_strip = q->vlan_strip,
 		.keep_fcs = q->keep_crc,
+		.delay_drop = q->delay_drop_over ? 0 : q->delay_drop,
 		.numa_node = q->numa_node,
 	};
 	int ret;
@@ -325,6 +326,7 @@ mlx4_rxq_publish(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 {
 	struct mlx4_rx_set *last = q->oldest;
 
+	pthread_mutex_lock(&q->eth->sets_lock);
 	if (last == NULL) {
 		q->oldest = s;
 		__atomic_store_n(&q->set, s, __ATOMIC_SEQ_CST);
@@ -333,34 +335,44 @@ mlx4_rxq_publish(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 			last = last->next;
 		__atomic_store_n(&last->next, s, __ATOMIC_SEQ_CST);
 	}
+	pthread_mutex_unlock(&q->eth->sets_lock);
 	/* Who sleeps is woken by the new set, too. */
 	if (__atomic_load_n(&q->intr_on, __ATOMIC_SEQ_CST))
 		set_arm(q, s);
+}
+
+/* The oldest set leaves the chain, unless it is keep. */
+static struct mlx4_rx_set *
+unlink_oldest(struct mlx4_rxq *q, const struct mlx4_rx_set *keep)
+{
+	struct mlx4_rx_set *s;
+
+	pthread_mutex_lock(&q->eth->sets_lock);
+	s = q->oldest == keep ? NULL : q->oldest;
+	if (s != NULL)
+		q->oldest = s->next;
+	pthread_mutex_unlock(&q->eth->sets_lock);
+	return s;
 }
 
 void
 mlx4_rxq_reap(struct mlx4_rxq *q)
 {
 	const struct mlx4_rx_set *cur = __atomic_load_n(&q->set, __ATOMIC_ACQUIRE);
+	struct mlx4_rx_set *s;
 
-	while (q->oldest != NULL && q->oldest != cur) {
-		struct mlx4_rx_set *s = q->oldest;
-
-		q->oldest = s->next;
+	while ((s = unlink_oldest(q, cur)) != NULL)
 		mlx4_rx_set_destroy(q, s);
-	}
 }
 
 void
 mlx4_rxq_drop_sets(struct mlx4_rxq *q)
 {
-	q->set = &rx_no_set;
-	while (q->oldest != NULL) {
-		struct mlx4_rx_set *s = q->oldest;
+	struct mlx4_rx_set *s;
 
-		q->oldest = s->next;
+	q->set = &rx_no_set;
+	while ((s = unlink_oldest(q, NULL)) != NULL)
 		mlx4_rx_set_destroy(q, s);
-	}
 }
 
 int

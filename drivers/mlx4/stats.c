@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ethdev.h"
+#include "qos.h"
 
 #define RX_CLASSES 9u /* priorities 0..7, untagged */
 #define TX_CLASSES 9u /* the same; looped frames never leave the port */
@@ -82,7 +82,8 @@ enum sw_counter {
 };
 static const char *const sw_name[SW_COUNTERS] = {"link_down_events", "tx_copied_packets",  "total_port_packets",
 						 "total_port_bytes", "tx_spoof_mac_drops", "tx_spoof_type_drops"};
-#define XSTATS (RTE_DIM(hw_counter) + SW_COUNTERS)
+#define OWN_XSTATS (RTE_DIM(hw_counter) + SW_COUNTERS)
+#define XSTATS (OWN_XSTATS + mlx4_qos_xstats_num())
 
 /* Counters that the card does not have read as all ones [DP 13.1]. */
 static uint64_t
@@ -176,6 +177,7 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 			eth->txqs[i]->packets = eth->txqs[i]->bytes = eth->txqs[i]->errors = eth->txqs[i]->linearized =
 				eth->txqs[i]->spoof_mac = eth->txqs[i]->spoof_type = 0;
 	eth->link_downs = 0;
+	mlx4_qos_stats_reset(eth);
 	return 0;
 }
 
@@ -203,11 +205,12 @@ mlx4_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xs, unsigned int 
 	}
 	sw[SW_TOTAL_PACKETS] = counter_by_name(box, "rx_port_packets") + counter_by_name(box, "tx_port_packets");
 	sw[SW_TOTAL_BYTES] = counter_by_name(box, "rx_port_bytes") + counter_by_name(box, "tx_port_bytes");
-	for (i = 0; i < XSTATS; i++) {
+	for (i = 0; i < OWN_XSTATS; i++) {
 		xs[i].id = i;
 		xs[i].value = i < RTE_DIM(hw_counter) ? counter_read(box, i) : sw[i - RTE_DIM(hw_counter)];
 	}
-	return XSTATS;
+	rc = mlx4_qos_xstats(eth, box, xs + OWN_XSTATS, OWN_XSTATS);
+	return rc != 0 ? rc : (int)XSTATS;
 }
 
 int
@@ -217,8 +220,9 @@ mlx4_xstats_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, uns
 
 	if (names == NULL || n < XSTATS)
 		return XSTATS;
-	for (i = 0; i < XSTATS; i++)
+	for (i = 0; i < OWN_XSTATS; i++)
 		snprintf(names[i].name, sizeof(names[i].name), "%s",
 			 i < RTE_DIM(hw_counter) ? hw_counter[i].name : sw_name[i - RTE_DIM(hw_counter)]);
+	mlx4_qos_xstats_names(names + OWN_XSTATS);
 	return XSTATS;
 }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Quality of service of a port from the inside. One lock covers the declaration, what hangs on it and the watch over
+ * stalls; it is never held by a burst. The files: qos.c puts declarations in force, pause.c and dcb.c and tm.c are
+ * ethdev's words for parts of them, tx_queue_qos.c treats single transmit queues, dropless.c single receive queues,
+ * watch.c and stall.c and hol.c look after paths that stand still.
+ */
+#ifndef MLX4_QOS_H
+#define MLX4_QOS_H
+
+#include <pthread.h>
+
+#include "ethdev.h"
+#include "rte_pmd_mlx4_qos.h"
+
+/* What the card is told. */
+struct mlx4_qos_card {
+	uint8_t prio_tc[TP_PRIOS];
+	struct mlx4_sched_tc sched[TP_TCS];
+	struct mlx4_prio_map map;
+	struct mlx4_pause pause;
+};
+
+/* The receive path's monitor. */
+struct mlx4_stall {
+	struct {
+		uint32_t ci;       /* completions taken, as seen last */
+		uint64_t since_us; /* it moved, or nothing waited */
+	} rxq[MLX4_ETH_MAX_RXQ];
+	uint64_t pauses;       /* sent, as seen last */
+	uint64_t pauseless_us; /* when no pause frame was sent between two looks */
+	uint16_t queue;        /* that stalls */
+	bool waiting;          /* a queue stood still at the last look */
+	bool off;              /* pause generation is off */
+	bool minor;            /* counted for this stall */
+	uint64_t minors, criticals;
+};
+
+/* The lifetime at the head of classes. */
+struct mlx4_hol_tc {
+	uint64_t drops, stalls;
+	uint32_t in_a_row;
+	uint64_t until_us; /* discards until then; 0: does not */
+};
+
+struct mlx4_tm; /* tm.c */
+
+struct mlx4_qos {
+	pthread_mutex_t lock;
+	struct tp_qos_port conf;   /* in force */
+	struct mlx4_qos_card card; /* what the card has */
+	bool by_dcb;               /* rte_eth_dev_configure asked for it */
+	struct mlx4_stall stall;
+	struct mlx4_hol_tc hol[TP_TCS];
+	uint64_t tx_discards[TP_PRIOS];
+	uint32_t watch_us; /* period of the watch, 0: off */
+	bool running;      /* the port is started */
+	bool watching;     /* an alarm is set or at work */
+	uint16_t dropless; /* queues that are */
+	rte_pmd_mlx4_qos_event_fn event_fn;
+	void *event_arg;
+	struct mlx4_tm *tm;
+};
+
+static inline void
+mlx4_qos_lock(struct mlx4_eth *eth)
+{
+	pthread_mutex_lock(&eth->qos->lock);
+}
+
+static inline void
+mlx4_qos_unlock(struct mlx4_eth *eth)
+{
+	pthread_mutex_unlock(&eth->qos->lock);
+}
+
+/* --- qos.c --- */
+void mlx4_qos_limits(struct mlx4_eth *eth, struct tp_qos_limits *lim);
+/* With the lock: checks a declaration and puts it in force. */
+int mlx4_qos_apply(struct mlx4_eth *eth, const struct tp_qos_port *q, char err[TP_ERR_LEN]);
+/* With the lock: tells the card about pause again, after stall.off has changed. */
+int mlx4_qos_pause_refresh(struct mlx4_eth *eth);
+/* Logs a line and tells whoever wants to hear. */
+__rte_format_printf(4, 5) void mlx4_qos_tell(struct mlx4_eth *eth, enum rte_pmd_mlx4_qos_event event, uint16_t index,
+					     const char *fmt, ...);
+
+/* --- tx_queue_qos.c: with the lock --- */
+int mlx4_txq_prio(struct mlx4_txq *q, uint8_t prio, char err[TP_ERR_LEN]);
+
+/* --- qos_stats.c --- */
+/* box: the port's statistics as mlx4_port_stats reads them. */
+int mlx4_qos_stats(struct mlx4_eth *eth, const uint8_t *box, struct tp_qos_prio_stats st[TP_PRIOS]);
+void mlx4_qos_stats_reset(struct mlx4_eth *eth);
+unsigned int mlx4_qos_xstats_num(void);
+void mlx4_qos_xstats_names(struct rte_eth_xstat_name *names);
+int mlx4_qos_xstats(struct mlx4_eth *eth, const uint8_t *box, struct rte_eth_xstat *xs, uint64_t first_id);
+
+/* --- watch.c --- */
+uint64_t mlx4_now_us(void);
+/* With the lock, after a declaration: sets or ends the alarm. */
+void mlx4_watch_update(struct mlx4_eth *eth);
+/* With the port's start and stop, without the lock; no look is under way when stop returns. */
+void mlx4_watch_start(struct mlx4_eth *eth);
+void mlx4_watch_stop(struct mlx4_eth *eth);
+
+/* --- dropless.c --- */
+/* An event of the card: the receive queue of this QP let a frame wait for too long. */
+void mlx4_dropless_expired(struct mlx4_eth *eth, uint32_t qpn);
+/* With the lock: a started queue changes at once, another one with its start. */
+int mlx4_dropless_set(struct mlx4_rxq *q, uint16_t units, char err[TP_ERR_LEN]);
+/* With the lock: the queue goes away. */
+void mlx4_dropless_forget(struct mlx4_rxq *q);
+
+/* --- stall.c: with the lock, one look at a time of now_us --- */
+void mlx4_stall_reset(struct mlx4_eth *eth, uint64_t now_us);
+uint32_t mlx4_stall_minor_ms(const struct tp_qos_port *q);
+void mlx4_stall_look(struct mlx4_eth *eth, uint64_t now_us);
+
+#endif /* MLX4_QOS_H */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Counters of the priorities: frames and bytes by the tag, pause frames by the flow-control page [DP 13.1]. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "qos.h"
+
+#define TRIPLE 0x18u /* stride of octet and frame counters */
+#define UNSUPPORTED UINT64_MAX
+
+/* Counters that the card does not have read as all ones. */
+static uint64_t
+get(const uint8_t *box, uint32_t off)
+{
+	uint64_t v = prm_get64(box, off);
+
+	return v == UNSUPPORTED ? 0 : v;
+}
+
+static void
+add_class(const uint8_t *box, uint32_t from, struct tp_qos_prio_stats *rx, struct tp_qos_prio_stats *tx)
+{
+	rx->rx_frames += get(box, MLX4_STATS_RX_FRAMES(0) + from * TRIPLE);
+	rx->rx_bytes += get(box, MLX4_STATS_RX_OCT_GOOD(0) + from * TRIPLE);
+	tx->tx_frames += get(box, MLX4_STATS_TX_FRAMES(0) + from * TRIPLE);
+	tx->tx_bytes += get(box, MLX4_STATS_TX_OCT_GOOD(0) + from * TRIPLE);
+}
+
+static void
+add_pauses(const uint8_t *entry, struct tp_qos_prio_stats *st)
+{
+	st->rx_pause = get(entry, MLX4_FLOW_RX_PAUSE);
+	st->rx_pause_us = get(entry, MLX4_FLOW_RX_DURATION);
+	st->rx_pause_transitions = get(entry, MLX4_FLOW_RX_TRANSITION);
+	st->tx_pause = get(entry, MLX4_FLOW_TX_PAUSE);
+	st->tx_pause_us = get(entry, MLX4_FLOW_TX_DURATION);
+	st->tx_pause_transitions = get(entry, MLX4_FLOW_TX_TRANSITION);
+}
+
+int
+mlx4_qos_stats(struct mlx4_eth *eth, const uint8_t *box, struct tp_qos_prio_stats st[TP_PRIOS])
+{
+	const struct mlx4_qos *qos = eth->qos;
+	uint8_t flow[MLX4_FLOW_SIZE];
+	unsigned int p;
+	int rc;
+
+	memset(st, 0, TP_PRIOS * sizeof(*st));
+	for (p = 0; p < TP_PRIOS; p++)
+		add_class(box, p, &st[p], &st[p]);
+	add_class(box, MLX4_STATS_NOVLAN, &st[qos->conf.untagged_prio], &st[0]);
+	rc = mlx4_port_flow_stats(eth->hca, eth->port, false, flow);
+	if (rc != 0 && rc != -ENOTSUP)
+		return rc;
+	for (p = 0; p < TP_PRIOS; p++) {
+		if (rc == 0)
+			add_pauses(flow + p * MLX4_FLOW_ENTRY, &st[p]);
+		st[p].tx_discards = qos->tx_discards[p];
+	}
+	return 0;
+}
+
+void
+mlx4_qos_stats_reset(struct mlx4_eth *eth)
+{
+	uint8_t flow[MLX4_FLOW_SIZE];
+
+	/* A firmware without this page has nothing to reset. */
+	mlx4_port_flow_stats(eth->hca, eth->port, true, flow);
+	mlx4_qos_lock(eth);
+	memset(eth->qos->tx_discards, 0, sizeof(eth->qos->tx_discards));
+	mlx4_qos_unlock(eth);
+}
+
+/* Names of the extended statistics, "rx_prio0_packets" and so on. */
+static const struct {
+	const char *dir, *name;
+	size_t off;
+} counter[] = {
+#define C(d, n, f)                                                                                                     \
+	{                                                                                                              \
+		d, n, offsetof(struct tp_qos_prio_stats, f)                                                            \
+	}
+	C("rx", "packets", rx_frames),
+	C("rx", "bytes", rx_bytes),
+	C("tx", "packets", tx_frames),
+	C("tx", "bytes", tx_bytes),
+	C("rx", "pause", rx_pause),
+	C("rx", "pause_us", rx_pause_us),
+	C("rx", "pause_transitions", rx_pause_transitions),
+	C("tx", "pause", tx_pause),
+	C("tx", "pause_us", tx_pause_us),
+	C("tx", "pause_transitions", tx_pause_transitions),
+	C("tx", "discards", tx_discards),
+#undef C
+};
+
+/* Behind the priorities. */
+enum { STALL_MINOR, STALL_CRITICAL, STALL_COUNTERS };
+static const char *const stall_name[STALL_COUNTERS] = {"rx_stall_minor", "rx_stall_critical"};
+
+unsigned int
+mlx4_qos_xstats_num(void)
+{
+	return TP_PRIOS * RTE_DIM(counter) + STALL_COUNTERS;
+}
+
+void
+mlx4_qos_xstats_names(struct rte_eth_xstat_name *names)
+{
+	unsigned int p, i;
+
+	for (p = 0; p < TP_PRIOS; p++)
+		for (i = 0; i < RTE_DIM(counter); i++, names++)
+			snprintf(names->name, sizeof(names->name), "%s_prio%u_%s", counter[i].dir, p, counter[i].name);
+	for (i = 0; i < STALL_COUNTERS; i++, names++)
+		snprintf(names->name, sizeof(names->name), "%s", stall_name[i]);
+}
+
+int
+mlx4_qos_xstats(struct mlx4_eth *eth, const uint8_t *box, struct rte_eth_xstat *xs, uint64_t first_id)
+{
+	struct tp_qos_prio_stats st[TP_PRIOS];
+	unsigned int p, i;
+	int rc;
+
+	mlx4_qos_lock(eth);
+	rc = mlx4_qos_stats(eth, box, st);
+	xs[TP_PRIOS * RTE_DIM(counter) + STALL_MINOR].value = eth->qos->stall.minors;
+	xs[TP_PRIOS * RTE_DIM(counter) + STALL_CRITICAL].value = eth->qos->stall.criticals;
+	mlx4_qos_unlock(eth);
+	if (rc != 0)
+		return rc;
+	for (p = 0; p < TP_PRIOS; p++)
+		for (i = 0; i < RTE_DIM(counter); i++)
+			memcpy(&xs[p * RTE_DIM(counter) + i].value, (const uint8_t *)&st[p] + counter[i].off,
+			       sizeof(xs->value));
+	for (i = 0; i < mlx4_qos_xstats_num(); i++)
+		xs[i].id = first_id + i;
+	return 0;
+}
+
+int
+rte_pmd_mlx4_qos_stats(uint16_t port_id, struct tp_qos_prio_stats st[TP_PRIOS])
+{
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	uint8_t box[MLX4_STATS_SIZE];
+	int rc;
+
+	if (eth == NULL)
+		return -ENODEV;
+	rc = mlx4_port_stats(eth->hca, eth->port, false, box);
+	if (rc != 0)
+		return rc;
+	mlx4_qos_lock(eth);
+	rc = mlx4_qos_stats(eth, box, st);
+	mlx4_qos_unlock(eth);
+	return rc;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/**
+ * @file
+ * Policies of a ConnectX-3 port and of its queues: what tp_qos.h declares, applied.
+ *
+ * Every function takes the port number of an ethdev of this driver and returns -ENODEV for any other port. All may be
+ * called from any thread, while packets flow; none may be called from a datapath burst. Where there is an err, a refusal
+ * writes one line to it that names the value and the allowed range, and changes nothing; on success it is "".
+ */
+#ifndef RTE_PMD_MLX4_QOS_H
+#define RTE_PMD_MLX4_QOS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tp_qos.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- quality of service of a port -------------------------------------------------------------------------- */
+
+/** What a declaration of this port is checked against. @return 0, -ENODEV. */
+int rte_pmd_mlx4_qos_limits(uint16_t port_id, struct tp_qos_limits *lim);
+
+/** The declaration in force. @return 0, -ENODEV. */
+int rte_pmd_mlx4_qos_get(uint16_t port_id, struct tp_qos_port *q);
+
+/**
+ * Puts a declaration in force, whole or not at all: what the card took before it refused a part is undone. Rates are
+ * rounded as tp_qos_rate_round does; rte_pmd_mlx4_qos_get shows them rounded.
+ * @return 0, -ENODEV, -EINVAL, -ENOTSUP (the declaration), -ENOMEM, -EIO or another error of the card
+ */
+int rte_pmd_mlx4_qos_set(uint16_t port_id, const struct tp_qos_port *q, char err[TP_ERR_LEN]);
+
+/**
+ * Counters of the priorities since the counters of the port were reset. Frames without a tag count on priority 0 when
+ * sent, unless the driver left the tag of their priority out (tx_untag_priority), and on untagged_prio when received.
+ * Pause frames of 802.3x count on priority 0. @return 0, -ENODEV, -EIO.
+ */
+int rte_pmd_mlx4_qos_stats(uint16_t port_id, struct tp_qos_prio_stats st[TP_PRIOS]);
+
+/** The three above as a table, for what works on any port that takes declarations. */
+extern const struct tp_qos_ops rte_pmd_mlx4_qos_ops;
+
+/* --- transmit queues --------------------------------------------------------------------------------------- */
+
+/** How a transmit queue is treated. */
+struct rte_pmd_mlx4_txq_policy {
+	uint8_t prio;       /**< 0..7: class in the card's scheduler, pause, tag */
+	uint32_t rate_mbps; /**< limit, 0: none; as the card has it */
+};
+
+/**
+ * Priority of what a transmit queue sends, for frames that no rule of the port gives another one. Not 0: frames get a
+ * priority tag (802.1Q, VID 0) unless tx_untag_priority is on, tagged ones this priority.
+ * @param prio 0..7
+ * @return 0, -ENODEV, -EINVAL (queue, priority), -ENOTSUP (running, and the firmware cannot change it), -ENOMEM, -EIO
+ */
+int rte_pmd_mlx4_txq_prio_set(uint16_t port_id, uint16_t queue_id, uint8_t prio, char err[TP_ERR_LEN]);
+
+/** @return 0, -ENODEV, -EINVAL. The rate is set by rte_eth_set_queue_rate_limit. */
+int rte_pmd_mlx4_txq_policy_get(uint16_t port_id, uint16_t queue_id, struct rte_pmd_mlx4_txq_policy *policy);
+
+/* --- dropless receive -------------------------------------------------------------------------------------- */
+
+#define RTE_PMD_MLX4_DROPLESS_FOREVER 65535u
+
+/** What a receive queue does with a frame for which it has no buffer. */
+enum rte_pmd_mlx4_dropless {
+	RTE_PMD_MLX4_DROPLESS_OFF,     /**< drops it */
+	RTE_PMD_MLX4_DROPLESS_ON,      /**< lets it wait */
+	RTE_PMD_MLX4_DROPLESS_EXPIRED, /**< drops it: a frame waited for too long; set again to arm it */
+};
+
+/**
+ * Lets frames wait for a buffer of a receive queue instead of dropping them; the port's receive buffer fills, and pause
+ * frames stop the sender. Wanted with flow control; without it a warning is logged.
+ * @param units how long, in units of 100 us (+-2): 0 off, 1..65534 (50 recommended), 65535 for ever
+ * @return 0, -ENODEV, -EINVAL (queue, units), -ENOTSUP (firmware below 2.31.5050, or a port of the card is InfiniBand),
+ *         -EIO or another error of the card
+ */
+int rte_pmd_mlx4_dropless_set(uint16_t port_id, uint16_t queue_id, uint32_t units, char err[TP_ERR_LEN]);
+
+/** Units as set, and the state. Either may be NULL. @return 0, -ENODEV, -EINVAL. */
+int rte_pmd_mlx4_dropless_get(uint16_t port_id, uint16_t queue_id, uint32_t *units, enum rte_pmd_mlx4_dropless *state);
+
+/* --- watch over stalled paths ------------------------------------------------------------------------------ */
+
+/** The receive path's monitor (rx_stall_ms) and the lifetime at the head of a class (hol_lifetime_us). */
+struct rte_pmd_mlx4_stalls {
+	bool rx_stalled;                /**< pause generation is off now */
+	uint64_t rx_minor, rx_critical; /**< stalls that reached rx_stall_minor_ms, rx_stall_ms */
+	uint8_t tc_stalled;             /**< bit n: class n discards now */
+	uint64_t tc_drops[TP_TCS];      /**< frames dropped, by class */
+	uint64_t tc_stalls[TP_TCS];     /**< how often a class counted as stalled */
+};
+
+/** @return 0, -ENODEV. */
+int rte_pmd_mlx4_stalls_get(uint16_t port_id, struct rte_pmd_mlx4_stalls *st);
+
+/* --- events ------------------------------------------------------------------------------------------------ */
+
+enum rte_pmd_mlx4_qos_event {
+	RTE_PMD_MLX4_EVENT_DROPLESS_ENTERED, /**< the port's first queue became dropless */
+	RTE_PMD_MLX4_EVENT_DROPLESS_EXITED,  /**< the last one ceased to be */
+	RTE_PMD_MLX4_EVENT_DROPLESS_TIMEOUT, /**< index: the receive queue that went to drop mode */
+	RTE_PMD_MLX4_EVENT_RX_STALL_BEGIN,   /**< pause generation went off; index: the receive queue that stalls */
+	RTE_PMD_MLX4_EVENT_RX_STALL_END,
+	RTE_PMD_MLX4_EVENT_TC_STALL_BEGIN, /**< index: the class */
+	RTE_PMD_MLX4_EVENT_TC_STALL_END,
+};
+
+/** text: the line that the log has, too. Runs in the interrupt thread or in that of the caller who caused it. */
+typedef void (*rte_pmd_mlx4_qos_event_fn)(uint16_t port_id, enum rte_pmd_mlx4_qos_event event, uint16_t index,
+					  const char *text, void *arg);
+
+/**
+ * The function that is told of a port's events; one a port, NULL for none. It must not call functions of this file that
+ * change something.
+ * @return 0, -ENODEV
+ */
+int rte_pmd_mlx4_qos_on_event(uint16_t port_id, rte_pmd_mlx4_qos_event_fn fn, void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RTE_PMD_MLX4_QOS_H */
