@@ -25,6 +25,7 @@
 #define APP_RSS_KEY_MAX 64
 
 struct fwd;
+struct tp_dcbx_port;
 
 enum app_topology {
 	APP_TOPOLOGY_PAIRED,  /* 0 <-> 1, 2 <-> 3 */
@@ -63,6 +64,9 @@ struct app_port {
 	unsigned int mode;   /* index of fwd_modes */
 	uint16_t peer;
 	struct rte_ether_addr eth_peer; /* destination in mac, txonly and flowgen modes */
+	bool dcbx_on, dcbx_willing;     /* what the user wants */
+	uint16_t dcbx_interval, dcbx_hold;
+	struct tp_dcbx_port *dcbx; /* while the port is started */
 };
 
 #define APP_POOLS 32
@@ -140,6 +144,7 @@ int cmd_fwd_register(struct app *app);
 int cmd_show_register(struct app *app);
 int cmd_rss_register(struct app *app);
 int cmd_device_register(struct app *app);
+int cmd_dcbx_register(struct app *app);
 
 /* console.c */
 int console_string(struct app *app, const char *text, const char *where);

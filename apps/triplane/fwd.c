@@ -12,6 +12,7 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 
+#include "dcbx.h"
 #include "fwd.h"
 
 static int
@@ -50,7 +51,7 @@ count_streams(const struct app *app)
 		const struct app_port *p = &app->port[i];
 
 		if (p->present && p->started)
-			n += fwd_modes[p->mode].generates ? p->txq : p->rxq;
+			n += (fwd_modes[p->mode].generates ? p->txq : p->rxq) + (p->dcbx != NULL);
 	}
 	return n;
 }
@@ -184,6 +185,9 @@ fwd_plan(struct app *app, struct fwd **out)
 				ret = stream_init(app, &fwd->stream[fwd->num_streams++], p, q);
 		}
 	}
+	for (i = 0; i < RTE_MAX_ETHPORTS && ret == 0; i++)
+		if (app->port[i].dcbx != NULL)
+			dcbx_stream_init(&fwd->stream[fwd->num_streams++], &app->port[i]);
 	if (ret == 0)
 		ret = assign(app, fwd);
 	if (ret != 0) {
@@ -206,6 +210,11 @@ fwd_start(struct app *app)
 	ret = fwd_plan(app, &fwd);
 	if (ret != 0)
 		return ret;
+	ret = dcbx_hook_all(app);
+	if (ret != 0) {
+		fwd_free(fwd);
+		return ret;
+	}
 	fwd_free(app->fwd);
 	app->fwd = fwd;
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
@@ -236,6 +245,7 @@ fwd_stop(struct app *app)
 		rte_eal_wait_lcore(app->fwd->lcore[i].id);
 	app->fwd->stop_tsc = rte_rdtsc();
 	app->fwd_runs = false;
+	dcbx_unhook_all(app);
 	for (i = 0; i < app->fwd->num_streams; i++)
 		fwd_gen_free(&app->fwd->stream[i]);
 }

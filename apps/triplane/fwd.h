@@ -58,6 +58,7 @@ struct fwd_stream {
 	uint64_t tx_offloads;
 	struct fwd_gen *gen;
 	struct echo_frags *frags;
+	struct tp_dcbx_port *dcbx;
 	unsigned int lcore; /* index in fwd */
 	struct fwd_stats stats;
 } __rte_cache_aligned;
@@ -69,6 +70,7 @@ struct fwd_mode {
 	bool to_self;                                /* packets leave by the port they came from */
 	bool generates;                              /* sends on its own: one stream per transmit queue */
 	bool sends;
+	bool control; /* not the user's packets: in no table */
 };
 
 struct fwd_lcore {

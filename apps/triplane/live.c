@@ -150,6 +150,8 @@ text_table(const struct app *app, const struct look *a, const struct look *b, co
 		const struct fwd_stream *s = &fwd->stream[i];
 		struct fwd_lcore one = {.num = 1, .stream = (struct fwd_stream *[]){&fwd->stream[i]}};
 
+		if (s->mode->control)
+			continue;
 		sum_lcore(&one, fwd, a, b, &d);
 		snprintf(name, sizeof(name), "%u.%u %s %u.%u", s->rx_port, s->rx_queue, s->mode->sends ? "->" : "-x",
 			 s->tx_port, s->tx_queue);
@@ -223,6 +225,8 @@ json_table(const struct app *app, const struct look *a, const struct look *b, co
 		const struct fwd_stream *s = &fwd->stream[i];
 		struct fwd_lcore one = {.num = 1, .stream = (struct fwd_stream *[]){&fwd->stream[i]}};
 
+		if (s->mode->control)
+			continue;
 		sum_lcore(&one, fwd, a, b, &d);
 		out_item(&o, "rx_port", s->rx_port);
 		out_u64(&o, "rx_queue", s->rx_queue);

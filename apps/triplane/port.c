@@ -8,6 +8,7 @@
 #include <rte_ethdev.h>
 
 #include "app.h"
+#include "dcbx.h"
 #include "fwd.h"
 
 const struct app_offload app_rx_offloads[] = {
@@ -273,7 +274,7 @@ port_start(struct app *app, struct app_port *p)
 		return ret;
 	}
 	p->started = true;
-	return 0;
+	return dcbx_port_up(p);
 }
 
 int
@@ -295,6 +296,7 @@ port_stop(struct app *app, struct app_port *p)
 		return app_err(-EBUSY, "port %u: forwarding runs; stop it first", p->id);
 	if (!p->started)
 		return 0;
+	dcbx_port_down(p);
 	ret = rte_eth_dev_stop(p->id);
 	if (ret != 0)
 		return app_err(ret, "port %u: stop: %s", p->id, rte_strerror(-ret));

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* DCBX agents in the program: their life with the port, their stream, and who applies what they learnt. */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_alarm.h>
+#include <rte_cycles.h>
+
+#include <tp_dcbx_port.h>
+
+#include "dcbx.h"
+
+static const struct rte_ether_addr nearest_bridge = {{0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e}};
+
+/* On the EAL's thread: the port's control operations take their time, and an lcore has none. */
+static void
+apply(void *arg)
+{
+	(void)tp_dcbx_apply(arg);
+}
+
+static unsigned int
+round_dcbx(struct fwd_stream *s)
+{
+	if (unlikely(tp_dcbx_poll(s->dcbx, rte_rdtsc())))
+		(void)rte_eal_alarm_set(1, apply, s->dcbx);
+	return 0;
+}
+
+const struct fwd_mode dcbx_mode = {
+	.name = "dcbx", .help = "", .round = round_dcbx, .to_self = true, .sends = true, .control = true};
+
+void
+dcbx_stream_init(struct fwd_stream *s, const struct app_port *p)
+{
+	memset(s, 0, sizeof(*s));
+	s->mode = &dcbx_mode;
+	s->rx_port = s->tx_port = p->id;
+	s->dcbx = p->dcbx;
+}
+
+/* A port that takes every address needs nothing; for others the multicast list is the agent's alone. */
+static int
+listen_to_group(const struct app_port *p, bool on)
+{
+	int ret;
+
+	if (p->promisc || p->allmulti)
+		return 0;
+	ret = rte_eth_dev_set_mc_addr_list(p->id, on ? (struct rte_ether_addr *)(uintptr_t)&nearest_bridge : NULL, on);
+	return ret == 0 || ret == -ENOTSUP
+		       ? 0
+		       : app_err(ret, "port %u: multicast address of LLDP: %s", p->id, rte_strerror(-ret));
+}
+
+int
+dcbx_port_up(struct app_port *p)
+{
+	struct tp_dcbx_attach args = {
+		.port_id = p->id, .pool = p->pool, .tx_interval_s = p->dcbx_interval, .tx_hold = p->dcbx_hold};
+	int ret;
+
+	if (!p->dcbx_on || p->dcbx != NULL)
+		return 0;
+	if (p->txq == 0)
+		return app_err(-EINVAL, "port %u: DCBX wants a transmit queue, the port has 0", p->id);
+	ret = tp_dcbx_attach(&args, &p->dcbx);
+	if (ret != 0)
+		return app_err(ret, "port %u: DCBX: %s", p->id, rte_strerror(-ret));
+	tp_dcbx_port_set(p->dcbx, true, p->dcbx_willing);
+	ret = listen_to_group(p, true);
+	if (ret != 0)
+		dcbx_port_down(p);
+	return ret;
+}
+
+void
+dcbx_port_down(struct app_port *p)
+{
+	if (p->dcbx == NULL)
+		return;
+	(void)rte_eal_alarm_cancel(apply, p->dcbx);
+	tp_dcbx_detach(p->dcbx);
+	p->dcbx = NULL;
+	(void)listen_to_group(p, false);
+}
+
+int
+dcbx_hook_all(struct app *app)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
+		if (app->port[i].dcbx == NULL)
+			continue;
+		ret = tp_dcbx_hook(app->port[i].dcbx);
+		if (ret != 0) {
+			dcbx_unhook_all(app);
+			return app_err(ret, "port %u: DCBX cannot look at received frames: %s", i, rte_strerror(-ret));
+		}
+	}
+	return 0;
+}
+
+void
+dcbx_unhook_all(struct app *app)
+{
+	unsigned int i;
+
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
+		if (app->port[i].dcbx != NULL)
+			tp_dcbx_unhook(app->port[i].dcbx);
+}

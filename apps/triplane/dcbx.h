@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * DCBX agents of ports. An agent lives while its port is started and the user wants it. While forwarding runs, the lcore
+ * that owns the port's transmit queue 0 polls it, as a stream of its own; nobody does while forwarding is stopped, so
+ * that nothing is sent or heard then.
+ */
+#ifndef TRI_DCBX_H
+#define TRI_DCBX_H
+
+#include "fwd.h"
+
+extern const struct fwd_mode dcbx_mode;
+
+/* After a port was started: an agent, if one is wanted. Before it stops: the agent takes its leave. */
+int dcbx_port_up(struct app_port *p);
+void dcbx_port_down(struct app_port *p);
+
+/* An agent's stream. */
+void dcbx_stream_init(struct fwd_stream *s, const struct app_port *p);
+
+/* Around forwarding: agents get the LLDP frames of their ports. */
+int dcbx_hook_all(struct app *app);
+void dcbx_unhook_all(struct app *app);
+
+#endif /* TRI_DCBX_H */
