@@ -101,8 +101,10 @@ queues_parse(void *obj, const struct word_key *key, const char *value, char *err
 
 	if (strcmp(value, "none") != 0)
 		n = word_list(value, key->min, key->max, queue, TP_GROUP_QUEUES);
-	if (n < 0)
-		return word_refuse(key, value, err);
+	if (n < 0) {
+		word_refuse(key, value, err);
+		return n;
+	}
 	for (i = 0; i < n; i++) {
 		for (k = 0; k < i; k++) {
 			if (queue[i] != queue[k])
@@ -169,7 +171,7 @@ types_parse(void *obj, const struct word_key *key, const char *value, char *err)
 	if (n == -ENOSPC) {
 		word_err(err, "ethertypes: '%.40s' has more entries than the table, want at most %u", value,
 			 TP_ANTISPOOF_TYPES);
-		return -EINVAL;
+		return -ENOSPC;
 	}
 	for (i = 0; i < n; i++)
 		if (!group_type_allowed(type[i]))
@@ -180,7 +182,7 @@ types_parse(void *obj, const struct word_key *key, const char *value, char *err)
 	if (k > TP_ANTISPOOF_TYPES) {
 		word_err(err, "ethertypes: %u entries, want at most %u; 0x8906 and 0x8914 come together", k,
 			 TP_ANTISPOOF_TYPES);
-		return -EINVAL;
+		return -ENOSPC;
 	}
 	memset(g->type, 0, sizeof(g->type));
 	memcpy(g->type, all, k * sizeof(all[0]));
@@ -231,8 +233,7 @@ static const struct word_key keys[] = {
 	 .max = TP_TCS - 1, .is_signed = true, KEY_FIELD(tc)},
 	{"dscp", "", "", "none", "DSCP that marks transmitted IP packets", .names = none, .max = TP_DSCPS - 1,
 	 .is_signed = true, KEY_FIELD(dscp)},
-	{"trust", "RxTrustedState", "", "port", "Must equal the port's, of which there is one", .names = trusts,
-	 KEY_FIELD(trust)},
+	{"trust", "", "", "port", "Must equal the port's, of which there is one", .names = trusts, KEY_FIELD(trust)},
 	{"pfc", "", "", "port", "Whether the port must have PFC on for the priority, or off", .names = port_off_on,
 	 .is_signed = true, KEY_FIELD(pfc)},
 	{"dropless", "DelayDropTimeout", "100 us", "off",

@@ -140,7 +140,10 @@ void tp_qos_port_print(const struct tp_qos_port *q, bool all, FILE *out);
 /** The rate that a class gets for a wish: rounded down to a step, at least 100; 0 stays 0. Mb/s. */
 uint32_t tp_qos_rate_round(uint32_t mbps);
 
-/** Priority and DSCP of a frame by the rules; proto 6 or 17, else neither; port 0: none. dscp -1: the table's. */
+/**
+ * Priority and DSCP of a frame by the rules, which stay as they are when none matches; proto 6 or 17, else neither;
+ * port 0: none. dscp -1: the table's.
+ */
 void tp_qos_classify(const struct tp_qos_port *q, uint8_t proto, uint16_t dst_port, uint8_t *prio, int8_t *dscp);
 
 /* --- queue groups ----------------------------------------------------------------------------------------- */

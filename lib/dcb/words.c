@@ -244,13 +244,15 @@ key_text(const void *obj, const struct word_key *key, unsigned int i, char *buf)
 	return key->text != NULL ? key->text(obj, key, i, buf) : number_text(obj, key, i, buf);
 }
 
-/* Levenshtein distance of two short words. */
+/* Levenshtein distance of two short words; a key that starts like the word is nearer than any other. */
 static unsigned int
 distance(const char *a, const char *b)
 {
 	unsigned int row[WORDS_KEY_LEN + 1], i, k, diagonal, up;
 	const unsigned int la = (unsigned int)strlen(a), lb = (unsigned int)strlen(b);
 
+	if (la > 0 && strncmp(a, b, la) == 0)
+		return 0;
 	for (k = 0; k <= lb; k++)
 		row[k] = k;
 	for (i = 1; i <= la; i++) {

@@ -49,6 +49,15 @@ def vfu_messages():
     yield b''.join(rec(10, struct.pack('<QII', 0x480000 + 8 * i, 2, 8) + bytes(7) + b'\x04', flags=0x10) for i in range(8))
 
 
+def configurations():
+    yield b"[port 0]\npfc=3,4\nprio-tc=0,0,0,1,1,0,0,0\ntc=0:ets:40\ntc=1:ets:60\ntc-rate=1:400\nrule=udp:4791-4800:3:26\n"
+    yield b"[port 1]\npause=on\ntrust=dscp\ntx-dscp=0-7\ndscp-pfc=on\nuntagged-prio=9\nhol-lifetime=100\nstall-count=3\n"
+    yield b"[port 2]\ntc-bw=50,50,strict\nrule=default:*:1\nrule=none\nrx-stall-timeout=10\nrx-stall-minor=5 # early\n"
+    yield (b"[group 0 web]\nmac=02:00:00:00:00:01\nvlan=none\nqueues=4-7,9\nrss=tcp4,udp6\nlcore=3\nmempool=p\nlookahead=64\n"
+           b"prio=3\ntc=1\ndscp=46\ntrust=pcp\npfc=on\ndropless=forever\nrate=1000\n")
+    yield b"[group 1 rest]\ndefault=on\nflood=off\nantispoof-mac=on\nantispoof-type=on\nethertypes=0x8906,0,0x0800\n"
+
+
 def write(folder, target, items):
     path = os.path.join(folder, target)
     os.makedirs(path, exist_ok=True)
@@ -68,6 +77,7 @@ def main(folder):
     write(folder, 'wqe', [send * n + ring for n in (1, 2, 31)] + [bytes([0, 6]) + bytes(12) + ring])
     cqe = bytes(20) + struct.pack('>I', 64) + bytes(7) + b'\x01'
     write(folder, 'vfu', vfu_messages())
+    write(folder, 'qos', configurations())
     write(folder, 'cqe', [bytes([m]) + b'\x03' + cqe * 4 for m in range(4)])
 
 
