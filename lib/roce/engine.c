@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* A QP of the engine: its life, the gate for packets that arrive, timer and credit codes. */
+#include "engine_priv.h"
+
+/* RNR timer codes in units of 10 us (table 45). */
+static const uint16_t rnr_10us[32] = {65535, 1,    2,    3,    4,    6,     8,     12,    16,    24,   32,
+				      48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
+				      2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+#define RNR_CODE0_NS 655360000u /* code 0 does not fit the table's unit */
+
+static const uint16_t credit_counts[31] = {0,    1,    2,    3,    4,    6,     8,     12,    16,   24,   32,
+					   48,   64,   96,   128,  192,  256,   384,   512,   768,  1024, 1536,
+					   2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
+
+uint64_t
+tre_rnr_ns(uint8_t code)
+{
+	code &= 31;
+	return code == 0 ? RNR_CODE0_NS : (uint64_t)rnr_10us[code] * 10000;
+}
+
+uint64_t
+tre_timeout_ns(uint8_t code)
+{
+	return (code & 31) == 0 ? TRE_NEVER : UINT64_C(4096) << (code & 31);
+}
+
+uint8_t
+tre_credit_code(uint32_t count)
+{
+	uint8_t c = 30;
+
+	while (credit_counts[c] > count)
+		c--;
+	return c;
+}
+
+uint32_t
+tre_credit_count(uint8_t code)
+{
+	return code > 30 ? UINT32_MAX : credit_counts[code];
+}
+
+void
+tre_qp_init(struct tre_qp *qp, const struct tre_ops *ops, void *home, struct tre_stats *stats, struct tre_wqe *sq,
+	    unsigned int lg_sq)
+{
+	memset(qp, 0, sizeof(*qp));
+	qp->ops = ops;
+	qp->home = home;
+	qp->stats = stats;
+	qp->sq = sq;
+	qp->sq_mask = (1u << lg_sq) - 1;
+	qp->state = IBV_QPS_RESET;
+	qp->timer = qp->rnr_until = TRE_NEVER;
+}
+
+void
+tre_flush_send(struct tre_qp *qp)
+{
+	while (qp->una != qp->tail) {
+		struct tre_wqe *w = &qp->sq[qp->una++ & qp->sq_mask];
+
+		qp->stats->rq_flush_err++;
+		qp->ops->send_done(qp, w, IBV_WC_WR_FLUSH_ERR);
+	}
+	qp->next = qp->una;
+	qp->rd_out = 0;
+	qp->timer = qp->rnr_until = TRE_NEVER;
+}
+
+void
+tre_flush_recv(struct tre_qp *qp)
+{
+	const struct tre_recv wc = {.status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV};
+	struct tre_rwqe r;
+
+	qp->in_recv = false;
+	while (qp->ops->recv_next(qp, &r)) {
+		qp->stats->rs_flush_err++;
+		qp->ops->recv_done(qp, &r, &wc, NULL);
+	}
+}
+
+void
+tre_to_error(struct tre_qp *qp)
+{
+	qp->state = IBV_QPS_ERR;
+	qp->ack_due = false;
+	qp->num_due = 0;
+	qp->msg_op = 0;
+	tre_flush_send(qp);
+	tre_flush_recv(qp);
+}
+
+void
+tre_qp_fail(struct tre_qp *qp, enum ibv_event_type event)
+{
+	if (qp->state == IBV_QPS_ERR || qp->state == IBV_QPS_RESET)
+		return;
+	tre_to_error(qp);
+	qp->ops->event(qp, event);
+}
+
+static void
+forget(struct tre_qp *qp)
+{
+	struct tre_wqe *sq = qp->sq;
+	uint32_t mask = qp->sq_mask;
+	const struct tre_ops *ops = qp->ops;
+	struct tre_stats *stats = qp->stats;
+	void *home = qp->home;
+
+	memset(qp, 0, sizeof(*qp));
+	qp->ops = ops;
+	qp->home = home;
+	qp->stats = stats;
+	qp->sq = sq;
+	qp->sq_mask = mask;
+	qp->timer = qp->rnr_until = TRE_NEVER;
+}
+
+static void
+start_sending(struct tre_qp *qp)
+{
+	qp->next_psn = qp->high_psn = qp->una_psn = qp->a.sq_psn & IB_PSN_MASK;
+	qp->retries = qp->a.retry_cnt;
+	qp->rnr_retries = qp->a.rnr_retry;
+	/* Until the peer says otherwise its credits are not counted (9.7.7.2.5). */
+	qp->credits_on = false;
+}
+
+void
+tre_qp_state(struct tre_qp *qp, enum ibv_qp_state state, const struct tre_attr *a)
+{
+	enum ibv_qp_state from = qp->state;
+
+	if (a != NULL) {
+		qp->a = *a;
+		qp->lg_mtu = a->mtu == 0 ? 0 : (uint32_t)__builtin_ctz(a->mtu);
+	}
+	switch (state) {
+	case IBV_QPS_RESET: forget(qp); return;
+	case IBV_QPS_ERR:
+		if (from != IBV_QPS_ERR)
+			tre_to_error(qp);
+		return;
+	case IBV_QPS_RTR: qp->epsn = qp->a.rq_psn & IB_PSN_MASK; break;
+	case IBV_QPS_RTS:
+		if (from == IBV_QPS_RTR)
+			start_sending(qp);
+		qp->sq_draining = false;
+		break;
+	case IBV_QPS_SQD: qp->sq_draining = true; break;
+	default: break;
+	}
+	qp->state = state;
+}
+
+static bool
+can_receive(const struct tre_qp *qp)
+{
+	return qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD ||
+	       (qp->state == IBV_QPS_SQE && qp->a.type != IBV_QPT_RC);
+}
+
+static uint8_t
+transport(const struct tre_qp *qp)
+{
+	switch (qp->a.type) {
+	case IBV_QPT_RC: return IB_TR_RC;
+	case IBV_QPT_UC: return IB_TR_UC;
+	default: return IB_TR_UD;
+	}
+}
+
+void
+tre_input(struct tre_qp *qp, const struct tre_in *in, uint64_t now_ns)
+{
+	const struct ib_opcode *o;
+	const uint8_t *data;
+	uint32_t pad, len;
+
+	if (in->len < IB_BTH_LEN || (in->len & 3) != 0) {
+		qp->stats->rs_malformed++;
+		return;
+	}
+	o = &ib_opcodes[ib_bth_opcode(in->bth)];
+	pad = ib_bth_pad(in->bth);
+	qp->stats->rx_packets++;
+	if ((o->flags & IB_F_VALID) == 0) {
+		qp->stats->rs_bad_opcode++;
+		return;
+	}
+	if (ib_bth_tver(in->bth) != 0 || in->len < o->hlen + pad) {
+		qp->stats->rs_malformed++;
+		return;
+	}
+	if (ib_bth_opcode(in->bth) == IB_OPCODE_CNP) {
+		qp->stats->cnp++;
+		return;
+	}
+	data = in->bth + o->hlen;
+	len = in->len - o->hlen - pad;
+	if ((o->flags & IB_F_PAYLOAD) == 0 && len + pad != 0) {
+		qp->stats->rs_malformed++;
+		return;
+	}
+	if ((ib_bth_opcode(in->bth) & IB_TR_MASK) != transport(qp)) {
+		qp->stats->rs_bad_opcode++;
+		return;
+	}
+	if (!can_receive(qp) || qp->fatal_nak)
+		return;
+	if (!ib_pkey_match(ib_bth_pkey(in->bth), qp->a.pkey)) {
+		qp->stats->rs_bad_pkey++;
+		return;
+	}
+	qp->stats->rx_bytes += len;
+	if ((o->flags & IB_F_RESPONSE) != 0)
+		tre_completer_input(qp, o, in->bth, data, len, now_ns);
+	else if (qp->a.type == IBV_QPT_RC)
+		tre_responder_rc(qp, o, in, data, len);
+	else if (qp->a.type == IBV_QPT_UC)
+		tre_responder_uc(qp, o, in, data, len);
+	else
+		tre_responder_ud(qp, o, in, data, len);
+}
+
+static bool
+can_send(const struct tre_qp *qp)
+{
+	return qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD;
+}
+
+unsigned int
+tre_run(struct tre_qp *qp, unsigned int budget, uint64_t now_ns)
+{
+	unsigned int sent = 0;
+
+	if (qp->state == IBV_QPS_ERR || qp->state == IBV_QPS_SQE) {
+		tre_flush_send(qp);
+		if (qp->state == IBV_QPS_ERR)
+			tre_flush_recv(qp);
+	}
+	if (can_receive(qp) && qp->a.type == IBV_QPT_RC)
+		sent = tre_responder_run(qp, budget);
+	if (can_send(qp))
+		sent += tre_requester_run(qp, budget - sent, now_ns);
+	if (qp->state == IBV_QPS_SQD && qp->sq_draining &&
+	    (qp->una == qp->tail || !qp->sq[qp->una & qp->sq_mask].started)) {
+		qp->sq_draining = false;
+		qp->ops->event(qp, IBV_EVENT_SQ_DRAINED);
+	}
+	return sent;
+}
+
+uint64_t
+tre_deadline(const struct tre_qp *qp)
+{
+	return qp->timer < qp->rnr_until ? qp->timer : qp->rnr_until;
+}
+
+bool
+tre_busy(const struct tre_qp *qp)
+{
+	if (qp->state == IBV_QPS_ERR || qp->state == IBV_QPS_SQE)
+		return qp->una != qp->tail;
+	return qp->ack_due || qp->num_due != 0 || (can_send(qp) && tre_requester_busy(qp));
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+#include <string.h>
+
+#include "icrc.h"
+#include "wire.h"
+
+#define LRH_STAND_IN 8u /* a local route header that RoCE does not have counts as ones */
+#define IPV4_LEN 20u
+#define IPV6_LEN 40u
+#define UDP_LEN 8u
+
+/* Traffic class, flow label and hop limit; the version stays. */
+static void
+mask_ipv6(uint8_t *h)
+{
+	h[0] |= 0x0f;
+	memset(h + 1, 0xff, 3);
+	h[7] = 0xff;
+}
+
+uint32_t
+tp_icrc_start(enum tp_icrc_net kind, const uint8_t *net, const uint8_t bth[12])
+{
+	uint8_t h[LRH_STAND_IN + IPV6_LEN + UDP_LEN + IB_BTH_LEN], *n = h + LRH_STAND_IN;
+	uint32_t len = kind == TP_ICRC_IPV4_UDP ? IPV4_LEN + UDP_LEN : IPV6_LEN + (kind == TP_ICRC_GRH ? 0 : UDP_LEN);
+
+	memset(h, 0xff, LRH_STAND_IN);
+	memcpy(n, net, len);
+	if (kind == TP_ICRC_IPV4_UDP) {
+		n[1] = 0xff; /* type of service */
+		n[8] = 0xff; /* time to live */
+		memset(n + 10, 0xff, 2);
+	} else {
+		mask_ipv6(n);
+	}
+	if (kind != TP_ICRC_GRH)
+		memset(n + len - 2, 0xff, 2); /* UDP checksum */
+	memcpy(n + len, bth, IB_BTH_LEN);
+	n[len + 4] = 0xff;
+	return tp_crc32(TP_CRC32_INIT, h, LRH_STAND_IN + len + IB_BTH_LEN);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The invariant CRC against captured and published packets, the fast CRC against the plain one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "icrc.h"
+
+static size_t
+unhex(const char *text, uint8_t *out)
+{
+	size_t n = 0;
+
+	for (const char *p = text; *p != '\0';) {
+		char two[3] = {p[0], p[1], '\0'};
+
+		if (*p == ' ') {
+			p++;
+			continue;
+		}
+		out[n++] = (uint8_t)strtoul(two, NULL, 16);
+		p += 2;
+	}
+	return n;
+}
+
+static const struct {
+	const char *name;
+	enum tp_icrc_net kind;
+	uint32_t net_len;
+	const char *packet; /* network header up to the end of payload */
+	const char *icrc;   /* as on the wire */
+} vectors[] = {
+	/* A CNP of a ConnectX-4 Lx, published with scapy's tests. */
+	{"CNP captured", TP_ICRC_IPV4_UDP, 28,
+	 "45c2003c718c4000401191610a0011010a001201 000012b700280000 8100ffff4000011800000000"
+	 "00000000000000000000000000000000",
+	 "82fd002a"},
+	/* A captured UC SEND with two bytes of padding. */
+	{"UC SEND captured", TP_ICRC_IPV4_UDP, 28,
+	 "450100400478400040 11b4d5c0a80007c0a80007 c00012b7002caca2 2460ffff000000d300cf1710"
+	 "4630818be28935d90e9a95505401be885e500000",
+	 "78f353f3"},
+	{"RC WRITE, IPv4", TP_ICRC_IPV4_UDP, 28,
+	 "456a0044000040004011b63bc0000201c0000202 c12312b70030ebdb 0a40ffff0000012380000abc"
+	 "00007f001234567800001a2b00000008 49425441726f6365",
+	 "aa360645"},
+	{"RC SEND, IPv6", TP_ICRC_IPV6_UDP, 48,
+	 "66a1234500201140 20010db8000000000000000000000001 20010db8000000000000000000000002 c12312b700202bce"
+	 "0440ffff0000012380000abc 49425441726f6365",
+	 "03bc9d5c"},
+	{"RC SEND, RoCE v1", TP_ICRC_GRH, 40,
+	 "66a1234500181b40 fe800000000000000202c9fffe000001 fe800000000000000202c9fffe000002"
+	 "0440ffff0000012380000abc 49425441726f6365",
+	 "bf33168f"},
+};
+
+static void
+published(void **state)
+{
+	uint8_t p[256], want[4], got[4];
+
+	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
+		size_t len = unhex(vectors[i].packet, p), bth = vectors[i].net_len;
+		uint32_t reg = tp_icrc_start(vectors[i].kind, p, p + bth);
+
+		assert_int_equal(unhex(vectors[i].icrc, want), 4);
+		tp_icrc_put(tp_crc32(reg, p + bth + 12, len - bth - 12), got);
+		if (memcmp(got, want, 4) != 0)
+			fail_msg("%s: %02x%02x%02x%02x", vectors[i].name, got[0], got[1], got[2], got[3]);
+	}
+}
+
+/* What routers and switches change does not matter; everything else does. */
+static void
+masks(void **state)
+{
+	uint8_t p[256], q[256];
+
+	for (size_t v = 0; v < sizeof(vectors) / sizeof(vectors[0]); v++) {
+		size_t len = unhex(vectors[v].packet, p), bth = vectors[v].net_len;
+		bool v4 = vectors[v].kind == TP_ICRC_IPV4_UDP, udp = vectors[v].kind != TP_ICRC_GRH;
+		uint32_t reg = tp_icrc_start(vectors[v].kind, p, p + bth);
+
+		for (size_t i = 0; i < bth + 12; i++) {
+			bool may = i == bth + 4;
+
+			may |= v4 ? (i == 1 || i == 8 || i == 10 || i == 11) : (i >= 1 && i <= 3) || i == 7;
+			may |= udp && (i == bth - 1 || i == bth - 2);
+			memcpy(q, p, len);
+			q[i] ^= 0x01;
+			/* Half of the first IPv6 byte is the traffic class. */
+			may |= !v4 && i == 0;
+			if ((tp_icrc_start(vectors[v].kind, q, q + bth) == reg) != may)
+				fail_msg("%s: byte %zu", vectors[v].name, i);
+		}
+	}
+}
+
+static void
+fast_is_plain(void **state)
+{
+	static uint8_t buf[9000];
+
+	srand(1);
+	for (size_t i = 0; i < sizeof(buf); i++)
+		buf[i] = (uint8_t)rand();
+	for (uint32_t n = 0; n < 6000; n++) {
+		uint32_t off = (uint32_t)rand() % 65, len = n < 600 ? n : (uint32_t)rand() % 8900,
+			 reg = (uint32_t)rand();
+
+		assert_int_equal(tp_crc32(reg, buf + off, len), tp_crc32_scalar(reg, buf + off, len));
+	}
+	/* The check value of the polynomial. */
+	assert_int_equal(~tp_crc32(TP_CRC32_INIT, "123456789", 9), 0xcbf43926);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(published),
+		cmocka_unit_test(masks),
+		cmocka_unit_test(fast_is_plain),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
