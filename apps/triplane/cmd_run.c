@@ -106,7 +106,7 @@ explain(struct cmd_reg *reg, char **words, unsigned int n, unsigned int deepest,
 {
 	char wants[CMD_MAX_LINE * 4] = "", before[CMD_MAX_LINE], reason[512] = "";
 	struct cmd_args args;
-	unsigned int i, num = 0;
+	unsigned int i, num = 0, values = 0;
 	struct fit fit;
 
 	for (i = 0; i < reg->num_defs; i++) {
@@ -114,6 +114,7 @@ explain(struct cmd_reg *reg, char **words, unsigned int n, unsigned int deepest,
 		if (fit.depth != deepest)
 			continue;
 		num++;
+		values += fit.err[0] != '\0';
 		if (fit.err[0] != '\0')
 			snprintf(reason, sizeof(reason), "%s", fit.err);
 		add_want(wants, sizeof(wants), reg->def[i], deepest);
@@ -126,8 +127,8 @@ explain(struct cmd_reg *reg, char **words, unsigned int n, unsigned int deepest,
 	else if (deepest >= n)
 		snprintf(err, err_len, "'%s' is not complete; next: %s", before, wants);
 	else
-		snprintf(err, err_len, "'%s' does not fit after '%s'; want: %s", words[deepest], before,
-			 wants[0] == '\0' ? "nothing" : wants);
+		snprintf(err, err_len, "'%s' does not fit after '%s'; want: %s%s%s", words[deepest], before,
+			 wants[0] == '\0' ? "nothing" : wants, values == 1 ? "; " : "", values == 1 ? reason : "");
 }
 
 int
