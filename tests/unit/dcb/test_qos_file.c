@@ -229,7 +229,7 @@ random_files(void **state)
 	char text[2048], err[512];
 
 	(void)state;
-	for (i = 0; i < 3000; i++) {
+	for (i = 0; i < 600; i++) {
 		text[0] = '\0';
 		for (k = (unsigned int)rand_r(&seed) % 40; k > 0; k--)
 			strncat(text, lines[(unsigned int)rand_r(&seed) % (sizeof(lines) / sizeof(lines[0]))],
