@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ctl.h"
+#include "qos.h"
 
 #define LG_MAX_PDS 17u
 #define LG_MAX_XRCDS 16u
@@ -101,6 +102,11 @@ caps_device(const struct tp_model *m, uint8_t *out)
 	prm_set(out, MLX4_CAP_VSD_INIT2RTR, 1);
 	prm_set(out, MLX4_CAP_CONFIG_DEV, 1);
 	prm_set(out, MLX4_CAP_ETS_CFG, 1);
+	prm_set(out, MLX4_CAP_QP_RATES, TPM_QP_RATES);
+	prm_set(out, MLX4_CAP_MAX_RATE_UNIT, TPM_RATE_MAX_UNIT);
+	prm_set(out, MLX4_CAP_MAX_RATE_VAL, TPM_RATE_MAX_VAL);
+	prm_set(out, MLX4_CAP_MIN_RATE_UNIT, TPM_RATE_MIN_UNIT);
+	prm_set(out, MLX4_CAP_MIN_RATE_VAL, TPM_RATE_MIN_VAL);
 }
 
 static uint64_t

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ctl.h"
+#include "qos.h"
 
 #define STATE_BIT(s) (1u << (s))
 #define ALL_LIVE                                                                                                       \
@@ -53,6 +54,7 @@ void
 tpm_qp_free(struct tp_model *m, struct tpm_qp *qp)
 {
 	tpm_qp_forget(m, qp);
+	tpm_sched_qp_gone(m, qp);
 	qp->scq->refs--;
 	qp->rcq->refs--;
 	m->qp[qp->qpn] = NULL;
@@ -137,6 +139,8 @@ qp_create(struct tp_model *m, uint32_t qpn, const uint8_t *in)
 		return MLX4_STAT_INTERNAL_ERR;
 	st = tpm_qpc_check(m, qp);
 	if (st == MLX4_STAT_OK)
+		st = tpm_qp_rate_check(m, qpn, qp->ctx);
+	if (st == MLX4_STAT_OK)
 		st = qp_ring(m, qp);
 	if (st != MLX4_STAT_OK) {
 		tpm_ring_fini(&qp->ring);
@@ -152,6 +156,7 @@ qp_create(struct tp_model *m, uint32_t qpn, const uint8_t *in)
 	qp->state = MLX4_QP_INIT;
 	m->qp[qpn] = qp;
 	m->st.qps++;
+	tpm_sched_qp(m, qp);
 	qp_save(qp, icm);
 	return MLX4_STAT_OK;
 }
@@ -210,6 +215,7 @@ qp_move(struct tp_model *m, struct tpm_qp *qp, const struct transition *t, const
 			tpm_qpc_load(qp);
 			return st;
 		}
+		tpm_sched_qp(m, qp);
 	}
 	if (t->to == MLX4_QP_ERR)
 		tpm_qp_to_error(m, qp);
@@ -275,7 +281,7 @@ tpm_cmd_query_qp(struct tp_model *m, struct tpm_cmd *c)
 
 /* --- changes without a transition --- */
 
-#define UPDATE_QP_MASKS MLX4_UPDATE_QP_VSD
+#define UPDATE_QP_MASKS (MLX4_UPDATE_QP_VSD | MLX4_UPDATE_QP_RATE)
 #define UPDATE_PATH_MASKS                                                                                              \
 	(MLX4_UPDATE_PATH_MAC_INDEX | MLX4_UPDATE_PATH_SCHED_QUEUE | MLX4_UPDATE_PATH_COUNTER |                        \
 	 MLX4_UPDATE_PATH_UC_LB | MLX4_UPDATE_PATH_MC_LB)
@@ -312,11 +318,19 @@ tpm_cmd_update_qp(struct tp_model *m, struct tpm_cmd *c)
 				UPDATE_QP_MASKS, UPDATE_PATH_MASKS);
 	if ((mask & MLX4_UPDATE_QP_VSD) != 0)
 		prm_set(qp->ctx, MLX4_QPC_VLAN_KEEP, prm_get(src, MLX4_QPC_VLAN_KEEP));
+	if ((mask & MLX4_UPDATE_QP_RATE) != 0) {
+		st = tpm_qp_rate_check(m, qpn, src);
+		if (st != MLX4_STAT_OK)
+			return st;
+		prm_set(qp->ctx, MLX4_QPC_RATE_UNIT, prm_get(src, MLX4_QPC_RATE_UNIT));
+		prm_set(qp->ctx, MLX4_QPC_RATE_VALUE, prm_get(src, MLX4_QPC_RATE_VALUE));
+	}
 	for (unsigned int i = 0; i < sizeof(path_fields) / sizeof(path_fields[0]); i++)
 		if ((path_mask & path_fields[i].bit) != 0)
 			prm_set(qp->ctx + MLX4_QPC_PRI_PATH, path_fields[i].field,
 				prm_get(src_path, path_fields[i].field));
 	tpm_qpc_load(qp);
+	tpm_sched_qp(m, qp);
 	return MLX4_STAT_OK;
 }
 

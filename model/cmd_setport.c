@@ -6,15 +6,13 @@
 #include <string.h>
 
 #include "ctl.h"
+#include "qos.h"
 
 #define FRAME_MIN 64u
 /* Header, two tags and FCS around the largest L3 packet. */
 #define FRAME_MAX (TPM_ETH_MTU_MAX + 14u + 8u + 4u)
 #define GENERAL_V_KNOWN 0x17u  /* byte 3: MTU, pauses, RoCE mode */
 #define GENERAL_V2_KNOWN 0x72u /* byte 2: ignore FCS, PHV, user MTU, user MAC */
-#define SCHED_ENTRY 8u
-#define SCHED_TCS 8u
-#define SCHED_GROUP_MAX 15u
 #define IB_VL_CAP PRM_D(0x00, 7, 4)
 #define IB_VL_VALID PRM_D(0x00, 21, 21)
 #define IB_CAP_MASK PRM_D(0x04, 31, 0)
@@ -73,6 +71,7 @@ set_general(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
 	if (prm_get(in, MLX4_SPG_V_RX_PAUSE) != 0) {
 		p->rx_pause = prm_get(in, MLX4_SPG_RX_PAUSE) != 0;
 		p->rx_pfc = (uint8_t)prm_get(in, MLX4_SPG_RX_PFC);
+		tpm_pause_config(m, p);
 	}
 	if (prm_get(in, MLX4_SPG_V_IGNORE_FCS) != 0)
 		p->ignore_fcs = prm_get(in, MLX4_SPG_IGNORE_FCS) != 0;
@@ -109,37 +108,6 @@ set_vlan_table(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
 }
 
 static uint8_t
-set_prio2tc(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
-{
-	uint8_t tc[8];
-
-	for (uint32_t i = 0; i < 8; i++) {
-		tc[i] = (i & 1) == 0 ? in[i / 2] >> 4 : in[i / 2] & 0xf;
-		if (tc[i] >= SCHED_TCS)
-			return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
-					"priority %u goes to class %u, wanted 0..%u", i, tc[i], SCHED_TCS - 1);
-	}
-	memcpy(p->prio2tc, tc, sizeof(tc));
-	return MLX4_STAT_OK;
-}
-
-static uint8_t
-set_scheduler(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
-{
-	for (uint32_t i = 0; i < SCHED_TCS; i++) {
-		uint32_t group = prm_get(in + SCHED_ENTRY * i, PRM_H(0, 15, 0)),
-			 bw = prm_get(in + SCHED_ENTRY * i, PRM_H(2, 15, 0));
-
-		if (group > SCHED_GROUP_MAX || bw > 100)
-			return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
-					"class %u: group %u, share %u %%, wanted at most %u and 100", i, group, bw,
-					SCHED_GROUP_MAX);
-	}
-	memcpy(m->ctl->port[p->num - 1].sched, in, SCHED_ENTRY * SCHED_TCS);
-	return MLX4_STAT_OK;
-}
-
-static uint8_t
 set_rqp_calc(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
 {
 	uint32_t base = prm_get32(in, 0) & MLX4_QPN_MASK, promisc = prm_get32(in, 0x14) & MLX4_QPN_MASK;
@@ -162,8 +130,8 @@ set_eth(struct tp_model *m, struct tpm_port *p, uint32_t sel, const uint8_t *in)
 	case MLX4_SET_PORT_RQP_CALC: return set_rqp_calc(m, p, in);
 	case MLX4_SET_PORT_MAC_TABLE: return set_mac_table(m, p, in);
 	case MLX4_SET_PORT_VLAN_TABLE: return set_vlan_table(m, p, in);
-	case MLX4_SET_PORT_PRIO2TC: return set_prio2tc(m, p, in);
-	case MLX4_SET_PORT_SCHEDULER: return set_scheduler(m, p, in);
+	case MLX4_SET_PORT_PRIO2TC: return tpm_set_prio2tc(m, p, in);
+	case MLX4_SET_PORT_SCHEDULER: return tpm_set_scheduler(m, p, in);
 	case MLX4_SET_PORT_PRIO_MAP: return MLX4_STAT_OK; /* its layout is not known [U] */
 	case MLX4_SET_PORT_GID_TABLE:
 		memcpy(m->ctl->port[p->num - 1].gid, in, sizeof(m->ctl->port[0].gid));

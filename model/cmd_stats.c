@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ctl.h"
+#include "qos.h"
 
 #define PORT_MASK 0xffu
 #define FRAMING 18u /* Ethernet header and FCS */
@@ -12,7 +13,6 @@
 #define DIAG_BAD_DOORBELLS 0x1a8u
 #define DIAG_CQ_OVERFLOW 0x1a0u
 #define DIAG_EQ_OVERFLOW 0x1a4u
-#define FLOW_PAGE_SIZE (MLX4_STATS_PRIOS * 0x40u)
 
 static uint64_t
 without_framing(uint64_t octets, uint64_t frames)
@@ -79,7 +79,7 @@ dump_errors(const struct tpm_port_counters *k, uint8_t *out)
 uint8_t
 tpm_cmd_dump_eth_stats(struct tp_model *m, struct tpm_cmd *c)
 {
-	uint32_t known = PORT_MASK | MLX4_STATS_RESET | MLX4_STATS_FLOW_CONTROL;
+	uint32_t known = PORT_MASK | MLX4_STATS_RESET | MLX4_STATS_MOD_FLOW;
 	struct tpm_port *p = tpm_cmd_port(m, "DUMP_ETH_STATS", c->in_modifier & PORT_MASK);
 
 	if (p == NULL)
@@ -87,9 +87,8 @@ tpm_cmd_dump_eth_stats(struct tp_model *m, struct tpm_cmd *c)
 	if ((c->in_modifier & ~known) != 0)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "DUMP_ETH_STATS", p->num, "in_modifier 0x%x, known bits 0x%x",
 				c->in_modifier, known);
-	if ((c->in_modifier & MLX4_STATS_FLOW_CONTROL) != 0) {
-		/* No wire of the model carries pause frames. */
-		memset(c->out, 0, FLOW_PAGE_SIZE);
+	if ((c->in_modifier & MLX4_STATS_MOD_FLOW) != 0) {
+		tpm_dump_flow(m, p, (c->in_modifier & MLX4_STATS_RESET) != 0, c->out);
 		return MLX4_STAT_OK;
 	}
 	memset(c->out, 0, MLX4_STATS_SIZE);

@@ -47,7 +47,6 @@ struct tpm_ctl {
 		uint8_t rqp_calc[0x1c]; /* as software gave it */
 		uint8_t gid[128 * 16];
 		uint8_t roce_addr[128 * 32];
-		uint8_t sched[8 * 8];
 		uint32_t ib_cap;
 		struct tpm_mcast mcast;
 	} port[TP_MODEL_PORTS];

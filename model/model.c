@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ctl.h"
+#include "qos.h"
 
 #define LOCK_SPINS 1000u /* then the holder is most likely not running: let it */
 
@@ -56,7 +57,7 @@ config_valid(const struct tp_model_config *cfg)
 	if (cfg->num_ports < 1 || cfg->num_ports > TP_MODEL_PORTS || cfg->guid == 0)
 		return false;
 	for (unsigned int i = 0; i < cfg->num_ports; i++)
-		if ((unsigned int)cfg->port_type[i] > TP_PORT_AUTO)
+		if ((unsigned int)cfg->port_type[i] > TP_PORT_AUTO || cfg->rate_mbps[i] > TP_RATE_MAX_MBPS)
 			return false;
 	return true;
 }
@@ -74,6 +75,7 @@ free_all(struct tp_model *m)
 	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
 		tpm_steer_fini(&m->port[i]);
 		tpm_impair_fini(&m->port[i]);
+		tpm_qos_fini(&m->port[i]);
 	}
 	tpm_icm_destroy(m->icm);
 	if (m->uar != NULL)
@@ -111,6 +113,8 @@ alloc_all(struct tp_model *m)
 	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
 		int rc = tpm_steer_init(&m->port[i]);
 
+		if (rc == 0)
+			rc = tpm_qos_init(&m->port[i], m->cfg.rate_mbps[i]);
 		if (rc != 0)
 			return rc;
 	}

@@ -11,6 +11,7 @@
  *   eq.c cq.c              event and completion rings
  *   sq.c rq.c              send and receive queues at run time
  *   offload.c parse.c rss.c steer.c port.c   what happens to a frame
+ *   sched.c pause.c rxbuf.c delay.c cmd_qos.c   quality of service (qos.h)
  *   wire*.c run.c          wires; doorbell polling, time, thread
  *   violation.c            rules and their counters
  */
@@ -212,6 +213,19 @@ struct tpm_cq {
 	uint32_t refs; /* QPs that use it */
 };
 
+/* When a limited thing is free again: ns + rem / kbps */
+struct tpm_pace {
+	uint64_t ns;
+	uint32_t rem;
+};
+
+struct tpm_qp;
+/* QPs that have work, in the order of their turns; a QP is in one list at most. */
+struct tpm_qp_list {
+	struct tpm_qp *head, *tail;
+	uint32_t count;
+};
+
 struct tpm_qp {
 	/* send queue */
 	struct tpm_ring ring; /* RQ and SQ share one buffer */
@@ -226,7 +240,7 @@ struct tpm_qp {
 	bool eth;        /* raw Ethernet */
 	bool is_rss, vlan_keep, fcs_keep, no_prefetch;
 	bool has_sq, has_rq;
-	bool sq_pending; /* a doorbell was seen and WQEs may be left */
+	uint8_t prio; /* 0..7 from the schedule queue */
 	struct tpm_cq *scq, *rcq;
 	struct tpm_tlb tlb;
 	/* receive queue */
@@ -244,7 +258,15 @@ struct tpm_qp {
 	uint64_t dbrec_addr;
 	uint8_t counter; /* interface counter index */
 	bool lb_check_mc, lb_check_uc;
+	struct tpm_qp_list *pending; /* where it waits for its turn: a doorbell was seen and WQEs may be left */
 	struct tpm_qp *pending_next;
+	/* quality of service */
+	uint8_t rated_port;   /* whose scheduler knows its rate, 0: none */
+	uint16_t delay_drop;  /* units of 100 us that a frame waits for a receive WQE */
+	bool delay_runs;      /* a frame waits since ... */
+	uint32_t rate_kbps;   /* 0: no limit */
+	uint64_t delay_since; /* ... then */
+	struct tpm_pace pace;
 	/* RSS parent */
 	struct {
 		uint32_t base_qpn, default_qpn, base_qpn_udp;
@@ -277,6 +299,7 @@ struct tpm_if_counter {
 };
 
 struct tpm_impair_state;
+struct tpm_qos;
 struct tpm_steer; /* rules and their lookup, per port */
 
 struct tpm_port {
@@ -290,6 +313,9 @@ struct tpm_port {
 	uint8_t rx_csum_mode; /* CONFIG_DEV: bit 0 checksum values for frames that are not TCP/UDP */
 	bool ignore_fcs, rx_pause, tx_pause, vlan_filter_on;
 	uint8_t rx_pfc, tx_pfc;
+	bool tx_managed;     /* the scheduler decides what is sent next */
+	bool rx_waits;       /* frames wait in the receive buffers */
+	struct tpm_qos *qos; /* qos.h */
 	uint8_t prio2tc[8];
 	uint64_t mac_table[MLX4_MAC_TABLE_ENTRIES];
 	uint32_t vlan_table[MLX4_VLAN_TABLE_ENTRIES];
@@ -324,7 +350,8 @@ struct tp_model {
 	atomic_uint_least64_t uar_used[TPM_NUM_UARS / 64]; /* pages that a live context names: the ones to poll */
 	uint32_t *uar_list;                                /* the same as a list, for the runner */
 	uint32_t uar_count;
-	struct tpm_qp *pending_head, *pending_tail;     /* QPs with sq_pending */
+	struct tpm_qp_list pending; /* QPs of ports that no scheduler manages */
+	bool waits;                 /* something waits for time or for software: do not sleep long */
 	uint32_t timer_cqn[TPM_MAX_TIMERS], num_timers; /* CQs whose moderation period runs */
 	uint32_t stamp_qpn[TPM_MAX_TIMERS], num_stamps; /* send queues that went idle and are to be looked at */
 

@@ -4,7 +4,7 @@
 /* Ports: link, what leaves, counters [DP 13]. */
 #include <errno.h>
 
-#include "datapath.h"
+#include "qos.h"
 
 #define MAX_FRAME_DEFAULT 1522u /* 1500 bytes of payload, header, one tag, FCS */
 
@@ -24,6 +24,7 @@ tpm_port_reset(struct tp_model *m, struct tpm_port *p)
 	memset(p->vlan_table, 0, sizeof(p->vlan_table));
 	memset(p->vlan_bitmap, 0, sizeof(p->vlan_bitmap));
 	memset(&p->c, 0, sizeof(p->c));
+	tpm_qos_reset(m, p);
 }
 
 void

@@ -5,7 +5,7 @@
  * From a port to receive queues: what the port takes in, steering, RSS, counters [DP 8]. Plain frames for one QP are
  * collected in runs; tags, group addresses, several copies and damaged frames go one at a time.
  */
-#include "datapath.h"
+#include "qos.h"
 
 /* --- from the port to a QP -------------------------------------------------------------------------------- */
 
@@ -100,6 +100,10 @@ rx_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const s
 	if (!port_accepts(p, f))
 		return;
 	h = tpm_frame_head(f, buf, &hlen);
+	if (tpm_unlikely(tpm_is_mac_control(h)) && from == NULL) {
+		tpm_pause_rx(m, p, h, hlen);
+		return;
+	}
 	tpm_parse(h, hlen, f->len, &k);
 	count_rx(p, f, h, &k);
 	m->st.port[p->num - 1].rx_frames++;

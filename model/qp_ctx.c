@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ctl.h"
+#include "qos.h"
 
 #define PATH_F(f) PRM_D(PRM_OFF(f) + MLX4_QPC_PRI_PATH, PRM_HI(f), PRM_LO(f))
 #define LG_STRIDE_BIAS 4u
@@ -194,6 +195,8 @@ tpm_qpc_load(struct tpm_qp *qp)
 	qp->service = (uint8_t)prm_get(ctx, MLX4_QPC_SERVICE);
 	qp->is_rss = prm_get(ctx, MLX4_QPC_RSS) != 0;
 	qp->port = (uint8_t)MLX4_SCHED_QUEUE_PORT(sched);
+	qp->prio = (uint8_t)MLX4_SCHED_QUEUE_PRIO(sched);
+	qp->rate_kbps = tpm_qp_rate_kbps(ctx);
 	qp->eth = qp->service == MLX4_QP_ST_MLX && prm_get(path, MLX4_PATH_LINK_ETH) == 1;
 	qp->vlan_keep = prm_get(ctx, MLX4_QPC_VLAN_KEEP) != 0;
 	qp->fcs_keep = prm_get(ctx, MLX4_QPC_FCS_KEEP) != 0;

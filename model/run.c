@@ -4,7 +4,7 @@
 /* One round of the card: doorbells, send queues, wires, timers. */
 #include <time.h>
 
-#include "datapath.h"
+#include "qos.h"
 
 static void
 clock_read(struct tp_model *m)
@@ -21,35 +21,35 @@ clock_read(struct tp_model *m)
 static unsigned int
 run_queues(struct tp_model *m, unsigned int budget)
 {
-	struct tpm_qp *last = m->pending_tail, *qp;
+	struct tpm_qp_list *l = &m->pending;
 	unsigned int done = 0;
-	bool more = last != NULL;
 
-	while (more && m->pending_head != NULL) {
-		qp = m->pending_head;
-		more = qp != last;
+	for (uint32_t turns = l->count; turns != 0 && l->head != NULL; turns--) {
+		struct tpm_qp *qp = l->head;
+
 		/* To the end first: tpm_sq_run takes it out when it is empty. */
 		if (qp->pending_next != NULL) {
-			m->pending_head = qp->pending_next;
-			m->pending_tail->pending_next = qp;
-			m->pending_tail = qp;
+			l->head = qp->pending_next;
+			l->tail->pending_next = qp;
+			l->tail = qp;
 			qp->pending_next = NULL;
 		}
 		done += tpm_sq_run(m, qp, budget);
-		/* Errors may have taken queues out: the mark is good only as long as it is in the list. */
-		more = more && last->sq_pending;
 	}
 	return done;
 }
 
 static unsigned int
-run_wires(struct tp_model *m, unsigned int budget)
+run_ports(struct tp_model *m, unsigned int budget)
 {
 	unsigned int done = 0;
 
+	m->waits = false;
 	for (unsigned int i = 0; i < m->cfg.num_ports; i++) {
 		struct tpm_port *p = &m->port[i];
 
+		if (tpm_unlikely(p->tx_managed))
+			done += tpm_sched_run(m, p, budget);
 		/* What waits at the far end of a link that is down stays there: a replay starts when somebody listens. */
 		if (p->link && p->wire != NULL && p->wire->ops->poll != NULL)
 			done += p->wire->ops->poll(p->wire, m, p->num, budget);
@@ -68,9 +68,9 @@ tp_model_step(struct tp_model *m, unsigned int budget)
 	clock_read(m);
 	m->st.steps++;
 	done = tpm_uar_poll(m);
-	if (m->pending_head != NULL)
+	if (m->pending.head != NULL)
 		done += run_queues(m, budget);
-	done += run_wires(m, budget);
+	done += run_ports(m, budget);
 	if (m->num_timers != 0)
 		tpm_cq_timers(m);
 	if (m->num_stamps != 0)

@@ -8,7 +8,7 @@
  */
 #include <rte_prefetch.h>
 
-#include "datapath.h"
+#include "qos.h"
 
 /* Blocks that are fetched ahead; no further than the last turn went, since software writes behind what it posted. */
 #define PREFETCH_BLOCKS 16u
@@ -43,37 +43,56 @@ tpm_sq_head_posted(const struct tpm_qp *qp, uint32_t head)
 
 /* --- the list of queues with work ------------------------------------------------------------------------- */
 
-static void
-pending_add(struct tp_model *m, struct tpm_qp *qp)
+void
+tpm_list_add(struct tpm_qp_list *l, struct tpm_qp *qp)
 {
-	if (qp->sq_pending)
-		return;
-	qp->sq_pending = true;
+	qp->pending = l;
 	qp->pending_next = NULL;
-	if (m->pending_tail != NULL)
-		m->pending_tail->pending_next = qp;
+	if (l->tail != NULL)
+		l->tail->pending_next = qp;
 	else
-		m->pending_head = qp;
-	m->pending_tail = qp;
+		l->head = qp;
+	l->tail = qp;
+	l->count++;
 }
 
 void
-tpm_qp_forget(struct tp_model *m, struct tpm_qp *qp)
+tpm_list_del(struct tpm_qp *qp)
 {
-	struct tpm_qp **at = &m->pending_head, *prev = NULL;
+	struct tpm_qp_list *l = qp->pending;
+	struct tpm_qp **at = &l->head, *prev = NULL;
 
-	qp->stamp_due = false;
-	if (!qp->sq_pending)
-		return;
 	while (*at != qp) {
 		prev = *at;
 		at = &(*at)->pending_next;
 	}
 	*at = qp->pending_next;
-	if (m->pending_tail == qp)
-		m->pending_tail = prev;
-	qp->sq_pending = false;
+	if (l->tail == qp)
+		l->tail = prev;
+	l->count--;
+	qp->pending = NULL;
 	qp->pending_next = NULL;
+}
+
+static void
+pending_add(struct tp_model *m, struct tpm_qp *qp)
+{
+	struct tpm_port *p = &m->port[qp->port - 1];
+
+	if (qp->pending != NULL)
+		return;
+	if (tpm_unlikely(p->tx_managed))
+		tpm_sched_add(m, p, qp);
+	else
+		tpm_list_add(&m->pending, qp);
+}
+
+void
+tpm_qp_forget(struct tp_model *m, struct tpm_qp *qp)
+{
+	qp->stamp_due = false;
+	if (qp->pending != NULL)
+		tpm_list_del(qp);
 }
 
 /* --- doorbell --------------------------------------------------------------------------------------------- */
@@ -94,7 +113,7 @@ sq_resolved(struct tp_model *m, struct tpm_qp *qp)
 static void
 check_owner(struct tp_model *m, struct tpm_qp *qp)
 {
-	if (--qp->run_ahead >= 0 || qp->sq_pending || tpm_sq_head_posted(qp, qp->sq_head))
+	if (--qp->run_ahead >= 0 || qp->pending != NULL || tpm_sq_head_posted(qp, qp->sq_head))
 		return;
 	qp->run_ahead = 0;
 	tpm_violate(m, TPM_V_WQE_OWNER, "QP", qp->qpn, "doorbell, but the WQE at 0x%x has owner bit %u, wanted %u",
@@ -335,7 +354,8 @@ tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
 	if (qp->state == MLX4_QP_RTS)
 		for (uint32_t i = 1; i < PREFETCH_BLOCKS && i < qp->last_turn; i++)
 			rte_prefetch0(sq_wqe(qp, qp->sq_head + i));
-	while (done < budget && !idle && qp->state == MLX4_QP_RTS) {
+	/* What a burst brought back, a pause for one, may have put the port under its scheduler. */
+	while (done < budget && !idle && qp->state == MLX4_QP_RTS && (done == 0 || !t.p->tx_managed)) {
 		done += sq_gather(&t, budget - done, &idle);
 		if (qp->state == MLX4_QP_RTS)
 			tpm_tx_flush(&t);
@@ -385,8 +405,8 @@ tpm_sq_stamp_check(struct tp_model *m)
 			continue;
 		}
 		qp->stamp_listed = false;
-		if (!qp->stamp_due || qp->sq_pending || qp->state != MLX4_QP_RTS || qp->stamp_head != qp->sq_head ||
-		    !sq_resolved(m, qp) || tpm_sq_head_posted(qp, qp->sq_head))
+		if (!qp->stamp_due || qp->pending != NULL || qp->state != MLX4_QP_RTS ||
+		    qp->stamp_head != qp->sq_head || !sq_resolved(m, qp) || tpm_sq_head_posted(qp, qp->sq_head))
 			continue;
 		off = stamp_missing(qp, &dw);
 		if (off != 0)

@@ -18,6 +18,7 @@
 #define ROUND_BUDGET 128u
 #define SPIN_NS 50000u
 #define SLEEP_MIN_US 10u
+#define SLEEP_WAITS_US 20u /* while a frame waits for its time, or for a buffer */
 #define WAKE_MAX_US 1000000u
 
 static uint64_t
@@ -34,7 +35,7 @@ thread_main(void *arg)
 {
 	struct tp_model *m = arg;
 	uint64_t busy_ns = clock_ns();
-	uint32_t sleep_us = SLEEP_MIN_US;
+	uint32_t sleep_us = SLEEP_MIN_US, max_us;
 
 	/* Else the kernel may add 50 us to every sleep. */
 	prctl(PR_SET_TIMERSLACK, 1000);
@@ -52,7 +53,8 @@ thread_main(void *arg)
 			rte_pause();
 			continue;
 		}
-		sleep_us = sleep_us < m->wake_max_us ? sleep_us : m->wake_max_us;
+		max_us = m->waits && m->wake_max_us > SLEEP_WAITS_US ? SLEEP_WAITS_US : m->wake_max_us;
+		sleep_us = sleep_us < max_us ? sleep_us : max_us;
 		ts.tv_sec = sleep_us / 1000000;
 		ts.tv_nsec = (long)(sleep_us % 1000000) * 1000;
 		m->st.sleeps++;

@@ -58,6 +58,7 @@
 	X(RSS_RANGE, "rss-range", "an RSS parent's rings exist and are aligned to the table")                          \
 	X(STEER_QPN, "steer-qpn", "a steering rule names a QP that exists")                                            \
 	X(STEER_SPEC, "steer-spec", "steering specifications are known and well formed")                               \
+	X(SCHED_SHARES, "scheduler-shares", "the shares of the classes in the ETS group add up to 100")                \
 	X(RESET_BUSY, "reset-semaphore", "a reset is done by the holder of the reset semaphore")
 
 enum tpm_violation {

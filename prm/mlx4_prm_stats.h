@@ -9,7 +9,6 @@
 
 /* DUMP_ETH_STATS in_modifier and output [CP 4.7] */
 #define MLX4_STATS_RESET (1u << 8)
-#define MLX4_STATS_FLOW_CONTROL (1u << 12)
 #define MLX4_STATS_SIZE 0xbb0u
 #define MLX4_STATS_PRIOS 8u
 #define MLX4_STATS_NOVLAN 8u   /* index behind the priorities */

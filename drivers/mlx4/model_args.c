@@ -5,7 +5,8 @@
  * Device arguments of a card in software:
  *   type=cx3|cx3pro  fw=A.B.C  guid=0x...  ports=1|2  port0=, port1=eth|ib|auto
  *   wire0=, wire1=loopback|cross|none|ethdev:NAME      impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/
- *   delay:US/seed:N       fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH  run=thread|service|step  cpu=N  wake-us=N
+ *   delay:US/seed:N       rate0=, rate1=MBPS       fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
+ *   run=thread|service|step  cpu=N  wake-us=N
  */
 #include <ctype.h>
 #include <errno.h>
@@ -124,6 +125,19 @@ parse_wire(const char *dev, const char *key, const char *value, void *arg)
 		return mlx4_arg_refuse(dev, key, value, "loopback, cross, none or ethdev:NAME (an ethdev made before)");
 	}
 	return 0;
+}
+
+static int
+parse_rate(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct model_args *m = arg;
+	uint64_t v;
+	int rc;
+
+	rc = mlx4_arg_number(dev, key, value, 0, TP_RATE_MAX_MBPS, &v);
+	if (rc == 0)
+		m->cfg.rate_mbps[port_of(key)] = v;
+	return rc;
 }
 
 static int
@@ -279,11 +293,12 @@ parse_wake(const char *dev, const char *key, const char *value, void *arg)
 }
 
 static const struct mlx4_arg model_arg_table[] = {
-	{"type", parse_type, 0},      {"fw", parse_fw, 0},      {"guid", parse_guid, 0},
-	{"ports", parse_ports, 0},    {"port0", parse_port, 0}, {"port1", parse_port, 0},
-	{"wire0", parse_wire, 0},     {"wire1", parse_wire, 0}, {"impair0", parse_impair, 0},
-	{"impair1", parse_impair, 0}, {"fail", parse_fail, 0},  {"timeout", parse_timeout, 0},
-	{"run", parse_run, 0},        {"cpu", parse_cpu, 0},    {"wake-us", parse_wake, 0},
+	{"type", parse_type, 0},      {"fw", parse_fw, 0},        {"guid", parse_guid, 0},
+	{"ports", parse_ports, 0},    {"port0", parse_port, 0},   {"port1", parse_port, 0},
+	{"wire0", parse_wire, 0},     {"wire1", parse_wire, 0},   {"impair0", parse_impair, 0},
+	{"impair1", parse_impair, 0}, {"fail", parse_fail, 0},    {"timeout", parse_timeout, 0},
+	{"rate0", parse_rate, 0},     {"rate1", parse_rate, 0},   {"run", parse_run, 0},
+	{"cpu", parse_cpu, 0},        {"wake-us", parse_wake, 0},
 };
 
 /* What no single key can show. */
@@ -300,7 +315,7 @@ check(const char *dev, const struct model_args *m)
 			return mlx4_arg_refuse(dev, p == 0 ? "wire0" : "wire1", "(not cross)",
 					       "cross on both ports or on none");
 	for (p = m->cfg.num_ports; p < TP_MODEL_PORTS; p++)
-		if (m->wire[p].kind != MODEL_WIRE_DEFAULT || m->impair[p].set)
+		if (m->wire[p].kind != MODEL_WIRE_DEFAULT || m->impair[p].set || m->cfg.rate_mbps[p] != 0)
 			return mlx4_arg_refuse(dev, "ports", "1", "2, as something is said of the second port");
 	return 0;
 }

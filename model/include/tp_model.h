@@ -43,9 +43,11 @@ struct tp_model_config {
 	uint64_t guid;     /* node GUID G; ports G+1, G+2; system image G+3 */
 	uint8_t num_ports; /* 1..2 */
 	enum tp_port_type port_type[TP_MODEL_PORTS];
-	uint16_t cmd_latency_reads; /* GO stays set for so many reads of the HCR (0: done at once) */
-	uint8_t entropy;            /* value of reset-time "random" bits, for reproducible runs */
+	uint16_t cmd_latency_reads;         /* GO stays set for so many reads of the HCR (0: done at once) */
+	uint8_t entropy;                    /* value of reset-time "random" bits, for reproducible runs */
+	uint32_t rate_mbps[TP_MODEL_PORTS]; /* what a port sends at most, 0: as fast as it can, ..TP_RATE_MAX_MBPS */
 };
+#define TP_RATE_MAX_MBPS 100000u
 
 /* Fills *cfg with the defaults: ConnectX-3 Pro, firmware 2.42.5000, two Ethernet ports, GUID 0x0002c90300a1b200. */
 void tp_model_config_default(struct tp_model_config *cfg);
@@ -219,6 +221,21 @@ struct tp_model_stats {
 	} port[TP_MODEL_PORTS];
 };
 void tp_model_get_stats(struct tp_model *m, struct tp_model_stats *st);
+
+/*
+ * Quality of service of port 1..2. Masks: bit n is priority n. Times are in us. The frames of a global pause are counted
+ * at priority 0, as the card's own counters do.
+ */
+struct tp_model_qos {
+	bool tx_managed;       /* the scheduler is at work: a class, a rate or a pause asks for it */
+	uint8_t tx_paused;     /* priorities that a received pause holds back */
+	uint32_t tx_queues[8]; /* queues with work of each priority, as far as the scheduler has them */
+	struct {
+		uint64_t frames, paused_us, transitions;
+	} rx_pause[8], tx_pause[8];
+};
+/* -EINVAL: no such port. */
+int tp_model_get_qos(struct tp_model *m, unsigned int port, struct tp_model_qos *q);
 
 /* How often each command was executed: writes "NAME count" pairs through fn. */
 void tp_model_each_command(struct tp_model *m, void (*fn)(void *arg, const char *name, uint64_t count), void *arg);

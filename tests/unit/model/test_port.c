@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "mlx4_prm_qos.h"
 #include "model_priv.h"
 
 static void
@@ -183,7 +184,7 @@ test_counters(void **state)
 	assert_int_equal(prm_get32(o, 0xba4), 7);
 	assert_int_equal(card_cmd_out(c, MLX4_CMD_DUMP_ETH_STATS, 0, 1), 0);
 	assert_int_equal(prm_get64(o, 0x540), 0);
-	assert_int_equal(card_cmd_out(c, MLX4_CMD_DUMP_ETH_STATS, 0, 1 | MLX4_STATS_FLOW_CONTROL), 0);
+	assert_int_equal(card_cmd_out(c, MLX4_CMD_DUMP_ETH_STATS, 0, 1 | MLX4_STATS_MOD_FLOW), 0);
 	card_expect_clean(c);
 	assert_int_equal(card_cmd_out(c, MLX4_CMD_DUMP_ETH_STATS, 0, 1 | 1u << 20), MLX4_STAT_BAD_PARAM);
 	c->m->counter[5].tx_bytes = 77;

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "model_priv.h"
+
 static uint8_t ctx[MLX4_QPC_SIZE];
 
 static void
@@ -208,7 +210,24 @@ test_update(void **state)
 	assert_int_equal(card_out(c)[8 + 0xc0], 0x40);
 	assert_int_equal(card_out(c)[8 + 0x18 + 4], 17);
 	card_expect_clean(c);
-	prm_set64(in, 0, UINT64_C(1) << 35); /* rate limits are not offered */
+	/* Rates of 100 Mb/s and 4000 kb/s; 500 kb/s and 41 Gb/s are outside of what QUERY_DEV_CAP says. */
+	prm_set64(in, 0, UINT64_C(1) << 35);
+	prm_set(in + 0x20, MLX4_QPC_RATE_UNIT, 2);
+	prm_set(in + 0x20, MLX4_QPC_RATE_VALUE, 100);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_UPDATE_QP, 0, CARD_QPN), 0);
+	assert_int_equal(c->m->qp[CARD_QPN]->rate_kbps, 100000);
+	prm_set(in + 0x20, MLX4_QPC_RATE_UNIT, 1);
+	prm_set(in + 0x20, MLX4_QPC_RATE_VALUE, 4000);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_UPDATE_QP, 0, CARD_QPN), 0);
+	prm_set(in + 0x20, MLX4_QPC_RATE_VALUE, 500);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_UPDATE_QP, 0, CARD_QPN), MLX4_STAT_EXCEED_LIM);
+	prm_set(in + 0x20, MLX4_QPC_RATE_UNIT, 3);
+	prm_set(in + 0x20, MLX4_QPC_RATE_VALUE, 41);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_UPDATE_QP, 0, CARD_QPN), MLX4_STAT_EXCEED_LIM);
+	assert_int_equal(c->m->qp[CARD_QPN]->rate_kbps, 4000);
+	assert_true(c->m->port[0].tx_managed);
+	card_expect(c, "cmd-limit", 2);
+	prm_set64(in, 0, UINT64_C(1) << 34); /* QoS by virtual port is not offered */
 	assert_int_equal(card_cmd_in(c, MLX4_CMD_UPDATE_QP, 0, CARD_QPN), MLX4_STAT_BAD_PARAM);
 	assert_int_equal(card_cmd_in(c, MLX4_CMD_UPDATE_QP, 0, CARD_QPN + 1), MLX4_STAT_BAD_QP_STATE);
 	assert_int_equal(card_violations(c, "cmd-qp-state"), 1);

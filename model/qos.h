@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Quality of service of a port: who sends next, who is paused, what waits for a receive WQE.
+ *
+ * A port whose settings are all at their defaults knows nothing of this: its queues are in the card's own list and its
+ * flags tx_managed and rx_waits are false. Settings, limits and a received pause put its queues into lists of the
+ * scheduler, one a priority.
+ */
+#ifndef TPM_QOS_H
+#define TPM_QOS_H
+
+#include "datapath.h"
+#include "mlx4_prm_qos.h"
+
+#define TPM_GROUPS 16u
+#define TPM_ETYPE_MAC_CONTROL 0x8808u
+#define TPM_SPEED_MBPS 40000u /* of a port that is not paced: what QUERY_PORT says */
+
+/* Rate limits of QPs, as QUERY_DEV_CAP offers them: 1 Mb/s .. 40 Gb/s [CP 3.4, 5.12] */
+#define TPM_QP_RATES 128u
+#define TPM_RATE_MIN_UNIT 2u
+#define TPM_RATE_MIN_VAL 1u
+#define TPM_RATE_MAX_UNIT 3u
+#define TPM_RATE_MAX_VAL 40u
+
+/* One traffic class of a port. */
+struct tpm_class {
+	uint8_t group;  /* the lower goes first */
+	uint8_t weight; /* share in its group, in percent, at least 1 */
+	bool active;    /* takes part in its group's sharing */
+	bool backlog;   /* its queues have work */
+	uint32_t rate_kbps;
+	struct tpm_pace pace;
+	uint64_t served; /* bytes by weight: the class of its group with the least is next */
+};
+
+/* Pause of one priority in one direction, as DUMP_ETH_STATS tells it. */
+struct tpm_flow {
+	uint64_t frames, transitions, paused_ns;
+	uint64_t since; /* start of the pause that runs */
+	bool on;
+};
+
+struct tpm_qos {
+	/* transmit */
+	struct tpm_qp_list queue[MLX4_PRIOS];
+	uint8_t next_prio[MLX4_TCS]; /* of a class: whose turn it is */
+	struct tpm_class tc[MLX4_TCS];
+	uint64_t group_served[TPM_GROUPS]; /* of what was sent last */
+	uint32_t rate_kbps;                /* of the link, 0: not paced */
+	uint32_t rated_qps;
+	struct tpm_pace link; /* free again; the scheduler's own clock, which follows the card's */
+	/* pause received */
+	uint64_t until[MLX4_PRIOS]; /* when it ends */
+	uint8_t paused;             /* priorities that it holds back */
+	struct tpm_flow rx[MLX4_PRIOS], tx[MLX4_PRIOS];
+};
+
+/* --- scheduler (sched.c) --- */
+
+/* 0 or -ENOMEM. */
+int tpm_qos_init(struct tpm_port *p, uint32_t rate_mbps);
+void tpm_qos_fini(struct tpm_port *p);
+/* Settings as after a reset. */
+void tpm_qos_reset(struct tp_model *m, struct tpm_port *p);
+void tpm_list_add(struct tpm_qp_list *l, struct tpm_qp *qp);
+void tpm_list_del(struct tpm_qp *qp);
+/* A queue of a managed port has work. */
+void tpm_sched_add(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp);
+/* Settings changed: is the port managed? Moves its queues where they belong. */
+void tpm_sched_update(struct tp_model *m, struct tpm_port *p);
+/* The QP's port, priority or rate may have changed. */
+void tpm_sched_qp(struct tp_model *m, struct tpm_qp *qp);
+/* The QP goes. */
+void tpm_sched_qp_gone(struct tp_model *m, struct tpm_qp *qp);
+/* Sends what may be sent by now, at most budget WQEs; returns how many. */
+unsigned int tpm_sched_run(struct tp_model *m, struct tpm_port *p, unsigned int budget);
+
+/* --- pause frames (pause.c) --- */
+
+/* A MAC control frame came over the wire; h: its first hlen bytes. */
+void tpm_pause_rx(struct tp_model *m, struct tpm_port *p, const uint8_t *h, uint32_t hlen);
+/* Ends pauses whose time is over. */
+void tpm_pause_expire(struct tp_model *m, struct tpm_port *p);
+/* The port does not honour some priorities any more. */
+void tpm_pause_config(struct tp_model *m, struct tpm_port *p);
+/* Length of so many quanta, in ns. */
+uint64_t tpm_quanta_ns(const struct tpm_port *p, uint32_t quanta);
+/* Time that a flow was paused, with the pause that runs, in us. */
+uint64_t tpm_flow_us(const struct tp_model *m, const struct tpm_flow *f);
+void tpm_flow_start(struct tpm_flow *f, uint64_t at);
+void tpm_flow_stop(struct tpm_flow *f, uint64_t at);
+/* Sends a pause frame for the priorities of the vector, or for all (global); 0 quanta: go on. */
+void tpm_pause_send(struct tp_model *m, struct tpm_port *p, bool global, uint8_t vector, uint16_t quanta);
+
+/* 01:80:c2:00:00:01 and the type of MAC control */
+static inline bool
+tpm_is_mac_control(const uint8_t *h)
+{
+	static const uint8_t dst[TPM_ETH_ALEN] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x01};
+
+	return memcmp(h, dst, sizeof(dst)) == 0 && tpm_load16(h + 12) == TPM_ETYPE_MAC_CONTROL;
+}
+
+/* --- commands (cmd_qos.c): command statuses --- */
+
+uint8_t tpm_set_prio2tc(struct tp_model *m, struct tpm_port *p, const uint8_t *in);
+uint8_t tpm_set_scheduler(struct tp_model *m, struct tpm_port *p, const uint8_t *in);
+/* The rate limit of a QP context, in kb/s, 0: none; is it one that QUERY_DEV_CAP offers? */
+uint32_t tpm_qp_rate_kbps(const uint8_t *ctx);
+uint8_t tpm_qp_rate_check(struct tp_model *m, uint32_t qpn, const uint8_t *ctx);
+/* The flow-control block of DUMP_ETH_STATS; reset: its counters start again. */
+void tpm_dump_flow(const struct tp_model *m, struct tpm_port *p, bool reset, uint8_t *out);
+
+#endif /* TPM_QOS_H */
