@@ -374,12 +374,12 @@ execute(struct mlx4_hca *hca, const struct cmd_req *r)
 
 /* A caller that gives what the command does not take, or not what it needs, is a mistake in the driver. */
 static int
-check_kinds(struct mlx4_hca *hca, const struct cmd_req *r, bool imm_in)
+check_kinds(struct mlx4_hca *hca, const struct cmd_req *r)
 {
 	bool in_ok = r->desc->in == MLX4_KIND_MAYBE || (r->desc->in == MLX4_KIND_MBOX) == (r->in != NULL);
 	bool out_ok = r->desc->out == MLX4_KIND_MAYBE || (r->desc->out == MLX4_KIND_MBOX) == (r->out != NULL);
 
-	if (imm_in && r->in_imm != 0 && r->desc->in != MLX4_KIND_IMM && r->desc->in != MLX4_KIND_MAYBE)
+	if (r->in_imm != 0 && r->desc->in != MLX4_KIND_IMM && r->desc->in != MLX4_KIND_MAYBE)
 		in_ok = false;
 	if (r->out_imm != NULL && r->desc->out != MLX4_KIND_IMM && r->desc->out != MLX4_KIND_MAYBE)
 		out_ok = false;
@@ -390,74 +390,53 @@ check_kinds(struct mlx4_hca *hca, const struct cmd_req *r, bool imm_in)
 	return -EINVAL;
 }
 
+/* r: everything but what every command has. */
+static int
+submit(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint8_t op_modifier, uint32_t in_modifier, struct cmd_req r)
+{
+	int rc;
+
+	r.desc = mlx4_cmd_describe(op);
+	r.op_modifier = op_modifier;
+	r.in_modifier = in_modifier;
+	rc = check_kinds(hca, &r);
+	return rc != 0 ? rc : execute(hca, &r);
+}
+
 int
 mlx4_cmd(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint8_t op_modifier, uint32_t in_modifier, const void *in,
 	 size_t in_len, void *out, size_t out_len)
 {
-	struct cmd_req r = {
-		.desc = mlx4_cmd_describe(op),
-		.in = in,
-		.in_len = in_len,
-		.out = out,
-		.out_len = out_len,
-		.op_modifier = op_modifier,
-		.in_modifier = in_modifier,
-	};
-	int rc = check_kinds(hca, &r, false);
+	const struct cmd_req r = {.in = in, .in_len = in_len, .out = out, .out_len = out_len};
 
-	return rc != 0 ? rc : execute(hca, &r);
+	return submit(hca, op, op_modifier, in_modifier, r);
 }
 
 int
 mlx4_cmd_try(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint8_t op_modifier, uint32_t in_modifier, const void *in,
 	     size_t in_len, void *out, size_t out_len)
 {
-	struct cmd_req r = {
-		.desc = mlx4_cmd_describe(op),
-		.in = in,
-		.in_len = in_len,
-		.out = out,
-		.out_len = out_len,
-		.op_modifier = op_modifier,
-		.in_modifier = in_modifier,
-		.optional = true,
-	};
-	int rc = check_kinds(hca, &r, false);
+	const struct cmd_req r = {.in = in, .in_len = in_len, .out = out, .out_len = out_len, .optional = true};
 
-	return rc != 0 ? rc : execute(hca, &r);
+	return submit(hca, op, op_modifier, in_modifier, r);
 }
 
 int
 mlx4_cmd_imm(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint8_t op_modifier, uint32_t in_modifier, uint64_t in,
 	     uint64_t *out)
 {
-	struct cmd_req r = {
-		.desc = mlx4_cmd_describe(op),
-		.in_imm = in,
-		.out_imm = out,
-		.op_modifier = op_modifier,
-		.in_modifier = in_modifier,
-	};
-	int rc = check_kinds(hca, &r, true);
+	const struct cmd_req r = {.in_imm = in, .out_imm = out};
 
-	return rc != 0 ? rc : execute(hca, &r);
+	return submit(hca, op, op_modifier, in_modifier, r);
 }
 
 int
 mlx4_cmd_mbox_imm(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint8_t op_modifier, uint32_t in_modifier,
 		  const void *in, size_t in_len, uint64_t *out)
 {
-	struct cmd_req r = {
-		.desc = mlx4_cmd_describe(op),
-		.in = in,
-		.in_len = in_len,
-		.out_imm = out,
-		.op_modifier = op_modifier,
-		.in_modifier = in_modifier,
-	};
-	int rc = check_kinds(hca, &r, false);
+	const struct cmd_req r = {.in = in, .in_len = in_len, .out_imm = out};
 
-	return rc != 0 ? rc : execute(hca, &r);
+	return submit(hca, op, op_modifier, in_modifier, r);
 }
 
 int
@@ -483,14 +462,20 @@ mlx4_cmd_init(struct mlx4_hca *hca)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&c->cond, &attr);
 	pthread_condattr_destroy(&attr);
-	c->num_slots = 1;
 	c->token_step = CMD_SLOTS_MAX;
 	for (i = 0; i < CMD_SLOTS_MAX; i++)
 		c->slot[i].token = i;
-	/* The toggle bit reads 0 after a reset; the first command has it set [CP 2.2]. */
-	c->toggle = 1;
 	hca->cmd = c;
+	mlx4_cmd_after_reset(hca);
 	return 0;
+}
+
+void
+mlx4_cmd_after_reset(struct mlx4_hca *hca)
+{
+	mlx4_cmd_use_polling(hca);
+	/* The toggle bit reads 0 after a reset; the first command has it set [CP 2.2]. */
+	hca->cmd->toggle = 1;
 }
 
 void

@@ -4,8 +4,21 @@
 /* A port's life as an ethdev: configure, queues, start, stop, close. */
 #include <errno.h>
 
+#include <rte_errno.h>
+
 #include "qos.h"
 #include "tx_policy.h"
+
+static int
+check_alive(const struct rte_eth_dev *dev)
+{
+	struct mlx4_hca *hca = mlx4_eth_of(dev)->hca;
+
+	if (!hca->dead)
+		return 0;
+	MLX4_LOG(ERR, "port %u: %s was given up; reset the port first", dev->data->port_id, hca->bus->where);
+	return -EIO;
+}
 
 static int
 eth_configure(struct rte_eth_dev *dev)
@@ -13,7 +26,10 @@ eth_configure(struct rte_eth_dev *dev)
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	const struct rte_eth_conf *conf = &dev->data->dev_conf;
 	uint16_t n = dev->data->nb_rx_queues;
+	int rc = check_alive(dev);
 
+	if (rc != 0)
+		return rc;
 	if (n > MLX4_ETH_MAX_RXQ || dev->data->nb_tx_queues > MLX4_ETH_MAX_TXQ) {
 		MLX4_LOG(ERR, "port %u: %u receive and %u transmit queues: wanted up to %d and %d", dev->data->port_id,
 			 n, dev->data->nb_tx_queues, MLX4_ETH_MAX_RXQ, MLX4_ETH_MAX_TXQ);
@@ -68,8 +84,10 @@ tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int s
 	       const struct rte_eth_txconf *conf)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
-	int rc;
+	int rc = check_alive(dev);
 
+	if (rc != 0)
+		return rc;
 	rc = mlx4_txq_setup(eth, idx, n, (int)socket, conf, &eth->txqs[idx]);
 	dev->data->tx_queues[idx] = rc == 0 ? eth->txqs[idx] : NULL;
 	return rc;
@@ -190,12 +208,39 @@ mlx4_eth_removed(struct rte_eth_dev *dev)
 }
 
 static int
+refuse_start(const struct rte_eth_dev *dev, const char *kind, uint16_t idx, uint16_t n)
+{
+	MLX4_LOG(ERR, "port %u: %s queue %u of %u was not set up", dev->data->port_id, kind, idx, n);
+	return -EINVAL;
+}
+
+/* A reset takes the queues away, and an application may forget to set one up. */
+static int
+check_queues(const struct rte_eth_dev *dev)
+{
+	const struct mlx4_eth *eth = mlx4_eth_of(dev);
+	uint16_t i;
+
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		if (eth->rxqs[i] == NULL)
+			return refuse_start(dev, "receive", i, dev->data->nb_rx_queues);
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		if (eth->txqs[i] == NULL)
+			return refuse_start(dev, "transmit", i, dev->data->nb_tx_queues);
+	return 0;
+}
+
+static int
 eth_start(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	int rc;
 
-	rc = mlx4_mtu_apply(eth, dev->data->mtu);
+	rc = check_alive(dev);
+	if (rc == 0)
+		rc = check_queues(dev);
+	if (rc == 0)
+		rc = mlx4_mtu_apply(eth, dev->data->mtu);
 	if (rc != 0)
 		return rc;
 	rc = mlx4_rss_start(eth);
@@ -246,13 +291,24 @@ eth_stop(struct rte_eth_dev *dev)
 	return 0;
 }
 
+static void
+queues_release(struct rte_eth_dev *dev)
+{
+	uint16_t i;
+
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		rx_queue_release(dev, i);
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		tx_queue_release(dev, i);
+	mlx4_rss_close(mlx4_eth_of(dev));
+}
+
 int
 mlx4_eth_close(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	struct mlx4_hca *hca = eth->hca;
 	struct mlx4_bus *bus = hca->bus;
-	uint16_t i;
 
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
 		return 0;
@@ -260,11 +316,7 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 		eth_stop(dev);
 	mlx4_hca_on_event(hca, eth->port, NULL, NULL);
 	mlx4_watch_stop(eth);
-	for (i = 0; i < dev->data->nb_rx_queues; i++)
-		rx_queue_release(dev, i);
-	for (i = 0; i < dev->data->nb_tx_queues; i++)
-		tx_queue_release(dev, i);
-	mlx4_rss_close(eth);
+	queues_release(dev);
 	mlx4_filter_destroy(eth);
 	mlx4_eth_intr_fini(eth);
 	mlx4_qos_destroy(eth);
@@ -275,24 +327,56 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 	return 0;
 }
 
+/*
+ * The ports of a card live and die together: the queues of all of them go, so that nothing is left that the card knew
+ * before. A port that is still started may be polled.
+ */
+static int
+card_revive(struct mlx4_eth *eth)
+{
+	const struct mlx4_hca_config cfg = {.check_fw = eth->args.check_fw};
+	struct mlx4_hca *hca = eth->hca;
+	uint16_t id;
+	int rc;
+
+	RTE_ETH_FOREACH_DEV_OF(id, hca->bus->dev)
+	if (rte_eth_devices[id].data->dev_started) {
+		MLX4_LOG(ERR, "port %u: %s is reset with all its ports: stop port %u first", eth->dev->data->port_id,
+			 hca->bus->where, id);
+		return -EBUSY;
+	}
+	RTE_ETH_FOREACH_DEV_OF(id, hca->bus->dev)
+	{
+		queues_release(&rte_eth_devices[id]);
+		mlx4_eth_intr_disconnect(mlx4_eth_of(&rte_eth_devices[id]));
+	}
+	rc = mlx4_hca_revive(hca, &cfg);
+	if (rc != 0) {
+		MLX4_LOG(
+			ERR,
+			"port %u: %s was given up and did not come back by a reset (%s); try again, or close its ports",
+			eth->dev->data->port_id, hca->bus->where, rte_strerror(-rc));
+		return -EIO;
+	}
+	RTE_ETH_FOREACH_DEV_OF(id, hca->bus->dev)
+	{
+		mlx4_eth_intr_connect(mlx4_eth_of(&rte_eth_devices[id]));
+		/* Whoever asked whether the port was removed made ethdev remember it. */
+		rte_eth_devices[id].state = RTE_ETH_DEV_ATTACHED;
+	}
+	return 0;
+}
+
 static int
 eth_reset(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
-	uint16_t i;
 
-	if (eth->hca->dead) {
-		MLX4_LOG(ERR, "port %u: %s was given up; close its ports and probe it again", dev->data->port_id,
-			 eth->hca->bus->where);
-		return -EIO;
-	}
 	if (dev->data->dev_started)
 		eth_stop(dev);
-	for (i = 0; i < dev->data->nb_rx_queues; i++)
-		rx_queue_release(dev, i);
-	for (i = 0; i < dev->data->nb_tx_queues; i++)
-		tx_queue_release(dev, i);
-	mlx4_rss_close(eth);
+	if (eth->hca->dead)
+		return card_revive(eth);
+	queues_release(dev);
 	return 0;
 }
 

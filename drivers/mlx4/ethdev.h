@@ -77,6 +77,9 @@ void mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, uint8_t type, const
 
 /* intr.c */
 int mlx4_eth_intr_init(struct mlx4_eth *eth);
+/* Around a new bring-up, which makes other event fds: nobody waits for the old ones any more. */
+void mlx4_eth_intr_disconnect(struct mlx4_eth *eth);
+void mlx4_eth_intr_connect(struct mlx4_eth *eth);
 void mlx4_eth_intr_fini(struct mlx4_eth *eth);
 int mlx4_rx_vector(const struct mlx4_eth *eth, uint16_t queue);
 int mlx4_rx_intr_enable(struct rte_eth_dev *dev, uint16_t queue);

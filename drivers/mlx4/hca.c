@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <string.h>
 
 #include <rte_cycles.h>
 #include <rte_errno.h>
@@ -258,6 +259,7 @@ mlx4_hca_open(struct mlx4_bus *bus, const struct mlx4_hca_config *cfg, struct ml
 	rc = bring_up(hca, cfg);
 	if (rc != 0)
 		goto err_up;
+	hca->up = true;
 	HCA_LOG(hca, INFO, "device 0x%04x, firmware %u.%u.%u, board %s, GUID 0x%016" PRIx64 ", %u port(s)",
 		bus->device_id, hca->caps.fw_major, hca->caps.fw_minor, hca->caps.fw_subminor, hca->caps.board_id,
 		hca->node_guid, hca->caps.num_ports);
@@ -277,10 +279,39 @@ err_reset:
 	return rc;
 }
 
+int
+mlx4_hca_revive(struct mlx4_hca *hca, const struct mlx4_hca_config *cfg)
+{
+	int rc;
+
+	if (hca->up)
+		bring_down(hca);
+	hca->up = false;
+	rc = mlx4_hca_reset(hca);
+	if (rc == 0)
+		rc = take_ownership(hca);
+	if (rc != 0)
+		return rc;
+	memset(&hca->caps, 0, sizeof(hca->caps));
+	mlx4_cmd_after_reset(hca);
+	hca->dead = false;
+	hca->quiet = false;
+	rc = bring_up(hca, cfg);
+	if (rc != 0) {
+		mlx4_hca_mark_dead(hca, "it could not be brought up after its reset");
+		mlx4_hca_reset(hca);
+		return rc;
+	}
+	hca->up = true;
+	HCA_LOG(hca, NOTICE, "the card is back after its reset");
+	return 0;
+}
+
 void
 mlx4_hca_close(struct mlx4_hca *hca)
 {
-	bring_down(hca);
+	if (hca->up)
+		bring_down(hca);
 	/* Gives the ownership back, too. */
 	mlx4_hca_reset(hca);
 	mlx4_cmd_fini(hca);
@@ -290,8 +321,8 @@ mlx4_hca_close(struct mlx4_hca *hca)
 void
 mlx4_hca_usage(struct mlx4_hca *hca, uint32_t *qps, uint32_t *cqs, uint32_t *eqs, uint64_t *commands)
 {
-	*qps = mlx4_numbers_used(hca->qpns);
-	*cqs = mlx4_numbers_used(hca->cqns);
-	*eqs = 1 + hca->num_comp_eq;
+	*qps = hca->up ? mlx4_numbers_used(hca->qpns) : 0;
+	*cqs = hca->up ? mlx4_numbers_used(hca->cqns) : 0;
+	*eqs = hca->up ? 1 + hca->num_comp_eq : 0;
 	*commands = mlx4_cmd_count(hca);
 }

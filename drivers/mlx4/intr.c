@@ -22,13 +22,10 @@ mlx4_rx_vector(const struct mlx4_eth *eth, uint16_t queue)
 int
 mlx4_eth_intr_init(struct mlx4_eth *eth)
 {
-	struct rte_intr_handle *card = eth->hca->bus->intr, *h;
-	int n = 0, v;
+	struct rte_intr_handle *h = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
 
-	h = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
 	if (h == NULL)
 		return -ENOMEM;
-	rte_intr_fd_set(h, rte_intr_fd_get(card));
 	rte_intr_type_set(h, RTE_INTR_HANDLE_VDEV);
 	rte_intr_efd_counter_size_set(h, sizeof(uint64_t));
 	if (rte_intr_event_list_update(h, MLX4_ETH_RX_VECTORS + 1) != 0 ||
@@ -36,6 +33,18 @@ mlx4_eth_intr_init(struct mlx4_eth *eth)
 		rte_intr_instance_free(h);
 		return -ENOMEM;
 	}
+	eth->dev->intr_handle = h;
+	mlx4_eth_intr_connect(eth);
+	return 0;
+}
+
+void
+mlx4_eth_intr_connect(struct mlx4_eth *eth)
+{
+	struct rte_intr_handle *card = eth->hca->bus->intr, *h = eth->dev->intr_handle;
+	int n = 0, v;
+
+	rte_intr_fd_set(h, rte_intr_fd_get(card));
 	while ((v = mlx4_rx_vector(eth, n)) >= 0) {
 		rte_intr_efds_index_set(h, n, rte_intr_efds_index_get(card, v));
 		rte_intr_vec_list_index_set(h, n, RTE_INTR_VEC_RXTX_OFFSET + n);
@@ -43,8 +52,12 @@ mlx4_eth_intr_init(struct mlx4_eth *eth)
 	}
 	rte_intr_nb_efd_set(h, n);
 	rte_intr_max_intr_set(h, n + 1);
-	eth->dev->intr_handle = h;
-	return 0;
+}
+
+void
+mlx4_eth_intr_disconnect(struct mlx4_eth *eth)
+{
+	rte_intr_free_epoll_fd(eth->dev->intr_handle);
 }
 
 void

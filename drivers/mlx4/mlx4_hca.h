@@ -168,6 +168,7 @@ struct mlx4_hca {
 	struct mlx4_port_info port[MLX4_MAX_PORTS];
 	struct mlx4_pause pause[MLX4_MAX_PORTS]; /* as the card was told, or will be with the port's start */
 	uint8_t numa_node;
+	bool up;    /* from the end of bring-up to the begin of teardown, dead or not */
 	bool dead;  /* a command timed out or the card reported a catastrophic error */
 	bool quiet; /* in reset: the card touches no memory */
 	rte_spinlock_t lock;
@@ -204,6 +205,12 @@ struct mlx4_hca_config {
 /* A card whose GUID another open card has is refused: the two would answer to the same addresses. */
 int mlx4_hca_open(struct mlx4_bus *bus, const struct mlx4_hca_config *cfg, struct mlx4_hca **out);
 void mlx4_hca_close(struct mlx4_hca *hca);
+/*
+ * Resets a card that was given up and brings it up again, with the same ports and event functions. No object of a client
+ * may be left. On failure (negative errno, with a line that says why) it stays given up; another try is allowed. Not from
+ * the interrupt thread.
+ */
+int mlx4_hca_revive(struct mlx4_hca *hca, const struct mlx4_hca_config *cfg);
 
 /* --- commands (cmd.c): MLX4_CMD(...) carries opcode and mailbox kinds --- */
 int mlx4_cmd(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint8_t op_modifier, uint32_t in_modifier, const void *in,

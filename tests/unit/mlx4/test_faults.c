@@ -8,6 +8,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include <rte_epoll.h>
+
 #include "rig.h"
 
 #define QUEUES 3
@@ -239,9 +241,6 @@ die(enum tp_fault kind)
 	assert_int_equal(rte_eth_tx_burst(0, 0, &m, 1), 0);
 	assert_int_equal(rig_drain(1, 0), 0);
 	rte_pktmbuf_free(m);
-	rig_log_begin();
-	assert_int_equal(rte_eth_dev_reset(0), -EIO);
-	rig_log_one("was given up", "probe it again");
 	rte_eth_dev_callback_unregister(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RMV, on_removed, NULL);
 	rig_unplug(RIG_DEV);
 	assert_int_equal(rte_mempool_in_use_count(rig_pool()), 0);
@@ -262,6 +261,163 @@ static void
 test_death_by_catastrophe(void **state)
 {
 	die(TP_FAULT_CATAS);
+}
+
+/* Two running ports, and the card dies under them. */
+static void
+kill_running(enum tp_fault kind)
+{
+	struct rte_eth_stats st;
+
+	assert_int_equal(rig_plug(RIG_DEV, ""), 0);
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
+	pass_traffic(200);
+	tp_model_fault(rig_model(0), kind, 0, 1, 0);
+	assert_true(rte_eth_stats_get(0, &st) < 0);
+	assert_int_equal(rte_eth_dev_is_removed(1), 1);
+}
+
+/* A reset revives a card that answers again: both ports work after they were configured, with interrupts. */
+static void
+revive(enum tp_fault kind)
+{
+	struct rte_eth_conf conf = {.intr_conf = {.lsc = 1, .rxq = 1}};
+	struct rte_ether_addr dst;
+	struct rte_epoll_event ev;
+	struct rte_eth_stats st;
+	unsigned int round;
+	struct rte_mbuf *m;
+	size_t before;
+
+	kill_running(kind);
+	for (round = 0; round < 3; round++) {
+		/* The other port may still be polled. The error of any operation on a dead port is this one. */
+		rig_log_begin();
+		assert_int_equal(rte_eth_dev_reset(0), -EIO);
+		rig_log_one("port 0", "stop port 1 first");
+		assert_int_equal(rte_eth_dev_stop(1), 0);
+		assert_int_equal(rte_eth_dev_reset(0), 0);
+		assert_int_equal(rte_eth_dev_is_removed(0), 0);
+		assert_int_equal(rte_eth_dev_is_removed(1), 0);
+		assert_int_equal(rte_mempool_in_use_count(rig_pool()), 0);
+		/* Its queues are gone, which a start may not trip over. */
+		rig_log_begin();
+		assert_int_equal(rte_eth_dev_start(1), -EINVAL);
+		rig_log_one("port 1", "was not set up");
+		rig_start(0, 1, &conf);
+		rig_start(1, 1, &conf);
+		pass_traffic(500);
+		assert_int_equal(rte_eth_dev_rx_intr_ctl_q(1, 0, RTE_EPOLL_PER_THREAD, RTE_INTR_EVENT_ADD, NULL), 0);
+		assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
+		dst = rig_mac(1);
+		m = rig_frame(&dst, RIG_FRAME);
+		assert_int_equal(rte_eth_tx_burst(0, 0, &m, 1), 1);
+		assert_int_equal(rte_epoll_wait(RTE_EPOLL_PER_THREAD, &ev, 1, WAIT_MS), 1);
+		assert_int_equal(rig_drain(1, 0), 1);
+		rte_eth_dev_callback_register(1, RTE_ETH_EVENT_INTR_LSC, on_link, NULL);
+		atomic_store(&link_changes, 0);
+		assert_int_equal(rte_pmd_mlx4_model_cable(1, false), 0);
+		assert_true(wait_for(&link_changes, 1));
+		assert_int_equal(rte_pmd_mlx4_model_cable(1, true), 0);
+		assert_true(wait_for(&link_changes, 2));
+		rte_eth_dev_callback_unregister(1, RTE_ETH_EVENT_INTR_LSC, on_link, NULL);
+		if (round == 0)
+			before = rig_heap();
+		assert_int_equal(rig_heap(), before);
+		tp_model_fault(rig_model(0), kind, 0, 1, 0);
+		assert_true(rte_eth_stats_get(0, &st) < 0);
+		assert_int_equal(rte_eth_dev_is_removed(1), 1);
+	}
+	rig_close();
+}
+
+static void
+test_revive_after_timeout(void **state)
+{
+	revive(TP_FAULT_TIMEOUT);
+}
+
+static void
+test_revive_after_catastrophe(void **state)
+{
+	revive(TP_FAULT_CATAS);
+}
+
+/* A dead card with stopped ports. */
+static void
+dead_and_stopped(void)
+{
+	kill_running(TP_FAULT_CATAS);
+	assert_int_equal(rte_eth_dev_stop(0), 0);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+}
+
+/* What a port of a card that did not come back says, and that it comes back with the next reset. */
+static void
+check_not_back(void)
+{
+	struct rte_pmd_mlx4_device d;
+
+	assert_int_equal(rte_pmd_mlx4_device_get(0, &d), -EIO);
+	assert_int_equal(rig_configure(0, 1, 1, NULL, rig_pool()), -EIO);
+	assert_int_equal(rte_eth_dev_start(1), -EIO);
+}
+
+/* Command nth of the new bring-up fails. Some that are refused are not needed. */
+static void
+revive_refused(enum tp_fault kind, uint64_t nth)
+{
+	unsigned int lines;
+	char *text;
+	int rc;
+
+	dead_and_stopped();
+	tp_model_fault(rig_model(0), kind, 0, nth, MLX4_STAT_INTERNAL_ERR);
+	rig_log_begin();
+	rc = rte_eth_dev_reset(0);
+	text = rig_log_end(&lines);
+	if (rc != 0 && (rc != -EIO || strstr(text, "port 0: " RIG_DEV " was given up and did not come back") == NULL))
+		fail_msg("command %" PRIu64 ": %d, %s", nth, rc, text);
+	free(text);
+	rig_log_begin();
+	if (rc != 0) {
+		check_not_back();
+		if (nth % 2 == 0)
+			rc = rte_eth_dev_reset(1);
+	}
+	tp_model_fault(rig_model(0), kind, 0, 0, 0);
+	if (rc == 0) {
+		rig_start(0, 1, NULL);
+		rig_start(1, 1, NULL);
+		pass_traffic(20);
+	}
+	rig_close();
+	free(rig_log_end(&lines));
+}
+
+/* Each command of the new bring-up fails once: -EIO with a text, nothing leaks, and the next reset may succeed. */
+static void
+test_revive_refused(void **state)
+{
+	struct rte_pmd_mlx4_model m;
+	uint64_t commands, nth;
+	size_t before = rig_heap();
+
+	dead_and_stopped();
+	assert_int_equal(rte_pmd_mlx4_model_get(0, &m), 0);
+	commands = m.commands;
+	assert_int_equal(rte_eth_dev_reset(0), 0);
+	assert_int_equal(rte_pmd_mlx4_model_get(0, &m), 0);
+	commands = m.commands - commands;
+	rig_close();
+	print_message("%u commands\n", (unsigned int)commands);
+	assert_true(commands > 50);
+	for (nth = 1; nth <= commands; nth++) {
+		revive_refused(TP_FAULT_STATUS, nth);
+		revive_refused(TP_FAULT_CATAS, nth);
+		assert_int_equal(rig_heap(), before);
+	}
 }
 
 /* The cable goes out and in; the ports hear of it. */
@@ -342,9 +498,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_probe_refused),        cmocka_unit_test(test_each_refused),
-		cmocka_unit_test(test_each_catastrophe),     cmocka_unit_test(test_death_by_timeout),
-		cmocka_unit_test(test_death_by_catastrophe), cmocka_unit_test(test_link_change),
+		cmocka_unit_test(test_probe_refused),
+		cmocka_unit_test(test_each_refused),
+		cmocka_unit_test(test_each_catastrophe),
+		cmocka_unit_test(test_death_by_timeout),
+		cmocka_unit_test(test_death_by_catastrophe),
+		cmocka_unit_test(test_revive_after_timeout),
+		cmocka_unit_test(test_revive_after_catastrophe),
+		cmocka_unit_test(test_revive_refused),
+		cmocka_unit_test(test_link_change),
 		cmocka_unit_test(test_close_in_events),
 	};
 
