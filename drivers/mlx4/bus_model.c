@@ -75,6 +75,40 @@ model_dma_unmap(struct mlx4_bus *bus, void *addr, uint64_t iova, size_t len)
 	return tp_model_dma_unmap(to_model(bus)->model, iova, len);
 }
 
+static void
+irq_disconnect(struct model_bus *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < b->irq.num; i++)
+		tp_model_irq_set(b->model, i, -1);
+	irq_fds_close(&b->irq, b->bus.intr);
+}
+
+static int
+model_irq_setup(struct mlx4_bus *bus, unsigned int n)
+{
+	struct model_bus *b = to_model(bus);
+	unsigned int i;
+	int rc;
+
+	irq_disconnect(b);
+	if (n == 0)
+		return 0;
+	rc = irq_fds_open(&b->irq, bus->intr, n);
+	for (i = 0; rc == 0 && i < n; i++)
+		rc = tp_model_irq_set(b->model, i, b->irq.fd[i]);
+	if (rc != 0)
+		irq_disconnect(b);
+	return rc;
+}
+
+static void
+model_irq_ack(struct mlx4_bus *bus)
+{
+	irq_fds_ack(&to_model(bus)->irq);
+}
+
 static struct tp_model *
 model_of(struct mlx4_bus *bus)
 {
@@ -101,7 +135,7 @@ model_close(struct mlx4_bus *bus)
 	struct model_bus *b = to_model(bus);
 
 	run_stop(b);
-	model_irq_setup(bus, 0);
+	irq_disconnect(b);
 	model_mem_stop(b);
 	tp_model_destroy(b->model);
 	rte_intr_instance_free(bus->intr);

@@ -5,6 +5,7 @@
 #ifndef MLX4_BUS_MODEL_H
 #define MLX4_BUS_MODEL_H
 
+#include "irq_fds.h"
 #include "mlx4_bus.h"
 #include "model_args.h"
 
@@ -17,8 +18,7 @@ struct model_bus {
 	char name[MODEL_ARG_LEN];
 	char mem_name[MODEL_MEM_NAME_LEN]; /* of the memory event callback */
 	bool mem_events;
-	unsigned int num_irq;
-	int irq_fd[MLX4_MSIX_VECTORS];
+	struct irq_fds irq;
 	uint32_t service;
 	bool has_service;
 };
@@ -26,9 +26,5 @@ struct model_bus {
 /* model_mem.c: opens the memory of the EAL to the card, and follows its changes. */
 int model_mem_start(struct model_bus *b);
 void model_mem_stop(struct model_bus *b);
-
-/* model_irq.c: MSI-X vectors as event fds. */
-int model_irq_setup(struct mlx4_bus *bus, unsigned int n);
-void model_irq_ack(struct mlx4_bus *bus);
 
 #endif /* MLX4_BUS_MODEL_H */

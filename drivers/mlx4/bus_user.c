@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -98,7 +97,7 @@ set_irqs(struct user_bus *b, unsigned int first, unsigned int n)
 				  .index = VFU_IRQ_MSIX,
 				  .start = first,
 				  .count = n};
-	struct user_msg m = {.head = &set, .head_len = sizeof(set), .fds = &b->irq_fd[first], .num_fds = n};
+	struct user_msg m = {.head = &set, .head_len = sizeof(set), .fds = &b->irq.fd[first], .num_fds = n};
 
 	return user_sock_call(&b->sock, VFU_DEVICE_SET_IRQS, &m);
 }
@@ -106,48 +105,25 @@ set_irqs(struct user_bus *b, unsigned int first, unsigned int n)
 static void
 irq_disconnect(struct user_bus *b)
 {
-	if (b->num_irq == 0)
+	if (b->irq.num == 0)
 		return;
 	set_irqs(b, 0, 0);
-	while (b->num_irq > 0)
-		close(b->irq_fd[--b->num_irq]);
-	rte_intr_efd_disable(b->bus.intr);
-	rte_intr_fd_set(b->bus.intr, -1);
-}
-
-static int
-irq_connect(struct user_bus *b, unsigned int n)
-{
-	struct rte_intr_handle *h = b->bus.intr;
-	int rc = rte_intr_event_list_update(h, n) != 0 ? -ENOMEM : 0;
-
-	while (rc == 0 && b->num_irq < n) {
-		unsigned int i = b->num_irq;
-
-		b->irq_fd[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-		if (b->irq_fd[i] < 0)
-			return -errno;
-		b->num_irq++;
-		if (i > 0 && rte_intr_efds_index_set(h, i - 1, b->irq_fd[i]) != 0)
-			rc = -ENOSPC;
-	}
-	if (rc == 0 && (rte_intr_fd_set(h, b->irq_fd[0]) != 0 || rte_intr_nb_efd_set(h, n - 1) != 0))
-		rc = -ENOSPC;
-	for (unsigned int i = 0; rc == 0 && i < n; i += VFU_MAX_FDS)
-		rc = set_irqs(b, i, RTE_MIN(n - i, VFU_MAX_FDS));
-	return rc;
+	irq_fds_close(&b->irq, b->bus.intr);
 }
 
 static int
 user_irq_setup(struct mlx4_bus *bus, unsigned int n)
 {
 	struct user_bus *b = to_user(bus);
+	unsigned int i;
 	int rc;
 
 	irq_disconnect(b);
 	if (n == 0)
 		return 0;
-	rc = irq_connect(b, n);
+	rc = irq_fds_open(&b->irq, bus->intr, n);
+	for (i = 0; rc == 0 && i < n; i += VFU_MAX_FDS)
+		rc = set_irqs(b, i, RTE_MIN(n - i, VFU_MAX_FDS));
 	if (rc != 0)
 		irq_disconnect(b);
 	return rc;
@@ -156,10 +132,7 @@ user_irq_setup(struct mlx4_bus *bus, unsigned int n)
 static void
 user_irq_ack(struct mlx4_bus *bus)
 {
-	uint64_t count;
-
-	if (read(to_user(bus)->irq_fd[0], &count, sizeof(count)) < 0)
-		return; /* another reader was first */
+	irq_fds_ack(&to_user(bus)->irq);
 }
 
 /* --- life --- */

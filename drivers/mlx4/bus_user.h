@@ -5,8 +5,8 @@
 #ifndef MLX4_BUS_USER_H
 #define MLX4_BUS_USER_H
 
+#include "irq_fds.h"
 #include "mlx4_bus.h"
-#include "mlx4_prm_regs.h"
 #include "user_sock.h"
 
 #define USER_NAME_LEN 64
@@ -19,8 +19,7 @@ struct user_bus {
 	char path[USER_PATH_LEN];
 	char mem_name[USER_NAME_LEN]; /* of the memory event callback */
 	bool mem_events;
-	unsigned int num_irq;
-	int irq_fd[MLX4_MSIX_VECTORS];
+	struct irq_fds irq;
 };
 
 /* user_mem.c: opens the memory of the EAL to the card, and follows its changes. */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rte_interrupts.h>
+
+#include "irq_fds.h"
+
+int
+irq_fds_open(struct irq_fds *f, struct rte_intr_handle *h, unsigned int n)
+{
+	if (rte_intr_event_list_update(h, (int)n) != 0)
+		return -ENOMEM;
+	while (f->num < n) {
+		unsigned int i = f->num;
+
+		f->fd[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		if (f->fd[i] < 0)
+			return -errno;
+		f->num++;
+		if (i > 0 && rte_intr_efds_index_set(h, (int)i - 1, f->fd[i]) != 0)
+			return -ENOSPC;
+	}
+	return rte_intr_fd_set(h, f->fd[0]) == 0 && rte_intr_nb_efd_set(h, (int)n - 1) == 0 ? 0 : -ENOSPC;
+}
+
+void
+irq_fds_close(struct irq_fds *f, struct rte_intr_handle *h)
+{
+	while (f->num > 0)
+		close(f->fd[--f->num]);
+	rte_intr_efd_disable(h);
+	rte_intr_fd_set(h, -1);
+}
+
+void
+irq_fds_ack(const struct irq_fds *f)
+{
+	uint64_t count;
+
+	if (read(f->fd[0], &count, sizeof(count)) < 0)
+		return; /* another reader was first */
+}
