@@ -163,7 +163,7 @@ wait_step(struct mlx4_hca *hca, uint64_t deadline, unsigned int *spins)
 		return true;
 	}
 	rte_delay_us_sleep(CMD_NAP_US);
-	return !mlx4_events_catas(hca) && rte_get_tsc_cycles() < deadline;
+	return !hca->dead && !mlx4_events_catas(hca) && rte_get_tsc_cycles() < deadline;
 }
 
 static uint64_t
@@ -296,10 +296,12 @@ static int
 run(struct mlx4_hca *hca, const struct cmd_req *r, struct cmd_slot *s, uint64_t in_param, uint64_t out_param)
 {
 	struct mlx4_cmd_if *c = hca->cmd;
-	int rc;
+	int rc = -EIO;
 
 	pthread_mutex_lock(&c->hcr);
-	rc = hcr_post(hca, r, in_param, out_param, c->events ? s->token : MLX4_HCR_TOKEN_POLL);
+	/* Another thread may have found it dead meanwhile, and may reset it: see mlx4_cmd_quiesce. */
+	if (!hca->dead)
+		rc = hcr_post(hca, r, in_param, out_param, c->events ? s->token : MLX4_HCR_TOKEN_POLL);
 	if (!c->events) {
 		if (rc == 0)
 			rc = wait_polled(hca, s);
@@ -468,6 +470,13 @@ mlx4_cmd_init(struct mlx4_hca *hca)
 	hca->cmd = c;
 	mlx4_cmd_after_reset(hca);
 	return 0;
+}
+
+void
+mlx4_cmd_quiesce(struct mlx4_hca *hca)
+{
+	pthread_mutex_lock(&hca->cmd->hcr);
+	pthread_mutex_unlock(&hca->cmd->hcr);
 }
 
 void

@@ -77,6 +77,7 @@ mlx4_hca_stop_dma(struct mlx4_hca *hca)
 	}
 	hca->quiet = true;
 	rte_spinlock_unlock(&hca->lock);
+	mlx4_cmd_quiesce(hca);
 	mlx4_hca_reset(hca);
 }
 

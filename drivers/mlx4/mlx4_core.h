@@ -77,6 +77,8 @@ int mlx4_cmd_mbox_imm(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint8_t op_
 		      const void *in, size_t in_len, uint64_t *out);
 int mlx4_cmd_init(struct mlx4_hca *hca);
 void mlx4_cmd_fini(struct mlx4_hca *hca);
+/* The card was marked dead: on return no thread gives it a command that had not seen that. */
+void mlx4_cmd_quiesce(struct mlx4_hca *hca);
 /* The card was reset: commands are polled again, from the first one on. None may be under way. */
 void mlx4_cmd_after_reset(struct mlx4_hca *hca);
 /* After the asynchronous EQ works: completions come as events, several commands may be under way. */
