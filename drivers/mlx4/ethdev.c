@@ -363,8 +363,10 @@ card_revive(struct mlx4_eth *eth)
 		mlx4_eth_intr_connect(mlx4_eth_of(&rte_eth_devices[id]));
 		/* Whoever asked whether the port was removed made ethdev remember it. */
 		rte_eth_devices[id].state = RTE_ETH_DEV_ATTACHED;
+		if (mlx4_qos_restore(mlx4_eth_of(&rte_eth_devices[id])) != 0)
+			rc = -EIO;
 	}
-	return 0;
+	return rc;
 }
 
 static int

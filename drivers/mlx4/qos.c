@@ -178,6 +178,28 @@ mlx4_qos_apply(struct mlx4_eth *eth, const struct tp_qos_port *q, char err[TP_ER
 	return 0;
 }
 
+int
+mlx4_qos_restore(struct mlx4_eth *eth)
+{
+	struct mlx4_qos *qos = eth->qos;
+	struct mlx4_qos_card want;
+	struct tp_qos_port none;
+	char err[TP_ERR_LEN];
+	int rc;
+
+	mlx4_qos_lock(eth);
+	tp_qos_port_default(&none);
+	card_of(&none, false, &qos->card);
+	card_of(&qos->conf, qos->stall.off, &want);
+	rc = card_change(eth, &want, err);
+	if (rc != 0) {
+		MLX4_LOG(ERR, "port %u: its quality of service is the default now: %s", eth->dev->data->port_id, err);
+		qos->conf = none;
+	}
+	mlx4_qos_unlock(eth);
+	return rc;
+}
+
 void
 mlx4_qos_tell(struct mlx4_eth *eth, enum rte_pmd_mlx4_qos_event event, uint16_t index, const char *fmt, ...)
 {

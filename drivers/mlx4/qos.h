@@ -80,6 +80,8 @@ mlx4_qos_unlock(struct mlx4_eth *eth)
 void mlx4_qos_limits(struct mlx4_eth *eth, struct tp_qos_limits *lim);
 /* With the lock: checks a declaration and puts it in force. */
 int mlx4_qos_apply(struct mlx4_eth *eth, const struct tp_qos_port *q, char err[TP_ERR_LEN]);
+/* The card came back from a reset and has the defaults: it is told what was declared. On failure the defaults hold. */
+int mlx4_qos_restore(struct mlx4_eth *eth);
 /* With the lock: tells the card about pause again, after stall.off has changed. */
 int mlx4_qos_pause_refresh(struct mlx4_eth *eth);
 /* Logs a line and tells whoever wants to hear. */

@@ -129,6 +129,32 @@ test_only_changes(void **state)
 	card_trace_free(&t);
 }
 
+/* A card that died and came back by a reset has forgotten everything, and is told again. */
+static void
+test_after_revival(void **state)
+{
+	struct tp_qos_port q = rich(), now;
+	struct rte_eth_stats st;
+	struct card_trace t;
+
+	set_ok(0, &q);
+	tp_model_fault(rig_model(0), TP_FAULT_CATAS, 0, 1, 0);
+	assert_true(rte_eth_stats_get(0, &st) < 0);
+	assert_int_equal(rte_eth_dev_stop(0), 0);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	card_trace_begin(&t, rig_model(0));
+	assert_int_equal(rte_eth_dev_reset(1), 0);
+	card_trace_end(&t);
+	assert_int_equal(card_trace_count(&t, "SET_PORT"), 4);
+	assert_string_equal(card_trace_box(&t, "SET_PORT", PRIO2TC), "000: 00112233 00000000 00000000 00000000\n");
+	assert_string_equal(card_trace_box(&t, "SET_PORT", GENERAL), "000: 00000006 00000000 00c00000 00300000\n");
+	card_trace_free(&t);
+	assert_int_equal(rte_pmd_mlx4_qos_get(0, &now), 0);
+	assert_int_equal(now.tx_pfc, 0xc0);
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
+}
+
 /* Each of the four commands fails once: the card is left with what it had, and so is the declaration. */
 static void
 test_all_or_nothing(void **state)
@@ -312,8 +338,9 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_mailboxes), T(test_only_changes), T(test_all_or_nothing), T(test_refusals),
-		T(test_limits),    T(test_pause_stays),  T(test_flow_ctrl),      T(test_priority_flow_ctrl),
+		T(test_mailboxes),      T(test_only_changes), T(test_after_revival),
+		T(test_all_or_nothing), T(test_refusals),     T(test_limits),
+		T(test_pause_stays),    T(test_flow_ctrl),    T(test_priority_flow_ctrl),
 	};
 
 	if (rig_eal("mlx4qos", "0") < 0)
