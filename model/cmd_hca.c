@@ -241,7 +241,7 @@ tpm_hca_stop(struct tp_model *m)
 		m->event_eq[t] = TPM_EQ_NONE;
 	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
 		m->port[i].open = false;
-		m->port[i].link = false;
+		tpm_port_set_link(&m->port[i], false);
 	}
 	memset(m->hca, 0, sizeof(m->hca));
 	tpm_tpt_changed(m);

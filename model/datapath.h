@@ -24,6 +24,25 @@
 #define TPM_FRAME_L4_OK 0x200u /* ... and its TCP/UDP checksum */
 #define TPM_FRAME_LOOP 0x400u  /* looped inside the card, never on a wire */
 
+/* splitmix64: short, seedable, good enough for coin tosses. */
+static inline uint64_t
+tpm_random(uint64_t *s)
+{
+	uint64_t z = *s += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+/* True in ppm of a million tosses. */
+#define TPM_PPM 1000000u
+static inline bool
+tpm_toss(uint64_t *s, uint64_t ppm)
+{
+	return (tpm_random(s) >> 32) * TPM_PPM >> 32 < ppm;
+}
+
 /* --- parsing ---------------------------------------------------------------------------------------------- */
 
 #define TPM_PARSE_MAX 256u /* headers beyond this are not looked at */

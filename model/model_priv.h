@@ -501,6 +501,8 @@ void tpm_steer_mode(struct tp_model *m, bool by_group);
 void tpm_port_reset(struct tp_model *m, struct tpm_port *p);
 /* Looks at cable, wire and INIT_PORT; announces a change by event. */
 void tpm_port_update_link(struct tp_model *m, struct tpm_port *p);
+/* Changes the link without an event; the wire is told. */
+void tpm_port_set_link(struct tpm_port *p, bool up);
 /* Frees what an impaired wire holds back, and the impairment. */
 void tpm_impair_fini(struct tpm_port *p);
 /* Frames leave the port. */

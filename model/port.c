@@ -9,12 +9,22 @@
 #define MAX_FRAME_DEFAULT 1522u /* 1500 bytes of payload, header, one tag, FCS */
 
 void
+tpm_port_set_link(struct tpm_port *p, bool up)
+{
+	if (up == p->link)
+		return;
+	p->link = up;
+	if (p->wire != NULL && p->wire->ops->carrier != NULL)
+		p->wire->ops->carrier(p->wire, up);
+}
+
+void
 tpm_port_reset(struct tp_model *m, struct tpm_port *p)
 {
 	if (p->steer != NULL)
 		tpm_steer_flush(m);
 	p->open = false;
-	p->link = false;
+	tpm_port_set_link(p, false);
 	p->max_frame = MAX_FRAME_DEFAULT;
 	p->user_mtu = 0;
 	p->ignore_fcs = p->rx_pause = p->tx_pause = p->vlan_filter_on = p->mcast_filter = false;
@@ -34,7 +44,7 @@ tpm_port_update_link(struct tp_model *m, struct tpm_port *p)
 
 	if (up == p->link)
 		return;
-	p->link = up;
+	tpm_port_set_link(p, up);
 	tpm_note(m, "port %u: link %s", p->num, up ? "up" : "down");
 	tpm_event_port(m, p->num, up ? MLX4_PORT_CHANGE_ACTIVE : MLX4_PORT_CHANGE_DOWN);
 }

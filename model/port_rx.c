@@ -217,6 +217,8 @@ tpm_port_rx(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, un
 unsigned int
 tp_model_port_receive(struct tp_model *m, unsigned int port, const struct tp_frame *f, unsigned int n)
 {
+	struct tp_frame burst[TPM_BURST];
+	unsigned int i, k = 0;
 	struct tpm_port *p;
 	uint64_t before;
 
@@ -224,14 +226,17 @@ tp_model_port_receive(struct tp_model *m, unsigned int port, const struct tp_fra
 		return 0;
 	p = &m->port[port - 1];
 	before = p->rx_link_down;
-	for (unsigned int i = 0; i < n; i++) {
-		/* Only the flags that a wire may know. */
-		struct tp_frame one = f[i];
-
-		if (one.nseg == 0 || one.nseg > TP_FRAME_SEGS)
+	for (i = 0; i < n; i++) {
+		if (f[i].nseg == 0 || f[i].nseg > TP_FRAME_SEGS)
 			continue;
-		one.flags &= TP_FRAME_BAD_FCS;
-		tpm_port_arrive(m, p, &one, 1);
+		burst[k] = f[i];
+		burst[k++].flags &= TP_FRAME_BAD_FCS; /* only the flags that a wire may know */
+		if (k == TPM_BURST) {
+			tpm_port_arrive(m, p, burst, k);
+			k = 0;
+		}
 	}
+	if (k != 0)
+		tpm_port_arrive(m, p, burst, k);
 	return p->rx_link_down == before ? n : 0;
 }

@@ -96,6 +96,9 @@ tp_model_wire_attach(struct tp_model *m, unsigned int port, struct tp_wire *w)
 	tpm_lock(&m->lock);
 	tpm_wire_detach(&m->port[port - 1]);
 	m->port[port - 1].wire = w;
+	/* The far end of the new cable learns of a link that stays up. */
+	if (m->port[port - 1].link && w != NULL && w->ops->carrier != NULL)
+		w->ops->carrier(w, true);
 	update_links(m);
 	tpm_unlock(&m->lock);
 	return 0;

@@ -10,7 +10,7 @@
 
 #include "datapath.h"
 
-#define PPM 1000000u
+#define PPM TPM_PPM
 #define DELAY_MAX_US 10000000u
 #define HELD_MAX 65536u
 #define REORDER_WAIT_NS 1000000u /* a frame that waits for a successor to be swapped with waits no longer */
@@ -31,21 +31,10 @@ struct tpm_impair_state {
 	struct held *swap; /* waits for its successor */
 };
 
-/* splitmix64: short, seedable, good enough for coin tosses. */
-static uint64_t
-rng_next(uint64_t *s)
-{
-	uint64_t z = *s += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 static bool
 toss(struct tpm_impair_state *s, uint32_t ppm)
 {
-	return ppm != 0 && (rng_next(&s->rng) >> 32) * PPM >> 32 < ppm;
+	return ppm != 0 && tpm_toss(&s->rng, ppm);
 }
 
 static struct held *
@@ -117,7 +106,7 @@ impair_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f)
 		return;
 	}
 	if (corrupt && h->len != 0) {
-		uint64_t bit = rng_next(&s->rng) % ((uint64_t)h->len * 8);
+		uint64_t bit = tpm_random(&s->rng) % ((uint64_t)h->len * 8);
 
 		h->data[bit / 8] ^= (uint8_t)(1u << (bit % 8));
 		/* The checksums of the sender's hardware are not those of these bytes, nor is the FCS. */

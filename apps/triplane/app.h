@@ -146,6 +146,7 @@ int cmd_rss_register(struct app *app);
 int cmd_device_register(struct app *app);
 int cmd_dcbx_register(struct app *app);
 int cmd_qos_register(struct app *app);
+int cmd_switch_register(struct app *app);
 
 /* console.c */
 int console_string(struct app *app, const char *text, const char *where);

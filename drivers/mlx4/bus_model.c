@@ -19,6 +19,7 @@
 #include "card.h"
 #include "mlx4_core.h"
 #include "tp_model_dpdk.h"
+#include "tp_switch.h"
 
 /* The model answers within the write that gives the command; what takes longer was told to time out. */
 #define MODEL_CMD_TIMEOUT_MS 2000u
@@ -166,11 +167,24 @@ on_model_line(void *arg, int is_violation, const char *line)
 }
 
 static int
+wire_ethdev(struct model_bus *b, unsigned int port, char *err, size_t errlen)
+{
+	struct tp_wire *w;
+	int rc = tp_wire_ethdev_create(b->args.wire[port].name, &w, err, errlen);
+
+	if (rc != 0)
+		return rc;
+	rc = tp_model_wire_attach(b->model, port + 1, w);
+	if (rc != 0)
+		w->ops->destroy(w);
+	return rc;
+}
+
+static int
 wire_one(struct model_bus *b, unsigned int port)
 {
 	enum model_wire kind = b->args.wire[port].kind;
-	struct tp_wire *w;
-	char err[128] = "";
+	char err[TP_SWITCH_TEXT] = "";
 	int rc;
 
 	if (kind == MODEL_WIRE_DEFAULT)
@@ -179,14 +193,13 @@ wire_one(struct model_bus *b, unsigned int port)
 		return tp_model_wire_none(b->model, port + 1);
 	if (kind == MODEL_WIRE_LOOPBACK)
 		return tp_model_wire_loopback(b->model, port + 1);
-	rc = tp_wire_ethdev_create(b->args.wire[port].ethdev, &w, err, sizeof(err));
-	if (rc != 0) {
-		MLX4_LOG(ERR, "%s: wire%u=ethdev:%s: %s", b->name, port, b->args.wire[port].ethdev, err);
-		return rc;
-	}
-	rc = tp_model_wire_attach(b->model, port + 1, w);
+	if (kind == MODEL_WIRE_SWITCH)
+		rc = tp_model_wire_switch(b->model, port + 1, b->args.wire[port].name, err);
+	else
+		rc = wire_ethdev(b, port, err, sizeof(err));
 	if (rc != 0)
-		w->ops->destroy(w);
+		MLX4_LOG(ERR, "%s: wire%u=%s:%s: %s", b->name, port, kind == MODEL_WIRE_SWITCH ? "switch" : "ethdev",
+			 b->args.wire[port].name, err);
 	return rc;
 }
 
@@ -392,7 +405,8 @@ static struct rte_vdev_driver model_driver = {
 RTE_PMD_REGISTER_VDEV(net_mlx4_model, model_driver);
 RTE_PMD_REGISTER_PARAM_STRING(net_mlx4_model,
 			      "type=cx3|cx3pro fw=A.B.C guid=<num> ports=1|2 port0=eth|ib|auto port1=eth|ib|auto "
-			      "wire0=loopback|cross|none|ethdev:NAME wire1=loopback|cross|none|ethdev:NAME "
+			      "wire0=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]... "
+			      "wire1=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]... "
 			      "impair0=<list> impair1=<list> fail=OPCODE:NTH:STATUS timeout=OPCODE:NTH "
 			      "run=thread|service|step cpu=<num> wake-us=<num> check-fw-version=0|1 bf=0|1 "
 			      "tx-inline=<num> rss-udp=0|1 rss-raw-ip=0|1 mac-loopback=0|1");

@@ -4,8 +4,8 @@
 /*
  * Device arguments of a card in software:
  *   type=cx3|cx3pro  fw=A.B.C  guid=0x...  ports=1|2  port0=, port1=eth|ib|auto
- *   wire0=, wire1=loopback|cross|none|ethdev:NAME      impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/
- *   delay:US/seed:N       rate0=, rate1=MBPS       fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
+ *   wire0=, wire1=loopback|cross|none|ethdev:NAME|switch:NAME/KEY:VALUE/...
+ *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N       rate0=, rate1=MBPS       fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
  *   run=thread|service|step  cpu=N  wake-us=N
  */
 #include <ctype.h>
@@ -104,26 +104,36 @@ parse_port(const char *dev, const char *key, const char *value, void *arg)
 	return 0;
 }
 
+/* Wires that have a name behind a colon. */
+static bool
+named_wire(const char *value, const char *prefix, enum model_wire kind, struct model_args *m, unsigned int p)
+{
+	size_t n = strlen(prefix);
+
+	if (strncmp(value, prefix, n) != 0 || value[n] == '\0' || strlen(value + n) >= MODEL_WIRE_LEN)
+		return false;
+	m->wire[p].kind = kind;
+	snprintf(m->wire[p].name, MODEL_WIRE_LEN, "%s", value + n);
+	return true;
+}
+
 static int
 parse_wire(const char *dev, const char *key, const char *value, void *arg)
 {
-	static const char prefix[] = "ethdev:";
 	struct model_args *m = arg;
 	unsigned int p = port_of(key);
-	size_t n = sizeof(prefix) - 1;
 
-	if (strcmp(value, "loopback") == 0) {
+	if (strcmp(value, "loopback") == 0)
 		m->wire[p].kind = MODEL_WIRE_LOOPBACK;
-	} else if (strcmp(value, "cross") == 0) {
+	else if (strcmp(value, "cross") == 0)
 		m->wire[p].kind = MODEL_WIRE_CROSS;
-	} else if (strcmp(value, "none") == 0) {
+	else if (strcmp(value, "none") == 0)
 		m->wire[p].kind = MODEL_WIRE_NONE;
-	} else if (strncmp(value, prefix, n) == 0 && value[n] != '\0' && strlen(value + n) < MODEL_ARG_LEN) {
-		m->wire[p].kind = MODEL_WIRE_ETHDEV;
-		snprintf(m->wire[p].ethdev, MODEL_ARG_LEN, "%s", value + n);
-	} else {
-		return mlx4_arg_refuse(dev, key, value, "loopback, cross, none or ethdev:NAME (an ethdev made before)");
-	}
+	else if (!named_wire(value, "ethdev:", MODEL_WIRE_ETHDEV, m, p) &&
+		 !named_wire(value, "switch:", MODEL_WIRE_SWITCH, m, p))
+		return mlx4_arg_refuse(
+			dev, key, value,
+			"loopback, cross, none, ethdev:NAME (an ethdev made before) or switch:NAME[/KEY:VALUE]...");
 	return 0;
 }
 

@@ -9,15 +9,23 @@
 #include "tp_model.h"
 
 #define MODEL_ARG_LEN 64
+#define MODEL_WIRE_LEN 512 /* of what follows "ethdev:" or "switch:" */
 
-enum model_wire { MODEL_WIRE_DEFAULT, MODEL_WIRE_LOOPBACK, MODEL_WIRE_CROSS, MODEL_WIRE_NONE, MODEL_WIRE_ETHDEV };
+enum model_wire {
+	MODEL_WIRE_DEFAULT,
+	MODEL_WIRE_LOOPBACK,
+	MODEL_WIRE_CROSS,
+	MODEL_WIRE_NONE,
+	MODEL_WIRE_ETHDEV,
+	MODEL_WIRE_SWITCH,
+};
 enum model_run { MODEL_RUN_THREAD, MODEL_RUN_SERVICE, MODEL_RUN_STEP };
 
 struct model_args {
 	struct tp_model_config cfg;
 	struct {
 		enum model_wire kind;
-		char ethdev[MODEL_ARG_LEN];
+		char name[MODEL_WIRE_LEN];
 	} wire[TP_MODEL_PORTS];
 	struct {
 		struct tp_impair imp;

@@ -12,6 +12,7 @@
 #define RTE_PMD_MLX4_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "rte_pmd_mlx4_qos.h"
@@ -83,6 +84,32 @@ int rte_pmd_mlx4_model_violation(uint16_t port_id, unsigned int i, const char **
 
 /** Plugs the cable of a model's port in or out. @return 0, -ENODEV, -ENOTSUP. */
 int rte_pmd_mlx4_model_cable(uint16_t port_id, bool plugged);
+
+#define RTE_PMD_MLX4_SWITCH_NAME 32
+
+/**
+ * Names of the switches that ports of models in this process are plugged into (wireN=switch:NAME), sorted.
+ * @return how many there are; the first @p max were written.
+ */
+unsigned int rte_pmd_mlx4_switch_list(char names[][RTE_PMD_MLX4_SWITCH_NAME], unsigned int max);
+
+/**
+ * A counter: of the switch (port 0, prio -1), of its port 1..64 (prio -1), or of a port's priority 0..7. Bytes are
+ * without FCS, times in ns.
+ */
+typedef void (*rte_pmd_mlx4_switch_fn)(void *arg, unsigned int port, int prio, const char *name, uint64_t value);
+
+/** Calls @p fn for each counter, in that order; counters of priorities that are 0 are left out. @return 0, -ENOENT. */
+int rte_pmd_mlx4_switch_counters(const char *name, rte_pmd_mlx4_switch_fn fn, void *arg);
+
+/**
+ * Changes a setting while frames pass.
+ * @param port 0 for a setting of the switch, 1..64 for one of a port
+ * @param word "KEY:VALUE" as in wireN=switch:NAME/KEY:VALUE
+ * @param[out] err one line that names the value and what is wanted, when refused
+ * @return 0, -ENOENT (no such switch, port or key), -EINVAL, -ENOSPC (does not fit into the buffer)
+ */
+int rte_pmd_mlx4_switch_set(const char *name, unsigned int port, const char *word, char *err, size_t err_len);
 
 #ifdef __cplusplus
 }

@@ -137,12 +137,14 @@ struct tp_frame {
  * send: the port sends n frames; returns how many the wire took (the rest is lost and counted as wire drops).
  * poll: brings frames that arrived, by tp_model_port_receive; returns how many.
  * link: true when there is a partner.
+ * carrier: the port's own end of the link came up or went down; may be absent.
  */
 struct tp_wire_ops {
 	const char *name;
 	unsigned int (*send)(struct tp_wire *w, const struct tp_frame *f, unsigned int n);
 	unsigned int (*poll)(struct tp_wire *w, struct tp_model *m, unsigned int port, unsigned int budget);
 	bool (*link)(struct tp_wire *w);
+	void (*carrier)(struct tp_wire *w, bool up);
 	void (*destroy)(struct tp_wire *w);
 };
 struct tp_wire {

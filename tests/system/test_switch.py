@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cards on one switch: frames that pass are counted the same everywhere, settings hold, wrong ones are refused."""
+import json
+import os
+import subprocess
+
+import tpmd
+
+cases = tpmd.Cases()
+APP = os.path.join(os.environ['TP_BUILD'], 'apps/triplane')
+
+
+def triplane(vdevs, command):
+    cmd = [APP] + tpmd.eal('tpswitch%d' % os.getpid(), plugin=False, memory=512) + ['--vdev=' + v for v in vdevs]
+    p = subprocess.run(cmd + ['--', '-e', command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, timeout=120)
+    return p.returncode, p.stdout.decode(errors='replace'), p.stderr.decode(errors='replace')
+
+
+def cards(*wires):
+    return ['net_mlx4_model%d,ports=1,wire0=switch:%s' % (i, w) for i, w in enumerate(wires)]
+
+
+def documents(out):
+    return [json.loads(line) for line in out.splitlines() if line.startswith('{')]
+
+
+def prio(sw, port, prio_):
+    of_port = [p for p in sw['by_port'] if p['port'] == port][0]
+    found = [p for p in of_port['by_priority'] if p['priority'] == prio_]
+    return found[0] if found else {}
+
+
+def macswap():
+    rc, out, err = triplane(cards('lab', 'lab'), 'set fwd flowgen 0; set fwd macswap 1; set peer 1 1; start live 3; stop; sleep 300; '
+                            'show switch all json; show port stats all json; show model json')
+    if rc != 0:
+        return err[-400:]
+    sw, stats, model = documents(out)[-3:]
+    sw = sw['switches']['lab']
+    stats, model = stats['ports'], model['ports']
+    if sw['ports'] != 2 or sw['used'] != 0:
+        return 'not empty at the end: %s' % sw
+    for port in (1, 2):
+        c, wire = prio(sw, port, 0), model[port - 1]
+        if c['rx_frames'] != wire['tx_frames'] or c['tx_frames'] != wire['rx_frames'] or c['rx_frames'] == 0:
+            return 'port %d: switch %s, card %s' % (port, c, wire)
+        if c['rx_frames'] != stats[port - 1]['tx_packets'] or wire['violations'] != 0:
+            return 'port %d: driver %s, card %s' % (port, stats[port - 1], wire)
+        drops = sum(v for k, v in c.items() if k.startswith('drop_'))
+        if c['rx_frames'] != prio(sw, 3 - port, 0)['tx_frames'] + drops:
+            return 'port %d: in, out and drops do not add up: %s' % (port, sw)
+    return None
+
+
+def paced():
+    """The rate bounds what leaves from above; how much of it is used depends on the machine."""
+    rc, out, err = triplane(cards('lab', 'lab/rate:50'), 'set fwd flowgen 0; set fwd rxonly 1; start live 3; '
+                            'show switch lab json')
+    if rc != 0:
+        return err[-400:]
+    sw = documents(out)[-1]['switches']['lab']
+    c = prio(sw, 2, 0)
+    # 60 bytes and 24 of line overhead at 50 Mb/s: 74404 frames a second.
+    if not 0 < c['tx_frames'] <= 74405 * 5 or prio(sw, 1, 0).get('drop_queue_limit', 0) == 0:
+        return str(sw)
+    return None
+
+
+def settings():
+    rc, out, err = triplane(cards('lab/trust:dscp/lossless:3', 'lab'), 'switch set lab 2 ets:50+30+20+0+0+0+0+0; '
+                            'switch set lab 0 lossless:3+4; show switch lab json')
+    sw = documents(out)[-1]['switches']['lab'] if rc == 0 else {}
+    # 12 MiB less 256 KiB of headroom for two ports and two priorities
+    if rc != 0 or sw['shared_bytes'] != (12 << 20) - 4 * (256 << 10):
+        return '%d %s %s' % (rc, sw, err[-300:])
+    return None
+
+
+def refused(vdevs, command, *words):
+    rc, out, err = triplane(vdevs, command)
+    lines = (out + err).splitlines()
+    if rc not in (1, 2) or not any(all(w in line for w in words) for line in lines):
+        return 'exit status %d, no line with %s: %s' % (rc, words, lines[-5:])
+    return None
+
+
+cases.run('switch-macswap', macswap)
+cases.run('switch-paced', paced)
+cases.run('switch-settings', settings)
+for name, vdevs, command, words in (
+        ('name', cards('a*b'), 'show port info 0', ('wire0', 'a*b', 'wanted')),
+        ('word', cards('lab/speed:5'), 'show port info 0', ('speed:5', 'wanted', 'lossless')),
+        ('range', cards('lab/rate:1000001'), 'show port info 0', ('rate', '1000001', '0..1000000')),
+        ('too-many', cards('lab/ports:1', 'lab'), 'show port info 0', ('lab', 'all of its 1 ports')),
+        ('set-range', cards('lab'), 'switch set lab 0 alpha:0', ('alpha', '0', '1..6400')),
+        ('set-port', cards('lab'), 'switch set lab 2 rate:5', ('rate:5', 'no port 2')),
+        ('unknown', cards('lab'), 'show switch other', ('other', 'wanted all'))):
+    cases.run('switch-refused-' + name, refused, vdevs, command, *words)
+cases.exit()
