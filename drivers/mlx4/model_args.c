@@ -5,7 +5,8 @@
  * Device arguments of a card in software:
  *   type=cx3|cx3pro  fw=A.B.C  guid=0x...  ports=1|2  port0=, port1=eth|ib|auto
  *   wire0=, wire1=loopback|cross|none|ethdev:NAME|switch:NAME/KEY:VALUE/...
- *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N       rate0=, rate1=MBPS       fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
+ *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N
+ *   rate0=, rate1=MBPS  fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
  *   run=thread|service|step  cpu=N  wake-us=N
  */
 #include <ctype.h>
