@@ -414,8 +414,8 @@ static const struct word_key keys[] = {
 	{"stall-count", "TCStallCount", "drops", "7", "Drops in a row after which a class counts as stalled", .min = 1,
 	 .max = QOS_STALL_COUNT_MAX, KEY_FIELD(hol_stall_count)},
 	{"rule", "", "", "none", "Priority and DSCP by protocol and destination port; the first that matches decides",
-	 "none or {default|tcp|udp|rdma}:PORT[-PORT]|*:PRIO[:DSCP]", .max = UINT16_MAX, .parse = rules_parse,
-	 .text = rules_text},
+	 "none or KIND:PORTS:PRIO[:DSCP] of default|tcp|udp|rdma, *|1..65535, 0..7, 0..63", .max = UINT16_MAX,
+	 .parse = rules_parse, .text = rules_text},
 };
 
 #define NUM_KEYS (sizeof(keys) / sizeof(keys[0]))

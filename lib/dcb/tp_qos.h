@@ -112,7 +112,7 @@ struct tp_qos_key {
 	const char *def;    /**< value when nothing is said, "": none */
 	const char *help;   /**< a sentence */
 	uint32_t min, max;  /**< of the numbers in the value; both 0: it has none */
-	char values[64];    /**< what may stand on the right, such as "0 or 10..60000" */
+	char values[96];    /**< what may stand on the right, such as "0 or 10..60000" */
 };
 
 /** Key number i of a port's (of a group's) words in the order in which they are printed. @return 0, -ENOENT past the last. */

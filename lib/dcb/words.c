@@ -64,7 +64,7 @@ int
 word_refuse(const struct word_key *key, const char *value, char *err)
 {
 	const bool unit = key->values == NULL && key->unit[0] != '\0';
-	char range[64];
+	char range[sizeof(((struct tp_qos_key *)0)->values)];
 
 	word_range(key, range, sizeof(range));
 	word_err(err, "%s: '%.40s', want %s%s%s", key->name, value, range, unit ? " " : "", unit ? key->unit : "");

@@ -33,7 +33,8 @@ static const struct want_key wanted[] = {
 	{"rx-stall-minor", "ms", "0", "0..59999", 0, 59999},
 	{"hol-lifetime", "us", "0", "0 or 100..10000000", 100, 10000000},
 	{"stall-count", "drops", "7", "1..255", 1, 255},
-	{"rule", "", "none", "none or {default|tcp|udp|rdma}:PORT[-PORT]|*:PRIO[:DSCP]", 0, 65535},
+	{"rule", "", "none", "none or KIND:PORTS:PRIO[:DSCP] of default|tcp|udp|rdma, *|1..65535, 0..7, 0..63", 0,
+	 65535},
 };
 
 static const struct good_word good[] = {
@@ -126,11 +127,11 @@ static const struct bad_word bad[] = {
 	{"hol-lifetime=4294967396", -EINVAL, "4294967396", "0 or 100..10000000 us"},
 	{"stall-count=0", -EINVAL, "'0'", "1..255"},
 	{"stall-count=256", -EINVAL, "256", "1..255"},
-	{"rule=udp:0:3", -EINVAL, "udp:0:3", "PORT"},
-	{"rule=udp:65536:3", -EINVAL, "65536", "PORT"},
-	{"rule=udp:9-8:3", -EINVAL, "9-8", "PORT"},
-	{"rule=udp:4791:8", -EINVAL, "4791:8", "PRIO"},
-	{"rule=udp:4791:3:64", -EINVAL, "3:64", "DSCP"},
+	{"rule=udp:0:3", -EINVAL, "udp:0:3", "1..65535"},
+	{"rule=udp:65536:3", -EINVAL, "65536", "1..65535"},
+	{"rule=udp:9-8:3", -EINVAL, "9-8", "1..65535"},
+	{"rule=udp:4791:8", -EINVAL, "4791:8", "0..7"},
+	{"rule=udp:4791:3:64", -EINVAL, "3:64", "0..63"},
 	{"rule=udp:4791", -EINVAL, "udp:4791", "PRIO"},
 	{"rule=default:80:1", -EINVAL, "default:80:1", "default"},
 	{"rule=sctp:80:1", -EINVAL, "sctp", "tcp|udp"},
