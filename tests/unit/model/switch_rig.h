@@ -133,6 +133,7 @@ swrig_teach(struct swrig *r)
 {
 	for (unsigned int i = 0; i < RIG_PORTS; i++)
 		swrig_send(r, i, 99, i + 1, UNTAGGED, 60);
+	r->now += 1000000;
 	for (unsigned int i = 0; i < RIG_PORTS; i++)
 		swrig_drain(r, i);
 }
