@@ -209,7 +209,7 @@ struct tpm_cq {
 	uint32_t cqn, eqn, uar, last_notified, solicited_pi;
 	uint8_t arm_sn, status; /* arm_sn: the last one that was answered with an event */
 	uint8_t arm_sn_asked;
-	bool cc, timestamp, solicited_pending;
+	bool cc;
 	uint32_t refs; /* QPs that use it */
 };
 

@@ -144,20 +144,9 @@ status_ipv4(const struct tp_frame *f, const uint8_t *d, uint16_t *csum)
 	return status << 16 | enc;
 }
 
-/* The timestamp overlay of a CQE [DP 6.2] */
-static void
-cqe_timestamp(const struct tp_model *m, struct mlx4_cqe *c)
-{
-	uint64_t t = (uint64_t)((unsigned __int128)tpm_now(m) * TPM_CORE_CLOCK_MHZ / 1000);
-	uint8_t *b = (uint8_t *)c;
-
-	prm_set32(b, 0x0c, (uint32_t)(t >> 16));
-	tpm_store16(b + 0x1d, (uint16_t)t);
-}
-
 static inline void
-cqe_fill(const struct tp_model *m, struct tpm_qp *qp, struct mlx4_cqe *c, uint32_t len, uint32_t hash, uint32_t status,
-	 uint16_t csum, uint32_t vlan_flags, uint16_t tci)
+cqe_fill(struct tpm_qp *qp, struct mlx4_cqe *c, uint32_t len, uint32_t hash, uint32_t status, uint16_t csum,
+	 uint32_t vlan_flags, uint16_t tci)
 {
 	rte_be32_t st = rte_cpu_to_be_32(status);
 
@@ -171,8 +160,6 @@ cqe_fill(const struct tp_model *m, struct tpm_qp *qp, struct mlx4_cqe *c, uint32
 	c->wqe_index = rte_cpu_to_be_16((uint16_t)qp->rq_head);
 	c->checksum = rte_cpu_to_be_16(csum);
 	memset(c->rsvd, 0, sizeof(c->rsvd));
-	if (tpm_unlikely(qp->rcq->timestamp))
-		cqe_timestamp(m, c);
 	tpm_cqe_commit(qp->rcq, c, MLX4_CQE_RECV_SEND);
 	qp->rq_head++;
 }
@@ -312,7 +299,7 @@ tpm_receive_slow(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, cons
 	if (c == NULL)
 		return;
 	status = status_slow(p, in, h, &k, &csum);
-	cqe_fill(m, qp, c, f.len, hash, status, csum, k.cvlan ? MLX4_CQE_CVLAN : 0, k.tci);
+	cqe_fill(qp, c, f.len, hash, status, csum, k.cvlan ? MLX4_CQE_CVLAN : 0, k.tci);
 	m->counter[qp->counter].rx_frames++;
 	m->counter[qp->counter].rx_bytes += in->len;
 	tpm_cq_notify(m, qp->rcq, false);
@@ -404,7 +391,7 @@ tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r)
 		}
 		bytes += f->len;
 		frames++;
-		cqe_fill(m, qp, c, f->len, r->hash[i], status, csum, 0, 0);
+		cqe_fill(qp, c, f->len, r->hash[i], status, csum, 0, 0);
 	}
 	m->counter[qp->counter].rx_frames += frames;
 	m->counter[qp->counter].rx_bytes += bytes;

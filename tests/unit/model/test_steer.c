@@ -93,10 +93,81 @@ rules(void **state)
 	rig_close(&r);
 }
 
+/* A tunnelled frame: outer Ethernet, IPv4 and UDP to the port, VNI 0x123456, an inner Ethernet header. */
+static void
+vxlan_frame(uint8_t d[96], uint16_t port)
+{
+	static const uint8_t inner[6] = {2, 0, 0, 0, 0, 0x77};
+
+	memset(d, 0, 96);
+	memcpy(d, frame_udp4, 42);
+	d[17] = 96 - 14;
+	tpm_store16(d + 36, port);
+	tpm_store16(d + 38, 96 - 34);
+	d[42] = 0x08;
+	prm_set32(d, 46, 0x12345600);
+	memcpy(d + 50, inner, 6);
+	d[62] = 0x08;
+}
+
+/* Rule of Linux for a tunnel [CP 6.3]: outer address, VXLAN, inner address; each part decides, under its mask. */
+static void
+vxlan(void **state)
+{
+	struct rig_q q[2];
+	struct rig r;
+	uint64_t id, id_all;
+	uint8_t d[96], mbox[16 + 48 + 16 + 48] = {0};
+
+	assert_int_equal(rig_open(&r), 0);
+	tpm_steer_mode(r.m, false);
+	r.m->vxlan_port = 4789;
+	rig_qp(&r, &q[0], 8, 1, 16, true);
+	rig_qp(&r, &q[1], 9, 1, 16, true);
+	assert_int_equal(rig_rule(&r, 1, NULL, 8, &id_all), 0);
+	mbox[0] = 0x50;
+	mbox[7] = 1;
+	prm_set32(mbox, 8, 9);
+	memcpy(mbox + 16, "\x0c\x00\xe0\x01", 4);
+	memcpy(mbox + 16 + 0x0a, mac2, 6);
+	memset(mbox + 16 + 0x12, 0xff, 6);
+	memcpy(mbox + 64, "\x04\x00\xe0\x08", 4);
+	prm_set32(mbox, 64 + 8, 0x12340000);
+	prm_set32(mbox, 64 + 12, 0xffff0000);
+	memcpy(mbox + 80, "\x0c\x00\xe0\x01", 4);
+	memcpy(mbox + 80 + 0x0a, "\x02\x00\x00\x00\x00\x77", 6);
+	memset(mbox + 80 + 0x12, 0xff, 6);
+	assert_int_equal(tpm_steer_attach(r.m, mbox, sizeof(mbox) / 4, &id), 0);
+	vxlan_frame(d, 4789);
+	assert_int_equal(look(&r, d, sizeof(d)).qpn[0], 9);
+	d[48] ^= 0xff; /* VNI bits that the mask leaves open */
+	assert_int_equal(look(&r, d, sizeof(d)).qpn[0], 9);
+	d[46] ^= 0x01;
+	assert_int_equal(look(&r, d, sizeof(d)).qpn[0], 8);
+	vxlan_frame(d, 4789);
+	d[55] ^= 0x01; /* the inner address */
+	assert_int_equal(look(&r, d, sizeof(d)).qpn[0], 8);
+	vxlan_frame(d, 4789);
+	d[5] ^= 0x01; /* the outer one */
+	assert_int_equal(look(&r, d, sizeof(d)).qpn[0], 8);
+	vxlan_frame(d, 4788);
+	assert_int_equal(look(&r, d, sizeof(d)).qpn[0], 8);
+	/* A frame that ends within the inner header. */
+	vxlan_frame(d, 4789);
+	assert_int_equal(look(&r, d, 63).qpn[0], 8);
+	/* No UDP port was configured: nothing is a tunnel. */
+	r.m->vxlan_port = 0;
+	tpm_steer_mode(r.m, false);
+	vxlan_frame(d, 4789);
+	assert_int_equal(look(&r, d, sizeof(d)).qpn[0], 8);
+	assert_int_equal(tp_model_violations_total(r.m), 0);
+	rig_close(&r);
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(rules)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(rules), cmocka_unit_test(vxlan)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
