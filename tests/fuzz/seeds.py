@@ -46,6 +46,10 @@ def vfu_messages():
         rec(5, struct.pack('<IIIIQQ', 32, 0, i, 0, 0, 0)) + rec(7, struct.pack('<IIII', 16, 0, i, 0)) for i in range(9))
     yield b''.join(rec(9, struct.pack('<QII', off, reg, n)) for off, reg, n in
                    ((0, 7, 4096), (0x80698, 0, 4), (0xf0014, 0, 8), (0x80014, 2, 4)))
+    # The last window goes, then all of none; a client that leaves without any (a move of nothing from nowhere, once).
+    unmap_all = rec(3, struct.pack('<IIQQ', 24, 2, 0, 0))
+    yield unmap_all
+    yield dma + rec(3, struct.pack('<IIQQ', 24, 0, 0x10000, 0x10000)) + unmap_all
     yield b''.join(rec(10, struct.pack('<QII', 0x480000 + 8 * i, 2, 8) + bytes(7) + b'\x04', flags=0x10) for i in range(8))
 
 
@@ -78,7 +82,10 @@ def main(folder):
     cqe = bytes(20) + struct.pack('>I', 64) + bytes(7) + b'\x01'
     write(folder, 'vfu', vfu_messages())
     write(folder, 'qos', configurations())
-    write(folder, 'cqe', [bytes([m]) + b'\x03' + cqe * 4 for m in range(4)])
+    # Plain but for one bit that no receive completion has (a burst without end, once), then a good one.
+    strange = [cqe[:31] + bytes([op]) for op in (0x21, 0x20, 0x3f, 0x16)]
+    write(folder, 'cqe', [bytes([m]) + b'\x03' + cqe * 4 for m in range(4)] +
+          [bytes([m]) + b'\x01' + s + cqe for m in range(4) for s in strange])
 
 
 if __name__ == '__main__':
