@@ -97,7 +97,9 @@ export PATH="$TP_BUILD/apps:$TP_BUILD/apps/triplane:$PATH"
 export LD_LIBRARY_PATH="$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 for s in $suites; do
 	printf -- '--- %s\n' "$s"
+	begun=$SECONDS
 	"suite_$s"
+	printf 'suite %s: %s s\n' "$s" $((SECONDS - begun))
 done
 printf '%s passed, %s failed' "$passed" "$failed"
 [ "$skipped" = 0 ] || printf ', %s skipped' "$skipped"

@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What ./tp bench --json prints: each line of standard output an object with the seven fields that programs rely on."""
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+
+import tpmd
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'bench'))
+os.environ.setdefault('TP_BUILD', 'build')
+os.environ.setdefault('TP_CACHE', '.tp')
+import bench  # noqa: E402
+
+cases = tpmd.Cases()
+FIELDS = ['bench', 'case', 'metric', 'value', 'unit', 'peer', 'peer_value']
+
+
+def no_constant(name):
+    raise ValueError('%s is not JSON' % name)
+
+
+def wrong(line):
+    """None, or what is wrong with a row."""
+    try:
+        row = json.loads(line, parse_constant=no_constant)
+    except ValueError as e:
+        return '%s: %r' % (e, line)
+    if not isinstance(row, dict) or list(row) != FIELDS:
+        return 'fields %s, wanted %s' % (list(row), FIELDS)
+    for f in ('bench', 'case', 'metric', 'unit'):
+        if not isinstance(row[f], str) or not row[f]:
+            return '%s is %r, wanted a text' % (f, row[f])
+    for f in ('value', 'peer_value'):
+        if row[f] is not None and (isinstance(row[f], bool) or not isinstance(row[f], (int, float))):
+            return '%s is %r, wanted a number or null' % (f, row[f])
+    if row['peer'] is not None and not isinstance(row['peer'], str):
+        return 'peer is %r, wanted a text or null' % row['peer']
+    return 'a value of no peer' if row['peer'] is None and row['peer_value'] is not None else None
+
+
+def run(*args):
+    script = os.path.join(os.path.dirname(os.path.abspath(bench.__file__)), 'bench.py')
+    return subprocess.run(['/usr/bin/python3', script, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=300)
+
+
+def real():
+    """Two quick benches; goals and titles are for people and stay off standard output."""
+    p = run('bringup', 'model', '--json')
+    lines = p.stdout.splitlines()
+    bad = [w for w in map(wrong, lines) if w]
+    if p.returncode != 0 or bad:
+        return '%d %s %s' % (p.returncode, bad[:3], p.stderr[-300:])
+    names = {json.loads(line)['bench'] for line in lines}
+    if names != {'bringup', 'model'} or len(lines) < 5:
+        return '%d rows of %s' % (len(lines), names)
+    return None if 'Goals' in p.stderr else 'no goals on standard error: %r' % p.stderr
+
+
+def rows():
+    """A row with a peer, one whose peer was not measured, one that was not measured itself; awkward texts."""
+    out = io.StringIO()
+    rep = bench.Report(True)
+    with contextlib.redirect_stdout(out):
+        rep.title('a title')
+        rep.row('pps', '64 B', 'rate', 16.1, 'Mpps', 'net_memif', 20.4)
+        rep.row('datapath', 'rx_burst', 'instructions/packet', 58, 'instr', 'net_mlx4', None)
+        rep.row('pps', 'a "quoted"\ncase', 'rate', None, '%', None, None)
+    lines = out.getvalue().splitlines()
+    bad = [w for w in map(wrong, lines) if w]
+    if bad or len(lines) != 3:
+        return '%s in %r' % (bad, lines)
+    want = {'bench': 'pps', 'case': '64 B', 'metric': 'rate', 'value': 16.1, 'unit': 'Mpps', 'peer': 'net_memif',
+            'peer_value': 20.4}
+    return None if json.loads(lines[0]) == want else 'the first row is %s' % lines[0]
+
+
+def unknown():
+    p = run('nothing', '--json')
+    return None if p.returncode == 2 and p.stdout == '' and "'nothing'" in p.stderr and 'bringup' in p.stderr and \
+        p.stderr.count('\n') == 1 else '%d %r %r' % (p.returncode, p.stdout, p.stderr)
+
+
+cases.run('bench-json', real)
+cases.run('bench-json-rows', rows)
+cases.run('bench-unknown', unknown)
+cases.exit()
