@@ -102,6 +102,7 @@ caps_device(const struct tp_model *m, uint8_t *out)
 	prm_set(out, MLX4_CAP_VSD_INIT2RTR, 1);
 	prm_set(out, MLX4_CAP_CONFIG_DEV, 1);
 	prm_set(out, MLX4_CAP_ETS_CFG, 1);
+	prm_set(out, MLX4_CAP_RECOVER_EVENT, tpm_delay_offered(m));
 	prm_set(out, MLX4_CAP_QP_RATES, TPM_QP_RATES);
 	prm_set(out, MLX4_CAP_MAX_RATE_UNIT, TPM_RATE_MAX_UNIT);
 	prm_set(out, MLX4_CAP_MAX_RATE_VAL, TPM_RATE_MAX_VAL);

@@ -95,6 +95,43 @@ tpm_set_scheduler(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
 	return MLX4_STAT_OK;
 }
 
+/* --- priority of received frames --- */
+
+uint8_t
+tpm_set_prio_map(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
+{
+	uint32_t trust = prm_get(in, MLX4_PRIOMAP_TRUST);
+	uint8_t prio[sizeof(p->qos->dscp_prio)];
+
+	if (trust > MLX4_PRIOMAP_TRUST_DSCP)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "trust %u, wanted 0..%u", trust,
+				MLX4_PRIOMAP_TRUST_DSCP);
+	for (uint32_t i = 0; i < sizeof(prio); i++) {
+		uint8_t b = in[MLX4_PRIOMAP_DSCP + i / 2];
+
+		prio[i] = (i & 1) == 0 ? b >> 4 : b & 0xf;
+		if (prio[i] >= MLX4_PRIOS)
+			return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
+					"DSCP %u has priority %u, wanted 0..%u", i, prio[i], MLX4_PRIOS - 1);
+	}
+	p->qos->trust = (uint8_t)trust;
+	p->qos->untagged_lossless = prm_get(in, MLX4_PRIOMAP_UNTAGGED_LOSSLESS) != 0;
+	p->qos->untagged_prio = (uint8_t)prm_get(in, MLX4_PRIOMAP_UNTAGGED_PRIO);
+	memcpy(p->qos->dscp_prio, prio, sizeof(prio));
+	return MLX4_STAT_OK;
+}
+
+uint8_t
+tpm_delay_check(struct tp_model *m, uint32_t qpn, const uint8_t *ctx)
+{
+	uint32_t units = prm_get(ctx, MLX4_QPC_DELAY_DROP);
+
+	if (units == 0 || tpm_delay_offered(m))
+		return MLX4_STAT_OK;
+	return tpm_fail(m, BAD_PARAM, DELAY_DROP_FW, "QP", qpn, "delay drop of %u units, with firmware %u.%u.%u", units,
+			m->cfg.fw_major, m->cfg.fw_minor, m->cfg.fw_subminor);
+}
+
 /* --- rate limits of QPs --- */
 
 static uint32_t
@@ -158,10 +195,17 @@ tp_model_get_qos(struct tp_model *m, unsigned int port, struct tp_model_qos *s)
 	tpm_lock(&m->lock);
 	s->tx_managed = p->tx_managed;
 	s->tx_paused = p->qos->paused;
+	s->rx_paused = (p->qos->stopped >> TPM_POOL_GLOBAL & 1) != 0 ? 0xff : (uint8_t)p->qos->stopped;
+	memcpy(s->rx_lossless_fill, p->qos->rx_fill, sizeof(s->rx_lossless_fill));
+	if (p->tx_pause)
+		s->rx_lossless_fill[0] = p->qos->rx_fill[TPM_POOL_GLOBAL];
+	s->rx_lossy_fill = p->qos->rx_fill[TPM_POOL_LOSSY];
 	for (unsigned int i = 0; i < MLX4_PRIOS; i++) {
 		const struct tpm_flow *rx = &p->qos->rx[i], *tx = &p->qos->tx[i];
 
 		s->tx_queues[i] = p->qos->queue[i].count;
+		s->rx_waiting[i] = p->qos->rx_held[i].count;
+		s->rx_overflow[i] = p->qos->rx_overflow[i];
 		s->rx_pause[i].frames = rx->frames;
 		s->rx_pause[i].paused_us = tpm_flow_us(m, rx);
 		s->rx_pause[i].transitions = rx->transitions;

@@ -55,6 +55,7 @@ tpm_qp_free(struct tp_model *m, struct tpm_qp *qp)
 {
 	tpm_qp_forget(m, qp);
 	tpm_sched_qp_gone(m, qp);
+	tpm_rxbuf_forget(m, qp);
 	qp->scq->refs--;
 	qp->rcq->refs--;
 	m->qp[qp->qpn] = NULL;
@@ -140,6 +141,8 @@ qp_create(struct tp_model *m, uint32_t qpn, const uint8_t *in)
 	st = tpm_qpc_check(m, qp);
 	if (st == MLX4_STAT_OK)
 		st = tpm_qp_rate_check(m, qpn, qp->ctx);
+	if (st == MLX4_STAT_OK)
+		st = tpm_delay_check(m, qpn, qp->ctx);
 	if (st == MLX4_STAT_OK)
 		st = qp_ring(m, qp);
 	if (st != MLX4_STAT_OK) {
@@ -281,7 +284,7 @@ tpm_cmd_query_qp(struct tp_model *m, struct tpm_cmd *c)
 
 /* --- changes without a transition --- */
 
-#define UPDATE_QP_MASKS (MLX4_UPDATE_QP_VSD | MLX4_UPDATE_QP_RATE)
+#define UPDATE_QP_MASKS (MLX4_UPDATE_QP_VSD | MLX4_UPDATE_QP_RATE | MLX4_UPDATE_QP_DELAY_DROP)
 #define UPDATE_PATH_MASKS                                                                                              \
 	(MLX4_UPDATE_PATH_MAC_INDEX | MLX4_UPDATE_PATH_SCHED_QUEUE | MLX4_UPDATE_PATH_COUNTER |                        \
 	 MLX4_UPDATE_PATH_UC_LB | MLX4_UPDATE_PATH_MC_LB)
@@ -291,18 +294,25 @@ tpm_cmd_update_qp(struct tp_model *m, struct tpm_cmd *c)
 {
 	uint64_t mask = prm_get64(c->in, MLX4_UPDATE_QP_MASK), path_mask = prm_get64(c->in, MLX4_UPDATE_QP_PRI_MASK);
 	const uint8_t *src = c->in + MLX4_UPDATE_QP_CTX, *src_path = src + MLX4_QPC_PRI_PATH;
-	static const struct {
+	static const struct update_field {
 		uint64_t bit;
 		uint32_t field;
-	} path_fields[] = {
-		{MLX4_UPDATE_PATH_MAC_INDEX, MLX4_PATH_SMAC_INDEX},
-		{MLX4_UPDATE_PATH_SCHED_QUEUE, MLX4_PATH_SCHED_QUEUE},
-		{MLX4_UPDATE_PATH_COUNTER, MLX4_PATH_COUNTER},
-		{MLX4_UPDATE_PATH_UC_LB, MLX4_PATH_F_UC_LB_CHECK},
-		{MLX4_UPDATE_PATH_MC_LB, MLX4_PATH_F_MC_LB_CHECK},
-		{MLX4_UPDATE_PATH_UC_LB, MLX4_PATH_LB_BY_COUNTER},
-		{MLX4_UPDATE_PATH_MC_LB, MLX4_PATH_LB_BY_COUNTER},
-	};
+	} qp_fields[] =
+		{
+			{MLX4_UPDATE_QP_VSD, MLX4_QPC_VLAN_KEEP},
+			{MLX4_UPDATE_QP_RATE, MLX4_QPC_RATE_UNIT},
+			{MLX4_UPDATE_QP_RATE, MLX4_QPC_RATE_VALUE},
+			{MLX4_UPDATE_QP_DELAY_DROP, MLX4_QPC_DELAY_DROP},
+		},
+	  path_fields[] = {
+		  {MLX4_UPDATE_PATH_MAC_INDEX, MLX4_PATH_SMAC_INDEX},
+		  {MLX4_UPDATE_PATH_SCHED_QUEUE, MLX4_PATH_SCHED_QUEUE},
+		  {MLX4_UPDATE_PATH_COUNTER, MLX4_PATH_COUNTER},
+		  {MLX4_UPDATE_PATH_UC_LB, MLX4_PATH_F_UC_LB_CHECK},
+		  {MLX4_UPDATE_PATH_MC_LB, MLX4_PATH_F_MC_LB_CHECK},
+		  {MLX4_UPDATE_PATH_UC_LB, MLX4_PATH_LB_BY_COUNTER},
+		  {MLX4_UPDATE_PATH_MC_LB, MLX4_PATH_LB_BY_COUNTER},
+	  };
 	uint32_t qpn = c->in_modifier;
 	uint8_t st = qp_index(m, qpn);
 	struct tpm_qp *qp;
@@ -316,21 +326,23 @@ tpm_cmd_update_qp(struct tp_model *m, struct tpm_cmd *c)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "QP", qpn,
 				"masks 0x%" PRIx64 " 0x%" PRIx64 ", offered 0x%" PRIx64 " 0x%" PRIx64, mask, path_mask,
 				UPDATE_QP_MASKS, UPDATE_PATH_MASKS);
-	if ((mask & MLX4_UPDATE_QP_VSD) != 0)
-		prm_set(qp->ctx, MLX4_QPC_VLAN_KEEP, prm_get(src, MLX4_QPC_VLAN_KEEP));
-	if ((mask & MLX4_UPDATE_QP_RATE) != 0) {
+	if ((mask & MLX4_UPDATE_QP_RATE) != 0)
 		st = tpm_qp_rate_check(m, qpn, src);
-		if (st != MLX4_STAT_OK)
-			return st;
-		prm_set(qp->ctx, MLX4_QPC_RATE_UNIT, prm_get(src, MLX4_QPC_RATE_UNIT));
-		prm_set(qp->ctx, MLX4_QPC_RATE_VALUE, prm_get(src, MLX4_QPC_RATE_VALUE));
-	}
+	if (st == MLX4_STAT_OK && (mask & MLX4_UPDATE_QP_DELAY_DROP) != 0)
+		st = tpm_delay_check(m, qpn, src);
+	if (st != MLX4_STAT_OK)
+		return st;
+	for (unsigned int i = 0; i < sizeof(qp_fields) / sizeof(qp_fields[0]); i++)
+		if ((mask & qp_fields[i].bit) != 0)
+			prm_set(qp->ctx, qp_fields[i].field, prm_get(src, qp_fields[i].field));
 	for (unsigned int i = 0; i < sizeof(path_fields) / sizeof(path_fields[0]); i++)
 		if ((path_mask & path_fields[i].bit) != 0)
 			prm_set(qp->ctx + MLX4_QPC_PRI_PATH, path_fields[i].field,
 				prm_get(src_path, path_fields[i].field));
 	tpm_qpc_load(qp);
 	tpm_sched_qp(m, qp);
+	if ((mask & MLX4_UPDATE_QP_DELAY_DROP) != 0)
+		qp->delay_runs = false;
 	return MLX4_STAT_OK;
 }
 

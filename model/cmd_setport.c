@@ -67,6 +67,7 @@ set_general(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
 	if (prm_get(in, MLX4_SPG_V_TX_PAUSE) != 0) {
 		p->tx_pause = prm_get(in, MLX4_SPG_TX_PAUSE) != 0;
 		p->tx_pfc = (uint8_t)prm_get(in, MLX4_SPG_TX_PFC);
+		tpm_rxbuf_config(m, p);
 	}
 	if (prm_get(in, MLX4_SPG_V_RX_PAUSE) != 0) {
 		p->rx_pause = prm_get(in, MLX4_SPG_RX_PAUSE) != 0;
@@ -132,7 +133,7 @@ set_eth(struct tp_model *m, struct tpm_port *p, uint32_t sel, const uint8_t *in)
 	case MLX4_SET_PORT_VLAN_TABLE: return set_vlan_table(m, p, in);
 	case MLX4_SET_PORT_PRIO2TC: return tpm_set_prio2tc(m, p, in);
 	case MLX4_SET_PORT_SCHEDULER: return tpm_set_scheduler(m, p, in);
-	case MLX4_SET_PORT_PRIO_MAP: return MLX4_STAT_OK; /* its layout is not known [U] */
+	case MLX4_SET_PORT_PRIO_MAP: return tpm_set_prio_map(m, p, in);
 	case MLX4_SET_PORT_GID_TABLE:
 		memcpy(m->ctl->port[p->num - 1].gid, in, sizeof(m->ctl->port[0].gid));
 		return MLX4_STAT_OK;

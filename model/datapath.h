@@ -220,9 +220,12 @@ struct tpm_rx_run {
 	uint32_t hash[TPM_BURST];
 };
 void tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r);
-/* Any frame for a QP. */
+/* Any frame for a QP; waits when the QP says so and has no receive WQE, or behind others that do. */
 void tpm_receive_slow(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *in,
 		      uint32_t hash);
+/* The same without waiting: false when there is no receive WQE. */
+bool tpm_receive_now(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *in,
+		     uint32_t hash);
 /* Flushes what is posted to a QP's receive queue. */
 void tpm_rq_flush(struct tp_model *m, struct tpm_qp *qp);
 
@@ -299,6 +302,30 @@ void tpm_sq_flush(struct tp_model *m, struct tpm_qp *qp);
 /* Looks for blocks behind idle send queues that look posted [DP 4.3] */
 void tpm_sq_stamp_check(struct tp_model *m);
 bool tpm_sq_head_posted(const struct tpm_qp *qp, uint32_t head);
+
+/* --- frames that wait (held.c) ------------------------------------------------------------------------------- */
+
+/* A copy of a frame, in one piece. */
+struct tpm_held {
+	struct tpm_held *next;
+	uint64_t due_ns;
+	uint32_t len;
+	uint16_t flags;
+	/* of receive buffers: whose space it takes, and the queue that it is for */
+	uint8_t pool;
+	uint32_t qpn, hash;
+	uint8_t data[];
+};
+struct tpm_held_list {
+	struct tpm_held *head, *tail;
+	uint32_t count;
+};
+/* NULL when there is no memory. */
+struct tpm_held *tpm_hold(const struct tp_frame *f);
+void tpm_held_add(struct tpm_held_list *l, struct tpm_held *h);
+/* Takes the first one out. */
+struct tpm_held *tpm_held_take(struct tpm_held_list *l);
+void tpm_held_clear(struct tpm_held_list *l);
 
 /* --- ports and wires --------------------------------------------------------------------------------------- */
 

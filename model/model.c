@@ -59,7 +59,7 @@ config_valid(const struct tp_model_config *cfg)
 	for (unsigned int i = 0; i < cfg->num_ports; i++)
 		if ((unsigned int)cfg->port_type[i] > TP_PORT_AUTO || cfg->rate_mbps[i] > TP_RATE_MAX_MBPS)
 			return false;
-	return true;
+	return tpm_rxbuf_config_valid(cfg);
 }
 
 /* The MAC that a card derives from its GUID: vendor part and the low three bytes, one up per port. */
@@ -114,7 +114,7 @@ alloc_all(struct tp_model *m)
 		int rc = tpm_steer_init(&m->port[i]);
 
 		if (rc == 0)
-			rc = tpm_qos_init(&m->port[i], m->cfg.rate_mbps[i]);
+			rc = tpm_qos_init(&m->port[i], &m->cfg, i);
 		if (rc != 0)
 			return rc;
 	}

@@ -156,6 +156,7 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 		if (tpm_unlikely(!is_plain(p, &f[i]))) {
 			tpm_rx_run_flush(m, p, &run);
 			rx_one(m, p, &f[i], NULL);
+			run.qp = NULL;
 			last_key = 0;
 			continue;
 		}
@@ -171,8 +172,19 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 		if (tpm_unlikely(qp == NULL || qp->fcs_keep)) {
 			tpm_rx_run_flush(m, p, &run);
 			rx_one(m, p, &f[i], NULL);
+			run.qp = NULL;
 			last_key = 0;
 			continue;
+		}
+		if (qp != run.qp || run.n == TPM_BURST) {
+			tpm_rx_run_flush(m, p, &run);
+			run.qp = qp;
+			/* From the first frame that waits on, each is looked at on its own. */
+			if (tpm_unlikely(p->rx_waits)) {
+				run.qp = NULL;
+				rx_one(m, p, &f[i], NULL);
+				continue;
+			}
 		}
 		b = tpm_size_block(p, f[i].len + TPM_FCS_LEN);
 		if (b != block) {
@@ -183,10 +195,6 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 		same++;
 		plain++;
 		oct += f[i].len;
-		if (qp != run.qp || run.n == TPM_BURST) {
-			tpm_rx_run_flush(m, p, &run);
-			run.qp = qp;
-		}
 		run.f[run.n] = &f[i];
 		run.hash[run.n++] = hash;
 	}

@@ -25,6 +25,11 @@
 #define TPM_RATE_MAX_UNIT 3u
 #define TPM_RATE_MAX_VAL 40u
 
+/* Whose space in the receive buffers a frame takes: a lossless priority's, that under global pause, the lossy one */
+#define TPM_POOL_GLOBAL 8u
+#define TPM_POOL_LOSSY 9u
+#define TPM_POOLS 10u
+
 /* One traffic class of a port. */
 struct tpm_class {
 	uint8_t group;  /* the lower goes first */
@@ -56,12 +61,23 @@ struct tpm_qos {
 	uint64_t until[MLX4_PRIOS]; /* when it ends */
 	uint8_t paused;             /* priorities that it holds back */
 	struct tpm_flow rx[MLX4_PRIOS], tx[MLX4_PRIOS];
+	/* receive: the priority of a frame ... */
+	uint8_t trust, untagged_prio;
+	bool untagged_lossless;
+	uint8_t dscp_prio[64];
+	/* ... and the buffers; sizes in bytes of each */
+	uint32_t rx_size, rx_xoff, rx_xon;
+	uint32_t rx_fill[TPM_POOLS];
+	struct tpm_held_list rx_held[MLX4_PRIOS];
+	uint64_t rx_overflow[MLX4_PRIOS];
+	uint16_t stopped;            /* pools for which the peer was paused, bit n */
+	uint64_t refresh[TPM_POOLS]; /* when it is told again */
 };
 
 /* --- scheduler (sched.c) --- */
 
 /* 0 or -ENOMEM. */
-int tpm_qos_init(struct tpm_port *p, uint32_t rate_mbps);
+int tpm_qos_init(struct tpm_port *p, const struct tp_model_config *cfg, unsigned int i);
 void tpm_qos_fini(struct tpm_port *p);
 /* Settings as after a reset. */
 void tpm_qos_reset(struct tp_model *m, struct tpm_port *p);
@@ -104,10 +120,38 @@ tpm_is_mac_control(const uint8_t *h)
 	return memcmp(h, dst, sizeof(dst)) == 0 && tpm_load16(h + 12) == TPM_ETYPE_MAC_CONTROL;
 }
 
+/* --- receive buffers (rxbuf.c) --- */
+
+bool tpm_rxbuf_config_valid(const struct tp_model_config *cfg);
+void tpm_rxbuf_init(struct tpm_port *p, const struct tp_model_config *cfg);
+void tpm_rxbuf_reset(struct tpm_port *p);
+/* Must the frame queue up behind others of its priority? */
+bool tpm_rxbuf_behind(const struct tpm_port *p, const struct tp_frame *f);
+/* The frame waits for qp; false: its buffer is full and it is lost. */
+bool tpm_rxbuf_put(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *f, uint32_t hash);
+/* Delivers what found a receive WQE, tells the peer; returns how many frames left the buffers. */
+unsigned int tpm_rxbuf_poll(struct tp_model *m, struct tpm_port *p);
+/* Whether pause frames are sent may have changed. */
+void tpm_rxbuf_config(struct tp_model *m, struct tpm_port *p);
+/* What waits for the QP is dropped. */
+void tpm_rxbuf_forget(struct tp_model *m, const struct tpm_qp *qp);
+
+/* --- how long a frame waits (delay.c) --- */
+
+/* Has the firmware delay drop? */
+bool tpm_delay_offered(const struct tp_model *m);
+/* A frame at the head finds no receive WQE from now on. */
+void tpm_delay_start(const struct tp_model *m, struct tpm_qp *qp);
+/* Does it go on waiting? When the time is over the QP drops from now on, and says so. */
+bool tpm_delay_waits(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp);
+
 /* --- commands (cmd_qos.c): command statuses --- */
 
 uint8_t tpm_set_prio2tc(struct tp_model *m, struct tpm_port *p, const uint8_t *in);
 uint8_t tpm_set_scheduler(struct tp_model *m, struct tpm_port *p, const uint8_t *in);
+uint8_t tpm_set_prio_map(struct tp_model *m, struct tpm_port *p, const uint8_t *in);
+/* The delay-drop field of a QP context. */
+uint8_t tpm_delay_check(struct tp_model *m, uint32_t qpn, const uint8_t *ctx);
 /* The rate limit of a QP context, in kb/s, 0: none; is it one that QUERY_DEV_CAP offers? */
 uint32_t tpm_qp_rate_kbps(const uint8_t *ctx);
 uint8_t tpm_qp_rate_check(struct tp_model *m, uint32_t qpn, const uint8_t *ctx);

@@ -197,6 +197,7 @@ tpm_qpc_load(struct tpm_qp *qp)
 	qp->port = (uint8_t)MLX4_SCHED_QUEUE_PORT(sched);
 	qp->prio = (uint8_t)MLX4_SCHED_QUEUE_PRIO(sched);
 	qp->rate_kbps = tpm_qp_rate_kbps(ctx);
+	qp->delay_drop = (uint16_t)prm_get(ctx, MLX4_QPC_DELAY_DROP);
 	qp->eth = qp->service == MLX4_QP_ST_MLX && prm_get(path, MLX4_PATH_LINK_ETH) == 1;
 	qp->vlan_keep = prm_get(ctx, MLX4_QPC_VLAN_KEEP) != 0;
 	qp->fcs_keep = prm_get(ctx, MLX4_QPC_FCS_KEEP) != 0;

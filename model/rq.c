@@ -9,7 +9,7 @@
  */
 #include <rte_prefetch.h>
 
-#include "datapath.h"
+#include "qos.h"
 
 /* --- receive queue ---------------------------------------------------------------------------------------- */
 
@@ -260,8 +260,8 @@ shape_frame(const struct tpm_qp *qp, const struct tp_frame *in, const uint8_t *h
 	out->nseg = (uint16_t)n;
 }
 
-void
-tpm_receive_slow(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *in, uint32_t hash)
+bool
+tpm_receive_now(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *in, uint32_t hash)
 {
 	bool strip;
 	struct tp_frame_seg seg[TP_FRAME_SEGS + 2];
@@ -274,12 +274,9 @@ tpm_receive_slow(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, cons
 	uint16_t csum;
 
 	if (!rq_ready(m, qp))
-		return;
-	if (rq_posted(m, qp, 1) == 0) {
-		p->rx_no_wqe++;
-		p->c.rx_drop++;
-		return;
-	}
+		return true;
+	if (rq_posted(m, qp, 1) == 0)
+		return false;
 	tpm_parse(h, hlen, in->len, &k);
 	strip = k.cvlan && !qp->vlan_keep;
 	shape_frame(qp, in, h, &k, strip, &f, fcs);
@@ -293,16 +290,41 @@ tpm_receive_slow(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, cons
 			p->c.rx_length++;
 		else
 			rq_fail(m, qp, MLX4_EVENT_WQ_ACCESS);
-		return;
+		return true;
 	}
 	c = tpm_cqe_next(m, qp->rcq);
 	if (c == NULL)
-		return;
+		return true;
 	status = status_slow(p, in, h, &k, &csum);
 	cqe_fill(qp, c, f.len, hash, status, csum, k.cvlan ? MLX4_CQE_CVLAN : 0, k.tci);
 	m->counter[qp->counter].rx_frames++;
 	m->counter[qp->counter].rx_bytes += in->len;
 	tpm_cq_notify(m, qp->rcq, false);
+	return true;
+}
+
+/* A frame that finds no receive WQE waits for one, or is lost. */
+static void
+no_wqe(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *in, uint32_t hash)
+{
+	if (qp->delay_drop != 0 && tpm_qp_can_receive(qp)) {
+		if (tpm_rxbuf_put(m, p, qp, in, hash))
+			tpm_delay_start(m, qp);
+		return;
+	}
+	p->rx_no_wqe++;
+	p->c.rx_drop++;
+}
+
+void
+tpm_receive_slow(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *in, uint32_t hash)
+{
+	if (tpm_unlikely(p->rx_waits) && tpm_rxbuf_behind(p, in))
+		tpm_rxbuf_put(m, p, qp, in, hash);
+	else if (tpm_receive_now(m, p, qp, in, hash))
+		qp->delay_runs = false;
+	else
+		no_wqe(m, p, qp, in, hash);
 }
 
 /* --- the fast road ---------------------------------------------------------------------------------------- */
@@ -357,8 +379,6 @@ tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r)
 	/* All that will be written, at once: each line comes from the other side's cache. */
 	for (i = 0; i < have; i += 2)
 		tpm_prefetchw(tpm_ring_at(&qp->rcq->ring, ((qp->rcq->pi + i) & qp->rcq->mask) << qp->rcq->lg_stride));
-	p->rx_no_wqe += n - have;
-	p->c.rx_drop += n - have;
 	for (i = 0; i < have; i++) {
 		const uint8_t *w = rq_wqe(qp, qp->rq_head + i);
 
@@ -397,4 +417,6 @@ tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r)
 	m->counter[qp->counter].rx_bytes += bytes;
 	if (frames != 0)
 		tpm_cq_notify(m, qp->rcq, false);
+	for (i = have; i < n; i++)
+		no_wqe(m, p, qp, r->f[i], r->hash[i]);
 }

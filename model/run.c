@@ -50,6 +50,8 @@ run_ports(struct tp_model *m, unsigned int budget)
 
 		if (tpm_unlikely(p->tx_managed))
 			done += tpm_sched_run(m, p, budget);
+		if (tpm_unlikely(p->rx_waits))
+			done += tpm_rxbuf_poll(m, p);
 		/* What waits at the far end of a link that is down stays there: a replay starts when somebody listens. */
 		if (p->link && p->wire != NULL && p->wire->ops->poll != NULL)
 			done += p->wire->ops->poll(p->wire, m, p->num, budget);

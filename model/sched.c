@@ -301,12 +301,13 @@ tpm_sched_run(struct tp_model *m, struct tpm_port *p, unsigned int budget)
 /* --- life ------------------------------------------------------------------------------------------------- */
 
 int
-tpm_qos_init(struct tpm_port *p, uint32_t rate_mbps)
+tpm_qos_init(struct tpm_port *p, const struct tp_model_config *cfg, unsigned int i)
 {
 	p->qos = calloc(1, sizeof(*p->qos));
 	if (p->qos == NULL)
 		return -ENOMEM;
-	p->qos->rate_kbps = rate_mbps * 1000;
+	p->qos->rate_kbps = cfg->rate_mbps[i] * 1000;
+	tpm_rxbuf_init(p, cfg);
 	return 0;
 }
 
@@ -322,9 +323,14 @@ tpm_qos_reset(struct tp_model *m, struct tpm_port *p)
 {
 	struct tpm_qos *q = p->qos;
 
-	/* No QP is left, so the lists are empty. */
-	*q = (struct tpm_qos){.rate_kbps = q->rate_kbps, .link = q->link};
+	/* No QP is left, so the lists are empty and nothing waits. */
+	*q = (struct tpm_qos){.rate_kbps = q->rate_kbps,
+			      .link = q->link,
+			      .rx_size = q->rx_size,
+			      .rx_xoff = q->rx_xoff,
+			      .rx_xon = q->rx_xon};
 	for (unsigned int i = 0; i < MLX4_TCS; i++)
 		q->tc[i].weight = 1;
+	tpm_rxbuf_reset(p);
 	tpm_sched_update(m, p);
 }

@@ -59,6 +59,7 @@
 	X(STEER_QPN, "steer-qpn", "a steering rule names a QP that exists")                                            \
 	X(STEER_SPEC, "steer-spec", "steering specifications are known and well formed")                               \
 	X(SCHED_SHARES, "scheduler-shares", "the shares of the classes in the ETS group add up to 100")                \
+	X(DELAY_DROP_FW, "delay-drop-firmware", "delay drop is asked of firmware from 2.31.5050 on")                   \
 	X(RESET_BUSY, "reset-semaphore", "a reset is done by the holder of the reset semaphore")
 
 enum tpm_violation {

@@ -15,20 +15,11 @@
 #define HELD_MAX 65536u
 #define REORDER_WAIT_NS 1000000u /* a frame that waits for a successor to be swapped with waits no longer */
 
-struct held {
-	struct held *next;
-	uint64_t due_ns;
-	uint32_t len;
-	uint16_t flags;
-	uint8_t data[];
-};
-
 struct tpm_impair_state {
 	struct tp_impair cfg;
 	uint64_t rng;
-	struct held *head, *tail; /* in order of due_ns */
-	uint32_t count;
-	struct held *swap; /* waits for its successor */
+	struct tpm_held_list late; /* in order of due_ns */
+	struct tpm_held *swap;     /* waits for its successor */
 };
 
 static bool
@@ -37,20 +28,8 @@ toss(struct tpm_impair_state *s, uint32_t ppm)
 	return ppm != 0 && tpm_toss(&s->rng, ppm);
 }
 
-static struct held *
-hold(const struct tp_frame *f)
-{
-	struct held *h = malloc(sizeof(*h) + f->len);
-
-	if (h == NULL)
-		return NULL;
-	*h = (struct held){.len = f->len, .flags = f->flags};
-	tpm_frame_copy(f, 0, h->data, f->len);
-	return h;
-}
-
 static void
-deliver(struct tp_model *m, struct tpm_port *p, const struct held *h)
+deliver(struct tp_model *m, struct tpm_port *p, const struct tpm_held *h)
 {
 	struct tp_frame_seg seg = {.data = h->data, .len = h->len};
 	struct tp_frame f = {.seg = &seg, .nseg = 1, .flags = h->flags, .len = h->len};
@@ -60,7 +39,7 @@ deliver(struct tp_model *m, struct tpm_port *p, const struct held *h)
 
 /* Now, or when its time has come. Takes h. */
 static void
-forward(struct tp_model *m, struct tpm_port *p, struct held *h)
+forward(struct tp_model *m, struct tpm_port *p, struct tpm_held *h)
 {
 	struct tpm_impair_state *s = p->impair;
 
@@ -69,24 +48,19 @@ forward(struct tp_model *m, struct tpm_port *p, struct held *h)
 		free(h);
 		return;
 	}
-	if (s->count >= HELD_MAX) {
+	if (s->late.count >= HELD_MAX) {
 		m->st.port[p->num - 1].impair_drops++;
 		free(h);
 		return;
 	}
 	h->due_ns = tpm_now(m) + (uint64_t)s->cfg.delay_us * 1000;
-	if (s->tail != NULL)
-		s->tail->next = h;
-	else
-		s->head = h;
-	s->tail = h;
-	s->count++;
+	tpm_held_add(&s->late, h);
 }
 
 static void
 release_swap(struct tp_model *m, struct tpm_port *p)
 {
-	struct held *h = p->impair->swap;
+	struct tpm_held *h = p->impair->swap;
 
 	p->impair->swap = NULL;
 	if (h != NULL)
@@ -99,7 +73,7 @@ impair_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f)
 	struct tpm_impair_state *s = p->impair;
 	bool drop = toss(s, s->cfg.drop_ppm), corrupt = toss(s, s->cfg.corrupt_ppm), dup = toss(s, s->cfg.dup_ppm),
 	     reorder = toss(s, s->cfg.reorder_ppm);
-	struct held *h = drop ? NULL : hold(f), *copy;
+	struct tpm_held *h = drop ? NULL : tpm_hold(f), *copy;
 
 	if (h == NULL) {
 		m->st.port[p->num - 1].impair_drops++;
@@ -147,13 +121,9 @@ tpm_impair_poll(struct tp_model *m, struct tpm_port *p)
 
 	if (s->swap != NULL && s->swap->due_ns <= tpm_now(m))
 		release_swap(m, p);
-	while (s->head != NULL && s->head->due_ns <= tpm_now(m)) {
-		struct held *h = s->head;
+	while (s->late.head != NULL && s->late.head->due_ns <= tpm_now(m)) {
+		struct tpm_held *h = tpm_held_take(&s->late);
 
-		s->head = h->next;
-		if (s->head == NULL)
-			s->tail = NULL;
-		s->count--;
 		deliver(m, p, h);
 		free(h);
 	}
@@ -167,12 +137,7 @@ tpm_impair_fini(struct tpm_port *p)
 	p->impair = NULL;
 	if (s == NULL)
 		return;
-	while (s->head != NULL) {
-		struct held *h = s->head;
-
-		s->head = h->next;
-		free(h);
-	}
+	tpm_held_clear(&s->late);
 	free(s->swap);
 	free(s);
 }

@@ -152,6 +152,25 @@ parse_rate(const char *dev, const char *key, const char *value, void *arg)
 }
 
 static int
+parse_rxbuf(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct model_args *m = arg;
+	uint64_t v, min = strcmp(key, "rxbuf") == 0 ? TP_RXBUF_MIN : 1;
+	int rc;
+
+	rc = mlx4_arg_number(dev, key, value, min, TP_RXBUF_MAX, &v);
+	if (rc != 0)
+		return rc;
+	if (strcmp(key, "rxbuf") == 0)
+		m->cfg.rxbuf_bytes = v;
+	else if (strcmp(key, "xoff") == 0)
+		m->cfg.xoff_bytes = v;
+	else
+		m->cfg.xon_bytes = v;
+	return 0;
+}
+
+static int
 impair_item(const char *dev, const char *key, char *item, struct tp_impair *imp)
 {
 	struct {
@@ -308,9 +327,26 @@ static const struct mlx4_arg model_arg_table[] = {
 	{"ports", parse_ports, 0},    {"port0", parse_port, 0},   {"port1", parse_port, 0},
 	{"wire0", parse_wire, 0},     {"wire1", parse_wire, 0},   {"impair0", parse_impair, 0},
 	{"impair1", parse_impair, 0}, {"fail", parse_fail, 0},    {"timeout", parse_timeout, 0},
-	{"rate0", parse_rate, 0},     {"rate1", parse_rate, 0},   {"run", parse_run, 0},
+	{"rate0", parse_rate, 0},     {"rate1", parse_rate, 0},   {"rxbuf", parse_rxbuf, 0},
+	{"xoff", parse_rxbuf, 0},     {"xon", parse_rxbuf, 0},    {"run", parse_run, 0},
 	{"cpu", parse_cpu, 0},        {"wake-us", parse_wake, 0},
 };
+
+/* Thresholds lie in the buffer, XON not above XOFF. */
+static int
+check_rxbuf(const char *dev, const struct tp_model_config *cfg)
+{
+	uint32_t size = cfg->rxbuf_bytes != 0 ? cfg->rxbuf_bytes : TP_RXBUF_DEFAULT;
+	uint32_t xoff = cfg->xoff_bytes != 0 ? cfg->xoff_bytes : size / 2;
+	char value[16], wanted[64];
+
+	if (xoff <= size && cfg->xon_bytes <= xoff)
+		return 0;
+	snprintf(value, sizeof(value), "%u", xoff <= size ? cfg->xon_bytes : xoff);
+	snprintf(wanted, sizeof(wanted), "1..%u, the %s", xoff <= size ? xoff : size,
+		 xoff <= size ? "bytes of xoff" : "bytes of a buffer");
+	return mlx4_arg_refuse(dev, xoff <= size ? "xon" : "xoff", value, wanted);
+}
 
 /* What no single key can show. */
 static int
@@ -328,7 +364,7 @@ check(const char *dev, const struct model_args *m)
 	for (p = m->cfg.num_ports; p < TP_MODEL_PORTS; p++)
 		if (m->wire[p].kind != MODEL_WIRE_DEFAULT || m->impair[p].set || m->cfg.rate_mbps[p] != 0)
 			return mlx4_arg_refuse(dev, "ports", "1", "2, as something is said of the second port");
-	return 0;
+	return check_rxbuf(dev, &m->cfg);
 }
 
 int

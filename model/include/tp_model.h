@@ -46,8 +46,17 @@ struct tp_model_config {
 	uint16_t cmd_latency_reads;         /* GO stays set for so many reads of the HCR (0: done at once) */
 	uint8_t entropy;                    /* value of reset-time "random" bits, for reproducible runs */
 	uint32_t rate_mbps[TP_MODEL_PORTS]; /* what a port sends at most, 0: as fast as it can, ..TP_RATE_MAX_MBPS */
+	/*
+	 * Receive buffers of a port, in bytes with FCS: each lossless priority has one, all lossy ones share one, and under
+	 * global pause there is one for all. TP_RXBUF_MIN..TP_RXBUF_MAX, 0: 524288. A lossless one that fills up to xoff
+	 * (0: half) pauses the sender until it is down to xon (0: a quarter, xoff at most).
+	 */
+	uint32_t rxbuf_bytes, xoff_bytes, xon_bytes;
 };
 #define TP_RATE_MAX_MBPS 100000u
+#define TP_RXBUF_MIN 16384u
+#define TP_RXBUF_DEFAULT 524288u
+#define TP_RXBUF_MAX 16777216u
 
 /* Fills *cfg with the defaults: ConnectX-3 Pro, firmware 2.42.5000, two Ethernet ports, GUID 0x0002c90300a1b200. */
 void tp_model_config_default(struct tp_model_config *cfg);
@@ -229,9 +238,13 @@ void tp_model_get_stats(struct tp_model *m, struct tp_model_stats *st);
  * at priority 0, as the card's own counters do.
  */
 struct tp_model_qos {
-	bool tx_managed;       /* the scheduler is at work: a class, a rate or a pause asks for it */
-	uint8_t tx_paused;     /* priorities that a received pause holds back */
-	uint32_t tx_queues[8]; /* queues with work of each priority, as far as the scheduler has them */
+	bool tx_managed;        /* the scheduler is at work: a class, a rate or a pause asks for it */
+	uint8_t tx_paused;      /* priorities that a received pause holds back */
+	uint32_t tx_queues[8];  /* queues with work of each priority, as far as the scheduler has them */
+	uint8_t rx_paused;      /* priorities for which the port paused its peer */
+	uint32_t rx_waiting[8]; /* frames that wait for a receive WQE, or behind others that do */
+	uint32_t rx_lossless_fill[8], rx_lossy_fill; /* bytes that they take; under global pause all are in the first */
+	uint64_t rx_overflow[8];                     /* frames that found their buffer full */
 	struct {
 		uint64_t frames, paused_us, transitions;
 	} rx_pause[8], tx_pause[8];
