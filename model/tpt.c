@@ -9,8 +9,11 @@
 
 #include "ctl.h"
 
-#define KEY_INDEX(key) ((key) >> 8)
-#define KEY_BYTE(key) ((key)&0xffu)
+/*
+ * A key as the entry holds it: its low byte on top. The table has fewer entries than there are numbers left below; the
+ * bits above them are variable like the byte, and Linux counts them up with each round through the table [DP 11.1].
+ */
+#define KEY_ENTRY(key) ((key) << 24 | (key) >> 8)
 #define TLB_LG_SLOT 21u       /* neighbouring 2 MiB pieces take neighbouring TLB lines */
 #define EXTEND_PAGES_MAX 512u /* pages looked at in each direction when a line is filled */
 
@@ -73,7 +76,7 @@ mpt_access(const uint8_t *mpt)
 static enum tpm_xlat_err
 region_find(struct tp_model *m, uint32_t key, uint32_t pd, uint32_t access, struct region *r)
 {
-	uint32_t index = KEY_INDEX(key), hw_key;
+	uint32_t entry = KEY_ENTRY(key), index = entry & ((1u << m->lg_mpts) - 1);
 	const uint8_t *mpt;
 	uint64_t len;
 
@@ -82,8 +85,7 @@ region_find(struct tp_model *m, uint32_t key, uint32_t pd, uint32_t access, stru
 	mpt = tpm_icm_probe(m, m->dmpt_base + (uint64_t)index * TPM_DMPT_ENTRY, TPM_DMPT_ENTRY);
 	if (mpt == NULL || prm_get(mpt, MLX4_MPT_STATUS) != MLX4_MPT_HW || prm_get(mpt, MLX4_MPT_REGION) == 0)
 		return TPM_XLAT_KEY;
-	hw_key = prm_get(mpt, MLX4_MPT_KEY);
-	if (hw_key >> 24 != KEY_BYTE(key))
+	if (prm_get(mpt, MLX4_MPT_KEY) != entry)
 		return TPM_XLAT_KEY;
 	if (prm_get(mpt, MLX4_MPT_PD) != pd)
 		return TPM_XLAT_PD;
@@ -201,7 +203,7 @@ uint8_t *
 tpm_mr_translate(struct tp_model *m, struct tpm_tlb *tlb, uint32_t key, uint32_t pd, uint64_t va, uint32_t *len,
 		 uint32_t access, enum tpm_xlat_err *err)
 {
-	struct tpm_tlb_line *line = &tlb->line[((va >> TLB_LG_SLOT) ^ KEY_INDEX(key)) % TPM_TLB_LINES];
+	struct tpm_tlb_line *line = &tlb->line[((va >> TLB_LG_SLOT) ^ key >> 8) % TPM_TLB_LINES];
 
 	if (tpm_likely(line->key == key && line->gen == m->tpt_gen && va >= line->lo && va < line->hi &&
 		       line->hi - va >= *len && (line->access & access) == access)) {

@@ -41,6 +41,24 @@ make_mr(struct card *c)
 	return buf;
 }
 
+/* A number beyond the table, as software counts it up with each round, is part of the key and not of the place. */
+static void
+test_key_beyond_the_table(void **state)
+{
+	struct card *c = *state;
+	uint32_t key = KEY | 5u << (8 + CARD_LG_MPTS);
+	uint64_t buf = card_alloc(c, CARD_PAGE, CARD_PAGE);
+	uint8_t *in = card_in(c);
+
+	card_mr_ctx(c, in, key, VA, CARD_PAGE, false);
+	prm_set(in, MLX4_MPT_MTT_L, (uint32_t)card_mtt(c, buf, 1));
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_SW2HW_MPT, 0, CARD_MPT + 1), 0);
+	tlb = (struct tpm_tlb){0};
+	assert_int_equal(why(c, key, CARD_PD, VA, 64, TPM_ACC_LR), TPM_XLAT_OK);
+	assert_int_equal(why(c, KEY, CARD_PD, VA, 64, TPM_ACC_LR), TPM_XLAT_KEY);
+	card_expect_clean(c);
+}
+
 static void
 test_translate(void **state)
 {
@@ -65,6 +83,8 @@ test_translate(void **state)
 	assert_int_equal(why(c, KEY ^ 1, CARD_PD, VA, 1, TPM_ACC_LR), TPM_XLAT_KEY);
 	assert_int_equal(why(c, KEY + 256, CARD_PD, VA, 1, TPM_ACC_LR), TPM_XLAT_KEY);
 	assert_int_equal(why(c, 0xffffff00, CARD_PD, VA, 1, TPM_ACC_LR), TPM_XLAT_KEY);
+	/* The table has 2^10 entries: higher bits of the number lead to the same one, which has another key. */
+	assert_int_equal(why(c, KEY | 1u << (8 + CARD_LG_MPTS), CARD_PD, VA, 1, TPM_ACC_LR), TPM_XLAT_KEY);
 }
 
 static void
@@ -168,6 +188,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_key_beyond_the_table, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_translate, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_contiguous_pages_are_one_piece, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_physical, setup_booted, teardown_card),
