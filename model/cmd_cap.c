@@ -108,6 +108,7 @@ caps_device(const struct tp_model *m, uint8_t *out)
 	prm_set(out, MLX4_CAP_MAX_RATE_VAL, TPM_RATE_MAX_VAL);
 	prm_set(out, MLX4_CAP_MIN_RATE_UNIT, TPM_RATE_MIN_UNIT);
 	prm_set(out, MLX4_CAP_MIN_RATE_VAL, TPM_RATE_MIN_VAL);
+	prm_set(out, MLX4_CAP_ROCE_V1V2, tpm_roce_v2(m));
 }
 
 static uint64_t
@@ -124,7 +125,8 @@ tpm_cmd_query_dev_cap(struct tp_model *m, struct tpm_cmd *c)
 			 flag(MLX4_DEV_FLAG_COUNTERS) | flag(MLX4_DEV_FLAG_RSS_IP_FRAG) |
 			 flag(MLX4_DEV_FLAG_SET_ETH_SCHED) | flag(MLX4_DEV_FLAG_SENSE) | flag(MLX4_DEV_FLAG_64B_EQE) |
 			 flag(MLX4_DEV_FLAG_64B_CQE) | flag(MLX4_DEV_FLAG_VEP_UC_STEER) |
-			 flag(MLX4_DEV_FLAG_VEP_MC_STEER);
+			 flag(MLX4_DEV_FLAG_VEP_MC_STEER) | flag(MLX4_DEV_FLAG_RC) | flag(MLX4_DEV_FLAG_UC) |
+			 flag(MLX4_DEV_FLAG_UD) | flag(MLX4_DEV_FLAG_SRQ) | flag(MLX4_DEV_FLAG_IBOE);
 
 	memset(c->out, 0, MLX4_MAILBOX_SIZE);
 	caps_queues(c->out);

@@ -58,6 +58,8 @@ tpm_qp_free(struct tp_model *m, struct tpm_qp *qp)
 	tpm_rxbuf_forget(m, qp);
 	qp->scq->refs--;
 	qp->rcq->refs--;
+	if (qp->srq != NULL)
+		qp->srq->refs--;
 	m->qp[qp->qpn] = NULL;
 	m->st.qps--;
 	tpm_uar_put(m, qp->uar);
@@ -155,6 +157,10 @@ qp_create(struct tp_model *m, uint32_t qpn, const uint8_t *in)
 	qp->rcq = m->cq[prm_get(qp->ctx, MLX4_QPC_CQN_RECV)];
 	qp->scq->refs++;
 	qp->rcq->refs++;
+	if (prm_get(qp->ctx, MLX4_QPC_SRQ_VALID) != 0) {
+		qp->srq = m->srq[prm_get(qp->ctx, MLX4_QPC_SRQN)];
+		qp->srq->refs++;
+	}
 	tpm_uar_get(m, qp->uar);
 	qp->state = MLX4_QP_INIT;
 	m->qp[qpn] = qp;

@@ -35,7 +35,7 @@ set_ib(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
 static uint8_t
 general_check(struct tp_model *m, const struct tpm_port *p, const uint8_t *in)
 {
-	uint32_t mtu = prm_get(in, MLX4_SPG_MTU);
+	uint32_t mtu = prm_get(in, MLX4_SPG_MTU), mode = prm_get(in, MLX4_SPG_ROCE_MODE);
 
 	if ((in[2] & ~GENERAL_V2_KNOWN) != 0 || (in[3] & ~GENERAL_V_KNOWN) != 0)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
@@ -44,6 +44,10 @@ general_check(struct tp_model *m, const struct tpm_port *p, const uint8_t *in)
 	if (prm_get(in, MLX4_SPG_V_MTU) != 0 && (mtu < FRAME_MIN || mtu > FRAME_MAX))
 		return tpm_fail(m, BAD_PARAM, CMD_LIMIT, "port", p->num, "largest frame %u, wanted %u..%u", mtu,
 				FRAME_MIN, FRAME_MAX);
+	if (prm_get(in, MLX4_SPG_V_ROCE_MODE) != 0 && mode != MLX4_SPG_ROCE_MODE_V1 &&
+	    (mode != MLX4_SPG_ROCE_MODE_V1V2 || !tpm_roce_v2(m)))
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "RoCE mode %u, wanted %u%s", mode,
+				MLX4_SPG_ROCE_MODE_V1, tpm_roce_v2(m) ? " or 2 (v1 and v2)" : "");
 	if (prm_get(in, MLX4_SPG_V_TX_PAUSE) != 0 && prm_get(in, MLX4_SPG_TX_PAUSE) != 0 &&
 	    prm_get(in, MLX4_SPG_TX_PFC) != 0)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "transmit pause together with PFC 0x%02x",
@@ -134,12 +138,8 @@ set_eth(struct tp_model *m, struct tpm_port *p, uint32_t sel, const uint8_t *in)
 	case MLX4_SET_PORT_PRIO2TC: return tpm_set_prio2tc(m, p, in);
 	case MLX4_SET_PORT_SCHEDULER: return tpm_set_scheduler(m, p, in);
 	case MLX4_SET_PORT_PRIO_MAP: return tpm_set_prio_map(m, p, in);
-	case MLX4_SET_PORT_GID_TABLE:
-		memcpy(m->ctl->port[p->num - 1].gid, in, sizeof(m->ctl->port[0].gid));
-		return MLX4_STAT_OK;
-	case MLX4_SET_PORT_ROCE_ADDR:
-		memcpy(m->ctl->port[p->num - 1].roce_addr, in, sizeof(m->ctl->port[0].roce_addr));
-		return MLX4_STAT_OK;
+	case MLX4_SET_PORT_GID_TABLE: return tpm_set_gid_table(m, p, in);
+	case MLX4_SET_PORT_ROCE_ADDR: return tpm_set_roce_addr(m, p, in);
 	default: break;
 	}
 	return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "SET_PORT selector 0x%x is not offered", sel);

@@ -87,6 +87,8 @@ tpm_cmd_hw2sw_srq(struct tp_model *m, struct tpm_cmd *c)
 
 	if (st != MLX4_STAT_OK)
 		return st;
+	if (srq->refs != 0)
+		return tpm_fail(m, RESOURCE_BUSY, CMD_BUSY, "SRQ", srq->srqn, "%u QPs still use it", srq->refs);
 	if (c->op_modifier == 0) {
 		if (!tpm_cmd_need_out(m, c))
 			return MLX4_STAT_BAD_PARAM;

@@ -36,6 +36,13 @@ struct tpm_mcast {
 	uint64_t mac[TPM_MCAST_MAX];
 };
 
+/* An entry of a port's GID table */
+struct tpm_gid {
+	uint8_t gid[MLX4_GID_SIZE];
+	uint8_t version; /* MLX4_ROCE_V1 or MLX4_ROCE_V2 */
+	bool valid;
+};
+
 struct tpm_ctl {
 	uint16_t uar_refs[TPM_NUM_UARS];
 	uint64_t *mpt_known; /* bitmap: entries that SW2HW_MPT made, so that fresh ICM is not taken for an entry */
@@ -45,8 +52,7 @@ struct tpm_ctl {
 	uint8_t node_desc[64];
 	struct {
 		uint8_t rqp_calc[0x1c]; /* as software gave it */
-		uint8_t gid[128 * 16];
-		uint8_t roce_addr[128 * 32];
+		struct tpm_gid gid[MLX4_GID_ENTRIES];
 		uint32_t ib_cap;
 		struct tpm_mcast mcast;
 	} port[TP_MODEL_PORTS];
@@ -55,6 +61,13 @@ struct tpm_ctl {
 /* Counts the broken rule and gives the status of the command. */
 #define tpm_fail(m, st, v, obj, num, ...)                                                                              \
 	(tpm_violate((m), TPM_V_##v, (obj), (num), __VA_ARGS__), (uint8_t)MLX4_STAT_##st)
+
+/* RoCE v2 came with the Pro. */
+static inline bool
+tpm_roce_v2(const struct tp_model *m)
+{
+	return m->cfg.device_id == MLX4_PCI_DEV_CX3_PRO;
+}
 
 /* --- life of the card --- */
 
@@ -75,6 +88,11 @@ uint32_t tpm_group_hash(const struct tp_model *m, const uint8_t *key);
 
 void tpm_trace_input(struct tp_model *m, const struct tpm_cmd *c);
 void tpm_trace_output(struct tp_model *m, const struct tpm_cmd *c, uint8_t status);
+
+/* --- SET_PORT's GID tables (cmd_gid.c): a command status --- */
+
+uint8_t tpm_set_gid_table(struct tp_model *m, struct tpm_port *p, const uint8_t *in);
+uint8_t tpm_set_roce_addr(struct tp_model *m, struct tpm_port *p, const uint8_t *in);
 
 /* --- UAR pages that live contexts name --- */
 

@@ -140,6 +140,9 @@ uint16_t tpm_csum_partial(const struct tp_frame *f, const uint8_t *hdr, const st
 bool tpm_csum_insert(const struct tp_frame *f, uint8_t *hdr, uint32_t hlen, uint32_t ctrl_flags);
 uint32_t tpm_crc32(uint32_t crc, const uint8_t *p, uint32_t len);
 uint32_t tpm_frame_fcs(const struct tp_frame *f);
+#define TPM_ICRC_LEN 4u
+/* The invariant CRC, as it lies on the wire, of a RoCE frame whose last bytes are the room for it; false: no RoCE. */
+bool tpm_icrc(const struct tp_frame *f, uint8_t icrc[TPM_ICRC_LEN]);
 /* Turns a copy of the LSO header template into the header of one segment. */
 void tpm_lso_header(uint8_t *hdr, const struct tpm_pkt *k, uint32_t hlen, uint32_t off, uint32_t len, uint32_t index,
 		    bool last);
@@ -264,6 +267,7 @@ struct tpm_tx {
 	unsigned int n, nseg, ncqe;
 	uint32_t used;
 	uint32_t fail_strides; /* how far the WQE at hand reaches */
+	uint32_t plain_room;   /* lengths from the shortest frame on that a plain WQE may have */
 	uint64_t bytes;        /* of the frames in the burst */
 	struct tp_frame f[TPM_BURST];
 	struct tp_frame_seg seg[TPM_TX_SEGS];
@@ -279,6 +283,14 @@ void tpm_tx_flush(struct tpm_tx *t);
 bool tpm_wqe_execute(struct tpm_tx *t, uint32_t head, uint32_t *strides);
 /* Executes the LSO WQE in w (ds units, checked); false after an error completion. */
 bool tpm_wqe_lso(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
+/* Executes a WQE of a QP that is not raw Ethernet (sq_ib.c): of QP0 or QP1, and of a verbs QP. */
+bool tpm_wqe_mlx(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
+bool tpm_wqe_verbs(struct tpm_tx *t, const uint8_t *w, uint32_t head);
+/* All segments behind the control segment as pieces of a frame; false after tpm_wqe_fail. */
+bool tpm_wqe_pieces(struct tpm_tx *t, uint32_t head, const uint8_t *w, uint32_t ds, struct tp_frame_seg *out,
+		    unsigned int max, unsigned int *n, uint32_t *len);
+/* Ends the WQE at head with an error that is nobody's mistake. Always false. */
+bool tpm_wqe_end(struct tpm_tx *t, uint32_t head, uint8_t syndrome);
 /* Ends the WQE at head with an error and takes the QP down. Always false. */
 bool tpm_wqe_fail(struct tpm_tx *t, uint32_t head, uint8_t syndrome, enum tpm_violation v, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));

@@ -256,7 +256,8 @@ struct tpm_qp {
 	/* control */
 	uint32_t qpn, pd, uar;
 	uint64_t dbrec_addr;
-	uint8_t counter; /* interface counter index */
+	struct tpm_srq *srq; /* that it receives from, or NULL */
+	uint8_t counter;     /* interface counter index */
 	bool lb_check_mc, lb_check_uc;
 	struct tpm_qp_list *pending; /* where it waits for its turn: a doorbell was seen and WQEs may be left */
 	struct tpm_qp *pending_next;
@@ -280,6 +281,7 @@ struct tpm_qp {
 struct tpm_srq {
 	uint8_t ctx[MLX4_SRQC_SIZE];
 	uint32_t srqn;
+	uint32_t refs; /* QPs that use it */
 };
 
 /* --- ports ------------------------------------------------------------------------------------------------ */
@@ -326,6 +328,7 @@ struct tpm_port {
 	struct tpm_impair_state *impair;
 	struct tpm_port_counters c;
 	uint64_t wire_drops, rx_no_rule, rx_vlan_filtered, rx_no_wqe, rx_too_long, rx_bad_fcs, rx_link_down;
+	uint64_t tx_no_transport; /* sends of verbs QPs that went nowhere */
 };
 
 /* --- the card --------------------------------------------------------------------------------------------- */

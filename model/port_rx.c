@@ -21,7 +21,7 @@ ring_qp(struct tp_model *m, uint32_t qpn, const uint8_t *h, uint32_t hlen, uint3
 	uint32_t child;
 
 	*hash = 0;
-	if (qp == NULL || !tpm_qp_can_receive(qp))
+	if (qp == NULL || !qp->eth || !tpm_qp_can_receive(qp))
 		return NULL;
 	if (!qp->is_rss)
 		return qp;

@@ -11,6 +11,9 @@
 #define PATH_F(f) PRM_D(PRM_OFF(f) + MLX4_QPC_PRI_PATH, PRM_HI(f), PRM_LO(f))
 #define LG_STRIDE_BIAS 4u
 #define LG_SQ_STRIDE_MIN 6u
+/* The RSS context lies over the end of the primary path, the alternate path and params1. */
+#define RSS_CTX PRM_OFF(MLX4_RSS_LG_RINGS)
+#define RSS_CTX_SIZE (PRM_OFF(MLX4_RSS_BASE_QPN_UDP) + 4 - RSS_CTX)
 
 enum { T_INIT = 1, T_RTR = 2, T_RTS = 4, T_LIVE = 8 /* RTS2RTS, SQD2RTS, SQD2SQD, INIT2INIT, SQERR2RTS */ };
 
@@ -63,7 +66,7 @@ transition_of(uint16_t opcode)
 void
 tpm_qpc_apply(uint8_t *dst, const uint8_t *src, uint16_t opcode, uint32_t optpar)
 {
-	uint8_t t = transition_of(opcode);
+	uint8_t t = transition_of(opcode), keep[RSS_CTX_SIZE];
 	bool rss;
 
 	if (t == T_INIT) {
@@ -71,22 +74,23 @@ tpm_qpc_apply(uint8_t *dst, const uint8_t *src, uint16_t opcode, uint32_t optpar
 		return;
 	}
 	rss = prm_get(dst, MLX4_QPC_RSS) != 0;
+	if (rss)
+		memcpy(keep, dst + RSS_CTX, sizeof(keep));
 	if (t == T_RTR || (optpar & MLX4_OPTPAR_PRIMARY_PATH) != 0)
 		memcpy(dst + MLX4_QPC_PRI_PATH, src + MLX4_QPC_PRI_PATH, MLX4_PATH_SIZE);
 	for (unsigned int i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if ((rules[i].required & t) != 0 || (rules[i].optpar & optpar) != 0)
 			prm_set(dst, rules[i].field, prm_get(src, rules[i].field));
-	/* The RSS context lies over the end of the primary path, the alternate path and params1. */
-	if (rss && t == T_RTR)
-		memcpy(dst + PRM_OFF(MLX4_RSS_LG_RINGS), src + PRM_OFF(MLX4_RSS_LG_RINGS),
-		       PRM_OFF(MLX4_RSS_BASE_QPN_UDP) + 4 - PRM_OFF(MLX4_RSS_LG_RINGS));
+	/* Taken with the first step: Linux's verbs leave it out of the others. */
+	if (rss)
+		memcpy(dst + RSS_CTX, keep, sizeof(keep));
 }
 
 /* The byte that describes a ring without entries. */
 static bool
 has_rq(const uint8_t *ctx)
 {
-	return prm_get(ctx, MLX4_QPC_RSS) == 0 &&
+	return prm_get(ctx, MLX4_QPC_RSS) == 0 && prm_get(ctx, MLX4_QPC_SRQ_VALID) == 0 &&
 	       (prm_get(ctx, MLX4_QPC_RQ_LG_SIZE) != 0 || prm_get(ctx, MLX4_QPC_RQ_LG_STRIDE) != 0);
 }
 
@@ -114,7 +118,7 @@ rings_check(struct tp_model *m, const struct tpm_qp *qp)
 {
 	const uint8_t *ctx = qp->ctx;
 	uint32_t sq_stride = prm_get(ctx, MLX4_QPC_SQ_LG_STRIDE) + LG_STRIDE_BIAS;
-	uint32_t sq = prm_get(ctx, MLX4_QPC_SQ_LG_SIZE), rq = prm_get(ctx, MLX4_QPC_RQ_LG_SIZE);
+	uint32_t sq = prm_get(ctx, MLX4_QPC_SQ_LG_SIZE), rq = has_rq(ctx) ? prm_get(ctx, MLX4_QPC_RQ_LG_SIZE) : 0;
 	uint64_t dbrec = prm_get64(ctx, MLX4_QPC_DBREC);
 
 	if (sq > TPM_LG_MAX_QP_WQES || rq > TPM_LG_MAX_QP_WQES)
@@ -144,18 +148,19 @@ uint8_t
 tpm_qpc_check(struct tp_model *m, const struct tpm_qp *qp)
 {
 	const uint8_t *ctx = qp->ctx;
-	uint32_t service = prm_get(ctx, MLX4_QPC_SERVICE), qpn = prm_get(ctx, MLX4_QPC_LOCAL_QPN);
+	uint32_t service = prm_get(ctx, MLX4_QPC_SERVICE), qpn = prm_get(ctx, MLX4_QPC_LOCAL_QPN),
+		 srqn = prm_get(ctx, MLX4_QPC_SRQN);
 	uint8_t st;
 
-	if (service != MLX4_QP_ST_MLX)
+	if (service != MLX4_QP_ST_MLX && service != MLX4_QP_ST_RC && service != MLX4_QP_ST_UC &&
+	    service != MLX4_QP_ST_UD)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "QP", qp->qpn,
-				"service type is %u, wanted %u: QUERY_DEV_CAP offers no other", service,
-				MLX4_QP_ST_MLX);
+				"service type is %u, wanted %u, %u, %u or %u: QUERY_DEV_CAP offers no other", service,
+				MLX4_QP_ST_RC, MLX4_QP_ST_UC, MLX4_QP_ST_UD, MLX4_QP_ST_MLX);
 	if (qpn != 0 && qpn != qp->qpn)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "QP", qp->qpn, "its context names QP 0x%x", qpn);
-	if (prm_get(ctx, MLX4_QPC_SRQ_VALID) != 0)
-		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "QP", qp->qpn,
-				"asks for an SRQ, which QUERY_DEV_CAP does not offer");
+	if (prm_get(ctx, MLX4_QPC_SRQ_VALID) != 0 && (srqn >= 1u << m->lg_srqs || m->srq[srqn] == NULL))
+		return tpm_fail(m, BAD_RESOURCE, CMD_INDEX, "QP", qp->qpn, "SRQ 0x%x is not in hardware", srqn);
 	if (!tpm_uar_valid(m, prm_get(ctx, MLX4_QPC_UAR)))
 		return tpm_fail(m, BAD_PARAM, CMD_LIMIT, "QP", qp->qpn, "UAR page is %u, wanted %u..%u",
 				prm_get(ctx, MLX4_QPC_UAR), MLX4_UAR_EQ_PAGES, m->num_uars - 1);
@@ -198,7 +203,9 @@ tpm_qpc_load(struct tpm_qp *qp)
 	qp->prio = (uint8_t)MLX4_SCHED_QUEUE_PRIO(sched);
 	qp->rate_kbps = tpm_qp_rate_kbps(ctx);
 	qp->delay_drop = (uint16_t)prm_get(ctx, MLX4_QPC_DELAY_DROP);
-	qp->eth = qp->service == MLX4_QP_ST_MLX && prm_get(path, MLX4_PATH_LINK_ETH) == 1;
+	/* QP0 and QP1 have the same service but an InfiniBand MTU: their WQEs carry whole IB packets. */
+	qp->eth = qp->service == MLX4_QP_ST_MLX && prm_get(ctx, MLX4_QPC_MTU) == MLX4_QPC_MTU_RAW &&
+		  prm_get(path, MLX4_PATH_LINK_ETH) == 1;
 	qp->vlan_keep = prm_get(ctx, MLX4_QPC_VLAN_KEEP) != 0;
 	qp->fcs_keep = prm_get(ctx, MLX4_QPC_FCS_KEEP) != 0;
 	qp->no_prefetch = prm_get(ctx, MLX4_QPC_NO_PREFETCH) != 0;

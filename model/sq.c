@@ -220,6 +220,9 @@ tpm_qp_to_error(struct tp_model *m, struct tpm_qp *qp)
 		tpm_sq_flush(m, qp);
 	if (qp->has_rq && qp->rcq != NULL)
 		tpm_rq_flush(m, qp);
+	/* It holds no WQE of the SRQ any more. */
+	if (qp->srq != NULL)
+		tpm_event_qp(m, MLX4_EVENT_SRQ_LAST_WQE, qp->qpn);
 }
 
 /* --- bursts ----------------------------------------------------------------------------------------------- */
@@ -269,8 +272,7 @@ wqe_plain(struct tpm_tx *t, const struct mlx4_wqe_ctrl *c, rte_be32_t dw0, uint3
 	const uint8_t *data;
 
 	if (tpm_unlikely((dw0 & ~OWN_BIT) != PLAIN_OP || c->vlan_ds != PLAIN_DS || c->imm != 0 ||
-			 (flags & ~MLX4_CTRL_CQE) != MLX4_CTRL_NO_ICRC ||
-			 len - TPM_ETH_ZLEN > t->p->max_frame - TPM_FCS_LEN - TPM_ETH_ZLEN))
+			 (flags & ~MLX4_CTRL_CQE) != MLX4_CTRL_NO_ICRC || len - TPM_ETH_ZLEN >= t->plain_room))
 		return false;
 	if (tpm_unlikely(l->key != key || l->gen != t->m->tpt_gen || va - l->lo >= l->hi - l->lo || l->hi - va < len ||
 			 (l->access & TPM_ACC_LR) == 0))
@@ -344,6 +346,7 @@ tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
 	t.m = m;
 	t.qp = qp;
 	t.p = &m->port[qp->port - 1];
+	t.plain_room = qp->eth ? t.p->max_frame - TPM_FCS_LEN - TPM_ETH_ZLEN + 1 : 0;
 	t.n = t.nseg = t.ncqe = 0;
 	t.used = 0;
 	t.bytes = 0;

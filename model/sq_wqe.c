@@ -24,16 +24,10 @@ struct wqe {
 };
 
 bool
-tpm_wqe_fail(struct tpm_tx *t, uint32_t head, uint8_t syndrome, enum tpm_violation v, const char *fmt, ...)
+tpm_wqe_end(struct tpm_tx *t, uint32_t head, uint8_t syndrome)
 {
 	struct tpm_qp *qp = t->qp;
-	char text[160];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	tpm_violate(t->m, v, "QP", qp->qpn, "WQE 0x%x: %s", head & 0xffff, text);
 	/* What was gathered before it is good and goes out first. */
 	qp->sq_head = head;
 	tpm_tx_flush(t);
@@ -49,6 +43,19 @@ tpm_wqe_fail(struct tpm_tx *t, uint32_t head, uint8_t syndrome, enum tpm_violati
 	if (syndrome == MLX4_SYND_LOCAL_QP_OP)
 		tpm_event_qp(t->m, MLX4_EVENT_WQ_CATAS, qp->qpn);
 	return false;
+}
+
+bool
+tpm_wqe_fail(struct tpm_tx *t, uint32_t head, uint8_t syndrome, enum tpm_violation v, const char *fmt, ...)
+{
+	char text[160];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	tpm_violate(t->m, v, "QP", t->qp->qpn, "WQE 0x%x: %s", head & 0xffff, text);
+	return tpm_wqe_end(t, head, syndrome);
 }
 
 /* --- reading and checking --------------------------------------------------------------------------------- */
@@ -90,7 +97,7 @@ wqe_check(struct tpm_tx *t, uint32_t head, const struct wqe *w)
 {
 	uint32_t c = w->dw2 & MLX4_CTRL_CQE_MASK, index = DW0_INDEX(w->dw0);
 
-	if (!t->qp->eth || (w->opcode != MLX4_OP_SEND && w->opcode != MLX4_OP_LSO && w->opcode != MLX4_OP_NOP))
+	if (w->opcode != MLX4_OP_SEND && w->opcode != MLX4_OP_LSO && w->opcode != MLX4_OP_NOP)
 		return tpm_wqe_fail(t, head, MLX4_SYND_LOCAL_QP_OP, TPM_V_WQE_OPCODE,
 				    "opcode 0x%02x, wanted 0x0a, 0x0e or 0x00 on an Ethernet QP", w->opcode);
 	if ((w->dw0 & DW0_RSVD) != 0 || (index != 0 && (!w->bf_form || index != (head & 0xffff))))
@@ -154,48 +161,48 @@ tpm_wqe_gather(struct tpm_tx *t, uint32_t head, unsigned int index, const uint8_
 
 /* An inline segment at byte off of the WQE; *next: where the following segment begins. */
 static bool
-wqe_inline(struct tpm_tx *t, uint32_t head, const struct wqe *w, uint32_t off, struct tp_frame_seg *out,
+wqe_inline(struct tpm_tx *t, uint32_t head, const uint8_t *w, uint32_t ds, uint32_t off, struct tp_frame_seg *out,
 	   unsigned int max, unsigned int *n, uint32_t *len, uint32_t *next)
 {
-	uint32_t dw = prm_get32(w->b, off), count = dw & MLX4_INLINE_LEN_MASK, end = off + 4 + count;
+	uint32_t dw = prm_get32(w, off), count = dw & MLX4_INLINE_LEN_MASK, end = off + 4 + count;
 	uint8_t *p;
 
 	*next = (end + MLX4_DS_SIZE - 1) & ~(MLX4_DS_SIZE - 1);
-	if ((dw & ~(MLX4_DATA_INLINE | MLX4_INLINE_LEN_MASK)) != 0 || end > w->ds * MLX4_DS_SIZE ||
+	if ((dw & ~(MLX4_DATA_INLINE | MLX4_INLINE_LEN_MASK)) != 0 || end > ds * MLX4_DS_SIZE ||
 	    (count != 0 && off % MLX4_TXBB_SIZE + 4 + count > MLX4_TXBB_SIZE))
 		return tpm_wqe_fail(
 			t, head, MLX4_SYND_LOCAL_QP_OP, TPM_V_WQE_INLINE,
 			"inline segment 0x%08x at byte %u, wanted it to end in its 64-byte block and at byte %u "
 			"at most",
-			dw, off, w->ds * MLX4_DS_SIZE);
+			dw, off, ds * MLX4_DS_SIZE);
 	if (count == 0)
 		return true;
 	if (*n == max)
 		return tpm_wqe_fail(t, head, MLX4_SYND_LOCAL_LENGTH, TPM_V_WQE_LENGTH, "more than %u pieces of memory",
 				    max);
 	p = tpm_tx_arena(t, count);
-	memcpy(p, w->b + off + 4, count);
+	memcpy(p, w + off + 4, count);
 	out[(*n)++] = (struct tp_frame_seg){.data = p, .len = count};
 	*len += count;
 	return true;
 }
 
-static bool
-wqe_pieces(struct tpm_tx *t, uint32_t head, const struct wqe *w, struct tp_frame_seg *out, unsigned int max,
-	   unsigned int *n, uint32_t *len)
+bool
+tpm_wqe_pieces(struct tpm_tx *t, uint32_t head, const uint8_t *w, uint32_t ds, struct tp_frame_seg *out,
+	       unsigned int max, unsigned int *n, uint32_t *len)
 {
-	uint32_t off = MLX4_DS_SIZE, next, end = w->ds * MLX4_DS_SIZE;
+	uint32_t off = MLX4_DS_SIZE, next, end = ds * MLX4_DS_SIZE;
 	bool all_inline = true;
 
 	for (unsigned int i = 0; off < end; i++, off = next) {
-		if ((prm_get32(w->b, off) & MLX4_DATA_INLINE) != 0) {
-			if (!wqe_inline(t, head, w, off, out, max, n, len, &next))
+		if ((prm_get32(w, off) & MLX4_DATA_INLINE) != 0) {
+			if (!wqe_inline(t, head, w, ds, off, out, max, n, len, &next))
 				return false;
 			continue;
 		}
 		all_inline = false;
 		next = off + MLX4_DS_SIZE;
-		if (!tpm_wqe_gather(t, head, i, w->b + off, out, max, n, len))
+		if (!tpm_wqe_gather(t, head, i, w + off, out, max, n, len))
 			return false;
 	}
 	if (all_inline && *len < MLX4_INLINE_MIN)
@@ -299,7 +306,7 @@ send_frame(struct tpm_tx *t, uint32_t head, const struct wqe *w)
 	bool tag = !w->bf_form && (w->dw1 & TAGS) != 0, only;
 	unsigned int n = 0;
 
-	if (!wqe_pieces(t, head, w, f.seg, TP_FRAME_SEGS - 2, &n, &f.len))
+	if (!tpm_wqe_pieces(t, head, w->b, w->ds, f.seg, TP_FRAME_SEGS - 2, &n, &f.len))
 		return false;
 	if (f.len < TPM_ETH_HLEN || f.len + (tag ? TPM_VLAN_HLEN : 0) + TPM_FCS_LEN > t->p->max_frame)
 		return tpm_wqe_fail(t, head, MLX4_SYND_LOCAL_LENGTH, TPM_V_WQE_LENGTH,
@@ -332,9 +339,13 @@ tpm_wqe_execute(struct tpm_tx *t, uint32_t head, uint32_t *strides)
 	struct wqe w;
 	bool done = true;
 
-	if (!wqe_fetch(t, head, &w, strides) || !wqe_check(t, head, &w))
+	if (!wqe_fetch(t, head, &w, strides))
 		return false;
-	if (w.opcode == MLX4_OP_SEND)
+	if (t->qp->eth && !wqe_check(t, head, &w))
+		return false;
+	if (!t->qp->eth)
+		done = t->qp->service == MLX4_QP_ST_MLX ? tpm_wqe_mlx(t, w.b, w.ds, head) : tpm_wqe_verbs(t, w.b, head);
+	else if (w.opcode == MLX4_OP_SEND)
 		done = send_frame(t, head, &w);
 	else if (w.opcode == MLX4_OP_LSO)
 		done = tpm_wqe_lso(t, w.b, w.ds, head);

@@ -39,6 +39,7 @@ tp_model_get_stats(struct tp_model *m, struct tp_model_stats *st)
 		st->port[i].rx_too_long = p->rx_too_long;
 		st->port[i].rx_bad_fcs = p->rx_bad_fcs;
 		st->port[i].rx_link_down = p->rx_link_down;
+		st->port[i].tx_no_transport = p->tx_no_transport;
 		st->port[i].wire = p->wire == NULL ? "none" : p->wire->ops->name;
 		st->port[i].link_up = p->link;
 	}

@@ -443,6 +443,17 @@ enum mlx4_set_port_sel {
 #define MLX4_VLAN_TABLE_ENTRIES 128u /* be32: b31 valid, [11:0] VID; 0 = untagged, 1 = miss, usable from 2 */
 #define MLX4_VLAN_TABLE_VALID 0x80000000u
 #define MLX4_VLAN_TABLE_FIRST 2u
+#define MLX4_SPG_ROCE_MODE_V1 0u
+#define MLX4_SPG_ROCE_MODE_V1V2 2u
+/* GID table: GIDs alone (selector 5) or 32-byte entries with these fields behind the GID (selector 0xd) [DP 10.2] */
+#define MLX4_GID_ENTRIES 128u
+#define MLX4_GID_SIZE 16u
+#define MLX4_ROCE_ADDR_SIZE 32u
+#define MLX4_ROCE_ADDR_TYPE PRM_B(0x1a, 7, 0)
+#define MLX4_ROCE_ADDR_IPV6 1u /* of version 2 and not an IPv4-mapped GID */
+#define MLX4_ROCE_ADDR_VERSION PRM_B(0x1b, 7, 0)
+#define MLX4_ROCE_V1 0u
+#define MLX4_ROCE_V2 2u
 
 /* SET_VLAN_FLTR: VID v is bit v % 32 of dword 127 - v / 32 [CP 4.6] */
 #define MLX4_VLAN_FLTR_DWORDS 128u

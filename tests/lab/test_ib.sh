@@ -1,28 +1,69 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# mlx4_ib of a stock kernel: next to Ethernet ports of a card that offers no RoCE it loads and makes no device; on
-# InfiniBand ports ibv_devinfo and ibstat agree with the card and the ib_ipoib interface appears.
+# mlx4_ib of a stock kernel: on Ethernet ports it makes a verbs device whose GIDs follow the addresses of the interfaces
+# (RoCE v1, and v2 on a Pro); on InfiniBand ports ibv_devinfo and ibstat agree with the card and the ib_ipoib interface
+# appears.
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-card eth || exit
-guest eth 90 "$lab_tmp/eth.sock" <<'GUEST'
+# roce NAME CARD OPTION...: the verbs device of two Ethernet ports
+roce() {
+	local t=$1
+	shift
+	card "$t" "$@" || exit
+	guest "$t" 120 "$lab_tmp/$t.sock" <<'GUEST'
 modprobe mlx4_core; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs; sleep 2
+ip link set eth0 up; ip link set eth1 up; ip addr add 192.0.2.1/24 dev eth0; sleep 2
 echo "== devices"
 ls /sys/class/infiniband
 echo "== devinfo"
 ibv_devinfo -v
+echo "== port1"
+ibv_devinfo -v -i 1
+echo "== port2"
+ibv_devinfo -v -i 2
+echo "== rdma"
+rdma link show
+echo "== counters"
+cat /sys/class/infiniband/mlx4_0/hw_counters/num_cqovf
+echo "== address gone"
+ip addr del 192.0.2.1/24 dev eth0; sleep 1; ibv_devinfo -v -i 1
+echo "== cable"
+ip link set eth1 down; sleep 1; ibv_devinfo -i 1
 echo "== unload"
 modprobe -r mlx4_ib && modprobe -r mlx4_en && modprobe -r mlx4_core && echo unloaded
 echo "== dmesg"
 dmesg
 GUEST
-rc=$?
-[ $rc = 0 ] || fail ib-guest "status $rc: $(tail -n 2 "$lab_tmp/eth.err" | tr '\n' ' ')"
-want ib-no-roce eth devinfo 'No IB devices found'
-want ib-unload eth unload '^unloaded$'
-no_errors ib-log eth dmesg
-card_verdict eth ib
+	local rc=$? p
+	[ $rc = 0 ] || fail "$t-guest" "status $rc: $(tail -n 2 "$lab_tmp/$t.err" | tr '\n' ' ')"
+	want "$t-device" "$t" devices '^mlx4_0$'
+	want "$t-guid" "$t" devinfo 'node_guid:.*0002:c903:00a1:b200'
+	want "$t-ports" "$t" devinfo 'phys_port_cnt:.*2'
+	want "$t-max-qp-wr" "$t" devinfo 'max_qp_wr:.*163[0-9][0-9]'
+	want "$t-rss" "$t" devinfo 'max_rwq_indirection_table_size:.*128'
+	want "$t-tso" "$t" devinfo 'max_tso:.*131072'
+	for p in 1 2; do
+		want "$t-port$p-ethernet" "$t" "port$p" 'link_layer:.*Ethernet'
+		want "$t-port$p-active" "$t" "port$p" 'state:.*PORT_ACTIVE'
+		want "$t-port$p-width" "$t" "port$p" 'active_width:.*4X'
+		want "$t-port$p-gid" "$t" "port$p" "GID\\[  0\\]:.*fe80:0000:0000:0000:0202:c9ff:fea1:b20$p, RoCE v1"
+	done
+	want "$t-gid-ipv4" "$t" port1 '0000:0000:0000:0000:0000:ffff:c000:0201, RoCE v1'
+	want "$t-netdev" "$t" rdma 'mlx4_0/2 state ACTIVE .*netdev eth1'
+	want "$t-diagnostics" "$t" counters '^0$'
+	want "$t-gid-gone" "$t" "address gone" 'GID'
+	if section "$t" "address gone" | grep -q 'c000:0201'; then fail "$t-gid-removed" "it is still there"; else pass "$t-gid-removed"; fi
+	want "$t-port-down" "$t" cable 'state:.*PORT_DOWN'
+	want "$t-unload" "$t" unload '^unloaded$'
+	no_errors "$t-log" "$t" dmesg
+	card_verdict "$t" "$t"
+}
+
+roce roce
+want roce-v2 roce port1 '::ffff:192.0.2.1, RoCE v2'
+roce roce-cx3 --type cx3
+if section roce-cx3 devinfo | grep -q 'RoCE v2'; then fail roce-cx3-v1 "a ConnectX-3 offers RoCE v2"; else pass roce-cx3-v1; fi
 
 card ipoib --port0 ib --port1 ib || exit
 guest ipoib 90 "$lab_tmp/ipoib.sock" <<'GUEST'

@@ -47,17 +47,16 @@ test_dev_cap(void **state)
 
 	card_boot(c, CARD_DMFS);
 	assert_int_equal(card_cmd_out(c, MLX4_CMD_QUERY_DEV_CAP, 0, 0), 0);
-	assert_int_equal(o[0x12] & 0xf, 6);                /* 64 reserved QPs */
-	assert_int_equal(o[0x22] & 0xf, 8);                /* 256 reserved MPTs */
-	assert_int_equal(o[0x1a] & 0xf, 7);                /* 128 reserved CQs */
-	assert_int_equal(o[0x37] & 0xf, 2);                /* ports */
-	assert_int_equal(o[0x49] & 0x3f, 2);               /* 4 MiB of UARs */
-	assert_int_equal(o[0x76] & 0x80, 0x80);            /* flow steering */
-	assert_memory_equal(o + 0x82, "\x01\x00", 2);      /* QPC entries of 256 bytes */
-	assert_memory_equal(o + 0x92, "\x00\x40", 2);      /* dMPT entries of 64 bytes */
-	assert_true((prm_get64(o, 0x40) >> 48 & 1) == 1);  /* counters ... */
-	assert_int_equal(prm_get32(o, 0x68), 256);         /* ... 256 of them */
-	assert_int_equal(prm_get64(o, 0x40) >> 30 & 1, 0); /* no RoCE */
+	assert_int_equal(o[0x12] & 0xf, 6);               /* 64 reserved QPs */
+	assert_int_equal(o[0x22] & 0xf, 8);               /* 256 reserved MPTs */
+	assert_int_equal(o[0x1a] & 0xf, 7);               /* 128 reserved CQs */
+	assert_int_equal(o[0x37] & 0xf, 2);               /* ports */
+	assert_int_equal(o[0x49] & 0x3f, 2);              /* 4 MiB of UARs */
+	assert_int_equal(o[0x76] & 0x80, 0x80);           /* flow steering */
+	assert_memory_equal(o + 0x82, "\x01\x00", 2);     /* QPC entries of 256 bytes */
+	assert_memory_equal(o + 0x92, "\x00\x40", 2);     /* dMPT entries of 64 bytes */
+	assert_true((prm_get64(o, 0x40) >> 48 & 1) == 1); /* counters ... */
+	assert_int_equal(prm_get32(o, 0x68), 256);        /* ... 256 of them */
 }
 
 /* Tunnels are not parsed, so neither kind of card offers them or takes their settings. */

@@ -102,9 +102,9 @@ test_context_checks(void **state)
 		int status;
 		const char *rule;
 	} wrong[] = {
-		{MLX4_QPC_SERVICE, MLX4_QP_ST_RC, MLX4_STAT_BAD_PARAM, "cmd-param"},
+		{MLX4_QPC_SERVICE, MLX4_QP_ST_RD, MLX4_STAT_BAD_PARAM, "cmd-param"},
 		{MLX4_QPC_LOCAL_QPN, CARD_QPN + 1, MLX4_STAT_BAD_PARAM, "cmd-param"},
-		{MLX4_QPC_SRQ_VALID, 1, MLX4_STAT_BAD_PARAM, "cmd-param"},
+		{MLX4_QPC_SRQ_VALID, 1, MLX4_STAT_BAD_RESOURCE, "cmd-index"},
 		{MLX4_QPC_UAR, 5, MLX4_STAT_BAD_PARAM, "cmd-limit"},
 		{MLX4_QPC_SQ_LG_SIZE, 15, MLX4_STAT_EXCEED_LIM, "cmd-limit"},
 		{MLX4_QPC_SQ_LG_STRIDE, 1, MLX4_STAT_BAD_PARAM, "cmd-param"},
