@@ -84,13 +84,29 @@ tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int s
 	       const struct rte_eth_txconf *conf)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	char err[TP_ERR_LEN];
+	struct mlx4_txq *q;
 	int rc = check_alive(dev);
 
 	if (rc != 0)
 		return rc;
-	rc = mlx4_txq_setup(eth, idx, n, (int)socket, conf, &eth->txqs[idx]);
-	dev->data->tx_queues[idx] = rc == 0 ? eth->txqs[idx] : NULL;
-	return rc;
+	rc = mlx4_txq_setup(eth, idx, n, (int)socket, conf, &q);
+	if (rc != 0)
+		return rc;
+	mlx4_qos_lock(eth);
+	rc = mlx4_txq_marks_prepare(q, &eth->qos->conf, err);
+	if (rc == 0) {
+		mlx4_txq_marks(q, &eth->qos->conf);
+		eth->txqs[idx] = q;
+	}
+	mlx4_qos_unlock(eth);
+	if (rc != 0) {
+		MLX4_LOG(ERR, "port %u: %s", dev->data->port_id, err);
+		mlx4_txq_release(q);
+		return rc;
+	}
+	dev->data->tx_queues[idx] = q;
+	return 0;
 }
 
 static void

@@ -86,6 +86,12 @@ struct mlx4_rxq {
 	bool delay_drop_over; /* one waited for longer: the queue drops until it is declared again */
 };
 
+/* What a transmit queue counts by priority, while it has a policy. */
+struct mlx4_tx_prio_count {
+	uint64_t untagged, untagged_bytes; /* frames that went without a tag, bytes with FCS */
+	uint64_t discards;
+};
+
 struct mlx4_txq {
 	uint8_t *sq;
 	uint32_t sq_mask; /* TXBBs - 1 */
@@ -120,8 +126,10 @@ struct mlx4_txq {
 	const struct mlx4_tx_policy *policy;      /* NULL: none */
 	const struct mlx4_tx_policy *policy_busy; /* what the burst that runs has taken */
 	uint64_t spoof_mac, spoof_type;           /* frames that it dropped */
+	struct mlx4_tx_prio_count prio_count[MLX4_PRIOS];
 	/* control */
 	struct mlx4_tx_policy_slots *policy_slots;
+	struct mlx4_txq *lane[MLX4_PRIOS]; /* queue pairs of other priorities, by rules */
 	struct mlx4_eth *eth;
 	struct mlx4_cq cq;
 	struct mlx4_qp qp;
@@ -130,9 +138,17 @@ struct mlx4_txq {
 	uint16_t queue_id;
 	uint16_t nb_desc;
 	uint64_t offloads;
-	uint32_t rate_mbps; /* limit, 0: none */
+	uint32_t rate_mbps;       /* limit, 0: none */
+	uint32_t hol_lifetime_us; /* at the head, 0: the port's */
+	struct {
+		uint64_t since_us; /* the head is there, or nothing waits */
+		uint32_t pi;       /* posted, as seen last */
+		uint16_t sent;
+		bool empty;
+	} head; /* hol.c */
 	int numa_node;
-	uint8_t prio; /* of what it sends, 0..7 */
+	uint8_t prio;       /* of what it sends, 0..7 */
+	uint8_t fixed_dscp; /* DSCP + 1 that its IP packets get, 0: by the port's tables */
 	bool started, deferred;
 };
 
@@ -178,6 +194,11 @@ int mlx4_txq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int num
 int mlx4_txq_start(struct mlx4_txq *q);
 int mlx4_txq_stop(struct mlx4_txq *q);
 void mlx4_txq_release(struct mlx4_txq *q);
+/*
+ * Takes what waits in one queue pair back from the card and frees it; no burst may be at work. Says how many frames were
+ * not sent, and their bytes. Afterwards the pair sends again, or, with an error, is stopped.
+ */
+int mlx4_txq_take_back(struct mlx4_txq *q, uint32_t *frames, uint64_t *bytes);
 
 /* data_off, refcnt, nb_segs and port in one store. */
 static inline void

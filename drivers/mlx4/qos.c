@@ -169,11 +169,19 @@ mlx4_qos_apply(struct mlx4_eth *eth, const struct tp_qos_port *q, char err[TP_ER
 		return rc;
 	for (i = 0; i < TP_TCS; i++)
 		conf.tc[i].rate_mbps = tp_qos_rate_round(conf.tc[i].rate_mbps);
+	for (i = 0; i < eth->dev->data->nb_tx_queues; i++) {
+		rc = eth->txqs[i] != NULL ? mlx4_txq_marks_prepare(eth->txqs[i], &conf, err) : 0;
+		if (rc != 0)
+			return rc;
+	}
 	card_of(&conf, qos->stall.off, &want);
 	rc = card_change(eth, &want, err);
 	if (rc != 0)
 		return rc;
 	qos->conf = conf;
+	for (i = 0; i < eth->dev->data->nb_tx_queues; i++)
+		if (eth->txqs[i] != NULL)
+			mlx4_txq_marks(eth->txqs[i], &conf);
 	mlx4_watch_update(eth);
 	return 0;
 }

@@ -89,7 +89,19 @@ __rte_format_printf(4, 5) void mlx4_qos_tell(struct mlx4_eth *eth, enum rte_pmd_
 					     const char *fmt, ...);
 
 /* --- tx_queue_qos.c: with the lock --- */
+/* What a declaration asks of a queue, in two steps: the second cannot fail. */
+int mlx4_txq_marks_prepare(struct mlx4_txq *q, const struct tp_qos_port *conf, char err[TP_ERR_LEN]);
+void mlx4_txq_marks(struct mlx4_txq *q, const struct tp_qos_port *conf);
+/* Live changes of one queue; refused, the old value holds. */
 int mlx4_txq_prio(struct mlx4_txq *q, uint8_t prio, char err[TP_ERR_LEN]);
+int mlx4_txq_rate(struct mlx4_txq *q, uint32_t mbps, char err[TP_ERR_LEN]);
+int mlx4_txq_dscp(struct mlx4_txq *q, int16_t dscp, char err[TP_ERR_LEN]);        /* -1: by the port's tables */
+int mlx4_txq_hol(struct mlx4_txq *q, uint32_t lifetime_us, char err[TP_ERR_LEN]); /* 0: the port's */
+
+/* --- hol.c: with the lock --- */
+void mlx4_hol_look(struct mlx4_eth *eth, uint64_t now_us);
+/* Classes that discard do so no more. */
+void mlx4_hol_reset(struct mlx4_eth *eth);
 
 /* --- qos_stats.c --- */
 /* box: the port's statistics as mlx4_port_stats reads them. */

@@ -41,6 +41,37 @@ add_pauses(const uint8_t *entry, struct tp_qos_prio_stats *st)
 	st->tx_pause_transitions = get(entry, MLX4_FLOW_TX_TRANSITION);
 }
 
+/* What queues counted: frames that went out without the tag of their priority are counted by the card with the untagged. */
+static void
+add_queues(const struct mlx4_eth *eth, struct tp_qos_prio_stats st[TP_PRIOS])
+{
+	unsigned int p;
+	uint16_t i;
+
+	for (p = 0; p < TP_PRIOS; p++) {
+		uint64_t frames = 0, bytes = 0;
+
+		for (i = 0; i < eth->dev->data->nb_tx_queues; i++) {
+			const struct mlx4_txq *q = eth->txqs[i];
+
+			if (q == NULL)
+				continue;
+			frames += q->prio_count[p].untagged;
+			bytes += q->prio_count[p].untagged_bytes;
+			st[p].tx_discards += q->prio_count[p].discards;
+		}
+		if (p == 0)
+			continue;
+		/* Some may wait to be sent. */
+		frames = RTE_MIN(frames, st[0].tx_frames);
+		bytes = RTE_MIN(bytes, st[0].tx_bytes);
+		st[p].tx_frames += frames;
+		st[p].tx_bytes += bytes;
+		st[0].tx_frames -= frames;
+		st[0].tx_bytes -= bytes;
+	}
+}
+
 int
 mlx4_qos_stats(struct mlx4_eth *eth, const uint8_t *box, struct tp_qos_prio_stats st[TP_PRIOS])
 {
@@ -53,13 +84,14 @@ mlx4_qos_stats(struct mlx4_eth *eth, const uint8_t *box, struct tp_qos_prio_stat
 	for (p = 0; p < TP_PRIOS; p++)
 		add_class(box, p, &st[p], &st[p]);
 	add_class(box, MLX4_STATS_NOVLAN, &st[qos->conf.untagged_prio], &st[0]);
+	add_queues(eth, st);
 	rc = mlx4_port_flow_stats(eth->hca, eth->port, false, flow);
 	if (rc != 0 && rc != -ENOTSUP)
 		return rc;
 	for (p = 0; p < TP_PRIOS; p++) {
 		if (rc == 0)
 			add_pauses(flow + p * MLX4_FLOW_ENTRY, &st[p]);
-		st[p].tx_discards = qos->tx_discards[p];
+		st[p].tx_discards += qos->tx_discards[p];
 	}
 	return 0;
 }
@@ -68,11 +100,15 @@ void
 mlx4_qos_stats_reset(struct mlx4_eth *eth)
 {
 	uint8_t flow[MLX4_FLOW_SIZE];
+	uint16_t i;
 
 	/* A firmware without this page has nothing to reset. */
 	mlx4_port_flow_stats(eth->hca, eth->port, true, flow);
 	mlx4_qos_lock(eth);
 	memset(eth->qos->tx_discards, 0, sizeof(eth->qos->tx_discards));
+	for (i = 0; i < eth->dev->data->nb_tx_queues; i++)
+		if (eth->txqs[i] != NULL)
+			memset(eth->txqs[i]->prio_count, 0, sizeof(eth->txqs[i]->prio_count));
 	mlx4_qos_unlock(eth);
 }
 

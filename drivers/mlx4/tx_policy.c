@@ -4,8 +4,6 @@
 /* The burst function of queues with a policy; tx_policy.h says what that is. */
 #include "tx_policy.h"
 
-/* Packets that are judged before they are posted. */
-#define POLICY_RUN 64u
 #define MAX_TAGS 2u
 #define TYPE_MIN 0x0600u /* smaller values are a length [802.3 3.2.6] ... */
 #define LENGTH_MAX 1500u /* ... up to this */
@@ -104,14 +102,14 @@ drop_spoofed(struct mlx4_txq *q, struct rte_mbuf **pkts, const uint8_t *verdict,
 }
 
 /*
- * Up to POLICY_RUN packets; returns how many of them the caller is rid of. Frames that fail are dropped only up to the
+ * Up to MLX4_POLICY_RUN packets; returns how many of them the caller is rid of. Frames that fail are dropped only up to the
  * first good one that the ring did not take: behind that the packets are still the caller's.
  */
 static __rte_always_inline uint32_t
 send_run(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mbuf **pkts, uint32_t n)
 {
-	struct rte_mbuf *good[POLICY_RUN];
-	uint8_t verdict[POLICY_RUN], at[POLICY_RUN];
+	struct rte_mbuf *good[MLX4_POLICY_RUN];
+	uint8_t verdict[MLX4_POLICY_RUN], at[MLX4_POLICY_RUN];
 	uint32_t i, k = 0, sent, gone;
 
 	for (i = 0; i < n; i++) {
@@ -120,7 +118,7 @@ send_run(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mbuf **p
 		at[k] = (uint8_t)i;
 		k += verdict[i] == PASS;
 	}
-	sent = k == 0 ? 0 : mlx4_tx_burst(q, good, (uint16_t)k);
+	sent = k == 0 ? 0 : p->mark ? mlx4_tx_marked(q, p, good, k) : mlx4_tx_burst(q, good, (uint16_t)k);
 	gone = sent == k ? n : at[sent];
 	if (unlikely(gone != sent))
 		drop_spoofed(q, pkts, verdict, gone);
@@ -137,7 +135,7 @@ mlx4_tx_burst_policy(void *txq, struct rte_mbuf **pkts, uint16_t n)
 	if (p == NULL)
 		return mlx4_tx_burst(q, pkts, n);
 	do {
-		run = RTE_MIN(n - done, POLICY_RUN);
+		run = RTE_MIN(n - done, MLX4_POLICY_RUN);
 		gone = send_run(q, p, pkts + done, run);
 		done += gone;
 	} while (gone == run && done < n);

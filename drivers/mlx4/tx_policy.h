@@ -13,12 +13,17 @@
 
 #include <rte_ether.h>
 
+#include <tp_qos.h>
+
 #include "mlx4_rxtx.h"
 
 struct mlx4_eth;
 
 /* Eight declared types and the partners that some bring with them. */
 #define MLX4_POLICY_TYPES 10u
+
+/* Packets that a burst looks at before it posts them. */
+#define MLX4_POLICY_RUN 64u
 
 struct mlx4_tx_policy {
 	/* anti-spoof: a frame that fails is freed and counted, and for the sender it counts as sent */
@@ -27,7 +32,27 @@ struct mlx4_tx_policy {
 	uint8_t num_types;
 	struct rte_ether_addr mac;
 	rte_be16_t type[MLX4_POLICY_TYPES];
+
+	/* classes and marks (tx_mark.c) */
+	bool mark;                         /* one of the following is on */
+	bool classify;                     /* qos.rule finds priorities */
+	bool tag;                          /* frames of a priority other than 0 get a tag */
+	uint8_t prio;                      /* of frames that no rule finds */
+	uint8_t fixed_dscp;                /* DSCP + 1 of frames whose rule names none, 0: by their priority */
+	int8_t dscp[MLX4_PRIOS];           /* by priority, -1: stays */
+	uint8_t hold, discard;             /* bit n: frames of priority n are left to the caller, are dropped */
+	struct mlx4_txq *lane[MLX4_PRIOS]; /* who sends another priority; NULL: the queue itself */
+	struct tp_qos_port qos;
+
+	/* nothing to do in a burst, but control code must know when none runs */
+	bool watched;
 };
+
+/*
+ * Marks frames and sends them by their priority, up to MLX4_POLICY_RUN; returns how many of them the caller is rid of. A
+ * frame that others share is copied; the mark of a frame that is offered again is written again, which changes nothing.
+ */
+uint32_t mlx4_tx_marked(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mbuf **pkts, uint32_t n);
 
 /* The burst of a port that has a queue with a policy (tx_policy.c). */
 uint16_t mlx4_tx_burst_policy(void *txq, struct rte_mbuf **pkts, uint16_t n);

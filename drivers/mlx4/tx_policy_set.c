@@ -17,7 +17,7 @@ struct mlx4_tx_policy_slots {
 static bool
 policy_is_off(const struct mlx4_tx_policy *p)
 {
-	return !p->check_mac && !p->check_type;
+	return !p->check_mac && !p->check_type && !p->mark && !p->watched;
 }
 
 eth_tx_burst_t

@@ -1,15 +1,205 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Priority and rate of single transmit queues. */
+/*
+ * How single transmit queues are treated: priority, rate, rules and marks. A send queue of the card has one priority, so
+ * a queue whose port has rules gets a queue pair ("lane") for each priority that a rule names.
+ */
 #include <errno.h>
 #include <stdio.h>
 
 #include <rte_errno.h>
 
 #include "qos.h"
+#include "tx_policy.h"
 
 #define MBPS_EXACT 4095u /* the card has larger rates in steps of 1 Gb/s */
+
+static void
+refused(const struct mlx4_txq *q, const char *what, uint32_t value, int rc, char err[TP_ERR_LEN])
+{
+	snprintf(err, TP_ERR_LEN, "%s %u of Tx queue %u: the card refused: %s", what, value, q->queue_id,
+		 rte_strerror(-rc));
+}
+
+/* What a declaration means for a queue. */
+struct marks {
+	const struct mlx4_txq *q;
+	const struct tp_qos_port *conf;
+};
+
+/* Whether there is anything to write down for a queue. */
+static bool
+wants_policy(const struct mlx4_txq *q, const struct tp_qos_port *conf)
+{
+	return conf->num_rules != 0 || conf->mark_dscp || conf->hol_lifetime_us != 0 || q->prio != 0 ||
+	       q->fixed_dscp != 0 || q->hol_lifetime_us != 0 || q->policy_slots != NULL;
+}
+
+static void
+edit_marks(struct mlx4_tx_policy *p, const void *arg)
+{
+	const struct marks *want = arg;
+	const struct mlx4_txq *q = want->q;
+	unsigned int i;
+
+	p->classify = want->conf->num_rules != 0;
+	p->tag = !want->conf->tx_untag_priority;
+	p->prio = q->prio;
+	p->fixed_dscp = q->fixed_dscp;
+	p->qos = *want->conf;
+	p->watched = want->conf->hol_lifetime_us != 0 || q->hol_lifetime_us != 0;
+	for (i = 0; i < TP_PRIOS; i++) {
+		p->dscp[i] = want->conf->mark_dscp ? (int8_t)want->conf->tx_dscp[i] : -1;
+		p->lane[i] = i == q->prio ? NULL : q->lane[i];
+	}
+	p->mark = p->classify || p->prio != 0 || p->fixed_dscp != 0 || want->conf->mark_dscp || p->hold != 0 ||
+		  p->discard != 0;
+}
+
+static void
+edit_nothing(struct mlx4_tx_policy *p, const void *arg)
+{
+	RTE_SET_USED(p);
+	RTE_SET_USED(arg);
+}
+
+static int
+lane_create(struct mlx4_txq *q, uint8_t prio)
+{
+	const struct rte_eth_txconf conf = {.offloads = q->offloads};
+	struct mlx4_txq *lane;
+	int rc;
+
+	rc = mlx4_txq_setup(q->eth, q->queue_id, q->nb_desc, q->numa_node, &conf, &lane);
+	if (rc != 0)
+		return rc;
+	lane->prio = prio;
+	rc = mlx4_qp_prio(q->eth->hca, &lane->qp, prio);
+	if (rc == 0)
+		rc = mlx4_qp_rate(q->eth->hca, &lane->qp, q->rate_mbps);
+	if (rc == 0 && q->started)
+		rc = mlx4_txq_start(lane);
+	if (rc != 0)
+		mlx4_txq_release(lane);
+	else
+		q->lane[prio] = lane;
+	return rc;
+}
+
+int
+mlx4_txq_marks_prepare(struct mlx4_txq *q, const struct tp_qos_port *conf, char err[TP_ERR_LEN])
+{
+	uint32_t i;
+	int rc;
+
+	for (i = 0; i < conf->num_rules; i++) {
+		uint8_t prio = conf->rule[i].prio;
+
+		if (prio == q->prio || q->lane[prio] != NULL)
+			continue;
+		rc = lane_create(q, prio);
+		if (rc != 0) {
+			snprintf(err, TP_ERR_LEN, "rule %u: no queue pair for priority %u of Tx queue %u: %s", i, prio,
+				 q->queue_id, rte_strerror(-rc));
+			return rc;
+		}
+	}
+	if (!wants_policy(q, conf))
+		return 0;
+	/* Memory that the change itself will need. */
+	rc = mlx4_tx_policy_edit(q, edit_nothing, NULL);
+	if (rc != 0)
+		snprintf(err, TP_ERR_LEN, "Tx queue %u: no memory for its policy", q->queue_id);
+	return rc;
+}
+
+void
+mlx4_txq_marks(struct mlx4_txq *q, const struct tp_qos_port *conf)
+{
+	const struct marks want = {q, conf};
+
+	/* Cannot fail, as it is prepared. */
+	if (wants_policy(q, conf))
+		mlx4_tx_policy_edit(q, edit_marks, &want);
+}
+
+int
+mlx4_txq_dscp(struct mlx4_txq *q, int16_t dscp, char err[TP_ERR_LEN])
+{
+	uint8_t before = q->fixed_dscp;
+	int rc;
+
+	q->fixed_dscp = dscp < 0 ? 0 : (uint8_t)(dscp + 1);
+	rc = mlx4_txq_marks_prepare(q, &q->eth->qos->conf, err);
+	if (rc != 0) {
+		q->fixed_dscp = before;
+		return rc;
+	}
+	mlx4_txq_marks(q, &q->eth->qos->conf);
+	return 0;
+}
+
+int
+mlx4_txq_hol(struct mlx4_txq *q, uint32_t lifetime_us, char err[TP_ERR_LEN])
+{
+	uint32_t before = q->hol_lifetime_us;
+	int rc;
+
+	q->hol_lifetime_us = lifetime_us;
+	rc = mlx4_txq_marks_prepare(q, &q->eth->qos->conf, err);
+	if (rc != 0) {
+		q->hol_lifetime_us = before;
+		return rc;
+	}
+	mlx4_txq_marks(q, &q->eth->qos->conf);
+	mlx4_watch_update(q->eth);
+	return 0;
+}
+
+int
+mlx4_txq_rate(struct mlx4_txq *q, uint32_t mbps, char err[TP_ERR_LEN])
+{
+	struct mlx4_hca *hca = q->eth->hca;
+	unsigned int p = 0;
+	int rc = mlx4_qp_rate(hca, &q->qp, mbps);
+
+	for (; rc == 0 && p < TP_PRIOS; p++)
+		if (q->lane[p] != NULL)
+			rc = mlx4_qp_rate(hca, &q->lane[p]->qp, mbps);
+	if (rc == 0) {
+		q->rate_mbps = mbps <= MBPS_EXACT ? mbps : mbps - mbps % 1000;
+		return 0;
+	}
+	while (p-- > 0)
+		if (q->lane[p] != NULL)
+			mlx4_qp_rate(hca, &q->lane[p]->qp, q->rate_mbps);
+	mlx4_qp_rate(hca, &q->qp, q->rate_mbps);
+	refused(q, "rate", mbps, rc, err);
+	return rc;
+}
+
+int
+mlx4_txq_prio(struct mlx4_txq *q, uint8_t prio, char err[TP_ERR_LEN])
+{
+	uint8_t before = q->prio;
+	int rc;
+
+	if (prio == before)
+		return 0;
+	q->prio = prio;
+	rc = mlx4_txq_marks_prepare(q, &q->eth->qos->conf, err);
+	if (rc == 0) {
+		rc = mlx4_qp_prio(q->eth->hca, &q->qp, prio);
+		if (rc != 0)
+			refused(q, "priority", prio, rc, err);
+	}
+	if (rc != 0)
+		q->prio = before;
+	else
+		mlx4_txq_marks(q, &q->eth->qos->conf);
+	return rc;
+}
 
 static struct mlx4_txq *
 txq_of(const struct mlx4_eth *eth, uint16_t queue)
@@ -22,6 +212,7 @@ mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	uint32_t speed = eth->hca->port[eth->port - 1].speed;
+	char err[TP_ERR_LEN];
 	struct mlx4_txq *q;
 	int rc;
 
@@ -35,24 +226,11 @@ mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate)
 				 dev->data->port_id, queue, rate, speed);
 		rc = -EINVAL;
 	} else {
-		rc = mlx4_qp_rate(eth->hca, &q->qp, rate);
-		if (rc == 0)
-			q->rate_mbps = rate <= MBPS_EXACT ? rate : rate - rate % 1000;
+		rc = mlx4_txq_rate(q, rate, err);
+		if (rc != 0)
+			MLX4_LOG(ERR, "port %u: %s", dev->data->port_id, err);
 	}
 	mlx4_qos_unlock(eth);
-	return rc;
-}
-
-int
-mlx4_txq_prio(struct mlx4_txq *q, uint8_t prio, char err[TP_ERR_LEN])
-{
-	int rc = q->prio == prio ? 0 : mlx4_qp_prio(q->eth->hca, &q->qp, prio);
-
-	if (rc == 0)
-		q->prio = prio;
-	else
-		snprintf(err, TP_ERR_LEN, "priority %u of Tx queue %u: the card refused: %s", prio, q->queue_id,
-			 rte_strerror(-rc));
 	return rc;
 }
 

@@ -7,11 +7,17 @@
  */
 #include <errno.h>
 
+#include <rte_cycles.h>
+#include <rte_io.h>
 #include <rte_malloc.h>
 
 #include "mlx4_eth.h"
 #include "tx_policy.h"
 #include "tx_wqe.h"
+
+/* How long the card may take to complete what it flushes. */
+#define FLUSH_NAP_US 50u
+#define FLUSH_NAPS 100u
 
 /* Nothing in the ring looks posted before the first doorbell [DP 4.3]. */
 static void
@@ -50,8 +56,8 @@ skip_stale_cqes(struct mlx4_txq *q)
 	*q->cq_dbrec = rte_cpu_to_be_32(q->cq_ci & MLX4_CQ_CI_MASK);
 }
 
-int
-mlx4_txq_start(struct mlx4_txq *q)
+static int
+pair_start(struct mlx4_txq *q)
 {
 	int ret;
 
@@ -62,6 +68,8 @@ mlx4_txq_start(struct mlx4_txq *q)
 	q->mixed = false;
 	q->broken = false;
 	q->bf_off = 0;
+	memset(&q->head, 0, sizeof(q->head));
+	q->head.empty = true;
 	ret = mlx4_qp_start(q->eth->hca, &q->qp);
 	if (ret != 0)
 		return ret;
@@ -70,8 +78,8 @@ mlx4_txq_start(struct mlx4_txq *q)
 	return 0;
 }
 
-int
-mlx4_txq_stop(struct mlx4_txq *q)
+static int
+pair_stop(struct mlx4_txq *q)
 {
 	int ret;
 
@@ -84,6 +92,80 @@ mlx4_txq_stop(struct mlx4_txq *q)
 	skip_stale_cqes(q);
 	return_mbufs(q);
 	return 0;
+}
+
+/* A queue and the pairs of other priorities that it has; the pairs first, since nothing goes to them then. */
+int
+mlx4_txq_stop(struct mlx4_txq *q)
+{
+	unsigned int p;
+	int ret = 0;
+
+	for (p = 0; p < MLX4_PRIOS && ret == 0; p++)
+		if (q->lane[p] != NULL)
+			ret = pair_stop(q->lane[p]);
+	return ret != 0 ? ret : pair_stop(q);
+}
+
+int
+mlx4_txq_start(struct mlx4_txq *q)
+{
+	unsigned int p;
+	int ret = pair_start(q);
+
+	for (p = 0; p < MLX4_PRIOS && ret == 0; p++)
+		if (q->lane[p] != NULL)
+			ret = pair_start(q->lane[p]);
+	if (ret != 0)
+		mlx4_txq_stop(q);
+	return ret;
+}
+
+/* Where the card stopped: the index in the first CQE of a flush. It may take the card a moment to write it. */
+static uint32_t
+flushed_from(const struct mlx4_txq *q)
+{
+	uint32_t ci = q->cq_ci, naps;
+
+	for (naps = 0; naps < FLUSH_NAPS;) {
+		const struct mlx4_err_cqe *cqe = (const void *)&q->cqes[ci & q->cq_mask];
+		uint8_t phase = (ci & (q->cq_mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
+		uint8_t op = *(const volatile uint8_t *)&cqe->owner_sr_opcode;
+
+		if ((op & MLX4_CQE_OWNER) != phase) {
+			rte_delay_us_sleep(FLUSH_NAP_US);
+			naps++;
+			continue;
+		}
+		rte_io_rmb();
+		if ((op & MLX4_CQE_OPCODE_MASK) == MLX4_CQE_ERROR)
+			return q->sq_pi - (uint16_t)(q->sq_pi - rte_be_to_cpu_16(cqe->wqe_index));
+		ci++;
+	}
+	return q->sq_pi;
+}
+
+int
+mlx4_txq_take_back(struct mlx4_txq *q, uint32_t *frames, uint64_t *bytes)
+{
+	uint32_t at;
+	int ret;
+
+	*frames = 0;
+	*bytes = 0;
+	ret = mlx4_qp_flush(q->eth->hca, &q->qp);
+	if (ret != 0)
+		return ret;
+	for (at = flushed_from(q); at != q->sq_pi; at++) {
+		const struct rte_mbuf *m = q->elts[at & q->sq_mask];
+
+		if (m == MLX4_TX_INNER)
+			continue;
+		(*frames)++;
+		*bytes += m != NULL ? m->pkt_len : 0; /* the length of a frame that went inline is forgotten */
+	}
+	ret = pair_stop(q);
+	return ret != 0 ? ret : pair_start(q);
 }
 
 /* Fields that the bursts use. */
@@ -186,6 +268,7 @@ void
 mlx4_txq_release(struct mlx4_txq *q)
 {
 	struct mlx4_hca *hca;
+	unsigned int p;
 	uint32_t qpn;
 
 	if (q == NULL)
@@ -196,6 +279,8 @@ mlx4_txq_release(struct mlx4_txq *q)
 			 q->port_id, q->queue_id, q->qpn);
 		return;
 	}
+	for (p = 0; p < MLX4_PRIOS; p++)
+		mlx4_txq_release(q->lane[p]);
 	mlx4_tx_policy_free(q);
 	qpn = q->qp.qpn;
 	mlx4_qp_destroy(hca, &q->qp);

@@ -25,14 +25,19 @@ mlx4_now_us(void)
 }
 
 static uint32_t
-period_of(const struct tp_qos_port *q)
+period_of(const struct mlx4_eth *eth)
 {
+	const struct tp_qos_port *q = &eth->qos->conf;
 	uint32_t shortest = UINT32_MAX;
+	uint16_t i;
 
 	if (q->rx_stall_ms != 0)
 		shortest = mlx4_stall_minor_ms(q) * 1000;
 	if (q->hol_lifetime_us != 0)
 		shortest = RTE_MIN(shortest, q->hol_lifetime_us);
+	for (i = 0; i < eth->dev->data->nb_tx_queues; i++)
+		if (eth->txqs[i] != NULL && eth->txqs[i]->hol_lifetime_us != 0)
+			shortest = RTE_MIN(shortest, eth->txqs[i]->hol_lifetime_us);
 	if (shortest == UINT32_MAX)
 		return 0;
 	return RTE_MAX(RTE_MIN(shortest / LOOKS, PERIOD_MAX_US), PERIOD_MIN_US);
@@ -48,6 +53,7 @@ on_alarm(void *arg)
 	qos->watching = qos->running && qos->watch_us != 0 && !eth->hca->dead;
 	if (qos->watching) {
 		mlx4_stall_look(eth, mlx4_now_us());
+		mlx4_hol_look(eth, mlx4_now_us());
 		qos->watching = rte_eal_alarm_set(qos->watch_us, on_alarm, eth) == 0;
 	}
 	mlx4_qos_unlock(eth);
@@ -59,7 +65,7 @@ mlx4_watch_update(struct mlx4_eth *eth)
 	struct mlx4_qos *qos = eth->qos;
 	uint32_t before = qos->watch_us;
 
-	qos->watch_us = period_of(&qos->conf);
+	qos->watch_us = period_of(eth);
 	if (before == 0)
 		mlx4_stall_reset(eth, mlx4_now_us());
 	if (!qos->running || qos->watch_us == 0 || qos->watching)
@@ -90,5 +96,6 @@ mlx4_watch_stop(struct mlx4_eth *eth)
 	mlx4_qos_lock(eth);
 	eth->qos->watching = false;
 	mlx4_stall_reset(eth, mlx4_now_us());
+	mlx4_hol_reset(eth);
 	mlx4_qos_unlock(eth);
 }

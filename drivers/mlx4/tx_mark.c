@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Classes and marks of transmitted frames, in software, since a send queue of the card has one priority and changes no
+ * header: rules find a frame's priority, its tag and DSCP are written, and the queue pair of that priority sends it.
+ */
+#include <netinet/in.h>
+
+#include <rte_ip.h>
+
+#include "tx_policy.h"
+
+#define HEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + 60 + 4) /* to the ports behind the longest IPv4 header */
+#define L2_MAX_TAGS 2u
+#define PRIO_SHIFT 13
+#define TCI_LOW 0x1fffu
+#define DSCP_SHIFT 2
+#define ECN 0x03u
+#define PRIO_NONE 0xffu /* of a frame that cannot be marked */
+
+/* What of a frame the rules and marks look at. */
+struct headers {
+	uint32_t l3; /* 0: no IP */
+	uint16_t dst_port;
+	uint8_t proto;
+	uint8_t tos; /* DSCP and ECN */
+	bool v6, tagged;
+	uint8_t tag_prio;
+};
+
+/* What a frame becomes. */
+struct mark {
+	uint8_t prio;
+	int8_t dscp; /* -1: stays */
+	bool tag_meta, tag_data, dscp_data;
+};
+
+static __rte_always_inline uint16_t
+load16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static void
+parse_ipv4(const uint8_t *h, uint32_t len, struct headers *k)
+{
+	const uint8_t *ip = h + k->l3;
+	uint32_t l4 = k->l3 + (ip[0] & 0xfu) * 4;
+
+	k->tos = ip[1];
+	k->proto = ip[9];
+	/* Ports are in the first fragment only. */
+	if ((load16(ip + 6) & RTE_IPV4_HDR_OFFSET_MASK) == 0 && l4 + 4 <= len)
+		k->dst_port = load16(h + l4 + 2);
+}
+
+static void
+parse_ipv6(const uint8_t *h, uint32_t len, struct headers *k)
+{
+	const uint8_t *ip = h + k->l3;
+
+	k->v6 = true;
+	k->tos = (uint8_t)(load16(ip) >> 4);
+	k->proto = ip[6];
+	if (k->l3 + 44 <= len)
+		k->dst_port = load16(ip + 42);
+}
+
+static __rte_always_inline void
+parse(const uint8_t *h, uint32_t len, struct headers *k)
+{
+	uint32_t at = 12, i;
+	uint16_t type = load16(h + at);
+
+	memset(k, 0, sizeof(*k));
+	for (i = 0; i < L2_MAX_TAGS && (type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ); i++) {
+		if (at + 6 > len)
+			return;
+		if (i == 0) {
+			k->tagged = true;
+			k->tag_prio = h[at + 2] >> 5;
+		}
+		at += 4;
+		type = load16(h + at);
+	}
+	at += 2;
+	if (type == RTE_ETHER_TYPE_IPV4 && at + sizeof(struct rte_ipv4_hdr) <= len && h[at] >> 4 == 4) {
+		k->l3 = at;
+		parse_ipv4(h, len, k);
+	} else if (type == RTE_ETHER_TYPE_IPV6 && at + sizeof(struct rte_ipv6_hdr) <= len && h[at] >> 4 == 6) {
+		k->l3 = at;
+		parse_ipv6(h, len, k);
+	}
+	if (k->proto != IPPROTO_TCP && k->proto != IPPROTO_UDP)
+		k->dst_port = 0;
+}
+
+/* Decides and says what has to be written. */
+static __rte_always_inline struct mark
+decide(const struct mlx4_tx_policy *p, const struct rte_mbuf *m, const struct headers *k)
+{
+	struct mark d = {.prio = p->prio, .dscp = -1};
+
+	if (p->classify)
+		tp_qos_classify(&p->qos, k->proto, k->dst_port, &d.prio, &d.dscp);
+	if (d.dscp < 0)
+		d.dscp = p->fixed_dscp != 0 ? (int8_t)(p->fixed_dscp - 1) : p->dscp[d.prio];
+	d.dscp_data = k->l3 != 0 && d.dscp >= 0 && k->tos >> DSCP_SHIFT != d.dscp;
+	if (d.prio == 0)
+		return d;
+	if ((m->ol_flags & RTE_MBUF_F_TX_VLAN) != 0)
+		d.tag_meta = m->vlan_tci >> PRIO_SHIFT != d.prio;
+	else if (k->tagged)
+		d.tag_data = k->tag_prio != d.prio;
+	else
+		d.tag_meta = p->tag;
+	return d;
+}
+
+/* The header checksum when one of its words changes, RFC 1624 equation 3; nothing when the card computes it. */
+static void
+fix_checksum(const struct rte_mbuf *m, struct rte_ipv4_hdr *ip, uint16_t before, uint16_t after)
+{
+	uint64_t by_card = (m->ol_flags & RTE_MBUF_F_TX_TUNNEL_MASK) != 0
+				   ? RTE_MBUF_F_TX_OUTER_IP_CKSUM
+				   : RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_SEG;
+	uint32_t sum;
+
+	if ((m->ol_flags & by_card) != 0)
+		return;
+	sum = (uint16_t)~rte_be_to_cpu_16(ip->hdr_checksum) + (uint16_t)~before + after;
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	ip->hdr_checksum = rte_cpu_to_be_16((uint16_t)~sum);
+}
+
+static void
+write_dscp(struct rte_mbuf *m, const struct headers *k, uint8_t dscp)
+{
+	uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, k->l3),
+		tos = (uint8_t)(dscp << DSCP_SHIFT | (k->tos & ECN));
+	uint16_t before = load16(ip);
+
+	if (k->v6) {
+		ip[0] = (uint8_t)(0x60 | tos >> 4);
+		ip[1] = (uint8_t)((ip[1] & 0x0f) | tos << 4);
+		return;
+	}
+	ip[1] = tos;
+	fix_checksum(m, (struct rte_ipv4_hdr *)(void *)ip, before, load16(ip));
+}
+
+/*
+ * Somebody else may look at a buffer or its descriptor, or the headers lie in pieces: a copy is marked instead. NULL: no
+ * buffer, or (with *never) no pool that has a place for headers.
+ */
+static __rte_noinline struct rte_mbuf *
+private_copy(struct rte_mbuf *m, bool *never)
+{
+	struct rte_mempool *mp = RTE_MBUF_CLONED(m) ? rte_mbuf_from_indirect(m)->pool : m->pool;
+
+	*never = rte_pktmbuf_data_room_size(mp) < RTE_PKTMBUF_HEADROOM + HEAD;
+	return *never ? NULL : rte_pktmbuf_copy(m, mp, 0, UINT32_MAX);
+}
+
+/* Bytes of the first segment that marks are written to. */
+static __rte_always_inline uint32_t
+reach(const struct headers *k, const struct mark *d)
+{
+	return d->dscp_data ? k->l3 + sizeof(struct rte_ipv4_hdr) : RTE_ETHER_HDR_LEN + 2;
+}
+
+/* False: no buffer now, try again later. *m may become a copy; the original stays the caller's. */
+static __rte_always_inline bool
+mark_one(const struct mlx4_tx_policy *p, struct rte_mbuf **m, struct mark *d)
+{
+	uint32_t len = RTE_MIN((*m)->pkt_len, (uint32_t)HEAD);
+	uint8_t copy[HEAD];
+	const uint8_t *h = rte_pktmbuf_mtod(*m, const uint8_t *);
+	struct headers k;
+	bool never, data;
+
+	if (unlikely(len < RTE_ETHER_HDR_LEN)) {
+		/* Refused further on. */
+		*d = (struct mark){.prio = p->prio};
+		return true;
+	}
+	if (unlikely((*m)->data_len < len))
+		h = rte_pktmbuf_read(*m, 0, len, copy);
+	parse(h, len, &k);
+	*d = decide(p, *m, &k);
+	data = d->dscp_data || d->tag_data;
+	if (!data && !d->tag_meta)
+		return true;
+	if (unlikely(rte_mbuf_refcnt_read(*m) != 1 || !RTE_MBUF_DIRECT(*m) ||
+		     (data && (*m)->data_len < reach(&k, d)))) {
+		struct rte_mbuf *mine = private_copy(*m, &never);
+
+		if (mine == NULL) {
+			d->prio = PRIO_NONE;
+			return never;
+		}
+		*m = mine;
+	}
+	if (d->tag_meta) {
+		uint16_t tci = ((*m)->ol_flags & RTE_MBUF_F_TX_VLAN) != 0 ? (*m)->vlan_tci : 0;
+
+		(*m)->vlan_tci = (uint16_t)((tci & TCI_LOW) | d->prio << PRIO_SHIFT);
+		(*m)->ol_flags |= RTE_MBUF_F_TX_VLAN;
+	}
+	if (d->tag_data) {
+		uint8_t *tci = rte_pktmbuf_mtod_offset(*m, uint8_t *, RTE_ETHER_HDR_LEN);
+
+		*tci = (uint8_t)((*tci & (TCI_LOW >> 8)) | d->prio << (PRIO_SHIFT - 8));
+	}
+	if (d->dscp_data)
+		write_dscp(*m, &k, (uint8_t)d->dscp);
+	return true;
+}
+
+/* By the queue pair of another priority; the queue's counters are those of all its pairs. */
+static uint32_t
+send_by(struct mlx4_txq *q, struct mlx4_txq *lane, struct rte_mbuf **pkts, uint32_t n)
+{
+	uint64_t packets = lane->packets, bytes = lane->bytes, errors = lane->errors, linearized = lane->linearized;
+	uint32_t sent = mlx4_tx_burst(lane, pkts, (uint16_t)n);
+
+	q->packets += lane->packets - packets;
+	q->bytes += lane->bytes - bytes;
+	q->errors += lane->errors - errors;
+	q->linearized += lane->linearized - linearized;
+	return sent;
+}
+
+/* Frames of one priority; returns how many of them are gone. */
+static __rte_always_inline uint32_t
+send_prio(struct mlx4_txq *q, const struct mlx4_tx_policy *p, uint8_t prio, struct rte_mbuf **pkts, uint32_t n)
+{
+	if (unlikely(prio == PRIO_NONE)) {
+		q->errors += n;
+		rte_pktmbuf_free_bulk(pkts, n);
+		return n;
+	}
+	if (unlikely((p->hold >> prio & 1) != 0))
+		return 0;
+	if (unlikely((p->discard >> prio & 1) != 0)) {
+		q->prio_count[prio].discards += n;
+		rte_pktmbuf_free_bulk(pkts, n);
+		return n;
+	}
+	if (p->lane[prio] != NULL)
+		return send_by(q, p->lane[prio], pkts, n);
+	return mlx4_tx_burst(q, pkts, (uint16_t)n);
+}
+
+/* Frames on the wire that a packet without a tag becomes, and their bytes with FCS. */
+static void
+count_untagged(struct mlx4_tx_prio_count *c, const struct rte_mbuf *m)
+{
+	uint32_t hdr = m->l2_len + m->l3_len + m->l4_len, frames = 1;
+
+	if ((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0 && m->tso_segsz != 0 && m->pkt_len > hdr)
+		frames = (m->pkt_len - hdr + m->tso_segsz - 1) / m->tso_segsz;
+	else
+		hdr = 0;
+	c->untagged += frames;
+	c->untagged_bytes += m->pkt_len + (frames - 1) * hdr + frames * RTE_ETHER_CRC_LEN;
+}
+
+/* Before they are sent, since they are not ours any more afterwards; what the ring does not take is counted out again. */
+static uint32_t
+send_untagged(struct mlx4_txq *q, const struct mlx4_tx_policy *p, uint8_t prio, struct rte_mbuf **pkts, uint32_t n)
+{
+	struct mlx4_tx_prio_count c[MLX4_POLICY_RUN + 1] = {0};
+	uint32_t i, sent;
+
+	for (i = 0; i < n; i++) {
+		c[i + 1] = c[i];
+		if ((pkts[i]->ol_flags & RTE_MBUF_F_TX_VLAN) == 0)
+			count_untagged(&c[i + 1], pkts[i]);
+	}
+	sent = send_prio(q, p, prio, pkts, n);
+	if ((p->discard >> prio & 1) == 0) {
+		q->prio_count[prio].untagged += c[sent].untagged;
+		q->prio_count[prio].untagged_bytes += c[sent].untagged_bytes;
+	}
+	return sent;
+}
+
+uint32_t
+mlx4_tx_marked(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mbuf **pkts, uint32_t n)
+{
+	struct rte_mbuf *out[MLX4_POLICY_RUN];
+	uint8_t prio[MLX4_POLICY_RUN];
+	uint32_t i, ready, done = 0, run, sent;
+	struct mark d;
+	bool copies = false;
+
+	for (ready = 0; ready < n; ready++) {
+		out[ready] = pkts[ready];
+		if (unlikely(!mark_one(p, &out[ready], &d)))
+			break;
+		prio[ready] = d.prio;
+		copies |= out[ready] != pkts[ready];
+	}
+	while (done < ready) {
+		for (run = 1; done + run < ready && prio[done + run] == prio[done]; run++)
+			;
+		if (p->tag || prio[done] == 0 || prio[done] == PRIO_NONE)
+			sent = send_prio(q, p, prio[done], out + done, run);
+		else
+			sent = send_untagged(q, p, prio[done], out + done, run);
+		done += sent;
+		if (sent != run)
+			break;
+	}
+	for (i = 0; copies && i < ready; i++)
+		if (out[i] != pkts[i])
+			rte_pktmbuf_free(i < done ? pkts[i] : out[i]);
+	return done;
+}
