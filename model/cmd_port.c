@@ -24,6 +24,20 @@ tpm_cmd_port(struct tp_model *m, const char *cmd, uint32_t port)
 	return NULL;
 }
 
+/* A port that is paced says so when there is a code for its rate. */
+static uint32_t
+speed_code(uint32_t mbps)
+{
+	switch (mbps) {
+	case 100: return MLX4_ETH_SPEED_100M;
+	case 1000: return MLX4_ETH_SPEED_1G;
+	case 10000: return MLX4_ETH_SPEED_10G_XFI;
+	case 20000: return MLX4_ETH_SPEED_20G;
+	case 56000: return MLX4_ETH_SPEED_56G;
+	default: return MLX4_ETH_SPEED_40G;
+	}
+}
+
 uint8_t
 tpm_cmd_query_port(struct tp_model *m, struct tpm_cmd *c)
 {
@@ -44,7 +58,7 @@ tpm_cmd_query_port(struct tp_model *m, struct tpm_cmd *c)
 	prm_set(c->out, MLX4_QPORT_IB_MTU, IB_MTU_4096);
 	prm_set(c->out, MLX4_QPORT_ETH_MTU, TPM_ETH_MTU_MAX);
 	prm_set(c->out, MLX4_QPORT_IB_SPEED, IB_SPEED_QDR);
-	prm_set(c->out, MLX4_QPORT_ETH_SPEED, MLX4_ETH_SPEED_40G);
+	prm_set(c->out, MLX4_QPORT_ETH_SPEED, speed_code(m->cfg.rate_mbps[p->num - 1]));
 	prm_set(c->out, MLX4_QPORT_IB_WIDTH, IB_WIDTH_4X);
 	prm_set(c->out, MLX4_QPORT_LG_GIDS, LG_GIDS);
 	prm_set(c->out, MLX4_QPORT_LG_PKEYS, LG_PKEYS);

@@ -19,7 +19,7 @@
 /* A limited class or queue that could not use its rate for a while may catch up so much at once. */
 #define BURST_BYTES 16384u
 /* With the machine's clock: what is due since longer is given up, as a card that was not there sent nothing. */
-#define LAG_MAX_NS 10000000u
+#define LAG_MAX_NS 100000000u
 /* WQEs at a time when nothing has a rate. */
 #define UNPACED_BATCH 8u
 #define SERVED_SCALE 1024u
@@ -171,14 +171,9 @@ static uint64_t
 class_open(const struct tpm_port *p, unsigned int tc, uint64_t t)
 {
 	struct tpm_class *c = &p->qos->tc[tc];
-	bool had = c->backlog;
-
-	c->backlog = false;
-	for (unsigned int i = 0; i < MLX4_PRIOS; i++)
-		c->backlog |= p->prio2tc[i] == tc && p->qos->queue[i].head != NULL;
 	if (c->rate_kbps == 0)
 		return 0;
-	if (c->backlog && !had)
+	if (!c->backlog)
 		pace_not_before(&c->pace, t);
 	return c->pace.ns;
 }
@@ -195,7 +190,6 @@ pick_in_class(const struct tpm_port *p, unsigned int tc, uint64_t t, struct pick
 
 		if (p->prio2tc[n] != tc || q->queue[n].head == NULL)
 			continue;
-		k->backlog = true;
 		qp = pick_qp(q, n, later(t, open), &next);
 		*prio = (uint8_t)n;
 	}
@@ -225,13 +219,22 @@ static void
 pick(const struct tpm_port *p, uint64_t t, struct pick *k)
 {
 	struct tpm_qos *q = p->qos;
+	uint32_t backlog = 0; /* classes with work */
 
-	*k = (struct pick){.next = UINT64_MAX};
+	for (unsigned int i = 0; i < MLX4_PRIOS; i++)
+		backlog |= (uint32_t)(q->queue[i].head != NULL) << p->prio2tc[i];
+	*k = (struct pick){.next = UINT64_MAX, .backlog = backlog != 0};
 	for (unsigned int tc = 0; tc < MLX4_TCS; tc++) {
 		struct tpm_class *c = &q->tc[tc];
+		struct tpm_qp *qp;
 		uint8_t prio = 0;
-		struct tpm_qp *qp = pick_in_class(p, tc, t, k, &prio);
 
+		if ((backlog >> tc & 1) == 0) {
+			c->active = c->backlog = false;
+			continue;
+		}
+		qp = pick_in_class(p, tc, t, k, &prio);
+		c->backlog = true;
 		if (qp != NULL && !c->active)
 			served_not_before(c, q->group_served[c->group]);
 		c->active = qp != NULL;

@@ -61,6 +61,55 @@ link_rate(void **state)
 	assert_in_range(x->tap.n, 9999, 10001);
 }
 
+/* What QUERY_PORT says of a port with a rate: codes of the reference, 40 Gb/s for what has none. */
+static void
+speed(void **state)
+{
+	static const struct {
+		uint32_t mbps;
+		uint8_t code;
+	} t[] = {{0, 0x40},   {40000, 0x40}, {10000, 0x01}, {1000, 0x02},
+		 {100, 0x04}, {20000, 0x08}, {56000, 0x20}, {2500, 0x40}};
+	uint8_t out[MLX4_MAILBOX_SIZE];
+	struct tpm_cmd c = {.out = out, .in_modifier = 2};
+	struct qos_rig *x = *state;
+
+	assert_int_equal(qos_up(x, 0), 0);
+	for (unsigned int i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		x->r.m->cfg.rate_mbps[1] = t[i].mbps;
+		assert_int_equal(tpm_cmd_query_port(x->r.m, &c), MLX4_STAT_OK);
+		assert_int_equal(out[5] & 0x6f, t[i].code & 0x6f);
+	}
+}
+
+/* Sent frames are counted at the priority of their tag, wherever their queue is. */
+static void
+counters(void **state)
+{
+	struct qos_rig *x = *state;
+
+	assert_int_equal(qos_up(x, 0), 0);
+	qos_queue(x, 6, 96, 0);
+	tpm_store16(x->q[0].bufs + 12, TPM_ETYPE_CVLAN);
+	tpm_store16(x->q[0].bufs + 14, 3u << 13 | 5);
+	qos_post(x, 0, 7);
+	qos_time(x, x->now);
+	tpm_store16(x->q[0].bufs + 12, 0x88b5);
+	qos_post(x, 0, 5);
+	qos_time(x, x->now);
+	assert_int_equal(qos_counter(x, 1, 0, MLX4_STATS_TX_FRAMES(3)), 7);
+	assert_int_equal(qos_counter(x, 1, 0, MLX4_STATS_TX_TAGGED(3)), 7);
+	assert_int_equal(qos_counter(x, 1, 0, MLX4_STATS_TX_OCT_GOOD(3)), 700);
+	assert_int_equal(qos_counter(x, 1, 0, MLX4_STATS_TX_FRAMES(6)), 0);
+	assert_int_equal(qos_counter(x, 1, 0, MLX4_STATS_TX_FRAMES(MLX4_STATS_NOVLAN)), 5);
+	/* What cannot leave is a discard. */
+	tp_model_cable(x->r.m, 1, false);
+	qos_post(x, 0, 4);
+	qos_time(x, x->now);
+	assert_int_equal(qos_counter(x, 1, 0, MLX4_STATS_TX_DROP - 4) & UINT32_MAX, 4);
+	assert_int_equal(qos_counter(x, 1, 0, MLX4_STATS_TX_FRAMES(MLX4_STATS_NOVLAN)), 5);
+}
+
 /* A link that had nothing to send does not make up for it. */
 static void
 idle_earns_nothing(void **state)
@@ -287,9 +336,18 @@ int
 main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
-	const struct CMUnitTest tests[] = {
-		T(link_rate),      T(idle_earns_nothing), T(strict_order), T(strict_starves),    T(shares),
-		T(shares_unpaced), T(class_limits),       T(queue_limits), T(queues_take_turns), T(settings)};
+	const struct CMUnitTest tests[] = {T(link_rate),
+					   T(idle_earns_nothing),
+					   T(strict_order),
+					   T(strict_starves),
+					   T(shares),
+					   T(shares_unpaced),
+					   T(class_limits),
+					   T(queue_limits),
+					   T(queues_take_turns),
+					   T(settings),
+					   T(speed),
+					   T(counters)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
