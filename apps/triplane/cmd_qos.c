@@ -10,6 +10,7 @@
 #include <rte_ethdev.h>
 
 #include "cmd_qos.h"
+#include "dcbx.h"
 
 int
 qos_err(uint16_t port, const char *what, int ret, const char *err)
@@ -57,18 +58,18 @@ take_word(void *obj, const char *word, char err[TP_ERR_LEN])
 	return tp_qos_port_word(obj, word, err);
 }
 
-/* What is in force, changed by the words, is in force, or nothing changed. */
+/* What the user declared, changed by the words, is declared, or nothing changed. */
 static int
 change(struct app *app, uint16_t port, const char *words, const char *what)
 {
 	char err[TP_ERR_LEN] = "", notice[TP_ERR_LEN];
 	struct tp_qos_port q;
-	int ret = rte_pmd_mlx4_qos_get(port, &q);
+	int ret = dcbx_qos_get(&app->port[port], &q);
 
 	if (ret == 0)
 		ret = qos_words(words, take_word, &q, err, notice);
 	if (ret == 0)
-		ret = rte_pmd_mlx4_qos_set(port, &q, err);
+		ret = dcbx_qos_set(&app->port[port], &q, err);
 	if (ret != 0)
 		return qos_err(port, what, ret, err);
 	if (notice[0] != '\0')
@@ -96,12 +97,12 @@ do_reset(void *arg, const struct cmd_args *a)
 {
 	const uint16_t port = (uint16_t)cmd_num(a, "port", 0);
 	char err[TP_ERR_LEN] = "";
+	struct app *app = arg;
 	struct tp_qos_port q;
 	int ret;
 
-	(void)arg;
 	tp_qos_port_default(&q);
-	ret = rte_pmd_mlx4_qos_set(port, &q, err);
+	ret = dcbx_qos_set(&app->port[port], &q, err);
 	return ret == 0 ? 0 : qos_err(port, "qos reset", ret, err);
 }
 

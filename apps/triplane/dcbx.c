@@ -8,6 +8,7 @@
 #include <rte_alarm.h>
 #include <rte_cycles.h>
 
+#include <rte_pmd_mlx4_qos.h>
 #include <tp_dcbx_port.h>
 
 #include "dcbx.h"
@@ -60,12 +61,15 @@ dcbx_port_up(struct app_port *p)
 {
 	struct tp_dcbx_attach args = {
 		.port_id = p->id, .pool = p->pool, .tx_interval_s = p->dcbx_interval, .tx_hold = p->dcbx_hold};
+	struct tp_qos_port q;
 	int ret;
 
 	if (!p->dcbx_on || p->dcbx != NULL)
 		return 0;
 	if (p->txq == 0)
 		return app_err(-EINVAL, "port %u: DCBX wants a transmit queue, the port has 0", p->id);
+	if (rte_pmd_mlx4_qos_ops.get(p->id, &q) == 0)
+		args.ops = &rte_pmd_mlx4_qos_ops;
 	ret = tp_dcbx_attach(&args, &p->dcbx);
 	if (ret != 0)
 		return app_err(ret, "port %u: DCBX: %s", p->id, rte_strerror(-ret));
@@ -85,6 +89,26 @@ dcbx_port_down(struct app_port *p)
 	tp_dcbx_detach(p->dcbx);
 	p->dcbx = NULL;
 	(void)listen_to_group(p, false);
+}
+
+int
+dcbx_qos_get(const struct app_port *p, struct tp_qos_port *q)
+{
+	int ret = rte_pmd_mlx4_qos_get(p->id, q);
+
+	if (ret == 0 && p->dcbx != NULL)
+		tp_dcbx_port_local_get(p->dcbx, q);
+	return ret;
+}
+
+int
+dcbx_qos_set(const struct app_port *p, const struct tp_qos_port *q, char err[TP_ERR_LEN])
+{
+	struct tp_qos_limits lim;
+
+	if (p->dcbx == NULL || rte_pmd_mlx4_qos_limits(p->id, &lim) != 0)
+		return rte_pmd_mlx4_qos_set(p->id, q, err);
+	return tp_dcbx_port_local_set(p->dcbx, q, err);
 }
 
 int

@@ -9,6 +9,8 @@
 #ifndef TRI_DCBX_H
 #define TRI_DCBX_H
 
+#include <tp_qos.h>
+
 #include "fwd.h"
 
 extern const struct fwd_mode dcbx_mode;
@@ -19,6 +21,10 @@ void dcbx_port_down(struct app_port *p);
 
 /* An agent's stream. */
 void dcbx_stream_init(struct fwd_stream *s, const struct app_port *p);
+
+/* What the user declared for a port: with an agent, what a peer taught it is in force beside that. */
+int dcbx_qos_get(const struct app_port *p, struct tp_qos_port *q);
+int dcbx_qos_set(const struct app_port *p, const struct tp_qos_port *q, char err[TP_ERR_LEN]);
 
 /* Around forwarding: agents get the LLDP frames of their ports. */
 int dcbx_hook_all(struct app *app);
