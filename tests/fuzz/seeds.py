@@ -31,6 +31,29 @@ def frames():
     yield eth / IP(dst='10.0.0.2', len=65535) / UDP(len=3)
 
 
+def lldp_frames():
+    """Neighbours with every TLV of DCBX, right, twice, with wrong lengths; their good-bye."""
+    def pdu(ident, ttl, *tlvs):
+        mac = bytes([2, 0, 0, 0, 0, ident])
+        return bytes(6) + mac + b'\x88\xcc\x02\x07\x04' + mac + b'\x04\x07\x03' + mac + b'\x06\x02' + \
+            struct.pack('>H', ttl) + b''.join(tlvs) + b'\0\0'
+
+    def org(subtype, data, oui=b'\x00\x80\xc2'):
+        return struct.pack('>H', 127 << 9 | 4 + len(data)) + oui + bytes([subtype]) + data
+
+    tables = bytes([1, 0x23, 0, 0]) + bytes([20, 30, 50, 0, 0, 0, 0, 0]) + bytes([2, 2, 2, 0, 0, 0, 0, 0])
+    ets, rec, pfc = org(9, b'\x80' + tables), org(10, b'\0' + tables), org(11, b'\x88\x0f')
+    app = org(12, b'\0' + bytes([0x63, 0x12, 0xb7, 0x42, 0, 80, 0x21, 0, 0, 0x84, 1, 2]))
+    yield pdu(5, 120, ets, rec, pfc, app)
+    yield pdu(0x20, 3, rec, pfc, org(2, bytes(8), b'\x00\x1b\x21'), b'\x0a\x01x\x0e\x04\0\x80\0\x80')
+    yield pdu(5, 120, pfc, pfc, org(12, bytes(505)), org(9, b'\x80'), b'\xfe\x03\x00\x80\xc2')
+    yield pdu(5, 0)
+
+
+def speak(frame):
+    return b'\x07' + struct.pack('>H', len(frame) - 14) + frame
+
+
 def vfu_messages():
     """A vfio-user client's life, message by message, with a file (4), an event fd (5) or nothing (3)."""
     def rec(cmd, payload=b'', kind=3, flags=0):
@@ -82,6 +105,7 @@ def main(folder):
     cqe = bytes(20) + struct.pack('>I', 64) + bytes(7) + b'\x01'
     write(folder, 'vfu', vfu_messages())
     write(folder, 'qos', configurations())
+    write(folder, 'lldp', [speak(f) for f in lldp_frames()] + [b''.join(speak(f) + b'\x00\x0b\xb8' for f in lldp_frames())])
     # Plain but for one bit that no receive completion has (a burst without end, once), then a good one.
     strange = [cqe[:31] + bytes([op]) for op in (0x21, 0x20, 0x3f, 0x16)]
     write(folder, 'cqe', [bytes([m]) + b'\x03' + cqe * 4 for m in range(4)] +
