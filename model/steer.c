@@ -438,6 +438,16 @@ add_all(struct tpm_steer_hit *hit, const struct rule *r)
 		add_hit(hit, r);
 }
 
+/* Of the defaults those of the best priority, as with other rules; the list is ordered. */
+static void
+add_best(struct tpm_steer_hit *hit, const struct rule *list)
+{
+	const struct rule *r;
+
+	for (r = list; r != NULL && r->prio == list->prio; r = r->next)
+		add_hit(hit, r);
+}
+
 /* Best rule and all with its priority and specifications. */
 static void
 lookup_regular(struct tpm_steer *s, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k, struct tpm_steer_hit *hit)
@@ -478,9 +488,9 @@ tpm_steer_lookup(struct tpm_port *p, const uint8_t *h, uint32_t hlen, const stru
 	}
 	lookup_regular(s, h, hlen, k, hit);
 	if (hit->n == 0 && mc)
-		add_all(hit, s->mc);
+		add_best(hit, s->mc);
 	if (hit->n == 0)
-		add_all(hit, s->all);
+		add_best(hit, s->all);
 	add_all(hit, mc ? s->mc_sn : s->uc_sn);
 }
 

@@ -9,6 +9,7 @@
 
 #include "card.h"
 #include "ethdev.h"
+#include "group.h"
 
 int mlx4_logtype;
 
@@ -73,12 +74,17 @@ port_fill(struct rte_eth_dev *dev, struct mlx4_hca *hca, unsigned int port, cons
 	rc = mlx4_qos_create(eth);
 	if (rc != 0)
 		goto err_qos;
+	rc = mlx4_groups_create(eth);
+	if (rc != 0)
+		goto err_groups;
 	rc = mlx4_eth_intr_init(eth);
 	if (rc != 0)
 		goto err_intr;
 	return 0;
 
 err_intr:
+	mlx4_groups_destroy(eth);
+err_groups:
 	mlx4_qos_destroy(eth);
 err_qos:
 	mlx4_filter_destroy(eth);

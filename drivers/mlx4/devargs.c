@@ -123,12 +123,23 @@ parse_inline(const char *dev, const char *key, const char *value, void *arg)
 	return rc;
 }
 
+/* Who comes first when a port has both: RSS over all queues without a group, or groups, with one queue for the rest. */
+static int
+parse_preference(const char *dev, const char *key, const char *value, void *arg)
+{
+	bool *vmq = arg;
+
+	*vmq = strcmp(value, "vmq") == 0;
+	return *vmq || strcmp(value, "rss") == 0 ? 0 : mlx4_arg_refuse(dev, key, value, "rss or vmq");
+}
+
 const struct mlx4_arg mlx4_eth_arg_table[] = {
 	{"check-fw-version", parse_bool, offsetof(struct mlx4_eth_args, check_fw)},
 	{"bf", parse_bool, offsetof(struct mlx4_eth_args, bf)},
 	{"tx-inline", parse_inline, offsetof(struct mlx4_eth_args, tx_inline)},
 	{"rss-udp", parse_bool, offsetof(struct mlx4_eth_args, rss_udp)},
 	{"rss-raw-ip", parse_bool, offsetof(struct mlx4_eth_args, rss_raw_ip)},
+	{"rss-or-vmq", parse_preference, offsetof(struct mlx4_eth_args, vmq)},
 	{"mac-loopback", parse_bool, offsetof(struct mlx4_eth_args, mac_loopback)},
 };
 const unsigned int mlx4_num_eth_args = RTE_DIM(mlx4_eth_arg_table);

@@ -3,9 +3,11 @@
  */
 /* A port's life as an ethdev: configure, queues, start, stop, close. */
 #include <errno.h>
+#include <stdio.h>
 
 #include <rte_errno.h>
 
+#include "group.h"
 #include "qos.h"
 #include "tx_policy.h"
 
@@ -40,6 +42,9 @@ eth_configure(struct rte_eth_dev *dev)
 			 n, MLX4_ETH_RX_VECTORS);
 		return -EINVAL;
 	}
+	rc = mlx4_groups_check_configure(eth, n);
+	if (rc != 0)
+		return rc;
 	if ((conf->rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) != 0)
 		dev->data->dev_conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_RSS_HASH;
 	return mlx4_rss_configure(eth);
@@ -59,6 +64,7 @@ rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int s
 	q->vector = dev->data->dev_conf.intr_conf.rxq != 0 ? mlx4_rx_vector(eth, idx) : -1;
 	eth->rxqs[idx] = q;
 	dev->data->rx_queues[idx] = q;
+	mlx4_groups_assign(eth);
 	return 0;
 }
 
@@ -70,12 +76,14 @@ rx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 
 	if (q == NULL)
 		return;
+	mlx4_group_queue_gone(eth, idx);
 	/* From now on nobody finds it. */
 	mlx4_qos_lock(eth);
 	eth->rxqs[idx] = NULL;
 	mlx4_dropless_forget(q);
 	mlx4_qos_unlock(eth);
 	mlx4_rxq_release(q);
+	mlx4_group_queue_gone(eth, idx);
 	dev->data->rx_queues[idx] = NULL;
 }
 
@@ -98,7 +106,12 @@ tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int s
 	if (rc == 0) {
 		mlx4_txq_marks(q, &eth->qos->conf);
 		eth->txqs[idx] = q;
+		rc = mlx4_group_tx_policy(eth, idx);
+		if (rc != 0)
+			snprintf(err, sizeof(err), "Tx queue %u: no memory for its group's policy", idx);
 	}
+	if (rc != 0)
+		eth->txqs[idx] = NULL;
 	mlx4_qos_unlock(eth);
 	if (rc != 0) {
 		MLX4_LOG(ERR, "port %u: %s", dev->data->port_id, err);
@@ -117,10 +130,12 @@ tx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 
 	if (q == NULL)
 		return;
+	mlx4_group_queue_gone(eth, idx);
 	mlx4_qos_lock(eth);
 	eth->txqs[idx] = NULL;
 	mlx4_qos_unlock(eth);
 	mlx4_txq_release(q);
+	mlx4_group_queue_gone(eth, idx);
 	dev->data->tx_queues[idx] = NULL;
 }
 
@@ -269,6 +284,9 @@ eth_start(struct rte_eth_dev *dev)
 	rc = mlx4_filter_start(eth);
 	if (rc != 0)
 		goto err_filter;
+	rc = mlx4_groups_start(eth);
+	if (rc != 0)
+		goto err_groups;
 	rc = mlx4_port_init(eth->hca, eth->port);
 	if (rc != 0)
 		goto err_port;
@@ -282,6 +300,8 @@ eth_start(struct rte_eth_dev *dev)
 	return 0;
 
 err_port:
+	mlx4_groups_stop(eth);
+err_groups:
 	mlx4_filter_stop(eth);
 err_filter:
 	tx_queues_stop(dev);
@@ -299,6 +319,7 @@ eth_stop(struct rte_eth_dev *dev)
 	mlx4_watch_stop(eth);
 	clear_bursts(dev);
 	mlx4_port_close(eth->hca, eth->port);
+	mlx4_groups_stop(eth);
 	mlx4_filter_stop(eth);
 	tx_queues_stop(dev);
 	mlx4_rss_stop(eth);
@@ -333,6 +354,7 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 	mlx4_hca_on_event(hca, eth->port, NULL, NULL);
 	mlx4_watch_stop(eth);
 	queues_release(dev);
+	mlx4_groups_destroy(eth);
 	mlx4_filter_destroy(eth);
 	mlx4_eth_intr_fini(eth);
 	mlx4_qos_destroy(eth);

@@ -5,6 +5,10 @@
  * Which frames a port takes: unicast addresses, multicast list, promiscuous, all-multicast. Each is a steering rule to
  * target_qpn; without rules a frame goes nowhere, so a stopped port has none. More multicast addresses than the list
  * holds make the port take all multicast.
+ *
+ * An address that a group of queues names is one of the port's: what the group does not take of it (by its VLAN) comes
+ * to target_qpn, by a rule behind all others. A group that wants untagged frames only is guarded by rules in front of
+ * its own, one for each bit of the VID: a frame with any of them goes to target_qpn.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,26 +17,40 @@
 
 #include "ethdev.h"
 
-#define NO_RULE UINT64_MAX
+#define NO_RULE MLX4_NO_RULE
+#define VID_BITS 12u
 
 struct rule_set {
 	uint64_t uc[MLX4_ETH_MAX_UC_MACS];
 	uint64_t mc[MLX4_ETH_MAX_MC_MACS];
 	uint64_t bcast, promisc, allmulti;
+	uint64_t miss[TP_GROUPS];
+	uint64_t guard[TP_GROUPS][VID_BITS];
+	uint16_t turn; /* 0 or 1: which of the two priorities of a rule is in use */
+};
+
+/* An address of groups. */
+struct group_mac {
+	struct rte_ether_addr mac;
+	uint16_t refs;   /* groups that have it, 0: free */
+	uint16_t guards; /* of them want untagged frames only */
 };
 
 struct mlx4_filter {
 	struct rte_ether_addr mac[MLX4_ETH_MAX_UC_MACS]; /* zero: free */
+	struct group_mac group_mac[TP_GROUPS];
+	unsigned int floods; /* groups that get multicast, too */
 	struct rule_set rules;
 	bool on;
 };
 
-static const struct rte_ether_addr broadcast = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+const struct rte_ether_addr mlx4_broadcast = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
 
 static void
 rules_clear(struct rule_set *r)
 {
 	memset(r, 0xff, sizeof(*r));
+	r->turn = 0;
 }
 
 static void
@@ -41,6 +59,22 @@ rule_drop(struct mlx4_eth *eth, uint64_t *id)
 	if (*id != NO_RULE)
 		mlx4_rule_remove(eth->hca, *id);
 	*id = NO_RULE;
+}
+
+static void
+guards_drop(struct mlx4_eth *eth, struct rule_set *r, uint32_t i)
+{
+	uint32_t b;
+
+	for (b = 0; b < VID_BITS; b++)
+		rule_drop(eth, &r->guard[i][b]);
+}
+
+static void
+group_mac_drop(struct mlx4_eth *eth, struct rule_set *r, uint32_t i)
+{
+	guards_drop(eth, r, i);
+	rule_drop(eth, &r->miss[i]);
 }
 
 static void
@@ -55,27 +89,76 @@ rules_remove(struct mlx4_eth *eth, struct rule_set *r)
 	rule_drop(eth, &r->bcast);
 	for (i = 0; i < MLX4_ETH_MAX_UC_MACS; i++)
 		rule_drop(eth, &r->uc[i]);
+	for (i = 0; i < TP_GROUPS; i++)
+		group_mac_drop(eth, r, i);
 }
 
 /* A kind of rule as it should be: there or not. */
 static int
-default_rule(struct mlx4_eth *eth, uint64_t *id, bool want, enum mlx4_dmfs_type type, uint32_t qpn)
+default_rule(struct mlx4_eth *eth, uint64_t *id, bool want, uint16_t prio, enum mlx4_dmfs_type type, uint32_t qpn)
 {
 	if (!want)
 		rule_drop(eth, id);
 	else if (*id == NO_RULE)
-		return mlx4_rule_default(eth->hca, eth->port, type, qpn, id);
+		return mlx4_rule_default(eth->hca, eth->port, prio, type, qpn, id);
 	return 0;
+}
+
+/* A list of addresses would keep multicast from groups that want it: they are given what no rule names. */
+static bool
+mc_is_exact(const struct mlx4_eth *eth)
+{
+	return eth->filter->floods == 0;
 }
 
 static int
 defaults_apply(struct mlx4_eth *eth, struct rule_set *r, uint32_t qpn)
 {
-	int rc = default_rule(eth, &r->promisc, eth->promisc, MLX4_DMFS_ALL_DEFAULT, qpn);
+	bool listed = eth->num_mc != 0 && !mc_is_exact(eth);
+	int rc = default_rule(eth, &r->promisc, eth->promisc, r->turn, MLX4_DMFS_ALL_DEFAULT, qpn);
 
 	if (rc == 0)
-		rc = default_rule(eth, &r->allmulti, eth->allmulti || eth->mc_overflow || eth->promisc,
+		rc = default_rule(eth, &r->allmulti, eth->allmulti || eth->mc_overflow || eth->promisc || listed, 0,
 				  MLX4_DMFS_MC_DEFAULT, qpn);
+	return rc;
+}
+
+/* The rules of the i-th address of groups as they should be. */
+static int
+group_mac_apply(struct mlx4_eth *eth, struct rule_set *r, uint32_t i, uint32_t qpn)
+{
+	const struct group_mac *g = &eth->filter->group_mac[i];
+	uint32_t b;
+	int rc = 0;
+
+	if (g->refs == 0) {
+		group_mac_drop(eth, r, i);
+		return 0;
+	}
+	if (r->miss[i] == NO_RULE)
+		rc = mlx4_rule_mac(eth->hca, eth->port, MLX4_RULE_GROUP_MISS + r->turn, &g->mac, qpn, &r->miss[i]);
+	if (g->guards == 0)
+		guards_drop(eth, r, i);
+	for (b = 0; g->guards != 0 && rc == 0 && b < VID_BITS; b++)
+		if (r->guard[i][b] == NO_RULE)
+			rc = mlx4_rule_tagged(eth->hca, eth->port, MLX4_RULE_GUARD + r->turn, &g->mac,
+					      (uint16_t)(1u << b), (uint16_t)(1u << b), qpn, &r->guard[i][b]);
+	return rc;
+}
+
+/* The list of multicast addresses; copies of a frame go to all rules of one priority, so these have no turn. */
+static int
+mc_apply(struct mlx4_eth *eth, struct rule_set *r, uint32_t qpn)
+{
+	uint32_t i;
+	int rc = 0;
+
+	for (i = 0; rc == 0 && i < eth->num_mc; i++) {
+		if (!mc_is_exact(eth))
+			rule_drop(eth, &r->mc[i]);
+		else if (r->mc[i] == NO_RULE)
+			rc = mlx4_rule_mac(eth->hca, eth->port, MLX4_RULE_PORT, &eth->mc[i], qpn, &r->mc[i]);
+	}
 	return rc;
 }
 
@@ -86,12 +169,14 @@ rules_install(struct mlx4_eth *eth, struct rule_set *r, uint32_t qpn)
 	uint32_t i;
 	int rc;
 
-	rc = mlx4_rule_mac(eth->hca, eth->port, &broadcast, qpn, &r->bcast);
+	rc = mlx4_rule_mac(eth->hca, eth->port, MLX4_RULE_PORT, &mlx4_broadcast, qpn, &r->bcast);
 	for (i = 0; rc == 0 && i < MLX4_ETH_MAX_UC_MACS; i++)
 		if (!rte_is_zero_ether_addr(&f->mac[i]))
-			rc = mlx4_rule_mac(eth->hca, eth->port, &f->mac[i], qpn, &r->uc[i]);
-	for (i = 0; rc == 0 && i < eth->num_mc; i++)
-		rc = mlx4_rule_mac(eth->hca, eth->port, &eth->mc[i], qpn, &r->mc[i]);
+			rc = mlx4_rule_mac(eth->hca, eth->port, MLX4_RULE_PORT + r->turn, &f->mac[i], qpn, &r->uc[i]);
+	for (i = 0; rc == 0 && i < TP_GROUPS; i++)
+		rc = group_mac_apply(eth, r, i, qpn);
+	if (rc == 0)
+		rc = mc_apply(eth, r, qpn);
 	if (rc == 0)
 		rc = defaults_apply(eth, r, qpn);
 	if (rc != 0)
@@ -99,15 +184,36 @@ rules_install(struct mlx4_eth *eth, struct rule_set *r, uint32_t qpn)
 	return rc;
 }
 
+static bool
+mac_listed(const struct rte_ether_addr *list, unsigned int n, const struct rte_ether_addr *mac)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (rte_is_same_ether_addr(&list[i], mac))
+			return true;
+	return false;
+}
+
+/* The card's table of the port's addresses. */
 static int
 macs_apply(struct mlx4_eth *eth)
 {
-	struct rte_ether_addr mac[MLX4_ETH_MAX_UC_MACS];
+	struct rte_ether_addr mac[MLX4_ETH_MAX_UC_MACS + TP_GROUPS];
+	const struct mlx4_filter *f = eth->filter;
 	unsigned int i, n = 0;
 
 	for (i = 0; i < MLX4_ETH_MAX_UC_MACS; i++)
-		if (!rte_is_zero_ether_addr(&eth->filter->mac[i]))
-			mac[n++] = eth->filter->mac[i];
+		if (!rte_is_zero_ether_addr(&f->mac[i]))
+			mac[n++] = f->mac[i];
+	for (i = 0; i < TP_GROUPS; i++)
+		if (f->group_mac[i].refs != 0 && !mac_listed(mac, n, &f->group_mac[i].mac))
+			mac[n++] = f->group_mac[i].mac;
+	if (n > MLX4_MAC_TABLE_ENTRIES) {
+		MLX4_LOG(ERR, "port %u: %u addresses of the port and of groups, the card's table has room for %u",
+			 eth->dev->data->port_id, n, MLX4_MAC_TABLE_ENTRIES);
+		return -ENOSPC;
+	}
 	return mlx4_port_set_macs(eth->hca, eth->port, mac, n);
 }
 
@@ -165,6 +271,7 @@ mlx4_filter_retarget(struct mlx4_eth *eth, uint32_t qpn)
 	if (next == NULL)
 		return -ENOMEM;
 	rules_clear(next);
+	next->turn = !f->rules.turn;
 	rc = rules_install(eth, next, qpn);
 	if (rc == 0) {
 		rules_remove(eth, &f->rules);
@@ -172,6 +279,83 @@ mlx4_filter_retarget(struct mlx4_eth *eth, uint32_t qpn)
 	}
 	rte_free(next);
 	return rc;
+}
+
+static int defaults_changed(struct mlx4_eth *eth);
+
+static struct group_mac *
+group_mac_find(struct mlx4_filter *f, const struct rte_ether_addr *mac)
+{
+	struct group_mac *room = NULL, *g;
+
+	for (g = f->group_mac; g < f->group_mac + TP_GROUPS; g++) {
+		if (g->refs != 0 && rte_is_same_ether_addr(&g->mac, mac))
+			return g;
+		if (g->refs == 0 && room == NULL)
+			room = g;
+	}
+	return room;
+}
+
+static int
+group_mac_changed(struct mlx4_eth *eth, struct group_mac *g)
+{
+	struct mlx4_filter *f = eth->filter;
+	int rc;
+
+	if (!f->on)
+		return 0;
+	rc = macs_apply(eth);
+	return rc != 0 ? rc : group_mac_apply(eth, &f->rules, (uint32_t)(g - f->group_mac), eth->target_qpn);
+}
+
+int
+mlx4_filter_group_add(struct mlx4_eth *eth, const struct rte_ether_addr *mac, bool untagged)
+{
+	struct group_mac *g = group_mac_find(eth->filter, mac), before;
+	int rc;
+
+	if (g == NULL)
+		return -ENOSPC;
+	before = *g;
+	g->mac = *mac;
+	g->refs++;
+	g->guards += untagged;
+	rc = group_mac_changed(eth, g);
+	if (rc != 0) {
+		*g = before;
+		group_mac_changed(eth, g);
+	}
+	return rc;
+}
+
+void
+mlx4_filter_group_remove(struct mlx4_eth *eth, const struct rte_ether_addr *mac, bool untagged)
+{
+	struct group_mac *g = group_mac_find(eth->filter, mac);
+
+	g->refs--;
+	g->guards -= untagged;
+	group_mac_changed(eth, g);
+}
+
+int
+mlx4_filter_flood(struct mlx4_eth *eth, bool more)
+{
+	struct mlx4_filter *f = eth->filter;
+	bool before = mc_is_exact(eth);
+	int rc = 0;
+
+	f->floods += more ? 1 : -1;
+	if (!f->on || before == mc_is_exact(eth))
+		return 0;
+	/* What takes over comes first. */
+	if (before) {
+		rc = defaults_changed(eth);
+		return rc != 0 ? rc : mc_apply(eth, &f->rules, eth->target_qpn);
+	}
+	rc = mc_apply(eth, &f->rules, eth->target_qpn);
+	return rc != 0 ? rc : defaults_changed(eth);
 }
 
 static int
@@ -228,7 +412,7 @@ mac_replace(struct mlx4_eth *eth, uint32_t i, const struct rte_ether_addr *mac)
 	if (rte_is_same_ether_addr(&old, mac))
 		return 0;
 	if (f->on && !rte_is_zero_ether_addr(mac))
-		rc = mlx4_rule_mac(eth->hca, eth->port, mac, eth->target_qpn, &id);
+		rc = mlx4_rule_mac(eth->hca, eth->port, MLX4_RULE_PORT + f->rules.turn, mac, eth->target_qpn, &id);
 	if (rc != 0)
 		return rc;
 	f->mac[i] = *mac;
@@ -286,9 +470,9 @@ mc_replace(struct mlx4_eth *eth, const struct rte_ether_addr *mc, uint32_t n)
 	int rc = 0;
 
 	memset(next, 0xff, sizeof(next));
-	for (i = 0; eth->filter->on && rc == 0 && i < n; i++)
+	for (i = 0; eth->filter->on && mc_is_exact(eth) && rc == 0 && i < n; i++)
 		if (mc_find(eth, &mc[i]) == eth->num_mc)
-			rc = mlx4_rule_mac(eth->hca, eth->port, &mc[i], eth->target_qpn, &next[i]);
+			rc = mlx4_rule_mac(eth->hca, eth->port, MLX4_RULE_PORT, &mc[i], eth->target_qpn, &next[i]);
 	if (rc != 0) {
 		for (i = 0; i < n; i++)
 			rule_drop(eth, &next[i]);

@@ -5,8 +5,8 @@
  * ICM: the card's contexts in host memory [CP 7].
  *
  * One small static layout, mapped whole when the card is opened: a poll-mode driver knows its needs beforehand, and a
- * queue then never waits for memory. Sized for two ports with 64 receive queues of up to 128 rings, twice (an RSS
- * update builds the new rings beside the old ones), and 64 transmit queues.
+ * queue then never waits for memory. Sized for two ports with a default set of up to 128 rings, 127 groups of up
+ * to eight, both twice (an update builds the new rings beside the old ones), and 256 transmit queues.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,14 +16,17 @@
 
 #include "mlx4_core.h"
 
-#define WANT_QPS 2048u
-#define WANT_CQS 1024u
+#define WANT_QPS 4096u
+#define WANT_CQS 2048u
 #define WANT_SRQS 64u
 #define WANT_EQS 128u
 #define WANT_MPTS 512u
 #define WANT_MTTS 65536u
-/* Rules: two ports with 127 unicast and 1024 multicast addresses, twice while they move to another QP. */
-#define WANT_RULES 8192u
+/*
+ * Rules: two ports with 127 unicast and 1024 multicast addresses and 127 groups with up to 14 rules, twice while they
+ * move to another QP.
+ */
+#define WANT_RULES 16384u
 #define LG_RULE_MIN 7u
 #define LG_RULE_MAX 12u
 #define MEMBERS_PER_LINE 4u /* QPNs in 16 bytes of a steering entry, which has two such lines of other things */

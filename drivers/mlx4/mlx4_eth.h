@@ -13,9 +13,10 @@
 
 #include "mlx4_hca.h"
 #include "mlx4_rxtx.h"
+#include "tp_qos.h"
 
-#define MLX4_ETH_MAX_RXQ 64
-#define MLX4_ETH_MAX_TXQ 64
+#define MLX4_ETH_MAX_RXQ 256 /* a default set and 127 groups of two */
+#define MLX4_ETH_MAX_TXQ 256
 #define MLX4_ETH_MIN_DESC 256
 #define MLX4_ETH_MAX_DESC 8192 /* E-6 asks for up to 4096 */
 #define MLX4_ETH_MAX_UC_MACS 127
@@ -30,6 +31,7 @@ struct mlx4_eth_args {
 	bool bf;            /* BlueFlame */
 	uint16_t tx_inline; /* bytes */
 	bool rss_udp, rss_raw_ip;
+	bool vmq;          /* rss-or-vmq: what no group takes goes to one queue */
 	bool mac_loopback; /* put the destination MAC in the control segment, so that the card may loop frames back */
 };
 
@@ -44,9 +46,11 @@ struct mlx4_eth {
 	/* RSS as configured (rss.c) */
 	uint16_t reta[MLX4_ETH_RETA_MAX];
 	uint16_t reta_size;
+	bool reta_is_default; /* nobody asked for this table */
 	uint8_t rss_key[MLX4_RSS_KEY_SIZE];
 	uint64_t rss_hf;
-	struct mlx4_rss *rss; /* what is on the card now: parent QP and ring QPNs */
+	struct mlx4_spread *rss; /* what the queues without a group have on the card now */
+	struct mlx4_groups *groups;
 
 	uint32_t target_qpn; /* what the steering rules name: an RSS parent or the only ring */
 	bool promisc, allmulti, mc_overflow;
@@ -85,6 +89,22 @@ uint64_t mlx4_rss_types(const struct mlx4_eth *eth); /* RTE_ETH_RSS_* that the c
 int mlx4_filter_start(struct mlx4_eth *eth);
 void mlx4_filter_stop(struct mlx4_eth *eth);
 int mlx4_filter_retarget(struct mlx4_eth *eth, uint32_t qpn);
+/* A group of queues has this address; untagged: and wants frames without a VLAN only. Frames that it leaves are ours. */
+int mlx4_filter_group_add(struct mlx4_eth *eth, const struct rte_ether_addr *mac, bool untagged);
+void mlx4_filter_group_remove(struct mlx4_eth *eth, const struct rte_ether_addr *mac, bool untagged);
+/* One group more (or less) gets copies of multicast: while there is one, the port takes all of it or none. */
+int mlx4_filter_flood(struct mlx4_eth *eth, bool more);
+
+#define MLX4_NO_RULE UINT64_MAX
+extern const struct rte_ether_addr mlx4_broadcast;
+/* The order of steering rules. Each kind has a second place behind its own, for the successor of a rule that moves. */
+enum mlx4_rule_order {
+	MLX4_RULE_GROUP_TAGGED = 0, /* groups with a VLAN */
+	MLX4_RULE_GUARD = 2,        /* tagged frames of groups that want untagged ones */
+	MLX4_RULE_GROUP = 4,
+	MLX4_RULE_PORT = 6,       /* the port's own addresses, broadcast */
+	MLX4_RULE_GROUP_MISS = 8, /* addresses of groups, what no group takes */
+};
 
 /* qos.c: with the port. */
 int mlx4_qos_create(struct mlx4_eth *eth);

@@ -300,9 +300,17 @@ int mlx4_port_prio_map(struct mlx4_hca *hca, unsigned int port, const struct mlx
 int mlx4_port_flow_stats(struct mlx4_hca *hca, unsigned int port, bool reset, uint8_t *out);
 
 /* --- steering (steer.c) --- */
-int mlx4_rule_mac(struct mlx4_hca *hca, unsigned int port, const struct rte_ether_addr *mac, uint32_t qpn,
-		  uint64_t *id);
-int mlx4_rule_default(struct mlx4_hca *hca, unsigned int port, enum mlx4_dmfs_type type, uint32_t qpn, uint64_t *id);
+/*
+ * prio: among the NIC's rules, a smaller number goes first; rules of one priority that say the same share a frame, each
+ * QP gets a copy. So a rule moves to another QP by a second one of the neighbouring priority, and no frame comes twice.
+ */
+int mlx4_rule_mac(struct mlx4_hca *hca, unsigned int port, uint16_t prio, const struct rte_ether_addr *mac,
+		  uint32_t qpn, uint64_t *id);
+/* Frames with a tag whose VID agrees with vid in the bits of vid_mask. */
+int mlx4_rule_tagged(struct mlx4_hca *hca, unsigned int port, uint16_t prio, const struct rte_ether_addr *mac,
+		     uint16_t vid, uint16_t vid_mask, uint32_t qpn, uint64_t *id);
+int mlx4_rule_default(struct mlx4_hca *hca, unsigned int port, uint16_t prio, enum mlx4_dmfs_type type, uint32_t qpn,
+		      uint64_t *id);
 int mlx4_rule_remove(struct mlx4_hca *hca, uint64_t id);
 
 #endif /* MLX4_HCA_H */

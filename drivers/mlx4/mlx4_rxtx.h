@@ -74,6 +74,7 @@ struct mlx4_rxq {
 	struct mlx4_eth *eth;
 	struct mlx4_rx_set
 		*oldest; /* head of the chain of sets; those before .set are drained and freed by control code */
+	struct rte_mempool *own_mp; /* given at set-up; a group may have another */
 	uint16_t queue_id;
 	uint16_t nb_desc; /* WQEs */
 	uint32_t buf_len; /* usable bytes of an mbuf */

@@ -2,28 +2,14 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * Receive-side scaling. The card sends a packet to ring QPN base + (hash & (n - 1)) of n = 2^k consecutive QPs; it has
- * no table behind that. So the indirection table is made of QPs: entry i is ring i of the table, and belongs to the
- * queue that the application put there. A table that repeats after n entries (the usual i % queues with a power-of-two
- * number of queues) needs only n rings: then each queue has one, on the plain receive path.
- *
- * A change at run time builds everything new beside the old: rings, parent QP, rules; then lets the pollers finish the
- * old rings and go over. No packet that the card took is lost or reordered within its flow's queue.
+ * Receive-side scaling of the queues that no group took: key, types and indirection table as the application wants them,
+ * and the spread (spread.h) that the card has for it. A table that repeats after n entries (the usual i % queues with a
+ * power-of-two number of queues) needs only n rings: then each queue has one, on the plain receive path.
  */
 #include <errno.h>
 
-#include <rte_malloc.h>
-
-#include "mlx4_eth.h"
-
-/* What the card does with packets now. */
-struct mlx4_rss {
-	uint32_t base_qpn;
-	uint16_t table; /* rings, power of two */
-	bool has_parent;
-	uint32_t parent_qpn;
-	struct mlx4_qp parent;
-};
+#include "group.h"
+#include "rss.h"
 
 /* The key of the published verification vectors. */
 static const uint8_t default_key[MLX4_RSS_KEY_SIZE] = {
@@ -32,8 +18,9 @@ static const uint8_t default_key[MLX4_RSS_KEY_SIZE] = {
 	0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
 };
 
-#define HF_IPV4 (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_OTHER)
-#define HF_IPV6 (RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_OTHER)
+#define HF_IP                                                                                                          \
+	(RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_IPV6 |                \
+	 RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_OTHER)
 
 uint64_t
 mlx4_rss_types(const struct mlx4_eth *eth)
@@ -41,44 +28,25 @@ mlx4_rss_types(const struct mlx4_eth *eth)
 	uint64_t hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV6_TCP;
 
 	if (eth->args.rss_raw_ip)
-		hf |= HF_IPV4 | HF_IPV6;
+		hf |= HF_IP;
 	if (eth->args.rss_udp && eth->hca->caps.udp_rss)
 		hf |= RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV6_UDP;
 	return hf;
 }
 
-static uint8_t
-card_flags(uint64_t hf)
-{
-	uint8_t f = 0;
-
-	if (hf & HF_IPV4)
-		f |= MLX4_RSS_F_IPV4;
-	if (hf & HF_IPV6)
-		f |= MLX4_RSS_F_IPV6;
-	if (hf & RTE_ETH_RSS_NONFRAG_IPV4_TCP)
-		f |= MLX4_RSS_F_TCP_IPV4;
-	if (hf & RTE_ETH_RSS_NONFRAG_IPV6_TCP)
-		f |= MLX4_RSS_F_TCP_IPV6;
-	if (hf & RTE_ETH_RSS_NONFRAG_IPV4_UDP)
-		f |= MLX4_RSS_F_UDP_IPV4;
-	if (hf & RTE_ETH_RSS_NONFRAG_IPV6_UDP)
-		f |= MLX4_RSS_F_UDP_IPV6;
-	return f;
-}
-
-/*
- * Entry i goes to queue (i % m) % queues, m the queue count itself when that is a power of two, else the power of two
- * from eight times the count on: shares differ by at most one part in eight, and the table is not longer than needed.
- */
+/* Entry i goes to ring i of a table of equal shares, which is repeated. */
 static void
 default_reta(struct mlx4_eth *eth, uint16_t queues)
 {
-	uint32_t m = rte_is_power_of_2(queues) ? queues : RTE_MIN(rte_align32pow2(8u * queues), eth->reta_size);
-	uint16_t i;
+	uint16_t queue[MLX4_ETH_MAX_RXQ], i;
+	struct mlx4_spread_conf even;
 
+	for (i = 0; i < queues; i++)
+		queue[i] = i;
+	mlx4_spread_even(&even, queue, queues, eth->reta_size);
 	for (i = 0; i < eth->reta_size; i++)
-		eth->reta[i] = (uint16_t)((i % m) % queues);
+		eth->reta[i] = even.queue[i % even.table];
+	eth->reta_is_default = true;
 }
 
 static int
@@ -131,251 +99,186 @@ mlx4_rss_configure(struct mlx4_eth *eth)
 	return 0;
 }
 
-/* A queue that is not started gets no traffic: its entries go to the next one that is. UINT16_MAX: none is. */
+static bool
+serves(const struct mlx4_eth *eth, const bool *taken, uint16_t q)
+{
+	return !taken[q] && eth->rxqs[q] != NULL && eth->rxqs[q]->started;
+}
+
+/* A queue that is not started or in a group: its entries go to the next one that serves. UINT16_MAX: none does. */
 static uint16_t
-serving_queue(const struct mlx4_eth *eth, uint16_t wanted)
+serving_queue(const struct mlx4_eth *eth, const bool *taken, uint16_t wanted)
 {
 	uint16_t n = eth->dev->data->nb_rx_queues, i;
 
 	for (i = 0; i < n; i++) {
 		uint16_t q = (uint16_t)((wanted + i) % n);
 
-		if (eth->rxqs[q] != NULL && eth->rxqs[q]->started)
+		if (serves(eth, taken, q))
 			return q;
 	}
 	return UINT16_MAX;
 }
 
-/* The queue of each ring; returns the number of rings: the shortest period of the table. */
-static uint16_t
-effective_table(const struct mlx4_eth *eth, uint16_t *queue)
+/* The application's table; the number of rings is the shortest period. */
+static void
+table_by_reta(const struct mlx4_eth *eth, const bool *taken, struct mlx4_spread_conf *conf)
 {
-	uint16_t size = eth->rss_hf != 0 ? eth->reta_size : 1, period, i;
+	uint16_t size = eth->reta_size, period, i;
 
 	for (i = 0; i < size; i++)
-		queue[i] = serving_queue(eth, eth->reta[i]);
+		conf->queue[i] = serving_queue(eth, taken, eth->reta[i]);
 	for (period = 1; period < size; period <<= 1) {
 		for (i = period; i < size; i++)
-			if (queue[i] != queue[i - period])
+			if (conf->queue[i] != conf->queue[i - period])
 				break;
 		if (i >= size)
 			break;
 	}
-	return period;
+	conf->table = period;
 }
 
-/* Sets of every started queue for the table; new_set[q] is NULL for the others. */
-static int
-create_sets(struct mlx4_eth *eth, const struct mlx4_rss *rss, const uint16_t *queue, struct mlx4_rx_set **new_set)
-{
-	uint16_t slots[MLX4_ETH_RETA_MAX], q, i, n;
-	int ret;
-
-	for (q = 0; q < eth->dev->data->nb_rx_queues; q++) {
-		new_set[q] = NULL;
-		if (eth->rxqs[q] == NULL || !eth->rxqs[q]->started)
-			continue;
-		for (i = 0, n = 0; i < rss->table; i++)
-			if (queue[i] == q)
-				slots[n++] = i;
-		ret = mlx4_rx_set_create(eth->rxqs[q], rss->base_qpn, rss->table, slots, n, rss->has_parent,
-					 &new_set[q]);
-		if (ret != 0)
-			goto err_set;
-	}
-	return 0;
-
-err_set:
-	while (q-- != 0)
-		if (new_set[q] != NULL)
-			mlx4_rx_set_destroy(eth->rxqs[q], new_set[q]);
-	return ret;
-}
-
-static int
-create_parent(struct mlx4_eth *eth, struct mlx4_rss *rss, struct mlx4_rx_set *const *new_set, uint16_t queue0)
-{
-	struct mlx4_rss_attr attr = {
-		.port = eth->port,
-		.base_qpn = rss->base_qpn,
-		.lg_rings = (uint8_t)rte_log2_u32(rss->table),
-		.fn = MLX4_RSS_FN_TOEPLITZ,
-		.flags = card_flags(eth->rss_hf),
-		.default_qpn = rss->base_qpn,
-		.cq = &new_set[queue0]->cq,
-	};
-	int ret;
-
-	memcpy(attr.key, eth->rss_key, sizeof(attr.key));
-	ret = mlx4_qpn_reserve(eth->hca, 1, 1, false, &rss->parent_qpn);
-	if (ret != 0)
-		return ret;
-	ret = mlx4_qp_create_rss(eth->hca, rss->parent_qpn, &attr, &rss->parent);
-	if (ret != 0)
-		goto err_create;
-	ret = mlx4_qp_start(eth->hca, &rss->parent);
-	if (ret != 0)
-		goto err_start;
-	return 0;
-
-err_start:
-	mlx4_qp_destroy(eth->hca, &rss->parent);
-err_create:
-	mlx4_qpn_release(eth->hca, rss->parent_qpn, 1);
-	return ret;
-}
-
+/* What the queues outside of groups shall have on the card, and who they are. */
 static void
-destroy_parent(struct mlx4_eth *eth, struct mlx4_rss *rss)
+effective(const struct mlx4_eth *eth, const bool *taken, struct mlx4_spread_conf *conf, struct mlx4_queues *members)
 {
-	if (!rss->has_parent)
-		return;
-	mlx4_qp_stop(eth->hca, &rss->parent);
-	mlx4_qp_destroy(eth->hca, &rss->parent);
-	mlx4_qpn_release(eth->hca, rss->parent_qpn, 1);
-}
+	const struct tp_group *g = mlx4_group_default(eth);
+	uint16_t n = eth->dev->data->nb_rx_queues, list[MLX4_ETH_MAX_RXQ], k = 0, i;
+	bool some_taken = false;
 
-/* Everything that the present configuration asks for, not yet used by any rule. */
-static int
-build(struct mlx4_eth *eth, struct mlx4_rss **out, struct mlx4_rx_set **new_set)
-{
-	uint16_t queue[MLX4_ETH_RETA_MAX] = {0}, q;
-	struct mlx4_rss *rss;
-	int ret;
-
-	rss = rte_zmalloc_socket("mlx4_rss", sizeof(*rss), 0, eth->hca->numa_node);
-	if (rss == NULL)
-		return -ENOMEM;
-	rss->table = effective_table(eth, queue);
-	rss->has_parent = rss->table > 1;
-	ret = mlx4_qpn_reserve(eth->hca, rss->table, rss->table, false, &rss->base_qpn);
-	if (ret != 0)
-		goto err_qpn;
-	ret = create_sets(eth, rss, queue, new_set);
-	if (ret != 0)
-		goto err_sets;
-	if (rss->has_parent) {
-		ret = create_parent(eth, rss, new_set, queue[0]);
-		if (ret != 0)
-			goto err_parent;
+	memset(conf, 0, sizeof(*conf));
+	members->n = 0;
+	for (i = 0; i < n; i++) {
+		some_taken |= taken[i];
+		if (serves(eth, taken, i))
+			members->q[members->n++] = i;
 	}
-	*out = rss;
-	return 0;
-
-err_parent:
-	for (q = 0; q < eth->dev->data->nb_rx_queues; q++)
-		if (new_set[q] != NULL)
-			mlx4_rx_set_destroy(eth->rxqs[q], new_set[q]);
-err_sets:
-	mlx4_qpn_release(eth->hca, rss->base_qpn, rss->table);
-err_qpn:
-	rte_free(rss);
-	return ret;
-}
-
-static void
-publish(struct mlx4_eth *eth, struct mlx4_rx_set *const *new_set)
-{
-	uint16_t q;
-
-	for (q = 0; q < eth->dev->data->nb_rx_queues; q++)
-		if (new_set[q] != NULL)
-			mlx4_rxq_publish(eth->rxqs[q], new_set[q]);
-}
-
-static uint32_t
-target_of(const struct mlx4_rss *rss)
-{
-	return rss->has_parent ? rss->parent_qpn : rss->base_qpn;
+	if (g != NULL) {
+		for (i = 0; i < g->num_queues; i++)
+			if (serves(eth, taken, g->queue[i]))
+				list[k++] = g->queue[i];
+		conf->flags = mlx4_group_flags(eth, g);
+		mlx4_spread_even(conf, list, conf->flags == 0 ? RTE_MIN(k, 1) : k, eth->reta_size);
+	} else if (members->n != 0 && eth->rss_hf != 0 && !eth->args.vmq) {
+		conf->flags = mlx4_spread_flags(eth->rss_hf);
+		if (some_taken && eth->reta_is_default)
+			mlx4_spread_even(conf, members->q, members->n, eth->reta_size);
+		else
+			table_by_reta(eth, taken, conf);
+	} else if (members->n != 0) {
+		conf->table = 1;
+		conf->queue[0] = serving_queue(eth, taken, eth->args.vmq ? 0 : eth->reta[0]);
+	}
+	/* What has one ring hashes nothing. */
+	if (conf->table <= 1)
+		conf->flags = 0;
+	memcpy(conf->key, eth->rss_key, sizeof(conf->key));
+	memset(&conf->queue[conf->table], 0, (MLX4_ETH_RETA_MAX - conf->table) * sizeof(conf->queue[0]));
 }
 
 static bool
-any_started(const struct mlx4_eth *eth)
+same_conf(const struct mlx4_spread *s, const struct mlx4_spread_conf *conf)
 {
-	return serving_queue(eth, 0) != UINT16_MAX;
+	if (s == NULL)
+		return conf->table == 0;
+	return s->conf.table == conf->table && s->conf.flags == conf->flags &&
+	       memcmp(s->conf.queue, conf->queue, sizeof(conf->queue)) == 0 &&
+	       (conf->flags == 0 || memcmp(s->conf.key, conf->key, sizeof(conf->key)) == 0);
+}
+
+int
+mlx4_rss_prepare(struct mlx4_eth *eth, const bool *taken, struct mlx4_rss_change *c)
+{
+	struct mlx4_spread_conf conf;
+
+	memset(c, 0, sizeof(*c));
+	effective(eth, taken, &conf, &c->members);
+	if (same_conf(eth->rss, &conf))
+		return 0;
+	c->needed = true;
+	return conf.table == 0 ? 0 : mlx4_spread_build(eth, &conf, &c->members, &c->next, c->new_set);
+}
+
+int
+mlx4_rss_move(struct mlx4_eth *eth, struct mlx4_rss_change *c)
+{
+	return c->needed ? mlx4_filter_retarget(eth, mlx4_spread_target(c->next)) : 0;
+}
+
+void
+mlx4_rss_commit(struct mlx4_eth *eth, struct mlx4_rss_change *c, const bool *taken_before)
+{
+	struct mlx4_queues old = {0};
+	uint16_t q;
+
+	if (!c->needed)
+		return;
+	for (q = 0; q < eth->dev->data->nb_rx_queues; q++)
+		if (!taken_before[q])
+			old.q[old.n++] = q;
+	mlx4_spread_quiesce(eth, &old);
+	mlx4_spread_publish(eth, c->new_set);
+	mlx4_spread_free(eth, eth->rss);
+	eth->rss = c->next;
+	eth->target_qpn = mlx4_spread_target(eth->rss);
+}
+
+void
+mlx4_rss_cancel(struct mlx4_eth *eth, struct mlx4_rss_change *c)
+{
+	mlx4_spread_undo(eth, c->next, c->new_set);
 }
 
 int
 mlx4_rss_start(struct mlx4_eth *eth)
 {
-	struct mlx4_rx_set *new_set[MLX4_ETH_MAX_RXQ];
+	bool taken[MLX4_ETH_MAX_RXQ];
+	struct mlx4_rss_change c;
 	uint16_t q;
 	int ret;
 
 	eth->target_qpn = 0;
 	for (q = 0; q < eth->dev->data->nb_rx_queues; q++)
 		eth->rxqs[q]->started = !eth->rxqs[q]->deferred;
-	if (!any_started(eth))
-		return 0;
-	ret = build(eth, &eth->rss, new_set);
-	if (ret != 0) {
+	mlx4_groups_taken(eth, taken);
+	ret = mlx4_rss_prepare(eth, taken, &c);
+	if (ret == 0)
+		mlx4_rss_commit(eth, &c, taken);
+	else
 		for (q = 0; q < eth->dev->data->nb_rx_queues; q++)
 			eth->rxqs[q]->started = false;
-		return ret;
-	}
-	publish(eth, new_set);
-	eth->target_qpn = target_of(eth->rss);
-	return 0;
-}
-
-/* Takes the rings of the set chain's last member back; the pollers then drain it. */
-static void
-quiesce_old(struct mlx4_eth *eth)
-{
-	uint16_t q;
-
-	for (q = 0; q < eth->dev->data->nb_rx_queues; q++) {
-		struct mlx4_rx_set *s = eth->rxqs[q] != NULL ? eth->rxqs[q]->oldest : NULL;
-
-		for (; s != NULL; s = s->next)
-			if (!s->quiet)
-				mlx4_rx_set_quiesce(eth->rxqs[q], s);
-	}
+	return ret;
 }
 
 /* Moves traffic to what the present configuration asks for, while queues are polled. */
 static int
 update(struct mlx4_eth *eth)
 {
-	struct mlx4_rx_set *new_set[MLX4_ETH_MAX_RXQ];
-	struct mlx4_rss *old = eth->rss, *rss = NULL;
-	uint16_t q;
+	bool taken[MLX4_ETH_MAX_RXQ];
+	struct mlx4_rss_change c;
 	int ret;
+
+	mlx4_rxqs_reap(eth);
+	mlx4_groups_taken(eth, taken);
+	ret = mlx4_rss_prepare(eth, taken, &c);
+	if (ret != 0)
+		return ret;
+	ret = mlx4_rss_move(eth, &c);
+	if (ret != 0)
+		mlx4_rss_cancel(eth, &c);
+	else
+		mlx4_rss_commit(eth, &c, taken);
+	return ret;
+}
+
+void
+mlx4_rxqs_reap(struct mlx4_eth *eth)
+{
+	uint16_t q;
 
 	for (q = 0; q < eth->dev->data->nb_rx_queues; q++)
 		if (eth->rxqs[q] != NULL)
 			mlx4_rxq_reap(eth->rxqs[q]);
-	memset(new_set, 0, sizeof(new_set));
-	if (any_started(eth)) {
-		ret = build(eth, &rss, new_set);
-		if (ret != 0)
-			return ret;
-	}
-	ret = mlx4_filter_retarget(eth, rss != NULL ? target_of(rss) : 0);
-	if (ret != 0)
-		goto err_retarget;
-	quiesce_old(eth);
-	publish(eth, new_set);
-	if (old != NULL) {
-		destroy_parent(eth, old);
-		mlx4_qpn_release(eth->hca, old->base_qpn, old->table);
-		rte_free(old);
-	}
-	eth->rss = rss;
-	return 0;
-
-err_retarget:
-	/* The parent holds the CQ of the first ring. */
-	if (rss != NULL)
-		destroy_parent(eth, rss);
-	for (q = 0; q < eth->dev->data->nb_rx_queues; q++)
-		if (new_set[q] != NULL)
-			mlx4_rx_set_destroy(eth->rxqs[q], new_set[q]);
-	if (rss != NULL) {
-		mlx4_qpn_release(eth->hca, rss->base_qpn, rss->table);
-		rte_free(rss);
-	}
-	return ret;
 }
 
 void
@@ -398,11 +301,7 @@ mlx4_rss_stop(struct mlx4_eth *eth)
 void
 mlx4_rss_close(struct mlx4_eth *eth)
 {
-	if (eth->rss == NULL)
-		return;
-	destroy_parent(eth, eth->rss);
-	mlx4_qpn_release(eth->hca, eth->rss->base_qpn, eth->rss->table);
-	rte_free(eth->rss);
+	mlx4_spread_free(eth, eth->rss);
 	eth->rss = NULL;
 }
 
@@ -411,6 +310,7 @@ mlx4_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf,
 {
 	struct mlx4_eth *eth = dev->data->dev_private;
 	uint16_t before[MLX4_ETH_RETA_MAX], i;
+	bool was_default = eth->reta_is_default;
 	int ret;
 
 	if (size != eth->reta_size) {
@@ -433,11 +333,12 @@ mlx4_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf,
 		}
 		eth->reta[i] = q;
 	}
-	if (!dev->data->dev_started)
-		return 0;
-	ret = update(eth);
-	if (ret != 0)
+	eth->reta_is_default = false;
+	ret = dev->data->dev_started ? update(eth) : 0;
+	if (ret != 0) {
 		memcpy(eth->reta, before, sizeof(before));
+		eth->reta_is_default = was_default;
+	}
 	return ret;
 }
 
@@ -497,38 +398,39 @@ mlx4_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 	return 0;
 }
 
+/* Gives a queue to its set or takes it out. */
+static int
+queue_changed(struct mlx4_eth *eth, uint16_t idx, bool started)
+{
+	int ret;
+
+	if (eth->rxqs[idx]->started == started)
+		return 0;
+	eth->rxqs[idx]->started = started;
+	ret = mlx4_group_of(eth, idx) != NULL ? mlx4_group_refresh(eth, idx) : update(eth);
+	if (ret != 0)
+		eth->rxqs[idx]->started = !started;
+	return ret;
+}
+
 int
 mlx4_rx_queue_start(struct rte_eth_dev *dev, uint16_t idx)
 {
-	struct mlx4_eth *eth = dev->data->dev_private;
-	int ret;
+	int ret = queue_changed(dev->data->dev_private, idx, true);
 
-	if (eth->rxqs[idx]->started)
-		return 0;
-	eth->rxqs[idx]->started = true;
-	ret = update(eth);
-	if (ret != 0) {
-		eth->rxqs[idx]->started = false;
-		return ret;
-	}
-	dev->data->rx_queue_state[idx] = RTE_ETH_QUEUE_STATE_STARTED;
-	return 0;
+	if (ret == 0)
+		dev->data->rx_queue_state[idx] = RTE_ETH_QUEUE_STATE_STARTED;
+	return ret;
 }
 
 int
 mlx4_rx_queue_stop(struct rte_eth_dev *dev, uint16_t idx)
 {
 	struct mlx4_eth *eth = dev->data->dev_private;
-	int ret;
+	int ret = queue_changed(eth, idx, false);
 
-	if (!eth->rxqs[idx]->started)
-		return 0;
-	eth->rxqs[idx]->started = false;
-	ret = update(eth);
-	if (ret != 0) {
-		eth->rxqs[idx]->started = true;
+	if (ret != 0)
 		return ret;
-	}
 	mlx4_rxq_drop_sets(eth->rxqs[idx]); /* nobody polls a queue that is being stopped */
 	dev->data->rx_queue_state[idx] = RTE_ETH_QUEUE_STATE_STOPPED;
 	return 0;

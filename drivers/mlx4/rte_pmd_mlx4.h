@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rte_pmd_mlx4_group.h"
 #include "rte_pmd_mlx4_qos.h"
 
 #ifdef __cplusplus

@@ -79,6 +79,7 @@ mlx4_rxq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_no
 	q->set = &rx_no_set;
 	q->eth = eth;
 	q->mp = mp;
+	q->own_mp = mp;
 	q->port_id = port_id;
 	q->queue_id = idx;
 	q->nb_desc = (uint16_t)rte_align32pow2(nb_desc);
@@ -228,6 +229,15 @@ err_ring:
 	return ret;
 }
 
+/* What a queue has that got no entry of a table: nothing on the card, a poll finds it empty. */
+static void
+set_make_empty(struct mlx4_rx_set *s)
+{
+	s->cqes = &rx_no_cqe;
+	s->cq_dbrec = rx_no_dbrec;
+	s->quiet = true;
+}
+
 /*
  * A set for the entries slots[0..n-1] of an indirection table of so many QPNs from base_qpn. The descriptors of the
  * queue are shared out among its rings, but no ring gets less than RX_RING_MIN.
@@ -237,17 +247,23 @@ mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const 
 		   struct mlx4_rx_set **out)
 {
 	struct mlx4_hca *hca = q->eth->hca;
-	uint32_t entries = n <= 1 ? q->nb_desc : RTE_MAX(rte_align32pow2(q->nb_desc / n), RX_RING_MIN);
 	struct mlx4_rx_set *s;
+	uint32_t entries;
 	int ret = -ENOMEM;
 
 	s = rte_zmalloc_socket("mlx4_rx_set", sizeof(*s), RTE_CACHE_LINE_SIZE, q->numa_node);
 	if (s == NULL)
 		return -ENOMEM;
+	if (n == 0) {
+		set_make_empty(s);
+		*out = s;
+		return 0;
+	}
+	entries = n == 1 ? q->nb_desc : RTE_MAX(rte_align32pow2(q->nb_desc / n), RX_RING_MIN);
 	s->base_qpn = base_qpn;
+	s->has_cq = true;
 	s->ol_flags = rss ? RTE_MBUF_F_RX_RSS_HASH : 0;
-	s->ring = rte_zmalloc_socket("mlx4_rx_rings", RTE_MAX(n, 1) * sizeof(*s->ring), RTE_CACHE_LINE_SIZE,
-				     q->numa_node);
+	s->ring = rte_zmalloc_socket("mlx4_rx_rings", n * sizeof(*s->ring), RTE_CACHE_LINE_SIZE, q->numa_node);
 	s->ring_of =
 		rte_zmalloc_socket("mlx4_rx_ring_of", table * sizeof(*s->ring_of), RTE_CACHE_LINE_SIZE, q->numa_node);
 	if (s->ring == NULL || s->ring_of == NULL)
@@ -255,7 +271,7 @@ mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const 
 	ret = mlx4_uar_alloc(hca, &s->uar);
 	if (ret != 0)
 		goto err_mem;
-	ret = mlx4_cq_create(hca, rte_align32pow2(RTE_MAX(n, 1) * entries), s->uar, q->vector, q->numa_node, &s->cq);
+	ret = mlx4_cq_create(hca, rte_align32pow2(n * entries), s->uar, q->vector, q->numa_node, &s->cq);
 	if (ret != 0)
 		goto err_cq;
 	s->cqes = s->cq.cqes;
@@ -302,19 +318,25 @@ mlx4_rx_set_destroy(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 		mlx4_rx_set_quiesce(q, s);
 	while (s->num_rings != 0)
 		ring_destroy(q, &s->ring[--s->num_rings]);
-	mlx4_cq_destroy(q->eth->hca, &s->cq);
-	mlx4_uar_free(q->eth->hca, s->uar);
+	if (s->has_cq) {
+		mlx4_cq_destroy(q->eth->hca, &s->cq);
+		mlx4_uar_free(q->eth->hca, s->uar);
+	}
 	rte_free(s->ring_of);
 	rte_free(s->ring);
 	rte_free(s);
 }
 
+/* A set without a CQ has no event to wait for. */
 static void
 set_arm(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 {
-	volatile uint8_t *db = mlx4_uar_addr(q->eth->hca, s->uar) + MLX4_UAR_CQ_ARM;
+	volatile uint8_t *db;
 	uint32_t hi, lo = s->cq_ci & MLX4_CQ_CI_MASK;
 
+	if (!s->has_cq)
+		return;
+	db = mlx4_uar_addr(q->eth->hca, s->uar) + MLX4_UAR_CQ_ARM;
 	hi = (s->arm_sn & MLX4_CQ_ARM_SN_MASK) << MLX4_CQ_ARM_SN_SHIFT | MLX4_CQ_ARM_NEXT << MLX4_CQ_ARM_CMD_SHIFT;
 	s->cq_dbrec[MLX4_CQ_DBREC_ARM / sizeof(rte_be32_t)] = rte_cpu_to_be_32(hi | lo);
 	rte_io_wmb(); /* the record before the doorbell */
@@ -396,6 +418,6 @@ mlx4_rxq_cq_event(void *arg, uint32_t cqn)
 	struct mlx4_rx_set *s;
 
 	for (s = q->set; s != NULL; s = __atomic_load_n(&s->next, __ATOMIC_ACQUIRE))
-		if (s != &rx_no_set && s->cq.cqn == cqn)
+		if (s->has_cq && s->cq.cqn == cqn)
 			s->arm_sn++;
 }

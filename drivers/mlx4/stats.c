@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "group.h"
 #include "qos.h"
 
 #define RX_CLASSES 9u /* priorities 0..7, untagged */
@@ -177,7 +178,8 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 			eth->txqs[i]->packets = eth->txqs[i]->bytes = eth->txqs[i]->errors = eth->txqs[i]->linearized =
 				eth->txqs[i]->spoof_mac = eth->txqs[i]->spoof_type = 0;
 	eth->link_downs = 0;
-	mlx4_qos_stats_reset(eth);
+#include "group.h"
+#include "qos.h"
 	return 0;
 }
 

@@ -25,25 +25,36 @@ attach(struct mlx4_hca *hca, const void *box, size_t len, uint64_t *id)
 }
 
 int
-mlx4_rule_mac(struct mlx4_hca *hca, unsigned int port, const struct rte_ether_addr *mac, uint32_t qpn, uint64_t *id)
+mlx4_rule_tagged(struct mlx4_hca *hca, unsigned int port, uint16_t prio, const struct rte_ether_addr *mac, uint16_t vid,
+		 uint16_t vid_mask, uint32_t qpn, uint64_t *id)
 {
 	uint8_t box[MLX4_DMFS_CTRL_SIZE + MLX4_SPEC_ETH_SIZE] = {0};
 	uint8_t *spec = box + MLX4_DMFS_CTRL_SIZE;
 
-	fill_control(box, port, MLX4_DMFS_REGULAR, MLX4_DMFS_PRIO_NIC, qpn);
+	fill_control(box, port, MLX4_DMFS_REGULAR, MLX4_DMFS_PRIO_NIC + prio, qpn);
 	prm_set(spec, MLX4_SPEC_SIZE, MLX4_SPEC_ETH_SIZE / 4);
 	prm_set(spec, MLX4_SPEC_ID, MLX4_SPEC_ETH);
 	memcpy(spec + MLX4_SPEC_ETH_DMAC, mac->addr_bytes, RTE_ETHER_ADDR_LEN);
 	memset(spec + MLX4_SPEC_ETH_DMAC_MASK, 0xff, RTE_ETHER_ADDR_LEN);
+	prm_set(spec, MLX4_SPEC_ETH_VLAN, vid);
+	prm_set(spec, MLX4_SPEC_ETH_VLAN_MASK, vid_mask);
 	return attach(hca, box, sizeof(box), id);
 }
 
 int
-mlx4_rule_default(struct mlx4_hca *hca, unsigned int port, enum mlx4_dmfs_type type, uint32_t qpn, uint64_t *id)
+mlx4_rule_mac(struct mlx4_hca *hca, unsigned int port, uint16_t prio, const struct rte_ether_addr *mac, uint32_t qpn,
+	      uint64_t *id)
+{
+	return mlx4_rule_tagged(hca, port, prio, mac, 0, 0, qpn, id);
+}
+
+int
+mlx4_rule_default(struct mlx4_hca *hca, unsigned int port, uint16_t prio, enum mlx4_dmfs_type type, uint32_t qpn,
+		  uint64_t *id)
 {
 	uint8_t box[MLX4_DMFS_CTRL_SIZE] = {0};
 
-	fill_control(box, port, type, 0, qpn);
+	fill_control(box, port, type, prio, qpn);
 	return attach(hca, box, sizeof(box), id);
 }
 

@@ -16,11 +16,11 @@
 #include <tp_qos.h>
 
 #include "mlx4_rxtx.h"
+#include "tp_qos.h"
 
 struct mlx4_eth;
 
-/* Eight declared types and the partners that some bring with them. */
-#define MLX4_POLICY_TYPES 10u
+#define MLX4_POLICY_TYPES TP_ANTISPOOF_TYPES
 
 /* Packets that a burst looks at before it posts them. */
 #define MLX4_POLICY_RUN 64u

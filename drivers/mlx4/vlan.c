@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "ethdev.h"
+#include "group.h"
 
 #define VID_BIT(v) (UINT32_C(1) << ((v) % 32))
 
-/* With the filter off every VID passes; with it on, priority-tagged frames (VID 0) and those asked for. */
+/* With the filter off every VID passes; with it on, priority-tagged frames (VID 0), those asked for and those of groups. */
 int
 mlx4_vlan_apply(struct mlx4_eth *eth)
 {
@@ -19,6 +20,7 @@ mlx4_vlan_apply(struct mlx4_eth *eth)
 	if (on) {
 		memcpy(map, eth->vlan_filter, sizeof(map));
 		map[0] |= VID_BIT(0);
+		mlx4_groups_vlans(eth, map);
 	} else {
 		memset(map, 0xff, sizeof(map));
 	}

@@ -20,6 +20,39 @@
 /* One life, in parts that a command may fail in. Returns the result of the part that failed. */
 enum part { CONFIGURE, START, UPDATE, STOP, CLOSE, PARTS };
 
+/* A group's life; what is refused leaves the list as it was. */
+static int
+groups_update(void)
+{
+	struct rte_ether_addr mac = {{0x02, 1, 2, 3, 4, 6}};
+	struct tp_group g, got;
+	char err[TP_ERR_LEN];
+	int rc;
+
+	tp_group_default(&g);
+	snprintf(g.name, sizeof(g.name), "g");
+	memcpy(g.mac, mac.addr_bytes, sizeof(g.mac));
+	g.vlan = TP_VLAN_NONE;
+	g.num_queues = 1;
+	g.queue[0] = 1;
+	rc = rte_pmd_mlx4_group_add(1, &g, err);
+	if (rc < 0) {
+		assert_int_equal(rte_pmd_mlx4_group_get(1, 0, &got), -ENOENT);
+		return rc;
+	}
+	g.vlan = 5;
+	g.num_queues = 2;
+	g.queue[1] = 2;
+	rc = rte_pmd_mlx4_group_modify(1, &g, err);
+	assert_int_equal(rte_pmd_mlx4_group_get(1, 0, &got), 0);
+	assert_int_equal(got.num_queues, rc < 0 ? 1 : 2);
+	if (rc < 0)
+		return rc;
+	rc = rte_pmd_mlx4_group_remove(1, "g", err);
+	assert_int_equal(rte_pmd_mlx4_group_get(1, 0, &got), rc < 0 ? 0 : -ENOENT);
+	return rc;
+}
+
 static int
 part_run(enum part p)
 {
@@ -45,6 +78,7 @@ part_run(enum part p)
 		rc |= rte_eth_dev_rx_queue_start(1, 1);
 		rc |= rte_eth_dev_tx_queue_stop(1, 2);
 		rc |= rte_eth_dev_tx_queue_start(1, 2);
+		rc |= groups_update();
 		rc |= rte_eth_dev_set_mtu(1, 1300);
 		rc |= rte_eth_stats_get(1, &st);
 		rc |= rte_eth_stats_reset(1);

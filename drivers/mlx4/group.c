@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The groups of a port and the public functions; a change is made in the list, put on the card, or taken back. */
+#include "group.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_malloc.h>
+
+#include "ethdev.h"
+
+int
+mlx4_groups_create(struct mlx4_eth *eth)
+{
+	eth->groups = rte_zmalloc_socket("mlx4_groups", sizeof(*eth->groups), 0, eth->hca->numa_node);
+	if (eth->groups == NULL)
+		return -ENOMEM;
+	pthread_mutex_init(&eth->groups->lock, NULL);
+	return 0;
+}
+
+void
+mlx4_groups_destroy(struct mlx4_eth *eth)
+{
+	unsigned int i;
+
+	if (eth->groups == NULL)
+		return;
+	for (i = 0; i < eth->groups->num; i++)
+		rte_free(eth->groups->g[i]);
+	pthread_mutex_destroy(&eth->groups->lock);
+	rte_free(eth->groups);
+	eth->groups = NULL;
+}
+
+int
+mlx4_groups_check_configure(const struct mlx4_eth *eth, uint16_t num_rxq)
+{
+	uint16_t q;
+
+	for (q = num_rxq; q < MLX4_ETH_MAX_RXQ; q++) {
+		if (eth->groups->owner[q] == NULL)
+			continue;
+		MLX4_LOG(ERR,
+			 "port %u: %u receive queues, but group %s has queue %u: wanted more than that, or no such "
+			 "group",
+			 eth->dev->data->port_id, num_rxq, eth->groups->owner[q]->conf.name, q);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static struct mlx4_group *
+find(const struct mlx4_groups *gs, const char *name, unsigned int *at)
+{
+	unsigned int i;
+
+	for (i = 0; i < gs->num; i++)
+		if (strcmp(gs->g[i]->conf.name, name) == 0)
+			break;
+	*at = i;
+	return i < gs->num ? gs->g[i] : NULL;
+}
+
+/* --- checks ----------------------------------------------------------------------------------------------- */
+
+static int
+check_beside(const struct mlx4_eth *eth, const struct tp_group *g, const struct tp_group *self,
+	     const struct tp_qos_limits *lim, char *err)
+{
+	const struct tp_group *others[TP_GROUPS];
+	unsigned int i, n = 0;
+
+	for (i = 0; i < eth->groups->num; i++)
+		if (&eth->groups->g[i]->conf != self)
+			others[n++] = &eth->groups->g[i]->conf;
+	return tp_group_check_others(g, others, n, lim, err);
+}
+
+/*
+ * The card's rules cannot ask for "no tag". A rule for an address takes all of its frames, so frames with a tag are led
+ * past it to the default queues; another group that wants those of any VLAN would not get them.
+ */
+static int
+check_untagged(const struct mlx4_eth *eth, const struct tp_group *g, const struct tp_group *self, char *err)
+{
+	unsigned int i;
+
+	for (i = 0; i < eth->groups->num; i++) {
+		const struct tp_group *o = &eth->groups->g[i]->conf;
+
+		if (o == self || o->is_default || g->is_default || memcmp(o->mac, g->mac, sizeof(g->mac)) != 0)
+			continue;
+		if ((g->vlan != TP_VLAN_NONE || o->vlan != TP_VLAN_ANY) &&
+		    (g->vlan != TP_VLAN_ANY || o->vlan != TP_VLAN_NONE))
+			continue;
+		snprintf(err, TP_ERR_LEN, "vlan: %s, want 0..4095 beside group %s, which has the address with %s",
+			 g->vlan == TP_VLAN_ANY ? "any" : "none", o->name, o->vlan == TP_VLAN_ANY ? "any" : "none");
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+/* Somebody has to take what no group takes. */
+static int
+check_default_left(const struct mlx4_eth *eth, const struct tp_group *g, const struct mlx4_group *self, char *err)
+{
+	uint16_t n = eth->dev->data->nb_rx_queues, left = 0, q, i;
+
+	for (q = 0; q < n; q++) {
+		const struct mlx4_group *o = eth->groups->owner[q];
+		bool taken = o != NULL && o != self && !o->conf.is_default;
+
+		for (i = 0; i < g->num_queues; i++)
+			taken |= g->queue[i] == q && !g->is_default;
+		left += !taken;
+	}
+	if (left != 0)
+		return 0;
+	snprintf(err, TP_ERR_LEN, "queues: all %u of the port would be in groups, want one left for other frames", n);
+	return -EBUSY;
+}
+
+/* The card copies a frame to so many queues; one is the port's own, one is room for a group that moves. */
+static int
+check_flood(const struct mlx4_eth *eth, const struct tp_group *g, const struct tp_group *self, char *err)
+{
+	unsigned int copies = eth->hca->caps.dmfs_max_qps, floods = 0, i;
+
+	if (!g->flood || g->is_default || copies == 0)
+		return 0;
+	for (i = 0; i < eth->groups->num; i++)
+		floods += &eth->groups->g[i]->conf != self && eth->groups->g[i]->conf.flood &&
+			  !eth->groups->g[i]->conf.is_default;
+	if (floods + 1 + 2 <= copies)
+		return 0;
+	snprintf(err, TP_ERR_LEN, "flood: on, want off: the card gives copies to %u groups at most", copies - 2);
+	return -ENOSPC;
+}
+
+static int
+check_pool(const struct mlx4_eth *eth, const struct tp_group *g, struct rte_mempool **mp, char *err)
+{
+	uint16_t i;
+
+	*mp = NULL;
+	if (g->mempool[0] == '\0')
+		return 0;
+	*mp = rte_mempool_lookup(g->mempool);
+	if (*mp == NULL) {
+		snprintf(err, TP_ERR_LEN, "mempool: %s, want the name of a pool of mbufs", g->mempool);
+		return -ENOENT;
+	}
+	for (i = 0; i < g->num_queues; i++) {
+		const struct mlx4_rxq *q = eth->rxqs[g->queue[i]];
+		uint32_t room = rte_pktmbuf_data_room_size(*mp), want;
+
+		if (q == NULL)
+			continue;
+		want = rte_pktmbuf_data_room_size(q->own_mp);
+		if (room == want)
+			continue;
+		snprintf(err, TP_ERR_LEN, "mempool: %s has mbufs of %u bytes, want %u as queue %u was set up with",
+			 g->mempool, room, want, g->queue[i]);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void
+limits_of(const struct mlx4_eth *eth, struct tp_qos_limits *lim)
+{
+	memset(lim, 0, sizeof(*lim));
+	lim->max_tc = TP_TCS;
+	lim->speed_mbps = eth->hca->port[eth->port - 1].speed;
+	lim->max_groups = TP_GROUPS;
+	lim->max_rx_queues = eth->dev->data->nb_rx_queues;
+}
+
+static int
+check(const struct mlx4_eth *eth, const struct tp_group *g, const struct mlx4_group *self, struct rte_mempool **mp,
+      char *err)
+{
+	const struct tp_group *self_conf = self == NULL ? NULL : &self->conf;
+	struct tp_qos_limits lim;
+	struct tp_qos_port qos;
+	int ret;
+
+	limits_of(eth, &lim);
+	tp_qos_port_default(&qos);
+	ret = tp_group_check(g, &qos, &lim, err);
+	if (ret == 0)
+		ret = check_beside(eth, g, self_conf, &lim, err);
+	if (ret == 0)
+		ret = check_untagged(eth, g, self_conf, err);
+	if (ret == 0)
+		ret = check_default_left(eth, g, self, err);
+	if (ret == 0)
+		ret = check_flood(eth, g, self_conf, err);
+	return ret != 0 ? ret : check_pool(eth, g, mp, err);
+}
+
+/* --- changes ---------------------------------------------------------------------------------------------- */
+
+/*
+ * Puts the changed list in force: checks of transmit queues first, so that nothing is sent unchecked. After a failure the
+ * caller restores the list.
+ */
+static int
+list_changed(struct mlx4_eth *eth, struct mlx4_group *g, bool gone, const bool *before, char *err)
+{
+	int ret;
+
+	mlx4_groups_assign(eth);
+	ret = mlx4_groups_tx_policies(eth);
+	if (ret == 0 && eth->dev->data->dev_started)
+		ret = mlx4_group_apply(eth, g, gone, before, err);
+	if (ret != 0 && err[0] == '\0')
+		snprintf(err, TP_ERR_LEN, "group %s: the port has it as before: %s", g->conf.name, rte_strerror(-ret));
+	return ret;
+}
+
+/* What the queues had before needs no memory. */
+static void
+list_restored(struct mlx4_eth *eth)
+{
+	mlx4_groups_assign(eth);
+	mlx4_groups_tx_policies(eth);
+	if (eth->dev->data->dev_started)
+		mlx4_groups_vlan_apply(eth);
+}
+
+static int
+answer(const struct mlx4_eth *eth, const struct mlx4_group *g)
+{
+	return eth->dev->data->dev_started ? mlx4_group_used(eth, g) : g->conf.num_queues;
+}
+
+static int
+add(struct mlx4_eth *eth, const struct tp_group *conf, char *err)
+{
+	struct mlx4_groups *gs = eth->groups;
+	bool before[MLX4_ETH_MAX_RXQ];
+	struct rte_mempool *mp;
+	struct mlx4_group *g;
+	int ret;
+
+	ret = check(eth, conf, NULL, &mp, err);
+	if (ret != 0)
+		return ret;
+	g = rte_zmalloc_socket("mlx4_group", sizeof(*g), 0, eth->hca->numa_node);
+	if (g == NULL)
+		return -ENOMEM;
+	g->conf = *conf;
+	g->mp = mp;
+	mlx4_groups_taken(eth, before);
+	gs->g[gs->num++] = g;
+	ret = list_changed(eth, g, false, before, err);
+	if (ret == 0)
+		return answer(eth, g);
+	gs->num--;
+	list_restored(eth);
+	rte_free(g);
+	return ret;
+}
+
+static int
+modify(struct mlx4_eth *eth, const struct tp_group *conf, char *err)
+{
+	bool before[MLX4_ETH_MAX_RXQ];
+	struct rte_mempool *mp, *old_mp;
+	struct tp_group old;
+	struct mlx4_group *g;
+	unsigned int at;
+	int ret;
+
+	g = find(eth->groups, conf->name, &at);
+	if (g == NULL) {
+		snprintf(err, TP_ERR_LEN, "name: '%.*s', want that of a group of the port", TP_GROUP_NAME - 1,
+			 conf->name);
+		return -ENOENT;
+	}
+	ret = check(eth, conf, g, &mp, err);
+	if (ret != 0)
+		return ret;
+	if (conf->is_default != g->conf.is_default) {
+		snprintf(err, TP_ERR_LEN, "default: %s, want %s: the default group is removed and added",
+			 conf->is_default ? "on" : "off", g->conf.is_default ? "on" : "off");
+		return -EINVAL;
+	}
+	mlx4_groups_taken(eth, before);
+	old = g->conf;
+	old_mp = g->mp;
+	g->conf = *conf;
+	g->mp = mp;
+	ret = list_changed(eth, g, false, before, err);
+	if (ret == 0)
+		return answer(eth, g);
+	g->conf = old;
+	g->mp = old_mp;
+	list_restored(eth);
+	return ret;
+}
+
+static int
+take_away(struct mlx4_eth *eth, const char *name, char *err)
+{
+	struct mlx4_groups *gs = eth->groups;
+	bool before[MLX4_ETH_MAX_RXQ];
+	struct mlx4_group *g;
+	unsigned int at;
+	int ret;
+
+	g = find(gs, name, &at);
+	if (g == NULL) {
+		snprintf(err, TP_ERR_LEN, "name: '%.*s', want that of a group of the port", TP_GROUP_NAME - 1, name);
+		return -ENOENT;
+	}
+	mlx4_groups_taken(eth, before);
+	gs->num--;
+	memmove(&gs->g[at], &gs->g[at + 1], (gs->num - at) * sizeof(gs->g[0]));
+	ret = list_changed(eth, g, true, before, err);
+	if (ret == 0) {
+		rte_free(g);
+		return 0;
+	}
+	memmove(&gs->g[at + 1], &gs->g[at], (gs->num - at) * sizeof(gs->g[0]));
+	gs->g[at] = g;
+	gs->num++;
+	list_restored(eth);
+	return ret;
+}
+
+/* --- public ----------------------------------------------------------------------------------------------- */
+
+static struct mlx4_eth *
+enter(uint16_t port_id, char *err)
+{
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+
+	err[0] = '\0';
+	if (eth == NULL)
+		snprintf(err, TP_ERR_LEN, "port %u is not a port of this driver", port_id);
+	else
+		pthread_mutex_lock(&eth->groups->lock);
+	return eth;
+}
+
+static int
+leave(struct mlx4_eth *eth, int ret)
+{
+	pthread_mutex_unlock(&eth->groups->lock);
+	return ret;
+}
+
+int
+rte_pmd_mlx4_group_add(uint16_t port_id, const struct tp_group *g, char err[TP_ERR_LEN])
+{
+	struct mlx4_eth *eth = enter(port_id, err);
+
+	return eth == NULL ? -ENODEV : leave(eth, add(eth, g, err));
+}
+
+int
+rte_pmd_mlx4_group_modify(uint16_t port_id, const struct tp_group *g, char err[TP_ERR_LEN])
+{
+	struct mlx4_eth *eth = enter(port_id, err);
+
+	return eth == NULL ? -ENODEV : leave(eth, modify(eth, g, err));
+}
+
+int
+rte_pmd_mlx4_group_remove(uint16_t port_id, const char *name, char err[TP_ERR_LEN])
+{
+	struct mlx4_eth *eth = enter(port_id, err);
+
+	return eth == NULL ? -ENODEV : leave(eth, take_away(eth, name, err));
+}
+
+int
+rte_pmd_mlx4_group_get(uint16_t port_id, unsigned int i, struct tp_group *g)
+{
+	char err[TP_ERR_LEN];
+	struct mlx4_eth *eth = enter(port_id, err);
+	int ret = 0;
+
+	if (eth == NULL)
+		return -ENODEV;
+	if (i < eth->groups->num)
+		*g = eth->groups->g[i]->conf;
+	else
+		ret = -ENOENT;
+	return leave(eth, ret);
+}
+
+int
+rte_pmd_mlx4_group_stats(uint16_t port_id, const char *name, struct rte_pmd_mlx4_group_stats *st)
+{
+	char err[TP_ERR_LEN];
+	struct mlx4_eth *eth = enter(port_id, err);
+	const struct mlx4_group *g;
+	unsigned int at;
+
+	if (eth == NULL)
+		return -ENODEV;
+	g = find(eth->groups, name, &at);
+	if (g != NULL)
+		mlx4_group_stats(eth, g, st);
+	return leave(eth, g == NULL ? -ENOENT : 0);
+}

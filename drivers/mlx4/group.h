@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Groups of queues from the inside: group.c has the list and the public functions, group_card.c puts a change of the list
+ * on the card, group_queue.c does what a group asks of single queues.
+ */
+#ifndef MLX4_GROUP_H
+#define MLX4_GROUP_H
+
+#include <pthread.h>
+
+#include "rte_pmd_mlx4_group.h"
+#include "spread.h"
+
+/* Steering rules of a group. */
+struct mlx4_group_rules {
+	bool up;
+	struct rte_ether_addr mac;
+	uint16_t vlan;
+	bool untagged, flood;
+	uint64_t unicast, bcast, mcast;
+};
+
+struct mlx4_group {
+	struct tp_group conf;
+	struct rte_mempool *mp;      /* of conf.mempool, NULL: each queue's own */
+	struct mlx4_spread *spread;  /* NULL: not on the card */
+	struct rte_mempool *ring_mp; /* the pool when its rings were made */
+	struct mlx4_group_rules rules;
+	uint16_t turn;                        /* which of the two priorities of a rule is in use */
+	struct rte_pmd_mlx4_group_stats past; /* of queues that left */
+};
+
+struct mlx4_groups {
+	pthread_mutex_t lock;
+	unsigned int num;
+	struct mlx4_group *g[TP_GROUPS];
+	struct mlx4_group *owner[MLX4_ETH_MAX_RXQ];             /* by queue, NULL: in the default set */
+	struct rte_pmd_mlx4_group_stats base[MLX4_ETH_MAX_RXQ]; /* counters of a queue when it joined its group */
+};
+
+/* --- group.c --- */
+int mlx4_groups_create(struct mlx4_eth *eth);
+void mlx4_groups_destroy(struct mlx4_eth *eth);
+/* -EBUSY: a group needs more receive queues than the port is going to have. */
+int mlx4_groups_check_configure(const struct mlx4_eth *eth, uint16_t num_rxq);
+
+/* --- group_card.c --- */
+/* The declaration of the default set, NULL: there is none. */
+const struct tp_group *mlx4_group_default(const struct mlx4_eth *eth);
+/* MLX4_RSS_F_* that a group asks for and the port offers. */
+uint8_t mlx4_group_flags(const struct mlx4_eth *eth, const struct tp_group *g);
+/* taken[q]: queue q is in a group other than the default one. */
+void mlx4_groups_taken(const struct mlx4_eth *eth, bool taken[MLX4_ETH_MAX_RXQ]);
+/* The VLANs that groups name, into a filter; and the filter to the card when the port uses it. */
+void mlx4_groups_vlans(const struct mlx4_eth *eth, uint32_t map[4096 / 32]);
+int mlx4_groups_vlan_apply(struct mlx4_eth *eth);
+/* Different queues that get frames. */
+uint16_t mlx4_group_used(const struct mlx4_eth *eth, const struct mlx4_group *g);
+/*
+ * After a change of the list on a started port: g is the group that is new, changed or (gone) removed, before what was
+ * taken. On failure the card is as it was; the caller restores the list.
+ */
+int mlx4_group_apply(struct mlx4_eth *eth, struct mlx4_group *g, bool gone, const bool *before, char err[TP_ERR_LEN]);
+/* Behind start and before stop of the default set. */
+int mlx4_groups_start(struct mlx4_eth *eth);
+void mlx4_groups_stop(struct mlx4_eth *eth);
+
+/* --- group_queue.c --- */
+struct mlx4_group *mlx4_group_of(const struct mlx4_eth *eth, uint16_t queue);
+/* A queue of a group was started or stopped. */
+int mlx4_group_refresh(struct mlx4_eth *eth, uint16_t queue);
+/* Owners, pools and counters of the queues follow the list. */
+void mlx4_groups_assign(struct mlx4_eth *eth);
+/* Policies of the transmit queues follow the list. 0 or -ENOMEM. */
+int mlx4_groups_tx_policies(struct mlx4_eth *eth);
+/* With the lock of the port's quality of service, which has policies of its own. */
+int mlx4_group_tx_policy(struct mlx4_eth *eth, uint16_t queue);
+/* The counters of a queue are about to go with it, or to be reset. */
+void mlx4_group_queue_gone(struct mlx4_eth *eth, uint16_t queue);
+void mlx4_groups_stats_reset(struct mlx4_eth *eth);
+void mlx4_group_stats(const struct mlx4_eth *eth, const struct mlx4_group *g, struct rte_pmd_mlx4_group_stats *st);
+
+#endif /* MLX4_GROUP_H */

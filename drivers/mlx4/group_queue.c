@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What groups ask of single queues: pools, transmit policies, counters. */
+#include <string.h>
+
+#include "group.h"
+#include "qos.h"
+#include "tx_policy.h"
+
+struct mlx4_group *
+mlx4_group_of(const struct mlx4_eth *eth, uint16_t queue)
+{
+	return eth->groups->owner[queue];
+}
+
+int
+mlx4_group_refresh(struct mlx4_eth *eth, uint16_t queue)
+{
+	bool taken[MLX4_ETH_MAX_RXQ];
+	char err[TP_ERR_LEN] = "";
+	int ret;
+
+	mlx4_groups_taken(eth, taken);
+	ret = mlx4_group_apply(eth, mlx4_group_of(eth, queue), false, taken, err);
+	if (ret != 0)
+		MLX4_LOG(ERR, "port %u Rx queue %u: %s", eth->dev->data->port_id, queue, err);
+	return ret;
+}
+
+/* --- counters --------------------------------------------------------------------------------------------- */
+
+static void
+queue_counters(const struct mlx4_eth *eth, uint16_t i, struct rte_pmd_mlx4_group_stats *st)
+{
+	const struct mlx4_rxq *rx = eth->rxqs[i];
+	const struct mlx4_txq *tx = eth->txqs[i];
+
+	memset(st, 0, sizeof(*st));
+	if (rx != NULL) {
+		st->rx_frames = rx->packets;
+		st->rx_bytes = rx->bytes;
+		st->rx_errors = rx->errors;
+		st->rx_nombuf = rx->nombuf;
+	}
+	if (tx != NULL) {
+		st->tx_frames = tx->packets;
+		st->tx_bytes = tx->bytes;
+		st->tx_errors = tx->errors;
+		st->spoof_mac_drops = tx->spoof_mac;
+		st->spoof_type_drops = tx->spoof_type;
+	}
+}
+
+static void
+add_since(struct rte_pmd_mlx4_group_stats *sum, const struct rte_pmd_mlx4_group_stats *now,
+	  const struct rte_pmd_mlx4_group_stats *base)
+{
+#define ADD(f) sum->f += now->f - base->f
+	ADD(rx_frames), ADD(rx_bytes), ADD(rx_errors), ADD(rx_nombuf), ADD(tx_frames), ADD(tx_bytes), ADD(tx_errors);
+	ADD(spoof_mac_drops), ADD(spoof_type_drops);
+#undef ADD
+}
+
+void
+mlx4_group_queue_gone(struct mlx4_eth *eth, uint16_t queue)
+{
+	struct mlx4_group *g = mlx4_group_of(eth, queue);
+	struct rte_pmd_mlx4_group_stats now;
+
+	queue_counters(eth, queue, &now);
+	if (g != NULL)
+		add_since(&g->past, &now, &eth->groups->base[queue]);
+	eth->groups->base[queue] = now;
+}
+
+void
+mlx4_groups_stats_reset(struct mlx4_eth *eth)
+{
+	unsigned int i;
+
+	for (i = 0; i < eth->groups->num; i++)
+		memset(&eth->groups->g[i]->past, 0, sizeof(eth->groups->g[i]->past));
+	for (i = 0; i < MLX4_ETH_MAX_RXQ; i++)
+		queue_counters(eth, (uint16_t)i, &eth->groups->base[i]);
+}
+
+void
+mlx4_group_stats(const struct mlx4_eth *eth, const struct mlx4_group *g, struct rte_pmd_mlx4_group_stats *st)
+{
+	struct rte_pmd_mlx4_group_stats now;
+	uint16_t i;
+
+	*st = g->past;
+	for (i = 0; i < g->conf.num_queues; i++) {
+		queue_counters(eth, g->conf.queue[i], &now);
+		add_since(st, &now, &eth->groups->base[g->conf.queue[i]]);
+	}
+	st->queues_used = mlx4_group_used(eth, g);
+}
+
+/* --- owners and pools ------------------------------------------------------------------------------------- */
+
+void
+mlx4_groups_assign(struct mlx4_eth *eth)
+{
+	struct mlx4_groups *gs = eth->groups;
+	struct mlx4_group *owner[MLX4_ETH_MAX_RXQ] = {NULL};
+	uint16_t q, k;
+	unsigned int i;
+
+	for (i = 0; i < gs->num; i++)
+		for (k = 0; k < gs->g[i]->conf.num_queues; k++)
+			owner[gs->g[i]->conf.queue[k]] = gs->g[i];
+	for (q = 0; q < MLX4_ETH_MAX_RXQ; q++) {
+		if (owner[q] != gs->owner[q]) {
+			mlx4_group_queue_gone(eth, q);
+			gs->owner[q] = owner[q];
+		}
+		if (eth->rxqs[q] != NULL)
+			eth->rxqs[q]->mp =
+				owner[q] != NULL && owner[q]->mp != NULL ? owner[q]->mp : eth->rxqs[q]->own_mp;
+	}
+}
+
+/* --- transmit --------------------------------------------------------------------------------------------- */
+
+/* arg: the declaration of the queue's group, NULL: it has none. */
+static void
+set_checks(struct mlx4_tx_policy *p, const void *arg)
+{
+	const struct tp_group *g = arg;
+	uint16_t type[TP_ANTISPOOF_TYPES];
+	unsigned int i, n;
+
+	p->check_mac = g != NULL && g->antispoof_mac;
+	p->check_type = g != NULL && g->antispoof_type;
+	p->allow_llc = false;
+	p->num_types = 0;
+	if (g == NULL)
+		return;
+	memcpy(p->mac.addr_bytes, g->mac, sizeof(p->mac.addr_bytes));
+	n = tp_group_types(g, type);
+	for (i = 0; i < n; i++) {
+		if (type[i] == 0)
+			p->allow_llc = true;
+		else
+			p->type[p->num_types++] = rte_cpu_to_be_16(type[i]);
+	}
+}
+
+int
+mlx4_group_tx_policy(struct mlx4_eth *eth, uint16_t queue)
+{
+	const struct mlx4_group *g = mlx4_group_of(eth, queue);
+	struct mlx4_txq *q = eth->txqs[queue];
+
+	if (q == NULL || (q->policy == NULL && (g == NULL || (!g->conf.antispoof_mac && !g->conf.antispoof_type))))
+		return 0;
+	return mlx4_tx_policy_edit(q, set_checks, g == NULL ? NULL : &g->conf);
+}
+
+int
+mlx4_groups_tx_policies(struct mlx4_eth *eth)
+{
+	uint16_t i;
+	int ret = 0;
+
+	mlx4_qos_lock(eth);
+	for (i = 0; i < MLX4_ETH_MAX_RXQ && ret == 0; i++)
+		ret = mlx4_group_tx_policy(eth, i);
+	mlx4_qos_unlock(eth);
+	return ret;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * The card sends a packet to ring QPN base + (hash & (n - 1)) of n = 2^k consecutive QPs; it has no table behind that.
+ * So an indirection table is made of QPs: entry i is ring i of the table, and belongs to the queue that was put there.
+ */
+#include "spread.h"
+
+#include <errno.h>
+
+#include <rte_malloc.h>
+
+/* Shares of a table for a count that is no power of two differ by at most one part in this. */
+#define EVENNESS 8u
+
+#define HF_IPV4 (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_OTHER)
+#define HF_IPV6 (RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_OTHER)
+
+uint8_t
+mlx4_spread_flags(uint64_t hf)
+{
+	uint8_t f = 0;
+
+	if (hf & HF_IPV4)
+		f |= MLX4_RSS_F_IPV4;
+	if (hf & HF_IPV6)
+		f |= MLX4_RSS_F_IPV6;
+	if (hf & RTE_ETH_RSS_NONFRAG_IPV4_TCP)
+		f |= MLX4_RSS_F_TCP_IPV4;
+	if (hf & RTE_ETH_RSS_NONFRAG_IPV6_TCP)
+		f |= MLX4_RSS_F_TCP_IPV6;
+	if (hf & RTE_ETH_RSS_NONFRAG_IPV4_UDP)
+		f |= MLX4_RSS_F_UDP_IPV4;
+	if (hf & RTE_ETH_RSS_NONFRAG_IPV6_UDP)
+		f |= MLX4_RSS_F_UDP_IPV6;
+	return f;
+}
+
+void
+mlx4_spread_even(struct mlx4_spread_conf *conf, const uint16_t *queue, uint16_t n, uint16_t size)
+{
+	uint16_t i;
+
+	n = RTE_MIN(n, size);
+	conf->table = n;
+	if (n != 0 && !rte_is_power_of_2(n))
+		conf->table = (uint16_t)RTE_MIN(rte_align32pow2(EVENNESS * n), (uint32_t)size);
+	for (i = 0; i < conf->table; i++)
+		conf->queue[i] = queue[i % n];
+}
+
+static void
+sets_destroy(struct mlx4_eth *eth, struct mlx4_rx_set **new_set)
+{
+	uint16_t q;
+
+	for (q = 0; q < eth->dev->data->nb_rx_queues; q++) {
+		if (new_set[q] != NULL)
+			mlx4_rx_set_destroy(eth->rxqs[q], new_set[q]);
+		new_set[q] = NULL;
+	}
+}
+
+static int
+sets_create(struct mlx4_eth *eth, const struct mlx4_spread *s, const struct mlx4_queues *members,
+	    struct mlx4_rx_set **new_set)
+{
+	uint16_t slots[MLX4_ETH_RETA_MAX], m, i, n;
+	int ret = 0;
+
+	for (m = 0; ret == 0 && m < members->n; m++) {
+		uint16_t q = members->q[m];
+
+		for (i = 0, n = 0; i < s->conf.table; i++)
+			if (s->conf.queue[i] == q)
+				slots[n++] = i;
+		ret = mlx4_rx_set_create(eth->rxqs[q], s->base_qpn, s->conf.table, slots, n, s->has_parent,
+					 &new_set[q]);
+	}
+	if (ret != 0)
+		sets_destroy(eth, new_set);
+	return ret;
+}
+
+static int
+parent_create(struct mlx4_eth *eth, struct mlx4_spread *s, struct mlx4_rx_set *const *new_set)
+{
+	struct mlx4_rss_attr attr = {
+		.port = eth->port,
+		.base_qpn = s->base_qpn,
+		.lg_rings = (uint8_t)rte_log2_u32(s->conf.table),
+		.fn = MLX4_RSS_FN_TOEPLITZ,
+		.flags = s->conf.flags,
+		.default_qpn = s->base_qpn,
+		.cq = &new_set[s->conf.queue[0]]->cq,
+	};
+	int ret;
+
+	memcpy(attr.key, s->conf.key, sizeof(attr.key));
+	ret = mlx4_qpn_reserve(eth->hca, 1, 1, false, &s->parent_qpn);
+	if (ret != 0)
+		return ret;
+	ret = mlx4_qp_create_rss(eth->hca, s->parent_qpn, &attr, &s->parent);
+	if (ret != 0)
+		goto err_create;
+	ret = mlx4_qp_start(eth->hca, &s->parent);
+	if (ret != 0)
+		goto err_start;
+	return 0;
+
+err_start:
+	mlx4_qp_destroy(eth->hca, &s->parent);
+err_create:
+	mlx4_qpn_release(eth->hca, s->parent_qpn, 1);
+	return ret;
+}
+
+static void
+parent_destroy(struct mlx4_eth *eth, struct mlx4_spread *s)
+{
+	if (!s->has_parent)
+		return;
+	mlx4_qp_stop(eth->hca, &s->parent);
+	mlx4_qp_destroy(eth->hca, &s->parent);
+	mlx4_qpn_release(eth->hca, s->parent_qpn, 1);
+	s->has_parent = false;
+}
+
+int
+mlx4_spread_build(struct mlx4_eth *eth, const struct mlx4_spread_conf *conf, const struct mlx4_queues *members,
+		  struct mlx4_spread **out, struct mlx4_rx_set **new_set)
+{
+	struct mlx4_spread *s;
+	int ret;
+
+	memset(new_set, 0, MLX4_ETH_MAX_RXQ * sizeof(*new_set));
+	s = rte_zmalloc_socket("mlx4_spread", sizeof(*s), 0, eth->hca->numa_node);
+	if (s == NULL)
+		return -ENOMEM;
+	s->conf = *conf;
+	s->has_parent = conf->table > 1;
+	ret = mlx4_qpn_reserve(eth->hca, conf->table, conf->table, false, &s->base_qpn);
+	if (ret != 0)
+		goto err_qpn;
+	ret = sets_create(eth, s, members, new_set);
+	if (ret != 0)
+		goto err_sets;
+	if (s->has_parent) {
+		ret = parent_create(eth, s, new_set);
+		if (ret != 0)
+			goto err_parent;
+	}
+	*out = s;
+	return 0;
+
+err_parent:
+	sets_destroy(eth, new_set);
+err_sets:
+	mlx4_qpn_release(eth->hca, s->base_qpn, conf->table);
+err_qpn:
+	rte_free(s);
+	return ret;
+}
+
+void
+mlx4_spread_undo(struct mlx4_eth *eth, struct mlx4_spread *s, struct mlx4_rx_set **new_set)
+{
+	if (s == NULL)
+		return;
+	/* The parent holds the CQ of the first ring. */
+	parent_destroy(eth, s);
+	sets_destroy(eth, new_set);
+	mlx4_spread_free(eth, s);
+}
+
+void
+mlx4_spread_quiesce(struct mlx4_eth *eth, const struct mlx4_queues *members)
+{
+	uint16_t i;
+
+	for (i = 0; i < members->n; i++) {
+		struct mlx4_rxq *q = eth->rxqs[members->q[i]];
+		struct mlx4_rx_set *s = q != NULL ? q->oldest : NULL;
+
+		for (; s != NULL; s = s->next)
+			if (!s->quiet)
+				mlx4_rx_set_quiesce(q, s);
+	}
+}
+
+void
+mlx4_spread_publish(struct mlx4_eth *eth, struct mlx4_rx_set *const *new_set)
+{
+	uint16_t q;
+
+	for (q = 0; q < eth->dev->data->nb_rx_queues; q++)
+		if (new_set[q] != NULL)
+			mlx4_rxq_publish(eth->rxqs[q], new_set[q]);
+}
+
+void
+mlx4_spread_free(struct mlx4_eth *eth, struct mlx4_spread *s)
+{
+	if (s == NULL)
+		return;
+	parent_destroy(eth, s);
+	mlx4_qpn_release(eth->hca, s->base_qpn, s->conf.table);
+	rte_free(s);
+}
+
+uint32_t
+mlx4_spread_target(const struct mlx4_spread *s)
+{
+	if (s == NULL)
+		return 0;
+	return s->has_parent ? s->parent_qpn : s->base_qpn;
+}
