@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A second witness: DPDK's own net_mlx4, through the guest's kernel driver and libibverbs, moves packets on the card.
+# A second witness: DPDK's own net_mlx4, unmodified, through the guest's kernel driver and libibverbs, moves packets on the
+# card: between both ports, spread over queues, and with the Linux stack of the same guest at the other end of the wire.
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/lab/share.sh
@@ -17,33 +18,85 @@ if ! { share_add "$share" "$testpmd" "$provider" &&
 fi
 
 card a || exit
-guest a 120 -c 2 -m 1536 -s "$share" "$lab_tmp/a.sock" <<GUEST
+guest a 300 -c 2 -m 1536 -s "$share" "$lab_tmp/a.sock" <<GUEST
 $share_run
 mkdir -p /var/run
 modprobe mlx4_core log_num_mgm_entry_size=-1; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs; sleep 2
 mkdir -p /usr/lib/x86_64-linux-gnu/libibverbs; cp /host/lib/${provider##*/} /usr/lib/x86_64-linux-gnu/libibverbs/
 ip link set eth0 up; ip link set eth1 up; sleep 1
-echo "== devices"
-ls /sys/class/infiniband | wc -l
 echo 128 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
 mkdir -p /dev/hugepages; mount -t hugetlbfs none /dev/hugepages
-echo "== testpmd"
-(run dpdk-testpmd -l 0,1 --no-telemetry -m 128 --huge-unlink -d /host/lib/librte_mempool_ring.so -d /host/lib/librte_net_mlx4.so -- \
-	--total-num-mbufs=8192 --forward-mode=io --tx-first --stats-period 1 >/tmp/out 2>&1) & p=\$!
-sleep 8; kill -INT \$p; wait \$p; echo "status \$?"
-cat /tmp/out | tail -n 60
+mkfifo /tmp/in
+# pmd PORTS OPTION...: starts testpmd on these ports; say COMMAND is what it reads, what it prints goes to /tmp/out
+pmd() {
+	local ports=\$1
+	shift
+	(run dpdk-testpmd -l 0,1 --no-telemetry -m 128 --huge-unlink -d /host/lib/librte_mempool_ring.so \
+		-d /host/lib/librte_net_mlx4.so -a "0000:01:00.0\$ports" -- -i --total-num-mbufs=8192 "\$@" </tmp/in >/tmp/out 2>&1) & p=\$!
+	exec 9>/tmp/in
+}
+say() { echo "\$*" >&9; }
+# what the ports of the card received in all; testpmd's own output comes late
+phy() { ethtool -S \$1 | sed -n 's/.*rx_packets_phy: //p'; }
+mark() { at0=\$(phy eth0); at1=\$(phy eth1); }
+# grown PORT0 PORT1: waits until the ports received so many more since the mark
+grown() {
+	local i=0
+	until [ \$((\$(phy eth0) - at0)) -ge \$1 ] && [ \$((\$(phy eth1) - at1)) -ge \$2 ] || [ \$i = 60 ]; do i=\$((i + 1)); sleep 0.5; done
+}
+end() {
+	say stop; say quit; exec 9>&-
+	local i=0
+	until grep -q '^Bye' /tmp/out || [ \$i = 40 ]; do i=\$((i + 1)); sleep 0.5; done
+	kill -9 \$p 2>/dev/null; wait \$p 2>/dev/null
+	awk '/Forward statistics for port/ { p = \$6 } p != "" && /RX-packets/ { print "port", p, "rx", \$2 }
+		p != "" && /TX-packets/ { print "port", p, "tx", \$2; p = "" }
+		/Forward Stats for RX Port/ { q = \$7 \$8 } q != "" && /RX-packets/ { print "queue", q, "rx", \$2; q = "" }
+		/^Bye|mlx4.*(rror|fail)|Segm/' /tmp/out
+}
+for mode in io mac csum; do
+	echo "== \$mode"
+	pmd "" --forward-mode=\$mode
+	mark; say start tx_first; grown 200 200; end
+done
+echo "== rss"
+pmd "" --forward-mode=flowgen --rxq=4 --txq=4 --rss-udp
+mark; say start; grown 3000 3000; end
+# one port for testpmd; the kernel has the other and is its peer
+ip addr add 192.0.2.2/24 dev eth1
+ip neigh add 192.0.2.1 lladdr \$(cat /sys/class/net/eth0/address) dev eth1 nud permanent
+pmd ,port=0 --forward-mode=icmpecho --nb-cores=1 --no-flush-rx
+say start; i=0; until ping -q -c 1 -W 1 192.0.2.1 >/dev/null || [ \$i = 30 ]; do i=\$((i + 1)); done
+echo "== icmpecho"
+ping -c 5 -i 0.2 -W 4 192.0.2.1
+echo "== icmpecho-large"
+ping -c 3 -i 0.2 -W 4 -s 1400 192.0.2.1
+echo "== txonly"
+say stop; say set fwd txonly; mark; say start; grown 0 1000; say stop
+echo "received \$((\$(phy eth1) - at1))"
+echo "== rxonly"
+say set fwd rxonly; mark; say start
+ping -q -c 20 -i 0.05 -W 1 192.0.2.1 >/dev/null; grown 20 0; sleep 1
+end
+echo "== clean"
+modprobe -r mlx4_ib && modprobe -r mlx4_en && modprobe -r mlx4_core && echo unloaded
 echo "== dmesg"
 dmesg
 GUEST
 rc=$?
 [ $rc = 0 ] || fail net-mlx4-guest "status $rc: $(tail -n 2 "$lab_tmp/a.err" | tr '\n' ' ')"
-if section a devices | grep -qx 0; then
-	printf 'skip net-mlx4: the card offers no RoCE, without which mlx4_ib makes no verbs device for Ethernet ports\n'
-	card_verdict a net-mlx4
-	exit $lab_bad
-fi
-want net-mlx4-traffic a testpmd 'RX-packets: [1-9][0-9]{2}'
-want net-mlx4-end a testpmd '^Bye'
+for mode in io mac csum; do
+	want "net-mlx4-$mode-port0" a $mode '^port 0 rx [1-9][0-9]'
+	want "net-mlx4-$mode-port1" a $mode '^port 1 rx [1-9][0-9]'
+	want "net-mlx4-$mode-end" a $mode '^Bye'
+done
+n=$(section a rss | grep -cE '^queue [01]/Queue=[0-3] rx [1-9]')
+if [ "$n" = 8 ]; then pass net-mlx4-rss; else fail net-mlx4-rss "$n of 8 queues got packets: $(section a rss | tr '\n' ';')"; fi
+want net-mlx4-icmpecho a icmpecho ' 0% packet loss'
+want net-mlx4-icmpecho-large a icmpecho-large ' 0% packet loss'
+want net-mlx4-txonly a txonly '^received [1-9][0-9][0-9][0-9]'
+want net-mlx4-rxonly a rxonly '^port 0 rx 20$'
+want net-mlx4-unload a clean '^unloaded$'
 no_errors net-mlx4-log a dmesg
 card_verdict a net-mlx4
 exit $lab_bad
