@@ -43,6 +43,27 @@ report_ports(FILE *f, const struct tp_model_stats *st)
 			st->port[i].tx_no_transport);
 }
 
+/* Of a port whose quality of service did anything: per priority, what was paused, what waits, what was lost. */
+static void
+report_qos(FILE *f, struct tp_model *m, unsigned int port)
+{
+	struct tp_model_qos q;
+
+	if (tp_model_get_qos(m, port, &q) != 0)
+		return;
+	for (unsigned int i = 0; i < 8; i++) {
+		if ((q.rx_pause[i].frames | q.tx_pause[i].frames | q.rx_waiting[i] | q.rx_overflow[i]) == 0)
+			continue;
+		fprintf(f,
+			"report: qos port %u priority %u tx_paused %u rx_paused %u rx_pause_frames %" PRIu64
+			" rx_pause_us %" PRIu64 " tx_pause_frames %" PRIu64 " tx_pause_us %" PRIu64
+			" waiting %u overflow %" PRIu64 "\n",
+			port, i, q.tx_paused >> i & 1, q.rx_paused >> i & 1, q.rx_pause[i].frames,
+			q.rx_pause[i].paused_us, q.tx_pause[i].frames, q.tx_pause[i].paused_us, q.rx_waiting[i],
+			q.rx_overflow[i]);
+	}
+}
+
 void
 hca_report(FILE *f, struct tp_model *m, const struct vfu *s)
 {
@@ -57,6 +78,8 @@ hca_report(FILE *f, struct tp_model *m, const struct vfu *s)
 		st.commands, st.commands_failed, st.events, st.interrupts, st.doorbells, st.bf_doorbells,
 		st.dma_windows, st.dma_bytes_mapped, st.icm_pages, st.qps, st.cqs, st.eqs, st.mpts, st.rules);
 	report_ports(f, &st);
+	for (unsigned int i = 1; i <= TP_MODEL_PORTS; i++)
+		report_qos(f, m, i);
 	tp_model_each_command(m, command_line, f);
 	fprintf(f, "report: clients %" PRIu64 "\nreport: malformed %" PRIu64 "\n", s->clients, s->malformed);
 	for (unsigned int i = 0; i < VFU_COMMANDS; i++)
