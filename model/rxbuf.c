@@ -69,9 +69,9 @@ frame_prio(const struct tpm_port *p, const struct tp_frame *f, uint8_t *pool)
 
 	tpm_parse(h, hlen, f->len, &k);
 	prio = k.cvlan ? (uint8_t)(k.tci >> 13) : q->untagged_prio;
-	if (q->trust == MLX4_PRIOMAP_TRUST_DSCP && k.l3 != 0 && k.etype == TPM_ETYPE_IPV4)
+	if (q->trust == MLX4_PRIOMAP_TRUST_DSCP && k.len_ok && k.etype == TPM_ETYPE_IPV4)
 		prio = q->dscp_prio[h[k.l3 + 1] >> 2];
-	else if (q->trust == MLX4_PRIOMAP_TRUST_DSCP && k.l3 != 0 && k.etype == TPM_ETYPE_IPV6)
+	else if (q->trust == MLX4_PRIOMAP_TRUST_DSCP && k.len_ok)
 		prio = q->dscp_prio[tpm_load16(h + k.l3) >> 6 & 0x3f];
 	if (p->tx_pause)
 		*pool = TPM_POOL_GLOBAL;

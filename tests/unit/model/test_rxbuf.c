@@ -339,7 +339,7 @@ trust(void **state)
 	};
 	struct fix *f = *state;
 	struct qos_rig *x = &f->x;
-	uint8_t in[MLX4_MAILBOX_SIZE], b[100];
+	uint8_t in[MLX4_MAILBOX_SIZE], b[100], *short_frame;
 
 	assert_int_equal(qos_general(x, 1, false, 0xff, false, 0), 0);
 	for (unsigned int i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
@@ -357,6 +357,15 @@ trust(void **state)
 		post(f, 1);
 		assert_fill(f, t[i].prio, 0, 0, 0);
 	}
+	/* A frame that ends before the header that its type promises has the priority of others without a tag. */
+	short_frame = malloc(14);
+	assert_non_null(short_frame);
+	ip(b, false, false, 46);
+	memcpy(short_frame, b, 14);
+	qos_arrive(x, 1, short_frame, 14);
+	free(short_frame);
+	assert_fill(f, 6, 18, 0, 1);
+	post(f, 1);
 	in[MLX4_PRIOMAP_DSCP + 5] = 0x48;
 	assert_int_equal(qos_set_port(x, 1, MLX4_SET_PORT_PRIO_MAP, in), MLX4_STAT_BAD_PARAM);
 	prm_set(in, MLX4_PRIOMAP_TRUST, 3);
