@@ -3,7 +3,6 @@
 """LLDP and DCBX of triplane against judges that are not ours: tshark and scapy on every kind of frame, captures of real
 switches and hosts, lldpd and lldpad (open-lldp) on the other end of a tap wire. Everything lives in a namespace of its
 own; lldpad gets the DCB operations that no virtual interface has from dcb_netlink.c."""
-import ctypes
 import glob
 import json
 import os
@@ -32,7 +31,9 @@ if os.geteuid() != 0 or not os.path.exists('/dev/net/tun'):
     sys.exit(0)
 if PRIVATE not in os.environ:
     os.environ[PRIVATE] = '1'
-    os.execvp('unshare', ['unshare', '--net', '--mount', sys.executable, os.path.abspath(__file__)] + sys.argv[1:])
+    # With processes of its own, so that none outlives the test however it ends.
+    os.execvp('unshare', ['unshare', '--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', sys.executable,
+                          os.path.abspath(__file__)] + sys.argv[1:])
 
 from scapy.contrib import lldp as slldp  # noqa: E402
 from scapy.all import Ether, rdpcap, wrpcap  # noqa: E402
@@ -81,7 +82,7 @@ class App:
         self.proc = subprocess.Popen(
             ['triplane', '--lcores', '0@0,1@0', '--no-pci', '--no-huge', '-m', '512', '--no-shconf', '--no-telemetry',
              '--log-level=*:error', '--file-prefix=dcbx%d' % os.getpid(), *vdevs, '--vdev=' + card, '--', *options],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.err, preexec_fn=die_with_parent)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.err)
         self.buf = b''
         try:
             self.port = wait_for('the card', self.find_port)
@@ -153,10 +154,6 @@ class App:
         self.err.close()
         if self.proc.returncode not in (0, None):
             raise RuntimeError('triplane ended with %s' % self.proc.returncode)
-
-
-def die_with_parent():
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 class Wire:
