@@ -27,12 +27,27 @@ qos_err(uint16_t port, const char *what, int ret, const char *err)
 	return app_err(ret, "port %u: %s: %s", port, what, err != NULL && err[0] != '\0' ? err : rte_strerror(-ret));
 }
 
-bool
-qos_skip(const struct cmd_args *a, int ret)
+/* Ports of other drivers are left out, unless somebody asked for them by number. */
+int
+qos_show(struct app *app, const struct cmd_args *a, const char *what,
+	 int (*show)(uint16_t port, unsigned int i, void *arg, struct out *o), void *arg)
 {
-	const char *ports = cmd_text(a, "ports");
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	const bool all = strcmp(ports->text, "all") == 0;
+	unsigned int i;
+	struct out o;
+	int ret = 0;
 
-	return ret == -ENODEV && ports != NULL && strcmp(ports, "all") == 0;
+	out_init(&o, stdout, app->json || a->json);
+	out_array(&o, "ports");
+	for (i = 0; i < ports->n && ret == 0; i++) {
+		ret = show((uint16_t)ports->list[i], i, arg, &o);
+		if (ret == -ENODEV && all)
+			ret = 0;
+	}
+	out_end(&o);
+	out_done(&o);
+	return ret == 0 ? 0 : qos_err((uint16_t)ports->list[i - 1], what, ret, NULL);
 }
 
 int
@@ -188,35 +203,27 @@ show_port(const struct tp_qos_port *q, const struct tp_qos_limits *lim, struct o
 }
 
 static int
+show_qos(uint16_t port, unsigned int i, void *arg, struct out *o)
+{
+	struct tp_qos_limits lim;
+	struct tp_qos_port q;
+	int ret = rte_pmd_mlx4_qos_get(port, &q);
+
+	(void)i, (void)arg;
+	if (ret == 0)
+		ret = rte_pmd_mlx4_qos_limits(port, &lim);
+	if (ret != 0)
+		return ret;
+	out_item(o, "port", port);
+	show_port(&q, &lim, o);
+	out_end(o);
+	return 0;
+}
+
+static int
 do_show(void *arg, const struct cmd_args *a)
 {
-	const struct cmd_val *ports = cmd_val(a, "ports");
-	struct tp_qos_limits lim;
-	struct app *app = arg;
-	struct tp_qos_port q;
-	unsigned int i;
-	struct out o;
-	int ret = 0;
-
-	out_init(&o, stdout, app->json || a->json);
-	out_array(&o, "ports");
-	for (i = 0; i < ports->n && ret == 0; i++) {
-		const uint16_t id = (uint16_t)ports->list[i];
-
-		ret = rte_pmd_mlx4_qos_get(id, &q);
-		if (ret == 0)
-			ret = rte_pmd_mlx4_qos_limits(id, &lim);
-		if (ret == 0) {
-			out_item(&o, "port", id);
-			show_port(&q, &lim, &o);
-			out_end(&o);
-		} else if (qos_skip(a, ret)) {
-			ret = 0;
-		}
-	}
-	out_end(&o);
-	out_done(&o);
-	return ret == 0 ? 0 : qos_err((uint16_t)ports->list[i - 1], "show qos", ret, NULL);
+	return qos_show(arg, a, "show qos", show_qos, NULL);
 }
 
 /* --- counters ------------------------------------------------------------------------------------------------ */
@@ -280,71 +287,66 @@ show_stalls(uint16_t id, struct out *o)
 	out_end(o);
 }
 
-/* before is NULL when no time was given to take rates over. */
-static void
-show_stats(uint16_t id, const struct tp_qos_prio_stats *now, const struct tp_qos_prio_stats *before, double seconds,
-	   struct out *o)
-{
-	struct tp_qos_prio_stats sum = {0}, sum_before = {0};
-	unsigned int i;
+/* What rates are taken over; before is NULL when no time was given. */
+struct sample {
+	struct tp_qos_prio_stats (*before)[TP_PRIOS];
+	uint64_t start;
+};
 
+static int
+show_stats(uint16_t port, unsigned int i, void *arg, struct out *o)
+{
+	struct tp_qos_prio_stats now[TP_PRIOS], sum = {0}, sum_before = {0};
+	const struct sample *s = arg;
+	double seconds;
+	unsigned int p;
+	int ret = rte_pmd_mlx4_qos_stats(port, now);
+
+	if (ret != 0)
+		return ret;
+	seconds = (double)(rte_get_timer_cycles() - s->start) / (double)rte_get_timer_hz();
+	out_item(o, "port", port);
 	out_array(o, "priorities");
-	for (i = 0; i < TP_PRIOS; i++) {
-		out_item(o, "priority", i);
-		show_counters(&now[i], o);
-		if (before != NULL)
-			show_rates(&now[i], &before[i], seconds, o);
-		add(&sum, &now[i]);
-		if (before != NULL)
-			add(&sum_before, &before[i]);
+	for (p = 0; p < TP_PRIOS; p++) {
+		out_item(o, "priority", p);
+		show_counters(&now[p], o);
+		add(&sum, &now[p]);
+		if (s->before != NULL) {
+			show_rates(&now[p], &s->before[i][p], seconds, o);
+			add(&sum_before, &s->before[i][p]);
+		}
 		out_end(o);
 	}
 	out_end(o);
 	out_object(o, "total");
 	show_counters(&sum, o);
-	if (before != NULL)
+	if (s->before != NULL)
 		show_rates(&sum, &sum_before, seconds, o);
 	out_end(o);
-	show_stalls(id, o);
+	show_stalls(port, o);
+	out_end(o);
+	return 0;
 }
 
 static int
 do_stats(void *arg, const struct cmd_args *a)
 {
 	const struct cmd_val *ports = cmd_val(a, "ports");
-	const bool timed = cmd_has(a, "seconds");
-	struct tp_qos_prio_stats(*before)[TP_PRIOS] = calloc(ports->n, sizeof(*before)), now[TP_PRIOS];
-	const uint64_t start = rte_get_timer_cycles();
-	struct app *app = arg;
+	struct sample s = {.start = rte_get_timer_cycles()};
 	unsigned int i;
-	struct out o;
-	int ret = 0;
+	int ret;
 
-	if (before == NULL)
-		return app_err(-ENOMEM, "no memory for the counters of %u ports", ports->n);
-	for (i = 0; timed && i < ports->n; i++)
-		rte_pmd_mlx4_qos_stats((uint16_t)ports->list[i], before[i]);
-	if (timed)
-		app_sleep_ms(app, 1000 * (unsigned int)cmd_num(a, "seconds", 0));
-	out_init(&o, stdout, app->json || a->json);
-	out_array(&o, "ports");
-	for (i = 0; i < ports->n && ret == 0; i++) {
-		const uint16_t id = (uint16_t)ports->list[i];
-		double seconds = (double)(rte_get_timer_cycles() - start) / (double)rte_get_timer_hz();
-
-		ret = rte_pmd_mlx4_qos_stats(id, now);
-		if (ret == 0) {
-			out_item(&o, "port", id);
-			show_stats(id, now, timed ? before[i] : NULL, seconds, &o);
-			out_end(&o);
-		} else if (qos_skip(a, ret)) {
-			ret = 0;
-		}
+	if (cmd_has(a, "seconds")) {
+		s.before = calloc(ports->n, sizeof(*s.before));
+		if (s.before == NULL)
+			return app_err(-ENOMEM, "no memory for the counters of %u ports", ports->n);
+		for (i = 0; i < ports->n; i++)
+			rte_pmd_mlx4_qos_stats((uint16_t)ports->list[i], s.before[i]);
+		app_sleep_ms(arg, 1000 * (unsigned int)cmd_num(a, "seconds", 0));
 	}
-	out_end(&o);
-	out_done(&o);
-	free(before);
-	return ret == 0 ? 0 : qos_err((uint16_t)ports->list[i - 1], "show qos stats", ret, NULL);
+	ret = qos_show(arg, a, "show qos stats", show_stats, &s);
+	free(s.before);
+	return ret;
 }
 
 /* --- the keys ------------------------------------------------------------------------------------------------ */
@@ -412,5 +414,9 @@ static const struct cmd table[] = {
 int
 cmd_qos_register(struct app *app)
 {
-	return cmd_reg_add(app->reg, table, RTE_DIM(table));
+	int ret = cmd_reg_add(app->reg, table, RTE_DIM(table));
+
+	if (ret == 0)
+		ret = cmd_qos_file_register(app);
+	return ret != 0 ? ret : cmd_group_register(app);
 }

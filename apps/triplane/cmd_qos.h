@@ -11,10 +11,18 @@
 
 /* An error line for what a function of the driver answered; names the port's driver when it is another one. Returns ret. */
 int qos_err(uint16_t port, const char *what, int ret, const char *err);
-/* True when a port of another driver is to be left out: nobody asked for it by number. */
-bool qos_skip(const struct cmd_args *a, int ret);
+/* Calls show for each of the ports of a show command, i counts them. */
+int qos_show(struct app *app, const struct cmd_args *a, const char *what,
+	     int (*show)(uint16_t port, unsigned int i, void *arg, struct out *o), void *arg);
 /* Calls take with each word of a text until one is refused. */
 int qos_words(const char *text, int (*take)(void *obj, const char *word, char err[TP_ERR_LEN]), void *obj,
 	      char err[TP_ERR_LEN], char notice[TP_ERR_LEN]);
+
+/* The group of that name. 0, -ENOENT, -ENODEV. */
+int group_find(uint16_t port, const char *name, struct tp_group *g);
+
+/* cmd_qos_register calls the others. */
+int cmd_qos_file_register(struct app *app);
+int cmd_group_register(struct app *app);
 
 #endif /* TRI_CMD_QOS_H */

@@ -55,12 +55,36 @@ def words():
     check("the other port keeps its own", p is not None and not p["rx_pause"], p)
 
 
+def key_table(keys):
+    """The table of docs/qos.md from what the program knows; --tables prints both."""
+    def cell(text, quote=""):
+        return quote + text.replace("|", "\\|") + quote if text else ""
+    rows = ["| key | values | unit | default | vendor's name | meaning |", "| --- | --- | --- | --- | --- | --- |"]
+    for name, key in keys.items():
+        rows.append(f"| `{name}` | {cell(key['values'])} | {key['unit']} | {cell(key['default'], '`')} | "
+                    f"{cell(key['vendor'], '`')} | {cell(key['help'])} |")
+    return "\n".join(rows) + "\n"
+
+
+def tables():
+    rc, out, err = run(["-e", "show qos keys json"], NULL)
+    keys = json.loads(out)
+    return key_table(keys["port"]), key_table(keys["group"])
+
+
+def documented():
+    with open(os.path.join(ROOT, "docs", "qos.md")) as f:
+        text = f.read()
+    for name, table in zip(("port", "group"), tables()):
+        check(f"docs/qos.md has the keys of a {name}", table in text, "run: tests/system/test_qos_cli.py --tables")
+
+
 REFUSED = [
     ("trust=x", "'x'", "pcp or dscp"), ("pfc=8", "'8'", "0..7"), ("tc=0:ets:101", "101", "0..100"), ("trusty=1", "trusty", "trust"),
     ("nothing", "nothing", "KEY=VALUE"), ("rx-pause=on rx-pfc=3", "rx-pause", "rx-pfc=none"), ("tc-bw=50,49", "99 %", "100"),
     ("dscp-pfc=on", "dscp-pfc: on", "trust=dscp"), ("hol-lifetime=99", "99", "100..10000000 us"), ("tc-rate=0:56001", "56001", "0..56000"),
     ("pfc=3 prio-tc=0,0,0,1,1,0,0,0", "priority 3", "want also 4"), ("rx-stall-minor=5", "5", "rx-stall-timeout"),
-    ("rule=udp:0:1", "udp:0:1", "PORT"), ("rule=default:*:1 rule=tcp:80:1", "rule 0", "last of 2"),
+    ("rule=udp:0:1", "udp:0:1", "1..65535"), ("rule=default:*:1 rule=tcp:80:1", "rule 0", "last of 2"),
 ]
 
 
@@ -85,6 +109,117 @@ def refusals():
                              ("set qos 0", "set qos 0", "words")):
         rc, out, err = run(["-e", cmd])
         check(f"refused: {cmd}", rc == 1 and value in err and want in err, (rc, err))
+
+
+CONFIGURATION = """# two ports
+[port 0]
+pfc=3      # storage
+prio-tc=0,0,0,1,0,0,0,0
+tc=0:ets:40
+tc=1:ets:60
+rule=udp:4791:3:26
+[port 1]
+untagged-prio=8
+pause=on
+[group 0 web]
+mac=02:00:00:00:00:01
+vlan=100
+queues=2-3
+rss=all
+[group 0 guest-7]
+mac=02:00:00:00:00:07
+queues=1
+prio=3
+dscp=26
+"""
+SAVED = """[port 0]
+rx-pfc=3
+tx-pfc=3
+prio-tc=0,0,0,1,0,0,0,0
+tc=0:ets:40
+tc=1:ets:60
+rule=udp:4791:3:26
+[group 0 web]
+mac=02:00:00:00:00:01
+vlan=100
+rss=all
+queues=2,3
+[group 0 guest-7]
+mac=02:00:00:00:00:07
+queues=1
+prio=3
+dscp=26
+[port 1]
+rx-pause=on
+tx-pause=on
+"""
+QUEUES = ["--rxq", "4", "--txq", "4"]
+
+
+def files():
+    with tempfile.TemporaryDirectory() as d:
+        conf, saved, again = (os.path.join(d, n) for n in ("conf", "saved", "again"))
+
+        def text(path):
+            with open(path) as f:
+                return f.read()
+
+        with open(conf, "w") as f:
+            f.write(CONFIGURATION)
+        rc, out, err = run([*QUEUES, "-e", f"qos load {conf}; qos save {saved}; qos reset 0; qos load {saved}; qos save {again}"])
+        check("qos load says what fell back", rc == 0 and f"{conf}:9: untagged-prio: '8'" in out, (rc, out, err))
+        check("qos load and save", rc == 0 and text(saved) == SAVED and text(again) == SAVED, rc == 0 and text(saved))
+        for name, find, put, line, value, want in (
+                ("a bad word", "vlan=100", "vlan=4096", 13, "4096", "0..4095"),
+                ("a bad sum", "tc=1:ets:60", "tc=1:ets:61", 2, "101 %", "100"),
+                ("a port that is not there", "[port 1]", "[port 9]", 8, "port 9", "net_mlx4"),
+                ("a group that the port cannot", "dscp=26", "prio=4\npfc=on", 16, "pfc: on", "no PFC on priority 4"),
+                ("an unknown section", "[group 0 web]", "[groups 0 web]", 11, "groups 0 web", "[group N NAME]")):
+            with open(conf, "w") as f:
+                f.write(CONFIGURATION.replace(find, put))
+            # the last line of the pipe shows that nothing of the file is in force
+            p = subprocess.run([APP, "--lcores", "0@0", "--no-huge", "-m", "512", "--no-shconf", "--no-telemetry", "--no-pci",
+                                "--log-level=*:error", f"--file-prefix=qos{os.getpid()}", *MODEL, "--", *QUEUES],
+                               input=f"qos load {conf}\nqos save {again}\n", capture_output=True, text=True, timeout=60)
+            check(f"qos load refuses {name}", p.returncode == 1 and p.stderr.count("\n") == 1 and f"{conf}:{line}: " in p.stderr and
+                  value in p.stderr and want in p.stderr and text(again) == "[port 0]\n[port 1]\n",
+                  (p.returncode, p.stderr, text(again)))
+    for cmd, value, want in (("qos load /nonexistent", "/nonexistent", "No such file"), ("qos save /nonexistent/x", "/nonexistent/x", "No such file"),
+                             ("qos save /dev/full", "/dev/full", "No space")):
+        rc, out, err = run(["-e", cmd])
+        check(f"refused: {cmd}", rc == 1 and err.count("\n") == 1 and value in err and want in err, (rc, err))
+
+
+def groups():
+    def groups_after(commands):
+        rc, out, err = run([*QUEUES, "-e", commands, "-e", "show group 0 json"])
+        return {g["name"]: g for g in json.loads(out.splitlines()[-1])["ports"][0]["groups"]} if rc == 0 else (rc, err)
+
+    add = "group add 0 web mac=02:00:00:00:00:01 queues=2-3 rss=all; group add 0 g mac=02:00:00:00:00:02 queues=1 dscp=26"
+    g = groups_after(add)
+    check("group add", list(g) == ["web", "g"] and g["web"]["policy"]["queues"] == "2,3" and g["web"]["policy"]["rss"] == "all" and
+          g["g"]["policy"]["dscp"] == "26" and g["web"]["rx_frames"] == 0, g)
+    g = groups_after(add + "; group modify 0 web vlan=7 dscp=46; group remove 0 g")
+    check("group modify and remove", list(g) == ["web"] and g["web"]["policy"]["vlan"] == "7" and g["web"]["policy"]["dscp"] == "46" and
+          g["web"]["policy"]["queues"] == "2,3", g)
+    for cmd, value, want in (
+            ("group add 0 x queues=1", "00:00:00:00:00:00", "unicast"), ("group add 0 x mac=02:00:00:00:00:05 queues=4", "4", "below 4"),
+            ("group add 0 x/y mac=02:00:00:00:00:05 queues=0", "x/y", "letters"),
+            ("group add 0 web mac=02:00:00:00:00:05 queues=0", "web", "no group"),
+            ("group add 0 x mac=02:00:00:00:00:01 queues=0", "02:00:00:00:00:01", "group 'web'"),
+            ("group add 0 x mac=02:00:00:00:00:05 queues=2", "2", "group 'web'"),
+            ("group add 0 x mac=02:00:00:00:00:05 queues=0 tc=1", "tc: 1", "any or 0"),
+            ("group modify 0 web vlan=4096", "4096", "0..4095"), ("group modify 0 web queues=3,1", "1", "group 'g'"),
+            ("group modify 0 nobody vlan=1", "nobody", "show group 0"), ("group remove 0 nobody", "nobody", "")):
+        rc, out, err = run([*QUEUES, "-e", add, "-e", cmd])
+        check(f"refused: {cmd}", rc == 1 and err.count("\n") == 1 and value in err and want in err, (rc, err))
+    rc, out, err = run([*QUEUES, "-e", add + "; set fwd flowgen 0; set fwd macswap 1; start; sleep 200; stop; show group all"])
+    check("show group for people", rc == 0 and "name: web" in out and "queues: 2,3" in out and "queues_used: 2" in out, (rc, out[-800:], err))
+    for cmd in ("group add 0 x queues=0", "group modify 0 x vlan=1", "group remove 0 x", "show group 0"):
+        rc, out, err = run(["-e", cmd], NULL)
+        check(f"port of another driver: {cmd}", rc == 1 and err.count("\n") == 1 and "net_null" in err, (rc, err))
+    rc, out, err = run(["-e", "group show all json"], NULL)
+    check("groups of other drivers are left out", rc == 0 and json.loads(out) == {"ports": []}, (rc, out, err))
 
 
 def other_drivers():
@@ -123,7 +258,10 @@ def json_and_help():
           "DelayDropTimeout" in out, (rc, out[:500]))
 
 
-for test in (words, refusals, other_drivers, counters, json_and_help):
+if sys.argv[1:] == ["--tables"]:
+    print("\n".join(tables()))
+    sys.exit(0)
+for test in (words, refusals, other_drivers, counters, files, groups, json_and_help, documented):
     try:
         test()
     except Exception as e:  # a test that stops is a failure with a name, and the others still run
