@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* triplane-hca: the card as a process of its own. */
+/*
+ * triplane-hca: cards as a process of their own. One thread serves all sockets; each card has a thread while it has a
+ * client: without one it is in reset, and nothing that it could do would show.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,25 +14,60 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <rte_eal.h>
+
 #include "hca.h"
+
+struct card {
+	const struct hca_card *opt;
+	char prefix[HCA_TEXT]; /* of its lines, when there are several cards */
+	struct tp_model *m;
+	FILE *trace;
+	bool serving; /* s is ready */
+	struct vfu s;
+	struct vfu_conn c;
+};
+
+struct hca {
+	struct hca_options o;
+	struct card *card[HCA_CARDS];
+	unsigned int num; /* cards that were made */
+};
 
 static void
 log_line(void *arg, const char *line)
 {
-	printf("triplane-hca: %s\n", line);
+	const struct card *k = arg;
+
+	printf("triplane-hca: %s%s\n", k == NULL ? "" : k->prefix, line);
 	fflush(stdout);
 }
 
 static void
 card_line(void *arg, int is_violation, const char *line)
 {
-	printf("triplane-hca: card: %s%s\n", is_violation != 0 ? "violation: " : "", line);
+	const struct card *k = arg;
+
+	printf("triplane-hca: %scard: %s%s\n", k->prefix, is_violation != 0 ? "violation: " : "", line);
+	fflush(stdout);
+}
+
+static void
+report(const struct hca *h)
+{
+	for (unsigned int i = 0; i < h->num; i++) {
+		if (h->num > 1)
+			printf("report: socket %s\n", h->card[i]->opt->socket);
+		hca_report(stdout, h->card[i]->m, &h->card[i]->s);
+	}
+	hca_report_switches(stdout);
+	printf("report: end\n");
 	fflush(stdout);
 }
 
 /* True when the process is to end. */
 static bool
-take_signal(int fd, struct tp_model *m, const struct vfu *s)
+take_signal(int fd, const struct hca *h)
 {
 	struct signalfd_siginfo si;
 
@@ -37,31 +75,61 @@ take_signal(int fd, struct tp_model *m, const struct vfu *s)
 		return false;
 	if (si.ssi_signo != SIGUSR1)
 		return true;
-	hca_report(stdout, m, s);
+	report(h);
 	return false;
 }
 
 static void
-serve(struct vfu *s, struct vfu_conn *c, int sig_fd)
+take_client(struct card *k)
+{
+	int rc;
+
+	vfu_accept(&k->s, &k->c);
+	if (k->c.fd < 0)
+		return;
+	rc = tp_model_thread_start(k->m, k->opt->cpu, k->opt->wake_us);
+	if (rc == 0)
+		return;
+	vfu_log(&k->s, "the card's thread does not start: %s", strerror(rc < 0 ? -rc : rc));
+	vfu_hangup(&k->s, &k->c, "the card does not run");
+}
+
+static void
+serve_card(struct card *k)
+{
+	if (k->c.fd < 0)
+		take_client(k);
+	else if (!vfu_input(&k->s, &k->c))
+		tp_model_thread_stop(k->m);
+}
+
+static void
+serve(struct hca *h, int sig_fd)
 {
 	for (;;) {
-		/* While a client is there, the next one waits in the socket's backlog. */
-		struct pollfd pfd[2] = {{.fd = sig_fd, .events = POLLIN},
-					{.fd = c->fd >= 0 ? c->fd : c->listen_fd, .events = POLLIN}};
+		struct pollfd pfd[HCA_CARDS + 1] = {{.fd = sig_fd, .events = POLLIN}};
 
-		if (poll(pfd, 2, -1) < 0 && errno != EINTR)
+		/* While a client is there, the next one waits in the socket's backlog. */
+		for (unsigned int i = 0; i < h->num; i++) {
+			const struct vfu_conn *c = &h->card[i]->c;
+
+			pfd[i + 1] = (struct pollfd){.fd = c->fd >= 0 ? c->fd : c->listen_fd, .events = POLLIN};
+		}
+		if (poll(pfd, h->num + 1, -1) < 0 && errno != EINTR)
 			break;
-		if ((pfd[0].revents & POLLIN) != 0 && take_signal(sig_fd, s->model, s))
+		if ((pfd[0].revents & POLLIN) != 0 && take_signal(sig_fd, h))
 			break;
-		if (pfd[1].revents == 0)
-			continue;
-		if (c->fd < 0)
-			vfu_accept(s, c);
-		else
-			vfu_input(s, c);
+		for (unsigned int i = 0; i < h->num; i++)
+			if (pfd[i + 1].revents != 0)
+				serve_card(h->card[i]);
 	}
-	if (c->fd >= 0)
-		vfu_hangup(s, c, "the card is going away");
+	for (unsigned int i = 0; i < h->num; i++) {
+		struct card *k = h->card[i];
+
+		if (k->c.fd >= 0)
+			vfu_hangup(&k->s, &k->c, "the card is going away");
+		tp_model_thread_stop(k->m);
+	}
 }
 
 static int
@@ -78,82 +146,114 @@ signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int
-run(const struct hca_options *o, struct tp_model *m, int sig_fd)
+static void
+card_free(struct card *k)
 {
-	struct vfu_conn *c = calloc(1, sizeof(*c));
-	struct vfu *s = calloc(1, sizeof(*s));
-	int rc = -ENOMEM;
+	if (k->serving) {
+		if (k->c.listen_fd >= 0) {
+			close(k->c.listen_fd);
+			unlink(k->opt->socket);
+		}
+		vfu_fini(&k->s);
+	}
+	tp_model_destroy(k->m);
+	if (k->trace != NULL && k->trace != stdout)
+		fclose(k->trace);
+	free(k);
+}
 
-	if (c == NULL || s == NULL)
-		goto out;
-	rc = vfu_init(s, m, log_line, NULL);
+static int
+open_trace(struct card *k, char error[HCA_TEXT])
+{
+	const char *name = k->opt->trace;
+
+	if (name == NULL)
+		return 0;
+	k->trace = strcmp(name, "-") == 0 ? stdout : fopen(name, "w");
+	if (k->trace == NULL) {
+		int rc = -errno;
+
+		snprintf(error, HCA_TEXT, "--trace '%.100s': %s", name, strerror(-rc));
+		return rc;
+	}
+	tp_model_trace(k->m, k->trace);
+	return 0;
+}
+
+static int
+listen_at(struct card *k, char error[HCA_TEXT])
+{
+	int rc = vfu_init(&k->s, k->m, log_line, k);
+
 	if (rc != 0)
-		goto out;
-	rc = vfu_listen(c, o->socket);
-	if (rc != 0) {
-		fprintf(stderr,
-			"triplane-hca: --socket '%s': %s; wanted a path of at most 107 bytes that can be made\n",
-			o->socket, strerror(-rc));
-		goto out_vfu;
-	}
-	rc = tp_model_thread_start(m, o->cpu, o->wake_us);
-	if (rc != 0) {
-		fprintf(stderr, "triplane-hca: the card's thread does not start: %s\n", strerror(rc < 0 ? -rc : rc));
-		goto out_socket;
-	}
-	log_line(NULL, "ready");
-	serve(s, c, sig_fd);
-	tp_model_thread_stop(m);
-	hca_report(stdout, m, s);
-out_socket:
-	close(c->listen_fd);
-	unlink(o->socket);
-out_vfu:
-	vfu_fini(s);
-out:
-	free(s);
-	free(c);
+		return rc;
+	k->serving = true;
+	rc = vfu_listen(&k->c, k->opt->socket);
+	if (rc != 0)
+		snprintf(error, HCA_TEXT, "--socket '%.100s': %s; wanted a path of at most 107 bytes that can be made",
+			 k->opt->socket, strerror(-rc));
 	return rc;
+}
+
+/* A card with its wires and its socket; what was made of it belongs to h also after an error. */
+static int
+card_make(struct hca *h, const struct hca_card *opt, char error[HCA_TEXT])
+{
+	struct card *k = calloc(1, sizeof(*k));
+	int rc;
+
+	snprintf(error, HCA_TEXT, "no memory for a card");
+	if (k == NULL)
+		return -ENOMEM;
+	k->opt = opt;
+	if (h->o.num_cards > 1)
+		snprintf(k->prefix, sizeof(k->prefix), "%s: ", opt->socket);
+	rc = tp_model_create(&opt->cfg, &k->m);
+	if (rc != 0) {
+		snprintf(error, HCA_TEXT, "the card cannot be made: %s", strerror(-rc));
+		free(k);
+		return rc;
+	}
+	h->card[h->num++] = k;
+	tp_model_set_log(k->m, card_line, k);
+	rc = hca_attach_wires(k->m, opt, h->o.eal != NULL, error);
+	if (rc == 0)
+		rc = open_trace(k, error);
+	return rc != 0 ? rc : listen_at(k, error);
 }
 
 int
 main(int argc, char **argv)
 {
-	static struct hca_options o;
-	struct tp_model *m;
-	FILE *trace = NULL;
-	int rc, sig_fd;
+	static struct hca h;
+	int rc = hca_parse(&h.o, argc, argv), sig_fd;
+	bool eal = false;
 
-	rc = hca_parse(&o, argc, argv);
 	if (rc != 0) {
 		if (rc < 0)
-			fprintf(stderr, "triplane-hca: %s\n", o.error);
+			fprintf(stderr, "triplane-hca: %s\n", h.o.error);
+		hca_options_free(&h.o);
 		return rc < 0 ? 2 : 0;
 	}
 	sig_fd = signals();
-	rc = tp_model_create(&o.card, &m);
-	if (rc != 0) {
-		fprintf(stderr, "triplane-hca: the card cannot be made: %s\n", strerror(-rc));
-		return 1;
+	if (h.o.eal != NULL) {
+		rc = hca_eal_start(h.o.eal, h.o.error);
+		eal = rc == 0;
 	}
-	tp_model_set_log(m, card_line, NULL);
-	rc = hca_attach_wires(m, &o, o.error);
-	if (rc != 0)
-		fprintf(stderr, "triplane-hca: %s\n", o.error);
-	if (rc == 0 && o.trace != NULL) {
-		trace = strcmp(o.trace, "-") == 0 ? stdout : fopen(o.trace, "w");
-		if (trace == NULL) {
-			rc = -errno;
-			fprintf(stderr, "triplane-hca: --trace '%s': %s\n", o.trace, strerror(errno));
-		}
-		tp_model_trace(m, trace);
+	for (unsigned int i = 0; rc == 0 && i < h.o.num_cards; i++)
+		rc = card_make(&h, &h.o.card[i], h.o.error);
+	if (rc == 0) {
+		log_line(NULL, "ready");
+		serve(&h, sig_fd);
+		report(&h);
+	} else {
+		fprintf(stderr, "triplane-hca: %s\n", h.o.error);
 	}
-	if (rc == 0)
-		rc = run(&o, m, sig_fd);
-	tp_model_destroy(m);
-	if (trace != NULL && trace != stdout)
-		fclose(trace);
+	for (unsigned int i = 0; i < h.num; i++)
+		card_free(h.card[i]);
+	if (eal)
+		rte_eal_cleanup();
+	hca_options_free(&h.o);
 	close(sig_fd);
 	return rc == 0 ? 0 : 1;
 }

@@ -9,10 +9,10 @@
 #include <getopt.h>
 
 #include "hca.h"
-#include "wire_fd.h"
 
 #define WAKE_US_DEFAULT 50u
 #define WAKE_US_MAX 1000000u
+#define GUID_STEP 8u
 
 enum {
 	OPT_SOCKET = 256,
@@ -27,6 +27,8 @@ enum {
 	OPT_TRACE,
 	OPT_CPU,
 	OPT_WAKE,
+	OPT_CARD,
+	OPT_EAL,
 	OPT_HELP,
 };
 
@@ -37,14 +39,16 @@ static const struct option long_options[] = {
 	{"port1", required_argument, NULL, OPT_PORT1},   {"wire0", required_argument, NULL, OPT_WIRE0},
 	{"wire1", required_argument, NULL, OPT_WIRE1},   {"trace", required_argument, NULL, OPT_TRACE},
 	{"cpu", required_argument, NULL, OPT_CPU},       {"wake-us", required_argument, NULL, OPT_WAKE},
+	{"card", required_argument, NULL, OPT_CARD},     {"eal", required_argument, NULL, OPT_EAL},
 	{"help", no_argument, NULL, OPT_HELP},           {NULL, 0, NULL, 0},
 };
 
 static const char usage[] =
-	"usage: triplane-hca --socket PATH [OPTION]...\n"
+	"usage: triplane-hca --socket PATH [OPTION]... [--socket PATH [OPTION]...]...\n"
+	"       triplane-hca --card socket=PATH[,OPTION=VALUE]... [--card ...]...\n"
 	"\n"
 	"A ConnectX-3 in software behind a vfio-user socket: a card for a QEMU guest or for\n"
-	"--vdev=net_mlx4_user0,socket=PATH.\n"
+	"--vdev=net_mlx4_user0,socket=PATH. Up to 16 cards: each further --socket or --card begins one.\n"
 	"\n"
 	"  --socket PATH        where to listen; one client at a time, the next one may wait\n"
 	"  --type cx3|cx3pro    which card (cx3pro)\n"
@@ -55,8 +59,12 @@ static const char usage[] =
 	"                       type of a port (eth)\n"
 	"  --wire0, --wire1 WIRE\n"
 	"                       cross (port 1 to port 2, the default), loopback (that of one port), none,\n"
-	"                       tap:NAME, dgram:LOCAL,REMOTE (UNIX datagram sockets, a frame in each)\n"
+	"                       tap:NAME, dgram:LOCAL,REMOTE (UNIX datagram sockets, a frame in each),\n"
+	"                       switch:NAME[/KEY:VALUE]... (made with its first port),\n"
+	"                       ethdev:NAME (a DPDK port that --eal made)\n"
 	"  --trace FILE         each firmware command with its mailboxes; - for standard output\n"
+	"  --eal 'ARGUMENTS'    starts the EAL for ethdev wires, such as\n"
+	"                       '--no-huge -m 64 --no-pci --vdev=net_tap0,iface=lab0'\n"
 	"  --cpu N              pin the card's thread\n"
 	"  --wake-us N          an idle card sees new work so late at most, 1..1000000 (50)\n"
 	"\n"
@@ -87,7 +95,7 @@ number(struct hca_options *o, const char *name, const char *text, int base, uint
 }
 
 static int
-firmware(struct hca_options *o, const char *text)
+firmware(struct hca_options *o, struct hca_card *c, const char *text)
 {
 	unsigned int v[3];
 	char rest;
@@ -95,67 +103,192 @@ firmware(struct hca_options *o, const char *text)
 	if (sscanf(text, "%u.%u.%u%c", &v[0], &v[1], &v[2], &rest) != 3 || v[0] > UINT16_MAX || v[1] > UINT16_MAX ||
 	    v[2] > UINT16_MAX)
 		return bad(o, "fw", text, "three numbers 0..65535, such as 2.42.5000");
-	o->card.fw_major = (uint16_t)v[0];
-	o->card.fw_minor = (uint16_t)v[1];
-	o->card.fw_subminor = (uint16_t)v[2];
+	c->cfg.fw_major = (uint16_t)v[0];
+	c->cfg.fw_minor = (uint16_t)v[1];
+	c->cfg.fw_subminor = (uint16_t)v[2];
 	return 0;
 }
 
 static int
-port_type(struct hca_options *o, unsigned int port, const char *text)
+port_type(struct hca_options *o, struct hca_card *c, unsigned int port, const char *text)
 {
 	static const char *const name[] = {[TP_PORT_ETH] = "eth", [TP_PORT_IB] = "ib", [TP_PORT_AUTO] = "auto"};
 
 	for (unsigned int i = 0; i < sizeof(name) / sizeof(name[0]); i++)
 		if (strcmp(text, name[i]) == 0) {
-			o->card.port_type[port] = (enum tp_port_type)i;
+			c->cfg.port_type[port] = (enum tp_port_type)i;
 			return 0;
 		}
 	return bad(o, port == 0 ? "port0" : "port1", text, "eth, ib or auto");
 }
 
 static int
-card_type(struct hca_options *o, const char *text)
+card_type(struct hca_options *o, struct hca_card *c, const char *text)
 {
 	if (strcmp(text, "cx3") == 0)
-		o->card.device_id = MLX4_PCI_DEV_CX3;
+		c->cfg.device_id = MLX4_PCI_DEV_CX3;
 	else if (strcmp(text, "cx3pro") == 0)
-		o->card.device_id = MLX4_PCI_DEV_CX3_PRO;
+		c->cfg.device_id = MLX4_PCI_DEV_CX3_PRO;
 	else
 		return bad(o, "type", text, "cx3 or cx3pro");
+	return 0;
+}
+
+static struct hca_card *
+current(struct hca_options *o)
+{
+	return &o->card[o->num_cards - 1];
+}
+
+/* The card that was talked about is complete, the next one begins. */
+static int
+next_card(struct hca_options *o)
+{
+	struct hca_card *c;
+
+	if (o->num_cards == HCA_CARDS) {
+		snprintf(o->error, sizeof(o->error), "--socket: wanted at most %u cards", HCA_CARDS);
+		return -1;
+	}
+	c = &o->card[o->num_cards++];
+	tp_model_config_default(&c->cfg);
+	/* Ports have the GUIDs behind that of the card. */
+	c->cfg.guid += (uint64_t)(o->num_cards - 1) * GUID_STEP;
+	c->cpu = -1;
+	c->wake_us = WAKE_US_DEFAULT;
+	return 0;
+}
+
+static int
+set_socket(struct hca_options *o, const char *path)
+{
+	if (current(o)->socket != NULL && next_card(o) != 0)
+		return -1;
+	current(o)->socket = path;
 	return 0;
 }
 
 static int
 one_option(struct hca_options *o, int opt, const char *arg)
 {
+	struct hca_card *c = current(o);
 	uint64_t v;
 	int rc;
 
 	switch (opt) {
-	case OPT_SOCKET: o->socket = arg; return 0;
-	case OPT_TYPE: return card_type(o, arg);
-	case OPT_FW: return firmware(o, arg);
-	case OPT_GUID: return number(o, "guid", arg, 16, 1, UINT64_MAX, &o->card.guid);
+	case OPT_SOCKET: return set_socket(o, arg);
+	case OPT_TYPE: return card_type(o, c, arg);
+	case OPT_FW: return firmware(o, c, arg);
+	case OPT_GUID: return number(o, "guid", arg, 16, 1, UINT64_MAX, &c->cfg.guid);
 	case OPT_PORTS:
 		rc = number(o, "ports", arg, 10, 1, TP_MODEL_PORTS, &v);
-		o->card.num_ports = rc == 0 ? (uint8_t)v : 0;
+		c->cfg.num_ports = rc == 0 ? (uint8_t)v : 0;
 		return rc;
-	case OPT_PORT0: return port_type(o, 0, arg);
-	case OPT_PORT1: return port_type(o, 1, arg);
-	case OPT_WIRE0: o->wire[0] = arg; return 0;
-	case OPT_WIRE1: o->wire[1] = arg; return 0;
-	case OPT_TRACE: o->trace = arg; return 0;
+	case OPT_PORT0: return port_type(o, c, 0, arg);
+	case OPT_PORT1: return port_type(o, c, 1, arg);
+	case OPT_WIRE0: c->wire[0] = arg; return 0;
+	case OPT_WIRE1: c->wire[1] = arg; return 0;
+	case OPT_TRACE: c->trace = arg; return 0;
 	case OPT_CPU:
 		rc = number(o, "cpu", arg, 10, 0, 1023, &v);
-		o->cpu = rc == 0 ? (int)v : -1;
+		c->cpu = rc == 0 ? (int)v : -1;
 		return rc;
 	case OPT_WAKE:
 		rc = number(o, "wake-us", arg, 10, 1, WAKE_US_MAX, &v);
-		o->wake_us = rc == 0 ? (uint32_t)v : 0;
+		c->wake_us = rc == 0 ? (uint32_t)v : 0;
 		return rc;
 	default: snprintf(o->error, sizeof(o->error), "unknown option or missing value; see --help"); return -1;
 	}
+}
+
+/* The option of a card with this name. */
+static const struct option *
+card_option(const char *name, size_t len)
+{
+	for (const struct option *l = long_options; l->name != NULL; l++)
+		if (strlen(l->name) == len && memcmp(l->name, name, len) == 0 && l->val != OPT_CARD &&
+		    l->val != OPT_EAL && l->val != OPT_HELP)
+			return l;
+	return NULL;
+}
+
+/* The comma behind a value: the next one that NAME= follows, as values may have commas too. */
+static char *
+value_end(char *text)
+{
+	for (char *p = strchr(text, ','); p != NULL; p = strchr(p + 1, ',')) {
+		size_t len = strspn(p + 1, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+		if (len != 0 && p[1 + len] == '=')
+			return p;
+	}
+	return NULL;
+}
+
+/* "NAME=VALUE,NAME=VALUE..." of one card; cut in place. */
+static int
+one_card(struct hca_options *o, char *text)
+{
+	if (current(o)->socket != NULL && next_card(o) != 0)
+		return -1;
+	while (text != NULL) {
+		char *end = value_end(text), *eq = strchr(text, '=');
+		const struct option *l;
+		int rc;
+
+		if (end != NULL)
+			*end++ = '\0';
+		l = eq == NULL ? NULL : card_option(text, (size_t)(eq - text));
+		if (l == NULL)
+			return bad(o, "card", text, "OPTION=VALUE with an option of a card; see --help");
+		if (l->val == OPT_SOCKET && current(o)->socket != NULL)
+			return bad(o, "card", text, "one socket for a card");
+		rc = one_option(o, l->val, eq + 1);
+		if (rc != 0)
+			return rc;
+		text = end;
+	}
+	return 0;
+}
+
+/* Values are kept where they stand: in argv, or in a copy that lives as long as the options. */
+static int
+card_words(struct hca_options *o, const char *arg)
+{
+	char *copy = strdup(arg), **texts = realloc(o->text, (o->num_texts + 1) * sizeof(*texts));
+
+	if (texts != NULL)
+		o->text = texts;
+	if (copy == NULL || texts == NULL) {
+		free(copy);
+		snprintf(o->error, sizeof(o->error), "--card: no memory");
+		return -1;
+	}
+	o->text[o->num_texts++] = copy;
+	return one_card(o, copy);
+}
+
+void
+hca_options_free(struct hca_options *o)
+{
+	for (unsigned int i = 0; i < o->num_texts; i++)
+		free(o->text[i]);
+	free(o->text);
+	free(o->eal);
+	memset(o, 0, sizeof(*o));
+}
+
+static int
+take_option(struct hca_options *o, int opt, const char *arg)
+{
+	if (opt == OPT_CARD)
+		return card_words(o, arg);
+	if (opt != OPT_EAL)
+		return one_option(o, opt, arg);
+	if (o->eal != NULL)
+		return bad(o, "eal", arg, "it once");
+	o->eal = strdup(arg);
+	return o->eal != NULL ? 0 : bad(o, "eal", arg, "more memory");
 }
 
 int
@@ -164,9 +297,7 @@ hca_parse(struct hca_options *o, int argc, char **argv)
 	int opt, rc;
 
 	memset(o, 0, sizeof(*o));
-	tp_model_config_default(&o->card);
-	o->cpu = -1;
-	o->wake_us = WAKE_US_DEFAULT;
+	next_card(o);
 	opterr = 0;
 	optind = 1;
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
@@ -174,88 +305,15 @@ hca_parse(struct hca_options *o, int argc, char **argv)
 			fputs(usage, stdout);
 			return 1;
 		}
-		rc = one_option(o, opt, optarg);
+		rc = take_option(o, opt, optarg);
 		if (rc != 0)
 			return rc;
 	}
 	if (optind != argc)
 		return bad(o, "", argv[optind], "options only; see --help");
-	if (o->socket == NULL) {
+	if (current(o)->socket == NULL) {
 		snprintf(o->error, sizeof(o->error), "--socket PATH is missing; see --help");
 		return -1;
-	}
-	return 0;
-}
-
-static int
-dgram_wire(const char *spec, struct tp_wire **w)
-{
-	const char *comma = strchr(spec, ',');
-	char *local;
-	int rc;
-
-	if (comma == NULL)
-		return -EINVAL;
-	local = strndup(spec, (size_t)(comma - spec));
-	if (local == NULL)
-		return -ENOMEM;
-	rc = wire_dgram_create(local, comma + 1, w);
-	free(local);
-	return rc;
-}
-
-static int
-attach_one(struct tp_model *m, unsigned int port, const char *spec)
-{
-	struct tp_wire *w = NULL;
-	int rc;
-
-	if (strcmp(spec, "loopback") == 0)
-		return tp_model_wire_loopback(m, port);
-	if (strcmp(spec, "none") == 0)
-		return tp_model_wire_none(m, port);
-	if (strncmp(spec, "tap:", 4) == 0)
-		rc = wire_tap_create(spec + 4, &w);
-	else if (strncmp(spec, "dgram:", 6) == 0)
-		rc = dgram_wire(spec + 6, &w);
-	else
-		rc = -EINVAL;
-	return rc != 0 ? rc : tp_model_wire_attach(m, port, w);
-}
-
-int
-hca_attach_wires(struct tp_model *m, const struct hca_options *o, char error[HCA_TEXT])
-{
-	bool two = o->card.num_ports == 2;
-	const char *spec[2] = {o->wire[0], o->wire[1]};
-
-	if (!two && spec[1] != NULL) {
-		snprintf(error, HCA_TEXT, "--wire1 '%s': the card has one port; wanted --ports 2", spec[1]);
-		return -EINVAL;
-	}
-	/* What was not said: cross, loopback of a single port, or nothing next to another wire. */
-	if (spec[0] == NULL && spec[1] == NULL)
-		spec[0] = spec[1] = two ? "cross" : "loopback";
-	for (unsigned int i = 0; i < 2; i++)
-		if (spec[i] == NULL)
-			spec[i] = strcmp(spec[!i], "cross") == 0 ? "cross" : "none";
-	if (strcmp(spec[0], "cross") == 0 || strcmp(spec[1], "cross") == 0) {
-		if (!two || strcmp(spec[0], spec[1]) != 0) {
-			snprintf(error, HCA_TEXT, "wires '%s' and '%s': cross joins both ports of a two-port card",
-				 spec[0], spec[1]);
-			return -EINVAL;
-		}
-		return tp_model_wire_cross(m);
-	}
-	for (unsigned int i = 0; i < (two ? 2u : 1u); i++) {
-		int rc = attach_one(m, i + 1, spec[i]);
-
-		if (rc != 0) {
-			snprintf(error, HCA_TEXT,
-				 "--wire%u '%s': %s; wanted cross, loopback, none, tap:NAME or dgram:LOCAL,REMOTE", i,
-				 spec[i], strerror(-rc));
-			return rc;
-		}
 	}
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "hca.h"
+#include "tp_switch.h"
 
 static void
 command_line(void *arg, const char *name, uint64_t count)
@@ -86,6 +87,38 @@ hca_report(FILE *f, struct tp_model *m, const struct vfu *s)
 		if (s->requests[i] != 0)
 			fprintf(f, "report: message %s %" PRIu64 " refused %" PRIu64 "\n", vfu_command_name(i),
 				s->requests[i], s->refused[i]);
-	fprintf(f, "report: end\n");
-	fflush(f);
+}
+
+struct switch_line {
+	FILE *f;
+	const char *name;
+};
+
+static void
+switch_counter(void *arg, unsigned int port, int prio, const char *name, uint64_t value)
+{
+	const struct switch_line *l = arg;
+
+	fprintf(l->f, "report: switch %s", l->name);
+	if (port != 0)
+		fprintf(l->f, " port %u", port);
+	if (prio >= 0)
+		fprintf(l->f, " prio %d", prio);
+	fprintf(l->f, " %s %" PRIu64 "\n", name, value);
+}
+
+void
+hca_report_switches(FILE *f)
+{
+	char names[2 * HCA_CARDS][TP_SWITCH_NAME];
+	unsigned int n = tp_switch_list(names, 2 * HCA_CARDS);
+
+	for (unsigned int i = 0; i < n && i < 2 * HCA_CARDS; i++) {
+		struct tp_switch *sw = tp_switch_find(names[i]);
+
+		if (sw == NULL)
+			continue;
+		tp_switch_each_counter(sw, switch_counter, &(struct switch_line){f, names[i]});
+		tp_switch_put(sw);
+	}
 }

@@ -11,6 +11,7 @@
 #ifndef VFU_H
 #define VFU_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,7 +44,8 @@ struct vfu_bf {
 struct vfu {
 	struct tp_model *model;
 	bool version_done;
-	bool drop; /* the client is to be disconnected once the reply is out */
+	bool drop;        /* the client is to be disconnected once the reply is out */
+	atomic_bool lost; /* the client cut a file short that the card had mapped */
 	struct vfu_caps caps;
 	struct vfu_window *win; /* sorted by iova */
 	uint32_t num_win, cap_win;
@@ -59,7 +61,7 @@ struct vfu {
 	uint64_t clients;
 };
 
-/* The model stays the caller's. Errors: -ENOMEM, or -EBUSY for a second server in the process (SIGBUS is shared). */
+/* The model stays the caller's. All servers of a process belong to one thread (they share SIGBUS). Errors: -ENOMEM. */
 int vfu_init(struct vfu *s, struct tp_model *m, void (*log)(void *arg, const char *line), void *arg);
 /* Ends the client and gives everything back. */
 void vfu_fini(struct vfu *s);
@@ -111,7 +113,7 @@ int vfu_dma_init(void);
 void vfu_dma_fini(void);
 void vfu_dma_close_all(struct vfu *s);
 /* True once after the client cut a file short that the card had mapped. */
-bool vfu_dma_lost(void);
+bool vfu_dma_lost(struct vfu *s);
 
 /* --- interrupts (vfu_irq.c) --- */
 void vfu_irq_close_all(struct vfu *s);

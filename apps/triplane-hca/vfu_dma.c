@@ -31,11 +31,12 @@ struct vfu_file {
 	ino_t ino;
 	bool writable;
 	uint32_t refs;
+	struct vfu *owner; /* files are shared by the windows of one card, not among cards */
 };
 
-/* A signal handler knows no context: one server a process. */
+/* A signal handler knows no context: one table for all servers of the process, which one thread serves. */
 static struct vfu_file *files;
-static atomic_bool lost;
+static unsigned int servers;
 static struct sigaction old_action;
 
 static void
@@ -51,7 +52,7 @@ on_sigbus(int sig, siginfo_t *info, void *context)
 		if (mmap((void *)base, files[i].len, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED)
 			break;
-		atomic_store(&lost, true);
+		atomic_store(&files[i].owner->lost, true);
 		return;
 	}
 	/* Not ours: the access repeats and ends the process as it would have. */
@@ -63,33 +64,35 @@ vfu_dma_init(void)
 {
 	struct sigaction sa = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO};
 
-	if (files != NULL)
-		return -EBUSY;
-	files = calloc(MAX_FILES, sizeof(*files));
-	if (files == NULL)
-		return -ENOMEM;
-	atomic_store(&lost, false);
-	sigaction(SIGBUS, &sa, &old_action);
+	if (servers == 0) {
+		files = calloc(MAX_FILES, sizeof(*files));
+		if (files == NULL)
+			return -ENOMEM;
+		sigaction(SIGBUS, &sa, &old_action);
+	}
+	servers++;
 	return 0;
 }
 
 void
 vfu_dma_fini(void)
 {
+	if (--servers != 0)
+		return;
 	sigaction(SIGBUS, &old_action, NULL);
 	free(files);
 	files = NULL;
 }
 
 bool
-vfu_dma_lost(void)
+vfu_dma_lost(struct vfu *s)
 {
-	return atomic_exchange(&lost, false);
+	return atomic_exchange(&s->lost, false);
 }
 
 /* Finds the file's mapping or makes it. A file that has grown is mapped again, beside the old mapping. */
 static int
-file_get(int fd, uint64_t need, bool write, struct vfu_file **out)
+file_get(struct vfu *s, int fd, uint64_t need, bool write, struct vfu_file **out)
 {
 	struct vfu_file *slot = NULL;
 	struct stat st;
@@ -106,7 +109,8 @@ file_get(int fd, uint64_t need, bool write, struct vfu_file **out)
 
 		if (f->base == 0)
 			slot = slot == NULL ? f : slot;
-		else if (f->dev == st.st_dev && f->ino == st.st_ino && f->len >= need && (f->writable || !write)) {
+		else if (f->owner == s && f->dev == st.st_dev && f->ino == st.st_ino && f->len >= need &&
+			 (f->writable || !write)) {
 			f->refs++;
 			*out = f;
 			return 0;
@@ -123,6 +127,7 @@ file_get(int fd, uint64_t need, bool write, struct vfu_file **out)
 	slot->ino = st.st_ino;
 	slot->writable = mode == O_RDWR;
 	slot->refs = 1;
+	slot->owner = s;
 	atomic_store(&slot->base, (uintptr_t)base);
 	*out = slot;
 	return 0;
@@ -204,7 +209,7 @@ vfu_dma_map(struct vfu *s, struct vfu_request *rq, struct vfu_reply *rp, uint32_
 	at = window_after(s, map.iova);
 	if (at < s->num_win && s->win[at].iova <= end)
 		return -EEXIST;
-	rc = file_get(rq->fds[0], file_end, (map.flags & VFU_DMA_F_WRITE) != 0, &f);
+	rc = file_get(s, rq->fds[0], file_end, (map.flags & VFU_DMA_F_WRITE) != 0, &f);
 	if (rc != 0) {
 		vfu_log(s, "DMA_MAP iova 0x%" PRIx64 " size 0x%" PRIx64 " offset 0x%" PRIx64 ": file refused: %s",
 			map.iova, map.size, map.offset, strerror(-rc));

@@ -223,7 +223,7 @@ vfu_input(struct vfu *s, struct vfu_conn *c)
 	for (unsigned int i = 0; i < 64 && more; i++) {
 		const char *why = advance(s, c, &more);
 
-		if (why == NULL && vfu_dma_lost())
+		if (why == NULL && vfu_dma_lost(s))
 			why = "it cut a file short that the card had mapped";
 		if (why != NULL) {
 			vfu_hangup(s, c, why);

@@ -544,11 +544,43 @@ def server_killed(_):
         p.wait()
 
 
+def several_cards(_):
+    """Two cards of one process, each with a client of its own; a client of one that dies is no matter to the other."""
+    other = os.path.join(tmp.name, "other.sock")
+    card = Card("several", "--wire0", "switch:s", "--card", "socket=%s,wire0=switch:s,guid=0002c90300cc0000" % other)
+    second = Card.__new__(Card)
+    second.path, second.log, second.p = other, card.log, card.p
+    a, b = Client(card), Client(second)
+    a.s.close()
+    time.sleep(0.3)
+    err, payload, _ = b.call(4, struct.pack("<IIII", 16, 0, 0, 0))  # DEVICE_GET_INFO
+    assert err == 0 and len(payload) == 16 and card.alive()
+    assert "other.sock: client detached" not in open(card.log).read()
+    assert "several.sock: client detached" in open(card.log).read()
+    card.end()
+
+
+def idle_costs_nothing(_):
+    """Without a client there is nothing to run: no more than a tick in two seconds."""
+    def ticks():
+        fields = open("/proc/%d/stat" % card.p.pid).read().rsplit(")", 1)[1].split()
+        return int(fields[11]) + int(fields[12])
+    card = Card("idle")
+    time.sleep(0.3)
+    before = ticks()
+    time.sleep(2)
+    used = ticks() - before
+    card.end()
+    assert used <= 1, "%d ticks of 200" % used
+
+
 def bad_options(_):
     for args, want in ((["--type", "cx5"], "cx3 or cx3pro"), (["--fw", "2.42"], "three numbers"), (["--wire0", "hub"], "tap:NAME"),
                        (["--wire0", "cross", "--wire1", "none"], "cross joins"), (["--guid", "0"], "hexadecimal"),
                        (["--ports", "3"], "1..2"), (["--ports", "1", "--wire1", "none"], "has one port"), (["--wake-us", "0"], "1..1000000"), (["--nothing"], "unknown option"),
-                       (["--port0", "fddi"], "eth, ib or auto")):
+                       (["--port0", "fddi"], "eth, ib or auto"), (["--wire0", "ethdev:net_tap0"], "--eal"),
+                       (["--wire0", "switch:a/rate:x"], "rate:Mb/s"), (["--card", "wire0=none"], "--socket PATH is missing"),
+                       (["--card", "socket=/x,colour=red"], "colour=red"), (["--socket", "/nonexistent/x"], "/nonexistent/x")):
         r = subprocess.run([HCA, "--socket", tmp.name + "/x.sock", *args], capture_output=True, text=True, timeout=10)
         assert r.returncode != 0 and want in r.stderr and r.stderr.count("\n") == 1, (args, r.stderr)
     r = subprocess.run([HCA], capture_output=True, text=True, timeout=10)
@@ -565,7 +597,7 @@ def main():
     tests = [version, device_info, region_info, irq_info, config_space, registers, dma_command, dma_ranges, interrupts, no_reply,
              shared_uar, refused, hopeless, truncated, slow_bytes, file_cut_short, full_eventfd, second_waits,
              reattach_is_reset, client_killed]
-    late = [driver_killed, server_killed, bad_options]
+    late = [driver_killed, server_killed, several_cards, idle_costs_nothing, bad_options]
     only = sys.argv[1:]
     for t in tests + late:
         if only and t.__name__ not in only:
