@@ -47,7 +47,8 @@ eth_configure(struct rte_eth_dev *dev)
 		return rc;
 	if ((conf->rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) != 0)
 		dev->data->dev_conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_RSS_HASH;
-	return mlx4_rss_configure(eth);
+	rc = mlx4_rss_configure(eth);
+	return rc != 0 ? rc : mlx4_dcb_configure(dev);
 }
 
 static int
@@ -102,7 +103,11 @@ tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int s
 	if (rc != 0)
 		return rc;
 	mlx4_qos_lock(eth);
-	rc = mlx4_txq_marks_prepare(q, &eth->qos->conf, err);
+	rc = mlx4_txq_prio(q, eth->qos->txq_prio[idx], err);
+	if (rc == 0)
+		rc = mlx4_txq_rate(q, eth->qos->txq_rate[idx], err);
+	if (rc == 0)
+		rc = mlx4_txq_marks_prepare(q, &eth->qos->conf, err);
 	if (rc == 0) {
 		mlx4_txq_marks(q, &eth->qos->conf);
 		eth->txqs[idx] = q;
@@ -477,6 +482,8 @@ const struct eth_dev_ops mlx4_eth_ops = {
 	.flow_ctrl_get = mlx4_flow_ctrl_get,
 	.flow_ctrl_set = mlx4_flow_ctrl_set,
 	.priority_flow_ctrl_set = mlx4_pfc_set,
+	.get_dcb_info = mlx4_dcb_info,
+	.tm_ops_get = mlx4_tm_ops_get,
 	.set_queue_rate_limit = mlx4_queue_rate_limit,
 	.rx_queue_intr_enable = mlx4_rx_intr_enable,
 	.rx_queue_intr_disable = mlx4_rx_intr_disable,

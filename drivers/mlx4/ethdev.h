@@ -64,6 +64,13 @@ int mlx4_flow_ctrl_get(struct rte_eth_dev *dev, struct rte_eth_fc_conf *fc);
 int mlx4_flow_ctrl_set(struct rte_eth_dev *dev, struct rte_eth_fc_conf *fc);
 int mlx4_pfc_set(struct rte_eth_dev *dev, struct rte_eth_pfc_conf *pfc);
 
+/* dcb.c */
+int mlx4_dcb_configure(struct rte_eth_dev *dev);
+int mlx4_dcb_info(struct rte_eth_dev *dev, struct rte_eth_dcb_info *info);
+
+/* tm.c */
+int mlx4_tm_ops_get(struct rte_eth_dev *dev, void *ops);
+
 /* tx_queue_qos.c */
 int mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate);
 

@@ -27,6 +27,13 @@
 #define MLX4_QSTATS stats
 #endif
 
+/* Parameters of the traffic manager. */
+#if RTE_VERSION >= RTE_VERSION_NUM(24, 11, 0, 0)
+#define MLX4_TM_CONST const
+#else
+#define MLX4_TM_CONST
+#endif
+
 /* What an ethdev returns as the number of descriptors in use. */
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
 typedef int mlx4_queue_count_t;

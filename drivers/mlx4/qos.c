@@ -250,6 +250,7 @@ mlx4_qos_destroy(struct mlx4_eth *eth)
 		return;
 	pthread_mutex_destroy(&eth->qos->lock);
 	pthread_mutex_destroy(&eth->sets_lock);
+	rte_free(eth->qos->tm);
 	rte_free(eth->qos);
 	eth->qos = NULL;
 }

@@ -49,9 +49,11 @@ struct mlx4_tm; /* tm.c */
 
 struct mlx4_qos {
 	pthread_mutex_t lock;
-	struct tp_qos_port conf;   /* in force */
-	struct mlx4_qos_card card; /* what the card has */
-	bool by_dcb;               /* rte_eth_dev_configure asked for it */
+	struct tp_qos_port conf;             /* in force */
+	struct mlx4_qos_card card;           /* what the card has */
+	uint8_t dcb_tcs;                     /* classes by rte_eth_dev_configure, 0: it asked for none */
+	uint8_t txq_prio[MLX4_ETH_MAX_TXQ];  /* of transmit queues, also of those that are not set up ... */
+	uint32_t txq_rate[MLX4_ETH_MAX_TXQ]; /* ... Mb/s, 0: none */
 	struct mlx4_stall stall;
 	struct mlx4_hol_tc hol[TP_TCS];
 	uint64_t tx_discards[TP_PRIOS];

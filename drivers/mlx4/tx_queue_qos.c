@@ -227,7 +227,9 @@ mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate)
 		rc = -EINVAL;
 	} else {
 		rc = mlx4_txq_rate(q, rate, err);
-		if (rc != 0)
+		if (rc == 0)
+			eth->qos->txq_rate[queue] = rate;
+		else
 			MLX4_LOG(ERR, "port %u: %s", dev->data->port_id, err);
 	}
 	mlx4_qos_unlock(eth);
@@ -257,6 +259,8 @@ rte_pmd_mlx4_txq_prio_set(uint16_t port_id, uint16_t queue_id, uint8_t prio, cha
 		rc = -EINVAL;
 	} else {
 		rc = mlx4_txq_prio(q, prio, err);
+		if (rc == 0)
+			eth->qos->txq_prio[queue_id] = prio;
 	}
 	mlx4_qos_unlock(eth);
 	return rc;
