@@ -8,6 +8,7 @@
 
 #include "ctl.h"
 #include "qos.h"
+#include "roce.h"
 
 #define STATE_BIT(s) (1u << (s))
 #define ALL_LIVE                                                                                                       \
@@ -56,6 +57,7 @@ tpm_qp_free(struct tp_model *m, struct tpm_qp *qp)
 	tpm_qp_forget(m, qp);
 	tpm_sched_qp_gone(m, qp);
 	tpm_rxbuf_forget(m, qp);
+	tpm_roce_free(m, qp);
 	qp->scq->refs--;
 	qp->rcq->refs--;
 	if (qp->srq != NULL)
@@ -228,9 +230,11 @@ qp_move(struct tp_model *m, struct tpm_qp *qp, const struct transition *t, const
 	}
 	if (t->to == MLX4_QP_ERR)
 		tpm_qp_to_error(m, qp);
+	else if (tpm_roce_state(m, qp, t->to) != 0)
+		return MLX4_STAT_INTERNAL_ERR;
 	qp->state = t->to;
 	if (t->opcode == MLX4_CMD_RTS2SQD_QP && (c->in_modifier & SQD_NOTIFY) != 0)
-		tpm_event_qp(m, MLX4_EVENT_SQ_DRAINED, qp->qpn);
+		tpm_roce_drained(m, qp);
 	qp_save(qp, icm);
 	return MLX4_STAT_OK;
 }

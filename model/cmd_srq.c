@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ctl.h"
+#include "datapath.h"
 
 static uint8_t
 srq_index(struct tp_model *m, uint32_t srqn)
@@ -66,6 +67,10 @@ tpm_cmd_sw2hw_srq(struct tp_model *m, struct tpm_cmd *c)
 		return MLX4_STAT_INTERNAL_ERR;
 	srq->srqn = srqn;
 	memcpy(srq->ctx, c->in, MLX4_SRQC_SIZE);
+	if (tpm_srq_open(m, srq) != 0) {
+		free(srq);
+		return MLX4_STAT_INTERNAL_ERR;
+	}
 	memset(ctx, 0, TPM_SRQC_ENTRY);
 	memcpy(ctx, c->in, MLX4_SRQC_SIZE);
 	m->srq[srqn] = srq;
@@ -76,6 +81,7 @@ void
 tpm_srq_free(struct tp_model *m, struct tpm_srq *srq)
 {
 	m->srq[srq->srqn] = NULL;
+	tpm_ring_fini(&srq->ring);
 	free(srq);
 }
 

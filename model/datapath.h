@@ -254,6 +254,12 @@ tpm_qp_can_receive(const struct tpm_qp *qp)
 /* Writes an error CQE. False when the CQ takes none. */
 bool tpm_cqe_error(struct tp_model *m, struct tpm_cq *cq, uint32_t qpn, uint16_t index, uint8_t syndrome, bool send);
 
+/* The receive WQE that is next of a QP's own queue, NULL: none. */
+const uint8_t *tpm_rq_peek(struct tp_model *m, struct tpm_qp *qp);
+/* Shared receive queues (srq.c): the list of the WQE that is next, taken off; its entry. NULL: none. */
+int tpm_srq_open(struct tp_model *m, struct tpm_srq *srq);
+const uint8_t *tpm_srq_take(struct tp_model *m, struct tpm_srq *srq, uint64_t *entry);
+
 /* --- send (sq.c, sq_wqe.c, sq_lso.c) ------------------------------------------------------------------------ */
 
 #define TPM_TX_SEGS 256u

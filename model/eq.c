@@ -89,6 +89,16 @@ tpm_event_qp(struct tp_model *m, uint8_t type, uint32_t qpn)
 }
 
 void
+tpm_event_srq(struct tp_model *m, uint8_t type, uint32_t srqn)
+{
+	uint8_t eqe[MLX4_EQE_SIZE] = {0};
+
+	prm_set(eqe, MLX4_EQE_TYPE, type);
+	prm_set(eqe, MLX4_EQE_SRQN, srqn);
+	tpm_event(m, type, eqe);
+}
+
+void
 tpm_event_cq_error(struct tp_model *m, uint32_t cqn, uint8_t syndrome)
 {
 	uint8_t eqe[MLX4_EQE_SIZE] = {0};

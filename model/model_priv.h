@@ -256,8 +256,9 @@ struct tpm_qp {
 	/* control */
 	uint32_t qpn, pd, uar;
 	uint64_t dbrec_addr;
-	struct tpm_srq *srq; /* that it receives from, or NULL */
-	uint8_t counter;     /* interface counter index */
+	struct tpm_srq *srq;   /* that it receives from, or NULL */
+	struct tpm_roce *roce; /* its transport, or NULL */
+	uint8_t counter;       /* interface counter index */
 	bool lb_check_mc, lb_check_uc;
 	struct tpm_qp_list *pending; /* where it waits for its turn: a doorbell was seen and WQEs may be left */
 	struct tpm_qp *pending_next;
@@ -280,6 +281,11 @@ struct tpm_qp {
 
 struct tpm_srq {
 	uint8_t ctx[MLX4_SRQC_SIZE];
+	struct tpm_ring ring;
+	uint32_t mask, max_sge; /* entries - 1; elements of a WQE */
+	uint16_t head;          /* entry that is next */
+	uint16_t taken;         /* running counter of consumed WQEs */
+	uint8_t lg_stride;
 	uint32_t srqn;
 	uint32_t refs; /* QPs that use it */
 };
@@ -301,6 +307,7 @@ struct tpm_if_counter {
 };
 
 struct tpm_impair_state;
+struct tpm_roce;
 struct tpm_qos;
 struct tpm_steer; /* rules and their lookup, per port */
 
@@ -329,6 +336,8 @@ struct tpm_port {
 	struct tpm_port_counters c;
 	uint64_t wire_drops, rx_no_rule, rx_vlan_filtered, rx_no_wqe, rx_too_long, rx_bad_fcs, rx_link_down;
 	uint64_t tx_no_transport; /* sends of verbs QPs that went nowhere */
+	uint32_t roce_qps;        /* QPs with a transport: frames are looked at for RoCE */
+	uint64_t roce_tx, roce_rx, roce_bad_icrc, roce_no_qp, roce_no_gid, roce_malformed;
 };
 
 /* --- the card --------------------------------------------------------------------------------------------- */
@@ -375,6 +384,7 @@ struct tp_model {
 	struct tpm_cq **cq;
 	struct tpm_eq **eq;
 	struct tpm_srq **srq;
+	struct tpm_roce *roce; /* list of live transports */
 	uint32_t event_eq[64]; /* EQN that MAP_EQ gave each event type, or UINT32_MAX */
 	int irq_fd[MLX4_MSIX_VECTORS];
 
@@ -442,6 +452,7 @@ void tpm_eqe_write(struct tp_model *m, struct tpm_eq *eq, const uint8_t eqe[MLX4
 /* To the EQ that MAP_EQ gave the type; dropped when none has it. */
 void tpm_event(struct tp_model *m, uint8_t type, const uint8_t eqe[MLX4_EQE_SIZE]);
 void tpm_event_qp(struct tp_model *m, uint8_t type, uint32_t qpn);
+void tpm_event_srq(struct tp_model *m, uint8_t type, uint32_t srqn);
 void tpm_event_cq_error(struct tp_model *m, uint32_t cqn, uint8_t syndrome);
 void tpm_event_port(struct tp_model *m, unsigned int port, uint8_t subtype);
 void tpm_eq_doorbell(struct tp_model *m, uint32_t eqn, uint32_t val);

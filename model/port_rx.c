@@ -6,6 +6,11 @@
  * collected in runs; tags, group addresses, several copies and damaged frames go one at a time.
  */
 #include "qos.h"
+#include "roce.h"
+
+/* Where the UDP destination port lies behind an IP header without options. */
+#define ROCE_PORT_AT_V4 36u
+#define ROCE_PORT_AT_V6 56u
 
 /* --- from the port to a QP -------------------------------------------------------------------------------- */
 
@@ -108,6 +113,8 @@ rx_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const s
 	count_rx(p, f, h, &k);
 	m->st.port[p->num - 1].rx_frames++;
 	m->st.port[p->num - 1].rx_bytes += f->len;
+	if (tpm_unlikely(p->roce_qps != 0) && tpm_roce_receive(m, p, f, h, hlen, &k))
+		return;
 	if (k.cvlan && p->vlan_filter_on && (p->vlan_bitmap[(k.tci & 0xfff) / 32] >> (k.tci % 32) & 1) == 0) {
 		p->rx_vlan_filtered++;
 		return;
@@ -122,6 +129,22 @@ rx_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const s
 			p->c.rx_drop++;
 		else if (!source_checked(qp, from, (h[0] & 1) != 0))
 			tpm_receive_slow(m, p, qp, f, hash);
+	}
+}
+
+/* What may be for the port's transport is looked at closely. */
+static bool
+maybe_roce(const struct tp_model *m, const struct tp_frame *f)
+{
+	const uint8_t *d = f->seg[0].data;
+
+	if (f->len < ROCE_PORT_AT_V6 + 2)
+		return true;
+	switch (tpm_load16(d + 2 * TPM_ETH_ALEN)) {
+	case TPM_ETYPE_ROCE: return true;
+	case TPM_ETYPE_IPV4: return tpm_load16(d + ROCE_PORT_AT_V4) == m->roce_port;
+	case TPM_ETYPE_IPV6: return tpm_load16(d + ROCE_PORT_AT_V6) == m->roce_port;
+	default: return false;
 	}
 }
 
@@ -153,7 +176,7 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 		unsigned int b;
 		uint64_t key;
 
-		if (tpm_unlikely(!is_plain(p, &f[i]))) {
+		if (tpm_unlikely(!is_plain(p, &f[i]) || (p->roce_qps != 0 && maybe_roce(m, &f[i])))) {
 			tpm_rx_run_flush(m, p, &run);
 			rx_one(m, p, &f[i], NULL);
 			run.qp = NULL;

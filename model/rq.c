@@ -82,6 +82,14 @@ rq_ready(struct tp_model *m, struct tpm_qp *qp)
 	return false;
 }
 
+const uint8_t *
+tpm_rq_peek(struct tp_model *m, struct tpm_qp *qp)
+{
+	if (!rq_ready(m, qp) || rq_posted(m, qp, 1) == 0)
+		return NULL;
+	return rq_wqe(qp, qp->rq_head);
+}
+
 /* --- completion ------------------------------------------------------------------------------------------- */
 
 /* Status, extension mask and flags of the CQE as its dword at 0x10; *csum: its checksum field. */

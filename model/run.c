@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "qos.h"
+#include "roce.h"
 
 static void
 clock_read(struct tp_model *m)
@@ -73,6 +74,8 @@ tp_model_step(struct tp_model *m, unsigned int budget)
 	if (m->pending.head != NULL)
 		done += run_queues(m, budget);
 	done += run_ports(m, budget);
+	if (m->roce != NULL)
+		done += tpm_roce_run(m, budget);
 	if (m->num_timers != 0)
 		tpm_cq_timers(m);
 	if (m->num_stamps != 0)

@@ -9,6 +9,7 @@
 #include <rte_prefetch.h>
 
 #include "qos.h"
+#include "roce.h"
 
 /* Blocks that are fetched ahead; no further than the last turn went, since software writes behind what it posted. */
 #define PREFETCH_BLOCKS 16u
@@ -216,6 +217,9 @@ tpm_qp_to_error(struct tp_model *m, struct tpm_qp *qp)
 		return;
 	tpm_qp_forget(m, qp);
 	qp->state = MLX4_QP_ERR;
+	/* What the transport works on comes before what it has not seen. */
+	if (qp->roce != NULL)
+		tpm_roce_state(m, qp, MLX4_QP_ERR);
 	if (had_sq)
 		tpm_sq_flush(m, qp);
 	if (qp->has_rq && qp->rcq != NULL)
@@ -336,11 +340,25 @@ sq_went_idle(struct tp_model *m, struct tpm_qp *qp)
 	qp->stamp_due = qp->stamp_listed = true;
 }
 
+static unsigned int
+run_frames(struct tpm_tx *t, unsigned int budget, bool *idle)
+{
+	unsigned int done = 0;
+
+	/* What a burst brought back, a pause for one, may have put the port under its scheduler. */
+	while (done < budget && !*idle && t->qp->state == MLX4_QP_RTS && (done == 0 || !t->p->tx_managed)) {
+		done += sq_gather(t, budget - done, idle);
+		if (t->qp->state == MLX4_QP_RTS)
+			tpm_tx_flush(t);
+	}
+	return done;
+}
+
 unsigned int
 tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
 {
 	struct tpm_tx t;
-	unsigned int done = 0;
+	unsigned int done;
 	bool idle = false;
 
 	t.m = m;
@@ -357,12 +375,10 @@ tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
 	if (qp->state == MLX4_QP_RTS)
 		for (uint32_t i = 1; i < PREFETCH_BLOCKS && i < qp->last_turn; i++)
 			rte_prefetch0(sq_wqe(qp, qp->sq_head + i));
-	/* What a burst brought back, a pause for one, may have put the port under its scheduler. */
-	while (done < budget && !idle && qp->state == MLX4_QP_RTS && (done == 0 || !t.p->tx_managed)) {
-		done += sq_gather(&t, budget - done, &idle);
-		if (qp->state == MLX4_QP_RTS)
-			tpm_tx_flush(&t);
-	}
+	if (tpm_unlikely(qp->roce != NULL) && tpm_roce_serves(m, qp))
+		done = qp->state == MLX4_QP_RTS ? tpm_roce_send(m, qp, budget, &idle) : 0;
+	else
+		done = run_frames(&t, budget, &idle);
 	/* A doorbell may stand for many. Behind a transport any number is on its way; in memory one overwrites the other. */
 	qp->run_ahead += done;
 	if (!m->db_messages && qp->run_ahead > (int64_t)qp->sq_mask + 1)

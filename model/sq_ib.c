@@ -5,9 +5,9 @@
  * Sends of QPs that are not raw Ethernet.
  *
  * QP0 and QP1 send packets that software built, headers and all [DP 3.13]: on an Ethernet port they leave as RoCE
- * frames, the card adds the invariant CRC. Verbs QPs need a transport, which the card lacks: nobody ever answers, so
- * what is reliable ends like a peer that is gone, and the rest is sent and lost. The same goes for packets of an
- * InfiniBand port, which has no fabric. All of it is counted.
+ * frames, the card adds the invariant CRC. Verbs QPs of an Ethernet port have a transport (roce.c) and are not seen here.
+ * An InfiniBand port has no fabric: nobody ever answers there, so what is reliable ends like a peer that is gone, and
+ * the rest is sent and lost. All of it is counted.
  */
 #include "datapath.h"
 

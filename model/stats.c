@@ -40,6 +40,12 @@ tp_model_get_stats(struct tp_model *m, struct tp_model_stats *st)
 		st->port[i].rx_bad_fcs = p->rx_bad_fcs;
 		st->port[i].rx_link_down = p->rx_link_down;
 		st->port[i].tx_no_transport = p->tx_no_transport;
+		st->port[i].roce_tx = p->roce_tx;
+		st->port[i].roce_rx = p->roce_rx;
+		st->port[i].roce_bad_icrc = p->roce_bad_icrc;
+		st->port[i].roce_no_qp = p->roce_no_qp;
+		st->port[i].roce_no_gid = p->roce_no_gid;
+		st->port[i].roce_malformed = p->roce_malformed;
 		st->port[i].wire = p->wire == NULL ? "none" : p->wire->ops->name;
 		st->port[i].link_up = p->link;
 	}

@@ -83,6 +83,38 @@ static_assert(sizeof(struct mlx4_wqe_data) == 16, "data segment");
 #define MLX4_LSO_MSS_SHIFT 16
 #define MLX4_LSO_HDR_MASK 0xffffu
 
+/* Datagram segment of UD [DP 3.3], with the address vector in front [DP 10.1] */
+#define MLX4_DGRAM_SIZE 48u
+#define MLX4_AV_FL PRM_D(0x00, 31, 31)
+#define MLX4_AV_VLAN PRM_D(0x00, 29, 29)
+#define MLX4_AV_PORT PRM_D(0x00, 25, 24)
+#define MLX4_AV_PD PRM_D(0x00, 23, 0)
+#define MLX4_AV_SGID_INDEX PRM_B(0x09, 6, 0)
+#define MLX4_AV_HOP_LIMIT PRM_B(0x0b, 7, 0)
+#define MLX4_AV_PRIO PRM_D(0x0c, 31, 29)
+#define MLX4_AV_TCLASS PRM_D(0x0c, 27, 20)
+#define MLX4_AV_FLOW_LABEL PRM_D(0x0c, 19, 0)
+#define MLX4_AV_DGID 0x10u
+#define MLX4_DGRAM_QPN PRM_D(0x20, 23, 0)
+#define MLX4_DGRAM_QKEY PRM_D(0x24, 31, 0)
+#define MLX4_DGRAM_VLAN PRM_H(0x28, 15, 0)
+#define MLX4_DGRAM_NO_VLAN 0xffffu
+#define MLX4_DGRAM_DMAC 0x2au
+
+/* Remote address segment [DP 3.8] */
+#define MLX4_RADDR_SIZE 16u
+#define MLX4_RADDR_VA 0x00u /* be64 */
+#define MLX4_RADDR_RKEY PRM_D(0x08, 31, 0)
+
+/* Atomic segment [DP 3.9]: be64 */
+#define MLX4_ATOMIC_SIZE 16u
+#define MLX4_ATOMIC_SWAP_ADD 0x00u
+#define MLX4_ATOMIC_COMPARE 0x08u
+
+/* WQE of a shared receive queue [DP 5.2]: the index of the next one, then the list */
+#define MLX4_SRQ_WQE_NEXT PRM_H(0x02, 15, 0)
+#define MLX4_SRQ_WQE_LIST 0x10u
+
 /* Completion queue entry, 32 bytes; in the upper half of a 64-byte entry [DP 6.2] */
 struct mlx4_cqe {
 	rte_be32_t vlan_my_qpn;
@@ -101,6 +133,8 @@ struct mlx4_cqe {
 };
 static_assert(sizeof(struct mlx4_cqe) == 32, "CQE");
 #define MLX4_CQE_QPN_MASK 0x00ffffffu
+#define MLX4_CQE_GRH (1u << 31)          /* g_mlpath_rqpn */
+#define MLX4_CQE_UD_SMAC 0x0eu           /* UD on Ethernet: the source address lies over rlid and status */
 #define MLX4_CQE_TUNNEL_IP_OK (1u << 31) /* [U] */
 #define MLX4_CQE_SVLAN (1u << 30)
 #define MLX4_CQE_CVLAN (1u << 29)

@@ -36,12 +36,16 @@ report_ports(FILE *f, const struct tp_model_stats *st)
 		fprintf(f,
 			"report: port %u wire %s link %s tx_frames %" PRIu64 " tx_bytes %" PRIu64 " rx_frames %" PRIu64
 			" rx_bytes %" PRIu64 " wire_drops %" PRIu64 " rx_no_rule %" PRIu64 " rx_vlan_filtered %" PRIu64
-			" rx_no_wqe %" PRIu64 " rx_too_long %" PRIu64 " tx_no_transport %" PRIu64 "\n",
+			" rx_no_wqe %" PRIu64 " rx_too_long %" PRIu64 " tx_no_transport %" PRIu64 "\n"
+			"report: port %u roce tx %" PRIu64 " rx %" PRIu64 " bad_icrc %" PRIu64 " no_qp %" PRIu64
+			" no_gid %" PRIu64 " malformed %" PRIu64 "\n",
 			i + 1, st->port[i].wire != NULL ? st->port[i].wire : "none",
 			st->port[i].link_up ? "up" : "down", st->port[i].tx_frames, st->port[i].tx_bytes,
 			st->port[i].rx_frames, st->port[i].rx_bytes, st->port[i].wire_drops, st->port[i].rx_no_rule,
 			st->port[i].rx_vlan_filtered, st->port[i].rx_no_wqe, st->port[i].rx_too_long,
-			st->port[i].tx_no_transport);
+			st->port[i].tx_no_transport, i + 1, st->port[i].roce_tx, st->port[i].roce_rx,
+			st->port[i].roce_bad_icrc, st->port[i].roce_no_qp, st->port[i].roce_no_gid,
+			st->port[i].roce_malformed);
 }
 
 /* Of a port whose quality of service did anything: per priority, what was paused, what waits, what was lost. */

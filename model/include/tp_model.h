@@ -227,7 +227,9 @@ struct tp_model_stats {
 		uint64_t tx_frames, tx_bytes, rx_frames, rx_bytes;
 		uint64_t wire_drops, impair_drops, impair_corrupts, impair_dups, impair_reorders;
 		uint64_t rx_no_rule, rx_vlan_filtered, rx_no_wqe, rx_too_long, rx_bad_fcs, rx_link_down;
-		uint64_t tx_no_transport; /* sends that ask for a transport, which the card lacks */
+		uint64_t tx_no_transport;  /* sends of an InfiniBand port, or back into it: nobody is there */
+		uint64_t roce_tx, roce_rx; /* packets of the transport */
+		uint64_t roce_bad_icrc, roce_no_qp, roce_no_gid, roce_malformed; /* ... that were dropped */
 		const char *wire;
 		bool link_up;
 	} port[TP_MODEL_PORTS];

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Verbs queue pairs of an Ethernet port at run time. The engine keeps the protocol; here are its queues: send WQEs are
+ * fetched while slots are free, receive WQEs come from the QP's own queue or a shared one, completions go to CQs. QP1
+ * receives by the same road and sends packets that software built.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ctl.h"
+#include "roce.h"
+
+#define BAD_OPCODE 0xfeu /* what the engine refuses as a request that nobody knows */
+#define QP1_QKEY 0x80010000u
+#define PKEY_DEFAULT 0xffffu
+#define WINDOW 256u        /* unacknowledged packets of a QP */
+#define FRAME_OVERHEAD 96u /* the most that stands round a payload [DP 10.7] */
+#define MTU_MIN 256u
+
+/* --- completions ------------------------------------------------------------------------------------------ */
+
+static uint8_t
+syndrome(enum ibv_wc_status status)
+{
+	switch (status) {
+	case IBV_WC_LOC_LEN_ERR: return MLX4_SYND_LOCAL_LENGTH;
+	case IBV_WC_LOC_PROT_ERR: return MLX4_SYND_LOCAL_PROT;
+	case IBV_WC_WR_FLUSH_ERR: return MLX4_SYND_WR_FLUSH;
+	case IBV_WC_BAD_RESP_ERR: return MLX4_SYND_BAD_RESP;
+	case IBV_WC_LOC_ACCESS_ERR: return MLX4_SYND_LOCAL_ACCESS;
+	case IBV_WC_REM_INV_REQ_ERR: return MLX4_SYND_REMOTE_INVAL_REQ;
+	case IBV_WC_REM_ACCESS_ERR: return MLX4_SYND_REMOTE_ACCESS;
+	case IBV_WC_REM_OP_ERR: return MLX4_SYND_REMOTE_OP;
+	case IBV_WC_RETRY_EXC_ERR: return MLX4_SYND_RETRY_EXC;
+	case IBV_WC_RNR_RETRY_EXC_ERR: return MLX4_SYND_RNR_RETRY_EXC;
+	default: return MLX4_SYND_LOCAL_QP_OP;
+	}
+}
+
+static void
+send_done(struct tre_qp *e, struct tre_wqe *w, enum ibv_wc_status status)
+{
+	struct tpm_roce *r = e->home;
+	const struct tpm_roce_slot *s = &r->slot[w - r->sq];
+	struct tpm_cq *cq = r->qp->scq;
+	struct mlx4_cqe *c;
+
+	if (status != IBV_WC_SUCCESS) {
+		if (tpm_cqe_error(r->m, cq, r->qp->qpn, s->index, syndrome(status), true))
+			tpm_cq_notify(r->m, cq, true);
+		return;
+	}
+	if (!s->signaled)
+		return;
+	c = tpm_cqe_next(r->m, cq);
+	if (c == NULL)
+		return;
+	memset(c, 0, offsetof(struct mlx4_cqe, owner_sr_opcode));
+	c->vlan_my_qpn = rte_cpu_to_be_32(r->qp->qpn);
+	c->wqe_index = rte_cpu_to_be_16(s->index);
+	if (s->opcode == MLX4_OP_RDMA_READ || s->opcode == MLX4_OP_ATOMIC_CS || s->opcode == MLX4_OP_ATOMIC_FA)
+		c->byte_cnt = rte_cpu_to_be_32(w->len);
+	tpm_cqe_commit(cq, c, s->opcode | MLX4_CQE_IS_SEND);
+	tpm_cq_notify(r->m, cq, (w->flags & IBV_SEND_SOLICITED) != 0);
+}
+
+static uint8_t
+recv_opcode(const struct tre_recv *wc)
+{
+	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
+		return MLX4_CQE_RECV_WRITE_IMM;
+	if (wc->invalidated)
+		return MLX4_CQE_RECV_SEND_INV;
+	return wc->has_imm ? MLX4_CQE_RECV_SEND_IMM : MLX4_CQE_RECV_SEND;
+}
+
+/* What only datagrams tell: where they came from [DP 6.2] */
+static void
+fill_ud(struct mlx4_cqe *c, const struct tre_recv *wc, const struct tpm_roce_rx *rx)
+{
+	c->g_mlpath_rqpn = rte_cpu_to_be_32(MLX4_CQE_GRH | wc->src_qpn);
+	memcpy((uint8_t *)c + MLX4_CQE_UD_SMAC, rx->smac, sizeof(rx->smac));
+	if (rx->tagged) {
+		c->sl_vid = rte_cpu_to_be_16(rx->tci);
+		c->vlan_my_qpn |= rte_cpu_to_be_32(MLX4_CQE_CVLAN);
+	}
+}
+
+static void
+recv_done(struct tre_qp *e, const struct tre_rwqe *w, const struct tre_recv *wc, const void *in_home)
+{
+	struct tpm_roce *r = e->home;
+	struct tpm_qp *qp = r->qp;
+	struct mlx4_cqe *c;
+
+	if (!r->taken)
+		qp->rq_head++;
+	r->taken = false;
+	if (wc->status != IBV_WC_SUCCESS) {
+		if (tpm_cqe_error(r->m, qp->rcq, qp->qpn, (uint16_t)w->home, syndrome(wc->status), false))
+			tpm_cq_notify(r->m, qp->rcq, true);
+		return;
+	}
+	c = tpm_cqe_next(r->m, qp->rcq);
+	if (c == NULL)
+		return;
+	memset(c, 0, offsetof(struct mlx4_cqe, owner_sr_opcode));
+	c->vlan_my_qpn = rte_cpu_to_be_32(qp->qpn);
+	c->immed_rss = rte_cpu_to_be_32(wc->imm);
+	c->byte_cnt = rte_cpu_to_be_32(wc->len);
+	c->wqe_index = rte_cpu_to_be_16((uint16_t)w->home);
+	if (e->a.type == IBV_QPT_UD)
+		fill_ud(c, wc, in_home);
+	tpm_cqe_commit(qp->rcq, c, recv_opcode(wc));
+	tpm_cq_notify(r->m, qp->rcq, wc->solicited);
+}
+
+/* --- receive requests ------------------------------------------------------------------------------------- */
+
+static bool
+recv_next(struct tre_qp *e, struct tre_rwqe *out)
+{
+	struct tpm_roce *r = e->home;
+	struct tpm_qp *qp = r->qp;
+	const uint8_t *w;
+
+	if (qp->srq != NULL && !r->taken) {
+		/* What is in a shared queue is not this QP's to flush. */
+		if (e->state == IBV_QPS_ERR)
+			return false;
+		w = tpm_srq_take(r->m, qp->srq, &r->rwqe.home);
+		if (w == NULL)
+			return false;
+		tpm_roce_list(r, w, qp->srq->max_sge);
+		r->taken = true;
+	} else if (qp->srq == NULL) {
+		w = tpm_rq_peek(r->m, qp);
+		if (w == NULL)
+			return false;
+		r->rwqe.home = (uint16_t)qp->rq_head;
+		tpm_roce_list(r, w, 1u << (qp->rq_lg_stride - 4));
+	}
+	*out = r->rwqe;
+	return true;
+}
+
+/* The card does not count credits (its ACKs say so). */
+static uint32_t
+recv_count(struct tre_qp *e)
+{
+	return UINT32_MAX;
+}
+
+/* --- what else the engine asks for -------------------------------------------------------------------------- */
+
+/* NOP is the only request that stays inside. */
+static int
+local(struct tre_qp *e, const struct tre_wqe *w)
+{
+	return 0;
+}
+
+/* Keys of memory windows and fast registration are not offered: there is none to invalidate. */
+static int
+invalidate(struct tre_qp *e, uint32_t rkey)
+{
+	return -1;
+}
+
+static void
+event(struct tre_qp *e, enum ibv_event_type type)
+{
+	struct tpm_roce *r = e->home;
+
+	switch (type) {
+	case IBV_EVENT_COMM_EST: tpm_event_qp(r->m, MLX4_EVENT_COMM_EST, r->qp->qpn); break;
+	case IBV_EVENT_SQ_DRAINED:
+		if (r->tell_drained)
+			tpm_event_qp(r->m, MLX4_EVENT_SQ_DRAINED, r->qp->qpn);
+		r->tell_drained = false;
+		break;
+	case IBV_EVENT_QP_REQ_ERR: tpm_event_qp(r->m, MLX4_EVENT_WQ_INVAL_REQ, r->qp->qpn); break;
+	case IBV_EVENT_QP_ACCESS_ERR: tpm_event_qp(r->m, MLX4_EVENT_WQ_ACCESS, r->qp->qpn); break;
+	default: tpm_event_qp(r->m, MLX4_EVENT_WQ_CATAS, r->qp->qpn); break;
+	}
+}
+
+static const struct tre_ops ops = {
+	.xmit = tpm_roce_xmit,
+	.gather = tpm_roce_gather,
+	.scatter_wqe = tpm_roce_scatter_wqe,
+	.send_done = send_done,
+	.local = local,
+	.recv_next = recv_next,
+	.recv_count = recv_count,
+	.scatter_recv = tpm_roce_scatter_recv,
+	.recv_done = recv_done,
+	.remote_check = tpm_roce_remote_check,
+	.remote_write = tpm_roce_remote_write,
+	.remote_read = tpm_roce_remote_read,
+	.remote_atomic = tpm_roce_remote_atomic,
+	.invalidate = invalidate,
+	.event = event,
+};
+
+/* --- life ------------------------------------------------------------------------------------------------- */
+
+static bool
+is_qp1(const struct tp_model *m, const struct tpm_qp *qp)
+{
+	return qp->service == MLX4_QP_ST_MLX && m->special_qp_base != 0 &&
+	       qp->qpn == m->special_qp_base + 2 + qp->port - 1 && !m->port[qp->port - 1].ib;
+}
+
+static uint32_t
+mtu_of(const struct tp_model *m, const struct tpm_qp *qp, bool datagram)
+{
+	uint32_t code = prm_get(qp->ctx, MLX4_QPC_MTU), mtu = 128u << (code < 1 ? 1 : code > 5 ? 5 : code);
+
+	/* Datagrams carry the largest in their context; what the port takes bounds them. */
+	while (datagram && mtu > MTU_MIN && mtu + FRAME_OVERHEAD > m->port[qp->port - 1].max_frame)
+		mtu /= 2;
+	return mtu;
+}
+
+static int
+access_of(const uint8_t *ctx)
+{
+	return (prm_get(ctx, MLX4_QPC_RRE) != 0 ? IBV_ACCESS_REMOTE_READ : 0) |
+	       (prm_get(ctx, MLX4_QPC_RWE) != 0 ? IBV_ACCESS_REMOTE_WRITE : 0) |
+	       (prm_get(ctx, MLX4_QPC_RAE) != 0 ? IBV_ACCESS_REMOTE_ATOMIC : 0);
+}
+
+static uint8_t
+depth(uint32_t lg)
+{
+	return (uint8_t)(1u << lg < TRE_MAX_RD_ATOMIC ? 1u << lg : TRE_MAX_RD_ATOMIC);
+}
+
+static void
+attributes(const struct tp_model *m, const struct tpm_qp *qp, struct tre_attr *a)
+{
+	const uint8_t *ctx = qp->ctx;
+	bool qp1 = is_qp1(m, qp);
+
+	*a = (struct tre_attr){
+		.type = qp->service == MLX4_QP_ST_RC   ? IBV_QPT_RC
+			: qp->service == MLX4_QP_ST_UC ? IBV_QPT_UC
+						       : IBV_QPT_UD,
+		.qpn = qp->qpn,
+		.dest_qpn = prm_get(ctx, MLX4_QPC_REMOTE_QPN),
+		.qkey = qp1 ? QP1_QKEY : prm_get(ctx, MLX4_QPC_QKEY),
+		.pkey = PKEY_DEFAULT,
+		.access = access_of(ctx),
+		.sq_psn = prm_get(ctx, MLX4_QPC_NEXT_SEND_PSN),
+		.rq_psn = prm_get(ctx, MLX4_QPC_NEXT_RECV_PSN),
+		.timeout = (uint8_t)prm_get(ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_ACK_TIMEOUT),
+		.retry_cnt = (uint8_t)prm_get(ctx, MLX4_QPC_RETRY_COUNT),
+		.rnr_retry = (uint8_t)prm_get(ctx, MLX4_QPC_RNR_RETRY),
+		.min_rnr_timer = (uint8_t)prm_get(ctx, MLX4_QPC_MIN_RNR_TIMER),
+		.max_rd_atomic = depth(prm_get(ctx, MLX4_QPC_SRA_MAX)),
+		.max_dest_rd_atomic = depth(prm_get(ctx, MLX4_QPC_RRA_MAX)),
+		.window = WINDOW,
+	};
+	a->mtu = mtu_of(m, qp, a->type == IBV_QPT_UD);
+}
+
+static enum ibv_qp_state
+verbs_state(uint8_t state)
+{
+	switch (state) {
+	case MLX4_QP_RST: return IBV_QPS_RESET;
+	case MLX4_QP_INIT: return IBV_QPS_INIT;
+	case MLX4_QP_RTR: return IBV_QPS_RTR;
+	case MLX4_QP_RTS: return IBV_QPS_RTS;
+	case MLX4_QP_SQER: return IBV_QPS_SQE;
+	case MLX4_QP_SQD: return IBV_QPS_SQD;
+	default: return IBV_QPS_ERR;
+	}
+}
+
+static int
+create(struct tp_model *m, struct tpm_qp *qp)
+{
+	struct tpm_roce *r = calloc(1, sizeof(*r));
+
+	if (r == NULL)
+		return -ENOMEM;
+	r->m = m;
+	r->qp = qp;
+	tre_qp_init(&r->e, &ops, r, &r->stats, r->sq, TPM_ROCE_LG_SLOTS);
+	r->next = m->roce;
+	m->roce = r;
+	qp->roce = r;
+	m->port[qp->port - 1].roce_qps++;
+	r->port = qp->port;
+	return 0;
+}
+
+int
+tpm_roce_state(struct tp_model *m, struct tpm_qp *qp, uint8_t state)
+{
+	struct tre_attr a;
+
+	/* The port is known from RTR on. */
+	if (qp->roce == NULL && (state != MLX4_QP_RTR || (!tpm_roce_serves(m, qp) && !is_qp1(m, qp))))
+		return 0;
+	if (qp->roce == NULL && create(m, qp) < 0)
+		return -ENOMEM;
+	attributes(m, qp, &a);
+	tpm_roce_path_of_qp(m, qp, &qp->roce->path);
+	tre_qp_state(&qp->roce->e, verbs_state(state), &a);
+	return 0;
+}
+
+void
+tpm_roce_drained(struct tp_model *m, struct tpm_qp *qp)
+{
+	if (qp->roce != NULL)
+		qp->roce->tell_drained = true;
+	else
+		tpm_event_qp(m, MLX4_EVENT_SQ_DRAINED, qp->qpn);
+}
+
+void
+tpm_roce_free(struct tp_model *m, struct tpm_qp *qp)
+{
+	struct tpm_roce **at = &m->roce;
+
+	if (qp->roce == NULL)
+		return;
+	while (*at != qp->roce)
+		at = &(*at)->next;
+	*at = qp->roce->next;
+	m->port[qp->roce->port - 1].roce_qps--;
+	free(qp->roce);
+	qp->roce = NULL;
+}
+
+/* --- running ---------------------------------------------------------------------------------------------- */
+
+/* The context follows what the engine decided. */
+static void
+follow(struct tp_model *m, struct tpm_roce *r)
+{
+	if (r->e.state == IBV_QPS_ERR && r->qp->state != MLX4_QP_ERR) {
+		tpm_qp_to_error(m, r->qp);
+	} else if (r->e.state == IBV_QPS_SQE && r->qp->state == MLX4_QP_RTS) {
+		r->qp->state = MLX4_QP_SQER;
+		tpm_sq_flush(m, r->qp);
+	}
+}
+
+static unsigned int
+run_one(struct tp_model *m, struct tpm_roce *r, unsigned int budget)
+{
+	unsigned int n;
+
+	r->running = true;
+	n = tre_run(&r->e, budget, tpm_now(m));
+	r->running = false;
+	if (r->late != 0) {
+		struct tre_in in = {.bth = r->late_packet, .len = r->late, .grh = r->late_rx.grh, .home = &r->late_rx};
+
+		r->late = 0;
+		tre_input(&r->e, &in, tpm_now(m));
+	}
+	follow(m, r);
+	return n;
+}
+
+void
+tpm_roce_deliver(struct tp_model *m, struct tpm_qp *qp, const uint8_t *packet, uint32_t len,
+		 const struct tpm_roce_rx *rx)
+{
+	struct tre_in in = {.bth = packet, .len = len, .grh = rx->grh, .home = rx};
+	struct tpm_roce *r = qp->roce;
+
+	if (r == NULL)
+		return;
+	if (r->running) {
+		/* Sent to itself: xmit takes no more before this one is in. */
+		memcpy(r->late_packet, packet, len);
+		r->late_rx = *rx;
+		r->late = len;
+		return;
+	}
+	tre_input(&r->e, &in, tpm_now(m));
+	follow(m, r);
+}
+
+unsigned int
+tpm_roce_send(struct tp_model *m, struct tpm_qp *qp, unsigned int budget, bool *idle)
+{
+	struct tpm_roce *r = qp->roce;
+	unsigned int done = 0;
+	uint32_t strides;
+
+	while (done < budget && tre_sq_slot(&r->e) != NULL) {
+		if (!tpm_sq_head_posted(qp, qp->sq_head)) {
+			*idle = true;
+			break;
+		}
+		if (tpm_roce_fetch(m, r, qp->sq_head, &strides) != 0)
+			tre_sq_slot(&r->e)->opcode = BAD_OPCODE;
+		qp->sq_head += strides;
+		tre_post(&r->e);
+		done++;
+	}
+	run_one(m, r, budget);
+	return done;
+}
+
+unsigned int
+tpm_roce_run(struct tp_model *m, unsigned int budget)
+{
+	struct tpm_roce *r, *next;
+	unsigned int done = 0;
+
+	for (r = m->roce; r != NULL; r = next) {
+		next = r->next;
+		m->waits |= tre_deadline(&r->e) != TRE_NEVER;
+		if (tre_busy(&r->e) || r->tell_drained || tre_deadline(&r->e) <= tpm_now(m))
+			done += run_one(m, r, budget);
+	}
+	return done;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * The card as a home of the transport engine (lib/roce): what RC, UC and UD queue pairs of an Ethernet port do. WQEs are
+ * taken from the ring into slots that the engine works on; memory is reached by keys; packets are RoCE frames.
+ */
+#ifndef TPM_ROCE_H
+#define TPM_ROCE_H
+
+#include "datapath.h"
+#include "engine.h"
+
+#define TPM_ROCE_LG_SLOTS 5u
+#define TPM_ROCE_SLOTS (1u << TPM_ROCE_LG_SLOTS)
+#define TPM_ROCE_PACKET 4608u /* the longest packet: headers, 4096 bytes, CRC */
+#define TPM_ROCE_HDR 128u     /* Ethernet, tag, GRH or IP and UDP, BTH and what follows it */
+
+/* How a packet finds its way: of the QP's path, or of a UD request. */
+struct tpm_roce_path {
+	uint8_t dmac[6], dgid[16];
+	uint8_t sgid_index, tclass, hop_limit, prio;
+	uint32_t flow_label;
+	uint16_t udp_port; /* source */
+	uint16_t vid;      /* TPM_ROCE_NO_VLAN: no tag */
+	bool v2;
+};
+#define TPM_ROCE_NO_VLAN 0xffffu
+#define TPM_ETYPE_ROCE 0x8915u
+
+/* A send WQE on its way. */
+struct tpm_roce_slot {
+	struct tre_sge sge[TPM_MAX_SQ_SGE];
+	uint8_t data[MLX4_SEND_WQE_MAX]; /* inline */
+	struct tpm_roce_path path;       /* UD */
+	uint16_t index;
+	uint8_t opcode;
+	bool signaled;
+};
+
+/* What a received packet brings besides itself. */
+struct tpm_roce_rx {
+	uint8_t smac[6];
+	uint16_t tci; /* of the tag, 0: none */
+	bool tagged;
+	uint8_t grh[40]; /* as UD receivers get it */
+};
+
+struct tpm_roce {
+	struct tre_qp e;
+	struct tre_stats stats;
+	struct tp_model *m;
+	struct tpm_qp *qp;
+	struct tpm_roce *next; /* in the model's list of live ones */
+	struct tpm_roce_path path;
+	struct tre_wqe sq[TPM_ROCE_SLOTS];
+	struct tpm_roce_slot slot[TPM_ROCE_SLOTS];
+	/* The receive WQE at hand. */
+	struct tre_sge rq_sge[TPM_MAX_RQ_SGE];
+	struct tre_rwqe rwqe;
+	uint8_t port; /* that counts it */
+	bool tell_drained;
+	bool taken;    /* it is one of a shared receive queue */
+	bool running;  /* the engine works on it: what it sends to itself waits */
+	uint32_t late; /* length of the packet that waits, 0: none */
+	uint8_t late_packet[TPM_ROCE_PACKET];
+	struct tpm_roce_rx late_rx;
+	uint8_t bounce[TPM_ROCE_PACKET];
+};
+
+/* --- life (roce.c); called by commands ---------------------------------------------------------------------- */
+
+/* Does the QP send by the engine? */
+static inline bool
+tpm_roce_serves(const struct tp_model *m, const struct tpm_qp *qp)
+{
+	return (qp->service == MLX4_QP_ST_RC || qp->service == MLX4_QP_ST_UC || qp->service == MLX4_QP_ST_UD) &&
+	       !m->port[qp->port - 1].ib;
+}
+/* After a transition to state; 0 or -ENOMEM. */
+int tpm_roce_state(struct tp_model *m, struct tpm_qp *qp, uint8_t state);
+void tpm_roce_free(struct tp_model *m, struct tpm_qp *qp);
+/* Reads WQEs into slots and sends; returns what was done, *idle: nothing more is posted. */
+unsigned int tpm_roce_send(struct tp_model *m, struct tpm_qp *qp, unsigned int budget, bool *idle);
+/* Software asked to be told when the send queue has drained: by event, now if nothing is on its way. */
+void tpm_roce_drained(struct tp_model *m, struct tpm_qp *qp);
+/* A packet for the QP, whose CRC is good; len from the BTH through the pad. */
+void tpm_roce_deliver(struct tp_model *m, struct tpm_qp *qp, const uint8_t *packet, uint32_t len,
+		      const struct tpm_roce_rx *rx);
+/* Answers, timers, what waits for either. */
+unsigned int tpm_roce_run(struct tp_model *m, unsigned int budget);
+
+/* --- WQEs (roce_wqe.c) --------------------------------------------------------------------------------------- */
+
+/* The WQE at head into the next slot; *strides: its size. 0, or a syndrome of MLX4_SYND_*. */
+uint8_t tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *strides);
+/* The receive WQE of n elements at w as a list. */
+void tpm_roce_list(struct tpm_roce *r, const uint8_t *w, unsigned int n);
+
+/* --- memory (roce_mem.c) -------------------------------------------------------------------------------------- */
+
+int tpm_roce_gather(struct tre_qp *e, const struct tre_wqe *w, uint32_t off, uint32_t len, struct iovec *iov);
+int tpm_roce_scatter_wqe(struct tre_qp *e, const struct tre_wqe *w, uint32_t off, const void *data, uint32_t len);
+int tpm_roce_scatter_recv(struct tre_qp *e, const struct tre_rwqe *w, uint32_t off, const void *data, uint32_t len);
+int tpm_roce_remote_check(struct tre_qp *e, uint32_t rkey, uint64_t va, uint32_t len, int access);
+int tpm_roce_remote_write(struct tre_qp *e, uint32_t rkey, uint64_t va, const void *data, uint32_t len);
+int tpm_roce_remote_read(struct tre_qp *e, uint32_t rkey, uint64_t va, uint32_t len, struct iovec *iov);
+int tpm_roce_remote_atomic(struct tre_qp *e, uint32_t rkey, uint64_t va, enum tre_atomic op, uint64_t compare_add,
+			   uint64_t swap, uint64_t *old);
+
+/* --- packets (roce_net.c) ------------------------------------------------------------------------------------- */
+
+/* The path in a QP's context. */
+void tpm_roce_path_of_qp(const struct tp_model *m, const struct tpm_qp *qp, struct tpm_roce_path *path);
+bool tpm_roce_xmit(struct tre_qp *e, struct tre_out *out);
+/* A frame of the port: true when it was RoCE for one of the port's addresses, and dealt with. */
+bool tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, uint32_t hlen,
+		      const struct tpm_pkt *k);
+
+#endif /* TPM_ROCE_H */
