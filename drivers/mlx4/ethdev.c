@@ -3,7 +3,6 @@
  */
 /* A port's life as an ethdev: configure, queues, start, stop, close. */
 #include <errno.h>
-#include <stdio.h>
 
 #include <rte_errno.h>
 
@@ -51,24 +50,6 @@ eth_configure(struct rte_eth_dev *dev)
 	return rc != 0 ? rc : mlx4_dcb_configure(dev);
 }
 
-static int
-rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int socket,
-	       const struct rte_eth_rxconf *conf, struct rte_mempool *mp)
-{
-	struct mlx4_eth *eth = mlx4_eth_of(dev);
-	struct mlx4_rxq *q;
-	int rc;
-
-	rc = mlx4_rxq_setup(eth, idx, n, (int)socket, conf, mp, &q);
-	if (rc != 0)
-		return rc;
-	q->vector = dev->data->dev_conf.intr_conf.rxq != 0 ? mlx4_rx_vector(eth, idx) : -1;
-	eth->rxqs[idx] = q;
-	dev->data->rx_queues[idx] = q;
-	mlx4_groups_assign(eth);
-	return 0;
-}
-
 static void
 rx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 {
@@ -84,8 +65,34 @@ rx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 	mlx4_dropless_forget(q);
 	mlx4_qos_unlock(eth);
 	mlx4_rxq_release(q);
-	mlx4_group_queue_gone(eth, idx);
+	mlx4_group_queue_new(eth, idx);
 	dev->data->rx_queues[idx] = NULL;
+}
+
+static int
+rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int socket,
+	       const struct rte_eth_rxconf *conf, struct rte_mempool *mp)
+{
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	char err[TP_ERR_LEN] = "";
+	struct mlx4_rxq *q;
+	int rc;
+
+	rc = mlx4_rxq_setup(eth, idx, n, (int)socket, conf, mp, &q);
+	if (rc != 0)
+		return rc;
+	q->vector = dev->data->dev_conf.intr_conf.rxq != 0 ? mlx4_rx_vector(eth, idx) : -1;
+	eth->rxqs[idx] = q;
+	dev->data->rx_queues[idx] = q;
+	mlx4_groups_assign(eth);
+	mlx4_qos_lock(eth);
+	rc = mlx4_group_treat(eth, idx, err);
+	mlx4_qos_unlock(eth);
+	if (rc != 0) {
+		MLX4_LOG(ERR, "port %u: %s", dev->data->port_id, err);
+		rx_queue_release(dev, idx);
+	}
+	return rc;
 }
 
 static int
@@ -111,9 +118,7 @@ tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int s
 	if (rc == 0) {
 		mlx4_txq_marks(q, &eth->qos->conf);
 		eth->txqs[idx] = q;
-		rc = mlx4_group_tx_policy(eth, idx);
-		if (rc != 0)
-			snprintf(err, sizeof(err), "Tx queue %u: no memory for its group's policy", idx);
+		rc = mlx4_group_treat(eth, idx, err);
 	}
 	if (rc != 0)
 		eth->txqs[idx] = NULL;
@@ -140,7 +145,7 @@ tx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 	eth->txqs[idx] = NULL;
 	mlx4_qos_unlock(eth);
 	mlx4_txq_release(q);
-	mlx4_group_queue_gone(eth, idx);
+	mlx4_group_queue_new(eth, idx);
 	dev->data->tx_queues[idx] = NULL;
 }
 

@@ -11,7 +11,7 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include "ethdev.h"
+#include "qos.h"
 
 int
 mlx4_groups_create(struct mlx4_eth *eth)
@@ -50,6 +50,24 @@ mlx4_groups_check_configure(const struct mlx4_eth *eth, uint16_t num_rxq)
 			 "group",
 			 eth->dev->data->port_id, num_rxq, eth->groups->owner[q]->conf.name, q);
 		return -EBUSY;
+	}
+	return 0;
+}
+
+int
+mlx4_groups_check_qos(const struct mlx4_eth *eth, const struct tp_qos_port *q, const struct tp_qos_limits *lim,
+		      char err[TP_ERR_LEN])
+{
+	char why[TP_ERR_LEN];
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < eth->groups->num; i++) {
+		ret = tp_group_check(&eth->groups->g[i]->conf, q, lim, why);
+		if (ret == 0)
+			continue;
+		snprintf(err, TP_ERR_LEN, "group %s: %.120s", eth->groups->g[i]->conf.name, why);
+		return ret;
 	}
 	return 0;
 }
@@ -171,27 +189,18 @@ check_pool(const struct mlx4_eth *eth, const struct tp_group *g, struct rte_memp
 	return 0;
 }
 
-static void
-limits_of(const struct mlx4_eth *eth, struct tp_qos_limits *lim)
-{
-	memset(lim, 0, sizeof(*lim));
-	lim->max_tc = TP_TCS;
-	lim->speed_mbps = eth->hca->port[eth->port - 1].speed;
-	lim->max_groups = TP_GROUPS;
-	lim->max_rx_queues = eth->dev->data->nb_rx_queues;
-}
-
 static int
-check(const struct mlx4_eth *eth, const struct tp_group *g, const struct mlx4_group *self, struct rte_mempool **mp,
-      char *err)
+check(struct mlx4_eth *eth, const struct tp_group *g, const struct mlx4_group *self, struct rte_mempool **mp, char *err)
 {
 	const struct tp_group *self_conf = self == NULL ? NULL : &self->conf;
 	struct tp_qos_limits lim;
 	struct tp_qos_port qos;
 	int ret;
 
-	limits_of(eth, &lim);
-	tp_qos_port_default(&qos);
+	mlx4_qos_limits(eth, &lim);
+	mlx4_qos_lock(eth);
+	qos = eth->qos->conf;
+	mlx4_qos_unlock(eth);
 	ret = tp_group_check(g, &qos, &lim, err);
 	if (ret == 0)
 		ret = check_beside(eth, g, self_conf, &lim, err);
@@ -216,7 +225,7 @@ list_changed(struct mlx4_eth *eth, struct mlx4_group *g, bool gone, const bool *
 	int ret;
 
 	mlx4_groups_assign(eth);
-	ret = mlx4_groups_tx_policies(eth);
+	ret = mlx4_groups_treat(eth, err);
 	if (ret == 0 && eth->dev->data->dev_started)
 		ret = mlx4_group_apply(eth, g, gone, before, err);
 	if (ret != 0 && err[0] == '\0')
@@ -224,12 +233,15 @@ list_changed(struct mlx4_eth *eth, struct mlx4_group *g, bool gone, const bool *
 	return ret;
 }
 
-/* What the queues had before needs no memory. */
+/* What the queues had before, they can have again, unless the card is lost. */
 static void
 list_restored(struct mlx4_eth *eth)
 {
+	char err[TP_ERR_LEN] = "";
+
 	mlx4_groups_assign(eth);
-	mlx4_groups_tx_policies(eth);
+	if (mlx4_groups_treat(eth, err) != 0)
+		MLX4_LOG(ERR, "port %u: %s", eth->dev->data->port_id, err);
 	if (eth->dev->data->dev_started)
 		mlx4_groups_vlan_apply(eth);
 }

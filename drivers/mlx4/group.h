@@ -37,6 +37,7 @@ struct mlx4_groups {
 	unsigned int num;
 	struct mlx4_group *g[TP_GROUPS];
 	struct mlx4_group *owner[MLX4_ETH_MAX_RXQ];             /* by queue, NULL: in the default set */
+	bool treated[MLX4_ETH_MAX_RXQ];                         /* as a group wants it */
 	struct rte_pmd_mlx4_group_stats base[MLX4_ETH_MAX_RXQ]; /* counters of a queue when it joined its group */
 };
 
@@ -45,6 +46,9 @@ int mlx4_groups_create(struct mlx4_eth *eth);
 void mlx4_groups_destroy(struct mlx4_eth *eth);
 /* -EBUSY: a group needs more receive queues than the port is going to have. */
 int mlx4_groups_check_configure(const struct mlx4_eth *eth, uint16_t num_rxq);
+/* Whether the groups still have what they ask of the port when it is declared so. */
+int mlx4_groups_check_qos(const struct mlx4_eth *eth, const struct tp_qos_port *q, const struct tp_qos_limits *lim,
+			  char err[TP_ERR_LEN]);
 
 /* --- group_card.c --- */
 /* The declaration of the default set, NULL: there is none. */
@@ -73,12 +77,15 @@ struct mlx4_group *mlx4_group_of(const struct mlx4_eth *eth, uint16_t queue);
 int mlx4_group_refresh(struct mlx4_eth *eth, uint16_t queue);
 /* Owners, pools and counters of the queues follow the list. */
 void mlx4_groups_assign(struct mlx4_eth *eth);
-/* Policies of the transmit queues follow the list. 0 or -ENOMEM. */
-int mlx4_groups_tx_policies(struct mlx4_eth *eth);
-/* With the lock of the port's quality of service, which has policies of its own. */
-int mlx4_group_tx_policy(struct mlx4_eth *eth, uint16_t queue);
-/* The counters of a queue are about to go with it, or to be reset. */
+/*
+ * Priority, rate, marks, checks and dropless mode of the queues follow the list. group_treat, for one queue, is called
+ * with the lock of the port's quality of service.
+ */
+int mlx4_groups_treat(struct mlx4_eth *eth, char err[TP_ERR_LEN]);
+int mlx4_group_treat(struct mlx4_eth *eth, uint16_t queue, char err[TP_ERR_LEN]);
+/* The counters of a queue are about to go with it; they are other ones now. */
 void mlx4_group_queue_gone(struct mlx4_eth *eth, uint16_t queue);
+void mlx4_group_queue_new(struct mlx4_eth *eth, uint16_t queue);
 void mlx4_groups_stats_reset(struct mlx4_eth *eth);
 void mlx4_group_stats(const struct mlx4_eth *eth, const struct mlx4_group *g, struct rte_pmd_mlx4_group_stats *st);
 

@@ -264,6 +264,8 @@ rules_install(struct mlx4_eth *eth, const struct mlx4_group *g, const struct mlx
 	if (ret != 0)
 		return ret;
 	r->up = true;
+	if (s == NULL)
+		return 0; /* no queue is started: its frames are the default queues' */
 	ret = unicast_install(eth, &g->conf, turn, mlx4_spread_target(s), &r->unicast);
 	if (ret == 0 && g->conf.flood)
 		ret = flood_install(eth, s, r);
@@ -288,7 +290,7 @@ rules_prepare(struct change *c)
 	const struct mlx4_spread *s = c->rings ? c->spread : c->g->spread;
 
 	c->rules = c->rings || !c->wanted || !rules_fit(c->g);
-	if (!c->rules || !c->wanted || s == NULL)
+	if (!c->rules || !c->wanted)
 		return 0;
 	return rules_install(c->eth, c->g, s, !c->g->turn, &c->new_rules);
 }

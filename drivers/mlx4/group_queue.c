@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What groups ask of single queues: pools, transmit policies, counters. */
+#include <stdio.h>
 #include <string.h>
 
 #include "group.h"
@@ -75,6 +76,12 @@ mlx4_group_queue_gone(struct mlx4_eth *eth, uint16_t queue)
 }
 
 void
+mlx4_group_queue_new(struct mlx4_eth *eth, uint16_t queue)
+{
+	queue_counters(eth, queue, &eth->groups->base[queue]);
+}
+
+void
 mlx4_groups_stats_reset(struct mlx4_eth *eth)
 {
 	unsigned int i;
@@ -82,7 +89,7 @@ mlx4_groups_stats_reset(struct mlx4_eth *eth)
 	for (i = 0; i < eth->groups->num; i++)
 		memset(&eth->groups->g[i]->past, 0, sizeof(eth->groups->g[i]->past));
 	for (i = 0; i < MLX4_ETH_MAX_RXQ; i++)
-		queue_counters(eth, (uint16_t)i, &eth->groups->base[i]);
+		mlx4_group_queue_new(eth, (uint16_t)i);
 }
 
 void
@@ -123,7 +130,7 @@ mlx4_groups_assign(struct mlx4_eth *eth)
 	}
 }
 
-/* --- transmit --------------------------------------------------------------------------------------------- */
+/* --- treatment -------------------------------------------------------------------------------------------- */
 
 /* arg: the declaration of the queue's group, NULL: it has none. */
 static void
@@ -149,26 +156,68 @@ set_checks(struct mlx4_tx_policy *p, const void *arg)
 	}
 }
 
-int
-mlx4_group_tx_policy(struct mlx4_eth *eth, uint16_t queue)
+static int
+checks_apply(struct mlx4_txq *q, const struct tp_group *g, char *err)
 {
-	const struct mlx4_group *g = mlx4_group_of(eth, queue);
-	struct mlx4_txq *q = eth->txqs[queue];
+	int ret;
 
-	if (q == NULL || (q->policy == NULL && (g == NULL || (!g->conf.antispoof_mac && !g->conf.antispoof_type))))
+	if (q->policy == NULL && (g == NULL || (!g->antispoof_mac && !g->antispoof_type)))
 		return 0;
-	return mlx4_tx_policy_edit(q, set_checks, g == NULL ? NULL : &g->conf);
+	ret = mlx4_tx_policy_edit(q, set_checks, g);
+	if (ret != 0)
+		snprintf(err, TP_ERR_LEN, "Tx queue %u: no memory for the checks of its group", q->queue_id);
+	return ret;
+}
+
+static int
+tx_treat(struct mlx4_txq *q, const struct tp_group *g, char *err)
+{
+	uint8_t prio = g == NULL ? 0 : g->prio;
+	uint32_t rate = g == NULL ? 0 : g->rate_mbps, hol = g == NULL ? 0 : g->hol_lifetime_us;
+	int16_t dscp = g == NULL ? -1 : g->dscp;
+	int ret = checks_apply(q, g, err);
+
+	if (ret == 0 && q->prio != prio)
+		ret = mlx4_txq_prio(q, prio, err);
+	if (ret == 0 && q->rate_mbps != rate)
+		ret = mlx4_txq_rate(q, rate, err);
+	if (ret == 0 && q->fixed_dscp != dscp + 1)
+		ret = mlx4_txq_dscp(q, dscp, err);
+	if (ret == 0 && q->hol_lifetime_us != hol)
+		ret = mlx4_txq_hol(q, hol, err);
+	return ret;
 }
 
 int
-mlx4_groups_tx_policies(struct mlx4_eth *eth)
+mlx4_group_treat(struct mlx4_eth *eth, uint16_t queue, char err[TP_ERR_LEN])
+{
+	const struct mlx4_group *owner = mlx4_group_of(eth, queue);
+	const struct tp_group *g = owner == NULL ? NULL : &owner->conf;
+	struct mlx4_rxq *rx = eth->rxqs[queue];
+	uint16_t units = g == NULL ? 0 : (uint16_t)g->delay_drop;
+	int ret = 0;
+
+	/* A queue that no group had is the application's own. */
+	if (g == NULL && !eth->groups->treated[queue])
+		return 0;
+	if (eth->txqs[queue] != NULL)
+		ret = tx_treat(eth->txqs[queue], g, err);
+	if (ret == 0 && rx != NULL && rx->delay_drop != units)
+		ret = mlx4_dropless_set(rx, units, err);
+	if (ret == 0)
+		eth->groups->treated[queue] = g != NULL;
+	return ret;
+}
+
+int
+mlx4_groups_treat(struct mlx4_eth *eth, char err[TP_ERR_LEN])
 {
 	uint16_t i;
 	int ret = 0;
 
 	mlx4_qos_lock(eth);
 	for (i = 0; i < MLX4_ETH_MAX_RXQ && ret == 0; i++)
-		ret = mlx4_group_tx_policy(eth, i);
+		ret = mlx4_group_treat(eth, i, err);
 	mlx4_qos_unlock(eth);
 	return ret;
 }

@@ -14,6 +14,7 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "group.h"
 #include "qos.h"
 
 #define FW_VERSION(a, b, c) ((uint64_t)(a) << 32 | (uint64_t)(b) << 16 | (c))
@@ -165,6 +166,8 @@ mlx4_qos_apply(struct mlx4_eth *eth, const struct tp_qos_port *q, char err[TP_ER
 	err[0] = '\0';
 	mlx4_qos_limits(eth, &lim);
 	rc = tp_qos_port_check(q, &lim, err);
+	if (rc == 0)
+		rc = mlx4_groups_check_qos(eth, q, &lim, err);
 	if (rc != 0)
 		return rc;
 	for (i = 0; i < TP_TCS; i++)

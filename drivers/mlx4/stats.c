@@ -178,8 +178,8 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 			eth->txqs[i]->packets = eth->txqs[i]->bytes = eth->txqs[i]->errors = eth->txqs[i]->linearized =
 				eth->txqs[i]->spoof_mac = eth->txqs[i]->spoof_type = 0;
 	eth->link_downs = 0;
-#include "group.h"
-#include "qos.h"
+	mlx4_qos_stats_reset(eth);
+	mlx4_groups_stats_reset(eth);
 	return 0;
 }
 

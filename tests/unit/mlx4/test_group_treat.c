@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* How groups treat their frames: spread over queues, pools, checks and marks of what is sent, counters, the default set. */
+#include <errno.h>
+#include <netinet/in.h>
+
+#include "group_rig.h"
+
+/* Microsoft's verification suite for RSS, IPv4 with TCP: the hash of each flow with the key of the suite. */
+static const struct {
+	uint32_t src, dst;
+	uint16_t sport, dport;
+	uint32_t hash;
+} vector[] = {
+	{RTE_IPV4(66, 9, 149, 187), RTE_IPV4(161, 142, 100, 80), 2794, 1766, 0x51ccc178},
+	{RTE_IPV4(199, 92, 111, 2), RTE_IPV4(65, 69, 140, 83), 14230, 4739, 0xc626b0ea},
+	{RTE_IPV4(24, 19, 198, 95), RTE_IPV4(12, 22, 207, 184), 12898, 38024, 0x5c2b394a},
+	{RTE_IPV4(38, 27, 205, 30), RTE_IPV4(209, 142, 163, 6), 48228, 2217, 0xafc7327f},
+	{RTE_IPV4(153, 39, 163, 191), RTE_IPV4(202, 188, 127, 2), 44251, 1303, 0x10e828a2},
+};
+
+/* Sends vector v to an address; the only queue of port 1 that gets it. */
+static uint16_t
+queue_of(unsigned int v, const struct rte_ether_addr *dst)
+{
+	struct rte_mbuf *m = rig_ipv4(IPPROTO_TCP, vector[v].src, vector[v].dst, vector[v].sport, vector[v].dport);
+	uint16_t queues = rte_eth_devices[1].data->nb_rx_queues, q, found = UINT16_MAX;
+
+	rte_pktmbuf_mtod(m, struct rte_ether_hdr *)->dst_addr = *dst;
+	rig_send(0, m);
+	for (q = 0; q < queues; q++) {
+		unsigned int n = group_drain(q);
+
+		if (n == 0)
+			continue;
+		assert_int_equal(n, 1);
+		assert_int_equal(found, UINT16_MAX);
+		found = q;
+	}
+	return found;
+}
+
+/* A group of its own with RSS inside: by the published hashes, for a power of two and for another number of queues. */
+static void
+test_spread(void **state)
+{
+	struct tp_group g = group_conf("spread", 1, TP_VLAN_ANY, 3, 4);
+	struct rte_ether_addr mac = group_mac(1);
+	unsigned int v;
+
+	group_start(8, NULL);
+	g.rss = TP_RSS_TCP4;
+	group_add(&g, 4);
+	for (v = 0; v < RTE_DIM(vector); v++)
+		assert_int_equal(queue_of(v, &mac), 3 + vector[v].hash % 4);
+	/* 32 rings for three queues: shares of 11, 11 and 10. */
+	g = group_conf("spread", 1, TP_VLAN_ANY, 5, 3);
+	g.rss = TP_RSS_TCP4;
+	group_modify(&g, 3);
+	for (v = 0; v < RTE_DIM(vector); v++)
+		assert_int_equal(queue_of(v, &mac), 5 + vector[v].hash % 32 % 3);
+	/* Types that the frames are not of, and none: the first queue. */
+	g.rss = TP_RSS_TCP6 | TP_RSS_UDP4;
+	group_modify(&g, 3);
+	for (v = 0; v < RTE_DIM(vector); v++)
+		assert_int_equal(queue_of(v, &mac), 5);
+	g.rss = 0;
+	group_modify(&g, 1);
+	assert_int_equal(queue_of(1, &mac), 5);
+	/* A queue that is stopped leaves its share to the others of the group; with none the default queue serves. */
+	g.rss = TP_RSS_TCP4;
+	group_modify(&g, 3);
+	assert_int_equal(rte_eth_dev_rx_queue_stop(1, 6), 0);
+	for (v = 0; v < RTE_DIM(vector); v++)
+		assert_int_equal(queue_of(v, &mac), vector[v].hash % 2 == 0 ? 5 : 7);
+	assert_int_equal(rte_eth_dev_rx_queue_stop(1, 5), 0);
+	assert_int_equal(rte_eth_dev_rx_queue_stop(1, 7), 0);
+	assert_int_equal(queue_of(1, &mac), 0);
+	assert_int_equal(rte_eth_dev_rx_queue_start(1, 7), 0);
+	assert_int_equal(queue_of(1, &mac), 7);
+}
+
+/* Rings of all queues do not fit the card: fewer are used, and the answer says so. */
+static void
+test_cut(void **state)
+{
+	static uint32_t block[256];
+	struct tp_group g = group_conf("g", 1, TP_VLAN_ANY, 1, 3);
+	struct rte_ether_addr mac = group_mac(1);
+	char err[TP_ERR_LEN];
+	struct mlx4_hca *hca;
+	unsigned int n = 0;
+
+	group_start(4, NULL);
+	g.rss = TP_RSS_TCP4;
+	hca = ((struct mlx4_eth *)rte_eth_devices[1].data->dev_private)->hca;
+	/* Somebody else has all blocks of 32 numbers that three queues need; pieces are left. */
+	while (n < RTE_DIM(block) && mlx4_qpn_reserve(hca, 32, 32, false, &block[n]) == 0)
+		n++;
+	assert_in_range(n, 1, RTE_DIM(block) - 1);
+	assert_int_equal(rte_pmd_mlx4_group_add(1, &g, err), 2);
+	assert_non_null(strstr(err, "2 of 3"));
+	assert_int_equal(queue_of(0, &mac), 1 + vector[0].hash % 2);
+	assert_int_equal(queue_of(4, &mac), 1 + vector[4].hash % 2);
+	while (n-- != 0)
+		mlx4_qpn_release(hca, block[n], 32);
+	/* With room again the whole group is served. */
+	assert_int_equal(rte_pmd_mlx4_group_modify(1, &g, err), 3);
+	assert_string_equal(err, "");
+	assert_int_equal(queue_of(0, &mac), 1 + vector[0].hash % 32 % 3);
+}
+
+/* The queues outside of groups: one with rss-or-vmq=vmq, equal shares of the rest else, those of a default group. */
+static void
+test_default_set(void **state)
+{
+	const struct rte_eth_conf rss = {.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS,
+					 .rx_adv_conf.rss_conf.rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP};
+	struct tp_group g = group_conf("g", 1, TP_VLAN_ANY, 0, 1), d = group_conf("d", 0, TP_VLAN_ANY, 1, 2);
+	struct rte_ether_addr mac;
+	unsigned int v;
+
+	group_start(5, &rss);
+	mac = rig_mac(1);
+	group_add(&g, 1);
+	for (v = 0; v < RTE_DIM(vector); v++)
+		assert_int_equal(queue_of(v, &mac), 1 + vector[v].hash % 4);
+	memset(d.mac, 0, sizeof(d.mac));
+	d.is_default = true;
+	d.rss = TP_RSS_TCP4;
+	group_add(&d, 2);
+	for (v = 0; v < RTE_DIM(vector); v++)
+		assert_int_equal(queue_of(v, &mac), 1 + vector[v].hash % 2);
+	d.rss = 0;
+	d.queue[0] = 4;
+	group_modify(&d, 1);
+	assert_int_equal(queue_of(0, &mac), 4);
+	group_remove("d");
+	for (v = 0; v < RTE_DIM(vector); v++)
+		assert_int_equal(queue_of(v, &mac), 1 + vector[v].hash % 4);
+	group_remove("g");
+	rig_close();
+	rig_open("rss-or-vmq=vmq");
+	group_start(5, &rss);
+	mac = rig_mac(1);
+	for (v = 0; v < RTE_DIM(vector); v++)
+		assert_int_equal(queue_of(v, &mac), 0);
+	group_add(&g, 1);
+	assert_int_equal(queue_of(1, &mac), 1);
+}
+
+/* A group's frames lie in buffers of its pool, and go back to it. */
+static void
+test_pool(void **state)
+{
+	struct rte_mempool *mp = rte_pktmbuf_pool_create("guest", 1023, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	struct tp_group g = group_conf("g", 1, TP_VLAN_ANY, 1, 1);
+	struct rte_ether_addr mac = group_mac(1);
+	struct rte_mbuf *m[4];
+	unsigned int i, n;
+
+	assert_non_null(mp);
+	group_start(2, NULL);
+	group_add(&g, 1);
+	snprintf(g.mempool, sizeof(g.mempool), "guest");
+	group_modify(&g, 1);
+	for (i = 0; i < 3; i++) {
+		m[0] = rig_frame(&mac, RIG_FRAME);
+		rig_send(0, m[0]);
+	}
+	for (i = 0, n = 0; i < 4; i++)
+		n += rte_eth_rx_burst(1, 1, m + n, (uint16_t)(RTE_DIM(m) - n));
+	assert_int_equal(n, 3);
+	for (i = 0; i < n; i++)
+		assert_ptr_equal(m[i]->pool, mp);
+	rte_pktmbuf_free_bulk(m, n);
+	group_remove("g");
+	group_drain(1);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	assert_int_equal(rte_mempool_in_use_count(mp), 0);
+	rte_mempool_free(mp);
+}
+
+static unsigned int
+sent_on(uint16_t queue, const struct rte_ether_addr *src, uint16_t type)
+{
+	struct rte_ether_addr dst = rig_mac(0);
+	struct rte_mbuf *m = rig_frame(&dst, RIG_FRAME);
+	struct rte_ether_hdr *h = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
+
+	h->src_addr = *src;
+	h->ether_type = rte_cpu_to_be_16(type);
+	assert_int_equal(rte_eth_tx_burst(1, queue, &m, 1), 1);
+	rig_run(1);
+	return rig_drain(0, 0);
+}
+
+/* What a guest must not send stays here, also over a restart; other queues of the port send what they like. */
+static void
+test_antispoof(void **state)
+{
+	struct tp_group g = group_conf("guest", 1, TP_VLAN_ANY, 1, 1);
+	struct rte_ether_addr own = group_mac(1), other = group_mac(2);
+	struct rte_pmd_mlx4_group_stats st;
+	eth_tx_burst_t plain;
+	unsigned int i;
+
+	group_start(3, NULL);
+	plain = rte_eth_fp_ops[1].tx_pkt_burst;
+	g.antispoof_mac = true;
+	g.antispoof_type = true;
+	group_add(&g, 1);
+	assert_ptr_not_equal(rte_eth_fp_ops[1].tx_pkt_burst, plain);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(sent_on(1, &own, RTE_ETHER_TYPE_IPV4), 1);
+		assert_int_equal(sent_on(1, &own, RTE_ETHER_TYPE_ARP), 1);
+		assert_int_equal(sent_on(1, &own, RTE_ETHER_TYPE_IPV6), 1);
+		assert_int_equal(sent_on(1, &own, 0x88cc), 0);
+		assert_int_equal(sent_on(1, &other, RTE_ETHER_TYPE_IPV4), 0);
+		assert_int_equal(sent_on(2, &other, 0x88cc), 1);
+		assert_int_equal(sent_on(0, &other, 0x88cc), 1);
+		if (i == 0) {
+			assert_int_equal(rte_eth_dev_stop(1), 0);
+			assert_int_equal(rte_eth_tx_queue_setup(1, 1, RIG_DESC, SOCKET_ID_ANY, NULL), 0);
+			assert_int_equal(rte_eth_dev_start(1), 0);
+		}
+	}
+	assert_int_equal(rte_pmd_mlx4_group_stats(1, "guest", &st), 0);
+	assert_int_equal(st.tx_frames, 6);
+	assert_int_equal(st.spoof_type_drops, 2);
+	assert_int_equal(st.spoof_mac_drops, 2);
+	/* An entry replaces the defaults; FCoE brings its initialisation protocol; 0 allows lengths. */
+	g.num_types = 2;
+	g.type[0] = 0x8906;
+	g.type[1] = 0;
+	group_modify(&g, 1);
+	assert_int_equal(sent_on(1, &own, 0x8906), 1);
+	assert_int_equal(sent_on(1, &own, 0x8914), 1);
+	assert_int_equal(sent_on(1, &own, 46), 1);
+	assert_int_equal(sent_on(1, &own, RTE_ETHER_TYPE_IPV4), 0);
+	assert_int_equal(rte_eth_stats_reset(1), 0);
+	assert_int_equal(rte_pmd_mlx4_group_stats(1, "guest", &st), 0);
+	assert_int_equal(st.tx_frames + st.spoof_type_drops + st.spoof_mac_drops, 0);
+	assert_int_equal(sent_on(1, &other, 0x8906), 0);
+	assert_int_equal(rig_xstat(1, "tx_spoof_mac_drops"), 1);
+	/* Without it the port sends by the plain function again. */
+	group_remove("guest");
+	assert_ptr_equal(rte_eth_fp_ops[1].tx_pkt_burst, plain);
+	assert_int_equal(sent_on(1, &other, 0x88cc), 1);
+}
+
+/* Priority, rate, mark, lifetime and dropless mode reach the queues and leave them with the group. */
+static void
+test_queue_policies(void **state)
+{
+	struct tp_group g = group_conf("g", 1, TP_VLAN_ANY, 1, 1);
+	struct rte_pmd_mlx4_txq_policy tx;
+	struct tp_qos_port qos;
+	char err[TP_ERR_LEN];
+	uint32_t units;
+
+	group_start(3, NULL);
+	assert_int_equal(rte_pmd_mlx4_qos_get(1, &qos), 0);
+	qos.tx_pfc = qos.rx_pfc = 1u << 3;
+	assert_int_equal(rte_pmd_mlx4_qos_set(1, &qos, err), 0);
+	g.prio = 3;
+	g.pfc = 1;
+	g.rate_mbps = 500;
+	g.dscp = 26;
+	g.delay_drop = 50;
+	group_add(&g, 1);
+	assert_int_equal(rte_pmd_mlx4_txq_policy_get(1, 1, &tx), 0);
+	assert_int_equal(tx.prio, 3);
+	assert_int_equal(tx.rate_mbps, 500);
+	assert_int_equal(rte_pmd_mlx4_dropless_get(1, 1, &units, NULL), 0);
+	assert_int_equal(units, 50);
+	assert_int_equal(rte_pmd_mlx4_txq_policy_get(1, 2, &tx), 0);
+	assert_int_equal(tx.prio, 0);
+	/* The port keeps what the group relies on. */
+	qos.tx_pfc = qos.rx_pfc = 0;
+	assert_int_equal(rte_pmd_mlx4_qos_set(1, &qos, err), -EINVAL);
+	assert_non_null(strstr(err, "group g: pfc"));
+	g.pfc = 0;
+	assert_int_equal(rte_pmd_mlx4_group_modify(1, &g, err), -EINVAL);
+	assert_non_null(strstr(err, "pfc: off"));
+	group_remove("g");
+	assert_int_equal(rte_pmd_mlx4_txq_policy_get(1, 1, &tx), 0);
+	assert_int_equal(tx.prio, 0);
+	assert_int_equal(tx.rate_mbps, 0);
+	assert_int_equal(rte_pmd_mlx4_dropless_get(1, 1, &units, NULL), 0);
+	assert_int_equal(units, 0);
+	assert_int_equal(rte_pmd_mlx4_qos_set(1, &qos, err), 0);
+}
+
+int
+main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, group_open, group_close)
+	const struct CMUnitTest tests[] = {
+		T(test_spread), T(test_cut),       T(test_default_set),
+		T(test_pool),   T(test_antispoof), T(test_queue_policies),
+	};
+
+	if (rig_eal("mlx4grpt", "0") < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
