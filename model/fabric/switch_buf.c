@@ -39,7 +39,7 @@ buf_alloc(struct tp_switch *sw, uint32_t len)
 	unsigned int c = 0;
 	struct sw_buf *b;
 
-	while (class_size[c] < len)
+	while (c + 1 < SW_CLASSES && class_size[c] < len)
 		c++;
 	b = sw->spare[c];
 	if (tpm_likely(b != NULL)) {

@@ -86,6 +86,29 @@ def refused(vdevs, command, *words):
     return None
 
 
+def judged():
+    """tshark reads what a switch sends: PFC and 802.3x that stop and let go, packets marked with good checksums."""
+    with tpmd.scratch() as tmp:
+        path = os.path.join(tmp, 'switch.pcap')
+        subprocess.run([os.path.join(os.environ['TP_BUILD'], 'tests/unit/model/switch_pcap'), path], check=True)
+        fields = ['eth.dst', 'macc.opcode', 'macc.cbfc.enbv', 'macc.cbfc.pause_time.c3', 'macc.pause_time', 'ip.dsfield.ecn',
+                  'ip.checksum.status', 'udp.checksum.status', '_ws.malformed']
+        p = subprocess.run(['tshark', '-n', '-r', path, '-o', 'ip.check_checksum:TRUE', '-o', 'udp.check_checksum:TRUE', '-T',
+                            'fields', '-E', 'separator=|'] + [x for f in fields for x in ('-e', f)], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, timeout=60)
+    rows = [line.split('|') for line in p.stdout.decode().splitlines()]
+    if p.returncode != 0:
+        return p.stderr.decode()[-400:]
+    numbers = [[r[0]] + [int(v, 0) if v else None for v in r[1:8]] + [r[8]] for r in rows]
+    group, host = '01:80:c2:00:00:01', '02:00:00:00:00:02'
+    want = [[group, 0x101, 8, 0xffff, None, None, None, None, ''], [group, 0x101, 8, 0, None, None, None, None, ''],
+            [group, 1, None, None, 0xffff, None, None, None, ''], [group, 1, None, None, 0, None, None, None, '']]
+    # Not-ECT stays; ECT(1), ECT(0) and CE leave as CE. Checksums: 1 is good.
+    want += [[host, None, None, None, None, ecn, 1, 1, ''] for ecn in (0, 3, 3, 3)]
+    return None if numbers == want else 'tshark read %s' % numbers
+
+
+cases.run('switch-judged-by-tshark', judged)
 cases.run('switch-macswap', macswap)
 cases.run('switch-paced', paced)
 cases.run('switch-settings', settings)

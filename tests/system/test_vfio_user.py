@@ -560,6 +560,26 @@ def several_cards(_):
     card.end()
 
 
+def ethdev_wire(_):
+    """A port plugged into a DPDK port: testpmd on port 0 of a card gets what net_null makes up."""
+    card = Card("eal", "--eal", "--no-huge -m 128 --no-pci --no-shconf --no-telemetry --file-prefix=hca%d --vdev=net_null0" % os.getpid(),
+                "--wire0", "ethdev:net_null0")
+    p = testpmd(card)
+    try:
+        until(p, b"testpmd>")
+        tell(p, "set fwd rxonly")
+        tell(p, "start")
+        time.sleep(0.7)
+        assert packets(p) > 1000
+        tell(p, "quit")
+        p.wait(20)
+    finally:
+        p.kill()
+        p.wait()
+    card.end()
+    assert "wire ethdev link" in open(card.log).read()
+
+
 def idle_costs_nothing(_):
     """Without a client there is nothing to run: no more than a tick in two seconds."""
     def ticks():
@@ -597,7 +617,7 @@ def main():
     tests = [version, device_info, region_info, irq_info, config_space, registers, dma_command, dma_ranges, interrupts, no_reply,
              shared_uar, refused, hopeless, truncated, slow_bytes, file_cut_short, full_eventfd, second_waits,
              reattach_is_reset, client_killed]
-    late = [driver_killed, server_killed, several_cards, idle_costs_nothing, bad_options]
+    late = [driver_killed, server_killed, several_cards, ethdev_wire, idle_costs_nothing, bad_options]
     only = sys.argv[1:]
     for t in tests + late:
         if only and t.__name__ not in only:
