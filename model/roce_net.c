@@ -206,12 +206,10 @@ static bool
 parse(const struct tp_model *m, const struct tp_frame *f, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k,
       uint32_t *bth, uint32_t *len, enum tp_icrc_net *kind)
 {
-	const uint8_t *l3 = h + k->l3;
-	uint32_t off;
-
 	if (k->etype == TPM_ETYPE_ROCE) {
-		off = TPM_ETH_HLEN + k->tags * TPM_VLAN_HLEN;
-		l3 = h + off;
+		uint32_t off = TPM_ETH_HLEN + k->tags * TPM_VLAN_HLEN;
+		const uint8_t *l3 = h + off;
+
 		if (hlen < off + IPV6_LEN + IB_BTH_LEN || l3[0] >> 4 != 6 || l3[6] != NEXT_IBA)
 			return false;
 		*kind = TP_ICRC_GRH;

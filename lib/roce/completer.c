@@ -221,14 +221,16 @@ tre_completer_input(struct tre_qp *qp, const struct ib_opcode *o, const uint8_t 
 		    uint64_t now)
 {
 	uint32_t psn = ib_bth_psn(bth);
-	const uint8_t *aeth = o->reth != 0 ? bth + o->reth : NULL;
+	/* Of all responses only the middle of a READ has none. */
+	const uint8_t *aeth = bth + IB_BTH_LEN;
+	bool has_aeth = (o->flags & IB_F_AETH) != 0;
 	struct tre_wqe *w;
 
 	if (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD)
 		return;
 	if (ib_psn_diff(psn, qp->una_psn) < 0 || ib_psn_diff(psn, qp->high_psn) >= 0) {
 		/* An ACK repeated for the last PSN brings new credits and nothing else (9.7.7.2.5). */
-		if (aeth != NULL && o->flags == ib_opcodes[IB_OP_ACK].flags && ib_psn_add(psn, 1) == qp->una_psn &&
+		if (has_aeth && o->flags == ib_opcodes[IB_OP_ACK].flags && ib_psn_add(psn, 1) == qp->una_psn &&
 		    (aeth[0] & IB_AETH_TYPE) == IB_AETH_ACK)
 			credits(qp, aeth);
 		else
@@ -239,7 +241,7 @@ tre_completer_input(struct tre_qp *qp, const struct ib_opcode *o, const uint8_t 
 		ack(qp, aeth, psn, now);
 		return;
 	}
-	if (aeth != NULL && (aeth[0] & IB_AETH_TYPE) != IB_AETH_ACK) {
+	if (has_aeth && (aeth[0] & IB_AETH_TYPE) != IB_AETH_ACK) {
 		tre_requester_fail(qp, IBV_WC_BAD_RESP_ERR);
 		return;
 	}
@@ -248,7 +250,7 @@ tre_completer_input(struct tre_qp *qp, const struct ib_opcode *o, const uint8_t 
 		tre_requester_fail(qp, IBV_WC_BAD_RESP_ERR);
 		return;
 	}
-	if (aeth != NULL)
+	if (has_aeth)
 		credits(qp, aeth);
 	/* A response acknowledges all requests before its own. */
 	if (!acknowledge(qp, w->first_psn, now)) {
