@@ -68,11 +68,6 @@ check_classes(const struct rte_eth_dev *dev, const struct rte_eth_dcb_tx_conf *d
 		MLX4_LOG(ERR, "port %u: %u classes, wanted 4 or 8", dev->data->port_id, (unsigned int)dcb->nb_tcs);
 		return -EINVAL;
 	}
-	if (dev->data->nb_tx_queues < dcb->nb_tcs) {
-		MLX4_LOG(ERR, "port %u: %u transmit queues for %u classes, wanted at least one each",
-			 dev->data->port_id, dev->data->nb_tx_queues, (unsigned int)dcb->nb_tcs);
-		return -EINVAL;
-	}
 	for (p = 0; p < TP_PRIOS; p++) {
 		if (dcb->dcb_tc[p] < dcb->nb_tcs)
 			continue;
@@ -83,10 +78,17 @@ check_classes(const struct rte_eth_dev *dev, const struct rte_eth_dcb_tx_conf *d
 	return 0;
 }
 
+/* Queues of a class; the last has those that are left over. With fewer queues than classes the last classes have none. */
+static uint16_t
+block_of(const struct rte_eth_dev *dev, uint8_t tcs)
+{
+	return (uint16_t)RTE_MAX(dev->data->nb_tx_queues / tcs, 1);
+}
+
 static uint8_t
 tc_of_queue(const struct rte_eth_dev *dev, uint8_t tcs, uint16_t queue)
 {
-	return (uint8_t)RTE_MIN(queue / (dev->data->nb_tx_queues / tcs), tcs - 1);
+	return (uint8_t)RTE_MIN(queue / block_of(dev, tcs), tcs - 1);
 }
 
 /* Declares, and gives queues that will be set up their priorities. */
@@ -165,12 +167,12 @@ mlx4_dcb_info(struct rte_eth_dev *dev, struct rte_eth_dcb_info *info)
 		info->tc_bws[tc] = q->tc[tc].tsa == TP_TSA_ETS ? q->tc[tc].bw_pct : 100;
 	mlx4_qos_unlock(eth);
 	info->tc_queue.tc_rxq[0][0].nb_queue = dev->data->nb_rx_queues;
-	if (tcs == 0 || n < tcs) {
+	if (tcs == 0) {
 		info->tc_queue.tc_txq[0][0].nb_queue = n;
 		return 0;
 	}
 	for (tc = 0; tc < tcs; tc++)
-		info->tc_queue.tc_txq[0][tc].base = (uint16_t)(tc * (n / tcs));
+		info->tc_queue.tc_txq[0][tc].base = (uint16_t)(tc * block_of(dev, tcs));
 	for (i = 0; i < n; i++)
 		info->tc_queue.tc_txq[0][tc_of_queue(dev, tcs, i)].nb_queue++;
 	return 0;

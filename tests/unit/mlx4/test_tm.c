@@ -271,11 +271,19 @@ static void
 test_dcb_refusals(void **state)
 {
 	struct rte_eth_conf conf = dcb_conf(0);
+	struct rte_eth_dcb_info info;
 
 	assert_int_equal(rte_eth_dev_stop(0), 0);
+	/* Fewer queues than classes: the last ones have none. */
+	assert_int_equal(rte_eth_dev_configure(0, 1, 3, &conf), 0);
+	assert_int_equal(rte_eth_dev_get_dcb_info(0, &info), 0);
+	assert_int_equal(info.tc_queue.tc_txq[0][2].nb_queue, 1);
+	assert_int_equal(info.tc_queue.tc_txq[0][3].nb_queue, 0);
+	conf.tx_adv_conf.dcb_tx_conf.nb_tcs = 5;
 	rig_log_begin();
-	assert_int_not_equal(rte_eth_dev_configure(0, 1, 3, &conf), 0);
-	rig_log_one("3 transmit queues", "4 classes");
+	assert_int_not_equal(rte_eth_dev_configure(0, 1, 8, &conf), 0);
+	rig_log_one("5 classes", "4 or 8");
+	conf.tx_adv_conf.dcb_tx_conf.nb_tcs = RTE_ETH_4_TCS;
 	conf.tx_adv_conf.dcb_tx_conf.dcb_tc[6] = 4;
 	rig_log_begin();
 	assert_int_not_equal(rte_eth_dev_configure(0, 1, 8, &conf), 0);
