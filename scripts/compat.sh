@@ -11,7 +11,8 @@ releases="24.11:trixie 25.11:forky"
 status=0
 
 fetched() { # folder
-	[ -s "$1/package-version" ] && [ -f "$1/include/ethdev_driver.h" ]
+	[ -s "$1/package-version" ] && [ -f "$1/include/ethdev_driver.h" ] &&
+		{ [ -f "$1/include/rte_tm_driver.h" ] || [ -f "$1/root/usr/include/dpdk/rte_tm_driver.h" ]; }
 }
 
 fetch() { # folder suite log
