@@ -21,7 +21,7 @@
 #define APP_RX_DESC 512
 #define APP_TX_DESC 512
 #define APP_RING_MIN 64 /* buffers of one ring where a queue has several */
-#define APP_MAX_QUEUES 64
+#define APP_MAX_QUEUES 256
 #define APP_RSS_KEY_MAX 64
 
 struct fwd;
@@ -52,6 +52,7 @@ struct app_options {
 
 struct app_port {
 	bool present, configured, started, dirty;
+	bool guest; /* a vhost-user port that belongs to a group */
 	uint16_t id;
 	uint16_t rxq, txq, rxd, txd, mtu; /* mtu 0: the device's own */
 	uint64_t rx_offloads, tx_offloads;
@@ -69,6 +70,14 @@ struct app_port {
 	struct tp_dcbx_port *dcbx; /* while the port is started */
 };
 
+/* A group of queues with a guest behind it (guest.h). */
+#define APP_GUESTS 16
+struct app_guest {
+	char name[32];  /* of the group, "": free */
+	uint16_t port;  /* that has the group */
+	uint16_t vhost; /* the guest's */
+};
+
 #define APP_POOLS 32
 struct app_pool {
 	struct rte_mempool *mp;
@@ -81,6 +90,7 @@ struct app {
 	struct app_options opt;
 	struct cmd_reg *reg;
 	struct app_port port[RTE_MAX_ETHPORTS];
+	struct app_guest guest[APP_GUESTS];
 	struct app_pool pool[APP_POOLS];
 	unsigned int num_pools, pool_seq;
 	struct gen_conf gen;

@@ -9,6 +9,7 @@
 #include <rte_ethdev.h>
 
 #include "cmd_qos.h"
+#include "guest.h"
 
 int
 group_find(uint16_t port, const char *name, struct tp_group *g)
@@ -154,6 +155,16 @@ do_show(void *arg, const struct cmd_args *a)
 	return qos_show(arg, a, "show group", show_groups, NULL);
 }
 
+static int
+do_vhost(void *arg, const struct cmd_args *a)
+{
+	const uint16_t port = (uint16_t)cmd_num(a, "port", 0);
+
+	if (strcmp(cmd_text(a, "socket"), "off") == 0)
+		return guest_unlink(arg, port, cmd_text(a, "name"));
+	return guest_link(arg, port, cmd_text(a, "name"), cmd_text(a, "socket"));
+}
+
 static const struct cmd table[] = {
 	{"Queue policies", "show group {ports:ports}", "Shows the groups of queues of ports: policy and counters.",
 	 do_show, true},
@@ -165,6 +176,9 @@ static const struct cmd table[] = {
 	 "Changes what the words say and keeps the rest, while packets flow; all of them or none.", do_group, false},
 	{"Queue policies", "group remove {port:port} {name:str}", "Gives the queues of a group back to the port.",
 	 do_remove, false},
+	{"Queue policies", "group vhost {port:port} {name:str} {socket:str}",
+	 "Hands a group to a guest: a vhost-user port at that socket is joined to the group's queues; off ends that.",
+	 do_vhost, false},
 };
 
 int

@@ -139,7 +139,7 @@ static const struct cmd table[] = {
 	{"Ports", "port start {ports:ports}", "Applies the settings and starts ports.", do_start, false},
 	{"Ports", "port stop {ports:ports}", "Stops ports.", do_stop, false},
 	{"Ports", "port close {ports:ports}", "Stops ports and gives them up.", do_close, false},
-	{"Ports", "port config {ports:ports} {what:rxq|txq} {number:1..64}",
+	{"Ports", "port config {ports:ports} {what:rxq|txq} {number:1..256}",
 	 "Sets the number of queues of stopped ports.", do_counts, false},
 	{"Ports", "port config {ports:ports} {what:rxd|txd} {number:16..8192}",
 	 "Sets the descriptors of each queue of stopped ports; rounded to what the device takes.", do_counts, false},

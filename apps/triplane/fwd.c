@@ -14,6 +14,7 @@
 
 #include "dcbx.h"
 #include "fwd.h"
+#include "guest.h"
 
 static int
 lcore_main(void *arg)
@@ -56,12 +57,36 @@ count_streams(const struct app *app)
 	return n;
 }
 
+/* Between a group of queues and its guest frames go as they are. */
+static int
+stream_of_guest(struct app *app, struct fwd_stream *s, const struct app_port *p, uint16_t q)
+{
+	const struct app_port *out = &app->port[s->tx_port];
+
+	s->mode = &fwd_modes[fwd_mode_by_name("io")];
+	s->burst = app->burst;
+	s->rx_port = p->id;
+	s->rx_queue = q;
+	s->has_rx = true;
+	s->tx_offloads = out->tx_offloads;
+	if (!out->started)
+		return app_err(-ENETDOWN, "port %u forwards to port %u, which is not started", p->id, s->tx_port);
+	if (s->tx_queue >= out->txq)
+		return app_err(-EINVAL,
+			       "port %u queue %u forwards to transmit queue %u of port %u, which has %u; set-up with "
+			       "more of them",
+			       p->id, q, s->tx_queue, s->tx_port, out->txq);
+	return 0;
+}
+
 static int
 stream_init(struct app *app, struct fwd_stream *s, const struct app_port *p, uint16_t q)
 {
 	const struct app_port *out;
 
 	memset(s, 0, sizeof(*s));
+	if (guest_route(app, p->id, q, &s->tx_port, &s->tx_queue))
+		return stream_of_guest(app, s, p, q);
 	s->mode = &fwd_modes[p->mode];
 	s->burst = app->burst;
 	s->rx_port = p->id;

@@ -17,6 +17,7 @@
 
 #include "app.h"
 #include "fwd.h"
+#include "guest.h"
 
 #define EXIT_USAGE 2
 
@@ -180,6 +181,7 @@ shut_down(struct app *app)
 	}
 	fwd_free(app->fwd);
 	app->fwd = NULL;
+	guest_unlink_all(app);
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
 		if (!app->port[i].present)
 			continue;

@@ -26,7 +26,7 @@ static const char usage_text[] =
 	"  --forward-mode MODE      mode of all ports (io)\n"
 	"  --topology NAME          paired, chained or loop (paired)\n"
 	"  --corelist LIST          forwarding lcores (all but the main one)\n"
-	"  --rxq N, --txq N         queues of each port, 1..64 (1)\n"
+	"  --rxq N, --txq N         queues of each port, 1..256 (1)\n"
 	"  --rxd N, --txd N         descriptors of each queue, 16..8192 (512)\n"
 	"  --burst N                packets per burst, 1..512 (32)\n"
 	"  --mtu N                  68..9600 (the device's own)\n"

@@ -55,8 +55,12 @@ void
 ports_topology(struct app *app, enum app_topology topology)
 {
 	uint32_t ids[CMD_MAX_LIST];
-	unsigned int i, n = ports_list(app, ids), peer;
+	unsigned int i, all = ports_list(app, ids), n = 0, peer;
 
+	/* A guest's port has its partner. */
+	for (i = 0; i < all; i++)
+		if (!app->port[ids[i]].guest)
+			ids[n++] = ids[i];
 	for (i = 0; i < n; i++) {
 		peer = i;
 		if (topology == APP_TOPOLOGY_PAIRED && (i ^ 1) < n)
