@@ -213,9 +213,6 @@ gather(struct mlx4_txq *q, struct rte_mbuf *m, struct tx_plan *p)
 
 	if (copy == NULL)
 		return NULL;
-	copy->ol_flags = m->ol_flags;
-	copy->tx_offload = m->tx_offload;
-	copy->vlan_tci = m->vlan_tci;
 	make_plan(q, copy, p);
 	q->linearized++;
 	return copy;
