@@ -97,7 +97,7 @@ declare(struct rte_eth_dev *dev, const struct tp_qos_port *q, uint8_t tcs)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	char err[TP_ERR_LEN];
-	uint16_t i;
+	uint32_t i;
 	int rc;
 
 	rc = mlx4_qos_apply(eth, q, err);
@@ -108,7 +108,7 @@ declare(struct rte_eth_dev *dev, const struct tp_qos_port *q, uint8_t tcs)
 	eth->qos->dcb_tcs = tcs;
 	for (i = 0; i < RTE_DIM(eth->qos->txq_prio); i++)
 		eth->qos->txq_prio[i] =
-			tcs != 0 && i < dev->data->nb_tx_queues ? prio_of(q, tc_of_queue(dev, tcs, i)) : 0;
+			tcs != 0 && i < dev->data->nb_tx_queues ? prio_of(q, tc_of_queue(dev, tcs, (uint16_t)i)) : 0;
 	return 0;
 }
 

@@ -296,9 +296,20 @@ int
 mlx4_tx_done_cleanup(void *txq, uint32_t free_cnt)
 {
 	struct mlx4_txq *q = txq;
-	uint32_t before = q->sq_ci;
+	uint32_t before = q->sq_ci, p;
+	int sum;
 
 	RTE_SET_USED(free_cnt); /* the card completes in runs; at least what is complete is freed */
 	reclaim(q);
-	return (int)(q->sq_ci - before);
+	sum = (int)(q->sq_ci - before);
+	for (p = 0; p < MLX4_PRIOS; p++) {
+		struct mlx4_txq *lane = q->lane[p];
+
+		if (lane == NULL)
+			continue;
+		before = lane->sq_ci;
+		reclaim(lane);
+		sum += (int)(lane->sq_ci - before);
+	}
+	return sum;
 }

@@ -196,7 +196,9 @@ test_rules(void **state)
 	struct rte_ipv4_hdr *ip;
 	struct rte_mbuf *m;
 	char name[32];
-	unsigned int i, n[TP_PRIOS] = {0}, at;
+	unsigned int i, n[TP_PRIOS] = {0}, at, in_use;
+	struct rte_mbuf *burst[64];
+	int freed;
 
 	add_rule(&q, TP_MATCH_UDP_PORT, 4791, 4800, 5, 26);
 	add_rule(&q, TP_MATCH_TCP, 0, 0, 1, -1);
@@ -222,8 +224,18 @@ test_rules(void **state)
 		snprintf(name, sizeof(name), "tx_prio%u_packets", i);
 		assert_int_equal(rig_xstat(0, name), n[i]);
 	}
-	/* What its queue pairs sent is what the queue sent. */
+	/* What its queue pairs sent is what the queue sent ... */
 	assert_int_equal(rig_xstat(0, "tx_q0_packets"), RTE_DIM(t));
+	/* ... and the queue gives it back: 64 blocks hold two completions at least. */
+	for (i = 0; i < RTE_DIM(burst); i++)
+		burst[i] = udp(4791);
+	assert_int_equal(rte_eth_tx_burst(0, 0, burst, RTE_DIM(burst)), RTE_DIM(burst));
+	rig_run(0);
+	assert_int_equal(rig_drain(1, 0), RTE_DIM(burst));
+	in_use = rte_mempool_in_use_count(rig_pool());
+	freed = rte_eth_tx_done_cleanup(0, 0, 0);
+	assert_in_range(freed, 33, RTE_DIM(burst) + RTE_DIM(t));
+	assert_int_equal(rte_mempool_in_use_count(rig_pool()), in_use - (unsigned int)freed);
 	q = defaults();
 	declare(&q);
 	m = through(0, udp(4791));
