@@ -35,6 +35,7 @@ mlx4_hca_reset(struct mlx4_hca *hca)
 		/* Nothing answers; a card in somebody else's reset would by now. */
 		if (ms == GONE_WAIT_MS && sem == UINT32_MAX) {
 			HCA_LOG(hca, ERR, "the card is gone: its registers read as all ones for %u ms", ms);
+			hca->gone = true;
 			return -ENODEV;
 		}
 		if (ms == RESET_SEM_WAIT_MS) {
@@ -43,6 +44,7 @@ mlx4_hca_reset(struct mlx4_hca *hca)
 		}
 		rte_delay_us_sleep(1000);
 	}
+	hca->gone = false;
 	mlx4_reg_write(hca, MLX4_REG_RESET, MLX4_RESET_VALUE);
 	if (hca->bus->reset_wait_us != 0)
 		rte_delay_us_sleep(hca->bus->reset_wait_us);
@@ -313,8 +315,9 @@ mlx4_hca_close(struct mlx4_hca *hca)
 {
 	if (hca->up)
 		bring_down(hca);
-	/* Gives the ownership back, too. */
-	mlx4_hca_reset(hca);
+	/* Gives the ownership back, too. A card that is gone was waited for already: its program may be about to end. */
+	if (!hca->gone)
+		mlx4_hca_reset(hca);
 	mlx4_cmd_fini(hca);
 	rte_free(hca);
 }

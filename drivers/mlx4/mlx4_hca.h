@@ -171,6 +171,7 @@ struct mlx4_hca {
 	bool up;    /* from the end of bring-up to the begin of teardown, dead or not */
 	bool dead;  /* a command timed out or the card reported a catastrophic error */
 	bool quiet; /* in reset: the card touches no memory */
+	bool gone;  /* nothing answered the last reset */
 	rte_spinlock_t lock;
 	mlx4_event_fn event_fn[MLX4_MAX_PORTS];
 	void *event_arg[MLX4_MAX_PORTS];
