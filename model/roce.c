@@ -413,6 +413,14 @@ tpm_roce_send(struct tp_model *m, struct tpm_qp *qp, unsigned int budget, bool *
 	return done;
 }
 
+/* Receive WQEs have no doorbell: those of a queue in error are looked for, since software drains it so. */
+static bool
+late_receive(struct tp_model *m, const struct tpm_roce *r)
+{
+	return r->e.state == IBV_QPS_ERR && r->qp->srq == NULL && r->qp->has_rq && r->qp->ring.valid &&
+	       r->qp->rcq->status == MLX4_CTX_STATUS_OK && tpm_rq_peek(m, r->qp) != NULL;
+}
+
 unsigned int
 tpm_roce_run(struct tp_model *m, unsigned int budget)
 {
@@ -422,7 +430,7 @@ tpm_roce_run(struct tp_model *m, unsigned int budget)
 	for (r = m->roce; r != NULL; r = next) {
 		next = r->next;
 		m->waits |= tre_deadline(&r->e) != TRE_NEVER;
-		if (tre_busy(&r->e) || r->tell_drained || tre_deadline(&r->e) <= tpm_now(m))
+		if (tre_busy(&r->e) || r->tell_drained || tre_deadline(&r->e) <= tpm_now(m) || late_receive(m, r))
 			done += run_one(m, r, budget);
 	}
 	return done;

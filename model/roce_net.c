@@ -269,7 +269,7 @@ destination(struct tp_model *m, const struct tpm_port *p, uint32_t qpn)
 	if (qpn == 1)
 		qpn = m->special_qp_base + 2 + p->num - 1;
 	qp = tpm_qp_get(m, qpn);
-	return qp != NULL && qp->port == p->num && tpm_qp_can_receive(qp) ? qp : NULL;
+	return qp != NULL && qp->roce != NULL && qp->port == p->num && tpm_qp_can_receive(qp) ? qp : NULL;
 }
 
 bool
