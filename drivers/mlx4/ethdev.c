@@ -211,6 +211,25 @@ rx_queues_tell(struct rte_eth_dev *dev)
 						       : RTE_ETH_QUEUE_STATE_STOPPED;
 }
 
+/* Pollers use the copy that was made at the start of the port. */
+void
+mlx4_rx_burst_update(struct mlx4_eth *eth)
+{
+	struct rte_eth_dev *dev = eth->dev;
+	bool scattered = false;
+	uint16_t i;
+
+	if (!dev->data->dev_started || eth->hca->dead || dev->rx_pkt_burst == mlx4_rx_burst_scattered)
+		return;
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		scattered |= eth->rxqs[i] != NULL && eth->rxqs[i]->lg_sges != 0;
+	if (!scattered)
+		return;
+	dev->data->scattered_rx = 1;
+	dev->rx_pkt_burst = mlx4_rx_burst_scattered;
+	__atomic_store_n(&rte_eth_fp_ops[dev->data->port_id].rx_pkt_burst, mlx4_rx_burst_scattered, __ATOMIC_SEQ_CST);
+}
+
 static void
 set_bursts(struct rte_eth_dev *dev)
 {

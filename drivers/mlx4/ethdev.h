@@ -25,6 +25,12 @@ struct mlx4_eth *mlx4_eth_by_port(uint16_t port_id);
 /* The card is lost: bursts of running pollers find nothing and take nothing from now on. */
 void mlx4_eth_removed(struct rte_eth_dev *dev);
 
+/*
+ * A queue is about to get rings of several buffers per frame while the port runs. The burst for those takes plain rings, too,
+ * and stays until the port is started again.
+ */
+void mlx4_rx_burst_update(struct mlx4_eth *eth);
+
 /* filter.c */
 int mlx4_filter_create(struct mlx4_eth *eth);
 void mlx4_filter_destroy(struct mlx4_eth *eth);

@@ -161,6 +161,18 @@ check_flood(const struct mlx4_eth *eth, const struct tp_group *g, const struct t
 }
 
 static int
+check_lookahead(const struct mlx4_eth *eth, const struct tp_group *g, char *err)
+{
+	uint16_t i;
+	int ret = 0;
+
+	for (i = 0; g->lookahead != 0 && ret == 0 && i < g->num_queues; i++)
+		if (eth->rxqs[g->queue[i]] != NULL)
+			ret = mlx4_rxq_check_shape(eth->rxqs[g->queue[i]], g->lookahead, err, TP_ERR_LEN);
+	return ret;
+}
+
+static int
 check_pool(const struct mlx4_eth *eth, const struct tp_group *g, struct rte_mempool **mp, char *err)
 {
 	uint16_t i;
@@ -210,6 +222,8 @@ check(struct mlx4_eth *eth, const struct tp_group *g, const struct mlx4_group *s
 		ret = check_default_left(eth, g, self, err);
 	if (ret == 0)
 		ret = check_flood(eth, g, self_conf, err);
+	if (ret == 0)
+		ret = check_lookahead(eth, g, err);
 	return ret != 0 ? ret : check_pool(eth, g, mp, err);
 }
 

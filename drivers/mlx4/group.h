@@ -24,9 +24,8 @@ struct mlx4_group_rules {
 
 struct mlx4_group {
 	struct tp_group conf;
-	struct rte_mempool *mp;      /* of conf.mempool, NULL: each queue's own */
-	struct mlx4_spread *spread;  /* NULL: not on the card */
-	struct rte_mempool *ring_mp; /* the pool when its rings were made */
+	struct rte_mempool *mp;     /* of conf.mempool, NULL: each queue's own */
+	struct mlx4_spread *spread; /* NULL: not on the card */
 	struct mlx4_group_rules rules;
 	uint16_t turn;                        /* which of the two priorities of a rule is in use */
 	struct rte_pmd_mlx4_group_stats past; /* of queues that left */

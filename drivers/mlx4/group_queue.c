@@ -108,6 +108,14 @@ mlx4_group_stats(const struct mlx4_eth *eth, const struct mlx4_group *g, struct 
 
 /* --- owners and pools ------------------------------------------------------------------------------------- */
 
+/* g: the queue's group, NULL: it has none. */
+static void
+shape_as(struct mlx4_rxq *q, const struct mlx4_group *g)
+{
+	mlx4_rxq_shape(q, g != NULL && g->mp != NULL ? g->mp : q->own_mp,
+		       g != NULL && g->conf.lookahead != 0 ? g->conf.lookahead : q->own_hdr_len);
+}
+
 void
 mlx4_groups_assign(struct mlx4_eth *eth)
 {
@@ -125,9 +133,9 @@ mlx4_groups_assign(struct mlx4_eth *eth)
 			gs->owner[q] = owner[q];
 		}
 		if (eth->rxqs[q] != NULL)
-			eth->rxqs[q]->mp =
-				owner[q] != NULL && owner[q]->mp != NULL ? owner[q]->mp : eth->rxqs[q]->own_mp;
+			shape_as(eth->rxqs[q], owner[q]);
 	}
+	mlx4_rx_burst_update(eth);
 }
 
 /* --- treatment -------------------------------------------------------------------------------------------- */

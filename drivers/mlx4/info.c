@@ -10,11 +10,11 @@
 
 #define RX_OFFLOADS                                                                                                    \
 	(RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_VLAN_FILTER |                \
-	 RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_RSS_HASH)
+	 RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_RSS_HASH | RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT)
 /* May differ between the queues of a port. */
 #define RX_QUEUE_OFFLOADS                                                                                              \
 	(RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_SCATTER |                    \
-	 RTE_ETH_RX_OFFLOAD_RSS_HASH)
+	 RTE_ETH_RX_OFFLOAD_RSS_HASH | RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT)
 #define TX_OFFLOADS                                                                                                    \
 	(RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |               \
 	 RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE)
@@ -53,6 +53,8 @@ mlx4_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->reta_size = RTE_MIN((uint32_t)MLX4_ETH_RETA_MAX, c->max_rss);
 	info->hash_key_size = MLX4_RSS_KEY_SIZE;
 	info->flow_type_rss_offloads = mlx4_rss_types(eth);
+	info->rx_seg_capa.multi_pools = 1;
+	info->rx_seg_capa.max_nseg = 2;
 	info->rx_desc_lim = lim;
 	info->tx_desc_lim = lim;
 	info->speed_capa = RTE_ETH_LINK_SPEED_10G | RTE_ETH_LINK_SPEED_40G | RTE_ETH_LINK_SPEED_56G;

@@ -100,12 +100,11 @@ mlx4_mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
 	for (i = 0; i < dev->data->nb_rx_queues; i++) {
 		const struct mlx4_rxq *q = eth->rxqs[i];
 
-		if (q != NULL && (uint32_t)mtu + MLX4_ETH_FRAME_OVERHEAD > q->buf_len << q->lg_sges) {
+		if (q != NULL && (uint32_t)mtu + MLX4_ETH_FRAME_OVERHEAD > mlx4_rxq_room(q)) {
 			MLX4_LOG(ERR,
 				 "port %u: MTU %u: frames of %zu bytes do not fit queue %u, which takes %u; stop the "
 				 "port first",
-				 dev->data->port_id, mtu, (size_t)mtu + MLX4_ETH_FRAME_OVERHEAD, i,
-				 q->buf_len << q->lg_sges);
+				 dev->data->port_id, mtu, (size_t)mtu + MLX4_ETH_FRAME_OVERHEAD, i, mlx4_rxq_room(q));
 			return -EBUSY;
 		}
 	}

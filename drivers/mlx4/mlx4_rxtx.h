@@ -29,6 +29,8 @@ struct mlx4_rx_ring {
 	uint16_t mask;    /* WQEs - 1 */
 	uint16_t ci, pi;  /* running counts of consumed and posted WQEs */
 	uint16_t missing; /* WQEs behind pi that are counted as having found no mbuf */
+	uint8_t lg_sges;  /* lg buffers per WQE */
+	uint16_t hdr_len; /* bytes in the first buffer of a WQE, a header's; 0: as many as in the others */
 	/* control */
 	struct mlx4_qp qp;
 	uint16_t entries;
@@ -60,12 +62,11 @@ struct mlx4_rx_set {
 
 struct mlx4_rxq {
 	struct mlx4_rx_set *set;
-	uint64_t rearm;   /* mbuf rearm word */
-	uint64_t ol_mask; /* of the offload flags that this queue reports */
-	struct rte_mempool *mp;
-	uint16_t refill_min; /* refill when so many WQEs are free */
+	uint64_t rearm;                  /* mbuf rearm word */
+	uint64_t ol_mask;                /* of the offload flags that this queue reports */
+	struct rte_mempool *mp, *hdr_mp; /* hdr_mp: of the first buffer of a split WQE */
+	uint16_t refill_min;             /* refill when so many WQEs are free */
 	uint16_t port_id;
-	uint8_t lg_sges; /* lg buffers per WQE */
 	uint8_t crc_len; /* FCS bytes that the card leaves in the buffer and the application does not want */
 	uint64_t packets, bytes;
 	uint64_t errors; /* error CQEs */
@@ -75,6 +76,11 @@ struct mlx4_rxq {
 	struct mlx4_rx_set
 		*oldest; /* head of the chain of sets; those before .set are drained and freed by control code */
 	struct rte_mempool *own_mp; /* given at set-up; a group may have another */
+	struct rte_mempool *own_hdr_mp;
+	uint16_t own_hdr_len, hdr_len; /* lookahead split as set up; as the next rings have it, 0: none */
+	uint8_t lg_sges;               /* of the next rings */
+	bool reshaped;                 /* the rings in use are made otherwise */
+	struct mlx4_rx_set none;       /* what the poller has while the queue has no set */
 	uint16_t queue_id;
 	uint16_t nb_desc; /* WQEs */
 	uint32_t buf_len; /* usable bytes of an mbuf */
@@ -168,6 +174,14 @@ mlx4_queue_count_t mlx4_rx_queue_count(void *rxq);
  * Queue life (rxq.c, txq.c). setup: checks and software state. set_create: CQ, rings with these QPNs, filled, QPs in
  * RTS. txq start: rings stamped, QP to RTS. stop: QP to RST, every mbuf given back. release: the reverse of setup.
  */
+/*
+ * What the next rings of a queue are made of: buffers of mp, the first hdr_len bytes of a frame in one of their own (0: no
+ * split; the header's pool is that of set-up, or mp). check: whether they can be; -EINVAL with a line in err.
+ */
+int mlx4_rxq_check_shape(const struct mlx4_rxq *q, uint16_t hdr_len, char *err, size_t err_len);
+int mlx4_rxq_init_shape(struct mlx4_rxq *q, const struct rte_eth_rxconf *conf, struct rte_mempool *mp);
+uint32_t mlx4_rxq_room(const struct mlx4_rxq *q); /* bytes of the largest frame */
+void mlx4_rxq_shape(struct mlx4_rxq *q, struct rte_mempool *mp, uint16_t hdr_len);
 int mlx4_rxq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_node,
 		   const struct rte_eth_rxconf *conf, struct rte_mempool *mp, struct mlx4_rxq **out);
 int mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const uint16_t *slots, uint16_t n,

@@ -193,7 +193,7 @@ mlx4_rss_prepare(struct mlx4_eth *eth, const bool *taken, struct mlx4_rss_change
 
 	memset(c, 0, sizeof(*c));
 	effective(eth, taken, &conf, &c->members);
-	if (same_conf(eth->rss, &conf))
+	if (same_conf(eth->rss, &conf) && !mlx4_spread_reshaped(eth, &conf))
 		return 0;
 	c->needed = true;
 	return conf.table == 0 ? 0 : mlx4_spread_build(eth, &conf, &c->members, &c->next, c->new_set);

@@ -72,16 +72,52 @@ const uint32_t mlx4_ptypes[] = {
 };
 const size_t mlx4_num_ptypes = RTE_DIM(mlx4_ptypes);
 
-/* Gives n WQEs from position pi fresh buffers; the caller knows that they do not cross the ring's end. */
-static __rte_always_inline bool
-refill_run(struct mlx4_rxq *q, struct mlx4_rx_ring *r, uint32_t n)
+/*
+ * The same for WQEs whose first buffer is a header's, all or none. Two pools and buffers that alternate: no bulk call fits.
+ */
+static __rte_noinline bool
+refill_split(struct mlx4_rxq *q, struct mlx4_rx_ring *r, uint32_t n)
 {
-	uint32_t first = (uint32_t)(r->pi & r->mask) << q->lg_sges;
-	uint32_t count = n << q->lg_sges;
+	uint32_t first = (uint32_t)(r->pi & r->mask) << r->lg_sges;
+	uint32_t each = 1u << r->lg_sges, i, k;
+	struct rte_mbuf **elts = &r->elts[first];
+
+	for (i = 0; i < n; i++, elts += each) {
+		if (unlikely(rte_mempool_get(q->hdr_mp, (void **)&elts[0]) < 0))
+			goto err;
+		if (unlikely(rte_mempool_get_bulk(q->mp, (void **)&elts[1], each - 1) < 0)) {
+			rte_mempool_put(q->hdr_mp, elts[0]);
+			goto err;
+		}
+		for (k = 0; k < each; k++)
+			r->wqes[first + i * each + k].addr = rte_cpu_to_be_64(rte_mbuf_data_iova_default(elts[k]));
+	}
+	r->pi += n;
+	return true;
+
+err:
+	for (elts = &r->elts[first]; i != 0; i--, elts += each)
+		for (k = 0; k < each; k++)
+			rte_mbuf_raw_free(elts[k]);
+	return false;
+}
+
+/*
+ * Gives n WQEs from position pi fresh buffers; the caller knows that they do not cross the ring's end. scattered, a
+ * constant when inlined: there may be several buffers per WQE.
+ */
+static __rte_always_inline bool
+refill_run(struct mlx4_rxq *q, struct mlx4_rx_ring *r, uint32_t n, bool scattered)
+{
+	const uint32_t lg = scattered ? r->lg_sges : 0;
+	uint32_t first = (uint32_t)(r->pi & r->mask) << lg;
+	uint32_t count = n << lg;
 	struct rte_mbuf **elts = &r->elts[first];
 	struct mlx4_wqe_data *wqe = &r->wqes[first];
 	uint32_t i;
 
+	if (scattered && r->hdr_len != 0)
+		return refill_split(q, r, n);
 	if (unlikely(rte_mempool_get_bulk(q->mp, (void **)elts, count) < 0))
 		return false;
 	for (i = 0; i < count; i++)
@@ -99,7 +135,7 @@ refill_scarce(struct mlx4_rxq *q, struct mlx4_rx_ring *r, uint16_t first, uint32
 {
 	uint32_t filled, counted;
 
-	while (room != 0 && refill_run(q, r, 1))
+	while (room != 0 && refill_run(q, r, 1, true))
 		room--;
 	filled = (uint16_t)(r->pi - first);
 	counted = r->missing > filled ? r->missing - filled : 0;
@@ -108,14 +144,14 @@ refill_scarce(struct mlx4_rxq *q, struct mlx4_rx_ring *r, uint16_t first, uint32
 }
 
 static __rte_always_inline void
-refill(struct mlx4_rxq *q, struct mlx4_rx_ring *r, uint32_t room)
+refill(struct mlx4_rxq *q, struct mlx4_rx_ring *r, uint32_t room, bool scattered)
 {
 	uint16_t before = r->pi;
 
 	while (room != 0) {
 		uint32_t n = RTE_MIN(room, (uint32_t)r->mask + 1 - (r->pi & r->mask));
 
-		if (unlikely(!refill_run(q, r, n))) {
+		if (unlikely(!refill_run(q, r, n, scattered))) {
 			refill_scarce(q, r, before, room);
 			goto publish;
 		}
@@ -138,7 +174,7 @@ ring_room(const struct mlx4_rx_ring *r)
 void
 mlx4_rx_refill(struct mlx4_rxq *q, struct mlx4_rx_ring *r)
 {
-	refill(q, r, ring_room(r));
+	refill(q, r, ring_room(r), true);
 }
 
 static __rte_always_inline bool
@@ -152,12 +188,12 @@ cqe_is_ours(const struct mlx4_cqe *cqe, uint32_t ci, uint32_t mask)
 
 /* Chains the buffers that hold len bytes; the others of the WQE (they may hold a part of the FCS) go back. */
 static __rte_always_inline void
-chain_segments(const struct mlx4_rxq *q, struct rte_mbuf **elts, uint32_t len, uint32_t buf_len)
+chain_segments(const struct mlx4_rxq *q, const struct mlx4_rx_ring *r, struct rte_mbuf **elts, uint32_t len)
 {
 	struct rte_mbuf *head = elts[0], *tail = head;
-	uint32_t i, n = 1u << q->lg_sges;
+	uint32_t i, n = 1u << r->lg_sges, buf_len = q->buf_len;
 
-	head->data_len = (uint16_t)RTE_MIN(len, buf_len);
+	head->data_len = (uint16_t)RTE_MIN(len, r->hdr_len != 0 ? r->hdr_len : buf_len);
 	len -= head->data_len;
 	for (i = 1; i < n; i++) {
 		struct rte_mbuf *m = elts[i];
@@ -188,10 +224,10 @@ is_error(const struct mlx4_cqe *cqe)
 static __rte_noinline void
 drop_wqe(struct mlx4_rxq *q, struct mlx4_rx_ring *r)
 {
-	struct rte_mbuf **elts = &r->elts[(uint32_t)(r->ci & r->mask) << q->lg_sges];
+	struct rte_mbuf **elts = &r->elts[(uint32_t)(r->ci & r->mask) << r->lg_sges];
 	uint32_t i;
 
-	for (i = 0; i < 1u << q->lg_sges; i++)
+	for (i = 0; i < 1u << r->lg_sges; i++)
 		rte_mbuf_raw_free(elts[i]);
 	r->ci++;
 	q->errors++;
@@ -223,11 +259,11 @@ ring_of_cqe(const struct mlx4_rx_set *s, const struct mlx4_cqe *cqe)
  * one. Stops at anything but a plain receive completion. Returns how many.
  */
 static __rte_always_inline uint32_t
-rx_run(struct mlx4_rxq *q, const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, uint8_t phase,
-       struct rte_mbuf **elts, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes, bool scattered)
+rx_run(struct mlx4_rxq *q, const struct mlx4_rx_ring *r, const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe,
+       uint8_t phase, struct rte_mbuf **elts, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes, bool scattered)
 {
 	const uint8_t expected = phase | MLX4_CQE_RECV_SEND;
-	const uint32_t lg = scattered ? q->lg_sges : 0;
+	const uint32_t lg = scattered ? r->lg_sges : 0;
 	uint64_t sum = 0;
 	uint32_t i;
 
@@ -242,7 +278,7 @@ rx_run(struct mlx4_rxq *q, const struct mlx4_rx_const *k, const struct mlx4_cqe 
 		mlx4_rx_mbuf(k, cqe, m);
 		sum += m->pkt_len;
 		if (scattered)
-			chain_segments(q, &elts[i << lg], m->pkt_len, q->buf_len);
+			chain_segments(q, r, &elts[i << lg], m->pkt_len);
 		pkts[i] = m;
 	}
 	*bytes += sum;
@@ -280,8 +316,8 @@ static __rte_always_inline uint16_t
 rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n, bool scattered)
 {
 	const struct mlx4_rx_const k = {q->rearm, s->ol_flags, q->ol_mask, q->crc_len};
-	const uint32_t lg = scattered ? q->lg_sges : 0;
 	struct mlx4_rx_ring *r = s->ring;
+	const uint32_t lg = scattered ? r->lg_sges : 0;
 	uint32_t cq_ci = s->cq_ci, got = 0;
 	uint64_t bytes = 0;
 
@@ -291,7 +327,7 @@ rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, 
 		uint32_t left = RTE_MIN(cq_left, rq_left), want = RTE_MIN(n - got, left), done;
 		uint8_t phase = (cq_ci & (s->cq_mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
 
-		done = rx_run(q, &k, &s->cqes[cq_at], phase, &r->elts[rq_at << lg], pkts + got, want, &bytes,
+		done = rx_run(q, r, &k, &s->cqes[cq_at], phase, &r->elts[rq_at << lg], pkts + got, want, &bytes,
 			      scattered);
 		got += done;
 		cq_ci += done;
@@ -308,7 +344,7 @@ rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, 
 	}
 	if (unlikely(ring_room(r) >= q->refill_min)) {
 		publish_ci(s, cq_ci);
-		refill(q, r, ring_room(r));
+		refill(q, r, ring_room(r), scattered);
 	}
 	return rx_finish(q, s, cq_ci, (uint16_t)got, bytes);
 }
@@ -336,15 +372,15 @@ rx_burst_multi(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts
 			drop_wqe(q, r);
 			continue;
 		}
-		elts = &r->elts[(uint32_t)(r->ci & r->mask) << q->lg_sges];
+		elts = &r->elts[(uint32_t)(r->ci & r->mask) << r->lg_sges];
 		mlx4_rx_mbuf(&k, cqe, elts[0]);
 		bytes += elts[0]->pkt_len;
 		pkts[got++] = elts[0];
-		chain_segments(q, elts, elts[0]->pkt_len, q->buf_len);
+		chain_segments(q, r, elts, elts[0]->pkt_len);
 		r->ci++;
 		if (ring_room(r) >= q->refill_min) {
 			publish_ci(s, cq_ci);
-			refill(q, r, ring_room(r));
+			refill(q, r, ring_room(r), true);
 		}
 	}
 	return rx_finish(q, s, cq_ci, got, bytes);

@@ -15,12 +15,14 @@
 /* The set of a queue that has none: an empty CQ, so that a poll finds nothing and touches no card memory. */
 static struct mlx4_cqe rx_no_cqe = {.owner_sr_opcode = MLX4_CQE_OWNER};
 static rte_be32_t rx_no_dbrec[2];
-static struct mlx4_rx_set rx_no_set = {.cqes = &rx_no_cqe, .cq_dbrec = rx_no_dbrec};
 
-static uint32_t
-frame_bytes(const struct mlx4_eth *eth)
+/* What a queue has that got no entry of a table: nothing on the card, a poll finds it empty. */
+static void
+set_make_empty(struct mlx4_rx_set *s)
 {
-	return eth->dev->data->mtu + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN;
+	s->cqes = &rx_no_cqe;
+	s->cq_dbrec = rx_no_dbrec;
+	s->quiet = true;
 }
 
 /* mbuf fields that are the same in every packet, as one 64-bit store. */
@@ -60,26 +62,20 @@ mlx4_rxq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_no
 {
 	uint16_t port_id = eth->dev->data->port_id;
 	uint32_t limit = RTE_MIN(eth->hca->caps.max_qp_wqes, (uint32_t)MLX4_ETH_MAX_DESC);
-	uint32_t room = rte_pktmbuf_data_room_size(mp), frame = frame_bytes(eth), sges;
 	struct mlx4_rxq *q;
+	int ret;
 
 	if (nb_desc < MLX4_ETH_MIN_DESC || nb_desc > limit) {
 		MLX4_LOG(ERR, "port %u Rx queue %u: %u descriptors, allowed are %u..%u", port_id, idx, nb_desc,
 			 MLX4_ETH_MIN_DESC, limit);
 		return -EINVAL;
 	}
-	if (room < RTE_PKTMBUF_HEADROOM + 64u) {
-		MLX4_LOG(ERR, "port %u Rx queue %u: mbufs of pool %s have %u bytes, at least %u are needed", port_id,
-			 idx, mp->name, room, RTE_PKTMBUF_HEADROOM + 64u);
-		return -EINVAL;
-	}
 	q = rte_zmalloc_socket("mlx4_rxq", sizeof(*q), RTE_CACHE_LINE_SIZE, numa_node);
 	if (q == NULL)
 		return -ENOMEM;
-	q->set = &rx_no_set;
+	set_make_empty(&q->none);
+	q->set = &q->none;
 	q->eth = eth;
-	q->mp = mp;
-	q->own_mp = mp;
 	q->port_id = port_id;
 	q->queue_id = idx;
 	q->nb_desc = (uint16_t)rte_align32pow2(nb_desc);
@@ -89,24 +85,11 @@ mlx4_rxq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_no
 	q->vlan_strip = !!(q->offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP);
 	q->keep_crc = !!(q->offloads & RTE_ETH_RX_OFFLOAD_KEEP_CRC);
 	q->crc_len = q->keep_crc ? RTE_ETHER_CRC_LEN : 0;
-	q->buf_len = room - RTE_PKTMBUF_HEADROOM;
 	q->vector = eth->dev->data->dev_conf.intr_conf.rxq ? (int)idx : -1;
-	sges = (frame + q->buf_len - 1) / q->buf_len;
-	if (sges > 1 && !(q->offloads & RTE_ETH_RX_OFFLOAD_SCATTER)) {
-		MLX4_LOG(ERR,
-			 "port %u Rx queue %u: frames of %u bytes (MTU %u) do not fit mbufs of %u bytes; use a pool "
-			 "with "
-			 "larger mbufs or the scatter offload",
-			 port_id, idx, frame, eth->dev->data->mtu, q->buf_len);
+	ret = mlx4_rxq_init_shape(q, conf, mp);
+	if (ret != 0) {
 		rte_free(q);
-		return -EINVAL;
-	}
-	q->lg_sges = (uint8_t)rte_log2_u32(rte_align32pow2(sges));
-	if (1u << q->lg_sges > RTE_MIN(eth->hca->caps.max_rq_sge, eth->hca->caps.max_rq_desc / MLX4_DS_SIZE)) {
-		MLX4_LOG(ERR, "port %u Rx queue %u: frames of %u bytes need %u buffers of %u bytes, the card takes %u",
-			 port_id, idx, frame, 1u << q->lg_sges, q->buf_len, eth->hca->caps.max_rq_sge);
-		rte_free(q);
-		return -EINVAL;
+		return ret;
 	}
 	q->rearm = rearm_word(port_id);
 	q->ol_mask = reported_flags(q->offloads);
@@ -129,8 +112,10 @@ prepare_wqes(struct mlx4_rxq *q, struct mlx4_rx_ring *r)
 {
 	uint32_t i;
 
-	for (i = 0; i < (uint32_t)r->entries << q->lg_sges; i++) {
-		r->wqes[i].byte_count = rte_cpu_to_be_32(q->buf_len);
+	for (i = 0; i < (uint32_t)r->entries << r->lg_sges; i++) {
+		bool header = r->hdr_len != 0 && (i & ((1u << r->lg_sges) - 1)) == 0;
+
+		r->wqes[i].byte_count = rte_cpu_to_be_32(header ? r->hdr_len : q->buf_len);
 		r->wqes[i].lkey = rte_cpu_to_be_32(q->eth->hca->pa_key);
 	}
 }
@@ -141,8 +126,8 @@ ring_free_mbufs(struct mlx4_rxq *q, struct mlx4_rx_ring *r)
 	uint32_t i;
 
 	for (; r->ci != r->pi; r->ci++)
-		for (i = 0; i < 1u << q->lg_sges; i++)
-			rte_mbuf_raw_free(r->elts[((uint32_t)(r->ci & r->mask) << q->lg_sges) + i]);
+		for (i = 0; i < 1u << r->lg_sges; i++)
+			rte_mbuf_raw_free(r->elts[((uint32_t)(r->ci & r->mask) << r->lg_sges) + i]);
 }
 
 static void
@@ -174,7 +159,10 @@ ring_create(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct mlx4_rx_ring *r, u
 
 	r->entries = (uint16_t)entries;
 	r->mask = (uint16_t)(entries - 1);
-	r->elts = rte_zmalloc_socket("mlx4_rx_elts", ((entries + MLX4_RX_AHEAD) << q->lg_sges) * sizeof(*r->elts),
+	r->lg_sges = q->lg_sges;
+	r->hdr_len = q->hdr_len;
+	q->reshaped = false;
+	r->elts = rte_zmalloc_socket("mlx4_rx_elts", ((entries + MLX4_RX_AHEAD) << r->lg_sges) * sizeof(*r->elts),
 				     RTE_CACHE_LINE_SIZE, q->numa_node);
 	if (r->elts == NULL)
 		return -ENOMEM;
@@ -227,15 +215,6 @@ err_ring:
 	while (s->num_rings != 0)
 		ring_destroy(q, &s->ring[--s->num_rings]);
 	return ret;
-}
-
-/* What a queue has that got no entry of a table: nothing on the card, a poll finds it empty. */
-static void
-set_make_empty(struct mlx4_rx_set *s)
-{
-	s->cqes = &rx_no_cqe;
-	s->cq_dbrec = rx_no_dbrec;
-	s->quiet = true;
 }
 
 /*
@@ -312,8 +291,6 @@ mlx4_rx_set_quiesce(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 void
 mlx4_rx_set_destroy(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 {
-	if (s == &rx_no_set)
-		return;
 	if (!s->quiet)
 		mlx4_rx_set_quiesce(q, s);
 	while (s->num_rings != 0)
@@ -351,6 +328,10 @@ mlx4_rxq_publish(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 	pthread_mutex_lock(&q->eth->sets_lock);
 	if (last == NULL) {
 		q->oldest = s;
+		last = &q->none;
+	}
+	/* Nobody polls a port that is not started. A poller goes over by itself, and asks for the burst function afterwards. */
+	if (last == &q->none && !q->eth->dev->data->dev_started) {
 		__atomic_store_n(&q->set, s, __ATOMIC_SEQ_CST);
 	} else {
 		while (last->next != NULL)
@@ -383,7 +364,7 @@ mlx4_rxq_reap(struct mlx4_rxq *q)
 	const struct mlx4_rx_set *cur = __atomic_load_n(&q->set, __ATOMIC_ACQUIRE);
 	struct mlx4_rx_set *s;
 
-	while ((s = unlink_oldest(q, cur)) != NULL)
+	while (cur != &q->none && (s = unlink_oldest(q, cur)) != NULL)
 		mlx4_rx_set_destroy(q, s);
 }
 
@@ -392,7 +373,8 @@ mlx4_rxq_drop_sets(struct mlx4_rxq *q)
 {
 	struct mlx4_rx_set *s;
 
-	q->set = &rx_no_set;
+	q->none.next = NULL;
+	q->set = &q->none;
 	while ((s = unlink_oldest(q, NULL)) != NULL)
 		mlx4_rx_set_destroy(q, s);
 }
@@ -402,7 +384,7 @@ mlx4_rxq_arm(struct mlx4_rxq *q)
 {
 	struct mlx4_rx_set *s = q->set;
 
-	if (q->vector < 0 || s == &rx_no_set)
+	if (q->vector < 0 || q->oldest == NULL)
 		return -EINVAL;
 	/* Either this sees a set that is being published, or the publisher sees the flag. */
 	__atomic_store_n(&q->intr_on, true, __ATOMIC_SEQ_CST);

@@ -199,6 +199,17 @@ mlx4_spread_publish(struct mlx4_eth *eth, struct mlx4_rx_set *const *new_set)
 			mlx4_rxq_publish(eth->rxqs[q], new_set[q]);
 }
 
+bool
+mlx4_spread_reshaped(const struct mlx4_eth *eth, const struct mlx4_spread_conf *conf)
+{
+	uint16_t i;
+
+	for (i = 0; i < conf->table; i++)
+		if (eth->rxqs[conf->queue[i]]->reshaped)
+			return true;
+	return false;
+}
+
 void
 mlx4_spread_free(struct mlx4_eth *eth, struct mlx4_spread *s)
 {

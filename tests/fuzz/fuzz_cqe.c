@@ -15,7 +15,7 @@
 static void
 complete(struct rings *r, struct bytes *b)
 {
-	uint32_t room = (1u << r->rxq.lg_sges) * r->rxq.buf_len, len;
+	uint32_t room = (1u << r->ring[0].lg_sges) * r->rxq.buf_len, len;
 	struct mlx4_cqe *cqe;
 
 	/* No more completions than posted buffers: the card cannot either. */
@@ -60,7 +60,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	r = state;
 	mode = bytes_u8(&b);
-	r->rxq.lg_sges = mode & 1 ? 2 : 0;
+	r->ring[0].lg_sges = mode & 1 ? 2 : 0;
 	r->rxq.crc_len = mode & 2 ? 4 : 0;
 	mlx4_rx_refill(&r->rxq, &r->ring[0]);
 	while (b.left != 0) {

@@ -82,6 +82,7 @@ declare_moving(unsigned int i)
 	else if (rand() % 4 == 0)
 		moving[i].vlan = 77; /* the frames have no tag: they are not its */
 	moving[i].antispoof_mac = rand() % 2 == 0;
+	moving[i].lookahead = rand() % 3 == 0 ? 64 : 0;
 }
 
 static void

@@ -7,6 +7,8 @@
 
 #include "group_rig.h"
 
+#define RIG_LOOK_MAX 2048
+
 /* Microsoft's verification suite for RSS, IPv4 with TCP: the hash of each flow with the key of the suite. */
 static const struct {
 	uint32_t src, dst;
@@ -182,6 +184,74 @@ test_pool(void **state)
 	rte_mempool_free(mp);
 }
 
+/* A frame of len bytes to dst, received by queue 1: its segments. The bytes count up behind the header. */
+static struct rte_mbuf *
+received(const struct rte_ether_addr *dst, uint16_t len)
+{
+	struct rte_mbuf *m = NULL;
+	uint8_t copy[RIG_LOOK_MAX];
+	const uint8_t *p;
+	unsigned int i;
+	uint16_t at;
+
+	rig_send(0, rig_frame(dst, len));
+	for (i = 0; m == NULL && i < 4; i++)
+		rte_eth_rx_burst(1, 1, &m, 1);
+	assert_non_null(m);
+	assert_int_equal(m->pkt_len, len);
+	p = rte_pktmbuf_read(m, 0, len, copy);
+	assert_non_null(p);
+	for (at = RTE_ETHER_HDR_LEN; at < len; at++)
+		assert_int_equal(p[at], (uint8_t)at);
+	return m;
+}
+
+/* Headers in a buffer of their own, switched on and off while the port runs. */
+static void
+test_lookahead(void **state)
+{
+	struct tp_group g = group_conf("g", 1, TP_VLAN_ANY, 1, 1);
+	struct rte_ether_addr mac = group_mac(1), own;
+	char err[TP_ERR_LEN];
+	struct rte_mbuf *m;
+	unsigned int i;
+
+	group_start(2, NULL);
+	group_add(&g, 1);
+	for (i = 0; i < 3; i++) {
+		m = received(&mac, 200);
+		assert_int_equal(m->nb_segs, 1);
+		rte_pktmbuf_free(m);
+		g.lookahead = 64;
+		group_modify(&g, 1);
+		m = received(&mac, 200);
+		assert_int_equal(m->nb_segs, 2);
+		assert_int_equal(m->data_len, 64);
+		assert_int_equal(m->next->data_len, 136);
+		rte_pktmbuf_free(m);
+		m = received(&mac, 1514);
+		assert_int_equal(m->nb_segs, 2);
+		assert_int_equal(m->next->data_len, 1450);
+		rte_pktmbuf_free(m);
+		m = received(&mac, 64);
+		assert_int_equal(m->nb_segs, 1);
+		rte_pktmbuf_free(m);
+		/* The other queue has its frames whole. */
+		own = rig_mac(1);
+		rig_send(0, rig_frame(&own, 200));
+		assert_int_equal(rte_eth_rx_burst(1, 0, &m, 1), 1);
+		assert_int_equal(m->nb_segs, 1);
+		rte_pktmbuf_free(m);
+		g.lookahead = 0;
+		group_modify(&g, 1);
+	}
+	g.lookahead = 31;
+	assert_int_equal(rte_pmd_mlx4_group_modify(1, &g, err), -EINVAL);
+	g.lookahead = 1025;
+	assert_int_equal(rte_pmd_mlx4_group_modify(1, &g, err), -EINVAL);
+	assert_non_null(strstr(err, "1024"));
+}
+
 static unsigned int
 sent_on(uint16_t queue, const struct rte_ether_addr *src, uint16_t type)
 {
@@ -298,7 +368,7 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, group_open, group_close)
 	const struct CMUnitTest tests[] = {
-		T(test_spread), T(test_cut),       T(test_default_set),
+		T(test_spread), T(test_cut),       T(test_default_set),    T(test_lookahead),
 		T(test_pool),   T(test_antispoof), T(test_queue_policies),
 	};
 

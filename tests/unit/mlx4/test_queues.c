@@ -321,6 +321,48 @@ test_descriptors(void **state)
 	assert_int_equal(rte_eth_tx_descriptor_status(0, 0, UINT16_MAX), -EINVAL);
 }
 
+/* ethdev's buffer split: the first bytes in a buffer of one pool, the rest in another's. */
+static void
+test_buffer_split(void **state)
+{
+	const struct rte_eth_conf conf = {.rxmode.offloads = RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT};
+	struct rte_mempool *hdr = rte_pktmbuf_pool_create("hdr", 511, 0, 0, RTE_PKTMBUF_HEADROOM + 128, SOCKET_ID_ANY);
+	union rte_eth_rxseg seg[3] = {{.split = {.mp = hdr, .length = 96}}, {.split = {.mp = rig_pool()}}};
+	struct rte_eth_rxconf rx = {.rx_seg = seg, .rx_nseg = 2, .offloads = RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT};
+	struct rte_ether_addr dst;
+	struct rte_mbuf *m;
+	unsigned int i;
+
+	assert_non_null(hdr);
+	assert_int_equal(rte_eth_dev_configure(1, 1, 1, &conf), 0);
+	rig_log_begin();
+	seg[0].split.length = 16;
+	assert_int_equal(rte_eth_rx_queue_setup(1, 0, RIG_DESC, SOCKET_ID_ANY, &rx, NULL), -EINVAL);
+	rig_log_one("16 bytes", "32..1024");
+	seg[0].split.length = 96;
+	assert_int_equal(rte_eth_rx_queue_setup(1, 0, RIG_DESC, SOCKET_ID_ANY, &rx, NULL), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(1, 0, RIG_DESC, SOCKET_ID_ANY, NULL), 0);
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	dst = rig_mac(1);
+	/* More than the ring holds, so that buffers of both pools go round. */
+	for (i = 0; i < 3 * RIG_DESC; i++) {
+		rig_send(0, rig_frame(&dst, i % 2 == 0 ? 300 : 90));
+		assert_int_equal(rte_eth_rx_burst(1, 0, &m, 1), 1);
+		assert_ptr_equal(m->pool, hdr);
+		assert_int_equal(m->nb_segs, i % 2 == 0 ? 2 : 1);
+		assert_int_equal(m->data_len, i % 2 == 0 ? 96 : 90);
+		if (i % 2 == 0) {
+			assert_ptr_equal(m->next->pool, rig_pool());
+			assert_int_equal(m->next->data_len, 204);
+			assert_int_equal(*rte_pktmbuf_mtod(m->next, uint8_t *), 96);
+		}
+		rte_pktmbuf_free(m);
+	}
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	assert_int_equal(rte_mempool_in_use_count(hdr), 0);
+	rte_mempool_free(hdr);
+}
+
 static unsigned int
 events(int timeout)
 {
@@ -382,7 +424,7 @@ main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_vectors),    T(test_odd_counts),  T(test_key_and_types), T(test_live_changes),
-		T(test_start_stop), T(test_descriptors), T(test_interrupts),
+		T(test_start_stop), T(test_descriptors), T(test_buffer_split),  T(test_interrupts),
 	};
 
 	if (rig_eal("mlx4que", "0") < 0)

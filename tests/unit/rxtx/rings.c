@@ -122,8 +122,8 @@ rings_teardown(void **state)
 	uint32_t i, k;
 
 	for (; g->ci != g->pi; g->ci++)
-		for (k = 0; k < 1u << r->rxq.lg_sges; k++)
-			rte_mbuf_raw_free(g->elts[((uint32_t)(g->ci & g->mask) << r->rxq.lg_sges) + k]);
+		for (k = 0; k < 1u << r->ring[0].lg_sges; k++)
+			rte_mbuf_raw_free(g->elts[((uint32_t)(g->ci & g->mask) << r->ring[0].lg_sges) + k]);
 	for (i = r->txq.sq_ci; i != r->txq.sq_pi; i++)
 		if ((uintptr_t)r->txq.elts[i & r->txq.sq_mask] > 1)
 			rte_pktmbuf_free(r->txq.elts[i & r->txq.sq_mask]);

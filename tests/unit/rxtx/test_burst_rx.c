@@ -192,6 +192,35 @@ strange_completions(void **state)
 	assert_int_equal(r->ring[0].ci, RTE_DIM(op));
 }
 
+/* A header's buffer of 128 bytes before one of 2048: 300 bytes are 128 + 172; 128 bytes leave the second one. */
+static void
+split(void **state)
+{
+	struct rings *r = *state;
+	struct mlx4_cqe *cqe;
+	struct rte_mbuf *m[2];
+	uint32_t before = rte_mempool_avail_count(r->pool);
+
+	r->ring[0].lg_sges = 1;
+	r->ring[0].hdr_len = 128;
+	r->rxq.hdr_mp = r->pool;
+	assert_int_equal(mlx4_rx_burst_scattered(&r->rxq, m, 2), 0);
+	assert_int_equal(rte_mempool_avail_count(r->pool), before - 2 * RX_WQES);
+	cqe = rings_rx_cqe(r);
+	put(cqe, 0x14, 4, 300);
+	rings_rx_done(r, cqe, 1);
+	cqe = rings_rx_cqe(r);
+	put(cqe, 0x14, 4, 128);
+	rings_rx_done(r, cqe, 1);
+	assert_int_equal(mlx4_rx_burst_scattered(&r->rxq, m, 2), 2);
+	assert_int_equal(m[0]->nb_segs, 2);
+	assert_int_equal(m[0]->data_len, 128);
+	assert_int_equal(m[0]->next->data_len, 172);
+	assert_int_equal(m[1]->nb_segs, 1);
+	assert_int_equal(m[1]->data_len, 128);
+	rte_pktmbuf_free_bulk(m, 2);
+}
+
 /* Two buffers of 2048 in a WQE: 3000 bytes are 2048 + 952; 100 bytes leave the second one for the pool. */
 static void
 scattered(void **state)
@@ -200,7 +229,7 @@ scattered(void **state)
 	struct mlx4_cqe *cqe;
 	struct rte_mbuf *m[2];
 
-	r->rxq.lg_sges = 1;
+	r->ring[0].lg_sges = 1;
 	assert_int_equal(mlx4_rx_burst_scattered(&r->rxq, m, 2), 0);
 	cqe = rings_rx_cqe(r);
 	put(cqe, 0x14, 4, 3000);
@@ -461,6 +490,7 @@ main(void)
 		T(many_passes),
 		T(error_completion),
 		T(strange_completions),
+		T(split),
 		T(scattered),
 		T(empty_pool),
 		T(empty_pool_by_and_by),
