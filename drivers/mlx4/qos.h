@@ -29,8 +29,8 @@ struct mlx4_stall {
 		uint32_t ci;       /* completions taken, as seen last */
 		uint64_t since_us; /* it moved, or nothing waited */
 	} rxq[MLX4_ETH_MAX_RXQ];
-	uint64_t pauses;       /* sent, as seen last */
-	uint64_t pauseless_us; /* when no pause frame was sent between two looks */
+	uint64_t pauses;       /* pauses_sent, as seen last */
+	uint64_t pauseless_us; /* when the port did not pause its peer between two looks */
 	uint16_t queue;        /* that stalls */
 	bool waiting;          /* a queue stood still at the last look */
 	bool off;              /* pause generation is off */

@@ -34,7 +34,10 @@ queue_waits(const struct mlx4_rxq *q, uint32_t *ci)
 	return false;
 }
 
-/* Pause frames that the port has sent; a firmware that does not count them is taken to send them all the time. */
+/*
+ * Grows while the port pauses its peer: frames, and the time that they stand for, as a pause on a slow link is repeated
+ * more seldom than this looks. A firmware that counts neither is taken to pause all the time.
+ */
 static uint64_t
 pauses_sent(struct mlx4_eth *eth)
 {
@@ -45,7 +48,8 @@ pauses_sent(struct mlx4_eth *eth)
 	if (mlx4_port_flow_stats(eth->hca, eth->port, false, box) != 0)
 		return eth->qos->stall.pauses + 1;
 	for (i = 0; i < TP_PRIOS; i++)
-		sum += prm_get64(box, i * MLX4_FLOW_ENTRY + MLX4_FLOW_TX_PAUSE);
+		sum += prm_get64(box, i * MLX4_FLOW_ENTRY + MLX4_FLOW_TX_PAUSE) +
+		       prm_get64(box, i * MLX4_FLOW_ENTRY + MLX4_FLOW_TX_DURATION);
 	return sum;
 }
 

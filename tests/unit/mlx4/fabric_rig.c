@@ -201,8 +201,10 @@ static void
 offer(struct fabric *f, unsigned int i)
 {
 	struct fabric_flow *w = &f->flow[i];
+	unsigned int n;
 
-	while (w->on || w->held != NULL) {
+	/* A class that discards takes any number. */
+	for (n = 0; n < FABRIC_DESC && (w->on || w->held != NULL); n++) {
 		if (w->held == NULL)
 			w->held = frame(f, i);
 		if (rte_eth_tx_burst(w->from, w->queue, &w->held, 1) == 0)
@@ -222,8 +224,8 @@ fabric_tick(struct fabric *f)
 	move(f);
 }
 
-static void
-account(struct fabric *f, uint16_t port, struct rte_mbuf *m)
+void
+fabric_account(struct fabric *f, uint16_t port, struct rte_mbuf *m)
 {
 	uint32_t tag = *rte_pktmbuf_mtod_offset(m, uint16_t *, 12) == RTE_BE16(RTE_ETHER_TYPE_VLAN) ? 4 : 0;
 	uint32_t i = *rte_pktmbuf_mtod_offset(m, uint32_t *, FLOW_AT + tag);
@@ -250,7 +252,7 @@ fabric_take(struct fabric *f, uint16_t port, uint16_t queue, unsigned int max)
 	while (sum < max) {
 		n = rte_eth_rx_burst(port, queue, m, (uint16_t)RTE_MIN(max - sum, RTE_DIM(m)));
 		for (i = 0; i < n; i++)
-			account(f, port, m[i]);
+			fabric_account(f, port, m[i]);
 		sum += n;
 		if (n == 0)
 			break;

@@ -59,6 +59,8 @@ unsigned int fabric_flow(struct fabric *f, uint16_t from, uint16_t queue, uint16
 			 const struct rte_ether_addr *mac);
 /* Offers, and moves time and the cards by one step. */
 void fabric_tick(struct fabric *f);
+/* A frame came to a port: counts and frees it. */
+void fabric_account(struct fabric *f, uint16_t port, struct rte_mbuf *m);
 /* Receives at most max frames of a queue; returns how many. */
 unsigned int fabric_take(struct fabric *f, uint16_t port, uint16_t queue, unsigned int max);
 /* Looks of the watches at stalls and lifetimes, which the machine's clock makes otherwise. */
