@@ -167,6 +167,9 @@ struct tpm_steer_hit {
 void tpm_steer_lookup(struct tpm_port *p, const uint8_t *hdr, uint32_t hlen, const struct tpm_pkt *k,
 		      struct tpm_steer_hit *hit);
 /* The group table's answer (steer_group.c). */
+/* QPs that are attached to a multicast GID; allow_lb and by_rule say nothing. */
+void tpm_steer_group(struct tpm_port *p, const uint8_t *gid, struct tpm_steer_hit *hit);
+void tpm_group_lookup_ib(struct tp_model *m, const uint8_t *gid, struct tpm_steer_hit *hit);
 void tpm_group_lookup(struct tp_model *m, const struct tpm_port *p, const uint8_t *h, const struct tpm_pkt *k,
 		      struct tpm_steer_hit *hit);
 /* The answer for untagged frames to this address when one QP gets them all and the address alone decides. */

@@ -149,6 +149,19 @@ own_mac(const struct tpm_port *p, const uint8_t *mac)
 	return false;
 }
 
+/* The port's own members of a group hear it too. */
+static void
+loop_group(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f)
+{
+	uint8_t buf[TPM_PARSE_MAX];
+	struct tpm_pkt k;
+	uint32_t hlen;
+	const uint8_t *h = tpm_frame_head(f, buf, &hlen);
+
+	tpm_parse(h, hlen, f->len, &k);
+	tpm_roce_receive(m, p, f, h, hlen, &k);
+}
+
 bool
 tpm_roce_xmit(struct tre_qp *e, struct tre_out *out)
 {
@@ -193,9 +206,11 @@ tpm_roce_xmit(struct tre_qp *e, struct tre_out *out)
 	if (own_mac(p, path->dmac)) {
 		tpm_port_count_loop(p, &f);
 		tpm_port_rx(m, p, &f, 1, r->qp);
-	} else {
-		tpm_port_send(m, p, &f, 1);
+		return true;
 	}
+	tpm_port_send(m, p, &f, 1);
+	if ((path->dmac[0] & 1) != 0)
+		loop_group(m, p, &f);
 	return true;
 }
 
@@ -232,17 +247,27 @@ parse(const struct tp_model *m, const struct tp_frame *f, const uint8_t *h, uint
 	return true;
 }
 
-/* Is the destination one of the port's GIDs of this version? Groups are for whoever attached. */
+/* The destination as a GID. */
+static void
+dest_gid(const uint8_t *net, enum tp_icrc_net kind, uint8_t *gid)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (kind != TP_ICRC_IPV4_UDP) {
+		memcpy(gid, net + 24, 16);
+		return;
+	}
+	memcpy(gid, mapped, sizeof(mapped));
+	memcpy(gid + 12, net + 16, 4);
+}
+
+/* Is it one of the port's GIDs of this version? */
 static bool
-addressed(const struct tp_model *m, const struct tpm_port *p, const uint8_t *net, enum tp_icrc_net kind)
+addressed(const struct tp_model *m, const struct tpm_port *p, const uint8_t *gid, enum tp_icrc_net kind)
 {
 	const struct tpm_gid *t = m->ctl->port[p->num - 1].gid;
-	uint8_t gid[16] = {[10] = 0xff, [11] = 0xff}, version = kind == TP_ICRC_GRH ? MLX4_ROCE_V1 : MLX4_ROCE_V2;
+	uint8_t version = kind == TP_ICRC_GRH ? MLX4_ROCE_V1 : MLX4_ROCE_V2;
 
-	if (kind == TP_ICRC_IPV4_UDP)
-		memcpy(gid + 12, net + 16, 4);
-	else
-		memcpy(gid, net + 24, 16);
 	for (uint32_t i = 0; i < MLX4_GID_ENTRIES; i++)
 		if (t[i].valid && t[i].version == version && memcmp(t[i].gid, gid, 16) == 0)
 			return true;
@@ -272,13 +297,38 @@ destination(struct tp_model *m, const struct tpm_port *p, uint32_t qpn)
 	return qp != NULL && qp->roce != NULL && qp->port == p->num && tpm_qp_can_receive(qp) ? qp : NULL;
 }
 
+static void
+deliver(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *f, const uint8_t *packet,
+	uint32_t len, const struct tpm_roce_rx *rx)
+{
+	p->roce_rx++;
+	m->counter[qp->counter].rx_frames++;
+	m->counter[qp->counter].rx_bytes += f->len;
+	tpm_roce_deliver(m, qp, packet, len - IB_ICRC_LEN, rx);
+}
+
+/* Every datagram QP of the port that is attached gets a copy. */
+static void
+deliver_group(struct tp_model *m, struct tpm_port *p, const struct tpm_steer_hit *hit, const struct tp_frame *f,
+	      const uint8_t *packet, uint32_t len, const struct tpm_roce_rx *rx)
+{
+	for (uint32_t i = 0; i < hit->n; i++) {
+		struct tpm_qp *qp = tpm_qp_get(m, hit->qpn[i]);
+
+		if (qp != NULL && qp->roce != NULL && qp->port == p->num && qp->service == MLX4_QP_ST_UD &&
+		    tpm_qp_can_receive(qp))
+			deliver(m, p, qp, f, packet, len, rx);
+	}
+}
+
 bool
 tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, uint32_t hlen,
 		 const struct tpm_pkt *k)
 {
-	uint8_t packet[TPM_ROCE_PACKET], icrc[IB_ICRC_LEN];
+	uint8_t packet[TPM_ROCE_PACKET], icrc[IB_ICRC_LEN], gid[16];
 	enum tp_icrc_net kind;
 	struct tpm_roce_rx rx = {.tci = k->tci, .tagged = k->cvlan};
+	struct tpm_steer_hit hit = {0};
 	uint32_t bth, len, net_len;
 	const uint8_t *net;
 	struct tpm_qp *qp;
@@ -287,8 +337,14 @@ tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *
 		return false;
 	net_len = kind == TP_ICRC_IPV4_UDP ? IPV4_LEN + UDP_LEN : IPV6_LEN + (kind == TP_ICRC_GRH ? 0 : UDP_LEN);
 	net = h + bth - net_len;
-	if (!addressed(m, p, net, kind))
-		return false;
+	dest_gid(net, kind, gid);
+	if (!addressed(m, p, gid, kind)) {
+		/* A group that nobody is attached to stays Ethernet. */
+		if ((h[0] & 1) != 0 && ib_bth_qpn(h + bth) == IB_MCAST_QPN)
+			tpm_steer_group(p, gid, &hit);
+		if (hit.n == 0)
+			return false;
+	}
 	if (len < IB_BTH_LEN + IB_ICRC_LEN || len > sizeof(packet)) {
 		p->roce_malformed++;
 		return true;
@@ -300,16 +356,17 @@ tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *
 		p->roce_bad_icrc++;
 		return true;
 	}
+	memcpy(rx.smac, h + TPM_ETH_ALEN, TPM_ETH_ALEN);
+	fill_grh(&rx, net, kind);
+	if (hit.n != 0) {
+		deliver_group(m, p, &hit, f, packet, len, &rx);
+		return true;
+	}
 	qp = destination(m, p, ib_bth_qpn(packet));
 	if (qp == NULL) {
 		p->roce_no_qp++;
 		return true;
 	}
-	memcpy(rx.smac, h + TPM_ETH_ALEN, TPM_ETH_ALEN);
-	fill_grh(&rx, net, kind);
-	p->roce_rx++;
-	m->counter[qp->counter].rx_frames++;
-	m->counter[qp->counter].rx_bytes += f->len;
-	tpm_roce_deliver(m, qp, packet, len - IB_ICRC_LEN, &rx);
+	deliver(m, p, qp, f, packet, len, &rx);
 	return true;
 }

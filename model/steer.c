@@ -42,6 +42,8 @@ struct rule {
 	uint16_t prio;
 	uint8_t type, port;
 	bool by_mac, allow_lb;
+	bool is_ib; /* a group of RoCE datagrams, by GID; nothing else is compared */
+	uint8_t gid[MLX4_MCG_KEY_SIZE], gid_m[MLX4_MCG_KEY_SIZE];
 };
 
 struct tpm_steer {
@@ -52,6 +54,7 @@ struct tpm_steer {
 	struct rule *list;          /* regular rules that are not by_mac, by priority */
 	struct rule *all, *mc;      /* defaults */
 	struct rule *uc_sn, *mc_sn; /* sniffers */
+	struct rule *ib;
 	struct rule *ids[ID_BUCKETS];
 };
 
@@ -98,7 +101,10 @@ rule_list(struct tpm_steer *s, const struct rule *r)
 	case MLX4_DMFS_MC_DEFAULT: return &s->mc;
 	case MLX4_DMFS_UC_SNIFFER: return &s->uc_sn;
 	case MLX4_DMFS_MC_SNIFFER: return &s->mc_sn;
-	default: return r->by_mac ? &s->mac[mac_bucket(mac_key(r->mt.dmac))] : &s->list;
+	default:
+		if (r->is_ib)
+			return &s->ib;
+		return r->by_mac ? &s->mac[mac_bucket(mac_key(r->mt.dmac))] : &s->list;
 	}
 }
 
@@ -123,6 +129,7 @@ flush(struct tpm_steer *s)
 	free_list(&s->mc);
 	free_list(&s->uc_sn);
 	free_list(&s->mc_sn);
+	free_list(&s->ib);
 	memset(s->ids, 0, sizeof(s->ids));
 	changed(s);
 }
@@ -198,6 +205,16 @@ spec_ipv4(struct match *mt, const uint8_t *s)
 	return MLX4_SPEC_IPV4_SIZE;
 }
 
+static void
+spec_ib(struct rule *r, const uint8_t *s)
+{
+	r->is_ib = true;
+	for (unsigned int i = 0; i < MLX4_MCG_KEY_SIZE; i++) {
+		r->gid_m[i] = s[MLX4_SPEC_IB_DGID_MASK + i];
+		r->gid[i] = s[MLX4_SPEC_IB_DGID + i] & r->gid_m[i];
+	}
+}
+
 static uint8_t
 spec_l4(struct match *mt, const uint8_t *s, uint8_t proto)
 {
@@ -210,7 +227,7 @@ spec_l4(struct match *mt, const uint8_t *s, uint8_t proto)
 	return MLX4_SPEC_L4_SIZE;
 }
 
-/* Bytes that a specification should have, 0 when it is not one that Ethernet rules know. */
+/* Bytes that a specification should have, 0 when it is not one that rules know. */
 static uint32_t
 spec_size(uint32_t id)
 {
@@ -220,6 +237,7 @@ spec_size(uint32_t id)
 	case MLX4_SPEC_TCP:
 	case MLX4_SPEC_UDP: return MLX4_SPEC_L4_SIZE;
 	case MLX4_SPEC_VXLAN: return MLX4_SPEC_VXLAN_SIZE;
+	case MLX4_SPEC_IB: return MLX4_SPEC_IB_SIZE;
 	default: return 0;
 	}
 }
@@ -250,6 +268,7 @@ parse_specs(struct tp_model *m, const uint8_t *mbox, uint32_t len, struct rule *
 				spec_eth(&r->mt, mbox + off);
 			break;
 		case MLX4_SPEC_VXLAN: spec_vxlan(&r->mt, mbox + off); break;
+		case MLX4_SPEC_IB: spec_ib(r, mbox + off); break;
 		case MLX4_SPEC_IPV4: spec_ipv4(&r->mt, mbox + off); break;
 		case MLX4_SPEC_TCP: spec_l4(&r->mt, mbox + off, TPM_PROTO_TCP); break;
 		default: spec_l4(&r->mt, mbox + off, TPM_PROTO_UDP); break;
@@ -324,7 +343,7 @@ tpm_steer_attach(struct tp_model *m, const uint8_t *mbox, uint32_t ndwords, uint
 	if (r == NULL)
 		return MLX4_STAT_INTERNAL_ERR;
 	*r = t;
-	r->by_mac = r->type == MLX4_DMFS_REGULAR && only_dmac(&r->mt);
+	r->by_mac = r->type == MLX4_DMFS_REGULAR && !r->is_ib && only_dmac(&r->mt);
 	r->id = *id = ++m->next_rule_id;
 	insert(m->port[r->port - 1].steer, r);
 	m->st.rules++;
@@ -492,6 +511,27 @@ tpm_steer_lookup(struct tpm_port *p, const uint8_t *h, uint32_t hlen, const stru
 	if (hit->n == 0)
 		add_best(hit, s->all);
 	add_all(hit, mc ? s->mc_sn : s->uc_sn);
+}
+
+void
+tpm_steer_group(struct tpm_port *p, const uint8_t *gid, struct tpm_steer_hit *hit)
+{
+	struct tpm_steer *s = p->steer;
+
+	hit->n = 0;
+	hit->by_rule = hit->allow_lb = true;
+	if (s->by_group) {
+		tpm_group_lookup_ib(s->m, gid, hit);
+		return;
+	}
+	for (const struct rule *r = s->ib; r != NULL; r = r->next) {
+		uint8_t diff = 0;
+
+		for (unsigned int i = 0; i < MLX4_MCG_KEY_SIZE; i++)
+			diff |= (uint8_t)((gid[i] & r->gid_m[i]) ^ r->gid[i]);
+		if (diff == 0)
+			add_hit(hit, r);
+	}
 }
 
 uint32_t

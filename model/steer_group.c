@@ -23,7 +23,7 @@ tpm_group_hash(const struct tp_model *m, const uint8_t *key)
 }
 
 static const uint8_t *
-find(struct tp_model *m, const uint8_t *key)
+find(struct tp_model *m, uint32_t proto, const uint8_t *key)
 {
 	uint32_t bytes = 1u << m->ctl->mc_lg_entry, index = tpm_group_hash(m, key);
 
@@ -32,7 +32,7 @@ find(struct tp_model *m, const uint8_t *key)
 
 		if (e == NULL)
 			return NULL;
-		if (prm_get(e, MLX4_MCG_COUNT) != 0 && prm_get(e, MLX4_MCG_PROTO) == MLX4_MCG_PROTO_ETH &&
+		if (prm_get(e, MLX4_MCG_COUNT) != 0 && prm_get(e, MLX4_MCG_PROTO) == proto &&
 		    memcmp(e + MLX4_MCG_GID, key, MLX4_MCG_KEY_SIZE) == 0)
 			return e;
 		index = prm_get(e, MLX4_MCG_NEXT);
@@ -66,14 +66,23 @@ tpm_group_lookup(struct tp_model *m, const struct tpm_port *p, const uint8_t *h,
 		/* An entry for the VLAN is closer than one for the address alone. */
 		key[MLX4_MCG_KEY_FLAGS] |= MLX4_MCG_KEY_VLAN;
 		tpm_store16(key + MLX4_MCG_KEY_VID, k->tci & 0xfff);
-		e = find(m, key);
+		e = find(m, MLX4_MCG_PROTO_ETH, key);
 		key[MLX4_MCG_KEY_FLAGS] &= (uint8_t)~MLX4_MCG_KEY_VLAN;
 		tpm_store16(key + MLX4_MCG_KEY_VID, 0);
 	}
 	if (e == NULL)
-		e = find(m, key);
+		e = find(m, MLX4_MCG_PROTO_ETH, key);
 	hit->by_rule = e != NULL;
 	/* The netdev's own entries let a port hear itself, as its rules do. */
 	hit->allow_lb = hit->by_rule;
 	add_members(m, e != NULL ? e : m->ctl->default_group[p->num - 1][!mc], hit);
+}
+
+void
+tpm_group_lookup_ib(struct tp_model *m, const uint8_t *gid, struct tpm_steer_hit *hit)
+{
+	const uint8_t *e = find(m, MLX4_MCG_PROTO_IB, gid);
+
+	if (e != NULL)
+		add_members(m, e, hit);
 }

@@ -306,6 +306,7 @@ enum mlx4_cmpt_type { MLX4_CMPT_QP, MLX4_CMPT_SRQ, MLX4_CMPT_CQ, MLX4_CMPT_EQ, M
 #define MLX4_MCG_GID 0x10u
 #define MLX4_MCG_KEY_SIZE 16u
 /* Key of an Ethernet group, at MLX4_MCG_GID */
+#define MLX4_MCG_PROTO_IB 0u /* the key is the GID */
 #define MLX4_MCG_PROTO_ETH 1u
 #define MLX4_MCG_KEY_VEP 4u
 #define MLX4_MCG_KEY_PORT 5u

@@ -342,6 +342,89 @@ test_address_was_taken_away(void **state)
 	assert_int_equal(v->end[0]->sent, 0);
 }
 
+/* --- groups --- */
+
+static const uint8_t group[16] = {0xff, 0x0e, [10] = 0xff, 0xff, 239, 1, 2, 3};
+
+/* Attaches with a rule of the port, as Linux does where rules steer. */
+static void
+attach_by_rule(struct vr *v, unsigned int port, const struct vr_qp *q)
+{
+	uint8_t *in = card_in(v->c);
+
+	in[7] = (uint8_t)port;
+	prm_set32(in, 8, q->qpn);
+	memcpy(in + 16, "\x0c\0\xe0\x05", 4);
+	memcpy(in + 32, group, 16);
+	memset(in + 48, 0xff, 16);
+	assert_int_equal(card_cmd_in(v->c, MLX4_CMD_QP_FLOW_STEERING_ATTACH, 0, 16), 0);
+}
+
+/* Attaches two with an entry of the group table. */
+static void
+attach_by_entry(struct vr *v, const struct vr_qp *a, const struct vr_qp *b)
+{
+	uint8_t *in = card_in(v->c);
+	uint64_t index;
+
+	memcpy(in, group, 16);
+	assert_int_equal(card_cmd_in(v->c, MLX4_CMD_MGID_HASH, 0, 0), 0);
+	index = v->c->imm;
+	in = card_in(v->c);
+	prm_set32(in, 4, 2); /* protocol 0, two members */
+	memcpy(in + 16, group, 16);
+	prm_set32(in, 32, a->qpn);
+	prm_set32(in, 36, b->qpn);
+	assert_int_equal(card_cmd_in(v->c, MLX4_CMD_WRITE_MCG, 0, (uint32_t)index), 0);
+}
+
+static void
+expect_group(struct vr *v, unsigned int flags)
+{
+	struct vr_qp *a, *b, *c = vr_qp(v, 2, MLX4_QP_ST_UD);
+	uint8_t *d;
+
+	vr_pair(v, MLX4_QP_ST_UD, VR_GID_V1, &a, &b);
+	vr_qp_up(v, c);
+	if (flags == CARD_DMFS) {
+		attach_by_rule(v, 1, a);
+		attach_by_rule(v, 2, b);
+	} else {
+		attach_by_entry(v, a, b);
+	}
+	vr_post_recv(v, a, VR_RW_KEY, a->mem + 4096, 100);
+	vr_post_recv(v, b, VR_RW_KEY, b->mem, 100);
+	vr_post_recv(v, c, VR_RW_KEY, c->mem, 100);
+	vr_fill(vr_mem(v, a), 20, 3);
+	post_ud(v, a, 2, 0xffffff, VR_GID_V1, 0xffff, 20);
+	d = card_ptr(v->c, a->ring) + 16;
+	memcpy(d + 16, group, 16);
+	memcpy(d + 42, "\x33\x33\xef\x01\x02\x03", 6);
+	vr_step(v);
+	assert_int_equal(prm_get32(vr_expect(v, b, 1, 0), 0x14), 60);
+	assert_memory_equal(vr_mem(v, b) + 24, group, 16);
+	assert_memory_equal(vr_mem(v, b) + 40, vr_mem(v, a), 20);
+	/* The sender is a member too. */
+	vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 0);
+	assert_int_equal(prm_get32(vr_expect(v, a, 1, 0), 0x14), 60);
+	assert_null(vr_poll_cq(v, c));
+	card_expect_clean(v->c);
+}
+
+static void
+test_group_by_rule(void **state)
+{
+	expect_group(*state, CARD_DMFS);
+}
+
+static void
+test_group_by_entry(void **state)
+{
+	vr_down(state);
+	vr_up_mode(state, CARD_GROUPS);
+	expect_group(*state, CARD_GROUPS);
+}
+
 /* --- shared receive queues --- */
 
 struct srq {
@@ -480,6 +563,8 @@ main(void)
 		T(test_damaged_or_for_nobody),
 		T(test_foreign_is_ethernet),
 		T(test_address_was_taken_away),
+		T(test_group_by_rule),
+		T(test_group_by_entry),
 		T(test_srq),
 		T(test_srq_runs_dry),
 	};

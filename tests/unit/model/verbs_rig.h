@@ -197,7 +197,7 @@ vr_port(struct vr *v, unsigned int port)
 }
 
 static inline int
-vr_up(void **state)
+vr_up_mode(void **state, unsigned int flags)
 {
 	struct vr *v = calloc(1, sizeof(*v));
 
@@ -206,7 +206,7 @@ vr_up(void **state)
 	v->c = card_new(NULL);
 	v->now = 1000000;
 	tp_model_set_time(v->c->m, v->now);
-	card_boot(v->c, CARD_DMFS);
+	card_boot(v->c, flags);
 	card_objects(v->c);
 	assert_int_equal(card_cmd(v->c, MLX4_CMD_MAP_EQ, 0, CARD_EQN, VR_ASYNC, 0), 0);
 	assert_int_equal(card_cmd_none(v->c, MLX4_CMD_CONF_SPECIAL_QP, 0, VR_SPECIAL), 0);
@@ -228,6 +228,12 @@ vr_up(void **state)
 	while (card_ptr(v->c, v->c->eq_buf)[v->eq_ci * 32 + 0x1f] == 0) /* the links came up */
 		v->eq_ci++;
 	return 0;
+}
+
+static inline int
+vr_up(void **state)
+{
+	return vr_up_mode(state, CARD_DMFS);
 }
 
 static inline int
