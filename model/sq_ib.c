@@ -51,9 +51,10 @@ mlx_frame(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head)
 			return tpm_wqe_fail(t, head, MLX4_SYND_LOCAL_QP_OP, TPM_V_WQE_ROCE,
 					    "a packet of %u bytes without RoCE headers", f.len);
 	}
-	/* Back into the card: to a QP1 of the same port, which receives by transport only. */
+	/* Back into the card: what it has for itself, such as a connection to an own address. */
 	if ((flags & MLX4_CTRL_FL) != 0) {
-		t->p->tx_no_transport++;
+		tpm_port_count_loop(t->p, &f);
+		tpm_port_rx(t->m, t->p, &f, 1, t->qp);
 		return true;
 	}
 	t->nseg += f.nseg;

@@ -7,31 +7,7 @@
  */
 #include "verbs_rig.h"
 
-#define UD_DS 5u
 #define UD_HLEN (14u + 40u + 12u + 8u) /* of a packet with a GRH */
-#define QKEY 0x11111111u
-
-/* A datagram of len bytes from the beginning of q's memory to a QP of a port; tci 0xffff: no tag. */
-static void
-post_ud(struct vr *v, struct vr_qp *q, unsigned int port, uint32_t qpn, unsigned int gid, uint16_t tci, uint32_t len)
-{
-	uint8_t *d = vr_wqe(v, q) + 16;
-
-	memset(d, 0, 48);
-	prm_set32(d, 0, (3 - port) << 24 | CARD_PD);
-	d[5] = 0x80;
-	d[9] = (uint8_t)gid;
-	d[11] = 9;                             /* hop limit */
-	prm_set32(d, 12, 0x02b00000 | 0x1234); /* traffic class 0x2b, flow label */
-	memcpy(d + 16, v->gid[port - 1][gid], 16);
-	prm_set32(d, 32, qpn);
-	prm_set32(d, 36, QKEY);
-	d[40] = (uint8_t)(tci >> 8);
-	d[41] = (uint8_t)tci;
-	memcpy(d + 42, v->mac[port - 1], 6);
-	vr_data(v, q, 4, VR_RW_KEY, q->mem, len);
-	vr_post(v, q, MLX4_OP_SEND, UD_DS, 0, 0);
-}
 
 /* The frame that port sent last. */
 static struct vr_frame *
@@ -77,7 +53,7 @@ test_ud(void **state)
 		const uint8_t *e;
 
 		vr_post_recv(v, b, VR_RW_KEY, b->mem, 60);
-		post_ud(v, a, 2, b->qpn, g, 0xffff, 20);
+		vr_post_ud(v, a, 2, b->qpn, g, 0xffff, 20);
 		vr_step(v);
 		vr_expect(v, a, VR_SENT | MLX4_OP_SEND, g * 2);
 		e = vr_expect(v, b, 1, g);
@@ -101,7 +77,7 @@ test_ud_tagged(void **state)
 
 	vr_pair(v, MLX4_QP_ST_UD, VR_GID_V1, &a, &b);
 	vr_post_recv(v, b, VR_RW_KEY, b->mem, 100);
-	post_ud(v, a, 2, b->qpn, VR_GID_V1, 7, 20);
+	vr_post_ud(v, a, 2, b->qpn, VR_GID_V1, 7, 20);
 	prm_set32(card_ptr(v->c, a->ring), 16 + 12, 3u << 29); /* priority */
 	vr_step(v);
 	assert_int_equal(prm_get32(last_frame(v, 1)->data, 12), 0x81006007);
@@ -118,15 +94,15 @@ test_ud_lost(void **state)
 	struct vr_qp *a, *b;
 
 	vr_pair(v, MLX4_QP_ST_UD, VR_GID_V4, &a, &b);
-	post_ud(v, a, 2, b->qpn, VR_GID_V4, 0xffff, 20);
+	vr_post_ud(v, a, 2, b->qpn, VR_GID_V4, 0xffff, 20);
 	vr_step(v);
 	assert_null(vr_poll_cq(v, b));
 	vr_post_recv(v, b, VR_RW_KEY, b->mem, 59);
-	post_ud(v, a, 2, b->qpn, VR_GID_V4, 0xffff, 20);
-	prm_set32(card_ptr(v->c, a->ring), 128 + 16 + 36, QKEY + 1);
+	vr_post_ud(v, a, 2, b->qpn, VR_GID_V4, 0xffff, 20);
+	prm_set32(card_ptr(v->c, a->ring), 128 + 16 + 36, VR_QKEY + 1);
 	vr_step(v);
 	assert_null(vr_poll_cq(v, b));
-	post_ud(v, a, 2, b->qpn, VR_GID_V4, 0xffff, 20);
+	vr_post_ud(v, a, 2, b->qpn, VR_GID_V4, 0xffff, 20);
 	vr_step(v);
 	vr_expect_error(v, b, false, 0x01, 0);
 	for (uint16_t i = 0; i < 3; i++)
@@ -141,7 +117,7 @@ test_ud_wrong_pd(void **state)
 	struct vr_qp *a, *b;
 
 	vr_pair(v, MLX4_QP_ST_UD, VR_GID_V4, &a, &b);
-	post_ud(v, a, 2, b->qpn, VR_GID_V4, 0xffff, 20);
+	vr_post_ud(v, a, 2, b->qpn, VR_GID_V4, 0xffff, 20);
 	prm_set32(card_ptr(v->c, a->ring), 16, 1u << 24 | (CARD_PD + 1));
 	vr_step(v);
 	vr_expect_error(v, a, true, 0x02, 0);
@@ -195,38 +171,57 @@ put_inline(struct vr *v, struct vr_qp *q, uint32_t off, const uint8_t *p, uint32
 	return (off + 4 + len + 15) & ~15u;
 }
 
+/* A MAD from QP1 of port 1 to QP1 of a port. */
 static void
-test_qp1(void **state)
+qp1_to(struct vr *v, struct vr_qp *a, struct vr_qp *b, unsigned int port)
 {
 	uint8_t h[UD_HLEN] = {[12] = 0x89, 0x15};
-	struct vr *v = *state;
-	struct vr_qp *a = qp1(v, 1), *b = qp1(v, 2);
 	const uint8_t *e;
 	uint32_t off;
 
-	memcpy(h, v->mac[1], 6);
+	memcpy(h, v->mac[port - 1], 6);
 	memcpy(h + 6, v->mac[0], 6);
 	memcpy(h + 14, "\x60\0\0\0\x01\x18\x1b\x40", 8); /* 280 bytes */
 	memcpy(h + 22, v->gid[0][VR_GID_V1], 16);
-	memcpy(h + 38, v->gid[1][VR_GID_V1], 16);
+	memcpy(h + 38, v->gid[port - 1][VR_GID_V1], 16);
 	memcpy(h + 54, "\x64\0\xff\xff\0\0\0\x01\0\0\0\x05\x80\x01\0\0\0\0\0\x01", 20); /* to QP 1, from QP 1 */
 	vr_fill(vr_mem(v, a), 256, 6);
-	vr_post_recv(v, b, VR_RW_KEY, b->mem, 296);
+	vr_post_recv(v, b, VR_RW_KEY, b->mem + 4096, 296);
 	off = put_inline(v, a, 16, h, 44);
 	off = put_inline(v, a, off, h + 44, UD_HLEN - 44);
 	vr_data(v, a, off / 16, VR_RW_KEY, a->mem, 256);
 	off = put_inline(v, a, off + 16, h, 4); /* room for the CRC */
-	vr_post(v, a, MLX4_OP_SEND, off / 16, 0, 0);
+	vr_post(v, a, MLX4_OP_SEND, off / 16, port == 1 ? MLX4_CTRL_FL : 0, 0);
 	vr_step(v);
-	vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 0);
 	e = vr_expect(v, b, 1, 0);
 	assert_int_equal(prm_get32(e, 0x14), 296);
 	assert_int_equal(prm_get32(e, 8), 0x80000001);
 	assert_int_equal(prm_get32(e, 4) & 0x7f, 0); /* P_Key index */
 	assert_memory_equal(e + 0x0e, v->mac[0], 6);
-	assert_memory_equal(vr_mem(v, b), h + 14, 40);
-	assert_memory_equal(vr_mem(v, b) + 40, vr_mem(v, a), 256);
+	assert_memory_equal(vr_mem(v, b) + 4096, h + 14, 40);
+	assert_memory_equal(vr_mem(v, b) + 4136, vr_mem(v, a), 256);
+	vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 0);
 	card_expect_clean(v->c);
+}
+
+static void
+test_qp1(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a = qp1(v, 1);
+
+	qp1_to(v, a, qp1(v, 2), 2);
+}
+
+/* With "force loopback", as Linux sends to an address of its own. */
+static void
+test_qp1_to_itself(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a = qp1(v, 1);
+
+	qp1_to(v, a, a, 1);
+	assert_int_equal(v->end[0]->sent, 0);
 }
 
 /* --- packets that reach no queue --- */
@@ -243,7 +238,7 @@ test_damaged_or_for_nobody(void **state)
 	vr_pair(v, MLX4_QP_ST_UD, VR_GID_V1, &a, &b);
 	vr_post_recv(v, b, VR_RW_KEY, b->mem, 100);
 	v->end[0]->lose = 1;
-	post_ud(v, a, 2, b->qpn, VR_GID_V1, 0xffff, 20);
+	vr_post_ud(v, a, 2, b->qpn, VR_GID_V1, 0xffff, 20);
 	vr_step(v);
 	f = last_frame(v, 1);
 	memcpy(copy, f->data, f->len);
@@ -256,7 +251,7 @@ test_damaged_or_for_nobody(void **state)
 	inject(v, 2, copy, 60);
 	tp_model_get_stats(v->c->m, &st);
 	assert_int_equal(st.port[1].rx_no_rule, 2); /* cut: no RoCE packet any more */
-	post_ud(v, a, 2, b->qpn + 1, VR_GID_V1, 0xffff, 20);
+	vr_post_ud(v, a, 2, b->qpn + 1, VR_GID_V1, 0xffff, 20);
 	vr_step(v);
 	tp_model_get_stats(v->c->m, &st);
 	assert_int_equal(st.port[1].roce_no_qp, 1);
@@ -310,7 +305,7 @@ test_foreign_is_ethernet(void **state)
 
 		gid[15] = 99;
 		vr_post_recv(v, raw, VR_RW_KEY, raw->mem, 2048);
-		post_ud(v, a, 2, b->qpn, where[i], 0xffff, 20);
+		vr_post_ud(v, a, 2, b->qpn, where[i], 0xffff, 20);
 		vr_step(v);
 		assert_int_equal(prm_get32(vr_expect(v, raw, 1, n++), 0x14), last_frame(v, 1)->len);
 		assert_memory_equal(vr_mem(v, raw), last_frame(v, 1)->data, last_frame(v, 1)->len);
@@ -318,7 +313,7 @@ test_foreign_is_ethernet(void **state)
 	}
 	assert_null(vr_poll_cq(v, b));
 	/* A raw queue has no QPN on the wire. */
-	post_ud(v, a, 2, raw->qpn, VR_GID_V4, 0xffff, 20);
+	vr_post_ud(v, a, 2, raw->qpn, VR_GID_V4, 0xffff, 20);
 	vr_step(v);
 	assert_null(vr_poll_cq(v, raw));
 	card_expect_clean(v->c);
@@ -334,7 +329,7 @@ test_address_was_taken_away(void **state)
 	vr_pair(v, MLX4_QP_ST_UD, VR_GID_V1, &a, &b);
 	(void)card_in(v->c);
 	assert_int_equal(card_cmd_in(v->c, MLX4_CMD_SET_PORT, 1, 0xd << 8 | 1), 0);
-	post_ud(v, a, 2, b->qpn, VR_GID_V4, 0xffff, 20);
+	vr_post_ud(v, a, 2, b->qpn, VR_GID_V4, 0xffff, 20);
 	vr_step(v);
 	vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 0); /* sent, as far as the queue knows */
 	tp_model_get_stats(v->c->m, &st);
@@ -396,7 +391,7 @@ expect_group(struct vr *v, unsigned int flags)
 	vr_post_recv(v, b, VR_RW_KEY, b->mem, 100);
 	vr_post_recv(v, c, VR_RW_KEY, c->mem, 100);
 	vr_fill(vr_mem(v, a), 20, 3);
-	post_ud(v, a, 2, 0xffffff, VR_GID_V1, 0xffff, 20);
+	vr_post_ud(v, a, 2, 0xffffff, VR_GID_V1, 0xffff, 20);
 	d = card_ptr(v->c, a->ring) + 16;
 	memcpy(d + 16, group, 16);
 	memcpy(d + 42, "\x33\x33\xef\x01\x02\x03", 6);
@@ -560,6 +555,7 @@ main(void)
 		T(test_ud_wrong_pd),
 		T(test_vlan_of_the_path),
 		T(test_qp1),
+		T(test_qp1_to_itself),
 		T(test_damaged_or_for_nobody),
 		T(test_foreign_is_ethernet),
 		T(test_address_was_taken_away),

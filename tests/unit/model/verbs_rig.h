@@ -27,7 +27,8 @@
 #define VR_PD_KEY ((CARD_MPT + 3) << 8 | 0x33u)    /* any access, another protection domain */
 #define VR_SMALL_KEY ((CARD_MPT + 4) << 8 | 0x44u) /* any access, VR_SMALL_LEN bytes from the rig's memory on */
 #define VR_SMALL_LEN 256u
-#define VR_SENT 0x40u                 /* in the opcode of a send's completion */
+#define VR_SENT 0x40u /* in the opcode of a send's completion */
+#define VR_QKEY 0x11111111u
 #define VR_ASYNC UINT64_C(0x1d1f46fe) /* the events that drivers ask for */
 
 /* What the GID tables of the ports hold at these places. */
@@ -210,6 +211,9 @@ vr_up_mode(void **state, unsigned int flags)
 	card_objects(v->c);
 	assert_int_equal(card_cmd(v->c, MLX4_CMD_MAP_EQ, 0, CARD_EQN, VR_ASYNC, 0), 0);
 	assert_int_equal(card_cmd_none(v->c, MLX4_CMD_CONF_SPECIAL_QP, 0, VR_SPECIAL), 0);
+	prm_set32(card_in(v->c), 0, 1u << 3); /* the UDP port of RoCE */
+	prm_set32(card_ptr(v->c, v->c->in), 0x14, 4791);
+	assert_int_equal(card_cmd_in(v->c, MLX4_CMD_CONFIG_DEV, 0, 0), 0);
 	v->small = card_alloc(v->c, 4096, 4096);
 	vr_key(v, VR_RW_KEY, CARD_PD, CARD_IOVA, CARD_MEM_SIZE, true);
 	vr_key(v, VR_RO_KEY, CARD_PD, CARD_IOVA, CARD_MEM_SIZE, false);
@@ -324,7 +328,7 @@ vr_qp(struct vr *v, unsigned int port, enum mlx4_qp_service service)
 	prm_set(q->ctx, MLX4_QPC_RNR_RETRY, 2);
 	prm_set(q->ctx, MLX4_QPC_MIN_RNR_TIMER, 12); /* 0.64 ms */
 	prm_set(q->ctx, MLX4_QPC_ROCE_ENTROPY, 0xc123);
-	prm_set(q->ctx, MLX4_QPC_QKEY, 0x11111111);
+	prm_set(q->ctx, MLX4_QPC_QKEY, VR_QKEY);
 	prm_set(q->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_ACK_TIMEOUT, 10); /* 4.2 ms */
 	prm_set(q->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_HOP_LIMIT, 64);
 	return q;
@@ -432,6 +436,28 @@ vr_post_recv(struct vr *v, struct vr_qp *q, uint32_t key, uint64_t addr, uint32_
 	prm_set64(w, 8, addr);
 	prm_set32(w, 16 + 4, MLX4_LKEY_INVALID);
 	prm_set32(card_ptr(v->c, q->dbrec), 0, q->rprod & 0xffff);
+}
+
+/* A datagram of len bytes from the beginning of q's memory to a QP of a port; tci 0xffff: no tag. */
+static inline void
+vr_post_ud(struct vr *v, struct vr_qp *q, unsigned int port, uint32_t qpn, unsigned int gid, uint16_t tci, uint32_t len)
+{
+	uint8_t *d = vr_wqe(v, q) + 16;
+
+	memset(d, 0, 48);
+	prm_set32(d, 0, (3 - port) << 24 | CARD_PD);
+	d[5] = 0x80;
+	d[9] = (uint8_t)gid;
+	d[11] = 9;                             /* hop limit */
+	prm_set32(d, 12, 0x02b00000 | 0x1234); /* traffic class 0x2b, flow label */
+	memcpy(d + 16, v->gid[port - 1][gid], 16);
+	prm_set32(d, 32, qpn);
+	prm_set32(d, 36, VR_QKEY);
+	d[40] = (uint8_t)(tci >> 8);
+	d[41] = (uint8_t)tci;
+	memcpy(d + 42, v->mac[port - 1], 6);
+	vr_data(v, q, 4, VR_RW_KEY, q->mem, len);
+	vr_post(v, q, MLX4_OP_SEND, 5, 0, 0);
 }
 
 /* The next completion, or NULL. */
