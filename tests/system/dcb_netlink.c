@@ -120,7 +120,7 @@ log_set(const struct nlmsghdr *req, bool del)
 	const char *path = getenv("DCB_NETLINK_LOG");
 	FILE *f = path == NULL ? NULL : fopen(path, "a");
 	int len = (int)req->nlmsg_len - (int)NLMSG_LENGTH(sizeof(struct dcbmsg));
-	const struct nlattr *a = (const void *)((const char *)NLMSG_DATA(req) + NLMSG_ALIGN(sizeof(struct dcbmsg)));
+	const struct nlattr *a = (const void *)((const char *)req + NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct dcbmsg)));
 
 	for (; f != NULL && len >= (int)NLA_HDRLEN && a->nla_len >= NLA_HDRLEN && a->nla_len <= len;
 	     len -= NLA_ALIGN(a->nla_len), a = (const void *)((const char *)a + NLA_ALIGN(a->nla_len)))
@@ -153,7 +153,7 @@ answered(int fd, const struct nlmsghdr *req)
 		struct nlmsghdr h;
 		char room[4096];
 	} r = {{0}};
-	const struct dcbmsg *in = NLMSG_DATA(req);
+	const struct dcbmsg *in = (const void *)((const char *)req + NLMSG_HDRLEN);
 	const uint8_t mode = DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE, good = 0;
 
 	if (req->nlmsg_type != RTM_GETDCB && req->nlmsg_type != RTM_SETDCB)
