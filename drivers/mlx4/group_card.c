@@ -137,14 +137,6 @@ spread_wanted(const struct mlx4_eth *eth, const struct mlx4_group *g, const stru
 	memcpy(conf->key, eth->rss_key, sizeof(conf->key));
 }
 
-/* Rings that are as they should be stay; those with other buffers do not. */
-static bool
-rings_fit(const struct mlx4_eth *eth, const struct mlx4_group *g, const struct mlx4_spread_conf *conf)
-{
-	return g->spread != NULL && memcmp(&g->spread->conf, conf, sizeof(*conf)) == 0 &&
-	       !mlx4_spread_reshaped(eth, conf);
-}
-
 static void
 old_queues(const struct mlx4_spread *s, struct mlx4_queues *list)
 {
@@ -171,7 +163,7 @@ rings_build(struct change *c, char *err)
 	started_queues(c->eth, c->g, &list);
 	n = list.n;
 	spread_wanted(c->eth, c->g, &list, n, &conf);
-	c->rings = !rings_fit(c->eth, c->g, &conf);
+	c->rings = c->g->spread == NULL || !mlx4_spread_is(c->eth, c->g->spread, &conf);
 	if (!c->rings || n == 0)
 		return 0;
 	while ((ret = mlx4_spread_build(c->eth, &conf, &list, &c->spread, c->new_set)) == -ENOSPC && n > 1) {

@@ -176,16 +176,6 @@ effective(const struct mlx4_eth *eth, const bool *taken, struct mlx4_spread_conf
 	memset(&conf->queue[conf->table], 0, (MLX4_ETH_RETA_MAX - conf->table) * sizeof(conf->queue[0]));
 }
 
-static bool
-same_conf(const struct mlx4_spread *s, const struct mlx4_spread_conf *conf)
-{
-	if (s == NULL)
-		return conf->table == 0;
-	return s->conf.table == conf->table && s->conf.flags == conf->flags &&
-	       memcmp(s->conf.queue, conf->queue, sizeof(conf->queue)) == 0 &&
-	       (conf->flags == 0 || memcmp(s->conf.key, conf->key, sizeof(conf->key)) == 0);
-}
-
 int
 mlx4_rss_prepare(struct mlx4_eth *eth, const bool *taken, struct mlx4_rss_change *c)
 {
@@ -193,7 +183,7 @@ mlx4_rss_prepare(struct mlx4_eth *eth, const bool *taken, struct mlx4_rss_change
 
 	memset(c, 0, sizeof(*c));
 	effective(eth, taken, &conf, &c->members);
-	if (same_conf(eth->rss, &conf) && !mlx4_spread_reshaped(eth, &conf))
+	if (mlx4_spread_is(eth, eth->rss, &conf))
 		return 0;
 	c->needed = true;
 	return conf.table == 0 ? 0 : mlx4_spread_build(eth, &conf, &c->members, &c->next, c->new_set);

@@ -199,8 +199,9 @@ mlx4_spread_publish(struct mlx4_eth *eth, struct mlx4_rx_set *const *new_set)
 			mlx4_rxq_publish(eth->rxqs[q], new_set[q]);
 }
 
-bool
-mlx4_spread_reshaped(const struct mlx4_eth *eth, const struct mlx4_spread_conf *conf)
+/* A queue of the table shall have other buffers than its rings are made of. */
+static bool
+reshaped(const struct mlx4_eth *eth, const struct mlx4_spread_conf *conf)
 {
 	uint16_t i;
 
@@ -208,6 +209,16 @@ mlx4_spread_reshaped(const struct mlx4_eth *eth, const struct mlx4_spread_conf *
 		if (eth->rxqs[conf->queue[i]]->reshaped)
 			return true;
 	return false;
+}
+
+bool
+mlx4_spread_is(const struct mlx4_eth *eth, const struct mlx4_spread *s, const struct mlx4_spread_conf *conf)
+{
+	if (s == NULL)
+		return conf->table == 0;
+	return s->conf.table == conf->table && s->conf.flags == conf->flags &&
+	       memcmp(s->conf.queue, conf->queue, sizeof(conf->queue)) == 0 &&
+	       (conf->flags == 0 || memcmp(s->conf.key, conf->key, sizeof(conf->key)) == 0) && !reshaped(eth, conf);
 }
 
 void

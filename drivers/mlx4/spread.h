@@ -50,8 +50,8 @@ void mlx4_spread_undo(struct mlx4_eth *eth, struct mlx4_spread *s, struct mlx4_r
 /* The rings of these queues go back to RST; the pollers then drain what is complete. */
 void mlx4_spread_quiesce(struct mlx4_eth *eth, const struct mlx4_queues *members);
 void mlx4_spread_publish(struct mlx4_eth *eth, struct mlx4_rx_set *const *new_set);
-/* A queue of the table shall have other buffers than its rings are made of. */
-bool mlx4_spread_reshaped(const struct mlx4_eth *eth, const struct mlx4_spread_conf *conf);
+/* What the card has is what it should have, also in the buffers of its rings. */
+bool mlx4_spread_is(const struct mlx4_eth *eth, const struct mlx4_spread *s, const struct mlx4_spread_conf *conf);
 /* Parent and numbers; the rings were quiesced. NULL is nothing. */
 void mlx4_spread_free(struct mlx4_eth *eth, struct mlx4_spread *s);
 /* The QPN for rules. */

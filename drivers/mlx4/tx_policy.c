@@ -109,7 +109,7 @@ static __rte_always_inline uint32_t
 send_run(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mbuf **pkts, uint32_t n)
 {
 	struct rte_mbuf *good[MLX4_POLICY_RUN];
-	uint8_t verdict[MLX4_POLICY_RUN], at[MLX4_POLICY_RUN];
+	uint8_t verdict[MLX4_POLICY_RUN] = {PASS}, at[MLX4_POLICY_RUN];
 	uint32_t i, k = 0, sent, gone;
 
 	for (i = 0; i < n; i++) {
