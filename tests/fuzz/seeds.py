@@ -31,6 +31,34 @@ def frames():
     yield eth / IP(dst='10.0.0.2', len=65535) / UDP(len=3)
 
 
+def roce_packets():
+    """For fuzz_roce: a byte of header kind (0: v1, 1: v2/IPv4, 2: v2/IPv6) and queue (0 RC, 1 RC with requests, 2 UC, 3 UD,
+    4 QP1, 5 group, 6 none), then opcode, flags, distance of the PSN, length, what follows the BTH."""
+    def rec(kind, queue, op, tail=b'', flags=0x40, psn=0, more=0):
+        return bytes([kind | queue << 2 | more, op, flags, psn]) + struct.pack('>H', len(tail)) + tail
+
+    rw_key = (256 + 1) << 8 | 0x11
+    for op in range(256):                              # each opcode of each transport, most of them undefined
+        for queue in (0, 2, 3):
+            yield rec(1, queue, op, bytes(64)) + rec(0, queue, op, bytes(16))
+    yield rec(1, 5, 0xff)                              # undefined, to the multicast QPN
+    yield rec(1, 0, 0x04, b'x' * 4, flags=0x70) + rec(2, 0, 0x04, b'', flags=0x70)      # pad longer than the payload
+    for length in (0xffffffff, 0x80000000, 0x10000, 0):
+        for op in (0x06, 0x0a, 0x0c):                  # RETH that overflows
+            yield rec(1, 0, op, struct.pack('>QII', 2**64 - 1, rw_key, length) + bytes(1024))
+            yield rec(1, 0, op, struct.pack('>QII', 0x10000000, rw_key, length) + bytes(1024 if op == 6 else 0))
+    yield rec(1, 0, 0x14, struct.pack('>QIQQ', 0x10000000, rw_key, 1, 0)) + rec(1, 0, 0x14, struct.pack('>QIQQ', 0x10000000, rw_key, 1, 0), psn=255)
+    yield rec(1, 0, 0x00, bytes(1024)) + rec(1, 0, 0x01, bytes(1024)) + rec(1, 0, 0x02, bytes(12))
+    yield rec(1, 2, 0x20, bytes(1024)) + rec(1, 2, 0x22, bytes(12)) + rec(1, 2, 0x21, bytes(1024), psn=5)
+    yield rec(1, 3, 0x64, struct.pack('>II', 0x11111111, 9) + b'u' * 20) + rec(1, 4, 0x64, struct.pack('>II', 0x80010000, 1) + b'm' * 256)
+    yield rec(1, 4, 0x64, struct.pack('>II', 0x80010000, 1) + b'\xff' * 1000)              # overlong private data
+    for aeth in (0x1f, 0x20, 0x60, 0x61, 0x62, 0x63, 0x64, 0x7f, 0xe0):                  # ACK, RNR, each NAK
+        yield rec(1, 1, 0x11, bytes([aeth, 0, 0, 1])) + rec(1, 1, 0x11, bytes([aeth, 0, 0, 2]), psn=1, more=0x40)
+    yield (rec(1, 1, 0x11, bytes(4)) + rec(1, 1, 0x0d, bytes(4) + b'r' * 1024) + rec(1, 1, 0x0e, b'r' * 1024) +
+           rec(1, 1, 0x0f, bytes(4) + b'r' * 452) + rec(1, 1, 0x12, bytes(12), more=0x80))
+    yield b'\x03' + struct.pack('>H', 60) + bytes(12) + b'\x89\x15' + bytes(46)
+
+
 def lldp_frames():
     """Neighbours with every TLV of DCBX, right, twice, with wrong lengths; their good-bye."""
     def pdu(ident, ttl, *tlvs):
@@ -103,6 +131,7 @@ def main(folder):
     ring = bytes([0, 2]) + bytes([0, 7])
     write(folder, 'wqe', [send * n + ring for n in (1, 2, 31)] + [bytes([0, 6]) + bytes(12) + ring])
     cqe = bytes(20) + struct.pack('>I', 64) + bytes(7) + b'\x01'
+    write(folder, 'roce', roce_packets())
     write(folder, 'vfu', vfu_messages())
     write(folder, 'qos', configurations())
     write(folder, 'lldp', [speak(f) for f in lldp_frames()] + [b''.join(speak(f) + b'\x00\x0b\xb8' for f in lldp_frames())])
