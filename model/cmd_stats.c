@@ -6,11 +6,14 @@
 
 #include "ctl.h"
 #include "qos.h"
+#include "roce.h"
 
 #define PORT_MASK 0xffu
 #define FRAMING 18u /* Ethernet header and FCS */
 #define DIAG_OPM_QUERY 2u
 #define DIAG_BAD_DOORBELLS 0x1a8u
+#define DIAG_RQ_FLUSH 0x20u
+#define DIAG_SQ_FLUSH 0x24u
 #define DIAG_CQ_OVERFLOW 0x1a0u
 #define DIAG_EQ_OVERFLOW 0x1a4u
 
@@ -120,6 +123,57 @@ tpm_cmd_query_if_stat(struct tp_model *m, struct tpm_cmd *c)
 	return MLX4_STAT_OK;
 }
 
+/* Counters of the transport; "rq" of the reference is the responder, "sq" the requester [DP 13.3]. */
+#define ST(f) ((uint16_t)offsetof(struct tre_stats, f))
+static const struct {
+	uint16_t at, from;
+} diag[] = {
+	{0x00, ST(rs_len_err)},
+	{0x04, ST(rq_len_err)},
+	{0x08, ST(rs_op_err)},
+	{0x0c, ST(rq_op_err)},
+	{0x18, ST(rs_prot_err)},
+	{0x1c, ST(rq_prot_err)},
+	{DIAG_RQ_FLUSH, ST(rs_flush_err)},
+	{DIAG_SQ_FLUSH, ST(rq_flush_err)},
+	{0x34, ST(rq_bad_response)},
+	{0x44, ST(rq_remote_invalid)},
+	{0x48, ST(rs_remote_invalid)},
+	{0x4c, ST(rq_remote_access)},
+	{0x50, ST(rs_remote_access)},
+	{0x54, ST(rq_remote_op)},
+	{0x5c, ST(rq_retry_exceeded)},
+	{0x64, ST(rq_rnr_exceeded)},
+	{0x68, ST(rs_rnr_nak)},
+	{0x6c, ST(rq_rnr_nak)},
+	{0x100, ST(rs_out_of_order)},
+	{0x104, ST(rq_out_of_order)},
+	{0x118, ST(rs_ud_discarded)},
+	{0x120, ST(rs_uc_discarded)},
+	{0x130, ST(rs_duplicate)},
+	{0x134, ST(rq_timeout)},
+};
+
+static void
+diag_transport(const struct tp_model *m, unsigned int port, uint8_t *out)
+{
+	struct tre_stats st;
+
+	tpm_roce_stats(m, port, &st);
+	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
+		if (port != 0 && port != i + 1)
+			continue;
+		st.rs_flush_err += m->port[i].flushed_rq;
+		st.rq_flush_err += m->port[i].flushed_sq;
+	}
+	for (unsigned int i = 0; i < sizeof(diag) / sizeof(diag[0]); i++) {
+		uint64_t v;
+
+		memcpy(&v, (const uint8_t *)&st + diag[i].from, sizeof(v));
+		prm_set32(out, diag[i].at, (uint32_t)v);
+	}
+}
+
 uint8_t
 tpm_cmd_diag_rprt(struct tp_model *m, struct tpm_cmd *c)
 {
@@ -132,6 +186,7 @@ tpm_cmd_diag_rprt(struct tp_model *m, struct tpm_cmd *c)
 	if (c->in_modifier != 0 && tpm_cmd_port(m, "DIAG_RPRT", c->in_modifier) == NULL)
 		return MLX4_STAT_BAD_INDEX;
 	memset(c->out, 0, MLX4_MAILBOX_SIZE);
+	diag_transport(m, c->in_modifier, c->out);
 	prm_set32(c->out, DIAG_CQ_OVERFLOW, (uint32_t)m->violation[TPM_V_CQ_OVERRUN]);
 	prm_set32(c->out, DIAG_EQ_OVERFLOW, (uint32_t)m->violation[TPM_V_EQ_OVERRUN]);
 	prm_set32(c->out, DIAG_BAD_DOORBELLS, (uint32_t)bad_db);

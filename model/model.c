@@ -82,6 +82,7 @@ free_all(struct tp_model *m)
 		munmap(m->uar, TPM_BAR2_SIZE);
 	if (m->uar_fd >= 0)
 		close(m->uar_fd);
+	free(m->roce_stats);
 	free(m->uar_list);
 	free(m->win);
 	free(m->bar0_misc);
@@ -168,6 +169,8 @@ void
 tpm_reset(struct tp_model *m)
 {
 	tpm_hca_stop(m);
+	free(m->roce_stats);
+	m->roce_stats = NULL;
 	tpm_icm_clear(m);
 	memset(m->ctl, 0, sizeof(*m->ctl));
 	memset(m->hca, 0, sizeof(m->hca));
@@ -183,6 +186,7 @@ tpm_reset(struct tp_model *m)
 		struct tpm_port *p = &m->port[i];
 
 		tpm_port_reset(m, p);
+		p->flushed_sq = p->flushed_rq = 0;
 		p->mac = port_mac(&m->cfg, p->num);
 		p->ib = m->cfg.port_type[i] == TP_PORT_IB;
 	}

@@ -337,6 +337,7 @@ struct tpm_port {
 	uint64_t wire_drops, rx_no_rule, rx_vlan_filtered, rx_no_wqe, rx_too_long, rx_bad_fcs, rx_link_down;
 	uint64_t tx_no_transport; /* sends of verbs QPs that went nowhere */
 	uint32_t roce_qps;        /* QPs with a transport: frames are looked at for RoCE */
+	uint64_t flushed_sq, flushed_rq; /* WQEs that ended with "flushed" without having been looked at */
 	uint64_t roce_tx, roce_rx, roce_bad_icrc, roce_no_qp, roce_no_gid, roce_malformed;
 };
 
@@ -385,6 +386,7 @@ struct tp_model {
 	struct tpm_eq **eq;
 	struct tpm_srq **srq;
 	struct tpm_roce *roce; /* list of live transports */
+	struct tre_stats *roce_stats; /* of each port, NULL: no transport was ever used */
 	uint32_t event_eq[64]; /* EQN that MAP_EQ gave each event type, or UINT32_MAX */
 	int irq_fd[MLX4_MSIX_VECTORS];
 

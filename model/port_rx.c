@@ -164,6 +164,7 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 {
 	struct tpm_port_counters *c = &p->c;
 	unsigned int same = 0, block = 0;
+	bool roce = p->roce_qps != 0; /* only commands change it */
 	uint64_t oct = 0, plain = 0, last_key = 0;
 	uint32_t qpn = TPM_STEER_SLOW, hash = 0;
 	struct tpm_qp *qp = NULL;
@@ -176,7 +177,7 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 		unsigned int b;
 		uint64_t key;
 
-		if (tpm_unlikely(!is_plain(p, &f[i]) || (p->roce_qps != 0 && maybe_roce(m, &f[i])))) {
+		if (tpm_unlikely(!is_plain(p, &f[i]) || (roce && maybe_roce(m, &f[i])))) {
 			tpm_rx_run_flush(m, p, &run);
 			rx_one(m, p, &f[i], NULL);
 			run.qp = NULL;

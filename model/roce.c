@@ -286,11 +286,15 @@ create(struct tp_model *m, struct tpm_qp *qp)
 {
 	struct tpm_roce *r = calloc(1, sizeof(*r));
 
-	if (r == NULL)
+	if (m->roce_stats == NULL)
+		m->roce_stats = calloc(TP_MODEL_PORTS, sizeof(*m->roce_stats));
+	if (r == NULL || m->roce_stats == NULL) {
+		free(r);
 		return -ENOMEM;
+	}
 	r->m = m;
 	r->qp = qp;
-	tre_qp_init(&r->e, &ops, r, &r->stats, r->sq, TPM_ROCE_LG_SLOTS);
+	tre_qp_init(&r->e, &ops, r, &m->roce_stats[qp->port - 1], r->sq, TPM_ROCE_LG_SLOTS);
 	r->next = m->roce;
 	m->roce = r;
 	qp->roce = r;
@@ -313,6 +317,20 @@ tpm_roce_state(struct tp_model *m, struct tpm_qp *qp, uint8_t state)
 	tpm_roce_path_of_qp(m, qp, &qp->roce->path);
 	tre_qp_state(&qp->roce->e, verbs_state(state), &a);
 	return 0;
+}
+
+void
+tpm_roce_stats(const struct tp_model *m, unsigned int port, struct tre_stats *st)
+{
+	uint64_t *sum = (uint64_t *)(void *)st;
+
+	memset(st, 0, sizeof(*st));
+	for (unsigned int i = 0; m->roce_stats != NULL && i < TP_MODEL_PORTS; i++) {
+		const uint64_t *of = (const uint64_t *)(const void *)&m->roce_stats[i];
+
+		for (unsigned int k = 0; (port == 0 || port == i + 1) && k < sizeof(*st) / sizeof(*sum); k++)
+			sum[k] += of[k];
+	}
 }
 
 void

@@ -48,7 +48,6 @@ struct tpm_roce_rx {
 
 struct tpm_roce {
 	struct tre_qp e;
-	struct tre_stats stats;
 	struct tp_model *m;
 	struct tpm_qp *qp;
 	struct tpm_roce *next; /* in the model's list of live ones */
@@ -77,6 +76,8 @@ tpm_roce_serves(const struct tp_model *m, const struct tpm_qp *qp)
 	return (qp->service == MLX4_QP_ST_RC || qp->service == MLX4_QP_ST_UC || qp->service == MLX4_QP_ST_UD) &&
 	       !m->port[qp->port - 1].ib;
 }
+/* Adds up what queue pairs of a port (0: of every port) counted since reset. */
+void tpm_roce_stats(const struct tp_model *m, unsigned int port, struct tre_stats *st);
 /* After a transition to state; 0 or -ENOMEM. */
 int tpm_roce_state(struct tp_model *m, struct tpm_qp *qp, uint8_t state);
 void tpm_roce_free(struct tp_model *m, struct tpm_qp *qp);

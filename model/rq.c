@@ -66,6 +66,7 @@ tpm_rq_flush(struct tp_model *m, struct tpm_qp *qp)
 		if (!tpm_cqe_error(m, qp->rcq, qp->qpn, (uint16_t)qp->rq_head, MLX4_SYND_WR_FLUSH, false))
 			return;
 		qp->rq_head++;
+		m->port[qp->port - 1].flushed_rq++;
 	}
 	if (qp->rcq != NULL)
 		tpm_cq_notify(m, qp->rcq, true);

@@ -204,6 +204,7 @@ tpm_sq_flush(struct tp_model *m, struct tpm_qp *qp)
 			return;
 		qp->sq_head += strides;
 		left -= strides;
+		m->port[qp->port - 1].flushed_sq++;
 	}
 	tpm_cq_notify(m, qp->scq, true);
 }

@@ -44,6 +44,8 @@ for gid in 0 1; do
 done
 perf send-bw ib_send_bw -n 100 -s 4096
 perf send-bw-ud ib_send_bw -n 100 -s 1024 -c UD
+# A group of datagram queue pairs, on both ports
+perf mcast ib_send_bw -n 100 -s 1024 -c UD -g
 perf write-lat ib_write_lat -n 100 -s 64
 perf read-bw ib_read_bw -n 50 -s 8192
 perf atomic-lat ib_atomic_lat -n 50
@@ -63,6 +65,10 @@ sleep 2
 $far ping -c 1 198.51.100.1
 both rping "$far rping -s -a 198.51.100.2 -C 5 -S 1000 -V" "rping -c -a 198.51.100.2 -C 5 -S 1000 -V"
 both udaddy "$far udaddy -b 198.51.100.2 -C 10" "udaddy -s 198.51.100.2 -C 10"
+echo "== counters"
+for i in 1 2; do
+	grep . /sys/class/infiniband/mlx4_0/ports/$i/hw_counters/rq_num_* /sys/class/infiniband/mlx4_0/ports/$i/hw_counters/sq_num_*
+done
 echo "== dmesg"
 dmesg
 GUEST
@@ -75,9 +81,10 @@ for gid in 0 1; do
 		want "verbs-$t-v$((gid + 1))-done" verbs "$t$gid" 'iters in'
 	done
 done
-for t in send-bw send-bw-ud write-lat read-bw atomic-lat rping-own rping udaddy; do
+for t in send-bw send-bw-ud mcast write-lat read-bw atomic-lat rping-own rping udaddy; do
 	want "verbs-$t" verbs "$t" '^client status 0$'
 	want "verbs-$t-server" verbs "$t" '^server status 0$'
 done
+want verbs-counters verbs counters 'ports/2/hw_counters/sq_num_rnr:'
 no_errors verbs-log verbs dmesg
 card_verdict verbs verbs

@@ -45,6 +45,9 @@ test_retries_exceeded(void **state)
 	assert_null(vr_poll_cq(v, a));
 	vr_wait(v, 4194304);
 	vr_expect_error(v, a, true, 0x15, 0);
+	assert_int_equal(vr_diag(v, 1, 0x5c), 1);  /* retries exceeded */
+	assert_int_equal(vr_diag(v, 1, 0x134), 3); /* time-outs */
+	assert_int_equal(vr_diag(v, 2, 0x5c), 0);
 	assert_int_equal(v->end[0]->sent, 3);
 	assert_int_equal(vr_state(v, a), MLX4_QP_ERR);
 }
@@ -70,6 +73,10 @@ test_receiver_not_ready(void **state)
 	for (unsigned int i = 0; i < 2; i++)
 		vr_wait(v, 640000);
 	vr_expect_error(v, a, true, 0x16, 1);
+	assert_int_equal(vr_diag(v, 1, 0x64), 1); /* RNR retries exceeded */
+	assert_int_equal(vr_diag(v, 1, 0x6c), 4); /* RNR NAKs received, and sent */
+	assert_int_equal(vr_diag(v, 2, 0x68), 4);
+	assert_int_equal(vr_diag(v, 0, 0x68), 4);
 	assert_int_equal(vr_state(v, b), MLX4_QP_RTS);
 	vr_quiet(v);
 }
@@ -102,6 +109,8 @@ test_error_flushes_in_order(void **state)
 	vr_step(v);
 	vr_expect_error(v, a, true, 0x05, 5);
 	vr_expect_error(v, a, false, 0x05, 5);
+	assert_int_equal(vr_diag(v, 1, 0x20), 6); /* flushed receives and sends */
+	assert_int_equal(vr_diag(v, 1, 0x24), 6);
 	assert_null(vr_poll_cq(v, a));
 	vr_quiet(v);
 }

@@ -313,7 +313,9 @@ test_bad_keys(void **state)
 		vr_expect_error(v, a, true, 0x05, 1);
 		vr_expect_error(v, a, false, 0x05, 0);
 		assert_int_equal(vr_state(v, a), MLX4_QP_ERR);
+		assert_int_equal(vr_diag(v, 1, t->synd == 0x04 ? 0x1c : 0x4c), 1);
 		if (t->event >= 0) {
+			assert_int_equal(vr_diag(v, 2, 0x50), 1);
 			vr_expect_event(v, t->event, b->qpn);
 			assert_int_equal(vr_state(v, b), MLX4_QP_ERR);
 		} else if (t->op == MLX4_OP_SEND) {

@@ -512,6 +512,14 @@ vr_state(struct vr *v, const struct vr_qp *q)
 	return prm_get32(card_out(v->c), 8) >> 28;
 }
 
+/* A diagnostic counter of a port, by its place in the output of DIAG_RPRT. */
+static inline uint32_t
+vr_diag(struct vr *v, unsigned int port, uint32_t at)
+{
+	assert_int_equal(card_cmd_out(v->c, MLX4_CMD_DIAG_RPRT, 2, port), 0);
+	return prm_get32(card_out(v->c), at);
+}
+
 static inline void
 vr_fill(uint8_t *p, uint32_t len, uint8_t seed)
 {
