@@ -24,6 +24,11 @@ enum {
 	OPT_PORT1,
 	OPT_WIRE0,
 	OPT_WIRE1,
+	OPT_RATE0,
+	OPT_RATE1,
+	OPT_RXBUF,
+	OPT_XOFF,
+	OPT_XON,
 	OPT_TRACE,
 	OPT_CPU,
 	OPT_WAKE,
@@ -33,14 +38,27 @@ enum {
 };
 
 static const struct option long_options[] = {
-	{"socket", required_argument, NULL, OPT_SOCKET}, {"type", required_argument, NULL, OPT_TYPE},
-	{"fw", required_argument, NULL, OPT_FW},         {"guid", required_argument, NULL, OPT_GUID},
-	{"ports", required_argument, NULL, OPT_PORTS},   {"port0", required_argument, NULL, OPT_PORT0},
-	{"port1", required_argument, NULL, OPT_PORT1},   {"wire0", required_argument, NULL, OPT_WIRE0},
-	{"wire1", required_argument, NULL, OPT_WIRE1},   {"trace", required_argument, NULL, OPT_TRACE},
-	{"cpu", required_argument, NULL, OPT_CPU},       {"wake-us", required_argument, NULL, OPT_WAKE},
-	{"card", required_argument, NULL, OPT_CARD},     {"eal", required_argument, NULL, OPT_EAL},
-	{"help", no_argument, NULL, OPT_HELP},           {NULL, 0, NULL, 0},
+	{"socket", required_argument, NULL, OPT_SOCKET},
+	{"type", required_argument, NULL, OPT_TYPE},
+	{"fw", required_argument, NULL, OPT_FW},
+	{"guid", required_argument, NULL, OPT_GUID},
+	{"ports", required_argument, NULL, OPT_PORTS},
+	{"port0", required_argument, NULL, OPT_PORT0},
+	{"port1", required_argument, NULL, OPT_PORT1},
+	{"wire0", required_argument, NULL, OPT_WIRE0},
+	{"wire1", required_argument, NULL, OPT_WIRE1},
+	{"trace", required_argument, NULL, OPT_TRACE},
+	{"rate0", required_argument, NULL, OPT_RATE0},
+	{"rate1", required_argument, NULL, OPT_RATE1},
+	{"rxbuf", required_argument, NULL, OPT_RXBUF},
+	{"xoff", required_argument, NULL, OPT_XOFF},
+	{"xon", required_argument, NULL, OPT_XON},
+	{"cpu", required_argument, NULL, OPT_CPU},
+	{"wake-us", required_argument, NULL, OPT_WAKE},
+	{"card", required_argument, NULL, OPT_CARD},
+	{"eal", required_argument, NULL, OPT_EAL},
+	{"help", no_argument, NULL, OPT_HELP},
+	{NULL, 0, NULL, 0},
 };
 
 static const char usage[] =
@@ -62,6 +80,10 @@ static const char usage[] =
 	"                       tap:NAME, dgram:LOCAL,REMOTE (UNIX datagram sockets, a frame in each),\n"
 	"                       switch:NAME[/KEY:VALUE]... (made with its first port),\n"
 	"                       ethdev:NAME (a DPDK port that --eal made)\n"
+	"  --rate0, --rate1 MBPS\n"
+	"                       what a port sends at most, 0..100000 (0: as fast as it can)\n"
+	"  --rxbuf BYTES        receive buffers, 16384..16777216 (524288); --xoff and --xon BYTES of them\n"
+	"                       pause the sender (half) and let it go on (a quarter)\n"
 	"  --trace FILE         each firmware command with its mailboxes; - for standard output\n"
 	"  --eal 'ARGUMENTS'    starts the EAL for ethdev wires, such as\n"
 	"                       '--no-huge -m 64 --no-pci --vdev=net_tap0,iface=lab0'\n"
@@ -134,6 +156,16 @@ card_type(struct hca_options *o, struct hca_card *c, const char *text)
 	return 0;
 }
 
+static int
+number32(struct hca_options *o, const char *name, const char *text, uint64_t min, uint64_t max, uint32_t *out)
+{
+	uint64_t v;
+	int rc = number(o, name, text, 10, min, max, &v);
+
+	*out = rc == 0 ? (uint32_t)v : 0;
+	return rc;
+}
+
 static struct hca_card *
 current(struct hca_options *o)
 {
@@ -188,15 +220,17 @@ one_option(struct hca_options *o, int opt, const char *arg)
 	case OPT_PORT1: return port_type(o, c, 1, arg);
 	case OPT_WIRE0: c->wire[0] = arg; return 0;
 	case OPT_WIRE1: c->wire[1] = arg; return 0;
+	case OPT_RATE0: return number32(o, "rate0", arg, 0, TP_RATE_MAX_MBPS, &c->cfg.rate_mbps[0]);
+	case OPT_RATE1: return number32(o, "rate1", arg, 0, TP_RATE_MAX_MBPS, &c->cfg.rate_mbps[1]);
+	case OPT_RXBUF: return number32(o, "rxbuf", arg, TP_RXBUF_MIN, TP_RXBUF_MAX, &c->cfg.rxbuf_bytes);
+	case OPT_XOFF: return number32(o, "xoff", arg, 1, TP_RXBUF_MAX, &c->cfg.xoff_bytes);
+	case OPT_XON: return number32(o, "xon", arg, 1, TP_RXBUF_MAX, &c->cfg.xon_bytes);
 	case OPT_TRACE: c->trace = arg; return 0;
 	case OPT_CPU:
 		rc = number(o, "cpu", arg, 10, 0, 1023, &v);
 		c->cpu = rc == 0 ? (int)v : -1;
 		return rc;
-	case OPT_WAKE:
-		rc = number(o, "wake-us", arg, 10, 1, WAKE_US_MAX, &v);
-		c->wake_us = rc == 0 ? (uint32_t)v : 0;
-		return rc;
+	case OPT_WAKE: return number32(o, "wake-us", arg, 1, WAKE_US_MAX, &c->wake_us);
 	default: snprintf(o->error, sizeof(o->error), "unknown option or missing value; see --help"); return -1;
 	}
 }
@@ -291,6 +325,23 @@ take_option(struct hca_options *o, int opt, const char *arg)
 	return o->eal != NULL ? 0 : bad(o, "eal", arg, "more memory");
 }
 
+/* Thresholds lie in the buffer, XON not above XOFF. */
+static int
+check_rxbuf(struct hca_options *o, const struct hca_card *c)
+{
+	uint32_t size = c->cfg.rxbuf_bytes != 0 ? c->cfg.rxbuf_bytes : TP_RXBUF_DEFAULT;
+	uint32_t xoff = c->cfg.xoff_bytes != 0 ? c->cfg.xoff_bytes : size / 2;
+
+	if (xoff > size)
+		snprintf(o->error, sizeof(o->error), "--xoff '%u': wanted 1..%u, the bytes of rxbuf", xoff, size);
+	else if (c->cfg.xon_bytes > xoff)
+		snprintf(o->error, sizeof(o->error), "--xon '%u': wanted 1..%u, the bytes of xoff", c->cfg.xon_bytes,
+			 xoff);
+	else
+		return 0;
+	return -1;
+}
+
 int
 hca_parse(struct hca_options *o, int argc, char **argv)
 {
@@ -315,5 +366,8 @@ hca_parse(struct hca_options *o, int argc, char **argv)
 		snprintf(o->error, sizeof(o->error), "--socket PATH is missing; see --help");
 		return -1;
 	}
+	for (unsigned int i = 0; i < o->num_cards; i++)
+		if (check_rxbuf(o, &o->card[i]) != 0)
+			return -1;
 	return 0;
 }

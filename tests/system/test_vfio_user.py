@@ -597,7 +597,10 @@ def idle_costs_nothing(_):
 def bad_options(_):
     for args, want in ((["--type", "cx5"], "cx3 or cx3pro"), (["--fw", "2.42"], "three numbers"), (["--wire0", "hub"], "tap:NAME"),
                        (["--wire0", "cross", "--wire1", "none"], "cross joins"), (["--guid", "0"], "hexadecimal"),
-                       (["--ports", "3"], "1..2"), (["--ports", "1", "--wire1", "none"], "has one port"), (["--wake-us", "0"], "1..1000000"), (["--nothing"], "unknown option"),
+                       (["--ports", "3"], "1..2"), (["--ports", "1", "--wire1", "none"], "has one port"), (["--wake-us", "0"], "1..1000000"),
+                       (["--rate0", "100001"], "0..100000"), (["--rxbuf", "16383"], "16384..16777216"),
+                       (["--rxbuf", "16384", "--xoff", "16385"], "1..16384"), (["--xoff", "9000", "--xon", "9001"], "1..9000"),
+                       (["--nothing"], "unknown option"),
                        (["--port0", "fddi"], "eth, ib or auto"), (["--wire0", "ethdev:net_tap0"], "--eal"),
                        (["--wire0", "switch:a/rate:x"], "rate:Mb/s"), (["--card", "wire0=none"], "--socket PATH is missing"),
                        (["--card", "socket=/x,colour=red"], "colour=red"), (["--socket", "/nonexistent/x"], "/nonexistent/x")):

@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Linux's dcb tools and ours on one wire: what the guest sets arrives in the card as it should; an application of ours that
+# receives nothing pauses the guest's driver by PFC, and lets it go on when it receives again, without a loss.
+# shellcheck source=tests/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+export LD_LIBRARY_PATH=$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+dcb_end() {
+	exec 9>&-
+	[ -z "${app:-}" ] || kill "$app" 2>/dev/null
+	lab_end
+}
+trap dcb_end EXIT
+
+card guest --wire0 "dgram:$lab_tmp/w0,$lab_tmp/w1" --guid 0002c90300aa0000 --rate0 100 --trace "$lab_tmp/guest.trace" || exit
+card host --wire0 "dgram:$lab_tmp/w1,$lab_tmp/w0" --guid 0002c90300bb0000 --rate0 100 || exit
+
+# Commands go to our application through a pipe that stays open.
+mkfifo "$lab_tmp/commands"
+"$TP_BUILD/apps/triplane" --lcores '0@0,1@0' --no-huge -m 256 --no-pci --no-shconf --no-telemetry --log-level='*:error' \
+	--file-prefix="dcb$$" --vdev="net_mlx4_user0,socket=$lab_tmp/host.sock" -- \
+	<"$lab_tmp/commands" >"$lab_tmp/app.out" 2>&1 &
+app=$!
+exec 9>"$lab_tmp/commands"
+say() { printf '%s\n' "$@" >&9; }
+# counter NAME: of the application's port, as it was shown last.
+counter() { grep '^{"ports"' "$lab_tmp/app.out" | tail -n 1 | sed "s/.*\"$1\": *\([0-9]*\).*/\1/"; }
+# in_guest MARK NAME: a counter of ethtool in a section.
+in_guest() { section guest "$1" | sed -n "s/^ *$2: //p"; }
+# mailbox TEST IN_MODIFIER LINES: the guest's driver gave the card's port 1 this mailbox, which the card took.
+mailbox() {
+	if awk -v m="in_modifier $2 " -v want="$3" '
+		/ INPUT:/ { on = index($0, "SET_PORT") && index($0, m); text = ""; next }
+		/ OUTPUT: status 0x0$/ { if (on && text == want) found = 1; on = 0; next }
+		on { text = text (text == "" ? "" : "|") $0 }
+		END { exit !found }' "$lab_tmp/guest.trace"; then
+		pass "$1"
+	else
+		fail "$1" "no SET_PORT $2 with $3"
+	fi
+}
+say "set qos 0 pfc=all rx-untagged-lossless=on" "group add 0 all default=on queues=0 dropless=forever" "set fwd rxonly 0"
+
+guest_start guest -m 512 -d "$lab_tmp/guest.sock" || fail dcb-boot "$(tail -n 1 "$lab_tmp/guest.err")"
+counters='ethtool -S eth0 | grep -E "tx_packets|tx_timeout|rx_pause"'
+guest_exec guest 90 <<'GUEST'
+echo "== load"
+modprobe mlx4_en; sleep 1; echo 1 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; ip addr add 192.0.2.1/24 dev eth0; ip link set eth0 up; sleep 2; ethtool eth0 | grep Link
+ip neigh add 192.0.2.2 lladdr 02:00:00:00:00:22 dev eth0 nud permanent
+echo "== ets"
+dcb ets set dev eth0 prio-tc 0:0 1:1 2:2 3:3 4:4 5:5 6:6 7:7; echo "status $?"
+dcb ets set dev eth0 tc-tsa 0:ets 1:ets 2:ets 3:strict 4:strict 5:strict 6:strict 7:strict tc-bw 0:50 1:30 2:20 3:0 4:0 5:0 6:0 7:0
+echo "status $?"
+dcb ets show dev eth0
+echo "== pfc"
+dcb pfc set dev eth0 prio-pfc all:off 3:on; echo "status $?"
+dcb pfc set dev eth0 prio-pfc all:on; echo "status $?"
+dcb pfc show dev eth0
+echo "== app"
+dcb app add dev eth0 dscp-prio 26:3; echo "status $?"; dcb app show dev eth0
+GUEST
+say "port config 0 promisc on"
+guest_exec guest 60 <<GUEST
+echo "== before"
+$counters
+ping -f -l 3000 -c 3000 -W 1 -s 1400 192.0.2.2 >/dev/null 2>&1 &
+sleep 3
+echo "== paused"
+$counters
+sleep 1
+echo "== still"
+$counters
+GUEST
+say start
+guest_exec guest 60 <<GUEST
+sleep 2
+killall ping
+sleep 1
+echo "== resumed"
+$counters
+echo "== dmesg"
+dmesg
+GUEST
+say stop "show port xstats 0 json"
+for ((i = 0; i < 100; i++)); do
+	[ -n "$(counter rx_good_packets)" ] && break
+	sleep 0.1
+done
+
+want dcb-link guest load 'Link detected: yes'
+# By hand from the reference: class n of priority n; groups and shares, ETS in group 7, strict classes by their number.
+mailbox dcb-prio-tc 0x801 '000: 01234567 00000000 00000000 00000000'
+mailbox dcb-ets 0x901 "000: 00070032 000400ff 0007001e 000400ff|010: 00070014 000400ff 00040064 000400ff|\
+020: 00030064 000400ff 00020064 000400ff|030: 00010064 000400ff 00000064 000400ff"
+mailbox dcb-pfc-one 0x1 '000: 00000017 200005f6 00080000 00080000'
+mailbox dcb-pfc-all 0x1 '000: 00000017 200005f6 00ff0000 00ff0000'
+want dcb-app guest app 'dscp-prio 26:3'
+sent=$(in_guest paused tx_packets_phy)
+if [ "$(in_guest paused rx_pause_prio_0)" -gt 0 ] && [ "$(in_guest still rx_pause_prio_0)" -gt "$(in_guest paused rx_pause_prio_0)" ]; then
+	pass dcb-pause-counted
+else
+	fail dcb-pause-counted "$(in_guest paused rx_pause_prio_0), then $(in_guest still rx_pause_prio_0) pause frames"
+fi
+if [ "$(in_guest before tx_packets_phy)" -lt "$sent" ] && [ "$(in_guest still tx_packets_phy)" = "$sent" ]; then
+	pass dcb-sends-stop
+else
+	fail dcb-sends-stop "$sent, then $(in_guest still tx_packets_phy) frames left the guest's port"
+fi
+sent=$(in_guest resumed tx_packets_phy)
+if [ "$sent" -gt "$(in_guest still tx_packets_phy)" ]; then pass dcb-sends-again; else fail dcb-sends-again "still at $sent"; fi
+if [ "$(counter rx_good_packets)" = "$sent" ]; then
+	pass dcb-no-loss
+else
+	fail dcb-no-loss "$sent frames sent, $(counter rx_good_packets) received"
+fi
+# Both ends of the wire count the same pauses.
+if [ "$(counter tx_prio0_pause)" = "$(in_guest resumed rx_pause_prio_0)" ] && [ "$(in_guest resumed rx_pause_prio_3)" = 0 ]; then
+	pass dcb-both-count
+else
+	fail dcb-both-count "$(counter tx_prio0_pause) sent, $(in_guest resumed rx_pause_prio_0) received"
+fi
+want dcb-no-timeout guest resumed 'tx_timeout: 0'
+no_errors dcb-log guest dmesg
+for g in "${guests[@]}"; do "$lab_scripts/guest.sh" stop "$g"; done
+say quit
+wait "$app"
+app=
+card_verdict guest dcb-guest
+card_verdict host dcb-host
+exit $lab_bad
