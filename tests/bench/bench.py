@@ -20,6 +20,7 @@ SIZES = (64, 128, 256, 512, 1024, 1518, 9000)
 RUNS = 3
 SECONDS = 1.0
 BURSTS = 2048
+POLICY_BURSTS = 256
 # What the project set itself (instructions per packet, ms, percent).
 GOALS = {'rx': 90, 'tx': 90, 'bringup': 100, 'idle': 2.0}
 
@@ -71,16 +72,20 @@ def run(cmd, timeout=300):
     return out
 
 
-def instructions(program, direction, csum):
-    """Instructions per packet inside the burst function, callees included."""
+def instructions(function, command):
+    """Instructions per packet inside a function, callees included; the command prints how many packets there were."""
     cg = os.path.join(CACHE, 'callgrind.%d' % os.getpid())
     try:
         out = run(['valgrind', '--tool=callgrind', '--callgrind-out-file=' + cg, '--collect-atstart=no',
-                   '--toggle-collect=mlx4_%s_burst' % direction, program, direction, str(csum), str(BURSTS)])
+                   '--toggle-collect=' + function, *command])
     finally:
         if os.path.exists(cg):
             os.unlink(cg)
     return int(re.search(r'Collected : (\d+)', out).group(1)) / int(re.search(r'packets (\d+)', out).group(1))
+
+
+def burst_instructions(program, direction, csum):
+    return instructions('mlx4_%s_burst' % direction, [program, direction, str(csum), str(BURSTS)])
 
 
 def cycles(program, direction, csum):
@@ -98,13 +103,28 @@ def bench_datapath(rep):
     for d in ('rx', 'tx'):
         for csum in (0, 1):
             case = '%s_burst%s' % (d, '+csum' if csum else '')
-            v = instructions(ours, d, csum)
+            v = burst_instructions(ours, d, csum)
             rep.row('datapath', case, 'instructions/packet', round(v, 1), 'instr', 'net_mlx4',
-                    round(instructions(theirs, d, csum), 1) if have_peer else None)
+                    round(burst_instructions(theirs, d, csum), 1) if have_peer else None)
             rep.row('datapath', case, 'cycles/packet', cycles(ours, d, csum), 'cycles', 'net_mlx4',
                     cycles(theirs, d, csum) if have_peer else None)
             if not csum:
                 rep.goal('instructions per packet of %s_burst' % d, v, GOALS[d], 'instr')
+
+
+def bench_policy(rep):
+    """Each policy beside the same burst without; one that is off must cost nothing."""
+    program = os.path.join(BENCH_DIR, 'bench_policy')
+    rep.title('policy: instructions per packet of 64 B with a queue policy, bursts of 32, on a model card')
+    plain = {}
+    for line in run([program, 'list']).splitlines():
+        case, function = line.split()
+        d = case[:2]
+        v = instructions(function, [program, case, str(POLICY_BURSTS)])
+        plain.setdefault(d, v)
+        rep.row('policy', case, 'instructions/packet', round(v, 1), 'instr', 'no policy', round(plain[d], 1))
+        if case == 'tx-off-again':
+            rep.goal('instructions per packet that policies cost when they are off', v - plain[d], 0.1, 'instr')
 
 
 def version(package):
@@ -251,7 +271,7 @@ def bench_model(rep):
             rep.row('model', case.replace('_', ' '), metric.replace('_', ' '), float(value), unit)
 
 
-BENCHES = {'datapath': bench_datapath, 'pps': bench_pps, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model}
+BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'pps': bench_pps, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model}
 
 
 def main(argv):
