@@ -10,10 +10,13 @@
 #define MPT_LG_PAGE_MAX 31u
 #define MTT_SPACE (UINT64_C(1) << 40) /* contexts carry 40-bit offsets */
 
+/* A free entry is the card's too: a work request fills it in. */
 static bool
-mpt_known(const struct tp_model *m, uint32_t i)
+owned(const struct tp_model *m, uint32_t i, const uint8_t *mpt)
 {
-	return (m->ctl->mpt_known[i / 64] >> (i % 64) & 1) != 0;
+	uint32_t status = prm_get(mpt, MLX4_MPT_STATUS);
+
+	return tpm_mpt_is_known(m, i) && (status == MLX4_MPT_HW || status == MLX4_MPT_FREE);
 }
 
 static uint8_t *
@@ -28,6 +31,13 @@ mpt_at(struct tp_model *m, uint32_t i)
 	return p;
 }
 
+/* Bounds, pages and rights come later, by a fast-register work request. */
+static bool
+free_for_wqe(const uint8_t *mpt)
+{
+	return prm_get(mpt, MLX4_MPT_FAST_REG) != 0 && prm_get(mpt, MLX4_MPT_STATUS) == MLX4_MPT_FREE;
+}
+
 static uint8_t
 mpt_check(struct tp_model *m, uint32_t i, const uint8_t *in)
 {
@@ -36,11 +46,15 @@ mpt_check(struct tp_model *m, uint32_t i, const uint8_t *in)
 
 	if ((key & ((1u << m->lg_mpts) - 1)) != i)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MPT", i, "key 0x%x names another entry", key);
-	if (prm_get(in, MLX4_MPT_REGION) == 0 || prm_get(in, MLX4_MPT_FAST_REG) != 0 ||
-	    prm_get(in, MLX4_MPT_FBO_EN) != 0)
+	if (prm_get(in, MLX4_MPT_REGION) == 0 || prm_get(in, MLX4_MPT_FBO_EN) != 0)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MPT", i,
-				"asks for a window, fast registration or a first byte offset, which QUERY_DEV_CAP does "
-				"not offer");
+				"asks for a window or a first byte offset, which QUERY_DEV_CAP does not offer");
+	if (free_for_wqe(in))
+		return MLX4_STAT_OK;
+	if (prm_get(in, MLX4_MPT_FAST_REG) != 0)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MPT", i,
+				"for fast registration with status %u, wanted %u (free)", prm_get(in, MLX4_MPT_STATUS),
+				MLX4_MPT_FREE);
 	if (prm_get64(in, MLX4_MPT_LENGTH) == 0)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MPT", i, "length is 0, wanted at least 1");
 	if (!pa && (lg < TPM_LG_MIN_PAGE || lg > MPT_LG_PAGE_MAX))
@@ -60,14 +74,14 @@ tpm_cmd_sw2hw_mpt(struct tp_model *m, struct tpm_cmd *c)
 	mpt = mpt_at(m, i);
 	if (mpt == NULL)
 		return MLX4_STAT_ICM_ERROR;
-	if (mpt_known(m, i) && prm_get(mpt, MLX4_MPT_STATUS) == MLX4_MPT_HW)
+	if (owned(m, i, mpt))
 		return tpm_fail(m, BAD_RES_STATE, CMD_RES_STATE, "MPT", i, "owned by hardware, wanted software");
 	st = mpt_check(m, i, c->in);
 	if (st != MLX4_STAT_OK)
 		return st;
 	memcpy(mpt, c->in, TPM_DMPT_ENTRY);
-	prm_set(mpt, MLX4_MPT_STATUS, MLX4_MPT_HW);
-	if (!mpt_known(m, i))
+	prm_set(mpt, MLX4_MPT_STATUS, free_for_wqe(mpt) ? MLX4_MPT_FREE : MLX4_MPT_HW);
+	if (!tpm_mpt_is_known(m, i))
 		m->st.mpts++;
 	m->ctl->mpt_known[i / 64] |= UINT64_C(1) << (i % 64);
 	tpm_tpt_changed(m);
@@ -85,7 +99,7 @@ mpt_hw(struct tp_model *m, uint32_t i, uint8_t **mpt)
 	*mpt = mpt_at(m, i);
 	if (*mpt == NULL)
 		return MLX4_STAT_ICM_ERROR;
-	if (!mpt_known(m, i) || prm_get(*mpt, MLX4_MPT_STATUS) != MLX4_MPT_HW)
+	if (!owned(m, i, *mpt))
 		return tpm_fail(m, BAD_RES_STATE, CMD_RES_STATE, "MPT", i, "owned by software, wanted hardware");
 	return MLX4_STAT_OK;
 }

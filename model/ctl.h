@@ -125,6 +125,8 @@ uint8_t *tpm_icm_probe(struct tp_model *m, uint64_t icm_addr, uint32_t len);
 /* The DMA address in an MTT entry; *iova is valid when this returns TPM_XLAT_OK. off: byte offset of the entry. */
 enum tpm_xlat_err tpm_mtt_read(struct tp_model *m, uint64_t off, uint64_t *iova);
 
+/* Did software hand this entry over since INIT_HCA? */
+bool tpm_mpt_is_known(const struct tp_model *m, uint32_t index);
 void tpm_mpt_forget(struct tp_model *m, uint64_t icm_addr, uint64_t len);
 
 /* --- contexts --- */

@@ -335,8 +335,8 @@ struct tpm_port {
 	struct tpm_impair_state *impair;
 	struct tpm_port_counters c;
 	uint64_t wire_drops, rx_no_rule, rx_vlan_filtered, rx_no_wqe, rx_too_long, rx_bad_fcs, rx_link_down;
-	uint64_t tx_no_transport; /* sends of verbs QPs that went nowhere */
-	uint32_t roce_qps;        /* QPs with a transport: frames are looked at for RoCE */
+	uint64_t tx_no_transport;        /* sends of verbs QPs that went nowhere */
+	uint32_t roce_qps;               /* QPs with a transport: frames are looked at for RoCE */
 	uint64_t flushed_sq, flushed_rq; /* WQEs that ended with "flushed" without having been looked at */
 	uint64_t roce_tx, roce_rx, roce_bad_icrc, roce_no_qp, roce_no_gid, roce_malformed;
 };
@@ -385,9 +385,9 @@ struct tp_model {
 	struct tpm_cq **cq;
 	struct tpm_eq **eq;
 	struct tpm_srq **srq;
-	struct tpm_roce *roce; /* list of live transports */
+	struct tpm_roce *roce;        /* list of live transports */
 	struct tre_stats *roce_stats; /* of each port, NULL: no transport was ever used */
-	uint32_t event_eq[64]; /* EQN that MAP_EQ gave each event type, or UINT32_MAX */
+	uint32_t event_eq[64];        /* EQN that MAP_EQ gave each event type, or UINT32_MAX */
 	int irq_fd[MLX4_MSIX_VECTORS];
 
 	struct tpm_port port[TP_MODEL_PORTS];

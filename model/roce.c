@@ -28,6 +28,7 @@ syndrome(enum ibv_wc_status status)
 	case IBV_WC_LOC_LEN_ERR: return MLX4_SYND_LOCAL_LENGTH;
 	case IBV_WC_LOC_PROT_ERR: return MLX4_SYND_LOCAL_PROT;
 	case IBV_WC_WR_FLUSH_ERR: return MLX4_SYND_WR_FLUSH;
+	case IBV_WC_MW_BIND_ERR: return MLX4_SYND_MW_BIND;
 	case IBV_WC_BAD_RESP_ERR: return MLX4_SYND_BAD_RESP;
 	case IBV_WC_LOC_ACCESS_ERR: return MLX4_SYND_LOCAL_ACCESS;
 	case IBV_WC_REM_INV_REQ_ERR: return MLX4_SYND_REMOTE_INVAL_REQ;
@@ -155,20 +156,6 @@ recv_count(struct tre_qp *e)
 
 /* --- what else the engine asks for -------------------------------------------------------------------------- */
 
-/* NOP is the only request that stays inside. */
-static int
-local(struct tre_qp *e, const struct tre_wqe *w)
-{
-	return 0;
-}
-
-/* Keys of memory windows and fast registration are not offered: there is none to invalidate. */
-static int
-invalidate(struct tre_qp *e, uint32_t rkey)
-{
-	return -1;
-}
-
 static void
 event(struct tre_qp *e, enum ibv_event_type type)
 {
@@ -192,7 +179,7 @@ static const struct tre_ops ops = {
 	.gather = tpm_roce_gather,
 	.scatter_wqe = tpm_roce_scatter_wqe,
 	.send_done = send_done,
-	.local = local,
+	.local = tpm_roce_local,
 	.recv_next = recv_next,
 	.recv_count = recv_count,
 	.scatter_recv = tpm_roce_scatter_recv,
@@ -201,7 +188,7 @@ static const struct tre_ops ops = {
 	.remote_write = tpm_roce_remote_write,
 	.remote_read = tpm_roce_remote_read,
 	.remote_atomic = tpm_roce_remote_atomic,
-	.invalidate = invalidate,
+	.invalidate = tpm_roce_invalidate,
 	.event = event,
 };
 

@@ -98,6 +98,13 @@ uint8_t tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, ui
 /* The receive WQE of n elements at w as a list. */
 void tpm_roce_list(struct tpm_roce *r, const uint8_t *w, unsigned int n);
 
+/* --- keys (roce_key.c) ---------------------------------------------------------------------------------------- */
+
+/* Bytes of the segment of a request that stays in the card: fast register, local invalidate; 0 for NOP. */
+uint32_t tpm_roce_local_size(uint8_t opcode);
+int tpm_roce_local(struct tre_qp *e, const struct tre_wqe *w);
+int tpm_roce_invalidate(struct tre_qp *e, uint32_t key);
+
 /* --- memory (roce_mem.c) -------------------------------------------------------------------------------------- */
 
 int tpm_roce_gather(struct tre_qp *e, const struct tre_wqe *w, uint32_t off, uint32_t len, struct iovec *iov);

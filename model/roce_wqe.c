@@ -21,7 +21,7 @@ take(struct reader *rd, uint32_t n)
 }
 
 static int
-verbs_opcode(uint8_t op)
+verbs_opcode(uint8_t op, bool rc)
 {
 	switch (op) {
 	case MLX4_OP_SEND: return IBV_WR_SEND;
@@ -32,6 +32,8 @@ verbs_opcode(uint8_t op)
 	case MLX4_OP_RDMA_READ: return IBV_WR_RDMA_READ;
 	case MLX4_OP_ATOMIC_CS: return IBV_WR_ATOMIC_CMP_AND_SWP;
 	case MLX4_OP_ATOMIC_FA: return IBV_WR_ATOMIC_FETCH_AND_ADD;
+	case MLX4_OP_FAST_REG:
+	case MLX4_OP_LOCAL_INV: return rc ? (int)TRE_WR_LOCAL : -1;
 	case MLX4_OP_NOP: return TRE_WR_LOCAL;
 	default: return -1;
 	}
@@ -137,6 +139,21 @@ read_data(struct reader *rd, struct tre_wqe *w, struct tpm_roce_slot *s)
 	return true;
 }
 
+/* Strong ordering: behind what reads, at least. */
+static uint8_t
+read_local(struct reader *rd, struct tre_wqe *w, struct tpm_roce_slot *s, uint32_t flags)
+{
+	uint32_t n = tpm_roce_local_size(s->opcode);
+	const uint8_t *d = take(rd, n);
+
+	if (d == NULL)
+		return MLX4_SYND_LOCAL_QP_OP;
+	memcpy(s->data, d, n);
+	if ((flags & MLX4_CTRL_SO) != 0)
+		w->flags |= IBV_SEND_FENCE;
+	return 0;
+}
+
 static uint32_t
 copy_wqe(struct tpm_qp *qp, uint32_t head, uint8_t *buf, uint32_t *strides)
 {
@@ -180,7 +197,7 @@ tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *
 	flags = prm_get32(buf, 8);
 	s->opcode = buf[3] & MLX4_CTRL_OPCODE_MASK;
 	s->signaled = (flags & MLX4_CTRL_CQE_MASK) == MLX4_CTRL_CQE;
-	op = verbs_opcode(s->opcode);
+	op = verbs_opcode(s->opcode, r->e.a.type == IBV_QPT_RC);
 	if (op < 0) {
 		tpm_violate(m, TPM_V_WQE_OPCODE, "QP", r->qp->qpn,
 			    "WQE 0x%x: opcode 0x%02x, which QUERY_DEV_CAP does not offer", s->index, s->opcode);
@@ -191,7 +208,7 @@ tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *
 			     ((prm_get32(buf, 4) & MLX4_CTRL_FENCE) != 0 ? IBV_SEND_FENCE : 0));
 	w->imm = prm_get32(buf, 12);
 	if (op == TRE_WR_LOCAL)
-		return 0;
+		return read_local(&rd, w, s, flags);
 	if (r->e.a.type == IBV_QPT_UD && !read_dgram(r, &rd, w, s))
 		return MLX4_SYND_LOCAL_QP_OP;
 	if (op != IBV_WR_SEND && op != IBV_WR_SEND_WITH_IMM && op != IBV_WR_SEND_WITH_INV && !read_remote(&rd, w))

@@ -24,8 +24,8 @@ struct region {
 	bool pa;
 };
 
-static bool
-mpt_is_known(const struct tp_model *m, uint32_t index)
+bool
+tpm_mpt_is_known(const struct tp_model *m, uint32_t index)
 {
 	return index < 1u << m->lg_mpts && m->ctl->mpt_known != NULL &&
 	       (m->ctl->mpt_known[index / 64] >> (index % 64) & 1) != 0;
@@ -80,7 +80,7 @@ region_find(struct tp_model *m, uint32_t key, uint32_t pd, uint32_t access, stru
 	const uint8_t *mpt;
 	uint64_t len;
 
-	if (!mpt_is_known(m, index))
+	if (!tpm_mpt_is_known(m, index))
 		return TPM_XLAT_KEY;
 	mpt = tpm_icm_probe(m, m->dmpt_base + (uint64_t)index * TPM_DMPT_ENTRY, TPM_DMPT_ENTRY);
 	if (mpt == NULL || prm_get(mpt, MLX4_MPT_STATUS) != MLX4_MPT_HW || prm_get(mpt, MLX4_MPT_REGION) == 0)

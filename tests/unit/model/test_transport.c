@@ -405,6 +405,152 @@ test_wrong_opcode(void **state)
 	assert_int_equal(vr_state(v, b), MLX4_QP_RTS);
 }
 
+/* --- keys by work request [DP 3.11, 3.12] --- */
+
+#define FR_KEY(byte) ((CARD_MPT + 9) << 8 | (byte))
+#define FR_PAGES 4u
+
+static void
+free_region(struct vr *v)
+{
+	uint8_t *in = card_in(v->c);
+
+	prm_set(in, MLX4_MPT_STATUS, MLX4_MPT_FREE);
+	prm_set(in, MLX4_MPT_REGION, 1);
+	prm_set(in, MLX4_MPT_FAST_REG, 1);
+	prm_set(in, MLX4_MPT_EN_INV, 3);
+	prm_set(in, MLX4_MPT_KEY, CARD_MPT + 9);
+	prm_set(in, MLX4_MPT_PD, CARD_PD);
+	prm_set(in, MLX4_MPT_MTT_L, (uint32_t)card_mtt(v->c, CARD_IOVA, FR_PAGES));
+	prm_set(in, MLX4_MPT_MTT_SZ, FR_PAGES);
+	assert_int_equal(card_cmd_in(v->c, MLX4_CMD_SW2HW_MPT, 0, CARD_MPT + 9), 0);
+}
+
+/* n pages of b's memory in reverse order, from virtual address va on. */
+static void
+post_fast_reg(struct vr *v, struct vr_qp *b, uint32_t key, uint64_t va, uint64_t len, uint32_t n)
+{
+	uint64_t list = card_alloc(v->c, 4096, 4096);
+	uint8_t *s = vr_wqe(v, b) + 16;
+
+	for (uint32_t i = 0; i < n; i++)
+		prm_set64(card_ptr(v->c, list), i * 8, (b->mem + (n - 1 - i) * 4096) | 1);
+	memset(s, 0, 48);
+	prm_set32(s, 0, 7u << 28); /* remote write, remote read, local write */
+	prm_set32(s, 4, key);
+	prm_set64(s, 8, list);
+	prm_set64(s, 16, va);
+	prm_set64(s, 24, len);
+	prm_set32(s, 36, 12);
+	vr_post(v, b, MLX4_OP_FAST_REG, 4, MLX4_CTRL_SO, 0);
+}
+
+static void
+post_invalidate(struct vr *v, struct vr_qp *b, uint32_t key)
+{
+	memset(vr_wqe(v, b) + 16, 0, 32);
+	prm_set32(vr_wqe(v, b), 24, key);
+	vr_post(v, b, MLX4_OP_LOCAL_INV, 3, MLX4_CTRL_SO, 0);
+}
+
+static void
+fast_pair(struct vr *v, struct vr_qp **a, struct vr_qp **b)
+{
+	*a = vr_qp(v, 1, reliable);
+	*b = vr_qp(v, 2, reliable);
+	vr_to(v, *a, 2, (*b)->qpn, VR_GID_V4);
+	vr_to(v, *b, 1, (*a)->qpn, VR_GID_V4);
+	prm_set((*b)->ctx, MLX4_QPC_FRE, 1);
+	vr_qp_up(v, *a);
+	vr_qp_up(v, *b);
+	free_region(v);
+}
+
+static void
+test_fast_register(void **state)
+{
+	const uint64_t va = UINT64_C(0x7f0000000800); /* in the middle of its first page */
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+
+	fast_pair(v, &a, &b);
+	vr_fill(vr_mem(v, a), 8000, 8);
+	post_fast_reg(v, b, FR_KEY(0x77), va, 8000, 3);
+	vr_step(v);
+	vr_expect(v, b, VR_SENT | MLX4_OP_FAST_REG, 0);
+	vr_post_rdma(v, a, MLX4_OP_RDMA_WRITE, a->mem, 8000, FR_KEY(0x77), va);
+	vr_step(v);
+	vr_expect(v, a, VR_SENT | MLX4_OP_RDMA_WRITE, 0);
+	assert_memory_equal(vr_mem(v, b) + 2 * 4096 + 0x800, vr_mem(v, a), 2048);
+	assert_memory_equal(vr_mem(v, b) + 4096, vr_mem(v, a) + 2048, 4096);
+	assert_memory_equal(vr_mem(v, b), vr_mem(v, a) + 6144, 8000 - 6144);
+	/* Free again, and registered with another key byte */
+	post_invalidate(v, b, FR_KEY(0x77));
+	post_fast_reg(v, b, FR_KEY(0x78), va, 4096, 2);
+	vr_step(v);
+	vr_expect(v, b, VR_SENT | MLX4_OP_LOCAL_INV, 1);
+	vr_expect(v, b, VR_SENT | MLX4_OP_FAST_REG, 2);
+	/* The peer's word: a send that invalidates */
+	vr_post_recv(v, b, VR_RW_KEY, b->mem, 64);
+	vr_data(v, a, 1, VR_RW_KEY, a->mem, 8);
+	vr_post(v, a, MLX4_OP_SEND_INV, 2, 0, FR_KEY(0x78));
+	vr_step(v);
+	assert_int_equal(prm_get32(vr_expect(v, b, 3, 0), 4), FR_KEY(0x78));
+	vr_expect(v, a, VR_SENT | MLX4_OP_SEND_INV, 1);
+	vr_quiet(v);
+	vr_post_rdma(v, a, MLX4_OP_RDMA_READ, a->mem, 8, FR_KEY(0x78), va);
+	vr_step(v);
+	vr_expect_error(v, a, true, 0x13, 2);
+	vr_expect_event(v, 0x11, b->qpn);
+	assert_int_equal(card_cmd(v->c, MLX4_CMD_HW2SW_MPT, 1, CARD_MPT + 9, 0, 0), 0);
+}
+
+static void
+wrong_key_request(void **state, unsigned int i)
+{
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+
+	fast_pair(v, &a, &b);
+	switch (i) {
+	case 0: post_fast_reg(v, b, FR_KEY(1), 0, (FR_PAGES + 1) * 4096, FR_PAGES + 1); break; /* too many pages */
+	case 1: post_fast_reg(v, b, VR_RW_KEY, 0, 4096, 1); break;                             /* not a free region */
+	case 2: post_invalidate(v, b, FR_KEY(1)); break;                                       /* is free */
+	case 3: post_invalidate(v, b, VR_RW_KEY); break;                                       /* an ordinary region */
+	default: post_fast_reg(v, b, FR_KEY(1), 0, 0, 1); break;
+	}
+	vr_step(v);
+	vr_expect_error(v, b, true, 0x06, 0);
+	assert_int_equal(vr_state(v, b), MLX4_QP_ERR);
+	vr_quiet(v);
+}
+
+static void
+test_wrong_key_requests(void **state)
+{
+	for (unsigned int i = 0; i < 5; i++) {
+		if (i != 0) {
+			vr_down(state);
+			vr_up(state);
+		}
+		wrong_key_request(state, i);
+	}
+}
+
+/* A QP that was not allowed to. */
+static void
+test_fast_register_not_enabled(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+
+	vr_pair(v, reliable, VR_GID_V4, &a, &b);
+	free_region(v);
+	post_fast_reg(v, b, FR_KEY(1), 0, 4096, 1);
+	vr_step(v);
+	vr_expect_error(v, b, true, 0x02, 0);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, vr_up, vr_down)
 
 int
@@ -427,6 +573,9 @@ main(void)
 		T(test_receive_bad_key),
 		T(test_write_imm_bad_key),
 		T(test_wrong_opcode),
+		T(test_fast_register),
+		T(test_wrong_key_requests),
+		T(test_fast_register_not_enabled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Keys that change by work request [DP 3.11, 3.12, 11.3]: a region that software gave free for fast registration gets
+ * pages, bounds, rights and a new key byte by one WQE and is free again by another, here or at the peer's word.
+ */
+#include "ctl.h"
+#include "roce.h"
+
+#define PAGE_LIST_MAX 511u
+#define PAGE_LIST_ALIGN 64u
+#define LG_PAGE_MAX 31u
+#define KEY_ENTRY(key) ((key) << 24 | (key) >> 8)
+
+/* Fast-register segment */
+#define FR_ACCESS 0x00u
+#define FR_KEY 0x04u
+#define FR_PAGES 0x08u
+#define FR_START 0x10u
+#define FR_LENGTH 0x18u
+#define FR_FIRST_OFF 0x20u
+#define FR_LG_PAGE 0x24u
+#define FR_SIZE 48u
+/* Local-invalidate segment */
+#define INV_KEY 0x08u
+#define INV_SIZE 32u
+
+uint32_t
+tpm_roce_local_size(uint8_t opcode)
+{
+	switch (opcode) {
+	case MLX4_OP_FAST_REG: return FR_SIZE;
+	case MLX4_OP_LOCAL_INV: return INV_SIZE;
+	default: return 0;
+	}
+}
+
+/* The entry of a key in this state that is for fast registration and of the QP's protection domain, or NULL. */
+static uint8_t *
+entry_of(struct tpm_roce *r, uint32_t key, enum mlx4_mpt_status status)
+{
+	struct tp_model *m = r->m;
+	uint32_t i = KEY_ENTRY(key) & ((1u << m->lg_mpts) - 1);
+	uint8_t *mpt;
+
+	if (!tpm_mpt_is_known(m, i))
+		return NULL;
+	mpt = tpm_icm_probe(m, m->dmpt_base + (uint64_t)i * TPM_DMPT_ENTRY, TPM_DMPT_ENTRY);
+	return mpt != NULL && prm_get(mpt, MLX4_MPT_STATUS) == status && prm_get(mpt, MLX4_MPT_FAST_REG) != 0 &&
+			       prm_get(mpt, MLX4_MPT_PD) == r->qp->pd
+		       ? mpt
+		       : NULL;
+}
+
+int
+tpm_roce_invalidate(struct tre_qp *e, uint32_t key)
+{
+	struct tpm_roce *r = e->home;
+	uint8_t *mpt = entry_of(r, key, MLX4_MPT_HW);
+
+	if (mpt == NULL || prm_get(mpt, MLX4_MPT_KEY) != KEY_ENTRY(key) || prm_get(mpt, MLX4_MPT_EN_INV) == 0)
+		return -IBV_WC_MW_BIND_ERR;
+	prm_set(mpt, MLX4_MPT_STATUS, MLX4_MPT_FREE);
+	tpm_tpt_changed(r->m);
+	return 0;
+}
+
+/* The pages of the list into the region's MTT entries. */
+static bool
+put_pages(struct tp_model *m, const uint8_t *mpt, uint64_t list, uint32_t n)
+{
+	uint64_t at = m->mtt_base + tpm_mtt_offset(mpt, MLX4_MPT_MTT_H, MLX4_MPT_MTT_L);
+	const uint8_t *from = tpm_dma_probe(m, list, (uint64_t)n * MLX4_MTT_SIZE, TP_DMA_READ, NULL);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t *e = from == NULL ? NULL : tpm_icm_probe(m, at + (uint64_t)i * MLX4_MTT_SIZE, MLX4_MTT_SIZE);
+
+		if (e == NULL)
+			return false;
+		memcpy(e, from + (size_t)i * MLX4_MTT_SIZE, MLX4_MTT_SIZE);
+	}
+	return true;
+}
+
+static int
+fast_register(struct tpm_roce *r, const uint8_t *s)
+{
+	uint32_t key = prm_get32(s, FR_KEY), lg = prm_get32(s, FR_LG_PAGE), access = prm_get32(s, FR_ACCESS);
+	uint64_t start = prm_get64(s, FR_START), len = prm_get64(s, FR_LENGTH), list = prm_get64(s, FR_PAGES), n;
+	uint8_t *mpt = entry_of(r, key, MLX4_MPT_FREE);
+
+	if (mpt == NULL || lg < TPM_LG_MIN_PAGE || lg > LG_PAGE_MAX || len == 0 || start + (len - 1) < start ||
+	    prm_get32(s, FR_FIRST_OFF) != 0 || list % PAGE_LIST_ALIGN != 0)
+		return -IBV_WC_MW_BIND_ERR;
+	n = ((start + (len - 1)) >> lg) - (start >> lg) + 1;
+	if (n > PAGE_LIST_MAX || n > prm_get(mpt, MLX4_MPT_MTT_SZ) || !put_pages(r->m, mpt, list, (uint32_t)n))
+		return -IBV_WC_MW_BIND_ERR;
+	prm_set(mpt, MLX4_MPT_ATOMIC, access >> 31);
+	prm_set(mpt, MLX4_MPT_RW, access >> 30 & 1);
+	prm_set(mpt, MLX4_MPT_RR, access >> 29 & 1);
+	prm_set(mpt, MLX4_MPT_LW, access >> 28 & 1);
+	prm_set(mpt, MLX4_MPT_LR, access >> 27 & 1);
+	prm_set(mpt, MLX4_MPT_KEY, KEY_ENTRY(key));
+	prm_set64(mpt, MLX4_MPT_START, start);
+	prm_set64(mpt, MLX4_MPT_LENGTH, len);
+	prm_set(mpt, MLX4_MPT_ENTITY, lg);
+	prm_set(mpt, MLX4_MPT_STATUS, MLX4_MPT_HW);
+	tpm_tpt_changed(r->m);
+	return 0;
+}
+
+int
+tpm_roce_local(struct tre_qp *e, const struct tre_wqe *w)
+{
+	struct tpm_roce *r = e->home;
+	const struct tpm_roce_slot *s = &r->slot[w - r->sq];
+
+	switch (s->opcode) {
+	case MLX4_OP_LOCAL_INV: return tpm_roce_invalidate(e, prm_get32(s->data, INV_KEY));
+	case MLX4_OP_FAST_REG:
+		return prm_get(r->qp->ctx, MLX4_QPC_FRE) == 0 ? -IBV_WC_LOC_QP_OP_ERR : fast_register(r, s->data);
+	default: return 0;
+	}
+}
