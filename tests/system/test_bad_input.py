@@ -36,7 +36,7 @@ TABLE = [
     ('no-port', [], [], ['no Ethernet port', '1 or more']),
     ('command-timeout', [M + ',timeout=INIT_HCA:1'], [], ['INIT_HCA']),
     ('command-fails', [M + ',fail=INIT_HCA:1:3'], [], ['INIT_HCA', '0x03']),
-    ('too-many-queues', [M], ['-e', 'port config 0 rxq 4096'], ['4096', '64']),
+    ('too-many-queues', [M], ['-e', 'port config 0 rxq 4096'], ['4096', '256']),
     ('mtu-too-large', [M], ['-e', 'port config 0 mtu 20000'], ['20000', '9600']),
     ('mtu-too-small', [M], ['-e', 'port config 0 mtu 100'], ['100', '600']),
     ('bad-mac', [M], ['-e', 'port mac add 0 00:11:22'], ['00:11:22']),

@@ -192,9 +192,19 @@ frame(const struct fabric *f, unsigned int i)
 	h->dst_addr = w->dst;
 	h->src_addr = rig_mac(w->from);
 	h->ether_type = RTE_BE16(0x88b5);
-	*rte_pktmbuf_mtod_offset(m, uint32_t *, FLOW_AT) = i;
-	*rte_pktmbuf_mtod_offset(m, uint32_t *, NUMBER_AT) = w->sent;
+	memcpy(rte_pktmbuf_mtod_offset(m, void *, FLOW_AT), &i, sizeof(i));
+	memcpy(rte_pktmbuf_mtod_offset(m, void *, NUMBER_AT), &w->sent, sizeof(w->sent));
 	return m;
+}
+
+/* Behind the headers nothing is aligned. */
+static uint32_t
+word(struct rte_mbuf *m, unsigned int off)
+{
+	uint32_t v;
+
+	memcpy(&v, rte_pktmbuf_mtod_offset(m, void *, off), sizeof(v));
+	return v;
 }
 
 static void
@@ -228,8 +238,7 @@ void
 fabric_account(struct fabric *f, uint16_t port, struct rte_mbuf *m)
 {
 	uint32_t tag = *rte_pktmbuf_mtod_offset(m, uint16_t *, 12) == RTE_BE16(RTE_ETHER_TYPE_VLAN) ? 4 : 0;
-	uint32_t i = *rte_pktmbuf_mtod_offset(m, uint32_t *, FLOW_AT + tag);
-	uint32_t number = *rte_pktmbuf_mtod_offset(m, uint32_t *, NUMBER_AT + tag);
+	uint32_t i = word(m, FLOW_AT + tag), number = word(m, NUMBER_AT + tag);
 	struct fabric_flow *w;
 
 	assert_true(i < f->flows);
