@@ -5,9 +5,10 @@
 
 #define BUDGET 64u
 #define STEPS_MAX 10000u
-#define FLOW_AT 14u /* behind the type: number of the flow, then of the frame */
-#define NUMBER_AT 18u
+#define FLOW_AT 16u /* number of the flow, then of the frame; aligned, with a tag too */
+#define NUMBER_AT 20u
 #define LEARN_TICKS 20u
+#define LEARN_NS UINT64_C(200000000) /* of the machine's clock */
 
 static void
 name_of(unsigned int card, char name[32])
@@ -23,9 +24,10 @@ fabric_add(struct fabric *f, const char *args, uint16_t rxq, uint16_t txq)
 	char name[32], text[256];
 
 	name_of(f->cards++, name);
-	snprintf(text, sizeof(text), "run=step,ports=1,%s", args);
+	snprintf(text, sizeof(text), "run=%s,ports=1,%s", f->real ? "thread" : "step", args);
 	assert_int_equal(rig_plug(name, text), 0);
-	tp_model_set_time(rig_model(port), f->now);
+	if (!f->real)
+		tp_model_set_time(rig_model(port), f->now);
 	assert_int_equal(rte_eth_dev_configure(port, rxq, txq, &plain), 0);
 	for (i = 0; i < rxq; i++)
 		assert_int_equal(rte_eth_rx_queue_setup(port, i, FABRIC_DESC, SOCKET_ID_ANY, NULL, rig_pool()), 0);
@@ -38,6 +40,11 @@ move(struct fabric *f)
 {
 	unsigned int i, n;
 
+	if (f->real) {
+		rte_delay_us_sleep((unsigned int)(f->step / 1000));
+		f->now = mlx4_now_us() * 1000;
+		return;
+	}
 	f->now += f->step;
 	for (i = 0; i < f->cards; i++) {
 		tp_model_set_time(rig_model((uint16_t)i), f->now);
@@ -60,10 +67,11 @@ teach(uint16_t port, const struct rte_ether_addr *mac)
 static void
 learn(struct fabric *f)
 {
-	unsigned int i, n;
+	uint64_t end = f->now + (f->real ? LEARN_NS : LEARN_TICKS * f->step);
+	unsigned int i;
 	uint16_t q;
 
-	for (n = 0; n < LEARN_TICKS; n++)
+	while (f->now < end)
 		move(f);
 	for (i = 0; i < f->cards; i++)
 		for (q = 0; q < rte_eth_devices[i].data->nb_rx_queues; q++)

@@ -3,7 +3,8 @@
  */
 /*
  * Cards with one port each on switches, under this driver, in virtual time: nothing depends on how fast the machine is.
- * Frames carry who sent them and a number, so every one is accounted for.
+ * Or, when asked, as they are: each card in a thread of its own, by the machine's clock. Frames carry who sent them and a
+ * number, so every one is accounted for.
  */
 #ifndef FABRIC_RIG_H
 #define FABRIC_RIG_H
@@ -34,6 +35,7 @@ struct fabric_flow {
 
 struct fabric {
 	unsigned int cards, flows;
+	bool real;          /* threads and the machine's clock */
 	uint64_t now, step; /* ns */
 	struct fabric_flow flow[FABRIC_FLOWS];
 };
