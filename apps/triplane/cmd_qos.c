@@ -15,15 +15,13 @@
 int
 qos_err(uint16_t port, const char *what, int ret, const char *err)
 {
-	struct rte_eth_dev_info info = {.driver_name = "unknown"};
+	struct rte_eth_dev_info info;
 
-	if (ret == -ENODEV) {
-		rte_eth_dev_info_get(port, &info);
+	if (ret == -ENODEV)
 		return app_err(
 			ret,
 			"port %u: %s: its driver is %s, queue policies need a port of net_mlx4_vfio, _model or _user",
-			port, what, info.driver_name);
-	}
+			port, what, rte_eth_dev_info_get(port, &info) == 0 ? info.driver_name : "unknown");
 	return app_err(ret, "port %u: %s: %s", port, what, err != NULL && err[0] != '\0' ? err : rte_strerror(-ret));
 }
 
