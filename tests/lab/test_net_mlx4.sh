@@ -62,7 +62,8 @@ done
 echo "== rss"
 pmd "" --forward-mode=flowgen --rxq=4 --txq=4 --rss-udp
 mark; say start; grown 3000 3000; end
-# one port for testpmd; the kernel has the other and is its peer
+# one port for testpmd; the kernel has the other and is its peer, which sends nothing by itself: frames are counted
+echo 1 >/proc/sys/net/ipv6/conf/eth1/disable_ipv6
 ip addr add 192.0.2.2/24 dev eth1
 ip neigh add 192.0.2.1 lladdr \$(cat /sys/class/net/eth0/address) dev eth1 nud permanent
 pmd ,port=0 --forward-mode=icmpecho --nb-cores=1 --no-flush-rx
