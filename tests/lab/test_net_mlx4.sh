@@ -38,7 +38,12 @@ pmd() {
 say() { echo "\$*" >&9; }
 # what the ports of the card received in all; testpmd's own output comes late
 phy() { ethtool -S \$1 | sed -n 's/.*rx_packets_phy: //p'; }
-mark() { at0=\$(phy eth0); at1=\$(phy eth1); }
+# The kernel's driver reads the card's counters now and then: what was received before must be in before it is marked.
+mark() {
+	local was=none i=0
+	until [ "\$was" = "\$(phy eth0) \$(phy eth1)" ] || [ \$i = 20 ]; do was="\$(phy eth0) \$(phy eth1)"; i=\$((i + 1)); sleep 1; done
+	at0=\$(phy eth0) at1=\$(phy eth1)
+}
 # grown PORT0 PORT1: waits until the ports received so many more since the mark
 grown() {
 	local i=0
