@@ -131,7 +131,7 @@ status_ipv4(const struct tp_frame *f, const uint8_t *d, uint16_t *csum)
 	if (total < 28 || total + TPM_ETH_HLEN > f->len)
 		return 0;
 	if (ip[9] == TPM_PROTO_UDP) {
-		if (tpm_load16(ip + 24) != l4 || (ip[26] | ip[27]) == 0)
+		if (tpm_load16(ip + 24) != l4)
 			return 0;
 		status = MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP;
 	} else if (ip[9] == TPM_PROTO_TCP && l4 >= 20) {
@@ -143,6 +143,9 @@ status_ipv4(const struct tp_frame *f, const uint8_t *d, uint16_t *csum)
 		status |= MLX4_CQE_ST_IP_OK;
 	*csum = 0;
 	if ((f->flags & TPM_FRAME_L4_OK) == 0) {
+		/* Senders may leave out UDP's. */
+		if (ip[9] == TPM_PROTO_UDP && (ip[26] | ip[27]) == 0)
+			return status << 16;
 		sum = tpm_csum_add(tpm_csum_bytes(0, ip + 12, 8),
 				   (uint64_t)rte_cpu_to_be_32(l4) + rte_cpu_to_be_32((uint32_t)ip[9]));
 		if (tpm_csum_fold(tpm_csum_bytes(sum, ip + 20, l4)) != 0xffff)
@@ -412,7 +415,7 @@ tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r)
 			break;
 		copy_small(dst[i], d, f->len);
 		status = status_ipv4(f, d, &csum);
-		if (status == 0 || csum == 0) {
+		if (status == 0 || (csum == 0 && (p->rx_csum_mode & 1) != 0)) {
 			struct tpm_pkt k;
 
 			tpm_parse(d, f->len < TPM_PARSE_MAX ? f->len : TPM_PARSE_MAX, f->len, &k);

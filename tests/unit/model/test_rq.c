@@ -74,6 +74,13 @@ checksum_status(void **state)
 	d[22] ^= 1;
 	c = arrive(f, d, sizeof(d));
 	assert_int_equal(rte_be_to_cpu_16(c->status), MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP);
+	/* No checksum at all, which UDP allows: nothing was verified, nothing is wrong. */
+	memcpy(d, frame_udp4, sizeof(d));
+	tpm_store16(d + 40, 0);
+	c = arrive(f, d, sizeof(d));
+	assert_int_equal(rte_be_to_cpu_16(c->status), MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP | MLX4_CQE_ST_IP_OK);
+	assert_int_equal(c->badfcs_enc, 0);
+	assert_int_equal(c->checksum, 0);
 }
 
 /* A list of three small buffers; then one that is too short for the frame. */
