@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Between lib/roce and the homes of its queue pairs: what a provider offers, and what it may call.
+ *
+ * The library checks arguments and states, counts references, resolves addresses and keeps GIDs, events and channels;
+ * a provider does what its home must be told. The library allocates each object (zeroed, the size that the provider
+ * says, its public part filled in), calls the provider's create, and frees the object after the provider's destroy.
+ * The public parts come first, so that a provider's object begins with the library's, and that with the verbs type.
+ *
+ * Control operations of a provider are called with the port's lock held, except progress, input, mad_send. They return 0
+ * or a positive errno. Operations that are NULL are not offered: EOPNOTSUPP.
+ */
+#ifndef TP_ROCE_PROVIDER_H
+#define TP_ROCE_PROVIDER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include <rte_ether.h>
+#include <rte_log.h>
+
+#include "tp_roce.h"
+
+extern int tp_roce_logtype;
+#define TP_ROCE_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, tp_roce_logtype, "roce: " fmt "\n", ##__VA_ARGS__)
+
+struct tp_roce_dev;
+struct tp_roce_neigh; /* neigh.c */
+struct tp_roce_gids;  /* gid.c */
+struct tp_roce_async; /* event.c */
+struct tp_roce_cm;    /* cm.c: connection management of the port */
+
+/* An entry of the GID table; type IBV_GID_TYPE_ROCE_V1 or _V2. */
+struct tp_roce_gid {
+	union ibv_gid gid;
+	enum ibv_gid_type type;
+	uint16_t vlan; /* TP_ROCE_NO_VLAN: none */
+	bool valid;
+};
+
+/* Where packets go, resolved: what an address vector becomes. */
+struct tp_roce_path {
+	struct rte_ether_addr dmac, smac;
+	union ibv_gid sgid, dgid;
+	enum ibv_gid_type type;
+	uint8_t sgid_index, tclass, hop_limit;
+	uint8_t prio; /* 802.1p: the SL, or the port's */
+	uint32_t flow_label;
+	uint16_t vlan;  /* TP_ROCE_NO_VLAN */
+	uint16_t sport; /* UDP source port of v2 */
+};
+
+struct tp_roce_pd {
+	struct ibv_pd v;
+	unsigned int refs;
+};
+struct tp_roce_mr {
+	struct ibv_mr v;
+	uint64_t iova;
+	int access;
+	unsigned int windows; /* bound: it cannot go */
+};
+struct tp_roce_mw {
+	struct ibv_mw v;
+};
+struct tp_roce_channel {
+	struct ibv_comp_channel v;
+	pthread_mutex_t lock;
+	STAILQ_HEAD(, tp_roce_cq) ready;
+};
+struct tp_roce_cq {
+	struct ibv_cq v;
+	unsigned int refs;
+	unsigned int events;           /* that wait in the channel; the rest is v.comp_events_completed's business */
+	unsigned int delivered;        /* handed to the application */
+	STAILQ_ENTRY(tp_roce_cq) next; /* in the channel's list, when queued */
+	bool queued;
+};
+struct tp_roce_srq {
+	struct ibv_srq v;
+	uint32_t max_wr, max_sge;
+	unsigned int refs, async_events;
+};
+struct tp_roce_qp {
+	struct ibv_qp v;              /* v.state: the provider sets it when the home moved the queue pair by itself */
+	struct ibv_qp_init_attr init; /* as granted */
+	struct ibv_qp_attr attr;      /* as set so far */
+	struct tp_roce_path path;
+	uint16_t sport; /* asked for, 0: of the queue pair's number */
+	unsigned int refs, async_events;
+};
+struct tp_roce_ah {
+	struct ibv_ah v;
+	struct ibv_ah_attr attr;
+	struct tp_roce_path path;
+};
+
+#define TP_ROCE_MAD_SIZE 256u
+
+/* A management datagram of QP1 and where it came from, or goes. */
+struct tp_roce_mad {
+	struct tp_roce_path path; /* from our side: dmac and dgid are the peer's */
+	uint32_t remote_qpn;
+	uint8_t data[TP_ROCE_MAD_SIZE];
+};
+
+struct tp_roce_provider {
+	const char *name;
+	size_t dev_size; /* of the provider's part of a port, dev->home */
+	size_t pd_size, mr_size, mw_size, cq_size, qp_size, srq_size, ah_size;
+
+	/* How well the provider serves a port: 0 not at all; the highest wins. */
+	unsigned int (*serves)(uint16_t port_id);
+	/*
+	 * Fills dev->attr and dev->port, dev->max_inline, what datapath operations dev->vctx.context.ops has, and
+	 * num_comp_vectors. dev->conf is complete. dev->mode may be lowered to what the home has.
+	 */
+	int (*open)(struct tp_roce_dev *dev);
+	void (*close)(struct tp_roce_dev *dev);
+	/* state, active_mtu, active_speed, active_width, phys_state of dev->port as they are now */
+	int (*query_port)(struct tp_roce_dev *dev, struct ibv_port_attr *attr);
+	/* The whole table, TP_ROCE_GIDS entries; and the port's MAC */
+	int (*set_gids)(struct tp_roce_dev *dev, const struct tp_roce_gid *table);
+
+	int (*alloc_pd)(struct tp_roce_pd *pd);
+	int (*dealloc_pd)(struct tp_roce_pd *pd);
+	int (*reg_mr)(struct tp_roce_mr *mr); /* sets v.lkey, v.rkey */
+	int (*dereg_mr)(struct tp_roce_mr *mr);
+	int (*alloc_mw)(struct tp_roce_mw *mw); /* sets v.rkey */
+	int (*dealloc_mw)(struct tp_roce_mw *mw);
+
+	int (*create_cq)(struct tp_roce_cq *cq, int vector); /* v.cqe: asked for, then granted; vector -1: no channel */
+	int (*modify_cq)(struct tp_roce_cq *cq, uint16_t count, uint16_t period_us);
+	int (*destroy_cq)(struct tp_roce_cq *cq);
+
+	int (*create_srq)(struct tp_roce_srq *srq, struct ibv_srq_attr *attr); /* attr: as granted */
+	int (*modify_srq)(struct tp_roce_srq *srq, const struct ibv_srq_attr *attr, int mask);
+	int (*query_srq)(struct tp_roce_srq *srq, struct ibv_srq_attr *attr);
+	int (*destroy_srq)(struct tp_roce_srq *srq);
+
+	/* Sets v.qp_num; qp->init.cap: asked for, then granted */
+	int (*create_qp)(struct tp_roce_qp *qp);
+	/*
+	 * attr and mask were checked against the state table; qp->attr has the values of attr merged in, qp->path is
+	 * resolved when mask has IBV_QP_AV. On success the library sets v.state.
+	 */
+	int (*modify_qp)(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
+			 enum ibv_qp_state to);
+	/* What the home alone knows: sq_psn, rq_psn, sq_draining, state */
+	int (*query_qp)(struct tp_roce_qp *qp, struct ibv_qp_attr *attr);
+	int (*destroy_qp)(struct tp_roce_qp *qp);
+
+	int (*create_ah)(struct tp_roce_ah *ah); /* ah->path is resolved */
+	int (*destroy_ah)(struct tp_roce_ah *ah);
+	int (*attach_mcast)(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
+	int (*detach_mcast)(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
+
+	/* A datagram from our QP1 to remote_qpn's; the Q_Key is the well-known one. Any thread. EAGAIN: no room now. */
+	int (*mad_send)(struct tp_roce_dev *dev, const struct tp_roce_mad *mad);
+	/* The port's thread: what the home needs done regularly; and its QP1. Returns how much was done. */
+	unsigned int (*progress)(struct tp_roce_dev *dev);
+	/* Takes packets of the transport out of a burst, returns how many are left, in front. NULL: the home sees its own. */
+	uint16_t (*input)(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n);
+	int (*stats)(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg);
+};
+
+/* An open port. */
+struct tp_roce_dev {
+	struct verbs_context vctx; /* the application has &vctx.context */
+	struct ibv_device device;
+	const struct tp_roce_provider *prov;
+	void *home; /* the provider's, dev_size bytes */
+	uint16_t port_id;
+	int numa_node;
+	struct tp_roce_conf conf; /* complete: no zeros that stand for defaults */
+	enum tp_roce_mode mode;
+	struct rte_ether_addr mac;
+	struct ibv_device_attr attr;
+	struct ibv_port_attr port;
+	uint32_t max_inline;
+
+	pthread_mutex_t lock; /* of control operations */
+	pthread_t thread;     /* that last called progress or input */
+	atomic_bool has_thread;
+	unsigned int pds, mrs, mws, cqs, qps, srqs, ahs, channels; /* objects */
+	struct tp_roce_gids *gids;
+	struct tp_roce_neigh *neigh;
+	struct tp_roce_async *async;
+	struct tp_roce_cm *cm;
+	TAILQ_ENTRY(tp_roce_dev) next;
+};
+
+static inline struct tp_roce_dev *
+tp_roce_dev_of(struct ibv_context *ctx)
+{
+	return (struct tp_roce_dev *)((char *)ctx - offsetof(struct tp_roce_dev, vctx.context));
+}
+
+/* Makes a provider known; from a constructor. */
+void tp_roce_provider_register(const struct tp_roce_provider *prov);
+#define TP_ROCE_PROVIDER(p)                                                                                            \
+	__attribute__((constructor)) static void p##_register(void)                                                    \
+	{                                                                                                              \
+		tp_roce_provider_register(&(p));                                                                       \
+	}
+
+/* --- what a provider may call ----------------------------------------------------------------------------------- */
+
+/*
+ * An asynchronous event about a queue pair, completion queue, shared receive queue, or (obj NULL) the port. Any thread,
+ * no lock of the library may be held by the caller but the port's.
+ */
+void tp_roce_async_event(struct tp_roce_dev *dev, enum ibv_event_type type, void *obj);
+/* The completion queue was armed and has something. Any thread. */
+void tp_roce_cq_event(struct tp_roce_cq *cq);
+/* A datagram came for QP1. The port's thread. */
+void tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad);
+
+#endif /* TP_ROCE_PROVIDER_H */

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/**
+ * @file
+ * RoCE queue pairs on a DPDK port, in the words of verbs (InfiniBand architecture 1.4, chapters 10 and 11).
+ *
+ * Objects are libibverbs' own types. A port that was opened by tp_roce_open() is a struct ibv_context, and the calls of
+ * the datapath are the inline functions of <infiniband/verbs.h>: ibv_post_send(), ibv_post_recv(), ibv_post_srq_recv(),
+ * ibv_poll_cq(), ibv_req_notify_cq(). Each control call of verbs is here under its name with tp_roce_ in place of ibv_,
+ * with the same arguments and results. Nothing is linked from libibverbs and nothing asks the kernel.
+ *
+ * Errors: functions that return int give 0 or a positive errno, as verbs do; those that return a pointer give NULL and
+ * set errno. A refusal is one line in the log that names the value and the allowed range.
+ *
+ * Threads: control calls may be made from any thread. A queue pair, shared receive queue or completion queue is used by
+ * one thread at a time on the datapath. tp_roce_progress() and tp_roce_input() of a port are one thread's: the port's.
+ */
+#ifndef TP_ROCE_H
+#define TP_ROCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <infiniband/verbs.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TP_ROCE_UDP_PORT 4791u     /**< RoCEv2, default (IBTA annex A17) */
+#define TP_ROCE_UDP_PORT_PRE 1021u /**< before the standard */
+#define TP_ROCE_TTL 16u            /**< default time to live, or hop limit */
+#define TP_ROCE_GIDS 128u          /**< entries of a port's GID table */
+#define TP_ROCE_NO_VLAN 0xffffu
+#define TP_ROCE_GID_POLL_MS 3000u
+
+/** Which GIDs a port has, and so which packets it sends by default. */
+enum tp_roce_mode {
+	TP_ROCE_V2 = 0, /**< addresses, over UDP; each address has a v1 GID beside it */
+	TP_ROCE_V1,     /**< addresses, as Ethertype 0x8915 */
+	TP_ROCE_V1_MAC, /**< one GID of the MAC, as Ethertype 0x8915 */
+	TP_ROCE_OFF,    /**< no GID, no queue pair */
+};
+
+/** How a port is opened; all zero is the default of everything. */
+struct tp_roce_conf {
+	const char *provider;   /**< "mlx4", "sw"; NULL: the card's transport where the port has one, else software */
+	enum tp_roce_mode mode; /**< what the home lacks falls back to the best it has, with a line in the log */
+	/**
+	 * Queues of the ethdev for what is not the transport's own: ARP, neighbour discovery, and in software all packets. The
+	 * transmit queue is the library's alone. The application must have configured and started the port.
+	 */
+	uint16_t rx_queue, tx_queue;
+	/**
+	 * false: tp_roce_progress() polls rx_queue; what is not for RoCE goes to rest(), or is freed and counted.
+	 * true: the application polls its queues and shows each burst to tp_roce_input().
+	 */
+	bool app_rx;
+	/** Frames that are not for RoCE; takes the mbufs. Called by tp_roce_progress(). NULL: freed. */
+	void (*rest)(void *arg, struct rte_mbuf **pkts, uint16_t n);
+	void *rest_arg;
+	uint16_t udp_port;        /**< destination port of RoCEv2, 1..65535; 0: TP_ROCE_UDP_PORT */
+	uint8_t ttl;              /**< 1..255; 0: TP_ROCE_TTL */
+	uint16_t mtu;             /**< RoCE MTU 256, 512, 1024, 2048, 4096; 0: the largest that fits the port's (R-4) */
+	uint8_t prio;             /**< 802.1p priority of all packets whose address vector names none, 0..7 (R-8) */
+	uint8_t dscp;             /**< 0..63: DSCP where the address vector has no traffic class */
+	const char *netdev;       /**< follow the addresses of this kernel interface (of a TAP port, say); NULL: none */
+	uint32_t netdev_ms;       /**< how often to look, 0..10000; 0: TP_ROCE_GID_POLL_MS */
+	struct rte_mempool *pool; /**< of the packets that the library sends; NULL: one of its own */
+};
+
+/* --- devices --------------------------------------------------------------------------------------------------- */
+
+/**
+ * The ports that a provider serves; each is a device of one port whose name is the ethdev's.
+ * @param[out] num their number
+ * @return NULL-terminated list, to be given to tp_roce_free_device_list(); NULL: ENOMEM.
+ */
+struct ibv_device **tp_roce_get_device_list(int *num);
+void tp_roce_free_device_list(struct ibv_device **list);
+
+/** Opens a device of the list with all defaults. @return NULL and errno as tp_roce_open(). */
+struct ibv_context *tp_roce_open_device(struct ibv_device *device);
+
+/**
+ * Opens an ethdev for RoCE.
+ * @param port_id an ethdev that is configured and started
+ * @param conf NULL: all defaults
+ * @return NULL and errno: ENODEV no such port or no provider for it, EBUSY open already, EINVAL a value out of its range,
+ *   ENOTSUP the card has no RoCE, ENOMEM.
+ */
+struct ibv_context *tp_roce_open(uint16_t port_id, const struct tp_roce_conf *conf);
+/** @return 0, EBUSY: there are objects left (their numbers are logged). */
+int tp_roce_close_device(struct ibv_context *ctx);
+
+/** The ethdev behind an open port. */
+uint16_t tp_roce_port_id(const struct ibv_context *ctx);
+/** "mlx4" or "sw". */
+const char *tp_roce_provider_name(const struct ibv_context *ctx);
+/** The mode in force; it may be less than what was asked for. */
+enum tp_roce_mode tp_roce_mode_get(const struct ibv_context *ctx);
+
+/**
+ * The port's background work: received packets of rx_queue (unless app_rx), timers, address resolution, management
+ * packets, and in software the whole transport. Call it in the loop of the port's lcore, or from a thread of its own.
+ * @return how much was done, 0: nothing.
+ */
+unsigned int tp_roce_progress(struct ibv_context *ctx);
+
+/**
+ * Takes the packets that are RoCE's own out of a burst.
+ * @param[in,out] pkts the burst; on return the first ones are those that are left, in their order
+ * @return how many are left.
+ */
+uint16_t tp_roce_input(struct ibv_context *ctx, struct rte_mbuf **pkts, uint16_t n);
+
+int tp_roce_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr);
+int tp_roce_query_port(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr);
+int tp_roce_query_gid(struct ibv_context *ctx, uint8_t port, int index, union ibv_gid *gid);
+/** @return 0, ENODATA: the entry is empty, EINVAL. */
+int tp_roce_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index, struct ibv_gid_entry *entry);
+int tp_roce_query_pkey(struct ibv_context *ctx, uint8_t port, int index, __be16 *pkey);
+
+/* --- addresses -------------------------------------------------------------------------------------------------- */
+
+/**
+ * Gives the port an IPv4 or IPv6 address; its GIDs appear, with IBV_EVENT_GID_CHANGE.
+ * @param addr struct sockaddr_in or sockaddr_in6
+ * @param prefix length of the network's prefix, 0..32 or 0..128
+ * @param vlan 1..4094, TP_ROCE_NO_VLAN
+ * @return 0, EINVAL, EEXIST, ENOSPC (the GID table is full).
+ */
+int tp_roce_addr_add(struct ibv_context *ctx, const struct sockaddr *addr, unsigned int prefix, uint16_t vlan);
+/** Takes it away; queue pairs that use its GIDs can send no more. @return 0, ENOENT. */
+int tp_roce_addr_del(struct ibv_context *ctx, const struct sockaddr *addr);
+/** The router towards networks that no prefix covers; NULL takes it away. @return 0, EINVAL. */
+int tp_roce_gateway(struct ibv_context *ctx, const struct sockaddr *addr);
+
+/**
+ * Asks for the neighbour of a destination, without waiting: ARP (RFC 826) or neighbour discovery (RFC 4861).
+ * @param sgid_index whose network
+ * @param[out] mac filled when 0 is returned
+ * @return 0; EINPROGRESS: asked, call again; EHOSTUNREACH: no answer, or no route; EINVAL.
+ */
+int tp_roce_resolve(struct ibv_context *ctx, uint32_t sgid_index, const union ibv_gid *dgid, uint8_t mac[6]);
+
+/** UDP source port of a connection by R-2: (src XOR dst) OR 0xc000. */
+static inline uint16_t
+tp_roce_udp_sport(uint16_t src, uint16_t dst)
+{
+	return (uint16_t)((src ^ dst) | 0xc000);
+}
+
+/* --- protection domains, memory --------------------------------------------------------------------------------- */
+
+struct ibv_pd *tp_roce_alloc_pd(struct ibv_context *ctx);
+int tp_roce_dealloc_pd(struct ibv_pd *pd);
+/**
+ * Registers memory: hugepages of DPDK, or external memory that the application gave to EAL (rte_extmem_register,
+ * rte_dev_dma_map). @return NULL and errno: EINVAL, EFAULT (the card cannot reach it), ENOMEM.
+ */
+struct ibv_mr *tp_roce_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access);
+struct ibv_mr *tp_roce_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access);
+/**
+ * Registers all memory of a pool of mbufs once: one region whose addresses are those of the mbufs' data, so that
+ * { rte_pktmbuf_mtod(m), len, lkey } is a scatter/gather entry of a work request.
+ */
+struct ibv_mr *tp_roce_reg_mempool(struct ibv_pd *pd, struct rte_mempool *pool, int access);
+int tp_roce_dereg_mr(struct ibv_mr *mr);
+/** Type 1 or 2 (10.6.7.2). @return NULL and errno: EOPNOTSUPP the home has none. */
+struct ibv_mw *tp_roce_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int tp_roce_dealloc_mw(struct ibv_mw *mw);
+/** Binds a window of type 1; type 2 is bound by IBV_WR_BIND_MW. @return as ibv_post_send(). */
+int tp_roce_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+
+/* --- completion queues ------------------------------------------------------------------------------------------ */
+
+struct ibv_comp_channel *tp_roce_create_comp_channel(struct ibv_context *ctx);
+int tp_roce_destroy_comp_channel(struct ibv_comp_channel *channel);
+struct ibv_cq *tp_roce_create_cq(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv_comp_channel *channel,
+				 int comp_vector);
+/** Moderation: an event after count completions or period us, 0..65535 each. @return 0, ENOTSUP in software. */
+int tp_roce_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
+int tp_roce_destroy_cq(struct ibv_cq *cq);
+/** Waits, unless the channel's descriptor does not block. @return 0, or -1 and errno. */
+int tp_roce_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context);
+void tp_roce_ack_cq_events(struct ibv_cq *cq, unsigned int nevents);
+
+/* --- queue pairs ------------------------------------------------------------------------------------------------ */
+
+struct ibv_qp *tp_roce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+/**
+ * States and attributes of 10.3.1 and 11.2.5.2. With IBV_QP_AV of a destination whose neighbour is not known yet the call
+ * resolves it: it drives tp_roce_progress() if the calling thread is the port's, or else waits for it, 3 s at most.
+ * @return 0, EINVAL (which attribute is missing, illegal or out of range is logged), EHOSTUNREACH.
+ */
+int tp_roce_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
+int tp_roce_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask, struct ibv_qp_init_attr *init_attr);
+int tp_roce_destroy_qp(struct ibv_qp *qp);
+/** The UDP source port of a RoCEv2 queue pair, before RTR. @return 0, EINVAL below 0xc000 or in another state. */
+int tp_roce_set_udp_sport(struct ibv_qp *qp, uint16_t port);
+
+struct ibv_srq *tp_roce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
+int tp_roce_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int attr_mask);
+int tp_roce_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
+int tp_roce_destroy_srq(struct ibv_srq *srq);
+
+struct ibv_ah *tp_roce_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+int tp_roce_init_ah_from_wc(struct ibv_context *ctx, uint8_t port, struct ibv_wc *wc, struct ibv_grh *grh,
+			    struct ibv_ah_attr *attr);
+struct ibv_ah *tp_roce_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh, uint8_t port);
+int tp_roce_destroy_ah(struct ibv_ah *ah);
+int tp_roce_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+int tp_roce_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+
+/* --- asynchronous events ---------------------------------------------------------------------------------------- */
+
+/** Waits, unless ctx->async_fd does not block. @return 0, or -1 and errno. */
+int tp_roce_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event);
+void tp_roce_ack_async_event(struct ibv_async_event *event);
+
+/* --- statistics (R-11) ------------------------------------------------------------------------------------------ */
+
+typedef void (*tp_roce_stat_fn)(void *arg, const char *name, uint64_t value);
+/** Calls fn for each counter of the port, always the same ones in the same order. @return 0, EIO. */
+int tp_roce_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TP_ROCE_H */
