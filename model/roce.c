@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "ctl.h"
+#include "qos.h"
 #include "roce.h"
 
 #define BAD_OPCODE 0xfeu /* what the engine refuses as a request that nobody knows */
@@ -414,7 +415,33 @@ tpm_roce_send(struct tp_model *m, struct tpm_qp *qp, unsigned int budget, bool *
 		tre_post(&r->e);
 		done++;
 	}
-	run_one(m, r, budget);
+	r->sent = run_one(m, r, budget);
+	/* On a managed port each packet waits for its turn, not only each WQE. */
+	if (*idle && m->port[qp->port - 1].tx_managed && tre_busy(&r->e))
+		*idle = false;
+	return done;
+}
+
+bool
+tpm_roce_ready(const struct tpm_qp *qp)
+{
+	struct tpm_roce *r = qp->roce;
+
+	return r == NULL || (!r->stuck && (tre_sq_slot(&r->e) != NULL || tre_busy(&r->e)));
+}
+
+unsigned int
+tpm_roce_served(struct tpm_qp *qp, unsigned int wqes)
+{
+	struct tpm_roce *r = qp->roce;
+	unsigned int done = wqes;
+
+	if (r == NULL)
+		return done;
+	if (done < r->sent)
+		done = r->sent;
+	r->sent = 0;
+	r->stuck = done == 0;
 	return done;
 }
 
@@ -431,12 +458,23 @@ tpm_roce_run(struct tp_model *m, unsigned int budget)
 {
 	struct tpm_roce *r, *next;
 	unsigned int done = 0;
+	bool due;
 
 	for (r = m->roce; r != NULL; r = next) {
 		next = r->next;
 		m->waits |= tre_deadline(&r->e) != TRE_NEVER;
-		if (tre_busy(&r->e) || r->tell_drained || tre_deadline(&r->e) <= tpm_now(m) || late_receive(m, r))
-			done += run_one(m, r, budget);
+		r->stuck = false;
+		due = r->tell_drained || tre_deadline(&r->e) <= tpm_now(m) || late_receive(m, r);
+		if (!m->port[r->qp->port - 1].tx_managed || r->qp->state != MLX4_QP_RTS) {
+			if (due || tre_busy(&r->e))
+				done += run_one(m, r, budget);
+			continue;
+		}
+		/* The scheduler says when it sends. */
+		if (due)
+			run_one(m, r, 0);
+		if (r->qp->state == MLX4_QP_RTS && r->qp->pending == NULL && tre_busy(&r->e))
+			tpm_sched_add(m, &m->port[r->qp->port - 1], r->qp);
 	}
 	return done;
 }

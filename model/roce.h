@@ -61,6 +61,8 @@ struct tpm_roce {
 	bool tell_drained;
 	bool taken;    /* it is one of a shared receive queue */
 	bool running;  /* the engine works on it: what it sends to itself waits */
+	bool stuck;    /* had its turn on a managed port and could send nothing, in this round */
+	uint32_t sent; /* packets of its last turn */
 	uint32_t late; /* length of the packet that waits, 0: none */
 	uint8_t late_packet[TPM_ROCE_PACKET];
 	struct tpm_roce_rx late_rx;
@@ -83,6 +85,10 @@ int tpm_roce_state(struct tp_model *m, struct tpm_qp *qp, uint8_t state);
 void tpm_roce_free(struct tp_model *m, struct tpm_qp *qp);
 /* Reads WQEs into slots and sends; returns what was done, *idle: nothing more is posted. */
 unsigned int tpm_roce_send(struct tp_model *m, struct tpm_qp *qp, unsigned int budget, bool *idle);
+/* May a turn bring anything? Not while every slot waits for an answer. */
+bool tpm_roce_ready(const struct tpm_qp *qp);
+/* After a turn on a managed port, in which so many WQEs were read: what was done, WQEs or packets. */
+unsigned int tpm_roce_served(struct tpm_qp *qp, unsigned int wqes);
 /* Software asked to be told when the send queue has drained: by event, now if nothing is on its way. */
 void tpm_roce_drained(struct tp_model *m, struct tpm_qp *qp);
 /* A packet for the QP, whose CRC is good; len from the BTH through the pad. */

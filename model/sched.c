@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "qos.h"
+#include "roce.h"
 
 #define WIRE_EXTRA 20u /* preamble and gap */
 /* A limited class or queue that could not use its rate for a while may catch up so much at once. */
@@ -156,7 +157,11 @@ static struct tpm_qp *
 pick_qp(const struct tpm_qos *q, unsigned int prio, uint64_t t, uint64_t *next)
 {
 	for (struct tpm_qp *qp = q->queue[prio].head; qp != NULL; qp = qp->pending_next) {
-		uint64_t ready = qp->rate_kbps != 0 ? later(qp->pace.ns, q->until[prio]) : q->until[prio];
+		uint64_t ready;
+
+		if (tpm_unlikely(qp->roce != NULL) && !tpm_roce_ready(qp))
+			continue;
+		ready = qp->rate_kbps != 0 ? later(qp->pace.ns, q->until[prio]) : q->until[prio];
 
 		if (ready <= t)
 			return qp;
@@ -257,7 +262,7 @@ serve(struct tp_model *m, struct tpm_port *p, const struct pick *k, unsigned int
 	bool paced = q->rate_kbps != 0 || k->c->rate_kbps != 0 || k->qp->rate_kbps != 0;
 	unsigned int batch = paced ? 1 : UNPACED_BATCH, done;
 
-	done = tpm_sq_run(m, k->qp, batch < budget ? batch : budget);
+	done = tpm_roce_served(k->qp, tpm_sq_run(m, k->qp, batch < budget ? batch : budget));
 	frames = m->st.port[p->num - 1].tx_frames - frames;
 	bytes = m->st.port[p->num - 1].tx_bytes - bytes + TPM_FCS_LEN * frames;
 	if (k->qp->pending == &q->queue[k->prio]) {
