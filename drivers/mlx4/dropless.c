@@ -168,6 +168,7 @@ int
 rte_pmd_mlx4_dropless_set(uint16_t port_id, uint16_t queue_id, uint32_t units, char err[TP_ERR_LEN])
 {
 	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	uint32_t was = 0;
 	int rc;
 
 	if (eth == NULL) {
@@ -177,8 +178,12 @@ rte_pmd_mlx4_dropless_set(uint16_t port_id, uint16_t queue_id, uint32_t units, c
 	err[0] = '\0';
 	mlx4_qos_lock(eth);
 	rc = check(eth, queue_id, units, err);
-	if (rc == 0)
+	if (rc == 0) {
+		was = eth->rxqs[queue_id]->delay_drop;
 		rc = mlx4_dropless_set(eth->rxqs[queue_id], (uint16_t)units, err);
+	}
+	if (rc == 0)
+		mlx4_tell_rxq(eth->rxqs[queue_id], "dropless", was, units);
 	mlx4_qos_unlock(eth);
 	return rc;
 }

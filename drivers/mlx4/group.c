@@ -260,6 +260,14 @@ list_restored(struct mlx4_eth *eth)
 		mlx4_groups_vlan_apply(eth);
 }
 
+static void
+tell(struct mlx4_eth *eth, const struct tp_group *was, const struct tp_group *is)
+{
+	mlx4_qos_lock(eth);
+	mlx4_tell_group(eth, was, is);
+	mlx4_qos_unlock(eth);
+}
+
 static int
 answer(const struct mlx4_eth *eth, const struct mlx4_group *g)
 {
@@ -286,8 +294,10 @@ add(struct mlx4_eth *eth, const struct tp_group *conf, char *err)
 	mlx4_groups_taken(eth, before);
 	gs->g[gs->num++] = g;
 	ret = list_changed(eth, g, false, before, err);
-	if (ret == 0)
+	if (ret == 0) {
+		tell(eth, NULL, conf);
 		return answer(eth, g);
+	}
 	gs->num--;
 	list_restored(eth);
 	rte_free(g);
@@ -324,8 +334,10 @@ modify(struct mlx4_eth *eth, const struct tp_group *conf, char *err)
 	g->conf = *conf;
 	g->mp = mp;
 	ret = list_changed(eth, g, false, before, err);
-	if (ret == 0)
+	if (ret == 0) {
+		tell(eth, &old, conf);
 		return answer(eth, g);
+	}
 	g->conf = old;
 	g->mp = old_mp;
 	list_restored(eth);
@@ -351,6 +363,7 @@ take_away(struct mlx4_eth *eth, const char *name, char *err)
 	memmove(&gs->g[at], &gs->g[at + 1], (gs->num - at) * sizeof(gs->g[0]));
 	ret = list_changed(eth, g, true, before, err);
 	if (ret == 0) {
+		tell(eth, &g->conf, NULL);
 		rte_free(g);
 		return 0;
 	}

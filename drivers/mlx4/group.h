@@ -72,8 +72,9 @@ void mlx4_groups_stop(struct mlx4_eth *eth);
 
 /* --- group_queue.c --- */
 struct mlx4_group *mlx4_group_of(const struct mlx4_eth *eth, uint16_t queue);
-/* A queue of a group was started or stopped. */
+/* A queue of a group was started or stopped; what all groups share is another one. */
 int mlx4_group_refresh(struct mlx4_eth *eth, uint16_t queue);
+int mlx4_groups_refresh(struct mlx4_eth *eth);
 /* Owners, pools and counters of the queues follow the list. */
 void mlx4_groups_assign(struct mlx4_eth *eth);
 /*

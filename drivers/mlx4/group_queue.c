@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_errno.h>
+
 #include "group.h"
 #include "qos.h"
 #include "tx_policy.h"
@@ -15,17 +17,35 @@ mlx4_group_of(const struct mlx4_eth *eth, uint16_t queue)
 	return eth->groups->owner[queue];
 }
 
-int
-mlx4_group_refresh(struct mlx4_eth *eth, uint16_t queue)
+static int
+refresh(struct mlx4_eth *eth, struct mlx4_group *g)
 {
 	bool taken[MLX4_ETH_MAX_RXQ];
 	char err[TP_ERR_LEN] = "";
 	int ret;
 
 	mlx4_groups_taken(eth, taken);
-	ret = mlx4_group_apply(eth, mlx4_group_of(eth, queue), false, taken, err);
+	ret = mlx4_group_apply(eth, g, false, taken, err);
 	if (ret != 0)
-		MLX4_LOG(ERR, "port %u Rx queue %u: %s", eth->dev->data->port_id, queue, err);
+		MLX4_LOG(ERR, "port %u: group %s is as before: %s", eth->dev->data->port_id, g->conf.name,
+			 err[0] != '\0' ? err : rte_strerror(-ret));
+	return ret;
+}
+
+int
+mlx4_group_refresh(struct mlx4_eth *eth, uint16_t queue)
+{
+	return refresh(eth, mlx4_group_of(eth, queue));
+}
+
+int
+mlx4_groups_refresh(struct mlx4_eth *eth)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < eth->groups->num && ret == 0; i++)
+		ret = refresh(eth, eth->groups->g[i]);
 	return ret;
 }
 

@@ -7,7 +7,6 @@
  * declared gets no such command.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -157,7 +156,7 @@ int
 mlx4_qos_apply(struct mlx4_eth *eth, const struct tp_qos_port *q, char err[TP_ERR_LEN])
 {
 	struct mlx4_qos *qos = eth->qos;
-	struct tp_qos_port conf = *q;
+	struct tp_qos_port conf = *q, was;
 	struct tp_qos_limits lim;
 	struct mlx4_qos_card want;
 	uint32_t i;
@@ -181,11 +180,13 @@ mlx4_qos_apply(struct mlx4_eth *eth, const struct tp_qos_port *q, char err[TP_ER
 	rc = card_change(eth, &want, err);
 	if (rc != 0)
 		return rc;
+	was = qos->conf;
 	qos->conf = conf;
 	for (i = 0; i < eth->dev->data->nb_tx_queues; i++)
 		if (eth->txqs[i] != NULL)
 			mlx4_txq_marks(eth->txqs[i], &conf);
 	mlx4_watch_update(eth);
+	mlx4_tell_port(eth, &was, &conf);
 	return 0;
 }
 
@@ -205,25 +206,11 @@ mlx4_qos_restore(struct mlx4_eth *eth)
 	rc = card_change(eth, &want, err);
 	if (rc != 0) {
 		MLX4_LOG(ERR, "port %u: its quality of service is the default now: %s", eth->dev->data->port_id, err);
+		mlx4_tell_port(eth, &qos->conf, &none);
 		qos->conf = none;
 	}
 	mlx4_qos_unlock(eth);
 	return rc;
-}
-
-void
-mlx4_qos_tell(struct mlx4_eth *eth, enum rte_pmd_mlx4_qos_event event, uint16_t index, const char *fmt, ...)
-{
-	struct mlx4_qos *qos = eth->qos;
-	char text[TP_ERR_LEN];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	MLX4_LOG(NOTICE, "%s", text);
-	if (qos->event_fn != NULL)
-		qos->event_fn(eth->dev->data->port_id, event, index, text, qos->event_arg);
 }
 
 int

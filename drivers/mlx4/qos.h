@@ -86,9 +86,16 @@ int mlx4_qos_apply(struct mlx4_eth *eth, const struct tp_qos_port *q, char err[T
 int mlx4_qos_restore(struct mlx4_eth *eth);
 /* With the lock: tells the card about pause again, after stall.off has changed. */
 int mlx4_qos_pause_refresh(struct mlx4_eth *eth);
+
+/* --- tell.c: with the lock --- */
 /* Logs a line and tells whoever wants to hear. */
 __rte_format_printf(4, 5) void mlx4_qos_tell(struct mlx4_eth *eth, enum rte_pmd_mlx4_qos_event event, uint16_t index,
 					     const char *fmt, ...);
+/* The values that changed, one by one; a queue's value in case it did. */
+void mlx4_tell_port(struct mlx4_eth *eth, const struct tp_qos_port *was, const struct tp_qos_port *is);
+void mlx4_tell_group(struct mlx4_eth *eth, const struct tp_group *was, const struct tp_group *is);
+void mlx4_tell_rxq(const struct mlx4_rxq *q, const char *what, uint32_t was, uint32_t is);
+void mlx4_tell_txq(const struct mlx4_txq *q, const char *what, uint32_t was, uint32_t is);
 
 /* --- tx_queue_qos.c: with the lock --- */
 /* What a declaration asks of a queue, in two steps: the second cannot fail. */

@@ -261,6 +261,15 @@ update(struct mlx4_eth *eth)
 	return ret;
 }
 
+/* The default set and all groups: they share the key. */
+static int
+update_all(struct mlx4_eth *eth)
+{
+	int ret = update(eth);
+
+	return ret != 0 ? ret : mlx4_groups_refresh(eth);
+}
+
 void
 mlx4_rxqs_reap(struct mlx4_eth *eth)
 {
@@ -368,11 +377,13 @@ mlx4_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 		memcpy(eth->rss_key, conf->rss_key, sizeof(eth->rss_key));
 	if (!dev->data->dev_started)
 		return 0;
-	ret = update(eth);
-	if (ret != 0) {
-		eth->rss_hf = hf;
-		memcpy(eth->rss_key, key, sizeof(key));
-	}
+	ret = update_all(eth);
+	if (ret == 0)
+		return 0;
+	eth->rss_hf = hf;
+	memcpy(eth->rss_key, key, sizeof(key));
+	if (update_all(eth) != 0)
+		MLX4_LOG(ERR, "port %u: some queues are spread by the key that was refused", dev->data->port_id);
 	return ret;
 }
 

@@ -112,9 +112,20 @@ enum rte_pmd_mlx4_qos_event {
 	RTE_PMD_MLX4_EVENT_RX_STALL_END,
 	RTE_PMD_MLX4_EVENT_TC_STALL_BEGIN, /**< index: the class */
 	RTE_PMD_MLX4_EVENT_TC_STALL_END,
+	RTE_PMD_MLX4_EVENT_PORT_SETTING,  /**< a value of the port's declaration is another one */
+	RTE_PMD_MLX4_EVENT_GROUP_SETTING, /**< a group came, went, or has another value; index: its first queue */
+	RTE_PMD_MLX4_EVENT_RXQ_SETTING,   /**< a receive queue's, by itself; index: the queue */
+	RTE_PMD_MLX4_EVENT_TXQ_SETTING,
+	RTE_PMD_MLX4_EVENTS
 };
 
-/** text: the line that the log has, too. Runs in the interrupt thread or in that of the caller who caused it. */
+/** The event's name in the log, the same in all versions, such as "dropless-timeout"; "" for no event. */
+const char *rte_pmd_mlx4_qos_event_name(enum rte_pmd_mlx4_qos_event event);
+
+/**
+ * text: as in the log, where the event's name in brackets stands before it. A setting's has the old and the new value.
+ * Runs in the interrupt thread or in that of the caller who caused it.
+ */
 typedef void (*rte_pmd_mlx4_qos_event_fn)(uint16_t port_id, enum rte_pmd_mlx4_qos_event event, uint16_t index,
 					  const char *text, void *arg);
 

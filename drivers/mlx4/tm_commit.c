@@ -142,6 +142,7 @@ put_in_force(struct mlx4_eth *eth, const struct tp_qos_port *q, const struct que
 	struct tp_qos_port before = eth->qos->conf;
 	char undo[TP_ERR_LEN];
 	struct queues had;
+	uint16_t i;
 	int rc;
 
 	memcpy(had.prio, eth->qos->txq_prio, sizeof(had.prio));
@@ -151,6 +152,12 @@ put_in_force(struct mlx4_eth *eth, const struct tp_qos_port *q, const struct que
 		return rc;
 	rc = queues_set(eth, to, err);
 	if (rc == 0) {
+		for (i = 0; i < eth->dev->data->nb_tx_queues; i++) {
+			if (eth->txqs[i] == NULL)
+				continue;
+			mlx4_tell_txq(eth->txqs[i], "prio", had.prio[i], to->prio[i]);
+			mlx4_tell_txq(eth->txqs[i], "rate", had.rate[i], to->rate[i]);
+		}
 		memcpy(eth->qos->txq_prio, to->prio, sizeof(to->prio));
 		memcpy(eth->qos->txq_rate, to->rate, sizeof(to->rate));
 		return 0;

@@ -214,6 +214,7 @@ mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate)
 	uint32_t speed = eth->hca->port[eth->port - 1].speed;
 	char err[TP_ERR_LEN];
 	struct mlx4_txq *q;
+	uint32_t was;
 	int rc;
 
 	mlx4_qos_lock(eth);
@@ -226,11 +227,14 @@ mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate)
 				 dev->data->port_id, queue, rate, speed);
 		rc = -EINVAL;
 	} else {
+		was = q->rate_mbps;
 		rc = mlx4_txq_rate(q, rate, err);
-		if (rc == 0)
+		if (rc == 0) {
 			eth->qos->txq_rate[queue] = rate;
-		else
+			mlx4_tell_txq(q, "rate", was, q->rate_mbps);
+		} else {
 			MLX4_LOG(ERR, "port %u: %s", dev->data->port_id, err);
+		}
 	}
 	mlx4_qos_unlock(eth);
 	return rc;
@@ -241,6 +245,7 @@ rte_pmd_mlx4_txq_prio_set(uint16_t port_id, uint16_t queue_id, uint8_t prio, cha
 {
 	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
 	struct mlx4_txq *q;
+	uint8_t was;
 	int rc;
 
 	if (eth == NULL) {
@@ -258,9 +263,12 @@ rte_pmd_mlx4_txq_prio_set(uint16_t port_id, uint16_t queue_id, uint8_t prio, cha
 			snprintf(err, TP_ERR_LEN, "priority %u, want 0..%u", prio, TP_PRIOS - 1);
 		rc = -EINVAL;
 	} else {
+		was = q->prio;
 		rc = mlx4_txq_prio(q, prio, err);
-		if (rc == 0)
+		if (rc == 0) {
 			eth->qos->txq_prio[queue_id] = prio;
+			mlx4_tell_txq(q, "prio", was, prio);
+		}
 	}
 	mlx4_qos_unlock(eth);
 	return rc;

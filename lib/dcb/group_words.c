@@ -283,3 +283,9 @@ tp_group_print(const struct tp_group *g, bool all, FILE *out)
 	tp_group_default(&def);
 	words_print(keys, NUM_KEYS, g, &def, all, out);
 }
+
+void
+tp_group_changes(const struct tp_group *was, const struct tp_group *is, tp_changed_fn changed, void *arg)
+{
+	words_changes(keys, NUM_KEYS, was, is, changed, arg);
+}

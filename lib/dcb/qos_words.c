@@ -449,3 +449,9 @@ tp_qos_port_print(const struct tp_qos_port *q, bool all, FILE *out)
 	tp_qos_port_default(&def);
 	words_print(keys, NUM_KEYS, q, &def, all, out);
 }
+
+void
+tp_qos_port_changes(const struct tp_qos_port *was, const struct tp_qos_port *is, tp_changed_fn changed, void *arg)
+{
+	words_changes(keys, NUM_KEYS, was, is, changed, arg);
+}

@@ -119,6 +119,9 @@ struct tp_qos_key {
 int tp_qos_port_key(unsigned int i, struct tp_qos_key *key);
 int tp_group_key(unsigned int i, struct tp_qos_key *key);
 
+/** A value of a declaration that changed, as its words have it; "none" for an entry that a list had not, or has no more. */
+typedef void (*tp_changed_fn)(void *arg, const char *key, const char *was, const char *is);
+
 /** Everything off, all priorities in class 0, strict, tables at their defaults. */
 void tp_qos_port_default(struct tp_qos_port *q);
 
@@ -136,6 +139,9 @@ int tp_qos_port_check(const struct tp_qos_port *q, const struct tp_qos_limits *l
 
 /** All words that differ from the defaults (all: every word), one a line, as tp_qos_port_word takes them. */
 void tp_qos_port_print(const struct tp_qos_port *q, bool all, FILE *out);
+
+/** Calls @p changed for each value in which two declarations differ, in the order of the keys. */
+void tp_qos_port_changes(const struct tp_qos_port *was, const struct tp_qos_port *is, tp_changed_fn changed, void *arg);
 
 /** The rate that a class gets for a wish: rounded down to a step, at least 100; 0 stays 0. Mb/s. */
 uint32_t tp_qos_rate_round(uint32_t mbps);
@@ -219,6 +225,9 @@ int tp_group_check_others(const struct tp_group *g, const struct tp_group *const
 unsigned int tp_group_types(const struct tp_group *g, uint16_t type[TP_ANTISPOOF_TYPES]);
 /** The words of a group without its name. @see tp_qos_port_print */
 void tp_group_print(const struct tp_group *g, bool all, FILE *out);
+
+/** @see tp_qos_port_changes; names are not compared. */
+void tp_group_changes(const struct tp_group *was, const struct tp_group *is, tp_changed_fn changed, void *arg);
 
 /* --- configuration file ----------------------------------------------------------------------------------- */
 

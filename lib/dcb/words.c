@@ -335,3 +335,23 @@ words_print(const struct word_key *keys, unsigned int n, const void *obj, const 
 				fprintf(out, "%s=%s\n", keys[i].name, is);
 	}
 }
+
+void
+words_changes(const struct word_key *keys, unsigned int n, const void *a, const void *b, tp_changed_fn changed,
+	      void *arg)
+{
+	char was[WORDS_VALUE_LEN], is[WORDS_VALUE_LEN];
+	unsigned int i, k;
+	bool had, has;
+
+	for (i = 0; i < n; i++) {
+		for (k = 0;; k++) {
+			had = key_text(a, &keys[i], k, was);
+			has = key_text(b, &keys[i], k, is);
+			if (!had && !has)
+				break;
+			if (!had || !has || strcmp(was, is) != 0)
+				changed(arg, keys[i].name, had ? was : "none", has ? is : "none");
+		}
+	}
+}

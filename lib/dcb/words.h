@@ -59,4 +59,8 @@ int words_take(const struct word_key *keys, unsigned int n, void *obj, void *cop
 	       char *err);
 void words_print(const struct word_key *keys, unsigned int n, const void *obj, const void *def, bool all, FILE *out);
 
+/* Calls changed for each value in which a and b differ. */
+void words_changes(const struct word_key *keys, unsigned int n, const void *a, const void *b, tp_changed_fn changed,
+		   void *arg);
+
 #endif /* TP_WORDS_H */

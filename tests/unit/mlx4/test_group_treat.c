@@ -5,6 +5,10 @@
 #include <errno.h>
 #include <netinet/in.h>
 
+#include <stdlib.h>
+
+#include <rte_thash.h>
+
 #include "group_rig.h"
 
 #define RIG_LOOK_MAX 2048
@@ -81,6 +85,49 @@ test_spread(void **state)
 	assert_int_equal(queue_of(1, &mac), 0);
 	assert_int_equal(rte_eth_dev_rx_queue_start(1, 7), 0);
 	assert_int_equal(queue_of(1, &mac), 7);
+}
+
+/* A new key reaches the default set and the groups at once, or none of them. The hashes are DPDK's own. */
+static void
+test_key(void **state)
+{
+	const struct rte_eth_conf rss = {.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS,
+					 .rx_adv_conf.rss_conf.rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP};
+	struct tp_group a = group_conf("a", 1, TP_VLAN_ANY, 4, 4), b = group_conf("b", 2, TP_VLAN_ANY, 8, 2);
+	struct rte_ether_addr mac_a = group_mac(1), mac_b = group_mac(2), own;
+	uint8_t key[MLX4_RSS_KEY_SIZE];
+	struct rte_eth_rss_conf conf = {
+		.rss_key = key, .rss_key_len = sizeof(key), .rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP};
+	uint32_t hash[RTE_DIM(vector)];
+	unsigned int v, i, round;
+
+	group_start(10, &rss);
+	own = rig_mac(1);
+	a.rss = b.rss = TP_RSS_TCP4;
+	group_add(&a, 4);
+	group_add(&b, 2);
+	for (i = 0; i < sizeof(key); i++)
+		key[i] = (uint8_t)(7 + 29 * i);
+	for (v = 0; v < RTE_DIM(vector); v++) {
+		uint32_t tuple[3] = {vector[v].src, vector[v].dst, (uint32_t)vector[v].sport << 16 | vector[v].dport};
+
+		hash[v] = rte_softrss(tuple, RTE_DIM(tuple), key);
+	}
+	assert_int_equal(rte_eth_dev_rss_hash_update(1, &conf), 0);
+	/* Then the card refuses another key at the sixth rule, after 4 of the default set and that of the first group. */
+	for (round = 0; round < 2; round++) {
+		for (v = 0; v < RTE_DIM(vector); v++) {
+			assert_int_equal(queue_of(v, &own), hash[v] % 4);
+			assert_int_equal(queue_of(v, &mac_a), 4 + hash[v] % 4);
+			assert_int_equal(queue_of(v, &mac_b), 8 + hash[v] % 2);
+		}
+		key[0] ^= 0xff;
+		assert_int_equal(tp_model_fault(rig_model(1), TP_FAULT_STATUS, MLX4_CMD_QP_FLOW_STEERING_ATTACH, 6,
+						MLX4_STAT_EXCEED_LIM),
+				 0);
+		if (round == 0)
+			assert_int_not_equal(rte_eth_dev_rss_hash_update(1, &conf), 0);
+	}
 }
 
 /* Rings of all queues do not fit the card: fewer are used, and the answer says so. */
@@ -363,13 +410,44 @@ test_queue_policies(void **state)
 	assert_int_equal(rte_pmd_mlx4_qos_set(1, &qos, err), 0);
 }
 
+/* What becomes of a group is told: all of it when it comes and goes, the values that change in between. */
+static void
+test_changes_are_told(void **state)
+{
+	struct tp_group g = group_conf("web", 1, 100, 1, 2);
+	unsigned int lines;
+	char *text;
+
+	group_start(4, NULL);
+	rig_log_begin();
+	group_add(&g, 1);
+	group_modify(&g, 1);
+	g.rss = TP_RSS_TCP4;
+	g.queue[1] = 3;
+	g.rate_mbps = 500;
+	group_modify(&g, 2);
+	g.queue[1] = 9;
+	assert_int_equal(rte_pmd_mlx4_group_modify(1, &g, (char[TP_ERR_LEN]){0}), -EINVAL);
+	group_remove("web");
+	text = rig_log_end(&lines);
+	assert_string_equal(text, "mlx4: [group-setting] port 1 group web: added: mac=02:aa:00:00:00:01 vlan=100 "
+				  "flood=off queues=1,2\n"
+				  "mlx4: [group-setting] port 1 group web: rss: none -> tcp4\n"
+				  "mlx4: [group-setting] port 1 group web: queues: 1,2 -> 1,3\n"
+				  "mlx4: [group-setting] port 1 group web: rate: 0 -> 500\n"
+				  "mlx4: [group-setting] port 1 group web: removed: mac=02:aa:00:00:00:01 vlan=100 "
+				  "rss=tcp4 flood=off queues=1,3 rate=500\n");
+	free(text);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, group_open, group_close)
 	const struct CMUnitTest tests[] = {
-		T(test_spread), T(test_cut),       T(test_default_set),    T(test_lookahead),
-		T(test_pool),   T(test_antispoof), T(test_queue_policies),
+		T(test_spread),           T(test_key),  T(test_cut),       T(test_default_set),
+		T(test_lookahead),        T(test_pool), T(test_antispoof), T(test_queue_policies),
+		T(test_changes_are_told),
 	};
 
 	if (rig_eal("mlx4grpt", "0") < 0)

@@ -333,14 +333,93 @@ test_priority_flow_ctrl(void **state)
 	assert_int_equal(rte_eth_dev_flow_ctrl_set(0, &fc), 0);
 }
 
+/* The lines of the log since rig_log_begin, without the driver's prefix. */
+static void
+logged(const char *want)
+{
+	unsigned int lines, n = 0;
+	char *text = rig_log_end(&lines);
+	const char *p;
+
+	for (p = want; *p != '\0'; p++)
+		n += *p == '\n';
+	if (strcmp(text, want) != 0 || lines != n)
+		fail_msg("the log has:\n%swanted:\n%s", text, want);
+	free(text);
+}
+
+static unsigned int told;
+static char last_told[TP_ERR_LEN];
+
+static void
+on_event(uint16_t port, enum rte_pmd_mlx4_qos_event event, uint16_t index, const char *text, void *arg)
+{
+	assert_int_equal(port, 0);
+	assert_string_equal(rte_pmd_mlx4_qos_event_name(event), arg);
+	snprintf(last_told, sizeof(last_told), "%u: %s", index, text);
+	told++;
+}
+
+/* Each value that is another one is a line with its name, the old and the new value; what is the same or refused is none. */
+static void
+test_changes_are_told(void **state)
+{
+	static char port_setting[] = "port-setting", txq_setting[] = "txq-setting";
+	struct tp_qos_port q;
+	char err[TP_ERR_LEN];
+
+	tp_qos_port_default(&q);
+	assert_int_equal(rte_pmd_mlx4_qos_on_event(0, on_event, port_setting), 0);
+	q.trust = TP_TRUST_DSCP;
+	q.tx_pfc = 0x18;
+	q.tc[2].rate_mbps = 450;
+	q.num_rules = 1;
+	q.rule[0] = (struct tp_qos_rule){TP_MATCH_UDP_PORT, 3, 26, 4791, 4800};
+	rig_log_begin();
+	set_ok(0, &q);
+	logged("mlx4: [port-setting] port 0: tx-pfc: none -> 3,4\n"
+	       "mlx4: [port-setting] port 0: tc-rate: 2:0 -> 2:400\n"
+	       "mlx4: [port-setting] port 0: trust: pcp -> dscp\n"
+	       "mlx4: [port-setting] port 0: rule: none -> udp:4791-4800:3:26\n");
+	assert_int_equal(told, 4);
+	assert_string_equal(last_told, "0: port 0: rule: none -> udp:4791-4800:3:26");
+	rig_log_begin();
+	set_ok(0, &q);
+	logged("");
+	rig_log_begin();
+	q.untagged_prio = 8;
+	assert_int_equal(rte_pmd_mlx4_qos_set(0, &q, err), -EINVAL);
+	logged("");
+	q.untagged_prio = 7;
+	q.num_rules = 0;
+	q.prio_tc[6] = 1;
+	q.tx_pfc = 0;
+	rig_log_begin();
+	set_ok(0, &q);
+	logged("mlx4: [port-setting] port 0: tx-pfc: 3,4 -> none\n"
+	       "mlx4: [port-setting] port 0: prio-tc: 0,0,0,0,0,0,0,0 -> 0,0,0,0,0,0,1,0\n"
+	       "mlx4: [port-setting] port 0: untagged-prio: 0 -> 7\n"
+	       "mlx4: [port-setting] port 0: rule: udp:4791-4800:3:26 -> none\n");
+	/* A queue's own. */
+	assert_int_equal(rte_pmd_mlx4_qos_on_event(0, on_event, txq_setting), 0);
+	rig_log_begin();
+	assert_int_equal(rte_pmd_mlx4_txq_prio_set(0, 0, 5, err), 0);
+	assert_int_equal(rte_pmd_mlx4_txq_prio_set(0, 0, 5, err), 0);
+	assert_int_equal(rte_eth_set_queue_rate_limit(0, 0, 300), 0);
+	assert_int_equal(rte_pmd_mlx4_txq_prio_set(0, 0, 8, err), -EINVAL);
+	logged("mlx4: [txq-setting] port 0 Tx queue 0: prio: 0 -> 5\n"
+	       "mlx4: [txq-setting] port 0 Tx queue 0: rate: 0 -> 300\n");
+	assert_string_equal(last_told, "0: port 0 Tx queue 0: rate: 0 -> 300");
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_mailboxes),      T(test_only_changes), T(test_after_revival),
-		T(test_all_or_nothing), T(test_refusals),     T(test_limits),
-		T(test_pause_stays),    T(test_flow_ctrl),    T(test_priority_flow_ctrl),
+		T(test_mailboxes),          T(test_only_changes),     T(test_after_revival), T(test_all_or_nothing),
+		T(test_refusals),           T(test_limits),           T(test_pause_stays),   T(test_flow_ctrl),
+		T(test_priority_flow_ctrl), T(test_changes_are_told),
 	};
 
 	if (rig_eal("mlx4qos", "0") < 0)
