@@ -176,6 +176,7 @@ rte_pmd_mlx4_dropless_set(uint16_t port_id, uint16_t queue_id, uint32_t units, c
 		return -ENODEV;
 	}
 	err[0] = '\0';
+	mlx4_control_lock(eth);
 	mlx4_qos_lock(eth);
 	rc = check(eth, queue_id, units, err);
 	if (rc == 0) {
@@ -185,6 +186,7 @@ rte_pmd_mlx4_dropless_set(uint16_t port_id, uint16_t queue_id, uint32_t units, c
 	if (rc == 0)
 		mlx4_tell_rxq(eth->rxqs[queue_id], "dropless", was, units);
 	mlx4_qos_unlock(eth);
+	mlx4_control_unlock(eth);
 	return rc;
 }
 

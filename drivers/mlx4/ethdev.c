@@ -21,8 +21,8 @@ check_alive(const struct rte_eth_dev *dev)
 	return -EIO;
 }
 
-static int
-eth_configure(struct rte_eth_dev *dev)
+int
+mlx4_eth_configure(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	const struct rte_eth_conf *conf = &dev->data->dev_conf;
@@ -50,8 +50,8 @@ eth_configure(struct rte_eth_dev *dev)
 	return rc != 0 ? rc : mlx4_dcb_configure(dev);
 }
 
-static void
-rx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
+void
+mlx4_eth_rxq_release(struct rte_eth_dev *dev, uint16_t idx)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	struct mlx4_rxq *q = eth->rxqs[idx];
@@ -69,9 +69,9 @@ rx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 	dev->data->rx_queues[idx] = NULL;
 }
 
-static int
-rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int socket,
-	       const struct rte_eth_rxconf *conf, struct rte_mempool *mp)
+int
+mlx4_eth_rxq_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int socket,
+		   const struct rte_eth_rxconf *conf, struct rte_mempool *mp)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	char err[TP_ERR_LEN] = "";
@@ -90,14 +90,14 @@ rx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int s
 	mlx4_qos_unlock(eth);
 	if (rc != 0) {
 		MLX4_LOG(ERR, "port %u: %s", dev->data->port_id, err);
-		rx_queue_release(dev, idx);
+		mlx4_eth_rxq_release(dev, idx);
 	}
 	return rc;
 }
 
-static int
-tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int socket,
-	       const struct rte_eth_txconf *conf)
+int
+mlx4_eth_txq_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int socket,
+		   const struct rte_eth_txconf *conf)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	char err[TP_ERR_LEN];
@@ -132,8 +132,8 @@ tx_queue_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int s
 	return 0;
 }
 
-static void
-tx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
+void
+mlx4_eth_txq_release(struct rte_eth_dev *dev, uint16_t idx)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	struct mlx4_txq *q = eth->txqs[idx];
@@ -149,8 +149,8 @@ tx_queue_release(struct rte_eth_dev *dev, uint16_t idx)
 	dev->data->tx_queues[idx] = NULL;
 }
 
-static int
-tx_queue_start(struct rte_eth_dev *dev, uint16_t idx)
+int
+mlx4_eth_txq_start(struct rte_eth_dev *dev, uint16_t idx)
 {
 	int rc = mlx4_txq_start(mlx4_eth_of(dev)->txqs[idx]);
 
@@ -159,8 +159,8 @@ tx_queue_start(struct rte_eth_dev *dev, uint16_t idx)
 	return rc;
 }
 
-static int
-tx_queue_stop(struct rte_eth_dev *dev, uint16_t idx)
+int
+mlx4_eth_txq_stop(struct rte_eth_dev *dev, uint16_t idx)
 {
 	struct mlx4_txq *q = mlx4_eth_of(dev)->txqs[idx];
 	int rc = q->started ? mlx4_txq_stop(q) : 0;
@@ -176,7 +176,7 @@ tx_queues_stop(struct rte_eth_dev *dev)
 
 	for (i = 0; i < dev->data->nb_tx_queues; i++)
 		if (mlx4_eth_of(dev)->txqs[i] != NULL)
-			tx_queue_stop(dev, i);
+			mlx4_eth_txq_stop(dev, i);
 }
 
 static int
@@ -189,7 +189,7 @@ tx_queues_start(struct rte_eth_dev *dev)
 	for (i = 0; i < dev->data->nb_tx_queues; i++) {
 		if (eth->txqs[i] == NULL || eth->txqs[i]->deferred || eth->txqs[i]->started)
 			continue;
-		rc = tx_queue_start(dev, i);
+		rc = mlx4_eth_txq_start(dev, i);
 		if (rc != 0) {
 			tx_queues_stop(dev);
 			return rc;
@@ -290,8 +290,8 @@ check_queues(const struct rte_eth_dev *dev)
 	return 0;
 }
 
-static int
-eth_start(struct rte_eth_dev *dev)
+int
+mlx4_eth_start(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	int rc;
@@ -339,8 +339,8 @@ err_tx:
 	return rc;
 }
 
-static int
-eth_stop(struct rte_eth_dev *dev)
+int
+mlx4_eth_stop(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 
@@ -363,9 +363,9 @@ queues_release(struct rte_eth_dev *dev)
 	uint16_t i;
 
 	for (i = 0; i < dev->data->nb_rx_queues; i++)
-		rx_queue_release(dev, i);
+		mlx4_eth_rxq_release(dev, i);
 	for (i = 0; i < dev->data->nb_tx_queues; i++)
-		tx_queue_release(dev, i);
+		mlx4_eth_txq_release(dev, i);
 	mlx4_rss_close(mlx4_eth_of(dev));
 }
 
@@ -379,7 +379,7 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
 		return 0;
 	if (dev->data->dev_started)
-		eth_stop(dev);
+		mlx4_eth_stop(dev);
 	mlx4_hca_on_event(hca, eth->port, NULL, NULL);
 	mlx4_watch_stop(eth);
 	queues_release(dev);
@@ -436,79 +436,21 @@ card_revive(struct mlx4_eth *eth)
 	return rc;
 }
 
-static int
-eth_reset(struct rte_eth_dev *dev)
+int
+mlx4_eth_reset(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 
 	if (dev->data->dev_started)
-		eth_stop(dev);
+		mlx4_eth_stop(dev);
 	if (eth->hca->dead)
 		return card_revive(eth);
 	queues_release(dev);
 	return 0;
 }
 
-static int
-eth_is_removed(struct rte_eth_dev *dev)
+int
+mlx4_eth_is_removed(struct rte_eth_dev *dev)
 {
 	return mlx4_eth_of(dev)->hca->dead;
 }
-
-const struct eth_dev_ops mlx4_eth_ops = {
-	.dev_configure = eth_configure,
-	.dev_start = eth_start,
-	.dev_stop = eth_stop,
-	.dev_close = mlx4_eth_close,
-	.dev_reset = eth_reset,
-	.is_removed = eth_is_removed,
-	.dev_set_link_up = mlx4_link_up,
-	.dev_set_link_down = mlx4_link_down,
-	.link_update = mlx4_link_update,
-	.mtu_set = mlx4_mtu_set,
-	.promiscuous_enable = mlx4_promiscuous_enable,
-	.promiscuous_disable = mlx4_promiscuous_disable,
-	.allmulticast_enable = mlx4_allmulticast_enable,
-	.allmulticast_disable = mlx4_allmulticast_disable,
-	.mac_addr_add = mlx4_mac_add,
-	.mac_addr_remove = mlx4_mac_remove,
-	.mac_addr_set = mlx4_mac_set,
-	.set_mc_addr_list = mlx4_mc_list_set,
-	.vlan_filter_set = mlx4_vlan_filter_set,
-	.vlan_offload_set = mlx4_vlan_offload_set,
-	.vlan_strip_queue_set = mlx4_vlan_strip_queue_set,
-	.reta_update = mlx4_reta_update,
-	.reta_query = mlx4_reta_query,
-	.rss_hash_update = mlx4_rss_hash_update,
-	.rss_hash_conf_get = mlx4_rss_hash_conf_get,
-	.stats_get = mlx4_stats_get,
-	.stats_reset = mlx4_stats_reset,
-	.xstats_get = mlx4_xstats_get,
-	.xstats_get_names = mlx4_xstats_names,
-	.xstats_reset = mlx4_stats_reset,
-	.dev_infos_get = mlx4_infos_get,
-	.dev_supported_ptypes_get = mlx4_ptypes_get,
-	.rxq_info_get = mlx4_rxq_info,
-	.txq_info_get = mlx4_txq_info,
-	.rx_burst_mode_get = mlx4_rx_burst_mode,
-	.tx_burst_mode_get = mlx4_tx_burst_mode,
-	.fw_version_get = mlx4_fw_version,
-	.get_reg = mlx4_regs_get,
-	.rx_queue_setup = rx_queue_setup,
-	.rx_queue_release = rx_queue_release,
-	.rx_queue_start = mlx4_rx_queue_start,
-	.rx_queue_stop = mlx4_rx_queue_stop,
-	.tx_queue_setup = tx_queue_setup,
-	.tx_queue_release = tx_queue_release,
-	.tx_queue_start = tx_queue_start,
-	.tx_queue_stop = tx_queue_stop,
-	.tx_done_cleanup = mlx4_tx_done_cleanup,
-	.flow_ctrl_get = mlx4_flow_ctrl_get,
-	.flow_ctrl_set = mlx4_flow_ctrl_set,
-	.priority_flow_ctrl_set = mlx4_pfc_set,
-	.get_dcb_info = mlx4_dcb_info,
-	.tm_ops_get = mlx4_tm_ops_get,
-	.set_queue_rate_limit = mlx4_queue_rate_limit,
-	.rx_queue_intr_enable = mlx4_rx_intr_enable,
-	.rx_queue_intr_disable = mlx4_rx_intr_disable,
-};

@@ -18,8 +18,26 @@ mlx4_eth_of(const struct rte_eth_dev *dev)
 	return dev->data->dev_private;
 }
 
+/* control.c */
 extern const struct eth_dev_ops mlx4_eth_ops;
+void mlx4_control_lock(struct mlx4_eth *eth);
+void mlx4_control_unlock(struct mlx4_eth *eth);
+
+/* ethdev.c */
+int mlx4_eth_configure(struct rte_eth_dev *dev);
+int mlx4_eth_start(struct rte_eth_dev *dev);
+int mlx4_eth_stop(struct rte_eth_dev *dev);
 int mlx4_eth_close(struct rte_eth_dev *dev);
+int mlx4_eth_reset(struct rte_eth_dev *dev);
+int mlx4_eth_is_removed(struct rte_eth_dev *dev);
+int mlx4_eth_rxq_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int socket,
+		       const struct rte_eth_rxconf *conf, struct rte_mempool *mp);
+void mlx4_eth_rxq_release(struct rte_eth_dev *dev, uint16_t idx);
+int mlx4_eth_txq_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int socket,
+		       const struct rte_eth_txconf *conf);
+void mlx4_eth_txq_release(struct rte_eth_dev *dev, uint16_t idx);
+int mlx4_eth_txq_start(struct rte_eth_dev *dev, uint16_t idx);
+int mlx4_eth_txq_stop(struct rte_eth_dev *dev, uint16_t idx);
 /* NULL: not a port of this driver. */
 struct mlx4_eth *mlx4_eth_by_port(uint16_t port_id);
 /* The card is lost: bursts of running pollers find nothing and take nothing from now on. */

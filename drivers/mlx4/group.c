@@ -19,7 +19,6 @@ mlx4_groups_create(struct mlx4_eth *eth)
 	eth->groups = rte_zmalloc_socket("mlx4_groups", sizeof(*eth->groups), 0, eth->hca->numa_node);
 	if (eth->groups == NULL)
 		return -ENOMEM;
-	pthread_mutex_init(&eth->groups->lock, NULL);
 	return 0;
 }
 
@@ -32,7 +31,6 @@ mlx4_groups_destroy(struct mlx4_eth *eth)
 		return;
 	for (i = 0; i < eth->groups->num; i++)
 		rte_free(eth->groups->g[i]);
-	pthread_mutex_destroy(&eth->groups->lock);
 	rte_free(eth->groups);
 	eth->groups = NULL;
 }
@@ -385,14 +383,14 @@ enter(uint16_t port_id, char *err)
 	if (eth == NULL)
 		snprintf(err, TP_ERR_LEN, "port %u is not a port of this driver", port_id);
 	else
-		pthread_mutex_lock(&eth->groups->lock);
+		mlx4_control_lock(eth);
 	return eth;
 }
 
 static int
 leave(struct mlx4_eth *eth, int ret)
 {
-	pthread_mutex_unlock(&eth->groups->lock);
+	mlx4_control_unlock(eth);
 	return ret;
 }
 

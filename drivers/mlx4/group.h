@@ -8,8 +8,6 @@
 #ifndef MLX4_GROUP_H
 #define MLX4_GROUP_H
 
-#include <pthread.h>
-
 #include "rte_pmd_mlx4_group.h"
 #include "spread.h"
 
@@ -32,7 +30,6 @@ struct mlx4_group {
 };
 
 struct mlx4_groups {
-	pthread_mutex_t lock;
 	unsigned int num;
 	struct mlx4_group *g[TP_GROUPS];
 	struct mlx4_group *owner[MLX4_ETH_MAX_RXQ];             /* by queue, NULL: in the default set */

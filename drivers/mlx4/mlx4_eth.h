@@ -62,6 +62,7 @@ struct mlx4_eth {
 	struct rte_eth_stats base;  /* subtracted: values at the last reset */
 	struct mlx4_filter *filter; /* filter.c's own: addresses and rule ids */
 	struct mlx4_qos *qos;       /* qos.h */
+	pthread_mutex_t control;    /* control.c */
 	pthread_mutex_t sets_lock;  /* chains of sets of receive queues, for those who look at them beside rss.c */
 	uint64_t link_downs;        /* how often the link went down */
 };

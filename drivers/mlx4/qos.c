@@ -225,6 +225,7 @@ mlx4_qos_create(struct mlx4_eth *eth)
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&qos->lock, &attr);
+	pthread_mutex_init(&eth->control, &attr);
 	pthread_mutexattr_destroy(&attr);
 	pthread_mutex_init(&eth->sets_lock, NULL);
 	tp_qos_port_default(&qos->conf);
@@ -240,6 +241,7 @@ mlx4_qos_destroy(struct mlx4_eth *eth)
 		return;
 	pthread_mutex_destroy(&eth->qos->lock);
 	pthread_mutex_destroy(&eth->sets_lock);
+	pthread_mutex_destroy(&eth->control);
 	rte_free(eth->qos->tm);
 	rte_free(eth->qos);
 	eth->qos = NULL;
@@ -279,9 +281,11 @@ rte_pmd_mlx4_qos_set(uint16_t port_id, const struct tp_qos_port *q, char err[TP_
 		snprintf(err, TP_ERR_LEN, "port %u is not a port of this driver", port_id);
 		return -ENODEV;
 	}
+	mlx4_control_lock(eth);
 	mlx4_qos_lock(eth);
 	rc = mlx4_qos_apply(eth, q, err);
 	mlx4_qos_unlock(eth);
+	mlx4_control_unlock(eth);
 	return rc;
 }
 

@@ -6,7 +6,7 @@
  * What a ConnectX-3 port offers beyond the ethdev API.
  *
  * Every function takes the port number of an ethdev of this driver and returns -ENODEV for any other port. All may be
- * called from any thread; none may be called from a datapath burst.
+ * called from any thread, but not while the port is configured, started, stopped, reset or closed; none may be called from a datapath burst.
  */
 #ifndef RTE_PMD_MLX4_H
 #define RTE_PMD_MLX4_H

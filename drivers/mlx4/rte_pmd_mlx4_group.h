@@ -10,8 +10,9 @@
  * while packets flow: what the card received before stays in its queue and is not lost, other groups are not touched.
  *
  * Every function takes the port number of an ethdev of this driver and returns -ENODEV for any other port. All may be
- * called from any thread, one at a time with the other control functions of the port; none may be called from a datapath
- * burst. A refusal writes one line to err that names the value and the allowed range, and changes nothing.
+ * called from any thread, also while others change groups, quality of service, addresses, filters or RSS of the port; not
+ * while the port is configured, started, stopped, reset or closed, which ethdev does not guard. None may be called from a
+ * datapath burst. A refusal writes one line to err that names the value and the allowed range, and changes nothing.
  */
 #ifndef RTE_PMD_MLX4_GROUP_H
 #define RTE_PMD_MLX4_GROUP_H

@@ -6,7 +6,8 @@
  * Policies of a ConnectX-3 port and of its queues: what tp_qos.h declares, applied.
  *
  * Every function takes the port number of an ethdev of this driver and returns -ENODEV for any other port. All may be
- * called from any thread, while packets flow; none may be called from a datapath burst. Where there is an err, a refusal
+ * called from any thread, while packets flow and others change the port; not while the port is configured, started,
+ * stopped, reset or closed, which ethdev does not guard. None may be called from a datapath burst. Where there is an err, a refusal
  * writes one line to it that names the value and the allowed range, and changes nothing; on success it is "".
  */
 #ifndef RTE_PMD_MLX4_QOS_H
@@ -130,8 +131,8 @@ typedef void (*rte_pmd_mlx4_qos_event_fn)(uint16_t port_id, enum rte_pmd_mlx4_qo
 					  const char *text, void *arg);
 
 /**
- * The function that is told of a port's events; one a port, NULL for none. It must not call functions of this file that
- * change something.
+ * The function that is told of a port's events; one a port, NULL for none. It may call functions of this file that
+ * only read, and no others of the port.
  * @return 0, -ENODEV
  */
 int rte_pmd_mlx4_qos_on_event(uint16_t port_id, rte_pmd_mlx4_qos_event_fn fn, void *arg);

@@ -180,6 +180,7 @@ mlx4_tm_commit(struct rte_eth_dev *dev, int clear_on_fail, struct rte_tm_error *
 
 	if (tm == NULL || !tm->port.used)
 		return mlx4_tm_refuse(dev, error, RTE_TM_ERROR_TYPE_NODE_ID, "there is no root", 0);
+	mlx4_control_lock(eth);
 	mlx4_qos_lock(eth);
 	q = eth->qos->conf;
 	memcpy(to.prio, eth->qos->txq_prio, sizeof(to.prio));
@@ -201,5 +202,6 @@ mlx4_tm_commit(struct rte_eth_dev *dev, int clear_on_fail, struct rte_tm_error *
 		memset(tm->profile, 0, sizeof(tm->profile));
 	}
 	mlx4_qos_unlock(eth);
+	mlx4_control_unlock(eth);
 	return rc;
 }

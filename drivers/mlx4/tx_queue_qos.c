@@ -253,6 +253,7 @@ rte_pmd_mlx4_txq_prio_set(uint16_t port_id, uint16_t queue_id, uint8_t prio, cha
 		return -ENODEV;
 	}
 	err[0] = '\0';
+	mlx4_control_lock(eth);
 	mlx4_qos_lock(eth);
 	q = txq_of(eth, queue_id);
 	if (q == NULL || prio >= TP_PRIOS) {
@@ -271,6 +272,7 @@ rte_pmd_mlx4_txq_prio_set(uint16_t port_id, uint16_t queue_id, uint8_t prio, cha
 		}
 	}
 	mlx4_qos_unlock(eth);
+	mlx4_control_unlock(eth);
 	return rc;
 }
 
