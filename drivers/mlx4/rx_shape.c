@@ -19,11 +19,13 @@ frame_bytes(const struct mlx4_eth *eth)
 	return eth->dev->data->mtu + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN;
 }
 
-/* Buffers of a frame behind the header's. */
+/* Buffers of a frame behind the header's: one at least, even if no frame is longer than a header. */
 static uint32_t
 data_buffers(const struct mlx4_rxq *q, uint16_t hdr_len)
 {
-	return (frame_bytes(q->eth) - hdr_len + q->buf_len - 1) / q->buf_len;
+	uint32_t frame = frame_bytes(q->eth), rest = frame > hdr_len ? frame - hdr_len : 1;
+
+	return (rest + q->buf_len - 1) / q->buf_len;
 }
 
 static uint32_t

@@ -363,6 +363,36 @@ test_buffer_split(void **state)
 	rte_mempool_free(hdr);
 }
 
+/* Frames that are all shorter than a header may be: they come in buffers of the headers' pool. */
+static void
+test_split_of_short_frames(void **state)
+{
+	const struct rte_eth_conf conf = {.rxmode = {.mtu = 600, .offloads = RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT}};
+	struct rte_mempool *hdr =
+		rte_pktmbuf_pool_create("long_hdr", 511, 0, 0, RTE_PKTMBUF_HEADROOM + 1024, SOCKET_ID_ANY);
+	const union rte_eth_rxseg seg[2] = {{.split = {.mp = hdr, .length = 1024}}, {.split = {.mp = rig_pool()}}};
+	struct rte_eth_rxconf rx = {
+		.rx_seg = (void *)(uintptr_t)seg, .rx_nseg = 2, .offloads = RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT};
+	struct rte_ether_addr dst;
+	struct rte_mbuf *m;
+
+	assert_non_null(hdr);
+	assert_int_equal(rte_eth_dev_configure(1, 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(1, 0, RIG_DESC, SOCKET_ID_ANY, &rx, NULL), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(1, 0, RIG_DESC, SOCKET_ID_ANY, NULL), 0);
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	dst = rig_mac(1);
+	rig_send(0, rig_frame(&dst, 614));
+	assert_int_equal(rte_eth_rx_burst(1, 0, &m, 1), 1);
+	assert_ptr_equal(m->pool, hdr);
+	assert_int_equal(m->nb_segs, 1);
+	assert_int_equal(m->data_len, 614);
+	rte_pktmbuf_free(m);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	assert_int_equal(rte_mempool_in_use_count(hdr), 0);
+	rte_mempool_free(hdr);
+}
+
 static unsigned int
 events(int timeout)
 {
@@ -424,7 +454,8 @@ main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_vectors),    T(test_odd_counts),  T(test_key_and_types), T(test_live_changes),
-		T(test_start_stop), T(test_descriptors), T(test_buffer_split),  T(test_interrupts),
+		T(test_start_stop), T(test_descriptors), T(test_buffer_split),  T(test_split_of_short_frames),
+		T(test_interrupts),
 	};
 
 	if (rig_eal("mlx4que", "0") < 0)
