@@ -9,15 +9,21 @@
 
 #include "tm.h"
 
+void
+mlx4_tm_error(struct rte_tm_error *error, enum rte_tm_error_type type, const char *message)
+{
+	if (error == NULL)
+		return;
+	error->type = type;
+	error->cause = NULL;
+	error->message = message;
+}
+
 int
 mlx4_tm_refuse(const struct rte_eth_dev *dev, struct rte_tm_error *error, enum rte_tm_error_type type,
 	       const char *message, uint64_t value)
 {
-	if (error != NULL) {
-		error->type = type;
-		error->cause = NULL;
-		error->message = message;
-	}
+	mlx4_tm_error(error, type, message);
 	MLX4_LOG(ERR, "port %u: traffic manager: %" PRIu64 ": %s", dev->data->port_id, value, message);
 	return -EINVAL;
 }

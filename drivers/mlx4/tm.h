@@ -36,6 +36,8 @@ struct mlx4_tm {
 	struct mlx4_tm_profile profile[MLX4_TM_PROFILES];
 };
 
+/* Says why, to who wants to know: error may be NULL. */
+void mlx4_tm_error(struct rte_tm_error *error, enum rte_tm_error_type type, const char *message);
 /* Refuses: the item, and one line of log that names the value. */
 int mlx4_tm_refuse(const struct rte_eth_dev *dev, struct rte_tm_error *error, enum rte_tm_error_type type,
 		   const char *message, uint64_t value);

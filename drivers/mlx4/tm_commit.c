@@ -190,9 +190,7 @@ mlx4_tm_commit(struct rte_eth_dev *dev, int clear_on_fail, struct rte_tm_error *
 		rc = put_in_force(eth, &q, &to, err);
 		if (rc != 0) {
 			MLX4_LOG(ERR, "port %u: %s", dev->data->port_id, err);
-			error->type = RTE_TM_ERROR_TYPE_UNSPECIFIED;
-			error->cause = NULL;
-			error->message = "the port cannot, see the log";
+			mlx4_tm_error(error, RTE_TM_ERROR_TYPE_UNSPECIFIED, "the port cannot, see the log");
 		}
 	}
 	if (rc != 0 && clear_on_fail != 0) {
