@@ -11,28 +11,6 @@
 
 enum verdict { PASS, SPOOFED_MAC, SPOOFED_TYPE };
 
-/* What control code changes now is not this one. */
-static __rte_always_inline const struct mlx4_tx_policy *
-policy_take(struct mlx4_txq *q)
-{
-	const struct mlx4_tx_policy *p = __atomic_load_n(&q->policy, __ATOMIC_RELAXED), *now;
-
-	while (p != NULL) {
-		__atomic_store_n(&q->policy_busy, p, __ATOMIC_SEQ_CST);
-		now = __atomic_load_n(&q->policy, __ATOMIC_SEQ_CST);
-		if (likely(now == p))
-			break;
-		p = now;
-	}
-	return p;
-}
-
-static __rte_always_inline void
-policy_leave(struct mlx4_txq *q)
-{
-	__atomic_store_n(&q->policy_busy, NULL, __ATOMIC_RELEASE);
-}
-
 static bool
 type_allowed(const struct mlx4_tx_policy *p, rte_be16_t type)
 {
@@ -129,7 +107,7 @@ uint16_t
 mlx4_tx_burst_policy(void *txq, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct mlx4_txq *q = txq;
-	const struct mlx4_tx_policy *p = policy_take(q);
+	const struct mlx4_tx_policy *p = mlx4_tx_policy_take(q);
 	uint32_t done = 0, run, gone;
 
 	if (p == NULL)
@@ -139,6 +117,6 @@ mlx4_tx_burst_policy(void *txq, struct rte_mbuf **pkts, uint16_t n)
 		gone = send_run(q, p, pkts + done, run);
 		done += gone;
 	} while (gone == run && done < n);
-	policy_leave(q);
+	mlx4_tx_policy_leave(q);
 	return (uint16_t)done;
 }

@@ -16,7 +16,6 @@
 #include <tp_qos.h>
 
 #include "mlx4_rxtx.h"
-#include "tp_qos.h"
 
 struct mlx4_eth;
 
@@ -47,6 +46,33 @@ struct mlx4_tx_policy {
 	/* nothing to do in a burst, but control code must know when none runs */
 	bool watched;
 };
+
+static __rte_always_inline void
+mlx4_tx_policy_leave(struct mlx4_txq *q)
+{
+	__atomic_store_n(&q->policy_busy, NULL, __ATOMIC_RELEASE);
+}
+
+/*
+ * The policy in force, which stays as it is until it is left; NULL: none, and nothing to leave. By the thread that sends on
+ * the queue.
+ */
+static __rte_always_inline const struct mlx4_tx_policy *
+mlx4_tx_policy_take(struct mlx4_txq *q)
+{
+	const struct mlx4_tx_policy *p = __atomic_load_n(&q->policy, __ATOMIC_RELAXED), *now;
+
+	while (p != NULL) {
+		__atomic_store_n(&q->policy_busy, p, __ATOMIC_SEQ_CST);
+		now = __atomic_load_n(&q->policy, __ATOMIC_SEQ_CST);
+		if (likely(now == p))
+			return p;
+		/* It was changed meanwhile, and who changed it may wait for the old one to be left. */
+		mlx4_tx_policy_leave(q);
+		p = now;
+	}
+	return NULL;
+}
 
 /*
  * Marks frames and sends them by their priority, up to MLX4_POLICY_RUN; returns how many of them the caller is rid of. A

@@ -7,11 +7,14 @@
  */
 #include <errno.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "card_trace.h"
 #include "qos.h"
 #include "rig.h"
+#include "tx_policy.h"
 
 #define QUEUES 2
 #define MS UINT64_C(1000)
@@ -480,13 +483,62 @@ test_hol(void **state)
 	assert_int_equal(rte_pmd_mlx4_qos_on_event(0, NULL, NULL), 0);
 }
 
+#define CHANGES 300000u
+
+static void
+edit_checks(struct mlx4_tx_policy *p, const void *on)
+{
+	p->check_mac = *(const bool *)on;
+}
+
+static void *
+change_checks(void *q)
+{
+	bool on = true;
+	cpu_set_t all;
+	unsigned int i;
+
+	/* Not on the lcore that it has this from. */
+	memset(&all, 0xff, sizeof(all));
+	pthread_setaffinity_np(pthread_self(), sizeof(all), &all);
+	for (i = 0; i < CHANGES; i++, on = !on)
+		if (mlx4_tx_policy_edit(q, edit_checks, &on) != 0)
+			return NULL;
+	return q;
+}
+
+/* Who takes a policy off waits for the burst that has it, and for no burst that found it gone. */
+static void
+test_policy_comes_and_goes(void **state)
+{
+	const struct mlx4_eth *eth = rte_eth_devices[0].data->dev_private;
+	struct mlx4_txq *q = eth->txqs[0];
+	struct timespec until;
+	void *changed = NULL;
+	pthread_t thread;
+	int rc;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 60;
+	assert_int_equal(pthread_create(&thread, NULL, change_checks, q), 0);
+	while ((rc = pthread_tryjoin_np(thread, &changed)) == EBUSY) {
+		assert_int_equal(mlx4_tx_burst_policy(q, NULL, 0), 0);
+		if (time(NULL) > until.tv_sec)
+			fail_msg("the thread that changes policies waits for a burst that is over");
+	}
+	assert_int_equal(rc, 0);
+	assert_ptr_equal(changed, q);
+	assert_null(q->policy);
+	assert_null(q->policy_busy);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_queue_prio), T(test_tags), T(test_rules), T(test_dscp),
-		T(test_shared),     T(test_rate), T(test_hol),
+		T(test_shared),     T(test_rate), T(test_hol),   T(test_policy_comes_and_goes),
 	};
 
 	if (rig_eal("mlx4qtx", "0") < 0)
