@@ -152,8 +152,13 @@ mlx4_eth_txq_release(struct rte_eth_dev *dev, uint16_t idx)
 int
 mlx4_eth_txq_start(struct rte_eth_dev *dev, uint16_t idx)
 {
-	int rc = mlx4_txq_start(mlx4_eth_of(dev)->txqs[idx]);
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	int rc;
 
+	/* The watch may be about to take back what waits in it. */
+	mlx4_qos_lock(eth);
+	rc = mlx4_txq_start(eth->txqs[idx]);
+	mlx4_qos_unlock(eth);
 	if (rc == 0)
 		dev->data->tx_queue_state[idx] = RTE_ETH_QUEUE_STATE_STARTED;
 	return rc;
@@ -162,9 +167,12 @@ mlx4_eth_txq_start(struct rte_eth_dev *dev, uint16_t idx)
 int
 mlx4_eth_txq_stop(struct rte_eth_dev *dev, uint16_t idx)
 {
-	struct mlx4_txq *q = mlx4_eth_of(dev)->txqs[idx];
-	int rc = q->started ? mlx4_txq_stop(q) : 0;
+	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	int rc;
 
+	mlx4_qos_lock(eth);
+	rc = eth->txqs[idx]->started ? mlx4_txq_stop(eth->txqs[idx]) : 0;
+	mlx4_qos_unlock(eth);
 	dev->data->tx_queue_state[idx] = RTE_ETH_QUEUE_STATE_STOPPED;
 	return rc;
 }

@@ -65,8 +65,8 @@ queue_counters(const struct mlx4_eth *eth, uint16_t i, struct rte_pmd_mlx4_group
 		st->rx_nombuf = rx->nombuf;
 	}
 	if (tx != NULL) {
-		st->tx_frames = tx->packets;
-		st->tx_bytes = tx->bytes;
+		st->tx_frames = tx->packets - tx->back_packets;
+		st->tx_bytes = tx->bytes - tx->back_bytes;
 		st->tx_errors = tx->errors;
 		st->spoof_mac_drops = tx->spoof_mac;
 		st->spoof_type_drops = tx->spoof_type;

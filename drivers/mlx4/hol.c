@@ -109,8 +109,9 @@ drop_head(struct mlx4_txq *q, struct mlx4_txq *pair, uint32_t lifetime_us, uint6
 	if (rc != 0)
 		MLX4_LOG(ERR, "port %u Tx queue %u: what waits at priority %u could not be taken back: %s", q->port_id,
 			 q->queue_id, pair->prio, rte_strerror(-rc));
-	q->packets -= frames;
-	q->bytes -= bytes;
+	/* The queue's own counters are the sender's, which sends other priorities meanwhile. */
+	q->back_packets += frames;
+	q->back_bytes += bytes;
 	qos->tx_discards[pair->prio] += frames;
 	qos->hol[tc].drops += frames;
 	qos->hol[tc].in_a_row++;

@@ -145,8 +145,9 @@ struct mlx4_txq {
 	uint16_t queue_id;
 	uint16_t nb_desc;
 	uint64_t offloads;
-	uint32_t rate_mbps;       /* limit, 0: none */
-	uint32_t hol_lifetime_us; /* at the head, 0: the port's */
+	uint64_t back_packets, back_bytes; /* of those counted as sent: taken back from the card; the watch's */
+	uint32_t rate_mbps;                /* limit, 0: none */
+	uint32_t hol_lifetime_us;          /* at the head, 0: the port's */
 	struct {
 		uint64_t since_us; /* the head is there, or nothing waits */
 		uint32_t pi;       /* posted, as seen last */

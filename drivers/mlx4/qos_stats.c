@@ -107,8 +107,10 @@ mlx4_qos_stats_reset(struct mlx4_eth *eth)
 	mlx4_qos_lock(eth);
 	memset(eth->qos->tx_discards, 0, sizeof(eth->qos->tx_discards));
 	for (i = 0; i < eth->dev->data->nb_tx_queues; i++)
-		if (eth->txqs[i] != NULL)
+		if (eth->txqs[i] != NULL) {
 			memset(eth->txqs[i]->prio_count, 0, sizeof(eth->txqs[i]->prio_count));
+			eth->txqs[i]->back_packets = eth->txqs[i]->back_bytes = 0;
+		}
 	mlx4_qos_unlock(eth);
 }
 

@@ -145,12 +145,12 @@ mlx4_stats_get(MLX4_STATS_GET_ARGS)
 
 		if (q == NULL)
 			continue;
-		stats->opackets += q->packets;
-		stats->obytes += q->bytes;
+		stats->opackets += q->packets - q->back_packets;
+		stats->obytes += q->bytes - q->back_bytes;
 		stats->oerrors += q->errors;
 		if (i < RTE_ETHDEV_QUEUE_STAT_CNTRS && MLX4_QSTATS != NULL) {
-			MLX4_QSTATS->q_opackets[i] = q->packets;
-			MLX4_QSTATS->q_obytes[i] = q->bytes;
+			MLX4_QSTATS->q_opackets[i] = q->packets - q->back_packets;
+			MLX4_QSTATS->q_obytes[i] = q->bytes - q->back_bytes;
 		}
 	}
 	stats->imissed = counter_by_name(box, "rx_port_discards") + counter_by_name(box, "rx_port_overflow_discards");

@@ -11,6 +11,7 @@
 #include <rte_ether.h>
 #include <rte_io.h>
 
+#include "tx_policy.h"
 #include "tx_wqe.h"
 
 /* What the plain path does not do. */
@@ -281,14 +282,30 @@ mlx4_tx_prepare(void *txq, struct rte_mbuf **pkts, uint16_t n)
 	return i;
 }
 
+/* Frees what is complete of a queue pair, unless control code takes it back at this moment. Returns how many blocks. */
+static uint32_t
+reclaim_unless_held(struct mlx4_txq *pair, const struct mlx4_tx_policy *p, uint8_t prio)
+{
+	uint32_t before = pair->sq_ci;
+
+	if (p != NULL && (p->hold >> prio & 1) != 0)
+		return 0;
+	reclaim(pair);
+	return pair->sq_ci - before;
+}
+
 int
 mlx4_tx_descriptor_status(void *txq, uint16_t offset)
 {
 	struct mlx4_txq *q = txq;
+	const struct mlx4_tx_policy *p;
 
 	if (offset >= q->nb_desc)
 		return -EINVAL;
-	reclaim(q);
+	p = mlx4_tx_policy_take(q);
+	reclaim_unless_held(q, p, p != NULL ? p->prio : 0);
+	if (p != NULL)
+		mlx4_tx_policy_leave(q);
 	return offset < q->sq_pi - q->sq_ci ? RTE_ETH_TX_DESC_FULL : RTE_ETH_TX_DESC_DONE;
 }
 
@@ -296,20 +313,16 @@ int
 mlx4_tx_done_cleanup(void *txq, uint32_t free_cnt)
 {
 	struct mlx4_txq *q = txq;
-	uint32_t before = q->sq_ci, p;
-	int sum;
+	const struct mlx4_tx_policy *p = mlx4_tx_policy_take(q);
+	uint32_t sum;
+	uint8_t prio;
 
 	RTE_SET_USED(free_cnt); /* the card completes in runs; at least what is complete is freed */
-	reclaim(q);
-	sum = (int)(q->sq_ci - before);
-	for (p = 0; p < MLX4_PRIOS; p++) {
-		struct mlx4_txq *lane = q->lane[p];
-
-		if (lane == NULL)
-			continue;
-		before = lane->sq_ci;
-		reclaim(lane);
-		sum += (int)(lane->sq_ci - before);
-	}
-	return sum;
+	sum = reclaim_unless_held(q, p, p != NULL ? p->prio : 0);
+	for (prio = 0; prio < MLX4_PRIOS; prio++)
+		if (q->lane[prio] != NULL)
+			sum += reclaim_unless_held(q->lane[prio], p, prio);
+	if (p != NULL)
+		mlx4_tx_policy_leave(q);
+	return (int)sum;
 }

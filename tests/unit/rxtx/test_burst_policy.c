@@ -4,6 +4,7 @@
 /* Queues with a policy: what is let through and what is dropped, and who owns which packet afterwards. */
 #include "rings.h"
 #include "tx_policy.h"
+#include "tx_wqe.h"
 
 #define FRAME 64
 
@@ -211,12 +212,36 @@ no_policy(void **state)
 	assert_int_equal(mlx4_tx_burst_policy(&r->txq, NULL, 0), 0);
 }
 
+/* What control code holds it may be taking back from the card: nobody else looks at its completions. */
+static void
+held(void **state)
+{
+	static const uint8_t ip[] = {0x08, 0x00};
+	struct mlx4_tx_policy p = checks(true, false);
+	struct rings *r = *state;
+	uint32_t i;
+
+	r->txq.policy = &p;
+	for (i = 0; i < MLX4_TX_CQE_EVERY; i++)
+		send_one(r, frame(r, own, ip, 2));
+	rings_tx_done(r, MLX4_TX_CQE_EVERY - 1, MLX4_OP_SEND);
+	p.hold = 1;
+	assert_int_equal(mlx4_tx_done_cleanup(&r->txq, 0), 0);
+	assert_int_equal(mlx4_tx_descriptor_status(&r->txq, 0), RTE_ETH_TX_DESC_FULL);
+	assert_int_equal(rte_mempool_in_use_count(r->pool), MLX4_TX_CQE_EVERY);
+	p.hold = 2; /* another priority */
+	assert_int_equal(mlx4_tx_done_cleanup(&r->txq, 0), MLX4_TX_CQE_EVERY);
+	assert_int_equal(rte_mempool_in_use_count(r->pool), 0);
+	assert_null(r->txq.policy_busy);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, rings_setup, rings_teardown)
 	const struct CMUnitTest tests[] = {
-		T(source_address), T(ethertypes), T(short_and_split), T(order_is_kept), T(full_ring), T(no_policy),
+		T(source_address), T(ethertypes), T(short_and_split), T(order_is_kept), T(full_ring),
+		T(no_policy),      T(held),
 	};
 
 	if (rings_eal() != 0)
