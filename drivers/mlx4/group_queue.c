@@ -200,8 +200,9 @@ checks_apply(struct mlx4_txq *q, const struct tp_group *g, char *err)
 static int
 tx_treat(struct mlx4_txq *q, const struct tp_group *g, char *err)
 {
-	uint8_t prio = g == NULL ? 0 : g->prio;
-	uint32_t rate = g == NULL ? 0 : g->rate_mbps, hol = g == NULL ? 0 : g->hol_lifetime_us;
+	const struct mlx4_qos *own = q->eth->qos;
+	uint8_t prio = g == NULL ? own->txq_prio[q->queue_id] : g->prio;
+	uint32_t rate = g == NULL ? own->txq_rate[q->queue_id] : g->rate_mbps, hol = g == NULL ? 0 : g->hol_lifetime_us;
 	int16_t dscp = g == NULL ? -1 : g->dscp;
 	int ret = checks_apply(q, g, err);
 

@@ -410,6 +410,29 @@ test_queue_policies(void **state)
 	assert_int_equal(rte_pmd_mlx4_qos_set(1, &qos, err), 0);
 }
 
+/* A queue that had a priority and a rate of its own has them again when its group goes. */
+static void
+test_back_to_its_own(void **state)
+{
+	struct tp_group g = group_conf("g", 1, TP_VLAN_ANY, 1, 1);
+	struct rte_pmd_mlx4_txq_policy tx;
+	char err[TP_ERR_LEN];
+
+	group_start(2, NULL);
+	assert_int_equal(rte_pmd_mlx4_txq_prio_set(1, 1, 5, err), 0);
+	assert_int_equal(rte_eth_set_queue_rate_limit(1, 1, 300), 0);
+	g.prio = 2;
+	g.rate_mbps = 700;
+	group_add(&g, 1);
+	assert_int_equal(rte_pmd_mlx4_txq_policy_get(1, 1, &tx), 0);
+	assert_int_equal(tx.prio, 2);
+	assert_int_equal(tx.rate_mbps, 700);
+	group_remove("g");
+	assert_int_equal(rte_pmd_mlx4_txq_policy_get(1, 1, &tx), 0);
+	assert_int_equal(tx.prio, 5);
+	assert_int_equal(tx.rate_mbps, 300);
+}
+
 /* What becomes of a group is told: all of it when it comes and goes, the values that change in between. */
 static void
 test_changes_are_told(void **state)
@@ -445,8 +468,15 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, group_open, group_close)
 	const struct CMUnitTest tests[] = {
-		T(test_spread),           T(test_key),  T(test_cut),       T(test_default_set),
-		T(test_lookahead),        T(test_pool), T(test_antispoof), T(test_queue_policies),
+		T(test_spread),
+		T(test_key),
+		T(test_cut),
+		T(test_default_set),
+		T(test_lookahead),
+		T(test_pool),
+		T(test_antispoof),
+		T(test_queue_policies),
+		T(test_back_to_its_own),
 		T(test_changes_are_told),
 	};
 
