@@ -28,8 +28,7 @@ extern int tp_roce_logtype;
 #define TP_ROCE_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, tp_roce_logtype, "roce: " fmt "\n", ##__VA_ARGS__)
 
 struct tp_roce_dev;
-struct tp_roce_neigh; /* neigh.c */
-struct tp_roce_gids;  /* gid.c */
+struct tp_roce_net;   /* net_priv.h: addresses, GIDs, neighbours */
 struct tp_roce_async; /* event.c */
 struct tp_roce_cm;    /* cm.c: connection management of the port */
 
@@ -186,8 +185,7 @@ struct tp_roce_dev {
 	pthread_t thread;     /* that last called progress or input */
 	atomic_bool has_thread;
 	unsigned int pds, mrs, mws, cqs, qps, srqs, ahs, channels; /* objects */
-	struct tp_roce_gids *gids;
-	struct tp_roce_neigh *neigh;
+	struct tp_roce_net *net;
 	struct tp_roce_async *async;
 	struct tp_roce_cm *cm;
 	TAILQ_ENTRY(tp_roce_dev) next;

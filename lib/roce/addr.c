@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Addresses and routers of a port, as applications give them; and queries of the GID table. */
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include "net_priv.h"
+
+#define ANNOUNCEMENTS 2u /* ANNOUNCE_NUM of RFC 5227, 1.1; at most MAX_NEIGHBOR_ADVERTISEMENT of RFC 4861, 10 */
+
+static bool
+same_table(const struct tp_roce_gid *a, const struct tp_roce_gid *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < TP_ROCE_GIDS; i++)
+		if (a[i].valid != b[i].valid || (a[i].valid && (a[i].type != b[i].type || a[i].vlan != b[i].vlan ||
+								!trn_gid_equal(&a[i].gid, &b[i].gid))))
+			return false;
+	return true;
+}
+
+/* From the addresses in force to the next ones: who goes asks no more, who comes is announced. */
+static void
+switch_addrs(struct tp_roce_net *net, const struct trn_addrs *next)
+{
+	unsigned int i;
+
+	for (i = 0; i < TP_ROCE_GIDS; i++) {
+		const struct trn_addr *was = &net->a.addr[i], *is = &next->addr[i];
+
+		if (was->valid == is->valid && was->vlan == is->vlan && trn_gid_equal(&was->gid, &is->gid))
+			continue;
+		if (was->valid)
+			trn_neigh_forget(&net->neighs, &was->gid, was->vlan);
+		memset(&net->ann[i], 0, sizeof(net->ann[i]));
+		if (is->valid && !is->kernel)
+			net->ann[i].left = ANNOUNCEMENTS;
+	}
+	net->a = *next;
+}
+
+int
+trn_commit(struct tp_roce_dev *dev, const struct trn_addrs *next)
+{
+	struct tp_roce_net *net = dev->net;
+	bool same = same_table(net->a.table, next->table);
+	int rc;
+
+	if (!same && dev->prov->set_gids != NULL) {
+		rc = dev->prov->set_gids(dev, next->table);
+		if (rc != 0) {
+			TP_ROCE_LOG(ERR, "port %u: %s does not take the GID table (%s); addresses stay as they are",
+				    dev->port_id, dev->prov->name, strerror(rc));
+			return rc;
+		}
+	}
+	pthread_mutex_lock(&net->lock);
+	switch_addrs(net, next);
+	pthread_mutex_unlock(&net->lock);
+	atomic_store_explicit(&net->kicked, true, memory_order_release);
+	if (!same)
+		tp_roce_async_event(dev, IBV_EVENT_GID_CHANGE, NULL);
+	return 0;
+}
+
+/* As a GID, and the number of bits in an address of its family; false: not an address of one host. */
+static bool
+gid_of(const struct sockaddr *addr, union ibv_gid *gid, unsigned int *bits)
+{
+	if (addr == NULL) {
+		TP_ROCE_LOG(ERR, "address: NULL, not one of IPv4 or IPv6");
+		return false;
+	}
+	if (addr->sa_family == AF_INET) {
+		struct sockaddr_in in;
+
+		memcpy(&in, addr, sizeof(in));
+		*gid = trn_gid_v4(in.sin_addr.s_addr);
+		*bits = 32;
+	} else if (addr->sa_family == AF_INET6) {
+		struct sockaddr_in6 in6;
+
+		memcpy(&in6, addr, sizeof(in6));
+		memcpy(gid->raw, &in6.sin6_addr, sizeof(gid->raw));
+		*bits = 128;
+		if (trn_is_v4(gid)) {
+			TP_ROCE_LOG(ERR, "address: IPv4 as sockaddr_in6, not as sockaddr_in");
+			return false;
+		}
+	} else {
+		TP_ROCE_LOG(ERR, "address: family %u, not AF_INET (%u) or AF_INET6 (%u)", addr->sa_family, AF_INET,
+			    AF_INET6);
+		return false;
+	}
+	if (!trn_is_host(gid)) {
+		char s[TRN_STR_LEN];
+
+		TP_ROCE_LOG(ERR, "address %s: not the unicast address of a host", trn_str(gid, s));
+		return false;
+	}
+	return true;
+}
+
+int
+tp_roce_addr_add(struct ibv_context *ctx, const struct sockaddr *sa, unsigned int prefix, uint16_t vlan)
+{
+	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct trn_addr addr = {.vlan = vlan};
+	struct trn_addrs next;
+	char s[TRN_STR_LEN];
+	unsigned int bits;
+	int rc;
+
+	if (!gid_of(sa, &addr.gid, &bits))
+		return EINVAL;
+	if (prefix > bits) {
+		TP_ROCE_LOG(ERR, "address %s: prefix %u, not 0..%u", trn_str(&addr.gid, s), prefix, bits);
+		return EINVAL;
+	}
+	if (vlan != TP_ROCE_NO_VLAN && (vlan < 1 || vlan > 4094)) {
+		TP_ROCE_LOG(ERR, "address %s: VLAN %u, not 1..4094 or %u for none", trn_str(&addr.gid, s), vlan,
+			    TP_ROCE_NO_VLAN);
+		return EINVAL;
+	}
+	addr.prefix = (uint8_t)(128 - bits + prefix);
+	pthread_mutex_lock(&dev->lock);
+	next = dev->net->a;
+	rc = trn_addrs_add(&next, dev->mode, &addr);
+	if (rc == EEXIST)
+		TP_ROCE_LOG(ERR, "port %u has the address %s already", dev->port_id, trn_str(&addr.gid, s));
+	else if (rc != 0)
+		TP_ROCE_LOG(ERR, "address %s: the GID table of port %u is full, %u entries", trn_str(&addr.gid, s),
+			    dev->port_id, TP_ROCE_GIDS);
+	else
+		rc = trn_commit(dev, &next);
+	pthread_mutex_unlock(&dev->lock);
+	return rc;
+}
+
+int
+tp_roce_addr_del(struct ibv_context *ctx, const struct sockaddr *sa)
+{
+	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct trn_addrs next;
+	char s[TRN_STR_LEN];
+	union ibv_gid gid;
+	unsigned int i, bits, found = 0;
+	int rc = ENOENT;
+
+	if (!gid_of(sa, &gid, &bits))
+		return ENOENT;
+	pthread_mutex_lock(&dev->lock);
+	next = dev->net->a;
+	/* The first one is the MAC's. */
+	for (i = 1; i < TP_ROCE_GIDS; i++) {
+		if (!next.addr[i].valid || !trn_gid_equal(&next.addr[i].gid, &gid))
+			continue;
+		trn_addrs_del(&next, i);
+		found++;
+	}
+	if (found == 0)
+		TP_ROCE_LOG(ERR, "port %u was not given the address %s", dev->port_id, trn_str(&gid, s));
+	else
+		rc = trn_commit(dev, &next);
+	pthread_mutex_unlock(&dev->lock);
+	return rc;
+}
+
+int
+tp_roce_gateway(struct ibv_context *ctx, const struct sockaddr *sa)
+{
+	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct tp_roce_net *net = dev->net;
+	union ibv_gid gid;
+	unsigned int bits;
+
+	if (sa != NULL && !gid_of(sa, &gid, &bits))
+		return EINVAL;
+	pthread_mutex_lock(&dev->lock);
+	pthread_mutex_lock(&net->lock);
+	if (sa == NULL) {
+		memset(&net->a.router4, 0, sizeof(net->a.router4));
+		memset(&net->a.router6, 0, sizeof(net->a.router6));
+	} else if (trn_is_v4(&gid)) {
+		net->a.router4 = gid;
+	} else {
+		net->a.router6 = gid;
+	}
+	pthread_mutex_unlock(&net->lock);
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
+bool
+tp_roce_gid_get(struct tp_roce_dev *dev, uint32_t index, struct tp_roce_gid *gid)
+{
+	struct tp_roce_net *net = dev->net;
+
+	if (index >= TP_ROCE_GIDS)
+		return false;
+	pthread_mutex_lock(&net->lock);
+	*gid = net->a.table[index];
+	pthread_mutex_unlock(&net->lock);
+	return gid->valid;
+}
+
+int
+tp_roce_gid_find(struct tp_roce_dev *dev, const union ibv_gid *gid, enum ibv_gid_type type, uint16_t vlan)
+{
+	struct tp_roce_net *net = dev->net;
+	int i, found = -1;
+
+	pthread_mutex_lock(&net->lock);
+	for (i = 0; i < (int)TP_ROCE_GIDS && found < 0; i++) {
+		const struct tp_roce_gid *g = &net->a.table[i];
+
+		if (g->valid && g->type == type && g->vlan == vlan && trn_gid_equal(&g->gid, gid))
+			found = i;
+	}
+	pthread_mutex_unlock(&net->lock);
+	return found;
+}
+
+static bool
+index_ok(struct tp_roce_dev *dev, uint32_t port, uint32_t index)
+{
+	if (port == 1 && index < TP_ROCE_GIDS)
+		return true;
+	TP_ROCE_LOG(ERR, "port %u: GID %u of port %u, not 0..%u of port 1", dev->port_id, index, port,
+		    TP_ROCE_GIDS - 1);
+	return false;
+}
+
+int
+tp_roce_query_gid(struct ibv_context *ctx, uint8_t port, int index, union ibv_gid *gid)
+{
+	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct tp_roce_gid g;
+
+	if (!index_ok(dev, port, (uint32_t)index))
+		return EINVAL;
+	/* An empty entry is all zero. */
+	(void)tp_roce_gid_get(dev, (uint32_t)index, &g);
+	*gid = g.gid;
+	return 0;
+}
+
+int
+tp_roce_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index, struct ibv_gid_entry *entry)
+{
+	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct tp_roce_gid g;
+
+	if (!index_ok(dev, port, index))
+		return EINVAL;
+	if (!tp_roce_gid_get(dev, index, &g))
+		return ENODATA;
+	*entry = (struct ibv_gid_entry){
+		.gid = g.gid,
+		.gid_index = index,
+		.port_num = port,
+		.gid_type = g.type,
+		.ndev_ifindex = dev->conf.netdev != NULL ? if_nametoindex(dev->conf.netdev) : 0,
+	};
+	return 0;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The network side of a port on mbufs: what the port's thread calls. */
+#include <stdlib.h>
+
+#include <netinet/in.h>
+
+#include <rte_ethdev.h>
+#include <rte_ip.h>
+
+#include "net_priv.h"
+
+#define MAC_LOOK_NS UINT64_C(1000000000)
+#define ANSWER_NS UINT64_C(1000000) /* 1000 answers a second, 200 at once */
+#define ANSWER_BURST 200u
+#define ECHO_NS UINT64_C(50000) /* 20000 echoes a second, 512 at once */
+#define ECHO_BURST 512u
+
+/* Neighbour discovery is multicast. */
+static void
+hear_multicast(struct tp_roce_dev *dev)
+{
+	int rc;
+
+	if (rte_eth_allmulticast_get(dev->port_id) == 1 || rte_eth_promiscuous_get(dev->port_id) == 1)
+		return;
+	rc = rte_eth_allmulticast_enable(dev->port_id);
+	dev->net->allmulti = rc == 0;
+	if (rc != 0)
+		TP_ROCE_LOG(INFO,
+			    "port %u: all multicast cannot be set (%s); IPv6 neighbours find us only if the port hears "
+			    "them",
+			    dev->port_id, strerror(-rc));
+}
+
+int
+tp_roce_net_init(struct tp_roce_dev *dev)
+{
+	struct tp_roce_net *net = calloc(1, sizeof(*net));
+	int rc;
+
+	if (net == NULL)
+		return ENOMEM;
+	pthread_mutex_init(&net->lock, NULL);
+	trn_neigh_init(&net->neighs);
+	net->mac = dev->mac;
+	trn_addrs_init(&net->a, dev->mode, &dev->mac);
+	net->ann[0].left = 1;
+	net->answers = (struct trn_rate){ANSWER_NS, ANSWER_NS * ANSWER_BURST, 0};
+	net->echoes = (struct trn_rate){ECHO_NS, ECHO_NS * ECHO_BURST, 0};
+	net->shared = dev->conf.netdev != NULL;
+	net->echo = !dev->conf.app_rx && dev->conf.rest == NULL && !net->shared;
+	atomic_init(&net->kicked, true);
+	net->due = TRN_NEVER;
+	dev->net = net;
+	rc = dev->prov->set_gids != NULL ? dev->prov->set_gids(dev, net->a.table) : 0;
+	if (rc != 0) {
+		TP_ROCE_LOG(ERR, "port %u: %s does not take the GID table (%s)", dev->port_id, dev->prov->name,
+			    strerror(rc));
+		goto err_gids;
+	}
+	hear_multicast(dev);
+	rc = net->shared ? trn_netdev_start(dev) : 0;
+	if (rc != 0)
+		goto err_netdev;
+	return 0;
+
+err_netdev:
+	if (net->allmulti)
+		(void)rte_eth_allmulticast_disable(dev->port_id);
+err_gids:
+	pthread_mutex_destroy(&net->lock);
+	free(net);
+	dev->net = NULL;
+	return rc;
+}
+
+void
+tp_roce_net_fini(struct tp_roce_dev *dev)
+{
+	struct tp_roce_net *net = dev->net;
+
+	if (net == NULL)
+		return;
+	trn_netdev_stop(dev);
+	if (net->allmulti)
+		(void)rte_eth_allmulticast_disable(dev->port_id);
+	pthread_mutex_destroy(&net->lock);
+	free(net);
+	dev->net = NULL;
+}
+
+static bool
+transmit(struct tp_roce_dev *dev, struct rte_mbuf *m)
+{
+	if (rte_eth_tx_burst(dev->port_id, dev->conf.tx_queue, &m, 1) == 1)
+		return true;
+	rte_pktmbuf_free(m);
+	dev->net->count.tx_dropped++;
+	return false;
+}
+
+static void
+send_out(void *arg, const struct trn_out *out)
+{
+	struct tp_roce_dev *dev = arg;
+	struct rte_mbuf *m = rte_pktmbuf_alloc(dev->conf.pool);
+	char *data = m != NULL ? rte_pktmbuf_append(m, (uint16_t)out->len) : NULL;
+
+	if (data == NULL) {
+		rte_pktmbuf_free(m);
+		dev->net->count.no_mbuf++;
+		return;
+	}
+	memcpy(data, out->data, out->len);
+	(void)transmit(dev, m);
+}
+
+/* A new MAC was set by ethdev: another link-local address, and all neighbours have to be told. */
+static void
+look_at_mac(struct tp_roce_dev *dev, uint64_t now)
+{
+	struct tp_roce_net *net = dev->net;
+	struct rte_ether_addr mac, old = dev->mac;
+	struct trn_addrs next;
+	unsigned int i;
+
+	net->mac_due = now + MAC_LOOK_NS;
+	if (rte_eth_macaddr_get(dev->port_id, &mac) != 0 || rte_is_same_ether_addr(&mac, &old))
+		return;
+	/* Whoever holds the lock may wait for this thread. */
+	if (pthread_mutex_trylock(&dev->lock) != 0) {
+		net->mac_due = now;
+		return;
+	}
+	next = net->a;
+	trn_addrs_set_mac(&next, &mac);
+	dev->mac = mac;
+	if (trn_commit(dev, &next) != 0) {
+		dev->mac = old;
+	} else {
+		pthread_mutex_lock(&net->lock);
+		net->mac = mac;
+		for (i = 0; i < TP_ROCE_GIDS; i++)
+			if (net->a.addr[i].valid && !net->a.addr[i].kernel)
+				net->ann[i] = (struct trn_announce){.left = 1};
+		pthread_mutex_unlock(&net->lock);
+	}
+	pthread_mutex_unlock(&dev->lock);
+}
+
+unsigned int
+tp_roce_net_progress(struct tp_roce_dev *dev, uint64_t now_ns)
+{
+	struct tp_roce_net *net = dev->net;
+	unsigned int n;
+
+	if (now_ns < RTE_MIN(net->due, net->mac_due) && !atomic_load_explicit(&net->kicked, memory_order_acquire))
+		return 0;
+	atomic_store_explicit(&net->kicked, false, memory_order_release);
+	if (now_ns >= net->mac_due)
+		look_at_mac(dev, now_ns);
+	pthread_mutex_lock(&net->lock);
+	n = trn_run(net, now_ns, send_out, dev);
+	pthread_mutex_unlock(&net->lock);
+	return n;
+}
+
+/* Looks so far into a frame as to see whether it concerns us at all. */
+static bool
+classify(struct tp_roce_net *net, const struct rte_mbuf *m, struct trn_frame *f)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+	uint32_t off = sizeof(*eth);
+	uint16_t tci = 0;
+
+	if (unlikely(m->data_len < sizeof(*eth) + sizeof(struct rte_vlan_hdr)))
+		return false;
+	f->type = rte_be_to_cpu_16(eth->ether_type);
+	if ((m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0) {
+		tci = m->vlan_tci;
+	} else if (f->type == RTE_ETHER_TYPE_VLAN) {
+		const struct rte_vlan_hdr *tag = (const struct rte_vlan_hdr *)(eth + 1);
+
+		tci = rte_be_to_cpu_16(tag->vlan_tci);
+		f->type = rte_be_to_cpu_16(tag->eth_proto);
+		off += sizeof(*tag);
+	}
+	f->vlan = (tci & 0xfff) != 0 ? tci & 0xfff : TP_ROCE_NO_VLAN;
+	f->dst = &eth->dst_addr;
+	f->src = &eth->src_addr;
+	f->l3 = (const uint8_t *)eth + off;
+	f->len = m->data_len - off;
+	switch (f->type) {
+	case RTE_ETHER_TYPE_ARP: return true;
+	case RTE_ETHER_TYPE_IPV6:
+		return f->len >= sizeof(struct rte_ipv6_hdr) &&
+		       ((const struct rte_ipv6_hdr *)f->l3)->proto == IPPROTO_ICMPV6;
+	case RTE_ETHER_TYPE_IPV4:
+		return net->echo && f->len >= sizeof(struct rte_ipv4_hdr) &&
+		       ((const struct rte_ipv4_hdr *)f->l3)->next_proto_id == IPPROTO_ICMP;
+	default: return false;
+	}
+}
+
+/* true: it was an echo request; the mbuf is gone. */
+static bool
+echo(struct tp_roce_dev *dev, struct rte_mbuf *m, const struct trn_frame *f, uint64_t now)
+{
+	struct tp_roce_net *net = dev->net;
+
+	if (!net->echo || f->type == RTE_ETHER_TYPE_ARP || !rte_is_same_ether_addr(f->dst, &net->mac) ||
+	    rte_mbuf_refcnt_read(m) != 1 || !RTE_MBUF_DIRECT(m) ||
+	    !trn_echo(net, rte_pktmbuf_mtod(m, struct rte_ether_hdr *),
+		      rte_pktmbuf_mtod_offset(m, uint8_t *, m->data_len - f->len), f->len, f->type, f->vlan))
+		return false;
+	if (!trn_rate_ok(&net->echoes, now)) {
+		net->count.limited++;
+		rte_pktmbuf_free(m);
+		return true;
+	}
+	if ((m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0 && rte_vlan_insert(&m) != 0) {
+		net->count.no_mbuf++;
+		rte_pktmbuf_free(m);
+		return true;
+	}
+	m->ol_flags = 0;
+	net->count.echoes += transmit(dev, m);
+	return true;
+}
+
+/* true: the mbuf is gone. */
+static bool
+take(struct tp_roce_dev *dev, struct rte_mbuf *m, const struct trn_frame *f, uint64_t now)
+{
+	struct tp_roce_net *net = dev->net;
+	struct trn_out out = {.len = 0};
+	enum trn_verdict v = TRN_OTHER;
+
+	if (f->type != RTE_ETHER_TYPE_IPV4)
+		v = trn_input(net, f, now, &out);
+	if (out.len != 0)
+		send_out(dev, &out);
+	if (v == TRN_OTHER)
+		return echo(dev, m, f, now);
+	/* The kernel keeps neighbours of its own. */
+	if (net->shared)
+		return false;
+	rte_pktmbuf_free(m);
+	return true;
+}
+
+uint16_t
+tp_roce_net_input(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n, uint64_t now_ns)
+{
+	struct tp_roce_net *net = dev->net;
+	struct trn_frame f;
+	uint16_t i, left = 0;
+	bool taken;
+
+	for (i = 0; i < n; i++) {
+		if (classify(net, pkts[i], &f)) {
+			pthread_mutex_lock(&net->lock);
+			taken = take(dev, pkts[i], &f, now_ns);
+			pthread_mutex_unlock(&net->lock);
+			if (taken)
+				continue;
+		}
+		pkts[left++] = pkts[i];
+	}
+	return left;
+}
+
+void
+tp_roce_net_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
+{
+	struct tp_roce_net *net = dev->net;
+	struct trn_counters c;
+	uint64_t evicted, failed;
+
+	pthread_mutex_lock(&net->lock);
+	c = net->count;
+	evicted = net->neighs.evicted;
+	failed = net->neighs.failed;
+	pthread_mutex_unlock(&net->lock);
+	fn(arg, "net_requests_sent", c.asked);
+	fn(arg, "net_answers_sent", c.answered);
+	fn(arg, "net_announcements_sent", c.announced);
+	fn(arg, "net_echoes_sent", c.echoes);
+	fn(arg, "net_malformed", c.malformed);
+	fn(arg, "net_address_conflicts", c.conflicts);
+	fn(arg, "net_rate_limited", c.limited);
+	fn(arg, "net_no_mbuf", c.no_mbuf);
+	fn(arg, "net_tx_dropped", c.tx_dropped);
+	fn(arg, "net_neighbours_evicted", evicted);
+	fn(arg, "net_neighbours_failed", failed);
+}

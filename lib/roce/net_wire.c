@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What a port says by itself to its neighbours: answers, questions, announcements, each so often at most. */
+#include "net_priv.h"
+
+#define ANNOUNCE_NS UINT64_C(1000000000)
+#define DEFEND_NS UINT64_C(10000000000) /* RFC 5227, 1.1: DEFEND_INTERVAL */
+#define FRAME_MIN 60u
+
+bool
+trn_rate_ok(struct trn_rate *r, uint64_t now)
+{
+	if (r->at < now)
+		r->at = now;
+	if (r->at - now > r->burst_ns)
+		return false;
+	r->at += r->interval_ns;
+	return true;
+}
+
+uint8_t *
+trn_eth(struct trn_out *out, const struct rte_ether_addr *dst, const struct rte_ether_addr *src, uint16_t vlan,
+	uint16_t type)
+{
+	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)out->data;
+	struct rte_vlan_hdr *tag = (struct rte_vlan_hdr *)(eth + 1);
+
+	memset(out->data, 0, sizeof(out->data));
+	eth->dst_addr = *dst;
+	eth->src_addr = *src;
+	if (vlan == TP_ROCE_NO_VLAN) {
+		eth->ether_type = rte_cpu_to_be_16(type);
+		return (uint8_t *)(eth + 1);
+	}
+	eth->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN);
+	tag->vlan_tci = rte_cpu_to_be_16(vlan);
+	tag->eth_proto = rte_cpu_to_be_16(type);
+	return (uint8_t *)(tag + 1);
+}
+
+void
+trn_close(struct trn_out *out, const uint8_t *end)
+{
+	out->len = RTE_MAX((unsigned int)(end - out->data), FRAME_MIN);
+}
+
+void
+trn_conflict(struct tp_roce_net *net, unsigned int slot, const struct rte_ether_addr *mac, uint64_t now)
+{
+	char s[TRN_STR_LEN], m[RTE_ETHER_ADDR_FMT_SIZE];
+	struct trn_announce *ann = &net->ann[slot];
+
+	net->count.conflicts++;
+	if (now < ann->defended)
+		return;
+	ann->defended = now + DEFEND_NS;
+	rte_ether_format_addr(m, sizeof(m), mac);
+	TP_ROCE_LOG(WARNING, "%s says that it has our address %s", m, trn_str(&net->a.addr[slot].gid, s));
+	if (net->a.addr[slot].kernel)
+		return;
+	ann->left = RTE_MAX(ann->left, 1);
+	ann->at = now;
+	net->due = RTE_MIN(net->due, now);
+}
+
+enum trn_verdict
+trn_input(struct tp_roce_net *net, const struct trn_frame *f, uint64_t now, struct trn_out *out)
+{
+	enum trn_verdict v;
+
+	out->len = 0;
+	/* Our own, come back from a hub or seen on its way out */
+	if (rte_is_same_ether_addr(f->src, &net->mac))
+		return TRN_OTHER;
+	v = f->type == RTE_ETHER_TYPE_ARP ? trn_arp_input(net, f, now, out) : trn_nd_input(net, f, now, out);
+	net->due = RTE_MIN(net->due, net->neighs.due);
+	if (out->len == 0)
+		return v;
+	if (trn_rate_ok(&net->answers, now)) {
+		net->count.answered++;
+	} else {
+		net->count.limited++;
+		out->len = 0;
+	}
+	return v;
+}
+
+struct sender {
+	struct tp_roce_net *net;
+	trn_send_fn send;
+	void *arg;
+	struct trn_out out;
+};
+
+static void
+ask(void *arg, const struct trn_neigh *n)
+{
+	struct sender *s = arg;
+	const struct rte_ether_addr *dst = n->state == TRN_PROBE ? &n->mac : NULL;
+
+	if (trn_is_v4(&n->addr))
+		trn_arp_ask(&s->net->mac, dst, n->vlan, trn_v4(&n->src), trn_v4(&n->addr), &s->out);
+	else
+		trn_nd_ask(&s->net->mac, dst, n->vlan, &n->src, &n->addr, &s->out);
+	s->net->count.asked++;
+	s->send(s->arg, &s->out);
+}
+
+static unsigned int
+announce(struct sender *s, uint64_t now)
+{
+	struct tp_roce_net *net = s->net;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < TP_ROCE_GIDS; i++) {
+		const struct trn_addr *addr = &net->a.addr[i];
+		struct trn_announce *ann = &net->ann[i];
+
+		if (ann->left == 0)
+			continue;
+		if (ann->at <= now) {
+			/* RFC 5227, 3: by a request, which more implementations heed than an answer. */
+			if (trn_is_v4(&addr->gid))
+				trn_arp_ask(&net->mac, NULL, addr->vlan, trn_v4(&addr->gid), trn_v4(&addr->gid),
+					    &s->out);
+			else
+				trn_nd_announce(&net->mac, addr->vlan, &addr->gid, &s->out);
+			s->send(s->arg, &s->out);
+			net->count.announced++;
+			n++;
+			ann->left--;
+			ann->at = now + ANNOUNCE_NS;
+		}
+		if (ann->left != 0)
+			net->due = RTE_MIN(net->due, ann->at);
+	}
+	return n;
+}
+
+unsigned int
+trn_run(struct tp_roce_net *net, uint64_t now, trn_send_fn send, void *arg)
+{
+	struct sender s = {.net = net, .send = send, .arg = arg};
+	unsigned int n;
+
+	net->due = TRN_NEVER;
+	n = announce(&s, now);
+	n += trn_neigh_run(&net->neighs, now, ask, &s);
+	net->due = RTE_MIN(net->due, net->neighs.due);
+	return n;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* From an address vector to what the headers of a packet need. */
+#include <rte_jhash.h>
+
+#include "net_priv.h"
+
+#define SPORT_MIN 0xc000u
+#define FLOW_LABEL_MAX 0xfffffu
+
+static bool
+unicast_dgid_ok(const union ibv_gid *sgid, const union ibv_gid *dgid)
+{
+	char s[TRN_STR_LEN], d[TRN_STR_LEN];
+
+	if (trn_is_host(dgid) && trn_is_v4(sgid) == trn_is_v4(dgid))
+		return true;
+	TP_ROCE_LOG(ERR, "dgid %s: not a host's or group's address of the family of the sgid %s", trn_str(dgid, d),
+		    trn_str(sgid, s));
+	return false;
+}
+
+/* Whose MAC packets from src to dst carry: dst's, or a router's. */
+static int
+next_hop(const struct trn_addrs *a, const struct tp_roce_gid *src, const union ibv_gid *dst, union ibv_gid *hop)
+{
+	const union ibv_gid *router = trn_is_v4(dst) ? &a->router4 : &a->router6;
+
+	if (trn_is_link_local(dst) || trn_on_link(a, dst, src->vlan)) {
+		*hop = *dst;
+		return 0;
+	}
+	if (trn_gid_zero(router) || trn_is_link_local(&src->gid) ||
+	    !(trn_is_link_local(router) || trn_on_link(a, router, src->vlan)))
+		return EHOSTUNREACH;
+	*hop = *router;
+	return 0;
+}
+
+static int
+unicast_mac(struct tp_roce_dev *dev, const struct tp_roce_gid *src, const union ibv_gid *dgid,
+	    struct rte_ether_addr *mac)
+{
+	struct tp_roce_net *net = dev->net;
+	union ibv_gid hop;
+	int rc;
+
+	/* RoCE v1 knows hosts by their MACs, whether or not these have a network stack. */
+	if (src->type == IBV_GID_TYPE_ROCE_V1 && trn_gid_mac(dgid, mac))
+		return 0;
+	pthread_mutex_lock(&net->lock);
+	if (trn_addrs_find(&net->a, dgid, src->vlan) >= 0) {
+		*mac = net->mac;
+		rc = 0;
+	} else {
+		rc = next_hop(&net->a, src, dgid, &hop);
+		if (rc == 0)
+			rc = trn_neigh_lookup(&net->neighs, &hop, src->vlan, &src->gid, mac);
+		/* Asked for the first time, or once more since it is stale */
+		if (net->neighs.due == 0)
+			atomic_store_explicit(&net->kicked, true, memory_order_release);
+	}
+	pthread_mutex_unlock(&net->lock);
+	return rc;
+}
+
+void
+tp_roce_mcast_mac(const union ibv_gid *gid, struct rte_ether_addr *mac)
+{
+	const uint8_t *r = gid->raw;
+
+	if (trn_is_v4(gid))
+		*mac = (struct rte_ether_addr){{0x01, 0x00, 0x5e, r[13] & 0x7f, r[14], r[15]}};
+	else
+		*mac = (struct rte_ether_addr){{0x33, 0x33, r[12], r[13], r[14], r[15]}};
+}
+
+static bool
+sgid_of(struct tp_roce_dev *dev, uint32_t index, struct tp_roce_gid *src)
+{
+	if (tp_roce_gid_get(dev, index, src))
+		return true;
+	if (index >= TP_ROCE_GIDS)
+		TP_ROCE_LOG(ERR, "sgid_index %u: not 0..%u", index, TP_ROCE_GIDS - 1);
+	else
+		TP_ROCE_LOG(ERR, "sgid_index %u: the entry is empty", index);
+	return false;
+}
+
+int
+tp_roce_resolve(struct ibv_context *ctx, uint32_t sgid_index, const union ibv_gid *dgid, uint8_t mac[6])
+{
+	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct rte_ether_addr found;
+	struct tp_roce_gid src;
+	int rc = 0;
+
+	if (!sgid_of(dev, sgid_index, &src))
+		return EINVAL;
+	if (trn_is_multicast(dgid))
+		tp_roce_mcast_mac(dgid, &found);
+	else if (!unicast_dgid_ok(&src.gid, dgid))
+		return EINVAL;
+	else
+		rc = unicast_mac(dev, &src, dgid, &found);
+	if (rc == 0)
+		memcpy(mac, found.addr_bytes, sizeof(found.addr_bytes));
+	return rc;
+}
+
+uint16_t
+tp_roce_sport(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn)
+{
+	uint64_t v;
+
+	if (flow_label == 0) {
+		v = (uint64_t)local_qpn * remote_qpn;
+		v ^= v >> 20;
+		v ^= v >> 40;
+		flow_label = (uint32_t)v & FLOW_LABEL_MAX;
+	}
+	return (uint16_t)(((flow_label ^ flow_label >> 14) & 0x3fff) | SPORT_MIN);
+}
+
+static bool
+av_ok(const struct ibv_ah_attr *av)
+{
+	if (av->is_global != 1)
+		TP_ROCE_LOG(ERR, "is_global %u: not 1, RoCE needs GIDs", av->is_global);
+	else if (av->port_num != 1)
+		TP_ROCE_LOG(ERR, "port_num %u: not 1", av->port_num);
+	else if (av->sl > 7)
+		TP_ROCE_LOG(ERR, "sl %u: not 0..7", av->sl);
+	else if (av->grh.flow_label > FLOW_LABEL_MAX)
+		TP_ROCE_LOG(ERR, "flow_label %#x: not 0..%#x", av->grh.flow_label, FLOW_LABEL_MAX);
+	else
+		return true;
+	return false;
+}
+
+int
+tp_roce_path_resolve(struct tp_roce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, struct tp_roce_path *path)
+{
+	const struct tp_roce_conf *conf = &dev->conf;
+	struct tp_roce_path p = {0};
+	struct tp_roce_gid src;
+	int rc = 0;
+
+	if (!av_ok(av) || !sgid_of(dev, av->grh.sgid_index, &src))
+		return EINVAL;
+	p.sgid = src.gid;
+	p.dgid = av->grh.dgid;
+	p.type = src.type;
+	p.vlan = src.vlan;
+	p.sgid_index = av->grh.sgid_index;
+	p.flow_label = av->grh.flow_label;
+	p.tclass = av->grh.traffic_class != 0 ? av->grh.traffic_class : (uint8_t)(conf->dscp << 2);
+	p.hop_limit = av->grh.hop_limit != 0 ? av->grh.hop_limit : conf->ttl;
+	p.prio = av->sl != 0 ? av->sl : conf->prio;
+	if (sport != 0)
+		p.sport = sport;
+	else
+		p.sport = tp_roce_sport(p.flow_label, rte_jhash(&p.sgid, sizeof(p.sgid), 0),
+					rte_jhash(&p.dgid, sizeof(p.dgid), 0) | 1);
+	p.smac = dev->mac;
+	if (trn_is_multicast(&p.dgid))
+		tp_roce_mcast_mac(&p.dgid, &p.dmac);
+	else if (!unicast_dgid_ok(&p.sgid, &p.dgid))
+		return EINVAL;
+	else
+		rc = unicast_mac(dev, &src, &p.dgid, &p.dmac);
+	if (rc == 0)
+		*path = p;
+	return rc;
+}
+
+uint16_t
+tp_roce_mtu_fit(uint16_t eth_mtu)
+{
+	/* What a packet with data has at most: GRH or IPv6, UDP, BTH, RETH with immediate data, ICRC. */
+	const unsigned int headers = 40 + 8 + 12 + 16 + 4 + 4;
+	unsigned int mtu = 4096;
+
+	while (mtu >= 256 && mtu + headers > eth_mtu)
+		mtu /= 2;
+	return mtu >= 256 ? (uint16_t)mtu : 0;
+}
