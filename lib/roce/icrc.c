@@ -20,11 +20,12 @@ mask_ipv6(uint8_t *h)
 	h[7] = 0xff;
 }
 
-uint32_t
-tp_icrc_start(enum tp_icrc_net kind, const uint8_t *net, const uint8_t bth[12])
+/* What the CRC begins with, as it counts; its length. */
+static uint32_t
+put_masked(enum tp_icrc_net kind, const uint8_t *net, uint8_t *h)
 {
-	uint8_t h[LRH_STAND_IN + IPV6_LEN + UDP_LEN + IB_BTH_LEN], *n = h + LRH_STAND_IN;
 	uint32_t len = kind == TP_ICRC_IPV4_UDP ? IPV4_LEN + UDP_LEN : IPV6_LEN + (kind == TP_ICRC_GRH ? 0 : UDP_LEN);
+	uint8_t *n = h + LRH_STAND_IN;
 
 	memset(h, 0xff, LRH_STAND_IN);
 	memcpy(n, net, len);
@@ -37,7 +38,24 @@ tp_icrc_start(enum tp_icrc_net kind, const uint8_t *net, const uint8_t bth[12])
 	}
 	if (kind != TP_ICRC_GRH)
 		memset(n + len - 2, 0xff, 2); /* UDP checksum */
-	memcpy(n + len, bth, IB_BTH_LEN);
-	n[len + 4] = 0xff;
-	return tp_crc32(TP_CRC32_INIT, h, LRH_STAND_IN + len + IB_BTH_LEN);
+	return LRH_STAND_IN + len;
+}
+
+uint32_t
+tp_icrc_net(enum tp_icrc_net kind, const uint8_t *net)
+{
+	uint8_t h[LRH_STAND_IN + IPV6_LEN + UDP_LEN];
+
+	return tp_crc32(TP_CRC32_INIT, h, put_masked(kind, net, h));
+}
+
+uint32_t
+tp_icrc_start(enum tp_icrc_net kind, const uint8_t *net, const uint8_t bth[12])
+{
+	uint8_t h[LRH_STAND_IN + IPV6_LEN + UDP_LEN + IB_BTH_LEN];
+	uint32_t len = put_masked(kind, net, h);
+
+	memcpy(h + len, bth, IB_BTH_LEN);
+	h[len + 4] = 0xff;
+	return tp_crc32(TP_CRC32_INIT, h, len + IB_BTH_LEN);
 }

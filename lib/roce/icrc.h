@@ -16,6 +16,8 @@ enum tp_icrc_net {
 	TP_ICRC_IPV6_UDP, /* RoCE v2: 40 + 8 bytes */
 };
 
+/* The register in front of the BTH, which goes on with byte 4 as 0xff; net: where the GRH or IP header starts. */
+uint32_t tp_icrc_net(enum tp_icrc_net kind, const uint8_t *net);
 /* The register behind the BTH; net: where the GRH or IP header starts. The rest of the packet goes on by tp_crc32. */
 uint32_t tp_icrc_start(enum tp_icrc_net kind, const uint8_t *net, const uint8_t bth[12]);
 

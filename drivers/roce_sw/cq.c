@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Completion queues: a ring of struct ibv_wc that the port's thread fills and one thread polls (IBTA 11.4.2).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_common.h>
+
+#include "gate.h"
+
+int
+rsw_create_cq(struct tp_roce_cq *c, int vector)
+{
+	struct rsw_cq *cq = (struct rsw_cq *)c;
+
+	cq->d = rsw_dev_of(c->v.context);
+	cq->depth = rte_align32pow2((uint32_t)c->v.cqe);
+	cq->ring = calloc(cq->depth, sizeof(*cq->ring));
+	if (cq->ring == NULL)
+		return ENOMEM;
+	c->v.cqe = (int)cq->depth;
+	return 0;
+}
+
+int
+rsw_destroy_cq(struct tp_roce_cq *c)
+{
+	struct rsw_cq *cq = (struct rsw_cq *)c;
+
+	/* The library saw that no queue pair uses it. */
+	free(cq->ring);
+	cq->ring = NULL;
+	return 0;
+}
+
+struct ibv_wc *
+rsw_cq_slot(struct rsw_cq *cq, struct rsw_qp *qp)
+{
+	uint32_t tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
+
+	if (tail - cq->head_seen < cq->depth)
+		return &cq->ring[tail & (cq->depth - 1)];
+	cq->head_seen = atomic_load_explicit(&cq->head, memory_order_acquire);
+	if (tail - cq->head_seen < cq->depth && !cq->broken)
+		return &cq->ring[tail & (cq->depth - 1)];
+	/* One completion is lost: the queue takes no more, and all who use it fail (10.8.2). */
+	cq->head_seen = tail - cq->depth;
+	if (!cq->broken) {
+		cq->broken = true;
+		cq->d->overran = true;
+		cq->d->sw.cq_overruns++;
+		tp_roce_async_event(cq->d->dev, IBV_EVENT_CQ_ERR, &cq->c.v);
+	}
+	qp->cq_failed = true;
+	rsw_qp_queue(qp);
+	return NULL;
+}
+
+static void
+notify(struct rsw_cq *cq, bool solicited)
+{
+	uint8_t armed;
+
+	/* Who armed it looks at the ring afterwards; here the ring was filled before. */
+	atomic_thread_fence(memory_order_seq_cst);
+	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
+	if (armed == RSW_ARM_NONE || (armed == RSW_ARM_SOLICITED && !solicited))
+		return;
+	atomic_store_explicit(&cq->armed, RSW_ARM_NONE, memory_order_relaxed);
+	tp_roce_cq_event(&cq->c);
+}
+
+void
+rsw_cq_commit(struct rsw_cq *cq, bool solicited)
+{
+	uint32_t tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
+
+	atomic_store_explicit(&cq->tail, tail + 1, memory_order_release);
+	if (cq->c.v.channel != NULL)
+		notify(cq, solicited);
+}
+
+int
+rsw_poll_cq(struct ibv_cq *v, int num, struct ibv_wc *wc)
+{
+	struct rsw_cq *cq = (struct rsw_cq *)v;
+	uint32_t head = atomic_load_explicit(&cq->head, memory_order_relaxed);
+	uint32_t n = atomic_load_explicit(&cq->tail, memory_order_acquire) - head;
+
+	if (n == 0)
+		return __builtin_expect(cq->broken, 0) ? -EIO : 0;
+	if (n > (uint32_t)num)
+		n = num < 0 ? 0 : (uint32_t)num;
+	for (uint32_t i = 0; i < n; i++)
+		wc[i] = cq->ring[(head + i) & (cq->depth - 1)];
+	atomic_store_explicit(&cq->head, head + n, memory_order_release);
+	return (int)n;
+}
+
+int
+rsw_req_notify_cq(struct ibv_cq *v, int solicited_only)
+{
+	struct rsw_cq *cq = (struct rsw_cq *)v;
+
+	if (v->channel == NULL)
+		return EINVAL;
+	/* A wish for every completion is not narrowed by a later one (11.4.2.2). */
+	if (solicited_only == 0)
+		atomic_store_explicit(&cq->armed, RSW_ARM_ANY, memory_order_relaxed);
+	else if (atomic_load_explicit(&cq->armed, memory_order_relaxed) == RSW_ARM_NONE)
+		atomic_store_explicit(&cq->armed, RSW_ARM_SOLICITED, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+	return 0;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Who has a turn: queue pairs with something to do stand in one line and send at most RSW_BUDGET packets each time; time
+ * limits lie in a heap. A limit that moves away stays where it is and is looked at when it would have been due, so that
+ * the heap is touched about once per time-out and not per packet.
+ */
+#include <stdlib.h>
+
+#include "gate.h"
+
+/* --- the line ---------------------------------------------------------------------------------------------------- */
+
+void
+rsw_qp_queue(struct rsw_qp *qp)
+{
+	struct rsw_dev *d = qp->d;
+
+	if (qp->queued)
+		return;
+	qp->queued = true;
+	qp->run_next = NULL;
+	if (d->run_first == NULL)
+		d->run_first = qp;
+	else
+		d->run_last->run_next = qp;
+	d->run_last = qp;
+}
+
+static struct rsw_qp *
+next_in_line(struct rsw_dev *d)
+{
+	struct rsw_qp *qp = d->run_first;
+
+	d->run_first = qp->run_next;
+	qp->queued = false;
+	return qp;
+}
+
+static void
+leave_line(struct rsw_dev *d, struct rsw_qp *qp)
+{
+	struct rsw_qp **at = &d->run_first, *before = NULL;
+
+	if (!qp->queued)
+		return;
+	for (; *at != qp; at = &before->run_next)
+		before = *at;
+	*at = qp->run_next;
+	if (d->run_last == qp)
+		d->run_last = before;
+	qp->queued = false;
+}
+
+/* --- timers ------------------------------------------------------------------------------------------------------ */
+
+static void
+heap_put(struct rsw_dev *d, uint32_t i, struct rsw_timer t)
+{
+	d->heap[i] = t;
+	t.qp->heap_at = i;
+}
+
+static void
+heap_up(struct rsw_dev *d, uint32_t i, struct rsw_timer t)
+{
+	for (; i > 1 && d->heap[i / 2].due > t.due; i /= 2)
+		heap_put(d, i, d->heap[i / 2]);
+	heap_put(d, i, t);
+}
+
+static void
+heap_down(struct rsw_dev *d, uint32_t i, struct rsw_timer t)
+{
+	for (uint32_t c; (c = 2 * i) <= d->heap_len; i = c) {
+		if (c < d->heap_len && d->heap[c + 1].due < d->heap[c].due)
+			c++;
+		if (d->heap[c].due >= t.due)
+			break;
+		heap_put(d, i, d->heap[c]);
+	}
+	heap_put(d, i, t);
+}
+
+static void
+heap_remove(struct rsw_dev *d, struct rsw_qp *qp)
+{
+	uint32_t i = qp->heap_at;
+	struct rsw_timer last;
+
+	if (i == 0)
+		return;
+	qp->heap_at = 0;
+	last = d->heap[d->heap_len--];
+	if (last.qp == qp)
+		return;
+	if (i > 1 && d->heap[i / 2].due > last.due)
+		heap_up(d, i, last);
+	else
+		heap_down(d, i, last);
+}
+
+static inline void
+keep_timer(struct rsw_qp *qp)
+{
+	uint64_t due = tre_deadline(&qp->e);
+	struct rsw_dev *d = qp->d;
+
+	if (due == TRE_NEVER || (qp->heap_at != 0 && d->heap[qp->heap_at].due <= due))
+		return;
+	heap_up(d, qp->heap_at != 0 ? qp->heap_at : ++d->heap_len, (struct rsw_timer){.due = due, .qp = qp});
+}
+
+static unsigned int
+run_timers(struct rsw_dev *d, uint64_t now)
+{
+	unsigned int n = 0;
+
+	for (; d->heap_len != 0 && d->heap[1].due <= now; n++) {
+		struct rsw_qp *qp = d->heap[1].qp;
+
+		heap_remove(d, qp);
+		rsw_qp_queue(qp);
+	}
+	return n;
+}
+
+/* --- a turn ------------------------------------------------------------------------------------------------------ */
+
+/* The verbs object follows what the engine decided. */
+static void
+follow(struct rsw_qp *qp)
+{
+	enum ibv_qp_state was = qp->q.v.state;
+
+	qp->q.v.state = qp->e.state;
+	if (qp->e.state != IBV_QPS_ERR)
+		return;
+	/* Receive requests that were posted before that could be seen are flushed in one more turn. */
+	atomic_thread_fence(memory_order_seq_cst);
+	rsw_qp_queue(qp);
+	if (qp->srq != NULL)
+		tp_roce_async_event(qp->d->dev, IBV_EVENT_QP_LAST_WQE_REACHED, &qp->q.v);
+	if (was == IBV_QPS_RTS || was == IBV_QPS_SQD)
+		TP_ROCE_LOG(INFO, "port %u: queue pair 0x%06x failed", qp->d->port, qp->q.v.qp_num);
+}
+
+void
+rsw_qp_run(struct rsw_qp *qp, uint64_t now)
+{
+	uint32_t posted = atomic_load_explicit(&qp->posted, memory_order_acquire);
+
+	while (qp->e.tail != posted)
+		tre_post(&qp->e);
+	if (__builtin_expect(qp->cq_failed, 0))
+		tre_qp_fail(&qp->e, IBV_EVENT_QP_FATAL);
+	tre_run(&qp->e, RSW_BUDGET, now);
+	if (__builtin_expect(qp->e.state != qp->q.v.state, 0))
+		follow(qp);
+	keep_timer(qp);
+	if (tre_busy(&qp->e))
+		rsw_qp_queue(qp);
+}
+
+/* --- from other threads ---------------------------------------------------------------------------------------- */
+
+void
+rsw_qp_kick(struct rsw_qp *qp)
+{
+	struct rsw_dev *d = qp->d;
+	struct rsw_qp *first;
+
+	if (atomic_exchange(&qp->kicked, true))
+		return;
+	first = atomic_load_explicit(&d->kicks, memory_order_relaxed);
+	do
+		qp->kick_next = first;
+	while (!atomic_compare_exchange_weak_explicit(&d->kicks, &first, qp, memory_order_release,
+						      memory_order_relaxed));
+}
+
+/* All of the list at once, so that nobody can be taken off and put on again in between. */
+static unsigned int
+take_kicks(struct rsw_dev *d)
+{
+	struct rsw_qp *qp = atomic_exchange_explicit(&d->kicks, NULL, memory_order_acquire), *next;
+	unsigned int n = 0;
+
+	for (; qp != NULL; qp = next, n++) {
+		next = qp->kick_next;
+		/* From here on it may be pushed again; what was posted before is seen in its turn. */
+		atomic_exchange(&qp->kicked, false);
+		rsw_qp_queue(qp);
+	}
+	return n;
+}
+
+void
+rsw_qp_forget(struct rsw_qp *qp)
+{
+	take_kicks(qp->d);
+	leave_line(qp->d, qp);
+	heap_remove(qp->d, qp);
+	for (uint32_t i = 0; i < qp->d->num_groups; i++) {
+		struct rsw_group *g = &qp->d->groups[i];
+
+		for (unsigned int k = 0; k < g->num; k++)
+			if (g->qp[k] == qp)
+				g->qp[k--] = g->qp[--g->num];
+	}
+}
+
+/* --- all of it --------------------------------------------------------------------------------------------------- */
+
+/* Those that never completed anything on an overrun queue fail, too. */
+static void
+fail_users(struct rsw_dev *d)
+{
+	d->overran = false;
+	for (uint32_t i = 0; i < RSW_QPS; i++) {
+		struct rsw_qp *qp = d->qps[i];
+
+		if (qp == NULL || (!qp->scq->broken && !qp->rcq->broken))
+			continue;
+		qp->cq_failed = true;
+		rsw_qp_queue(qp);
+	}
+}
+
+static unsigned int
+run_loop(struct rsw_dev *d, uint64_t now)
+{
+	unsigned int n = 0;
+
+	/* Answers that they cause wait for the next time. */
+	for (uint32_t end = d->loop_tail; d->loop_head != end; n++)
+		rsw_rx_loop(d, d->loop[d->loop_head++ & (RSW_LOOP - 1)], now);
+	return n;
+}
+
+unsigned int
+rsw_progress(struct tp_roce_dev *dev)
+{
+	struct rsw_dev *d = dev->home;
+	struct rsw_qp *last;
+	unsigned int n = 0;
+	uint64_t now;
+
+	rsw_gate_enter_as_owner(d);
+	now = rsw_now(d);
+	if (__builtin_expect(d->loop_head != d->loop_tail, 0))
+		n += run_loop(d, now);
+	if (atomic_load_explicit(&d->kicks, memory_order_relaxed) != NULL)
+		n += take_kicks(d);
+	if (d->heap_len != 0 && d->heap[1].due <= now)
+		n += run_timers(d, now);
+	if (__builtin_expect(d->overran, 0))
+		fail_users(d);
+	last = d->run_first == NULL ? NULL : d->run_last;
+	while (last != NULL) {
+		struct rsw_qp *qp = next_in_line(d);
+
+		rsw_qp_run(qp, now);
+		n++;
+		if (qp == last)
+			break;
+	}
+	rsw_mad_drain(d);
+	if (d->num_tx != 0)
+		rsw_tx_flush(d);
+	rsw_gate_leave(d);
+	if (__builtin_expect(d->num_mads != 0, 0))
+		n += rsw_mad_deliver(d);
+	return n;
+}

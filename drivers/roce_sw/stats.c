@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Counters of a port: the engine's by cause, and the provider's own. */
+#include "sw.h"
+
+struct counter {
+	const char *name;
+	size_t at;
+};
+
+#define ENGINE(text, field)                                                                                            \
+	{                                                                                                              \
+		.name = text, .at = offsetof(struct rsw_dev, st.field)                                                 \
+	}
+#define OWN(text, field)                                                                                               \
+	{                                                                                                              \
+		.name = text, .at = offsetof(struct rsw_dev, sw.field)                                                 \
+	}
+
+static const struct counter counters[] = {
+	ENGINE("tx_packets", tx_packets),
+	ENGINE("tx_bytes", tx_bytes),
+	ENGINE("rx_packets", rx_packets),
+	ENGINE("rx_bytes", rx_bytes),
+	ENGINE("requester_length_errors", rq_len_err),
+	ENGINE("requester_qp_operation_errors", rq_op_err),
+	ENGINE("requester_protection_errors", rq_prot_err),
+	ENGINE("requester_flushed", rq_flush_err),
+	ENGINE("requester_remote_invalid_requests", rq_remote_invalid),
+	ENGINE("requester_remote_access_errors", rq_remote_access),
+	ENGINE("requester_remote_operation_errors", rq_remote_op),
+	ENGINE("requester_rnr_naks", rq_rnr_nak),
+	ENGINE("requester_out_of_order", rq_out_of_order),
+	ENGINE("requester_timeouts", rq_timeout),
+	ENGINE("requester_retries_exceeded", rq_retry_exceeded),
+	ENGINE("requester_rnr_retries_exceeded", rq_rnr_exceeded),
+	ENGINE("requester_bad_responses", rq_bad_response),
+	ENGINE("requester_unexpected_responses", rq_ghost),
+	ENGINE("requester_resent", rq_resent),
+	ENGINE("responder_length_errors", rs_len_err),
+	ENGINE("responder_qp_operation_errors", rs_op_err),
+	ENGINE("responder_protection_errors", rs_prot_err),
+	ENGINE("responder_flushed", rs_flush_err),
+	ENGINE("responder_invalid_requests", rs_remote_invalid),
+	ENGINE("responder_remote_access_errors", rs_remote_access),
+	ENGINE("responder_rnr_naks", rs_rnr_nak),
+	ENGINE("responder_out_of_order", rs_out_of_order),
+	ENGINE("responder_duplicates", rs_duplicate),
+	ENGINE("uc_discarded", rs_uc_discarded),
+	ENGINE("ud_discarded", rs_ud_discarded),
+	ENGINE("bad_qkeys", rs_bad_qkey),
+	ENGINE("bad_pkeys", rs_bad_pkey),
+	ENGINE("bad_opcodes", rs_bad_opcode),
+	ENGINE("malformed_transport", rs_malformed),
+	ENGINE("cnps", cnp),
+	OWN("invalid_qp", rx_no_qp),
+	OWN("bad_icrc", rx_bad_icrc),
+	OWN("malformed", rx_malformed),
+	OWN("bad_ip_checksum", rx_bad_ip),
+	OWN("bad_udp_checksum", rx_bad_udp),
+	OWN("ip_options", rx_ip_options),
+	OWN("ip_fragments", rx_fragments),
+	OWN("bad_address", rx_bad_address),
+	OWN("bad_multicast", rx_no_group),
+	OWN("multicast_received", rx_groups),
+	OWN("ecn_marked", rx_ecn),
+	OWN("mads_received", rx_mads),
+	OWN("mads_dropped", rx_mad_dropped),
+	OWN("mads_sent", tx_mads),
+	OWN("no_source_address", tx_no_gid),
+	OWN("tx_no_mbuf", tx_no_mbuf),
+	OWN("tx_queue_full", tx_full),
+	OWN("looped", looped),
+	OWN("cq_overruns", cq_overruns),
+	OWN("srq_limits", srq_limits),
+	{.name = "refused_work_requests", .at = offsetof(struct rsw_dev, refused)},
+};
+
+int
+rsw_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
+{
+	for (unsigned int i = 0; i < RTE_DIM(counters); i++)
+		fn(arg, counters[i].name,
+		   __atomic_load_n((const uint64_t *)(const void *)((const uint8_t *)dev->home + counters[i].at),
+				   __ATOMIC_RELAXED));
+	return 0;
+}
