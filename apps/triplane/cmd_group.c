@@ -114,6 +114,7 @@ show_counters(uint16_t port, const char *name, struct out *o)
 	FIELD(rx_bytes);
 	FIELD(rx_errors);
 	FIELD(rx_nombuf);
+	FIELD(flood_drops);
 	FIELD(tx_frames);
 	FIELD(tx_bytes);
 	FIELD(tx_errors);

@@ -6,6 +6,7 @@
 
 #include <rte_errno.h>
 
+#include "flood.h"
 #include "group.h"
 #include "qos.h"
 #include "tx_policy.h"
@@ -219,36 +220,39 @@ rx_queues_tell(struct rte_eth_dev *dev)
 						       : RTE_ETH_QUEUE_STATE_STOPPED;
 }
 
+/* The burst for frames in several buffers takes plain rings, too, and stays until the port is started again. */
+static eth_rx_burst_t
+rx_burst(struct mlx4_eth *eth)
+{
+	struct rte_eth_dev_data *data = eth->dev->data;
+	uint16_t i;
+
+	for (i = 0; i < data->nb_rx_queues; i++)
+		data->scattered_rx |= eth->rxqs[i] != NULL && eth->rxqs[i]->lg_sges != 0;
+	if (eth->flood != NULL)
+		return mlx4_rx_burst_flood;
+	return data->scattered_rx ? mlx4_rx_burst_scattered : mlx4_rx_burst;
+}
+
 /* Pollers use the copy that was made at the start of the port. */
 void
 mlx4_rx_burst_update(struct mlx4_eth *eth)
 {
 	struct rte_eth_dev *dev = eth->dev;
-	bool scattered = false;
-	uint16_t i;
 
-	if (!dev->data->dev_started || eth->hca->dead || dev->rx_pkt_burst == mlx4_rx_burst_scattered)
+	if (!dev->data->dev_started || eth->hca->dead)
 		return;
-	for (i = 0; i < dev->data->nb_rx_queues; i++)
-		scattered |= eth->rxqs[i] != NULL && eth->rxqs[i]->lg_sges != 0;
-	if (!scattered)
-		return;
-	dev->data->scattered_rx = 1;
-	dev->rx_pkt_burst = mlx4_rx_burst_scattered;
-	__atomic_store_n(&rte_eth_fp_ops[dev->data->port_id].rx_pkt_burst, mlx4_rx_burst_scattered, __ATOMIC_SEQ_CST);
+	dev->rx_pkt_burst = rx_burst(eth);
+	__atomic_store_n(&rte_eth_fp_ops[dev->data->port_id].rx_pkt_burst, dev->rx_pkt_burst, __ATOMIC_SEQ_CST);
 }
 
 static void
 set_bursts(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
-	bool scattered = false;
-	uint16_t i;
 
-	for (i = 0; i < dev->data->nb_rx_queues; i++)
-		scattered |= eth->rxqs[i] != NULL && eth->rxqs[i]->lg_sges != 0;
-	dev->data->scattered_rx = scattered;
-	dev->rx_pkt_burst = scattered ? mlx4_rx_burst_scattered : mlx4_rx_burst;
+	dev->data->scattered_rx = 0;
+	dev->rx_pkt_burst = rx_burst(eth);
 	dev->tx_pkt_burst = mlx4_tx_policy_burst(eth);
 	dev->tx_pkt_prepare = mlx4_tx_prepare;
 }

@@ -43,10 +43,7 @@ struct mlx4_eth *mlx4_eth_by_port(uint16_t port_id);
 /* The card is lost: bursts of running pollers find nothing and take nothing from now on. */
 void mlx4_eth_removed(struct rte_eth_dev *dev);
 
-/*
- * A queue is about to get rings of several buffers per frame while the port runs. The burst for those takes plain rings, too,
- * and stays until the port is started again.
- */
+/* Rings of several buffers per frame are about to come while the port runs, or copies by software come or end. */
 void mlx4_rx_burst_update(struct mlx4_eth *eth);
 
 /* filter.c */

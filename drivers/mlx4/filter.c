@@ -39,7 +39,8 @@ struct group_mac {
 struct mlx4_filter {
 	struct rte_ether_addr mac[MLX4_ETH_MAX_UC_MACS]; /* zero: free */
 	struct group_mac group_mac[TP_GROUPS];
-	unsigned int floods; /* groups that get multicast, too */
+	unsigned int floods; /* groups that get multicast, too ... */
+	unsigned int copies; /* ... of these by software */
 	struct rule_set rules;
 	bool on;
 };
@@ -115,11 +116,14 @@ static int
 defaults_apply(struct mlx4_eth *eth, struct rule_set *r, uint32_t qpn)
 {
 	bool listed = eth->num_mc != 0 && !mc_is_exact(eth);
-	int rc = default_rule(eth, &r->promisc, eth->promisc, r->turn, MLX4_DMFS_ALL_DEFAULT, qpn);
+	bool wanted = eth->allmulti || eth->mc_overflow || eth->promisc || listed;
+	int rc;
+
+	__atomic_store_n(&eth->mc_hidden, !wanted, __ATOMIC_RELAXED);
+	rc = default_rule(eth, &r->promisc, eth->promisc, r->turn, MLX4_DMFS_ALL_DEFAULT, qpn);
 
 	if (rc == 0)
-		rc = default_rule(eth, &r->allmulti, eth->allmulti || eth->mc_overflow || eth->promisc || listed, 0,
-				  MLX4_DMFS_MC_DEFAULT, qpn);
+		rc = default_rule(eth, &r->allmulti, wanted || eth->filter->copies != 0, 0, MLX4_DMFS_MC_DEFAULT, qpn);
 	return rc;
 }
 
@@ -356,6 +360,13 @@ mlx4_filter_flood(struct mlx4_eth *eth, bool more)
 	}
 	rc = mc_apply(eth, &f->rules, eth->target_qpn);
 	return rc != 0 ? rc : defaults_changed(eth);
+}
+
+int
+mlx4_filter_copies(struct mlx4_eth *eth, bool more)
+{
+	eth->filter->copies += more ? 1 : -1;
+	return defaults_changed(eth);
 }
 
 static int

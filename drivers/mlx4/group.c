@@ -11,6 +11,7 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "flood.h"
 #include "qos.h"
 
 int
@@ -31,6 +32,7 @@ mlx4_groups_destroy(struct mlx4_eth *eth)
 		return;
 	for (i = 0; i < eth->groups->num; i++)
 		rte_free(eth->groups->g[i]);
+	mlx4_flood_free(eth);
 	rte_free(eth->groups);
 	eth->groups = NULL;
 }
@@ -141,23 +143,6 @@ check_default_left(const struct mlx4_eth *eth, const struct tp_group *g, const s
 	return -EBUSY;
 }
 
-/* The card copies a frame to so many queues; one is the port's own, one is room for a group that moves. */
-static int
-check_flood(const struct mlx4_eth *eth, const struct tp_group *g, const struct tp_group *self, char *err)
-{
-	unsigned int copies = eth->hca->caps.dmfs_max_qps, floods = 0, i;
-
-	if (!g->flood || g->is_default || copies == 0)
-		return 0;
-	for (i = 0; i < eth->groups->num; i++)
-		floods += &eth->groups->g[i]->conf != self && eth->groups->g[i]->conf.flood &&
-			  !eth->groups->g[i]->conf.is_default;
-	if (floods + 1 + 2 <= copies)
-		return 0;
-	snprintf(err, TP_ERR_LEN, "flood: on, want off: the card gives copies to %u groups at most", copies - 2);
-	return -ENOSPC;
-}
-
 static int
 check_lookahead(const struct mlx4_eth *eth, const struct tp_group *g, char *err)
 {
@@ -219,8 +204,6 @@ check(struct mlx4_eth *eth, const struct tp_group *g, const struct mlx4_group *s
 	if (ret == 0)
 		ret = check_default_left(eth, g, self, err);
 	if (ret == 0)
-		ret = check_flood(eth, g, self_conf, err);
-	if (ret == 0)
 		ret = check_lookahead(eth, g, err);
 	return ret != 0 ? ret : check_pool(eth, g, mp, err);
 }
@@ -247,15 +230,17 @@ list_changed(struct mlx4_eth *eth, struct mlx4_group *g, bool gone, const bool *
 
 /* What the queues had before, they can have again, unless the card is lost. */
 static void
-list_restored(struct mlx4_eth *eth)
+list_restored(struct mlx4_eth *eth, struct mlx4_group *g)
 {
 	char err[TP_ERR_LEN] = "";
 
 	mlx4_groups_assign(eth);
 	if (mlx4_groups_treat(eth, err) != 0)
 		MLX4_LOG(ERR, "port %u: %s", eth->dev->data->port_id, err);
-	if (eth->dev->data->dev_started)
-		mlx4_groups_vlan_apply(eth);
+	if (!eth->dev->data->dev_started)
+		return;
+	mlx4_groups_vlan_apply(eth);
+	mlx4_flood_update(eth, g);
 }
 
 static void
@@ -297,7 +282,7 @@ add(struct mlx4_eth *eth, const struct tp_group *conf, char *err)
 		return answer(eth, g);
 	}
 	gs->num--;
-	list_restored(eth);
+	list_restored(eth, g);
 	rte_free(g);
 	return ret;
 }
@@ -338,7 +323,7 @@ modify(struct mlx4_eth *eth, const struct tp_group *conf, char *err)
 	}
 	g->conf = old;
 	g->mp = old_mp;
-	list_restored(eth);
+	list_restored(eth, g);
 	return ret;
 }
 
@@ -368,7 +353,7 @@ take_away(struct mlx4_eth *eth, const char *name, char *err)
 	memmove(&gs->g[at + 1], &gs->g[at], (gs->num - at) * sizeof(gs->g[0]));
 	gs->g[at] = g;
 	gs->num++;
-	list_restored(eth);
+	list_restored(eth, g);
 	return ret;
 }
 

@@ -17,6 +17,7 @@ struct mlx4_group_rules {
 	struct rte_ether_addr mac;
 	uint16_t vlan;
 	bool untagged, flood;
+	bool copied; /* flood: by software */
 	uint64_t unicast, bcast, mcast;
 };
 
@@ -27,6 +28,8 @@ struct mlx4_group {
 	struct mlx4_group_rules rules;
 	uint16_t turn;                        /* which of the two priorities of a rule is in use */
 	struct rte_pmd_mlx4_group_stats past; /* of queues that left */
+	struct rte_ring *copies;              /* flood.h; NULL: the card gives them */
+	uint64_t flood_drops;
 };
 
 struct mlx4_groups {

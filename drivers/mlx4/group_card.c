@@ -17,6 +17,7 @@
 #include <rte_errno.h>
 
 #include "ethdev.h"
+#include "flood.h"
 #include "group.h"
 #include "rss.h"
 
@@ -212,6 +213,8 @@ rules_remove(struct mlx4_eth *eth, struct mlx4_group_rules *r)
 	rule_drop(eth, &r->mcast);
 	if (r->flood)
 		mlx4_filter_flood(eth, false);
+	if (r->copied)
+		mlx4_filter_copies(eth, false);
 	mlx4_filter_group_remove(eth, &r->mac, r->untagged);
 	r->up = false;
 }
@@ -228,13 +231,39 @@ unicast_install(struct mlx4_eth *eth, const struct tp_group *g, uint16_t turn, u
 	return mlx4_rule_mac(eth->hca, eth->port, MLX4_RULE_GROUP + turn, &mac, qpn, id);
 }
 
-/* Broadcast and multicast go to the first queue: ring 0, past the parent. */
-static int
-flood_install(struct mlx4_eth *eth, const struct mlx4_spread *s, struct mlx4_group_rules *r)
+/* The card copies a frame to so many queues; one is the port's own, one is room for a group that moves. */
+static bool
+card_copies(const struct mlx4_eth *eth, const struct mlx4_group *g)
 {
-	int ret = mlx4_filter_flood(eth, true);
+	unsigned int most = eth->hca->caps.dmfs_max_qps, others = 0, i;
 
+	for (i = 0; i < eth->groups->num; i++) {
+		const struct mlx4_group_rules *r = &eth->groups->g[i]->rules;
+
+		others += eth->groups->g[i] != g && r->up && r->flood && !r->copied;
+	}
+	return most == 0 || others + 1 + 2 <= most;
+}
+
+/* Broadcast and multicast go to the first queue: ring 0, past the parent; or software gives it copies. */
+static int
+flood_install(struct mlx4_eth *eth, struct mlx4_group *g, const struct mlx4_spread *s, struct mlx4_group_rules *r)
+{
+	int ret;
+
+	if (!card_copies(eth, g)) {
+		ret = mlx4_flood_prepare(eth, g);
+		if (ret != 0)
+			return ret;
+		r->copied = true;
+		ret = mlx4_filter_copies(eth, true);
+		if (ret != 0)
+			return ret;
+	}
+	ret = mlx4_filter_flood(eth, true);
 	r->flood = true;
+	if (ret == 0 && r->copied)
+		return 0;
 	if (ret == 0)
 		ret = mlx4_rule_mac(eth->hca, eth->port, MLX4_RULE_PORT, &mlx4_broadcast, s->base_qpn, &r->bcast);
 	if (ret == 0)
@@ -243,7 +272,7 @@ flood_install(struct mlx4_eth *eth, const struct mlx4_spread *s, struct mlx4_gro
 }
 
 static int
-rules_install(struct mlx4_eth *eth, const struct mlx4_group *g, const struct mlx4_spread *s, uint16_t turn,
+rules_install(struct mlx4_eth *eth, struct mlx4_group *g, const struct mlx4_spread *s, uint16_t turn,
 	      struct mlx4_group_rules *r)
 {
 	int ret;
@@ -261,7 +290,7 @@ rules_install(struct mlx4_eth *eth, const struct mlx4_group *g, const struct mlx
 		return 0; /* no queue is started: its frames are the default queues' */
 	ret = unicast_install(eth, &g->conf, turn, mlx4_spread_target(s), &r->unicast);
 	if (ret == 0 && g->conf.flood)
-		ret = flood_install(eth, s, r);
+		ret = flood_install(eth, g, s, r);
 	if (ret != 0)
 		rules_remove(eth, r);
 	return ret;
@@ -357,6 +386,7 @@ mlx4_group_apply(struct mlx4_eth *eth, struct mlx4_group *g, bool gone, const bo
 		cancel(&c);
 	else
 		commit(&c, before);
+	mlx4_flood_update(eth, g);
 	return ret;
 }
 
@@ -399,5 +429,6 @@ mlx4_groups_stop(struct mlx4_eth *eth)
 		mlx4_spread_quiesce(eth, &old);
 		mlx4_spread_free(eth, g->spread);
 		g->spread = NULL;
+		mlx4_flood_update(eth, g);
 	}
 }

@@ -106,8 +106,10 @@ mlx4_groups_stats_reset(struct mlx4_eth *eth)
 {
 	unsigned int i;
 
-	for (i = 0; i < eth->groups->num; i++)
+	for (i = 0; i < eth->groups->num; i++) {
 		memset(&eth->groups->g[i]->past, 0, sizeof(eth->groups->g[i]->past));
+		__atomic_store_n(&eth->groups->g[i]->flood_drops, 0, __ATOMIC_RELAXED);
+	}
 	for (i = 0; i < MLX4_ETH_MAX_RXQ; i++)
 		mlx4_group_queue_new(eth, (uint16_t)i);
 }
@@ -123,6 +125,7 @@ mlx4_group_stats(const struct mlx4_eth *eth, const struct mlx4_group *g, struct 
 		queue_counters(eth, g->conf.queue[i], &now);
 		add_since(st, &now, &eth->groups->base[g->conf.queue[i]]);
 	}
+	st->flood_drops = __atomic_load_n(&g->flood_drops, __ATOMIC_RELAXED);
 	st->queues_used = mlx4_group_used(eth, g);
 }
 

@@ -106,8 +106,8 @@ mlx4_txq_info(struct rte_eth_dev *dev, uint16_t queue, struct rte_eth_txq_info *
 int
 mlx4_rx_burst_mode(struct rte_eth_dev *dev, uint16_t queue, struct rte_eth_burst_mode *mode)
 {
-	snprintf(mode->info, sizeof(mode->info), "%s",
-		 dev->rx_pkt_burst == mlx4_rx_burst_scattered ? "Scalar, scattered" : "Scalar");
+	snprintf(mode->info, sizeof(mode->info), "%s%s", dev->data->scattered_rx ? "Scalar, scattered" : "Scalar",
+		 mlx4_eth_of(dev)->flood != NULL ? ", copies to groups" : "");
 	return 0;
 }
 

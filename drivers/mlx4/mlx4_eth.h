@@ -51,6 +51,9 @@ struct mlx4_eth {
 	uint64_t rss_hf;
 	struct mlx4_spread *rss; /* what the queues without a group have on the card now */
 	struct mlx4_groups *groups;
+	const struct mlx4_flood *flood; /* who gets copies by software, NULL: nobody */
+	struct mlx4_flood_slots *flood_slots;
+	bool mc_hidden; /* multicast is received for the sake of such copies only */
 
 	uint32_t target_qpn; /* what the steering rules name: an RSS parent or the only ring */
 	bool promisc, allmulti, mc_overflow;
@@ -95,6 +98,8 @@ int mlx4_filter_group_add(struct mlx4_eth *eth, const struct rte_ether_addr *mac
 void mlx4_filter_group_remove(struct mlx4_eth *eth, const struct rte_ether_addr *mac, bool untagged);
 /* One group more (or less) gets copies of multicast: while there is one, the port takes all of it or none. */
 int mlx4_filter_flood(struct mlx4_eth *eth, bool more);
+/* The same for copies by software: the port receives all multicast for them. */
+int mlx4_filter_copies(struct mlx4_eth *eth, bool more);
 
 #define MLX4_NO_RULE UINT64_MAX
 extern const struct rte_ether_addr mlx4_broadcast;

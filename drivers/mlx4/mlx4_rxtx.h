@@ -15,6 +15,7 @@
 #include "mlx4_hca.h"
 
 struct mlx4_eth;
+struct mlx4_flood;
 struct mlx4_tx_policy;
 struct mlx4_tx_policy_slots;
 
@@ -69,8 +70,9 @@ struct mlx4_rxq {
 	uint16_t port_id;
 	uint8_t crc_len; /* FCS bytes that the card leaves in the buffer and the application does not want */
 	uint64_t packets, bytes;
-	uint64_t errors; /* error CQEs */
-	uint64_t nombuf; /* WQEs that found the pool empty, each once */
+	uint64_t errors;                     /* error CQEs */
+	uint64_t nombuf;                     /* WQEs that found the pool empty, each once */
+	const struct mlx4_flood *flood_busy; /* what the burst of rx_flood.c has taken */
 	/* control */
 	struct mlx4_eth *eth;
 	struct mlx4_rx_set

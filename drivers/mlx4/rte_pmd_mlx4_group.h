@@ -57,6 +57,7 @@ struct rte_pmd_mlx4_group_stats {
 	uint64_t rx_frames, rx_bytes;
 	uint64_t rx_errors;                         /**< completions with an error */
 	uint64_t rx_nombuf;                         /**< receive buffers that the pool had not */
+	uint64_t flood_drops;                       /**< software copies of broadcast and multicast that were lost */
 	uint64_t tx_frames, tx_bytes;               /**< of the transmit queues with the same numbers */
 	uint64_t tx_errors;                         /**< frames that could not be sent */
 	uint64_t spoof_mac_drops, spoof_type_drops; /**< frames that anti-spoof dropped */

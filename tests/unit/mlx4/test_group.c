@@ -285,13 +285,11 @@ test_flood(void **state)
 {
 	static const struct rte_ether_addr all = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
 	struct rte_ether_addr listed = {{0x01, 0x00, 0x5e, 0, 0, 5}}, other = {{0x01, 0x00, 0x5e, 0, 0, 6}};
-	struct tp_group a = group_conf("a", 1, TP_VLAN_ANY, 1, 2), b = group_conf("b", 2, 50, 3, 1), g;
-	struct rte_pmd_mlx4_device dev;
-	unsigned int i, limit = 0;
-	char name[TP_GROUP_NAME];
+	struct tp_group a = group_conf("a", 1, TP_VLAN_ANY, 1, 2), b = group_conf("b", 2, 50, 3, 1);
+	unsigned int i;
 	uint32_t number;
 
-	group_start(40, NULL);
+	group_start(4, NULL);
 	assert_int_equal(rte_eth_dev_set_mc_addr_list(1, &listed, 1), 0);
 	a.flood = true;
 	a.rss = TP_RSS_ALL;
@@ -319,24 +317,126 @@ test_flood(void **state)
 	rig_send(0, group_frame(&listed, UNTAGGED, &number));
 	assert_int_equal(group_drain(0), 1);
 	assert_int_equal(group_drain(1) + group_drain(3), 0);
-	/* As many copies as the card makes. */
-	assert_int_equal(rte_pmd_mlx4_device_get(1, &dev), 0);
-	limit = ((struct mlx4_eth *)rte_eth_devices[1].data->dev_private)->hca->caps.dmfs_max_qps - 2;
-	assert_in_range(limit, 8, 30);
-	for (i = 0; i < limit; i++) {
+}
+
+static const struct rte_ether_addr everybody = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+
+/* Polls until nothing comes any more, the default queue first since it makes copies; frees all. got: by queue. */
+static void
+drain_all(unsigned int *got, uint16_t queues)
+{
+	uint16_t q;
+
+	for (q = 0; q < queues; q++)
+		got[q] = group_drain(q);
+}
+
+/* All 127 groups get broadcast and multicast, once each: the first ones from the card, the others by software. */
+static void
+test_flood_all(void **state)
+{
+	struct rte_ether_addr mc = {{0x01, 0x00, 0x5e, 0, 0, 5}}, own;
+	unsigned int got[GROUPS + 1], i, round, by_card;
+	struct rte_pmd_mlx4_group_stats st;
+	struct rte_mempool *mp = rte_pktmbuf_pool_create("floods", 1023, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, -1);
+	char name[TP_GROUP_NAME];
+	eth_rx_burst_t plain;
+	struct tp_group g;
+	struct rte_mbuf *m;
+	uint32_t number;
+
+	assert_non_null(mp);
+	group_start(GROUPS + 1, NULL);
+	plain = rte_eth_fp_ops[1].rx_pkt_burst;
+	by_card = ((struct mlx4_eth *)rte_eth_devices[1].data->dev_private)->hca->caps.dmfs_max_qps - 2;
+	assert_in_range(by_card, 8, 30);
+	for (i = 0; i < GROUPS; i++) {
 		snprintf(name, sizeof(name), "f%u", i);
-		g = group_conf(name, 10 + i, TP_VLAN_ANY, (uint16_t)(4 + i), 1);
+		g = group_conf(name, 10 + i, TP_VLAN_ANY, (uint16_t)(1 + i), 1);
 		g.flood = true;
+		if (i == by_card)
+			assert_ptr_equal(rte_eth_fp_ops[1].rx_pkt_burst, plain);
+		if (i == GROUPS - 1)
+			snprintf(g.mempool, sizeof(g.mempool), "floods");
 		group_add(&g, 1);
 	}
-	g = group_conf("toomany", 100, TP_VLAN_ANY, 39, 1);
-	g.flood = true;
-	group_refused(&g, -ENOSPC, "flood", "groups");
-	rig_send(0, group_frame(&all, UNTAGGED, &number));
-	for (i = 0; i < limit; i++)
-		assert_int_equal(group_drain((uint16_t)(4 + i)), 1);
-	assert_int_equal(group_drain(0), 1);
-	assert_int_equal(group_drain(39), 0);
+	assert_ptr_not_equal(rte_eth_fp_ops[1].rx_pkt_burst, plain);
+	own = rig_mac(1);
+	for (round = 0; round < 2; round++) {
+		rig_send(0, group_frame(&everybody, UNTAGGED, &number));
+		drain_all(got, GROUPS + 1);
+		for (i = 0; i <= GROUPS; i++)
+			assert_int_equal(got[i], 1);
+		/* Multicast that the port was not asked to take stays hidden from its own queue, and uncounted there. */
+		assert_int_equal(rte_eth_stats_reset(1), 0);
+		rig_send(0, group_frame(&mc, 7, &number));
+		drain_all(got, GROUPS + 1);
+		assert_int_equal(got[0], 0);
+		for (i = 1; i <= GROUPS; i++)
+			assert_int_equal(got[i], 1);
+		assert_int_equal(((struct mlx4_rxq *)rte_eth_devices[1].data->rx_queues[0])->packets, 0);
+		assert_int_equal(((struct mlx4_rxq *)rte_eth_devices[1].data->rx_queues[0])->bytes, 0);
+		assert_int_equal(rte_pmd_mlx4_group_stats(1, "f126", &st), 0);
+		assert_int_equal(st.rx_frames, 1);
+		assert_int_equal(rte_eth_allmulticast_enable(1), 0);
+		rig_send(0, group_frame(&mc, UNTAGGED, &number));
+		drain_all(got, GROUPS + 1);
+		for (i = 0; i <= GROUPS; i++)
+			assert_int_equal(got[i], 1);
+		assert_int_equal(rte_eth_allmulticast_disable(1), 0);
+		/* Unicast is nobody else's. */
+		rig_send(0, group_frame(&own, UNTAGGED, &number));
+		drain_all(got, GROUPS + 1);
+		for (i = 0; i <= GROUPS; i++)
+			assert_int_equal(got[i], i == 0);
+		if (round == 0) {
+			assert_int_equal(rte_eth_dev_stop(1), 0);
+			assert_int_equal(rte_eth_dev_start(1), 0);
+		}
+	}
+	/* A copy has the bytes of the frame and lies in a buffer of the group. */
+	rig_send(0, rig_frame(&everybody, 200));
+	group_drain(0);
+	assert_int_equal(rte_eth_rx_burst(1, GROUPS, &m, 1), 1);
+	assert_ptr_equal(m->pool, mp);
+	assert_int_equal(m->pkt_len, 200);
+	for (i = RTE_ETHER_HDR_LEN; i < 200; i++)
+		assert_int_equal(*rte_pktmbuf_mtod_offset(m, uint8_t *, i), (uint8_t)i);
+	rte_pktmbuf_free(m);
+	drain_all(got, GROUPS);
+	/* Who does not poll loses copies, which are counted; the others have theirs. */
+	for (i = 0; i < 700; i++) {
+		rig_send(0, group_frame(&everybody, UNTAGGED, &number));
+		drain_all(got, GROUPS);
+		assert_int_equal(got[GROUPS - 1], 1);
+	}
+	assert_int_equal(rte_pmd_mlx4_group_stats(1, "f126", &st), 0);
+	assert_int_equal(group_drain(GROUPS) + st.flood_drops, 700);
+	assert_true(st.flood_drops != 0);
+	assert_int_equal(rte_pmd_mlx4_group_stats(1, "f125", &st), 0);
+	assert_int_equal(st.flood_drops, 0);
+	/* A copy waits for the queue to which its group goes over. */
+	rig_send(0, group_frame(&everybody, UNTAGGED, &number));
+	group_drain(0);
+	group_remove("f125");
+	snprintf(g.name, sizeof(g.name), "f126");
+	g.queue[0] = GROUPS - 1;
+	group_modify(&g, 1);
+	assert_int_equal(group_drain(GROUPS - 1), 1);
+	assert_int_equal(group_drain(GROUPS), 0);
+	/* The last that needs copies takes the burst function for them away, and what waits for it. */
+	rig_send(0, group_frame(&everybody, UNTAGGED, &number));
+	group_drain(0);
+	for (i = by_card; i < GROUPS; i++) {
+		snprintf(name, sizeof(name), "f%u", i);
+		if (i != 125)
+			group_remove(name);
+	}
+	assert_ptr_equal(rte_eth_fp_ops[1].rx_pkt_burst, plain);
+	drain_all(got, GROUPS + 1);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	assert_int_equal(rte_mempool_in_use_count(mp), 0);
+	rte_mempool_free(mp);
 }
 
 int
@@ -344,8 +444,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, group_open, group_close)
 	const struct CMUnitTest tests[] = {
-		T(test_all_groups),  T(test_promiscuous), T(test_nothing_left),
-		T(test_vlan_filter), T(test_refusals),    T(test_flood),
+		T(test_all_groups), T(test_promiscuous), T(test_nothing_left), T(test_vlan_filter),
+		T(test_refusals),   T(test_flood),       T(test_flood_all),
 	};
 
 	if (rig_eal("mlx4grp", "0") < 0)

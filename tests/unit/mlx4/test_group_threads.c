@@ -126,30 +126,35 @@ filters(void *arg)
 	return NULL;
 }
 
-static uint64_t
+/* Nobody but the stable group gets its frames; broadcast is for all who want it. */
+static void
 poll_others(void)
 {
 	struct rte_mbuf *m[32];
-	uint64_t sum = 0;
-	uint16_t q, n;
+	uint16_t q, n, i;
 
 	for (q = 0; q < QUEUES; q++) {
 		if (q == STABLE_QUEUE)
 			continue;
 		n = rte_eth_rx_burst(1, q, m, RTE_DIM(m));
+		for (i = 0; i < n; i++)
+			assert_int_equal(*rte_pktmbuf_mtod(m[i], uint8_t *), 0xff);
 		rte_pktmbuf_free_bulk(m, n);
-		sum += n;
 	}
-	return sum;
 }
 
 /* One burst to the stable group and what came of those before; others get nothing of it. */
 static void
 traffic(bool send, uint64_t *sent, uint64_t *received)
 {
-	struct rte_ether_addr mac = group_mac(1);
+	struct rte_ether_addr mac = group_mac(1), everybody = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
 	struct rte_mbuf *m;
 
+	if (send && *sent % 4 == 0) {
+		m = rig_frame(&everybody, RIG_FRAME);
+		if (rte_eth_tx_burst(0, 0, &m, 1) == 0)
+			rte_pktmbuf_free(m);
+	}
 	if (send && *sent - *received < RIG_DESC / 2) {
 		m = rig_frame(&mac, RIG_FRAME);
 		if (rte_eth_tx_burst(0, 0, &m, 1) == 1)
@@ -158,7 +163,7 @@ traffic(bool send, uint64_t *sent, uint64_t *received)
 			rte_pktmbuf_free(m);
 	}
 	*received += rig_drain(1, STABLE_QUEUE);
-	assert_int_equal(poll_others(), 0);
+	poll_others();
 }
 
 static void
@@ -175,6 +180,8 @@ test_threads(void **state)
 
 	assert_int_equal(rig_plug(RIG_DEV, "run=thread,wake-us=100"), 0);
 	group_start(QUEUES, &rss);
+	/* As if the card gave copies to the port and one group: the second one's come by software. */
+	((struct mlx4_eth *)rte_eth_devices[1].data->dev_private)->hca->caps.dmfs_max_qps = 3;
 	group_add(&stable, 1);
 	poll_others();
 	assert_int_equal(rte_pmd_mlx4_device_get(1, &before), 0);
