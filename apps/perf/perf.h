@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Bandwidth and latency of send, write, read and atomic, with the options, the tables and the exchange of perftest: either
+ * end may be one of its programs. options.c what is asked for, session.c the order of things, queues.c what verbs need,
+ * bw.c and lat.c the measurements, report.c the tables.
+ */
+#ifndef PERF_H
+#define PERF_H
+
+#include "end.h"
+#include "stats.h"
+
+enum perf_verb { PERF_SEND, PERF_WRITE, PERF_READ, PERF_ATOMIC };
+enum perf_output { PERF_OUT_FULL, PERF_OUT_BANDWIDTH, PERF_OUT_RATE, PERF_OUT_LATENCY };
+
+#define PERF_AUTO 0xffffffffu
+#define PERF_MAX_SIZE (1u << 23)
+
+struct perf_conf {
+	struct rport_conf port;
+	const char *host; /* NULL: server */
+	uint32_t verb;    /* enum perf_verb */
+	bool lat;
+	uint32_t type, tcp_port, size, iters, duration, margin, mtu, qps, tx_depth, rx_depth, inl, cq_mod, post_list;
+	uint32_t outs, sl, tclass, timeout, retry, gap_us, output, atomic;
+	uint32_t all, bidir, events, gbits, both, no_peak, unsorted, histogram, cycles, srq, json;
+	uint32_t rdma_cm, ib_port, cpu_freq, help, version;
+	uint32_t min_bw, min_rate; /* limits below which the program fails, in the report's unit; rate in Mpps */
+};
+
+/*
+ * What the program is called says the test: tp_send_bw ... tp_atomic_lat; tp_perf takes it as its first argument. argv is
+ * without EAL's. @return 0, -EINVAL with a line in err.
+ */
+int perf_parse(struct perf_conf *conf, int argc, char **argv, char *err, size_t errlen);
+void perf_usage(void);
+enum ibv_qp_type perf_qp_type(const struct perf_conf *conf);
+
+struct perf_qp {
+	struct ibv_qp *qp;
+	struct ibv_ah *ah;
+	struct rdest mine, theirs;
+	struct ibv_send_wr *wr; /* post_list of them */
+	struct ibv_sge *sge;
+	uint8_t *tx, *rx;
+	uint64_t posted, done, received;
+	uint32_t unsignalled, to_refill;
+	uint32_t off; /* where in the slot the next message lies */
+};
+
+struct perf {
+	struct rend *e;
+	const struct perf_conf *conf;
+	enum ibv_qp_type type;
+	enum ibv_mtu mtu;
+	uint32_t cycle, line; /* octets over which small messages rotate; of a cache line: the larger of both ends' */
+	uint32_t hdr;         /* GRH in front of what UD receives */
+	uint32_t inl;
+	uint32_t size; /* of the run that is under way */
+	size_t slot;   /* memory of a queue pair, each way */
+	size_t buf_len;
+	uint8_t *buf;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *scq, *rcq;
+	struct ibv_srq *srq;
+	struct perf_qp *qp;
+	bool armed;
+	uint64_t *t_post, *t_done; /* TSC of each message, NULL: not kept */
+	uint64_t begun, ended;     /* TSC of what is reported */
+	uint64_t count;            /* messages of that time */
+	uint64_t lost;
+	struct rreport mine, theirs;
+};
+
+/* The whole test of one end, for rend_run(). */
+int perf_run(struct rend *e);
+
+/* Memory and queues for messages of up to max bytes; queue pairs are in INIT, receive requests are posted. */
+int perf_make(struct perf *p, uint32_t max);
+void perf_unmake(struct perf *p);
+/* Posts n receive requests of a queue pair. */
+int perf_post_recv(struct perf *p, uint32_t i, uint32_t n);
+/* Posts the next n messages of a queue pair, at most post_list; last: the very last is among them. */
+int perf_post_send(struct perf *p, uint32_t i, uint32_t n, bool last);
+/* Sets the requests of all queue pairs up for messages of p->size. */
+void perf_prepare(struct perf *p);
+/* Call when both queues were found empty: with -e it sleeps until an event, in any case it drives the port. */
+int perf_rest(struct perf *p);
+
+int perf_bw(struct perf *p);
+int perf_lat_send(struct perf *p);
+int perf_lat_write(struct perf *p);
+/* Waits until what was written is acknowledged, and answers for a moment more. */
+int perf_lat_end(struct perf *p);
+int perf_lat_ask(struct perf *p); /* read, atomic */
+
+void perf_say_test(const struct perf *p);
+void perf_say_dest(const struct perf *p, const char *which, const struct rdest *d);
+void perf_say_head(const struct perf *p);
+void perf_say_line(const struct perf *p);
+/* What was measured becomes p->mine. */
+void perf_rate(struct perf *p);
+void perf_say_bw(const struct perf *p, const struct rreport *r);
+void perf_say_lat(struct perf *p);
+/* Sum of both directions. */
+struct rreport perf_sum(const struct rreport *a, const struct rreport *b);
+
+#endif /* PERF_H */

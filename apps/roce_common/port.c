@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* A port of a test program: one queue each way, started, opened for RoCE, with its addresses and a GID to use. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+
+#include "end.h"
+
+#define RING 1024u
+#define POOL 8191u
+
+static int
+find_port(struct rport *port, const char *name, unsigned int nth)
+{
+	uint16_t id, list[RTE_MAX_ETHPORTS];
+	unsigned int n = 0;
+
+	if (name != NULL && rte_eth_dev_get_port_by_name(name, &port->id) != 0)
+		return rend_fail(ENODEV, "no port '%s'; there are %u ports", name, rte_eth_dev_count_avail());
+	RTE_ETH_FOREACH_DEV(id)
+	list[n++] = id;
+	if (name == NULL && nth >= n)
+		return rend_fail(ENODEV, "%u port(s), at least %u needed: a --vdev or -a before the \"--\"", n,
+				 nth + 1);
+	if (name == NULL)
+		port->id = list[nth];
+	rte_eth_dev_get_name_by_port(port->id, port->name);
+	return 0;
+}
+
+static int
+configure(struct rport *port, const struct rport_conf *conf)
+{
+	struct rte_eth_conf eth = {0};
+	uint16_t nrx = RING, ntx = RING, mtu;
+	struct rte_eth_dev_info info;
+	struct rte_eth_rxconf rx;
+	char name[32];
+	int rc;
+
+	rc = rte_eth_dev_info_get(port->id, &info);
+	if (rc != 0)
+		return rc;
+	eth.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	rc = rte_eth_dev_configure(port->id, 1, 1, &eth);
+	if (rc != 0)
+		return rc;
+	if (conf->mtu != 0 && (rc = rte_eth_dev_set_mtu(port->id, (uint16_t)conf->mtu)) != 0)
+		return rend_fail(-rc, "port %s: MTU %u: %s; %u..%u are possible", port->name, conf->mtu, strerror(-rc),
+				 info.min_mtu, info.max_mtu);
+	rc = rte_eth_dev_get_mtu(port->id, &mtu);
+	if (rc != 0 || (rc = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &nrx, &ntx)) != 0)
+		return rc;
+	/* A frame with its VLAN tags and FCS in one buffer, so that the port need not scatter. */
+	snprintf(name, sizeof(name), "roce_rx%u", port->id);
+	port->pool = rte_pktmbuf_pool_create(
+		name, RTE_MAX(POOL, 4u * nrx), 256, 0,
+		(uint16_t)(RTE_PKTMBUF_HEADROOM + RTE_ALIGN(RTE_MAX(mtu + 32u, 2048u), 64u)), SOCKET_ID_ANY);
+	if (port->pool == NULL)
+		return rend_fail(ENOMEM, "port %s: no memory for %u packets; -m or --socket-mem gives more", port->name,
+				 RTE_MAX(POOL, 4u * nrx));
+	rx = info.default_rxconf;
+	rc = rte_eth_rx_queue_setup(port->id, 0, nrx, (unsigned int)SOCKET_ID_ANY, &rx, port->pool);
+	if (rc == 0)
+		rc = rte_eth_tx_queue_setup(port->id, 0, ntx, (unsigned int)SOCKET_ID_ANY, NULL);
+	return rc != 0 ? rc : rte_eth_dev_start(port->id);
+}
+
+static int
+wait_link(const struct rport *port, unsigned int seconds)
+{
+	const uint64_t end = rte_get_timer_cycles() + seconds * rte_get_timer_hz();
+	struct rte_eth_link link = {0};
+
+	for (;;) {
+		if (rte_eth_link_get_nowait(port->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP)
+			return 0;
+		if (rend_stopping())
+			return -EINTR;
+		if (rte_get_timer_cycles() >= end)
+			return rend_fail(ENETDOWN, "port %s: no link after %u s", port->name, seconds);
+		rte_delay_us_sleep(1000);
+	}
+}
+
+static int
+addresses(struct rport *port, const struct rport_conf *conf, const char *const *list)
+{
+	struct sockaddr_storage addr;
+	unsigned int i, prefix;
+	int rc;
+
+	for (i = 0; i < REND_ADDRS && list[i] != NULL; i++) {
+		if (rport_addr_parse(list[i], &addr, &prefix) != 0)
+			return rend_fail(EINVAL, "--addr: '%s' is not ADDRESS/LENGTH, as in 192.0.2.1/24", list[i]);
+		rc = tp_roce_addr_add(port->ctx, (struct sockaddr *)&addr, prefix, (uint16_t)conf->vlan);
+		if (rc != 0)
+			return rend_fail(rc, "port %s: address %s: %s", port->name, list[i], strerror(rc));
+		if (i == 0)
+			port->addr = addr;
+	}
+	if (conf->gateway == NULL)
+		return 0;
+	if (rport_addr_parse(conf->gateway, &addr, &prefix) != 0 || strchr(conf->gateway, '/') != NULL)
+		return rend_fail(EINVAL, "--gateway: '%s' is not an address", conf->gateway);
+	rc = tp_roce_gateway(port->ctx, (struct sockaddr *)&addr);
+	return rc == 0 ? 0 : rend_fail(rc, "port %s: gateway %s: %s", port->name, conf->gateway, strerror(rc));
+}
+
+static bool
+is_address(const struct rport *port, const union ibv_gid *gid)
+{
+	const struct sockaddr_in6 *in6 = (const void *)&port->addr;
+	const struct sockaddr_in *in = (const void *)&port->addr;
+	union ibv_gid want = {.raw = {[10] = 0xff, [11] = 0xff}};
+
+	if (port->addr.ss_family == AF_INET)
+		memcpy(want.raw + 12, &in->sin_addr, 4);
+	else if (port->addr.ss_family == AF_INET6)
+		memcpy(want.raw, &in6->sin6_addr, 16);
+	else
+		return true; /* none was given: the port's own will do */
+	return memcmp(&want, gid, sizeof(want)) == 0;
+}
+
+/* The GID of the first address, of the type that the mode in force sends. */
+static int
+pick_gid(struct rport *port, const struct rport_conf *conf)
+{
+	const uint32_t type = tp_roce_mode_get(port->ctx) == TP_ROCE_V2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
+	uint32_t i, first = conf->gid_index, last = conf->gid_index;
+
+	if (conf->gid_index == RPORT_ANY_GID) {
+		first = 0;
+		last = TP_ROCE_GIDS - 1;
+	}
+	for (i = first; i <= last; i++) {
+		if (tp_roce_query_gid_ex(port->ctx, 1, i, &port->gid) != 0)
+			continue;
+		if (first == last || (port->gid.gid_type == type && is_address(port, &port->gid.gid))) {
+			port->gid_index = (uint8_t)i;
+			return 0;
+		}
+	}
+	if (first == last)
+		return rend_fail(ENOENT, "port %s: entry %u of the GID table is empty", port->name, first);
+	return rend_fail(ENOENT, "port %s has no GID of that address and mode", port->name);
+}
+
+int
+rport_start(struct rport *port, const struct rport_conf *conf, unsigned int nth)
+{
+	int rc;
+
+	memset(port, 0, sizeof(*port));
+	rc = find_port(port, nth == 0 ? conf->dev : conf->self_dev, nth);
+	if (rc != 0)
+		return rc;
+	rc = configure(port, conf);
+	if (rc != 0) {
+		rte_mempool_free(port->pool);
+		port->pool = NULL;
+		return rend_fail(-rc, "port %s does not start: %s", port->name, strerror(-rc));
+	}
+	/* Frames to the groups of neighbour discovery and of RoCE; a port that cannot filter takes them anyway. */
+	rte_eth_allmulticast_enable(port->id);
+	port->started = true;
+	return 0;
+}
+
+int
+rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth)
+{
+	struct tp_roce_conf roce = {.provider = conf->provider,
+				    .mode = (enum tp_roce_mode)conf->mode,
+				    .udp_port = (uint16_t)conf->udp_port,
+				    .ttl = (uint8_t)conf->ttl,
+				    .prio = (uint8_t)conf->prio,
+				    .dscp = (uint8_t)conf->dscp,
+				    .netdev = conf->netdev};
+	int rc;
+
+	rc = wait_link(port, conf->link_wait);
+	if (rc != 0)
+		return rc;
+	port->ctx = tp_roce_open(port->id, &roce);
+	if (port->ctx == NULL)
+		return rend_fail(errno, "port %s does not open for RoCE: %s", port->name, strerror(errno));
+	rc = addresses(port, conf, nth == 0 ? conf->addr : conf->self_addr);
+	return rc != 0 ? rc : pick_gid(port, conf);
+}
+
+void
+rport_close(struct rport *port)
+{
+	if (port->ctx != NULL)
+		tp_roce_close_device(port->ctx);
+	port->ctx = NULL;
+	if (!port->started)
+		return;
+	rte_eth_dev_stop(port->id);
+	rte_eth_dev_close(port->id);
+	rte_mempool_free(port->pool);
+	port->started = false;
+}
