@@ -487,29 +487,11 @@ round_trip(void **state)
 static void
 random_text(void **state)
 {
-	unsigned int seed = 11, i, k, len;
-	char word[700], err[TP_ERR_LEN];
 	struct tp_group g, before;
-	struct tp_qos_key key;
-	int ret;
 
 	(void)state;
 	tp_group_default(&g);
-	for (i = 0; i < 100000; i++) {
-		before = g;
-		tp_group_key((unsigned int)rand_r(&seed) % 20, &key);
-		random_word(&seed, key.name, word, sizeof(word));
-		len = (unsigned int)strlen(word);
-		if (i % 3 == 0)
-			for (k = 0; k < 4 && len > 0; k++)
-				word[(unsigned int)rand_r(&seed) % len] = (char)rand_r(&seed);
-		ret = tp_group_word(&g, word, err);
-		assert_null(strchr(err, '\n'));
-		if (ret != 0) {
-			assert_true(err[0] != '\0');
-			assert_memory_equal(&g, &before, sizeof(g));
-		}
-	}
+	kind_random(&group_kind, 20, 11, &g, &before, sizeof(before));
 }
 
 int

@@ -335,33 +335,14 @@ round_trip(void **state)
 	assert_true(taken > 3000);
 }
 
-/* Any octets: taken or refused in one line, and a refusal changes nothing. */
 static void
 random_text(void **state)
 {
-	unsigned int seed = 7, i, k, len;
 	struct tp_qos_port q, before;
-	char word[700], err[TP_ERR_LEN];
-	struct tp_qos_key key;
-	int ret;
 
 	(void)state;
 	tp_qos_port_default(&q);
-	for (i = 0; i < 100000; i++) {
-		before = q;
-		tp_qos_port_key((unsigned int)rand_r(&seed) % 24, &key);
-		random_word(&seed, key.name, word, sizeof(word));
-		len = (unsigned int)strlen(word);
-		if (i % 3 == 0)
-			for (k = 0; k < 4 && len > 0; k++)
-				word[(unsigned int)rand_r(&seed) % len] = (char)rand_r(&seed);
-		ret = tp_qos_port_word(&q, word, err);
-		assert_null(strchr(err, '\n'));
-		if (ret != 0) {
-			assert_true(err[0] != '\0');
-			assert_memory_equal(&q, &before, sizeof(q));
-		}
-	}
+	kind_random(&port_kind, 24, 7, &q, &before, sizeof(before));
 }
 
 int

@@ -64,27 +64,48 @@ assert_key(const struct tp_qos_key *key, const struct want_key *want)
 	assert_true(strlen(key->help) > 10);
 }
 
-static inline void
-port_words(struct tp_qos_port *q, const char *words)
-{
-	char copy[4096], err[TP_ERR_LEN], *save = NULL, *w;
+/* What the words of a port and those of a group have in common: obj is a struct tp_qos_port or tp_group. */
+struct word_kind {
+	int (*key)(unsigned int i, struct tp_qos_key *key);
+	int (*word)(void *obj, const char *word, char *err);
+	void (*print)(const void *obj, bool all, FILE *out);
+};
 
-	snprintf(copy, sizeof(copy), "%s", words);
-	for (w = strtok_r(copy, " \n", &save); w != NULL; w = strtok_r(NULL, " \n", &save)) {
-		if (tp_qos_port_word(q, w, err) != 0)
-			print_message("%s: %s\n", w, err);
-		assert_string_equal(err, "");
-	}
+static inline int
+port_word(void *obj, const char *word, char *err)
+{
+	return tp_qos_port_word(obj, word, err);
 }
 
 static inline void
-group_words(struct tp_group *g, const char *words)
+port_print(const void *obj, bool all, FILE *out)
+{
+	tp_qos_port_print(obj, all, out);
+}
+
+static inline int
+group_word(void *obj, const char *word, char *err)
+{
+	return tp_group_word(obj, word, err);
+}
+
+static inline void
+group_print(const void *obj, bool all, FILE *out)
+{
+	tp_group_print(obj, all, out);
+}
+
+static const struct word_kind port_kind = {tp_qos_port_key, port_word, port_print};
+static const struct word_kind group_kind = {tp_group_key, group_word, group_print};
+
+static inline void
+kind_words(const struct word_kind *kind, void *obj, const char *words)
 {
 	char copy[4096], err[TP_ERR_LEN], *save = NULL, *w;
 
 	snprintf(copy, sizeof(copy), "%s", words);
 	for (w = strtok_r(copy, " \n", &save); w != NULL; w = strtok_r(NULL, " \n", &save)) {
-		if (tp_group_word(g, w, err) != 0)
+		if (kind->word(obj, w, err) != 0)
 			print_message("%s: %s\n", w, err);
 		assert_string_equal(err, "");
 	}
@@ -92,27 +113,39 @@ group_words(struct tp_group *g, const char *words)
 
 /* malloc'ed */
 static inline char *
-port_text(const struct tp_qos_port *q, bool all)
+kind_text(const struct word_kind *kind, const void *obj, bool all)
 {
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
-	tp_qos_port_print(q, all, f);
+	kind->print(obj, all, f);
 	fclose(f);
 	return text;
+}
+
+static inline void
+port_words(struct tp_qos_port *q, const char *words)
+{
+	kind_words(&port_kind, q, words);
+}
+
+static inline void
+group_words(struct tp_group *g, const char *words)
+{
+	kind_words(&group_kind, g, words);
+}
+
+static inline char *
+port_text(const struct tp_qos_port *q, bool all)
+{
+	return kind_text(&port_kind, q, all);
 }
 
 static inline char *
 group_text(const struct tp_group *g, bool all)
 {
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	tp_group_print(g, all, f);
-	fclose(f);
-	return text;
+	return kind_text(&group_kind, g, all);
 }
 
 /* Random words: from the pieces that words are made of, so that many come close to being right. */
@@ -166,6 +199,32 @@ random_word(unsigned int *seed, const char *key, char *buf, size_t len)
 	while (n-- > 0)
 		strncat(buf, pieces[(unsigned int)rand_r(seed) % (sizeof(pieces) / sizeof(pieces[0]))],
 			len - strlen(buf) - 1);
+}
+
+/* Any octets: taken or refused in one line, and a refusal changes nothing. before: room for another obj. */
+static inline void
+kind_random(const struct word_kind *kind, unsigned int keys, unsigned int seed, void *obj, void *before, size_t size)
+{
+	char word[700], err[TP_ERR_LEN];
+	struct tp_qos_key key;
+	unsigned int i, k, len;
+	int ret;
+
+	for (i = 0; i < 100000; i++) {
+		memcpy(before, obj, size);
+		kind->key((unsigned int)rand_r(&seed) % keys, &key);
+		random_word(&seed, key.name, word, sizeof(word));
+		len = (unsigned int)strlen(word);
+		if (i % 3 == 0)
+			for (k = 0; k < 4 && len > 0; k++)
+				word[(unsigned int)rand_r(&seed) % len] = (char)rand_r(&seed);
+		ret = kind->word(obj, word, err);
+		assert_null(strchr(err, '\n'));
+		if (ret != 0) {
+			assert_true(err[0] != '\0');
+			assert_memory_equal(obj, before, size);
+		}
+	}
 }
 
 #endif /* WORDS_TEST_H */

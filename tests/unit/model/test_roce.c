@@ -9,43 +9,21 @@
 
 #include <cmocka.h>
 
-#include "dp_rig.h"
+#include "dp_pair.h"
 
 #define ETH_HLEN 14u
 #define INLINE_FIRST 44u /* behind the control segment, to the end of its block */
 #define INLINE_NEXT 60u
 
-static const uint8_t mac2[6] = {2, 0, 0, 0, 0, 2};
-
-struct fix {
-	struct rig r;
-	struct rig_q tx, rx;
-	uint64_t rule;
-};
-
+/* The sender is no raw Ethernet QP. */
 static int
-up(void **state)
+up_verbs(void **state)
 {
-	struct fix *f = calloc(1, sizeof(*f));
-
-	*state = f;
-	if (rig_open(&f->r) != 0)
-		return -1;
-	rig_qp(&f->r, &f->tx, 8, 1, 64, false);
-	rig_qp(&f->r, &f->rx, 9, 2, 64, true);
-	f->tx.qp->eth = false;
-	rig_up(&f->r);
-	return rig_rule(&f->r, 2, mac2, 9, &f->rule);
-}
-
-static int
-down(void **state)
-{
+	int rc = up(state);
 	struct fix *f = *state;
 
-	rig_close(&f->r);
-	free(f);
-	return 0;
+	f->tx.qp->eth = false;
+	return rc;
 }
 
 /* Appends an inline segment at byte off of the WQE; where the next one begins. */
@@ -313,15 +291,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_crc_vectors, up, down),
-		cmocka_unit_test_setup_teardown(test_crc_supplied, up, down),
-		cmocka_unit_test_setup_teardown(test_not_roce, up, down),
-		cmocka_unit_test_setup_teardown(test_no_room_for_the_crc, up, down),
-		cmocka_unit_test_setup_teardown(test_infiniband_port, up, down),
-		cmocka_unit_test_setup_teardown(test_reliable_send_times_out, up, down),
-		cmocka_unit_test_setup_teardown(test_unreliable_send_is_lost, up, down),
-		cmocka_unit_test_setup_teardown(test_opcode_of_another_service, up, down),
-		cmocka_unit_test_setup_teardown(test_no_ethernet_for_verbs, up, down),
+		cmocka_unit_test_setup_teardown(test_crc_vectors, up_verbs, down),
+		cmocka_unit_test_setup_teardown(test_crc_supplied, up_verbs, down),
+		cmocka_unit_test_setup_teardown(test_not_roce, up_verbs, down),
+		cmocka_unit_test_setup_teardown(test_no_room_for_the_crc, up_verbs, down),
+		cmocka_unit_test_setup_teardown(test_infiniband_port, up_verbs, down),
+		cmocka_unit_test_setup_teardown(test_reliable_send_times_out, up_verbs, down),
+		cmocka_unit_test_setup_teardown(test_unreliable_send_is_lost, up_verbs, down),
+		cmocka_unit_test_setup_teardown(test_opcode_of_another_service, up_verbs, down),
+		cmocka_unit_test_setup_teardown(test_no_ethernet_for_verbs, up_verbs, down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

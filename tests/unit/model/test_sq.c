@@ -9,41 +9,8 @@
 
 #include <cmocka.h>
 
-#include "dp_rig.h"
-
+#include "dp_pair.h"
 #include "frames.h"
-
-static const uint8_t mac2[6] = {2, 0, 0, 0, 0, 2};
-
-struct fix {
-	struct rig r;
-	struct rig_q tx, rx;
-	uint64_t rule;
-};
-
-static int
-up(void **state)
-{
-	struct fix *f = calloc(1, sizeof(*f));
-
-	*state = f;
-	if (rig_open(&f->r) != 0)
-		return -1;
-	rig_qp(&f->r, &f->tx, 8, 1, 64, false);
-	rig_qp(&f->r, &f->rx, 9, 2, 64, true);
-	rig_up(&f->r);
-	return rig_rule(&f->r, 2, mac2, 9, &f->rule);
-}
-
-static int
-down(void **state)
-{
-	struct fix *f = *state;
-
-	rig_close(&f->r);
-	free(f);
-	return 0;
-}
 
 static const struct mlx4_cqe *
 received(struct fix *f, const uint8_t **data, uint32_t *len)
