@@ -19,6 +19,8 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include <rte_branch_prediction.h>
+#include <rte_cycles.h>
 #include <rte_ether.h>
 #include <rte_log.h>
 
@@ -65,14 +67,22 @@ struct tp_roce_mr {
 struct tp_roce_mw {
 	struct ibv_mw v;
 };
+/*
+ * A descriptor that polls readable while events wait (bell.c): there is one octet in it while its queue is not empty and
+ * no thread is about to look into the queue.
+ */
+struct tp_roce_bell {
+	int fd, ring_fd;
+};
 struct tp_roce_channel {
 	struct ibv_comp_channel v;
-	pthread_mutex_t lock;
+	struct tp_roce_bell bell;
+	pthread_mutex_t lock; /* of ready, and of events, delivered and queued of the CQs */
 	STAILQ_HEAD(, tp_roce_cq) ready;
 };
 struct tp_roce_cq {
 	struct ibv_cq v;
-	unsigned int refs;
+	unsigned int refs, async_events;
 	unsigned int events;           /* that wait in the channel; the rest is v.comp_events_completed's business */
 	unsigned int delivered;        /* handed to the application */
 	STAILQ_ENTRY(tp_roce_cq) next; /* in the channel's list, when queued */
@@ -83,6 +93,7 @@ struct tp_roce_srq {
 	uint32_t max_wr, max_sge;
 	unsigned int refs, async_events;
 };
+struct tp_roce_group; /* mcast.c */
 struct tp_roce_qp {
 	struct ibv_qp v;              /* v.state: the provider sets it when the home moved the queue pair by itself */
 	struct ibv_qp_init_attr init; /* as granted */
@@ -90,6 +101,7 @@ struct tp_roce_qp {
 	struct tp_roce_path path;
 	uint16_t sport; /* asked for, 0: of the queue pair's number */
 	unsigned int refs, async_events;
+	SLIST_HEAD(, tp_roce_group) groups;
 };
 struct tp_roce_ah {
 	struct ibv_ah v;
@@ -169,12 +181,12 @@ struct tp_roce_provider {
 /* An open port. */
 struct tp_roce_dev {
 	struct verbs_context vctx; /* the application has &vctx.context */
-	struct ibv_device device;
 	const struct tp_roce_provider *prov;
 	void *home; /* the provider's, dev_size bytes */
 	uint16_t port_id;
 	int numa_node;
 	struct tp_roce_conf conf; /* complete: no zeros that stand for defaults */
+	bool own_pool;            /* conf.pool is the library's */
 	enum tp_roce_mode mode;
 	struct rte_ether_addr mac;
 	struct ibv_device_attr attr;
@@ -182,8 +194,16 @@ struct tp_roce_dev {
 	uint32_t max_inline;
 
 	pthread_mutex_t lock; /* of control operations */
-	pthread_t thread;     /* that last called progress or input */
-	atomic_bool has_thread;
+	/*
+	 * The port's thread, the one that last called progress or input; 0: none did. Without one, control calls drive the
+	 * port, one at a time under the mutex; the thread takes it once, when it becomes the port's.
+	 */
+	_Atomic pthread_t thread;
+	pthread_mutex_t drive;
+	bool in_progress;                                          /* the port's thread is inside */
+	uint64_t cycles_to_ns;                                     /* 32.32 */
+	uint64_t mads_dropped;                                     /* datagrams of QP1 that nobody took */
+	uint64_t rest_freed;                                       /* packets that were nobody's */
 	unsigned int pds, mrs, mws, cqs, qps, srqs, ahs, channels; /* objects */
 	struct tp_roce_net *net;
 	struct tp_roce_async *async;
@@ -195,6 +215,20 @@ static inline struct tp_roce_dev *
 tp_roce_dev_of(struct ibv_context *ctx)
 {
 	return (struct tp_roce_dev *)((char *)ctx - offsetof(struct tp_roce_dev, vctx.context));
+}
+
+/* Time of timers and of what takes now_ns: any beginning, does not go back. */
+static inline uint64_t
+tp_roce_now_ns(const struct tp_roce_dev *dev)
+{
+	return (uint64_t)(((unsigned __int128)rte_rdtsc() * dev->cycles_to_ns) >> 32);
+}
+
+/* The calling thread is the one that polls the port. */
+static inline bool
+tp_roce_on_thread(const struct tp_roce_dev *dev)
+{
+	return atomic_load_explicit(&dev->thread, memory_order_relaxed) == pthread_self();
 }
 
 /* Makes a provider known; from a constructor. */

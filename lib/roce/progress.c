@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The work of a port in the background, and waiting for what only that work brings. */
+#include <errno.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "front.h"
+
+#define BURST 32u
+#define WAIT_NS (3ull * 1000 * 1000 * 1000)
+#define LOOK_US 200u
+
+/* What is left of a burst when transport and addresses have taken theirs. */
+static inline uint16_t
+take(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n, uint64_t now_ns)
+{
+	if (dev->prov->input != NULL)
+		n = dev->prov->input(dev, pkts, n);
+	if (n != 0)
+		n = tp_roce_net_input(dev, pkts, n, now_ns);
+	return n;
+}
+
+static unsigned int
+receive(struct tp_roce_dev *dev, uint64_t now_ns)
+{
+	struct rte_mbuf *pkts[BURST];
+	uint16_t n = rte_eth_rx_burst(dev->port_id, dev->conf.rx_queue, pkts, BURST), left;
+
+	if (n == 0)
+		return 0;
+	left = take(dev, pkts, n, now_ns);
+	if (left == 0)
+		return n;
+	if (dev->conf.rest != NULL) {
+		dev->conf.rest(dev->conf.rest_arg, pkts, left);
+	} else {
+		dev->rest_freed += left;
+		rte_pktmbuf_free_bulk(pkts, left);
+	}
+	return n;
+}
+
+static unsigned int
+work(struct tp_roce_dev *dev)
+{
+	uint64_t now_ns = tp_roce_now_ns(dev);
+	unsigned int done = 0;
+
+	dev->in_progress = true;
+	if (!dev->conf.app_rx)
+		done += receive(dev, now_ns);
+	if (dev->prov->progress != NULL)
+		done += dev->prov->progress(dev);
+	done += tp_roce_net_progress(dev, now_ns);
+	dev->in_progress = false;
+	return done;
+}
+
+/* The calling thread becomes the port's. A control call that drives the port meanwhile finishes its step first. */
+static void
+claim(struct tp_roce_dev *dev)
+{
+	pthread_mutex_lock(&dev->drive);
+	atomic_store(&dev->thread, pthread_self());
+	pthread_mutex_unlock(&dev->drive);
+}
+
+unsigned int
+tp_roce_progress(struct ibv_context *ctx)
+{
+	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+
+	if (unlikely(!tp_roce_on_thread(dev)))
+		claim(dev);
+	return work(dev);
+}
+
+uint16_t
+tp_roce_input(struct ibv_context *ctx, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+
+	if (unlikely(!tp_roce_on_thread(dev)))
+		claim(dev);
+	return take(dev, pkts, n, tp_roce_now_ns(dev));
+}
+
+/* One step of a port that has no thread. false: it has one now. */
+static bool
+drive(struct tp_roce_dev *dev)
+{
+	bool alone;
+
+	pthread_mutex_lock(&dev->drive);
+	alone = atomic_load(&dev->thread) == 0;
+	if (alone)
+		work(dev);
+	pthread_mutex_unlock(&dev->drive);
+	return alone;
+}
+
+/*
+ * Lets the port work for a moment. 0, or EAGAIN: it is the caller who would have to show it the packets, or who was
+ * called by it.
+ */
+static int
+let_work(struct tp_roce_dev *dev)
+{
+	if (tp_roce_on_thread(dev)) {
+		if (dev->in_progress || dev->conf.app_rx)
+			return EAGAIN;
+		work(dev);
+		return 0;
+	}
+	if (dev->conf.app_rx || !drive(dev))
+		usleep(LOOK_US);
+	return 0;
+}
+
+int
+tp_roce_path_wait(struct tp_roce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, struct tp_roce_path *path)
+{
+	uint64_t until = tp_roce_now_ns(dev) + WAIT_NS;
+
+	for (;;) {
+		int err = tp_roce_path_resolve(dev, av, sport, path);
+
+		if (err != EINPROGRESS)
+			return err;
+		if (let_work(dev) != 0)
+			return TP_ROCE_REFUSE(dev, EAGAIN,
+					      "the destination is being asked for its MAC; call again when the port "
+					      "has received more");
+		if (tp_roce_now_ns(dev) >= until)
+			return TP_ROCE_REFUSE(dev, EHOSTUNREACH,
+					      "no answer about the destination within 3 s; does a thread call "
+					      "tp_roce_progress()?");
+	}
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Questions about an open port, and the tables of its context. */
+#include <errno.h>
+#include <string.h>
+
+#include "front.h"
+
+void
+tp_roce_context_init(struct tp_roce_dev *dev)
+{
+	struct ibv_context *ctx = &dev->vctx.context;
+
+	ctx->device = tp_roce_device_of(dev->port_id);
+	ctx->cmd_fd = -1;
+	ctx->num_comp_vectors = 1;
+	ctx->abi_compat = __VERBS_ABI_IS_EXTENDED;
+	pthread_mutex_init(&ctx->mutex, NULL);
+	ctx->ops.alloc_mw = tp_roce_alloc_mw;
+	ctx->ops.dealloc_mw = tp_roce_dealloc_mw;
+	ctx->ops.bind_mw = tp_roce_bind_mw;
+	dev->vctx.sz = sizeof(dev->vctx);
+	dev->vctx.modify_cq = tp_roce_modify_cq;
+}
+
+static const struct tp_roce_dev *
+dev_of(const struct ibv_context *ctx)
+{
+	return (const struct tp_roce_dev *)((const char *)ctx - offsetof(struct tp_roce_dev, vctx.context));
+}
+
+uint16_t
+tp_roce_port_id(const struct ibv_context *ctx)
+{
+	return dev_of(ctx)->port_id;
+}
+
+const char *
+tp_roce_provider_name(const struct ibv_context *ctx)
+{
+	return dev_of(ctx)->prov->name;
+}
+
+enum tp_roce_mode
+tp_roce_mode_get(const struct ibv_context *ctx)
+{
+	return dev_of(ctx)->mode;
+}
+
+int
+tp_roce_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
+{
+	*attr = tp_roce_dev_of(ctx)->attr;
+	return 0;
+}
+
+int
+tp_roce_query_port(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr)
+{
+	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	int err = 0;
+
+	if (port != 1)
+		return TP_ROCE_REFUSE(dev, EINVAL, "port number %u is not 1", port);
+	tp_roce_lock(dev);
+	*attr = dev->port;
+	if (dev->prov->query_port != NULL)
+		err = dev->prov->query_port(dev, attr);
+	tp_roce_unlock(dev);
+	return err;
+}
+
+int
+tp_roce_query_pkey(struct ibv_context *ctx, uint8_t port, int index, __be16 *pkey)
+{
+	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+
+	if (port != 1 || index != 0)
+		return TP_ROCE_REFUSE(dev, EINVAL, "there is no P_Key %d of port number %u, only 0 of 1", index, port);
+	*pkey = 0xffff; /* the same in both byte orders: the default partition, full member (annex A16) */
+	return 0;
+}
+
+int
+tp_roce_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg)
+{
+	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	int err = 0;
+
+	fn(arg, "async_events_lost", tp_roce_async_lost(dev));
+	fn(arg, "rx_not_roce_freed", dev->rest_freed);
+	tp_roce_net_stats(dev, fn, arg);
+	fn(arg, "mads_dropped", dev->mads_dropped);
+	if (dev->prov->stats != NULL) {
+		tp_roce_lock(dev);
+		err = dev->prov->stats(dev, fn, arg);
+		tp_roce_unlock(dev);
+	}
+	return err;
+}

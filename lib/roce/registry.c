@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Who serves ports, the devices that stand for them, and which are open. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#include "front.h"
+
+#define MAX_PROVIDERS 8u
+
+RTE_LOG_REGISTER(tp_roce_logtype, lib.roce, NOTICE);
+
+static const struct tp_roce_provider *providers[MAX_PROVIDERS];
+static unsigned int num_providers;
+/* They outlast lists and open ports, as pointers to devices are compared and kept. */
+static struct ibv_device devices[RTE_MAX_ETHPORTS];
+static TAILQ_HEAD(, tp_roce_dev) open_devs = TAILQ_HEAD_INITIALIZER(open_devs);
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void
+tp_roce_provider_register(const struct tp_roce_provider *prov)
+{
+	pthread_mutex_lock(&registry_lock);
+	if (num_providers < MAX_PROVIDERS)
+		providers[num_providers++] = prov;
+	pthread_mutex_unlock(&registry_lock);
+}
+
+const struct tp_roce_provider *
+tp_roce_provider_find(uint16_t port_id, const char *name)
+{
+	const struct tp_roce_provider *best = NULL;
+	unsigned int best_score = 0;
+
+	for (unsigned int i = 0; i < num_providers; i++) {
+		unsigned int score;
+
+		if (name != NULL && strcmp(name, providers[i]->name) != 0)
+			continue;
+		score = providers[i]->serves(port_id);
+		if (score > best_score) {
+			best = providers[i];
+			best_score = score;
+		}
+	}
+	return best;
+}
+
+struct ibv_device *
+tp_roce_device_of(uint16_t port_id)
+{
+	struct ibv_device *d = &devices[port_id];
+	char name[RTE_ETH_NAME_MAX_LEN];
+
+	if (rte_eth_dev_get_name_by_port(port_id, name) != 0)
+		name[0] = 0;
+	d->node_type = IBV_NODE_CA;
+	d->transport_type = IBV_TRANSPORT_IB;
+	rte_strlcpy(d->name, name, sizeof(d->name));
+	return d;
+}
+
+void
+tp_roce_open_begin(void)
+{
+	pthread_mutex_lock(&registry_lock);
+}
+
+void
+tp_roce_open_end(void)
+{
+	pthread_mutex_unlock(&registry_lock);
+}
+
+struct tp_roce_dev *
+tp_roce_open_find(uint16_t port_id)
+{
+	struct tp_roce_dev *dev;
+
+	TAILQ_FOREACH(dev, &open_devs, next)
+	{
+		if (dev->port_id == port_id)
+			return dev;
+	}
+	return NULL;
+}
+
+void
+tp_roce_open_add(struct tp_roce_dev *dev)
+{
+	TAILQ_INSERT_TAIL(&open_devs, dev, next);
+}
+
+void
+tp_roce_open_remove(struct tp_roce_dev *dev)
+{
+	TAILQ_REMOVE(&open_devs, dev, next);
+}
+
+struct ibv_device **
+tp_roce_get_device_list(int *num)
+{
+	struct ibv_device **list = calloc(RTE_MAX_ETHPORTS + 1, sizeof(*list));
+	uint16_t port_id;
+	int n = 0;
+
+	if (list == NULL) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	tp_roce_open_begin();
+	RTE_ETH_FOREACH_DEV(port_id)
+	{
+		if (tp_roce_provider_find(port_id, NULL) != NULL)
+			list[n++] = tp_roce_device_of(port_id);
+	}
+	tp_roce_open_end();
+	if (num != NULL)
+		*num = n;
+	return list;
+}
+
+void
+tp_roce_free_device_list(struct ibv_device **list)
+{
+	free(list);
+}
+
+struct ibv_context *
+tp_roce_open_device(struct ibv_device *device)
+{
+	if (device < devices || device >= devices + RTE_MAX_ETHPORTS) {
+		errno = ENODEV;
+		return NULL;
+	}
+	return tp_roce_open((uint16_t)(device - devices), NULL);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Open ports in DPDK's telemetry:
+ *   /triplane/roce/list         numbers of the ports
+ *   /triplane/roce/info,PORT    provider, mode, MTU, objects
+ *   /triplane/roce/stats,PORT   counters
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_ethdev.h>
+#include <rte_telemetry.h>
+
+#include "front.h"
+
+static int
+list(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	rte_tel_data_start_array(d, RTE_TEL_INT_VAL);
+	tp_roce_open_begin();
+	for (uint16_t p = 0; p < RTE_MAX_ETHPORTS; p++) {
+		if (tp_roce_open_find(p) != NULL)
+			rte_tel_data_add_array_int(d, p);
+	}
+	tp_roce_open_end();
+	return 0;
+}
+
+/* The open port that a request names; the list of ports is locked. NULL: there is none. */
+static struct tp_roce_dev *
+named(const char *params)
+{
+	char *end;
+	unsigned long n;
+
+	if (params == NULL)
+		return NULL;
+	n = strtoul(params, &end, 10);
+	return end == params || *end != 0 || n >= RTE_MAX_ETHPORTS ? NULL : tp_roce_open_find((uint16_t)n);
+}
+
+static void
+tell(struct tp_roce_dev *dev, struct rte_tel_data *d)
+{
+	tp_roce_lock(dev);
+	rte_tel_data_add_dict_string(d, "device", dev->vctx.context.device->name);
+	rte_tel_data_add_dict_string(d, "provider", dev->prov->name);
+	rte_tel_data_add_dict_int(d, "mode", dev->mode);
+	rte_tel_data_add_dict_int(d, "mtu", dev->conf.mtu);
+	rte_tel_data_add_dict_int(d, "udp_port", dev->conf.udp_port);
+	rte_tel_data_add_dict_int(d, "qps", (int)dev->qps);
+	rte_tel_data_add_dict_int(d, "cqs", (int)dev->cqs);
+	rte_tel_data_add_dict_int(d, "srqs", (int)dev->srqs);
+	rte_tel_data_add_dict_int(d, "ahs", (int)dev->ahs);
+	rte_tel_data_add_dict_int(d, "mrs", (int)dev->mrs);
+	rte_tel_data_add_dict_int(d, "mws", (int)dev->mws);
+	rte_tel_data_add_dict_int(d, "pds", (int)dev->pds);
+	rte_tel_data_add_dict_int(d, "channels", (int)dev->channels);
+	tp_roce_unlock(dev);
+}
+
+static void
+add_stat(void *arg, const char *name, uint64_t value)
+{
+	rte_tel_data_add_dict_u64(arg, name, value);
+}
+
+static int
+info(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	struct tp_roce_dev *dev;
+
+	rte_tel_data_start_dict(d);
+	tp_roce_open_begin();
+	dev = named(params);
+	if (dev != NULL)
+		tell(dev, d);
+	tp_roce_open_end();
+	return dev == NULL ? -EINVAL : 0;
+}
+
+static int
+stats(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	struct tp_roce_dev *dev;
+	int err = EINVAL;
+
+	rte_tel_data_start_dict(d);
+	tp_roce_open_begin();
+	dev = named(params);
+	if (dev != NULL)
+		err = tp_roce_stats(&dev->vctx.context, add_stat, d);
+	tp_roce_open_end();
+	return -err;
+}
+
+RTE_INIT(tp_roce_telemetry)
+{
+	rte_telemetry_register_cmd("/triplane/roce/list", list, "Numbers of the ports that are open for RoCE");
+	rte_telemetry_register_cmd("/triplane/roce/info", info, "A RoCE port. Parameter: port");
+	rte_telemetry_register_cmd("/triplane/roce/stats", stats, "Counters of a RoCE port. Parameter: port");
+}
