@@ -95,6 +95,7 @@ caps_device(const struct tp_model *m, uint8_t *out)
 	prm_set(out, MLX4_CAP_LB_SRC_CHECK, 1);
 	prm_set(out, MLX4_CAP_SW_CQ_INIT, 1);
 	prm_set(out, MLX4_CAP_PFC_COUNTERS, 1);
+	prm_set(out, MLX4_CAP_CQ_TIMESTAMP, 1);
 	prm_set(out, MLX4_CAP_DMFS, 1);
 	prm_set(out, MLX4_CAP_LG_UC_QP_RANGE, LG_UC_QP_RANGE);
 	prm_set(out, MLX4_CAP_DMFS_MAX_QPS, DMFS_QPS_PER_ENTRY);
@@ -130,7 +131,8 @@ tpm_cmd_query_dev_cap(struct tp_model *m, struct tpm_cmd *c)
 			 flag(MLX4_DEV_FLAG_SET_ETH_SCHED) | flag(MLX4_DEV_FLAG_SENSE) | flag(MLX4_DEV_FLAG_64B_EQE) |
 			 flag(MLX4_DEV_FLAG_64B_CQE) | flag(MLX4_DEV_FLAG_VEP_UC_STEER) |
 			 flag(MLX4_DEV_FLAG_VEP_MC_STEER) | flag(MLX4_DEV_FLAG_RC) | flag(MLX4_DEV_FLAG_UC) |
-			 flag(MLX4_DEV_FLAG_UD) | flag(MLX4_DEV_FLAG_SRQ) | flag(MLX4_DEV_FLAG_IBOE);
+			 flag(MLX4_DEV_FLAG_UD) | flag(MLX4_DEV_FLAG_SRQ) | flag(MLX4_DEV_FLAG_IBOE) |
+			 flag(MLX4_DEV_FLAG_ATOMIC) | flag(MLX4_DEV_FLAG_UD_MCAST);
 
 	memset(c->out, 0, MLX4_MAILBOX_SIZE);
 	caps_queues(c->out);

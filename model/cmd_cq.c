@@ -44,11 +44,9 @@ cq_check(struct tp_model *m, uint32_t cqn, const uint8_t *in)
 				prm_get(in, MLX4_CQC_UAR), MLX4_UAR_EQ_PAGES, m->num_uars - 1);
 	if (eqn >= 1u << m->lg_eqs || m->eq[eqn] == NULL)
 		return tpm_fail(m, BAD_RESOURCE, CMD_INDEX, "CQ", cqn, "EQ 0x%x is not in hardware", eqn);
-	if (prm_get(in, MLX4_CQC_STATUS) != MLX4_CTX_STATUS_OK || (dbrec & 7) != 0 ||
-	    prm_get(in, MLX4_CQC_TIMESTAMP) != 0)
+	if (prm_get(in, MLX4_CQC_STATUS) != MLX4_CTX_STATUS_OK || (dbrec & 7) != 0)
 		return tpm_fail(m, BAD_PARAM, CTX_RSVD, "CQ", cqn,
-				"first dword 0x%x, doorbell record 0x%" PRIx64
-				": wanted status 0, no timestamps, a multiple of 8",
+				"first dword 0x%x, doorbell record 0x%" PRIx64 ": wanted status 0, a multiple of 8",
 				prm_get32(in, 0), dbrec);
 	return tpm_dma(m, dbrec, 8, TP_DMA_READ, "CQ doorbell record") == NULL ? MLX4_STAT_BAD_PARAM : MLX4_STAT_OK;
 }
@@ -75,6 +73,7 @@ cq_make(struct tp_model *m, uint32_t cqn, const uint8_t *in)
 	cq->cqe_off = m->cqe_off;
 	cq->arm = (uint8_t)prm_get(in, MLX4_CQC_STATE);
 	cq->oi = (uint8_t)prm_get(in, MLX4_CQC_OI);
+	cq->stamp = prm_get(in, MLX4_CQC_TIMESTAMP) != 0;
 	cq->cc = prm_get(in, MLX4_CQC_CC) != 0;
 	cq->mod_count = (uint16_t)prm_get(in, MLX4_CQC_MOD_COUNT);
 	cq->mod_period_us = (uint16_t)prm_get(in, MLX4_CQC_MOD_PERIOD);

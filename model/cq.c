@@ -100,6 +100,18 @@ tpm_cqe_error(struct tp_model *m, struct tpm_cq *cq, uint32_t qpn, uint16_t inde
 	return true;
 }
 
+/* The high part is that of before when the low one has just wrapped to 0. */
+void
+tpm_cqe_stamp(struct tp_model *m, struct mlx4_cqe *cqe)
+{
+	uint64_t now = tpm_clock_cycles(m), high = (now & 0xffff) == 0 ? (now >> 16) - 1 : now >> 16;
+	uint8_t *e = (uint8_t *)cqe;
+
+	prm_set(e, MLX4_CQE_STAMP_H, (uint32_t)high);
+	prm_set(e, MLX4_CQE_STAMP_LH, (now >> 8) & 0xff);
+	prm_set(e, MLX4_CQE_STAMP_LL, now & 0xff);
+}
+
 static void
 cq_fire(struct tp_model *m, struct tpm_cq *cq)
 {

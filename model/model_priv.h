@@ -203,6 +203,7 @@ struct tpm_cq {
 	uint32_t armed_ci;
 	/* moderation */
 	uint16_t mod_count, mod_period_us, pending;
+	bool stamp; /* entries carry the time */
 	uint64_t pending_since_ns;
 	/* control */
 	uint64_t dbrec_addr;
@@ -487,6 +488,11 @@ tpm_cqe_commit(struct tpm_cq *cq, struct mlx4_cqe *cqe, uint8_t op)
 	__atomic_store_n(&cqe->owner_sr_opcode, (uint8_t)(op | owner), __ATOMIC_RELEASE);
 	cq->pi++;
 }
+
+/* The time as the card's clock has it, in cycles. */
+uint64_t tpm_clock_cycles(struct tp_model *m);
+/* The time goes into an entry of an Ethernet queue pair, over its VLAN and its reserved bytes [DP 6.2]. */
+void tpm_cqe_stamp(struct tp_model *m, struct mlx4_cqe *cqe);
 
 /* --- queue pairs at run time ------------------------------------------------------------------------------ */
 

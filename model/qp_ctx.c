@@ -86,12 +86,18 @@ tpm_qpc_apply(uint8_t *dst, const uint8_t *src, uint16_t opcode, uint32_t optpar
 		memcpy(dst + RSS_CTX, keep, sizeof(keep));
 }
 
-/* The byte that describes a ring without entries. */
+/*
+ * The size byte cannot tell alone: 0 is one entry of 16 bytes, and Linux's verbs leave 0xfc there when there is no queue. What
+ * they always give a receive queue is a doorbell record; its Ethernet driver gives one to queue pairs that only send, too, at
+ * no address that exists.
+ */
 static bool
 has_rq(const uint8_t *ctx)
 {
+	bool sized = prm_get(ctx, MLX4_QPC_RQ_LG_SIZE) != 0 || prm_get(ctx, MLX4_QPC_RQ_LG_STRIDE) != 0;
+
 	return prm_get(ctx, MLX4_QPC_RSS) == 0 && prm_get(ctx, MLX4_QPC_SRQ_VALID) == 0 &&
-	       (prm_get(ctx, MLX4_QPC_RQ_LG_SIZE) != 0 || prm_get(ctx, MLX4_QPC_RQ_LG_STRIDE) != 0);
+	       prm_get64(ctx, MLX4_QPC_DBREC) != 0 && (sized || prm_get(ctx, MLX4_QPC_SERVICE) != MLX4_QP_ST_MLX);
 }
 
 uint32_t

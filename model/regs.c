@@ -40,8 +40,8 @@ tpm_regs_reset(struct tp_model *m)
 	m->reset_sem = false;
 }
 
-static uint64_t
-clock_cycles(struct tp_model *m)
+uint64_t
+tpm_clock_cycles(struct tp_model *m)
 {
 	if (!m->virtual_time) {
 		struct timespec ts;
@@ -108,8 +108,8 @@ bar0_read(struct tp_model *m, uint32_t off)
 		m->reset_sem = true;
 		return taken;
 	case MLX4_REG_HW_ID: return m->cfg.device_id == MLX4_PCI_DEV_CX3 ? MLX4_HW_ID_CX3 : MLX4_HW_ID_CX3_PRO;
-	case TPM_CLOCK_OFF: return (uint32_t)(clock_cycles(m) >> 32);
-	case TPM_CLOCK_OFF + 4: return (uint32_t)clock_cycles(m);
+	case TPM_CLOCK_OFF: return (uint32_t)(tpm_clock_cycles(m) >> 32);
+	case TPM_CLOCK_OFF + 4: return (uint32_t)tpm_clock_cycles(m);
 	default: return prm_get32(m->bar0_misc, off);
 	}
 }

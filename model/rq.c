@@ -157,8 +157,8 @@ status_ipv4(const struct tp_frame *f, const uint8_t *d, uint16_t *csum)
 }
 
 static inline void
-cqe_fill(struct tpm_qp *qp, struct mlx4_cqe *c, uint32_t len, uint32_t hash, uint32_t status, uint16_t csum,
-	 uint32_t vlan_flags, uint16_t tci)
+cqe_fill(struct tp_model *m, struct tpm_qp *qp, struct mlx4_cqe *c, uint32_t len, uint32_t hash, uint32_t status,
+	 uint16_t csum, uint32_t vlan_flags, uint16_t tci)
 {
 	rte_be32_t st = rte_cpu_to_be_32(status);
 
@@ -172,6 +172,8 @@ cqe_fill(struct tpm_qp *qp, struct mlx4_cqe *c, uint32_t len, uint32_t hash, uin
 	c->wqe_index = rte_cpu_to_be_16((uint16_t)qp->rq_head);
 	c->checksum = rte_cpu_to_be_16(csum);
 	memset(c->rsvd, 0, sizeof(c->rsvd));
+	if (tpm_unlikely(qp->rcq->stamp))
+		tpm_cqe_stamp(m, c);
 	tpm_cqe_commit(qp->rcq, c, MLX4_CQE_RECV_SEND);
 	qp->rq_head++;
 }
@@ -308,7 +310,7 @@ tpm_receive_now(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const
 	if (c == NULL)
 		return true;
 	status = status_slow(p, in, h, &k, &csum);
-	cqe_fill(qp, c, f.len, hash, status, csum, k.cvlan ? MLX4_CQE_CVLAN : 0, k.tci);
+	cqe_fill(m, qp, c, f.len, hash, status, csum, k.cvlan ? MLX4_CQE_CVLAN : 0, k.tci);
 	m->counter[qp->counter].rx_frames++;
 	m->counter[qp->counter].rx_bytes += in->len;
 	tpm_cq_notify(m, qp->rcq, false);
@@ -423,7 +425,7 @@ tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r)
 		}
 		bytes += f->len;
 		frames++;
-		cqe_fill(qp, c, f->len, r->hash[i], status, csum, 0, 0);
+		cqe_fill(m, qp, c, f->len, r->hash[i], status, csum, 0, 0);
 	}
 	m->counter[qp->counter].rx_frames += frames;
 	m->counter[qp->counter].rx_bytes += bytes;

@@ -252,6 +252,8 @@ tpm_tx_flush(struct tpm_tx *t)
 		memset(c, 0, offsetof(struct mlx4_cqe, owner_sr_opcode));
 		c->vlan_my_qpn = rte_cpu_to_be_32(qp->qpn);
 		c->wqe_index = rte_cpu_to_be_16(t->cqe[i].index);
+		if (tpm_unlikely(qp->scq->stamp))
+			tpm_cqe_stamp(m, c);
 		tpm_cqe_commit(qp->scq, c, t->cqe[i].opcode | MLX4_CQE_IS_SEND);
 	}
 	if (t->ncqe != 0)

@@ -132,6 +132,10 @@ struct mlx4_cqe {
 	uint8_t owner_sr_opcode;
 };
 static_assert(sizeof(struct mlx4_cqe) == 32, "CQE");
+/* Timestamp mode [DP 6.2]: cycles of the core clock, bits 47:16 and 15:0, over what the entry has there else. */
+#define MLX4_CQE_STAMP_H PRM_D(0x0c, 31, 0)
+#define MLX4_CQE_STAMP_LH PRM_B(0x1d, 7, 0) /* bits 15:8 */
+#define MLX4_CQE_STAMP_LL PRM_B(0x1e, 7, 0)
 #define MLX4_CQE_QPN_MASK 0x00ffffffu
 #define MLX4_CQE_GRH (1u << 31)          /* g_mlpath_rqpn */
 #define MLX4_CQE_UD_SMAC 0x0eu           /* UD on Ethernet: the source address lies over rlid and status */

@@ -8,6 +8,7 @@
 #   root/    unpacked packages: QEMU and the guest's tools, with their libraries
 #   kernel/  vmlinuz and the unpacked modules of one stock kernel
 #   initrd   the guest's root file system
+#   pyverbs/ Python with the verbs binding of rdma-core and its test suite, for guests that get it as /host
 #   run/     one folder per running (or last run) guest
 set -u
 

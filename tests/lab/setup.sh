@@ -25,6 +25,7 @@ kernel_suite=${LAB_KERNEL_SUITE:-trixie}
 # even where PATH has the real ones.
 packages="qemu-system-x86 busybox dash kmod iproute2 ethtool pciutils iputils-ping
   tcpdump iperf3 ibverbs-providers ibverbs-utils rdmacm-utils infiniband-diags perftest
+  python3 python3-pyverbs
   ${LAB_PACKAGES:-}"
 
 # Paths in root/ that go into the guest, with the libraries they need.
@@ -241,6 +242,26 @@ cp "$kroot/modules.builtin" "$kroot/modules.order" "$g/lib/modules/$kver/" 2>/de
 in_root kmod --version >/dev/null 2>&1 || die $LAB_BROKEN "the unpacked kmod does not run"
 ln -sf kmod "$LAB_DIR/root/usr/bin/depmod"
 quietly depmod bash -c "exec -a depmod '$lib/ld-linux-x86-64.so.2' --argv0 depmod --library-path '$lib' '$LAB_DIR/root/usr/bin/kmod' -b '$g' '$kver'"
+
+# Python with rdma-core's binding and its test suite, for a guest that gets the folder as /host: too much for the
+# initrd. Compiled here, which an emulated CPU takes minutes to do.
+say "rdma-core's test suite"
+py=$LAB_DIR/pyverbs
+rm -rf "$py"
+mkdir -p "$py/bin" "$py/lib/pyverbs"
+cp -L "$LAB_DIR/root/usr/bin/python3" "$py/bin/" || die $LAB_BROKEN "no python3"
+pyver=$(basename "$(readlink -f "$LAB_DIR/root/usr/bin/python3")")
+cp -r "$LAB_DIR/root/usr/lib/$pyver" "$py/lib/" || die $LAB_BROKEN "no library of $pyver"
+cp "$LAB_DIR/root/usr/lib/python3/dist-packages/pyverbs/"*.py "$LAB_DIR/root/usr/lib/python3/dist-packages/pyverbs/"*.so "$py/lib/pyverbs/"
+cp -r "$LAB_DIR/root/usr/lib/python3/dist-packages/pyverbs/providers" "$py/lib/pyverbs/"
+cp -r "$LAB_DIR/root/usr/share/doc/rdma-core/tests" "$py/" || die $LAB_BROKEN "python3-pyverbs comes without its tests"
+gzip -d "$py/tests/"*.gz
+find "$py" -name '*.so' -o -path "$py/bin/*" | while read -r f; do
+    "$lib/ld-linux-x86-64.so.2" --library-path "$lib" --list "$f" 2>/dev/null | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p'
+done | sort -u | while read -r f; do
+    [ -e "$g/usr/lib/x86_64-linux-gnu/$(basename "$f")" ] || cp -L "$f" "$py/lib/"
+done
+PYTHONHOME=$py in_root python3 -m compileall -q "$py/lib" "$py/tests" >/dev/null
 
 cp "$lab_src/guest/init" "$g/init" && chmod 755 "$g/init"
 (cd "$g" && find . | in_root busybox cpio -o -H newc -R 0:0 2>/dev/null) | gzip -1 >"$LAB_DIR/initrd.new" ||

@@ -183,12 +183,35 @@ flush(void **state)
 	assert_int_equal(tp_model_violations_total(f->r.m), 0);
 }
 
+/* 427 cycles a microsecond: after 20 s 0x1_fd06_0f00, after 65536 us just wrapped, with the high part of before. */
+static void
+timestamps(void **state)
+{
+	struct fix *f = *state;
+	uint8_t d[sizeof(frame_udp4)];
+	const struct mlx4_cqe *c;
+
+	memcpy(d, frame_udp4, sizeof(d));
+	f->q.qp->rcq->stamp = true;
+	tp_model_set_time(f->r.m, UINT64_C(65536000));
+	c = arrive(f, d, sizeof(d));
+	assert_non_null(c);
+	assert_memory_equal((const uint8_t *)c + 0x0c, "\0\0\x01\xaa", 4);
+	assert_memory_equal((const uint8_t *)c + 0x1c, "\0\0\0", 3);
+	tp_model_set_time(f->r.m, UINT64_C(20000000000));
+	c = arrive(f, d, sizeof(d));
+	assert_non_null(c);
+	assert_memory_equal((const uint8_t *)c + 0x0c, "\0\x01\xfd\x06", 4);
+	assert_memory_equal((const uint8_t *)c + 0x1c, "\0\x0f\0", 3);
+	assert_int_equal(rte_be_to_cpu_32(c->byte_cnt), sizeof(d));
+}
+
 int
 main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
-	const struct CMUnitTest tests[] = {T(checksum_status), T(scatter),   T(keep_fcs),
-					   T(vlan_filter),     T(not_taken), T(flush)};
+	const struct CMUnitTest tests[] = {T(checksum_status), T(scatter), T(keep_fcs),  T(vlan_filter),
+					   T(not_taken),       T(flush),   T(timestamps)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
