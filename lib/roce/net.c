@@ -4,10 +4,7 @@
 /* The network side of a port on mbufs: what the port's thread calls. */
 #include <stdlib.h>
 
-#include <netinet/in.h>
-
 #include <rte_ethdev.h>
-#include <rte_ip.h>
 
 #include "net_priv.h"
 
@@ -167,43 +164,6 @@ tp_roce_net_progress(struct tp_roce_dev *dev, uint64_t now_ns)
 	return n;
 }
 
-/* Looks so far into a frame as to see whether it concerns us at all. */
-static bool
-classify(struct tp_roce_net *net, const struct rte_mbuf *m, struct trn_frame *f)
-{
-	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
-	uint32_t off = sizeof(*eth);
-	uint16_t tci = 0;
-
-	if (unlikely(m->data_len < sizeof(*eth) + sizeof(struct rte_vlan_hdr)))
-		return false;
-	f->type = rte_be_to_cpu_16(eth->ether_type);
-	if ((m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0) {
-		tci = m->vlan_tci;
-	} else if (f->type == RTE_ETHER_TYPE_VLAN) {
-		const struct rte_vlan_hdr *tag = (const struct rte_vlan_hdr *)(eth + 1);
-
-		tci = rte_be_to_cpu_16(tag->vlan_tci);
-		f->type = rte_be_to_cpu_16(tag->eth_proto);
-		off += sizeof(*tag);
-	}
-	f->vlan = (tci & 0xfff) != 0 ? tci & 0xfff : TP_ROCE_NO_VLAN;
-	f->dst = &eth->dst_addr;
-	f->src = &eth->src_addr;
-	f->l3 = (const uint8_t *)eth + off;
-	f->len = m->data_len - off;
-	switch (f->type) {
-	case RTE_ETHER_TYPE_ARP: return true;
-	case RTE_ETHER_TYPE_IPV6:
-		return f->len >= sizeof(struct rte_ipv6_hdr) &&
-		       ((const struct rte_ipv6_hdr *)f->l3)->proto == IPPROTO_ICMPV6;
-	case RTE_ETHER_TYPE_IPV4:
-		return net->echo && f->len >= sizeof(struct rte_ipv4_hdr) &&
-		       ((const struct rte_ipv4_hdr *)f->l3)->next_proto_id == IPPROTO_ICMP;
-	default: return false;
-	}
-}
-
 /* true: it was an echo request; the mbuf is gone. */
 static bool
 echo(struct tp_roce_dev *dev, struct rte_mbuf *m, const struct trn_frame *f, uint64_t now)
@@ -260,7 +220,10 @@ tp_roce_net_input(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n, u
 	bool taken;
 
 	for (i = 0; i < n; i++) {
-		if (classify(net, pkts[i], &f)) {
+		const struct rte_mbuf *m = pkts[i];
+		uint16_t tci = (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0 ? m->vlan_tci : 0;
+
+		if (trn_classify(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, tci, net->echo, &f)) {
 			pthread_mutex_lock(&net->lock);
 			taken = take(dev, pkts[i], &f, now_ns);
 			pthread_mutex_unlock(&net->lock);

@@ -167,6 +167,11 @@ enum trn_verdict {
 	TRN_OURS,
 };
 
+/*
+ * Looks so far into a received frame as to see whether it concerns us at all. tci: of the tag that the port took off, 0: it took
+ * none. echo: IPv4's ICMP does.
+ */
+bool trn_classify(const uint8_t *data, uint32_t len, uint16_t tci, bool echo, struct trn_frame *f);
 bool trn_rate_ok(struct trn_rate *r, uint64_t now);
 /* The Ethernet header; where the rest goes. */
 uint8_t *trn_eth(struct trn_out *out, const struct rte_ether_addr *dst, const struct rte_ether_addr *src, uint16_t vlan,

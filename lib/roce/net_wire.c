@@ -2,6 +2,10 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What a port says by itself to its neighbours: answers, questions, announcements, each so often at most. */
+#include <netinet/in.h>
+
+#include <rte_ip.h>
+
 #include "net_priv.h"
 
 #define ANNOUNCE_NS UINT64_C(1000000000)
@@ -17,6 +21,38 @@ trn_rate_ok(struct trn_rate *r, uint64_t now)
 		return false;
 	r->at += r->interval_ns;
 	return true;
+}
+
+bool
+trn_classify(const uint8_t *data, uint32_t len, uint16_t tci, bool echo, struct trn_frame *f)
+{
+	const struct rte_ether_hdr *eth = (const struct rte_ether_hdr *)data;
+	const struct rte_vlan_hdr *tag = (const struct rte_vlan_hdr *)(eth + 1);
+	uint32_t off = sizeof(*eth);
+
+	if (unlikely(len < sizeof(*eth) + sizeof(*tag)))
+		return false;
+	f->type = rte_be_to_cpu_16(eth->ether_type);
+	if (f->type == RTE_ETHER_TYPE_VLAN && tci == 0) {
+		tci = rte_be_to_cpu_16(tag->vlan_tci);
+		f->type = rte_be_to_cpu_16(tag->eth_proto);
+		off += sizeof(*tag);
+	}
+	f->vlan = (tci & 0xfff) != 0 ? tci & 0xfff : TP_ROCE_NO_VLAN;
+	f->dst = &eth->dst_addr;
+	f->src = &eth->src_addr;
+	f->l3 = data + off;
+	f->len = len - off;
+	switch (f->type) {
+	case RTE_ETHER_TYPE_ARP: return true;
+	case RTE_ETHER_TYPE_IPV6:
+		return f->len >= sizeof(struct rte_ipv6_hdr) &&
+		       ((const struct rte_ipv6_hdr *)f->l3)->proto == IPPROTO_ICMPV6;
+	case RTE_ETHER_TYPE_IPV4:
+		return echo && f->len >= sizeof(struct rte_ipv4_hdr) &&
+		       ((const struct rte_ipv4_hdr *)f->l3)->next_proto_id == IPPROTO_ICMP;
+	default: return false;
+	}
 }
 
 uint8_t *
