@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <ethdev_driver.h>
 #include <rte_eal.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
@@ -73,21 +75,25 @@ start_port(unsigned int i, uint16_t eth_mtu)
 	assert_int_equal(rte_eth_dev_configure(port_of[i], 1, 1, &conf), 0);
 	assert_int_equal(rte_eth_rx_queue_setup(port_of[i], 0, 512, 0, NULL, pool), 0);
 	assert_int_equal(rte_eth_tx_queue_setup(port_of[i], 0, 512, 0, NULL), 0);
-	assert_int_equal(rte_eth_dev_default_mac_addr_set(port_of[i], &mac), 0);
+	/* Ports of rings have no address, and no call that gives them one. */
+	rte_eth_devices[port_of[i]].data->mac_addrs[0] = mac;
 	assert_int_equal(rte_eth_dev_start(port_of[i]), 0);
 }
 
 static void
 eal(void)
 {
-	char prefix[64];
-	char *argv[] = {"roce_sw", "--no-huge", "-m", "256", "--no-shconf", "--no-telemetry", "--no-pci", "--lcores", "0@0",
-			prefix, "--log-level=lib.eal:error", NULL};
+	static char words[] = "roce_sw\0--no-huge\0-m\000256\0--no-shconf\0--no-telemetry\0--no-pci\0--lcores\0000@0\0";
+	char prefix[64], *argv[16];
+	int argc = 0;
 
 	if (pool != NULL)
 		return;
 	snprintf(prefix, sizeof(prefix), "--file-prefix=rsw%d", (int)getpid());
-	assert_true(rte_eal_init(RTE_DIM(argv) - 1, argv) >= 0);
+	for (char *w = words; *w != '\0'; w += strlen(w) + 1)
+		argv[argc++] = w;
+	argv[argc++] = prefix;
+	assert_true(rte_eal_init(argc, argv) >= 0);
 	pool = rte_pktmbuf_pool_create("wire", 8191, 0, 0, 8192, SOCKET_ID_ANY);
 	assert_non_null(pool);
 	for (unsigned int i = 0; i < 2; i++) {
@@ -123,8 +129,8 @@ find_gid(struct ibv_context *ctx, int family, const char *text, enum ibv_gid_typ
 	for (int i = 0; i < (int)TP_ROCE_GIDS; i++) {
 		struct ibv_gid_entry e;
 
-		if (tp_roce_query_gid_ex(ctx, 1, (uint32_t)i, &e) == 0 &&
-		    memcmp(&e.gid, &want, sizeof(want)) == 0 && e.gid_type == (uint32_t)type)
+		if (tp_roce_query_gid_ex(ctx, 1, (uint32_t)i, &e) == 0 && memcmp(&e.gid, &want, sizeof(want)) == 0 &&
+		    e.gid_type == (uint32_t)type)
 			return i;
 	}
 	fail_msg("no GID %s of type %d, VLAN %u", text, type, vlan);
@@ -134,10 +140,9 @@ find_gid(struct ibv_context *ctx, int family, const char *text, enum ibv_gid_typ
 static void
 open_node(struct pair *p, unsigned int i, const struct pair_conf *pc)
 {
-	struct tp_roce_conf conf = {
-		.provider = "sw", .mtu = pc->mtu, .udp_port = pc->udp_port, .app_rx = pc->app_rx};
+	struct tp_roce_conf conf = {.provider = "sw", .mtu = pc->mtu, .udp_port = pc->udp_port, .app_rx = pc->app_rx};
 	static const char *const v4[2] = {"192.0.2.1", "192.0.2.2"}, *const v6[2] = {"2001:db8::1", "2001:db8::2"},
-				*const tagged[2] = {"198.51.100.1", "198.51.100.2"};
+				 *const tagged[2] = {"198.51.100.1", "198.51.100.2"};
 	struct node *n = &p->n[i];
 
 	n->port = port_of[i];
@@ -421,9 +426,9 @@ pair_qp(struct pair *p, unsigned int node, const struct qp_conf *c)
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
 				.port_num = 1,
 				.qkey = 0x1234,
-				.qp_access_flags = (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-						    IBV_ACCESS_REMOTE_ATOMIC) &
-						   ~(unsigned int)c->access_off};
+				.qp_access_flags =
+					(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC) &
+					~(unsigned int)c->access_off};
 	struct ibv_qp *qp = tp_roce_create_qp(c->pd != NULL ? c->pd : n->pd, &init);
 
 	assert_non_null(qp);

@@ -20,8 +20,9 @@
 #include "provider.h"
 
 #define PAIR_MEM (4u << 20)
-#define PAIR_ALL (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
-		  IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
+#define PAIR_ALL                                                                                                       \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |        \
+	 IBV_ACCESS_MW_BIND)
 
 struct node {
 	uint16_t port;

@@ -283,7 +283,8 @@ to_itself(void **state)
 	pair_post(a, &wr);
 	pair_wait(p, p->n[0].cq, 1, NULL);
 	assert_memory_equal(p->n[0].mem, p->n[0].mem + 100000, 50000);
-	assert_int_equal(p->frames[0], frames);
+	/* Neighbour discovery may say something meanwhile. */
+	assert_true(p->frames[0] - frames < 5);
 	assert_true(pair_stat(p, 0, "looped") >= 49);
 	destroy(a, b);
 }
