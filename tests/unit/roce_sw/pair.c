@@ -476,7 +476,8 @@ void
 pair_connect(struct pair *p, struct ibv_qp *a, struct ibv_qp *b, const struct qp_conf *c)
 {
 	to_rts(p, a->context == p->n[0].ctx ? 0 : 1, a, b, c);
-	to_rts(p, b->context == p->n[0].ctx ? 0 : 1, b, a, c);
+	if (b != a)
+		to_rts(p, b->context == p->n[0].ctx ? 0 : 1, b, a, c);
 }
 
 void
