@@ -22,7 +22,7 @@ tcm_send(struct tcm_conn *c, enum cm_msg msg, const void *m, uint64_t tid)
 	int rc = cm_put(msg, m, tid, c->out.data, &field);
 
 	if (rc != 0) {
-		TP_ROCE_LOG(ERR, "a %s cannot be made: its %s has more bits than the field", cm_layouts[msg].name,
+		TP_ROCE_LOG(ERR, "a %s message cannot be made: its %s has more bits than the field", cm_layouts[msg].name,
 			    field);
 		return rc;
 	}

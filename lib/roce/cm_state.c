@@ -201,6 +201,11 @@ sidr_rep(struct tcm_conn *c, const union cm_any *msg)
 static void
 again(struct tcm_conn *c, enum cm_msg type, const struct tp_roce_mad *mad)
 {
+	/* Who accepted hears no REP. */
+	if (type == CM_REP && c->passive) {
+		c->cm->stats.unexpected++;
+		return;
+	}
 	c->cm->stats.duplicates++;
 	/* Of what is over, only a refusal is said again. */
 	if (c->state == TCM_IDLE && cm_msg_of(c->out.data) != CM_REJ)
