@@ -114,6 +114,8 @@ caps_device(const struct tp_model *m, uint8_t *out)
 	prm_set(out, MLX4_CAP_LOCAL_INV, 1);
 	prm_set(out, MLX4_CAP_REMOTE_INV, 1);
 	prm_set(out, MLX4_CAP_FAST_REG, 1);
+	prm_set(out, MLX4_CAP_MW_2, 1);
+	prm_set(out, MLX4_CAP_MW_2B, 1);
 }
 
 static uint64_t
@@ -132,7 +134,7 @@ tpm_cmd_query_dev_cap(struct tp_model *m, struct tpm_cmd *c)
 			 flag(MLX4_DEV_FLAG_64B_CQE) | flag(MLX4_DEV_FLAG_VEP_UC_STEER) |
 			 flag(MLX4_DEV_FLAG_VEP_MC_STEER) | flag(MLX4_DEV_FLAG_RC) | flag(MLX4_DEV_FLAG_UC) |
 			 flag(MLX4_DEV_FLAG_UD) | flag(MLX4_DEV_FLAG_SRQ) | flag(MLX4_DEV_FLAG_IBOE) |
-			 flag(MLX4_DEV_FLAG_ATOMIC) | flag(MLX4_DEV_FLAG_UD_MCAST);
+			 flag(MLX4_DEV_FLAG_ATOMIC) | flag(MLX4_DEV_FLAG_UD_MCAST) | flag(MLX4_DEV_FLAG_MW);
 
 	memset(c->out, 0, MLX4_MAILBOX_SIZE);
 	caps_queues(c->out);

@@ -122,6 +122,7 @@ tables_take(struct tp_model *m, const uint8_t *in)
 	m->eqe_off = m->eqe64 ? 32 : 0;
 	m->cqe_lg_stride = m->cqe64 ? 6 : 5;
 	m->cqe_off = m->cqe64 ? 32 : 0;
+	m->ctl->windows = prm_get(in, MLX4_HCA_MW_ENABLE) != 0;
 	m->ctl->altc_base = base_at(in, MLX4_HCA_ALTC_BASE);
 	m->ctl->auxc_base = base_at(in, MLX4_HCA_AUXC_BASE);
 	m->ctl->rdmarc_base = base_at(in, MLX4_HCA_RDMARC_BASE);

@@ -38,6 +38,28 @@ free_for_wqe(const uint8_t *mpt)
 	return prm_get(mpt, MLX4_MPT_FAST_REG) != 0 && prm_get(mpt, MLX4_MPT_STATUS) == MLX4_MPT_FREE;
 }
 
+/* Type 1 is the card's at once, but opens nothing; type 2 is free. What they open comes by a bind work request. */
+static uint8_t
+window_check(struct tp_model *m, uint32_t i, const uint8_t *in)
+{
+	uint32_t status = prm_get(in, MLX4_MPT_STATUS);
+	bool type2 = status == MLX4_MPT_FREE;
+
+	if (!m->ctl->windows)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MPT", i, "a window, which INIT_HCA did not enable");
+	if (!type2 && status != MLX4_MPT_HW)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MPT", i,
+				"a window with status %u, wanted %u (type 1) or %u (type 2)", status, MLX4_MPT_HW,
+				MLX4_MPT_FREE);
+	if (type2 && (prm_get(in, MLX4_MPT_BOUND_QP) == 0 || prm_get(in, MLX4_MPT_EN_INV) == 0))
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MPT", i,
+				"a window of type 2 that is not bound to a QP or cannot be invalidated");
+	if (prm_get64(in, MLX4_MPT_LENGTH) != 0)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MPT", i, "a window of 0x%" PRIx64 " bytes, wanted 0",
+				prm_get64(in, MLX4_MPT_LENGTH));
+	return MLX4_STAT_OK;
+}
+
 static uint8_t
 mpt_check(struct tp_model *m, uint32_t i, const uint8_t *in)
 {
@@ -46,9 +68,11 @@ mpt_check(struct tp_model *m, uint32_t i, const uint8_t *in)
 
 	if ((key & ((1u << m->lg_mpts) - 1)) != i)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MPT", i, "key 0x%x names another entry", key);
-	if (prm_get(in, MLX4_MPT_REGION) == 0 || prm_get(in, MLX4_MPT_FBO_EN) != 0)
+	if (prm_get(in, MLX4_MPT_REGION) == 0)
+		return window_check(m, i, in);
+	if (prm_get(in, MLX4_MPT_FBO_EN) != 0)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MPT", i,
-				"asks for a window or a first byte offset, which QUERY_DEV_CAP does not offer");
+				"asks for a first byte offset, which QUERY_DEV_CAP does not offer");
 	if (free_for_wqe(in))
 		return MLX4_STAT_OK;
 	if (prm_get(in, MLX4_MPT_FAST_REG) != 0)
@@ -80,7 +104,10 @@ tpm_cmd_sw2hw_mpt(struct tp_model *m, struct tpm_cmd *c)
 	if (st != MLX4_STAT_OK)
 		return st;
 	memcpy(mpt, c->in, TPM_DMPT_ENTRY);
-	prm_set(mpt, MLX4_MPT_STATUS, free_for_wqe(mpt) ? MLX4_MPT_FREE : MLX4_MPT_HW);
+	if (prm_get(mpt, MLX4_MPT_REGION) != 0) {
+		prm_set(mpt, MLX4_MPT_STATUS, free_for_wqe(mpt) ? MLX4_MPT_FREE : MLX4_MPT_HW);
+		prm_set(mpt, MLX4_MPT_WIN_CNT, 0);
+	}
 	if (!tpm_mpt_is_known(m, i))
 		m->st.mpts++;
 	m->ctl->mpt_known[i / 64] |= UINT64_C(1) << (i % 64);
@@ -113,6 +140,11 @@ tpm_cmd_hw2sw_mpt(struct tp_model *m, struct tpm_cmd *c)
 		return st;
 	if (c->op_modifier == 0 && !tpm_cmd_need_out(m, c))
 		return MLX4_STAT_BAD_PARAM;
+	if (prm_get(mpt, MLX4_MPT_REGION) != 0 && prm_get(mpt, MLX4_MPT_WIN_CNT) != 0) {
+		/* The caller's rule, not a mistake: it may ask (10.6.7.2.6). */
+		return MLX4_STAT_REG_BOUND;
+	}
+	tpm_window_unbind(m, mpt);
 	prm_set(mpt, MLX4_MPT_STATUS, MLX4_MPT_SW);
 	if (c->op_modifier == 0)
 		memcpy(c->out, mpt, TPM_DMPT_ENTRY);

@@ -146,6 +146,9 @@ uint8_t *tpm_dma_probe(struct tp_model *m, uint64_t iova, uint64_t len, uint32_t
 uint8_t *tpm_mr_translate(struct tp_model *m, struct tpm_tlb *tlb, uint32_t key, uint32_t pd, uint64_t va,
 			  uint32_t *len, uint32_t access, enum tpm_xlat_err *err);
 
+/* Takes a window off its region; nothing when it is not bound, or no window (roce_win.c). */
+void tpm_window_unbind(struct tp_model *m, uint8_t *mpt);
+
 /* A queue's buffer: a run of MTT entries. Resolved when used and when tpt_gen moved. */
 struct tpm_ring {
 	uint8_t *flat;     /* whole buffer when its pages are contiguous on the host */

@@ -109,7 +109,21 @@ void tpm_roce_list(struct tpm_roce *r, const uint8_t *w, unsigned int n);
 /* Bytes of the segment of a request that stays in the card: fast register, local invalidate; 0 for NOP. */
 uint32_t tpm_roce_local_size(uint8_t opcode);
 int tpm_roce_local(struct tre_qp *e, const struct tre_wqe *w);
+/* The entry behind a key that the card owns, or NULL; a region or a window, in any state. */
+uint8_t *tpm_roce_entry(struct tp_model *m, uint32_t key);
 int tpm_roce_invalidate(struct tre_qp *e, uint32_t key);
+
+/* --- windows (roce_win.c) ------------------------------------------------------------------------------------- */
+
+/* The bind-window segment of a request; 0, or a negative status. */
+int tpm_roce_bind(struct tpm_roce *r, const uint8_t *seg);
+/* A window of type 2 becomes free. */
+int tpm_roce_window_free(struct tpm_roce *r, uint8_t *mpt);
+/*
+ * Is [*va, *va + len) open through this window, with this right (TPM_ACC_*)? Then *key, *va and the right to ask for
+ * become those of its region.
+ */
+bool tpm_roce_window(struct tpm_roce *r, uint32_t *key, uint64_t *va, uint32_t len, uint32_t access);
 
 /* --- memory (roce_mem.c) -------------------------------------------------------------------------------------- */
 

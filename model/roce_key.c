@@ -13,7 +13,7 @@
 #define LG_PAGE_MAX 31u
 #define KEY_ENTRY(key) ((key) << 24 | (key) >> 8)
 
-/* Fast-register segment */
+/* Fast-register segment [DP 3.11] */
 #define FR_ACCESS 0x00u
 #define FR_KEY 0x04u
 #define FR_PAGES 0x08u
@@ -22,31 +22,34 @@
 #define FR_FIRST_OFF 0x20u
 #define FR_LG_PAGE 0x24u
 #define FR_SIZE 48u
-/* Local-invalidate segment */
-#define INV_KEY 0x08u
-#define INV_SIZE 32u
 
 uint32_t
 tpm_roce_local_size(uint8_t opcode)
 {
 	switch (opcode) {
 	case MLX4_OP_FAST_REG: return FR_SIZE;
-	case MLX4_OP_LOCAL_INV: return INV_SIZE;
+	case MLX4_OP_LOCAL_INV: return MLX4_INV_SIZE;
+	case MLX4_OP_BIND_MW: return MLX4_BIND_SIZE;
 	default: return 0;
 	}
+}
+
+uint8_t *
+tpm_roce_entry(struct tp_model *m, uint32_t key)
+{
+	uint32_t i = KEY_ENTRY(key) & ((1u << m->lg_mpts) - 1);
+
+	if (!tpm_mpt_is_known(m, i))
+		return NULL;
+	return tpm_icm_probe(m, m->dmpt_base + (uint64_t)i * TPM_DMPT_ENTRY, TPM_DMPT_ENTRY);
 }
 
 /* The entry of a key in this state that is for fast registration and of the QP's protection domain, or NULL. */
 static uint8_t *
 entry_of(struct tpm_roce *r, uint32_t key, enum mlx4_mpt_status status)
 {
-	struct tp_model *m = r->m;
-	uint32_t i = KEY_ENTRY(key) & ((1u << m->lg_mpts) - 1);
-	uint8_t *mpt;
+	uint8_t *mpt = tpm_roce_entry(r->m, key);
 
-	if (!tpm_mpt_is_known(m, i))
-		return NULL;
-	mpt = tpm_icm_probe(m, m->dmpt_base + (uint64_t)i * TPM_DMPT_ENTRY, TPM_DMPT_ENTRY);
 	return mpt != NULL && prm_get(mpt, MLX4_MPT_STATUS) == status && prm_get(mpt, MLX4_MPT_FAST_REG) != 0 &&
 			       prm_get(mpt, MLX4_MPT_PD) == r->qp->pd
 		       ? mpt
@@ -57,7 +60,11 @@ int
 tpm_roce_invalidate(struct tre_qp *e, uint32_t key)
 {
 	struct tpm_roce *r = e->home;
-	uint8_t *mpt = entry_of(r, key, MLX4_MPT_HW);
+	uint8_t *mpt = tpm_roce_entry(r->m, key);
+
+	if (mpt != NULL && prm_get(mpt, MLX4_MPT_REGION) == 0 && prm_get(mpt, MLX4_MPT_KEY) == KEY_ENTRY(key))
+		return tpm_roce_window_free(r, mpt);
+	mpt = entry_of(r, key, MLX4_MPT_HW);
 
 	if (mpt == NULL || prm_get(mpt, MLX4_MPT_KEY) != KEY_ENTRY(key) || prm_get(mpt, MLX4_MPT_EN_INV) == 0)
 		return -IBV_WC_MW_BIND_ERR;
@@ -117,7 +124,8 @@ tpm_roce_local(struct tre_qp *e, const struct tre_wqe *w)
 	const struct tpm_roce_slot *s = &r->slot[w - r->sq];
 
 	switch (s->opcode) {
-	case MLX4_OP_LOCAL_INV: return tpm_roce_invalidate(e, prm_get32(s->data, INV_KEY));
+	case MLX4_OP_LOCAL_INV: return tpm_roce_invalidate(e, prm_get(s->data, MLX4_INV_KEY));
+	case MLX4_OP_BIND_MW: return tpm_roce_bind(r, s->data);
 	case MLX4_OP_FAST_REG:
 		return prm_get(r->qp->ctx, MLX4_QPC_FRE) == 0 ? -IBV_WC_LOC_QP_OP_ERR : fast_register(r, s->data);
 	default: return 0;

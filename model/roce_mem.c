@@ -12,6 +12,19 @@ reach(struct tpm_roce *r, uint32_t key, uint64_t va, uint32_t *len, uint32_t acc
 	return tpm_mr_translate(r->m, &r->qp->tlb, key, r->qp->pd, va, len, access, &err);
 }
 
+/* By a key that the peer gave: a region's, or a window's over one. */
+static uint8_t *
+reach_remote(struct tpm_roce *r, uint32_t key, uint64_t va, uint32_t *len, uint32_t access)
+{
+	enum tpm_xlat_err err;
+	uint8_t *p = tpm_mr_translate(r->m, &r->qp->tlb, key, r->qp->pd, va, len, access, &err);
+
+	if (p != NULL || err != TPM_XLAT_KEY || !tpm_roce_window(r, &key, &va, *len, access))
+		return p;
+	/* Its rights were judged when it was bound. */
+	return reach(r, key, va, len, access == TPM_ACC_RR ? TPM_ACC_LR : TPM_ACC_LW);
+}
+
 /* The element of a list that holds off; false: the list is shorter. */
 static bool
 find(const struct tre_sge *sge, uint32_t n, uint32_t *off, uint32_t *i)
@@ -130,7 +143,7 @@ granted(int access)
 int
 tpm_roce_remote_check(struct tre_qp *e, uint32_t rkey, uint64_t va, uint32_t len, int access)
 {
-	return reach(e->home, rkey, va, &len, granted(access)) == NULL ? -1 : 0;
+	return reach_remote(e->home, rkey, va, &len, granted(access)) == NULL ? -1 : 0;
 }
 
 int
@@ -140,7 +153,7 @@ tpm_roce_remote_write(struct tre_qp *e, uint32_t rkey, uint64_t va, const void *
 
 	while (len != 0) {
 		uint32_t n = len;
-		uint8_t *p = reach(e->home, rkey, va, &n, TPM_ACC_RW);
+		uint8_t *p = reach_remote(e->home, rkey, va, &n, TPM_ACC_RW);
 
 		if (p == NULL)
 			return -1;
@@ -160,7 +173,7 @@ tpm_roce_remote_read(struct tre_qp *e, uint32_t rkey, uint64_t va, uint32_t len,
 	/* A packet crosses few pages; one of the smallest pages each still fits. */
 	for (; len != 0; n++) {
 		uint32_t part = len;
-		uint8_t *p = n < (int)TRE_MAX_IOV ? reach(e->home, rkey, va, &part, TPM_ACC_RR) : NULL;
+		uint8_t *p = n < (int)TRE_MAX_IOV ? reach_remote(e->home, rkey, va, &part, TPM_ACC_RR) : NULL;
 
 		if (p == NULL)
 			return -1;
@@ -177,7 +190,7 @@ tpm_roce_remote_atomic(struct tre_qp *e, uint32_t rkey, uint64_t va, enum tre_at
 		       uint64_t swap, uint64_t *old)
 {
 	uint32_t n = sizeof(*old);
-	uint64_t *p = (uint64_t *)(void *)reach(e->home, rkey, va, &n, TPM_ACC_ATOMIC);
+	uint64_t *p = (uint64_t *)(void *)reach_remote(e->home, rkey, va, &n, TPM_ACC_ATOMIC);
 
 	if (p == NULL || n != sizeof(*old))
 		return -1;

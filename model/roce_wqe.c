@@ -33,6 +33,7 @@ verbs_opcode(uint8_t op, bool rc)
 	case MLX4_OP_ATOMIC_CS: return IBV_WR_ATOMIC_CMP_AND_SWP;
 	case MLX4_OP_ATOMIC_FA: return IBV_WR_ATOMIC_FETCH_AND_ADD;
 	case MLX4_OP_FAST_REG:
+	case MLX4_OP_BIND_MW:
 	case MLX4_OP_LOCAL_INV: return rc ? (int)TRE_WR_LOCAL : -1;
 	case MLX4_OP_NOP: return TRE_WR_LOCAL;
 	default: return -1;

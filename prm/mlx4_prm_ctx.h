@@ -194,6 +194,7 @@ enum mlx4_qp_service {
 /* Address path, offsets within the path [CP 5.6] */
 #define MLX4_PATH_SIZE 44u
 #define MLX4_PATH_F_FL PRM_B(0x00, 7, 7)
+#define MLX4_PATH_F_CV PRM_B(0x00, 6, 6) /* a C-tag */
 #define MLX4_PATH_F_MC_LB_CHECK PRM_B(0x00, 1, 1)
 #define MLX4_PATH_F_UC_LB_CHECK PRM_B(0x00, 0, 0)
 #define MLX4_PATH_LB_BY_COUNTER PRM_B(0x01, 7, 7)
@@ -215,6 +216,7 @@ enum mlx4_qp_service {
 #define MLX4_SCHED_QUEUE_PORT(sq) ((((sq) >> 6) & 1u) + 1u)
 #define MLX4_SCHED_QUEUE_PRIO(sq) (((sq) >> 3) & 7u)
 #define MLX4_PATH_VLAN_INDEX PRM_B(0x21, 6, 0)
+#define MLX4_PATH_KEEP_SMAC PRM_B(0x22, 7, 7) /* of packets that software built */
 #define MLX4_PATH_FORCE_PRIO PRM_B(0x22, 6, 6)
 #define MLX4_PATH_FORCE_SMAC PRM_B(0x22, 5, 5)
 #define MLX4_PATH_FORCE_VLAN PRM_B(0x22, 3, 3)
@@ -251,8 +253,9 @@ enum mlx4_qp_service {
 #define MLX4_MPT_LR PRM_D(0x00, 10, 10)
 #define MLX4_MPT_PA PRM_D(0x00, 9, 9)
 #define MLX4_MPT_REGION PRM_D(0x00, 8, 8)
-#define MLX4_MPT_BOUND_QP PRM_D(0x04, 7, 7)
-#define MLX4_MPT_KEY PRM_D(0x08, 31, 0) /* index form: [31:24] variable, [23:0] index */
+#define MLX4_MPT_QPN PRM_D(0x04, 31, 8)     /* of a bound window [U] */
+#define MLX4_MPT_BOUND_QP PRM_D(0x04, 7, 7) /* a window of type 2 that belongs to a QP */
+#define MLX4_MPT_KEY PRM_D(0x08, 31, 0)     /* index form: [31:24] variable, [23:0] index */
 #define MLX4_MPT_RAE PRM_D(0x0c, 28, 28)
 #define MLX4_MPT_FAST_REG PRM_D(0x0c, 27, 27)
 #define MLX4_MPT_EN_INV PRM_D(0x0c, 25, 24)
@@ -262,6 +265,7 @@ enum mlx4_qp_service {
 #define MLX4_MPT_LKEY PRM_D(0x20, 31, 0)
 #define MLX4_MPT_WIN_CNT PRM_D(0x24, 23, 0)
 #define MLX4_MPT_FBO_EN PRM_D(0x28, 23, 23)
+#define MLX4_MPT_WIN_START 0x28u /* be64, of a bound window: where it begins in its region [U] */
 #define MLX4_MPT_MTT_H PRM_B(0x2f, 7, 0)
 #define MLX4_MPT_MTT_L PRM_D(0x30, 31, 0)
 #define MLX4_MPT_MTT_SZ PRM_D(0x34, 31, 0)

@@ -89,6 +89,9 @@ static_assert(sizeof(struct mlx4_wqe_data) == 16, "data segment");
 #define MLX4_AV_VLAN PRM_D(0x00, 29, 29)
 #define MLX4_AV_PORT PRM_D(0x00, 25, 24)
 #define MLX4_AV_PD PRM_D(0x00, 23, 0)
+#define MLX4_AV_GRH PRM_B(0x05, 7, 7)
+#define MLX4_AV_DLID PRM_H(0x06, 15, 0)
+#define MLX4_AV_DLID_MCAST 0xc000u
 #define MLX4_AV_SGID_INDEX PRM_B(0x09, 6, 0)
 #define MLX4_AV_HOP_LIMIT PRM_B(0x0b, 7, 0)
 #define MLX4_AV_PRIO PRM_D(0x0c, 31, 29)
@@ -110,6 +113,28 @@ static_assert(sizeof(struct mlx4_wqe_data) == 16, "data segment");
 #define MLX4_ATOMIC_SIZE 16u
 #define MLX4_ATOMIC_SWAP_ADD 0x00u
 #define MLX4_ATOMIC_COMPARE 0x08u
+
+/* Bind-window segment [DP 3.10] */
+#define MLX4_BIND_SIZE 32u
+#define MLX4_BIND_ATOMIC PRM_D(0x00, 31, 31)
+#define MLX4_BIND_RW PRM_D(0x00, 30, 30)
+#define MLX4_BIND_RR PRM_D(0x00, 29, 29)
+#define MLX4_BIND_TYPE_2 PRM_D(0x04, 31, 31)
+#define MLX4_BIND_ZERO_BASED PRM_D(0x04, 30, 30)
+#define MLX4_BIND_RKEY PRM_D(0x08, 31, 0)
+#define MLX4_BIND_LKEY PRM_D(0x0c, 31, 0)
+#define MLX4_BIND_START 0x10u  /* be64 */
+#define MLX4_BIND_LENGTH 0x18u /* be64 */
+
+/* Local-invalidate segment [DP 3.12] */
+#define MLX4_INV_SIZE 32u
+#define MLX4_INV_KEY PRM_D(0x08, 31, 0)
+
+/* Control segment of QPs whose packets software built, on Ethernet [DP 3.13] */
+#define MLX4_MLX_PRIO_SHIFT 29     /* dword 1 */
+#define MLX4_MLX_NO_ICRC (1u << 4) /* dword 2: the last dword is the CRC already */
+#define MLX4_MLX_DMAC_HI_SHIFT 16  /* dword 2; the other four bytes are dword 3 */
+#define MLX4_MLX_ICRC_SIZE 4u      /* of the inline segment at the end */
 
 /* WQE of a shared receive queue [DP 5.2]: the index of the next one, then the list */
 #define MLX4_SRQ_WQE_NEXT PRM_H(0x02, 15, 0)

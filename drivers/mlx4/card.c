@@ -118,7 +118,7 @@ port_create(struct mlx4_hca *hca, unsigned int port, const struct mlx4_eth_args 
 	dev->rx_queue_count = mlx4_rx_queue_count;
 	dev->rx_descriptor_status = mlx4_rx_descriptor_status;
 	dev->tx_descriptor_status = mlx4_tx_descriptor_status;
-	mlx4_hca_on_event(hca, port, mlx4_eth_event, dev->data->dev_private);
+	mlx4_hca_on_event(hca, port, MLX4_CLIENT_ETH, mlx4_eth_event, dev->data->dev_private);
 	hca->refs++;
 	rte_eth_dev_probing_finish(dev);
 	return 0;

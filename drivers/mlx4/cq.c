@@ -30,17 +30,21 @@ cq_alloc(struct mlx4_hca *hca, uint32_t entries, int numa_node, struct mlx4_cq *
 }
 
 static void
-cq_free(struct mlx4_hca *hca, struct mlx4_cq *cq)
+cq_release(struct mlx4_hca *hca, struct mlx4_cq *cq)
 {
 	mlx4_mtt_unmap(hca, cq->mtt_off, cq->mtt_pages);
-	mlx4_dma_free(&cq->buf);
 	mlx4_numbers_put(hca->cqns, cq->cqn, 1);
+}
+
+static void
+cq_free(struct mlx4_cq *cq)
+{
+	mlx4_dma_free(&cq->buf);
 	memset(cq, 0, sizeof(*cq));
 }
 
-static int
-cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node, bool stamped,
-	  struct mlx4_cq *cq)
+int
+mlx4_cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node, struct mlx4_cq *cq)
 {
 	uint8_t ctx[MLX4_CQC_SIZE] = {0}, lg_page;
 	struct mlx4_eq *eq;
@@ -70,7 +74,6 @@ cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int 
 	}
 	/* A CQ that nobody arms needs an EQ in its context nevertheless. */
 	eq = vector >= 0 ? hca->comp_eq[vector] : hca->async_eq;
-	prm_set(ctx, MLX4_CQC_TIMESTAMP, stamped);
 	prm_set(ctx, MLX4_CQC_LG_SIZE, mlx4_lg(entries));
 	prm_set(ctx, MLX4_CQC_UAR, uar);
 	prm_set(ctx, MLX4_CQC_EQN, eq->eqn);
@@ -82,33 +85,30 @@ cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int 
 	if (rc != 0) {
 		if (hca->dead)
 			mlx4_hca_stop_dma(hca);
-		cq_free(hca, cq);
+		cq_release(hca, cq);
+		cq_free(cq);
 	}
 	return rc;
 }
 
 int
-mlx4_cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node, struct mlx4_cq *cq)
-{
-	return cq_create(hca, entries, uar, vector, numa_node, false, cq);
-}
-
-int
-mlx4_cq_create_stamped(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node,
-		       struct mlx4_cq *cq)
-{
-	return cq_create(hca, entries, uar, vector, numa_node, true, cq);
-}
-
-int
-mlx4_cq_destroy(struct mlx4_hca *hca, struct mlx4_cq *cq)
+mlx4_cq_retire(struct mlx4_hca *hca, struct mlx4_cq *cq)
 {
 	int rc;
 
 	rc = mlx4_cmd(hca, MLX4_CMD_HW2SW_CQ, MLX4_OPM_NO_OUTBOX, cq->cqn, NULL, 0, NULL, 0);
 	if (rc != 0)
 		mlx4_hca_stop_dma(hca);
-	cq_free(hca, cq);
+	cq_release(hca, cq);
+	return rc;
+}
+
+int
+mlx4_cq_destroy(struct mlx4_hca *hca, struct mlx4_cq *cq)
+{
+	int rc = mlx4_cq_retire(hca, cq);
+
+	cq_free(cq);
 	return rc;
 }
 

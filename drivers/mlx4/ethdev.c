@@ -220,7 +220,7 @@ rx_queues_tell(struct rte_eth_dev *dev)
 						       : RTE_ETH_QUEUE_STATE_STOPPED;
 }
 
-/* The burst for frames in several buffers takes plain rings, too, puts times on packets, and stays until the port is started again. */
+/* The burst for frames in several buffers takes plain rings, too, and stays until the port is started again. */
 static eth_rx_burst_t
 rx_burst(struct mlx4_eth *eth)
 {
@@ -228,8 +228,7 @@ rx_burst(struct mlx4_eth *eth)
 	uint16_t i;
 
 	for (i = 0; i < data->nb_rx_queues; i++)
-		data->scattered_rx |=
-			eth->rxqs[i] != NULL && (eth->rxqs[i]->lg_sges != 0 || eth->rxqs[i]->stamp_flag != 0);
+		data->scattered_rx |= eth->rxqs[i] != NULL && eth->rxqs[i]->lg_sges != 0;
 	if (eth->flood != NULL)
 		return mlx4_rx_burst_flood;
 	return data->scattered_rx ? mlx4_rx_burst_scattered : mlx4_rx_burst;
@@ -393,7 +392,8 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 		return 0;
 	if (dev->data->dev_started)
 		mlx4_eth_stop(dev);
-	mlx4_hca_on_event(hca, eth->port, NULL, NULL);
+	mlx4_roce_detach(eth);
+	mlx4_hca_on_event(hca, eth->port, MLX4_CLIENT_ETH, NULL, NULL);
 	mlx4_watch_stop(eth);
 	queues_release(dev);
 	mlx4_groups_destroy(eth);
@@ -427,6 +427,7 @@ card_revive(struct mlx4_eth *eth)
 	}
 	RTE_ETH_FOREACH_DEV_OF(id, hca->bus->dev)
 	{
+		mlx4_roce_detach(mlx4_eth_of(&rte_eth_devices[id]));
 		queues_release(&rte_eth_devices[id]);
 		mlx4_eth_intr_disconnect(mlx4_eth_of(&rte_eth_devices[id]));
 	}

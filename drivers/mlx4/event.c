@@ -23,7 +23,8 @@
 
 #define ASYNC_ENTRIES 512u
 #define COMP_ENTRIES 256u
-#define COMP_EQS_MAX 64u
+#define RX_EQS_MAX 64u
+#define VERBS_ENTRIES 1024u /* no fewer than queues that a port can have: each tells once until it is armed again */
 #define TAKE_MAX 32u
 #define DEFERRED_MAX 64u
 #define CATAS_PERIOD_US 1000000u
@@ -34,7 +35,9 @@
 #define ASYNC_MASK                                                                                                     \
 	(EVENT_BIT(MLX4_EVENT_CQ_ERROR) | EVENT_BIT(MLX4_EVENT_WQ_CATAS) | EVENT_BIT(MLX4_EVENT_LOCAL_CATAS) |         \
 	 EVENT_BIT(MLX4_EVENT_PORT_CHANGE) | EVENT_BIT(MLX4_EVENT_CMD) | EVENT_BIT(MLX4_EVENT_ECC) |                   \
-	 EVENT_BIT(MLX4_EVENT_WQ_INVAL_REQ) | EVENT_BIT(MLX4_EVENT_WQ_ACCESS) | EVENT_BIT(MLX4_EVENT_FATAL_WARNING))
+	 EVENT_BIT(MLX4_EVENT_WQ_INVAL_REQ) | EVENT_BIT(MLX4_EVENT_WQ_ACCESS) | EVENT_BIT(MLX4_EVENT_FATAL_WARNING) |  \
+	 EVENT_BIT(MLX4_EVENT_COMM_EST) | EVENT_BIT(MLX4_EVENT_SQ_DRAINED) | EVENT_BIT(MLX4_EVENT_SRQ_CATAS) |         \
+	 EVENT_BIT(MLX4_EVENT_SRQ_LAST_WQE) | EVENT_BIT(MLX4_EVENT_SRQ_LIMIT))
 
 struct mlx4_events {
 	struct mlx4_hca *hca;
@@ -49,25 +52,26 @@ struct mlx4_events {
 static void
 tell_ports(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe)
 {
-	unsigned int p;
+	unsigned int i;
 
-	for (p = 1; p <= MLX4_MAX_PORTS; p++) {
+	for (i = 0; i < MLX4_MAX_PORTS * MLX4_CLIENTS; i++) {
+		unsigned int p = i / MLX4_CLIENTS + 1, c = i % MLX4_CLIENTS;
 		mlx4_event_fn fn;
 		void *arg;
 
 		if (port != 0 && port != p)
 			continue;
 		rte_spinlock_lock(&hca->lock);
-		fn = hca->event_fn[p - 1];
-		arg = hca->event_arg[p - 1];
+		fn = hca->event[p - 1][c].fn;
+		arg = hca->event[p - 1][c].arg;
 		if (fn != NULL)
-			hca->event_busy[p - 1]++;
+			hca->event[p - 1][c].busy++;
 		rte_spinlock_unlock(&hca->lock);
 		if (fn == NULL)
 			continue;
 		fn(hca, p, type, eqe, arg);
 		rte_spinlock_lock(&hca->lock);
-		hca->event_busy[p - 1]--;
+		hca->event[p - 1][c].busy--;
 		rte_spinlock_unlock(&hca->lock);
 	}
 }
@@ -92,6 +96,13 @@ dispatch(struct mlx4_hca *hca, const uint8_t *eqe)
 			: type == MLX4_EVENT_WQ_INVAL_REQ ? "invalid request"
 							  : "access violation");
 		break;
+	case MLX4_EVENT_SRQ_CATAS:
+		HCA_LOG(hca, ERR, "SRQ 0x%x went to the error state", prm_get(eqe, MLX4_EQE_SRQN));
+		break;
+	case MLX4_EVENT_COMM_EST:
+	case MLX4_EVENT_SQ_DRAINED:
+	case MLX4_EVENT_SRQ_LAST_WQE:
+	case MLX4_EVENT_SRQ_LIMIT: break;
 	case MLX4_EVENT_RECOVERABLE:
 		/* Who owns the queue knows more to say. */
 		if (sub == MLX4_EQE_RECOVERABLE_DELAY_DROP) {
@@ -227,13 +238,13 @@ mlx4_events_catas(struct mlx4_hca *hca)
 }
 
 void
-mlx4_hca_on_event(struct mlx4_hca *hca, unsigned int port, mlx4_event_fn fn, void *arg)
+mlx4_hca_on_event(struct mlx4_hca *hca, unsigned int port, enum mlx4_client client, mlx4_event_fn fn, void *arg)
 {
 	rte_spinlock_lock(&hca->lock);
-	hca->event_fn[port - 1] = fn;
-	hca->event_arg[port - 1] = arg;
+	hca->event[port - 1][client].fn = fn;
+	hca->event[port - 1][client].arg = arg;
 	/* The old function may be at work; what it uses is freed when this returns. */
-	while (fn == NULL && hca->event_busy[port - 1] != 0) {
+	while (fn == NULL && hca->event[port - 1][client].busy != 0) {
 		rte_spinlock_unlock(&hca->lock);
 		rte_delay_us_sleep(EVENT_NAP_US);
 		rte_spinlock_lock(&hca->lock);
@@ -264,17 +275,22 @@ comp_eqs_destroy(struct mlx4_hca *hca)
 	hca->comp_eq = NULL;
 }
 
+/* One for each receive vector; behind them one for the verbs queues of each port, where there are enough. */
 static int
 comp_eqs_create(struct mlx4_hca *hca, uint32_t first_eqn, unsigned int n)
 {
-	unsigned int i;
+	unsigned int verbs = hca->caps.roce && n > hca->caps.num_ports ? hca->caps.num_ports : 0, i;
 	int rc;
+
+	n = RTE_MIN(n, RX_EQS_MAX + verbs);
+	hca->num_rx_eq = n - verbs;
 
 	hca->comp_eq = rte_zmalloc_socket("mlx4_eq", (n + 1) * sizeof(struct mlx4_eq *), 0, hca->numa_node);
 	if (hca->comp_eq == NULL)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
-		rc = mlx4_eq_create(hca, first_eqn + i, COMP_ENTRIES, i + 1, &hca->comp_eq[i]);
+		rc = mlx4_eq_create(hca, first_eqn + i, i < hca->num_rx_eq ? COMP_ENTRIES : VERBS_ENTRIES, i + 1,
+				    &hca->comp_eq[i]);
 		if (rc != 0) {
 			comp_eqs_destroy(hca);
 			return rc;
@@ -362,7 +378,7 @@ mlx4_events_start(struct mlx4_hca *hca)
 	rc = mlx4_eq_create(hca, first, ASYNC_ENTRIES, 0, &hca->async_eq);
 	if (rc != 0)
 		goto err_range;
-	rc = comp_eqs_create(hca, first + 1, num > 1 ? RTE_MIN(num - 1, COMP_EQS_MAX) : 0);
+	rc = comp_eqs_create(hca, first + 1, num - 1);
 	if (rc != 0)
 		goto err_comp;
 	rc = irq_start(hca);

@@ -268,6 +268,11 @@ parse_limits(struct mlx4_caps *c, const uint8_t *box)
 	c->max_eqs = 1u << prm_get(box, MLX4_CAP_LG_MAX_EQS);
 	c->max_mpts = 1u << RTE_MIN(prm_get(box, MLX4_CAP_LG_MAX_MPTS), 31u);
 	c->max_qp_wqes = 1u << RTE_MIN(prm_get(box, MLX4_CAP_LG_MAX_QP_WQES), 31u);
+	c->max_srq_wqes = 1u << RTE_MIN(prm_get(box, MLX4_CAP_LG_MAX_SRQ_WQES), 31u);
+	c->max_rdma_req = 1u << RTE_MIN(prm_get(box, MLX4_CAP_LG_MAX_RDMA_REQ), 31u);
+	c->max_rdma_rsp = 1u << RTE_MIN(prm_get(box, MLX4_CAP_LG_MAX_RDMA_RSP), 31u);
+	c->ack_delay = prm_get(box, MLX4_CAP_ACK_DELAY);
+	c->lg_max_msg = prm_get(box, MLX4_CAP_LG_MAX_MSG);
 	c->max_cqes = 1u << RTE_MIN(prm_get(box, MLX4_CAP_LG_MAX_CQES), 31u);
 	c->max_sq_sge = prm_get(box, MLX4_CAP_MAX_SQ_SGE);
 	c->max_sq_desc = prm_get(box, MLX4_CAP_MAX_SQ_DESC);
@@ -313,6 +318,13 @@ parse_features(struct mlx4_caps *c, const uint8_t *box)
 	c->lb_src_check = prm_get(box, MLX4_CAP_LB_SRC_CHECK);
 	c->recover_event = prm_get(box, MLX4_CAP_RECOVER_EVENT);
 	c->num_qp_rates = prm_get(box, MLX4_CAP_QP_RATES);
+	c->roce = (c->flags >> MLX4_DEV_FLAG_IBOE) & 1;
+	c->roce_v2 = c->roce && c->config_dev && prm_get(box, MLX4_CAP_ROCE_V1V2);
+	c->mw = (c->flags >> MLX4_DEV_FLAG_MW) & 1;
+	c->mw2 = c->mw && prm_get(box, MLX4_CAP_MW_2);
+	c->mw2b = c->mw2 && prm_get(box, MLX4_CAP_MW_2B);
+	c->local_inv = prm_get(box, MLX4_CAP_LOCAL_INV);
+	c->diag_port = prm_get(box, MLX4_CAP_DIAG_PORT);
 }
 
 /* The GUID of port 1 is one above the card's [V-6]. Firmware that does not tell leaves 0: unknown. */

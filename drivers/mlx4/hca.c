@@ -20,6 +20,7 @@
 
 #define RESET_SEM_WAIT_MS 10000u
 #define GONE_WAIT_MS 2000u
+#define PDS_END 32768u /* protection domains, of 2^17 that a key can name */
 
 /* The open cards of this process, to refuse two with one GUID. */
 static TAILQ_HEAD(, mlx4_hca) open_hcas = TAILQ_HEAD_INITIALIZER(open_hcas);
@@ -133,6 +134,11 @@ numbers_init(struct mlx4_hca *hca)
 	if (rc == 0)
 		rc = mlx4_numbers_create("CQNs", c->rsvd_cqs, mlx4_icm_num_cqs(hca), node, &hca->cqns);
 	if (rc == 0)
+		rc = mlx4_numbers_create("SRQNs", c->rsvd_srqs, mlx4_icm_num_srqs(hca), node, &hca->srqns);
+	/* One is the core's own. */
+	if (rc == 0)
+		rc = mlx4_numbers_create("protection domains", c->rsvd_pds + 1, PDS_END, node, &hca->pds);
+	if (rc == 0)
 		rc = mlx4_numbers_create("MPTs", c->rsvd_mpts, mlx4_icm_num_mpts(hca), node, &hca->mpts);
 	if (rc == 0)
 		rc = mlx4_numbers_create("MTT entries", c->rsvd_mtts, mlx4_icm_num_mtts(hca), node, &hca->mtts);
@@ -148,9 +154,11 @@ numbers_fini(struct mlx4_hca *hca)
 	mlx4_uars_fini(hca);
 	mlx4_numbers_destroy(hca->mtts);
 	mlx4_numbers_destroy(hca->mpts);
+	mlx4_numbers_destroy(hca->pds);
+	mlx4_numbers_destroy(hca->srqns);
 	mlx4_numbers_destroy(hca->cqns);
 	mlx4_numbers_destroy(hca->qpns);
-	hca->mtts = hca->mpts = hca->cqns = hca->qpns = NULL;
+	hca->mtts = hca->mpts = hca->pds = hca->srqns = hca->cqns = hca->qpns = NULL;
 }
 
 static void
@@ -329,4 +337,14 @@ mlx4_hca_usage(struct mlx4_hca *hca, uint32_t *qps, uint32_t *cqs, uint32_t *eqs
 	*cqs = hca->up ? mlx4_numbers_used(hca->cqns) : 0;
 	*eqs = hca->up ? 1 + hca->num_comp_eq : 0;
 	*commands = mlx4_cmd_count(hca);
+}
+
+void
+mlx4_hca_limits(const struct mlx4_hca *hca, struct mlx4_limits *limits)
+{
+	limits->qps = mlx4_icm_num_qps(hca);
+	limits->cqs = mlx4_icm_num_cqs(hca);
+	limits->srqs = mlx4_icm_num_srqs(hca);
+	limits->keys = mlx4_icm_num_mpts(hca);
+	limits->pds = PDS_END;
 }

@@ -18,10 +18,11 @@
 
 #define WANT_QPS 4096u
 #define WANT_CQS 2048u
-#define WANT_SRQS 64u
+#define WANT_SRQS 256u
 #define WANT_EQS 128u
-#define WANT_MPTS 512u
-#define WANT_MTTS 65536u
+#define WANT_MPTS 4096u
+#define WANT_MTTS 262144u /* a region of 1 GiB in pages of 4 KiB */
+#define LG_RDMARC 4u       /* READs and atomics that a QP answers at a time */
 /*
  * Rules: two ports with 127 unicast and 1024 multicast addresses and 127 groups with up to 14 rules, twice while they
  * move to another QP.
@@ -43,6 +44,7 @@ enum icm_table_id {
 	ICM_QPC,
 	ICM_MTT,
 	ICM_ALTC,
+	ICM_RDMARC,
 	ICM_CQC,
 	ICM_AUXC,
 	ICM_SRQC,
@@ -99,6 +101,7 @@ profile(struct mlx4_hca *hca, struct mlx4_icm *icm)
 	table_set(icm, ICM_QPC, "QPC", qps, c->sz_qpc);
 	table_set(icm, ICM_MTT, "MTT", WANT_MTTS, c->sz_mtt);
 	table_set(icm, ICM_ALTC, "ALTC", qps, c->sz_altc);
+	table_set(icm, ICM_RDMARC, "RDMARC", qps, c->sz_rdmarc << LG_RDMARC);
 	table_set(icm, ICM_CQC, "CQC", cqs, c->sz_cqc);
 	table_set(icm, ICM_AUXC, "AUXC", qps, c->sz_auxc);
 	table_set(icm, ICM_SRQC, "SRQC", srqs, c->sz_srqc);
@@ -230,6 +233,9 @@ mlx4_icm_init_hca(struct mlx4_hca *hca)
 	set_table(box, &icm->t[ICM_ALTC], MLX4_HCA_ALTC_BASE, 0);
 	set_table(box, &icm->t[ICM_AUXC], MLX4_HCA_AUXC_BASE, 0);
 	set_table(box, &icm->t[ICM_EQC], MLX4_HCA_EQC_BASE, MLX4_HCA_LG_EQS);
+	set_table(box, &icm->t[ICM_RDMARC], MLX4_HCA_RDMARC_BASE, 0);
+	prm_set(box, MLX4_HCA_LG_RDMARC, LG_RDMARC);
+	prm_set(box, MLX4_HCA_MW_ENABLE, hca->caps.mw);
 	if (hca->caps.sys_eqs != 0) {
 		prm_set(box, MLX4_HCA_LG_EQS, PRM_MAX(MLX4_HCA_LG_EQS));
 		prm_set(box, MLX4_HCA_NUM_SYS_EQS, hca->caps.sys_eqs);
@@ -259,6 +265,12 @@ uint32_t
 mlx4_icm_num_cqs(const struct mlx4_hca *hca)
 {
 	return hca->icm->t[ICM_CQC].num;
+}
+
+uint32_t
+mlx4_icm_num_srqs(const struct mlx4_hca *hca)
+{
+	return hca->icm->t[ICM_SRQC].num;
 }
 
 uint32_t

@@ -16,7 +16,7 @@ mlx4_rx_vector(const struct mlx4_eth *eth, uint16_t queue)
 {
 	unsigned int v = (eth->port - 1) * MLX4_ETH_RX_VECTORS + queue;
 
-	return queue < MLX4_ETH_RX_VECTORS && v < eth->hca->num_comp_eq ? (int)v : -1;
+	return queue < MLX4_ETH_RX_VECTORS && v < eth->hca->num_rx_eq ? (int)v : -1;
 }
 
 int

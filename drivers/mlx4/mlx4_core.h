@@ -102,6 +102,7 @@ void mlx4_icm_destroy(struct mlx4_hca *hca);
 int mlx4_icm_init_hca(struct mlx4_hca *hca);
 uint32_t mlx4_icm_num_qps(const struct mlx4_hca *hca);
 uint32_t mlx4_icm_num_cqs(const struct mlx4_hca *hca);
+uint32_t mlx4_icm_num_srqs(const struct mlx4_hca *hca);
 uint32_t mlx4_icm_num_eqs(const struct mlx4_hca *hca);
 uint32_t mlx4_icm_num_mpts(const struct mlx4_hca *hca);
 uint32_t mlx4_icm_num_mtts(const struct mlx4_hca *hca);
@@ -113,6 +114,8 @@ rte_be64_t *mlx4_icm_mtt(const struct mlx4_hca *hca, uint32_t index);
 int mlx4_mtt_map(struct mlx4_hca *hca, const struct mlx4_dma *d, size_t len, uint64_t *mtt_off, uint32_t *pages,
 		 uint8_t *lg_page);
 void mlx4_mtt_unmap(struct mlx4_hca *hca, uint64_t mtt_off, uint32_t pages);
+/* Entries that their owner fills in; *first: the number of the first one. */
+int mlx4_mtt_get(struct mlx4_hca *hca, uint32_t n, uint32_t *first);
 /* What a ring's memory must be aligned to for that. */
 size_t mlx4_mtt_align(size_t len);
 int mlx4_mr_create_pa(struct mlx4_hca *hca);
@@ -159,5 +162,7 @@ void mlx4_uars_fini(struct mlx4_hca *hca);
 /* --- qp.c --- */
 int mlx4_special_qps_create(struct mlx4_hca *hca);
 void mlx4_special_qps_destroy(struct mlx4_hca *hca);
+/* The interface counter of a port in a context. True: it has one of its own. */
+bool mlx4_qp_counter(struct mlx4_hca *hca, uint8_t *ctx, unsigned int port);
 
 #endif /* MLX4_CORE_H */

@@ -35,6 +35,8 @@ struct mlx4_eth_args {
 	bool mac_loopback; /* put the destination MAC in the control segment, so that the card may loop frames back */
 };
 
+struct mlx4_roce;
+
 struct mlx4_eth {
 	struct mlx4_hca *hca;
 	unsigned int port; /* 1..2 */
@@ -68,6 +70,7 @@ struct mlx4_eth {
 	pthread_mutex_t control;    /* control.c */
 	pthread_mutex_t sets_lock;  /* chains of sets of receive queues, for those who look at them beside rss.c */
 	uint64_t link_downs;        /* how often the link went down */
+	struct mlx4_roce *roce;     /* open for RoCE, or NULL */
 };
 
 /*
@@ -111,6 +114,9 @@ enum mlx4_rule_order {
 	MLX4_RULE_PORT = 6,       /* the port's own addresses, broadcast */
 	MLX4_RULE_GROUP_MISS = 8, /* addresses of groups, what no group takes */
 };
+
+/* roce.c: an open port loses its card. */
+void mlx4_roce_detach(struct mlx4_eth *eth);
 
 /* qos.c: with the port. */
 int mlx4_qos_create(struct mlx4_eth *eth);

@@ -52,8 +52,12 @@ struct mlx4_caps {
 	uint32_t num_uars;
 	uint16_t dmfs_max_qps; /* QPs of one steering entry */
 	bool update_qp, lb_src_check;
-	bool recover_event;    /* tells of recoverable errors */
+	bool recover_event; /* tells of recoverable errors */
+	bool roce, roce_v2; /* RDMA over Ethernet: at all, over UDP too */
+	bool mw, mw2, mw2b; /* memory windows: at all, type 2, bound to a queue pair */
+	bool local_inv, diag_port;
 	uint16_t num_qp_rates; /* rate limits of queue pairs, 0: none */
+	uint32_t max_srq_wqes, max_rdma_req, max_rdma_rsp, ack_delay, lg_max_msg;
 	uint16_t sz_qpc, sz_rdmarc, sz_altc, sz_auxc, sz_srqc, sz_cqc, sz_eqc, sz_cmpt, sz_mtt, sz_dmpt;
 	uint64_t max_icm;
 	uint32_t max_counters;
@@ -134,6 +138,37 @@ struct mlx4_qp {
 	uint8_t ctx[MLX4_QPC_SIZE]; /* for the next transition */
 };
 
+/* A queue pair with a transport. */
+struct mlx4_vqp_attr {
+	unsigned int port;
+	uint8_t service; /* enum mlx4_qp_service */
+	uint32_t pd;
+	uint32_t cqn_send, cqn_recv, uar;
+	uint8_t lg_sq, lg_sq_stride; /* strides, bytes of a stride (6 or more) */
+	uint8_t lg_rq_stride;        /* bytes (4 or more) */
+	uint32_t rq_entries;         /* power of two, 0: none of its own */
+	bool srq;
+	uint32_t srqn;
+	int numa_node;
+};
+
+struct mlx4_srq {
+	uint32_t srqn;
+	uint32_t entries, stride; /* powers of two */
+	struct mlx4_dma buf;
+	uint8_t *wqes;
+	volatile rte_be32_t *dbrec;
+	uint64_t mtt_off;
+	uint32_t mtt_pages;
+};
+
+/* A memory key: of a region, or of a window over one. */
+struct mlx4_mkey {
+	uint32_t index, key;
+	uint64_t mtt_off;
+	uint32_t mtt_pages; /* 0: a window */
+};
+
 struct mlx4_rss_attr {
 	unsigned int port;
 	uint32_t base_qpn; /* of 1 << lg_rings consecutive ring QPs */
@@ -152,6 +187,8 @@ struct mlx4_numbers; /* allocator of object numbers */
 
 struct mlx4_hca;
 typedef void (*mlx4_event_fn)(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg);
+/* Who uses a port. */
+enum mlx4_client { MLX4_CLIENT_ETH, MLX4_CLIENT_ROCE, MLX4_CLIENTS };
 
 struct mlx4_hca {
 	struct mlx4_bus *bus;
@@ -160,9 +197,10 @@ struct mlx4_hca {
 	struct mlx4_cmd_if *cmd;
 	struct mlx4_icm *icm;
 	struct mlx4_eq *async_eq;
-	struct mlx4_eq **comp_eq; /* one per Rx interrupt vector */
-	unsigned int num_comp_eq;
-	struct mlx4_numbers *qpns, *cqns, *mpts, *mtts, *uars;
+	struct mlx4_eq **comp_eq; /* one per Rx interrupt vector, then one per port for its verbs queues */
+	unsigned int num_comp_eq, num_rx_eq;
+	struct mlx4_numbers *qpns, *cqns, *srqns, *mpts, *mtts, *uars, *pds;
+	uint8_t key_byte; /* of the last memory key */
 	uint32_t pd;
 	uint32_t pa_key; /* key of the region that covers all DMA windows, physical addressing: lkey of every WQE */
 	struct mlx4_port_info port[MLX4_MAX_PORTS];
@@ -173,11 +211,13 @@ struct mlx4_hca {
 	bool quiet; /* in reset: the card touches no memory */
 	bool gone;  /* nothing answered the last reset */
 	rte_spinlock_t lock;
-	mlx4_event_fn event_fn[MLX4_MAX_PORTS];
-	void *event_arg[MLX4_MAX_PORTS];
-	unsigned int event_busy[MLX4_MAX_PORTS]; /* event functions that are running */
-	unsigned int refs;                       /* ethdevs */
-	uint8_t ib_ports;                        /* bit 0: port 1 is InfiniBand, bit 1: port 2 */
+	struct {
+		mlx4_event_fn fn;
+		void *arg;
+		unsigned int busy; /* it is running */
+	} event[MLX4_MAX_PORTS][MLX4_CLIENTS];
+	unsigned int refs; /* ethdevs */
+	uint8_t ib_ports;  /* bit 0: port 1 is InfiniBand, bit 1: port 2 */
 	uint32_t special_qp_base;
 	struct mlx4_events *events; /* event.c's own */
 	struct mlx4_dma *fw_area;   /* pieces given to the firmware */
@@ -190,10 +230,23 @@ struct mlx4_hca {
  * fatal error), from the interrupt thread. After the return with NULL the port's function does not run any more; so
  * it may not be called from within that function.
  */
-void mlx4_hca_on_event(struct mlx4_hca *hca, unsigned int port, mlx4_event_fn fn, void *arg);
+void mlx4_hca_on_event(struct mlx4_hca *hca, unsigned int port, enum mlx4_client client, mlx4_event_fn fn, void *arg);
 /* The EQ's part of arming a receive interrupt: what is in the EQ is taken, each CQ's event told, the EQ re-armed. */
 typedef void (*mlx4_cq_event_fn)(void *arg, uint32_t cqn);
 void mlx4_comp_eq_rearm(struct mlx4_hca *hca, unsigned int vector, mlx4_cq_event_fn fn, void *arg);
+/* Vector of a port's verbs queues; -1: none. */
+static inline int
+mlx4_verbs_vector(const struct mlx4_hca *hca, unsigned int port)
+{
+	unsigned int v = hca->num_rx_eq + port - 1;
+
+	return v < hca->num_comp_eq ? (int)v : -1;
+}
+/* How many objects there can be, with those of the firmware; powers of two. */
+struct mlx4_limits {
+	uint32_t qps, cqs, srqs, keys, pds;
+};
+void mlx4_hca_limits(const struct mlx4_hca *hca, struct mlx4_limits *limits);
 /* Objects in use and commands executed, for reports. */
 void mlx4_hca_usage(struct mlx4_hca *hca, uint32_t *qps, uint32_t *cqs, uint32_t *eqs, uint64_t *commands);
 
@@ -240,10 +293,9 @@ mlx4_bf_addr(const struct mlx4_hca *hca, uint32_t page)
 
 /* --- completion queues (cq.c); vector: index of a completion EQ or -1 --- */
 int mlx4_cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node, struct mlx4_cq *cq);
-/* Entries of Ethernet queue pairs carry the card's time (MLX4_CQE_STAMP_*) in place of the VLAN. */
-int mlx4_cq_create_stamped(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node,
-			   struct mlx4_cq *cq);
 int mlx4_cq_destroy(struct mlx4_hca *hca, struct mlx4_cq *cq);
+/* Takes it back from the card; its memory stays readable until mlx4_dma_free(&cq->buf). */
+int mlx4_cq_retire(struct mlx4_hca *hca, struct mlx4_cq *cq);
 int mlx4_cq_moderate(struct mlx4_hca *hca, struct mlx4_cq *cq, uint16_t count, uint16_t period_us);
 
 /* --- queue pairs (qp.c) --- */
@@ -274,6 +326,46 @@ int mlx4_qp_flush(struct mlx4_hca *hca, struct mlx4_qp *qp);
 /* Frees what create allocated; the QP must be in RST. */
 void mlx4_qp_destroy(struct mlx4_hca *hca, struct mlx4_qp *qp);
 
+/* --- queue pairs with a transport (qp_verbs.c) --- */
+/* Rings and the fixed part of the context; in RST. What a transition needs is the caller's to write into qp->ctx. */
+int mlx4_vqp_create(struct mlx4_hca *hca, uint32_t qpn, const struct mlx4_vqp_attr *attr, struct mlx4_qp *qp);
+/* One step of the state machine, optpar: MLX4_OPTPAR_* of what changed; -EINVAL: there is no such step. */
+int mlx4_qp_step(struct mlx4_hca *hca, struct mlx4_qp *qp, enum mlx4_qp_state to, uint32_t optpar, bool tell_drained);
+/* The context as the card has it: MLX4_QPC_SIZE bytes. */
+int mlx4_qp_query(struct mlx4_hca *hca, const struct mlx4_qp *qp, uint8_t *ctx);
+/* The QP is in RST: what it had of the card is given back; its memory stays until mlx4_dma_free(&qp->buf). */
+void mlx4_qp_retire(struct mlx4_hca *hca, struct mlx4_qp *qp);
+
+/* --- shared receive queues (srq.c) --- */
+/* WQEs of stride bytes, a power of two from 32 on, are chained and empty. */
+int mlx4_srq_create(struct mlx4_hca *hca, uint32_t pd, uint32_t entries, uint32_t stride, int numa_node,
+		    struct mlx4_srq *srq);
+/* Event when fewer WQEs are left, once; 0: none. */
+int mlx4_srq_arm(struct mlx4_hca *hca, struct mlx4_srq *srq, uint32_t limit);
+/* The limit that is in force. */
+int mlx4_srq_query(struct mlx4_hca *hca, struct mlx4_srq *srq, uint32_t *limit);
+/* Takes it back from the card; its memory stays until mlx4_dma_free(&srq->buf). */
+int mlx4_srq_retire(struct mlx4_hca *hca, struct mlx4_srq *srq);
+
+/* --- protection domains and memory keys (mkey.c) --- */
+int mlx4_pd_alloc(struct mlx4_hca *hca, uint32_t *pd);
+void mlx4_pd_free(struct mlx4_hca *hca, uint32_t pd);
+#define MLX4_KEY_LOCAL_WRITE 1u
+#define MLX4_KEY_REMOTE_READ 2u
+#define MLX4_KEY_REMOTE_WRITE 4u
+#define MLX4_KEY_ATOMIC 8u
+#define MLX4_KEY_BIND 16u
+/*
+ * A region of memory of the EAL, or that it was told of, addressed from va on. -EFAULT: the EAL does not know some page;
+ * -EINVAL: va lies elsewhere in its page than addr; -ENOSPC: too many pages.
+ */
+int mlx4_region_create(struct mlx4_hca *hca, uint32_t pd, const void *addr, size_t len, uint64_t va, uint32_t access,
+		       struct mlx4_mkey *key);
+/* A window; type 2 is free until a work request binds it. */
+int mlx4_window_create(struct mlx4_hca *hca, uint32_t pd, bool type2, struct mlx4_mkey *key);
+/* -EBUSY: windows are bound to it, it stays. */
+int mlx4_mkey_destroy(struct mlx4_hca *hca, struct mlx4_mkey *key);
+
 /* --- ports (port.c) --- */
 int mlx4_port_query(struct mlx4_hca *hca, unsigned int port, struct mlx4_port_info *info);
 int mlx4_port_init(struct mlx4_hca *hca, unsigned int port);
@@ -290,6 +382,20 @@ int mlx4_port_vlan_filter(struct mlx4_hca *hca, unsigned int port, const uint32_
 int mlx4_port_mcast_filter_off(struct mlx4_hca *hca, unsigned int port);
 /* out: MLX4_STATS_SIZE bytes. */
 int mlx4_port_stats(struct mlx4_hca *hca, unsigned int port, bool reset, uint8_t *out);
+/* What RoCE has of a port (port_roce.c): v1 alone, or v1 and v2. */
+int mlx4_port_roce_mode(struct mlx4_hca *hca, unsigned int port, bool v2);
+struct mlx4_gid {
+	uint8_t gid[MLX4_GID_SIZE];
+	bool v2;
+};
+/* All MLX4_GID_ENTRIES of the table; a GID of zeros is an empty entry. */
+int mlx4_port_gids(struct mlx4_hca *hca, unsigned int port, const struct mlx4_gid *gids);
+/* The table of VLANs, all MLX4_VLAN_TABLE_ENTRIES; 0: empty. The first two stay empty. */
+int mlx4_port_vlans(struct mlx4_hca *hca, unsigned int port, const uint16_t *vids);
+/* Counters of the transport: MLX4_DIAG_SIZE bytes. Firmware without counters of a port gives the card's. */
+int mlx4_port_diag(struct mlx4_hca *hca, unsigned int port, uint8_t *out);
+/* The UDP port of RoCE v2, of all ports. */
+int mlx4_roce_udp_port(struct mlx4_hca *hca, uint16_t udp_port);
 /* 0 nothing, MLX4_SENSE_IB, MLX4_SENSE_ETH. */
 int mlx4_port_sense(struct mlx4_hca *hca, unsigned int port, uint32_t *type);
 
@@ -316,5 +422,8 @@ int mlx4_rule_tagged(struct mlx4_hca *hca, unsigned int port, uint16_t prio, con
 int mlx4_rule_default(struct mlx4_hca *hca, unsigned int port, uint16_t prio, enum mlx4_dmfs_type type, uint32_t qpn,
 		      uint64_t *id);
 int mlx4_rule_remove(struct mlx4_hca *hca, uint64_t id);
+/* Datagrams to a multicast GID, to a queue pair. */
+int mlx4_rule_gid(struct mlx4_hca *hca, unsigned int port, const uint8_t gid[MLX4_GID_SIZE], uint32_t qpn,
+		  uint64_t *id);
 
 #endif /* MLX4_HCA_H */

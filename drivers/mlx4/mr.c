@@ -28,6 +28,17 @@ mlx4_mtt_align(size_t len)
 }
 
 int
+mlx4_mtt_get(struct mlx4_hca *hca, uint32_t n, uint32_t *first)
+{
+	int rc = mlx4_numbers_get(hca->mtts, n, 1, 0, false, first);
+
+	if (rc != 0)
+		HCA_LOG(hca, ERR, "no %u translation entries left: %u of %u in use", n, mlx4_numbers_used(hca->mtts),
+			mlx4_icm_num_mtts(hca));
+	return rc;
+}
+
+int
 mlx4_mtt_map(struct mlx4_hca *hca, const struct mlx4_dma *d, size_t len, uint64_t *mtt_off, uint32_t *pages,
 	     uint8_t *lg_page)
 {
@@ -35,12 +46,9 @@ mlx4_mtt_map(struct mlx4_hca *hca, const struct mlx4_dma *d, size_t len, uint64_
 	uint32_t first, i, n = (len + page - 1) / page;
 	int rc;
 
-	rc = mlx4_numbers_get(hca->mtts, n, 1, 0, false, &first);
-	if (rc != 0) {
-		HCA_LOG(hca, ERR, "no %u translation entries left: %u of %u in use", n, mlx4_numbers_used(hca->mtts),
-			mlx4_icm_num_mtts(hca));
+	rc = mlx4_mtt_get(hca, n, &first);
+	if (rc != 0)
 		return rc;
-	}
 	for (i = 0; i < n; i++)
 		*mlx4_icm_mtt(hca, first + i) = rte_cpu_to_be_64((d->iova + i * page) | MLX4_MTT_PRESENT);
 	rte_io_wmb();

@@ -30,19 +30,25 @@ mlx4_qpn_release(struct mlx4_hca *hca, uint32_t base, uint32_t n)
 	mlx4_numbers_put(hca->qpns, base, n);
 }
 
-/*
- * Without a counter of its own a QP names the sink, the last one. With one, the card can tell by it that a multicast
- * frame is the port's own and need not come back.
- */
+/* Without a counter of its own a QP names the sink, the last one. */
+bool
+mlx4_qp_counter(struct mlx4_hca *hca, uint8_t *ctx, unsigned int port)
+{
+	bool own = ((hca->caps.flags >> MLX4_DEV_FLAG_COUNTERS) & 1) != 0 && hca->caps.max_counters > port;
+
+	prm_set(ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_COUNTER, own ? port - 1 : PRM_MAX(MLX4_PATH_COUNTER));
+	return own;
+}
+
+/* With a counter of its own the card can tell that a multicast frame is the port's and need not come back. */
 static void
 fill_path(struct mlx4_hca *hca, uint8_t *ctx, unsigned int port, bool rss)
 {
 	uint8_t *path = ctx + MLX4_QPC_PRI_PATH;
-	bool counters = ((hca->caps.flags >> MLX4_DEV_FLAG_COUNTERS) & 1) != 0 && hca->caps.max_counters > port;
+	bool counters = mlx4_qp_counter(hca, ctx, port);
 
 	prm_set(path, MLX4_PATH_LINK_ETH, 1);
 	prm_set(path, MLX4_PATH_SCHED_QUEUE, MLX4_SCHED_QUEUE(port, 0));
-	prm_set(path, MLX4_PATH_COUNTER, counters ? port - 1 : PRM_MAX(MLX4_PATH_COUNTER));
 	if (counters && hca->caps.lb_src_check && !rss) {
 		prm_set(path, MLX4_PATH_LB_BY_COUNTER, 1);
 		prm_set(path, MLX4_PATH_F_MC_LB_CHECK, 1);
@@ -229,10 +235,16 @@ mlx4_qp_stop(struct mlx4_hca *hca, struct mlx4_qp *qp)
 }
 
 void
-mlx4_qp_destroy(struct mlx4_hca *hca, struct mlx4_qp *qp)
+mlx4_qp_retire(struct mlx4_hca *hca, struct mlx4_qp *qp)
 {
 	if (qp->buf.mz != NULL)
 		mlx4_mtt_unmap(hca, qp->mtt_off, qp->mtt_pages);
+}
+
+void
+mlx4_qp_destroy(struct mlx4_hca *hca, struct mlx4_qp *qp)
+{
+	mlx4_qp_retire(hca, qp);
 	mlx4_dma_free(&qp->buf);
 	memset(qp, 0, sizeof(*qp));
 }

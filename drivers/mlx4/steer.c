@@ -63,3 +63,18 @@ mlx4_rule_remove(struct mlx4_hca *hca, uint64_t id)
 {
 	return mlx4_cmd_imm(hca, MLX4_CMD_QP_FLOW_STEERING_DETACH, 0, 0, id, NULL);
 }
+
+/* Rules with a GID are of the user domain, as those of verbs multicast are [DP 9.3]. */
+int
+mlx4_rule_gid(struct mlx4_hca *hca, unsigned int port, const uint8_t gid[MLX4_GID_SIZE], uint32_t qpn, uint64_t *id)
+{
+	uint8_t box[MLX4_DMFS_CTRL_SIZE + MLX4_SPEC_IB_SIZE] = {0};
+	uint8_t *spec = box + MLX4_DMFS_CTRL_SIZE;
+
+	fill_control(box, port, MLX4_DMFS_REGULAR, MLX4_DMFS_PRIO_USER, qpn);
+	prm_set(spec, MLX4_SPEC_SIZE, MLX4_SPEC_IB_SIZE / 4);
+	prm_set(spec, MLX4_SPEC_ID, MLX4_SPEC_IB);
+	memcpy(spec + MLX4_SPEC_IB_DGID, gid, MLX4_GID_SIZE);
+	memset(spec + MLX4_SPEC_IB_DGID_MASK, 0xff, MLX4_GID_SIZE);
+	return attach(hca, box, sizeof(box), id);
+}

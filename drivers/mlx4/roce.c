@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Ports of the card in lib/roce: what they can do, opening and closing, and the loss of the card under an open one. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include <rte_malloc.h>
+
+#include "ethdev.h"
+#include "roce.h"
+
+#define MSG_MAX (1u << 30)
+#define PKEYS 1u
+/* Numbers of the speeds and widths that verbs know. */
+#define SPEED_SDR 1u
+#define SPEED_DDR 2u
+#define SPEED_QDR 4u
+#define SPEED_FDR 16u
+#define WIDTH_1X 1u
+#define WIDTH_4X 2u
+#define PHYS_POLLING 2u
+#define PHYS_LINK_UP 5u
+
+/* --- what there is ----------------------------------------------------------------------------------------- */
+
+static unsigned int
+serves(uint16_t port_id)
+{
+	const struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+
+	return eth != NULL && eth->hca->caps.roce && !eth->hca->dead ? 10 : 0;
+}
+
+/* Queue pairs and completion queues share the UAR pages, each has one. */
+static void
+fill_device(const struct mlx4_roce *r, struct ibv_device_attr *a)
+{
+	const struct mlx4_caps *c = &r->hca->caps;
+	int uars = (int)(c->num_uars - RTE_MAX(MLX4_UAR_EQ_PAGES, c->rsvd_uars));
+
+	snprintf(a->fw_ver, sizeof(a->fw_ver), "%u.%u.%u", c->fw_major, c->fw_minor, c->fw_subminor);
+	a->node_guid = rte_cpu_to_be_64(r->hca->node_guid);
+	a->sys_image_guid = rte_cpu_to_be_64(r->hca->node_guid + 3);
+	a->max_mr_size = UINT64_C(1) << 40;
+	a->page_size_cap = ~UINT64_C(0xfff);
+	a->vendor_id = MLX4_PCI_VENDOR;
+	a->vendor_part_id = r->hca->bus->device_id;
+	a->max_qp = RTE_MIN((int)r->num_qps, uars);
+	a->max_qp_wr = (int)(c->max_qp_wqes - MLX4_SQ_HEADROOM_TXBBS);
+	a->max_sge = (int)RTE_MIN(c->max_sq_sge, c->max_rq_sge);
+	a->max_cq = RTE_MIN((int)r->num_cqs, uars);
+	a->max_cqe = (int)c->max_cqes - 1;
+	a->max_mr = (int)r->limits.keys;
+	a->max_mw = c->mw ? (int)r->limits.keys : 0;
+	a->max_pd = (int)r->limits.pds;
+	a->max_qp_rd_atom = a->max_qp_init_rd_atom = (int)RTE_MIN(16u, RTE_MIN(c->max_rdma_req, c->max_rdma_rsp));
+	a->max_res_rd_atom = a->max_qp_rd_atom * a->max_qp;
+	a->atomic_cap = IBV_ATOMIC_HCA;
+	a->max_mcast_grp = 8192;
+	a->max_mcast_qp_attach = c->dmfs_max_qps;
+	a->max_total_mcast_qp_attach = a->max_mcast_grp * a->max_mcast_qp_attach;
+	a->max_ah = 1 << 20;
+	a->max_srq = (int)r->num_srqs;
+	a->max_srq_wr = (int)c->max_srq_wqes - 1;
+	a->max_srq_sge = (int)c->max_rq_sge - 1;
+	a->max_pkeys = PKEYS;
+	a->local_ca_ack_delay = (uint8_t)c->ack_delay;
+	a->phys_port_cnt = 1;
+	a->device_cap_flags = IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_PORT_ACTIVE_EVENT;
+	if (c->mw)
+		a->device_cap_flags |= IBV_DEVICE_MEM_WINDOW;
+	if (c->mw2)
+		a->device_cap_flags |= c->mw2b ? IBV_DEVICE_MEM_WINDOW_TYPE_2B : IBV_DEVICE_MEM_WINDOW_TYPE_2A;
+}
+
+static void
+fill_speed(uint32_t mbps, struct ibv_port_attr *a)
+{
+	a->active_width = mbps >= 20000 ? WIDTH_4X : WIDTH_1X;
+	a->active_speed = mbps >= 56000 ? SPEED_FDR : mbps >= 40000 || mbps == 10000 ? SPEED_QDR : SPEED_SDR;
+	if (mbps == 20000)
+		a->active_speed = SPEED_DDR;
+}
+
+static int
+query_port(struct tp_roce_dev *dev, struct ibv_port_attr *attr)
+{
+	struct mlx4_roce *r = dev->home;
+	struct mlx4_port_info info = {0};
+	int rc = 0;
+
+	if (r->eth != NULL && !r->hca->dead)
+		rc = mlx4_port_query(r->hca, r->port, &info);
+	attr->state = info.link_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+	attr->phys_state = info.link_up ? PHYS_LINK_UP : PHYS_POLLING;
+	fill_speed(info.speed, attr);
+	return mlx4_roce_errno(rc);
+}
+
+static void
+fill_port(struct mlx4_roce *r, struct ibv_port_attr *a)
+{
+	a->max_mtu = IBV_MTU_4096;
+	a->gid_tbl_len = MLX4_GID_ENTRIES;
+	a->max_msg_sz = MSG_MAX;
+	a->pkey_tbl_len = PKEYS;
+	a->link_layer = IBV_LINK_LAYER_ETHERNET;
+}
+
+/* --- life -------------------------------------------------------------------------------------------------- */
+
+static int
+tables_create(struct mlx4_roce *r)
+{
+	mlx4_hca_limits(r->hca, &r->limits);
+	r->num_qps = r->limits.qps;
+	r->num_cqs = r->limits.cqs;
+	r->num_srqs = r->limits.srqs;
+	r->qp_of = rte_zmalloc_socket("mlx4_roce", r->num_qps * sizeof(*r->qp_of), 0, r->dev->numa_node);
+	r->cq_of = rte_zmalloc_socket("mlx4_roce", r->num_cqs * sizeof(*r->cq_of), 0, r->dev->numa_node);
+	r->srq_of = rte_zmalloc_socket("mlx4_roce", r->num_srqs * sizeof(*r->srq_of), 0, r->dev->numa_node);
+	return r->qp_of == NULL || r->cq_of == NULL || r->srq_of == NULL ? -ENOMEM : 0;
+}
+
+static void
+tables_destroy(struct mlx4_roce *r)
+{
+	rte_free(r->qp_of);
+	rte_free(r->cq_of);
+	rte_free(r->srq_of);
+}
+
+/* What the card lacks falls back to the best that it has. */
+static void
+choose_mode(struct tp_roce_dev *dev, const struct mlx4_hca *hca)
+{
+	if (dev->mode == TP_ROCE_V2 && !hca->caps.roce_v2)
+		dev->mode = TP_ROCE_V1;
+}
+
+static int
+port_setup(struct mlx4_roce *r)
+{
+	int rc = 0;
+
+	if (r->hca->caps.roce_v2) {
+		rc = mlx4_port_roce_mode(r->hca, r->port, true);
+		if (rc == 0)
+			rc = mlx4_roce_udp_port(r->hca, r->dev->conf.udp_port);
+	}
+	return rc == 0 ? mlx4_roce_gids_init(r) : rc;
+}
+
+static int
+open_port(struct tp_roce_dev *dev)
+{
+	struct mlx4_eth *eth = mlx4_eth_by_port(dev->port_id);
+	struct mlx4_roce *r = dev->home;
+	struct ibv_context_ops *ops = &dev->vctx.context.ops;
+	int rc;
+
+	if (eth == NULL || !eth->hca->caps.roce)
+		return ENOTSUP;
+	r->dev = dev;
+	r->eth = eth;
+	r->hca = eth->hca;
+	r->port = eth->port;
+	pthread_mutex_init(&r->tables, NULL);
+	choose_mode(dev, r->hca);
+	rc = tables_create(r);
+	if (rc == 0)
+		rc = port_setup(r);
+	if (rc != 0)
+		goto err_setup;
+	fill_device(r, &dev->attr);
+	fill_port(r, &dev->port);
+	rc = -query_port(dev, &dev->port);
+	if (rc != 0)
+		goto err_setup;
+	dev->max_inline = mlx4_roce_inline_fit(sizeof(struct mlx4_wqe_ctrl) + MLX4_DGRAM_SIZE, MLX4_SEND_WQE_MAX);
+	ops->post_send = mlx4_roce_post_send;
+	ops->post_recv = mlx4_roce_post_recv;
+	ops->post_srq_recv = mlx4_roce_post_srq_recv;
+	ops->poll_cq = mlx4_roce_poll_cq;
+	ops->req_notify_cq = mlx4_roce_req_notify_cq;
+	dev->vctx.context.num_comp_vectors = 1;
+	rc = mlx4_roce_events_start(r);
+	if (rc != 0)
+		goto err_setup;
+	rc = mlx4_roce_qp1_create(r);
+	if (rc != 0)
+		goto err_qp1;
+	eth->roce = r;
+	return 0;
+
+err_qp1:
+	mlx4_roce_events_stop(r);
+err_setup:
+	tables_destroy(r);
+	pthread_mutex_destroy(&r->tables);
+	return mlx4_roce_errno(rc);
+}
+
+static void
+close_port(struct tp_roce_dev *dev)
+{
+	struct mlx4_roce *r = dev->home;
+	static const struct tp_roce_gid none[TP_ROCE_GIDS];
+
+	if (r->eth != NULL) {
+		r->eth->roce = NULL;
+		mlx4_roce_set_gids(dev, none);
+		mlx4_roce_events_stop(r);
+		mlx4_roce_qp1_destroy(r);
+	}
+	tables_destroy(r);
+	pthread_mutex_destroy(&r->tables);
+}
+
+void
+mlx4_roce_detach(struct mlx4_eth *eth)
+{
+	struct mlx4_roce *r = eth->roce;
+	struct mlx4_roce_qp *q;
+	struct mlx4_roce_cq *cq;
+	struct mlx4_roce_srq *s;
+
+	if (r == NULL)
+		return;
+	TP_ROCE_LOG(WARNING, "port %u: the port was closed or reset; what is open on it for RoCE can only be closed",
+		    r->dev->port_id);
+	pthread_mutex_lock(&r->dev->lock);
+	mlx4_roce_events_stop(r);
+	mlx4_roce_dead(r);
+	mlx4_roce_qp1_destroy(r);
+	/* In the order of who refers to whom. */
+	LIST_FOREACH(q, &r->qps, next)
+	mlx4_roce_qp_detach(q);
+	LIST_FOREACH(s, &r->srqs, next)
+	mlx4_roce_srq_detach(s);
+	LIST_FOREACH(cq, &r->cqs, next)
+	mlx4_roce_cq_detach(cq);
+	mlx4_roce_keys_detach(r);
+	r->eth = NULL;
+	r->hca = NULL;
+	eth->roce = NULL;
+	pthread_mutex_unlock(&r->dev->lock);
+}
+
+static const struct tp_roce_provider mlx4_provider = {
+	.name = "mlx4",
+	.dev_size = sizeof(struct mlx4_roce),
+	.pd_size = sizeof(struct mlx4_roce_pd),
+	.mr_size = sizeof(struct mlx4_roce_mr),
+	.mw_size = sizeof(struct mlx4_roce_mw),
+	.cq_size = sizeof(struct mlx4_roce_cq),
+	.qp_size = sizeof(struct mlx4_roce_qp),
+	.srq_size = sizeof(struct mlx4_roce_srq),
+	.ah_size = sizeof(struct mlx4_roce_ah),
+	.serves = serves,
+	.open = open_port,
+	.close = close_port,
+	.query_port = query_port,
+	.set_gids = mlx4_roce_set_gids,
+	.alloc_pd = mlx4_roce_alloc_pd,
+	.dealloc_pd = mlx4_roce_dealloc_pd,
+	.reg_mr = mlx4_roce_reg_mr,
+	.dereg_mr = mlx4_roce_dereg_mr,
+	.alloc_mw = mlx4_roce_alloc_mw,
+	.dealloc_mw = mlx4_roce_dealloc_mw,
+	.create_cq = mlx4_roce_create_cq,
+	.modify_cq = mlx4_roce_modify_cq,
+	.destroy_cq = mlx4_roce_destroy_cq,
+	.create_srq = mlx4_roce_create_srq,
+	.modify_srq = mlx4_roce_modify_srq,
+	.query_srq = mlx4_roce_query_srq,
+	.destroy_srq = mlx4_roce_destroy_srq,
+	.create_qp = mlx4_roce_create_qp,
+	.modify_qp = mlx4_roce_modify_qp,
+	.query_qp = mlx4_roce_query_qp,
+	.destroy_qp = mlx4_roce_destroy_qp,
+	.create_ah = mlx4_roce_create_ah,
+	.destroy_ah = mlx4_roce_destroy_ah,
+	.attach_mcast = mlx4_roce_attach_mcast,
+	.detach_mcast = mlx4_roce_detach_mcast,
+	.mad_send = mlx4_roce_mad_send,
+	.progress = mlx4_roce_progress,
+	.stats = mlx4_roce_stats,
+};
+TP_ROCE_PROVIDER(mlx4_provider)

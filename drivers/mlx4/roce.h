@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * The card as a home of RoCE queue pairs: the provider "mlx4" of lib/roce. Each object begins with the library's; hot
+ * fields follow, and what only control calls touch comes last.
+ *
+ * Objects outlive the card: when the port is closed or the card is reset under them, they are taken back from it
+ * (mlx4_roce_detach). Then requests are refused, what was posted is flushed by poll_cq, and destroying them gives back
+ * memory alone.
+ */
+#ifndef MLX4_ROCE_H
+#define MLX4_ROCE_H
+
+#include <provider.h>
+
+#include "mlx4_eth.h"
+
+#define MLX4_ROCE_LG_SEND_MAX 10u /* a send WQE has 1008 bytes at most */
+
+struct mlx4_roce;
+struct mlx4_roce_srq;
+struct mlx4_roce_qp1;
+
+struct mlx4_roce_qp {
+	struct tp_roce_qp q;
+	/* send */
+	uint8_t *sq;
+	uint64_t *sq_wrid;
+	volatile rte_be32_t *db;
+	rte_be32_t db_val;
+	uint32_t sq_head, sq_tail; /* running: posted, completed */
+	uint32_t sq_room;          /* WQEs that may wait; 0: none may be posted now */
+	uint32_t sq_mask;          /* WQEs of the ring - 1 */
+	uint8_t lg_sq_stride;
+	uint8_t services; /* bit of its type in the table of opcodes */
+	bool sig_all;
+	uint16_t sq_sges;     /* that a request may have */
+	uint16_t sq_spare;    /* WQEs ahead of the last one whose blocks must look unposted */
+	uint32_t max_inline;  /* bytes */
+	volatile uint8_t *bf; /* BlueFlame register, NULL: not used */
+	uint32_t bf_off, bf_half;
+	uint32_t qpn;
+	/* receive */
+	uint8_t *rq;
+	uint64_t *rq_wrid;
+	volatile rte_be32_t *rq_dbrec;
+	uint32_t rq_head, rq_tail, rq_room, rq_mask;
+	uint16_t rq_sges;
+	uint8_t lg_rq_stride;
+	bool ud;
+	struct mlx4_roce_srq *srq;
+	/* control */
+	struct mlx4_roce *home;
+	struct mlx4_qp hw;
+	uint32_t uar, sq_cap, rq_cap; /* sq_cap, rq_cap: of sq_room and rq_room while posting is allowed */
+	bool live;                    /* the card has it */
+	LIST_ENTRY(mlx4_roce_qp) next;
+	LIST_HEAD(, mlx4_roce_group) groups;
+};
+
+/* A multicast group that a queue pair is attached to. */
+struct mlx4_roce_group {
+	LIST_ENTRY(mlx4_roce_group) next;
+	union ibv_gid gid;
+	uint64_t rule;
+};
+
+struct mlx4_roce_cq {
+	struct tp_roce_cq c;
+	struct mlx4_cqe *cqes;
+	struct mlx4_roce_qp *const *qp_of; /* the home's */
+	volatile rte_be32_t *dbrec;
+	uint32_t ci, mask; /* ci: running */
+	uint32_t qp_mask;
+	bool dead; /* the card will complete nothing any more */
+	/* arming */
+	uint32_t cqn;
+	_Atomic uint32_t arm_sn;
+	volatile uint64_t *arm_db;
+	/* control */
+	struct mlx4_roce *home;
+	struct mlx4_cq hw;
+	uint32_t uar;
+	bool live;
+	LIST_ENTRY(mlx4_roce_cq) next;
+};
+
+struct mlx4_roce_srq {
+	struct tp_roce_srq s;
+	uint8_t *wqes;
+	uint64_t *wrid;
+	volatile rte_be32_t *dbrec;
+	uint32_t head, tail; /* entries: the next to post, the last of the free ones */
+	uint32_t counter;    /* running, posted */
+	uint32_t mask;
+	uint16_t sges;
+	uint8_t lg_stride;
+	bool refuse; /* nothing may be posted */
+	/* control */
+	struct mlx4_roce *home;
+	struct mlx4_srq hw;
+	bool live;
+	LIST_ENTRY(mlx4_roce_srq) next;
+};
+
+struct mlx4_roce_ah {
+	struct tp_roce_ah a;
+	uint8_t dgram[MLX4_DGRAM_SIZE]; /* all but the queue pair's number and key */
+};
+
+struct mlx4_roce_pd {
+	struct tp_roce_pd p;
+	uint32_t pd;
+	bool live;
+	LIST_ENTRY(mlx4_roce_pd) next;
+};
+
+/* A region or a window. */
+struct mlx4_roce_key {
+	struct mlx4_mkey hw;
+	struct mlx4_roce *home;
+	bool live;
+	LIST_ENTRY(mlx4_roce_key) next;
+};
+struct mlx4_roce_mr {
+	struct tp_roce_mr m;
+	struct mlx4_roce_key key;
+};
+struct mlx4_roce_mw {
+	struct tp_roce_mw m;
+	struct mlx4_roce_key key;
+};
+
+/* An open port: dev->home. */
+struct mlx4_roce {
+	struct tp_roce_dev *dev;
+	struct mlx4_eth *eth; /* NULL: detached */
+	struct mlx4_hca *hca;
+	unsigned int port;
+	/* Tables by number; events look into them, so that an entry goes under the lock. */
+	pthread_mutex_t tables;
+	struct mlx4_roce_qp **qp_of;
+	struct mlx4_roce_cq **cq_of;
+	struct mlx4_roce_srq **srq_of;
+	uint32_t num_qps, num_cqs, num_srqs; /* sizes, powers of two */
+	struct mlx4_limits limits;
+	LIST_HEAD(, mlx4_roce_qp) qps;
+	LIST_HEAD(, mlx4_roce_cq) cqs;
+	LIST_HEAD(, mlx4_roce_srq) srqs;
+	LIST_HEAD(, mlx4_roce_key) mrs, mws;
+	LIST_HEAD(, mlx4_roce_pd) pds;
+	uint16_t vlan[MLX4_VLAN_TABLE_ENTRIES]; /* as in the card */
+	struct mlx4_roce_qp1 *qp1;
+	struct rte_intr_handle *comp_intr; /* of the vector of its completion queues */
+	int vector;                        /* -1: none */
+	bool dead;                         /* it was told to the application */
+};
+
+static inline struct mlx4_roce *
+mlx4_roce_of(struct ibv_context *ctx)
+{
+	return tp_roce_dev_of(ctx)->home;
+}
+
+/* A positive errno, as verbs have it. */
+static inline int
+mlx4_roce_errno(int rc)
+{
+	return rc < 0 ? -rc : rc;
+}
+
+/* --- datapath: roce_post.c, roce_poll.c --- */
+int mlx4_roce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int mlx4_roce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int mlx4_roce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int mlx4_roce_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+int mlx4_roce_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+/* An entry of a shared receive queue is free again. */
+static inline void
+mlx4_roce_srq_free(struct mlx4_roce_srq *s, uint32_t entry)
+{
+	prm_set(s->wqes + ((size_t)s->tail << s->lg_stride), MLX4_SRQ_WQE_NEXT, entry);
+	s->tail = entry;
+}
+
+/* --- roce_mr.c --- */
+int mlx4_roce_alloc_pd(struct tp_roce_pd *pd);
+int mlx4_roce_dealloc_pd(struct tp_roce_pd *pd);
+int mlx4_roce_reg_mr(struct tp_roce_mr *mr);
+int mlx4_roce_dereg_mr(struct tp_roce_mr *mr);
+int mlx4_roce_alloc_mw(struct tp_roce_mw *mw);
+int mlx4_roce_dealloc_mw(struct tp_roce_mw *mw);
+void mlx4_roce_keys_detach(struct mlx4_roce *r);
+static inline uint32_t
+mlx4_roce_pdn(const struct ibv_pd *pd)
+{
+	return ((const struct mlx4_roce_pd *)(const void *)pd)->pd;
+}
+
+/* --- roce_cq.c --- */
+int mlx4_roce_create_cq(struct tp_roce_cq *cq, int vector);
+int mlx4_roce_modify_cq(struct tp_roce_cq *cq, uint16_t count, uint16_t period_us);
+int mlx4_roce_destroy_cq(struct tp_roce_cq *cq);
+void mlx4_roce_cq_detach(struct mlx4_roce_cq *cq);
+/* Forgets completions of a queue pair that is in RST. */
+void mlx4_roce_cq_clean(struct mlx4_roce_cq *cq, uint32_t qpn, struct mlx4_roce_srq *srq);
+
+/* --- roce_srq.c --- */
+int mlx4_roce_create_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr);
+int mlx4_roce_modify_srq(struct tp_roce_srq *srq, const struct ibv_srq_attr *attr, int mask);
+int mlx4_roce_query_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr);
+int mlx4_roce_destroy_srq(struct tp_roce_srq *srq);
+void mlx4_roce_srq_detach(struct mlx4_roce_srq *srq);
+
+/* --- roce_qp.c --- */
+int mlx4_roce_create_qp(struct tp_roce_qp *qp);
+int mlx4_roce_modify_qp(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
+			enum ibv_qp_state to);
+int mlx4_roce_query_qp(struct tp_roce_qp *qp, struct ibv_qp_attr *attr);
+int mlx4_roce_destroy_qp(struct tp_roce_qp *qp);
+void mlx4_roce_qp_detach(struct mlx4_roce_qp *qp);
+/* The most inline bytes that a WQE of so many bytes has room for behind a header of hdr bytes. */
+uint32_t mlx4_roce_inline_fit(uint32_t hdr, uint32_t wqe);
+
+/* --- roce_ah.c --- */
+int mlx4_roce_create_ah(struct tp_roce_ah *ah);
+int mlx4_roce_destroy_ah(struct tp_roce_ah *ah);
+int mlx4_roce_attach_mcast(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
+int mlx4_roce_detach_mcast(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
+void mlx4_roce_mcast_drop(struct mlx4_roce_qp *qp);
+
+/* --- roce_gid.c --- */
+int mlx4_roce_gids_init(struct mlx4_roce *r);
+int mlx4_roce_set_gids(struct tp_roce_dev *dev, const struct tp_roce_gid *table);
+/* Place of a VLAN in the card's table; 0: it has none. */
+uint32_t mlx4_roce_vlan_index(const struct mlx4_roce *r, uint16_t vid);
+
+/* --- roce_qp1.c --- */
+int mlx4_roce_qp1_create(struct mlx4_roce *r);
+void mlx4_roce_qp1_destroy(struct mlx4_roce *r);
+int mlx4_roce_mad_send(struct tp_roce_dev *dev, const struct tp_roce_mad *mad);
+unsigned int mlx4_roce_progress(struct tp_roce_dev *dev);
+
+/* --- roce_event.c --- */
+int mlx4_roce_events_start(struct mlx4_roce *r);
+void mlx4_roce_events_stop(struct mlx4_roce *r);
+/* Nothing completes any more: posts are refused, polls flush, waiters are woken. */
+void mlx4_roce_dead(struct mlx4_roce *r);
+
+/* --- roce_stats.c --- */
+int mlx4_roce_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg);
+
+#endif /* MLX4_ROCE_H */

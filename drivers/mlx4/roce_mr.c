@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Protection domains, memory regions and windows: each has a key of its own. */
+#include <errno.h>
+
+#include "roce.h"
+
+int
+mlx4_roce_alloc_pd(struct tp_roce_pd *pd)
+{
+	struct mlx4_roce_pd *p = (struct mlx4_roce_pd *)pd;
+	struct mlx4_roce *r = mlx4_roce_of(pd->v.context);
+	int rc;
+
+	if (r->eth == NULL)
+		return EIO;
+	rc = mlx4_pd_alloc(r->hca, &p->pd);
+	if (rc != 0)
+		return mlx4_roce_errno(rc);
+	p->live = true;
+	LIST_INSERT_HEAD(&r->pds, p, next);
+	return 0;
+}
+
+int
+mlx4_roce_dealloc_pd(struct tp_roce_pd *pd)
+{
+	struct mlx4_roce_pd *p = (struct mlx4_roce_pd *)pd;
+
+	if (p->live)
+		mlx4_pd_free(mlx4_roce_of(pd->v.context)->hca, p->pd);
+	LIST_REMOVE(p, next);
+	return 0;
+}
+
+static uint32_t
+rights(int access)
+{
+	return ((access & IBV_ACCESS_LOCAL_WRITE) != 0 ? MLX4_KEY_LOCAL_WRITE : 0) |
+	       ((access & IBV_ACCESS_REMOTE_READ) != 0 ? MLX4_KEY_REMOTE_READ : 0) |
+	       ((access & IBV_ACCESS_REMOTE_WRITE) != 0 ? MLX4_KEY_REMOTE_WRITE : 0) |
+	       ((access & IBV_ACCESS_REMOTE_ATOMIC) != 0 ? MLX4_KEY_ATOMIC : 0) |
+	       ((access & IBV_ACCESS_MW_BIND) != 0 ? MLX4_KEY_BIND : 0);
+}
+
+int
+mlx4_roce_reg_mr(struct tp_roce_mr *mr)
+{
+	struct mlx4_roce_mr *m = (struct mlx4_roce_mr *)mr;
+	struct mlx4_roce *r = mlx4_roce_of(mr->v.context);
+	int rc;
+
+	if (r->eth == NULL)
+		return EIO;
+	rc = mlx4_region_create(r->hca, mlx4_roce_pdn(mr->v.pd), mr->v.addr, mr->v.length, mr->iova, rights(mr->access),
+				&m->key.hw);
+	if (rc != 0)
+		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
+	m->key.home = r;
+	m->key.live = true;
+	mr->v.lkey = mr->v.rkey = m->key.hw.key;
+	LIST_INSERT_HEAD(&r->mrs, &m->key, next);
+	return 0;
+}
+
+/* EBUSY: windows are bound to it. A card that does not answer was reset, so that what it had can be given back. */
+static int
+key_drop(struct mlx4_roce_key *k)
+{
+	int rc = k->live ? mlx4_mkey_destroy(k->home->hca, &k->hw) : 0;
+
+	if (rc == -EBUSY && !k->home->hca->dead)
+		return EBUSY;
+	LIST_REMOVE(k, next);
+	return 0;
+}
+
+int
+mlx4_roce_dereg_mr(struct tp_roce_mr *mr)
+{
+	return key_drop(&((struct mlx4_roce_mr *)mr)->key);
+}
+
+int
+mlx4_roce_alloc_mw(struct tp_roce_mw *mw)
+{
+	struct mlx4_roce_mw *m = (struct mlx4_roce_mw *)mw;
+	struct mlx4_roce *r = mlx4_roce_of(mw->v.context);
+	bool type2 = mw->v.type == IBV_MW_TYPE_2;
+	int rc;
+
+	if (r->eth == NULL)
+		return EIO;
+	if (type2 ? !r->hca->caps.mw2 : !r->hca->caps.mw)
+		return EOPNOTSUPP;
+	rc = mlx4_window_create(r->hca, mlx4_roce_pdn(mw->v.pd), type2, &m->key.hw);
+	if (rc != 0)
+		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
+	m->key.home = r;
+	m->key.live = true;
+	mw->v.rkey = m->key.hw.key;
+	LIST_INSERT_HEAD(&r->mws, &m->key, next);
+	return 0;
+}
+
+int
+mlx4_roce_dealloc_mw(struct tp_roce_mw *mw)
+{
+	return key_drop(&((struct mlx4_roce_mw *)mw)->key);
+}
+
+void
+mlx4_roce_keys_detach(struct mlx4_roce *r)
+{
+	struct mlx4_roce_key *k;
+	struct mlx4_roce_pd *p;
+
+	/* Windows first: a region with windows stays. */
+	LIST_FOREACH(k, &r->mws, next)
+	{
+		mlx4_mkey_destroy(r->hca, &k->hw);
+		k->live = false;
+	}
+	LIST_FOREACH(k, &r->mrs, next)
+	{
+		mlx4_mkey_destroy(r->hca, &k->hw);
+		k->live = false;
+	}
+	LIST_FOREACH(p, &r->pds, next)
+	{
+		mlx4_pd_free(r->hca, p->pd);
+		p->live = false;
+	}
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Completions [DP 6]: polling, arming, and the flush of what a lost card leaves behind. */
+#include <errno.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_io.h>
+
+#include "roce.h"
+
+static const struct {
+	uint8_t opcode; /* enum ibv_wc_opcode, those of sends are small */
+	bool bytes;     /* the CQE tells a length */
+} sends[MLX4_CQE_OPCODE_MASK + 1] = {
+	[MLX4_OP_SEND] = {IBV_WC_SEND, false},
+	[MLX4_OP_SEND_IMM] = {IBV_WC_SEND, false},
+	[MLX4_OP_SEND_INV] = {IBV_WC_SEND, false},
+	[MLX4_OP_RDMA_WRITE] = {IBV_WC_RDMA_WRITE, false},
+	[MLX4_OP_RDMA_WRITE_IMM] = {IBV_WC_RDMA_WRITE, false},
+	[MLX4_OP_RDMA_READ] = {IBV_WC_RDMA_READ, true},
+	[MLX4_OP_ATOMIC_CS] = {IBV_WC_COMP_SWAP, true},
+	[MLX4_OP_ATOMIC_FA] = {IBV_WC_FETCH_ADD, true},
+	[MLX4_OP_BIND_MW] = {IBV_WC_BIND_MW, false},
+	[MLX4_OP_LOCAL_INV] = {IBV_WC_LOCAL_INV, false},
+};
+
+static const struct {
+	uint16_t opcode; /* enum ibv_wc_opcode */
+	uint16_t flags;
+} receives[MLX4_CQE_OPCODE_MASK + 1] = {
+	[MLX4_CQE_RECV_WRITE_IMM] = {IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_WITH_IMM},
+	[MLX4_CQE_RECV_SEND] = {IBV_WC_RECV, 0},
+	[MLX4_CQE_RECV_SEND_IMM] = {IBV_WC_RECV, IBV_WC_WITH_IMM},
+	[MLX4_CQE_RECV_SEND_INV] = {IBV_WC_RECV, IBV_WC_WITH_INV},
+};
+
+static enum ibv_wc_status
+status_of(uint8_t syndrome)
+{
+	switch (syndrome) {
+	case MLX4_SYND_LOCAL_LENGTH: return IBV_WC_LOC_LEN_ERR;
+	case MLX4_SYND_LOCAL_QP_OP: return IBV_WC_LOC_QP_OP_ERR;
+	case MLX4_SYND_LOCAL_PROT: return IBV_WC_LOC_PROT_ERR;
+	case MLX4_SYND_WR_FLUSH: return IBV_WC_WR_FLUSH_ERR;
+	case MLX4_SYND_MW_BIND: return IBV_WC_MW_BIND_ERR;
+	case MLX4_SYND_BAD_RESP: return IBV_WC_BAD_RESP_ERR;
+	case MLX4_SYND_LOCAL_ACCESS: return IBV_WC_LOC_ACCESS_ERR;
+	case MLX4_SYND_REMOTE_INVAL_REQ: return IBV_WC_REM_INV_REQ_ERR;
+	case MLX4_SYND_REMOTE_ACCESS: return IBV_WC_REM_ACCESS_ERR;
+	case MLX4_SYND_REMOTE_OP: return IBV_WC_REM_OP_ERR;
+	case MLX4_SYND_RETRY_EXC: return IBV_WC_RETRY_EXC_ERR;
+	case MLX4_SYND_RNR_RETRY_EXC: return IBV_WC_RNR_RETRY_EXC_ERR;
+	case MLX4_SYND_REMOTE_ABORTED: return IBV_WC_REM_ABORT_ERR;
+	default: return IBV_WC_GENERAL_ERR;
+	}
+}
+
+/* An error moves the queue pair, which flushes then; to where, depends on its type and side (10.3.1). */
+static __rte_noinline void
+error_cqe(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, bool send, struct ibv_wc *wc)
+{
+	const struct mlx4_err_cqe *e = (const void *)cqe;
+	enum ibv_qp_state *state = &q->q.v.state;
+
+	wc->status = status_of(e->syndrome);
+	wc->vendor_err = e->vendor_syndrome;
+	wc->wc_flags = 0;
+	wc->opcode = send ? IBV_WC_SEND : IBV_WC_RECV;
+	wc->byte_len = 0;
+	if (wc->status == IBV_WC_WR_FLUSH_ERR || *state == IBV_QPS_RESET || *state == IBV_QPS_ERR)
+		return;
+	*state = send && q->q.v.qp_type != IBV_QPT_RC && *state != IBV_QPS_SQD ? IBV_QPS_SQE : IBV_QPS_ERR;
+}
+
+/* Where a datagram came from [DP 6.2]. */
+static __rte_always_inline void
+fill_ud(const struct mlx4_cqe *cqe, struct ibv_wc *wc)
+{
+	uint32_t from = rte_be_to_cpu_32(cqe->g_mlpath_rqpn);
+
+	wc->src_qp = from & MLX4_CQE_QPN_MASK;
+	wc->wc_flags |= (from & MLX4_CQE_GRH) != 0 ? IBV_WC_GRH : 0;
+	wc->sl = (uint8_t)(rte_be_to_cpu_16(cqe->sl_vid) >> 13);
+	wc->pkey_index = 0;
+	wc->slid = 0;
+	wc->dlid_path_bits = 0;
+}
+
+static __rte_always_inline void
+receive_done(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct ibv_wc *wc)
+{
+	uint32_t at = rte_be_to_cpu_16(cqe->wqe_index);
+
+	if (q->srq != NULL) {
+		wc->wr_id = q->srq->wrid[at & q->srq->mask];
+		mlx4_roce_srq_free(q->srq, at & q->srq->mask);
+	} else {
+		wc->wr_id = q->rq_wrid[q->rq_tail++ & q->rq_mask];
+	}
+}
+
+/* One WQE at the place that the CQE names is done, and with it all before it [DP 4.6]. */
+static __rte_always_inline void
+send_done(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct ibv_wc *wc)
+{
+	uint16_t index = rte_be_to_cpu_16(cqe->wqe_index);
+
+	q->sq_tail += (uint16_t)(index - (uint16_t)q->sq_tail);
+	wc->wr_id = q->sq_wrid[q->sq_tail++ & q->sq_mask];
+}
+
+static __rte_always_inline void
+fill(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t op, struct ibv_wc *wc)
+{
+	bool send = (op & MLX4_CQE_IS_SEND) != 0;
+
+	wc->qp_num = q->qpn;
+	if (send)
+		send_done(q, cqe, wc);
+	else
+		receive_done(q, cqe, wc);
+	op &= MLX4_CQE_OPCODE_MASK;
+	if (unlikely(op == MLX4_CQE_ERROR)) {
+		error_cqe(q, cqe, send, wc);
+		return;
+	}
+	wc->status = IBV_WC_SUCCESS;
+	wc->vendor_err = 0;
+	if (send) {
+		wc->opcode = sends[op].opcode;
+		wc->wc_flags = 0;
+		wc->byte_len = sends[op].bytes ? rte_be_to_cpu_32(cqe->byte_cnt) : 0;
+		return;
+	}
+	wc->opcode = receives[op].opcode;
+	wc->wc_flags = receives[op].flags;
+	wc->byte_len = rte_be_to_cpu_32(cqe->byte_cnt);
+	if (unlikely(op == MLX4_CQE_RECV_SEND_INV))
+		wc->invalidated_rkey = rte_be_to_cpu_32(cqe->immed_rss);
+	else
+		wc->imm_data = cqe->immed_rss;
+	if (q->ud)
+		fill_ud(cqe, wc);
+}
+
+/* Room for one more; of the requests that wait the oldest is flushed. */
+static bool
+flush_one(struct mlx4_roce_cq *cq, struct mlx4_roce_qp *q, struct ibv_wc *wc)
+{
+	bool send = q->q.v.send_cq == &cq->c.v && q->sq_tail != q->sq_head;
+
+	if (!send && (q->q.v.recv_cq != &cq->c.v || q->srq != NULL || q->rq_tail == q->rq_head))
+		return false;
+	memset(wc, 0, sizeof(*wc));
+	wc->wr_id = send ? q->sq_wrid[q->sq_tail++ & q->sq_mask] : q->rq_wrid[q->rq_tail++ & q->rq_mask];
+	wc->status = IBV_WC_WR_FLUSH_ERR;
+	wc->opcode = send ? IBV_WC_SEND : IBV_WC_RECV;
+	wc->qp_num = q->qpn;
+	return true;
+}
+
+/* The card is lost: what it did not complete ends here. Not a fast path: queue pairs may come and go meanwhile. */
+static __rte_noinline int
+flush(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc)
+{
+	struct mlx4_roce_qp *q;
+	int done = 0;
+
+	pthread_mutex_lock(&cq->home->tables);
+	LIST_FOREACH(q, &cq->home->qps, next)
+	while (done < n && flush_one(cq, q, &wc[done]))
+		done++;
+	pthread_mutex_unlock(&cq->home->tables);
+	return done;
+}
+
+int
+mlx4_roce_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
+{
+	struct mlx4_roce_cq *cq = (struct mlx4_roce_cq *)(void *)ibcq;
+	uint32_t ci = cq->ci;
+	int done = 0;
+
+	while (done < n) {
+		const struct mlx4_cqe *cqe = &cq->cqes[ci & cq->mask];
+		uint8_t phase = (ci & (cq->mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
+		uint8_t op = *(const volatile uint8_t *)&cqe->owner_sr_opcode;
+		struct mlx4_roce_qp *q;
+
+		if ((op & MLX4_CQE_OWNER) != phase)
+			break;
+		rte_io_rmb();
+		ci++;
+		q = cq->qp_of[rte_be_to_cpu_32(cqe->vlan_my_qpn) & cq->qp_mask];
+		if (likely(q != NULL))
+			fill(q, cqe, op, &wc[done++]);
+	}
+	if (likely(ci != cq->ci)) {
+		cq->ci = ci;
+		*cq->dbrec = rte_cpu_to_be_32(ci & MLX4_CQ_CI_MASK);
+	}
+	if (unlikely(done < n && cq->dead))
+		done += flush(cq, n - done, wc + done);
+	return done;
+}
+
+int
+mlx4_roce_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	struct mlx4_roce_cq *cq = (struct mlx4_roce_cq *)(void *)ibcq;
+	uint32_t sn = atomic_load_explicit(&cq->arm_sn, memory_order_relaxed) & MLX4_CQ_ARM_SN_MASK;
+	uint32_t cmd = solicited_only != 0 ? MLX4_CQ_ARM_SOLICITED : MLX4_CQ_ARM_NEXT, ci = cq->ci & MLX4_CQ_CI_MASK;
+	uint8_t db[8];
+	uint64_t v;
+
+	if (unlikely(cq->dead))
+		return 0;
+	/* The record first: the card may look at it as soon as it has the doorbell [DP 2.4]. */
+	cq->dbrec[MLX4_CQ_DBREC_ARM / sizeof(rte_be32_t)] =
+		rte_cpu_to_be_32(sn << MLX4_CQ_ARM_SN_SHIFT | cmd << MLX4_CQ_ARM_CMD_SHIFT | ci);
+	rte_io_wmb();
+	prm_set32(db, 0, sn << MLX4_CQ_ARM_SN_SHIFT | cmd << MLX4_CQ_ARM_CMD_SHIFT | cq->cqn);
+	prm_set32(db, 4, ci);
+	memcpy(&v, db, sizeof(v));
+	*cq->arm_db = v;
+	rte_io_wmb();
+	return 0;
+}

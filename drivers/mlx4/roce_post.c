@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Posting work requests [DP 3, 4, 5]. Each send WQE takes one stride of its ring. Everything that may be refused is
+ * looked at before a byte is written; the control dword with the owner bit is written last, and one doorbell covers the
+ * call.
+ */
+#include <errno.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_io.h>
+
+#include "roce.h"
+
+#define RC (1u << IBV_QPT_RC)
+#define UC (1u << IBV_QPT_UC)
+#define UD (1u << IBV_QPT_UD)
+#define LEN_MAX (1u << 30) /* of a list element; a byte count has 31 bits, and more is no message */
+#define ATOMIC_LEN 8u
+#define BLOCK_ROOM (MLX4_TXBB_SIZE - 4) /* inline bytes of a block behind the first */
+
+enum kind { KIND_SEND, KIND_RDMA, KIND_READ, KIND_ATOMIC, KIND_INVALIDATE, KIND_BIND };
+
+static const struct {
+	uint8_t op, kind, services; /* op: of the card */
+	bool imm;                   /* dword 3 has immediate data, or a key */
+} opcodes[] = {
+	[IBV_WR_RDMA_WRITE] = {MLX4_OP_RDMA_WRITE, KIND_RDMA, RC | UC, false},
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = {MLX4_OP_RDMA_WRITE_IMM, KIND_RDMA, RC | UC, true},
+	[IBV_WR_SEND] = {MLX4_OP_SEND, KIND_SEND, RC | UC | UD, false},
+	[IBV_WR_SEND_WITH_IMM] = {MLX4_OP_SEND_IMM, KIND_SEND, RC | UC | UD, true},
+	[IBV_WR_RDMA_READ] = {MLX4_OP_RDMA_READ, KIND_READ, RC, false},
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = {MLX4_OP_ATOMIC_CS, KIND_ATOMIC, RC, false},
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = {MLX4_OP_ATOMIC_FA, KIND_ATOMIC, RC, false},
+	[IBV_WR_LOCAL_INV] = {MLX4_OP_LOCAL_INV, KIND_INVALIDATE, RC, false},
+	[IBV_WR_BIND_MW] = {MLX4_OP_BIND_MW, KIND_BIND, RC, false},
+	[IBV_WR_SEND_WITH_INV] = {MLX4_OP_SEND_INV, KIND_SEND, RC, true},
+};
+static_assert(RC <= UINT8_MAX && UC <= UINT8_MAX && UD <= UINT8_MAX, "types fit the table");
+
+/* Control dword 2 by IBV_SEND_SIGNALED and IBV_SEND_SOLICITED, which are neighbours. */
+static_assert(IBV_SEND_SIGNALED == 2 && IBV_SEND_SOLICITED == 4 && IBV_SEND_FENCE == 1, "flags are as the table wants");
+static const rte_be32_t completion[4] = {
+	0,
+	RTE_BE32(MLX4_CTRL_CQE),
+	RTE_BE32(MLX4_CTRL_SOLICITED),
+	RTE_BE32(MLX4_CTRL_CQE | MLX4_CTRL_SOLICITED),
+};
+
+/* --- segments ---------------------------------------------------------------------------------------------- */
+
+/* Short copies without a call; whole words overlap at the end. */
+static __rte_always_inline void
+copy_inline(uint8_t *d, const uint8_t *s, uint32_t n)
+{
+	uint32_t i;
+
+	if (likely(n >= 16)) {
+		for (i = 0; i + 16 < n; i += 16)
+			memcpy(d + i, s + i, 16);
+		memcpy(d + n - 16, s + n - 16, 16);
+	} else if (n >= 8) {
+		memcpy(d, s, 8);
+		memcpy(d + n - 8, s + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(d, s, 4);
+		memcpy(d + n - 4, s + n - 4, 4);
+	} else {
+		for (i = 0; i < n; i++)
+			d[i] = s[i];
+	}
+}
+
+/* A length dword may begin a block, so it is written behind what it counts [DP 4.5]. */
+static __rte_always_inline void
+close_inline(uint8_t *seg, const uint8_t *end)
+{
+	rte_io_wmb();
+	*(rte_be32_t *)(void *)seg = rte_cpu_to_be_32(MLX4_DATA_INLINE | (uint32_t)(end - seg - 4));
+}
+
+/* The list's bytes as inline segments from seg on, which lies where a segment may begin; returns where they end. */
+static __rte_always_inline uint8_t *
+put_inline(uint8_t *seg, const struct ibv_sge *sge, int n)
+{
+	uint8_t *at = seg + 4;
+	uint32_t room = MLX4_TXBB_SIZE - ((uintptr_t)at & (MLX4_TXBB_SIZE - 1));
+
+	for (; n > 0; n--, sge++) {
+		const uint8_t *src = (const uint8_t *)(uintptr_t)sge->addr;
+		uint32_t len = sge->length;
+
+		while (unlikely(len > room)) {
+			copy_inline(at, src, room);
+			close_inline(seg, at + room);
+			src += room;
+			len -= room;
+			seg = at + room;
+			at = seg + 4;
+			room = BLOCK_ROOM;
+		}
+		copy_inline(at, src, len);
+		at += len;
+		room -= len;
+	}
+	if (likely(at != seg + 4)) {
+		close_inline(seg, at);
+		seg = at;
+	}
+	return seg;
+}
+
+/* Elements without bytes take no segment: a length of 0 says something else [DP 3.6]. */
+static __rte_always_inline uint8_t *
+put_list(uint8_t *seg, const struct ibv_sge *sge, int n)
+{
+	for (; n > 0; n--, sge++) {
+		struct mlx4_wqe_data *d = (void *)seg;
+
+		if (unlikely(sge->length == 0))
+			continue;
+		d->addr = rte_cpu_to_be_64(sge->addr);
+		d->lkey = rte_cpu_to_be_32(sge->lkey);
+		rte_io_wmb();
+		d->byte_count = rte_cpu_to_be_32(sge->length);
+		seg += sizeof(*d);
+	}
+	return seg;
+}
+
+static __rte_always_inline uint8_t *
+put_remote(uint8_t *seg, uint64_t addr, uint32_t rkey)
+{
+	prm_set64(seg, MLX4_RADDR_VA, addr);
+	prm_set32(seg, PRM_OFF(MLX4_RADDR_RKEY), rkey);
+	prm_set32(seg, PRM_OFF(MLX4_RADDR_RKEY) + 4, 0);
+	return seg + MLX4_RADDR_SIZE;
+}
+
+static uint8_t *
+put_atomic(uint8_t *seg, const struct ibv_send_wr *wr)
+{
+	bool cs = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+
+	seg = put_remote(seg, wr->wr.atomic.remote_addr, wr->wr.atomic.rkey);
+	prm_set64(seg, MLX4_ATOMIC_SWAP_ADD, cs ? wr->wr.atomic.swap : wr->wr.atomic.compare_add);
+	prm_set64(seg, MLX4_ATOMIC_COMPARE, cs ? wr->wr.atomic.compare_add : 0);
+	return seg + MLX4_ATOMIC_SIZE;
+}
+
+static uint8_t *
+put_bind(uint8_t *seg, const struct ibv_send_wr *wr)
+{
+	const struct ibv_mw_bind_info *b = &wr->bind_mw.bind_info;
+	unsigned int access = b->mw_access_flags;
+
+	memset(seg, 0, MLX4_BIND_SIZE);
+	prm_set(seg, MLX4_BIND_ATOMIC, (access & IBV_ACCESS_REMOTE_ATOMIC) != 0);
+	prm_set(seg, MLX4_BIND_RW, (access & IBV_ACCESS_REMOTE_WRITE) != 0);
+	prm_set(seg, MLX4_BIND_RR, (access & IBV_ACCESS_REMOTE_READ) != 0);
+	prm_set(seg, MLX4_BIND_TYPE_2, wr->bind_mw.mw->type == IBV_MW_TYPE_2);
+	prm_set(seg, MLX4_BIND_ZERO_BASED, (access & IBV_ACCESS_ZERO_BASED) != 0);
+	prm_set(seg, MLX4_BIND_RKEY, wr->bind_mw.rkey);
+	prm_set(seg, MLX4_BIND_LKEY, b->mr != NULL ? b->mr->lkey : 0);
+	prm_set64(seg, MLX4_BIND_START, b->addr);
+	prm_set64(seg, MLX4_BIND_LENGTH, b->length);
+	return seg + MLX4_BIND_SIZE;
+}
+
+static uint8_t *
+put_invalidate(uint8_t *seg, uint32_t key)
+{
+	memset(seg, 0, MLX4_INV_SIZE);
+	prm_set(seg, MLX4_INV_KEY, key);
+	return seg + MLX4_INV_SIZE;
+}
+
+static __rte_always_inline uint8_t *
+put_dgram(uint8_t *seg, const struct ibv_send_wr *wr)
+{
+	const struct mlx4_roce_ah *ah = (const void *)wr->wr.ud.ah;
+
+	memcpy(seg, ah->dgram, MLX4_DGRAM_SIZE);
+	prm_set32(seg, PRM_OFF(MLX4_DGRAM_QPN), wr->wr.ud.remote_qpn);
+	prm_set32(seg, PRM_OFF(MLX4_DGRAM_QKEY), wr->wr.ud.remote_qkey);
+	return seg + MLX4_DGRAM_SIZE;
+}
+
+/* --- a request --------------------------------------------------------------------------------------------- */
+
+/* Why nothing may be posted, or ENOMEM: the queue is full. */
+static __rte_noinline int
+why_not(const struct mlx4_roce_qp *q, uint32_t room)
+{
+	if (room != 0)
+		return ENOMEM;
+	return q->home->eth == NULL || q->home->hca->dead ? EIO : EINVAL;
+}
+
+/* Bytes of a list, or more than any list may have. */
+static __rte_always_inline uint64_t
+list_len(const struct ibv_sge *sge, int n)
+{
+	uint64_t len = 0;
+
+	for (; n > 0; n--, sge++)
+		len += sge->length;
+	return len;
+}
+
+static __rte_always_inline bool
+is_allowed(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
+{
+	uint64_t len;
+
+	if (unlikely((unsigned int)wr->opcode >= RTE_DIM(opcodes) ||
+		     (opcodes[wr->opcode].services & q->services) == 0 || (unsigned int)wr->num_sge > q->sq_sges))
+		return false;
+	len = list_len(wr->sg_list, wr->num_sge);
+	if ((wr->send_flags & IBV_SEND_INLINE) != 0)
+		return len <= q->max_inline && opcodes[wr->opcode].kind <= KIND_RDMA;
+	return len <= LEN_MAX && (opcodes[wr->opcode].kind != KIND_ATOMIC || len == ATOMIC_LEN);
+}
+
+/* Blocks behind the first one of the WQE that comes into the card's reach get the wrong phase [DP 4.3]. */
+static __rte_always_inline void
+stamp_ahead(const struct mlx4_roce_qp *q, uint32_t head)
+{
+	uint8_t *w = q->sq + ((size_t)((head + q->sq_spare) & q->sq_mask) << q->lg_sq_stride);
+	uint32_t off;
+
+	for (off = MLX4_TXBB_SIZE; off < 1u << q->lg_sq_stride; off += MLX4_TXBB_SIZE)
+		*(uint32_t *)(void *)(w + off) = UINT32_MAX;
+}
+
+static __rte_always_inline uint8_t *
+put_segments(const struct mlx4_roce_qp *q, uint8_t *seg, const struct ibv_send_wr *wr, uint32_t *flags)
+{
+	switch (opcodes[wr->opcode].kind) {
+	case KIND_SEND:
+		if (q->ud)
+			seg = put_dgram(seg, wr);
+		break;
+	case KIND_RDMA:
+	case KIND_READ: seg = put_remote(seg, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey); break;
+	case KIND_ATOMIC: seg = put_atomic(seg, wr); break;
+	case KIND_BIND: *flags |= RTE_BE32(MLX4_CTRL_SO); return put_bind(seg, wr);
+	default: *flags |= RTE_BE32(MLX4_CTRL_SO); return put_invalidate(seg, wr->invalidate_rkey);
+	}
+	if ((wr->send_flags & IBV_SEND_INLINE) != 0)
+		return put_inline(seg, wr->sg_list, wr->num_sge);
+	return put_list(seg, wr->sg_list, wr->num_sge);
+}
+
+static __rte_always_inline void
+put_wqe(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, uint32_t head)
+{
+	uint8_t *wqe = q->sq + ((size_t)(head & q->sq_mask) << q->lg_sq_stride), *end;
+	struct mlx4_wqe_ctrl *c = (void *)wqe;
+	uint32_t sent = wr->send_flags | (q->sig_all ? IBV_SEND_SIGNALED : 0);
+	uint32_t flags = completion[(sent / IBV_SEND_SIGNALED) & 3], ds;
+
+	end = put_segments(q, wqe + sizeof(*c), wr, &flags);
+	ds = ((uint32_t)(end - wqe) + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE;
+	if (unlikely((sent & IBV_SEND_FENCE) != 0))
+		ds |= MLX4_CTRL_FENCE;
+	c->vlan_ds = rte_cpu_to_be_32(ds);
+	c->flags = flags;
+	if (!opcodes[wr->opcode].imm)
+		c->imm = 0;
+	else
+		c->imm = wr->opcode == IBV_WR_SEND_WITH_INV ? rte_cpu_to_be_32(wr->invalidate_rkey) : wr->imm_data;
+	q->sq_wrid[head & q->sq_mask] = wr->wr_id;
+	stamp_ahead(q, head);
+	rte_io_wmb(); /* the owner bit last */
+	c->owner_opcode = rte_cpu_to_be_32(opcodes[wr->opcode].op | (head & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0));
+}
+
+/* The only WQE of a call as a copy in the BlueFlame register, which is the doorbell [DP 2.5]. */
+static __rte_noinline bool
+blueflame(struct mlx4_roce_qp *q, uint32_t head)
+{
+	struct mlx4_wqe_ctrl *c = (void *)(q->sq + ((size_t)(head & q->sq_mask) << q->lg_sq_stride));
+	uint32_t len = (rte_be_to_cpu_32(c->vlan_ds) & MLX4_CTRL_DS_MASK) * MLX4_DS_SIZE, i;
+	volatile uint64_t *dst = (volatile void *)(q->bf + q->bf_off);
+	const uint64_t *src = (const void *)c;
+
+	len = RTE_ALIGN_CEIL(len, MLX4_TXBB_SIZE);
+	if (len > q->bf_half)
+		return false;
+	c->vlan_ds |= rte_cpu_to_be_32(q->qpn << 8);
+	c->owner_opcode |= rte_cpu_to_be_32((head & 0xffff) << MLX4_CTRL_BF_INDEX_SHIFT);
+	rte_io_wmb();
+	for (i = 0; i < len / sizeof(*src); i++)
+		dst[i] = src[i];
+	rte_io_wmb();
+	q->bf_off ^= q->bf_half;
+	return true;
+}
+
+int
+mlx4_roce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct mlx4_roce_qp *q = (struct mlx4_roce_qp *)(void *)qp;
+	uint32_t head = q->sq_head, first = head;
+	int err = 0;
+
+	for (; wr != NULL; wr = wr->next, head++) {
+		uint32_t room = q->sq_room;
+
+		if (unlikely(head - q->sq_tail >= room)) {
+			err = why_not(q, room);
+			break;
+		}
+		if (unlikely(!is_allowed(q, wr))) {
+			err = EINVAL;
+			break;
+		}
+		put_wqe(q, wr, head);
+	}
+	if (unlikely(err != 0))
+		*bad = wr;
+	if (unlikely(head == first))
+		return err;
+	q->sq_head = head;
+	if (unlikely(q->bf != NULL) && head - first == 1 && blueflame(q, first))
+		return err;
+	rte_io_wmb(); /* WQEs before the doorbell */
+	*q->db = q->db_val;
+	return err;
+}
+
+/* --- receive ----------------------------------------------------------------------------------------------- */
+
+static __rte_always_inline bool
+put_scatter(uint8_t *w, const struct ibv_recv_wr *wr, uint32_t room)
+{
+	struct mlx4_wqe_data *end;
+
+	if (unlikely((unsigned int)wr->num_sge > room || list_len(wr->sg_list, wr->num_sge) > LEN_MAX))
+		return false;
+	end = (void *)put_list(w, wr->sg_list, wr->num_sge);
+	if ((uint32_t)(end - (struct mlx4_wqe_data *)(void *)w) < room) {
+		end->byte_count = 0;
+		end->lkey = RTE_BE32(MLX4_LKEY_INVALID);
+		end->addr = 0;
+	}
+	return true;
+}
+
+int
+mlx4_roce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct mlx4_roce_qp *q = (struct mlx4_roce_qp *)(void *)qp;
+	uint32_t head = q->rq_head;
+	int err = 0;
+
+	for (; wr != NULL; wr = wr->next, head++) {
+		uint32_t room = q->rq_room, at = head & q->rq_mask;
+
+		if (unlikely(head - q->rq_tail >= room)) {
+			err = why_not(q, room);
+			break;
+		}
+		if (unlikely(!put_scatter(q->rq + ((size_t)at << q->lg_rq_stride), wr, q->rq_sges))) {
+			err = EINVAL;
+			break;
+		}
+		q->rq_wrid[at] = wr->wr_id;
+	}
+	if (unlikely(err != 0))
+		*bad = wr;
+	if (likely(head != q->rq_head)) {
+		q->rq_head = head;
+		rte_io_wmb();
+		*q->rq_dbrec = rte_cpu_to_be_32(head & 0xffff);
+	}
+	return err;
+}
+
+int
+mlx4_roce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)(void *)srq;
+	uint32_t first = s->counter;
+	int err = 0;
+
+	for (; wr != NULL; wr = wr->next) {
+		uint8_t *w = s->wqes + ((size_t)s->head << s->lg_stride);
+
+		if (unlikely(s->refuse || s->head == s->tail)) {
+			err = s->refuse ? EIO : ENOMEM;
+			break;
+		}
+		if (unlikely(!put_scatter(w + MLX4_SRQ_WQE_LIST, wr, s->sges))) {
+			err = EINVAL;
+			break;
+		}
+		s->wrid[s->head] = wr->wr_id;
+		s->head = prm_get(w, MLX4_SRQ_WQE_NEXT);
+		s->counter++;
+	}
+	if (unlikely(err != 0))
+		*bad = wr;
+	if (likely(s->counter != first)) {
+		rte_io_wmb();
+		*s->dbrec = rte_cpu_to_be_32(s->counter & 0xffff);
+	}
+	return err;
+}

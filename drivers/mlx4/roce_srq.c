@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Life of shared receive queues. */
+#include <errno.h>
+
+#include <rte_malloc.h>
+
+#include "roce.h"
+
+#define STRIDE_MIN 32u
+
+int
+mlx4_roce_create_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr)
+{
+	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)srq;
+	struct mlx4_roce *r = mlx4_roce_of(srq->v.context);
+	uint32_t stride = rte_align32pow2(MLX4_SRQ_WQE_LIST + attr->max_sge * MLX4_DS_SIZE), entries;
+	int rc;
+
+	if (r->eth == NULL)
+		return EIO;
+	/* One entry is never used: the list must not be empty [DP 5.2]. */
+	entries = rte_align32pow2(attr->max_wr + 1);
+	s->wrid = rte_calloc_socket("mlx4_srq", entries, sizeof(*s->wrid), 0, r->dev->numa_node);
+	if (s->wrid == NULL)
+		return ENOMEM;
+	rc = mlx4_srq_create(r->hca, mlx4_roce_pdn(srq->v.pd), entries, RTE_MAX(stride, STRIDE_MIN), r->dev->numa_node,
+			     &s->hw);
+	if (rc != 0) {
+		rte_free(s->wrid);
+		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
+	}
+	s->home = r;
+	s->live = true;
+	s->wqes = s->hw.wqes;
+	s->dbrec = s->hw.dbrec;
+	s->mask = entries - 1;
+	s->tail = entries - 1;
+	s->lg_stride = (uint8_t)rte_log2_u32(s->hw.stride);
+	s->sges = (uint16_t)RTE_MIN((s->hw.stride - MLX4_SRQ_WQE_LIST) / MLX4_DS_SIZE, r->hca->caps.max_rq_sge);
+	attr->max_wr = entries - 1;
+	attr->max_sge = s->sges;
+	pthread_mutex_lock(&r->tables);
+	r->srq_of[s->hw.srqn & (r->num_srqs - 1)] = s;
+	LIST_INSERT_HEAD(&r->srqs, s, next);
+	pthread_mutex_unlock(&r->tables);
+	if (attr->srq_limit != 0)
+		mlx4_srq_arm(r->hca, &s->hw, attr->srq_limit);
+	return 0;
+}
+
+int
+mlx4_roce_modify_srq(struct tp_roce_srq *srq, const struct ibv_srq_attr *attr, int mask)
+{
+	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)srq;
+
+	if (!s->live)
+		return EIO;
+	if ((mask & IBV_SRQ_MAX_WR) != 0)
+		return EOPNOTSUPP;
+	return mlx4_roce_errno(mlx4_srq_arm(s->home->hca, &s->hw, attr->srq_limit));
+}
+
+int
+mlx4_roce_query_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr)
+{
+	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)srq;
+
+	if (!s->live)
+		return EIO;
+	attr->max_wr = s->mask;
+	attr->max_sge = s->sges;
+	return mlx4_roce_errno(mlx4_srq_query(s->home->hca, &s->hw, &attr->srq_limit));
+}
+
+void
+mlx4_roce_srq_detach(struct mlx4_roce_srq *s)
+{
+	struct mlx4_roce *r = s->home;
+
+	pthread_mutex_lock(&r->tables);
+	r->srq_of[s->hw.srqn & (r->num_srqs - 1)] = NULL;
+	pthread_mutex_unlock(&r->tables);
+	mlx4_srq_retire(r->hca, &s->hw);
+	s->live = false;
+}
+
+int
+mlx4_roce_destroy_srq(struct tp_roce_srq *srq)
+{
+	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)srq;
+
+	if (s->live)
+		mlx4_roce_srq_detach(s);
+	pthread_mutex_lock(&s->home->tables);
+	LIST_REMOVE(s, next);
+	pthread_mutex_unlock(&s->home->tables);
+	mlx4_dma_free(&s->hw.buf);
+	rte_free(s->wrid);
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Counters of the card's transport (R-11) [DP 13.3]. They are of 32 bits. */
+#include <errno.h>
+
+#include "roce.h"
+
+static const struct {
+	const char *name;
+	uint16_t at;
+} counters[] = {
+	{"req_length_errors", MLX4_DIAG_SQ_LENGTH},
+	{"req_qp_operation_errors", MLX4_DIAG_SQ_QP_OP},
+	{"req_protection_errors", MLX4_DIAG_SQ_PROTECTION},
+	{"req_flushed", MLX4_DIAG_SQ_FLUSHED},
+	{"req_bind_errors", MLX4_DIAG_SQ_BIND},
+	{"req_bad_responses", MLX4_DIAG_SQ_BAD_RESPONSE},
+	{"req_remote_invalid_requests", MLX4_DIAG_SQ_REMOTE_INVALID},
+	{"req_remote_access_errors", MLX4_DIAG_SQ_REMOTE_ACCESS},
+	{"req_remote_operation_errors", MLX4_DIAG_SQ_REMOTE_OP},
+	{"req_retries_exceeded", MLX4_DIAG_SQ_RETRY_EXCEEDED},
+	{"req_rnr_retries_exceeded", MLX4_DIAG_SQ_RNR_EXCEEDED},
+	{"req_rnr_naks", MLX4_DIAG_SQ_RNR_NAK},
+	{"req_out_of_order", MLX4_DIAG_SQ_OUT_OF_ORDER},
+	{"req_timeouts", MLX4_DIAG_SQ_TIMEOUT},
+	{"resp_length_errors", MLX4_DIAG_RQ_LENGTH},
+	{"resp_qp_operation_errors", MLX4_DIAG_RQ_QP_OP},
+	{"resp_protection_errors", MLX4_DIAG_RQ_PROTECTION},
+	{"resp_flushed", MLX4_DIAG_RQ_FLUSHED},
+	{"resp_invalid_requests", MLX4_DIAG_RQ_REMOTE_INVALID},
+	{"resp_access_errors", MLX4_DIAG_RQ_REMOTE_ACCESS},
+	{"resp_rnr_naks", MLX4_DIAG_RQ_RNR_NAK},
+	{"resp_out_of_order", MLX4_DIAG_RQ_OUT_OF_ORDER},
+	{"resp_duplicates", MLX4_DIAG_RQ_DUPLICATE},
+	{"resp_ud_dropped", MLX4_DIAG_RQ_UD_DROPPED},
+	{"resp_uc_dropped", MLX4_DIAG_RQ_UC_DROPPED},
+	{"cq_overflows", MLX4_DIAG_CQ_OVERFLOW},
+	{"eq_overflows", MLX4_DIAG_EQ_OVERFLOW},
+	{"bad_doorbells", MLX4_DIAG_BAD_DOORBELL},
+};
+
+int
+mlx4_roce_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
+{
+	struct mlx4_roce *r = dev->home;
+	uint8_t box[MLX4_DIAG_SIZE];
+	unsigned int i;
+	int rc;
+
+	if (r->eth == NULL)
+		return EIO;
+	rc = mlx4_port_diag(r->hca, r->port, box);
+	if (rc != 0)
+		return EIO;
+	for (i = 0; i < RTE_DIM(counters); i++)
+		fn(arg, counters[i].name, prm_get32(box, counters[i].at));
+	return 0;
+}
