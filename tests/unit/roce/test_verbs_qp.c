@@ -3,66 +3,12 @@
  */
 /*
  * Queue pairs: every transition of every type with every mask, against the tables of 11.2.5.2 as written down here;
- * ranges of attributes, capabilities, what a query gives back, and address vectors that have to be resolved first.
+ * ranges of attributes, capabilities, what a query gives back.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "fake.h"
-
-static struct ibv_context *ctx;
-static struct ibv_pd *pd;
-static struct ibv_cq *cq;
-
-static int
-setup(void **state)
-{
-	fake_reset();
-	ctx = fake_open(NULL);
-	pd = tp_roce_alloc_pd(ctx);
-	cq = tp_roce_create_cq(ctx, 10, NULL, NULL, 0);
-	return pd == NULL || cq == NULL;
-}
-
-static int
-teardown(void **state)
-{
-	fake_reset();
-	assert_int_equal(tp_roce_destroy_cq(cq), 0);
-	assert_int_equal(tp_roce_dealloc_pd(pd), 0);
-	fake_close(ctx);
-	return 0;
-}
-
-static struct ibv_qp_init_attr
-init_of(enum ibv_qp_type type)
-{
-	return (struct ibv_qp_init_attr){
-		.qp_type = type,
-		.send_cq = cq,
-		.recv_cq = cq,
-		.qp_context = &pd,
-		.sq_sig_all = 1,
-		.cap = {.max_send_wr = 5, .max_recv_wr = 6, .max_send_sge = 2, .max_recv_sge = 3}};
-}
-
-static struct ibv_qp *
-make(enum ibv_qp_type type)
-{
-	struct ibv_qp_init_attr init = init_of(type);
-	struct ibv_qp *qp = tp_roce_create_qp(pd, &init);
-
-	assert_non_null(qp);
-	return qp;
-}
-
-static struct tp_roce_qp *
-inner(struct ibv_qp *qp)
-{
-	return (struct tp_roce_qp *)qp;
-}
+#include "verbs_qp.h"
 
 /* --- the tables ------------------------------------------------------------------------------------------------- */
 
@@ -128,32 +74,6 @@ want(char type, enum ibv_qp_state from, enum ibv_qp_state to, int *needs, int *t
 		return true;
 	}
 	return false;
-}
-
-static struct ibv_qp_attr
-good(enum ibv_qp_state from, enum ibv_qp_state to)
-{
-	return (struct ibv_qp_attr){
-		.qp_state = to,
-		.cur_qp_state = from,
-		.path_mtu = IBV_MTU_1024,
-		.path_mig_state = IBV_MIG_MIGRATED,
-		.qkey = 0x11,
-		.rq_psn = 0xffffff,
-		.sq_psn = 0x123456,
-		.dest_qp_num = 0xabcdef,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
-		.ah_attr = {.is_global = 1,
-			    .port_num = 1,
-			    .grh = {.sgid_index = 1, .dgid.raw = {0xfe, 0x80, [15] = 2}}},
-		.port_num = 1,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 6,
-		.min_rnr_timer = 12,
-		.max_rd_atomic = 4,
-		.max_dest_rd_atomic = 5,
-	};
 }
 
 /* Tries one mask. */
@@ -283,13 +203,6 @@ test_ranges(void **state)
 	      "is in RTS, not in SQE");
 	assert_int_equal(tp_roce_destroy_qp(qp), 0);
 }
-
-#define RTR_RC                                                                                                         \
-	(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |    \
-	 IBV_QP_MIN_RNR_TIMER)
-#define INIT_RC (IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)
-#define RTS_RC                                                                                                         \
-	(IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
 
 /* From RESET to RTS, each step with values that the steps before did not have. */
 static void
@@ -483,116 +396,6 @@ test_sport(void **state)
 	assert_int_equal(tp_roce_destroy_qp(qp), 0);
 }
 
-/* --- neighbours that are not known yet --------------------------------------------------------------------------- */
-
-static void
-test_resolve(void **state)
-{
-	struct ibv_qp *qp = make(IBV_QPT_RC);
-	struct ibv_qp_attr a = good(IBV_QPS_INIT, IBV_QPS_RTR);
-
-	/* no thread polls the port: the call does */
-	inner(qp)->v.state = IBV_QPS_INIT;
-	fake_reset();
-	fake.unresolved = 5;
-	assert_int_equal(tp_roce_modify_qp(qp, &a, RTR_RC), 0);
-	assert_int_equal(fake.progressed, 5);
-	assert_int_equal(fake.path.dmac.addr_bytes[5], 9);
-
-	/* an illegal transition does not ask */
-	fake_reset();
-	assert_int_equal(tp_roce_modify_qp(qp, &a, RTR_RC), EINVAL);
-	assert_int_equal(fake.resolves, 0);
-
-	/* this thread polls the port */
-	tp_roce_progress(ctx);
-	inner(qp)->v.state = IBV_QPS_INIT;
-	fake_reset();
-	fake.unresolved = 5;
-	assert_int_equal(tp_roce_modify_qp(qp, &a, RTR_RC), 0);
-	assert_int_equal(fake.progressed, 5);
-
-	/* the answer is that there is none */
-	inner(qp)->v.state = IBV_QPS_INIT;
-	fake_reset();
-	fake.resolve = EHOSTUNREACH;
-	assert_int_equal(tp_roce_modify_qp(qp, &a, RTR_RC), EHOSTUNREACH);
-	assert_int_equal(fake.calls, 0);
-	assert_int_equal(qp->state, IBV_QPS_INIT);
-	assert_int_equal(tp_roce_destroy_qp(qp), 0);
-}
-
-static struct ibv_qp *nested;
-static int nested_rc;
-
-static void
-modify_inside(struct tp_roce_dev *dev)
-{
-	struct ibv_qp_attr a = good(IBV_QPS_INIT, IBV_QPS_RTR);
-
-	nested_rc = tp_roce_modify_qp(nested, &a, RTR_RC);
-}
-
-static void
-test_resolve_inside(void **state)
-{
-	struct ibv_qp *qp = make(IBV_QPT_RC);
-
-	/* called by the port's own work: it cannot be done there */
-	nested = qp;
-	inner(qp)->v.state = IBV_QPS_INIT;
-	fake_reset();
-	fake.unresolved = 1;
-	fake.in_progress = modify_inside;
-	tp_roce_progress(ctx);
-	assert_int_equal(nested_rc, EAGAIN);
-	assert_int_equal(fake.progressed, 1);
-	tp_roce_progress(ctx);
-	assert_int_equal(nested_rc, 0);
-	assert_int_equal(tp_roce_destroy_qp(qp), 0);
-}
-
-/* A thread that polls the port, for a while. */
-static atomic_bool polling, stop;
-
-static void *
-poller(void *arg)
-{
-	while (!atomic_load(&stop)) {
-		tp_roce_progress(ctx);
-		atomic_store(&polling, true);
-		usleep(100);
-	}
-	return NULL;
-}
-
-static void
-test_resolve_other_thread(void **state)
-{
-	struct ibv_qp *qp = make(IBV_QPT_RC);
-	struct ibv_qp_attr a = good(IBV_QPS_INIT, IBV_QPS_RTR);
-	pthread_t thread;
-
-	atomic_store(&stop, false);
-	assert_int_equal(pthread_create(&thread, NULL, poller, NULL), 0);
-	while (!atomic_load(&polling))
-		usleep(100);
-	inner(qp)->v.state = IBV_QPS_INIT;
-	fake.unresolved = 20;
-	assert_int_equal(tp_roce_modify_qp(qp, &a, RTR_RC), 0);
-	atomic_store(&stop, true);
-	pthread_join(thread, NULL);
-
-	/* it polls no longer: 3 s, and the line says what to look at */
-	inner(qp)->v.state = IBV_QPS_INIT;
-	fake_reset();
-	fake.unresolved = UINT32_MAX;
-	assert_int_equal(tp_roce_modify_qp(qp, &a, RTR_RC), EHOSTUNREACH);
-	assert_int_equal(fake.progressed, 0);
-	assert_true(fake_said("does a thread call tp_roce_progress()?"));
-	assert_int_equal(tp_roce_destroy_qp(qp), 0);
-}
-
 int
 main(void)
 {
@@ -604,9 +407,6 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_create, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sport, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_resolve, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_resolve_inside, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_resolve_other_thread, setup, teardown),
 	};
 
 	return fake_eal() != 0 ? 1 : cmocka_run_group_tests_name("roce_verbs_qp", tests, NULL, NULL);
