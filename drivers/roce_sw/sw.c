@@ -113,7 +113,6 @@ open_port(struct tp_roce_dev *dev)
 	d->txq = dev->conf.tx_queue;
 	d->udp_port = dev->conf.udp_port;
 	d->pool = dev->conf.pool;
-	d->tsc_mult = (uint64_t)(1e9 * 4294967296.0 / (double)rte_get_tsc_hz());
 	d->next_qp = (uint32_t)rte_rand_max(RSW_QPS - 2);
 	d->next_key = (uint32_t)rte_rand_max(RSW_KEYS - 1);
 	d->gid_gen = 1;

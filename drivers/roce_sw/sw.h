@@ -17,7 +17,6 @@
 
 #include <stdatomic.h>
 
-#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
@@ -202,7 +201,6 @@ struct rsw_dev {
 	struct tp_roce_dev *dev;
 	uint16_t port, txq, num_tx, num_fresh;
 	uint16_t udp_port;
-	uint64_t tsc_mult; /* nanoseconds a cycle, 32 bits of fraction */
 	struct rte_mempool *pool;
 	struct rsw_qp **qps; /* RSW_QPS */
 	struct rsw_key **keys;
@@ -244,7 +242,7 @@ rsw_dev_of(struct ibv_context *ctx)
 static inline uint64_t
 rsw_now(const struct rsw_dev *d)
 {
-	return (uint64_t)((unsigned __int128)rte_rdtsc() * d->tsc_mult >> 32);
+	return tp_roce_now_ns(d->dev);
 }
 
 /* --- key.c ------------------------------------------------------------------------------------------------------ */
