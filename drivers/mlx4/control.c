@@ -114,6 +114,7 @@ const struct eth_dev_ops mlx4_eth_ops = {
 	.tx_burst_mode_get = mlx4_tx_burst_mode,
 	.fw_version_get = mlx4_fw_version,
 	.get_reg = mlx4_regs_get,
+	.read_clock = mlx4_read_clock,
 	.rx_queue_setup = rx_queue_setup,
 	.rx_queue_release = rx_queue_release,
 	.rx_queue_start = rx_queue_start,

@@ -43,8 +43,9 @@ cq_free(struct mlx4_cq *cq)
 	memset(cq, 0, sizeof(*cq));
 }
 
-int
-mlx4_cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node, struct mlx4_cq *cq)
+static int
+cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node, bool stamped,
+	  struct mlx4_cq *cq)
 {
 	uint8_t ctx[MLX4_CQC_SIZE] = {0}, lg_page;
 	struct mlx4_eq *eq;
@@ -74,6 +75,7 @@ mlx4_cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector,
 	}
 	/* A CQ that nobody arms needs an EQ in its context nevertheless. */
 	eq = vector >= 0 ? hca->comp_eq[vector] : hca->async_eq;
+	prm_set(ctx, MLX4_CQC_TIMESTAMP, stamped);
 	prm_set(ctx, MLX4_CQC_LG_SIZE, mlx4_lg(entries));
 	prm_set(ctx, MLX4_CQC_UAR, uar);
 	prm_set(ctx, MLX4_CQC_EQN, eq->eqn);
@@ -89,6 +91,19 @@ mlx4_cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector,
 		cq_free(cq);
 	}
 	return rc;
+}
+
+int
+mlx4_cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node, struct mlx4_cq *cq)
+{
+	return cq_create(hca, entries, uar, vector, numa_node, false, cq);
+}
+
+int
+mlx4_cq_create_stamped(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node,
+		       struct mlx4_cq *cq)
+{
+	return cq_create(hca, entries, uar, vector, numa_node, true, cq);
 }
 
 int

@@ -220,7 +220,7 @@ rx_queues_tell(struct rte_eth_dev *dev)
 						       : RTE_ETH_QUEUE_STATE_STOPPED;
 }
 
-/* The burst for frames in several buffers takes plain rings, too, and stays until the port is started again. */
+/* The burst for frames in several buffers takes plain rings, too, puts times on packets, and stays until the port is started again. */
 static eth_rx_burst_t
 rx_burst(struct mlx4_eth *eth)
 {
@@ -228,7 +228,8 @@ rx_burst(struct mlx4_eth *eth)
 	uint16_t i;
 
 	for (i = 0; i < data->nb_rx_queues; i++)
-		data->scattered_rx |= eth->rxqs[i] != NULL && eth->rxqs[i]->lg_sges != 0;
+		data->scattered_rx |=
+			eth->rxqs[i] != NULL && (eth->rxqs[i]->lg_sges != 0 || eth->rxqs[i]->stamp_flag != 0);
 	if (eth->flood != NULL)
 		return mlx4_rx_burst_flood;
 	return data->scattered_rx ? mlx4_rx_burst_scattered : mlx4_rx_burst;

@@ -80,6 +80,9 @@ int mlx4_tx_burst_mode(struct rte_eth_dev *dev, uint16_t queue, struct rte_eth_b
 int mlx4_fw_version(struct rte_eth_dev *dev, char *text, size_t len);
 int mlx4_regs_get(struct rte_eth_dev *dev, struct rte_dev_reg_info *regs);
 
+/* clock.c */
+int mlx4_read_clock(struct rte_eth_dev *dev, uint64_t *cycles);
+
 /* pause.c */
 int mlx4_flow_ctrl_get(struct rte_eth_dev *dev, struct rte_eth_fc_conf *fc);
 int mlx4_flow_ctrl_set(struct rte_eth_dev *dev, struct rte_eth_fc_conf *fc);

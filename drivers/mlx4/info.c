@@ -30,6 +30,7 @@ mlx4_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	const struct mlx4_caps *c = &eth->hca->caps;
+	uint64_t stamp = c->cq_timestamp && c->clock_off != 0 ? RTE_ETH_RX_OFFLOAD_TIMESTAMP : 0;
 	uint64_t fcs = (c->flags >> MLX4_DEV_FLAG_FCS_KEEP) & 1 ? RTE_ETH_RX_OFFLOAD_KEEP_CRC : 0;
 	struct rte_eth_desc_lim lim = {
 		.nb_max = MLX4_ETH_MAX_DESC,
@@ -46,8 +47,8 @@ mlx4_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->max_rx_queues = MLX4_ETH_MAX_RXQ;
 	info->max_tx_queues = MLX4_ETH_MAX_TXQ;
 	info->max_mac_addrs = MLX4_ETH_MAX_UC_MACS;
-	info->rx_offload_capa = RX_OFFLOADS | fcs;
-	info->rx_queue_offload_capa = RX_QUEUE_OFFLOADS | fcs;
+	info->rx_offload_capa = RX_OFFLOADS | fcs | stamp;
+	info->rx_queue_offload_capa = RX_QUEUE_OFFLOADS | fcs | stamp;
 	info->tx_offload_capa = TX_OFFLOADS | (c->max_gso != 0 ? RTE_ETH_TX_OFFLOAD_TCP_TSO : 0);
 	info->tx_queue_offload_capa = info->tx_offload_capa;
 	info->reta_size = RTE_MIN((uint32_t)MLX4_ETH_RETA_MAX, c->max_rss);

@@ -293,6 +293,9 @@ mlx4_bf_addr(const struct mlx4_hca *hca, uint32_t page)
 
 /* --- completion queues (cq.c); vector: index of a completion EQ or -1 --- */
 int mlx4_cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node, struct mlx4_cq *cq);
+/* Entries of Ethernet queue pairs carry the card's time (MLX4_CQE_STAMP_*) in place of the VLAN. */
+int mlx4_cq_create_stamped(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node,
+			   struct mlx4_cq *cq);
 int mlx4_cq_destroy(struct mlx4_hca *hca, struct mlx4_cq *cq);
 /* Takes it back from the card; its memory stays readable until mlx4_dma_free(&cq->buf). */
 int mlx4_cq_retire(struct mlx4_hca *hca, struct mlx4_cq *cq);

@@ -68,7 +68,9 @@ struct mlx4_rxq {
 	struct rte_mempool *mp, *hdr_mp; /* hdr_mp: of the first buffer of a split WQE */
 	uint16_t refill_min;             /* refill when so many WQEs are free */
 	uint16_t port_id;
-	uint8_t crc_len; /* FCS bytes that the card leaves in the buffer and the application does not want */
+	uint16_t stamp_off;  /* where mbufs have the time of arrival */
+	uint8_t crc_len;     /* FCS bytes that the card leaves in the buffer and the application does not want */
+	uint64_t stamp_flag; /* and what says so; 0: the queue does not tell the time */
 	uint64_t packets, bytes;
 	uint64_t errors;                     /* error CQEs */
 	uint64_t nombuf;                     /* WQEs that found the pool empty, each once */
@@ -183,6 +185,8 @@ mlx4_queue_count_t mlx4_rx_queue_count(void *rxq);
  */
 int mlx4_rxq_check_shape(const struct mlx4_rxq *q, uint16_t hdr_len, char *err, size_t err_len);
 int mlx4_rxq_init_shape(struct mlx4_rxq *q, const struct rte_eth_rxconf *conf, struct rte_mempool *mp);
+/* clock.c: the offload that tells the time of arrival. */
+int mlx4_rxq_init_stamp(struct mlx4_rxq *q);
 uint32_t mlx4_rxq_room(const struct mlx4_rxq *q); /* bytes of the largest frame */
 void mlx4_rxq_shape(struct mlx4_rxq *q, struct rte_mempool *mp, uint16_t hdr_len);
 int mlx4_rxq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_node,

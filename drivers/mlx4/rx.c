@@ -277,6 +277,8 @@ rx_run(struct mlx4_rxq *q, const struct mlx4_rx_ring *r, const struct mlx4_rx_co
 		rte_prefetch0(elts[(i + MLX4_RX_AHEAD) << lg]);
 		mlx4_rx_mbuf(k, cqe, m);
 		sum += m->pkt_len;
+		if (scattered && k->stamp_flag != 0)
+			mlx4_rx_stamp(k, cqe, m);
 		if (scattered)
 			chain_segments(q, r, &elts[i << lg], m->pkt_len);
 		pkts[i] = m;
@@ -315,7 +317,7 @@ rx_finish(struct mlx4_rxq *q, struct mlx4_rx_set *s, uint32_t cq_ci, uint16_t go
 static __rte_always_inline uint16_t
 rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n, bool scattered)
 {
-	const struct mlx4_rx_const k = {q->rearm, s->ol_flags, q->ol_mask, q->crc_len};
+	const struct mlx4_rx_const k = {q->rearm, s->ol_flags, q->ol_mask, q->crc_len, q->stamp_off, q->stamp_flag};
 	struct mlx4_rx_ring *r = s->ring;
 	const uint32_t lg = scattered ? r->lg_sges : 0;
 	uint32_t cq_ci = s->cq_ci, got = 0;
@@ -353,7 +355,7 @@ rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, 
 static __rte_noinline uint16_t
 rx_burst_multi(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n)
 {
-	const struct mlx4_rx_const k = {q->rearm, s->ol_flags, q->ol_mask, q->crc_len};
+	const struct mlx4_rx_const k = {q->rearm, s->ol_flags, q->ol_mask, q->crc_len, q->stamp_off, q->stamp_flag};
 	uint32_t cq_ci = s->cq_ci;
 	uint64_t bytes = 0;
 	uint16_t got = 0;
@@ -374,6 +376,8 @@ rx_burst_multi(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts
 		}
 		elts = &r->elts[(uint32_t)(r->ci & r->mask) << r->lg_sges];
 		mlx4_rx_mbuf(&k, cqe, elts[0]);
+		if (k.stamp_flag != 0)
+			mlx4_rx_stamp(&k, cqe, elts[0]);
 		bytes += elts[0]->pkt_len;
 		pkts[got++] = elts[0];
 		chain_segments(q, r, elts, elts[0]->pkt_len);

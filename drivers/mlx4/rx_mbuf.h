@@ -10,6 +10,7 @@
 
 #include <rte_byteorder.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
 #include <rte_vect.h>
 
 #include "mlx4_prm_wqe.h"
@@ -37,6 +38,8 @@ extern struct mlx4_rx_meaning mlx4_rx_meaning[MLX4_RX_STATES];
 struct mlx4_rx_const {
 	uint64_t rearm, ol_flags, ol_mask;
 	uint16_t crc_len;
+	uint16_t stamp_off;
+	uint64_t stamp_flag; /* 0: no time stamps */
 };
 
 /*
@@ -80,6 +83,22 @@ mlx4_rx_mbuf_scalar(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, s
 	m->hash.rss = rte_be_to_cpu_32(cqe->immed_rss);
 	m->ol_flags = mlx4_rx_flags(k, cqe, mean);
 	mlx4_mbuf_rearm(m, k->rearm);
+}
+
+/*
+ * The time of arrival in cycles of the card's clock. The card presents the high part of before when the low one has just
+ * wrapped [DP 6.2]. What lies where the VLAN was is no VLAN.
+ */
+static __rte_always_inline void
+mlx4_rx_stamp(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct rte_mbuf *m)
+{
+	const uint8_t *e = (const uint8_t *)cqe;
+	uint64_t low = prm_get(e, MLX4_CQE_STAMP_LH) << 8 | prm_get(e, MLX4_CQE_STAMP_LL);
+	uint64_t high = (uint64_t)prm_get(e, MLX4_CQE_STAMP_H) + (low == 0);
+
+	*RTE_MBUF_DYNFIELD(m, k->stamp_off, rte_mbuf_timestamp_t *) = high << 16 | low;
+	m->ol_flags |= k->stamp_flag;
+	m->vlan_tci = 0;
 }
 
 #ifdef RTE_ARCH_X86

@@ -86,7 +86,9 @@ mlx4_rxq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_no
 	q->keep_crc = !!(q->offloads & RTE_ETH_RX_OFFLOAD_KEEP_CRC);
 	q->crc_len = q->keep_crc ? RTE_ETHER_CRC_LEN : 0;
 	q->vector = eth->dev->data->dev_conf.intr_conf.rxq ? (int)idx : -1;
-	ret = mlx4_rxq_init_shape(q, conf, mp);
+	ret = mlx4_rxq_init_stamp(q);
+	if (ret == 0)
+		ret = mlx4_rxq_init_shape(q, conf, mp);
 	if (ret != 0) {
 		rte_free(q);
 		return ret;
@@ -250,7 +252,8 @@ mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const 
 	ret = mlx4_uar_alloc(hca, &s->uar);
 	if (ret != 0)
 		goto err_mem;
-	ret = mlx4_cq_create(hca, rte_align32pow2(n * entries), s->uar, q->vector, q->numa_node, &s->cq);
+	ret = (q->stamp_flag != 0 ? mlx4_cq_create_stamped : mlx4_cq_create)(hca, rte_align32pow2(n * entries), s->uar,
+									     q->vector, q->numa_node, &s->cq);
 	if (ret != 0)
 		goto err_cq;
 	s->cqes = s->cq.cqes;

@@ -60,6 +60,13 @@ strip_set(struct mlx4_rxq *q, bool on)
 	uint16_t i;
 	int rc = 0;
 
+	if (on && q->stamp_flag != 0) {
+		MLX4_LOG(ERR,
+			 "port %u Rx queue %u: its packets carry the time of arrival where their tag would be: no VLAN "
+			 "stripping",
+			 q->port_id, q->queue_id);
+		return -ENOTSUP;
+	}
 	q->vlan_strip = on;
 	for (s = q->started ? q->oldest : NULL; s != NULL && rc == 0; s = s->next)
 		for (i = 0; i < s->num_rings && rc == 0; i++)

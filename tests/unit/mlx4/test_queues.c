@@ -6,6 +6,7 @@
 
 #include <rte_epoll.h>
 #include <rte_interrupts.h>
+#include <rte_mbuf_dyn.h>
 
 #include "rig.h"
 
@@ -363,6 +364,54 @@ test_buffer_split(void **state)
 	rte_mempool_free(hdr);
 }
 
+/* With three queues the table has rings of several queues, which is another burst. */
+static void
+test_timestamps(void **state)
+{
+	struct rte_eth_conf conf = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_RSS, .offloads = RTE_ETH_RX_OFFLOAD_TIMESTAMP},
+				    .rx_adv_conf.rss_conf.rss_hf = RTE_ETH_RSS_IPV4};
+	uint64_t before, after, flag, t;
+	struct rte_ether_addr dst;
+	struct rte_mbuf *m;
+	uint16_t queues, q, got;
+	int off, i;
+
+	for (queues = 1; queues <= 3; queues += 2) {
+		rig_start(1, queues, &conf);
+		off = rte_mbuf_dynfield_lookup(RTE_MBUF_DYNFIELD_TIMESTAMP_NAME, NULL);
+		i = rte_mbuf_dynflag_lookup(RTE_MBUF_DYNFLAG_RX_TIMESTAMP_NAME, NULL);
+		assert_true(off >= 0 && i >= 0);
+		flag = UINT64_C(1) << i;
+		dst = rig_mac(1);
+		for (i = 0; i < 4; i++) {
+			assert_int_equal(rte_eth_read_clock(1, &before), 0);
+			rig_send(0, rig_frame(&dst, 60));
+			for (got = 0, q = 0; q < queues && got == 0; q++)
+				got = rte_eth_rx_burst(1, q, &m, 1);
+			assert_int_equal(got, 1);
+			assert_int_equal(rte_eth_read_clock(1, &after), 0);
+			assert_true((m->ol_flags & flag) != 0);
+			assert_int_equal(m->ol_flags & RTE_MBUF_F_RX_VLAN, 0);
+			t = *RTE_MBUF_DYNFIELD(m, off, rte_mbuf_timestamp_t *);
+			assert_in_range(t, before, after);
+			rte_pktmbuf_free(m);
+		}
+		assert_int_equal(rte_eth_dev_stop(1), 0);
+	}
+	/* Without the offload a packet has no time, and the tag may be taken off again. */
+	rig_log_begin();
+	conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+	assert_int_equal(rig_configure(1, 1, 1, &conf, rig_pool()), -EINVAL);
+	rig_log_one("timestamp", "vlan_strip");
+	conf.rxmode.offloads = RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+	rig_start(1, 1, &conf);
+	rig_send(0, rig_frame(&dst, 60));
+	assert_int_equal(rte_eth_rx_burst(1, 0, &m, 1), 1);
+	assert_int_equal(m->ol_flags & flag, 0);
+	rte_pktmbuf_free(m);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+}
+
 /* Frames that are all shorter than a header may be: they come in buffers of the headers' pool. */
 static void
 test_split_of_short_frames(void **state)
@@ -455,7 +504,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_vectors),    T(test_odd_counts),  T(test_key_and_types), T(test_live_changes),
 		T(test_start_stop), T(test_descriptors), T(test_buffer_split),  T(test_split_of_short_frames),
-		T(test_interrupts),
+		T(test_timestamps), T(test_interrupts),
 	};
 
 	if (rig_eal("mlx4que", "0") < 0)
