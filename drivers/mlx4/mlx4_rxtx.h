@@ -138,6 +138,8 @@ struct mlx4_txq {
 	const struct mlx4_tx_policy *policy_busy; /* what the burst that runs has taken */
 	uint64_t spoof_mac, spoof_type;           /* frames that it dropped */
 	struct mlx4_tx_prio_count prio_count[MLX4_PRIOS];
+	uint64_t pace_tsc; /* when pace_room was reckoned */
+	int64_t pace_room; /* what may be sent now; below 0: what was sent too much */
 	/* control */
 	struct mlx4_tx_policy_slots *policy_slots;
 	struct mlx4_txq *lane[MLX4_PRIOS]; /* queue pairs of other priorities, by rules */
@@ -168,6 +170,8 @@ struct mlx4_txq {
 uint16_t mlx4_rx_burst(void *rxq, struct rte_mbuf **pkts, uint16_t n);
 uint16_t mlx4_rx_burst_scattered(void *rxq, struct rte_mbuf **pkts, uint16_t n);
 uint16_t mlx4_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n);
+/* The same for frames most of which get a tag from the card. */
+uint16_t mlx4_tx_burst_tagged(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n);
 uint16_t mlx4_tx_prepare(void *txq, struct rte_mbuf **pkts, uint16_t n);
 uint16_t mlx4_rxtx_removed(void *q, struct rte_mbuf **pkts, uint16_t n);
 int mlx4_rx_descriptor_status(void *rxq, uint16_t offset);

@@ -4,26 +4,26 @@
 /* The receive burst of a port that copies broadcast and multicast to groups; flood.h says when. */
 #include "flood.h"
 
-/* What control code changes now is not this one. */
-static __rte_always_inline const struct mlx4_flood *
-flood_take(struct mlx4_rxq *q)
-{
-	const struct mlx4_flood *f = __atomic_load_n(&q->eth->flood, __ATOMIC_RELAXED), *now;
-
-	while (f != NULL) {
-		__atomic_store_n(&q->flood_busy, f, __ATOMIC_SEQ_CST);
-		now = __atomic_load_n(&q->eth->flood, __ATOMIC_SEQ_CST);
-		if (likely(now == f))
-			break;
-		f = now;
-	}
-	return f;
-}
-
 static __rte_always_inline void
 flood_leave(struct mlx4_rxq *q)
 {
 	__atomic_store_n(&q->flood_busy, NULL, __ATOMIC_RELEASE);
+}
+
+/* The list in force, which stays as it is until it is left; NULL: none, and nothing to leave. */
+static __rte_always_inline const struct mlx4_flood *
+flood_take(struct mlx4_rxq *q)
+{
+	const struct mlx4_flood *f;
+
+	while ((f = __atomic_load_n(&q->eth->flood, __ATOMIC_RELAXED)) != NULL) {
+		__atomic_store_n(&q->flood_busy, f, __ATOMIC_SEQ_CST);
+		if (likely(__atomic_load_n(&q->eth->flood, __ATOMIC_SEQ_CST) == f))
+			break;
+		/* Somebody replaced it in between, and may wait. */
+		flood_leave(q);
+	}
+	return f;
 }
 
 static void

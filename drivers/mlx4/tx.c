@@ -169,13 +169,14 @@ static const rte_be32_t plain_flags[8] = {
 #undef L4
 
 /*
- * Posts packets of one segment without VLAN or TSO, one block each, as long as they are of that kind; the caller knows
+ * Posts packets of one segment without TSO, and without VLAN unless tags says so, one block each, as long as they are of that kind; the caller knows
  * that n blocks are free and do not cross the ring's end. What the loop needs is in locals: its stores might alias the
  * queue otherwise. Returns how many.
  */
 static __rte_always_inline uint32_t
-post_plain(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes)
+post_plain(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, const bool tags, uint64_t *bytes)
 {
+	const uint64_t slow = tags ? TX_SLOW_FLAGS & ~RTE_MBUF_F_TX_VLAN : TX_SLOW_FLAGS;
 	uint32_t pi = q->sq_pi, at = pi & q->sq_mask, i;
 	struct mlx4_wqe_ctrl *ctrl = (void *)(q->sq + ((size_t)at << MLX4_LG_TXBB));
 	const rte_be32_t opcode = rte_cpu_to_be_32(MLX4_OP_SEND | (pi & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0));
@@ -191,7 +192,7 @@ post_plain(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *byt
 		uint32_t len = m->data_len;
 		rte_be32_t flags;
 
-		if (unlikely(m->nb_segs != 1 || (ol & TX_SLOW_FLAGS) != 0 || len <= plain_min))
+		if (unlikely(m->nb_segs != 1 || (ol & slow) != 0 || len <= plain_min))
 			break;
 		flags = plain_flags[(ol / RTE_MBUF_F_TX_TCP_CKSUM) & 7];
 		if ((pi & (MLX4_TX_CQE_EVERY - 1)) == MLX4_TX_CQE_EVERY - 1) {
@@ -200,7 +201,11 @@ post_plain(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *byt
 		}
 		sum += len;
 		mlx4_data_set(data, len, lkey_hi, rte_mbuf_data_iova(m));
-		ctrl->vlan_ds = RTE_BE32(2);
+		if (tags && (ol & RTE_MBUF_F_TX_VLAN) != 0)
+			ctrl->vlan_ds = rte_cpu_to_be_32(2 | MLX4_CTRL_INS_CVLAN |
+							 (uint32_t)m->vlan_tci << MLX4_CTRL_VLAN_SHIFT);
+		else
+			ctrl->vlan_ds = RTE_BE32(2);
 		ctrl->flags = flags;
 		ctrl->imm = 0;
 		elt[i] = m;
@@ -222,10 +227,9 @@ ring_doorbell(struct mlx4_txq *q, uint32_t first, uint32_t wqes)
 	*q->db = q->db_val;
 }
 
-uint16_t
-mlx4_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n)
+static __rte_always_inline uint16_t
+tx_burst(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n, const bool tags)
 {
-	struct mlx4_txq *q = txq;
 	uint32_t first, i = 0, dropped = 0;
 	uint64_t bytes = 0;
 
@@ -237,7 +241,7 @@ mlx4_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n)
 		uint32_t room = q->sq_room - (q->sq_pi - q->sq_ci);
 		uint32_t to_end = q->sq_mask + 1 - (q->sq_pi & q->sq_mask);
 		uint32_t most = RTE_MIN(room, to_end), run = RTE_MIN(n - i, most);
-		uint32_t done = post_plain(q, pkts + i, run, &bytes), len;
+		uint32_t done = post_plain(q, pkts + i, run, tags, &bytes), len;
 		int used;
 
 		i += done;
@@ -262,6 +266,18 @@ mlx4_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n)
 	q->packets += i - dropped;
 	q->bytes += bytes;
 	return (uint16_t)i;
+}
+
+uint16_t
+mlx4_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n)
+{
+	return tx_burst(txq, pkts, n, false);
+}
+
+uint16_t
+mlx4_tx_burst_tagged(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n)
+{
+	return tx_burst(q, pkts, n, true);
 }
 
 /* What the application must not send; rte_errno says why. The packet at the returned index is the first bad one. */

@@ -7,16 +7,19 @@
  */
 #include <netinet/in.h>
 
+#include <rte_cycles.h>
 #include <rte_ip.h>
 
 #include "tx_policy.h"
 
 #define HEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + 60 + 4) /* to the ports behind the longest IPv4 header */
 #define L2_MAX_TAGS 2u
+#define TAGGED_LEN (RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN)
 #define PRIO_SHIFT 13
 #define TCI_LOW 0x1fffu
 #define DSCP_SHIFT 2
 #define ECN 0x03u
+#define PACE_CYCLES_MAX UINT64_C(0xffffffff)
 #define PRIO_NONE 0xffu /* of a frame that cannot be marked */
 
 /* What of a frame the rules and marks look at. */
@@ -67,6 +70,18 @@ parse_ipv6(const uint8_t *h, uint32_t len, struct headers *k)
 		k->dst_port = load16(ip + 42);
 }
 
+/* The tag alone. */
+static __rte_always_inline void
+parse_tag(const uint8_t *h, uint32_t len, struct headers *k)
+{
+	uint16_t type = load16(h + 12);
+
+	memset(k, 0, sizeof(*k));
+	k->tagged = (type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ) && len >= TAGGED_LEN;
+	if (k->tagged)
+		k->tag_prio = h[RTE_ETHER_HDR_LEN] >> 5;
+}
+
 static __rte_always_inline void
 parse(const uint8_t *h, uint32_t len, struct headers *k)
 {
@@ -103,9 +118,11 @@ decide(const struct mlx4_tx_policy *p, const struct rte_mbuf *m, const struct he
 	struct mark d = {.prio = p->prio, .dscp = -1};
 
 	if (p->classify)
-		tp_qos_classify(&p->qos, k->proto, k->dst_port, &d.prio, &d.dscp);
+		tp_qos_classify(&p->classes, k->proto, k->dst_port, &d.prio, &d.dscp);
 	if (d.dscp < 0)
 		d.dscp = p->fixed_dscp != 0 ? (int8_t)(p->fixed_dscp - 1) : p->dscp[d.prio];
+	if (p->by_dscp && k->l3 != 0)
+		d.prio = (uint8_t)(d.dscp >= 0 ? d.dscp : k->tos >> DSCP_SHIFT) / TP_PRIOS;
 	d.dscp_data = k->l3 != 0 && d.dscp >= 0 && k->tos >> DSCP_SHIFT != d.dscp;
 	if (d.prio == 0)
 		return d;
@@ -188,7 +205,10 @@ mark_one(const struct mlx4_tx_policy *p, struct rte_mbuf **m, struct mark *d)
 	}
 	if (unlikely((*m)->data_len < len))
 		h = rte_pktmbuf_read(*m, 0, len, copy);
-	parse(h, len, &k);
+	if (p->look)
+		parse(h, len, &k);
+	else
+		parse_tag(h, len, &k);
 	*d = decide(p, *m, &k);
 	data = d->dscp_data || d->tag_data;
 	if (!data && !d->tag_meta)
@@ -219,12 +239,33 @@ mark_one(const struct mlx4_tx_policy *p, struct rte_mbuf **m, struct mark *d)
 	return true;
 }
 
+/* The usual frame of a queue that has a priority and nothing else: no tag, one owner. False: anything else. */
+static __rte_always_inline bool
+mark_usual(const struct mlx4_tx_policy *p, struct rte_mbuf *m)
+{
+	const uint8_t *h = rte_pktmbuf_mtod(m, const uint8_t *);
+	uint16_t type;
+
+	if (unlikely(m->data_len < TAGGED_LEN || (m->ol_flags & RTE_MBUF_F_TX_VLAN) != 0))
+		return false;
+	type = load16(h + 12);
+	if (unlikely(type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ))
+		return false;
+	if (!p->tag || p->prio == 0)
+		return true;
+	if (unlikely(rte_mbuf_refcnt_read(m) != 1 || !RTE_MBUF_DIRECT(m)))
+		return false;
+	m->vlan_tci = (uint16_t)(p->prio << PRIO_SHIFT);
+	m->ol_flags |= RTE_MBUF_F_TX_VLAN;
+	return true;
+}
+
 /* By the queue pair of another priority; the queue's counters are those of all its pairs. */
 static uint32_t
 send_by(struct mlx4_txq *q, struct mlx4_txq *lane, struct rte_mbuf **pkts, uint32_t n)
 {
 	uint64_t packets = lane->packets, bytes = lane->bytes, errors = lane->errors, linearized = lane->linearized;
-	uint32_t sent = mlx4_tx_burst(lane, pkts, (uint16_t)n);
+	uint32_t sent = mlx4_tx_burst_tagged(lane, pkts, (uint16_t)n);
 
 	q->packets += lane->packets - packets;
 	q->bytes += lane->bytes - bytes;
@@ -251,54 +292,81 @@ send_prio(struct mlx4_txq *q, const struct mlx4_tx_policy *p, uint8_t prio, stru
 	}
 	if (p->lane[prio] != NULL)
 		return send_by(q, p->lane[prio], pkts, n);
-	return mlx4_tx_burst(q, pkts, (uint16_t)n);
+	return prio == 0 ? mlx4_tx_burst(q, pkts, (uint16_t)n) : mlx4_tx_burst_tagged(q, pkts, (uint16_t)n);
 }
 
 /* Frames on the wire that a packet without a tag becomes, and their bytes with FCS. */
-static void
-count_untagged(struct mlx4_tx_prio_count *c, const struct rte_mbuf *m)
+static __rte_always_inline uint32_t
+on_wire(const struct rte_mbuf *m, uint32_t *bytes)
 {
 	uint32_t hdr = m->l2_len + m->l3_len + m->l4_len, frames = 1;
 
-	if ((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0 && m->tso_segsz != 0 && m->pkt_len > hdr)
-		frames = (m->pkt_len - hdr + m->tso_segsz - 1) / m->tso_segsz;
-	else
-		hdr = 0;
-	c->untagged += frames;
-	c->untagged_bytes += m->pkt_len + (frames - 1) * hdr + frames * RTE_ETHER_CRC_LEN;
+	if (likely((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0 || m->tso_segsz == 0 || m->pkt_len <= hdr)) {
+		*bytes = m->pkt_len + RTE_ETHER_CRC_LEN;
+		return 1;
+	}
+	frames = (m->pkt_len - hdr + m->tso_segsz - 1) / m->tso_segsz;
+	*bytes = m->pkt_len + (frames - 1) * hdr + frames * RTE_ETHER_CRC_LEN;
+	return frames;
 }
 
 /* Before they are sent, since they are not ours any more afterwards; what the ring does not take is counted out again. */
 static uint32_t
 send_untagged(struct mlx4_txq *q, const struct mlx4_tx_policy *p, uint8_t prio, struct rte_mbuf **pkts, uint32_t n)
 {
-	struct mlx4_tx_prio_count c[MLX4_POLICY_RUN + 1] = {0};
-	uint32_t i, sent;
+	uint32_t frames[MLX4_POLICY_RUN], bytes[MLX4_POLICY_RUN], i, sent;
 
 	for (i = 0; i < n; i++) {
-		c[i + 1] = c[i];
+		frames[i] = bytes[i] = 0;
 		if ((pkts[i]->ol_flags & RTE_MBUF_F_TX_VLAN) == 0)
-			count_untagged(&c[i + 1], pkts[i]);
+			frames[i] = on_wire(pkts[i], &bytes[i]);
 	}
 	sent = send_prio(q, p, prio, pkts, n);
-	if ((p->discard >> prio & 1) == 0) {
-		q->prio_count[prio].untagged += c[sent].untagged;
-		q->prio_count[prio].untagged_bytes += c[sent].untagged_bytes;
+	for (i = 0; i < sent && (p->discard >> prio & 1) == 0; i++) {
+		q->prio_count[prio].untagged += frames[i];
+		q->prio_count[prio].untagged_bytes += bytes[i];
 	}
 	return sent;
+}
+
+/*
+ * The card limits the rate of each queue pair; a queue that sends by several of them has one budget, kept here. Says how
+ * many packets it covers, the last of them perhaps in part, and what each one takes of it.
+ */
+static __rte_noinline uint32_t
+within_rate(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mbuf *const *pkts, uint32_t n,
+	    uint32_t *bytes)
+{
+	uint64_t now = rte_rdtsc(), past = RTE_MIN(now - q->pace_tsc, PACE_CYCLES_MAX);
+	int64_t room;
+	uint32_t i;
+
+	q->pace_tsc = now;
+	q->pace_room = RTE_MIN(q->pace_room + (int64_t)(past * p->pace), p->pace_burst);
+	room = q->pace_room;
+	for (i = 0; i < n && room > 0; i++) {
+		on_wire(pkts[i], &bytes[i]);
+		room -= (int64_t)(bytes[i] * MLX4_PACE_ONE);
+	}
+	return i;
 }
 
 uint32_t
 mlx4_tx_marked(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mbuf **pkts, uint32_t n)
 {
+	uint32_t bytes[MLX4_POLICY_RUN], i, ready, done = 0, run, sent;
 	struct rte_mbuf *out[MLX4_POLICY_RUN];
 	uint8_t prio[MLX4_POLICY_RUN];
-	uint32_t i, ready, done = 0, run, sent;
 	struct mark d;
 	bool copies = false;
 
+	if (unlikely(p->pace != 0))
+		n = within_rate(q, p, pkts, n, bytes);
 	for (ready = 0; ready < n; ready++) {
 		out[ready] = pkts[ready];
+		prio[ready] = p->prio;
+		if (!p->look && likely(mark_usual(p, pkts[ready])))
+			continue;
 		if (unlikely(!mark_one(p, &out[ready], &d)))
 			break;
 		prio[ready] = d.prio;
@@ -315,6 +383,8 @@ mlx4_tx_marked(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mb
 		if (sent != run)
 			break;
 	}
+	for (i = 0; p->pace != 0 && i < done; i++)
+		q->pace_room -= (int64_t)(bytes[i] * MLX4_PACE_ONE);
 	for (i = 0; copies && i < ready; i++)
 		if (out[i] != pkts[i])
 			rte_pktmbuf_free(i < done ? pkts[i] : out[i]);

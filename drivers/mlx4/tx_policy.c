@@ -90,6 +90,8 @@ send_run(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mbuf **p
 	uint8_t verdict[MLX4_POLICY_RUN] = {PASS}, at[MLX4_POLICY_RUN];
 	uint32_t i, k = 0, sent, gone;
 
+	if (!p->check_mac && !p->check_type)
+		return p->mark ? mlx4_tx_marked(q, p, pkts, n) : mlx4_tx_burst(q, pkts, (uint16_t)n);
 	for (i = 0; i < n; i++) {
 		verdict[i] = (uint8_t)judge(p, pkts[i]);
 		good[k] = pkts[i];

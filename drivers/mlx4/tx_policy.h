@@ -24,6 +24,9 @@ struct mlx4_eth;
 /* Packets that a burst looks at before it posts them. */
 #define MLX4_POLICY_RUN 64u
 
+/* A part of a byte, in which the budget of a queue of several pairs is counted. */
+#define MLX4_PACE_ONE (UINT64_C(1) << 28)
+
 struct mlx4_tx_policy {
 	/* anti-spoof: a frame that fails is freed and counted, and for the sender it counts as sent */
 	bool check_mac, check_type;
@@ -34,14 +37,18 @@ struct mlx4_tx_policy {
 
 	/* classes and marks (tx_mark.c) */
 	bool mark;                         /* one of the following is on */
-	bool classify;                     /* qos.rule finds priorities */
+	bool classify;                     /* rules find priorities */
+	bool by_dscp;                      /* that of IP frames is the DSCP that they get or have, / 8 */
+	bool look;                         /* at what is behind the tag */
 	bool tag;                          /* frames of a priority other than 0 get a tag */
 	uint8_t prio;                      /* of frames that no rule finds */
 	uint8_t fixed_dscp;                /* DSCP + 1 of frames whose rule names none, 0: by their priority */
 	int8_t dscp[MLX4_PRIOS];           /* by priority, -1: stays */
 	uint8_t hold, discard;             /* bit n: frames of priority n are left to the caller, are dropped */
 	struct mlx4_txq *lane[MLX4_PRIOS]; /* who sends another priority; NULL: the queue itself */
-	struct tp_qos_port qos;
+	uint64_t pace;                     /* bytes a cycle in 1 / MLX4_PACE_ONE, 0: the card alone limits the rate */
+	int64_t pace_burst;                /* bytes in the same parts that may go at once */
+	struct tp_qos_classes classes;
 
 	/* nothing to do in a burst, but control code must know when none runs */
 	bool watched;

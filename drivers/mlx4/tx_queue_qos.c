@@ -8,12 +8,15 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include <rte_cycles.h>
 #include <rte_errno.h>
 
 #include "qos.h"
 #include "tx_policy.h"
 
-#define MBPS_EXACT 4095u /* the card has larger rates in steps of 1 Gb/s */
+#define PACE_BURST_S 0.001     /* of the rate ... */
+#define PACE_BURST_MIN 32768.0 /* ... at least so many bytes may go at once */
+#define MBPS_EXACT 4095u       /* the card has larger rates in steps of 1 Gb/s */
 
 static void
 refused(const struct mlx4_txq *q, const char *what, uint32_t value, int rc, char err[TP_ERR_LEN])
@@ -28,12 +31,37 @@ struct marks {
 	const struct tp_qos_port *conf;
 };
 
+/* Priorities, as bits, at which a queue of this declaration may send. */
+static uint8_t
+prios_of(const struct mlx4_txq *q, const struct tp_qos_port *conf)
+{
+	uint8_t mask = (uint8_t)(1u << q->prio);
+	uint32_t i;
+
+	for (i = 0; i < conf->num_rules; i++)
+		mask |= (uint8_t)(1u << conf->rule[i].prio);
+	return conf->dscp_ets ? 0xff : mask;
+}
+
+/* The rate of a queue, when it is the sum of what several queue pairs send. */
+static void
+pace(struct mlx4_tx_policy *p, const struct mlx4_txq *q, const struct tp_qos_port *conf)
+{
+	double bytes = (double)q->rate_mbps * 1e6 / 8, burst = RTE_MAX(bytes * PACE_BURST_S, PACE_BURST_MIN);
+
+	p->pace = p->pace_burst = 0;
+	if (q->rate_mbps == 0 || prios_of(q, conf) == 1u << q->prio)
+		return;
+	p->pace = (uint64_t)(bytes / (double)rte_get_tsc_hz() * (double)MLX4_PACE_ONE);
+	p->pace_burst = (int64_t)(burst * (double)MLX4_PACE_ONE);
+}
+
 /* Whether there is anything to write down for a queue. */
 static bool
 wants_policy(const struct mlx4_txq *q, const struct tp_qos_port *conf)
 {
-	return conf->num_rules != 0 || conf->mark_dscp || conf->hol_lifetime_us != 0 || q->prio != 0 ||
-	       q->fixed_dscp != 0 || q->hol_lifetime_us != 0 || q->policy_slots != NULL;
+	return conf->dscp_ets || conf->num_rules != 0 || conf->mark_dscp || conf->hol_lifetime_us != 0 ||
+	       q->prio != 0 || q->fixed_dscp != 0 || q->hol_lifetime_us != 0 || q->policy_slots != NULL;
 }
 
 static void
@@ -41,20 +69,25 @@ edit_marks(struct mlx4_tx_policy *p, const void *arg)
 {
 	const struct marks *want = arg;
 	const struct mlx4_txq *q = want->q;
+	const bool gfc = want->conf->rx_pause || want->conf->tx_pause;
 	unsigned int i;
 
-	p->classify = want->conf->num_rules != 0;
+	tp_qos_classes_make(want->conf, &p->classes);
+	p->classify = p->classes.n != 0;
+	p->by_dscp = want->conf->dscp_ets;
 	p->tag = !want->conf->tx_untag_priority;
 	p->prio = q->prio;
 	p->fixed_dscp = q->fixed_dscp;
-	p->qos = *want->conf;
 	p->watched = want->conf->hol_lifetime_us != 0 || q->hol_lifetime_us != 0;
 	for (i = 0; i < TP_PRIOS; i++) {
-		p->dscp[i] = want->conf->mark_dscp ? (int8_t)want->conf->tx_dscp[i] : -1;
+		p->dscp[i] = !want->conf->mark_dscp ? -1
+			     : gfc                  ? (int8_t)want->conf->dscp_gfc
+						    : (int8_t)want->conf->tx_dscp[i];
 		p->lane[i] = i == q->prio ? NULL : q->lane[i];
 	}
-	p->mark = p->classify || p->prio != 0 || p->fixed_dscp != 0 || want->conf->mark_dscp || p->hold != 0 ||
-		  p->discard != 0;
+	p->look = p->classify || p->by_dscp || p->fixed_dscp != 0 || want->conf->mark_dscp;
+	p->mark = p->look || p->prio != 0 || p->hold != 0 || p->discard != 0;
+	pace(p, q, want->conf);
 }
 
 static void
@@ -90,18 +123,16 @@ lane_create(struct mlx4_txq *q, uint8_t prio)
 int
 mlx4_txq_marks_prepare(struct mlx4_txq *q, const struct tp_qos_port *conf, char err[TP_ERR_LEN])
 {
-	uint32_t i;
+	uint8_t wanted = prios_of(q, conf), prio;
 	int rc;
 
-	for (i = 0; i < conf->num_rules; i++) {
-		uint8_t prio = conf->rule[i].prio;
-
-		if (prio == q->prio || q->lane[prio] != NULL)
+	for (prio = 0; prio < TP_PRIOS; prio++) {
+		if ((wanted >> prio & 1) == 0 || prio == q->prio || q->lane[prio] != NULL)
 			continue;
 		rc = lane_create(q, prio);
 		if (rc != 0) {
-			snprintf(err, TP_ERR_LEN, "rule %u: no queue pair for priority %u of Tx queue %u: %s", i, prio,
-				 q->queue_id, rte_strerror(-rc));
+			snprintf(err, TP_ERR_LEN, "%s: no queue pair for priority %u of Tx queue %u: %s",
+				 conf->dscp_ets ? "dscp-ets" : "rule", prio, q->queue_id, rte_strerror(-rc));
 			return rc;
 		}
 	}
@@ -169,6 +200,8 @@ mlx4_txq_rate(struct mlx4_txq *q, uint32_t mbps, char err[TP_ERR_LEN])
 			rc = mlx4_qp_rate(hca, &q->lane[p]->qp, mbps);
 	if (rc == 0) {
 		q->rate_mbps = mbps <= MBPS_EXACT ? mbps : mbps - mbps % 1000;
+		if (q->policy_slots != NULL)
+			mlx4_txq_marks(q, &q->eth->qos->conf);
 		return 0;
 	}
 	while (p-- > 0)

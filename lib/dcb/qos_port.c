@@ -3,8 +3,12 @@
  */
 /* A port's quality of service as a whole: what excludes what, and what the rules say of a frame. */
 #include <errno.h>
+#include <string.h>
 
 #include "qos_priv.h"
+
+#define PROTO_TCP 6u
+#define PROTO_UDP 17u
 
 #define RATE_STEP 100u
 #define RATE_STEP_HIGH 1000u
@@ -251,29 +255,36 @@ tp_qos_port_check(const struct tp_qos_port *q, const struct tp_qos_limits *lim, 
 	return ret != 0 ? ret : check_rules(q, err);
 }
 
-static bool
-rule_matches(const struct tp_qos_rule *r, uint8_t proto, uint16_t port)
-{
-	switch (r->match) {
-	case TP_MATCH_DEFAULT: return true;
-	case TP_MATCH_TCP: return proto == 6;
-	case TP_MATCH_UDP: return proto == 17;
-	case TP_MATCH_TCP_PORT: return proto == 6 && port >= r->lo && port <= r->hi;
-	case TP_MATCH_UDP_PORT: return proto == 17 && port >= r->lo && port <= r->hi;
-	default: return false; /* RDMA rules are for connections */
-	}
-}
-
 void
-tp_qos_classify(const struct tp_qos_port *q, uint8_t proto, uint16_t dst_port, uint8_t *prio, int8_t *dscp)
+tp_qos_classes_make(const struct tp_qos_port *q, struct tp_qos_classes *c)
 {
 	unsigned int i;
 
+	memset(c, 0, sizeof(*c));
 	for (i = 0; i < q->num_rules; i++) {
-		if (!rule_matches(&q->rule[i], proto, dst_port))
-			continue;
-		*prio = q->rule[i].prio;
-		*dscp = q->rule[i].dscp;
-		return;
+		const struct tp_qos_rule *r = &q->rule[i];
+		uint16_t lo = r->lo, hi = r->hi;
+		uint8_t proto = PROTO_UDP;
+
+		switch (r->match) {
+		case TP_MATCH_DEFAULT: proto = 0; break;
+		case TP_MATCH_TCP: proto = PROTO_TCP; /* fall through */
+		case TP_MATCH_UDP:
+			lo = 0;
+			hi = UINT16_MAX;
+			break;
+		case TP_MATCH_TCP_PORT: proto = PROTO_TCP; break;
+		case TP_MATCH_UDP_PORT: break;
+		default:
+			if (lo > 1 || hi < UINT16_MAX)
+				continue;
+			lo = hi = TP_ROCE_PORT;
+			break;
+		}
+		c->rule[c->n].lo = lo;
+		c->rule[c->n].span = (uint16_t)(hi - lo);
+		c->rule[c->n].proto = proto;
+		c->rule[c->n].prio = r->prio;
+		c->rule[c->n++].dscp = r->dscp;
 	}
 }

@@ -54,7 +54,7 @@ enum tp_qos_match {
 	TP_MATCH_UDP,
 	TP_MATCH_TCP_PORT, /**< destination port lo..hi */
 	TP_MATCH_UDP_PORT,
-	TP_MATCH_RDMA, /**< RDMA service port lo..hi (RDMA_PS_TCP) of a connection */
+	TP_MATCH_RDMA, /**< RDMA service port lo..hi (RDMA_PS_TCP) of a connection; 1..65535: RoCE v2 frames, too */
 };
 
 struct tp_qos_rule {
@@ -78,10 +78,11 @@ struct tp_qos_port {
 	bool mark_dscp;            /**< mark transmitted IP packets by tx_dscp (default false) */
 	bool tx_untag_priority;    /**< no tag for frames that would carry a priority only */
 	bool rx_untagged_lossless; /**< untagged frames may use lossless buffers */
-	bool dscp_ets, dscp_pfc;   /**< classes, PFC by DSCP instead of PCP; dscp_pfc asks for trust dscp,
-				     *   tx_untag_priority and rx_untagged_lossless */
-	uint8_t dscp_gfc;          /**< DSCP for global flow control, 0..63, default 26 */
-	uint8_t untagged_prio;     /**< 0..7, default 0 */
+	bool dscp_ets;         /**< IP packets are sent at the priority of the DSCP that they leave with, DSCP / 8 */
+	bool dscp_pfc;         /**< asks for trust dscp, tx_untag_priority and rx_untagged_lossless, which do it */
+	uint8_t dscp_gfc;      /**< DSCP that mark_dscp marks all priorities with while pause frames (802.3x) are on
+				     *   in either direction, 0..63, default 26 */
+	uint8_t untagged_prio; /**< 0..7, default 0 */
 
 	uint32_t rx_stall_ms;       /**< receive-path monitor: pause generation goes off after so long; 0: monitor off,
 				     *   else 10..60000 */
@@ -146,11 +147,44 @@ void tp_qos_port_changes(const struct tp_qos_port *was, const struct tp_qos_port
 /** The rate that a class gets for a wish: rounded down to a step, at least 100; 0 stays 0. Mb/s. */
 uint32_t tp_qos_rate_round(uint32_t mbps);
 
+#define TP_ROCE_PORT 4791 /* UDP, of RoCE v2 */
+
+/** The rules in the form in which frames are compared with them. */
+struct tp_qos_classes {
+	uint32_t n;
+	struct {
+		uint16_t lo, span; /**< destination ports lo..lo + span */
+		uint8_t proto;     /**< 0: every frame */
+		uint8_t prio;
+		int8_t dscp;
+	} rule[TP_QOS_RULES];
+};
+
 /**
- * Priority and DSCP of a frame by the rules, which stay as they are when none matches; proto 6 or 17, else neither;
- * port 0: none. dscp -1: the table's.
+ * Makes that form. A rule for all RDMA services means RoCE v2 frames; one for some of them is for those who make
+ * connections, since a frame does not show its service.
  */
-void tp_qos_classify(const struct tp_qos_port *q, uint8_t proto, uint16_t dst_port, uint8_t *prio, int8_t *dscp);
+void tp_qos_classes_make(const struct tp_qos_port *q, struct tp_qos_classes *c);
+
+/**
+ * Priority and DSCP of a frame by the first rule that matches. proto 6 or 17, else any other; port 0: none. dscp -1: the
+ * table's. @return false: none matches, and both stay.
+ */
+static inline bool
+tp_qos_classify(const struct tp_qos_classes *c, uint8_t proto, uint16_t dst_port, uint8_t *prio, int8_t *dscp)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->n; i++) {
+		if (c->rule[i].proto != 0 &&
+		    (c->rule[i].proto != proto || (uint16_t)(dst_port - c->rule[i].lo) > c->rule[i].span))
+			continue;
+		*prio = c->rule[i].prio;
+		*dscp = c->rule[i].dscp;
+		return true;
+	}
+	return false;
+}
 
 /* --- queue groups ----------------------------------------------------------------------------------------- */
 

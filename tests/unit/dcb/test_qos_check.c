@@ -192,6 +192,7 @@ frames_by_rules(void **state)
 		{17, 4791, 3, 26}, {17, 4800, 3, 26}, {17, 4790, 2, -1}, {17, 4801, 2, -1}, {6, 4791, 1, 46},
 		{6, 445, 4, -1},   {6, 0, 1, 46},     {17, 0, 2, -1},    {1, 0, 7, 0},      {132, 4791, 7, 0},
 	};
+	struct tp_qos_classes classes;
 	struct tp_qos_port q;
 	unsigned int i;
 	uint8_t prio;
@@ -201,17 +202,27 @@ frames_by_rules(void **state)
 	tp_qos_port_default(&q);
 	port_words(&q, "rule=rdma:4791:6 rule=udp:4791-4800:3:26 rule=tcp:445:4 rule=tcp:*:1:46 rule=udp:*:2 "
 		       "rule=default:*:7:0");
+	tp_qos_classes_make(&q, &classes);
 	for (i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
 		prio = 0xff;
 		dscp = -2;
-		tp_qos_classify(&q, frames[i].proto, frames[i].port, &prio, &dscp);
+		assert_true(tp_qos_classify(&classes, frames[i].proto, frames[i].port, &prio, &dscp));
 		assert_int_equal(prio, frames[i].prio);
 		assert_int_equal(dscp, frames[i].dscp);
 	}
+	/* All RDMA services: the port of RoCE v2. Fragments behind the first have no port. */
 	tp_qos_port_default(&q);
-	prio = 5;
+	port_words(&q, "rule=rdma:*:5:26 rule=tcp:1-65535:6");
+	tp_qos_classes_make(&q, &classes);
+	assert_true(tp_qos_classify(&classes, 17, 4791, &prio, &dscp));
+	assert_int_equal(prio, 5);
+	assert_int_equal(dscp, 26);
 	dscp = 9;
-	tp_qos_classify(&q, 6, 80, &prio, &dscp);
+	assert_false(tp_qos_classify(&classes, 17, 4792, &prio, &dscp));
+	assert_false(tp_qos_classify(&classes, 6, 0, &prio, &dscp));
+	tp_qos_port_default(&q);
+	tp_qos_classes_make(&q, &classes);
+	assert_false(tp_qos_classify(&classes, 6, 80, &prio, &dscp));
 	assert_int_equal(prio, 5);
 	assert_int_equal(dscp, 9);
 }
