@@ -68,6 +68,7 @@ struct app_port {
 	bool dcbx_on, dcbx_willing;     /* what the user wants */
 	uint16_t dcbx_interval, dcbx_hold;
 	struct tp_dcbx_port *dcbx; /* while the port is started */
+	uint64_t dcbx_untaken;     /* frames of others that came while nobody else polled */
 };
 
 /* A group of queues with a guest behind it (guest.h). */

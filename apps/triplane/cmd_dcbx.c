@@ -256,6 +256,7 @@ show_port(struct out *o, const struct app_port *p, struct tp_dcbx_report *r)
 	out_str(o, "state", tp_dcbx_status_text(r->dcbx.status));
 	out_bool(o, "willing", r->willing);
 	out_bool(o, "link", r->link);
+	out_u64(o, "rx_untaken", __atomic_load_n(&p->dcbx_untaken, __ATOMIC_RELAXED));
 	show_features(o, &r->dcbx);
 	show_params(o, "local", &r->dcbx.local);
 	if (r->dcbx.status == TP_DCBX_UP)
@@ -289,9 +290,8 @@ do_show(void *arg, const struct cmd_args *a)
 
 static const struct cmd table[] = {
 	{"DCBX", "dcbx {port:port} {state:on|off} [{willing:willing|not-willing}]",
-	 "Lets a port talk LLDP and DCBX with its peer while forwarding runs, and take the peer's settings if willing. "
-	 "It "
-	 "begins while forwarding is stopped.",
+	 "Lets a port talk LLDP and DCBX with its peer, and take the peer's settings if willing. It begins while "
+	 "forwarding is stopped.",
 	 do_dcbx, false},
 	{"DCBX", "set dcbx-times {port:port} {interval:1..3600} {hold:1..100}",
 	 "Sets the seconds between LLDP frames and for how many intervals peers keep them; the standard says 30 and 4.",

@@ -13,6 +13,10 @@
 
 #include "dcbx.h"
 
+#define TICK_US 50000u
+#define TICK_BURST 32u
+#define TICK_BURSTS 256u /* as many frames as a receive ring may hold */
+
 static const struct rte_ether_addr nearest_bridge = {{0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e}};
 
 /* On the EAL's thread: the port's control operations take their time, and an lcore has none. */
@@ -20,6 +24,50 @@ static void
 apply(void *arg)
 {
 	(void)tp_dcbx_apply(arg);
+}
+
+/*
+ * On the EAL's thread while nothing is forwarded: what an lcore does else. Frames that are not the agent's have no
+ * taker then.
+ */
+static void
+tick(void *arg)
+{
+	struct app_port *p = arg;
+	struct rte_mbuf *m[TICK_BURST];
+	uint16_t q, n;
+	unsigned int i;
+
+	for (q = 0; q < p->rxq; q++) {
+		for (i = 0; i < TICK_BURSTS && (n = rte_eth_rx_burst(p->id, q, m, TICK_BURST)) != 0; i++) {
+			rte_pktmbuf_free_bulk(m, n);
+			p->dcbx_untaken += n;
+		}
+	}
+	if (tp_dcbx_poll(p->dcbx, rte_rdtsc()))
+		apply(p->dcbx);
+	if (rte_eal_alarm_set(TICK_US, tick, p) != 0)
+		app_err(-ENOMEM, "port %u: DCBX: no alarm could be set, the agent sleeps until forwarding starts",
+			p->id);
+}
+
+void
+dcbx_ticks(struct app *app, bool on)
+{
+	unsigned int i;
+
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
+		struct app_port *p = &app->port[i];
+
+		if (p->dcbx == NULL)
+			continue;
+		/* After it no tick is under way. */
+		(void)rte_eal_alarm_cancel(tick, p);
+		if (on && p->dcbx_on)
+			(void)rte_eal_alarm_set(1, tick, p);
+		else if (on)
+			dcbx_port_down(p); /* switched off meanwhile */
+	}
 }
 
 static unsigned int
@@ -74,9 +122,16 @@ dcbx_port_up(struct app_port *p)
 	if (ret != 0)
 		return app_err(ret, "port %u: DCBX: %s", p->id, rte_strerror(-ret));
 	tp_dcbx_port_set(p->dcbx, true, p->dcbx_willing);
-	ret = listen_to_group(p, true);
+	p->dcbx_untaken = 0;
+	ret = tp_dcbx_hook(p->dcbx);
+	if (ret != 0)
+		app_err(ret, "port %u: DCBX cannot look at received frames: %s", p->id, rte_strerror(-ret));
+	else
+		ret = listen_to_group(p, true);
 	if (ret != 0)
 		dcbx_port_down(p);
+	else
+		(void)rte_eal_alarm_set(1, tick, p);
 	return ret;
 }
 
@@ -85,6 +140,7 @@ dcbx_port_down(struct app_port *p)
 {
 	if (p->dcbx == NULL)
 		return;
+	(void)rte_eal_alarm_cancel(tick, p);
 	(void)rte_eal_alarm_cancel(apply, p->dcbx);
 	tp_dcbx_detach(p->dcbx);
 	p->dcbx = NULL;
@@ -109,32 +165,4 @@ dcbx_qos_set(const struct app_port *p, const struct tp_qos_port *q, char err[TP_
 	if (p->dcbx == NULL || rte_pmd_mlx4_qos_limits(p->id, &lim) != 0)
 		return rte_pmd_mlx4_qos_set(p->id, q, err);
 	return tp_dcbx_port_local_set(p->dcbx, q, err);
-}
-
-int
-dcbx_hook_all(struct app *app)
-{
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
-		if (app->port[i].dcbx == NULL)
-			continue;
-		ret = tp_dcbx_hook(app->port[i].dcbx);
-		if (ret != 0) {
-			dcbx_unhook_all(app);
-			return app_err(ret, "port %u: DCBX cannot look at received frames: %s", i, rte_strerror(-ret));
-		}
-	}
-	return 0;
-}
-
-void
-dcbx_unhook_all(struct app *app)
-{
-	unsigned int i;
-
-	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
-		if (app->port[i].dcbx != NULL)
-			tp_dcbx_unhook(app->port[i].dcbx);
 }

@@ -3,8 +3,7 @@
  */
 /*
  * DCBX agents of ports. An agent lives while its port is started and the user wants it. While forwarding runs, the lcore
- * that owns the port's transmit queue 0 polls it, as a stream of its own; nobody does while forwarding is stopped, so
- * that nothing is sent or heard then.
+ * that owns the port's transmit queue 0 polls it, as a stream of its own; while it does not, an alarm polls agent and port.
  */
 #ifndef TRI_DCBX_H
 #define TRI_DCBX_H
@@ -26,8 +25,7 @@ void dcbx_stream_init(struct fwd_stream *s, const struct app_port *p);
 int dcbx_qos_get(const struct app_port *p, struct tp_qos_port *q);
 int dcbx_qos_set(const struct app_port *p, const struct tp_qos_port *q, char err[TP_ERR_LEN]);
 
-/* Around forwarding: agents get the LLDP frames of their ports. */
-int dcbx_hook_all(struct app *app);
-void dcbx_unhook_all(struct app *app);
+/* Off before lcores poll ports, on again after: agents of ports that nobody polls are woken by time. */
+void dcbx_ticks(struct app *app, bool on);
 
 #endif /* TRI_DCBX_H */

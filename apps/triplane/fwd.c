@@ -235,11 +235,7 @@ fwd_start(struct app *app)
 	ret = fwd_plan(app, &fwd);
 	if (ret != 0)
 		return ret;
-	ret = dcbx_hook_all(app);
-	if (ret != 0) {
-		fwd_free(fwd);
-		return ret;
-	}
+	dcbx_ticks(app, false);
 	fwd_free(app->fwd);
 	app->fwd = fwd;
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
@@ -270,7 +266,7 @@ fwd_stop(struct app *app)
 		rte_eal_wait_lcore(app->fwd->lcore[i].id);
 	app->fwd->stop_tsc = rte_rdtsc();
 	app->fwd_runs = false;
-	dcbx_unhook_all(app);
+	dcbx_ticks(app, true);
 	for (i = 0; i < app->fwd->num_streams; i++)
 		fwd_gen_free(&app->fwd->stream[i]);
 }

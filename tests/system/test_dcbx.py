@@ -396,6 +396,34 @@ def lldpd_hears_us():
         wait_for('our good-bye', lambda: (peer.neighbours() == [], peer.neighbours()), 3)
 
 
+def lldpd_while_stopped():
+    """An agent goes on while nothing is forwarded: peers keep it, and it hears them; it can be switched on and off then."""
+    other = bytes.fromhex('0180c2000001' '020000000005' '88cd') + bytes(46)
+    with App('set dcbx-times PORT 1 3', 'dcbx PORT on willing') as app, Lldpd() as peer, Wire() as wire:
+        wait_for('lldpd sees us', lambda: (len(peer.neighbours()) == 1, peer.neighbours()))
+        app.cmd('stop')
+        app.cmd('set qos PORT ' + QOS)
+        peer.cli('configure', 'lldp', 'custom-tlv', 'oui', '00,80,c2', 'subtype', '11', 'oui-info', '08,ff')
+        app.until('PFC of lldpd', lambda s: s['operational']['pfc']['priorities'] == '0,1,2,3,4,5,6,7')
+        before = app.show()['rx_untaken']
+        for _ in range(5):
+            wire.send(other)
+        app.until('frames of others', lambda s: s['rx_untaken'] >= before + 5)
+        time.sleep(6)  # longer than the time to live of 4 s
+        n = peer.neighbours()[0]
+        tlvs = {int(t['subtype']): t['value'].replace(',', '').lower() for t in n['unknown-tlvs'][0]['unknown-tlv']}
+        same('what lldpd has of us', tlvs[12], '006312b7')
+        app.cmd('dcbx PORT off')
+        wait_for('our good-bye', lambda: (peer.neighbours() == [], peer.neighbours()), 3)
+        app.cmd('dcbx PORT on')
+        wait_for('lldpd sees us again', lambda: (len(peer.neighbours()) == 1, peer.neighbours()))
+        app.cmd('start')
+        app.cmd('dcbx PORT off')
+        wait_for('good-bye while forwarding', lambda: (peer.neighbours() == [], peer.neighbours()), 3)
+        app.cmd('stop')
+        same('state', app.show()['state'], 'off')
+
+
 def lldpd_is_heard():
     with App('dcbx PORT on willing') as app, Lldpd() as peer:
         peer.cli('configure', 'system', 'hostname', 'other-end')
@@ -642,6 +670,7 @@ def main():
     cases = {
         'frames': frames_of_ours, 'bad-frames': bad_frames, 'not-forwarded': not_forwarded, 'no-promisc': not_promiscuous,
         'commands': commands, 'lldpd-hears-us': lldpd_hears_us, 'lldpd-is-heard': lldpd_is_heard,
+        'lldpd-while-stopped': lldpd_while_stopped,
         'lldpd-good-bye': lldpd_says_good_bye, 'lldpad-takes-ours': lldpad_takes_ours, 'lldpad-is-taken': lldpad_is_taken,
         'lldpad-tie-ours-lower': lambda: tie_break(HIGHER), 'lldpad-tie-ours-higher': lambda: tie_break(LOWER),
         'lldpad-dies': lldpad_dies, 'two-peers': two_peers}
