@@ -50,6 +50,17 @@ trn_gid_mac(const union ibv_gid *gid, struct rte_ether_addr *mac)
 	return true;
 }
 
+void
+tp_roce_mcast_mac(const union ibv_gid *gid, struct rte_ether_addr *mac)
+{
+	const uint8_t *r = gid->raw;
+
+	if (trn_is_v4(gid))
+		*mac = (struct rte_ether_addr){{0x01, 0x00, 0x5e, r[13] & 0x7f, r[14], r[15]}};
+	else
+		*mac = (struct rte_ether_addr){{0x33, 0x33, r[12], r[13], r[14], r[15]}};
+}
+
 const char *
 trn_str(const union ibv_gid *gid, char str[TRN_STR_LEN])
 {

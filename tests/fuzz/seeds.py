@@ -113,6 +113,18 @@ def configurations():
     yield b"[group 1 rest]\ndefault=on\nflood=off\nantispoof-mac=on\nantispoof-type=on\nethertypes=0x8906,0,0x0800\n"
 
 
+def neighbours():
+    """For fuzz_roce_net: what its unit test says and hears, alone and after a question and time."""
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../unit/roce'))
+    import net_packets as n
+    said = [bytes(p) for p, _ in list(n.pairs.values()) + list(n.echoes.values())]
+    said += [bytes(p) for d in (n.quiet, n.malformed, n.conflicts, n.heard) for p in d.values()]
+    for p in (p for p in said if len(p) < 256):
+        frame = bytes([3, len(p), 2]) + p
+        yield frame
+        yield bytes([1, 2, 0, 1, 0x82, 0, 2]) + frame + bytes([0, 1, 0x90, 1, 2, 0, 1, 0x82, 0, 2])
+
+
 def write(folder, target, items):
     path = os.path.join(folder, target)
     os.makedirs(path, exist_ok=True)
@@ -132,6 +144,7 @@ def main(folder):
     write(folder, 'wqe', [send * n + ring for n in (1, 2, 31)] + [bytes([0, 6]) + bytes(12) + ring])
     cqe = bytes(20) + struct.pack('>I', 64) + bytes(7) + b'\x01'
     write(folder, 'roce', roce_packets())
+    write(folder, 'roce_net', neighbours())
     write(folder, 'vfu', vfu_messages())
     write(folder, 'qos', configurations())
     write(folder, 'lldp', [speak(f) for f in lldp_frames()] + [b''.join(speak(f) + b'\x00\x0b\xb8' for f in lldp_frames())])

@@ -161,19 +161,24 @@ def padded(p):
     return bytes(p).ljust(60, b"\0")
 
 
-print("#include <stdint.h>\n\nstruct net_pair { const char *name; const uint8_t *in; unsigned int in_len; const uint8_t *out; "
-      "unsigned int out_len; };")
-print("struct net_packet { const char *name; const uint8_t *data; unsigned int len; };")
-print("static const struct net_pair pairs[] = {")
-for k, (a, b) in pairs.items():
-    print('{"%s", %s, %s},' % (k, array(a), array(padded(b))))
-print("};\nstatic const struct net_pair echoes[] = {")
-for k, (a, b) in echoes.items():
-    print('{"%s", %s, %s},' % (k, array(a), array(b)))
-print("};")
-for name, d, f in (("quiet", quiet, bytes), ("malformed", malformed, bytes), ("conflicts", conflicts, bytes),
-                   ("own", own, padded), ("heard", heard, bytes)):
-    print("static const struct net_packet %s[] = {" % name)
-    for k, p in d.items():
-        print('{"%s", %s},' % (k, array(f(p))))
+def main():
+    print("#include <stdint.h>\n\nstruct net_pair { const char *name; const uint8_t *in; unsigned int in_len; const uint8_t *out; "
+          "unsigned int out_len; };")
+    print("struct net_packet { const char *name; const uint8_t *data; unsigned int len; };")
+    print("static const struct net_pair pairs[] = {")
+    for k, (a, b) in pairs.items():
+        print('{"%s", %s, %s},' % (k, array(a), array(padded(b))))
+    print("};\nstatic const struct net_pair echoes[] = {")
+    for k, (a, b) in echoes.items():
+        print('{"%s", %s, %s},' % (k, array(a), array(b)))
     print("};")
+    for name, d, f in (("quiet", quiet, bytes), ("malformed", malformed, bytes), ("conflicts", conflicts, bytes),
+                       ("own", own, padded), ("heard", heard, bytes)):
+        print("static const struct net_packet %s[] = {" % name)
+        for k, p in d.items():
+            print('{"%s", %s},' % (k, array(f(p))))
+        print("};")
+
+
+if __name__ == '__main__':
+    main()
