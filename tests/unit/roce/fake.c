@@ -10,6 +10,7 @@
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 
+#include "cm.h"
 #include "fake.h"
 
 struct fake fake;
@@ -318,6 +319,43 @@ uint16_t
 tp_roce_mtu_fit(uint16_t eth_mtu)
 {
 	return fake.fit;
+}
+
+/* --- connections: none ------------------------------------------------------------------------------------------- */
+
+int
+tp_roce_cm_init(struct tp_roce_dev *dev)
+{
+	return seen("cm_init", dev);
+}
+
+void
+tp_roce_cm_fini(struct tp_roce_dev *dev)
+{
+	seen("cm_fini", dev);
+}
+
+void tp_roce_cm_tidy(struct tp_roce_dev *dev);
+void
+tp_roce_cm_tidy(struct tp_roce_dev *dev)
+{
+}
+
+unsigned int
+tp_roce_cm_progress(struct tp_roce_dev *dev, uint64_t now_ns)
+{
+	return 0;
+}
+
+void
+tp_roce_cm_port_event(struct tp_roce_dev *dev, enum ibv_event_type type)
+{
+}
+
+void
+tp_roce_cm_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
+{
+	fn(arg, "cm_counter", 1);
 }
 
 /* --- the test's side --------------------------------------------------------------------------------------------- */

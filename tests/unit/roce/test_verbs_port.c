@@ -134,15 +134,18 @@ test_conf_mtu(void **state)
 static void
 test_open_fails(void **state)
 {
-	static const char *const steps[] = {"open", "net_init"};
+	static const struct {
+		const char *step;
+		unsigned int calls; /* until the end: those before it, itself, what is taken back */
+	} steps[] = {{"open", 1}, {"net_init", 3}};
 
 	for (unsigned int i = 0; i < RTE_DIM(steps); i++) {
 		fake_reset();
-		fake.fail_op = steps[i];
+		fake.fail_op = steps[i].step;
 		fake.fail_err = ENOSPC;
 		assert_null(tp_roce_open(fake_port, NULL));
 		assert_int_equal(errno, ENOSPC);
-		assert_int_equal(fake.calls, i == 0 ? 1 : 3);
+		assert_int_equal(fake.calls, steps[i].calls);
 		assert_string_equal(fake.last_op, i == 0 ? "open" : "close");
 		fake_reset();
 		fake_close(fake_open(NULL));
@@ -298,7 +301,6 @@ test_left(void **state)
 	assert_int_equal(tp_roce_destroy_comp_channel(ch), 0);
 	fake_reset();
 	assert_int_equal(tp_roce_close_device(ctx), 0);
-	assert_int_equal(fake.calls, 2);
 	assert_string_equal(fake.last_op, "close");
 }
 
