@@ -82,8 +82,8 @@ int rend_run(const struct rport_conf *conf, const char *host, uint16_t tcp_port,
 int rport_start(struct rport *port, const struct rport_conf *conf, unsigned int nth);
 /* Waits for its link, opens it for RoCE, gives it its addresses and picks a GID. */
 int rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth);
-/* Undoes what was done of either. */
-void rport_close(struct rport *port);
+/* Undoes what was done of either. @return false: the ethdev is left open, EAL must not be cleaned up. */
+bool rport_close(struct rport *port);
 /* "192.0.2.1/24", "2001:db8::1" (prefix 0: none given). @return 0, -EINVAL without a word. */
 int rport_addr_parse(const char *text, struct sockaddr_storage *addr, unsigned int *prefix);
 

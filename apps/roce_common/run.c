@@ -121,6 +121,7 @@ int
 rend_run(const struct rport_conf *conf, const char *host, uint16_t tcp_port, int (*fn)(struct rend *), void *arg)
 {
 	struct launch here = {.fn = fn}, there = {.fn = fn};
+	bool clean;
 	int rc;
 
 	here.end = (struct rend){
@@ -136,8 +137,9 @@ rend_run(const struct rport_conf *conf, const char *host, uint16_t tcp_port, int
 		rc = rport_open(&there.end.port, conf, 1);
 	if (rc == 0)
 		rc = conf->self != 0 ? run_both(&here, &there) : run_end(&here);
-	rport_close(&there.end.port);
-	rport_close(&here.end.port);
-	rte_eal_cleanup();
+	clean = rport_close(&there.end.port);
+	clean = rport_close(&here.end.port) && clean;
+	if (clean)
+		rte_eal_cleanup();
 	return rc == 0 ? 0 : 1;
 }

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the two ends of a RoCE program, each a process with a port of its own, or both in one."""
+import os
+import socket
+import subprocess
+import tempfile
+
+import tpmd
+
+BUILD = os.path.abspath(os.environ.get('TP_BUILD', 'build'))
+_runs = 0
+
+
+def program(name):
+    for folder in ('pingpong', 'perf', 'tp_rping', '.'):
+        path = os.path.join(BUILD, 'apps', folder, name)
+        if os.path.exists(path):
+            return path
+    return name
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        return s.getsockname()[1]
+
+
+class Ends:
+    """What the server and the client of one run printed, and how they ended."""
+
+    def __init__(self, server, client):
+        self.server, self.client = server, client
+
+    @property
+    def ok(self):
+        return self.server.returncode == 0 and self.client.returncode == 0
+
+    def why(self):
+        return 'client %s: %s; server %s: %s' % (
+            self.client.returncode, (self.client.out + self.client.err)[-400:].replace('\n', ' | '),
+            self.server.returncode, (self.server.out + self.server.err)[-400:].replace('\n', ' | '))
+
+
+class Process:
+    def __init__(self, cmd, env=None):
+        self.p = subprocess.Popen(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env=dict(os.environ, **(env or {})))
+
+    def wait(self, timeout):
+        try:
+            self.out, self.err = self.p.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.p.kill()
+            self.out, self.err = self.p.communicate()
+            self.err += ' (not finished after %s s)' % timeout
+        self.returncode = self.p.returncode
+        return self
+
+
+def eal(name, memory=256, lcores='0@0'):
+    global _runs
+    _runs += 1
+    return tpmd.eal('roce%d_%d%s' % (os.getpid(), _runs, name), memory=memory, plugin=False, lcores=lcores)
+
+
+def cpus():
+    """One for each end; they take turns where there is one only."""
+    have = sorted(os.sched_getaffinity(0))
+    return have[0], have[-1]
+
+
+def memif_pair(prog, args, server_args=None, addrs=('192.0.2.1/24', '192.0.2.2/24'), common=(), timeout=60):
+    """Both ends over a memif, in software."""
+    with tempfile.TemporaryDirectory(prefix='roce.') as tmp:
+        sock, port = os.path.join(tmp, 'memif.sock'), free_port()
+        procs = []
+        for i, role in enumerate(('server', 'client')):
+            vdev = '--vdev=net_memif0,role=%s,socket=%s,socket-abstract=no,id=0,bsize=4096' % (role, sock)
+            own = list(server_args if role == 'server' and server_args is not None else args)
+            cmd = [program(prog)] + eal(role, lcores='0@%d' % cpus()[i]) + [vdev, '--'] + ['--addr', addrs[i], '-p', str(port)] + list(common) + own
+            procs.append(Process(cmd + ([] if role == 'server' else ['127.0.0.1'])))
+        client = procs[1].wait(timeout)
+        return Ends(procs[0].wait(10 if client.returncode == 0 else 2), client)
+
+
+def self_pair(prog, args, vdevs, timeout=60):
+    """Both ends in one process, on its first two ports."""
+    cmd = [program(prog)] + eal('self', 512, '0@%d,1@%d' % cpus()) + ['--vdev=' + v for v in vdevs] + ['--', '--self', '--addr', '192.0.2.1/24',
+                                                                              '--self-addr', '192.0.2.2/24']
+    p = Process(cmd + list(args)).wait(timeout)
+    return Ends(p, p)

@@ -1,0 +1,168 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright(c) 2026 Triplane contributors
+"""tp_pingpong and tp_perf between two processes over memif, and between the two ports of a card: what they print is read
+by column as perftest's readers do, and checked against itself."""
+import json
+import re
+import sys
+
+import rocepair
+
+BW_HEAD = ['#bytes', '#iterations', 'BW', 'peak[MB/sec]', 'BW', 'average[MB/sec]', 'MsgRate[Mpps]']
+LAT_HEAD = ['#bytes', '#iterations', 't_min[usec]', 't_max[usec]', 't_typical[usec]', 't_avg[usec]', 't_stdev[usec]',
+            '99%', 'percentile[usec]', '99.9%', 'percentile[usec]']
+CARD = ['net_mlx4_model0,wire0=cross,wire1=cross']
+failed = 0
+
+
+def result(name, why):
+    global failed
+    if why:
+        failed = 1
+        print('not ok %s: %s' % (name, why), flush=True)
+    else:
+        print('ok ' + name, flush=True)
+
+
+def table(text, head):
+    """Rows of numbers under the head."""
+    rows, inside = [], False
+    for line in text.splitlines():
+        words = line.split()
+        if words == head:
+            inside = True
+        elif inside and words and re.fullmatch(r'\d+', words[0]):
+            rows.append([float(w) for w in words])
+        elif inside and words:
+            inside = False
+    return rows
+
+
+def bad_bw(text, sizes, iters, peak=True):
+    rows = table(text, BW_HEAD)
+    if [r[0] for r in rows] != sizes:
+        return 'sizes %s in %r' % ([r[0] for r in rows], text[-600:])
+    for r in rows:
+        if len(r) != 5 or r[1] != iters:
+            return 'row %s' % r
+        # MB/s and millions of messages say the same, as far as the digits go
+        if abs(r[3] - r[4] * 1e6 * r[0] / (1 << 20)) > 0.02 + 0.001 * r[3] + 1e-6 * r[0]:
+            return 'average and rate disagree: %s' % r
+        if r[4] <= 0 or (peak and r[2] < r[3] * 0.999 - 0.01):
+            return 'peak below average: %s' % r
+    return None
+
+
+def bad_lat(text, sizes, iters):
+    rows = table(text, LAT_HEAD)
+    if [r[0] for r in rows] != sizes:
+        return 'sizes %s in %r' % ([r[0] for r in rows], text[-600:])
+    for _, n, low, high, typical, avg, dev, p99, p999 in rows:
+        if n != iters or not 0 < low <= typical <= p99 <= p999 <= high or not low <= avg <= high or dev < 0:
+            return 'row %s' % rows
+    return None
+
+
+def run(name, ends, check):
+    result(name, ends.why() if not ends.ok else check(ends))
+
+
+def perf(name, prog, args, sizes, iters, pair=rocepair.memif_pair, server_too=True, peak=True):
+    def check(e):
+        bad = bad_lat if prog.endswith('_lat') else bad_bw
+        more = {} if prog.endswith('_lat') else {'peak': peak}
+        why = bad(e.client.out, sizes, iters, **more)
+        if why is None and server_too:
+            why = bad(e.server.out, sizes, iters, **({} if prog.endswith('_lat') else {'peak': False}))
+        return why
+
+    run(name, pair(prog, args), check)
+
+
+def pingpong(name, args, size, pair=rocepair.memif_pair):
+    def check(e):
+        rows = [json.loads(x) for x in e.client.out.splitlines() if x.startswith('{')]
+        if not rows or rows[-1]['bytes'] != size:
+            return 'rows %s' % rows
+        for r in rows:
+            q = [r[k] for k in ('min_us', 'p50_us', 'p90_us', 'p99_us', 'p999_us', 'max_us')]
+            if q != sorted(q) or q[0] <= 0:
+                return 'percentiles %s' % r
+        return None
+
+    run(name, pair('tp_pingpong', ['--json', '-c'] + args), check)
+
+
+def both_homes(pair, tag):
+    pingpong(tag + '-pingpong-rc', ['-n', '300', '-s', '4096'], 4096, pair)
+    pingpong(tag + '-pingpong-rc-events', ['-n', '200', '-e'], 4096, pair)
+    pingpong(tag + '-pingpong-rc-large', ['-n', '20', '-s', '1000000'], 1000000, pair)
+    pingpong(tag + '-pingpong-uc', ['-n', '300', '-C', 'UC'], 4096, pair)
+    pingpong(tag + '-pingpong-ud', ['-n', '300', '-C', 'UD'], 1024, pair)
+    pingpong(tag + '-pingpong-all', ['-n', '20', '-a'], 1 << 20, pair)
+    two = pair is rocepair.memif_pair
+    perf(tag + '-send-bw', 'tp_send_bw', ['-n', '1000', '-s', '4096'], [4096], 1000, pair, two)
+    perf(tag + '-send-bw-qps', 'tp_send_bw', ['-n', '500', '-s', '512', '-q', '4', '-l', '4', '-Q', '8'], [512], 500, pair,
+         two)
+    perf(tag + '-send-bw-srq', 'tp_send_bw', ['-n', '500', '-s', '512', '-q', '2', '--use-srq'], [512], 500, pair, two)
+    perf(tag + '-send-bw-bidir', 'tp_send_bw', ['-n', '1000', '-s', '2048', '-b'], [2048], 1000, pair, two)
+    perf(tag + '-send-bw-uc', 'tp_send_bw', ['-n', '500', '-s', '2048', '-c', 'UC'], [2048], 500, pair, two)
+    perf(tag + '-send-bw-ud', 'tp_send_bw', ['-n', '500', '-s', '1024', '-c', 'UD'], [1024], 500, pair, two)
+    perf(tag + '-send-bw-events', 'tp_send_bw', ['-n', '500', '-s', '1024', '-e'], [1024], 500, pair, two)
+    perf(tag + '-send-lat', 'tp_send_lat', ['-n', '500'], [2], 500, pair, two)
+    perf(tag + '-send-lat-ud', 'tp_send_lat', ['-n', '500', '-c', 'UD', '-s', '64'], [64], 500, pair, two)
+    perf(tag + '-write-bw', 'tp_write_bw', ['-n', '500', '-s', '16384'], [16384], 500, pair, two)
+    perf(tag + '-write-bw-bidir', 'tp_write_bw', ['-n', '500', '-s', '4096', '-b'], [4096], 500, pair, two)
+    perf(tag + '-write-lat', 'tp_write_lat', ['-n', '500', '-s', '8'], [8], 500, pair, two)
+    perf(tag + '-read-bw', 'tp_read_bw', ['-n', '500', '-s', '8192'], [8192], 500, pair, two)
+    perf(tag + '-read-lat', 'tp_read_lat', ['-n', '500', '-s', '100'], [100], 500, pair, False)
+    perf(tag + '-atomic-bw', 'tp_atomic_bw', ['-n', '500'], [8], 500, pair, two)
+    perf(tag + '-atomic-lat', 'tp_atomic_lat', ['-n', '300', '-A', 'CMP_AND_SWAP'], [8], 300, pair, False)
+
+
+def all_sizes():
+    sizes = [1 << i for i in range(1, 24)]
+    perf('sw-send-bw-all', 'tp_send_bw', ['-n', '20', '-a'], sizes, 20)
+    perf('sw-write-lat-all', 'tp_write_lat', ['-n', '20', '-a'], sizes, 20)
+    perf('sw-send-bw-ud-all', 'tp_send_bw', ['-n', '100', '-a', '-c', 'UD'], [1 << i for i in range(1, 11)], 100)
+
+
+def duration():
+    def check(e):
+        rows = table(e.client.out, BW_HEAD)
+        if len(rows) != 1 or rows[0][1] < 100 or rows[0][3] <= 0:
+            return e.client.out[-300:]
+        return None
+
+    run('sw-write-bw-duration', rocepair.memif_pair('tp_write_bw', ['-D', '2', '-s', '4096']), check)
+    run('sw-send-bw-duration', rocepair.memif_pair('tp_send_bw', ['-D', '2', '-s', '4096']), check)
+
+
+def families():
+    pingpong('sw-pingpong-ipv6', ['-n', '100'], 4096,
+             lambda p, a: rocepair.memif_pair(p, a, addrs=('2001:db8::1/64', '2001:db8::2/64')))
+    pingpong('sw-pingpong-vlan', ['-n', '100'], 4096, lambda p, a: rocepair.memif_pair(p, a, common=['--vlan', '7']))
+    pingpong('sw-pingpong-v1', ['-n', '100'], 4096, lambda p, a: rocepair.memif_pair(p, a, common=['--mode', 'v1']))
+    pingpong('sw-pingpong-udp-port', ['-n', '100'], 4096,
+             lambda p, a: rocepair.memif_pair(p, a, common=['--udp-port', '1021']))
+
+
+def refused():
+    """Ends that do not fit each other, or are wrong: one line, status 1 or 2, nobody hangs."""
+    e = rocepair.memif_pair('tp_send_bw', ['-n', '100', '-s', '512'], ['-n', '100', '-s', '256'], timeout=20)
+    result('sw-sizes-differ', None if not e.ok and 'tp_send_bw: ' in e.client.err + e.server.err else e.why())
+    p = rocepair.Process([rocepair.program('tp_send_bw'), '--no-pci', '--', '-s', '0']).wait(20)
+    result('wrong-option', None if p.returncode == 2 and p.err == "tp_send_bw: --size: '0' is not a number in 1..8388608\n"
+           else '%s %r' % (p.returncode, p.err))
+    p = rocepair.Process([rocepair.program('tp_pingpong')] + rocepair.eal('none') + ['--', '--addr', '192.0.2.1/24']).wait(20)
+    result('no-port', None if p.returncode == 1 and 'at least 1 needed' in p.err else '%s %r' % (p.returncode, p.err))
+
+
+both_homes(rocepair.memif_pair, 'sw')
+all_sizes()
+duration()
+families()
+refused()
+both_homes(lambda p, a: rocepair.self_pair(p, a, CARD), 'card')
+sys.exit(failed)
