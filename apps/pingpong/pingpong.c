@@ -295,8 +295,12 @@ make(struct pp *p, struct rqp_conf *qc)
 	if (rc != 0)
 		return rend_fail(rc, "port attributes: %s", strerror(rc));
 	qc->mtu = RTE_MIN(mtu_code(p->conf->mtu), port.active_mtu);
-	if (p->type == IBV_QPT_UD && p->max_size > (128u << qc->mtu))
+	if (p->type == IBV_QPT_UD && p->max_size > (128u << qc->mtu)) {
+		if (p->conf->all == 0)
+			return rend_fail(EINVAL, "--size: %u is more than a datagram of this port holds, 1..%u",
+					 p->max_size, 128u << qc->mtu);
 		p->max_size = 128u << qc->mtu;
+	}
 	p->times = calloc(p->conf->iters, sizeof(*p->times));
 	p->rx = rend_alloc(2 * RTE_ALIGN(len, 4096));
 	if (p->times == NULL || p->rx == NULL)
@@ -314,6 +318,9 @@ make(struct pp *p, struct rqp_conf *qc)
 		p->qp = tp_roce_create_qp(p->pd, &init);
 	if (p->qp == NULL)
 		return rend_fail(errno, "queue pair and what it needs: %s", strerror(errno));
+	p->mine.qpn = p->qp->qp_num;
+	p->mine.psn = (uint32_t)rte_rdtsc() & 0xffffff;
+	p->mine.gid = p->e->port.gid.gid;
 	rc = rqp_init(p->qp, qc);
 	return rc != 0 ? rc : post_recv(p, p->conf->rx_depth);
 }
@@ -372,12 +379,8 @@ pp_run(struct rend *e)
 	p.hdr = p.type == IBV_QPT_UD ? GRH : 0;
 	p.max_size = conf->all != 0 ? ALL_MAX : conf->size;
 	rc = make(&p, &qc);
-	if (rc == 0) {
-		p.mine.qpn = p.qp->qp_num;
-		p.mine.psn = (uint32_t)rte_rdtsc() & 0xffffff;
-		p.mine.gid = e->port.gid.gid;
+	if (rc == 0)
 		rc = exchange(&p, &qc);
-	}
 	begun = rte_get_tsc_cycles();
 	if (rc == 0)
 		rc = run_sizes(&p);

@@ -101,6 +101,7 @@ int rend_send(struct rend *e, const void *data, size_t len);
 int rend_recv(struct rend *e, void *data, size_t len);
 /* Both tell, the client first, as perftest has it. */
 int rend_swap(struct rend *e, const void *mine, void *theirs, size_t len);
+/* The port must not be driven any more. */
 void rend_hangup(struct rend *e);
 
 /* --- verbs ---------------------------------------------------------------------------------------------------- */

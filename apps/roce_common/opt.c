@@ -104,7 +104,7 @@ ropt_parse(const struct ropt_set *sets, unsigned int nsets, int argc, char **arg
 {
 	char letters[2 * ROPT_MAX + 2] = ":";
 	struct option longs[ROPT_MAX + 1];
-	const struct ropt_set *set;
+	const struct ropt_set *set = NULL;
 	unsigned int i, k, n = 0, nl = 1;
 	const struct ropt *o;
 	int c, rc, at = LONG_BASE;
@@ -135,7 +135,7 @@ ropt_parse(const struct ropt_set *sets, unsigned int nsets, int argc, char **arg
 				   o == NULL || o->arg == NULL ? "VALUE" : o->arg);
 		}
 		o = find(sets, nsets, c, &set);
-		rc = set_value(o, set->base, optarg, err, errlen);
+		rc = o == NULL ? -EINVAL : set_value(o, set->base, optarg, err, errlen);
 		if (rc != 0)
 			return rc;
 	}

@@ -33,6 +33,27 @@ find_port(struct rport *port, const char *name, unsigned int nth)
 	return 0;
 }
 
+static bool
+is_memif(const struct rport *port)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(port->id, &info) == 0 && strcmp(info.driver_name, "net_memif") == 0;
+}
+
+/* A memif client does not start while there is no server, which may be on its way up. */
+static int
+start(const struct rport *port, unsigned int seconds)
+{
+	const uint64_t end = rte_get_timer_cycles() + seconds * rte_get_timer_hz();
+	int rc;
+
+	while ((rc = rte_eth_dev_start(port->id)) != 0 && is_memif(port) && rte_get_timer_cycles() < end &&
+	       !rend_stopping())
+		rte_delay_us_sleep(100000);
+	return rc;
+}
+
 static int
 configure(struct rport *port, const struct rport_conf *conf)
 {
@@ -68,15 +89,7 @@ configure(struct rport *port, const struct rport_conf *conf)
 	rc = rte_eth_rx_queue_setup(port->id, 0, nrx, (unsigned int)SOCKET_ID_ANY, &rx, port->pool);
 	if (rc == 0)
 		rc = rte_eth_tx_queue_setup(port->id, 0, ntx, (unsigned int)SOCKET_ID_ANY, NULL);
-	return rc != 0 ? rc : rte_eth_dev_start(port->id);
-}
-
-static bool
-is_memif(const struct rport *port)
-{
-	struct rte_eth_dev_info info;
-
-	return rte_eth_dev_info_get(port->id, &info) == 0 && strcmp(info.driver_name, "net_memif") == 0;
+	return rc != 0 ? rc : start(port, conf->link_wait);
 }
 
 /* A memif client that called before the server listened calls again only when it is started again. */

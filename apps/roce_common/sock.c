@@ -19,6 +19,7 @@
 
 #define LOOK_US 20u
 #define CALL_S 10u
+#define PART_MS 2000
 
 /* Drives the port until the descriptor is ready. -ETIMEDOUT: deadline (of the TSC, 0: none) passed. */
 static int
@@ -185,10 +186,21 @@ rend_swap(struct rend *e, const void *mine, void *theirs, size_t len)
 	return rc != 0 ? rc : rend_send(e, mine, len);
 }
 
+/*
+ * Nobody drives a port any more when the first one leaves: what a port's peer shares with it (net_memif's rings) is gone
+ * with the peer. So each says that it has stopped, and waits until the other one has.
+ */
 void
 rend_hangup(struct rend *e)
 {
-	if (e->sock >= 0)
-		close(e->sock);
+	struct pollfd p = {.fd = e->sock, .events = POLLIN};
+	char rest[64];
+
+	if (e->sock < 0)
+		return;
+	shutdown(e->sock, SHUT_WR);
+	while (!rend_stopping() && poll(&p, 1, PART_MS) == 1 && recv(e->sock, rest, sizeof(rest), 0) > 0)
+		;
+	close(e->sock);
 	e->sock = -1;
 }

@@ -37,7 +37,9 @@ rstat_of(const uint64_t *sorted, size_t n, struct rstat *out)
 	out->stdev = sqrt(sq / (double)n);
 	out->min = (double)sorted[0];
 	out->max = (double)sorted[n - 1];
-	out->median = n % 2 != 0 ? (double)sorted[n / 2] : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
+	/* the middle one, or what lies between the two */
+	i = n / 2;
+	out->median = ((double)sorted[i] + (double)sorted[n % 2 != 0 ? i : i - 1]) / 2;
 }
 
 uint64_t
