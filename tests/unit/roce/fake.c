@@ -377,22 +377,22 @@ port_start(void)
 }
 
 int
-fake_eal(void)
+fake_eal(const char *telemetry)
 {
 	static char prefix[64];
-	static const char *const words[] = {"test",
-					    "--no-huge",
-					    "-m",
-					    "64",
-					    "--no-shconf",
-					    "--no-telemetry",
-					    "--no-pci",
-					    "-l",
-					    "0",
-					    "--vdev=net_null0",
-					    "--vdev=net_null1",
-					    "--log-level=lib.roce:debug",
-					    prefix};
+	const char *const words[] = {"test",
+				     "--no-huge",
+				     "-m",
+				     "64",
+				     "--no-shconf",
+				     "--no-pci",
+				     "-l",
+				     "0",
+				     "--vdev=net_null0",
+				     "--vdev=net_null1",
+				     "--log-level=lib.roce:debug",
+				     prefix,
+				     telemetry};
 	char *argv[RTE_DIM(words)];
 
 	snprintf(prefix, sizeof(prefix), "--file-prefix=fake%d", (int)getpid());

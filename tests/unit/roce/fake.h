@@ -50,7 +50,8 @@ struct fake {
 extern struct fake fake;
 extern uint16_t fake_port; /* an ethdev that is started, of 2 queues each way */
 
-int fake_eal(void);
+/* telemetry: "--no-telemetry", "--telemetry" */
+int fake_eal(const char *telemetry);
 void fake_reset(void);
 /* Opens the port with conf, NULL: defaults; it must succeed. */
 struct ibv_context *fake_open(const struct tp_roce_conf *conf);

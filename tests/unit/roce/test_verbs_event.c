@@ -498,5 +498,5 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 	};
 
-	return fake_eal() != 0 ? 1 : cmocka_run_group_tests_name("roce_verbs_event", tests, NULL, NULL);
+	return fake_eal("--no-telemetry") != 0 ? 1 : cmocka_run_group_tests_name("roce_verbs_event", tests, NULL, NULL);
 }

@@ -216,5 +216,5 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_mcast, setup, teardown),
 	};
 
-	return fake_eal() != 0 ? 1 : cmocka_run_group_tests_name("roce_verbs_more", tests, NULL, NULL);
+	return fake_eal("--no-telemetry") != 0 ? 1 : cmocka_run_group_tests_name("roce_verbs_more", tests, NULL, NULL);
 }

@@ -402,5 +402,5 @@ main(void)
 		cmocka_unit_test(test_threads),  cmocka_unit_test(test_open_threads),
 	};
 
-	return fake_eal() != 0 ? 1 : cmocka_run_group_tests_name("roce_verbs_port", tests, NULL, NULL);
+	return fake_eal("--no-telemetry") != 0 ? 1 : cmocka_run_group_tests_name("roce_verbs_port", tests, NULL, NULL);
 }

@@ -409,5 +409,5 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_sport, setup, teardown),
 	};
 
-	return fake_eal() != 0 ? 1 : cmocka_run_group_tests_name("roce_verbs_qp", tests, NULL, NULL);
+	return fake_eal("--no-telemetry") != 0 ? 1 : cmocka_run_group_tests_name("roce_verbs_qp", tests, NULL, NULL);
 }
