@@ -21,6 +21,10 @@ void tp_roce_open_end(void);
 void tp_roce_open_add(struct tp_roce_dev *dev);
 void tp_roce_open_remove(struct tp_roce_dev *dev);
 
+/* --- telemetry.c ------------------------------------------------------------------------------------------------ */
+
+void tp_roce_telemetry_init(void);
+
 /* --- query.c ---------------------------------------------------------------------------------------------------- */
 
 /*

@@ -21,6 +21,11 @@ static struct ibv_device devices[RTE_MAX_ETHPORTS];
 static TAILQ_HEAD(, tp_roce_dev) open_devs = TAILQ_HEAD_INITIALIZER(open_devs);
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 
+RTE_INIT(tp_roce_start)
+{
+	tp_roce_telemetry_init();
+}
+
 void
 tp_roce_provider_register(const struct tp_roce_provider *prov)
 {

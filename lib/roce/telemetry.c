@@ -96,7 +96,8 @@ stats(const char *cmd, const char *params, struct rte_tel_data *d)
 	return -err;
 }
 
-RTE_INIT(tp_roce_telemetry)
+void
+tp_roce_telemetry_init(void)
 {
 	rte_telemetry_register_cmd("/triplane/roce/list", list, "Numbers of the ports that are open for RoCE");
 	rte_telemetry_register_cmd("/triplane/roce/info", info, "A RoCE port. Parameter: port");

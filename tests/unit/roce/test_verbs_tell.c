@@ -59,7 +59,7 @@ test_telemetry(void **state)
 	fake_reset();
 	snprintf(info, sizeof(info), "/triplane/roce/info,%u", fake_port);
 	snprintf(stats, sizeof(stats), "/triplane/roce/stats,%u", fake_port);
-	assert_string_equal(ask("/triplane/roce/list"), "{\"/triplane/roce/list\":null}");
+	assert_string_equal(ask("/triplane/roce/list"), "{\"/triplane/roce/list\":[]}");
 	assert_string_equal(ask(info), "{\"/triplane/roce/info\":null}");
 
 	ctx = fake_open(NULL);
@@ -85,7 +85,7 @@ test_telemetry(void **state)
 	assert_string_equal(ask("/triplane/roce/stats,99999999999"), "{\"/triplane/roce/stats\":null}");
 	assert_int_equal(tp_roce_dealloc_pd(pd), 0);
 	fake_close(ctx);
-	assert_string_equal(ask("/triplane/roce/list"), "{\"/triplane/roce/list\":null}");
+	assert_string_equal(ask("/triplane/roce/list"), "{\"/triplane/roce/list\":[]}");
 }
 
 int
