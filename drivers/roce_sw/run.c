@@ -202,13 +202,6 @@ rsw_qp_forget(struct rsw_qp *qp)
 	take_kicks(qp->d);
 	leave_line(qp->d, qp);
 	heap_remove(qp->d, qp);
-	for (uint32_t i = 0; i < qp->d->num_groups; i++) {
-		struct rsw_group *g = &qp->d->groups[i];
-
-		for (unsigned int k = 0; k < g->num; k++)
-			if (g->qp[k] == qp)
-				g->qp[k--] = g->qp[--g->num];
-	}
 }
 
 /* --- all of it --------------------------------------------------------------------------------------------------- */

@@ -156,7 +156,7 @@ struct tp_roce_provider {
 	int (*create_qp)(struct tp_roce_qp *qp);
 	/*
 	 * attr and mask were checked against the state table; qp->attr has the values of attr merged in, qp->path is
-	 * resolved when mask has IBV_QP_AV. On success the library sets v.state.
+	 * resolved when mask has IBV_QP_AV. On success the library sets v.state, unless the provider did.
 	 */
 	int (*modify_qp)(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
 			 enum ibv_qp_state to);

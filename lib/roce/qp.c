@@ -186,7 +186,9 @@ change(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv
 	}
 	if (to == IBV_QPS_RESET)
 		forget(qp);
-	qp->v.state = to;
+	/* A home that works on while this returns says itself where the queue pair is: in error already, perhaps. */
+	if (from != to && qp->v.state == from)
+		qp->v.state = to;
 	return 0;
 }
 
