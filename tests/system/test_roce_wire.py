@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""RoCE frames that the model sends, v1 and v2 over IPv4 and IPv6: dissected by tshark, CRCs by scapy and by zlib."""
+"""RoCE frames that the model and that software sends, v1 and v2 over IPv4 and IPv6: dissected by tshark, CRCs by scapy and
+by zlib."""
 import collections
 import os
 import subprocess
@@ -12,7 +13,8 @@ from scapy.contrib.roce import BTH
 import tpmd
 
 cases = tpmd.Cases()
-PROGRAM = os.path.join(os.environ.get('TP_BUILD', 'build'), 'tests/unit/model/roce_frames')
+BUILD = os.environ.get('TP_BUILD', 'build')
+HOMES = {'roce-wire': 'tests/unit/model/roce_frames', 'roce-sw-wire': 'tests/unit/roce_sw/roce_sw_frames'}
 ROCE_V1 = 0x8915
 
 
@@ -105,13 +107,14 @@ def kinds(frames):
 
 
 with tpmd.scratch() as d:
-    pcap = d + '/roce.pcap'
-    subprocess.run([PROGRAM, pcap], check=True, timeout=60)
-    pkts = rdpcap(pcap)
-    raw = [bytes(p.original) for p in pkts]
-    cases.run('roce-wire-kinds', kinds, raw)
-    cases.run('roce-wire-crc', crc, raw)
-    cases.run('roce-wire-crc-scapy', scapy_crc, pkts)
-    cases.run('roce-wire-tshark', dissected, pcap, raw)
-    cases.run('roce-wire-headers', headers, pkts)
+    for home, program in HOMES.items():
+        pcap = '%s/%s.pcap' % (d, home)
+        subprocess.run([os.path.join(BUILD, program), pcap], check=True, timeout=60, stdout=subprocess.DEVNULL)
+        pkts = rdpcap(pcap)
+        raw = [bytes(p.original) for p in pkts]
+        cases.run(home + '-kinds', kinds, raw)
+        cases.run(home + '-crc', crc, raw)
+        cases.run(home + '-crc-scapy', scapy_crc, pkts)
+        cases.run(home + '-tshark', dissected, pcap, raw)
+        cases.run(home + '-headers', headers, pkts)
 cases.exit()
