@@ -23,6 +23,20 @@ group_find(uint16_t port, const char *name, struct tp_group *g)
 	return ret;
 }
 
+void
+group_settle(const struct app *app, uint16_t port)
+{
+	const struct app_port *p = &app->port[port];
+	struct rte_mbuf *none[1];
+	uint16_t q;
+
+	/* The tick of an agent polls the port, too. */
+	if (!p->started || app->fwd_runs || p->dcbx != NULL)
+		return;
+	for (q = 0; q < p->rxq; q++)
+		(void)rte_eth_rx_burst(port, q, none, 0);
+}
+
 static int
 take_word(void *obj, const char *word, char err[TP_ERR_LEN])
 {
@@ -65,6 +79,8 @@ do_group(void *arg, const struct cmd_args *a)
 		ret = qos_words(cmd_text(a, "words"), take_word, &g, err, notice);
 	if (ret == 0)
 		ret = adds ? rte_pmd_mlx4_group_add(port, &g, err) : rte_pmd_mlx4_group_modify(port, &g, err);
+	if (ret >= 0)
+		group_settle(arg, port);
 	return answer(arg, port, &g, adds ? "group add" : "group modify", ret, err);
 }
 
@@ -75,8 +91,10 @@ do_remove(void *arg, const struct cmd_args *a)
 	char err[TP_ERR_LEN] = "";
 	int ret = rte_pmd_mlx4_group_remove(port, cmd_text(a, "name"), err);
 
-	(void)arg;
-	return ret == 0 ? 0 : qos_err(port, "group remove", ret, err);
+	if (ret != 0)
+		return qos_err(port, "group remove", ret, err);
+	group_settle(arg, port);
+	return 0;
 }
 
 /* The policy in the words that set it, all of them. */

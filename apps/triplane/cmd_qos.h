@@ -20,6 +20,11 @@ int qos_words(const char *text, int (*take)(void *obj, const char *word, char er
 
 /* The group of that name. 0, -ENOENT, -ENODEV. */
 int group_find(uint16_t port, const char *name, struct tp_group *g);
+/*
+ * After a change of groups. A queue goes over to its new rings, and gives the old ones back, when it is polled and has
+ * no frames left; while nobody polls it, this does, and takes no frame.
+ */
+void group_settle(const struct app *app, uint16_t port);
 
 /* cmd_qos_register calls the others. */
 int cmd_qos_file_register(struct app *app);

@@ -9,10 +9,21 @@
 #include <rte_ethdev.h>
 
 #include "cmd_qos.h"
+#include "dcbx.h"
+
+/* What a section changed, to be taken back. */
+struct step {
+	uint16_t port;
+	enum { STEP_PORT, STEP_GROUP_ADDED, STEP_GROUP_CHANGED } kind;
+	struct tp_qos_port q; /* as it was */
+	struct tp_group g;    /* as it was, or the new one */
+};
 
 struct load {
 	struct app *app;
 	unsigned int ports, groups;
+	struct step *step;
+	unsigned int num_steps;
 	struct {
 		bool given;
 		struct tp_qos_port q; /* what the file says of the port */
@@ -61,12 +72,35 @@ judge_group(void *arg, uint16_t port, const struct tp_group *g, char err[TP_ERR_
 	return ret != 0 ? ret : tp_group_check(g, &q, &lim, err);
 }
 
+/* NULL with err: no memory to remember what was. */
+static struct step *
+step_new(struct load *l, uint16_t port, char err[TP_ERR_LEN])
+{
+	struct step *all = realloc(l->step, (l->num_steps + 1) * sizeof(*all));
+
+	if (all == NULL) {
+		snprintf(err, TP_ERR_LEN, "no memory to remember what was in force");
+		return NULL;
+	}
+	l->step = all;
+	all[l->num_steps].port = port;
+	return &all[l->num_steps];
+}
+
 static int
 apply_port(void *arg, uint16_t port, const struct tp_qos_port *q, char err[TP_ERR_LEN])
 {
 	struct load *l = arg;
-	int ret = rte_pmd_mlx4_qos_set(port, q, err);
+	struct step *s = step_new(l, port, err);
+	int ret;
 
+	if (s == NULL)
+		return -ENOMEM;
+	s->kind = STEP_PORT;
+	ret = dcbx_qos_get(&l->app->port[port], &s->q);
+	if (ret == 0)
+		ret = dcbx_qos_set(&l->app->port[port], q, err);
+	l->num_steps += ret == 0;
 	l->ports += ret == 0;
 	return ret;
 }
@@ -75,16 +109,47 @@ apply_port(void *arg, uint16_t port, const struct tp_qos_port *q, char err[TP_ER
 static int
 apply_group(void *arg, uint16_t port, const struct tp_group *g, char err[TP_ERR_LEN])
 {
-	struct tp_group old;
 	struct load *l = arg;
+	struct step *s = step_new(l, port, err);
 	int ret;
 
-	if (group_find(port, g->name, &old) == 0)
+	if (s == NULL)
+		return -ENOMEM;
+	if (group_find(port, g->name, &s->g) == 0) {
+		s->kind = STEP_GROUP_CHANGED;
 		ret = rte_pmd_mlx4_group_modify(port, g, err);
-	else
+	} else {
+		s->kind = STEP_GROUP_ADDED;
+		s->g = *g;
 		ret = rte_pmd_mlx4_group_add(port, g, err);
+	}
+	if (ret >= 0)
+		group_settle(l->app, port);
+	l->num_steps += ret >= 0;
 	l->groups += ret >= 0;
 	return ret;
+}
+
+/* The way back goes by the states that the way there went by, which the port took. */
+static void
+take_back(struct load *l)
+{
+	char err[TP_ERR_LEN];
+	struct step *s;
+	int ret;
+
+	while (l->num_steps > 0) {
+		s = &l->step[--l->num_steps];
+		switch (s->kind) {
+		case STEP_PORT: ret = dcbx_qos_set(&l->app->port[s->port], &s->q, err); break;
+		case STEP_GROUP_ADDED: ret = rte_pmd_mlx4_group_remove(s->port, s->g.name, err); break;
+		default: ret = rte_pmd_mlx4_group_modify(s->port, &s->g, err); break;
+		}
+		if (ret >= 0)
+			group_settle(l->app, s->port);
+		else
+			app_err(ret, "port %u: what was in force before does not hold again: %s", s->port, err);
+	}
 }
 
 static void
@@ -112,8 +177,11 @@ do_load(void *arg, const struct cmd_args *a)
 	ret = tp_qos_file_read(path, &judge, l, err, sizeof(err));
 	if (ret == 0)
 		ret = tp_qos_file_read(path, &apply, l, err, sizeof(err));
-	if (ret == 0)
+	if (ret != 0)
+		take_back(l);
+	else
 		app_say(app, "%s: ports: %u, groups: %u\n", path, l->ports, l->groups);
+	free(l->step);
 	free(l);
 	return ret == 0 ? 0 : app_err(ret, "%s", err);
 }
@@ -160,8 +228,8 @@ do_save(void *arg, const struct cmd_args *a)
 
 static const struct cmd table[] = {
 	{"Queue policies", "qos load {file:str}",
-	 "Reads a configuration file; when all of it is right, puts it in force. Groups that are there are changed.",
-	 do_load, false},
+	 "Puts a configuration file in force, all of it or nothing. Groups that are there are changed.", do_load,
+	 false},
 	{"Queue policies", "qos save {file:str}", "Writes what differs from the defaults as a configuration file.",
 	 do_save, false},
 };

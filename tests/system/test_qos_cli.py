@@ -184,6 +184,21 @@ def files():
             check(f"qos load refuses {name}", p.returncode == 1 and p.stderr.count("\n") == 1 and f"{conf}:{line}: " in p.stderr and
                   value in p.stderr and want in p.stderr and text(again) == "[port 0]\n[port 1]\n",
                   (p.returncode, p.stderr, text(again)))
+        # What only shows when it is applied: the file is in force whole or not at all, beside groups that were there.
+        with open(conf, "w") as f:
+            f.write(CONFIGURATION)
+        with open(saved, "w") as f:
+            f.write("[port 1]\npause=off\nuntagged-prio=2\n[port 0]\npfc=3\nprio-tc=0,0,0,1,0,0,0,0\n[group 0 web]\n"
+                    "mac=02:00:00:00:00:09\nqueues=2\n[group 0 new]\nmac=02:00:00:00:00:0a\nqueues=3\n[group 0 clash]\n"
+                    "mac=02:00:00:00:00:07\nqueues=0\n")
+        for running in ("", "start; sleep 50; "):
+            p = subprocess.run([APP, "--lcores", "0@0,1@0", "--no-huge", "-m", "512", "--no-shconf", "--no-telemetry", "--no-pci",
+                                "--log-level=*:error", f"--file-prefix=qos{os.getpid()}", *MODEL, "--", *QUEUES],
+                               input=f"qos load {conf}\n{running}qos load {saved}\nqos save {again}\n", capture_output=True,
+                               text=True, timeout=60)
+            check(f"qos load takes back what went before a clash {running}", p.returncode == 1 and
+                  p.stderr.splitlines()[-1].startswith(f"error: {saved}:13: ") and "guest-7" in p.stderr and text(again) == SAVED,
+                  (p.returncode, p.stderr, text(again)))
     for cmd, value, want in (("qos load /nonexistent", "/nonexistent", "No such file"), ("qos save /nonexistent/x", "/nonexistent/x", "No such file"),
                              ("qos save /dev/full", "/dev/full", "No space")):
         rc, out, err = run(["-e", cmd])
@@ -202,6 +217,20 @@ def groups():
     g = groups_after(add + "; group modify 0 web vlan=7 dscp=46; group remove 0 g")
     check("group modify and remove", list(g) == ["web"] and g["web"]["policy"]["vlan"] == "7" and g["web"]["policy"]["dscp"] == "46" and
           g["web"]["policy"]["queues"] == "2,3", g)
+    # How a group's frames are treated: told to the port's queues, and against the port's own declaration.
+    treat = "set qos 0 pfc=3 prio-tc=0,0,0,1,0,0,0,0; group add 0 s mac=02:00:00:00:00:03 queues=1 "
+    g = groups_after(treat + "prio=3 tc=1 pfc=on dropless=50 rate=750 hol-lifetime=5000")
+    want = {"prio": "3", "tc": "1", "pfc": "on", "dropless": "50", "rate": "750", "hol-lifetime": "5000"}
+    check("group treatment", isinstance(g, dict) and want.items() <= g["s"]["policy"].items(), g)
+    g = groups_after(treat + "prio=3 dropless=50; group modify 0 s dropless=forever rate=0")
+    check("group dropless for ever", isinstance(g, dict) and g["s"]["policy"]["dropless"] == "forever" and
+          "rate" not in g["s"]["policy"].keys() - want.keys(), g)
+    for words, value, want in (("prio=2 pfc=on", "pfc: on", "no PFC on priority 2"), ("prio=3 pfc=off", "pfc: off", "port or on"),
+                               ("prio=2 dropless=50", "dropless: 50", "lossy"), ("dropless=65536", "65536", "0..65535"),
+                               ("rate=56001", "56001", "0..56000"), ("rate=41000", "41000", "the port's speed"),
+                               ("prio=3 tc=0", "tc: 0", "any or 1"), ("prio=8", "'8'", "0..7"), ("trust=dscp", "trust: dscp", "pcp")):
+        rc, out, err = run([*QUEUES, "-e", treat + words])
+        check(f"refused: group with {words}", rc == 1 and err.count("\n") == 1 and value in err and want in err, (rc, err))
     for cmd, value, want in (
             ("group add 0 x queues=1", "00:00:00:00:00:00", "unicast"), ("group add 0 x mac=02:00:00:00:00:05 queues=4", "4", "below 4"),
             ("group add 0 x/y mac=02:00:00:00:00:05 queues=0", "x/y", "letters"),

@@ -299,6 +299,55 @@ test_lookahead(void **state)
 	assert_non_null(strstr(err, "1024"));
 }
 
+/* The default group's pool and split are those of the port's own frames, live, and leave with it. */
+static void
+test_default_buffers(void **state)
+{
+	struct rte_mempool *mp = rte_pktmbuf_pool_create("own", 1023, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	struct tp_group g = group_conf("g", 1, TP_VLAN_ANY, 0, 1), d = group_conf("d", 0, TP_VLAN_ANY, 1, 1);
+	struct rte_ether_addr own, mac = group_mac(1);
+	struct rte_mbuf *m;
+	unsigned int i;
+
+	assert_non_null(mp);
+	group_start(3, NULL);
+	own = rig_mac(1);
+	group_add(&g, 1);
+	group_drain(0);
+	memset(d.mac, 0, sizeof(d.mac));
+	d.is_default = true;
+	group_add(&d, 1);
+	for (i = 0; i < 3; i++) {
+		snprintf(d.mempool, sizeof(d.mempool), "%s", i == 1 ? "own" : "");
+		d.lookahead = i == 1 ? 48 : 0;
+		group_modify(&d, 1);
+		m = received(&own, 300);
+		assert_ptr_equal(m->pool, i == 1 ? mp : group_pool());
+		assert_int_equal(m->nb_segs, i == 1 ? 2 : 1);
+		assert_int_equal(m->data_len, i == 1 ? 48 : 300);
+		if (i == 1)
+			assert_ptr_equal(m->next->pool, mp);
+		rte_pktmbuf_free(m);
+		/* The other group's are as they were. */
+		rig_send(0, rig_frame(&mac, 300));
+		assert_int_equal(rte_eth_rx_burst(1, 0, &m, 1), 1);
+		assert_ptr_equal(m->pool, group_pool());
+		assert_int_equal(m->nb_segs, 1);
+		rte_pktmbuf_free(m);
+	}
+	snprintf(d.mempool, sizeof(d.mempool), "own");
+	group_modify(&d, 1);
+	group_drain(1);
+	group_remove("d");
+	group_drain(1);
+	m = received(&own, 300);
+	assert_ptr_equal(m->pool, group_pool());
+	rte_pktmbuf_free(m);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	assert_int_equal(rte_mempool_in_use_count(mp), 0);
+	rte_mempool_free(mp);
+}
+
 static unsigned int
 sent_on(uint16_t queue, const struct rte_ether_addr *src, uint16_t type)
 {
@@ -474,6 +523,7 @@ main(void)
 		T(test_default_set),
 		T(test_lookahead),
 		T(test_pool),
+		T(test_default_buffers),
 		T(test_antispoof),
 		T(test_queue_policies),
 		T(test_back_to_its_own),
