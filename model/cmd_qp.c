@@ -129,6 +129,8 @@ qp_save(const struct tpm_qp *qp, uint8_t *ctx)
 	prm_set(ctx, MLX4_QPC_STATE, qp->state);
 	prm_set(ctx, MLX4_QPC_RQ_WQE_COUNTER, qp->rq_head);
 	prm_set(ctx, MLX4_QPC_SQ_WQE_COUNTER, qp->sq_head);
+	if (qp->roce != NULL)
+		tpm_roce_save(qp, ctx);
 }
 
 static uint8_t
@@ -233,6 +235,8 @@ qp_move(struct tp_model *m, struct tpm_qp *qp, const struct transition *t, const
 	else if (tpm_roce_state(m, qp, t->to) != 0)
 		return MLX4_STAT_INTERNAL_ERR;
 	qp->state = t->to;
+	if (t->opcode == MLX4_CMD_SQD2RTS_QP)
+		tpm_sq_resume(m, qp);
 	if (t->opcode == MLX4_CMD_RTS2SQD_QP && (c->in_modifier & SQD_NOTIFY) != 0)
 		tpm_roce_drained(m, qp);
 	qp_save(qp, icm);

@@ -320,6 +320,8 @@ enum tpm_violation tpm_xlat_violation(enum tpm_xlat_err err);
 const char *tpm_xlat_text(enum tpm_xlat_err err);
 /* Takes a QP to the error state because of what a WQE did; counts nothing. */
 void tpm_sq_flush(struct tp_model *m, struct tpm_qp *qp);
+/* A queue that was stopped goes on with what was posted meanwhile. */
+void tpm_sq_resume(struct tp_model *m, struct tpm_qp *qp);
 /* Looks for blocks behind idle send queues that look posted [DP 4.3] */
 void tpm_sq_stamp_check(struct tp_model *m);
 bool tpm_sq_head_posted(const struct tpm_qp *qp, uint32_t head);

@@ -83,6 +83,8 @@ void tpm_roce_stats(const struct tp_model *m, unsigned int port, struct tre_stat
 /* After a transition to state; 0 or -ENOMEM. */
 int tpm_roce_state(struct tp_model *m, struct tpm_qp *qp, uint8_t state);
 void tpm_roce_free(struct tp_model *m, struct tpm_qp *qp);
+/* What the transport knows better than the context that software wrote: where it stands. */
+void tpm_roce_save(const struct tpm_qp *qp, uint8_t *ctx);
 /* Reads WQEs into slots and sends; returns what was done, *idle: nothing more is posted. */
 unsigned int tpm_roce_send(struct tp_model *m, struct tpm_qp *qp, unsigned int budget, bool *idle);
 /* May a turn bring anything? Not while every slot waits for an answer. */

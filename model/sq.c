@@ -139,6 +139,9 @@ tpm_sq_doorbell(struct tp_model *m, uint32_t page, uint32_t qpn)
 		tpm_sq_flush(m, qp);
 		return;
 	}
+	/* Posted, and sent when software lets the queue go on. */
+	if (qp->state == MLX4_QP_SQD && qp->roce != NULL)
+		return;
 	if (qp->state != MLX4_QP_RTS) {
 		tpm_violate(m, TPM_V_DB_QP_STATE, "QP", qpn, "send doorbell in state %u, wanted %u (RTS)", qp->state,
 			    MLX4_QP_RTS);
@@ -151,6 +154,13 @@ tpm_sq_doorbell(struct tp_model *m, uint32_t page, uint32_t qpn)
 	}
 	check_owner(m, qp);
 	pending_add(m, qp);
+}
+
+void
+tpm_sq_resume(struct tp_model *m, struct tpm_qp *qp)
+{
+	if (qp->has_sq && qp->roce != NULL && sq_resolved(m, qp) && tpm_sq_head_posted(qp, qp->sq_head))
+		pending_add(m, qp);
 }
 
 /* --- errors ----------------------------------------------------------------------------------------------- */

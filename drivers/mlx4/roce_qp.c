@@ -345,7 +345,7 @@ static void
 fill_access(const struct ibv_qp_attr *at, uint8_t *ctx)
 {
 	unsigned int a = at->qp_access_flags;
-	bool answers = at->max_dest_rd_atomic != 0 || at->qp_state == IBV_QPS_INIT;
+	bool answers = at->max_dest_rd_atomic != 0;
 
 	prm_set(ctx, MLX4_QPC_RWE, (a & IBV_ACCESS_REMOTE_WRITE) != 0);
 	prm_set(ctx, MLX4_QPC_RRE, answers && (a & IBV_ACCESS_REMOTE_READ) != 0);

@@ -97,7 +97,7 @@ rr_open(const char *args, const struct tp_roce_conf *conf)
 }
 
 void
-rr_close(void)
+rr_close_ports(void)
 {
 	unsigned int p;
 
@@ -106,6 +106,12 @@ rr_close(void)
 		assert_int_equal(tp_roce_close_device(rr_ctx[p]), 0);
 		rr_ctx[p] = NULL;
 	}
+}
+
+void
+rr_close(void)
+{
+	rr_close_ports();
 	rig_close();
 }
 
