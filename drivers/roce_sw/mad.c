@@ -134,10 +134,8 @@ rsw_mad_drain(struct rsw_dev *d)
 	struct rsw_route r = {0};
 	void *m;
 
-	while (!rte_ring_empty(d->mad_tx)) {
-		if (d->num_tx == RSW_TX || d->loop_tail - d->loop_head == RSW_LOOP ||
-		    rte_ring_sc_dequeue(d->mad_tx, &m) != 0)
-			return;
+	while (d->num_tx != RSW_TX && d->loop_tail - d->loop_head != RSW_LOOP &&
+	       rte_ring_sc_dequeue(d->mad_tx, &m) == 0) {
 		to = rte_pktmbuf_mtod((struct rte_mbuf *)m, const struct rte_ether_addr *);
 		r.to_self = rte_is_same_ether_addr(to, &d->dev->mac);
 		rsw_tx_put(d, &r, m);

@@ -6,7 +6,7 @@
  * limits lie in a heap. A limit that moves away stays where it is and is looked at when it would have been due, so that
  * the heap is touched about once per time-out and not per packet.
  */
-#include <stdlib.h>
+#include <rte_ring.h>
 
 #include "gate.h"
 
@@ -259,7 +259,8 @@ rsw_progress(struct tp_roce_dev *dev)
 		if (qp == last)
 			break;
 	}
-	rsw_mad_drain(d);
+	if (__builtin_expect(!rte_ring_empty(d->mad_tx), 0))
+		rsw_mad_drain(d);
 	if (d->num_tx != 0)
 		rsw_tx_flush(d);
 	rsw_gate_leave(d);

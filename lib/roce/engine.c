@@ -30,11 +30,13 @@ tre_timeout_ns(uint8_t code)
 uint8_t
 tre_credit_code(uint32_t count)
 {
-	uint8_t c = 30;
+	uint32_t lg;
 
-	while (credit_counts[c] > count)
-		c--;
-	return c;
+	if (count < 2)
+		return (uint8_t)count;
+	/* Two codes for each power of two: itself, and half as much again. */
+	lg = 31u - (uint32_t)__builtin_clz(count);
+	return lg >= 15 ? 30 : (uint8_t)(2 * lg + (count >> (lg - 1) & 1));
 }
 
 uint32_t
