@@ -12,6 +12,7 @@
 
 #include <rte_ethdev.h>
 #include <rte_telemetry.h>
+#include <rte_version.h>
 
 #include "front.h"
 
@@ -64,7 +65,11 @@ tell(struct tp_roce_dev *dev, struct rte_tel_data *d)
 static void
 add_stat(void *arg, const char *name, uint64_t value)
 {
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
+	rte_tel_data_add_dict_uint(arg, name, value);
+#else
 	rte_tel_data_add_dict_u64(arg, name, value);
+#endif
 }
 
 static int
