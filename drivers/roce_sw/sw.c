@@ -119,6 +119,11 @@ open_port(struct tp_roce_dev *dev)
 	rc = get_memory(d);
 	if (rc != 0)
 		return rc;
+	rc = rsw_link_open(d);
+	if (rc != 0) {
+		free_memory(d);
+		return rc;
+	}
 	rsw_gate_init(d);
 	capabilities(dev);
 	rsw_flow_open(d);
@@ -130,6 +135,7 @@ close_port(struct tp_roce_dev *dev)
 {
 	struct rsw_dev *d = dev->home;
 
+	rsw_link_close(d);
 	rsw_flow_close(d);
 	if (d->allmulti)
 		rte_eth_allmulticast_disable(d->port);

@@ -365,6 +365,12 @@ void rsw_mad_drain(struct rsw_dev *d);
 
 void rsw_flow_open(struct rsw_dev *d);
 void rsw_flow_close(struct rsw_dev *d);
+
+/* --- link.c ------------------------------------------------------------------------------------------------------ */
+
+/* Link and loss of the ethdev become events. 0 or a positive errno. */
+int rsw_link_open(struct rsw_dev *d);
+void rsw_link_close(struct rsw_dev *d);
 int rsw_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg);
 
 #endif /* RSW_SW_H */
