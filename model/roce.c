@@ -338,7 +338,7 @@ tpm_roce_save(const struct tpm_qp *qp, uint8_t *ctx)
 	prm_set(ctx, MLX4_QPC_NEXT_SEND_PSN, e->next_psn);
 	prm_set(ctx, MLX4_QPC_LAST_ACKED_PSN, ib_psn_add(e->una_psn, UINT32_MAX));
 	prm_set(ctx, MLX4_QPC_NEXT_RECV_PSN, e->epsn);
-	if (qp->state == MLX4_QP_SQD && e->una != e->next)
+	if (qp->state == MLX4_QP_SQD && e->sq_draining)
 		prm_set(ctx, MLX4_QPC_STATE, MLX4_QP_SQ_DRAINING);
 }
 

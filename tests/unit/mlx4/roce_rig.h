@@ -38,7 +38,8 @@ extern struct ibv_pd *rr_pd[2];
 
 /* A card with these arguments, both ports open with addresses that know each other; and its end. */
 void rr_open(const char *args, const struct tp_roce_conf *conf);
-void rr_close_ports(void); /* without a look at what the card has to complain about */
+void rr_open_ports(const struct tp_roce_conf *conf); /* of a card that is there, with started ports */
+void rr_close_ports(void);                           /* without a look at what the card has to complain about */
 void rr_close(void);
 /* What setup and teardown functions of cmocka want: a Pro card. */
 int rr_setup(void **state);
