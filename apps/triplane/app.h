@@ -25,6 +25,7 @@
 #define APP_RSS_KEY_MAX 64
 
 struct fwd;
+struct roce_port;
 struct tp_dcbx_port;
 
 enum app_topology {
@@ -69,6 +70,7 @@ struct app_port {
 	uint16_t dcbx_interval, dcbx_hold;
 	struct tp_dcbx_port *dcbx; /* while the port is started */
 	uint64_t dcbx_untaken;     /* frames of others that came while nobody else polled */
+	struct roce_port *roce;    /* NULL: never asked for */
 };
 
 /* A group of queues with a guest behind it (guest.h). */
@@ -157,6 +159,8 @@ int cmd_rss_register(struct app *app);
 int cmd_device_register(struct app *app);
 int cmd_dcbx_register(struct app *app);
 int cmd_qos_register(struct app *app);
+int cmd_roce_register(struct app *app);
+int cmd_roce_qp_register(struct app *app);
 int cmd_switch_register(struct app *app);
 
 /* console.c */

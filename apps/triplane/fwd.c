@@ -15,6 +15,7 @@
 #include "dcbx.h"
 #include "fwd.h"
 #include "guest.h"
+#include "roce.h"
 
 static int
 lcore_main(void *arg)
@@ -52,7 +53,8 @@ count_streams(const struct app *app)
 		const struct app_port *p = &app->port[i];
 
 		if (p->present && p->started)
-			n += (fwd_modes[p->mode].generates ? p->txq : p->rxq) + (p->dcbx != NULL);
+			n += (fwd_modes[p->mode].generates ? p->txq : p->rxq) + (p->dcbx != NULL) +
+			     (p->roce != NULL && p->roce->ctx != NULL);
 	}
 	return n;
 }
@@ -85,6 +87,7 @@ stream_init(struct app *app, struct fwd_stream *s, const struct app_port *p, uin
 	const struct app_port *out;
 
 	memset(s, 0, sizeof(*s));
+	s->roce = p->roce != NULL && p->roce->ctx != NULL ? p->roce : NULL;
 	if (guest_route(app, p->id, q, &s->tx_port, &s->tx_queue))
 		return stream_of_guest(app, s, p, q);
 	s->mode = &fwd_modes[p->mode];
@@ -109,56 +112,6 @@ stream_init(struct app *app, struct fwd_stream *s, const struct app_port *p, uin
 			return app_err(-ENOMEM, "port %u: no memory for the table of fragments", p->id);
 	}
 	return s->mode->generates ? fwd_gen_init(app, s) : 0;
-}
-
-static bool
-share_tx(const struct fwd_stream *a, const struct fwd_stream *b)
-{
-	return a->mode->sends && b->mode->sends && a->tx_port == b->tx_port && a->tx_queue == b->tx_queue;
-}
-
-static bool
-share_rx(const struct fwd_stream *a, const struct fwd_stream *b)
-{
-	return a->has_rx && b->has_rx && a->rx_port == b->rx_port && a->rx_queue == b->rx_queue;
-}
-
-/* Streams in turn to lcores in turn; one that shares a queue with an earlier one joins it. */
-static int
-assign(struct app *app, struct fwd *fwd)
-{
-	unsigned int i, k, next = 0;
-
-	for (i = 0; i < fwd->num_streams; i++) {
-		struct fwd_stream *s = &fwd->stream[i];
-
-		for (k = 0; k < i && !share_tx(s, &fwd->stream[k]) && !share_rx(s, &fwd->stream[k]); k++)
-			;
-		if (k < i) {
-			s->lcore = fwd->stream[k].lcore;
-		} else {
-			s->lcore = next;
-			next = (next + 1) % app->num_cores;
-		}
-		fwd->lcore[s->lcore].num++;
-		fwd->num_lcores = RTE_MAX(fwd->num_lcores, s->lcore + 1);
-	}
-	for (i = 0; i < fwd->num_lcores; i++) {
-		struct fwd_lcore *lc = &fwd->lcore[i];
-
-		lc->id = app->cores[i];
-		lc->stop = &fwd->stop;
-		lc->stream = calloc(lc->num, sizeof(lc->stream[0]));
-		if (lc->stream == NULL)
-			return app_err(-ENOMEM, "no memory for %u streams", lc->num);
-		lc->num = 0;
-	}
-	for (i = 0; i < fwd->num_streams; i++) {
-		struct fwd_lcore *lc = &fwd->lcore[fwd->stream[i].lcore];
-
-		lc->stream[lc->num++] = &fwd->stream[i];
-	}
-	return 0;
 }
 
 void
@@ -213,8 +166,11 @@ fwd_plan(struct app *app, struct fwd **out)
 	for (i = 0; i < RTE_MAX_ETHPORTS && ret == 0; i++)
 		if (app->port[i].dcbx != NULL)
 			dcbx_stream_init(&fwd->stream[fwd->num_streams++], &app->port[i]);
+	for (i = 0; i < RTE_MAX_ETHPORTS && ret == 0; i++)
+		if (app->port[i].roce != NULL && app->port[i].roce->ctx != NULL)
+			roce_stream_init(&fwd->stream[fwd->num_streams++], &app->port[i]);
 	if (ret == 0)
-		ret = assign(app, fwd);
+		ret = fwd_assign(fwd, app->cores, app->num_cores);
 	if (ret != 0) {
 		fwd_free(fwd);
 		return ret;
@@ -235,6 +191,11 @@ fwd_start(struct app *app)
 	ret = fwd_plan(app, &fwd);
 	if (ret != 0)
 		return ret;
+	ret = roce_hook_all(app);
+	if (ret != 0) {
+		fwd_free(fwd);
+		return ret;
+	}
 	dcbx_ticks(app, false);
 	fwd_free(app->fwd);
 	app->fwd = fwd;
@@ -266,6 +227,7 @@ fwd_stop(struct app *app)
 		rte_eal_wait_lcore(app->fwd->lcore[i].id);
 	app->fwd->stop_tsc = rte_rdtsc();
 	app->fwd_runs = false;
+	roce_unhook_all(app);
 	dcbx_ticks(app, true);
 	for (i = 0; i < app->fwd->num_streams; i++)
 		fwd_gen_free(&app->fwd->stream[i]);

@@ -59,7 +59,8 @@ struct fwd_stream {
 	struct fwd_gen *gen;
 	struct echo_frags *frags;
 	struct tp_dcbx_port *dcbx;
-	unsigned int lcore; /* index in fwd */
+	struct roce_port *roce; /* has what the receive queue receives, or the stream is its own */
+	unsigned int lcore;     /* index in fwd */
 	struct fwd_stats stats;
 } __rte_cache_aligned;
 
@@ -100,6 +101,12 @@ int fwd_plan(struct app *app, struct fwd **out);
 void fwd_free(struct fwd *fwd);
 int fwd_start(struct app *app);
 void fwd_stop(struct app *app);
+
+/*
+ * fwd_assign.c: gives the streams to lcores, of which there is one at least. Those that share a queue or a RoCE port, directly
+ * or by others, get the same one. 0 or -ENOMEM, which was said.
+ */
+int fwd_assign(struct fwd *fwd, const uint32_t *cores, unsigned int num_cores);
 
 /* fwd_gen.c */
 int fwd_gen_init(struct app *app, struct fwd_stream *s);

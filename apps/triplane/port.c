@@ -10,6 +10,7 @@
 #include "app.h"
 #include "dcbx.h"
 #include "fwd.h"
+#include "roce.h"
 
 const struct app_offload app_rx_offloads[] = {
 	{"vlan_strip", RTE_ETH_RX_OFFLOAD_VLAN_STRIP},
@@ -107,9 +108,12 @@ check_limits(const struct app_port *p)
 	if (p->rxq > in->max_rx_queues)
 		return app_err(-EINVAL, "port %u: %u receive queues asked for, the device has 0..%u", p->id, p->rxq,
 			       in->max_rx_queues);
-	if (p->txq > in->max_tx_queues)
-		return app_err(-EINVAL, "port %u: %u transmit queues asked for, the device has 0..%u", p->id, p->txq,
+	if (p->txq + roce_txq(p) > in->max_tx_queues)
+		return app_err(-EINVAL, "port %u: %u transmit queues asked for%s, the device has 0..%u", p->id,
+			       p->txq + roce_txq(p), roce_txq(p) != 0 ? ", one of them for RoCE" : "",
 			       in->max_tx_queues);
+	if (p->rxq == 0 && roce_txq(p) != 0)
+		return app_err(-EINVAL, "port %u: RoCE wants a receive queue, the port has 0", p->id);
 	if (p->mtu != 0 && (p->mtu < in->min_mtu || p->mtu > in->max_mtu))
 		return app_err(-EINVAL, "port %u: MTU %u, the device takes %u..%u", p->id, p->mtu, in->min_mtu,
 			       in->max_mtu);
@@ -163,7 +167,7 @@ port_configure(struct app *app, struct app_port *p)
 			conf.rx_adv_conf.rss_conf.rss_key_len = p->rss_key_len;
 		}
 	}
-	ret = rte_eth_dev_configure(p->id, p->rxq, p->txq, &conf);
+	ret = rte_eth_dev_configure(p->id, p->rxq, p->txq + roce_txq(p), &conf);
 	if (ret != 0)
 		return app_err(ret, "port %u: configure with %u receive and %u transmit queues: %s", p->id, p->rxq,
 			       p->txq, rte_strerror(-ret));
@@ -193,7 +197,7 @@ buffers_wanted(const struct app *app)
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
 		const struct app_port *o = &app->port[i];
 		uint32_t rx = (uint32_t)o->rxq * RTE_MAX(o->rxd, (uint16_t)APP_RX_DESC);
-		uint32_t tx = (uint32_t)o->txq * RTE_MAX(o->txd, (uint16_t)APP_TX_DESC);
+		uint32_t tx = (uint32_t)(o->txq + roce_txq(o)) * RTE_MAX(o->txd, (uint16_t)APP_TX_DESC);
 
 		if (!o->present)
 			continue;
@@ -221,7 +225,7 @@ port_queues(struct app *app, struct app_port *p)
 				       p->rxd, p->info.rx_desc_lim.nb_min, p->info.rx_desc_lim.nb_max,
 				       rte_strerror(-ret));
 	}
-	for (q = 0; q < p->txq; q++) {
+	for (q = 0; q < p->txq + roce_txq(p); q++) {
 		ret = rte_eth_tx_queue_setup(p->id, q, p->txd, (unsigned int)socket, NULL);
 		if (ret != 0)
 			return app_err(ret, "port %u: transmit queue %u of %u descriptors (%u..%u): %s", p->id, q,
@@ -278,7 +282,8 @@ port_start(struct app *app, struct app_port *p)
 		return ret;
 	}
 	p->started = true;
-	return dcbx_port_up(p);
+	ret = dcbx_port_up(p);
+	return ret != 0 ? ret : roce_port_up(p);
 }
 
 int
@@ -300,6 +305,7 @@ port_stop(struct app *app, struct app_port *p)
 		return app_err(-EBUSY, "port %u: forwarding runs; stop it first", p->id);
 	if (!p->started)
 		return 0;
+	roce_port_down(p);
 	dcbx_port_down(p);
 	ret = rte_eth_dev_stop(p->id);
 	if (ret != 0)
@@ -318,6 +324,7 @@ port_close(struct app *app, struct app_port *p)
 	ret = rte_eth_dev_close(p->id);
 	if (ret != 0)
 		return app_err(ret, "port %u: close: %s", p->id, rte_strerror(-ret));
+	roce_port_free(p);
 	p->present = p->configured = false;
 	ports_topology(app, app->opt.topology);
 	return 0;

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Streams on lcores: a queue, or all that a RoCE port receives, is never two lcores'. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "fwd.h"
+
+#define MAX 8u
+
+static const struct fwd_mode forwards = {.name = "io", .sends = true};
+static const struct fwd_mode drives = {.name = "roce", .control = true};
+static const uint32_t cores[] = {3, 5, 7};
+
+struct plan {
+	struct fwd fwd;
+	struct fwd_stream stream[MAX];
+};
+
+/* Of the program, in this test: nothing is said. */
+void
+app_err_line(const char *fmt, ...)
+{
+	(void)fmt;
+}
+
+static struct plan *
+plan_new(void)
+{
+	void *p = NULL;
+
+	assert_int_equal(posix_memalign(&p, RTE_CACHE_LINE_SIZE, sizeof(struct plan)), 0);
+	memset(p, 0, sizeof(struct plan));
+	((struct plan *)p)->fwd.stream = ((struct plan *)p)->stream;
+	return p;
+}
+
+static void
+plan_free(struct plan *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->fwd.num_lcores; i++)
+		free(p->fwd.lcore[i].stream);
+	free(p);
+}
+
+static void
+stream(struct plan *p, uint16_t rx_port, uint16_t rx_queue, uint16_t tx_port, uint16_t tx_queue, void *roce)
+{
+	p->stream[p->fwd.num_streams++] = (struct fwd_stream){.mode = &forwards,
+							      .rx_port = rx_port,
+							      .rx_queue = rx_queue,
+							      .has_rx = true,
+							      .tx_port = tx_port,
+							      .tx_queue = tx_queue,
+							      .roce = roce};
+}
+
+static void
+assign(struct plan *p, unsigned int num_cores)
+{
+	unsigned int i, n = 0;
+
+	assert_int_equal(fwd_assign(&p->fwd, cores, num_cores), 0);
+	for (i = 0; i < p->fwd.num_lcores; i++) {
+		assert_int_equal(p->fwd.lcore[i].id, cores[i]);
+		n += p->fwd.lcore[i].num;
+	}
+	assert_int_equal(n, p->fwd.num_streams);
+}
+
+static void
+in_turn(void **state)
+{
+	struct plan *p = plan_new();
+	uint16_t i;
+
+	(void)state;
+	for (i = 0; i < 5; i++)
+		stream(p, i, 0, i, 0, NULL);
+	assign(p, 3);
+	for (i = 0; i < 5; i++)
+		assert_int_equal(p->stream[i].lcore, i % 3);
+	plan_free(p);
+}
+
+static void
+shared_queue(void **state)
+{
+	struct plan *p = plan_new();
+
+	(void)state;
+	stream(p, 0, 0, 9, 0, NULL);
+	stream(p, 1, 0, 9, 1, NULL);
+	stream(p, 2, 0, 9, 0, NULL);
+	assign(p, 3);
+	assert_int_equal(p->stream[0].lcore, p->stream[2].lcore);
+	assert_int_not_equal(p->stream[0].lcore, p->stream[1].lcore);
+	plan_free(p);
+}
+
+/* The last one has its transmit queue with the first and its RoCE port with the second: all three are one lcore's. */
+static void
+by_others(void **state)
+{
+	struct plan *p = plan_new();
+	int roce;
+
+	(void)state;
+	stream(p, 0, 0, 9, 0, NULL);
+	stream(p, 1, 0, 9, 1, &roce);
+	stream(p, 2, 0, 9, 2, NULL);
+	stream(p, 1, 1, 9, 0, &roce);
+	p->stream[p->fwd.num_streams++] =
+		(struct fwd_stream){.mode = &drives, .rx_port = 1, .tx_port = 1, .roce = (void *)&roce};
+	assign(p, 3);
+	assert_int_equal(p->stream[1].lcore, p->stream[0].lcore);
+	assert_int_equal(p->stream[3].lcore, p->stream[0].lcore);
+	assert_int_equal(p->stream[4].lcore, p->stream[0].lcore);
+	assert_int_not_equal(p->stream[2].lcore, p->stream[0].lcore);
+	plan_free(p);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_turn),
+		cmocka_unit_test(shared_queue),
+		cmocka_unit_test(by_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
