@@ -124,6 +124,7 @@ modify_cq(struct tp_roce_cq *cq, uint16_t count, uint16_t period_us)
 static int
 create_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr)
 {
+	fake.srq_limit = attr->srq_limit;
 	attr->max_wr = rte_align32pow2(attr->max_wr);
 	return seen("create_srq", srq);
 }

@@ -36,6 +36,7 @@ struct fake {
 	/* create_cq, modify_cq */
 	int vector;
 	uint16_t count, period;
+	uint32_t srq_limit; /* create_srq */
 	struct ibv_mw_bind_info bound;
 	uint32_t bound_key;
 	enum tp_roce_mode best; /* open() lowers the mode to it */

@@ -44,9 +44,11 @@ test_srq(void **state)
 	struct ibv_srq_attr got, limit = {.srq_limit = 8};
 	struct ibv_srq *srq;
 
+	fake.srq_limit = 1;
 	srq = tp_roce_create_srq(pd, &a);
 	assert_non_null(srq);
-	assert_int_equal(a.attr.max_wr, 8); /* as granted */
+	assert_int_equal(fake.srq_limit, 0); /* is not armed by making it (11.2.3.1) */
+	assert_int_equal(a.attr.max_wr, 8);  /* as granted */
 	assert_int_equal(a.attr.max_sge, 1);
 	assert_ptr_equal(srq->srq_context, &pd);
 	assert_int_equal(tp_roce_query_srq(srq, &got), 0);
