@@ -22,7 +22,7 @@
 
 /* Options of the port that all programs have; see rport_opts. */
 struct rport_conf {
-	const char *dev, *addr[REND_ADDRS], *gateway, *provider, *netdev;
+	const char *dev, *addr[REND_ADDRS], *gateway, *provider, *netdev, *capture;
 	const char *self_dev, *self_addr[REND_ADDRS];
 	uint32_t mode, vlan, gid_index, mtu, udp_port, prio, dscp, ttl, link_wait;
 	uint32_t self;

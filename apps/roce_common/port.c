@@ -3,6 +3,7 @@
  */
 /* A port of a test program: one queue each way, started, opened for RoCE, with its addresses and a GID to use. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -231,6 +232,11 @@ rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth)
 	port->ctx = tp_roce_open(port->id, &roce);
 	if (port->ctx == NULL)
 		return rend_fail(errno, "port %s does not open for RoCE: %s", port->name, strerror(errno));
+	if (nth == 0 && conf->capture != NULL) {
+		rc = tp_roce_capture_start(port->ctx, conf->capture, 0);
+		if (rc != 0)
+			return rend_fail(rc, "port %s: --capture %s: %s", port->name, conf->capture, strerror(rc));
+	}
 	rc = addresses(port, conf, nth == 0 ? conf->addr : conf->self_addr);
 	return rc != 0 ? rc : pick_gid(port, conf);
 }
@@ -242,8 +248,14 @@ rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth)
 bool
 rport_close(struct rport *port)
 {
-	if (port->ctx != NULL)
+	if (port->ctx != NULL) {
+		uint64_t lost = 0;
+
+		if (tp_roce_capture_stop(port->ctx, NULL, &lost) == 0 && lost != 0)
+			(void)rend_fail(0, "port %s: %" PRIu64 " packets are not in the capture, they came too fast",
+					port->name, lost);
 		tp_roce_close_device(port->ctx);
+	}
 	port->ctx = NULL;
 	if (!port->started)
 		return true;

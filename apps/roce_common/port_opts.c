@@ -31,6 +31,7 @@ const struct ropt rport_opts[] = {
 	{0, "hop-limit", ROPT_U32, AT(ttl), 1, 255, NULL, "N", "hop limit, or time to live (16)"},
 	{'x', "gid-index", ROPT_U32, AT(gid_index), 0, TP_ROCE_GIDS - 1, NULL, "N",
 	 "GID to use (of the first address)"},
+	{0, "capture", ROPT_STR, AT(capture), 0, 0, NULL, "FILE", "write the port's RoCE packets to a pcapng file"},
 	{0, "link-wait", ROPT_U32, AT(link_wait), 0, 3600, NULL, "S", "how long to wait for the link (20)"},
 	{0, "self", ROPT_FLAG, AT(self), 0, 0, NULL, NULL, "both ends here, on two ports and two lcores"},
 	{0, "self-dev", ROPT_STR, AT(self_dev), 0, 0, NULL, "NAME", "ethdev of the server of --self (the second one)"},

@@ -200,6 +200,7 @@ struct rsw_dev {
 
 	struct tp_roce_dev *dev;
 	uint16_t port, txq, num_tx, num_fresh;
+	uint16_t tx_shown; /* of tx, to a capture */
 	uint16_t udp_port;
 	struct rte_mempool *pool;
 	struct rsw_qp **qps; /* RSW_QPS */

@@ -75,8 +75,11 @@ rsw_tx_flush(struct rsw_dev *d)
 
 	if (d->num_tx == 0)
 		return;
+	/* What did not fit last time was shown then. */
+	tp_roce_capture_burst(d->dev, d->tx + d->tx_shown, d->num_tx - d->tx_shown, true);
 	sent = rte_eth_tx_burst(d->port, d->txq, d->tx, d->num_tx);
 	d->num_tx -= sent;
+	d->tx_shown = d->num_tx;
 	if (d->num_tx != 0) {
 		d->sw.tx_full++;
 		memmove(d->tx, d->tx + sent, d->num_tx * sizeof(d->tx[0]));
@@ -90,7 +93,7 @@ rsw_tx_free(struct rsw_dev *d)
 	rte_pktmbuf_free_bulk(d->fresh, d->num_fresh);
 	while (d->loop_head != d->loop_tail)
 		rte_pktmbuf_free(d->loop[d->loop_head++ & (RSW_LOOP - 1)]);
-	d->num_tx = d->num_fresh = 0;
+	d->num_tx = d->num_fresh = d->tx_shown = 0;
 }
 
 static inline struct rte_mbuf *

@@ -65,12 +65,14 @@ dev_alloc(uint16_t port_id, const struct tp_roce_provider *prov)
 	dev->cycles_to_ns = (uint64_t)(1e9 * 4294967296.0 / (double)rte_get_tsc_hz());
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_mutex_init(&dev->drive, NULL);
+	pthread_mutex_init(&dev->capture_lock, NULL);
 	return dev;
 }
 
 static void
 dev_free(struct tp_roce_dev *dev)
 {
+	pthread_mutex_destroy(&dev->capture_lock);
 	pthread_mutex_destroy(&dev->drive);
 	pthread_mutex_destroy(&dev->lock);
 	pthread_mutex_destroy(&dev->vctx.context.mutex);
@@ -198,6 +200,7 @@ tp_roce_close_device(struct ibv_context *ctx)
 		return EBUSY;
 	}
 	tp_roce_open_remove(dev);
+	(void)tp_roce_capture_stop(ctx, NULL, NULL);
 	tp_roce_net_fini(dev);
 	dev->prov->close(dev);
 	tp_roce_async_fini(dev);

@@ -18,6 +18,8 @@
 static inline uint16_t
 take(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n, uint64_t now_ns)
 {
+	if (dev->prov->capture == NULL)
+		tp_roce_capture_burst(dev, pkts, n, false);
 	if (dev->prov->input != NULL)
 		n = dev->prov->input(dev, pkts, n);
 	if (n != 0)

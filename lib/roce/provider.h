@@ -30,9 +30,10 @@ extern int tp_roce_logtype;
 #define TP_ROCE_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, tp_roce_logtype, "roce: " fmt "\n", ##__VA_ARGS__)
 
 struct tp_roce_dev;
-struct tp_roce_net;   /* net_priv.h: addresses, GIDs, neighbours */
-struct tp_roce_async; /* event.c */
-struct tp_roce_cm;    /* cm.c: connection management of the port */
+struct tp_roce_net;     /* net_priv.h: addresses, GIDs, neighbours */
+struct tp_roce_async;   /* event.c */
+struct tp_roce_capture; /* capture.c */
+struct tp_roce_cm;      /* cm.c: connection management of the port */
 
 /* An entry of the GID table; type IBV_GID_TYPE_ROCE_V1 or _V2. */
 struct tp_roce_gid {
@@ -176,6 +177,11 @@ struct tp_roce_provider {
 	/* Takes packets of the transport out of a burst, returns how many are left, in front. NULL: the home sees its own. */
 	uint16_t (*input)(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n);
 	int (*stats)(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg);
+	/*
+	 * A home whose packets do not pass through the ethdev's queues shows them by tp_roce_capture_burst() between on and
+	 * off, from its progress. NULL: what it receives is shown by the library, what it sends by the home.
+	 */
+	int (*capture)(struct tp_roce_dev *dev, bool on);
 };
 
 /* An open port. */
@@ -208,6 +214,9 @@ struct tp_roce_dev {
 	struct tp_roce_net *net;
 	struct tp_roce_async *async;
 	struct tp_roce_cm *cm;
+	atomic_bool capturing;
+	pthread_mutex_t capture_lock; /* of capture */
+	struct tp_roce_capture *capture;
 	TAILQ_ENTRY(tp_roce_dev) next;
 };
 
@@ -248,6 +257,14 @@ void tp_roce_provider_register(const struct tp_roce_provider *prov);
 void tp_roce_async_event(struct tp_roce_dev *dev, enum ibv_event_type type, void *obj);
 /* The completion queue was armed and has something. Any thread. */
 void tp_roce_cq_event(struct tp_roce_cq *cq);
+void tp_roce_capture_put(struct tp_roce_dev *dev, struct rte_mbuf *const *pkts, unsigned int n, bool out);
+/* Packets that come or (out) go, for a capture if there is one; each once, whole. The port's thread. */
+static inline void
+tp_roce_capture_burst(struct tp_roce_dev *dev, struct rte_mbuf *const *pkts, unsigned int n, bool out)
+{
+	if (unlikely(atomic_load_explicit(&dev->capturing, memory_order_relaxed)))
+		tp_roce_capture_put(dev, pkts, n, out);
+}
 /* A datagram came for QP1. The port's thread. */
 void tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad);
 

@@ -230,6 +230,24 @@ typedef void (*tp_roce_stat_fn)(void *arg, const char *name, uint64_t value);
 /** Calls fn for each counter of the port, always the same ones in the same order. @return 0, EIO. */
 int tp_roce_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg);
 
+/* --- capture (O-5) ---------------------------------------------------------------------------------------------- */
+
+/**
+ * Writes all RoCE packets of the port, those that come and those that go, to a pcapng file, with time and direction. Packets
+ * between queue pairs of the same port are on no wire and in no file. It costs the port's thread a copy of each packet.
+ * @param file is made, or overwritten
+ * @param snaplen octets of each packet that are kept, 64..4352; 0: all
+ * @return 0, EINVAL, EBUSY a capture runs already, ENOTSUP the home does not show its packets, ENOMEM, or what open() says.
+ */
+int tp_roce_capture_start(struct ibv_context *ctx, const char *file, uint32_t snaplen);
+/**
+ * Ends it; the file is complete when it returns. Closing the device does it, too.
+ * @param[out] captured packets in the file, NULL: not wanted
+ * @param[out] lost packets that came faster than they could be written, NULL: not wanted
+ * @return 0, ENOENT no capture runs, EIO not all could be written.
+ */
+int tp_roce_capture_stop(struct ibv_context *ctx, uint64_t *captured, uint64_t *lost);
+
 #ifdef __cplusplus
 }
 #endif

@@ -129,6 +129,10 @@ command(char *line)
 		resolve(n, a);
 	else if (sscanf(line, "mac %63s", a) == 1)
 		set_mac(a);
+	else if (sscanf(line, "capture %63s %u", a, &n) == 2)
+		printf("%s\n", strerrorname_np(tp_roce_capture_start(ctx, a, n)));
+	else if (strcmp(word, "stop") == 0)
+		printf("%s\n", strerrorname_np(tp_roce_capture_stop(ctx, NULL, NULL)));
 	else if (strcmp(word, "gids") == 0)
 		show_gids();
 	else if (strcmp(word, "stats") == 0)

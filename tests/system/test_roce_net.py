@@ -365,6 +365,22 @@ def judged(pcap):
     return None
 
 
+def captures(port):
+    """What a capture is refused for; an empty one is a good file; one is left to the closing of the port."""
+    good = os.path.join(work, 'empty.pcapng')
+    for line, want, word in (('stop', 'ENOENT', ''), ('capture %s 63' % good, 'EINVAL', '64..4352'),
+                             ('capture %s 4353' % good, 'EINVAL', '64..4352'), ('capture /nowhere/x 0', 'ENOENT', '/nowhere/x'),
+                             ('capture %s 64' % good, '0', ''), ('capture %s 0' % good, 'EBUSY', 'already'), ('stop', '0', '')):
+        got = port.cmd(line)
+        if got != [want] or word not in port.said():
+            return '%s: %s, not %s: %s' % (line, got, want, port.said()[-200:])
+    ns('ping', '-c', '1', '10.9.0.2', ok=False)
+    if [x for x in sh('tshark', '-n', '-r', good).splitlines() if 'Running as' not in x]:
+        return 'there is something in the capture'
+    port.cmd('capture %s 0' % good)
+    return None
+
+
 def with_linux():
     port = Port('net_tap0,iface=%s,mac=%s' % (TAP, OUR_MAC))
     capture = None
@@ -382,7 +398,8 @@ def with_linux():
         capture.wait()
         capture = None
         cases.run('roce-net-judged-by-tshark', judged, pcap)
-        cases.run('roce-net-hostile', hostile, port)
+        for fn in (hostile, captures):
+            cases.run('roce-net-' + fn.__name__, fn, port)
     finally:
         if capture:
             capture.terminate()
