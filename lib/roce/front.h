@@ -18,6 +18,8 @@ struct ibv_device *tp_roce_device_of(uint16_t port_id);
 struct tp_roce_dev *tp_roce_open_find(uint16_t port_id);
 void tp_roce_open_begin(void);
 void tp_roce_open_end(void);
+/* Calls fn for each open port; for none while ports are opened or closed. */
+void tp_roce_open_each(void (*fn)(struct tp_roce_dev *dev, void *arg), void *arg);
 void tp_roce_open_add(struct tp_roce_dev *dev);
 void tp_roce_open_remove(struct tp_roce_dev *dev);
 

@@ -53,13 +53,13 @@ work(struct tp_roce_dev *dev)
 	uint64_t now_ns = tp_roce_now_ns(dev);
 	unsigned int done = 0;
 
-	dev->in_progress = true;
+	atomic_store_explicit(&dev->worker, pthread_self(), memory_order_relaxed);
 	if (!dev->conf.app_rx)
 		done += receive(dev, now_ns);
 	if (dev->prov->progress != NULL)
 		done += dev->prov->progress(dev);
 	done += tp_roce_net_progress(dev, now_ns);
-	dev->in_progress = false;
+	atomic_store_explicit(&dev->worker, 0, memory_order_relaxed);
 	return done;
 }
 
@@ -92,18 +92,46 @@ tp_roce_input(struct ibv_context *ctx, struct rte_mbuf **pkts, uint16_t n)
 	return take(dev, pkts, n, tp_roce_now_ns(dev));
 }
 
-/* One step of a port that has no thread. false: it has one now. */
+/* The calling thread was called by the port's work. */
+static bool
+inside(const struct tp_roce_dev *dev)
+{
+	return atomic_load_explicit(&dev->worker, memory_order_relaxed) == pthread_self();
+}
+
+/* One step of a port that has no thread. false: it has one, or another call drives it. */
 static bool
 drive(struct tp_roce_dev *dev)
 {
 	bool alone;
 
-	pthread_mutex_lock(&dev->drive);
+	if (pthread_mutex_trylock(&dev->drive) != 0)
+		return false;
 	alone = atomic_load(&dev->thread) == 0;
 	if (alone)
 		work(dev);
 	pthread_mutex_unlock(&dev->drive);
 	return alone;
+}
+
+/* One step of a port if it is the caller's to poll, or nobody's. */
+static bool
+step(struct tp_roce_dev *dev)
+{
+	if (dev->conf.app_rx || inside(dev))
+		return false;
+	if (!tp_roce_on_thread(dev))
+		return drive(dev);
+	work(dev);
+	return true;
+}
+
+/* The peer that is asked may be another port of this process, which the calling thread polls as well. */
+static void
+step_other(struct tp_roce_dev *dev, void *waits)
+{
+	if (dev != waits)
+		step(dev);
 }
 
 /*
@@ -113,14 +141,11 @@ drive(struct tp_roce_dev *dev)
 static int
 let_work(struct tp_roce_dev *dev)
 {
-	if (tp_roce_on_thread(dev)) {
-		if (dev->in_progress || dev->conf.app_rx)
-			return EAGAIN;
-		work(dev);
-		return 0;
-	}
-	if (dev->conf.app_rx || !drive(dev))
+	if (inside(dev) || (dev->conf.app_rx && tp_roce_on_thread(dev)))
+		return EAGAIN;
+	if (!step(dev))
 		usleep(LOOK_US);
+	tp_roce_open_each(step_other, dev);
 	return 0;
 }
 

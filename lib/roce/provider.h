@@ -206,7 +206,7 @@ struct tp_roce_dev {
 	 */
 	_Atomic pthread_t thread;
 	pthread_mutex_t drive;
-	bool in_progress;                                          /* the port's thread is inside */
+	_Atomic pthread_t worker;                                  /* is inside the port's work now; 0: nobody */
 	uint64_t cycles_to_ns;                                     /* 32.32 */
 	uint64_t mads_dropped;                                     /* datagrams of QP1 that nobody took */
 	uint64_t rest_freed;                                       /* packets that were nobody's */

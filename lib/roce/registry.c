@@ -94,6 +94,19 @@ tp_roce_open_find(uint16_t port_id)
 	return NULL;
 }
 
+/* Does not wait: the caller may have locks that an opening port wants. */
+void
+tp_roce_open_each(void (*fn)(struct tp_roce_dev *dev, void *arg), void *arg)
+{
+	struct tp_roce_dev *dev;
+
+	if (pthread_mutex_trylock(&registry_lock) != 0)
+		return;
+	TAILQ_FOREACH(dev, &open_devs, next)
+	fn(dev, arg);
+	pthread_mutex_unlock(&registry_lock);
+}
+
 void
 tp_roce_open_add(struct tp_roce_dev *dev)
 {

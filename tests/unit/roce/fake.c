@@ -14,7 +14,7 @@
 #include "fake.h"
 
 struct fake fake;
-uint16_t fake_port;
+uint16_t fake_port, fake_port2;
 
 /* The log is a memory file of the test's. */
 static FILE *log_file;
@@ -34,7 +34,7 @@ seen(const char *op, void *obj)
 static unsigned int
 serves(uint16_t port_id)
 {
-	return port_id == fake_port ? 7 : 0;
+	return port_id == fake_port || (port_id == fake_port2 && fake.both) ? 7 : 0;
 }
 
 static int
@@ -361,25 +361,26 @@ tp_roce_cm_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
 
 /* --- the test's side --------------------------------------------------------------------------------------------- */
 
-static void
-port_start(void)
+static uint16_t
+port_start(const char *name, struct rte_mempool *pool)
 {
 	static const struct rte_eth_conf conf;
-	struct rte_mempool *pool = rte_pktmbuf_pool_create("rx", 1023, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
+	uint16_t port;
 
-	assert_non_null(pool);
-	assert_int_equal(rte_eth_dev_get_port_by_name("net_null0", &fake_port), 0);
-	assert_int_equal(rte_eth_dev_configure(fake_port, 2, 2, &conf), 0);
+	assert_int_equal(rte_eth_dev_get_port_by_name(name, &port), 0);
+	assert_int_equal(rte_eth_dev_configure(port, 2, 2, &conf), 0);
 	for (uint16_t q = 0; q < 2; q++) {
-		assert_int_equal(rte_eth_rx_queue_setup(fake_port, q, 64, 0, NULL, pool), 0);
-		assert_int_equal(rte_eth_tx_queue_setup(fake_port, q, 64, 0, NULL), 0);
+		assert_int_equal(rte_eth_rx_queue_setup(port, q, 64, 0, NULL, pool), 0);
+		assert_int_equal(rte_eth_tx_queue_setup(port, q, 64, 0, NULL), 0);
 	}
-	assert_int_equal(rte_eth_dev_start(fake_port), 0);
+	assert_int_equal(rte_eth_dev_start(port), 0);
+	return port;
 }
 
 int
 fake_eal(const char *telemetry)
 {
+	struct rte_mempool *pool;
 	static char prefix[64];
 	const char *const words[] = {"test",
 				     "--no-huge",
@@ -403,7 +404,10 @@ fake_eal(const char *telemetry)
 		return -1;
 	log_file = open_memstream(&log_text, &log_len);
 	rte_openlog_stream(log_file);
-	port_start();
+	pool = rte_pktmbuf_pool_create("rx", 1023, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
+	assert_non_null(pool);
+	fake_port = port_start("net_null0", pool);
+	fake_port2 = port_start("net_null1", pool);
 	fake_reset();
 	return 0;
 }

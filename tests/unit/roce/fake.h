@@ -40,6 +40,7 @@ struct fake {
 	struct ibv_mw_bind_info bound;
 	uint32_t bound_key;
 	enum tp_roce_mode best; /* open() lowers the mode to it */
+	bool both;              /* the second port is served, too */
 	unsigned int progressed;
 	uint16_t take;           /* input() takes so many packets */
 	unsigned int unresolved; /* so many times path_resolve() says EINPROGRESS */
@@ -49,7 +50,7 @@ struct fake {
 	void (*in_progress)(struct tp_roce_dev *dev);
 };
 extern struct fake fake;
-extern uint16_t fake_port; /* an ethdev that is started, of 2 queues each way */
+extern uint16_t fake_port, fake_port2; /* ethdevs that are started, of 2 queues each way */
 
 /* telemetry: "--no-telemetry", "--telemetry" */
 int fake_eal(const char *telemetry);

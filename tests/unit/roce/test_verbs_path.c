@@ -46,6 +46,31 @@ test_resolve(void **state)
 	assert_int_equal(tp_roce_destroy_qp(qp), 0);
 }
 
+/* The peer may be another port that this thread polls, or that nobody polls. */
+static void
+test_resolve_both(void **state)
+{
+	struct ibv_qp *qp = make(IBV_QPT_RC);
+	struct ibv_qp_attr a = good(IBV_QPS_INIT, IBV_QPS_RTR);
+	struct ibv_context *other;
+
+	fake_reset();
+	fake.both = true;
+	other = tp_roce_open(fake_port2, NULL);
+	assert_non_null(other);
+	for (unsigned int i = 0; i < 4; i++) {
+		inner(qp)->v.state = IBV_QPS_INIT;
+		fake.unresolved = 5;
+		fake.progressed = 0;
+		assert_int_equal(tp_roce_modify_qp(qp, &a, RTR_RC), 0);
+		assert_int_equal(fake.progressed, 10);
+		/* then they are this thread's, one and both */
+		tp_roce_progress(i == 0 ? other : ctx);
+	}
+	fake_close(other);
+	assert_int_equal(tp_roce_destroy_qp(qp), 0);
+}
+
 static struct ibv_qp *nested;
 static int nested_rc;
 
@@ -62,8 +87,16 @@ test_resolve_inside(void **state)
 {
 	struct ibv_qp *qp = make(IBV_QPT_RC);
 
-	/* called by the port's own work: it cannot be done there */
+	/* called by the port's own work, when a control call drives that: it cannot be done there */
 	nested = qp;
+	fake_reset();
+	fake.unresolved = 2;
+	fake.in_progress = modify_inside;
+	inner(qp)->v.state = IBV_QPS_INIT;
+	assert_int_equal(tp_roce_destroy_ah(tp_roce_create_ah(pd, &(struct ibv_ah_attr){.is_global = 1})), 0);
+	assert_int_equal(nested_rc, EAGAIN);
+
+	/* and when the port's thread does */
 	inner(qp)->v.state = IBV_QPS_INIT;
 	fake_reset();
 	fake.unresolved = 1;
@@ -122,6 +155,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_resolve, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_resolve_both, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_resolve_inside, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_resolve_other_thread, setup, teardown),
 	};
