@@ -107,12 +107,13 @@ unmake(struct roce_qp *q)
 		err = tp_roce_destroy_cq(q->cq);
 	if (err == 0 && q->mr != NULL)
 		err = tp_roce_dereg_mr(q->mr);
-	/* What the home still has must not be used by anybody else. */
-	if (err != 0)
-		return app_err(-err, "port %u: queue pair: %s", q->port->id, strerror(err));
-	rend_free(q->mem);
+	/* Memory that the home still has must not be used by anybody else. */
+	if (err == 0)
+		rend_free(q->mem);
+	else
+		err = app_err(-err, "port %u: queue pair: %s", q->port->id, strerror(err));
 	free(q);
-	return 0;
+	return err;
 }
 
 static struct roce_qp *
