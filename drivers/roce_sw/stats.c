@@ -66,7 +66,7 @@ static const struct counter counters[] = {
 	OWN("multicast_received", rx_groups),
 	OWN("ecn_marked", rx_ecn),
 	OWN("mads_received", rx_mads),
-	OWN("mads_dropped", rx_mad_dropped),
+	OWN("mads_overflowed", rx_mad_dropped),
 	OWN("mads_sent", tx_mads),
 	OWN("no_source_address", tx_no_gid),
 	OWN("tx_no_mbuf", tx_no_mbuf),

@@ -272,7 +272,7 @@ mad_flood(void **state)
 		pair_step(p);
 	assert_true(sent > 100);
 	assert_int_equal(p->n[1].num_mads, pair_stat(p, 1, "mads_received"));
-	assert_int_equal(p->n[1].num_mads + pair_stat(p, 1, "mads_dropped"), sent);
+	assert_int_equal(p->n[1].num_mads + pair_stat(p, 1, "mads_overflowed"), sent);
 }
 
 /* --- bad packets -------------------------------------------------------------------------------------------------- */
