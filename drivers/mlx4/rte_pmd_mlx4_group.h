@@ -52,7 +52,10 @@ int rte_pmd_mlx4_group_remove(uint16_t port_id, const char *name, char err[TP_ER
 /** Group i, in the order in which they were added. @return 0, -ENODEV, -ENOENT past the last. */
 int rte_pmd_mlx4_group_get(uint16_t port_id, unsigned int i, struct tp_group *g);
 
-/** Counters of a group: its queues since they joined it, or since the counters of the port were reset. */
+/**
+ * Counters of a group: its queues since they joined it, or since the counters of the port were reset. Frames for which the
+ * card found no receive buffer are not among them: it counts those by port (rx_port_discards), not by queue.
+ */
 struct rte_pmd_mlx4_group_stats {
 	uint64_t rx_frames, rx_bytes;
 	uint64_t rx_errors;                         /**< completions with an error */

@@ -151,7 +151,7 @@ def spoof(app, port, pmd):
     pmd.cmd('stop')
     pmd.cmd('set fwd mac')  # sends with its own address
     pmd.cmd('start')
-    before = now
+    before = app.group(port, 'guest')  # what was on its way went with the address that it came to
     ping(5, 8)
     now = app.group(port, 'guest')
     check('address-is-checked', now['spoof_mac_drops'] - before['spoof_mac_drops'] >= 5 and
