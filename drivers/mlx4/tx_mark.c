@@ -322,7 +322,7 @@ send_untagged(struct mlx4_txq *q, const struct mlx4_tx_policy *p, uint8_t prio, 
 			frames[i] = on_wire(pkts[i], &bytes[i]);
 	}
 	sent = send_prio(q, p, prio, pkts, n);
-	for (i = 0; i < sent && (p->discard >> prio & 1) == 0; i++) {
+	for (i = 0; i < n && i < sent && (p->discard >> prio & 1) == 0; i++) {
 		q->prio_count[prio].untagged += frames[i];
 		q->prio_count[prio].untagged_bytes += bytes[i];
 	}
