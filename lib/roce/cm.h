@@ -14,11 +14,13 @@
 int tp_roce_cm_init(struct tp_roce_dev *dev);
 /* Before the provider's close. What is bound to the port is told that it is gone. */
 void tp_roce_cm_fini(struct tp_roce_dev *dev);
+/* Before a close asks for objects that are left: those that nobody but connection management knows of go. */
+void tp_roce_cm_tidy(struct tp_roce_dev *dev);
 /* Timers, datagrams that found no room. The port's thread. Costs two loads when nothing is due. Returns how much was done. */
 unsigned int tp_roce_cm_progress(struct tp_roce_dev *dev, uint64_t now_ns);
 /*
  * Something happened to the port (obj of tp_roce_async_event is NULL): addresses, state, the device. Only notes it for
- * tp_roce_cm_progress(): any thread, any locks.
+ * tp_roce_cm_progress(): any thread, any locks; also before tp_roce_cm_init() and after tp_roce_cm_fini().
  */
 void tp_roce_cm_port_event(struct tp_roce_dev *dev, enum ibv_event_type type);
 /* Counters of management and connections (R-11: "RDMA activity"). */

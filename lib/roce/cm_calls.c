@@ -14,6 +14,7 @@ fill_path(struct cm_path *p, const struct tp_roce_path *path)
 	p->subnet_local = path->hop_limit <= 1;
 	memcpy(p->local_gid, path->sgid.raw, sizeof(p->local_gid));
 	memcpy(p->remote_gid, path->dgid.raw, sizeof(p->remote_gid));
+	p->flow_label = path->flow_label;
 	p->hop_limit = path->hop_limit;
 	p->tclass = path->tclass;
 	p->sl = path->prio;

@@ -22,8 +22,8 @@ tcm_send(struct tcm_conn *c, enum cm_msg msg, const void *m, uint64_t tid)
 	int rc = cm_put(msg, m, tid, c->out.data, &field);
 
 	if (rc != 0) {
-		TP_ROCE_LOG(ERR, "a %s message cannot be made: its %s has more bits than the field", cm_layouts[msg].name,
-			    field);
+		TP_ROCE_LOG(ERR, "a %s message cannot be made: its %s has more bits than the field",
+			    cm_layouts[msg].name, field);
 		return rc;
 	}
 	hand_out(c->cm, &c->out);
@@ -166,6 +166,10 @@ tcm_new_req(struct tcm *cm, const struct tp_roce_mad *mad, const union cm_any *m
 		reason = cm->ops->service(cm->home, &ask, &owner);
 		cm->stats.no_service += reason == CM_REJ_SERVICE_ID;
 	}
+	if (reason == TCM_DROP) {
+		cm->stats.half_open_drops++;
+		return;
+	}
 	c = reason == 0 ? tcm_conn_new(cm, &mad->path, TCM_REQ_RCVD, owner) : NULL;
 	if (c == NULL) {
 		cm->stats.no_resources += reason == 0;
@@ -188,12 +192,15 @@ tcm_new_sidr_req(struct tcm *cm, const struct tp_roce_mad *mad, const union cm_a
 	struct cm_sidr_rep no = {.request_id = r->request_id, .service_id = r->service_id};
 	struct tcm_conn *c;
 	void *owner = NULL;
+	uint16_t status = TCM_DROP;
 
-	if (cm->half_open >= cm->max_half_open) {
+	if (cm->half_open < cm->max_half_open)
+		status = cm->ops->service(cm->home, &ask, &owner);
+	if (status == TCM_DROP) {
 		cm->stats.half_open_drops++;
 		return;
 	}
-	no.status = (uint8_t)cm->ops->service(cm->home, &ask, &owner);
+	no.status = (uint8_t)status;
 	if (no.status != CM_SIDR_OK) {
 		cm->stats.no_service++;
 		tcm_answer(cm, mad, CM_SIDR_REP, &no);

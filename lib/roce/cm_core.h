@@ -64,6 +64,8 @@ enum tcm_event_type {
 	TCM_EV_SIDR_REP,      /* msg->sidr_rep */
 };
 
+#define TCM_DROP 0xffffu
+
 struct tcm_conn;
 struct tcm_event {
 	enum tcm_event_type type;
@@ -85,7 +87,10 @@ struct tcm_ask {
 
 struct tcm_ops {
 	void (*send)(void *home, const struct tp_roce_mad *mad);
-	/* Who serves it: 0 and *owner; else the reason of a REJ, or for datagrams an enum cm_sidr_status. */
+	/*
+	 * Who serves it: 0 and *owner; else the reason of a REJ, or for datagrams an enum cm_sidr_status; TCM_DROP: somebody,
+	 * but not now.
+	 */
 	uint16_t (*service)(void *home, const struct tcm_ask *ask, void **owner);
 	void (*event)(void *home, const struct tcm_event *ev);
 };

@@ -9,6 +9,7 @@
 #include <ethdev_driver.h>
 #include <rte_malloc.h>
 
+#include "cm.h"
 #include "front.h"
 
 static const char *
@@ -101,6 +102,9 @@ dev_open(struct tp_roce_dev *dev, const struct tp_roce_conf *conf)
 	err = tp_roce_net_init(dev);
 	if (err != 0)
 		goto err_home;
+	err = tp_roce_cm_init(dev);
+	if (err != 0)
+		goto err_net;
 	if (dev->mode != dev->conf.mode) {
 		TP_ROCE_LOG(NOTICE, "port %u: provider %s has no RoCE %s, the port uses %s", dev->port_id,
 			    dev->prov->name, mode_name(dev->conf.mode), mode_name(dev->mode));
@@ -108,6 +112,8 @@ dev_open(struct tp_roce_dev *dev, const struct tp_roce_conf *conf)
 	}
 	return 0;
 
+err_net:
+	tp_roce_net_fini(dev);
 err_home:
 	dev->prov->close(dev);
 err_async:
@@ -195,12 +201,14 @@ tp_roce_close_device(struct ibv_context *ctx)
 	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
 
 	tp_roce_open_begin();
+	tp_roce_cm_tidy(dev);
 	if (objects_left(dev)) {
 		tp_roce_open_end();
 		return EBUSY;
 	}
 	tp_roce_open_remove(dev);
 	(void)tp_roce_capture_stop(ctx, NULL, NULL);
+	tp_roce_cm_fini(dev);
 	tp_roce_net_fini(dev);
 	dev->prov->close(dev);
 	tp_roce_async_fini(dev);

@@ -11,6 +11,7 @@
 
 #include <rte_tailq.h>
 
+#include "cm.h"
 #include "front.h"
 
 #define MAX_EVENTS 1024u
@@ -90,6 +91,8 @@ tp_roce_async_event(struct tp_roce_dev *dev, enum ibv_event_type type, void *obj
 	struct tp_roce_async *a = dev->async;
 	struct event *e, *last;
 
+	if (obj == NULL)
+		tp_roce_cm_port_event(dev, type);
 	pthread_mutex_lock(&a->lock);
 	last = TAILQ_LAST(&a->waiting, events);
 	/* said twice in a row is said once: nobody may be listening */

@@ -49,6 +49,14 @@ void tp_roce_conf_free(struct tp_roce_dev *dev);
  */
 int tp_roce_path_wait(struct tp_roce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, struct tp_roce_path *path);
 
+/* Nobody else drives the port: no thread, or the caller's own. */
+bool tp_roce_needs_work(const struct tp_roce_dev *dev);
+/*
+ * Lets the port work for a moment. 0, or EAGAIN: it is the caller who would have to show it the packets, or who was
+ * called by it.
+ */
+int tp_roce_let_work(struct tp_roce_dev *dev);
+
 /* --- objects ---------------------------------------------------------------------------------------------------- */
 
 /* Zeroed memory for an object of size octets, at least least; on the port's NUMA node. */

@@ -8,6 +8,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "cm.h"
 #include "front.h"
 
 #define BURST 32u
@@ -59,6 +60,7 @@ work(struct tp_roce_dev *dev)
 	if (dev->prov->progress != NULL)
 		done += dev->prov->progress(dev);
 	done += tp_roce_net_progress(dev, now_ns);
+	done += tp_roce_cm_progress(dev, now_ns);
 	atomic_store_explicit(&dev->worker, 0, memory_order_relaxed);
 	return done;
 }
@@ -134,12 +136,14 @@ step_other(struct tp_roce_dev *dev, void *waits)
 		step(dev);
 }
 
-/*
- * Lets the port work for a moment. 0, or EAGAIN: it is the caller who would have to show it the packets, or who was
- * called by it.
- */
-static int
-let_work(struct tp_roce_dev *dev)
+bool
+tp_roce_needs_work(const struct tp_roce_dev *dev)
+{
+	return tp_roce_on_thread(dev) || atomic_load(&dev->thread) == 0;
+}
+
+int
+tp_roce_let_work(struct tp_roce_dev *dev)
 {
 	if (inside(dev) || (dev->conf.app_rx && tp_roce_on_thread(dev)))
 		return EAGAIN;
@@ -159,7 +163,7 @@ tp_roce_path_wait(struct tp_roce_dev *dev, const struct ibv_ah_attr *av, uint16_
 
 		if (err != EINPROGRESS)
 			return err;
-		if (let_work(dev) != 0)
+		if (tp_roce_let_work(dev) != 0)
 			return TP_ROCE_REFUSE(dev, EAGAIN,
 					      "the destination is being asked for its MAC; call again when the port "
 					      "has received more");

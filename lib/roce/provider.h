@@ -208,7 +208,6 @@ struct tp_roce_dev {
 	pthread_mutex_t drive;
 	_Atomic pthread_t worker;                                  /* is inside the port's work now; 0: nobody */
 	uint64_t cycles_to_ns;                                     /* 32.32 */
-	uint64_t mads_dropped;                                     /* datagrams of QP1 that nobody took */
 	uint64_t rest_freed;                                       /* packets that were nobody's */
 	unsigned int pds, mrs, mws, cqs, qps, srqs, ahs, channels; /* objects */
 	struct tp_roce_net *net;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cm.h"
 #include "front.h"
 
 void
@@ -91,7 +92,7 @@ tp_roce_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg)
 	fn(arg, "async_events_lost", tp_roce_async_lost(dev));
 	fn(arg, "rx_not_roce_freed", dev->rest_freed);
 	tp_roce_net_stats(dev, fn, arg);
-	fn(arg, "mads_dropped", dev->mads_dropped);
+	tp_roce_cm_stats(dev, fn, arg);
 	if (dev->prov->stats != NULL) {
 		tp_roce_lock(dev);
 		err = dev->prov->stats(dev, fn, arg);

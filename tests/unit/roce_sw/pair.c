@@ -13,7 +13,6 @@
 #include <rte_ethdev.h>
 #include <rte_random.h>
 
-#include "cm.h"
 #include "pair.h"
 
 #define RING 4096u
@@ -25,43 +24,21 @@ static struct rte_mempool *pool;
 static uint16_t port_of[2];
 static struct pair *current;
 
-/* --- connection management is not here: datagrams of QP1 are kept ------------------------------------------------ */
+/* --- datagrams of QP1 are kept, before connection management sees them ------------------------------------------- */
 
-int
-tp_roce_cm_init(struct tp_roce_dev *dev)
-{
-	return 0;
-}
+void __real_tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad);
+void __wrap_tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad);
 
 void
-tp_roce_cm_fini(struct tp_roce_dev *dev)
-{
-}
-
-unsigned int
-tp_roce_cm_progress(struct tp_roce_dev *dev, uint64_t now_ns)
-{
-	return 0;
-}
-
-void
-tp_roce_cm_port_event(struct tp_roce_dev *dev, enum ibv_event_type type)
-{
-}
-
-void
-tp_roce_cm_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
-{
-}
-
-void
-tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad)
+__wrap_tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad)
 {
 	struct node *n = &current->n[dev->port_id == current->n[0].port ? 0 : 1];
 
 	if (n->num_mads < RTE_DIM(n->mads))
 		n->mads[n->num_mads] = *mad;
 	n->num_mads++;
+	if (current->managed)
+		__real_tp_roce_mad_input(dev, mad);
 }
 
 /* --- ports -------------------------------------------------------------------------------------------------------- */

@@ -45,6 +45,7 @@ struct pair {
 	unsigned int (*wire)(struct pair *p, unsigned int from, struct rte_mbuf *m);
 	void *arg;
 	uint64_t frames[2];
+	bool managed; /* connection management takes part; if not, datagrams of QP1 are only kept */
 	uint32_t seed;
 };
 

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* From IP addresses to ports, GIDs and paths (annexes A11, A16, A17). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "net_priv.h"
+#include "rdma_priv.h"
+
+#define MAX_TIMEOUT_MS 3600000
+#define LIFETIME_CODE TCM_LIFETIME
+#define FLOW_LABEL_MASK 0xfffffu
+
+/* --- struct sockaddr --- */
+
+bool
+trd_addr_ok(const struct sockaddr *addr)
+{
+	if (addr->sa_family == AF_INET || addr->sa_family == AF_INET6)
+		return true;
+	TP_ROCE_LOG(ERR, "address family %u is neither %d (AF_INET) nor %d (AF_INET6)", addr->sa_family, AF_INET,
+		    AF_INET6);
+	return false;
+}
+
+socklen_t
+trd_addr_len(const struct sockaddr *addr)
+{
+	return addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+}
+
+static const struct sockaddr_in *
+in4(const struct sockaddr *addr)
+{
+	return (const struct sockaddr_in *)addr;
+}
+
+static const struct sockaddr_in6 *
+in6(const struct sockaddr *addr)
+{
+	return (const struct sockaddr_in6 *)addr;
+}
+
+bool
+trd_addr_any(const struct sockaddr *addr)
+{
+	if (addr->sa_family == AF_INET6)
+		return IN6_IS_ADDR_UNSPECIFIED(&in6(addr)->sin6_addr);
+	return in4(addr)->sin_addr.s_addr == 0;
+}
+
+union ibv_gid
+trd_gid(const struct sockaddr *addr)
+{
+	union ibv_gid gid;
+
+	if (addr->sa_family == AF_INET)
+		return trn_gid_v4(in4(addr)->sin_addr.s_addr);
+	memcpy(gid.raw, &in6(addr)->sin6_addr, sizeof(gid));
+	return gid;
+}
+
+bool
+trd_addr_equal(const struct sockaddr *a, const struct sockaddr *b)
+{
+	const union ibv_gid x = trd_gid(a), y = trd_gid(b);
+
+	return trn_gid_equal(&x, &y);
+}
+
+/* The port is at the same place in both. */
+uint16_t
+trd_port(const struct sockaddr *addr)
+{
+	return rte_be_to_cpu_16(in4(addr)->sin_port);
+}
+
+void
+trd_port_set(struct sockaddr *addr, uint16_t port)
+{
+	((struct sockaddr_in *)addr)->sin_port = rte_cpu_to_be_16(port);
+}
+
+void
+trd_addr_from(struct sockaddr_storage *to, uint8_t family, const uint8_t addr[16], uint16_t port)
+{
+	memset(to, 0, sizeof(*to));
+	if (family == 4) {
+		to->ss_family = AF_INET;
+		memcpy(&((struct sockaddr_in *)to)->sin_addr, addr + 12, 4);
+	} else {
+		to->ss_family = AF_INET6;
+		memcpy(&((struct sockaddr_in6 *)to)->sin6_addr, addr, 16);
+	}
+	trd_port_set((struct sockaddr *)to, port);
+}
+
+static void
+addr_of_gid(struct sockaddr_storage *to, const union ibv_gid *gid, uint16_t port)
+{
+	trd_addr_from(to, trn_is_v4(gid) ? 4 : 6, gid->raw, port);
+}
+
+/* --- ports and their GIDs --- */
+
+static enum ibv_gid_type
+gid_type(const struct tp_roce_dev *dev)
+{
+	return dev->mode == TP_ROCE_V2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
+}
+
+int
+trd_sgid(struct tp_roce_dev *dev, const struct sockaddr *addr)
+{
+	const union ibv_gid want = trd_gid(addr);
+	struct tp_roce_gid g;
+
+	for (uint32_t i = 0; i < TP_ROCE_GIDS; i++) {
+		if (tp_roce_gid_get(dev, i, &g) && g.type == gid_type(dev) && trn_gid_equal(&g.gid, &want))
+			return (int)i;
+	}
+	return -1;
+}
+
+static struct ibv_ah_attr
+av_to(const struct trd_id *id, uint32_t sgid_index, const union ibv_gid *dgid)
+{
+	struct ibv_ah_attr av = {.is_global = 1, .port_num = 1};
+
+	av.grh.dgid = *dgid;
+	av.grh.sgid_index = (uint8_t)sgid_index;
+	av.grh.traffic_class = id->tos;
+	return av;
+}
+
+/* Whether the port leads there from this entry of its table. 0, EINPROGRESS (the neighbour is asked), EHOSTUNREACH */
+static int
+try_entry(struct tp_roce_dev *dev, const struct trd_id *id, uint32_t index, const union ibv_gid *dgid)
+{
+	const struct ibv_ah_attr av = av_to(id, index, dgid);
+	struct tp_roce_path path;
+
+	return tp_roce_path_resolve(dev, &av, 0, &path);
+}
+
+/* The entry to send from: one of the destination's own scope first. */
+static int
+choose_entry(struct tp_roce_dev *dev, const struct trd_id *id, const struct sockaddr *src, const union ibv_gid *dgid)
+{
+	for (unsigned int other_scope = 0; other_scope < 2; other_scope++)
+		for (uint32_t i = 0; i < TP_ROCE_GIDS; i++) {
+			struct tp_roce_gid g;
+			int rc;
+
+			if (!tp_roce_gid_get(dev, i, &g) || g.type != gid_type(dev) ||
+			    trn_is_v4(&g.gid) != trn_is_v4(dgid) ||
+			    (trn_is_link_local(&g.gid) != trn_is_link_local(dgid)) != (other_scope != 0))
+				continue;
+			if (!trd_addr_any(src)) {
+				const union ibv_gid want = trd_gid(src);
+
+				if (!trn_gid_equal(&g.gid, &want))
+					continue;
+			}
+			rc = try_entry(dev, id, i, dgid);
+			if (rc == 0 || rc == EINPROGRESS)
+				return (int)i;
+		}
+	return -1;
+}
+
+/* --- tp_rdma_resolve_addr --- */
+
+static void
+belongs(struct trd_id *id, struct tp_roce_dev *dev)
+{
+	id->dev = dev;
+	id->v.verbs = &dev->vctx.context;
+	id->v.port_num = 1;
+}
+
+static int
+choose_port(struct trd_id *id, const struct sockaddr *src, const union ibv_gid *dgid)
+{
+	struct tp_roce_cm *cm;
+	int index;
+
+	if (id->dev != NULL) {
+		index = choose_entry(id->dev, id, src, dgid);
+		return index;
+	}
+	TAILQ_FOREACH(cm, &trd_cms, next)
+	{
+		index = choose_entry(cm->dev, id, src, dgid);
+		if (index < 0)
+			continue;
+		belongs(id, cm->dev);
+		return index;
+	}
+	return -1;
+}
+
+/* As Linux computes it; on its side, and in packets over IPv6, it tells connections apart. */
+static uint32_t
+flow_label(const struct trd_id *id)
+{
+	return (trd_port(&id->v.route.addr.src_addr) * 31u + trd_port(&id->v.route.addr.dst_addr)) & FLOW_LABEL_MASK;
+}
+
+static int
+resolve(struct trd_id *id, struct sockaddr *src, const struct sockaddr *dst, int timeout_ms)
+{
+	const union ibv_gid dgid = trd_gid(dst);
+	struct sockaddr_storage local = {.ss_family = dst->sa_family};
+	struct tp_roce_gid g;
+	int index, err;
+
+	if (id->state == TRD_IDLE && src != NULL)
+		memcpy(&local, src, trd_addr_len(src));
+	else if (id->state == TRD_BOUND)
+		local = id->v.route.addr.src_storage;
+	else if (id->state != TRD_IDLE)
+		return EINVAL;
+	index = choose_port(id, (struct sockaddr *)&local, &dgid);
+	if (index < 0 || !tp_roce_gid_get(id->dev, (uint32_t)index, &g))
+		return ENODEV;
+	if (trd_addr_any((struct sockaddr *)&local))
+		addr_of_gid(&local, &g.gid, trd_port((struct sockaddr *)&local));
+	if (id->state == TRD_IDLE) {
+		err = trd_port_bind(id, (struct sockaddr *)&local);
+		if (err != 0)
+			return err;
+	}
+	id->v.route.addr.src_storage = local;
+	memset(&id->v.route.addr.dst_storage, 0, sizeof(id->v.route.addr.dst_storage));
+	memcpy(&id->v.route.addr.dst_storage, dst, trd_addr_len(dst));
+	id->v.route.addr.addr.ibaddr.sgid = g.gid;
+	id->v.route.addr.addr.ibaddr.dgid = dgid;
+	id->v.route.addr.addr.ibaddr.pkey = 0xffff;
+	id->av = av_to(id, (uint32_t)index, &dgid);
+	id->av.grh.flow_label = flow_label(id);
+	id->until = tp_roce_now_ns(id->dev) + (uint64_t)timeout_ms * 1000000;
+	id->state = TRD_RESOLVING;
+	id->dev->cm->resolving++;
+	return 0;
+}
+
+int
+tp_rdma_resolve_addr(struct rdma_cm_id *v, struct sockaddr *src, struct sockaddr *dst, int timeout_ms)
+{
+	struct trd_id *id = trd_id_of(v);
+	int err;
+
+	if (timeout_ms < 0 || timeout_ms > MAX_TIMEOUT_MS) {
+		TP_ROCE_LOG(ERR, "timeout_ms %d is not in 0..%d", timeout_ms, MAX_TIMEOUT_MS);
+		return trd_fail(EINVAL);
+	}
+	if (!trd_addr_ok(dst) || (src != NULL && !trd_addr_ok(src)) ||
+	    (src != NULL && src->sa_family != dst->sa_family))
+		return trd_fail(EAFNOSUPPORT);
+	trd_lock();
+	err = resolve(id, src, dst, timeout_ms);
+	if (err == 0)
+		trd_resolve_run(id->dev->cm, tp_roce_now_ns(id->dev));
+	trd_unlock();
+	return err != 0 ? trd_fail(err) : trd_finish(id);
+}
+
+void
+trd_resolve_run(struct tp_roce_cm *cm, uint64_t now_ns)
+{
+	struct trd_id *id;
+
+	TAILQ_FOREACH(id, &trd_ids, next)
+	{
+		struct tp_roce_path path;
+		int rc;
+
+		if (id->state != TRD_RESOLVING || id->dev != cm->dev)
+			continue;
+		rc = trn_is_multicast(&id->av.grh.dgid) ? 0 : tp_roce_path_resolve(cm->dev, &id->av, 0, &path);
+		if (rc == EINPROGRESS && now_ns < id->until)
+			continue;
+		if (rc == EINPROGRESS)
+			rc = ETIMEDOUT;
+		cm->resolving--;
+		id->state = rc == 0 ? TRD_RESOLVED : TRD_BOUND;
+		trd_post(id, rc == 0 ? RDMA_CM_EVENT_ADDR_RESOLVED : RDMA_CM_EVENT_ADDR_ERROR, -rc);
+	}
+}
+
+int
+tp_rdma_resolve_route(struct rdma_cm_id *v, int timeout_ms)
+{
+	struct trd_id *id = trd_id_of(v);
+	struct ibv_sa_path_rec *r = &id->path_rec;
+	bool ok;
+
+	trd_lock();
+	ok = id->state == TRD_RESOLVED;
+	if (ok) {
+		*r = (struct ibv_sa_path_rec){.dgid = id->av.grh.dgid,
+					      .sgid = v->route.addr.addr.ibaddr.sgid,
+					      .flow_label = rte_cpu_to_be_32(id->av.grh.flow_label),
+					      .hop_limit = id->dev->conf.ttl,
+					      .traffic_class = id->tos,
+					      .reversible = 1,
+					      .numb_path = 1,
+					      .pkey = 0xffff,
+					      .mtu_selector = 2, /* exactly */
+					      .mtu = (uint8_t)id->dev->port.active_mtu,
+					      .rate_selector = 2,
+					      .packet_life_time_selector = 2,
+					      .packet_life_time = LIFETIME_CODE};
+		v->route.path_rec = r;
+		v->route.num_paths = 1;
+		id->state = TRD_ROUTED;
+		trd_post(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	}
+	trd_unlock();
+	return ok ? trd_finish(id) : trd_fail(EINVAL);
+}
+
+/* --- addresses that go --- */
+
+void
+trd_addr_check(struct tp_roce_cm *cm)
+{
+	struct trd_id *id;
+
+	TAILQ_FOREACH(id, &trd_ids, next)
+	{
+		if (id->dev != cm->dev || id->addr_changed || trd_addr_any(&id->v.route.addr.src_addr) ||
+		    id->state == TRD_IDLE || id->state == TRD_DONE)
+			continue;
+		if (trd_sgid(cm->dev, &id->v.route.addr.src_addr) >= 0)
+			continue;
+		id->addr_changed = true;
+		trd_post(id, RDMA_CM_EVENT_ADDR_CHANGE, 0);
+	}
+}
