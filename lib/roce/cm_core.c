@@ -97,7 +97,8 @@ refuse_req(struct tcm *cm, const struct tp_roce_mad *mad, uint32_t remote_id, ui
 {
 	struct cm_rej rej = {.remote_id = remote_id, .msg = CM_ABOUT_REQ, .reason = reason, .ari_len = ari_len};
 
-	memcpy(rej.ari, ari, ari_len);
+	if (ari_len != 0)
+		memcpy(rej.ari, ari, ari_len);
 	cm->stats.rejected_out++;
 	tcm_answer(cm, mad, CM_REJ, &rej);
 }
