@@ -14,8 +14,7 @@
 
 RTE_LOG_REGISTER(tp_roce_logtype, lib.roce, NOTICE);
 
-static const struct tp_roce_provider *providers[MAX_PROVIDERS];
-static unsigned int num_providers;
+static const struct tp_roce_provider *providers[MAX_PROVIDERS + 1]; /* NULL behind the last */
 /* They outlast lists and open ports, as pointers to devices are compared and kept. */
 static struct ibv_device devices[RTE_MAX_ETHPORTS];
 static TAILQ_HEAD(, tp_roce_dev) open_devs = TAILQ_HEAD_INITIALIZER(open_devs);
@@ -29,9 +28,15 @@ RTE_INIT(tp_roce_start)
 void
 tp_roce_provider_register(const struct tp_roce_provider *prov)
 {
+	const struct tp_roce_provider **p = providers;
+
 	pthread_mutex_lock(&registry_lock);
-	if (num_providers < MAX_PROVIDERS)
-		providers[num_providers++] = prov;
+	while (*p != NULL)
+		p++;
+	if (p < providers + MAX_PROVIDERS)
+		*p = prov;
+	else
+		TP_ROCE_LOG(ERR, "provider %s: there are %u already, which is the limit", prov->name, MAX_PROVIDERS);
 	pthread_mutex_unlock(&registry_lock);
 }
 
@@ -41,14 +46,14 @@ tp_roce_provider_find(uint16_t port_id, const char *name)
 	const struct tp_roce_provider *best = NULL;
 	unsigned int best_score = 0;
 
-	for (unsigned int i = 0; i < num_providers; i++) {
+	for (const struct tp_roce_provider **p = providers; *p != NULL; p++) {
 		unsigned int score;
 
-		if (name != NULL && strcmp(name, providers[i]->name) != 0)
+		if (name != NULL && strcmp(name, (*p)->name) != 0)
 			continue;
-		score = providers[i]->serves(port_id);
+		score = (*p)->serves(port_id);
 		if (score > best_score) {
-			best = providers[i];
+			best = *p;
 			best_score = score;
 		}
 	}

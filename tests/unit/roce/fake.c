@@ -336,7 +336,6 @@ tp_roce_cm_fini(struct tp_roce_dev *dev)
 	seen("cm_fini", dev);
 }
 
-void tp_roce_cm_tidy(struct tp_roce_dev *dev);
 void
 tp_roce_cm_tidy(struct tp_roce_dev *dev)
 {

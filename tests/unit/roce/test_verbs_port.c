@@ -137,7 +137,7 @@ test_open_fails(void **state)
 	static const struct {
 		const char *step;
 		unsigned int calls; /* until the end: those before it, itself, what is taken back */
-	} steps[] = {{"open", 1}, {"net_init", 3}};
+	} steps[] = {{"open", 1}, {"net_init", 3}, {"cm_init", 5}};
 
 	for (unsigned int i = 0; i < RTE_DIM(steps); i++) {
 		fake_reset();
