@@ -46,7 +46,7 @@ struct tpm_gid {
 struct tpm_ctl {
 	uint16_t uar_refs[TPM_NUM_UARS];
 	uint64_t *mpt_known; /* bitmap: entries that SW2HW_MPT made, so that fresh ICM is not taken for an entry */
-	bool windows; /* INIT_HCA enabled them */
+	bool windows;        /* INIT_HCA enabled them */
 	uint64_t altc_base, auxc_base, rdmarc_base, cmpt_base, mc_base;
 	uint8_t mc_lg_entry, mc_lg_table;
 	uint8_t default_group[TP_MODEL_PORTS][2][1u << TPM_LG_MAX_MCG_ENTRY]; /* of a port: multicast, unicast */

@@ -22,7 +22,7 @@
 #define WANT_EQS 128u
 #define WANT_MPTS 4096u
 #define WANT_MTTS 262144u /* a region of 1 GiB in pages of 4 KiB */
-#define LG_RDMARC 4u       /* READs and atomics that a QP answers at a time */
+#define LG_RDMARC 4u      /* READs and atomics that a QP answers at a time */
 /*
  * Rules: two ports with 127 unicast and 1024 multicast addresses and 127 groups with up to 14 rules, twice while they
  * move to another QP.
