@@ -157,6 +157,10 @@ rsw_modify_qp(struct tp_roce_qp *q, const struct ibv_qp_attr *attr, int mask, en
 	struct tre_attr a;
 
 	attributes(qp, &a);
+	if (atomic_load(&d->gone) && to != IBV_QPS_ERR && to != IBV_QPS_RESET) {
+		TP_ROCE_LOG(ERR, "port %u: its device was reset or removed; open it anew", d->port);
+		return EIO;
+	}
 	rsw_gate_close(d);
 	/* It may have failed meanwhile: nothing but reset and error is left then. */
 	if (qp->e.state == IBV_QPS_ERR && to != IBV_QPS_ERR && to != IBV_QPS_RESET) {

@@ -221,6 +221,21 @@ fail_users(struct rsw_dev *d)
 	}
 }
 
+/* There is no ethdev any more: what was posted ends, nothing is sent (V-8). */
+static void
+flush_all(struct rsw_dev *d)
+{
+	d->flushed = true;
+	for (uint32_t i = 0; i < RSW_QPS; i++) {
+		struct rsw_qp *qp = d->qps[i];
+
+		if (qp == NULL || qp->e.state == IBV_QPS_RESET)
+			continue;
+		tre_qp_state(&qp->e, IBV_QPS_ERR, NULL);
+		rsw_qp_queue(qp);
+	}
+}
+
 static unsigned int
 run_loop(struct rsw_dev *d, uint64_t now)
 {
@@ -250,6 +265,8 @@ rsw_progress(struct tp_roce_dev *dev)
 		n += run_timers(d, now);
 	if (__builtin_expect(d->overran, 0))
 		fail_users(d);
+	if (__builtin_expect(atomic_load_explicit(&d->gone, memory_order_relaxed) && !d->flushed, 0))
+		flush_all(d);
 	last = d->run_first == NULL ? NULL : d->run_last;
 	while (last != NULL) {
 		struct rsw_qp *qp = next_in_line(d);

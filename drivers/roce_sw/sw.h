@@ -230,7 +230,9 @@ struct rsw_dev {
 
 	uint32_t next_qp, num_qps, next_key, num_keys;
 	struct rte_flow *flow[3];
-	bool overran; /* some completion queue, just now */
+	bool overran;     /* some completion queue, just now */
+	atomic_bool gone; /* the ethdev was reset or removed; it stays so until the port is closed */
+	bool flushed;     /* because of that */
 	uint8_t bounce[RSW_PACKET_MAX];
 };
 

@@ -75,6 +75,11 @@ rsw_tx_flush(struct rsw_dev *d)
 
 	if (d->num_tx == 0)
 		return;
+	if (__builtin_expect(d->flushed, 0)) {
+		rte_pktmbuf_free_bulk(d->tx, d->num_tx);
+		d->num_tx = d->tx_shown = 0;
+		return;
+	}
 	/* What did not fit last time was shown then. */
 	tp_roce_capture_burst(d->dev, d->tx + d->tx_shown, d->num_tx - d->tx_shown, true);
 	sent = rte_eth_tx_burst(d->port, d->txq, d->tx, d->num_tx);

@@ -2,6 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Link and loss of the ethdev under an open port: events, the port's state, and nothing after the port is closed. */
+#include <errno.h>
+
 #include <ethdev_driver.h>
 
 #include "pair.h"
@@ -43,6 +45,44 @@ test_link(void **state)
 	pair_no_event(p, 1);
 }
 
+/* With work on its way: all of it ends, and no more can begin. */
+static void
+test_lost_at_work(void **state)
+{
+	const struct qp_conf c = {.type = IBV_QPT_RC};
+	struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTS};
+	struct pair *p = *state;
+	struct ibv_qp *qa, *qb;
+	struct ibv_wc wc[3];
+	uint64_t frames;
+
+	pair_qps(p, &c, &qa, &qb);
+	pair_recv(p, 0, qa, 1, 0, 10);
+	/* Nobody receives it over there: it is repeated for ever. */
+	pair_send(p, 0, qa, 2, 0, 10);
+	pair_send(p, 0, qa, 3, 0, 10);
+	driver_says(p->n[0].port, RTE_ETH_EVENT_INTR_RMV);
+	pair_event(p, 0, IBV_EVENT_DEVICE_FATAL);
+	pair_wait(p, p->n[0].cq, 3, wc);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(wc[i].status, IBV_WC_WR_FLUSH_ERR);
+	assert_int_equal(pair_state(qa), IBV_QPS_ERR);
+	pair_run(p, 1);
+	frames = p->frames[0];
+	pair_send(p, 0, qa, 4, 0, 10);
+	pair_wait(p, p->n[0].cq, 1, wc);
+	assert_int_equal(wc[0].status, IBV_WC_WR_FLUSH_ERR);
+	assert_int_equal(tp_roce_modify_qp(qa, &(struct ibv_qp_attr){.qp_state = IBV_QPS_RESET}, IBV_QP_STATE), 0);
+	a.qp_state = IBV_QPS_INIT;
+	a.port_num = 1;
+	assert_int_equal(
+		tp_roce_modify_qp(qa, &a, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS), EIO);
+	pair_run(p, 1);
+	assert_int_equal(p->frames[0], frames);
+	assert_int_equal(tp_roce_destroy_qp(qa), 0);
+	assert_int_equal(tp_roce_destroy_qp(qb), 0);
+}
+
 static void
 test_closed(void **state)
 {
@@ -63,6 +103,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_link, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_lost_at_work, pair_setup, pair_teardown),
 		cmocka_unit_test(test_closed),
 	};
 
