@@ -6,9 +6,13 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <rte_cycles.h>
+
 #include "pair.h"
 
+/* Rounds of a thread: so many, or for so long; on a busy machine each takes turns of the scheduler. */
 #define ROUNDS 10000
+#define SECONDS 2
 #define SIZE 64u
 
 static const struct qp_conf plain = {.type = IBV_QPT_RC};
@@ -84,9 +88,10 @@ take_one(struct ibv_cq *cq)
 static void *
 use(void *arg)
 {
+	uint64_t until = rte_rdtsc() + SECONDS * rte_get_tsc_hz();
 	struct user *u = arg;
 
-	for (unsigned int i = 0; i < ROUNDS && u->wrong == NULL; i++) {
+	for (unsigned int i = 0; i < ROUNDS && u->wrong == NULL && rte_rdtsc() < until; i++) {
 		struct node *n = &u->p->n[1];
 		struct ibv_sge sge = {(uintptr_t)n->mem + u->off, SIZE, n->mr->lkey};
 		struct ibv_recv_wr *bad, rr = {.sg_list = &sge, .num_sge = 1};

@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Linux's own software RDMA (rdma_rxe, in a guest) and RoCE in software on an AF_PACKET port of the host talk to each
+# other: rdma-core's ping-pongs and perftest on one side, our programs on the other, each side server and client; IPv4,
+# IPv6, a VLAN, every byte checked, frames lost. A bridge joins the guest's TAP with the port; the host's own address on
+# it carries the programs' exchange by TCP.
+# shellcheck source=tests/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+export LD_LIBRARY_PATH=$TP_BUILD/lib/roce/so${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+ns=rxe$$
+host_pid=
+
+for c in ip dpdk-testpmd; do
+	command -v $c >/dev/null || { printf 'skip rxe: %s is not installed\n' $c; exit 0; }
+done
+if ! ip netns add "$ns" 2>/dev/null || [ ! -c /dev/net/tun ]; then
+	printf 'skip rxe: network namespaces and TAP devices need root\n'
+	exit 0
+fi
+rxe_end() {
+	[ -z "$host_pid" ] || kill "$host_pid" 2>/dev/null
+	lab_end
+	ip netns del "$ns"
+}
+trap rxe_end EXIT
+
+in_ns() { ip netns exec "$ns" "$@"; }
+
+wires() {
+	in_ns ip link set lo up &&
+		in_ns ip link add br0 type bridge stp_state 0 forward_delay 0 &&
+		in_ns ip tuntap add t0 mode tap &&
+		in_ns ip link add v0 type veth peer name v1 &&
+		in_ns ip link set t0 master br0 && in_ns ip link set v0 master br0 || return
+	# The port's interface belongs to the port alone.
+	in_ns sh -c 'echo 1 >/proc/sys/net/ipv6/conf/v1/disable_ipv6'
+	for i in t0 v0 v1 br0; do in_ns ip link set $i up || return; done
+	in_ns ip addr add 192.0.2.254/24 dev br0
+}
+
+# The host's program on the port, in the background; then host_wait.
+host() { # NAME PROGRAM OPTION...
+	local out=$lab_tmp/$1.host dir=perf prog=$2
+	[ "$prog" != tp_pingpong ] || dir=pingpong
+	shift 2
+	# Its arguments say which test of tp_perf runs; the name of the program does, as perftest's does.
+	in_ns bash -c 'exec -a "$0" "$@"' "$prog" "$TP_BUILD/apps/$dir/$([ $dir = perf ] && echo tp_perf || echo tp_pingpong)" --no-huge \
+		-m 256 --no-shconf --no-telemetry --no-pci --file-prefix="$ns" --lcores 0@0 --vdev=net_af_packet0,iface=v1 -- \
+		"$@" >"$out" 2>&1 &
+	host_pid=$!
+}
+
+host_wait() { # SECONDS
+	local i rc
+	for ((i = 0; i < $1 * 5; i++)); do
+		kill -0 "$host_pid" 2>/dev/null || break
+		sleep 0.2
+	done
+	kill "$host_pid" 2>/dev/null
+	wait "$host_pid"
+	rc=$?
+	host_pid=
+	return $rc
+}
+
+# Until the host's program listens: TCP port 18515 in state LISTEN.
+host_listens() {
+	local i
+	for ((i = 0; i < 100; i++)); do
+		in_ns grep -qs ':4853 0*:0000 0A' /proc/net/tcp /proc/net/tcp6 && return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+say_why() { # NAME
+	fail "$1" "host: $(grep -v '^EAL' "$lab_tmp/$1.host" | tail -n 3 | tr '\n' ';') guest: $(tail -n 3 "$lab_tmp/guest.out" | tr '\n' ';')"
+}
+
+# The guest calls us: its program with its arguments, then ours.
+called() { # NAME GUEST-COMMAND HOST-PROGRAM OPTION...
+	local name=$1 cmd=$2 grc
+	shift 2
+	host "$name" "$@"
+	host_listens
+	guest_exec guest 60 <<<"$cmd 192.0.2.254"
+	grc=$?
+	if host_wait 20 && [ $grc = 0 ]; then pass "$name"; else say_why "$name"; fi
+}
+
+# We call the guest.
+calls() { # NAME GUEST-COMMAND HOST-PROGRAM OPTION...
+	local name=$1 cmd=$2 rc
+	shift 2
+	guest_exec guest 30 <<<"$cmd >/tmp/server 2>&1 & i=0; until grep -qs ':4853 0*:0000 0A' /proc/net/tcp /proc/net/tcp6; do i=\$((i + 1)); [ \$i -lt 50 ] || break; sleep 0.1; done"
+	host "$name" "$@" 192.0.2.2
+	host_wait 60
+	rc=$?
+	guest_exec guest 20 <<<'wait; cat /tmp/server' || rc=1
+	if [ $rc = 0 ]; then pass "$name"; else say_why "$name"; fi
+}
+
+wires || { printf 'skip rxe: no bridge, veth or TAP in this kernel\n'; exit 0; }
+# In the namespace of the wires, where its TAP is.
+in_ns "$lab_scripts/guest.sh" start "guest-$$" -n tap,ifname=t0,script=no,downscript=no 2>"$lab_tmp/guest.err" || {
+	fail rxe-guest "$(tail -n 2 "$lab_tmp/guest.err" | tr '\n' ' ')"
+	exit 1
+}
+guests+=("guest-$$")
+guest_exec guest 90 <<'GUEST' || { fail rxe-guest "$(tail -n 2 "$lab_tmp/guest.err" "$lab_tmp/guest.out" | tr '\n' ' ')"; exit 1; }
+set -e
+modprobe virtio_net
+i=0; while [ ! -e /sys/class/net/eth0 ]; do i=$((i + 1)); [ $i -lt 50 ]; sleep 0.2; done
+ip addr add 192.0.2.2/24 dev eth0
+ip addr add 2001:db8::2/64 dev eth0 nodad
+ip link set eth0 up
+modprobe 8021q
+ip link add link eth0 name eth0.7 type vlan id 7
+ip addr add 198.51.100.2/24 dev eth0.7
+ip link set eth0.7 up
+modprobe rdma_rxe
+modprobe rdma_ucm
+rdma link add rxe0 type rxe netdev eth0
+i=0; until grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state; do i=$((i + 1)); [ $i -lt 50 ]; sleep 0.2; done
+sleep 1
+echo "== gids"
+for g in 0 1 2 3 4 5 6 7; do
+	f=/sys/class/infiniband/rxe0/ports/1
+	t=$(cat $f/gid_attrs/types/$g 2>/dev/null) || continue
+	echo "$g $(cat $f/gids/$g) $t"
+done
+GUEST
+gid() { section guest gids | awk -v g="$1" '$2 == g { print $1; exit }'; }
+v4=$(gid 0000:0000:0000:0000:0000:ffff:c000:0202)
+v6=$(gid 2001:0db8:0000:0000:0000:0000:0000:0002)
+tag=$(gid 0000:0000:0000:0000:0000:ffff:c633:6402)
+
+a4='--addr 192.0.2.1/24' a6='--addr 2001:db8::1/64'
+# shellcheck disable=SC2086 # lists of options
+{
+	called rxe-rc-called "ibv_rc_pingpong -d rxe0 -g $v4 -c -n 200 -s 4099" tp_pingpong $a4 -n 200 -s 4099
+	calls rxe-rc-calls "ibv_rc_pingpong -d rxe0 -g $v4 -n 200 -s 65536" tp_pingpong $a4 -c -n 200 -s 65536
+	called rxe-rc-ipv6-called "ibv_rc_pingpong -d rxe0 -g $v6 -c -n 200 -s 3001" tp_pingpong $a6 -n 200 -s 3001
+	calls rxe-rc-ipv6-calls "ibv_rc_pingpong -d rxe0 -g $v6 -n 200 -s 1" tp_pingpong $a6 -c -n 200 -s 1
+	called rxe-uc-called "ibv_uc_pingpong -d rxe0 -g $v4 -n 50 -s 1024" tp_pingpong $a4 -C UC -n 50 -s 1024
+	called rxe-ud-called "ibv_ud_pingpong -d rxe0 -g $v4 -n 50 -s 1000" tp_pingpong $a4 -C UD -n 50 -s 1000
+	calls rxe-ud-calls "ibv_ud_pingpong -d rxe0 -g $v4 -n 50 -s 1000" tp_pingpong $a4 -C UD -n 50 -s 1000
+	called rxe-ud-ipv6-called "ibv_ud_pingpong -d rxe0 -g $v6 -n 50 -s 77" tp_pingpong $a6 -C UD -n 50 -s 77
+	called rxe-rc-events "ibv_rc_pingpong -d rxe0 -g $v4 -e -n 100 -s 512" tp_pingpong $a4 -n 100 -s 512
+	called rxe-rc-small-mtu "ibv_rc_pingpong -d rxe0 -g $v4 -m 256 -c -n 100 -s 4000" tp_pingpong $a4 -m 256 -n 100 -s 4000
+	if [ -n "$tag" ]; then
+		called rxe-rc-vlan "ibv_rc_pingpong -d rxe0 -g $tag -c -n 100 -s 2000" tp_pingpong --addr 198.51.100.1/24 --vlan 7 \
+			-n 100 -s 2000
+	else
+		fail rxe-rc-vlan "the guest has no GID on its VLAN: $(section guest gids | tr '\n' ';')"
+	fi
+	called rxe-send-bw "ib_send_bw -d rxe0 -x $v6 -F -n 200 -s 8192" tp_send_bw $a6 -n 200 -s 8192
+	called rxe-write-bw "ib_write_bw -d rxe0 -x $v4 -F -n 200 -s 65536 -q 4" tp_write_bw $a4 -n 200 -s 65536 -q 4
+	calls rxe-read-lat "ib_read_lat -d rxe0 -x $v4 -F -n 100 -s 4096" tp_read_lat $a4 -n 100 -s 4096
+	# One in twenty of the guest's packets is lost: requests, answers and acknowledgements.
+	guest_exec guest 20 <<<'modprobe sch_netem && tc qdisc add dev eth0 root netem loss 5%' || fail rxe-netem "no sch_netem in the guest"
+	called rxe-loss-rc "ibv_rc_pingpong -d rxe0 -g $v4 -c -n 100 -s 8192" tp_pingpong $a4 -n 100 -s 8192
+	called rxe-loss-read "ib_read_bw -d rxe0 -x $v4 -F -n 50 -s 16384" tp_read_bw $a4 -n 50 -s 16384
+	calls rxe-loss-atomic "ib_atomic_lat -d rxe0 -x $v4 -F -n 50" tp_atomic_lat $a4 -n 50
+}
+guest_exec guest 20 <<'GUEST'
+echo "== dmesg"
+dmesg
+echo "== counters"
+grep -H . /sys/class/infiniband/rxe0/ports/1/hw_counters/*
+GUEST
+no_rxe_errors=$(section guest dmesg | grep -E 'rxe|BUG|WARNING|Call Trace' | grep -Ei 'bad|err|warn|BUG|Call Trace' | grep -v 'failed to create')
+if [ -z "$no_rxe_errors" ]; then pass rxe-log; else fail rxe-log "$(head -n 3 <<<"$no_rxe_errors" | tr '\n' ';')"; fi
+exit $lab_bad
