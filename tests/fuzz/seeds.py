@@ -125,6 +125,23 @@ def neighbours():
         yield bytes([1, 2, 0, 1, 0x82, 0, 2]) + frame + bytes([0, 1, 0x90, 1, 2, 0, 1, 0x82, 0, 2])
 
 
+def datagrams():
+    """For fuzz_mad: kind of record; a message, whose connection, transaction, length, octets of its data."""
+    def msg(n, who=0, tid=0, kind=0, data=bytes(140)):
+        return bytes([kind, n, who, tid, len(data) - 58]) + data
+
+    ask, accept, establish, leave = b'\x04\x05\x01', b'\x05\0\0', b'\x05\0\x01', b'\x05\0\x04'
+    for n in range(11):                                # each message out of nowhere, well aimed or not
+        yield msg(n, tid=1) + msg(n, tid=1) + msg(n, kind=0x10)
+        yield ask + msg(n) + msg(n)
+        yield msg(0, tid=1) + b'\0' + msg(n)
+        yield msg(0, tid=1) + b'\0' + accept + msg(n) + msg(4) + msg(n)
+    yield ask + msg(3) + b'\x01' + establish + leave + msg(6) + b'\x07\xff\x1f'
+    yield msg(0, tid=1) + b'\0' + accept + msg(4) + msg(5) + msg(5)
+    yield msg(0, data=b'\xff' * 173)                   # overlong private data
+    yield b'\x03' + bytes([1, 4, 1, 1]) + bytes(12) + b'\0\x12' + bytes(238)
+
+
 def write(folder, target, items):
     path = os.path.join(folder, target)
     os.makedirs(path, exist_ok=True)
@@ -144,6 +161,7 @@ def main(folder):
     write(folder, 'wqe', [send * n + ring for n in (1, 2, 31)] + [bytes([0, 6]) + bytes(12) + ring])
     cqe = bytes(20) + struct.pack('>I', 64) + bytes(7) + b'\x01'
     write(folder, 'roce', roce_packets())
+    write(folder, 'mad', datagrams())
     write(folder, 'roce_net', neighbours())
     write(folder, 'vfu', vfu_messages())
     write(folder, 'qos', configurations())
