@@ -169,6 +169,8 @@ void tpm_steer_lookup(struct tpm_port *p, const uint8_t *hdr, uint32_t hlen, con
 /* The group table's answer (steer_group.c). */
 /* QPs that are attached to a multicast GID; allow_lb and by_rule say nothing. */
 void tpm_steer_group(struct tpm_port *p, const uint8_t *gid, struct tpm_steer_hit *hit);
+/* QPs that get a copy of all that the port receives, or (sent) sends. */
+void tpm_steer_mirror(struct tpm_port *p, bool sent, struct tpm_steer_hit *hit);
 void tpm_group_lookup_ib(struct tp_model *m, const uint8_t *gid, struct tpm_steer_hit *hit);
 void tpm_group_lookup(struct tp_model *m, const struct tpm_port *p, const uint8_t *h, const struct tpm_pkt *k,
 		      struct tpm_steer_hit *hit);
@@ -216,6 +218,8 @@ tpm_prefetchw(const void *p)
 /* Frames arrive at a port from its wire (after impairment) or from inside the card; from: the sending QP or NULL. */
 void tpm_port_rx(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n,
 		 const struct tpm_qp *from);
+/* Copies for those who watch the port; only while p->mirrored. */
+void tpm_port_mirror(struct tp_model *m, struct tpm_port *p, bool sent, const struct tp_frame *f, unsigned int n);
 /* The same for what comes over a wire: impairment first. */
 void tpm_port_arrive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n);
 /* Plain frames, each in one piece, for one QP. */

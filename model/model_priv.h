@@ -340,6 +340,7 @@ struct tpm_port {
 	struct tpm_port_counters c;
 	uint64_t wire_drops, rx_no_rule, rx_vlan_filtered, rx_no_wqe, rx_too_long, rx_bad_fcs, rx_link_down;
 	uint64_t tx_no_transport;        /* sends of verbs QPs that went nowhere */
+	bool mirrored;                   /* there is a rule that copies what it receives or sends */
 	uint32_t roce_qps;               /* QPs with a transport: frames are looked at for RoCE */
 	uint64_t flushed_sq, flushed_rq; /* WQEs that ended with "flushed" without having been looked at */
 	uint64_t roce_tx, roce_rx, roce_bad_icrc, roce_no_qp, roce_no_gid, roce_malformed;

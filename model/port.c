@@ -124,6 +124,8 @@ tpm_port_send(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, 
 		return;
 	}
 	count_tx_burst(m, p, f, n);
+	if (tpm_unlikely(p->mirrored))
+		tpm_port_mirror(m, p, true, f, n);
 	sent = p->wire->ops->send(p->wire, f, n);
 	if (tpm_unlikely(sent < n))
 		p->wire_drops += n - sent;

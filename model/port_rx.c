@@ -231,6 +231,29 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 	m->st.port[p->num - 1].rx_bytes += oct;
 }
 
+/* What finds no receive WQE there is not copied; the frame itself goes its way. */
+void
+tpm_port_mirror(struct tp_model *m, struct tpm_port *p, bool sent, const struct tp_frame *f, unsigned int n)
+{
+	struct tpm_steer_hit hit;
+	uint8_t buf[TPM_PARSE_MAX];
+	struct tpm_qp *qp;
+	uint32_t hlen, hash;
+
+	tpm_steer_mirror(p, sent, &hit);
+	for (unsigned int i = 0; i < n && hit.n != 0; i++) {
+		const uint8_t *h = tpm_frame_head(&f[i], buf, &hlen);
+
+		if (f[i].len < TPM_ETH_HLEN || (f[i].flags & TP_FRAME_BAD_FCS) != 0)
+			continue;
+		for (uint32_t k = 0; k < hit.n; k++) {
+			qp = ring_qp(m, hit.qpn[k], h, hlen, f[i].len, &hash, true);
+			if (qp != NULL)
+				(void)tpm_receive_now(m, p, qp, &f[i], hash);
+		}
+	}
+}
+
 void
 tpm_port_rx(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n, const struct tpm_qp *from)
 {
@@ -239,6 +262,8 @@ tpm_port_rx(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, un
 		return;
 	}
 	if (from == NULL) {
+		if (tpm_unlikely(p->mirrored))
+			tpm_port_mirror(m, p, false, f, n);
 		rx_burst(m, p, f, n);
 		return;
 	}

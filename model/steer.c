@@ -54,6 +54,7 @@ struct tpm_steer {
 	struct rule *list;          /* regular rules that are not by_mac, by priority */
 	struct rule *all, *mc;      /* defaults */
 	struct rule *uc_sn, *mc_sn; /* sniffers */
+	struct rule *mirror[2];     /* of what is received, of what is sent */
 	struct rule *ib;
 	struct rule *ids[ID_BUCKETS];
 };
@@ -101,6 +102,8 @@ rule_list(struct tpm_steer *s, const struct rule *r)
 	case MLX4_DMFS_MC_DEFAULT: return &s->mc;
 	case MLX4_DMFS_UC_SNIFFER: return &s->uc_sn;
 	case MLX4_DMFS_MC_SNIFFER: return &s->mc_sn;
+	case MLX4_DMFS_MIRROR_RX:
+	case MLX4_DMFS_MIRROR_SX: return &s->mirror[r->type == MLX4_DMFS_MIRROR_SX];
 	default:
 		if (r->is_ib)
 			return &s->ib;
@@ -129,6 +132,8 @@ flush(struct tpm_steer *s)
 	free_list(&s->mc);
 	free_list(&s->uc_sn);
 	free_list(&s->mc_sn);
+	free_list(&s->mirror[0]);
+	free_list(&s->mirror[1]);
 	free_list(&s->ib);
 	memset(s->ids, 0, sizeof(s->ids));
 	changed(s);
@@ -147,8 +152,10 @@ void
 tpm_steer_flush(struct tp_model *m)
 {
 	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++)
-		if (m->port[i].steer != NULL)
+		if (m->port[i].steer != NULL) {
 			flush(m->port[i].steer);
+			m->port[i].mirrored = false;
+		}
 	m->st.rules = 0;
 }
 
@@ -307,6 +314,12 @@ insert(struct tpm_steer *s, struct rule *r)
 	changed(s);
 }
 
+static void
+set_mirrored(struct tpm_port *p)
+{
+	p->mirrored = p->steer->mirror[0] != NULL || p->steer->mirror[1] != NULL;
+}
+
 uint8_t
 tpm_steer_attach(struct tp_model *m, const uint8_t *mbox, uint32_t ndwords, uint64_t *id)
 {
@@ -325,9 +338,9 @@ tpm_steer_attach(struct tp_model *m, const uint8_t *mbox, uint32_t ndwords, uint
 		tpm_violate(m, TPM_V_STEER_SPEC, "rule", 0, "port %u, wanted 1..%u", t.port, m->cfg.num_ports);
 		return MLX4_STAT_BAD_PARAM;
 	}
-	if (t.type != MLX4_DMFS_REGULAR && t.type != MLX4_DMFS_ALL_DEFAULT && t.type != MLX4_DMFS_MC_DEFAULT &&
-	    t.type != MLX4_DMFS_UC_SNIFFER && t.type != MLX4_DMFS_MC_SNIFFER) {
-		tpm_violate(m, TPM_V_STEER_SPEC, "port", t.port, "rule type %u, wanted 0, 1, 3, 6 or 7", t.type);
+	if (t.type != MLX4_DMFS_REGULAR && t.type != MLX4_DMFS_ALL_DEFAULT &&
+	    (t.type < MLX4_DMFS_MC_DEFAULT || t.type > MLX4_DMFS_MC_SNIFFER)) {
+		tpm_violate(m, TPM_V_STEER_SPEC, "port", t.port, "rule type %u, wanted 0, 1 or 3..7", t.type);
 		return MLX4_STAT_BAD_PARAM;
 	}
 	if (tpm_qp_get(m, t.qpn) == NULL) {
@@ -346,6 +359,7 @@ tpm_steer_attach(struct tp_model *m, const uint8_t *mbox, uint32_t ndwords, uint
 	r->by_mac = r->type == MLX4_DMFS_REGULAR && !r->is_ib && only_dmac(&r->mt);
 	r->id = *id = ++m->next_rule_id;
 	insert(m->port[r->port - 1].steer, r);
+	set_mirrored(&m->port[r->port - 1]);
 	m->st.rules++;
 	return MLX4_STAT_OK;
 }
@@ -374,6 +388,7 @@ tpm_steer_detach(struct tp_model *m, uint64_t id)
 {
 	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
 		if (m->port[i].steer != NULL && detach(m->port[i].steer, id)) {
+			set_mirrored(&m->port[i]);
 			m->st.rules--;
 			return MLX4_STAT_OK;
 		}
@@ -532,6 +547,15 @@ tpm_steer_group(struct tpm_port *p, const uint8_t *gid, struct tpm_steer_hit *hi
 		if (diff == 0)
 			add_hit(hit, r);
 	}
+}
+
+void
+tpm_steer_mirror(struct tpm_port *p, bool sent, struct tpm_steer_hit *hit)
+{
+	hit->n = 0;
+	hit->by_rule = hit->allow_lb = true;
+	for (const struct rule *r = p->steer->mirror[sent]; r != NULL; r = r->next)
+		add_hit(hit, r);
 }
 
 uint32_t

@@ -167,6 +167,7 @@ open_port(struct tp_roce_dev *dev)
 	r->hca = eth->hca;
 	r->port = eth->port;
 	pthread_mutex_init(&r->tables, NULL);
+	pthread_mutex_init(&r->capture_lock, NULL);
 	choose_mode(dev, r->hca);
 	rc = tables_create(r);
 	if (rc == 0)
@@ -198,6 +199,7 @@ err_qp1:
 	mlx4_roce_events_stop(r);
 err_setup:
 	tables_destroy(r);
+	pthread_mutex_destroy(&r->capture_lock);
 	pthread_mutex_destroy(&r->tables);
 	return mlx4_roce_errno(rc);
 }
@@ -215,6 +217,7 @@ close_port(struct tp_roce_dev *dev)
 		mlx4_roce_qp1_destroy(r);
 	}
 	tables_destroy(r);
+	pthread_mutex_destroy(&r->capture_lock);
 	pthread_mutex_destroy(&r->tables);
 }
 
@@ -233,6 +236,7 @@ mlx4_roce_detach(struct mlx4_eth *eth)
 	pthread_mutex_lock(&r->dev->lock);
 	mlx4_roce_events_stop(r);
 	mlx4_roce_dead(r);
+	mlx4_roce_capture_stop(r);
 	mlx4_roce_qp1_destroy(r);
 	/* In the order of who refers to whom. */
 	LIST_FOREACH(q, &r->qps, next)
@@ -287,5 +291,6 @@ static const struct tp_roce_provider mlx4_provider = {
 	.mad_send = mlx4_roce_mad_send,
 	.progress = mlx4_roce_progress,
 	.stats = mlx4_roce_stats,
+	.capture = mlx4_roce_capture,
 };
 TP_ROCE_PROVIDER(mlx4_provider)

@@ -21,6 +21,7 @@
 struct mlx4_roce;
 struct mlx4_roce_srq;
 struct mlx4_roce_qp1;
+struct mlx4_roce_capture; /* roce_capture.c */
 
 struct mlx4_roce_qp {
 	struct tp_roce_qp q;
@@ -152,6 +153,8 @@ struct mlx4_roce {
 	LIST_HEAD(, mlx4_roce_pd) pds;
 	uint16_t vlan[MLX4_VLAN_TABLE_ENTRIES]; /* as in the card */
 	struct mlx4_roce_qp1 *qp1;
+	pthread_mutex_t capture_lock; /* of capture */
+	struct mlx4_roce_capture *capture;
 	struct rte_intr_handle *comp_intr; /* of the vector of its completion queues */
 	int vector;                        /* -1: none */
 	bool dead;                         /* it was told to the application */
@@ -183,6 +186,12 @@ mlx4_roce_srq_free(struct mlx4_roce_srq *s, uint32_t entry)
 	prm_set(s->wqes + ((size_t)s->tail << s->lg_stride), MLX4_SRQ_WQE_NEXT, entry);
 	s->tail = entry;
 }
+
+/* --- roce_capture.c --- */
+int mlx4_roce_capture(struct tp_roce_dev *dev, bool on);
+/* The card is about to go. With the port's lock. */
+void mlx4_roce_capture_stop(struct mlx4_roce *r);
+unsigned int mlx4_roce_capture_poll(struct mlx4_roce *r);
 
 /* --- roce_mr.c --- */
 int mlx4_roce_alloc_pd(struct tp_roce_pd *pd);

@@ -472,10 +472,12 @@ mlx4_roce_progress(struct tp_roce_dev *dev)
 {
 	struct mlx4_roce *r = dev->home;
 	struct mlx4_roce_qp1 *g = r->qp1;
-	unsigned int n = 0;
+	unsigned int n = 0, shown = 0;
 
 	if (unlikely(g == NULL))
 		return 0;
+	if (unlikely(atomic_load_explicit(&dev->capturing, memory_order_relaxed)))
+		shown = mlx4_roce_capture_poll(r);
 	for (; n < RECVS; n++) {
 		const struct mlx4_cqe *cqe = &g->cq.cqes[g->ci & (CQES - 1)];
 		uint8_t op = *(const volatile uint8_t *)&cqe->owner_sr_opcode;
@@ -491,5 +493,5 @@ mlx4_roce_progress(struct tp_roce_dev *dev)
 	}
 	if (n != 0)
 		*g->cq.dbrec = rte_cpu_to_be_32(g->ci & MLX4_CQ_CI_MASK);
-	return n;
+	return n + shown;
 }

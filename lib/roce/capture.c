@@ -35,8 +35,7 @@ struct tp_roce_capture {
 	pthread_t writer;
 	atomic_bool stop;
 	uint32_t snaplen;
-	bool at_home; /* the home was asked to show its packets */
-	bool failed;  /* writing */
+	bool failed; /* writing */
 	uint64_t captured, lost;
 };
 
@@ -190,6 +189,13 @@ capture_alloc(struct tp_roce_dev *dev, const char *path, uint32_t snaplen)
 	return c;
 }
 
+/* Asks the home to show its packets, if the library does not see them. */
+static int
+show(struct tp_roce_dev *dev, bool on)
+{
+	return dev->prov->capture != NULL ? dev->prov->capture(dev, on) : 0;
+}
+
 /* With the port's lock. */
 static int
 start_locked(struct tp_roce_dev *dev, const char *path, uint32_t snaplen)
@@ -204,19 +210,14 @@ start_locked(struct tp_roce_dev *dev, const char *path, uint32_t snaplen)
 		err = errno;
 		return TP_ROCE_REFUSE(dev, err, "capture to %s: %s", path, strerror(err));
 	}
-	if (dev->prov->capture != NULL) {
-		err = dev->prov->capture(dev, true);
-		if (err != 0) {
-			capture_free(c);
-			return TP_ROCE_REFUSE(dev, err, "%s cannot show its packets: %s", dev->prov->name,
-					      strerror(err));
-		}
-		c->at_home = true;
+	err = show(dev, true);
+	if (err != 0) {
+		capture_free(c);
+		return TP_ROCE_REFUSE(dev, err, "%s cannot show its packets: %s", dev->prov->name, strerror(err));
 	}
 	err = pthread_create(&c->writer, NULL, writer, c);
 	if (err != 0) {
-		if (c->at_home)
-			(void)dev->prov->capture(dev, false);
+		(void)show(dev, false);
 		capture_free(c);
 		return TP_ROCE_REFUSE(dev, err, "capture: %s", strerror(err));
 	}
@@ -256,8 +257,8 @@ tp_roce_capture_stop(struct ibv_context *ctx, uint64_t *captured, uint64_t *lost
 
 	tp_roce_lock(dev);
 	/* The home may have some left to show. */
-	if (dev->capture != NULL && dev->capture->at_home)
-		(void)dev->prov->capture(dev, false);
+	if (dev->capture != NULL)
+		(void)show(dev, false);
 	atomic_store(&dev->capturing, false);
 	pthread_mutex_lock(&dev->capture_lock);
 	c = dev->capture;

@@ -56,6 +56,20 @@ def icrcs(path):
     return None if n else 'scapy sees no packet'
 
 
+def of_card(prog, args, opcodes):
+    """Both ends on the ports of a card: the first port's file has both directions."""
+    path = os.path.join(work, 'card.pcapng')
+    ends = rocepair.self_pair(prog, list(args) + ['--capture', path], ['net_mlx4_model0,wire0=cross,wire1=cross'])
+    if not ends.ok:
+        return ends.why()
+    why = judged(path) or icrcs(path)
+    if why:
+        return why
+    got = {(int(w, 0), int(op)) for w, op in (x.split('\t') for x in tshark(path, 'infiniband', 'frame.packet_flags_direction',
+                                                                         'infiniband.bth.opcode'))}
+    return None if opcodes <= got else '%s are not there, only %s' % (opcodes - got, got)
+
+
 V4, V6 = ('192.0.2.1/24', '192.0.2.2/24'), ('2001:db8::1/64', '2001:db8::2/64')
 
 
@@ -95,5 +109,10 @@ for name, prog, args, opcodes, kw in (
         ('write', 'tp_write_lat', ['-n', '50', '-s', '3000', '-m', '1024'], {6, 7, 8, 0x11}, {}),
         ('atomic', 'tp_atomic_lat', ['-n', '50'], {0x14, 0x12}, {})):
     cases.run('roce-capture-' + name, lambda: both_ends(prog, args, opcodes, **kw))
+# Requests go out and answers come in, or the other way round
+cases.run('roce-capture-card', of_card, 'tp_pingpong', ['-n', '50', '-s', '5000', '-m', '1024'],
+          {(w, op) for w in (1, 2) for op in (0, 1, 2, 0x11)})
+cases.run('roce-capture-card-read', of_card, 'tp_read_lat', ['-n', '50', '-s', '3000', '-m', '1024'],
+          {(2, 0x0c), (1, 0x0d), (1, 0x0e), (1, 0x0f)})
 subprocess.run(['rm', '-rf', work])
 cases.exit()
