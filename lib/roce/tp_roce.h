@@ -61,7 +61,7 @@ struct tp_roce_conf {
 	 * true: the application polls its queues and shows each burst to tp_roce_input().
 	 */
 	bool app_rx;
-	/** Frames that are not for RoCE; takes the mbufs. Called by tp_roce_progress(). NULL: freed. */
+	/** Frames that are not for RoCE; takes the mbufs. Called by tp_roce_progress(); opens and closes no port. NULL: freed. */
 	void (*rest)(void *arg, struct rte_mbuf **pkts, uint16_t n);
 	void *rest_arg;
 	uint16_t udp_port;        /**< destination port of RoCEv2, 1..65535; 0: TP_ROCE_UDP_PORT */
@@ -91,8 +91,8 @@ struct ibv_context *tp_roce_open_device(struct ibv_device *device);
  * Opens an ethdev for RoCE.
  * @param port_id an ethdev that is configured and started
  * @param conf NULL: all defaults
- * @return NULL and errno: ENODEV no such port or no provider for it, EBUSY open already, EINVAL a value out of its range,
- *   ENOTSUP the card has no RoCE, ENOMEM.
+ * @return NULL and errno: ENODEV no such port or no provider for it, EBUSY open already, EINVAL a value out of its range
+ *   or a port that is not started, ENOTSUP the card has no RoCE, ENOMEM.
  */
 struct ibv_context *tp_roce_open(uint16_t port_id, const struct tp_roce_conf *conf);
 /** @return 0, EBUSY: there are objects left (their numbers are logged). */
@@ -169,6 +169,8 @@ struct ibv_mr *tp_roce_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length,
 /**
  * Registers all memory of a pool of mbufs once: one region whose addresses are those of the mbufs' data, so that
  * { rte_pktmbuf_mtod(m), len, lkey } is a scatter/gather entry of a work request.
+ * @return NULL and errno: EFAULT there is no memory of EAL between the pool's chunks, EPERM there is memory of others between
+ *   them and access is open from afar, otherwise as tp_roce_reg_mr().
  */
 struct ibv_mr *tp_roce_reg_mempool(struct ibv_pd *pd, struct rte_mempool *pool, int access);
 int tp_roce_dereg_mr(struct ibv_mr *mr);
@@ -187,7 +189,10 @@ struct ibv_cq *tp_roce_create_cq(struct ibv_context *ctx, int cqe, void *cq_cont
 /** Moderation: an event after count completions or period us, 0..65535 each. @return 0, ENOTSUP in software. */
 int tp_roce_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int tp_roce_destroy_cq(struct ibv_cq *cq);
-/** Waits, unless the channel's descriptor does not block. @return 0, or -1 and errno. */
+/**
+ * Waits, unless the channel's descriptor does not block. Each event must be acknowledged, or destroying its queue waits.
+ * @return 0, or -1 and errno: EAGAIN, EINTR.
+ */
 int tp_roce_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context);
 void tp_roce_ack_cq_events(struct ibv_cq *cq, unsigned int nevents);
 
@@ -196,8 +201,11 @@ void tp_roce_ack_cq_events(struct ibv_cq *cq, unsigned int nevents);
 struct ibv_qp *tp_roce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 /**
  * States and attributes of 10.3.1 and 11.2.5.2. With IBV_QP_AV of a destination whose neighbour is not known yet the call
- * resolves it: it drives tp_roce_progress() if the calling thread is the port's, or else waits for it, 3 s at most.
- * @return 0, EINVAL (which attribute is missing, illegal or out of range is logged), EHOSTUNREACH.
+ * resolves it, for 3 s at most: it drives the port if the calling thread is the port's or there is none, or else waits for
+ * that thread. It cannot wait where the caller itself would have to bring the answer: on the port's thread with app_rx, and
+ * within a callback.
+ * @return 0, EINVAL (which attribute is missing, illegal or out of range is logged), EHOSTUNREACH, EAGAIN: the neighbour
+ *   was asked, call again when the port has received more.
  */
 int tp_roce_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
 int tp_roce_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask, struct ibv_qp_init_attr *init_attr);
@@ -210,6 +218,7 @@ int tp_roce_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int attr_
 int tp_roce_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
 int tp_roce_destroy_srq(struct ibv_srq *srq);
 
+/** Resolves the neighbour as tp_roce_modify_qp() does. @return NULL and errno: EINVAL, EHOSTUNREACH, EAGAIN, ENOMEM. */
 struct ibv_ah *tp_roce_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 int tp_roce_init_ah_from_wc(struct ibv_context *ctx, uint8_t port, struct ibv_wc *wc, struct ibv_grh *grh,
 			    struct ibv_ah_attr *attr);
@@ -220,7 +229,7 @@ int tp_roce_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t l
 
 /* --- asynchronous events ---------------------------------------------------------------------------------------- */
 
-/** Waits, unless ctx->async_fd does not block. @return 0, or -1 and errno. */
+/** Waits, unless ctx->async_fd does not block; each event must be acknowledged. @return 0, or -1 and errno: EAGAIN, EINTR. */
 int tp_roce_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event);
 void tp_roce_ack_async_event(struct ibv_async_event *event);
 
