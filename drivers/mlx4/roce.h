@@ -16,6 +16,10 @@
 
 #include "mlx4_eth.h"
 
+#define MLX4_ROCE_SMALL_MIN 60u /* see roce_post.c */
+#define MLX4_ROCE_SMALL_LG 7u   /* of their WQEs */
+#define MLX4_ROCE_SPARE(lg_stride) ((MLX4_SQ_PREFETCH_BYTES >> (lg_stride)) + 1u)
+#define MLX4_ROCE_SMALL_MAX 104u  /* two blocks */
 #define MLX4_ROCE_LG_SEND_MAX 10u /* a send WQE has 1008 bytes at most */
 
 struct mlx4_roce;
@@ -23,22 +27,43 @@ struct mlx4_roce_srq;
 struct mlx4_roce_qp1;
 struct mlx4_roce_capture; /* roce_capture.c */
 
+/* How a work completion begins when all went well. */
+struct mlx4_roce_done {
+	uint64_t wr_id;
+	enum ibv_wc_status status;
+	enum ibv_wc_opcode opcode;
+};
+static_assert(offsetof(struct ibv_wc, wr_id) == offsetof(struct mlx4_roce_done, wr_id) &&
+		      offsetof(struct ibv_wc, status) == offsetof(struct mlx4_roce_done, status) &&
+		      offsetof(struct ibv_wc, opcode) == offsetof(struct mlx4_roce_done, opcode),
+	      "it is copied as it is");
+
+/* A WQE of a send queue: what posting it and its completion need, found once. */
+struct mlx4_roce_slot {
+	uint8_t *wqe;
+	struct mlx4_roce_done done;
+	rte_be32_t owner; /* owner bit of the last pass */
+	uint32_t pad;     /* a place is a shift */
+};
+
 struct mlx4_roce_qp {
 	struct tp_roce_qp q;
 	/* send */
-	uint8_t *sq;
-	uint64_t *sq_wrid;
+	/* The first sq_spare ones are there again at the end, with their WQEs. */
+	struct mlx4_roce_slot *slots;
 	volatile rte_be32_t *db;
 	rte_be32_t db_val;
-	uint32_t sq_head, sq_tail; /* running: posted, completed */
-	uint32_t sq_room;          /* WQEs that may wait; 0: none may be posted now */
-	uint32_t sq_mask;          /* WQEs of the ring - 1 */
+	uint32_t sq_head; /* running: posted */
+	uint16_t sq_tail; /* completed, as the card counts: modulo 65536 */
+	uint16_t sq_room; /* WQEs that may wait; 0: none may be posted now */
+	uint32_t sq_mask; /* WQEs of the ring - 1 */
 	uint8_t lg_sq_stride;
-	uint8_t services; /* bit of its type in the table of opcodes */
-	bool sig_all;
+	uint8_t services;     /* bit of its type in the table of opcodes */
 	uint16_t sq_sges;     /* that a request may have */
-	uint16_t sq_spare;    /* WQEs ahead of the last one whose blocks must look unposted */
+	uint16_t sq_spare;    /* WQEs that stay free: so far the card looks ahead [DP 4.3] */
 	uint32_t max_inline;  /* bytes */
+	uint32_t small_span;  /* lengths from MLX4_ROCE_SMALL_MIN on that the short way takes */
+	rte_be32_t flags[4];  /* of the control segment, by IBV_SEND_SIGNALED and _SOLICITED */
 	volatile uint8_t *bf; /* BlueFlame register, NULL: not used */
 	uint32_t bf_off, bf_half;
 	uint32_t qpn;
@@ -50,10 +75,12 @@ struct mlx4_roce_qp {
 	uint16_t rq_sges;
 	uint8_t lg_rq_stride;
 	bool ud;
+	bool plain_recv; /* a connection with a receive queue of its own */
 	struct mlx4_roce_srq *srq;
 	/* control */
 	struct mlx4_roce *home;
 	struct mlx4_qp hw;
+	uint8_t *sq;
 	uint32_t uar, sq_cap, rq_cap; /* sq_cap, rq_cap: of sq_room and rq_room while posting is allowed */
 	bool live;                    /* the card has it */
 	LIST_ENTRY(mlx4_roce_qp) next;
@@ -73,8 +100,8 @@ struct mlx4_roce_cq {
 	struct mlx4_roce_qp *const *qp_of; /* the home's */
 	volatile rte_be32_t *dbrec;
 	uint32_t ci, mask; /* ci: running */
-	uint32_t qp_mask;
-	bool dead; /* the card will complete nothing any more */
+	uint8_t phase;     /* owner bit of the entry at ci when it is ours */
+	bool dead;         /* the card will complete nothing any more */
 	/* arming */
 	uint32_t cqn;
 	_Atomic uint32_t arm_sn;

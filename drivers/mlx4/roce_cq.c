@@ -33,7 +33,6 @@ mlx4_roce_create_cq(struct tp_roce_cq *cq, int vector)
 	c->mask = c->hw.entries - 1;
 	c->dbrec = c->hw.dbrec;
 	c->qp_of = r->qp_of;
-	c->qp_mask = r->num_qps - 1;
 	c->cqn = c->hw.cqn;
 	atomic_init(&c->arm_sn, 1);
 	c->arm_db = (volatile uint64_t *)(volatile void *)(mlx4_uar_addr(r->hca, c->uar) + MLX4_UAR_CQ_ARM);
@@ -116,6 +115,7 @@ mlx4_roce_cq_clean(struct mlx4_roce_cq *c, uint32_t qpn, struct mlx4_roce_srq *s
 		}
 	}
 	c->ci += gone;
+	c->phase = (c->ci & (c->mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
 	if (gone != 0)
 		*c->dbrec = rte_cpu_to_be_32(c->ci & MLX4_CQ_CI_MASK);
 }

@@ -10,22 +10,6 @@
 #include "roce.h"
 
 static const struct {
-	uint8_t opcode; /* enum ibv_wc_opcode, those of sends are small */
-	bool bytes;     /* the CQE tells a length */
-} sends[MLX4_CQE_OPCODE_MASK + 1] = {
-	[MLX4_OP_SEND] = {IBV_WC_SEND, false},
-	[MLX4_OP_SEND_IMM] = {IBV_WC_SEND, false},
-	[MLX4_OP_SEND_INV] = {IBV_WC_SEND, false},
-	[MLX4_OP_RDMA_WRITE] = {IBV_WC_RDMA_WRITE, false},
-	[MLX4_OP_RDMA_WRITE_IMM] = {IBV_WC_RDMA_WRITE, false},
-	[MLX4_OP_RDMA_READ] = {IBV_WC_RDMA_READ, true},
-	[MLX4_OP_ATOMIC_CS] = {IBV_WC_COMP_SWAP, true},
-	[MLX4_OP_ATOMIC_FA] = {IBV_WC_FETCH_ADD, true},
-	[MLX4_OP_BIND_MW] = {IBV_WC_BIND_MW, false},
-	[MLX4_OP_LOCAL_INV] = {IBV_WC_LOCAL_INV, false},
-};
-
-static const struct {
 	uint16_t opcode; /* enum ibv_wc_opcode */
 	uint16_t flags;
 } receives[MLX4_CQE_OPCODE_MASK + 1] = {
@@ -104,18 +88,30 @@ receive_done(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct ibv_wc *
 static __rte_always_inline void
 send_done(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct ibv_wc *wc)
 {
-	uint16_t index = rte_be_to_cpu_16(cqe->wqe_index);
+	uint32_t index = rte_be_to_cpu_16(cqe->wqe_index);
 
-	q->sq_tail += (uint16_t)(index - (uint16_t)q->sq_tail);
-	wc->wr_id = q->sq_wrid[q->sq_tail++ & q->sq_mask];
+	q->sq_tail = (uint16_t)(index + 1);
+	memcpy(wc, &q->slots[index & q->sq_mask].done, sizeof(struct mlx4_roce_done));
+}
+
+static __rte_noinline void
+fill_receive(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op, struct ibv_wc *wc)
+{
+	wc->opcode = receives[op].opcode;
+	wc->wc_flags = receives[op].flags;
+	if (unlikely(op == MLX4_CQE_RECV_SEND_INV))
+		wc->invalidated_rkey = rte_be_to_cpu_32(cqe->immed_rss);
+	else
+		wc->imm_data = cqe->immed_rss;
+	if (q->ud)
+		fill_ud(cqe, wc);
 }
 
 static __rte_always_inline void
-fill(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t op, struct ibv_wc *wc)
+fill(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op, struct ibv_wc *wc)
 {
 	bool send = (op & MLX4_CQE_IS_SEND) != 0;
 
-	wc->qp_num = q->qpn;
 	if (send)
 		send_done(q, cqe, wc);
 	else
@@ -125,35 +121,28 @@ fill(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t op, struct ibv_
 		error_cqe(q, cqe, send, wc);
 		return;
 	}
-	wc->status = IBV_WC_SUCCESS;
 	wc->vendor_err = 0;
-	if (send) {
-		wc->opcode = sends[op].opcode;
-		wc->wc_flags = 0;
-		wc->byte_len = sends[op].bytes ? rte_be_to_cpu_32(cqe->byte_cnt) : 0;
-		return;
-	}
-	wc->opcode = receives[op].opcode;
-	wc->wc_flags = receives[op].flags;
 	wc->byte_len = rte_be_to_cpu_32(cqe->byte_cnt);
-	if (unlikely(op == MLX4_CQE_RECV_SEND_INV))
-		wc->invalidated_rkey = rte_be_to_cpu_32(cqe->immed_rss);
-	else
-		wc->imm_data = cqe->immed_rss;
-	if (q->ud)
-		fill_ud(cqe, wc);
+	wc->wc_flags = 0;
+	if (!send) {
+		wc->status = IBV_WC_SUCCESS;
+		wc->opcode = IBV_WC_RECV;
+	}
+	/* A plain message of a connection needs no more. */
+	if (!send && (op != MLX4_CQE_RECV_SEND || q->ud))
+		fill_receive(q, cqe, op, wc);
 }
 
 /* Room for one more; of the requests that wait the oldest is flushed. */
 static bool
 flush_one(struct mlx4_roce_cq *cq, struct mlx4_roce_qp *q, struct ibv_wc *wc)
 {
-	bool send = q->q.v.send_cq == &cq->c.v && q->sq_tail != q->sq_head;
+	bool send = q->q.v.send_cq == &cq->c.v && q->sq_tail != (uint16_t)q->sq_head;
 
 	if (!send && (q->q.v.recv_cq != &cq->c.v || q->srq != NULL || q->rq_tail == q->rq_head))
 		return false;
 	memset(wc, 0, sizeof(*wc));
-	wc->wr_id = send ? q->sq_wrid[q->sq_tail++ & q->sq_mask] : q->rq_wrid[q->rq_tail++ & q->rq_mask];
+	wc->wr_id = send ? q->slots[q->sq_tail++ & q->sq_mask].done.wr_id : q->rq_wrid[q->rq_tail++ & q->rq_mask];
 	wc->status = IBV_WC_WR_FLUSH_ERR;
 	wc->opcode = send ? IBV_WC_SEND : IBV_WC_RECV;
 	wc->qp_num = q->qpn;
@@ -175,33 +164,113 @@ flush(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc)
 	return done;
 }
 
+/* The entry at ci when it is ours, or NULL: the owner bit changes with each pass [DP 6.5]. */
+static __rte_always_inline const struct mlx4_cqe *
+next_cqe(const struct mlx4_roce_cq *cq, uint32_t ci, unsigned int *op)
+{
+	const struct mlx4_cqe *cqe = &cq->cqes[ci & cq->mask];
+
+	/* Without the owner bit, if it is ours. */
+	*op = *(const volatile uint8_t *)&cqe->owner_sr_opcode ^ cq->phase;
+	if ((*op & MLX4_CQE_OWNER) != 0)
+		return NULL;
+	rte_io_rmb();
+	return cqe;
+}
+
+static __rte_always_inline void
+advance(struct mlx4_roce_cq *cq)
+{
+	if (unlikely((++cq->ci & cq->mask) == 0))
+		cq->phase ^= MLX4_CQE_OWNER;
+}
+
+static __rte_always_inline void
+publish(struct mlx4_roce_cq *cq)
+{
+	*cq->dbrec = rte_cpu_to_be_32(cq->ci & MLX4_CQ_CI_MASK);
+}
+
+/* Completions of any kind; done: how many there are before wc. */
+static __rte_noinline int
+poll_any(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc, int done)
+{
+	while (done < n) {
+		struct mlx4_roce_qp *q;
+		unsigned int op;
+		const struct mlx4_cqe *cqe = next_cqe(cq, cq->ci, &op);
+
+		if (cqe == NULL)
+			break;
+		advance(cq);
+		wc->qp_num = rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK;
+		q = cq->qp_of[wc->qp_num];
+		if (unlikely(q == NULL))
+			continue;
+		fill(q, cqe, op, wc++);
+		done++;
+	}
+	publish(cq);
+	if (unlikely(done < n && cq->dead))
+		done += flush(cq, n - done, wc);
+	return done;
+}
+
+/* No vendor's error, and the length. */
+static __rte_always_inline void
+put_length(struct ibv_wc *wc, rte_be32_t byte_cnt)
+{
+	uint64_t v = rte_be_to_cpu_64(byte_cnt);
+
+	static_assert(offsetof(struct ibv_wc, byte_len) == offsetof(struct ibv_wc, vendor_err) + 4,
+		      "one store writes both");
+	memcpy(&wc->vendor_err, &v, sizeof(v));
+}
+
+/*
+ * Sends that succeeded, and plain messages of connections, take a way without calls; at the first completion of another
+ * kind, and when the card is lost, poll_any() goes on.
+ */
 int
 mlx4_roce_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 {
 	struct mlx4_roce_cq *cq = (struct mlx4_roce_cq *)(void *)ibcq;
-	uint32_t ci = cq->ci;
-	int done = 0;
+	int done;
 
-	while (done < n) {
-		const struct mlx4_cqe *cqe = &cq->cqes[ci & cq->mask];
-		uint8_t phase = (ci & (cq->mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
-		uint8_t op = *(const volatile uint8_t *)&cqe->owner_sr_opcode;
+	for (done = 0; done < n; done++, wc++) {
 		struct mlx4_roce_qp *q;
+		unsigned int kind;
+		uint32_t qpn;
+		unsigned int op;
+		const struct mlx4_cqe *cqe = next_cqe(cq, cq->ci, &op);
 
-		if ((op & MLX4_CQE_OWNER) != phase)
+		if (cqe == NULL) {
+			if (unlikely(cq->dead))
+				return poll_any(cq, n, wc, done);
 			break;
-		rte_io_rmb();
-		ci++;
-		q = cq->qp_of[rte_be_to_cpu_32(cqe->vlan_my_qpn) & cq->qp_mask];
-		if (likely(q != NULL))
-			fill(q, cqe, op, &wc[done++]);
+		}
+		qpn = rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK;
+		q = cq->qp_of[qpn];
+		kind = op & (MLX4_CQE_IS_SEND | MLX4_CQE_OPCODE_MASK);
+		if (unlikely(q == NULL))
+			return poll_any(cq, n, wc, done);
+		if (kind == MLX4_CQE_RECV_SEND && likely(q->plain_recv)) {
+			const struct mlx4_roce_done ok = {q->rq_wrid[q->rq_tail++ & q->rq_mask], IBV_WC_SUCCESS,
+							  IBV_WC_RECV};
+
+			memcpy(wc, &ok, sizeof(ok));
+		} else if (kind - MLX4_CQE_IS_SEND < MLX4_CQE_ERROR) {
+			send_done(q, cqe, wc);
+		} else {
+			return poll_any(cq, n, wc, done);
+		}
+		put_length(wc, cqe->byte_cnt);
+		wc->qp_num = qpn;
+		wc->wc_flags = 0;
+		advance(cq);
 	}
-	if (likely(ci != cq->ci)) {
-		cq->ci = ci;
-		*cq->dbrec = rte_cpu_to_be_32(ci & MLX4_CQ_CI_MASK);
-	}
-	if (unlikely(done < n && cq->dead))
-		done += flush(cq, n - done, wc + done);
+	if (done != 0)
+		publish(cq);
 	return done;
 }
 

@@ -22,31 +22,40 @@
 
 enum kind { KIND_SEND, KIND_RDMA, KIND_READ, KIND_ATOMIC, KIND_INVALIDATE, KIND_BIND };
 
-static const struct {
+static const struct opcode {
 	uint8_t op, kind, services; /* op: of the card */
 	bool imm;                   /* dword 3 has immediate data, or a key */
+	enum ibv_wc_opcode done;
 } opcodes[] = {
-	[IBV_WR_RDMA_WRITE] = {MLX4_OP_RDMA_WRITE, KIND_RDMA, RC | UC, false},
-	[IBV_WR_RDMA_WRITE_WITH_IMM] = {MLX4_OP_RDMA_WRITE_IMM, KIND_RDMA, RC | UC, true},
-	[IBV_WR_SEND] = {MLX4_OP_SEND, KIND_SEND, RC | UC | UD, false},
-	[IBV_WR_SEND_WITH_IMM] = {MLX4_OP_SEND_IMM, KIND_SEND, RC | UC | UD, true},
-	[IBV_WR_RDMA_READ] = {MLX4_OP_RDMA_READ, KIND_READ, RC, false},
-	[IBV_WR_ATOMIC_CMP_AND_SWP] = {MLX4_OP_ATOMIC_CS, KIND_ATOMIC, RC, false},
-	[IBV_WR_ATOMIC_FETCH_AND_ADD] = {MLX4_OP_ATOMIC_FA, KIND_ATOMIC, RC, false},
-	[IBV_WR_LOCAL_INV] = {MLX4_OP_LOCAL_INV, KIND_INVALIDATE, RC, false},
-	[IBV_WR_BIND_MW] = {MLX4_OP_BIND_MW, KIND_BIND, RC, false},
-	[IBV_WR_SEND_WITH_INV] = {MLX4_OP_SEND_INV, KIND_SEND, RC, true},
+	[IBV_WR_RDMA_WRITE] = {MLX4_OP_RDMA_WRITE, KIND_RDMA, RC | UC, false, IBV_WC_RDMA_WRITE},
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = {MLX4_OP_RDMA_WRITE_IMM, KIND_RDMA, RC | UC, true, IBV_WC_RDMA_WRITE},
+	[IBV_WR_SEND] = {MLX4_OP_SEND, KIND_SEND, RC | UC | UD, false, IBV_WC_SEND},
+	[IBV_WR_SEND_WITH_IMM] = {MLX4_OP_SEND_IMM, KIND_SEND, RC | UC | UD, true, IBV_WC_SEND},
+	[IBV_WR_RDMA_READ] = {MLX4_OP_RDMA_READ, KIND_READ, RC, false, IBV_WC_RDMA_READ},
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = {MLX4_OP_ATOMIC_CS, KIND_ATOMIC, RC, false, IBV_WC_COMP_SWAP},
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = {MLX4_OP_ATOMIC_FA, KIND_ATOMIC, RC, false, IBV_WC_FETCH_ADD},
+	[IBV_WR_LOCAL_INV] = {MLX4_OP_LOCAL_INV, KIND_INVALIDATE, RC, false, IBV_WC_LOCAL_INV},
+	[IBV_WR_BIND_MW] = {MLX4_OP_BIND_MW, KIND_BIND, RC, false, IBV_WC_BIND_MW},
+	[IBV_WR_SEND_WITH_INV] = {MLX4_OP_SEND_INV, KIND_SEND, RC, true, IBV_WC_SEND},
 };
 static_assert(RC <= UINT8_MAX && UC <= UINT8_MAX && UD <= UINT8_MAX, "types fit the table");
 
-/* Control dword 2 by IBV_SEND_SIGNALED and IBV_SEND_SOLICITED, which are neighbours. */
-static_assert(IBV_SEND_SIGNALED == 2 && IBV_SEND_SOLICITED == 4 && IBV_SEND_FENCE == 1, "flags are as the table wants");
-static const rte_be32_t completion[4] = {
-	0,
-	RTE_BE32(MLX4_CTRL_CQE),
-	RTE_BE32(MLX4_CTRL_SOLICITED),
-	RTE_BE32(MLX4_CTRL_CQE | MLX4_CTRL_SOLICITED),
-};
+static_assert(IBV_SEND_SIGNALED == 2 && IBV_SEND_SOLICITED == 4, "these flags are an index, see flags_of()");
+
+/* Control dword 2. */
+static __rte_always_inline rte_be32_t
+flags_of(const struct mlx4_roce_qp *q, unsigned int send_flags)
+{
+	return q->flags[(send_flags / IBV_SEND_SIGNALED) & 3];
+}
+
+/* Control dword 0 of a WQE, whose owner bit differs from pass to pass [DP 4.2]. */
+static __rte_always_inline rte_be32_t
+owner_of(struct mlx4_roce_slot *slot, uint8_t op)
+{
+	slot->owner ^= RTE_BE32(MLX4_CTRL_OWN);
+	return slot->owner | rte_cpu_to_be_32(op);
+}
 
 /* --- segments ---------------------------------------------------------------------------------------------- */
 
@@ -225,19 +234,18 @@ is_allowed(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
 
 /* Blocks behind the first one of the WQE that comes into the card's reach get the wrong phase [DP 4.3]. */
 static __rte_always_inline void
-stamp_ahead(const struct mlx4_roce_qp *q, uint32_t head)
+stamp_ahead(const struct mlx4_roce_qp *q, const struct mlx4_roce_slot *slot)
 {
-	uint8_t *w = q->sq + ((size_t)((head + q->sq_spare) & q->sq_mask) << q->lg_sq_stride);
 	uint32_t off;
 
 	for (off = MLX4_TXBB_SIZE; off < 1u << q->lg_sq_stride; off += MLX4_TXBB_SIZE)
-		*(uint32_t *)(void *)(w + off) = UINT32_MAX;
+		*(uint32_t *)(void *)(slot[q->sq_spare].wqe + off) = UINT32_MAX;
 }
 
 static __rte_always_inline uint8_t *
-put_segments(const struct mlx4_roce_qp *q, uint8_t *seg, const struct ibv_send_wr *wr, uint32_t *flags)
+put_segments(const struct mlx4_roce_qp *q, uint8_t *seg, const struct ibv_send_wr *wr, uint8_t kind, uint32_t *flags)
 {
-	switch (opcodes[wr->opcode].kind) {
+	switch (kind) {
 	case KIND_SEND:
 		if (q->ud)
 			seg = put_dgram(seg, wr);
@@ -256,32 +264,33 @@ put_segments(const struct mlx4_roce_qp *q, uint8_t *seg, const struct ibv_send_w
 static __rte_always_inline void
 put_wqe(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, uint32_t head)
 {
-	uint8_t *wqe = q->sq + ((size_t)(head & q->sq_mask) << q->lg_sq_stride), *end;
-	struct mlx4_wqe_ctrl *c = (void *)wqe;
-	uint32_t sent = wr->send_flags | (q->sig_all ? IBV_SEND_SIGNALED : 0);
-	uint32_t flags = completion[(sent / IBV_SEND_SIGNALED) & 3], ds;
+	struct mlx4_roce_slot *slot = &q->slots[head & q->sq_mask];
+	const struct opcode o = opcodes[wr->opcode];
+	struct mlx4_wqe_ctrl *c = (void *)slot->wqe;
+	uint32_t flags = flags_of(q, wr->send_flags), ds;
+	uint8_t *end;
 
-	end = put_segments(q, wqe + sizeof(*c), wr, &flags);
-	ds = ((uint32_t)(end - wqe) + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE;
-	if (unlikely((sent & IBV_SEND_FENCE) != 0))
+	end = put_segments(q, slot->wqe + sizeof(*c), wr, o.kind, &flags);
+	ds = ((uint32_t)(end - slot->wqe) + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE;
+	if (unlikely((wr->send_flags & IBV_SEND_FENCE) != 0))
 		ds |= MLX4_CTRL_FENCE;
 	c->vlan_ds = rte_cpu_to_be_32(ds);
 	c->flags = flags;
-	if (!opcodes[wr->opcode].imm)
+	if (!o.imm)
 		c->imm = 0;
 	else
-		c->imm = wr->opcode == IBV_WR_SEND_WITH_INV ? rte_cpu_to_be_32(wr->invalidate_rkey) : wr->imm_data;
-	q->sq_wrid[head & q->sq_mask] = wr->wr_id;
-	stamp_ahead(q, head);
+		c->imm = o.op == MLX4_OP_SEND_INV ? rte_cpu_to_be_32(wr->invalidate_rkey) : wr->imm_data;
+	slot->done = (struct mlx4_roce_done){wr->wr_id, IBV_WC_SUCCESS, o.done};
+	stamp_ahead(q, slot);
 	rte_io_wmb(); /* the owner bit last */
-	c->owner_opcode = rte_cpu_to_be_32(opcodes[wr->opcode].op | (head & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0));
+	c->owner_opcode = owner_of(slot, o.op);
 }
 
 /* The only WQE of a call as a copy in the BlueFlame register, which is the doorbell [DP 2.5]. */
 static __rte_noinline bool
 blueflame(struct mlx4_roce_qp *q, uint32_t head)
 {
-	struct mlx4_wqe_ctrl *c = (void *)(q->sq + ((size_t)(head & q->sq_mask) << q->lg_sq_stride));
+	struct mlx4_wqe_ctrl *c = (void *)q->slots[head & q->sq_mask].wqe;
 	uint32_t len = (rte_be_to_cpu_32(c->vlan_ds) & MLX4_CTRL_DS_MASK) * MLX4_DS_SIZE, i;
 	volatile uint64_t *dst = (volatile void *)(q->bf + q->bf_off);
 	const uint64_t *src = (const void *)c;
@@ -299,17 +308,83 @@ blueflame(struct mlx4_roce_qp *q, uint32_t head)
 	return true;
 }
 
+/* --- the small message ------------------------------------------------------------------------------------- */
+
+/*
+ * What latency is about: one SEND of one piece that fills the first block of its WQE and goes on in the second, inline.
+ * Lengths and places are known, so that nothing is searched for.
+ */
+#define SMALL_FIRST (MLX4_TXBB_SIZE - (uint32_t)sizeof(struct mlx4_wqe_ctrl) - 4) /* bytes of data in the first block */
+#define SMALL_DATA ((uint32_t)sizeof(struct mlx4_wqe_ctrl) + 4)
+#define SMALL_MORE (MLX4_TXBB_SIZE + 4)
+#define SMALL_SHIFT (SMALL_MORE - SMALL_FIRST)
+static_assert(MLX4_ROCE_SMALL_MIN == SMALL_FIRST + 16, "the second piece is copied in words of 16");
+
+static __rte_always_inline bool
+is_small(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned int flags)
+{
+	return wr->next == NULL && wr->opcode == IBV_WR_SEND && wr->num_sge == 1 &&
+	       (flags & (IBV_SEND_INLINE | IBV_SEND_FENCE)) == IBV_SEND_INLINE &&
+	       wr->sg_list->length - MLX4_ROCE_SMALL_MIN < q->small_span;
+}
+
+static __rte_always_inline void
+put_small(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned int send_flags, uint32_t head)
+{
+	const uint8_t *src = (const uint8_t *)(uintptr_t)wr->sg_list->addr;
+	uint32_t len = wr->sg_list->length, i;
+	struct mlx4_roce_slot *slot = &q->slots[head & q->sq_mask];
+	uint8_t *wqe = slot->wqe;
+	struct mlx4_wqe_ctrl *c = (void *)wqe;
+	struct {
+		rte_be32_t flags, imm;
+	} flags = {flags_of(q, send_flags), 0};
+
+	memcpy(wqe + SMALL_DATA, src, SMALL_FIRST);
+	/* Behind the first block each byte lies 24 bytes behind its place in the message. */
+	memcpy(wqe + SMALL_MORE, src + SMALL_FIRST, 16);
+	for (i = SMALL_FIRST + 16; unlikely(i + 16 < len); i += 16)
+		memcpy(wqe + SMALL_SHIFT + i, src + i, 16);
+	memcpy(wqe + SMALL_SHIFT + len - 16, src + len - 16, 16);
+	*(rte_be32_t *)(void *)(wqe + sizeof(*c)) = RTE_BE32(MLX4_DATA_INLINE | SMALL_FIRST);
+	c->vlan_ds = rte_cpu_to_be_32((SMALL_SHIFT + len + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE);
+	memcpy(&c->flags, &flags, sizeof(flags));
+	slot->done = (struct mlx4_roce_done){wr->wr_id, IBV_WC_SUCCESS, IBV_WC_SEND};
+	*(uint32_t *)(void *)(slot[MLX4_ROCE_SPARE(MLX4_ROCE_SMALL_LG)].wqe + MLX4_TXBB_SIZE) = UINT32_MAX;
+	rte_io_wmb();
+	*(rte_be32_t *)(void *)(wqe + MLX4_TXBB_SIZE) = rte_cpu_to_be_32(MLX4_DATA_INLINE - SMALL_FIRST + len);
+	rte_io_wmb();
+	c->owner_opcode = owner_of(slot, MLX4_OP_SEND);
+}
+
+static __rte_noinline int post_any(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+
 int
 mlx4_roce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct mlx4_roce_qp *q = (struct mlx4_roce_qp *)(void *)qp;
+	unsigned int flags = wr->send_flags;
+	uint32_t head = q->sq_head;
+
+	if (!is_small(q, wr, flags) || (uint16_t)(head - q->sq_tail) >= q->sq_room)
+		return post_any(q, wr, bad);
+	put_small(q, wr, flags, head);
+	q->sq_head = head + 1;
+	rte_io_wmb();
+	*q->db = q->db_val;
+	return 0;
+}
+
+static int
+post_any(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
 	uint32_t head = q->sq_head, first = head;
 	int err = 0;
 
 	for (; wr != NULL; wr = wr->next, head++) {
-		uint32_t room = q->sq_room;
+		uint16_t room = q->sq_room;
 
-		if (unlikely(head - q->sq_tail >= room)) {
+		if (unlikely((uint16_t)(head - q->sq_tail) >= room)) {
 			err = why_not(q, room);
 			break;
 		}

@@ -15,7 +15,6 @@
 #define LG_MSG_CONNECTED 30u
 #define LG_MSG_DATAGRAM 13u
 #define ACK_REQ_FREQ 8u
-#define PREFETCHED(lg_stride) ((MLX4_SQ_PREFETCH_BYTES >> (lg_stride)) + 1u)
 
 /* --- sizes ------------------------------------------------------------------------------------------------- */
 
@@ -63,7 +62,7 @@ send_size(struct mlx4_roce_qp *q, struct ibv_qp_cap *cap, struct mlx4_vqp_attr *
 		mlx4_roce_inline_fit(hdr, 1u << lg) < cap->max_inline_data))
 		lg++;
 	q->lg_sq_stride = a->lg_sq_stride = (uint8_t)lg;
-	q->sq_spare = (uint16_t)PREFETCHED(lg);
+	q->sq_spare = (uint16_t)MLX4_ROCE_SPARE(lg);
 	entries = rte_align32pow2(cap->max_send_wr + q->sq_spare);
 	a->lg_sq = (uint8_t)rte_log2_u32(entries);
 	q->sq_mask = entries - 1;
@@ -76,6 +75,10 @@ send_size(struct mlx4_roce_qp *q, struct ibv_qp_cap *cap, struct mlx4_vqp_attr *
 	}
 	q->sq_sges = (uint16_t)RTE_MIN((RTE_MIN(1u << lg, MLX4_SEND_WQE_MAX) - hdr) / MLX4_DS_SIZE,
 				       (uint32_t)q->home->dev->attr.max_sge);
+	/* The short way stamps one block, so that it takes WQEs of two; and knows no BlueFlame. */
+	if (type != IBV_QPT_UD && !q->home->eth->args.bf && lg == MLX4_ROCE_SMALL_LG &&
+	    q->max_inline >= MLX4_ROCE_SMALL_MIN)
+		q->small_span = RTE_MIN(q->max_inline, MLX4_ROCE_SMALL_MAX) - MLX4_ROCE_SMALL_MIN + 1;
 	cap->max_send_wr = q->sq_cap;
 	cap->max_send_sge = q->sq_sges;
 	cap->max_inline_data = q->max_inline;
@@ -124,10 +127,12 @@ bf_setup(struct mlx4_roce_qp *q)
 static void
 rings_reset(struct mlx4_roce_qp *q)
 {
-	uint32_t off, ring = (q->sq_mask + 1) << q->lg_sq_stride;
+	uint32_t off, ring = (q->sq_mask + 1) << q->lg_sq_stride, i;
 
 	for (off = 0; q->sq_cap != 0 && off < ring; off += MLX4_TXBB_SIZE)
 		prm_set32(q->sq, off, UINT32_MAX);
+	for (i = 0; i <= q->sq_mask; i++)
+		q->slots[i].owner = RTE_BE32(MLX4_CTRL_OWN);
 	q->sq_head = q->sq_tail = q->rq_head = q->rq_tail = 0;
 	*q->hw.dbrec = 0;
 }
@@ -139,9 +144,10 @@ rings_create(struct mlx4_roce_qp *q, struct mlx4_vqp_attr *a)
 	int node = r->dev->numa_node;
 	int rc;
 
-	q->sq_wrid = rte_calloc_socket("mlx4_qp", q->sq_mask + 1, sizeof(*q->sq_wrid), RTE_CACHE_LINE_SIZE, node);
+	q->slots = rte_calloc_socket("mlx4_qp", q->sq_mask + 1 + q->sq_spare, sizeof(*q->slots), RTE_CACHE_LINE_SIZE,
+				     node);
 	q->rq_wrid = rte_calloc_socket("mlx4_qp", q->rq_mask + 1, sizeof(*q->rq_wrid), RTE_CACHE_LINE_SIZE, node);
-	if (q->sq_wrid == NULL || q->rq_wrid == NULL) {
+	if (q->slots == NULL || q->rq_wrid == NULL) {
 		rc = -ENOMEM;
 		goto err;
 	}
@@ -162,7 +168,7 @@ err_create:
 err_qpn:
 	mlx4_uar_free(r->hca, q->uar);
 err:
-	rte_free(q->sq_wrid);
+	rte_free(q->slots);
 	rte_free(q->rq_wrid);
 	return rc;
 }
@@ -175,6 +181,20 @@ publish(struct mlx4_roce_qp *q, struct mlx4_roce_qp *entry)
 	pthread_mutex_lock(&r->tables);
 	r->qp_of[q->qpn & (r->num_qps - 1)] = entry;
 	pthread_mutex_unlock(&r->tables);
+}
+
+/* What posting looks up. */
+static void
+slots_fill(struct mlx4_roce_qp *q)
+{
+	bool all = q->q.init.sq_sig_all != 0;
+	uint32_t i;
+
+	for (i = 0; i <= q->sq_mask + q->sq_spare; i++)
+		q->slots[i].wqe = q->sq + ((size_t)(i & q->sq_mask) << q->lg_sq_stride);
+	for (i = 0; i < RTE_DIM(q->flags); i++)
+		q->flags[i] = rte_cpu_to_be_32((all || (i & 1) != 0 ? MLX4_CTRL_CQE : 0) |
+					       ((i & 2) != 0 ? MLX4_CTRL_SOLICITED : 0));
 }
 
 int
@@ -194,8 +214,8 @@ mlx4_roce_create_qp(struct tp_roce_qp *qp)
 	q->home = r;
 	q->srq = (struct mlx4_roce_srq *)(void *)qp->init.srq;
 	q->ud = qp->init.qp_type == IBV_QPT_UD;
+	q->plain_recv = !q->ud && q->srq == NULL;
 	q->services = (uint8_t)(1u << qp->init.qp_type);
-	q->sig_all = qp->init.sq_sig_all != 0;
 	a.pd = mlx4_roce_pdn(qp->v.pd);
 	a.cqn_send = ((struct mlx4_roce_cq *)(void *)qp->init.send_cq)->cqn;
 	a.cqn_recv = ((struct mlx4_roce_cq *)(void *)qp->init.recv_cq)->cqn;
@@ -210,6 +230,7 @@ mlx4_roce_create_qp(struct tp_roce_qp *qp)
 		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
 	q->live = true;
 	q->sq = q->hw.sq;
+	slots_fill(q);
 	q->rq = q->hw.rq;
 	q->rq_dbrec = q->hw.dbrec;
 	q->db = (volatile rte_be32_t *)(volatile void *)(mlx4_uar_addr(r->hca, q->uar) + MLX4_UAR_SEND_DB);
@@ -270,7 +291,7 @@ mlx4_roce_destroy_qp(struct tp_roce_qp *qp)
 	LIST_REMOVE(q, next);
 	pthread_mutex_unlock(&q->home->tables);
 	mlx4_dma_free(&q->hw.buf);
-	rte_free(q->sq_wrid);
+	rte_free(q->slots);
 	rte_free(q->rq_wrid);
 	return 0;
 }
@@ -417,7 +438,7 @@ open_rings(struct mlx4_roce_qp *q, enum ibv_qp_state to)
 {
 	bool send = to == IBV_QPS_RTS || to == IBV_QPS_SQD || to == IBV_QPS_SQE || to == IBV_QPS_ERR;
 
-	q->sq_room = send ? q->sq_cap : 0;
+	q->sq_room = send ? (uint16_t)q->sq_cap : 0;
 	q->rq_room = to != IBV_QPS_RESET ? q->rq_cap : 0;
 }
 

@@ -127,6 +127,19 @@ def bench_policy(rep):
             rep.goal('instructions per packet that policies cost when they are off', v - plain[d], 0.1, 'instr')
 
 
+def bench_verbs(rep):
+    """What the provider of the card takes for a work request and for its completion."""
+    program = os.path.join(BENCH_DIR, 'bench_verbs')
+    rep.title('verbs: instructions per work request or completion of 64 B on a queue pair of the card; batches are of 16')
+    goals = {'send-inline': 70, 'poll': 60}
+    for line in run([program, 'list']).splitlines():
+        case, function = line.split()
+        v = instructions(function, [program, case, '512'])
+        rep.row('verbs', case, 'instructions', round(v, 1), 'instr')
+        if case in goals:
+            rep.goal('instructions of %s for 64 B' % function.replace('mlx4_roce_', ''), v, goals[case], 'instr')
+
+
 def version(package):
     return run(['pkg-config', '--modversion', package]).strip()
 
@@ -271,7 +284,7 @@ def bench_model(rep):
             rep.row('model', case.replace('_', ' '), metric.replace('_', ' '), float(value), unit)
 
 
-BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'pps': bench_pps, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model}
+BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'pps': bench_pps, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model}
 
 
 def main(argv):
