@@ -39,7 +39,13 @@ struct tp_roce_capture {
 	uint64_t captured, lost;
 };
 
-/* --- what differs between DPDK 22.11 and later ones --------------------------------------------------------------- */
+/* --- what differs between DPDK 22.11, 24.11 and 25.11 ------------------------------------------------------------ */
+
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+#define LINK_TYPE DLT_EN10MB,
+#else
+#define LINK_TYPE
+#endif
 
 static rte_pcapng_t *
 file_open(int fd, uint16_t port_id)
@@ -47,7 +53,7 @@ file_open(int fd, uint16_t port_id)
 	rte_pcapng_t *file = rte_pcapng_fdopen(fd, NULL, NULL, "Triplane " TRIPLANE_VERSION, NULL);
 
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 7, 0, 0)
-	if (file != NULL && rte_pcapng_add_interface(file, port_id, NULL, NULL, NULL) < 0) {
+	if (file != NULL && rte_pcapng_add_interface(file, port_id, LINK_TYPE NULL, NULL, NULL) < 0) {
 		rte_pcapng_close(file);
 		file = NULL;
 	}
