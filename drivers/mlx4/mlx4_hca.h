@@ -304,6 +304,8 @@ int mlx4_cq_moderate(struct mlx4_hca *hca, struct mlx4_cq *cq, uint16_t count, u
 /* --- queue pairs (qp.c) --- */
 /* Reserves n consecutive QPNs; align a power of two; BlueFlame: bits 7:6 of every number are clear. */
 int mlx4_qpn_reserve(struct mlx4_hca *hca, uint32_t n, uint32_t align, bool bf, uint32_t *base);
+/* A number for a queue pair that peers know: it was not used lately, or they would take it for the one before (IBTA 12.9.8.4). */
+int mlx4_qpn_reserve_fresh(struct mlx4_hca *hca, uint32_t *qpn);
 void mlx4_qpn_release(struct mlx4_hca *hca, uint32_t base, uint32_t n);
 /*
  * Allocates the rings and doorbell record and fills the context; the QP stays in RST. The SQ ring is zeroed, to be

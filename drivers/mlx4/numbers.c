@@ -11,6 +11,7 @@
 struct mlx4_numbers {
 	const char *what;
 	uint32_t first, end, used;
+	uint32_t turn; /* the last one that mlx4_numbers_cycle gave, 0: none */
 	rte_spinlock_t lock;
 	uint64_t taken[]; /* bit i: number i */
 };
@@ -81,6 +82,27 @@ mlx4_numbers_get(struct mlx4_numbers *n, uint32_t count, uint32_t align, uint32_
 	}
 	rte_spinlock_unlock(&n->lock);
 	return -ENOSPC;
+}
+
+int
+mlx4_numbers_cycle(struct mlx4_numbers *n, uint32_t window, uint32_t *number)
+{
+	uint32_t bottom = n->end - n->first > window ? n->end - window : n->first, at, tries;
+
+	rte_spinlock_lock(&n->lock);
+	at = n->turn > bottom ? n->turn : n->end;
+	for (tries = 0; tries < n->end - bottom; tries++) {
+		at = at > bottom ? at - 1 : n->end - 1;
+		if (is_taken(n, at))
+			continue;
+		n->taken[at / 64] |= UINT64_C(1) << (at % 64);
+		n->used++;
+		n->turn = *number = at;
+		rte_spinlock_unlock(&n->lock);
+		return 0;
+	}
+	rte_spinlock_unlock(&n->lock);
+	return mlx4_numbers_get(n, 1, 1, 0, true, number);
 }
 
 void

@@ -10,7 +10,8 @@
 #include "mlx4_core.h"
 
 #define RQ_STRIDE_MIN 16u
-#define SPECIAL_QPS 8u /* QP0 and QP1 of both ports; the block must be aligned to its size [CP 5.10] */
+#define QPN_WINDOW 4096u /* of numbers that take turns; each has its part of ICM from its first use on */
+#define SPECIAL_QPS 8u   /* QP0 and QP1 of both ports; the block must be aligned to its size [CP 5.10] */
 
 int
 mlx4_qpn_reserve(struct mlx4_hca *hca, uint32_t n, uint32_t align, bool bf, uint32_t *base)
@@ -21,6 +22,17 @@ mlx4_qpn_reserve(struct mlx4_hca *hca, uint32_t n, uint32_t align, bool bf, uint
 	if (rc != 0)
 		HCA_LOG(hca, ERR, "no %u consecutive QP numbers (aligned to %u%s) left: %u of %u in use", n, align,
 			bf ? ", for BlueFlame" : "", mlx4_numbers_used(hca->qpns), mlx4_icm_num_qps(hca));
+	return rc;
+}
+
+int
+mlx4_qpn_reserve_fresh(struct mlx4_hca *hca, uint32_t *qpn)
+{
+	int rc = mlx4_numbers_cycle(hca->qpns, QPN_WINDOW, qpn);
+
+	if (rc != 0)
+		HCA_LOG(hca, ERR, "no QP number left: %u of %u in use", mlx4_numbers_used(hca->qpns),
+			mlx4_icm_num_qps(hca));
 	return rc;
 }
 

@@ -154,7 +154,7 @@ rings_create(struct mlx4_roce_qp *q, struct mlx4_vqp_attr *a)
 	rc = mlx4_uar_alloc(r->hca, &q->uar);
 	if (rc != 0)
 		goto err;
-	rc = mlx4_qpn_reserve(r->hca, 1, 1, false, &q->qpn);
+	rc = mlx4_qpn_reserve_fresh(r->hca, &q->qpn);
 	if (rc != 0)
 		goto err_qpn;
 	a->uar = q->uar;
