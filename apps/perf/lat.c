@@ -230,14 +230,15 @@ await_byte(struct perf *p, struct watch *w, uint8_t want, bool patient)
 int
 perf_lat_write(struct perf *p)
 {
-	const bool server = p->e->server;
+	/* the server begins, as perftest's does in this test alone */
+	const bool follows = !p->e->server;
 	struct watch w;
 	uint64_t i;
 	int rc;
 
 	begin(p, &w);
 	for (i = 0;; i++) {
-		if (server) {
+		if (follows) {
 			if (w.end == 0 && i >= p->conf->iters)
 				break;
 			rc = await_byte(p, &w, (uint8_t)(i + 1), i == 0);
@@ -250,7 +251,7 @@ perf_lat_write(struct perf *p)
 			break;
 		p->qp[0].tx[p->size - 1] = (uint8_t)(i + 1);
 		rc = perf_post_send(p, 0, 1, w.end == 0 && i + 1 == p->conf->iters);
-		if (rc == 0 && !server)
+		if (rc == 0 && !follows)
 			rc = await_byte(p, &w, (uint8_t)(i + 1), false);
 		if (rc == 0)
 			rc = await_room(p, &w);

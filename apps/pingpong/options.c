@@ -22,6 +22,7 @@ static const struct ropt opts[] = {
 	{'m', "mtu", ROPT_U32, AT(mtu), 256, 4096, NULL, "N", "path MTU 256, 512, 1024, 2048, 4096 (1024)"},
 	{'r', "rx-depth", ROPT_U32, AT(rx_depth), 2, 16384, NULL, "N", "receive requests (500)"},
 	{'l', "sl", ROPT_U32, AT(sl), 0, 7, NULL, "N", "service level: the priority of packets (0)"},
+	{'u', "qp-timeout", ROPT_U32, AT(timeout), 0, 31, NULL, "N", "acknowledge timeout of RC, 4.096 us x 2^N (14)"},
 	{0, "tclass", ROPT_U32, AT(tclass), 0, 255, NULL, "N", "traffic class (0)"},
 	{'I', "inline", ROPT_U32, AT(inl), 0, 4096, NULL, "N", "messages up to so many bytes inline (64)"},
 	{'e', "events", ROPT_FLAG, AT(events), 0, 0, NULL, NULL, "sleep on completion events instead of polling"},
@@ -61,6 +62,7 @@ pp_parse(struct pp_conf *conf, int argc, char **argv, char *err, size_t errlen)
 	conf->mtu = 1024;
 	conf->rx_depth = 500;
 	conf->inl = 64;
+	conf->timeout = 14;
 	rest = ropt_parse(sets, RTE_DIM(sets), argc, argv, err, errlen);
 	if (rest < 0)
 		return rest;

@@ -20,7 +20,6 @@
 #define SEND_DEPTH 64u
 #define SIGNAL_EVERY 16u /* of the sends; a completion per message would be one more to poll */
 #define QKEY 0x11111111u
-#define TIMEOUT 14u /* 67 ms */
 #define RETRIES 7u
 #define ALL_MAX (1u << 20)
 #define LOST_US 5000000u /* no answer for so long: lost, where the transport does not repeat */
@@ -365,7 +364,7 @@ pp_run(struct rend *e)
 	struct rqp_conf qc = {.type = p.type,
 			      .sl = (uint8_t)conf->sl,
 			      .tclass = (uint8_t)conf->tclass,
-			      .timeout = TIMEOUT,
+			      .timeout = (uint8_t)conf->timeout,
 			      .retry_cnt = RETRIES,
 			      .rnr_retry = RETRIES,
 			      .rd_atomic = 1,

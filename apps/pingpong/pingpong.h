@@ -8,7 +8,7 @@
 
 struct pp_conf {
 	struct rport_conf port;
-	uint32_t tcp_port, size, iters, mtu, rx_depth, sl, tclass, inl, type;
+	uint32_t tcp_port, size, iters, mtu, rx_depth, sl, tclass, timeout, inl, type;
 	uint32_t all, events, check, histogram, json, help, ib_port;
 	const char *host; /* NULL: server */
 };

@@ -72,7 +72,7 @@ int rend_args(int *argc, char **argv, char ***own);
 int rend_eal(int argc, char **argv);
 /*
  * Opens the port or both, runs fn on each end, on the calling thread and with --self the server's on another lcore.
- * host NULL: this end is the server. Returns the exit status of the program.
+ * host NULL: this end is the server. Returns the exit status of the program, or ends it.
  */
 int rend_run(const struct rport_conf *conf, const char *host, uint16_t tcp_port, int (*fn)(struct rend *), void *arg);
 
@@ -101,7 +101,7 @@ int rend_send(struct rend *e, const void *data, size_t len);
 int rend_recv(struct rend *e, void *data, size_t len);
 /* Both tell, the client first, as perftest has it. */
 int rend_swap(struct rend *e, const void *mine, void *theirs, size_t len);
-/* The port must not be driven any more. */
+/* When the port is closed. */
 void rend_hangup(struct rend *e);
 
 /* --- verbs ---------------------------------------------------------------------------------------------------- */

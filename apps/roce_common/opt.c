@@ -116,7 +116,8 @@ ropt_parse(const struct ropt_set *sets, unsigned int nsets, int argc, char **arg
 			o = &sets[i].opts[k];
 			if (o->name != NULL)
 				longs[n++] = (struct option){o->name, o->kind != ROPT_FLAG, NULL, at};
-			if (o->letter == 0)
+			/* a letter belongs to the first table that has it */
+			if (o->letter == 0 || strchr(letters, o->letter) != NULL)
 				continue;
 			letters[nl++] = o->letter;
 			if (o->kind != ROPT_FLAG)

@@ -242,7 +242,7 @@ rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth)
 }
 
 /*
- * net_memif frees its rings when it is closed and, in the interrupt thread, when the other end leaves, without a lock
+ * net_memif frees its rings when it is stopped and, in the interrupt thread, when the other end leaves, without a lock
  * between the two; and the ends of a test leave at the same time. Such a port is left to the end of the process.
  */
 bool
@@ -260,9 +260,9 @@ rport_close(struct rport *port)
 	if (!port->started)
 		return true;
 	port->started = false;
-	rte_eth_dev_stop(port->id);
 	if (is_memif(port))
 		return false;
+	rte_eth_dev_stop(port->id);
 	rte_eth_dev_close(port->id);
 	rte_mempool_free(port->pool);
 	return true;

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_launch.h>
@@ -87,7 +88,6 @@ run_end(void *arg)
 	struct launch *l = arg;
 	int rc = l->fn(&l->end);
 
-	rend_hangup(&l->end);
 	if (rc != 0)
 		atomic_store(&failed, true);
 	return rc;
@@ -107,11 +107,8 @@ run_both(struct launch *client, struct launch *server)
 	client->end.sock = pair[0];
 	server->end.sock = pair[1];
 	rc = rte_eal_remote_launch(run_end, server, lcore);
-	if (rc != 0) {
-		rend_hangup(&client->end);
-		rend_hangup(&server->end);
+	if (rc != 0)
 		return rend_fail(-rc, "lcore %u is busy", lcore);
-	}
 	rc = run_end(client);
 	other = rte_eal_wait_lcore(lcore);
 	return rc != 0 ? rc : other;
@@ -139,7 +136,13 @@ rend_run(const struct rport_conf *conf, const char *host, uint16_t tcp_port, int
 		rc = conf->self != 0 ? run_both(&here, &there) : run_end(&here);
 	clean = rport_close(&there.end.port);
 	clean = rport_close(&here.end.port) && clean;
-	if (clean)
+	rend_hangup(&there.end);
+	rend_hangup(&here.end);
+	if (clean) {
 		rte_eal_cleanup();
-	return rc == 0 ? 0 : 1;
+		return rc == 0 ? 0 : 1;
+	}
+	/* The interrupt thread still serves a port: nothing may be taken down under it. */
+	fflush(NULL);
+	_exit(rc == 0 ? 0 : 1);
 }

@@ -187,8 +187,8 @@ rend_swap(struct rend *e, const void *mine, void *theirs, size_t len)
 }
 
 /*
- * Nobody drives a port any more when the first one leaves: what a port's peer shares with it (net_memif's rings) is gone
- * with the peer. So each says that it has stopped, and waits until the other one has.
+ * What a port's peer shares with it (net_memif's rings) is gone with the peer, whatever the port does at that moment. So
+ * each end says that it has closed its port, and goes when the other one has. Both ends of --self know.
  */
 void
 rend_hangup(struct rend *e)
@@ -199,7 +199,7 @@ rend_hangup(struct rend *e)
 	if (e->sock < 0)
 		return;
 	shutdown(e->sock, SHUT_WR);
-	while (!rend_stopping() && poll(&p, 1, PART_MS) == 1 && recv(e->sock, rest, sizeof(rest), 0) > 0)
+	while (!e->quiet && !rend_stopping() && poll(&p, 1, PART_MS) == 1 && recv(e->sock, rest, sizeof(rest), 0) > 0)
 		;
 	close(e->sock);
 	e->sock = -1;

@@ -14,7 +14,7 @@ _runs = 0
 def program(name):
     for folder in ('pingpong', 'perf', 'tp_rping', '.'):
         path = os.path.join(BUILD, 'apps', folder, name)
-        if os.path.exists(path):
+        if os.path.isfile(path):
             return path
     return name
 
@@ -69,16 +69,19 @@ def cpus():
     return have[0], have[-1]
 
 
-def memif_pair(prog, args, server_args=None, addrs=('192.0.2.1/24', '192.0.2.2/24'), common=(), timeout=60):
-    """Both ends over a memif, in software."""
+def memif_pair(prog, args, server_args=None, addrs=('192.0.2.1/24', '192.0.2.2/24'), common=(), timeout=60,
+               tcp=True):
+    """Both ends over a memif, in software. tcp: they meet by a socket of the host."""
     with tempfile.TemporaryDirectory(prefix='roce.') as tmp:
         sock, port = os.path.join(tmp, 'memif.sock'), free_port()
         procs = []
         for i, role in enumerate(('server', 'client')):
             vdev = '--vdev=net_memif0,role=%s,socket=%s,socket-abstract=no,id=0,bsize=4096' % (role, sock)
             own = list(server_args if role == 'server' and server_args is not None else args)
-            cmd = [program(prog)] + eal(role, lcores='0@%d' % cpus()[i]) + [vdev, '--'] + ['--addr', addrs[i], '-p', str(port)] + list(common) + own
-            procs.append(Process(cmd + ([] if role == 'server' else ['127.0.0.1'])))
+            cmd = [program(prog)] + eal(role, lcores='0@%d' % cpus()[i]) + [vdev, '--', '--addr', addrs[i]]
+            if tcp:
+                cmd += ['-p', str(port)]
+            procs.append(Process(cmd + list(common) + own + (['127.0.0.1'] if tcp and role == 'client' else [])))
         client = procs[1].wait(timeout)
         return Ends(procs[0].wait(10 if client.returncode == 0 else 2), client)
 

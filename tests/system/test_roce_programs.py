@@ -1,11 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright(c) 2026 Triplane contributors
-"""tp_pingpong and tp_perf between two processes over memif, and between the two ports of a card: what they print is read
+"""tp_pingpong, tp_perf, tp_rping and the examples between two processes over memif, and between the two ports of a card: what they print is read
 by column as perftest's readers do, and checked against itself."""
 import json
+import os
 import re
 import sys
+import tempfile
+import time
 
 import rocepair
 
@@ -159,10 +162,54 @@ def refused():
     result('no-port', None if p.returncode == 1 and 'at least 1 needed' in p.err else '%s %r' % (p.returncode, p.err))
 
 
+def rping():
+    def check(size, n):
+        def inner(e):
+            return None if '%d pings of %d bytes' % (n, size) in e.client.out else e.why()
+        return inner
+
+    def pair(client, server=('-s',), **kw):
+        return rocepair.memif_pair('tp_rping', ['-c', '-a', '192.0.2.1', '-V'] + client, server, tcp=False, timeout=30, **kw)
+
+    run('sw-rping', pair(['-C', '50']), check(64, 50))
+    run('sw-rping-large', pair(['-C', '20', '-S', '65535', '-p', '7175'], ['-s', '-p', '7175']), check(65535, 20))
+    run('sw-rping-source', pair(['-C', '5', '-I', '192.0.2.2'], ['-s', '-a', '192.0.2.1']), check(64, 5))
+    run('card-rping', rocepair.self_pair('tp_rping', ['-C', '50', '-V', '-S', '3000'], CARD), check(3000, 50))
+    # a client that finds nobody listening hears so
+    e = pair(['-C', '5', '-p', '7176'], ['-s', '-P'])
+    result('sw-rping-refused', None if e.client.returncode == 1 and 'REJECTED' in e.client.err else e.why())
+    e = pair(['-v', '-C', '2', '-S', '30'], ['-s', '-v'])
+    want = 'ping data: rdma-ping-0: ABCDEFGHIJKLMNOP\nping data: rdma-ping-1: BCDEFGHIJKLMNOPQ\n2 pings of 30 bytes\n'
+    result('sw-rping-text', None if e.ok and e.client.out == want and 'server ' + want.splitlines()[1] in e.server.out
+           else e.why())
+
+
+def examples():
+    """The small programs to learn from do what they say."""
+    with tempfile.TemporaryDirectory(prefix='roce.') as tmp:
+        for name, args, want in (('roce_echo', ['hello', 'world'], ['hello', 'world']),
+                                 ('roce_kv', ['k1', 'k9999', 'nothing'], ['k1: value ', 'k9999: value ', 'nothing: (none)'])):
+            sock, procs = os.path.join(tmp, name), []
+            for i, role in enumerate(('server', 'client')):
+                vdev = '--vdev=net_memif0,role=%s,socket=%s,socket-abstract=no,id=0' % (role, sock)
+                cmd = [os.path.join(rocepair.BUILD, 'examples', name)] + rocepair.eal(
+                    role, lcores='0@%d' % rocepair.cpus()[i]) + [vdev, '--', '192.0.2.%d/24' % (i + 1)]
+                procs.append(rocepair.Process(cmd + (['192.0.2.1'] + args if i == 1 else [])))
+                time.sleep(1 - i)  # a memif client needs its server to be there
+            client = procs[1].wait(20)
+            procs[0].p.terminate()
+            procs[0].wait(5)
+            lines = client.out.splitlines()
+            ok = client.returncode == 0 and all(any(x.startswith(w) for x in lines) for w in want)
+            result(name, None if ok else '%s %r' % (client.returncode, (client.out + client.err)[-400:]))
+
+
 both_homes(rocepair.memif_pair, 'sw')
 all_sizes()
 duration()
 families()
 refused()
+rping()
+examples()
 both_homes(lambda p, a: rocepair.self_pair(p, a, CARD), 'card')
 sys.exit(failed)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Options of tp_pingpong and tp_perf: what fits, and what does not with the line that says why. */
+/* Options of tp_pingpong, tp_perf and tp_rping: what fits, and what does not with the line that says why. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@
 
 #include "perf.h"
 #include "pingpong.h"
+#include "rping.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_ARGS 32
@@ -204,19 +205,13 @@ static void
 pingpong_bad(void **state)
 {
 	static const struct bad bad[] = {
-		{"tp_pingpong -s 0", "'0'", "1..1073741824"},
-		{"tp_pingpong -n 0", "'0'", "1..100000000"},
-		{"tp_pingpong -m 1000", "1000", "1024"},
-		{"tp_pingpong -m 8192", "8192", "256..4096"},
-		{"tp_pingpong -C XRC", "XRC", "RC, UC, UD"},
-		{"tp_pingpong -C UD -s 2000", "2000", "1..1024"},
-		{"tp_pingpong -r 1", "'1'", "2..16384"},
-		{"tp_pingpong -l 8", "'8'", "0..7"},
-		{"tp_pingpong -I 5000", "5000", "0..4096"},
-		{"tp_pingpong -p 0", "'0'", "1..65535"},
-		{"tp_pingpong -z", "-z", "--help"},
-		{"tp_pingpong a b c", "'b'", "HOST"},
-		{"tp_pingpong --self host", "host", "--self"},
+		{"tp_pingpong -s 0", "'0'", "1..1073741824"}, {"tp_pingpong -n 0", "'0'", "1..100000000"},
+		{"tp_pingpong -m 1000", "1000", "1024"},      {"tp_pingpong -m 8192", "8192", "256..4096"},
+		{"tp_pingpong -C XRC", "XRC", "RC, UC, UD"},  {"tp_pingpong -C UD -s 2000", "2000", "1..1024"},
+		{"tp_pingpong -r 1", "'1'", "2..16384"},      {"tp_pingpong -l 8", "'8'", "0..7"},
+		{"tp_pingpong -I 5000", "5000", "0..4096"},   {"tp_pingpong -u 32", "32", "0..31"},
+		{"tp_pingpong -p 0", "'0'", "1..65535"},      {"tp_pingpong -z", "-z", "--help"},
+		{"tp_pingpong a b c", "'b'", "HOST"},         {"tp_pingpong --self host", "host", "--self"},
 		{"tp_pingpong -n", "--iters", "N"},
 	};
 	struct pp_conf c;
@@ -226,6 +221,61 @@ pingpong_bad(void **state)
 	(void)state;
 	for (i = 0; i < N(bad); i++)
 		refused(pp_line(&c, bad[i].line, err, sizeof(err)), bad[i].line, err, &bad[i]);
+}
+
+static int
+rping_line(struct rping_conf *c, const char *line, char *err, size_t len)
+{
+	static char buf[512];
+	char *argv[MAX_ARGS];
+
+	err[0] = '\0';
+	return rping_parse(c, split(line, buf, argv), argv, err, len);
+}
+
+static void
+rping_good(void **state)
+{
+	struct rping_conf c;
+	char err[512];
+
+	(void)state;
+	assert_int_equal(rping_line(&c, "tp_rping -sPvVd -p 7000 --ib-dev net_memif0", err, sizeof(err)), 0);
+	assert_int_equal(c.server && c.persistent && c.verbose && c.validate && c.debug, 1);
+	assert_int_equal(c.tcp_port, 7000);
+	assert_string_equal(c.port.dev, "net_memif0");
+	assert_int_equal(rping_line(&c, "tp_rping -c -a 2001:db8::1 -C 3 -S 26", err, sizeof(err)), 0);
+	assert_int_equal(c.tcp_port, 7174);
+	assert_int_equal(c.size, 26);
+	assert_int_equal(rping_line(&c, "tp_rping --self --self-addr 192.0.2.2/24 -C 1", err, sizeof(err)), 0);
+}
+
+static void
+rping_bad(void **state)
+{
+	static const struct bad bad[] = {
+		{"tp_rping", "'neither'", "-s or -c"},
+		{"tp_rping -s -c -a 192.0.2.1", "'both'", "-s or -c"},
+		{"tp_rping -c", "'-a IP'", "server's address"},
+		{"tp_rping -c -a host", "'host'", "IPv4 or IPv6"},
+		{"tp_rping -c -a 192.0.2.1/24", "192.0.2.1/24", "IPv4 or IPv6"},
+		{"tp_rping -c -a 192.0.2.1 -I x", "'x'", "IPv4 or IPv6"},
+		{"tp_rping -s -S 25", "'25'", "26..65535"},
+		{"tp_rping -s -S 65536", "65536", "26..65535"},
+		{"tp_rping -s -p 0", "'0'", "1..65535"},
+		{"tp_rping -s -C 0", "'0'", "1..4294967295"},
+		{"tp_rping -s peer", "'peer'", "behind the options"},
+		{"tp_rping --self --self-addr 192.0.2.2/24", "'-C N'", "pings"},
+		{"tp_rping --self -C 1", "--self-addr", "address"},
+		{"tp_rping -s -z", "-z", "--help"},
+	};
+	struct rping_conf c;
+	char err[512];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < N(bad); i++)
+		refused(rping_line(&c, bad[i].line, err, sizeof(err)), bad[i].line, err, &bad[i]);
 }
 
 static void
@@ -263,7 +313,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(perf_good),    cmocka_unit_test(perf_bad),       cmocka_unit_test(pingpong_good),
-		cmocka_unit_test(pingpong_bad), cmocka_unit_test(port_addresses),
+		cmocka_unit_test(pingpong_bad), cmocka_unit_test(port_addresses), cmocka_unit_test(rping_good),
+		cmocka_unit_test(rping_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
