@@ -41,6 +41,7 @@ struct trd_id {
 	enum trd_state state;
 	struct tp_roce_dev *dev; /* NULL: of no port yet, or of all */
 	struct tcm_conn *conn;
+	struct tp_roce_qp_pool *pool; /* that its queue pair goes back to */
 	struct trd_id *listener; /* whose request it is, until it is answered */
 	unsigned int pending;    /* requests of a listener that are not answered */
 	unsigned int backlog;

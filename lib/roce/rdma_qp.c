@@ -3,6 +3,7 @@
  */
 /* The queue pair of an id: made with it, and brought up by what the two ends agreed on. */
 #include "rdma_priv.h"
+#include "tp_roce_pool.h"
 
 #define MIN_RNR_TIMER 12u /* 0.64 ms (9.7.5.2.8) */
 
@@ -271,6 +272,30 @@ err_cqs:
 	return trd_fail(err);
 }
 
+int
+tp_rdma_create_qp_pooled(struct rdma_cm_id *v, struct tp_roce_qp_pool *pool)
+{
+	struct trd_id *id = trd_id_of(v);
+	struct ibv_qp *qp = tp_roce_qp_pool_get(pool);
+	struct ibv_qp_init_attr init;
+	int err;
+
+	if (qp == NULL)
+		return -1;
+	init.qp_type = qp->qp_type;
+	err = create_check(id, qp->pd, &init);
+	if (err != 0) {
+		tp_roce_qp_pool_put(pool, qp);
+		return trd_fail(err);
+	}
+	id->pool = pool;
+	v->qp = qp;
+	v->qp_type = qp->qp_type;
+	v->pd = qp->pd;
+	v->srq = qp->srq;
+	return 0;
+}
+
 void
 tp_rdma_destroy_qp(struct rdma_cm_id *v)
 {
@@ -285,7 +310,11 @@ tp_rdma_destroy_qp(struct rdma_cm_id *v)
 			(void)tp_roce_detach_mcast(v->qp, &g->av.grh.dgid, 0);
 		g->attached = false;
 	}
-	(void)tp_roce_destroy_qp(v->qp);
+	if (id->pool != NULL)
+		tp_roce_qp_pool_put(id->pool, v->qp);
+	else
+		(void)tp_roce_destroy_qp(v->qp);
+	id->pool = NULL;
 	v->qp = NULL;
 	v->pd = NULL;
 	free_cqs(id);
