@@ -10,7 +10,7 @@
 #include "mlx4_core.h"
 
 #define RQ_STRIDE_MIN 16u
-#define QPN_WINDOW 4096u /* of numbers that take turns; each has its part of ICM from its first use on */
+#define QPN_WINDOW 2048u /* of numbers that take turns; the others are left to ranges that have to be aligned */
 #define SPECIAL_QPS 8u   /* QP0 and QP1 of both ports; the block must be aligned to its size [CP 5.10] */
 
 int
@@ -28,6 +28,7 @@ mlx4_qpn_reserve(struct mlx4_hca *hca, uint32_t n, uint32_t align, bool bf, uint
 int
 mlx4_qpn_reserve_fresh(struct mlx4_hca *hca, uint32_t *qpn)
 {
+	/* Events of the last one with this number may be on their way, too. */
 	int rc = mlx4_numbers_cycle(hca->qpns, QPN_WINDOW, qpn);
 
 	if (rc != 0)

@@ -46,7 +46,7 @@ fill_device(const struct mlx4_roce *r, struct ibv_device_attr *a)
 	a->page_size_cap = ~UINT64_C(0xfff);
 	a->vendor_id = MLX4_PCI_VENDOR;
 	a->vendor_part_id = r->hca->bus->device_id;
-	a->max_qp = RTE_MIN((int)r->num_qps, uars);
+	a->max_qp = RTE_MIN((int)r->num_qps / 2, uars);
 	a->max_qp_wr = (int)(c->max_qp_wqes - MLX4_SQ_HEADROOM_TXBBS);
 	a->max_sge = (int)RTE_MIN(c->max_sq_sge, c->max_rq_sge);
 	a->max_cq = RTE_MIN((int)r->num_cqs, uars);

@@ -107,7 +107,7 @@ sender_create(struct mlx4_roce_qp1 *g, bool v2)
 		return rc;
 	g->senders++;
 	if (v2) {
-		rc = mlx4_qpn_reserve(r->hca, 1, 1, false, &qpn);
+		rc = mlx4_qpn_reserve_fresh(r->hca, &qpn);
 		if (rc != 0)
 			return rc;
 		s->reserved = true;
