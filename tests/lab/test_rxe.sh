@@ -43,10 +43,10 @@ host() { # NAME PROGRAM OPTION...
 	local out=$lab_tmp/$1.host dir=perf prog=$2
 	[ "$prog" != tp_pingpong ] || dir=pingpong
 	shift 2
-	# Its arguments say which test of tp_perf runs; the name of the program does, as perftest's does.
-	in_ns bash -c 'exec -a "$0" "$@"' "$prog" "$TP_BUILD/apps/$dir/$([ $dir = perf ] && echo tp_perf || echo tp_pingpong)" --no-huge \
-		-m 256 --no-shconf --no-telemetry --no-pci --file-prefix="$ns" --lcores 0@0 --vdev=net_af_packet0,iface=v1 -- \
-		"$@" >"$out" 2>&1 &
+	# perftest's programs are one that goes by the name it is called by. The process that is started is the program itself.
+	(exec ip netns exec "$ns" bash -c 'exec -a "$0" "$@"' "$prog" \
+		"$TP_BUILD/apps/$dir/$([ $dir = perf ] && echo tp_perf || echo tp_pingpong)" --no-huge -m 256 --no-shconf \
+		--no-telemetry --no-pci --file-prefix="$ns" --lcores 0@0 --vdev=net_af_packet0,iface=v1 -- "$@" >"$out" 2>&1) &
 	host_pid=$!
 }
 

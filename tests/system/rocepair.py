@@ -86,6 +86,37 @@ def memif_pair(prog, args, server_args=None, addrs=('192.0.2.1/24', '192.0.2.2/2
         return Ends(procs[0].wait(10 if client.returncode == 0 else 2), client)
 
 
+class Veth:
+    """Two interfaces joined by a wire of the kernel, in a network namespace of their own; not ok without root."""
+
+    def __init__(self):
+        # AF_PACKET ports take the process's number and the interface's together as the name of a group that must be
+        # their own: interfaces with neighbouring numbers would be confused by processes with neighbouring numbers.
+        self.ns = 'roce%d' % os.getpid()
+        self.ok = subprocess.run(['ip', 'netns', 'add', self.ns], stderr=subprocess.DEVNULL).returncode == 0
+
+    def __enter__(self):
+        if self.ok:
+            self.ok = subprocess.run(['ip', 'netns', 'exec', self.ns, 'sh', '-ec', 'ip link set lo up\n'
+                                      'ip link add dev roce0 index 100 type veth peer name roce1 index 20000\n'
+                                      'for i in 0 1; do echo 1 >/proc/sys/net/ipv6/conf/roce$i/disable_ipv6; ip link set roce$i up; done'
+                                      ]).returncode == 0
+        return self
+
+    def __exit__(self, *exc):
+        subprocess.run(['ip', 'netns', 'del', self.ns], stderr=subprocess.DEVNULL)
+
+    def pair(self, prog, args, timeout=60):
+        """Both ends on AF_PACKET ports."""
+        procs = []
+        for i, role in enumerate(('server', 'client')):
+            cmd = ['ip', 'netns', 'exec', self.ns, program(prog)] + eal(role, lcores='0@%d' % cpus()[i])
+            cmd += ['--vdev=net_af_packet0,iface=roce%d' % i, '--', '--addr', '192.0.2.%d/24' % (i + 1)]
+            procs.append(Process(cmd + list(args) + ([] if role == 'server' else ['127.0.0.1'])))
+        client = procs[1].wait(timeout)
+        return Ends(procs[0].wait(10 if client.returncode == 0 else 2), client)
+
+
 def self_pair(prog, args, vdevs, timeout=60):
     """Both ends in one process, on its first two ports."""
     cmd = [program(prog)] + eal('self', 512, '0@%d,1@%d' % cpus()) + ['--vdev=' + v for v in vdevs] + ['--', '--self', '--addr', '192.0.2.1/24',

@@ -151,6 +151,20 @@ def families():
              lambda p, a: rocepair.memif_pair(p, a, common=['--udp-port', '1021']))
 
 
+def af_packet():
+    """On the kernel's interfaces: a wire whose other users a port has to live with."""
+    with rocepair.Veth() as wire:
+        if not wire.ok:
+            print('skip veth: network namespaces need root', flush=True)
+            return
+        # A machine that is busy with other things stops a process for longer than the usual time-outs last together.
+        patient = ['-u', '18']
+        pingpong('veth-pingpong-ud', ['-n', '200', '-C', 'UD'], 1024, wire.pair)
+        perf('veth-send-bw', 'tp_send_bw', ['-n', '200', '-s', '20000'] + patient, [20000], 200, wire.pair)
+        perf('veth-write-bw', 'tp_write_bw', ['-n', '200', '-s', '65536'] + patient, [65536], 200, wire.pair)
+        perf('veth-read-lat', 'tp_read_lat', ['-n', '200', '-s', '100'] + patient, [100], 200, wire.pair, False)
+
+
 def refused():
     """Ends that do not fit each other, or are wrong: one line, status 1 or 2, nobody hangs."""
     e = rocepair.memif_pair('tp_send_bw', ['-n', '100', '-s', '512'], ['-n', '100', '-s', '256'], timeout=20)
@@ -208,6 +222,7 @@ both_homes(rocepair.memif_pair, 'sw')
 all_sizes()
 duration()
 families()
+af_packet()
 refused()
 rping()
 examples()
