@@ -42,8 +42,8 @@ struct trd_id {
 	struct tp_roce_dev *dev; /* NULL: of no port yet, or of all */
 	struct tcm_conn *conn;
 	struct tp_roce_qp_pool *pool; /* that its queue pair goes back to */
-	struct trd_id *listener; /* whose request it is, until it is answered */
-	unsigned int pending;    /* requests of a listener that are not answered */
+	struct trd_id *listener;      /* whose request it is, until it is answered */
+	unsigned int pending;         /* requests of a listener that are not answered */
 	unsigned int backlog;
 	bool sync, passive, reuse, afonly, own_pd, addr_changed;
 	uint8_t tos, ack_timeout;      /* options; ack_timeout 0xff: none */

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Memory windows on the card's queue pairs: bound, used, taken back by their owner and by the peer. */
+#include "roce_rig.h"
+
+static int
+bind_to(struct rr_end *e, struct ibv_mw *mw, uint32_t rkey, uint32_t at, uint32_t len, unsigned int access)
+{
+	struct ibv_send_wr wr = {.wr_id = 77, .opcode = IBV_WR_BIND_MW};
+
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.rkey = rkey;
+	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
+		.mr = e->mr, .addr = (uintptr_t)e->mem + at, .length = len, .mw_access_flags = access};
+	return rr_post(e, &wr);
+}
+
+static int
+write_by(struct rr_end *e, uint32_t len, uint64_t addr, uint32_t rkey)
+{
+	struct ibv_sge sge = {.addr = (uintptr_t)e->mem, .length = len, .lkey = e->mr->lkey};
+	struct ibv_send_wr wr = {.wr_id = 5, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
+
+	wr.wr.rdma.remote_addr = addr;
+	wr.wr.rdma.rkey = rkey;
+	return rr_post(e, &wr);
+}
+
+static void
+test_window_type1(void **state)
+{
+	struct rr_end a, b;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind info = {.wr_id = 78, .send_flags = IBV_SEND_SIGNALED};
+	uint32_t old;
+
+	rr_pair(&a, &b, IBV_QPT_RC, RR_IPV4_V2);
+	mw = tp_roce_alloc_mw(rr_pd[1], IBV_MW_TYPE_1);
+	assert_non_null(mw);
+	old = mw->rkey;
+	info.bind_info = (struct ibv_mw_bind_info){
+		.mr = b.mr, .addr = (uintptr_t)b.mem + 1000, .length = 100, .mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
+	assert_int_equal(tp_roce_bind_mw(b.qp, mw, &info), 0);
+	assert_int_not_equal(mw->rkey, old);
+	rr_run();
+	rr_expect(&b, IBV_WC_SUCCESS, IBV_WC_BIND_MW, 78);
+	rr_fill(a.mem, 100, 3);
+	assert_int_equal(write_by(&a, 100, (uintptr_t)b.mem + 1000, mw->rkey), 0);
+	rr_run();
+	rr_expect(&a, IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, 5);
+	assert_memory_equal(b.mem + 1000, a.mem, 100);
+	/* The region stays as long as the window. */
+	assert_int_equal(tp_roce_dereg_mr(b.mr), EBUSY);
+	/* Bound again, elsewhere: the old key is none any more. */
+	old = mw->rkey;
+	info.bind_info.addr += 1000;
+	assert_int_equal(tp_roce_bind_mw(b.qp, mw, &info), 0);
+	rr_run();
+	rr_expect(&b, IBV_WC_SUCCESS, IBV_WC_BIND_MW, 78);
+	assert_int_equal(write_by(&a, 100, (uintptr_t)b.mem + 2000, old), 0);
+	rr_run();
+	rr_expect(&a, IBV_WC_REM_ACCESS_ERR, 0, 5);
+	rr_expect_event(1, IBV_EVENT_QP_ACCESS_ERR, b.qp);
+	assert_int_equal(tp_roce_dealloc_mw(mw), 0);
+	rr_end_free(&a);
+	rr_end_free(&b);
+}
+
+/* What a window of type 2 does not open: after it, past its end, with another right, from another queue pair. */
+static void
+test_window_type2(void **state)
+{
+	static const struct {
+		uint32_t at, len;
+		unsigned int access;
+		bool invalidate, other;
+		enum ibv_wc_status status;
+	} t[] = {
+		{0, 100, IBV_ACCESS_REMOTE_WRITE, false, false, IBV_WC_SUCCESS},
+		{1, 100, IBV_ACCESS_REMOTE_WRITE, false, false, IBV_WC_REM_ACCESS_ERR},
+		{0, 100, IBV_ACCESS_REMOTE_READ, false, false, IBV_WC_REM_ACCESS_ERR},
+		{0, 100, IBV_ACCESS_REMOTE_WRITE, true, false, IBV_WC_REM_ACCESS_ERR},
+		{0, 100, IBV_ACCESS_REMOTE_WRITE, false, true, IBV_WC_REM_ACCESS_ERR},
+	};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(t); i++) {
+		struct ibv_send_wr inv = {.wr_id = 79, .opcode = IBV_WR_LOCAL_INV};
+		struct rr_end a, b, a2, b2;
+		struct ibv_mw *mw;
+		uint32_t key;
+
+		rr_pair(&a, &b, IBV_QPT_RC, RR_IPV4_V2);
+		rr_pair(&a2, &b2, IBV_QPT_RC, RR_IPV4_V2);
+		mw = tp_roce_alloc_mw(rr_pd[1], IBV_MW_TYPE_2);
+		assert_non_null(mw);
+		key = ibv_inc_rkey(mw->rkey);
+		assert_int_equal(bind_to(&b, mw, key, 1000, 100, t[i].access), 0);
+		if (t[i].invalidate) {
+			inv.invalidate_rkey = key;
+			assert_int_equal(rr_post(&b, &inv), 0);
+		}
+		rr_run();
+		rr_expect(&b, IBV_WC_SUCCESS, IBV_WC_BIND_MW, 77);
+		if (t[i].invalidate)
+			rr_expect(&b, IBV_WC_SUCCESS, IBV_WC_LOCAL_INV, 79);
+		assert_int_equal(write_by(t[i].other ? &a2 : &a, t[i].len, (uintptr_t)b.mem + 1000 + t[i].at, key), 0);
+		rr_run();
+		rr_expect(t[i].other ? &a2 : &a, t[i].status, IBV_WC_RDMA_WRITE, 5);
+		assert_int_equal(tp_roce_dealloc_mw(mw), 0);
+		rr_end_free(&a);
+		rr_end_free(&b);
+		rr_end_free(&a2);
+		rr_end_free(&b2);
+	}
+}
+
+/* The peer invalidates; afterwards the window is free and may be bound again. Bound twice, it may not. */
+static void
+test_send_with_invalidate(void **state)
+{
+	struct rr_end a, b;
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND_WITH_INV};
+	struct ibv_wc wc;
+	struct ibv_mw *mw;
+	uint32_t key;
+
+	rr_pair(&a, &b, IBV_QPT_RC, RR_IPV4_V2);
+	mw = tp_roce_alloc_mw(rr_pd[1], IBV_MW_TYPE_2);
+	assert_non_null(mw);
+	key = ibv_inc_rkey(mw->rkey);
+	assert_int_equal(bind_to(&b, mw, key, 0, 64, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ZERO_BASED), 0);
+	rr_run();
+	rr_expect(&b, IBV_WC_SUCCESS, IBV_WC_BIND_MW, 77);
+	a.mem[0] = 0x5a;
+	assert_int_equal(write_by(&a, 1, 63, key), 0); /* by its place in the window */
+	assert_int_equal(rr_recv(&b, 100, 10), 0);
+	wr.invalidate_rkey = key;
+	assert_int_equal(rr_post(&a, &wr), 0);
+	rr_run();
+	rr_expect(&a, IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, 5);
+	rr_expect(&a, IBV_WC_SUCCESS, IBV_WC_SEND, 0);
+	assert_int_equal(b.mem[63], 0x5a);
+	wc = rr_expect(&b, IBV_WC_SUCCESS, IBV_WC_RECV, 100);
+	assert_int_equal(wc.wc_flags, IBV_WC_WITH_INV);
+	assert_int_equal(wc.invalidated_rkey, key);
+	key = ibv_inc_rkey(key);
+	assert_int_equal(bind_to(&b, mw, key, 0, 64, IBV_ACCESS_REMOTE_READ), 0);
+	assert_int_equal(bind_to(&b, mw, ibv_inc_rkey(key), 0, 64, IBV_ACCESS_REMOTE_READ), 0);
+	rr_run();
+	rr_expect(&b, IBV_WC_SUCCESS, IBV_WC_BIND_MW, 77);
+	rr_expect(&b, IBV_WC_MW_BIND_ERR, 0, 77);
+	assert_int_equal(tp_roce_dealloc_mw(mw), 0);
+	rr_end_free(&a);
+	rr_end_free(&b);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, rr_setup, rr_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_window_type1),
+		TEST(test_window_type2),
+		TEST(test_send_with_invalidate),
+	};
+
+	if (rig_eal("mlx4_roce_windows", "0@0") < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
