@@ -113,7 +113,8 @@ ask(struct trd_id *id, const struct tp_roce_path *path, const struct rdma_conn_p
 	req.service_id = CM_IP_SERVICE(id->v.ps, trd_port(&id->v.route.addr.dst_addr));
 	req.qpn = qpn_of(id, p);
 	req.service = id->v.qp_type == IBV_QPT_UC ? CM_SERVICE_UC : CM_SERVICE_RC;
-	req.psn = id->sq_psn = (uint32_t)rte_rand() & IB_PSN_MASK;
+	/* The starting PSN of REQ and REP (12.6.5, 12.6.8) is where the other end begins to send, not this one. */
+	req.psn = id->rq_psn = (uint32_t)rte_rand() & IB_PSN_MASK;
 	req.rnr_retry = p->rnr_retry_count;
 	req.retry = id->retry = p->retry_count;
 	req.resp_res = id->resp_res;
@@ -231,7 +232,7 @@ static int
 accept_connection(struct trd_id *id, const struct rdma_conn_param *p)
 {
 	struct cm_rep rep = {.qpn = qpn_of(id, p),
-			     .psn = id->sq_psn,
+			     .psn = id->rq_psn,
 			     .ack_delay = ACK_DELAY,
 			     .flow_control = p->flow_control != 0,
 			     .rnr_retry = p->rnr_retry_count,

@@ -105,8 +105,8 @@ take_req(struct trd_id *id, const struct cm_req *r)
 
 	id->v.qp_type = r->service == CM_SERVICE_UC ? IBV_QPT_UC : IBV_QPT_RC;
 	id->dest_qpn = r->qpn;
-	id->rq_psn = r->psn;
-	id->sq_psn = (uint32_t)rte_rand() & IB_PSN_MASK;
+	id->sq_psn = r->psn; /* where the other end expects this one to begin */
+	id->rq_psn = (uint32_t)rte_rand() & IB_PSN_MASK;
 	id->mtu = (enum ibv_mtu)r->mtu;
 	id->retry = r->retry;
 	id->rnr_retry = r->rnr_retry;
@@ -192,7 +192,7 @@ on_rep(struct trd_id *id, const struct cm_rep *r)
 	struct rdma_conn_param *p;
 
 	id->dest_qpn = r->qpn;
-	id->rq_psn = r->psn;
+	id->sq_psn = r->psn;
 	id->rnr_retry = r->rnr_retry;
 	/* Never more than the peer offers; it may take less than it was offered. */
 	id->init_depth = RTE_MIN(id->init_depth, r->resp_res);
