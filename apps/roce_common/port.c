@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_alarm.h>
 #include <rte_cycles.h>
+#include <rte_devargs.h>
 #include <rte_ethdev.h>
 
 #include "end.h"
@@ -35,11 +37,23 @@ find_port(struct rport *port, const char *name, unsigned int nth)
 }
 
 static bool
-is_memif(const struct rport *port)
+is_memif(const struct rte_eth_dev_info *info)
 {
+	return strcmp(info->driver_name, "net_memif") == 0;
+}
+
+/* Only a client connects, so only a client can have come too early. */
+static bool
+is_memif_client(const struct rport *port)
+{
+	const struct rte_devargs *devargs;
 	struct rte_eth_dev_info info;
 
-	return rte_eth_dev_info_get(port->id, &info) == 0 && strcmp(info.driver_name, "net_memif") == 0;
+	if (rte_eth_dev_info_get(port->id, &info) != 0 || !is_memif(&info))
+		return false;
+	devargs = rte_dev_devargs(info.device);
+	return devargs != NULL && devargs->args != NULL &&
+	       (strstr(devargs->args, "role=client") != NULL || strstr(devargs->args, "role=slave") != NULL);
 }
 
 /* A memif client does not start while there is no server, which may be on its way up. */
@@ -49,7 +63,7 @@ start(const struct rport *port, unsigned int seconds)
 	const uint64_t end = rte_get_timer_cycles() + seconds * rte_get_timer_hz();
 	int rc;
 
-	while ((rc = rte_eth_dev_start(port->id)) != 0 && is_memif(port) && rte_get_timer_cycles() < end &&
+	while ((rc = rte_eth_dev_start(port->id)) != 0 && is_memif_client(port) && rte_get_timer_cycles() < end &&
 	       !rend_stopping())
 		rte_delay_us_sleep(100000);
 	return rc;
@@ -93,14 +107,37 @@ configure(struct rport *port, const struct rport_conf *conf)
 	return rc != 0 ? rc : start(port, conf->link_wait);
 }
 
-/* A memif client that called before the server listened calls again only when it is started again. */
+struct restart {
+	uint16_t port;
+	int rc;
+	bool done;
+};
+
+static void
+on_restart(void *arg)
+{
+	struct restart *r = arg;
+
+	r->rc = rte_eth_dev_stop(r->port);
+	if (r->rc == 0)
+		r->rc = rte_eth_dev_start(r->port);
+	__atomic_store_n(&r->done, true, __ATOMIC_RELEASE);
+}
+
+/*
+ * A memif client whose call came before the server was ready for it calls again only when it is started again. net_memif
+ * shakes hands in the interrupt thread, without a lock: the port is started again there, too, not amid a late answer.
+ */
 static int
 start_again(const struct rport *port)
 {
-	int rc = rte_eth_dev_stop(port->id);
+	struct restart r = {.port = port->id};
+	int rc = rte_eal_alarm_set(1, on_restart, &r);
 
+	while (rc == 0 && !__atomic_load_n(&r.done, __ATOMIC_ACQUIRE))
+		rte_delay_us_sleep(100);
 	if (rc == 0)
-		rc = rte_eth_dev_start(port->id);
+		rc = r.rc;
 	return rc == 0 ? 0 : rend_fail(-rc, "port %s does not start again: %s", port->name, strerror(-rc));
 }
 
@@ -119,7 +156,7 @@ wait_link(const struct rport *port, unsigned int seconds)
 			return -EINTR;
 		if (rte_get_timer_cycles() >= end)
 			return rend_fail(ENETDOWN, "port %s: no link after %u s", port->name, seconds);
-		if (rte_get_timer_cycles() >= again && is_memif(port)) {
+		if (rte_get_timer_cycles() >= again && is_memif_client(port)) {
 			rc = start_again(port);
 			if (rc != 0)
 				return rc;
@@ -248,6 +285,8 @@ rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth)
 bool
 rport_close(struct rport *port)
 {
+	struct rte_eth_dev_info info;
+
 	if (port->ctx != NULL) {
 		uint64_t lost = 0;
 
@@ -260,7 +299,7 @@ rport_close(struct rport *port)
 	if (!port->started)
 		return true;
 	port->started = false;
-	if (is_memif(port))
+	if (rte_eth_dev_info_get(port->id, &info) == 0 && is_memif(&info))
 		return false;
 	rte_eth_dev_stop(port->id);
 	rte_eth_dev_close(port->id);

@@ -110,15 +110,18 @@ mlx4_tx_burst_policy(void *txq, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct mlx4_txq *q = txq;
 	const struct mlx4_tx_policy *p = mlx4_tx_policy_take(q);
-	uint32_t done = 0, run, gone;
+	uint32_t done, run, gone;
 
 	if (p == NULL)
 		return mlx4_tx_burst(q, pkts, n);
-	do {
+	// An empty burst, whose array may be NULL, still takes what the card has sent.
+	run = RTE_MIN(n, MLX4_POLICY_RUN);
+	done = gone = send_run(q, p, pkts, run);
+	while (gone == run && done < n) {
 		run = RTE_MIN(n - done, MLX4_POLICY_RUN);
 		gone = send_run(q, p, pkts + done, run);
 		done += gone;
-	} while (gone == run && done < n);
+	}
 	mlx4_tx_policy_leave(q);
 	return (uint16_t)done;
 }
