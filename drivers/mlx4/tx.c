@@ -4,7 +4,8 @@
 /*
  * Transmit bursts. A packet of up to three segments is one 64-byte block: control segment and data segments in one
  * cache line. The control dword with the owner bit is written last in every WQE, a doorbell covers the burst, and a
- * completion is asked for at every MLX4_TX_CQE_EVERY-th block of the ring, wherever bursts begin and end.
+ * completion is asked for at every MLX4_TX_CQE_EVERY-th block of the ring, wherever bursts begin and end. Three loops
+ * follow each other, from the plain packet to the general one; each goes on as long as packets are of its kind.
  */
 #include <errno.h>
 
@@ -14,10 +15,14 @@
 #include "tx_policy.h"
 #include "tx_wqe.h"
 
-/* What the plain path does not do. */
-#define TX_SLOW_FLAGS                                                                                                  \
-	(MLX4_TX_UNSUPPORTED | RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_OUTER_IP_CKSUM |             \
-	 RTE_MBUF_F_TX_TUNNEL_MASK)
+/* What only the general path does, and what the plain path leaves to the other two. */
+#define TX_GENERAL_FLAGS                                                                                               \
+	(MLX4_TX_UNSUPPORTED | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_OUTER_IP_CKSUM | RTE_MBUF_F_TX_TUNNEL_MASK)
+#define TX_SLOW_FLAGS (TX_GENERAL_FLAGS | RTE_MBUF_F_TX_VLAN)
+/* Data segments beside the control segment in one block. */
+#define TX_SHORT_SEGS (MLX4_TXBB_SIZE / MLX4_DS_SIZE - 1)
+/* Buffers of chains that go back to their pool in one call. */
+#define TX_PUT_MAX 64u
 
 /* Out of line: the copy into the pool's cache is long code, and runs once per burst. */
 static __rte_noinline void
@@ -26,61 +31,96 @@ put_bulk(struct rte_mempool *mp, struct rte_mbuf **m, uint32_t n)
 	rte_mempool_put_bulk(mp, (void **)m, n);
 }
 
-/*
- * An mbuf that goes back to its pool as it is: one segment, one owner, its own buffer. The two counts lie side by side
- * in the rearm word.
- */
-static __rte_always_inline bool
-is_simple(const struct rte_mbuf *m)
+/* What is wrong with an mbuf that shall go back to its pool as it is: counts that are not 1, a foreign buffer. */
+static __rte_always_inline uint64_t
+not_simple(const struct rte_mbuf *m, bool count_segs)
 {
-	const uint8_t ones[8] = {[offsetof(struct rte_mbuf, refcnt) - offsetof(struct rte_mbuf, rearm_data)] = 1,
-				 [offsetof(struct rte_mbuf, nb_segs) - offsetof(struct rte_mbuf, rearm_data)] = 1};
-	uint64_t word, want, mask;
+	const size_t refs = offsetof(struct rte_mbuf, refcnt) - offsetof(struct rte_mbuf, rearm_data);
+	const size_t segs = offsetof(struct rte_mbuf, nb_segs) - offsetof(struct rte_mbuf, rearm_data);
+	const uint8_t ones[8] = {[refs] = 1, [segs] = 1};
+	uint64_t word, want, mask = UINT64_C(0xffff) << (8 * refs);
 
+	if (count_segs)
+		mask |= UINT64_C(0xffff) << (8 * segs);
+	/* The two counts lie side by side in the rearm word. */
 	memcpy(&word, (const uint8_t *)m + offsetof(struct rte_mbuf, rearm_data), sizeof(word));
 	memcpy(&want, ones, sizeof(want));
-	want = rte_le_to_cpu_64(want);
-	mask = UINT64_C(0xffff) << (8 * (offsetof(struct rte_mbuf, refcnt) - offsetof(struct rte_mbuf, rearm_data))) |
-	       UINT64_C(0xffff) << (8 * (offsetof(struct rte_mbuf, nb_segs) - offsetof(struct rte_mbuf, rearm_data)));
-	return (rte_le_to_cpu_64(word) & mask) == want && RTE_MBUF_DIRECT(m);
+	word = rte_le_to_cpu_64(word ^ want) & mask;
+	return word | (m->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL));
 }
 
-/* Runs of simple mbufs of one pool go back in one call; anything else one by one. NULL: nothing was kept. */
+/* Runs of simple mbufs of one pool go back in one call; anything else one by one. */
 static __rte_noinline void
-free_mbufs(struct rte_mbuf **elts, uint32_t n)
+free_plain(struct rte_mbuf **elts, uint32_t n)
 {
 	uint32_t i = 0, from;
 
 	while (i < n) {
-		struct rte_mempool *mp;
+		struct rte_mempool *mp = elts[i]->pool;
 
-		if (unlikely(elts[i] == NULL || !is_simple(elts[i]))) {
-			rte_pktmbuf_free(elts[i++]);
-			continue;
+		for (from = i; i < n; i++) {
+			const struct rte_mbuf *m = elts[i];
+
+			if (unlikely(m->pool != mp || not_simple(m, true) != 0))
+				break;
 		}
-		mp = elts[i]->pool;
-		for (from = i++; i < n && elts[i] != NULL && elts[i]->pool == mp && is_simple(elts[i]); i++)
-			;
-		put_bulk(mp, &elts[from], i - from);
+		if (likely(i != from))
+			put_bulk(mp, &elts[from], i - from);
+		else
+			rte_pktmbuf_free(elts[i++]);
 	}
 }
 
 /*
- * Blocks behind the first of a WQE hold payload: they get the wrong phase before the card comes there again. The first
+ * A block behind the first of a WQE holds payload: it gets the wrong phase before the card comes there again. The first
  * block needs no stamp, its control dword has the phase of the pass that is over.
  */
-static __rte_noinline void
-forget_inner(struct mlx4_txq *q, uint32_t from, uint32_t to)
+static __rte_always_inline void
+stamp(struct mlx4_txq *q, uint32_t pos)
 {
-	for (; from != to; from++) {
-		uint32_t phase = from & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0;
-		uint32_t at = from & q->sq_mask;
+	uint32_t phase = pos & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0, at = pos & q->sq_mask;
 
-		if (q->elts[at] != MLX4_TX_INNER)
+	*(rte_be32_t *)(void *)(q->sq + ((size_t)at << MLX4_LG_TXBB)) = rte_cpu_to_be_32(0x7fffffffu | phase);
+	q->elts[at] = NULL;
+}
+
+/* The same as free_plain for slots of any kind. */
+static __rte_noinline void
+free_mixed(struct mlx4_txq *q, uint32_t from, uint32_t to)
+{
+	struct rte_mbuf *put[TX_PUT_MAX], **const elts = q->elts;
+	struct rte_mempool *mp = NULL;
+	const uint32_t mask = q->sq_mask;
+	uint32_t n = 0;
+
+	for (; from != to; from++) {
+		struct rte_mbuf *m = elts[from & mask], *next;
+
+		if (m == MLX4_TX_INNER) {
+			stamp(q, from);
 			continue;
-		*(rte_be32_t *)(void *)(q->sq + ((size_t)at << MLX4_LG_TXBB)) = rte_cpu_to_be_32(0x7fffffffu | phase);
-		q->elts[at] = NULL;
+		}
+		/* NULL: nothing was kept. */
+		for (; m != NULL; m = next) {
+			next = m->next;
+			if (unlikely(not_simple(m, false) != 0)) {
+				rte_pktmbuf_free_seg(m);
+				continue;
+			}
+			if (unlikely(m->pool != mp || n == TX_PUT_MAX)) {
+				if (n != 0)
+					put_bulk(mp, put, n);
+				mp = m->pool;
+				n = 0;
+			}
+			if (next != NULL)
+				m->next = NULL;
+			m->nb_segs = 1;
+			put[n++] = m;
+		}
 	}
+	if (n != 0)
+		put_bulk(mp, put, n);
 }
 
 /* Gives back what is between sq_ci and end. */
@@ -91,21 +131,21 @@ free_until(struct mlx4_txq *q, uint32_t end)
 	uint32_t n = end - q->sq_ci;
 	uint32_t first = RTE_MIN(n, q->sq_mask + 1 - from);
 
-	if (unlikely(q->mixed))
-		forget_inner(q, q->sq_ci, end);
-	if (q->fast_free && likely(!q->mixed)) {
+	if (unlikely(q->mixed)) {
+		free_mixed(q, q->sq_ci, end);
+		q->mixed = (int32_t)(end - q->last_mixed) <= 0;
+	} else if (q->fast_free) {
 		struct rte_mempool *mp = q->elts[from]->pool;
 
 		put_bulk(mp, &q->elts[from], first);
 		if (unlikely(n != first))
 			put_bulk(mp, q->elts, n - first);
 	} else {
-		free_mbufs(&q->elts[from], first);
-		free_mbufs(q->elts, n - first);
+		free_plain(&q->elts[from], first);
+		if (unlikely(n != first))
+			free_plain(q->elts, n - first);
 	}
 	q->sq_ci = end;
-	if (unlikely(q->mixed) && (int32_t)(end - q->last_mixed) > 0)
-		q->mixed = false;
 }
 
 /*
@@ -168,54 +208,179 @@ static const rte_be32_t plain_flags[8] = {
 #undef IP
 #undef L4
 
-/*
- * Posts packets of one segment without TSO, and without VLAN unless tags says so, one block each, as long as they are of that kind; the caller knows
- * that n blocks are free and do not cross the ring's end. What the loop needs is in locals: its stores might alias the
- * queue otherwise. Returns how many.
- */
-static __rte_always_inline uint32_t
-post_plain(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, const bool tags, uint64_t *bytes)
+/* What the loops below need of a queue, in locals: their stores might alias the queue otherwise. */
+struct tx_const {
+	uint64_t lkey_hi;
+	uint64_t head; /* first half of a plain control segment */
+	uint32_t plain_min;
+	rte_be32_t opcode;
+};
+
+/* A WQE that looks for its completion: its queue remembers where it ends. */
+static __rte_always_inline void
+note_end(struct mlx4_txq *q, uint32_t end)
 {
-	const uint64_t slow = tags ? TX_SLOW_FLAGS & ~RTE_MBUF_F_TX_VLAN : TX_SLOW_FLAGS;
-	uint32_t pi = q->sq_pi, at = pi & q->sq_mask, i;
+	q->ends[q->ends_pi++ & q->cq_mask] = end;
+}
+
+/*
+ * Posts a packet of one segment without VLAN and TSO in a block, in the order of the addresses but for the half of the
+ * control segment that has the owner bit. cqe: asks for a completion. Returns false if the packet is of another kind.
+ */
+static __rte_always_inline bool
+post_plain_one(struct mlx4_wqe_ctrl *ctrl, const struct rte_mbuf *m, struct tx_const k, rte_be32_t cqe, uint64_t *sum)
+{
+	uint64_t ol = m->ol_flags, word;
+	uint32_t len = m->data_len;
+
+	if (unlikely(m->nb_segs != 1 || (ol & TX_SLOW_FLAGS) != 0 || len <= k.plain_min))
+		return false;
+	word = mlx4_word_pair(plain_flags[(ol / RTE_MBUF_F_TX_TCP_CKSUM) & 7] | cqe, 0);
+	*sum += len;
+	mlx4_data_set((void *)(ctrl + 1), len, k.lkey_hi, rte_mbuf_data_iova(m));
+	memcpy(&ctrl->flags, &word, sizeof(word));
+	rte_io_wmb(); /* the owner bit last */
+	memcpy(&ctrl->owner_opcode, &k.head, sizeof(k.head));
+	return true;
+}
+
+/*
+ * Posts packets as long as they are plain; the caller knows that n blocks are free and do not cross the ring's end.
+ * Returns how many.
+ */
+static __rte_noinline uint32_t
+post_plain(struct mlx4_txq *q, const struct tx_const *c, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes)
+{
+	const struct tx_const k = *c;
+	uint32_t pi = q->sq_pi, at = pi & q->sq_mask, i = 0;
 	struct mlx4_wqe_ctrl *ctrl = (void *)(q->sq + ((size_t)at << MLX4_LG_TXBB));
-	const rte_be32_t opcode = rte_cpu_to_be_32(MLX4_OP_SEND | (pi & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0));
-	const uint64_t lkey_hi = mlx4_data_hi(q->lkey);
-	const uint32_t plain_min = q->plain_min;
 	struct rte_mbuf **elt = &q->elts[at];
 	uint64_t sum = 0;
 
-	for (i = 0; i < n; i++, pi++) {
-		struct mlx4_wqe_data *data = (void *)(ctrl + 1);
-		struct rte_mbuf *m = pkts[i];
-		uint64_t ol = m->ol_flags;
-		uint32_t len = m->data_len;
-		rte_be32_t flags;
+	while (i < n) {
+		uint32_t quiet = MLX4_TX_CQE_EVERY - 1 - ((pi + i) & (MLX4_TX_CQE_EVERY - 1));
+		uint32_t until = RTE_MIN(n, i + quiet);
 
-		if (unlikely(m->nb_segs != 1 || (ol & slow) != 0 || len <= plain_min))
-			break;
-		flags = plain_flags[(ol / RTE_MBUF_F_TX_TCP_CKSUM) & 7];
-		if ((pi & (MLX4_TX_CQE_EVERY - 1)) == MLX4_TX_CQE_EVERY - 1) {
-			q->ends[q->ends_pi++ & q->cq_mask] = pi + 1;
-			flags |= RTE_BE32(MLX4_CTRL_CQE);
+		for (; i < until; i++, ctrl += TX_SHORT_SEGS + 1) {
+			struct rte_mbuf *m = pkts[i];
+
+			if (unlikely(!post_plain_one(ctrl, m, k, 0, &sum)))
+				goto out;
+			elt[i] = m;
 		}
-		sum += len;
-		mlx4_data_set(data, len, lkey_hi, rte_mbuf_data_iova(m));
-		if (tags && (ol & RTE_MBUF_F_TX_VLAN) != 0)
-			ctrl->vlan_ds = rte_cpu_to_be_32(2 | MLX4_CTRL_INS_CVLAN |
-							 (uint32_t)m->vlan_tci << MLX4_CTRL_VLAN_SHIFT);
-		else
-			ctrl->vlan_ds = RTE_BE32(2);
-		ctrl->flags = flags;
-		ctrl->imm = 0;
-		elt[i] = m;
-		rte_io_wmb(); /* the owner bit last */
-		ctrl->owner_opcode = opcode;
-		ctrl += MLX4_TXBB_SIZE / sizeof(*ctrl);
+		if (i == n || !post_plain_one(ctrl, pkts[i], k, RTE_BE32(MLX4_CTRL_CQE), &sum))
+			break;
+		elt[i] = pkts[i];
+		note_end(q, pi + ++i);
+		ctrl += TX_SHORT_SEGS + 1;
 	}
-	q->sq_pi = pi;
+out:
+	q->sq_pi = pi + i;
 	*bytes += sum;
 	return i;
+}
+
+/* Writes the data segments of a chain; false: it has an empty one, which must not be written. */
+static __rte_always_inline bool
+short_segments(struct mlx4_wqe_data *data, const struct rte_mbuf *m, uint32_t segs, uint64_t lkey_hi)
+{
+	for (; segs != 0; segs--, m = m->next, data++) {
+		if (unlikely(m->data_len == 0))
+			return false;
+		mlx4_data_set(data, m->data_len, lkey_hi, rte_mbuf_data_iova(m));
+	}
+	return true;
+}
+
+static __rte_always_inline bool
+is_general(const struct rte_mbuf *m, uint32_t plain_min)
+{
+	return (m->ol_flags & TX_GENERAL_FLAGS) != 0 || m->pkt_len <= plain_min || m->nb_segs > TX_SHORT_SEGS;
+}
+
+/* Posts a packet of up to three segments, with or without VLAN, in a block. Returns its segments, 0: another kind. */
+static __rte_always_inline uint32_t
+post_short_one(struct mlx4_wqe_ctrl *ctrl, const struct rte_mbuf *m, struct tx_const k, rte_be32_t cqe, uint64_t *sum)
+{
+	uint64_t ol = m->ol_flags, word;
+	uint32_t segs = m->nb_segs, dw1 = segs + 1;
+
+	if (unlikely(is_general(m, k.plain_min) || !short_segments((void *)(ctrl + 1), m, segs, k.lkey_hi)))
+		return 0;
+	word = mlx4_word_pair(plain_flags[(ol / RTE_MBUF_F_TX_TCP_CKSUM) & 7] | cqe, 0);
+	if (ol & RTE_MBUF_F_TX_VLAN)
+		dw1 |= MLX4_CTRL_INS_CVLAN | (uint32_t)m->vlan_tci << MLX4_CTRL_VLAN_SHIFT;
+	*sum += m->pkt_len;
+	memcpy(&ctrl->flags, &word, sizeof(word));
+	rte_io_wmb(); /* the owner bit last */
+	word = mlx4_word_pair(k.opcode, mlx4_be32(dw1));
+	memcpy(&ctrl->owner_opcode, &word, sizeof(word));
+	return segs;
+}
+
+/* The same as post_plain for packets of one block. */
+static __rte_noinline uint32_t
+post_short(struct mlx4_txq *q, const struct tx_const *c, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes)
+{
+	const struct tx_const k = *c;
+	uint32_t pi = q->sq_pi, at = pi & q->sq_mask, i = 0, segs, seen = 0;
+	struct mlx4_wqe_ctrl *ctrl = (void *)(q->sq + ((size_t)at << MLX4_LG_TXBB));
+	struct rte_mbuf **elt = &q->elts[at];
+	uint64_t sum = 0;
+
+	while (i < n) {
+		uint32_t quiet = MLX4_TX_CQE_EVERY - 1 - ((pi + i) & (MLX4_TX_CQE_EVERY - 1));
+		uint32_t until = RTE_MIN(n, i + quiet);
+
+		for (; i < until; i++, ctrl += TX_SHORT_SEGS + 1) {
+			struct rte_mbuf *m = pkts[i];
+
+			segs = post_short_one(ctrl, m, k, 0, &sum);
+			if (unlikely(segs == 0))
+				goto out;
+			seen |= segs;
+			elt[i] = m;
+		}
+		segs = i == n ? 0 : post_short_one(ctrl, pkts[i], k, RTE_BE32(MLX4_CTRL_CQE), &sum);
+		if (segs == 0)
+			break;
+		seen |= segs;
+		elt[i] = pkts[i];
+		note_end(q, pi + ++i);
+		ctrl += TX_SHORT_SEGS + 1;
+	}
+out:
+	if (seen > 1) {
+		q->mixed = true;
+		q->last_mixed = pi + i - 1;
+	}
+	q->sq_pi = pi + i;
+	*bytes += sum;
+	return i;
+}
+
+/*
+ * Posts packets of any kind as long as they are not for the two loops above. Returns how many it is done with, or
+ * -ENOSPC when the ring or the pool has no room for the next one.
+ */
+static __rte_noinline int
+post_general(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes, uint32_t *dropped)
+{
+	uint32_t i = 0;
+
+	do {
+		uint32_t len = pkts[i]->pkt_len;
+		int used = mlx4_tx_general(q, pkts[i], q->sq_room - (q->sq_pi - q->sq_ci));
+
+		if (used < 0)
+			return i == 0 ? used : (int)i;
+		if (unlikely(used == 0))
+			(*dropped)++;
+		else
+			*bytes += len;
+		i++;
+	} while (i < n && is_general(pkts[i], q->plain_min));
+	return (int)i;
 }
 
 static __rte_always_inline void
@@ -230,6 +395,7 @@ ring_doorbell(struct mlx4_txq *q, uint32_t first, uint32_t wqes)
 static __rte_always_inline uint16_t
 tx_burst(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n, const bool tags)
 {
+	struct tx_const k = {.lkey_hi = mlx4_data_hi(q->lkey), .plain_min = q->plain_min};
 	uint32_t first, i = 0, dropped = 0;
 	uint64_t bytes = 0;
 
@@ -240,25 +406,25 @@ tx_burst(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n, const bool tags
 	while (i < n) {
 		uint32_t room = q->sq_room - (q->sq_pi - q->sq_ci);
 		uint32_t to_end = q->sq_mask + 1 - (q->sq_pi & q->sq_mask);
-		uint32_t most = RTE_MIN(room, to_end), run = RTE_MIN(n - i, most);
-		uint32_t done = post_plain(q, pkts + i, run, tags, &bytes), len;
+		uint32_t most = RTE_MIN(room, to_end), run = RTE_MIN(n - i, most), done = 0;
 		int used;
 
+		k.opcode = rte_cpu_to_be_32(MLX4_OP_SEND | (q->sq_pi & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0));
+		k.head = mlx4_word_pair(k.opcode, RTE_BE32(2));
+		if (!tags)
+			done = post_plain(q, &k, pkts + i, run, &bytes);
+		if (unlikely(done != run))
+			done += post_short(q, &k, pkts + i + done, run - done, &bytes);
 		i += done;
 		if (likely(done == run)) {
 			if (run == room)
 				break;
 			continue; /* all done, or the ring wraps */
 		}
-		len = pkts[i]->pkt_len;
-		used = mlx4_tx_general(q, pkts[i], room - done);
+		used = post_general(q, pkts + i, n - i, &bytes, &dropped);
 		if (used < 0)
 			break;
-		i++;
-		if (unlikely(used == 0))
-			dropped++;
-		else
-			bytes += len;
+		i += (uint32_t)used;
 	}
 	if (unlikely(q->sq_pi == first))
 		return (uint16_t)i;

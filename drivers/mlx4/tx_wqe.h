@@ -41,6 +41,13 @@ mlx4_tx_cqe_bits(struct mlx4_txq *q, uint32_t blocks)
 	return MLX4_CTRL_CQE;
 }
 
+/* As rte_cpu_to_be_32, but the compiler sees through it and knows that the upper half of the register is 0. */
+static __rte_always_inline rte_be32_t
+mlx4_be32(uint32_t v)
+{
+	return RTE_BYTE_ORDER == RTE_BIG_ENDIAN ? v : __builtin_bswap32(v);
+}
+
 /*
  * A data segment in two 64-bit stores: length and key, address. mlx4_data_hi puts the key where the first one wants it.
  */
@@ -50,10 +57,17 @@ mlx4_data_hi(rte_be32_t lkey)
 	return RTE_BYTE_ORDER == RTE_BIG_ENDIAN ? lkey : (uint64_t)lkey << 32;
 }
 
+/* Two neighbouring words of a WQE as they lie in one 64-bit store. */
+static __rte_always_inline uint64_t
+mlx4_word_pair(rte_be32_t first, rte_be32_t second)
+{
+	return RTE_BYTE_ORDER == RTE_BIG_ENDIAN ? (uint64_t)first << 32 | second : (uint64_t)second << 32 | first;
+}
+
 static __rte_always_inline void
 mlx4_data_set(struct mlx4_wqe_data *d, uint32_t len, uint64_t lkey_hi, uint64_t addr)
 {
-	uint64_t w = rte_cpu_to_be_32(len);
+	uint64_t w = mlx4_be32(len);
 
 	w = RTE_BYTE_ORDER == RTE_BIG_ENDIAN ? w << 32 | lkey_hi : w | lkey_hi;
 	memcpy(d, &w, sizeof(w));

@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * datapath rx|tx [csum] [bursts]: runs bursts of 32 on fabricated rings and prints how many packets went through. The
- * instructions are counted from outside (callgrind, collecting only inside the burst function); what the card would do
+ * datapath list | DIRECTION CASE [BURSTS]: runs bursts of 32 on fabricated rings and prints how many packets went through.
+ * The instructions are counted from outside (callgrind, collecting only inside burst functions); what the card would do
  * happens between the bursts and is not counted.
  */
 #include <errno.h>
@@ -24,21 +24,73 @@
 
 #define BURST 32
 #define DESC 512
-#define FRAME 64
-#define BUFS 4096
+#define BUFS 8192
 #define CACHE 256
+#define SMALL_ROOM 1024u /* of a buffer, where a frame takes two */
+#define TCI 0x6abc
+#define L2_LEN 14u
+#define L3_LEN 20u
+#define TCP_LEN 20u
+#define MSS 1460u
+
+enum { RX = 1, TX = 2, FWD = RX | TX, EMPTY = 4 };
+
+static const struct bench_case {
+	const char *direction, *name;
+	unsigned int way, what;
+	uint32_t frame;
+} cases[] = {
+	{"rx", "plain", RX, 0, 64},
+	{"rx", "csum", RX, BENCH_CSUM, 64},
+	{"rx", "rss", RX, BENCH_RSS, 64},
+	{"rx", "vlan", RX, BENCH_VLAN, 64},
+	{"rx", "2-segment", RX, BENCH_SEGS, 1500},
+	{"rx", "1500", RX, 0, 1500},
+	{"rx", "scalar", RX, BENCH_SCALAR, 64},
+	{"rx", "empty", RX | EMPTY, 0, 64},
+	{"tx", "plain", TX, 0, 64},
+	{"tx", "csum", TX, BENCH_CSUM, 64},
+	{"tx", "vlan", TX, BENCH_VLAN, 64},
+	{"tx", "2-segment", TX, BENCH_SEGS, 1500},
+	{"tx", "tso", TX, BENCH_TSO | BENCH_SEGS, 2000},
+	{"tx", "inline", TX, BENCH_INLINE, 64},
+	{"tx", "1500", TX, 0, 1500},
+	{"forward", "plain", FWD, 0, 64},
+	{"forward", "csum", FWD, BENCH_CSUM, 64},
+	{"forward", "rss", FWD, BENCH_RSS, 64},
+	{"forward", "vlan", FWD, BENCH_VLAN, 64},
+	{"forward", "2-segment", FWD, BENCH_SEGS, 1500},
+	{"forward", "inline", FWD, BENCH_INLINE, 64},
+	{"forward", "1500", FWD, 0, 1500},
+	{"forward", "scalar", FWD, BENCH_SCALAR, 64},
+};
+
+struct run {
+	const struct bench_case *c;
+	struct rte_mempool *mp;
+	struct bench_ring rx, tx;
+	uint64_t packets, cycles;
+};
+
+static struct mlx4_cqe *
+cqe_at(const struct bench_ring *r, uint32_t index)
+{
+	return (struct mlx4_cqe *)(void *)(r->cqes + (size_t)(index & r->cqmask) * sizeof(struct mlx4_cqe));
+}
 
 static void
-write_cqe(const struct bench_ring *r, uint32_t index, uint8_t op)
+write_cqe(struct bench_ring *r, const struct bench_case *c, uint8_t op)
 {
-	struct mlx4_cqe *cqe = (struct mlx4_cqe *)(void *)(r->cqes + (size_t)(index & r->cqmask) * sizeof(*cqe));
+	uint32_t index = r->cq_pi++;
+	struct mlx4_cqe *cqe = cqe_at(r, index);
 
 	memset(cqe, 0, sizeof(*cqe) - 1);
-	cqe->vlan_my_qpn = RTE_BE32(0x40);
+	cqe->vlan_my_qpn = RTE_BE32(0x40) | (c->what & BENCH_VLAN ? RTE_BE32(MLX4_CQE_CVLAN) : 0);
 	cqe->immed_rss = rte_cpu_to_be_32(0x12345678u + index);
+	cqe->sl_vid = c->what & BENCH_VLAN ? RTE_BE16(TCI) : 0;
 	cqe->status = RTE_BE16(MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP | MLX4_CQE_ST_IP_OK);
 	cqe->badfcs_enc = MLX4_CQE_L4_OK;
-	cqe->byte_cnt = RTE_BE32(FRAME);
+	cqe->byte_cnt = rte_cpu_to_be_32(c->frame);
 	cqe->wqe_index = rte_cpu_to_be_16((uint16_t)index);
 	cqe->checksum = RTE_BE16(MLX4_CQE_CSUM_OK);
 	rte_io_wmb();
@@ -52,83 +104,207 @@ init_cq(const struct bench_ring *r)
 	uint32_t i;
 
 	for (i = 0; i <= r->cqmask; i++)
-		r->cqes[i * sizeof(struct mlx4_cqe) + offsetof(struct mlx4_cqe, owner_sr_opcode)] = MLX4_CQE_OWNER;
+		cqe_at(r, i)->owner_sr_opcode = MLX4_CQE_OWNER;
 }
 
 static int
-run_rx(const struct bench_ring *r, uint32_t bursts, uint64_t *packets, uint64_t *cycles)
+receive(struct run *x, struct rte_mbuf **pkts)
 {
-	struct rte_mbuf *pkts[BURST];
-	uint32_t index = 0, b, i;
+	const struct bench_case *c = x->c;
+	uint16_t n, segs = c->what & BENCH_SEGS ? 2 : 1;
+	uint64_t t;
+	uint32_t i;
 
-	for (b = 0; b < bursts; b++) {
-		uint64_t t;
-		uint16_t n;
+	for (i = 0; i < BURST; i++)
+		write_cqe(&x->rx, c, MLX4_CQE_RECV_SEND);
+	t = rte_rdtsc_precise();
+	n = x->rx.burst(x->rx.queue, pkts, BURST);
+	x->cycles += rte_rdtsc_precise() - t;
+	if (n != BURST) {
+		fprintf(stderr, "%u packets received, wanted %u\n", n, BURST);
+		return -EIO;
+	}
+	for (i = 0; i < n; i++) {
+		const struct rte_mbuf *m = pkts[i];
+		uint64_t want = (c->what & BENCH_CSUM ? RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD : 0) |
+				(c->what & BENCH_RSS ? RTE_MBUF_F_RX_RSS_HASH : 0) |
+				(c->what & BENCH_VLAN ? RTE_MBUF_F_RX_VLAN_STRIPPED : 0);
 
-		for (i = 0; i < BURST; i++)
-			write_cqe(r, index++, MLX4_CQE_RECV_SEND);
-		t = rte_rdtsc_precise();
-		n = mlx4_rx_burst(r->queue, pkts, BURST);
-		*cycles += rte_rdtsc_precise() - t;
-		if (n != BURST || pkts[0]->pkt_len != FRAME || pkts[0]->nb_segs != 1) {
-			fprintf(stderr, "burst %u: %u packets of %u bytes, wanted %u of %u\n", b, n,
-				n == 0 ? 0 : pkts[0]->pkt_len, BURST, FRAME);
+		if (m->pkt_len != c->frame || m->nb_segs != segs || (m->ol_flags & want) != want ||
+		    (c->what & BENCH_VLAN && m->vlan_tci != TCI)) {
+			fprintf(stderr,
+				"packet of %u bytes in %u segments, flags 0x%" PRIx64 ", wanted %u in %u, 0x%" PRIx64
+				"\n",
+				m->pkt_len, m->nb_segs, m->ol_flags, c->frame, segs, want);
 			return -EIO;
 		}
-		*packets += n;
-		rte_pktmbuf_free_bulk(pkts, n);
+	}
+	return 0;
+}
+
+/* What an application asks for a packet. */
+static void
+ask(const struct bench_case *c, struct rte_mbuf *m)
+{
+	m->ol_flags = 0;
+	m->l2_len = L2_LEN;
+	m->l3_len = L3_LEN;
+	if (c->what & BENCH_CSUM)
+		m->ol_flags |= RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_TX_IPV4;
+	if (c->what & BENCH_VLAN) {
+		m->ol_flags |= RTE_MBUF_F_TX_VLAN;
+		m->vlan_tci = TCI;
+	}
+	if (c->what & BENCH_TSO) {
+		m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_IPV4;
+		m->l4_len = TCP_LEN;
+		m->tso_segsz = MSS;
+	}
+}
+
+static int
+make(struct run *x, struct rte_mbuf **pkts)
+{
+	struct rte_mbuf *more[BURST];
+	uint32_t i;
+
+	if (rte_pktmbuf_alloc_bulk(x->mp, pkts, BURST) != 0 || rte_pktmbuf_alloc_bulk(x->mp, more, BURST) != 0)
+		return -ENOMEM;
+	for (i = 0; i < BURST; i++) {
+		uint32_t first = x->c->what & BENCH_SEGS ? RTE_MIN(SMALL_ROOM, x->c->frame) : x->c->frame;
+
+		pkts[i]->data_len = (uint16_t)first;
+		pkts[i]->pkt_len = first;
+		if (x->c->what & BENCH_SEGS) {
+			more[i]->data_len = (uint16_t)(x->c->frame - first);
+			more[i]->pkt_len = more[i]->data_len;
+			if (rte_pktmbuf_chain(pkts[i], more[i]) != 0)
+				return -EINVAL;
+		} else {
+			rte_pktmbuf_free(more[i]);
+		}
+	}
+	return 0;
+}
+
+/* Executes one WQE as the card would: looks at what is asked, completes. Returns its blocks, 0: it is not as asked. */
+static uint32_t
+execute(struct run *x)
+{
+	unsigned int what = x->c->what;
+	const struct mlx4_wqe_ctrl *c =
+		(const void *)(x->tx.sq + ((size_t)(x->tx.sq_ci & x->tx.sqmask) << MLX4_LG_TXBB));
+	uint32_t dw0 = rte_be_to_cpu_32(c->owner_opcode), dw1 = rte_be_to_cpu_32(c->vlan_ds);
+	uint32_t flags = rte_be_to_cpu_32(c->flags), opcode = what & BENCH_TSO ? MLX4_OP_LSO : MLX4_OP_SEND;
+	bool tagged = (dw1 & MLX4_CTRL_INS_CVLAN) != 0 && dw1 >> MLX4_CTRL_VLAN_SHIFT == TCI;
+	bool own = (x->tx.sq_ci & (x->tx.sqmask + 1)) != 0;
+
+	if ((dw0 & MLX4_CTRL_OPCODE_MASK) != opcode || ((dw0 & MLX4_CTRL_OWN) != 0) != own ||
+	    ((flags & MLX4_CTRL_L4_CSUM) != 0) != ((what & (BENCH_CSUM | BENCH_TSO)) != 0) ||
+	    tagged != ((what & BENCH_VLAN) != 0)) {
+		fprintf(stderr, "block %u is not as asked: 0x%08x 0x%08x 0x%08x\n", x->tx.sq_ci, dw0, dw1, flags);
+		return 0;
+	}
+	if ((flags & MLX4_CTRL_CQE_MASK) == MLX4_CTRL_CQE)
+		write_cqe(&x->tx, x->c, (uint8_t)(opcode | MLX4_CQE_IS_SEND));
+	return ((dw1 & MLX4_CTRL_DS_MASK) + 3) / 4;
+}
+
+static int
+transmit(struct run *x, struct rte_mbuf **pkts)
+{
+	uint64_t t;
+	uint32_t i, blocks;
+	uint16_t n;
+
+	for (i = 0; i < BURST; i++)
+		ask(x->c, pkts[i]);
+	t = rte_rdtsc_precise();
+	n = x->tx.burst(x->tx.queue, pkts, BURST);
+	x->cycles += rte_rdtsc_precise() - t;
+	if (n != BURST) {
+		fprintf(stderr, "%u packets taken, wanted %u\n", n, BURST);
+		return -EIO;
+	}
+	for (i = 0; i < BURST; i++, x->tx.sq_ci += blocks) {
+		blocks = execute(x);
+		if (blocks == 0)
+			return -EIO;
 	}
 	return 0;
 }
 
 static int
-run_tx(const struct bench_ring *r, struct rte_mempool *mp, uint32_t bursts, int csum, uint64_t *packets,
-       uint64_t *cycles)
+empty_polls(struct run *x)
 {
 	struct rte_mbuf *pkts[BURST];
-	uint32_t block = 0, index = 0, b, i;
+	uint64_t t = rte_rdtsc_precise();
+	uint32_t i;
+	uint16_t n = 0;
 
-	for (b = 0; b < bursts; b++) {
-		uint64_t t;
-		uint16_t n;
+	for (i = 0; i < BURST; i++)
+		n |= x->rx.burst(x->rx.queue, pkts, BURST);
+	x->cycles += rte_rdtsc_precise() - t;
+	return n == 0 ? 0 : -EIO;
+}
 
-		if (rte_pktmbuf_alloc_bulk(mp, pkts, BURST) != 0)
-			return -ENOMEM;
-		for (i = 0; i < BURST; i++) {
-			pkts[i]->data_len = FRAME;
-			pkts[i]->pkt_len = FRAME;
-			if (csum)
-				pkts[i]->ol_flags =
-					RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_TX_IPV4;
-			pkts[i]->l2_len = 14;
-			pkts[i]->l3_len = 20;
-		}
-		t = rte_rdtsc_precise();
-		n = mlx4_tx_burst(r->queue, pkts, BURST);
-		*cycles += rte_rdtsc_precise() - t;
-		if (n != BURST) {
-			fprintf(stderr, "burst %u: %u packets taken, wanted %u\n", b, n, BURST);
-			return -EIO;
-		}
-		*packets += n;
-		for (i = 0; i < BURST; i++, block++) {
-			const struct mlx4_wqe_ctrl *c =
-				(const void *)(r->sq + ((size_t)(block & r->sqmask) << MLX4_LG_TXBB));
+static int
+one_burst(struct run *x)
+{
+	struct rte_mbuf *pkts[BURST];
+	int rc;
 
-			if ((rte_be_to_cpu_32(c->owner_opcode) & MLX4_CTRL_OPCODE_MASK) != MLX4_OP_SEND) {
-				fprintf(stderr, "block %u is not a send: 0x%08x\n", block,
-					rte_be_to_cpu_32(c->owner_opcode));
-				return -EIO;
-			}
-			if (!!(rte_be_to_cpu_32(c->flags) & MLX4_CTRL_L4_CSUM) != !!csum) {
-				fprintf(stderr, "block %u: checksum bits 0x%08x, asked for %d\n", block,
-					rte_be_to_cpu_32(c->flags), csum);
-				return -EIO;
-			}
-			if ((rte_be_to_cpu_32(c->flags) & MLX4_CTRL_CQE_MASK) == MLX4_CTRL_CQE)
-				write_cqe(r, index++, MLX4_OP_SEND | MLX4_CQE_IS_SEND);
-		}
+	x->packets += BURST;
+	if (x->c->way & EMPTY)
+		return empty_polls(x);
+	rc = x->c->way & RX ? receive(x, pkts) : make(x, pkts);
+	if (rc != 0)
+		return rc;
+	if (x->c->way & TX)
+		return transmit(x, pkts);
+	rte_pktmbuf_free_bulk(pkts, BURST);
+	return 0;
+}
+
+static int
+prepare(struct run *x)
+{
+	uint16_t room = x->c->what & BENCH_SEGS && x->c->way & RX ? SMALL_ROOM + RTE_PKTMBUF_HEADROOM
+								  : RTE_MBUF_DEFAULT_BUF_SIZE;
+	int rc = 0;
+
+	x->mp = rte_pktmbuf_pool_create("bench", BUFS - 1, CACHE, 0, room, SOCKET_ID_ANY);
+	if (x->mp == NULL)
+		return -rte_errno;
+	if (x->c->way & RX)
+		rc = bench_rx_queue(x->mp, DESC, x->c->what, &x->rx);
+	if (rc == 0 && x->c->way & TX)
+		rc = bench_tx_queue(DESC, x->c->what, &x->tx);
+	if (rc == 0 && x->c->way & RX)
+		init_cq(&x->rx);
+	if (rc == 0 && x->c->way & TX)
+		init_cq(&x->tx);
+	return rc;
+}
+
+static int
+measure(const struct bench_case *c, uint32_t bursts)
+{
+	struct run x = {.c = c};
+	int rc = prepare(&x);
+
+	if (rc == -ENOTSUP) {
+		printf("%s %s %s n/a\n", bench_driver, c->direction, c->name);
+		return 0;
 	}
+	for (; rc == 0 && bursts != 0; bursts--)
+		rc = one_burst(&x);
+	if (rc != 0) {
+		fprintf(stderr, "%s %s %s: %s\n", bench_driver, c->direction, c->name, strerror(-rc));
+		return 1;
+	}
+	printf("%s %s %s packets %" PRIu64 " cycles_per_packet %.1f\n", bench_driver, c->direction, c->name, x.packets,
+	       (double)x.cycles / (double)x.packets);
 	return 0;
 }
 
@@ -145,34 +321,23 @@ main(int argc, char **argv)
 		       (char *)(uintptr_t) "--log-level=error",
 		       (char *)(uintptr_t) "-l",
 		       (char *)(uintptr_t) "0"};
-	bool rx = argc > 1 && strcmp(argv[1], "rx") == 0, tx = argc > 1 && strcmp(argv[1], "tx") == 0;
-	int csum = argc > 2 ? atoi(argv[2]) : 0;
 	uint32_t bursts = argc > 3 ? (uint32_t)atoi(argv[3]) : 4096;
-	uint64_t packets = 0, cycles = 0;
-	struct rte_mempool *mp;
-	struct bench_ring r;
-	int rc;
+	size_t i;
 
-	if (!rx && !tx) {
-		fprintf(stderr, "usage: %s rx|tx [csum 0|1] [bursts]\n", argv[0]);
-		return 2;
+	if (argc == 2 && strcmp(argv[1], "list") == 0) {
+		for (i = 0; i < RTE_DIM(cases); i++)
+			printf("%s %s\n", cases[i].direction, cases[i].name);
+		return 0;
 	}
-	if (rte_eal_init(RTE_DIM(eal), eal) < 0) {
-		fprintf(stderr, "rte_eal_init failed: %s\n", rte_strerror(rte_errno));
-		return 1;
+	for (i = 0; argc > 2 && i < RTE_DIM(cases); i++) {
+		if (strcmp(cases[i].direction, argv[1]) != 0 || strcmp(cases[i].name, argv[2]) != 0)
+			continue;
+		if (rte_eal_init(RTE_DIM(eal), eal) < 0) {
+			fprintf(stderr, "rte_eal_init failed: %s\n", rte_strerror(rte_errno));
+			return 1;
+		}
+		return measure(&cases[i], bursts);
 	}
-	memset(&r, 0, sizeof(r));
-	mp = rte_pktmbuf_pool_create("bench", BUFS - 1, CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	rc = mp == NULL ? -rte_errno : rx ? bench_rx_queue(mp, DESC, csum, &r) : bench_tx_queue(mp, DESC, csum, &r);
-	if (rc == 0) {
-		init_cq(&r);
-		rc = rx ? run_rx(&r, bursts, &packets, &cycles) : run_tx(&r, mp, bursts, csum, &packets, &cycles);
-	}
-	if (rc != 0) {
-		fprintf(stderr, "%s %s: %s\n", bench_driver, argv[1], strerror(-rc));
-		return 1;
-	}
-	printf("%s %s packets %" PRIu64 " cycles_per_packet %.1f\n", bench_driver, argv[1], packets,
-	       (double)cycles / (double)packets);
-	return 0;
+	fprintf(stderr, "usage: %s list | DIRECTION CASE [BURSTS]\n", argv[0]);
+	return 2;
 }

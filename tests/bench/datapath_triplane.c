@@ -15,6 +15,8 @@
 #define QPN 0x40u
 #define LKEY 0x100u
 
+#define INLINE_MAX 104u
+#define MAX_GSO (1u << 17)
 #define REFILL_MIN 32u /* as rxq.c chooses for this ring size */
 
 int mlx4_logtype;
@@ -41,29 +43,38 @@ zalloc(size_t len, size_t align)
 	return rte_zmalloc(NULL, len, align);
 }
 
+/* The flags that a queue reports, as rxq.c finds them by its offloads. */
+static uint64_t
+reported(unsigned int what)
+{
+	return (what & BENCH_CSUM ? RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK : 0) |
+	       (what & BENCH_VLAN ? RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED : 0) | RTE_MBUF_F_RX_RSS_HASH;
+}
+
 int
-bench_rx_queue(struct rte_mempool *mp, uint16_t desc, int csum, struct bench_ring *r)
+bench_rx_queue(struct rte_mempool *mp, uint16_t desc, unsigned int what, struct bench_ring *r)
 {
 	struct mlx4_rxq *q = zalloc(sizeof(*q), 64);
 	struct mlx4_rx_set *s = zalloc(sizeof(*s), 64);
 	struct mlx4_rx_ring *ring = zalloc(sizeof(*ring), 64);
-	uint16_t i;
+	uint32_t i, bufs = what & BENCH_SEGS ? 2u * desc : desc;
 
 	if (q == NULL || s == NULL || ring == NULL)
 		return -ENOMEM;
-	ring->wqes = zalloc(desc * sizeof(*ring->wqes), 4096);
-	ring->elts = zalloc((desc + MLX4_RX_AHEAD) * sizeof(*ring->elts), 64);
+	ring->wqes = zalloc(bufs * sizeof(*ring->wqes), 4096);
+	ring->elts = zalloc((bufs + 2 * MLX4_RX_AHEAD) * sizeof(*ring->elts), 64);
 	ring->dbrec = zalloc(64, 64);
 	r->cqes = zalloc((size_t)desc * sizeof(struct mlx4_cqe), 4096);
 	s->cq_dbrec = zalloc(64, 64);
 	if (ring->wqes == NULL || ring->elts == NULL || ring->dbrec == NULL || r->cqes == NULL || s->cq_dbrec == NULL ||
-	    rte_pktmbuf_alloc_bulk(mp, ring->elts, desc) != 0)
+	    rte_pktmbuf_alloc_bulk(mp, ring->elts, bufs) != 0)
 		return -ENOMEM;
-	for (i = 0; i < desc; i++) {
+	for (i = 0; i < bufs; i++) {
 		ring->wqes[i].byte_count = rte_cpu_to_be_32(rte_pktmbuf_tailroom(ring->elts[i]));
 		ring->wqes[i].lkey = rte_cpu_to_be_32(LKEY);
 		ring->wqes[i].addr = rte_cpu_to_be_64(rte_mbuf_data_iova_default(ring->elts[i]));
 	}
+	ring->lg_sges = what & BENCH_SEGS ? 1 : 0;
 	ring->mask = desc - 1;
 	ring->entries = desc;
 	ring->pi = desc;
@@ -72,27 +83,26 @@ bench_rx_queue(struct rte_mempool *mp, uint16_t desc, int csum, struct bench_rin
 	s->ring = ring;
 	s->num_rings = 1;
 	s->base_qpn = QPN;
-	s->ol_flags = RTE_MBUF_F_RX_RSS_HASH;
+	s->ol_flags = what & BENCH_RSS ? RTE_MBUF_F_RX_RSS_HASH : 0;
 	q->set = s;
 	q->rearm = rearm_word();
-	q->ol_mask = csum ? UINT64_MAX : RTE_MBUF_F_RX_RSS_HASH;
+	q->ol_mask = reported(what);
 	q->mp = mp;
 	q->refill_min = REFILL_MIN;
 	q->buf_len = rte_pktmbuf_data_room_size(mp) - RTE_PKTMBUF_HEADROOM;
 	q->nb_desc = desc;
 	r->queue = q;
+	r->burst = what & BENCH_SEGS ? mlx4_rx_burst_scattered : mlx4_rx_burst;
 	return 0;
 }
 
 int
-bench_tx_queue(struct rte_mempool *mp, uint16_t desc, int csum, struct bench_ring *r)
+bench_tx_queue(uint16_t desc, unsigned int what, struct bench_ring *r)
 {
 	static uint8_t uar[MLX4_UAR_PAGE_SIZE] __rte_aligned(MLX4_UAR_PAGE_SIZE);
 	uint32_t blocks = 2u * desc;
 	struct mlx4_txq *q = zalloc(sizeof(*q), 64);
 
-	RTE_SET_USED(mp);
-	RTE_SET_USED(csum);
 	if (q == NULL)
 		return -ENOMEM;
 	r->sq = zalloc((size_t)blocks << MLX4_LG_TXBB, 4096);
@@ -112,8 +122,12 @@ bench_tx_queue(struct rte_mempool *mp, uint16_t desc, int csum, struct bench_rin
 	q->cqes = (struct mlx4_cqe *)(void *)r->cqes;
 	q->cq_mask = r->cqmask = blocks - 1;
 	q->plain_min = RTE_ETHER_HDR_LEN - 1;
+	if (what & BENCH_INLINE)
+		q->plain_min = q->inline_max = INLINE_MAX;
 	q->max_desc = MLX4_SEND_WQE_MAX;
+	q->max_gso = MAX_GSO;
 	q->nb_desc = desc;
 	r->queue = q;
+	r->burst = mlx4_tx_burst;
 	return 0;
 }

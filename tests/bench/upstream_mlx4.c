@@ -18,6 +18,7 @@
 #define HEADROOM 2112 /* bytes that stay free in the send ring: 2 KiB of prefetch and one block */
 #define QPN 0x40
 #define LKEY 0x100
+#define MAX_PAYLOAD (1u << 17)
 
 const char bench_driver[] = "upstream-net_mlx4";
 
@@ -77,18 +78,21 @@ make_cq(struct mlx4_cq *cq, uint32_t entries, struct bench_ring *r)
 	return r->cqes == NULL || cq->set_ci_db == NULL ? -ENOMEM : 0;
 }
 
+/* Two buffers a frame are neighbours in the rings of elements and of scatter entries. */
 int
-bench_rx_queue(struct rte_mempool *mp, uint16_t desc, int csum, struct bench_ring *r)
+bench_rx_queue(struct rte_mempool *mp, uint16_t desc, unsigned int what, struct bench_ring *r)
 {
+	uint32_t lg_sges = what & BENCH_SEGS ? 1 : 0, bufs = (uint32_t)desc << lg_sges, i;
 	struct rxq *q = rte_zmalloc(NULL, sizeof(*q), 64);
-	struct mlx4_wqe_data_seg *wqes = rte_zmalloc(NULL, desc * sizeof(*wqes), 4096);
-	struct rte_mbuf **elts = rte_zmalloc(NULL, desc * sizeof(*elts), 64);
-	uint16_t i;
+	struct mlx4_wqe_data_seg *wqes = rte_zmalloc(NULL, bufs * sizeof(*wqes), 4096);
+	struct rte_mbuf **elts = rte_zmalloc(NULL, bufs * sizeof(*elts), 64);
 
+	if (what & (BENCH_VLAN | BENCH_SCALAR))
+		return -ENOTSUP;
 	if (q == NULL || wqes == NULL || elts == NULL || make_cq(&q->mcq, desc, r) != 0 ||
-	    rte_pktmbuf_alloc_bulk(mp, elts, desc) != 0)
+	    rte_pktmbuf_alloc_bulk(mp, elts, bufs) != 0)
 		return -ENOMEM;
-	for (i = 0; i < desc; i++) {
+	for (i = 0; i < bufs; i++) {
 		/* The queue's buffers carry their room as length: the receive loop splits by it. */
 		elts[i]->data_len = rte_pktmbuf_tailroom(elts[i]);
 		wqes[i].byte_count = rte_cpu_to_be_32(elts[i]->data_len);
@@ -96,19 +100,21 @@ bench_rx_queue(struct rte_mempool *mp, uint16_t desc, int csum, struct bench_rin
 		wqes[i].addr = rte_cpu_to_be_64(rte_pktmbuf_mtod(elts[i], uintptr_t));
 	}
 	q->mp = mp;
-	q->elts_n = rte_log2_u32(desc);
+	q->elts_n = rte_log2_u32(bufs);
+	q->sges_n = lg_sges;
 	q->elts = (void *)elts;
 	q->wqes = (void *)wqes;
 	q->rq_ci = desc;
 	q->rq_db = rte_zmalloc(NULL, 64, 64);
-	q->csum = csum;
+	q->csum = (what & BENCH_CSUM) != 0;
 	cover_all(&q->mr_ctrl);
 	r->queue = q;
+	r->burst = mlx4_rx_burst;
 	return q->rq_db == NULL ? -ENOMEM : 0;
 }
 
 int
-bench_tx_queue(struct rte_mempool *mp, uint16_t desc, int csum, struct bench_ring *r)
+bench_tx_queue(uint16_t desc, unsigned int what, struct bench_ring *r)
 {
 	static uint8_t uar[4096] __rte_aligned(4096);
 	uint32_t blocks = 2u * desc;
@@ -117,7 +123,8 @@ bench_tx_queue(struct rte_mempool *mp, uint16_t desc, int csum, struct bench_rin
 	struct txq *q = rte_zmalloc(NULL, sizeof(*q), 64);
 	struct txq_elt *elts = rte_zmalloc(NULL, desc * sizeof(*elts), 64);
 
-	RTE_SET_USED(mp);
+	if (what & (BENCH_VLAN | BENCH_INLINE | BENCH_SCALAR))
+		return -ENOTSUP;
 	r->sq = rte_zmalloc(NULL, (size_t)blocks * MLX4_TXBB_SIZE, 4096);
 	r->sqmask = blocks - 1;
 	if (proc == NULL || priv == NULL || q == NULL || elts == NULL || r->sq == NULL ||
@@ -138,9 +145,13 @@ bench_tx_queue(struct rte_mempool *mp, uint16_t desc, int csum, struct bench_rin
 	elts[0].wqe = (volatile struct mlx4_wqe_ctrl_seg *)q->msq.buf;
 	q->elts_comp_cd_init = RTE_MIN(MLX4_PMD_TX_PER_COMP_REQ, desc / 4);
 	q->elts_comp_cd = q->elts_comp_cd_init;
-	q->csum = csum;
+	q->csum = (what & (BENCH_CSUM | BENCH_TSO)) != 0;
+	q->bounce_buf = rte_zmalloc(NULL, MLX4_MAX_WQE_SIZE, 64);
+	priv->tso = 1;
+	priv->tso_max_payload_sz = MAX_PAYLOAD;
 	q->priv = priv;
 	cover_all(&q->mr_ctrl);
 	r->queue = q;
-	return 0;
+	r->burst = mlx4_tx_burst;
+	return q->bounce_buf == NULL ? -ENOMEM : 0;
 }
