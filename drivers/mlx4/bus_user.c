@@ -233,7 +233,7 @@ parse_socket(const char *dev, const char *key, const char *value, void *arg)
 	return 0;
 }
 
-static const struct mlx4_arg user_arg_table[] = {{"socket", parse_socket, 0}};
+static const struct mlx4_arg user_arg_table[] = {{.key = "socket", .parse = parse_socket}};
 
 static int
 user_new(struct rte_vdev_device *vdev, struct mlx4_eth_args *eth, struct user_bus **out)

@@ -133,14 +133,21 @@ parse_preference(const char *dev, const char *key, const char *value, void *arg)
 	return *vmq || strcmp(value, "rss") == 0 ? 0 : mlx4_arg_refuse(dev, key, value, "rss or vmq");
 }
 
+#define ARG(key, parse, field, values, unit, def, help)                                                                \
+	{                                                                                                              \
+		key, parse, offsetof(struct mlx4_eth_args, field), values, unit, def, help                             \
+	}
+
 const struct mlx4_arg mlx4_eth_arg_table[] = {
-	{"check-fw-version", parse_bool, offsetof(struct mlx4_eth_args, check_fw)},
-	{"bf", parse_bool, offsetof(struct mlx4_eth_args, bf)},
-	{"tx-inline", parse_inline, offsetof(struct mlx4_eth_args, tx_inline)},
-	{"rss-udp", parse_bool, offsetof(struct mlx4_eth_args, rss_udp)},
-	{"rss-raw-ip", parse_bool, offsetof(struct mlx4_eth_args, rss_raw_ip)},
-	{"rss-or-vmq", parse_preference, offsetof(struct mlx4_eth_args, vmq)},
-	{"mac-loopback", parse_bool, offsetof(struct mlx4_eth_args, mac_loopback)},
+	ARG("check-fw-version", parse_bool, check_fw, "0 or 1", "", "1", "Refuses firmware below 2.30.8000"),
+	ARG("bf", parse_bool, bf, "0 or 1", "", "0", "BlueFlame: a single small WQE goes with its doorbell"),
+	ARG("tx-inline", parse_inline, tx_inline, "0..104", "octets", "0", "Frames up to so many go into the WQE"),
+	ARG("rss-udp", parse_bool, rss_udp, "0 or 1", "", "1", "Hashes UDP ports"),
+	ARG("rss-raw-ip", parse_bool, rss_raw_ip, "0 or 1", "", "1", "Hashes addresses of other IP packets"),
+	ARG("rss-or-vmq", parse_preference, vmq, "rss or vmq", "", "rss",
+	    "What no group takes: over all queues without a group, or to one of them"),
+	ARG("mac-loopback", parse_bool, mac_loopback, "0 or 1", "", "0",
+	    "Lets the card loop frames to its own addresses back"),
 };
 const unsigned int mlx4_num_eth_args = RTE_DIM(mlx4_eth_arg_table);
 

@@ -14,7 +14,8 @@ struct mlx4_arg {
 	const char *key;
 	/* Reads a value into what arg points to; 0, or -EINVAL after one line that says what was wanted. */
 	int (*parse)(const char *dev, const char *key, const char *value, void *arg);
-	size_t off; /* of the field in the structure that is filled */
+	size_t off;                             /* of the field in the structure that is filled */
+	const char *values, *unit, *def, *help; /* as in struct rte_pmd_mlx4_arg */
 };
 
 /* Fills obj from "key=value,..." by the tables; an unknown or repeated key is refused. */
@@ -34,5 +35,8 @@ int mlx4_arg_refuse(const char *dev, const char *key, const char *value, const c
 void mlx4_eth_args_default(struct mlx4_eth_args *a);
 extern const struct mlx4_arg mlx4_eth_arg_table[];
 extern const unsigned int mlx4_num_eth_args;
+/* What a card in software takes beside them. */
+extern const struct mlx4_arg mlx4_model_arg_table[];
+extern const unsigned int mlx4_num_model_args;
 
 #endif /* MLX4_DEVARGS_H */

@@ -322,15 +322,32 @@ parse_wake(const char *dev, const char *key, const char *value, void *arg)
 	return rc;
 }
 
-static const struct mlx4_arg model_arg_table[] = {
-	{"type", parse_type, 0},      {"fw", parse_fw, 0},        {"guid", parse_guid, 0},
-	{"ports", parse_ports, 0},    {"port0", parse_port, 0},   {"port1", parse_port, 0},
-	{"wire0", parse_wire, 0},     {"wire1", parse_wire, 0},   {"impair0", parse_impair, 0},
-	{"impair1", parse_impair, 0}, {"fail", parse_fail, 0},    {"timeout", parse_timeout, 0},
-	{"rate0", parse_rate, 0},     {"rate1", parse_rate, 0},   {"rxbuf", parse_rxbuf, 0},
-	{"xoff", parse_rxbuf, 0},     {"xon", parse_rxbuf, 0},    {"run", parse_run, 0},
-	{"cpu", parse_cpu, 0},        {"wake-us", parse_wake, 0},
+#define WIRES "loopback, cross, none, ethdev:NAME or switch:NAME[/KEY:VALUE]..."
+#define IMPAIRS "drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N"
+
+const struct mlx4_arg mlx4_model_arg_table[] = {
+	{"type", parse_type, 0, "cx3 or cx3pro", "", "cx3pro", "Which card"},
+	{"fw", parse_fw, 0, "A.B.C, each 0..65535", "", "2.42.5000", "Version of the firmware"},
+	{"guid", parse_guid, 0, "1..18446744073709551607", "", "", "Node GUID; ports have the next two"},
+	{"ports", parse_ports, 0, "1..2", "", "2", "Ports of the card"},
+	{"port0", parse_port, 0, "eth, ib or auto", "", "eth", "Link type of the first port"},
+	{"port1", parse_port, 0, "eth, ib or auto", "", "eth", "Link type of the second port"},
+	{"wire0", parse_wire, 0, WIRES, "", "", "What the first port is plugged into; cross, loopback with one port"},
+	{"wire1", parse_wire, 0, WIRES, "", "", "What the second port is plugged into"},
+	{"impair0", parse_impair, 0, IMPAIRS, "", "", "A bad wire at the first port, reproducible"},
+	{"impair1", parse_impair, 0, IMPAIRS, "", "", "A bad wire at the second port"},
+	{"rate0", parse_rate, 0, "0..100000", "Mb/s", "0", "What the first port sends at most; 0: as fast as it can"},
+	{"rate1", parse_rate, 0, "0..100000", "Mb/s", "0", "What the second port sends at most"},
+	{"rxbuf", parse_rxbuf, 0, "16384..16777216", "octets", "524288", "Size of each receive buffer"},
+	{"xoff", parse_rxbuf, 0, "1..rxbuf", "octets", "", "Where the sender is paused; half of rxbuf"},
+	{"xon", parse_rxbuf, 0, "1..xoff", "octets", "", "Where it goes on; a quarter of rxbuf"},
+	{"fail", parse_fail, 0, "OPCODE:NTH:STATUS", "", "", "A command that fails"},
+	{"timeout", parse_timeout, 0, "OPCODE:NTH", "", "", "A command that never ends"},
+	{"run", parse_run, 0, "thread, service or step", "", "thread", "Who runs the card"},
+	{"cpu", parse_cpu, 0, "0..1023", "", "", "The CPU of its thread; any"},
+	{"wake-us", parse_wake, 0, "1..1000000", "us", "2000", "An idle card sleeps so long at most"},
 };
+const unsigned int mlx4_num_model_args = RTE_DIM(mlx4_model_arg_table);
 
 /* Thresholds lie in the buffer, XON not above XOFF. */
 static int
@@ -372,7 +389,7 @@ model_args_parse(const char *dev, const char *text, struct model_args *m, struct
 {
 	const struct mlx4_arg_table tables[] = {
 		{mlx4_eth_arg_table, mlx4_num_eth_args, eth},
-		{model_arg_table, RTE_DIM(model_arg_table), m},
+		{mlx4_model_arg_table, mlx4_num_model_args, m},
 	};
 	size_t digits = strlen(dev);
 	int rc;

@@ -51,6 +51,27 @@ struct rte_pmd_mlx4_device {
 /** Fills @p info. @return 0, -ENODEV, -EIO (the card does not answer). */
 int rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info);
 
+/** One device argument: what may follow --vdev=NAME, or -a ADDRESS, as name=value. */
+struct rte_pmd_mlx4_arg {
+	const char *name;
+	const char *values; /**< what may stand on the right, such as "0..104" */
+	const char *unit;   /**< "" */
+	const char *def;    /**< "": depends on others, or there is none */
+	const char *help;   /**< a sentence without its full stop */
+	bool model;         /**< of cards in software only */
+};
+
+/** Argument number @p i: first those that all cards take. @return 0, -ENOENT past the last. */
+int rte_pmd_mlx4_arg(unsigned int i, struct rte_pmd_mlx4_arg *arg);
+
+/**
+ * What a port's card was made with.
+ * @param[out] value the argument as it was given, else its default
+ * @return 0, -ENODEV, -ENOTSUP (this card does not take it, or it was not given and has no default), -ENOENT (no such
+ *         argument), -ENOSPC
+ */
+int rte_pmd_mlx4_arg_get(uint16_t port_id, const char *name, char *value, size_t len);
+
 /** State of the software model behind a port. */
 struct rte_pmd_mlx4_model {
 	char wire[64]; /**< name of the port's wire */
