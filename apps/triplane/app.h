@@ -22,11 +22,16 @@
 #define APP_TX_DESC 512
 #define APP_RING_MIN 64 /* buffers of one ring where a queue has several */
 #define APP_MAX_QUEUES 256
+#define APP_RING_LEAST 256 /* descriptors that a ring may have, E-6 */
+#define APP_RING_MOST 4096
+#define APP_MTU_MIN 600
+#define APP_MTU_MAX 9600
 #define APP_RSS_KEY_MAX 64
 
 struct fwd;
 struct roce_port;
 struct tp_dcbx_port;
+struct app_settings;
 
 enum app_topology {
 	APP_TOPOLOGY_PAIRED,  /* 0 <-> 1, 2 <-> 3 */
@@ -92,6 +97,7 @@ struct app_pool {
 struct app {
 	struct app_options opt;
 	struct cmd_reg *reg;
+	struct app_settings *settings;
 	struct app_port port[RTE_MAX_ETHPORTS];
 	struct app_guest guest[APP_GUESTS];
 	struct app_pool pool[APP_POOLS];
@@ -127,7 +133,10 @@ void app_say(const struct app *app, const char *fmt, ...) __attribute__((format(
 /* options.c: 0, 1 (help was printed), -EINVAL (said why). */
 int options_parse(int argc, char **argv, struct app_options *opt);
 int options_default_cores(struct app *app);
-int app_set_cores(struct app *app, const uint32_t *ids, unsigned int n);
+/* All lcores that may forward: those that take no commands and are no service's. Returns their number. */
+unsigned int app_all_cores(uint32_t ids[RTE_MAX_LCORE]);
+/* 0, or -EINVAL with a line in err; nothing changed. */
+int app_set_cores(struct app *app, const uint32_t *ids, unsigned int n, char *err, size_t len);
 extern const char *const app_topology_names[];
 
 /* pool.c: a pool with at least n buffers on a socket; made when there is none large enough. */
@@ -139,12 +148,14 @@ void ports_init(struct app *app);
 int port_start(struct app *app, struct app_port *p);
 int port_stop(struct app *app, struct app_port *p);
 int port_close(struct app *app, struct app_port *p);
-int port_check_stopped(const struct app *app, const struct app_port *p);
+/* 0, or -EBUSY with a line in err. */
+int port_check_stopped(const struct app *app, const struct app_port *p, char *err, size_t len);
 void ports_topology(struct app *app, enum app_topology topology);
 unsigned int ports_list(void *app, uint32_t ids[CMD_MAX_LIST]);
 extern const struct app_offload {
 	const char *name;
 	uint64_t bit;
+	const char *setting, *vendor, *help; /* as a setting */
 } app_rx_offloads[], app_tx_offloads[];
 extern const unsigned int app_num_rx_offloads, app_num_tx_offloads;
 

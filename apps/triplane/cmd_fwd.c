@@ -7,8 +7,8 @@
 
 #include <rte_ethdev.h>
 
-#include "app.h"
 #include "fwd.h"
+#include "settings.h"
 
 static int
 do_help(void *arg, const struct cmd_args *a)
@@ -108,118 +108,45 @@ do_stop(void *arg, const struct cmd_args *a)
 }
 
 static int
-check_idle(const struct app *app)
-{
-	return app->fwd_runs ? app_err(-EBUSY, "forwarding runs; stop it first") : 0;
-}
-
-static int
 do_set_mode(void *arg, const struct cmd_args *a)
 {
-	const struct cmd_val *ports = cmd_val(a, "ports");
-	struct app *app = arg;
-	int mode = fwd_mode_by_name(cmd_text(a, "mode")), ret = check_idle(app);
-	unsigned int i;
+	struct tp_setting_at at = {.scope = TP_SCOPE_PORT};
+	uint32_t ids[CMD_MAX_LIST];
+	unsigned int i, n;
+	int ret = 0;
 
-	if (ret != 0)
-		return ret;
-	for (i = 0; ports == NULL && i < RTE_MAX_ETHPORTS; i++)
-		app->port[i].mode = (unsigned int)mode;
-	for (i = 0; ports != NULL && i < ports->n; i++)
-		app->port[ports->list[i]].mode = (unsigned int)mode;
-	return 0;
-}
-
-static int
-do_set_number(void *arg, const struct cmd_args *a)
-{
-	struct app *app = arg;
-	int ret = check_idle(app);
-
-	if (ret != 0)
-		return ret;
-	if (cmd_has(a, "burst"))
-		app->burst = (uint16_t)cmd_num(a, "packets", app->burst);
-	else if (cmd_has(a, "flows"))
-		app->gen.flows = (uint32_t)cmd_num(a, "number", app->gen.flows);
-	else
-		app->gen.seed = cmd_num(a, "value", app->gen.seed);
-	return 0;
-}
-
-static int
-do_set_txpkts(void *arg, const struct cmd_args *a)
-{
-	const struct cmd_val *v = cmd_val(a, "octets");
-	struct gen_conf conf;
-	struct app *app = arg;
-	unsigned int i, room = app->opt.mbuf_size - RTE_PKTMBUF_HEADROOM;
-	int ret = check_idle(app);
-
-	if (ret != 0)
-		return ret;
-	if (v->n > GEN_MAX_SEGS)
-		return app_err(-EINVAL, "octets: %u segments, want 1..%u", v->n, GEN_MAX_SEGS);
-	conf = app->gen;
-	conf.num_segs = v->n;
-	for (i = 0; i < v->n; i++) {
-		if (v->list[i] < (i == 0 ? GEN_MIN_FRAME : 1) || v->list[i] > room)
-			return app_err(-EINVAL, "octets: segment %u of %u octets, want %u..%u", i, v->list[i],
-				       i == 0 ? GEN_MIN_FRAME : 1, room);
-		conf.seg[i] = (uint16_t)v->list[i];
+	if (cmd_has(a, "ports"))
+		return setting_set_ports(arg, a, "mode", cmd_text(a, "mode"));
+	n = ports_list(arg, ids);
+	for (i = 0; i < n && ret == 0; i++) {
+		at.port = (uint16_t)ids[i];
+		ret = setting_set(arg, &at, "mode", cmd_text(a, "mode"));
 	}
-	if (gen_frame_len(&conf) > GEN_MAX_FRAME)
-		return app_err(-EINVAL, "octets: a frame of %u, want %u..%u", gen_frame_len(&conf), GEN_MIN_FRAME,
-			       GEN_MAX_FRAME);
-	app->gen = conf;
-	return 0;
+	return ret;
+}
+
+static int
+do_set_program(void *arg, const struct cmd_args *a)
+{
+	static const struct {
+		const char *word, *name; /* of the command, of the setting */
+	} names[] = {{"burst", "burst"},   {"flows", "flows"},       {"seed", "seed"},
+		     {"txpkts", "txpkts"}, {"topology", "topology"}, {"corelist", "lcores"}};
+	unsigned int i = 0;
+
+	while (!cmd_has(a, names[i].word))
+		i++;
+	return setting_set(arg, NULL, names[i].name, cmd_text(a, "value"));
 }
 
 static int
 do_set_peer(void *arg, const struct cmd_args *a)
 {
-	struct app *app = arg;
-	int ret = check_idle(app);
+	const struct tp_setting_at at = {.scope = TP_SCOPE_PORT, .port = (uint16_t)cmd_num(a, "port", 0)};
 
-	if (ret == 0)
-		app->port[cmd_num(a, "port", 0)].peer = (uint16_t)cmd_num(a, "to", 0);
-	return ret;
-}
-
-static int
-do_set_eth_peer(void *arg, const struct cmd_args *a)
-{
-	struct app *app = arg;
-	int ret = check_idle(app);
-
-	if (ret == 0)
-		app->port[cmd_num(a, "port", 0)].eth_peer = cmd_val(a, "address")->mac;
-	return ret;
-}
-
-static int
-do_set_topology(void *arg, const struct cmd_args *a)
-{
-	struct app *app = arg;
-	unsigned int i = 0;
-	int ret = check_idle(app);
-
-	if (ret != 0)
-		return ret;
-	while (strcmp(app_topology_names[i], cmd_text(a, "name")) != 0)
-		i++;
-	app->opt.topology = (enum app_topology)i;
-	ports_topology(app, app->opt.topology);
-	return 0;
-}
-
-static int
-do_set_corelist(void *arg, const struct cmd_args *a)
-{
-	struct app *app = arg;
-	int ret = check_idle(app);
-
-	return ret != 0 ? ret : app_set_cores(app, cmd_val(a, "lcores")->list, cmd_val(a, "lcores")->n);
+	if (cmd_has(a, "eth-peer"))
+		return setting_set(arg, &at, "eth-peer", cmd_text(a, "address"));
+	return setting_set(arg, &at, "peer", cmd_text(a, "to"));
 }
 
 static const struct cmd forwarding[] = {
@@ -229,18 +156,19 @@ static const struct cmd forwarding[] = {
 	{"Forwarding", "stop", "Stops forwarding and prints the summary.", do_stop, false},
 	{"Forwarding", "set fwd {mode:@mode} [{ports:ports}]", "Sets what ports do with what they receive.",
 	 do_set_mode, false},
-	{"Forwarding", "set burst {packets:1..512}", "Sets the packets of a burst.", do_set_number, false},
-	{"Forwarding", "set txpkts {octets:list}",
+	{"Forwarding", "set burst {value:1..512}", "Sets the packets of a burst.", do_set_program, false},
+	{"Forwarding", "set txpkts {value:list}",
 	 "Sets the octets of the segments of generated packets, without FCS; the first holds 42 octets of headers.",
-	 do_set_txpkts, false},
-	{"Forwarding", "set flows {number:1..1048576}", "Sets the flows of flowgen.", do_set_number, false},
-	{"Forwarding", "set seed {value:0..18446744073709551615}", "Sets the seed of the flows.", do_set_number, false},
+	 do_set_program, false},
+	{"Forwarding", "set flows {value:1..1048576}", "Sets the flows of flowgen.", do_set_program, false},
+	{"Forwarding", "set seed {value:0..18446744073709551615}", "Sets the seed of the flows.", do_set_program,
+	 false},
 	{"Forwarding", "set peer {port:port} {to:port}", "Sets the port that a port forwards to.", do_set_peer, false},
 	{"Forwarding", "set eth-peer {port:port} {address:mac}",
-	 "Sets the destination of what mac, txonly and flowgen send by a port.", do_set_eth_peer, false},
-	{"Forwarding", "set topology {name:paired|chained|loop}", "Sets all peers at once.", do_set_topology, false},
-	{"Forwarding", "set corelist {lcores:list}", "Sets the forwarding lcores, in the order of use.",
-	 do_set_corelist, false},
+	 "Sets the destination of what mac, txonly and flowgen send by a port.", do_set_peer, false},
+	{"Forwarding", "set topology {value:paired|chained|loop}", "Sets all peers at once.", do_set_program, false},
+	{"Forwarding", "set corelist {value:list}", "Sets the forwarding lcores, in the order of use.", do_set_program,
+	 false},
 };
 
 int

@@ -7,30 +7,13 @@
 
 #include <rte_ethdev.h>
 
-#include "app.h"
+#include "settings.h"
 
 static int
 do_promisc(void *arg, const struct cmd_args *a)
 {
-	const struct cmd_val *ports = cmd_val(a, "ports");
-	bool on = cmd_is(a, "state", "on"), all = cmd_has(a, "allmulti");
-	struct app *app = arg;
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < ports->n; i++) {
-		struct app_port *p = &app->port[ports->list[i]];
-
-		if (all)
-			ret = on ? rte_eth_allmulticast_enable(p->id) : rte_eth_allmulticast_disable(p->id);
-		else
-			ret = on ? rte_eth_promiscuous_enable(p->id) : rte_eth_promiscuous_disable(p->id);
-		if (ret != 0)
-			return app_err(ret, "port %u: %s %s: %s", p->id, all ? "allmulti" : "promisc",
-				       on ? "on" : "off", rte_strerror(-ret));
-		*(all ? &p->allmulti : &p->promisc) = on;
-	}
-	return 0;
+	return setting_set_ports(arg, a, cmd_has(a, "allmulti") ? "all-multicast" : "promiscuous",
+				 cmd_text(a, "state"));
 }
 
 static int
@@ -69,25 +52,8 @@ do_vlan_filter(void *arg, const struct cmd_args *a)
 static int
 do_vlan_offload(void *arg, const struct cmd_args *a)
 {
-	const struct cmd_val *ports = cmd_val(a, "ports");
-	int bit = cmd_is(a, "what", "strip") ? RTE_ETH_VLAN_STRIP_OFFLOAD : RTE_ETH_VLAN_FILTER_OFFLOAD, mask, ret;
-	bool on = cmd_is(a, "state", "on");
-	struct app *app = arg;
-	unsigned int i;
-
-	for (i = 0; i < ports->n; i++) {
-		struct app_port *p = &app->port[ports->list[i]];
-		uint64_t off = bit == RTE_ETH_VLAN_STRIP_OFFLOAD ? RTE_ETH_RX_OFFLOAD_VLAN_STRIP
-								 : RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
-
-		mask = rte_eth_dev_get_vlan_offload(p->id);
-		ret = mask < 0 ? mask : rte_eth_dev_set_vlan_offload(p->id, on ? mask | bit : mask & ~bit);
-		if (ret != 0)
-			return app_err(ret, "port %u: vlan %s %s: %s", p->id, cmd_text(a, "what"), on ? "on" : "off",
-				       rte_strerror(-ret));
-		p->rx_offloads = on ? p->rx_offloads | off : p->rx_offloads & ~off;
-	}
-	return 0;
+	return setting_set_ports(arg, a, cmd_is(a, "what", "strip") ? "rx-vlan-strip" : "rx-vlan-filter",
+				 cmd_text(a, "state"));
 }
 
 static int

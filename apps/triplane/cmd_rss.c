@@ -7,40 +7,16 @@
 
 #include <rte_ethdev.h>
 
-#include "app.h"
+#include "settings.h"
 
 #define MAX_RETA RTE_ETH_RSS_RETA_SIZE_512
-
-static const struct {
-	const char *name;
-	uint64_t bits;
-} types[] = {
-	{"ip", RTE_ETH_RSS_IP},
-	{"tcp", RTE_ETH_RSS_TCP},
-	{"udp", RTE_ETH_RSS_UDP},
-	{"ip+tcp", RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP},
-	{"ip+udp", RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP},
-	{"all", RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP},
-	{"none", 0},
-};
 
 static int
 do_types(void *arg, const struct cmd_args *a)
 {
-	struct app *app = arg;
-	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
-	struct rte_eth_rss_conf conf = {0};
-	unsigned int i = 0;
-	int ret;
+	const struct tp_setting_at at = {.scope = TP_SCOPE_PORT, .port = (uint16_t)cmd_num(a, "port", 0)};
 
-	while (strcmp(types[i].name, cmd_text(a, "types")) != 0)
-		i++;
-	conf.rss_hf = types[i].bits & p->info.flow_type_rss_offloads;
-	ret = rte_eth_dev_rss_hash_update(p->id, &conf);
-	if (ret != 0)
-		return app_err(ret, "port %u: rss types %s: %s", p->id, types[i].name, rte_strerror(-ret));
-	p->rss_hf = types[i].bits;
-	return 0;
+	return setting_set(arg, &at, "rss-types", cmd_text(a, "types"));
 }
 
 static int
@@ -155,13 +131,14 @@ static const struct cmd table[] = {
 int
 cmd_rss_register(struct app *app)
 {
-	static const char *names[RTE_DIM(types)];
-	static const struct cmd_set set = {"rss_types", names, RTE_DIM(types)};
+	static const char *names[16];
+	static struct cmd_set set = {"rss_types", names, 0};
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < RTE_DIM(types); i++)
-		names[i] = types[i].name;
+	for (i = 0; i < app_num_rss_types; i++)
+		names[i] = app_rss_types[i].name;
+	set.n = i;
 	ret = cmd_reg_set(app->reg, &set);
 	return ret != 0 ? ret : cmd_reg_add(app->reg, table, RTE_DIM(table));
 }

@@ -18,6 +18,7 @@
 #include "app.h"
 #include "fwd.h"
 #include "guest.h"
+#include "settings.h"
 
 #define EXIT_USAGE 2
 
@@ -90,6 +91,7 @@ commands_register(struct app *app)
 		cmd_general_register,     cmd_fwd_register,    cmd_show_register,   cmd_port_register,
 		cmd_port_filter_register, cmd_rss_register,    cmd_device_register, cmd_qos_register,
 		cmd_dcbx_register,        cmd_switch_register, cmd_roce_register,   cmd_roce_qp_register,
+		cmd_settings_register,    cmd_tune_register,
 	};
 	unsigned int i;
 	int ret = 0;
@@ -252,7 +254,9 @@ main(int argc, char **argv)
 		return app_err(EXIT_FAILURE, "no memory");
 	while (split < argc && strcmp(argv[split], "--") != 0)
 		split++;
-	ret = commands_register(app);
+	ret = settings_create(app);
+	if (ret == 0)
+		ret = commands_register(app);
 	if (ret == 0 && split < argc) {
 		char *name = argv[0];
 
@@ -266,6 +270,7 @@ main(int argc, char **argv)
 		ret = run(app, split, argv) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 	else
 		ret = ret > 0 ? EXIT_SUCCESS : EXIT_USAGE;
+	settings_free(app);
 	cmd_reg_free(app->reg);
 	free(app);
 	return ret;

@@ -27,9 +27,9 @@ static const char usage_text[] =
 	"  --topology NAME          paired, chained or loop (paired)\n"
 	"  --corelist LIST          forwarding lcores (all but the main one)\n"
 	"  --rxq N, --txq N         queues of each port, 1..256 (1)\n"
-	"  --rxd N, --txd N         descriptors of each queue, 16..8192 (512)\n"
+	"  --rxd N, --txd N         descriptors of each queue, 256..4096 (512)\n"
 	"  --burst N                packets per burst, 1..512 (32)\n"
-	"  --mtu N                  68..9600 (the device's own)\n"
+	"  --mtu N                  600..9600 (the device's own)\n"
 	"  --mbuf-size N            octets of a buffer with headroom, 512..16384 (2176)\n"
 	"  --total-num-mbufs N      buffers of the receive pool, 1024..8388608 (what the rings need)\n"
 	"  --rx-offloads A,B --tx-offloads A,B\n"
@@ -68,10 +68,10 @@ static const struct number {
 	}
 	NUMBER("rxq", rxq, 1, APP_MAX_QUEUES),
 	NUMBER("txq", txq, 1, APP_MAX_QUEUES),
-	NUMBER("rxd", rxd, 16, 8192),
-	NUMBER("txd", txd, 16, 8192),
+	NUMBER("rxd", rxd, APP_RING_LEAST, APP_RING_MOST),
+	NUMBER("txd", txd, APP_RING_LEAST, APP_RING_MOST),
 	NUMBER("burst", burst, 1, APP_BURST_MAX),
-	NUMBER("mtu", mtu, 68, 9600),
+	NUMBER("mtu", mtu, APP_MTU_MIN, APP_MTU_MAX),
 	NUMBER("mbuf-size", mbuf_size, 512, 16384),
 	NUMBER("total-num-mbufs", total_mbufs, 1024, 8388608),
 	NUMBER("flows", flows, 1, GEN_MAX_FLOWS),
@@ -233,23 +233,41 @@ options_parse(int argc, char **argv, struct app_options *opt)
 }
 
 int
-app_set_cores(struct app *app, const uint32_t *ids, unsigned int n)
+app_set_cores(struct app *app, const uint32_t *ids, unsigned int n, char *err, size_t len)
 {
 	unsigned int i, k;
 
 	for (i = 0; i < n; i++) {
-		if (ids[i] >= RTE_MAX_LCORE || !rte_lcore_is_enabled(ids[i]))
-			return app_err(-EINVAL, "lcore %u is not among those that EAL was given", ids[i]);
-		if (ids[i] == rte_get_main_lcore())
-			return app_err(-EINVAL, "lcore %u is the main lcore, which takes commands; want another",
-				       ids[i]);
-		for (k = 0; k < i; k++)
-			if (ids[k] == ids[i])
-				return app_err(-EINVAL, "lcore %u is in the list twice", ids[i]);
+		if (ids[i] >= RTE_MAX_LCORE || !rte_lcore_is_enabled(ids[i])) {
+			snprintf(err, len, "lcore %u is not among those that EAL was given", ids[i]);
+			return -EINVAL;
+		}
+		if (ids[i] == rte_get_main_lcore()) {
+			snprintf(err, len, "lcore %u is the main lcore, which takes commands; want another", ids[i]);
+			return -EINVAL;
+		}
+		for (k = 0; k < i; k++) {
+			if (ids[k] != ids[i])
+				continue;
+			snprintf(err, len, "lcore %u is in the list twice", ids[i]);
+			return -EINVAL;
+		}
 	}
 	memcpy(app->cores, ids, n * sizeof(ids[0]));
 	app->num_cores = n;
 	return 0;
+}
+
+unsigned int
+app_all_cores(uint32_t ids[RTE_MAX_LCORE])
+{
+	unsigned int id, n = 0;
+
+	RTE_LCORE_FOREACH_WORKER(id)
+	/* service cores run somebody else's work */
+	if (rte_eal_lcore_role(id) == ROLE_RTE)
+		ids[n++] = id;
+	return n;
 }
 
 int
@@ -257,18 +275,15 @@ options_default_cores(struct app *app)
 {
 	static const struct cmd_tok tok = {.kind = CMD_LIST, .name = "--corelist", .want = "numbers such as 1,4-6"};
 	struct cmd_val val;
-	unsigned int id;
 	char err[256];
+	int ret;
 
-	if (app->opt.corelist != NULL) {
-		if (cmd_parse_value(app->reg, &tok, app->opt.corelist, &val, err, sizeof(err)) != 0)
-			return app_err(-EINVAL, "%s", err);
-		return app_set_cores(app, val.list, val.n);
+	if (app->opt.corelist == NULL) {
+		app->num_cores = app_all_cores(app->cores);
+		return 0;
 	}
-	app->num_cores = 0;
-	RTE_LCORE_FOREACH_WORKER(id)
-	/* service cores run somebody else's work */
-	if (rte_eal_lcore_role(id) == ROLE_RTE)
-		app->cores[app->num_cores++] = id;
-	return 0;
+	ret = cmd_parse_value(app->reg, &tok, app->opt.corelist, &val, err, sizeof(err));
+	if (ret == 0)
+		ret = app_set_cores(app, val.list, val.n, err, sizeof(err));
+	return ret == 0 ? 0 : app_err(-EINVAL, "%s", err);
 }

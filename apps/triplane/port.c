@@ -12,31 +12,43 @@
 #include "fwd.h"
 #include "roce.h"
 
+#define RX(text, bit, setting, vendor, help)                                                                           \
+	{                                                                                                              \
+		text, RTE_ETH_RX_OFFLOAD_##bit, "rx-" setting, vendor, help                                            \
+	}
+#define TX(text, bit, setting, vendor, help)                                                                           \
+	{                                                                                                              \
+		text, RTE_ETH_TX_OFFLOAD_##bit, "tx-" setting, vendor, help                                            \
+	}
+
 const struct app_offload app_rx_offloads[] = {
-	{"vlan_strip", RTE_ETH_RX_OFFLOAD_VLAN_STRIP},
-	{"vlan_filter", RTE_ETH_RX_OFFLOAD_VLAN_FILTER},
-	{"ipv4_cksum", RTE_ETH_RX_OFFLOAD_IPV4_CKSUM},
-	{"udp_cksum", RTE_ETH_RX_OFFLOAD_UDP_CKSUM},
-	{"tcp_cksum", RTE_ETH_RX_OFFLOAD_TCP_CKSUM},
-	{"scatter", RTE_ETH_RX_OFFLOAD_SCATTER},
-	{"rss_hash", RTE_ETH_RX_OFFLOAD_RSS_HASH},
-	{"timestamp", RTE_ETH_RX_OFFLOAD_TIMESTAMP},
-	{"keep_crc", RTE_ETH_RX_OFFLOAD_KEEP_CRC},
-	{"qinq_strip", RTE_ETH_RX_OFFLOAD_QINQ_STRIP},
-	{"outer_ipv4_cksum", RTE_ETH_RX_OFFLOAD_OUTER_IPV4_CKSUM},
-	{"tcp_lro", RTE_ETH_RX_OFFLOAD_TCP_LRO},
+	RX("vlan_strip", VLAN_STRIP, "vlan-strip", "", "Takes VLAN tags off"),
+	RX("vlan_filter", VLAN_FILTER, "vlan-filter", "", "Drops frames of VLANs that were not added"),
+	RX("ipv4_cksum", IPV4_CKSUM, "ipv4-cksum", "*IPChecksumOffloadIPv4", "Checks IPv4 header checksums"),
+	RX("udp_cksum", UDP_CKSUM, "udp-cksum", "*UDPChecksumOffloadIPv4", "Checks UDP checksums"),
+	RX("tcp_cksum", TCP_CKSUM, "tcp-cksum", "*TCPChecksumOffloadIPv4", "Checks TCP checksums"),
+	RX("scatter", SCATTER, "scatter", "", "Receives frames into several buffers"),
+	RX("rss_hash", RSS_HASH, "rss-hash", "", "Gives each packet its hash"),
+	RX("timestamp", TIMESTAMP, "timestamp", "", "Gives each packet its time of arrival by the card's clock"),
+	RX("keep_crc", KEEP_CRC, "keep-crc", "IgnoreFCS", "Leaves the FCS on packets"),
+	RX("qinq_strip", QINQ_STRIP, "qinq-strip", "", "Takes both VLAN tags off"),
+	RX("outer_ipv4_cksum", OUTER_IPV4_CKSUM, "outer-ipv4-cksum", "",
+	   "Checks outer IPv4 header checksums of tunnels"),
+	RX("tcp_lro", TCP_LRO, "tcp-lro", "*RscIPv4", "Joins TCP segments"),
 };
 const unsigned int app_num_rx_offloads = RTE_DIM(app_rx_offloads);
 
 const struct app_offload app_tx_offloads[] = {
-	{"vlan_insert", RTE_ETH_TX_OFFLOAD_VLAN_INSERT},
-	{"ipv4_cksum", RTE_ETH_TX_OFFLOAD_IPV4_CKSUM},
-	{"udp_cksum", RTE_ETH_TX_OFFLOAD_UDP_CKSUM},
-	{"tcp_cksum", RTE_ETH_TX_OFFLOAD_TCP_CKSUM},
-	{"tcp_tso", RTE_ETH_TX_OFFLOAD_TCP_TSO},
-	{"multi_segs", RTE_ETH_TX_OFFLOAD_MULTI_SEGS},
-	{"mbuf_fast_free", RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE},
-	{"outer_ipv4_cksum", RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM},
+	TX("vlan_insert", VLAN_INSERT, "vlan-insert", "", "Inserts VLAN tags"),
+	TX("ipv4_cksum", IPV4_CKSUM, "ipv4-cksum", "*IPChecksumOffloadIPv4", "Makes IPv4 header checksums"),
+	TX("udp_cksum", UDP_CKSUM, "udp-cksum", "*UDPChecksumOffloadIPv4", "Makes UDP checksums"),
+	TX("tcp_cksum", TCP_CKSUM, "tcp-cksum", "*TCPChecksumOffloadIPv4", "Makes TCP checksums"),
+	TX("tcp_tso", TCP_TSO, "tcp-tso", "*LsoV2IPv4", "Cuts large TCP packets into segments"),
+	TX("multi_segs", MULTI_SEGS, "multi-segs", "", "Sends packets of several buffers; on where the device has it"),
+	TX("mbuf_fast_free", MBUF_FAST_FREE, "mbuf-fast-free", "",
+	   "Frees the buffers of a queue to one pool, unlooked"),
+	TX("outer_ipv4_cksum", OUTER_IPV4_CKSUM, "outer-ipv4-cksum", "",
+	   "Makes outer IPv4 header checksums of tunnels"),
 };
 const unsigned int app_num_tx_offloads = RTE_DIM(app_tx_offloads);
 
@@ -287,13 +299,15 @@ port_start(struct app *app, struct app_port *p)
 }
 
 int
-port_check_stopped(const struct app *app, const struct app_port *p)
+port_check_stopped(const struct app *app, const struct app_port *p, char *err, size_t len)
 {
 	if (app->fwd_runs)
-		return app_err(-EBUSY, "port %u: forwarding runs; stop it first", p->id);
-	if (p->started)
-		return app_err(-EBUSY, "port %u is started; 'port stop %u' first", p->id, p->id);
-	return 0;
+		snprintf(err, len, "port %u: forwarding runs; stop it first", p->id);
+	else if (p->started)
+		snprintf(err, len, "port %u is started; 'port stop %u' first", p->id, p->id);
+	else
+		return 0;
+	return -EBUSY;
 }
 
 int

@@ -71,7 +71,7 @@ def json_valid():
 
 BAD_COMMANDS = [
     ("set burst 513", "513", "1..512"), ("set fwd what", "what", "flowgen"), ("show port info 7", "7", "0,1"),
-    ("port config 0 mtu 67", "67", "68..65535"), ("port config 0 rxq 257", "257", "1..256"), ("port config 0 rxq 2", "started", "stop"),
+    ("port config 0 mtu 599", "599", "600..9600"), ("port config 0 rxq 257", "257", "1..256"), ("port config 0 rxq 2", "started", "stop"),
     ("port mac add 0 01:00:00:00:00:01", "01:00:00:00:00:01", "unicast"), ("port mac add 0 x", "'x'", "MAC"),
     ("set txpkts 41", "41", "42.."), ("set txpkts 1,2,3,4,5,6,7,8,9", "9", "1..8"), ("set corelist 0", "0", "main"),
     ("set corelist 99", "99", "EAL"), ("set flows 0", "'0'", "1..1048576"), ("rss reta 0 5", "5", "0..0"),
@@ -79,7 +79,7 @@ BAD_COMMANDS = [
     ("show device 0", "port 0", "mlx4"), ("wait link down 0 0", "up", "down"), ("port vlan add 0 4096", "4096", "0..4095"),
 ]
 BAD_ARGUMENTS = [
-    (["--burst", "0"], "'0'", "1..512"), (["--rxq", "257"], "257", "1..256"), (["--mtu", "10"], "10", "68..9600"),
+    (["--burst", "0"], "'0'", "1..512"), (["--rxq", "257"], "257", "1..256"), (["--mtu", "10"], "10", "600..9600"),
     (["--forward-mode", "x"], "'x'", "macswap"), (["--topology", "x"], "'x'", "paired"), (["--nope"], "nope", ""),
     (["--rx-offloads", "x"], "'x'", "vlan_strip"), (["--live", "x"], "'x'", "0.."), (["word"], "word", "--help"),
 ]

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The registry of the program's settings: its objects, its log, and what stops for changes that need it. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_log.h>
+
+#include "dcbx.h"
+#include "fwd.h"
+#include "settings.h"
+
+RTE_LOG_REGISTER(settings_logtype, triplane.settings, NOTICE);
+
+/* Names of the events, the same in all versions. */
+static const char *const events[TP_SCOPES] = {
+	[TP_SCOPE_PROGRAM] = "program-setting", [TP_SCOPE_CARD] = "card-setting", [TP_SCOPE_PORT] = "port-setting",
+	[TP_SCOPE_RXQ] = "rxq-setting",         [TP_SCOPE_TXQ] = "txq-setting",   [TP_SCOPE_GROUP] = "group-setting",
+};
+
+void
+settings_log(const char *event, const char *fmt, ...)
+{
+	char text[TP_SETTING_VALUE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	rte_log(RTE_LOG_NOTICE, (uint32_t)settings_logtype, "triplane: [%s] %s\n", event, text);
+}
+
+static void
+changed(void *arg, const struct tp_setting *row, const struct tp_setting_at *at, const char *was, const char *is)
+{
+	char text[TP_SETTING_OBJECT];
+
+	(void)arg;
+	tp_setting_at_text(at, text);
+	settings_log(events[at->scope], "%s: %s: %s -> %s", text, row->name, was, is);
+}
+
+/* --- objects ------------------------------------------------------------------------------------------------- */
+
+static bool
+queue_object(const struct app *app, bool rx, unsigned int i, struct tp_setting_at *at)
+{
+	unsigned int port, n;
+
+	for (port = 0; port < RTE_MAX_ETHPORTS; port++, i -= n) {
+		const struct app_port *p = &app->port[port];
+
+		n = !p->present || !p->configured ? 0 : rx ? p->rxq : p->txq;
+		if (i < n) {
+			at->port = (uint16_t)port;
+			at->queue = (uint16_t)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool
+group_object(struct app *app, unsigned int i, struct tp_setting_at *at)
+{
+	uint32_t ids[CMD_MAX_LIST];
+	unsigned int k, g, n = ports_list(app, ids);
+	struct tp_group group;
+
+	for (k = 0; k < n; k++) {
+		for (g = 0; rte_pmd_mlx4_group_get((uint16_t)ids[k], g, &group) == 0; g++) {
+			if (i-- != 0)
+				continue;
+			at->port = (uint16_t)ids[k];
+			snprintf(at->group, sizeof(at->group), "%s", group.name);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool
+object(void *arg, enum tp_setting_scope scope, unsigned int i, struct tp_setting_at *at)
+{
+	uint32_t ids[CMD_MAX_LIST];
+	struct app *app = arg;
+
+	memset(at, 0, sizeof(*at));
+	at->scope = scope;
+	switch (scope) {
+	case TP_SCOPE_PROGRAM: return i == 0;
+	case TP_SCOPE_RXQ:
+	case TP_SCOPE_TXQ: return queue_object(app, scope == TP_SCOPE_RXQ, i, at);
+	case TP_SCOPE_GROUP: return group_object(app, i, at);
+	default: break;
+	}
+	if (i >= ports_list(app, ids))
+		return false;
+	at->port = (uint16_t)ids[i];
+	return true;
+}
+
+/* --- what stops ---------------------------------------------------------------------------------------------- */
+
+static int
+go(void *arg, char err[TP_SETTING_ERR])
+{
+	struct app *app = arg;
+	struct app_settings *s = app->settings;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < RTE_MAX_ETHPORTS && ret == 0; i++) {
+		if (s->was_started[i])
+			ret = port_start(app, &app->port[i]);
+		if (ret != 0)
+			snprintf(err, TP_SETTING_ERR, "port %u does not start with the new settings", i);
+	}
+	if (ret == 0 && s->was_forwarding) {
+		ret = fwd_start(app);
+		if (ret != 0)
+			snprintf(err, TP_SETTING_ERR, "forwarding does not start with the new settings");
+	}
+	return ret;
+}
+
+/* Ports that a change does not touch stop, too: their buffers come from pools that all ports share. */
+static int
+stop(void *arg, bool ports, char err[TP_SETTING_ERR])
+{
+	struct app *app = arg;
+	struct app_settings *s = app->settings;
+	unsigned int i;
+	int ret = 0;
+
+	/* after a start that failed, what ran at first counts */
+	if (!s->stopped) {
+		s->was_forwarding = app->fwd_runs;
+		for (i = 0; i < RTE_MAX_ETHPORTS; i++)
+			s->was_started[i] = ports && app->port[i].present && app->port[i].started;
+	}
+	s->stopped = true;
+	fwd_stop(app);
+	for (i = 0; i < RTE_MAX_ETHPORTS && ret == 0; i++)
+		if (s->was_started[i])
+			ret = port_stop(app, &app->port[i]);
+	if (ret != 0)
+		snprintf(err, TP_SETTING_ERR, "port %u does not stop", i - 1);
+	return ret;
+}
+
+/* --- declarations -------------------------------------------------------------------------------------------- */
+
+static int
+qos_get(void *arg, const struct tp_setting_at *at, void *decl)
+{
+	const struct app *app = arg;
+
+	return dcbx_qos_get(&app->port[at->port], decl);
+}
+
+static int
+qos_set(void *arg, const struct tp_setting_at *at, const void *decl, char err[TP_ERR_LEN])
+{
+	struct app *app = arg;
+
+	return dcbx_qos_set(&app->port[at->port], decl, err);
+}
+
+static int
+group_get(void *arg, const struct tp_setting_at *at, void *decl)
+{
+	(void)arg;
+	return group_find(at->port, at->group, decl);
+}
+
+static int
+group_set(void *arg, const struct tp_setting_at *at, const void *decl, char err[TP_ERR_LEN])
+{
+	int ret = rte_pmd_mlx4_group_modify(at->port, decl, err);
+
+	if (ret >= 0)
+		group_settle(arg, at->port);
+	return ret;
+}
+
+/* --- changes ------------------------------------------------------------------------------------------------- */
+
+int
+setting_set(struct app *app, const struct tp_setting_at *at, const char *name, const char *value)
+{
+	static const struct tp_setting_at program = {.scope = TP_SCOPE_PROGRAM};
+	char err[TP_SETTING_ERR], text[TP_SETTING_OBJECT];
+	int ret;
+
+	at = at == NULL ? &program : at;
+	ret = tp_settings_set(app->settings->reg, at, name, value, err);
+	if (ret == 0)
+		return 0;
+	tp_setting_at_text(at, text);
+	return at->scope == TP_SCOPE_PROGRAM || strncmp(err, text, strlen(text)) == 0
+		       ? app_err(ret, "%s", err)
+		       : app_err(ret, "%s: %s", text, err);
+}
+
+int
+setting_set_ports(struct app *app, const struct cmd_args *a, const char *name, const char *value)
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	struct tp_setting_at at = {.scope = TP_SCOPE_PORT};
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < ports->n && ret == 0; i++) {
+		at.port = (uint16_t)ports->list[i];
+		ret = setting_set(app, &at, name, value);
+	}
+	return ret;
+}
+
+int
+settings_apply(struct app *app, struct tp_setting_list *l, const char *path)
+{
+	char err[TP_SETTING_ERR], text[TP_SETTING_OBJECT];
+	unsigned int bad, line;
+	int ret;
+
+	ret = tp_settings_apply(app->settings->reg, l, &bad, err);
+	app->settings->stopped = false;
+	if (ret == 0)
+		return 0;
+	line = bad < l->num ? l->change[bad].line : 0;
+	if (path != NULL && line != 0)
+		return app_err(ret, "%s:%u: %s", path, line, err);
+	if (bad >= l->num)
+		return app_err(ret, "%s", err);
+	tp_setting_at_text(&l->change[bad].at, text);
+	return app_err(ret, "%s: %s", text, err);
+}
+
+int
+settings_create(struct app *app)
+{
+	static const struct tp_settings_ops ops = {object, changed, stop, go};
+	static const struct tp_declared_ops qos = {qos_get, qos_set}, group = {group_get, group_set};
+	struct app_settings *s = calloc(1, sizeof(*s));
+	int ret;
+
+	app->settings = s;
+	ret = s == NULL ? -ENOMEM : tp_settings_create(&ops, app, &s->reg);
+	if (ret == 0)
+		ret = settings_program_add(app);
+	if (ret == 0)
+		ret = settings_port_add(app);
+	if (ret == 0)
+		ret = tp_declared_add(s->reg, TP_SCOPE_PORT, &qos, app, true, &s->qos);
+	if (ret == 0)
+		ret = settings_queue_add(app);
+	if (ret == 0)
+		ret = tp_declared_add(s->reg, TP_SCOPE_GROUP, &group, app, true, &s->group);
+	if (ret == 0)
+		ret = settings_card_add(app);
+	return ret == 0 ? 0 : app_err(ret, "the table of settings: %s", strerror(-ret));
+}
+
+void
+settings_free(struct app *app)
+{
+	struct app_settings *s = app->settings;
+
+	if (s == NULL)
+		return;
+	tp_setting_list_free(&s->tuned);
+	tp_settings_free(s->reg);
+	tp_declared_free(s->qos);
+	tp_declared_free(s->group);
+	free(s->offloads);
+	free(s->cards);
+	free(s);
+	app->settings = NULL;
+}

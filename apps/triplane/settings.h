@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * The program's settings: the registry of lib/settings with the rows of the program, its ports, their queues and cards.
+ * Commands that change a setting do it through here, so that each is checked by its row and logged.
+ */
+#ifndef TRI_SETTINGS_H
+#define TRI_SETTINGS_H
+
+#include <tp_settings.h>
+#include <tp_settings_declared.h>
+
+#include "app.h"
+#include "cmd_qos.h"
+
+struct app_settings {
+	struct tp_settings *reg;
+	struct tp_declared *qos, *group;
+	struct tp_settings_table port, offload, program, queue, card;
+	struct tp_setting *offloads, *cards; /* rows made from other tables */
+	struct tp_setting ports[16];         /* with the names of the forwarding modes */
+	char modes[256];
+	/* while a list of changes is made */
+	bool stopped, was_started[RTE_MAX_ETHPORTS], was_forwarding;
+	/* tune.c: what the profiles changed, with the values before the first of them */
+	struct tp_setting_list tuned;
+	char profile[32]; /* "": none */
+};
+
+int settings_create(struct app *app);
+void settings_free(struct app *app);
+
+/* Changes one setting; says why not. at: NULL for the program. */
+int setting_set(struct app *app, const struct tp_setting_at *at, const char *name, const char *value);
+/* The same of each of the ports of a command. */
+int setting_set_ports(struct app *app, const struct cmd_args *a, const char *name, const char *value);
+/* Applies a list and empties it; says why not, with path and line where there are some. */
+int settings_apply(struct app *app, struct tp_setting_list *l, const char *path);
+void settings_log(const char *event, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The tables of the files below. */
+int settings_port_add(struct app *app);
+int settings_program_add(struct app *app);
+int settings_queue_add(struct app *app);
+int settings_card_add(struct app *app);
+
+/* What the hash may cover. */
+struct app_rss_type {
+	const char *name;
+	uint64_t bits;
+};
+extern const struct app_rss_type app_rss_types[];
+extern const unsigned int app_num_rss_types;
+
+int cmd_settings_register(struct app *app);
+int cmd_tune_register(struct app *app);
+
+#endif /* TRI_SETTINGS_H */
