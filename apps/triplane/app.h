@@ -5,6 +5,7 @@
 #ifndef TRI_APP_H
 #define TRI_APP_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -69,6 +70,7 @@ struct app_port {
 	uint8_t rss_key[APP_RSS_KEY_MAX];
 	uint8_t rss_key_len; /* 0: the device's own key */
 	unsigned int mode;   /* index of fwd_modes */
+	uint32_t work;       /* cycles that each packet of its streams is made to cost */
 	uint16_t peer;
 	struct rte_ether_addr eth_peer; /* destination in mac, txonly and flowgen modes */
 	bool dcbx_on, dcbx_willing;     /* what the user wants */
@@ -108,6 +110,7 @@ struct app {
 	unsigned int num_cores;
 	struct fwd *fwd; /* while forwarding and after, until the next start */
 	bool fwd_runs;
+	pthread_mutex_t fwd_lock; /* both of them, for telemetry's thread */
 	bool json;
 	bool quit;
 };
@@ -166,6 +169,7 @@ int cmd_port_register(struct app *app);
 int cmd_port_filter_register(struct app *app);
 int cmd_fwd_register(struct app *app);
 int cmd_show_register(struct app *app);
+int cmd_perf_register(struct app *app);
 int cmd_rss_register(struct app *app);
 int cmd_device_register(struct app *app);
 int cmd_dcbx_register(struct app *app);

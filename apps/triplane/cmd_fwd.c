@@ -140,6 +140,12 @@ do_set_program(void *arg, const struct cmd_args *a)
 }
 
 static int
+do_set_work(void *arg, const struct cmd_args *a)
+{
+	return setting_set_ports(arg, a, "work", cmd_text(a, "cycles"));
+}
+
+static int
 do_set_peer(void *arg, const struct cmd_args *a)
 {
 	const struct tp_setting_at at = {.scope = TP_SCOPE_PORT, .port = (uint16_t)cmd_num(a, "port", 0)};
@@ -157,6 +163,9 @@ static const struct cmd forwarding[] = {
 	{"Forwarding", "set fwd {mode:@mode} [{ports:ports}]", "Sets what ports do with what they receive.",
 	 do_set_mode, false},
 	{"Forwarding", "set burst {value:1..512}", "Sets the packets of a burst.", do_set_program, false},
+	{"Forwarding", "set work {cycles:0..1000000} {ports:ports}",
+	 "Lets each packet of these ports' streams cost so many cycles more, as an application would.", do_set_work,
+	 false},
 	{"Forwarding", "set txpkts {value:list}",
 	 "Sets the octets of the segments of generated packets, without FCS; the first holds 42 octets of headers.",
 	 do_set_program, false},

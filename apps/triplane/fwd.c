@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rte_cycles.h>
+#include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
@@ -17,6 +18,16 @@
 #include "guest.h"
 #include "roce.h"
 
+/* What an application would do with its packets. */
+static void
+work(uint64_t cycles)
+{
+	uint64_t end = rte_rdtsc() + cycles;
+
+	while (rte_rdtsc() < end)
+		rte_pause();
+}
+
 static int
 lcore_main(void *arg)
 {
@@ -24,11 +35,14 @@ lcore_main(void *arg)
 	uint64_t now, last = rte_rdtsc();
 	unsigned int i;
 
+	__atomic_store_n(&lc->tid, rte_gettid(), __ATOMIC_RELAXED);
 	while (!__atomic_load_n(lc->stop, __ATOMIC_RELAXED)) {
 		for (i = 0; i < lc->num; i++) {
 			struct fwd_stream *s = lc->stream[i];
 			unsigned int n = s->mode->round(s);
 
+			if (unlikely(s->work != 0) && n > 0)
+				work((uint64_t)n * s->work);
 			now = rte_rdtsc();
 			stat_add(&s->stats.polls, 1);
 			if (n > 0) {
@@ -92,6 +106,7 @@ stream_init(struct app *app, struct fwd_stream *s, const struct app_port *p, uin
 		return stream_of_guest(app, s, p, q);
 	s->mode = &fwd_modes[p->mode];
 	s->burst = app->burst;
+	s->work = p->work;
 	s->rx_port = p->id;
 	s->rx_queue = q;
 	s->has_rx = q < p->rxq;
@@ -197,6 +212,7 @@ fwd_start(struct app *app)
 		return ret;
 	}
 	dcbx_ticks(app, false);
+	pthread_mutex_lock(&app->fwd_lock);
 	fwd_free(app->fwd);
 	app->fwd = fwd;
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
@@ -204,6 +220,7 @@ fwd_start(struct app *app)
 			rte_eth_stats_get((uint16_t)i, &fwd->base[i]);
 	fwd->start_tsc = rte_rdtsc();
 	app->fwd_runs = true;
+	pthread_mutex_unlock(&app->fwd_lock);
 	for (i = 0; i < fwd->num_lcores; i++) {
 		ret = rte_eal_remote_launch(lcore_main, &fwd->lcore[i], fwd->lcore[i].id);
 		if (ret != 0) {
@@ -225,8 +242,10 @@ fwd_stop(struct app *app)
 	__atomic_store_n(&app->fwd->stop, true, __ATOMIC_RELAXED);
 	for (i = 0; i < app->fwd->num_lcores; i++)
 		rte_eal_wait_lcore(app->fwd->lcore[i].id);
+	pthread_mutex_lock(&app->fwd_lock);
 	app->fwd->stop_tsc = rte_rdtsc();
 	app->fwd_runs = false;
+	pthread_mutex_unlock(&app->fwd_lock);
 	roce_unhook_all(app);
 	dcbx_ticks(app, true);
 	for (i = 0; i < app->fwd->num_streams; i++)

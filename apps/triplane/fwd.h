@@ -23,16 +23,22 @@
 #include "app.h"
 #include "echo.h"
 
+/* Bursts by size: none, 1, 2..3, 4..7 ... 256..511, 512 packets. */
+#define FWD_BINS 11
+
 struct fwd_stats {
 	uint64_t rx, tx;
-	uint64_t drop;        /* packets that the transmit queue did not take */
-	uint64_t no_mbuf;     /* generator: rounds without buffers */
-	uint64_t tx_full;     /* generator: rounds in which the queue was full; the packets wait */
-	uint64_t ignored;     /* icmpecho: packets that want no answer */
-	uint64_t polls;       /* rounds */
-	uint64_t bursts;      /* rounds that moved packets */
-	uint64_t cycles;      /* in rounds that moved packets */
-	uint64_t idle_cycles; /* in the others */
+	uint64_t drop;      /* packets that the transmit queue did not take */
+	uint64_t no_mbuf;   /* generator: rounds without buffers */
+	uint64_t tx_full;   /* bursts that the transmit queue did not take as a whole */
+	uint64_t doorbells; /* bursts of which it took something */
+	uint64_t ignored;   /* icmpecho: packets that want no answer */
+	uint64_t rx_full;   /* receive bursts that were as large as was asked for: there is more */
+	uint64_t rx_bin[FWD_BINS], tx_bin[FWD_BINS]; /* tx: as handed to the queue */
+	uint64_t polls;                              /* rounds */
+	uint64_t bursts;                             /* rounds that moved packets */
+	uint64_t cycles;                             /* in rounds that moved packets */
+	uint64_t idle_cycles;                        /* in the others */
 } __rte_cache_aligned;
 
 /* A generator's own state. */
@@ -52,6 +58,7 @@ struct fwd_stream {
 	const struct fwd_mode *mode;
 	uint16_t rx_port, rx_queue, tx_port, tx_queue;
 	uint16_t burst;
+	uint32_t work;        /* cycles that each packet is made to cost */
 	bool has_rx, prepare; /* prepare: the transmit queue needs rte_eth_tx_prepare */
 	struct rte_ether_addr src, dst;
 	uint64_t tx_flags; /* offload flags that every packet gets */
@@ -79,6 +86,7 @@ struct fwd_lcore {
 	unsigned int num;
 	struct fwd_stream **stream;
 	const bool *stop;
+	int tid; /* of its thread, 0: it did not run yet */
 	uint64_t rounds __rte_cache_aligned;
 };
 
@@ -125,6 +133,36 @@ static inline uint64_t
 stat_read(const uint64_t *counter)
 {
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+static inline void
+stat_bin(uint64_t bin[FWD_BINS], unsigned int packets)
+{
+	stat_add(&bin[packets == 0 ? 0 : 32 - __builtin_clz(packets)], 1);
+}
+
+/* What a call of rte_eth_rx_burst brought. */
+static inline void
+stat_rx(struct fwd_stream *s, unsigned int n)
+{
+	stat_bin(s->stats.rx_bin, n);
+	if (n == 0)
+		return;
+	stat_add(&s->stats.rx, n);
+	if (n == s->burst)
+		stat_add(&s->stats.rx_full, 1);
+}
+
+/* What became of a burst of n packets; those that were not taken are the caller's. */
+static inline void
+stat_tx(struct fwd_stream *s, unsigned int n, unsigned int sent)
+{
+	stat_bin(s->stats.tx_bin, n);
+	stat_add(&s->stats.tx, sent);
+	if (sent > 0)
+		stat_add(&s->stats.doorbells, 1);
+	if (unlikely(sent < n))
+		stat_add(&s->stats.tx_full, 1);
 }
 
 #endif /* TRI_FWD_H */

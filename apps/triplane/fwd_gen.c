@@ -149,11 +149,9 @@ fwd_round_txonly(struct fwd_stream *s)
 		g->first = 0;
 	}
 	sent = rte_eth_tx_burst(s->tx_port, s->tx_queue, &g->pkts[g->first], g->waiting);
+	stat_tx(s, g->waiting, sent);
 	g->first += sent;
 	g->waiting -= sent;
-	stat_add(&s->stats.tx, sent);
-	if (g->waiting > 0)
-		stat_add(&s->stats.tx_full, 1);
 	return sent;
 }
 
@@ -165,10 +163,9 @@ fwd_round_flowgen(struct fwd_stream *s)
 
 	if (s->has_rx) {
 		n = rte_eth_rx_burst(s->rx_port, s->rx_queue, pkts, s->burst);
-		if (n > 0) {
-			stat_add(&s->stats.rx, n);
+		stat_rx(s, n);
+		if (n > 0)
 			rte_pktmbuf_free_bulk(pkts, n);
-		}
 	}
 	return n + fwd_round_txonly(s);
 }

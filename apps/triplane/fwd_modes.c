@@ -17,7 +17,7 @@ receive(struct fwd_stream *s, struct rte_mbuf **pkts)
 {
 	uint16_t n = rte_eth_rx_burst(s->rx_port, s->rx_queue, pkts, s->burst);
 
-	stat_add(&s->stats.rx, n);
+	stat_rx(s, n);
 	return n;
 }
 
@@ -29,7 +29,7 @@ transmit(struct fwd_stream *s, struct rte_mbuf **pkts, uint16_t n)
 	if (s->prepare)
 		ready = rte_eth_tx_prepare(s->tx_port, s->tx_queue, pkts, n);
 	sent = rte_eth_tx_burst(s->tx_port, s->tx_queue, pkts, ready);
-	stat_add(&s->stats.tx, sent);
+	stat_tx(s, n, sent);
 	if (unlikely(sent < n)) {
 		stat_add(&s->stats.drop, (uint64_t)n - sent);
 		rte_pktmbuf_free_bulk(&pkts[sent], n - sent);

@@ -19,6 +19,7 @@
 #include "fwd.h"
 #include "guest.h"
 #include "settings.h"
+#include "perf.h"
 
 #define EXIT_USAGE 2
 
@@ -91,7 +92,7 @@ commands_register(struct app *app)
 		cmd_general_register,     cmd_fwd_register,    cmd_show_register,   cmd_port_register,
 		cmd_port_filter_register, cmd_rss_register,    cmd_device_register, cmd_qos_register,
 		cmd_dcbx_register,        cmd_switch_register, cmd_roce_register,   cmd_roce_qp_register,
-		cmd_settings_register,    cmd_tune_register,
+		cmd_settings_register,    cmd_tune_register,   cmd_perf_register,
 	};
 	unsigned int i;
 	int ret = 0;
@@ -181,8 +182,10 @@ shut_down(struct app *app)
 		fwd_stop(app);
 		live_summary(app, app->json);
 	}
+	pthread_mutex_lock(&app->fwd_lock);
 	fwd_free(app->fwd);
 	app->fwd = NULL;
+	pthread_mutex_unlock(&app->fwd_lock);
 	guest_unlink_all(app);
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
 		if (!app->port[i].present)
@@ -227,6 +230,7 @@ run(struct app *app, int eal_argc, char **argv)
 	if (ret < 0)
 		return app_err(-rte_errno, "EAL does not start: %s", rte_strerror(rte_errno));
 	app_signals();
+	perf_telemetry(app);
 	gen_conf_default(&app->gen);
 	app->gen.flows = app->opt.flows;
 	app->gen.seed = app->opt.seed;
@@ -252,6 +256,7 @@ main(int argc, char **argv)
 
 	if (app == NULL || cmd_reg_create(app, ports_list, &app->reg) != 0)
 		return app_err(EXIT_FAILURE, "no memory");
+	pthread_mutex_init(&app->fwd_lock, NULL);
 	while (split < argc && strcmp(argv[split], "--") != 0)
 		split++;
 	ret = settings_create(app);
@@ -272,6 +277,7 @@ main(int argc, char **argv)
 		ret = ret > 0 ? EXIT_SUCCESS : EXIT_USAGE;
 	settings_free(app);
 	cmd_reg_free(app->reg);
+	pthread_mutex_destroy(&app->fwd_lock);
 	free(app);
 	return ret;
 }

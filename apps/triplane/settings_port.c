@@ -11,7 +11,7 @@
 #include "fwd.h"
 #include "settings.h"
 
-enum { RX_QUEUES, TX_QUEUES, RX_RING, TX_RING, MTU, PROMISC, ALLMULTI, RSS_TYPES, MODE, PEER, ETH_PEER };
+enum { RX_QUEUES, TX_QUEUES, RX_RING, TX_RING, MTU, PROMISC, ALLMULTI, RSS_TYPES, MODE, PEER, ETH_PEER, WORK };
 
 #define OFFLOAD_TX 0x100u /* beside the index of its table */
 
@@ -40,6 +40,7 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 	case RX_RING: num = p->rxd; break;
 	case TX_RING: num = p->txd; break;
 	case PEER: num = p->peer; break;
+	case WORK: num = p->work; break;
 	case MTU:
 		if (p->mtu == 0 && rte_eth_dev_get_mtu(p->id, &mtu) != 0)
 			return -ENOTSUP;
@@ -151,6 +152,7 @@ set_forwarding(struct app *app, struct app_port *p, const struct tp_setting *row
 	switch (row->id) {
 	case MODE: p->mode = (unsigned int)fwd_mode_by_name(value); return 0;
 	case ETH_PEER: return rte_ether_unformat_addr(value, &p->eth_peer);
+	case WORK: p->work = (uint32_t)tp_setting_num(value); return 0;
 	default: break;
 	}
 	if (!app->port[peer].present) {
@@ -174,7 +176,8 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	case RSS_TYPES: return set_rss_types(p, row, value, err);
 	case MODE:
 	case PEER:
-	case ETH_PEER: return set_forwarding(app, p, row, value, err);
+	case ETH_PEER:
+	case WORK: return set_forwarding(app, p, row, value, err);
 	default: return set_count(app, p, row, value, err);
 	}
 }
@@ -321,6 +324,8 @@ static const struct tp_setting rows[] = {
 	 .set = set,
 	 .judge = judge_mac,
 	 .id = ETH_PEER},
+	ROW("work", "", "cycles", TP_SETTING_NUMBER, TP_WHEN_IDLE, "0", NULL, 0, 1000000, WORK,
+	    "What each packet is made to cost more, as in an application"),
 };
 
 int

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/**
+ * @file
+ * Single queues of a ConnectX-3 port: how full they are, while others poll them.
+ *
+ * The functions may be called from any thread, also while the port is started or stopped, but not while it is closed.
+ * Bursts know nothing of them: figures are of one moment and may be off by the burst that runs.
+ */
+#ifndef RTE_PMD_MLX4_QUEUE_H
+#define RTE_PMD_MLX4_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A receive queue at one moment. */
+struct rte_pmd_mlx4_rx_load {
+	bool started;
+	uint16_t descriptors; /**< of the ring, or of each ring where the queue has several */
+	uint32_t posted;      /**< buffers that the card has, frames that wait to be taken among them */
+	uint32_t waiting;     /**< frames that wait to be taken */
+	uint64_t packets;     /**< since the last reset of the counters, as the next ones */
+	uint64_t nombuf;      /**< descriptors that were not refilled at once since the pool was empty */
+	uint64_t errors;      /**< frames that came with an error */
+	int numa_node;        /**< of the ring's memory, -1: any */
+};
+
+/** A transmit queue at one moment. */
+struct rte_pmd_mlx4_tx_load {
+	bool started;
+	uint16_t descriptors;
+	uint32_t used;    /**< blocks of 64 bytes of the ring that are posted and not freed yet */
+	uint32_t room;    /**< such blocks that can be in use at once */
+	uint64_t packets; /**< handed to the card since the last reset of the counters */
+	int numa_node;    /**< of the ring's memory, -1: any */
+};
+
+/** Fills @p load. @return 0, -ENODEV (not a port of this driver), -EINVAL (the queue is not set up). */
+int rte_pmd_mlx4_rx_load_get(uint16_t port_id, uint16_t queue, struct rte_pmd_mlx4_rx_load *load);
+
+/** Fills @p load. @return 0, -ENODEV (not a port of this driver), -EINVAL (the queue is not set up). */
+int rte_pmd_mlx4_tx_load_get(uint16_t port_id, uint16_t queue, struct rte_pmd_mlx4_tx_load *load);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RTE_PMD_MLX4_QUEUE_H */

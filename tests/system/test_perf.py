@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""show perf: each reason for a low packet rate is provoked, and must be the one that is named; DPDK's telemetry agrees."""
+import json
+import os
+import subprocess
+import sys
+
+from tpmd import Cases
+
+BUILD = os.environ.get('TP_BUILD', 'build')
+APP = os.environ.get('TRIPLANE', os.path.join(BUILD, 'apps', 'triplane'))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+cases = Cases()
+CPUS = sorted(os.sched_getaffinity(0))
+FIRST, LAST = CPUS[0], CPUS[-1]
+# One forwarding lcore, and the card elsewhere; or two, the second one alone on its CPU.
+ONE = '0@%d,1@%d' % (LAST, FIRST)
+TWO = '0@%d,1@%d,2@%d' % (FIRST, FIRST, LAST)
+TRIES = 4
+CONTENDED = 0.3  # seconds of CPU that others used in a try, which takes about one
+
+
+def run(commands, lcores=ONE, model='cpu=%d' % LAST, args=()):
+    eal = ['--no-huge', '-m', '512', '--no-shconf', '--no-telemetry', '--no-pci', '--log-level=*:error', '--lcores', lcores,
+           '--file-prefix=perf%d' % os.getpid(), '--vdev=net_mlx4_model0,' + model]
+    p = subprocess.run([APP, *eal, '--', '--json', *args, '-e', commands], capture_output=True, text=True, timeout=60,
+                       stdin=subprocess.DEVNULL)
+    rows = [json.loads(line) for line in p.stdout.splitlines()]
+    return p.returncode, p.stderr, {r['port']: r for row in rows if 'table' not in row for r in row.get('ports', [])}
+
+
+def cpu_of_others():
+    """Seconds of CPU time that were used since the machine started, without ours."""
+    with open('/proc/stat') as f:
+        busy = [int(n) for n in f.readline().split()[1:]]
+    mine = os.times()
+    return (busy[0] + busy[1] + busy[2]) / os.sysconf('SC_CLK_TCK') - mine.children_user - mine.children_system
+
+
+def consistent(p):
+    """The figures of a port agree with each other."""
+    for q in p['rx_queues']:
+        low = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+        high = [0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 512]
+        n = list(q['bursts'].values())
+        # the lcore may be between two of its counters at either end
+        if abs(sum(n) - q['polls']) > 2:
+            return 'polls %d, bursts %s' % (q['polls'], n)
+        if not sum(a * b for a, b in zip(n, low)) - 1024 <= q['packets'] <= sum(a * b for a, b in zip(n, high)) + 1024:
+            return 'packets %d, bursts %s' % (q['packets'], n)
+        if not 0 <= q['waiting'] <= q['waiting_max'] <= q['ring']:
+            return 'waiting %s of %s, ring %s' % (q['waiting'], q['waiting_max'], q['ring'])
+    return None
+
+
+def cause(want, commands, words=(), seconds=200, **kw):
+    """want: the limit by port."""
+    def judge():
+        rc, err, ports = run('%s; start; sleep %d; show perf all 300; stop' % (commands, seconds), **kw)
+        if rc != 0 or sorted(ports) != [0, 1]:
+            return 'exit status %s: %s' % (rc, err)
+        for n, limit in want.items():
+            if ports[n]['limit'] != limit:
+                return 'port %d: %s (%s), wanted %s' % (n, ports[n]['limit'], ports[n]['why'], limit)
+            for w in words:
+                if w not in ports[n]['why']:
+                    return 'port %d: %r without %r' % (n, ports[n]['why'], w)
+        return consistent(ports[0]) or consistent(ports[1])
+    others = []
+    for _ in range(TRIES):
+        before = cpu_of_others()
+        why = judge()
+        if why is None:
+            return None
+        others.append(cpu_of_others() - before)
+    if min(others) > CONTENDED:
+        return 'skip other programs had the CPUs, %s s of each try; the last one: %s' % (
+            '/'.join('%.1f' % t for t in others), why)
+    return why
+
+
+def case(name, *args, **kw):
+    cases.run(name, lambda: cause(*args, **kw))
+
+
+GEN = 'set fwd flowgen 0; set fwd rxonly 1'
+case('slow consumer', {1: 'lcore'}, GEN + '; set work 5000 1', ('lcore 2', 'cycles a packet'), lcores=TWO,
+     model='cpu=%d' % FIRST)
+case('small pool', {1: 'pool'}, 'set fwd flowgen 0; set fwd macswap 1', ('queue 0', '--total-num-mbufs'),
+     args=['--total-num-mbufs', '1400'])
+case('small ring', {1: 'ring'}, 'port stop all; port config 1 rxd 256; port start all; set burst 512;' + GEN +
+     '; set work 2000 0', ('256 descriptors', 'rxd'))
+case('one packet at a time, received', {1: 'burst'}, GEN + '; set burst 1; set work 1000 1', ('1 packets', 'set burst'),
+     lcores=TWO, model='cpu=%d' % FIRST)
+case('one packet at a time, sent', {0: 'burst'}, 'set fwd txonly 0; set fwd rxonly 1; set burst 1; set work 5000 0',
+     ('1.00 doorbells',))
+case('slow wire', {0: 'wire', 1: 'idle'}, GEN, model='cpu=%d,rate0=100' % LAST)
+case('slow generator', {0: 'lcore'}, GEN + '; set work 5000 0', ('transmit queue 0',))
+case('two lcores on a CPU', {1: 'cpu'}, GEN + '; set work 3000 1', ('lcore 1',),
+     lcores='0@%d,1@%d,2@%d' % (LAST, FIRST, FIRST))
+case('a queue that nobody polls', {1: 'unpolled'}, 'set fwd txonly', ('queue 0',))
+case('no link', {0: 'link'}, GEN + '; model cable 0 out; wait link down 0 10')
+case('nothing sent', {0: 'nothing', 1: 'nothing'}, 'set fwd io')
+
+
+def refusals():
+    for cmd, word in (('show perf 0', 'start'), ('start; show perf 7', '7'), ('start; show perf 0 5', '10..60000'),
+                      ('set work 1000001 0', '0..1000000'), ('start; set work 1 0', 'forwarding runs')):
+        rc, err, _ = run(cmd)
+        if rc != 1 or word not in err or err.count('\n') != 1:
+            return '%s: exit status %s, %r' % (cmd, rc, err)
+    return None
+
+
+cases.run('refusals', refusals)
+sys.exit(1 if cases.failed else 0)
