@@ -9,6 +9,7 @@
 
 #include "card.h"
 #include "ethdev.h"
+#include "flow.h"
 #include "group.h"
 
 int mlx4_logtype;
@@ -77,12 +78,17 @@ port_fill(struct rte_eth_dev *dev, struct mlx4_hca *hca, unsigned int port, cons
 	rc = mlx4_groups_create(eth);
 	if (rc != 0)
 		goto err_groups;
+	rc = mlx4_flows_create(eth);
+	if (rc != 0)
+		goto err_flows;
 	rc = mlx4_eth_intr_init(eth);
 	if (rc != 0)
 		goto err_intr;
 	return 0;
 
 err_intr:
+	mlx4_flows_destroy(eth);
+err_flows:
 	mlx4_groups_destroy(eth);
 err_groups:
 	mlx4_qos_destroy(eth);
@@ -111,7 +117,8 @@ port_create(struct mlx4_hca *hca, unsigned int port, const struct mlx4_eth_args 
 	}
 	dev->device = hca->bus->dev;
 	dev->data->numa_node = hca->bus->numa_node;
-	dev->data->dev_flags |= RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_INTR_RMV | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
+	dev->data->dev_flags |= RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_INTR_RMV | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS |
+				RTE_ETH_DEV_FLOW_OPS_THREAD_SAFE;
 	dev->dev_ops = &mlx4_eth_ops;
 	dev->rx_pkt_burst = mlx4_rxtx_removed;
 	dev->tx_pkt_burst = mlx4_rxtx_removed;

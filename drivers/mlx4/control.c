@@ -7,6 +7,7 @@
  * the lock of quality of service; the interrupt thread never takes it, and no burst does.
  */
 #include "ethdev.h"
+#include "flow.h"
 
 void
 mlx4_control_lock(struct mlx4_eth *eth)
@@ -129,6 +130,7 @@ const struct eth_dev_ops mlx4_eth_ops = {
 	.priority_flow_ctrl_set = priority_flow_ctrl_set,
 	.get_dcb_info = mlx4_dcb_info,
 	.tm_ops_get = mlx4_tm_ops_get,
+	.flow_ops_get = mlx4_flow_ops_get,
 	.set_queue_rate_limit = set_queue_rate_limit,
 	.rx_queue_intr_enable = mlx4_rx_intr_enable,
 	.rx_queue_intr_disable = mlx4_rx_intr_disable,

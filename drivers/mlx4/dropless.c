@@ -11,6 +11,7 @@
 #include <rte_errno.h>
 
 #include "qos.h"
+#include "rx_side.h"
 
 #define UNITS_MAX RTE_PMD_MLX4_DROPLESS_FOREVER
 
@@ -18,12 +19,12 @@
 static int
 rings_set(struct mlx4_rxq *q, uint16_t units, uint32_t limit, uint32_t *done)
 {
-	struct mlx4_rx_set *s;
+	struct mlx4_rx_set *s = NULL;
+	uint16_t side = 0, i;
 	uint32_t n = 0;
-	uint16_t i;
 	int rc = 0;
 
-	for (s = q->oldest; s != NULL && rc == 0; s = s->next) {
+	while (rc == 0 && (s = mlx4_rxq_next_set(q, s, &side)) != NULL) {
 		if (s->quiet)
 			continue;
 		for (i = 0; i < s->num_rings && n < limit && rc == 0; i++) {
@@ -95,19 +96,27 @@ mlx4_dropless_set(struct mlx4_rxq *q, uint16_t units, char err[TP_ERR_LEN])
 }
 
 /* The queue of a QP. */
+static bool
+owns(const struct mlx4_rxq *q, uint32_t qpn)
+{
+	const struct mlx4_rx_set *s = NULL;
+	uint16_t side = 0, r;
+
+	while ((s = mlx4_rxq_next_set(q, s, &side)) != NULL)
+		for (r = 0; r < s->num_rings; r++)
+			if (s->ring[r].qp.qpn == qpn)
+				return true;
+	return false;
+}
+
 static struct mlx4_rxq *
 owner(struct mlx4_eth *eth, uint32_t qpn)
 {
-	uint16_t i, r;
+	uint16_t i;
 
-	for (i = 0; i < eth->dev->data->nb_rx_queues; i++) {
-		const struct mlx4_rx_set *s = eth->rxqs[i] != NULL ? eth->rxqs[i]->oldest : NULL;
-
-		for (; s != NULL; s = s->next)
-			for (r = 0; r < s->num_rings; r++)
-				if (s->ring[r].qp.qpn == qpn)
-					return eth->rxqs[i];
-	}
+	for (i = 0; i < eth->dev->data->nb_rx_queues; i++)
+		if (eth->rxqs[i] != NULL && owns(eth->rxqs[i], qpn))
+			return eth->rxqs[i];
 	return NULL;
 }
 

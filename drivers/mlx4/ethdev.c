@@ -7,6 +7,7 @@
 #include <rte_errno.h>
 
 #include "flood.h"
+#include "flow.h"
 #include "group.h"
 #include "qos.h"
 #include "tx_policy.h"
@@ -43,6 +44,8 @@ mlx4_eth_configure(struct rte_eth_dev *dev)
 		return -EINVAL;
 	}
 	rc = mlx4_groups_check_configure(eth, n);
+	if (rc == 0)
+		rc = mlx4_flows_check_configure(eth, n);
 	if (rc != 0)
 		return rc;
 	if ((conf->rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) != 0)
@@ -225,11 +228,16 @@ static eth_rx_burst_t
 rx_burst(struct mlx4_eth *eth)
 {
 	struct rte_eth_dev_data *data = eth->dev->data;
+	bool sides = false;
 	uint16_t i;
 
-	for (i = 0; i < data->nb_rx_queues; i++)
+	for (i = 0; i < data->nb_rx_queues; i++) {
 		data->scattered_rx |=
 			eth->rxqs[i] != NULL && (eth->rxqs[i]->lg_sges != 0 || eth->rxqs[i]->stamp_flag != 0);
+		sides |= eth->rxqs[i] != NULL && eth->rxqs[i]->sides != NULL;
+	}
+	if (sides)
+		return mlx4_rx_burst_sides;
 	if (eth->flood != NULL)
 		return mlx4_rx_burst_flood;
 	return data->scattered_rx ? mlx4_rx_burst_scattered : mlx4_rx_burst;
@@ -329,6 +337,9 @@ mlx4_eth_start(struct rte_eth_dev *dev)
 	rc = mlx4_groups_start(eth);
 	if (rc != 0)
 		goto err_groups;
+	rc = mlx4_flows_start(eth);
+	if (rc != 0)
+		goto err_flows;
 	rc = mlx4_port_init(eth->hca, eth->port);
 	if (rc != 0)
 		goto err_port;
@@ -342,6 +353,8 @@ mlx4_eth_start(struct rte_eth_dev *dev)
 	return 0;
 
 err_port:
+	mlx4_flows_stop(eth);
+err_flows:
 	mlx4_groups_stop(eth);
 err_groups:
 	mlx4_filter_stop(eth);
@@ -361,6 +374,7 @@ mlx4_eth_stop(struct rte_eth_dev *dev)
 	mlx4_watch_stop(eth);
 	clear_bursts(dev);
 	mlx4_port_close(eth->hca, eth->port);
+	mlx4_flows_stop(eth);
 	mlx4_groups_stop(eth);
 	mlx4_filter_stop(eth);
 	tx_queues_stop(dev);
@@ -397,6 +411,7 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 	mlx4_hca_on_event(hca, eth->port, MLX4_CLIENT_ETH, NULL, NULL);
 	mlx4_watch_stop(eth);
 	queues_release(dev);
+	mlx4_flows_destroy(eth);
 	mlx4_groups_destroy(eth);
 	mlx4_filter_destroy(eth);
 	mlx4_eth_intr_fini(eth);

@@ -41,6 +41,7 @@ struct mlx4_filter {
 	struct group_mac group_mac[TP_GROUPS];
 	unsigned int floods; /* groups that get multicast, too ... */
 	unsigned int copies; /* ... of these by software */
+	bool isolated;       /* rules of rte_flow decide alone */
 	struct rule_set rules;
 	bool on;
 };
@@ -249,9 +250,9 @@ mlx4_filter_start(struct mlx4_eth *eth)
 		rc = macs_apply(eth);
 	if (rc == 0)
 		rc = mlx4_vlan_apply(eth);
-	if (rc == 0)
+	if (rc == 0 && !eth->filter->isolated)
 		rc = rules_install(eth, &eth->filter->rules, eth->target_qpn);
-	eth->filter->on = rc == 0;
+	eth->filter->on = rc == 0 && !eth->filter->isolated;
 	return rc;
 }
 
@@ -260,6 +261,26 @@ mlx4_filter_stop(struct mlx4_eth *eth)
 {
 	eth->filter->on = false;
 	rules_remove(eth, &eth->filter->rules);
+}
+
+int
+mlx4_filter_isolate(struct mlx4_eth *eth, bool on)
+{
+	struct mlx4_filter *f = eth->filter;
+	int rc;
+
+	if (f->isolated == on)
+		return 0;
+	f->isolated = on;
+	if (!eth->dev->data->dev_started)
+		return 0;
+	if (on) {
+		mlx4_filter_stop(eth);
+		return 0;
+	}
+	rc = mlx4_filter_start(eth);
+	f->isolated = rc != 0;
+	return rc;
 }
 
 int

@@ -12,6 +12,7 @@
 #include <rte_malloc.h>
 
 #include "flood.h"
+#include "flow.h"
 #include "qos.h"
 
 int
@@ -223,6 +224,10 @@ list_changed(struct mlx4_eth *eth, struct mlx4_group *g, bool gone, const bool *
 	ret = mlx4_groups_treat(eth, err);
 	if (ret == 0 && eth->dev->data->dev_started)
 		ret = mlx4_group_apply(eth, g, gone, before, err);
+	/* Buffers may be others now. Rules that cannot have them keep the old ones. */
+	if (ret == 0 && mlx4_flows_refresh(eth) != 0)
+		MLX4_LOG(ERR, "port %u: flow rules to queues of group %s keep their rings", eth->dev->data->port_id,
+			 g->conf.name);
 	if (ret != 0 && err[0] == '\0')
 		snprintf(err, TP_ERR_LEN, "group %s: the port has it as before: %s", g->conf.name, rte_strerror(-ret));
 	return ret;

@@ -188,7 +188,7 @@ leavers_build(struct change *c)
 		uint16_t q = c->old.q[i];
 
 		if (c->new_set[q] == NULL && c->def.new_set[q] == NULL)
-			ret = mlx4_rx_set_create(c->eth->rxqs[q], 0, 0, NULL, 0, false, &c->new_set[q]);
+			ret = mlx4_rx_set_create(c->eth->rxqs[q], 0, 0, NULL, 0, 0, false, &c->new_set[q]);
 	}
 	return ret;
 }

@@ -59,7 +59,8 @@ mlx4_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->rx_desc_lim = lim;
 	info->tx_desc_lim = lim;
 	info->speed_capa = RTE_ETH_LINK_SPEED_10G | RTE_ETH_LINK_SPEED_40G | RTE_ETH_LINK_SPEED_56G;
-	info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_RX_QUEUE_SETUP | RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP;
+	info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_RX_QUEUE_SETUP | RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP |
+			 RTE_ETH_DEV_CAPA_FLOW_RULE_KEEP;
 	info->default_rxportconf.ring_size = DEFAULT_RING;
 	info->default_txportconf.ring_size = DEFAULT_RING;
 	info->default_rxportconf.burst_size = DEFAULT_BURST;
@@ -107,8 +108,11 @@ mlx4_txq_info(struct rte_eth_dev *dev, uint16_t queue, struct rte_eth_txq_info *
 int
 mlx4_rx_burst_mode(struct rte_eth_dev *dev, uint16_t queue, struct rte_eth_burst_mode *mode)
 {
-	snprintf(mode->info, sizeof(mode->info), "%s%s", dev->data->scattered_rx ? "Scalar, scattered" : "Scalar",
-		 mlx4_eth_of(dev)->flood != NULL ? ", copies to groups" : "");
+	const struct mlx4_eth *eth = mlx4_eth_of(dev);
+
+	snprintf(mode->info, sizeof(mode->info), "%s%s%s", dev->data->scattered_rx ? "Scalar, scattered" : "Scalar",
+		 eth->flood != NULL ? ", copies to groups" : "",
+		 eth->rxqs[queue] != NULL && eth->rxqs[queue]->sides != NULL ? ", flow rules" : "");
 	return 0;
 }
 

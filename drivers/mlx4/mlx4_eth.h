@@ -53,6 +53,7 @@ struct mlx4_eth {
 	uint64_t rss_hf;
 	struct mlx4_spread *rss; /* what the queues without a group have on the card now */
 	struct mlx4_groups *groups;
+	struct mlx4_flows *flows;       /* flow.h */
 	const struct mlx4_flood *flood; /* who gets copies by software, NULL: nobody */
 	struct mlx4_flood_slots *flood_slots;
 	bool mc_hidden; /* multicast is received for the sake of such copies only */
@@ -95,6 +96,8 @@ uint64_t mlx4_rss_types(const struct mlx4_eth *eth); /* RTE_ETH_RSS_* that the c
  */
 int mlx4_filter_start(struct mlx4_eth *eth);
 void mlx4_filter_stop(struct mlx4_eth *eth);
+/* Only frames that rules of rte_flow or groups name are received; what the settings ask for holds again afterwards. */
+int mlx4_filter_isolate(struct mlx4_eth *eth, bool on);
 int mlx4_filter_retarget(struct mlx4_eth *eth, uint32_t qpn);
 /* A group of queues has this address; untagged: and wants frames without a VLAN only. Frames that it leaves are ours. */
 int mlx4_filter_group_add(struct mlx4_eth *eth, const struct rte_ether_addr *mac, bool untagged);

@@ -427,6 +427,9 @@ int mlx4_rule_tagged(struct mlx4_hca *hca, unsigned int port, uint16_t prio, con
 int mlx4_rule_default(struct mlx4_hca *hca, unsigned int port, uint16_t prio, enum mlx4_dmfs_type type, uint32_t qpn,
 		      uint64_t *id);
 int mlx4_rule_remove(struct mlx4_hca *hca, uint64_t id);
+/* A rule of the application: any specifications, in front of all rules of the NIC; prio: 0..4095. */
+int mlx4_rule_specs(struct mlx4_hca *hca, unsigned int port, uint16_t prio, const uint8_t *specs, size_t len,
+		    uint32_t qpn, uint64_t *id);
 /* Datagrams to a multicast GID, to a queue pair. */
 int mlx4_rule_gid(struct mlx4_hca *hca, unsigned int port, const uint8_t gid[MLX4_GID_SIZE], uint32_t qpn,
 		  uint64_t *id);

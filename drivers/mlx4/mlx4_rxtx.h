@@ -16,6 +16,7 @@
 
 struct mlx4_eth;
 struct mlx4_flood;
+struct mlx4_rx_sides;
 struct mlx4_tx_policy;
 struct mlx4_tx_policy_slots;
 
@@ -72,9 +73,12 @@ struct mlx4_rxq {
 	uint8_t crc_len;     /* FCS bytes that the card leaves in the buffer and the application does not want */
 	uint64_t stamp_flag; /* and what says so; 0: the queue does not tell the time */
 	uint64_t packets, bytes;
-	uint64_t errors;                     /* error CQEs */
-	uint64_t nombuf;                     /* WQEs that found the pool empty, each once */
-	const struct mlx4_flood *flood_busy; /* what the burst of rx_flood.c has taken */
+	uint64_t errors;                        /* error CQEs */
+	uint64_t nombuf;                        /* WQEs that found the pool empty, each once */
+	const struct mlx4_flood *flood_busy;    /* what the burst of rx_flood.c has taken */
+	struct mlx4_rx_sides *sides;            /* rx_side.h; NULL: none */
+	const struct mlx4_rx_sides *sides_busy; /* what the burst of rx_side.c has taken */
+	uint16_t side_turn;                     /* where its next one begins */
 	/* control */
 	struct mlx4_eth *eth;
 	struct mlx4_rx_set
@@ -169,6 +173,8 @@ struct mlx4_txq {
 /* bursts (rx.c, tx.c) */
 uint16_t mlx4_rx_burst(void *rxq, struct rte_mbuf **pkts, uint16_t n);
 uint16_t mlx4_rx_burst_scattered(void *rxq, struct rte_mbuf **pkts, uint16_t n);
+/* One set of the queue's, of any kind. */
+uint16_t mlx4_rx_burst_set(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n);
 uint16_t mlx4_tx_burst(void *txq, struct rte_mbuf **pkts, uint16_t n);
 /* The same for frames most of which get a tag from the card. */
 uint16_t mlx4_tx_burst_tagged(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n);
@@ -195,8 +201,10 @@ uint32_t mlx4_rxq_room(const struct mlx4_rxq *q); /* bytes of the largest frame 
 void mlx4_rxq_shape(struct mlx4_rxq *q, struct rte_mempool *mp, uint16_t hdr_len);
 int mlx4_rxq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_node,
 		   const struct rte_eth_rxconf *conf, struct rte_mempool *mp, struct mlx4_rxq **out);
+/* desc: WQEs that the rings share. */
 int mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const uint16_t *slots, uint16_t n,
-		       bool rss, struct mlx4_rx_set **out);
+		       uint32_t desc, bool rss, struct mlx4_rx_set **out);
+void mlx4_rx_set_arm(struct mlx4_rxq *q, struct mlx4_rx_set *s);
 void mlx4_rx_set_quiesce(struct mlx4_rxq *q, struct mlx4_rx_set *s);
 void mlx4_rx_set_destroy(struct mlx4_rxq *q, struct mlx4_rx_set *s);
 void mlx4_rxq_release(struct mlx4_rxq *q);
@@ -225,6 +233,16 @@ void mlx4_txq_release(struct mlx4_txq *q);
  * not sent, and their bytes. Afterwards the pair sends again, or, with an error, is stopped.
  */
 int mlx4_txq_take_back(struct mlx4_txq *q, uint32_t *frames, uint64_t *bytes);
+
+/* There is a completion to take, as far as somebody beside the poller can see. */
+static inline bool
+mlx4_rx_set_waits(const struct mlx4_rx_set *s)
+{
+	uint32_t ci = __atomic_load_n(&s->cq_ci, __ATOMIC_RELAXED);
+	uint8_t op = *(const volatile uint8_t *)&s->cqes[ci & s->cq_mask].owner_sr_opcode;
+
+	return (op & MLX4_CQE_OWNER) == ((ci & (s->cq_mask + 1)) != 0 ? MLX4_CQE_OWNER : 0);
+}
 
 /* data_off, refcnt, nb_segs and port in one store. */
 static inline void

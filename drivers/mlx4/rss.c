@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "flow.h"
 #include "group.h"
 #include "rss.h"
 
@@ -399,6 +400,12 @@ mlx4_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 	return 0;
 }
 
+static int
+queue_sets(struct mlx4_eth *eth, uint16_t idx)
+{
+	return mlx4_group_of(eth, idx) != NULL ? mlx4_group_refresh(eth, idx) : update(eth);
+}
+
 /* Gives a queue to its set or takes it out. */
 static int
 queue_changed(struct mlx4_eth *eth, uint16_t idx, bool started)
@@ -408,9 +415,15 @@ queue_changed(struct mlx4_eth *eth, uint16_t idx, bool started)
 	if (eth->rxqs[idx]->started == started)
 		return 0;
 	eth->rxqs[idx]->started = started;
-	ret = mlx4_group_of(eth, idx) != NULL ? mlx4_group_refresh(eth, idx) : update(eth);
-	if (ret != 0)
-		eth->rxqs[idx]->started = !started;
+	ret = queue_sets(eth, idx);
+	if (ret == 0)
+		ret = mlx4_flows_refresh(eth);
+	if (ret == 0)
+		return 0;
+	eth->rxqs[idx]->started = !started;
+	/* What it had it can have again, unless the card is lost. */
+	if (queue_sets(eth, idx) != 0 || mlx4_flows_refresh(eth) != 0)
+		MLX4_LOG(ERR, "port %u: Rx queue %u neither started nor stopped", eth->dev->data->port_id, idx);
 	return ret;
 }
 
@@ -432,7 +445,9 @@ mlx4_rx_queue_stop(struct rte_eth_dev *dev, uint16_t idx)
 
 	if (ret != 0)
 		return ret;
-	mlx4_rxq_drop_sets(eth->rxqs[idx]); /* nobody polls a queue that is being stopped */
+	/* Nobody polls a queue that is being stopped. */
+	mlx4_rxq_drop_sets(eth->rxqs[idx]);
+	mlx4_rx_sides_drop(eth->rxqs[idx]);
 	dev->data->rx_queue_state[idx] = RTE_ETH_QUEUE_STATE_STOPPED;
 	return 0;
 }

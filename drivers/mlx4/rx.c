@@ -402,14 +402,19 @@ mlx4_rx_burst(void *rxq, struct rte_mbuf **pkts, uint16_t n)
 }
 
 uint16_t
-mlx4_rx_burst_scattered(void *rxq, struct rte_mbuf **pkts, uint16_t n)
+mlx4_rx_burst_set(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n)
 {
-	struct mlx4_rxq *q = rxq;
-	struct mlx4_rx_set *s = __atomic_load_n(&q->set, __ATOMIC_ACQUIRE);
-
 	if (likely(s->num_rings == 1))
 		return rx_burst_one(q, s, pkts, n, true);
 	return rx_burst_multi(q, s, pkts, n);
+}
+
+uint16_t
+mlx4_rx_burst_scattered(void *rxq, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct mlx4_rxq *q = rxq;
+
+	return mlx4_rx_burst_set(q, __atomic_load_n(&q->set, __ATOMIC_ACQUIRE), pkts, n);
 }
 
 /* The card is gone or the port is closed: nothing arrives, nothing is sent, nothing crashes. */

@@ -8,6 +8,7 @@
 #include <rte_malloc.h>
 
 #include "mlx4_eth.h"
+#include "rx_side.h"
 
 /* Rings below this are too short for a burst in flight when a queue is made of many. */
 #define RX_RING_MIN 64u
@@ -105,6 +106,7 @@ mlx4_rxq_release(struct mlx4_rxq *q)
 	if (q == NULL)
 		return;
 	mlx4_rxq_drop_sets(q);
+	mlx4_rx_sides_drop(q);
 	rte_free(q);
 }
 
@@ -220,12 +222,12 @@ err_ring:
 }
 
 /*
- * A set for the entries slots[0..n-1] of an indirection table of so many QPNs from base_qpn. The descriptors of the
- * queue are shared out among its rings, but no ring gets less than RX_RING_MIN.
+ * A set for the entries slots[0..n-1] of an indirection table of so many QPNs from base_qpn. The descriptors are shared
+ * out among its rings, but no ring gets less than RX_RING_MIN.
  */
 int
-mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const uint16_t *slots, uint16_t n, bool rss,
-		   struct mlx4_rx_set **out)
+mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const uint16_t *slots, uint16_t n,
+		   uint32_t desc, bool rss, struct mlx4_rx_set **out)
 {
 	struct mlx4_hca *hca = q->eth->hca;
 	struct mlx4_rx_set *s;
@@ -240,7 +242,7 @@ mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const 
 		*out = s;
 		return 0;
 	}
-	entries = n == 1 ? q->nb_desc : RTE_MAX(rte_align32pow2(q->nb_desc / n), RX_RING_MIN);
+	entries = n == 1 ? desc : RTE_MAX(rte_align32pow2(desc / n), RX_RING_MIN);
 	s->base_qpn = base_qpn;
 	s->has_cq = true;
 	s->ol_flags = rss ? RTE_MBUF_F_RX_RSS_HASH : 0;
@@ -308,8 +310,8 @@ mlx4_rx_set_destroy(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 }
 
 /* A set without a CQ has no event to wait for. */
-static void
-set_arm(struct mlx4_rxq *q, struct mlx4_rx_set *s)
+void
+mlx4_rx_set_arm(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 {
 	volatile uint8_t *db;
 	uint32_t hi, lo = s->cq_ci & MLX4_CQ_CI_MASK;
@@ -344,7 +346,7 @@ mlx4_rxq_publish(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 	pthread_mutex_unlock(&q->eth->sets_lock);
 	/* Who sleeps is woken by the new set, too. */
 	if (__atomic_load_n(&q->intr_on, __ATOMIC_SEQ_CST))
-		set_arm(q, s);
+		mlx4_rx_set_arm(q, s);
 }
 
 /* The oldest set leaves the chain, unless it is keep. */
@@ -385,24 +387,37 @@ mlx4_rxq_drop_sets(struct mlx4_rxq *q)
 int
 mlx4_rxq_arm(struct mlx4_rxq *q)
 {
+	const struct mlx4_rx_sides *sides;
 	struct mlx4_rx_set *s = q->set;
+	uint16_t i;
 
 	if (q->vector < 0 || q->oldest == NULL)
 		return -EINVAL;
 	/* Either this sees a set that is being published, or the publisher sees the flag. */
 	__atomic_store_n(&q->intr_on, true, __ATOMIC_SEQ_CST);
 	for (; s != NULL; s = __atomic_load_n(&s->next, __ATOMIC_SEQ_CST))
-		set_arm(q, s);
+		mlx4_rx_set_arm(q, s);
+	sides = mlx4_rx_sides_take(q);
+	for (i = 0; sides != NULL && i < sides->n; i++)
+		mlx4_rx_set_arm(q, sides->side[i]->set);
+	mlx4_rx_sides_leave(q);
 	return 0;
 }
 
 void
 mlx4_rxq_cq_event(void *arg, uint32_t cqn)
 {
+	const struct mlx4_rx_sides *sides;
 	struct mlx4_rxq *q = arg;
 	struct mlx4_rx_set *s;
+	uint16_t i;
 
 	for (s = q->set; s != NULL; s = __atomic_load_n(&s->next, __ATOMIC_ACQUIRE))
 		if (s->has_cq && s->cq.cqn == cqn)
 			s->arm_sn++;
+	sides = mlx4_rx_sides_take(q);
+	for (i = 0; sides != NULL && i < sides->n; i++)
+		if (sides->side[i]->set->cq.cqn == cqn)
+			sides->side[i]->set->arm_sn++;
+	mlx4_rx_sides_leave(q);
 }

@@ -13,6 +13,9 @@
 
 /* Shares of a table for a count that is no power of two differ by at most one part in this. */
 #define EVENNESS 8u
+/* Rings of flow rules are smaller than a queue's own, but hold a few bursts. */
+#define SIDE_SHARE 4u
+#define SIDE_MIN 128u
 
 #define HF_IPV4 (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_OTHER)
 #define HF_IPV6 (RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_OTHER)
@@ -62,6 +65,27 @@ sets_destroy(struct mlx4_eth *eth, struct mlx4_rx_set **new_set)
 	}
 }
 
+uint32_t
+mlx4_spread_side_desc(const struct mlx4_rxq *q)
+{
+	return RTE_MAX(q->nb_desc / SIDE_SHARE, SIDE_MIN);
+}
+
+/* What is aside leaves what a queue notes about its own rings alone. */
+static int
+set_create_aside(struct mlx4_rxq *q, const struct mlx4_spread *s, const uint16_t *slots, uint16_t n,
+		 struct mlx4_rx_set **set)
+{
+	uint16_t refill_min = q->refill_min;
+	bool reshaped = q->reshaped;
+	int ret = mlx4_rx_set_create(q, s->base_qpn, s->conf.table, slots, n, mlx4_spread_side_desc(q), s->has_parent,
+				     set);
+
+	q->refill_min = refill_min;
+	q->reshaped = reshaped;
+	return ret;
+}
+
 static int
 sets_create(struct mlx4_eth *eth, const struct mlx4_spread *s, const struct mlx4_queues *members,
 	    struct mlx4_rx_set **new_set)
@@ -75,8 +99,11 @@ sets_create(struct mlx4_eth *eth, const struct mlx4_spread *s, const struct mlx4
 		for (i = 0, n = 0; i < s->conf.table; i++)
 			if (s->conf.queue[i] == q)
 				slots[n++] = i;
-		ret = mlx4_rx_set_create(eth->rxqs[q], s->base_qpn, s->conf.table, slots, n, s->has_parent,
-					 &new_set[q]);
+		if (s->conf.aside)
+			ret = set_create_aside(eth->rxqs[q], s, slots, n, &new_set[q]);
+		else
+			ret = mlx4_rx_set_create(eth->rxqs[q], s->base_qpn, s->conf.table, slots, n,
+						 eth->rxqs[q]->nb_desc, s->has_parent, &new_set[q]);
 	}
 	if (ret != 0)
 		sets_destroy(eth, new_set);
@@ -90,7 +117,7 @@ parent_create(struct mlx4_eth *eth, struct mlx4_spread *s, struct mlx4_rx_set *c
 		.port = eth->port,
 		.base_qpn = s->base_qpn,
 		.lg_rings = (uint8_t)rte_log2_u32(s->conf.table),
-		.fn = MLX4_RSS_FN_TOEPLITZ,
+		.fn = s->conf.xor_hash ? MLX4_RSS_FN_XOR : MLX4_RSS_FN_TOEPLITZ,
 		.flags = s->conf.flags,
 		.default_qpn = s->base_qpn,
 		.cq = &new_set[s->conf.queue[0]]->cq,

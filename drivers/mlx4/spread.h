@@ -22,6 +22,8 @@ struct mlx4_queues {
 struct mlx4_spread_conf {
 	uint16_t table; /* rings, power of two, 0: no queue serves */
 	uint8_t flags;  /* MLX4_RSS_F_* */
+	bool xor_hash;  /* instead of Toeplitz' */
+	bool aside;     /* beside the own rings of its queues (rx_side.h) */
 	uint8_t key[MLX4_RSS_KEY_SIZE];
 	uint16_t queue[MLX4_ETH_RETA_MAX]; /* of each ring, those behind table are 0 */
 };
@@ -34,6 +36,8 @@ struct mlx4_spread {
 	struct mlx4_qp parent;
 };
 
+/* WQEs of a queue's rings in a spread that is aside. */
+uint32_t mlx4_spread_side_desc(const struct mlx4_rxq *q);
 /* MLX4_RSS_F_* of RTE_ETH_RSS_* types. */
 uint8_t mlx4_spread_flags(uint64_t hf);
 /* A table of equal shares for n queues; with more than size queues the first ones. */

@@ -7,6 +7,7 @@
  * its neighbours: after rx_stall_ms pause generation goes off on all priorities, until the queue moves again.
  */
 #include "qos.h"
+#include "rx_side.h"
 
 uint32_t
 mlx4_stall_minor_ms(const struct tp_qos_port *q)
@@ -16,22 +17,31 @@ mlx4_stall_minor_ms(const struct tp_qos_port *q)
 
 /* What is there to take, without a lock on the poller's side: a look that is wrong by one frame does no harm. */
 static bool
+set_waits(const struct mlx4_rx_set *s)
+{
+	bool waits = mlx4_rx_set_waits(s);
+	uint16_t i;
+
+	for (i = 0; i < s->num_rings; i++)
+		waits |= __atomic_load_n(&s->ring[i].pi, __ATOMIC_RELAXED) ==
+			 __atomic_load_n(&s->ring[i].ci, __ATOMIC_RELAXED);
+	return waits;
+}
+
+/* ci: what was taken so far, which moves when any of its sets does. */
+static bool
 queue_waits(const struct mlx4_rxq *q, uint32_t *ci)
 {
 	const struct mlx4_rx_set *s = __atomic_load_n(&q->set, __ATOMIC_ACQUIRE);
-	uint8_t op, phase;
+	bool waits = set_waits(s);
 	uint16_t i;
 
 	*ci = __atomic_load_n(&s->cq_ci, __ATOMIC_RELAXED);
-	op = *(const volatile uint8_t *)&s->cqes[*ci & s->cq_mask].owner_sr_opcode;
-	phase = (*ci & (s->cq_mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
-	if ((op & MLX4_CQE_OWNER) == phase)
-		return true;
-	for (i = 0; i < s->num_rings; i++)
-		if (__atomic_load_n(&s->ring[i].pi, __ATOMIC_RELAXED) ==
-		    __atomic_load_n(&s->ring[i].ci, __ATOMIC_RELAXED))
-			return true;
-	return false;
+	for (i = 0; q->sides != NULL && i < q->sides->n; i++) {
+		waits |= set_waits(q->sides->side[i]->set);
+		*ci += __atomic_load_n(&q->sides->side[i]->set->cq_ci, __ATOMIC_RELAXED);
+	}
+	return waits;
 }
 
 /*

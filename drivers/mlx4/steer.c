@@ -78,3 +78,16 @@ mlx4_rule_gid(struct mlx4_hca *hca, unsigned int port, const uint8_t gid[MLX4_GI
 	memset(spec + MLX4_SPEC_IB_DGID_MASK, 0xff, MLX4_GID_SIZE);
 	return attach(hca, box, sizeof(box), id);
 }
+
+int
+mlx4_rule_specs(struct mlx4_hca *hca, unsigned int port, uint16_t prio, const uint8_t *specs, size_t len, uint32_t qpn,
+		uint64_t *id)
+{
+	uint8_t box[MLX4_MAILBOX_SIZE] = {0};
+
+	if (len > sizeof(box) - MLX4_DMFS_CTRL_SIZE)
+		return -EINVAL;
+	fill_control(box, port, MLX4_DMFS_REGULAR, MLX4_DMFS_PRIO_ETHTOOL + prio, qpn);
+	memcpy(box + MLX4_DMFS_CTRL_SIZE, specs, len);
+	return attach(hca, box, MLX4_DMFS_CTRL_SIZE + len, id);
+}

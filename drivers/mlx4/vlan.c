@@ -7,6 +7,7 @@
 
 #include "ethdev.h"
 #include "group.h"
+#include "rx_side.h"
 
 #define VID_BIT(v) (UINT32_C(1) << ((v) % 32))
 
@@ -56,8 +57,8 @@ mlx4_vlan_filter_set(struct rte_eth_dev *dev, uint16_t vid, int on)
 static int
 strip_set(struct mlx4_rxq *q, bool on)
 {
-	struct mlx4_rx_set *s;
-	uint16_t i;
+	struct mlx4_rx_set *s = NULL;
+	uint16_t side = 0, i;
 	int rc = 0;
 
 	if (on && q->stamp_flag != 0) {
@@ -68,7 +69,7 @@ strip_set(struct mlx4_rxq *q, bool on)
 		return -ENOTSUP;
 	}
 	q->vlan_strip = on;
-	for (s = q->started ? q->oldest : NULL; s != NULL && rc == 0; s = s->next)
+	while (q->started && rc == 0 && (s = mlx4_rxq_next_set(q, s, &side)) != NULL)
 		for (i = 0; i < s->num_rings && rc == 0; i++)
 			rc = mlx4_qp_vlan_strip(q->eth->hca, &s->ring[i].qp, on);
 	return rc;

@@ -10,7 +10,7 @@
 
 #include <rte_epoll.h>
 
-#include "rig.h"
+#include "flow_rig.h"
 
 #define QUEUES 3
 #define WAIT_MS 3000u
@@ -53,6 +53,47 @@ groups_update(void)
 	return rc;
 }
 
+static struct rte_flow *flow[3];
+
+/* Rules that a start puts on the card, and that a queue's stop moves. */
+static int
+flows_create(void)
+{
+	static const uint16_t all[] = {0, 1, 2};
+	const struct rte_flow_action_rss rss = {.queue = all, .queue_num = 3, .types = RTE_ETH_RSS_NONFRAG_IPV4_TCP};
+	const struct rte_flow_attr attr = {.ingress = 1};
+	const struct {
+		struct rte_flow_item item[3];
+	} pattern[] = {
+		{{ITEM(IPV4), {.type = RTE_FLOW_ITEM_TYPE_END}}},
+		{{ITEM(IPV4), ITEM(UDP), {.type = RTE_FLOW_ITEM_TYPE_END}}},
+		{{ITEM(IPV4), ITEM(TCP), {.type = RTE_FLOW_ITEM_TYPE_END}}},
+	};
+	const struct rte_flow_action *actions[] = {ACTIONS(MARK(1), ACTION(RSS, .conf = &rss)),
+						   ACTIONS(ACTION(COUNT), QUEUE(1)), ACTIONS(ACTION(DROP))};
+	unsigned int i;
+
+	memset(flow, 0, sizeof(flow));
+	for (i = 0; i < RTE_DIM(flow); i++) {
+		flow[i] = rte_flow_create(1, &attr, pattern[i].item, actions[i], NULL);
+		if (flow[i] == NULL)
+			return -rte_errno;
+	}
+	return 0;
+}
+
+static int
+flows_destroy(void)
+{
+	unsigned int i;
+	int rc = 0;
+
+	for (i = 0; i < RTE_DIM(flow); i++)
+		if (flow[i] != NULL)
+			rc |= rte_flow_destroy(1, flow[i], NULL);
+	return rc;
+}
+
 static int
 part_run(enum part p)
 {
@@ -66,7 +107,7 @@ part_run(enum part p)
 	int rc = 0;
 
 	switch (p) {
-	case CONFIGURE: return rig_configure(1, QUEUES, QUEUES, &conf, rig_pool());
+	case CONFIGURE: rc = rig_configure(1, QUEUES, QUEUES, &conf, rig_pool()); return rc != 0 ? rc : flows_create();
 	case START: return rte_eth_dev_start(1);
 	case UPDATE:
 		rc |= rte_eth_dev_set_mc_addr_list(1, &mc, 1);
@@ -76,6 +117,10 @@ part_run(enum part p)
 		rc |= rte_eth_dev_rss_hash_update(1, &rss);
 		rc |= rte_eth_dev_rx_queue_stop(1, 1);
 		rc |= rte_eth_dev_rx_queue_start(1, 1);
+		rc |= flows_destroy();
+		rc |= flows_create();
+		rc |= rte_flow_isolate(1, 1, NULL);
+		rc |= rte_flow_isolate(1, 0, NULL);
 		rc |= rte_eth_dev_tx_queue_stop(1, 2);
 		rc |= rte_eth_dev_tx_queue_start(1, 2);
 		rc |= groups_update();

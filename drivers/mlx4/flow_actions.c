@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* From actions to the fate of frames: exactly one of queue, rss and drop; mark, flag and count beside the first two. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "flow.h"
+
+struct parse {
+	const struct mlx4_eth *eth;
+	struct mlx4_flow_fate *f;
+	struct rte_flow_error *e;
+	const struct rte_flow_action *action;
+	const struct rte_flow_action *fate; /* the one that was seen */
+};
+
+static int
+take_fate(struct parse *p, const char *name)
+{
+	if (p->fate != NULL)
+		return mlx4_flow_refuse(p->e, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION, p->action,
+					"%s: a second fate, want one of queue, rss, drop", name);
+	p->fate = p->action;
+	return 0;
+}
+
+static int
+check_queue(struct parse *p, const char *name, uint16_t queue)
+{
+	uint16_t n = p->eth->dev->data->nb_rx_queues;
+
+	if (queue < n)
+		return 0;
+	if (n == 0)
+		return mlx4_flow_refuse(p->e, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION_CONF, p->action,
+					"%s: queue %u, the port has none yet", name, queue);
+	return mlx4_flow_refuse(p->e, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION_CONF, p->action, "%s: queue %u, want 0..%u",
+				name, queue, n - 1);
+}
+
+static int
+need_conf(struct parse *p, const char *name)
+{
+	return p->action->conf != NULL ? 0
+				       : mlx4_flow_refuse(p->e, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION_CONF, p->action,
+							  "%s: no configuration", name);
+}
+
+static int
+take_queue(struct parse *p)
+{
+	const struct rte_flow_action_queue *q = p->action->conf;
+	int rc = take_fate(p, "queue");
+
+	if (rc == 0)
+		rc = need_conf(p, "queue");
+	if (rc == 0)
+		rc = check_queue(p, "queue", q->index);
+	if (rc != 0)
+		return rc;
+	p->f->n = 1;
+	p->f->queue[0] = q->index;
+	return 0;
+}
+
+/* --- rss -------------------------------------------------------------------------------------------------- */
+
+static int
+rss_queues(struct parse *p, const struct rte_flow_action_rss *rss)
+{
+	uint32_t i;
+	int rc = 0;
+
+	if (rss->queue_num == 0 || rss->queue_num > p->eth->reta_size || rss->queue == NULL)
+		return mlx4_flow_refuse(p->e, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION_CONF, p->action,
+					"rss: %u queues, want 1..%u", rss->queue_num, p->eth->reta_size);
+	for (i = 0; rc == 0 && i < rss->queue_num; i++) {
+		rc = check_queue(p, "rss", rss->queue[i]);
+		p->f->queue[i] = rss->queue[i];
+	}
+	p->f->n = (uint16_t)rss->queue_num;
+	return rc;
+}
+
+static int
+rss_hash(struct parse *p, const struct rte_flow_action_rss *rss)
+{
+	uint64_t known = mlx4_rss_types(p->eth), types = rss->types;
+
+	switch (rss->func) {
+	case RTE_ETH_HASH_FUNCTION_DEFAULT:
+	case RTE_ETH_HASH_FUNCTION_TOEPLITZ: break;
+	case RTE_ETH_HASH_FUNCTION_SIMPLE_XOR:
+		p->f->xor_hash = p->eth->hca->caps.rss_xor;
+		if (p->f->xor_hash)
+			break;
+		/* fallthrough */
+	default:
+		return mlx4_flow_refuse(p->e, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION_CONF, p->action,
+					"rss: hash function %d, want default, toeplitz%s", (int)rss->func,
+					p->eth->hca->caps.rss_xor ? " or simple_xor" : "");
+	}
+	if (rss->level > 1)
+		return mlx4_flow_refuse(p->e, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION_CONF, p->action,
+					"rss: level %u, want 0 or 1: the card hashes outer headers", rss->level);
+	if (types == 0)
+		types = p->eth->rss_hf != 0 ? p->eth->rss_hf : known;
+	if ((types & ~known) != 0)
+		return mlx4_flow_refuse(p->e, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION_CONF, p->action,
+					"rss: types 0x%" PRIx64 ", want some of 0x%" PRIx64, types & ~known, known);
+	p->f->hash = mlx4_spread_flags(types);
+	return 0;
+}
+
+static int
+rss_key(struct parse *p, const struct rte_flow_action_rss *rss)
+{
+	if (rss->key != NULL && rss->key_len != 0 && rss->key_len != MLX4_RSS_KEY_SIZE)
+		return mlx4_flow_refuse(p->e, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION_CONF, p->action,
+					"rss: a key of %u bytes, want %u or none", rss->key_len, MLX4_RSS_KEY_SIZE);
+	if (p->f->xor_hash)
+		return 0;
+	memcpy(p->f->key, rss->key != NULL && rss->key_len != 0 ? rss->key : p->eth->rss_key, MLX4_RSS_KEY_SIZE);
+	return 0;
+}
+
+static int
+take_rss(struct parse *p)
+{
+	const struct rte_flow_action_rss *rss = p->action->conf;
+	int rc = take_fate(p, "rss");
+
+	if (rc == 0)
+		rc = need_conf(p, "rss");
+	if (rc == 0)
+		rc = rss_queues(p, rss);
+	if (rc == 0)
+		rc = rss_hash(p, rss);
+	return rc != 0 ? rc : rss_key(p, rss);
+}
+
+/* --- the others ------------------------------------------------------------------------------------------- */
+
+static int
+take_mark(struct parse *p)
+{
+	const struct rte_flow_action_mark *mark = p->action->conf;
+	int rc = need_conf(p, "mark");
+
+	if (rc != 0)
+		return rc;
+	p->f->mark = true;
+	p->f->mark_id = mark->id;
+	p->f->ol_flags |= RTE_MBUF_F_RX_FDIR | RTE_MBUF_F_RX_FDIR_ID;
+	return 0;
+}
+
+static int
+take_action(struct parse *p)
+{
+	switch ((int)p->action->type) {
+	case RTE_FLOW_ACTION_TYPE_VOID: return 0;
+	case RTE_FLOW_ACTION_TYPE_QUEUE: return take_queue(p);
+	case RTE_FLOW_ACTION_TYPE_RSS: return take_rss(p);
+	case RTE_FLOW_ACTION_TYPE_DROP: return take_fate(p, "drop");
+	case RTE_FLOW_ACTION_TYPE_MARK: return take_mark(p);
+	case RTE_FLOW_ACTION_TYPE_FLAG: p->f->ol_flags |= RTE_MBUF_F_RX_FDIR; return 0;
+	case RTE_FLOW_ACTION_TYPE_COUNT: p->f->count = true; return 0;
+	default:
+		return mlx4_flow_refuse(p->e, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, p->action,
+					"action type %d: want queue, rss, drop, mark, flag, count",
+					(int)p->action->type);
+	}
+}
+
+int
+mlx4_flow_fate(const struct mlx4_eth *eth, const struct rte_flow_action *actions, struct mlx4_flow_fate *f,
+	       struct rte_flow_error *e)
+{
+	struct parse p = {.eth = eth, .f = f, .e = e, .action = actions};
+	int rc = 0;
+
+	memset(f, 0, sizeof(*f));
+	if (actions == NULL)
+		return mlx4_flow_refuse(e, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION_NUM, NULL, "no actions");
+	for (; rc == 0 && p.action->type != RTE_FLOW_ACTION_TYPE_END; p.action++)
+		rc = take_action(&p);
+	if (rc != 0)
+		return rc;
+	if (p.fate == NULL)
+		return mlx4_flow_refuse(e, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION, p.action,
+					"no fate, want one of queue, rss, drop");
+	if (f->n == 0 && (f->count || f->ol_flags != 0))
+		return mlx4_flow_refuse(e, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, p.fate,
+					"drop: with %s, want it alone: what the card drops nobody sees",
+					f->count ? "count" : "mark or flag");
+	return 0;
+}
