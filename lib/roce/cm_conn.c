@@ -129,7 +129,7 @@ tcm_conn_new(struct tcm *cm, const struct tp_roce_path *path, enum tcm_state sta
 	c->local_id = id_of(cm, slot);
 	c->deadline = TCM_NEVER;
 	c->out.path = *path;
-	c->out.remote_qpn = 1;
+	c->out.remote_qpn = TCM_QPN;
 	c->state = TCM_IDLE;
 	tcm_state_set(c, state);
 	return c;

@@ -39,7 +39,7 @@ tcm_again(struct tcm_conn *c)
 void
 tcm_answer(struct tcm *cm, const struct tp_roce_mad *to, enum cm_msg msg, const void *m)
 {
-	struct tp_roce_mad out = {.path = to->path, .remote_qpn = to->remote_qpn};
+	struct tp_roce_mad out = {.path = to->path, .remote_qpn = TCM_QPN};
 
 	if (cm_put(msg, m, ib_get64(to->data + MAD_TID_AT), out.data, NULL) == 0)
 		hand_out(cm, &out);
@@ -126,7 +126,6 @@ req_fields(struct tcm_conn *c, const struct tp_roce_mad *mad, const struct cm_re
 	c->has_remote_id = true;
 	c->remote_guid = r->ca_guid;
 	c->remote_qpn = r->qpn;
-	c->out.remote_qpn = mad->remote_qpn;
 	c->max_retries = r->max_retries;
 	c->peer_timeout = r->local_timeout;
 	c->lifetime = tcm_lifetime(r->path.ack_timeout);
@@ -217,7 +216,6 @@ tcm_new_sidr_req(struct tcm *cm, const struct tp_roce_mad *mad, const union cm_a
 	c->passive = c->dgram = true;
 	c->remote_id = r->request_id;
 	c->has_remote_id = true;
-	c->out.remote_qpn = mad->remote_qpn;
 	c->tid = ib_get64(mad->data + MAD_TID_AT);
 	c->service_id = r->service_id;
 	c->lifetime = TCM_LIFETIME;

@@ -31,6 +31,9 @@
 #define TCM_PEER_TIMEOUT_MAX 24u
 #define TCM_TIMEWAIT_MAX 20u /* 4.3 s */
 
+/* Connection managers are called at QP1 (16.7), whatever queue pair they send from: Linux has others on this card. */
+#define TCM_QPN 1u
+
 /* 12.9.7; the two last ones are of service resolution (12.11). */
 enum tcm_state {
 	TCM_REQ_SENT,

@@ -3,6 +3,9 @@
  */
 #include "cm_rig.h"
 
+/* Managers may send from any queue pair. */
+#define RIG_FROM_QPN 0x20au
+
 int tp_roce_logtype;
 
 static struct rig *the_rig;
@@ -58,6 +61,7 @@ fly(struct rig *r, unsigned int to, const struct tp_roce_mad *mad)
 	f->to = to;
 	f->mad = *mad;
 	f->mad.path = rig_path(to);
+	f->mad.remote_qpn = RIG_FROM_QPN;
 }
 
 static void
@@ -66,6 +70,7 @@ on_send(void *home, const struct tp_roce_mad *mad)
 	struct rig_end *e = home;
 	struct rig *r = the_rig;
 
+	assert_int_equal(mad->remote_qpn, 1);
 	e->sent[e->sents++ % RIG_LOG] = *mad;
 	if (r->cut || rig_random(r) % 100 < r->lose)
 		return;
@@ -173,7 +178,7 @@ rig_run(struct rig *r, uint64_t ns)
 void
 rig_inject(struct rig *r, unsigned int to, enum cm_msg msg, const void *m, uint64_t tid)
 {
-	struct tp_roce_mad mad = {.path = rig_path(to), .remote_qpn = 1};
+	struct tp_roce_mad mad = {.path = rig_path(to), .remote_qpn = RIG_FROM_QPN};
 
 	assert_int_equal(cm_put(msg, m, tid, mad.data, NULL), 0);
 	tcm_input(&r->end[to].cm, &mad);

@@ -1,0 +1,192 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Our RoCE programs and Linux's: two cards joined by a wire of datagram sockets. The guest has one, and on it the kernel's
+# mlx4_ib, then without it soft-RoCE (rdma_rxe) on the kernel's Ethernet driver, for connections; test_rxe.sh has the rest; on the host our program has the other one,
+# as a home of queue pairs, or as an Ethernet port for RoCE in software. What the ends tell each other by TCP goes through
+# QEMU's own network. Either end is the server, and checks the data where its program can.
+# shellcheck source=tests/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+export LD_LIBRARY_PATH=$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+tcp=$((20000 + $$ % 20000)) # the guest's port 18515 on the host; the next ones are the host's own
+
+# ours NAME PROVIDER PROGRAM OPTION...: runs a program of ours; its output is NAME.ours, its status the last line.
+ours() {
+	local name=$1 provider=$2 program=$3 dir addrs=(--addr 192.0.2.2/24 --addr 2001:db8::2/64)
+	shift 3
+	case " $* " in *" --addr "*) addrs=() ;; esac
+	case $program in
+	tp_pingpong) dir=pingpong ;;
+	tp_rping) dir=tp_rping ;;
+	*) dir=perf ;;
+	esac
+	# A guest without hardware virtualization may do nothing for long: 1 s before what is not acknowledged is sent again.
+	[ "$program" = tp_rping ] || set -- -u 18 "$@"
+	timeout -k 5 60 "$TP_BUILD/apps/$dir/$program" --lcores 0@0 --no-huge -m 256 --no-pci --no-shconf --no-telemetry \
+		--log-level=lib.eal:error --file-prefix="lab$$$name" --vdev="net_mlx4_user0,socket=$lab_tmp/host.sock" -- \
+		--provider "$provider" ${addrs[@]+"${addrs[@]}"} "$@" >"$lab_tmp/$name.ours" 2>&1
+	echo "status $?" >>"$lab_tmp/$name.ours"
+}
+
+# ours_ok NAME PATTERN: our end ended well and printed a line like that.
+ours_ok() {
+	if grep -q '^status 0$' "$lab_tmp/$1.ours" && grep -Eq -- "$2" "$lab_tmp/$1.ours"; then
+		pass "roce-$1"
+	else
+		fail "roce-$1" "$(grep -v '^---' "$lab_tmp/$1.ours" | tail -n 4 | tr '\n' ';')"
+	fi
+}
+
+# In the guest: its end is the server for ours that calls, or calls ours.
+theirs() { # NAME COMMAND
+	guest_exec guest 60 <<-GUEST
+		echo "== $1"
+		timeout 50 $2
+		echo "status \$?"
+	GUEST
+}
+
+# calls NAME PROVIDER "OUR PROGRAM AND OPTIONS" "THEIR PROGRAM AND OPTIONS" PATTERN: we are the client
+calls() {
+	local pid
+	theirs "$1" "$4" &
+	pid=$!
+	sleep 3
+	# shellcheck disable=SC2086 # a list
+	ours "$1" "$2" $3 -p "$tcp" 127.0.0.1
+	wait $pid
+	ours_ok "$1" "$5"
+	want "roce-$1-linux" guest "$1" '^status 0$'
+}
+
+# serves NAME PROVIDER "OURS" "THEIRS" PATTERN: they are the client
+serves() {
+	local pid
+	# shellcheck disable=SC2086 # a list
+	ours "$1" "$2" $3 -p "$((tcp + 1))" &
+	pid=$!
+	sleep 2
+	theirs "$1" "$4 -p $((tcp + 1)) 10.0.2.2"
+	wait $pid
+	ours_ok "$1" "$5"
+	want "roce-$1-linux" guest "$1" '^status 0$'
+}
+
+card guest --wire0 "dgram:$lab_tmp/w0,$lab_tmp/w1" --guid 0002c90300aa0000 || exit
+card host --wire0 "dgram:$lab_tmp/w1,$lab_tmp/w0" --guid 0002c90300bb0000 || exit
+if ! guest_start guest -d "$lab_tmp/guest.sock" -n "user,hostfwd=tcp:127.0.0.1:$tcp-:18515"; then
+	fail roce-guest "does not boot: $(tail -n 2 "$lab_tmp/guest.err" | tr '\n' ' ')"
+	exit 1
+fi
+guest_exec guest 90 <<'GUEST'
+modprobe mlx4_core; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs; modprobe rdma_ucm; modprobe 8021q; sleep 2
+modprobe virtio_net; modprobe rdma_rxe; sleep 1
+ip link set lo up
+for d in /sys/class/net/*; do
+	n=${d##*/}
+	case $(readlink "$d/device/driver" 2>/dev/null) in
+	*virtio_net) ip link set "$n" up; ip addr add 10.0.2.15/24 dev "$n" ;;
+	*mlx4_core)
+		[ "$(cat "$d/dev_port")" = 0 ] || continue
+		echo "$n" >/tmp/eth
+		ip link set "$n" up
+		ip addr add 192.0.2.1/24 dev "$n"
+		ip addr add 2001:db8::1/64 dev "$n" nodad
+		ip link add link "$n" name vlan7 type vlan id 7
+		ip link set vlan7 up
+		ip addr add 198.51.100.1/24 dev vlan7
+		;;
+	esac
+done
+sleep 3
+cat >/bin/gid <<'GID'
+#!/bin/sh
+# gid DEVICE [ADDRESS [TYPE]]: the index of the GID of an IPv4 address in hexadecimal, RoCE v2 unless said otherwise.
+i=0
+while t=$(cat "/sys/class/infiniband/$1/ports/1/gid_attrs/types/$i" 2>/dev/null) || [ $i -lt 4 ]; do
+	case $(cat "/sys/class/infiniband/$1/ports/1/gids/$i")$t in
+	0000:0000:0000:0000:0000:ffff:${2:-c000:0201}*${3:-v2}) echo "$i"; exit ;;
+	esac
+	i=$((i + 1))
+done
+GID
+chmod +x /bin/gid
+echo "== mlx4"
+rdma link
+echo "gid $(gid mlx4_0)"
+GUEST
+want roce-mlx4 guest mlx4 'link mlx4_0/1 state ACTIVE'
+
+# The tests of one provider against one of Linux's.
+judge() { # PROVIDER DEVICE
+	local t=$1-$2 dev="-d $2 -i 1 -x \$(gid $2)" pp="-d $2 -i 1 -g \$(gid $2)"
+	calls "$t-rc" "$1" "tp_pingpong -n 50 -c" "ibv_rc_pingpong $pp -n 50" 'iters in'
+	serves "$t-rc-back" "$1" "tp_pingpong -n 50 -s 8192" "ibv_rc_pingpong $pp -n 50 -s 8192 -c" 'iters in'
+	calls "$t-uc" "$1" "tp_pingpong -n 50 -c -C UC" "ibv_uc_pingpong $pp -n 50" 'iters in'
+	calls "$t-ud" "$1" "tp_pingpong -n 50 -c -C UD" "ibv_ud_pingpong $pp -n 50 -s 1024" 'iters in'
+	calls "$t-send-bw" "$1" "tp_send_bw -n 100 -s 4096" "ib_send_bw $dev -u 18 -F -n 100 -s 4096" '^ 4096 '
+	serves "$t-send-bw-back" "$1" "tp_send_bw -n 100 -s 4096" "ib_send_bw $dev -u 18 -F -n 100 -s 4096" '^ 4096 '
+	calls "$t-write-lat" "$1" "tp_write_lat -n 50 -s 64" "ib_write_lat $dev -u 18 -F -n 50 -s 64" '^ 64 '
+	serves "$t-read-bw" "$1" "tp_read_bw -n 50 -s 8192" "ib_read_bw $dev -u 18 -F -n 50 -s 8192" '^ 8192 '
+	calls "$t-atomic-lat" "$1" "tp_atomic_lat -n 50" "ib_atomic_lat $dev -u 18 -F -n 50" '^ 8 '
+}
+
+# What else a ping-pong has: the first version of RoCE, a VLAN, completion events; messages of
+# several packets.
+cases() { # PROVIDER DEVICE
+	local t=$1-$2 pp="-d $2 -i 1"
+	serves "$t-v1" "$1" "tp_pingpong --mode v1 -n 50 -s 2000" "ibv_rc_pingpong $pp -g \$(gid $2 c000:0201 v1) -n 50 -s 2000 -c" 'iters in'
+	serves "$t-vlan" "$1" "tp_pingpong --addr 198.51.100.2/24 --vlan 7 -n 50 -s 2000" \
+		"ibv_rc_pingpong $pp -g \$(gid $2 c633:6401) -n 50 -s 2000 -c" 'iters in'
+	serves "$t-events" "$1" "tp_pingpong -e -n 50 -s 512" "ibv_rc_pingpong $pp -g \$(gid $2) -e -n 50 -s 512 -c" 'iters in'
+	serves "$t-write-bw-qps" "$1" "tp_write_bw -n 50 -s 65536 -q 4" "ib_write_bw -d $2 -i 1 -x \$(gid $2) -u 18 -F -n 50 -s 65536 -q 4" '^ 65536 '
+}
+
+# rping either way round, over IPv4 and IPv6; it needs nothing but its connection.
+pings() { # PROVIDER DEVICE
+	local t=$1-$2-rping pid net
+	for net in 192.0.2. 2001:db8::; do
+		theirs "$t-$net" "rping -s -a ${net}1 -C 5 -S 1000 -V" &
+		pid=$!
+		sleep 2
+		ours "$t-$net" "$1" tp_rping -c -a "${net}1" -C 5 -S 1000 -V
+		wait $pid
+		ours_ok "$t-$net" '5 pings of 1000 bytes'
+		want "roce-$t-$net-linux" guest "$t-$net" '^status 0$'
+		ours "$t-$net-back" "$1" tp_rping -s -a "${net}2" &
+		pid=$!
+		sleep 2
+		theirs "$t-$net-back" "rping -c -a ${net}2 -C 5 -S 1000 -V"
+		wait $pid
+		ours_ok "$t-$net-back" '^status 0$'
+		want "roce-$t-$net-back-linux" guest "$t-$net-back" '^status 0$'
+	done
+}
+
+judge sw mlx4_0
+pings sw mlx4_0
+judge mlx4 mlx4_0
+pings mlx4 mlx4_0
+cases mlx4 mlx4_0
+# The card's own RoCE takes the packets that soft-RoCE is to have.
+guest_exec guest 60 <<'GUEST'
+modprobe -r mlx4_ib
+rdma link add rxe0 type rxe netdev "$(cat /tmp/eth)"
+sleep 1
+echo "== rxe"
+rdma link
+echo "gid $(gid rxe0)"
+GUEST
+want roce-rxe guest rxe 'link rxe0/1 state ACTIVE'
+pings sw rxe0
+pings mlx4 rxe0
+guest_exec guest 30 <<'GUEST'
+echo "== dmesg"
+dmesg
+GUEST
+no_errors roce-log guest dmesg
+"$lab_scripts/guest.sh" stop "guest-$$"
+guests=()
+sleep 1
+card_verdict guest roce-guest
+card_verdict host roce-host
+exit $lab_bad
