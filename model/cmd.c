@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "ctl.h"
+#include "datapath.h"
 
 #define CATAS_SYNDROME 0x0fffffffu
 
@@ -159,6 +160,9 @@ tpm_cmd_execute(struct tp_model *m)
 		m->hcr_busy_reads = UINT32_MAX;
 		return;
 	}
+	/* A card sees a doorbell before the command that was posted after it; here it may wait in its page. */
+	if (m->state == TPM_SYS_HCA)
+		(void)tpm_uar_poll(m);
 	if (tpm_unlikely(m->trace != NULL))
 		tpm_trace_input(m, &c);
 	status = run(m, &c);
