@@ -208,14 +208,17 @@ buffers_wanted(const struct app *app)
 
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
 		const struct app_port *o = &app->port[i];
-		uint32_t rx = (uint32_t)o->rxq * RTE_MAX(o->rxd, (uint16_t)APP_RX_DESC);
+		uint32_t rx = (uint32_t)o->rxq * rte_align32pow2(RTE_MAX(o->rxd, (uint16_t)APP_RX_DESC));
 		uint32_t tx = (uint32_t)(o->txq + roce_txq(o)) * RTE_MAX(o->txd, (uint16_t)APP_TX_DESC);
 
 		if (!o->present)
 			continue;
-		/* A card without a table behind its hash has a ring for each entry then. */
+		/*
+		 * A card without a table behind its hash has a ring for each entry then; a queue's descriptors are divided
+		 * between its rings, each of which is rounded up to a power of two.
+		 */
 		if (!rte_is_power_of_2(o->rxq))
-			rx = RTE_MAX(rx, (uint32_t)o->info.reta_size * APP_RING_MIN);
+			rx = RTE_MAX(2 * rx, (uint32_t)o->info.reta_size * APP_RING_MIN);
 		sum += (rx + tx + 2 * APP_BURST_MAX) * buffers_a_frame(app, o);
 	}
 	return sum;
