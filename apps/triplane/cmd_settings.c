@@ -136,6 +136,56 @@ do_table(void *arg, const struct cmd_args *a)
 	return 0;
 }
 
+/* --- the reference ------------------------------------------------------------------------------------------- */
+
+static void
+cell(FILE *f, const char *text, const char *quote)
+{
+	if (text[0] == '\0')
+		quote = "";
+	fprintf(f, " %s", quote);
+	for (; *text != '\0'; text++)
+		fprintf(f, "%s%c", *text == '|' ? "\\" : "", *text);
+	fprintf(f, "%s |", quote);
+}
+
+void
+settings_markdown(const struct app *app, FILE *f)
+{
+	static const char *const heads[TP_SCOPES] = {
+		[TP_SCOPE_PROGRAM] = "Of the program: `[program]`",
+		[TP_SCOPE_CARD] = "Of a card: `[card PORT]`, device arguments, to be read only",
+		[TP_SCOPE_PORT] = "Of a port: `[port N]`",
+		[TP_SCOPE_RXQ] = "Of a receive queue: `[rxq PORT QUEUE]`",
+		[TP_SCOPE_TXQ] = "Of a transmit queue: `[txq PORT QUEUE]`",
+		[TP_SCOPE_GROUP] = "Of a group of queues: `[group PORT NAME]`",
+	};
+	const struct tp_setting *row;
+	char range[TP_SETTING_RANGE];
+	unsigned int scope, i;
+
+	for (scope = 0; scope < TP_SCOPES; scope++) {
+		fprintf(f,
+			"\n## %s\n\n| setting | values | unit | default | changed | vendor's name | meaning |\n"
+			"| --- | --- | --- | --- | --- | --- | --- |\n",
+			heads[scope]);
+		for (i = 0; (row = tp_settings_row(app->settings->reg, i)) != NULL; i++) {
+			if (row->scope != scope)
+				continue;
+			tp_setting_range(row, range);
+			fputc('|', f);
+			cell(f, row->name, "`");
+			cell(f, range, "");
+			cell(f, row->unit, "");
+			cell(f, row->def, "`");
+			cell(f, tp_setting_when_name(row->when), "");
+			cell(f, row->vendor, "`");
+			cell(f, row->help, "");
+			fputc('\n', f);
+		}
+	}
+}
+
 /* --- change -------------------------------------------------------------------------------------------------- */
 
 static int

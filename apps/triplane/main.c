@@ -217,6 +217,17 @@ early(struct app *app, int argc, char **argv)
 			cmd_help_markdown(app->reg, stdout);
 			return 1;
 		}
+		if (strcmp(argv[i], "--settings-md") == 0) {
+			printf("# Settings\n\nMade by `triplane -- --settings-md` from the table of settings. "
+			       "`show settings` shows the values in force, `set setting` changes one, `save` and "
+			       "`load` "
+			       "write and read files: [commands](cli.md#settings). What is changed with the port or "
+			       "forwarding stopped can stand in a file or a profile all the same: `load` and `tune` "
+			       "stop "
+			       "them for a moment.\n");
+			settings_markdown(app, stdout);
+			return 1;
+		}
 	}
 	return options_parse(argc, argv, &app->opt);
 }

@@ -39,6 +39,7 @@ static const char usage_text[] =
 	"  --seed N                 of the flows (1)\n"
 	"  --no-promisc             receive only what is addressed to the port\n"
 	"  --help, --help-md        this text; the command reference in Markdown\n"
+	"  --settings-md            the table of settings in Markdown\n"
 	"  --version\n"
 	"\n"
 	"Exit code: 0 everything succeeded, 1 a command or the set-up failed, 2 wrong arguments.\n";

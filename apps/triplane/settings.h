@@ -53,6 +53,9 @@ struct app_rss_type {
 extern const struct app_rss_type app_rss_types[];
 extern const unsigned int app_num_rss_types;
 
+/* The tables of the reference. */
+void settings_markdown(const struct app *app, FILE *f);
+
 int cmd_settings_register(struct app *app);
 int cmd_tune_register(struct app *app);
 

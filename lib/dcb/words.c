@@ -245,11 +245,11 @@ key_text(const void *obj, const struct word_key *key, unsigned int i, char *buf)
 }
 
 /* Levenshtein distance of two short words; a key that starts like the word is nearer than any other. */
-static unsigned int
-distance(const char *a, const char *b)
+unsigned int
+word_distance(const char *a, const char *b)
 {
 	unsigned int row[WORDS_KEY_LEN + 1], i, k, diagonal, up;
-	const unsigned int la = (unsigned int)strlen(a), lb = (unsigned int)strlen(b);
+	const unsigned int la = (unsigned int)strlen(a), lb = (unsigned int)strnlen(b, WORDS_KEY_LEN);
 
 	if (la > 0 && strncmp(a, b, la) == 0)
 		return 0;
@@ -276,7 +276,7 @@ unknown_key(const struct word_key *keys, unsigned int n, const char *name, char 
 	unsigned int i, best = 0;
 
 	for (i = 1; i < n; i++)
-		if (distance(name, keys[i].name) < distance(name, keys[best].name))
+		if (word_distance(name, keys[i].name) < word_distance(name, keys[best].name))
 			best = i;
 	word_err(err, "no key '%s'; the nearest is %s", name, keys[best].name);
 	return -ENOENT;

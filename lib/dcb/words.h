@@ -57,6 +57,9 @@ void words_default(const struct word_key *keys, unsigned int n, void *obj);
 /* copy is scratch of the object's size: obj changes only when the whole word was good. */
 int words_take(const struct word_key *keys, unsigned int n, void *obj, void *copy, size_t size, const char *word,
 	       char *err);
+/* How far two names are from each other; a name that starts like the word a is at 0. */
+unsigned int word_distance(const char *a, const char *b);
+
 void words_print(const struct word_key *keys, unsigned int n, const void *obj, const void *def, bool all, FILE *out);
 
 /* Calls changed for each value in which a and b differ. */

@@ -238,17 +238,23 @@ tp_settings_write(struct tp_settings *s, FILE *f)
 	return ret == 0 && ferror(f) ? -EIO : ret;
 }
 
+/* Live changes stand behind the others in a list, but an object has one section. */
 void
 tp_setting_list_write(const struct tp_setting_list *l, FILE *f)
 {
-	char text[TP_SETTING_OBJECT], last[TP_SETTING_OBJECT] = "";
-	const struct tp_setting_change *c;
+	char text[TP_SETTING_OBJECT];
+	unsigned int i, k;
 
-	for (c = l->change; c != l->change + l->num; c++) {
-		tp_setting_at_text(&c->at, text);
-		if (strcmp(text, last) != 0)
-			fprintf(f, "[%s]\n", text);
-		snprintf(last, sizeof(last), "%s", text);
-		fprintf(f, "%s=%s # became %s\n", c->row->name, c->was, c->value);
+	for (i = 0; i < l->num; i++) {
+		for (k = 0; k < i && !settings_same_object(&l->change[k].at, &l->change[i].at); k++)
+			;
+		if (k < i)
+			continue;
+		tp_setting_at_text(&l->change[i].at, text);
+		fprintf(f, "[%s]\n", text);
+		for (k = i; k < l->num; k++)
+			if (settings_same_object(&l->change[k].at, &l->change[i].at))
+				fprintf(f, "%s=%s # became %s\n", l->change[k].row->name, l->change[k].was,
+					l->change[k].value);
 	}
 }

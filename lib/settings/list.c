@@ -63,8 +63,16 @@ in_order(const void *a, const void *b)
 static bool
 together(const struct tp_settings *s, const struct tp_setting_change *a, const struct tp_setting_change *b)
 {
-	return settings_table(s, a->row) == settings_table(s, b->row) && a->at.scope == b->at.scope &&
-	       a->at.port == b->at.port && a->at.queue == b->at.queue && strcmp(a->at.group, b->at.group) == 0;
+	return settings_table(s, a->row) == settings_table(s, b->row) && settings_same_object(&a->at, &b->at);
+}
+
+/* Whether a refusal of the whole begins with the setting's name. */
+static bool
+is_about(const char *err, const char *name)
+{
+	const size_t len = strlen(name);
+
+	return strncmp(err, name, len) == 0 && err[len] == ':';
 }
 
 /* Sets c[0..n), of one table and object. bad: the change that was refused. */
@@ -83,8 +91,12 @@ set_some(const struct tp_settings_table *t, struct tp_setting_change *c, unsigne
 		*bad = i;
 		ret = c[i].row->set(t->ctx, c[i].row, &c[i].at, back ? c[i].was : c[i].value, err);
 	}
-	if (ret == 0 && t->end != NULL)
+	if (ret == 0 && t->end != NULL) {
 		ret = t->end(t->ctx, &c->at, err);
+		for (i = 0; ret != 0 && i < n; i++)
+			if (is_about(err, c[i].row->name))
+				*bad = i;
+	}
 	if (ret != 0 && err[0] == '\0')
 		settings_err(err, ret, "%s: '%.60s': %s", c[*bad].row->name, c[*bad].value, strerror(-ret));
 	return ret;

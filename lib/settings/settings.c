@@ -3,8 +3,11 @@
  */
 /* The registry: rows of all tables, found, read, set one at a time. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <words.h>
 
 #include "settings_priv.h"
 
@@ -81,41 +84,27 @@ settings_table(const struct tp_settings *s, const struct tp_setting *row)
 	return s->table[t];
 }
 
-/* How many characters two names have in common, from either end. */
-static size_t
-likeness(const char *a, const char *b)
-{
-	const size_t la = strlen(a), lb = strlen(b);
-	size_t head = 0, tail = 0;
-
-	while (head < la && head < lb && a[head] == b[head])
-		head++;
-	while (tail < la - head && tail < lb - head && a[la - 1 - tail] == b[lb - 1 - tail])
-		tail++;
-	return head + tail;
-}
-
 const struct tp_setting *
 tp_settings_find(const struct tp_settings *s, enum tp_setting_scope scope, const char *name, const char **near)
 {
 	const struct tp_setting *row = find(s, scope, name);
-	size_t best = 0;
-	unsigned int i;
+	unsigned int i, far, best = UINT_MAX;
 
 	if (row != NULL || near == NULL)
 		return row;
 	*near = NULL;
 	for (i = 0; (row = tp_settings_row(s, i)) != NULL; i++) {
-		if (row->scope == scope && likeness(row->name, name) > best) {
-			best = likeness(row->name, name);
+		far = row->scope == scope ? word_distance(name, row->name) : UINT_MAX;
+		if (far < best) {
+			best = far;
 			*near = row->name;
 		}
 	}
 	return NULL;
 }
 
-static bool
-same_object(const struct tp_setting_at *a, const struct tp_setting_at *b)
+bool
+settings_same_object(const struct tp_setting_at *a, const struct tp_setting_at *b)
 {
 	return a->scope == b->scope && a->port == b->port && a->queue == b->queue && strcmp(a->group, b->group) == 0;
 }
@@ -128,7 +117,7 @@ settings_object(struct tp_settings *s, const struct tp_setting_at *at, char *err
 	unsigned int i;
 
 	for (i = 0; s->ops.object(s->arg, at->scope, i, &is); i++) {
-		if (same_object(at, &is))
+		if (settings_same_object(at, &is))
 			return 0;
 		end = is;
 	}
@@ -249,7 +238,7 @@ tp_settings_each(struct tp_settings *s, const struct tp_setting_at *only, tp_set
 
 	for (scope = 0; scope < TP_SCOPES && ret == 0; scope++)
 		for (i = 0; ret == 0 && s->ops.object(s->arg, (enum tp_setting_scope)scope, i, &at); i++)
-			if (only == NULL || same_object(only, &at))
+			if (only == NULL || settings_same_object(only, &at))
 				ret = each_of(s, &at, fn, arg);
 	return ret;
 }

@@ -15,6 +15,7 @@ struct tp_settings {
 
 /* The table that a row is of. */
 const struct tp_settings_table *settings_table(const struct tp_settings *s, const struct tp_setting *row);
+bool settings_same_object(const struct tp_setting_at *a, const struct tp_setting_at *b);
 /* The row of a change that can be made, its value judged. */
 int settings_wanted(struct tp_settings *s, const struct tp_setting_at *at, const char *name, char *value,
 		    const struct tp_setting **row, char *err);
