@@ -10,6 +10,7 @@
 #include <end.h>
 
 #include "roce.h"
+#include "settings.h"
 
 static const char *const modes[] = {
 	[TP_ROCE_V2] = "v2", [TP_ROCE_V1] = "v1", [TP_ROCE_V1_MAC] = "v1-mac", [TP_ROCE_OFF] = "off"};
@@ -82,54 +83,15 @@ do_off(void *arg, const struct cmd_args *a)
 /* --- settings --- */
 
 static int
-do_set_number(void *arg, const struct cmd_args *a)
+do_set(void *arg, const struct cmd_args *a)
 {
-	struct app *app = arg;
-	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
-	const char *what = cmd_text(a, "what");
-	uint64_t v = cmd_num(a, "value", 0);
-	const struct {
-		const char *name;
-		uint64_t max;
-	} ranges[] = {{"mtu", 4096}, {"prio", 7}, {"dscp", 63}, {"ttl", 255}, {"udp-port", UINT16_MAX}};
-	struct roce_port *r = roce_of(p);
-	unsigned int i;
+	const struct tp_setting_at at = {.scope = TP_SCOPE_PORT, .port = (uint16_t)cmd_num(a, "port", 0)};
+	char name[32];
 
-	if (r == NULL)
-		return -ENOMEM;
-	for (i = 0; strcmp(ranges[i].name, what) != 0; i++)
-		;
-	if (v > ranges[i].max)
-		return app_err(-EINVAL, "%s: %" PRIu64 ", want 0..%" PRIu64, what, v, ranges[i].max);
-	if (r->ctx != NULL)
-		return app_err(-EBUSY, "port %u: RoCE is on; 'roce %u off' first", p->id, p->id);
-	switch (i) {
-	case 0: r->conf.mtu = (uint16_t)v; break;
-	case 1: r->conf.prio = (uint8_t)v; break;
-	case 2: r->conf.dscp = (uint8_t)v; break;
-	case 3: r->conf.ttl = (uint8_t)v; break;
-	default: r->conf.udp_port = (uint16_t)v; break;
-	}
-	return 0;
-}
-
-static int
-do_set_netdev(void *arg, const struct cmd_args *a)
-{
-	struct app *app = arg;
-	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
-	const char *name = cmd_text(a, "name");
-	struct roce_port *r = roce_of(p);
-
-	if (r == NULL)
-		return -ENOMEM;
-	if (r->ctx != NULL)
-		return app_err(-EBUSY, "port %u: RoCE is on; 'roce %u off' first", p->id, p->id);
-	if (strlen(name) >= sizeof(r->netdev))
-		return app_err(-EINVAL, "netdev: '%s', want a name of 1..%zu characters, or none", name,
-			       sizeof(r->netdev) - 1);
-	snprintf(r->netdev, sizeof(r->netdev), "%s", strcmp(name, "none") == 0 ? "" : name);
-	return 0;
+	if (!cmd_has(a, "what"))
+		return setting_set(arg, &at, "roce-netdev", cmd_text(a, "name"));
+	snprintf(name, sizeof(name), "roce-%s", cmd_text(a, "what"));
+	return setting_set(arg, &at, name, cmd_text(a, "value"));
 }
 
 /* --- addresses --- */
@@ -410,9 +372,9 @@ static const struct cmd table[] = {
 	{"RoCE", "set roce {port:port} {what:mtu|prio|dscp|ttl|udp-port} {value:0..65535}",
 	 "Sets what the port is opened with: RoCE MTU 256 to 4096, 802.1p priority, DSCP, time to live, UDP port; 0 is "
 	 "the default of each.",
-	 do_set_number, false},
+	 do_set, false},
 	{"RoCE", "set roce-netdev {port:port} {name:str}",
-	 "Lets the port follow the addresses of a network interface of the kernel, or of none.", do_set_netdev, false},
+	 "Lets the port follow the addresses of a network interface of the kernel, or of none.", do_set, false},
 	{"RoCE", "roce addr add {port:port} {addr:str} [vlan {vlan:1..4094}]",
 	 "Gives a port an address ADDRESS/LENGTH; its GIDs appear.", do_addr_add, false},
 	{"RoCE", "roce addr del {port:port} {addr:str}", "Takes an address away.", do_addr_del, false},

@@ -291,7 +291,9 @@ static const struct cmd table[] = {
 	 do_save, false},
 	{"Settings", "load {file:str}",
 	 "Puts a configuration file in force, all of it or nothing. A section says all of its object: what it does not "
-	 "name gets its default. Forwarding and ports stop for a moment when a change needs it.",
+	 "name gets its default. Forwarding and ports stop for a moment when a change needs it. Groups must be there; "
+	 "qos "
+	 "load makes them.",
 	 do_load, false},
 };
 

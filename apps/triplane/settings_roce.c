@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What a port is opened for RoCE with. A stopped port is closed for RoCE and opened again by its start. */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "roce.h"
+#include "settings.h"
+
+#define FIELD(name) offsetof(struct tp_roce_conf, name) << 8 | sizeof(((struct tp_roce_conf *)0)->name)
+
+/* A number of the configuration by a row's id: offset and size. */
+static uint32_t
+field_get(const struct tp_roce_conf *conf, uintptr_t id)
+{
+	const uint8_t *at = (const uint8_t *)conf + (id >> 8);
+	uint16_t half;
+	uint32_t word;
+
+	switch (id & 0xff) {
+	case 1: return *at;
+	case 2: memcpy(&half, at, 2); return half;
+	default: memcpy(&word, at, 4); return word;
+	}
+}
+
+static void
+field_set(struct tp_roce_conf *conf, uintptr_t id, uint32_t v)
+{
+	uint8_t *at = (uint8_t *)conf + (id >> 8);
+
+	switch (id & 0xff) {
+	case 1: *at = (uint8_t)v; break;
+	case 2: memcpy(at, &(uint16_t){(uint16_t)v}, 2); break;
+	default: memcpy(at, &v, 4); break;
+	}
+}
+
+static int
+get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE])
+{
+	const struct app *app = ctx;
+	const struct roce_port *r = app->port[at->port].roce;
+
+	if (row->type == TP_SETTING_TEXT)
+		snprintf(value, TP_SETTING_VALUE, "%s", r != NULL && r->netdev[0] != '\0' ? r->netdev : "none");
+	else
+		snprintf(value, TP_SETTING_VALUE, "%u", r != NULL ? field_get(&r->conf, row->id) : 0);
+	return 0;
+}
+
+static int
+set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
+    char err[TP_SETTING_ERR])
+{
+	struct app *app = ctx;
+	struct roce_port *r = roce_of(&app->port[at->port]);
+
+	if (r == NULL)
+		return -ENOMEM;
+	if (r->ctx != NULL) {
+		snprintf(err, TP_SETTING_ERR, "port %u: RoCE is on; 'roce %u off' first", at->port, at->port);
+		return -EBUSY;
+	}
+	if (row->type == TP_SETTING_TEXT)
+		snprintf(r->netdev, sizeof(r->netdev), "%s", strcmp(value, "none") == 0 ? "" : value);
+	else
+		field_set(&r->conf, row->id, (uint32_t)tp_setting_num(value));
+	return 0;
+}
+
+static int
+judge_netdev(const struct tp_setting *row, char value[TP_SETTING_VALUE], char err[TP_SETTING_ERR])
+{
+	if (value[0] != '\0' && strlen(value) < sizeof(((struct roce_port *)0)->netdev) &&
+	    strpbrk(value, " \t/") == NULL)
+		return 0;
+	snprintf(err, TP_SETTING_ERR, "%s: '%.40s', want %s", row->name, value, row->names);
+	return -EINVAL;
+}
+
+#define ROW(text, unit_, most, field, help_)                                                                           \
+	{                                                                                                              \
+		.name = text, .vendor = "", .unit = unit_, .def = "0", .help = help_, .scope = TP_SCOPE_PORT,          \
+		.type = TP_SETTING_NUMBER, .when = TP_WHEN_STOPPED, .max = most, .get = get, .set = set,               \
+		.id = FIELD(field)                                                                                     \
+	}
+
+static const struct tp_setting rows[] = {
+	ROW("roce-mtu", "octets", 4096, mtu, "RoCE MTU: 256, 512, 1024, 2048, 4096; 0: the largest that fits"),
+	ROW("roce-prio", "", 7, prio, "802.1p priority of RoCE packets whose address names none"),
+	ROW("roce-dscp", "", 63, dscp, "DSCP of RoCE packets whose address has no traffic class"),
+	ROW("roce-ttl", "hops", UINT8_MAX, ttl, "Time to live; 0: 16"),
+	ROW("roce-udp-port", "", UINT16_MAX, udp_port, "Destination port of RoCE v2; 0: 4791"),
+	ROW("roce-gid-poll", "ms", 10000, netdev_ms, "How often the addresses of roce-netdev are looked at; 0: 3000"),
+	{.name = "roce-netdev",
+	 .vendor = "",
+	 .unit = "",
+	 .def = "none",
+	 .help = "Network interface of the kernel whose addresses the port follows",
+	 .names = "none or a name of at most 15 characters",
+	 .scope = TP_SCOPE_PORT,
+	 .type = TP_SETTING_TEXT,
+	 .when = TP_WHEN_STOPPED,
+	 .get = get,
+	 .set = set,
+	 .judge = judge_netdev},
+};
+
+int
+settings_roce_add(struct app *app)
+{
+	app->settings->roce = (struct tp_settings_table){.row = rows, .num = RTE_DIM(rows), .ctx = app};
+	return tp_settings_add(app->settings->reg, &app->settings->roce);
+}
