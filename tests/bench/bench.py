@@ -11,6 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'system'))
+import roce  # noqa: E402
 import tpmd  # noqa: E402
 
 BUILD = os.environ['TP_BUILD']
@@ -291,7 +292,12 @@ def bench_model(rep):
             rep.row('model', case.replace('_', ' '), metric.replace('_', ' '), float(value), unit)
 
 
-BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'pps': bench_pps, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model}
+def bench_roce(rep):
+    roce.bench(rep, BENCH_DIR)
+
+
+BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'pps': bench_pps, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model,
+           'roce': bench_roce}
 
 
 def main(argv):
