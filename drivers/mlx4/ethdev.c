@@ -240,7 +240,7 @@ rx_burst(struct mlx4_eth *eth)
 		return mlx4_rx_burst_sides;
 	if (eth->flood != NULL)
 		return mlx4_rx_burst_flood;
-	return data->scattered_rx ? mlx4_rx_burst_scattered : mlx4_rx_burst;
+	return data->scattered_rx ? mlx4_rx_burst_scattered : mlx4_rx_burst_plain();
 }
 
 /* Pollers use the copy that was made at the start of the port. */

@@ -109,10 +109,13 @@ int
 mlx4_rx_burst_mode(struct rte_eth_dev *dev, uint16_t queue, struct rte_eth_burst_mode *mode)
 {
 	const struct mlx4_eth *eth = mlx4_eth_of(dev);
+	bool flood = eth->flood != NULL, sides = eth->rxqs[queue] != NULL && eth->rxqs[queue]->sides != NULL;
+	bool scattered = dev->data->scattered_rx || flood || sides;
+	bool avx2 = !scattered && mlx4_rx_burst_plain() != mlx4_rx_burst;
 
-	snprintf(mode->info, sizeof(mode->info), "%s%s%s", dev->data->scattered_rx ? "Scalar, scattered" : "Scalar",
-		 eth->flood != NULL ? ", copies to groups" : "",
-		 eth->rxqs[queue] != NULL && eth->rxqs[queue]->sides != NULL ? ", flow rules" : "");
+	snprintf(mode->info, sizeof(mode->info), "%s%s%s%s", avx2 ? "Vector AVX2" : "Scalar",
+		 dev->data->scattered_rx ? ", scattered" : "", flood ? ", copies to groups" : "",
+		 sides ? ", flow rules" : "");
 	return 0;
 }
 

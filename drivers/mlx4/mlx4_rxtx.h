@@ -47,11 +47,13 @@ struct mlx4_rx_ring {
 struct mlx4_rx_set {
 	struct mlx4_cqe *cqes;
 	uint32_t cq_mask;
-	uint32_t cq_ci; /* running */
+	uint32_t cq_ci;                  /* running */
+	const struct mlx4_cqe *next_cqe; /* entry cq_ci */
 	volatile rte_be32_t *cq_dbrec;
 	struct mlx4_rx_ring *ring; /* the first one */
 	struct mlx4_rx_set *next;  /* published by control code, taken by the poller */
 	uint16_t num_rings;
+	uint8_t phase;     /* owner bit of entry cq_ci when it is ours */
 	uint16_t *ring_of; /* ring by QPN - base_qpn, for num_rings > 1 */
 	uint32_t base_qpn;
 	uint64_t ol_flags; /* of every mbuf of this set: RSS hash valid or 0 */
@@ -172,6 +174,9 @@ struct mlx4_txq {
 
 /* bursts (rx.c, tx.c) */
 uint16_t mlx4_rx_burst(void *rxq, struct rte_mbuf **pkts, uint16_t n);
+uint16_t mlx4_rx_burst_avx2(void *rxq, struct rte_mbuf **pkts, uint16_t n);
+/* The fastest of the two that this processor and the limit of SIMD width (--force-max-simd-bitwidth) allow. */
+eth_rx_burst_t mlx4_rx_burst_plain(void);
 uint16_t mlx4_rx_burst_scattered(void *rxq, struct rte_mbuf **pkts, uint16_t n);
 /* One set of the queue's, of any kind. */
 uint16_t mlx4_rx_burst_set(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n);
@@ -242,6 +247,15 @@ mlx4_rx_set_waits(const struct mlx4_rx_set *s)
 	uint8_t op = *(const volatile uint8_t *)&s->cqes[ci & s->cq_mask].owner_sr_opcode;
 
 	return (op & MLX4_CQE_OWNER) == ((ci & (s->cq_mask + 1)) != 0 ? MLX4_CQE_OWNER : 0);
+}
+
+/* The set's consumer index moves: where the next completion will be, and how its owner bit is then. */
+static inline void
+mlx4_rx_set_seek(struct mlx4_rx_set *s, uint32_t cq_ci)
+{
+	s->cq_ci = cq_ci;
+	s->next_cqe = &s->cqes[cq_ci & s->cq_mask];
+	s->phase = (cq_ci & (s->cq_mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
 }
 
 /* data_off, refcnt, nb_segs and port in one store. */

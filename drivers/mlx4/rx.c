@@ -186,31 +186,30 @@ cqe_is_ours(const struct mlx4_cqe *cqe, uint32_t ci, uint32_t mask)
 	return (op & MLX4_CQE_OWNER) == phase;
 }
 
-/* Chains the buffers that hold len bytes; the others of the WQE (they may hold a part of the FCS) go back. */
+/*
+ * Chains those of n buffers that hold len bytes; the others of the WQE (they may hold a part of the FCS) go back. Buffers of
+ * a pool have no successor.
+ */
 static __rte_always_inline void
-chain_segments(const struct mlx4_rxq *q, const struct mlx4_rx_ring *r, struct rte_mbuf **elts, uint32_t len)
+chain_segments(const struct mlx4_rx_const *k, struct rte_mbuf **elts, uint32_t n, uint32_t len)
 {
 	struct rte_mbuf *head = elts[0], *tail = head;
-	uint32_t i, n = 1u << r->lg_sges, buf_len = q->buf_len;
+	uint32_t i, part = RTE_MIN(len, k->first_len);
 
-	head->data_len = (uint16_t)RTE_MIN(len, r->hdr_len != 0 ? r->hdr_len : buf_len);
-	len -= head->data_len;
-	for (i = 1; i < n; i++) {
+	head->data_len = (uint16_t)part;
+	for (i = 1, len -= part; len != 0 && i < n; i++, len -= part) {
 		struct rte_mbuf *m = elts[i];
 
-		if (len == 0) {
-			rte_mbuf_raw_free(m);
-			continue;
-		}
-		mlx4_mbuf_rearm(m, q->rearm);
+		part = RTE_MIN(len, k->other_len);
+		mlx4_mbuf_rearm(m, k->rearm);
 		m->ol_flags = 0;
-		m->data_len = (uint16_t)RTE_MIN(len, buf_len);
-		len -= m->data_len;
-		head->nb_segs++;
+		m->data_len = (uint16_t)part;
 		tail->next = m;
 		tail = m;
 	}
-	tail->next = NULL;
+	head->nb_segs = (uint16_t)i;
+	for (; i < n; i++)
+		rte_mbuf_raw_free(elts[i]);
 }
 
 /* Anything but a plain receive completion: an error, or what no card should say of a receive queue. */
@@ -259,28 +258,28 @@ ring_of_cqe(const struct mlx4_rx_set *s, const struct mlx4_cqe *cqe)
  * one. Stops at anything but a plain receive completion. Returns how many.
  */
 static __rte_always_inline uint32_t
-rx_run(struct mlx4_rxq *q, const struct mlx4_rx_ring *r, const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe,
-       uint8_t phase, struct rte_mbuf **elts, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes, bool scattered)
+rx_run(const struct mlx4_rx_ring *r, const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, uint8_t phase,
+       struct rte_mbuf **elts, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes, bool scattered)
 {
 	const uint8_t expected = phase | MLX4_CQE_RECV_SEND;
 	const uint32_t lg = scattered ? r->lg_sges : 0;
 	uint64_t sum = 0;
 	uint32_t i;
 
-	for (i = 0; i < n; i++, cqe++) {
+	for (i = 0; i < n; i++, cqe++, elts += 1u << lg) {
 		struct rte_mbuf *m;
 
 		if (*(const volatile uint8_t *)&cqe->owner_sr_opcode != expected)
 			break;
 		rte_io_rmb(); /* the owner bit before the rest of the entry */
-		m = elts[i << lg];
-		rte_prefetch0(elts[(i + MLX4_RX_AHEAD) << lg]);
+		m = elts[0];
+		rte_prefetch0(elts[MLX4_RX_AHEAD << lg]);
 		mlx4_rx_mbuf(k, cqe, m);
 		sum += m->pkt_len;
 		if (scattered && k->stamp_flag != 0)
 			mlx4_rx_stamp(k, cqe, m);
 		if (scattered)
-			chain_segments(q, r, &elts[i << lg], m->pkt_len);
+			chain_segments(k, elts, 1u << lg, m->pkt_len);
 		pkts[i] = m;
 	}
 	*bytes += sum;
@@ -306,18 +305,40 @@ rx_finish(struct mlx4_rxq *q, struct mlx4_rx_set *s, uint32_t cq_ci, uint16_t go
 			next_set(q, s);
 		return 0;
 	}
-	s->cq_ci = cq_ci;
+	mlx4_rx_set_seek(s, cq_ci);
 	publish_ci(s, cq_ci);
 	q->packets += got;
 	q->bytes += bytes;
 	return got;
 }
 
-/* The burst for one ring; scattered: several buffers per WQE, a constant when inlined. */
-static __rte_always_inline uint16_t
-rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n, bool scattered)
+/* Kinds of burst, constants when inlined; scattered: several buffers per WQE. */
+enum rx_kind { RX_PLAIN, RX_AVX2, RX_SCATTERED };
+
+static __rte_always_inline uint32_t
+run_groups(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, uint8_t phase, struct rte_mbuf **elts,
+	   struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes)
 {
-	const struct mlx4_rx_const k = {q->rearm, s->ol_flags, q->ol_mask, q->crc_len, q->stamp_off, q->stamp_flag};
+#ifdef RTE_ARCH_X86_64
+	return mlx4_rx_run_avx2(k, cqe, phase | MLX4_CQE_RECV_SEND, elts, pkts, n, bytes);
+#else
+	RTE_SET_USED(k);
+	RTE_SET_USED(cqe);
+	RTE_SET_USED(phase);
+	RTE_SET_USED(elts);
+	RTE_SET_USED(pkts);
+	RTE_SET_USED(n);
+	RTE_SET_USED(bytes);
+	return 0;
+#endif
+}
+
+/* The burst for one ring. */
+static __rte_always_inline uint16_t
+rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n, enum rx_kind kind)
+{
+	const bool scattered = kind == RX_SCATTERED;
+	const struct mlx4_rx_const k = mlx4_rx_const_of(q, s);
 	struct mlx4_rx_ring *r = s->ring;
 	const uint32_t lg = scattered ? r->lg_sges : 0;
 	uint32_t cq_ci = s->cq_ci, got = 0;
@@ -329,8 +350,12 @@ rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, 
 		uint32_t left = RTE_MIN(cq_left, rq_left), want = RTE_MIN(n - got, left), done;
 		uint8_t phase = (cq_ci & (s->cq_mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
 
-		done = rx_run(q, r, &k, &s->cqes[cq_at], phase, &r->elts[rq_at << lg], pkts + got, want, &bytes,
-			      scattered);
+		done = kind == RX_AVX2
+			       ? run_groups(&k, &s->cqes[cq_at], phase, &r->elts[rq_at], pkts + got, want, &bytes)
+			       : 0;
+		if (kind != RX_AVX2 || done != want)
+			done += rx_run(r, &k, &s->cqes[cq_at + done], phase, &r->elts[(rq_at + done) << lg],
+				       pkts + got + done, want - done, &bytes, scattered);
 		got += done;
 		cq_ci += done;
 		r->ci = (uint16_t)(r->ci + done);
@@ -351,11 +376,22 @@ rx_burst_one(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, 
 	return rx_finish(q, s, cq_ci, (uint16_t)got, bytes);
 }
 
+/* Rings that found the pool empty have no packets that would bring them back here. */
+static void
+refill_starved(struct mlx4_rxq *q, struct mlx4_rx_set *s)
+{
+	uint16_t i;
+
+	for (i = 0; i < s->num_rings; i++)
+		if (unlikely(s->ring[i].missing != 0))
+			refill(q, &s->ring[i], ring_room(&s->ring[i]), true);
+}
+
 /* The burst for a set of any number of rings. */
 static __rte_noinline uint16_t
 rx_burst_multi(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n)
 {
-	const struct mlx4_rx_const k = {q->rearm, s->ol_flags, q->ol_mask, q->crc_len, q->stamp_off, q->stamp_flag};
+	const struct mlx4_rx_const k = mlx4_rx_const_of(q, s);
 	uint32_t cq_ci = s->cq_ci;
 	uint64_t bytes = 0;
 	uint16_t got = 0;
@@ -380,14 +416,48 @@ rx_burst_multi(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts
 			mlx4_rx_stamp(&k, cqe, elts[0]);
 		bytes += elts[0]->pkt_len;
 		pkts[got++] = elts[0];
-		chain_segments(q, r, elts, elts[0]->pkt_len);
+		chain_segments(&k, elts, 1u << r->lg_sges, elts[0]->pkt_len);
 		r->ci++;
 		if (ring_room(r) >= q->refill_min) {
 			publish_ci(s, cq_ci);
 			refill(q, r, ring_room(r), true);
 		}
 	}
+	if (unlikely(got == 0))
+		refill_starved(q, s);
 	return rx_finish(q, s, cq_ci, got, bytes);
+}
+
+/*
+ * Nothing has arrived, no other set waits, and the ring has all its buffers: most polls of an idle queue end here, with two
+ * cache lines read and none written. A queue of several rings, or of none, is for the long way.
+ */
+static __rte_always_inline bool
+is_idle(const struct mlx4_rx_set *s)
+{
+	uint8_t op = *(const volatile uint8_t *)&s->next_cqe->owner_sr_opcode;
+
+	return ((op ^ s->phase) & MLX4_CQE_OWNER) != 0 && s->num_rings == 1 && s->ring->missing == 0 &&
+	       __atomic_load_n(&s->next, __ATOMIC_RELAXED) == NULL;
+}
+
+/* Apart from the test for idleness, so that it needs no stack. */
+static __rte_noinline uint16_t
+rx_plain(struct mlx4_rxq *q, struct rte_mbuf **pkts, uint16_t n, struct mlx4_rx_set *s)
+{
+	return likely(s->num_rings == 1) ? rx_burst_one(q, s, pkts, n, RX_PLAIN) : rx_burst_multi(q, s, pkts, n);
+}
+
+static __rte_noinline uint16_t
+rx_avx2(struct mlx4_rxq *q, struct rte_mbuf **pkts, uint16_t n, struct mlx4_rx_set *s)
+{
+	return likely(s->num_rings == 1) ? rx_burst_one(q, s, pkts, n, RX_AVX2) : rx_burst_multi(q, s, pkts, n);
+}
+
+static __rte_noinline uint16_t
+rx_scattered(struct mlx4_rxq *q, struct rte_mbuf **pkts, uint16_t n, struct mlx4_rx_set *s)
+{
+	return likely(s->num_rings == 1) ? rx_burst_one(q, s, pkts, n, RX_SCATTERED) : rx_burst_multi(q, s, pkts, n);
 }
 
 uint16_t
@@ -396,17 +466,22 @@ mlx4_rx_burst(void *rxq, struct rte_mbuf **pkts, uint16_t n)
 	struct mlx4_rxq *q = rxq;
 	struct mlx4_rx_set *s = __atomic_load_n(&q->set, __ATOMIC_ACQUIRE);
 
-	if (likely(s->num_rings == 1))
-		return rx_burst_one(q, s, pkts, n, false);
-	return rx_burst_multi(q, s, pkts, n);
+	return is_idle(s) ? 0 : rx_plain(q, pkts, n, s);
+}
+
+uint16_t
+mlx4_rx_burst_avx2(void *rxq, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct mlx4_rxq *q = rxq;
+	struct mlx4_rx_set *s = __atomic_load_n(&q->set, __ATOMIC_ACQUIRE);
+
+	return is_idle(s) ? 0 : rx_avx2(q, pkts, n, s);
 }
 
 uint16_t
 mlx4_rx_burst_set(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts, uint16_t n)
 {
-	if (likely(s->num_rings == 1))
-		return rx_burst_one(q, s, pkts, n, true);
-	return rx_burst_multi(q, s, pkts, n);
+	return is_idle(s) ? 0 : rx_scattered(q, pkts, n, s);
 }
 
 uint16_t

@@ -36,11 +36,31 @@ extern struct mlx4_rx_meaning mlx4_rx_meaning[MLX4_RX_STATES];
 
 /* What does not change during a burst, in locals: a burst's stores might alias the queue otherwise. */
 struct mlx4_rx_const {
+	uint16_t crc_sub[8] __rte_aligned(16); /* crc_len where the vector variant has the two lengths */
 	uint64_t rearm, ol_flags, ol_mask;
 	uint16_t crc_len;
 	uint16_t stamp_off;
-	uint64_t stamp_flag; /* 0: no time stamps */
+	uint64_t stamp_flag;           /* 0: no time stamps */
+	uint32_t first_len, other_len; /* bytes in the first buffer of a WQE, and in each of the others */
 };
+
+static __rte_always_inline struct mlx4_rx_const
+mlx4_rx_const_of(const struct mlx4_rxq *q, const struct mlx4_rx_set *s)
+{
+	const struct mlx4_rx_ring *r = s->ring;
+
+	return (struct mlx4_rx_const){
+		.crc_sub = {[2] = q->crc_len, [4] = q->crc_len},
+		.rearm = q->rearm,
+		.ol_flags = s->ol_flags,
+		.ol_mask = q->ol_mask,
+		.crc_len = q->crc_len,
+		.stamp_off = q->stamp_off,
+		.stamp_flag = q->stamp_flag,
+		.first_len = r != NULL && r->hdr_len != 0 ? r->hdr_len : q->buf_len,
+		.other_len = q->buf_len,
+	};
+}
 
 /*
  * The four bytes from 0x10 on, as a little-endian number: status [15:8] in bits 7:0, status [7:0] in 15:8, flags with
@@ -112,20 +132,29 @@ static_assert(offsetof(struct rte_mbuf, pkt_len) == offsetof(struct rte_mbuf, pa
 static __rte_always_inline void
 mlx4_rx_mbuf_sse(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct rte_mbuf *m)
 {
-	/* CQE bytes 0x08..0x17: sl_vid at 4, byte_cnt at 12; to pkt_len, data_len and vlan_tci, byte-swapped. */
-	const __m128i order = _mm_set_epi8(-1, -1, -1, -1, 4, 5, 14, 15, 12, 13, 14, 15, -1, -1, -1, -1);
-	const __m128i crc = _mm_set_epi16(0, 0, 0, (short)k->crc_len, 0, (short)k->crc_len, 0, 0);
+	/*
+	 * CQE bytes 0x08..0x17, with the hash in the place of the first four: sl_vid at 4, byte_cnt at 12; to pkt_len,
+	 * data_len, vlan_tci and hash, byte-swapped.
+	 */
+	const __m128i order = _mm_set_epi8(0, 1, 2, 3, 4, 5, 14, 15, 12, 13, 14, 15, -1, -1, -1, -1);
 	const struct mlx4_rx_meaning *mean = &mlx4_rx_meaning[mlx4_rx_state(cqe)];
 	__m128i v = _mm_loadu_si128((const void *)((const uint8_t *)cqe + 8));
 
-	v = _mm_sub_epi16(_mm_shuffle_epi8(v, order), crc);
+	v = _mm_insert_epi32(v, (int)cqe->immed_rss, 0);
+	v = _mm_sub_epi16(_mm_shuffle_epi8(v, order), _mm_load_si128((const void *)k->crc_sub));
 	v = _mm_insert_epi32(v, (int)mean->ptype, 0);
-	v = _mm_insert_epi32(v, (int)rte_be_to_cpu_32(cqe->immed_rss), 3);
 	_mm_storeu_si128((void *)((uint8_t *)m + offsetof(struct rte_mbuf, packet_type)), v);
 	v = _mm_set_epi64x((long long)mlx4_rx_flags(k, cqe, mean), (long long)k->rearm);
 	_mm_store_si128((void *)((uint8_t *)m + offsetof(struct rte_mbuf, rearm_data)), v);
 }
 #define mlx4_rx_mbuf mlx4_rx_mbuf_sse
+
+/*
+ * Receives groups of four packets as rx.c's loop does one by one, up to n; stops at a group that is not all there. expected: of
+ * a plain completion's last byte. For processors with AVX2 only.
+ */
+uint32_t mlx4_rx_run_avx2(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, uint8_t expected,
+			  struct rte_mbuf **elts, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes);
 #else
 #define mlx4_rx_mbuf mlx4_rx_mbuf_scalar
 #endif

@@ -24,6 +24,7 @@ set_make_empty(struct mlx4_rx_set *s)
 	s->cqes = &rx_no_cqe;
 	s->cq_dbrec = rx_no_dbrec;
 	s->quiet = true;
+	mlx4_rx_set_seek(s, 0);
 }
 
 /* mbuf fields that are the same in every packet, as one 64-bit store. */
@@ -261,6 +262,7 @@ mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const 
 	s->cqes = s->cq.cqes;
 	s->cq_mask = s->cq.entries - 1;
 	s->cq_dbrec = s->cq.dbrec;
+	mlx4_rx_set_seek(s, 0);
 	s->arm_sn = 1;
 	q->refill_min = (uint16_t)RTE_MIN(32u, entries / 4);
 	ret = set_create_rings(q, s, slots, n, entries);

@@ -92,7 +92,10 @@ bench_rx_queue(struct rte_mempool *mp, uint16_t desc, unsigned int what, struct 
 	q->buf_len = rte_pktmbuf_data_room_size(mp) - RTE_PKTMBUF_HEADROOM;
 	q->nb_desc = desc;
 	r->queue = q;
-	r->burst = what & BENCH_SEGS ? mlx4_rx_burst_scattered : mlx4_rx_burst;
+	mlx4_rx_set_seek(s, 0);
+	r->burst = what & BENCH_SEGS     ? mlx4_rx_burst_scattered
+		   : what & BENCH_SCALAR ? mlx4_rx_burst
+					 : mlx4_rx_burst_plain();
 	return 0;
 }
 

@@ -60,6 +60,7 @@ setup_rx(struct rings *r)
 	r->set.cq_dbrec = r->rx_cq_dbrec;
 	r->set.ring = r->ring;
 	r->set.num_rings = 1;
+	mlx4_rx_set_seek(&r->set, 0);
 	r->rxq.set = &r->set;
 	r->rxq.mp = the_pool;
 	r->rxq.refill_min = 16;
@@ -114,23 +115,30 @@ rings_setup(void **state)
 	return 0;
 }
 
-int
-rings_teardown(void **state)
+void
+rings_drain(struct rings *r)
 {
-	struct rings *r = *state;
 	struct mlx4_rx_ring *g = &r->ring[0];
 	uint32_t i, k;
 
 	for (; g->ci != g->pi; g->ci++)
-		for (k = 0; k < 1u << r->ring[0].lg_sges; k++)
-			rte_mbuf_raw_free(g->elts[((uint32_t)(g->ci & g->mask) << r->ring[0].lg_sges) + k]);
+		for (k = 0; k < 1u << g->lg_sges; k++)
+			rte_mbuf_raw_free(g->elts[((uint32_t)(g->ci & g->mask) << g->lg_sges) + k]);
 	for (i = r->txq.sq_ci; i != r->txq.sq_pi; i++)
 		if ((uintptr_t)r->txq.elts[i & r->txq.sq_mask] > 1)
 			rte_pktmbuf_free(r->txq.elts[i & r->txq.sq_mask]);
+	r->txq.sq_ci = r->txq.sq_pi;
+}
+
+int
+rings_teardown(void **state)
+{
+	struct rings *r = *state;
+	rings_drain(r);
 	free(r->rx_cqes);
 	free(r->tx_cqes);
-	free(g->wqes);
-	free(g->elts);
+	free(r->ring[0].wqes);
+	free(r->ring[0].elts);
 	free(r->txq.sq);
 	free(r->txq.elts);
 	free(r->txq.ends);

@@ -36,6 +36,8 @@ int rings_eal(void);
 /* A fresh pair of queues; every mbuf of the pool must be home at the end. */
 int rings_setup(void **state);
 int rings_teardown(void **state);
+/* Gives back what is posted; for tests with several pairs, before the first teardown. */
+void rings_drain(struct rings *r);
 /* Writes the next receive completion: everything zero but what the test sets, then the owner bit. */
 struct mlx4_cqe *rings_rx_cqe(struct rings *r);
 void rings_rx_done(struct rings *r, struct mlx4_cqe *cqe, uint8_t opcode);

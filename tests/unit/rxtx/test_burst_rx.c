@@ -7,9 +7,15 @@
 #include "rings.h"
 #include "rx_mbuf.h"
 
-/* Gives the ring its first buffers: a poll of an empty CQ refills. */
+/* Gives the ring its first buffers, as the start of a queue does. */
 static void
 fill(struct rings *r)
+{
+	mlx4_rx_refill(&r->rxq, &r->ring[0]);
+}
+
+static void
+poll_nothing(struct rings *r)
 {
 	struct rte_mbuf *m;
 
@@ -32,9 +38,14 @@ empty_poll_refills(void **state)
 {
 	struct rings *r = *state;
 	const struct mlx4_rx_ring *g = &r->ring[0];
+	static struct rte_mbuf *hold[1023];
 	const uint8_t *w;
 
+	assert_int_equal(rte_pktmbuf_alloc_bulk(r->pool, hold, RTE_DIM(hold)), 0);
 	fill(r);
+	assert_int_equal(g->pi, 0);
+	rte_pktmbuf_free_bulk(hold, RTE_DIM(hold));
+	poll_nothing(r);
 	assert_int_equal(rte_be_to_cpu_32(r->rx_dbrec[0][0]), 64);
 	assert_int_equal(r->rx_cq_dbrec[0], 0);
 	w = (const uint8_t *)&g->wqes[5].addr;
@@ -204,7 +215,7 @@ split(void **state)
 	r->ring[0].lg_sges = 1;
 	r->ring[0].hdr_len = 128;
 	r->rxq.hdr_mp = r->pool;
-	assert_int_equal(mlx4_rx_burst_scattered(&r->rxq, m, 2), 0);
+	fill(r);
 	assert_int_equal(rte_mempool_avail_count(r->pool), before - 2 * RX_WQES);
 	cqe = rings_rx_cqe(r);
 	put(cqe, 0x14, 4, 300);
@@ -230,7 +241,7 @@ scattered(void **state)
 	struct rte_mbuf *m[2];
 
 	r->ring[0].lg_sges = 1;
-	assert_int_equal(mlx4_rx_burst_scattered(&r->rxq, m, 2), 0);
+	fill(r);
 	cqe = rings_rx_cqe(r);
 	put(cqe, 0x14, 4, 3000);
 	rings_rx_done(r, cqe, 1);
@@ -271,15 +282,15 @@ empty_pool(void **state)
 	assert_int_equal(r->ring[0].pi, r->ring[0].ci);
 	/* However long the shortage lasts, those 64 are what it is about. */
 	for (i = 0; i < 100; i++)
-		fill(r);
+		poll_nothing(r);
 	assert_int_equal(r->rxq.nombuf, 64);
 	rte_pktmbuf_free_bulk(hold, 5);
-	fill(r);
+	poll_nothing(r);
 	assert_int_equal((uint16_t)(r->ring[0].pi - r->ring[0].ci), 5);
 	assert_int_equal(r->rxq.nombuf, 64);
 	rte_pktmbuf_free_bulk(hold + 5, n - 5);
 	rte_pktmbuf_free_bulk(m, 64);
-	fill(r);
+	poll_nothing(r);
 	assert_int_equal((uint16_t)(r->ring[0].pi - r->ring[0].ci), 64);
 	assert_int_equal(r->rxq.nombuf, 64);
 }
@@ -320,7 +331,7 @@ empty_pool_by_and_by(void **state)
 	assert_int_equal((uint16_t)(r->ring[0].pi - r->ring[0].ci), 18);
 	assert_int_equal(r->rxq.nombuf, 50);
 	rte_pktmbuf_free_bulk(m + 4, 46);
-	fill(r);
+	poll_nothing(r);
 	assert_int_equal((uint16_t)(r->ring[0].pi - r->ring[0].ci), 64);
 	assert_int_equal(r->rxq.nombuf, 50);
 	take(r, 16, m);
@@ -342,6 +353,7 @@ next_set_after_drain(void **state)
 	other.cqes = &no_cqe;
 	other.cq_mask = 0;
 	other.num_rings = 0;
+	mlx4_rx_set_seek(&other, 0);
 	cqe = rings_rx_cqe(r);
 	put(cqe, 0x14, 4, 60);
 	rings_rx_done(r, cqe, 1);
@@ -439,6 +451,35 @@ two_rings(void **state)
 	r->set.num_rings = 1;
 }
 
+/* Two rings that found the pool empty have no packets to come back by: a poll that finds nothing fills them. */
+static void
+starved_rings(void **state)
+{
+	static struct rte_mbuf *hold[1023];
+	struct rings *r = *state;
+	struct mlx4_rx_ring *g = &r->ring[1];
+
+	*g = r->ring[0];
+	g->wqes = calloc(RX_WQES, sizeof(*g->wqes));
+	g->elts = calloc(RX_WQES, sizeof(*g->elts));
+	g->dbrec = r->rx_dbrec[1];
+	r->set.num_rings = 2;
+	assert_int_equal(rte_pktmbuf_alloc_bulk(r->pool, hold, RTE_DIM(hold)), 0);
+	fill(r);
+	mlx4_rx_refill(&r->rxq, g);
+	assert_int_equal(g->pi, 0);
+	rte_pktmbuf_free_bulk(hold, RTE_DIM(hold));
+	poll_nothing(r);
+	assert_int_equal(r->ring[0].pi, RX_WQES);
+	assert_int_equal(g->pi, RX_WQES);
+	assert_int_equal(rte_be_to_cpu_32(r->rx_dbrec[1][0]), RX_WQES);
+	for (; g->ci != g->pi; g->ci++)
+		rte_pktmbuf_free(g->elts[g->ci & g->mask]);
+	free(g->wqes);
+	free(g->elts);
+	r->set.num_rings = 1;
+}
+
 #ifdef RTE_ARCH_X86
 /* The vector variant and the plain one agree on random completions. */
 static void
@@ -459,7 +500,7 @@ variants_agree(void **state)
 			raw[i] = (uint8_t)(x >> 24);
 		}
 		cqe.byte_cnt = rte_cpu_to_be_32(60 + (x >> 8) % 9600);
-		k.crc_len = seed & 1 ? 4 : 0;
+		k.crc_len = k.crc_sub[2] = k.crc_sub[4] = seed & 1 ? 4 : 0;
 		k.ol_flags = seed & 2 ? RTE_MBUF_F_RX_RSS_HASH : 0;
 		k.ol_mask = seed & 4 ? UINT64_MAX : RTE_MBUF_F_RX_IP_CKSUM_MASK;
 		mlx4_rx_mbuf_scalar(&k, &cqe, a);
@@ -498,6 +539,7 @@ main(void)
 		T(kept_fcs),
 		T(descriptor_states),
 		T(two_rings),
+		T(starved_rings),
 #ifdef RTE_ARCH_X86
 		T(variants_agree),
 #endif
