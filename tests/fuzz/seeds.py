@@ -113,6 +113,13 @@ def configurations():
     yield b"[group 1 rest]\ndefault=on\nflood=off\nantispoof-mac=on\nantispoof-type=on\nethertypes=0x8906,0,0x0800\n"
 
 
+def settings():
+    """Of the program that fuzz_settings knows."""
+    yield (b"[program]\nburst=64\nname=abc def\n[port 0]\nring=1024\nqueues=all\nmode=macswap\ntc=0:ets:40 1:ets:60\n"
+           b"rule=udp:4791:3:26 tcp:80:1\ntrust=dscp\n[rxq 0 3]\nwait=65535\n")
+    yield b"[port 1]\npromisc=0 # no\nprio-tc=0,0,0,1,0,0,0,0\nrx-pfc=3\ndscp-pfc=on\n[card 0]\ntype=cx3\n[port 7]\n"
+
+
 def neighbours():
     """For fuzz_roce_net: what its unit test says and hears, alone and after a question and time."""
     sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../unit/roce'))
@@ -165,6 +172,7 @@ def main(folder):
     write(folder, 'roce_net', neighbours())
     write(folder, 'vfu', vfu_messages())
     write(folder, 'qos', configurations())
+    write(folder, 'settings', settings())
     write(folder, 'lldp', [speak(f) for f in lldp_frames()] + [b''.join(speak(f) + b'\x00\x0b\xb8' for f in lldp_frames())])
     # Plain but for one bit that no receive completion has (a burst without end, once), then a good one.
     strange = [cqe[:31] + bytes([op]) for op in (0x21, 0x20, 0x3f, 0x16)]

@@ -106,6 +106,8 @@ changed(void *arg, const struct tp_setting *row, const struct tp_setting_at *at,
 	struct fake *f = arg;
 	char text[TP_SETTING_OBJECT];
 
+	if (f->silent)
+		return;
 	assert_true(f->events < FAKE_EVENTS);
 	tp_setting_at_text(at, text);
 	snprintf(f->event[f->events++], sizeof(f->event[0]), "%s: %s: %.20s -> %.20s", text, row->name, was, is);

@@ -33,6 +33,7 @@ struct fake {
 	unsigned int stops, goes, sets, qos_sets;
 	unsigned int fail_go; /* this many calls fail */
 	const char *fail_set; /* a value that no setter takes */
+	bool silent;          /* changes are not noted */
 	unsigned int events;
 	char event[FAKE_EVENTS][128]; /* "port 0: ring: 512 -> 1024" */
 };
