@@ -44,6 +44,7 @@ caps_queues(uint8_t *out)
 	prm_set(out, MLX4_CAP_MAX_RQ_DESC, TPM_MAX_RQ_DESC);
 	prm_set(out, MLX4_CAP_LG_MAX_GSO, TPM_LG_MAX_GSO);
 	prm_set(out, MLX4_CAP_RSS_TOEPLITZ, 1);
+	prm_set(out, MLX4_CAP_PORT_BEACON, 1);
 	prm_set(out, MLX4_CAP_RSS_XOR, 1);
 	prm_set(out, MLX4_CAP_LG_MAX_RSS, TPM_LG_MAX_RSS);
 }

@@ -142,6 +142,10 @@ tpm_cmd_mad_ifc(struct tp_model *m, struct tpm_cmd *c)
 			c->in[MAD_BASE_VERSION], class, c->in[MAD_CLASS_VERSION], method);
 	memcpy(c->out, c->in, MLX4_MAD_SIZE);
 	c->out[MAD_METHOD] = METHOD_GET_RESP;
+	if (class == CLASS_SUBN_LID && method == METHOD_GET && prm_get(c->in, MAD_ATTR) == MLX4_MAD_ATTR_CABLE) {
+		prm_set(c->out, MAD_STATUS, (uint32_t)tpm_cable_get(m, p, c->out) << MLX4_MAD_STATUS_CABLE_SHIFT);
+		return MLX4_STAT_OK;
+	}
 	/* Nothing of a port can be set by datagram: that is a subnet manager's business on a real fabric. */
 	if (method == METHOD_SET || !(class == CLASS_PERF ? perf_get(p, c->out) : attribute_get(m, p, c->out)))
 		prm_set(c->out, MAD_STATUS, STATUS_BAD_ATTR);

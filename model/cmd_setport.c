@@ -156,8 +156,9 @@ tpm_cmd_set_port(struct tp_model *m, struct tpm_cmd *c)
 	switch (c->op_modifier) {
 	case MLX4_SET_PORT_OPM_IB: return set_ib(m, p, c->in);
 	case MLX4_SET_PORT_OPM_ETH: return set_eth(m, p, sel, c->in);
+	case MLX4_SET_PORT_OPM_BEACON: p->beacon_s = prm_get(c->in, MLX4_SET_PORT_BEACON_S); return MLX4_STAT_OK;
 	default:
-		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "SET_PORT op_modifier %u, wanted %u or %u",
-				c->op_modifier, MLX4_SET_PORT_OPM_IB, MLX4_SET_PORT_OPM_ETH);
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "SET_PORT op_modifier %u, wanted %u, %u or %u",
+				c->op_modifier, MLX4_SET_PORT_OPM_IB, MLX4_SET_PORT_OPM_ETH, MLX4_SET_PORT_OPM_BEACON);
 	}
 }

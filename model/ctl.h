@@ -195,6 +195,8 @@ bool tpm_cmd_need_out(struct tp_model *m, struct tpm_cmd *c);
 
 /* A port number of a command: 1..num_ports, or NULL after cmd-index. */
 struct tpm_port *tpm_cmd_port(struct tp_model *m, const char *cmd, uint32_t port);
+/* cable.c: fills the data of a datagram that asks for the EEPROM of what is plugged in; enum mlx4_cable_status. */
+uint8_t tpm_cable_get(const struct tp_model *m, const struct tpm_port *p, uint8_t *mad);
 
 uint8_t tpm_mcast_config(struct tp_model *m, struct tpm_port *p, bool clear, uint64_t mac);
 

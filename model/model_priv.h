@@ -316,10 +316,11 @@ struct tpm_qos;
 struct tpm_steer; /* rules and their lookup, per port */
 
 struct tpm_port {
-	unsigned int num; /* 1..2 */
-	bool ib;          /* type in force */
-	bool open;        /* INIT_PORT */
-	bool cable, link; /* cable plugged; link as last announced */
+	unsigned int num;  /* 1..2 */
+	bool ib;           /* type in force */
+	bool open;         /* INIT_PORT */
+	uint32_t beacon_s; /* the light blinks for so long since it was asked for, to find the port by */
+	bool cable, link;  /* cable plugged; link as last announced */
 	uint64_t mac;
 	uint32_t max_frame; /* with header, tags and FCS */
 	uint32_t user_mtu;

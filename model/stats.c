@@ -48,6 +48,7 @@ tp_model_get_stats(struct tp_model *m, struct tp_model_stats *st)
 		st->port[i].roce_malformed = p->roce_malformed;
 		st->port[i].wire = p->wire == NULL ? "none" : p->wire->ops->name;
 		st->port[i].link_up = p->link;
+		st->port[i].beacon_s = p->beacon_s;
 	}
 	tpm_unlock(&m->lock);
 }

@@ -407,6 +407,7 @@ enum mlx4_eth_speed {
 #define MLX4_SET_PORT_OPM_IB 0u
 #define MLX4_SET_PORT_OPM_ETH 1u
 #define MLX4_SET_PORT_OPM_BEACON 4u
+#define MLX4_SET_PORT_BEACON_S PRM_D(0x00, 31, 0) /* [CP 4.4] seconds, 0: stop */
 enum mlx4_set_port_sel {
 	MLX4_SET_PORT_GENERAL = 0,
 	MLX4_SET_PORT_RQP_CALC = 1,
@@ -513,5 +514,37 @@ enum mlx4_set_port_sel {
 #define MLX4_MAD_ATTR_GUID_INFO 0x14u
 #define MLX4_MAD_ATTR_PORT_INFO 0x15u
 #define MLX4_MAD_ATTR_PKEY_TABLE 0x16u
+#define MLX4_MAD_ATTR_CABLE 0xff60u /* the EEPROM of what is plugged in */
+#define MLX4_MAD_BASE_VERSION PRM_B(0x00, 7, 0)
+#define MLX4_MAD_CLASS PRM_B(0x01, 7, 0)
+#define MLX4_MAD_CLASS_VERSION PRM_B(0x02, 7, 0)
+#define MLX4_MAD_METHOD PRM_B(0x03, 7, 0)
+#define MLX4_MAD_CLASS_LID_ROUTED 0x01u
+#define MLX4_MAD_METHOD_GET 0x01u
+#define MLX4_MAD_STATUS PRM_H(0x04, 15, 0)
+#define MLX4_MAD_STATUS_CABLE_SHIFT 8 /* attribute CABLE: enum mlx4_cable_status */
+#define MLX4_MAD_ATTR PRM_H(0x10, 15, 0)
+#define MLX4_MAD_IFC_NO_KEYS 3u /* op_modifier: M_Key and B_Key are not looked at */
+#define MLX4_CABLE_I2C PRM_B(0x40, 7, 0)
+#define MLX4_CABLE_PAGE PRM_B(0x41, 7, 0)
+#define MLX4_CABLE_OFFSET PRM_H(0x42, 15, 0)
+#define MLX4_CABLE_SIZE PRM_H(0x46, 15, 0)
+#define MLX4_CABLE_DATA 0x50u
+#define MLX4_CABLE_DATA_MAX 48u
+#define MLX4_CABLE_I2C_LOW 0x50u
+#define MLX4_CABLE_I2C_HIGH 0x51u
+#define MLX4_CABLE_I2C_BYTES 256u
+enum mlx4_cable_status {
+	MLX4_CABLE_OK = 0,
+	MLX4_CABLE_BAD_PORT = 1,
+	MLX4_CABLE_NOT_SUPPORTED = 2,
+	MLX4_CABLE_NOT_CONNECTED = 3,
+	MLX4_CABLE_NO_EEPROM = 4,
+	MLX4_CABLE_BAD_PAGE = 5,
+	MLX4_CABLE_BAD_OFFSET = 6,
+	MLX4_CABLE_BAD_I2C = 7,
+	MLX4_CABLE_VIOLATION = 8,
+	MLX4_CABLE_BUSY = 9,
+};
 
 #endif /* MLX4_PRM_CMD_H */

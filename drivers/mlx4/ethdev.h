@@ -80,6 +80,14 @@ int mlx4_tx_burst_mode(struct rte_eth_dev *dev, uint16_t queue, struct rte_eth_b
 int mlx4_fw_version(struct rte_eth_dev *dev, char *text, size_t len);
 int mlx4_regs_get(struct rte_eth_dev *dev, struct rte_dev_reg_info *regs);
 
+/* module.c */
+int mlx4_module_info(struct rte_eth_dev *dev, struct rte_eth_dev_module_info *info);
+int mlx4_module_eeprom(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);
+int mlx4_eeprom_get(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);
+int mlx4_eeprom_set(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);
+int mlx4_led_on(struct rte_eth_dev *dev);
+int mlx4_led_off(struct rte_eth_dev *dev);
+
 /* clock.c */
 int mlx4_read_clock(struct rte_eth_dev *dev, uint64_t *cycles);
 

@@ -56,6 +56,7 @@ struct mlx4_caps {
 	bool roce, roce_v2; /* RDMA over Ethernet: at all, over UDP too */
 	bool mw, mw2, mw2b; /* memory windows: at all, type 2, bound to a queue pair */
 	bool local_inv, diag_port;
+	bool beacon;           /* a port's light can blink */
 	uint16_t num_qp_rates; /* rate limits of queue pairs, 0: none */
 	uint32_t max_srq_wqes, max_rdma_req, max_rdma_rsp, ack_delay, lg_max_msg;
 	uint16_t sz_qpc, sz_rdmarc, sz_altc, sz_auxc, sz_srqc, sz_cqc, sz_eqc, sz_cmpt, sz_mtt, sz_dmpt;

@@ -42,6 +42,8 @@ rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info)
 	hca = eth->hca;
 	memset(info, 0, sizeof(*info));
 	info->dead = hca->dead;
+	info->wake_on_lan =
+		(hca->caps.flags >> (eth->port == 1 ? MLX4_DEV_FLAG_WOL_PORT1 : MLX4_DEV_FLAG_WOL_PORT2)) & 1;
 	snprintf(info->name, sizeof(info->name), "%s", hca->bus->where);
 	snprintf(info->bus, sizeof(info->bus), "%s", hca->bus->ops->name);
 	info->device_id = hca->bus->device_id;

@@ -45,7 +45,8 @@ struct rte_pmd_mlx4_device {
 	char roce_mode[16];                       /**< "off", "v1", "v2" */
 	uint32_t qps, max_qps, cqs, max_cqs, eqs; /**< in use and limits */
 	uint64_t commands;                        /**< firmware commands executed */
-	bool dead;                                /**< the card stopped answering or reported a fatal error */
+	bool wake_on_lan; /**< the firmware offers it for this port; it is set by the vendor's tools */
+	bool dead;        /**< the card stopped answering or reported a fatal error */
 };
 
 /** Fills @p info. @return 0, -ENODEV, -EIO (the card does not answer). */

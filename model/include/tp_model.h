@@ -231,6 +231,7 @@ struct tp_model_stats {
 		uint64_t roce_tx, roce_rx; /* packets of the transport */
 		uint64_t roce_bad_icrc, roce_no_qp, roce_no_gid, roce_malformed; /* ... that were dropped */
 		const char *wire;
+		uint32_t beacon_s; /* seconds that the light was told to blink */
 		bool link_up;
 	} port[TP_MODEL_PORTS];
 };

@@ -122,7 +122,8 @@ test_tables(void **state)
 	assert_int_equal(card_cmd_in(c, MLX4_CMD_SET_PORT, 1, 1 << 8 | 1), MLX4_STAT_BAD_SYS_STATE); /* A0 under DMFS */
 	assert_int_equal(card_cmd_in(c, MLX4_CMD_SET_PORT, 1, 7 << 8 | 1), MLX4_STAT_BAD_PARAM);
 	assert_int_equal(card_cmd_in(c, MLX4_CMD_SET_PORT, 0, 1), MLX4_STAT_BAD_PARAM); /* InfiniBand on Ethernet */
-	assert_int_equal(card_cmd_in(c, MLX4_CMD_SET_PORT, 4, 1), MLX4_STAT_BAD_PARAM);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_SET_PORT, 4, 1), MLX4_STAT_OK);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_SET_PORT, 5, 1), MLX4_STAT_BAD_PARAM);
 	assert_int_equal(card_violations(c, "cmd-param"), 6);
 	assert_int_equal(card_violations(c, "cmd-state"), 1);
 }

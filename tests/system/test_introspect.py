@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What unmodified testpmd shows of a port: module, queues, descriptors, registers, single queues stopped under traffic."""
+import os
+import re
+import sys
+
+from tpmd import Cases, Testpmd, eal
+
+cases = Cases()
+PREFIX = 'tpi%d' % os.getpid()
+
+
+def quiet_eal(name):
+    return [a for a in eal(PREFIX + name) if not a.startswith('--log-level')]
+
+
+def module(t):
+    """SFF-8636, as its readers take it apart: identifier, vendor, part and the checksum over them."""
+    out = t.cmd('show port 0 module_eeprom')
+    data = bytes(int(b, 16) for line in re.findall(r'^[0-9a-fA-F]{8}: ([0-9A-Fa-f ]+)\|', out, re.M) for b in line.split())
+    if len(data) < 256:
+        return 'eeprom of %d bytes: %s' % (len(data), out[-300:])
+    if data[0] != 0x0d or data[148:164].decode().rstrip() != 'Triplane' or not data[168:184].strip():
+        return 'identifier 0x%02x, vendor %r' % (data[0], data[148:164])
+    return None if sum(data[128:191]) % 256 == data[191] else 'checksum 0x%02x' % data[191]
+
+
+def queues(t):
+    rx, tx = t.cmd('show rxq info 0 0'), t.cmd('show txq info 0 0')
+    for text, want in ((rx, 'Number of RXDs: 512'), (rx, 'Burst mode: '), (rx, 'RX scattered packets: off'), (rx, 'Mempool: mb'),
+                       (tx, 'Number of TXDs: 512'), (tx, 'Burst mode: '), (tx, 'TX deferred start: off')):
+        if want not in text:
+            return 'no %r in %s' % (want, text)
+    return None
+
+
+def descriptors(t):
+    """txonly receives nothing: frames wait in the ring of port 1, the descriptors behind them are free."""
+    t.cmd('set fwd txonly')
+    t.cmd('port stop all')
+    t.cmd('port start all')
+    for off, want in ((0, 'available'), (511, 'available')):
+        if want not in t.cmd('show port 1 rxq 0 desc %d status' % off).lower():
+            return 'descriptor %d: %s' % (off, t.text[-200:])
+    t.cmd('start tx_first 1')
+    t.cmd('stop')
+    n = re.search(r'Used desc count = (\d+)', t.cmd('show port 1 rxq 0 desc used count'))
+    if n is None or int(n.group(1)) == 0:
+        return 'used: %s' % t.text[-200:]
+    for off, want in ((0, 'done'), (int(n.group(1)) - 1, 'done')):
+        if want not in t.cmd('show port 1 rxq 0 desc %d status' % off).lower():
+            return 'descriptor %d of %s: %s' % (off, n.group(1), t.text[-200:])
+    if int(n.group(1)) < 512 and 'available' not in t.cmd('show port 1 rxq 0 desc %s status' % n.group(1)).lower():
+        return 'descriptor %s: %s' % (n.group(1), t.text[-200:])
+    if 'done' not in t.cmd('show port 0 txq 0 desc 511 status').lower():
+        return 'tx: %s' % t.text[-200:]
+    bad = t.cmd('show port 1 rxq 0 desc 512 status')
+    return None if 'invalid' in bad.lower() else 'descriptor 512: %s' % bad
+
+
+def firmware(t):
+    out = t.cmd('show port info 0') + t.cmd('show device info all')
+    return None if '2.42.5000' in out and 'net_mlx4_model0' in out else out[-400:]
+
+
+def live_queues(t):
+    """Queues stop and start under traffic; what comes meanwhile is dropped and counted, and they go on."""
+    t.cmd('set fwd io')
+    t.cmd('port stop all')
+    t.cmd('clear port stats all')
+    t.cmd('port start all')
+    t.cmd('start tx_first 4')
+    for kind in ('rxq', 'txq'):
+        for _ in range(5):
+            out = t.cmd('port 0 %s 0 stop' % kind) + t.cmd('port 0 %s 0 start' % kind)
+            if 'fail' in out.lower() or 'error' in out.lower():
+                return out
+    t.cmd('stop')
+    t.cmd('clear port stats all')
+    t.cmd('start tx_first 1')
+    t.cmd('stop')
+    s = t.stats(0)
+    return None if s['rx-packets'] > 0 and s['tx-packets'] > 0 else 'after it: %s' % s
+
+
+with Testpmd(['net_mlx4_model0'], args=['--rxd=512', '--txd=512'], eal_args=quiet_eal('a')) as pmd:
+    cases.run('module eeprom', module, pmd)
+    cases.run('queue info', queues, pmd)
+    cases.run('firmware and device', firmware, pmd)
+    cases.run('descriptor status', descriptors, pmd)
+    cases.run('queues stopped live', live_queues, pmd)
+sys.exit(1 if cases.failed else 0)

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What a port says of its queues, its module and its light, with frames at known places. */
+#include <errno.h>
+
+#include "rig.h"
+#include "rte_pmd_mlx4_queue.h"
+
+static int
+setup(void **state)
+{
+	rig_open("");
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	rig_close();
+	return 0;
+}
+
+static void
+test_rx_load(void **state)
+{
+	struct rte_pmd_mlx4_rx_load load;
+	struct rte_ether_addr mac = rig_mac(1);
+	unsigned int i;
+
+	for (i = 0; i < 40; i++)
+		rig_send(0, rig_frame(&mac, RIG_FRAME));
+	assert_int_equal(rte_pmd_mlx4_rx_load_get(1, 0, &load), 0);
+	assert_true(load.started);
+	assert_int_equal(load.descriptors, RIG_DESC);
+	assert_int_equal(load.waiting, 40);
+	assert_int_equal(rte_eth_rx_queue_count(1, 0), 40);
+	assert_int_equal(load.posted, RIG_DESC);
+	assert_int_equal(load.packets, 0);
+	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, 39), RTE_ETH_RX_DESC_DONE);
+	assert_int_equal(rte_eth_rx_descriptor_status(1, 0, 40), RTE_ETH_RX_DESC_AVAIL);
+	assert_int_equal(rig_drain(1, 0), 40);
+	assert_int_equal(rte_pmd_mlx4_rx_load_get(1, 0, &load), 0);
+	assert_int_equal(load.waiting, 0);
+	assert_int_equal(load.packets, 40);
+	assert_int_equal(load.nombuf, 0);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	assert_int_equal(rte_pmd_mlx4_rx_load_get(1, 0, &load), 0);
+	assert_false(load.started);
+	assert_int_equal(load.waiting + load.posted, 0);
+	assert_int_equal(rte_pmd_mlx4_rx_load_get(1, 1, &load), -EINVAL);
+	assert_int_equal(rte_pmd_mlx4_rx_load_get(1, UINT16_MAX, &load), -EINVAL);
+	assert_int_equal(rte_pmd_mlx4_rx_load_get(31, 0, &load), -ENODEV);
+}
+
+static void
+test_tx_load(void **state)
+{
+	struct rte_pmd_mlx4_tx_load load;
+	struct rte_ether_addr mac = rig_mac(1);
+	struct rte_mbuf *m[32];
+	unsigned int i;
+
+	/* The card does not move: what is posted stays. */
+	for (i = 0; i < RTE_DIM(m); i++)
+		m[i] = rig_frame(&mac, RIG_FRAME);
+	assert_int_equal(rte_eth_tx_burst(0, 0, m, RTE_DIM(m)), RTE_DIM(m));
+	assert_int_equal(rte_pmd_mlx4_tx_load_get(0, 0, &load), 0);
+	assert_true(load.started);
+	assert_int_equal(load.descriptors, RIG_DESC);
+	assert_int_equal(load.used, RTE_DIM(m)); /* a frame in one buffer takes one block */
+	assert_in_range(load.room, RIG_DESC / 2, RIG_DESC);
+	assert_int_equal(load.packets, RTE_DIM(m));
+	assert_int_equal(rte_eth_tx_descriptor_status(0, 0, RTE_DIM(m) - 1), RTE_ETH_TX_DESC_FULL);
+	assert_int_equal(rte_eth_tx_descriptor_status(0, 0, RTE_DIM(m)), RTE_ETH_TX_DESC_DONE);
+	rig_run(0);
+	assert_int_equal(rte_eth_tx_done_cleanup(0, 0, 0), RTE_DIM(m));
+	assert_int_equal(rte_pmd_mlx4_tx_load_get(0, 0, &load), 0);
+	assert_int_equal(load.used, 0);
+	assert_int_equal(rig_drain(1, 0), RTE_DIM(m));
+	assert_int_equal(rte_pmd_mlx4_tx_load_get(0, 7, &load), -EINVAL);
+	assert_int_equal(rte_pmd_mlx4_tx_load_get(31, 0, &load), -ENODEV);
+}
+
+/* The checksums of SFF-8636, over bytes 128..190 and 192..222. */
+static void
+check_sums(const uint8_t e[256])
+{
+	uint8_t base = 0, ext = 0;
+	unsigned int i;
+
+	for (i = 128; i < 191; i++)
+		base += e[i];
+	for (i = 192; i < 223; i++)
+		ext += e[i];
+	assert_int_equal(e[191], base);
+	assert_int_equal(e[223], ext);
+}
+
+static void
+test_module(void **state)
+{
+	struct rte_eth_dev_module_info info;
+	uint8_t whole[256], part[100];
+	struct rte_dev_eeprom_info ee = {.data = whole, .length = sizeof(whole)};
+
+	assert_int_equal(rte_eth_dev_get_module_info(0, &info), 0);
+	assert_int_equal(info.type, RTE_ETH_MODULE_SFF_8636);
+	assert_int_equal(info.eeprom_len, sizeof(whole));
+	assert_int_equal(rte_eth_dev_get_module_eeprom(0, &ee), 0);
+	assert_int_equal(whole[0], 0x0d); /* QSFP+ */
+	assert_int_equal(whole[128], 0x0d);
+	assert_int_equal(whole[131] & 0x08, 0x08); /* 40GBASE-CR4 */
+	assert_memory_equal(whole + 148, "Triplane        ", 16);
+	check_sums(whole);
+	/* Any part, also one that is no multiple of what a command brings. */
+	ee = (struct rte_dev_eeprom_info){.data = part, .offset = 131, .length = sizeof(part)};
+	assert_int_equal(rte_eth_dev_get_module_eeprom(0, &ee), 0);
+	assert_memory_equal(part, whole + 131, sizeof(part));
+	/* Ends of a cable are told apart. */
+	ee = (struct rte_dev_eeprom_info){.data = part, .offset = 196, .length = 16};
+	assert_int_equal(rte_eth_dev_get_module_eeprom(1, &ee), 0);
+	assert_memory_not_equal(part, whole + 196, 16);
+	rig_log_begin();
+	ee = (struct rte_dev_eeprom_info){.data = part, .offset = 200, .length = 57};
+	assert_int_equal(rte_eth_dev_get_module_eeprom(0, &ee), -EINVAL);
+	rig_log_one("57 bytes from 200", "it has 256");
+	assert_int_equal(rte_pmd_mlx4_model_cable(0, false), 0);
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_get_module_info(0, &info), -ENODEV);
+	rig_log_one("EEPROM", "nothing is plugged in");
+	assert_int_equal(rte_pmd_mlx4_model_cable(0, true), 0);
+	assert_int_equal(rte_eth_dev_get_module_info(0, &info), 0);
+}
+
+static void
+test_flash_is_refused(void **state)
+{
+	struct rte_dev_eeprom_info ee = {.length = 8};
+
+	uint8_t data[8] = {0};
+
+	ee.data = data;
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_get_eeprom(0, &ee), -ENOTSUP);
+	rig_log_one("flash", "no command");
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_set_eeprom(0, &ee), -ENOTSUP);
+	rig_log_one("flash", "no command");
+}
+
+static uint32_t
+beacon(uint16_t port)
+{
+	struct tp_model_stats st;
+
+	tp_model_get_stats(rig_model(port), &st);
+	return st.port[port].beacon_s;
+}
+
+static void
+test_led(void **state)
+{
+	assert_int_equal(rte_eth_led_on(1), 0);
+	assert_true(beacon(1) > 0);
+	assert_int_equal(beacon(0), 0);
+	assert_int_equal(rte_eth_led_off(1), 0);
+	assert_int_equal(beacon(1), 0);
+}
+
+static void
+test_wake_on_lan(void **state)
+{
+	struct rte_pmd_mlx4_device d;
+
+	assert_int_equal(rte_pmd_mlx4_device_get(0, &d), 0);
+	assert_false(d.wake_on_lan); /* flags 37 and 38 of QUERY_DEV_CAP are 0 in the model */
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_rx_load, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tx_load, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_module, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_flash_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_led, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wake_on_lan, setup, teardown),
+	};
+
+	if (rig_eal("mlx4int", "0") < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
