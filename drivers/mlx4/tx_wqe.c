@@ -10,6 +10,8 @@
 #include "tx_wqe.h"
 
 #define BLOCKS_MAX ((MLX4_SEND_WQE_MAX + MLX4_TXBB_SIZE - 1) / MLX4_TXBB_SIZE)
+/* Bytes in the first block behind the control segment and the four bytes that begin an inline or an LSO segment. */
+#define INLINE_FIRST (MLX4_TXBB_SIZE - MLX4_DS_SIZE - 4)
 
 /* What a WQE will be made of, found before anything is written. */
 struct tx_plan {
@@ -19,7 +21,16 @@ struct tx_plan {
 	bool inl;         /* the frame goes into the WQE */
 };
 
-static uint32_t
+/*
+ * A WQE that is being written, in the ring or, if it wraps, in a copy. The card must never see a block whose first dword is
+ * valid before the rest of the WQE is [DP 4.5], so first dwords are kept back; that of the control segment is not here.
+ */
+struct tx_draft {
+	uint8_t *w;
+	rte_be32_t first[BLOCKS_MAX];
+};
+
+static __rte_always_inline uint32_t
 tso_header_len(const struct rte_mbuf *m)
 {
 	uint32_t len = m->l2_len + m->l3_len + m->l4_len;
@@ -30,19 +41,17 @@ tso_header_len(const struct rte_mbuf *m)
 }
 
 /* Units that n bytes need as inline segments: 4 bytes of header in each 64-byte block [DP 3.7]. */
-static uint32_t
+static __rte_always_inline uint32_t
 inline_units(uint32_t n)
 {
-	uint32_t first = MLX4_TXBB_SIZE - MLX4_DS_SIZE - 4;
-
-	if (n <= first)
+	if (n <= INLINE_FIRST)
 		return (4 + n + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE;
-	n -= first;
+	n -= INLINE_FIRST;
 	return 3 + n / 60 * 4 + (n % 60 == 0 ? 0 : (4 + n % 60 + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE);
 }
 
 /* Data segments for what lies behind the first skip bytes; empty mbufs take none. */
-static uint32_t
+static __rte_always_inline uint32_t
 count_segments(const struct rte_mbuf *m, uint32_t skip)
 {
 	uint32_t n = 0;
@@ -58,19 +67,52 @@ count_segments(const struct rte_mbuf *m, uint32_t skip)
 	return n;
 }
 
-static void
+/* Units of the LSO segment. */
+static __rte_always_inline uint32_t
+lso_units(uint32_t hdr_len)
+{
+	return (4 + hdr_len + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE;
+}
+
+static __rte_always_inline int
+plan_lso(const struct mlx4_txq *q, const struct rte_mbuf *m, struct tx_plan *p)
+{
+	uint32_t hdr = tso_header_len(m);
+
+	if (q->max_gso == 0)
+		return -ENOTSUP;
+	if (m->tso_segsz == 0 || hdr == 0 || hdr >= m->pkt_len || m->pkt_len - hdr > q->max_gso)
+		return -EINVAL;
+	/* Too many segments are gathered; headers that leave no room for data cannot be helped. */
+	if (hdr + 64 > q->max_desc)
+		return -EINVAL;
+	p->hdr_len = hdr;
+	p->ds = 1 + lso_units(hdr) + count_segments(m, hdr);
+	return 0;
+}
+
+/* 0 or the negative errno for which the packet cannot be sent. */
+static __rte_always_inline int
 make_plan(const struct mlx4_txq *q, const struct rte_mbuf *m, struct tx_plan *p)
 {
-	p->hdr_len = m->ol_flags & RTE_MBUF_F_TX_TCP_SEG ? tso_header_len(m) : 0;
-	p->inl = p->hdr_len == 0 && m->pkt_len <= q->inline_max;
-	p->ds = 1;
-	if (p->inl)
-		p->ds += inline_units(RTE_MAX(m->pkt_len, MLX4_INLINE_MIN));
-	else
-		p->ds += count_segments(m, p->hdr_len);
-	if (p->hdr_len != 0)
-		p->ds += (4 + p->hdr_len + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE;
+	if (unlikely(m->pkt_len < RTE_ETHER_HDR_LEN))
+		return -EINVAL;
+	if (unlikely(m->ol_flags & MLX4_TX_UNSUPPORTED))
+		return -ENOTSUP;
+	p->hdr_len = 0;
+	p->inl = false;
+	if (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) {
+		int rc = plan_lso(q, m, p);
+
+		if (rc != 0)
+			return rc;
+	} else if (m->pkt_len <= q->inline_max) {
+		p->inl = true;
+		p->ds = 1 + inline_units(RTE_MAX(m->pkt_len, MLX4_INLINE_MIN));
+	} else
+		p->ds = 1 + count_segments(m, 0);
 	p->blocks = (p->ds + 3) / 4;
+	return 0;
 }
 
 int
@@ -78,77 +120,124 @@ mlx4_tx_check(const struct mlx4_txq *q, const struct rte_mbuf *m)
 {
 	struct tx_plan p;
 
-	if (m->pkt_len < RTE_ETHER_HDR_LEN)
-		return -EINVAL;
-	if (m->ol_flags & MLX4_TX_UNSUPPORTED)
-		return -ENOTSUP;
-	if (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) {
-		uint32_t hdr = tso_header_len(m);
-
-		if (q->max_gso == 0)
-			return -ENOTSUP;
-		if (m->tso_segsz == 0 || hdr == 0 || hdr >= m->pkt_len || m->pkt_len - hdr > q->max_gso)
-			return -EINVAL;
-	}
-	make_plan(q, m, &p);
-	/* Too many segments are gathered in tx_burst; headers that leave no room for data cannot be helped. */
-	if (p.hdr_len + 64 > q->max_desc)
-		return -EINVAL;
-	return 0;
+	return make_plan(q, m, &p);
 }
 
-static void
-write_data(uint8_t *w, struct mlx4_txq *q, const struct rte_mbuf *m, uint32_t skip)
+/* Data segments from offset at of the WQE on, for what lies behind the first skip bytes. */
+static __rte_always_inline void
+write_data(struct tx_draft *d, uint32_t at, rte_be32_t lkey, const struct rte_mbuf *m, uint32_t skip)
 {
-	for (; m != NULL; m = m->next) {
-		struct mlx4_wqe_data *d = (void *)w;
+	const uint64_t lkey_hi = mlx4_data_hi(lkey);
 
-		if (m->data_len <= skip) {
-			skip -= m->data_len;
+	for (; m != NULL; m = m->next) {
+		struct mlx4_wqe_data *seg = (void *)(d->w + at);
+		uint32_t len = m->data_len;
+
+		if (len <= skip) {
+			skip -= len;
 			continue;
 		}
-		d->byte_count = rte_cpu_to_be_32(m->data_len - skip);
-		d->lkey = q->lkey;
-		d->addr = rte_cpu_to_be_64(rte_mbuf_data_iova(m) + skip);
+		if (at % MLX4_TXBB_SIZE != 0)
+			mlx4_data_set(seg, len - skip, lkey_hi, rte_mbuf_data_iova(m) + skip);
+		else {
+			d->first[at / MLX4_TXBB_SIZE] = mlx4_be32(len - skip);
+			seg->lkey = lkey;
+			seg->addr = rte_cpu_to_be_64(rte_mbuf_data_iova(m) + skip);
+		}
 		skip = 0;
-		w += sizeof(*d);
+		at += sizeof(*seg);
 	}
+}
+
+/* The bytes of a frame's beginning: where they are, or a copy if they are in several mbufs. */
+static __rte_always_inline const uint8_t *
+bytes_of(const struct rte_mbuf *m, uint32_t len, uint8_t *copy)
+{
+	return likely(m->data_len >= len) ? rte_pktmbuf_mtod(m, const uint8_t *) : rte_pktmbuf_read(m, 0, len, copy);
+}
+
+/* Up to 60 bytes; copies of a fixed size are a few instructions, others a call. */
+static __rte_always_inline void
+copy_some(uint8_t *to, const uint8_t *from, uint32_t n)
+{
+	for (; n >= 16; n -= 16, to += 16, from += 16)
+		memcpy(to, from, 16);
+	if (n & 8) {
+		memcpy(to, from, 8);
+		to += 8;
+		from += 8;
+	}
+	if (n & 4) {
+		memcpy(to, from, 4);
+		to += 4;
+		from += 4;
+	}
+	if (n & 2) {
+		memcpy(to, from, 2);
+		to += 2;
+		from += 2;
+	}
+	if (n & 1)
+		*to = *from;
 }
 
 /* The frame as inline segments from offset 16 of the WQE; a frame below 17 bytes is zero-filled [DP 3.4]. */
-static void
-write_inline(uint8_t *wqe, const struct rte_mbuf *m)
+static __rte_always_inline void
+write_inline(struct tx_draft *d, const struct rte_mbuf *m)
 {
-	uint8_t frame[256] = {0};
-	uint32_t len = RTE_MAX(m->pkt_len, MLX4_INLINE_MIN);
-	const uint8_t *src = rte_pktmbuf_read(m, 0, m->pkt_len, frame);
-	uint32_t at = MLX4_DS_SIZE, done = 0;
+	uint8_t copy[MLX4_SEND_WQE_MAX];
+	uint32_t len = RTE_MAX(m->pkt_len, MLX4_INLINE_MIN), n = RTE_MIN(len, INLINE_FIRST), b;
+	const uint8_t *src = bytes_of(m, m->pkt_len, copy);
 
-	if (src != frame)
-		memcpy(frame, src, m->pkt_len);
-	while (done < len) {
-		uint32_t n = RTE_MIN(len - done, MLX4_TXBB_SIZE - (at & (MLX4_TXBB_SIZE - 1)) - 4);
-
-		prm_set32(wqe, at, MLX4_DATA_INLINE | n);
-		memcpy(wqe + at + 4, frame + done, n);
-		done += n;
-		at += 4 + n;
+	if (unlikely(m->pkt_len < MLX4_INLINE_MIN)) {
+		memset(copy + m->pkt_len, 0, MLX4_INLINE_MIN - m->pkt_len);
+		if (src != copy)
+			memcpy(copy, src, m->pkt_len);
+		src = copy;
+	}
+	prm_set32(d->w, MLX4_DS_SIZE, MLX4_DATA_INLINE | n);
+	if (n == INLINE_FIRST)
+		memcpy(d->w + MLX4_DS_SIZE + 4, src, INLINE_FIRST);
+	else
+		copy_some(d->w + MLX4_DS_SIZE + 4, src, n);
+	for (b = 1, src += n, len -= n; len != 0; b++, src += n, len -= n) {
+		n = RTE_MIN(len, MLX4_TXBB_SIZE - 4);
+		d->first[b] = rte_cpu_to_be_32(MLX4_DATA_INLINE | n);
+		copy_some(d->w + b * MLX4_TXBB_SIZE + 4, src, n);
 	}
 }
 
-static void
-write_lso(uint8_t *w, const struct rte_mbuf *m, uint32_t hdr_len)
+/* The LSO segment: MSS, length, and the headers, which run through blocks. */
+static __rte_always_inline void
+write_lso(struct tx_draft *d, const struct rte_mbuf *m, uint32_t hdr_len)
 {
-	const void *hdr;
+	uint8_t copy[MLX4_SEND_WQE_MAX];
+	uint8_t *to = d->w + MLX4_DS_SIZE + 4;
+	const uint8_t *src = bytes_of(m, hdr_len, copy);
+	uint32_t left = hdr_len, n, b;
 
-	prm_set32(w, 0, (uint32_t)m->tso_segsz << MLX4_LSO_MSS_SHIFT | hdr_len);
-	hdr = rte_pktmbuf_read(m, 0, hdr_len, w + 4);
-	if (hdr != w + 4)
-		memcpy(w + 4, hdr, hdr_len);
+	prm_set32(d->w, MLX4_DS_SIZE, (uint32_t)m->tso_segsz << MLX4_LSO_MSS_SHIFT | hdr_len);
+	if (unlikely(left < INLINE_FIRST)) {
+		copy_some(to, src, left);
+		return;
+	}
+	memcpy(to, src, INLINE_FIRST);
+	for (b = 1, src += INLINE_FIRST, left -= INLINE_FIRST; left != 0; b++, src += n, left -= n) {
+		if (unlikely(left < 4)) {
+			d->first[b] = 0;
+			copy_some((uint8_t *)&d->first[b], src, left);
+			return;
+		}
+		memcpy(&d->first[b], src, 4);
+		src += 4;
+		left -= 4;
+		n = RTE_MIN(left, MLX4_TXBB_SIZE - 4);
+		copy_some(d->w + b * MLX4_TXBB_SIZE + 4, src, n);
+	}
 }
 
 /* Control segment without the owner bit; returns its first dword. */
-static uint32_t
+static __rte_always_inline uint32_t
 write_ctrl(struct mlx4_txq *q, uint8_t *wqe, const struct rte_mbuf *m, const struct tx_plan *p)
 {
 	struct mlx4_wqe_ctrl *c = (void *)wqe;
@@ -179,12 +268,9 @@ write_ctrl(struct mlx4_txq *q, uint8_t *wqe, const struct rte_mbuf *m, const str
 	return dw0;
 }
 
-/*
- * Copies a WQE of several blocks into the ring: the card must never see a block whose first dword is valid before the
- * rest of the WQE is, so first dwords go last, from the back to the front [DP 4.5].
- */
-static void
-copy_blocks(struct mlx4_txq *q, const uint8_t *wqe, uint32_t blocks)
+/* The WQE was written apart because it wraps: copies all but the first dwords of its blocks into the ring. */
+static __rte_noinline void
+copy_blocks(const struct mlx4_txq *q, const uint8_t *wqe, uint32_t blocks)
 {
 	uint32_t b;
 
@@ -192,13 +278,24 @@ copy_blocks(struct mlx4_txq *q, const uint8_t *wqe, uint32_t blocks)
 		uint32_t at = (q->sq_pi + b) & q->sq_mask;
 
 		memcpy(q->sq + ((size_t)at << MLX4_LG_TXBB) + 4, wqe + b * MLX4_TXBB_SIZE + 4, MLX4_TXBB_SIZE - 4);
-		q->elts[at] = MLX4_TX_INNER;
 	}
+}
+
+/* First dwords of the blocks behind the first one, from the back to the front. */
+static __rte_always_inline void
+finish_blocks(const struct mlx4_txq *q, const struct tx_draft *d, uint32_t blocks)
+{
+	const uint32_t pi = q->sq_pi, mask = q->sq_mask;
+	struct rte_mbuf **const elts = q->elts;
+	uint8_t *const sq = q->sq;
+	uint32_t b;
+
 	rte_io_wmb();
 	for (b = blocks - 1; b != 0; b--) {
-		uint32_t at = (q->sq_pi + b) & q->sq_mask;
+		uint32_t at = (pi + b) & mask;
 
-		memcpy(q->sq + ((size_t)at << MLX4_LG_TXBB), wqe + b * MLX4_TXBB_SIZE, 4);
+		*(rte_be32_t *)(void *)(sq + ((size_t)at << MLX4_LG_TXBB)) = d->first[b];
+		elts[at] = MLX4_TX_INNER;
 	}
 }
 
@@ -213,7 +310,10 @@ gather(struct mlx4_txq *q, struct rte_mbuf *m, struct tx_plan *p)
 
 	if (copy == NULL)
 		return NULL;
-	make_plan(q, copy, p);
+	if (make_plan(q, copy, p) != 0) {
+		rte_pktmbuf_free(copy);
+		return NULL;
+	}
 	q->linearized++;
 	return copy;
 }
@@ -226,51 +326,166 @@ drop(struct mlx4_txq *q, struct rte_mbuf *m)
 	return 0;
 }
 
-int
-mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
+/*
+ * Makes the packet fit a WQE, and the WQE the ring. Returns the packet to send, or NULL with what mlx4_tx_general shall
+ * return.
+ */
+static __rte_noinline struct rte_mbuf *
+make_room(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room, struct tx_plan *p, int *rc)
+{
+	struct rte_mbuf *orig = m;
+
+	*rc = -ENOSPC;
+	if (p->ds * MLX4_DS_SIZE > q->max_desc) {
+		m = gather(q, m, p);
+		if (m == NULL)
+			return NULL;
+		if (p->ds * MLX4_DS_SIZE > q->max_desc) {
+			rte_pktmbuf_free(m);
+			*rc = drop(q, orig);
+			return NULL;
+		}
+	}
+	if (p->blocks > room) {
+		if (m != orig)
+			rte_pktmbuf_free(m);
+		return NULL;
+	}
+	if (m != orig)
+		rte_pktmbuf_free(orig);
+	return m;
+}
+
+/* The frame is in the WQE: its mbuf goes home at once. */
+static __rte_always_inline void
+free_now(struct rte_mbuf *m)
+{
+	if (likely(m->nb_segs == 1 && rte_mbuf_refcnt_read(m) == 1 && RTE_MBUF_DIRECT(m) && m->next == NULL))
+		rte_mbuf_raw_free(m);
+	else
+		rte_pktmbuf_free(m);
+}
+
+/* What post_lso leaves to the general code. */
+#define LSO_OTHER_FLAGS (MLX4_TX_UNSUPPORTED | RTE_MBUF_F_TX_TUNNEL_MASK | RTE_MBUF_F_TX_OUTER_IP_CKSUM)
+#define LSO_SEGS_MAX 4u
+#define LSO_BLOCKS_MAX 3u
+#define LSO_HDR_MIN (INLINE_FIRST + 4)
+#define LSO_HDR_MAX (2 * MLX4_TXBB_SIZE - MLX4_DS_SIZE - 4)
+
+/*
+ * Data segments behind the headers of post_lso. The only one that can begin a block is at the third: its length is kept back
+ * in *third. Returns the offset behind them, 0 if an mbuf has no data.
+ */
+static __rte_always_inline uint32_t
+lso_data(uint8_t *w, uint32_t at, rte_be32_t lkey, const struct rte_mbuf *m, uint32_t skip, rte_be32_t *third)
+{
+	const uint64_t lkey_hi = mlx4_data_hi(lkey);
+
+	for (; m != NULL; m = m->next, at += MLX4_DS_SIZE, skip = 0) {
+		struct mlx4_wqe_data *seg = (void *)(w + at);
+
+		if (unlikely(m->data_len == skip))
+			return 0;
+		if (likely(at != 2 * MLX4_TXBB_SIZE))
+			mlx4_data_set(seg, m->data_len - skip, lkey_hi, rte_mbuf_data_iova(m) + skip);
+		else {
+			*third = mlx4_be32(m->data_len - skip);
+			seg->lkey = lkey;
+			seg->addr = rte_cpu_to_be_64(rte_mbuf_data_iova(m) + skip);
+		}
+	}
+	return at;
+}
+
+/*
+ * A large send as TCP stacks make them: headers that run into the second block and are in the first mbuf with some data, few
+ * mbufs, no tunnel, not at the ring's end. Returns the blocks used, or 0 for any other, of which nothing is visible.
+ */
+static __rte_noinline uint32_t
+post_lso(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
+{
+	const uint64_t ol = m->ol_flags;
+	const uint32_t pi = q->sq_pi, at = pi & q->sq_mask, hdr = m->l2_len + m->l3_len + m->l4_len;
+	uint8_t *w = q->sq + ((size_t)at << MLX4_LG_TXBB);
+	const uint8_t *src = rte_pktmbuf_mtod(m, const uint8_t *);
+	struct mlx4_wqe_ctrl *c = (void *)w;
+	uint32_t end, blocks, dw1, dw2 = MLX4_CTRL_NO_ICRC | MLX4_CTRL_L4_CSUM;
+	rte_be32_t second, third = 0;
+
+	if (unlikely((ol & LSO_OTHER_FLAGS) != 0 || m->nb_segs > LSO_SEGS_MAX ||
+		     hdr - LSO_HDR_MIN > LSO_HDR_MAX - LSO_HDR_MIN || m->data_len <= hdr || m->tso_segsz == 0 ||
+		     m->pkt_len - hdr > q->max_gso || q->mac_loopback || room < LSO_BLOCKS_MAX ||
+		     at + LSO_BLOCKS_MAX > q->sq_mask + 1))
+		return 0;
+	end = lso_data(w, MLX4_DS_SIZE * (1 + lso_units(hdr)), q->lkey, m, hdr, &third);
+	if (unlikely(end == 0 || end > q->max_desc))
+		return 0;
+	blocks = (end + MLX4_TXBB_SIZE - 1) / MLX4_TXBB_SIZE;
+	prm_set32(w, MLX4_DS_SIZE, (uint32_t)m->tso_segsz << MLX4_LSO_MSS_SHIFT | hdr);
+	memcpy(w + MLX4_DS_SIZE + 4, src, INLINE_FIRST);
+	memcpy(&second, src + INLINE_FIRST, sizeof(second));
+	copy_some(w + MLX4_TXBB_SIZE + 4, src + LSO_HDR_MIN, hdr - LSO_HDR_MIN);
+	dw1 = end / MLX4_DS_SIZE;
+	if (ol & RTE_MBUF_F_TX_VLAN)
+		dw1 |= (uint32_t)m->vlan_tci << MLX4_CTRL_VLAN_SHIFT | MLX4_CTRL_INS_CVLAN;
+	dw2 |= ol & (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM) ? MLX4_CTRL_IP_CSUM : 0;
+	c->vlan_ds = rte_cpu_to_be_32(dw1);
+	c->flags = rte_cpu_to_be_32(dw2 | mlx4_tx_cqe_bits(q, blocks));
+	c->imm = 0;
+	q->elts[at] = m;
+	q->elts[at + 1] = MLX4_TX_INNER;
+	rte_io_wmb(); /* first dwords from the back to the front */
+	if (blocks == LSO_BLOCKS_MAX) {
+		q->elts[at + 2] = MLX4_TX_INNER;
+		*(rte_be32_t *)(void *)(w + 2 * MLX4_TXBB_SIZE) = third;
+	}
+	*(rte_be32_t *)(void *)(w + MLX4_TXBB_SIZE) = second;
+	q->mixed = true;
+	q->last_mixed = pi + blocks - 1;
+	q->sq_pi = pi + blocks;
+	rte_io_wmb();
+	c->owner_opcode = rte_cpu_to_be_32(MLX4_OP_LSO | MLX4_CTRL_RR | (pi & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0));
+	return blocks;
+}
+
+static __rte_noinline int
+post_any(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
 {
 	uint8_t scratch[BLOCKS_MAX * MLX4_TXBB_SIZE] __rte_cache_aligned;
 	uint32_t at = q->sq_pi & q->sq_mask;
 	uint8_t *block = q->sq + ((size_t)at << MLX4_LG_TXBB);
 	uint32_t own = q->sq_pi & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0;
-	struct rte_mbuf *orig = m;
+	struct tx_draft d;
 	struct tx_plan p;
 	uint32_t dw0;
-	uint8_t *w;
+	int rc;
 
-	if (unlikely(mlx4_tx_check(q, m) != 0))
+	if (unlikely(make_plan(q, m, &p) != 0))
 		return drop(q, m);
-	make_plan(q, m, &p);
-	if (unlikely(p.ds * MLX4_DS_SIZE > q->max_desc)) {
-		m = gather(q, m, &p);
-		if (m == NULL)
-			return -ENOSPC;
-		if (p.ds * MLX4_DS_SIZE > q->max_desc) {
-			rte_pktmbuf_free(m);
-			return drop(q, orig);
-		}
-	}
-	if (unlikely(p.blocks > room)) {
-		if (m != orig)
-			rte_pktmbuf_free(m);
-		return -ENOSPC;
-	}
-	if (unlikely(m != orig))
-		rte_pktmbuf_free(orig);
+	if (unlikely(p.ds * MLX4_DS_SIZE > q->max_desc || p.blocks > room)) {
+		struct tx_plan other = p; /* so that p can stay in registers */
 
-	w = p.blocks == 1 ? block : scratch;
-	dw0 = write_ctrl(q, w, m, &p);
+		m = make_room(q, m, room, &other, &rc);
+		if (m == NULL)
+			return rc;
+		p = other;
+	}
+	d.w = likely(at + p.blocks <= q->sq_mask + 1) ? block : scratch;
+	dw0 = write_ctrl(q, d.w, m, &p);
 	if (p.inl)
-		write_inline(w, m);
-	else if (p.hdr_len != 0) {
-		write_lso(w + MLX4_DS_SIZE, m, p.hdr_len);
-		write_data(w + MLX4_DS_SIZE + RTE_ALIGN_CEIL(4 + p.hdr_len, MLX4_DS_SIZE), q, m, p.hdr_len);
-	} else
-		write_data(w + MLX4_DS_SIZE, q, m, 0);
-	if (p.blocks != 1)
+		write_inline(&d, m);
+	else {
+		if (p.hdr_len != 0)
+			write_lso(&d, m, p.hdr_len);
+		write_data(&d, MLX4_DS_SIZE * (1 + (p.hdr_len != 0 ? lso_units(p.hdr_len) : 0)), q->lkey, m, p.hdr_len);
+	}
+	if (unlikely(d.w == scratch))
 		copy_blocks(q, scratch, p.blocks);
+	if (p.blocks != 1)
+		finish_blocks(q, &d, p.blocks);
 	if (p.inl) {
-		rte_pktmbuf_free(m);
+		free_now(m);
 		m = NULL;
 	}
 	q->elts[at] = m;
@@ -282,6 +497,14 @@ mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
 	((struct mlx4_wqe_ctrl *)(void *)block)->owner_opcode = rte_cpu_to_be_32(dw0 | own);
 	q->sq_pi += p.blocks;
 	return (int)p.blocks;
+}
+
+int
+mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
+{
+	uint32_t used = m->ol_flags & RTE_MBUF_F_TX_TCP_SEG ? post_lso(q, m, room) : 0;
+
+	return likely(used != 0) ? (int)used : post_any(q, m, room);
 }
 
 /*

@@ -213,6 +213,39 @@ tso_wqe(void **state)
 	assert_int_equal(dw(r, 1, 8), 2000);
 }
 
+/* Headers of 66 bytes and data in four mbufs: LSO segment of 70, padded to 80; the third data segment begins block 2. */
+static void
+tso_three_blocks(void **state)
+{
+	static const uint16_t len[] = {67, 1000, 500, 200};
+	struct rings *r = *state;
+	struct rte_mbuf *m = chain(r, len, RTE_DIM(len));
+
+	m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_VLAN;
+	m->vlan_tci = 0x6abc;
+	m->l2_len = 14;
+	m->l3_len = 20;
+	m->l4_len = 32;
+	m->tso_segsz = 536;
+	assert_int_equal(send_one(r, m), 1);
+	assert_int_equal(dw(r, 0, 0), 0x0000004e);
+	assert_int_equal(dw(r, 0, 1), 0x6abc4000 | (1 + 5 + 4));
+	assert_int_equal(dw(r, 0, 2), 0x22);
+	assert_int_equal(dw(r, 0, 4), 536u << 16 | 66);
+	assert_int_equal(dw(r, 0, 15), 0x28292a2b);
+	assert_int_equal(dw(r, 1, 0), 0x2c2d2e2f);
+	assert_int_equal(dw(r, 1, 4), 0x3c3d3e3f);
+	assert_int_equal(dw(r, 1, 5) >> 16, 0x4041);
+	assert_int_equal(dw(r, 1, 8), 1);
+	assert_true(addr(r, 1, 10) == rte_mbuf_data_iova(m) + 66);
+	assert_int_equal(dw(r, 1, 12), 1000);
+	assert_int_equal(dw(r, 2, 0), 500);
+	assert_int_equal(dw(r, 2, 1), RING_KEY);
+	assert_true(addr(r, 2, 2) == rte_mbuf_data_iova(m->next->next));
+	assert_int_equal(dw(r, 2, 4), 200);
+	assert_int_equal(r->txq.sq_pi, 3);
+}
+
 static void
 inline_frame(void **state)
 {
@@ -366,6 +399,7 @@ main(void)
 		T(owner_and_wrap),
 		T(full_ring_takes_no_more),
 		T(tso_wqe),
+		T(tso_three_blocks),
 		T(inline_frame),
 		T(too_many_segments),
 		T(bad_packets_are_dropped),
