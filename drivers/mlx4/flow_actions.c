@@ -83,10 +83,32 @@ rss_queues(struct parse *p, const struct rte_flow_action_rss *rss)
 	return rc;
 }
 
+/*
+ * The types with addresses of extension headers ask for those of the header where there are none: beside the plain type,
+ * as testpmd puts them, they say nothing that the card does not do.
+ */
+static uint64_t
+without_extensions(uint64_t types)
+{
+	static const struct {
+		uint64_t extended, plain;
+	} t[] = {
+		{RTE_ETH_RSS_IPV6_EX, RTE_ETH_RSS_IPV6},
+		{RTE_ETH_RSS_IPV6_TCP_EX, RTE_ETH_RSS_NONFRAG_IPV6_TCP},
+		{RTE_ETH_RSS_IPV6_UDP_EX, RTE_ETH_RSS_NONFRAG_IPV6_UDP},
+	};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(t); i++)
+		if ((types & t[i].plain) != 0)
+			types &= ~t[i].extended;
+	return types;
+}
+
 static int
 rss_hash(struct parse *p, const struct rte_flow_action_rss *rss)
 {
-	uint64_t known = mlx4_rss_types(p->eth), types = rss->types;
+	uint64_t known = mlx4_rss_types(p->eth), types = without_extensions(rss->types);
 
 	switch (rss->func) {
 	case RTE_ETH_HASH_FUNCTION_DEFAULT:
