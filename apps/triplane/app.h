@@ -78,6 +78,8 @@ struct app_port {
 	struct tp_dcbx_port *dcbx; /* while the port is started */
 	uint64_t dcbx_untaken;     /* frames of others that came while nobody else polled */
 	struct roce_port *roce;    /* NULL: never asked for */
+	struct app_flow *flows;    /* cmd_flow.c: rules that were made here */
+	uint32_t flow_ids;
 };
 
 /* A group of queues with a guest behind it (guest.h). */
@@ -151,6 +153,8 @@ void ports_init(struct app *app);
 int port_start(struct app *app, struct app_port *p);
 int port_stop(struct app *app, struct app_port *p);
 int port_close(struct app *app, struct app_port *p);
+/* cmd_flow.c: the port's rules are gone. */
+void flows_forget(struct app_port *p);
 /* 0, or -EBUSY with a line in err. */
 int port_check_stopped(const struct app *app, const struct app_port *p, char *err, size_t len);
 void ports_topology(struct app *app, enum app_topology topology);
@@ -171,6 +175,7 @@ int cmd_fwd_register(struct app *app);
 int cmd_show_register(struct app *app);
 int cmd_perf_register(struct app *app);
 int cmd_rss_register(struct app *app);
+int cmd_flow_register(struct app *app);
 int cmd_device_register(struct app *app);
 int cmd_dcbx_register(struct app *app);
 int cmd_qos_register(struct app *app);

@@ -27,7 +27,8 @@
 
 #include <rte_ether.h>
 
-#define CMD_MAX_TOKENS 24
+#define CMD_MAX_TOKENS 24 /* of a syntax */
+#define CMD_MAX_WORDS 128 /* of a line; what is behind the tokens belongs to {rest} */
 #define CMD_MAX_LINE 1024
 #define CMD_MAX_LIST 128
 #define CMD_MAX_HEX 64
@@ -142,7 +143,7 @@ struct cmd_reg {
 	unsigned int num_sets;
 };
 int cmd_syntax_compile(struct cmd_reg *reg, const struct cmd *cmd, struct cmd_def *def);
-unsigned int cmd_split(char *line, char *words[CMD_MAX_TOKENS + 2]);
+unsigned int cmd_split(char *line, char *words[CMD_MAX_WORDS + 1]);
 /* 0, or -EINVAL with the reason in err. */
 int cmd_parse_value(struct cmd_reg *reg, const struct cmd_tok *tok, const char *text, struct cmd_val *val, char *err,
 		    size_t err_len);

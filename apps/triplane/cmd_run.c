@@ -8,13 +8,13 @@
 #include "cmd.h"
 
 unsigned int
-cmd_split(char *line, char *words[CMD_MAX_TOKENS + 2])
+cmd_split(char *line, char *words[CMD_MAX_WORDS + 1])
 {
 	unsigned int n = 0;
 	char *save = NULL, *w;
 
 	for (w = strtok_r(line, " \t\r\n", &save); w != NULL && *w != '#'; w = strtok_r(NULL, " \t\r\n", &save)) {
-		if (n == CMD_MAX_TOKENS + 2)
+		if (n == CMD_MAX_WORDS + 1)
 			return n;
 		words[n++] = w;
 	}
@@ -134,7 +134,7 @@ explain(struct cmd_reg *reg, char **words, unsigned int n, unsigned int deepest,
 int
 cmd_run(struct cmd_reg *reg, const char *line, char *err, size_t err_len)
 {
-	char buf[CMD_MAX_LINE], rest[CMD_MAX_LINE], *words[CMD_MAX_TOKENS + 2];
+	char buf[CMD_MAX_LINE], rest[CMD_MAX_LINE], *words[CMD_MAX_WORDS + 1];
 	unsigned int i, n, deepest = 0;
 	struct cmd_args args;
 	struct fit fit;
@@ -148,8 +148,8 @@ cmd_run(struct cmd_reg *reg, const char *line, char *err, size_t err_len)
 	n = cmd_split(buf, words);
 	if (n == 0)
 		return 0;
-	if (n > CMD_MAX_TOKENS + 1) {
-		snprintf(err, err_len, "more than %u words", CMD_MAX_TOKENS + 1);
+	if (n > CMD_MAX_WORDS) {
+		snprintf(err, err_len, "more than %u words", CMD_MAX_WORDS);
 		return -EINVAL;
 	}
 	for (i = 0; i < reg->num_defs; i++) {
@@ -213,7 +213,7 @@ complete_token(struct cmd_reg *reg, const struct cmd_tok *tok, const char *part,
 unsigned int
 cmd_complete(struct cmd_reg *reg, const char *line, char (*words)[CMD_WORD_LEN], unsigned int max, unsigned int *typed)
 {
-	char buf[CMD_MAX_LINE], one[CMD_WORD_LEN], *w[CMD_MAX_TOKENS + 2], empty[] = "", *part = empty;
+	char buf[CMD_MAX_LINE], one[CMD_WORD_LEN], *w[CMD_MAX_WORDS + 1], empty[] = "", *part = empty;
 	unsigned int i, n, num = 0, first_typed;
 	size_t len = strlen(line);
 	struct cmd_args args;

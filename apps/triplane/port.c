@@ -342,6 +342,7 @@ port_close(struct app *app, struct app_port *p)
 	if (ret != 0)
 		return app_err(ret, "port %u: close: %s", p->id, rte_strerror(-ret));
 	roce_port_free(p);
+	flows_forget(p);
 	p->present = p->configured = false;
 	ports_topology(app, app->opt.topology);
 	return 0;

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rte_flow by unmodified dpdk-testpmd: frames of scapy go through the card, their queues and marks are what testpmd says it
 received, what leaves the other side is compared by scapy; rules that the card cannot do name their item or action."""
+import json
 import logging
 import os
 import re
+import subprocess
 import time
 
 import tpmd
@@ -168,6 +170,53 @@ def refusals():
     return None
 
 
+def triplane(*commands):
+    p = subprocess.run(['triplane', *tpmd.eal('tpf%d' % os.getpid()), '--vdev=net_mlx4_model0,wire0=cross,wire1=cross', '--', '--rxq=4',
+                        '--txq=4', '-e', '; '.join(commands)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+                       check=False, text=True)
+    return p.returncode, p.stdout
+
+
+# A line, and the words of its answer.
+BAD = [
+    ('flow create 0', 'rule'),
+    ('flow create 0 ingress', "'', want group, priority"),
+    ('flow create 0 ingress pattern eth / ipv4 src is 10.0.0.300 / end actions drop / end', "'10.0.0.300', want an address"),
+    ('flow create 0 ingress pattern eth / udp dst is 70000 / end actions drop / end', "dst: '70000', want 0..65535"),
+    ('flow create 0 ingress pattern eth / sctp / end actions drop / end', "'sctp', want eth, vlan"),
+    ('flow create 0 ingress pattern eth bogus is 1 / end actions drop / end', "'bogus', want a field"),
+    ('flow create 0 ingress pattern eth / end actions rss queues 0 1', "queues: '', want 0..65535"),
+    ('flow create 0 ingress pattern eth / end actions drop / end end', "'end', want nothing"),
+    ('flow create 0 ingress pattern eth / end', "'', want actions"),
+    ('flow create 0 ingress pattern eth / ipv6 src prefix 8 src spec fd00:: / end actions drop / end', 'ipv6: src'),
+    ('flow create 0 ingress pattern eth / end actions queue index 9 / end', 'queue 9, want 0..3'),
+    ('flow destroy 0 rule 0', "flow rule 0, want one that 'flow list 0' names"),
+    ('flow query 0 7 count', 'flow rule 7'),
+    ('flow isolate 0 2', '0..1'),
+]
+
+
+def command_line():
+    rules = ['priority 3 ingress pattern eth / ipv4 src spec 10.0.0.0 src prefix 8 / udp dst is 53 / end actions mark id 7 / '
+             'count / queue index 1 / end',
+             'ingress pattern eth dst is 02:00:00:00:00:01 / vlan vid is 5 / end actions rss queues 0 1 3 end / end']
+    code, out = triplane('start', *['flow create 1 ' + r for r in rules], 'flow validate 1 ' + rules[0].replace('53', '54'),
+                         'flow list 1 json', 'flow query 1 0 count json', 'flow isolate 1 1', 'flow destroy 1 rule 1',
+                         'flow list 1 json', 'flow flush 1', 'flow list 1 json', 'stop')
+    if code != 0:
+        return '%d: %s' % (code, out)
+    docs = [json.loads(line) for line in out.splitlines() if line.startswith('{')]
+    lists = [[r['words'] for r in d['rules']] for d in docs if 'rules' in d]
+    if lists != [rules, rules[:1], []] or {'hits': 0, 'bytes': 0} not in docs or 'validated' not in out:
+        return out
+    for line, word in BAD:
+        code, out = triplane(line)
+        if code != 1 or word not in out:
+            return '%s: %d, %s' % (line, code, out)
+    return None
+
+
 cases.run('flow-testpmd-steer', steer)
 cases.run('flow-testpmd-refusals', refusals)
+cases.run('flow-command-line', command_line)
 cases.exit()
