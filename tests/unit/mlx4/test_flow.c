@@ -6,6 +6,7 @@
 #include <rte_thash.h>
 
 #include "flow_rig.h"
+#include "tp_roce.h"
 
 #define QUEUES 4u
 #define MANY 3000u
@@ -468,6 +469,25 @@ test_scattered(void **state)
 	rte_pktmbuf_free(m);
 }
 
+/* RoCE in software asks the port for its packets by such rules, and gives them back. */
+static void
+test_roce_software(void **state)
+{
+	const struct tp_roce_conf conf = {.provider = "sw", .rx_queue = 3, .tx_queue = 3};
+	struct ibv_context *ctx = tp_roce_open(1, &conf);
+	struct rte_ether_addr mac = rig_mac(1);
+	struct rte_mbuf *m = rig_frame(&mac, RIG_FRAME);
+
+	assert_non_null(ctx);
+	assert_int_equal(hits(udp(4791)), 3);
+	assert_int_equal(hits(udp6(4791)), 3);
+	assert_int_equal(hits(udp(4790)), 0);
+	rte_pktmbuf_mtod(m, struct rte_ether_hdr *)->ether_type = RTE_BE16(0x8915);
+	assert_int_equal(hits(m), 3);
+	assert_int_equal(tp_roce_close_device(ctx), 0);
+	assert_int_equal(hits(udp(4791)), 0);
+}
+
 int
 main(void)
 {
@@ -475,7 +495,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_queue),       T(test_items),      T(test_vxlan_cx3), T(test_mark),      T(test_rss),
 		T(test_drop),        T(test_count),      T(test_priority),  T(test_isolate),   T(test_many),
-		T(test_come_and_go), T(test_queue_stop), T(test_restart),   T(test_scattered),
+		T(test_come_and_go), T(test_queue_stop), T(test_restart),   T(test_scattered), T(test_roce_software),
 	};
 
 	if (rig_eal("mlx4flow", "0") < 0)
