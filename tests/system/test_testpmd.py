@@ -168,6 +168,25 @@ def port_reset():
         return None if s['rx-packets'] > 100 else str(s)
 
 
+def burst_mode(bits, want):
+    """Which receive path is in use, by the limit of vector width, and that frames pass through it."""
+    args = tpmd.eal('tp%dw%d' % (os.getpid(), bits)) + ['--force-max-simd-bitwidth=%d' % bits]
+    with tpmd.Testpmd([CARD], eal_args=args) as t:
+        out = t.cmd('show rxq info 0 0')
+        if 'Burst mode: %s' % want not in out:
+            return out[-400:]
+        t.cmd('start tx_first 1')
+        time.sleep(0.2)
+        t.cmd('stop')
+        s = t.stats(0)
+        return None if s['rx-packets'] > 100 else str(s)
+
+
+def fastest():
+    with open('/proc/cpuinfo') as f:
+        return 'Vector AVX2' if ' avx2 ' in f.read() else 'Scalar'
+
+
 def pmdinfo():
     lib = next((os.path.join(d, tpmd.PLUGIN) for d in os.environ.get('LD_LIBRARY_PATH', '').split(':')
                 if os.path.exists(os.path.join(d, tpmd.PLUGIN))), None)
@@ -189,5 +208,7 @@ for queues in (3, 5, 7):
 cases.run('testpmd-start-stop', start_stop_loop)
 cases.run('testpmd-close-attach', close_and_attach)
 cases.run('testpmd-reset', port_reset)
+cases.run('testpmd-simd-64', burst_mode, 64, 'Scalar')
+cases.run('testpmd-simd-256', burst_mode, 256, fastest())
 cases.run('pmdinfo', pmdinfo)
 cases.exit()
