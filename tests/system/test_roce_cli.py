@@ -102,6 +102,44 @@ def lossy_wire(provider):
             or (None if lost > 0 else 'no frame was lost: %s' % last(out, 'ports', 2)))
 
 
+def tshark(path, filt, *fields):
+    cmd = ['tshark', '-n', '--disable-protocol', 'rpcordma', '--disable-protocol', 'smb_direct', '--disable-protocol', 'nvme-rdma',
+           '-r', path, '-Y', filt, '-T', 'fields'] + [x for f in fields for x in ('-e', f)]
+    return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60, check=True).stdout.decode().split()
+
+
+def captured(provider):
+    """tshark reads each message's packets in the file, on the ports that forward, too, and finds nothing malformed."""
+    with tempfile.TemporaryDirectory(prefix='tproce') as tmp:
+        path = os.path.join(tmp, 'a.pcapng')
+        rc, out, err = triplane(MODEL, both(provider, ('flowgen', 'rxonly')) + [
+            'roce capture start 0 %s' % path, 'roce qp create 0 rc 3000', 'roce qp create 1 rc 3000', 'roce qp pair 0 0 1 0',
+            'roce traffic start 0 0 send 3000 1000 100', 'roce traffic wait 0 0 60', 'roce traffic start 0 0 read 900 1000 50',
+            'roce traffic wait 0 0 60', 'roce capture stop 0', 'show roce stats 0'])
+        if rc != 0:
+            return err[-400:]
+        if tshark(path, '_ws.malformed || !infiniband', 'frame.number'):
+            return 'malformed, or not of RoCE'
+        ops = tshark(path, 'infiniband', 'infiniband.bth.opcode')
+        want = {'0': 100, '1': 100, '2': 100, '12': 50, '16': 50}
+        found = {k: ops.count(k) for k in want}
+        if last(out, 'lost') != 0 or last(out, 'packets') != len(ops):
+            return '%s packets and %s lost, %d in the file' % (last(out, 'packets'), last(out, 'lost'), len(ops))
+        return None if found == want else 'opcodes %s' % found
+
+
+def bad_captures():
+    """Each refusal names what is wrong, and nothing is left to stop."""
+    for cmds, text in ((['roce capture start 0 /nowhere/x.pcapng'], "/nowhere/x.pcapng: No such file"),
+                       (['roce capture stop 0'], 'no capture runs'),
+                       (['roce capture start 0 /dev/null', 'roce capture start 0 /dev/null'], "a capture runs; 'roce capture stop 0' first"),
+                       (['roce capture start 0 /dev/null 63'], '64..4352'), (['roce 0 off', 'roce capture stop 0'], 'RoCE is off')):
+        rc, _, err = triplane(MODEL, ['roce 0 on v2 sw'] + cmds)
+        if rc == 0 or text not in err:
+            return '%s: %s' % (cmds, err[-300:])
+    return None
+
+
 def beside_forwarding(provider):
     """Generated flows go to the other port and come back while messages pass on the same ports; the links bound both."""
     rc, out, err = triplane(['net_mlx4_model0,rate0=400,rate1=800'], both(provider, ('flowgen', 'macswap')) + [
@@ -249,9 +287,10 @@ def providers():
 
 for who in providers():
     for name, fn in (('connected', connected), ('datagrams', datagrams), ('lossy-wire', lossy_wire),
-                     ('beside-forwarding', beside_forwarding)):
+                     ('beside-forwarding', beside_forwarding), ('captured', captured)):
         cases.run('roce-cli-%s-%s' % (name, who), lambda f=fn, w=who: f(w))
 cases.run('roce-cli-addresses', addresses)
 cases.run('roce-cli-refused', refused)
+cases.run('roce-cli-bad-captures', bad_captures)
 cases.run('roce-cli-other-program', other_program)
 cases.exit()
