@@ -407,7 +407,6 @@ mlx4_flows_stop(struct mlx4_eth *eth)
 	for (q = 0; q < eth->dev->data->nb_rx_queues; q++)
 		if (eth->rxqs[q] != NULL)
 			mlx4_rx_sides_drop(eth->rxqs[q]);
-	mlx4_flow_drop_close(eth);
 }
 
 /* --- operations ------------------------------------------------------------------------------------------- */

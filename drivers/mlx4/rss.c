@@ -190,10 +190,26 @@ mlx4_rss_prepare(struct mlx4_eth *eth, const bool *taken, struct mlx4_rss_change
 	return conf.table == 0 ? 0 : mlx4_spread_build(eth, &conf, &c->members, &c->next, c->new_set);
 }
 
+/* What rules name: while no queue serves, the queue without buffers, where frames count as missed. */
+static int
+target_of(struct mlx4_eth *eth, const struct mlx4_spread *s, uint32_t *qpn)
+{
+	int ret = s != NULL ? 0 : mlx4_flow_drop_open(eth);
+
+	if (ret == 0)
+		*qpn = s != NULL ? mlx4_spread_target(s) : eth->flows->drop.qp.qpn;
+	return ret;
+}
+
 int
 mlx4_rss_move(struct mlx4_eth *eth, struct mlx4_rss_change *c)
 {
-	return c->needed ? mlx4_filter_retarget(eth, mlx4_spread_target(c->next)) : 0;
+	int ret;
+
+	if (!c->needed)
+		return 0;
+	ret = target_of(eth, c->next, &c->target_qpn);
+	return ret != 0 ? ret : mlx4_filter_retarget(eth, c->target_qpn);
 }
 
 void
@@ -211,7 +227,7 @@ mlx4_rss_commit(struct mlx4_eth *eth, struct mlx4_rss_change *c, const bool *tak
 	mlx4_spread_publish(eth, c->new_set);
 	mlx4_spread_free(eth, eth->rss);
 	eth->rss = c->next;
-	eth->target_qpn = mlx4_spread_target(eth->rss);
+	eth->target_qpn = c->target_qpn;
 }
 
 void
@@ -234,10 +250,15 @@ mlx4_rss_start(struct mlx4_eth *eth)
 	mlx4_groups_taken(eth, taken);
 	ret = mlx4_rss_prepare(eth, taken, &c);
 	if (ret == 0)
+		ret = target_of(eth, c.next, &c.target_qpn);
+	if (ret == 0) {
 		mlx4_rss_commit(eth, &c, taken);
-	else
+		eth->target_qpn = c.target_qpn;
+	} else {
+		mlx4_rss_cancel(eth, &c);
 		for (q = 0; q < eth->dev->data->nb_rx_queues; q++)
 			eth->rxqs[q]->started = false;
+	}
 	return ret;
 }
 
@@ -295,6 +316,7 @@ mlx4_rss_stop(struct mlx4_eth *eth)
 		eth->rxqs[q]->started = false;
 	}
 	mlx4_rss_close(eth);
+	mlx4_flow_drop_close(eth);
 	eth->target_qpn = 0;
 }
 

@@ -10,6 +10,7 @@
 struct mlx4_rss_change {
 	bool needed; /* the card has something else now */
 	struct mlx4_spread *next;
+	uint32_t target_qpn; /* what rules will name */
 	struct mlx4_queues members;
 	struct mlx4_rx_set *new_set[MLX4_ETH_MAX_RXQ];
 };

@@ -13,7 +13,7 @@
 #include "flow_rig.h"
 
 #define QUEUES 3
-#define WAIT_MS 3000u
+#define WAIT_MS 30000u /* nobody is that slow, but the card's thread may have to wait for a CPU */
 #define RACE_LOOPS 60u
 #define TOGGLE_US 50u
 
@@ -276,7 +276,7 @@ static void
 pass_traffic(unsigned int frames)
 {
 	struct rte_ether_addr dst = rig_mac(1);
-	uint64_t end = rte_get_tsc_cycles() + rte_get_tsc_hz() * 2;
+	uint64_t end = rte_get_tsc_cycles() + rte_get_tsc_hz() * WAIT_MS / 1000;
 	unsigned int sent = 0, got = 0;
 	struct rte_mbuf *m;
 

@@ -298,6 +298,42 @@ test_start_stop(void **state)
 	assert_int_equal(rte_eth_dev_tx_queue_start(1, 0), 0);
 }
 
+/* No queue serves: frames count as missed, addresses may come and go, and the first queue that starts has them again. */
+static void
+test_none_started(void **state)
+{
+	const struct rte_eth_rxconf deferred = {.rx_deferred_start = 1};
+	struct rte_ether_addr dst = rig_mac(1), more = {{0x02, 0, 0, 0, 0, 0x77}};
+	struct rte_eth_stats st;
+	uint16_t q;
+
+	(void)state;
+	assert_int_equal(rig_configure(1, 2, 1, NULL, rig_pool()), 0);
+	for (q = 0; q < 2; q++)
+		assert_int_equal(rte_eth_rx_queue_setup(1, q, RIG_DESC, SOCKET_ID_ANY, &deferred, rig_pool()), 0);
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	for (unsigned int round = 0; round < 3; round++) {
+		rte_eth_stats_reset(1);
+		for (unsigned int i = 0; i < 5; i++)
+			rig_send(0, rig_frame(&dst, RIG_FRAME));
+		assert_int_equal(rte_eth_dev_mac_addr_add(1, &more, 0), 0);
+		rig_send(0, rig_frame(&more, RIG_FRAME));
+		assert_int_equal(rte_eth_stats_get(1, &st), 0);
+		assert_int_equal(st.ipackets, 0);
+		assert_int_equal(st.imissed, 6);
+		assert_int_equal(rte_eth_dev_rx_queue_start(1, 1), 0);
+		/* The first poll goes over to the new rings. */
+		assert_int_equal(rig_drain(1, 1), 0);
+		rig_send(0, rig_frame(&dst, RIG_FRAME));
+		rig_send(0, rig_frame(&more, RIG_FRAME));
+		assert_int_equal(rig_drain(1, 1), 2);
+		assert_int_equal(rte_eth_dev_rx_queue_start(1, 0), 0);
+		assert_int_equal(rte_eth_dev_mac_addr_remove(1, &more), 0);
+		assert_int_equal(rte_eth_dev_rx_queue_stop(1, 1), 0);
+		assert_int_equal(rte_eth_dev_rx_queue_stop(1, 0), 0);
+	}
+}
+
 static void
 test_descriptors(void **state)
 {
@@ -517,9 +553,10 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_vectors),    T(test_odd_counts),  T(test_key_and_types),          T(test_live_changes),
-		T(test_start_stop), T(test_descriptors), T(test_buffer_split),           T(test_split_of_short_frames),
-		T(test_timestamps), T(test_interrupts),  T(test_stop_behind_a_doorbell),
+		T(test_vectors),      T(test_odd_counts),   T(test_key_and_types),
+		T(test_live_changes), T(test_start_stop),   T(test_none_started),
+		T(test_descriptors),  T(test_buffer_split), T(test_split_of_short_frames),
+		T(test_timestamps),   T(test_interrupts),   T(test_stop_behind_a_doorbell),
 	};
 
 	if (rig_eal("mlx4que", "0") < 0)
