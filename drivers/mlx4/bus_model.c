@@ -348,7 +348,9 @@ model_probe(struct rte_vdev_device *vdev)
 	struct model_bus *b;
 	int rc;
 
-	rc = model_new(vdev, &eth, &b);
+	rc = mlx4_primary_only(rte_vdev_device_name(vdev));
+	if (rc == 0)
+		rc = model_new(vdev, &eth, &b);
 	if (rc != 0)
 		return rc;
 	rc = mlx4_card_probe(&b->bus, &eth);

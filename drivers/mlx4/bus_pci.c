@@ -242,6 +242,9 @@ pci_probe(struct rte_pci_driver *drv, struct rte_pci_device *pci)
 			 pci->device.name, pci->id.device_id, MLX4_PCI_DEV_CX3, MLX4_PCI_DEV_CX3_PRO);
 		return -ENOTSUP;
 	}
+	rc = mlx4_primary_only(pci->device.name);
+	if (rc != 0)
+		return rc;
 	mlx4_eth_args_default(&args);
 	t.obj = &args;
 	rc = mlx4_devargs_parse(pci->device.name, pci->device.devargs == NULL ? NULL : pci->device.devargs->args, &t,

@@ -286,7 +286,9 @@ user_probe(struct rte_vdev_device *vdev)
 	struct user_bus *b;
 	int rc;
 
-	rc = user_new(vdev, &eth, &b);
+	rc = mlx4_primary_only(rte_vdev_device_name(vdev));
+	if (rc == 0)
+		rc = user_new(vdev, &eth, &b);
 	if (rc != 0)
 		return rc;
 	rc = mlx4_card_probe(&b->bus, &eth);

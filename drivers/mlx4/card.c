@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include <rte_eal.h>
 #include <rte_malloc.h>
 
 #include "card.h"
@@ -147,6 +148,15 @@ mlx4_card_remove(struct rte_device *device)
 		rc = rc == 0 ? ret : rc;
 	}
 	return rc;
+}
+
+int
+mlx4_primary_only(const char *where)
+{
+	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
+		return 0;
+	MLX4_LOG(ERR, "%s: the card is the primary process's alone; a secondary process gets no ports of it", where);
+	return -ENOTSUP;
 }
 
 /* As a failed probe leaves the bus to the caller, the card must not be closed by its last port. */
