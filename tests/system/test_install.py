@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is installed is enough for others: the examples, and programs of one line for each public header, are built by
+pkg-config from an installed tree alone, and run on it."""
+import os
+import shlex
+import subprocess
+import tempfile
+
+import tpmd
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PREFIX = 'usr/local'
+cases = tpmd.Cases()
+tree = tempfile.mkdtemp(prefix='tpinst')
+lib = include = ''
+
+
+def sh(*cmd, **kw):
+    p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, stdin=subprocess.DEVNULL, **kw)
+    return p.returncode, p.stdout.decode(errors='replace')
+
+
+def installed():
+    global lib, include
+    rc, out = sh('meson', 'install', '--no-rebuild', '--quiet', '-C', os.environ['TP_BUILD'], '--destdir', tree)
+    if rc != 0:
+        return out[-400:]
+    for folder, _, files in os.walk(os.path.join(tree, PREFIX)):
+        if 'libtp_roce.pc' in files:
+            lib = os.path.dirname(folder)
+    include = os.path.join(tree, PREFIX, 'include/triplane')
+    # The tree stands elsewhere than it was made for.
+    for name in os.listdir(os.path.join(lib, 'pkgconfig')) if lib else ():
+        path = os.path.join(lib, 'pkgconfig', name)
+        with open(path) as f:
+            text = f.read()
+        with open(path, 'w') as f:
+            f.write(text.replace('prefix=/' + PREFIX, 'prefix=' + os.path.join(tree, PREFIX), 1))
+    missing = [f for f in ('triplane', 'tp_perf', 'tp_send_bw', 'tp_pingpong', 'tp_rping')
+               if not os.access(os.path.join(tree, PREFIX, 'bin', f), os.X_OK)]
+    return 'missing: %s' % missing if missing or not lib else None
+
+
+def flags(package):
+    """What the tree has, and what it requires of the system."""
+    env = dict(os.environ, PKG_CONFIG_PATH=os.path.join(lib, 'pkgconfig'))
+    rc, out = sh('pkg-config', '--cflags', '--libs', package, env=env)
+    if rc != 0:
+        raise RuntimeError(out)
+    return shlex.split(out)
+
+
+def build(name, package, sources, *more):
+    exe = os.path.join(tree, name)
+    rc, out = sh('gcc', '-O2', '-Wall', '-Werror', '-o', exe, *sources, *more, *flags(package))
+    return exe, None if rc == 0 else out[-500:]
+
+
+def run(exe, *args):
+    return sh(exe, *args, env=dict(os.environ, LD_LIBRARY_PATH=lib))
+
+
+def headers():
+    """Each public header stands alone, for C++, too."""
+    for h in sorted(os.listdir(include)):
+        for language in ('c', 'c++') if cxx() else ('c',):
+            src = os.path.join(tree, 'header.c')
+            with open(src, 'w') as f:
+                f.write('#include <%s>\nint main(void) { return 0; }\n' % h)
+            package = 'libtp_roce' if h.startswith(('tp_r', 'tp_roce')) else 'librte_net_mlx4_vfio'
+            rc, out = sh('gcc', '-x', language, '-Wall', '-Werror', '-fsyntax-only', src, *flags(package))
+            if rc != 0:
+                return '%s in %s: %s' % (h, language, out[-300:])
+    return None
+
+
+def cxx():
+    return sh('sh', '-c', 'echo "int main(){}" | gcc -x c++ -fsyntax-only -')[0] == 0
+
+
+def forwarder():
+    exe, why = build('l2fwd', 'librte_net_mlx4_vfio', [os.path.join(ROOT, 'examples/l2fwd/main.c')])
+    if why:
+        return why
+    p = subprocess.Popen([exe] + tpmd.eal('inst%d' % os.getpid(), plugin=False, memory=256) + ['--vdev=net_mlx4_model0'],
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(os.environ, LD_LIBRARY_PATH=lib))
+    try:
+        out = p.communicate(timeout=3)[0]
+        return 'it ended: %s' % out.decode(errors='replace')[-300:]
+    except subprocess.TimeoutExpired:
+        p.terminate()
+        out = p.communicate(timeout=20)[0].decode(errors='replace')
+        return None if p.returncode == 0 else '%s: %s' % (p.returncode, out[-300:])
+    finally:
+        p.kill()
+
+
+def queue_pairs():
+    """RoCE in software needs no driver of ours: a port of DPDK's is opened."""
+    src = os.path.join(tree, 'open.c')
+    with open(src, 'w') as f:
+        f.write('#include <stdio.h>\n#include <rte_eal.h>\n#include <rte_ethdev.h>\n#include <tp_roce.h>\n'
+                'int main(int argc, char **argv)\n{\n\tint n = 0;\n\tstruct ibv_device **list;\n'
+                '\tif (rte_eal_init(argc, argv) < 0)\n\t\treturn 2;\n\tlist = tp_roce_get_device_list(&n);\n'
+                '\tprintf("devices %d\\n", n);\n\ttp_roce_free_device_list(list);\n\treturn 0;\n}\n')
+    exe, why = build('open', 'libtp_roce', [src])
+    if why:
+        return why
+    rc, out = run(exe, *tpmd.eal('inst%d' % os.getpid(), plugin=False, memory=128), '--vdev=net_null0')
+    return None if rc == 0 and 'devices 1\n' in out else out[-300:]
+
+
+def program():
+    rc, out = run(os.path.join(tree, PREFIX, 'bin/triplane'), *tpmd.eal('inst%d' % os.getpid(), plugin=False, memory=512),
+                  '--vdev=net_mlx4_model0', '--', '-e', 'start; stop')
+    return None if rc == 0 else out[-300:]
+
+
+try:
+    for name, fn in (('files', installed), ('headers', headers), ('forwarder', forwarder), ('queue-pairs', queue_pairs),
+                     ('program', program)):
+        cases.run('install-' + name, fn)
+finally:
+    subprocess.run(['rm', '-rf', tree])
+cases.exit()
