@@ -158,12 +158,9 @@ bits_get(const uint8_t *d, unsigned int bit, unsigned int width)
 static void
 bits_put(uint8_t *d, unsigned int bit, unsigned int width, uint64_t v)
 {
-	while (width != 0) {
-		unsigned int in = 8 - bit % 8, n = width < in ? width : in;
-
-		width -= n;
-		d[bit / 8] |= (uint8_t)((v >> width & ((1u << n) - 1)) << (in - n));
-		bit += n;
+	for (; width != 0; bit++) {
+		width--;
+		d[bit / 8] |= (uint8_t)((v >> width & 1) << (7 - bit % 8));
 	}
 }
 

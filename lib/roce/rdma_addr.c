@@ -212,10 +212,12 @@ static int
 resolve(struct trd_id *id, struct sockaddr *src, const struct sockaddr *dst, int timeout_ms)
 {
 	const union ibv_gid dgid = trd_gid(dst);
-	struct sockaddr_storage local = {.ss_family = dst->sa_family};
+	struct sockaddr_storage local;
 	struct tp_roce_gid g;
 	int index, err;
 
+	memset(&local, 0, sizeof(local));
+	local.ss_family = dst->sa_family;
 	if (id->state == TRD_IDLE && src != NULL)
 		memcpy(&local, src, trd_addr_len(src));
 	else if (id->state == TRD_BOUND)

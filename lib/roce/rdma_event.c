@@ -99,29 +99,24 @@ trd_post(struct trd_id *id, enum rdma_cm_event_type type, int status)
 
 /* --- taken back --- */
 
-static struct trd_event *
-first_of(const struct trd_channel *ch, const struct trd_id *id)
-{
-	struct trd_event *e;
-
-	TAILQ_FOREACH(e, &ch->events, next)
-	{
-		if (e->id == id)
-			break;
-	}
-	return e;
-}
-
 void
 trd_events_drop(struct trd_id *id)
 {
+	TAILQ_HEAD(, trd_event) mine = TAILQ_HEAD_INITIALIZER(mine);
 	struct trd_channel *ch = channel_of(id->v.channel);
-	struct trd_event *e;
+	struct trd_event *e, *next;
 
-	while ((e = first_of(ch, id)) != NULL) {
+	for (e = TAILQ_FIRST(&ch->events); e != NULL; e = next) {
+		next = TAILQ_NEXT(e, next);
+		if (e->id != id)
+			continue;
+		TAILQ_REMOVE(&ch->events, e, next);
+		TAILQ_INSERT_TAIL(&mine, e, next);
+	}
+	for (e = TAILQ_FIRST(&mine); e != NULL; e = next) {
 		struct trd_id *child = e->v.event == RDMA_CM_EVENT_CONNECT_REQUEST ? trd_id_of(e->v.id) : NULL;
 
-		TAILQ_REMOVE(&ch->events, e, next);
+		next = TAILQ_NEXT(e, next);
 		free(e);
 		/* Nobody knows the id of this request; what it has heard since goes with it. */
 		if (child != NULL) {

@@ -54,16 +54,17 @@ named(const struct reader *r, const struct tp_setting *row, unsigned int *line)
 static void
 fill(struct reader *r)
 {
-	char value[TP_SETTING_VALUE], err[TP_SETTING_ERR];
 	const struct tp_setting *row;
+	char err[TP_SETTING_ERR];
 	unsigned int i, line;
 
 	for (i = 0; (row = tp_settings_row(r->s, i)) != NULL; i++) {
-		if (row->scope != r->at.scope || row->set == NULL || row->def[0] == '\0' || named(r, row, &line) ||
-		    tp_settings_get(r->s, row, &r->at, value) != 0)
+		if (row->scope != r->at.scope || row->set == NULL || row->def[0] == '\0' || named(r, row, &line))
 			continue;
 		if (tp_setting_list_add(r->s, r->l, &r->at, row->name, row->def, r->head, err) != 0)
 			complain(r, r->head, err);
+		else
+			r->l->change[r->l->num - 1].unnamed = true;
 	}
 }
 

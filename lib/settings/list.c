@@ -162,6 +162,8 @@ look(struct tp_settings *s, struct tp_setting_list *l, unsigned int first, bool 
 		if (ret != 0)
 			return ret;
 		ret = tp_settings_get(s, c->row, &c->at, c->was);
+		if (c->unnamed && (ret == -ENODEV || ret == -ENOTSUP))
+			continue;
 		if (ret != 0) {
 			tp_setting_at_text(&c->at, text);
 			return settings_err(err, ret, "%s: has no %s: %s", text, c->row->name, strerror(-ret));

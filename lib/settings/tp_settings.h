@@ -175,6 +175,7 @@ struct tp_setting_change {
 	char value[TP_SETTING_VALUE];
 	char was[TP_SETTING_VALUE]; /**< filled when the list is applied */
 	unsigned int line;          /**< where it was read, 0: nowhere */
+	bool unnamed;               /**< a default that nobody asked for: dropped where there is no such setting */
 };
 
 /** A list of changes; starts as zeroes. */

@@ -130,6 +130,26 @@ parts(void **state)
 	assert_string_equal(f->port[1].ring, "512");
 }
 
+/* A section of a queue that is made by another section is whole too; one that nobody makes is named. */
+static void
+queues_to_come(void **state)
+{
+	static const char made[] = "[port 0]\nqueues=all\n[rxq 0 3]\n", none[] = "[rxq 5 0]\n";
+	struct tp_setting_list l;
+	struct fake *f = *state;
+	char err[TP_SETTING_ERR];
+
+	strcpy(f->port[0].wait[3], "7"); /* left by a queue that was there once */
+	write_file(made, strlen(made));
+	assert_int_equal(load(f, true), 0);
+	assert_string_equal(f->port[0].wait[3], "0");
+	write_file(none, strlen(none));
+	assert_int_equal(read_file(f, true, &l), 0);
+	assert_int_equal(tp_settings_apply(f->s, &l, NULL, err), -ENOENT);
+	assert_non_null(strstr(err, "rxq 5 0: not there"));
+	tp_setting_list_free(&l);
+}
+
 /* Each wrong line is said, and nothing of the file is in force. */
 static void
 wrong_lines(void **state)
@@ -243,8 +263,8 @@ int
 main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
-	static const struct CMUnitTest tests[] = {TEST(round_trip), TEST(parts), TEST(wrong_lines), TEST(no_text),
-						  TEST(lists_undo)};
+	static const struct CMUnitTest tests[] = {TEST(round_trip),  TEST(parts),   TEST(queues_to_come),
+						  TEST(wrong_lines), TEST(no_text), TEST(lists_undo)};
 	int ret;
 
 	snprintf(path, sizeof(path), "/tmp/tp-settings-%d", (int)getpid());
