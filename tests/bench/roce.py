@@ -13,7 +13,6 @@ LAT_SIZES = (2, 64, 1024, 4096, 65536, 1048576)
 BW_SIZES = (64, 1024, 4096, 65536, 1048576)
 SECONDS = 2
 ADDRS = ('198.18.0.1', '198.18.0.2')  # of the kernel; RoCE has .11 and .12
-MTU = 4200  # of the veth, for all of them: a RoCE packet then has 4096 octets
 ROCE = ('198.18.0.11/24', '198.18.0.12/24')
 
 
@@ -28,7 +27,7 @@ class Veth:
                 'link', 'add', 'rb0', 'netns', self.ns[0], 'type', 'veth', 'peer', 'name', 'rb0', 'netns', self.ns[1])
         for n, a in zip(self.ns, ADDRS):
             self.ok = self.ok and self._ip('-n', n, 'addr', 'add', a + '/24', 'dev', 'rb0') and self._ip(
-                '-n', n, 'link', 'set', 'rb0', 'mtu', str(MTU), 'up')
+                '-n', n, 'link', 'set', 'rb0', 'up')
 
     @staticmethod
     def _ip(*args):
@@ -65,7 +64,7 @@ def af_packet(veth, prog, args):
     procs = []
     for i in range(2):
         cmd = veth.cmd(i, [rocepair.program(prog)] + rocepair.eal('v', lcores='0@%d' % rocepair.cpus()[i]) + [
-            '--vdev=net_af_packet0,iface=rb0,qdisc_bypass=1,blocksz=65536,framesz=8192,framecnt=1024', '--',
+            '--vdev=net_af_packet0,iface=rb0,qdisc_bypass=1,blocksz=65536,framesz=2048,framecnt=2048', '--',
             '--addr', ROCE[i]] + list(args) + ([ADDRS[0]] if i == 1 else []))
         procs.append(rocepair.Process(cmd))
     client = procs[1].wait(120)
