@@ -4,7 +4,8 @@
 /*
  * Random work over a wire that loses, repeats and reorders, both ways at once: every byte arrives once, in order, and
  * every request completes in order. What is expected is kept by plain copies beside the engine. A seed that fails is run
- * again with less work, to name the smallest case.
+ * again with less work, to name the smallest case. With two arguments, numbers of seeds and of requests a side, those are
+ * run instead.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,6 +27,7 @@
 #define DST(i) (0x70000u + (i)*SLOT_LEN)  /* targets of the peer's WRITEs */
 #define RECV(i) (0xb0000u + (i)*SLOT_LEN) /* receive buffers */
 #define MAX_MSG (SLOT_LEN - 64)
+#define MAX_REQUESTS 4096u
 
 struct work {
 	enum ibv_wr_opcode op;
@@ -37,7 +39,7 @@ struct work {
 struct expect {
 	struct work *w;
 	uint32_t posted, done, limit;
-	uint32_t order[4096]; /* of messages that take a receive request */
+	uint32_t order[MAX_REQUESTS]; /* of messages that take a receive request */
 	uint32_t num_order, num_received;
 	uint64_t counter; /* of the peer, as this side's atomics left it */
 	uint32_t recv_posted;
@@ -350,22 +352,41 @@ run_seeds(uint64_t first, uint32_t seeds, uint32_t limit)
 static void
 short_runs(void **state)
 {
-	run_seeds(1, 300, 40);
+	run_seeds(1, 1000, 40);
 }
 
 static void
 long_runs(void **state)
 {
-	run_seeds(1000, 12, 1500);
+	run_seeds(1000, 60, 1500);
+}
+
+static uint32_t asked_seeds, asked_requests;
+
+static void
+asked_runs(void **state)
+{
+	run_seeds(1, asked_seeds, asked_requests);
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
+	const struct CMUnitTest asked[] = {cmocka_unit_test(asked_runs)};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(short_runs),
 		cmocka_unit_test(long_runs),
 	};
 
+	if (argc == 3) {
+		asked_seeds = (uint32_t)strtoul(argv[1], NULL, 10);
+		asked_requests = (uint32_t)strtoul(argv[2], NULL, 10);
+		if (asked_seeds == 0 || asked_requests == 0 || asked_requests > MAX_REQUESTS) {
+			fprintf(stderr, "'%s %s': wanted seeds >= 1, requests a side 1..%u\n", argv[1], argv[2],
+				MAX_REQUESTS);
+			return 2;
+		}
+		return cmocka_run_group_tests(asked, NULL, NULL);
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
