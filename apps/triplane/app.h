@@ -192,6 +192,8 @@ int console_interact(struct app *app);
 /* live.c: tables each second until the time is over (0: no end), a key or a signal. */
 int live_run(struct app *app, uint32_t seconds);
 void live_summary(struct app *app, bool json);
+/* Sets the counters of a port to zero; table and summary go on from where they were. */
+int live_clear(const struct app *app, uint16_t port, bool xstats);
 /* Waits without missing a signal; false when the program is asked to end. */
 bool app_sleep_ms(const struct app *app, unsigned int ms);
 

@@ -230,11 +230,10 @@ do_clear(void *arg, const struct cmd_args *a)
 	unsigned int i;
 	int ret = 0;
 
-	(void)arg;
 	for (i = 0; i < ports->n && ret == 0; i++) {
 		uint16_t id = (uint16_t)ports->list[i];
 
-		ret = x ? rte_eth_xstats_reset(id) : rte_eth_stats_reset(id);
+		ret = live_clear(arg, id, x);
 		if (ret != 0)
 			app_err(ret, "port %u: clear %s: %s", id, cmd_text(a, "what"), rte_strerror(-ret));
 	}

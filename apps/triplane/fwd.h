@@ -96,8 +96,9 @@ struct fwd {
 	struct fwd_lcore lcore[RTE_MAX_LCORE];
 	unsigned int num_lcores;
 	bool stop;
-	uint64_t start_tsc, stop_tsc; /* stop_tsc 0: runs */
-	struct rte_eth_stats base[RTE_MAX_ETHPORTS];
+	uint64_t start_tsc, stop_tsc;                   /* stop_tsc 0: runs */
+	struct rte_eth_stats base[RTE_MAX_ETHPORTS];    /* at the start */
+	struct rte_eth_stats cleared[RTE_MAX_ETHPORTS]; /* what was set to zero since then */
 };
 
 extern const struct fwd_mode fwd_modes[];

@@ -57,6 +57,32 @@ look_free(struct look *l)
 	free(l);
 }
 
+/* Those that the table shows. */
+static void
+stats_add(struct rte_eth_stats *s, const struct rte_eth_stats *more)
+{
+	s->ipackets += more->ipackets;
+	s->opackets += more->opackets;
+	s->ibytes += more->ibytes;
+	s->obytes += more->obytes;
+	s->imissed += more->imissed;
+	s->rx_nombuf += more->rx_nombuf;
+	s->ierrors += more->ierrors;
+	s->oerrors += more->oerrors;
+}
+
+int
+live_clear(const struct app *app, uint16_t port, bool xstats)
+{
+	struct rte_eth_stats was;
+	bool known = rte_eth_stats_get(port, &was) == 0;
+	int ret = xstats ? rte_eth_xstats_reset(port) : rte_eth_stats_reset(port);
+
+	if (ret == 0 && known && app->fwd != NULL)
+		stats_add(&app->fwd->cleared[port], &was);
+	return ret;
+}
+
 static void
 look_now(const struct app *app, struct look *l)
 {
@@ -64,8 +90,8 @@ look_now(const struct app *app, struct look *l)
 
 	l->tsc = app->fwd->stop_tsc != 0 ? app->fwd->stop_tsc : rte_rdtsc();
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
-		if (app->port[i].present)
-			rte_eth_stats_get((uint16_t)i, &l->port[i]);
+		if (app->port[i].present && rte_eth_stats_get((uint16_t)i, &l->port[i]) == 0)
+			stats_add(&l->port[i], &app->fwd->cleared[i]);
 	for (i = 0; i < app->fwd->num_streams; i++)
 		read_stream(&app->fwd->stream[i].stats, &l->stream[i]);
 }

@@ -12,6 +12,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'system'))
 import roce  # noqa: E402
+import scale  # noqa: E402
 import tpmd  # noqa: E402
 
 BUILD = os.environ['TP_BUILD']
@@ -296,8 +297,12 @@ def bench_roce(rep):
     roce.bench(rep, BENCH_DIR)
 
 
-BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'pps': bench_pps, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model,
-           'roce': bench_roce}
+def bench_scale(rep):
+    scale.bench(rep, os.path.join(CACHE, 'bench'))
+
+
+BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'pps': bench_pps, 'scale': bench_scale,
+           'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model, 'roce': bench_roce}
 
 
 def main(argv):

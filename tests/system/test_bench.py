@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 import tpmd
 
@@ -14,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 os.environ.setdefault('TP_BUILD', 'build')
 os.environ.setdefault('TP_CACHE', '.tp')
 import bench  # noqa: E402
+import scale  # noqa: E402
 
 cases = tpmd.Cases()
 FIELDS = ['bench', 'case', 'metric', 'value', 'unit', 'peer', 'peer_value']
@@ -79,6 +81,19 @@ def rows():
     return None if json.loads(lines[0]) == want else 'the first row is %s' % lines[0]
 
 
+def picture():
+    """The plot of the scale bench: XML, a panel an axis, a point for each rate that was measured and none for the others."""
+    rates = {axis: [1.0 + i for i in range(len(values))] for axis, values in scale.AXES.items()}
+    rates['flows'][1] = None
+    svg = xml.etree.ElementTree.fromstring(scale.plot(rates))
+    names = [e.tag.split('}')[1] for e in svg.iter()]
+    want = sum(len(v) for v in scale.AXES.values()) - 1
+    heights = [float(e.get('cy')) for e in svg.iter() if e.tag.endswith('circle')][:len(scale.AXES['queues'])]
+    if names.count('polyline') != len(scale.AXES) or names.count('circle') != want:
+        return '%d lines, %d points, wanted %d and %d' % (names.count('polyline'), names.count('circle'), len(scale.AXES), want)
+    return None if heights == sorted(heights, reverse=True) else 'rates that grow are not drawn so: %s' % heights
+
+
 def unknown():
     p = run('nothing', '--json')
     return None if p.returncode == 2 and p.stdout == '' and "'nothing'" in p.stderr and 'bringup' in p.stderr and \
@@ -87,5 +102,6 @@ def unknown():
 
 cases.run('bench-json', real)
 cases.run('bench-json-rows', rows)
+cases.run('bench-plot', picture)
 cases.run('bench-unknown', unknown)
 cases.exit()
