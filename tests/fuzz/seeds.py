@@ -5,7 +5,8 @@ import os
 import struct
 import sys
 
-from scapy.all import ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, IPv6, IPv6ExtHdrFragment, Raw, fragment  # noqa: E402
+from scapy.all import (ARP, BOOTP, DHCP, ICMP, IP, TCP, UDP, Dot1Q, Ether, ICMPv6ND_NS, ICMPv6NDOptUnknown, IPv6,  # noqa: E402
+                       IPv6ExtHdrFragment, Raw, fragment)
 
 
 def bth(opcode, pad=0, qpn=0xffffff, psn=0):
@@ -76,6 +77,22 @@ def lldp_frames():
     yield pdu(0x20, 3, rec, pfc, org(2, bytes(8), b'\x00\x1b\x21'), b'\x0a\x01x\x0e\x04\0\x80\0\x80')
     yield pdu(5, 120, pfc, pfc, org(12, bytes(505)), org(9, b'\x80'), b'\xfe\x03\x00\x80\xc2')
     yield pdu(5, 0)
+
+
+def ipoib_packets():
+    """What carries hardware addresses, of Ethernet's length and of IPoIB's, in both directions."""
+    hw, eth = b'\x80\0\0\x48\xfe\x80' + bytes(6) + b'\x02\0' + bytes([2, 0, 0, 0, 0, 1]), bytes([2, 0, 0, 0, 0, 1])
+    nd = IPv6(src='fe80::1', dst='fe80::2', hlim=255) / ICMPv6ND_NS(tgt='fe80::2')
+    boot = IP(src='0.0.0.0', dst='255.255.255.255') / UDP(sport=68, dport=67)
+    for flags in (0, 4, 8, 12):
+        for kind, p in ((0, ARP(op=2, hwsrc='02:00:00:00:00:01', hwdst='02:00:00:00:00:01')),
+                        (0, ARP(op=1, hwtype=32, hwlen=20, plen=4, hwsrc=hw, hwdst=bytes(20))),
+                        (2, nd / ICMPv6NDOptUnknown(type=1, len=1, data=eth)),
+                        (2, nd / ICMPv6NDOptUnknown(type=1, len=3, data=b'\0\0' + hw)),
+                        (1, boot / BOOTP(chaddr=eth) / DHCP(options=[('message-type', 1), 'end'])),
+                        (1, boot / BOOTP(htype=32, hlen=0, chaddr=b'') / DHCP(options=[('message-type', 1), 'end'])),
+                        (1, IP(dst='239.1.2.3', proto=2) / Raw(b'\x22\0\0\0\0\0\0\x01\x04\0\0\0\xef\x01\x02\x03'))):
+            yield bytes([kind | flags]) + bytes(p)
 
 
 def speak(frame):
@@ -173,6 +190,7 @@ def main(folder):
     write(folder, 'vfu', vfu_messages())
     write(folder, 'qos', configurations())
     write(folder, 'settings', settings())
+    write(folder, 'ipoib', ipoib_packets())
     write(folder, 'lldp', [speak(f) for f in lldp_frames()] + [b''.join(speak(f) + b'\x00\x0b\xb8' for f in lldp_frames())])
     # Plain but for one bit that no receive completion has (a burst without end, once), then a good one.
     strange = [cqe[:31] + bytes([op]) for op in (0x21, 0x20, 0x3f, 0x16)]
