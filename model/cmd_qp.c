@@ -66,6 +66,7 @@ tpm_qp_free(struct tp_model *m, struct tpm_qp *qp)
 	m->st.qps--;
 	tpm_uar_put(m, qp->uar);
 	tpm_ring_fini(&qp->ring);
+	tpm_rss_unload(qp);
 	free(qp);
 }
 
@@ -153,6 +154,7 @@ qp_create(struct tp_model *m, uint32_t qpn, const uint8_t *in)
 		st = qp_ring(m, qp);
 	if (st != MLX4_STAT_OK) {
 		tpm_ring_fini(&qp->ring);
+		tpm_rss_unload(qp);
 		free(qp);
 		return st;
 	}

@@ -149,6 +149,12 @@ void tpm_lso_header(uint8_t *hdr, const struct tpm_pkt *k, uint32_t hlen, uint32
 
 /* --- RSS (rss.c) ------------------------------------------------------------------------------------------ */
 
+/* A parent gets a key; when the parent goes. */
+void tpm_rss_key(struct tpm_qp *parent, const uint8_t key[MLX4_RSS_KEY_SIZE]);
+void tpm_rss_unload(struct tpm_qp *parent);
+/* The common frame: TCP or UDP over IPv4, hashed with its ports, seen without a parser. false: look closer. */
+bool tpm_rss_select_ipv4(const struct tpm_qp *parent, const uint8_t *d, uint32_t len, uint32_t *child, uint32_t *hash);
+
 /* The ring QPN that the parent gives the frame, and the hash it reports (0: not hashed). */
 uint32_t tpm_rss_select(const struct tp_model *m, const struct tpm_qp *parent, const uint8_t *hdr,
 			const struct tpm_pkt *k, uint32_t *hash);

@@ -278,7 +278,7 @@ struct tpm_qp {
 		uint32_t base_qpn, default_qpn, base_qpn_udp;
 		uint8_t lg_rings, fn, flags;
 		uint8_t key[MLX4_RSS_KEY_SIZE];
-		uint8_t key_be[MLX4_RSS_KEY_SIZE]; /* in the order that the hash helper wants */
+		struct tpm_rss_tables *tables; /* of the key */
 	} rss;
 	uint8_t ctx[MLX4_QPC_SIZE]; /* as software last wrote it */
 };

@@ -2,8 +2,9 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * From a port to receive queues: what the port takes in, steering, RSS, counters [DP 8]. Plain frames for one QP are
- * collected in runs; tags, group addresses, several copies and damaged frames go one at a time.
+ * From a port to receive queues: what the port takes in, steering, RSS, counters [DP 8]. Plain frames are collected in
+ * runs, one for each QP of a burst; tags, group addresses, several copies and damaged frames go one at a time, behind
+ * all runs before them.
  */
 #include "qos.h"
 #include "roce.h"
@@ -12,17 +13,40 @@
 #define ROCE_PORT_AT_V4 36u
 #define ROCE_PORT_AT_V6 56u
 
+#define RUNS 8u /* QPs of a burst whose frames are collected at once */
+
 /* --- from the port to a QP -------------------------------------------------------------------------------- */
+
+/* Says what is wrong with the ring of a parent. */
+static struct tpm_qp *
+ring_wrong(struct tp_model *m, const struct tpm_qp *parent, uint32_t child, const struct tpm_qp *ring)
+{
+	tpm_violate(m, TPM_V_RSS_RANGE, "QP", parent->qpn, "its ring QP 0x%x is %s", child,
+		    ring == NULL   ? "not there"
+		    : ring->is_rss ? "a parent itself"
+				   : "not ready to receive");
+	return NULL;
+}
+
+/* The slow road to a ring: whatever the frame is. */
+static uint32_t
+ring_by_parser(const struct tp_model *m, const struct tpm_qp *parent, const uint8_t *h, uint32_t hlen, uint32_t len,
+	       uint32_t *hash)
+{
+	struct tpm_pkt k;
+
+	tpm_parse(h, hlen, len, &k);
+	return tpm_rss_select(m, parent, h, &k, hash);
+}
 
 /*
  * The QP that a rule's QPN means for this frame, through its RSS parent; NULL when nothing takes it. tell: say so when
  * the parent is wrong (the fast road asks first and leaves it to the slow one).
  */
-static struct tpm_qp *
+static inline struct tpm_qp *
 ring_qp(struct tp_model *m, uint32_t qpn, const uint8_t *h, uint32_t hlen, uint32_t len, uint32_t *hash, bool tell)
 {
 	struct tpm_qp *qp = tpm_qp_get(m, qpn), *ring;
-	struct tpm_pkt k;
 	uint32_t child;
 
 	*hash = 0;
@@ -30,18 +54,11 @@ ring_qp(struct tp_model *m, uint32_t qpn, const uint8_t *h, uint32_t hlen, uint3
 		return NULL;
 	if (!qp->is_rss)
 		return qp;
-	tpm_parse(h, hlen, len, &k);
-	child = tpm_rss_select(m, qp, h, &k, hash);
+	if (hlen < len || !tpm_rss_select_ipv4(qp, h, len, &child, hash))
+		child = ring_by_parser(m, qp, h, hlen, len, hash);
 	ring = tpm_qp_get(m, child);
-	if (ring == NULL || ring->is_rss || !tpm_qp_can_receive(ring)) {
-		if (!tell)
-			return NULL;
-		tpm_violate(m, TPM_V_RSS_RANGE, "QP", qp->qpn, "its ring QP 0x%x is %s", child,
-			    ring == NULL   ? "not there"
-			    : ring->is_rss ? "a parent itself"
-					   : "not ready to receive");
-		return NULL;
-	}
+	if (tpm_unlikely(ring == NULL || ring->is_rss || !tpm_qp_can_receive(ring)))
+		return tell ? ring_wrong(m, qp, child, ring) : NULL;
 	return ring;
 }
 
@@ -159,6 +176,54 @@ is_plain(const struct tpm_port *p, const struct tp_frame *f)
 	       !(d[12] == 0x81 && d[13] == 0);
 }
 
+/* Open runs; the one of the frame before comes first to mind. */
+struct runs {
+	unsigned int n;
+	bool alone; /* the only one may begin to wait: nothing may overtake it */
+	struct tpm_rx_run *last;
+	struct tpm_rx_run run[RUNS];
+};
+
+static void
+flush_runs(struct tp_model *m, struct tpm_port *p, struct runs *r)
+{
+	for (unsigned int i = 0; i < r->n; i++)
+		tpm_rx_run_flush(m, p, &r->run[i]);
+	r->n = 0;
+	r->alone = false;
+	r->last = NULL;
+}
+
+/* The run that takes a frame for the QP next; NULL: frames wait, each is looked at on its own. */
+static struct tpm_rx_run *
+run_of(struct tp_model *m, struct tpm_port *p, struct runs *r, struct tpm_qp *qp)
+{
+	for (unsigned int i = 0; i < r->n; i++) {
+		if (r->run[i].qp != qp)
+			continue;
+		if (r->run[i].n == TPM_BURST)
+			tpm_rx_run_flush(m, p, &r->run[i]);
+		if (tpm_unlikely(p->rx_waits))
+			break;
+		return &r->run[i];
+	}
+	if (r->n == RUNS || r->alone || qp->delay_drop != 0 || p->rx_waits)
+		flush_runs(m, p, r);
+	if (tpm_unlikely(p->rx_waits))
+		return NULL;
+	r->alone = qp->delay_drop != 0;
+	r->run[r->n].qp = qp;
+	r->run[r->n].n = 0;
+	return &r->run[r->n++];
+}
+
+static void
+rx_alone(struct tp_model *m, struct tpm_port *p, struct runs *r, const struct tp_frame *f)
+{
+	flush_runs(m, p, r);
+	rx_one(m, p, f, NULL);
+}
+
 static void
 rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n)
 {
@@ -168,19 +233,18 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 	uint64_t oct = 0, plain = 0, last_key = 0;
 	uint32_t qpn = TPM_STEER_SLOW, hash = 0;
 	struct tpm_qp *qp = NULL;
-	struct tpm_rx_run run;
+	struct runs r;
 
-	run.qp = NULL;
-	run.n = 0;
+	r.n = 0;
+	r.alone = false;
+	r.last = NULL;
 	for (unsigned int i = 0; i < n; i++) {
 		const uint8_t *d = f[i].seg[0].data;
 		unsigned int b;
 		uint64_t key;
 
 		if (tpm_unlikely(!is_plain(p, &f[i]) || (roce && maybe_roce(m, &f[i])))) {
-			tpm_rx_run_flush(m, p, &run);
-			rx_one(m, p, &f[i], NULL);
-			run.qp = NULL;
+			rx_alone(m, p, &r, &f[i]);
 			last_key = 0;
 			continue;
 		}
@@ -194,18 +258,13 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 			qp = ring_qp(m, qpn, d, f[i].len, f[i].len, &hash, false);
 		}
 		if (tpm_unlikely(qp == NULL || qp->fcs_keep)) {
-			tpm_rx_run_flush(m, p, &run);
-			rx_one(m, p, &f[i], NULL);
-			run.qp = NULL;
+			rx_alone(m, p, &r, &f[i]);
 			last_key = 0;
 			continue;
 		}
-		if (qp != run.qp || run.n == TPM_BURST) {
-			tpm_rx_run_flush(m, p, &run);
-			run.qp = qp;
-			/* From the first frame that waits on, each is looked at on its own. */
-			if (tpm_unlikely(p->rx_waits)) {
-				run.qp = NULL;
+		if (r.last == NULL || r.last->qp != qp || r.last->n == TPM_BURST) {
+			r.last = run_of(m, p, &r, qp);
+			if (tpm_unlikely(r.last == NULL)) {
 				rx_one(m, p, &f[i], NULL);
 				continue;
 			}
@@ -219,10 +278,10 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 		same++;
 		plain++;
 		oct += f[i].len;
-		run.f[run.n] = &f[i];
-		run.hash[run.n++] = hash;
+		r.last->f[r.last->n] = &f[i];
+		r.last->hash[r.last->n++] = hash;
 	}
-	tpm_rx_run_flush(m, p, &run);
+	flush_runs(m, p, &r);
 	c->rx_size[block][MLX4_STATS_NOVLAN] += same;
 	c->rx_frames[MLX4_STATS_NOVLAN] += plain;
 	c->rx_ucast[MLX4_STATS_NOVLAN] += plain;

@@ -189,12 +189,7 @@ rss_load(struct tpm_qp *qp)
 	qp->rss.base_qpn_udp = prm_get(ctx, MLX4_RSS_BASE_QPN_UDP);
 	qp->rss.fn = (uint8_t)prm_get(ctx, MLX4_RSS_HASH_FN);
 	qp->rss.flags = (uint8_t)prm_get(ctx, MLX4_RSS_FLAGS);
-	memcpy(qp->rss.key, ctx + MLX4_RSS_KEY, MLX4_RSS_KEY_SIZE);
-	for (uint32_t i = 0; i < MLX4_RSS_KEY_SIZE; i += 4) {
-		uint32_t word = prm_get32(qp->rss.key, i);
-
-		memcpy(&qp->rss.key_be[i], &word, sizeof(word));
-	}
+	tpm_rss_key(qp, ctx + MLX4_RSS_KEY);
 }
 
 void

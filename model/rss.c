@@ -1,12 +1,65 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Receive-side scaling: which ring of an RSS parent takes a frame [DP 8.2]. */
+/*
+ * Receive-side scaling: which ring of an RSS parent takes a frame [DP 8.2]. The Toeplitz hash is linear, so that it is
+ * the exclusive or of one table entry for each byte of the tuple; the tables belong to the key.
+ */
+#include <stdlib.h>
+
 #include <rte_thash.h>
 
 #include "datapath.h"
 
 #define TUPLE_MAX 9u /* two IPv6 addresses and the ports */
+#define TUPLE_BYTES (4u * TUPLE_MAX)
+#define IPV4_ADDRS 26u /* in a frame without tags, headers without options */
+#define IPV4_PORTS 34u
+
+struct tpm_rss_tables {
+	uint32_t byte[TUPLE_BYTES][256];
+};
+
+/* The 32 bits of the key from this one on. */
+static uint32_t
+key_window(const uint8_t *key, unsigned int bit)
+{
+	uint64_t v = 0;
+
+	for (unsigned int i = 0; i < 5; i++)
+		v = v << 8 | (bit / 8 + i < MLX4_RSS_KEY_SIZE ? key[bit / 8 + i] : 0);
+	return (uint32_t)(v >> (8 - bit % 8));
+}
+
+void
+tpm_rss_key(struct tpm_qp *qp, const uint8_t key[MLX4_RSS_KEY_SIZE])
+{
+	struct tpm_rss_tables *t = qp->rss.tables;
+
+	if (t != NULL && memcmp(qp->rss.key, key, MLX4_RSS_KEY_SIZE) == 0)
+		return;
+	memcpy(qp->rss.key, key, MLX4_RSS_KEY_SIZE);
+	if (t == NULL) {
+		t = malloc(sizeof(*t));
+		qp->rss.tables = t; /* without memory each hash is computed by hand */
+	}
+	for (unsigned int i = 0; t != NULL && i < TUPLE_BYTES; i++) {
+		t->byte[i][0] = 0;
+		for (unsigned int b = 0; b < 8; b++) {
+			const uint32_t w = key_window(qp->rss.key, 8 * i + 7 - b);
+
+			for (unsigned int v = 0; v < 1u << b; v++)
+				t->byte[i][1u << b | v] = t->byte[i][v] ^ w;
+		}
+	}
+}
+
+void
+tpm_rss_unload(struct tpm_qp *qp)
+{
+	free(qp->rss.tables);
+	qp->rss.tables = NULL;
+}
 
 /* Which fields of the frame count: 0 none, else dwords of addresses; *ports: the ports as well. */
 static unsigned int
@@ -27,12 +80,54 @@ tuple_kind(const struct tp_model *m, const struct tpm_qp *q, const struct tpm_pk
 	return v4 ? 2 : 8;
 }
 
+static uint32_t
+toeplitz(const struct tpm_qp *q, const uint8_t *addrs, unsigned int n, const uint8_t *ports, unsigned int n_ports)
+{
+	const struct tpm_rss_tables *t = q->rss.tables;
+	uint32_t h = 0;
+
+	if (tpm_unlikely(t == NULL)) {
+		uint32_t key[MLX4_RSS_KEY_SIZE / 4], tuple[TUPLE_MAX]; /* aligned */
+
+		memcpy(key, q->rss.key, sizeof(key));
+		for (unsigned int i = 0; i < n / 4; i++)
+			tuple[i] = prm_get32(addrs, 4 * i);
+		if (n_ports != 0)
+			tuple[n / 4] = prm_get32(ports, 0);
+		return rte_softrss(tuple, (n + n_ports) / 4, (const uint8_t *)key);
+	}
+	for (unsigned int i = 0; i < n; i++)
+		h ^= t->byte[i][addrs[i]];
+	for (unsigned int i = 0; i < n_ports; i++)
+		h ^= t->byte[n + i][ports[i]];
+	return h;
+}
+
+/* The card's fold is not published: all bytes of the tuple xored [DP 8.2, U] */
+static uint32_t
+fold(const uint8_t *addrs, unsigned int n, const uint8_t *ports, unsigned int n_ports)
+{
+	uint32_t h = n_ports != 0 ? prm_get32(ports, 0) : 0;
+
+	for (unsigned int i = 0; i < n; i += 4)
+		h ^= prm_get32(addrs, i);
+	h ^= h >> 16;
+	return (h ^ h >> 8) & 0xff;
+}
+
+static inline uint32_t
+ring_of(const struct tpm_qp *q, uint32_t base, const uint8_t *addrs, unsigned int n, const uint8_t *ports,
+	unsigned int n_ports, uint32_t *hash)
+{
+	*hash = tpm_likely(q->rss.fn == MLX4_RSS_FN_TOEPLITZ) ? toeplitz(q, addrs, n, ports, n_ports)
+							      : fold(addrs, n, ports, n_ports);
+	return base + (*hash & ((1u << q->rss.lg_rings) - 1));
+}
+
 uint32_t
 tpm_rss_select(const struct tp_model *m, const struct tpm_qp *q, const uint8_t *hdr, const struct tpm_pkt *k,
 	       uint32_t *hash)
 {
-	uint32_t key[MLX4_RSS_KEY_SIZE / 4]; /* aligned */
-	uint32_t tuple[TUPLE_MAX], h = 0, base = q->rss.base_qpn;
 	unsigned int n;
 	bool ports;
 
@@ -40,23 +135,26 @@ tpm_rss_select(const struct tp_model *m, const struct tpm_qp *q, const uint8_t *
 	n = tuple_kind(m, q, k, &ports);
 	if (n == 0)
 		return q->rss.default_qpn;
-	for (unsigned int i = 0; i < n; i++)
-		tuple[i] = prm_get32(hdr, k->l3 + (n == 2 ? 12u : 8u) + 4u * i);
-	if (ports) {
-		tuple[n++] = prm_get32(hdr, k->l4);
-		if ((k->status & MLX4_CQE_ST_UDP) != 0)
-			base = q->rss.base_qpn_udp;
-	}
-	if (q->rss.fn == MLX4_RSS_FN_TOEPLITZ) {
-		memcpy(key, q->rss.key, sizeof(key));
-		h = rte_softrss(tuple, n, (const uint8_t *)key);
-	} else {
-		/* The card's fold is not published: all bytes of the tuple xored [DP 8.2, U] */
-		for (unsigned int i = 0; i < n; i++)
-			h ^= tuple[i];
-		h ^= h >> 16;
-		h = (h ^ h >> 8) & 0xff;
-	}
-	*hash = h;
-	return base + (h & ((1u << q->rss.lg_rings) - 1));
+	return ring_of(q, ports && (k->status & MLX4_CQE_ST_UDP) != 0 ? q->rss.base_qpn_udp : q->rss.base_qpn,
+		       hdr + k->l3 + (n == 2 ? 12u : 8u), 4 * n, hdr + k->l4, ports ? 4 : 0, hash);
+}
+
+bool
+tpm_rss_select_ipv4(const struct tpm_qp *q, const uint8_t *d, uint32_t len, uint32_t *child, uint32_t *hash)
+{
+	const uint8_t *ip = d + TPM_ETH_HLEN;
+	const uint8_t fl = q->rss.flags;
+	uint32_t total;
+	bool tcp;
+
+	if (len < IPV4_PORTS + 20 || d[12] != 0x08 || d[13] != 0 || ip[0] != 0x45 || ((ip[6] & 0x3f) | ip[7]) != 0)
+		return false;
+	tcp = ip[9] == TPM_PROTO_TCP;
+	total = tpm_load16(ip + 2);
+	if ((!tcp && ip[9] != TPM_PROTO_UDP) || total < (tcp ? 40u : 28u) || total + TPM_ETH_HLEN > len)
+		return false;
+	if ((fl & (tcp ? MLX4_RSS_F_TCP_IPV4 : MLX4_RSS_F_UDP_IPV4)) == 0)
+		return false;
+	*child = ring_of(q, tcp ? q->rss.base_qpn : q->rss.base_qpn_udp, d + IPV4_ADDRS, 8, d + IPV4_PORTS, 4, hash);
+	return true;
 }

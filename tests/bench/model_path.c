@@ -3,7 +3,7 @@
  */
 /*
  * What the model's path costs a frame: send WQE, cross wire, receive WQE, CQE, on one thread and without software on
- * top. Under "valgrind --tool=callgrind --toggle-collect=tp_model_step" it counts instructions.
+ * top. With a number of rings, flows that the card spreads over them by RSS. Under "valgrind --tool=callgrind --toggle-collect=tp_model_step" it counts instructions.
  */
 #include <stdio.h>
 #include <time.h>
@@ -12,6 +12,8 @@
 
 #define RING 512u
 #define BURST 64u
+#define RINGS 4u
+#define FIRST_QP 0x80u /* of the rings */
 
 static uint64_t
 now_ns(void)
@@ -24,7 +26,7 @@ now_ns(void)
 
 /* An IPv4/UDP frame of len bytes with both checksums. */
 static void
-make_frame(uint8_t *d, uint32_t len)
+make_frame(uint8_t *d, uint32_t len, uint16_t flow)
 {
 	static const uint8_t head[42] = {2, 0, 0, 0,  0,  2, 2, 0,  0, 0, 0, 1,  8, 0, 0x45, 0, 0, 0, 0,
 					 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,    0, 9, 0, 9};
@@ -34,8 +36,25 @@ make_frame(uint8_t *d, uint32_t len)
 	memset(d, 0x5a, len);
 	memcpy(d, head, sizeof(head));
 	tpm_store16(d + 16, (uint16_t)(len - 14));
+	tpm_store16(d + 34, flow);
 	tpm_store16(d + 38, (uint16_t)(len - 34));
 	tpm_csum_insert(&f, d, len, MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM);
+}
+
+/* An RSS parent of UDP ports over the rings. */
+static void
+make_parent(struct tpm_qp *qp, unsigned int rings)
+{
+	uint8_t key[MLX4_RSS_KEY_SIZE];
+
+	qp->is_rss = true;
+	qp->rss.lg_rings = (uint8_t)__builtin_ctz(rings);
+	qp->rss.base_qpn = qp->rss.base_qpn_udp = qp->rss.default_qpn = FIRST_QP;
+	qp->rss.fn = MLX4_RSS_FN_TOEPLITZ;
+	qp->rss.flags = MLX4_RSS_F_IPV4 | MLX4_RSS_F_UDP_IPV4;
+	for (unsigned int i = 0; i < MLX4_RSS_KEY_SIZE; i++)
+		key[i] = (uint8_t)(i * 37 + 11);
+	tpm_rss_key(qp, key);
 }
 
 int
@@ -43,20 +62,34 @@ main(int argc, char **argv)
 {
 	uint64_t rounds = argc > 1 ? strtoull(argv[1], NULL, 0) : 200000, got = 0, inside = 0, t0, t1, t;
 	uint32_t len = argc > 2 ? (uint32_t)atoi(argv[2]) : 60;
+	unsigned int rings = argc > 3 ? (unsigned int)atoi(argv[3]) : 1;
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 2};
-	struct rig_q tx, rx;
+	uint16_t posted[RINGS];
+	struct rig_q tx, parent, rx[RINGS];
+	char name[32];
 	struct rig r;
 	uint64_t id;
-	uint16_t posted = RING;
 
+	if (rings == 0 || rings > RINGS || (rings & (rings - 1)) != 0) {
+		fprintf(stderr, "rings %u: wanted a power of two, 1..%u\n", rings, RINGS);
+		return 2;
+	}
+	snprintf(name, sizeof(name), rings == 1 ? "%u_B" : "%u_B_over_%u_rings", len, rings);
 	if (rig_open(&r) != 0)
 		return 1;
 	rig_qp(&r, &tx, 0x40, 1, RING, false);
-	rig_qp(&r, &rx, 0x41, 2, RING, true);
+	for (unsigned int i = 0; i < rings; i++) {
+		rig_qp(&r, &rx[i], FIRST_QP + i, 2, RING, true);
+		posted[i] = RING;
+	}
+	if (rings > 1) {
+		rig_qp(&r, &parent, FIRST_QP + RINGS, 2, RING, false);
+		make_parent(parent.qp, rings);
+	}
 	rig_up(&r);
-	rig_rule(&r, 2, mac, 0x41, &id);
+	rig_rule(&r, 2, mac, rings > 1 ? FIRST_QP + RINGS : FIRST_QP, &id);
 	for (uint32_t i = 0; i < RING; i++)
-		make_frame(tx.bufs + (size_t)i * RIG_BUF, len);
+		make_frame(tx.bufs + (size_t)i * RIG_BUF, len, (uint16_t)(9 + i * 7));
 	t0 = now_ns();
 	for (uint64_t k = 0; k < rounds; k++) {
 		for (unsigned int i = 0; i < BURST; i++) {
@@ -67,18 +100,20 @@ main(int argc, char **argv)
 		t1 = now_ns();
 		tp_model_step(r.m, BURST);
 		inside += now_ns() - t1;
-		while (rig_poll(rx.rcq, RING, &rx.rci, rx.rcq_rec) != NULL) {
-			got++;
-			posted++;
+		for (unsigned int i = 0; i < rings; i++) {
+			while (rig_poll(rx[i].rcq, RING, &rx[i].rci, rx[i].rcq_rec) != NULL) {
+				got++;
+				posted[i]++;
+			}
+			*rx[i].dbrec = rte_cpu_to_be_32(posted[i]);
 		}
-		*rx.dbrec = rte_cpu_to_be_32(posted);
 		while (rig_poll(tx.scq, RING, &tx.sci, tx.scq_rec) != NULL)
 			continue;
 	}
 	t = now_ns() - t0;
-	printf("model %u_B frames/s %.2f Mpps\n", len, (double)got * 1e3 / (double)t);
-	printf("model %u_B inside_model %.1f ns/frame\n", len, (double)inside / (double)got);
-	printf("model %u_B violations %llu rules\n", len, (unsigned long long)tp_model_violations_total(r.m));
+	printf("model %s frames/s %.2f Mpps\n", name, (double)got * 1e3 / (double)t);
+	printf("model %s inside_model %.1f ns/frame\n", name, (double)inside / (double)got);
+	printf("model %s violations %llu rules\n", name, (unsigned long long)tp_model_violations_total(r.m));
 	if (got != rounds * BURST)
 		fprintf(stderr, "%llu frames arrived, wanted %llu\n", (unsigned long long)got,
 			(unsigned long long)(rounds * BURST));

@@ -70,7 +70,7 @@ select_ring(const struct tp_model *m, const struct tpm_qp *q, unsigned int i, ui
 }
 
 static void
-toeplitz_vectors(void **state)
+vectors(bool tables)
 {
 	struct tp_model *m = calloc(1, sizeof(*m));
 	struct tpm_qp *q = calloc(1, sizeof(*q));
@@ -81,7 +81,11 @@ toeplitz_vectors(void **state)
 	q->rss.base_qpn = 0x100;
 	q->rss.base_qpn_udp = 0x200;
 	q->rss.default_qpn = 0x77;
-	memcpy(q->rss.key, ms_key, sizeof(ms_key));
+	if (tables)
+		tpm_rss_key(q, ms_key);
+	else
+		memcpy(q->rss.key, ms_key, sizeof(ms_key));
+	assert_true(tables == (q->rss.tables != NULL));
 	for (unsigned int i = 0; i < RTE_DIM(vec); i++) {
 		q->rss.flags = MLX4_RSS_F_IPV4 | MLX4_RSS_F_IPV6;
 		assert_int_equal(select_ring(m, q, i, TPM_PROTO_TCP, &hash), 0x100 + (vec[i].ip & 7));
@@ -95,6 +99,59 @@ toeplitz_vectors(void **state)
 		assert_int_equal(select_ring(m, q, i, TPM_PROTO_UDP, &hash), 0x77);
 		assert_int_equal(hash, 0);
 	}
+	tpm_rss_unload(q);
+	free(q);
+	free(m);
+}
+
+static void
+toeplitz_vectors(void **state)
+{
+	vectors(true);
+}
+
+/* Where there is no memory for tables. */
+static void
+toeplitz_by_hand(void **state)
+{
+	vectors(false);
+}
+
+/* The road without a parser takes the frames of the vectors, and whatever it takes it judges as the parser's does. */
+static void
+without_parser(void **state)
+{
+	struct tp_model *m = calloc(1, sizeof(*m));
+	struct tpm_qp *q = calloc(1, sizeof(*q));
+	uint32_t hash, fast_hash, child, fast_child, len, taken = 0, left = 0;
+	uint8_t d[128];
+	struct tpm_pkt k;
+
+	q->rss.fn = MLX4_RSS_FN_TOEPLITZ;
+	q->rss.lg_rings = 5;
+	q->rss.base_qpn = 0x100;
+	q->rss.base_qpn_udp = 0x200;
+	q->rss.default_qpn = 0x77;
+	tpm_rss_key(q, ms_key);
+	srand(7);
+	for (unsigned int round = 0; round < 20000; round++) {
+		len = build(d, (unsigned int)rand() % 5, rand() % 2 ? TPM_PROTO_TCP : TPM_PROTO_UDP);
+		for (unsigned int i = (unsigned int)rand() % 3; i > 0; i--)
+			d[12 + rand() % 26] = (uint8_t)(rand() % 3 == 0 ? rand() : rand() % 2);
+		len -= rand() % 4 == 0 ? (uint32_t)rand() % 60 : 0;
+		q->rss.flags = (uint8_t)rand();
+		tpm_parse(d, len, len, &k);
+		child = tpm_rss_select(m, q, d, &k, &hash);
+		if (tpm_rss_select_ipv4(q, d, len, &fast_child, &fast_hash)) {
+			assert_int_equal(fast_child, child);
+			assert_int_equal(fast_hash, hash);
+			taken++;
+		} else {
+			left++;
+		}
+	}
+	assert_true(taken > 2000 && left > 2000);
+	tpm_rss_unload(q);
 	free(q);
 	free(m);
 }
@@ -111,13 +168,14 @@ fragments(void **state)
 	q->rss.fn = MLX4_RSS_FN_TOEPLITZ;
 	q->rss.flags = MLX4_RSS_F_TCP_IPV4 | MLX4_RSS_F_IPV4;
 	q->rss.default_qpn = 0x77;
-	memcpy(q->rss.key, ms_key, sizeof(ms_key));
+	tpm_rss_key(q, ms_key);
 	d[14 + 6] = 0x20;
 	tpm_parse(d, len, len, &k);
 	assert_int_equal(tpm_rss_select(m, q, d, &k, &hash), 0x77);
 	prm_set(m->hca, MLX4_HCA_F_RSS_IP_FRAG, 1);
 	tpm_rss_select(m, q, d, &k, &hash);
 	assert_int_equal(hash, vec[0].ip);
+	tpm_rss_unload(q);
 	free(q);
 	free(m);
 }
@@ -127,6 +185,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(toeplitz_vectors),
+		cmocka_unit_test(toeplitz_by_hand),
+		cmocka_unit_test(without_parser),
 		cmocka_unit_test(fragments),
 	};
 
