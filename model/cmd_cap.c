@@ -131,11 +131,12 @@ tpm_cmd_query_dev_cap(struct tp_model *m, struct tpm_cmd *c)
 	uint64_t flags = flag(MLX4_DEV_FLAG_IPOIB_CSUM) | flag(MLX4_DEV_FLAG_DPDP) | flag(MLX4_DEV_FLAG_BIG_LSO) |
 			 flag(MLX4_DEV_FLAG_UC_LOOPBACK) | flag(MLX4_DEV_FLAG_FCS_KEEP) | flag(MLX4_DEV_FLAG_UDP_RSS) |
 			 flag(MLX4_DEV_FLAG_COUNTERS) | flag(MLX4_DEV_FLAG_RSS_IP_FRAG) |
-			 flag(MLX4_DEV_FLAG_SET_ETH_SCHED) | flag(MLX4_DEV_FLAG_SENSE) | flag(MLX4_DEV_FLAG_64B_EQE) |
-			 flag(MLX4_DEV_FLAG_64B_CQE) | flag(MLX4_DEV_FLAG_VEP_UC_STEER) |
-			 flag(MLX4_DEV_FLAG_VEP_MC_STEER) | flag(MLX4_DEV_FLAG_RC) | flag(MLX4_DEV_FLAG_UC) |
-			 flag(MLX4_DEV_FLAG_UD) | flag(MLX4_DEV_FLAG_SRQ) | flag(MLX4_DEV_FLAG_IBOE) |
-			 flag(MLX4_DEV_FLAG_ATOMIC) | flag(MLX4_DEV_FLAG_UD_MCAST) | flag(MLX4_DEV_FLAG_MW);
+			 flag(MLX4_DEV_FLAG_SET_ETH_SCHED) | flag(MLX4_DEV_FLAG_SENSE) |
+			 flag(MLX4_DEV_FLAG_PORT_MNG_EV) | flag(MLX4_DEV_FLAG_64B_EQE) | flag(MLX4_DEV_FLAG_64B_CQE) |
+			 flag(MLX4_DEV_FLAG_VEP_UC_STEER) | flag(MLX4_DEV_FLAG_VEP_MC_STEER) | flag(MLX4_DEV_FLAG_RC) |
+			 flag(MLX4_DEV_FLAG_UC) | flag(MLX4_DEV_FLAG_UD) | flag(MLX4_DEV_FLAG_SRQ) |
+			 flag(MLX4_DEV_FLAG_IBOE) | flag(MLX4_DEV_FLAG_ATOMIC) | flag(MLX4_DEV_FLAG_UD_MCAST) |
+			 flag(MLX4_DEV_FLAG_MW);
 
 	memset(c->out, 0, MLX4_MAILBOX_SIZE);
 	caps_queues(c->out);

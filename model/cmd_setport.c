@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ctl.h"
+#include "ib.h"
 #include "qos.h"
 
 #define FRAME_MIN 64u
@@ -13,21 +14,57 @@
 #define FRAME_MAX (TPM_ETH_MTU_MAX + 14u + 8u + 4u)
 #define GENERAL_V_KNOWN 0x17u  /* byte 3: MTU, pauses, RoCE mode */
 #define GENERAL_V2_KNOWN 0x72u /* byte 2: ignore FCS, PHV, user MTU, user MAC */
-#define IB_VL_CAP PRM_D(0x00, 7, 4)
-#define IB_VL_VALID PRM_D(0x00, 21, 21)
-#define IB_CAP_MASK PRM_D(0x04, 31, 0)
+
+/* The code of a count of virtual lanes in PortInfo, 0: not one. */
+static uint32_t
+vl_code(uint32_t count)
+{
+	return count == 1 ? 1 : count == 2 ? 2 : count == 4 ? 3 : count == 8 ? 4 : 0;
+}
 
 static uint8_t
-set_ib(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
+ib_check(struct tp_model *m, const struct tpm_port *p, const uint8_t *in)
 {
-	uint32_t vl = prm_get(in, IB_VL_CAP);
+	uint32_t vl = prm_get(in, MLX4_SPIB_VL_CAP), mtu = prm_get(in, MLX4_SPIB_MTU_CAP),
+		 pkeys = prm_get(in, MLX4_SPIB_MAX_PKEYS);
 
 	if (m->cfg.port_type[p->num - 1] == TP_PORT_ETH)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
 				"InfiniBand settings on an Ethernet-only port");
-	if (prm_get(in, IB_VL_VALID) != 0 && vl != 1 && vl != 2 && vl != 4 && vl != 8)
+	if (prm_get(in, MLX4_SPIB_V_VL_CAP) != 0 && vl_code(vl) == 0)
 		return tpm_fail(m, BAD_SIZE, CMD_LIMIT, "port", p->num, "VL capability %u, wanted 1, 2, 4 or 8", vl);
-	m->ctl->port[p->num - 1].ib_cap = prm_get(in, IB_CAP_MASK);
+	if (prm_get(in, MLX4_SPIB_V_MTU_CAP) != 0 && (mtu < 1 || mtu > 5))
+		return tpm_fail(m, BAD_PARAM, CMD_LIMIT, "port", p->num, "MTU capability %u, wanted 1..5", mtu);
+	if (prm_get(in, MLX4_SPIB_V_PKEYS) != 0 && (pkeys < IB_PKEYS_BLOCK || pkeys > TPM_IB_PKEYS))
+		return tpm_fail(m, BAD_PARAM, CMD_LIMIT, "port", p->num, "%u P_Keys, wanted %u..%u", pkeys,
+				IB_PKEYS_BLOCK, TPM_IB_PKEYS);
+	return MLX4_STAT_OK;
+}
+
+static uint8_t
+set_ib(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
+{
+	uint8_t st = ib_check(m, p, in), *info = p->ibp.info;
+
+	if (st != MLX4_STAT_OK)
+		return st;
+	prm_set(info, IB_PI_CAP_MASK, prm_get(in, MLX4_SPIB_CAP_MASK));
+	if (prm_get(in, MLX4_SPIB_V_VL_CAP) != 0) {
+		prm_set(info, IB_PI_VL_CAP, vl_code(prm_get(in, MLX4_SPIB_VL_CAP)));
+		prm_set(info, IB_PI_OPER_VLS, vl_code(prm_get(in, MLX4_SPIB_VL_CAP)));
+	}
+	if (prm_get(in, MLX4_SPIB_V_MTU_CAP) != 0) {
+		prm_set(info, IB_PI_MTU_CAP, prm_get(in, MLX4_SPIB_MTU_CAP));
+		if (prm_get(info, IB_PI_MTU) > prm_get(in, MLX4_SPIB_MTU_CAP))
+			prm_set(info, IB_PI_MTU, prm_get(in, MLX4_SPIB_MTU_CAP));
+		p->ibp.mtu = 128u << prm_get(info, IB_PI_MTU);
+	}
+	if (prm_get(in, MLX4_SPIB_V_PKEYS) != 0)
+		p->ibp.num_pkeys = (uint16_t)(prm_get(in, MLX4_SPIB_MAX_PKEYS) / IB_PKEYS_BLOCK * IB_PKEYS_BLOCK);
+	if (prm_get(in, MLX4_SPIB_V_GUID0) != 0)
+		p->ibp.guid[0] = prm_get64(in, MLX4_SPIB_PORT_GUID);
+	if (prm_get(in, MLX4_SPIB_RESET_QKEY_VIOL) != 0)
+		p->ibp.qkey_bad = 0;
 	p->ib = true;
 	return MLX4_STAT_OK;
 }

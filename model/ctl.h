@@ -54,7 +54,6 @@ struct tpm_ctl {
 	struct {
 		uint8_t rqp_calc[0x1c]; /* as software gave it */
 		struct tpm_gid gid[MLX4_GID_ENTRIES];
-		uint32_t ib_cap;
 		struct tpm_mcast mcast;
 	} port[TP_MODEL_PORTS];
 };

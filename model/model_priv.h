@@ -12,6 +12,7 @@
  *   sq.c rq.c              send and receive queues at run time
  *   offload.c parse.c rss.c steer.c port.c   what happens to a frame
  *   sched.c pause.c rxbuf.c delay.c cmd_qos.c   quality of service (qos.h)
+ *   ib*.c                  InfiniBand ports (ib.h)
  *   wire*.c run.c          wires; doorbell polling, time, thread
  *   violation.c            rules and their counters
  */
@@ -25,6 +26,7 @@
 
 #include <pthread.h>
 
+#include "ib_state.h"
 #include "mlx4_prm.h"
 #include "mlx4_prm_cmd.h"
 #include "mlx4_prm_ctx.h"
@@ -345,6 +347,7 @@ struct tpm_port {
 	uint32_t roce_qps;               /* QPs with a transport: frames are looked at for RoCE */
 	uint64_t flushed_sq, flushed_rq; /* WQEs that ended with "flushed" without having been looked at */
 	uint64_t roce_tx, roce_rx, roce_bad_icrc, roce_no_qp, roce_no_gid, roce_malformed;
+	struct tpm_ib ibp; /* of an InfiniBand port (ib.h) */
 };
 
 /* --- the card --------------------------------------------------------------------------------------------- */
@@ -528,6 +531,20 @@ void tpm_steer_mode(struct tp_model *m, bool by_group);
 void tpm_port_reset(struct tp_model *m, struct tpm_port *p);
 /* Looks at cable, wire and INIT_PORT; announces a change by event. */
 void tpm_port_update_link(struct tp_model *m, struct tpm_port *p);
+/* Does the port's end of the link send light? */
+static inline bool
+tpm_port_lit(const struct tpm_port *p)
+{
+	return p->open && p->cable && !(p->ib && (p->ibp.disabled || p->ibp.retrain));
+}
+/* Is the wire one for what the port speaks? */
+static inline bool
+tpm_wire_fits(const struct tpm_port *p)
+{
+	enum tp_wire_media media = p->wire->ops->media;
+
+	return media == TP_WIRE_ANY || (media == TP_WIRE_IB) == p->ib;
+}
 /* Changes the link without an event; the wire is told. */
 void tpm_port_set_link(struct tpm_port *p, bool up);
 /* Frees what an impaired wire holds back, and the impairment. */

@@ -4,6 +4,7 @@
 /* Ports: link, what leaves, counters [DP 13]. */
 #include <errno.h>
 
+#include "ib.h"
 #include "qos.h"
 
 #define MAX_FRAME_DEFAULT 1522u /* 1500 bytes of payload, header, one tag, FCS */
@@ -34,19 +35,26 @@ tpm_port_reset(struct tp_model *m, struct tpm_port *p)
 	memset(p->vlan_table, 0, sizeof(p->vlan_table));
 	memset(p->vlan_bitmap, 0, sizeof(p->vlan_bitmap));
 	memset(&p->c, 0, sizeof(p->c));
+	tpm_ib_reset(m, p);
 	tpm_qos_reset(m, p);
 }
 
 void
 tpm_port_update_link(struct tp_model *m, struct tpm_port *p)
 {
-	bool up = p->open && p->cable && p->wire != NULL && p->wire->ops->link(p->wire);
+	bool up = tpm_port_lit(p) && p->wire != NULL && tpm_wire_fits(p) && p->wire->ops->link(p->wire);
 
+	/* Both ends saw the link go: it may come back. */
+	if (p->ibp.retrain && !p->link && !up)
+		p->ibp.retrain = false;
 	if (up == p->link)
 		return;
 	tpm_port_set_link(p, up);
 	tpm_note(m, "port %u: link %s", p->num, up ? "up" : "down");
-	tpm_event_port(m, p->num, up ? MLX4_PORT_CHANGE_ACTIVE : MLX4_PORT_CHANGE_DOWN);
+	if (p->ib)
+		tpm_ib_link(m, p, up);
+	else
+		tpm_event_port(m, p->num, up ? MLX4_PORT_CHANGE_ACTIVE : MLX4_PORT_CHANGE_DOWN);
 }
 
 static bool

@@ -6,6 +6,7 @@
  * runs, one for each QP of a burst; tags, group addresses, several copies and damaged frames go one at a time, behind
  * all runs before them.
  */
+#include "ib.h"
 #include "qos.h"
 #include "roce.h"
 
@@ -318,6 +319,10 @@ tpm_port_rx(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, un
 {
 	if (tpm_unlikely(!p->link && from == NULL)) {
 		p->rx_link_down += n;
+		return;
+	}
+	if (tpm_unlikely(p->ib)) {
+		tpm_ib_receive(m, p, f, n);
 		return;
 	}
 	if (from == NULL) {

@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * Verbs queue pairs of an Ethernet port at run time. The engine keeps the protocol; here are its queues: send WQEs are
+ * Verbs queue pairs at run time, of Ethernet and InfiniBand ports. The engine keeps the protocol; here are its queues: send WQEs are
  * fetched while slots are free, receive WQEs come from the QP's own queue or a shared one, completions go to CQs. QP1
  * receives by the same road and sends packets that software built.
  */
@@ -10,11 +10,11 @@
 #include <stdlib.h>
 
 #include "ctl.h"
+#include "ib.h"
 #include "qos.h"
 #include "roce.h"
 
 #define BAD_OPCODE 0xfeu /* what the engine refuses as a request that nobody knows */
-#define QP1_QKEY 0x80010000u
 #define PKEY_DEFAULT 0xffffu
 #define WINDOW 256u        /* unacknowledged packets of a QP */
 #define FRAME_OVERHEAD 96u /* the most that stands round a payload [DP 10.7] */
@@ -82,6 +82,15 @@ recv_opcode(const struct tre_recv *wc)
 static void
 fill_ud(struct mlx4_cqe *c, const struct tre_recv *wc, const struct tpm_roce_rx *rx)
 {
+	if (rx->ib) {
+		c->g_mlpath_rqpn = rte_cpu_to_be_32((rx->no_grh ? 0 : MLX4_CQE_GRH) |
+						    (uint32_t)rx->path_bits << MLX4_CQE_PATH_BITS_SHIFT | wc->src_qpn);
+		c->sl_vid = rte_cpu_to_be_16((uint16_t)(rx->sl << MLX4_CQE_SL_SHIFT));
+		c->rlid = rte_cpu_to_be_16(rx->slid);
+		if (!wc->has_imm)
+			c->immed_rss = rte_cpu_to_be_32(rx->pkey_index);
+		return;
+	}
 	c->g_mlpath_rqpn = rte_cpu_to_be_32(MLX4_CQE_GRH | wc->src_qpn);
 	memcpy((uint8_t *)c + MLX4_CQE_UD_SMAC, rx->smac, sizeof(rx->smac));
 	if (rx->tagged) {
@@ -196,10 +205,17 @@ static const struct tre_ops ops = {
 /* --- life ------------------------------------------------------------------------------------------------- */
 
 static bool
-is_qp1(const struct tp_model *m, const struct tpm_qp *qp)
+is_special(const struct tp_model *m, const struct tpm_qp *qp, unsigned int which)
 {
 	return qp->service == MLX4_QP_ST_MLX && m->special_qp_base != 0 &&
-	       qp->qpn == m->special_qp_base + 2 + qp->port - 1 && !m->port[qp->port - 1].ib;
+	       qp->qpn == m->special_qp_base + 2 * which + qp->port - 1;
+}
+
+/* QP0 and QP1 receive by the engine; an Ethernet port has only the second. */
+static bool
+receives(const struct tp_model *m, const struct tpm_qp *qp)
+{
+	return is_special(m, qp, 1) || (m->port[qp->port - 1].ib && is_special(m, qp, 0));
 }
 
 static uint32_t
@@ -208,7 +224,8 @@ mtu_of(const struct tp_model *m, const struct tpm_qp *qp, bool datagram)
 	uint32_t code = prm_get(qp->ctx, MLX4_QPC_MTU), mtu = 128u << (code < 1 ? 1 : code > 5 ? 5 : code);
 
 	/* Datagrams carry the largest in their context; what the port takes bounds them. */
-	while (datagram && mtu > MTU_MIN && mtu + FRAME_OVERHEAD > m->port[qp->port - 1].max_frame)
+	while (datagram && !m->port[qp->port - 1].ib && mtu > MTU_MIN &&
+	       mtu + FRAME_OVERHEAD > m->port[qp->port - 1].max_frame)
 		mtu /= 2;
 	return mtu;
 }
@@ -231,7 +248,7 @@ static void
 attributes(const struct tp_model *m, const struct tpm_qp *qp, struct tre_attr *a)
 {
 	const uint8_t *ctx = qp->ctx;
-	bool qp1 = is_qp1(m, qp);
+	bool qp1 = is_special(m, qp, 1);
 
 	*a = (struct tre_attr){
 		.type = qp->service == MLX4_QP_ST_RC   ? IBV_QPT_RC
@@ -239,7 +256,7 @@ attributes(const struct tp_model *m, const struct tpm_qp *qp, struct tre_attr *a
 						       : IBV_QPT_UD,
 		.qpn = qp->qpn,
 		.dest_qpn = prm_get(ctx, MLX4_QPC_REMOTE_QPN),
-		.qkey = qp1 ? QP1_QKEY : prm_get(ctx, MLX4_QPC_QKEY),
+		.qkey = qp1 ? IB_QP1_QKEY : prm_get(ctx, MLX4_QPC_QKEY),
 		.pkey = PKEY_DEFAULT,
 		.access = access_of(ctx),
 		.sq_psn = prm_get(ctx, MLX4_QPC_NEXT_SEND_PSN),
@@ -297,12 +314,15 @@ tpm_roce_state(struct tp_model *m, struct tpm_qp *qp, uint8_t state)
 	struct tre_attr a;
 
 	/* The port is known from RTR on. */
-	if (qp->roce == NULL && (state != MLX4_QP_RTR || (!tpm_roce_serves(m, qp) && !is_qp1(m, qp))))
+	if (qp->roce == NULL && (state != MLX4_QP_RTR || (!tpm_roce_serves(qp) && !receives(m, qp))))
 		return 0;
 	if (qp->roce == NULL && create(m, qp) < 0)
 		return -ENOMEM;
 	attributes(m, qp, &a);
-	tpm_roce_path_of_qp(m, qp, &qp->roce->path);
+	if (m->port[qp->port - 1].ib)
+		tpm_ib_path_of_qp(qp, &qp->roce->path);
+	else
+		tpm_roce_path_of_qp(m, qp, &qp->roce->path);
 	tre_qp_state(&qp->roce->e, verbs_state(state), &a);
 	return 0;
 }
@@ -371,6 +391,12 @@ follow(struct tp_model *m, struct tpm_roce *r)
 	}
 }
 
+static const uint8_t *
+grh_of(const struct tpm_roce_rx *rx)
+{
+	return rx->no_grh ? NULL : rx->grh;
+}
+
 static unsigned int
 run_one(struct tp_model *m, struct tpm_roce *r, unsigned int budget)
 {
@@ -380,7 +406,8 @@ run_one(struct tp_model *m, struct tpm_roce *r, unsigned int budget)
 	n = tre_run(&r->e, budget, tpm_now(m));
 	r->running = false;
 	if (r->late != 0) {
-		struct tre_in in = {.bth = r->late_packet, .len = r->late, .grh = r->late_rx.grh, .home = &r->late_rx};
+		struct tre_in in = {
+			.bth = r->late_packet, .len = r->late, .grh = grh_of(&r->late_rx), .home = &r->late_rx};
 
 		r->late = 0;
 		tre_input(&r->e, &in, tpm_now(m));
@@ -393,7 +420,7 @@ void
 tpm_roce_deliver(struct tp_model *m, struct tpm_qp *qp, const uint8_t *packet, uint32_t len,
 		 const struct tpm_roce_rx *rx)
 {
-	struct tre_in in = {.bth = packet, .len = len, .grh = rx->grh, .home = rx};
+	struct tre_in in = {.bth = packet, .len = len, .grh = grh_of(rx), .home = rx};
 	struct tpm_roce *r = qp->roce;
 
 	if (r == NULL)

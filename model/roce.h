@@ -24,6 +24,10 @@ struct tpm_roce_path {
 	uint16_t udp_port; /* source */
 	uint16_t vid;      /* TPM_ROCE_NO_VLAN: no tag */
 	bool v2;
+	/* InfiniBand */
+	uint16_t dlid;
+	uint8_t sl, path_bits;
+	bool grh, loop; /* loop: never to the wire */
 };
 #define TPM_ROCE_NO_VLAN 0xffffu
 #define TPM_ETYPE_ROCE 0x8915u
@@ -44,6 +48,10 @@ struct tpm_roce_rx {
 	uint16_t tci; /* of the tag, 0: none */
 	bool tagged;
 	uint8_t grh[40]; /* as UD receivers get it */
+	/* InfiniBand */
+	bool ib, no_grh;
+	uint16_t slid;
+	uint8_t sl, path_bits, pkey_index;
 };
 
 struct tpm_roce {
@@ -73,10 +81,9 @@ struct tpm_roce {
 
 /* Does the QP send by the engine? */
 static inline bool
-tpm_roce_serves(const struct tp_model *m, const struct tpm_qp *qp)
+tpm_roce_serves(const struct tpm_qp *qp)
 {
-	return (qp->service == MLX4_QP_ST_RC || qp->service == MLX4_QP_ST_UC || qp->service == MLX4_QP_ST_UD) &&
-	       !m->port[qp->port - 1].ib;
+	return qp->service == MLX4_QP_ST_RC || qp->service == MLX4_QP_ST_UC || qp->service == MLX4_QP_ST_UD;
 }
 /* Adds up what queue pairs of a port (0: of every port) counted since reset. */
 void tpm_roce_stats(const struct tp_model *m, unsigned int port, struct tre_stats *st);
@@ -143,6 +150,9 @@ int tpm_roce_remote_atomic(struct tre_qp *e, uint32_t rkey, uint64_t va, enum tr
 /* The path in a QP's context. */
 void tpm_roce_path_of_qp(const struct tp_model *m, const struct tpm_qp *qp, struct tpm_roce_path *path);
 bool tpm_roce_xmit(struct tre_qp *e, struct tre_out *out);
+/* The same of an InfiniBand port (ib_net.c). */
+void tpm_ib_path_of_qp(const struct tpm_qp *qp, struct tpm_roce_path *path);
+bool tpm_ib_xmit(struct tre_qp *e, struct tre_out *out);
 /* A frame of the port: true when it was RoCE for one of the port's addresses, and dealt with. */
 bool tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, uint32_t hlen,
 		      const struct tpm_pkt *k);

@@ -176,6 +176,8 @@ tpm_roce_xmit(struct tre_qp *e, struct tre_out *out)
 	enum tp_icrc_net kind;
 	uint32_t reg;
 
+	if (p->ib)
+		return tpm_ib_xmit(e, out);
 	/* Held back by pause, or a packet to itself is not in yet. */
 	if (r->late != 0 || (p->qos->paused >> path->prio & 1) != 0)
 		return false;

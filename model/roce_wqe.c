@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* WQEs of verbs queue pairs as requests of the transport engine [DP 3, 5.1]. */
+#include "mlx4_prm_ib.h"
 #include "roce.h"
 
 struct reader {
@@ -40,6 +41,22 @@ verbs_opcode(uint8_t op, bool rc)
 	}
 }
 
+/* The address of a datagram on InfiniBand [DP 10.1] */
+static void
+read_ib_address(const uint8_t *d, struct tpm_roce_path *path)
+{
+	*path = (struct tpm_roce_path){.sgid_index = (uint8_t)prm_get(d, MLX4_AV_SGID_INDEX),
+				       .tclass = (uint8_t)prm_get(d, MLX4_AV_TCLASS),
+				       .hop_limit = (uint8_t)prm_get(d, MLX4_AV_HOP_LIMIT),
+				       .flow_label = prm_get(d, MLX4_AV_FLOW_LABEL),
+				       .dlid = (uint16_t)prm_get(d, MLX4_AV_DLID),
+				       .sl = (uint8_t)prm_get(d, MLX4_AV_SL),
+				       .path_bits = (uint8_t)prm_get(d, MLX4_AV_PATH_BITS),
+				       .grh = prm_get(d, MLX4_AV_GRH) != 0,
+				       .loop = prm_get(d, MLX4_AV_FL) != 0};
+	memcpy(path->dgid, d + MLX4_AV_DGID, sizeof(path->dgid));
+}
+
 static bool
 read_dgram(struct tpm_roce *r, struct reader *rd, struct tre_wqe *w, struct tpm_roce_slot *s)
 {
@@ -63,6 +80,8 @@ read_dgram(struct tpm_roce *r, struct reader *rd, struct tre_wqe *w, struct tpm_
 					 .v2 = true};
 	memcpy(s->path.dmac, d + MLX4_DGRAM_DMAC, sizeof(s->path.dmac));
 	memcpy(s->path.dgid, d + MLX4_AV_DGID, sizeof(s->path.dgid));
+	if (r->m->port[r->qp->port - 1].ib)
+		read_ib_address(d, &s->path);
 	w->ud_qpn = prm_get(d, MLX4_DGRAM_QPN);
 	w->ud_qkey = prm_get(d, MLX4_DGRAM_QKEY);
 	w->av = &s->path;

@@ -388,7 +388,7 @@ tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
 	if (qp->state == MLX4_QP_RTS)
 		for (uint32_t i = 1; i < PREFETCH_BLOCKS && i < qp->last_turn; i++)
 			rte_prefetch0(sq_wqe(qp, qp->sq_head + i));
-	if (tpm_unlikely(qp->roce != NULL) && tpm_roce_serves(m, qp))
+	if (tpm_unlikely(qp->roce != NULL) && tpm_roce_serves(qp))
 		done = qp->state == MLX4_QP_RTS ? tpm_roce_send(m, qp, budget, &idle) : 0;
 	else
 		done = run_frames(&t, budget, &idle);

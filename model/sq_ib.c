@@ -5,11 +5,10 @@
  * Sends of QPs that are not raw Ethernet.
  *
  * QP0 and QP1 send packets that software built, headers and all [DP 3.13]: on an Ethernet port they leave as RoCE
- * frames, the card adds the invariant CRC. Verbs QPs of an Ethernet port have a transport (roce.c) and are not seen here.
- * An InfiniBand port has no fabric: nobody ever answers there, so what is reliable ends like a peer that is gone, and
- * the rest is sent and lost. All of it is counted.
+ * frames, the card adds the invariant CRC; those of an InfiniBand port are in ib_mlx.c. Verbs QPs have a transport
+ * (roce.c); one whose port is not known to it ends like a peer that is gone, or is sent and lost, and is counted.
  */
-#include "datapath.h"
+#include "ib.h"
 
 #define MLX_NO_ICRC (1u << 4) /* control dword 2: the CRC is there already */
 
@@ -73,8 +72,7 @@ tpm_wqe_mlx(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head)
 				    "opcode 0x%02x, wanted 0x0a on a QP that sends whole packets", op);
 	if (!t->p->ib)
 		return mlx_frame(t, w, ds, head);
-	t->p->tx_no_transport++;
-	return true;
+	return tpm_ib_mlx(t, w, ds, head);
 }
 
 /* Opcodes of each service [DP 3.2] */

@@ -32,6 +32,12 @@ tp_model_get_stats(struct tp_model *m, struct tp_model_stats *st)
 		st->port[i].tx_bytes = sum(p->c.tx_oct, MLX4_STATS_LOOPBACK);
 		st->port[i].rx_frames = sum(p->c.rx_frames, MLX4_STATS_NOVLAN + 1);
 		st->port[i].rx_bytes = sum(p->c.rx_oct, MLX4_STATS_NOVLAN + 1);
+		if (p->ib) {
+			st->port[i].tx_frames = p->ibp.pm.c.tx_packets;
+			st->port[i].tx_bytes = p->ibp.pm.c.tx_bytes;
+			st->port[i].rx_frames = p->ibp.pm.c.rx_packets;
+			st->port[i].rx_bytes = p->ibp.pm.c.rx_bytes;
+		}
 		st->port[i].wire_drops = p->wire_drops;
 		st->port[i].rx_no_rule = p->rx_no_rule;
 		st->port[i].rx_vlan_filtered = p->rx_vlan_filtered;

@@ -51,6 +51,7 @@
 	X(WQE_LENGTH, "wqe-length", "a frame is at least 14 bytes and fits the port")                                  \
 	X(WQE_CSUM, "wqe-csum", "checksum insertion is asked for frames that the parser knows")                        \
 	X(WQE_ROCE, "wqe-roce", "a packet of QP1 on an Ethernet port has RoCE headers")                                \
+	X(WQE_LRH, "wqe-lrh", "a packet of QP0 or QP1 on an InfiniBand port has an LRH that says its length and goal") \
 	X(WQE_VLAN_BF, "wqe-vlan-bf", "VLAN insertion is not combined with BlueFlame")                                 \
 	X(BF_COPY, "bf-copy", "a BlueFlame copy equals the WQE in the ring and names its QP")                          \
 	X(RQ_SCATTER, "rq-scatter", "a receive scatter list has a buffer and ends properly")                           \

@@ -12,7 +12,8 @@
 struct inner_wire {
 	struct tp_wire w;
 	struct tp_model *m;
-	struct tpm_port *to;     /* who receives what this side sends */
+	struct tpm_port *from;   /* whose side this is */
+	struct tpm_port *to;     /* who receives what it sends */
 	struct inner_wire *peer; /* the other side, NULL when it was unplugged; itself for loopback */
 };
 
@@ -39,7 +40,7 @@ cross_link(struct tp_wire *w)
 {
 	const struct inner_wire *i = (const struct inner_wire *)w;
 
-	return i->peer != NULL && i->to->open && i->to->cable;
+	return i->peer != NULL && tpm_port_lit(i->to) && i->to->ib == i->from->ib;
 }
 
 static void
@@ -58,7 +59,7 @@ static const struct tp_wire_ops cross_ops = {
 	.name = "cross", .send = inner_send, .link = cross_link, .destroy = inner_destroy};
 
 static struct inner_wire *
-inner_create(struct tp_model *m, const struct tp_wire_ops *ops, struct tpm_port *to)
+inner_create(struct tp_model *m, const struct tp_wire_ops *ops, struct tpm_port *from, struct tpm_port *to)
 {
 	struct inner_wire *i = calloc(1, sizeof(*i));
 
@@ -66,6 +67,7 @@ inner_create(struct tp_model *m, const struct tp_wire_ops *ops, struct tpm_port 
 		return NULL;
 	i->w.ops = ops;
 	i->m = m;
+	i->from = from;
 	i->to = to;
 	i->peer = i;
 	return i;
@@ -117,7 +119,7 @@ tp_model_wire_loopback(struct tp_model *m, unsigned int port)
 
 	if (port < 1 || port > m->cfg.num_ports)
 		return -EINVAL;
-	i = inner_create(m, &loopback_ops, &m->port[port - 1]);
+	i = inner_create(m, &loopback_ops, &m->port[port - 1], &m->port[port - 1]);
 	if (i == NULL)
 		return -ENOMEM;
 	return tp_model_wire_attach(m, port, &i->w);
@@ -130,8 +132,8 @@ tp_model_wire_cross(struct tp_model *m)
 
 	if (m->cfg.num_ports != 2)
 		return -EINVAL;
-	a = inner_create(m, &cross_ops, &m->port[1]);
-	b = inner_create(m, &cross_ops, &m->port[0]);
+	a = inner_create(m, &cross_ops, &m->port[0], &m->port[1]);
+	b = inner_create(m, &cross_ops, &m->port[1], &m->port[0]);
 	if (a == NULL || b == NULL) {
 		free(a);
 		free(b);

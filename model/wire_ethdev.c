@@ -173,6 +173,7 @@ wire_destroy(struct tp_wire *tw)
 
 static const struct tp_wire_ops wire_ethdev_ops = {
 	.name = "ethdev",
+	.media = TP_WIRE_ETH,
 	.send = wire_send,
 	.poll = wire_poll,
 	.link = wire_link,

@@ -108,8 +108,12 @@ fd_destroy(struct tp_wire *w)
 	free(t);
 }
 
-static const struct tp_wire_ops tap_ops = {
-	.name = "tap", .send = tap_send, .poll = tap_poll, .link = tap_link, .destroy = fd_destroy};
+static const struct tp_wire_ops tap_ops = {.name = "tap",
+					   .media = TP_WIRE_ETH,
+					   .send = tap_send,
+					   .poll = tap_poll,
+					   .link = tap_link,
+					   .destroy = fd_destroy};
 
 int
 wire_tap_create(const char *name, struct tp_wire **out)

@@ -64,6 +64,7 @@ wire_destroy(struct tp_wire *w)
 }
 
 static const struct tp_wire_ops wire_ops = {.name = "switch",
+					    .media = TP_WIRE_ETH,
 					    .send = wire_send,
 					    .poll = wire_poll,
 					    .link = wire_link,

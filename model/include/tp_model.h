@@ -147,13 +147,21 @@ struct tp_frame {
  * poll: brings frames that arrived, by tp_model_port_receive; returns how many.
  * link: true when there is a partner.
  * carrier: the port's own end of the link came up or went down; may be absent.
+ * room: may a packet of len bytes in this virtual lane of an InfiniBand link be sent now? Absent: always.
  */
+enum tp_wire_media {
+	TP_WIRE_ANY, /* whatever its ends speak */
+	TP_WIRE_ETH,
+	TP_WIRE_IB, /* packets from the LRH through the VCRC */
+};
 struct tp_wire_ops {
 	const char *name;
+	enum tp_wire_media media; /* a port that speaks another has no link */
 	unsigned int (*send)(struct tp_wire *w, const struct tp_frame *f, unsigned int n);
 	unsigned int (*poll)(struct tp_wire *w, struct tp_model *m, unsigned int port, unsigned int budget);
 	bool (*link)(struct tp_wire *w);
 	void (*carrier)(struct tp_wire *w, bool up);
+	bool (*room)(struct tp_wire *w, uint8_t vl, uint32_t len);
 	void (*destroy)(struct tp_wire *w);
 };
 struct tp_wire {

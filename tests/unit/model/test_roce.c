@@ -203,21 +203,6 @@ test_no_room_for_the_crc(void **state)
 	assert_int_equal(rig_violations(&f->r, "wqe-inline"), 1);
 }
 
-static void
-test_infiniband_port(void **state)
-{
-	struct fix *f = *state;
-	uint8_t pkt[256] = {0};
-	uint32_t len;
-
-	f->r.m->port[0].ib = true;
-	post_packet(f, pkt, 100, MLX4_CTRL_CQE);
-	assert_null(received(f, &len));
-	assert_int_equal(sent(f)->owner_sr_opcode & 0x7f, MLX4_CQE_IS_SEND | MLX4_OP_SEND);
-	assert_int_equal(f->r.m->port[0].tx_no_transport, 1);
-	assert_int_equal(tp_model_violations_total(f->r.m), 0);
-}
-
 /* A solicited send of one segment looks like a plain Ethernet frame, but must not become one. */
 static void
 post_verb(struct fix *f, uint8_t service, uint32_t op)
@@ -295,7 +280,6 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_crc_supplied, up_verbs, down),
 		cmocka_unit_test_setup_teardown(test_not_roce, up_verbs, down),
 		cmocka_unit_test_setup_teardown(test_no_room_for_the_crc, up_verbs, down),
-		cmocka_unit_test_setup_teardown(test_infiniband_port, up_verbs, down),
 		cmocka_unit_test_setup_teardown(test_reliable_send_times_out, up_verbs, down),
 		cmocka_unit_test_setup_teardown(test_unreliable_send_is_lost, up_verbs, down),
 		cmocka_unit_test_setup_teardown(test_opcode_of_another_service, up_verbs, down),

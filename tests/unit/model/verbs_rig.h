@@ -178,6 +178,17 @@ vr_gids(struct vr *v, unsigned int port)
 }
 
 static inline void
+vr_wire_end(struct vr *v, unsigned int port)
+{
+	v->end[port - 1] = calloc(1, sizeof(struct vr_end));
+	assert_non_null(v->end[port - 1]);
+	v->end[port - 1]->w.ops = &vr_wire;
+	v->end[port - 1]->frame = calloc(VR_FRAMES, sizeof(struct vr_frame));
+	assert_non_null(v->end[port - 1]->frame);
+}
+
+/* What software tells an Ethernet port. */
+static inline void
 vr_port(struct vr *v, unsigned int port)
 {
 	uint64_t mac;
@@ -190,21 +201,16 @@ vr_port(struct vr *v, unsigned int port)
 	/* VLAN 7 has place 3 */
 	prm_set32(card_in(v->c), 12, 1u << 31 | 7);
 	assert_int_equal(card_cmd_in(v->c, MLX4_CMD_SET_PORT, 1, 3 << 8 | port), 0);
-	v->end[port - 1] = calloc(1, sizeof(struct vr_end));
-	assert_non_null(v->end[port - 1]);
-	v->end[port - 1]->w.ops = &vr_wire;
-	v->end[port - 1]->frame = calloc(VR_FRAMES, sizeof(struct vr_frame));
-	assert_non_null(v->end[port - 1]->frame);
 }
 
 static inline int
-vr_up_mode(void **state, unsigned int flags)
+vr_up_config(void **state, unsigned int flags, const struct tp_model_config *cfg)
 {
 	struct vr *v = calloc(1, sizeof(*v));
 
 	assert_non_null(v);
 	*state = v;
-	v->c = card_new(NULL);
+	v->c = card_new(cfg);
 	v->now = 1000000;
 	tp_model_set_time(v->c->m, v->now);
 	card_boot(v->c, flags);
@@ -219,8 +225,11 @@ vr_up_mode(void **state, unsigned int flags)
 	vr_key(v, VR_RO_KEY, CARD_PD, CARD_IOVA, CARD_MEM_SIZE, false);
 	vr_key(v, VR_PD_KEY, CARD_PD + 1, CARD_IOVA, CARD_MEM_SIZE, true);
 	vr_key(v, VR_SMALL_KEY, CARD_PD, v->small, VR_SMALL_LEN, true);
-	for (unsigned int p = 1; p <= 2; p++)
-		vr_port(v, p);
+	for (unsigned int p = 1; p <= 2; p++) {
+		vr_wire_end(v, p);
+		if (cfg == NULL)
+			vr_port(v, p);
+	}
 	v->end[0]->peer = v->end[1];
 	v->end[1]->peer = v->end[0];
 	for (unsigned int p = 1; p <= 2; p++) {
@@ -232,6 +241,12 @@ vr_up_mode(void **state, unsigned int flags)
 	while (card_ptr(v->c, v->c->eq_buf)[v->eq_ci * 32 + 0x1f] == 0) /* the links came up */
 		v->eq_ci++;
 	return 0;
+}
+
+static inline int
+vr_up_mode(void **state, unsigned int flags)
+{
+	return vr_up_config(state, flags, NULL);
 }
 
 static inline int

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * InfiniBand ports of the card.
+ *
+ *   ib_port.c  state of the link, events
+ *   ib_sma.c   subnet management: attributes read and set
+ *   ib_pma.c   performance management, shared with the switch
+ *   ib_smp.c   SMPs on the wire that the firmware answers itself
+ *   ib_net.c   packets of the transport
+ *   ib_mlx.c   packets of QP0 and QP1 that software built
+ *   ib_wire.c  checks, CRCs and counters of any packet
+ *
+ * A packet on a wire goes from the LRH through the VCRC.
+ */
+#ifndef TPM_IB_H
+#define TPM_IB_H
+
+#include "datapath.h"
+#include "mlx4_prm_ib.h"
+
+#define TPM_IB_PACKET 4400u /* the longest: headers, 4096 bytes, both CRCs */
+
+struct tpm_roce;
+struct tpm_roce_path;
+
+/* --- the port (ib_port.c) --- */
+
+void tpm_ib_reset(struct tp_model *m, struct tpm_port *p);
+/* The link came up or went down. */
+void tpm_ib_link(struct tp_model *m, struct tpm_port *p, bool up);
+void tpm_ib_set_state(struct tp_model *m, struct tpm_port *p, enum ib_port_state state);
+/* Port management changed: bits MLX4_MNG_*. */
+void tpm_ib_event_info(struct tp_model *m, const struct tpm_port *p, uint32_t changed);
+/* Entries of a table changed: of a block, bit n is entry n. */
+void tpm_ib_event_table(struct tp_model *m, const struct tpm_port *p, uint8_t subtype, uint32_t block, uint32_t mask);
+void tpm_ib_event_sl2vl(struct tp_model *m, const struct tpm_port *p);
+
+static inline bool
+tpm_ib_is_mcast(uint16_t lid)
+{
+	return lid >= IB_LID_MCAST && lid != IB_LID_PERMISSIVE;
+}
+
+/* Is it one of the port's LIDs? */
+static inline bool
+tpm_ib_own_lid(const struct tpm_ib *ib, uint16_t lid)
+{
+	return ib->lid != 0 && (lid & ~((1u << ib->lmc) - 1u)) == ib->lid;
+}
+
+/* --- management (ib_sma.c, ib_pma.c) --- */
+
+/*
+ * Answers a Get or Set of subnet or performance management in place: method, status, data. False: no answer is due,
+ * since the M_Key is wrong.
+ */
+bool tpm_ib_sma(struct tp_model *m, struct tpm_port *p, uint8_t *mad, bool check_mkey);
+void tpm_ib_pma(struct tp_model *m, struct tpm_port *p, uint8_t *mad);
+/*
+ * A Get or Set of performance management for a node of one port or, with n, ports 1 to n; answered in place. pm: of port
+ * i + 1, NULL where there is none.
+ */
+void tpm_ib_pm(struct tpm_ib_pm *const *pm, unsigned int n, uint8_t *mad);
+
+/* --- any packet (ib_wire.c) --- */
+
+uint16_t tpm_ib_vcrc(const struct tp_frame *f, uint32_t len);
+/* Register of the ICRC behind the BTH; lrh: start of the packet. */
+uint32_t tpm_ib_icrc_start(const uint8_t *lrh);
+/* Puts ICRC and VCRC behind len bytes; icrc: the first is there already. The whole length. */
+uint32_t tpm_ib_seal(uint8_t *packet, uint32_t len, bool icrc);
+/*
+ * A packet that came, in one piece: in its own memory, or gathered into buf. NULL: damaged, or its lengths do not
+ * agree. *len goes through the ICRC.
+ */
+const uint8_t *tpm_ib_open(const struct tp_frame *f, uint8_t *buf, uint32_t *len);
+bool tpm_ib_icrc_good(const uint8_t *packet, uint32_t len);
+
+static inline uint32_t
+tpm_ib_bth(const uint8_t *packet)
+{
+	return IB_LRH_SIZE + (prm_get(packet, IB_LRH_LNH) == IB_LNH_GRH ? 40u : 0u);
+}
+
+static inline void
+tpm_ib_count_tx(struct tpm_ib_counters *c, uint32_t len, bool mcast)
+{
+	c->tx_packets++;
+	c->tx_bytes += len;
+	c->tx_mcast += mcast;
+}
+
+static inline void
+tpm_ib_count_rx(struct tpm_ib_counters *c, uint32_t len, bool mcast)
+{
+	c->rx_packets++;
+	c->rx_bytes += len;
+	c->rx_mcast += mcast;
+}
+
+/* --- packets of the port (ib_net.c) --- */
+
+/* May a packet of this virtual lane leave now? False: the far end has no room. */
+bool tpm_ib_room(const struct tpm_port *p, uint8_t vl, uint32_t len);
+/* The packet leaves by the wire, or is dropped and counted. VCRC is in it. */
+void tpm_ib_send(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, uint8_t vl, bool mcast);
+/* Frames from the wire. */
+void tpm_ib_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n);
+/* A packet of the port's own, from the LRH through the ICRC; from: who sent it. */
+void tpm_ib_loop(struct tp_model *m, struct tpm_port *p, const uint8_t *packet, uint32_t len,
+		 const struct tpm_qp *from);
+uint8_t tpm_ib_vl_of(const struct tpm_ib *ib, uint8_t sl);
+
+/* The QP0 (which 0) or QP1 (1) of the port that software opened and that can receive, or NULL. */
+struct tpm_qp *tpm_ib_special(const struct tp_model *m, const struct tpm_port *p, unsigned int which);
+
+/* Executes a WQE of QP0 or QP1 (ib_mlx.c). */
+bool tpm_ib_mlx(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
+
+/* --- the firmware on the wire (ib_smp.c) --- */
+
+/* An SMP for which there is no QP0; packet goes from the LRH through the ICRC. */
+void tpm_ib_smp(struct tp_model *m, struct tpm_port *p, const uint8_t *packet, uint32_t len);
+
+#endif /* TPM_IB_H */

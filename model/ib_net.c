@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Packets of the transport on an InfiniBand link: LRH and GRH that the card builds, and the way back [WF 1, DP 10.1].
+ * Partition keys are of the port's table when the packet leaves or comes; the engine knows one key for all.
+ */
+#include "ctl.h"
+#include "ib.h"
+#include "icrc.h"
+#include "roce.h"
+
+#define NEXT_IBA 0x1bu /* GRH: a BTH follows */
+#define DETH_QKEY 0u
+#define DETH_SRC_QPN 5u
+#define BTH_PKEY 2u
+#define NO_PKEY UINT32_MAX
+
+/* --- which port, which lane --- */
+
+uint8_t
+tpm_ib_vl_of(const struct tpm_ib *ib, uint8_t sl)
+{
+	return ib->sl2vl[sl / 2] >> (sl % 2 == 0 ? 4 : 0) & 0xf;
+}
+
+bool
+tpm_ib_room(const struct tpm_port *p, uint8_t vl, uint32_t len)
+{
+	return p->wire == NULL || p->wire->ops->room == NULL || p->wire->ops->room(p->wire, vl, len);
+}
+
+void
+tpm_ib_send(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, uint8_t vl, bool mcast)
+{
+	/* Before a port is active only management leaves it. */
+	bool may = p->link && (vl == IB_VL_MGMT ? p->ibp.state >= IB_PORT_INIT : p->ibp.state == IB_PORT_ACTIVE);
+
+	if (!may || p->wire->ops->send(p->wire, f, 1) != 1) {
+		if (may)
+			p->wire_drops++;
+		p->ibp.pm.c.xmit_discards++;
+		return;
+	}
+	tpm_ib_count_tx(&p->ibp.pm.c, f->len, mcast);
+	(void)m;
+}
+
+struct tpm_qp *
+tpm_ib_special(const struct tp_model *m, const struct tpm_port *p, unsigned int which)
+{
+	struct tpm_qp *qp = m->special_qp_base == 0 ? NULL : tpm_qp_get(m, m->special_qp_base + 2 * which + p->num - 1);
+
+	return qp != NULL && qp->roce != NULL && qp->port == p->num && tpm_qp_can_receive(qp) ? qp : NULL;
+}
+
+/* --- sending ---------------------------------------------------------------------------------------------- */
+
+void
+tpm_ib_path_of_qp(const struct tpm_qp *qp, struct tpm_roce_path *path)
+{
+	const uint8_t *a = qp->ctx + MLX4_QPC_PRI_PATH;
+
+	*path = (struct tpm_roce_path){
+		.sgid_index = (uint8_t)prm_get(a, MLX4_PATH_SGID_INDEX),
+		.tclass = (uint8_t)prm_get(a, MLX4_PATH_TCLASS),
+		.hop_limit = (uint8_t)prm_get(a, MLX4_PATH_HOP_LIMIT),
+		.flow_label = prm_get(a, MLX4_PATH_FLOW_LABEL),
+		.dlid = (uint16_t)prm_get(a, MLX4_PATH_RLID),
+		.sl = (uint8_t)MLX4_SCHED_QUEUE_SL(prm_get(a, MLX4_PATH_SCHED_QUEUE)),
+		.path_bits = (uint8_t)prm_get(a, MLX4_PATH_SMAC_INDEX),
+		.grh = prm_get(a, MLX4_PATH_GRH) != 0,
+		.loop = prm_get(a, MLX4_PATH_F_FL) != 0,
+	};
+	memcpy(path->dgid, a + MLX4_PATH_RGID, sizeof(path->dgid));
+}
+
+static void
+put_grh(const struct tpm_ib *ib, const struct tpm_roce_path *path, uint32_t len, uint8_t *h)
+{
+	prm_set32(h, 0, 6u << 28 | (uint32_t)path->tclass << 20 | (path->flow_label & 0xfffff));
+	tpm_store16(h + 4, (uint16_t)len);
+	h[6] = NEXT_IBA;
+	h[7] = path->hop_limit;
+	prm_set64(h, 8, prm_get64(ib->info, IB_PI_GID_PREFIX));
+	prm_set64(h, 16, ib->guid[path->sgid_index % TPM_IB_GUIDS]);
+	memcpy(h + 24, path->dgid, 16);
+}
+
+/* LRH and GRH; len: from the BTH through the ICRC. Where the BTH goes. */
+static uint8_t *
+put_headers(const struct tpm_ib *ib, const struct tpm_roce_path *path, uint8_t vl, uint32_t len, uint8_t *h)
+{
+	uint32_t all = IB_LRH_SIZE + (path->grh ? IB_GRH_LEN : 0) + len;
+
+	memset(h, 0, IB_LRH_SIZE);
+	prm_set(h, IB_LRH_VL, vl);
+	prm_set(h, IB_LRH_SL, path->sl);
+	prm_set(h, IB_LRH_LNH, path->grh ? IB_LNH_GRH : IB_LNH_BTH);
+	prm_set(h, IB_LRH_DLID, path->dlid);
+	prm_set(h, IB_LRH_WORDS, all / 4);
+	prm_set(h, IB_LRH_SLID, ib->lid | (path->path_bits & ((1u << ib->lmc) - 1)));
+	h += IB_LRH_SIZE;
+	if (!path->grh)
+		return h;
+	put_grh(ib, path, len, h);
+	return h + IB_GRH_LEN;
+}
+
+static uint16_t
+pkey_of(const struct tpm_ib *ib, const struct tpm_qp *qp)
+{
+	return ib->pkey[prm_get(qp->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX) % TPM_IB_PKEYS];
+}
+
+/* A packet to this card's own port, or to a group that its QPs may be in. */
+static void
+loop_frame(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const struct tpm_qp *from)
+{
+	uint8_t packet[TPM_IB_PACKET];
+
+	if (p->ibp.state != IB_PORT_ACTIVE)
+		return;
+	tpm_frame_copy(f, 0, packet, f->len - IB_VCRC_SIZE);
+	tpm_ib_loop(m, p, packet, f->len - IB_VCRC_SIZE, from);
+}
+
+bool
+tpm_ib_xmit(struct tre_qp *e, struct tre_out *out)
+{
+	struct tpm_roce *r = e->home;
+	struct tp_model *m = r->m;
+	struct tpm_port *p = &m->port[r->qp->port - 1];
+	const struct tpm_roce_path *path = out->wqe != NULL ? out->wqe->av : &r->path;
+	uint8_t h[TPM_ROCE_HDR], tail[4 + IB_ICRC_LEN + IB_VCRC_SIZE] = {0}, vl = tpm_ib_vl_of(&p->ibp, path->sl);
+	uint32_t len = out->hlen + out->len + out->pad + IB_ICRC_LEN, reg, bth;
+	bool mcast = tpm_ib_is_mcast(path->dlid), own = path->loop || tpm_ib_own_lid(&p->ibp, path->dlid);
+	struct tp_frame_seg seg[TRE_MAX_IOV + 2];
+	struct tp_frame f = {.seg = seg};
+	uint16_t vcrc;
+
+	/* No credit, or a packet to itself is not in yet. */
+	if (r->late != 0 || (!own && !tpm_ib_room(p, vl, len + IB_GRH_LEN + IB_LRH_SIZE)))
+		return false;
+	bth = (uint32_t)(put_headers(&p->ibp, path, vl, len, h) - h);
+	memcpy(h + bth, out->hdr, out->hlen);
+	tpm_store16(h + bth + BTH_PKEY, pkey_of(&p->ibp, r->qp));
+	reg = tp_crc32(tpm_ib_icrc_start(h), h + bth + IB_BTH_LEN, out->hlen - IB_BTH_LEN);
+	seg[f.nseg++] = (struct tp_frame_seg){.data = h, .len = bth + out->hlen};
+	for (uint32_t i = 0; i < out->num_iov; i++) {
+		reg = tp_crc32(reg, out->iov[i].iov_base, out->iov[i].iov_len);
+		seg[f.nseg++] =
+			(struct tp_frame_seg){.data = out->iov[i].iov_base, .len = (uint32_t)out->iov[i].iov_len};
+	}
+	reg = tp_crc32(reg, tail, out->pad);
+	tp_icrc_put(reg, tail + out->pad);
+	seg[f.nseg++] = (struct tp_frame_seg){.data = tail, .len = out->pad + IB_ICRC_LEN + IB_VCRC_SIZE};
+	f.len = bth + len + IB_VCRC_SIZE;
+	m->counter[r->qp->counter].tx_frames++;
+	m->counter[r->qp->counter].tx_bytes += f.len;
+	p->roce_tx++;
+	if (!own) {
+		vcrc = tpm_ib_vcrc(&f, f.len - IB_VCRC_SIZE);
+		tail[out->pad + IB_ICRC_LEN] = (uint8_t)vcrc;
+		tail[out->pad + IB_ICRC_LEN + 1] = (uint8_t)(vcrc >> 8);
+		tpm_ib_send(m, p, &f, vl, mcast);
+	}
+	if (own || mcast)
+		loop_frame(m, p, &f, r->qp);
+	return true;
+}
+
+/* --- receiving -------------------------------------------------------------------------------------------- */
+
+/* A packet on its way to queue pairs. */
+struct rx {
+	const uint8_t *packet; /* from the LRH on */
+	uint32_t bth, len;     /* where the BTH is; length from there through the ICRC */
+	const struct tpm_qp *from;
+	struct tpm_roce_rx x;
+};
+
+static void
+pkey_violation(struct tpm_port *p)
+{
+	p->ibp.pkey_bad++;
+}
+
+/* Where in the table the packet's key fits, or NO_PKEY; only: the only place that counts, or NO_PKEY. */
+static uint32_t
+pkey_find(const struct tpm_ib *ib, uint16_t key, uint32_t only)
+{
+	for (uint32_t i = 0; i < TPM_IB_PKEYS; i++)
+		if ((only == NO_PKEY || only == i) && ib_pkey_match(key, ib->pkey[i]))
+			return i;
+	return NO_PKEY;
+}
+
+/* The engine compares with one key for all, and QP0 has no Q_Key: both were judged here. */
+static void
+deliver(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, struct rx *rx)
+{
+	uint8_t packet[TPM_IB_PACKET];
+
+	memcpy(packet, rx->packet + rx->bth, rx->len);
+	ib_put16(packet + BTH_PKEY, IB_PKEY_DEFAULT);
+	if (qp->roce->e.a.type == IBV_QPT_UD && rx->len >= IB_BTH_LEN + IB_DETH_LEN) {
+		if (qp == tpm_ib_special(m, p, 0))
+			ib_put32(packet + IB_BTH_LEN + DETH_QKEY, qp->roce->e.a.qkey);
+		else if (ib_get32(packet + IB_BTH_LEN + DETH_QKEY) != qp->roce->e.a.qkey)
+			p->ibp.qkey_bad++;
+	}
+	p->roce_rx++;
+	m->counter[qp->counter].rx_frames++;
+	m->counter[qp->counter].rx_bytes += rx->bth + rx->len;
+	tpm_roce_deliver(m, qp, packet, rx->len - IB_ICRC_LEN, &rx->x);
+}
+
+/* Members of the group that may hear it: not the sender, where it asked for that [U]. */
+static void
+deliver_group(struct tp_model *m, struct tpm_port *p, struct rx *rx)
+{
+	uint16_t key = ib_bth_pkey(rx->packet + rx->bth);
+	struct tpm_steer_hit hit = {0};
+
+	if (rx->x.no_grh)
+		return;
+	tpm_steer_group(p, rx->x.grh + 24, &hit);
+	for (uint32_t i = 0; i < hit.n; i++) {
+		struct tpm_qp *qp = tpm_qp_get(m, hit.qpn[i]);
+		uint32_t at;
+
+		if (qp == NULL || qp->roce == NULL || qp->port != p->num || qp->service != MLX4_QP_ST_UD ||
+		    !tpm_qp_can_receive(qp) || qp == rx->from)
+			continue;
+		at = prm_get(qp->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX);
+		if (pkey_find(&p->ibp, key, at) == NO_PKEY)
+			continue;
+		rx->x.pkey_index = (uint8_t)at;
+		deliver(m, p, qp, rx);
+	}
+}
+
+static struct tpm_qp *
+destination(struct tp_model *m, const struct tpm_port *p, uint32_t qpn)
+{
+	struct tpm_qp *qp;
+
+	if (qpn <= 1)
+		return tpm_ib_special(m, p, qpn);
+	qp = tpm_qp_get(m, qpn);
+	return qp != NULL && qp->roce != NULL && qp->port == p->num && qp->service != MLX4_QP_ST_MLX &&
+			       tpm_qp_can_receive(qp)
+		       ? qp
+		       : NULL;
+}
+
+static bool
+own_gid(const struct tpm_ib *ib, const uint8_t *gid)
+{
+	static const uint8_t link_local[8] = {0xfe, 0x80};
+
+	if (prm_get64(gid, 0) != prm_get64(ib->info, IB_PI_GID_PREFIX) && memcmp(gid, link_local, 8) != 0)
+		return false;
+	for (uint32_t i = 0; i < TPM_IB_GUIDS; i++)
+		if (ib->guid[i] != 0 && ib->guid[i] == prm_get64(gid, 8))
+			return true;
+	return false;
+}
+
+static void
+unicast(struct tp_model *m, struct tpm_port *p, struct rx *rx)
+{
+	const uint8_t *bth = rx->packet + rx->bth;
+	uint32_t qpn = ib_bth_qpn(bth), at = 0;
+	struct tpm_qp *qp;
+
+	if (!rx->x.no_grh && !own_gid(&p->ibp, rx->x.grh + 24)) {
+		p->roce_no_gid++;
+		return;
+	}
+	qp = destination(m, p, qpn);
+	if (qp == NULL) {
+		p->roce_no_qp++;
+		return;
+	}
+	/* QP1 takes any key of the port, QP0 has none, others have theirs. */
+	if (qpn != 0) {
+		at = prm_get(qp->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX);
+		at = pkey_find(&p->ibp, ib_bth_pkey(bth), qpn == 1 ? NO_PKEY : at);
+		if (at == NO_PKEY) {
+			pkey_violation(p);
+			return;
+		}
+	}
+	rx->x.pkey_index = (uint8_t)at;
+	deliver(m, p, qp, rx);
+}
+
+void
+tpm_ib_loop(struct tp_model *m, struct tpm_port *p, const uint8_t *packet, uint32_t len, const struct tpm_qp *from)
+{
+	uint32_t bth = tpm_ib_bth(packet);
+	struct rx rx = {.packet = packet, .bth = bth, .len = len - bth, .from = from, .x = {.ib = true}};
+	uint16_t dlid = (uint16_t)prm_get(packet, IB_LRH_DLID);
+
+	rx.x.slid = (uint16_t)prm_get(packet, IB_LRH_SLID);
+	rx.x.sl = (uint8_t)prm_get(packet, IB_LRH_SL);
+	rx.x.path_bits = tpm_ib_is_mcast(dlid) ? 0 : dlid & ((1u << p->ibp.lmc) - 1);
+	rx.x.no_grh = bth == IB_LRH_SIZE;
+	if (!rx.x.no_grh)
+		memcpy(rx.x.grh, packet + IB_LRH_SIZE, IB_GRH_LEN);
+	if (prm_get(packet, IB_LRH_VL) == IB_VL_MGMT && tpm_ib_special(m, p, 0) == NULL)
+		tpm_ib_smp(m, p, packet, len);
+	else if (ib_bth_qpn(packet + bth) == IB_MCAST_QPN)
+		deliver_group(m, p, &rx);
+	else
+		unicast(m, p, &rx);
+}
+
+/* Management goes to its queue pair alone, and nothing else goes there. */
+static bool
+lane_fits(const uint8_t *packet)
+{
+	return (prm_get(packet, IB_LRH_VL) == IB_VL_MGMT) == (ib_bth_qpn(packet + tpm_ib_bth(packet)) == 0);
+}
+
+static bool
+lid_fits(const struct tpm_ib *ib, const uint8_t *packet, bool mgmt)
+{
+	uint16_t dlid = (uint16_t)prm_get(packet, IB_LRH_DLID);
+
+	return (mgmt && dlid == IB_LID_PERMISSIVE) || (!mgmt && tpm_ib_is_mcast(dlid)) || tpm_ib_own_lid(ib, dlid);
+}
+
+static void
+receive_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f)
+{
+	uint8_t buf[TPM_IB_PACKET];
+	uint32_t len;
+	const uint8_t *packet = tpm_ib_open(f, buf, &len);
+	bool mgmt;
+
+	if (packet == NULL) {
+		p->ibp.pm.c.rcv_errors++;
+		p->rx_bad_fcs++;
+		return;
+	}
+	mgmt = prm_get(packet, IB_LRH_VL) == IB_VL_MGMT;
+	if (!mgmt && p->ibp.state < IB_PORT_ARMED) {
+		p->rx_link_down++;
+		return;
+	}
+	/* Data from a port that is active makes this one so. */
+	if (!mgmt && p->ibp.state == IB_PORT_ARMED)
+		tpm_ib_set_state(m, p, IB_PORT_ACTIVE);
+	tpm_ib_count_rx(&p->ibp.pm.c, f->len, tpm_ib_is_mcast((uint16_t)prm_get(packet, IB_LRH_DLID)));
+	if (!lid_fits(&p->ibp, packet, mgmt) || !lane_fits(packet) || len - tpm_ib_bth(packet) > TPM_ROCE_PACKET) {
+		p->roce_malformed++;
+		p->ibp.pm.c.rcv_errors++;
+		return;
+	}
+	if (!tpm_ib_icrc_good(packet, len)) {
+		p->roce_bad_icrc++;
+		return;
+	}
+	tpm_ib_loop(m, p, packet, len, NULL);
+}
+
+void
+tpm_ib_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		receive_one(m, p, &f[i]);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* State of an InfiniBand port: down, init, armed, active [WF 9.2]; what software is told of its changes [CP 9.3]. */
+#include "ctl.h"
+#include "ib.h"
+
+#define VL_CAP_8 4u
+#define SPEED_QDR 4u
+#define SPEEDS_TO_QDR 7u
+#define WIDTH_4X 2u
+#define WIDTHS_TO_4X 3u
+#define VLARB_ENTRIES 8u
+#define GID_PREFIX UINT64_C(0xfe80000000000000)
+/*
+ * Traps, migration, SL mapping, system image GUID, CM, vendor class, client reregistration: what a card of this kind
+ * says of itself [U: the bits 11 and 20].
+ */
+#define CAP_MASK 0x02110868u
+
+void
+tpm_ib_reset(struct tp_model *m, struct tpm_port *p)
+{
+	struct tpm_ib *ib = &p->ibp;
+	uint8_t *d = ib->info;
+
+	memset(ib, 0, sizeof(*ib));
+	ib->num_pkeys = TPM_IB_PKEYS;
+	ib->pkey[0] = IB_PKEY_DEFAULT;
+	ib->guid[0] = m->cfg.guid + p->num;
+	ib->state = IB_PORT_DOWN;
+	ib->mtu = 4096;
+	for (unsigned int sl = 0; sl < IB_SLS; sl++)
+		ib->sl2vl[sl / 2] |= (uint8_t)((sl & 7) << (sl % 2 == 0 ? 4 : 0));
+	prm_set64(d, IB_PI_GID_PREFIX, GID_PREFIX);
+	prm_set(d, IB_PI_CAP_MASK, CAP_MASK);
+	prm_set(d, IB_PI_WIDTH_ENABLED, WIDTHS_TO_4X);
+	prm_set(d, IB_PI_WIDTH_SUPPORTED, WIDTHS_TO_4X);
+	prm_set(d, IB_PI_WIDTH_ACTIVE, WIDTH_4X);
+	prm_set(d, IB_PI_SPEED_SUPPORTED, SPEEDS_TO_QDR);
+	prm_set(d, IB_PI_SPEED_ENABLED, SPEEDS_TO_QDR);
+	prm_set(d, IB_PI_SPEED_ACTIVE, SPEED_QDR);
+	prm_set(d, IB_PI_DOWN_DEFAULT, IB_PHYS_POLLING);
+	prm_set(d, IB_PI_MTU, 5);
+	prm_set(d, IB_PI_MTU_CAP, 5);
+	prm_set(d, IB_PI_VL_CAP, VL_CAP_8);
+	prm_set(d, IB_PI_OPER_VLS, VL_CAP_8);
+	prm_set(d, IB_PI_VLARB_HIGH_CAP, VLARB_ENTRIES);
+	prm_set(d, IB_PI_VLARB_LOW_CAP, VLARB_ENTRIES);
+	prm_set(d, IB_PI_GUID_CAP, TPM_IB_GUIDS);
+}
+
+void
+tpm_ib_event_info(struct tp_model *m, const struct tpm_port *p, uint32_t changed)
+{
+	const uint8_t *d = p->ibp.info;
+	uint8_t eqe[MLX4_EQE_SIZE] = {0};
+
+	if (changed == 0)
+		return;
+	prm_set(eqe, MLX4_EQE_TYPE, MLX4_EVENT_PORT_MNG);
+	prm_set(eqe, MLX4_EQE_SUBTYPE, MLX4_PORT_MNG_INFO);
+	prm_set(eqe, MLX4_EQE_MNG_PORT, p->num);
+	prm_set(eqe, MLX4_EQE_MNG_SM_LID, prm_get(d, IB_PI_SM_LID));
+	prm_set(eqe, MLX4_EQE_MNG_LID, p->ibp.lid);
+	prm_set(eqe, MLX4_EQE_MNG_CHANGED, changed);
+	prm_set(eqe, MLX4_EQE_MNG_SM_SL, prm_get(d, IB_PI_SM_SL));
+	prm_set64(eqe, MLX4_EQE_MNG_GID_PREFIX, prm_get64(d, IB_PI_GID_PREFIX));
+	tpm_event(m, MLX4_EVENT_PORT_MNG, eqe);
+}
+
+void
+tpm_ib_event_table(struct tp_model *m, const struct tpm_port *p, uint8_t subtype, uint32_t block, uint32_t mask)
+{
+	uint8_t eqe[MLX4_EQE_SIZE] = {0};
+
+	if (mask == 0)
+		return;
+	prm_set(eqe, MLX4_EQE_TYPE, MLX4_EVENT_PORT_MNG);
+	prm_set(eqe, MLX4_EQE_SUBTYPE, subtype);
+	prm_set(eqe, MLX4_EQE_MNG_PORT, p->num);
+	prm_set(eqe, MLX4_EQE_MNG_BLOCK, block);
+	prm_set(eqe, MLX4_EQE_MNG_ENTRIES, mask);
+	tpm_event(m, MLX4_EVENT_PORT_MNG, eqe);
+}
+
+void
+tpm_ib_event_sl2vl(struct tp_model *m, const struct tpm_port *p)
+{
+	uint8_t eqe[MLX4_EQE_SIZE] = {0};
+
+	prm_set(eqe, MLX4_EQE_TYPE, MLX4_EVENT_PORT_MNG);
+	prm_set(eqe, MLX4_EQE_SUBTYPE, MLX4_PORT_MNG_SL2VL);
+	prm_set(eqe, MLX4_EQE_MNG_PORT, p->num);
+	memcpy(eqe + 8, p->ibp.sl2vl, sizeof(p->ibp.sl2vl));
+	tpm_event(m, MLX4_EVENT_PORT_MNG, eqe);
+}
+
+/* Software learns of a port that can carry data, and of one that no longer can. */
+void
+tpm_ib_set_state(struct tp_model *m, struct tpm_port *p, enum ib_port_state state)
+{
+	enum ib_port_state old = p->ibp.state;
+	static const char *const name[] = {"", "down", "init", "armed", "active"};
+
+	if (old == state)
+		return;
+	p->ibp.state = state;
+	tpm_note(m, "port %u: %s", p->num, name[state]);
+	if (state == IB_PORT_ACTIVE)
+		tpm_event_port(m, p->num, MLX4_PORT_CHANGE_ACTIVE);
+	else if (old == IB_PORT_ACTIVE)
+		tpm_event_port(m, p->num, MLX4_PORT_CHANGE_DOWN);
+}
+
+void
+tpm_ib_link(struct tp_model *m, struct tpm_port *p, bool up)
+{
+	if (!up && p->ibp.state != IB_PORT_DOWN)
+		p->ibp.pm.c.link_downed++;
+	tpm_ib_set_state(m, p, up ? IB_PORT_INIT : IB_PORT_DOWN);
+}

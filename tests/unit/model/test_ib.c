@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * InfiniBand ports of the card as software and the wire see them [CP 4.9, DP 10, WF 1, 5, 9]: the port's states and
+ * attributes, packets by LID, QP0 and QP1, and the firmware that answers for a port whose QP0 nobody opened.
+ */
+#include "ib_rig.h"
+
+#define WIRE_TAIL 6u /* both CRCs */
+
+static const struct vr_frame *
+last(struct vr *v, unsigned int port)
+{
+	assert_true(v->end[port - 1]->sent != 0);
+	return &v->end[port - 1]->frame[v->end[port - 1]->sent - 1];
+}
+
+/* --- state --- */
+
+static void
+test_states(void **state)
+{
+	struct vr *v = *state;
+	uint32_t of;
+
+	ir_events(v);
+	assert_int_equal(ir_state(v, 1), 2);
+	assert_int_equal(ir_get(v, 1, 0x15, 1)[33] >> 4, 5);
+	/* Not over two steps at once, and not back */
+	assert_int_equal(ir_set_state(v, 1, 4), 0x1c);
+	assert_int_equal(ir_set_state(v, 1, 2), 0x1c);
+	assert_int_equal(ir_set_state(v, 1, 3), 0);
+	assert_int_equal(ir_state(v, 1), 3);
+	vr_no_event(v);
+	assert_int_equal(ir_set_state(v, 1, 4), 0);
+	assert_int_equal(ir_state(v, 1), 4);
+	assert_int_equal(vr_event(v, &of), MLX4_EVENT_PORT_CHANGE);
+	assert_int_equal(ir_set_state(v, 1, 3), 0x1c);
+	/* Down for a moment: the link trains again. */
+	assert_int_equal(ir_set_state(v, 1, 1), 0);
+	assert_int_equal(vr_event(v, &of), MLX4_EVENT_PORT_CHANGE);
+	vr_step(v);
+	assert_int_equal(ir_state(v, 1), 2);
+	vr_quiet(v);
+}
+
+static void
+test_disabled(void **state)
+{
+	struct vr *v = *state;
+	uint8_t *d = ir_port_info(v, 1);
+
+	d[32] |= 1;
+	d[33] |= 3 << 4;
+	assert_int_equal(ir_mad_ifc(v, 1), 0);
+	vr_step(v);
+	assert_int_equal(ir_state(v, 1), 1);
+	assert_int_equal(ir_get(v, 1, 0x15, 1)[33] >> 4, 3);
+	d = ir_port_info(v, 1);
+	d[32] |= 1;
+	d[33] |= 2 << 4;
+	assert_int_equal(ir_mad_ifc(v, 1), 0);
+	vr_step(v);
+	assert_int_equal(ir_state(v, 1), 2);
+	card_expect_clean(v->c);
+}
+
+static void
+test_cable(void **state)
+{
+	struct vr *v = *state;
+	uint32_t of;
+
+	tp_model_cable(v->c->m, 1, false);
+	vr_step(v);
+	assert_int_equal(ir_state(v, 1), 1);
+	assert_int_equal(vr_event(v, &of), MLX4_EVENT_PORT_CHANGE);
+	tp_model_cable(v->c->m, 1, true);
+	vr_step(v);
+	assert_int_equal(ir_state(v, 1), 2);
+	vr_quiet(v); /* up is told when it is active */
+}
+
+/* --- attributes --- */
+
+static void
+test_port_info(void **state)
+{
+	struct vr *v = *state;
+	const uint8_t *e, *i;
+	uint8_t *d;
+
+	ir_events(v);
+	d = ir_port_info(v, 2);
+	memcpy(d + 8, "\xfe\xc0\0\0\0\0\0\x07", 8);
+	memcpy(d + 16, "\x00\x24\x00\x05", 4);
+	d[34] = 2;
+	d[36] = 4 << 4 | 3; /* MTU 2048, SL of the manager 3 */
+	d[51] = 0x80 | 18;
+	assert_int_equal(ir_mad_ifc(v, 2), 0);
+	e = card_ptr(v->c, v->c->eq_buf) + (size_t)v->eq_ci * 32;
+	assert_int_equal(e[1], 0x1d);
+	assert_int_equal(e[3], 0x15);
+	assert_int_equal(e[7], 2);
+	assert_memory_equal(e + 8, "\x00\x05\x00\x24\x00\x00\x00\x1f", 8);
+	assert_int_equal(e[0x13], 3);
+	assert_memory_equal(e + 0x14, "\xfe\xc0\0\0\0\0\0\x07", 8);
+	v->eq_ci++;
+	i = ir_get(v, 2, 0x15, 2);
+	assert_memory_equal(i + 16, "\x00\x24\x00\x05", 4);
+	assert_int_equal(i[34], 2);
+	assert_int_equal(i[36], 4 << 4 | 3);
+	assert_int_equal(i[51], 18);
+	/* LIDs that are none, that do not fit their LMC; an MTU that is too large */
+	d = ir_port_info(v, 2);
+	d[16] = 0xc0;
+	assert_int_equal(ir_mad_ifc(v, 2), 0x1c);
+	d = ir_port_info(v, 2);
+	d[17] = 0x25;
+	assert_int_equal(ir_mad_ifc(v, 2), 0x1c);
+	d = ir_port_info(v, 2);
+	d[36] = 6 << 4;
+	assert_int_equal(ir_mad_ifc(v, 2), 0x1c);
+	vr_quiet(v);
+}
+
+static void
+test_tables(void **state)
+{
+	struct vr *v = *state;
+	const uint8_t *e;
+	uint8_t *d;
+
+	ir_events(v);
+	d = ir_mad(v, 1, 2, 0x16, 1); /* P_Keys, second block */
+	memcpy(d + 4, "\x80\x01\x00\x02", 4);
+	assert_int_equal(ir_mad_ifc(v, 1), 0);
+	e = card_ptr(v->c, v->c->eq_buf) + (size_t)v->eq_ci++ * 32;
+	assert_int_equal(e[3], 0x16);
+	assert_memory_equal(e + 8, "\0\0\0\x01\0\0\0\x0c", 8);
+	assert_memory_equal(ir_get(v, 1, 0x16, 1) + 4, "\x80\x01\x00\x02", 4);
+	ir_mad(v, 1, 2, 0x16, 4);
+	assert_int_equal(ir_mad_ifc(v, 1), 0x1c);
+	d = ir_mad(v, 1, 2, 0x14, 0); /* GUIDs: the first stays */
+	memset(d, 0x11, 16);
+	assert_int_equal(ir_mad_ifc(v, 1), 0);
+	e = card_ptr(v->c, v->c->eq_buf) + (size_t)v->eq_ci++ * 32;
+	assert_int_equal(e[3], 0x14);
+	assert_int_equal(e[0xf], 2);
+	assert_int_equal(prm_get64(ir_get(v, 1, 0x14, 0), 0), IR_GUID + 1);
+	assert_int_equal(ir_get(v, 1, 0x14, 0)[8], 0x11);
+	d = ir_mad(v, 1, 2, 0x17, 0);
+	memset(d, 0, 8);
+	assert_int_equal(ir_mad_ifc(v, 1), 0);
+	e = card_ptr(v->c, v->c->eq_buf) + (size_t)v->eq_ci++ * 32;
+	assert_int_equal(e[3], 0x17);
+	assert_int_equal(e[8], 0);
+	d = ir_mad(v, 1, 2, 0x18, 1u << 16);
+	memset(d, 0x21, 64);
+	assert_int_equal(ir_mad_ifc(v, 1), 0);
+	assert_int_equal(ir_get(v, 1, 0x18, 1u << 16)[63], 0x21);
+	ir_mad(v, 1, 1, 0x18, 5u << 16);
+	assert_int_equal(ir_mad_ifc(v, 1), 0x1c);
+	d = ir_mad(v, 1, 2, 0x10, 0);
+	memcpy(d, "name", 5);
+	assert_int_equal(ir_mad_ifc(v, 1), 0);
+	assert_string_equal((const char *)ir_get(v, 2, 0x10, 0), "name");
+	vr_quiet(v);
+}
+
+static void
+test_mkey(void **state)
+{
+	struct vr *v = *state;
+	uint8_t *d = ir_port_info(v, 1);
+
+	prm_set64(d, 0, 0x1234);
+	assert_int_equal(ir_mad_ifc(v, 1), 0);
+	/* Without the key nothing is set; with it, all */
+	d = ir_port_info(v, 1);
+	d[17] = 9;
+	assert_int_equal(card_cmd(v->c, MLX4_CMD_MAD_IFC, 0, 1, v->c->in, v->c->out), MLX4_STAT_BAD_PKT);
+	d = ir_port_info(v, 1);
+	assert_int_equal(d[45], 1); /* violations */
+	d[17] = 9;
+	prm_set64(d - 0x40, 0x18, 0x1234);
+	assert_int_equal(card_cmd(v->c, MLX4_CMD_MAD_IFC, 0, 1, v->c->in, v->c->out), 0);
+	assert_int_equal(ir_get(v, 1, 0x15, 1)[17], 9);
+	card_expect_clean(v->c);
+}
+
+/* --- packets --- */
+
+/* Independent of the card's own: bit by bit. */
+static uint16_t
+crc16(const uint8_t *p, uint32_t len)
+{
+	uint16_t r = 0xffff;
+
+	for (; len != 0; p++, len--) {
+		r ^= *p;
+		for (unsigned int i = 0; i < 8; i++)
+			r = (uint16_t)((r & 1) != 0 ? r >> 1 ^ 0xd008 : r >> 1);
+	}
+	return (uint16_t)~r;
+}
+
+static uint32_t
+crc32(const uint8_t *p, uint32_t len)
+{
+	uint32_t r = 0xffffffff;
+
+	for (; len != 0; p++, len--) {
+		r ^= *p;
+		for (unsigned int i = 0; i < 8; i++)
+			r = (r & 1) != 0 ? r >> 1 ^ 0xedb88320 : r >> 1;
+	}
+	return ~r;
+}
+
+static void
+check_crcs(const struct vr_frame *f)
+{
+	bool grh = (f->data[1] & 3) == 3;
+	uint32_t len = f->len - WIRE_TAIL, bth = grh ? 48 : 8, crc;
+	uint8_t m[VR_FRAME_MAX];
+
+	memcpy(m, f->data, len);
+	m[0] |= 0xf0;
+	if (grh) {
+		memset(m, 0xff, 8);
+		m[8] |= 0x0f;
+		memset(m + 9, 0xff, 3);
+		m[15] = 0xff;
+	}
+	m[bth + 4] = 0xff;
+	crc = crc32(m, len);
+	assert_int_equal(
+		f->data[len] | f->data[len + 1] << 8 | f->data[len + 2] << 16 | (uint32_t)f->data[len + 3] << 24, crc);
+	assert_int_equal(f->data[len + 4] | f->data[len + 5] << 8, crc16(f->data, len + 4));
+	assert_int_equal((f->data[4] & 7) << 8 | f->data[5], (len + 4) / 4);
+}
+
+static void
+test_connected(void **state)
+{
+	static const enum mlx4_qp_service kind[] = {MLX4_QP_ST_RC, MLX4_QP_ST_UC};
+	static const uint32_t lengths[] = {1, 1024, 1027, 5000};
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+
+	for (unsigned int k = 0; k < 2; k++) {
+		ir_pair(v, kind[k], &a, &b);
+		for (unsigned int i = 0; i < 4; i++) {
+			vr_exchange(v, a, b, lengths[i]);
+			vr_exchange(v, b, a, lengths[i]);
+		}
+	}
+	for (uint32_t i = 0; i < v->end[0]->sent; i++) {
+		const struct vr_frame *f = &v->end[0]->frame[i];
+
+		assert_memory_equal(f->data, "\x00\x02\x00\x20", 4);
+		assert_memory_equal(f->data + 6, "\x00\x10", 2);
+		check_crcs(f);
+	}
+	vr_quiet(v);
+}
+
+static void
+test_rdma_by_grh(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_RC), *b = ir_qp(v, 2, MLX4_QP_ST_RC);
+	const uint8_t *h;
+
+	ir_to(a, IR_LID2, b->qpn);
+	ir_to(b, IR_LID1, a->qpn);
+	ir_to_gid(a, 2);
+	ir_to_gid(b, 1);
+	vr_qp_up(v, a);
+	vr_qp_up(v, b);
+	vr_fill(vr_mem(v, a), 3000, 5);
+	vr_post_rdma(v, a, MLX4_OP_RDMA_WRITE, a->mem, 3000, VR_RW_KEY, b->mem);
+	vr_step(v);
+	vr_expect(v, a, VR_SENT | MLX4_OP_RDMA_WRITE, 0);
+	assert_memory_equal(vr_mem(v, b), vr_mem(v, a), 3000);
+	h = v->end[0]->frame[0].data;
+	assert_int_equal(h[1] & 3, 3);
+	assert_memory_equal(h + 8, "\x62\xb1\x23\x45", 4);
+	assert_int_equal((h[12] << 8 | h[13]) + 48u, v->end[0]->frame[0].len - 2);
+	assert_int_equal(h[14], 0x1b);
+	assert_int_equal(prm_get64(h, 24), IR_GUID + 1);
+	assert_int_equal(prm_get64(h, 40), IR_GUID + 2);
+	check_crcs(&v->end[0]->frame[0]);
+	vr_quiet(v);
+}
+
+/* A LID of the port with the bits of a path, and its own. */
+static void
+test_path_bits_and_own_lid(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a, *b, *c, *d;
+	const uint8_t *e;
+
+	ir_set_lid(v, 2, 0x24, 2);
+	ir_events(v);
+	a = ir_qp(v, 1, MLX4_QP_ST_UD);
+	b = ir_qp(v, 2, MLX4_QP_ST_UD);
+	vr_qp_up(v, a);
+	vr_qp_up(v, b);
+	vr_post_recv(v, b, VR_RW_KEY, b->mem, 1000);
+	ir_post_ud(v, a, 0x27, b->qpn, NULL, 77);
+	vr_step(v);
+	e = vr_expect(v, b, 1, 0);
+	assert_int_equal(prm_get32(e, 8) >> 24, 3);             /* no GRH, path bits 3 */
+	assert_int_equal(prm_get32(e, 12), 3u << 28 | IR_LID1); /* SL, source LID */
+	assert_int_equal(prm_get32(e, 0x14), 117);
+	vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 0);
+	/* Not one of its LIDs: nobody takes it */
+	vr_post_recv(v, b, VR_RW_KEY, b->mem, 1000);
+	ir_post_ud(v, a, 0x28, b->qpn, NULL, 77);
+	vr_step(v);
+	vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 2);
+	assert_null(vr_poll_cq(v, b));
+	c = ir_qp(v, 1, MLX4_QP_ST_RC);
+	d = ir_qp(v, 1, MLX4_QP_ST_RC);
+	ir_to(c, IR_LID1, d->qpn);
+	ir_to(d, IR_LID1, c->qpn);
+	vr_qp_up(v, c);
+	vr_qp_up(v, d);
+	v->end[0]->taken = v->end[0]->sent = 0;
+	vr_exchange(v, c, d, 2000);
+	assert_int_equal(v->end[0]->sent, 0);
+	vr_quiet(v);
+}
+
+static void
+test_datagram_with_grh(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_UD), *b = ir_qp(v, 2, MLX4_QP_ST_UD);
+	uint8_t gid[16] = {0xfe, 0x80};
+	const uint8_t *e;
+
+	vr_qp_up(v, a);
+	vr_qp_up(v, b);
+	prm_set64(gid, 8, IR_GUID + 2);
+	vr_post_recv(v, b, VR_RW_KEY, b->mem, 1000);
+	ir_post_ud(v, a, IR_LID2, b->qpn, gid, 30);
+	vr_step(v);
+	e = vr_expect(v, b, 1, 0);
+	assert_int_equal(prm_get32(e, 8), 1u << 31 | a->qpn);
+	assert_int_equal(prm_get32(e, 4), 0);
+	assert_memory_equal(vr_mem(v, b) + 24, gid, 16);
+	assert_int_equal(last(v, 1)->data[1] >> 4, 3);
+	/* To somebody else's GID */
+	gid[15]++;
+	vr_post_recv(v, b, VR_RW_KEY, b->mem, 1000);
+	ir_post_ud(v, a, IR_LID2, b->qpn, gid, 30);
+	vr_step(v);
+	assert_null(vr_poll_cq(v, b));
+	vr_quiet(v);
+}
+
+static void
+test_pkeys(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_UD), *b = ir_qp(v, 2, MLX4_QP_ST_UD), *c = ir_qp(v, 2, MLX4_QP_ST_UD);
+	uint8_t *d;
+
+	for (unsigned int p = 1; p <= 2; p++) {
+		d = ir_mad(v, 1, 2, 0x16, 0);
+		memcpy(d, p == 1 ? "\xff\xff\x00\x05\0\0" : "\xff\xff\x00\x05\x80\x05", 6);
+		assert_int_equal(ir_mad_ifc(v, p), 0);
+	}
+	ir_events(v);
+	prm_set(a->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX, 1);
+	prm_set(b->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX, 1);
+	prm_set(c->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX, 2);
+	vr_qp_up(v, a);
+	vr_qp_up(v, b);
+	vr_qp_up(v, c);
+	vr_post_recv(v, b, VR_RW_KEY, b->mem, 1000);
+	vr_post_recv(v, c, VR_RW_KEY, c->mem, 1000);
+	/* Two limited members do not hear each other; a full one hears both. */
+	ir_post_ud(v, a, IR_LID2, b->qpn, NULL, 30);
+	vr_step(v);
+	assert_null(vr_poll_cq(v, b));
+	assert_int_equal(ir_get(v, 2, 0x15, 2)[47], 1);
+	assert_memory_equal(last(v, 1)->data + 10, "\x00\x05", 2);
+	ir_post_ud(v, a, IR_LID2, c->qpn, NULL, 30);
+	vr_step(v);
+	assert_int_equal(prm_get32(vr_expect(v, c, 1, 0), 4), 2);
+	vr_quiet(v);
+}
+
+static void
+test_qkey_is_counted(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_UD), *b = ir_qp(v, 2, MLX4_QP_ST_UD);
+
+	prm_set(b->ctx, MLX4_QPC_QKEY, VR_QKEY + 1);
+	vr_qp_up(v, a);
+	vr_qp_up(v, b);
+	vr_post_recv(v, b, VR_RW_KEY, b->mem, 1000);
+	ir_post_ud(v, a, IR_LID2, b->qpn, NULL, 30);
+	vr_step(v);
+	assert_null(vr_poll_cq(v, b));
+	assert_int_equal(ir_get(v, 2, 0x15, 2)[49], 1);
+	vr_quiet(v);
+}
+
+static void
+test_not_active(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+
+	ir_set_lid(v, 1, IR_LID1, 0);
+	ir_set_lid(v, 2, IR_LID2, 0);
+	assert_int_equal(ir_set_state(v, 1, 3), 0);
+	assert_int_equal(ir_set_state(v, 2, 3), 0);
+	ir_pair(v, MLX4_QP_ST_UC, &a, &b);
+	vr_post_recv(v, b, VR_RW_KEY, b->mem, 64);
+	vr_post_send(v, a, a->mem, 8);
+	vr_step(v);
+	vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 0);
+	assert_null(vr_poll_cq(v, b));
+	assert_int_equal(v->end[0]->sent, 0);
+	/* The first packet of an active port makes an armed one active. */
+	assert_int_equal(ir_set_state(v, 1, 4), 0);
+	vr_post_send(v, a, a->mem, 8);
+	vr_step(v);
+	vr_expect(v, b, 1, 0);
+	assert_int_equal(ir_state(v, 2), 4);
+	card_expect_clean(v->c);
+}
+
+/* --- counters --- */
+
+static void
+test_counters(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+	const uint8_t *o = card_out(v->c);
+	uint32_t bytes = 0;
+
+	ir_pair(v, MLX4_QP_ST_UC, &a, &b);
+	vr_exchange(v, a, b, 100);
+	vr_exchange(v, a, b, 200);
+	for (uint32_t i = 0; i < v->end[0]->sent; i++)
+		bytes += v->end[0]->frame[i].len;
+	ir_mad(v, 4, 1, 0x12, 0)[1] = 1;
+	assert_int_equal(ir_mad_ifc(v, 1), 0);
+	assert_int_equal(prm_get32(o, 0x40 + 32), 2);
+	assert_int_equal(prm_get32(o, 0x40 + 24), bytes / 4);
+	ir_mad(v, 4, 1, 0x1d, 0)[1] = 2;
+	assert_int_equal(ir_mad_ifc(v, 2), 0);
+	assert_int_equal(prm_get64(o, 0x40 + 16), bytes / 4);
+	assert_int_equal(prm_get64(o, 0x40 + 32), 2);
+	assert_int_equal(prm_get64(o, 0x40 + 48), 2); /* unicast */
+	/* Set to 0 by selection: packets sent, not bytes */
+	memcpy(ir_mad(v, 4, 2, 0x12, 0), "\0\x01\x40\0", 4);
+	assert_int_equal(ir_mad_ifc(v, 1), 0);
+	ir_mad(v, 4, 1, 0x12, 0)[1] = 1;
+	assert_int_equal(ir_mad_ifc(v, 1), 0);
+	assert_int_equal(prm_get32(o, 0x40 + 32), 0);
+	assert_int_equal(prm_get32(o, 0x40 + 24), bytes / 4);
+	ir_mad(v, 4, 1, 0x12, 0)[1] = 3;
+	assert_int_equal(ir_mad_ifc(v, 1), 0x1c);
+	vr_quiet(v);
+}
+
+/* A bit that flips on the way is found by the link's CRC, one that flips inside a switch by the packet's own. */
+static void
+test_damaged(void **state)
+{
+	struct vr *v = *state;
+	const uint8_t *o = card_out(v->c);
+	struct tp_frame_seg seg;
+	struct tp_frame f = {.seg = &seg, .nseg = 1};
+	struct vr_qp *a, *b;
+	uint8_t pkt[256];
+	uint16_t crc;
+
+	ir_pair(v, MLX4_QP_ST_UC, &a, &b);
+	vr_exchange(v, a, b, 64);
+	for (unsigned int i = 0; i < 2; i++) {
+		f.len = seg.len = last(v, 1)->len;
+		seg.data = pkt;
+		memcpy(pkt, last(v, 1)->data, f.len);
+		pkt[30] ^= 1;
+		crc = crc16(pkt, f.len - 2);
+		if (i == 1)
+			memcpy(pkt + f.len - 2, (uint8_t[]){(uint8_t)crc, (uint8_t)(crc >> 8)}, 2);
+		vr_post_recv(v, b, VR_RW_KEY, b->mem, 64);
+		tp_model_port_receive(v->c->m, 2, &f, 1);
+		vr_step(v);
+		assert_null(vr_poll_cq(v, b));
+	}
+	ir_mad(v, 4, 1, 0x12, 0)[1] = 2;
+	assert_int_equal(ir_mad_ifc(v, 2), 0);
+	assert_int_equal(prm_get32(o, 0x48) >> 16, 1); /* receive errors */
+	card_expect_clean(v->c);
+}
+
+/* --- QP0 and QP1 --- */
+
+static void
+test_firmware_answers(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *q = ir_special(v, 1, 0);
+	uint8_t *mad = vr_mem(v, q);
+	const uint8_t *e;
+
+	/* One hop by directed route: the other port's firmware */
+	mad[0] = mad[2] = mad[3] = 1;
+	mad[1] = 0x81;
+	mad[6] = mad[7] = 1;
+	mad[0x11] = 0x11;
+	memset(mad + 0x20, 0xff, 4);
+	mad[0x81] = 1;
+	vr_post_recv(v, q, VR_RW_KEY, q->mem + 4096, 512);
+	ir_post_mad(v, q, 0xffff, 0);
+	vr_step(v);
+	vr_expect(v, q, VR_SENT | MLX4_OP_SEND, 0);
+	check_crcs(last(v, 1));
+	check_crcs(last(v, 2));
+	e = vr_expect(v, q, 1, 0);
+	assert_int_equal(prm_get32(e, 0x14), 296);
+	mad = vr_mem(v, q) + 4096 + 40;
+	assert_int_equal(mad[3], 0x81);
+	assert_memory_equal(mad + 4, "\x80\0", 2);
+	assert_int_equal(mad[0xc1], 2);
+	assert_int_equal(mad[0x40 + 2], 1);
+	assert_int_equal(mad[0x40 + 36], 2);
+	assert_int_equal(prm_get64(mad, 0x54), IR_GUID + 2);
+	vr_quiet(v);
+}
+
+static void
+test_firmware_sets_by_lid(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *q = ir_special(v, 1, 0);
+	uint8_t *mad = vr_mem(v, q), info[64];
+
+	memcpy(info, ir_get(v, 2, 0x15, 2), sizeof(info));
+	mad[0] = mad[1] = mad[2] = 1;
+	mad[3] = 2;
+	mad[0x11] = 0x15;
+	memcpy(mad + 0x40, info, sizeof(info));
+	mad[0x40 + 19] = 0x77; /* LID of the manager */
+	mad[0x40 + 32] &= 0xf0;
+	mad[0x40 + 33] &= 0x0f;
+	vr_post_recv(v, q, VR_RW_KEY, q->mem + 4096, 512);
+	ir_post_mad(v, q, IR_LID2, 0);
+	vr_step(v);
+	vr_expect(v, q, VR_SENT | MLX4_OP_SEND, 0);
+	assert_int_equal(prm_get32(vr_expect(v, q, 1, 0), 12) & 0xffff, IR_LID2);
+	assert_memory_equal(vr_mem(v, q) + 4096 + 40 + 4, "\0\0", 2);
+	assert_int_equal(ir_get(v, 2, 0x15, 2)[19], 0x77);
+	card_expect_clean(v->c);
+}
+
+static void
+test_software_answers(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a = ir_special(v, 1, 0), *b = ir_special(v, 2, 0);
+
+	vr_fill(vr_mem(v, a), 256, 3);
+	vr_post_recv(v, b, VR_RW_KEY, b->mem + 4096, 512);
+	ir_post_mad(v, a, 0xffff, 0);
+	vr_step(v);
+	vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 0);
+	assert_int_equal(prm_get32(vr_expect(v, b, 1, 0), 12) & 0xffff, 0xffff);
+	assert_memory_equal(vr_mem(v, b) + 4096 + 40, vr_mem(v, a), 256);
+	assert_int_equal(last(v, 1)->data[0] >> 4, 15);
+	assert_int_equal(v->end[1]->sent, 0);
+	vr_quiet(v);
+}
+
+static void
+test_qp1(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a = ir_special(v, 1, 1), *b = ir_special(v, 2, 1);
+	const uint8_t *e;
+
+	vr_fill(vr_mem(v, a), 256, 3);
+	vr_post_recv(v, b, VR_RW_KEY, b->mem + 4096, 512);
+	ir_post_mad(v, a, IR_LID2, 1);
+	vr_step(v);
+	vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 0);
+	e = vr_expect(v, b, 1, 0);
+	assert_int_equal(prm_get32(e, 8), 1);
+	assert_int_equal(prm_get32(e, 12) & 0xffff, IR_LID1);
+	assert_memory_equal(vr_mem(v, b) + 4096 + 40, vr_mem(v, a), 256);
+	assert_memory_equal(last(v, 1)->data + 6, "\0\x10", 2);
+	vr_quiet(v);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_states, ir_up_init, vr_down),
+		cmocka_unit_test_setup_teardown(test_disabled, ir_up_init, vr_down),
+		cmocka_unit_test_setup_teardown(test_cable, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_port_info, ir_up_init, vr_down),
+		cmocka_unit_test_setup_teardown(test_tables, ir_up_init, vr_down),
+		cmocka_unit_test_setup_teardown(test_mkey, ir_up_init, vr_down),
+		cmocka_unit_test_setup_teardown(test_connected, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_rdma_by_grh, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_path_bits_and_own_lid, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_datagram_with_grh, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_pkeys, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_qkey_is_counted, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_not_active, ir_up_init, vr_down),
+		cmocka_unit_test_setup_teardown(test_counters, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_damaged, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_firmware_answers, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_firmware_sets_by_lid, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_software_answers, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_qp1, ir_up, vr_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
