@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+#include <stdlib.h>
+
+#include "view.h"
+
+/* Bits of a table that is at most half full; searches run past its last place, so that as many empty ones follow. */
+static uint32_t
+bits_for(uint32_t n)
+{
+	uint32_t bits = 4;
+
+	while ((1u << bits) < 2 * (n + 1))
+		bits++;
+	return bits;
+}
+
+static uint64_t
+mac_word(const struct rte_ether_addr *mac)
+{
+	uint64_t w = 0;
+
+	memcpy(&w, mac, sizeof(*mac));
+	return w;
+}
+
+static void
+put_remotes(struct ipoib_view *v, struct ipoib_core *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < IPOIB_REMOTES; i++) {
+		struct ipoib_remote *r = c->remote[i];
+
+		if (r == NULL)
+			continue;
+		if (r->ah != NULL) {
+			uint64_t mac = mac_word(&r->mac);
+			struct ipoib_tx_ent *e = &v->tx[(mac * IPOIB_HASH) >> v->tx_shift];
+
+			while (e->mac != 0)
+				e++;
+			*e = (struct ipoib_tx_ent){.mac = mac, .ah = r->ah, .qpn = r->qpn, .touched = &r->touched};
+		}
+		if (r->slid != 0) {
+			uint64_t key = ipoib_rx_key(r->slid, r->qpn);
+			struct ipoib_rx_ent *e = &v->rx[(key * IPOIB_HASH) >> v->rx_shift];
+
+			while (e->key != 0 && e->key != key)
+				e++;
+			*e = (struct ipoib_rx_ent){.key = key, .mac = mac_word(&r->mac), .touched = &r->touched};
+		}
+	}
+}
+
+static void
+put_groups(struct ipoib_view *v, struct ipoib_core *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < IPOIB_GROUPS; i++) {
+		struct ipoib_group *g = c->group[i];
+		struct ipoib_group_ent *e;
+		uint64_t id[2];
+
+		if (g == NULL || g->ah == NULL)
+			continue;
+		memcpy(id, g->mgid, sizeof(id));
+		e = &v->group[((id[0] ^ id[1]) * IPOIB_HASH) >> v->group_shift];
+		while (e->ah != NULL)
+			e++;
+		*e = (struct ipoib_group_ent){.id = {id[0], id[1]}, .ah = g->ah, .touched = &g->touched};
+	}
+}
+
+static void
+put_locals(struct ipoib_view *v, struct ipoib_core *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < IPOIB_LOCALS; i++) {
+		struct ipoib_local *l = &c->local[i];
+		struct ipoib_local_ent *e;
+		uint64_t id[2];
+
+		if (!l->valid || rte_is_same_ether_addr(&l->mac, &c->mac))
+			continue;
+		memcpy(id, l->ip, sizeof(id));
+		e = &v->local[((id[0] ^ id[1]) * IPOIB_HASH) >> v->local_shift];
+		while (e->touched != NULL)
+			e++;
+		*e = (struct ipoib_local_ent){.id = {id[0], id[1]}, .mac = mac_word(&l->mac), .touched = &l->touched};
+		v->locals++;
+	}
+}
+
+struct ipoib_view *
+ipoib_view_make(struct ipoib_core *c)
+{
+	uint32_t remotes = bits_for(c->num_remotes), groups = bits_for(c->num_groups), locals = bits_for(c->num_locals);
+	size_t n_remotes = 2u << remotes, n_groups = 2u << groups, n_locals = 2u << locals;
+	uint8_t mgid[16], zero[16] = {0};
+	struct ipoib_view *v;
+
+	v = calloc(1, sizeof(*v) + n_remotes * (sizeof(*v->tx) + sizeof(*v->rx)) + n_groups * sizeof(*v->group) +
+			      n_locals * sizeof(*v->local));
+	if (v == NULL)
+		return NULL;
+	v->tx = (struct ipoib_tx_ent *)(v + 1);
+	v->rx = (struct ipoib_rx_ent *)(v->tx + n_remotes);
+	v->group = (struct ipoib_group_ent *)(v->rx + n_remotes);
+	v->local = (struct ipoib_local_ent *)(v->group + n_groups);
+	v->tx_shift = v->rx_shift = 64 - remotes;
+	v->group_shift = 64 - groups;
+	v->local_shift = 64 - locals;
+	v->up = c->up;
+	v->lid = c->place.lid;
+	v->lid_mask = (uint16_t)(0xffffu << c->place.lmc);
+	v->mtu = c->mtu;
+	v->mac = mac_word(&c->mac);
+	ipoib_mgid_broadcast(c->conf.pkey, c->conf.scope, mgid);
+	memcpy(v->broadcast, mgid, sizeof(mgid));
+	ipoib_mgid_v4(c->conf.pkey, c->conf.scope, zero, mgid);
+	memcpy(&v->v4, mgid, sizeof(v->v4));
+	ipoib_mgid_v6(c->conf.pkey, c->conf.scope, zero, mgid);
+	memcpy(&v->v6, mgid, sizeof(v->v6));
+	put_remotes(v, c);
+	put_groups(v, c);
+	put_locals(v, c);
+	c->dirty = false;
+	return v;
+}
