@@ -10,24 +10,6 @@
 #include "ethdev.h"
 #include "rte_pmd_mlx4_queue.h"
 
-/* Completions of the set that the poller is at; bounded by the CQ. */
-static uint32_t
-waiting(const struct mlx4_rx_set *s)
-{
-	uint32_t ci = __atomic_load_n(&s->cq_ci, __ATOMIC_RELAXED), n, at;
-	uint8_t op;
-
-	if (s->cqes == NULL)
-		return 0;
-	for (n = 0; n <= s->cq_mask; n++) {
-		at = ci + n;
-		op = *(const volatile uint8_t *)&s->cqes[at & s->cq_mask].owner_sr_opcode;
-		if (((op & MLX4_CQE_OWNER) != 0) != ((at & (s->cq_mask + 1)) != 0))
-			break;
-	}
-	return n;
-}
-
 static uint32_t
 posted(const struct mlx4_rx_set *s)
 {
@@ -58,7 +40,7 @@ rte_pmd_mlx4_rx_load_get(uint16_t port_id, uint16_t queue, struct rte_pmd_mlx4_r
 		s = __atomic_load_n(&q->set, __ATOMIC_ACQUIRE);
 		load->started = q->started;
 		load->descriptors = q->nb_desc;
-		load->waiting = waiting(s);
+		load->waiting = mlx4_rx_set_waiting(s);
 		load->posted = posted(s);
 		load->packets = __atomic_load_n(&q->packets, __ATOMIC_RELAXED);
 		load->nombuf = __atomic_load_n(&q->nombuf, __ATOMIC_RELAXED);

@@ -157,7 +157,7 @@ struct mlx4_txq {
 	uint16_t queue_id;
 	uint16_t nb_desc;
 	uint64_t offloads;
-	uint64_t back_packets, back_bytes; /* of those counted as sent: taken back from the card; the watch's */
+	uint64_t back_packets, back_bytes; /* of those counted as sent: taken back from the card */
 	uint32_t rate_mbps;                /* limit, 0: none */
 	uint32_t hol_lifetime_us;          /* at the head, 0: the port's */
 	struct {
@@ -211,6 +211,8 @@ int mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, co
 		       uint32_t desc, bool rss, struct mlx4_rx_set **out);
 void mlx4_rx_set_arm(struct mlx4_rxq *q, struct mlx4_rx_set *s);
 void mlx4_rx_set_quiesce(struct mlx4_rxq *q, struct mlx4_rx_set *s);
+/* Completions that wait to be taken, as seen beside the poller; bounded by the CQ. */
+uint32_t mlx4_rx_set_waiting(const struct mlx4_rx_set *s);
 void mlx4_rx_set_destroy(struct mlx4_rxq *q, struct mlx4_rx_set *s);
 void mlx4_rxq_release(struct mlx4_rxq *q);
 /* Frees the sets that the poller has left. */

@@ -295,11 +295,29 @@ mlx4_rx_set_quiesce(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 	s->quiet = true;
 }
 
+uint32_t
+mlx4_rx_set_waiting(const struct mlx4_rx_set *s)
+{
+	uint32_t ci = __atomic_load_n(&s->cq_ci, __ATOMIC_RELAXED), n, at;
+	uint8_t op;
+
+	if (s->cqes == NULL)
+		return 0;
+	for (n = 0; n <= s->cq_mask; n++) {
+		at = ci + n;
+		op = *(const volatile uint8_t *)&s->cqes[at & s->cq_mask].owner_sr_opcode;
+		if (((op & MLX4_CQE_OWNER) != 0) != ((at & (s->cq_mask + 1)) != 0))
+			break;
+	}
+	return n;
+}
+
 void
 mlx4_rx_set_destroy(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 {
 	if (!s->quiet)
 		mlx4_rx_set_quiesce(q, s);
+	q->eth->rx_stop_drops += mlx4_rx_set_waiting(s);
 	while (s->num_rings != 0)
 		ring_destroy(q, &s->ring[--s->num_rings]);
 	if (s->has_cq) {

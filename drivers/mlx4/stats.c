@@ -79,10 +79,13 @@ enum sw_counter {
 	SW_TOTAL_BYTES,
 	SW_SPOOF_MAC,
 	SW_SPOOF_TYPE,
+	SW_RX_STOPPED,
+	SW_TX_STOPPED,
 	SW_COUNTERS
 };
 static const char *const sw_name[SW_COUNTERS] = {"link_down_events", "tx_copied_packets",  "total_port_packets",
-						 "total_port_bytes", "tx_spoof_mac_drops", "tx_spoof_type_drops"};
+						 "total_port_bytes", "tx_spoof_mac_drops", "tx_spoof_type_drops",
+						 "rx_stop_drops",    "tx_stop_drops"};
 #define OWN_XSTATS (RTE_DIM(hw_counter) + SW_COUNTERS)
 #define XSTATS (OWN_XSTATS + mlx4_qos_xstats_num())
 
@@ -177,7 +180,7 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 		if (eth->txqs[i] != NULL)
 			eth->txqs[i]->packets = eth->txqs[i]->bytes = eth->txqs[i]->errors = eth->txqs[i]->linearized =
 				eth->txqs[i]->spoof_mac = eth->txqs[i]->spoof_type = 0;
-	eth->link_downs = 0;
+	eth->link_downs = eth->rx_stop_drops = eth->tx_stop_drops = 0;
 	mlx4_qos_stats_reset(eth);
 	mlx4_groups_stats_reset(eth);
 	return 0;
@@ -198,6 +201,8 @@ mlx4_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xs, unsigned int 
 	if (rc != 0)
 		return rc;
 	sw[SW_LINK_DOWNS] = eth->link_downs;
+	sw[SW_RX_STOPPED] = eth->rx_stop_drops;
+	sw[SW_TX_STOPPED] = eth->tx_stop_drops;
 	for (i = 0; i < dev->data->nb_tx_queues; i++) {
 		if (eth->txqs[i] == NULL)
 			continue;

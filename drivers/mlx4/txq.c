@@ -94,33 +94,6 @@ pair_stop(struct mlx4_txq *q)
 	return 0;
 }
 
-/* A queue and the pairs of other priorities that it has; the pairs first, since nothing goes to them then. */
-int
-mlx4_txq_stop(struct mlx4_txq *q)
-{
-	unsigned int p;
-	int ret = 0;
-
-	for (p = 0; p < MLX4_PRIOS && ret == 0; p++)
-		if (q->lane[p] != NULL)
-			ret = pair_stop(q->lane[p]);
-	return ret != 0 ? ret : pair_stop(q);
-}
-
-int
-mlx4_txq_start(struct mlx4_txq *q)
-{
-	unsigned int p;
-	int ret = pair_start(q);
-
-	for (p = 0; p < MLX4_PRIOS && ret == 0; p++)
-		if (q->lane[p] != NULL)
-			ret = pair_start(q->lane[p]);
-	if (ret != 0)
-		mlx4_txq_stop(q);
-	return ret;
-}
-
 /* Where the card stopped: the index in the first CQE of a flush. It may take the card a moment to write it. */
 static uint32_t
 flushed_from(const struct mlx4_txq *q)
@@ -145,10 +118,84 @@ flushed_from(const struct mlx4_txq *q)
 	return q->sq_pi;
 }
 
+/* Frames of a pair that was flushed, and their bytes. */
+static uint32_t
+unsent(const struct mlx4_txq *q, uint64_t *bytes)
+{
+	uint32_t at, frames = 0;
+
+	*bytes = 0;
+	for (at = flushed_from(q); at != q->sq_pi; at++) {
+		const struct rte_mbuf *m = q->elts[at & q->sq_mask];
+
+		if (m == MLX4_TX_INNER)
+			continue;
+		frames++;
+		*bytes += m != NULL ? m->pkt_len : 0; /* the length of a frame that went inline is forgotten */
+	}
+	return frames;
+}
+
+/*
+ * What a pair has not sent yet is lost when it stops: it leaves the counters of what was sent. Only a flush says exactly what
+ * that is; the position that the card reports spares the usual case, a queue that has sent everything, the wait for one.
+ */
+static void
+count_unsent(struct mlx4_txq *q, struct mlx4_txq *pair)
+{
+	struct mlx4_hca *hca = q->eth->hca;
+	uint32_t frames;
+	uint64_t bytes;
+	uint16_t sent;
+
+	if (!pair->started || pair->broken || pair->sq_ci == pair->sq_pi || hca->dead)
+		return;
+	if (mlx4_qp_sent(hca, &pair->qp, &sent) != 0 || sent == (uint16_t)pair->sq_pi)
+		return;
+	if (mlx4_qp_flush(hca, &pair->qp) != 0)
+		return;
+	frames = unsent(pair, &bytes);
+	q->back_packets += frames;
+	q->back_bytes += bytes;
+	q->eth->tx_stop_drops += frames;
+}
+
+/* A queue and the pairs of other priorities that it has; the pairs first, since nothing goes to them then. */
+int
+mlx4_txq_stop(struct mlx4_txq *q)
+{
+	unsigned int p;
+	int ret = 0;
+
+	for (p = 0; p < MLX4_PRIOS && ret == 0; p++) {
+		if (q->lane[p] == NULL)
+			continue;
+		count_unsent(q, q->lane[p]);
+		ret = pair_stop(q->lane[p]);
+	}
+	if (ret != 0)
+		return ret;
+	count_unsent(q, q);
+	return pair_stop(q);
+}
+
+int
+mlx4_txq_start(struct mlx4_txq *q)
+{
+	unsigned int p;
+	int ret = pair_start(q);
+
+	for (p = 0; p < MLX4_PRIOS && ret == 0; p++)
+		if (q->lane[p] != NULL)
+			ret = pair_start(q->lane[p]);
+	if (ret != 0)
+		mlx4_txq_stop(q);
+	return ret;
+}
+
 int
 mlx4_txq_take_back(struct mlx4_txq *q, uint32_t *frames, uint64_t *bytes)
 {
-	uint32_t at;
 	int ret;
 
 	*frames = 0;
@@ -156,14 +203,7 @@ mlx4_txq_take_back(struct mlx4_txq *q, uint32_t *frames, uint64_t *bytes)
 	ret = mlx4_qp_flush(q->eth->hca, &q->qp);
 	if (ret != 0)
 		return ret;
-	for (at = flushed_from(q); at != q->sq_pi; at++) {
-		const struct rte_mbuf *m = q->elts[at & q->sq_mask];
-
-		if (m == MLX4_TX_INNER)
-			continue;
-		(*frames)++;
-		*bytes += m != NULL ? m->pkt_len : 0; /* the length of a frame that went inline is forgotten */
-	}
+	*frames = unsent(q, bytes);
 	ret = pair_stop(q);
 	return ret != 0 ? ret : pair_start(q);
 }

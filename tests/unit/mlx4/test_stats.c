@@ -133,6 +133,49 @@ test_missed(void **state)
 	assert_int_equal(st.ipackets + st.imissed, sent);
 }
 
+/* What waits in a queue that is stopped is neither received nor sent, and is counted once. */
+static void
+test_stop_drops(void **state)
+{
+	struct rte_ether_addr dst = rig_mac(1);
+	struct rte_eth_stats before, after;
+	unsigned int i;
+
+	for (i = 0; i < 7; i++)
+		rig_send(0, rig_frame(&dst, RIG_FRAME));
+	assert_int_equal(rig_drain(1, 0), 7);
+	for (i = 0; i < 5; i++)
+		rig_send(0, rig_frame(&dst, RIG_FRAME));
+	assert_int_equal(rte_eth_dev_rx_queue_stop(1, 0), 0);
+	assert_int_equal(rig_xstat(1, "rx_stop_drops"), 5);
+	assert_int_equal(rte_eth_dev_rx_queue_start(1, 0), 0);
+	rig_send(0, rig_frame(&dst, RIG_FRAME));
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	assert_int_equal(rig_xstat(1, "rx_stop_drops"), 6);
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	assert_int_equal(rig_drain(1, 0), 0);
+	rig_run(0);
+
+	assert_int_equal(rte_eth_stats_get(0, &before), 0);
+	assert_int_equal(before.opackets, 13);
+	assert_int_equal(rig_xstat(0, "tx_stop_drops"), 0);
+	for (i = 0; i < 40; i++) {
+		struct rte_mbuf *m = rig_frame(&dst, RIG_FRAME);
+
+		assert_int_equal(rte_eth_tx_burst(0, 0, &m, 1), 1);
+	}
+	tp_model_step(rig_model(0), 3); /* so many of them leave */
+	assert_int_equal(rte_eth_dev_tx_queue_stop(0, 0), 0);
+	rig_run(0);
+	assert_int_equal(rte_eth_stats_get(0, &after), 0);
+	assert_int_equal(after.opackets - before.opackets, rig_drain(1, 0));
+	assert_int_equal(rig_xstat(0, "tx_stop_drops"), 40 - (after.opackets - before.opackets));
+	assert_in_range(rig_xstat(0, "tx_stop_drops"), 1, 39);
+	assert_int_equal(rte_eth_dev_tx_queue_start(0, 0), 0);
+	assert_int_equal(rte_eth_stats_reset(1), 0);
+	assert_int_equal(rig_xstat(1, "rx_stop_drops"), 0);
+}
+
 static void
 test_bad_fcs(void **state)
 {
@@ -214,7 +257,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_xstats), T(test_stats), T(test_missed), T(test_bad_fcs), T(test_info), T(test_refusals),
+		T(test_xstats),  T(test_stats), T(test_missed),   T(test_stop_drops),
+		T(test_bad_fcs), T(test_info),  T(test_refusals),
 	};
 
 	if (rig_eal("mlx4sta", "0") < 0)
