@@ -97,10 +97,11 @@ struct mlx4_rxq {
 	uint64_t offloads;
 	int numa_node;
 	bool started, deferred, vlan_strip, keep_crc;
-	bool intr_on;         /* the application waits for an interrupt */
-	int vector;           /* completion EQ, -1: none */
-	uint16_t delay_drop;  /* units of 100 us that frames wait for a WQE, as declared */
-	bool delay_drop_over; /* one waited for longer: the queue drops until it is declared again */
+	bool intr_on;               /* the application waits for an interrupt */
+	int vector;                 /* completion EQ, -1: none */
+	uint16_t mod_count, mod_us; /* of its interrupts; us 0: none waits */
+	uint16_t delay_drop;        /* units of 100 us that frames wait for a WQE, as declared */
+	bool delay_drop_over;       /* one waited for longer: the queue drops until it is declared again */
 };
 
 /* What a transmit queue counts by priority, while it has a policy. */
@@ -228,6 +229,8 @@ void mlx4_rx_refill(struct mlx4_rxq *q, struct mlx4_rx_ring *r);
  * intr_on is cleared. -EINVAL when the queue has no vector or is stopped.
  */
 int mlx4_rxq_arm(struct mlx4_rxq *q);
+/* moderation.c: tells a set's CQ how the queue's interrupts are moderated. */
+int mlx4_rx_set_moderate(const struct mlx4_rxq *q, struct mlx4_rx_set *s);
 /* An event of a CQ was taken: the next arming counts as a new one [DP 6.5]. arg: the queue. */
 void mlx4_rxq_cq_event(void *arg, uint32_t cqn);
 int mlx4_txq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_node,

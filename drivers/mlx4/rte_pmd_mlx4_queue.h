@@ -3,7 +3,7 @@
  */
 /**
  * @file
- * Single queues of a ConnectX-3 port: how full they are, while others poll them.
+ * Single queues of a ConnectX-3 port: how full they are, while others poll them, and when they interrupt.
  *
  * The functions may be called from any thread, also while the port is started or stopped, but not while it is closed.
  * Bursts know nothing of them: figures are of one moment and may be off by the burst that runs.
@@ -45,6 +45,20 @@ int rte_pmd_mlx4_rx_load_get(uint16_t port_id, uint16_t queue, struct rte_pmd_ml
 
 /** Fills @p load. @return 0, -ENODEV (not a port of this driver), -EINVAL (the queue is not set up). */
 int rte_pmd_mlx4_tx_load_get(uint16_t port_id, uint16_t queue, struct rte_pmd_mlx4_tx_load *load);
+
+/**
+ * Moderates the receive interrupts of a queue: an interrupt that is enabled comes with the completion number @p count since
+ * it was enabled or @p us after the first one, whichever is first. It stays over stop and start of port and queue, and ends
+ * when the queue is set up again. The values of a new queue are 0.
+ * @param count completions; 0: only the time counts
+ * @param us microseconds; 0: no interrupt waits, whatever the count
+ * @return 0, -ENODEV (not a port of this driver), -EINVAL (the queue is not set up), -ENOTSUP (the port was not configured
+ *         with receive interrupts), or an error of the card, and the old values hold
+ */
+int rte_pmd_mlx4_rx_moderation_set(uint16_t port_id, uint16_t queue, uint16_t count, uint16_t us);
+
+/** The values in force. @return 0, -ENODEV, -EINVAL. */
+int rte_pmd_mlx4_rx_moderation_get(uint16_t port_id, uint16_t queue, uint16_t *count, uint16_t *us);
 
 #ifdef __cplusplus
 }

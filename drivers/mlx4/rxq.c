@@ -222,6 +222,22 @@ err_ring:
 	return ret;
 }
 
+static int
+set_create_cq(struct mlx4_rxq *q, struct mlx4_rx_set *s, uint32_t entries)
+{
+	struct mlx4_hca *hca = q->eth->hca;
+	int ret;
+
+	ret = (q->stamp_flag != 0 ? mlx4_cq_create_stamped : mlx4_cq_create)(hca, entries, s->uar, q->vector,
+									     q->numa_node, &s->cq);
+	if (ret != 0 || q->mod_us == 0)
+		return ret;
+	ret = mlx4_rx_set_moderate(q, s);
+	if (ret != 0)
+		mlx4_cq_destroy(hca, &s->cq);
+	return ret;
+}
+
 /*
  * A set for the entries slots[0..n-1] of an indirection table of so many QPNs from base_qpn. The descriptors are shared
  * out among its rings, but no ring gets less than RX_RING_MIN.
@@ -255,8 +271,7 @@ mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const 
 	ret = mlx4_uar_alloc(hca, &s->uar);
 	if (ret != 0)
 		goto err_mem;
-	ret = (q->stamp_flag != 0 ? mlx4_cq_create_stamped : mlx4_cq_create)(hca, rte_align32pow2(n * entries), s->uar,
-									     q->vector, q->numa_node, &s->cq);
+	ret = set_create_cq(q, s, rte_align32pow2(n * entries));
 	if (ret != 0)
 		goto err_cq;
 	s->cqes = s->cq.cqes;
