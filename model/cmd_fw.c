@@ -122,6 +122,9 @@ tpm_cmd_config_dev(struct tp_model *m, struct tpm_cmd *c)
 	if (prm_get(c->in, MLX4_CFGDEV_V_ROCE) != 0 && !tpm_roce_v2(m))
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "CONFIG_DEV", c->opcode,
 				"a UDP port for RoCE, but QUERY_DEV_CAP offers RoCE v1 only");
+	if (prm_get(c->in, MLX4_CFGDEV_V_VXLAN) != 0 && !tpm_tunnels_offered(m))
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "CONFIG_DEV", c->opcode,
+				"a UDP port for VXLAN, but QUERY_DEV_CAP offers no tunnels");
 	if (prm_get(c->in, MLX4_CFGDEV_V_VXLAN) != 0)
 		m->vxlan_port = (uint16_t)prm_get(c->in, MLX4_CFGDEV_VXLAN_PORT);
 	if (prm_get(c->in, MLX4_CFGDEV_V_ROCE) != 0)

@@ -164,6 +164,19 @@ set_rqp_calc(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
 	return MLX4_STAT_OK;
 }
 
+/* What the rules compare of a tunnelled frame is what they name; the steering bits change nothing more. */
+static uint8_t
+set_vxlan(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
+{
+	if (!tpm_tunnels_offered(m))
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "tunnels, but QUERY_DEV_CAP offers none");
+	if (prm_get(in, MLX4_SPV_V_STEER) != 0 && prm_get(in, MLX4_SPV_ENABLE) != 0 && prm_get(in, MLX4_SPV_STEER) == 0)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "tunnels steered by nothing, wanted bits 4:0");
+	if (prm_get(in, MLX4_SPV_V_ENABLE) != 0)
+		p->tunnels = prm_get(in, MLX4_SPV_ENABLE) != 0;
+	return MLX4_STAT_OK;
+}
+
 static uint8_t
 set_eth(struct tp_model *m, struct tpm_port *p, uint32_t sel, const uint8_t *in)
 {
@@ -175,6 +188,7 @@ set_eth(struct tp_model *m, struct tpm_port *p, uint32_t sel, const uint8_t *in)
 	case MLX4_SET_PORT_PRIO2TC: return tpm_set_prio2tc(m, p, in);
 	case MLX4_SET_PORT_SCHEDULER: return tpm_set_scheduler(m, p, in);
 	case MLX4_SET_PORT_PRIO_MAP: return tpm_set_prio_map(m, p, in);
+	case MLX4_SET_PORT_VXLAN: return set_vxlan(m, p, in);
 	case MLX4_SET_PORT_GID_TABLE: return tpm_set_gid_table(m, p, in);
 	case MLX4_SET_PORT_ROCE_ADDR: return tpm_set_roce_addr(m, p, in);
 	default: break;

@@ -69,6 +69,13 @@ tpm_roce_v2(const struct tp_model *m)
 	return m->cfg.device_id == MLX4_PCI_DEV_CX3_PRO;
 }
 
+/* And so did tunnels. */
+static inline bool
+tpm_tunnels_offered(const struct tp_model *m)
+{
+	return m->cfg.device_id == MLX4_PCI_DEV_CX3_PRO;
+}
+
 /* --- life of the card --- */
 
 void tpm_config_reset(struct tp_model *m);

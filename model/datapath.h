@@ -63,6 +63,8 @@ struct tpm_pkt {
 
 /* hdr: the first hlen bytes (all of it, or TPM_PARSE_MAX) of a frame of len bytes. */
 void tpm_parse(const uint8_t *hdr, uint32_t hlen, uint32_t len, struct tpm_pkt *k);
+/* The part of it from the IP header on: etype and l3 are known. */
+void tpm_parse_ip(const uint8_t *hdr, uint32_t hlen, uint32_t len, struct tpm_pkt *k);
 /* The first bytes of a frame, contiguous: its own first piece, or gathered into buf. */
 const uint8_t *tpm_frame_head(const struct tp_frame *f, uint8_t buf[TPM_PARSE_MAX], uint32_t *hlen);
 /* Copies len bytes from off. */
@@ -136,6 +138,10 @@ uint64_t tpm_csum_pseudo(const uint8_t *hdr, const struct tpm_pkt *k, uint32_t l
 bool tpm_csum_l4_good(const struct tp_frame *f, const uint8_t *hdr, const struct tpm_pkt *k);
 /* Value of the CQE's checksum field for other frames [DP 8.4] */
 uint16_t tpm_csum_partial(const struct tp_frame *f, const uint8_t *hdr, const struct tpm_pkt *k);
+/* True when the IP header of k is right; of IPv4 with its checksum, which the sender's hardware may vouch for. */
+bool tpm_csum_ip_good(const struct tp_frame *f, const uint8_t *hdr, const struct tpm_pkt *k);
+/* Writes the checksums of one IP header and what follows it. False: k has no such header. */
+bool tpm_csum_insert_at(const struct tp_frame *f, uint8_t *hdr, const struct tpm_pkt *k, bool ip, bool l4);
 /* Writes the checksums that ctrl_flags (MLX4_CTRL_*_CSUM) ask for into hdr, which is the frame's first piece. */
 bool tpm_csum_insert(const struct tp_frame *f, uint8_t *hdr, uint32_t hlen, uint32_t ctrl_flags);
 uint32_t tpm_crc32(uint32_t crc, const uint8_t *p, uint32_t len);
@@ -146,6 +152,26 @@ bool tpm_icrc(const struct tp_frame *f, uint8_t icrc[TPM_ICRC_LEN]);
 /* Turns a copy of the LSO header template into the header of one segment. */
 void tpm_lso_header(uint8_t *hdr, const struct tpm_pkt *k, uint32_t hlen, uint32_t off, uint32_t len, uint32_t index,
 		    bool last);
+/* Writes length and identification of an IP header, and the length of UDP behind it, for the index-th segment. */
+void tpm_lso_lengths(uint8_t *hdr, const struct tpm_pkt *k, uint32_t frame_len, uint32_t index);
+
+/* --- tunnels (tunnel.c) ------------------------------------------------------------------------------------ */
+
+enum tpm_tunnel { TPM_TUNNEL_NONE, TPM_TUNNEL_VXLAN, TPM_TUNNEL_NVGRE, TPM_TUNNEL_IPIP };
+
+/*
+ * The frame inside a tunnel; offsets of inner count from the first byte of the outer one. NONE, with inner not written: it
+ * has none, or the port does not look.
+ */
+enum tpm_tunnel tpm_tunnel_parse(const struct tp_model *m, const struct tpm_port *p, const uint8_t *hdr, uint32_t hlen,
+				 const struct tpm_pkt *outer, struct tpm_pkt *inner);
+/* A frame in one piece that may be a tunnel's; false is certain. */
+bool tpm_tunnel_maybe(const struct tp_model *m, const struct tp_frame *f);
+/* tpm_csum_insert for WQEs with MLX4_CTRL_IIP or MLX4_CTRL_ILP in control dword 0. */
+bool tpm_tunnel_insert(const struct tp_model *m, const struct tpm_port *p, const struct tp_frame *f, uint8_t *hdr,
+		       uint32_t hlen, uint32_t dw0, uint32_t ctrl_flags);
+/* What a CQE's first dword says of the outer headers. */
+uint32_t tpm_tunnel_status(const struct tp_frame *f, const uint8_t *hdr, const struct tpm_pkt *outer);
 
 /* --- RSS (rss.c) ------------------------------------------------------------------------------------------ */
 

@@ -245,6 +245,7 @@ struct tpm_qp {
 	uint8_t port;    /* 1..2 from the schedule queue */
 	bool eth;        /* raw Ethernet */
 	bool is_rss, vlan_keep, fcs_keep, no_prefetch;
+	bool tunnels; /* receives tunnelled frames as such */
 	bool has_sq, has_rq;
 	uint8_t prio; /* 0..7 from the schedule queue */
 	struct tpm_cq *scq, *rcq;
@@ -329,6 +330,7 @@ struct tpm_port {
 	uint8_t rx_csum_mode; /* CONFIG_DEV: bit 0 checksum values for frames that are not TCP/UDP */
 	bool ignore_fcs, rx_pause, tx_pause, vlan_filter_on;
 	uint8_t rx_pfc, tx_pfc;
+	bool tunnels;        /* the parser looks for frames inside frames */
 	bool tx_managed;     /* the scheduler decides what is sent next */
 	bool rx_waits;       /* frames wait in the receive buffers */
 	struct tpm_qos *qos; /* qos.h */

@@ -47,6 +47,13 @@ tpm_csum_pseudo(const uint8_t *hdr, const struct tpm_pkt *k, uint32_t l4_len)
 }
 
 bool
+tpm_csum_ip_good(const struct tp_frame *f, const uint8_t *hdr, const struct tpm_pkt *k)
+{
+	return k->len_ok && (k->etype == TPM_ETYPE_IPV6 || (f->flags & TPM_FRAME_IP_OK) != 0 ||
+			     tpm_csum_fold(tpm_csum_bytes(0, hdr + k->l3, (hdr[k->l3] & 15u) * 4u)) == 0xffff);
+}
+
+bool
 tpm_csum_l4_good(const struct tp_frame *f, const uint8_t *hdr, const struct tpm_pkt *k)
 {
 	uint32_t len = k->l4_len;
@@ -105,21 +112,28 @@ insert_l4(const struct tp_frame *f, uint8_t *hdr, const struct tpm_pkt *k)
 }
 
 bool
+tpm_csum_insert_at(const struct tp_frame *f, uint8_t *hdr, const struct tpm_pkt *k, bool ip, bool l4)
+{
+	if (!k->len_ok)
+		return false;
+	if (ip && k->etype == TPM_ETYPE_IPV4)
+		insert_ipv4(hdr + k->l3);
+	if (!l4)
+		return true;
+	if ((k->status & (MLX4_CQE_ST_TCP | MLX4_CQE_ST_UDP)) == 0)
+		return false;
+	insert_l4(f, hdr, k);
+	return true;
+}
+
+bool
 tpm_csum_insert(const struct tp_frame *f, uint8_t *hdr, uint32_t hlen, uint32_t ctrl_flags)
 {
 	struct tpm_pkt k;
 
 	tpm_parse(hdr, hlen, f->len, &k);
-	if (!k.len_ok)
-		return false;
-	if ((ctrl_flags & MLX4_CTRL_IP_CSUM) != 0 && k.etype == TPM_ETYPE_IPV4)
-		insert_ipv4(hdr + k.l3);
-	if ((ctrl_flags & MLX4_CTRL_L4_CSUM) == 0)
-		return true;
-	if ((k.status & (MLX4_CQE_ST_TCP | MLX4_CQE_ST_UDP)) == 0)
-		return false;
-	insert_l4(f, hdr, &k);
-	return true;
+	return tpm_csum_insert_at(f, hdr, &k, (ctrl_flags & MLX4_CTRL_IP_CSUM) != 0,
+				  (ctrl_flags & MLX4_CTRL_L4_CSUM) != 0);
 }
 
 uint32_t
@@ -145,11 +159,10 @@ tpm_frame_fcs(const struct tp_frame *f)
 }
 
 void
-tpm_lso_header(uint8_t *hdr, const struct tpm_pkt *k, uint32_t hlen, uint32_t off, uint32_t len, uint32_t index,
-	       bool last)
+tpm_lso_lengths(uint8_t *hdr, const struct tpm_pkt *k, uint32_t frame_len, uint32_t index)
 {
-	uint8_t *ip = hdr + k->l3, *tcp = hdr + k->l4;
-	uint32_t l3_len = hlen - k->l3 + len;
+	uint8_t *ip = hdr + k->l3;
+	uint32_t l3_len = frame_len - k->l3;
 
 	if (k->etype == TPM_ETYPE_IPV4) {
 		tpm_store16(ip + 2, (uint16_t)l3_len);
@@ -157,6 +170,17 @@ tpm_lso_header(uint8_t *hdr, const struct tpm_pkt *k, uint32_t hlen, uint32_t of
 	} else {
 		tpm_store16(ip + 4, (uint16_t)(l3_len - 40));
 	}
+	if ((k->status & MLX4_CQE_ST_UDP) != 0)
+		tpm_store16(hdr + k->l4 + 4, (uint16_t)(frame_len - k->l4));
+}
+
+void
+tpm_lso_header(uint8_t *hdr, const struct tpm_pkt *k, uint32_t hlen, uint32_t off, uint32_t len, uint32_t index,
+	       bool last)
+{
+	uint8_t *tcp = hdr + k->l4;
+
+	tpm_lso_lengths(hdr, k, hlen + len, index);
 	prm_set32(tcp, 4, prm_get32(tcp, 4) + off);
 	if (!last)
 		tcp[13] &= (uint8_t) ~(TCP_FIN | TCP_PSH);

@@ -91,6 +91,15 @@ parse_ipv6(const uint8_t *h, uint32_t hlen, uint32_t len, struct tpm_pkt *k)
 }
 
 void
+tpm_parse_ip(const uint8_t *h, uint32_t hlen, uint32_t len, struct tpm_pkt *k)
+{
+	if (k->etype == TPM_ETYPE_IPV4)
+		parse_ipv4(h, hlen, len, k);
+	else if (k->etype == TPM_ETYPE_IPV6)
+		parse_ipv6(h, hlen, len, k);
+}
+
+void
 tpm_parse(const uint8_t *h, uint32_t hlen, uint32_t len, struct tpm_pkt *k)
 {
 	uint32_t off = 2 * TPM_ETH_ALEN;
@@ -120,10 +129,7 @@ tpm_parse(const uint8_t *h, uint32_t hlen, uint32_t len, struct tpm_pkt *k)
 		off += SNAP_LEN;
 	}
 	k->l3 = (uint16_t)off;
-	if (k->etype == TPM_ETYPE_IPV4)
-		parse_ipv4(h, hlen, len, k);
-	else if (k->etype == TPM_ETYPE_IPV6)
-		parse_ipv6(h, hlen, len, k);
+	tpm_parse_ip(h, hlen, len, k);
 }
 
 void

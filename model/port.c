@@ -28,7 +28,7 @@ tpm_port_reset(struct tp_model *m, struct tpm_port *p)
 	tpm_port_set_link(p, false);
 	p->max_frame = MAX_FRAME_DEFAULT;
 	p->user_mtu = 0;
-	p->ignore_fcs = p->rx_pause = p->tx_pause = p->vlan_filter_on = p->mcast_filter = false;
+	p->ignore_fcs = p->rx_pause = p->tx_pause = p->vlan_filter_on = p->mcast_filter = p->tunnels = false;
 	p->rx_pfc = p->tx_pfc = 0;
 	memset(p->prio2tc, 0, sizeof(p->prio2tc));
 	memset(p->mac_table, 0, sizeof(p->mac_table));

@@ -34,9 +34,12 @@ static uint32_t
 ring_by_parser(const struct tp_model *m, const struct tpm_qp *parent, const uint8_t *h, uint32_t hlen, uint32_t len,
 	       uint32_t *hash)
 {
-	struct tpm_pkt k;
+	struct tpm_pkt k, inner;
 
 	tpm_parse(h, hlen, len, &k);
+	if ((parent->rss.flags & MLX4_RSS_F_INNER) != 0 &&
+	    tpm_tunnel_parse(m, &m->port[parent->port - 1], h, hlen, &k, &inner) != TPM_TUNNEL_NONE)
+		k = inner;
 	return tpm_rss_select(m, parent, h, &k, hash);
 }
 
@@ -150,7 +153,7 @@ rx_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const s
 	}
 }
 
-/* What may be for the port's transport is looked at closely. */
+/* What may be for the port's transport is looked at closely; so is what may have a frame inside. */
 static bool
 maybe_roce(const struct tp_model *m, const struct tp_frame *f)
 {
@@ -164,6 +167,12 @@ maybe_roce(const struct tp_model *m, const struct tp_frame *f)
 	case TPM_ETYPE_IPV6: return tpm_load16(d + ROCE_PORT_AT_V6) == m->roce_port;
 	default: return false;
 	}
+}
+
+static bool
+maybe_special(const struct tp_model *m, const struct tpm_port *p, const struct tp_frame *f)
+{
+	return (p->roce_qps != 0 && maybe_roce(m, f)) || (p->tunnels && tpm_tunnel_maybe(m, f));
 }
 
 /* Untagged unicast in one piece, of good size and FCS: what bursts are made of. */
@@ -230,7 +239,7 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 {
 	struct tpm_port_counters *c = &p->c;
 	unsigned int same = 0, block = 0;
-	bool roce = p->roce_qps != 0; /* only commands change it */
+	bool look = p->roce_qps != 0 || p->tunnels; /* only commands change them */
 	uint64_t oct = 0, plain = 0, last_key = 0;
 	uint32_t qpn = TPM_STEER_SLOW, hash = 0;
 	struct tpm_qp *qp = NULL;
@@ -244,7 +253,7 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 		unsigned int b;
 		uint64_t key;
 
-		if (tpm_unlikely(!is_plain(p, &f[i]) || (roce && maybe_roce(m, &f[i])))) {
+		if (tpm_unlikely(!is_plain(p, &f[i]) || (look && maybe_special(m, p, &f[i])))) {
 			rx_alone(m, p, &r, &f[i]);
 			last_key = 0;
 			continue;

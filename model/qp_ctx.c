@@ -155,7 +155,7 @@ tpm_qpc_check(struct tp_model *m, const struct tpm_qp *qp)
 {
 	const uint8_t *ctx = qp->ctx;
 	uint32_t service = prm_get(ctx, MLX4_QPC_SERVICE), qpn = prm_get(ctx, MLX4_QPC_LOCAL_QPN),
-		 srqn = prm_get(ctx, MLX4_QPC_SRQN);
+		 srqn = prm_get(ctx, MLX4_QPC_SRQN), tunnel = prm_get(ctx, MLX4_QPC_TUNNEL_MODE);
 	uint8_t st;
 
 	if (service != MLX4_QP_ST_MLX && service != MLX4_QP_ST_RC && service != MLX4_QP_ST_UC &&
@@ -163,6 +163,9 @@ tpm_qpc_check(struct tp_model *m, const struct tpm_qp *qp)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "QP", qp->qpn,
 				"service type is %u, wanted %u, %u, %u or %u: QUERY_DEV_CAP offers no other", service,
 				MLX4_QP_ST_RC, MLX4_QP_ST_UC, MLX4_QP_ST_UD, MLX4_QP_ST_MLX);
+	if (tunnel != 0 && (tunnel != MLX4_QPC_TUNNEL_ALL || !tpm_tunnels_offered(m)))
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "QP", qp->qpn, "tunnel mode is %u, wanted 0%s", tunnel,
+				tpm_tunnels_offered(m) ? " or 7" : ": QUERY_DEV_CAP offers none");
 	if (qpn != 0 && qpn != qp->qpn)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "QP", qp->qpn, "its context names QP 0x%x", qpn);
 	if (prm_get(ctx, MLX4_QPC_SRQ_VALID) != 0 && (srqn >= 1u << m->lg_srqs || m->srq[srqn] == NULL))
@@ -209,6 +212,7 @@ tpm_qpc_load(struct tpm_qp *qp)
 		  prm_get(path, MLX4_PATH_LINK_ETH) == 1;
 	qp->vlan_keep = prm_get(ctx, MLX4_QPC_VLAN_KEEP) != 0;
 	qp->fcs_keep = prm_get(ctx, MLX4_QPC_FCS_KEEP) != 0;
+	qp->tunnels = prm_get(ctx, MLX4_QPC_TUNNEL_MODE) == MLX4_QPC_TUNNEL_ALL;
 	qp->no_prefetch = prm_get(ctx, MLX4_QPC_NO_PREFETCH) != 0;
 	qp->pd = prm_get(ctx, MLX4_QPC_PD);
 	qp->uar = prm_get(ctx, MLX4_QPC_UAR);

@@ -101,8 +101,7 @@ status_slow(const struct tpm_port *p, const struct tp_frame *f, const uint8_t *h
 	uint32_t status = k->status, enc = k->enc;
 	bool l4 = (f->flags & TPM_FRAME_L4_OK) != 0 && (k->status & (MLX4_CQE_ST_TCP | MLX4_CQE_ST_UDP)) != 0;
 
-	if (k->len_ok && (k->etype == TPM_ETYPE_IPV6 || (f->flags & TPM_FRAME_IP_OK) != 0 ||
-			  tpm_csum_fold(tpm_csum_bytes(0, h + k->l3, (h[k->l3] & 15u) * 4u)) == 0xffff))
+	if (tpm_csum_ip_good(f, h, k))
 		status |= MLX4_CQE_ST_IP_OK;
 	if ((f->flags & TP_FRAME_BAD_FCS) != 0)
 		enc |= MLX4_CQE_BAD_FCS;
@@ -114,6 +113,27 @@ status_slow(const struct tpm_port *p, const struct tp_frame *f, const uint8_t *h
 		*csum = tpm_csum_partial(f, h, k);
 	}
 	return status << 16 | (uint32_t)k->ext << 8 | enc;
+}
+
+/*
+ * The same for a frame that may have another one inside, which status and checksum then are about; *flags: what the first
+ * dword says of the outer one.
+ */
+static uint32_t
+status_deep(const struct tp_model *m, const struct tpm_port *p, const struct tpm_qp *qp, const struct tp_frame *f,
+	    const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k, uint16_t *csum, uint32_t *flags)
+{
+	struct tp_frame in = *f;
+	struct tpm_pkt inner;
+	enum tpm_tunnel kind = qp->tunnels ? tpm_tunnel_parse(m, p, h, hlen, k, &inner) : TPM_TUNNEL_NONE;
+
+	/* Of IP in IP no reader of completions knows anything. */
+	if (kind == TPM_TUNNEL_NONE || kind == TPM_TUNNEL_IPIP)
+		return status_slow(p, f, h, k, csum);
+	*flags |= tpm_tunnel_status(f, h, k);
+	/* What the sender's hardware vouches for are outer headers. */
+	in.flags &= TP_FRAME_BAD_FCS;
+	return status_slow(p, &in, h, &inner, csum);
 }
 
 /* The common frame: IPv4 without options, unfragmented, TCP or UDP, in one piece. 0: look closer. */
@@ -283,7 +303,7 @@ tpm_receive_now(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const
 	uint8_t buf[TPM_PARSE_MAX], fcs[TPM_FCS_LEN], synd;
 	struct mlx4_cqe *c;
 	struct tpm_pkt k;
-	uint32_t hlen, status;
+	uint32_t hlen, status, flags;
 	const uint8_t *h = tpm_frame_head(in, buf, &hlen);
 	uint16_t csum;
 
@@ -309,8 +329,9 @@ tpm_receive_now(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const
 	c = tpm_cqe_next(m, qp->rcq);
 	if (c == NULL)
 		return true;
-	status = status_slow(p, in, h, &k, &csum);
-	cqe_fill(m, qp, c, f.len, hash, status, csum, k.cvlan ? MLX4_CQE_CVLAN : 0, k.tci);
+	flags = k.cvlan ? MLX4_CQE_CVLAN : 0;
+	status = status_deep(m, p, qp, in, h, hlen, &k, &csum, &flags);
+	cqe_fill(m, qp, c, f.len, hash, status, csum, flags, k.tci);
 	m->counter[qp->counter].rx_frames++;
 	m->counter[qp->counter].rx_bytes += in->len;
 	tpm_cq_notify(m, qp->rcq, false);

@@ -75,6 +75,8 @@ tuple_kind(const struct tp_model *m, const struct tpm_qp *q, const struct tpm_pk
 		*ports = (fl & (v4 ? MLX4_RSS_F_TCP_IPV4 : MLX4_RSS_F_TCP_IPV6)) != 0;
 	else if ((k->status & MLX4_CQE_ST_UDP) != 0)
 		*ports = (fl & (v4 ? MLX4_RSS_F_UDP_IPV4 : MLX4_RSS_F_UDP_IPV6)) != 0;
+	if ((fl & MLX4_RSS_F_INNER_IP) == MLX4_RSS_F_INNER_IP)
+		*ports = false;
 	if (!*ports && (fl & (v4 ? MLX4_RSS_F_IPV4 : MLX4_RSS_F_IPV6)) == 0)
 		return 0;
 	return v4 ? 2 : 8;
@@ -153,7 +155,7 @@ tpm_rss_select_ipv4(const struct tpm_qp *q, const uint8_t *d, uint32_t len, uint
 	total = tpm_load16(ip + 2);
 	if ((!tcp && ip[9] != TPM_PROTO_UDP) || total < (tcp ? 40u : 28u) || total + TPM_ETH_HLEN > len)
 		return false;
-	if ((fl & (tcp ? MLX4_RSS_F_TCP_IPV4 : MLX4_RSS_F_UDP_IPV4)) == 0)
+	if ((fl & (tcp ? MLX4_RSS_F_TCP_IPV4 : MLX4_RSS_F_UDP_IPV4)) == 0 || (fl & MLX4_RSS_F_INNER) != 0)
 		return false;
 	*child = ring_of(q, tcp ? q->rss.base_qpn : q->rss.base_qpn_udp, d + IPV4_ADDRS, 8, d + IPV4_PORTS, 4, hash);
 	return true;

@@ -9,8 +9,9 @@
 
 struct lso {
 	uint8_t hdr[MLX4_SEND_WQE_MAX + TPM_VLAN_HLEN];
-	struct tpm_pkt k;
-	uint32_t mss, hlen, payload, flags;
+	struct tpm_pkt k, outer; /* k: whose payload is cut; outer: of the tunnel around it */
+	bool tunnel;
+	uint32_t mss, hlen, payload, dw0, flags;
 	struct tp_frame_seg piece[LSO_PIECES];
 	unsigned int n;
 	/* where the next segment begins */
@@ -18,23 +19,37 @@ struct lso {
 	uint32_t at_off;
 };
 
-/* Parses the template; its length fields need not mean anything yet. */
+/* The length that an IP header in the template has without payload; false: there is none. */
 static bool
-lso_template(struct lso *l)
+lso_length(struct lso *l, const struct tpm_pkt *k)
 {
-	uint8_t *ip;
+	uint8_t *ip = l->hdr + k->l3;
 
-	tpm_parse(l->hdr, l->hlen, l->hlen, &l->k);
-	if (l->k.l3 == 0 || l->k.l3 + 40u > l->hlen)
+	if (k->l3 == 0 || k->l3 + 40u > l->hlen)
 		return false;
-	ip = l->hdr + l->k.l3;
-	if (l->k.etype == TPM_ETYPE_IPV4)
-		tpm_store16(ip + 2, (uint16_t)(l->hlen - l->k.l3));
-	else if (l->k.etype == TPM_ETYPE_IPV6)
-		tpm_store16(ip + 4, (uint16_t)(l->hlen - l->k.l3 - 40));
+	if (k->etype == TPM_ETYPE_IPV4)
+		tpm_store16(ip + 2, (uint16_t)(l->hlen - k->l3));
+	else if (k->etype == TPM_ETYPE_IPV6)
+		tpm_store16(ip + 4, (uint16_t)(l->hlen - k->l3 - 40));
 	else
 		return false;
+	return true;
+}
+
+/* Parses the template; its length fields need not mean anything yet. */
+static bool
+lso_template(const struct tpm_tx *t, struct lso *l)
+{
 	tpm_parse(l->hdr, l->hlen, l->hlen, &l->k);
+	if (!lso_length(l, &l->k))
+		return false;
+	tpm_parse(l->hdr, l->hlen, l->hlen, &l->k);
+	if (!l->tunnel)
+		return (l->k.status & MLX4_CQE_ST_TCP) != 0;
+	l->outer = l->k;
+	if (tpm_tunnel_parse(t->m, t->p, l->hdr, l->hlen, &l->outer, &l->k) == TPM_TUNNEL_NONE || !lso_length(l, &l->k))
+		return false;
+	tpm_tunnel_parse(t->m, t->p, l->hdr, l->hlen, &l->outer, &l->k);
 	return (l->k.status & MLX4_CQE_ST_TCP) != 0;
 }
 
@@ -67,9 +82,12 @@ lso_read(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head, struct 
 	if (dw1 >> 8 != t->qp->qpn && (dw1 & (MLX4_CTRL_INS_CVLAN | MLX4_CTRL_INS_SVLAN)) != 0 &&
 	    l->hlen >= TPM_ETH_HLEN)
 		lso_tag(l, dw1);
-	if (!lso_template(l))
+	l->dw0 = dw0;
+	l->tunnel = (dw0 & (MLX4_CTRL_IIP | MLX4_CTRL_ILP)) != 0;
+	if (!lso_template(t, l))
 		return tpm_wqe_fail(t, head, MLX4_SYND_LOCAL_QP_OP, TPM_V_WQE_LSO,
-				    "the %u bytes of LSO headers are not Ethernet, IP and TCP", l->hlen);
+				    "the %u bytes of LSO headers are not Ethernet, IP and TCP%s", l->hlen,
+				    l->tunnel ? " in a tunnel" : "");
 	if (l->hlen + l->mss + TPM_FCS_LEN > t->p->max_frame)
 		return tpm_wqe_fail(t, head, MLX4_SYND_LOCAL_LENGTH, TPM_V_WQE_LENGTH,
 				    "segments of %u bytes of headers and %u of payload, wanted at most %u together",
@@ -101,6 +119,20 @@ lso_payload(struct lso *l, struct tp_frame *f, uint32_t len)
 	}
 }
 
+/* Checksums that the WQE asks for, of a segment whose first piece is h. */
+static void
+lso_csum(const struct tpm_tx *t, const struct lso *l, struct tp_frame *f, uint8_t *h)
+{
+	if (l->tunnel) {
+		tpm_tunnel_insert(t->m, t->p, f, h, l->hlen, l->dw0, l->flags);
+		return;
+	}
+	if ((l->flags & (MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM)) == 0 || !tpm_csum_insert(f, h, l->hlen, l->flags))
+		return;
+	f->flags |= (l->flags & MLX4_CTRL_IP_CSUM) != 0 ? TPM_FRAME_IP_OK : 0;
+	f->flags |= (l->flags & MLX4_CTRL_L4_CSUM) != 0 ? TPM_FRAME_L4_OK : 0;
+}
+
 static void
 lso_segment(struct tpm_tx *t, struct lso *l, uint32_t off, uint32_t index)
 {
@@ -109,13 +141,12 @@ lso_segment(struct tpm_tx *t, struct lso *l, uint32_t off, uint32_t index)
 	uint8_t *h = tpm_tx_arena(t, l->hlen);
 
 	memcpy(h, l->hdr, l->hlen);
+	if (l->tunnel)
+		tpm_lso_lengths(h, &l->outer, l->hlen + len, index);
 	tpm_lso_header(h, &l->k, l->hlen, off, len, index, left <= l->mss);
 	f.seg[0] = (struct tp_frame_seg){.data = h, .len = l->hlen};
 	lso_payload(l, &f, len);
-	if ((l->flags & (MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM)) != 0 && tpm_csum_insert(&f, h, l->hlen, l->flags)) {
-		f.flags |= (l->flags & MLX4_CTRL_IP_CSUM) != 0 ? TPM_FRAME_IP_OK : 0;
-		f.flags |= (l->flags & MLX4_CTRL_L4_CSUM) != 0 ? TPM_FRAME_L4_OK : 0;
-	}
+	lso_csum(t, l, &f, h);
 	t->nseg += f.nseg;
 	t->bytes += f.len;
 	t->f[t->n++] = f;

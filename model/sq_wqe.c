@@ -10,7 +10,8 @@
 
 #include "datapath.h"
 
-#define DW0_RSVD (~(MLX4_CTRL_OWN | MLX4_CTRL_RR | MLX4_CTRL_OPCODE_MASK | 0x00ffff00u))
+#define DW0_TUNNEL (MLX4_CTRL_IIP | MLX4_CTRL_ILP)
+#define DW0_RSVD (~(MLX4_CTRL_OWN | DW0_TUNNEL | MLX4_CTRL_RR | MLX4_CTRL_OPCODE_MASK | 0x00ffff00u))
 #define DW0_INDEX(dw0) ((dw0) >> MLX4_CTRL_BF_INDEX_SHIFT & 0xffffu)
 #define DW1_RSVD 0x00003f80u
 #define DW2_RSVD 0x000000c0u
@@ -104,6 +105,10 @@ wqe_check(struct tpm_tx *t, uint32_t head, const struct wqe *w)
 		return tpm_wqe_fail(t, head, MLX4_SYND_LOCAL_QP_OP, TPM_V_WQE_RSVD,
 				    "control dword 0 is 0x%08x, wanted reserved bits 0x%08x and the index 0", w->dw0,
 				    (uint32_t)DW0_RSVD);
+	if ((w->dw0 & DW0_TUNNEL) != 0 && !t->p->tunnels)
+		return tpm_wqe_fail(t, head, MLX4_SYND_LOCAL_QP_OP, TPM_V_WQE_RSVD,
+				    "control dword 0 is 0x%08x: sums inside a tunnel on a port without SET_PORT VXLAN",
+				    w->dw0);
 	if (!w->bf_form && (w->dw1 & DW1_RSVD) != 0)
 		return tpm_wqe_fail(t, head, MLX4_SYND_LOCAL_QP_OP, TPM_V_WQE_RSVD,
 				    "control dword 1 is 0x%08x, wanted bits 0x%08x to be 0", w->dw1, DW1_RSVD);
@@ -256,12 +261,14 @@ static void
 frame_csum(struct tpm_tx *t, uint32_t head, struct tp_frame *f, const struct wqe *w)
 {
 	uint8_t *h = t->arena + (f->seg[0].data - t->arena);
+	uint32_t len = f->seg[0].len;
 
-	if (!tpm_csum_insert(f, h, f->seg[0].len, w->dw2)) {
+	if ((w->dw0 & DW0_TUNNEL) != 0 ? !tpm_tunnel_insert(t->m, t->p, f, h, len, w->dw0, w->dw2)
+				       : !tpm_csum_insert(f, h, len, w->dw2)) {
 		tpm_violate(t->m, TPM_V_WQE_CSUM, "QP", t->qp->qpn,
-			    "WQE 0x%x: flags 0x%x, but the frame (type 0x%04x, %u bytes) has no such checksum",
+			    "WQE 0x%x: flags 0x%x%s, but the frame (type 0x%04x, %u bytes) has no such checksum",
 			    head & 0xffff, w->dw2 & (MLX4_CTRL_L4_CSUM | MLX4_CTRL_IP_CSUM),
-			    tpm_load16(h + 2 * TPM_ETH_ALEN), f->len);
+			    (w->dw0 & DW0_TUNNEL) != 0 ? " in a tunnel" : "", tpm_load16(h + 2 * TPM_ETH_ALEN), f->len);
 		return;
 	}
 	if ((w->dw2 & MLX4_CTRL_IP_CSUM) != 0)
@@ -304,6 +311,7 @@ send_frame(struct tpm_tx *t, uint32_t head, const struct wqe *w)
 {
 	struct tp_frame f = {.seg = &t->seg[t->nseg]};
 	bool tag = !w->bf_form && (w->dw1 & TAGS) != 0, only;
+	bool csum = (w->dw2 & (MLX4_CTRL_L4_CSUM | MLX4_CTRL_IP_CSUM)) != 0 || (w->dw0 & DW0_TUNNEL) != 0;
 	unsigned int n = 0;
 
 	if (!tpm_wqe_pieces(t, head, w->b, w->ds, f.seg, TP_FRAME_SEGS - 2, &n, &f.len))
@@ -313,9 +321,9 @@ send_frame(struct tpm_tx *t, uint32_t head, const struct wqe *w)
 				    "a frame of %u bytes%s, wanted %u..%u", f.len, tag ? " and a tag" : "",
 				    TPM_ETH_HLEN, t->p->max_frame - TPM_FCS_LEN);
 	f.nseg = (uint16_t)n;
-	if (tag || (w->dw2 & (MLX4_CTRL_L4_CSUM | MLX4_CTRL_IP_CSUM)) != 0)
+	if (tag || csum)
 		frame_own_head(t, &f, w, tag);
-	if ((w->dw2 & (MLX4_CTRL_L4_CSUM | MLX4_CTRL_IP_CSUM)) != 0)
+	if (csum)
 		frame_csum(t, head, &f, w);
 	frame_pad(&f);
 	if (frame_loops(t, &f, w, &only)) {

@@ -438,6 +438,13 @@ enum mlx4_set_port_sel {
 #define MLX4_SPG_PHV PRM_B(0x14, 7, 7)
 #define MLX4_SPG_USER_MTU PRM_H(0x1a, 15, 0)
 #define MLX4_SPG_USER_MAC 0x1eu
+/* SET_PORT VXLAN */
+#define MLX4_SPV_SIZE 8u
+#define MLX4_SPV_V_ENABLE PRM_B(0x04, 7, 7)
+#define MLX4_SPV_V_STEER PRM_B(0x04, 6, 6)
+#define MLX4_SPV_ENABLE PRM_B(0x06, 7, 7)
+#define MLX4_SPV_STEER PRM_B(0x07, 4, 0)
+#define MLX4_SPV_STEER_OUTER_MAC 0x01u
 #define MLX4_MAC_TABLE_ENTRIES 128u /* be64: b63 valid, [47:0] MAC */
 #define MLX4_MAC_TABLE_VALID (UINT64_C(1) << 63)
 #define MLX4_MAC_MASK UINT64_C(0xffffffffffff)

@@ -147,6 +147,7 @@ enum mlx4_ctx_status {
 #define MLX4_QPC_DBREC 0xa0u /* be64, [63:2] */
 #define MLX4_QPC_QKEY PRM_D(0xa8, 31, 0)
 #define MLX4_QPC_TUNNEL_MODE PRM_D(0xac, 30, 28)
+#define MLX4_QPC_TUNNEL_ALL 7u /* tunnelled frames and others */
 #define MLX4_QPC_SRQ_VALID PRM_D(0xac, 24, 24)
 #define MLX4_QPC_SRQN PRM_D(0xac, 23, 0)
 #define MLX4_QPC_MSN PRM_D(0xb0, 23, 0)

@@ -59,13 +59,14 @@ test_dev_cap(void **state)
 	assert_int_equal(prm_get32(o, 0x68), 256);        /* ... 256 of them */
 }
 
-/* Tunnels are not parsed, so neither kind of card offers them or takes their settings. */
+/* The Pro offers tunnels and takes their settings; the other card does neither. */
 static void
-test_no_vxlan(void **state)
+test_vxlan(void **state)
 {
 	static const uint16_t kind[] = {MLX4_PCI_DEV_CX3, MLX4_PCI_DEV_CX3_PRO};
 	struct tp_model_config cfg;
 	struct card *c;
+	uint8_t *in;
 
 	(void)state;
 	tp_model_config_default(&cfg);
@@ -74,8 +75,19 @@ test_no_vxlan(void **state)
 		c = card_new(&cfg);
 		card_boot(c, CARD_DMFS);
 		assert_int_equal(card_cmd_out(c, MLX4_CMD_QUERY_DEV_CAP, 0, 0), 0);
-		assert_int_equal(prm_get32(card_out(c), 0x9c) >> 11 & 1, 0);
+		assert_int_equal(prm_get32(card_out(c), 0x9c) >> 11 & 1, i);
+		in = card_in(c);
+		in[4] = 0xc0; /* modify enable and steering */
+		in[6] = 0x80;
 		assert_int_equal(card_cmd_in(c, MLX4_CMD_SET_PORT, 1, 0xb << 8 | 1), MLX4_STAT_BAD_PARAM);
+		in[7] = 0x01;
+		assert_int_equal(card_cmd_in(c, MLX4_CMD_SET_PORT, 1, 0xb << 8 | 1),
+				 i == 1 ? MLX4_STAT_OK : MLX4_STAT_BAD_PARAM);
+		in = card_in(c);
+		in[3] = 0x01;
+		memcpy(in + 0x10, "\x12\xb5", 2);
+		assert_int_equal(card_cmd_in(c, MLX4_CMD_CONFIG_DEV, 0, 0),
+				 i == 1 ? MLX4_STAT_OK : MLX4_STAT_BAD_PARAM);
 		card_free(c);
 	}
 }
@@ -219,7 +231,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_boot_and_teardown, setup_power_on, teardown_card),
 		cmocka_unit_test_setup_teardown(test_query_fw, setup_power_on, teardown_card),
 		cmocka_unit_test_setup_teardown(test_dev_cap, setup_power_on, teardown_card),
-		cmocka_unit_test(test_no_vxlan),
+		cmocka_unit_test(test_vxlan),
 		cmocka_unit_test_setup_teardown(test_states, setup_power_on, teardown_card),
 		cmocka_unit_test_setup_teardown(test_unknown, setup_power_on, teardown_card),
 		cmocka_unit_test_setup_teardown(test_mailboxes, setup_power_on, teardown_card),
