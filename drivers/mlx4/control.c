@@ -71,6 +71,8 @@ LOCKED(tx_queue_stop, mlx4_eth_txq_stop(dev, idx), uint16_t idx)
 LOCKED(flow_ctrl_set, mlx4_flow_ctrl_set(dev, fc), struct rte_eth_fc_conf *fc)
 LOCKED(priority_flow_ctrl_set, mlx4_pfc_set(dev, pfc), struct rte_eth_pfc_conf *pfc)
 LOCKED(set_queue_rate_limit, mlx4_queue_rate_limit(dev, idx, rate), uint16_t idx, uint32_t rate)
+LOCKED(udp_tunnel_port_add, mlx4_tunnel_port_add(dev, tunnel), struct rte_eth_udp_tunnel *tunnel)
+LOCKED(udp_tunnel_port_del, mlx4_tunnel_port_del(dev, tunnel), struct rte_eth_udp_tunnel *tunnel)
 LOCKED_VOID(mac_addr_remove, mlx4_mac_remove(dev, index), uint32_t index)
 LOCKED_VOID(vlan_strip_queue_set, mlx4_vlan_strip_queue_set(dev, idx, on), uint16_t idx, int on)
 LOCKED_VOID(rx_queue_release, mlx4_eth_rxq_release(dev, idx), uint16_t idx)
@@ -138,6 +140,8 @@ const struct eth_dev_ops mlx4_eth_ops = {
 	.tm_ops_get = mlx4_tm_ops_get,
 	.flow_ops_get = mlx4_flow_ops_get,
 	.set_queue_rate_limit = set_queue_rate_limit,
+	.udp_tunnel_port_add = udp_tunnel_port_add,
+	.udp_tunnel_port_del = udp_tunnel_port_del,
 	.rx_queue_intr_enable = mlx4_rx_intr_enable,
 	.rx_queue_intr_disable = mlx4_rx_intr_disable,
 };

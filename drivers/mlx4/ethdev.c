@@ -223,7 +223,7 @@ rx_queues_tell(struct rte_eth_dev *dev)
 						       : RTE_ETH_QUEUE_STATE_STOPPED;
 }
 
-/* The burst for frames in several buffers takes plain rings, too, puts times on packets, and stays until the port is started again. */
+/* The burst for frames in several buffers takes plain rings, too, puts times on packets, looks into tunnels, and stays until the port is started again. */
 static eth_rx_burst_t
 rx_burst(struct mlx4_eth *eth)
 {
@@ -232,8 +232,8 @@ rx_burst(struct mlx4_eth *eth)
 	uint16_t i;
 
 	for (i = 0; i < data->nb_rx_queues; i++) {
-		data->scattered_rx |=
-			eth->rxqs[i] != NULL && (eth->rxqs[i]->lg_sges != 0 || eth->rxqs[i]->stamp_flag != 0);
+		data->scattered_rx |= eth->rxqs[i] != NULL &&
+				      (eth->rxqs[i]->lg_sges != 0 || eth->rxqs[i]->stamp_flag != 0 || eth->tunnels);
 		sides |= eth->rxqs[i] != NULL && eth->rxqs[i]->sides != NULL;
 	}
 	if (sides)
@@ -330,6 +330,9 @@ mlx4_eth_start(struct rte_eth_dev *dev)
 	rc = tx_queues_start(dev);
 	if (rc != 0)
 		goto err_tx;
+	rc = mlx4_tunnel_start(eth);
+	if (rc != 0)
+		goto err_filter;
 	/* Rules before the link: the first frame finds its queue. */
 	rc = mlx4_filter_start(eth);
 	if (rc != 0)

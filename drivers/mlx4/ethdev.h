@@ -88,6 +88,16 @@ int mlx4_eeprom_set(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);
 int mlx4_led_on(struct rte_eth_dev *dev);
 int mlx4_led_off(struct rte_eth_dev *dev);
 
+/*
+ * tunnel.c: what the card offers; the port's start; ethdev's operations. A UDP port is one of 1..65535, for VXLAN, and the same for
+ * both ports of a card (-EBUSY).
+ */
+uint64_t mlx4_tunnel_rx_offloads(const struct mlx4_eth *eth);
+uint64_t mlx4_tunnel_tx_offloads(const struct mlx4_eth *eth);
+int mlx4_tunnel_start(struct mlx4_eth *eth);
+int mlx4_tunnel_port_add(struct rte_eth_dev *dev, struct rte_eth_udp_tunnel *t);
+int mlx4_tunnel_port_del(struct rte_eth_dev *dev, struct rte_eth_udp_tunnel *t);
+
 /* clock.c */
 int mlx4_read_clock(struct rte_eth_dev *dev, uint64_t *cycles);
 

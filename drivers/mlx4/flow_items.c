@@ -253,6 +253,8 @@ fill_vxlan(struct parse *p, const uint8_t *spec, const uint8_t *mask)
 
 	if (!p->eth->hca->caps.vxlan)
 		return refuse_item(p, "vxlan", "this card knows no tunnels, a ConnectX-3 Pro does");
+	if (!p->eth->tunnels)
+		return refuse_item(p, "vxlan", "the card was given no UDP port of VXLAN, add one first");
 	s = add_spec(p, MLX4_SPEC_VXLAN, MLX4_SPEC_VXLAN_SIZE);
 	prm_set(s, MLX4_SPEC_VXLAN_VNI, be32_at(spec + 4) >> 8 & vni_mask);
 	prm_set(s, MLX4_SPEC_VXLAN_VNI_MASK, vni_mask);

@@ -308,11 +308,11 @@ parse_features(struct mlx4_caps *c, const uint8_t *box)
 	c->bf = prm_get(box, MLX4_CAP_BF);
 	c->bf_reg_size = c->bf ? 1u << prm_get(box, MLX4_CAP_LG_BF_REG) : 0;
 	c->bf_regs_page = c->bf ? 1u << RTE_MIN(prm_get(box, MLX4_CAP_LG_BF_REGS_PAGE), 12u) : 0;
-	c->vxlan = prm_get(box, MLX4_CAP_VXLAN);
 	c->pfc_counters = prm_get(box, MLX4_CAP_PFC_COUNTERS);
 	c->cq_timestamp = prm_get(box, MLX4_CAP_CQ_TIMESTAMP);
 	c->ets = prm_get(box, MLX4_CAP_ETS_CFG);
 	c->config_dev = prm_get(box, MLX4_CAP_CONFIG_DEV);
+	c->vxlan = c->config_dev && prm_get(box, MLX4_CAP_VXLAN);
 	c->ignore_fcs = prm_get(box, MLX4_CAP_IGNORE_FCS);
 	c->update_qp = prm_get(box, MLX4_CAP_UPDATE_QP);
 	c->lb_src_check = prm_get(box, MLX4_CAP_LB_SRC_CHECK);

@@ -258,6 +258,7 @@ mlx4_hca_open(struct mlx4_bus *bus, const struct mlx4_hca_config *cfg, struct ml
 	hca->bus = bus;
 	hca->numa_node = bus->numa_node < 0 ? 0 : bus->numa_node;
 	rte_spinlock_init(&hca->lock);
+	pthread_mutex_init(&hca->shared, NULL);
 	rc = mlx4_hca_reset(hca);
 	if (rc != 0)
 		goto err_reset;
@@ -304,6 +305,7 @@ mlx4_hca_revive(struct mlx4_hca *hca, const struct mlx4_hca_config *cfg)
 	if (rc != 0)
 		return rc;
 	memset(&hca->caps, 0, sizeof(hca->caps));
+	memset(&hca->tunnel, 0, sizeof(hca->tunnel));
 	mlx4_cmd_after_reset(hca);
 	hca->dead = false;
 	hca->quiet = false;

@@ -47,9 +47,10 @@ mlx4_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->max_rx_queues = MLX4_ETH_MAX_RXQ;
 	info->max_tx_queues = MLX4_ETH_MAX_TXQ;
 	info->max_mac_addrs = MLX4_ETH_MAX_UC_MACS;
-	info->rx_offload_capa = RX_OFFLOADS | fcs | stamp;
-	info->rx_queue_offload_capa = RX_QUEUE_OFFLOADS | fcs | stamp;
-	info->tx_offload_capa = TX_OFFLOADS | (c->max_gso != 0 ? RTE_ETH_TX_OFFLOAD_TCP_TSO : 0);
+	info->rx_offload_capa = RX_OFFLOADS | fcs | stamp | mlx4_tunnel_rx_offloads(eth);
+	info->rx_queue_offload_capa = RX_QUEUE_OFFLOADS | fcs | stamp | mlx4_tunnel_rx_offloads(eth);
+	info->tx_offload_capa =
+		TX_OFFLOADS | (c->max_gso != 0 ? RTE_ETH_TX_OFFLOAD_TCP_TSO : 0) | mlx4_tunnel_tx_offloads(eth);
 	info->tx_queue_offload_capa = info->tx_offload_capa;
 	info->reta_size = RTE_MIN((uint32_t)MLX4_ETH_RETA_MAX, c->max_rss);
 	info->hash_key_size = MLX4_RSS_KEY_SIZE;
@@ -73,8 +74,33 @@ mlx4_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 const uint32_t *
 mlx4_ptypes_get(MLX4_PTYPES_GET_ARGS)
 {
-	MLX4_PTYPES_COUNT(mlx4_num_ptypes - 1);
-	return mlx4_ptypes;
+	static const uint32_t plain[] = {
+		RTE_PTYPE_L2_ETHER, RTE_PTYPE_L3_IPV4, RTE_PTYPE_L3_IPV4_EXT, RTE_PTYPE_L3_IPV6_EXT_UNKNOWN,
+		RTE_PTYPE_L4_FRAG,  RTE_PTYPE_L4_TCP,  RTE_PTYPE_L4_UDP,      RTE_PTYPE_UNKNOWN,
+	};
+	static const uint32_t tunnels[] = {
+		RTE_PTYPE_L2_ETHER,
+		RTE_PTYPE_L3_IPV4,
+		RTE_PTYPE_L3_IPV4_EXT,
+		RTE_PTYPE_L3_IPV4_EXT_UNKNOWN,
+		RTE_PTYPE_L3_IPV6_EXT_UNKNOWN,
+		RTE_PTYPE_L4_FRAG,
+		RTE_PTYPE_L4_TCP,
+		RTE_PTYPE_L4_UDP,
+		RTE_PTYPE_TUNNEL_GRENAT,
+		RTE_PTYPE_INNER_L2_ETHER,
+		RTE_PTYPE_INNER_L3_IPV4,
+		RTE_PTYPE_INNER_L3_IPV4_EXT,
+		RTE_PTYPE_INNER_L3_IPV6_EXT_UNKNOWN,
+		RTE_PTYPE_INNER_L4_FRAG,
+		RTE_PTYPE_INNER_L4_TCP,
+		RTE_PTYPE_INNER_L4_UDP,
+		RTE_PTYPE_UNKNOWN,
+	};
+	bool pro = mlx4_eth_of(dev)->hca->caps.vxlan;
+
+	MLX4_PTYPES_COUNT((pro ? RTE_DIM(tunnels) : RTE_DIM(plain)) - 1);
+	return pro ? tunnels : plain;
 }
 
 void

@@ -65,6 +65,8 @@ struct mlx4_eth {
 	uint32_t num_mc;
 	uint32_t vlan_filter[4096 / 32];
 	uint16_t mtu;
+	bool tunnels;               /* the card looks into tunnels */
+	uint16_t tunnel_port;       /* UDP port of VXLAN that the application asked for, 0: none */
 	struct rte_eth_stats base;  /* subtracted: values at the last reset */
 	struct mlx4_filter *filter; /* filter.c's own: addresses and rule ids */
 	struct mlx4_qos *qos;       /* qos.h */

@@ -11,6 +11,7 @@
 #ifndef MLX4_HCA_H
 #define MLX4_HCA_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -217,6 +218,11 @@ struct mlx4_hca {
 		void *arg;
 		unsigned int busy; /* it is running */
 	} event[MLX4_MAX_PORTS][MLX4_CLIENTS];
+	pthread_mutex_t shared; /* of what follows: settings that the ports of the card share */
+	struct {
+		uint16_t udp_port; /* of VXLAN */
+		uint8_t users;     /* bit n: port n */
+	} tunnel;
 	unsigned int refs; /* ethdevs */
 	uint8_t ib_ports;  /* bit 0: port 1 is InfiniBand, bit 1: port 2 */
 	uint32_t special_qp_base;
@@ -380,6 +386,10 @@ int mlx4_port_close(struct mlx4_hca *hca, unsigned int port);
 int mlx4_port_set_mtu(struct mlx4_hca *hca, unsigned int port, uint16_t max_frame, uint16_t mtu);
 /* Frames with a bad FCS are passed up instead of dropped. */
 int mlx4_port_ignore_fcs(struct mlx4_hca *hca, unsigned int port, bool on);
+/* The port looks for frames inside frames, steered by their outer addresses. */
+int mlx4_port_tunnels(struct mlx4_hca *hca, unsigned int port, bool on);
+/* The UDP port of VXLAN, of all ports. */
+int mlx4_vxlan_udp_port(struct mlx4_hca *hca, uint16_t udp_port);
 /* The whole table of the port's own addresses. */
 int mlx4_port_set_macs(struct mlx4_hca *hca, unsigned int port, const struct rte_ether_addr *mac, unsigned int n);
 /* VIDs that pass: bit v % 32 of word v / 32. */

@@ -73,6 +73,7 @@ struct mlx4_rxq {
 	uint16_t port_id;
 	uint16_t stamp_off;  /* where mbufs have the time of arrival */
 	uint8_t crc_len;     /* FCS bytes that the card leaves in the buffer and the application does not want */
+	bool tunnels;        /* the card looks into tunnels */
 	uint64_t stamp_flag; /* and what says so; 0: the queue does not tell the time */
 	uint64_t packets, bytes;
 	uint64_t errors;                        /* error CQEs */
@@ -135,6 +136,7 @@ struct mlx4_txq {
 	/* used by the general path */
 	uint16_t inline_max; /* bytes; 0: never inline */
 	bool mac_loopback;
+	bool tunnels;     /* the card knows what is inside a tunnel */
 	uint32_t bf_half; /* bytes of half a register */
 	uint32_t bf_off;
 	uint32_t qpn;
@@ -238,6 +240,8 @@ int mlx4_txq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int num
 int mlx4_txq_start(struct mlx4_txq *q);
 int mlx4_txq_stop(struct mlx4_txq *q);
 void mlx4_txq_release(struct mlx4_txq *q);
+/* The card computes checksums and segments inside tunnels from now on, or does not. */
+void mlx4_txq_tunnels(struct mlx4_txq *q, bool on);
 /*
  * Takes what waits in one queue pair back from the card and frees it; no burst may be at work. Says how many frames were
  * not sent, and their bytes. Afterwards the pair sends again, or, with an error, is stopped.
@@ -269,9 +273,5 @@ mlx4_mbuf_rearm(struct rte_mbuf *m, uint64_t word)
 {
 	memcpy((uint8_t *)m + offsetof(struct rte_mbuf, rearm_data), &word, sizeof(word));
 }
-
-/* The packet types that the bursts report, RTE_PTYPE_UNKNOWN last. */
-extern const uint32_t mlx4_ptypes[];
-extern const size_t mlx4_num_ptypes;
 
 #endif /* MLX4_RXTX_H */

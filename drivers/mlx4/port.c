@@ -97,6 +97,18 @@ mlx4_port_ignore_fcs(struct mlx4_hca *hca, unsigned int port, bool on)
 }
 
 int
+mlx4_port_tunnels(struct mlx4_hca *hca, unsigned int port, bool on)
+{
+	uint8_t box[MLX4_SPV_SIZE] = {0};
+
+	prm_set(box, MLX4_SPV_V_ENABLE, 1);
+	prm_set(box, MLX4_SPV_V_STEER, 1);
+	prm_set(box, MLX4_SPV_ENABLE, on);
+	prm_set(box, MLX4_SPV_STEER, MLX4_SPV_STEER_OUTER_MAC);
+	return mlx4_set_port(hca, port, MLX4_SET_PORT_VXLAN, box, sizeof(box));
+}
+
+int
 mlx4_port_set_macs(struct mlx4_hca *hca, unsigned int port, const struct rte_ether_addr *mac, unsigned int n)
 {
 	uint8_t box[MLX4_MAC_TABLE_ENTRIES * 8] = {0};

@@ -71,6 +71,16 @@ mlx4_port_diag(struct mlx4_hca *hca, unsigned int port, uint8_t *out)
 }
 
 int
+mlx4_vxlan_udp_port(struct mlx4_hca *hca, uint16_t udp_port)
+{
+	uint8_t box[CONFIG_DEV_SIZE] = {0};
+
+	prm_set(box, MLX4_CFGDEV_V_VXLAN, 1);
+	prm_set(box, MLX4_CFGDEV_VXLAN_PORT, udp_port);
+	return mlx4_cmd(hca, MLX4_CMD_CONFIG_DEV, 0, 0, box, sizeof(box), NULL, 0);
+}
+
+int
 mlx4_roce_udp_port(struct mlx4_hca *hca, uint16_t udp_port)
 {
 	uint8_t box[CONFIG_DEV_SIZE] = {0};

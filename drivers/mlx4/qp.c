@@ -81,6 +81,14 @@ fill_common(struct mlx4_hca *hca, uint8_t *ctx, uint32_t qpn)
 	prm_set(ctx, MLX4_QPC_SQ_LG_STRIDE, MLX4_LG_TXBB - 4);
 }
 
+/* Whether the port looks into tunnels changes later; that the queue is fine with either is said once. */
+static void
+tunnel_mode(const struct mlx4_hca *hca, uint8_t *ctx)
+{
+	if (hca->caps.vxlan)
+		prm_set(ctx, MLX4_QPC_TUNNEL_MODE, MLX4_QPC_TUNNEL_ALL);
+}
+
 static int
 check_attr(struct mlx4_hca *hca, const struct mlx4_qp_attr *a)
 {
@@ -149,6 +157,7 @@ mlx4_qp_create(struct mlx4_hca *hca, uint32_t qpn, const struct mlx4_qp_attr *at
 	if (attr->sq_txbbs != 0)
 		prm_set(ctx, MLX4_QPC_SQ_LG_SIZE, mlx4_lg(attr->sq_txbbs));
 	if (attr->rq_entries != 0) {
+		tunnel_mode(hca, ctx);
 		prm_set(ctx, MLX4_QPC_RQ_LG_SIZE, mlx4_lg(attr->rq_entries));
 		prm_set(ctx, MLX4_QPC_RQ_LG_STRIDE, mlx4_lg(attr->rq_stride) - 4);
 		prm_set64(ctx, MLX4_QPC_DBREC,
@@ -181,6 +190,7 @@ mlx4_qp_create_rss(struct mlx4_hca *hca, uint32_t qpn, const struct mlx4_rss_att
 	qp->state = MLX4_QP_RST;
 	fill_common(hca, ctx, qpn);
 	fill_path(hca, ctx, attr->port, true);
+	tunnel_mode(hca, ctx);
 	prm_set(ctx, MLX4_QPC_RSS, 1);
 	prm_set(ctx, MLX4_QPC_UAR, attr->cq->uar);
 	prm_set(ctx, MLX4_QPC_CQN_SEND, attr->cq->cqn);

@@ -32,6 +32,8 @@ mlx4_rss_types(const struct mlx4_eth *eth)
 		hf |= HF_IP;
 	if (eth->args.rss_udp && eth->hca->caps.udp_rss)
 		hf |= RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV6_UDP;
+	if (eth->hca->caps.vxlan)
+		hf |= RTE_ETH_RSS_LEVEL_MASK;
 	return hf;
 }
 

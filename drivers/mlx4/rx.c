@@ -66,12 +66,6 @@ RTE_INIT(mlx4_rx_tables)
 	}
 }
 
-const uint32_t mlx4_ptypes[] = {
-	RTE_PTYPE_L2_ETHER, RTE_PTYPE_L3_IPV4, RTE_PTYPE_L3_IPV4_EXT, RTE_PTYPE_L3_IPV6_EXT_UNKNOWN,
-	RTE_PTYPE_L4_FRAG,  RTE_PTYPE_L4_TCP,  RTE_PTYPE_L4_UDP,      RTE_PTYPE_UNKNOWN,
-};
-const size_t mlx4_num_ptypes = RTE_DIM(mlx4_ptypes);
-
 /*
  * The same for WQEs whose first buffer is a header's, all or none. Two pools and buffers that alternate: no bulk call fits.
  */
@@ -276,8 +270,8 @@ rx_run(const struct mlx4_rx_ring *r, const struct mlx4_rx_const *k, const struct
 		rte_prefetch0(elts[MLX4_RX_AHEAD << lg]);
 		mlx4_rx_mbuf(k, cqe, m);
 		sum += m->pkt_len;
-		if (scattered && k->stamp_flag != 0)
-			mlx4_rx_stamp(k, cqe, m);
+		if (scattered && k->extras)
+			mlx4_rx_extras(k, cqe, m);
 		if (scattered)
 			chain_segments(k, elts, 1u << lg, m->pkt_len);
 		pkts[i] = m;
@@ -412,8 +406,8 @@ rx_burst_multi(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct rte_mbuf **pkts
 		}
 		elts = &r->elts[(uint32_t)(r->ci & r->mask) << r->lg_sges];
 		mlx4_rx_mbuf(&k, cqe, elts[0]);
-		if (k.stamp_flag != 0)
-			mlx4_rx_stamp(&k, cqe, elts[0]);
+		if (k.extras)
+			mlx4_rx_extras(&k, cqe, elts[0]);
 		bytes += elts[0]->pkt_len;
 		pkts[got++] = elts[0];
 		chain_segments(&k, elts, 1u << r->lg_sges, elts[0]->pkt_len);

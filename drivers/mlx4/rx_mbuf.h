@@ -40,6 +40,8 @@ struct mlx4_rx_const {
 	uint64_t rearm, ol_flags, ol_mask;
 	uint16_t crc_len;
 	uint16_t stamp_off;
+	bool extras; /* time stamps or tunnels */
+	bool tunnels;
 	uint64_t stamp_flag;           /* 0: no time stamps */
 	uint32_t first_len, other_len; /* bytes in the first buffer of a WQE, and in each of the others */
 };
@@ -56,6 +58,8 @@ mlx4_rx_const_of(const struct mlx4_rxq *q, const struct mlx4_rx_set *s)
 		.ol_mask = q->ol_mask,
 		.crc_len = q->crc_len,
 		.stamp_off = q->stamp_off,
+		.extras = q->stamp_flag != 0 || q->tunnels,
+		.tunnels = q->tunnels,
 		.stamp_flag = q->stamp_flag,
 		.first_len = r != NULL && r->hdr_len != 0 ? r->hdr_len : q->buf_len,
 		.other_len = q->buf_len,
@@ -119,6 +123,19 @@ mlx4_rx_stamp(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct 
 	*RTE_MBUF_DYNFIELD(m, k->stamp_off, rte_mbuf_timestamp_t *) = high << 16 | low;
 	m->ol_flags |= k->stamp_flag;
 	m->vlan_tci = 0;
+}
+
+/* rx_tunnel.c: packet type and flags of a frame that has another one inside; leaves others as they are. */
+void mlx4_rx_tunnel(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct rte_mbuf *m);
+
+/* What few queues ask for; the plain bursts have nothing of it. */
+static __rte_always_inline void
+mlx4_rx_extras(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct rte_mbuf *m)
+{
+	if (k->tunnels)
+		mlx4_rx_tunnel(k, cqe, m);
+	if (k->stamp_flag != 0)
+		mlx4_rx_stamp(k, cqe, m);
 }
 
 #ifdef RTE_ARCH_X86

@@ -54,6 +54,10 @@ reported_flags(uint64_t offloads)
 		f |= RTE_MBUF_F_RX_L4_CKSUM_MASK;
 	if (offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP)
 		f |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+	if (offloads & RTE_ETH_RX_OFFLOAD_OUTER_IPV4_CKSUM)
+		f |= RTE_MBUF_F_RX_OUTER_IP_CKSUM_BAD;
+	if (offloads & RTE_ETH_RX_OFFLOAD_OUTER_UDP_CKSUM)
+		f |= RTE_MBUF_F_RX_OUTER_L4_CKSUM_MASK;
 	/* A hash is useful to applications that never asked for the flag, too. */
 	return f | RTE_MBUF_F_RX_RSS_HASH;
 }
@@ -95,6 +99,7 @@ mlx4_rxq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_no
 		rte_free(q);
 		return ret;
 	}
+	q->tunnels = eth->tunnels;
 	q->rearm = rearm_word(port_id);
 	q->ol_mask = reported_flags(q->offloads);
 	*out = q;

@@ -37,6 +37,8 @@ mlx4_spread_flags(uint64_t hf)
 		f |= MLX4_RSS_F_UDP_IPV4;
 	if (hf & RTE_ETH_RSS_NONFRAG_IPV6_UDP)
 		f |= MLX4_RSS_F_UDP_IPV6;
+	if ((hf & RTE_ETH_RSS_LEVEL_MASK) == RTE_ETH_RSS_LEVEL_INNERMOST)
+		f |= MLX4_RSS_F_INNER;
 	return f;
 }
 

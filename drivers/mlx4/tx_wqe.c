@@ -91,6 +91,22 @@ plan_lso(const struct mlx4_txq *q, const struct rte_mbuf *m, struct tx_plan *p)
 	return 0;
 }
 
+/*
+ * Checksums or segments inside a tunnel that the card does not know: of a kind of its own, or of any while it does not look.
+ * A tunnel that the application merely names is a frame as any other.
+ */
+static bool
+tunnel_refused(const struct mlx4_txq *q, uint64_t ol)
+{
+	uint64_t kind = ol & RTE_MBUF_F_TX_TUNNEL_MASK;
+
+	if ((ol & (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK | RTE_MBUF_F_TX_TCP_SEG |
+		   RTE_MBUF_F_TX_OUTER_IP_CKSUM)) == 0)
+		return false;
+	return !q->tunnels || (kind != RTE_MBUF_F_TX_TUNNEL_VXLAN && kind != RTE_MBUF_F_TX_TUNNEL_GRE &&
+			       kind != RTE_MBUF_F_TX_TUNNEL_IPIP);
+}
+
 /* 0 or the negative errno for which the packet cannot be sent. */
 static __rte_always_inline int
 make_plan(const struct mlx4_txq *q, const struct rte_mbuf *m, struct tx_plan *p)
@@ -98,6 +114,9 @@ make_plan(const struct mlx4_txq *q, const struct rte_mbuf *m, struct tx_plan *p)
 	if (unlikely(m->pkt_len < RTE_ETHER_HDR_LEN))
 		return -EINVAL;
 	if (unlikely(m->ol_flags & MLX4_TX_UNSUPPORTED))
+		return -ENOTSUP;
+	if (unlikely((m->ol_flags & (RTE_MBUF_F_TX_TUNNEL_MASK | RTE_MBUF_F_TX_OUTER_IP_CKSUM)) != 0) &&
+	    tunnel_refused(q, m->ol_flags))
 		return -ENOTSUP;
 	p->hdr_len = 0;
 	p->inl = false;

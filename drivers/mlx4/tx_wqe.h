@@ -11,7 +11,8 @@
 #define MLX4_TX_CQE_EVERY 32u
 /* Offloads that the card or this driver has not: such packets are refused. */
 #define MLX4_TX_UNSUPPORTED                                                                                            \
-	(RTE_MBUF_F_TX_QINQ | RTE_MBUF_F_TX_SEC_OFFLOAD | RTE_MBUF_F_TX_MACSEC | RTE_MBUF_F_TX_UDP_SEG)
+	(RTE_MBUF_F_TX_QINQ | RTE_MBUF_F_TX_SEC_OFFLOAD | RTE_MBUF_F_TX_MACSEC | RTE_MBUF_F_TX_UDP_SEG |               \
+	 RTE_MBUF_F_TX_OUTER_UDP_CKSUM)
 /* Marks a block of the ring that continues a WQE. */
 #define MLX4_TX_INNER ((struct rte_mbuf *)(uintptr_t)1)
 

@@ -208,6 +208,17 @@ mlx4_txq_take_back(struct mlx4_txq *q, uint32_t *frames, uint64_t *bytes)
 	return ret != 0 ? ret : pair_start(q);
 }
 
+void
+mlx4_txq_tunnels(struct mlx4_txq *q, bool on)
+{
+	unsigned int p;
+
+	q->tunnels = on;
+	for (p = 0; p < MLX4_PRIOS; p++)
+		if (q->lane[p] != NULL)
+			q->lane[p]->tunnels = on;
+}
+
 /* Fields that the bursts use. */
 static void
 set_hot_fields(struct mlx4_txq *q, uint32_t blocks)
@@ -231,6 +242,7 @@ set_hot_fields(struct mlx4_txq *q, uint32_t blocks)
 	q->plain_min = q->mac_loopback ? UINT16_MAX : RTE_MAX(q->inline_max, RTE_ETHER_HDR_LEN - 1);
 	q->max_desc = RTE_MIN(hca->caps.max_sq_desc, MLX4_SEND_WQE_MAX);
 	q->max_gso = hca->caps.max_gso;
+	q->tunnels = q->eth->tunnels;
 	if (q->eth->args.bf && hca->caps.bf) {
 		q->bf = mlx4_bf_addr(hca, q->uar);
 		q->bf_half = hca->caps.bf_reg_size / 2;
