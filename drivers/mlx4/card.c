@@ -12,6 +12,7 @@
 #include "ethdev.h"
 #include "flow.h"
 #include "group.h"
+#include "ib_port.h"
 
 int mlx4_logtype;
 
@@ -132,6 +133,17 @@ port_create(struct mlx4_hca *hca, unsigned int port, const struct mlx4_eth_args 
 	return 0;
 }
 
+void
+mlx4_card_put(struct mlx4_hca *hca)
+{
+	struct mlx4_bus *bus = hca->bus;
+
+	if (--hca->refs != 0)
+		return;
+	mlx4_hca_close(hca);
+	bus->ops->close(bus);
+}
+
 /* Ports of a device; the card closes itself with the last one. */
 int
 mlx4_card_remove(struct rte_device *device)
@@ -147,6 +159,7 @@ mlx4_card_remove(struct rte_device *device)
 			ret = rte_eth_dev_close(id);
 		rc = rc == 0 ? ret : rc;
 	}
+	mlx4_ib_ports_destroy(device);
 	return rc;
 }
 
@@ -168,6 +181,7 @@ ports_destroy(struct mlx4_hca *hca)
 	hca->refs++;
 	RTE_ETH_FOREACH_DEV_OF(id, hca->bus->dev)
 	rte_eth_dev_close(id);
+	mlx4_ib_ports_destroy(hca->bus->dev);
 	hca->refs--;
 }
 
@@ -188,12 +202,7 @@ mlx4_card_probe(struct mlx4_bus *bus, const struct mlx4_eth_args *args)
 		if ((hca->ib_ports >> (port - 1) & 1) == 0)
 			rc = port_create(hca, port, args);
 		else
-			MLX4_LOG(INFO, "%s: port %u is InfiniBand: no Ethernet device is made of it", bus->where, port);
-	}
-	if (rc == 0 && hca->refs == 0) {
-		MLX4_LOG(ERR, "%s: none of %u port(s) is Ethernet, wanted at least one", bus->where,
-			 hca->caps.num_ports);
-		rc = -ENODEV;
+			rc = mlx4_ib_port_create(hca, port, args->bf);
 	}
 	if (rc != 0) {
 		ports_destroy(hca);

@@ -14,6 +14,8 @@ int mlx4_primary_only(const char *where);
  * its last port; on failure nothing is left and bus is still the caller's.
  */
 int mlx4_card_probe(struct mlx4_bus *bus, const struct mlx4_eth_args *args);
+/* A port of the card is gone; the card closes itself with the last one. */
+void mlx4_card_put(struct mlx4_hca *hca);
 /* Closes the ports of a device, and with them the card. */
 int mlx4_card_remove(struct rte_device *dev);
 

@@ -6,9 +6,11 @@
 
 #include <rte_errno.h>
 
+#include "card.h"
 #include "flood.h"
 #include "flow.h"
 #include "group.h"
+#include "ib_port.h"
 #include "qos.h"
 #include "tx_policy.h"
 
@@ -404,13 +406,12 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	struct mlx4_hca *hca = eth->hca;
-	struct mlx4_bus *bus = hca->bus;
 
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
 		return 0;
 	if (dev->data->dev_started)
 		mlx4_eth_stop(dev);
-	mlx4_roce_detach(eth);
+	mlx4_roce_detach(eth->roce);
 	mlx4_hca_on_event(hca, eth->port, MLX4_CLIENT_ETH, NULL, NULL);
 	mlx4_watch_stop(eth);
 	queues_release(dev);
@@ -419,10 +420,7 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 	mlx4_filter_destroy(eth);
 	mlx4_eth_intr_fini(eth);
 	mlx4_qos_destroy(eth);
-	if (--hca->refs == 0) {
-		mlx4_hca_close(hca);
-		bus->ops->close(bus);
-	}
+	mlx4_card_put(hca);
 	return 0;
 }
 
@@ -446,10 +444,11 @@ card_revive(struct mlx4_eth *eth)
 	}
 	RTE_ETH_FOREACH_DEV_OF(id, hca->bus->dev)
 	{
-		mlx4_roce_detach(mlx4_eth_of(&rte_eth_devices[id]));
+		mlx4_roce_detach(mlx4_eth_of(&rte_eth_devices[id])->roce);
 		queues_release(&rte_eth_devices[id]);
 		mlx4_eth_intr_disconnect(mlx4_eth_of(&rte_eth_devices[id]));
 	}
+	mlx4_ib_ports_detach(hca);
 	rc = mlx4_hca_revive(hca, &cfg);
 	if (rc != 0) {
 		MLX4_LOG(

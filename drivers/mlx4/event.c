@@ -84,6 +84,7 @@ dispatch(struct mlx4_hca *hca, const uint8_t *eqe)
 	switch (type) {
 	case MLX4_EVENT_CMD: mlx4_cmd_completed(hca, eqe); return;
 	case MLX4_EVENT_PORT_CHANGE: tell_ports(hca, prm_get(eqe, MLX4_EQE_PORT), type, eqe); return;
+	case MLX4_EVENT_PORT_MNG: tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), type, eqe); return;
 	case MLX4_EVENT_CQ_ERROR:
 		HCA_LOG(hca, ERR, "CQ 0x%x failed: %s", prm_get(eqe, MLX4_EQE_CQN),
 			prm_get(eqe, MLX4_EQE_CQ_SYNDROME) == MLX4_CQ_ERR_OVERRUN ? "overrun" : "access violation");
@@ -275,11 +276,22 @@ comp_eqs_destroy(struct mlx4_hca *hca)
 	hca->comp_eq = NULL;
 }
 
+static bool
+has_verbs(const struct mlx4_hca *hca)
+{
+	bool ib = false;
+	unsigned int i;
+
+	for (i = 0; i < hca->caps.num_ports; i++)
+		ib |= hca->port[i].type_ib;
+	return ib || hca->caps.roce;
+}
+
 /* One for each receive vector; behind them one for the verbs queues of each port, where there are enough. */
 static int
 comp_eqs_create(struct mlx4_hca *hca, uint32_t first_eqn, unsigned int n)
 {
-	unsigned int verbs = hca->caps.roce && n > hca->caps.num_ports ? hca->caps.num_ports : 0, i;
+	unsigned int verbs = has_verbs(hca) && n > hca->caps.num_ports ? hca->caps.num_ports : 0, i;
 	int rc;
 
 	n = RTE_MIN(n, RX_EQS_MAX + verbs);
@@ -303,8 +315,10 @@ comp_eqs_create(struct mlx4_hca *hca, uint32_t first_eqn, unsigned int n)
 static int
 map_events(struct mlx4_hca *hca, bool map)
 {
-	uint64_t mask = ASYNC_MASK | (hca->caps.recover_event ? EVENT_BIT(MLX4_EVENT_RECOVERABLE) : 0);
+	uint64_t mask = ASYNC_MASK;
 
+	mask |= hca->caps.recover_event ? EVENT_BIT(MLX4_EVENT_RECOVERABLE) : 0;
+	mask |= hca->caps.port_mng_event ? EVENT_BIT(MLX4_EVENT_PORT_MNG) : 0;
 	return mlx4_cmd_imm(hca, MLX4_CMD_MAP_EQ, 0, hca->async_eq->eqn | (map ? 0 : MLX4_MAP_EQ_UNMAP), mask, NULL);
 }
 

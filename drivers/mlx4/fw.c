@@ -317,6 +317,8 @@ parse_features(struct mlx4_caps *c, const uint8_t *box)
 	c->update_qp = prm_get(box, MLX4_CAP_UPDATE_QP);
 	c->lb_src_check = prm_get(box, MLX4_CAP_LB_SRC_CHECK);
 	c->recover_event = prm_get(box, MLX4_CAP_RECOVER_EVENT);
+	c->port_mng_event = (c->flags >> MLX4_DEV_FLAG_PORT_MNG_EV) & 1;
+	c->static_rates = (uint16_t)prm_get(box, MLX4_CAP_STAT_RATES);
 	c->num_qp_rates = prm_get(box, MLX4_CAP_QP_RATES);
 	c->roce = (c->flags >> MLX4_DEV_FLAG_IBOE) & 1;
 	c->roce_v2 = c->roce && c->config_dev && prm_get(box, MLX4_CAP_ROCE_V1V2);

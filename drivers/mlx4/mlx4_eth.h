@@ -122,8 +122,8 @@ enum mlx4_rule_order {
 	MLX4_RULE_GROUP_MISS = 8, /* addresses of groups, what no group takes */
 };
 
-/* roce.c: an open port loses its card. */
-void mlx4_roce_detach(struct mlx4_eth *eth);
+/* roce.c: an open port loses its card. NULL: none is open. */
+void mlx4_roce_detach(struct mlx4_roce *roce);
 
 /* qos.c: with the port. */
 int mlx4_qos_create(struct mlx4_eth *eth);

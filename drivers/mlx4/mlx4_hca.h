@@ -25,6 +25,7 @@
 #include "mlx4_prm.h"
 #include "mlx4_prm_cmd.h"
 #include "mlx4_prm_ctx.h"
+#include "mlx4_prm_ib.h"
 #include "mlx4_prm_qos.h"
 #include "mlx4_prm_regs.h"
 #include "mlx4_prm_wqe.h"
@@ -53,11 +54,13 @@ struct mlx4_caps {
 	uint32_t num_uars;
 	uint16_t dmfs_max_qps; /* QPs of one steering entry */
 	bool update_qp, lb_src_check;
-	bool recover_event; /* tells of recoverable errors */
-	bool roce, roce_v2; /* RDMA over Ethernet: at all, over UDP too */
-	bool mw, mw2, mw2b; /* memory windows: at all, type 2, bound to a queue pair */
+	bool recover_event;  /* tells of recoverable errors */
+	bool port_mng_event; /* tells what the subnet manager changed */
+	bool roce, roce_v2;  /* RDMA over Ethernet: at all, over UDP too */
+	bool mw, mw2, mw2b;  /* memory windows: at all, type 2, bound to a queue pair */
 	bool local_inv, diag_port;
 	bool beacon;           /* a port's light can blink */
+	uint16_t static_rates; /* bit n: code n of a path's rate */
 	uint16_t num_qp_rates; /* rate limits of queue pairs, 0: none */
 	uint32_t max_srq_wqes, max_rdma_req, max_rdma_rsp, ack_delay, lg_max_msg;
 	uint16_t sz_qpc, sz_rdmarc, sz_altc, sz_auxc, sz_srqc, sz_cqc, sz_eqc, sz_cmpt, sz_mtt, sz_dmpt;
@@ -73,6 +76,7 @@ struct mlx4_port_info {
 	uint32_t speed;   /* Mb/s, 0: link down or unknown */
 	uint64_t mac;     /* 48 bits */
 	uint8_t lg_macs, lg_vlans, max_tc;
+	uint8_t lg_pkeys, lg_gids; /* of InfiniBand */
 };
 
 /* Pause frames of a port: 802.3x, or 802.1Qbb by priority (bit n: priority n); a direction has one of both. */
@@ -143,6 +147,7 @@ struct mlx4_qp {
 /* A queue pair with a transport. */
 struct mlx4_vqp_attr {
 	unsigned int port;
+	bool ib;         /* the port is InfiniBand */
 	uint8_t service; /* enum mlx4_qp_service */
 	uint32_t pd;
 	uint32_t cqn_send, cqn_recv, uar;
@@ -180,6 +185,24 @@ struct mlx4_rss_attr {
 	uint32_t default_qpn;
 	uint8_t key[MLX4_RSS_KEY_SIZE];
 	struct mlx4_cq *cq; /* ring 0's */
+};
+
+/* PortInfo (14.2.5.6), in its own codes. */
+struct mlx4_ib_port_info {
+	uint64_t prefix;
+	uint32_t cap_mask;
+	uint16_t lid, sm_lid, bad_pkeys, bad_qkeys;
+	uint8_t width, speed, ext_speed, state, phys_state, lmc, mtu, mtu_cap, sm_sl, vl_cap, init_reply, guids,
+		subnet_timeout;
+};
+
+/* Where a management datagram came from. */
+#define MLX4_MAD_GRH_SIZE 40u
+struct mlx4_mad_from {
+	uint32_t my_qpn, remote_qpn;
+	uint16_t slid, pkey_index;
+	uint8_t sl, path_bits;
+	const void *grh; /* MLX4_MAD_GRH_SIZE bytes, NULL: none */
 };
 
 struct mlx4_cmd_if;
@@ -223,7 +246,7 @@ struct mlx4_hca {
 		uint16_t udp_port; /* of VXLAN */
 		uint8_t users;     /* bit n: port n */
 	} tunnel;
-	unsigned int refs; /* ethdevs */
+	unsigned int refs; /* ethdevs and InfiniBand ports */
 	uint8_t ib_ports;  /* bit 0: port 1 is InfiniBand, bit 1: port 2 */
 	uint32_t special_qp_base;
 	struct mlx4_events *events; /* event.c's own */
@@ -414,6 +437,24 @@ int mlx4_port_diag(struct mlx4_hca *hca, unsigned int port, uint8_t *out);
 int mlx4_roce_udp_port(struct mlx4_hca *hca, uint16_t udp_port);
 /* 0 nothing, MLX4_SENSE_IB, MLX4_SENSE_ETH. */
 int mlx4_port_sense(struct mlx4_hca *hca, unsigned int port, uint32_t *type);
+
+/* --- InfiniBand ports (port_ib.c) --- */
+/* Capabilities and INIT_PORT: the link trains, a subnet manager can do the rest. mlx4_port_close() is the reverse. */
+int mlx4_ib_port_up(struct mlx4_hca *hca, unsigned int port);
+int mlx4_ib_port_info(struct mlx4_hca *hca, unsigned int port, struct mlx4_ib_port_info *info);
+/* The code of a path's rate (enum ibv_rate; 0: none), or the nearest below that the card knows. */
+uint8_t mlx4_ib_rate(const struct mlx4_hca *hca, uint8_t rate);
+int mlx4_ib_caps(struct mlx4_hca *hca, unsigned int port, uint32_t cap_mask);
+/* Any attribute of the port, MLX4_MAD_SIZE bytes. */
+int mlx4_ib_get(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t modifier, uint8_t *mad);
+/* The same of what not every firmware knows: -ENOTSUP, without a line. */
+int mlx4_ib_try(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t modifier, uint8_t *mad);
+/*
+ * The firmware's answer to a datagram, MLX4_MAD_SIZE bytes each. from NULL: the host itself asks, and no key is asked for.
+ * -EINVAL: the firmware calls it malformed.
+ */
+int mlx4_ib_mad_ifc(struct mlx4_hca *hca, unsigned int port, const uint8_t *in, const struct mlx4_mad_from *from,
+		    uint8_t *out);
 
 /* --- quality of service of a port (port_qos.c) --- */
 /* What succeeded is kept in hca->pause. */

@@ -47,6 +47,8 @@ mlx4_port_query(struct mlx4_hca *hca, unsigned int port, struct mlx4_port_info *
 	info->lg_macs = prm_get(box, MLX4_QPORT_LG_MACS);
 	info->lg_vlans = prm_get(box, MLX4_QPORT_LG_VLANS);
 	info->max_tc = prm_get(box, MLX4_QPORT_MAX_TC);
+	info->lg_pkeys = prm_get(box, MLX4_QPORT_LG_PKEYS);
+	info->lg_gids = prm_get(box, MLX4_QPORT_LG_GIDS);
 	return 0;
 }
 

@@ -83,7 +83,7 @@ mlx4_vqp_create(struct mlx4_hca *hca, uint32_t qpn, const struct mlx4_vqp_attr *
 	prm_set(ctx, MLX4_QPC_LG_PAGE, lg_page);
 	prm_set(ctx, MLX4_QPC_MTT_H, qp->mtt_off >> 32);
 	prm_set(ctx, MLX4_QPC_MTT_L, (uint32_t)qp->mtt_off);
-	prm_set(ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_LINK_ETH, 1);
+	prm_set(ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_LINK_ETH, !a->ib);
 	prm_set(ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_SCHED_QUEUE, MLX4_SCHED_QUEUE(a->port, 0));
 	mlx4_qp_counter(hca, ctx, a->port);
 	return 0;

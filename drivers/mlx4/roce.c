@@ -8,10 +8,11 @@
 #include <rte_malloc.h>
 
 #include "ethdev.h"
+#include "ib_port.h"
 #include "roce.h"
 
 #define MSG_MAX (1u << 30)
-#define PKEYS 1u
+#define PKEYS 1u /* of Ethernet ports */
 /* Numbers of the speeds and widths that verbs know. */
 #define SPEED_SDR 1u
 #define SPEED_DDR 2u
@@ -64,7 +65,7 @@ fill_device(const struct mlx4_roce *r, struct ibv_device_attr *a)
 	a->max_srq = (int)r->num_srqs;
 	a->max_srq_wr = (int)c->max_srq_wqes - 1;
 	a->max_srq_sge = (int)c->max_rq_sge - 1;
-	a->max_pkeys = PKEYS;
+	a->max_pkeys = r->dev->port.pkey_tbl_len;
 	a->local_ca_ack_delay = (uint8_t)c->ack_delay;
 	a->phys_port_cnt = 1;
 	a->device_cap_flags = IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_PORT_ACTIVE_EVENT;
@@ -90,7 +91,9 @@ query_port(struct tp_roce_dev *dev, struct ibv_port_attr *attr)
 	struct mlx4_port_info info = {0};
 	int rc = 0;
 
-	if (r->eth != NULL && !r->hca->dead)
+	if (dev->ib != NULL)
+		return mlx4_ib_query_port(r, attr);
+	if (r->hca != NULL && !r->hca->dead)
 		rc = mlx4_port_query(r->hca, r->port, &info);
 	attr->state = info.link_up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
 	attr->phys_state = info.link_up ? PHYS_LINK_UP : PHYS_POLLING;
@@ -105,7 +108,6 @@ fill_port(struct mlx4_roce *r, struct ibv_port_attr *a)
 	a->gid_tbl_len = MLX4_GID_ENTRIES;
 	a->max_msg_sz = MSG_MAX;
 	a->pkey_tbl_len = PKEYS;
-	a->link_layer = IBV_LINK_LAYER_ETHERNET;
 }
 
 /* --- life -------------------------------------------------------------------------------------------------- */
@@ -131,12 +133,18 @@ tables_destroy(struct mlx4_roce *r)
 	rte_free(r->srq_of);
 }
 
-/* What the card lacks falls back to the best that it has. */
+/* What the card lacks falls back to the best that it has; beside InfiniBand on port 2 port 1 has RoCE [V-1]. */
 static void
-choose_mode(struct tp_roce_dev *dev, const struct mlx4_hca *hca)
+choose_mode(struct tp_roce_dev *dev, const struct mlx4_roce *r)
 {
-	if (dev->mode == TP_ROCE_V2 && !hca->caps.roce_v2)
+	if (dev->mode == TP_ROCE_V2 && !r->hca->caps.roce_v2)
 		dev->mode = TP_ROCE_V1;
+	if (dev->mode == TP_ROCE_OFF && r->port == 1 && (r->hca->ib_ports & 2) != 0) {
+		dev->mode = TP_ROCE_V1;
+		TP_ROCE_LOG(NOTICE,
+			    "%s: port 2 of the card is InfiniBand, which port 1 without RoCE cannot be beside: v1",
+			    dev->where);
+	}
 }
 
 static int
@@ -144,6 +152,8 @@ port_setup(struct mlx4_roce *r)
 {
 	int rc = 0;
 
+	if (r->dev->ib != NULL)
+		return mlx4_ib_port_up(r->hca, r->port);
 	if (r->hca->caps.roce_v2) {
 		rc = mlx4_port_roce_mode(r->hca, r->port, true);
 		if (rc == 0)
@@ -152,33 +162,99 @@ port_setup(struct mlx4_roce *r)
 	return rc == 0 ? mlx4_roce_gids_init(r) : rc;
 }
 
+/* Which port of which card: an ethdev's, or one of InfiniBand. */
+static int
+find_port(struct mlx4_roce *r)
+{
+	struct tp_roce_dev *dev = r->dev;
+	struct mlx4_ib_port *ib;
+	struct mlx4_eth *eth;
+
+	if (dev->ib != NULL) {
+		ib = dev->ib->home;
+		r->owner = &ib->roce;
+		r->hca = ib->hca;
+		r->port = ib->port;
+		r->bf = ib->bf;
+		return r->hca->dead ? EIO : 0;
+	}
+	eth = mlx4_eth_by_port(dev->port_id);
+	if (eth == NULL || !eth->hca->caps.roce)
+		return ENOTSUP;
+	r->owner = &eth->roce;
+	r->hca = eth->hca;
+	r->port = eth->port;
+	r->bf = eth->args.bf;
+	choose_mode(dev, r);
+	return 0;
+}
+
+static void
+locks_init(struct mlx4_roce *r)
+{
+	pthread_mutexattr_t again;
+
+	pthread_mutexattr_init(&again);
+	pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&r->mads, &again);
+	pthread_mutexattr_destroy(&again);
+	pthread_mutex_init(&r->tables, NULL);
+	pthread_mutex_init(&r->capture_lock, NULL);
+}
+
+static void
+locks_fini(struct mlx4_roce *r)
+{
+	pthread_mutex_destroy(&r->capture_lock);
+	pthread_mutex_destroy(&r->tables);
+	pthread_mutex_destroy(&r->mads);
+}
+
+/* An Ethernet port stays as it is. */
+static void
+port_leave(struct mlx4_roce *r)
+{
+	if (r->dev->ib != NULL && !r->hca->dead)
+		mlx4_port_close(r->hca, r->port);
+}
+
+static int
+mads_start(struct mlx4_roce *r)
+{
+	return r->dev->ib != NULL ? mlx4_ib_mads_start(r) : mlx4_roce_qp1_create(r);
+}
+
+static void
+mads_stop(struct mlx4_roce *r)
+{
+	if (r->dev->ib != NULL)
+		mlx4_ib_mads_stop(r);
+	else
+		mlx4_roce_qp1_destroy(r);
+}
+
 static int
 open_port(struct tp_roce_dev *dev)
 {
-	struct mlx4_eth *eth = mlx4_eth_by_port(dev->port_id);
 	struct mlx4_roce *r = dev->home;
 	struct ibv_context_ops *ops = &dev->vctx.context.ops;
 	int rc;
 
-	if (eth == NULL || !eth->hca->caps.roce)
-		return ENOTSUP;
 	r->dev = dev;
-	r->eth = eth;
-	r->hca = eth->hca;
-	r->port = eth->port;
-	pthread_mutex_init(&r->tables, NULL);
-	pthread_mutex_init(&r->capture_lock, NULL);
-	choose_mode(dev, r->hca);
+	rc = find_port(r);
+	if (rc != 0)
+		return rc;
+	locks_init(r);
 	rc = tables_create(r);
 	if (rc == 0)
 		rc = port_setup(r);
 	if (rc != 0)
 		goto err_setup;
-	fill_device(r, &dev->attr);
 	fill_port(r, &dev->port);
 	rc = -query_port(dev, &dev->port);
 	if (rc != 0)
 		goto err_setup;
+	fill_device(r, &dev->attr);
 	dev->max_inline = mlx4_roce_inline_fit(sizeof(struct mlx4_wqe_ctrl) + MLX4_DGRAM_SIZE, MLX4_SEND_WQE_MAX);
 	ops->post_send = mlx4_roce_post_send;
 	ops->post_recv = mlx4_roce_post_recv;
@@ -189,18 +265,18 @@ open_port(struct tp_roce_dev *dev)
 	rc = mlx4_roce_events_start(r);
 	if (rc != 0)
 		goto err_setup;
-	rc = mlx4_roce_qp1_create(r);
+	rc = mads_start(r);
 	if (rc != 0)
-		goto err_qp1;
-	eth->roce = r;
+		goto err_mads;
+	*r->owner = r;
 	return 0;
 
-err_qp1:
+err_mads:
 	mlx4_roce_events_stop(r);
 err_setup:
+	port_leave(r);
 	tables_destroy(r);
-	pthread_mutex_destroy(&r->capture_lock);
-	pthread_mutex_destroy(&r->tables);
+	locks_fini(r);
 	return mlx4_roce_errno(rc);
 }
 
@@ -210,29 +286,32 @@ close_port(struct tp_roce_dev *dev)
 	struct mlx4_roce *r = dev->home;
 	static const struct tp_roce_gid none[TP_ROCE_GIDS];
 
-	if (r->eth != NULL) {
-		r->eth->roce = NULL;
-		mlx4_roce_set_gids(dev, none);
+	if (r->hca != NULL) {
+		*r->owner = NULL;
+		if (dev->ib == NULL)
+			mlx4_roce_set_gids(dev, none);
 		mlx4_roce_events_stop(r);
-		mlx4_roce_qp1_destroy(r);
+		mads_stop(r);
+		port_leave(r);
 	}
 	tables_destroy(r);
-	pthread_mutex_destroy(&r->capture_lock);
-	pthread_mutex_destroy(&r->tables);
+	locks_fini(r);
 }
 
 void
-mlx4_roce_detach(struct mlx4_eth *eth)
+mlx4_roce_detach(struct mlx4_roce *r)
 {
-	struct mlx4_roce *r = eth->roce;
 	struct mlx4_roce_qp *q;
 	struct mlx4_roce_cq *cq;
 	struct mlx4_roce_srq *s;
 
 	if (r == NULL)
 		return;
-	TP_ROCE_LOG(WARNING, "port %u: the port was closed or reset; what is open on it for RoCE can only be closed",
-		    r->dev->port_id);
+	TP_ROCE_LOG(WARNING, "%s: the port was closed or reset; what is open on it for RoCE can only be closed",
+		    r->dev->where);
+	/* A management service that is called now may wait for the port. */
+	if (r->dev->ib != NULL)
+		mlx4_ib_mads_stop(r);
 	pthread_mutex_lock(&r->dev->lock);
 	mlx4_roce_events_stop(r);
 	mlx4_roce_dead(r);
@@ -246,13 +325,13 @@ mlx4_roce_detach(struct mlx4_eth *eth)
 	LIST_FOREACH(cq, &r->cqs, next)
 	mlx4_roce_cq_detach(cq);
 	mlx4_roce_keys_detach(r);
-	r->eth = NULL;
+	port_leave(r);
 	r->hca = NULL;
-	eth->roce = NULL;
+	*r->owner = NULL;
 	pthread_mutex_unlock(&r->dev->lock);
 }
 
-static const struct tp_roce_provider mlx4_provider = {
+const struct tp_roce_provider mlx4_roce_provider = {
 	.name = "mlx4",
 	.dev_size = sizeof(struct mlx4_roce),
 	.pd_size = sizeof(struct mlx4_roce_pd),
@@ -292,5 +371,11 @@ static const struct tp_roce_provider mlx4_provider = {
 	.progress = mlx4_roce_progress,
 	.stats = mlx4_roce_stats,
 	.capture = mlx4_roce_capture,
+	.query_gid = mlx4_ib_query_gid,
+	.query_pkey = mlx4_ib_query_pkey,
+	.packet_send = mlx4_ib_packet_send,
+	.packet_process = mlx4_ib_packet_process,
+	.packet_qp0 = mlx4_ib_qp0,
+	.port_caps = mlx4_ib_port_caps,
 };
-TP_ROCE_PROVIDER(mlx4_provider)
+TP_ROCE_PROVIDER(mlx4_roce_provider)

@@ -24,7 +24,7 @@
 
 struct mlx4_roce;
 struct mlx4_roce_srq;
-struct mlx4_roce_qp1;
+struct mlx4_mad_end;      /* roce_mad.h */
 struct mlx4_roce_capture; /* roce_capture.c */
 
 /* How a work completion begins when all went well. */
@@ -74,7 +74,7 @@ struct mlx4_roce_qp {
 	uint32_t rq_head, rq_tail, rq_room, rq_mask;
 	uint16_t rq_sges;
 	uint8_t lg_rq_stride;
-	bool ud;
+	bool ud, ib;
 	bool plain_recv; /* a connection with a receive queue of its own */
 	struct mlx4_roce_srq *srq;
 	/* control */
@@ -160,12 +160,15 @@ struct mlx4_roce_mw {
 	struct mlx4_roce_key key;
 };
 
+extern const struct tp_roce_provider mlx4_roce_provider; /* roce.c */
+
 /* An open port: dev->home. */
 struct mlx4_roce {
 	struct tp_roce_dev *dev;
-	struct mlx4_eth *eth; /* NULL: detached */
-	struct mlx4_hca *hca;
+	struct mlx4_roce **owner; /* where the port keeps this */
+	struct mlx4_hca *hca;     /* NULL: detached */
 	unsigned int port;
+	bool bf; /* BlueFlame is used */
 	/* Tables by number; events look into them, so that an entry goes under the lock. */
 	pthread_mutex_t tables;
 	struct mlx4_roce_qp **qp_of;
@@ -179,7 +182,9 @@ struct mlx4_roce {
 	LIST_HEAD(, mlx4_roce_key) mrs, mws;
 	LIST_HEAD(, mlx4_roce_pd) pds;
 	uint16_t vlan[MLX4_VLAN_TABLE_ENTRIES]; /* as in the card */
-	struct mlx4_roce_qp1 *qp1;
+	struct mlx4_mad_end *qp0, *qp1;         /* QP0: of InfiniBand, while there is a management service */
+	atomic_uint lid;                        /* of InfiniBand, as last heard */
+	pthread_mutex_t mads; /* recursive, of both on InfiniBand; who is called with a datagram sends another */
 	pthread_mutex_t capture_lock; /* of capture */
 	struct mlx4_roce_capture *capture;
 	struct rte_intr_handle *comp_intr; /* of the vector of its completion queues */
@@ -271,6 +276,9 @@ int mlx4_roce_gids_init(struct mlx4_roce *r);
 int mlx4_roce_set_gids(struct tp_roce_dev *dev, const struct tp_roce_gid *table);
 /* Place of a VLAN in the card's table; 0: it has none. */
 uint32_t mlx4_roce_vlan_index(const struct mlx4_roce *r, uint16_t vid);
+
+/* --- roce_ib.c --- */
+unsigned int mlx4_ib_progress(struct mlx4_roce *r);
 
 /* --- roce_qp1.c --- */
 int mlx4_roce_qp1_create(struct mlx4_roce *r);

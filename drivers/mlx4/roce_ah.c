@@ -8,29 +8,50 @@
 
 #include "roce.h"
 
+static void
+fill_ethernet(uint8_t *d, const struct tp_roce_path *p)
+{
+	bool tagged = p->vlan != TP_ROCE_NO_VLAN;
+
+	prm_set(d, MLX4_AV_VLAN, tagged);
+	if (rte_is_multicast_ether_addr(&p->dmac))
+		prm_set(d, MLX4_AV_DLID, MLX4_AV_DLID_MCAST);
+	prm_set(d, MLX4_AV_PRIO, p->prio);
+	prm_set(d, MLX4_DGRAM_VLAN, tagged ? (uint32_t)p->prio << 13 | p->vlan : MLX4_DGRAM_NO_VLAN);
+	memcpy(d + MLX4_DGRAM_DMAC, p->dmac.addr_bytes, RTE_ETHER_ADDR_LEN);
+}
+
+static void
+fill_infiniband(const struct mlx4_hca *hca, uint8_t *d, const struct tp_roce_path *p)
+{
+	prm_set(d, MLX4_AV_PATH_BITS, p->path_bits);
+	prm_set(d, MLX4_AV_DLID, p->dlid);
+	prm_set(d, MLX4_AV_STATIC_RATE, mlx4_ib_rate(hca, p->rate));
+	prm_set(d, MLX4_AV_SL, p->prio);
+}
+
 int
 mlx4_roce_create_ah(struct tp_roce_ah *ah)
 {
 	struct mlx4_roce_ah *h = (struct mlx4_roce_ah *)ah;
 	struct mlx4_roce *r = mlx4_roce_of(ah->v.context);
 	const struct tp_roce_path *p = &ah->path;
-	bool tagged = p->vlan != TP_ROCE_NO_VLAN;
 	uint8_t *d = h->dgram;
 
-	prm_set(d, MLX4_AV_VLAN, tagged);
+	if (r->hca == NULL)
+		return EIO;
 	prm_set(d, MLX4_AV_PORT, r->port);
 	prm_set(d, MLX4_AV_PD, mlx4_roce_pdn(ah->v.pd));
-	prm_set(d, MLX4_AV_GRH, 1);
-	if (rte_is_multicast_ether_addr(&p->dmac))
-		prm_set(d, MLX4_AV_DLID, MLX4_AV_DLID_MCAST);
+	prm_set(d, MLX4_AV_GRH, p->grh);
 	prm_set(d, MLX4_AV_SGID_INDEX, p->sgid_index);
 	prm_set(d, MLX4_AV_HOP_LIMIT, p->hop_limit);
-	prm_set(d, MLX4_AV_PRIO, p->prio);
 	prm_set(d, MLX4_AV_TCLASS, p->tclass);
 	prm_set(d, MLX4_AV_FLOW_LABEL, p->flow_label);
 	memcpy(d + MLX4_AV_DGID, p->dgid.raw, sizeof(p->dgid.raw));
-	prm_set(d, MLX4_DGRAM_VLAN, tagged ? (uint32_t)p->prio << 13 | p->vlan : MLX4_DGRAM_NO_VLAN);
-	memcpy(d + MLX4_DGRAM_DMAC, p->dmac.addr_bytes, RTE_ETHER_ADDR_LEN);
+	if (r->dev->ib != NULL)
+		fill_infiniband(r->hca, d, p);
+	else
+		fill_ethernet(d, p);
 	return 0;
 }
 

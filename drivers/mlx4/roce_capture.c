@@ -88,7 +88,7 @@ mirror_create(struct mlx4_roce *r, struct rte_mempool *pool, struct mirror *w, e
 	rc = mlx4_rule_default(hca, r->port, 0, type, w->qp.qpn, &w->rule);
 	w->has_rule = rc == 0;
 	if (rc != 0)
-		TP_ROCE_LOG(ERR, "port %u: the card makes no copies of what the port %s: %s", r->dev->port_id,
+		TP_ROCE_LOG(ERR, "%s: the card makes no copies of what the port %s: %s", r->dev->where,
 			    type == MLX4_DMFS_MIRROR_RX ? "receives" : "sends", strerror(-rc));
 	return rc;
 }
@@ -225,7 +225,7 @@ mlx4_roce_capture(struct tp_roce_dev *dev, bool on)
 {
 	struct mlx4_roce *r = dev->home;
 
-	if (r->eth == NULL || r->dead)
+	if (r->hca == NULL || r->dead)
 		return EIO;
 	if (on)
 		return mlx4_roce_errno(capture_start(r));

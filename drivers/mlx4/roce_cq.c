@@ -14,7 +14,7 @@ mlx4_roce_create_cq(struct tp_roce_cq *cq, int vector)
 	uint32_t entries = rte_align32pow2((uint32_t)cq->v.cqe + 1);
 	int rc;
 
-	if (r->eth == NULL)
+	if (r->hca == NULL)
 		return EIO;
 	if (vector >= 0 && r->vector < 0)
 		return EOPNOTSUPP;

@@ -62,6 +62,36 @@ port_event(struct mlx4_roce *r, const uint8_t *eqe)
 	tp_roce_async_event(r->dev, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR, NULL);
 }
 
+/* What the subnet manager changed. */
+static void
+manager_event(struct mlx4_roce *r, const uint8_t *eqe)
+{
+	static const struct {
+		uint32_t bit;
+		enum ibv_event_type type;
+	} changes[] = {
+		{MLX4_MNG_LID, IBV_EVENT_LID_CHANGE},
+		{MLX4_MNG_SM_LID | MLX4_MNG_SM_SL, IBV_EVENT_SM_CHANGE},
+		{MLX4_MNG_GID_PREFIX, IBV_EVENT_GID_CHANGE},
+		{MLX4_MNG_REREGISTER, IBV_EVENT_CLIENT_REREGISTER},
+	};
+	uint32_t changed = prm_get(eqe, MLX4_EQE_MNG_CHANGED);
+	unsigned int i;
+
+	switch (prm_get(eqe, MLX4_EQE_SUBTYPE)) {
+	case MLX4_PORT_MNG_GUID: tp_roce_async_event(r->dev, IBV_EVENT_GID_CHANGE, NULL); break;
+	case MLX4_PORT_MNG_PKEY: tp_roce_async_event(r->dev, IBV_EVENT_PKEY_CHANGE, NULL); break;
+	case MLX4_PORT_MNG_INFO:
+		if ((changed & MLX4_MNG_LID) != 0)
+			atomic_store(&r->lid, prm_get(eqe, MLX4_EQE_MNG_LID));
+		for (i = 0; i < RTE_DIM(changes); i++)
+			if ((changed & changes[i].bit) != 0)
+				tp_roce_async_event(r->dev, changes[i].type, NULL);
+		break;
+	default: break;
+	}
+}
+
 static void
 on_async(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg)
 {
@@ -78,6 +108,7 @@ on_async(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *e
 	case MLX4_EVENT_SRQ_LIMIT: srq_event(r, eqe, IBV_EVENT_SRQ_LIMIT_REACHED); break;
 	case MLX4_EVENT_CQ_ERROR: cq_error(r, eqe); break;
 	case MLX4_EVENT_PORT_CHANGE: port_event(r, eqe); break;
+	case MLX4_EVENT_PORT_MNG: manager_event(r, eqe); break;
 	case MLX4_EVENT_LOCAL_CATAS: mlx4_roce_dead(r); break;
 	default: break;
 	}
@@ -138,7 +169,7 @@ on_vector(void *arg)
 
 	/* The count does not matter, the queue is read until it is empty. */
 	if (read(rte_intr_fd_get(r->comp_intr), &n, sizeof(n)) < 0 && errno != EAGAIN)
-		TP_ROCE_LOG(ERR, "port %u: cannot read the completion vector: %s", r->dev->port_id, strerror(errno));
+		TP_ROCE_LOG(ERR, "%s: cannot read the completion vector: %s", r->dev->where, strerror(errno));
 	mlx4_comp_eq_rearm(r->hca, (unsigned int)r->vector, on_completion, r);
 }
 
@@ -173,7 +204,7 @@ mlx4_roce_events_start(struct mlx4_roce *r)
 	int rc = vector_connect(r);
 
 	if (rc != 0) {
-		TP_ROCE_LOG(ERR, "port %u: no completion events: %s", r->dev->port_id, strerror(-rc));
+		TP_ROCE_LOG(ERR, "%s: no completion events: %s", r->dev->where, strerror(-rc));
 		return rc;
 	}
 	mlx4_hca_on_event(r->hca, r->port, MLX4_CLIENT_ROCE, on_async, r);

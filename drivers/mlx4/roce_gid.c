@@ -49,8 +49,8 @@ set_vlans(struct mlx4_roce *r, const struct tp_roce_gid *table)
 			continue;
 		at = mlx4_roce_vlan_index(r, 0);
 		if (at == 0) {
-			TP_ROCE_LOG(ERR, "port %u: VLAN %u is one too many, the card's table has room for %u",
-				    r->dev->port_id, vid, MLX4_VLAN_TABLE_ENTRIES - MLX4_VLAN_TABLE_FIRST);
+			TP_ROCE_LOG(ERR, "%s: VLAN %u is one too many, the card's table has room for %u", r->dev->where,
+				    vid, MLX4_VLAN_TABLE_ENTRIES - MLX4_VLAN_TABLE_FIRST);
 			memcpy(r->vlan, old, sizeof(old));
 			return -ENOSPC;
 		}
@@ -81,7 +81,7 @@ mlx4_roce_set_gids(struct tp_roce_dev *dev, const struct tp_roce_gid *table)
 	unsigned int i;
 	int rc;
 
-	if (r->eth == NULL)
+	if (r->hca == NULL)
 		return EIO;
 	memset(gids, 0, sizeof(gids));
 	for (i = 0; i < MLX4_GID_ENTRIES; i++) {

@@ -13,7 +13,7 @@ mlx4_roce_alloc_pd(struct tp_roce_pd *pd)
 	struct mlx4_roce *r = mlx4_roce_of(pd->v.context);
 	int rc;
 
-	if (r->eth == NULL)
+	if (r->hca == NULL)
 		return EIO;
 	rc = mlx4_pd_alloc(r->hca, &p->pd);
 	if (rc != 0)
@@ -51,7 +51,7 @@ mlx4_roce_reg_mr(struct tp_roce_mr *mr)
 	struct mlx4_roce *r = mlx4_roce_of(mr->v.context);
 	int rc;
 
-	if (r->eth == NULL)
+	if (r->hca == NULL)
 		return EIO;
 	rc = mlx4_region_create(r->hca, mlx4_roce_pdn(mr->v.pd), mr->v.addr, mr->v.length, mr->iova, rights(mr->access),
 				&m->key.hw);
@@ -90,7 +90,7 @@ mlx4_roce_alloc_mw(struct tp_roce_mw *mw)
 	bool type2 = mw->v.type == IBV_MW_TYPE_2;
 	int rc;
 
-	if (r->eth == NULL)
+	if (r->hca == NULL)
 		return EIO;
 	if (type2 ? !r->hca->caps.mw2 : !r->hca->caps.mw)
 		return EOPNOTSUPP;

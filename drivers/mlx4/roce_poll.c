@@ -59,12 +59,20 @@ error_cqe(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, bool send, struct 
 
 /* Where a datagram came from [DP 6.2]. */
 static __rte_always_inline void
-fill_ud(const struct mlx4_cqe *cqe, struct ibv_wc *wc)
+fill_ud(const struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct ibv_wc *wc)
 {
 	uint32_t from = rte_be_to_cpu_32(cqe->g_mlpath_rqpn);
 
 	wc->src_qp = from & MLX4_CQE_QPN_MASK;
 	wc->wc_flags |= (from & MLX4_CQE_GRH) != 0 ? IBV_WC_GRH : 0;
+	if (q->ib) {
+		wc->sl = (uint8_t)(rte_be_to_cpu_16(cqe->sl_vid) >> MLX4_CQE_SL_SHIFT);
+		/* The card drops datagrams of other partitions than the queue pair's. */
+		wc->pkey_index = q->q.attr.pkey_index;
+		wc->slid = rte_be_to_cpu_16(cqe->rlid);
+		wc->dlid_path_bits = (uint8_t)(from >> MLX4_CQE_PATH_BITS_SHIFT & MLX4_CQE_PATH_BITS_MASK);
+		return;
+	}
 	wc->sl = (uint8_t)(rte_be_to_cpu_16(cqe->sl_vid) >> 13);
 	wc->pkey_index = 0;
 	wc->slid = 0;
@@ -104,7 +112,7 @@ fill_receive(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op
 	else
 		wc->imm_data = cqe->immed_rss;
 	if (q->ud)
-		fill_ud(cqe, wc);
+		fill_ud(q, cqe, wc);
 }
 
 static __rte_always_inline void

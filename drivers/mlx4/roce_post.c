@@ -204,7 +204,7 @@ why_not(const struct mlx4_roce_qp *q, uint32_t room)
 {
 	if (room != 0)
 		return ENOMEM;
-	return q->home->eth == NULL || q->home->hca->dead ? EIO : EINVAL;
+	return q->home->hca == NULL || q->home->hca->dead ? EIO : EINVAL;
 }
 
 /* Bytes of a list, or more than any list may have. */

@@ -69,15 +69,14 @@ send_size(struct mlx4_roce_qp *q, struct ibv_qp_cap *cap, struct mlx4_vqp_attr *
 	q->sq_cap = entries - q->sq_spare;
 	q->max_inline = mlx4_roce_inline_fit(hdr, RTE_MIN(1u << lg, MLX4_SEND_WQE_MAX));
 	if (q->max_inline < cap->max_inline_data) {
-		TP_ROCE_LOG(ERR, "port %u: %u bytes inline: wanted 0..%u", q->home->dev->port_id, cap->max_inline_data,
+		TP_ROCE_LOG(ERR, "%s: %u bytes inline: wanted 0..%u", q->home->dev->where, cap->max_inline_data,
 			    q->max_inline);
 		return -EINVAL;
 	}
 	q->sq_sges = (uint16_t)RTE_MIN((RTE_MIN(1u << lg, MLX4_SEND_WQE_MAX) - hdr) / MLX4_DS_SIZE,
 				       (uint32_t)q->home->dev->attr.max_sge);
 	/* The short way stamps one block, so that it takes WQEs of two; and knows no BlueFlame. */
-	if (type != IBV_QPT_UD && !q->home->eth->args.bf && lg == MLX4_ROCE_SMALL_LG &&
-	    q->max_inline >= MLX4_ROCE_SMALL_MIN)
+	if (type != IBV_QPT_UD && !q->home->bf && lg == MLX4_ROCE_SMALL_LG && q->max_inline >= MLX4_ROCE_SMALL_MIN)
 		q->small_span = RTE_MIN(q->max_inline, MLX4_ROCE_SMALL_MAX) - MLX4_ROCE_SMALL_MIN + 1;
 	cap->max_send_wr = q->sq_cap;
 	cap->max_send_sge = q->sq_sges;
@@ -117,7 +116,7 @@ bf_setup(struct mlx4_roce_qp *q)
 {
 	const struct mlx4_roce *r = q->home;
 
-	if (!r->eth->args.bf || !r->hca->caps.bf)
+	if (!r->bf || !r->hca->caps.bf)
 		return;
 	q->bf = mlx4_bf_addr(r->hca, q->uar);
 	q->bf_half = r->hca->caps.bf_reg_size / 2;
@@ -204,16 +203,18 @@ mlx4_roce_create_qp(struct tp_roce_qp *qp)
 	struct mlx4_roce *r = mlx4_roce_of(qp->v.context);
 	struct mlx4_vqp_attr a = {
 		.port = r->port,
+		.ib = r->dev->ib != NULL,
 		.service = service_of(qp->init.qp_type),
 		.numa_node = r->dev->numa_node,
 	};
 	int rc;
 
-	if (r->eth == NULL)
+	if (r->hca == NULL)
 		return EIO;
 	q->home = r;
 	q->srq = (struct mlx4_roce_srq *)(void *)qp->init.srq;
 	q->ud = qp->init.qp_type == IBV_QPT_UD;
+	q->ib = a.ib;
 	q->plain_recv = !q->ud && q->srq == NULL;
 	q->services = (uint8_t)(1u << qp->init.qp_type);
 	a.pd = mlx4_roce_pdn(qp->v.pd);
@@ -333,6 +334,31 @@ depth(uint32_t n)
 	return n <= 1 ? 0 : rte_log2_u32(n);
 }
 
+static void
+fill_grh(uint8_t *path, const struct tp_roce_path *p)
+{
+	prm_set(path, MLX4_PATH_SGID_INDEX, p->sgid_index);
+	prm_set(path, MLX4_PATH_HOP_LIMIT, p->hop_limit);
+	prm_set(path, MLX4_PATH_TCLASS, p->tclass);
+	prm_set(path, MLX4_PATH_FLOW_LABEL, p->flow_label);
+	memcpy(path + MLX4_PATH_RGID, p->dgid.raw, sizeof(p->dgid.raw));
+}
+
+static int
+fill_ib_path(struct mlx4_roce_qp *q, uint8_t *ctx)
+{
+	const struct tp_roce_path *p = &q->q.path;
+	uint8_t *path = ctx + MLX4_QPC_PRI_PATH;
+
+	prm_set(path, MLX4_PATH_GRH, p->grh);
+	prm_set(path, MLX4_PATH_LMC_BITS, p->path_bits);
+	prm_set(path, MLX4_PATH_RLID, p->dlid);
+	prm_set(path, MLX4_PATH_STATIC_RATE, mlx4_ib_rate(q->home->hca, p->rate));
+	prm_set(path, MLX4_PATH_SCHED_QUEUE, MLX4_SCHED_QUEUE_IB(q->home->port, p->prio));
+	fill_grh(path, p);
+	return 0;
+}
+
 /* The path of the queue pair's packets; a datagram's comes with the request. */
 static int
 fill_path(struct mlx4_roce_qp *q, uint8_t *ctx)
@@ -342,16 +368,12 @@ fill_path(struct mlx4_roce_qp *q, uint8_t *ctx)
 	uint32_t vlan = p->vlan == TP_ROCE_NO_VLAN ? 0 : mlx4_roce_vlan_index(q->home, p->vlan);
 
 	if (p->vlan != TP_ROCE_NO_VLAN && vlan == 0) {
-		TP_ROCE_LOG(ERR, "port %u: VLAN %u is that of no GID", q->home->dev->port_id, p->vlan);
+		TP_ROCE_LOG(ERR, "%s: VLAN %u is that of no GID", q->home->dev->where, p->vlan);
 		return -EINVAL;
 	}
 	prm_set(ctx, MLX4_QPC_ROCE_MODE, p->type == IBV_GID_TYPE_ROCE_V2 ? MLX4_ROCE_V2 : MLX4_ROCE_V1);
 	prm_set(ctx, MLX4_QPC_ROCE_ENTROPY, p->type == IBV_GID_TYPE_ROCE_V2 ? p->sport : 0);
-	prm_set(path, MLX4_PATH_SGID_INDEX, p->sgid_index);
-	prm_set(path, MLX4_PATH_HOP_LIMIT, p->hop_limit);
-	prm_set(path, MLX4_PATH_TCLASS, p->tclass);
-	prm_set(path, MLX4_PATH_FLOW_LABEL, p->flow_label);
-	memcpy(path + MLX4_PATH_RGID, p->dgid.raw, sizeof(p->dgid.raw));
+	fill_grh(path, p);
 	memcpy(path + MLX4_PATH_DMAC, p->dmac.addr_bytes, RTE_ETHER_ADDR_LEN);
 	prm_set(path, MLX4_PATH_SCHED_QUEUE, MLX4_SCHED_QUEUE(q->home->port, p->prio));
 	prm_set(path, MLX4_PATH_FORCE_PRIO, 1);
@@ -380,8 +402,10 @@ fill_context(struct mlx4_roce_qp *q, int mask)
 	const struct ibv_qp_attr *at = &q->q.attr;
 	uint8_t *ctx = q->hw.ctx, *path = ctx + MLX4_QPC_PRI_PATH;
 
-	prm_set(path, MLX4_PATH_GRH, 1);
-	prm_set(path, MLX4_PATH_SMAC_INDEX, 0); /* the port's address is the table's first */
+	if (!q->ib) {
+		prm_set(path, MLX4_PATH_GRH, 1);
+		prm_set(path, MLX4_PATH_SMAC_INDEX, 0); /* the port's address is the table's first */
+	}
 	prm_set(path, MLX4_PATH_PKEY_INDEX, at->pkey_index);
 	prm_set(ctx, MLX4_QPC_QKEY, at->qkey);
 	if (q->ud) {
@@ -403,7 +427,9 @@ fill_context(struct mlx4_roce_qp *q, int mask)
 	prm_set(ctx, MLX4_QPC_RNR_RETRY, at->rnr_retry);
 	prm_set(ctx, MLX4_QPC_ACK_REQ_FREQ, ACK_REQ_FREQ);
 	prm_set(path, MLX4_PATH_ACK_TIMEOUT, at->timeout);
-	return (mask & IBV_QP_AV) != 0 ? fill_path(q, ctx) : 0;
+	if ((mask & IBV_QP_AV) == 0)
+		return 0;
+	return q->ib ? fill_ib_path(q, ctx) : fill_path(q, ctx);
 }
 
 static uint32_t

@@ -18,7 +18,7 @@ mlx4_roce_create_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr)
 	uint32_t stride = rte_align32pow2(MLX4_SRQ_WQE_LIST + attr->max_sge * MLX4_DS_SIZE), entries;
 	int rc;
 
-	if (r->eth == NULL)
+	if (r->hca == NULL)
 		return EIO;
 	/* One entry is never used: the list must not be empty [DP 5.2]. */
 	entries = rte_align32pow2(attr->max_wr + 1);

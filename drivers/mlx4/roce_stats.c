@@ -48,7 +48,7 @@ mlx4_roce_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
 	unsigned int i;
 	int rc;
 
-	if (r->eth == NULL)
+	if (r->hca == NULL)
 		return EIO;
 	rc = mlx4_port_diag(r->hca, r->port, box);
 	if (rc != 0)

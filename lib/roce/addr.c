@@ -51,8 +51,8 @@ trn_commit(struct tp_roce_dev *dev, const struct trn_addrs *next)
 	if (!same && dev->prov->set_gids != NULL) {
 		rc = dev->prov->set_gids(dev, next->table);
 		if (rc != 0) {
-			TP_ROCE_LOG(ERR, "port %u: %s does not take the GID table (%s); addresses stay as they are",
-				    dev->port_id, dev->prov->name, strerror(rc));
+			TP_ROCE_LOG(ERR, "%s: %s does not take the GID table (%s); addresses stay as they are",
+				    dev->where, dev->prov->name, strerror(rc));
 			return rc;
 		}
 	}
@@ -103,6 +103,16 @@ gid_of(const struct sockaddr *addr, union ibv_gid *gid, unsigned int *bits)
 	return true;
 }
 
+/* Addresses of IP are the business of what runs over InfiniBand. */
+static bool
+has_addresses(const struct tp_roce_dev *dev)
+{
+	if (dev->ib == NULL)
+		return true;
+	TP_ROCE_LOG(ERR, "%s: an InfiniBand port has no IP addresses", dev->where);
+	return false;
+}
+
 int
 tp_roce_addr_add(struct ibv_context *ctx, const struct sockaddr *sa, unsigned int prefix, uint16_t vlan)
 {
@@ -113,6 +123,8 @@ tp_roce_addr_add(struct ibv_context *ctx, const struct sockaddr *sa, unsigned in
 	unsigned int bits;
 	int rc;
 
+	if (!has_addresses(dev))
+		return EOPNOTSUPP;
 	if (!gid_of(sa, &addr.gid, &bits))
 		return EINVAL;
 	if (prefix > bits) {
@@ -129,10 +141,10 @@ tp_roce_addr_add(struct ibv_context *ctx, const struct sockaddr *sa, unsigned in
 	next = dev->net->a;
 	rc = trn_addrs_add(&next, dev->mode, &addr);
 	if (rc == EEXIST)
-		TP_ROCE_LOG(ERR, "port %u has the address %s already", dev->port_id, trn_str(&addr.gid, s));
+		TP_ROCE_LOG(ERR, "%s has the address %s already", dev->where, trn_str(&addr.gid, s));
 	else if (rc != 0)
-		TP_ROCE_LOG(ERR, "address %s: the GID table of port %u is full, %u entries", trn_str(&addr.gid, s),
-			    dev->port_id, TP_ROCE_GIDS);
+		TP_ROCE_LOG(ERR, "address %s: the GID table of %s is full, %u entries", trn_str(&addr.gid, s),
+			    dev->where, TP_ROCE_GIDS);
 	else
 		rc = trn_commit(dev, &next);
 	pthread_mutex_unlock(&dev->lock);
@@ -149,6 +161,8 @@ tp_roce_addr_del(struct ibv_context *ctx, const struct sockaddr *sa)
 	unsigned int i, bits, found = 0;
 	int rc = ENOENT;
 
+	if (!has_addresses(dev))
+		return EOPNOTSUPP;
 	if (!gid_of(sa, &gid, &bits))
 		return ENOENT;
 	pthread_mutex_lock(&dev->lock);
@@ -161,7 +175,7 @@ tp_roce_addr_del(struct ibv_context *ctx, const struct sockaddr *sa)
 		found++;
 	}
 	if (found == 0)
-		TP_ROCE_LOG(ERR, "port %u was not given the address %s", dev->port_id, trn_str(&gid, s));
+		TP_ROCE_LOG(ERR, "%s was not given the address %s", dev->where, trn_str(&gid, s));
 	else
 		rc = trn_commit(dev, &next);
 	pthread_mutex_unlock(&dev->lock);
@@ -176,6 +190,8 @@ tp_roce_gateway(struct ibv_context *ctx, const struct sockaddr *sa)
 	union ibv_gid gid;
 	unsigned int bits;
 
+	if (!has_addresses(dev))
+		return EOPNOTSUPP;
 	if (sa != NULL && !gid_of(sa, &gid, &bits))
 		return EINVAL;
 	pthread_mutex_lock(&dev->lock);
@@ -193,11 +209,28 @@ tp_roce_gateway(struct ibv_context *ctx, const struct sockaddr *sa)
 	return 0;
 }
 
+/* Of a table that the subnet manager fills; empty entries have no GUID. */
+static bool
+ib_gid(struct tp_roce_dev *dev, uint32_t index, struct tp_roce_gid *gid)
+{
+	int rc = EINVAL;
+
+	*gid = (struct tp_roce_gid){.type = IBV_GID_TYPE_IB, .vlan = TP_ROCE_NO_VLAN};
+	pthread_mutex_lock(&dev->lock);
+	if (index < (uint32_t)dev->port.gid_tbl_len)
+		rc = dev->prov->query_gid(dev, index, &gid->gid);
+	pthread_mutex_unlock(&dev->lock);
+	gid->valid = rc == 0 && gid->gid.global.interface_id != 0;
+	return gid->valid;
+}
+
 bool
 tp_roce_gid_get(struct tp_roce_dev *dev, uint32_t index, struct tp_roce_gid *gid)
 {
 	struct tp_roce_net *net = dev->net;
 
+	if (dev->ib != NULL)
+		return ib_gid(dev, index, gid);
 	if (index >= TP_ROCE_GIDS)
 		return false;
 	pthread_mutex_lock(&net->lock);
@@ -226,10 +259,11 @@ tp_roce_gid_find(struct tp_roce_dev *dev, const union ibv_gid *gid, enum ibv_gid
 static bool
 index_ok(struct tp_roce_dev *dev, uint32_t port, uint32_t index)
 {
-	if (port == 1 && index < TP_ROCE_GIDS)
+	uint32_t num = dev->ib != NULL ? (uint32_t)dev->port.gid_tbl_len : TP_ROCE_GIDS;
+
+	if (port == 1 && index < num)
 		return true;
-	TP_ROCE_LOG(ERR, "port %u: GID %u of port %u, not 0..%u of port 1", dev->port_id, index, port,
-		    TP_ROCE_GIDS - 1);
+	TP_ROCE_LOG(ERR, "%s: GID %u of port %u, not 0..%u of port 1", dev->where, index, port, num - 1);
 	return false;
 }
 

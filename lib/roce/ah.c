@@ -105,6 +105,8 @@ tp_roce_init_ah_from_wc(struct ibv_context *ctx, uint8_t port, struct ibv_wc *wc
 	union ibv_gid local;
 	int index;
 
+	if (dev->ib != NULL)
+		return tp_roce_ib_av_from_wc(dev, port, wc, grh, attr);
 	if (port != 1 || (wc->wc_flags & IBV_WC_GRH) == 0)
 		return TP_ROCE_REFUSE(dev, EINVAL, "port number %u is not 1, or the completion has no GRH (flags 0x%x)",
 				      port, wc->wc_flags);

@@ -241,6 +241,8 @@ tp_roce_capture_start(struct ibv_context *ctx, const char *file, uint32_t snaple
 	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
 	int err;
 
+	if (dev->ib != NULL)
+		return TP_ROCE_REFUSE(dev, ENOTSUP, "capture: an InfiniBand port shows no packets");
 	if (file == NULL)
 		return TP_ROCE_REFUSE(dev, EINVAL, "capture: no file is named");
 	if (snaplen == 0)

@@ -20,7 +20,7 @@ within(struct tp_roce_dev *dev, const char *name, uint32_t value, uint32_t min, 
 {
 	if (value >= min && value <= max)
 		return true;
-	TP_ROCE_LOG(ERR, "port %u: %s %u is not in %u..%u", dev->port_id, name, value, min, max);
+	TP_ROCE_LOG(ERR, "%s: %s %u is not in %u..%u", dev->where, name, value, min, max);
 	return false;
 }
 
@@ -95,6 +95,8 @@ tp_roce_conf_init(struct tp_roce_dev *dev, const struct tp_roce_conf *asked)
 	struct tp_roce_conf *c = &dev->conf;
 	int err;
 
+	if (dev->ib != NULL)
+		return 0; /* all the rest is Ethernet's */
 	*c = *asked;
 	c->netdev = NULL;
 	if (c->udp_port == 0)

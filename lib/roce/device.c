@@ -20,49 +20,70 @@ mode_name(enum tp_roce_mode mode)
 	return names[mode];
 }
 
+/* EUI-64 of a MAC, as it is: its U/L bit is a matter of interface identifiers, not of GUIDs. */
+static void
+guid_of_mac(const struct rte_ether_addr *mac, uint8_t *guid)
+{
+	memcpy(guid, mac->addr_bytes, 3);
+	guid[3] = 0xff;
+	guid[4] = 0xfe;
+	memcpy(guid + 5, mac->addr_bytes + 3, 3);
+}
+
 /* What is the same for all homes; a provider may know better. */
 static void
 attr_init(struct tp_roce_dev *dev)
 {
 	struct ibv_device_attr *a = &dev->attr;
-	uint8_t *guid = (uint8_t *)&a->node_guid;
-	const uint8_t *mac = dev->mac.addr_bytes;
 
 	rte_strlcpy(a->fw_ver, TRIPLANE_VERSION, sizeof(a->fw_ver));
-	/* EUI-64 of the MAC, as it is: its U/L bit is a matter of interface identifiers, not of GUIDs */
-	memcpy(guid, mac, 3);
-	guid[3] = 0xff;
-	guid[4] = 0xfe;
-	memcpy(guid + 5, mac + 3, 3);
-	a->sys_image_guid = a->node_guid;
-	a->max_pkeys = 1;
 	a->phys_port_cnt = 1;
-	dev->port.state = IBV_PORT_ACTIVE;
+	a->max_pkeys = 1;
 	dev->port.max_mtu = IBV_MTU_4096;
+	dev->port.max_msg_sz = 1u << 31;
+	dev->port.pkey_tbl_len = 1;
+	if (dev->ib != NULL) {
+		dev->port.link_layer = IBV_LINK_LAYER_INFINIBAND;
+		return;
+	}
+	rte_eth_macaddr_get(dev->port_id, &dev->mac);
+	guid_of_mac(&dev->mac, (uint8_t *)&a->node_guid);
+	a->sys_image_guid = a->node_guid;
+	dev->port.state = IBV_PORT_ACTIVE;
 	dev->port.active_mtu = (enum ibv_mtu)(rte_log2_u32(dev->conf.mtu) - 7);
 	dev->port.gid_tbl_len = TP_ROCE_GIDS;
 	dev->port.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
-	dev->port.max_msg_sz = 1u << 31;
-	dev->port.pkey_tbl_len = 1;
 	dev->port.link_layer = IBV_LINK_LAYER_ETHERNET;
 }
 
+/* What is to be opened. */
+struct target {
+	uint16_t port_id; /* RTE_MAX_ETHPORTS: ib */
+	const struct tp_roce_ib_port *ib;
+	const struct tp_roce_provider *prov;
+	int node;
+};
+
 static struct tp_roce_dev *
-dev_alloc(uint16_t port_id, const struct tp_roce_provider *prov)
+dev_alloc(const struct target *t)
 {
-	int node = rte_eth_dev_socket_id(port_id);
-	struct tp_roce_dev *dev = rte_zmalloc_socket("roce", sizeof(*dev), RTE_CACHE_LINE_SIZE, node);
+	struct tp_roce_dev *dev = rte_zmalloc_socket("roce", sizeof(*dev), RTE_CACHE_LINE_SIZE, t->node);
 
 	if (dev == NULL)
 		return NULL;
-	dev->home = rte_zmalloc_socket("roce", RTE_MAX(prov->dev_size, (size_t)1), RTE_CACHE_LINE_SIZE, node);
+	dev->home = rte_zmalloc_socket("roce", RTE_MAX(t->prov->dev_size, (size_t)1), RTE_CACHE_LINE_SIZE, t->node);
 	if (dev->home == NULL) {
 		rte_free(dev);
 		return NULL;
 	}
-	dev->prov = prov;
-	dev->port_id = port_id;
-	dev->numa_node = node;
+	dev->prov = t->prov;
+	dev->port_id = t->port_id;
+	dev->ib = t->ib;
+	if (t->ib != NULL)
+		rte_strlcpy(dev->where, t->ib->name, sizeof(dev->where));
+	else
+		snprintf(dev->where, sizeof(dev->where), "port %u", t->port_id);
+	dev->numa_node = t->node;
 	dev->cycles_to_ns = (uint64_t)(1e9 * 4294967296.0 / (double)rte_get_tsc_hz());
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_mutex_init(&dev->drive, NULL);
@@ -81,6 +102,34 @@ dev_free(struct tp_roce_dev *dev)
 	rte_free(dev);
 }
 
+/* What is around the home: addresses and connections on Ethernet, management on InfiniBand. */
+static int
+sides_open(struct tp_roce_dev *dev)
+{
+	int err;
+
+	if (dev->ib != NULL)
+		return tp_roce_smi_init(dev);
+	err = tp_roce_net_init(dev);
+	if (err != 0)
+		return err;
+	err = tp_roce_cm_init(dev);
+	if (err != 0)
+		tp_roce_net_fini(dev);
+	return err;
+}
+
+static void
+sides_close(struct tp_roce_dev *dev)
+{
+	if (dev->ib != NULL) {
+		tp_roce_smi_fini(dev);
+		return;
+	}
+	tp_roce_cm_fini(dev);
+	tp_roce_net_fini(dev);
+}
+
 /* The parts of an open port, in their order. 0 or a positive errno. */
 static int
 dev_open(struct tp_roce_dev *dev, const struct tp_roce_conf *conf)
@@ -90,7 +139,6 @@ dev_open(struct tp_roce_dev *dev, const struct tp_roce_conf *conf)
 	if (err != 0)
 		return err;
 	dev->mode = dev->conf.mode;
-	rte_eth_macaddr_get(dev->port_id, &dev->mac);
 	attr_init(dev);
 	tp_roce_context_init(dev);
 	err = tp_roce_async_init(dev);
@@ -99,21 +147,16 @@ dev_open(struct tp_roce_dev *dev, const struct tp_roce_conf *conf)
 	err = dev->prov->open(dev);
 	if (err != 0)
 		goto err_async;
-	err = tp_roce_net_init(dev);
+	err = sides_open(dev);
 	if (err != 0)
 		goto err_home;
-	err = tp_roce_cm_init(dev);
-	if (err != 0)
-		goto err_net;
 	if (dev->mode != dev->conf.mode) {
-		TP_ROCE_LOG(NOTICE, "port %u: provider %s has no RoCE %s, the port uses %s", dev->port_id,
-			    dev->prov->name, mode_name(dev->conf.mode), mode_name(dev->mode));
+		TP_ROCE_LOG(NOTICE, "%s: provider %s has no RoCE %s, the port uses %s", dev->where, dev->prov->name,
+			    mode_name(dev->conf.mode), mode_name(dev->mode));
 		tp_roce_async_event(dev, IBV_EVENT_GID_CHANGE, NULL);
 	}
 	return 0;
 
-err_net:
-	tp_roce_net_fini(dev);
 err_home:
 	dev->prov->close(dev);
 err_async:
@@ -123,14 +166,10 @@ err_conf:
 	return err;
 }
 
-/* With the list of open ports locked. */
+/* Which port and whose. With the list of open ports locked, as the next ones. */
 static int
-open_locked(uint16_t port_id, const struct tp_roce_conf *conf, struct tp_roce_dev **out)
+target_eth(uint16_t port_id, const char *provider, struct target *t)
 {
-	const struct tp_roce_provider *prov;
-	struct tp_roce_dev *dev;
-	int err;
-
 	if (!rte_eth_dev_is_valid_port(port_id)) {
 		TP_ROCE_LOG(ERR, "port %u: no such port", port_id);
 		return ENODEV;
@@ -139,17 +178,43 @@ open_locked(uint16_t port_id, const struct tp_roce_conf *conf, struct tp_roce_de
 		TP_ROCE_LOG(ERR, "port %u: is open already", port_id);
 		return EBUSY;
 	}
-	prov = tp_roce_provider_find(port_id, conf->provider);
-	if (prov == NULL) {
-		TP_ROCE_LOG(ERR, "port %u: no provider%s%s serves it", port_id, conf->provider == NULL ? "" : " ",
-			    conf->provider == NULL ? "" : conf->provider);
+	*t = (struct target){port_id, NULL, tp_roce_provider_find(port_id, provider), rte_eth_dev_socket_id(port_id)};
+	if (t->prov == NULL) {
+		TP_ROCE_LOG(ERR, "port %u: no provider%s%s serves it", port_id, provider == NULL ? "" : " ",
+			    provider == NULL ? "" : provider);
 		return ENODEV;
 	}
 	if (!rte_eth_devices[port_id].data->dev_started) {
 		TP_ROCE_LOG(ERR, "port %u: is not started", port_id);
 		return EINVAL;
 	}
-	dev = dev_alloc(port_id, prov);
+	return 0;
+}
+
+static int
+target_ib(const char *name, const char *provider, struct target *t)
+{
+	const struct tp_roce_ib_port *p = tp_roce_ib_find(name);
+
+	if (p == NULL || (provider != NULL && strcmp(provider, p->prov->name) != 0)) {
+		TP_ROCE_LOG(ERR, "%s: no such InfiniBand port%s%s", name, provider == NULL ? "" : " of provider ",
+			    provider == NULL ? "" : provider);
+		return ENODEV;
+	}
+	if (tp_roce_open_find_ib(p) != NULL) {
+		TP_ROCE_LOG(ERR, "%s: is open already", name);
+		return EBUSY;
+	}
+	*t = (struct target){RTE_MAX_ETHPORTS, p, p->prov, p->numa_node};
+	return 0;
+}
+
+static int
+open_target(const struct target *t, const struct tp_roce_conf *conf, struct tp_roce_dev **out)
+{
+	struct tp_roce_dev *dev = dev_alloc(t);
+	int err;
+
 	if (dev == NULL)
 		return ENOMEM;
 	err = dev_open(dev, conf);
@@ -162,21 +227,38 @@ open_locked(uint16_t port_id, const struct tp_roce_conf *conf, struct tp_roce_de
 	return 0;
 }
 
-struct ibv_context *
-tp_roce_open(uint16_t port_id, const struct tp_roce_conf *conf)
+/* name NULL: the ethdev port_id */
+static struct ibv_context *
+open_port(uint16_t port_id, const char *name, const struct tp_roce_conf *conf)
 {
 	static const struct tp_roce_conf defaults;
+	const struct tp_roce_conf *c = conf == NULL ? &defaults : conf;
 	struct tp_roce_dev *dev = NULL;
+	struct target t;
 	int err;
 
 	tp_roce_open_begin();
-	err = open_locked(port_id, conf == NULL ? &defaults : conf, &dev);
+	err = name == NULL ? target_eth(port_id, c->provider, &t) : target_ib(name, c->provider, &t);
+	if (err == 0)
+		err = open_target(&t, c, &dev);
 	tp_roce_open_end();
 	if (err != 0) {
 		errno = err;
 		return NULL;
 	}
 	return &dev->vctx.context;
+}
+
+struct ibv_context *
+tp_roce_open(uint16_t port_id, const struct tp_roce_conf *conf)
+{
+	return open_port(port_id, NULL, conf);
+}
+
+struct ibv_context *
+tp_roce_open_ib(const char *device, const struct tp_roce_conf *conf)
+{
+	return open_port(RTE_MAX_ETHPORTS, device, conf);
 }
 
 static bool
@@ -187,9 +269,8 @@ objects_left(struct tp_roce_dev *dev)
 	tp_roce_lock(dev);
 	left = (dev->pds | dev->mrs | dev->mws | dev->cqs | dev->qps | dev->srqs | dev->ahs | dev->channels) != 0;
 	if (left)
-		TP_ROCE_LOG(ERR,
-			    "port %u: objects are left: %u QP, %u CQ, %u SRQ, %u AH, %u MR, %u MW, %u PD, %u channels",
-			    dev->port_id, dev->qps, dev->cqs, dev->srqs, dev->ahs, dev->mrs, dev->mws, dev->pds,
+		TP_ROCE_LOG(ERR, "%s: objects are left: %u QP, %u CQ, %u SRQ, %u AH, %u MR, %u MW, %u PD, %u channels",
+			    dev->where, dev->qps, dev->cqs, dev->srqs, dev->ahs, dev->mrs, dev->mws, dev->pds,
 			    dev->channels);
 	tp_roce_unlock(dev);
 	return left;
@@ -201,15 +282,15 @@ tp_roce_close_device(struct ibv_context *ctx)
 	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
 
 	tp_roce_open_begin();
-	tp_roce_cm_tidy(dev);
+	if (dev->cm != NULL)
+		tp_roce_cm_tidy(dev);
 	if (objects_left(dev)) {
 		tp_roce_open_end();
 		return EBUSY;
 	}
 	tp_roce_open_remove(dev);
 	(void)tp_roce_capture_stop(ctx, NULL, NULL);
-	tp_roce_cm_fini(dev);
-	tp_roce_net_fini(dev);
+	sides_close(dev);
 	dev->prov->close(dev);
 	tp_roce_async_fini(dev);
 	tp_roce_conf_free(dev);

@@ -101,8 +101,8 @@ tp_roce_async_event(struct tp_roce_dev *dev, enum ibv_event_type type, void *obj
 	e = TAILQ_FIRST(&a->unused);
 	if (e == NULL) {
 		if (a->lost++ == 0)
-			TP_ROCE_LOG(WARNING, "port %u: %u asynchronous events wait, event %d and later ones are lost",
-				    dev->port_id, MAX_EVENTS, type);
+			TP_ROCE_LOG(WARNING, "%s: %u asynchronous events wait, event %d and later ones are lost",
+				    dev->where, MAX_EVENTS, type);
 		goto out;
 	}
 	TAILQ_REMOVE(&a->unused, e, next);

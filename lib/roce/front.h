@@ -14,8 +14,12 @@
 const struct tp_roce_provider *tp_roce_provider_find(uint16_t port_id, const char *name);
 /* The device that stands for an ethdev, with its name; the same at each call. */
 struct ibv_device *tp_roce_device_of(uint16_t port_id);
+struct ibv_device *tp_roce_device_of_ib(const struct tp_roce_ib_port *port);
+/* With the list of open ports locked; NULL: there is none of that name. */
+const struct tp_roce_ib_port *tp_roce_ib_find(const char *name);
 /* The list of open ports; it is locked between begin and end. */
 struct tp_roce_dev *tp_roce_open_find(uint16_t port_id);
+struct tp_roce_dev *tp_roce_open_find_ib(const struct tp_roce_ib_port *port);
 void tp_roce_open_begin(void);
 void tp_roce_open_end(void);
 /* Calls fn for each open port; for none while ports are opened or closed. */
@@ -57,6 +61,17 @@ bool tp_roce_needs_work(const struct tp_roce_dev *dev);
  */
 int tp_roce_let_work(struct tp_roce_dev *dev);
 
+/* --- ib.c, mad_port.c: ports of InfiniBand ---------------------------------------------------------------------- */
+
+/* What an address vector with LIDs says. 0, EINVAL with a line that names the attribute. */
+int tp_roce_ib_path(struct tp_roce_dev *dev, const struct ibv_ah_attr *av, struct tp_roce_path *path);
+/* As tp_roce_init_ah_from_wc(). */
+int tp_roce_ib_av_from_wc(struct tp_roce_dev *dev, uint8_t port, const struct ibv_wc *wc, const struct ibv_grh *grh,
+			  struct ibv_ah_attr *attr);
+int tp_roce_smi_init(struct tp_roce_dev *dev);
+void tp_roce_smi_fini(struct tp_roce_dev *dev);
+void tp_roce_smi_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg);
+
 /* --- objects ---------------------------------------------------------------------------------------------------- */
 
 /* Zeroed memory for an object of size octets, at least least; on the port's NUMA node. */
@@ -76,7 +91,7 @@ int tp_roce_room(struct tp_roce_dev *dev, const char *what, unsigned int have, i
 /* A refusal: a line that begins with the port, and errno's value. */
 #define TP_ROCE_REFUSE(dev, err, fmt, ...)                                                                             \
 	({                                                                                                             \
-		TP_ROCE_LOG(ERR, "port %u: " fmt, (dev)->port_id, ##__VA_ARGS__);                                      \
+		TP_ROCE_LOG(ERR, "%s: " fmt, (dev)->where, ##__VA_ARGS__);                                             \
 		(err);                                                                                                 \
 	})
 

@@ -8,6 +8,9 @@
 
 #include "front.h"
 
+#define LID_MCAST 0xc000u
+#define LID_PERMISSIVE 0xffffu
+
 struct tp_roce_group {
 	SLIST_ENTRY(tp_roce_group) next;
 	union ibv_gid gid;
@@ -35,8 +38,14 @@ find(const struct tp_roce_qp *qp, const union ibv_gid *gid)
 }
 
 static int
-check(struct tp_roce_dev *dev, const struct ibv_qp *qp, const union ibv_gid *gid)
+check(struct tp_roce_dev *dev, const struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
+	if (dev->ib != NULL && (gid->raw[0] != 0xff || lid < LID_MCAST || lid == LID_PERMISSIVE))
+		return TP_ROCE_REFUSE(
+			dev, EINVAL,
+			"queue pair 0x%x: a group has a GID of ff.. and a LID of 0xc000..0xfffe, not %02x.. "
+			"and 0x%x",
+			qp->qp_num, gid->raw[0], lid);
 	if (dev->prov->attach_mcast == NULL)
 		return TP_ROCE_REFUSE(dev, EOPNOTSUPP, "provider %s has no multicast groups", dev->prov->name);
 	if (qp->qp_type != IBV_QPT_UD)
@@ -57,9 +66,8 @@ tp_roce_attach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid, uint16_t lid
 	struct rte_ether_addr mac;
 	int err;
 
-	(void)lid; /* Ethernet has none */
 	tp_roce_lock(dev);
-	err = check(dev, ibqp, gid);
+	err = check(dev, ibqp, gid, lid);
 	if (err != 0 || find(qp, gid) != NULL)
 		goto out;
 	g = calloc(1, sizeof(*g));
@@ -90,7 +98,7 @@ tp_roce_detach_mcast(struct ibv_qp *ibqp, const union ibv_gid *gid, uint16_t lid
 	struct rte_ether_addr mac;
 	int err;
 
-	(void)lid;
+	(void)lid; /* the GID names the group */
 	tp_roce_lock(dev);
 	g = find(qp, gid);
 	if (g == NULL) {

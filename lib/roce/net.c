@@ -26,9 +26,9 @@ hear_multicast(struct tp_roce_dev *dev)
 	dev->net->allmulti = rc == 0;
 	if (rc != 0)
 		TP_ROCE_LOG(INFO,
-			    "port %u: all multicast cannot be set (%s); IPv6 neighbours find us only if the port hears "
+			    "%s: all multicast cannot be set (%s); IPv6 neighbours find us only if the port hears "
 			    "them",
-			    dev->port_id, strerror(-rc));
+			    dev->where, strerror(-rc));
 }
 
 int
@@ -53,8 +53,7 @@ tp_roce_net_init(struct tp_roce_dev *dev)
 	dev->net = net;
 	rc = dev->prov->set_gids != NULL ? dev->prov->set_gids(dev, net->a.table) : 0;
 	if (rc != 0) {
-		TP_ROCE_LOG(ERR, "port %u: %s does not take the GID table (%s)", dev->port_id, dev->prov->name,
-			    strerror(rc));
+		TP_ROCE_LOG(ERR, "%s: %s does not take the GID table (%s)", dev->where, dev->prov->name, strerror(rc));
 		goto err_gids;
 	}
 	hear_multicast(dev);

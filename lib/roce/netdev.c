@@ -169,8 +169,8 @@ update(struct tp_roce_dev *dev)
 		(void)trn_commit(dev, &next);
 	pthread_mutex_unlock(&dev->lock);
 	if (full && !nd->full)
-		TP_ROCE_LOG(ERR, "port %u: %s has more addresses than the GID table's %u entries can hold",
-			    dev->port_id, dev->conf.netdev, TP_ROCE_GIDS);
+		TP_ROCE_LOG(ERR, "%s: %s has more addresses than the GID table's %u entries can hold", dev->where,
+			    dev->conf.netdev, TP_ROCE_GIDS);
 	nd->full = full;
 }
 

@@ -85,6 +85,10 @@ tp_roce_resolve(struct ibv_context *ctx, uint32_t sgid_index, const union ibv_gi
 	struct tp_roce_gid src;
 	int rc = 0;
 
+	if (dev->ib != NULL) {
+		TP_ROCE_LOG(ERR, "%s: an InfiniBand port resolves no MACs", dev->where);
+		return EOPNOTSUPP;
+	}
 	if (!sgid_of(dev, sgid_index, &src))
 		return EINVAL;
 	if (trn_is_multicast(dgid))
@@ -139,6 +143,7 @@ tp_roce_path_resolve(struct tp_roce_dev *dev, const struct ibv_ah_attr *av, uint
 	if (!av_ok(av) || !sgid_of(dev, av->grh.sgid_index, &src))
 		return EINVAL;
 	p.sgid = src.gid;
+	p.grh = true;
 	p.dgid = av->grh.dgid;
 	p.type = src.type;
 	p.vlan = src.vlan;

@@ -55,12 +55,14 @@ work(struct tp_roce_dev *dev)
 	unsigned int done = 0;
 
 	atomic_store_explicit(&dev->worker, pthread_self(), memory_order_relaxed);
-	if (!dev->conf.app_rx)
+	if (!dev->conf.app_rx && dev->ib == NULL)
 		done += receive(dev, now_ns);
 	if (dev->prov->progress != NULL)
 		done += dev->prov->progress(dev);
-	done += tp_roce_net_progress(dev, now_ns);
-	done += tp_roce_cm_progress(dev, now_ns);
+	if (dev->ib == NULL) {
+		done += tp_roce_net_progress(dev, now_ns);
+		done += tp_roce_cm_progress(dev, now_ns);
+	}
 	atomic_store_explicit(&dev->worker, 0, memory_order_relaxed);
 	return done;
 }
@@ -89,6 +91,8 @@ tp_roce_input(struct ibv_context *ctx, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
 
+	if (unlikely(dev->ib != NULL))
+		return n; /* its packets are no frames */
 	if (unlikely(!tp_roce_on_thread(dev)))
 		claim(dev);
 	return take(dev, pkts, n, tp_roce_now_ns(dev));
@@ -158,6 +162,8 @@ tp_roce_path_wait(struct tp_roce_dev *dev, const struct ibv_ah_attr *av, uint16_
 {
 	uint64_t until = tp_roce_now_ns(dev) + WAIT_NS;
 
+	if (dev->ib != NULL)
+		return tp_roce_ib_path(dev, av, path);
 	for (;;) {
 		int err = tp_roce_path_resolve(dev, av, sport, path);
 

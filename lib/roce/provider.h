@@ -24,6 +24,7 @@
 #include <rte_ether.h>
 #include <rte_log.h>
 
+#include "mad_port.h"
 #include "tp_roce.h"
 
 extern int tp_roce_logtype;
@@ -34,6 +35,7 @@ struct tp_roce_net;     /* net_priv.h: addresses, GIDs, neighbours */
 struct tp_roce_async;   /* event.c */
 struct tp_roce_capture; /* capture.c */
 struct tp_roce_cm;      /* cm.c: connection management of the port */
+struct tp_roce_smi;     /* mad_port.c: the management service of an InfiniBand port */
 
 /* An entry of the GID table; type IBV_GID_TYPE_ROCE_V1 or _V2. */
 struct tp_roce_gid {
@@ -43,16 +45,28 @@ struct tp_roce_gid {
 	bool valid;
 };
 
-/* Where packets go, resolved: what an address vector becomes. */
+/* A port of InfiniBand that a provider has: no ethdev, but a name. Linked by the library, which owns it until it is gone. */
+struct tp_roce_ib_port {
+	char name[IBV_SYSFS_NAME_MAX];
+	const struct tp_roce_provider *prov;
+	void *home; /* the provider's */
+	int numa_node;
+};
+
+/* Where packets go, resolved: what an address vector becomes. On InfiniBand there are LIDs in place of MACs. */
 struct tp_roce_path {
 	struct rte_ether_addr dmac, smac;
 	union ibv_gid sgid, dgid;
 	enum ibv_gid_type type;
 	uint8_t sgid_index, tclass, hop_limit;
-	uint8_t prio; /* 802.1p: the SL, or the port's */
+	uint8_t prio; /* 802.1p: the SL, or the port's; InfiniBand: the SL */
 	uint32_t flow_label;
 	uint16_t vlan;  /* TP_ROCE_NO_VLAN */
 	uint16_t sport; /* UDP source port of v2 */
+	uint16_t dlid;
+	uint8_t path_bits; /* of the source LID */
+	uint8_t rate;      /* enum ibv_rate, 0: as fast as the port */
+	bool grh;          /* always on Ethernet */
 };
 
 struct tp_roce_pd {
@@ -167,6 +181,7 @@ struct tp_roce_provider {
 
 	int (*create_ah)(struct tp_roce_ah *ah); /* ah->path is resolved */
 	int (*destroy_ah)(struct tp_roce_ah *ah);
+	/* mac: of Ethernet's groups */
 	int (*attach_mcast)(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
 	int (*detach_mcast)(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
 
@@ -182,14 +197,28 @@ struct tp_roce_provider {
 	 * off, from its progress. NULL: what it receives is shown by the library, what it sends by the home.
 	 */
 	int (*capture)(struct tp_roce_dev *dev, bool on);
+
+	/*
+	 * Ports of InfiniBand (dev->ib is not NULL): all operations but serves, set_gids and mad_send serve them, too, and these.
+	 * Entries of their tables, as the subnet manager set them: index is in range.
+	 */
+	int (*query_gid)(struct tp_roce_dev *dev, uint32_t index, union ibv_gid *gid);
+	int (*query_pkey)(struct tp_roce_dev *dev, uint32_t index, uint16_t *pkey);
+	/* mad_port.h. What comes in goes to tp_roce_mad_port_input(). packet_send, packet_process: any thread, no lock. */
+	int (*packet_send)(struct tp_roce_dev *dev, const struct tp_mad_packet *pkt);
+	int (*packet_process)(struct tp_roce_dev *dev, const struct tp_mad_packet *in, struct tp_mad_packet *out);
+	int (*packet_qp0)(struct tp_roce_dev *dev, bool on);
+	int (*port_caps)(struct tp_roce_dev *dev, uint32_t set, uint32_t clear);
 };
 
 /* An open port. */
 struct tp_roce_dev {
 	struct verbs_context vctx; /* the application has &vctx.context */
 	const struct tp_roce_provider *prov;
-	void *home; /* the provider's, dev_size bytes */
-	uint16_t port_id;
+	void *home;                       /* the provider's, dev_size bytes */
+	uint16_t port_id;                 /* RTE_MAX_ETHPORTS: of InfiniBand */
+	const struct tp_roce_ib_port *ib; /* NULL: of Ethernet */
+	char where[IBV_SYSFS_NAME_MAX];   /* its name in the log: "port 0", or that of the InfiniBand port */
 	int numa_node;
 	struct tp_roce_conf conf; /* complete: no zeros that stand for defaults */
 	bool own_pool;            /* conf.pool is the library's */
@@ -210,9 +239,10 @@ struct tp_roce_dev {
 	uint64_t cycles_to_ns;                                     /* 32.32 */
 	uint64_t rest_freed;                                       /* packets that were nobody's */
 	unsigned int pds, mrs, mws, cqs, qps, srqs, ahs, channels; /* objects */
-	struct tp_roce_net *net;
+	struct tp_roce_net *net;                                   /* NULL on InfiniBand */
 	struct tp_roce_async *async;
 	struct tp_roce_cm *cm;
+	struct tp_roce_smi *smi; /* NULL on Ethernet */
 	atomic_bool capturing;
 	pthread_mutex_t capture_lock; /* of capture */
 	struct tp_roce_capture *capture;
@@ -264,7 +294,16 @@ tp_roce_capture_burst(struct tp_roce_dev *dev, struct rte_mbuf *const *pkts, uns
 	if (unlikely(atomic_load_explicit(&dev->capturing, memory_order_relaxed)))
 		tp_roce_capture_put(dev, pkts, n, out);
 }
-/* A datagram came for QP1. The port's thread. */
+/* A datagram came for QP1 of an Ethernet port. The port's thread. */
 void tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad);
+/* One came for QP0 or QP1 of an InfiniBand port. The port's thread, no lock. */
+void tp_roce_mad_port_input(struct tp_roce_dev *dev, const struct tp_mad_packet *pkt);
+
+/*
+ * An InfiniBand port is there from now on; its name must be new. 0, EEXIST, ENOSPC. Any thread that may block.
+ */
+int tp_roce_ib_add(const struct tp_roce_ib_port *port);
+/* It is gone: nobody opens it any more. An open one stays until its application closes it. */
+void tp_roce_ib_del(const char *name);
 
 #endif /* TP_ROCE_PROVIDER_H */

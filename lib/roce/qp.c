@@ -211,6 +211,9 @@ tp_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	int err;
 
 	tp_roce_lock(dev);
+	/* The subnet manager may have changed the MTU. */
+	if (dev->ib != NULL && (attr_mask & IBV_QP_PATH_MTU) != 0)
+		(void)dev->prov->query_port(dev, &dev->port);
 	err = judge(qp, attr, attr_mask, &from, &to);
 	if (err == 0 && (attr_mask & IBV_QP_AV) != 0) {
 		uint16_t sport = sport_of(qp, attr, attr_mask);

@@ -13,7 +13,7 @@ tp_roce_context_init(struct tp_roce_dev *dev)
 {
 	struct ibv_context *ctx = &dev->vctx.context;
 
-	ctx->device = tp_roce_device_of(dev->port_id);
+	ctx->device = dev->ib != NULL ? tp_roce_device_of_ib(dev->ib) : tp_roce_device_of(dev->port_id);
 	ctx->cmd_fd = -1;
 	ctx->num_comp_vectors = 1;
 	ctx->abi_compat = __VERBS_ABI_IS_EXTENDED;
@@ -68,6 +68,8 @@ tp_roce_query_port(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *
 	*attr = dev->port;
 	if (dev->prov->query_port != NULL)
 		err = dev->prov->query_port(dev, attr);
+	if (dev->ib != NULL && err == 0)
+		dev->port = *attr;
 	tp_roce_unlock(dev);
 	return err;
 }
@@ -77,10 +79,19 @@ tp_roce_query_pkey(struct ibv_context *ctx, uint8_t port, int index, __be16 *pke
 {
 	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
 
-	if (port != 1 || index != 0)
-		return TP_ROCE_REFUSE(dev, EINVAL, "there is no P_Key %d of port number %u, only 0 of 1", index, port);
-	*pkey = 0xffff; /* the same in both byte orders: the default partition, full member (annex A16) */
-	return 0;
+	uint16_t value = 0xffff; /* the default partition, full member (annex A16) */
+	int err = 0;
+
+	if (port != 1 || index < 0 || index >= dev->port.pkey_tbl_len)
+		return TP_ROCE_REFUSE(dev, EINVAL, "there is no P_Key %d of port number %u, only 0..%u of 1", index,
+				      port, dev->port.pkey_tbl_len - 1u);
+	if (dev->ib != NULL) {
+		tp_roce_lock(dev);
+		err = dev->prov->query_pkey(dev, (uint32_t)index, &value);
+		tp_roce_unlock(dev);
+	}
+	*pkey = rte_cpu_to_be_16(value);
+	return err;
 }
 
 int
@@ -91,8 +102,12 @@ tp_roce_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg)
 
 	fn(arg, "async_events_lost", tp_roce_async_lost(dev));
 	fn(arg, "rx_not_roce_freed", dev->rest_freed);
-	tp_roce_net_stats(dev, fn, arg);
-	tp_roce_cm_stats(dev, fn, arg);
+	if (dev->ib != NULL) {
+		tp_roce_smi_stats(dev, fn, arg);
+	} else {
+		tp_roce_net_stats(dev, fn, arg);
+		tp_roce_cm_stats(dev, fn, arg);
+	}
 	if (dev->prov->stats != NULL) {
 		tp_roce_lock(dev);
 		err = dev->prov->stats(dev, fn, arg);

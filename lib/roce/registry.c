@@ -11,14 +11,22 @@
 #include "front.h"
 
 #define MAX_PROVIDERS 8u
+#define MAX_IB_PORTS 64u
 
 RTE_LOG_REGISTER(tp_roce_logtype, lib.roce, NOTICE);
 
 static const struct tp_roce_provider *providers[MAX_PROVIDERS + 1]; /* NULL behind the last */
 /* They outlast lists and open ports, as pointers to devices are compared and kept. */
 static struct ibv_device devices[RTE_MAX_ETHPORTS];
+static struct ib_slot {
+	struct ibv_device v;
+	struct tp_roce_ib_port port;
+	bool there;
+} ib_slots[MAX_IB_PORTS];
 static TAILQ_HEAD(, tp_roce_dev) open_devs = TAILQ_HEAD_INITIALIZER(open_devs);
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* --- providers -------------------------------------------------------------------------------------------------- */
 
 RTE_INIT(tp_roce_start)
 {
@@ -60,19 +68,88 @@ tp_roce_provider_find(uint16_t port_id, const char *name)
 	return best;
 }
 
-struct ibv_device *
-tp_roce_device_of(uint16_t port_id)
-{
-	struct ibv_device *d = &devices[port_id];
-	char name[RTE_ETH_NAME_MAX_LEN];
+/* --- devices ---------------------------------------------------------------------------------------------------- */
 
-	if (rte_eth_dev_get_name_by_port(port_id, name) != 0)
-		name[0] = 0;
+static struct ibv_device *
+device_fill(struct ibv_device *d, const char *name)
+{
 	d->node_type = IBV_NODE_CA;
 	d->transport_type = IBV_TRANSPORT_IB;
 	rte_strlcpy(d->name, name, sizeof(d->name));
 	return d;
 }
+
+struct ibv_device *
+tp_roce_device_of(uint16_t port_id)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+
+	if (rte_eth_dev_get_name_by_port(port_id, name) != 0)
+		name[0] = 0;
+	return device_fill(&devices[port_id], name);
+}
+
+static struct ib_slot *
+slot_of(const struct tp_roce_ib_port *port)
+{
+	return (struct ib_slot *)((uintptr_t)port - offsetof(struct ib_slot, port));
+}
+
+struct ibv_device *
+tp_roce_device_of_ib(const struct tp_roce_ib_port *port)
+{
+	return device_fill(&slot_of(port)->v, port->name);
+}
+
+/* --- ports of InfiniBand ---------------------------------------------------------------------------------------- */
+
+const struct tp_roce_ib_port *
+tp_roce_ib_find(const char *name)
+{
+	for (unsigned int i = 0; i < MAX_IB_PORTS; i++) {
+		if (ib_slots[i].there && strcmp(ib_slots[i].port.name, name) == 0)
+			return &ib_slots[i].port;
+	}
+	return NULL;
+}
+
+int
+tp_roce_ib_add(const struct tp_roce_ib_port *port)
+{
+	struct ib_slot *s = ib_slots;
+	int err = 0;
+
+	pthread_mutex_lock(&registry_lock);
+	/* One whose port is gone may still be open. */
+	while (s < ib_slots + MAX_IB_PORTS && (s->there || tp_roce_open_find_ib(&s->port) != NULL))
+		s++;
+	if (tp_roce_ib_find(port->name) != NULL) {
+		err = EEXIST;
+	} else if (s == ib_slots + MAX_IB_PORTS) {
+		TP_ROCE_LOG(ERR, "%s: there are %u InfiniBand ports already, which is the limit", port->name,
+			    MAX_IB_PORTS);
+		err = ENOSPC;
+	} else {
+		s->port = *port;
+		s->there = true;
+	}
+	pthread_mutex_unlock(&registry_lock);
+	return err;
+}
+
+void
+tp_roce_ib_del(const char *name)
+{
+	const struct tp_roce_ib_port *port;
+
+	pthread_mutex_lock(&registry_lock);
+	port = tp_roce_ib_find(name);
+	if (port != NULL)
+		slot_of(port)->there = false;
+	pthread_mutex_unlock(&registry_lock);
+}
+
+/* --- open ports ------------------------------------------------------------------------------------------------- */
 
 void
 tp_roce_open_begin(void)
@@ -94,6 +171,19 @@ tp_roce_open_find(uint16_t port_id)
 	TAILQ_FOREACH(dev, &open_devs, next)
 	{
 		if (dev->port_id == port_id)
+			return dev;
+	}
+	return NULL;
+}
+
+struct tp_roce_dev *
+tp_roce_open_find_ib(const struct tp_roce_ib_port *port)
+{
+	struct tp_roce_dev *dev;
+
+	TAILQ_FOREACH(dev, &open_devs, next)
+	{
+		if (dev->ib == port)
 			return dev;
 	}
 	return NULL;
@@ -127,7 +217,8 @@ tp_roce_open_remove(struct tp_roce_dev *dev)
 struct ibv_device **
 tp_roce_get_device_list(int *num)
 {
-	struct ibv_device **list = calloc(RTE_MAX_ETHPORTS + 1, sizeof(*list));
+	struct ibv_device **list = calloc(RTE_MAX_ETHPORTS + MAX_IB_PORTS + 1, sizeof(*list));
+	unsigned int i;
 	uint16_t port_id;
 	int n = 0;
 
@@ -140,6 +231,10 @@ tp_roce_get_device_list(int *num)
 	{
 		if (tp_roce_provider_find(port_id, NULL) != NULL)
 			list[n++] = tp_roce_device_of(port_id);
+	}
+	for (i = 0; i < MAX_IB_PORTS; i++) {
+		if (ib_slots[i].there)
+			list[n++] = tp_roce_device_of_ib(&ib_slots[i].port);
 	}
 	tp_roce_open_end();
 	if (num != NULL)
@@ -156,9 +251,12 @@ tp_roce_free_device_list(struct ibv_device **list)
 struct ibv_context *
 tp_roce_open_device(struct ibv_device *device)
 {
-	if (device < devices || device >= devices + RTE_MAX_ETHPORTS) {
-		errno = ENODEV;
-		return NULL;
-	}
-	return tp_roce_open((uint16_t)(device - devices), NULL);
+	const struct ib_slot *s = (const struct ib_slot *)device;
+
+	if (device >= devices && device < devices + RTE_MAX_ETHPORTS)
+		return tp_roce_open((uint16_t)(device - devices), NULL);
+	if (s >= ib_slots && s < ib_slots + MAX_IB_PORTS)
+		return tp_roce_open_ib(s->port.name, NULL);
+	errno = ENODEV;
+	return NULL;
 }

@@ -77,7 +77,8 @@ struct tp_roce_conf {
 /* --- devices --------------------------------------------------------------------------------------------------- */
 
 /**
- * The ports that a provider serves; each is a device of one port whose name is the ethdev's.
+ * The ports that a provider serves; each is a device of one port (number 1) whose name is the ethdev's, or, for an InfiniBand
+ * port of a card, that of the card with the number of the port: "net_mlx4_model0/2".
  * @param[out] num their number
  * @return NULL-terminated list, to be given to tp_roce_free_device_list(); NULL: ENOMEM.
  */
@@ -95,10 +96,17 @@ struct ibv_context *tp_roce_open_device(struct ibv_device *device);
  *   or a port that is not started, ENOTSUP the card has no RoCE, ENOMEM.
  */
 struct ibv_context *tp_roce_open(uint16_t port_id, const struct tp_roce_conf *conf);
+/**
+ * Opens an InfiniBand port of a card. Address vectors have LIDs (is_global: and a GRH); nothing of conf but the provider is
+ * looked at. Its address, state and P_Keys are the subnet manager's: tp_roce_query_port() and asynchronous events tell of them.
+ * @param device name, as the list of devices has it
+ * @return NULL and errno: ENODEV no such port, EBUSY open already, ENOMEM, EIO the card does not bring it up.
+ */
+struct ibv_context *tp_roce_open_ib(const char *device, const struct tp_roce_conf *conf);
 /** @return 0, EBUSY: there are objects left (their numbers are logged). */
 int tp_roce_close_device(struct ibv_context *ctx);
 
-/** The ethdev behind an open port. */
+/** The ethdev behind an open port; RTE_MAX_ETHPORTS: InfiniBand has none. */
 uint16_t tp_roce_port_id(const struct ibv_context *ctx);
 /** "mlx4" or "sw". */
 const char *tp_roce_provider_name(const struct ibv_context *ctx);

@@ -173,7 +173,6 @@ test_arguments(void **state)
 		"ports=1,wire0=cross",
 		"wire0=cross,wire1=none",
 		"ports=1,wire1=loopback",
-		"port0=ib,port1=ib",
 	};
 	size_t before = heap_in_use();
 	unsigned int i;

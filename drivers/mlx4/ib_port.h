@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* InfiniBand ports of a card: known to lib/roce by name, opened there. */
+#ifndef MLX4_IB_PORT_H
+#define MLX4_IB_PORT_H
+
+#include "roce.h"
+
+/* It holds the card open, as an ethdev does. */
+struct mlx4_ib_port {
+	struct mlx4_hca *hca;
+	unsigned int port;
+	bool bf;
+	char name[IBV_SYSFS_NAME_MAX]; /* of the card, with the port's number */
+	struct mlx4_roce *roce;        /* open, or NULL */
+	TAILQ_ENTRY(mlx4_ib_port) next;
+};
+
+/* --- ib_port.c --- */
+int mlx4_ib_port_create(struct mlx4_hca *hca, unsigned int port, bool bf);
+/* What is open on the card's ports loses it: before the card is reset. */
+void mlx4_ib_ports_detach(const struct mlx4_hca *hca);
+/* All ports of a device, and with the last one the card. */
+void mlx4_ib_ports_destroy(const struct rte_device *dev);
+
+/* --- roce_ib.c --- */
+int mlx4_ib_query_port(struct mlx4_roce *r, struct ibv_port_attr *a);
+int mlx4_ib_query_gid(struct tp_roce_dev *dev, uint32_t index, union ibv_gid *gid);
+int mlx4_ib_query_pkey(struct tp_roce_dev *dev, uint32_t index, uint16_t *pkey);
+int mlx4_ib_port_caps(struct tp_roce_dev *dev, uint32_t set, uint32_t clear);
+int mlx4_ib_packet_send(struct tp_roce_dev *dev, const struct tp_mad_packet *p);
+int mlx4_ib_packet_process(struct tp_roce_dev *dev, const struct tp_mad_packet *in, struct tp_mad_packet *out);
+int mlx4_ib_qp0(struct tp_roce_dev *dev, bool on);
+int mlx4_ib_mads_start(struct mlx4_roce *r);
+void mlx4_ib_mads_stop(struct mlx4_roce *r);
+
+#endif /* MLX4_IB_PORT_H */
