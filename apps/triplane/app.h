@@ -16,6 +16,7 @@
 #include "cmd.h"
 #include "gen.h"
 #include "out.h"
+#include "rxwait.h"
 
 #define APP_BURST_DEFAULT 32
 #define APP_BURST_MAX 512
@@ -28,6 +29,8 @@
 #define APP_MTU_MIN 600
 #define APP_MTU_MAX 9600
 #define APP_RSS_KEY_MAX 64
+#define APP_RSS_QUEUES_MOST 64 /* E-1 */
+#define APP_INTR_QUEUES 32     /* receive queues of a port that have an interrupt each */
 
 struct fwd;
 struct roce_port;
@@ -64,6 +67,9 @@ struct app_port {
 	uint16_t rxq, txq, rxd, txd, mtu; /* mtu 0: the device's own */
 	uint64_t rx_offloads, tx_offloads;
 	bool promisc, allmulti;
+	bool intr;               /* its receive queues can interrupt */
+	struct rxwait_conf wait; /* how they are waited for */
+	uint16_t rss_queues;     /* that RSS spreads over, 0: all */
 	struct rte_eth_dev_info info;
 	struct rte_mempool *pool;
 	uint64_t rss_hf;
@@ -152,6 +158,8 @@ void pool_free_all(struct app *app);
 void ports_init(struct app *app);
 int port_start(struct app *app, struct app_port *p);
 int port_stop(struct app *app, struct app_port *p);
+/* Spreads over rss_queues, or all; 0 where there is nothing to spread. */
+int port_spread(struct app_port *p);
 int port_close(struct app *app, struct app_port *p);
 /* cmd_flow.c: the port's rules are gone. */
 void flows_forget(struct app_port *p);

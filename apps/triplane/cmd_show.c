@@ -185,6 +185,9 @@ do_show_fwd(void *arg, const struct cmd_args *a)
 	out_array(&o, "lcores");
 	for (i = 0; i < fwd->num_lcores; i++) {
 		out_item(&o, "lcore", fwd->lcore[i].id);
+		out_u64(&o, "rounds", stat_read(&fwd->lcore[i].rounds));
+		out_u64(&o, "sleeps", stat_read(&fwd->lcore[i].sleeps));
+		out_u64(&o, "interrupts", stat_read(&fwd->lcore[i].wakes));
 		out_array(&o, "streams");
 		for (k = 0; k < fwd->lcore[i].num; k++) {
 			const struct fwd_stream *s = fwd->lcore[i].stream[k];

@@ -28,34 +28,82 @@ work(uint64_t cycles)
 		rte_pause();
 }
 
+static __rte_always_inline void
+one_round(struct fwd_lcore *lc, uint64_t *last)
+{
+	uint64_t now;
+	unsigned int i;
+
+	for (i = 0; i < lc->num; i++) {
+		struct fwd_stream *s = lc->stream[i];
+		unsigned int n = s->mode->round(s);
+
+		if (unlikely(s->work != 0) && n > 0)
+			work((uint64_t)n * s->work);
+		now = rte_rdtsc();
+		stat_add(&s->stats.polls, 1);
+		if (n > 0) {
+			stat_add(&s->stats.bursts, 1);
+			stat_add(&s->stats.cycles, now - *last);
+		} else {
+			stat_add(&s->stats.idle_cycles, now - *last);
+		}
+		*last = now;
+	}
+	stat_add(&lc->rounds, 1);
+}
+
+static inline uint32_t
+called(const struct fwd_lcore *lc)
+{
+	return __atomic_load_n(&lc->call, __ATOMIC_ACQUIRE);
+}
+
 static int
 lcore_main(void *arg)
 {
 	struct fwd_lcore *lc = arg;
-	uint64_t now, last = rte_rdtsc();
-	unsigned int i;
+	uint64_t last = rte_rdtsc();
+	struct fwd_wait *w;
+	uint32_t look;
 
 	__atomic_store_n(&lc->tid, rte_gettid(), __ATOMIC_RELAXED);
-	while (!__atomic_load_n(lc->stop, __ATOMIC_RELAXED)) {
-		for (i = 0; i < lc->num; i++) {
-			struct fwd_stream *s = lc->stream[i];
-			unsigned int n = s->mode->round(s);
-
-			if (unlikely(s->work != 0) && n > 0)
-				work((uint64_t)n * s->work);
-			now = rte_rdtsc();
-			stat_add(&s->stats.polls, 1);
-			if (n > 0) {
-				stat_add(&s->stats.bursts, 1);
-				stat_add(&s->stats.cycles, now - last);
-			} else {
-				stat_add(&s->stats.idle_cycles, now - last);
-			}
-			last = now;
+	while (called(lc) != FWD_STOP) {
+		look = FWD_LOOK;
+		__atomic_compare_exchange_n(&lc->call, &look, FWD_GO, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+		w = fwd_may_wait(lc) ? fwd_wait_begin(lc) : NULL;
+		if (w == NULL) {
+			while (called(lc) == FWD_GO)
+				one_round(lc, &last);
+			continue;
 		}
-		stat_add(&lc->rounds, 1);
+		while (called(lc) == FWD_GO) {
+			one_round(lc, &last);
+			fwd_wait_round(lc, w);
+		}
+		fwd_wait_end(lc, w);
 	}
 	return 0;
+}
+
+void
+fwd_wait_set(struct app *app, struct app_port *p, const struct rxwait_conf *c)
+{
+	unsigned int i;
+	uint32_t go;
+
+	if (!app->fwd_runs) {
+		p->wait = *c;
+		return;
+	}
+	pthread_mutex_lock(&app->fwd->conf_lock);
+	p->wait = *c;
+	pthread_mutex_unlock(&app->fwd->conf_lock);
+	for (i = 0; i < app->fwd->num_lcores; i++) {
+		go = FWD_GO;
+		__atomic_compare_exchange_n(&app->fwd->lcore[i].call, &go, FWD_LOOK, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED);
+	}
 }
 
 static unsigned int
@@ -101,6 +149,7 @@ stream_init(struct app *app, struct fwd_stream *s, const struct app_port *p, uin
 	const struct app_port *out;
 
 	memset(s, 0, sizeof(*s));
+	s->port = p;
 	s->roce = p->roce != NULL && p->roce->ctx != NULL ? p->roce : NULL;
 	if (guest_route(app, p->id, q, &s->tx_port, &s->tx_queue))
 		return stream_of_guest(app, s, p, q);
@@ -218,10 +267,12 @@ fwd_start(struct app *app)
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
 		if (app->port[i].present)
 			rte_eth_stats_get((uint16_t)i, &fwd->base[i]);
+	pthread_mutex_init(&fwd->conf_lock, NULL);
 	fwd->start_tsc = rte_rdtsc();
 	app->fwd_runs = true;
 	pthread_mutex_unlock(&app->fwd_lock);
 	for (i = 0; i < fwd->num_lcores; i++) {
+		fwd->lcore[i].conf_lock = &fwd->conf_lock;
 		ret = rte_eal_remote_launch(lcore_main, &fwd->lcore[i], fwd->lcore[i].id);
 		if (ret != 0) {
 			app_err(ret, "lcore %u does not start: %s", fwd->lcore[i].id, rte_strerror(-ret));
@@ -239,7 +290,8 @@ fwd_stop(struct app *app)
 
 	if (!app->fwd_runs)
 		return;
-	__atomic_store_n(&app->fwd->stop, true, __ATOMIC_RELAXED);
+	for (i = 0; i < app->fwd->num_lcores; i++)
+		__atomic_store_n(&app->fwd->lcore[i].call, FWD_STOP, __ATOMIC_RELEASE);
 	for (i = 0; i < app->fwd->num_lcores; i++)
 		rte_eal_wait_lcore(app->fwd->lcore[i].id);
 	pthread_mutex_lock(&app->fwd_lock);

@@ -66,8 +66,9 @@ struct fwd_stream {
 	struct fwd_gen *gen;
 	struct echo_frags *frags;
 	struct tp_dcbx_port *dcbx;
-	struct roce_port *roce; /* has what the receive queue receives, or the stream is its own */
-	unsigned int lcore;     /* index in fwd */
+	const struct app_port *port; /* that it receives from; NULL of control streams */
+	struct roce_port *roce;      /* has what the receive queue receives, or the stream is its own */
+	unsigned int lcore;          /* index in fwd */
 	struct fwd_stats stats;
 } __rte_cache_aligned;
 
@@ -81,12 +82,17 @@ struct fwd_mode {
 	bool control; /* not the user's packets: in no table */
 };
 
+/* What an lcore is told. */
+enum fwd_call { FWD_GO, FWD_STOP, FWD_LOOK }; /* LOOK: how it waits is another way now */
+
 struct fwd_lcore {
 	unsigned int id;
 	unsigned int num;
 	struct fwd_stream **stream;
-	const bool *stop;
-	int tid; /* of its thread, 0: it did not run yet */
+	uint32_t call; /* enum fwd_call, to it */
+	int tid;       /* of its thread, 0: it did not run yet */
+	pthread_mutex_t *conf_lock;
+	uint64_t sleeps, wakes; /* waits for interrupts, and those that one ended */
 	uint64_t rounds __rte_cache_aligned;
 };
 
@@ -95,7 +101,7 @@ struct fwd {
 	unsigned int num_streams;
 	struct fwd_lcore lcore[RTE_MAX_LCORE];
 	unsigned int num_lcores;
-	bool stop;
+	pthread_mutex_t conf_lock;                      /* what lcores read of ports when they are called */
 	uint64_t start_tsc, stop_tsc;                   /* stop_tsc 0: runs */
 	struct rte_eth_stats base[RTE_MAX_ETHPORTS];    /* at the start */
 	struct rte_eth_stats cleared[RTE_MAX_ETHPORTS]; /* what was set to zero since then */
@@ -116,6 +122,16 @@ void fwd_stop(struct app *app);
  * or by others, get the same one. 0 or -ENOMEM, which was said.
  */
 int fwd_assign(struct fwd *fwd, const uint32_t *cores, unsigned int num_cores);
+
+/* Changes how a port's queues wait; forwarding goes on. */
+void fwd_wait_set(struct app *app, struct app_port *p, const struct rxwait_conf *c);
+
+/* fwd_wait.c, on the lcore itself: between begin, NULL when it has to poll, and end, called after each round. */
+struct fwd_wait;
+bool fwd_may_wait(const struct fwd_lcore *lc);
+struct fwd_wait *fwd_wait_begin(struct fwd_lcore *lc);
+void fwd_wait_round(struct fwd_lcore *lc, struct fwd_wait *w);
+void fwd_wait_end(struct fwd_lcore *lc, struct fwd_wait *w);
 
 /* fwd_gen.c */
 int fwd_gen_init(struct app *app, struct fwd_stream *s);

@@ -82,7 +82,6 @@ fwd_assign(struct fwd *fwd, const uint32_t *cores, unsigned int num_cores)
 		struct fwd_lcore *lc = &fwd->lcore[i];
 
 		lc->id = cores[i];
-		lc->stop = &fwd->stop;
 		lc->stream = calloc(lc->num, sizeof(lc->stream[0]));
 		if (lc->stream == NULL)
 			return app_err(-ENOMEM, "no memory for %u streams", lc->num);

@@ -52,6 +52,7 @@ vhost_port(struct app *app, uint16_t id, uint16_t queues)
 
 	memset(p, 0, sizeof(*p));
 	p->present = true;
+	rxwait_default(&p->wait);
 	p->guest = true;
 	p->id = id;
 	p->peer = id;

@@ -105,6 +105,7 @@ ports_init(struct app *app)
 		p->tx_offloads = opt->tx_offloads;
 		p->promisc = !opt->no_promisc;
 		p->rss_hf = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP;
+		rxwait_default(&p->wait);
 		p->mode = (unsigned int)fwd_mode_by_name(opt->mode);
 		/* locally administered; tells ports apart in a capture */
 		p->eth_peer = (struct rte_ether_addr){{0x02, 0, 0, 0, 0, (uint8_t)id}};
@@ -148,6 +149,47 @@ frame_overhead(const struct rte_eth_dev_info *info)
 	return (uint16_t)(info->max_rx_pktlen - info->max_mtu);
 }
 
+/* Ours cost nothing until they are waited for; what others do with them only who asks for it finds out. */
+static bool
+wants_interrupts(const struct app_port *p)
+{
+	return p->rxq > 0 && p->rxq <= APP_INTR_QUEUES &&
+	       (p->wait.mode != RXWAIT_POLLING || strncmp(p->info.driver_name, "net_mlx4", strlen("net_mlx4")) == 0);
+}
+
+int
+port_spread(struct app_port *p)
+{
+	const uint16_t n = p->rss_queues == 0 ? p->rxq : RTE_MIN(p->rss_queues, p->rxq), size = p->info.reta_size;
+	struct rte_eth_rss_reta_entry64 reta[RTE_ETH_RSS_RETA_SIZE_512 / RTE_ETH_RETA_GROUP_SIZE] = {0};
+	uint16_t i;
+
+	if (p->rxq < 2 || size == 0 || size > RTE_ETH_RSS_RETA_SIZE_512)
+		return 0;
+	for (i = 0; i < size; i++) {
+		reta[i / RTE_ETH_RETA_GROUP_SIZE].mask = UINT64_MAX;
+		reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] = i % n;
+	}
+	return rte_eth_dev_rss_reta_update(p->id, reta, size);
+}
+
+/* What was asked for while the port could not say whether it can. */
+static int
+port_check_waits(struct app_port *p)
+{
+	int ret;
+
+	p->intr = wants_interrupts(p) && rte_eth_dev_rx_intr_ctl_q_get_fd(p->id, 0) >= 0;
+	if (p->wait.mode != RXWAIT_POLLING && !p->intr)
+		return app_err(
+			-ENOTSUP,
+			"port %u: rx-completion %s: want polling, its device has no receive interrupts, or more than "
+			"%u queues",
+			p->id, rxwait_modes[p->wait.mode], APP_INTR_QUEUES);
+	ret = p->rss_queues != 0 ? port_spread(p) : 0;
+	return ret != 0 ? app_err(ret, "port %u: rss-queues %u: %s", p->id, p->rss_queues, rte_strerror(-ret)) : 0;
+}
+
 static int
 port_configure(struct app *app, struct app_port *p)
 {
@@ -171,6 +213,7 @@ port_configure(struct app *app, struct app_port *p)
 	}
 	/* what was received in pieces goes out in pieces */
 	conf.txmode.offloads |= p->info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	conf.intr_conf.rxq = wants_interrupts(p);
 	if (p->rxq > 1) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		conf.rx_adv_conf.rss_conf.rss_hf = p->rss_hf & p->info.flow_type_rss_offloads;
@@ -292,6 +335,8 @@ port_start(struct app *app, struct app_port *p)
 	if (ret != 0)
 		return app_err(ret, "port %u: start: %s", p->id, rte_strerror(-ret));
 	ret = port_modes(p);
+	if (ret == 0)
+		ret = port_check_waits(p);
 	if (ret != 0) {
 		rte_eth_dev_stop(p->id);
 		return ret;

@@ -28,20 +28,20 @@ static const struct profile {
 	const char *name, *help;
 	enum queues queues;
 	bool one_lcore;
-	const char *rx_ring, *tx_ring, *burst, *allmulti; /* NULL: the default */
+	const char *rx_ring, *tx_ring, *burst, *allmulti, *moderation; /* NULL: the default */
 } profiles[] = {
 	{"single-port", "one busy port: its queues spread over all lcores, long rings", QUEUES_FIRST, false, "4096",
-	 "2048", NULL, NULL},
+	 "2048", NULL, NULL, "adaptive"},
 	{"single-stream", "one connection, which RSS cannot spread: one queue, one lcore, large bursts", QUEUES_ONE,
-	 true, "4096", "2048", "64", NULL},
+	 true, "4096", "2048", "64", NULL, "low-latency"},
 	{"dual-port", "two busy ports: the lcores are divided between them", QUEUES_SHARE, false, "4096", "2048", NULL,
-	 NULL},
+	 NULL, "adaptive"},
 	{"forwarding",
 	 "from port to port: a queue for each lcore everywhere, short receive rings that stay in the cache",
-	 QUEUES_EACH, false, "512", "2048", "64", NULL},
+	 QUEUES_EACH, false, "512", "2048", "64", NULL, "aggressive"},
 	{"multicast", "mostly multicast: all of it is received, into long rings", QUEUES_EACH, false, "4096", "512",
-	 NULL, "on"},
-	{"balanced", "the defaults", QUEUES_DEFAULT, false, NULL, NULL, NULL, NULL},
+	 NULL, "on", "aggressive"},
+	{"balanced", "the defaults", QUEUES_DEFAULT, false, NULL, NULL, NULL, NULL, NULL},
 };
 
 static unsigned int
@@ -86,6 +86,8 @@ add_port(struct app *app, struct tp_setting_list *l, const struct profile *f, co
 		ret = add(app, l, &at, "rx-ring", f->rx_ring);
 	if (ret == 0)
 		ret = add(app, l, &at, "tx-ring", f->tx_ring);
+	if (ret == 0)
+		ret = add(app, l, &at, "rx-moderation", f->moderation);
 	return ret != 0 ? ret : add(app, l, &at, "all-multicast", f->allmulti);
 }
 

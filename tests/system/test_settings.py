@@ -210,10 +210,10 @@ def bad_files():
               set(objects(lines[1])["port 0"]) == {"mode"}, (rc, err, lines))
 
 
-PROFILES = {  # of three forwarding lcores: queues and rings of port 0, queues of port 1, burst
-    "single-port": ("3", "4096", "2048", "1", "32", "all"), "single-stream": ("1", "4096", "2048", "1", "64", "1"),
-    "dual-port": ("1", "4096", "2048", "1", "32", "all"), "forwarding": ("3", "512", "2048", "3", "64", "all"),
-    "multicast": ("3", "4096", "512", "3", "32", "all"), "balanced": ("1", "512", "512", "1", "32", "all"),
+PROFILES = {  # of three forwarding lcores: queues and rings of port 0, queues of port 1, burst, lcores, moderation
+    "single-port": ("3", "4096", "2048", "1", "32", "all", "adaptive"), "single-stream": ("1", "4096", "2048", "1", "64", "1", "low-latency"),
+    "dual-port": ("1", "4096", "2048", "1", "32", "all", "adaptive"), "forwarding": ("3", "512", "2048", "3", "64", "all", "aggressive"),
+    "multicast": ("3", "4096", "512", "3", "32", "all", "aggressive"), "balanced": ("1", "512", "512", "1", "32", "all", "moderate"),
 }
 
 
@@ -231,7 +231,7 @@ def profiles():
             continue
         now = objects(lines[3])
         got = (now["port 0"]["rx-queues"], now["port 0"]["rx-ring"], now["port 0"]["tx-ring"], now["port 1"]["rx-queues"],
-               now["program"]["burst"], now["program"]["lcores"])
+               now["program"]["burst"], now["program"]["lcores"], now["port 1"]["rx-moderation"])
         check(f"tune {name}", rc == 0 and got == want and json.loads(lines[4])["profile"] == name, (rc, err, got))
         check(f"packets flow before, under and after {name}", all(json.loads(lines[i])["ports"][0]["rx_packets"] > 100
                                                                    for i in (0, 2, 5)), [lines[i] for i in (0, 2, 5)])
