@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * What two InfiniBand ports say to each other over a cable: datagrams and connections over LIDs, groups, partitions, and
+ * management datagrams of QP0 and QP1; and the events by which a port tells what its subnet manager did.
+ */
+#include <infiniband/verbs.h>
+#include <rte_byteorder.h>
+
+#include "ib_rig.h"
+
+#define LEN 500u
+#define AT 1024u
+#define PKEY2 0x8123u
+#define MLID 0xc005u
+#define PERF 0x04u
+#define PORT_COUNTERS 0x12u
+#define DIRECTED 0x81u
+#define HOP_POINTER 6
+#define HOP_COUNT 7
+#define DR_SLID 32
+#define INITIAL_PATH 128
+
+static void
+fill(uint8_t *p, uint32_t len, uint8_t seed)
+{
+	uint32_t i;
+
+	for (i = 0; i < len; i++)
+		p[i] = (uint8_t)(seed + 7 * i);
+}
+
+static int
+setup_active(void **state)
+{
+	ir_open("");
+	ir_sweep();
+	return 0;
+}
+
+/* --- datagrams ------------------------------------------------------------------------------------------------- */
+
+static struct ibv_ah *
+ah_to(unsigned int from, unsigned int to, bool grh, uint8_t sl)
+{
+	struct ibv_ah_attr av;
+	struct ibv_ah *ah;
+
+	ir_av(&av, to, grh);
+	av.sl = sl;
+	ah = tp_roce_create_ah(ir_pd[from], &av);
+	assert_non_null(ah);
+	return ah;
+}
+
+static void
+ud_send(struct ir_end *e, struct ibv_ah *ah, uint32_t qpn)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND_WITH_IMM, .imm_data = RTE_BE32(0x01020304)};
+
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = qpn;
+	wr.wr.ud.remote_qkey = IR_QKEY;
+	ir_send(e, &wr, 0, LEN);
+	assert_int_equal(ir_wc(e).opcode, IBV_WC_SEND);
+}
+
+static void
+test_datagrams(void **state)
+{
+	struct ir_end a, b;
+	struct ibv_ah_attr av;
+	struct ibv_ah *ah;
+	union ibv_gid gid;
+	struct ibv_wc wc;
+	unsigned int grh;
+
+	ir_end(&a, 0, IBV_QPT_UD);
+	ir_end(&b, 1, IBV_QPT_UD);
+	ir_rts(&a, 0, NULL, 0);
+	ir_rts(&b, 0, NULL, 0);
+	for (grh = 0; grh < 2; grh++) {
+		ah = ah_to(0, 1, grh != 0, 5);
+		fill(a.mem, LEN, (uint8_t)grh);
+		ir_recv(&b, AT, LEN + IR_GRH);
+		ud_send(&a, ah, b.qp->qp_num);
+		wc = ir_wc(&b);
+		assert_int_equal(wc.byte_len, LEN + IR_GRH);
+		assert_memory_equal(b.mem + AT + IR_GRH, a.mem, LEN);
+		assert_int_equal(wc.src_qp, a.qp->qp_num);
+		assert_int_equal(wc.slid, IR_LID(0));
+		assert_int_equal(wc.sl, 5);
+		assert_int_equal(wc.dlid_path_bits, 0);
+		assert_int_equal(wc.pkey_index, 0);
+		assert_int_equal(wc.wc_flags, IBV_WC_WITH_IMM | (grh != 0 ? IBV_WC_GRH : 0));
+		assert_int_equal(wc.imm_data, RTE_BE32(0x01020304));
+		/* Back to whom it came from */
+		assert_int_equal(
+			tp_roce_init_ah_from_wc(ir_ctx[1], 1, &wc, (struct ibv_grh *)(void *)(b.mem + AT), &av), 0);
+		assert_int_equal(av.dlid, IR_LID(0));
+		assert_int_equal(av.sl, 5);
+		assert_int_equal(av.is_global, grh);
+		if (grh != 0) {
+			const uint8_t *h = b.mem + AT;
+
+			assert_int_equal(h[0] << 24 | h[1] << 16 | h[2] << 8 | h[3], 0x62154321);
+			assert_int_equal(h[6], 0x1b);
+			assert_int_equal(h[7], 3);
+			assert_int_equal(tp_roce_query_gid(ir_ctx[0], 1, 0, &gid), 0);
+			assert_memory_equal(&av.grh.dgid, &gid, sizeof(gid));
+			assert_int_equal(av.grh.sgid_index, 0);
+			assert_int_equal(av.grh.traffic_class, 0x21);
+			assert_int_equal(av.grh.flow_label, 0x54321);
+		}
+		assert_int_equal(tp_roce_destroy_ah(ah), 0);
+	}
+	/* Another key: it is counted and gone. */
+	ah = ah_to(0, 1, false, 0);
+	ir_recv(&b, AT, LEN + IR_GRH);
+	{
+		struct ibv_send_wr wr = {.opcode = IBV_WR_SEND};
+
+		wr.wr.ud.ah = ah;
+		wr.wr.ud.remote_qpn = b.qp->qp_num;
+		wr.wr.ud.remote_qkey = IR_QKEY + 1;
+		ir_send(&a, &wr, 0, LEN);
+		ir_wc(&a);
+	}
+	ir_no_wc(&b);
+	assert_int_equal(tp_roce_destroy_ah(ah), 0);
+	ir_end_free(&a);
+	ir_end_free(&b);
+}
+
+/* To the port's own LID: the card keeps it. */
+static void
+test_own_lid(void **state)
+{
+	struct ir_end a, b;
+	struct ibv_ah *ah;
+
+	ir_end(&a, 0, IBV_QPT_UD);
+	ir_end(&b, 0, IBV_QPT_UD);
+	ir_rts(&a, 0, NULL, 0);
+	ir_rts(&b, 0, NULL, 0);
+	ah = ah_to(0, 0, false, 0);
+	fill(a.mem, LEN, 9);
+	ir_recv(&b, AT, LEN + IR_GRH);
+	ud_send(&a, ah, b.qp->qp_num);
+	assert_int_equal(ir_wc(&b).slid, IR_LID(0));
+	assert_memory_equal(b.mem + AT + IR_GRH, a.mem, LEN);
+	assert_int_equal(tp_roce_destroy_ah(ah), 0);
+	ir_end_free(&a);
+	ir_end_free(&b);
+}
+
+/* Groups: who is attached hears them, once. */
+static void
+test_groups(void **state)
+{
+	static const union ibv_gid mgid = {
+		.raw = {0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}};
+	struct ibv_ah_attr av = {.port_num = 1, .dlid = MLID, .is_global = 1, .grh = {.dgid = mgid, .hop_limit = 1}};
+	struct ir_end a, b;
+	struct ibv_ah *ah;
+	struct ibv_wc wc;
+
+	ir_end(&a, 0, IBV_QPT_UD);
+	ir_end(&b, 1, IBV_QPT_UD);
+	ir_rts(&a, 0, NULL, 0);
+	ir_rts(&b, 0, NULL, 0);
+	ah = tp_roce_create_ah(ir_pd[0], &av);
+	assert_non_null(ah);
+	ir_recv(&b, AT, LEN + IR_GRH);
+	ud_send(&a, ah, 0xffffff);
+	ir_no_wc(&b);
+	assert_int_equal(tp_roce_attach_mcast(b.qp, &mgid, MLID), 0);
+	fill(a.mem, LEN, 3);
+	ud_send(&a, ah, 0xffffff);
+	wc = ir_wc(&b);
+	assert_int_equal(wc.wc_flags, IBV_WC_WITH_IMM | IBV_WC_GRH);
+	assert_memory_equal(b.mem + AT + IR_GRH, a.mem, LEN);
+	assert_memory_equal(b.mem + AT + 24, &mgid, sizeof(mgid));
+	ir_no_wc(&b);
+	assert_int_equal(tp_roce_detach_mcast(b.qp, &mgid, MLID), 0);
+	ir_recv(&b, AT, LEN + IR_GRH);
+	ud_send(&a, ah, 0xffffff);
+	ir_no_wc(&b);
+	assert_int_equal(tp_roce_destroy_ah(ah), 0);
+	ir_end_free(&a);
+	ir_end_free(&b);
+}
+
+/* --- partitions ------------------------------------------------------------------------------------------------ */
+
+static void
+set_pkey(unsigned int port, unsigned int index, uint16_t pkey)
+{
+	uint8_t mad[TP_MAD_SIZE] = {0};
+
+	ir_smp(port, IR_GET, IR_PKEYS, 0, mad);
+	mad[IR_DATA + 2 * index] = (uint8_t)(pkey >> 8);
+	mad[IR_DATA + 2 * index + 1] = (uint8_t)pkey;
+	mad[4] = mad[5] = 0;
+	ir_smp(port, IR_SET, IR_PKEYS, 0, mad);
+	assert_int_equal(mad[4] << 8 | mad[5], 0);
+}
+
+static void
+test_partitions(void **state)
+{
+	struct ir_end a, b;
+	struct ibv_ah *ah;
+	struct ibv_wc wc;
+	__be16 pkey;
+
+	set_pkey(0, 1, PKEY2);
+	set_pkey(1, 4, PKEY2);
+	ir_run();
+	ir_expect_event(0, IBV_EVENT_PKEY_CHANGE);
+	ir_expect_event(1, IBV_EVENT_PKEY_CHANGE);
+	assert_int_equal(tp_roce_query_pkey(ir_ctx[1], 1, 4, &pkey), 0);
+	assert_int_equal(rte_be_to_cpu_16(pkey), PKEY2);
+	ir_end(&a, 0, IBV_QPT_UD);
+	ir_end(&b, 1, IBV_QPT_UD);
+	ir_rts(&a, 1, NULL, 0);
+	ir_rts(&b, 4, NULL, 0);
+	ah = ah_to(0, 1, false, 0);
+	ir_recv(&b, AT, LEN + IR_GRH);
+	ud_send(&a, ah, b.qp->qp_num);
+	wc = ir_wc(&b);
+	assert_int_equal(wc.pkey_index, 4);
+	ir_end_free(&a);
+	/* Of the default partition: not for this queue pair. */
+	ir_end(&a, 0, IBV_QPT_UD);
+	ir_rts(&a, 0, NULL, 0);
+	ir_recv(&b, AT, LEN + IR_GRH);
+	ud_send(&a, ah, b.qp->qp_num);
+	ir_no_wc(&b);
+	assert_int_equal(tp_roce_destroy_ah(ah), 0);
+	ir_end_free(&a);
+	ir_end_free(&b);
+}
+
+/* --- connections ----------------------------------------------------------------------------------------------- */
+
+static void
+connection(enum ibv_qp_type type, bool grh)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND};
+	struct ibv_ah_attr av;
+	struct ir_end e[2];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		ir_end(&e[i], i, type);
+	for (i = 0; i < 2; i++) {
+		ir_av(&av, !i, grh);
+		av.sl = 3;
+		ir_rts(&e[i], 0, &av, e[!i].qp->qp_num);
+	}
+	/* Several packets each way */
+	for (i = 0; i < 2; i++) {
+		fill(e[i].mem, 5000, (uint8_t)(i + 1));
+		ir_recv(&e[!i], 8192, 8192);
+		ir_send(&e[i], &wr, 0, 5000);
+		assert_int_equal(ir_wc(&e[i]).opcode, IBV_WC_SEND);
+		assert_int_equal(ir_wc(&e[!i]).byte_len, 5000);
+		assert_memory_equal(e[!i].mem + 8192, e[i].mem, 5000);
+	}
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	wr.wr.rdma.remote_addr = (uintptr_t)e[1].mem + 8192;
+	wr.wr.rdma.rkey = e[1].mr->rkey;
+	fill(e[0].mem, 3000, 77);
+	ir_send(&e[0], &wr, 0, 3000);
+	assert_int_equal(ir_wc(&e[0]).opcode, IBV_WC_RDMA_WRITE);
+	assert_memory_equal(e[1].mem + 8192, e[0].mem, 3000);
+	if (type == IBV_QPT_RC) {
+		wr.opcode = IBV_WR_RDMA_READ;
+		memset(e[0].mem, 0, 3000);
+		ir_send(&e[0], &wr, 0, 3000);
+		assert_int_equal(ir_wc(&e[0]).opcode, IBV_WC_RDMA_READ);
+		assert_memory_equal(e[1].mem + 8192, e[0].mem, 3000);
+	}
+	for (i = 0; i < 2; i++)
+		ir_end_free(&e[i]);
+}
+
+static void
+test_connections(void **state)
+{
+	connection(IBV_QPT_RC, false);
+	connection(IBV_QPT_RC, true);
+	connection(IBV_QPT_UC, false);
+	connection(IBV_QPT_UC, true);
+}
+
+/* --- management ------------------------------------------------------------------------------------------------ */
+
+struct heard {
+	struct tp_mad_packet last;
+	unsigned int num;
+};
+
+static void
+hear(void *arg, const struct tp_mad_packet *pkt)
+{
+	struct heard *h = arg;
+
+	h->last = *pkt;
+	h->num++;
+}
+
+/* Without a service performance management is answered by the firmware; with one it is the service's. */
+static void
+test_general_services(void **state)
+{
+	struct tp_mad_packet p = {.qpn = 1, .remote_qpn = 1, .qkey = TP_MAD_QKEY, .dlid = IR_LID(1), .sl = 2}, out;
+	struct heard h[2] = {0};
+
+	assert_int_equal(tp_mad_port_set_input(ir_ctx[0], hear, &h[0]), 0);
+	ir_smp_init(p.data, PERF, IR_GET, PORT_COUNTERS, 0);
+	p.data[8] = 0xaa; /* of the transaction's number */
+	p.data[IR_DATA + 1] = 2;
+	assert_int_equal(tp_mad_port_send(ir_ctx[0], &p), 0);
+	ir_run();
+	assert_int_equal(h[0].num, 1);
+	assert_int_equal(h[0].last.data[3], IR_GET_RESP);
+	assert_int_equal(h[0].last.data[8], 0xaa);
+	assert_int_equal(h[0].last.slid, IR_LID(1));
+	assert_int_equal(h[0].last.dlid, IR_LID(0));
+	assert_int_equal(h[0].last.remote_qpn, 1);
+	assert_int_equal(h[0].last.qpn, 1);
+	assert_int_equal(h[0].last.sl, 2);
+	/* With a service, another partition and a GRH */
+	set_pkey(0, 3, PKEY2);
+	set_pkey(1, 2, PKEY2);
+	assert_int_equal(tp_mad_port_set_input(ir_ctx[1], hear, &h[1]), 0);
+	p.pkey_index = 3;
+	p.has_grh = true;
+	p.grh.hop_limit = 7;
+	assert_int_equal(tp_roce_query_gid(ir_ctx[0], 1, 0, &p.grh.sgid), 0);
+	assert_int_equal(tp_roce_query_gid(ir_ctx[1], 1, 0, &p.grh.dgid), 0);
+	assert_int_equal(tp_mad_port_send(ir_ctx[0], &p), 0);
+	ir_run();
+	assert_int_equal(h[1].num, 1);
+	assert_int_equal(h[1].last.pkey_index, 2);
+	assert_true(h[1].last.has_grh);
+	assert_memory_equal(&h[1].last.grh.sgid, &p.grh.sgid, sizeof(p.grh.sgid));
+	assert_int_equal(h[1].last.grh.hop_limit, 7);
+	assert_memory_equal(h[1].last.data, p.data, TP_MAD_SIZE);
+	assert_int_equal(tp_mad_port_process(ir_ctx[1], &h[1].last, &out), 0);
+	assert_int_equal(out.dlid, IR_LID(0));
+	assert_memory_equal(&out.grh.dgid, &p.grh.sgid, sizeof(p.grh.sgid));
+	assert_int_equal(tp_mad_port_send(ir_ctx[1], &out), 0);
+	ir_run();
+	assert_int_equal(h[0].num, 2);
+	assert_int_equal(h[0].last.pkey_index, 3);
+	assert_true(h[0].last.has_grh);
+	/* Bursts: all that were taken arrive, or there is a line that says why not. */
+	for (h[1].num = 0; h[1].num == 0;) {
+		unsigned int sent = 0;
+
+		while (tp_mad_port_send(ir_ctx[0], &p) == 0)
+			sent++;
+		assert_int_not_equal(sent, 0);
+		ir_run();
+		assert_int_equal(h[1].num, sent);
+	}
+	assert_int_equal(tp_mad_port_set_input(ir_ctx[0], NULL, NULL), 0);
+	assert_int_equal(tp_mad_port_set_input(ir_ctx[1], NULL, NULL), 0);
+}
+
+static void
+directed(struct tp_mad_packet *p, uint16_t attr)
+{
+	memset(p, 0, sizeof(*p));
+	p->slid = p->dlid = TP_MAD_LID_PERMISSIVE;
+	ir_smp_init(p->data, DIRECTED, IR_GET, attr, 0);
+	p->data[HOP_COUNT] = 1;
+	p->data[HOP_POINTER] = 1;
+	memset(p->data + DR_SLID, 0xff, 4);
+	p->data[INITIAL_PATH + 1] = 1;
+}
+
+/* QP0: before there are LIDs, by a directed route over one cable. */
+static void
+test_subnet_management(void **state)
+{
+	struct heard h[2] = {0};
+	struct tp_mad_packet p, out;
+
+	assert_int_equal(tp_mad_port_set_input(ir_ctx[0], hear, &h[0]), 0);
+	directed(&p, IR_NODE_INFO);
+	/* The firmware of the peer answers, as it has no service. */
+	assert_int_equal(tp_mad_port_send(ir_ctx[0], &p), 0);
+	ir_run();
+	assert_int_equal(h[0].num, 1);
+	assert_int_equal(h[0].last.qpn, 0);
+	assert_int_equal(h[0].last.remote_qpn, 0);
+	assert_int_equal(h[0].last.slid, TP_MAD_LID_PERMISSIVE);
+	assert_int_equal(h[0].last.data[3], IR_GET_RESP);
+	assert_int_equal(h[0].last.data[4] & 0x80, 0x80);
+	assert_int_equal(h[0].last.data[IR_DATA + 36], 2); /* the second port */
+	/* The peer's service hears it, and lets the firmware answer. */
+	assert_int_equal(tp_mad_port_set_input(ir_ctx[1], hear, &h[1]), 0);
+	assert_int_equal(tp_mad_port_send(ir_ctx[0], &p), 0);
+	ir_run();
+	assert_int_equal(h[1].num, 1);
+	assert_int_equal(h[1].last.qpn, 0);
+	assert_int_equal(h[1].last.data[1], DIRECTED);
+	assert_int_equal(tp_mad_port_process(ir_ctx[1], &h[1].last, &out), 0);
+	assert_int_equal(out.data[3], IR_GET_RESP);
+	assert_int_equal(out.data[4] & 0x80, 0x80);
+	assert_int_equal(out.data[IR_DATA + 36], 2);
+	assert_int_equal(out.dlid, TP_MAD_LID_PERMISSIVE);
+	assert_int_equal(tp_mad_port_send(ir_ctx[1], &out), 0);
+	ir_run();
+	assert_int_equal(h[0].num, 2);
+	/* And when the service is gone, the firmware again. */
+	assert_int_equal(tp_mad_port_set_input(ir_ctx[1], NULL, NULL), 0);
+	assert_int_equal(tp_mad_port_send(ir_ctx[0], &p), 0);
+	ir_run();
+	assert_int_equal(h[0].num, 3);
+	assert_int_equal(h[1].num, 1);
+	assert_int_equal(tp_mad_port_set_input(ir_ctx[0], NULL, NULL), 0);
+}
+
+/* --- events ---------------------------------------------------------------------------------------------------- */
+
+static void
+set_port_info(unsigned int port, unsigned int at, uint8_t value)
+{
+	uint8_t mad[TP_MAD_SIZE] = {0};
+
+	ir_smp(port, IR_GET, IR_PORT_INFO, port + 1, mad);
+	mad[IR_DATA + at] = value;
+	mad[IR_DATA + 32] &= 0xf0; /* no change of the state */
+	mad[4] = mad[5] = 0;
+	ir_smp(port, IR_SET, IR_PORT_INFO, port + 1, mad);
+	assert_int_equal(mad[4] << 8 | mad[5], 0);
+	ir_run();
+}
+
+static void
+test_events(void **state)
+{
+	struct ibv_port_attr a;
+	union ibv_gid gid;
+
+	/* From INIT to ACTIVE: it has addresses and is up. */
+	assert_int_equal(ir_state(0), IBV_PORT_INIT);
+	ir_sweep();
+	assert_int_equal(tp_roce_query_port(ir_ctx[0], 1, &a), 0);
+	assert_int_equal(a.lid, IR_LID(0));
+	assert_int_equal(a.sm_lid, IR_SM_LID);
+	assert_int_equal(a.active_mtu, a.max_mtu);
+	set_port_info(0, 17, 0x20); /* the LID's low byte */
+	ir_expect_event(0, IBV_EVENT_LID_CHANGE);
+	assert_int_equal(tp_roce_query_port(ir_ctx[0], 1, &a), 0);
+	assert_int_equal(a.lid, 0x20);
+	set_port_info(0, 19, 0x55); /* the subnet manager's LID */
+	ir_expect_event(0, IBV_EVENT_SM_CHANGE);
+	set_port_info(0, 51, 0x80); /* client reregister */
+	ir_expect_event(0, IBV_EVENT_CLIENT_REREGISTER);
+	set_port_info(0, 15, 0x99); /* the GID prefix */
+	ir_expect_event(0, IBV_EVENT_GID_CHANGE);
+	assert_int_equal(tp_roce_query_gid(ir_ctx[0], 1, 0, &gid), 0);
+	assert_int_equal(gid.raw[7], 0x99);
+	assert_int_equal(ir_event(1), IBV_EVENT_DEVICE_FATAL); /* nothing for the other port */
+	/* The cable */
+	tp_model_cable(ir_model(), 1, false);
+	ir_run();
+	ir_expect_event(0, IBV_EVENT_PORT_ERR);
+	assert_int_equal(ir_state(0), IBV_PORT_DOWN);
+	tp_model_cable(ir_model(), 1, true);
+	ir_run();
+	ir_forget_events(0);
+	assert_int_equal(ir_state(0), IBV_PORT_INIT);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_datagrams, setup_active, ir_teardown),
+		cmocka_unit_test_setup_teardown(test_own_lid, setup_active, ir_teardown),
+		cmocka_unit_test_setup_teardown(test_groups, setup_active, ir_teardown),
+		cmocka_unit_test_setup_teardown(test_partitions, setup_active, ir_teardown),
+		cmocka_unit_test_setup_teardown(test_connections, setup_active, ir_teardown),
+		cmocka_unit_test_setup_teardown(test_general_services, setup_active, ir_teardown),
+		cmocka_unit_test_setup_teardown(test_subnet_management, ir_setup, ir_teardown),
+		cmocka_unit_test_setup_teardown(test_events, ir_setup, ir_teardown),
+	};
+
+	if (rig_eal("ut-ib-traffic", "0@0") < 0)
+		return 1;
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("mlx4-ib-traffic", tests, NULL, NULL);
+}
