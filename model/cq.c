@@ -224,6 +224,7 @@ tpm_cq_doorbell(struct tp_model *m, uint32_t page, uint32_t hi, uint32_t lo)
 		return;
 	}
 	cq->arm = MLX4_CQ_STATE_ARMED;
+	/* What came before the arming and is not taken counts as what comes after it [U]. */
 	if (cq->pi != ci)
-		cq_fire(m, cq);
+		tpm_cq_notify(m, cq, false);
 }

@@ -78,6 +78,33 @@ moderation(void **state)
 	assert_int_equal(cq->arm, MLX4_CQ_STATE_FIRED);
 }
 
+/* Completions that wait when the queue is armed are moderated like those that come later. */
+static void
+moderated_at_arming(void **state)
+{
+	struct fix *f = *state;
+	struct tpm_cq *cq = f->rx.qp->rcq;
+
+	cq->mod_count = 4;
+	cq->mod_period_us = 50;
+	send_n(f, 3);
+	arm(f, 1, 0);
+	assert_int_equal(cq->arm, MLX4_CQ_STATE_ARMED);
+	send_n(f, 1);
+	assert_int_equal(cq->arm, MLX4_CQ_STATE_FIRED);
+	send_n(f, 2);
+	arm(f, 2, 4);
+	tp_model_set_time(f->r.m, 1000 + 49999);
+	tp_model_step(f->r.m, 8);
+	assert_int_equal(cq->arm, MLX4_CQ_STATE_ARMED);
+	tp_model_set_time(f->r.m, 1000 + 50000);
+	tp_model_step(f->r.m, 8);
+	assert_int_equal(cq->arm, MLX4_CQ_STATE_FIRED);
+	send_n(f, 5);
+	arm(f, 3, 6);
+	assert_int_equal(cq->arm, MLX4_CQ_STATE_FIRED);
+}
+
 /* A period of 0 is over at once, whatever the count: what Linux sets at low rates. */
 static void
 no_period(void **state)
@@ -115,7 +142,8 @@ int
 main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
-	const struct CMUnitTest tests[] = {T(fires_once), T(moderation), T(no_period), T(passes)};
+	const struct CMUnitTest tests[] = {T(fires_once), T(moderation), T(moderated_at_arming), T(no_period),
+					   T(passes)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
