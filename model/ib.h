@@ -27,6 +27,8 @@ struct tpm_roce_path;
 
 /* --- the port (ib_port.c) --- */
 
+/* As after power-on, of a card's port or a switch's. */
+void tpm_ib_init(struct tpm_ib *ib, uint64_t guid);
 void tpm_ib_reset(struct tp_model *m, struct tpm_port *p);
 /* The link came up or went down. */
 void tpm_ib_link(struct tp_model *m, struct tpm_port *p, bool up);
@@ -57,6 +59,17 @@ tpm_ib_own_lid(const struct tpm_ib *ib, uint16_t lid)
  * since the M_Key is wrong.
  */
 bool tpm_ib_sma(struct tp_model *m, struct tpm_port *p, uint8_t *mad, bool check_mkey);
+/* PortInfo with a state; whether a new one can be taken, and taking it, all but the state. */
+void tpm_ib_info_get(const struct tpm_ib *ib, uint8_t state, uint8_t *d);
+bool tpm_ib_info_valid(const struct tpm_ib *ib, const uint8_t *d);
+void tpm_ib_info_apply(struct tpm_ib *ib, const uint8_t *d);
+/* A block of P_Keys; bit n of the result: entry n changed. */
+uint32_t tpm_ib_pkeys(struct tpm_ib *ib, bool set, uint32_t block, uint8_t *d);
+/* One of the four blocks of the arbitration tables, from 1 on; a status. */
+uint16_t tpm_ib_vlarb(struct tpm_ib *ib, bool set, uint32_t which, uint8_t *d);
+/* Does the datagram have the key that is wanted? */
+bool tpm_ib_mkey_good(struct tpm_ib *ib, const uint8_t *mad, bool reads);
+
 void tpm_ib_pma(struct tp_model *m, struct tpm_port *p, uint8_t *mad);
 /*
  * A Get or Set of performance management for a node of one port or, with n, ports 1 to n; answered in place. pm: of port

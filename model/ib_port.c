@@ -19,15 +19,14 @@
 #define CAP_MASK 0x02110868u
 
 void
-tpm_ib_reset(struct tp_model *m, struct tpm_port *p)
+tpm_ib_init(struct tpm_ib *ib, uint64_t guid)
 {
-	struct tpm_ib *ib = &p->ibp;
 	uint8_t *d = ib->info;
 
 	memset(ib, 0, sizeof(*ib));
 	ib->num_pkeys = TPM_IB_PKEYS;
 	ib->pkey[0] = IB_PKEY_DEFAULT;
-	ib->guid[0] = m->cfg.guid + p->num;
+	ib->guid[0] = guid;
 	ib->state = IB_PORT_DOWN;
 	ib->mtu = 4096;
 	for (unsigned int sl = 0; sl < IB_SLS; sl++)
@@ -48,6 +47,12 @@ tpm_ib_reset(struct tp_model *m, struct tpm_port *p)
 	prm_set(d, IB_PI_VLARB_HIGH_CAP, VLARB_ENTRIES);
 	prm_set(d, IB_PI_VLARB_LOW_CAP, VLARB_ENTRIES);
 	prm_set(d, IB_PI_GUID_CAP, TPM_IB_GUIDS);
+}
+
+void
+tpm_ib_reset(struct tp_model *m, struct tpm_port *p)
+{
+	tpm_ib_init(&p->ibp, m->cfg.guid + p->num);
 }
 
 void

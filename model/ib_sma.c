@@ -34,25 +34,61 @@ saturated(uint64_t v)
 	return v < UINT16_MAX ? (uint16_t)v : UINT16_MAX;
 }
 
-static void
-port_info(const struct tpm_port *p, uint8_t *d)
+void
+tpm_ib_info_get(const struct tpm_ib *ib, uint8_t state, uint8_t *d)
 {
-	const struct tpm_ib *ib = &p->ibp;
-	uint32_t phys = ib->state != IB_PORT_DOWN ? IB_PHYS_LINK_UP : ib->disabled ? IB_PHYS_DISABLED : IB_PHYS_POLLING;
+	uint32_t down = ib->disabled ? IB_PHYS_DISABLED : IB_PHYS_POLLING;
 
 	memcpy(d, ib->info, IB_SMP_DATA_SIZE);
-	/* An Ethernet port has no such state; its link is what counts. */
-	prm_set(d, IB_PI_STATE, p->ib ? ib->state : (uint8_t)(p->link ? IB_PORT_ACTIVE : IB_PORT_DOWN));
-	prm_set(d, IB_PI_PHYS, p->ib || !p->link ? phys : (uint32_t)IB_PHYS_LINK_UP);
-	prm_set(d, IB_PI_LOCAL_PORT, p->num);
+	prm_set(d, IB_PI_STATE, state);
+	prm_set(d, IB_PI_PHYS, state != IB_PORT_DOWN ? (uint32_t)IB_PHYS_LINK_UP : down);
 	prm_set(d, IB_PI_PKEY_VIOLATIONS, saturated(ib->pkey_bad));
 	prm_set(d, IB_PI_QKEY_VIOLATIONS, saturated(ib->qkey_bad));
 }
 
-static uint16_t
-get(const struct tp_model *m, const struct tpm_port *p, uint32_t attr, uint32_t mod, uint8_t *d)
+/* An Ethernet port has no such state; its link is what counts. */
+static void
+port_info(const struct tpm_port *p, uint8_t *d)
 {
-	const struct tpm_ib *ib = &p->ibp;
+	tpm_ib_info_get(&p->ibp, p->ib ? p->ibp.state : (uint8_t)(p->link ? IB_PORT_ACTIVE : IB_PORT_DOWN), d);
+	prm_set(d, IB_PI_LOCAL_PORT, p->num);
+}
+
+uint32_t
+tpm_ib_pkeys(struct tpm_ib *ib, bool set, uint32_t block, uint8_t *d)
+{
+	uint32_t mask = 0;
+
+	for (uint32_t i = 0; i < IB_PKEYS_BLOCK; i++) {
+		uint16_t *k = &ib->pkey[block * IB_PKEYS_BLOCK + i];
+		uint16_t v = (uint16_t)prm_get(d, PRM_H(2 * i, 15, 0));
+
+		if (!set) {
+			prm_set(d, PRM_H(2 * i, 15, 0), *k);
+			continue;
+		}
+		mask |= (uint32_t)(*k != v) << i;
+		*k = v;
+	}
+	return mask;
+}
+
+uint16_t
+tpm_ib_vlarb(struct tpm_ib *ib, bool set, uint32_t which, uint8_t *d)
+{
+	uint8_t *table;
+
+	if (which < 1 || which > IB_VLARB_BLOCKS)
+		return IB_MAD_S_BAD_VALUE;
+	table = ib->vlarb[which - 1];
+	memcpy(set ? table : d, set ? d : table, IB_VLARB_SIZE);
+	return 0;
+}
+
+static uint16_t
+get(const struct tp_model *m, struct tpm_port *p, uint32_t attr, uint32_t mod, uint8_t *d)
+{
+	struct tpm_ib *ib = &p->ibp;
 	uint32_t block = mod & 0xffff;
 
 	memset(d, 0, IB_SMP_DATA_SIZE);
@@ -69,15 +105,10 @@ get(const struct tp_model *m, const struct tpm_port *p, uint32_t attr, uint32_t 
 	case IB_ATTR_PKEY_TABLE:
 		if (block >= ib->num_pkeys / IB_PKEYS_BLOCK)
 			return IB_MAD_S_BAD_VALUE;
-		for (uint32_t i = 0; i < IB_PKEYS_BLOCK; i++)
-			prm_set(d, PRM_H(2 * i, 15, 0), ib->pkey[block * IB_PKEYS_BLOCK + i]);
+		tpm_ib_pkeys(ib, false, block, d);
 		return 0;
 	case IB_ATTR_SL2VL: memcpy(d, ib->sl2vl, sizeof(ib->sl2vl)); return 0;
-	case IB_ATTR_VLARB:
-		if (mod >> 16 < 1 || mod >> 16 > IB_VLARB_BLOCKS)
-			return IB_MAD_S_BAD_VALUE;
-		memcpy(d, ib->vlarb[(mod >> 16) - 1], IB_VLARB_SIZE);
-		return 0;
+	case IB_ATTR_VLARB: return tpm_ib_vlarb(ib, false, mod >> 16, d);
 	case IB_ATTR_MLNX_PORT_INFO: return 0; /* no FDR10 */
 	default: return IB_MAD_S_BAD_ATTR;
 	}
@@ -85,9 +116,8 @@ get(const struct tp_model *m, const struct tpm_port *p, uint32_t attr, uint32_t 
 
 /* --- set -------------------------------------------------------------------------------------------------- */
 
-/* Is the new PortInfo one that the port can take? */
-static bool
-port_info_valid(const struct tpm_ib *ib, const uint8_t *d)
+bool
+tpm_ib_info_valid(const struct tpm_ib *ib, const uint8_t *d)
 {
 	uint32_t lid = prm_get(d, IB_PI_LID), sm = prm_get(d, IB_PI_SM_LID), mtu = prm_get(d, IB_PI_MTU),
 		 lmc = prm_get(d, IB_PI_LMC), vls = prm_get(d, IB_PI_OPER_VLS), state = prm_get(d, IB_PI_STATE);
@@ -113,8 +143,8 @@ static const uint32_t plain_fields[] = {IB_PI_LID,       IB_PI_SM_LID, IB_PI_MKE
 static const uint32_t kept_fields[] = {IB_PI_WIDTH_ENABLED, IB_PI_DOWN_DEFAULT, IB_PI_MTU, IB_PI_OPER_VLS,
 				       IB_PI_SPEED_ENABLED};
 
-static void
-port_info_apply(struct tpm_ib *ib, const uint8_t *d)
+void
+tpm_ib_info_apply(struct tpm_ib *ib, const uint8_t *d)
 {
 	prm_set64(ib->info, IB_PI_MKEY, prm_get64(d, IB_PI_MKEY));
 	prm_set64(ib->info, IB_PI_GID_PREFIX, prm_get64(d, IB_PI_GID_PREFIX));
@@ -186,12 +216,12 @@ set_port_info(struct tp_model *m, struct tpm_port *p, uint8_t *d)
 	bool reregister = prm_get(d, IB_PI_REREGISTER) != 0;
 	uint8_t old[IB_SMP_DATA_SIZE];
 
-	if (!port_info_valid(ib, d)) {
+	if (!tpm_ib_info_valid(ib, d)) {
 		port_info(p, d);
 		return IB_MAD_S_BAD_VALUE;
 	}
 	memcpy(old, ib->info, sizeof(old));
-	port_info_apply(ib, d);
+	tpm_ib_info_apply(ib, d);
 	tpm_ib_event_info(m, p, changes(ib, old, reregister));
 	move(m, p, state, phys);
 	port_info(p, d);
@@ -216,20 +246,11 @@ set_guids(struct tp_model *m, struct tpm_port *p, uint32_t block, uint8_t *d)
 }
 
 static uint16_t
-set_pkeys(struct tp_model *m, struct tpm_port *p, uint32_t block, const uint8_t *d)
+set_pkeys(struct tp_model *m, struct tpm_port *p, uint32_t block, uint8_t *d)
 {
-	uint32_t mask = 0;
-
 	if (block >= p->ibp.num_pkeys / IB_PKEYS_BLOCK)
 		return IB_MAD_S_BAD_VALUE;
-	for (uint32_t i = 0; i < IB_PKEYS_BLOCK; i++) {
-		uint16_t *k = &p->ibp.pkey[block * IB_PKEYS_BLOCK + i];
-		uint16_t v = (uint16_t)prm_get(d, PRM_H(2 * i, 15, 0));
-
-		mask |= (uint32_t)(*k != v) << i;
-		*k = v;
-	}
-	tpm_ib_event_table(m, p, MLX4_PORT_MNG_PKEY, block, mask);
+	tpm_ib_event_table(m, p, MLX4_PORT_MNG_PKEY, block, tpm_ib_pkeys(&p->ibp, true, block, d));
 	return 0;
 }
 
@@ -249,17 +270,13 @@ set(struct tp_model *m, struct tpm_port *p, uint32_t attr, uint32_t mod, uint8_t
 			tpm_ib_event_sl2vl(m, p);
 		}
 		return 0;
-	case IB_ATTR_VLARB:
-		if (mod >> 16 < 1 || mod >> 16 > IB_VLARB_BLOCKS)
-			return IB_MAD_S_BAD_VALUE;
-		memcpy(ib->vlarb[(mod >> 16) - 1], d, IB_VLARB_SIZE);
-		return 0;
+	case IB_ATTR_VLARB: return tpm_ib_vlarb(ib, true, mod >> 16, d);
 	default: return IB_MAD_S_BAD_ATTR;
 	}
 }
 
-static bool
-mkey_good(struct tpm_ib *ib, const uint8_t *mad, bool reads)
+bool
+tpm_ib_mkey_good(struct tpm_ib *ib, const uint8_t *mad, bool reads)
 {
 	uint64_t key = prm_get64(ib->info, IB_PI_MKEY);
 
@@ -279,7 +296,7 @@ tpm_ib_sma(struct tp_model *m, struct tpm_port *p, uint8_t *mad, bool check_mkey
 	uint8_t *d = mad + IB_SMP_DATA;
 	uint16_t st;
 
-	if (check_mkey && !mkey_good(&p->ibp, mad, method == IB_METHOD_GET))
+	if (check_mkey && !tpm_ib_mkey_good(&p->ibp, mad, method == IB_METHOD_GET))
 		return false;
 	if (prm_get(mad, IB_MAD_CLASS_VERSION) != 1 || prm_get(mad, IB_MAD_BASE_VERSION) != 1)
 		st = IB_MAD_S_BAD_VERSION;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "hca.h"
+#include "tp_ibswitch.h"
 #include "tp_switch.h"
 
 static void
@@ -111,6 +112,24 @@ switch_counter(void *arg, unsigned int port, int prio, const char *name, uint64_
 	fprintf(l->f, " %s %" PRIu64 "\n", name, value);
 }
 
+static void
+ib_counter(void *arg, const char *name, uint64_t value)
+{
+	const struct switch_line *l = arg;
+
+	fprintf(l->f, "report: ibswitch %s %s %" PRIu64 "\n", l->name, name, value);
+}
+
+static void
+report_ibswitches(FILE *f)
+{
+	char names[2 * HCA_CARDS][TP_IBSWITCH_NAME];
+	unsigned int n = tp_ibswitch_list(names, 2 * HCA_CARDS);
+
+	for (unsigned int i = 0; i < n && i < 2 * HCA_CARDS; i++)
+		tp_ibswitch_each_counter(names[i], ib_counter, &(struct switch_line){f, names[i]});
+}
+
 void
 hca_report_switches(FILE *f)
 {
@@ -125,4 +144,5 @@ hca_report_switches(FILE *f)
 		tp_switch_each_counter(sw, switch_counter, &(struct switch_line){f, names[i]});
 		tp_switch_put(sw);
 	}
+	report_ibswitches(f);
 }

@@ -11,12 +11,13 @@
 #include <rte_errno.h>
 
 #include "hca.h"
+#include "tp_ibswitch.h"
 #include "tp_model_dpdk.h"
 #include "tp_switch.h"
 #include "wire_fd.h"
 
 #define EAL_WORDS 64
-#define WANTED "cross, loopback, none, tap:NAME, dgram:LOCAL,REMOTE, switch:NAME or ethdev:NAME"
+#define WANTED "cross, loopback, none, tap:NAME, dgram:LOCAL,REMOTE, switch:NAME, ibswitch:NAME or ethdev:NAME"
 
 int
 hca_eal_start(char *args, char error[HCA_TEXT])
@@ -73,6 +74,8 @@ attach_one(struct tp_model *m, unsigned int port, const char *spec, bool eal, ch
 		return tp_model_wire_none(m, port);
 	if (strncmp(spec, "switch:", 7) == 0)
 		return tp_model_wire_switch(m, port, spec + 7, why);
+	if (strncmp(spec, "ibswitch:", 9) == 0)
+		return tp_model_wire_ibswitch(m, port, spec + 9, why);
 	if (strncmp(spec, "tap:", 4) == 0)
 		rc = wire_tap_create(spec + 4, &w);
 	else if (strncmp(spec, "dgram:", 6) == 0)

@@ -18,6 +18,7 @@
 #include "bus_model.h"
 #include "card.h"
 #include "mlx4_core.h"
+#include "tp_ibswitch.h"
 #include "tp_model_dpdk.h"
 #include "tp_switch.h"
 
@@ -183,6 +184,8 @@ wire_ethdev(struct model_bus *b, unsigned int port, char *err, size_t errlen)
 static int
 wire_one(struct model_bus *b, unsigned int port)
 {
+	static const char *const wire_name[] = {
+		[MODEL_WIRE_ETHDEV] = "ethdev", [MODEL_WIRE_SWITCH] = "switch", [MODEL_WIRE_IBSWITCH] = "ibswitch"};
 	enum model_wire kind = b->args.wire[port].kind;
 	char err[TP_SWITCH_TEXT] = "";
 	int rc;
@@ -195,11 +198,12 @@ wire_one(struct model_bus *b, unsigned int port)
 		return tp_model_wire_loopback(b->model, port + 1);
 	if (kind == MODEL_WIRE_SWITCH)
 		rc = tp_model_wire_switch(b->model, port + 1, b->args.wire[port].name, err);
+	else if (kind == MODEL_WIRE_IBSWITCH)
+		rc = tp_model_wire_ibswitch(b->model, port + 1, b->args.wire[port].name, err);
 	else
 		rc = wire_ethdev(b, port, err, sizeof(err));
 	if (rc != 0)
-		MLX4_LOG(ERR, "%s: wire%u=%s:%s: %s", b->name, port, kind == MODEL_WIRE_SWITCH ? "switch" : "ethdev",
-			 b->args.wire[port].name, err);
+		MLX4_LOG(ERR, "%s: wire%u=%s:%s: %s", b->name, port, wire_name[kind], b->args.wire[port].name, err);
 	return rc;
 }
 
@@ -405,10 +409,10 @@ static struct rte_vdev_driver model_driver = {
 	.drv_flags = RTE_VDEV_DRV_NEED_IOVA_AS_VA,
 };
 RTE_PMD_REGISTER_VDEV(net_mlx4_model, model_driver);
-RTE_PMD_REGISTER_PARAM_STRING(net_mlx4_model,
-			      "type=cx3|cx3pro fw=A.B.C guid=<num> ports=1|2 port0=eth|ib|auto port1=eth|ib|auto "
-			      "wire0=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]... "
-			      "wire1=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]... "
-			      "impair0=<list> impair1=<list> fail=OPCODE:NTH:STATUS timeout=OPCODE:NTH "
-			      "run=thread|service|step cpu=<num> wake-us=<num> check-fw-version=0|1 bf=0|1 "
-			      "tx-inline=<num> rss-udp=0|1 rss-raw-ip=0|1 mac-loopback=0|1");
+RTE_PMD_REGISTER_PARAM_STRING(
+	net_mlx4_model, "type=cx3|cx3pro fw=A.B.C guid=<num> ports=1|2 port0=eth|ib|auto port1=eth|ib|auto "
+			"wire0=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]...|ibswitch:NAME[/KEY:VALUE]... "
+			"wire1=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]...|ibswitch:NAME[/KEY:VALUE]... "
+			"impair0=<list> impair1=<list> fail=OPCODE:NTH:STATUS timeout=OPCODE:NTH "
+			"run=thread|service|step cpu=<num> wake-us=<num> check-fw-version=0|1 bf=0|1 "
+			"tx-inline=<num> rss-udp=0|1 rss-raw-ip=0|1 mac-loopback=0|1");

@@ -4,7 +4,7 @@
 /*
  * Device arguments of a card in software:
  *   type=cx3|cx3pro  fw=A.B.C  guid=0x...  ports=1|2  port0=, port1=eth|ib|auto
- *   wire0=, wire1=loopback|cross|none|ethdev:NAME|switch:NAME/KEY:VALUE/...
+ *   wire0=, wire1=loopback|cross|none|ethdev:NAME|switch:NAME/KEY:VALUE/...|ibswitch:NAME/KEY:VALUE/...
  *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N
  *   rate0=, rate1=MBPS  fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
  *   run=thread|service|step  cpu=N  wake-us=N
@@ -131,10 +131,11 @@ parse_wire(const char *dev, const char *key, const char *value, void *arg)
 	else if (strcmp(value, "none") == 0)
 		m->wire[p].kind = MODEL_WIRE_NONE;
 	else if (!named_wire(value, "ethdev:", MODEL_WIRE_ETHDEV, m, p) &&
-		 !named_wire(value, "switch:", MODEL_WIRE_SWITCH, m, p))
-		return mlx4_arg_refuse(
-			dev, key, value,
-			"loopback, cross, none, ethdev:NAME (an ethdev made before) or switch:NAME[/KEY:VALUE]...");
+		 !named_wire(value, "switch:", MODEL_WIRE_SWITCH, m, p) &&
+		 !named_wire(value, "ibswitch:", MODEL_WIRE_IBSWITCH, m, p))
+		return mlx4_arg_refuse(dev, key, value,
+				       "loopback, cross, none, ethdev:NAME (an ethdev made before), "
+				       "switch:NAME[/KEY:VALUE]... or ibswitch:NAME[/KEY:VALUE]...");
 	return 0;
 }
 
@@ -322,7 +323,7 @@ parse_wake(const char *dev, const char *key, const char *value, void *arg)
 	return rc;
 }
 
-#define WIRES "loopback, cross, none, ethdev:NAME or switch:NAME[/KEY:VALUE]..."
+#define WIRES "loopback, cross, none, ethdev:NAME, switch:NAME[/KEY:VALUE]... or ibswitch:NAME[/KEY:VALUE]..."
 #define IMPAIRS "drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N"
 
 const struct mlx4_arg mlx4_model_arg_table[] = {

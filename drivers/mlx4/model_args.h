@@ -9,7 +9,7 @@
 #include "tp_model.h"
 
 #define MODEL_ARG_LEN 64
-#define MODEL_WIRE_LEN 512 /* of what follows "ethdev:" or "switch:" */
+#define MODEL_WIRE_LEN 512 /* of what follows "ethdev:", "switch:" or "ibswitch:" */
 
 enum model_wire {
 	MODEL_WIRE_DEFAULT,
@@ -18,6 +18,7 @@ enum model_wire {
 	MODEL_WIRE_NONE,
 	MODEL_WIRE_ETHDEV,
 	MODEL_WIRE_SWITCH,
+	MODEL_WIRE_IBSWITCH,
 };
 enum model_run { MODEL_RUN_THREAD, MODEL_RUN_SERVICE, MODEL_RUN_STEP };
 
