@@ -1,0 +1,145 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""DPDK's bonding driver on ports of two model cards, through unmodified testpmd: two bonds that face each other over two
+cables, and cables that fail. Which member carries what is read from the members' own counters."""
+import os
+import re
+import select
+import sys
+import time
+
+import tpmd
+
+cases = tpmd.Cases()
+CARDS = ['net_mlx4_model0,wire0=cross', 'net_mlx4_model1,wire0=cross']
+A, B = 4, 5                  # the bonds; members 0 and 2 of one face 1 and 3 of the other
+PATIENCE = 60                # seconds for what has to come about at some time
+BUSY = 20                    # packets between two looks that count as traffic: more than LACP sends
+
+
+class Bonds(tpmd.Testpmd):
+    """Link events print into the middle of testpmd's prompt. What ends an answer here is a word that no command has; when its
+    echo is broken, too, another one follows."""
+    words = 0
+
+    def cmd(self, line, timeout=60):
+        self.proc.stdin.write((line + '\n').encode())
+        out, end = '', time.monotonic() + timeout
+        while time.monotonic() < end:
+            Bonds.words += 1
+            word = 'word%dend' % Bonds.words
+            self.proc.stdin.write((word + '\n').encode())
+            self.proc.stdin.flush()
+            seen = time.monotonic() + 5
+            while time.monotonic() < seen:
+                if select.select([self.proc.stdout], [], [], 0.1)[0]:
+                    data = os.read(self.proc.stdout.fileno(), 65536).decode(errors='replace')
+                    if not data:
+                        raise RuntimeError('testpmd ended: ' + (self.text + out)[-1500:])
+                    out += data
+                if re.search(word + r'\s+Command not found', out):
+                    self.text += out
+                    return out.split('word%dend' % (Bonds.words))[0]
+        self.kill()
+        raise RuntimeError('testpmd does not answer %r: %s' % (line, (self.text + out)[-1500:]))
+
+    def bond(self, mode, members, *more):
+        out = self.cmd('create bonded device %d 0' % mode)
+        for m in members:
+            out += self.cmd('add bonding slave %d %d' % (m, A if members[0] == 0 else B))
+        for line in more:
+            out += self.cmd(line)
+        if re.search(r'rror|ailed', out):
+            raise RuntimeError(out[-800:])
+
+    def traffic(self):
+        """(sent, received) by port between two looks."""
+        def look():
+            return [self.stats(p) for p in range(6)]
+        before = look()
+        time.sleep(0.2)
+        after = look()
+        return [(y['tx-packets'] - x['tx-packets'], y['rx-packets'] - x['rx-packets']) for x, y in zip(before, after)]
+
+    def until(self, what, fits):
+        """None when it comes to be, or what there was last."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            t = self.traffic()
+            if fits(t):
+                return None
+        return '%s: never, at last %s, %s' % (what, t, self.cmd('show bonding config %d' % A)[-300:])
+
+
+def both(t):
+    return all(t[p][0] > BUSY for p in (0, 2)) and t[A][1] > BUSY and t[B][1] > BUSY
+
+
+def only(member):
+    other = 2 - member
+    return lambda t: (t[member][0] > BUSY and t[member + 1][1] > BUSY and t[other][0] <= 2 and t[A][1] > BUSY and
+                      t[B][1] > BUSY)
+
+
+def mac(t, port):
+    return re.search(r'MAC address: (\S+)', t.cmd('show port info %d' % port)).group(1)
+
+
+def start(mode, *more):
+    t = Bonds(CARDS, ['--forward-mode=flowgen'])
+    t.cmd('port stop all')
+    t.bond(mode, (0, 2), *more)
+    t.bond(mode, (1, 3), *(m.replace(' %d' % A, ' %d' % B).replace('primary 0', 'primary 1') for m in more))
+    for line in ('port start %d' % A, 'port start %d' % B, 'set promisc %d on' % A, 'set promisc %d on' % B,
+                 'set portlist %d,%d' % (A, B), 'start'):
+        t.cmd(line)
+    return t
+
+
+def steps(t, wanted):
+    """Cables that go and come, with what is to be seen after each."""
+    for line, what, fits in wanted:
+        if line:
+            t.cmd(line)
+        why = t.until(what, fits)
+        if why:
+            return why
+    return None
+
+
+DOWN0, UP0, DOWN2, UP2 = 'set link-down port 1', 'set link-up port 1', 'set link-down port 3', 'set link-up port 3'
+
+
+def active_backup():
+    """Without a primary: who took over keeps the traffic."""
+    with start(1) as t:
+        if mac(t, A) != mac(t, 0):
+            return 'the bond has MAC %s, its first member %s' % (mac(t, A), mac(t, 0))
+        return steps(t, [(None, 'the first member carries', only(0)), (DOWN0, 'the second takes over', only(2)),
+                         (UP0, 'and keeps it', only(2)), (DOWN2, 'the first takes over', only(0)), (UP2, 'and keeps it', only(0))])
+
+
+def active_backup_failback():
+    """With a primary: it gets the traffic back."""
+    with start(1, 'set bonding primary 0 %d' % A) as t:
+        return steps(t, [(None, 'the primary carries', only(0)), (DOWN0, 'the second takes over', only(2)),
+                         (UP0, 'the primary is back', only(0)), (DOWN2, 'the second is not missed', only(0)),
+                         (UP2, 'nor wanted', only(0))])
+
+
+def shared(mode, *more):
+    """Both members carry; while one is down, the other one carries all."""
+    with start(mode, *more) as t:
+        return steps(t, [(None, 'both carry', both), (DOWN0, 'the second carries all', only(2)), (UP0, 'both again', both),
+                         (DOWN2, 'the first carries all', only(0)), (UP2, 'both again', both)])
+
+
+LAYER34 = 'set bonding balance_xmit_policy %d l34' % A
+cases.run('bonding-active-backup', active_backup)
+cases.run('bonding-active-backup-failback', active_backup_failback)
+cases.run('bonding-balance', shared, 2, LAYER34)
+cases.run('bonding-802.3ad', shared, 4, LAYER34)
+cases.run('bonding-round-robin', shared, 0)
+cases.run('bonding-tlb', shared, 5)
+cases.run('bonding-alb', shared, 6)
+sys.exit(1 if cases.failed else 0)
