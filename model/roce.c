@@ -323,6 +323,8 @@ tpm_roce_state(struct tp_model *m, struct tpm_qp *qp, uint8_t state)
 		tpm_ib_path_of_qp(qp, &qp->roce->path);
 	else
 		tpm_roce_path_of_qp(m, qp, &qp->roce->path);
+	if (state != MLX4_QP_RTS && state != MLX4_QP_SQD)
+		qp->roce->lso.active = false;
 	tre_qp_state(&qp->roce->e, verbs_state(state), &a);
 	return 0;
 }
@@ -373,6 +375,7 @@ tpm_roce_free(struct tp_model *m, struct tpm_qp *qp)
 		at = &(*at)->next;
 	*at = qp->roce->next;
 	m->port[qp->roce->port - 1].roce_qps--;
+	free(qp->roce->stage);
 	free(qp->roce);
 	qp->roce = NULL;
 }
@@ -444,6 +447,14 @@ tpm_roce_send(struct tp_model *m, struct tpm_qp *qp, unsigned int budget, bool *
 	uint32_t strides;
 
 	while (done < budget && tre_sq_slot(&r->e) != NULL) {
+		if (r->lso.active) {
+			struct tre_wqe *w = tre_sq_slot(&r->e);
+
+			if (!tpm_ipoib_segment(r, w, &r->slot[w - r->sq]))
+				w->opcode = BAD_OPCODE;
+			tre_post(&r->e);
+			continue;
+		}
 		if (!tpm_sq_head_posted(qp, qp->sq_head)) {
 			*idle = true;
 			break;

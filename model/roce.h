@@ -42,6 +42,16 @@ struct tpm_roce_slot {
 	bool signaled;
 };
 
+/* A large send of datagrams that is being cut. */
+struct tpm_roce_lso {
+	bool active; /* segments are left */
+	uint32_t mss, hlen, off, index;
+	uint8_t hdr[MLX4_SEND_WQE_MAX]; /* with the four bytes in front of IP */
+	struct tpm_pkt k;               /* of the headers, behind an Ethernet header */
+	struct tre_wqe data;            /* the payload */
+	struct tpm_roce_slot slot;      /* as the WQE says; its list is that of data */
+};
+
 /* What a received packet brings besides itself. */
 struct tpm_roce_rx {
 	uint8_t smac[6];
@@ -67,11 +77,13 @@ struct tpm_roce {
 	struct tre_rwqe rwqe;
 	uint8_t port; /* that counts it */
 	bool tell_drained;
-	bool taken;    /* it is one of a shared receive queue */
-	bool running;  /* the engine works on it: what it sends to itself waits */
-	bool stuck;    /* had its turn on a managed port and could send nothing, in this round */
-	uint32_t sent; /* packets of its last turn */
-	uint32_t late; /* length of the packet that waits, 0: none */
+	bool taken;     /* it is one of a shared receive queue */
+	bool running;   /* the engine works on it: what it sends to itself waits */
+	bool stuck;     /* had its turn on a managed port and could send nothing, in this round */
+	uint32_t sent;  /* packets of its last turn */
+	uint32_t late;  /* length of the packet that waits, 0: none */
+	uint8_t *stage; /* where datagrams with offloads are built, of all slots; NULL: none was */
+	struct tpm_roce_lso lso;
 	uint8_t late_packet[TPM_ROCE_PACKET];
 	struct tpm_roce_rx late_rx;
 	uint8_t bounce[TPM_ROCE_PACKET];
@@ -112,6 +124,15 @@ unsigned int tpm_roce_run(struct tp_model *m, unsigned int budget);
 uint8_t tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *strides);
 /* The receive WQE of n elements at w as a list. */
 void tpm_roce_list(struct tpm_roce *r, const uint8_t *w, unsigned int n);
+
+/* --- offloads of datagrams that carry IP (roce_ipoib.c): false when a request is none that can be done ----------- */
+
+/* Puts in the checksums that the flags (MLX4_CTRL_*_CSUM) ask for. */
+bool tpm_ipoib_checksum(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s, uint32_t flags);
+/* Begins a large send, of which w and s hold address and payload, and makes its first segment. */
+bool tpm_ipoib_lso(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s, const struct tpm_roce_lso *l);
+/* The next segment, while r->lso.active. */
+bool tpm_ipoib_segment(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s);
 
 /* --- keys (roce_key.c) ---------------------------------------------------------------------------------------- */
 

@@ -22,11 +22,12 @@ take(struct reader *rd, uint32_t n)
 }
 
 static int
-verbs_opcode(uint8_t op, bool rc)
+verbs_opcode(uint8_t op, bool rc, bool ib_ud)
 {
 	switch (op) {
 	case MLX4_OP_SEND: return IBV_WR_SEND;
 	case MLX4_OP_SEND_IMM: return IBV_WR_SEND_WITH_IMM;
+	case MLX4_OP_LSO: return ib_ud ? IBV_WR_SEND : -1;
 	case MLX4_OP_SEND_INV: return IBV_WR_SEND_WITH_INV;
 	case MLX4_OP_RDMA_WRITE: return IBV_WR_RDMA_WRITE;
 	case MLX4_OP_RDMA_WRITE_IMM: return IBV_WR_RDMA_WRITE_WITH_IMM;
@@ -159,6 +160,25 @@ read_data(struct reader *rd, struct tre_wqe *w, struct tpm_roce_slot *s)
 	return true;
 }
 
+/* Headers of a large send: their segment ends at 16 bytes [DP 3.5] */
+static bool
+read_lso(struct tpm_roce *r, struct reader *rd, struct tre_wqe *w, struct tpm_roce_slot *s)
+{
+	const uint8_t *d = take(rd, 4), *h;
+	struct tpm_roce_lso l = {0};
+	uint32_t v = d == NULL ? 0 : prm_get32(d, 0), end;
+
+	l.mss = v >> MLX4_LSO_MSS_SHIFT;
+	l.hlen = v & MLX4_LSO_HDR_MASK;
+	h = d == NULL || l.hlen > sizeof(l.hdr) ? NULL : take(rd, l.hlen);
+	if (h == NULL)
+		return false;
+	memcpy(l.hdr, h, l.hlen);
+	end = (rd->at + MLX4_DS_SIZE - 1) & ~(MLX4_DS_SIZE - 1);
+	rd->at = end < rd->len ? end : rd->len;
+	return read_data(rd, w, s) && tpm_ipoib_lso(r, w, s, &l);
+}
+
 /* Strong ordering: behind what reads, at least. */
 static uint8_t
 read_local(struct reader *rd, struct tre_wqe *w, struct tpm_roce_slot *s, uint32_t flags)
@@ -200,6 +220,7 @@ tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *
 	struct reader rd = {.w = buf, .at = sizeof(struct mlx4_wqe_ctrl)};
 	struct tre_wqe *w = tre_sq_slot(&r->e);
 	struct tpm_roce_slot *s = &r->slot[w - r->sq];
+	bool ib_ud;
 	uint32_t flags;
 	int op;
 
@@ -217,7 +238,8 @@ tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *
 	flags = prm_get32(buf, 8);
 	s->opcode = buf[3] & MLX4_CTRL_OPCODE_MASK;
 	s->signaled = (flags & MLX4_CTRL_CQE_MASK) == MLX4_CTRL_CQE;
-	op = verbs_opcode(s->opcode, r->e.a.type == IBV_QPT_RC);
+	ib_ud = r->e.a.type == IBV_QPT_UD && m->port[r->qp->port - 1].ib;
+	op = verbs_opcode(s->opcode, r->e.a.type == IBV_QPT_RC, ib_ud);
 	if (op < 0) {
 		tpm_violate(m, TPM_V_WQE_OPCODE, "QP", r->qp->qpn,
 			    "WQE 0x%x: opcode 0x%02x, which QUERY_DEV_CAP does not offer", s->index, s->opcode);
@@ -233,7 +255,12 @@ tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *
 		return MLX4_SYND_LOCAL_QP_OP;
 	if (op != IBV_WR_SEND && op != IBV_WR_SEND_WITH_IMM && op != IBV_WR_SEND_WITH_INV && !read_remote(&rd, w))
 		return MLX4_SYND_LOCAL_QP_OP;
-	return read_data(&rd, w, s) ? 0 : MLX4_SYND_LOCAL_QP_OP;
+	if (s->opcode == MLX4_OP_LSO)
+		return read_lso(r, &rd, w, s) ? 0 : MLX4_SYND_LOCAL_QP_OP;
+	if (!read_data(&rd, w, s))
+		return MLX4_SYND_LOCAL_QP_OP;
+	flags &= MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM;
+	return !ib_ud || flags == 0 || tpm_ipoib_checksum(r, w, s, flags) ? 0 : MLX4_SYND_LOCAL_PROT;
 }
 
 void

@@ -34,7 +34,7 @@ extern "C" {
  *
  * @param spec "NAME[/KEY:VALUE]...": ports (1..36, 8) and guid (hexadecimal) of the switch, credit (4608..16777216 bytes
  *   of a port and lane, 65536), port (its number; else the lowest that is free), and at the end capture (a file: every
- *   packet that enters or leaves this port, as pcap of link type 247)
+ *   packet that enters or leaves this port, as pcap of link type 197, ERF)
  * @param err a line that says what was found and what is wanted
  * @return 0, -EINVAL, -EEXIST (that port is taken), -ENOSPC (no port is free), -ENOMEM, or what opening the file says
  */

@@ -24,7 +24,7 @@ kernel_suite=${LAB_KERNEL_SUITE:-trixie}
 # Not busybox-static: that one's shell, env, ... run its own small ip, ping, ...
 # even where PATH has the real ones.
 packages="qemu-system-x86 busybox dash kmod iproute2 ethtool pciutils iputils-ping
-  tcpdump iperf3 ibverbs-providers ibverbs-utils rdmacm-utils infiniband-diags perftest
+  tcpdump iperf3 ibverbs-providers ibverbs-utils rdmacm-utils infiniband-diags perftest opensm
   python3 python3-pyverbs
   ${LAB_PACKAGES:-}"
 
@@ -39,6 +39,7 @@ tools="usr/bin/busybox usr/bin/dash usr/bin/ip usr/bin/rdma usr/bin/tc usr/bin/d
   usr/bin/ib_send_lat usr/bin/ib_send_bw usr/bin/ib_write_lat usr/bin/ib_write_bw
   usr/bin/ib_read_lat usr/bin/ib_read_bw usr/bin/ib_atomic_lat
   usr/sbin/ibstat usr/sbin/saquery usr/sbin/smpquery usr/sbin/perfquery usr/sbin/ibportstate
+  usr/sbin/opensm usr/sbin/ibnetdiscover usr/sbin/iblinkinfo usr/sbin/ibping usr/sbin/sminfo
   ${LAB_TOOLS:-}"
 
 modules="mlx4_core mlx4_en mlx4_ib ib_ipoib ib_umad ib_uverbs rdma_ucm rdma_rxe

@@ -440,6 +440,110 @@ test_not_active(void **state)
 	card_expect_clean(v->c);
 }
 
+/* --- offloads of IPoIB --- */
+
+/* One's-complement sum of len bytes, by the book (RFC 1071). */
+static uint32_t
+ones(uint32_t sum, const uint8_t *p, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		sum += i % 2 == 0 ? (uint32_t)p[i] << 8 : p[i];
+	while (sum >> 16 != 0)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/* An IPv4 packet with TCP: both checksums are right. */
+static void
+check_ip(const uint8_t *ip, uint32_t len)
+{
+	uint8_t pseudo[12] = {[9] = 6};
+
+	assert_int_equal(ip[2] << 8 | ip[3], len);
+	assert_int_equal(ones(0, ip, 20), 0xffff);
+	memcpy(pseudo, ip + 12, 8);
+	pseudo[10] = (uint8_t)((len - 20) >> 8);
+	pseudo[11] = (uint8_t)(len - 20);
+	assert_int_equal(ones(ones(0, pseudo, 12), ip + 20, len - 20), 0xffff);
+}
+
+/* Type, IPv4 and TCP headers of a packet with so many bytes of payload. */
+static void
+ip_headers(uint8_t *p, uint32_t payload)
+{
+	static const uint8_t h[44] = {0x08, 0,   0, 0, 0x45, 0,   0,    0,    0, 7,    0x40, 0, 64, 6, 0,
+				      0,    192, 0, 2, 1,    192, 0,    2,    2, 0x30, 0,    0, 5,  0, 0,
+				      1,    0,   0, 0, 0,    0,   0x50, 0x19, 0, 9,    0,    0, 0,  0};
+
+	memcpy(p, h, sizeof(h));
+	p[6] = (uint8_t)((payload + 40) >> 8);
+	p[7] = (uint8_t)(payload + 40);
+}
+
+/* Where the datagram lies in a packet without GRH: behind LRH, BTH and DETH. */
+#define DATAGRAM 28u
+
+static void
+test_ipoib_checksum(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_UD);
+	uint8_t *w;
+
+	vr_qp_up(v, a);
+	ip_headers(vr_mem(v, a), 31);
+	vr_fill(vr_mem(v, a) + 44, 31, 9);
+	ir_post_ud(v, a, IR_LID2, 5, NULL, 75);
+	w = card_ptr(v->c, a->ring);
+	prm_set32(w, 8, MLX4_CTRL_CQE | MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM);
+	vr_step(v);
+	vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 0);
+	assert_memory_equal(last(v, 1)->data + DATAGRAM, "\x08\0\0\0\x45", 5);
+	check_ip(last(v, 1)->data + DATAGRAM + 4, 71);
+	assert_int_equal(vr_mem(v, a)[14], 0); /* the program's memory is as it was */
+	check_crcs(last(v, 1));
+	vr_quiet(v);
+}
+
+static void
+test_ipoib_large_send(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_UD);
+	uint8_t *w = vr_wqe(v, a);
+	uint32_t sent = 0, first;
+
+	prm_set(a->ctx, MLX4_QPC_MTU, 4); /* 2048 */
+	vr_qp_up(v, a);
+	first = v->end[0]->sent;
+	vr_fill(vr_mem(v, a), 5000, 9);
+	ir_post_ud(v, a, IR_LID2, 5, NULL, 1);
+	a->prod = 0;
+	prm_set32(w, 64, 1500u << MLX4_LSO_MSS_SHIFT | 44);
+	ip_headers(w + 68, 0);
+	prm_set32(w, 112, 5000);
+	prm_set32(w, 116, VR_RW_KEY);
+	prm_set64(w, 120, a->mem);
+	vr_post(v, a, MLX4_OP_LSO, 8, MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM, 0);
+	vr_step(v);
+	vr_expect(v, a, VR_SENT | MLX4_OP_LSO, 0);
+	assert_null(vr_poll_cq(v, a));
+	assert_int_equal(v->end[0]->sent - first, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct vr_frame *f = &v->end[0]->frame[first + i];
+		uint32_t len = i < 3 ? 1500 : 500;
+
+		check_ip(f->data + DATAGRAM + 4, len + 40);
+		assert_int_equal(f->data[DATAGRAM + 4 + 5], 7 + i);                    /* identification */
+		assert_int_equal(prm_get32(f->data, DATAGRAM + 4 + 24), 0x100 + sent); /* sequence */
+		assert_int_equal(f->data[DATAGRAM + 4 + 33], i < 3 ? 0x10 : 0x19);     /* FIN and PSH at the end */
+		assert_memory_equal(f->data + DATAGRAM + 44, vr_mem(v, a) + sent, len);
+		check_crcs(f);
+		sent += len;
+	}
+	vr_quiet(v);
+}
+
 /* --- counters --- */
 
 static void
@@ -624,6 +728,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_pkeys, ir_up, vr_down),
 		cmocka_unit_test_setup_teardown(test_qkey_is_counted, ir_up, vr_down),
 		cmocka_unit_test_setup_teardown(test_not_active, ir_up_init, vr_down),
+		cmocka_unit_test_setup_teardown(test_ipoib_checksum, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_ipoib_large_send, ir_up, vr_down),
 		cmocka_unit_test_setup_teardown(test_counters, ir_up, vr_down),
 		cmocka_unit_test_setup_teardown(test_damaged, ir_up, vr_down),
 		cmocka_unit_test_setup_teardown(test_firmware_answers, ir_up, vr_down),

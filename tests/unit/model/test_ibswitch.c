@@ -456,7 +456,7 @@ test_capture(void **state)
 {
 	char path[] = "/tmp/ibswitch-XXXXXX", spec[64];
 	struct vr *v = *state;
-	uint8_t head[24], packet[16 + 8];
+	uint8_t head[24], packet[16 + 16 + 8];
 	struct vr_qp *a, *b;
 	FILE *f;
 
@@ -472,10 +472,11 @@ test_capture(void **state)
 	unlink(path);
 	assert_non_null(f);
 	assert_int_equal(fread(head, sizeof(head), 1, f), 1);
-	assert_int_equal(head[20], 247);
+	assert_int_equal(head[20], 197);
 	assert_int_equal(fread(packet, sizeof(packet), 1, f), 1);
-	assert_int_equal(packet[8], 8 + 12 + 12 + 4 + 2); /* pad, both CRCs */
-	assert_memory_equal(packet + 16 + 2, "\0\x20", 2);
+	assert_int_equal(packet[8], 16 + 8 + 12 + 12 + 4 + 2); /* pad, both CRCs */
+	assert_memory_equal(packet + 16 + 8, "\x15\x04\0\x36\0\0\0\x26", 8);
+	assert_memory_equal(packet + 32 + 2, "\0\x20", 2);
 	fclose(f);
 	card_expect_clean(v->c);
 }

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A fabric of one InfiniBand switch and the two ports of a card, managed by OpenSM in the guest that has the card, over
+# its stock mlx4_ib: the subnet comes up, the standard tools see it, verbs programs and ib_ipoib talk over it.
+# shellcheck source=tests/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+card fabric --port0 ib --port1 ib --wire0 ibswitch:lab/port:1 --wire1 ibswitch:lab/port:4 || exit
+if ! guest_start fabric -d "$lab_tmp/fabric.sock"; then
+	fail ib-fabric-guest "does not boot: $(tail -n 2 "$lab_tmp/fabric.err" | tr '\n' ' ')"
+	exit 1
+fi
+guest_exec fabric 150 <<'GUEST'
+modprobe mlx4_core; modprobe mlx4_ib; modprobe ib_umad; modprobe ib_uverbs; modprobe ib_ipoib; sleep 3
+ip link set lo up
+mkdir -p /var/cache/opensm /var/log /etc/opensm
+echo "force_log_flush TRUE" >/tmp/opensm.conf
+opensm -B -F /tmp/opensm.conf -f /tmp/opensm.log -g 0x0002c90300a1b201 >/dev/null 2>&1
+i=0
+while [ $i -lt 60 ] && ! grep -qs 'SUBNET UP' /tmp/opensm.log; do sleep 1; i=$((i + 1)); done
+sleep 3
+echo "== opensm"
+grep -E 'SUBNET|ERR' /tmp/opensm.log
+echo "== ibstat"
+ibstat
+echo "== netdiscover"
+ibnetdiscover
+echo "== linkinfo"
+iblinkinfo
+echo "== sminfo"
+sminfo
+echo "== saquery"
+saquery NR
+echo "== perfquery"
+perfquery -x
+echo "== perfquery-switch"
+perfquery -G 0x0002c90500000000 1 2>&1 || perfquery "$(ibstat | sed -n 's/.*SM lid: //p' | head -n 1)" 1
+GUEST
+want ib-subnet-up fabric opensm 'SUBNET UP'
+want ib-ibstat-active fabric ibstat 'State: Active'
+want ib-ibstat-lid fabric ibstat 'Base lid: [1-9]'
+want ib-ibnetdiscover fabric netdiscover 'Switch.*8 "S-0002c905'
+want ib-ibnetdiscover-ca fabric netdiscover 'Ca.*2 "H-0002c90300a1b200'
+want ib-iblinkinfo fabric linkinfo '4X.*10.0 Gbps Active/  LinkUp'
+want ib-sminfo fabric sminfo 'SMINFO_MASTER'
+want ib-saquery fabric saquery 'node_guid.*0x0002c90300a1b200'
+want ib-perfquery fabric perfquery 'PortXmitPkts:'
+
+guest_exec fabric 150 <<'GUEST'
+echo "== pingpong"
+ibv_rc_pingpong -d mlx4_0 -i 1 -n 20 & sleep 2; ibv_rc_pingpong -d mlx4_0 -i 2 -n 20 127.0.0.1; echo "status $?"; wait
+echo "== pingpong-uc"
+ibv_uc_pingpong -d mlx4_0 -i 1 -n 20 & sleep 2; ibv_uc_pingpong -d mlx4_0 -i 2 -n 20 127.0.0.1; echo "status $?"; wait
+echo "== pingpong-ud"
+ibv_ud_pingpong -d mlx4_0 -i 1 -n 20 & sleep 2; ibv_ud_pingpong -d mlx4_0 -i 2 -n 20 127.0.0.1; echo "status $?"; wait
+echo "== ibping"
+ibping -S -C mlx4_0 -P 2 & server=$!; sleep 2
+lid=$(cat /sys/class/infiniband/mlx4_0/ports/2/lid)
+ibping -C mlx4_0 -P 1 -c 3 $((lid)); kill $server
+ip netns add far
+ip link set ib1 netns far
+ip addr add 192.0.2.1/24 dev ib0; ip addr add 2001:db8::1/64 dev ib0 nodad; ip link set ib0 up
+ip -n far link set lo up
+ip -n far addr add 192.0.2.2/24 dev ib1; ip -n far addr add 2001:db8::2/64 dev ib1 nodad; ip -n far link set ib1 up
+sleep 4
+echo "== ping"
+ping -c 3 -W 3 192.0.2.2
+echo "== ping-back"
+ip netns exec far ping -c 3 -W 3 -s 1900 192.0.2.1
+echo "== ping6"
+ping -6 -c 3 -W 3 2001:db8::2
+echo "== iperf"
+ip netns exec far iperf3 -s -1 >/dev/null & sleep 1; iperf3 -c 192.0.2.2 -t 3; echo "status $?"; wait
+echo "== iperf-udp"
+ip netns exec far iperf3 -s -1 >/dev/null & sleep 1; iperf3 -c 192.0.2.2 -u -b 20M -t 2; echo "status $?"; wait
+GUEST
+for t in pingpong pingpong-uc pingpong-ud; do want "ib-$t" fabric $t '^status 0$'; done
+want ib-ibping fabric ibping '3 packets received|0% packet loss'
+want ib-ipoib-ping fabric ping ' 0% packet loss'
+want ib-ipoib-ping-back fabric ping-back ' 0% packet loss'
+want ib-ipoib-ping6 fabric ping6 ' 0% packet loss'
+want ib-ipoib-iperf fabric iperf '^status 0$'
+want ib-ipoib-iperf-udp fabric iperf-udp '^status 0$'
+
+guest_exec fabric 120 <<'GUEST'
+echo connected >/sys/class/net/ib0/mode
+ip netns exec far sh -c 'mount -t sysfs s /sys; echo connected >/sys/class/net/ib1/mode; ip link set ib1 mtu 65520'
+ip link set ib0 mtu 65520
+sleep 4
+echo "== connected"
+cat /sys/class/net/ib0/mode
+ping -c 5 -W 3 -s 20000 192.0.2.2
+echo "== connected-iperf"
+ip netns exec far iperf3 -s -1 >/dev/null & sleep 1; iperf3 -c 192.0.2.2 -t 3; echo "status $?"; wait
+echo "== dmesg"
+dmesg
+GUEST
+want ib-ipoib-connected fabric connected ' 0% packet loss'
+want ib-ipoib-connected-iperf fabric connected-iperf '^status 0$'
+no_errors ib-fabric-log fabric dmesg
+"$lab_scripts/guest.sh" stop "fabric-$$"
+guests=()
+sleep 1
+card_verdict fabric ib-fabric
+exit $lab_bad
