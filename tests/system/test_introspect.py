@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """What unmodified testpmd shows of a port: module, queues, descriptors, registers, single queues stopped under traffic."""
+import json
 import os
 import re
+import socket
 import sys
 
 from tpmd import Cases, Testpmd, eal
@@ -84,10 +86,45 @@ def live_queues(t):
     return None if s['rx-packets'] > 0 and s['tx-packets'] > 0 else 'after it: %s' % s
 
 
+def telemetry():
+    """The driver's own endpoints, through DPDK's socket, against what testpmd counted; what is no queue is refused."""
+    args = [a for a in quiet_eal('t') if a != '--no-telemetry']
+    with Testpmd(['net_mlx4_model0'], args=['--rxd=512', '--txd=1024', '--rxq=2', '--txq=2'], eal_args=args) as t:
+        where = os.path.join('/var/run/dpdk' if os.getuid() == 0 else os.environ.get('XDG_RUNTIME_DIR', '/tmp') + '/dpdk',
+                             PREFIX + 't', 'dpdk_telemetry.v2')
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        s.settimeout(30)
+        s.connect(where)
+        s.recv(16384)
+
+        def ask(what):
+            s.send(what.encode())
+            return json.loads(s.recv(16384))[what.split(',')[0]]
+
+        t.cmd('start tx_first 4')
+        t.cmd('stop')
+        if ask('/mlx4/list') != [0, 1]:
+            return 'list %s' % ask('/mlx4/list')
+        info = ask('/mlx4/info,1')
+        if info['name'] != 'net_mlx4_model0' or info['port'] != 2 or info['firmware'] != '2.42.5000' or info['commands'] < 50:
+            return str(info)
+        for kind, descriptors, count in (('rxq', 512, 'rx-packets'), ('txq', 1024, 'tx-packets')):
+            queues = [ask('/mlx4/%s,0,%d' % (kind, q)) for q in (0, 1)]
+            if any(q['descriptors'] != descriptors or q['started'] != 1 for q in queues):
+                return str(queues)
+            if sum(q['packets'] for q in queues) != t.stats(0)[count] or t.stats(0)[count] == 0:
+                return '%s, port %s' % (queues, t.stats(0))
+        for bad in ('/mlx4/rxq,0,2', '/mlx4/rxq,0', '/mlx4/rxq,0,x', '/mlx4/rxq,0,1,1', '/mlx4/txq,9,0', '/mlx4/info,', '/mlx4/info,65536'):
+            if ask(bad) is not None:
+                return '%s: %s' % (bad, ask(bad))
+    return None
+
+
 with Testpmd(['net_mlx4_model0'], args=['--rxd=512', '--txd=512'], eal_args=quiet_eal('a')) as pmd:
     cases.run('module eeprom', module, pmd)
     cases.run('queue info', queues, pmd)
     cases.run('firmware and device', firmware, pmd)
     cases.run('descriptor status', descriptors, pmd)
     cases.run('queues stopped live', live_queues, pmd)
+cases.run('telemetry', telemetry)
 sys.exit(1 if cases.failed else 0)
