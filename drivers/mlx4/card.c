@@ -202,7 +202,7 @@ mlx4_card_probe(struct mlx4_bus *bus, const struct mlx4_eth_args *args)
 		if ((hca->ib_ports >> (port - 1) & 1) == 0)
 			rc = port_create(hca, port, args);
 		else
-			rc = mlx4_ib_port_create(hca, port, args->bf);
+			rc = mlx4_ib_port_create(hca, port, args);
 	}
 	if (rc != 0) {
 		ports_destroy(hca);

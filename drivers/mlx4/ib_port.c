@@ -4,6 +4,7 @@
 /* Which InfiniBand ports there are. */
 #include <errno.h>
 
+#include <rte_ethdev.h>
 #include <rte_malloc.h>
 
 #include "card.h"
@@ -13,7 +14,7 @@ static TAILQ_HEAD(, mlx4_ib_port) ports = TAILQ_HEAD_INITIALIZER(ports);
 static pthread_mutex_t ports_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int
-mlx4_ib_port_create(struct mlx4_hca *hca, unsigned int port, bool bf)
+mlx4_ib_port_create(struct mlx4_hca *hca, unsigned int port, const struct mlx4_eth_args *args)
 {
 	struct mlx4_ib_port *p = rte_zmalloc_socket("mlx4_ib", sizeof(*p), 0, hca->numa_node);
 	struct tp_roce_ib_port known = {.prov = &mlx4_roce_provider, .home = p, .numa_node = hca->bus->numa_node};
@@ -23,7 +24,8 @@ mlx4_ib_port_create(struct mlx4_hca *hca, unsigned int port, bool bf)
 		return -ENOMEM;
 	p->hca = hca;
 	p->port = port;
-	p->bf = bf;
+	p->bf = args->bf;
+	p->check_fw = args->check_fw;
 	snprintf(p->name, sizeof(p->name), "%s/%u", hca->bus->where, port);
 	memcpy(known.name, p->name, sizeof(known.name));
 	err = tp_roce_ib_add(&known);
@@ -37,6 +39,40 @@ mlx4_ib_port_create(struct mlx4_hca *hca, unsigned int port, bool bf)
 	TAILQ_INSERT_TAIL(&ports, p, next);
 	pthread_mutex_unlock(&ports_lock);
 	return 0;
+}
+
+static bool
+is_in_use(const struct mlx4_hca *hca)
+{
+	struct mlx4_ib_port *p;
+	bool open = false;
+	uint16_t id;
+
+	RTE_ETH_FOREACH_DEV_OF(id, hca->bus->dev)
+	return true;
+	pthread_mutex_lock(&ports_lock);
+	TAILQ_FOREACH(p, &ports, next)
+	open |= p->hca == hca && p->roce != NULL;
+	pthread_mutex_unlock(&ports_lock);
+	return open;
+}
+
+int
+mlx4_ib_port_revive(struct mlx4_ib_port *p)
+{
+	const struct mlx4_hca_config cfg = {.check_fw = p->check_fw};
+
+	if (is_in_use(p->hca)) {
+		MLX4_LOG(ERR,
+			 "%s: the card was given up; close its other InfiniBand port, or reset one of its Ethernet "
+			 "ports",
+			 p->name);
+		return -EIO;
+	}
+	if (mlx4_hca_revive(p->hca, &cfg) == 0)
+		return 0;
+	MLX4_LOG(ERR, "%s: the card was given up and did not come back by a reset", p->name);
+	return -EIO;
 }
 
 void

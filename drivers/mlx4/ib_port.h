@@ -11,14 +11,19 @@
 struct mlx4_ib_port {
 	struct mlx4_hca *hca;
 	unsigned int port;
-	bool bf;
+	bool bf, check_fw;
 	char name[IBV_SYSFS_NAME_MAX]; /* of the card, with the port's number */
 	struct mlx4_roce *roce;        /* open, or NULL */
 	TAILQ_ENTRY(mlx4_ib_port) next;
 };
 
 /* --- ib_port.c --- */
-int mlx4_ib_port_create(struct mlx4_hca *hca, unsigned int port, bool bf);
+int mlx4_ib_port_create(struct mlx4_hca *hca, unsigned int port, const struct mlx4_eth_args *args);
+/*
+ * Brings a card that was given up up again, when it has InfiniBand ports alone and none of them is open; one with Ethernet
+ * ports is brought up by them (rte_eth_dev_reset()). 0, -EIO with a line.
+ */
+int mlx4_ib_port_revive(struct mlx4_ib_port *p);
 /* What is open on the card's ports loses it: before the card is reset. */
 void mlx4_ib_ports_detach(const struct mlx4_hca *hca);
 /* All ports of a device, and with the last one the card. */

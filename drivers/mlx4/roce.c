@@ -176,11 +176,11 @@ find_port(struct mlx4_roce *r)
 		r->hca = ib->hca;
 		r->port = ib->port;
 		r->bf = ib->bf;
-		return r->hca->dead ? EIO : 0;
+		return r->hca->dead ? mlx4_ib_port_revive(ib) : 0;
 	}
 	eth = mlx4_eth_by_port(dev->port_id);
 	if (eth == NULL || !eth->hca->caps.roce)
-		return ENOTSUP;
+		return -ENOTSUP;
 	r->owner = &eth->roce;
 	r->hca = eth->hca;
 	r->port = eth->port;
@@ -243,7 +243,7 @@ open_port(struct tp_roce_dev *dev)
 	r->dev = dev;
 	rc = find_port(r);
 	if (rc != 0)
-		return rc;
+		return mlx4_roce_errno(rc);
 	locks_init(r);
 	rc = tables_create(r);
 	if (rc == 0)

@@ -309,6 +309,87 @@ test_caps(void **state)
 	assert_int_equal(b.port_cap_flags, a.port_cap_flags);
 }
 
+/* --- what fails ------------------------------------------------------------------------------------------------ */
+
+/* A life of the first port, with a service; the second one is open and unharmed. True: nothing failed. */
+static bool
+whole_life(void)
+{
+	struct ibv_context *ctx = tp_roce_open_ib(NAME1, NULL);
+	struct ibv_port_attr a;
+	union ibv_gid gid;
+	__be16 pkey;
+	bool ok;
+
+	if (ctx == NULL)
+		return false;
+	ok = tp_roce_query_port(ctx, 1, &a) == 0 && tp_roce_query_gid_ex(ctx, 1, 0, &(struct ibv_gid_entry){0}) == 0 &&
+	     tp_roce_query_gid(ctx, 1, 0, &gid) == 0 && tp_roce_query_pkey(ctx, 1, 0, &pkey) == 0 &&
+	     tp_mad_port_caps(ctx, IBV_PORT_SM, 0) == 0 && tp_mad_port_set_input(ctx, nobody, NULL) == 0;
+	tp_roce_progress(ctx);
+	assert_int_equal(tp_roce_close_device(ctx), 0);
+	return ok;
+}
+
+/* The other port goes down with the card; when it is closed, too, the next one who opens a port brings the card up. */
+static void
+revive(void)
+{
+	errno = 0;
+	assert_null(tp_roce_open_ib(NAME1, NULL));
+	assert_int_equal(errno, EIO);
+	ir_expect_event(1, IBV_EVENT_DEVICE_FATAL);
+	assert_int_equal(tp_roce_dealloc_pd(ir_pd[1]), 0);
+	assert_int_equal(tp_roce_close_device(ir_ctx[1]), 0);
+	assert_true(whole_life());
+	ir_ctx[1] = tp_roce_open_ib(NAME2, NULL);
+	assert_non_null(ir_ctx[1]);
+	ir_pd[1] = tp_roce_alloc_pd(ir_ctx[1]);
+	assert_non_null(ir_pd[1]);
+}
+
+/* Every command of a life refused once: nothing is lost, and the next life is a whole one. */
+static void
+test_refused_commands(void **state)
+{
+	struct tp_model_stats before, after;
+	struct tp_model *m = ir_model();
+	unsigned int n, failed = 0, given_up = 0;
+	uint64_t commands;
+	size_t heap;
+
+	assert_int_equal(tp_roce_dealloc_pd(ir_pd[0]), 0);
+	assert_int_equal(tp_roce_close_device(ir_ctx[0]), 0);
+	ir_ctx[0] = NULL;
+	assert_true(whole_life());
+	heap = rig_heap();
+	tp_model_get_stats(m, &before);
+	assert_true(whole_life());
+	tp_model_get_stats(m, &after);
+	assert_int_equal(rig_heap(), heap);
+	commands = after.commands - before.commands;
+	assert_in_range(commands, 20, 80);
+	for (n = 1; n <= commands; n++) {
+		assert_int_equal(tp_model_fault(m, TP_FAULT_STATUS, 0, n, MLX4_STAT_INTERNAL_ERR), 0);
+		failed += whole_life() ? 0 : 1;
+		tp_model_fault(m, TP_FAULT_STATUS, 0, 0, 0);
+		if (mlx4_roce_of(ir_ctx[1])->hca->dead) {
+			given_up++; /* it did not give back an object */
+			revive();
+			heap = rig_heap();
+		}
+		if (rig_heap() != heap)
+			fail_msg("command %u: the heap has %zu bytes, wanted %zu", n, rig_heap(), heap);
+		assert_true(whole_life());
+	}
+	assert_in_range(failed, 10, commands);
+	assert_in_range(given_up, 4, 16);
+	ir_ctx[0] = tp_roce_open_ib(NAME1, NULL);
+	assert_non_null(ir_ctx[0]);
+	ir_pd[0] = tp_roce_alloc_pd(ir_ctx[0]);
+	assert_non_null(ir_pd[0]);
+}
+
 /* An Ethernet port has none of that. */
 static void
 test_ethernet(void **state)
@@ -341,6 +422,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_process, ir_setup, ir_teardown),
 		cmocka_unit_test_setup_teardown(test_service, ir_setup, ir_teardown),
 		cmocka_unit_test_setup_teardown(test_caps, ir_setup, ir_teardown),
+		cmocka_unit_test_setup_teardown(test_refused_commands, ir_setup, ir_teardown),
 		cmocka_unit_test(test_ethernet),
 	};
 
