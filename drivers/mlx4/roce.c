@@ -192,12 +192,7 @@ find_port(struct mlx4_roce *r)
 static void
 locks_init(struct mlx4_roce *r)
 {
-	pthread_mutexattr_t again;
-
-	pthread_mutexattr_init(&again);
-	pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(&r->mads, &again);
-	pthread_mutexattr_destroy(&again);
+	pthread_mutex_init(&r->mads, NULL);
 	pthread_mutex_init(&r->tables, NULL);
 	pthread_mutex_init(&r->capture_lock, NULL);
 }
@@ -326,7 +321,10 @@ mlx4_roce_detach(struct mlx4_roce *r)
 	mlx4_roce_cq_detach(cq);
 	mlx4_roce_keys_detach(r);
 	port_leave(r);
+	/* Whoever sends a management datagram now has seen the card, or sees that it is gone. */
+	pthread_mutex_lock(&r->mads);
 	r->hca = NULL;
+	pthread_mutex_unlock(&r->mads);
 	*r->owner = NULL;
 	pthread_mutex_unlock(&r->dev->lock);
 }

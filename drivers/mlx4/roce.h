@@ -184,8 +184,9 @@ struct mlx4_roce {
 	uint16_t vlan[MLX4_VLAN_TABLE_ENTRIES]; /* as in the card */
 	struct mlx4_mad_end *qp0, *qp1;         /* QP0: of InfiniBand, while there is a management service */
 	atomic_uint lid;                        /* of InfiniBand, as last heard */
-	pthread_mutex_t mads; /* recursive, of both on InfiniBand; who is called with a datagram sends another */
-	pthread_mutex_t capture_lock; /* of capture */
+	pthread_mutex_t mads;                   /* of both on InfiniBand */
+	struct mlx4_ib_batch *batch;            /* where what is received goes, roce_ib.c */
+	pthread_mutex_t capture_lock;           /* of capture */
 	struct mlx4_roce_capture *capture;
 	struct rte_intr_handle *comp_intr; /* of the vector of its completion queues */
 	int vector;                        /* -1: none */

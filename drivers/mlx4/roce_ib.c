@@ -24,6 +24,13 @@
 #define SPEED_FDR10 8u
 #define SPEED_FDR 16u
 #define SPEED_EDR 32u
+#define BATCH 8u
+
+/* What came in one look. */
+struct mlx4_ib_batch {
+	struct tp_mad_packet pkt[BATCH];
+	unsigned int num;
+};
 
 /* --- state and tables -------------------------------------------------------------------------------------- */
 
@@ -249,7 +256,7 @@ receive(struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *data, ui
 	if (p.has_grh)
 		memcpy(&p.grh, data, IB_GRH_LEN);
 	memcpy(p.data, data + IB_GRH_LEN, TP_MAD_SIZE);
-	tp_roce_mad_port_input(r->dev, &p);
+	r->batch->pkt[r->batch->num++] = p;
 	return true;
 }
 
@@ -322,17 +329,27 @@ mlx4_ib_mads_stop(struct mlx4_roce *r)
 	pthread_mutex_unlock(&r->mads);
 }
 
-/* Under a lock, because QP0 comes and goes with the service. */
+/*
+ * Under a lock, because QP0 comes and goes with the service. What came is handed out without it: a service sends under a
+ * lock of its own, which it takes here, too.
+ */
 unsigned int
 mlx4_ib_progress(struct mlx4_roce *r)
 {
-	unsigned int n = 0;
+	struct mlx4_mad_end **ends[] = {&r->qp0, &r->qp1};
+	struct mlx4_ib_batch batch;
+	unsigned int n = 0, i, k;
 
-	pthread_mutex_lock(&r->mads);
-	if (r->qp0 != NULL)
-		n += mlx4_mad_poll(r->qp0);
-	if (r->qp1 != NULL)
-		n += mlx4_mad_poll(r->qp1);
-	pthread_mutex_unlock(&r->mads);
+	for (i = 0; i < RTE_DIM(ends); i++) {
+		batch.num = 0;
+		pthread_mutex_lock(&r->mads);
+		r->batch = &batch;
+		if (*ends[i] != NULL)
+			n += mlx4_mad_poll(*ends[i], BATCH);
+		r->batch = NULL;
+		pthread_mutex_unlock(&r->mads);
+		for (k = 0; k < batch.num; k++)
+			tp_roce_mad_port_input(r->dev, &batch.pkt[k]);
+	}
 	return n;
 }

@@ -318,11 +318,11 @@ sent(struct mlx4_mad_end *g, const struct mlx4_cqe *cqe)
 }
 
 unsigned int
-mlx4_mad_poll(struct mlx4_mad_end *g)
+mlx4_mad_poll(struct mlx4_mad_end *g, unsigned int max)
 {
 	unsigned int n;
 
-	for (n = 0; n < RECVS; n++) {
+	for (n = 0; n < max; n++) {
 		const struct mlx4_cqe *cqe = &g->cq.cqes[g->ci & (CQES - 1)];
 		uint8_t op = *(const volatile uint8_t *)&cqe->owner_sr_opcode;
 

@@ -44,7 +44,8 @@ unsigned int mlx4_mad_senders(const struct mlx4_mad_end *g);
 uint32_t mlx4_mad_psn(struct mlx4_mad_end *g);
 /* Any thread. 0, EAGAIN: no room now. */
 int mlx4_mad_post(struct mlx4_mad_end *g, unsigned int sender, const struct mlx4_mad_out *out);
-/* The port's thread; returns how many completions there were. */
-unsigned int mlx4_mad_poll(struct mlx4_mad_end *g);
+#define MLX4_MAD_POLL_MAX 64u
+/* At most max completions; returns how many there were. The port's thread. */
+unsigned int mlx4_mad_poll(struct mlx4_mad_end *g, unsigned int max);
 
 #endif /* MLX4_ROCE_MAD_H */

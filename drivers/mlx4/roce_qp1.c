@@ -228,5 +228,5 @@ mlx4_roce_progress(struct tp_roce_dev *dev)
 		return 0;
 	if (unlikely(atomic_load_explicit(&dev->capturing, memory_order_relaxed)))
 		shown = mlx4_roce_capture_poll(r);
-	return mlx4_mad_poll(r->qp1) + shown;
+	return mlx4_mad_poll(r->qp1, MLX4_MAD_POLL_MAX) + shown;
 }

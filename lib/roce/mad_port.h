@@ -53,7 +53,7 @@ int tp_mad_port_send(struct ibv_context *ctx, const struct tp_mad_packet *pkt);
 
 /**
  * The service's input. cb is called by tp_roce_progress() of the port, in its thread; it may send and process, it may not
- * close the port. NULL ends the service, after which cb is not called any more; not from within cb.
+ * close the port. No lock is held that sending or processing takes, so both may be done under a lock that cb takes. NULL ends the service, after which cb is not called any more; not from within cb.
  * @return 0; EBUSY another service has the port; ENOTSUP the port is not InfiniBand; ENOMEM or EIO: no QP0.
  */
 int tp_mad_port_set_input(struct ibv_context *ctx, void (*cb)(void *arg, const struct tp_mad_packet *pkt), void *arg);

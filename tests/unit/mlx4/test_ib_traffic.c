@@ -5,6 +5,9 @@
  * What two InfiniBand ports say to each other over a cable: datagrams and connections over LIDs, groups, partitions, and
  * management datagrams of QP0 and QP1; and the events by which a port tells what its subnet manager did.
  */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include <infiniband/verbs.h>
 #include <rte_byteorder.h>
 
@@ -21,6 +24,7 @@
 #define HOP_COUNT 7
 #define DR_SLID 32
 #define INITIAL_PATH 128
+#define ROUNDS 2000u
 
 static void
 fill(uint8_t *p, uint32_t len, uint8_t seed)
@@ -427,6 +431,77 @@ test_subnet_management(void **state)
 	assert_int_equal(tp_mad_port_set_input(ir_ctx[0], NULL, NULL), 0);
 }
 
+/* A service with a lock of its own, which it holds while it sends and takes when it is called, in another thread. */
+struct busy {
+	pthread_mutex_t lock;
+	atomic_bool stop;
+	unsigned int heard;
+};
+
+static void
+busy_input(void *arg, const struct tp_mad_packet *pkt)
+{
+	struct busy *b = arg;
+
+	pthread_mutex_lock(&b->lock);
+	b->heard += pkt->qpn == 1 ? 1 : 0;
+	pthread_mutex_unlock(&b->lock);
+}
+
+static void *
+busy_thread(void *arg)
+{
+	struct busy *b = arg;
+
+	while (!atomic_load(&b->stop))
+		tp_roce_progress(ir_ctx[1]);
+	return NULL;
+}
+
+static void
+test_threads(void **state)
+{
+	struct tp_mad_packet p = {.qpn = 1, .remote_qpn = 1, .qkey = TP_MAD_QKEY, .dlid = IR_LID(1)}, out;
+	struct busy b = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	unsigned int i, sent = 0, heard = 0;
+	pthread_t t;
+
+	ir_smp_init(p.data, PERF, IR_GET, PORT_COUNTERS, 0);
+	p.data[IR_DATA + 1] = 2;
+	assert_int_equal(tp_mad_port_set_input(ir_ctx[1], busy_input, &b), 0);
+	assert_int_equal(pthread_create(&t, NULL, busy_thread, &b), 0);
+	/* To itself, so that the thread is called while this one sends. */
+	for (i = 0; i < ROUNDS; i++) {
+		pthread_mutex_lock(&b.lock);
+		sent += tp_mad_port_send(ir_ctx[1], &p) == 0 ? 1 : 0;
+		assert_int_equal(tp_mad_port_process(ir_ctx[1], &p, &out), 0);
+		pthread_mutex_unlock(&b.lock);
+		tp_model_step(ir_model(), 16);
+	}
+	assert_int_not_equal(sent, 0);
+	for (i = 0; i < ROUNDS && heard != sent; i++) {
+		rte_delay_us_sleep(1000);
+		tp_model_step(ir_model(), 16);
+		pthread_mutex_lock(&b.lock);
+		heard = b.heard;
+		pthread_mutex_unlock(&b.lock);
+	}
+	assert_int_equal(heard, sent);
+	/* The service comes and goes under datagrams. */
+	for (i = 0; i < ROUNDS / 10; i++) {
+		assert_int_equal(tp_mad_port_set_input(ir_ctx[1], NULL, NULL), 0);
+		(void)tp_mad_port_send(ir_ctx[1], &p);
+		tp_model_step(ir_model(), 16);
+		assert_int_equal(tp_mad_port_set_input(ir_ctx[1], busy_input, &b), 0);
+		(void)tp_mad_port_send(ir_ctx[1], &p);
+		tp_model_step(ir_model(), 16);
+	}
+	assert_int_equal(tp_mad_port_set_input(ir_ctx[1], NULL, NULL), 0);
+	atomic_store(&b.stop, true);
+	assert_int_equal(pthread_join(t, NULL), 0);
+	ir_run();
+}
+
 /* --- events ---------------------------------------------------------------------------------------------------- */
 
 static void
@@ -490,6 +565,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_partitions, setup_active, ir_teardown),
 		cmocka_unit_test_setup_teardown(test_connections, setup_active, ir_teardown),
 		cmocka_unit_test_setup_teardown(test_general_services, setup_active, ir_teardown),
+		cmocka_unit_test_setup_teardown(test_threads, setup_active, ir_teardown),
 		cmocka_unit_test_setup_teardown(test_subnet_management, ir_setup, ir_teardown),
 		cmocka_unit_test_setup_teardown(test_events, ir_setup, ir_teardown),
 	};
