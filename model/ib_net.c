@@ -43,7 +43,9 @@ tpm_ib_send(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, ui
 		return;
 	}
 	tpm_ib_count_tx(&p->ibp.pm.c, f->len, mcast);
-	(void)m;
+	/* What the scheduler of a port with a rate charges for. */
+	m->st.port[p->num - 1].tx_frames++;
+	m->st.port[p->num - 1].tx_bytes += f->len;
 }
 
 struct tpm_qp *

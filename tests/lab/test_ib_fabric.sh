@@ -15,7 +15,8 @@ modprobe mlx4_core; modprobe mlx4_ib; modprobe ib_umad; modprobe ib_uverbs; modp
 ip link set lo up
 mkdir -p /var/cache/opensm /var/log /etc/opensm
 echo "force_log_flush TRUE" >/tmp/opensm.conf
-opensm -B -F /tmp/opensm.conf -f /tmp/opensm.log -g 0x0002c90300a1b201 >/dev/null 2>&1
+printf 'Default=0x7fff,ipoib:ALL=full;\nlab=0x0007,ipoib:ALL=full;\n' >/tmp/partitions.conf
+opensm -B -P /tmp/partitions.conf -F /tmp/opensm.conf -f /tmp/opensm.log -g 0x0002c90300a1b201 >/dev/null 2>&1
 i=0
 while [ $i -lt 60 ] && ! grep -qs 'SUBNET UP' /tmp/opensm.log; do sleep 1; i=$((i + 1)); done
 sleep 3
@@ -34,7 +35,7 @@ saquery NR
 echo "== perfquery"
 perfquery -x
 echo "== perfquery-switch"
-perfquery -G 0x0002c90500000000 1 2>&1 || perfquery "$(ibstat | sed -n 's/.*SM lid: //p' | head -n 1)" 1
+perfquery "$(ibnetdiscover | sed -n 's/^Switch.* lid \([0-9]*\) lmc.*/\1/p')" 1
 GUEST
 want ib-subnet-up fabric opensm 'SUBNET UP'
 want ib-ibstat-active fabric ibstat 'State: Active'
@@ -44,7 +45,8 @@ want ib-ibnetdiscover-ca fabric netdiscover 'Ca.*2 "H-0002c90300a1b200'
 want ib-iblinkinfo fabric linkinfo '4X.*10.0 Gbps Active/  LinkUp'
 want ib-sminfo fabric sminfo 'SMINFO_MASTER'
 want ib-saquery fabric saquery 'node_guid.*0x0002c90300a1b200'
-want ib-perfquery fabric perfquery 'PortXmitPkts:'
+want ib-perfquery fabric perfquery 'PortXmitPkts:\.*[1-9]'
+want ib-perfquery-switch fabric perfquery-switch 'PortRcvPkts:\.*[1-9]'
 
 guest_exec fabric 150 <<'GUEST'
 echo "== pingpong"
@@ -58,6 +60,9 @@ ibping -S -C mlx4_0 -P 2 & server=$!; sleep 2
 lid=$(cat /sys/class/infiniband/mlx4_0/ports/2/lid)
 ibping -C mlx4_0 -P 1 -c 3 $((lid)); kill $server
 ip netns add far
+echo 0x8007 >/sys/class/net/ib0/create_child
+echo 0x8007 >/sys/class/net/ib1/create_child
+ip link set ib1.8007 netns far
 ip link set ib1 netns far
 ip addr add 192.0.2.1/24 dev ib0; ip addr add 2001:db8::1/64 dev ib0 nodad; ip link set ib0 up
 ip -n far link set lo up
@@ -69,6 +74,12 @@ echo "== ping-back"
 ip netns exec far ping -c 3 -W 3 -s 1900 192.0.2.1
 echo "== ping6"
 ping -6 -c 3 -W 3 2001:db8::2
+echo "== child"
+cat /sys/class/infiniband/mlx4_0/ports/1/pkeys/1
+ip addr add 198.51.100.1/24 dev ib0.8007; ip link set ib0.8007 up
+ip -n far addr add 198.51.100.2/24 dev ib1.8007; ip -n far link set ib1.8007 up
+sleep 3
+ping -c 3 -W 3 198.51.100.2
 echo "== iperf"
 ip netns exec far iperf3 -s -1 >/dev/null & sleep 1; iperf3 -c 192.0.2.2 -t 3; echo "status $?"; wait
 echo "== iperf-udp"
@@ -79,12 +90,14 @@ want ib-ibping fabric ibping '3 packets received|0% packet loss'
 want ib-ipoib-ping fabric ping ' 0% packet loss'
 want ib-ipoib-ping-back fabric ping-back ' 0% packet loss'
 want ib-ipoib-ping6 fabric ping6 ' 0% packet loss'
+want ib-ipoib-child-pkey fabric child '^0x8007$'
+want ib-ipoib-child fabric child ' 0% packet loss'
 want ib-ipoib-iperf fabric iperf '^status 0$'
 want ib-ipoib-iperf-udp fabric iperf-udp '^status 0$'
 
 guest_exec fabric 120 <<'GUEST'
 echo connected >/sys/class/net/ib0/mode
-ip netns exec far sh -c 'mount -t sysfs s /sys; echo connected >/sys/class/net/ib1/mode; ip link set ib1 mtu 65520'
+ip netns exec far sh -c 'echo connected >/sys/class/net/ib1/mode; ip link set ib1 mtu 65520'
 ip link set ib0 mtu 65520
 sleep 4
 echo "== connected"

@@ -16,6 +16,7 @@
 #define IR_ASYNC (VR_ASYNC | UINT64_C(1) << 0x1d)
 #define IR_QP0 (VR_SPECIAL + 0) /* of port 1 */
 #define IR_QP1 (VR_SPECIAL + 2)
+#define IR_WIRE_TAIL 6u /* both CRCs */
 
 /* --- management by the host --- */
 
@@ -252,6 +253,65 @@ ir_post_mad(struct vr *v, struct vr_qp *q, uint16_t lid, uint32_t qpn)
 	prm_set32(w, 64, MLX4_DATA_INLINE | 4);
 	vr_post(v, q, MLX4_OP_SEND, 5, (mgmt ? MLX4_MLX_VL15 : 0) | (lid == 0xffff ? MLX4_MLX_SLR : 0),
 		(uint32_t)lid << 16);
+}
+
+/* --- what is on the wire --- */
+
+static inline const struct vr_frame *
+ir_last(struct vr *v, unsigned int port)
+{
+	assert_true(v->end[port - 1]->sent != 0);
+	return &v->end[port - 1]->frame[v->end[port - 1]->sent - 1];
+}
+
+/* Independent of the card's own: bit by bit. */
+static inline uint16_t
+ir_crc16(const uint8_t *p, uint32_t len)
+{
+	uint16_t r = 0xffff;
+
+	for (; len != 0; p++, len--) {
+		r ^= *p;
+		for (unsigned int i = 0; i < 8; i++)
+			r = (uint16_t)((r & 1) != 0 ? r >> 1 ^ 0xd008 : r >> 1);
+	}
+	return (uint16_t)~r;
+}
+
+static inline uint32_t
+ir_crc32(const uint8_t *p, uint32_t len)
+{
+	uint32_t r = 0xffffffff;
+
+	for (; len != 0; p++, len--) {
+		r ^= *p;
+		for (unsigned int i = 0; i < 8; i++)
+			r = (r & 1) != 0 ? r >> 1 ^ 0xedb88320 : r >> 1;
+	}
+	return ~r;
+}
+
+static inline void
+ir_check_crcs(const struct vr_frame *f)
+{
+	bool grh = (f->data[1] & 3) == 3;
+	uint32_t len = f->len - IR_WIRE_TAIL, bth = grh ? 48 : 8, crc;
+	uint8_t m[VR_FRAME_MAX];
+
+	memcpy(m, f->data, len);
+	m[0] |= 0xf0;
+	if (grh) {
+		memset(m, 0xff, 8);
+		m[8] |= 0x0f;
+		memset(m + 9, 0xff, 3);
+		m[15] = 0xff;
+	}
+	m[bth + 4] = 0xff;
+	crc = ir_crc32(m, len);
+	assert_int_equal(
+		f->data[len] | f->data[len + 1] << 8 | f->data[len + 2] << 16 | (uint32_t)f->data[len + 3] << 24, crc);
+	assert_int_equal(f->data[len + 4] | f->data[len + 5] << 8, ir_crc16(f->data, len + 4));
+	assert_int_equal((f->data[4] & 7) << 8 | f->data[5], (len + 4) / 4);
 }
 
 #endif /* IB_RIG_H */
