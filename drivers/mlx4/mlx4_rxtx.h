@@ -73,6 +73,7 @@ struct mlx4_rxq {
 	uint16_t port_id;
 	uint16_t stamp_off;  /* where mbufs have the time of arrival */
 	uint8_t crc_len;     /* FCS bytes that the card leaves in the buffer and the application does not want */
+	bool extras;         /* it tells the time, or: */
 	bool tunnels;        /* the card looks into tunnels */
 	uint64_t stamp_flag; /* and what says so; 0: the queue does not tell the time */
 	uint64_t packets, bytes;
@@ -240,6 +241,8 @@ int mlx4_txq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int num
 int mlx4_txq_start(struct mlx4_txq *q);
 int mlx4_txq_stop(struct mlx4_txq *q);
 void mlx4_txq_release(struct mlx4_txq *q);
+/* The card looks into tunnels from now on, or does not. */
+void mlx4_rxq_tunnels(struct mlx4_rxq *q, bool on);
 /* The card computes checksums and segments inside tunnels from now on, or does not. */
 void mlx4_txq_tunnels(struct mlx4_txq *q, bool on);
 /*

@@ -39,10 +39,8 @@ struct mlx4_rx_const {
 	uint16_t crc_sub[8] __rte_aligned(16); /* crc_len where the vector variant has the two lengths */
 	uint64_t rearm, ol_flags, ol_mask;
 	uint16_t crc_len;
-	uint16_t stamp_off;
-	bool extras; /* time stamps or tunnels */
-	bool tunnels;
-	uint64_t stamp_flag;           /* 0: no time stamps */
+	bool extras; /* time stamps or tunnels, of which the queue knows more */
+	const struct mlx4_rxq *q;
 	uint32_t first_len, other_len; /* bytes in the first buffer of a WQE, and in each of the others */
 };
 
@@ -57,10 +55,8 @@ mlx4_rx_const_of(const struct mlx4_rxq *q, const struct mlx4_rx_set *s)
 		.ol_flags = s->ol_flags,
 		.ol_mask = q->ol_mask,
 		.crc_len = q->crc_len,
-		.stamp_off = q->stamp_off,
-		.extras = q->stamp_flag != 0 || q->tunnels,
-		.tunnels = q->tunnels,
-		.stamp_flag = q->stamp_flag,
+		.extras = q->extras,
+		.q = q,
 		.first_len = r != NULL && r->hdr_len != 0 ? r->hdr_len : q->buf_len,
 		.other_len = q->buf_len,
 	};
@@ -120,21 +116,21 @@ mlx4_rx_stamp(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct 
 	uint64_t low = prm_get(e, MLX4_CQE_STAMP_LH) << 8 | prm_get(e, MLX4_CQE_STAMP_LL);
 	uint64_t high = (uint64_t)prm_get(e, MLX4_CQE_STAMP_H) + (low == 0);
 
-	*RTE_MBUF_DYNFIELD(m, k->stamp_off, rte_mbuf_timestamp_t *) = high << 16 | low;
-	m->ol_flags |= k->stamp_flag;
+	*RTE_MBUF_DYNFIELD(m, k->q->stamp_off, rte_mbuf_timestamp_t *) = high << 16 | low;
+	m->ol_flags |= k->q->stamp_flag;
 	m->vlan_tci = 0;
 }
 
 /* rx_tunnel.c: packet type and flags of a frame that has another one inside; leaves others as they are. */
-void mlx4_rx_tunnel(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct rte_mbuf *m);
+void mlx4_rx_tunnel(const struct mlx4_rxq *q, const struct mlx4_cqe *cqe, struct rte_mbuf *m);
 
 /* What few queues ask for; the plain bursts have nothing of it. */
 static __rte_always_inline void
 mlx4_rx_extras(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct rte_mbuf *m)
 {
-	if (k->tunnels)
-		mlx4_rx_tunnel(k, cqe, m);
-	if (k->stamp_flag != 0)
+	if (k->q->tunnels)
+		mlx4_rx_tunnel(k->q, cqe, m);
+	if (k->q->stamp_flag != 0)
 		mlx4_rx_stamp(k, cqe, m);
 }
 

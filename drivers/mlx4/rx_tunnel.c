@@ -36,7 +36,7 @@ RTE_INIT(mlx4_rx_inner_table)
 }
 
 void
-mlx4_rx_tunnel(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct rte_mbuf *m)
+mlx4_rx_tunnel(const struct mlx4_rxq *q, const struct mlx4_cqe *cqe, struct rte_mbuf *m)
 {
 	uint32_t w = rte_be_to_cpu_32(cqe->vlan_my_qpn);
 	bool v4 = (w & MLX4_CQE_TUNNEL_IPV4) != 0;
@@ -51,5 +51,5 @@ mlx4_rx_tunnel(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct
 	/* A tunnel without UDP has no such checksum, so a bit that is clear says nothing. */
 	if ((w & MLX4_CQE_TUNNEL_UDP_OK) != 0)
 		flags |= RTE_MBUF_F_RX_OUTER_L4_CKSUM_GOOD;
-	m->ol_flags |= flags & k->ol_mask;
+	m->ol_flags |= flags & q->ol_mask;
 }

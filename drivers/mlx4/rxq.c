@@ -62,6 +62,13 @@ reported_flags(uint64_t offloads)
 	return f | RTE_MBUF_F_RX_RSS_HASH;
 }
 
+void
+mlx4_rxq_tunnels(struct mlx4_rxq *q, bool on)
+{
+	q->tunnels = on;
+	q->extras = on || q->stamp_flag != 0;
+}
+
 int
 mlx4_rxq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_node, const struct rte_eth_rxconf *conf,
 	       struct rte_mempool *mp, struct mlx4_rxq **out)
@@ -99,7 +106,7 @@ mlx4_rxq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_no
 		rte_free(q);
 		return ret;
 	}
-	q->tunnels = eth->tunnels;
+	mlx4_rxq_tunnels(q, eth->tunnels);
 	q->rearm = rearm_word(port_id);
 	q->ol_mask = reported_flags(q->offloads);
 	*out = q;

@@ -40,7 +40,7 @@ tell_queues(struct mlx4_eth *eth)
 
 	for (i = 0; i < data->nb_rx_queues; i++)
 		if (eth->rxqs[i] != NULL)
-			eth->rxqs[i]->tunnels = eth->tunnels;
+			mlx4_rxq_tunnels(eth->rxqs[i], eth->tunnels);
 	for (i = 0; i < data->nb_tx_queues; i++)
 		if (eth->txqs[i] != NULL)
 			mlx4_txq_tunnels(eth->txqs[i], eth->tunnels);

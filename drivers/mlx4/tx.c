@@ -76,12 +76,12 @@ free_plain(struct rte_mbuf **elts, uint32_t n)
  * block needs no stamp, its control dword has the phase of the pass that is over.
  */
 static __rte_always_inline void
-stamp(struct mlx4_txq *q, uint32_t pos)
+stamp(const struct mlx4_txq *q, uint32_t pos)
 {
-	uint32_t phase = pos & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0, at = pos & q->sq_mask;
+	rte_be32_t phase = pos & (q->sq_mask + 1) ? RTE_BE32(MLX4_CTRL_OWN) : 0;
+	uint32_t at = pos & q->sq_mask;
 
-	*(rte_be32_t *)(void *)(q->sq + ((size_t)at << MLX4_LG_TXBB)) = rte_cpu_to_be_32(0x7fffffffu | phase);
-	q->elts[at] = NULL;
+	*(rte_be32_t *)(void *)(q->sq + ((size_t)at << MLX4_LG_TXBB)) = RTE_BE32(0x7fffffffu) | phase;
 }
 
 /* The same as free_plain for slots of any kind. */
@@ -369,9 +369,16 @@ post_general(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *b
 	uint32_t i = 0;
 
 	do {
-		uint32_t len = pkts[i]->pkt_len;
-		int used = mlx4_tx_general(q, pkts[i], q->sq_room - (q->sq_pi - q->sq_ci));
+		uint32_t len = pkts[i]->pkt_len, large;
+		int used;
 
+		if ((pkts[i]->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0) {
+			large = mlx4_tx_lso(q, pkts + i, n - i, bytes);
+			i += large;
+			if (large != 0)
+				continue;
+		}
+		used = mlx4_tx_general(q, pkts[i], q->sq_room - (q->sq_pi - q->sq_ci));
 		if (used < 0)
 			return i == 0 ? used : (int)i;
 		if (unlikely(used == 0))

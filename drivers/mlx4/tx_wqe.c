@@ -10,8 +10,6 @@
 #include "tx_wqe.h"
 
 #define BLOCKS_MAX ((MLX4_SEND_WQE_MAX + MLX4_TXBB_SIZE - 1) / MLX4_TXBB_SIZE)
-/* Bytes in the first block behind the control segment and the four bytes that begin an inline or an LSO segment. */
-#define INLINE_FIRST (MLX4_TXBB_SIZE - MLX4_DS_SIZE - 4)
 
 /* What a WQE will be made of, found before anything is written. */
 struct tx_plan {
@@ -44,9 +42,9 @@ tso_header_len(const struct rte_mbuf *m)
 static __rte_always_inline uint32_t
 inline_units(uint32_t n)
 {
-	if (n <= INLINE_FIRST)
+	if (n <= MLX4_TX_INLINE_FIRST)
 		return (4 + n + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE;
-	n -= INLINE_FIRST;
+	n -= MLX4_TX_INLINE_FIRST;
 	return 3 + n / 60 * 4 + (n % 60 == 0 ? 0 : (4 + n % 60 + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE);
 }
 
@@ -67,13 +65,6 @@ count_segments(const struct rte_mbuf *m, uint32_t skip)
 	return n;
 }
 
-/* Units of the LSO segment. */
-static __rte_always_inline uint32_t
-lso_units(uint32_t hdr_len)
-{
-	return (4 + hdr_len + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE;
-}
-
 static __rte_always_inline int
 plan_lso(const struct mlx4_txq *q, const struct rte_mbuf *m, struct tx_plan *p)
 {
@@ -87,7 +78,7 @@ plan_lso(const struct mlx4_txq *q, const struct rte_mbuf *m, struct tx_plan *p)
 	if (hdr + 64 > q->max_desc)
 		return -EINVAL;
 	p->hdr_len = hdr;
-	p->ds = 1 + lso_units(hdr) + count_segments(m, hdr);
+	p->ds = 1 + mlx4_tx_lso_units(hdr) + count_segments(m, hdr);
 	return 0;
 }
 
@@ -205,7 +196,7 @@ static __rte_always_inline void
 write_inline(struct tx_draft *d, const struct rte_mbuf *m)
 {
 	uint8_t copy[MLX4_SEND_WQE_MAX];
-	uint32_t len = RTE_MAX(m->pkt_len, MLX4_INLINE_MIN), n = RTE_MIN(len, INLINE_FIRST), b;
+	uint32_t len = RTE_MAX(m->pkt_len, MLX4_INLINE_MIN), n = RTE_MIN(len, MLX4_TX_INLINE_FIRST), b;
 	const uint8_t *src = bytes_of(m, m->pkt_len, copy);
 
 	if (unlikely(m->pkt_len < MLX4_INLINE_MIN)) {
@@ -215,8 +206,8 @@ write_inline(struct tx_draft *d, const struct rte_mbuf *m)
 		src = copy;
 	}
 	prm_set32(d->w, MLX4_DS_SIZE, MLX4_DATA_INLINE | n);
-	if (n == INLINE_FIRST)
-		memcpy(d->w + MLX4_DS_SIZE + 4, src, INLINE_FIRST);
+	if (n == MLX4_TX_INLINE_FIRST)
+		memcpy(d->w + MLX4_DS_SIZE + 4, src, MLX4_TX_INLINE_FIRST);
 	else
 		copy_some(d->w + MLX4_DS_SIZE + 4, src, n);
 	for (b = 1, src += n, len -= n; len != 0; b++, src += n, len -= n) {
@@ -236,12 +227,12 @@ write_lso(struct tx_draft *d, const struct rte_mbuf *m, uint32_t hdr_len)
 	uint32_t left = hdr_len, n, b;
 
 	prm_set32(d->w, MLX4_DS_SIZE, (uint32_t)m->tso_segsz << MLX4_LSO_MSS_SHIFT | hdr_len);
-	if (unlikely(left < INLINE_FIRST)) {
+	if (unlikely(left < MLX4_TX_INLINE_FIRST)) {
 		copy_some(to, src, left);
 		return;
 	}
-	memcpy(to, src, INLINE_FIRST);
-	for (b = 1, src += INLINE_FIRST, left -= INLINE_FIRST; left != 0; b++, src += n, left -= n) {
+	memcpy(to, src, MLX4_TX_INLINE_FIRST);
+	for (b = 1, src += MLX4_TX_INLINE_FIRST, left -= MLX4_TX_INLINE_FIRST; left != 0; b++, src += n, left -= n) {
 		if (unlikely(left < 4)) {
 			d->first[b] = 0;
 			copy_some((uint8_t *)&d->first[b], src, left);
@@ -274,7 +265,7 @@ write_ctrl(struct mlx4_txq *q, uint8_t *wqe, const struct rte_mbuf *m, const str
 	}
 	if (m->ol_flags & RTE_MBUF_F_TX_VLAN)
 		dw1 |= (uint32_t)m->vlan_tci << MLX4_CTRL_VLAN_SHIFT | MLX4_CTRL_INS_CVLAN;
-	dw2 |= csum | mlx4_tx_cqe_bits(q, p->blocks);
+	dw2 |= csum | mlx4_tx_cqe_bits(q, q->sq_pi, p->blocks);
 	c->imm = 0;
 	if (q->mac_loopback) {
 		const uint8_t *dmac = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -385,91 +376,8 @@ free_now(struct rte_mbuf *m)
 		rte_pktmbuf_free(m);
 }
 
-/* What post_lso leaves to the general code. */
-#define LSO_OTHER_FLAGS (MLX4_TX_UNSUPPORTED | RTE_MBUF_F_TX_TUNNEL_MASK | RTE_MBUF_F_TX_OUTER_IP_CKSUM)
-#define LSO_SEGS_MAX 4u
-#define LSO_BLOCKS_MAX 3u
-#define LSO_HDR_MIN (INLINE_FIRST + 4)
-#define LSO_HDR_MAX (2 * MLX4_TXBB_SIZE - MLX4_DS_SIZE - 4)
-
-/*
- * Data segments behind the headers of post_lso. The only one that can begin a block is at the third: its length is kept back
- * in *third. Returns the offset behind them, 0 if an mbuf has no data.
- */
-static __rte_always_inline uint32_t
-lso_data(uint8_t *w, uint32_t at, rte_be32_t lkey, const struct rte_mbuf *m, uint32_t skip, rte_be32_t *third)
-{
-	const uint64_t lkey_hi = mlx4_data_hi(lkey);
-
-	for (; m != NULL; m = m->next, at += MLX4_DS_SIZE, skip = 0) {
-		struct mlx4_wqe_data *seg = (void *)(w + at);
-
-		if (unlikely(m->data_len == skip))
-			return 0;
-		if (likely(at != 2 * MLX4_TXBB_SIZE))
-			mlx4_data_set(seg, m->data_len - skip, lkey_hi, rte_mbuf_data_iova(m) + skip);
-		else {
-			*third = mlx4_be32(m->data_len - skip);
-			seg->lkey = lkey;
-			seg->addr = rte_cpu_to_be_64(rte_mbuf_data_iova(m) + skip);
-		}
-	}
-	return at;
-}
-
-/*
- * A large send as TCP stacks make them: headers that run into the second block and are in the first mbuf with some data, few
- * mbufs, no tunnel, not at the ring's end. Returns the blocks used, or 0 for any other, of which nothing is visible.
- */
-static __rte_noinline uint32_t
-post_lso(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
-{
-	const uint64_t ol = m->ol_flags;
-	const uint32_t pi = q->sq_pi, at = pi & q->sq_mask, hdr = m->l2_len + m->l3_len + m->l4_len;
-	uint8_t *w = q->sq + ((size_t)at << MLX4_LG_TXBB);
-	const uint8_t *src = rte_pktmbuf_mtod(m, const uint8_t *);
-	struct mlx4_wqe_ctrl *c = (void *)w;
-	uint32_t end, blocks, dw1, dw2 = MLX4_CTRL_NO_ICRC | MLX4_CTRL_L4_CSUM;
-	rte_be32_t second, third = 0;
-
-	if (unlikely((ol & LSO_OTHER_FLAGS) != 0 || m->nb_segs > LSO_SEGS_MAX ||
-		     hdr - LSO_HDR_MIN > LSO_HDR_MAX - LSO_HDR_MIN || m->data_len <= hdr || m->tso_segsz == 0 ||
-		     m->pkt_len - hdr > q->max_gso || q->mac_loopback || room < LSO_BLOCKS_MAX ||
-		     at + LSO_BLOCKS_MAX > q->sq_mask + 1))
-		return 0;
-	end = lso_data(w, MLX4_DS_SIZE * (1 + lso_units(hdr)), q->lkey, m, hdr, &third);
-	if (unlikely(end == 0 || end > q->max_desc))
-		return 0;
-	blocks = (end + MLX4_TXBB_SIZE - 1) / MLX4_TXBB_SIZE;
-	prm_set32(w, MLX4_DS_SIZE, (uint32_t)m->tso_segsz << MLX4_LSO_MSS_SHIFT | hdr);
-	memcpy(w + MLX4_DS_SIZE + 4, src, INLINE_FIRST);
-	memcpy(&second, src + INLINE_FIRST, sizeof(second));
-	copy_some(w + MLX4_TXBB_SIZE + 4, src + LSO_HDR_MIN, hdr - LSO_HDR_MIN);
-	dw1 = end / MLX4_DS_SIZE;
-	if (ol & RTE_MBUF_F_TX_VLAN)
-		dw1 |= (uint32_t)m->vlan_tci << MLX4_CTRL_VLAN_SHIFT | MLX4_CTRL_INS_CVLAN;
-	dw2 |= ol & (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM) ? MLX4_CTRL_IP_CSUM : 0;
-	c->vlan_ds = rte_cpu_to_be_32(dw1);
-	c->flags = rte_cpu_to_be_32(dw2 | mlx4_tx_cqe_bits(q, blocks));
-	c->imm = 0;
-	q->elts[at] = m;
-	q->elts[at + 1] = MLX4_TX_INNER;
-	rte_io_wmb(); /* first dwords from the back to the front */
-	if (blocks == LSO_BLOCKS_MAX) {
-		q->elts[at + 2] = MLX4_TX_INNER;
-		*(rte_be32_t *)(void *)(w + 2 * MLX4_TXBB_SIZE) = third;
-	}
-	*(rte_be32_t *)(void *)(w + MLX4_TXBB_SIZE) = second;
-	q->mixed = true;
-	q->last_mixed = pi + blocks - 1;
-	q->sq_pi = pi + blocks;
-	rte_io_wmb();
-	c->owner_opcode = rte_cpu_to_be_32(MLX4_OP_LSO | MLX4_CTRL_RR | (pi & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0));
-	return blocks;
-}
-
-static __rte_noinline int
-post_any(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
+int
+mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
 {
 	uint8_t scratch[BLOCKS_MAX * MLX4_TXBB_SIZE] __rte_cache_aligned;
 	uint32_t at = q->sq_pi & q->sq_mask;
@@ -497,7 +405,8 @@ post_any(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
 	else {
 		if (p.hdr_len != 0)
 			write_lso(&d, m, p.hdr_len);
-		write_data(&d, MLX4_DS_SIZE * (1 + (p.hdr_len != 0 ? lso_units(p.hdr_len) : 0)), q->lkey, m, p.hdr_len);
+		write_data(&d, MLX4_DS_SIZE * (1 + (p.hdr_len != 0 ? mlx4_tx_lso_units(p.hdr_len) : 0)), q->lkey, m,
+			   p.hdr_len);
 	}
 	if (unlikely(d.w == scratch))
 		copy_blocks(q, scratch, p.blocks);
@@ -516,14 +425,6 @@ post_any(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
 	((struct mlx4_wqe_ctrl *)(void *)block)->owner_opcode = rte_cpu_to_be_32(dw0 | own);
 	q->sq_pi += p.blocks;
 	return (int)p.blocks;
-}
-
-int
-mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room)
-{
-	uint32_t used = m->ol_flags & RTE_MBUF_F_TX_TCP_SEG ? post_lso(q, m, room) : 0;
-
-	return likely(used != 0) ? (int)used : post_any(q, m, room);
 }
 
 /*

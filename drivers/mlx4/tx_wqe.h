@@ -30,13 +30,23 @@ mlx4_tx_csum_bits(uint64_t ol_flags)
 	return f;
 }
 
-/* Decides whether the WQE at sq_pi asks for a completion; called before its owner bit is written. */
-static __rte_always_inline uint32_t
-mlx4_tx_cqe_bits(struct mlx4_txq *q, uint32_t blocks)
-{
-	uint32_t end = q->sq_pi + blocks;
+/* Bytes in the first block behind the control segment and the four bytes that begin an inline or an LSO segment. */
+#define MLX4_TX_INLINE_FIRST (MLX4_TXBB_SIZE - MLX4_DS_SIZE - 4)
 
-	if (((q->sq_pi ^ end) & ~(MLX4_TX_CQE_EVERY - 1)) == 0)
+/* Units of the LSO segment. */
+static __rte_always_inline uint32_t
+mlx4_tx_lso_units(uint32_t hdr_len)
+{
+	return (4 + hdr_len + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE;
+}
+
+/* Decides whether the WQE at position at asks for a completion; called before its owner bit is written. */
+static __rte_always_inline uint32_t
+mlx4_tx_cqe_bits(struct mlx4_txq *q, uint32_t at, uint32_t blocks)
+{
+	uint32_t end = at + blocks;
+
+	if (((at ^ end) & ~(MLX4_TX_CQE_EVERY - 1)) == 0)
 		return 0;
 	q->ends[q->ends_pi++ & q->cq_mask] = end;
 	return MLX4_CTRL_CQE;
@@ -75,6 +85,16 @@ mlx4_data_set(struct mlx4_wqe_data *d, uint32_t len, uint64_t lkey_hi, uint64_t 
 	d->addr = rte_cpu_to_be_64(addr);
 }
 
+/* The same without the length, which the card must not see before the rest [DP 4.5]. */
+static __rte_always_inline void
+mlx4_data_set_but_len(struct mlx4_wqe_data *d, uint64_t lkey_hi, rte_iova_t addr)
+{
+	d->lkey = (rte_be32_t)(RTE_BYTE_ORDER == RTE_BIG_ENDIAN ? lkey_hi : lkey_hi >> 32);
+	d->addr = rte_cpu_to_be_64(addr);
+}
+
+/* tx_lso.c: posts large sends as long as they are of the usual form. Returns how many; adds their lengths to *bytes. */
+uint32_t mlx4_tx_lso(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes);
 /* Posts any packet. Returns the blocks used, 0 (dropped and counted), or -ENOSPC: room does not suffice. */
 int mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room);
 /* Sends the only WQE since first through the BlueFlame register; false: not possible, ring the doorbell. */

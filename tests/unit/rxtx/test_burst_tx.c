@@ -246,6 +246,62 @@ tso_three_blocks(void **state)
 	assert_int_equal(r->txq.sq_pi, 3);
 }
 
+/* Reads a large send's WQE as the card would, from its first block on, and holds it against the packet. */
+static void
+judge_tso(const struct rings *r, uint32_t block, const struct rte_mbuf *m, uint32_t hdr)
+{
+	uint32_t at = 5, i, units = (4 + hdr + 15) / 16;
+	const struct rte_mbuf *seg;
+
+	assert_int_equal(dw(r, block, 0), (block / TX_BLOCKS % 2 != 0 ? 0x80000000u : 0) | 0x4e);
+	assert_int_equal(dw(r, block, 1), 1 + units + m->nb_segs);
+	assert_int_equal(dw(r, block, 2) & ~0xcu, 0x32);
+	assert_int_equal(dw(r, block, 3), 0);
+	assert_int_equal(dw(r, block, 4), 1460u << 16 | hdr);
+	for (i = 0; i < hdr; i++)
+		assert_int_equal(dw(r, block + (at + i / 4) / 16, (at + i / 4) % 16) >> (24 - i % 4 * 8) & 0xff,
+				 rte_pktmbuf_mtod(m, const uint8_t *)[i]);
+	for (at = 4 + units * 4, seg = m; seg != NULL; seg = seg->next, at += 4) {
+		uint32_t skip = seg == m ? hdr : 0, b = block + at / 16, n = at % 16;
+
+		assert_int_equal(dw(r, b, n), seg->data_len - skip);
+		assert_int_equal(dw(r, b, n + 1), RING_KEY);
+		assert_true(addr(r, b, n + 2) == rte_mbuf_data_iova(seg) + skip);
+	}
+}
+
+/* Headers of every length with data in one to six mbufs, at every place of the ring, little or much beside the headers. */
+static void
+tso_every_shape(void **state)
+{
+	static const uint16_t rest[] = {300, 301, 302, 303, 304};
+	struct rings *r = *state;
+	uint16_t hdr, first;
+	uint32_t segs, i;
+
+	for (i = 0, hdr = 42; hdr <= 126; hdr++) {
+		for (segs = 1; segs <= 6; segs++, i++) {
+			struct rte_mbuf *m;
+			uint32_t block = r->txq.sq_pi;
+
+			first = (uint16_t)(i % 2 != 0 ? hdr + 1 : 200);
+			m = rings_mbuf(r, first, (uint8_t)i);
+			if (segs > 1)
+				assert_int_equal(rte_pktmbuf_chain(m, chain(r, rest, segs - 1)), 0);
+			m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM;
+			m->l2_len = 14;
+			m->l3_len = 20;
+			m->l4_len = hdr - 34;
+			m->tso_segsz = 1460;
+			assert_int_equal(send_one(r, m), 1);
+			judge_tso(r, block, m, hdr);
+			complete_all(r);
+		}
+	}
+	assert_int_equal(r->txq.packets, i);
+	assert_true(r->txq.sq_pi > 4 * TX_BLOCKS);
+}
+
 static void
 inline_frame(void **state)
 {
@@ -400,6 +456,7 @@ main(void)
 		T(full_ring_takes_no_more),
 		T(tso_wqe),
 		T(tso_three_blocks),
+		T(tso_every_shape),
 		T(inline_frame),
 		T(too_many_segments),
 		T(bad_packets_are_dropped),
