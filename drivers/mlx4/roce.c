@@ -71,6 +71,8 @@ fill_device(const struct mlx4_roce *r, struct ibv_device_attr *a)
 	a->device_cap_flags = IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_PORT_ACTIVE_EVENT;
 	if (c->mw)
 		a->device_cap_flags |= IBV_DEVICE_MEM_WINDOW;
+	if (r->dev->ib != NULL && ((c->flags >> MLX4_DEV_FLAG_IPOIB_CSUM) & 1) != 0)
+		a->device_cap_flags |= IBV_DEVICE_UD_IP_CSUM;
 	if (c->mw2)
 		a->device_cap_flags |= c->mw2b ? IBV_DEVICE_MEM_WINDOW_TYPE_2B : IBV_DEVICE_MEM_WINDOW_TYPE_2A;
 }

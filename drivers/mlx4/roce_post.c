@@ -247,8 +247,11 @@ put_segments(const struct mlx4_roce_qp *q, uint8_t *seg, const struct ibv_send_w
 {
 	switch (kind) {
 	case KIND_SEND:
-		if (q->ud)
-			seg = put_dgram(seg, wr);
+		if (!q->ud)
+			break;
+		seg = put_dgram(seg, wr);
+		if (unlikely((wr->send_flags & IBV_SEND_IP_CSUM) != 0))
+			*flags |= q->csum;
 		break;
 	case KIND_RDMA:
 	case KIND_READ: seg = put_remote(seg, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey); break;

@@ -217,6 +217,8 @@ mlx4_roce_create_qp(struct tp_roce_qp *qp)
 	q->ib = a.ib;
 	q->plain_recv = !q->ud && q->srq == NULL;
 	q->services = (uint8_t)(1u << qp->init.qp_type);
+	if ((r->dev->attr.device_cap_flags & IBV_DEVICE_UD_IP_CSUM) != 0)
+		q->csum = RTE_BE32(MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM);
 	a.pd = mlx4_roce_pdn(qp->v.pd);
 	a.cqn_send = ((struct mlx4_roce_cq *)(void *)qp->init.send_cq)->cqn;
 	a.cqn_recv = ((struct mlx4_roce_cq *)(void *)qp->init.recv_cq)->cqn;

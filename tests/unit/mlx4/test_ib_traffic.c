@@ -10,6 +10,8 @@
 
 #include <infiniband/verbs.h>
 #include <rte_byteorder.h>
+#include <rte_ip.h>
+#include <rte_udp.h>
 
 #include "ib_rig.h"
 
@@ -25,6 +27,8 @@
 #define DR_SLID 32
 #define INITIAL_PATH 128
 #define ROUNDS 2000u
+#define ENCAP 4u /* of IPoIB (RFC 4391) */
+#define WRONG 0xdead
 
 static void
 fill(uint8_t *p, uint32_t len, uint8_t seed)
@@ -133,6 +137,64 @@ test_datagrams(void **state)
 	}
 	ir_no_wc(&b);
 	assert_int_equal(tp_roce_destroy_ah(ah), 0);
+	ir_end_free(&a);
+	ir_end_free(&b);
+}
+
+/* Checksums of IPoIB datagrams by the card, where it is asked for them; DPDK judges. */
+static void
+test_checksums(void **state)
+{
+	struct ibv_device_attr d;
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND};
+	struct rte_ipv4_hdr *ip;
+	struct rte_udp_hdr *udp;
+	struct ir_end a, b;
+	unsigned int on;
+	uint8_t *got;
+
+	assert_int_equal(tp_roce_query_device(ir_ctx[0], &d), 0);
+	assert_int_not_equal(d.device_cap_flags & IBV_DEVICE_UD_IP_CSUM, 0);
+	ir_end(&a, 0, IBV_QPT_UD);
+	ir_end(&b, 1, IBV_QPT_UD);
+	ir_rts(&a, 0, NULL, 0);
+	ir_rts(&b, 0, NULL, 0);
+	wr.wr.ud.ah = ah_to(0, 1, false, 0);
+	wr.wr.ud.remote_qpn = b.qp->qp_num;
+	wr.wr.ud.remote_qkey = IR_QKEY;
+	fill(a.mem, LEN, 6);
+	memcpy(a.mem, "\x08\x00\x00", ENCAP);
+	ip = (struct rte_ipv4_hdr *)(void *)(a.mem + ENCAP);
+	*ip = (struct rte_ipv4_hdr){.version_ihl = RTE_IPV4_VHL_DEF,
+				    .total_length = RTE_BE16(LEN - ENCAP),
+				    .time_to_live = 9,
+				    .next_proto_id = IPPROTO_UDP,
+				    .hdr_checksum = RTE_BE16(WRONG),
+				    .src_addr = RTE_BE32(0xc0000201),
+				    .dst_addr = RTE_BE32(0xc0000202)};
+	udp = (struct rte_udp_hdr *)(ip + 1);
+	*udp = (struct rte_udp_hdr){
+		.src_port = 1, .dst_port = 2, .dgram_len = RTE_BE16(LEN - ENCAP - 20), .dgram_cksum = RTE_BE16(WRONG)};
+	for (on = 0; on < 2; on++) {
+		wr.send_flags = on != 0 ? IBV_SEND_IP_CSUM : 0;
+		ir_recv(&b, AT, LEN + IR_GRH);
+		ir_send(&a, &wr, 0, LEN);
+		ir_wc(&a);
+		assert_int_equal(ir_wc(&b).byte_len, LEN + IR_GRH);
+		got = b.mem + AT + IR_GRH;
+		ip = (struct rte_ipv4_hdr *)(void *)(got + ENCAP);
+		udp = (struct rte_udp_hdr *)(ip + 1);
+		if (on == 0) {
+			assert_memory_equal(got, a.mem, LEN);
+			continue;
+		}
+		assert_int_equal(rte_raw_cksum(ip, sizeof(*ip)), 0xffff);
+		assert_int_equal(rte_ipv4_udptcp_cksum_verify(ip, udp), 0);
+		/* Nothing but the sums, and not in the sender's memory. */
+		ip->hdr_checksum = udp->dgram_cksum = RTE_BE16(WRONG);
+		assert_memory_equal(got, a.mem, LEN);
+	}
+	assert_int_equal(tp_roce_destroy_ah(wr.wr.ud.ah), 0);
 	ir_end_free(&a);
 	ir_end_free(&b);
 }
@@ -560,6 +622,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_datagrams, setup_active, ir_teardown),
+		cmocka_unit_test_setup_teardown(test_checksums, setup_active, ir_teardown),
 		cmocka_unit_test_setup_teardown(test_own_lid, setup_active, ir_teardown),
 		cmocka_unit_test_setup_teardown(test_groups, setup_active, ir_teardown),
 		cmocka_unit_test_setup_teardown(test_partitions, setup_active, ir_teardown),
