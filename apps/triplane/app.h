@@ -190,6 +190,7 @@ int cmd_qos_register(struct app *app);
 int cmd_roce_register(struct app *app);
 int cmd_roce_qp_register(struct app *app);
 int cmd_roce_capture_register(struct app *app);
+int cmd_ib_register(struct app *app);
 int cmd_switch_register(struct app *app);
 
 /* console.c */

@@ -16,6 +16,7 @@
 #include <rte_malloc.h>
 
 #include "app.h"
+#include "ib.h"
 #include "fwd.h"
 #include "guest.h"
 #include "settings.h"
@@ -93,7 +94,7 @@ commands_register(struct app *app)
 		cmd_port_filter_register,  cmd_rss_register,    cmd_device_register, cmd_qos_register,
 		cmd_dcbx_register,         cmd_switch_register, cmd_roce_register,   cmd_roce_qp_register,
 		cmd_settings_register,     cmd_tune_register,   cmd_perf_register,   cmd_flow_register,
-		cmd_roce_capture_register,
+		cmd_roce_capture_register, cmd_ib_register,
 	};
 	unsigned int i;
 	int ret = 0;
@@ -138,8 +139,8 @@ start_ports(struct app *app)
 
 	ports_init(app);
 	n = ports_list(app, ids);
-	if (n == 0)
-		return app_err(-ENODEV, "EAL found no Ethernet port, wanted 1 or more, such as --vdev=net_mlx4_model0");
+	if (n == 0 && ib_devices(NULL, 0) == 0)
+		return app_err(-ENODEV, "EAL found no port, wanted 1 or more, such as --vdev=net_mlx4_model0");
 	for (i = 0; i < n && ret == 0; i++)
 		ret = port_start(app, &app->port[ids[i]]);
 	return ret;
@@ -255,6 +256,7 @@ run(struct app *app, int eal_argc, char **argv)
 		ret = start_ports(app);
 	if (ret == 0)
 		ret = session(app);
+	ib_stop();
 	err = shut_down(app);
 	rte_eal_cleanup();
 	return ret != 0 ? ret : err;
