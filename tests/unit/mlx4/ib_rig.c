@@ -187,6 +187,27 @@ ir_sweep(void)
 	}
 }
 
+int
+ir_setup_active(void **state)
+{
+	ir_open("");
+	ir_sweep();
+	return 0;
+}
+
+void
+ir_set_pkey(unsigned int port, unsigned int index, uint16_t pkey)
+{
+	uint8_t mad[TP_MAD_SIZE] = {0};
+
+	ir_smp(port, IR_GET, IR_PKEYS, 0, mad);
+	mad[IR_DATA + 2 * index] = (uint8_t)(pkey >> 8);
+	mad[IR_DATA + 2 * index + 1] = (uint8_t)pkey;
+	mad[4] = mad[5] = 0;
+	ir_smp(port, IR_SET, IR_PKEYS, 0, mad);
+	assert_int_equal(mad[4] << 8 | mad[5], 0);
+}
+
 enum ibv_port_state
 ir_state(unsigned int port)
 {

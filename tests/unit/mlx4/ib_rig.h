@@ -35,6 +35,7 @@ extern struct ibv_pd *ir_pd[IR_PORTS];
 /* What setup and teardown functions of cmocka want: a card of two InfiniBand ports, both open, in INIT or DOWN. */
 int ir_setup(void **state);
 int ir_teardown(void **state);
+int ir_setup_active(void **state); /* the same, active */
 /* The same with other arguments; teardown asserts that the card has nothing to complain about. */
 void ir_open(const char *args);
 void ir_close(void);
@@ -46,6 +47,7 @@ void ir_smp(unsigned int port, uint8_t method, uint16_t attr, uint32_t modifier,
 void ir_smp_init(uint8_t mad[TP_MAD_SIZE], uint8_t class, uint8_t method, uint16_t attr, uint32_t modifier);
 /* Both ports get LIDs, and become active. */
 void ir_sweep(void);
+void ir_set_pkey(unsigned int port, unsigned int index, uint16_t pkey);
 enum ibv_port_state ir_state(unsigned int port);
 /* The next event of a port; IBV_EVENT_DEVICE_FATAL: none came. */
 enum ibv_event_type ir_event(unsigned int port);
