@@ -12,7 +12,7 @@ TP_PACKAGES_BUILD="gcc libc6-dev meson ninja-build pkg-config libdpdk-dev dpdk d
 	libibverbs-dev librdmacm-dev libibumad-dev zlib1g-dev"
 TP_PACKAGES_TEST="dpdk-dev clang-14 clang-format-14 clang-tidy-14 clang-format clang-tidy libclang-rt-14-dev valgrind tshark
 	python3-scapy lldpad lldpd python3-pyelftools iproute2 iperf3 iputils-ping ethtool procps shellcheck expect
-	sockperf ucx-utils libfabric-bin opensm infiniband-diags"
+	sockperf ucx-utils libfabric-bin opensm infiniband-diags dnsmasq-base udhcpc"
 
 tp_say() { printf 'tp: %s\n' "$*" >&2; }
 tp_die() { printf 'tp: %s\n' "$*" >&2; exit 1; }

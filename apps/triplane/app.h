@@ -156,6 +156,8 @@ void pool_free_all(struct app *app);
 
 /* port.c */
 void ports_init(struct app *app);
+/* A port that came while the program runs, with the program's options. */
+void port_add(struct app *app, uint16_t id);
 int port_start(struct app *app, struct app_port *p);
 int port_stop(struct app *app, struct app_port *p);
 /* Spreads over rss_queues, or all; 0 where there is nothing to spread. */
@@ -191,6 +193,7 @@ int cmd_roce_register(struct app *app);
 int cmd_roce_qp_register(struct app *app);
 int cmd_roce_capture_register(struct app *app);
 int cmd_ib_register(struct app *app);
+int cmd_ipoib_register(struct app *app);
 int cmd_switch_register(struct app *app);
 
 /* console.c */

@@ -85,32 +85,40 @@ ports_topology(struct app *app, enum app_topology topology)
 }
 
 void
-ports_init(struct app *app)
+port_add(struct app *app, uint16_t id)
 {
 	const struct app_options *opt = &app->opt;
+	struct app_port *p = &app->port[id];
+
+	*p = (struct app_port){
+		.present = true,
+		.id = id,
+		.rxq = opt->rxq,
+		.txq = opt->txq,
+		.rxd = opt->rxd,
+		.txd = opt->txd,
+		.mtu = opt->mtu,
+		.rx_offloads = opt->rx_offloads,
+		.tx_offloads = opt->tx_offloads,
+		.promisc = !opt->no_promisc,
+		.rss_hf = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP,
+		.mode = (unsigned int)fwd_mode_by_name(opt->mode),
+		/* locally administered; tells ports apart in a capture */
+		.eth_peer = {{0x02, 0, 0, 0, 0, (uint8_t)id}},
+	};
+	rxwait_default(&p->wait);
+}
+
+void
+ports_init(struct app *app)
+{
 	uint16_t id;
 
 	RTE_ETH_FOREACH_DEV(id)
 	{
-		struct app_port *p = &app->port[id];
-
-		p->present = true;
-		p->id = id;
-		p->rxq = opt->rxq;
-		p->txq = opt->txq;
-		p->rxd = opt->rxd;
-		p->txd = opt->txd;
-		p->mtu = opt->mtu;
-		p->rx_offloads = opt->rx_offloads;
-		p->tx_offloads = opt->tx_offloads;
-		p->promisc = !opt->no_promisc;
-		p->rss_hf = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP;
-		rxwait_default(&p->wait);
-		p->mode = (unsigned int)fwd_mode_by_name(opt->mode);
-		/* locally administered; tells ports apart in a capture */
-		p->eth_peer = (struct rte_ether_addr){{0x02, 0, 0, 0, 0, (uint8_t)id}};
+		port_add(app, id);
 	}
-	ports_topology(app, opt->topology);
+	ports_topology(app, app->opt.topology);
 }
 
 static int

@@ -187,17 +187,15 @@ ipoib_query_v6(uint64_t guid, uint8_t l3[IPOIB_QUERY_MAX])
 		.proto = IPPROTO_ICMPV6,
 		.hop_limits = 1,
 	};
-	uint8_t *p = l3 + sizeof(ip) + sizeof(alert6);
+	uint8_t *p = l3 + sizeof(ip) + sizeof(alert6), own[16] = {0xfe, 0x80};
+	static const uint8_t all_nodes[16] = {0xff, 0x02, [15] = 1};
 	uint16_t sum;
 
 	memset(l3, 0, IPOIB_QUERY_MAX);
 	/* Hosts believe queries from link-local addresses only; ours is the one of the port (RFC 4391, 8). */
-	ip.src_addr[0] = 0xfe;
-	ip.src_addr[1] = 0x80;
-	ib_put64(ip.src_addr + 8, guid | UINT64_C(0x0200000000000000));
-	ip.dst_addr[0] = 0xff;
-	ip.dst_addr[1] = 0x02;
-	ip.dst_addr[15] = 1;
+	ib_put64(own + 8, guid | UINT64_C(0x0200000000000000));
+	memcpy(&ip.src_addr, own, sizeof(own));
+	memcpy(&ip.dst_addr, all_nodes, sizeof(all_nodes));
 	p[0] = MLD_LISTENER_QUERY;
 	ib_put16(p + 4, 10000);
 	sum = rte_ipv6_udptcp_cksum(&ip, p);

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Operations of the ethdev. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_malloc.h>
+
+#include "port.h"
+#include "tp_roce.h"
+
+static struct ipoib_port *
+port_of(struct rte_eth_dev *dev)
+{
+	return dev->data->dev_private;
+}
+
+static int
+ipoib_configure(struct rte_eth_dev *dev)
+{
+	(void)dev;
+	return 0;
+}
+
+void
+ipoib_link_update(struct ipoib_port *p)
+{
+	struct rte_eth_link link = {
+		.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN,
+		.link_duplex = RTE_ETH_LINK_FULL_DUPLEX,
+		.link_autoneg = RTE_ETH_LINK_AUTONEG,
+		.link_status = p->started && p->core.up ? RTE_ETH_LINK_UP : RTE_ETH_LINK_DOWN,
+	};
+	bool was = p->eth->data->dev_link.link_status == RTE_ETH_LINK_UP;
+
+	if (link.link_status == RTE_ETH_LINK_UP)
+		link.link_speed = p->speed;
+	rte_eth_linkstatus_set(p->eth, &link);
+	if (was != (link.link_status == RTE_ETH_LINK_UP) && p->eth->data->dev_conf.intr_conf.lsc != 0)
+		rte_eth_dev_callback_process(p->eth, RTE_ETH_EVENT_INTR_LSC, NULL);
+}
+
+/* Room for the longest packet behind the place of its GRH, which lies in the headroom as far as it goes. */
+static int
+rx_layout(struct ipoib_port *p)
+{
+	struct ipoib_rxq *q = p->rxq;
+	uint32_t buf = rte_pktmbuf_data_room_size(q->pool), need = IPOIB_UD_HEAD + p->mtu;
+	uint32_t most = RTE_PKTMBUF_HEADROOM - IPOIB_RX_SHIFT, meta = RTE_ALIGN(sizeof(struct ipoib_meta), 16);
+
+	if (buf < need + meta) {
+		IPOIB_LOG(ERR, "port %u: mbufs of %u octets are too small: an MTU of %u takes %zu", p->port_id, buf,
+			  p->mtu, (size_t)need + meta);
+		return -EINVAL;
+	}
+	q->offset = RTE_MIN(most, buf - need);
+	q->room = need;
+	return 0;
+}
+
+static int
+ipoib_start(struct rte_eth_dev *dev)
+{
+	struct ipoib_port *p = port_of(dev);
+	struct ipoib_io io;
+	int ret;
+
+	if (p->rxq == NULL || p->txq == NULL) {
+		IPOIB_LOG(ERR, "port %u: one receive queue and one transmit queue are needed", p->port_id);
+		return -EINVAL;
+	}
+	ret = rx_layout(p);
+	if (ret != 0)
+		return ret;
+	ipoib_device_lock(p->device);
+	p->pool = p->rxq->pool;
+	ret = ipoib_queues_open(p);
+	if (ret == 0) {
+		const struct ipoib_core_conf conf = {
+			.pkey = p->conf.pkey,
+			.scope = 2,
+			.guid_mask = p->conf.guid_mask,
+			.age_interval_ms = p->conf.age_interval_ms,
+			.age = p->conf.age,
+			.monitor_ms = p->conf.monitor_ms,
+			.query_runs = p->conf.query_runs,
+			.leave_runs = p->conf.leave_runs,
+		};
+
+		ipoib_io_init(p, &io);
+		ipoib_core_init(&p->core, &conf, &io, p->pool, ipoib_device_guid(p->device), &dev->data->mac_addrs[0],
+				p->mtu);
+		p->pkey_index = -1;
+		p->started = true;
+		ipoib_device_look(p->device, p);
+		ipoib_core_mac_groups(&p->core, p->mcast, p->num_mcast);
+		dev->data->rx_queue_state[0] = dev->data->tx_queue_state[0] = RTE_ETH_QUEUE_STATE_STARTED;
+	}
+	ipoib_device_unlock(p->device);
+	return ret;
+}
+
+static void
+ring_free_all(struct rte_ring *r)
+{
+	struct rte_mbuf *m;
+
+	while (rte_ring_sc_dequeue(r, (void **)&m) == 0)
+		rte_pktmbuf_free(m);
+}
+
+static int
+ipoib_stop(struct rte_eth_dev *dev)
+{
+	struct ipoib_port *p = port_of(dev);
+
+	ipoib_device_lock(p->device);
+	if (p->started) {
+		p->started = false;
+		ipoib_publish(p, NULL);
+		ipoib_core_fini(&p->core);
+		ipoib_io_cancel(p);
+		ipoib_queues_reset(p);
+		ipoib_retired_free(p);
+		ipoib_queues_close(p);
+		ring_free_all(p->rxq->slow);
+		ring_free_all(p->rxq->inject);
+		ring_free_all(p->txq->slow);
+		dev->data->rx_queue_state[0] = dev->data->tx_queue_state[0] = RTE_ETH_QUEUE_STATE_STOPPED;
+	}
+	ipoib_link_update(p);
+	ipoib_device_unlock(p->device);
+	return 0;
+}
+
+/* --- queues ---------------------------------------------------------------------------------------------------------- */
+
+static struct rte_ring *
+ring_new(struct ipoib_port *p, const char *what, unsigned int socket)
+{
+	char name[RTE_RING_NAMESIZE];
+
+	snprintf(name, sizeof(name), "ipoib%u_%s", p->port_id, what);
+	return rte_ring_create(name, IPOIB_SLOW_RING, (int)socket, RING_F_SP_ENQ | RING_F_SC_DEQ);
+}
+
+static void
+ipoib_rx_release(struct rte_eth_dev *dev, uint16_t id)
+{
+	struct ipoib_port *p = port_of(dev);
+	struct ipoib_rxq *q = p->rxq;
+
+	(void)id;
+	p->rxq = NULL;
+	dev->data->rx_queues[0] = NULL;
+	if (q == NULL)
+		return;
+	rte_ring_free(q->slow);
+	rte_ring_free(q->inject);
+	rte_free(q);
+}
+
+static int
+ipoib_rx_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t desc, unsigned int socket,
+	       const struct rte_eth_rxconf *conf, struct rte_mempool *pool)
+{
+	struct ipoib_port *p = port_of(dev);
+	struct ipoib_rxq *q;
+
+	(void)conf;
+	ipoib_rx_release(dev, id);
+	q = rte_zmalloc_socket("ipoib", sizeof(*q), RTE_CACHE_LINE_SIZE, (int)socket);
+	if (q == NULL)
+		return -ENOMEM;
+	q->port = p;
+	q->pool = pool;
+	q->size = desc;
+	q->slow = ring_new(p, "rx", socket);
+	q->inject = ring_new(p, "in", socket);
+	p->rxq = q;
+	if (q->slow == NULL || q->inject == NULL) {
+		ipoib_rx_release(dev, id);
+		return -ENOMEM;
+	}
+	dev->data->rx_queues[id] = q;
+	return 0;
+}
+
+static void
+ipoib_tx_release(struct rte_eth_dev *dev, uint16_t id)
+{
+	struct ipoib_port *p = port_of(dev);
+	struct ipoib_txq *q = p->txq;
+
+	(void)id;
+	p->txq = NULL;
+	dev->data->tx_queues[0] = NULL;
+	if (q == NULL)
+		return;
+	rte_ring_free(q->slow);
+	rte_free(q->sent);
+	rte_free(q);
+}
+
+static int
+ipoib_tx_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t desc, unsigned int socket,
+	       const struct rte_eth_txconf *conf)
+{
+	struct ipoib_port *p = port_of(dev);
+	struct ipoib_txq *q;
+
+	(void)conf;
+	ipoib_tx_release(dev, id);
+	q = rte_zmalloc_socket("ipoib", sizeof(*q), RTE_CACHE_LINE_SIZE, (int)socket);
+	if (q == NULL)
+		return -ENOMEM;
+	q->port = p;
+	q->size = rte_align32pow2(desc);
+	q->mask = q->size - 1;
+	q->slow = ring_new(p, "tx", socket);
+	q->sent = rte_zmalloc_socket("ipoib", q->size * sizeof(*q->sent), RTE_CACHE_LINE_SIZE, (int)socket);
+	p->txq = q;
+	if (q->slow == NULL || q->sent == NULL) {
+		ipoib_tx_release(dev, id);
+		return -ENOMEM;
+	}
+	dev->data->tx_queues[id] = q;
+	return 0;
+}
+
+static int
+ipoib_close(struct rte_eth_dev *dev)
+{
+	struct ipoib_port *p = port_of(dev);
+
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return 0;
+	ipoib_stop(dev);
+	ipoib_device_del(p->device, p);
+	ipoib_device_put(p->device);
+	ipoib_rx_release(dev, 0);
+	ipoib_tx_release(dev, 0);
+	return 0;
+}
+
+/* --- what it is ------------------------------------------------------------------------------------------------------ */
+
+static int
+ipoib_infos(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
+{
+	const struct rte_eth_desc_lim lim = {
+		.nb_max = IPOIB_DESC_MAX, .nb_min = IPOIB_DESC_MIN, .nb_align = IPOIB_BURST};
+
+	(void)dev;
+	info->min_mtu = TP_IPOIB_MTU_MIN;
+	info->max_mtu = TP_IPOIB_MTU_MAX;
+	info->min_rx_bufsize = TP_IPOIB_MTU_MIN + IPOIB_UD_HEAD;
+	info->max_rx_pktlen = TP_IPOIB_MTU_MAX + RTE_ETHER_HDR_LEN;
+	info->max_rx_queues = 1;
+	info->max_tx_queues = 1;
+	info->max_mac_addrs = 1;
+	info->rx_desc_lim = lim;
+	info->tx_desc_lim = lim;
+	info->tx_offload_capa = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	info->default_rxportconf = (struct rte_eth_dev_portconf){IPOIB_BURST, IPOIB_DESC_DEFAULT, 1};
+	info->default_txportconf = (struct rte_eth_dev_portconf){IPOIB_BURST, IPOIB_DESC_DEFAULT, 1};
+	return 0;
+}
+
+static int
+ipoib_link(struct rte_eth_dev *dev, int wait)
+{
+	struct ipoib_port *p = port_of(dev);
+
+	(void)wait;
+	ipoib_device_lock(p->device);
+	ipoib_link_update(p);
+	ipoib_device_unlock(p->device);
+	return 0;
+}
+
+static int
+ipoib_mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
+{
+	struct ipoib_port *p = port_of(dev);
+
+	/* Buffers are laid out for it. */
+	if (dev->data->dev_started)
+		return -EBUSY;
+	p->mtu = mtu;
+	return 0;
+}
+
+/* No MAC is on the wire, so all that comes is the port's own; groups are joined as they are reported or listed. */
+static int
+ipoib_promiscuous(struct rte_eth_dev *dev)
+{
+	(void)dev;
+	return 0;
+}
+
+static int
+ipoib_mac_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac)
+{
+	struct ipoib_port *p = port_of(dev);
+
+	ipoib_device_lock(p->device);
+	p->core.mac = *mac;
+	p->core.dirty = true;
+	ipoib_device_unlock(p->device);
+	return 0;
+}
+
+static int
+ipoib_mc_list(struct rte_eth_dev *dev, struct rte_ether_addr *macs, uint32_t n)
+{
+	struct ipoib_port *p = port_of(dev);
+
+	if (n > RTE_DIM(p->mcast)) {
+		IPOIB_LOG(ERR, "port %u: %u multicast addresses are more than %zu", p->port_id, n, RTE_DIM(p->mcast));
+		return -ENOSPC;
+	}
+	ipoib_device_lock(p->device);
+	if (n != 0)
+		memcpy(p->mcast, macs, n * sizeof(*macs));
+	p->num_mcast = n;
+	if (p->started)
+		ipoib_core_mac_groups(&p->core, p->mcast, n);
+	ipoib_device_unlock(p->device);
+	return 0;
+}
+
+const struct eth_dev_ops ipoib_eth_ops = {
+	.dev_configure = ipoib_configure,
+	.dev_start = ipoib_start,
+	.dev_stop = ipoib_stop,
+	.dev_close = ipoib_close,
+	.dev_infos_get = ipoib_infos,
+	.link_update = ipoib_link,
+	.mtu_set = ipoib_mtu_set,
+	.mac_addr_set = ipoib_mac_set,
+	.set_mc_addr_list = ipoib_mc_list,
+	.promiscuous_enable = ipoib_promiscuous,
+	.promiscuous_disable = ipoib_promiscuous,
+	.rx_queue_setup = ipoib_rx_setup,
+	.rx_queue_release = ipoib_rx_release,
+	.tx_queue_setup = ipoib_tx_setup,
+	.tx_queue_release = ipoib_tx_release,
+	.stats_get = ipoib_stats_get,
+	.stats_reset = ipoib_stats_reset,
+	.xstats_get = ipoib_xstats_get,
+	.xstats_get_names = ipoib_xstats_names,
+	.xstats_reset = ipoib_stats_reset,
+};

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * An IPoIB port: an ethdev on queue pairs of an InfiniBand port. The datapath (rx.c, tx.c) belongs to the application's
+ * lcores; it hands what it does not understand over rings to the control thread of the device (device.c), which has the
+ * interface (core.h) under the device's lock and sends by a queue pair of its own.
+ *
+ * The datapath's snapshot is replaced by the control thread, which then waits until no burst that began before is at work:
+ * bursts count their begin and end, and membarrier(2) makes the fence for both sides.
+ */
+#ifndef IPOIB_PORT_H
+#define IPOIB_PORT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <ethdev_driver.h>
+#include <rte_ring.h>
+#include <rte_version.h>
+
+#include "core.h"
+#include "tp_ipoib.h"
+#include "tp_roce.h"
+#include "view.h"
+
+extern int ipoib_logtype;
+#define IPOIB_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, ipoib_logtype, "ipoib: " fmt "\n", ##__VA_ARGS__)
+
+#define IPOIB_BURST 32u
+#define IPOIB_DESC_MIN 64u
+#define IPOIB_DESC_MAX 4096u
+#define IPOIB_DESC_DEFAULT 512u
+#define IPOIB_SLOW_RING 512u  /* packets between a queue and the control thread */
+#define IPOIB_POOLS 16u       /* of the application's mbufs */
+#define IPOIB_SLOW_SENDS 256u /* of the control thread, in flight */
+#define IPOIB_UD_HEAD (IB_GRH_LEN + IPOIB_ENCAP_LEN)
+/* Where the Ethernet header comes to lie, behind the beginning of a received packet. */
+#define IPOIB_RX_SHIFT (IPOIB_UD_HEAD - RTE_ETHER_HDR_LEN)
+
+struct ipoib_port;
+struct ipoib_device;
+
+/* Bursts of a queue: odd while one is at work. */
+struct ipoib_turn {
+	_Atomic uint32_t n;
+};
+
+struct ipoib_rxq {
+	struct ipoib_turn turn;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ipoib_port *port;
+	struct rte_mempool *pool;
+	struct rte_ring *slow;       /* to the control thread */
+	struct rte_ring *inject;     /* from it, frames for the application */
+	uint32_t lkey, offset, room; /* of buffers: where packets begin, how long they may be */
+	uint16_t id, size;
+	uint32_t missing; /* work requests that had no buffer */
+	uint32_t own_qpn[2];
+	struct ibv_recv_wr wr[IPOIB_BURST];
+	struct ibv_sge sge[IPOIB_BURST];
+	uint64_t packets, bytes, multicast, nombuf, handed;
+	uint64_t drop[IPOIB_DROP_NUM];
+};
+
+struct ipoib_txq {
+	struct ipoib_turn turn;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ipoib_port *port;
+	struct rte_ring *slow;
+	struct rte_mbuf **sent; /* that the card may still read; size of them */
+	uint32_t head, tail, size, mask;
+	const struct rte_mempool *last_pool;
+	uint32_t last_lkey, qkey;
+	uint16_t id;
+	_Atomic bool broken; /* the queue pair has stopped */
+	struct ibv_send_wr wr[IPOIB_BURST];
+	struct ibv_sge sge[IPOIB_BURST];
+	uint64_t packets, bytes, multicast, handed, copied;
+	uint64_t drop[IPOIB_DROP_NUM];
+};
+
+/* What came with a packet that goes to the control thread; in front of its data, at the beginning of its buffer. */
+static inline struct ipoib_meta *
+ipoib_meta_of(struct rte_mbuf *m)
+{
+	return m->buf_addr;
+}
+
+struct ipoib_pool_mr {
+	struct rte_mempool *pool;
+	struct ibv_mr *mr;
+};
+
+/* Something that the datapath may still look at. */
+struct ipoib_retired {
+	struct ipoib_retired *next;
+	struct ibv_ah *ah;
+	void *memory;
+};
+
+struct ipoib_answer; /* io.c */
+TAILQ_HEAD(ipoib_answers, ipoib_answer);
+
+struct ipoib_port {
+	TAILQ_ENTRY(ipoib_port) next; /* in the device's list, and its lock */
+	struct ipoib_device *device;
+	struct rte_eth_dev *eth;
+	uint16_t port_id;
+	struct tp_ipoib_conf conf;
+	uint16_t pkey_used; /* as it is in the port's table; 0: not there */
+	int pkey_index;     /* -1: not there */
+	bool started, port_active;
+	uint32_t speed; /* of the InfiniBand port, Mb/s */
+	uint32_t mtu;
+	struct rte_mempool *pool; /* of packets that the control thread writes */
+	struct ipoib_core core;
+	_Atomic(struct ipoib_view *) view;
+	struct ipoib_retired *retired;
+	struct ipoib_rxq *rxq;
+	struct ipoib_txq *txq;
+	struct ibv_pd *pd;
+	struct ibv_cq *slow_cq;
+	struct ibv_qp *slow_qp;
+	uint32_t slow_inflight, qkey;
+	bool ready;              /* the queue pairs are in RTS */
+	pthread_mutex_t mr_lock; /* of mr */
+	struct ipoib_pool_mr mr[IPOIB_POOLS];
+	pthread_mutex_t answer_lock; /* of the next two */
+	struct ipoib_answers answers, asked;
+	uint64_t tx_error, slow_sent;
+	struct rte_ether_addr mcast[TP_IPOIB_MAC_GROUPS];
+	uint32_t num_mcast;
+};
+
+/* --- turns ----------------------------------------------------------------------------------------------------------- */
+
+static inline void
+ipoib_turn_begin(struct ipoib_turn *t)
+{
+	atomic_store_explicit(&t->n, atomic_load_explicit(&t->n, memory_order_relaxed) + 1, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+}
+static inline void
+ipoib_turn_end(struct ipoib_turn *t)
+{
+	atomic_store_explicit(&t->n, atomic_load_explicit(&t->n, memory_order_relaxed) + 1, memory_order_release);
+}
+static inline const struct ipoib_view *
+ipoib_view_now(struct ipoib_port *p)
+{
+	return atomic_load_explicit(&p->view, memory_order_acquire);
+}
+/* Replaces the snapshot (NULL: bursts do nothing), and waits for bursts that have the old one. Any control thread. */
+void ipoib_publish(struct ipoib_port *p, struct ipoib_view *v);
+/* Frees what was retired before the last ipoib_publish(). */
+void ipoib_retired_free(struct ipoib_port *p);
+int ipoib_turns_init(void);
+
+/* --- rx.c, tx.c ------------------------------------------------------------------------------------------------------ */
+
+uint16_t ipoib_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);
+uint16_t ipoib_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);
+/* Posts buffers as far as there are any. */
+void ipoib_rx_fill(struct ipoib_rxq *q);
+/* Frees what the card has sent. */
+void ipoib_tx_reap(struct ipoib_txq *q);
+
+/* --- queue.c: queue pairs and memory, with the device's lock --------------------------------------------------------- */
+
+int ipoib_queues_open(struct ipoib_port *p);
+void ipoib_queues_close(struct ipoib_port *p);
+/* INIT to RTS, with the P_Key that the port has now; receives are posted. */
+int ipoib_queues_ready(struct ipoib_port *p);
+/* Takes back what the card has, and leaves the queue pairs in RESET; bursts must have nothing to look at. */
+void ipoib_queues_reset(struct ipoib_port *p);
+int ipoib_queues_qkey(struct ipoib_port *p, uint32_t qkey);
+/* Sends a packet of the control thread; takes it. */
+void ipoib_slow_send(struct ipoib_port *p, struct ibv_ah *ah, uint32_t qpn, struct rte_mbuf *m);
+void ipoib_slow_reap(struct ipoib_port *p);
+/* The key of a pool's memory; registers it at its first packet. 0 or a negative errno. */
+int ipoib_pool_lkey(struct ipoib_port *p, struct rte_mempool *pool, uint32_t *lkey);
+
+/* --- io.c: what the interface asks for -------------------------------------------------------------------------------- */
+
+void ipoib_io_init(struct ipoib_port *p, struct ipoib_io *io);
+/* Answers that came since; frames that queues handed over. Returns how much was done. */
+unsigned int ipoib_io_work(struct ipoib_port *p);
+/* No answer comes any more. */
+void ipoib_io_cancel(struct ipoib_port *p);
+
+/* --- device.c --------------------------------------------------------------------------------------------------------- */
+
+struct tp_sa;
+struct ipoib_device *ipoib_device_get(const char *name, int *err);
+void ipoib_device_put(struct ipoib_device *d);
+int ipoib_device_add(struct ipoib_device *d, struct ipoib_port *p);
+void ipoib_device_del(struct ipoib_device *d, struct ipoib_port *p);
+void ipoib_device_lock(struct ipoib_device *d);
+void ipoib_device_unlock(struct ipoib_device *d);
+struct ibv_context *ipoib_device_ctx(struct ipoib_device *d);
+struct tp_sa *ipoib_device_sa(struct ipoib_device *d);
+const char *ipoib_device_name(const struct ipoib_device *d);
+uint64_t ipoib_device_guid(struct ipoib_device *d);
+/* Looks at the port's state anew, for a port that starts. */
+void ipoib_device_look(struct ipoib_device *d, struct ipoib_port *p);
+
+/* --- ethdev.c ---------------------------------------------------------------------------------------------------------- */
+
+extern const struct eth_dev_ops ipoib_eth_ops;
+void ipoib_link_update(struct ipoib_port *p);
+/* NULL: it is another driver's. */
+struct ipoib_port *ipoib_port_of(uint16_t port_id);
+
+/* --- stats.c ----------------------------------------------------------------------------------------------------------- */
+
+/* Counters of queues stand beside the port's in later releases of DPDK. */
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+#define IPOIB_STATS_GET_ARGS struct rte_eth_dev *dev, struct rte_eth_stats *stats, struct eth_queue_stats *qstats
+#else
+#define IPOIB_STATS_GET_ARGS struct rte_eth_dev *dev, struct rte_eth_stats *stats
+#endif
+int ipoib_stats_get(IPOIB_STATS_GET_ARGS);
+int ipoib_stats_reset(struct rte_eth_dev *dev);
+int ipoib_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsigned int n);
+int ipoib_xstats_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, unsigned int n);
+
+#endif /* IPOIB_PORT_H */

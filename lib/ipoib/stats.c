@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Counters: of the queues, of the interface, and of both together where both drop. */
+#include <errno.h>
+
+#include <rte_string_fns.h>
+
+#include "port.h"
+
+static const char *const drop_names[][2] = {
+#define ROW(id, name, text) {"drop_" name, text},
+	IPOIB_DROPS(ROW)
+#undef ROW
+};
+
+static const struct {
+	const char *name, *text;
+	size_t at;
+} core_rows[] = {
+#define ROW(field, text)                                                                                               \
+	{                                                                                                              \
+#field, text, offsetof(struct ipoib_core_stats, field)                                                 \
+	}
+	ROW(tx_arp, "ARP packets translated and sent"),
+	ROW(tx_nd, "neighbour discovery translated and sent"),
+	ROW(tx_dhcp, "DHCP messages translated and sent"),
+	ROW(tx_reports, "reports of group membership sent"),
+	ROW(rx_arp, "ARP packets received and translated"),
+	ROW(rx_nd, "neighbour discovery received and translated"),
+	ROW(rx_dhcp, "DHCP messages received and translated"),
+	ROW(rx_learned, "neighbours learned"),
+	ROW(paths_asked, "paths asked for"),
+	ROW(paths_failed, "paths that were not given"),
+	ROW(joins, "groups asked to join"),
+	ROW(joins_failed, "groups that were not joined"),
+	ROW(leaves, "groups left"),
+	ROW(queries, "general queries of the monitor"),
+	ROW(aged, "neighbours, groups and addresses forgotten for want of use"),
+	ROW(events, "changes of the port or the subnet manager"),
+#undef ROW
+};
+
+#define QUEUE_ROWS 6u
+#define ROWS (QUEUE_ROWS + RTE_DIM(core_rows) + IPOIB_DROP_NUM)
+
+static uint64_t
+dropped(const struct ipoib_port *p, unsigned int why)
+{
+	return p->core.stats.drop[why] + (p->rxq != NULL ? p->rxq->drop[why] : 0) +
+	       (p->txq != NULL ? p->txq->drop[why] : 0) + (why == IPOIB_DROP_TX_ERROR ? p->tx_error : 0);
+}
+
+static void
+row(const struct ipoib_port *p, unsigned int i, const char **name, const char **text, uint64_t *value)
+{
+	const struct ipoib_rxq *rx = p->rxq;
+	const struct ipoib_txq *tx = p->txq;
+
+	switch (i) {
+	case 0:
+		*name = "rx_multicast_packets", *text = "packets of groups received",
+		*value = rx != NULL ? rx->multicast : 0;
+		return;
+	case 1:
+		*name = "tx_multicast_packets", *text = "packets sent to groups",
+		*value = tx != NULL ? tx->multicast : 0;
+		return;
+	case 2:
+		*name = "rx_control_packets", *text = "packets received that the control thread took",
+		*value = rx != NULL ? rx->handed : 0;
+		return;
+	case 3:
+		*name = "tx_control_packets", *text = "packets to be sent that the control thread took",
+		*value = tx != NULL ? tx->handed : 0;
+		return;
+	case 4:
+		*name = "tx_control_sent", *text = "packets that the control thread sent", *value = p->slow_sent;
+		return;
+	case 5: *name = "tx_copied", *text = "packets copied to be sent", *value = tx != NULL ? tx->copied : 0; return;
+	default: break;
+	}
+	i -= QUEUE_ROWS;
+	if (i < RTE_DIM(core_rows)) {
+		*name = core_rows[i].name;
+		*text = core_rows[i].text;
+		memcpy(value, (const uint8_t *)&p->core.stats + core_rows[i].at, sizeof(*value));
+		return;
+	}
+	i -= RTE_DIM(core_rows);
+	*name = drop_names[i][0];
+	*text = drop_names[i][1];
+	*value = dropped(p, i);
+}
+
+int
+ipoib_stats_get(IPOIB_STATS_GET_ARGS)
+{
+	const struct ipoib_port *p = dev->data->dev_private;
+	unsigned int i;
+
+	if (p->rxq != NULL) {
+		stats->ipackets = p->rxq->packets;
+		stats->ibytes = p->rxq->bytes;
+		stats->rx_nombuf = p->rxq->nombuf;
+	}
+	if (p->txq != NULL) {
+		stats->opackets = p->txq->packets + p->slow_sent;
+		stats->obytes = p->txq->bytes;
+	}
+	for (i = 0; i < IPOIB_DROP_NUM; i++) {
+		if (i < IPOIB_DROP_RX_SHORT)
+			stats->oerrors += dropped(p, i);
+		else
+			stats->ierrors += dropped(p, i);
+	}
+	return 0;
+}
+
+int
+ipoib_stats_reset(struct rte_eth_dev *dev)
+{
+	struct ipoib_port *p = dev->data->dev_private;
+
+	ipoib_device_lock(p->device);
+	memset(&p->core.stats, 0, sizeof(p->core.stats));
+	p->tx_error = p->slow_sent = 0;
+	if (p->rxq != NULL) {
+		struct ipoib_rxq *q = p->rxq;
+
+		q->packets = q->bytes = q->multicast = q->nombuf = q->handed = 0;
+		memset(q->drop, 0, sizeof(q->drop));
+	}
+	if (p->txq != NULL) {
+		struct ipoib_txq *q = p->txq;
+
+		q->packets = q->bytes = q->multicast = q->handed = q->copied = 0;
+		memset(q->drop, 0, sizeof(q->drop));
+	}
+	ipoib_device_unlock(p->device);
+	return 0;
+}
+
+int
+ipoib_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsigned int n)
+{
+	const char *name, *text;
+	unsigned int i;
+
+	for (i = 0; i < ROWS && i < n; i++) {
+		xstats[i].id = i;
+		row(dev->data->dev_private, i, &name, &text, &xstats[i].value);
+	}
+	return ROWS;
+}
+
+int
+ipoib_xstats_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, unsigned int n)
+{
+	const char *name, *text;
+	unsigned int i;
+	uint64_t value;
+
+	for (i = 0; names != NULL && i < ROWS && i < n; i++) {
+		row(dev->data->dev_private, i, &name, &text, &value);
+		rte_strlcpy(names[i].name, name, sizeof(names[i].name));
+	}
+	return ROWS;
+}
+
+int
+tp_ipoib_counters(uint16_t port_id, tp_ipoib_counter_fn fn, void *arg)
+{
+	struct ipoib_port *p = ipoib_port_of(port_id);
+	const char *name, *text;
+	unsigned int i;
+	uint64_t value;
+
+	if (p == NULL)
+		return -ENODEV;
+	for (i = 0; i < ROWS; i++) {
+		row(p, i, &name, &text, &value);
+		fn(arg, name, text, value);
+	}
+	return 0;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/**
+ * @file
+ * IP over InfiniBand as ethdevs (RFC 4391, 4392). An IPoIB port is made by `--vdev=net_ipoib0,port=net_mlx4_model0/1` or at
+ * run time by tp_ipoib_add(), and is an Ethernet port to its application: MACs stand for hardware addresses, ARP, neighbour
+ * discovery and DHCP are translated, groups of IP are joined as they are reported or sent to. What goes beyond ethdev is here.
+ *
+ * Errors: functions give 0 or a negative errno; a refusal is one line in the log. Threads: any.
+ */
+#ifndef TP_IPOIB_H
+#define TP_IPOIB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ether.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TP_IPOIB_PORTS_PER_PORT 32u /**< IPoIB ports on an InfiniBand port */
+#define TP_IPOIB_PORTS_PER_CARD 64u
+#define TP_IPOIB_MTU_MIN 1500u
+#define TP_IPOIB_MTU_MAX 4092u /**< octets of IP in datagram mode */
+#define TP_IPOIB_MTU 2044u
+#define TP_IPOIB_NAME 64u
+#define TP_IPOIB_MAC_GROUPS 128u /**< addresses of rte_eth_dev_set_mc_addr_list() */
+
+/** What an IPoIB port is made with. */
+struct tp_ipoib_conf {
+	char device[TP_IPOIB_NAME]; /**< InfiniBand port, "net_mlx4_model0/1" */
+	uint16_t pkey;              /**< of the partition, with or without the membership bit; 0: 0xffff */
+	uint16_t mtu;               /**< TP_IPOIB_MTU_MIN..TP_IPOIB_MTU_MAX; 0: TP_IPOIB_MTU */
+	uint8_t guid_mask; /**< six bits of eight: octets of the GUID that make the MAC; 0: the rules of vendors */
+	bool has_mac;
+	struct rte_ether_addr mac; /**< with has_mac: instead of the GUID's */
+	uint32_t age_interval_ms;  /**< 10000..1200000; 0: 60000 */
+	uint32_t age;              /**< intervals without use until a neighbour or address is forgotten, 1..20; 0: 5 */
+	uint32_t monitor_ms;       /**< of group membership, 1000..300000; 0: 30000 */
+	uint32_t query_runs;       /**< runs of the monitor without a report until it asks, 1..10; 0: 3 */
+	uint32_t leave_runs;       /**< and without an answer until the group is left, 1..10; 0: 2 */
+};
+
+/**
+ * Makes an IPoIB port, an ethdev net_ipoibN.
+ * @param[out] port_id
+ * @return 0; -EINVAL a value out of its range, -ENODEV no such InfiniBand port, -EBUSY somebody else has it open, -ENOSPC 32 of the
+ *   port or 64 of the card are there, -EEXIST the partition has one on this port, -ENOMEM, -EIO.
+ */
+int tp_ipoib_add(const struct tp_ipoib_conf *conf, uint16_t *port_id);
+/** Takes a stopped one away. @return 0, -ENODEV, -EBUSY it is started. */
+int tp_ipoib_rem(uint16_t port_id);
+
+enum tp_ipoib_state {
+	TP_IPOIB_STOPPED,
+	TP_IPOIB_LINK_DOWN, /**< the InfiniBand port is not active */
+	TP_IPOIB_NO_PKEY,   /**< the P_Key is not in the port's table */
+	TP_IPOIB_JOINING,   /**< the broadcast group is not joined yet */
+	TP_IPOIB_UP,
+};
+const char *tp_ipoib_state_name(enum tp_ipoib_state state);
+
+/** An IPoIB port as it is. */
+struct tp_ipoib_info {
+	char name[TP_IPOIB_NAME], device[TP_IPOIB_NAME];
+	enum tp_ipoib_state state;
+	uint16_t pkey;      /**< asked for */
+	uint16_t pkey_used; /**< in the port's table, 0: not there */
+	bool pkey_full;
+	uint16_t lid, mtu;
+	uint32_t qpn, qkey;
+	uint64_t guid;
+	struct rte_ether_addr mac;
+	uint8_t hw[20]; /**< hardware address */
+	uint32_t remotes, groups, locals;
+};
+/** @return 0, -ENODEV: no IPoIB port. */
+int tp_ipoib_info(uint16_t port_id, struct tp_ipoib_info *info);
+
+/** A neighbour, group or address behind the port. */
+struct tp_ipoib_endpoint {
+	struct rte_ether_addr mac;
+	uint8_t hw[20];    /**< remote: hardware address; groups: the MGID in the last 16 */
+	uint8_t ip[16];    /**< local: the address, IPv4 mapped */
+	uint16_t lid;      /**< remote: the path's; groups: the group's; 0: not known */
+	uint8_t sl, rate;  /**< of path or group; rate: enum ibv_rate */
+	uint16_t mtu;      /**< of path or group, octets; 0: not known */
+	const char *state; /**< "known", "asked", "failed", "none"; "joined", "joining", "idle" */
+	bool receives;     /**< groups: it is heard */
+	bool sends;        /**< groups: it is sent to */
+};
+enum tp_ipoib_table { TP_IPOIB_REMOTE, TP_IPOIB_MULTICAST, TP_IPOIB_LOCAL };
+typedef void (*tp_ipoib_endpoint_fn)(void *arg, const struct tp_ipoib_endpoint *e);
+/** Calls fn for each entry, with the port's lock held: fn calls nothing of this file. @return 0, -ENODEV. */
+int tp_ipoib_endpoints(uint16_t port_id, enum tp_ipoib_table table, tp_ipoib_endpoint_fn fn, void *arg);
+
+typedef void (*tp_ipoib_counter_fn)(void *arg, const char *name, const char *text, uint64_t value);
+/** Calls fn for each counter, always the same ones in the same order; drops by reason among them. @return 0, -ENODEV. */
+int tp_ipoib_counters(uint16_t port_id, tp_ipoib_counter_fn fn, void *arg);
+
+/** What is said about a GUID (I-3). */
+struct tp_ipoib_guid {
+	bool recognised;           /**< a rule gives its MAC */
+	struct rte_ether_addr mac; /**< by the rule, or by the mask that is suggested */
+	unsigned int mask;         /**< not recognised: one that makes a unicast address, 0: none does */
+};
+/** @param mask six bits of eight, or 0. @return 0, -EINVAL: a mask with another number of bits. */
+int tp_ipoib_guid2mac(uint64_t guid, unsigned int mask, struct tp_ipoib_guid *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TP_IPOIB_H */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The datapath's snapshot changes hands. */
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "port.h"
+
+static long
+membarrier(int cmd)
+{
+	return syscall(__NR_membarrier, cmd, 0, 0);
+}
+
+int
+ipoib_turns_init(void)
+{
+	if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0)
+		return 0;
+	IPOIB_LOG(ERR, "membarrier(2) of the kernel is needed and is not there: %s", strerror(errno));
+	return -errno;
+}
+
+/* A burst that begins from now on sees the new snapshot; one that is at work ends. */
+static void
+wait_turn(struct ipoib_turn *t)
+{
+	uint32_t seen = atomic_load_explicit(&t->n, memory_order_acquire);
+
+	while ((seen & 1) != 0 && atomic_load_explicit(&t->n, memory_order_acquire) == seen)
+		sched_yield();
+}
+
+void
+ipoib_publish(struct ipoib_port *p, struct ipoib_view *v)
+{
+	struct ipoib_view *old = atomic_exchange_explicit(&p->view, v, memory_order_acq_rel);
+
+	membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+	if (p->rxq != NULL)
+		wait_turn(&p->rxq->turn);
+	if (p->txq != NULL)
+		wait_turn(&p->txq->turn);
+	free(old);
+}
+
+void
+ipoib_retired_free(struct ipoib_port *p)
+{
+	struct ipoib_retired *r;
+
+	while ((r = p->retired) != NULL) {
+		p->retired = r->next;
+		if (r->ah != NULL)
+			tp_roce_destroy_ah(r->ah);
+		free(r->memory);
+		free(r);
+	}
+}

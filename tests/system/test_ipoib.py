@@ -1,0 +1,350 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""IPoIB ports between two Linux stacks: the ports of a card, which an unmodified OpenSM manages, bridged to taps in namespaces."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import tpmd
+
+cases = tpmd.Cases()
+BUILD = os.environ['TP_BUILD']
+APP = os.path.join(BUILD, 'apps/triplane')
+PRELOAD = os.path.join(BUILD, 'lib/mad/libtp_umad.so')
+ID = os.getpid()
+A, B = 'tpia%d' % ID, 'tpib%d' % ID
+GUID = 0x0002c90300a1b201
+
+
+def sh(*cmd, timeout=60, check=False, env=None):
+    p = subprocess.run(cmd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout)
+    out = p.stdout.decode(errors='replace')
+    if check and p.returncode != 0:
+        raise RuntimeError('%s: %s' % (' '.join(cmd), out[-300:]))
+    return p.returncode, out
+
+
+def ns(space, *cmd, **kw):
+    return sh('ip', 'netns', 'exec', space, *cmd, **kw)
+
+
+class Link:
+    """triplane with two IPoIB ports and two taps, forwarding between each pair."""
+
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix='tpipoib')
+        self.socket = os.path.join(self.dir, 'umad.sock')
+        self.sm_log = os.path.join(self.dir, 'osm.log')
+        self.env = dict(os.environ, LD_PRELOAD=PRELOAD, TP_UMAD_SOCKET=self.socket, OSM_CACHE_DIR=self.dir,
+                        OSM_TMP_DIR=self.dir)
+        self.sm = None
+        vdevs = ['net_mlx4_model0,port0=ib,port1=ib,guid=0x%x' % (GUID - 1), 'net_ipoib0,port=net_mlx4_model0/1',
+                 'net_tap0,iface=tpi%d' % 0, 'net_ipoib1,port=net_mlx4_model0/2', 'net_tap1,iface=tpi%d' % 1]
+        cmd = [APP] + tpmd.eal('tpipoib%d' % ID, plugin=False) + ['--vdev=' + v for v in vdevs]
+        cmd += ['--']
+        self.log = os.path.join(self.dir, 'triplane.log')
+        self.out = open(self.log, 'w')
+        self.app = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=self.out, stderr=subprocess.STDOUT)
+        self.say('ib umad on ' + self.socket)
+        self.wait(lambda: os.path.exists(self.socket), 30, 'triplane serves no socket')
+        self.say('start')
+
+    def text(self):
+        with open(self.log, errors='replace') as f:
+            return f.read()
+
+    def say(self, line):
+        self.app.stdin.write((line + '\n').encode())
+        self.app.stdin.flush()
+
+    def ask(self, line):
+        """A show command's answer."""
+        before = len(re.findall(r'^\{.*\}$', self.text(), re.M))
+        self.say(line + ' json')
+        self.wait(lambda: len(re.findall(r'^(?:triplane> )*\{.*\}$', self.text(), re.M)) > before, 20,
+                  'no answer to ' + line)
+        return json.loads(re.findall(r'^(?:triplane> )*(\{.*\})$', self.text(), re.M)[-1])
+
+    def sm_text(self):
+        try:
+            with open(self.sm_log, errors='replace') as f:
+                return f.read()
+        except OSError:
+            return 'no log of OpenSM'
+
+    def wait(self, what, seconds, why):
+        end = time.time() + seconds
+        while not what():
+            if time.time() > end or self.app.poll() is not None:
+                raise RuntimeError('%s: %s; %s' % (why, self.text()[-300:], self.sm_text()[-300:]))
+            time.sleep(0.05)
+
+    def states(self):
+        return [p['state'] for p in self.ask('show ipoib')['ports']]
+
+    def start_sm(self):
+        self.sm = subprocess.Popen(['opensm', '-g', '0x%016x' % GUID, '-f', self.sm_log, '-s', '2'], env=self.env, cwd=self.dir,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def stop_sm(self):
+        if self.sm is None or self.sm.poll() is not None:
+            return
+        self.sm.send_signal(signal.SIGINT)
+        try:
+            self.sm.wait(20)
+        except subprocess.TimeoutExpired:
+            self.sm.kill()
+            self.sm.wait()
+
+    def spaces(self):
+        for i, space in enumerate((A, B)):
+            dev = 'tpi%d' % i
+            sh('ip', 'netns', 'add', space, check=True)
+            sh('ip', 'link', 'set', dev, 'netns', space, check=True)
+            sh('ip', '-n', space, 'addr', 'add', '10.8.0.%d/24' % (i + 1), 'dev', dev, check=True)
+            sh('ip', '-n', space, 'addr', 'add', 'fd00:8::%d/64' % (i + 1), 'dev', dev, 'nodad', check=True)
+            sh('ip', '-n', space, 'link', 'set', dev, 'up', check=True)
+            sh('ip', '-n', space, 'link', 'set', 'lo', 'up', check=True)
+
+    def close(self):
+        self.stop_sm()
+        if self.app.poll() is None:
+            try:
+                self.app.communicate(b'stop\nquit\n', timeout=30)
+            except subprocess.TimeoutExpired:
+                self.app.kill()
+                self.app.wait()
+        self.out.close()
+        for space in (A, B):
+            sh('ip', 'netns', 'del', space)
+        text = self.text()
+        shutil.rmtree(self.dir, ignore_errors=True)
+        return self.app.returncode, text
+
+
+def ping(space, address, count=5, *more):
+    rc, out = ns(space, 'ping', '-n', '-c', str(count), '-i', '0.2', '-W', '3', *more, address)
+    return None if rc == 0 and ' 0% packet loss' in out else out[-300:]
+
+
+def come_up(link):
+    if link.states() != ['link-down', 'link-down']:
+        return 'without a manager: %s' % link.states()
+    link.start_sm()
+    link.wait(lambda: link.states() == ['up', 'up'], 60, 'ports do not come up')
+    ports = link.ask('show ipoib')['ports']
+    macs = [p['mac'].lower() for p in ports]
+    # 0002c903 00a1b201 by the vendor's rule
+    if macs != ['00:02:ca:a1:b2:01', '00:02:ca:a1:b2:02']:
+        return 'MACs %s' % macs
+    if [p['mtu'] for p in ports] != [2044, 2044] or ports[0]['qkey'] != '0x00000b1b':
+        return 'numbers of the broadcast group: %s' % ports
+    return None
+
+
+def first_ping(link):
+    link.spaces()
+    bad = ping(A, '10.8.0.2')
+    if bad:
+        return bad
+    # Each stack knows the other by the MAC of its GUID, and the tables have its hardware address.
+    rc, out = sh('ip', '-n', A, 'neigh')
+    remote = link.ask('show ipoib endpoints 0 remote')['remote']
+    other = link.ask('show ipoib')['ports'][1]
+    if '00:02:ca:a1:b2:02' not in out:
+        return 'neighbours of Linux: ' + out
+    if [(e['hardware_address'], e['state'], e['lid']) for e in remote] != [(other['hardware_address'], 'known', other['lid'])]:
+        return 'remote endpoints %s, the other is %s' % (remote, other)
+    return None
+
+
+def ping6(link):
+    return ping(A, 'fd00:8::2') or ping(B, 'fd00:8::1', 3, '-s', '1400')
+
+
+def long_packets(link):
+    return ping(A, '10.8.0.2', 3, '-s', '1472', '-M', 'do') or ping(A, '10.8.0.2', 3, '-s', '8000')
+
+
+def iperf(link, *more):
+    server = subprocess.Popen(['ip', 'netns', 'exec', B, 'iperf3', '-s', '-1', '-J'], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(50):
+            if b'5201' in subprocess.run(['ip', 'netns', 'exec', B, 'ss', '-ltn'], stdout=subprocess.PIPE).stdout:
+                break
+            time.sleep(0.1)
+        rc, out = ns(A, 'iperf3', '-c', '10.8.0.2', '-t', '3', '-J', *more)
+    finally:
+        server.terminate()
+        server.wait()
+    if rc != 0:
+        return out[-300:]
+    end = json.loads(out)['end']
+    moved = end['sum_received' if 'sum_received' in end else 'sum']['bytes']
+    return None if moved > 100000 else 'only %d octets arrived' % moved
+
+
+def multicast(link):
+    """239.1.2.3 is heard by who reported it; 239.129.2.3 has the same MAC and is another group."""
+    code = ('import socket,struct,sys\n'
+            's=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\n'
+            's.bind(("",5000))\n'
+            's.setsockopt(socket.IPPROTO_IP,socket.IP_ADD_MEMBERSHIP,socket.inet_aton("239.1.2.3")+socket.inet_aton("10.8.0.2"))\n'
+            's.settimeout(20)\n'
+            'print(s.recv(100).decode(),flush=True)\n')
+    send = ('import socket,sys\n'
+            's=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\n'
+            's.setsockopt(socket.IPPROTO_IP,socket.IP_MULTICAST_TTL,4)\n'
+            's.setsockopt(socket.IPPROTO_IP,socket.IP_MULTICAST_IF,socket.inet_aton("10.8.0.1"))\n'
+            's.sendto(sys.argv[2].encode(),(sys.argv[1],5000))\n')
+    receiver = subprocess.Popen(['ip', 'netns', 'exec', B, '/usr/bin/python3', '-c', code], stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT)
+    mgid = 'ff12401bffff0000000000000f010203'
+
+    def joined():
+        return any(e['mgid'] == mgid and e['receives'] for e in link.ask('show ipoib endpoints 2 multicast')['multicast'])
+    try:
+        link.wait(joined, 15, 'no membership by the report of the host')
+        ns(A, '/usr/bin/python3', '-c', send, '239.129.2.3', 'wrong')
+        time.sleep(0.5)
+        ns(A, '/usr/bin/python3', '-c', send, '239.1.2.3', 'right')
+        out = receiver.communicate(timeout=25)[0].decode()
+    finally:
+        if receiver.poll() is None:
+            receiver.kill()
+            receiver.wait()
+    return None if out.strip() == 'right' else out
+
+
+def dhcp(link):
+    """A real server behind one port, a real client behind the other."""
+    if shutil.which('dnsmasq') is None or shutil.which('udhcpc') is None:
+        return 'skip no dnsmasq or udhcpc'
+    leases = os.path.join(link.dir, 'leases')
+    script = os.path.join(link.dir, 'bound')
+    with open(script, 'w') as f:
+        f.write('#!/bin/sh\n[ "$1" = bound ] && echo "bound $ip"\nexit 0\n')
+    os.chmod(script, 0o755)
+    server = subprocess.Popen(['ip', 'netns', 'exec', B, 'dnsmasq', '-k', '-p', '0', '--user=root', '-i', 'tpi1', '-z',
+                               '--dhcp-range=10.8.0.50,10.8.0.60,1h', '--dhcp-leasefile=' + leases, '--no-ping', '--conf-file=/dev/null',
+                               '--pid-file='], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(1)
+        rc, out = ns(A, 'udhcpc', '-i', 'tpi0', '-n', '-q', '-f', '-t', '8', '-T', '2', '-s', script, timeout=60)
+    finally:
+        server.terminate()
+        server.wait()
+    if not re.search(r'bound 10\.8\.0\.(5\d|60)', out):
+        return out[-300:]
+    # Identifier of RFC 4361 or the client's own; the server saw the neighbour's MAC where IPoIB has none.
+    with open(leases) as f:
+        lease = f.read()
+    return None if re.search(r'00:02:ca:a1:b2:01 10\.8\.0\.', lease) or '10.8.0.' in lease else lease
+
+
+def bounce(link):
+    """The port of the other side is disabled and enabled again: the link is seen down, and traffic resumes by itself."""
+    if shutil.which('ibportstate') is None:
+        return 'skip no ibportstate'
+    cmd = ['ibportstate', '-C', 'net_mlx4_model0', '-P', '2', '-D', '0', '2']
+    rc, out = sh(*cmd, 'disable', env=link.env)
+    if rc != 0:
+        return out[-300:]
+    link.wait(lambda: 'up' not in link.states(), 20, 'the link stays up')
+    rc, out = sh(*cmd, 'enable', env=link.env)
+    if rc != 0:
+        return out[-300:]
+    link.wait(lambda: link.states() == ['up', 'up'], 40, 'the link does not come back')
+    return ping(A, '10.8.0.2', 5)
+
+
+def manager_again(link):
+    """Another manager takes over: everybody registers anew, nothing is lost for long."""
+    link.stop_sm()
+    bad = ping(A, '10.8.0.2', 3)
+    if bad:
+        return 'without a manager: ' + bad
+    link.start_sm()
+    time.sleep(5)
+    link.wait(lambda: link.states() == ['up', 'up'], 40, 'not up again')
+    return ping(A, 'fd00:8::2', 3) or ping(B, '10.8.0.1', 3)
+
+
+def counted(link):
+    for port in (0, 2):
+        c = link.ask('show ipoib counters %d' % port)
+        bad = {k: v for k, v in c.items() if v and k.startswith('drop_') and k not in (
+            'drop_tx_down', 'drop_tx_no_member', 'drop_tx_no_path', 'drop_tx_no_neighbour', 'drop_rx_own')}
+        if bad:
+            return 'port %d drops %s' % (port, bad)
+        if c['rx_arp'] == 0 or c['rx_nd'] == 0 or c['tx_control_sent'] == 0:
+            return 'port %d: %s' % (port, c)
+    return None
+
+
+def at_run_time(link):
+    """Made and removed while others forward; what is refused says why."""
+    link.say('ipoib add net_mlx4_model0/1 pkey 65535')
+    link.say('ipoib add net_mlx4_model0/7')
+    link.say('ipoib add net_mlx4_model0/1 pkey 32768')
+    link.say('ipoib add net_mlx4_model0/1 pkey 0x8005')
+    link.wait(lambda: 'port 4' in link.text(), 10, 'no new port')
+    link.say('stop')
+    link.say('port start 4')
+    link.wait(lambda: any(p['state'] == 'no-pkey' for p in link.ask('show ipoib')['ports']), 15, 'a P_Key that nobody has works')
+    link.say('ipoib rem 1')
+    link.say('ipoib rem 4')
+    link.wait(lambda: len(link.states()) == 2, 15, 'the port does not go')
+    link.say('start')
+    for want in ('has an IPoIB port of P_Key 0xffff', 'no IPoIB port on net_mlx4_model0/7', 'bits 0 to 14 are 0',
+                 'port 1 is no IPoIB port'):
+        if want not in link.text():
+            return 'not said: ' + want
+    return ping(A, '10.8.0.2', 3)
+
+
+def guids(link):
+    link.say('ipoib guid2mac 0002c90200123456')
+    link.say('ipoib guid2mac aabbcc0000000001')
+    link.say('ipoib guid2mac 0')
+    link.say('ipoib guid2mac aabbcc0000000001 mask 0x7f')
+    link.say('ipoib guid2mac x')
+    time.sleep(1)
+    for want in ('00:02:C9:12:34:56', 'suggested_mask: 0xe7', 'give the port one of your own', 'mask 0x7f: six of eight',
+                 "guid 'x' is not"):
+        if want not in link.text():
+            return 'not said: ' + want
+    return None
+
+
+def main():
+    if os.getuid() != 0 or not os.path.exists('/dev/net/tun'):
+        print('skip ipoib: network namespaces and taps need root and /dev/net/tun')
+        return 0
+    if shutil.which('opensm') is None or not os.path.exists(PRELOAD):
+        print('skip ipoib: no opensm, or no libibumad to stand in for')
+        return 0
+    link = Link()
+    try:
+        for name, f, *more in (('come-up', come_up), ('ping', first_ping), ('ping6', ping6), ('long-packets', long_packets),
+                               ('tcp', iperf), ('udp', iperf, '-u', '-b', '20M'), ('multicast', multicast), ('dhcp', dhcp),
+                               ('link-bounce', bounce), ('manager-again', manager_again), ('run-time', at_run_time),
+                               ('guid2mac', guids), ('counters', counted)):
+            cases.run('ipoib-' + name, f, link, *more)
+    finally:
+        rc, text = link.close()
+    if rc not in (0, 1):  # 1: a command was refused, as some are here on purpose
+        print('not ok ipoib-end: exit code %s: %s' % (rc, text[-300:]))
+        return 1
+    cases.exit()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
