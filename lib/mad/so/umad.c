@@ -501,33 +501,6 @@ umad_recv(int portid, void *umad, int *length, int timeout_ms)
 	return (int)um->agent_id;
 }
 
-/* --- buffers ----------------------------------------------------------------------------------------------------- */
-
-size_t
-umad_size(void)
-{
-	return sizeof(struct ib_user_mad);
-}
-
-void *
-umad_get_mad(void *umad)
-{
-	return ((struct ib_user_mad *)umad)->data;
-}
-
-int
-umad_set_pkey(void *umad, int pkey_index)
-{
-	((struct ib_user_mad *)umad)->addr.pkey_index = (uint16_t)pkey_index;
-	return 0;
-}
-
-int
-umad_get_pkey(void *umad)
-{
-	return ((struct ib_user_mad *)umad)->addr.pkey_index;
-}
-
 /* --- agents ------------------------------------------------------------------------------------------------------ */
 
 static int

@@ -565,16 +565,15 @@ destinations_are_bounded(void **state)
 {
 	static struct told t;
 	union ibv_gid g = gid(1);
-	int err = 0;
 	unsigned int n = 0;
+	int err;
 
 	(void)state;
 	answering = false;
-	for (; err == 0; n++) {
+	do {
 		g.raw[14] = (uint8_t)(n >> 8);
-		g.raw[13] = (uint8_t)n;
-		err = tp_sa_path(sa, &g, PKEY, on_path, &t);
-	}
+		g.raw[13] = (uint8_t)n++;
+	} while ((err = tp_sa_path(sa, &g, PKEY, on_path, &t)) == 0);
 	assert_int_equal(err, -ENOBUFS);
 	assert_int_equal(n, TP_SA_PATHS + 1);
 }
@@ -583,21 +582,19 @@ int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, up, down)
-	const struct CMUnitTest tests[] = {
-		T(a_path_is_asked_for_as_the_standard_has_it),
-		T(one_question_for_all_who_wait),
-		T(who_is_told_may_ask_again),
-		T(answers_may_come_in_any_order),
-		T(many_questions_are_spread),
-		T(times_are_as_configured),
-		T(refusals_have_their_names),
-		T(answers_that_are_none_are_said_to_be),
-		T(events_make_all_new),
-		T(groups_are_joined_and_left_in_order),
-		T(tables_come_in_segments),
-		T(who_gives_up_is_not_told),
-		T(destinations_are_bounded),
-	};
+	const struct CMUnitTest tests[] = {T(a_path_is_asked_for_as_the_standard_has_it),
+					   T(one_question_for_all_who_wait),
+					   T(who_is_told_may_ask_again),
+					   T(answers_may_come_in_any_order),
+					   T(many_questions_are_spread),
+					   T(times_are_as_configured),
+					   T(refusals_have_their_names),
+					   T(answers_that_are_none_are_said_to_be),
+					   T(events_make_all_new),
+					   T(groups_are_joined_and_left_in_order),
+					   T(tables_come_in_segments),
+					   T(who_gives_up_is_not_told),
+					   T(destinations_are_bounded)};
 
 	return cmocka_run_group_tests_name("sa client", tests, NULL, NULL);
 }
