@@ -33,7 +33,7 @@ TABLE = [
     ('one-guid-twice-ends', [M + ',guid=0x0002c90300000010', 'net_mlx4_model1,guid=0x0002c90300000010'], [],
      ['error: --vdev=net_mlx4_model1,guid=0x0002c90300000010', 'did not start']),
     ('vdev-without-driver', ['net_nothing0', M], [], ["'net_nothing0'"]),
-    ('no-port', [], [], ['no Ethernet port', '1 or more']),
+    ('no-port', [], [], ['found no port', '1 or more']),
     ('command-timeout', [M + ',timeout=INIT_HCA:1'], [], ['INIT_HCA']),
     ('command-fails', [M + ',fail=INIT_HCA:1:3'], [], ['INIT_HCA', '0x03']),
     ('too-many-queues', [M], ['-e', 'port config 0 rxq 4096'], ['4096', '256']),
