@@ -4,12 +4,22 @@
 /* Memory of verbs queue pairs: every byte is reached by a key, with the checks of the key's entry [CP 5.8]. */
 #include "roce.h"
 
+/* The error that follows takes the queue pair out of service: a line for each stays readable. */
+static uint8_t *
+tell(const struct tpm_roce *r, const char *whose, uint32_t key, uint64_t va, uint32_t len, enum tpm_xlat_err err)
+{
+	tpm_note(r->m, "QP 0x%x: %s key 0x%x, [0x%llx, +%u): %s", r->qp->qpn, whose, key, (unsigned long long)va, len,
+		 tpm_xlat_text(err));
+	return NULL;
+}
+
 static uint8_t *
 reach(struct tpm_roce *r, uint32_t key, uint64_t va, uint32_t *len, uint32_t access)
 {
 	enum tpm_xlat_err err;
+	uint8_t *p = tpm_mr_translate(r->m, &r->qp->tlb, key, r->qp->pd, va, len, access, &err);
 
-	return tpm_mr_translate(r->m, &r->qp->tlb, key, r->qp->pd, va, len, access, &err);
+	return p != NULL ? p : tell(r, "local", key, va, *len, err);
 }
 
 /* By a key that the peer gave: a region's, or a window's over one. */
@@ -19,8 +29,10 @@ reach_remote(struct tpm_roce *r, uint32_t key, uint64_t va, uint32_t *len, uint3
 	enum tpm_xlat_err err;
 	uint8_t *p = tpm_mr_translate(r->m, &r->qp->tlb, key, r->qp->pd, va, len, access, &err);
 
-	if (p != NULL || err != TPM_XLAT_KEY || !tpm_roce_window(r, &key, &va, *len, access))
+	if (p != NULL)
 		return p;
+	if (err != TPM_XLAT_KEY || !tpm_roce_window(r, &key, &va, *len, access))
+		return tell(r, "remote", key, va, *len, err);
 	/* Its rights were judged when it was bound. */
 	return reach(r, key, va, len, access == TPM_ACC_RR ? TPM_ACC_LR : TPM_ACC_LW);
 }

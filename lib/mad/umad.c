@@ -329,7 +329,7 @@ tp_umad_progress(struct tp_umad *u, unsigned int wait_us)
 		if (!stays)
 			client_free(u, c);
 	}
-	umad_issm_look(u);
+	umad_issm_poll(u);
 	return done;
 }
 

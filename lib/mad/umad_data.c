@@ -139,6 +139,7 @@ umad_from_program(struct umad_client *c, unsigned int *done)
 			return errno == EAGAIN || errno == EINTR;
 		++*done;
 		c->umad->stats.from_programs++;
+		umad_issm_look(c->umad);
 		if (one(c, buf, (size_t)n) != 0)
 			bounce(c, buf, (size_t)n);
 	}

@@ -61,6 +61,13 @@ umad_issm_close(struct lent_port *p)
 void
 umad_issm_look(struct tp_umad *u)
 {
+	for (unsigned int i = 0; i < u->num_ports; i++)
+		look(&u->port[i]);
+}
+
+void
+umad_issm_poll(struct tp_umad *u)
+{
 	struct timespec ts;
 	uint64_t now;
 
@@ -69,6 +76,5 @@ umad_issm_look(struct tp_umad *u)
 	if (now - u->issm_ns < LOOK_NS)
 		return;
 	u->issm_ns = now;
-	for (unsigned int i = 0; i < u->num_ports; i++)
-		look(&u->port[i]);
+	umad_issm_look(u);
 }

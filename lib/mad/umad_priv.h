@@ -54,6 +54,11 @@ bool umad_from_program(struct umad_client *c, unsigned int *done);
 /* --- umad_issm.c --- */
 int umad_issm_open(struct tp_umad *u, struct lent_port *p);
 void umad_issm_close(struct lent_port *p);
+/*
+ * A program that has opened the file finds the port changed in all that it asks afterwards, as with a kernel, where the
+ * call changes it: looked before each of its datagrams. What ends is found by umad_issm_poll().
+ */
 void umad_issm_look(struct tp_umad *u);
+void umad_issm_poll(struct tp_umad *u);
 
 #endif /* TP_UMAD_PRIV_H */
