@@ -214,6 +214,10 @@ serve(struct rping *r)
 		rc = step(tp_rdma_bind_addr(r->id, (struct sockaddr *)&at), "address");
 	if (rc == 0)
 		rc = step(tp_rdma_listen(r->id, 0), "listen");
+	if (rc == 0 && r->conf->verbose != 0) {
+		printf("listening on port %u\n", r->conf->tcp_port);
+		fflush(stdout);
+	}
 	if (rc == 0 && r->e->sock >= 0)
 		rc = rend_send(r->e, &ready, 1);
 	while (rc == 0 && !rend_stopping() && (r->conf->persistent != 0 || r->served == 0))

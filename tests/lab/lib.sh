@@ -73,6 +73,28 @@ guest_exec() { # NAME SECONDS: the script is on standard input, its output is ad
 	"$lab_scripts/guest.sh" exec "$1-$$" -t "$2" >>"$lab_tmp/$1.out" 2>>"$lab_tmp/$1.err"
 }
 
+# guest_says NAME LINE SECONDS: waits for a line of the script that runs in the guest now.
+guest_says() {
+	local i
+	for ((i = 0; i < $3 * 10; i++)); do
+		grep -Fqxs -- "$2" "$LAB_DIR/run/$1-$$/out.log" && return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+# Until somebody listens on a TCP port of this machine, or PID has ended.
+tcp_listens() { # PORT PID
+	local hex i
+	hex=$(printf %04X "$1")
+	for ((i = 0; i < 300; i++)); do
+		grep -Eqs ":$hex 0*:0000 0A" /proc/net/tcp /proc/net/tcp6 && return 0
+		kill -0 "$2" 2>/dev/null || return 1
+		sleep 0.1
+	done
+	return 1
+}
+
 # Lines between "== MARK" and the next mark of a guest's output.
 section() { # GUEST MARK
 	awk -v m="== $2" '$0 == m { on = 1; next } /^== / { on = 0 } on' "$lab_tmp/$1.out"

@@ -32,14 +32,27 @@ ours_ok() {
 	if grep -q '^status 0$' "$lab_tmp/$1.ours" && grep -Eq -- "$2" "$lab_tmp/$1.ours"; then
 		pass "roce-$1"
 	else
-		fail "roce-$1" "$(grep -v '^---' "$lab_tmp/$1.ours" | tail -n 4 | tr '\n' ';')"
+		fail "roce-$1" "$(grep -v '^---' "$lab_tmp/$1.ours" | tail -n 4 | tr '\n' ';')$(grep -h ' key 0x' "$lab_tmp"/*.card | tail -n 2)"
 	fi
 }
 
-# In the guest: its end is the server for ours that calls, or calls ours.
-theirs() { # NAME COMMAND
+# ours_says NAME PATTERN PID: waits for a line of ours.
+ours_says() {
+	local i
+	for ((i = 0; i < 300; i++)); do
+		grep -Eqs -- "$2" "$lab_tmp/$1.ours" && return 0
+		kill -0 "$3" 2>/dev/null || return 1
+		sleep 0.1
+	done
+	return 1
+}
+
+# In the guest: its end is the server for ours that calls, or calls ours. CONDITION, when given, says that it serves:
+# then the guest says so too.
+theirs() { # NAME COMMAND [CONDITION]
 	guest_exec guest 60 <<-GUEST
 		echo "== $1"
+		${3:+(i=0; until $3 || [ \$i = 200 ]; do i=\$((i + 1)); sleep 0.1; done; echo "serves $1") &}
 		timeout 50 $2
 		echo "status \$?"
 	GUEST
@@ -48,9 +61,9 @@ theirs() { # NAME COMMAND
 # calls NAME PROVIDER "OUR PROGRAM AND OPTIONS" "THEIR PROGRAM AND OPTIONS" PATTERN: we are the client
 calls() {
 	local pid
-	theirs "$1" "$4" &
+	theirs "$1" "$4" "grep -qs ':4853 0*:0000 0A' /proc/net/tcp /proc/net/tcp6" &
 	pid=$!
-	sleep 3
+	guest_says guest "serves $1" 40
 	# shellcheck disable=SC2086 # a list
 	ours "$1" "$2" $3 -p "$tcp" 127.0.0.1
 	wait $pid
@@ -64,7 +77,7 @@ serves() {
 	# shellcheck disable=SC2086 # a list
 	ours "$1" "$2" $3 -p "$((tcp + 1))" &
 	pid=$!
-	sleep 2
+	tcp_listens $((tcp + 1)) $pid
 	theirs "$1" "$4 -p $((tcp + 1)) 10.0.2.2"
 	wait $pid
 	ours_ok "$1" "$5"
@@ -145,16 +158,16 @@ cases() { # PROVIDER DEVICE
 pings() { # PROVIDER DEVICE
 	local t=$1-$2-rping pid net
 	for net in 192.0.2. 2001:db8::; do
-		theirs "$t-$net" "rping -s -a ${net}1 -C 5 -S 1000 -V" &
+		theirs "$t-$net" "rping -s -a ${net}1 -C 5 -S 1000 -V" "rdma resource show cm_id | grep -q LISTEN" &
 		pid=$!
-		sleep 2
+		guest_says guest "serves $t-$net" 40
 		ours "$t-$net" "$1" tp_rping -c -a "${net}1" -C 5 -S 1000 -V
 		wait $pid
 		ours_ok "$t-$net" '5 pings of 1000 bytes'
 		want "roce-$t-$net-linux" guest "$t-$net" '^status 0$'
-		ours "$t-$net-back" "$1" tp_rping -s -a "${net}2" &
+		ours "$t-$net-back" "$1" tp_rping -s -v -a "${net}2" &
 		pid=$!
-		sleep 2
+		ours_says "$t-$net-back" '^listening' $pid
 		theirs "$t-$net-back" "rping -c -a ${net}2 -C 5 -S 1000 -V"
 		wait $pid
 		ours_ok "$t-$net-back" '^status 0$'
