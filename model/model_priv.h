@@ -259,6 +259,7 @@ struct tpm_qp {
 	int64_t run_ahead;   /* WQEs executed less doorbells rung */
 	uint32_t stamp_head; /* sq_head when the queue went idle */
 	uint64_t stamp_since_ns;
+	uint32_t stamp_off; /* of the block that the first look found, or 0 */
 	bool stamp_due, stamp_listed;
 	/* control */
 	uint32_t qpn, pd, uar;

@@ -16,8 +16,12 @@
 /* What one WQE of any form may need of a burst. */
 #define ROOM_SEGS (TP_FRAME_SEGS + 4u)
 #define ROOM_ARENA 2048u
-/* A queue that was idle for so long is not being filled at this moment. */
+/*
+ * A queue that was idle for so long is not being filled at this moment, or by a CPU that was taken away in the middle of
+ * a WQE: then its blocks are another WQE's after the second look.
+ */
 #define STAMP_SETTLE_NS 50000000u
+#define STAMP_AGAIN_NS 2000000000u
 
 #define PLAIN_DS rte_cpu_to_be_32(2)
 #define PLAIN_OP rte_cpu_to_be_32(MLX4_OP_SEND)
@@ -348,6 +352,7 @@ sq_went_idle(struct tp_model *m, struct tpm_qp *qp)
 		return;
 	qp->stamp_head = qp->sq_head;
 	qp->stamp_since_ns = tpm_now(m);
+	qp->stamp_off = 0;
 	if (!qp->stamp_listed)
 		m->stamp_qpn[m->num_stamps++] = qp->qpn;
 	qp->stamp_due = qp->stamp_listed = true;
@@ -432,7 +437,8 @@ tpm_sq_stamp_check(struct tp_model *m)
 
 		if (qp == NULL)
 			continue;
-		if (qp->stamp_due && tpm_now(m) - qp->stamp_since_ns < STAMP_SETTLE_NS) {
+		if (qp->stamp_due &&
+		    tpm_now(m) - qp->stamp_since_ns < (qp->stamp_off == 0 ? STAMP_SETTLE_NS : STAMP_AGAIN_NS)) {
 			m->stamp_qpn[keep++] = qp->qpn;
 			continue;
 		}
@@ -441,6 +447,13 @@ tpm_sq_stamp_check(struct tp_model *m)
 		    qp->stamp_head != qp->sq_head || !sq_resolved(m, qp) || tpm_sq_head_posted(qp, qp->sq_head))
 			continue;
 		off = stamp_missing(qp, &dw);
+		if (off != 0 && qp->stamp_off == 0) {
+			qp->stamp_off = off;
+			qp->stamp_since_ns = tpm_now(m);
+			qp->stamp_listed = true;
+			m->stamp_qpn[keep++] = qp->qpn;
+			continue;
+		}
 		if (off != 0)
 			tpm_violate(m, TPM_V_WQE_STAMP, "QP", qp->qpn,
 				    "block %u bytes behind the WQE at 0x%x begins with 0x%08x and looks posted", off,
