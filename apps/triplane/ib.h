@@ -9,7 +9,8 @@
 
 /* Names of the InfiniBand ports, max at most. Returns how many there are. */
 unsigned int ib_devices(char (*names)[64], unsigned int max);
-/* Before the program ends. */
+/* Before the program ends: what is lent, and subnet managers. */
 void ib_stop(void);
+void sm_stop(void);
 
 #endif /* TRI_IB_H */

@@ -71,6 +71,7 @@ tp_mad_register(struct tp_mad *m, const struct tp_mad_agent_conf *conf, struct t
 	TAILQ_INIT(&a->transfers);
 	a->mad = m;
 	a->conf = *conf;
+	a->alarm = MAD_NEVER;
 	tp_mad_lock(m);
 	if (serves(conf) && taken(m, conf))
 		err = -EBUSY;
@@ -162,12 +163,36 @@ tp_mad_wake(struct tp_mad_agent *a)
 	tp_mad_unlock(m);
 }
 
+void
+tp_mad_wake_at(struct tp_mad_agent *a, uint64_t ns)
+{
+	tp_mad_lock(a->mad);
+	a->alarm = ns;
+	tp_mad_unlock(a->mad);
+}
+
+static void
+alarms(struct tp_mad *m)
+{
+	uint64_t now = mad_now(m);
+	struct tp_mad_agent *a;
+
+	TAILQ_FOREACH(a, &m->agents, next)
+	{
+		if (a->alarm > now)
+			continue;
+		a->alarm = MAD_NEVER;
+		tp_mad_wake(a);
+	}
+}
+
 /* One turn for each that is awake now; an agent's work may end agents. */
 unsigned int
 mad_agents_work(struct tp_mad *m)
 {
 	unsigned int left, n;
 
+	alarms(m);
 	n = left = m->awake;
 	while (left-- != 0 && m->awake != 0) {
 		struct tp_mad_agent *a;

@@ -60,6 +60,12 @@ mad_now(struct tp_mad *m)
 	return m->ops.now_ns(m->home);
 }
 
+uint64_t
+tp_mad_now(struct tp_mad *m)
+{
+	return mad_now(m);
+}
+
 void
 tp_mad_port_state_get(struct tp_mad *m, struct tp_mad_port_state *state)
 {
@@ -407,6 +413,7 @@ tp_mad_deadline(struct tp_mad *m)
 		const struct mad_transfer *t;
 		const struct mad_send *s;
 
+		due = RTE_MIN(due, a->alarm);
 		TAILQ_FOREACH(s, &a->sends, next)
 		due = RTE_MIN(due, s->deadline);
 		TAILQ_FOREACH(t, &a->transfers, next)

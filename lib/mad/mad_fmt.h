@@ -77,6 +77,7 @@ enum sa_method { SA_GET_TABLE = 0x12, SA_DELETE = 0x15 };
 enum sa_attr {
 	SA_ATTR_NODE = 0x11,
 	SA_ATTR_PORT_INFO = 0x12,
+	SA_ATTR_SM_INFO = 0x18,
 	SA_ATTR_PATH = 0x35,
 	SA_ATTR_MEMBER = 0x38,
 };

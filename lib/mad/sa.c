@@ -140,8 +140,10 @@ is_answer_to(const struct sa_request *r, const struct tp_mad_msg *msg)
 {
 	const uint8_t *mad = msg->data;
 	uint8_t method = r->method == MAD_SET ? MAD_GET : r->method;
+	/* A table in segments ends with its last record. */
+	uint32_t least = r->kind == SA_ANY && r->method == SA_GET_TABLE ? SA_RECORD_AT : MAD_SIZE;
 
-	return msg->len >= MAD_SIZE && mad[MAD_CLASS_VERSION_AT] == SA_CLASS_VERSION &&
+	return msg->len >= least && mad[MAD_CLASS_VERSION_AT] == SA_CLASS_VERSION &&
 	       mad[MAD_METHOD_AT] == (method | MAD_RESPONSE) && ib_get16(mad + MAD_ATTR_AT) == r->attr;
 }
 

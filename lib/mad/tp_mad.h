@@ -125,9 +125,13 @@ int tp_mad_send(struct tp_mad_agent *agent, const struct tp_mad_packet *to, cons
 bool tp_mad_cancel(struct tp_mad_agent *agent, uint32_t tid);
 /** The agent's work() is called by the next tp_mad_progress(). */
 void tp_mad_wake(struct tp_mad_agent *agent);
+/** The same at a time of the home's clock; a later call replaces it. */
+void tp_mad_wake_at(struct tp_mad_agent *agent, uint64_t ns);
 /** How to reach who sent a datagram (13.5.4). */
 void tp_mad_reply_to(const struct tp_mad_packet *from, struct tp_mad_packet *to);
 
+/** The home's clock, ns. */
+uint64_t tp_mad_now(struct tp_mad *mad);
 void tp_mad_port_state_get(struct tp_mad *mad, struct tp_mad_port_state *state);
 void tp_mad_stats_get(struct tp_mad *mad, struct tp_mad_stats *stats);
 void tp_mad_lock(struct tp_mad *mad);

@@ -1,0 +1,263 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The small subnet manager over an InfiniBand switch: the standard tools judge it, Linux stacks ping over IPoIB through it, OpenSM
+is its peer."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import tpmd
+from test_opensm import PRELOAD, Fabric, expect
+
+cases = tpmd.Cases()
+ID = os.getpid()
+SPACES = ['tpsa%d' % ID, 'tpsb%d' % ID]
+TAPS = ['tps%d' % i for i in (0, 1)]
+SWITCH = 'sm%d' % ID
+GUIDS = (0x0002c90300a1b200, 0x0002c90300a1c200)
+PORTS = ['net_mlx4_model0/1', 'net_mlx4_model0/2', 'net_mlx4_model1/1', 'net_mlx4_model1/2']
+WIRES = 'port0=ib,port1=ib,wire0=ibswitch:%s,wire1=ibswitch:%s' % (SWITCH, SWITCH)
+VDEVS = ['net_mlx4_model%d,guid=0x%x,%s' % (i, g, WIRES) for i, g in enumerate(GUIDS)]
+IPOIB = ['net_ipoib0,port=' + PORTS[0], 'net_tap0,iface=' + TAPS[0], 'net_ipoib1,port=' + PORTS[3], 'net_tap1,iface=' + TAPS[1]]
+MASTER = PORTS[0]
+# OpenSM asks a master that it stands by for every so many ms, and gives it up after so many times.
+OPENSM = 'sminfo_polling_timeout 500\npolling_retry_number 2\n'
+
+
+def sh(*cmd):
+    p = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+    return p.returncode, p.stdout.decode(errors='replace')
+
+
+class Net(Fabric):
+    """Four ports of two cards at a switch, two of them with IPoIB between taps."""
+
+    def text(self):
+        with open(self.out.name, errors='replace') as f:
+            return f.read()
+
+    def ask(self, line):
+        pattern = re.compile(r'^(?:triplane> )*(\{.*\})$', re.M)
+        before = len(pattern.findall(self.text()))
+        self.say(line + ' json')
+        self.wait(lambda: len(pattern.findall(self.text())) > before, 30, 'no answer to ' + line)
+        return json.loads(pattern.findall(self.text())[-1])
+
+    def managers(self):
+        return {m['device']: m for m in self.ask('ib sm show')['managers']}
+
+    def until(self, what, why, seconds=60):
+        """Waits for a condition; why: a function that says what is there instead."""
+        end = time.time() + seconds
+        while not what():
+            if time.time() > end:
+                return str(why())[-500:]
+            time.sleep(0.1)
+        return None
+
+    def up(self):
+        return self.until(lambda: self.active() == 4, lambda: (self.managers(), self.run('ibstat')[1]))
+
+    def active(self):
+        return len(re.findall('State: Active', self.run('ibstat')[1]))
+
+    def ipoib(self):
+        return [p['state'] for p in self.ask('show ipoib')['ports']]
+
+
+def subnet(net):
+    net.say('ib sm on %s priority 3' % MASTER)
+    bad = net.up()
+    if bad:
+        return bad
+    return net.until(lambda: {k: net.managers()[MASTER][k] for k in ('role', 'subnet_up', 'nodes', 'switches', 'active_ports')} == {
+        'role': 'master', 'subnet_up': True, 'nodes': 3, 'switches': 1, 'active_ports': 8}, net.managers)
+
+
+TOOLS = [
+    ('ibnetdiscover', ['ibnetdiscover'], [r'Switch\t8 "S-[0-9a-f]{16}".*# "Triplane switch %s" base port 0 lid \d+' % SWITCH,
+                                          r'Ca\t2 "H-0002c90300a1c200"', r'\[2\]\(2c90300a1c202\).*lid \d+ 4xQDR']),
+    ('iblinkinfo', ['iblinkinfo'], [r'CA: Triplane.*Switch: 0x', r'(==\( 4X +10.0 Gbps +Active/ +LinkUp\)==> .*){4}']),
+    ('ibswitches', ['ibswitches'], [r'Switch\t: 0x[0-9a-f]{16} ports 8 "Triplane switch %s"' % SWITCH]),
+    ('ibhosts', ['ibhosts'], [r'0x0002c90300a1b200 ports 2', r'0x0002c90300a1c200 ports 2']),
+    ('sminfo', ['sminfo'], [r'sm guid 0x2c90300a1b201, activity count \d+ priority 3 state 3 SMINFO_MASTER']),
+    ('saquery-nodes', ['saquery', 'NR'], [r'(port_guid\.+0x0002c90300a1[bc]20[12].*){4}', r'NodeDescription\.+Triplane switch']),
+    ('saquery-ports', ['saquery', 'PIR'], [r'(EndPortLid\.+\d+\n.*){6}']),
+    ('saquery-issm', ['saquery', '-s'], [r'IsSM ports\n.*EndPortLid\.+\d+\n.*capability_mask\.+0x211086A']),
+    ('saquery-managers', ['saquery', 'SMIR'], [r'GUID\.+0x0002c90300a1b201', r'Priority\.+3', r'SMState\.+3']),
+    ('saquery-paths', ['saquery', '-p'], [r'(dgid\.+fe80::2:c903:a1:[bc]20[12]\n.*){16}', r'mtu\.+0x85', r'rate\.+0x87']),
+    ('saquery-groups', ['saquery', '-g'], [r'ff12:401b:ffff::ffff:ffff']),
+    ('saquery-classinfo', ['saquery', '-c'], [r'Class version\.+2']),
+    ('ibqueryerrors', ['ibqueryerrors'], [r'3 nodes checked, 0 bad nodes found']),
+]
+
+
+def lid_of(net, guid):
+    """A port's LID, by the administrator there is, or comes soon."""
+    found = None
+
+    def known():
+        nonlocal found
+        found = re.search(r'lid\.+(\d+)\n(?:(?!lid\.\.).)*port_guid\.+0x%016x' % guid, net.run('saquery', 'NR')[1], re.S)
+        return found
+    net.wait(known, 40, 'no record of port 0x%x' % guid)
+    return found.group(1)
+
+
+def routes(net):
+    """The switch's table: each port's LID leads to a port of its own; ibtracert goes that way."""
+    lids = [lid_of(net, g + p) for g in GUIDS for p in (1, 2)]
+    switch = re.search(r'base port 0 lid (\d+)', net.run('ibnetdiscover')[1]).group(1)
+    rc, out = net.run('ibroute', switch)
+    table = dict(re.findall(r'^0x([0-9a-f]{4}) (\d{3}) :', out, re.M))
+    exits = {table.get('%04x' % int(lid)) for lid in lids}
+    if rc != 0 or len(exits) != 4 or table.get('%04x' % int(switch)) != '000':
+        return out
+    return expect(*net.run('ibtracert', lids[0], lids[3]), r'From ca.*\[%d\] -> switch.*\] -> ca' % 1, r'To ca .*lid %s' % lids[3])
+
+
+def groups(net):
+    """Members of the broadcast group are the two IPoIB ports; the switch's table has their ports."""
+    bad = net.until(lambda: net.ipoib() == ['up', 'up'], net.ipoib)
+    if bad:
+        return bad
+    net.say('start')
+    out = ''
+
+    def there():
+        nonlocal out
+        out = net.run('saquery', '-m', '0xc000')[1] + net.run('saquery', '-m')[1]
+        return all(re.search(r'PortGid\.+fe80::2:c903:a1:%s' % g, out) for g in ('b201', 'c202'))
+    bad = net.until(there, lambda: out)
+    switch = re.search(r'base port 0 lid (\d+)', net.run('ibnetdiscover')[1]).group(1)
+    return bad or net.until(lambda: re.search(r'0xc000 +x +x', re.sub(r'0xc000 {2,}(\S+) +(\S+)', '0xc000 x x', net.run(
+        'ibroute', '-M', switch)[1])), lambda: net.run('ibroute', '-M', switch)[1])
+
+
+def ping(net):
+    for i, (space, tap) in enumerate(zip(SPACES, TAPS)):
+        sh('ip', 'netns', 'add', space)
+        sh('ip', 'link', 'set', tap, 'netns', space)
+        sh('ip', '-n', space, 'addr', 'add', '10.9.0.%d/24' % (i + 1), 'dev', tap)
+        sh('ip', '-n', space, 'link', 'set', tap, 'up')
+    for _ in range(5):
+        rc, out = sh('ip', 'netns', 'exec', SPACES[0], 'ping', '-n', '-c', '3', '-i', '0.2', '-W', '3', '10.9.0.2')
+        if rc == 0:
+            return None if ' 0% packet loss' in out else out
+    return out
+
+
+def partitions(net):
+    """A key that the manager gives to all ports reaches the tables, and an IPoIB port that waits for it."""
+    net.say('ipoib add %s pkey 0x8005' % PORTS[0])
+    net.wait(lambda: 'port 4' in net.text(), 20, 'no new port')
+    net.say('stop')
+    net.say('port start 4')
+    bad = net.until(lambda: net.ipoib()[-1] == 'no-pkey', net.ipoib)
+    if bad:
+        return bad
+    net.say('ib sm partitions %s 0x8005 0x0006' % MASTER)
+    bad = net.until(lambda: net.ipoib()[-1] == 'up', net.ipoib)
+    bad = bad or expect(*net.run('smpquery', 'pkeys', lid_of(net, GUIDS[1] + 2), '2'), r'0: 0xffff 0x8005 0x0006 0x0000')
+    net.say('ib sm partitions %s none' % MASTER)
+    bad = bad or net.until(lambda: net.ipoib()[-1] == 'no-pkey', net.ipoib)
+    net.say('ipoib rem 4')
+    net.say('start')
+    return bad
+
+
+def cable(net):
+    """A switch's port is disabled and enabled again: the manager sees both by its own, and the LID stays."""
+    lid = lid_of(net, GUIDS[1] + 1)
+    switch, port = re.search(r'Switch\t8 .*?lid (\d+).*?\[(\d)\]\t"H-0002c90300a1c200"\[1\]', net.run('ibnetdiscover')[1], re.S).groups()
+    net.run('ibportstate', switch, port, 'disable')
+    bad = net.until(lambda: net.managers()[MASTER]['active_ports'] == 6, net.managers)
+    net.run('ibportstate', switch, port, 'enable')
+    bad = bad or net.until(lambda: net.managers()[MASTER]['active_ports'] == 8, net.managers) or net.up()
+    return bad or (None if lid_of(net, GUIDS[1] + 1) == lid else 'another LID than ' + lid)
+
+
+def opensm(net, name, guid, priority):
+    conf = os.path.join(net.dir, name + '.conf')
+    with open(conf, 'w') as f:
+        f.write(OPENSM)
+    return net.start('opensm', '-F', conf, '-g', '0x%x' % guid, '-p', str(priority), '-f', os.path.join(net.dir, name + '.log'), '-s', '2')
+
+
+def role_is(net, role):
+    return net.until(lambda: net.managers()[MASTER]['role'] == role, net.managers)
+
+
+def stronger_opensm(net):
+    """OpenSM with a higher priority is handed over to; when it is killed ours is master again, and LIDs stay."""
+    lids = [lid_of(net, g + p) for g in GUIDS for p in (1, 2)]
+    sm = opensm(net, 'strong', GUIDS[1] + 1, 14)
+    bad = role_is(net, 'standby') or net.until(lambda: 'sm guid 0x2c90300a1c201' in net.master(), net.master)
+    if bad is None and net.managers()[MASTER]['master'] != '0x0002c90300a1c201':
+        bad = 'stands by for another: %s' % net.managers()
+    sm.kill()
+    sm.wait()
+    bad = bad or role_is(net, 'master') or net.until(lambda: 'sm guid 0x2c90300a1b201' in net.master(), net.master) or net.up()
+    return bad or (None if [lid_of(net, g + p) for g in GUIDS for p in (1, 2)] == lids else 'other LIDs than %s' % lids)
+
+
+def weaker_opensm(net):
+    """OpenSM with a lower priority stands by for ours, is listed, and takes over when ours ends."""
+    sm = opensm(net, 'weak', GUIDS[1] + 1, 1)
+    lid = lid_of(net, GUIDS[1] + 1)
+    bad = net.until(lambda: 'SMINFO_STANDBY' in net.run('sminfo', lid)[1], lambda: net.run('sminfo', lid)[1])
+    bad = bad or net.until(lambda: re.search(r'GUID\.+0x0002c90300a1c201.*SMState\.+2', net.run('saquery', 'SMIR')[1], re.S),
+                           lambda: net.run('saquery', 'SMIR')[1])
+    net.say('ib sm off ' + MASTER)
+    bad = bad or net.until(lambda: 'sm guid 0x2c90300a1c201' in net.master(), net.master)
+    net.end(sm)
+    return bad
+
+
+def refusals(net):
+    net.say('ib sm on nowhere')
+    net.say('ib sm off ' + MASTER)
+    net.say('ib sm on %s priority 16' % MASTER)
+    net.say('ib sm partitions %s 0x8005' % MASTER)
+    net.say('ib sm on ' + MASTER)
+    net.say('ib sm on ' + MASTER)
+    for keys in ('0x8000', 'x', '0x8005 5', '1 0x10000'):
+        net.say('ib sm partitions %s %s' % (MASTER, keys))
+    net.ask('ib sm show')
+    for want in ('no InfiniBand port nowhere', 'has no subnet manager of this program', '0..15', 'has a subnet manager already',
+                 "P_Key '0x8000': wanted", "P_Key 'x': wanted", 'one is named twice', "P_Key '0x10000': wanted"):
+        if want not in net.text():
+            return 'not said: %s in %s' % (want, net.text()[-800:])
+    return None
+
+
+def main():
+    if os.getuid() != 0 or not os.path.exists('/dev/net/tun'):
+        print('skip sm: network namespaces and taps need root and /dev/net/tun')
+        return 0
+    if not os.path.exists(PRELOAD) or shutil.which('opensm') is None or shutil.which('ibstat') is None:
+        print('skip sm: needs opensm, infiniband-diags, and libibumad-dev for the build')
+        return 0
+    net = Net(VDEVS + IPOIB)
+    try:
+        cases.run('sm-subnet-up', subnet, net)
+        for name, cmd, patterns in TOOLS:
+            cases.run('sm-' + name, lambda c=cmd, p=patterns: expect(*net.run(*c), *p))
+        for f in (routes, groups, ping, partitions, cable, stronger_opensm, weaker_opensm, refusals):
+            cases.run('sm-' + f.__name__.replace('_', '-'), f, net)
+    finally:
+        rc, text = net.close()
+        for space in SPACES:
+            sh('ip', 'netns', 'del', space)
+    if rc not in (0, 1):  # 1: a command was refused, as some are here on purpose
+        print('not ok sm-end: exit code %s: %s' % (rc, text[-300:]))
+        return 1
+    return 1 if cases.failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * The small manager on fabrics in memory. What it set up is judged by packets that the switches' tables forward, by what the
+ * ports were told, and by a client of the administrator on other ports.
+ */
+#include "sm_rig.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* --- links and ways ------------------------------------------------------------------------------------------------- */
+
+static void
+test_cable(void **state)
+{
+	struct tp_sm_stats st;
+	struct tp_sm *sm;
+
+	(void)state;
+	fab_up(&fab);
+	fab_adapter(&fab, 0, GUID(1), 2);
+	fab_cable(&fab, 0, 1, 0, 2);
+	sm = sm_manage(0, 0);
+	fab_run(&fab, 50);
+	st = sm_stats(sm);
+	assert_true(st.up);
+	assert_int_equal(st.role, TP_SM_MASTER);
+	assert_int_equal(st.nodes, 1);
+	assert_int_equal(st.ports, 2);
+	assert_int_equal(st.failed, 0);
+	for (unsigned int p = 1; p <= 2; p++) {
+		assert_int_equal(fab_state(&fab, 0, p), 4);
+		assert_int_equal(fab_lid(&fab, 0, p), p);
+		assert_int_equal(ib_get16(fab.node[0].port[p].info + 18), 1);
+		assert_int_equal(fab.node[0].port[p].registered, 1);
+		/* Both ends could have 4096. */
+		assert_int_equal(fab.node[0].port[p].info[36] >> 4, 5);
+		assert_int_equal(ib_get16(fab.node[0].port[p].pkeys), 0xffff);
+		assert_int_equal(ib_get16(fab.node[0].port[p].pkeys + 2), 0);
+	}
+	/* Further sweeps find nothing to set. */
+	fab_run(&fab, 1000);
+	assert_in_range(sm_stats(sm).sweeps, 8, 11);
+	assert_int_equal(fab.node[0].port[2].registered, 1);
+	tp_sm_destroy(sm);
+	fab_down(&fab);
+}
+
+static void
+test_star(void **state)
+{
+	struct tp_sa_path path;
+	struct tp_sa *sa, *own;
+	struct tp_sm *sm;
+
+	(void)state;
+	sm_star(5);
+	sm = sm_manage(2, 0);
+	sa = sm_client(4);
+	own = sm_client(2);
+	fab_run(&fab, 100);
+	assert_whole(1, 5);
+	assert_int_equal(sm_stats(sm).switches, 1);
+	assert_int_equal(sm_stats(sm).nodes, 6);
+	assert_int_equal(fab_unicast(&fab, fab_port(&fab, 1, 1), fab_lid(&fab, 0, 0))->node, 0);
+	for (unsigned int i = 1; i <= 5; i++) {
+		assert_int_equal(sm_ask_path(sa, i, 0xffff, &path), 0);
+		assert_int_equal(path.dlid, fab_lid(&fab, i, 1));
+		assert_int_equal(path.slid, fab_lid(&fab, 4, 1));
+		assert_int_equal(path.mtu, IBV_MTU_4096);
+		assert_int_equal(path.rate, IBV_RATE_40_GBPS);
+		assert_true(path.reversible);
+	}
+	/* Who asks on the manager's own port is answered, too. */
+	assert_int_equal(sm_ask_path(own, 5, 0xffff, &path), 0);
+	assert_int_equal(path.dlid, fab_lid(&fab, 5, 1));
+	assert_int_equal(sm_ask_path(own, 9, 0xffff, NULL), -ENOENT);
+	assert_int_equal(sm_ask_path(own, 5, 0x8005, NULL), -ENOENT);
+	tp_sa_destroy(sa);
+	tp_sa_destroy(own);
+	tp_sm_destroy(sm);
+	fab_down(&fab);
+}
+
+/* Whoever sends, though the switches are a ring with a double side. */
+static void
+test_ring(void **state)
+{
+	static const unsigned int members[] = {3, 5, 8};
+	const struct tp_sa_member want = {.mgid = broadcast, .join_state = TP_SA_FULL};
+	struct tp_sa_member got;
+	struct tp_sa *sa[3];
+	struct tp_sm *sm;
+	uint16_t mlid = 0;
+
+	(void)state;
+	sm_ring();
+	sm = sm_manage(6, 3);
+	fab_run(&fab, 200);
+	assert_whole(3, 8);
+	assert_true(sm_stats(sm).up);
+	for (unsigned int i = 0; i < 3; i++) {
+		sa[i] = sm_client(members[i]);
+		assert_int_equal(sm_join(sa[i], &want, 0, &got), 0);
+		mlid = got.mlid;
+	}
+	assert_int_equal(mlid, 0xc000);
+	fab_run(&fab, 100);
+	assert_int_equal(sm_copies_from(4, mlid), 3);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(fab.node[members[i]].port[1].rx, 1);
+	assert_int_equal(sm_copies_from(7, mlid), 3);
+	/* From a member: the others. */
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(sm_copies_from(members[i], mlid), 2);
+	assert_int_equal(sm_leave(sa[1], &broadcast, TP_SA_FULL), 0);
+	fab_run(&fab, 100);
+	assert_int_equal(sm_copies_from(4, mlid), 2);
+	assert_int_equal(sm_copies_from(5, mlid), 2);
+	assert_int_equal(sm_copies_from(8, mlid), 1);
+	for (unsigned int i = 0; i < 3; i++)
+		tp_sa_destroy(sa[i]);
+	tp_sm_destroy(sm);
+	fab_down(&fab);
+}
+
+static void
+test_cables_move(void **state)
+{
+	struct tp_sm *sm;
+	uint16_t lid;
+
+	(void)state;
+	sm_ring();
+	sm = sm_manage(3, 0);
+	fab_run(&fab, 300);
+	assert_whole(3, 8);
+	/* One side of the ring less, then another: 1 is still reached by the second cable. */
+	fab_cut(&fab, 1, 7);
+	fab_cut(&fab, 0, 7);
+	fab_run(&fab, 500);
+	assert_whole(3, 8);
+	/* An adapter goes away, and comes back at another switch: its LID stays, and it registers anew. */
+	lid = fab_lid(&fab, 8, 1);
+	assert_int_equal(fab.node[8].port[1].registered, 1);
+	fab_cut(&fab, 8, 1);
+	fab_run(&fab, 500);
+	assert_int_equal(sm_stats(sm).ports, 2 * 5 + 2 * 2);
+	assert_null(fab_unicast(&fab, fab_port(&fab, 3, 1), lid));
+	fab_cable(&fab, 8, 1, 0, 3);
+	fab_run(&fab, 500);
+	assert_whole(3, 8);
+	assert_int_equal(fab_lid(&fab, 8, 1), lid);
+	assert_int_equal(fab.node[8].port[1].registered, 2);
+	/* A new one. */
+	fab_adapter(&fab, 9, GUID(9), 1);
+	fab_cable(&fab, 9, 1, 2, 4);
+	fab_run(&fab, 500);
+	assert_whole(3, 9);
+	tp_sm_destroy(sm);
+	fab_down(&fab);
+}
+
+/* One that does not answer is no reason not to serve the others. */
+static void
+test_deaf(void **state)
+{
+	struct tp_sm *sm;
+
+	(void)state;
+	sm_star(4);
+	fab.node[3].deaf = true;
+	sm = sm_manage(1, 0);
+	fab_run(&fab, 4000);
+	assert_int_equal(fab_state(&fab, 1, 1), 4);
+	assert_int_equal(fab_state(&fab, 4, 1), 4);
+	assert_false(sm_stats(sm).up);
+	assert_in_range(sm_stats(sm).failed, 1, 100);
+	fab.node[3].deaf = false;
+	fab_run(&fab, 4000);
+	assert_whole(1, 4);
+	assert_true(sm_stats(sm).up);
+	tp_sm_destroy(sm);
+	fab_down(&fab);
+}
+
+/* --- refusals ----------------------------------------------------------------------------------------------------------- */
+
+static void
+test_refused(void **state)
+{
+	const struct tp_sm_conf bad[] = {{.sweep_ms = TP_SM_SWEEP_MS_MIN - 1},
+					 {.sweep_ms = TP_SM_SWEEP_MS_MAX + 1},
+					 {.priority = 16},
+					 {.num_pkeys = TP_SM_PKEYS},
+					 {.num_pkeys = 1, .pkeys = {0x8000}}};
+	struct tp_mad_stats before, after;
+	struct tp_sm *sm, *again;
+
+	(void)state;
+	sm_star(2);
+	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(tp_sm_create(fab_mad(&fab, 1, 1), &bad[i], &sm), -EINVAL);
+	sm = sm_manage(1, 0);
+	assert_int_equal(tp_sm_create(fab_mad(&fab, 1, 1), NULL, &again), -EBUSY);
+	fab_run(&fab, 150);
+	/* In the middle of a sweep. */
+	tp_mad_stats_get(fab_mad(&fab, 1, 1), &before);
+	tp_sm_destroy(sm);
+	fab_run(&fab, 3000);
+	tp_mad_stats_get(fab_mad(&fab, 1, 1), &after);
+	assert_int_equal(before.sent, after.sent);
+	assert_int_equal(fab_state(&fab, 2, 1), 4);
+	fab_down(&fab);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cable),       cmocka_unit_test(test_star), cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_cables_move), cmocka_unit_test(test_deaf), cmocka_unit_test(test_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
