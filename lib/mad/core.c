@@ -375,7 +375,8 @@ within(struct tp_mad *m)
 {
 	unsigned int n = m->local.num;
 
-	for (unsigned int i = 0; i < n; i++) {
+	/* Who is called may ask for progress himself, which takes from the same list. */
+	for (unsigned int i = 0; i < n && m->local.num != 0; i++) {
 		struct tp_mad_packet pkt = STAILQ_FIRST(&m->local.list)->pkt;
 
 		queue_pop(&m->local);

@@ -96,6 +96,9 @@ void mad_agent_free(struct tp_mad_agent *a);
 unsigned int mad_agents_work(struct tp_mad *m);
 
 /* --- send.c --- */
+/* Do identifier and class agree? */
+bool mad_send_same(const struct mad_send *s, const uint8_t *mad);
+/* The agent's request that a datagram may answer. */
 struct mad_send *mad_send_find(struct tp_mad_agent *a, const uint8_t *mad);
 void mad_send_free(struct tp_mad_agent *a, struct mad_send *s);
 void mad_send_arm(struct tp_mad *m, struct mad_send *s, uint32_t timeout_ms);

@@ -134,12 +134,16 @@ acknowledged(struct tp_mad_agent *a, struct mad_send *s, const struct tp_mad_pac
 static struct mad_send *
 find(struct tp_mad_agent *a, const struct tp_mad_packet *pkt)
 {
-	struct mad_send *s = mad_send_find(a, pkt->data);
+	struct mad_send *s;
 
-	if (s == NULL || !s->segments || (s->pkt.data[MAD_METHOD_AT] ^ MAD_RESPONSE) != pkt->data[MAD_METHOD_AT] ||
-	    (s->pkt.dlid != pkt->slid && s->pkt.dlid < MAD_LID_MULTICAST))
-		return NULL;
-	return s;
+	TAILQ_FOREACH(s, &a->sends, next)
+	{
+		if (s->segments && mad_send_same(s, pkt->data) &&
+		    (s->pkt.data[MAD_METHOD_AT] ^ MAD_RESPONSE) == pkt->data[MAD_METHOD_AT] &&
+		    (s->pkt.dlid == pkt->slid || s->pkt.dlid >= MAD_LID_MULTICAST))
+			return s;
+	}
+	return NULL;
 }
 
 void

@@ -21,7 +21,7 @@ find(struct tp_sa *sa, const union ibv_gid *dgid, uint16_t pkey)
 
 	LIST_FOREACH(d, &sa->dests[bucket(dgid)], next)
 	{
-		if (d->pkey == pkey && memcmp(&d->path.dgid, dgid, sizeof(*dgid)) == 0)
+		if (!d->stale && d->pkey == pkey && memcmp(&d->path.dgid, dgid, sizeof(*dgid)) == 0)
 			return d;
 	}
 	return NULL;
@@ -35,33 +35,44 @@ dest_free(struct tp_sa *sa, struct sa_dest *d)
 	free(d);
 }
 
-/* Tells those who wait. They may ask again at once: the list is nobody else's meanwhile. */
+/* Nobody waits for it any more. */
 static void
-tell(struct tp_sa *sa, struct sa_waiters *w, int status, const struct tp_sa_path *path)
+drop_stale(struct tp_sa *sa, struct sa_dest *d)
 {
-	while (!STAILQ_EMPTY(w)) {
-		struct sa_waiter *first = STAILQ_FIRST(w), one = *first;
+	if (d->stale && STAILQ_EMPTY(&d->waiters))
+		dest_free(sa, d);
+}
 
-		STAILQ_REMOVE_HEAD(w, next);
+/* Tells those who wait. They may ask again at once, or give up what others of them wait for. */
+static void
+tell(struct tp_sa *sa, struct sa_telling *t, int status, const struct tp_sa_path *path)
+{
+	t->outer = sa->telling;
+	sa->telling = t;
+	while (!STAILQ_EMPTY(&t->waiters)) {
+		struct sa_waiter *first = STAILQ_FIRST(&t->waiters), one = *first;
+
+		STAILQ_REMOVE_HEAD(&t->waiters, next);
 		sa->stats.waiting--;
 		free(first);
 		one.cb(one.arg, status, path);
 	}
+	sa->telling = t->outer;
 }
 
 void
 sa_dest_answer(struct tp_sa *sa, struct sa_dest *d, int status, const struct tp_sa_path *path)
 {
-	struct sa_waiters w = STAILQ_HEAD_INITIALIZER(w);
+	struct sa_telling t = {.waiters = STAILQ_HEAD_INITIALIZER(t.waiters)};
 
-	STAILQ_CONCAT(&w, &d->waiters);
+	STAILQ_CONCAT(&t.waiters, &d->waiters);
 	if (status == 0) {
 		d->path = *path;
 		d->known = true;
 	} else {
 		dest_free(sa, d);
 	}
-	tell(sa, &w, status, path);
+	tell(sa, &t, status, path);
 }
 
 /* One turn for those who wait now: who is told may ask again. */
@@ -75,17 +86,18 @@ sa_tell_known(struct tp_sa *sa)
 
 		LIST_FOREACH(d, &sa->dests[i], next)
 		{
-			struct sa_waiters one = STAILQ_HEAD_INITIALIZER(one);
+			struct sa_telling t = {.waiters = STAILQ_HEAD_INITIALIZER(t.waiters)};
 			struct sa_waiter *w = STAILQ_FIRST(&d->waiters);
 			struct tp_sa_path path = d->path;
 
 			if (!d->known || w == NULL)
 				continue;
 			STAILQ_REMOVE_HEAD(&d->waiters, next);
-			STAILQ_INSERT_TAIL(&one, w, next);
+			STAILQ_INSERT_TAIL(&t.waiters, w, next);
 			sa->told_later--;
 			budget--;
-			tell(sa, &one, 0, &path);
+			drop_stale(sa, d);
+			tell(sa, &t, 0, &path);
 			/* The destinations may be others now. */
 			i = UINT_MAX;
 			break;
@@ -116,13 +128,31 @@ ask(struct tp_sa *sa, struct sa_dest *d)
 	return sa_add(sa, &r);
 }
 
+/* What is remembered and nobody waits for makes room: it can be asked for again. */
+static bool
+make_room(struct tp_sa *sa)
+{
+	for (unsigned int i = 0; sa->stats.paths >= TP_SA_PATHS && i < SA_BUCKETS; i++) {
+		struct sa_dest *d;
+
+		LIST_FOREACH(d, &sa->dests[sa->room_at++ % SA_BUCKETS], next)
+		{
+			if (!d->known || !STAILQ_EMPTY(&d->waiters))
+				continue;
+			dest_free(sa, d);
+			break;
+		}
+	}
+	return sa->stats.paths < TP_SA_PATHS;
+}
+
 static int
 dest_new(struct tp_sa *sa, const union ibv_gid *dgid, uint16_t pkey, struct sa_dest **out)
 {
 	struct sa_dest *d;
 	int err;
 
-	if (sa->stats.paths >= TP_SA_PATHS)
+	if (!make_room(sa))
 		return -ENOBUFS;
 	d = calloc(1, sizeof(*d));
 	if (d == NULL)
@@ -207,9 +237,10 @@ sa_forget_known(struct tp_sa *sa, const union ibv_gid *dgid)
 			struct sa_dest *after = LIST_NEXT(d, next);
 
 			/* Who waits for what was known is told it still: it was true when asked. */
-			if (d->known && STAILQ_EMPTY(&d->waiters) &&
-			    (dgid == NULL || memcmp(&d->path.dgid, dgid, sizeof(*dgid)) == 0))
-				dest_free(sa, d);
+			if (d->known && (dgid == NULL || memcmp(&d->path.dgid, dgid, sizeof(*dgid)) == 0)) {
+				d->stale = true;
+				drop_stale(sa, d);
+			}
 			d = after;
 		}
 	}
@@ -219,9 +250,28 @@ void
 tp_sa_forget(struct tp_sa *sa, const union ibv_gid *dgid)
 {
 	tp_mad_lock(sa->mad);
-	sa_tell_known(sa);
 	sa_forget_known(sa, dgid);
 	tp_mad_unlock(sa->mad);
+}
+
+static unsigned int
+waiters_cancel(struct tp_sa *sa, struct sa_waiters *waiters, const void *arg)
+{
+	struct sa_waiter *w = STAILQ_FIRST(waiters);
+	unsigned int n = 0;
+
+	while (w != NULL) {
+		struct sa_waiter *after = STAILQ_NEXT(w, next);
+
+		if (w->arg == arg) {
+			STAILQ_REMOVE(waiters, w, sa_waiter, next);
+			free(w);
+			sa->stats.waiting--;
+			n++;
+		}
+		w = after;
+	}
+	return n;
 }
 
 unsigned int
@@ -229,25 +279,19 @@ sa_path_cancel(struct tp_sa *sa, const void *arg)
 {
 	unsigned int n = 0;
 
+	for (struct sa_telling *t = sa->telling; t != NULL; t = t->outer)
+		n += waiters_cancel(sa, &t->waiters, arg);
 	for (unsigned int i = 0; i < SA_BUCKETS; i++) {
-		struct sa_dest *d;
+		struct sa_dest *d = LIST_FIRST(&sa->dests[i]);
 
-		LIST_FOREACH(d, &sa->dests[i], next)
-		{
-			struct sa_waiter *w = STAILQ_FIRST(&d->waiters);
+		while (d != NULL) {
+			struct sa_dest *after = LIST_NEXT(d, next);
+			unsigned int gone = waiters_cancel(sa, &d->waiters, arg);
 
-			while (w != NULL) {
-				struct sa_waiter *after = STAILQ_NEXT(w, next);
-
-				if (w->arg == arg) {
-					STAILQ_REMOVE(&d->waiters, w, sa_waiter, next);
-					free(w);
-					sa->stats.waiting--;
-					sa->told_later -= d->known;
-					n++;
-				}
-				w = after;
-			}
+			sa->told_later -= d->known ? gone : 0;
+			n += gone;
+			drop_stale(sa, d);
+			d = after;
 		}
 	}
 	return n;

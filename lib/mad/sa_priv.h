@@ -27,12 +27,19 @@ struct sa_waiter {
 };
 STAILQ_HEAD(sa_waiters, sa_waiter);
 
+/* Those who are being told: one of them may take back what another one waits for. */
+struct sa_telling {
+	struct sa_telling *outer; /* a callback may tell others */
+	struct sa_waiters waiters;
+};
+
 /* A destination: known, or asked for. */
 struct sa_dest {
 	LIST_ENTRY(sa_dest) next;
 	struct tp_sa_path path;
 	uint16_t pkey;
 	bool known;
+	bool stale; /* known, but no more than to those who wait for it */
 	struct sa_waiters waiters;
 };
 
@@ -56,6 +63,8 @@ struct tp_sa {
 	struct tp_mad_agent *agent;
 	struct tp_sa_conf conf;
 	LIST_HEAD(, sa_dest) dests[SA_BUCKETS];
+	struct sa_telling *telling;
+	unsigned int room_at;    /* the bucket that gives up a destination next */
 	unsigned int told_later; /* known destinations that somebody waits for */
 	TAILQ_HEAD(, sa_request) requests;
 	uint32_t tid, under_way;

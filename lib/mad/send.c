@@ -7,6 +7,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+bool
+mad_send_same(const struct mad_send *s, const uint8_t *mad)
+{
+	return memcmp(s->pkt.data + MAD_TID_AT, mad + MAD_TID_AT, 8) == 0 &&
+	       s->pkt.data[MAD_CLASS_AT] == mad[MAD_CLASS_AT];
+}
+
 struct mad_send *
 mad_send_find(struct tp_mad_agent *a, const uint8_t *mad)
 {
@@ -14,11 +21,26 @@ mad_send_find(struct tp_mad_agent *a, const uint8_t *mad)
 
 	TAILQ_FOREACH(s, &a->sends, next)
 	{
-		if (memcmp(s->pkt.data + MAD_TID_AT, mad + MAD_TID_AT, 8) == 0 &&
-		    s->pkt.data[MAD_CLASS_AT] == mad[MAD_CLASS_AT])
+		if (mad_send_same(s, mad) && !mad_is_response(s->pkt.data))
 			return s;
 	}
 	return NULL;
+}
+
+/* Askers number their requests without knowing of each other: answers differ by identifier and receiver. */
+static bool
+under_way(const struct tp_mad_agent *a, const struct tp_mad_packet *pkt)
+{
+	bool response = mad_is_response(pkt->data);
+	const struct mad_send *s;
+
+	TAILQ_FOREACH(s, &a->sends, next)
+	{
+		if (mad_send_same(s, pkt->data) && mad_is_response(s->pkt.data) == response &&
+		    (!response || s->pkt.dlid == pkt->dlid))
+			return true;
+	}
+	return false;
 }
 
 void
@@ -115,7 +137,7 @@ send_locked(struct tp_mad_agent *a, const struct tp_mad_packet *to, const uint8_
 	address(a, to, data, len, &pkt);
 	if (!segments && timeout_ms == 0)
 		return mad_route_out(a->mad, &pkt);
-	if (mad_send_find(a, pkt.data) != NULL)
+	if (under_way(a, &pkt))
 		return -EINVAL;
 	s = calloc(1, sizeof(*s));
 	if (s == NULL)

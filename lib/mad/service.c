@@ -134,7 +134,7 @@ take(struct mad_service_input *in, struct tp_mad_packet *pkt)
 	return any;
 }
 
-/* --- get and put ------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------------------------ */
 
 static int
 start(struct tp_mad_service *s)
@@ -159,13 +159,13 @@ start(struct tp_mad_service *s)
 }
 
 struct tp_mad_service *
-mad_service_find(const struct ibv_context *ctx, const char *device)
+mad_service_find(const char *device)
 {
 	struct tp_mad_service *s;
 
 	TAILQ_FOREACH(s, &services, next)
 	{
-		if (device == NULL ? s->ctx == ctx : s->thread && strcmp(s->ctx->device->name, device) == 0)
+		if (strcmp(s->ctx->device->name, device) == 0)
 			break;
 	}
 	return s;
@@ -218,30 +218,6 @@ mad_services_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-int
-tp_mad_service_get(struct ibv_context *ctx, struct tp_mad_service **service)
-{
-	int err = 0;
-
-	mad_services_lock();
-	*service = mad_service_find(ctx, NULL);
-	if (*service != NULL)
-		(*service)->refs++;
-	else
-		err = mad_service_new(ctx, service);
-	mad_services_unlock();
-	return err;
-}
-
-void
-tp_mad_service_put(struct tp_mad_service *s)
-{
-	mad_services_lock();
-	if (--s->refs == 0)
-		mad_service_free(s);
-	mad_services_unlock();
-}
-
 struct ibv_context *
 tp_mad_service_ctx(struct tp_mad_service *s)
 {
@@ -272,7 +248,7 @@ tp_mad_service_dropped(struct tp_mad_service *s)
 }
 
 unsigned int
-tp_mad_service_progress(struct tp_mad_service *s)
+mad_service_progress(struct tp_mad_service *s)
 {
 	struct tp_mad_packet pkt;
 	unsigned int n = 0;
@@ -294,7 +270,7 @@ rate(const uint8_t *pi)
 	uint32_t ext = (ib_get32(pi + 20) & CAP_EXT_SPEEDS) != 0 ? pi[62] >> 4 : 0;
 
 	if (ext != 0)
-		return lanes * (ext == 2 ? 26 : 14);
+		return lanes * (ext == 2 ? 25 : 14);
 	return lanes * 5 * (speed == 4 ? 2 : speed == 2 ? 1 : 0) + (speed == 1 ? lanes * 5 / 2 : 0);
 }
 

@@ -36,8 +36,6 @@ struct tp_mad_service {
 	struct mad_service_input in;
 	uint64_t fresh_until; /* of port_info */
 	uint8_t node_info[SMP_DATA_LEN], port_info[SMP_DATA_LEN];
-	/* of one that was opened by name */
-	bool thread;
 	pthread_t tid;
 	atomic_bool stop;
 	struct mad_listener listener[TP_MAD_LISTENERS];
@@ -47,9 +45,11 @@ struct tp_mad_service {
 /* All services of the process; the lock is held for the calls below it. */
 void mad_services_lock(void);
 void mad_services_unlock(void);
-/* By port, or by the name of a port that has a thread. */
-struct tp_mad_service *mad_service_find(const struct ibv_context *ctx, const char *device);
+struct tp_mad_service *mad_service_find(const char *device);
 int mad_service_new(struct ibv_context *ctx, struct tp_mad_service **service);
 void mad_service_free(struct tp_mad_service *s);
+
+/* What has come in, times and retries of the service. Returns how much was done. */
+unsigned int mad_service_progress(struct tp_mad_service *s);
 
 #endif /* TP_MAD_SERVICE_PRIV_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* A port with a thread of its own: for all who open it by name. The thread polls, and sleeps a little when nothing comes. */
+/* The thread of a port's service: it polls, and sleeps a little when nothing comes. */
 #include "service_priv.h"
 
 #include <errno.h>
@@ -23,7 +23,8 @@ events(struct tp_mad_service *s)
 		tp_mad_lock(s->mad);
 		s->fresh_until = 0;
 		tp_sa_event(s->sa, ev.event_type);
-		for (unsigned int i = 0; i < s->num_listeners; i++)
+		/* From the last one: who takes himself away has the last one's place taken by one that was told. */
+		for (unsigned int i = s->num_listeners; i-- > 0;)
 			s->listener[i].cb(s->listener[i].arg, &ev);
 		tp_mad_unlock(s->mad);
 		tp_roce_ack_async_event(&ev);
@@ -39,7 +40,7 @@ run(void *arg)
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
 		unsigned int done = tp_roce_progress(s->ctx);
 
-		done += tp_mad_service_progress(s);
+		done += mad_service_progress(s);
 		idle = done != 0 ? 0 : idle + 1;
 		if (idle % ROUNDS == 0)
 			events(s);
@@ -63,7 +64,6 @@ open_one(const char *device, struct tp_mad_service **service)
 	(void)fcntl(ctx->async_fd, F_SETFL, fcntl(ctx->async_fd, F_GETFL) | O_NONBLOCK);
 	err = mad_service_new(ctx, &s);
 	if (err == 0) {
-		s->thread = true;
 		err = -rte_ctrl_thread_create(&s->tid, "tp-mad", NULL, run, s);
 		if (err > 0)
 			err = -err;
@@ -83,7 +83,7 @@ tp_mad_service_open(const char *device, struct tp_mad_service **service)
 	int err = 0;
 
 	mad_services_lock();
-	*service = mad_service_find(NULL, device);
+	*service = mad_service_find(device);
 	if (*service != NULL)
 		(*service)->refs++;
 	else
@@ -96,11 +96,9 @@ void
 tp_mad_service_close(struct tp_mad_service *s)
 {
 	struct ibv_context *ctx = s->ctx;
-	bool last;
 
 	mad_services_lock();
-	last = --s->refs == 0;
-	if (last) {
+	if (--s->refs == 0) {
 		atomic_store(&s->stop, true);
 		pthread_join(s->tid, NULL);
 		mad_service_free(s);

@@ -116,7 +116,8 @@ void tp_mad_unregister(struct tp_mad_agent *agent);
  * @param len 24..TP_MAD_MESSAGE; above 256 only with RMPP
  * @param timeout_ms of an answer, or of a segment's acknowledgement; 0: no answer is expected; TP_MAD_FOREVER
  * @param retries after the first try
- * @return 0; -EINVAL a header or route that cannot be sent, or a request with this identifier is under way already,
+ * @return 0; -EINVAL a header or route that cannot be sent, or a request with this identifier, or an answer to this one of this
+ *   receiver, is under way already,
  *   -EMSGSIZE, -ENOBUFS TP_MAD_SENDS are under way, -ENOMEM, or what the home's send said.
  */
 int tp_mad_send(struct tp_mad_agent *agent, const struct tp_mad_packet *to, const uint8_t *data, uint32_t len,

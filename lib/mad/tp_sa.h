@@ -34,7 +34,7 @@ extern "C" {
 #define TP_SA_RETRIES 10u
 #define TP_SA_RETRIES_MIN 1u
 #define TP_SA_RETRIES_MAX 64u
-#define TP_SA_PATHS 4096u   /**< destinations that are remembered or asked for at a time */
+#define TP_SA_PATHS 4096u   /**< destinations that are remembered or asked for; those remembered make room for others */
 #define TP_SA_WAITING 8192u /**< calls of a client that wait for answers */
 
 struct tp_mad;
@@ -115,8 +115,8 @@ int tp_sa_configure(struct tp_sa *sa, const struct tp_sa_conf *conf);
  * The path to a GID with a partition key. One request per destination is under way, others wait for its answer; an answer is
  * kept until an event or tp_sa_forget().
  * @param pkey as in the port's table
- * @return 0; -ENETUNREACH the port has no LID or knows no subnet manager yet, -ENOBUFS TP_SA_PATHS or TP_SA_WAITING are
- *   there, -ENOMEM.
+ * @return 0; -ENETUNREACH the port has no LID or knows no subnet manager yet, -ENOBUFS TP_SA_PATHS are asked for or
+ *   TP_SA_WAITING are there, -ENOMEM.
  */
 int tp_sa_path(struct tp_sa *sa, const union ibv_gid *dgid, uint16_t pkey, tp_sa_path_cb cb, void *arg);
 /** What is remembered of a destination, without asking. */

@@ -46,12 +46,13 @@ struct tp_umad_stats {
 
 /**
  * Listens at path, which must not exist (a socket that nobody serves any more is taken over).
- * @return 0; -EADDRINUSE somebody serves it, -ENAMETOOLONG, -EINVAL, -ENOMEM, or what the system said.
+ * @return 0; -EADDRINUSE somebody serves it, -EEXIST a file of another kind is there, -ENAMETOOLONG, -EINVAL, -ENOMEM, or
+ *   what the system said.
  */
 int tp_umad_create(const char *path, struct tp_umad **umad);
 /** Ports must be there still: their agents are taken back. */
 void tp_umad_destroy(struct tp_umad *umad);
-/** @return 0, -ENOSPC, -EEXIST such a port is lent already. */
+/** @return 0, -ENOSPC, -EEXIST such a port is lent already, or a file has the name of its FIFO. */
 int tp_umad_add(struct tp_umad *umad, const struct tp_umad_port *port);
 /** Looks after programs. @param wait_us for them, at most; 0: not at all. @return how much was done. */
 unsigned int tp_umad_progress(struct tp_umad *umad, unsigned int wait_us);

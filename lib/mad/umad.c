@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "mad_fmt.h"
@@ -200,6 +201,18 @@ question(struct umad_client *c, unsigned int *done)
 
 /* --- the server -------------------------------------------------------------------------------------------------- */
 
+int
+umad_clear(const char *path, mode_t type)
+{
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT ? 0 : -errno;
+	if ((st.st_mode & S_IFMT) != type)
+		return -EEXIST;
+	return unlink(path) == 0 ? 0 : -errno;
+}
+
 /* A socket whose server is gone is nobody's. */
 static bool
 served(const struct sockaddr_un *sa)
@@ -216,11 +229,14 @@ static int
 bind_path(struct tp_umad *u)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	int err;
 
 	memcpy(sa.sun_path, u->path, sizeof(sa.sun_path));
 	if (served(&sa))
 		return -EADDRINUSE;
-	unlink(u->path);
+	err = umad_clear(u->path, S_IFSOCK);
+	if (err != 0)
+		return err;
 	u->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (u->fd < 0)
 		return -errno;

@@ -80,10 +80,11 @@ umad_to_program(void *arg, const struct tp_mad_msg *msg)
 		iov[1] = (struct iovec){.iov_base = (void *)(uintptr_t)msg->pkt->data, .iov_len = MAD_DATA_AT};
 	}
 	um.length = (uint32_t)(sizeof(um) + iov[1].iov_len);
+	/* Each port has a thread of its own, which comes here. */
 	if (sendmsg(c->data_fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		c->umad->stats.dropped++;
+		__atomic_fetch_add(&c->umad->stats.dropped, 1, __ATOMIC_RELAXED);
 	else
-		c->umad->stats.to_programs++;
+		__atomic_fetch_add(&c->umad->stats.to_programs, 1, __ATOMIC_RELAXED);
 }
 
 /* A program that may not send what it wanted learns by the time-out of its request. */

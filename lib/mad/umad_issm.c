@@ -20,10 +20,13 @@
 int
 umad_issm_open(struct tp_umad *u, struct lent_port *p)
 {
+	int err;
+
 	p->fifo_fd = -1;
 	snprintf(p->fifo, sizeof(p->fifo), UMAD_PROTO_ISSM, u->path, p->ca, p->num);
-	if (unlink(p->fifo) != 0 && errno != ENOENT)
-		return -errno;
+	err = umad_clear(p->fifo, S_IFIFO);
+	if (err != 0)
+		return err;
 	return mkfifo(p->fifo, 0600) == 0 ? 0 : -errno;
 }
 

@@ -6,6 +6,7 @@
 #define TP_UMAD_PRIV_H
 
 #include <sys/queue.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 #include "tp_umad.h"
@@ -44,6 +45,10 @@ struct tp_umad {
 	uint64_t issm_ns;
 	uint8_t *buf; /* of one message */
 };
+
+/* --- umad.c --- */
+/* Removes what an earlier server left; -EEXIST: something of another type is there, which is not ours to remove. */
+int umad_clear(const char *path, mode_t type);
 
 /* --- umad_data.c --- */
 /* An agent of a client got something. */

@@ -346,6 +346,39 @@ receivers_stand_all_segments(void **state)
 	assert_int_equal(asker.status[0], -ETIMEDOUT);
 }
 
+/* Each port numbers its requests from 1 on: the answers to two of them may be under way with one identifier. */
+static void
+answers_of_one_identifier_go_to_several_askers(void **state)
+{
+	struct tp_mad_packet q, ack;
+	unsigned int to_other = 0;
+
+	(void)state;
+	r.lose = data_back;
+	ask(7);
+	assert_int_equal(answer(450), 0);
+	q = server.pkt[server.num - 1];
+	q.slid = 0x30;
+	tp_mad_input(r.port[1].mad, &q);
+	assert_int_equal(server.num, 2);
+	assert_int_equal(answer(450), 0);
+	assert_int_equal(answer(450), -EINVAL); /* that one again */
+	r.lose = NULL;
+	rig_run(&r, 600 * RIG_MS);
+	assert_table(450);
+	ack = q;
+	ack.data[RMPP_VERSION_AT] = 1;
+	ack.data[RMPP_TYPE_AT] = RMPP_ACK;
+	ack.data[RMPP_FLAGS_AT] = RMPP_ACTIVE;
+	ib_put32(ack.data + RMPP_SEGMENT_AT, 1);
+	ib_put32(ack.data + RMPP_LENGTH_AT, 64);
+	r.logged = 0;
+	tp_mad_input(r.port[1].mad, &ack);
+	for (unsigned int i = 0; i < r.logged; i++)
+		to_other += r.log[i].dlid == 0x30 && r.log[i].data[RMPP_TYPE_AT] == RMPP_DATA;
+	assert_int_equal(to_other, 2);
+}
+
 /* Nobody fills our memory with beginnings: those that stand still longest are not for ever either. */
 static void
 beginnings_are_bounded(void **state)
@@ -384,6 +417,7 @@ main(void)
 		T(senders_stand_all_acknowledgements),
 		T(an_abort_of_the_sender_ends_what_came),
 		T(receivers_stand_all_segments),
+		T(answers_of_one_identifier_go_to_several_askers),
 		T(beginnings_are_bounded),
 	};
 

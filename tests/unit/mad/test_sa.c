@@ -30,8 +30,9 @@ struct told {
 	struct tp_sa_member member;
 	uint32_t records, stride;
 	uint8_t first[64];
-	unsigned int order; /* the how manieth of all */
-	bool again;         /* asks at once again */
+	unsigned int order;  /* the how manieth of all */
+	bool again;          /* asks at once again */
+	const void *cancels; /* what he waits for is given up when this one is told */
 };
 static unsigned int tellings;
 
@@ -94,6 +95,8 @@ on_path(void *arg, int status, const struct tp_sa_path *path)
 	t->order = ++tellings;
 	if (path != NULL)
 		t->path = *path;
+	if (t->cancels != NULL)
+		assert_int_equal(tp_sa_cancel(sa, t->cancels), 1);
 	if (t->again && t->num < 50)
 		assert_int_equal(tp_sa_path(sa, &path->dgid, PKEY, on_path, arg), 0);
 }
@@ -382,6 +385,55 @@ answers_that_are_none_are_said_to_be(void **state)
 	assert_int_equal(st.malformed, 5);
 }
 
+/* Who is told may end others who are to be told of the same. */
+static void
+who_is_told_may_give_up_for_others(void **state)
+{
+	union ibv_gid g = gid(1);
+	struct told t[3] = {{0}};
+	struct tp_sa_stats st;
+
+	(void)state;
+	t[0].cancels = &t[1];
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(tp_sa_path(sa, &g, PKEY, on_path, &t[i]), 0);
+	rig_run(&r, RIG_MS);
+	assert_int_equal(t[0].num, 1);
+	assert_int_equal(t[1].num, 0);
+	assert_int_equal(t[2].num, 1);
+	tp_sa_stats_get(sa, &st);
+	assert_int_equal(st.waiting, 0);
+}
+
+/* An event between a question about what is known and its answer: told, and forgotten. */
+static void
+what_is_told_after_an_event_is_not_kept(void **state)
+{
+	union ibv_gid g = gid(1);
+	struct told t = {0}, goes = {0};
+	struct tp_sa_stats st;
+	struct tp_sa_path p;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(tp_sa_path(sa, &g, PKEY, on_path, &t), 0);
+		rig_run(&r, RIG_MS);
+		assert_int_equal(num_asked, i + 1);
+		assert_int_equal(tp_sa_path(sa, &g, PKEY, on_path, i == 0 ? &t : &goes), 0);
+		tp_sa_event(sa, IBV_EVENT_SM_CHANGE);
+		assert_false(tp_sa_path_cached(sa, &g, PKEY, &p));
+		if (i == 1)
+			assert_int_equal(tp_sa_cancel(sa, &goes), 1);
+		rig_run(&r, RIG_MS);
+		assert_false(tp_sa_path_cached(sa, &g, PKEY, &p));
+	}
+	assert_int_equal(t.num, 3);
+	assert_int_equal(goes.num, 0);
+	tp_sa_stats_get(sa, &st);
+	assert_int_equal(st.paths, 0);
+	assert_int_equal(st.waiting, 0);
+}
+
 /* Another manager: what was known is not, and what is under way is asked of the new one. */
 static void
 events_make_all_new(void **state)
@@ -508,24 +560,38 @@ tables_come_in_segments(void **state)
 	assert_int_equal(t.records, 3);
 	assert_int_equal(t.stride, 112);
 	assert_int_equal(t.first[0], 1);
-	/* Empty. */
+	/* One short record, and none: less than a datagram. */
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(tp_sa_request(sa, SA_GET_TABLE, SA_ATTR_NODE, 0, NULL, 0, on_records, &t), 0);
+		rig_run(&r, RIG_MS);
+		memcpy(msg, asked[1 + i].data, 56);
+		msg[3] = 0x92;
+		msg[26] = RMPP_ACTIVE;
+		ib_put16(msg + 44, 14);
+		assert_int_equal(tp_mad_send(admin, &to, msg, i == 0 ? 56 + 112 : 56, 100, 1), 0);
+		rig_run(&r, RIG_MS);
+		assert_int_equal(t.num, 2 + i);
+		assert_int_equal(t.status, 0);
+		assert_int_equal(t.records, 1 - i);
+	}
+	/* Refused for want of records. */
 	assert_int_equal(tp_sa_request(sa, SA_GET_TABLE, SA_ATTR_NODE, 0, NULL, 0, on_records, &t), 0);
 	rig_run(&r, RIG_MS);
-	answer(&asked[1], 0x0300, NULL, 0);
+	answer(&asked[3], 0x0300, NULL, 0);
 	rig_run(&r, RIG_MS);
-	assert_int_equal(t.num, 2);
+	assert_int_equal(t.num, 4);
 	assert_int_equal(t.status, -ENOENT);
 	/* Records without a length. */
 	assert_int_equal(tp_sa_request(sa, SA_GET_TABLE, SA_ATTR_NODE, 0, NULL, 0, on_records, &t), 0);
 	rig_run(&r, RIG_MS);
-	tp_mad_reply_to(&asked[2], &to);
-	memcpy(msg, asked[2].data, 56);
+	tp_mad_reply_to(&asked[4], &to);
+	memcpy(msg, asked[4].data, 56);
 	msg[3] = 0x92;
 	msg[26] = RMPP_ACTIVE;
 	ib_put16(msg + 44, 0);
 	assert_int_equal(tp_mad_send(admin, &to, msg, sizeof(msg), 100, 1), 0);
 	rig_run(&r, RIG_MS);
-	assert_int_equal(t.num, 3);
+	assert_int_equal(t.num, 5);
 	assert_int_equal(t.status, -EPROTO);
 }
 
@@ -560,22 +626,53 @@ who_gives_up_is_not_told(void **state)
 	assert_int_equal(stays.status, -ECANCELED);
 }
 
+static union ibv_gid
+one_of_many(unsigned int n)
+{
+	union ibv_gid g = gid(1);
+
+	g.raw[14] = (uint8_t)(n >> 8);
+	g.raw[13] = (uint8_t)n;
+	return g;
+}
+
 static void
 destinations_are_bounded(void **state)
 {
 	static struct told t;
-	union ibv_gid g = gid(1);
+	union ibv_gid g;
 	unsigned int n = 0;
 	int err;
 
 	(void)state;
 	answering = false;
 	do {
-		g.raw[14] = (uint8_t)(n >> 8);
-		g.raw[13] = (uint8_t)n++;
+		g = one_of_many(n++);
 	} while ((err = tp_sa_path(sa, &g, PKEY, on_path, &t)) == 0);
 	assert_int_equal(err, -ENOBUFS);
 	assert_int_equal(n, TP_SA_PATHS + 1);
+}
+
+static void
+what_is_remembered_makes_room(void **state)
+{
+	struct tp_sa_stats st;
+	struct tp_sa_path p;
+	struct told t = {0};
+	union ibv_gid g;
+
+	(void)state;
+	for (unsigned int n = 0; n < TP_SA_PATHS + 100; n++) {
+		g = one_of_many(n);
+		assert_int_equal(tp_sa_path(sa, &g, PKEY, on_path, &t), 0);
+		if (n % 64 == 63)
+			rig_run(&r, RIG_MS);
+	}
+	rig_run(&r, RIG_MS);
+	assert_int_equal(t.num, TP_SA_PATHS + 100);
+	assert_true(tp_sa_path_cached(sa, &g, PKEY, &p));
+	tp_sa_stats_get(sa, &st);
+	assert_int_equal(st.paths, TP_SA_PATHS);
 }
 
 int
@@ -590,11 +687,14 @@ main(void)
 					   T(times_are_as_configured),
 					   T(refusals_have_their_names),
 					   T(answers_that_are_none_are_said_to_be),
+					   T(who_is_told_may_give_up_for_others),
+					   T(what_is_told_after_an_event_is_not_kept),
 					   T(events_make_all_new),
 					   T(groups_are_joined_and_left_in_order),
 					   T(tables_come_in_segments),
 					   T(who_gives_up_is_not_told),
-					   T(destinations_are_bounded)};
+					   T(destinations_are_bounded),
+					   T(what_is_remembered_makes_room)};
 
 	return cmocka_run_group_tests_name("sa client", tests, NULL, NULL);
 }
