@@ -77,9 +77,9 @@ struct ipoib_wait {
 struct ipoib_remote {
 	SLIST_ENTRY(ipoib_remote) by_mac, by_qpn;
 	uint32_t index;
-	uint8_t generation; /* of the question that is under way */
-	uint8_t touched;    /* the datapath writes 1 */
-	bool named;         /* hw is known; otherwise LID and QPN of a packet, and with placed the GID of its GRH */
+	uint32_t token;  /* of the question that is under way */
+	uint8_t touched; /* the datapath writes 1 */
+	bool named;      /* hw is known; otherwise LID and QPN of a packet, and with placed the GID of its GRH */
 	bool placed;
 	bool renew; /* known, but asked for again */
 	enum ipoib_path_state state;
@@ -108,7 +108,8 @@ enum ipoib_group_why {
 
 struct ipoib_group {
 	uint32_t index;
-	uint8_t generation, touched, why;
+	uint32_t token; /* of the question that is under way; 0: none */
+	uint8_t touched, why;
 	bool attached, failed, renew;
 	bool ipv6;
 	enum ipoib_group_state state;
@@ -154,6 +155,7 @@ struct ipoib_core {
 	uint32_t mtu_limit, mtu; /* octets of IP: configured; that and the broadcast group's */
 	uint64_t now_ms, age_ms, monitor_ms;
 	uint32_t next_mac; /* of the counter */
+	uint32_t questions;
 	struct ipoib_group *broadcast;
 	struct ipoib_remote *remote[IPOIB_REMOTES];
 	struct ipoib_group *group[IPOIB_GROUPS];
@@ -164,6 +166,23 @@ struct ipoib_core {
 	uint32_t dhcp_next;
 	struct ipoib_core_stats stats;
 };
+
+/* --- questions --------------------------------------------------------------------------------------------------- */
+
+#define IPOIB_TOKEN_BITS 12u
+_Static_assert(IPOIB_REMOTES <= 1u << IPOIB_TOKEN_BITS && IPOIB_GROUPS <= 1u << IPOIB_TOKEN_BITS, "places fit a token");
+
+/* Names a question by who asks and by a number, so that an answer never reaches who has the place of one that has gone. */
+static inline uint32_t
+ipoib_token(struct ipoib_core *c, uint32_t index)
+{
+	return ++c->questions << IPOIB_TOKEN_BITS | index;
+}
+static inline uint32_t
+ipoib_token_index(uint32_t token)
+{
+	return token & ((1u << IPOIB_TOKEN_BITS) - 1);
+}
 
 /* --- core.c: life and events --------------------------------------------------------------------------------------- */
 

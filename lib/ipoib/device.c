@@ -363,7 +363,8 @@ ipoib_device_get(const char *name, int *err)
 	}
 	if (*err == 0) {
 		d->refs++;
-	} else {
+	} else if (d != NULL) {
+		pthread_mutex_destroy(&d->lock);
 		free(d);
 		d = NULL;
 	}

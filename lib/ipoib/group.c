@@ -10,7 +10,6 @@
 #include "core.h"
 #include "snoop.h"
 
-#define TOKEN(g) ((g)->index << 8 | (g)->generation)
 #define BACKOFF_MS 1000u
 #define FULL_MEMBER TP_SA_FULL
 
@@ -68,10 +67,10 @@ join(struct ipoib_core *c, struct ipoib_group *g)
 		want.flow_label = b->flow_label;
 		want.hop_limit = b->hop_limit;
 	}
-	g->generation++;
+	g->token = ipoib_token(c, g->index);
 	g->renew = false;
 	c->stats.joins++;
-	if (c->io.join(c->io.arg, &want, mask, TOKEN(g)) != 0)
+	if (c->io.join(c->io.arg, &want, mask, g->token) != 0)
 		join_later(c, g);
 	else if (g->state != IPOIB_GROUP_JOINED)
 		g->state = IPOIB_GROUP_JOINING;
@@ -89,6 +88,11 @@ detach(struct ipoib_core *c, struct ipoib_group *g)
 	if (g->attached)
 		c->io.detach(c->io.arg, g->mgid, g->member.mlid);
 	g->attached = false;
+}
+
+static void
+ah_drop(struct ipoib_core *c, struct ipoib_group *g)
+{
 	if (g->ah != NULL)
 		c->io.ah_retire(c->io.arg, g->ah);
 	g->ah = NULL;
@@ -105,7 +109,7 @@ attach(struct ipoib_core *c, struct ipoib_group *g)
 	if (wanted)
 		g->attached = c->io.attach(c->io.arg, g->mgid, g->member.mlid) == 0;
 	else
-		c->io.detach(c->io.arg, g->mgid, g->member.mlid), g->attached = false;
+		detach(c, g);
 }
 
 struct ipoib_group *
@@ -139,11 +143,11 @@ ipoib_group_want(struct ipoib_core *c, const uint8_t mgid[16], uint8_t why)
 static void
 group_free(struct ipoib_core *c, struct ipoib_group *g)
 {
-	bool member = g->state == IPOIB_GROUP_JOINED;
-
 	ipoib_wait_drop(c, &g->wait, IPOIB_DROP_TX_DOWN);
 	detach(c, g);
-	if (member) {
+	ah_drop(c, g);
+	/* A join that is under way is answered before the leave: it makes us a member, too. */
+	if (g->state != IPOIB_GROUP_IDLE) {
 		c->stats.leaves++;
 		c->io.leave(c->io.arg, g->mgid, FULL_MEMBER);
 	}
@@ -228,18 +232,22 @@ link_up(struct ipoib_core *c)
 void
 ipoib_core_member(struct ipoib_core *c, uint32_t token, int status, const struct tp_sa_member *member)
 {
-	struct ipoib_group *g = token >> 8 < IPOIB_GROUPS ? c->group[token >> 8] : NULL;
+	uint32_t index = ipoib_token_index(token);
+	struct ipoib_group *g = index < IPOIB_GROUPS ? c->group[index] : NULL;
 	struct ibv_ah *ah;
 	unsigned int i;
 
-	if (g == NULL || TOKEN(g) != token || !c->place.active)
+	if (g == NULL || g->token != token || !c->place.active)
 		return;
 	ah = status == 0 && member->mlid >= 0xc000 ? ah_of(c, member) : NULL;
 	if (ah == NULL) {
 		join_later(c, g);
 		return;
 	}
-	detach(c, g); /* of an earlier membership: the group may have another LID now */
+	/* What was heard until now goes on being heard, unless the group has another LID. */
+	if (g->member.mlid != member->mlid)
+		detach(c, g);
+	ah_drop(c, g);
 	g->member = *member;
 	g->ah = ah;
 	g->state = IPOIB_GROUP_JOINED;
@@ -286,7 +294,8 @@ ipoib_groups_stop(struct ipoib_core *c)
 			continue;
 		ipoib_wait_drop(c, &g->wait, IPOIB_DROP_TX_DOWN);
 		detach(c, g);
-		g->generation++;
+		ah_drop(c, g);
+		g->token = 0;
 		g->state = IPOIB_GROUP_IDLE;
 		g->backoff_ms = 0;
 		g->retry_ms = 0;

@@ -7,8 +7,6 @@
 
 #include "core.h"
 
-#define TOKEN(r) ((r)->index << 8 | (r)->generation)
-
 static unsigned int
 mac_bucket(const struct rte_ether_addr *mac)
 {
@@ -189,8 +187,24 @@ ipoib_remote_seen(struct ipoib_core *c, struct ipoib_remote *r, const struct ipo
 	other = remote_at(c, meta->slid, r->qpn);
 	if (other != NULL && other != r && !other->named)
 		ipoib_remote_free(c, other);
+	if (r->slid == meta->slid)
+		return;
 	r->slid = meta->slid;
 	c->dirty = true;
+}
+
+static void
+path_failed(struct ipoib_core *c, struct ipoib_remote *r)
+{
+	c->stats.paths_failed++;
+	if (r->ah != NULL) {
+		c->io.ah_retire(c->io.arg, r->ah);
+		r->ah = NULL;
+		c->dirty = true;
+	}
+	r->state = IPOIB_PATH_FAILED;
+	r->hold_ms = c->now_ms + IPOIB_HOLD_MS;
+	ipoib_wait_drop(c, &r->wait, IPOIB_DROP_TX_NO_PATH);
 }
 
 static void
@@ -200,22 +214,21 @@ ask(struct ipoib_core *c, struct ipoib_remote *r)
 
 	if (r->state == IPOIB_PATH_FAILED && c->now_ms < r->hold_ms)
 		return;
-	r->generation++;
+	r->token = ipoib_token(c, r->index);
 	c->stats.paths_asked++;
-	ret = c->io.path(c->io.arg, ipoib_hw_gid(&r->hw), TOKEN(r));
+	ret = c->io.path(c->io.arg, ipoib_hw_gid(&r->hw), r->token);
 	if (ret == 0) {
 		if (r->state != IPOIB_PATH_KNOWN)
 			r->state = IPOIB_PATH_ASKED;
 		r->renew = false;
 		return;
 	}
-	c->stats.paths_failed++;
-	if (r->state == IPOIB_PATH_KNOWN) {
-		r->renew = true; /* the way that was known is still the best */
+	if (r->state != IPOIB_PATH_KNOWN) {
+		path_failed(c, r);
 		return;
 	}
-	r->state = IPOIB_PATH_FAILED;
-	r->hold_ms = c->now_ms + IPOIB_HOLD_MS;
+	c->stats.paths_failed++;
+	r->renew = true; /* the way that was known is still the best */
 }
 
 void
@@ -240,20 +253,6 @@ ipoib_remote_send(struct ipoib_core *c, struct ipoib_remote *r, struct rte_mbuf 
 		ipoib_wait_put(c, &r->wait, m);
 	else
 		ipoib_drop(c, IPOIB_DROP_TX_NO_PATH, m);
-}
-
-static void
-path_failed(struct ipoib_core *c, struct ipoib_remote *r)
-{
-	c->stats.paths_failed++;
-	if (r->ah != NULL) {
-		c->io.ah_retire(c->io.arg, r->ah);
-		r->ah = NULL;
-		c->dirty = true;
-	}
-	r->state = IPOIB_PATH_FAILED;
-	r->hold_ms = c->now_ms + IPOIB_HOLD_MS;
-	ipoib_wait_drop(c, &r->wait, IPOIB_DROP_TX_NO_PATH);
 }
 
 static struct ibv_ah *
@@ -281,11 +280,12 @@ ah_of(struct ipoib_core *c, const struct tp_sa_path *path)
 void
 ipoib_core_path(struct ipoib_core *c, uint32_t token, int status, const struct tp_sa_path *path)
 {
-	struct ipoib_remote *r = token >> 8 < IPOIB_REMOTES ? c->remote[token >> 8] : NULL;
+	uint32_t index = ipoib_token_index(token);
+	struct ipoib_remote *r = index < IPOIB_REMOTES ? c->remote[index] : NULL;
 	struct ibv_ah *ah;
 	unsigned int i;
 
-	if (r == NULL || TOKEN(r) != token)
+	if (r == NULL || r->token != token)
 		return; /* aged, or asked again since */
 	ah = status == 0 ? ah_of(c, path) : NULL;
 	if (ah == NULL) {

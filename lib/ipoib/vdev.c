@@ -162,7 +162,7 @@ conf_parse(const char *text, struct tp_ipoib_conf *c)
 	return ret != 0 ? -EINVAL : conf_check(c);
 }
 
-static int
+static void
 mac_init(struct ipoib_port *p, struct rte_ether_addr *mac)
 {
 	uint64_t guid = ipoib_device_guid(p->device);
@@ -171,7 +171,6 @@ mac_init(struct ipoib_port *p, struct rte_ether_addr *mac)
 		*mac = p->conf.mac;
 	else if (!ipoib_guid_mac(guid, p->conf.guid_mask, mac))
 		ipoib_counter_mac(p->port_id + 1u, mac);
-	return 0;
 }
 
 static int
@@ -194,9 +193,12 @@ port_open(struct rte_eth_dev *eth, const struct tp_ipoib_conf *conf)
 	ret = ipoib_device_add(p->device, p);
 	if (ret == 0) {
 		eth->data->mac_addrs = rte_zmalloc("ipoib", sizeof(struct rte_ether_addr), 0);
-		ret = eth->data->mac_addrs == NULL ? -ENOMEM : mac_init(p, eth->data->mac_addrs);
-		if (ret != 0)
+		if (eth->data->mac_addrs != NULL) {
+			mac_init(p, eth->data->mac_addrs);
+		} else {
+			ret = -ENOMEM;
 			ipoib_device_del(p->device, p);
+		}
 	}
 	if (ret != 0)
 		ipoib_device_put(p->device);

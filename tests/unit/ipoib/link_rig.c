@@ -149,6 +149,7 @@ io_detach(void *arg, const uint8_t mgid[16], uint16_t mlid)
 
 	assert_true(i >= 0 && n->group[i].attached && n->group[i].mlid == mlid);
 	n->group[i].attached = false;
+	n->detached++;
 }
 
 static struct ibv_ah *
@@ -190,7 +191,7 @@ rig_room(struct rte_mbuf *m, uint32_t len)
 }
 
 static void
-arrive(struct rig *r, unsigned int to, unsigned int from, const struct rig_ah *ah, const struct rte_mbuf *m, bool group)
+arrive(struct rig *r, unsigned int to, unsigned int from, const struct rig_ah *ah, const struct rte_mbuf *m)
 {
 	struct ipoib_meta meta = {
 		.qpn = rig_qpn(from), .slid = r->node[from].core->place.lid, .grh = ah->attr.is_global != 0};
@@ -205,7 +206,6 @@ arrive(struct rig *r, unsigned int to, unsigned int from, const struct rig_ah *a
 		gid_of(from, p + 8);
 	}
 	memcpy(p + IB_GRH_LEN, rte_pktmbuf_mtod(m, void *), m->pkt_len);
-	(void)group;
 	ipoib_core_rx(r->node[to].core, copy, &meta);
 }
 
@@ -229,9 +229,9 @@ io_send(void *arg, struct ibv_ah *ah, uint32_t qpn, struct rte_mbuf *m)
 			assert_true(to->attr.is_global);
 			g = group_index(peer, to->attr.grh.dgid.raw);
 			if (g >= 0 && peer->group[g].attached && peer->group[g].mlid == to->attr.dlid)
-				arrive(r, i, n->index, to, m, true);
+				arrive(r, i, n->index, to, m);
 		} else if (peer->core->place.lid == to->attr.dlid && qpn == rig_qpn(i)) {
-			arrive(r, i, n->index, to, m, false);
+			arrive(r, i, n->index, to, m);
 		}
 	}
 	rte_pktmbuf_free(m);

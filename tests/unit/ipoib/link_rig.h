@@ -43,7 +43,7 @@ struct rig_node {
 	struct rte_mbuf *app[RIG_QUEUE]; /* frames for the application */
 	unsigned int napp;
 	uint64_t sent;
-	unsigned int path_asked, join_asked, left;
+	unsigned int path_asked, join_asked, left, detached;
 };
 
 struct rig_answer {

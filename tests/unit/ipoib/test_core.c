@@ -353,6 +353,62 @@ listed_groups(void **state)
 	assert_non_null(ipoib_group_find(rig.node[0].core, mgid));
 }
 
+/* A group that is given up before it is joined: its answer is for nobody, and the administrator hears of it. */
+static void
+answers_find_who_asked_or_nobody(void **state)
+{
+	static const struct rte_ether_addr macs[] = {{{1, 0, 0x5e, 9, 9, 9}}, {{1, 0, 0x5e, 8, 8, 8}}};
+	struct ipoib_core *c = rig.node[0].core;
+	struct ipoib_group *g;
+	uint8_t mgid[16];
+	uint16_t mlid;
+
+	(void)state;
+	rig_all_up(&rig);
+	rig.sa_delay = 20;
+	ipoib_core_mac_groups(c, &macs[0], 1);
+	rig_run(&rig, 10);
+	ipoib_core_mac_groups(c, NULL, 0);
+	assert_int_equal(rig.node[0].left, 1);
+	ipoib_core_mac_groups(c, &macs[1], 1);
+	ipoib_mac_mgid(&macs[1], 0xffff, 2, mgid);
+	g = ipoib_group_find(c, mgid);
+	assert_int_equal(g->state, IPOIB_GROUP_JOINING);
+	rig_run(&rig, 12); /* the first answer is there, the second one not */
+	assert_int_equal(g->state, IPOIB_GROUP_JOINING);
+	rig_run(&rig, 10);
+	assert_int_equal(g->state, IPOIB_GROUP_JOINED);
+	assert_memory_equal(g->member.mgid.raw, mgid, 16);
+	/* To join again what has not changed interrupts nothing. */
+	mlid = g->member.mlid;
+	rig.node[0].detached = 0;
+	ipoib_core_renew(c);
+	rig_run(&rig, 50);
+	assert_int_equal(g->member.mlid, mlid);
+	assert_true(g->attached);
+	assert_int_equal(rig.node[0].detached, 0);
+}
+
+/* The administrator cannot be asked again: what waits for its first answer does not wait for ever. */
+static void
+a_question_that_fails_ends_the_waiting(void **state)
+{
+	struct rte_ether_addr b;
+
+	(void)state;
+	rig_all_up(&rig);
+	b = meet();
+	rig.sa_silent = true;
+	send_v4(0, &b, IP_B);
+	send_v4(0, &b, IP_B);
+	assert_int_equal(drops(0, IPOIB_DROP_TX_NO_PATH), 0);
+	rig.sa_call = -ENETUNREACH;
+	ipoib_core_renew(rig.node[0].core);
+	assert_int_equal(drops(0, IPOIB_DROP_TX_NO_PATH), 2);
+	rig.sa_call = 0;
+	rig.sa_silent = false;
+}
+
 static void
 the_port_moves(void **state)
 {
@@ -509,6 +565,8 @@ main(void)
 		T(the_monitor_asks_and_leaves),
 		T(groups_of_ip),
 		T(listed_groups),
+		T(answers_find_who_asked_or_nobody),
+		T(a_question_that_fails_ends_the_waiting),
 		T(the_port_moves),
 		T(everybody_is_forgotten_in_time),
 		T(hosts_behind_the_port),
