@@ -231,11 +231,12 @@ set_port_info(struct tp_model *m, struct tpm_port *p, uint8_t *d)
 static uint16_t
 set_guids(struct tp_model *m, struct tpm_port *p, uint32_t block, uint8_t *d)
 {
-	uint64_t *g = &p->ibp.guid[block * IB_GUIDS_BLOCK];
 	uint32_t mask = 0;
+	uint64_t *g;
 
 	if (block >= TPM_IB_GUIDS / IB_GUIDS_BLOCK)
 		return IB_MAD_S_BAD_VALUE;
+	g = &p->ibp.guid[block * IB_GUIDS_BLOCK];
 	/* The first is the card's own and cannot be written. */
 	for (uint32_t i = block == 0 ? 1 : 0; i < IB_GUIDS_BLOCK; i++) {
 		mask |= (uint32_t)(g[i] != prm_get64(d, 8 * i)) << i;

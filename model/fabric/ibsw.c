@@ -109,7 +109,7 @@ port_remove(struct ibsw_port *p)
 	ibsw_link(p, false);
 	ibsw_flush(p);
 	ibsw_take(p, 0, &f, 0); /* what was given back */
-	/* What came by this port waits at others and goes on; it is charged to nobody then. */
+	/* What came by this port waits at others and goes on, charged to whoever is plugged in here next. */
 	if (p->capture != NULL)
 		fclose(p->capture);
 	p->capture = NULL;

@@ -71,7 +71,7 @@ struct ibsw {
 void ibsw_receive(struct ibsw_port *in, uint64_t now, const struct tp_frame *f);
 unsigned int ibsw_take(struct ibsw_port *p, uint64_t now, struct tp_frame *f, unsigned int n);
 /* Puts a packet (through the ICRC) of the switch or a directed route into a queue of a port. */
-void ibsw_emit(struct ibsw_port *in, struct ibsw_port *out, uint64_t now, uint8_t *packet, uint32_t len);
+void ibsw_emit(struct ibsw_port *in, struct ibsw_port *out, uint64_t now, const uint8_t *packet, uint32_t len);
 bool ibsw_room(struct ibsw_port *p, uint64_t now, uint8_t vl, uint32_t len);
 void ibsw_flush(struct ibsw_port *p);
 void ibsw_link(struct ibsw_port *p, bool up);

@@ -104,7 +104,7 @@ enqueue(struct ibsw_port *in, struct ibsw_port *out, uint64_t now, const uint8_t
 }
 
 void
-ibsw_emit(struct ibsw_port *in, struct ibsw_port *out, uint64_t now, uint8_t *packet, uint32_t len)
+ibsw_emit(struct ibsw_port *in, struct ibsw_port *out, uint64_t now, const uint8_t *packet, uint32_t len)
 {
 	if (!out->link || out->ib.state < IB_PORT_INIT)
 		out->ib.pm.c.xmit_discards++;
@@ -202,7 +202,7 @@ route(struct ibsw_port *in, uint64_t now, const uint8_t *packet, uint32_t len)
 	else if (to > sw->num_ports || to == in->num)
 		in->ib.pm.c.relay_errors++;
 	else if (prm_get(packet, IB_LRH_VL) == IB_VL_MGMT)
-		ibsw_emit(in, &sw->port[to], now, (uint8_t *)(uintptr_t)packet, len);
+		ibsw_emit(in, &sw->port[to], now, packet, len);
 	else
 		forward(in, &sw->port[to], now, packet, len);
 }

@@ -31,10 +31,17 @@ ibsw_capture_open(struct ibsw_port *p, const char *path)
 			       .snaplen = ERF_HEAD + TPM_IB_PACKET,
 			       .linktype = LINKTYPE_ERF};
 
+	int rc;
+
 	p->capture = fopen(path, "we");
 	if (p->capture == NULL)
 		return -errno;
-	return fwrite(&h, sizeof(h), 1, p->capture) == 1 && fflush(p->capture) == 0 ? 0 : -EIO;
+	if (fwrite(&h, sizeof(h), 1, p->capture) == 1 && fflush(p->capture) == 0)
+		return 0;
+	rc = -errno;
+	fclose(p->capture);
+	p->capture = NULL;
+	return rc;
 }
 
 void

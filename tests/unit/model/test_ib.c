@@ -133,6 +133,10 @@ test_tables(void **state)
 	assert_memory_equal(ir_get(v, 1, 0x16, 1) + 4, "\x80\x01\x00\x02", 4);
 	ir_mad(v, 1, 2, 0x16, 4);
 	assert_int_equal(ir_mad_ifc(v, 1), 0x1c);
+	ir_mad(v, 1, 2, 0x14, 16);
+	assert_int_equal(ir_mad_ifc(v, 1), 0x1c);
+	ir_mad(v, 1, 2, 0x14, UINT32_MAX);
+	assert_int_equal(ir_mad_ifc(v, 1), 0x1c);
 	d = ir_mad(v, 1, 2, 0x14, 0); /* GUIDs: the first stays */
 	memset(d, 0x11, 16);
 	assert_int_equal(ir_mad_ifc(v, 1), 0);

@@ -494,7 +494,8 @@ test_refusals(void **state)
 		 {"u/credit:1", "4608..16777216"},
 		 {"u/guid:xyz", "hexadecimal"},
 		 {"u/speed:9", "wanted KEY:VALUE"},
-		 {"u/capture:/nowhere/x", "capture '/nowhere/x'"}};
+		 {"u/capture:/nowhere/x", "capture '/nowhere/x'"},
+		 {"u/capture:/dev/full", "No space left"}};
 	char err[TP_IBSWITCH_TEXT], names[4][TP_IBSWITCH_NAME];
 	struct vr *v = *state;
 
