@@ -414,6 +414,7 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 	mlx4_roce_detach(eth->roce);
 	mlx4_hca_on_event(hca, eth->port, MLX4_CLIENT_ETH, NULL, NULL);
 	mlx4_watch_stop(eth);
+	mlx4_tunnel_close(eth);
 	queues_release(dev);
 	mlx4_flows_destroy(eth);
 	mlx4_groups_destroy(eth);

@@ -95,6 +95,8 @@ int mlx4_led_off(struct rte_eth_dev *dev);
 uint64_t mlx4_tunnel_rx_offloads(const struct mlx4_eth *eth);
 uint64_t mlx4_tunnel_tx_offloads(const struct mlx4_eth *eth);
 int mlx4_tunnel_start(struct mlx4_eth *eth);
+/* The port has no tunnels any more. */
+void mlx4_tunnel_close(struct mlx4_eth *eth);
 int mlx4_tunnel_port_add(struct rte_eth_dev *dev, struct rte_eth_udp_tunnel *t);
 int mlx4_tunnel_port_del(struct rte_eth_dev *dev, struct rte_eth_udp_tunnel *t);
 

@@ -78,23 +78,13 @@ apply(struct mlx4_eth *eth, uint16_t udp_port)
 	return rc;
 }
 
-static int
-locked_apply(struct mlx4_eth *eth, uint16_t udp_port)
-{
-	int rc;
-
-	pthread_mutex_lock(&eth->hca->shared);
-	rc = apply(eth, udp_port);
-	pthread_mutex_unlock(&eth->hca->shared);
-	return rc;
-}
-
 /* The UDP port that the application asked for; else, with an offload of tunnels, the other port's or IANA's; else 0. */
 static uint16_t
 wanted(const struct mlx4_eth *eth)
 {
 	const struct rte_eth_dev_data *data = eth->dev->data;
 	uint64_t rx = data->dev_conf.rxmode.offloads, tx = data->dev_conf.txmode.offloads;
+	uint8_t others = eth->hca->tunnel.users & (uint8_t) ~(1u << eth->port);
 	uint16_t i;
 
 	if (eth->tunnel_port != 0)
@@ -105,17 +95,41 @@ wanted(const struct mlx4_eth *eth)
 		tx |= eth->txqs[i] != NULL ? eth->txqs[i]->offloads : 0;
 	if ((rx & RX_TUNNEL) == 0 && (tx & TX_TUNNEL) == 0)
 		return 0;
-	return eth->hca->tunnel.users != 0 ? eth->hca->tunnel.udp_port : RTE_VXLAN_DEFAULT_PORT;
+	return others != 0 ? eth->hca->tunnel.udp_port : RTE_VXLAN_DEFAULT_PORT;
+}
+
+static int
+apply_wanted(struct mlx4_eth *eth)
+{
+	uint16_t udp_port;
+	int rc;
+
+	pthread_mutex_lock(&eth->hca->shared);
+	udp_port = eth->hca->caps.vxlan ? wanted(eth) : 0;
+	rc = udp_port != 0 || eth->tunnels ? apply(eth, udp_port) : 0;
+	pthread_mutex_unlock(&eth->hca->shared);
+	return rc;
 }
 
 int
 mlx4_tunnel_start(struct mlx4_eth *eth)
 {
-	uint16_t udp_port = eth->hca->caps.vxlan ? wanted(eth) : 0;
-
 	/* Queues that were set up since. */
 	tell_queues(eth);
-	return udp_port != 0 || eth->tunnels ? locked_apply(eth, udp_port) : 0;
+	return apply_wanted(eth);
+}
+
+void
+mlx4_tunnel_close(struct mlx4_eth *eth)
+{
+	struct mlx4_hca *hca = eth->hca;
+
+	pthread_mutex_lock(&hca->shared);
+	if (eth->tunnels && !hca->dead)
+		(void)apply(eth, 0);
+	/* Whatever the card said: the other port may have another UDP port now. */
+	hca->tunnel.users &= (uint8_t) ~(1u << eth->port);
+	pthread_mutex_unlock(&hca->shared);
 }
 
 static int
@@ -141,6 +155,7 @@ int
 mlx4_tunnel_port_add(struct rte_eth_dev *dev, struct rte_eth_udp_tunnel *t)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
+	uint16_t before = eth->tunnel_port;
 	int rc = check(eth, t);
 
 	if (rc != 0)
@@ -150,9 +165,10 @@ mlx4_tunnel_port_add(struct rte_eth_dev *dev, struct rte_eth_udp_tunnel *t)
 			 t->udp_port, eth->tunnel_port);
 		return -EBUSY;
 	}
-	rc = locked_apply(eth, t->udp_port);
-	if (rc == 0)
-		eth->tunnel_port = t->udp_port;
+	eth->tunnel_port = t->udp_port;
+	rc = apply_wanted(eth);
+	if (rc != 0)
+		eth->tunnel_port = before;
 	return rc;
 }
 
@@ -171,7 +187,7 @@ mlx4_tunnel_port_del(struct rte_eth_dev *dev, struct rte_eth_udp_tunnel *t)
 		return -ENOENT;
 	}
 	eth->tunnel_port = 0;
-	rc = locked_apply(eth, 0);
+	rc = apply_wanted(eth);
 	if (rc != 0)
 		eth->tunnel_port = before;
 	return rc;

@@ -22,21 +22,30 @@
 static const struct rte_eth_conf offloads = {.rxmode.offloads = RX_ALL, .txmode.offloads = TX_ALL};
 
 static int
-setup(void **state)
+setup_with(const struct rte_eth_conf *sender, const struct rte_eth_conf *receiver)
 {
 	rig_open("");
-	rig_start(0, 1, &offloads);
-	rig_start(1, 1, &offloads);
+	rig_start(0, 1, sender);
+	rig_start(1, 1, receiver);
 	return 0;
+}
+
+static int
+setup(void **state)
+{
+	return setup_with(&offloads, &offloads);
 }
 
 static int
 setup_plain(void **state)
 {
-	rig_open("");
-	rig_start(0, 1, NULL);
-	rig_start(1, 1, NULL);
-	return 0;
+	return setup_with(NULL, NULL);
+}
+
+static int
+setup_receiver(void **state)
+{
+	return setup_with(NULL, &offloads);
 }
 
 static int
@@ -236,7 +245,7 @@ is_tunnel(uint16_t udp)
 	return yes;
 }
 
-/* While the port runs, of a card whose ports share one UDP port; over stop and start, and over a reset. */
+/* While the port runs, of a card whose ports share one UDP port; over stop and start. */
 static void
 test_udp_port(void **state)
 {
@@ -266,6 +275,23 @@ test_udp_port(void **state)
 	assert_int_equal(udp_port(1, 4789, true), 0);
 	assert_true(is_tunnel(4789));
 	assert_int_equal(udp_port(1, 4789, false), 0);
+	/* One that is closed shares nothing any more. */
+	assert_int_equal(udp_port(1, 8472, true), 0);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	assert_int_equal(rte_eth_dev_close(1), 0);
+	assert_int_equal(udp_port(0, 4789, true), 0);
+}
+
+/* Offloads of tunnels stay when the port's own UDP port goes: with the one that they have by themselves. */
+static void
+test_udp_port_of_offloads(void **state)
+{
+	assert_true(is_tunnel(4789));
+	assert_int_equal(udp_port(1, 8472, true), 0);
+	assert_true(is_tunnel(8472));
+	assert_false(is_tunnel(4789));
+	assert_int_equal(udp_port(1, 8472, false), 0);
+	assert_true(is_tunnel(4789));
 }
 
 /* The hash that Microsoft publishes for the inner addresses and ports. */
@@ -365,9 +391,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_receive, setup),    T(test_transmit, setup),       T(test_tso, setup),
-		T(test_refused, setup),    T(test_udp_port, setup_plain), T(test_inner_hash, setup),
-		T(test_flow, setup_plain), T(test_cx3, setup_plain),
+		T(test_receive, setup),
+		T(test_transmit, setup),
+		T(test_tso, setup),
+		T(test_refused, setup),
+		T(test_udp_port, setup_plain),
+		T(test_inner_hash, setup),
+		T(test_udp_port_of_offloads, setup_receiver),
+		T(test_flow, setup_plain),
+		T(test_cx3, setup_plain),
 	};
 
 	if (rig_eal("mlx4tunnel", "0") < 0)
