@@ -12,6 +12,7 @@
 #include "group.h"
 #include "ib_port.h"
 #include "qos.h"
+#include "rx_lro.h"
 #include "tx_policy.h"
 
 static int
@@ -230,14 +231,17 @@ static eth_rx_burst_t
 rx_burst(struct mlx4_eth *eth)
 {
 	struct rte_eth_dev_data *data = eth->dev->data;
-	bool sides = false;
+	bool sides = false, lro = false;
 	uint16_t i;
 
 	for (i = 0; i < data->nb_rx_queues; i++) {
 		data->scattered_rx |= eth->rxqs[i] != NULL &&
 				      (eth->rxqs[i]->lg_sges != 0 || eth->rxqs[i]->stamp_flag != 0 || eth->tunnels);
 		sides |= eth->rxqs[i] != NULL && eth->rxqs[i]->sides != NULL;
+		lro |= eth->rxqs[i] != NULL && eth->rxqs[i]->lro != NULL;
 	}
+	if (lro)
+		return mlx4_rx_burst_lro;
 	if (sides)
 		return mlx4_rx_burst_sides;
 	if (eth->flood != NULL)

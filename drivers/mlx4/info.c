@@ -7,14 +7,16 @@
 #include <string.h>
 
 #include "ethdev.h"
+#include "rx_lro.h"
 
 #define RX_OFFLOADS                                                                                                    \
 	(RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_VLAN_FILTER |                \
-	 RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_RSS_HASH | RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT)
+	 RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_RSS_HASH | RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT |                  \
+	 RTE_ETH_RX_OFFLOAD_TCP_LRO)
 /* May differ between the queues of a port. */
 #define RX_QUEUE_OFFLOADS                                                                                              \
 	(RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_SCATTER |                    \
-	 RTE_ETH_RX_OFFLOAD_RSS_HASH | RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT)
+	 RTE_ETH_RX_OFFLOAD_RSS_HASH | RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT | RTE_ETH_RX_OFFLOAD_TCP_LRO)
 #define TX_OFFLOADS                                                                                                    \
 	(RTE_ETH_TX_OFFLOAD_VLAN_INSERT | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |               \
 	 RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE)
@@ -44,6 +46,7 @@ mlx4_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->max_mtu = RTE_MIN(MLX4_ETH_MTU_MAX, eth->hca->port[eth->port - 1].eth_mtu);
 	info->min_rx_bufsize = MIN_RX_BUF;
 	info->max_rx_pktlen = info->max_mtu + MLX4_ETH_FRAME_OVERHEAD;
+	info->max_lro_pkt_size = MLX4_LRO_MAX_LEN;
 	info->max_rx_queues = MLX4_ETH_MAX_RXQ;
 	info->max_tx_queues = MLX4_ETH_MAX_TXQ;
 	info->max_mac_addrs = MLX4_ETH_MAX_UC_MACS;
@@ -137,11 +140,12 @@ mlx4_rx_burst_mode(struct rte_eth_dev *dev, uint16_t queue, struct rte_eth_burst
 	const struct mlx4_eth *eth = mlx4_eth_of(dev);
 	bool flood = eth->flood != NULL, sides = eth->rxqs[queue] != NULL && eth->rxqs[queue]->sides != NULL;
 	bool scattered = dev->data->scattered_rx || flood || sides;
-	bool avx2 = !scattered && mlx4_rx_burst_plain() != mlx4_rx_burst;
+	bool lro = eth->rxqs[queue] != NULL && eth->rxqs[queue]->lro != NULL;
+	bool avx2 = !scattered && !lro && mlx4_rx_burst_plain() != mlx4_rx_burst;
 
-	snprintf(mode->info, sizeof(mode->info), "%s%s%s%s", avx2 ? "Vector AVX2" : "Scalar",
+	snprintf(mode->info, sizeof(mode->info), "%s%s%s%s%s", avx2 ? "Vector AVX2" : "Scalar",
 		 dev->data->scattered_rx ? ", scattered" : "", flood ? ", copies to groups" : "",
-		 sides ? ", flow rules" : "");
+		 sides ? ", flow rules" : "", lro ? ", LRO" : "");
 	return 0;
 }
 

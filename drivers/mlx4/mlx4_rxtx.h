@@ -16,6 +16,7 @@
 
 struct mlx4_eth;
 struct mlx4_flood;
+struct mlx4_lro;
 struct mlx4_rx_sides;
 struct mlx4_tx_policy;
 struct mlx4_tx_policy_slots;
@@ -83,6 +84,7 @@ struct mlx4_rxq {
 	struct mlx4_rx_sides *sides;            /* rx_side.h; NULL: none */
 	const struct mlx4_rx_sides *sides_busy; /* what the burst of rx_side.c has taken */
 	uint16_t side_turn;                     /* where its next one begins */
+	struct mlx4_lro *lro;                   /* rx_lro.h; NULL: does not join segments */
 	/* control */
 	struct mlx4_eth *eth;
 	struct mlx4_rx_set

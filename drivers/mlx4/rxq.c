@@ -8,6 +8,7 @@
 #include <rte_malloc.h>
 
 #include "mlx4_eth.h"
+#include "rx_lro.h"
 #include "rx_side.h"
 
 /* Rings below this are too short for a burst in flight when a queue is made of many. */
@@ -48,6 +49,9 @@ reported_flags(uint64_t offloads)
 {
 	uint64_t f = 0;
 
+	/* Who joins segments looks at their checksums. */
+	if (offloads & RTE_ETH_RX_OFFLOAD_TCP_LRO)
+		f |= RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK;
 	if (offloads & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM)
 		f |= RTE_MBUF_F_RX_IP_CKSUM_MASK;
 	if (offloads & (RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM))
@@ -67,6 +71,23 @@ mlx4_rxq_tunnels(struct mlx4_rxq *q, bool on)
 {
 	q->tunnels = on;
 	q->extras = on || q->stamp_flag != 0;
+}
+
+int
+mlx4_rxq_init_lro(struct mlx4_rxq *q)
+{
+	if ((q->offloads & RTE_ETH_RX_OFFLOAD_TCP_LRO) == 0)
+		return 0;
+	if (q->keep_crc) {
+		MLX4_LOG(ERR, "port %u Rx queue %u: LRO joins packets, which does not go with KEEP_CRC", q->port_id,
+			 q->queue_id);
+		return -EINVAL;
+	}
+	q->lro = rte_zmalloc_socket("mlx4_lro", sizeof(*q->lro), RTE_CACHE_LINE_SIZE, q->numa_node);
+	if (q->lro == NULL)
+		return -ENOMEM;
+	q->lro->max_len = q->eth->dev->data->dev_conf.rxmode.max_lro_pkt_size;
+	return 0;
 }
 
 int
@@ -102,6 +123,8 @@ mlx4_rxq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_no
 	ret = mlx4_rxq_init_stamp(q);
 	if (ret == 0)
 		ret = mlx4_rxq_init_shape(q, conf, mp);
+	if (ret == 0)
+		ret = mlx4_rxq_init_lro(q);
 	if (ret != 0) {
 		rte_free(q);
 		return ret;
@@ -120,6 +143,7 @@ mlx4_rxq_release(struct mlx4_rxq *q)
 		return;
 	mlx4_rxq_drop_sets(q);
 	mlx4_rx_sides_drop(q);
+	rte_free(q->lro);
 	rte_free(q);
 }
 

@@ -9,6 +9,7 @@
 
 #include "group.h"
 #include "qos.h"
+#include "rx_lro.h"
 
 #define RX_CLASSES 9u /* priorities 0..7, untagged */
 #define TX_CLASSES 9u /* the same; looped frames never leave the port */
@@ -81,11 +82,16 @@ enum sw_counter {
 	SW_SPOOF_TYPE,
 	SW_RX_STOPPED,
 	SW_TX_STOPPED,
+	SW_LRO_PACKETS,
+	SW_LRO_OCTETS,
+	SW_LRO_EVENTS,
+	SW_LRO_ABORTS,
 	SW_COUNTERS
 };
 static const char *const sw_name[SW_COUNTERS] = {"link_down_events", "tx_copied_packets",  "total_port_packets",
 						 "total_port_bytes", "tx_spoof_mac_drops", "tx_spoof_type_drops",
-						 "rx_stop_drops",    "tx_stop_drops"};
+						 "rx_stop_drops",    "tx_stop_drops",      "rx_lro_packets",
+						 "rx_lro_octets",    "rx_lro_events",      "rx_lro_aborts"};
 #define OWN_XSTATS (RTE_DIM(hw_counter) + SW_COUNTERS)
 #define XSTATS (OWN_XSTATS + mlx4_qos_xstats_num())
 
@@ -162,6 +168,14 @@ mlx4_stats_get(MLX4_STATS_GET_ARGS)
 	return 0;
 }
 
+static void
+rxq_reset(struct mlx4_rxq *q)
+{
+	q->packets = q->bytes = q->errors = q->nombuf = 0;
+	if (q->lro != NULL)
+		q->lro->packets = q->lro->octets = q->lro->events = q->lro->aborts = 0;
+}
+
 int
 mlx4_stats_reset(struct rte_eth_dev *dev)
 {
@@ -175,7 +189,7 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 		return rc;
 	for (i = 0; i < dev->data->nb_rx_queues; i++)
 		if (eth->rxqs[i] != NULL)
-			eth->rxqs[i]->packets = eth->rxqs[i]->bytes = eth->rxqs[i]->errors = eth->rxqs[i]->nombuf = 0;
+			rxq_reset(eth->rxqs[i]);
 	for (i = 0; i < dev->data->nb_tx_queues; i++)
 		if (eth->txqs[i] != NULL)
 			eth->txqs[i]->packets = eth->txqs[i]->bytes = eth->txqs[i]->errors = eth->txqs[i]->linearized =
@@ -184,6 +198,23 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 	mlx4_qos_stats_reset(eth);
 	mlx4_groups_stats_reset(eth);
 	return 0;
+}
+
+static void
+lro_counters(const struct mlx4_eth *eth, uint64_t sw[SW_COUNTERS])
+{
+	uint16_t i;
+
+	for (i = 0; i < eth->dev->data->nb_rx_queues; i++) {
+		const struct mlx4_lro *lro = eth->rxqs[i] != NULL ? eth->rxqs[i]->lro : NULL;
+
+		if (lro == NULL)
+			continue;
+		sw[SW_LRO_PACKETS] += lro->packets;
+		sw[SW_LRO_OCTETS] += lro->octets;
+		sw[SW_LRO_EVENTS] += lro->events;
+		sw[SW_LRO_ABORTS] += lro->aborts;
+	}
 }
 
 int
@@ -203,6 +234,7 @@ mlx4_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xs, unsigned int 
 	sw[SW_LINK_DOWNS] = eth->link_downs;
 	sw[SW_RX_STOPPED] = eth->rx_stop_drops;
 	sw[SW_TX_STOPPED] = eth->tx_stop_drops;
+	lro_counters(eth, sw);
 	for (i = 0; i < dev->data->nb_tx_queues; i++) {
 		if (eth->txqs[i] == NULL)
 			continue;
