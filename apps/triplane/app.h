@@ -69,6 +69,7 @@ struct app_port {
 	bool promisc, allmulti;
 	bool intr;               /* its receive queues can interrupt */
 	struct rxwait_conf wait; /* how they are waited for */
+	unsigned int tx_choice;  /* TP_TXQ_BY_*: how it chooses among its transmit queues, 0: it does not */
 	uint16_t rss_queues;     /* that RSS spreads over, 0: all */
 	struct rte_eth_dev_info info;
 	struct rte_mempool *pool;

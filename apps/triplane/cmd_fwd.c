@@ -146,6 +146,12 @@ do_set_work(void *arg, const struct cmd_args *a)
 }
 
 static int
+do_set_choice(void *arg, const struct cmd_args *a)
+{
+	return setting_set_ports(arg, a, "tx-choice", cmd_text(a, "by"));
+}
+
+static int
 do_set_peer(void *arg, const struct cmd_args *a)
 {
 	const struct tp_setting_at at = {.scope = TP_SCOPE_PORT, .port = (uint16_t)cmd_num(a, "port", 0)};
@@ -166,6 +172,10 @@ static const struct cmd forwarding[] = {
 	{"Forwarding", "set work {cycles:0..1000000} {ports:ports}",
 	 "Lets each packet of these ports' streams cost so many cycles more, as an application would.", do_set_work,
 	 false},
+	{"Forwarding", "set tx-choice {by:off|size|hash|both} {ports:ports}",
+	 "Lets these ports send forwarded packets by one of several queues: small ones apart, by a hash of destination "
+	 "and ports, or both.",
+	 do_set_choice, false},
 	{"Forwarding", "set txpkts {value:list}",
 	 "Sets the octets of the segments of generated packets, without FCS; the first holds 42 octets of headers.",
 	 do_set_program, false},

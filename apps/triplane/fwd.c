@@ -121,6 +121,21 @@ count_streams(const struct app *app)
 	return n;
 }
 
+/* A frame that is larger than the MTU can leave only as a large send. */
+static int
+stream_lro(struct fwd_stream *s, const struct app_port *p, const struct app_port *out)
+{
+	s->relays_lro = s->has_rx && s->mode->sends && !s->mode->generates && s->frags == NULL &&
+			(p->rx_offloads & RTE_ETH_RX_OFFLOAD_TCP_LRO) != 0;
+	if (s->relays_lro && (out->tx_offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO) == 0)
+		return app_err(
+			-EINVAL,
+			"port %u joins TCP segments (tcp_lro), which port %u can send only with tx_offload tcp_tso",
+			p->id, out->id);
+	s->prepare |= s->relays_lro;
+	return 0;
+}
+
 /* Between a group of queues and its guest frames go as they are. */
 static int
 stream_of_guest(struct app *app, struct fwd_stream *s, const struct app_port *p, uint16_t q)
@@ -133,6 +148,8 @@ stream_of_guest(struct app *app, struct fwd_stream *s, const struct app_port *p,
 	s->rx_queue = q;
 	s->has_rx = true;
 	s->tx_offloads = out->tx_offloads;
+	if (stream_lro(s, p, out) != 0)
+		return -EINVAL;
 	if (!out->started)
 		return app_err(-ENETDOWN, "port %u forwards to port %u, which is not started", p->id, s->tx_port);
 	if (s->tx_queue >= out->txq)
@@ -143,10 +160,34 @@ stream_of_guest(struct app *app, struct fwd_stream *s, const struct app_port *p,
 	return 0;
 }
 
+/* The transmit queues of the port that sends are divided evenly among the receive queues of the one that receives. */
+static int
+stream_choice(struct fwd_stream *s, const struct app_port *p, const struct app_port *out)
+{
+	const uint16_t each = out->txq / RTE_MAX(p->rxq, 1u);
+	char err[128];
+	int ret;
+
+	if (out->tx_choice == 0 || !s->mode->sends || s->mode->generates)
+		return 0;
+	if (each < 2)
+		return app_err(
+			-EINVAL,
+			"port %u: tx-choice wants 2 or more transmit queues for each receive queue of port %u: %u, it "
+			"has %u",
+			out->id, p->id, 2u * p->rxq, out->txq);
+	s->tx_queue = (uint16_t)(s->rx_queue * each);
+	ret = tp_txq_init(&s->choice, out->tx_choice, out->id, s->tx_queue, RTE_MIN(each, TP_TXQ_MOST), err,
+			  sizeof(err));
+	s->choice.prepare = s->prepare;
+	return ret != 0 ? app_err(ret, "port %u: tx-choice: %s", out->id, err) : 0;
+}
+
 static int
 stream_init(struct app *app, struct fwd_stream *s, const struct app_port *p, uint16_t q)
 {
 	const struct app_port *out;
+	int ret;
 
 	memset(s, 0, sizeof(*s));
 	s->port = p;
@@ -175,6 +216,11 @@ stream_init(struct app *app, struct fwd_stream *s, const struct app_port *p, uin
 		if (s->frags == NULL)
 			return app_err(-ENOMEM, "port %u: no memory for the table of fragments", p->id);
 	}
+	ret = stream_lro(s, p, out);
+	if (ret == 0)
+		ret = stream_choice(s, p, out);
+	if (ret != 0)
+		return ret;
 	return s->mode->generates ? fwd_gen_init(app, s) : 0;
 }
 

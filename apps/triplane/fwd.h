@@ -4,9 +4,9 @@
 /*
  * Forwarding: run-to-completion lcores over streams.
  *
- * A stream is one receive queue together with the transmit queue that its packets leave by (a generator's stream is
- * one transmit queue, and the receive queue of the same number when there is one). A stream belongs to one lcore, and
- * all streams that use one transmit queue belong to the same lcore, so no queue is ever shared and nothing locks.
+ * A stream is one receive queue together with the transmit queue that its packets leave by, or the queues, when it chooses
+ * among several by size or hash (a generator's stream is one transmit queue, and the receive queue of the same number when
+ * there is one). A stream belongs to one lcore, and all streams that use one transmit queue belong to the same lcore, so no queue is ever shared and nothing locks.
  *
  * Counters have one writer, the owning lcore; readers on other lcores see values that are whole but may be of
  * different moments.
@@ -22,6 +22,7 @@
 
 #include "app.h"
 #include "echo.h"
+#include "tp_txq.h"
 
 /* Bursts by size: none, 1, 2..3, 4..7 ... 256..511, 512 packets. */
 #define FWD_BINS 11
@@ -58,8 +59,10 @@ struct fwd_stream {
 	const struct fwd_mode *mode;
 	uint16_t rx_port, rx_queue, tx_port, tx_queue;
 	uint16_t burst;
-	uint32_t work;        /* cycles that each packet is made to cost */
-	bool has_rx, prepare; /* prepare: the transmit queue needs rte_eth_tx_prepare */
+	struct tp_txq_choice choice; /* of transmit queues from tx_queue on; num 0: none but that one */
+	uint32_t work;               /* cycles that each packet is made to cost */
+	bool has_rx, prepare;        /* prepare: the transmit queue needs rte_eth_tx_prepare */
+	bool relays_lro;             /* receives joined TCP segments, which leave as large sends */
 	struct rte_ether_addr src, dst;
 	uint64_t tx_flags; /* offload flags that every packet gets */
 	uint64_t tx_offloads;

@@ -7,10 +7,18 @@
 
 #include "fwd.h"
 
+/* Behind the last transmit queue of a stream. */
+static unsigned int
+tx_end(const struct fwd_stream *s)
+{
+	return s->tx_queue + RTE_MAX(s->choice.num, 1u);
+}
+
 static bool
 share_tx(const struct fwd_stream *a, const struct fwd_stream *b)
 {
-	return a->mode->sends && b->mode->sends && a->tx_port == b->tx_port && a->tx_queue == b->tx_queue;
+	return a->mode->sends && b->mode->sends && a->tx_port == b->tx_port && a->tx_queue < tx_end(b) &&
+	       b->tx_queue < tx_end(a);
 }
 
 static bool

@@ -6,6 +6,7 @@
 
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <rte_net.h>
 
 #include "fwd.h"
 #include "swap.h"
@@ -21,11 +22,56 @@ receive(struct fwd_stream *s, struct rte_mbuf **pkts)
 	return n;
 }
 
+/* What the receiving port joined, the sending one cuts again, into segments of the same size. */
+static __rte_noinline void
+relay_lro(struct rte_mbuf **pkts, uint16_t n)
+{
+	struct rte_net_hdr_lens len;
+	uint16_t i;
+
+	for (i = 0; i < n; i++) {
+		struct rte_mbuf *m = pkts[i];
+		uint32_t type;
+
+		if ((m->ol_flags & RTE_MBUF_F_RX_LRO) == 0)
+			continue;
+		type = rte_net_get_ptype(m, &len, RTE_PTYPE_ALL_MASK);
+		m->l2_len = len.l2_len;
+		m->l3_len = len.l3_len;
+		m->l4_len = len.l4_len;
+		m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
+		m->ol_flags |=
+			RTE_ETH_IS_IPV4_HDR(type) ? RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM : RTE_MBUF_F_TX_IPV6;
+	}
+}
+
+/* The stream has several queues to choose from. */
+static __rte_noinline void
+transmit_chosen(struct fwd_stream *s, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint64_t bursts = 0;
+	uint16_t sent = tp_txq_send(&s->choice, pkts, n, &bursts);
+
+	stat_tx(s, n, sent);
+	if (sent != 0)
+		stat_add(&s->stats.doorbells, bursts - 1);
+	if (unlikely(sent < n)) {
+		stat_add(&s->stats.drop, (uint64_t)n - sent);
+		rte_pktmbuf_free_bulk(&pkts[sent], n - sent);
+	}
+}
+
 static inline void
 transmit(struct fwd_stream *s, struct rte_mbuf **pkts, uint16_t n)
 {
 	uint16_t sent, ready = n;
 
+	if (unlikely(s->relays_lro))
+		relay_lro(pkts, n);
+	if (unlikely(s->choice.num != 0)) {
+		transmit_chosen(s, pkts, n);
+		return;
+	}
 	if (s->prepare)
 		ready = rte_eth_tx_prepare(s->tx_port, s->tx_queue, pkts, n);
 	sent = rte_eth_tx_burst(s->tx_port, s->tx_queue, pkts, ready);

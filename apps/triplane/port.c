@@ -209,6 +209,8 @@ port_configure(struct app *app, struct app_port *p)
 	mtu = p->mtu != 0 ? p->mtu : RTE_MIN((uint16_t)RTE_ETHER_MTU, p->info.max_mtu);
 	conf.rxmode.mtu = mtu;
 	conf.rxmode.offloads = p->rx_offloads;
+	if ((p->rx_offloads & RTE_ETH_RX_OFFLOAD_TCP_LRO) != 0)
+		conf.rxmode.max_lro_pkt_size = p->info.max_lro_pkt_size;
 	conf.txmode.offloads = p->tx_offloads;
 	if ((uint32_t)mtu + frame_overhead(&p->info) > room && !(p->rx_offloads & RTE_ETH_RX_OFFLOAD_SCATTER)) {
 		if (!(p->info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER))

@@ -11,7 +11,21 @@
 #include "fwd.h"
 #include "settings.h"
 
-enum { RX_QUEUES, TX_QUEUES, RX_RING, TX_RING, MTU, PROMISC, ALLMULTI, RSS_TYPES, MODE, PEER, ETH_PEER, WORK };
+enum {
+	RX_QUEUES,
+	TX_QUEUES,
+	RX_RING,
+	TX_RING,
+	MTU,
+	PROMISC,
+	ALLMULTI,
+	RSS_TYPES,
+	MODE,
+	PEER,
+	ETH_PEER,
+	WORK,
+	TX_CHOICE
+};
 
 #define OFFLOAD_TX 0x100u /* beside the index of its table */
 
@@ -25,6 +39,9 @@ const struct app_rss_type app_rss_types[] = {
 	{"none", 0},
 };
 const unsigned int app_num_rss_types = RTE_DIM(app_rss_types);
+
+/* By TP_TXQ_BY_*. */
+static const char *const tx_choices[] = {"off", "size", "hash", "both"};
 
 static int
 get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE])
@@ -49,6 +66,7 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 	case PROMISC: snprintf(value, TP_SETTING_VALUE, "%s", p->promisc ? "on" : "off"); return 0;
 	case ALLMULTI: snprintf(value, TP_SETTING_VALUE, "%s", p->allmulti ? "on" : "off"); return 0;
 	case MODE: snprintf(value, TP_SETTING_VALUE, "%s", fwd_modes[p->mode].name); return 0;
+	case TX_CHOICE: snprintf(value, TP_SETTING_VALUE, "%s", tx_choices[p->tx_choice]); return 0;
 	case ETH_PEER: rte_ether_format_addr(value, RTE_ETHER_ADDR_FMT_SIZE, &p->eth_peer); return 0;
 	default:
 		for (i = 0; i + 1 < app_num_rss_types && app_rss_types[i].bits != p->rss_hf; i++)
@@ -153,6 +171,11 @@ set_forwarding(struct app *app, struct app_port *p, const struct tp_setting *row
 	case MODE: p->mode = (unsigned int)fwd_mode_by_name(value); return 0;
 	case ETH_PEER: return rte_ether_unformat_addr(value, &p->eth_peer);
 	case WORK: p->work = (uint32_t)tp_setting_num(value); return 0;
+	case TX_CHOICE:
+		p->tx_choice = 0;
+		while (strcmp(tx_choices[p->tx_choice], value) != 0)
+			p->tx_choice++;
+		return 0;
 	default: break;
 	}
 	if (!app->port[peer].present) {
@@ -177,6 +200,7 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	case MODE:
 	case PEER:
 	case ETH_PEER:
+	case TX_CHOICE:
 	case WORK: return set_forwarding(app, p, row, value, err);
 	default: return set_count(app, p, row, value, err);
 	}
@@ -326,6 +350,10 @@ static const struct tp_setting rows[] = {
 	 .id = ETH_PEER},
 	ROW("work", "", "cycles", TP_SETTING_NUMBER, TP_WHEN_IDLE, "0", NULL, 0, 1000000, WORK,
 	    "What each packet is made to cost more, as in an application"),
+	ROW("tx-choice", "", "", TP_SETTING_CHOICE, TP_WHEN_IDLE, "off", "off|size|hash|both", 0, 0, TX_CHOICE,
+	    "Transmit queue of a forwarded packet: apart below 128 octets, by a hash of destination and ports, or "
+	    "both; "
+	    "wants 2 queues for each receive queue of its peer"),
 };
 
 int

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs unmodified DPDK programs for tests and benchmarks: testpmd driven through its prompt."""
+import json
 import os
 import re
 import select
@@ -96,6 +97,67 @@ class Testpmd:
         if kind is None:
             self.quit()
         self.kill()
+
+
+class Triplane:
+    """triplane that is told commands and answers in JSON; a context, that kills it."""
+
+    def __init__(self, vdevs, args=(), **eal_kw):
+        app = os.environ.get('TRIPLANE', os.path.join(os.environ.get('TP_BUILD', 'build'), 'apps', 'triplane'))
+        cmd = [app] + eal('tpl%d' % os.getpid(), plugin=False, **eal_kw) + ['--log-level=*:error']
+        cmd += ['--vdev=' + v for v in vdevs] + ['--', *args]
+        self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.rest = b''
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, tb):
+        self.proc.kill()
+        self.proc.communicate()
+
+    def tell(self, line):
+        self.proc.stdin.write((line + '\n').encode())
+        self.proc.stdin.flush()
+
+    def _line(self, end):
+        while b'\n' not in self.rest:
+            if not select.select([self.proc.stdout], [], [], max(0, end - time.monotonic()))[0]:
+                raise RuntimeError('triplane does not answer')
+            data = os.read(self.proc.stdout.fileno(), 65536)
+            if not data:
+                raise RuntimeError('triplane ended: ' + self.proc.stderr.read().decode())
+            self.rest += data
+        line, self.rest = self.rest.split(b'\n', 1)
+        return line.decode()
+
+    def ask(self, line, timeout=60):
+        """The next line of JSON, which this command is the first to give."""
+        end = time.monotonic() + timeout
+        self.tell(line + ' json')
+        while True:
+            text = self._line(end)
+            if text.startswith('{'):
+                return json.loads(text)
+
+    def xstats(self, port):
+        return self.ask('show port xstats %d' % port)['ports'][0]
+
+    def wait(self, what, limit=60):
+        """Until what() is true; False when it never was."""
+        end = time.monotonic() + limit
+        while not what():
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+        return True
+
+    def end(self):
+        """Ends it; what it said of errors is one."""
+        self.tell('quit')
+        _, err = self.proc.communicate(timeout=60)
+        if err:
+            raise RuntimeError(err.decode())
 
 
 class Cases:

@@ -128,6 +128,25 @@ by_others(void **state)
 	plan_free(p);
 }
 
+/* A stream that chooses among queues has all of them. */
+static void
+chosen_queues(void **state)
+{
+	struct plan *p = plan_new();
+
+	(void)state;
+	stream(p, 0, 0, 9, 0, NULL);
+	stream(p, 1, 0, 9, 4, NULL);
+	stream(p, 2, 0, 9, 3, NULL);
+	stream(p, 3, 0, 8, 2, NULL);
+	p->stream[0].choice.num = 4;
+	assign(p, 3);
+	assert_int_equal(p->stream[2].lcore, p->stream[0].lcore);
+	assert_int_not_equal(p->stream[1].lcore, p->stream[0].lcore);
+	assert_int_not_equal(p->stream[3].lcore, p->stream[0].lcore);
+	plan_free(p);
+}
+
 int
 main(void)
 {
@@ -135,6 +154,7 @@ main(void)
 		cmocka_unit_test(in_turn),
 		cmocka_unit_test(shared_queue),
 		cmocka_unit_test(by_others),
+		cmocka_unit_test(chosen_queues),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
