@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import sys
+import time
 
 from tpmd import Cases, Testpmd, eal
 
@@ -37,6 +38,18 @@ def queues(t):
     return None
 
 
+def settled(t, line, pattern):
+    """The answer when it has been the same twice and not 0: the card may still be at work on what was sent."""
+    last, end = None, time.monotonic() + 60
+    while time.monotonic() < end:
+        n = re.search(pattern, t.cmd(line))
+        if n is not None and int(n.group(1)) != 0 and last == n.group(1):
+            break
+        last = n and n.group(1)
+        time.sleep(0.2)
+    return n
+
+
 def descriptors(t):
     """txonly receives nothing: frames wait in the ring of port 1, the descriptors behind them are free."""
     t.cmd('set fwd txonly')
@@ -47,7 +60,7 @@ def descriptors(t):
             return 'descriptor %d: %s' % (off, t.text[-200:])
     t.cmd('start tx_first 1')
     t.cmd('stop')
-    n = re.search(r'Used desc count = (\d+)', t.cmd('show port 1 rxq 0 desc used count'))
+    n = settled(t, 'show port 1 rxq 0 desc used count', r'Used desc count = (\d+)')
     if n is None or int(n.group(1)) == 0:
         return 'used: %s' % t.text[-200:]
     for off, want in ((0, 'done'), (int(n.group(1)) - 1, 'done')):
@@ -81,6 +94,7 @@ def live_queues(t):
     t.cmd('stop')
     t.cmd('clear port stats all')
     t.cmd('start tx_first 1')
+    t.until(0, 'rx-packets', 1)
     t.cmd('stop')
     s = t.stats(0)
     return None if s['rx-packets'] > 0 and s['tx-packets'] > 0 else 'after it: %s' % s
@@ -102,6 +116,7 @@ def telemetry():
             return json.loads(s.recv(16384))[what.split(',')[0]]
 
         t.cmd('start tx_first 4')
+        t.until(0, 'rx-packets', 1)
         t.cmd('stop')
         if ask('/mlx4/list') != [0, 1]:
             return 'list %s' % ask('/mlx4/list')

@@ -1,8 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Unmodified dpdk-testpmd sends large frames inside VXLAN, in segments with checksums of both frames; scapy judges."""
-import time
-
 import tpmd
 from scapy.all import IP, TCP, UDP, Ether, rdpcap, wrpcap
 from scapy.layers.vxlan import VXLAN
@@ -30,7 +28,7 @@ def send(d):
                      'csum parse-tunnel on %d', 'port config %d tx_offload vxlan_tnl_tso on', 'tunnel_tso set ' + str(MSS) + ' %d',
                      'port start all', 'port config %d udp_tunnel_port add vxlan 4789', 'set promisc all on', 'start'):
             t.cmd(line % p if '%d' in line else line)
-        time.sleep(0.1)
+        t.until(p, 'tx-packets', 6)
         t.cmd('stop')
 
 

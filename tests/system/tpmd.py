@@ -68,6 +68,15 @@ class Testpmd:
         out = self.cmd('show port stats %d' % port)
         return {k.lower(): int(v) for k, v in re.findall(r'([RT]X-[a-z]+): +(\d+)', out)}
 
+    def until(self, port, name, least, patience=60):
+        """Waits for a counter of a port; the statistics at last."""
+        end = time.monotonic() + patience
+        while True:
+            s = self.stats(port)
+            if s[name] >= least or time.monotonic() > end:
+                return s
+            time.sleep(0.02)
+
     def xstats(self, port):
         out = self.cmd('show port xstats %d' % port)
         return {k: int(v) for k, v in re.findall(r'^(\w+): (\d+)\s*$', out, re.M)}
