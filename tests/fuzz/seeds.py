@@ -166,6 +166,32 @@ def datagrams():
     yield b'\x03' + bytes([1, 4, 1, 1]) + bytes(12) + b'\0\x12' + bytes(238)
 
 
+def management():
+    """For fuzz_ibmad: whether a manager runs; records, their kind in the low bits: datagrams of (class, method, attribute, identifier,
+    modifier), answers, calls, any octets, time."""
+    later, answer = b'\xff', b'\x02\0'
+
+    def msg(cls, method, attr, mod=0, more=b''):
+        return bytes([0, cls, method, attr, 0, mod]) + more
+
+    def node(kind, ports, port):                       # NodeInfo, as an answer
+        return answer + bytes([64, 1, 1, kind, ports]) + bytes(8) + b'\x02guid' + bytes([kind, ports, port]) + bytes(16) + bytes([port]) + bytes(27)
+    rmpp = [(1, 1, 3, 0, 1, 0xffffffff), (1, 1, 3, 0, 0, 220), (1, 1, 1, 0, 0xffffffff, 0), (2, 1, 7, 0, 1, 1), (1, 2, 1, 0, 9, 3),
+            (1, 3, 1, 1, 0, 0), (1, 4, 1, 127, 0, 0), (1, 255, 255, 255, 1, 1), (1, 1, 1, 0, 2, 0)]
+    for sm in (0, 1):
+        start = bytes([sm]) + later
+        for fields in rmpp:                            # lengths that overflow, windows that go back, segments out of order
+            yield start + bytes([0x80, 2, 4, 9, 0, 0]) + struct.pack('>BBBBII', *fields) + b'\xc0' + bytes(192)
+        for method in range(10):
+            for attr in range(12):
+                for cls in (0, 1, 2):
+                    yield start + msg(cls, method, attr, attr, bytes(14) + b'\xff' * 64) + later
+        for kind, ports, port in ((2, 255, 1), (2, 36, 37), (2, 0, 0), (1, 255, 255), (1, 0, 1), (2, 36, 1), (3, 1, 1)):
+            yield start + node(kind, ports, port) * 3 + later + (answer + b'\x40' + b'\xff' * 64) * 20
+        for call in range(8):
+            yield start + bytes([4, call, 1, 0xff, 0xff, 0, 0]) + answer + bytes([7, 64]) + bytes(64) + later * 3
+
+
 def write(folder, target, items):
     path = os.path.join(folder, target)
     os.makedirs(path, exist_ok=True)
@@ -186,6 +212,7 @@ def main(folder):
     cqe = bytes(20) + struct.pack('>I', 64) + bytes(7) + b'\x01'
     write(folder, 'roce', roce_packets())
     write(folder, 'mad', datagrams())
+    write(folder, 'ibmad', management())
     write(folder, 'roce_net', neighbours())
     write(folder, 'vfu', vfu_messages())
     write(folder, 'qos', configurations())
