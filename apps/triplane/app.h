@@ -194,6 +194,7 @@ int cmd_roce_register(struct app *app);
 int cmd_roce_qp_register(struct app *app);
 int cmd_roce_capture_register(struct app *app);
 int cmd_ib_register(struct app *app);
+int cmd_ib_show_register(struct app *app);
 int cmd_sm_register(struct app *app);
 int cmd_ipoib_register(struct app *app);
 int cmd_switch_register(struct app *app);

@@ -151,6 +151,24 @@ def ping(net):
     return out
 
 
+def report(net):
+    """What the port says of itself is what another port finds out over the wire."""
+    lid = lid_of(net, GUIDS[1] + 2)
+    info = net.run('smpquery', 'nodeinfo', lid)[1] + net.run('smpquery', 'portinfo', lid, '2')[1]
+    wire = dict(re.findall(r'^(\w+):\.*(.*)$', info, re.M))
+    p = net.ask('show ib ' + PORTS[3])['ports'][0]
+    pairs = [(p['node_guid'], wire['Guid']), (p['port_guid'], wire['PortGuid']), (p['system_guid'], wire['SystemGuid']),
+             (p['state'], wire['LinkState'].upper()), (p['phys_state'], {'LinkUp': 'link-up'}.get(wire['PhysLinkState'])),
+             (p['lid'], int(wire['Lid'])), (p['sm_lid'], int(wire['SMLid'])), (p['width'], wire['LinkWidthActive']),
+             (p['speed'], {'10.0 Gbps': 'QDR'}.get(wire['LinkSpeedActive'])), (p['gbps'], 40),
+             (p['active_mtu'], int(wire['NeighborMTU'])), (p['max_mtu'], int(wire['MtuCap'])),
+             (p['pkey_table'], int(wire['PartCap'])), (p['card_port'], int(wire['LocalPort']))]
+    bad = [pair for pair in pairs if pair[0] != pair[1]]
+    if bad or [g['gid'] for g in p['gids']] != ['fe80::2:c903:a1:c202']:
+        return 'differ: %s; GIDs %s' % (bad, p['gids'])
+    return None
+
+
 def partitions(net):
     """A key that the manager gives to all ports reaches the tables, and an IPoIB port that waits for it."""
     net.say('ipoib add %s pkey 0x8005' % PORTS[0])
@@ -163,6 +181,9 @@ def partitions(net):
     net.say('ib sm partitions %s 0x8005 0x0006' % MASTER)
     bad = net.until(lambda: net.ipoib()[-1] == 'up', net.ipoib)
     bad = bad or expect(*net.run('smpquery', 'pkeys', lid_of(net, GUIDS[1] + 2), '2'), r'0: 0xffff 0x8005 0x0006 0x0000')
+    keys = [(k['index'], k['pkey'], k['member']) for k in net.ask('show ib ' + PORTS[3])['ports'][0]['pkeys']]
+    if keys != [(0, '0xffff', 'full'), (1, '0x8005', 'full'), (2, '0x0006', 'limited')]:
+        bad = bad or 'the table of P_Keys: %s' % keys
     net.say('ib sm partitions %s none' % MASTER)
     bad = bad or net.until(lambda: net.ipoib()[-1] == 'no-pkey', net.ipoib)
     net.say('ipoib rem 4')
@@ -220,6 +241,7 @@ def weaker_opensm(net):
 
 def refusals(net):
     net.say('ib sm on nowhere')
+    net.say('show ib nowhere')
     net.say('ib sm off ' + MASTER)
     net.say('ib sm on %s priority 16' % MASTER)
     net.say('ib sm partitions %s 0x8005' % MASTER)
@@ -228,7 +250,7 @@ def refusals(net):
     for keys in ('0x8000', 'x', '0x8005 5', '1 0x10000'):
         net.say('ib sm partitions %s %s' % (MASTER, keys))
     net.ask('ib sm show')
-    for want in ('no InfiniBand port nowhere', 'has no subnet manager of this program', '0..15', 'has a subnet manager already',
+    for want in ('no InfiniBand port nowhere;', 'no InfiniBand port nowhere:', 'has no subnet manager of this program', '0..15', 'has a subnet manager already',
                  "P_Key '0x8000': wanted", "P_Key 'x': wanted", 'one is named twice', "P_Key '0x10000': wanted"):
         if want not in net.text():
             return 'not said: %s in %s' % (want, net.text()[-800:])
@@ -247,7 +269,7 @@ def main():
         cases.run('sm-subnet-up', subnet, net)
         for name, cmd, patterns in TOOLS:
             cases.run('sm-' + name, lambda c=cmd, p=patterns: expect(*net.run(*c), *p))
-        for f in (routes, groups, ping, partitions, cable, stronger_opensm, weaker_opensm, refusals):
+        for f in (routes, report, groups, ping, partitions, cable, stronger_opensm, weaker_opensm, refusals):
             cases.run('sm-' + f.__name__.replace('_', '-'), f, net)
     finally:
         rc, text = net.close()
