@@ -232,7 +232,7 @@ ipoib_probe(struct rte_vdev_device *vdev)
 	}
 	eth->data->mtu = conf.mtu;
 	eth->data->promiscuous = 1;
-	eth->data->dev_flags |= RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
+	eth->data->dev_flags |= RTE_ETH_DEV_INTR_LSC;
 	eth->dev_ops = &ipoib_eth_ops;
 	eth->rx_pkt_burst = ipoib_rx_burst;
 	eth->tx_pkt_burst = ipoib_tx_burst;

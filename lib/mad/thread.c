@@ -35,14 +35,15 @@ static void *
 run(void *arg)
 {
 	struct tp_mad_service *s = arg;
-	unsigned int idle = 0;
+	unsigned int idle = 0, rounds = 0;
 
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
 		unsigned int done = tp_roce_progress(s->ctx);
 
 		done += mad_service_progress(s);
 		idle = done != 0 ? 0 : idle + 1;
-		if (idle % ROUNDS == 0)
+		/* To look for events is a system call. */
+		if (++rounds % ROUNDS == 0)
 			events(s);
 		if (idle >= ROUNDS) {
 			events(s);

@@ -65,11 +65,12 @@ class Link:
 
     def ask(self, line):
         """A show command's answer."""
-        before = len(re.findall(r'^\{.*\}$', self.text(), re.M))
+        def answers():
+            return re.findall(r'^(?:triplane> )*(\{.*\})$', self.text(), re.M)
+        before = len(answers())
         self.say(line + ' json')
-        self.wait(lambda: len(re.findall(r'^(?:triplane> )*\{.*\}$', self.text(), re.M)) > before, 20,
-                  'no answer to ' + line)
-        return json.loads(re.findall(r'^(?:triplane> )*(\{.*\})$', self.text(), re.M)[-1])
+        self.wait(lambda: len(answers()) > before, 20, 'no answer to ' + line)
+        return json.loads(answers()[-1])
 
     def sm_text(self):
         try:
@@ -243,10 +244,10 @@ def dhcp(link):
         server.wait()
     if not re.search(r'bound 10\.8\.0\.(5\d|60)', out):
         return out[-300:]
-    # Identifier of RFC 4361 or the client's own; the server saw the neighbour's MAC where IPoIB has none.
+    # The server saw the neighbour's MAC where IPoIB has none.
     with open(leases) as f:
         lease = f.read()
-    return None if re.search(r'00:02:ca:a1:b2:01 10\.8\.0\.', lease) or '10.8.0.' in lease else lease
+    return None if re.search(r'00:02:ca:a1:b2:01 10\.8\.0\.', lease) else 'lease: ' + lease
 
 
 def bounce(link):
@@ -316,11 +317,9 @@ def guids(link):
     link.say('ipoib guid2mac 0')
     link.say('ipoib guid2mac aabbcc0000000001 mask 0x7f')
     link.say('ipoib guid2mac x')
-    time.sleep(1)
     for want in ('00:02:C9:12:34:56', 'suggested_mask: 0xe7', 'give the port one of your own', 'mask 0x7f: six of eight',
                  "guid 'x' is not"):
-        if want not in link.text():
-            return 'not said: ' + want
+        link.wait(lambda: want in link.text(), 20, 'not said: ' + want)
     return None
 
 
