@@ -76,6 +76,21 @@ do_flow_ctrl(void *arg, const struct cmd_args *a)
 	return ret == 0 ? 0 : app_err(ret, "port %u: flow control %s: %s", id, names[i], rte_strerror(-ret));
 }
 
+static int
+do_tunnel(void *arg, const struct cmd_args *a)
+{
+	struct rte_eth_udp_tunnel t = {.prot_type = RTE_ETH_TUNNEL_TYPE_VXLAN,
+				       .udp_port = (uint16_t)cmd_num(a, "udp", 0)};
+	uint16_t id = (uint16_t)cmd_num(a, "port", 0);
+	bool add = cmd_is(a, "what", "add");
+	int ret = add ? rte_eth_dev_udp_tunnel_port_add(id, &t) : rte_eth_dev_udp_tunnel_port_delete(id, &t);
+
+	(void)arg;
+	return ret == 0 ? 0
+			: app_err(ret, "port %u: tunnel %s vxlan %u: %s", id, cmd_text(a, "what"), t.udp_port,
+				  rte_strerror(-ret));
+}
+
 static const struct cmd table[] = {
 	{"Filters", "port config {ports:ports} promisc {state:on|off}", "Receives every frame, or not.", do_promisc,
 	 false},
@@ -89,6 +104,11 @@ static const struct cmd table[] = {
 	 "Takes tags off received frames; drops VLANs that were not added.", do_vlan_offload, false},
 	{"Filters", "port config flow_ctrl {port:port} {mode:none|rx|tx|full}", "Sets what pause frames do.",
 	 do_flow_ctrl, false},
+	{"Filters", "port tunnel {what:add|remove} {port:port} vxlan {udp:1..65535}",
+	 "Says which UDP port VXLAN has, so that the card looks into such frames, or that none has; the ports of a "
+	 "card share "
+	 "one.",
+	 do_tunnel, false},
 };
 
 int

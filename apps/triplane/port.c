@@ -34,6 +34,7 @@ const struct app_offload app_rx_offloads[] = {
 	RX("qinq_strip", QINQ_STRIP, "qinq-strip", "", "Takes both VLAN tags off"),
 	RX("outer_ipv4_cksum", OUTER_IPV4_CKSUM, "outer-ipv4-cksum", "",
 	   "Checks outer IPv4 header checksums of tunnels"),
+	RX("outer_udp_cksum", OUTER_UDP_CKSUM, "outer-udp-cksum", "", "Checks outer UDP checksums of tunnels"),
 	RX("tcp_lro", TCP_LRO, "tcp-lro", "*RscIPv4", "Joins TCP segments"),
 };
 const unsigned int app_num_rx_offloads = RTE_DIM(app_rx_offloads);
@@ -49,6 +50,8 @@ const struct app_offload app_tx_offloads[] = {
 	   "Frees the buffers of a queue to one pool, unlooked"),
 	TX("outer_ipv4_cksum", OUTER_IPV4_CKSUM, "outer-ipv4-cksum", "",
 	   "Makes outer IPv4 header checksums of tunnels"),
+	TX("vxlan_tnl_tso", VXLAN_TNL_TSO, "vxlan-tso", "", "Cuts large TCP packets inside VXLAN into segments"),
+	TX("gre_tnl_tso", GRE_TNL_TSO, "gre-tso", "", "Cuts large TCP packets inside NVGRE into segments"),
 };
 const unsigned int app_num_tx_offloads = RTE_DIM(app_tx_offloads);
 

@@ -91,12 +91,37 @@ within(const struct app_port *p, const struct tp_setting *row, unsigned int v, u
 }
 
 static int
+refused(const struct app_port *p, const struct tp_setting *row, const char *value, int ret, char *err)
+{
+	if (ret != 0)
+		snprintf(err, TP_SETTING_ERR, "port %u: %s %s: %s", p->id, row->name, value, rte_strerror(-ret));
+	return ret;
+}
+
+/* A started port takes another one if its buffers have room for it. */
+static int
+set_mtu(struct app_port *p, const struct tp_setting *row, const char *value, char *err)
+{
+	const unsigned int v = (unsigned int)tp_setting_num(value);
+	int ret = within(p, row, v, p->info.min_mtu, p->info.max_mtu, err);
+
+	if (ret == 0)
+		ret = refused(p, row, value, rte_eth_dev_set_mtu(p->id, (uint16_t)v), err);
+	if (ret == 0)
+		p->mtu = (uint16_t)v;
+	return ret;
+}
+
+static int
 set_count(const struct app *app, struct app_port *p, const struct tp_setting *row, const char *value, char *err)
 {
 	const struct rte_eth_dev_info *in = &p->info;
 	const unsigned int v = (unsigned int)tp_setting_num(value);
-	int ret = port_check_stopped(app, p, err, TP_SETTING_ERR);
+	int ret = 0;
 
+	if (row->id == MTU && p->started)
+		return set_mtu(p, row, value, err);
+	ret = port_check_stopped(app, p, err, TP_SETTING_ERR);
 	if (ret != 0)
 		return ret;
 	switch (row->id) {
@@ -115,14 +140,6 @@ set_count(const struct app *app, struct app_port *p, const struct tp_setting *ro
 				 : &p->mtu) = (uint16_t)v;
 	p->dirty = true;
 	return 0;
-}
-
-static int
-refused(const struct app_port *p, const struct tp_setting *row, const char *value, int ret, char *err)
-{
-	if (ret != 0)
-		snprintf(err, TP_SETTING_ERR, "port %u: %s %s: %s", p->id, row->name, value, rte_strerror(-ret));
-	return ret;
 }
 
 static int

@@ -134,9 +134,27 @@ def shared(mode, *more):
                          (DOWN2, 'the first carries all', only(0)), (UP2, 'both again', both)])
 
 
+def vlan_filter():
+    """Frames with a tag reach the bond while it lets their VLAN through, by whichever member they come."""
+    none = lambda t: t[B][0] > BUSY and t[A][1] == 0
+    with Bonds(CARDS, ['--forward-mode=flowgen']) as t:
+        t.cmd('port stop all')
+        t.bond(1, (0, 2))
+        t.bond(1, (1, 3))
+        for line in ('port config %d rx_offload vlan_filter on' % A, 'port config %d tx_offload vlan_insert on' % B, 'tx_vlan set %d 100' % B,
+                     'port start %d' % A, 'port start %d' % B,
+                     'set promisc %d on' % A, 'set promisc %d on' % B,
+                     'set portlist %d,%d' % (A, B), 'start'):
+            t.cmd(line)
+        return steps(t, [(None, 'no VLAN', none), ('rx_vlan add 100 %d' % A, 'VLAN 100', lambda t: t[A][1] > BUSY),
+                         (DOWN0, 'VLAN 100 by the second', lambda t: t[2][1] > BUSY and t[A][1] > BUSY),
+                         ('rx_vlan rm 100 %d' % A, 'no VLAN again', none)])
+
+
 LAYER34 = 'set bonding balance_xmit_policy %d l34' % A
 cases.run('bonding-active-backup', active_backup)
 cases.run('bonding-active-backup-failback', active_backup_failback)
+cases.run('bonding-vlan-filter', vlan_filter)
 cases.run('bonding-balance', shared, 2, LAYER34)
 cases.run('bonding-802.3ad', shared, 4, LAYER34)
 cases.run('bonding-round-robin', shared, 0)
