@@ -94,7 +94,8 @@ same_connection(const struct segment *a, const struct segment *b)
 		return false;
 	if (a->is_v4)
 		return a->ip.v4->src_addr == b->ip.v4->src_addr && a->ip.v4->dst_addr == b->ip.v4->dst_addr;
-	return memcmp(a->ip.v6->src_addr, b->ip.v6->src_addr, 2 * sizeof(a->ip.v6->src_addr)) == 0;
+	return memcmp(&a->ip.v6->src_addr, &b->ip.v6->src_addr, sizeof(a->ip.v6->src_addr)) == 0 &&
+	       memcmp(&a->ip.v6->dst_addr, &b->ip.v6->dst_addr, sizeof(a->ip.v6->dst_addr)) == 0;
 }
 
 /* Data that the card found whole, of a connection in its normal course, with its own buffer for the payload. */

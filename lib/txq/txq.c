@@ -103,7 +103,7 @@ hash_ipv6(const struct rte_mbuf *m, uint32_t at)
 	if (m->data_len < at + sizeof(ip))
 		return 0;
 	memcpy(&ip, rte_pktmbuf_mtod_offset(m, const uint8_t *, at), sizeof(ip));
-	return add_ports(m, at + sizeof(ip), ip.proto, rte_hash_crc(ip.dst_addr, sizeof(ip.dst_addr), 0));
+	return add_ports(m, at + sizeof(ip), ip.proto, rte_hash_crc(&ip.dst_addr, sizeof(ip.dst_addr), 0));
 }
 
 uint16_t
