@@ -8,6 +8,7 @@
 #include "ctl.h"
 #include "ib.h"
 #include "icrc.h"
+#include "opcode.h"
 #include "roce.h"
 
 #define NEXT_IBA 0x1bu /* GRH: a BTH follows */
@@ -198,6 +199,17 @@ pkey_find(const struct tpm_ib *ib, uint16_t key, uint32_t only)
 	return NO_PKEY;
 }
 
+/* Checksums of IP in a datagram, where software asked for them when it brought the card up [CP 3.6]. */
+static void
+look_inside(const struct tp_model *m, struct rx *rx)
+{
+	uint32_t at = rx->bth + IB_BTH_LEN + IB_DETH_LEN;
+
+	if (prm_get(m->hca, MLX4_HCA_F_CSUM) != 0 && ib_bth_opcode(rx->packet + rx->bth) == (IB_TR_UD | IB_OP_SEND_ONLY) &&
+	    rx->len > IB_BTH_LEN + IB_DETH_LEN + IB_ICRC_LEN)
+		rx->x.status = tpm_ipoib_status(rx->packet + at, rx->bth + rx->len - IB_ICRC_LEN - at, &rx->x.csum);
+}
+
 /* The engine compares with one key for all, and QP0 has no Q_Key: both were judged here. */
 static void
 deliver(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, struct rx *rx)
@@ -212,6 +224,8 @@ deliver(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, struct rx *rx
 		else if (ib_get32(packet + IB_BTH_LEN + DETH_QKEY) != qp->roce->e.a.qkey)
 			p->ibp.qkey_bad++;
 	}
+	if (qp->service == MLX4_QP_ST_UD)
+		look_inside(m, rx);
 	p->roce_rx++;
 	m->counter[qp->counter].rx_frames++;
 	m->counter[qp->counter].rx_bytes += rx->bth + rx->len;

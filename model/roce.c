@@ -82,11 +82,16 @@ recv_opcode(const struct tre_recv *wc)
 static void
 fill_ud(struct mlx4_cqe *c, const struct tre_recv *wc, const struct tpm_roce_rx *rx)
 {
+	rte_be32_t status;
+
 	if (rx->ib) {
 		c->g_mlpath_rqpn = rte_cpu_to_be_32((rx->no_grh ? 0 : MLX4_CQE_GRH) |
 						    (uint32_t)rx->path_bits << MLX4_CQE_PATH_BITS_SHIFT | wc->src_qpn);
 		c->sl_vid = rte_cpu_to_be_16((uint16_t)(rx->sl << MLX4_CQE_SL_SHIFT));
 		c->rlid = rte_cpu_to_be_16(rx->slid);
+		status = rte_cpu_to_be_32(rx->status);
+		memcpy(&c->status, &status, sizeof(status));
+		c->checksum = rte_cpu_to_be_16(rx->csum);
 		if (!wc->has_imm)
 			c->immed_rss = rte_cpu_to_be_32(rx->pkey_index);
 		return;

@@ -62,6 +62,8 @@ struct tpm_roce_rx {
 	bool ib, no_grh;
 	uint16_t slid;
 	uint8_t sl, path_bits, pkey_index;
+	uint32_t status; /* of IP inside, the completion's dword at 0x10; 0: not looked at */
+	uint16_t csum;
 };
 
 struct tpm_roce {
@@ -127,6 +129,8 @@ void tpm_roce_list(struct tpm_roce *r, const uint8_t *w, unsigned int n);
 
 /* --- offloads of datagrams that carry IP (roce_ipoib.c): false when a request is none that can be done ----------- */
 
+/* What a completion says of a datagram of len bytes, its dword at 0x10; *csum: its checksum field. 0: it is not of IP. */
+uint32_t tpm_ipoib_status(const uint8_t *d, uint32_t len, uint16_t *csum);
 /* Puts in the checksums that the flags (MLX4_CTRL_*_CSUM) ask for. */
 bool tpm_ipoib_checksum(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s, uint32_t flags);
 /* Begins a large send, of which w and s hold address and payload, and makes its first segment. */

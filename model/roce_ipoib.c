@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * What the card does to datagrams that carry IP [DP 3.1, 3.5]: checksums are put in, a large send is cut into segments. A
+ * What the card does to datagrams that carry IP [DP 3.1, 3.5, 6.3]: checksums are put in and checked, a large send is cut. A
  * datagram begins with four bytes, the type and zero; an Ethernet header in their place lets the Ethernet side's code do it.
  */
 #include <stdlib.h>
@@ -85,6 +85,33 @@ tpm_ipoib_checksum(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *
 	w->inline_data = b + AT;
 	w->num_sge = 0;
 	return true;
+}
+
+uint32_t
+tpm_ipoib_status(const uint8_t *d, uint32_t len, uint16_t *csum)
+{
+	uint8_t eth[TPM_ETH_HLEN] = {0}, buf[TPM_PARSE_MAX];
+	struct tp_frame_seg seg[2] = {{.data = eth, .len = sizeof(eth)}, {.data = d + ENCAP, .len = len - ENCAP}};
+	struct tp_frame f = {.seg = seg, .nseg = 2, .len = TPM_ETH_HLEN + len - ENCAP};
+	uint16_t type = len > ENCAP ? tpm_load16(d) : 0;
+	uint32_t hlen, status, enc = 0;
+	const uint8_t *h;
+	struct tpm_pkt k;
+
+	*csum = 0;
+	if ((type != TPM_ETYPE_IPV4 && type != TPM_ETYPE_IPV6) || tpm_load16(d + 2) != 0)
+		return 0;
+	tpm_store16(eth + TPM_ETH_HLEN - 2, type);
+	h = tpm_frame_head(&f, buf, &hlen);
+	tpm_parse(h, hlen, f.len, &k);
+	status = k.status;
+	if (tpm_csum_ip_good(&f, h, &k))
+		status |= MLX4_CQE_ST_IP_OK;
+	if (tpm_csum_l4_good(&f, h, &k)) {
+		enc = MLX4_CQE_L4_OK;
+		*csum = MLX4_CQE_CSUM_OK;
+	}
+	return status << 16 | (uint32_t)k.ext << 8 | enc;
 }
 
 bool

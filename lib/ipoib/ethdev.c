@@ -10,6 +10,9 @@
 #include "port.h"
 #include "tp_roce.h"
 
+#define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM)
+#define TX_CHECKSUMS (RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM)
+
 static struct ipoib_port *
 port_of(struct rte_eth_dev *dev)
 {
@@ -56,6 +59,7 @@ rx_layout(struct ipoib_port *p)
 	}
 	q->offset = RTE_MIN(most, buf - need);
 	q->room = need;
+	q->rearm = ipoib_rx_rearm(q);
 	return 0;
 }
 
@@ -252,7 +256,14 @@ ipoib_infos(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	const struct rte_eth_desc_lim lim = {
 		.nb_max = IPOIB_DESC_MAX, .nb_min = IPOIB_DESC_MIN, .nb_align = IPOIB_BURST};
 
-	(void)dev;
+	struct ibv_device_attr attr;
+
+	if (tp_roce_query_device(ipoib_device_ctx(port_of(dev)->device), &attr) != 0)
+		return -EIO;
+	if ((attr.device_cap_flags & IBV_DEVICE_UD_IP_CSUM) != 0) {
+		info->rx_offload_capa = RX_CHECKSUMS;
+		info->tx_offload_capa = TX_CHECKSUMS;
+	}
 	info->min_mtu = TP_IPOIB_MTU_MIN;
 	info->max_mtu = TP_IPOIB_MTU_MAX;
 	info->min_rx_bufsize = TP_IPOIB_MTU_MIN + IPOIB_UD_HEAD;
@@ -262,7 +273,9 @@ ipoib_infos(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->max_mac_addrs = 1;
 	info->rx_desc_lim = lim;
 	info->tx_desc_lim = lim;
-	info->tx_offload_capa = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	info->tx_offload_capa |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	info->rx_queue_offload_capa = info->rx_offload_capa;
+	info->tx_queue_offload_capa = info->tx_offload_capa;
 	info->default_rxportconf = (struct rte_eth_dev_portconf){IPOIB_BURST, IPOIB_DESC_DEFAULT, 1};
 	info->default_txportconf = (struct rte_eth_dev_portconf){IPOIB_BURST, IPOIB_DESC_DEFAULT, 1};
 	return 0;

@@ -35,6 +35,7 @@ extern int ipoib_logtype;
 #define IPOIB_POOLS 16u       /* of the application's mbufs */
 #define IPOIB_SLOW_SENDS 256u /* of the control thread, in flight */
 #define IPOIB_UD_HEAD (IB_GRH_LEN + IPOIB_ENCAP_LEN)
+#define IPOIB_TX_CHECKSUMS (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK) /* a frame that asks for any gets both */
 /* Where the Ethernet header comes to lie, behind the beginning of a received packet. */
 #define IPOIB_RX_SHIFT (IPOIB_UD_HEAD - RTE_ETHER_HDR_LEN)
 
@@ -54,6 +55,7 @@ struct ipoib_rxq {
 	struct rte_mempool *pool;
 	struct rte_ring *slow;       /* to the control thread */
 	struct rte_ring *inject;     /* from it, frames for the application */
+	uint64_t rearm;              /* what begins an mbuf that is received: rearm_data */
 	uint32_t lkey, offset, room; /* of buffers: where packets begin, how long they may be */
 	uint16_t id, size;
 	uint32_t missing; /* work requests that had no buffer */
@@ -72,8 +74,10 @@ struct ipoib_txq {
 	struct rte_ring *slow;
 	struct rte_mbuf **sent; /* that the card may still read; size of them */
 	uint32_t head, tail, size, mask;
-	const struct rte_mempool *last_pool;
-	uint32_t last_lkey, qkey;
+	struct rte_mempool *last_pool;
+	uint32_t qkey;
+	uint32_t rekey; /* requests before this one have the key of another pool than the last one */
+	uint32_t mixed; /* requests before this one may have buffers of other pools than the last one */
 	uint16_t id;
 	_Atomic bool broken; /* the queue pair has stopped */
 	struct ibv_send_wr wr[IPOIB_BURST];
@@ -163,10 +167,24 @@ int ipoib_turns_init(void);
 
 uint16_t ipoib_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);
 uint16_t ipoib_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);
+/* Of each mbuf that is received: where its frame begins, and whose it is. q->offset is known. */
+static inline uint64_t
+ipoib_rx_rearm(const struct ipoib_rxq *q)
+{
+	struct rte_mbuf m = {
+		.data_off = (uint16_t)(q->offset + IPOIB_RX_SHIFT), .nb_segs = 1, .port = q->port->port_id};
+	uint64_t v;
+
+	rte_mbuf_refcnt_set(&m, 1);
+	memcpy(&v, &m.rearm_data, sizeof(v));
+	return v;
+}
 /* Posts buffers as far as there are any. */
 void ipoib_rx_fill(struct ipoib_rxq *q);
 /* Frees what the card has sent. */
 void ipoib_tx_reap(struct ipoib_txq *q);
+/* Frees what was posted and will not complete. */
+void ipoib_tx_forget(struct ipoib_txq *q);
 
 /* --- queue.c: queue pairs and memory, with the device's lock --------------------------------------------------------- */
 

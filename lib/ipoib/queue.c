@@ -188,7 +188,7 @@ drained(struct ipoib_port *p)
 	while ((n = ibv_poll_cq(rx->cq, IPOIB_BURST, wc)) > 0) {
 		rx->missing += (uint32_t)n;
 		for (i = 0; i < n; i++)
-			rte_pktmbuf_free((struct rte_mbuf *)(uintptr_t)wc[i].wr_id);
+			rte_mempool_put(rx->pool, (struct rte_mbuf *)(uintptr_t)wc[i].wr_id);
 	}
 	ipoib_tx_reap(p->txq);
 	ipoib_slow_reap(p);
@@ -212,9 +212,7 @@ ipoib_queues_reset(struct ipoib_port *p)
 	tx->drop[IPOIB_DROP_TX_ERROR] = errors; /* what a stop flushes is no error */
 	qp_state(p->rxq->qp, IBV_QPS_RESET);
 	qp_state(p->slow_qp, IBV_QPS_RESET);
-	/* Requests behind the last one that asked for a completion. */
-	for (; tx->tail != tx->head; tx->tail++)
-		rte_pktmbuf_free_seg(tx->sent[tx->tail & tx->mask]);
+	ipoib_tx_forget(tx);
 	if (p->rxq->missing != p->rxq->size)
 		IPOIB_LOG(ERR, "port %u: the card keeps %u buffers", p->port_id, p->rxq->size - p->rxq->missing);
 	p->rxq->missing = p->rxq->size;
@@ -271,7 +269,7 @@ ipoib_slow_send(struct ipoib_port *p, struct ibv_ah *ah, uint32_t qpn, struct rt
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
+		.send_flags = IBV_SEND_SIGNALED | ((m->ol_flags & IPOIB_TX_CHECKSUMS) != 0 ? IBV_SEND_IP_CSUM : 0),
 		.wr.ud = {.ah = ah, .remote_qpn = qpn, .remote_qkey = p->qkey},
 	};
 	struct ibv_send_wr *bad;

@@ -13,7 +13,8 @@ ipoib_rx_fill(struct ipoib_rxq *q)
 		struct rte_mbuf *m[IPOIB_BURST];
 		struct ibv_recv_wr *bad;
 
-		if (rte_pktmbuf_alloc_bulk(q->pool, m, n) != 0) {
+		/* As they are in the pool: what is received sets all that counts. */
+		if (rte_mempool_get_bulk(q->pool, (void **)m, n) != 0) {
 			q->nombuf++;
 			return;
 		}
@@ -26,7 +27,7 @@ ipoib_rx_fill(struct ipoib_rxq *q)
 			/* The requests before the bad one are the card's. */
 			uint32_t taken = (uint32_t)(bad - q->wr);
 
-			rte_pktmbuf_free_bulk(m + taken, n - taken);
+			rte_mempool_put_bulk(q->pool, (void **)(m + taken), n - taken);
 			q->missing -= taken;
 			q->wr[n - 1].next = &q->wr[n % IPOIB_BURST];
 			return;
@@ -41,6 +42,7 @@ hand_over(struct ipoib_rxq *q, struct rte_mbuf *m, const struct ibv_wc *wc)
 {
 	struct ipoib_meta *meta = ipoib_meta_of(m);
 
+	rte_pktmbuf_reset(m);
 	m->data_off = (uint16_t)q->offset;
 	m->data_len = (uint16_t)wc->byte_len;
 	m->pkt_len = wc->byte_len;
@@ -87,53 +89,120 @@ local_mac(const struct ipoib_view *v, uint16_t etype, const uint8_t *l3)
 	return e->mac;
 }
 
+/* Of a received packet, as it lies in an mbuf from its packet type on. */
+struct received {
+	uint32_t type, pkt_len;
+	uint16_t data_len, vlan_tci;
+	uint32_t hash;
+};
+static_assert(offsetof(struct rte_mbuf, pkt_len) == offsetof(struct rte_mbuf, packet_type) + 4 &&
+		      offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, packet_type) + 8 &&
+		      offsetof(struct rte_mbuf, vlan_tci) == offsetof(struct rte_mbuf, packet_type) + 10,
+	      "they are written together");
+
+/* What the card says of checksums, as a factor of the flag by which it does. */
+#define GOOD_SUMS ((RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD) / IBV_WC_IP_CSUM_OK)
+
+/* A burst at work: the sender of the last packet is often that of the next. */
+struct burst {
+	const struct ipoib_view *v;
+	uint64_t key, src_low; /* src_low: the first two octets of the sender's MAC, behind our own */
+	uint64_t bytes;
+	uint32_t src_high; /* the others */
+};
+
+/* Damaged, or shorter than its headers. */
+static __rte_noinline void
+refuse(struct ipoib_rxq *q, struct rte_mbuf *m, enum ibv_wc_status status)
+{
+	q->drop[status != IBV_WC_SUCCESS ? IPOIB_DROP_RX_ERROR : IPOIB_DROP_RX_SHORT]++;
+	rte_mempool_put(m->pool, m);
+}
+
+/* Writes a received packet's mbuf; its frame begins at data_off. */
+static __rte_always_inline void
+fill_mbuf(const struct ipoib_rxq *q, struct rte_mbuf *m, uint32_t len, uint64_t flags)
+{
+	const struct received r = {.pkt_len = len, .data_len = (uint16_t)len};
+
+	memcpy(&m->rearm_data, &q->rearm, sizeof(q->rearm));
+	m->ol_flags = flags;
+	memcpy(&m->packet_type, &r, sizeof(r));
+}
+
+/* The sender, when it is not the last packet's; false: nobody knows it. */
+static __rte_always_inline bool
+other_sender(struct burst *b, uint64_t key)
+{
+	const struct ipoib_rx_ent *from = ipoib_view_rx(b->v, key);
+
+	if (unlikely(from == NULL))
+		return false;
+	if (unlikely(*from->touched == 0))
+		*from->touched = 1;
+	b->key = key;
+	b->src_low = from->mac << 48;
+	b->src_high = (uint32_t)(from->mac >> 16);
+	return true;
+}
+
+static inline bool
+is_own(const struct ipoib_rxq *q, const struct burst *b, const struct ibv_wc *wc)
+{
+	return ((wc->slid ^ b->v->lid) & b->v->lid_mask) == 0 &&
+	       (wc->src_qp == q->own_qpn[0] || wc->src_qp == q->own_qpn[1]);
+}
+
+/* Does a packet with a GRH go on, and to which address? */
+static __rte_noinline bool
+to_group(struct ipoib_rxq *q, const struct burst *b, struct rte_mbuf *m, const struct ibv_wc *wc, uint64_t *dst)
+{
+	const uint8_t *base = (const uint8_t *)m->buf_addr + q->offset;
+
+	if (base[24] != 0xff)
+		return true;
+	if (is_own(q, b, wc)) {
+		q->drop[IPOIB_DROP_RX_OWN]++;
+		rte_mempool_put(m->pool, m);
+		return false;
+	}
+	q->multicast++;
+	*dst = group_mac(q->port, base);
+	if (*dst != 0)
+		return true;
+	hand_over(q, m, wc);
+	return false;
+}
+
 /* One packet. False: it is not the application's, or not yet. */
 static __rte_always_inline bool
-take(struct ipoib_rxq *q, const struct ipoib_view *v, struct rte_mbuf *m, const struct ibv_wc *wc)
+take(struct ipoib_rxq *q, struct burst *b, struct rte_mbuf *m, const struct ibv_wc *wc)
 {
 	uint8_t *base = (uint8_t *)m->buf_addr + q->offset;
-	const struct ipoib_rx_ent *from;
-	uint64_t dst = v->mac, words[2];
+	uint64_t dst = b->v->mac, key = ipoib_rx_key(wc->slid, wc->src_qp);
 	uint16_t etype;
 
 	if (unlikely(wc->status != IBV_WC_SUCCESS || wc->byte_len < IPOIB_UD_HEAD + 20)) {
-		q->drop[wc->status != IBV_WC_SUCCESS ? IPOIB_DROP_RX_ERROR : IPOIB_DROP_RX_SHORT]++;
-		rte_pktmbuf_free(m);
+		refuse(q, m, wc->status);
 		return false;
 	}
+	if (unlikely((wc->wc_flags & IBV_WC_GRH) != 0) && !to_group(q, b, m, wc, &dst))
+		return false;
 	memcpy(&etype, base + IB_GRH_LEN, sizeof(etype));
-	from = ipoib_view_rx(v, ipoib_rx_key(wc->slid, wc->src_qp));
-	if ((wc->wc_flags & IBV_WC_GRH) != 0 && base[24] == 0xff) {
-		if (((wc->slid ^ v->lid) & v->lid_mask) == 0 &&
-		    (wc->src_qp == q->own_qpn[0] || wc->src_qp == q->own_qpn[1])) {
-			q->drop[IPOIB_DROP_RX_OWN]++;
-			rte_pktmbuf_free(m);
-			return false;
-		}
-		dst = group_mac(q->port, base);
-		q->multicast++;
-	}
-	if (unlikely(from == NULL || dst == 0 || !ipoib_plain(etype, base + IPOIB_UD_HEAD, IPOIB_TO_ETH))) {
+	if (unlikely((key != b->key && !other_sender(b, key)) ||
+		     !ipoib_plain(etype, base + IPOIB_UD_HEAD, IPOIB_TO_ETH))) {
 		hand_over(q, m, wc);
 		return false;
 	}
-	if (unlikely(v->locals != 0) && dst == v->mac)
-		dst = local_mac(v, etype, base + IPOIB_UD_HEAD);
-	if (unlikely(*from->touched == 0))
-		*from->touched = 1;
-	/* Two words of destination and source, then the EtherType over the end of the GRH and the encapsulation. */
-	words[0] = dst | from->mac << 48;
-	words[1] = from->mac >> 16;
-	memcpy(base + IPOIB_RX_SHIFT, words, 8);
-	memcpy(base + IPOIB_RX_SHIFT + 8, &words[1], 4);
+	if (unlikely(b->v->locals != 0) && dst == b->v->mac)
+		dst = local_mac(b->v, etype, base + IPOIB_UD_HEAD);
+	/* Destination and source, then the EtherType over the end of the GRH and the encapsulation. */
+	dst |= b->src_low;
+	memcpy(base + IPOIB_RX_SHIFT, &dst, 8);
+	memcpy(base + IPOIB_RX_SHIFT + 8, &b->src_high, 4);
 	memcpy(base + IPOIB_RX_SHIFT + 12, &etype, sizeof(etype));
-	m->data_off = (uint16_t)(q->offset + IPOIB_RX_SHIFT);
-	m->data_len = (uint16_t)(wc->byte_len - IPOIB_RX_SHIFT);
-	m->pkt_len = m->data_len;
-	m->port = q->port->port_id;
-	m->ol_flags =
-		(wc->wc_flags & IBV_WC_IP_CSUM_OK) != 0 ? RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD : 0;
-	q->bytes += m->data_len;
+	fill_mbuf(q, m, wc->byte_len - IPOIB_RX_SHIFT, (wc->wc_flags & IBV_WC_IP_CSUM_OK) * GOOD_SUMS);
+	b->bytes += wc->byte_len;
 	return true;
 }
 
@@ -142,21 +211,22 @@ ipoib_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct ipoib_rxq *q = queue;
 	struct ibv_wc wc[IPOIB_BURST];
-	const struct ipoib_view *v;
-	uint16_t got = 0;
+	struct burst b = {0};
+	uint32_t got = 0, injected;
 	int done, i;
 
 	ipoib_turn_begin(&q->turn);
-	v = ipoib_view_now(q->port);
-	if (unlikely(v == NULL)) {
+	b.v = ipoib_view_now(q->port);
+	if (unlikely(b.v == NULL)) {
 		ipoib_turn_end(&q->turn);
 		return 0;
 	}
 	if (unlikely(!rte_ring_empty(q->inject))) {
-		got = (uint16_t)rte_ring_sc_dequeue_burst(q->inject, (void **)pkts, n, NULL);
-		for (i = 0; i < got; i++)
-			q->bytes += pkts[i]->pkt_len;
+		got = rte_ring_sc_dequeue_burst(q->inject, (void **)pkts, n, NULL);
+		for (i = 0; i < (int)got; i++)
+			b.bytes += pkts[i]->pkt_len;
 	}
+	injected = got;
 	done = got < n ? ibv_poll_cq(q->cq, (int)RTE_MIN((uint32_t)(n - got), IPOIB_BURST), wc) : 0;
 	for (i = 0; i < done; i++) {
 		struct rte_mbuf *m = (struct rte_mbuf *)(uintptr_t)wc[i].wr_id;
@@ -164,13 +234,14 @@ ipoib_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		if (i + 2 < done)
 			rte_prefetch0((uint8_t *)((struct rte_mbuf *)(uintptr_t)wc[i + 2].wr_id)->buf_addr + q->offset);
 		pkts[got] = m;
-		got += take(q, v, m, &wc[i]);
+		got += take(q, &b, m, &wc[i]);
 	}
 	q->packets += got;
+	q->bytes += b.bytes - (uint64_t)(got - injected) * IPOIB_RX_SHIFT;
 	if (done > 0)
 		q->missing += (uint32_t)done;
 	if (q->missing >= IPOIB_BURST / 2)
 		ipoib_rx_fill(q);
 	ipoib_turn_end(&q->turn);
-	return got;
+	return (uint16_t)got;
 }

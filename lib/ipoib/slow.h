@@ -7,9 +7,12 @@
 
 #include <netinet/in.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_ether.h>
 
 #include "xlate.h"
+
+#define DHCP_PORT RTE_BE16(67)
 
 /*
  * etype as it is in the frame. dir: reports of membership matter when they leave. What has options, or is too short for what
@@ -26,7 +29,8 @@ ipoib_plain(rte_be16_t etype, const uint8_t *l3, enum ipoib_dir dir)
 		if (l3[9] != IPPROTO_UDP)
 			return dir == IPOIB_TO_ETH || l3[9] != IPPROTO_IGMP;
 		memcpy(&port, l3 + 22, sizeof(port));
-		return port != RTE_BE16(67) && port != RTE_BE16(68);
+		/* DHCP's differ in one bit when that of the lower is added. */
+		return likely(((port - DHCP_PORT) & ~(uint32_t)(RTE_BE16(68) - DHCP_PORT)) != 0);
 	}
 	if (etype != RTE_BE16(RTE_ETHER_TYPE_IPV6))
 		return false;

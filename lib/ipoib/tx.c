@@ -7,7 +7,29 @@
 
 /* Octets of a frame in front of the encapsulation header. */
 #define SKIP (RTE_ETHER_HDR_LEN - IPOIB_ENCAP_LEN)
-#define REAP_AT 64u /* requests in flight before completions are looked for */
+#define REAP_AT 64u                     /* requests in flight before completions are looked for */
+#define LOOKED_AT 62u                   /* octets of a frame that may be looked at, there or not */
+#define SHORTEST 34u                    /* what is shorter is looked at with care */
+#define ALONE UINT32_C(0x00010001)      /* reference count and number of segments are 1 */
+#define OTHERS (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)
+static_assert(offsetof(struct rte_mbuf, nb_segs) == offsetof(struct rte_mbuf, refcnt) + 2, "both are read as one word");
+
+/* Requests before this one are done; those from q->mixed on are buffers of the last pool and nothing else. */
+static void
+release(struct ipoib_txq *q, uint32_t until)
+{
+	uint32_t at, n;
+
+	for (; unlikely((int32_t)(q->mixed - q->tail) > 0) && q->tail != until; q->tail++)
+		rte_pktmbuf_free(q->sent[q->tail & q->mask]);
+	while (q->tail != until) {
+		at = q->tail & q->mask;
+		n = RTE_MIN(until - q->tail, q->size - at);
+		rte_mempool_put_bulk(q->last_pool, (void **)&q->sent[at], n);
+		q->tail += n;
+	}
+	q->mixed = (int32_t)(q->mixed - q->tail) > 0 ? q->mixed : q->tail;
+}
 
 void
 ipoib_tx_reap(struct ipoib_txq *q)
@@ -17,19 +39,23 @@ ipoib_tx_reap(struct ipoib_txq *q)
 
 	while ((n = ibv_poll_cq(q->cq, RTE_DIM(wc), wc)) > 0) {
 		for (i = 0; i < n; i++) {
-			uint32_t until = (uint32_t)wc[i].wr_id;
-
 			if (unlikely(wc[i].status != IBV_WC_SUCCESS)) {
 				q->drop[IPOIB_DROP_TX_ERROR]++;
 				atomic_store_explicit(&q->broken, true, memory_order_relaxed);
 			}
 			/* Requests without a completion of their own are done with the next one that has. */
-			for (; (int32_t)(until - q->tail) > 0; q->tail++)
-				rte_pktmbuf_free_seg(q->sent[q->tail & q->mask]);
+			if (likely((int32_t)((uint32_t)wc[i].wr_id - q->tail) > 0))
+				release(q, (uint32_t)wc[i].wr_id);
 		}
 		if (n < (int)RTE_DIM(wc))
 			return;
 	}
+}
+
+void
+ipoib_tx_forget(struct ipoib_txq *q)
+{
+	release(q, q->head);
 }
 
 static void
@@ -92,13 +118,28 @@ group_ah(struct ipoib_txq *q, const struct ipoib_view *v, const uint8_t *p, uint
 	return g->ah;
 }
 
+/* Request k is the first one with a buffer of this pool. */
 static __rte_noinline int
-pool_key(struct ipoib_txq *q, struct rte_mempool *pool)
+pool_key(struct ipoib_txq *q, struct rte_mempool *pool, uint32_t k)
 {
-	if (ipoib_pool_lkey(q->port, pool, &q->last_lkey) != 0)
+	uint32_t lkey, i;
+
+	if (ipoib_pool_lkey(q->port, pool, &lkey) != 0)
 		return -1;
+	for (i = k; i < IPOIB_BURST; i++)
+		q->sge[i].lkey = lkey;
+	q->rekey = k;
 	q->last_pool = pool;
+	q->mixed = q->head + k;
 	return 0;
+}
+
+/* Requests before the one where the pool changed get the new key, too. */
+static __rte_noinline void
+rekey(struct ipoib_txq *q)
+{
+	for (; q->rekey != 0; q->rekey--)
+		q->sge[q->rekey - 1].lkey = q->sge[IPOIB_BURST - 1].lkey;
 }
 
 /* Segments, memory that nobody registered, buffers that others share: rare, so made simple. NULL: dropped. */
@@ -119,65 +160,112 @@ simplify(struct ipoib_txq *q, struct rte_mbuf *m)
 	return copy;
 }
 
-/* Prepares request k for a packet. False: the packet went another way. */
 static __rte_always_inline bool
-prepare(struct ipoib_txq *q, const struct ipoib_view *v, struct rte_mbuf *m, uint32_t k)
+is_mine(const struct rte_mbuf *m, uint64_t flags)
 {
-	struct ibv_send_wr *wr = &q->wr[k];
-	const struct ipoib_tx_ent *to;
-	uint32_t encap;
+	uint32_t alone;
+
+	memcpy(&alone, (const uint8_t *)m + offsetof(struct rte_mbuf, refcnt), sizeof(alone));
+	return alone == ALONE && (m->ol_flags & flags) == 0;
+}
+
+/* A packet that asks for more than to be sent: a buffer that can be sent, and the request's flags. NULL: dropped. */
+static __rte_noinline struct rte_mbuf *
+wishes(struct ipoib_txq *q, struct rte_mbuf *m, unsigned int *send_flags)
+{
+	*send_flags = (m->ol_flags & IPOIB_TX_CHECKSUMS) != 0 ? IBV_SEND_IP_CSUM : 0;
+	return is_mine(m, OTHERS) ? m : simplify(q, m);
+}
+
+/* A burst at work: the neighbour of the last packet is often that of the next. */
+struct burst {
+	const struct ipoib_view *v;
+	uint64_t mac;
+	struct ibv_ah *ah;
+	uint64_t bytes;
+	uint32_t qpn, longest;
+};
+
+/* The neighbour of a MAC that is not the last packet's; false: the control thread must see the packet. */
+static __rte_always_inline bool
+other_mac(struct burst *b, uint64_t mac)
+{
+	const struct ipoib_tx_ent *to = ipoib_view_tx(b->v, mac);
+
+	if (unlikely(to == NULL))
+		return false;
+	if (unlikely(*to->touched == 0))
+		*to->touched = 1;
+	b->mac = mac;
+	b->ah = to->ah;
+	b->qpn = to->qpn;
+	return true;
+}
+
+/* Why a frame of this length does not go as it is; false: it goes. */
+static __rte_noinline bool
+odd_length(struct ipoib_txq *q, const struct burst *b, struct rte_mbuf *m)
+{
+	if (m->data_len > b->longest) {
+		drop(q, IPOIB_DROP_TX_LONG, m);
+		return true;
+	}
+	/* Reads stay within the buffer. */
+	if (m->data_len >= SHORTEST && m->buf_len - m->data_off >= (int)LOOKED_AT)
+		return false;
+	hand_over(q, m);
+	return true;
+}
+
+/* Prepares a request, the k-th of the burst, for a packet. False: the packet went another way. */
+static __rte_always_inline bool
+prepare(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m, struct ibv_send_wr *wr, struct ibv_sge *sge)
+{
+	unsigned int send_flags = 0;
+	uint32_t encap, len;
 	uint16_t etype;
 	uint64_t mac;
 	uint8_t *p;
 
-	if (unlikely(m->nb_segs != 1 || rte_mbuf_refcnt_read(m) != 1 || !RTE_MBUF_DIRECT(m))) {
-		m = simplify(q, m);
+	if (unlikely(!is_mine(m, OTHERS | IPOIB_TX_CHECKSUMS))) {
+		m = wishes(q, m, &send_flags);
 		if (m == NULL)
 			return false;
 	}
 	p = rte_pktmbuf_mtod(m, uint8_t *);
+	len = m->data_len;
+	if (unlikely(len - LOOKED_AT > b->longest - LOOKED_AT) && odd_length(q, b, m))
+		return false;
 	memcpy(&etype, p + 12, sizeof(etype));
 	memcpy(&mac, p, sizeof(mac));
-	/* Reads stay within the buffer: it has 62 octets behind any data, or the frame is looked at with care. */
-	if (unlikely(m->data_len < 34 || rte_pktmbuf_tailroom(m) + m->data_len < 64 ||
-		     !ipoib_plain(etype, p + RTE_ETHER_HDR_LEN, IPOIB_TO_IB))) {
-		hand_over(q, m);
-		return false;
-	}
-	if (unlikely(m->data_len > v->mtu + RTE_ETHER_HDR_LEN)) {
-		drop(q, IPOIB_DROP_TX_LONG, m);
-		return false;
-	}
-	if (unlikely((p[0] & 1) != 0)) {
-		wr->wr.ud.ah = group_ah(q, v, p, etype);
-		wr->wr.ud.remote_qpn = IB_MCAST_QPN;
-		if (wr->wr.ud.ah == NULL) {
-			hand_over(q, m);
-			return false;
-		}
+	mac &= IPOIB_MAC_MASK;
+	if (unlikely(!ipoib_plain(etype, p + RTE_ETHER_HDR_LEN, IPOIB_TO_IB)))
+		goto hand_over;
+	if (likely(mac == b->mac) || ((p[0] & 1) == 0 && other_mac(b, mac))) {
+		wr->wr.ud.ah = b->ah;
+		wr->wr.ud.remote_qpn = b->qpn;
 	} else {
-		to = ipoib_view_tx(v, mac & IPOIB_MAC_MASK);
-		if (unlikely(to == NULL)) {
-			hand_over(q, m);
-			return false;
-		}
-		wr->wr.ud.ah = to->ah;
-		wr->wr.ud.remote_qpn = to->qpn;
-		if (unlikely(*to->touched == 0))
-			*to->touched = 1;
+		wr->wr.ud.ah = (p[0] & 1) != 0 ? group_ah(q, b->v, p, etype) : NULL;
+		wr->wr.ud.remote_qpn = IB_MCAST_QPN;
+		if (wr->wr.ud.ah == NULL)
+			goto hand_over;
 	}
-	if (unlikely(m->pool != q->last_pool) && pool_key(q, m->pool) != 0) {
+	if (unlikely(m->pool != q->last_pool) && pool_key(q, m->pool, (uint32_t)(wr - q->wr)) != 0) {
 		drop(q, IPOIB_DROP_TX_ERROR, m);
 		return false;
 	}
+	wr->send_flags = send_flags;
 	encap = etype; /* the reserved half is zero */
 	memcpy(p + SKIP, &encap, sizeof(encap));
-	q->sge[k].addr = (uintptr_t)p + SKIP;
-	q->sge[k].length = m->data_len - SKIP;
-	q->sge[k].lkey = q->last_lkey;
-	q->sent[(q->head + k) & q->mask] = m;
-	q->bytes += m->data_len;
+	sge->addr = (uintptr_t)p + SKIP;
+	sge->length = len - SKIP;
+	b->bytes += len;
+	q->sent[(q->head + (uint32_t)(wr - q->wr)) & q->mask] = m;
 	return true;
+
+hand_over:
+	hand_over(q, m);
+	return false;
 }
 
 /* Posts the first k requests. */
@@ -188,7 +276,7 @@ post(struct ipoib_txq *q, uint32_t k)
 	uint32_t taken = k;
 
 	last->next = NULL;
-	last->send_flags = IBV_SEND_SIGNALED;
+	last->send_flags |= IBV_SEND_SIGNALED;
 	last->wr_id = (uint32_t)(q->head + k);
 	if (unlikely(ibv_post_send(q->qp, q->wr, &bad) != 0)) {
 		taken = (uint32_t)(bad - q->wr);
@@ -197,43 +285,52 @@ post(struct ipoib_txq *q, uint32_t k)
 		atomic_store_explicit(&q->broken, true, memory_order_relaxed);
 	}
 	last->next = &q->wr[k % IPOIB_BURST];
-	last->send_flags = 0;
 	q->head += taken;
 	q->packets += taken;
+	if (unlikely(q->rekey != 0))
+		rekey(q);
 }
 
 uint16_t
 ipoib_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct ipoib_txq *q = queue;
-	const struct ipoib_view *v;
+	struct rte_mbuf **end;
+	struct burst b = {0};
 	uint32_t room;
 	uint16_t i;
 
 	ipoib_turn_begin(&q->turn);
-	v = ipoib_view_now(q->port);
+	b.v = ipoib_view_now(q->port);
 	if (q->head - q->tail >= REAP_AT)
 		ipoib_tx_reap(q);
 	room = q->size - (q->head - q->tail);
 	n = (uint16_t)RTE_MIN(n, room);
-	if (unlikely(v == NULL || !v->up || q->broken)) {
+	if (unlikely(b.v == NULL || !b.v->up || q->broken)) {
 		/* Without a carrier, frames go nowhere, as on any port; counted. */
-		for (i = 0; v != NULL && i < n; i++)
+		for (i = 0; b.v != NULL && i < n; i++)
 			drop(q, IPOIB_DROP_TX_DOWN, pkts[i]);
 		ipoib_turn_end(&q->turn);
 		return i;
 	}
-	for (i = 0; i < n;) {
-		uint32_t k = 0;
+	b.longest = b.v->mtu + RTE_ETHER_HDR_LEN;
+	for (end = pkts + n; pkts != end;) {
+		struct rte_mbuf **stop = pkts + RTE_MIN((size_t)(end - pkts), IPOIB_BURST);
+		struct ibv_send_wr *wr = q->wr;
+		struct ibv_sge *sge = q->sge;
 
-		while (i < n && k < IPOIB_BURST) {
-			if (i + 4 < n)
-				rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 4], void *));
-			k += prepare(q, v, pkts[i++], k);
+		for (; pkts != stop; pkts++) {
+			if (pkts + 4 < end)
+				rte_prefetch0(rte_pktmbuf_mtod(pkts[4], void *));
+			if (likely(prepare(q, &b, *pkts, wr, sge))) {
+				wr++;
+				sge++;
+			}
 		}
-		if (likely(k != 0))
-			post(q, k);
+		if (likely(wr != q->wr))
+			post(q, (uint32_t)(wr - q->wr));
 	}
+	q->bytes += b.bytes;
 	ipoib_turn_end(&q->turn);
 	return n;
 }

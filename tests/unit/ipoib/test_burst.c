@@ -14,6 +14,7 @@
 
 #define RX_RING 64u
 #define TX_RING 64u
+#define OTHER_KEY 0x5678u
 
 int ipoib_logtype;
 static struct rig rig;
@@ -87,7 +88,7 @@ int
 ipoib_pool_lkey(struct ipoib_port *p, struct rte_mempool *pool, uint32_t *lkey)
 {
 	(void)p;
-	*lkey = pool == rig.pool ? 0x1234 : 0;
+	*lkey = pool == rig.pool ? 0x1234 : OTHER_KEY;
 	return 0;
 }
 
@@ -158,6 +159,7 @@ setup(void **state)
 	rxq.size = rxq.missing = RX_RING;
 	rxq.offset = 88;
 	rxq.own_qpn[0] = rig_qpn(0);
+	rxq.rearm = ipoib_rx_rearm(&rxq);
 	txq.size = TX_RING;
 	txq.mask = TX_RING - 1;
 	txq.sent = calloc(TX_RING, sizeof(*txq.sent));
@@ -183,9 +185,8 @@ teardown(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < card.num_posted; i++)
-		rte_pktmbuf_free((struct rte_mbuf *)(uintptr_t)card.posted[i]);
-	for (; txq.tail != txq.head; txq.tail++)
-		rte_pktmbuf_free(txq.sent[txq.tail & txq.mask]);
+		rte_mempool_put(rig.pool, (struct rte_mbuf *)(uintptr_t)card.posted[i]);
+	ipoib_tx_forget(&txq);
 	while (rte_ring_dequeue(rxq.slow, (void **)&m) == 0 || rte_ring_dequeue(txq.slow, (void **)&m) == 0)
 		rte_pktmbuf_free(m);
 	rte_ring_free(rxq.slow);
@@ -241,6 +242,72 @@ sends_in_place(void **state)
 	assert_int_equal(txq.tail, 3);
 	assert_int_equal(txq.packets, 3);
 	assert_int_equal(txq.bytes, 3 * (14 + sizeof(udp4)));
+}
+
+/* Checksums: what a frame asks for goes to the card, what the card says to the frame. */
+static void
+checksums(void **state)
+{
+	static const uint64_t asks[] = {0, RTE_MBUF_F_TX_IP_CKSUM, RTE_MBUF_F_TX_UDP_CKSUM,
+					RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM, 0};
+	struct rte_mbuf *m[RTE_DIM(asks)];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(asks); i++) {
+		m[i] = frame(&peer, 0x0800, udp4, sizeof(udp4));
+		m[i]->ol_flags |= asks[i] | (asks[i] != 0 ? RTE_MBUF_F_TX_IPV4 : 0);
+	}
+	assert_int_equal(ipoib_tx_burst(&txq, m, RTE_DIM(asks)), RTE_DIM(asks));
+	for (i = 0; i < RTE_DIM(asks); i++)
+		assert_int_equal(card.sent[i].send_flags & IBV_SEND_IP_CSUM, asks[i] != 0 ? IBV_SEND_IP_CSUM : 0);
+	/* What the last burst asked for is forgotten. */
+	m[0] = frame(&peer, 0x0800, udp4, sizeof(udp4));
+	m[1] = frame(&peer, 0x0800, udp4, sizeof(udp4));
+	assert_int_equal(ipoib_tx_burst(&txq, m, 2), 2);
+	assert_int_equal(card.sent[RTE_DIM(asks) + 1].send_flags, IBV_SEND_SIGNALED);
+	ipoib_tx_reap(&txq);
+	arrive(udp4, sizeof(udp4), 0x0800, NULL, 2, rig_qpn(1));
+	arrive(udp4, sizeof(udp4), 0x0800, NULL, 2, rig_qpn(1));
+	card.rx_done[0].wc_flags |= IBV_WC_IP_CSUM_OK;
+	assert_int_equal(ipoib_rx_burst(&rxq, m, 4), 2);
+	assert_int_equal(m[0]->ol_flags, RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD);
+	assert_int_equal(m[1]->ol_flags, 0);
+	rte_pktmbuf_free_bulk(m, 2);
+}
+
+/* Packets of two pools in one burst have the key of theirs, in the next one too, and go back where they came from. */
+static void
+two_pools(void **state)
+{
+	struct rte_mempool *other = rte_pktmbuf_pool_create("other", 31, 0, 0, 2048, SOCKET_ID_ANY);
+	struct rte_mbuf *m[6];
+	unsigned int have, i;
+
+	(void)state;
+	assert_non_null(other);
+	have = rte_mempool_avail_count(rig.pool);
+	for (unsigned int round = 0; round < 2; round++) {
+		for (i = 0; i < 6; i++) {
+			struct rte_mbuf *of = frame(&peer, 0x0800, udp4, sizeof(udp4));
+
+			m[i] = of;
+			if (i == 2 || i == 3 || i == 5) {
+				m[i] = rte_pktmbuf_copy(of, other, 0, UINT32_MAX);
+				rte_pktmbuf_free(of);
+			}
+		}
+		card.num_sent = 0;
+		assert_int_equal(ipoib_tx_burst(&txq, m, 6), 6);
+		for (i = 0; i < 6; i++)
+			assert_int_equal(card.sge[i].lkey, i == 2 || i == 3 || i == 5 ? OTHER_KEY : 0x1234);
+		/* One of the other pool's comes first, now. */
+		ipoib_tx_reap(&txq);
+		assert_int_equal(rte_mempool_avail_count(rig.pool), have);
+		assert_int_equal(rte_mempool_avail_count(other), 31);
+	}
+	ipoib_tx_forget(&txq);
+	rte_mempool_free(other);
 }
 
 static void
@@ -431,6 +498,7 @@ main(int argc, char **argv)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		T(checksums), T(two_pools),
 		T(sends_in_place),         T(hands_over_what_it_does_not_know), T(groups_by_the_packet),
 		T(shared_and_long_ones),   T(a_full_queue_and_one_that_fails),  T(receives_in_place),
 		T(groups_and_own_packets), T(received_ones_that_go_on),         T(without_a_snapshot),
