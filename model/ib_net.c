@@ -205,7 +205,8 @@ look_inside(const struct tp_model *m, struct rx *rx)
 {
 	uint32_t at = rx->bth + IB_BTH_LEN + IB_DETH_LEN;
 
-	if (prm_get(m->hca, MLX4_HCA_F_CSUM) != 0 && ib_bth_opcode(rx->packet + rx->bth) == (IB_TR_UD | IB_OP_SEND_ONLY) &&
+	if (prm_get(m->hca, MLX4_HCA_F_CSUM) != 0 &&
+	    ib_bth_opcode(rx->packet + rx->bth) == (IB_TR_UD | IB_OP_SEND_ONLY) &&
 	    rx->len > IB_BTH_LEN + IB_DETH_LEN + IB_ICRC_LEN)
 		rx->x.status = tpm_ipoib_status(rx->packet + at, rx->bth + rx->len - IB_ICRC_LEN - at, &rx->x.csum);
 }

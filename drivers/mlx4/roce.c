@@ -72,7 +72,7 @@ fill_device(const struct mlx4_roce *r, struct ibv_device_attr *a)
 	if (c->mw)
 		a->device_cap_flags |= IBV_DEVICE_MEM_WINDOW;
 	if (r->dev->ib != NULL && ((c->flags >> MLX4_DEV_FLAG_IPOIB_CSUM) & 1) != 0)
-		a->device_cap_flags |= IBV_DEVICE_UD_IP_CSUM;
+		a->device_cap_flags |= IBV_DEVICE_UD_IP_CSUM | (c->max_gso != 0 ? TP_ROCE_DEVICE_UD_TSO : 0);
 	if (c->mw2)
 		a->device_cap_flags |= c->mw2b ? IBV_DEVICE_MEM_WINDOW_TYPE_2B : IBV_DEVICE_MEM_WINDOW_TYPE_2A;
 }

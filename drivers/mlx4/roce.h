@@ -63,6 +63,7 @@ struct mlx4_roce_qp {
 	uint16_t sq_spare;    /* WQEs that stay free: so far the card looks ahead [DP 4.3] */
 	uint32_t max_inline;  /* bytes */
 	uint32_t small_span;  /* lengths from MLX4_ROCE_SMALL_MIN on that the short way takes */
+	uint16_t lso_hdr;     /* bytes of headers that a large send may have, 0: there is none */
 	rte_be32_t csum;      /* bits of the control segment for IBV_SEND_IP_CSUM: of datagrams with IP on InfiniBand */
 	rte_be32_t flags[4];  /* of the control segment, by IBV_SEND_SIGNALED and _SOLICITED */
 	volatile uint8_t *bf; /* BlueFlame register, NULL: not used */

@@ -61,8 +61,7 @@ error_cqe(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, bool send, struct 
 static __rte_always_inline unsigned int
 csum_flag(const struct mlx4_cqe *cqe)
 {
-	const rte_be32_t good =
-		RTE_BE32((uint32_t)(MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_IP_OK) << 16 | MLX4_CQE_L4_OK);
+	const rte_be32_t good = RTE_BE32((uint32_t)(MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_IP_OK) << 16 | MLX4_CQE_L4_OK);
 	rte_be32_t status;
 
 	memcpy(&status, &cqe->status, sizeof(status));

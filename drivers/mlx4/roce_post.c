@@ -20,7 +20,7 @@
 #define ATOMIC_LEN 8u
 #define BLOCK_ROOM (MLX4_TXBB_SIZE - 4) /* inline bytes of a block behind the first */
 
-enum kind { KIND_SEND, KIND_RDMA, KIND_READ, KIND_ATOMIC, KIND_INVALIDATE, KIND_BIND };
+enum kind { KIND_SEND, KIND_RDMA, KIND_READ, KIND_ATOMIC, KIND_INVALIDATE, KIND_BIND, KIND_LSO };
 
 static const struct opcode {
 	uint8_t op, kind, services; /* op: of the card */
@@ -37,6 +37,7 @@ static const struct opcode {
 	[IBV_WR_LOCAL_INV] = {MLX4_OP_LOCAL_INV, KIND_INVALIDATE, RC, false, IBV_WC_LOCAL_INV},
 	[IBV_WR_BIND_MW] = {MLX4_OP_BIND_MW, KIND_BIND, RC, false, IBV_WC_BIND_MW},
 	[IBV_WR_SEND_WITH_INV] = {MLX4_OP_SEND_INV, KIND_SEND, RC, true, IBV_WC_SEND},
+	[IBV_WR_TSO] = {MLX4_OP_LSO, KIND_LSO, 0, false, IBV_WC_TSO}, /* see lso_allowed() */
 };
 static_assert(RC <= UINT8_MAX && UC <= UINT8_MAX && UD <= UINT8_MAX, "types fit the table");
 
@@ -196,6 +197,26 @@ put_dgram(uint8_t *seg, const struct ibv_send_wr *wr)
 	return seg + MLX4_DGRAM_SIZE;
 }
 
+static uint32_t
+lso_size(uint32_t hdr)
+{
+	return RTE_ALIGN_CEIL(4 + hdr, MLX4_DS_SIZE);
+}
+
+/* The headers and the list [DP 3.5]; the first dword may begin a block, so it is written last. */
+static __rte_noinline uint8_t *
+put_lso(uint8_t *seg, const struct ibv_send_wr *wr)
+{
+	uint32_t hdr = wr->tso.hdr_sz;
+	uint8_t *end;
+
+	memcpy(seg + 4, wr->tso.hdr, hdr);
+	end = put_list(seg + lso_size(hdr), wr->sg_list, wr->num_sge);
+	rte_io_wmb();
+	prm_set32(seg, 0, (uint32_t)wr->tso.mss << MLX4_LSO_MSS_SHIFT | hdr);
+	return end;
+}
+
 /* --- a request --------------------------------------------------------------------------------------------- */
 
 /* Why nothing may be posted, or ENOMEM: the queue is full. */
@@ -218,6 +239,21 @@ list_len(const struct ibv_sge *sge, int n)
 	return len;
 }
 
+/* A large send: of datagrams with IP, by a queue pair that was made for it. */
+static __rte_noinline bool
+lso_allowed(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
+{
+	uint32_t room = RTE_MIN(1u << q->lg_sq_stride, MLX4_SEND_WQE_MAX) - MLX4_TXBB_SIZE;
+	uint64_t len;
+
+	if ((unsigned int)wr->num_sge > q->sq_sges)
+		return false;
+	len = list_len(wr->sg_list, wr->num_sge);
+	return wr->tso.hdr_sz != 0 && wr->tso.hdr_sz <= q->lso_hdr && wr->tso.mss != 0 && len != 0 &&
+	       len <= q->home->hca->caps.max_gso && (wr->send_flags & IBV_SEND_INLINE) == 0 &&
+	       lso_size(wr->tso.hdr_sz) + (uint32_t)wr->num_sge * MLX4_DS_SIZE <= room;
+}
+
 static __rte_always_inline bool
 is_allowed(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
 {
@@ -225,7 +261,7 @@ is_allowed(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
 
 	if (unlikely((unsigned int)wr->opcode >= RTE_DIM(opcodes) ||
 		     (opcodes[wr->opcode].services & q->services) == 0 || (unsigned int)wr->num_sge > q->sq_sges))
-		return false;
+		return wr->opcode == IBV_WR_TSO && lso_allowed(q, wr);
 	len = list_len(wr->sg_list, wr->num_sge);
 	if ((wr->send_flags & IBV_SEND_INLINE) != 0)
 		return len <= q->max_inline && opcodes[wr->opcode].kind <= KIND_RDMA;
@@ -243,7 +279,8 @@ stamp_ahead(const struct mlx4_roce_qp *q, const struct mlx4_roce_slot *slot)
 }
 
 static __rte_always_inline uint8_t *
-put_segments(const struct mlx4_roce_qp *q, uint8_t *seg, const struct ibv_send_wr *wr, uint8_t kind, uint32_t *flags)
+put_segments(const struct mlx4_roce_qp *q, uint8_t *seg, const struct ibv_send_wr *wr, uint8_t kind, uint8_t *op,
+	     uint32_t *flags)
 {
 	switch (kind) {
 	case KIND_SEND:
@@ -256,6 +293,11 @@ put_segments(const struct mlx4_roce_qp *q, uint8_t *seg, const struct ibv_send_w
 	case KIND_RDMA:
 	case KIND_READ: seg = put_remote(seg, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey); break;
 	case KIND_ATOMIC: seg = put_atomic(seg, wr); break;
+	case KIND_LSO:
+		*flags |= q->csum;
+		if (lso_size(wr->tso.hdr_sz) > MLX4_TXBB_SIZE)
+			*op |= MLX4_CTRL_RR;
+		return put_lso(put_dgram(seg, wr), wr);
 	case KIND_BIND: *flags |= RTE_BE32(MLX4_CTRL_SO); return put_bind(seg, wr);
 	default: *flags |= RTE_BE32(MLX4_CTRL_SO); return put_invalidate(seg, wr->invalidate_rkey);
 	}
@@ -271,9 +313,9 @@ put_wqe(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, uint32_t head)
 	const struct opcode o = opcodes[wr->opcode];
 	struct mlx4_wqe_ctrl *c = (void *)slot->wqe;
 	uint32_t flags = flags_of(q, wr->send_flags), ds;
-	uint8_t *end;
+	uint8_t *end, op = o.op;
 
-	end = put_segments(q, slot->wqe + sizeof(*c), wr, o.kind, &flags);
+	end = put_segments(q, slot->wqe + sizeof(*c), wr, o.kind, &op, &flags);
 	ds = ((uint32_t)(end - slot->wqe) + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE;
 	if (unlikely((wr->send_flags & IBV_SEND_FENCE) != 0))
 		ds |= MLX4_CTRL_FENCE;
@@ -286,7 +328,7 @@ put_wqe(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, uint32_t head)
 	slot->done = (struct mlx4_roce_done){wr->wr_id, IBV_WC_SUCCESS, o.done};
 	stamp_ahead(q, slot);
 	rte_io_wmb(); /* the owner bit last */
-	c->owner_opcode = owner_of(slot, o.op);
+	c->owner_opcode = owner_of(slot, op);
 }
 
 /* The only WQE of a call as a copy in the BlueFlame register, which is the doorbell [DP 2.5]. */

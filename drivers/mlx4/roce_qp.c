@@ -15,6 +15,8 @@
 #define LG_MSG_CONNECTED 30u
 #define LG_MSG_DATAGRAM 13u
 #define ACK_REQ_FREQ 8u
+#define LSO_HEADER_SMALL 60u /* with the segment's first dword one block */
+#define LSO_HEADER_MAX 128u
 
 /* --- sizes ------------------------------------------------------------------------------------------------- */
 
@@ -48,17 +50,36 @@ fixed_len(enum ibv_qp_type type)
 				  : MLX4_TXBB_SIZE;
 }
 
+/* Large sends: of datagrams on InfiniBand, with headers that the card takes [DP 3.1, 3.5]. */
+static int
+lso_check(struct mlx4_roce_qp *q)
+{
+	const struct mlx4_caps *c = &q->home->hca->caps;
+	uint32_t max = ((c->flags >> MLX4_DEV_FLAG_BIG_LSO) & 1) != 0 ? LSO_HEADER_MAX : LSO_HEADER_SMALL;
+
+	q->lso_hdr = q->q.max_tso_header;
+	if (q->lso_hdr <= max)
+		return 0;
+	TP_ROCE_LOG(ERR, "%s: max_tso_header %u is not in 0..%u", q->home->dev->where, q->lso_hdr, max);
+	return -EINVAL;
+}
+
 static int
 send_size(struct mlx4_roce_qp *q, struct ibv_qp_cap *cap, struct mlx4_vqp_attr *a)
 {
 	enum ibv_qp_type type = q->q.init.qp_type;
-	uint32_t hdr = header_len(type), lg = MLX4_LG_TXBB, entries;
+	uint32_t hdr = header_len(type), lg = MLX4_LG_TXBB, entries, lso = 0;
+	int rc = lso_check(q);
 
+	if (rc != 0)
+		return rc;
+	if (q->lso_hdr != 0)
+		lso = RTE_ALIGN_CEIL(4 + q->lso_hdr, MLX4_DS_SIZE);
 	a->lg_sq_stride = MLX4_LG_TXBB;
 	if (cap->max_send_wr == 0)
 		return 0;
 	while (lg < MLX4_ROCE_LG_SEND_MAX &&
-	       (1u << lg < fixed_len(type) || 1u << lg < hdr + cap->max_send_sge * MLX4_DS_SIZE ||
+	       (1u << lg < fixed_len(type) || 1u << lg < hdr + lso + cap->max_send_sge * MLX4_DS_SIZE ||
 		mlx4_roce_inline_fit(hdr, 1u << lg) < cap->max_inline_data))
 		lg++;
 	q->lg_sq_stride = a->lg_sq_stride = (uint8_t)lg;
@@ -412,7 +433,8 @@ fill_context(struct mlx4_roce_qp *q, int mask)
 	prm_set(ctx, MLX4_QPC_QKEY, at->qkey);
 	if (q->ud) {
 		prm_set(ctx, MLX4_QPC_MTU, IBV_MTU_4096);
-		prm_set(ctx, MLX4_QPC_LG_MSG, LG_MSG_DATAGRAM);
+		prm_set(ctx, MLX4_QPC_LG_MSG,
+			q->lso_hdr != 0 ? rte_log2_u32(q->home->hca->caps.max_gso) : LG_MSG_DATAGRAM);
 		prm_set(ctx, MLX4_QPC_NEXT_SEND_PSN, at->sq_psn);
 		return 0;
 	}

@@ -19,6 +19,7 @@
 	X(TX_WAIT_FULL, "tx_wait_full", "too many packets wait for one destination")                                   \
 	X(TX_DOWN, "tx_down", "the link or the broadcast group is down")                                               \
 	X(TX_NO_MBUF, "tx_no_mbuf", "no mbuf for a translated packet")                                                 \
+	X(TX_TSO, "tx_tso", "large send without the offload, or with lengths or segments that it cannot have")         \
 	X(TX_RING_FULL, "tx_ring_full", "more packets to be resolved than the ring takes")                             \
 	X(TX_ERROR, "tx_error", "the card could not send it")                                                          \
 	X(RX_SHORT, "rx_short", "packet shorter than its headers")                                                     \

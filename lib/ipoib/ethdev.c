@@ -214,12 +214,12 @@ ipoib_tx_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t desc, unsigned int
 	struct ipoib_port *p = port_of(dev);
 	struct ipoib_txq *q;
 
-	(void)conf;
 	ipoib_tx_release(dev, id);
 	q = rte_zmalloc_socket("ipoib", sizeof(*q), RTE_CACHE_LINE_SIZE, (int)socket);
 	if (q == NULL)
 		return -ENOMEM;
 	q->port = p;
+	q->tso_segs = (conf->offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO) != 0 ? IPOIB_TSO_SEGS : 0;
 	q->size = rte_align32pow2(desc);
 	q->mask = q->size - 1;
 	q->slow = ring_new(p, "tx", socket);
@@ -264,6 +264,8 @@ ipoib_infos(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 		info->rx_offload_capa = RX_CHECKSUMS;
 		info->tx_offload_capa = TX_CHECKSUMS;
 	}
+	if ((attr.device_cap_flags & TP_ROCE_DEVICE_UD_TSO) != 0)
+		info->tx_offload_capa |= RTE_ETH_TX_OFFLOAD_TCP_TSO;
 	info->min_mtu = TP_IPOIB_MTU_MIN;
 	info->max_mtu = TP_IPOIB_MTU_MAX;
 	info->min_rx_bufsize = TP_IPOIB_MTU_MIN + IPOIB_UD_HEAD;
@@ -273,6 +275,7 @@ ipoib_infos(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->max_mac_addrs = 1;
 	info->rx_desc_lim = lim;
 	info->tx_desc_lim = lim;
+	info->tx_desc_lim.nb_seg_max = info->tx_desc_lim.nb_mtu_seg_max = IPOIB_TSO_SEGS;
 	info->tx_offload_capa |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	info->rx_queue_offload_capa = info->rx_offload_capa;
 	info->tx_queue_offload_capa = info->tx_offload_capa;

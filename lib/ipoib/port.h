@@ -34,6 +34,8 @@ extern int ipoib_logtype;
 #define IPOIB_SLOW_RING 512u  /* packets between a queue and the control thread */
 #define IPOIB_POOLS 16u       /* of the application's mbufs */
 #define IPOIB_SLOW_SENDS 256u /* of the control thread, in flight */
+#define IPOIB_TSO_HEADER 128u /* of large sends, with the encapsulation */
+#define IPOIB_TSO_SEGS 18u    /* with these headers a request has 496 octets */
 #define IPOIB_UD_HEAD (IB_GRH_LEN + IPOIB_ENCAP_LEN)
 #define IPOIB_TX_CHECKSUMS (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK) /* a frame that asks for any gets both */
 /* Where the Ethernet header comes to lie, behind the beginning of a received packet. */
@@ -79,10 +81,12 @@ struct ipoib_txq {
 	uint32_t rekey; /* requests before this one have the key of another pool than the last one */
 	uint32_t mixed; /* requests before this one may have buffers of other pools than the last one */
 	uint16_t id;
+	uint16_t tso_segs;   /* buffers of a large send, 0: there is none */
 	_Atomic bool broken; /* the queue pair has stopped */
 	struct ibv_send_wr wr[IPOIB_BURST];
 	struct ibv_sge sge[IPOIB_BURST];
-	uint64_t packets, bytes, multicast, handed, copied;
+	struct ibv_sge tso_sge[IPOIB_TSO_SEGS];
+	uint64_t packets, bytes, multicast, handed, copied, large;
 	uint64_t drop[IPOIB_DROP_NUM];
 };
 

@@ -67,6 +67,29 @@ qp_open(struct ipoib_port *p, struct ibv_cq *send, struct ibv_cq *recv, uint32_t
 	return tp_roce_create_qp(p->pd, &init);
 }
 
+/* The application's; its requests are longer where it may send large ones. */
+static struct ibv_qp *
+qp_open_app(struct ipoib_port *p)
+{
+	struct ipoib_txq *tx = p->txq;
+	struct ibv_qp_init_attr_ex init = {
+		.send_cq = tx->cq,
+		.recv_cq = p->rxq->cq,
+		.qp_type = IBV_QPT_UD,
+		.cap = {.max_send_wr = tx->size,
+			.max_recv_wr = p->rxq->size,
+			.max_send_sge = tx->tso_segs,
+			.max_recv_sge = 1},
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER,
+		.pd = p->pd,
+		.max_tso_header = IPOIB_TSO_HEADER,
+	};
+
+	if (tx->tso_segs == 0)
+		return qp_open(p, tx->cq, p->rxq->cq, tx->size, p->rxq->size);
+	return tp_roce_create_qp_ex(ipoib_device_ctx(p->device), &init);
+}
+
 /* Requests of a ring are written once; a burst changes addresses and where the list ends. */
 static void
 requests_init(struct ipoib_port *p)
@@ -104,7 +127,7 @@ ipoib_queues_open(struct ipoib_port *p)
 	rx->cq = tp_roce_create_cq(ctx, rx->size, NULL, NULL, 0);
 	tx->cq = rx->cq != NULL ? tp_roce_create_cq(ctx, (int)tx->size, NULL, NULL, 0) : NULL;
 	p->slow_cq = tx->cq != NULL ? tp_roce_create_cq(ctx, IPOIB_SLOW_SENDS, NULL, NULL, 0) : NULL;
-	rx->qp = tx->qp = p->slow_cq != NULL ? qp_open(p, tx->cq, rx->cq, tx->size, rx->size) : NULL;
+	rx->qp = tx->qp = p->slow_cq != NULL ? qp_open_app(p) : NULL;
 	p->slow_qp = rx->qp != NULL ? qp_open(p, p->slow_cq, p->slow_cq, IPOIB_SLOW_SENDS, 1) : NULL;
 	if (p->slow_qp == NULL) {
 		ret = -errno;

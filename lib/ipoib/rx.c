@@ -5,7 +5,7 @@
 #include "port.h"
 #include "slow.h"
 
-void
+__rte_noinline void
 ipoib_rx_fill(struct ipoib_rxq *q)
 {
 	while (q->missing != 0) {
@@ -106,9 +106,10 @@ static_assert(offsetof(struct rte_mbuf, pkt_len) == offsetof(struct rte_mbuf, pa
 /* A burst at work: the sender of the last packet is often that of the next. */
 struct burst {
 	const struct ipoib_view *v;
-	uint64_t key, src_low; /* src_low: the first two octets of the sender's MAC, behind our own */
+	uint64_t key, head; /* head: our MAC, and the first two octets of the sender's */
 	uint64_t bytes;
 	uint32_t src_high; /* the others */
+	bool locals;       /* somebody has another MAC than ours */
 };
 
 /* Damaged, or shorter than its headers. */
@@ -141,7 +142,7 @@ other_sender(struct burst *b, uint64_t key)
 	if (unlikely(*from->touched == 0))
 		*from->touched = 1;
 	b->key = key;
-	b->src_low = from->mac << 48;
+	b->head = b->v->mac | from->mac << 48;
 	b->src_high = (uint32_t)(from->mac >> 16);
 	return true;
 }
@@ -179,14 +180,16 @@ static __rte_always_inline bool
 take(struct ipoib_rxq *q, struct burst *b, struct rte_mbuf *m, const struct ibv_wc *wc)
 {
 	uint8_t *base = (uint8_t *)m->buf_addr + q->offset;
-	uint64_t dst = b->v->mac, key = ipoib_rx_key(wc->slid, wc->src_qp);
+	uint64_t dst = 0, key = ipoib_rx_key(wc->slid, wc->src_qp), head;
+	uint32_t len = wc->byte_len - IPOIB_RX_SHIFT;
+	unsigned int flags = wc->wc_flags;
 	uint16_t etype;
 
 	if (unlikely(wc->status != IBV_WC_SUCCESS || wc->byte_len < IPOIB_UD_HEAD + 20)) {
 		refuse(q, m, wc->status);
 		return false;
 	}
-	if (unlikely((wc->wc_flags & IBV_WC_GRH) != 0) && !to_group(q, b, m, wc, &dst))
+	if (unlikely((flags & IBV_WC_GRH) != 0) && !to_group(q, b, m, wc, &dst))
 		return false;
 	memcpy(&etype, base + IB_GRH_LEN, sizeof(etype));
 	if (unlikely((key != b->key && !other_sender(b, key)) ||
@@ -194,15 +197,17 @@ take(struct ipoib_rxq *q, struct burst *b, struct rte_mbuf *m, const struct ibv_
 		hand_over(q, m, wc);
 		return false;
 	}
-	if (unlikely(b->v->locals != 0) && dst == b->v->mac)
-		dst = local_mac(b->v, etype, base + IPOIB_UD_HEAD);
+	head = b->head;
+	if (unlikely(dst != 0 || b->locals)) {
+		dst = dst != 0 ? dst : local_mac(b->v, etype, base + IPOIB_UD_HEAD);
+		head = (head & ~IPOIB_MAC_MASK) | dst;
+	}
 	/* Destination and source, then the EtherType over the end of the GRH and the encapsulation. */
-	dst |= b->src_low;
-	memcpy(base + IPOIB_RX_SHIFT, &dst, 8);
+	memcpy(base + IPOIB_RX_SHIFT, &head, 8);
 	memcpy(base + IPOIB_RX_SHIFT + 8, &b->src_high, 4);
 	memcpy(base + IPOIB_RX_SHIFT + 12, &etype, sizeof(etype));
-	fill_mbuf(q, m, wc->byte_len - IPOIB_RX_SHIFT, (wc->wc_flags & IBV_WC_IP_CSUM_OK) * GOOD_SUMS);
-	b->bytes += wc->byte_len;
+	fill_mbuf(q, m, len, (flags & IBV_WC_IP_CSUM_OK) * GOOD_SUMS);
+	b->bytes += len;
 	return true;
 }
 
@@ -212,7 +217,7 @@ ipoib_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	struct ipoib_rxq *q = queue;
 	struct ibv_wc wc[IPOIB_BURST];
 	struct burst b = {0};
-	uint32_t got = 0, injected;
+	uint32_t got = 0;
 	int done, i;
 
 	ipoib_turn_begin(&q->turn);
@@ -221,12 +226,12 @@ ipoib_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		ipoib_turn_end(&q->turn);
 		return 0;
 	}
+	b.locals = b.v->locals != 0;
 	if (unlikely(!rte_ring_empty(q->inject))) {
 		got = rte_ring_sc_dequeue_burst(q->inject, (void **)pkts, n, NULL);
 		for (i = 0; i < (int)got; i++)
 			b.bytes += pkts[i]->pkt_len;
 	}
-	injected = got;
 	done = got < n ? ibv_poll_cq(q->cq, (int)RTE_MIN((uint32_t)(n - got), IPOIB_BURST), wc) : 0;
 	for (i = 0; i < done; i++) {
 		struct rte_mbuf *m = (struct rte_mbuf *)(uintptr_t)wc[i].wr_id;
@@ -237,7 +242,7 @@ ipoib_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		got += take(q, &b, m, &wc[i]);
 	}
 	q->packets += got;
-	q->bytes += b.bytes - (uint64_t)(got - injected) * IPOIB_RX_SHIFT;
+	q->bytes += b.bytes;
 	if (done > 0)
 		q->missing += (uint32_t)done;
 	if (q->missing >= IPOIB_BURST / 2)

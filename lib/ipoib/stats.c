@@ -41,7 +41,7 @@ static const struct {
 #undef ROW
 };
 
-#define QUEUE_ROWS 6u
+#define QUEUE_ROWS 7u
 #define ROWS (QUEUE_ROWS + RTE_DIM(core_rows) + IPOIB_DROP_NUM)
 
 static uint64_t
@@ -78,6 +78,7 @@ row(const struct ipoib_port *p, unsigned int i, const char **name, const char **
 		*name = "tx_control_sent", *text = "packets that the control thread sent", *value = p->slow_sent;
 		return;
 	case 5: *name = "tx_copied", *text = "packets copied to be sent", *value = tx != NULL ? tx->copied : 0; return;
+	case 6: *name = "tx_large", *text = "packets that the card cut", *value = tx != NULL ? tx->large : 0; return;
 	default: break;
 	}
 	i -= QUEUE_ROWS;
@@ -134,7 +135,7 @@ ipoib_stats_reset(struct rte_eth_dev *dev)
 	if (p->txq != NULL) {
 		struct ipoib_txq *q = p->txq;
 
-		q->packets = q->bytes = q->multicast = q->handed = q->copied = 0;
+		q->packets = q->bytes = q->multicast = q->handed = q->copied = q->large = 0;
 		memset(q->drop, 0, sizeof(q->drop));
 	}
 	ipoib_device_unlock(p->device);

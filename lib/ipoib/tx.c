@@ -7,15 +7,16 @@
 
 /* Octets of a frame in front of the encapsulation header. */
 #define SKIP (RTE_ETHER_HDR_LEN - IPOIB_ENCAP_LEN)
-#define REAP_AT 64u                     /* requests in flight before completions are looked for */
-#define LOOKED_AT 62u                   /* octets of a frame that may be looked at, there or not */
-#define SHORTEST 34u                    /* what is shorter is looked at with care */
-#define ALONE UINT32_C(0x00010001)      /* reference count and number of segments are 1 */
+#define REAP_AT 64u                /* requests in flight before completions are looked for */
+#define LOOKED_AT 62u              /* octets of a frame that may be looked at, there or not */
+#define SHORTEST 34u               /* what is shorter is looked at with care */
+#define ALONE UINT32_C(0x00010001) /* reference count and number of segments are 1 */
+#define WISHES (IPOIB_TX_CHECKSUMS | RTE_MBUF_F_TX_TCP_SEG)
 #define OTHERS (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)
 static_assert(offsetof(struct rte_mbuf, nb_segs) == offsetof(struct rte_mbuf, refcnt) + 2, "both are read as one word");
 
 /* Requests before this one are done; those from q->mixed on are buffers of the last pool and nothing else. */
-static void
+static __rte_noinline void
 release(struct ipoib_txq *q, uint32_t until)
 {
 	uint32_t at, n;
@@ -169,11 +170,23 @@ is_mine(const struct rte_mbuf *m, uint64_t flags)
 	return alone == ALONE && (m->ol_flags & flags) == 0;
 }
 
-/* A packet that asks for more than to be sent: a buffer that can be sent, and the request's flags. NULL: dropped. */
-static __rte_noinline struct rte_mbuf *
-wishes(struct ipoib_txq *q, struct rte_mbuf *m, unsigned int *send_flags)
+/* Octets of a frame's headers, when it is to be cut. */
+static inline uint32_t
+header_of(const struct rte_mbuf *m)
 {
-	*send_flags = (m->ol_flags & IPOIB_TX_CHECKSUMS) != 0 ? IBV_SEND_IP_CSUM : 0;
+	return (uint32_t)m->l2_len + m->l3_len + m->l4_len;
+}
+
+/* A packet that asks for more than to be sent: a buffer that can be sent, and the request's flags. NULL: not this way. */
+static __rte_noinline struct rte_mbuf *
+wishes(struct ipoib_txq *q, struct rte_mbuf *m, unsigned int *send_flags, struct rte_mbuf **large)
+{
+	/* Without payload there is nothing to cut. */
+	if ((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0 && m->pkt_len > header_of(m)) {
+		*large = m;
+		return NULL;
+	}
+	*send_flags = (m->ol_flags & WISHES) != 0 ? IBV_SEND_IP_CSUM : 0;
 	return is_mine(m, OTHERS) ? m : simplify(q, m);
 }
 
@@ -184,6 +197,7 @@ struct burst {
 	struct ibv_ah *ah;
 	uint64_t bytes;
 	uint32_t qpn, longest;
+	struct rte_mbuf *large; /* to be cut, when there is one: its request stands alone */
 };
 
 /* The neighbour of a MAC that is not the last packet's; false: the control thread must see the packet. */
@@ -227,8 +241,8 @@ prepare(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m, struct ibv_sen
 	uint64_t mac;
 	uint8_t *p;
 
-	if (unlikely(!is_mine(m, OTHERS | IPOIB_TX_CHECKSUMS))) {
-		m = wishes(q, m, &send_flags);
+	if (unlikely(!is_mine(m, OTHERS | WISHES))) {
+		m = wishes(q, m, &send_flags, &b->large);
 		if (m == NULL)
 			return false;
 	}
@@ -291,6 +305,91 @@ post(struct ipoib_txq *q, uint32_t k)
 		rekey(q);
 }
 
+/* The elements of a large send's payload, behind head octets; 0: it has none, or too many. */
+static int
+tso_list(struct ipoib_txq *q, struct rte_mbuf *m, uint32_t head)
+{
+	int n = 0;
+
+	for (; m != NULL; m = m->next, head = 0) {
+		struct ibv_sge *s = &q->tso_sge[n];
+
+		if (m->data_len == head)
+			continue;
+		if (n == q->tso_segs || ipoib_pool_lkey(q->port, m->pool, &s->lkey) != 0)
+			return 0;
+		s->addr = rte_pktmbuf_mtod_offset(m, uintptr_t, head);
+		s->length = m->data_len - head;
+		n++;
+	}
+	return n;
+}
+
+static bool
+is_direct(const struct rte_mbuf *m)
+{
+	while (m != NULL && RTE_MBUF_DIRECT(m))
+		m = m->next;
+	return m == NULL;
+}
+
+/* A frame that the card cuts: its headers go with the request, so that nothing is written into its buffers. */
+static __rte_noinline void
+send_large(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_TSO, .send_flags = IBV_SEND_SIGNALED, .sg_list = q->tso_sge}, *bad;
+	uint8_t hdr[IPOIB_TSO_HEADER + SKIP];
+	uint32_t len = header_of(m);
+	struct rte_mbuf *copy;
+	uint64_t mac;
+
+	if (q->tso_segs == 0 || m->l2_len != RTE_ETHER_HDR_LEN || len > sizeof(hdr) || len > m->data_len ||
+	    m->tso_segsz == 0) {
+		drop(q, IPOIB_DROP_TX_TSO, m);
+		return;
+	}
+	if (len + m->tso_segsz > b->longest) {
+		drop(q, IPOIB_DROP_TX_LONG, m);
+		return;
+	}
+	memcpy(hdr, rte_pktmbuf_mtod(m, uint8_t *), len);
+	memcpy(&mac, hdr, sizeof(mac));
+	mac &= IPOIB_MAC_MASK;
+	if ((hdr[0] & 1) != 0 || (mac != b->mac && !other_mac(b, mac))) {
+		hand_over(q, m);
+		return;
+	}
+	if (!is_direct(m)) {
+		copy = rte_pktmbuf_copy(m, q->port->pool, 0, UINT32_MAX);
+		rte_pktmbuf_free(m);
+		if (copy == NULL) {
+			q->drop[IPOIB_DROP_TX_NO_MBUF]++;
+			return;
+		}
+		q->copied++;
+		m = copy;
+	}
+	wr.num_sge = tso_list(q, m, len);
+	memcpy(hdr + SKIP, hdr + 12, 2);
+	memset(hdr + SKIP + 2, 0, 2);
+	wr.tso.hdr = hdr + SKIP;
+	wr.tso.hdr_sz = (uint16_t)(len - SKIP);
+	wr.tso.mss = m->tso_segsz;
+	wr.wr.ud.ah = b->ah;
+	wr.wr.ud.remote_qpn = b->qpn;
+	wr.wr.ud.remote_qkey = q->qkey;
+	wr.wr_id = (uint32_t)(q->head + 1);
+	if (wr.num_sge == 0 || ibv_post_send(q->qp, &wr, &bad) != 0) {
+		drop(q, IPOIB_DROP_TX_TSO, m);
+		return;
+	}
+	q->sent[q->head++ & q->mask] = m;
+	q->mixed = q->head;
+	q->packets++;
+	q->large++;
+	b->bytes += m->pkt_len;
+}
+
 uint16_t
 ipoib_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 {
@@ -325,6 +424,13 @@ ipoib_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 			if (likely(prepare(q, &b, *pkts, wr, sge))) {
 				wr++;
 				sge++;
+			} else if (b.large != NULL) {
+				if (wr != q->wr)
+					post(q, (uint32_t)(wr - q->wr));
+				wr = q->wr;
+				sge = q->sge;
+				send_large(q, &b, b.large);
+				b.large = NULL;
 			}
 		}
 		if (likely(wr != q->wr))

@@ -114,7 +114,8 @@ struct tp_roce_qp {
 	struct ibv_qp_init_attr init; /* as granted */
 	struct ibv_qp_attr attr;      /* as set so far */
 	struct tp_roce_path path;
-	uint16_t sport; /* asked for, 0: of the queue pair's number */
+	uint16_t sport;          /* asked for, 0: of the queue pair's number */
+	uint16_t max_tso_header; /* of large sends of datagrams, 0: none; the provider refuses what it has not */
 	unsigned int refs, async_events;
 	SLIST_HEAD(, tp_roce_group) groups;
 };

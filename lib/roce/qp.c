@@ -83,8 +83,8 @@ count(struct tp_roce_qp *qp, int by)
 		((struct tp_roce_srq *)qp->v.srq)->refs += (unsigned int)by;
 }
 
-struct ibv_qp *
-tp_roce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+static struct ibv_qp *
+create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, uint16_t max_tso_header)
 {
 	struct tp_roce_dev *dev = tp_roce_dev_of(pd->context);
 	struct tp_roce_qp *qp;
@@ -107,6 +107,7 @@ tp_roce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	pthread_mutex_init(&qp->v.mutex, NULL);
 	pthread_cond_init(&qp->v.cond, NULL);
 	qp->init = *attr;
+	qp->max_tso_header = max_tso_header;
 	cap_init(&qp->init.cap, attr->srq != NULL);
 	SLIST_INIT(&qp->groups);
 	tp_roce_lock(dev);
@@ -120,6 +121,51 @@ tp_roce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	}
 	tp_roce_unlock(dev);
 	return tp_roce_made(qp, err);
+}
+
+struct ibv_qp *
+tp_roce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	return create(pd, attr, 0);
+}
+
+static int
+ex_check(struct tp_roce_dev *dev, const struct ibv_qp_init_attr_ex *a)
+{
+	const uint32_t mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
+
+	if (a->comp_mask != mask || a->pd == NULL)
+		return TP_ROCE_REFUSE(dev, EINVAL, "comp_mask 0x%x is not 0x%x, or there is no protection domain",
+				      a->comp_mask, mask);
+	if (a->max_tso_header != 0 &&
+	    (a->qp_type != IBV_QPT_UD || (dev->attr.device_cap_flags & TP_ROCE_DEVICE_UD_TSO) == 0))
+		return TP_ROCE_REFUSE(dev, EOPNOTSUPP,
+				      "large sends are for datagrams of InfiniBand, on cards that have them");
+	return 0;
+}
+
+struct ibv_qp *
+tp_roce_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp_init_attr plain = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+	};
+	struct ibv_qp *qp;
+	int err = ex_check(tp_roce_dev_of(ctx), attr);
+
+	if (err != 0) {
+		errno = err;
+		return NULL;
+	}
+	qp = create(attr->pd, &plain, attr->max_tso_header);
+	attr->cap = plain.cap;
+	return qp;
 }
 
 int

@@ -37,6 +37,11 @@ def ns(space, *cmd, **kw):
 class Link:
     """triplane with two IPoIB ports and two taps, forwarding between each pair."""
 
+    taps = ('net_tap0,iface=tpi0', 'net_tap1,iface=tpi1')
+    ipoib = ''
+    options = ('--tx-offloads', 'ipv4_cksum,udp_cksum,tcp_cksum')
+    sm_options = ()
+
     def __init__(self):
         self.dir = tempfile.mkdtemp(prefix='tpipoib')
         self.socket = os.path.join(self.dir, 'umad.sock')
@@ -44,10 +49,11 @@ class Link:
         self.env = dict(os.environ, LD_PRELOAD=PRELOAD, TP_UMAD_SOCKET=self.socket, OSM_CACHE_DIR=self.dir,
                         OSM_TMP_DIR=self.dir)
         self.sm = None
-        vdevs = ['net_mlx4_model0,port0=ib,port1=ib,guid=0x%x' % (GUID - 1), 'net_ipoib0,port=net_mlx4_model0/1',
-                 'net_tap0,iface=tpi%d' % 0, 'net_ipoib1,port=net_mlx4_model0/2', 'net_tap1,iface=tpi%d' % 1]
+        vdevs = ['net_mlx4_model0,port0=ib,port1=ib,guid=0x%x' % (GUID - 1),
+                 'net_ipoib0,port=net_mlx4_model0/1' + self.ipoib, self.taps[0],
+                 'net_ipoib1,port=net_mlx4_model0/2' + self.ipoib, self.taps[1]]
         cmd = [APP] + tpmd.eal('tpipoib%d' % ID, plugin=False) + ['--vdev=' + v for v in vdevs]
-        cmd += ['--', '--tx-offloads', 'ipv4_cksum,udp_cksum,tcp_cksum']
+        cmd += ['--', *self.options]
         self.log = os.path.join(self.dir, 'triplane.log')
         self.out = open(self.log, 'w')
         self.app = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=self.out, stderr=subprocess.STDOUT)
@@ -90,7 +96,7 @@ class Link:
         return [p['state'] for p in self.ask('show ipoib')['ports']]
 
     def start_sm(self):
-        self.sm = subprocess.Popen(['opensm', '-g', '0x%016x' % GUID, '-f', self.sm_log, '-s', '2'], env=self.env, cwd=self.dir,
+        self.sm = subprocess.Popen(['opensm', '-g', '0x%016x' % GUID, '-f', self.sm_log, '-s', '2', *self.sm_options], env=self.env, cwd=self.dir,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def stop_sm(self):
@@ -173,7 +179,7 @@ def long_packets(link):
     return ping(A, '10.8.0.2', 3, '-s', '1472', '-M', 'do') or ping(A, '10.8.0.2', 3, '-s', '8000')
 
 
-def iperf(link, *more, address='10.8.0.2'):
+def iperf(link, *more, address='10.8.0.2', end=('-t', '3')):
     server = subprocess.Popen(['ip', 'netns', 'exec', B, 'iperf3', '-s', '-1', '-J'], stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -181,7 +187,7 @@ def iperf(link, *more, address='10.8.0.2'):
             if b'5201' in subprocess.run(['ip', 'netns', 'exec', B, 'ss', '-ltn'], stdout=subprocess.PIPE).stdout:
                 break
             time.sleep(0.1)
-        rc, out = ns(A, 'iperf3', '-c', address, '-t', '2', '-J', *more)
+        rc, out = ns(A, 'iperf3', '-c', address, *end, '-J', *more)
     finally:
         server.terminate()
         server.wait()
@@ -198,8 +204,9 @@ def checksums(link):
     link.say('set fwd csum 1,3')
     link.say('start')
     try:
-        return (ping(A, '10.8.0.2', 3) or iperf(link) or iperf(link, '-u', '-b', '20M') or
-                iperf(link, '-6', address='fd00:8::2'))
+        some = ('-n', '1M')
+        return (ping(A, '10.8.0.2', 3) or iperf(link, end=some) or iperf(link, '-u', '-b', '20M', end=some) or
+                iperf(link, '-6', address='fd00:8::2', end=some))
     finally:
         link.say('stop')
         link.say('set fwd io 1,3')

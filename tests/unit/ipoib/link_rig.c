@@ -282,7 +282,7 @@ rig_open(struct rig *r)
 				(char *)(uintptr_t) "0@0"};
 
 		assert_true(rte_eal_init(RTE_DIM(argv), argv) >= 0);
-		pool = rte_pktmbuf_pool_create("ipoib", 2047, 0, 0, RTE_PKTMBUF_HEADROOM + 4352, 0);
+		pool = rte_pktmbuf_pool_create("ipoib", 2047, 256, 0, RTE_PKTMBUF_HEADROOM + 4352, 0);
 		assert_non_null(pool);
 	}
 	memset(r, 0, sizeof(*r));

@@ -3,7 +3,7 @@
  */
 /*
  * The bursts on a card that is three functions: what is posted is looked at octet by octet, what completes is made here.
- * "test_ipoib_burst run N" sends and receives N bursts and does nothing else, for callgrind.
+ * "test_ipoib_burst tx N" sends N bursts and does nothing else, "test_ipoib_burst rx N" receives them, for callgrind.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,8 @@ static struct {
 	uintptr_t addr[RX_RING];
 	unsigned int num_posted;
 	struct ibv_send_wr sent[TX_RING];
-	struct ibv_sge sge[TX_RING];
+	struct ibv_sge sge[TX_RING], more; /* more: the second element, if there is one */
+	uint8_t hdr[IPOIB_TSO_HEADER];     /* of a large send */
 	unsigned int num_sent, room;
 	int fail;
 } card;
@@ -63,6 +64,10 @@ post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 		}
 		card.sent[card.num_sent % TX_RING] = *wr;
 		card.sge[card.num_sent % TX_RING] = wr->sg_list[0];
+		if (wr->num_sge > 1)
+			card.more = wr->sg_list[1];
+		if (wr->opcode == IBV_WR_TSO)
+			memcpy(card.hdr, wr->tso.hdr, wr->tso.hdr_sz);
 		card.num_sent++;
 		if ((wr->send_flags & IBV_SEND_SIGNALED) != 0)
 			card.tx_done[card.num_tx_done++ % TX_RING] = (struct ibv_wc){.wr_id = wr->wr_id};
@@ -169,8 +174,10 @@ setup(void **state)
 	for (i = 0; i < IPOIB_BURST; i++) {
 		rxq.wr[i] = (struct ibv_recv_wr){
 			.sg_list = &rxq.sge[i], .num_sge = 1, .next = &rxq.wr[(i + 1) % IPOIB_BURST]};
-		txq.wr[i] = (struct ibv_send_wr){
-			.sg_list = &txq.sge[i], .num_sge = 1, .next = &txq.wr[(i + 1) % IPOIB_BURST]};
+		txq.wr[i] = (struct ibv_send_wr){.sg_list = &txq.sge[i],
+						 .num_sge = 1,
+						 .opcode = IBV_WR_SEND,
+						 .next = &txq.wr[(i + 1) % IPOIB_BURST]};
 		txq.wr[i].wr.ud.remote_qkey = RIG_QKEY;
 	}
 	ipoib_rx_fill(&rxq);
@@ -308,6 +315,76 @@ two_pools(void **state)
 	}
 	ipoib_tx_forget(&txq);
 	rte_mempool_free(other);
+}
+
+/* A frame of TCP with so much payload, to be cut. */
+static struct rte_mbuf *
+tcp(uint32_t payload)
+{
+	static const uint8_t tcp4[40] = {0x45, 0,  0, 40, 0, 0,  0, 0, 64, 6,          0,
+					 0,    10, 0, 0,  1, 10, 0, 0, 2,  [32] = 0x50};
+	struct rte_mbuf *m = frame(&peer, 0x0800, tcp4, sizeof(tcp4));
+
+	memset(rte_pktmbuf_append(m, (uint16_t)payload), 0x77, payload);
+	m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM;
+	m->l2_len = 14;
+	m->l3_len = 20;
+	m->l4_len = 20;
+	m->tso_segsz = 500;
+	return m;
+}
+
+/* Large sends: headers apart from payload, in their place among the others; their buffers stay as they are. */
+static void
+large_sends(void **state)
+{
+	struct rte_mbuf *m[4], *tail = rte_pktmbuf_alloc(rig.pool);
+
+	(void)state;
+	txq.tso_segs = IPOIB_TSO_SEGS;
+	txq.qkey = RIG_QKEY;
+	m[0] = frame(&peer, 0x0800, udp4, sizeof(udp4));
+	m[1] = tcp(1200);
+	memset(rte_pktmbuf_append(tail, 1000), 0x78, 1000);
+	assert_int_equal(rte_pktmbuf_chain(m[1], tail), 0);
+	m[2] = tcp(0); /* nothing to cut */
+	m[3] = frame(&peer, 0x0800, udp4, sizeof(udp4));
+	rte_pktmbuf_refcnt_update(m[1], 1);
+	assert_int_equal(ipoib_tx_burst(&txq, m, 4), 4);
+	assert_int_equal(card.num_sent, 4);
+	assert_int_equal(card.sent[0].opcode, IBV_WR_SEND);
+	assert_int_equal(card.sent[1].opcode, IBV_WR_TSO);
+	assert_int_equal(card.sent[1].tso.mss, 500);
+	assert_int_equal(card.sent[1].tso.hdr_sz, 44);
+	assert_int_equal(card.sent[1].wr.ud.remote_qpn, rig_qpn(1));
+	assert_int_equal(card.sent[1].wr.ud.remote_qkey, RIG_QKEY);
+	assert_memory_equal(card.hdr, "\x08\x00\x00\x00\x45", 5);
+	assert_memory_equal(card.hdr + 4, rte_pktmbuf_mtod_offset(m[1], uint8_t *, 14), 40);
+	assert_int_equal(card.sent[1].num_sge, 2);
+	assert_ptr_equal((void *)card.sge[1].addr, rte_pktmbuf_mtod_offset(m[1], void *, 54));
+	assert_int_equal(card.sge[1].length, 1200);
+	assert_ptr_equal((void *)card.more.addr, rte_pktmbuf_mtod(tail, void *));
+	assert_int_equal(card.more.length, 1000);
+	assert_memory_equal(rte_pktmbuf_mtod(m[1], uint8_t *), &peer, 6);
+	assert_int_equal(card.sent[2].opcode, IBV_WR_SEND);
+	assert_int_equal(card.sent[2].send_flags & IBV_SEND_IP_CSUM, IBV_SEND_IP_CSUM);
+	assert_int_equal(card.sge[3].length, 4 + sizeof(udp4));
+	ipoib_tx_reap(&txq);
+	assert_int_equal(txq.tail, 4);
+	assert_int_equal(rte_mbuf_refcnt_read(m[1]), 1);
+	rte_pktmbuf_free(m[1]);
+	/* What cannot be: without the offload, without a size, headers beyond the first buffer, segments above the MTU. */
+	for (unsigned int i = 0; i < 4; i++)
+		m[i] = tcp(1200);
+	m[0]->tso_segsz = 0;
+	m[1]->l3_len = 200;
+	m[2]->tso_segsz = 2044 - 40 + 1;
+	assert_int_equal(ipoib_tx_burst(&txq, m, 3), 3);
+	txq.tso_segs = 0;
+	assert_int_equal(ipoib_tx_burst(&txq, m + 3, 1), 1);
+	assert_int_equal(card.num_sent, 4);
+	assert_int_equal(txq.drop[IPOIB_DROP_TX_TSO], 3);
+	assert_int_equal(txq.drop[IPOIB_DROP_TX_LONG], 1);
 }
 
 static void
@@ -477,18 +554,22 @@ without_a_snapshot(void **state)
 }
 
 static int
-run(unsigned long bursts)
+run(bool tx, unsigned long bursts)
 {
 	struct rte_mbuf *m[IPOIB_BURST];
+	unsigned int i;
 
+	printf("packets %lu\n", bursts * IPOIB_BURST);
 	setup(NULL);
 	for (; bursts != 0; bursts--) {
-		for (unsigned int i = 0; i < IPOIB_BURST; i++) {
+		for (i = 0; tx && i < IPOIB_BURST; i++)
 			m[i] = frame(&peer, 0x0800, udp4, sizeof(udp4));
+		for (i = 0; !tx && i < IPOIB_BURST; i++)
 			arrive(udp4, sizeof(udp4), 0x0800, NULL, 2, rig_qpn(1));
-		}
-		ipoib_tx_burst(&txq, m, IPOIB_BURST);
-		rte_pktmbuf_free_bulk(m, ipoib_rx_burst(&rxq, m, IPOIB_BURST));
+		if (tx)
+			ipoib_tx_burst(&txq, m, IPOIB_BURST);
+		else
+			rte_pktmbuf_free_bulk(m, ipoib_rx_burst(&rxq, m, IPOIB_BURST));
 	}
 	return teardown(NULL);
 }
@@ -498,13 +579,21 @@ main(int argc, char **argv)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(checksums), T(two_pools),
-		T(sends_in_place),         T(hands_over_what_it_does_not_know), T(groups_by_the_packet),
-		T(shared_and_long_ones),   T(a_full_queue_and_one_that_fails),  T(receives_in_place),
-		T(groups_and_own_packets), T(received_ones_that_go_on),         T(without_a_snapshot),
+		T(checksums),
+		T(two_pools),
+		T(large_sends),
+		T(sends_in_place),
+		T(hands_over_what_it_does_not_know),
+		T(groups_by_the_packet),
+		T(shared_and_long_ones),
+		T(a_full_queue_and_one_that_fails),
+		T(receives_in_place),
+		T(groups_and_own_packets),
+		T(received_ones_that_go_on),
+		T(without_a_snapshot),
 	};
 
-	if (argc == 3 && strcmp(argv[1], "run") == 0)
-		return run(strtoul(argv[2], NULL, 0));
+	if (argc == 3)
+		return run(strcmp(argv[1], "tx") == 0, strtoul(argv[2], NULL, 0));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <infiniband/verbs.h>
 #include <rte_byteorder.h>
 #include <rte_ip.h>
+#include <rte_tcp.h>
 #include <rte_udp.h>
 
 #include "ib_rig.h"
@@ -181,6 +182,142 @@ test_checksums(void **state)
 	ir_end_free(&b);
 }
 
+/* --- large sends: the card cuts, DPDK judges --------------------------------------------------------------------- */
+
+#define MSS 1000u
+#define PAYLOAD 4500u
+#define SEGMENTS 5u
+
+/* A queue pair that may send large ones, in place of the end's. */
+static void
+large_qp(struct ir_end *e)
+{
+	struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_UD,
+					   .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER,
+					   .send_cq = e->cq,
+					   .recv_cq = e->cq,
+					   .cap = {.max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 2},
+					   .pd = ir_pd[e->port],
+					   .max_tso_header = 129};
+
+	assert_int_equal(tp_roce_destroy_qp(e->qp), 0);
+	assert_null(tp_roce_create_qp_ex(ir_ctx[e->port], &init));
+	assert_int_equal(errno, EINVAL);
+	init.max_tso_header = 128;
+	init.qp_type = IBV_QPT_RC;
+	assert_null(tp_roce_create_qp_ex(ir_ctx[e->port], &init));
+	assert_int_equal(errno, EOPNOTSUPP);
+	init.qp_type = IBV_QPT_UD;
+	e->qp = tp_roce_create_qp_ex(ir_ctx[e->port], &init);
+	assert_non_null(e->qp);
+}
+
+/* The headers in front of the payload: four octets, IP, TCP with options; returns their length. */
+static uint16_t
+large_header(uint8_t *h, bool v6, uint32_t options)
+{
+	uint32_t l3 = v6 ? sizeof(struct rte_ipv6_hdr) : sizeof(struct rte_ipv4_hdr);
+	struct rte_tcp_hdr *tcp = (void *)(h + ENCAP + l3);
+
+	memset(h, 0, 128);
+	memcpy(h, v6 ? "\x86\xdd" : "\x08\x00", 2);
+	if (v6)
+		*(struct rte_ipv6_hdr *)(void *)(h + ENCAP) = (struct rte_ipv6_hdr){.vtc_flow = RTE_BE32(0x60000000),
+										    .proto = IPPROTO_TCP,
+										    .hop_limits = 9,
+										    .src_addr = {0xfd, [15] = 1}};
+	else
+		*(struct rte_ipv4_hdr *)(void *)(h + ENCAP) = (struct rte_ipv4_hdr){.version_ihl = RTE_IPV4_VHL_DEF,
+										    .packet_id = RTE_BE16(700),
+										    .time_to_live = 9,
+										    .next_proto_id = IPPROTO_TCP,
+										    .src_addr = RTE_BE32(0xc0000201),
+										    .dst_addr = RTE_BE32(0xc0000202)};
+	tcp->sent_seq = RTE_BE32(0xfffffc00);
+	tcp->data_off = (uint8_t)((20 + options) << 2);
+	tcp->tcp_flags = RTE_TCP_ACK_FLAG | RTE_TCP_PSH_FLAG | RTE_TCP_FIN_FLAG;
+	memset(tcp + 1, 1, options); /* no operation */
+	return (uint16_t)(ENCAP + l3 + sizeof(*tcp) + options);
+}
+
+static void
+large_segment(const uint8_t *got, uint32_t len, unsigned int i, bool v6, uint32_t hdr)
+{
+	const struct rte_ipv4_hdr *ip4 = (const void *)(got + ENCAP);
+	const struct rte_ipv6_hdr *ip6 = (const void *)(got + ENCAP);
+	const struct rte_tcp_hdr *tcp = (const void *)(got + ENCAP + (v6 ? sizeof(*ip6) : sizeof(*ip4)));
+	bool last = i == SEGMENTS - 1;
+
+	assert_int_equal(len, hdr + (last ? PAYLOAD - i * MSS : MSS));
+	if (v6) {
+		assert_int_equal(rte_be_to_cpu_16(ip6->payload_len), len - ENCAP - sizeof(*ip6));
+		assert_int_equal(rte_ipv6_udptcp_cksum_verify(ip6, tcp), 0);
+	} else {
+		assert_int_equal(rte_be_to_cpu_16(ip4->total_length), len - ENCAP);
+		assert_int_equal(rte_be_to_cpu_16(ip4->packet_id), 700 + i);
+		assert_int_equal(rte_raw_cksum(ip4, sizeof(*ip4)), 0xffff);
+		assert_int_equal(rte_ipv4_udptcp_cksum_verify(ip4, tcp), 0);
+	}
+	assert_int_equal(rte_be_to_cpu_32(tcp->sent_seq), (uint32_t)(0xfffffc00 + i * MSS));
+	assert_int_equal(tcp->tcp_flags & (RTE_TCP_PSH_FLAG | RTE_TCP_FIN_FLAG),
+			 last ? RTE_TCP_PSH_FLAG | RTE_TCP_FIN_FLAG : 0);
+	assert_int_equal(tcp->tcp_flags & RTE_TCP_ACK_FLAG, RTE_TCP_ACK_FLAG);
+}
+
+static void
+test_large_sends(void **state)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_TSO, .send_flags = IBV_SEND_SIGNALED, .num_sge = 2}, *bad;
+	struct ibv_sge sge[2];
+	uint8_t hdr[128];
+	struct ibv_wc wc;
+	struct ir_end a, b;
+	unsigned int v6, i;
+
+	ir_end(&a, 0, IBV_QPT_UD);
+	ir_end(&b, 1, IBV_QPT_UD);
+	large_qp(&a);
+	ir_rts(&a, 0, NULL, 0);
+	ir_rts(&b, 0, NULL, 0);
+	fill(a.mem, PAYLOAD, 5);
+	sge[0] = (struct ibv_sge){(uintptr_t)a.mem, 700, a.mr->lkey};
+	sge[1] = (struct ibv_sge){(uintptr_t)a.mem + 700, PAYLOAD - 700, a.mr->lkey};
+	wr.sg_list = sge;
+	wr.tso.hdr = hdr;
+	wr.tso.mss = MSS;
+	wr.wr.ud.ah = ah_to(0, 1, false, 0);
+	wr.wr.ud.remote_qpn = b.qp->qp_num;
+	wr.wr.ud.remote_qkey = IR_QKEY;
+	for (v6 = 0; v6 < 2; v6++) {
+		/* With options those of IPv6 take more than one block of the request. */
+		wr.tso.hdr_sz = large_header(hdr, v6 != 0, 12);
+		for (i = 0; i < SEGMENTS; i++)
+			ir_recv(&b, 6000 + i * 2000, 2000);
+		assert_int_equal(ibv_post_send(a.qp, &wr, &bad), 0);
+		ir_run();
+		assert_int_equal(ir_wc(&a).opcode, IBV_WC_TSO);
+		for (i = 0; i < SEGMENTS; i++) {
+			const uint8_t *got = b.mem + 6000 + i * 2000 + IR_GRH;
+
+			wc = ir_wc(&b);
+			large_segment(got, wc.byte_len - IR_GRH, i, v6 != 0, wr.tso.hdr_sz);
+			assert_memory_equal(got + wr.tso.hdr_sz, a.mem + i * MSS, wc.byte_len - IR_GRH - wr.tso.hdr_sz);
+		}
+		ir_no_wc(&b);
+	}
+	/* What cannot be is refused before anything is written. */
+	wr.tso.mss = 0;
+	assert_int_equal(ibv_post_send(a.qp, &wr, &bad), EINVAL);
+	wr.tso.mss = MSS;
+	wr.tso.hdr_sz = 129;
+	assert_int_equal(ibv_post_send(a.qp, &wr, &bad), EINVAL);
+	wr.tso.hdr_sz = 44;
+	assert_int_equal(ibv_post_send(b.qp, &wr, &bad), EINVAL);
+	assert_int_equal(tp_roce_destroy_ah(wr.wr.ud.ah), 0);
+	ir_end_free(&a);
+	ir_end_free(&b);
+}
+
 /* To the port's own LID: the card keeps it. */
 static void
 test_own_lid(void **state)
@@ -337,6 +474,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_datagrams, ir_setup_active, ir_teardown),
 		cmocka_unit_test_setup_teardown(test_checksums, ir_setup_active, ir_teardown),
+		cmocka_unit_test_setup_teardown(test_large_sends, ir_setup_active, ir_teardown),
 		cmocka_unit_test_setup_teardown(test_own_lid, ir_setup_active, ir_teardown),
 		cmocka_unit_test_setup_teardown(test_groups, ir_setup_active, ir_teardown),
 		cmocka_unit_test_setup_teardown(test_partitions, ir_setup_active, ir_teardown),
