@@ -149,6 +149,23 @@ def bench_verbs(rep):
             rep.goal('instructions of %s for 64 B' % function.replace('mlx4_roce_', ''), v, goals[case], 'instr')
 
 
+def bench_ipoib(rep):
+    """What lib/ipoib adds to the calls of verbs: the bursts on a card of three functions, without what these take."""
+    program = os.path.join(BUILD, 'tests/unit/ipoib/test_ipoib_burst')
+    rep.title('ipoib: instructions per packet of lib/ipoib, 74 octets, bursts of 32, one neighbour')
+    for way, text, burst, apart, apart_text, verbs, apart_verbs in (
+            ('tx', 'send', 'ipoib_tx_burst', 'release', 'free what was sent', ['post_send', 'poll_cq'], []),
+            ('rx', 'receive', 'ipoib_rx_burst', 'ipoib_rx_fill', 'post buffers', ['poll_cq'], ['post_recv'])):
+        command = [program, way, '512']
+        beside = instructions([apart], command)
+        v = instructions([burst], command) - instructions(verbs, command) - beside
+        if apart_verbs:
+            beside -= instructions(apart_verbs, command)
+        rep.row('ipoib', text, 'instructions', round(v, 1), 'instr')
+        rep.row('ipoib', apart_text, 'instructions', round(beside, 1), 'instr')
+        rep.goal('instructions that lib/ipoib takes to ' + text, v, 80, 'instr')
+
+
 def version(package):
     return run(['pkg-config', '--modversion', package]).strip()
 
@@ -301,8 +318,8 @@ def bench_scale(rep):
     scale.bench(rep, os.path.join(CACHE, 'bench'))
 
 
-BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'pps': bench_pps, 'scale': bench_scale,
-           'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model, 'roce': bench_roce}
+BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'ipoib': bench_ipoib, 'pps': bench_pps,
+           'scale': bench_scale, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model, 'roce': bench_roce}
 
 
 def main(argv):
