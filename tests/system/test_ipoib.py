@@ -183,7 +183,7 @@ def iperf(link, *more, address='10.8.0.2', end=('-t', '3')):
     server = subprocess.Popen(['ip', 'netns', 'exec', B, 'iperf3', '-s', '-1', '-J'], stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(50):
+        for _ in range(200):
             if b'5201' in subprocess.run(['ip', 'netns', 'exec', B, 'ss', '-ltn'], stdout=subprocess.PIPE).stdout:
                 break
             time.sleep(0.1)
