@@ -180,7 +180,7 @@ ipoib_rx_rearm(const struct ipoib_rxq *q)
 	uint64_t v;
 
 	rte_mbuf_refcnt_set(&m, 1);
-	memcpy(&v, &m.rearm_data, sizeof(v));
+	memcpy(&v, (const uint8_t *)&m + offsetof(struct rte_mbuf, data_off), sizeof(v));
 	return v;
 }
 /* Posts buffers as far as there are any. */

@@ -126,9 +126,9 @@ fill_mbuf(const struct ipoib_rxq *q, struct rte_mbuf *m, uint32_t len, uint64_t 
 {
 	const struct received r = {.pkt_len = len, .data_len = (uint16_t)len};
 
-	memcpy(&m->rearm_data, &q->rearm, sizeof(q->rearm));
+	memcpy((uint8_t *)m + offsetof(struct rte_mbuf, data_off), &q->rearm, sizeof(q->rearm));
 	m->ol_flags = flags;
-	memcpy(&m->packet_type, &r, sizeof(r));
+	memcpy((uint8_t *)m + offsetof(struct rte_mbuf, packet_type), &r, sizeof(r));
 }
 
 /* The sender, when it is not the last packet's; false: nobody knows it. */
