@@ -12,6 +12,7 @@
 #define ANSWER_MS 500u
 #define RETRIES 2u
 #define NS_PER_MS 1000000ull
+#define DOUBTS 3u /* looks that find less than there was, until it is believed */
 #define SOON_NS (50ull * NS_PER_MS)
 #define M(method) (1ull << (method))
 
@@ -107,6 +108,18 @@ discover(struct tp_sm *sm)
 	sm_discover_begin(sm);
 }
 
+/* Who did not answer once may have been busy: what works is not cut for that. */
+static bool
+doubtful(struct tp_sm *sm)
+{
+	if (!sm->failed || sm->num_nodes == 0 || sm->role != TP_SM_MASTER || ++sm->doubts == DOUBTS) {
+		sm->doubts = 0;
+		return false;
+	}
+	sm->stats.up = false;
+	return true;
+}
+
 /* What comes after the steps of a phase; nothing, unless the subnet is ours to manage. */
 static void
 next_phase(struct tp_sm *sm)
@@ -129,6 +142,10 @@ next_phase(struct tp_sm *sm)
 		sm_peer_poll(sm);
 		break;
 	case SM_DISCOVER:
+		if (doubtful(sm)) {
+			rest(sm, true);
+			break;
+		}
 		if (!sm_peer_verdict(sm)) {
 			rest(sm, false);
 			break;

@@ -124,7 +124,7 @@ struct tp_sm {
 	bool waits, again, failed;
 	uint64_t due;
 	struct sm_node *node, *found; /* as of the last whole look, and of the one under way */
-	unsigned int num_nodes, num_found;
+	unsigned int num_nodes, num_found, doubts;
 	uint64_t lid_guid[SM_LIDS + 1]; /* who has a LID */
 	uint64_t told[SM_LIDS + 1];     /* who was told to register anew, by this manager */
 	struct sm_peer peer[SM_PEERS];  /* other managers, as of this look */

@@ -182,6 +182,14 @@ test_deaf(void **state)
 	fab_run(&fab, 4000);
 	assert_whole(1, 4);
 	assert_true(sm_stats(sm).up);
+	/* Silent for the time of one look: nothing is cut. */
+	fab.node[3].deaf = true;
+	fab_run(&fab, 2000);
+	assert_false(sm_stats(sm).up);
+	assert_whole(1, 4);
+	/* For longer: it is believed. */
+	fab_run(&fab, 6000);
+	assert_null(fab_unicast(&fab, fab_port(&fab, 1, 1), fab_lid(&fab, 3, 1)));
 	tp_sm_destroy(sm);
 	fab_down(&fab);
 }
