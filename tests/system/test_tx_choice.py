@@ -8,20 +8,21 @@ import tpmd
 
 BUILD = os.environ.get('TP_BUILD', 'build')
 APP = os.environ.get('TRIPLANE', os.path.join(BUILD, 'apps', 'triplane'))
+ENOUGH = 1000
 cases = tpmd.Cases()
 
 
 def queues(by, octets):
-    """Packets of each of port 1's transmit queues, when it has sent some thousands."""
+    """Packets of each of port 1's transmit queues, when it has sent each flow some times."""
     with tpmd.Triplane(['net_mlx4_model0'], ['--txq', '4', '--txpkts', str(octets), '--flows', '256']) as t:
         for line in ('set fwd flowgen 0', 'set fwd macswap 1', 'set peer 1 1', 'set tx-choice %s 1' % by, 'start'):
             t.tell(line)
-        t.wait(lambda: t.xstats(1)['tx_good_packets'] >= 5000)
+        t.wait(lambda: t.xstats(1)['tx_good_packets'] >= ENOUGH, 120)
         t.tell('stop')
         x = t.xstats(1)
         t.end()
     each = [x['tx_q%d_packets' % q] for q in range(4)]
-    if sum(each) != x['tx_good_packets'] or sum(each) < 5000:
+    if sum(each) != x['tx_good_packets'] or sum(each) < ENOUGH:
         raise RuntimeError('queues have %s, the port %d' % (each, x['tx_good_packets']))
     return each
 
