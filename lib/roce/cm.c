@@ -81,7 +81,7 @@ plan(struct tp_roce_cm *cm)
 void
 trd_send(struct tp_roce_cm *cm, const struct tp_roce_mad *mad)
 {
-	if (cm->out_num == TRD_OUT || cm->dev->prov->mad_send == NULL) {
+	if (cm->out_num == TRD_OUT || (cm->dev->ib == NULL && cm->dev->prov->mad_send == NULL)) {
 		cm->out_lost++;
 		return;
 	}
@@ -103,7 +103,7 @@ send_one(struct tp_roce_cm *cm)
 	cm->out_num--;
 	cm->sending++;
 	pthread_mutex_unlock(&lock);
-	err = dev->prov->mad_send(dev, &mad);
+	err = dev->ib != NULL ? tp_cm_ib_send(dev, &mad) : dev->prov->mad_send(dev, &mad);
 	pthread_mutex_lock(&lock);
 	cm->sending--;
 	if (err != EAGAIN || cm->out_num == TRD_OUT)
@@ -184,12 +184,14 @@ tp_roce_cm_init(struct tp_roce_dev *dev)
 	struct tp_roce_cm *cm = calloc(1, sizeof(*cm));
 	const struct tcm_conf conf = {.ca_guid = ib_get64((const uint8_t *)&dev->attr.node_guid),
 				      .seed = rte_rand(),
-				      .mtu_max = (uint16_t)dev->port.active_mtu};
+				      /* InfiniBand: the path's, which the subnet administrator knows */
+				      .mtu_max = dev->ib != NULL ? IBV_MTU_4096 : (uint16_t)dev->port.active_mtu};
 	int rc;
 
 	if (cm == NULL)
 		return ENOMEM;
-	rc = tcm_init(&cm->core, &trd_core_ops, cm, &conf);
+	TAILQ_INIT(&cm->services);
+	rc = tcm_init(&cm->core, dev->ib != NULL ? &tp_cm_ib_ops : &trd_core_ops, cm, &conf);
 	if (rc != 0) {
 		free(cm);
 		return -rc;
@@ -337,6 +339,10 @@ tp_roce_cm_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
 	STAT("cm_half_open_drops", core.half_open_drops);
 	STAT("cm_sidr_initiated", core.sidr_initiated);
 	STAT("cm_sidr_answered", core.sidr_answered);
+	if (dev->ib != NULL) {
+		STAT("cm_lost", out_lost);
+		return; /* other datagrams are the management service's */
+	}
 	STAT("mads_answered", mads_answered);
 	STAT("mads_ignored", mads_ignored);
 	STAT("mads_malformed", mads_malformed);

@@ -10,7 +10,12 @@
 static void
 fill_path(struct cm_path *p, const struct tp_roce_path *path)
 {
-	p->local_lid = p->remote_lid = path->hop_limit <= 1 ? 0 : 0xffff;
+	if (path->type == IBV_GID_TYPE_IB) {
+		p->local_lid = path->slid;
+		p->remote_lid = path->dlid;
+	} else {
+		p->local_lid = p->remote_lid = path->hop_limit <= 1 ? 0 : 0xffff;
+	}
 	p->subnet_local = path->hop_limit <= 1;
 	memcpy(p->local_gid, path->sgid.raw, sizeof(p->local_gid));
 	memcpy(p->remote_gid, path->dgid.raw, sizeof(p->remote_gid));

@@ -182,13 +182,13 @@ tcm_by_remote(struct tcm *cm, uint32_t remote_id, uint64_t guid)
 }
 
 struct tcm_conn *
-tcm_by_request(struct tcm *cm, uint32_t request_id, const union ibv_gid *gid)
+tcm_by_request(struct tcm *cm, uint32_t request_id, const struct tp_roce_path *path)
 {
 	struct tcm_conn *c;
 
-	LIST_FOREACH(c, &cm->by_remote[bucket(request_id, ib_get64(gid->raw + 8))], by_remote)
+	LIST_FOREACH(c, &cm->by_remote[bucket(request_id, ib_get64(path->dgid.raw + 8))], by_remote)
 	{
-		if (c->dgram && c->remote_id == request_id && memcmp(&c->out.path.dgid, gid, sizeof(*gid)) == 0)
+		if (c->dgram && c->remote_id == request_id && tcm_same_peer(&c->out.path, path))
 			break;
 	}
 	return c;

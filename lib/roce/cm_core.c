@@ -153,7 +153,7 @@ tcm_new_req(struct tcm *cm, const struct tp_roce_mad *mad, const union cm_any *m
 
 	if (reason == 0 && old != NULL) {
 		tcm_stale(cm, mad, msg);
-		if (memcmp(&old->out.path.dgid, &mad->path.dgid, sizeof(mad->path.dgid)) == 0)
+		if (tcm_same_peer(&old->out.path, &mad->path))
 			end_stale(old);
 		return;
 	}
@@ -239,7 +239,7 @@ find(struct tcm *cm, enum cm_msg type, const struct tp_roce_mad *mad, const unio
 
 	switch (type) {
 	case CM_REQ: c = tcm_by_remote(cm, msg->req.local_id, msg->req.ca_guid); break;
-	case CM_SIDR_REQ: return tcm_by_request(cm, msg->sidr_req.request_id, &mad->path.dgid);
+	case CM_SIDR_REQ: return tcm_by_request(cm, msg->sidr_req.request_id, &mad->path);
 	case CM_SIDR_REP: c = tcm_by_local(cm, msg->sidr_rep.request_id); break;
 	case CM_REJ:
 		/* 12.6.7.2: who never heard of us names itself by its GUID. */
@@ -254,7 +254,7 @@ find(struct tcm *cm, enum cm_msg type, const struct tp_roce_mad *mad, const unio
 		if (c != NULL && c->has_remote_id && c->remote_id != their)
 			c = NULL;
 	}
-	if (c != NULL && memcmp(&c->out.path.dgid, &mad->path.dgid, sizeof(mad->path.dgid)) != 0) {
+	if (c != NULL && !tcm_same_peer(&c->out.path, &mad->path)) {
 		cm->stats.foreign++;
 		return NULL;
 	}

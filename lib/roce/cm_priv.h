@@ -21,7 +21,18 @@ struct tcm_conn *tcm_by_local(struct tcm *cm, uint32_t local_id);
 struct tcm_conn *tcm_by_remote(struct tcm *cm, uint32_t remote_id, uint64_t guid);
 struct tcm_conn *tcm_by_qpn(struct tcm *cm, uint32_t qpn, uint64_t guid);
 /* A service resolution, whose peer has no GUID but an address. */
-struct tcm_conn *tcm_by_request(struct tcm *cm, uint32_t request_id, const union ibv_gid *gid);
+struct tcm_conn *tcm_by_request(struct tcm *cm, uint32_t request_id, const struct tp_roce_path *path);
+/*
+ * Whether two paths lead to one peer: of the same GID; or of the same LID, where datagrams need no GRH. Path bits, of which there
+ * are seven at most, are the peer's to choose (IBTA 1.4, 4.1.3).
+ */
+static inline bool
+tcm_same_peer(const struct tp_roce_path *a, const struct tp_roce_path *b)
+{
+	if (a->type == IBV_GID_TYPE_IB && !(a->grh && b->grh))
+		return (a->dlid ^ b->dlid) >> 7 == 0;
+	return memcmp(&a->dgid, &b->dgid, sizeof(a->dgid)) == 0;
+}
 /* The connection's remote identifier, then its remote queue pair, are known from here on. */
 void tcm_index_remote(struct tcm_conn *c);
 void tcm_index_qpn(struct tcm_conn *c);

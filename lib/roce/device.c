@@ -102,19 +102,20 @@ dev_free(struct tp_roce_dev *dev)
 	rte_free(dev);
 }
 
-/* What is around the home: addresses and connections on Ethernet, management on InfiniBand. */
+/* What is around the home: connections, and addresses on Ethernet, management on InfiniBand. */
 static int
 sides_open(struct tp_roce_dev *dev)
 {
-	int err;
+	int err = dev->ib != NULL ? tp_roce_smi_init(dev) : tp_roce_net_init(dev);
 
-	if (dev->ib != NULL)
-		return tp_roce_smi_init(dev);
-	err = tp_roce_net_init(dev);
 	if (err != 0)
 		return err;
 	err = tp_roce_cm_init(dev);
-	if (err != 0)
+	if (err == 0)
+		return 0;
+	if (dev->ib != NULL)
+		tp_roce_smi_fini(dev);
+	else
 		tp_roce_net_fini(dev);
 	return err;
 }
@@ -122,12 +123,11 @@ sides_open(struct tp_roce_dev *dev)
 static void
 sides_close(struct tp_roce_dev *dev)
 {
-	if (dev->ib != NULL) {
-		tp_roce_smi_fini(dev);
-		return;
-	}
 	tp_roce_cm_fini(dev);
-	tp_roce_net_fini(dev);
+	if (dev->ib != NULL)
+		tp_roce_smi_fini(dev);
+	else
+		tp_roce_net_fini(dev);
 }
 
 /* The parts of an open port, in their order. 0 or a positive errno. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm_ib.h"
 #include "front.h"
 #include "mad.h"
 
@@ -237,11 +238,22 @@ answer(struct tp_roce_dev *dev, const struct tp_mad_packet *pkt)
 		s->answered++;
 }
 
+static bool
+is_cm(const uint8_t *mad)
+{
+	return mad[MAD_BASE_VERSION_AT] == MAD_BASE_VERSION && mad[MAD_CLASS_AT] == MAD_CLASS_CM &&
+	       mad[MAD_METHOD_AT] == MAD_SEND;
+}
+
 void
 tp_roce_mad_port_input(struct tp_roce_dev *dev, const struct tp_mad_packet *pkt)
 {
 	struct tp_roce_smi *s = dev->smi;
 
+	if (pkt->qpn == 1 && is_cm(pkt->data)) {
+		tp_cm_ib_input(dev, pkt);
+		return;
+	}
 	pthread_mutex_lock(&s->lock);
 	if (s->cb != NULL)
 		s->cb(s->arg, pkt);

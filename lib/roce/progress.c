@@ -59,10 +59,9 @@ work(struct tp_roce_dev *dev)
 		done += receive(dev, now_ns);
 	if (dev->prov->progress != NULL)
 		done += dev->prov->progress(dev);
-	if (dev->ib == NULL) {
+	if (dev->ib == NULL)
 		done += tp_roce_net_progress(dev, now_ns);
-		done += tp_roce_cm_progress(dev, now_ns);
-	}
+	done += tp_roce_cm_progress(dev, now_ns);
 	atomic_store_explicit(&dev->worker, 0, memory_order_relaxed);
 	return done;
 }

@@ -61,12 +61,13 @@ struct tp_roce_path {
 	uint8_t sgid_index, tclass, hop_limit;
 	uint8_t prio; /* 802.1p: the SL, or the port's; InfiniBand: the SL */
 	uint32_t flow_label;
-	uint16_t vlan;  /* TP_ROCE_NO_VLAN */
-	uint16_t sport; /* UDP source port of v2 */
-	uint16_t dlid;
-	uint8_t path_bits; /* of the source LID */
-	uint8_t rate;      /* enum ibv_rate, 0: as fast as the port */
-	bool grh;          /* always on Ethernet */
+	uint16_t vlan;       /* TP_ROCE_NO_VLAN */
+	uint16_t sport;      /* UDP source port of v2 */
+	uint16_t dlid, slid; /* slid: in requests of connections */
+	uint16_t pkey_index; /* of management datagrams */
+	uint8_t path_bits;   /* of the source LID */
+	uint8_t rate;        /* enum ibv_rate, 0: as fast as the port */
+	bool grh;            /* always on Ethernet */
 };
 
 struct tp_roce_pd {

@@ -102,12 +102,11 @@ tp_roce_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg)
 
 	fn(arg, "async_events_lost", tp_roce_async_lost(dev));
 	fn(arg, "rx_not_roce_freed", dev->rest_freed);
-	if (dev->ib != NULL) {
+	if (dev->ib != NULL)
 		tp_roce_smi_stats(dev, fn, arg);
-	} else {
+	else
 		tp_roce_net_stats(dev, fn, arg);
-		tp_roce_cm_stats(dev, fn, arg);
-	}
+	tp_roce_cm_stats(dev, fn, arg);
 	if (dev->prov->stats != NULL) {
 		tp_roce_lock(dev);
 		err = dev->prov->stats(dev, fn, arg);

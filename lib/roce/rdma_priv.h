@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-#include "cm_core.h"
+#include "cm_ib.h"
 #include "front.h"
 #include "tp_rdma.h"
 
@@ -86,8 +86,9 @@ struct tp_roce_cm {
 	_Atomic uint32_t port_events;
 	struct tp_roce_mad out[TRD_OUT]; /* datagrams that are to be sent: a ring */
 	uint32_t out_head, out_num, sending;
-	unsigned int resolving; /* ids */
-	struct ibv_pd *pd;      /* of queue pairs whose application names none */
+	struct tp_cm_services services; /* of an InfiniBand port */
+	unsigned int resolving;         /* ids */
+	struct ibv_pd *pd;              /* of queue pairs whose application names none */
 	unsigned int pd_users;
 	struct mad_port_counters counters;
 	uint64_t counters_at;
