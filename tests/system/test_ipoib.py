@@ -96,8 +96,10 @@ class Link:
         return [p['state'] for p in self.ask('show ipoib')['ports']]
 
     def start_sm(self):
-        self.sm = subprocess.Popen(['opensm', '-g', '0x%016x' % GUID, '-f', self.sm_log, '-s', '2', *self.sm_options], env=self.env, cwd=self.dir,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # A busy machine answers late, which must not look like a link that is gone.
+        self.sm = subprocess.Popen(['opensm', '-g', '0x%016x' % GUID, '-f', self.sm_log, '-s', '2', '-t', '2000', *self.sm_options],
+                                   env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
 
     def stop_sm(self):
         if self.sm is None or self.sm.poll() is not None:
