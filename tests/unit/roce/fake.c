@@ -11,6 +11,7 @@
 #include <rte_ethdev.h>
 
 #include "cm.h"
+#include "cm_ib.h"
 #include "fake.h"
 
 struct fake fake;
@@ -356,6 +357,11 @@ void
 tp_roce_cm_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
 {
 	fn(arg, "cm_counter", 1);
+}
+
+void
+tp_cm_ib_input(struct tp_roce_dev *dev, const struct tp_mad_packet *pkt)
+{
 }
 
 /* --- the test's side --------------------------------------------------------------------------------------------- */
