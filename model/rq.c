@@ -11,6 +11,9 @@
 
 #include "qos.h"
 
+#define AHEAD 3u
+#define PREFETCH_MAX 512u
+
 /* --- receive queue ---------------------------------------------------------------------------------------- */
 
 static const uint8_t *
@@ -399,6 +402,19 @@ copy_small(uint8_t *dst, const uint8_t *src, uint32_t len)
 	}
 }
 
+/* The lines behind the first of a frame and of its buffer: they come from the other side's cache, too. */
+static inline void
+prefetch_rest(const struct tp_frame *f, uint8_t *dst)
+{
+	const uint8_t *src = f->seg[0].data;
+	uint32_t end = f->len < PREFETCH_MAX ? f->len : PREFETCH_MAX;
+
+	for (uint32_t at = 64; at < end; at += 64) {
+		rte_prefetch0(src + at);
+		tpm_prefetchw(dst + at);
+	}
+}
+
 void
 tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r)
 {
@@ -433,6 +449,8 @@ tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r)
 			tpm_receive_slow(m, p, qp, f, r->hash[i]);
 			continue;
 		}
+		if (i + AHEAD < have && dst[i + AHEAD] != NULL)
+			prefetch_rest(r->f[i + AHEAD], dst[i + AHEAD]);
 		c = tpm_cqe_next(m, qp->rcq);
 		if (tpm_unlikely(c == NULL))
 			break;
