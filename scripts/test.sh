@@ -79,7 +79,7 @@ suite_lab() { run_program lab 1800 scripts/lab.sh; }
 suite_compat() { run_program compat 900 scripts/compat.sh; }
 suite_lint() { run_program lint 900 scripts/lint.sh; }
 # Shorter than by hand, so that all suites together stay below 45 minutes on two cores.
-suite_fuzz() { run_program fuzz 900 scripts/fuzz.sh 40; }
+suite_fuzz() { run_program fuzz 900 scripts/fuzz.sh 20; }
 
 suites=${*:-$all}
 for s in $suites; do

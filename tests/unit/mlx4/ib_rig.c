@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
+#include <errno.h>
 #include <poll.h>
+#include <semaphore.h>
 
+#include <rte_alarm.h>
 #include <rte_byteorder.h>
 
 #include "ib_rig.h"
@@ -230,9 +233,36 @@ ir_event(unsigned int port)
 	return e.event_type;
 }
 
+static void
+turned(void *arg)
+{
+	sem_post(arg);
+}
+
+/*
+ * Whatever has been raised so far was handled: interrupts and alarms have one thread. The second of two alarms, each set
+ * when the one before has run, comes in or after the turn that sees the interrupt, and the fourth behind an alarm that its
+ * handler set.
+ */
+static void
+handled(void)
+{
+	unsigned int i;
+	sem_t sem;
+
+	assert_int_equal(sem_init(&sem, 0, 0), 0);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(rte_eal_alarm_set(1, turned, &sem), 0);
+		while (sem_wait(&sem) != 0)
+			assert_int_equal(errno, EINTR);
+	}
+	sem_destroy(&sem);
+}
+
 void
 ir_forget_events(unsigned int port)
 {
+	handled();
 	while (ir_event(port) != IBV_EVENT_DEVICE_FATAL)
 		;
 }
