@@ -11,8 +11,12 @@ releases="24.11:trixie 25.11:forky"
 status=0
 
 fetched() { # folder
-	[ -s "$1/package-version" ] && [ -f "$1/include/ethdev_driver.h" ] &&
-		{ [ -f "$1/include/rte_tm_driver.h" ] || [ -f "$1/root/usr/include/dpdk/rte_tm_driver.h" ]; }
+	local h
+	[ -s "$1/package-version" ] && [ -f "$1/include/ethdev_driver.h" ] || return 1
+	# Public ones in some releases.
+	for h in rte_tm_driver.h rte_flow_driver.h; do
+		[ -f "$1/include/$h" ] || [ -f "$1/root/usr/include/dpdk/$h" ] || return 1
+	done
 }
 
 fetch() { # folder suite log

@@ -10,7 +10,7 @@ suite=${SDK_SUITE:-}
 # shellcheck source=scripts/debian.sh
 . "$(dirname "${BASH_SOURCE[0]}")/debian.sh"
 headers="lib/ethdev/ethdev_driver.h lib/ethdev/ethdev_pci.h lib/ethdev/ethdev_vdev.h lib/ethdev/rte_tm_driver.h
-	lib/eal/include/dev_driver.h	drivers/bus/pci/bus_pci_driver.h drivers/bus/vdev/bus_vdev_driver.h"
+	lib/ethdev/rte_flow_driver.h lib/eal/include/dev_driver.h	drivers/bus/pci/bus_pci_driver.h drivers/bus/vdev/bus_vdev_driver.h"
 
 source_headers() { # version
 	# shellcheck disable=SC2086

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include <rte_ethdev.h>
-#include <rte_lcore.h>
 #include <rte_string_fns.h>
 
+#include <mad_thread.h>
 #include <tp_mad_service.h>
 #include <tp_roce.h>
 #include <tp_umad.h>
@@ -52,13 +52,13 @@ ib_devices(char (*names)[64], unsigned int max)
 	return n;
 }
 
-static void *
+static mad_thread_end
 serve(void *arg)
 {
 	(void)arg;
 	while (!atomic_load(&ib.stop))
 		(void)tp_umad_progress(ib.umad, WAIT_US);
-	return NULL;
+	return (mad_thread_end)0;
 }
 
 static void
@@ -108,9 +108,9 @@ do_umad_on(void *arg, const struct cmd_args *a)
 		err = lend(names[i]);
 	if (err == 0) {
 		atomic_store(&ib.stop, false);
-		err = rte_ctrl_thread_create(&ib.tid, "tp-umad", NULL, serve, NULL);
+		err = mad_thread_create(&ib.tid, "tp-umad", serve, NULL);
 		if (err != 0)
-			err = app_err(-abs(err), "no thread: %s", strerror(abs(err)));
+			err = app_err(-err, "no thread: %s", strerror(err));
 	}
 	if (err != 0)
 		give_back();

@@ -269,7 +269,8 @@ perf_measure(const struct app *app, uint16_t port, unsigned int ms, struct perf 
 	p->seconds = (double)(rte_rdtsc() - tsc) / (double)rte_get_tsc_hz();
 	port_after(app->fwd, p, b);
 	free(b);
-	rte_eth_link_get_nowait(port, &link);
+	if (rte_eth_link_get_nowait(port, &link) != 0)
+		memset(&link, 0, sizeof(link));
 	p->link_up = link.link_status == RTE_ETH_LINK_UP;
 	p->speed_mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
 	perf_judge(p);
