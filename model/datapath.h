@@ -314,6 +314,7 @@ struct tpm_tx {
 	uint32_t fail_strides; /* how far the WQE at hand reaches */
 	uint32_t plain_room;   /* lengths from the shortest frame on that a plain WQE may have */
 	uint64_t bytes;        /* of the frames in the burst */
+	bool wait;             /* the far end has no room for the packet of the WQE at hand: it stays */
 	struct tp_frame f[TPM_BURST];
 	struct tp_frame_seg seg[TPM_TX_SEGS];
 	struct {
@@ -324,7 +325,7 @@ struct tpm_tx {
 };
 /* Sends what was gathered, completes it. */
 void tpm_tx_flush(struct tpm_tx *t);
-/* Executes one WQE of any form, with every check; *strides says how far it reaches. False: the QP is in error. */
+/* Executes one WQE of any form, with every check; *strides says how far it reaches. False: it waits, or the QP is in error. */
 bool tpm_wqe_execute(struct tpm_tx *t, uint32_t head, uint32_t *strides);
 /* Executes the LSO WQE in w (ds units, checked); false after an error completion. */
 bool tpm_wqe_lso(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);

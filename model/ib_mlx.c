@@ -73,6 +73,11 @@ tpm_ib_mlx(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head)
 		tpm_ib_loop(t->m, t->p, packet, len, t->qp);
 		return true;
 	}
+	/* A scheduler is told of queues that are stuck by their receiving half, which QP0 and QP1 have. */
+	if (t->qp->roce != NULL && !tpm_ib_room(t->p, vl, f.len)) {
+		t->wait = true;
+		return false;
+	}
 	tpm_ib_send(t->m, t->p, &f, vl, mcast);
 	if (mcast)
 		tpm_ib_loop(t->m, t->p, packet, len, t->qp);

@@ -334,6 +334,8 @@ sq_gather(struct tpm_tx *t, unsigned int budget, bool *idle)
 		if (tpm_likely(wqe_plain(t, c, dw0, head))) {
 			strides = 1;
 		} else if (!tpm_wqe_execute(t, head, &strides)) {
+			if (t->wait)
+				break;
 			*idle = true;
 			return done + 1;
 		}
@@ -364,7 +366,7 @@ run_frames(struct tpm_tx *t, unsigned int budget, bool *idle)
 	unsigned int done = 0;
 
 	/* What a burst brought back, a pause for one, may have put the port under its scheduler. */
-	while (done < budget && !*idle && t->qp->state == MLX4_QP_RTS && (done == 0 || !t->p->tx_managed)) {
+	while (done < budget && !*idle && !t->wait && t->qp->state == MLX4_QP_RTS && (done == 0 || !t->p->tx_managed)) {
 		done += sq_gather(t, budget - done, idle);
 		if (t->qp->state == MLX4_QP_RTS)
 			tpm_tx_flush(t);
@@ -386,6 +388,7 @@ tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
 	t.n = t.nseg = t.ncqe = 0;
 	t.used = 0;
 	t.bytes = 0;
+	t.wait = false;
 	if (qp->state == MLX4_QP_RTS && !sq_resolved(m, qp)) {
 		tpm_qp_to_error(m, qp);
 		tpm_event_qp(m, MLX4_EVENT_WQ_CATAS, qp->qpn);

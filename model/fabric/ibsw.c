@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "ibsw.h"
+#include "plug.h"
 
 #define PORTS_DEFAULT 8u
 #define CREDIT_MIN 4608u
@@ -19,11 +20,7 @@
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ibsw *list;
 
-struct ibsw_wire {
-	struct tp_wire w;
-	struct tp_model *m;
-	struct ibsw_port *port;
-};
+_Static_assert(TP_IBSWITCH_TEXT >= TPM_PLUG_TEXT, "a refusal fits");
 
 /* What a specification asks for; 0 or NULL: nothing. */
 struct words {
@@ -99,8 +96,9 @@ release(struct ibsw *sw)
 }
 
 static void
-port_remove(struct ibsw_port *p)
+port_remove(void *port)
 {
+	struct ibsw_port *p = port;
 	struct ibsw *sw = p->sw;
 	struct tp_frame f;
 
@@ -121,15 +119,27 @@ port_remove(struct ibsw_port *p)
 
 /* --- the wire --------------------------------------------------------------------------------------------- */
 
+static struct ibsw_port *
+far_port(struct tp_wire *w)
+{
+	return ((struct tpm_plug *)w)->port;
+}
+
+static uint64_t
+far_now(struct tp_wire *w)
+{
+	return tpm_now(((struct tpm_plug *)w)->m);
+}
+
 static unsigned int
 wire_send(struct tp_wire *w, const struct tp_frame *f, unsigned int n)
 {
-	struct ibsw_wire *s = (struct ibsw_wire *)w;
+	struct ibsw_port *p = far_port(w);
 
-	pthread_mutex_lock(&s->port->sw->lock);
+	pthread_mutex_lock(&p->sw->lock);
 	for (unsigned int i = 0; i < n; i++)
-		ibsw_receive(s->port, tpm_now(s->m), &f[i]);
-	pthread_mutex_unlock(&s->port->sw->lock);
+		ibsw_receive(p, far_now(w), &f[i]);
+	pthread_mutex_unlock(&p->sw->lock);
 	return n;
 }
 
@@ -137,16 +147,16 @@ wire_send(struct tp_wire *w, const struct tp_frame *f, unsigned int n)
 static unsigned int
 wire_poll(struct tp_wire *w, struct tp_model *m, unsigned int port, unsigned int budget)
 {
-	struct ibsw_wire *s = (struct ibsw_wire *)w;
+	struct ibsw_port *p = far_port(w);
 	unsigned int total = 0, got;
 
 	do {
 		struct tp_frame f[TPM_BURST];
 		unsigned int want = budget - total < TPM_BURST ? budget - total : TPM_BURST;
 
-		pthread_mutex_lock(&s->port->sw->lock);
-		got = ibsw_take(s->port, tpm_now(m), f, want);
-		pthread_mutex_unlock(&s->port->sw->lock);
+		pthread_mutex_lock(&p->sw->lock);
+		got = ibsw_take(p, tpm_now(m), f, want);
+		pthread_mutex_unlock(&p->sw->lock);
 		tp_model_port_receive(m, port, f, got);
 		total += got;
 	} while (got == TPM_BURST && total < budget);
@@ -157,7 +167,7 @@ wire_poll(struct tp_wire *w, struct tp_model *m, unsigned int port, unsigned int
 static bool
 wire_link(struct tp_wire *w)
 {
-	struct ibsw_port *p = ((struct ibsw_wire *)w)->port;
+	struct ibsw_port *p = far_port(w);
 	bool up;
 
 	pthread_mutex_lock(&p->sw->lock);
@@ -171,7 +181,7 @@ wire_link(struct tp_wire *w)
 static void
 wire_carrier(struct tp_wire *w, bool up)
 {
-	struct ibsw_port *p = ((struct ibsw_wire *)w)->port;
+	struct ibsw_port *p = far_port(w);
 
 	pthread_mutex_lock(&p->sw->lock);
 	ibsw_link(p, up);
@@ -181,30 +191,14 @@ wire_carrier(struct tp_wire *w, bool up)
 static bool
 wire_room(struct tp_wire *w, uint8_t vl, uint32_t len)
 {
-	struct ibsw_wire *s = (struct ibsw_wire *)w;
+	struct ibsw_port *p = far_port(w);
 	bool room;
 
-	pthread_mutex_lock(&s->port->sw->lock);
-	room = ibsw_room(s->port, tpm_now(s->m), vl, len);
-	pthread_mutex_unlock(&s->port->sw->lock);
+	pthread_mutex_lock(&p->sw->lock);
+	room = ibsw_room(p, far_now(w), vl, len);
+	pthread_mutex_unlock(&p->sw->lock);
 	return room;
 }
-
-static void
-wire_destroy(struct tp_wire *w)
-{
-	port_remove(((struct ibsw_wire *)w)->port);
-	free(w);
-}
-
-static const struct tp_wire_ops wire_ops = {.name = "ibswitch",
-					    .media = TP_WIRE_IB,
-					    .send = wire_send,
-					    .poll = wire_poll,
-					    .link = wire_link,
-					    .carrier = wire_carrier,
-					    .room = wire_room,
-					    .destroy = wire_destroy};
 
 /* --- specifications --------------------------------------------------------------------------------------- */
 
@@ -291,59 +285,50 @@ port_add(struct ibsw *sw, const struct words *w, struct ibsw_port **out, char er
 }
 
 static int
-port_make(const char *name, const struct words *w, struct ibsw_port **out, char err[TP_IBSWITCH_TEXT])
+port_make(char *text, void **port, char err[TPM_PLUG_TEXT])
 {
+	struct words w = {0};
+	struct ibsw_port *p = NULL;
+	const char *name;
 	struct ibsw *sw;
-	int rc = -ENOMEM;
+	int rc = parse(text, &name, &w, err);
 
+	if (rc != 0)
+		return rc;
+	rc = -ENOMEM;
 	pthread_mutex_lock(&list_lock);
 	sw = find(name);
 	if (sw == NULL)
-		sw = create(name, w);
+		sw = create(name, &w);
 	if (sw == NULL) {
-		snprintf(err, TP_IBSWITCH_TEXT, "IB switch %s: no memory", name);
+		snprintf(err, TPM_PLUG_TEXT, "IB switch %s: no memory", name);
 	} else {
 		sw->refs++;
 		pthread_mutex_lock(&sw->lock);
-		rc = port_add(sw, w, out, err);
+		rc = port_add(sw, &w, &p, err);
 		pthread_mutex_unlock(&sw->lock);
 		release(sw);
 	}
 	pthread_mutex_unlock(&list_lock);
+	*port = p;
 	return rc;
 }
+
+static const struct tpm_plug_kind plug_kind = {.ops = {.name = "ibswitch",
+						       .media = TP_WIRE_IB,
+						       .send = wire_send,
+						       .poll = wire_poll,
+						       .link = wire_link,
+						       .carrier = wire_carrier,
+						       .room = wire_room,
+						       .destroy = tpm_plug_destroy},
+					       .make = port_make,
+					       .remove = port_remove};
 
 int
 tp_model_wire_ibswitch(struct tp_model *m, unsigned int port, const char *spec, char err[TP_IBSWITCH_TEXT])
 {
-	struct ibsw_wire *s = calloc(1, sizeof(*s));
-	char *text = strdup(spec);
-	struct words w = {0};
-	const char *name;
-	int rc = -ENOMEM;
-
-	err[0] = '\0';
-	if (s == NULL || text == NULL) {
-		snprintf(err, TP_IBSWITCH_TEXT, "IB switch '%.40s': no memory", spec);
-		goto out;
-	}
-	rc = parse(text, &name, &w, err);
-	if (rc == 0)
-		rc = port_make(name, &w, &s->port, err);
-	if (rc != 0)
-		goto out;
-	s->w.ops = &wire_ops;
-	s->m = m;
-	rc = tp_model_wire_attach(m, port, &s->w);
-	if (rc != 0) {
-		snprintf(err, TP_IBSWITCH_TEXT, "port %u: wanted 1..%u", port, TP_MODEL_PORTS);
-		port_remove(s->port);
-	}
-out:
-	free(text);
-	if (rc != 0)
-		free(s);
-	return rc;
+	return tpm_plug(m, port, spec, &plug_kind, err);
 }
 
 /* --- watching --------------------------------------------------------------------------------------------- */
@@ -378,6 +363,7 @@ port_counters(const struct ibsw_port *p, void (*fn)(void *arg, const char *count
 		 {"xmit_discards", c->xmit_discards},
 		 {"vl15_dropped", c->vl15_dropped},
 		 {"rcv_constraint", c->rcv_constraint},
+		 {"rcv_not_armed", p->not_armed},
 		 {"xmit_constraint", c->xmit_constraint},
 		 {"xmit_wait", c->xmit_wait},
 		 {"link_downed", c->link_downed}};

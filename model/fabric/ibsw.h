@@ -48,6 +48,7 @@ struct ibsw_port {
 	uint32_t next_vl;
 	struct ibsw_packet *given;   /* with who took them last */
 	uint32_t in_bytes[IBSW_VLS]; /* that came by this port and wait */
+	uint64_t not_armed;          /* packets of data that came before a manager armed the port, dropped */
 	uint8_t sl2vl[TP_IBSWITCH_PORTS + 1]
 		     [IB_SLS / 2]; /* of packets that leave here, by the port that they came by */
 	FILE *capture;

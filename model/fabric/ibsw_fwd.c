@@ -112,13 +112,18 @@ ibsw_emit(struct ibsw_port *in, struct ibsw_port *out, uint64_t now, const uint8
 		enqueue(in, out, now, packet, len, (uint8_t)prm_get(packet, IB_LRH_VL));
 }
 
+/*
+ * A packet that leaves has a key that the end port takes (IBTA 1.4, 10.9.3). One that enters has a key that the end port may
+ * send with: a limited member's is limited, and so is what OpenSM writes into its port of the switch.
+ */
 static bool
-pkey_fits(const struct tpm_ib *ib, const uint8_t *packet)
+pkey_fits(const struct tpm_ib *ib, const uint8_t *packet, bool enters)
 {
 	uint16_t key = ib_bth_pkey(packet + tpm_ib_bth(packet));
 
 	for (uint32_t i = 0; i < IBSW_PKEYS; i++)
-		if (ib_pkey_match(key, ib->pkey[i]))
+		if (enters ? (key & IB_PKEY_MASK) != 0 && (key == ib->pkey[i] || (key | IB_PKEY_FULL) == ib->pkey[i])
+			   : ib_pkey_match(key, ib->pkey[i]))
 			return true;
 	return false;
 }
@@ -131,7 +136,7 @@ forward(struct ibsw_port *in, struct ibsw_port *out, uint64_t now, const uint8_t
 
 	if (!out->link || out->ib.state != IB_PORT_ACTIVE || vl == IB_VL_MGMT || len > out->ib.mtu + HEADERS_MAX) {
 		out->ib.pm.c.xmit_discards++;
-	} else if (prm_get(out->ib.info, IB_PI_ENFORCE_OUT) != 0 && !pkey_fits(&out->ib, packet)) {
+	} else if (prm_get(out->ib.info, IB_PI_ENFORCE_OUT) != 0 && !pkey_fits(&out->ib, packet, false)) {
 		out->ib.pm.c.xmit_constraint++;
 	} else {
 		enqueue(in, out, now, packet, len, vl);
@@ -220,13 +225,15 @@ ibsw_receive(struct ibsw_port *in, uint64_t now, const struct tp_frame *f)
 	}
 	ibsw_capture(in, now, packet, len + IB_VCRC_SIZE);
 	if (prm_get(packet, IB_LRH_VL) != IB_VL_MGMT) {
-		if (in->ib.state < IB_PORT_ARMED)
+		if (in->ib.state < IB_PORT_ARMED) {
+			in->not_armed++;
 			return;
+		}
 		if (in->ib.state == IB_PORT_ARMED) {
 			in->ib.state = IB_PORT_ACTIVE;
 			in->sw->changed = true;
 		}
-		if (prm_get(in->ib.info, IB_PI_ENFORCE_IN) != 0 && !pkey_fits(&in->ib, packet)) {
+		if (prm_get(in->ib.info, IB_PI_ENFORCE_IN) != 0 && !pkey_fits(&in->ib, packet, true)) {
 			in->ib.pm.c.rcv_constraint++;
 			return;
 		}

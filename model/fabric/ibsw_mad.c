@@ -6,6 +6,10 @@
 #include "wire.h"
 
 #define HEAD (IB_BTH_LEN + IB_DETH_LEN)
+#define GRH_HOP_LIMIT_AT 7u
+#define GRH_SGID_AT 8u
+#define GRH_DGID_AT 24u
+#define GID_LEN 16u
 
 /* The packet with the datagram changed, out of a port. */
 static void
@@ -24,6 +28,18 @@ send_mad(struct ibsw_port *in, unsigned int to, uint64_t now, const uint8_t *pac
 	ibsw_emit(in, &in->sw->port[to], now, out, tpm_ib_seal(out, at + IB_MAD_SIZE, false) - IB_VCRC_SIZE);
 }
 
+/* An answer to a question with a GRH has one, too (IBTA 13.5.4). */
+static void
+turn_grh(uint8_t *grh)
+{
+	uint8_t from[GID_LEN];
+
+	memcpy(from, grh + GRH_SGID_AT, GID_LEN);
+	memcpy(grh + GRH_SGID_AT, grh + GRH_DGID_AT, GID_LEN);
+	memcpy(grh + GRH_DGID_AT, from, GID_LEN);
+	grh[GRH_HOP_LIMIT_AT] = UINT8_MAX;
+}
+
 /* Turns the headers round for an answer from the switch's LID. */
 static void
 turn(const struct ibsw *sw, uint8_t *packet)
@@ -34,6 +50,8 @@ turn(const struct ibsw *sw, uint8_t *packet)
 
 	prm_set(packet, IB_LRH_DLID, slid);
 	prm_set(packet, IB_LRH_SLID, own != 0 ? own : IB_LID_PERMISSIVE);
+	if (prm_get(packet, IB_LRH_LNH) == IB_LNH_GRH)
+		turn_grh(packet + IB_LRH_SIZE);
 	ib_put24(bth + 5, from);
 	ib_put24(bth + IB_BTH_LEN + 5, to);
 }

@@ -113,17 +113,23 @@ doorbells(void **state)
 	assert_int_equal(rig_violations(&f->r, "doorbell-cqn"), 1);
 }
 
+/* One frame is sent; two blocks behind its WQE there is a stale one. */
+static void
+send_before_stale(struct fix *f)
+{
+	rig_data(&f->tx, 1, f->tx.bufs, 60);
+	rig_post(&f->tx, MLX4_OP_SEND, 2, GOOD);
+	prm_set32(rig_wqe(&f->tx), 64, 0x40);
+	rig_ring(&f->r, &f->tx);
+	tp_model_step(f->r.m, 32);
+}
+
 static void
 stamp(void **state)
 {
 	struct fix *f = *state;
 
-	rig_data(&f->tx, 1, f->tx.bufs, 60);
-	rig_post(&f->tx, MLX4_OP_SEND, 2, GOOD);
-	/* A stale block two behind the last WQE. */
-	prm_set32(rig_wqe(&f->tx), 64, 0x40);
-	rig_ring(&f->r, &f->tx);
-	tp_model_step(f->r.m, 32);
+	send_before_stale(f);
 	assert_int_equal(rig_violations(&f->r, "wqe-stamp"), 0);
 	/* The first look may have come in the middle of a WQE. */
 	tp_model_set_time(f->r.m, 1000000000);
@@ -142,11 +148,7 @@ stamp_in_time(void **state)
 {
 	struct fix *f = *state;
 
-	rig_data(&f->tx, 1, f->tx.bufs, 60);
-	rig_post(&f->tx, MLX4_OP_SEND, 2, GOOD);
-	prm_set32(rig_wqe(&f->tx), 64, 0x40);
-	rig_ring(&f->r, &f->tx);
-	tp_model_step(f->r.m, 32);
+	send_before_stale(f);
 	tp_model_set_time(f->r.m, 1000000000);
 	tp_model_step(f->r.m, 32);
 	prm_set32(rig_wqe(&f->tx), 64, UINT32_MAX);
