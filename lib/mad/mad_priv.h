@@ -72,9 +72,10 @@ struct tp_mad {
 	TAILQ_HEAD(, tp_mad_agent) agents;
 	unsigned int num_agents;
 	uint32_t last_hi_tid;
-	struct mad_queue out;   /* for the wire */
-	struct mad_queue local; /* from this port to itself */
-	unsigned int awake;     /* agents that want to work */
+	struct mad_queue out;                    /* for the wire */
+	struct mad_queue local;                  /* from this port to itself */
+	unsigned int awake;                      /* agents that want to work */
+	uint32_t rmpp_bytes, rmpp_request_bytes; /* that transfers hold; of them requests */
 	struct tp_mad_stats stats;
 };
 

@@ -17,11 +17,32 @@
 #define STALLED_MS 40000u
 #define REMEMBER_MS 10000u
 
+/* --- memory ------------------------------------------------------------------------------------------------------ */
+
+static bool
+may_have(const struct tp_mad *m, const struct mad_transfer *t, uint32_t size)
+{
+	uint32_t more = size - t->size;
+
+	return m->rmpp_bytes + more <= TP_MAD_REASSEMBLY &&
+	       (mad_is_response(t->first.data) || m->rmpp_request_bytes + more <= TP_MAD_REASSEMBLY / 2);
+}
+
+static void
+charge(struct tp_mad *m, struct mad_transfer *t, uint32_t size)
+{
+	m->rmpp_bytes += size - t->size;
+	if (!mad_is_response(t->first.data))
+		m->rmpp_request_bytes += size - t->size;
+	t->size = size;
+}
+
 void
 rmpp_recv_free(struct tp_mad_agent *a, struct mad_transfer *t)
 {
 	TAILQ_REMOVE(&a->transfers, t, next);
 	a->num_transfers--;
+	charge(a->mad, t, 0);
 	free(t->buf);
 	free(t);
 }
@@ -112,9 +133,9 @@ begin(struct tp_mad_agent *a, const struct tp_mad_packet *pkt)
 	return t;
 }
 
-/* The data of a segment; of the last one as many as it says. false: it says something impossible. */
-static bool
-append(struct mad_transfer *t, const uint8_t *mad, bool last)
+/* The data of a segment; of the last one as many as it says. 0, or why it cannot be had. */
+static enum rmpp_status
+append(struct tp_mad *m, struct mad_transfer *t, const uint8_t *mad, bool last)
 {
 	uint32_t at = mad_data_at(mad[MAD_CLASS_AT]), bytes = MAD_SIZE - at, extra = at - RMPP_DATA_AT;
 	uint32_t from = t->got == 0 ? 0 : at, need;
@@ -123,25 +144,25 @@ append(struct mad_transfer *t, const uint8_t *mad, bool last)
 		uint32_t payload = ib_get32(mad + RMPP_LENGTH_AT);
 
 		if (payload < extra || payload > MAD_SIZE - RMPP_DATA_AT)
-			return false;
+			return RMPP_ST_BAD_LENGTH;
 		bytes = payload - extra;
 	}
 	need = t->len + at - from + bytes;
 	if (need > TP_MAD_MESSAGE)
-		return false;
+		return RMPP_ST_BAD_LENGTH;
 	if (need > t->size) {
 		uint32_t size = RTE_MAX(need, RTE_MAX(MAD_SIZE, t->size * 2));
-		uint8_t *buf = realloc(t->buf, size);
+		uint8_t *buf = may_have(m, t, size) ? realloc(t->buf, size) : NULL;
 
 		if (buf == NULL)
-			return false;
+			return RMPP_ST_RESOURCES;
 		t->buf = buf;
-		t->size = size;
+		charge(m, t, size);
 	}
 	memcpy(t->buf + t->len, mad + from, need - t->len);
 	t->len = need;
 	t->got++;
-	return true;
+	return 0;
 }
 
 static void
@@ -155,6 +176,7 @@ whole(struct tp_mad_agent *a, struct mad_transfer *t, const struct tp_mad_packet
 	a->mad->stats.rmpp_received++;
 	t->done = true;
 	t->buf = NULL;
+	charge(a->mad, t, 0);
 	t->deadline = mad_now(a->mad) + REMEMBER_MS * MAD_MS;
 	acknowledge(a->mad, t);
 	if (s != NULL)
@@ -182,9 +204,10 @@ static void
 next(struct tp_mad_agent *a, struct mad_transfer *t, const struct tp_mad_packet *pkt)
 {
 	bool last = (pkt->data[RMPP_FLAGS_AT] & RMPP_LAST) != 0;
+	enum rmpp_status bad = append(a->mad, t, pkt->data, last);
 
-	if (!append(t, pkt->data, last)) {
-		refuse(a, pkt, RMPP_ST_BAD_LENGTH);
+	if (bad != 0) {
+		refuse(a, pkt, bad);
 		rmpp_recv_free(a, t);
 		return;
 	}

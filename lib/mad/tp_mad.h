@@ -29,6 +29,8 @@ extern "C" {
 #define TP_MAD_AGENTS 256u        /**< of a port */
 #define TP_MAD_SENDS 4096u        /**< requests and transfers of an agent under way */
 #define TP_MAD_MESSAGE (4u << 20) /**< the longest message, bytes */
+/** Memory for messages that come in segments, bytes, all agents of a port; requests get half, so that answers find room. */
+#define TP_MAD_REASSEMBLY (32u << 20)
 #define TP_MAD_FOREVER UINT32_MAX /**< a time-out that never comes */
 
 /** What the service must know of its port. */
