@@ -23,6 +23,8 @@ do_add(void *arg, const struct cmd_args *a)
 	struct tp_ipoib_conf conf = {
 		.pkey = (uint16_t)cmd_num(a, "pkey", 0),
 		.mtu = (uint16_t)cmd_num(a, "mtu", 0),
+		.connected = cmd_is(a, "mode", "connected"),
+		.cm_mtu = (uint16_t)cmd_num(a, "cm-mtu", 0),
 	};
 	const char *device = cmd_text(a, "device");
 	uint16_t id;
@@ -46,6 +48,18 @@ rem_one(struct app *app, uint16_t id)
 	int ret = port_stop(app, p);
 
 	return ret != 0 ? ret : port_close(app, p);
+}
+
+static int
+do_mode(void *arg, const struct cmd_args *a)
+{
+	uint16_t id = (uint16_t)cmd_num(a, "port", 0);
+	int ret = tp_ipoib_mode_set(id, cmd_is(a, "mode", "connected"));
+
+	(void)arg;
+	if (ret == -ENODEV)
+		return app_err(ret, "port %u is no IPoIB port", id);
+	return ret != 0 ? app_err(ret, "port %u stays in its mode: %s", id, strerror(-ret)) : 0;
 }
 
 static int
@@ -105,6 +119,12 @@ show_port(struct out *o, uint16_t id, const struct tp_ipoib_info *in)
 	out_mac(o, "mac", &in->mac);
 	out_hex(o, "guid", in->guid, 16);
 	out_u64(o, "mtu", in->mtu);
+	out_str(o, "mode", in->connected ? "connected" : "datagram");
+	if (in->connected) {
+		out_u64(o, "connected_mtu", in->cm_mtu);
+		out_u64(o, "connections_out", in->conns_out);
+		out_u64(o, "connections_in", in->conns_in);
+	}
 	if (in->state != TP_IPOIB_STOPPED) {
 		hex_text(in->hw, sizeof(in->hw), hw);
 		out_str(o, "hardware_address", hw);
@@ -169,6 +189,9 @@ show_endpoint(void *arg, const struct tp_ipoib_endpoint *e)
 	if (r->table == TP_IPOIB_MULTICAST) {
 		out_bool(r->o, "receives", e->receives);
 		out_bool(r->o, "sends", e->sends);
+	} else {
+		out_bool(r->o, "offers_connections", e->offers);
+		out_u64(r->o, "connected_mtu", e->cm_mtu);
 	}
 	out_end(r->o);
 }
@@ -177,7 +200,7 @@ static int
 do_endpoints(void *arg, const struct cmd_args *a)
 {
 	static const char *const names[] = {"remote", "multicast", "local"};
-	uint16_t id = (uint16_t)cmd_num(a, "port", 0);
+	uint16_t id = ipoib_pair_carrier((uint16_t)cmd_num(a, "port", 0));
 	struct rows rows = {0};
 	struct tp_ipoib_info info;
 	struct out o;
@@ -206,7 +229,7 @@ show_counter(void *arg, const char *name, const char *text, uint64_t value)
 static int
 do_counters(void *arg, const struct cmd_args *a)
 {
-	uint16_t id = (uint16_t)cmd_num(a, "port", 0);
+	uint16_t id = ipoib_pair_carrier((uint16_t)cmd_num(a, "port", 0));
 	struct tp_ipoib_info info;
 	struct out o;
 
@@ -254,8 +277,13 @@ do_guid2mac(void *arg, const struct cmd_args *a)
 }
 
 static const struct cmd table[] = {
-	{"InfiniBand", "ipoib add {device:str} [pkey {pkey:1..65535} [mtu {mtu:1500..4092}]]",
+	{"InfiniBand",
+	 "ipoib add {device:str} [pkey {pkey:1..65535} [mtu {mtu:1500..4092} [mode {mode:datagram|connected} [cm-mtu "
+	 "{cm-mtu:1500..65520}]]]]",
 	 "Makes an IPoIB port on an InfiniBand port (CARD/1 or CARD/2) and a partition (0xffff).", do_add, false},
+	{"InfiniBand", "ipoib set {port:port} mode {mode:datagram|connected}",
+	 "Datagrams alone, or connections to peers that offer them, which take packets of up to 65520 octets.", do_mode,
+	 false},
 	{"InfiniBand", "ipoib rem {port:port}", "Stops an IPoIB port and takes it away.", do_rem, false},
 	{"InfiniBand", "ipoib remall [{device:str}]", "Takes away all IPoIB ports, or those of an InfiniBand port.",
 	 do_remall, false},

@@ -3,7 +3,7 @@
  */
 #include <errno.h>
 
-#include "core.h"
+#include "conn.h"
 
 bool
 ipoib_wait_put(struct ipoib_core *c, struct ipoib_wait *w, struct rte_mbuf *m)
@@ -74,6 +74,15 @@ ipoib_local_seen(struct ipoib_core *c, const uint8_t ip[16], const struct rte_et
 	l->touched = 1;
 }
 
+void
+ipoib_local_router(struct ipoib_core *c, const uint8_t ip[16], bool router)
+{
+	struct ipoib_local *l = local_find(c, ip);
+
+	if (l != NULL)
+		l->router = router;
+}
+
 const struct rte_ether_addr *
 ipoib_local_mac(struct ipoib_core *c, const uint8_t ip[16])
 {
@@ -126,13 +135,15 @@ void
 ipoib_core_init(struct ipoib_core *c, const struct ipoib_core_conf *conf, const struct ipoib_io *io,
 		struct rte_mempool *pool, uint64_t guid, const struct rte_ether_addr *mac, uint32_t mtu_limit)
 {
-	memset(c, 0, sizeof(*c));
+	memset(c, 0, offsetof(struct ipoib_core, stats));
 	c->conf = *conf;
 	c->io = *io;
 	c->pool = pool;
 	c->guid = guid;
 	c->mtu = c->mtu_limit = mtu_limit;
 	c->next_mac = 1;
+	c->conn_hold_ms = UINT64_MAX;
+	TAILQ_INIT(&c->conns);
 	c->dirty = true;
 	if (mac != NULL)
 		c->mac = *mac;
@@ -155,6 +166,7 @@ void
 ipoib_core_fini(struct ipoib_core *c)
 {
 	ipoib_groups_free(c);
+	ipoib_conns_close(c);
 	remotes_free(c);
 	c->up = false;
 	c->dirty = true;
@@ -176,8 +188,10 @@ ipoib_core_place(struct ipoib_core *c, const struct ipoib_place *place)
 		return;
 	c->stats.events++;
 	c->dirty = true;
-	if (was && !place->active)
+	if (was && !place->active) {
 		ipoib_groups_stop(c);
+		ipoib_conns_close(c);
+	}
 	c->place = *place;
 	if (!was && place->active)
 		ipoib_groups_start(c);
@@ -207,8 +221,10 @@ ipoib_core_tick(struct ipoib_core *c, uint64_t now_ms)
 		c->monitor_ms = now_ms + c->conf.monitor_ms;
 	}
 	ipoib_groups_retry(c);
+	ipoib_conns_tick(c);
 	if (now_ms >= c->age_ms) {
 		c->age_ms = now_ms + c->conf.age_interval_ms;
+		ipoib_conns_age(c);
 		ipoib_remotes_age(c);
 		ipoib_groups_age(c);
 		locals_age(c);

@@ -23,9 +23,13 @@
 #define IPOIB_LOCALS 256u /* addresses of IP behind the port */
 #define IPOIB_WAIT 64u    /* packets that wait for one destination */
 #define IPOIB_DHCP_CLIENTS 64u
+#define IPOIB_CONNS 1024u /* of connected mode */
+#define IPOIB_CM_MTU_MIN 1500u
 #define IPOIB_BUCKETS 1024u
 #define IPOIB_HOLD_MS 1000u /* no new question about a destination that had no answer */
 #define IPOIB_JOIN_BACKOFF_MAX_MS 16000u
+
+struct ipoib_conn; /* conn.h */
 
 /* What answers and the outside world are to an interface. Calls return 0 or a negative errno. */
 struct ipoib_io {
@@ -45,6 +49,12 @@ struct ipoib_io {
 	void (*deliver)(void *arg, struct rte_mbuf *m); /* takes an Ethernet frame for the application */
 	/* The broadcast group was joined (its record: Q_Key, MTU, rate) or is lost (NULL). */
 	void (*link)(void *arg, const struct tp_sa_member *broadcast);
+	/* Connected mode. Asks the peer; the answer is ipoib_conn_up() or ipoib_conn_over(), not from within the call. */
+	int (*conn_open)(void *arg, struct ipoib_conn *conn);
+	/* Ends it; ipoib_conn_gone() follows, not from within the call. */
+	void (*conn_close)(void *arg, struct ipoib_conn *conn);
+	/* Takes a packet, as send(). */
+	void (*conn_send)(void *arg, struct ipoib_conn *conn, struct rte_mbuf *m);
 };
 
 /* Parameters of I-3, I-5 and I-6; ranges and defaults are in tp_ipoib.h. */
@@ -53,6 +63,7 @@ struct ipoib_core_conf {
 	uint8_t scope;     /* of the broadcast group's MGID */
 	uint8_t guid_mask; /* 0: the default rules */
 	bool connected;    /* the hardware address offers RC */
+	uint32_t cm_mtu;   /* connected mode: octets of IP that are taken and sent at most */
 	uint32_t age_interval_ms, age;
 	uint32_t monitor_ms, query_runs, leave_runs;
 };
@@ -86,10 +97,12 @@ struct ipoib_remote {
 	struct rte_ether_addr mac;
 	struct ipoib_hw hw;
 	uint32_t qpn;
-	uint16_t slid; /* 0: not seen */
-	uint16_t dlid;
-	uint8_t sl, rate, mtu; /* codes of the path */
+	uint16_t slid;          /* 0: not seen */
+	struct tp_sa_path path; /* when it is known */
 	struct ibv_ah *ah;
+	struct ipoib_conn *conn; /* by which it is sent to; NULL: none */
+	uint64_t conn_hold_ms;   /* it is not asked for one before */
+	uint32_t conn_backoff_ms;
 	uint32_t idle; /* runs of ageing without use */
 	uint64_t hold_ms;
 	struct ipoib_wait wait;
@@ -125,6 +138,7 @@ struct ipoib_group {
 /* An address of IP behind the port, with the MAC that its owner has there. */
 struct ipoib_local {
 	bool valid;
+	bool router; /* its owner's advertisements say so */
 	uint8_t touched;
 	uint32_t idle;
 	uint8_t ip[16]; /* IPv4 mapped */
@@ -141,6 +155,7 @@ struct ipoib_core_stats {
 	uint64_t drop[IPOIB_DROP_NUM];
 	uint64_t tx_arp, tx_nd, tx_dhcp, tx_reports, rx_arp, rx_nd, rx_dhcp, rx_learned;
 	uint64_t paths_asked, paths_failed, joins, joins_failed, leaves, queries, aged, events;
+	uint64_t conns_asked, conns_up, conns_accepted, conns_refused, conns_failed, conns_closed, too_big_told;
 };
 
 struct ipoib_core {
@@ -164,7 +179,11 @@ struct ipoib_core {
 	struct ipoib_local local[IPOIB_LOCALS];
 	struct ipoib_dhcp_client dhcp[IPOIB_DHCP_CLIENTS];
 	uint32_t dhcp_next;
-	struct ipoib_core_stats stats;
+	TAILQ_HEAD(ipoib_conns, ipoib_conn) conns;
+	uint32_t num_conns;
+	uint64_t conn_hold_ms;         /* when the first of those that refused may be asked again */
+	uint64_t too_big_ms;           /* no answer to a packet that is too long before */
+	struct ipoib_core_stats stats; /* the last: they outlive what else a new beginning forgets */
 };
 
 /* --- questions --------------------------------------------------------------------------------------------------- */
@@ -186,7 +205,10 @@ ipoib_token_index(uint32_t token)
 
 /* --- core.c: life and events --------------------------------------------------------------------------------------- */
 
-/* pool: mbufs of packets that are written anew. mac: NULL: by the GUID's rules. */
+/*
+ * pool: mbufs of packets that are written anew. mac: NULL: by the GUID's rules. Counters go on from what the memory says,
+ * which is zero when it is new.
+ */
 void ipoib_core_init(struct ipoib_core *c, const struct ipoib_core_conf *conf, const struct ipoib_io *io,
 		     struct rte_mempool *pool, uint64_t guid, const struct rte_ether_addr *mac, uint32_t mtu_limit);
 /* Leaves all groups, forgets everybody. */
@@ -208,8 +230,11 @@ void ipoib_core_mac_groups(struct ipoib_core *c, const struct rte_ether_addr *ma
 struct ipoib_meta {
 	uint32_t qpn; /* of the sender */
 	uint16_t slid;
-	bool grh; /* the 40 octets in front are one */
+	bool grh;         /* the 40 octets in front are one */
+	uint32_t by_conn; /* number of our queue pair, when it came by a connection; the others are 0 then */
 };
+/* A packet in one buffer, with what it asks for; NULL: the pool has none, or none that is long enough. */
+struct rte_mbuf *ipoib_copy(struct rte_mempool *pool, const struct rte_mbuf *m);
 /* An Ethernet frame to be sent; takes it. */
 void ipoib_core_tx(struct ipoib_core *c, struct rte_mbuf *m);
 /* A packet that came, with the room for its GRH in front; takes it. */
@@ -234,8 +259,12 @@ struct ipoib_remote *ipoib_remote_of_gid(struct ipoib_core *c, const struct ipoi
 struct ipoib_remote *ipoib_remote_of(struct ipoib_core *c, const struct ipoib_meta *meta);
 /* A neighbour was heard from there. */
 void ipoib_remote_seen(struct ipoib_core *c, struct ipoib_remote *r, const struct ipoib_meta *meta);
+/* Makes a neighbour with a MAC that it has elsewhere; rename: also one that is known has this MAC from now on. */
+void ipoib_remote_name(struct ipoib_core *c, const struct ipoib_hw *hw, const struct rte_ether_addr *mac, bool rename);
 /* Sends a packet, or lets it wait for the path; takes it. */
 void ipoib_remote_send(struct ipoib_core *c, struct ipoib_remote *r, struct rte_mbuf *m);
+/* What waits for it is sent, or waits for something else. */
+void ipoib_remote_wait_again(struct ipoib_core *c, struct ipoib_remote *r);
 void ipoib_remote_free(struct ipoib_core *c, struct ipoib_remote *r);
 void ipoib_remotes_renew(struct ipoib_core *c);
 void ipoib_remotes_age(struct ipoib_core *c);
@@ -262,6 +291,8 @@ void ipoib_query(struct ipoib_core *c, bool ipv6);
 /* --- locals (core.c) ------------------------------------------------------------------------------------------------ */
 
 void ipoib_local_seen(struct ipoib_core *c, const uint8_t ip[16], const struct rte_ether_addr *mac);
+/* Its owner is a router, or is none. */
+void ipoib_local_router(struct ipoib_core *c, const uint8_t ip[16], bool router);
 /* The MAC of an address of IP behind us; the port's own when nobody else has it. */
 const struct rte_ether_addr *ipoib_local_mac(struct ipoib_core *c, const uint8_t ip[16]);
 bool ipoib_local_has(const struct ipoib_core *c, const struct rte_ether_addr *mac);

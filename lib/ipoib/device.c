@@ -15,6 +15,7 @@
 
 #include "../mad/tp_mad_service.h"
 #include "port.h"
+#include "conn.h"
 #include "tp_roce.h"
 
 #define IDLE_US 200u /* sleep of a control thread without work */
@@ -44,8 +45,8 @@ struct ipoib_device {
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static TAILQ_HEAD(, ipoib_device) devices = TAILQ_HEAD_INITIALIZER(devices);
 
-static uint64_t
-now_ms(void)
+uint64_t
+ipoib_now_ms(void)
 {
 	return rte_get_timer_cycles() / (rte_get_timer_hz() / 1000);
 }
@@ -142,6 +143,7 @@ follow_pkey(struct ipoib_port *p, int index)
 		IPOIB_LOG(NOTICE, "port %u: queue pairs start again with P_Key index %d", p->port_id, index);
 		ipoib_publish(p, NULL);
 		ipoib_groups_stop(&p->core);
+		ipoib_conns_close(&p->core);
 		p->core.place.active = false;
 		ipoib_queues_reset(p);
 		p->core.dirty = true;
@@ -226,9 +228,9 @@ events(struct ipoib_device *d)
 	bool renew = atomic_exchange(&d->renew, false), moved = atomic_exchange(&d->look, false);
 	struct ipoib_port *p;
 
-	if (!renew && !moved && now_ms() < d->look_ms)
+	if (!renew && !moved && ipoib_now_ms() < d->look_ms)
 		return;
-	d->look_ms = now_ms() + LOOK_MS;
+	d->look_ms = ipoib_now_ms() + LOOK_MS;
 	refresh(d);
 	TAILQ_FOREACH(p, &d->ports, next)
 	{
@@ -246,7 +248,7 @@ port_work(struct ipoib_port *p)
 	unsigned int done = ipoib_io_work(p);
 	struct ipoib_view *v;
 
-	ipoib_core_tick(&p->core, now_ms());
+	ipoib_core_tick(&p->core, ipoib_now_ms());
 	if (!p->core.dirty)
 		return done;
 	v = ipoib_view_make(&p->core);
@@ -285,23 +287,23 @@ device_run(void *arg)
 /* --- life --------------------------------------------------------------------------------------------------------------- */
 
 /* On any CPU: the thread that calls may be bound to that of an lcore. */
-static int
-thread_start(struct ipoib_device *d)
+int
+ipoib_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 {
 	pthread_attr_t attr;
 	cpu_set_t all;
 	int cpu, err = pthread_attr_init(&attr);
 
 	if (err != 0)
-		return err;
+		return -err;
 	CPU_ZERO(&all);
 	for (cpu = 0; cpu < CPU_SETSIZE && cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
 		CPU_SET(cpu, &all);
 	err = pthread_attr_setaffinity_np(&attr, sizeof(all), &all);
 	if (err == 0)
-		err = pthread_create(&d->thread, &attr, device_run, d);
+		err = pthread_create(thread, &attr, run, arg);
 	pthread_attr_destroy(&attr);
-	return err;
+	return -err;
 }
 
 static int
@@ -316,7 +318,7 @@ device_open(struct ipoib_device *d)
 	ret = tp_mad_service_listen(d->service, event_cb, d);
 	if (ret != 0)
 		goto err_service;
-	ret = -thread_start(d);
+	ret = ipoib_thread_start(&d->thread, device_run, d);
 	if (ret == 0)
 		return 0;
 	tp_mad_service_unlisten(d->service, event_cb, d);

@@ -8,6 +8,7 @@
 #define IPOIB_DROPS(X)                                                                                                 \
 	X(TX_SHORT, "tx_short", "frame shorter than its headers")                                                      \
 	X(TX_LONG, "tx_long", "packet longer than the MTU")                                                            \
+	X(TX_TOO_BIG, "tx_too_big", "packet longer than its destination takes; the sender was told so")                \
 	X(TX_TYPE, "tx_type", "neither IPv4, IPv6 nor ARP")                                                            \
 	X(TX_ARP, "tx_arp", "ARP with wrong lengths or types")                                                         \
 	X(TX_ND, "tx_nd", "neighbour discovery with wrong lengths, options or checksum")                               \
@@ -31,6 +32,7 @@
 	X(RX_NO_NEIGHBOUR, "rx_no_neighbour", "hardware address that cannot be a neighbour's, or no room for it")      \
 	X(RX_NO_MBUF, "rx_no_mbuf", "no mbuf for a translated packet")                                                 \
 	X(RX_RING_FULL, "rx_ring_full", "more packets to be translated than the ring takes")                           \
+	X(RX_CONN, "rx_conn", "its connection had ended before the application took it")                               \
 	X(RX_ERROR, "rx_error", "the card says that it is damaged")
 
 enum ipoib_drop {

@@ -7,6 +7,7 @@
 
 #include <rte_malloc.h>
 
+#include "cm.h"
 #include "port.h"
 #include "tp_roce.h"
 
@@ -85,6 +86,8 @@ ipoib_start(struct rte_eth_dev *dev)
 			.pkey = p->conf.pkey,
 			.scope = 2,
 			.guid_mask = p->conf.guid_mask,
+			.connected = p->conf.connected,
+			.cm_mtu = p->conf.cm_mtu,
 			.age_interval_ms = p->conf.age_interval_ms,
 			.age = p->conf.age,
 			.monitor_ms = p->conf.monitor_ms,
@@ -96,6 +99,12 @@ ipoib_start(struct rte_eth_dev *dev)
 		ipoib_core_init(&p->core, &conf, &io, p->pool, ipoib_device_guid(p->device), &dev->data->mac_addrs[0],
 				p->mtu);
 		p->pkey_index = -1;
+		if (p->conf.connected)
+			ret = ipoib_cm_open(p);
+		if (ret != 0)
+			ipoib_queues_close(p);
+	}
+	if (ret == 0) {
 		p->started = true;
 		ipoib_device_look(p->device, p);
 		ipoib_core_mac_groups(&p->core, p->mcast, p->num_mcast);
@@ -123,6 +132,7 @@ ipoib_stop(struct rte_eth_dev *dev)
 	if (p->started) {
 		p->started = false;
 		ipoib_publish(p, NULL);
+		ipoib_cm_close(p);
 		ipoib_core_fini(&p->core);
 		ipoib_io_cancel(p);
 		ipoib_queues_reset(p);
@@ -267,15 +277,16 @@ ipoib_infos(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	if ((attr.device_cap_flags & TP_ROCE_DEVICE_UD_TSO) != 0)
 		info->tx_offload_capa |= RTE_ETH_TX_OFFLOAD_TCP_TSO;
 	info->min_mtu = TP_IPOIB_MTU_MIN;
-	info->max_mtu = TP_IPOIB_MTU_MAX;
+	info->max_mtu = TP_IPOIB_CM_MTU_MAX;
 	info->min_rx_bufsize = TP_IPOIB_MTU_MIN + IPOIB_UD_HEAD;
-	info->max_rx_pktlen = TP_IPOIB_MTU_MAX + RTE_ETHER_HDR_LEN;
+	info->max_rx_pktlen = TP_IPOIB_CM_MTU_MAX + RTE_ETHER_HDR_LEN;
 	info->max_rx_queues = 1;
 	info->max_tx_queues = 1;
 	info->max_mac_addrs = 1;
 	info->rx_desc_lim = lim;
 	info->tx_desc_lim = lim;
-	info->tx_desc_lim.nb_seg_max = info->tx_desc_lim.nb_mtu_seg_max = IPOIB_TSO_SEGS;
+	info->tx_desc_lim.nb_seg_max = IPOIB_TSO_SEGS;
+	info->tx_desc_lim.nb_mtu_seg_max = IPOIB_RC_SGES;
 	info->tx_offload_capa |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	info->rx_queue_offload_capa = info->rx_offload_capa;
 	info->tx_queue_offload_capa = info->tx_offload_capa;
@@ -304,6 +315,15 @@ ipoib_mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
 	/* Buffers are laid out for it. */
 	if (dev->data->dev_started)
 		return -EBUSY;
+	if (p->conf.connected) {
+		p->conf.cm_mtu = mtu;
+		return 0;
+	}
+	if (mtu > TP_IPOIB_MTU_MAX) {
+		IPOIB_LOG(ERR, "port %u: an MTU of %u is more than %u, which connected mode takes", p->port_id, mtu,
+			  TP_IPOIB_MTU_MAX);
+		return -EINVAL;
+	}
 	p->mtu = mtu;
 	return 0;
 }

@@ -300,9 +300,10 @@ ipoib_groups_stop(struct ipoib_core *c)
 		g->backoff_ms = 0;
 		g->retry_ms = 0;
 	}
-	if (c->up)
+	if (c->up) {
+		c->up = false; /* who is told looks at it */
 		c->io.link(c->io.arg, NULL);
-	c->up = false;
+	}
 }
 
 void

@@ -6,6 +6,7 @@
 
 #include <rte_string_fns.h>
 
+#include "cm.h"
 #include "port.h"
 
 struct ipoib_port *
@@ -58,7 +59,16 @@ tp_ipoib_info(uint16_t port_id, struct tp_ipoib_info *info)
 	info->mtu = (uint16_t)(p->core.up ? p->core.mtu : p->mtu);
 	info->guid = ipoib_device_guid(p->device);
 	info->mac = p->eth->data->mac_addrs[0];
+	info->connected = p->conf.connected;
+	info->cm_mtu = p->conf.cm_mtu;
 	if (p->started) {
+		struct ipoib_conn *conn;
+
+		TAILQ_FOREACH(conn, &p->core.conns, next)
+		{
+			info->conns_in += conn->up && !conn->closing && conn->passive;
+			info->conns_out += conn->up && !conn->closing && !conn->passive;
+		}
 		hw = ipoib_own_hw(&p->core);
 		memcpy(info->hw, &hw, sizeof(info->hw));
 		info->lid = p->core.place.lid;
@@ -70,6 +80,27 @@ tp_ipoib_info(uint16_t port_id, struct tp_ipoib_info *info)
 	}
 	ipoib_device_unlock(p->device);
 	return 0;
+}
+
+int
+tp_ipoib_mode_set(uint16_t port_id, bool connected)
+{
+	struct ipoib_port *p = ipoib_port_of(port_id);
+	int ret = 0;
+
+	if (p == NULL)
+		return -ENODEV;
+	ipoib_device_lock(p->device);
+	if (p->started && connected && p->cm == NULL)
+		ret = ipoib_cm_open(p);
+	else if (p->started && !connected)
+		ipoib_cm_close(p);
+	if (ret == 0) {
+		p->conf.connected = p->core.conf.connected = connected;
+		p->core.dirty = true;
+	}
+	ipoib_device_unlock(p->device);
+	return ret;
 }
 
 static uint16_t
@@ -92,11 +123,13 @@ remotes(struct ipoib_core *c, tp_ipoib_endpoint_fn fn, void *arg)
 			continue;
 		e.mac = r->mac;
 		memcpy(e.hw, &r->hw, sizeof(e.hw));
-		e.lid = r->dlid != 0 ? r->dlid : r->slid;
-		e.sl = r->sl;
-		e.rate = r->rate;
-		e.mtu = mtu_octets(r->mtu);
+		e.lid = r->path.dlid != 0 ? r->path.dlid : r->slid;
+		e.sl = r->path.sl;
+		e.rate = r->path.rate;
+		e.mtu = mtu_octets(r->path.mtu);
 		e.state = states[r->state];
+		e.offers = (r->hw.b[0] & IPOIB_HW_RC) != 0;
+		e.cm_mtu = (uint16_t)(r->conn != NULL && r->conn->up ? r->conn->mtu : 0);
 		fn(arg, &e);
 	}
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "../mad/tp_sa.h"
+#include "cm.h"
 #include "port.h"
 #include "tp_roce.h"
 
@@ -213,6 +214,24 @@ io_link(void *arg, const struct tp_sa_member *broadcast)
 	ipoib_link_update(p);
 }
 
+static int
+io_conn_open(void *arg, struct ipoib_conn *conn)
+{
+	return ipoib_cm_conn_open(arg, conn);
+}
+
+static void
+io_conn_close(void *arg, struct ipoib_conn *conn)
+{
+	ipoib_cm_conn_close(arg, conn);
+}
+
+static void
+io_conn_send(void *arg, struct ipoib_conn *conn, struct rte_mbuf *m)
+{
+	ipoib_cm_send(arg, conn, m);
+}
+
 void
 ipoib_io_init(struct ipoib_port *p, struct ipoib_io *io)
 {
@@ -229,6 +248,9 @@ ipoib_io_init(struct ipoib_port *p, struct ipoib_io *io)
 		.send = io_send,
 		.deliver = io_deliver,
 		.link = io_link,
+		.conn_open = io_conn_open,
+		.conn_close = io_conn_close,
+		.conn_send = io_conn_send,
 	};
 }
 
@@ -271,6 +293,7 @@ ipoib_io_work(struct ipoib_port *p)
 	for (i = 0; i < n; i++)
 		ipoib_core_tx(&p->core, m[i]);
 	ipoib_slow_reap(p);
+	done += ipoib_cm_work(p);
 	return done + n;
 }
 

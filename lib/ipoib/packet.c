@@ -8,7 +8,7 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
-#include "core.h"
+#include "conn.h"
 #include "snoop.h"
 #include "xlate.h"
 
@@ -117,6 +117,31 @@ translate(struct work *w, enum ipoib_class class, enum ipoib_dir dir, const stru
 	return m;
 }
 
+struct rte_mbuf *
+ipoib_copy(struct rte_mempool *pool, const struct rte_mbuf *m)
+{
+	struct rte_mbuf *copy = rte_pktmbuf_alloc(pool);
+	uint8_t *to;
+
+	if (copy == NULL)
+		return NULL;
+	/* With its headroom a buffer of 2 KB holds a packet of the usual MTU. */
+	if (m->pkt_len > rte_pktmbuf_tailroom(copy))
+		copy->data_off = 0;
+	if (m->pkt_len > rte_pktmbuf_tailroom(copy)) {
+		rte_pktmbuf_free(copy);
+		return NULL;
+	}
+	copy->ol_flags |= m->ol_flags & ~(RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL);
+	copy->tx_offload = m->tx_offload;
+	to = (uint8_t *)rte_pktmbuf_append(copy, (uint16_t)m->pkt_len);
+	for (; m != NULL; m = m->next) {
+		memcpy(to, rte_pktmbuf_mtod(m, const void *), m->data_len);
+		to += m->data_len;
+	}
+	return copy;
+}
+
 /* --- to be sent ------------------------------------------------------------------------------------------------------ */
 
 /* Whose address an ARP or ND packet of the application tells. */
@@ -130,8 +155,12 @@ learn_local(struct work *w, enum ipoib_class class)
 		ipoib_local_seen(w->c, ip, &w->src);
 	} else if (class == IPOIB_ND) {
 		ipoib_local_seen(w->c, w->l3 + V6_SRC, &w->src);
-		if (w->l3[40] == ND_NEIGHBOR_ADVERT && w->len >= ND_TARGET + 16)
+		if (w->l3[40] == ND_NEIGHBOR_ADVERT && w->len >= ND_TARGET + 16) {
 			ipoib_local_seen(w->c, w->l3 + ND_TARGET, &w->src);
+			ipoib_local_router(w->c, w->l3 + ND_TARGET, (w->l3[44] & 0x80) != 0);
+		} else if (w->l3[40] == ND_ROUTER_ADVERT) {
+			ipoib_local_router(w->c, w->l3 + V6_SRC, true);
+		}
 	}
 }
 
@@ -198,12 +227,41 @@ group_of(const struct work *w, const struct rte_ether_addr *dst, uint8_t mgid[16
 	return false;
 }
 
+/* What is longer than a buffer is no message of the protocols that are looked at. */
+static enum ipoib_class
+classify(const struct work *w, const struct rte_mbuf *m)
+{
+	return m->nb_segs == 1 ? ipoib_classify(w->etype, w->l3, w->len) : IPOIB_PLAIN;
+}
+
+/* What fits a datagram, in one buffer; NULL: dropped. */
+static struct rte_mbuf *
+in_one(struct ipoib_core *c, struct rte_mbuf *m)
+{
+	struct rte_mbuf *one;
+
+	if (m->nb_segs == 1 || m->pkt_len > c->mtu + RTE_ETHER_HDR_LEN)
+		return m;
+	one = ipoib_copy(c->pool, m);
+	if (one == NULL)
+		c->stats.drop[IPOIB_DROP_TX_NO_MBUF]++;
+	rte_pktmbuf_free(m);
+	return one;
+}
+
+/* One buffer, or as many as a packet has that is longer; then the headers that are looked at are in the first one. */
+static bool
+in_reach(struct rte_mbuf *m, uint32_t headers)
+{
+	return m->pkt_len >= headers && (rte_pktmbuf_linearize(m) == 0 || m->data_len >= headers + 40);
+}
+
 /* The frame as it goes, in place or anew; NULL: dropped. */
 static struct rte_mbuf *
 encapsulate(struct work *w, struct rte_mbuf *m)
 {
 	struct ipoib_core *c = w->c;
-	enum ipoib_class class = ipoib_classify(w->etype, w->l3, w->len);
+	enum ipoib_class class = classify(w, m);
 	const struct ipoib_dhcp_with with = {.guid = c->guid};
 	struct rte_mbuf *out = NULL;
 
@@ -239,9 +297,12 @@ ipoib_core_tx(struct ipoib_core *c, struct rte_mbuf *m)
 	struct rte_ether_addr dst;
 	struct ipoib_remote *r;
 	uint8_t mgid[16], *head;
-	bool group;
+	bool as_datagram, group;
 
-	if (m->pkt_len < RTE_ETHER_HDR_LEN || rte_pktmbuf_linearize(m) != 0) {
+	m = in_one(c, m);
+	if (m == NULL)
+		return;
+	if (!in_reach(m, RTE_ETHER_HDR_LEN)) {
 		ipoib_drop(c, IPOIB_DROP_TX_SHORT, m);
 		return;
 	}
@@ -256,11 +317,13 @@ ipoib_core_tx(struct ipoib_core *c, struct rte_mbuf *m)
 		ipoib_drop(c, IPOIB_DROP_TX_TYPE, m);
 		return;
 	}
-	if (w.len > c->mtu) {
+	group = rte_is_multicast_ether_addr(&dst);
+	/* What is to be cut goes by connections that the datapath knows. */
+	as_datagram = group || (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
+	if (w.len > (as_datagram ? c->mtu : ipoib_longest(c))) {
 		ipoib_drop(c, IPOIB_DROP_TX_LONG, m);
 		return;
 	}
-	group = rte_is_multicast_ether_addr(&dst);
 	if (group && w.etype != RTE_ETHER_TYPE_ARP && w.len < (w.etype == RTE_ETHER_TYPE_IPV4 ? 20u : 40u)) {
 		ipoib_drop(c, IPOIB_DROP_TX_SHORT, m);
 		return;
@@ -308,6 +371,8 @@ sender(struct work *w, const struct ipoib_meta *meta, const uint8_t sgid[16])
 	struct ipoib_remote *r;
 	struct ipoib_hw hw;
 
+	if (meta->by_conn != 0)
+		return ipoib_conn_sender(w->c, meta->by_conn);
 	if (w->etype == RTE_ETHER_TYPE_ARP && w->len >= 28) {
 		memcpy(&hw, w->l3 + 8, sizeof(hw));
 	} else if (nd_sender(w, &hw)) {
@@ -373,7 +438,7 @@ static struct rte_mbuf *
 decapsulate(struct work *w, const struct ipoib_remote *from, struct rte_mbuf *m)
 {
 	struct ipoib_core *c = w->c;
-	enum ipoib_class class = ipoib_classify(w->etype, w->l3, w->len);
+	enum ipoib_class class = classify(w, m);
 	struct ipoib_dhcp_with with = {.guid = c->guid};
 	struct rte_mbuf *out;
 
@@ -400,7 +465,7 @@ ipoib_core_rx(struct ipoib_core *c, struct rte_mbuf *m, const struct ipoib_meta 
 	struct rte_ether_hdr eth, *head;
 	struct ipoib_remote *from;
 
-	if (m->pkt_len < IB_GRH_LEN + IPOIB_ENCAP_LEN || rte_pktmbuf_linearize(m) != 0) {
+	if (!in_reach(m, IB_GRH_LEN + IPOIB_ENCAP_LEN)) {
 		ipoib_drop(c, IPOIB_DROP_RX_SHORT, m);
 		return;
 	}
@@ -416,7 +481,7 @@ ipoib_core_rx(struct ipoib_core *c, struct rte_mbuf *m, const struct ipoib_meta 
 	w.local = local_of(&w);
 	from = sender(&w, meta, sgid);
 	if (from == NULL) {
-		ipoib_drop(c, IPOIB_DROP_RX_NO_NEIGHBOUR, m);
+		ipoib_drop(c, meta->by_conn != 0 ? IPOIB_DROP_RX_CONN : IPOIB_DROP_RX_NO_NEIGHBOUR, m);
 		return;
 	}
 	eth.src_addr = from->mac;

@@ -32,7 +32,6 @@ extern int ipoib_logtype;
 #define IPOIB_DESC_MAX 4096u
 #define IPOIB_DESC_DEFAULT 512u
 #define IPOIB_SLOW_RING 512u  /* packets between a queue and the control thread */
-#define IPOIB_POOLS 16u       /* of the application's mbufs */
 #define IPOIB_SLOW_SENDS 256u /* of the control thread, in flight */
 #define IPOIB_TSO_HEADER 128u /* of large sends, with the encapsulation */
 #define IPOIB_TSO_SEGS 18u    /* with these headers a request has 496 octets */
@@ -76,7 +75,7 @@ struct ipoib_txq {
 	struct rte_ring *slow;
 	struct rte_mbuf **sent; /* that the card may still read; size of them */
 	uint32_t head, tail, size, mask;
-	struct rte_mempool *last_pool;
+	_Atomic(struct rte_mempool *) last_pool; /* its thread sets it; who frees the pool takes it away */
 	uint32_t qkey;
 	uint32_t rekey; /* requests before this one have the key of another pool than the last one */
 	uint32_t mixed; /* requests before this one may have buffers of other pools than the last one */
@@ -97,10 +96,12 @@ ipoib_meta_of(struct rte_mbuf *m)
 	return m->buf_addr;
 }
 
-struct ipoib_pool_mr {
-	struct rte_mempool *pool;
-	struct ibv_mr *mr;
-};
+/* Octets of a frame's headers, when it is to be cut. */
+static inline uint32_t
+ipoib_tx_header(const struct rte_mbuf *m)
+{
+	return (uint32_t)m->l2_len + m->l3_len + m->l4_len;
+}
 
 /* Something that the datapath may still look at. */
 struct ipoib_retired {
@@ -109,7 +110,8 @@ struct ipoib_retired {
 	void *memory;
 };
 
-struct ipoib_answer; /* io.c */
+struct ipoib_pool_mr; /* queue.c */
+struct ipoib_answer;  /* io.c */
 TAILQ_HEAD(ipoib_answers, ipoib_answer);
 
 struct ipoib_port {
@@ -134,11 +136,13 @@ struct ipoib_port {
 	struct ibv_qp *slow_qp;
 	uint32_t slow_inflight, qkey;
 	bool ready;              /* the queue pairs are in RTS */
-	pthread_mutex_t mr_lock; /* of mr */
-	struct ipoib_pool_mr mr[IPOIB_POOLS];
+	pthread_mutex_t mr_lock; /* of mrs */
+	SLIST_HEAD(, ipoib_pool_mr) mrs;
 	pthread_mutex_t answer_lock; /* of the next two */
 	struct ipoib_answers answers, asked;
-	uint64_t tx_error, slow_sent;
+	uint64_t tx_error, slow_sent, slow_bytes; /* octets as if the packets had an Ethernet header, as queues count */
+	uint64_t cm_tx, cm_rx;                    /* packets by connections: written by bursts */
+	struct ipoib_cm *cm;                      /* connected mode; NULL: datagram mode */
 	struct rte_ether_addr mcast[TP_IPOIB_MAC_GROUPS];
 	uint32_t num_mcast;
 };
@@ -189,6 +193,17 @@ void ipoib_rx_fill(struct ipoib_rxq *q);
 void ipoib_tx_reap(struct ipoib_txq *q);
 /* Frees what was posted and will not complete. */
 void ipoib_tx_forget(struct ipoib_txq *q);
+/* The MAC of the host behind the port that a packet is for. */
+uint64_t ipoib_rx_local(const struct ipoib_view *v, uint16_t etype, const uint8_t *l3);
+/* The control thread gets it; takes it. */
+void ipoib_tx_hand_over(struct ipoib_txq *q, struct rte_mbuf *m);
+
+/* --- cm_rx.c, cm_tx.c: for bursts with a snapshot of connected mode ------------------------------------------------------ */
+
+uint16_t ipoib_cm_rx(struct ipoib_rxq *q, const struct ipoib_view *v, struct rte_mbuf **pkts, uint16_t n);
+/* Of n packets so many are taken, as many as the result says; num_rest of them are datagrams and in rest, for the caller. */
+uint16_t ipoib_cm_tx(struct ipoib_txq *q, const struct ipoib_view *v, struct rte_mbuf **pkts, uint16_t n,
+		     struct rte_mbuf **rest, uint16_t *num_rest);
 
 /* --- queue.c: queue pairs and memory, with the device's lock --------------------------------------------------------- */
 
@@ -202,7 +217,7 @@ int ipoib_queues_qkey(struct ipoib_port *p, uint32_t qkey);
 /* Sends a packet of the control thread; takes it. */
 void ipoib_slow_send(struct ipoib_port *p, struct ibv_ah *ah, uint32_t qpn, struct rte_mbuf *m);
 void ipoib_slow_reap(struct ipoib_port *p);
-/* The key of a pool's memory; registers it at its first packet. 0 or a negative errno. */
+/* The key of a pool's memory; registers it at its first packet, until the pool goes. 0 or a negative errno. */
 int ipoib_pool_lkey(struct ipoib_port *p, struct rte_mempool *pool, uint32_t *lkey);
 
 /* --- io.c: what the interface asks for -------------------------------------------------------------------------------- */
@@ -216,6 +231,9 @@ void ipoib_io_cancel(struct ipoib_port *p);
 /* --- device.c --------------------------------------------------------------------------------------------------------- */
 
 struct tp_sa;
+uint64_t ipoib_now_ms(void);
+/* A thread that may run on any CPU. 0 or a negative errno. */
+int ipoib_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 struct ipoib_device *ipoib_device_get(const char *name, int *err);
 void ipoib_device_put(struct ipoib_device *d);
 int ipoib_device_add(struct ipoib_device *d, struct ipoib_port *p);

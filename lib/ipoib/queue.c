@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <rte_errno.h>
+
 #include "port.h"
 #include "tp_roce.h"
 
@@ -13,43 +15,83 @@
 
 /* --- memory ---------------------------------------------------------------------------------------------------------- */
 
+struct ipoib_pool_mr {
+	SLIST_ENTRY(ipoib_pool_mr) next;
+	struct rte_mempool *pool;
+	struct ibv_mr *mr;
+	int err; /* why there is none: asked for once, and told once */
+};
+
+static struct ipoib_pool_mr *
+pool_add(struct ipoib_port *p, struct rte_mempool *pool)
+{
+	struct ipoib_pool_mr *e = calloc(1, sizeof(*e));
+
+	if (e == NULL)
+		return NULL;
+	e->pool = pool;
+	e->mr = tp_roce_reg_mempool(p->pd, pool, IBV_ACCESS_LOCAL_WRITE);
+	if (e->mr == NULL) {
+		e->err = -errno;
+		IPOIB_LOG(ERR, "port %u: pool %s cannot be registered, what it holds is not sent: %s", p->port_id,
+			  pool->name, strerror(errno));
+	}
+	SLIST_INSERT_HEAD(&p->mrs, e, next);
+	return e;
+}
+
 int
 ipoib_pool_lkey(struct ipoib_port *p, struct rte_mempool *pool, uint32_t *lkey)
 {
-	unsigned int i;
-	int ret = -ENOSPC;
+	struct ipoib_pool_mr *e;
+	int ret = -ENOMEM;
 
 	pthread_mutex_lock(&p->mr_lock);
-	for (i = 0; i < IPOIB_POOLS && p->mr[i].pool != NULL && p->mr[i].pool != pool; i++)
-		;
-	if (i < IPOIB_POOLS && p->mr[i].pool == NULL) {
-		p->mr[i].mr = tp_roce_reg_mempool(p->pd, pool, IBV_ACCESS_LOCAL_WRITE);
-		ret = -errno;
-		if (p->mr[i].mr != NULL)
-			p->mr[i].pool = pool;
+	SLIST_FOREACH(e, &p->mrs, next)
+	{
+		if (e->pool == pool)
+			break;
 	}
-	if (i < IPOIB_POOLS && p->mr[i].mr != NULL) {
-		*lkey = p->mr[i].mr->lkey;
-		ret = 0;
-	}
+	if (e == NULL)
+		e = pool_add(p, pool);
+	if (e != NULL)
+		ret = e->err;
+	if (ret == 0)
+		*lkey = e->mr->lkey;
 	pthread_mutex_unlock(&p->mr_lock);
-	if (ret != 0)
-		IPOIB_LOG(ERR, "port %u: pool %s cannot be registered: %s", p->port_id, pool->name, strerror(-ret));
 	return ret;
 }
 
+/* Takes the registration of a pool back, or of all (NULL). */
 static void
-pools_free(struct ipoib_port *p)
+pools_free(struct ipoib_port *p, const struct rte_mempool *pool)
 {
-	unsigned int i;
+	struct ipoib_pool_mr *e, *after;
 
-	for (i = 0; i < IPOIB_POOLS; i++) {
-		if (p->mr[i].mr != NULL)
-			tp_roce_dereg_mr(p->mr[i].mr);
-		p->mr[i] = (struct ipoib_pool_mr){NULL, NULL};
+	pthread_mutex_lock(&p->mr_lock);
+	for (e = SLIST_FIRST(&p->mrs); e != NULL; e = after) {
+		after = SLIST_NEXT(e, next);
+		if (pool != NULL && e->pool != pool)
+			continue;
+		SLIST_REMOVE(&p->mrs, e, ipoib_pool_mr, next);
+		if (e->mr != NULL)
+			tp_roce_dereg_mr(e->mr);
+		free(e);
 	}
-	if (p->txq != NULL)
-		p->txq->last_pool = NULL;
+	pthread_mutex_unlock(&p->mr_lock);
+}
+
+/* A pool goes: the next one may lie at its address, in other memory. A burst of other pools may be at work. */
+static void
+pool_event(enum rte_mempool_event event, struct rte_mempool *pool, void *arg)
+{
+	struct ipoib_port *p = arg;
+	struct rte_mempool *last = pool;
+
+	if (event != RTE_MEMPOOL_EVENT_DESTROY)
+		return;
+	pools_free(p, pool);
+	atomic_compare_exchange_strong(&p->txq->last_pool, &last, NULL);
 }
 
 /* --- queue pairs ----------------------------------------------------------------------------------------------------- */
@@ -120,7 +162,11 @@ ipoib_queues_open(struct ipoib_port *p)
 	p->pd = tp_roce_alloc_pd(ctx);
 	if (p->pd == NULL)
 		return -errno;
-	ret = ipoib_pool_lkey(p, rx->pool, &rx->lkey);
+	ret = rte_mempool_event_callback_register(pool_event, p);
+	if (ret != 0)
+		ret = -rte_errno;
+	else
+		ret = ipoib_pool_lkey(p, rx->pool, &rx->lkey);
 	if (ret != 0)
 		goto err;
 	errno = ENOMEM;
@@ -160,6 +206,15 @@ qp_ready(struct ibv_qp *qp, uint16_t pkey_index, uint32_t qkey)
 	return -err;
 }
 
+static void
+qp_state(struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = {.qp_state = state};
+
+	if (qp != NULL && tp_roce_modify_qp(qp, &attr, IBV_QP_STATE) != 0)
+		IPOIB_LOG(WARNING, "queue pair 0x%x does not leave state %d", qp->qp_num, qp->state);
+}
+
 int
 ipoib_queues_ready(struct ipoib_port *p)
 {
@@ -169,6 +224,9 @@ ipoib_queues_ready(struct ipoib_port *p)
 		ret = qp_ready(p->slow_qp, (uint16_t)p->pkey_index, p->qkey);
 	if (ret != 0) {
 		IPOIB_LOG(ERR, "port %u: queue pairs do not start: %s", p->port_id, strerror(-ret));
+		/* The next try begins where this one did. */
+		qp_state(p->rxq->qp, IBV_QPS_RESET);
+		qp_state(p->slow_qp, IBV_QPS_RESET);
 		return ret;
 	}
 	p->ready = true;
@@ -189,15 +247,6 @@ ipoib_queues_qkey(struct ipoib_port *p, uint32_t qkey)
 		p->txq->wr[i].wr.ud.remote_qkey = qkey;
 	err = tp_roce_modify_qp(p->rxq->qp, &attr, IBV_QP_QKEY);
 	return -(err != 0 ? err : tp_roce_modify_qp(p->slow_qp, &attr, IBV_QP_QKEY));
-}
-
-static void
-qp_state(struct ibv_qp *qp, enum ibv_qp_state state)
-{
-	struct ibv_qp_attr attr = {.qp_state = state};
-
-	if (qp != NULL && tp_roce_modify_qp(qp, &attr, IBV_QP_STATE) != 0)
-		IPOIB_LOG(WARNING, "queue pair 0x%x does not leave state %d", qp->qp_num, qp->state);
 }
 
 /* Buffers that the card had come back as completions in error. */
@@ -258,7 +307,9 @@ ipoib_queues_close(struct ipoib_port *p)
 		tp_roce_destroy_cq(tx->cq);
 	if (rx->cq != NULL)
 		tp_roce_destroy_cq(rx->cq);
-	pools_free(p);
+	rte_mempool_event_callback_unregister(pool_event, p);
+	pools_free(p, NULL);
+	tx->last_pool = NULL;
 	if (p->pd != NULL)
 		tp_roce_dealloc_pd(p->pd);
 	p->slow_qp = rx->qp = tx->qp = NULL;
@@ -299,12 +350,13 @@ ipoib_slow_send(struct ipoib_port *p, struct ibv_ah *ah, uint32_t qpn, struct rt
 
 	if (p->slow_inflight == IPOIB_SLOW_SENDS)
 		ipoib_slow_reap(p);
-	if (!p->ready || p->slow_inflight == IPOIB_SLOW_SENDS || ipoib_pool_lkey(p, m->pool, &sge.lkey) != 0 ||
-	    ibv_post_send(p->slow_qp, &wr, &bad) != 0) {
+	if (!p->ready || m->nb_segs != 1 || p->slow_inflight == IPOIB_SLOW_SENDS ||
+	    ipoib_pool_lkey(p, m->pool, &sge.lkey) != 0 || ibv_post_send(p->slow_qp, &wr, &bad) != 0) {
 		p->tx_error++;
 		rte_pktmbuf_free(m);
 		return;
 	}
 	p->slow_inflight++;
 	p->slow_sent++;
+	p->slow_bytes += sge.length + RTE_ETHER_HDR_LEN - IPOIB_ENCAP_LEN;
 }

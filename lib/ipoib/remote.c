@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core.h"
+#include "conn.h"
 
 static unsigned int
 mac_bucket(const struct rte_ether_addr *mac)
@@ -80,6 +80,15 @@ remote_new(struct ipoib_core *c, const struct ipoib_hw *hw, uint32_t qpn, bool n
 	return r;
 }
 
+/* The snapshot in use does not have it yet. */
+static void
+mac_change(struct ipoib_core *c, struct ipoib_remote *r, const struct rte_ether_addr *mac)
+{
+	SLIST_REMOVE(&c->by_mac[mac_bucket(&r->mac)], r, ipoib_remote, by_mac);
+	r->mac = *mac;
+	SLIST_INSERT_HEAD(&c->by_mac[mac_bucket(mac)], r, by_mac);
+}
+
 /* Of whom only the GID is known for sure. */
 static struct ipoib_remote *
 remote_unnamed(struct ipoib_core *c, const struct ipoib_hw *hw)
@@ -104,6 +113,7 @@ ipoib_remote_get(struct ipoib_core *c, const struct ipoib_hw *hw)
 	SLIST_FOREACH(r, &c->by_qpn[qpn_bucket(qpn)], by_qpn)
 	{
 		if (r->named && ipoib_hw_same(&r->hw, hw)) {
+			c->dirty |= r->hw.b[0] != hw->b[0];
 			r->hw = *hw; /* its flags may be new */
 			r->touched = 1;
 			return r;
@@ -120,6 +130,36 @@ ipoib_remote_get(struct ipoib_core *c, const struct ipoib_hw *hw)
 	SLIST_INSERT_HEAD(&c->by_qpn[qpn_bucket(qpn)], r, by_qpn);
 	c->dirty = true;
 	return r;
+}
+
+void
+ipoib_remote_name(struct ipoib_core *c, const struct ipoib_hw *hw, const struct rte_ether_addr *mac, bool rename)
+{
+	struct ipoib_remote *r, *named = NULL, *other = ipoib_remote_by_mac(c, mac);
+
+	SLIST_FOREACH(r, &c->by_qpn[qpn_bucket(ipoib_hw_qpn(hw))], by_qpn)
+	{
+		if (r->named && ipoib_hw_same(&r->hw, hw))
+			named = r;
+	}
+	if (named != NULL && (named == other || !rename)) {
+		named->touched = 1;
+		return;
+	}
+	if (ipoib_local_has(c, mac) || (other != NULL && !rename))
+		return;
+	if (named != NULL)
+		ipoib_remote_free(c, named);
+	if (other != NULL)
+		ipoib_remote_free(c, other);
+	other = remote_unnamed(c, hw);
+	if (other != NULL)
+		ipoib_remote_free(c, other);
+	r = remote_new(c, hw, ipoib_hw_qpn(hw), true);
+	if (r == NULL)
+		return;
+	r->touched = 1;
+	mac_change(c, r, mac);
 }
 
 struct ipoib_remote *
@@ -197,6 +237,7 @@ static void
 path_failed(struct ipoib_core *c, struct ipoib_remote *r)
 {
 	c->stats.paths_failed++;
+	ipoib_conn_moved(c, r);
 	if (r->ah != NULL) {
 		c->io.ah_retire(c->io.arg, r->ah);
 		r->ah = NULL;
@@ -244,7 +285,8 @@ ipoib_remote_send(struct ipoib_core *c, struct ipoib_remote *r, struct rte_mbuf 
 		return;
 	}
 	if (r->state == IPOIB_PATH_KNOWN) {
-		c->io.send(c->io.arg, r->ah, r->qpn, m);
+		if (!ipoib_conn_send(c, r, m))
+			c->io.send(c->io.arg, r->ah, r->qpn, m);
 		return;
 	}
 	if (r->state != IPOIB_PATH_ASKED)
@@ -253,6 +295,17 @@ ipoib_remote_send(struct ipoib_core *c, struct ipoib_remote *r, struct rte_mbuf 
 		ipoib_wait_put(c, &r->wait, m);
 	else
 		ipoib_drop(c, IPOIB_DROP_TX_NO_PATH, m);
+}
+
+void
+ipoib_remote_wait_again(struct ipoib_core *c, struct ipoib_remote *r)
+{
+	struct ipoib_wait w = r->wait;
+	unsigned int i;
+
+	r->wait.n = 0;
+	for (i = 0; i < w.n; i++)
+		ipoib_remote_send(c, r, w.pkts[i]);
 }
 
 static struct ibv_ah *
@@ -283,7 +336,6 @@ ipoib_core_path(struct ipoib_core *c, uint32_t token, int status, const struct t
 	uint32_t index = ipoib_token_index(token);
 	struct ipoib_remote *r = index < IPOIB_REMOTES ? c->remote[index] : NULL;
 	struct ibv_ah *ah;
-	unsigned int i;
 
 	if (r == NULL || r->token != token)
 		return; /* aged, or asked again since */
@@ -295,24 +347,23 @@ ipoib_core_path(struct ipoib_core *c, uint32_t token, int status, const struct t
 	if (r->ah != NULL)
 		c->io.ah_retire(c->io.arg, r->ah);
 	r->ah = ah;
-	r->dlid = path->dlid;
-	r->sl = path->sl;
-	r->rate = path->rate;
-	r->mtu = path->mtu;
+	/* A connection keeps to the way that it was made for. */
+	if (r->path.dlid != path->dlid || r->path.sl != path->sl)
+		ipoib_conn_moved(c, r);
+	r->path = *path;
 	/* It will send from where it is reached, unless it was seen elsewhere. */
 	if (r->slid == 0)
 		r->slid = path->dlid;
 	r->state = IPOIB_PATH_KNOWN;
 	c->dirty = true;
-	for (i = 0; i < r->wait.n; i++)
-		c->io.send(c->io.arg, ah, r->qpn, r->wait.pkts[i]);
-	r->wait.n = 0;
+	ipoib_remote_wait_again(c, r);
 }
 
 void
 ipoib_remote_free(struct ipoib_core *c, struct ipoib_remote *r)
 {
 	ipoib_wait_drop(c, &r->wait, IPOIB_DROP_TX_DOWN);
+	ipoib_conn_forget(c, r);
 	if (r->ah != NULL)
 		c->io.ah_retire(c->io.arg, r->ah);
 	SLIST_REMOVE(&c->by_mac[mac_bucket(&r->mac)], r, ipoib_remote, by_mac);

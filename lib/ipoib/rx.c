@@ -70,8 +70,8 @@ group_mac(const struct ipoib_port *p, const uint8_t *grh)
 	return w;
 }
 
-static __rte_noinline uint64_t
-local_mac(const struct ipoib_view *v, uint16_t etype, const uint8_t *l3)
+__rte_noinline uint64_t
+ipoib_rx_local(const struct ipoib_view *v, uint16_t etype, const uint8_t *l3)
 {
 	const struct ipoib_local_ent *e;
 	uint64_t id[2];
@@ -199,7 +199,7 @@ take(struct ipoib_rxq *q, struct burst *b, struct rte_mbuf *m, const struct ibv_
 	}
 	head = b->head;
 	if (unlikely(dst != 0 || b->locals)) {
-		dst = dst != 0 ? dst : local_mac(b->v, etype, base + IPOIB_UD_HEAD);
+		dst = dst != 0 ? dst : ipoib_rx_local(b->v, etype, base + IPOIB_UD_HEAD);
 		head = (head & ~IPOIB_MAC_MASK) | dst;
 	}
 	/* Destination and source, then the EtherType over the end of the GRH and the encapsulation. */
@@ -241,6 +241,8 @@ ipoib_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		pkts[got] = m;
 		got += take(q, &b, m, &wc[i]);
 	}
+	if (unlikely(b.v->cm != NULL) && got < n)
+		got += ipoib_cm_rx(q, b.v, pkts + got, (uint16_t)(n - got));
 	q->packets += got;
 	q->bytes += b.bytes;
 	if (done > 0)

@@ -6,6 +6,7 @@
 
 #include <rte_string_fns.h>
 
+#include "cm.h"
 #include "port.h"
 
 static const char *const drop_names[][2] = {
@@ -37,11 +38,18 @@ static const struct {
 	ROW(leaves, "groups left"),
 	ROW(queries, "general queries of the monitor"),
 	ROW(aged, "neighbours, groups and addresses forgotten for want of use"),
+	ROW(conns_asked, "connections asked for"),
+	ROW(conns_up, "connections that the peer took"),
+	ROW(conns_accepted, "connections of peers"),
+	ROW(conns_refused, "connections that the peer refused"),
+	ROW(conns_failed, "connections that did not come about: no answer, or no queue pair"),
+	ROW(conns_closed, "connections that ended"),
+	ROW(too_big_told, "senders that were told what their destination takes"),
 	ROW(events, "changes of the port or the subnet manager"),
 #undef ROW
 };
 
-#define QUEUE_ROWS 7u
+#define QUEUE_ROWS 9u
 #define ROWS (QUEUE_ROWS + RTE_DIM(core_rows) + IPOIB_DROP_NUM)
 
 static uint64_t
@@ -79,6 +87,8 @@ row(const struct ipoib_port *p, unsigned int i, const char **name, const char **
 		return;
 	case 5: *name = "tx_copied", *text = "packets copied to be sent", *value = tx != NULL ? tx->copied : 0; return;
 	case 6: *name = "tx_large", *text = "packets that the card cut", *value = tx != NULL ? tx->large : 0; return;
+	case 7: *name = "tx_conn_packets", *text = "packets sent by connections", *value = p->cm_tx; return;
+	case 8: *name = "rx_conn_packets", *text = "packets received by connections", *value = p->cm_rx; return;
 	default: break;
 	}
 	i -= QUEUE_ROWS;
@@ -107,7 +117,7 @@ ipoib_stats_get(IPOIB_STATS_GET_ARGS)
 	}
 	if (p->txq != NULL) {
 		stats->opackets = p->txq->packets + p->slow_sent;
-		stats->obytes = p->txq->bytes;
+		stats->obytes = p->txq->bytes + p->slow_bytes;
 	}
 	for (i = 0; i < IPOIB_DROP_NUM; i++) {
 		if (i < IPOIB_DROP_RX_SHORT)
@@ -125,7 +135,7 @@ ipoib_stats_reset(struct rte_eth_dev *dev)
 
 	ipoib_device_lock(p->device);
 	memset(&p->core.stats, 0, sizeof(p->core.stats));
-	p->tx_error = p->slow_sent = 0;
+	p->tx_error = p->slow_sent = p->slow_bytes = p->cm_tx = p->cm_rx = 0;
 	if (p->rxq != NULL) {
 		struct ipoib_rxq *q = p->rxq;
 

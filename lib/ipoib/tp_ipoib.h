@@ -26,6 +26,7 @@ extern "C" {
 #define TP_IPOIB_MTU_MIN 1500u
 #define TP_IPOIB_MTU_MAX 4092u /**< octets of IP in datagram mode */
 #define TP_IPOIB_MTU 2044u
+#define TP_IPOIB_CM_MTU_MAX 65520u /**< octets of IP in connected mode, and the default there */
 #define TP_IPOIB_NAME 64u
 #define TP_IPOIB_MAC_GROUPS 128u /**< addresses of rte_eth_dev_set_mc_addr_list() */
 
@@ -34,6 +35,8 @@ struct tp_ipoib_conf {
 	char device[TP_IPOIB_NAME]; /**< InfiniBand port, "net_mlx4_model0/1" */
 	uint16_t pkey;              /**< of the partition, with or without the membership bit; 0: 0xffff */
 	uint16_t mtu;               /**< TP_IPOIB_MTU_MIN..TP_IPOIB_MTU_MAX; 0: TP_IPOIB_MTU */
+	bool connected;             /**< connected mode (RFC 4755) */
+	uint16_t cm_mtu;   /**< of connected mode: TP_IPOIB_MTU_MIN..TP_IPOIB_CM_MTU_MAX; 0: TP_IPOIB_CM_MTU_MAX */
 	uint8_t guid_mask; /**< six bits of eight: octets of the GUID that make the MAC; 0: the rules of vendors */
 	bool has_mac;
 	struct rte_ether_addr mac; /**< with has_mac: instead of the GUID's */
@@ -53,6 +56,13 @@ struct tp_ipoib_conf {
 int tp_ipoib_add(const struct tp_ipoib_conf *conf, uint16_t *port_id);
 /** Takes a stopped one away. @return 0, -ENODEV, -EBUSY it is started. */
 int tp_ipoib_rem(uint16_t port_id);
+
+/**
+ * Connected or datagram mode, also while the port is started and forwards: connections that are there end. Peers learn it with
+ * the next ARP or neighbour discovery of hosts behind the port.
+ * @return 0; -ENODEV no IPoIB port, -EINVAL its mbufs are too small for cm_mtu, -ENOMEM, -EIO.
+ */
+int tp_ipoib_mode_set(uint16_t port_id, bool connected);
 
 enum tp_ipoib_state {
 	TP_IPOIB_STOPPED,
@@ -76,6 +86,10 @@ struct tp_ipoib_info {
 	struct rte_ether_addr mac;
 	uint8_t hw[20]; /**< hardware address */
 	uint32_t remotes, groups, locals;
+	bool connected;     /**< mode */
+	uint16_t cm_mtu;    /**< of connected mode */
+	uint32_t conns_out; /**< connections that are there: by which it sends, */
+	uint32_t conns_in;  /**< and by which peers send */
 };
 /** @return 0, -ENODEV: no IPoIB port. */
 int tp_ipoib_info(uint16_t port_id, struct tp_ipoib_info *info);
@@ -91,6 +105,8 @@ struct tp_ipoib_endpoint {
 	const char *state; /**< "known", "asked", "failed", "none"; "joined", "joining", "idle" */
 	bool receives;     /**< groups: it is heard */
 	bool sends;        /**< groups: it is sent to */
+	bool offers;       /**< remote: its hardware address offers connections */
+	uint16_t cm_mtu;   /**< remote: octets of IP by the connection to it; 0: there is none */
 };
 enum tp_ipoib_table { TP_IPOIB_REMOTE, TP_IPOIB_MULTICAST, TP_IPOIB_LOCAL };
 typedef void (*tp_ipoib_endpoint_fn)(void *arg, const struct tp_ipoib_endpoint *e);

@@ -15,6 +15,12 @@
 #define OTHERS (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)
 static_assert(offsetof(struct rte_mbuf, nb_segs) == offsetof(struct rte_mbuf, refcnt) + 2, "both are read as one word");
 
+static inline struct rte_mempool *
+last_pool(struct ipoib_txq *q)
+{
+	return atomic_load_explicit(&q->last_pool, memory_order_relaxed);
+}
+
 /* Requests before this one are done; those from q->mixed on are buffers of the last pool and nothing else. */
 static __rte_noinline void
 release(struct ipoib_txq *q, uint32_t until)
@@ -26,7 +32,7 @@ release(struct ipoib_txq *q, uint32_t until)
 	while (q->tail != until) {
 		at = q->tail & q->mask;
 		n = RTE_MIN(until - q->tail, q->size - at);
-		rte_mempool_put_bulk(q->last_pool, (void **)&q->sent[at], n);
+		rte_mempool_put_bulk(last_pool(q), (void **)&q->sent[at], n);
 		q->tail += n;
 	}
 	q->mixed = (int32_t)(q->mixed - q->tail) > 0 ? q->mixed : q->tail;
@@ -66,8 +72,8 @@ drop(struct ipoib_txq *q, enum ipoib_drop why, struct rte_mbuf *m)
 	rte_pktmbuf_free(m);
 }
 
-static __rte_noinline void
-hand_over(struct ipoib_txq *q, struct rte_mbuf *m)
+__rte_noinline void
+ipoib_tx_hand_over(struct ipoib_txq *q, struct rte_mbuf *m)
 {
 	/* The control thread writes where others may read. */
 	if (rte_mbuf_refcnt_read(m) != 1 || !RTE_MBUF_DIRECT(m)) {
@@ -130,7 +136,7 @@ pool_key(struct ipoib_txq *q, struct rte_mempool *pool, uint32_t k)
 	for (i = k; i < IPOIB_BURST; i++)
 		q->sge[i].lkey = lkey;
 	q->rekey = k;
-	q->last_pool = pool;
+	atomic_store_explicit(&q->last_pool, pool, memory_order_relaxed);
 	q->mixed = q->head + k;
 	return 0;
 }
@@ -143,17 +149,28 @@ rekey(struct ipoib_txq *q)
 		q->sge[q->rekey - 1].lkey = q->sge[IPOIB_BURST - 1].lkey;
 }
 
+/* A burst at work: the neighbour of the last packet is often that of the next. */
+struct burst {
+	const struct ipoib_view *v;
+	uint64_t mac;
+	struct ibv_ah *ah;
+	uint64_t bytes;
+	uint32_t qpn, longest;
+	struct rte_mbuf *large; /* to be cut, when there is one: its request stands alone */
+};
+
 /* Segments, memory that nobody registered, buffers that others share: rare, so made simple. NULL: dropped. */
 static __rte_noinline struct rte_mbuf *
-simplify(struct ipoib_txq *q, struct rte_mbuf *m)
+simplify(struct ipoib_txq *q, const struct burst *b, struct rte_mbuf *m)
 {
-	struct rte_mbuf *copy = rte_pktmbuf_copy(m, q->port->pool, 0, UINT32_MAX);
+	struct rte_mbuf *copy;
 
-	rte_pktmbuf_free(m);
-	if (copy != NULL && copy->nb_segs != 1) {
-		rte_pktmbuf_free(copy);
-		copy = NULL;
+	if (m->pkt_len > b->longest) {
+		drop(q, IPOIB_DROP_TX_LONG, m);
+		return NULL;
 	}
+	copy = ipoib_copy(q->port->pool, m);
+	rte_pktmbuf_free(m);
 	if (copy == NULL)
 		q->drop[IPOIB_DROP_TX_NO_MBUF]++;
 	else
@@ -170,35 +187,18 @@ is_mine(const struct rte_mbuf *m, uint64_t flags)
 	return alone == ALONE && (m->ol_flags & flags) == 0;
 }
 
-/* Octets of a frame's headers, when it is to be cut. */
-static inline uint32_t
-header_of(const struct rte_mbuf *m)
-{
-	return (uint32_t)m->l2_len + m->l3_len + m->l4_len;
-}
-
 /* A packet that asks for more than to be sent: a buffer that can be sent, and the request's flags. NULL: not this way. */
 static __rte_noinline struct rte_mbuf *
-wishes(struct ipoib_txq *q, struct rte_mbuf *m, unsigned int *send_flags, struct rte_mbuf **large)
+wishes(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m, unsigned int *send_flags)
 {
 	/* Without payload there is nothing to cut. */
-	if ((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0 && m->pkt_len > header_of(m)) {
-		*large = m;
+	if ((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0 && m->pkt_len > ipoib_tx_header(m)) {
+		b->large = m;
 		return NULL;
 	}
 	*send_flags = (m->ol_flags & WISHES) != 0 ? IBV_SEND_IP_CSUM : 0;
-	return is_mine(m, OTHERS) ? m : simplify(q, m);
+	return is_mine(m, OTHERS) ? m : simplify(q, b, m);
 }
-
-/* A burst at work: the neighbour of the last packet is often that of the next. */
-struct burst {
-	const struct ipoib_view *v;
-	uint64_t mac;
-	struct ibv_ah *ah;
-	uint64_t bytes;
-	uint32_t qpn, longest;
-	struct rte_mbuf *large; /* to be cut, when there is one: its request stands alone */
-};
 
 /* The neighbour of a MAC that is not the last packet's; false: the control thread must see the packet. */
 static __rte_always_inline bool
@@ -227,7 +227,7 @@ odd_length(struct ipoib_txq *q, const struct burst *b, struct rte_mbuf *m)
 	/* Reads stay within the buffer. */
 	if (m->data_len >= SHORTEST && m->buf_len - m->data_off >= (int)LOOKED_AT)
 		return false;
-	hand_over(q, m);
+	ipoib_tx_hand_over(q, m);
 	return true;
 }
 
@@ -242,7 +242,7 @@ prepare(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m, struct ibv_sen
 	uint8_t *p;
 
 	if (unlikely(!is_mine(m, OTHERS | WISHES))) {
-		m = wishes(q, m, &send_flags, &b->large);
+		m = wishes(q, b, m, &send_flags);
 		if (m == NULL)
 			return false;
 	}
@@ -264,7 +264,7 @@ prepare(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m, struct ibv_sen
 		if (wr->wr.ud.ah == NULL)
 			goto hand_over;
 	}
-	if (unlikely(m->pool != q->last_pool) && pool_key(q, m->pool, (uint32_t)(wr - q->wr)) != 0) {
+	if (unlikely(m->pool != last_pool(q)) && pool_key(q, m->pool, (uint32_t)(wr - q->wr)) != 0) {
 		drop(q, IPOIB_DROP_TX_ERROR, m);
 		return false;
 	}
@@ -278,7 +278,7 @@ prepare(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m, struct ibv_sen
 	return true;
 
 hand_over:
-	hand_over(q, m);
+	ipoib_tx_hand_over(q, m);
 	return false;
 }
 
@@ -339,7 +339,7 @@ send_large(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m)
 {
 	struct ibv_send_wr wr = {.opcode = IBV_WR_TSO, .send_flags = IBV_SEND_SIGNALED, .sg_list = q->tso_sge}, *bad;
 	uint8_t hdr[IPOIB_TSO_HEADER + SKIP];
-	uint32_t len = header_of(m);
+	uint32_t len = ipoib_tx_header(m);
 	struct rte_mbuf *copy;
 	uint64_t mac;
 
@@ -356,7 +356,7 @@ send_large(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m)
 	memcpy(&mac, hdr, sizeof(mac));
 	mac &= IPOIB_MAC_MASK;
 	if ((hdr[0] & 1) != 0 || (mac != b->mac && !other_mac(b, mac))) {
-		hand_over(q, m);
+		ipoib_tx_hand_over(q, m);
 		return;
 	}
 	if (!is_direct(m)) {
@@ -394,10 +394,10 @@ uint16_t
 ipoib_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct ipoib_txq *q = queue;
-	struct rte_mbuf **end;
+	struct rte_mbuf *rest[IPOIB_BURST], **end;
 	struct burst b = {0};
+	uint16_t i, taken;
 	uint32_t room;
-	uint16_t i;
 
 	ipoib_turn_begin(&q->turn);
 	b.v = ipoib_view_now(q->port);
@@ -413,6 +413,11 @@ ipoib_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		return i;
 	}
 	b.longest = b.v->mtu + RTE_ETHER_HDR_LEN;
+	taken = n;
+	if (unlikely(b.v->cm != NULL)) {
+		taken = ipoib_cm_tx(q, b.v, pkts, (uint16_t)RTE_MIN(n, IPOIB_BURST), rest, &n);
+		pkts = rest;
+	}
 	for (end = pkts + n; pkts != end;) {
 		struct rte_mbuf **stop = pkts + RTE_MIN((size_t)(end - pkts), IPOIB_BURST);
 		struct ibv_send_wr *wr = q->wr;
@@ -438,5 +443,5 @@ ipoib_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	}
 	q->bytes += b.bytes;
 	ipoib_turn_end(&q->turn);
-	return n;
+	return taken;
 }

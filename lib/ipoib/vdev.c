@@ -27,6 +27,8 @@ static const struct arg {
 	}
 	ARG("pkey", pkey, 1, 0xffff, IPOIB_PKEY_DEFAULT),
 	ARG("mtu", mtu, TP_IPOIB_MTU_MIN, TP_IPOIB_MTU_MAX, TP_IPOIB_MTU),
+	ARG("connected", connected, 0, 1, 0),
+	ARG("cm-mtu", cm_mtu, TP_IPOIB_MTU_MIN, TP_IPOIB_CM_MTU_MAX, TP_IPOIB_CM_MTU_MAX),
 	ARG("guid-mask", guid_mask, 0, 0xff, 0),
 	ARG("age-interval", age_interval_ms, 10000, 1200000, 60000),
 	ARG("age", age, 1, 20, 5),
@@ -143,15 +145,17 @@ parse_one(const char *key, const char *value, void *arg)
 static int
 conf_parse(const char *text, struct tp_ipoib_conf *c)
 {
-	static const char *const keys[] = {"port", "mac",     "pkey",       "mtu",        "guid-mask", "age-interval",
-					   "age",  "monitor", "query-runs", "leave-runs", NULL};
+	static const char *const keys[] = {"port",         "mac",    "pkey",    "mtu",        "guid-mask",
+					   "age-interval", "age",    "monitor", "query-runs", "leave-runs",
+					   "connected",    "cm-mtu", NULL};
 	struct rte_kvargs *kv = rte_kvargs_parse(text, keys);
 	int ret;
 
 	memset(c, 0, sizeof(*c));
 	if (kv == NULL) {
 		IPOIB_LOG(ERR,
-			  "arguments '%s': one is not known; port, pkey, mtu, mac, guid-mask, age-interval, age, "
+			  "arguments '%s': one is not known; port, pkey, mtu, connected, cm-mtu, mac, guid-mask, "
+			  "age-interval, age, "
 			  "monitor, "
 			  "query-runs and leave-runs are",
 			  text);
@@ -259,7 +263,8 @@ ipoib_remove(struct rte_vdev_device *vdev)
 static struct rte_vdev_driver ipoib_driver = {.probe = ipoib_probe, .remove = ipoib_remove};
 RTE_PMD_REGISTER_VDEV(net_ipoib, ipoib_driver);
 RTE_PMD_REGISTER_PARAM_STRING(net_ipoib,
-			      "port=<card/port> pkey=<1..65535> mtu=<1500..4092> mac=<address> guid-mask=<bits> "
+			      "port=<card/port> pkey=<1..65535> mtu=<1500..4092> connected=<0|1> cm-mtu=<1500..65520> "
+			      "mac=<address> guid-mask=<bits> "
 			      "age-interval=<ms> age=<1..20> monitor=<ms> query-runs=<1..10> leave-runs=<1..10>");
 
 /* --- at run time ------------------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "conn.h"
 #include "view.h"
 
 /* Bits of a table that is at most half full; searches run past its last place, so that as many empty ones follow. */
@@ -26,6 +27,40 @@ mac_word(const struct rte_ether_addr *mac)
 }
 
 static void
+put_sender(struct ipoib_view *v, uint64_t key, const struct ipoib_remote *r, uint8_t *touched)
+{
+	struct ipoib_rx_ent *e = &v->rx[(key * IPOIB_HASH) >> v->rx_shift];
+
+	while (e->key != 0 && e->key != key)
+		e++;
+	*e = (struct ipoib_rx_ent){.key = key, .mac = mac_word(&r->mac), .touched = touched};
+}
+
+static void
+put_conn(struct ipoib_cm_ent *e, const struct ipoib_core *c, const struct ipoib_remote *r)
+{
+	struct ipoib_conn *conn = r->conn;
+
+	if (conn != NULL && conn->up)
+		*e = (struct ipoib_cm_ent){.rc = conn->home, .touched = &conn->touched, .mtu = conn->mtu};
+	else
+		e->ask = ipoib_conn_wanted(c, r);
+}
+
+/* Those that peers send by; what came by one that is ending is the application's, too. */
+static void
+put_conns(struct ipoib_view *v, struct ipoib_core *c)
+{
+	struct ipoib_conn *conn;
+
+	TAILQ_FOREACH(conn, &c->conns, next)
+	{
+		if (conn->passive && conn->up && conn->remote != NULL)
+			put_sender(v, ipoib_rx_conn_key(conn->qpn), conn->remote, &conn->touched);
+	}
+}
+
+static void
 put_remotes(struct ipoib_view *v, struct ipoib_core *c)
 {
 	unsigned int i;
@@ -42,15 +77,11 @@ put_remotes(struct ipoib_view *v, struct ipoib_core *c)
 			while (e->mac != 0)
 				e++;
 			*e = (struct ipoib_tx_ent){.mac = mac, .ah = r->ah, .qpn = r->qpn, .touched = &r->touched};
+			if (v->cm != NULL)
+				put_conn(&v->cm[e - v->tx], c, r);
 		}
-		if (r->slid != 0) {
-			uint64_t key = ipoib_rx_key(r->slid, r->qpn);
-			struct ipoib_rx_ent *e = &v->rx[(key * IPOIB_HASH) >> v->rx_shift];
-
-			while (e->key != 0 && e->key != key)
-				e++;
-			*e = (struct ipoib_rx_ent){.key = key, .mac = mac_word(&r->mac), .touched = &r->touched};
-		}
+		if (r->slid != 0)
+			put_sender(v, ipoib_rx_key(r->slid, r->qpn), r, &r->touched);
 	}
 }
 
@@ -98,19 +129,22 @@ put_locals(struct ipoib_view *v, struct ipoib_core *c)
 struct ipoib_view *
 ipoib_view_make(struct ipoib_core *c)
 {
-	uint32_t remotes = bits_for(c->num_remotes), groups = bits_for(c->num_groups), locals = bits_for(c->num_locals);
+	uint32_t remotes = bits_for(c->num_remotes + c->num_conns), groups = bits_for(c->num_groups),
+		 locals = bits_for(c->num_locals);
 	size_t n_remotes = 2u << remotes, n_groups = 2u << groups, n_locals = 2u << locals;
 	uint8_t mgid[16], zero[16] = {0};
 	struct ipoib_view *v;
 
 	v = calloc(1, sizeof(*v) + n_remotes * (sizeof(*v->tx) + sizeof(*v->rx)) + n_groups * sizeof(*v->group) +
-			      n_locals * sizeof(*v->local));
+			      n_locals * sizeof(*v->local) + (c->conf.connected ? n_remotes * sizeof(*v->cm) : 0));
 	if (v == NULL)
 		return NULL;
 	v->tx = (struct ipoib_tx_ent *)(v + 1);
 	v->rx = (struct ipoib_rx_ent *)(v->tx + n_remotes);
 	v->group = (struct ipoib_group_ent *)(v->rx + n_remotes);
 	v->local = (struct ipoib_local_ent *)(v->group + n_groups);
+	if (c->conf.connected)
+		v->cm = (struct ipoib_cm_ent *)(v->local + n_locals);
 	v->tx_shift = v->rx_shift = 64 - remotes;
 	v->group_shift = 64 - groups;
 	v->local_shift = 64 - locals;
@@ -126,6 +160,7 @@ ipoib_view_make(struct ipoib_core *c)
 	ipoib_mgid_v6(c->conf.pkey, c->conf.scope, zero, mgid);
 	memcpy(&v->v6, mgid, sizeof(v->v6));
 	put_remotes(v, c);
+	put_conns(v, c);
 	put_groups(v, c);
 	put_locals(v, c);
 	c->dirty = false;

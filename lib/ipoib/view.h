@@ -37,6 +37,14 @@ struct ipoib_local_ent {
 	uint8_t *touched;
 };
 
+/* Connected mode, for a place of the table of neighbours. */
+struct ipoib_cm_ent {
+	void *rc;         /* the port's part of a connection that is up */
+	uint8_t *touched; /* the connection's */
+	uint32_t mtu;
+	bool ask; /* the next packet goes to the control thread, which asks for a connection */
+};
+
 struct ipoib_view {
 	bool up;
 	uint16_t lid, lid_mask; /* own, and the bits of it that are not path bits */
@@ -50,12 +58,20 @@ struct ipoib_view {
 	struct ipoib_rx_ent *rx;
 	struct ipoib_group_ent *group;
 	struct ipoib_local_ent *local;
+	struct ipoib_cm_ent *cm; /* place by place as tx; NULL: datagram mode */
 };
 
 static inline uint64_t
 ipoib_rx_key(uint16_t slid, uint32_t qpn)
 {
 	return (uint64_t)slid << 32 | qpn;
+}
+
+/* In the same table, whose keys of datagrams have 48 bits. */
+static inline uint64_t
+ipoib_rx_conn_key(uint32_t own_qpn)
+{
+	return UINT64_C(1) << 63 | own_qpn;
 }
 
 static inline const struct ipoib_tx_ent *

@@ -251,6 +251,7 @@ io_link(void *arg, const struct tp_sa_member *broadcast)
 {
 	struct rig_node *n = arg;
 
+	assert_int_equal(n->core->up, broadcast != NULL);
 	if (broadcast == NULL) {
 		n->down_calls++;
 		return;
@@ -305,11 +306,14 @@ rig_open(struct rig *r)
 			.send = io_send,
 			.deliver = io_deliver,
 			.link = io_link,
+			.conn_open = rig_conn_open,
+			.conn_close = rig_conn_close,
+			.conn_send = rig_conn_send,
 		};
 
 		n->rig = r;
 		n->index = i;
-		n->core = malloc(sizeof(*n->core));
+		n->core = calloc(1, sizeof(*n->core));
 		assert_non_null(n->core);
 		ipoib_core_init(n->core, &conf, &io, pool, rig_guid(i), NULL, 4092);
 	}
@@ -321,10 +325,12 @@ rig_close(struct rig *r)
 {
 	unsigned int i, k;
 
+	for (i = 0; i < RIG_NODES; i++)
+		ipoib_core_fini(r->node[i].core);
+	rig_conns_end(r);
 	for (i = 0; i < RIG_NODES; i++) {
 		struct rig_node *n = &r->node[i];
 
-		ipoib_core_fini(n->core);
 		assert_int_equal(n->ahs, 0);
 		for (k = 0; k < n->groups; k++)
 			assert_false(n->group[k].attached);
@@ -345,6 +351,7 @@ rig_run(struct rig *r, uint64_t ms)
 	for (;;) {
 		for (i = 0; i < RIG_NODES; i++)
 			ipoib_core_tick(r->node[i].core, r->now);
+		rig_conns_run(r);
 		for (i = 0; i < r->answers;) {
 			struct rig_answer a = r->answer[i];
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "core.h"
+#include "conn.h"
 #include "view.h"
 
 #define RIG_NODES 3
@@ -44,6 +44,7 @@ struct rig_node {
 	unsigned int napp;
 	uint64_t sent;
 	unsigned int path_asked, join_asked, left, detached;
+	unsigned int conns_asked, conn_sent;
 };
 
 struct rig_answer {
@@ -68,6 +69,8 @@ struct rig {
 	int sa_path_status, sa_join_status; /* of answers */
 	int sa_call;                        /* of the calls themselves */
 	bool sa_silent;
+	int cm_call;    /* of the call that asks for a connection */
+	bool cm_silent; /* peers do not answer */
 	uint16_t next_mlid;
 	uint8_t mtu_code;
 };
@@ -89,6 +92,14 @@ struct rte_mbuf *rig_take(struct rig *r, unsigned int node);
 /* An ARP request or reply of Ethernet. */
 void rig_arp(struct rig *r, unsigned int node, uint16_t op, uint32_t sip, uint32_t tip,
 	     const struct rte_ether_addr *tha);
+/* --- conn_rig.c */
+int rig_conn_open(void *arg, struct ipoib_conn *conn);
+void rig_conn_close(void *arg, struct ipoib_conn *conn);
+void rig_conn_send(void *arg, struct ipoib_conn *conn, struct rte_mbuf *m);
+void rig_conns_run(struct rig *r);
+/* All that ends has ended. */
+void rig_conns_end(struct rig *r);
+
 uint64_t rig_guid(unsigned int node);
 uint32_t rig_qpn(unsigned int node);
 

@@ -550,6 +550,26 @@ snapshots(void **state)
 	free(v);
 }
 
+/* A port that stops and starts again goes on counting. */
+static void
+counters_go_on(void **state)
+{
+	struct ipoib_core *c = rig.node[0].core;
+	const struct ipoib_core_conf conf = c->conf;
+	const struct ipoib_io io = c->io;
+	struct ipoib_core_stats was;
+
+	(void)state;
+	rig_all_up(&rig);
+	meet();
+	ipoib_core_fini(c);
+	was = c->stats;
+	assert_int_not_equal(was.tx_arp, 0);
+	ipoib_core_init(c, &conf, &io, rig.pool, rig_guid(0), NULL, 4092);
+	assert_memory_equal(&c->stats, &was, sizeof(was));
+	assert_int_equal(c->num_remotes, 0);
+}
+
 int
 main(void)
 {
@@ -572,6 +592,7 @@ main(void)
 		T(hosts_behind_the_port),
 		T(dhcp_finds_its_client),
 		T(snapshots),
+		T(counters_go_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

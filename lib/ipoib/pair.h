@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * A failover pair: an ethdev in front of two IPoIB ports. Bursts go to the active one; a thread that is called by link changes
+ * decides which one that is (pair_state.h) and moves what belongs to the traffic (carry.h). Locks: the pair's, then a device's,
+ * never two devices'.
+ */
+#ifndef IPOIB_PAIR_H
+#define IPOIB_PAIR_H
+
+#include "pair_state.h"
+#include "port.h"
+#include "tp_ipoib_pair.h"
+
+struct ipoib_pair;
+
+struct ipoib_pair_queue {
+	struct ipoib_pair *pair;
+	uint16_t id;
+	uint16_t turn;
+	uint64_t dropped, dropped_bytes; /* of the port that does not carry */
+};
+
+struct ipoib_pair {
+	struct rte_eth_dev *eth;
+	uint16_t port_id, member[IPOIB_PAIR_MEMBERS];
+	_Atomic unsigned int active; /* for bursts */
+	bool failback;
+	uint32_t failback_ms;
+	pthread_mutex_t lock; /* of what follows, and of the life of the members */
+	bool started;
+	struct ipoib_pair_state state;
+	uint64_t failovers, failbacks, asked, announced;
+	struct rte_ether_addr mcast[TP_IPOIB_MAC_GROUPS];
+	uint32_t num_mcast;
+	pthread_t thread;
+	_Atomic bool stop;
+	int bell; /* eventfd: there is something to look at */
+};
+
+/* The pair's thread, and what the members are looked at for; the members are started. 0 or a negative errno. */
+int ipoib_pair_run(struct ipoib_pair *p);
+void ipoib_pair_halt(struct ipoib_pair *p);
+/* Hears of link changes of the members. */
+int ipoib_pair_listen(struct ipoib_pair *p);
+void ipoib_pair_unlisten(struct ipoib_pair *p);
+/* NULL: it is no pair. */
+struct ipoib_pair *ipoib_pair_of(uint16_t port_id);
+uint64_t ipoib_pair_dropped(const struct ipoib_pair *p, uint64_t *bytes);
+
+extern const struct eth_dev_ops ipoib_pair_ops;
+uint16_t ipoib_pair_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);
+uint16_t ipoib_pair_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);
+
+#endif /* IPOIB_PAIR_H */

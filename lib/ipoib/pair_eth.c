@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* A pair as an ethdev: bursts of the port that carries, control operations for both. */
+#include <errno.h>
+
+#include <rte_malloc.h>
+#include <rte_string_fns.h>
+
+#include "pair.h"
+
+#define LOOK_AT_OTHER 16u /* bursts from one look at the other port to the next; a power of two */
+
+static struct ipoib_pair *
+pair_of(struct rte_eth_dev *dev)
+{
+	return dev->data->dev_private;
+}
+
+/* --- bursts ---------------------------------------------------------------------------------------------------------- */
+
+/* What came to the other port for us alone is on its way since before a move; of what came for groups the active has a copy. */
+static __rte_noinline uint16_t
+rx_other(struct ipoib_pair_queue *q, uint16_t port_id, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t i, kept = 0, got = rte_eth_rx_burst(port_id, q->id, pkts, n);
+
+	for (i = 0; i < got; i++) {
+		if (!rte_is_multicast_ether_addr(rte_pktmbuf_mtod(pkts[i], struct rte_ether_addr *))) {
+			pkts[kept++] = pkts[i];
+			continue;
+		}
+		q->dropped++;
+		q->dropped_bytes += pkts[i]->pkt_len;
+		rte_pktmbuf_free(pkts[i]);
+	}
+	return kept;
+}
+
+uint16_t
+ipoib_pair_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct ipoib_pair_queue *q = queue;
+	const struct ipoib_pair *p = q->pair;
+	unsigned int active = atomic_load_explicit(&p->active, memory_order_relaxed);
+	uint16_t got = 0, i;
+
+	/* Before the active one, which may always fill the burst. */
+	if (unlikely((++q->turn & (LOOK_AT_OTHER - 1)) == 0))
+		got = rx_other(q, p->member[active ^ 1], pkts, n);
+	got += rte_eth_rx_burst(p->member[active], q->id, pkts + got, n - got);
+	for (i = 0; i < got; i++)
+		pkts[i]->port = p->port_id;
+	return got;
+}
+
+uint16_t
+ipoib_pair_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct ipoib_pair_queue *q = queue;
+	const struct ipoib_pair *p = q->pair;
+	unsigned int active = atomic_load_explicit(&p->active, memory_order_acquire);
+
+	/* What the other one has sent goes back to its pools. */
+	if (unlikely((++q->turn & (LOOK_AT_OTHER - 1)) == 0))
+		rte_eth_tx_burst(p->member[active ^ 1], q->id, pkts, 0);
+	return rte_eth_tx_burst(p->member[active], q->id, pkts, n);
+}
+
+/* --- life ------------------------------------------------------------------------------------------------------------ */
+
+static int
+pair_configure(struct rte_eth_dev *dev)
+{
+	struct rte_eth_conf conf = dev->data->dev_conf;
+	struct ipoib_pair *p = pair_of(dev);
+	unsigned int i;
+	int ret = 0;
+
+	conf.intr_conf.lsc = 1;
+	for (i = 0; i < IPOIB_PAIR_MEMBERS && ret == 0; i++)
+		ret = rte_eth_dev_configure(p->member[i], dev->data->nb_rx_queues, dev->data->nb_tx_queues, &conf);
+	return ret;
+}
+
+static void
+queue_states(struct rte_eth_dev *dev, uint8_t state)
+{
+	unsigned int i;
+
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		dev->data->rx_queue_state[i] = state;
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		dev->data->tx_queue_state[i] = state;
+}
+
+static int
+pair_start(struct rte_eth_dev *dev)
+{
+	struct ipoib_pair *p = pair_of(dev);
+	int ret = rte_eth_dev_start(p->member[0]);
+
+	if (ret != 0)
+		return ret;
+	ret = rte_eth_dev_start(p->member[1]);
+	if (ret == 0) {
+		ret = ipoib_pair_run(p);
+		if (ret != 0)
+			rte_eth_dev_stop(p->member[1]);
+	}
+	if (ret != 0)
+		rte_eth_dev_stop(p->member[0]);
+	else
+		queue_states(dev, RTE_ETH_QUEUE_STATE_STARTED);
+	return ret;
+}
+
+static int
+pair_stop(struct rte_eth_dev *dev)
+{
+	const struct rte_eth_link down = {.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN, .link_status = RTE_ETH_LINK_DOWN};
+	struct ipoib_pair *p = pair_of(dev);
+
+	if (!p->started)
+		return 0;
+	ipoib_pair_halt(p);
+	rte_eth_dev_stop(p->member[0]);
+	rte_eth_dev_stop(p->member[1]);
+	rte_eth_linkstatus_set(dev, &down);
+	queue_states(dev, RTE_ETH_QUEUE_STATE_STOPPED);
+	return 0;
+}
+
+static int
+pair_close(struct rte_eth_dev *dev)
+{
+	struct ipoib_pair *p = pair_of(dev);
+	unsigned int i;
+
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return 0;
+	pair_stop(dev);
+	ipoib_pair_unlisten(p);
+	for (i = 0; i < IPOIB_PAIR_MEMBERS; i++)
+		rte_eth_dev_close(p->member[i]);
+	pthread_mutex_destroy(&p->lock);
+	return 0;
+}
+
+/* --- queues ---------------------------------------------------------------------------------------------------------- */
+
+static struct ipoib_pair_queue *
+queue_new(struct rte_eth_dev *dev, uint16_t id, unsigned int socket)
+{
+	struct ipoib_pair_queue *q = rte_zmalloc_socket("ipoib", sizeof(*q), RTE_CACHE_LINE_SIZE, (int)socket);
+
+	if (q != NULL) {
+		q->pair = pair_of(dev);
+		q->id = id;
+	}
+	return q;
+}
+
+static void
+rx_release(struct rte_eth_dev *dev, uint16_t id)
+{
+	rte_free(dev->data->rx_queues[id]);
+	dev->data->rx_queues[id] = NULL;
+}
+
+static void
+tx_release(struct rte_eth_dev *dev, uint16_t id)
+{
+	rte_free(dev->data->tx_queues[id]);
+	dev->data->tx_queues[id] = NULL;
+}
+
+static int
+rx_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t desc, unsigned int socket, const struct rte_eth_rxconf *conf,
+	 struct rte_mempool *pool)
+{
+	struct ipoib_pair *p = pair_of(dev);
+	unsigned int i;
+	int ret = 0;
+
+	rx_release(dev, id);
+	for (i = 0; i < IPOIB_PAIR_MEMBERS && ret == 0; i++)
+		ret = rte_eth_rx_queue_setup(p->member[i], id, desc, socket, conf, pool);
+	if (ret != 0)
+		return ret;
+	dev->data->rx_queues[id] = queue_new(dev, id, socket);
+	return dev->data->rx_queues[id] != NULL ? 0 : -ENOMEM;
+}
+
+static int
+tx_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t desc, unsigned int socket, const struct rte_eth_txconf *conf)
+{
+	struct ipoib_pair *p = pair_of(dev);
+	unsigned int i;
+	int ret = 0;
+
+	tx_release(dev, id);
+	for (i = 0; i < IPOIB_PAIR_MEMBERS && ret == 0; i++)
+		ret = rte_eth_tx_queue_setup(p->member[i], id, desc, socket, conf);
+	if (ret != 0)
+		return ret;
+	dev->data->tx_queues[id] = queue_new(dev, id, socket);
+	return dev->data->tx_queues[id] != NULL ? 0 : -ENOMEM;
+}
+
+/* --- what it is ------------------------------------------------------------------------------------------------------ */
+
+/* What both can. */
+static int
+pair_infos(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
+{
+	struct ipoib_pair *p = pair_of(dev);
+	struct rte_eth_dev_info other;
+	const char *driver = info->driver_name;
+	struct rte_device *device = info->device;
+	int ret = rte_eth_dev_info_get(p->member[0], info);
+
+	if (ret == 0)
+		ret = rte_eth_dev_info_get(p->member[1], &other);
+	if (ret != 0)
+		return ret;
+	info->driver_name = driver;
+	info->device = device;
+	info->rx_offload_capa &= other.rx_offload_capa;
+	info->tx_offload_capa &= other.tx_offload_capa;
+	info->rx_queue_offload_capa &= other.rx_queue_offload_capa;
+	info->tx_queue_offload_capa &= other.tx_queue_offload_capa;
+	info->max_mtu = RTE_MIN(info->max_mtu, other.max_mtu);
+	info->max_rx_queues = RTE_MIN(info->max_rx_queues, other.max_rx_queues);
+	info->max_tx_queues = RTE_MIN(info->max_tx_queues, other.max_tx_queues);
+	return 0;
+}
+
+/* The pair's thread writes it. */
+static int
+pair_link(struct rte_eth_dev *dev, int wait)
+{
+	(void)dev;
+	(void)wait;
+	return 0;
+}
+
+static int
+pair_mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
+{
+	struct ipoib_pair *p = pair_of(dev);
+	int ret = rte_eth_dev_set_mtu(p->member[0], mtu);
+
+	return ret != 0 ? ret : rte_eth_dev_set_mtu(p->member[1], mtu);
+}
+
+static int
+pair_mac_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac)
+{
+	struct ipoib_pair *p = pair_of(dev);
+	int ret = rte_eth_dev_default_mac_addr_set(p->member[0], mac);
+
+	return ret != 0 ? ret : rte_eth_dev_default_mac_addr_set(p->member[1], mac);
+}
+
+static int
+pair_mc_list(struct rte_eth_dev *dev, struct rte_ether_addr *macs, uint32_t n)
+{
+	struct ipoib_pair *p = pair_of(dev);
+	int ret;
+
+	pthread_mutex_lock(&p->lock);
+	/* Refused, too, if there are too many. */
+	ret = rte_eth_dev_set_mc_addr_list(p->member[p->state.active], macs, n);
+	if (ret == 0 && n != 0)
+		memcpy(p->mcast, macs, n * sizeof(*macs));
+	if (ret == 0)
+		p->num_mcast = n;
+	pthread_mutex_unlock(&p->lock);
+	return ret;
+}
+
+static int
+pair_promiscuous(struct rte_eth_dev *dev)
+{
+	(void)dev;
+	return 0;
+}
+
+/* --- counters -------------------------------------------------------------------------------------------------------- */
+
+uint64_t
+ipoib_pair_dropped(const struct ipoib_pair *p, uint64_t *bytes)
+{
+	const struct rte_eth_dev_data *data = p->eth->data;
+	uint64_t n = 0, sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < data->nb_rx_queues; i++) {
+		const struct ipoib_pair_queue *q = data->rx_queues[i];
+
+		n += q != NULL ? q->dropped : 0;
+		sum += q != NULL ? q->dropped_bytes : 0;
+	}
+	if (bytes != NULL)
+		*bytes = sum;
+	return n;
+}
+
+static int
+pair_stats_get(IPOIB_STATS_GET_ARGS)
+{
+	struct ipoib_pair *p = pair_of(dev);
+	struct rte_eth_stats s;
+	uint64_t dropped, bytes;
+	unsigned int i;
+
+	for (i = 0; i < IPOIB_PAIR_MEMBERS; i++) {
+		int ret = rte_eth_stats_get(p->member[i], &s);
+
+		if (ret != 0)
+			return ret;
+		stats->ipackets += s.ipackets;
+		stats->opackets += s.opackets;
+		stats->ibytes += s.ibytes;
+		stats->obytes += s.obytes;
+		stats->imissed += s.imissed;
+		stats->ierrors += s.ierrors;
+		stats->oerrors += s.oerrors;
+		stats->rx_nombuf += s.rx_nombuf;
+	}
+	dropped = ipoib_pair_dropped(p, &bytes);
+	stats->ipackets -= dropped;
+	stats->ibytes -= bytes;
+	return 0;
+}
+
+static int
+pair_stats_reset(struct rte_eth_dev *dev)
+{
+	struct ipoib_pair *p = pair_of(dev);
+	unsigned int i;
+
+	for (i = 0; i < IPOIB_PAIR_MEMBERS; i++)
+		rte_eth_stats_reset(p->member[i]);
+	pthread_mutex_lock(&p->lock);
+	p->failovers = p->failbacks = p->asked = p->announced = 0;
+	for (i = 0; i < dev->data->nb_rx_queues; i++) {
+		struct ipoib_pair_queue *q = dev->data->rx_queues[i];
+
+		if (q != NULL)
+			q->dropped = q->dropped_bytes = 0;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	size_t at;
+} rows[] = {
+	{"failovers", offsetof(struct tp_ipoib_pair_info, failovers)},
+	{"failbacks", offsetof(struct tp_ipoib_pair_info, failbacks)},
+	{"moves_asked", offsetof(struct tp_ipoib_pair_info, asked)},
+	{"addresses_announced", offsetof(struct tp_ipoib_pair_info, announced)},
+	{"standby_dropped", offsetof(struct tp_ipoib_pair_info, standby_dropped)},
+};
+
+static int
+pair_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsigned int n)
+{
+	struct tp_ipoib_pair_info info;
+	unsigned int i;
+
+	tp_ipoib_pair_info(dev->data->port_id, &info);
+	for (i = 0; i < RTE_DIM(rows) && i < n; i++) {
+		xstats[i].id = i;
+		memcpy(&xstats[i].value, (const uint8_t *)&info + rows[i].at, sizeof(xstats[i].value));
+	}
+	return RTE_DIM(rows);
+}
+
+static int
+pair_xstats_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, unsigned int n)
+{
+	unsigned int i;
+
+	(void)dev;
+	for (i = 0; names != NULL && i < RTE_DIM(rows) && i < n; i++)
+		rte_strlcpy(names[i].name, rows[i].name, sizeof(names[i].name));
+	return RTE_DIM(rows);
+}
+
+const struct eth_dev_ops ipoib_pair_ops = {
+	.dev_configure = pair_configure,
+	.dev_start = pair_start,
+	.dev_stop = pair_stop,
+	.dev_close = pair_close,
+	.dev_infos_get = pair_infos,
+	.link_update = pair_link,
+	.mtu_set = pair_mtu_set,
+	.mac_addr_set = pair_mac_set,
+	.set_mc_addr_list = pair_mc_list,
+	.promiscuous_enable = pair_promiscuous,
+	.promiscuous_disable = pair_promiscuous,
+	.rx_queue_setup = rx_setup,
+	.rx_queue_release = rx_release,
+	.tx_queue_setup = tx_setup,
+	.tx_queue_release = tx_release,
+	.stats_get = pair_stats_get,
+	.stats_reset = pair_stats_reset,
+	.xstats_get = pair_xstats_get,
+	.xstats_get_names = pair_xstats_names,
+	.xstats_reset = pair_stats_reset,
+};

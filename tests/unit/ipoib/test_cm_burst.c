@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Bursts of connected mode: packets of 65520 octets in chains of buffers, connections without room and broken ones. */
+#include "cm_rig.h"
+
+static void
+expect_received(struct rte_mbuf *m, uint32_t octets, uint32_t segs)
+{
+	uint32_t at = 10, skip = 10 + 14, i;
+
+	assert_int_equal(m->pkt_len, octets + 10);
+	assert_int_equal(m->nb_segs, segs);
+	rte_mbuf_sanity_check(m, 1);
+	assert_memory_equal(rte_pktmbuf_mtod(m, uint8_t *), &rig.node[0].core->mac, 6);
+	assert_memory_equal(rte_pktmbuf_mtod(m, uint8_t *) + 6, &peer, 6);
+	assert_memory_equal(rte_pktmbuf_mtod(m, uint8_t *) + 12, "\x08\x00\x45", 3);
+	/* Behind the headers the octets that were sent, in their order. */
+	for (at = 0; m != NULL; m = m->next) {
+		const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
+
+		for (i = 0; i < m->data_len; i++, at++) {
+			if (at > skip && p[i] != octet(at - 10))
+				fail_msg("octet %u of %u is wrong", at, octets);
+		}
+	}
+	assert_int_equal(at, octets + 10);
+}
+
+static void
+receives_what_takes_a_chain(void **state)
+{
+	struct rte_mbuf *m[DEPTH];
+	unsigned int before = rte_mempool_in_use_count(rig.pool);
+
+	(void)state;
+	arrive(OCTETS, IBV_WC_SUCCESS);
+	arrive(100, IBV_WC_SUCCESS);
+	arrive(4343, IBV_WC_SUCCESS); /* one octet in the second buffer */
+	assert_int_equal(ipoib_cm_rx(&rxq, port.view, m, DEPTH), 3);
+	expect_received(m[0], OCTETS, 15);
+	expect_received(m[1], 100, 1);
+	expect_received(m[2], 4343, 2);
+	/* What packets left of their chains is posted again. */
+	assert_int_equal(card.num_posted, DEPTH);
+	assert_int_equal(cm->num_spare, 0);
+	assert_int_equal(rte_mempool_in_use_count(rig.pool), before + 15 + 1 + 2);
+	rte_pktmbuf_free_bulk(m, 3);
+	assert_int_equal(port.cm_rx, 3);
+}
+
+/* What a burst handed over. */
+static void
+control_takes(void)
+{
+	struct ipoib_meta meta;
+	struct rte_mbuf *m = NULL;
+
+	assert_int_equal(rte_ring_dequeue(rxq.slow, (void **)&m), 0);
+	meta = *ipoib_meta_of(m);
+	ipoib_core_rx(rig.node[0].core, m, &meta);
+}
+
+/* A peer sends as soon as it is told that its connection is there, before the bursts have a snapshot of it. */
+static void
+received_before_the_snapshot(void **state)
+{
+	struct ipoib_core *c = rig.node[0].core;
+	struct ipoib_conn *conn = ipoib_conn_request(c, &ipoib_remote_by_mac(c, &peer)->hw, MTU);
+	struct rte_mbuf *m;
+
+	(void)state;
+	assert_non_null(conn);
+	while ((m = rig_take(&rig, 0)) != NULL)
+		rte_pktmbuf_free(m);
+	ipoib_conn_up(c, conn, QPN + 1, MTU);
+	arrive(4343, IBV_WC_SUCCESS);
+	card.rx_done[0].qp_num = QPN + 1;
+	assert_int_equal(ipoib_cm_rx(&rxq, port.view, &m, 1), 0);
+	control_takes();
+	m = rig_take(&rig, 0);
+	assert_non_null(m);
+	expect_received(m, 4343, 2);
+	rte_pktmbuf_free(m);
+	ipoib_conn_over(c, conn, false);
+}
+
+static void
+received_ones_that_are_wrong(void **state)
+{
+	struct rte_mbuf *m[DEPTH];
+
+	(void)state;
+	arrive(100, IBV_WC_LOC_PROT_ERR);
+	arrive(20, IBV_WC_SUCCESS);
+	arrive(100, IBV_WC_SUCCESS);
+	card.rx_done[2].qp_num = QPN + 1; /* of a connection that has gone, as the control thread knows */
+	assert_int_equal(ipoib_cm_rx(&rxq, port.view, m, DEPTH), 0);
+	assert_int_equal(rxq.drop[IPOIB_DROP_RX_ERROR], 1);
+	assert_int_equal(rxq.drop[IPOIB_DROP_RX_SHORT], 1);
+	control_takes();
+	assert_int_equal(rig.node[0].core->stats.drop[IPOIB_DROP_RX_CONN], 1);
+	assert_int_equal(card.num_posted, DEPTH);
+	/* Put aside while a queue pair ends, then received. */
+	arrive(200, IBV_WC_SUCCESS);
+	ipoib_cm_hold(cm);
+	assert_int_equal(cm->num_held, 1);
+	assert_int_equal(ipoib_cm_rx(&rxq, port.view, m, DEPTH), 1);
+	expect_received(m[0], 200, 1);
+	rte_pktmbuf_free(m[0]);
+}
+
+static void
+sends_what_takes_a_chain(void **state)
+{
+	struct rte_mbuf *m = frame(MTU + 14);
+	uint32_t at = 10;
+	int i;
+
+	(void)state;
+	assert_int_equal(m->nb_segs, 16);
+	card.hold = true;
+	assert_int_equal(send_burst(&m, 1, 0), 1);
+	assert_int_equal(card.num_sge, 16);
+	for (i = 0; i < card.num_sge; i++) {
+		const uint8_t *p = (const uint8_t *)(uintptr_t)card.sent[i].addr;
+		uint32_t k;
+
+		assert_int_equal(card.sent[i].lkey, 0x1234);
+		if (i == 0)
+			assert_memory_equal(p, "\x08\x00\x00\x00\x45", 5);
+		for (k = 0; k < card.sent[i].length; k++, at++) {
+			if (at > 24 && p[k] != octet(at))
+				fail_msg("octet %u is wrong", at);
+		}
+	}
+	assert_int_equal(at, MTU + 14);
+	assert_int_equal(rc.inflight, 1);
+	assert_int_equal(txq.packets, 1);
+	assert_int_equal(port.cm_tx, 1);
+	/* Longer than the peer takes: the control thread tells the sender. */
+	m = frame(MTU + 15);
+	assert_int_equal(send_burst(&m, 1, 0), 1);
+	assert_int_equal(rte_ring_count(txq.slow), 1);
+}
+
+static void
+a_connection_without_room(void **state)
+{
+	struct rte_mbuf *m[IPOIB_BURST];
+	unsigned int sent, i;
+
+	(void)state;
+	card.hold = true;
+	for (sent = 0; sent < IPOIB_RC_SENDS; sent++) {
+		m[0] = frame(100);
+		assert_int_equal(send_burst(m, 1, 0), 1);
+	}
+	/* The application keeps what is not taken, as it was; what is behind it waits, too. */
+	for (i = 0; i < 2; i++)
+		m[i] = frame(100);
+	assert_int_equal(send_burst(m, 2, 0), 0);
+	assert_memory_equal(rte_pktmbuf_mtod(m[0], uint8_t *) + 12, "\x08\x00\x45", 3);
+	card.hold = false;
+	assert_int_equal(send_burst(m, 2, 0), 2);
+}
+
+static void
+a_connection_that_breaks(void **state)
+{
+	struct rte_mbuf *m[3];
+
+	(void)state;
+	m[0] = frame(100);
+	assert_int_equal(send_burst(m, 1, 0), 1);
+	card.tx_done[0].status = IBV_WC_RETRY_EXC_ERR;
+	/* What is short goes as a datagram from here on, what is long by the control thread. */
+	m[0] = frame(100);
+	m[1] = frame(5000);
+	m[2] = frame(200);
+	assert_int_equal(send_burst(m, 3, 2), 3);
+	assert_int_equal(rte_ring_count(txq.slow), 1);
+	assert_true(rc.broken);
+	assert_true(cm->trouble);
+	assert_int_equal(txq.drop[IPOIB_DROP_TX_ERROR], 1);
+}
+
+/* Time goes on until the connection is looked at. */
+static bool
+stalls(uint64_t *now)
+{
+	*now += IPOIB_RC_STALL_MS;
+	return ipoib_cm_stalled(&rc, *now);
+}
+
+static void
+a_connection_that_stalls(void **state)
+{
+	struct rte_mbuf *m = frame(100);
+	struct ibv_wc second;
+	uint64_t now = 5000;
+
+	(void)state;
+	published = 0;
+	/* Its last packet is sent, and nobody has asked: it is idle for as long as it likes. */
+	assert_int_equal(send_burst(&m, 1, 0), 1);
+	assert_int_equal(rc.inflight, 1);
+	assert_false(stalls(&now));
+	assert_int_equal(rc.inflight, 0);
+	assert_int_equal(published, 1);
+	assert_false(stalls(&now));
+	assert_false(stalls(&now));
+	/* A packet that is under way when it is looked at has until the next time. */
+	card.hold = true;
+	m = frame(100);
+	assert_int_equal(send_burst(&m, 1, 0), 1);
+	assert_false(stalls(&now));
+	assert_false(ipoib_cm_stalled(&rc, now + IPOIB_RC_STALL_MS - 1));
+	/* One that has sent one of two meanwhile is not stalled, and then it is. */
+	m = frame(100);
+	assert_int_equal(send_burst(&m, 1, 0), 1);
+	card.hold = false;
+	second = card.tx_done[1];
+	card.num_tx_done = 1;
+	assert_false(stalls(&now));
+	assert_int_equal(rc.inflight, 1);
+	assert_true(stalls(&now));
+	card.tx_done[0] = second;
+	card.num_tx_done = 1;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(receives_what_takes_a_chain, cm_rig_open, cm_rig_close),
+		cmocka_unit_test_setup_teardown(received_before_the_snapshot, cm_rig_open, cm_rig_close),
+		cmocka_unit_test_setup_teardown(received_ones_that_are_wrong, cm_rig_open, cm_rig_close),
+		cmocka_unit_test_setup_teardown(sends_what_takes_a_chain, cm_rig_open, cm_rig_close),
+		cmocka_unit_test_setup_teardown(a_connection_without_room, cm_rig_open, cm_rig_close),
+		cmocka_unit_test_setup_teardown(a_connection_that_breaks, cm_rig_open, cm_rig_close),
+		cmocka_unit_test_setup_teardown(a_connection_that_stalls, cm_rig_open, cm_rig_close),
+	};
+
+	return cmocka_run_group_tests_name("bursts of connected IPoIB", tests, NULL, NULL);
+}
