@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sys/mman.h>
+
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_interrupts.h>
@@ -18,6 +20,7 @@
 #include "bus_model.h"
 #include "card.h"
 #include "mlx4_core.h"
+#include "share.h"
 #include "tp_ibswitch.h"
 #include "tp_model_dpdk.h"
 #include "tp_switch.h"
@@ -132,6 +135,12 @@ run_stop(struct model_bus *b)
 }
 
 static void
+uar_unmap(struct model_bus *b)
+{
+	munmap((void *)(uintptr_t)b->bus.uar, b->bus.uar_len);
+}
+
+static void
 model_close(struct mlx4_bus *bus)
 {
 	struct model_bus *b = to_model(bus);
@@ -139,6 +148,7 @@ model_close(struct mlx4_bus *bus)
 	run_stop(b);
 	irq_disconnect(b);
 	model_mem_stop(b);
+	uar_unmap(b);
 	tp_model_destroy(b->model);
 	rte_intr_instance_free(bus->intr);
 	rte_free(b);
@@ -289,10 +299,16 @@ bus_init(struct model_bus *b, struct rte_vdev_device *vdev)
 	bus->cmd_timeout_ms = MODEL_CMD_TIMEOUT_MS;
 	bus->dev = &vdev->device;
 	bus->where = b->name;
-	bus->uar = tp_model_uar(b->model, &bus->uar_len);
+	tp_model_uar(b->model, &bus->uar_len);
+	bus->share_fd = tp_model_uar_fd(b->model);
+	bus->uar = mlx4_uar_map(bus->share_fd, 0, bus->uar_len);
+	if (bus->uar == NULL)
+		return -rte_errno;
 	bus->intr = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
-	if (bus->intr == NULL)
+	if (bus->intr == NULL) {
+		uar_unmap(b);
 		return -ENOMEM;
+	}
 	rte_intr_fd_set(bus->intr, -1);
 	rte_intr_type_set(bus->intr, RTE_INTR_HANDLE_EXT);
 	return 0;
@@ -338,6 +354,7 @@ err_run:
 	model_mem_stop(b);
 err_mem:
 	rte_intr_instance_free(b->bus.intr);
+	uar_unmap(b);
 err_bus:
 	tp_model_destroy(b->model);
 err_model:
@@ -352,9 +369,9 @@ model_probe(struct rte_vdev_device *vdev)
 	struct model_bus *b;
 	int rc;
 
-	rc = mlx4_primary_only(rte_vdev_device_name(vdev));
-	if (rc == 0)
-		rc = model_new(vdev, &eth, &b);
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return mlx4_second_attach(&vdev->device, rte_vdev_device_name(vdev), NULL);
+	rc = model_new(vdev, &eth, &b);
 	if (rc != 0)
 		return rc;
 	rc = mlx4_card_probe(&b->bus, &eth);
@@ -366,6 +383,8 @@ model_probe(struct rte_vdev_device *vdev)
 static int
 model_remove(struct rte_vdev_device *vdev)
 {
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return mlx4_second_detach(&vdev->device);
 	return mlx4_card_remove(&vdev->device);
 }
 

@@ -28,6 +28,7 @@
 #include "card.h"
 #include "devargs.h"
 #include "mlx4_core.h"
+#include "share.h"
 
 #define BAR_REGS 0
 #define BAR_UAR 2
@@ -208,6 +209,7 @@ pci_new(struct rte_pci_device *pci, struct pci_bus **out)
 	b->bus.ops = &pci_ops;
 	b->bus.uar = pci->mem_resource[BAR_UAR].addr;
 	b->bus.uar_len = pci->mem_resource[BAR_UAR].len;
+	b->bus.share_fd = -1;
 	b->bus.device_id = pci->id.device_id;
 	b->bus.numa_node = pci->device.numa_node;
 	b->bus.max_vectors = MLX4_MSIX_VECTORS;
@@ -242,9 +244,8 @@ pci_probe(struct rte_pci_driver *drv, struct rte_pci_device *pci)
 			 pci->device.name, pci->id.device_id, MLX4_PCI_DEV_CX3, MLX4_PCI_DEV_CX3_PRO);
 		return -ENOTSUP;
 	}
-	rc = mlx4_primary_only(pci->device.name);
-	if (rc != 0)
-		return rc;
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return mlx4_second_attach(&pci->device, pci->device.name, pci->mem_resource[BAR_UAR].addr);
 	mlx4_eth_args_default(&args);
 	t.obj = &args;
 	rc = mlx4_devargs_parse(pci->device.name, pci->device.devargs == NULL ? NULL : pci->device.devargs->args, &t,
@@ -263,6 +264,8 @@ pci_probe(struct rte_pci_driver *drv, struct rte_pci_device *pci)
 static int
 pci_remove(struct rte_pci_device *pci)
 {
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return mlx4_second_detach(&pci->device);
 	return mlx4_card_remove(&pci->device);
 }
 

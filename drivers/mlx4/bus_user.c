@@ -23,6 +23,7 @@
 #include "card.h"
 #include "devargs.h"
 #include "mlx4_core.h"
+#include "share.h"
 
 /* A server that is alive answers at once; one that is not is noticed by its socket. */
 #define USER_CMD_TIMEOUT_MS 5000u
@@ -138,6 +139,13 @@ user_irq_ack(struct mlx4_bus *bus)
 /* --- life --- */
 
 static void
+unmap_uar(struct user_bus *b)
+{
+	munmap((void *)(uintptr_t)b->bus.uar, b->bus.uar_len);
+	close(b->bus.share_fd);
+}
+
+static void
 user_close(struct mlx4_bus *bus)
 {
 	struct user_bus *b = to_user(bus);
@@ -146,7 +154,7 @@ user_close(struct mlx4_bus *bus)
 	user_mem_stop(b);
 	/* The server resets the card when its client leaves. */
 	user_sock_close(&b->sock);
-	munmap((void *)(uintptr_t)bus->uar, bus->uar_len);
+	unmap_uar(b);
 	rte_intr_instance_free(bus->intr);
 	rte_free(b);
 }
@@ -181,13 +189,15 @@ map_uar(struct user_bus *b)
 		MLX4_LOG(ERR, "%s: the server does not share its doorbell pages", b->name);
 		return -ENOTSUP;
 	}
-	uar = mmap(NULL, info.size, PROT_READ | PROT_WRITE, MAP_SHARED, m.reply_fd, (off_t)info.offset);
-	rc = uar == MAP_FAILED ? -errno : 0;
-	close(m.reply_fd);
-	if (rc != 0)
-		return rc;
+	uar = mlx4_uar_map(m.reply_fd, info.offset, info.size);
+	if (uar == NULL) {
+		close(m.reply_fd);
+		return -rte_errno;
+	}
 	b->bus.uar = uar;
 	b->bus.uar_len = info.size;
+	b->bus.share_fd = m.reply_fd;
+	b->bus.share_off = info.offset;
 	return 0;
 }
 
@@ -270,7 +280,7 @@ user_new(struct rte_vdev_device *vdev, struct mlx4_eth_args *eth, struct user_bu
 	return 0;
 
 err_mem:
-	munmap((void *)(uintptr_t)b->bus.uar, b->bus.uar_len);
+	unmap_uar(b);
 	rte_intr_instance_free(b->bus.intr);
 err_bus:
 	user_sock_close(&b->sock);
@@ -286,9 +296,9 @@ user_probe(struct rte_vdev_device *vdev)
 	struct user_bus *b;
 	int rc;
 
-	rc = mlx4_primary_only(rte_vdev_device_name(vdev));
-	if (rc == 0)
-		rc = user_new(vdev, &eth, &b);
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return mlx4_second_attach(&vdev->device, rte_vdev_device_name(vdev), NULL);
+	rc = user_new(vdev, &eth, &b);
 	if (rc != 0)
 		return rc;
 	rc = mlx4_card_probe(&b->bus, &eth);
@@ -300,6 +310,8 @@ user_probe(struct rte_vdev_device *vdev)
 static int
 user_remove(struct rte_vdev_device *vdev)
 {
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return mlx4_second_detach(&vdev->device);
 	return mlx4_card_remove(&vdev->device);
 }
 

@@ -5,14 +5,16 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include <rte_eal.h>
+#include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "bursts.h"
 #include "card.h"
 #include "ethdev.h"
 #include "flow.h"
 #include "group.h"
 #include "ib_port.h"
+#include "share.h"
 
 int mlx4_logtype;
 
@@ -122,14 +124,14 @@ port_create(struct mlx4_hca *hca, unsigned int port, const struct mlx4_eth_args 
 	dev->data->dev_flags |= RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_INTR_RMV | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS |
 				RTE_ETH_DEV_FLOW_OPS_THREAD_SAFE;
 	dev->dev_ops = &mlx4_eth_ops;
-	dev->rx_pkt_burst = mlx4_rxtx_removed;
-	dev->tx_pkt_burst = mlx4_rxtx_removed;
+	mlx4_bursts_clear(dev);
 	dev->rx_queue_count = mlx4_rx_queue_count;
 	dev->rx_descriptor_status = mlx4_rx_descriptor_status;
 	dev->tx_descriptor_status = mlx4_tx_descriptor_status;
 	mlx4_hca_on_event(hca, port, MLX4_CLIENT_ETH, mlx4_eth_event, dev->data->dev_private);
 	hca->refs++;
 	rte_eth_dev_probing_finish(dev);
+	mlx4_share_show(dev);
 	return 0;
 }
 
@@ -163,15 +165,6 @@ mlx4_card_remove(struct rte_device *device)
 	return rc;
 }
 
-int
-mlx4_primary_only(const char *where)
-{
-	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
-		return 0;
-	MLX4_LOG(ERR, "%s: the card is the primary process's alone; a secondary process gets no ports of it", where);
-	return -ENOTSUP;
-}
-
 /* As a failed probe leaves the bus to the caller, the card must not be closed by its last port. */
 static void
 ports_destroy(struct mlx4_hca *hca)
@@ -193,6 +186,11 @@ mlx4_card_probe(struct mlx4_bus *bus, const struct mlx4_eth_args *args)
 	unsigned int port;
 	int rc;
 
+	rc = mlx4_share_open();
+	if (rc != 0) {
+		MLX4_LOG(ERR, "%s: no messages from secondary processes: %s", bus->where, rte_strerror(-rc));
+		return rc;
+	}
 	rc = mlx4_hca_open(bus, &cfg, &hca);
 	if (rc != 0)
 		return rc;

@@ -7,8 +7,6 @@
 
 #include "mlx4_eth.h"
 
-/* -ENOTSUP with a text in a secondary process, which has neither the card's registers nor its interrupts. */
-int mlx4_primary_only(const char *where);
 /*
  * Opens the card and makes an ethdev of each of its Ethernet ports. On success the card owns bus and closes it with
  * its last port; on failure nothing is left and bus is still the caller's.

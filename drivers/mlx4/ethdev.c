@@ -6,14 +6,13 @@
 
 #include <rte_errno.h>
 
+#include "bursts.h"
 #include "card.h"
-#include "flood.h"
 #include "flow.h"
 #include "group.h"
 #include "ib_port.h"
 #include "qos.h"
-#include "rx_lro.h"
-#include "tx_policy.h"
+#include "share.h"
 
 static int
 check_alive(const struct rte_eth_dev *dev)
@@ -226,74 +225,6 @@ rx_queues_tell(struct rte_eth_dev *dev)
 						       : RTE_ETH_QUEUE_STATE_STOPPED;
 }
 
-/* The burst for frames in several buffers takes plain rings, too, puts times on packets, looks into tunnels, and stays until the port is started again. */
-static eth_rx_burst_t
-rx_burst(struct mlx4_eth *eth)
-{
-	struct rte_eth_dev_data *data = eth->dev->data;
-	bool sides = false, lro = false;
-	uint16_t i;
-
-	for (i = 0; i < data->nb_rx_queues; i++) {
-		data->scattered_rx |= eth->rxqs[i] != NULL &&
-				      (eth->rxqs[i]->lg_sges != 0 || eth->rxqs[i]->stamp_flag != 0 || eth->tunnels);
-		sides |= eth->rxqs[i] != NULL && eth->rxqs[i]->sides != NULL;
-		lro |= eth->rxqs[i] != NULL && eth->rxqs[i]->lro != NULL;
-	}
-	if (lro)
-		return mlx4_rx_burst_lro;
-	if (sides)
-		return mlx4_rx_burst_sides;
-	if (eth->flood != NULL)
-		return mlx4_rx_burst_flood;
-	return data->scattered_rx ? mlx4_rx_burst_scattered : mlx4_rx_burst_plain();
-}
-
-/* Pollers use the copy that was made at the start of the port. */
-void
-mlx4_rx_burst_update(struct mlx4_eth *eth)
-{
-	struct rte_eth_dev *dev = eth->dev;
-
-	if (!dev->data->dev_started || eth->hca->dead)
-		return;
-	dev->rx_pkt_burst = rx_burst(eth);
-	__atomic_store_n(&rte_eth_fp_ops[dev->data->port_id].rx_pkt_burst, dev->rx_pkt_burst, __ATOMIC_SEQ_CST);
-}
-
-static void
-set_bursts(struct rte_eth_dev *dev)
-{
-	struct mlx4_eth *eth = mlx4_eth_of(dev);
-
-	dev->data->scattered_rx = 0;
-	dev->rx_pkt_burst = rx_burst(eth);
-	dev->tx_pkt_burst = mlx4_tx_policy_burst(eth);
-	dev->tx_pkt_prepare = mlx4_tx_prepare;
-}
-
-static void
-clear_bursts(struct rte_eth_dev *dev)
-{
-	dev->rx_pkt_burst = mlx4_rxtx_removed;
-	dev->tx_pkt_burst = mlx4_rxtx_removed;
-	dev->tx_pkt_prepare = NULL;
-}
-
-void
-mlx4_eth_removed(struct rte_eth_dev *dev)
-{
-	struct rte_eth_fp_ops *running = &rte_eth_fp_ops[dev->data->port_id];
-
-	clear_bursts(dev);
-	/* Pollers use the copy that was made at the start of the port. */
-	if (!dev->data->dev_started)
-		return;
-	running->rx_pkt_burst = mlx4_rxtx_removed;
-	running->tx_pkt_burst = mlx4_rxtx_removed;
-	running->tx_pkt_prepare = mlx4_rxtx_removed;
-}
-
 static int
 refuse_start(const struct rte_eth_dev *dev, const char *kind, uint16_t idx, uint16_t n)
 {
@@ -328,6 +259,8 @@ mlx4_eth_start(struct rte_eth_dev *dev)
 		rc = check_queues(dev);
 	if (rc == 0)
 		rc = mlx4_mtu_apply(eth, dev->data->mtu);
+	if (rc == 0)
+		rc = mlx4_fcs_start(eth);
 	if (rc != 0)
 		return rc;
 	rc = mlx4_rss_start(eth);
@@ -353,7 +286,7 @@ mlx4_eth_start(struct rte_eth_dev *dev)
 	if (rc != 0)
 		goto err_port;
 	rx_queues_tell(dev);
-	set_bursts(dev);
+	mlx4_bursts_set(dev);
 	mlx4_watch_start(eth);
 	/* The link counts as down before the port is started; now it may be up. */
 	dev->data->dev_started = 1;
@@ -381,7 +314,7 @@ mlx4_eth_stop(struct rte_eth_dev *dev)
 
 	dev->data->dev_started = 0;
 	mlx4_watch_stop(eth);
-	clear_bursts(dev);
+	mlx4_bursts_clear(dev);
 	mlx4_port_close(eth->hca, eth->port);
 	mlx4_flows_stop(eth);
 	mlx4_groups_stop(eth);
@@ -411,10 +344,9 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	struct mlx4_hca *hca = eth->hca;
 
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
-		return 0;
 	if (dev->data->dev_started)
 		mlx4_eth_stop(dev);
+	mlx4_share_hide(dev);
 	mlx4_roce_detach(eth->roce);
 	mlx4_hca_on_event(hca, eth->port, MLX4_CLIENT_ETH, NULL, NULL);
 	mlx4_watch_stop(eth);
@@ -425,6 +357,7 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 	mlx4_filter_destroy(eth);
 	mlx4_eth_intr_fini(eth);
 	mlx4_qos_destroy(eth);
+	mlx4_rx_kinds_free(eth);
 	mlx4_card_put(hca);
 	return 0;
 }

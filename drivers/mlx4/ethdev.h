@@ -43,8 +43,13 @@ struct mlx4_eth *mlx4_eth_by_port(uint16_t port_id);
 /* The card is lost: bursts of running pollers find nothing and take nothing from now on. */
 void mlx4_eth_removed(struct rte_eth_dev *dev);
 
-/* Rings of several buffers per frame are about to come while the port runs, or copies by software come or end. */
+/* Rings of several buffers per frame are about to come while the port runs, copies by software come or end, or frames are counted by kind. */
 void mlx4_rx_burst_update(struct mlx4_eth *eth);
+
+/* rx_kinds.c: the burst of a port that counts kinds of frames, round its own one. */
+uint16_t mlx4_rx_burst_counting(void *rxq, struct rte_mbuf **pkts, uint16_t n);
+void mlx4_rx_kinds_reset(struct mlx4_eth *eth);
+void mlx4_rx_kinds_free(struct mlx4_eth *eth);
 
 /* filter.c */
 int mlx4_filter_create(struct mlx4_eth *eth);
@@ -57,6 +62,9 @@ int mlx4_mac_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac, uint32_t i
 void mlx4_mac_remove(struct rte_eth_dev *dev, uint32_t index);
 int mlx4_mac_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac);
 int mlx4_mc_list_set(struct rte_eth_dev *dev, struct rte_ether_addr *mc, uint32_t n);
+
+/* fcs.c: a card that was reset learns again what it shall take. */
+int mlx4_fcs_start(struct mlx4_eth *eth);
 
 /* vlan.c */
 int mlx4_vlan_apply(struct mlx4_eth *eth);

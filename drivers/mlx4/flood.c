@@ -7,8 +7,8 @@
 #include <errno.h>
 
 #include <rte_malloc.h>
-#include <rte_pause.h>
 
+#include "bursts.h"
 #include "ethdev.h"
 #include "group.h"
 
@@ -86,8 +86,9 @@ publish(struct mlx4_eth *eth, const struct mlx4_flood *f)
 
 	__atomic_store_n(&eth->flood, f, __ATOMIC_SEQ_CST);
 	for (q = 0; old != NULL && q < eth->dev->data->nb_rx_queues; q++)
-		while (eth->rxqs[q] != NULL && __atomic_load_n(&eth->rxqs[q]->flood_busy, __ATOMIC_SEQ_CST) == old)
-			rte_pause();
+		if (eth->rxqs[q] != NULL)
+			mlx4_burst_wait((void *const *)(uintptr_t)&eth->rxqs[q]->flood_busy, old,
+					&eth->rxqs[q]->poller);
 	mlx4_rx_burst_update(eth);
 }
 

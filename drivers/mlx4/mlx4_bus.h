@@ -45,6 +45,9 @@ struct mlx4_bus {
 	const struct mlx4_bus_ops *ops;
 	volatile uint8_t *uar; /* BAR2: UAR pages, then BlueFlame pages */
 	size_t uar_len;
+	/* The file of these pages, for other processes of the program; -1: each one's EAL maps them. */
+	int share_fd;
+	uint64_t share_off;
 	uint16_t device_id;
 	int numa_node;
 	unsigned int max_vectors;

@@ -12,9 +12,11 @@
 /* The list of packet types: ended by RTE_PTYPE_UNKNOWN, later counted. */
 #if RTE_VERSION >= RTE_VERSION_NUM(24, 3, 0, 0)
 #define MLX4_PTYPES_GET_ARGS struct rte_eth_dev *dev, size_t *count
+#define MLX4_PTYPES_PASS dev, count
 #define MLX4_PTYPES_COUNT(n) (*count = (n))
 #else
 #define MLX4_PTYPES_GET_ARGS struct rte_eth_dev *dev
+#define MLX4_PTYPES_PASS dev
 #define MLX4_PTYPES_COUNT(n) RTE_SET_USED(n)
 #endif
 
@@ -22,9 +24,20 @@
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
 #define MLX4_STATS_GET_ARGS struct rte_eth_dev *dev, struct rte_eth_stats *stats, struct eth_queue_stats *qstats
 #define MLX4_QSTATS qstats
+struct mlx4_stats_box {
+	struct rte_eth_stats port;
+	struct eth_queue_stats queue;
+};
+#define MLX4_STATS_GET(dev, box) mlx4_stats_get(dev, &(box)->port, &(box)->queue)
+#define MLX4_QSTATS_COPY(box) (qstats == NULL ? (void)0 : (void)(*qstats = (box)->queue))
 #else
 #define MLX4_STATS_GET_ARGS struct rte_eth_dev *dev, struct rte_eth_stats *stats
 #define MLX4_QSTATS stats
+struct mlx4_stats_box {
+	struct rte_eth_stats port;
+};
+#define MLX4_STATS_GET(dev, box) mlx4_stats_get(dev, &(box)->port)
+#define MLX4_QSTATS_COPY(box) RTE_SET_USED(box)
 #endif
 
 /* Parameters of the traffic manager. */

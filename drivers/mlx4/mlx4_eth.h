@@ -44,6 +44,7 @@ struct mlx4_eth {
 	struct mlx4_eth_args args;
 	struct mlx4_rxq *rxqs[MLX4_ETH_MAX_RXQ];
 	struct mlx4_txq *txqs[MLX4_ETH_MAX_TXQ];
+	uint8_t rx_way, tx_way; /* of bursts.h */
 
 	/* RSS as configured (rss.c) */
 	uint16_t reta[MLX4_ETH_RETA_MAX];
@@ -60,19 +61,22 @@ struct mlx4_eth {
 
 	uint32_t target_qpn; /* what the steering rules name: an RSS parent or the only ring */
 	bool promisc, allmulti, mc_overflow;
+	bool ignore_fcs; /* frames with a wrong FCS are received */
 	uint64_t rule_promisc, rule_allmulti, rule_bcast;
 	struct rte_ether_addr mc[MLX4_ETH_MAX_MC_MACS];
 	uint32_t num_mc;
 	uint32_t vlan_filter[4096 / 32];
 	uint16_t mtu;
-	bool tunnels;               /* the card looks into tunnels */
-	uint16_t tunnel_port;       /* UDP port of VXLAN that the application asked for, 0: none */
-	struct rte_eth_stats base;  /* subtracted: values at the last reset */
-	struct mlx4_filter *filter; /* filter.c's own: addresses and rule ids */
-	struct mlx4_qos *qos;       /* qos.h */
-	pthread_mutex_t control;    /* control.c */
-	pthread_mutex_t sets_lock;  /* chains of sets of receive queues, for those who look at them beside rss.c */
-	uint64_t link_downs;        /* how often the link went down */
+	bool tunnels;                   /* the card looks into tunnels */
+	uint16_t tunnel_port;           /* UDP port of VXLAN that the application asked for, 0: none */
+	struct rte_eth_stats base;      /* subtracted: values at the last reset */
+	struct mlx4_filter *filter;     /* filter.c's own: addresses and rule ids */
+	struct mlx4_qos *qos;           /* qos.h */
+	struct mlx4_rx_kinds *rx_kinds; /* rx_kinds.c; NULL: it never counted */
+	bool counts_kinds;
+	pthread_mutex_t control;   /* control.c */
+	pthread_mutex_t sets_lock; /* chains of sets of receive queues, for those who look at them beside rss.c */
+	uint64_t link_downs;       /* how often the link went down */
 	/* frames that queues lost by being stopped: received and not polled, posted and not sent */
 	uint64_t rx_stop_drops, tx_stop_drops;
 	struct mlx4_roce *roce; /* open for RoCE, or NULL */

@@ -86,6 +86,7 @@ struct mlx4_rxq {
 	uint16_t side_turn;                     /* where its next one begins */
 	struct mlx4_lro *lro;                   /* rx_lro.h; NULL: does not join segments */
 	/* control */
+	int32_t poller; /* process of a burst with a list, when it is a secondary; 0: none */
 	struct mlx4_eth *eth;
 	struct mlx4_rx_set
 		*oldest; /* head of the chain of sets; those before .set are drained and freed by control code */
@@ -153,6 +154,7 @@ struct mlx4_txq {
 	uint64_t pace_tsc; /* when pace_room was reckoned */
 	int64_t pace_room; /* what may be sent now; below 0: what was sent too much */
 	/* control */
+	int32_t poller; /* as in struct mlx4_rxq */
 	struct mlx4_tx_policy_slots *policy_slots;
 	struct mlx4_txq *lane[MLX4_PRIOS]; /* queue pairs of other priorities, by rules */
 	struct mlx4_eth *eth;

@@ -73,6 +73,17 @@ int rte_pmd_mlx4_arg(unsigned int i, struct rte_pmd_mlx4_arg *arg);
  */
 int rte_pmd_mlx4_arg_get(uint16_t port_id, const char *name, char *value, size_t len);
 
+/**
+ * Receives frames whose FCS is wrong (IEEE 802.3, 3.2.9), too, or has the port drop and count them, as it does at first. Nothing in
+ * an mbuf marks them; with RTE_ETH_RX_OFFLOAD_KEEP_CRC their FCS stands behind their data. May be called from any thread while
+ * the port is open; stays over stop and start.
+ * @return 0, -ENODEV (not a port of this driver), -ENOTSUP (the firmware cannot), or an error of the card, and nothing changed
+ */
+int rte_pmd_mlx4_ignore_fcs_set(uint16_t port_id, bool on);
+
+/** Which it is; any thread. @return 0, -ENODEV, -ENOTSUP as above. */
+int rte_pmd_mlx4_ignore_fcs_get(uint16_t port_id, bool *on);
+
 /** State of the software model behind a port. */
 struct rte_pmd_mlx4_model {
 	char wire[64]; /**< name of the port's wire */

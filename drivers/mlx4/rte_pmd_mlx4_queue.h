@@ -60,6 +60,35 @@ int rte_pmd_mlx4_rx_moderation_set(uint16_t port_id, uint16_t queue, uint16_t co
 /** The values in force. @return 0, -ENODEV, -EINVAL. */
 int rte_pmd_mlx4_rx_moderation_get(uint16_t port_id, uint16_t queue, uint16_t *count, uint16_t *us);
 
+/** Protocols of a frame, of the inner headers where the card looked into a tunnel. A fragment has no transport. */
+enum rte_pmd_mlx4_rx_proto {
+	RTE_PMD_MLX4_RX_IPV4,
+	RTE_PMD_MLX4_RX_IPV4_TCP,
+	RTE_PMD_MLX4_RX_IPV4_UDP,
+	RTE_PMD_MLX4_RX_IPV6,
+	RTE_PMD_MLX4_RX_IPV6_TCP,
+	RTE_PMD_MLX4_RX_IPV6_UDP,
+	RTE_PMD_MLX4_RX_OTHER,
+	RTE_PMD_MLX4_RX_PROTOS
+};
+
+/** What kinds of frames a receive queue has had while its port counted. */
+struct rte_pmd_mlx4_rx_kinds {
+	/** [1: spread by a hash, 0: not][1: in a tunnel that the card looked into, 0: not][protocols] */
+	uint64_t packets[2][2][RTE_PMD_MLX4_RX_PROTOS];
+	bool counting; /**< the port counts now */
+};
+
+/**
+ * Begins or ends to count frames by kind on all receive queues of a port, live; bursts that do not count have no cost of it.
+ * Counters stay until rte_eth_stats_reset() or until the port is closed.
+ * @return 0, -ENODEV (not a port of this driver), -ENOMEM
+ */
+int rte_pmd_mlx4_rx_kinds_count(uint16_t port_id, bool on);
+
+/** Fills @p kinds. @return 0, -ENODEV (not a port of this driver), -EINVAL (the queue is not set up). */
+int rte_pmd_mlx4_rx_kinds_get(uint16_t port_id, uint16_t queue, struct rte_pmd_mlx4_rx_kinds *kinds);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include <rte_malloc.h>
-#include <rte_pause.h>
 
+#include "bursts.h"
 #include "flow.h"
 
 static struct mlx4_rx_sides *
@@ -25,8 +25,8 @@ publish(struct mlx4_rxq *q, struct mlx4_rx_sides *list)
 	pthread_mutex_lock(&q->eth->sets_lock);
 	__atomic_store_n(&q->sides, list, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(&q->eth->sets_lock);
-	while (old != NULL && __atomic_load_n(&q->sides_busy, __ATOMIC_SEQ_CST) == old)
-		rte_pause();
+	if (old != NULL)
+		mlx4_burst_wait((void *const *)(uintptr_t)&q->sides_busy, old, &q->poller);
 	rte_free(old);
 }
 
@@ -73,8 +73,7 @@ shorten(struct mlx4_rxq *q, bool (*goes)(const struct mlx4_rx_side *side, const 
 
 	pthread_mutex_lock(&q->eth->sets_lock);
 	__atomic_store_n(&q->sides, NULL, __ATOMIC_SEQ_CST);
-	while (__atomic_load_n(&q->sides_busy, __ATOMIC_SEQ_CST) == list)
-		rte_pause();
+	mlx4_burst_wait((void *const *)(uintptr_t)&q->sides_busy, list, &q->poller);
 	for (i = 0; i < n; i++) {
 		struct mlx4_rx_side *side = list->side[i];
 

@@ -197,6 +197,7 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 	eth->link_downs = eth->rx_stop_drops = eth->tx_stop_drops = 0;
 	mlx4_qos_stats_reset(eth);
 	mlx4_groups_stats_reset(eth);
+	mlx4_rx_kinds_reset(eth);
 	return 0;
 }
 

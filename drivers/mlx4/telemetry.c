@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_telemetry.h>
 
@@ -63,16 +64,11 @@ list(const char *cmd, const char *params, struct rte_tel_data *d)
 }
 
 static int
-info(const char *cmd, const char *params, struct rte_tel_data *d)
+info(const uint16_t *at, struct rte_tel_data *d)
 {
 	struct rte_pmd_mlx4_device dev;
-	uint16_t port;
-	int rc;
+	int rc = rte_pmd_mlx4_device_get(at[0], &dev);
 
-	RTE_SET_USED(cmd);
-	if (!numbers(params, &port, 1))
-		return -EINVAL;
-	rc = rte_pmd_mlx4_device_get(port, &dev);
 	if (rc != 0)
 		return rc;
 	rte_tel_data_start_dict(d);
@@ -94,16 +90,12 @@ info(const char *cmd, const char *params, struct rte_tel_data *d)
 }
 
 static int
-rxq(const char *cmd, const char *params, struct rte_tel_data *d)
+rxq(const uint16_t *at, struct rte_tel_data *d)
 {
 	struct rte_pmd_mlx4_rx_load load;
-	uint16_t at[2], count = 0, us = 0;
-	int rc;
+	uint16_t count = 0, us = 0;
+	int rc = rte_pmd_mlx4_rx_load_get(at[0], at[1], &load);
 
-	RTE_SET_USED(cmd);
-	if (!numbers(params, at, 2))
-		return -EINVAL;
-	rc = rte_pmd_mlx4_rx_load_get(at[0], at[1], &load);
 	if (rc == 0)
 		rc = rte_pmd_mlx4_rx_moderation_get(at[0], at[1], &count, &us);
 	if (rc != 0)
@@ -122,16 +114,11 @@ rxq(const char *cmd, const char *params, struct rte_tel_data *d)
 }
 
 static int
-txq(const char *cmd, const char *params, struct rte_tel_data *d)
+txq(const uint16_t *at, struct rte_tel_data *d)
 {
 	struct rte_pmd_mlx4_tx_load load;
-	uint16_t at[2];
-	int rc;
+	int rc = rte_pmd_mlx4_tx_load_get(at[0], at[1], &load);
 
-	RTE_SET_USED(cmd);
-	if (!numbers(params, at, 2))
-		return -EINVAL;
-	rc = rte_pmd_mlx4_tx_load_get(at[0], at[1], &load);
 	if (rc != 0)
 		return rc;
 	rte_tel_data_start_dict(d);
@@ -143,10 +130,34 @@ txq(const char *cmd, const char *params, struct rte_tel_data *d)
 	return 0;
 }
 
+/* Commands that take numbers, and who answers. */
+static const struct {
+	const char *cmd, *help;
+	unsigned int numbers;
+	int (*answer)(const uint16_t *at, struct rte_tel_data *d);
+} commands[] = {
+	{"/mlx4/info", "A port. Parameter: port", 1, info},
+	{"/mlx4/rxq", "A receive queue. Parameters: port,queue", 2, rxq},
+	{"/mlx4/txq", "A transmit queue. Parameters: port,queue", 2, txq},
+};
+
+static int
+answer(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	uint16_t at[2];
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(commands); i++)
+		if (strcmp(cmd, commands[i].cmd) == 0 && numbers(params, at, commands[i].numbers))
+			return commands[i].answer(at, d);
+	return -EINVAL;
+}
+
 RTE_INIT(mlx4_telemetry_init)
 {
+	unsigned int i;
+
 	rte_telemetry_register_cmd("/mlx4/list", list, "Numbers of the ports of ConnectX-3 cards");
-	rte_telemetry_register_cmd("/mlx4/info", info, "A port. Parameter: port");
-	rte_telemetry_register_cmd("/mlx4/rxq", rxq, "A receive queue. Parameters: port,queue");
-	rte_telemetry_register_cmd("/mlx4/txq", txq, "A transmit queue. Parameters: port,queue");
+	for (i = 0; i < RTE_DIM(commands); i++)
+		rte_telemetry_register_cmd(commands[i].cmd, answer, commands[i].help);
 }

@@ -127,12 +127,15 @@ free_mixed(struct mlx4_txq *q, uint32_t from, uint32_t to)
 static __rte_always_inline void
 free_until(struct mlx4_txq *q, uint32_t end)
 {
-	uint32_t from = q->sq_ci & q->sq_mask;
-	uint32_t n = end - q->sq_ci;
+	const uint32_t start = q->sq_ci;
+	uint32_t from = start & q->sq_mask;
+	uint32_t n = end - start;
 	uint32_t first = RTE_MIN(n, q->sq_mask + 1 - from);
 
+	/* Before they go: if this process dies here, the one that stops the queue does not give them back again. */
+	q->sq_ci = end;
 	if (unlikely(q->mixed)) {
-		free_mixed(q, q->sq_ci, end);
+		free_mixed(q, start, end);
 		q->mixed = (int32_t)(end - q->last_mixed) <= 0;
 	} else if (q->fast_free) {
 		struct rte_mempool *mp = q->elts[from]->pool;
@@ -145,7 +148,6 @@ free_until(struct mlx4_txq *q, uint32_t end)
 		if (unlikely(n != first))
 			free_plain(q->elts, n - first);
 	}
-	q->sq_ci = end;
 }
 
 /*

@@ -95,8 +95,6 @@ uint16_t mlx4_tx_burst_policy(void *txq, struct rte_mbuf **pkts, uint16_t n);
  * with nothing on is taken off. 0 or -ENOMEM. One caller at a time.
  */
 int mlx4_tx_policy_edit(struct mlx4_txq *q, void (*edit)(struct mlx4_tx_policy *p, const void *arg), const void *arg);
-/* The burst function that the policies of the port's queues need. */
-eth_tx_burst_t mlx4_tx_policy_burst(const struct mlx4_eth *eth);
 /* With the queue, which sends no more. */
 void mlx4_tx_policy_free(struct mlx4_txq *q);
 

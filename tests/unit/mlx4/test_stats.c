@@ -196,6 +196,38 @@ test_bad_fcs(void **state)
 	assert_int_equal(tp_model_impair(rig_model(1), 2, &none), 0);
 }
 
+/* Wanted frames with a wrong FCS come, whatever became of their addresses; also after the port was started again. */
+static void
+test_ignored_fcs(void **state)
+{
+	const struct tp_impair all = {.corrupt_ppm = 1000000, .seed = 1};
+	struct rte_ether_addr dst = rig_mac(1);
+	unsigned int i;
+	bool on = true;
+
+	assert_int_equal(rte_eth_promiscuous_enable(1), 0);
+	assert_int_equal(tp_model_impair(rig_model(1), 2, &all), 0);
+	assert_int_equal(rte_pmd_mlx4_ignore_fcs_get(1, &on), 0);
+	assert_false(on);
+	assert_int_equal(rte_pmd_mlx4_ignore_fcs_set(1, true), 0);
+	for (i = 0; i < 5; i++)
+		rig_send(0, rig_frame(&dst, RIG_FRAME));
+	assert_int_equal(rig_drain(1, 0), 5);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	rig_run(1);
+	rig_send(0, rig_frame(&dst, RIG_FRAME));
+	assert_int_equal(rig_drain(1, 0), 1);
+	assert_int_equal(rig_xstat(1, "rx_port_crc_errors"), 0);
+	assert_int_equal(rte_pmd_mlx4_ignore_fcs_get(1, &on), 0);
+	assert_true(on);
+	assert_int_equal(rte_pmd_mlx4_ignore_fcs_set(1, false), 0);
+	rig_send(0, rig_frame(&dst, RIG_FRAME));
+	assert_int_equal(rig_drain(1, 0), 0);
+	assert_int_equal(rig_xstat(1, "rx_port_crc_errors"), 1);
+	assert_int_equal(rte_pmd_mlx4_ignore_fcs_set(77, true), -ENODEV);
+}
+
 static void
 test_info(void **state)
 {
@@ -257,8 +289,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_xstats),  T(test_stats), T(test_missed),   T(test_stop_drops),
-		T(test_bad_fcs), T(test_info),  T(test_refusals),
+		T(test_xstats),  T(test_stats),       T(test_missed), T(test_stop_drops),
+		T(test_bad_fcs), T(test_ignored_fcs), T(test_info),   T(test_refusals),
 	};
 
 	if (rig_eal("mlx4sta", "0") < 0)

@@ -96,8 +96,10 @@ twins_agree(void **state)
 	uint32_t i;
 
 	(void)state;
-	if (rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) <= 0)
+	if (rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) <= 0) {
+		printf("skip twins_agree: this CPU has no AVX2\n");
 		skip();
+	}
 	assert_int_equal(rings_setup(state), 0);
 	assert_int_equal(rings_setup(&other), 0);
 	a = *state;
