@@ -30,7 +30,9 @@
 #define APP_MTU_MAX 9600
 #define APP_RSS_KEY_MAX 64
 #define APP_RSS_QUEUES_MOST 64 /* E-1 */
-#define APP_INTR_QUEUES 32     /* receive queues of a port that have an interrupt each */
+#define APP_RESERVATION 150
+#define APP_RESERVATION_MOST 5000000 /* E-15 */
+#define APP_INTR_QUEUES 32           /* receive queues of a port that have an interrupt each */
 
 struct fwd;
 struct roce_port;
@@ -70,7 +72,9 @@ struct app_port {
 	bool intr;               /* its receive queues can interrupt */
 	struct rxwait_conf wait; /* how they are waited for */
 	unsigned int tx_choice;  /* TP_TXQ_BY_*: how it chooses among its transmit queues, 0: it does not */
-	uint16_t rss_queues;     /* that RSS spreads over, 0: all */
+	bool burst_buffer;       /* packets wait in reserves, of so many for each queue */
+	uint32_t reservation;
+	uint16_t rss_queues; /* that RSS spreads over, 0: all */
 	struct rte_eth_dev_info info;
 	struct rte_mempool *pool;
 	uint64_t rss_hf;
@@ -123,6 +127,13 @@ struct app {
 	bool json;
 	bool quit;
 };
+
+/*
+ * settings_telemetry.c: a command has control while it runs, but not while it sleeps; who reads settings for others takes it,
+ * too. give: whether the caller had it.
+ */
+void app_control_take(void);
+bool app_control_give(void);
 
 /* True when the user or a signal asked for the end. */
 bool app_stopping(const struct app *app);
@@ -197,6 +208,9 @@ int cmd_ib_register(struct app *app);
 int cmd_ib_show_register(struct app *app);
 int cmd_sm_register(struct app *app);
 int cmd_ipoib_register(struct app *app);
+int cmd_ipoib_pair_register(struct app *app);
+/* The IPoIB port that carries for a pair; another port itself. */
+uint16_t ipoib_pair_carrier(uint16_t id);
 int cmd_switch_register(struct app *app);
 
 /* console.c */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* RSS: types, key, redirection table. */
+/* RSS: types, key, redirection table; what came by it and what beside it. */
 #include <errno.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
 
+#include "rte_pmd_mlx4_queue.h"
 #include "settings.h"
 
 #define MAX_RETA RTE_ETH_RSS_RETA_SIZE_512
@@ -119,6 +120,74 @@ do_show(void *arg, const struct cmd_args *a)
 	return 0;
 }
 
+static int
+do_count(void *arg, const struct cmd_args *a)
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	const bool on = strcmp(cmd_text(a, "state"), "on") == 0;
+	const struct app *app = arg;
+	unsigned int i;
+
+	for (i = 0; i < ports->n; i++) {
+		const uint16_t id = app->port[ports->list[i]].id;
+		const int ret = rte_pmd_mlx4_rx_kinds_count(id, on);
+
+		if (ret != 0)
+			return app_err(ret, "port %u: rss count %s: %s", id, on ? "on" : "off", rte_strerror(-ret));
+	}
+	return 0;
+}
+
+static void
+show_kinds(const struct rte_pmd_mlx4_rx_kinds *k, struct out *o)
+{
+	static const char *const protos[RTE_PMD_MLX4_RX_PROTOS] = {"ipv4",     "ipv4_tcp", "ipv4_udp", "ipv6",
+								   "ipv6_tcp", "ipv6_udp", "other"};
+	char key[48];
+	unsigned int hashed, tunnel, i;
+
+	for (hashed = 0; hashed < 2; hashed++)
+		for (tunnel = 0; tunnel < 2; tunnel++)
+			for (i = 0; i < RTE_PMD_MLX4_RX_PROTOS; i++) {
+				if (k->packets[hashed][tunnel][i] == 0 && !o->json)
+					continue;
+				snprintf(key, sizeof(key), "%s%s%s", hashed != 0 ? "rss_" : "non_rss_",
+					 tunnel != 0 ? "encapsulated_" : "", protos[i]);
+				out_u64(o, key, k->packets[hashed][tunnel][i]);
+			}
+}
+
+static int
+do_show_kinds(void *arg, const struct cmd_args *a)
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	struct rte_pmd_mlx4_rx_kinds kinds;
+	const struct app *app = arg;
+	struct out o;
+	unsigned int i;
+	uint16_t q;
+
+	out_init(&o, stdout, app->json || a->json);
+	out_array(&o, "ports");
+	for (i = 0; i < ports->n; i++) {
+		const struct app_port *p = &app->port[ports->list[i]];
+
+		out_item(&o, "port", p->id);
+		out_array(&o, "queues");
+		for (q = 0; q < p->rxq && rte_pmd_mlx4_rx_kinds_get(p->id, q, &kinds) == 0; q++) {
+			out_item(&o, "queue", q);
+			out_bool(&o, "counting", kinds.counting);
+			show_kinds(&kinds, &o);
+			out_end(&o);
+		}
+		out_end(&o);
+		out_end(&o);
+	}
+	out_end(&o);
+	out_done(&o);
+	return 0;
+}
+
 static const struct cmd table[] = {
 	{"RSS", "rss types {port:port} {types:@rss_types}", "Sets what the hash covers.", do_types, false},
 	{"RSS", "rss key {port:port} {key:hex}", "Sets the Toeplitz key.", do_key, false},
@@ -126,6 +195,11 @@ static const struct cmd table[] = {
 	 false},
 	{"RSS", "rss show {ports:ports}", "Shows types, key and redirection table.", do_show, true},
 	{"RSS", "show port rss {ports:ports}", "The same as rss show.", do_show, true},
+	{"RSS", "rss count {ports:ports} {state:on|off}",
+	 "Counts received frames of each queue by kind: spread by RSS or not, protocols, in a tunnel or not.", do_count,
+	 false},
+	{"RSS", "show port rss-counters {ports:ports}", "Shows what rss count has counted; as text, what is not 0.",
+	 do_show_kinds, true},
 };
 
 int

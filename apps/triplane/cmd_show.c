@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rte_ethdev.h>
+#include <rte_ring.h>
 
 #include "app.h"
 #include "fwd.h"
@@ -116,7 +117,7 @@ show_queues(const struct app *app, const struct app_port *p, struct out *o)
 		for (i = 0; fwd != NULL && i < fwd->num_streams; i++) {
 			const struct fwd_stream *s = &fwd->stream[i];
 
-			if (s->rx_port != p->id || s->rx_queue != q || !s->has_rx)
+			if (s->rx_port != p->id || s->rx_queue != q || !fwd_polls(s))
 				continue;
 			out_u64(o, "lcore", fwd->lcore[s->lcore].id);
 			out_u64(o, "packets", stat_read(&s->stats.rx));
@@ -163,6 +164,17 @@ do_show_port(void *arg, const struct cmd_args *a)
 	return ret;
 }
 
+static void
+show_reserve(const struct fwd_stream *s, struct out *o)
+{
+	if (s->reserve == NULL)
+		return;
+	out_u64(o, "reserve", s->reserve->size);
+	out_u64(o, "reserve_waiting", rte_ring_count(s->reserve->ring));
+	out_u64(o, "reserve_most", stat_read(&s->reserve->most));
+	out_u64(o, "reserve_full", stat_read(&s->reserve->full));
+}
+
 static int
 do_show_fwd(void *arg, const struct cmd_args *a)
 {
@@ -203,6 +215,7 @@ do_show_fwd(void *arg, const struct cmd_args *a)
 			out_u64(&o, "rx_packets", stat_read(&s->stats.rx));
 			out_u64(&o, "tx_packets", stat_read(&s->stats.tx));
 			out_u64(&o, "dropped", stat_read(&s->stats.drop));
+			show_reserve(s, &o);
 			out_end(&o);
 		}
 		out_end(&o);

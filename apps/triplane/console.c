@@ -30,8 +30,11 @@ static int
 run_line(struct app *app, const char *line, const char *where)
 {
 	char err[CMD_MAX_LINE * 5];
-	int ret = cmd_run(app->reg, line, err, sizeof(err));
+	int ret;
 
+	app_control_take();
+	ret = cmd_run(app->reg, line, err, sizeof(err));
+	app_control_give();
 	fflush(stdout);
 	if (ret != 0 && err[0] != '\0')
 		app_err(ret, "%s%s%s", where, where[0] == '\0' ? "" : ": ", err);

@@ -115,8 +115,8 @@ count_streams(const struct app *app)
 		const struct app_port *p = &app->port[i];
 
 		if (p->present && p->started)
-			n += (fwd_modes[p->mode].generates ? p->txq : p->rxq) + (p->dcbx != NULL) +
-			     (p->roce != NULL && p->roce->ctx != NULL);
+			n += (fwd_modes[p->mode].generates ? p->txq : p->rxq) + (p->burst_buffer ? p->rxq : 0) +
+			     (p->dcbx != NULL) + (p->roce != NULL && p->roce->ctx != NULL);
 	}
 	return n;
 }
@@ -224,6 +224,20 @@ stream_init(struct app *app, struct fwd_stream *s, const struct app_port *p, uin
 	return s->mode->generates ? fwd_gen_init(app, s) : 0;
 }
 
+static int
+add_stream(struct app *app, struct fwd *fwd, const struct app_port *p, uint16_t q)
+{
+	struct fwd_stream *s = &fwd->stream[fwd->num_streams++];
+	int ret = stream_init(app, s, p, q);
+
+	/* a generator frees what it receives, nothing waits for it */
+	if (ret != 0 || !p->burst_buffer || s->mode->generates)
+		return ret;
+	ret = fwd_reserve_make(s, &fwd->stream[fwd->num_streams]);
+	fwd->num_streams += ret == 0;
+	return ret;
+}
+
 void
 fwd_free(struct fwd *fwd)
 {
@@ -233,6 +247,7 @@ fwd_free(struct fwd *fwd)
 		return;
 	for (i = 0; i < fwd->num_streams; i++) {
 		fwd_gen_free(&fwd->stream[i]);
+		fwd_reserve_free(&fwd->stream[i]);
 		rte_free(fwd->stream[i].frags);
 	}
 	for (i = 0; i < fwd->num_lcores; i++)
@@ -270,7 +285,7 @@ fwd_plan(struct app *app, struct fwd **out)
 			const struct app_port *p = &app->port[i];
 
 			if (p->present && p->started && q < (fwd_modes[p->mode].generates ? p->txq : p->rxq))
-				ret = stream_init(app, &fwd->stream[fwd->num_streams++], p, q);
+				ret = add_stream(app, fwd, p, q);
 		}
 	}
 	for (i = 0; i < RTE_MAX_ETHPORTS && ret == 0; i++)
@@ -336,6 +351,11 @@ fwd_stop(struct app *app)
 
 	if (!app->fwd_runs)
 		return;
+	if (app->fwd->catcher != NULL) {
+		__atomic_store_n(&app->fwd->catcher->call, FWD_STOP, __ATOMIC_RELEASE);
+		rte_eal_wait_lcore(app->fwd->catcher->id);
+		fwd_reserve_drain(app->fwd);
+	}
 	for (i = 0; i < app->fwd->num_lcores; i++)
 		__atomic_store_n(&app->fwd->lcore[i].call, FWD_STOP, __ATOMIC_RELEASE);
 	for (i = 0; i < app->fwd->num_lcores; i++)
@@ -346,6 +366,8 @@ fwd_stop(struct app *app)
 	pthread_mutex_unlock(&app->fwd_lock);
 	roce_unhook_all(app);
 	dcbx_ticks(app, true);
-	for (i = 0; i < app->fwd->num_streams; i++)
+	for (i = 0; i < app->fwd->num_streams; i++) {
 		fwd_gen_free(&app->fwd->stream[i]);
+		fwd_reserve_free(&app->fwd->stream[i]);
+	}
 }

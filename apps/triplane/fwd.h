@@ -55,6 +55,14 @@ struct fwd_gen {
 	struct rte_mbuf *pkts[APP_BURST_MAX]; /* built and not yet taken by the queue */
 };
 
+/* fwd_reserve.c: where the packets of a receive queue wait (E-15). */
+struct fwd_reserve {
+	struct rte_ring *ring;
+	uint32_t size;
+	uint64_t most __rte_cache_aligned; /* packets that waited at once */
+	uint64_t full;                     /* rounds that found no room */
+};
+
 struct fwd_stream {
 	const struct fwd_mode *mode;
 	uint16_t rx_port, rx_queue, tx_port, tx_queue;
@@ -66,6 +74,8 @@ struct fwd_stream {
 	struct rte_ether_addr src, dst;
 	uint64_t tx_flags; /* offload flags that every packet gets */
 	uint64_t tx_offloads;
+	struct fwd_reserve
+		*reserve; /* that it takes its packets from, or, when it catches, puts them into; else NULL */
 	struct fwd_gen *gen;
 	struct echo_frags *frags;
 	struct tp_dcbx_port *dcbx;
@@ -83,6 +93,7 @@ struct fwd_mode {
 	bool generates;                              /* sends on its own: one stream per transmit queue */
 	bool sends;
 	bool control; /* not the user's packets: in no table */
+	bool catches; /* empties a receive ring for another stream */
 };
 
 /* What an lcore is told. */
@@ -104,6 +115,7 @@ struct fwd {
 	unsigned int num_streams;
 	struct fwd_lcore lcore[RTE_MAX_LCORE];
 	unsigned int num_lcores;
+	struct fwd_lcore *catcher;                      /* that empties rings into reserves, NULL: there are none */
 	pthread_mutex_t conf_lock;                      /* what lcores read of ports when they are called */
 	uint64_t start_tsc, stop_tsc;                   /* stop_tsc 0: runs */
 	struct rte_eth_stats base[RTE_MAX_ETHPORTS];    /* at the start */
@@ -122,9 +134,23 @@ void fwd_stop(struct app *app);
 
 /*
  * fwd_assign.c: gives the streams to lcores, of which there is one at least. Those that share a queue or a RoCE port, directly
- * or by others, get the same one. 0 or -ENOMEM, which was said.
+ * or by others, get the same one; those that catch get one of their own. 0, -EINVAL (no lcore is left for them) or -ENOMEM,
+ * which was said.
  */
 int fwd_assign(struct fwd *fwd, const uint32_t *cores, unsigned int num_cores);
+
+/* Whether the stream is the one that empties its receive queue. */
+static inline bool
+fwd_polls(const struct fwd_stream *s)
+{
+	return s->has_rx && (s->reserve == NULL || s->mode->catches);
+}
+
+/* Lets a stream take its packets from a reserve, which another stream fills. 0, or a negative errno, which was said. */
+int fwd_reserve_make(struct fwd_stream *s, struct fwd_stream *catcher);
+void fwd_reserve_free(struct fwd_stream *s);
+/* Waits for the reserves to be empty, but not for long; nobody fills them now. */
+void fwd_reserve_drain(const struct fwd *fwd);
 
 /* Changes how a port's queues wait; forwarding goes on. */
 void fwd_wait_set(struct app *app, struct app_port *p, const struct rxwait_conf *c);

@@ -24,7 +24,7 @@ share_tx(const struct fwd_stream *a, const struct fwd_stream *b)
 static bool
 share_rx(const struct fwd_stream *a, const struct fwd_stream *b)
 {
-	return a->has_rx && b->has_rx && a->rx_port == b->rx_port && a->rx_queue == b->rx_queue;
+	return fwd_polls(a) && fwd_polls(b) && a->rx_port == b->rx_port && a->rx_queue == b->rx_queue;
 }
 
 /* All that a RoCE port receives is one lcore's, as the transport is. */
@@ -64,28 +64,67 @@ join_streams(const struct fwd *fwd, unsigned int *joins)
 	}
 }
 
-/* Streams in turn to lcores in turn; those that share something stay together. */
+/* Whether one of those that stay together with stream i catches. */
+static bool
+group_catches(const struct fwd *fwd, const unsigned int *joins, unsigned int i)
+{
+	const unsigned int first = first_of(joins, i);
+	unsigned int k;
+
+	for (k = first; k < fwd->num_streams; k++)
+		if (fwd->stream[k].mode->catches && first_of(joins, k) == first)
+			return true;
+	return false;
+}
+
+/* Streams in turn to lcores in turn; those that share something stay together. Those that catch have an lcore behind the others'. */
+static int
+give(struct fwd *fwd, const unsigned int *joins, unsigned int num_cores)
+{
+	unsigned int i, next = 0, used = 0, catching = 0;
+
+	for (i = 0; i < fwd->num_streams; i++)
+		catching += fwd->stream[i].mode->catches;
+	if (catching != 0 && num_cores < 2)
+		return app_err(-EINVAL,
+			       "burst-buffer wants 2 forwarding lcores or more, one to empty the rings; there is 1");
+	num_cores -= catching != 0;
+	for (i = 0; i < fwd->num_streams; i++) {
+		if (joins[i] != i) {
+			fwd->stream[i].lcore = fwd->stream[first_of(joins, i)].lcore;
+		} else if (catching != 0 && group_catches(fwd, joins, i)) {
+			fwd->stream[i].lcore = num_cores;
+		} else {
+			fwd->stream[i].lcore = next;
+			used = RTE_MAX(used, next + 1);
+			next = (next + 1) % num_cores;
+		}
+	}
+	for (i = 0; i < fwd->num_streams; i++) {
+		struct fwd_stream *s = &fwd->stream[i];
+
+		if (catching != 0 && s->lcore == num_cores)
+			s->lcore = used;
+		fwd->lcore[s->lcore].num++;
+		fwd->num_lcores = RTE_MAX(fwd->num_lcores, s->lcore + 1);
+	}
+	fwd->catcher = catching != 0 ? &fwd->lcore[used] : NULL;
+	return 0;
+}
+
 int
 fwd_assign(struct fwd *fwd, const uint32_t *cores, unsigned int num_cores)
 {
-	unsigned int *joins = calloc(fwd->num_streams, sizeof(*joins)), i, next = 0;
+	unsigned int *joins = calloc(fwd->num_streams, sizeof(*joins)), i;
+	int ret;
 
 	if (joins == NULL)
 		return app_err(-ENOMEM, "no memory for %u streams", fwd->num_streams);
 	join_streams(fwd, joins);
-	for (i = 0; i < fwd->num_streams; i++) {
-		struct fwd_stream *s = &fwd->stream[i];
-
-		if (joins[i] != i) {
-			s->lcore = fwd->stream[first_of(joins, i)].lcore;
-		} else {
-			s->lcore = next;
-			next = (next + 1) % num_cores;
-		}
-		fwd->lcore[s->lcore].num++;
-		fwd->num_lcores = RTE_MAX(fwd->num_lcores, s->lcore + 1);
-	}
+	ret = give(fwd, joins, num_cores);
 	free(joins);
+	if (ret != 0)
+		return ret;
 	for (i = 0; i < fwd->num_lcores; i++) {
 		struct fwd_lcore *lc = &fwd->lcore[i];
 

@@ -7,6 +7,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_net.h>
+#include <rte_ring.h>
 
 #include "fwd.h"
 #include "swap.h"
@@ -16,8 +17,12 @@
 static inline uint16_t
 receive(struct fwd_stream *s, struct rte_mbuf **pkts)
 {
-	uint16_t n = rte_eth_rx_burst(s->rx_port, s->rx_queue, pkts, s->burst);
+	uint16_t n;
 
+	if (unlikely(s->reserve != NULL))
+		n = (uint16_t)rte_ring_sc_dequeue_burst(s->reserve->ring, (void **)pkts, s->burst, NULL);
+	else
+		n = rte_eth_rx_burst(s->rx_port, s->rx_queue, pkts, s->burst);
 	stat_rx(s, n);
 	return n;
 }

@@ -40,7 +40,7 @@ fwd_may_wait(const struct fwd_lcore *lc)
 	for (i = 0; i < lc->num; i++) {
 		const struct fwd_stream *s = lc->stream[i];
 
-		if (s->mode->control || s->mode->generates || !s->has_rx || !s->port->intr ||
+		if (s->mode->control || s->mode->generates || !s->has_rx || s->reserve != NULL || !s->port->intr ||
 		    __atomic_load_n(&s->port->wait.mode, __ATOMIC_RELAXED) == RXWAIT_POLLING)
 			return false;
 	}

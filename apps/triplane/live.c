@@ -323,6 +323,8 @@ text_totals(const struct app *app, const struct look *a, const struct look *b, F
 	unsigned int i;
 
 	for (i = 0; i < app->fwd->num_streams; i++) {
+		if (app->fwd->stream[i].mode->control)
+			continue;
 		rx += diff(b->stream[i].rx, a->stream[i].rx);
 		tx += diff(b->stream[i].tx, a->stream[i].tx);
 		drop += diff(b->stream[i].drop, a->stream[i].drop);

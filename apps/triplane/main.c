@@ -54,9 +54,12 @@ bool
 app_sleep_ms(const struct app *app, unsigned int ms)
 {
 	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+	const bool had = app_control_give();
 
 	while (!app_stopping(app) && nanosleep(&t, &t) != 0)
 		;
+	if (had)
+		app_control_take();
 	return !app_stopping(app);
 }
 
@@ -90,12 +93,12 @@ int
 commands_register(struct app *app)
 {
 	int (*const tables[])(struct app *) = {
-		cmd_general_register,      cmd_fwd_register,    cmd_show_register,   cmd_port_register,
-		cmd_port_filter_register,  cmd_rss_register,    cmd_device_register, cmd_qos_register,
-		cmd_dcbx_register,         cmd_switch_register, cmd_roce_register,   cmd_roce_qp_register,
-		cmd_settings_register,     cmd_tune_register,   cmd_perf_register,   cmd_flow_register,
-		cmd_roce_capture_register, cmd_ib_register,     cmd_sm_register,     cmd_ib_show_register,
-		cmd_ipoib_register,
+		cmd_general_register,      cmd_fwd_register,        cmd_show_register,   cmd_port_register,
+		cmd_port_filter_register,  cmd_rss_register,        cmd_device_register, cmd_qos_register,
+		cmd_dcbx_register,         cmd_switch_register,     cmd_roce_register,   cmd_roce_qp_register,
+		cmd_settings_register,     cmd_tune_register,       cmd_perf_register,   cmd_flow_register,
+		cmd_roce_capture_register, cmd_ib_register,         cmd_sm_register,     cmd_ib_show_register,
+		cmd_ipoib_register,        cmd_ipoib_pair_register,
 	};
 	unsigned int i;
 	int ret = 0;
@@ -255,8 +258,11 @@ run(struct app *app, int eal_argc, char **argv)
 		ret = check_vdevs();
 	if (ret == 0)
 		ret = start_ports(app);
-	if (ret == 0)
+	if (ret == 0) {
+		settings_telemetry(app);
 		ret = session(app);
+	}
+	app_control_take(); /* for good: telemetry is answered to the end */
 	sm_stop();
 	ib_stop();
 	err = shut_down(app);

@@ -104,6 +104,7 @@ port_add(struct app *app, uint16_t id)
 		.rx_offloads = opt->rx_offloads,
 		.tx_offloads = opt->tx_offloads,
 		.promisc = !opt->no_promisc,
+		.reservation = APP_RESERVATION,
 		.rss_hf = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP,
 		.mode = (unsigned int)fwd_mode_by_name(opt->mode),
 		/* locally administered; tells ports apart in a capture */
@@ -255,11 +256,11 @@ buffers_a_frame(const struct app *app, const struct app_port *p)
 	return rte_align32pow2((frame + room - 1) / room);
 }
 
-/* Every ring full at once at all ports, since a buffer may be forwarded to any, and the bursts in between. */
+/* Every ring and reserve full at once at all ports, since a buffer may be forwarded to any, and the bursts in between. */
 static uint32_t
 buffers_wanted(const struct app *app)
 {
-	uint32_t sum = 0;
+	uint64_t sum = 0;
 	unsigned int i;
 
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
@@ -275,9 +276,11 @@ buffers_wanted(const struct app *app)
 		 */
 		if (!rte_is_power_of_2(o->rxq))
 			rx = RTE_MAX(2 * rx, (uint32_t)o->info.reta_size * APP_RING_MIN);
-		sum += (rx + tx + 2 * APP_BURST_MAX) * buffers_a_frame(app, o);
+		sum += (uint64_t)(rx + tx + 2 * APP_BURST_MAX) * buffers_a_frame(app, o);
+		if (o->burst_buffer)
+			sum += (uint64_t)o->rxq * o->reservation * buffers_a_frame(app, o);
 	}
-	return sum;
+	return (uint32_t)RTE_MIN(sum, (uint64_t)INT32_MAX); /* of more than that there is no pool */
 }
 
 static int
@@ -344,12 +347,14 @@ port_start(struct app *app, struct app_port *p)
 		p->configured = true;
 		p->dirty = false;
 	}
+	/* Modes before the start: a frame that waits on the wire comes with the link and would not be for this port. */
+	ret = port_modes(p);
+	if (ret != 0)
+		return ret;
 	ret = rte_eth_dev_start(p->id);
 	if (ret != 0)
 		return app_err(ret, "port %u: start: %s", p->id, rte_strerror(-ret));
-	ret = port_modes(p);
-	if (ret == 0)
-		ret = port_check_waits(p);
+	ret = port_check_waits(p);
 	if (ret != 0) {
 		rte_eth_dev_stop(p->id);
 		return ret;

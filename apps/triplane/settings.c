@@ -258,6 +258,8 @@ settings_create(struct app *app)
 	if (ret == 0)
 		ret = settings_wait_add(app);
 	if (ret == 0)
+		ret = settings_reserve_add(app);
+	if (ret == 0)
 		ret = tp_declared_add(s->reg, TP_SCOPE_PORT, &qos, app, true, &s->qos);
 	if (ret == 0)
 		ret = settings_roce_add(app);

@@ -17,7 +17,7 @@
 struct app_settings {
 	struct tp_settings *reg;
 	struct tp_declared *qos, *group;
-	struct tp_settings_table port, offload, wait, roce, program, queue, card;
+	struct tp_settings_table port, offload, wait, reserve, roce, program, queue, card;
 	struct tp_setting *offloads, *cards; /* rows made from other tables */
 	struct tp_setting ports[16];         /* with the names of the forwarding modes */
 	char modes[256];
@@ -42,6 +42,7 @@ void settings_log(const char *event, const char *fmt, ...) __attribute__((format
 /* The tables of the files below. */
 int settings_port_add(struct app *app);
 int settings_wait_add(struct app *app);
+int settings_reserve_add(struct app *app);
 int settings_program_add(struct app *app);
 int settings_roce_add(struct app *app);
 int settings_queue_add(struct app *app);
@@ -54,6 +55,9 @@ struct app_rss_type {
 };
 extern const struct app_rss_type app_rss_types[];
 extern const unsigned int app_num_rss_types;
+
+/* Tells DPDK's telemetry of them, from now on whenever nobody has control. */
+void settings_telemetry(struct app *app);
 
 /* The tables of the reference. */
 void settings_markdown(const struct app *app, FILE *f);

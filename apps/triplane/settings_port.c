@@ -24,7 +24,8 @@ enum {
 	PEER,
 	ETH_PEER,
 	WORK,
-	TX_CHOICE
+	TX_CHOICE,
+	IGNORE_FCS
 };
 
 #define OFFLOAD_TX 0x100u /* beside the index of its table */
@@ -50,6 +51,7 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 	const struct app_port *p = &app->port[at->port];
 	unsigned int i, num = 0;
 	uint16_t mtu = 0;
+	bool on = false;
 
 	switch (row->id) {
 	case RX_QUEUES: num = p->rxq; break;
@@ -65,6 +67,11 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 		break;
 	case PROMISC: snprintf(value, TP_SETTING_VALUE, "%s", p->promisc ? "on" : "off"); return 0;
 	case ALLMULTI: snprintf(value, TP_SETTING_VALUE, "%s", p->allmulti ? "on" : "off"); return 0;
+	case IGNORE_FCS:
+		if (rte_pmd_mlx4_ignore_fcs_get(p->id, &on) != 0)
+			return -ENOTSUP;
+		snprintf(value, TP_SETTING_VALUE, "%s", on ? "on" : "off");
+		return 0;
 	case MODE: snprintf(value, TP_SETTING_VALUE, "%s", fwd_modes[p->mode].name); return 0;
 	case TX_CHOICE: snprintf(value, TP_SETTING_VALUE, "%s", tx_choices[p->tx_choice]); return 0;
 	case ETH_PEER: rte_ether_format_addr(value, RTE_ETHER_ADDR_FMT_SIZE, &p->eth_peer); return 0;
@@ -214,6 +221,7 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	case PROMISC:
 	case ALLMULTI: return set_taken(p, row, value, err);
 	case RSS_TYPES: return set_rss_types(p, row, value, err);
+	case IGNORE_FCS: return refused(p, row, value, rte_pmd_mlx4_ignore_fcs_set(p->id, tp_setting_on(value)), err);
 	case MODE:
 	case PEER:
 	case ETH_PEER:
@@ -371,6 +379,8 @@ static const struct tp_setting rows[] = {
 	    "Transmit queue of a forwarded packet: apart below 128 octets, by a hash of destination and ports, or "
 	    "both; "
 	    "wants 2 queues for each receive queue of its peer"),
+	ROW("ignore-fcs", "IgnoreFCS", "", TP_SETTING_SWITCH, TP_WHEN_LIVE, "off", NULL, 0, 0, IGNORE_FCS,
+	    "Receives frames whose FCS is wrong, too; rx-keep-crc shows it"),
 };
 
 int

@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Streams on lcores: a queue, or all that a RoCE port receives, is never two lcores'. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #define MAX 8u
 
 static const struct fwd_mode forwards = {.name = "io", .sends = true};
+static const struct fwd_mode catches = {.name = "catch", .control = true, .catches = true};
 static const struct fwd_mode drives = {.name = "roce", .control = true};
 static const uint32_t cores[] = {3, 5, 7};
 
@@ -147,14 +149,76 @@ chosen_queues(void **state)
 	plan_free(p);
 }
 
+/* The stream before it takes from a reserve, which this one fills. */
+static void
+catcher(struct plan *p, struct fwd_reserve *r, void *roce)
+{
+	struct fwd_stream *s = &p->stream[p->fwd.num_streams - 1];
+
+	s->reserve = r;
+	p->stream[p->fwd.num_streams++] = (struct fwd_stream){.mode = &catches,
+							      .rx_port = s->rx_port,
+							      .rx_queue = s->rx_queue,
+							      .has_rx = true,
+							      .reserve = r,
+							      .roce = roce};
+}
+
+/* All that catch are on one lcore, which no other stream has, behind those of the others. */
+static void
+catchers_apart(void **state)
+{
+	static struct fwd_reserve r[3];
+	struct plan *p = plan_new();
+	int roce;
+
+	(void)state;
+	stream(p, 0, 0, 9, 0, NULL);
+	catcher(p, &r[0], NULL);
+	stream(p, 1, 0, 9, 1, NULL);
+	catcher(p, &r[1], &roce);
+	stream(p, 2, 0, 9, 2, NULL);
+	p->stream[p->fwd.num_streams++] =
+		(struct fwd_stream){.mode = &drives, .rx_port = 1, .tx_port = 1, .roce = (void *)&roce};
+	assign(p, 3);
+	assert_int_equal(p->stream[0].lcore, 0);
+	assert_int_equal(p->stream[2].lcore, 1);
+	assert_int_equal(p->stream[4].lcore, 0);
+	assert_int_equal(p->stream[1].lcore, 2);
+	assert_int_equal(p->stream[3].lcore, 2);
+	assert_int_equal(p->stream[5].lcore, 2); /* RoCE of a port is where the port's ring is emptied */
+	assert_ptr_equal(p->fwd.catcher, &p->fwd.lcore[2]);
+	plan_free(p);
+}
+
+/* Lcores that nothing is left for do not run. */
+static void
+catchers_of_few(void **state)
+{
+	static struct fwd_reserve r;
+	struct plan *p = plan_new();
+
+	(void)state;
+	stream(p, 0, 0, 9, 0, NULL);
+	catcher(p, &r, NULL);
+	assign(p, 3);
+	assert_int_equal(p->fwd.num_lcores, 2);
+	assert_int_equal(p->stream[0].lcore, 0);
+	assert_int_equal(p->stream[1].lcore, 1);
+	plan_free(p);
+	p = plan_new();
+	stream(p, 0, 0, 9, 0, NULL);
+	catcher(p, &r, NULL);
+	assert_int_equal(fwd_assign(&p->fwd, cores, 1), -EINVAL);
+	plan_free(p);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_turn),
-		cmocka_unit_test(shared_queue),
-		cmocka_unit_test(by_others),
-		cmocka_unit_test(chosen_queues),
+		cmocka_unit_test(in_turn),       cmocka_unit_test(shared_queue),   cmocka_unit_test(by_others),
+		cmocka_unit_test(chosen_queues), cmocka_unit_test(catchers_apart), cmocka_unit_test(catchers_of_few),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Settings in DPDK's telemetry, to be read; names have '_' where settings have '-', which telemetry has no keys with:
+ *   /triplane/settings               objects that have settings
+ *   /triplane/settings,OBJECT        the values in force of an object such as "port 0"
+ *   /triplane/settings_diff          objects with a value that is not the default
+ *   /triplane/settings_diff,OBJECT   these values
+ *   /triplane/setting,OBJECT,NAME    one of them, with its default, range, unit and when it can be changed
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_telemetry.h>
+
+#include "settings.h"
+
+/* How long who asks waits for a command to end. */
+#define PATIENCE_S 2
+
+static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
+static __thread bool holds;
+static struct app *telemetry_app;
+
+void
+app_control_take(void)
+{
+	pthread_mutex_lock(&control);
+	holds = true;
+}
+
+bool
+app_control_give(void)
+{
+	const bool had = holds;
+
+	holds = false;
+	if (had)
+		pthread_mutex_unlock(&control);
+	return had;
+}
+
+struct answer {
+	struct rte_tel_data *d;
+	bool diff, objects;
+	struct tp_setting_at last; /* of objects */
+	unsigned int num;
+};
+
+/* What is longer than telemetry's strings ends in dots. */
+static void
+tell(struct rte_tel_data *d, const char *name, const char *value)
+{
+	char key[RTE_TEL_MAX_STRING_LEN], text[RTE_TEL_MAX_STRING_LEN];
+	size_t i;
+
+	if ((size_t)snprintf(text, sizeof(text), "%s", value) >= sizeof(text))
+		memcpy(&text[sizeof(text) - 4], "...", 4);
+	snprintf(key, sizeof(key), "%s", name);
+	for (i = 0; key[i] != '\0'; i++)
+		if (key[i] == '-')
+			key[i] = '_';
+	rte_tel_data_add_dict_string(d, key, text);
+}
+
+static int
+one(void *arg, const struct tp_setting *row, const struct tp_setting_at *at, const char *value)
+{
+	char text[TP_SETTING_OBJECT];
+	struct answer *a = arg;
+
+	if (a->diff && (row->def[0] == '\0' || tp_setting_is_default(row, value)))
+		return 0;
+	if (!a->objects) {
+		tell(a->d, row->name, value);
+		return 0;
+	}
+	if (a->num++ != 0 && memcmp(at, &a->last, sizeof(*at)) == 0)
+		return 0;
+	a->last = *at;
+	tp_setting_at_text(at, text);
+	rte_tel_data_add_array_string(a->d, text);
+	return 0;
+}
+
+static int
+list(const char *params, bool diff, struct rte_tel_data *d)
+{
+	struct answer a = {.d = d, .diff = diff, .objects = params == NULL || params[0] == '\0'};
+	struct tp_settings *reg = telemetry_app->settings->reg;
+	struct tp_setting_at at;
+	char err[TP_SETTING_ERR];
+
+	if (a.objects) {
+		rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
+		return tp_settings_each(reg, NULL, one, &a);
+	}
+	if (tp_setting_at_parse(params, &at, err) != 0)
+		return -EINVAL;
+	rte_tel_data_start_dict(d);
+	return tp_settings_each(reg, &at, one, &a);
+}
+
+struct single {
+	const struct tp_setting *row;
+	char value[TP_SETTING_VALUE];
+};
+
+static int
+is_it(void *arg, const struct tp_setting *row, const struct tp_setting_at *at, const char *value)
+{
+	struct single *s = arg;
+
+	(void)at;
+	if (row != s->row)
+		return 0;
+	snprintf(s->value, sizeof(s->value), "%s", value);
+	return 1;
+}
+
+/* Only of objects that are there. */
+static int
+info(const char *params, struct rte_tel_data *d)
+{
+	const char *comma = params == NULL ? NULL : strchr(params, ',');
+	char object[TP_SETTING_OBJECT], err[TP_SETTING_ERR], range[TP_SETTING_RANGE];
+	struct tp_settings *reg = telemetry_app->settings->reg;
+	struct tp_setting_at at;
+	struct single s;
+
+	if (comma == NULL || (size_t)(comma - params) >= sizeof(object))
+		return -EINVAL;
+	snprintf(object, sizeof(object), "%.*s", (int)(comma - params), params);
+	if (tp_setting_at_parse(object, &at, err) != 0)
+		return -EINVAL;
+	s.row = tp_settings_find(reg, at.scope, comma + 1, NULL);
+	if (s.row == NULL || tp_settings_each(reg, &at, is_it, &s) != 1)
+		return -ENOENT;
+	tp_setting_range(s.row, range);
+	rte_tel_data_start_dict(d);
+	tell(d, "value", s.value);
+	tell(d, "default", s.row->def);
+	tell(d, "values", range);
+	tell(d, "unit", s.row->unit);
+	tell(d, "changed", tp_setting_when_name(s.row->when));
+	tell(d, "vendor", s.row->vendor);
+	return 0;
+}
+
+/* Commands change what is read here: between them is the time for it, or while one of them waits. */
+static int
+answer(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	struct timespec end;
+	int ret;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += PATIENCE_S;
+	if (pthread_mutex_timedlock(&control, &end) != 0)
+		return -EBUSY;
+	if (strcmp(cmd, "/triplane/setting") == 0)
+		ret = info(params, d);
+	else
+		ret = list(params, strcmp(cmd, "/triplane/settings_diff") == 0, d);
+	pthread_mutex_unlock(&control);
+	return ret;
+}
+
+void
+settings_telemetry(struct app *app)
+{
+	telemetry_app = app;
+	rte_telemetry_register_cmd("/triplane/settings", answer,
+				   "Objects that have settings, or the values in force of one. Parameter: object");
+	rte_telemetry_register_cmd(
+		"/triplane/settings_diff", answer,
+		"Objects with settings that are not the defaults, or these of one. Parameter: object");
+	rte_telemetry_register_cmd("/triplane/setting", answer, "A setting. Parameters: object,name");
+}
