@@ -11,6 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'system'))
+import ipoib_rate  # noqa: E402
 import roce  # noqa: E402
 import scale  # noqa: E402
 import tpmd  # noqa: E402
@@ -164,6 +165,7 @@ def bench_ipoib(rep):
         rep.row('ipoib', text, 'instructions', round(v, 1), 'instr')
         rep.row('ipoib', apart_text, 'instructions', round(beside, 1), 'instr')
         rep.goal('instructions that lib/ipoib takes to ' + text, v, 80, 'instr')
+    ipoib_rate.bench(rep)
 
 
 def version(package):

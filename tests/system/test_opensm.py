@@ -35,7 +35,7 @@ class Fabric:
         self.out = open(os.path.join(self.dir, 'triplane.log'), 'w+')
         self.app = subprocess.Popen(cmd + ['--'], stdin=subprocess.PIPE, stdout=self.out, stderr=subprocess.STDOUT)
         self.say('ib umad on ' + self.socket)
-        self.wait(lambda: os.path.exists(self.socket), 30, 'triplane serves no socket')
+        self.wait(lambda: os.path.exists(self.socket), 120, 'triplane serves no socket')
 
     def say(self, line):
         self.app.stdin.write((line + '\n').encode())
@@ -90,7 +90,7 @@ class Fabric:
             if p.poll() is None:
                 self.end(p)
         if self.app.poll() is None:
-            self.app.communicate(b'quit\n', timeout=30)
+            self.app.communicate(b'quit\n', timeout=120)
         self.out.seek(0)
         text = self.out.read()
         shutil.rmtree(self.dir, ignore_errors=True)

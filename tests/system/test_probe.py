@@ -50,44 +50,4 @@ def first_driver(device_id):
 for dev in (0x1003, 0x1004, 0x1007):
     cases.run('pci-order-%04x' % dev, first_driver, dev)
 
-
-def refused_beside_primary(huge):
-    app = os.path.join(os.environ['TP_BUILD'], 'apps/triplane')
-    common = ['--no-pci', '--no-telemetry', '--file-prefix=tp2nd%d' % os.getpid(), '--log-level=*:error', '--huge-dir', huge]
-    p = subprocess.Popen([app, '--proc-type=primary', '-m', '200', '--lcores', '0@0,1@0', '--vdev=net_mlx4_model0'] + common +
-                         ['--', '--total-num-mbufs=2048'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT)
-    try:
-        p.stdin.write(b'show device 0\n')
-        p.stdin.flush()
-        first = p.stdout.readline()
-        if p.poll() is not None:
-            return 'the primary: %s' % first
-        q = subprocess.run([app, '--proc-type=secondary', '--lcores', '0@0'] + common + ['--', '-e', 'show device 0'],
-                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
-        text = q.stdout.decode(errors='replace')
-        if "net_mlx4_model0: the card is the primary process's alone" not in text:
-            return 'secondary said %r, primary %r' % (text[-400:], first)
-        out = p.communicate(b'port stop all\nport start all\nstart\nstop\nquit\n', timeout=60)[0]
-        return None if p.returncode == 0 else 'primary: %s %s' % (p.returncode, out[-300:])
-    finally:
-        p.kill()
-
-
-def secondary():
-    """The primary goes on; the other process has no port, and says why."""
-    with open('/proc/meminfo') as f:
-        pages = [int(line.split()[1]) for line in f if line.startswith('HugePages_Free')]
-    if not pages or pages[0] < 128:
-        return 'skip fewer than 128 hugepages are free, and processes share no other memory'
-    with tpmd.scratch() as d:
-        if subprocess.run(['mount', '-t', 'hugetlbfs', 'none', d], stderr=subprocess.DEVNULL).returncode != 0:
-            return 'skip hugetlbfs cannot be mounted'
-        try:
-            return refused_beside_primary(d)
-        finally:
-            subprocess.run(['umount', d])
-
-
-cases.run('pci-secondary-process', secondary)
 cases.exit()

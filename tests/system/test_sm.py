@@ -261,8 +261,7 @@ def stronger_opensm(net):
     lids = [lid_of(net, g + p) for g in GUIDS for p in (1, 2)]
     sm = opensm(net, 'strong', GUIDS[1] + 1, 14)
     bad = role_is(net, 'standby') or net.until(lambda: 'sm guid 0x2c90300a1c201' in net.master(), net.master)
-    if bad is None and net.managers()[MASTER]['master'] != '0x0002c90300a1c201':
-        bad = 'stands by for another: %s' % net.managers()
+    bad = bad or net.until(lambda: net.managers()[MASTER]['master'] == '0x0002c90300a1c201', net.managers)
     sm.kill()
     sm.wait()
     bad = bad or role_is(net, 'master') or net.until(lambda: 'sm guid 0x2c90300a1b201' in net.master(), net.master) or net.up()

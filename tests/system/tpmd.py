@@ -35,6 +35,7 @@ class Testpmd:
         cmd += ['--', '-i', '--total-num-mbufs=16384', '--no-lsc-interrupt',
                 '--disable-link-check'] + list(args)
         self.text = ''
+        self.limit = timeout
         self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.started = self._until(PROMPT, timeout)
 
@@ -59,10 +60,20 @@ class Testpmd:
         self.text += out
         return out
 
-    def cmd(self, line, timeout=30):
+    def cmd(self, line, timeout=None):
         self.proc.stdin.write((line + '\n').encode())
         self.proc.stdin.flush()
-        return self._until(PROMPT, timeout)
+        return self._until(PROMPT, timeout or self.limit)
+
+    def follow(self, mark, timeout=30):
+        """Reads what it says on its own, until this is among all that it said."""
+        end = time.monotonic() + timeout
+        while mark not in self.text:
+            left = end - time.monotonic()
+            data = os.read(self.proc.stdout.fileno(), 65536) if left > 0 and select.select([self.proc.stdout], [], [], left)[0] else b''
+            if not data:
+                raise RuntimeError('no %r: %s' % (mark, self.text[-1500:]))
+            self.text += data.decode(errors='replace')
 
     def stats(self, port):
         out = self.cmd('show port stats %d' % port)

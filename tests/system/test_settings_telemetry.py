@@ -1,0 +1,87 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Settings by DPDK's telemetry, as its clients ask: lists, single ones and what differs, against what the command line shows."""
+import json
+import os
+import socket
+import subprocess
+
+import tpmd
+
+BUILD = os.environ.get('TP_BUILD', 'build')
+APP = os.environ.get('TRIPLANE', os.path.join(BUILD, 'apps', 'triplane'))
+PREFIX = 'tpst%d' % os.getpid()
+LIMIT = 60
+cases = tpmd.Cases()
+
+
+class Asker(tpmd.Triplane):
+    """triplane with its telemetry, and a client of that."""
+
+    def __init__(self):
+        args = [a for a in tpmd.eal(PREFIX, plugin=False) if a != '--no-telemetry']
+        self.proc = subprocess.Popen([APP] + args + ['--log-level=*:error', '--vdev=net_mlx4_model0', '--'], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.rest = b''
+        where = '/var/run/dpdk' if os.getuid() == 0 else os.path.join(os.environ.get('XDG_RUNTIME_DIR', '/tmp'), 'dpdk')
+        self.ask('show settings')  # it is up now
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.sock.settimeout(LIMIT)
+        self.sock.connect(os.path.join(where, PREFIX, 'dpdk_telemetry.v2'))
+        self.sock.recv(65536)
+
+    def tel(self, what):
+        self.sock.send(what.encode())
+        return json.loads(self.sock.recv(65536))[what.split(',')[0]]
+
+    def shown(self, view=''):
+        objects = self.ask('show settings' + view)['objects']
+        return {o['object']: {k.replace('-', '_'): v for k, v in o['settings'].items()} for o in objects}
+
+
+def values(t):
+    shown = t.shown()
+    if sorted(t.tel('/triplane/settings')) != sorted(shown) or not {'program', 'port 0', 'port 1', 'card 0', 'rxq 1 0'} <= set(shown):
+        return 'objects %s, shown %s' % (t.tel('/triplane/settings'), list(shown))
+    for name, want in shown.items():
+        if t.tel('/triplane/settings,' + name) != want:
+            return '%s: %s, shown %s' % (name, t.tel('/triplane/settings,' + name), want)
+    return None
+
+
+def changes(t):
+    """A change is seen, also while a command waits."""
+    before = t.tel('/triplane/settings_diff,port 1')
+    t.tell('set work 77 1')
+    t.tell('sleep 2000')
+    if not t.wait(lambda: t.tel('/triplane/settings,port 1')['work'] == '77', LIMIT):
+        return 'work of port 1: %s' % t.tel('/triplane/settings,port 1')['work']
+    diff = t.tel('/triplane/settings_diff,port 1')
+    if 'work' in before or diff != dict(before, work='77') or 'port 1' not in t.tel('/triplane/settings_diff'):
+        return 'before %s, then %s' % (before, diff)
+    shown = {k: {n: v['current'] for n, v in o.items()} for k, o in t.shown(' diff').items()}
+    if shown['port 1'] != diff or sorted(shown) != sorted(t.tel('/triplane/settings_diff')):
+        return 'differs: %s, shown %s' % (t.tel('/triplane/settings_diff'), shown)
+    return None
+
+
+def single(t):
+    want = {'value': '150', 'default': '150', 'values': '1..5000000', 'unit': 'packets', 'changed': 'port stopped',
+            'vendor': 'RfdReservationFactor'}
+    got = t.tel('/triplane/setting,port 0,rfd-reservation')
+    return None if got == want else str(got)
+
+
+def refused(t):
+    for bad in ('settings,port 9', 'settings,nonsense', 'settings,port', 'settings_diff,group 0 none', 'setting', 'setting,port 0',
+                'setting,port 0,', 'setting,port 0,nope', 'setting,port 9,mtu', 'setting,' + 'x' * 200 + ',mtu', 'setting,rxq 0 9,dropless'):
+        if t.tel('/triplane/' + bad):
+            return '%s: %s' % (bad, t.tel('/triplane/' + bad))
+    return None
+
+
+with Asker() as asker:
+    for case in (values, changes, single, refused):
+        cases.run('settings-telemetry-' + case.__name__, case, asker)
+    asker.end()
+cases.exit()
