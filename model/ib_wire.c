@@ -2,52 +2,22 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* InfiniBand packets on a wire: their two CRCs [WF 5], and whether what came is whole. */
+#include "crc16.h"
 #include "ib.h"
 #include "icrc.h"
 #include "wire.h"
 
-#define VCRC_POLY 0xd008u /* 0x100b with its bits turned round */
-#define SLICES 8u
 #define GRH_LEN 40u
-
-/* Remainders of a byte that is followed by 0 to 7 bytes of zero. */
-static uint16_t table[SLICES][256];
-
-__attribute__((constructor)) static void
-table_init(void)
-{
-	for (unsigned int i = 0; i < 256; i++) {
-		uint16_t r = (uint16_t)i;
-
-		for (unsigned int bit = 0; bit < 8; bit++)
-			r = (uint16_t)(r >> 1 ^ ((r & 1) != 0 ? VCRC_POLY : 0));
-		table[0][i] = r;
-	}
-	for (unsigned int s = 1; s < SLICES; s++)
-		for (unsigned int i = 0; i < 256; i++)
-			table[s][i] = (uint16_t)(table[s - 1][i] >> 8 ^ table[0][table[s - 1][i] & 0xff]);
-}
-
-static uint16_t
-crc16(uint16_t r, const uint8_t *p, uint32_t len)
-{
-	for (; len >= SLICES; p += SLICES, len -= SLICES)
-		r = table[7][(r ^ p[0]) & 0xff] ^ table[6][(r >> 8 ^ p[1]) & 0xff] ^ table[5][p[2]] ^ table[4][p[3]] ^
-		    table[3][p[4]] ^ table[2][p[5]] ^ table[1][p[6]] ^ table[0][p[7]];
-	for (; len != 0; p++, len--)
-		r = (uint16_t)(r >> 8 ^ table[0][(r ^ *p) & 0xff]);
-	return r;
-}
 
 uint16_t
 tpm_ib_vcrc(const struct tp_frame *f, uint32_t len)
 {
-	uint16_t r = UINT16_MAX;
+	uint16_t r = TP_CRC16_INIT;
 
 	for (unsigned int i = 0; i < f->nseg && len != 0; i++) {
 		uint32_t n = f->seg[i].len < len ? f->seg[i].len : len;
 
-		r = crc16(r, f->seg[i].data, n);
+		r = tp_crc16(r, f->seg[i].data, n);
 		len -= n;
 	}
 	return (uint16_t)~r;
@@ -93,7 +63,7 @@ tpm_ib_seal(uint8_t *packet, uint32_t len, bool icrc)
 		icrc_of(packet, len, packet + len);
 		len += IB_ICRC_LEN;
 	}
-	vcrc = (uint16_t)~crc16(UINT16_MAX, packet, len);
+	vcrc = (uint16_t)~tp_crc16(TP_CRC16_INIT, packet, len);
 	packet[len] = (uint8_t)vcrc;
 	packet[len + 1] = (uint8_t)(vcrc >> 8);
 	return len + IB_VCRC_SIZE;
@@ -114,7 +84,7 @@ tpm_ib_open(const struct tp_frame *f, uint8_t *buf, uint32_t *len)
 		p = buf;
 	}
 	n -= IB_VCRC_SIZE;
-	vcrc = (uint16_t)~crc16(UINT16_MAX, p, n);
+	vcrc = (uint16_t)~tp_crc16(TP_CRC16_INIT, p, n);
 	if (p[n] != (uint8_t)vcrc || p[n + 1] != (uint8_t)(vcrc >> 8))
 		return NULL;
 	/* Raw packets are nobody's business here. */

@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Checksums both ways, FCS, and the headers of segments [DP 3.5, 8.4, 8.5, 8.6]. */
+#include "crc32.h"
 #include "datapath.h"
 
 #define IPV4_CSUM 10u
@@ -10,7 +11,6 @@
 #define TCP_FIN 0x01u
 #define TCP_PSH 0x08u
 #define TCP_CWR 0x80u
-#define CRC32_POLY 0xedb88320u
 
 uint64_t
 tpm_csum_frame(const struct tp_frame *f, uint32_t off, uint32_t len)
@@ -139,13 +139,7 @@ tpm_csum_insert(const struct tp_frame *f, uint8_t *hdr, uint32_t hlen, uint32_t 
 uint32_t
 tpm_crc32(uint32_t crc, const uint8_t *p, uint32_t len)
 {
-	crc = ~crc;
-	while (len-- != 0) {
-		crc ^= *p++;
-		for (unsigned int i = 0; i < 8; i++)
-			crc = crc >> 1 ^ (CRC32_POLY & (0u - (crc & 1u)));
-	}
-	return ~crc;
+	return ~tp_crc32(~crc, p, len);
 }
 
 uint32_t

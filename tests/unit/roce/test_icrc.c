@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "crc16.h"
 #include "icrc.h"
 
 static size_t
@@ -118,9 +119,31 @@ fast_is_plain(void **state)
 			 reg = (uint32_t)rand();
 
 		assert_int_equal(tp_crc32(reg, buf + off, len), tp_crc32_scalar(reg, buf + off, len));
+		assert_int_equal(tp_crc16((uint16_t)reg, buf + off, len),
+				 tp_crc16_scalar((uint16_t)reg, buf + off, len));
 	}
 	/* The check value of the polynomial. */
 	assert_int_equal(~tp_crc32(TP_CRC32_INIT, "123456789", 9), 0xcbf43926);
+}
+
+/* Bit by bit, as the standard has it; the same packet by whole ways and in two pieces. */
+static void
+link_crc(void **state)
+{
+	uint8_t p[64];
+	size_t len = unhex("7012375c000e17d2 0a2024870087b1b3000dec2a 01710a1c015d400238f27a050000000e"
+			   "bb884d85fd5cfba4728bc0690ed40000 9625b75a",
+			   p);
+	uint16_t r = TP_CRC16_INIT;
+
+	for (size_t i = 0; i < len; i++) {
+		r ^= p[i];
+		for (unsigned int bit = 0; bit < 8; bit++)
+			r = (uint16_t)((r & 1) != 0 ? r >> 1 ^ 0xd008 : r >> 1);
+	}
+	assert_int_equal((uint16_t)~r, 0xfa45);
+	for (size_t at = 0; at <= len; at++)
+		assert_int_equal(tp_crc16(tp_crc16(TP_CRC16_INIT, p, at), p + at, len - at), r);
 }
 
 int
@@ -130,6 +153,7 @@ main(void)
 		cmocka_unit_test(published),
 		cmocka_unit_test(masks),
 		cmocka_unit_test(fast_is_plain),
+		cmocka_unit_test(link_crc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

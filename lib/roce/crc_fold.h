@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * CRCs of reflected polynomials of degree 32 by carry-less multiplication, 64 bytes a turn ("Fast CRC Computation for
+ * Generic Polynomials Using PCLMULQDQ", Intel 2009).
+ */
+#ifndef TP_ROCE_CRC_FOLD_H
+#define TP_ROCE_CRC_FOLD_H
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define FOLD_MIN 16u
+#define FOLD_FOUR 64u
+
+struct fold {
+	uint64_t lo, hi;
+};
+/* Remainders of powers of x by a polynomial P of degree 32, all with their bits turned round. */
+struct crc_fold {
+	struct fold by_64;   /* x^(4*128+32), x^(4*128-32) */
+	struct fold by_16;   /* x^(128+32), x^(128-32) */
+	struct fold to_64;   /* x^64 */
+	struct fold barrett; /* P, floor(x^64 / P) */
+};
+
+#define TARGET __attribute__((target("pclmul,sse4.1")))
+
+TARGET static inline __m128i
+load(const uint8_t *p)
+{
+	return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+
+TARGET static inline __m128i
+constants(const struct fold *f)
+{
+	return _mm_set_epi64x((int64_t)f->hi, (int64_t)f->lo);
+}
+
+TARGET static inline __m128i
+fold(__m128i x, __m128i k, __m128i next)
+{
+	return _mm_xor_si128(_mm_xor_si128(_mm_clmulepi64_si128(x, k, 0x00), _mm_clmulepi64_si128(x, k, 0x11)), next);
+}
+
+/*
+ * The last n bytes, 1..15, behind a: the first n bytes of the two together move to the end of a block of their own, which
+ * is folded onto the block of all that follows.
+ */
+TARGET static inline __m128i
+fold_tail(__m128i a, __m128i k, const uint8_t *p, size_t n)
+{
+	/* Indices of bytes for a shuffle; those with the high bit give zero. */
+	static const uint8_t order[48] = {[0 ... 15] = 0x80, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+					  [32 ... 47] = 0x80};
+	__m128i first = _mm_shuffle_epi8(a, load(order + n)), rest = _mm_shuffle_epi8(a, load(order + 16 + n));
+	uint8_t tail[16] = {0};
+
+	memcpy(tail + 16 - n, p, n);
+	return fold(first, k, _mm_or_si128(rest, load(tail)));
+}
+
+/* len: at least FOLD_MIN. */
+TARGET static inline uint32_t
+crc_fold(const struct crc_fold *crc, uint32_t reg, const uint8_t *p, size_t len)
+{
+	const __m128i low = _mm_set_epi32(0, -1, 0, -1);
+	__m128i k = constants(&crc->by_16), t, a = _mm_xor_si128(load(p), _mm_cvtsi32_si128((int)reg));
+
+	if (len >= FOLD_FOUR) {
+		__m128i b = load(p + 16), c = load(p + 32), d = load(p + 48);
+
+		k = constants(&crc->by_64);
+		for (p += 64, len -= 64; len >= 64; p += 64, len -= 64) {
+			a = fold(a, k, load(p));
+			b = fold(b, k, load(p + 16));
+			c = fold(c, k, load(p + 32));
+			d = fold(d, k, load(p + 48));
+		}
+		k = constants(&crc->by_16);
+		a = fold(fold(fold(a, k, b), k, c), k, d);
+	} else {
+		p += 16;
+		len -= 16;
+	}
+	for (; len >= 16; p += 16, len -= 16)
+		a = fold(a, k, load(p));
+	if (len != 0)
+		a = fold_tail(a, k, p, len);
+	/* 128 bits to 64, and to 32 by Barrett's reduction. */
+	a = _mm_xor_si128(_mm_srli_si128(a, 8), _mm_clmulepi64_si128(a, k, 0x10));
+	t = _mm_srli_si128(a, 4);
+	a = _mm_xor_si128(_mm_clmulepi64_si128(_mm_and_si128(a, low), constants(&crc->to_64), 0x00), t);
+	k = constants(&crc->barrett);
+	t = _mm_clmulepi64_si128(_mm_and_si128(a, low), k, 0x10);
+	t = _mm_clmulepi64_si128(_mm_and_si128(t, low), k, 0x00);
+	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(a, t), 1);
+}
+
+static inline bool
+crc_can_fold(void)
+{
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
+}
+#endif /* __x86_64__ */
+
+#endif /* TP_ROCE_CRC_FOLD_H */
