@@ -231,9 +231,10 @@ odd_length(struct ipoib_txq *q, const struct burst *b, struct rte_mbuf *m)
 	return true;
 }
 
-/* Prepares a request, the k-th of the burst, for a packet. False: the packet went another way. */
+/* Prepares the request of number at for a packet. False: the packet went another way. */
 static __rte_always_inline bool
-prepare(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m, struct ibv_send_wr *wr, struct ibv_sge *sge)
+prepare(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m, struct ibv_send_wr *wr, struct ibv_sge *sge,
+	uint32_t at)
 {
 	unsigned int send_flags = 0;
 	uint32_t encap, len;
@@ -274,7 +275,7 @@ prepare(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m, struct ibv_sen
 	sge->addr = (uintptr_t)p + SKIP;
 	sge->length = len - SKIP;
 	b->bytes += len;
-	q->sent[(q->head + (uint32_t)(wr - q->wr)) & q->mask] = m;
+	q->sent[at & q->mask] = m;
 	return true;
 
 hand_over:
@@ -422,19 +423,22 @@ ipoib_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		struct rte_mbuf **stop = pkts + RTE_MIN((size_t)(end - pkts), IPOIB_BURST);
 		struct ibv_send_wr *wr = q->wr;
 		struct ibv_sge *sge = q->sge;
+		uint32_t at = q->head;
 
 		for (; pkts != stop; pkts++) {
 			if (pkts + 4 < end)
 				rte_prefetch0(rte_pktmbuf_mtod(pkts[4], void *));
-			if (likely(prepare(q, &b, *pkts, wr, sge))) {
+			if (likely(prepare(q, &b, *pkts, wr, sge, at))) {
 				wr++;
 				sge++;
+				at++;
 			} else if (b.large != NULL) {
 				if (wr != q->wr)
 					post(q, (uint32_t)(wr - q->wr));
 				wr = q->wr;
 				sge = q->sge;
 				send_large(q, &b, b.large);
+				at = q->head;
 				b.large = NULL;
 			}
 		}
