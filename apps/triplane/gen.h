@@ -21,7 +21,7 @@
 
 #define GEN_MAX_SEGS 8
 #define GEN_MAX_FLOWS (1u << 20)
-#define GEN_MAX_FRAME 9728
+#define GEN_MAX_FRAME 65534 /* the longest packet of IPoIB, 65520, behind an Ethernet header */
 
 struct gen_conf {
 	uint16_t seg[GEN_MAX_SEGS]; /* octets of each segment, without FCS */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packets a second of IPoIB beside Ethernet on the model, by size: in both cases one lcore of triplane makes the packets on one
-port and receives them on the other, and the card runs on the other CPU."""
+"""Packets a second of IPoIB beside Ethernet on the model, by size, and bandwidth of connections beside datagrams: in all cases one
+lcore of triplane makes the packets on one port and receives them on the other, and the card runs on the other CPU."""
 import json
 import os
 import statistics
@@ -13,6 +13,9 @@ import tpmd
 RUNS = 3
 MS = 700
 SIZES = (64, 128, 256, 512, 1024, 1518)
+# Octets of IP: what a datagram takes on a subnet of 2048, and what only a connection does.
+MTUS = (2044, 9000, 32000, 65520)
+SEGMENT = 8192
 GUID = 0x0002c90300a1b200
 MAC = '00:02:ca:a1:b2:02'    # of the second port's GUID, by which the first one knows it
 ASKER = bytes((2, 0, 0, 0, 0, 1))
@@ -26,10 +29,16 @@ def ask(path):
         f.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1) + struct.pack('<IIII', 0, 0, len(frame), len(frame)) + frame)
 
 
-def received(vdevs, before, size):
+def segments(octets):
+    """A frame in as few buffers of the same length as it takes."""
+    n = -(-octets // SEGMENT)
+    return ','.join(str(octets // n + (i < octets % n)) for i in range(n))
+
+
+def received(vdevs, before, size, options=()):
     """Packets a second that the second port received; None: the program failed."""
     cmd = ['triplane', *tpmd.eal('ipr%d' % os.getpid(), lcores='0@0,1@1', memory=1024), *('--vdev=' + v for v in vdevs), '--', '--json',
-           '--txpkts', str(size - 4)]
+           '--txpkts', segments(size - 4), *options]
     for line in before:
         cmd += ['-e', line]
     cmd += ['-e', 'set fwd txonly 0; set fwd rxonly 1; start; sleep 300; show port stats 1',
@@ -47,7 +56,7 @@ def ethernet(size):
     return received(['net_mlx4_model0,wire0=cross,cpu=0'], [], size)
 
 
-def ipoib(size, folder, more=''):
+def ipoib(size, folder, more='', options=()):
     path = os.path.join(folder, 'ask.pcap')
     ask(path)
     card = 'net_mlx4_model0'
@@ -55,7 +64,17 @@ def ipoib(size, folder, more=''):
                      'net_ipoib1,port=%s/2%s' % (card, more), 'net_pcap0,rx_pcap=%s,tx_pcap=/dev/null' % path],
                     ['ib sm on %s/1; wait link up 0-1 30' % card,
                      'set fwd io 0,2; set fwd icmpecho 1; set peer 2 0; set peer 0 2; start; sleep 500; stop',
-                     'set fwd rxonly 2; set eth-peer 0 %s' % MAC], size)
+                     'set fwd rxonly 2; set eth-peer 0 %s' % MAC], size, options)
+
+
+def bandwidth(mtu, folder, connected):
+    """Gbit/s of IP; None: a datagram does not take as much, or the program failed."""
+    if not connected and mtu > 2044:
+        return None
+    size = mtu + 18
+    rate = median(ipoib, size, folder, ',connected=1' if connected else '',
+                  ('--mbuf-size', str(SEGMENT + 384), '--total-num-mbufs', '16384'))
+    return None if rate is None else round(rate * mtu * 8 / 1000, 2)
 
 
 def median(f, *args):
@@ -69,3 +88,8 @@ def bench(rep):
     with tpmd.scratch() as folder:
         for size in SIZES:
             rep.row('ipoib', 'frames of %d B' % size, 'packet rate', median(ipoib, size, folder), 'Mpps', 'Ethernet', median(ethernet, size))
+        rep.title('ipoib: bandwidth of connected mode beside datagrams, by the octets of IP in a packet; median of %d runs of %.1f s; Gbit/s' %
+                  (RUNS, MS / 1000))
+        for mtu in MTUS:
+            rep.row('ipoib', 'packets of %d B' % mtu, 'connected', bandwidth(mtu, folder, True), 'Gbit/s', 'datagram',
+                    bandwidth(mtu, folder, False))
