@@ -55,8 +55,9 @@ ipoib_conn_wanted(const struct ipoib_core *c, const struct ipoib_remote *r)
 }
 
 static void
-hold(struct ipoib_core *c, struct ipoib_remote *r)
+hold(struct ipoib_core *c, struct ipoib_remote *r, bool refused)
 {
+	r->conn_refused = refused;
 	r->conn_backoff_ms =
 		r->conn_backoff_ms == 0 ? IPOIB_CM_HOLD_MS : RTE_MIN(2 * r->conn_backoff_ms, IPOIB_CM_HOLD_MAX_MS);
 	r->conn_hold_ms = c->now_ms + r->conn_backoff_ms;
@@ -70,7 +71,7 @@ ask(struct ipoib_core *c, struct ipoib_remote *r)
 	struct ipoib_conn *conn = conn_new(c, r, false, 0);
 
 	if (conn == NULL) {
-		hold(c, r);
+		hold(c, r, true);
 		return;
 	}
 	r->conn = conn;
@@ -80,8 +81,18 @@ ask(struct ipoib_core *c, struct ipoib_remote *r)
 		return;
 	c->stats.conns_failed++;
 	r->conn = NULL;
-	hold(c, r);
+	hold(c, r, true);
 	ipoib_conn_gone(c, conn);
+}
+
+/*
+ * Who offers connections and does not answer is most likely away for a moment. A sender that is told of a shorter path then
+ * goes by that for minutes (RFC 1191, 6.3), long after the peer is back.
+ */
+static bool
+silent(const struct ipoib_core *c, const struct ipoib_remote *r)
+{
+	return c->conf.connected && (r->hw.b[0] & IPOIB_HW_RC) != 0 && c->now_ms < r->conn_hold_ms && !r->conn_refused;
 }
 
 bool
@@ -93,7 +104,9 @@ ipoib_conn_send(struct ipoib_core *c, struct ipoib_remote *r, struct rte_mbuf *m
 		ask(c, r);
 	if (len <= c->mtu)
 		return false;
-	if (r->conn == NULL) {
+	if (r->conn == NULL && silent(c, r)) {
+		ipoib_drop(c, IPOIB_DROP_TX_NO_CONN, m);
+	} else if (r->conn == NULL) {
 		ipoib_too_big(c, r, m, c->mtu);
 	} else if (!r->conn->up) {
 		ipoib_wait_put(c, &r->wait, m);
@@ -140,7 +153,7 @@ ipoib_conn_over(struct ipoib_core *c, struct ipoib_conn *conn, bool refused)
 		return;
 	/* It may come again at once when it was in use; who does not answer or refuses is left in peace for a while. */
 	if (!conn->up)
-		hold(c, r);
+		hold(c, r, refused);
 	ipoib_remote_wait_again(c, r);
 }
 

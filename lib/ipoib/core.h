@@ -103,7 +103,8 @@ struct ipoib_remote {
 	struct ipoib_conn *conn; /* by which it is sent to; NULL: none */
 	uint64_t conn_hold_ms;   /* it is not asked for one before */
 	uint32_t conn_backoff_ms;
-	uint32_t idle; /* runs of ageing without use */
+	bool conn_refused; /* the last answer to a request for one, or there was no room for it */
+	uint32_t idle;     /* runs of ageing without use */
 	uint64_t hold_ms;
 	struct ipoib_wait wait;
 };

@@ -9,6 +9,8 @@
 	X(TX_SHORT, "tx_short", "frame shorter than its headers")                                                      \
 	X(TX_LONG, "tx_long", "packet longer than the MTU")                                                            \
 	X(TX_TOO_BIG, "tx_too_big", "packet longer than its destination takes; the sender was told so")                \
+	X(TX_NO_CONN, "tx_no_conn",                                                                                    \
+	  "packet too long for a datagram, and the peer does not answer requests for connections")                     \
 	X(TX_TYPE, "tx_type", "neither IPv4, IPv6 nor ARP")                                                            \
 	X(TX_ARP, "tx_arp", "ARP with wrong lengths or types")                                                         \
 	X(TX_ND, "tx_nd", "neighbour discovery with wrong lengths, options or checksum")                               \
