@@ -32,8 +32,10 @@ fi
 passed=0 failed=0
 for n in "${names[@]}"; do
 	log=$TP_CACHE/test-logs/lab-$n.log
+	begun=$SECONDS
 	timeout -k 20 900 "tests/lab/test_$n.sh" >"$log" 2>&1 </dev/null
 	rc=$?
+	printf '# lab-%s: %s s\n' "$n" $((SECONDS - begun))
 	ok=$(grep -c '^ok ' "$log") bad=$(grep -c '^not ok ' "$log")
 	grep -E '^(ok |not ok |skip |# )' "$log"
 	if [ $rc != 0 ] && [ "$bad" = 0 ]; then

@@ -28,7 +28,8 @@ tally() { # title, exit status, log
 		printf '    (log: %s)\n' "$log"
 	fi
 	grep '^skip ' "$log"
-	printf '%s: %s passed, %s failed%s\n' "$title" "$ok" "$bad" "$([ "$skip" = 0 ] || printf ', %s skipped' "$skip")"
+	printf '%s: %s passed, %s failed%s (%s s)\n' "$title" "$ok" "$bad" "$([ "$skip" = 0 ] || printf ', %s skipped' "$skip")" \
+		$((SECONDS - program_begun))
 	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 }
 
@@ -40,6 +41,7 @@ program_ended() { # title, seconds, exit status
 run_program() { # title, seconds, command...
 	local title=$1 limit=$2
 	shift 2
+	program_begun=$SECONDS
 	timeout -k 10 "$limit" "$@" >"$logs/$title.log" 2>&1 </dev/null
 	program_ended "$title" "$limit" $?
 }
@@ -47,6 +49,7 @@ run_program() { # title, seconds, command...
 # CMocka's lines "[       OK ] name" and "[  FAILED  ] name" become ours; a test that skips has printed why.
 unit_variant() { # name, build directory
 	local name=$1 dir=$2 log=$logs/unit-$1.log rc
+	program_begun=$SECONDS
 	# One at a time: several wait for a model's thread and this may be a small machine.
 	ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 		meson test -C "$dir" --suite unit --no-rebuild --num-processes 1 --print-errorlogs >"$log.meson" 2>&1
@@ -84,13 +87,17 @@ suite_compat() { run_program compat 900 scripts/compat.sh; }
 lint='' lint_limit=3600
 lint_begin() {
 	[ -z "$lint" ] || return
+	lint_begun=$SECONDS
 	chrt --idle 0 timeout -k 10 $lint_limit scripts/lint.sh >"$logs/lint.log" 2>&1 </dev/null &
 	lint=$!
 	trap 'kill "$lint" 2>/dev/null' EXIT
 }
 suite_lint() {
+	local rc
 	wait "$lint"
-	program_ended lint $lint_limit $?
+	rc=$?
+	program_begun=$lint_begun
+	program_ended lint $lint_limit $rc
 	trap - EXIT
 }
 # Shorter than by hand, so that all suites together stay below 45 minutes on two cores.
