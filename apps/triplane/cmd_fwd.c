@@ -3,6 +3,7 @@
  */
 /* Commands about the program and about forwarding. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -62,6 +63,43 @@ do_wait_link(void *arg, const struct cmd_args *a)
 	return 0;
 }
 
+/* A failed look at a counter is told here. */
+static int
+counter(uint16_t port, const char *name, uint64_t *value)
+{
+	uint64_t id;
+	int ret = rte_eth_xstats_get_id_by_name(port, name, &id);
+
+	if (ret != 0)
+		return app_err(-ENOENT, "port %u: no counter is called '%s'; 'show port xstats %u' names them", port,
+			       name, port);
+	ret = rte_eth_xstats_get_by_id(port, &id, value, 1);
+	if (ret != 1)
+		return app_err(ret < 0 ? ret : -EIO, "port %u: %s cannot be read", port, name);
+	return 0;
+}
+
+static int
+do_wait_counter(void *arg, const struct cmd_args *a)
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	uint64_t left = cmd_num(a, "seconds", 0) * 100, least = cmd_num(a, "least", 0), value = 0;
+	unsigned int i = 0;
+
+	while (i < ports->n) {
+		int ret = counter((uint16_t)ports->list[i], cmd_text(a, "name"), &value);
+
+		if (ret != 0)
+			return ret;
+		if (value >= least)
+			i++;
+		else if (left-- == 0 || !app_sleep_ms(arg, 10))
+			return app_err(-ETIMEDOUT, "port %u: %s is %" PRIu64 " after %s s, want %" PRIu64 " or more",
+				       ports->list[i], cmd_text(a, "name"), value, cmd_text(a, "seconds"), least);
+	}
+	return 0;
+}
+
 static const struct cmd general[] = {
 	{"General", "help [{topic:rest}]", "Shows all commands, or those of a heading or with these first words.",
 	 do_help, false},
@@ -69,6 +107,9 @@ static const struct cmd general[] = {
 	{"General", "sleep {ms:1..86400000}", "Waits so many milliseconds.", do_sleep, false},
 	{"General", "wait link {state:up|down} {ports:ports} {seconds:0..3600}",
 	 "Waits until the links are up or down; fails when they are not in time.", do_wait_link, false},
+	{"General", "wait counter {name:str} {least:0..18446744073709551615} {ports:ports} {seconds:0..3600}",
+	 "Waits until an extended statistic of each port is so much or more; fails when it is not in time.",
+	 do_wait_counter, false},
 };
 
 int

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import subprocess
-import time
 
 import tpmd
 
@@ -48,10 +47,7 @@ def replay(path):
             t.cmd('set promisc all on')
             t.cmd('port start all')
             t.cmd('start')
-            for _ in range(40):
-                time.sleep(0.1)
-                if t.stats(t.ports[1])['tx-packets'] >= len(fits):
-                    break
+            t.until(t.ports[1], 'tx_port_packets', len(fits), get=t.xstats)
             t.cmd('stop')
             x = t.xstats(t.ports[0])
             s = t.stats(t.ports[0])

@@ -76,6 +76,7 @@ BAD_COMMANDS = [
     ("set txpkts 41", "41", "42.."), ("set txpkts 1,2,3,4,5,6,7,8,9", "9", "1..8"), ("set corelist 0", "0", "main"),
     ("set corelist 99", "99", "EAL"), ("set flows 0", "'0'", "1..1048576"), ("rss reta 0 5", "5", "0..0"),
     ("stop", "not run", ""), ("live 1", "not run", "start"), ("help nothing", "nothing", "help"),
+    ("wait counter rx_packs 1 all 0", "rx_packs", "show port xstats 0"), ("wait counter rx_good_packets 7 1 0", "rx_good_packets is 0", "want 7 or more"),
     ("show device 0", "port 0", "mlx4"), ("wait link down 0 0", "up", "down"), ("port vlan add 0 4096", "4096", "0..4095"),
 ]
 BAD_ARGUMENTS = [
@@ -101,13 +102,13 @@ def bad_input():
 def forwarding():
     ring = ["--vdev=net_ring0", "--vdev=net_ring1"]
     for mode in ("io", "mac", "macswap", "5tuple-swap", "csum", "rxonly", "icmpecho", "flowgen", "txonly"):
-        rc, out, err = run(["--json", "-e", f"set fwd flowgen 0; set fwd {mode} 1; start; sleep 300; stop"], ring)
+        rc, out, err = run(["--json", "-e", f"set fwd flowgen 0; set fwd {mode} 1; start; wait counter tx_good_packets 1 0 60; stop"], ring)
         row = json.loads(out) if rc == 0 else {}
         moved = sum(s["tx_packets"] for s in row.get("streams", []))
         check(f"forward {mode}", rc == 0 and moved > 0, (rc, err, out))
     # Counters that are cleared meanwhile are not missing in the summary.
-    rc, out, err = run(["--json", "-e", "set fwd flowgen 0; set fwd rxonly 1; start; sleep 200; clear port stats all; stop;"
-                        "clear port xstats 1; show summary"])
+    rc, out, err = run(["--json", "-e", "set fwd flowgen 0; set fwd rxonly 1; start; wait counter rx_good_packets 1000000 1 60;"
+                        "clear port stats all; wait counter rx_good_packets 1000000 1 60; stop; clear port xstats 1; show summary"])
     rows = [json.loads(line) for line in out.splitlines()] if rc == 0 else []
     moved = [(r["ports"][1]["rx_packets"], sum(s["rx_packets"] for s in r["streams"] if s["rx_port"] == 1)) for r in rows]
     check("summary after clear", len(moved) == 2 and moved[0] == moved[1] and moved[0][0] > 0.9 * moved[0][1] > 0, (rc, err, out))
@@ -124,7 +125,7 @@ def pools():
     card = ["--vdev=net_mlx4_model0,cpu=1"]
     for name, conf, frame in (("jumbo", "mtu 9000", "2000,2000,2000,2000"), ("three queues", "rxq 3; port config all txq 3", "64")):
         rc, out, err = run(["--json", "-e", f"port stop all; port config all {conf}; port start all;"
-                            f"set txpkts {frame}; set fwd flowgen; start; sleep 500; stop; show port stats all"], card,
+                            f"set txpkts {frame}; set fwd flowgen; start; wait counter rx_good_packets 101 all 60; stop; show port stats all"], card,
                            memory=512)
         ports = json.loads(out.splitlines()[-1])["ports"] if rc == 0 else []
         check(f"pool for {name}", len(ports) == 2 and all(p["rx_packets"] > 100 and p["rx_nombuf"] == 0 for p in ports),
@@ -136,7 +137,7 @@ def generated():
     with tempfile.TemporaryDirectory() as d:
         path = os.path.join(d, "out.pcap")
         vdev = [f"--vdev=net_pcap0,tx_pcap={path}"]
-        rc, out, err = run(["--flows", "16", "--txpkts", "60,101", "--forward-mode", "flowgen", "-e", "start; sleep 50; stop"],
+        rc, out, err = run(["--flows", "16", "--txpkts", "60,101", "--forward-mode", "flowgen", "-e", "start; wait counter tx_good_packets 500 0 60; stop"],
                            vdev)
         if rc != 0:
             return check("flowgen by tshark", False, (rc, err))
@@ -176,8 +177,9 @@ def terminal():
     check("terminal runs", *expect("driver: net_null"))
     os.write(fd, b"set burst 9999\n")
     check("terminal explains", *expect("1..512"))
+    check("terminal prompt again", *expect("triplane> $"))
     os.write(fd, b"start\n")
-    time.sleep(0.5)
+    check("terminal starts", *expect("start\\s.*triplane> $"))
     os.write(fd, b"\x03")
     check("terminal Ctrl-C prints the summary", *expect("summary of"))
     check("terminal Ctrl-C exit code", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0)

@@ -263,7 +263,8 @@ def other_drivers():
 
 def counters():
     """Frames of the generator are counted on priority 0 of both ends, and the rates fit the counters."""
-    rc, out, err = run(["--json", "-e", "set fwd flowgen 0; set fwd rxonly 1; start; sleep 300; show qos stats all 1; stop"])
+    rc, out, err = run(["--json", "-e", "set fwd flowgen 0; set fwd rxonly 1; start; wait counter tx_port_packets 1001 0 60;"
+                       "wait counter rx_port_packets 1001 1 60; show qos stats all 1; stop"])
     ports = {}
     for line in out.splitlines() if rc == 0 else []:
         for p in json.loads(line).get("ports", []):

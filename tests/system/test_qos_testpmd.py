@@ -71,6 +71,7 @@ def tm():
             return 'a second leaf 0 was not refused: ' + out
         t.cmd('set fwd txonly')
         t.cmd('start')
+        t.until(t.ports[0], 'tx-packets', 1)
         t.cmd('stop')
         if t.stats(t.ports[0])['tx-errors'] != 0 or t.stats(t.ports[0])['tx-packets'] == 0:
             return 'nothing is sent after the commit'
@@ -153,8 +154,8 @@ def marks():
                 '--vdev=net_pcap1,rx_pcap=%s/none.pcap,tx_pcap=%s/out.pcap' % (d, d),
                 '--vdev=net_mlx4_model0,wire0=ethdev:net_pcap0,wire1=ethdev:net_pcap1', '--', '-e',
                 'port config all promisc on; set fwd io; set qos 3 mark-dscp=on tx-dscp=0,10,0,0,0,40,0,0 '
-                'rule=udp:4791-4800:3:26 rule=tcp:*:1 rule=default:*:5; start; sleep 2000; stop']
-        p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+                'rule=udp:4791-4800:3:26 rule=tcp:*:1 rule=default:*:5; start; wait counter tx_port_packets %d 3 60; stop' % len(sent)]
+        p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
         # Flows are spread over queues, so their order is not that of the file.
         got = sorted(rdpcap(d + '/out.pcap'), key=lambda f: f.src)
         if len(got) != len(sent):

@@ -202,8 +202,8 @@ def bad_files():
         # more buffers than there is memory: the ports start with their old rings, and forwarding goes on
         with open(path, "w") as f:
             f.write("[port 0]\nrx-queues=64\nrx-ring=4096\n")
-        rc, out, err = run(["set fwd flowgen 0", "set fwd macswap 1", "start", f"load {path}", "clear port stats all", "sleep 300",
-                            "show port stats 1 json", "show settings 0 diff json"], memory=256)
+        rc, out, err = run(["set fwd flowgen 0", "set fwd macswap 1", "start", f"load {path}", "clear port stats all",
+                            "wait counter rx_good_packets 101 1 60", "show port stats 1 json", "show settings 0 diff json"], memory=256)
         lines = [line for line in out.splitlines() if line.startswith("{")]
         check("ports that do not start get their old settings, and packets flow on", rc == 1 and "memory" in err and
               "does not hold" not in err and json.loads(lines[0])["ports"][0]["rx_packets"] > 100 and
@@ -220,7 +220,7 @@ PROFILES = {  # of three forwarding lcores: queues and rings of port 0, queues o
 def profiles():
     """Each applied and restored while generated packets go round: they go on in each of the three states, and none is missing."""
     for name, want in PROFILES.items():
-        traffic = ["clear port stats all", "sleep 300", "show port stats 1 json"]
+        traffic = ["clear port stats all", "wait counter rx_good_packets 101 1 60", "show port stats 1 json"]
         rc, out, err = run(["set setting program flows 7", "port stop all", "set setting 1 rx-ring 1024", "port start all",
                             "set fwd flowgen 0", "set fwd macswap 1", "start", *traffic, "show settings diff json", f"tune {name}",
                             *traffic, "show settings json", "show tune json", "tune restore", *traffic,

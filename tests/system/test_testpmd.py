@@ -5,7 +5,6 @@ import json
 import os
 import re
 import subprocess
-import time
 
 import tpmd
 from scapy.all import Ether, IP, IPv6, TCP, wrpcap
@@ -17,8 +16,9 @@ FIRST = 4  # bursts of 32 that each port sends first
 
 def forwarded(mode, *extra):
     with tpmd.Testpmd([CARD], ['--forward-mode=' + mode] + list(extra)) as t:
-        t.cmd('start tx_first %d' % FIRST if mode != 'rxonly' else 'start')
-        time.sleep(0.5)
+        t.cmd('start tx_first %d' % FIRST)
+        for p in (0, 1):
+            t.until(p, 'rx-packets', 1000)
         t.cmd('stop')
         return [t.stats(p) for p in (0, 1)]
 
@@ -39,15 +39,13 @@ def loops_frames(mode):
 def txonly_rxonly():
     with tpmd.Testpmd([CARD], ['--forward-mode=txonly', '--txpkts=200']) as t:
         t.cmd('start')
-        time.sleep(0.3)
+        t.until(0, 'tx-packets', 1000)
         t.cmd('stop')
-        time.sleep(0.1)
         tx = t.stats(0)
         t.cmd('set fwd rxonly')
         t.cmd('start')
-        time.sleep(0.3)
+        rx = t.until(1, 'rx-packets', 1)
         t.cmd('stop')
-        rx = t.stats(1)
     if tx['tx-packets'] < 1000:
         return 'sent %s' % tx
     if rx['rx-packets'] == 0:
@@ -95,9 +93,10 @@ def rss_vectors():
             t.cmd('set verbose 1')
             t.cmd('set burst 32')
             t.cmd('start')
-            time.sleep(0.2)
-            out = t.cmd('stop')
-    got = [(int(h, 16), int(q, 16)) for h, q in re.findall(r'RSS hash=0x([0-9a-f]+) - RSS queue=0x([0-9a-f]+)', t.text + out)]
+            for h in want:
+                t.follow('RSS hash=0x%x - RSS queue' % h, 60)
+            t.cmd('stop')
+    got = [(int(h, 16), int(q, 16)) for h, q in re.findall(r'RSS hash=0x([0-9a-f]+) - RSS queue=0x([0-9a-f]+)', t.text)]
     seen = {h for h, _ in got}
     missing = ['%08x' % h for h in want if h not in seen]
     if missing:
@@ -112,7 +111,7 @@ def rss_spread(queues):
                                '--rss-ip']) as t:
         t.cmd('set txpkts 64')
         t.cmd('start')
-        time.sleep(0.5)
+        t.until(0, 'rx-packets', 10000)
         t.cmd('stop')
         x = t.xstats(0)
     n = [x.get('rx_q%d_packets' % q, x.get('rx_q%dpackets' % q, 0)) for q in range(queues)]
@@ -131,7 +130,7 @@ def start_stop_loop():
                 return out[-400:]
         t.cmd('clear port stats all')
         t.cmd('start tx_first 1')
-        time.sleep(0.2)
+        t.until(0, 'rx-packets', 101)
         t.cmd('stop')
         s = t.stats(0)
     return None if s['rx-packets'] > 100 else 'after ten rounds: %s' % s
@@ -140,7 +139,7 @@ def start_stop_loop():
 def close_and_attach():
     with tpmd.Testpmd([CARD]) as t:
         t.cmd('start tx_first 1')
-        time.sleep(0.1)
+        t.until(0, 'rx-packets', 1)
         t.cmd('stop')
         t.cmd('port stop 0')
         t.cmd('port close 0')
@@ -162,7 +161,7 @@ def port_reset():
             return out[-400:]
         t.cmd('clear port stats all')
         t.cmd('start tx_first 1')
-        time.sleep(0.2)
+        t.until(0, 'rx-packets', 101)
         t.cmd('stop')
         s = t.stats(0)
         return None if s['rx-packets'] > 100 else str(s)
@@ -176,7 +175,7 @@ def burst_mode(bits, want):
         if 'Burst mode: %s' % want not in out:
             return out[-400:]
         t.cmd('start tx_first 1')
-        time.sleep(0.2)
+        t.until(0, 'rx-packets', 101)
         t.cmd('stop')
         s = t.stats(0)
         return None if s['rx-packets'] > 100 else str(s)

@@ -28,7 +28,7 @@ def send(d):
                      'csum parse-tunnel on %d', 'port config %d tx_offload vxlan_tnl_tso on', 'tunnel_tso set ' + str(MSS) + ' %d',
                      'port start all', 'port config %d udp_tunnel_port add vxlan 4789', 'set promisc all on', 'start'):
             t.cmd(line % p if '%d' in line else line)
-        t.until(p, 'tx-packets', 6)
+        t.until(p, 'tx_port_packets', 6, get=t.xstats)
         t.cmd('stop')
 
 

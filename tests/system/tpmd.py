@@ -79,11 +79,11 @@ class Testpmd:
         out = self.cmd('show port stats %d' % port)
         return {k.lower(): int(v) for k, v in re.findall(r'([RT]X-[a-z]+): +(\d+)', out)}
 
-    def until(self, port, name, least, patience=60):
-        """Waits for a counter of a port; the statistics at last."""
+    def until(self, port, name, least, patience=60, get=None):
+        """Waits for a counter of a port; the statistics at last. get: self.stats or self.xstats."""
         end = time.monotonic() + patience
         while True:
-            s = self.stats(port)
+            s = (get or self.stats)(port)
             if s[name] >= least or time.monotonic() > end:
                 return s
             time.sleep(0.02)
