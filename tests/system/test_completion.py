@@ -15,14 +15,51 @@ CARD = 'net_mlx4_model0,rate0=50'  # what port 0 sends is a trickle: some 70000 
 cases = tpmd.Cases()
 
 
+LCORES = '0@0,1@0,2@0'
+
+
 def run(lines, vdevs=(CARD,), args=()):
-    """Answers in JSON, what was said of errors, seconds."""
-    eal = tpmd.eal('rc%d' % os.getpid(), lcores='0@0,1@0,2@0', plugin=False)
-    begun = time.monotonic()
+    """Answers in JSON, and what was said of errors."""
+    eal = tpmd.eal('rc%d' % os.getpid(), lcores=LCORES, plugin=False)
     p = subprocess.run([APP] + eal + ['--log-level=*:error'] + ['--vdev=' + v for v in vdevs] + ['--'] + list(args),
                        input='\n'.join(lines) + '\n', stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, text=True)
     answers = [json.loads(line) for line in p.stdout.splitlines() if line.startswith('{')]
-    return answers, p.stderr, time.monotonic() - begun
+    return answers, p.stderr
+
+
+class Session(tpmd.Triplane):
+    """A triplane that was told these lines, and waits for what comes of them."""
+
+    def __init__(self, lines, args=()):
+        super().__init__([CARD], args, lcores=LCORES)
+        for line in lines:
+            self.tell(line)
+
+    def look(self, wanted, patience=60):
+        """The first answer of 'show fwd' that is as wanted; when there is none, the last one."""
+        end = time.monotonic() + patience
+        while True:
+            a = self.ask('show fwd')
+            if wanted(a) or time.monotonic() > end:
+                return a
+            time.sleep(0.05)
+
+    def nothing_lost(self):
+        """What is under way when everything stops is received afterwards."""
+        for line in ('stop', 'set fwd rxonly 0', setting('rx-completion', 'polling'), 'start'):
+            self.tell(line)
+
+        def missing():
+            stats = self.ask('show port stats all')['ports']
+            return stats[0]['tx_packets'] - stats[1]['rx_packets'] - stats[1]['rx_missed']
+        self.wait(lambda: missing() == 0)
+        self.tell('stop')
+        stats, model = self.ask('show port stats all')['ports'], self.ask('show model')['ports']
+        self.end()
+        if any(p['violations'] for p in model):
+            return 'rules were broken: %s' % model[0]['last_violation']
+        sent, came = stats[0]['tx_packets'], stats[1]['rx_packets'] + stats[1]['rx_missed']
+        return None if sent == came and sent > 100 else 'sent %d, received %d: %s' % (sent, came, stats)
 
 
 def setting(name, value, port=1):
@@ -38,74 +75,63 @@ def got(answer, port):
 
 
 GENERATE = ['set fwd flowgen 0', 'set fwd rxonly 1', 'start']
-# what is under way when everything stops is received afterwards
-DRAIN = ['stop', 'set fwd rxonly 0', setting('rx-completion', 'polling'), 'start', 'sleep 100', 'stop', 'show port stats all json',
-         'show model json']
-
-
-def nothing_lost(answers):
-    stats, model = answers[-2]['ports'], answers[-1]['ports']
-    if any(p['violations'] for p in model):
-        return 'rules were broken: %s' % model[0]['last_violation']
-    sent, came = stats[0]['tx_packets'], stats[1]['rx_packets'] + stats[1]['rx_missed']
-    return None if sent == came and sent > 100 else 'sent %d, received %d: %s' % (sent, came, stats)
 
 
 def interrupts_when_idle():
     """Nobody sends: each round of a waiting lcore ends in a sleep."""
-    a, err, _ = run([setting('rx-completion', 'interrupt', 0), setting('rx-completion', 'interrupt'), 'set fwd rxonly', 'start',
-                     'sleep 1000', 'show fwd json', 'stop'])
-    lcores = a[0]['lcores']
-    if err or any(lc['sleeps'] < 2 or lc['rounds'] > lc['sleeps'] + 2 for lc in lcores):
-        return err or str(lcores)
-    return None
+    with Session([setting('rx-completion', 'interrupt', 0), setting('rx-completion', 'interrupt'), 'set fwd rxonly', 'start']) as t:
+        lcores = t.look(lambda a: all(lc['sleeps'] >= 10 for lc in a['lcores']))['lcores']
+        t.end()
+    return str(lcores) if any(lc['sleeps'] < 10 or lc['rounds'] > lc['sleeps'] + 2 for lc in lcores) else None
 
 
 def polling_never_sleeps():
-    a, err, _ = run(['set fwd rxonly', 'start', 'sleep 100', 'show fwd json', 'stop'])
-    return err or (None if all(lc['sleeps'] == 0 and lc['rounds'] > 0 for lc in a[0]['lcores']) else str(a[0]))
+    with Session(['set fwd rxonly', 'start']) as t:
+        a = t.look(lambda a: all(lc['rounds'] >= 1000 for lc in a['lcores']))
+        t.end()
+    return None if all(lc['sleeps'] == 0 and lc['rounds'] >= 1000 for lc in a['lcores']) else str(a)
 
 
 def interrupts_bring_packets():
-    a, err, _ = run([setting('rx-completion', 'interrupt')] + GENERATE + ['sleep 1500', 'show fwd json'] + DRAIN)
-    lc = lcore_of(a[0], 1)
-    if err or lc['interrupts'] < 3 or got(a[0], 1)[0] < 100:
-        return err or str(lc)
-    return nothing_lost(a)
+    with Session([setting('rx-completion', 'interrupt')] + GENERATE) as t:
+        a = t.look(lambda a: lcore_of(a, 1)['interrupts'] >= 3 and got(a, 1)[0] >= 100)
+        if lcore_of(a, 1)['interrupts'] < 3 or got(a, 1)[0] < 100:
+            return str(lcore_of(a, 1))
+        return t.nothing_lost()
 
 
 def switched_live():
     """Every way to every other, while packets flow."""
-    lines = list(GENERATE)
-    for mode in ('interrupt', 'adaptive', 'polling', 'adaptive', 'interrupt', 'polling') * 3:
-        lines += [setting('rx-completion', mode), 'sleep 50', 'show fwd json']
-    a, err, _ = run(lines + DRAIN)
-    if err:
-        return err
-    rounds = [sum(got(x, 1)) for x in a[:18]]
-    if rounds != sorted(rounds) or len(set(rounds)) < 4:
-        return 'packets stopped: %s' % rounds
-    return nothing_lost(a)
+    with Session(GENERATE) as t:
+        for mode in ('interrupt', 'adaptive', 'polling', 'adaptive', 'interrupt', 'polling') * 3:
+            t.tell(setting('rx-completion', mode))
+            before = sum(got(t.ask('show fwd'), 1))
+            if sum(got(t.look(lambda a: sum(got(a, 1)) > before), 1)) <= before:
+                return 'packets stopped with %s: %d' % (mode, before)
+        return t.nothing_lost()
 
 
 def adaptive_thread_poll():
     """Polling pays from the first packet on: no sleep before thread-poll empty rounds, of which each one has that many."""
-    a, err, _ = run([setting('this-poll', 0), setting('average-poll', 0), setting('thread-poll', 5000),
-                     setting('rx-completion', 'adaptive')] + GENERATE + ['sleep 1500', 'show fwd json'] + DRAIN)
-    lc = lcore_of(a[0], 1)
-    if err or lc['rounds'] < (lc['sleeps'] - 50) * 5000:  # before the first packet it sleeps at once
-        return err or str(lc)
-    return nothing_lost(a)
+    with Session([setting('this-poll', 0), setting('average-poll', 0), setting('thread-poll', 5000),
+                  setting('rx-completion', 'adaptive')] + GENERATE) as t:
+        first = lcore_of(t.look(lambda a: got(a, 1)[0] > 0), 1)
+        a = t.look(lambda a: got(a, 1)[0] >= 10000)
+        lc = lcore_of(a, 1)
+        # one sleep that began before the first look
+        if got(a, 1)[0] < 10000 or lc['rounds'] - first['rounds'] < (lc['sleeps'] - first['sleeps'] - 1) * 5000:
+            return '%s, before %s' % (lc, first)
+        return t.nothing_lost()
 
 
 def adaptive_gives_up():
     """A trickle that never reaches the thresholds: as with interrupts."""
-    a, err, _ = run([setting('this-poll', 1000), setting('average-poll', 1000), setting('rx-completion', 'adaptive')] + GENERATE +
-                    ['sleep 1500', 'show fwd json'] + DRAIN)
-    lc = lcore_of(a[0], 1)
-    if err or lc['sleeps'] < 3 or lc['rounds'] > lc['sleeps'] + got(a[0], 1)[0] + 2:
-        return err or str(lc)
-    return nothing_lost(a)
+    with Session([setting('this-poll', 1000), setting('average-poll', 1000), setting('rx-completion', 'adaptive')] + GENERATE) as t:
+        a = t.look(lambda a: lcore_of(a, 1)['sleeps'] >= 3 and got(a, 1)[0] >= 100)
+        lc = lcore_of(a, 1)
+        if lc['sleeps'] < 3 or lc['rounds'] > lc['sleeps'] + got(a, 1)[0] + 2:
+            return str(lc)
+        return t.nothing_lost()
 
 
 def most_interrupts(lc, packets, seconds):
@@ -115,12 +141,14 @@ def most_interrupts(lc, packets, seconds):
 
 def moderated():
     """An interrupt waits: there cannot be more of them."""
-    a, err, seconds = run([setting('rx-moderation', 'manual'), setting('rx-moderation-count', 64), setting('rx-moderation-time', 60000),
-                           setting('rx-completion', 'interrupt')] + GENERATE + ['sleep 1500', 'show fwd json'] + DRAIN)
-    lc, n = lcore_of(a[0], 1), got(a[0], 1)[0]
-    if err or n < 200 or lc['interrupts'] == 0 or lc['interrupts'] > most_interrupts(lc, n, seconds):
-        return err or '%d packets: %s' % (n, lc)
-    return nothing_lost(a)
+    begun = time.monotonic()
+    with Session([setting('rx-moderation', 'manual'), setting('rx-moderation-count', 64), setting('rx-moderation-time', 60000),
+                  setting('rx-completion', 'interrupt')] + GENERATE) as t:
+        a = t.look(lambda a: got(a, 1)[0] >= 10000)
+        lc, n = lcore_of(a, 1), got(a, 1)[0]
+        if n < 10000 or lc['interrupts'] == 0 or lc['interrupts'] > most_interrupts(lc, n, time.monotonic() - begun):
+            return '%d packets: %s' % (n, lc)
+        return t.nothing_lost()
 
 
 def moderation_by_rate():
@@ -128,51 +156,59 @@ def moderation_by_rate():
     extra = [setting('rx-moderation', 'adaptive'), setting('rx-moderation-count', 64), setting('rx-moderation-time', 60000),
              setting('rx-completion', 'interrupt')]
     high = [setting('rx-moderation-low-rate', 0), setting('rx-moderation-high-rate', 0)]
-    a, err, seconds = run(extra + high + GENERATE + ['sleep 1000', 'show fwd json', 'sleep 1500', 'show fwd json'] + DRAIN)
-    if err:
-        return err
-    # in the second half moderation was at work
-    packets = got(a[1], 1)[0] - got(a[0], 1)[0]
-    lc = {k: lcore_of(a[1], 1)[k] - lcore_of(a[0], 1)[k] for k in ('sleeps', 'interrupts')}
-    if packets < 200 or lc['interrupts'] > most_interrupts(lc, packets, seconds):
-        return '%d packets: %s' % (packets, lc)
-    return nothing_lost(a)
+    with Session(extra + high + GENERATE) as t:
+        end, good = time.monotonic() + 60, 0
+        # from some time on, when the rate is known, moderation is at work
+        while good < 2 and time.monotonic() < end:
+            begun = time.monotonic()
+            first = t.ask('show fwd')
+            last = t.look(lambda a: got(a, 1)[0] >= got(first, 1)[0] + 20000)
+            packets = got(last, 1)[0] - got(first, 1)[0]
+            lc = {k: lcore_of(last, 1)[k] - lcore_of(first, 1)[k] for k in ('sleeps', 'interrupts')}
+            few = lc['interrupts'] <= most_interrupts(lc, packets, time.monotonic() - begun)
+            good = good + 1 if few and packets >= 20000 else 0
+        return t.nothing_lost() if good == 2 else '%d packets: %s' % (packets, lc)
 
 
 def refused():
     bad = [('rx-completion', 'sometimes', 'polling, interrupt or adaptive'), ('thread-poll', '200001', '0..200000'),
            ('average-weight', '257', '0..256'), ('average-poll', '1001', '0..1000'), ('this-poll', '1001', '0..1000'),
            ('rx-moderation', 'fast', 'low-latency'), ('rx-moderation-count', '65536', '0..65535'), ('rss-queues', '65', '1..64')]
-    _, err, _ = run([setting(n, v) for n, v, _ in bad])
+    _, err = run([setting(n, v) for n, v, _ in bad])
     wrong = [e for e, (n, v, want) in zip(err.splitlines(), bad) if n not in e or "'%s'" % v not in e or want not in e]
     if len(err.splitlines()) != len(bad) or wrong:
         return err
-    _, err, _ = run([setting('rx-completion', 'interrupt', 0)], vdevs=['net_null0'])
+    _, err = run([setting('rx-completion', 'interrupt', 0)], vdevs=['net_null0'])
     if 'no receive interrupts' not in err or err.count('\n') != 1:
         return 'net_null: ' + err
-    a, err, _ = run([setting('rx-completion', 'interrupt'), 'show settings 1 json'], args=['--rxq', '33', '--txq', '1'])
+    _, err = run([setting('rx-completion', 'interrupt'), 'show settings 1 json'], args=['--rxq', '33', '--txq', '1'])
     return None if 'more than 32' in err and err.count('\n') == 1 else '33 queues: ' + err
 
 
 def rss_queues():
-    """RSS over two of four queues and back, while packets flow: looks until it shows, and a while longer."""
-    looks = 8
-    more = ['sleep 250', 'show fwd json'] * looks
-    a, err, _ = run(GENERATE + more + [setting('rss-queues', 2)] + more + [setting('rss-queues', 'all')] + more + DRAIN,
-                    args=['--rxq', '4', '--txq', '1'])
-    if err:
-        return err
-    n = [got(x, 1) for x in a[:3 * looks]]
-    if min(n[looks - 1]) == 0:
-        return 'over all: %s' % n[looks - 1]
-    # what was in the rings of before comes first; the rest of the time only two queues get something
-    over_two = [x for x in n[looks:2 * looks] if sum(x) > sum(n[looks - 1])]
-    grown = sorted(y - x for x, y in zip(over_two[1], over_two[-1])) if len(over_two) > 1 else []
-    if not grown or grown[:2] != [0, 0] or grown[2] == 0:
-        return 'over two: %s' % n[looks - 1:2 * looks]
-    if min(y - x for x, y in zip(over_two[-1], n[-1])) == 0:
-        return 'over all again: %s' % n[2 * looks - 1:]
-    return nothing_lost(a)
+    """RSS over two of four queues and back, while packets flow."""
+    def grown(now, before):
+        return [y - x for x, y in zip(got(before, 1), got(now, 1))]
+
+    with Session(GENERATE, ['--rxq', '4', '--txq', '1']) as t:
+        a = t.look(lambda a: min(got(a, 1)) > 0)
+        if min(got(a, 1)) == 0:
+            return 'over all: %s' % got(a, 1)
+        t.tell(setting('rss-queues', 2))
+        # what was in the rings of before comes first; from then on only two queues get something
+        end = time.monotonic() + 60
+        while True:
+            a = t.ask('show fwd')
+            b = t.look(lambda b: sum(grown(b, a)) >= 20000)
+            if sorted(n > 0 for n in grown(b, a)) == [False, False, True, True] and sum(grown(b, a)) >= 20000:
+                break
+            if time.monotonic() > end:
+                return 'over two: %s' % grown(b, a)
+        t.tell(setting('rss-queues', 'all'))
+        a = t.look(lambda a: min(grown(a, b)) > 0)
+        if min(grown(a, b)) == 0:
+            return 'over all again: %s' % grown(a, b)
+        return t.nothing_lost()
 
 
 for case in (polling_never_sleeps, interrupts_when_idle, interrupts_bring_packets, switched_live, adaptive_thread_poll,

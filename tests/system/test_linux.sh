@@ -52,20 +52,22 @@ run_app() {
 	pid=$!
 }
 
+# Forwarding has begun: what the program has to do with interfaces is done. Its table comes each second.
+app_runs() {
+	for _ in $(seq 600); do
+		grep -q 'second 1' "$work/app" && return 0
+		kill -0 "$pid" 2>/dev/null || return 1
+		sleep 0.1
+	done
+	return 1
+}
+
 # start_app MTU COMMANDS VDEV...: with taps moved into the namespaces and configured.
 start_app() {
-	local mtu=$1 commands=$2 i
+	local mtu=$1 commands=$2
 	shift 2
 	run_app "$commands" "$@"
-	for i in 0 1; do
-		case "$*" in *net_tap$i*) ;; *) continue ;; esac
-		for _ in $(seq 100); do
-			ip link show "tpt$i" >/dev/null 2>&1 && break
-			kill -0 "$pid" 2>/dev/null || return 1
-			sleep 0.1
-		done
-	done
-	sleep 1
+	app_runs || return
 	ip netns add "$a" && ip netns add "$b" || return 1
 	ip link set tpt0 netns "$a" || return 1
 	ip -n "$a" addr add 10.9.0.1/24 dev tpt0
@@ -78,7 +80,6 @@ start_app() {
 		ip -n "$b" link set tpt1 mtu "$mtu" up
 		;;
 	esac
-	sleep 1
 }
 
 # A veth pair of MTU 9000 into a namespace; a pcap port on the near end is the wire.
@@ -92,12 +93,7 @@ start_jumbo() {
 	run_app 'port stop all; port config all mtu 9000; port start all; set fwd icmpecho; start' \
 		--vdev="net_pcap0,rx_iface_in=tpv$id,tx_iface=tpv$id" \
 		--vdev=net_mlx4_model0,ports=1,wire0=ethdev:net_pcap0
-	for _ in $(seq 100); do
-		grep -q 'second 1' "$work/app" && return 0
-		kill -0 "$pid" 2>/dev/null || return 1
-		sleep 0.1
-	done
-	return 1
+	app_runs
 }
 
 stop_all() {
@@ -109,8 +105,12 @@ stop_all() {
 
 iperf() {
 	ip netns exec "$b" iperf3 -s -1 -D --pidfile "$work/iperf.pid" >/dev/null
-	sleep 0.5
-	ip netns exec "$a" iperf3 -c 10.9.0.2 -t 3 -J >"$work/iperf.json" || return 1
+	for _ in $(seq 600); do
+		ip netns exec "$b" ss -ltn | grep -q ':5201 ' && break
+		sleep 0.1
+	done
+	# The window is less than a ring holds: a forwarder that waits for a CPU loses nothing.
+	ip netns exec "$a" iperf3 -c 10.9.0.2 -n 20M -w 64K -J >"$work/iperf.json" || return 1
 	/usr/bin/python3 - "$work/iperf.json" <<'PY'
 import json, sys
 r = json.load(open(sys.argv[1]))['end']['sum_received']

@@ -38,10 +38,6 @@ def both(provider, fwd=('rxonly', 'rxonly')):
             'roce addr add 1 192.0.2.2/24', 'set fwd %s 0' % fwd[0], 'set fwd %s 1' % fwd[1], 'start']
 
 
-def shown_qps(out):
-    return [d['ports'] for d in documents(out) if 'ports' in d and isinstance(d['ports'][0].get('qps'), list)]
-
-
 def qp_of(ports, port, qp=0):
     return [q for q in ports[port]['qps'] if q['qp'] == qp][0]
 
@@ -51,20 +47,39 @@ def expect(found, wanted):
     return 'found, wanted: %s in %s' % (wrong, found) if wrong else None
 
 
+class Session(tpmd.Triplane):
+    """A triplane that was told these lines. What a receiver has counted when its sender is done, it has yet to show."""
+
+    def __init__(self, vdevs, lines):
+        super().__init__(vdevs, memory=512)
+        for line in lines:
+            self.tell(line)
+
+    def qps(self, *received):
+        """All queue pairs, when each (port, queue pair, messages) has received so many; or as they are in the end."""
+        end = time.monotonic() + 60
+        while True:
+            ports = self.ask('show roce qp all', 300)['ports']
+            if all(qp_of(ports, p, q)['rx_messages'] >= n for p, q, n in received) or time.monotonic() > end:
+                return ports
+            time.sleep(0.05)
+
+
 def connected(provider):
-    rc, out, err = triplane(MODEL, both(provider) + [
-        'roce qp create 0 rc 10000 32', 'roce qp create 1 rc 10000 32', 'roce qp pair 0 0 1 0',
-        'roce traffic start 0 0 send 10000 0 3000', 'roce traffic wait 0 0 60',
-        'roce traffic start 1 0 write 9999 0 1000', 'roce traffic wait 1 0 60',
-        'roce traffic start 1 0 read 1 0 500', 'roce traffic wait 1 0 60', 'sleep 100',
-        'show roce qp all', 'roce qp modify 0 0 reset', 'roce qp modify 1 0 reset', 'roce qp pair 0 0 1 0',
-        'roce traffic start 1 0 send 100 2000 400', 'roce traffic wait 1 0 60', 'sleep 100', 'show roce qp all',
-        'show model'])
-    if rc != 0:
-        return err[-400:]
-    if any(p['violations'] for p in last(out, 'ports', 2) if 'violations' in p):
-        return str(last(out, 'ports', 2))
-    first, second = shown_qps(out)
+    with Session(MODEL, both(provider) + [
+            'roce qp create 0 rc 10000 32', 'roce qp create 1 rc 10000 32', 'roce qp pair 0 0 1 0',
+            'roce traffic start 0 0 send 10000 0 3000', 'roce traffic wait 0 0 60',
+            'roce traffic start 1 0 write 9999 0 1000', 'roce traffic wait 1 0 60',
+            'roce traffic start 1 0 read 1 0 500', 'roce traffic wait 1 0 60']) as t:
+        first = t.qps((1, 0, 3000))
+        for line in ('roce qp modify 0 0 reset', 'roce qp modify 1 0 reset', 'roce qp pair 0 0 1 0',
+                     'roce traffic start 1 0 send 100 2000 400', 'roce traffic wait 1 0 60'):
+            t.tell(line)
+        second = t.qps((0, 0, 400))
+        model = t.ask('show model')['ports']
+        t.end()
+    if any(p['violations'] for p in model):
+        return str(model)
     return (expect(qp_of(first, 0), {'state': 'rts', 'tx_messages': 3000, 'tx_bytes': 30000000, 'rx_messages': 0, 'errors': 0})
             or expect(qp_of(first, 1), {'rx_messages': 3000, 'rx_bytes': 30000000, 'rx_lost': 0, 'rx_late': 0,
                                         'tx_messages': 1500, 'tx_bytes': 9999500, 'errors': 0})
@@ -75,14 +90,13 @@ def connected(provider):
 
 def datagrams(provider):
     """None is late, and each that came or did not is counted."""
-    rc, out, err = triplane(MODEL, both(provider) + [
-        'roce qp create 0 ud 1000', 'roce qp create 1 ud 1000', 'roce qp create 0 uc 3000', 'roce qp create 1 uc 3000',
-        'roce qp pair 0 0 1 0', 'roce qp pair 0 1 1 1',
-        'roce traffic start 0 0 send 1000 1000 200', 'roce traffic wait 0 0 60',
-        'roce traffic start 1 1 send 3000 1000 200', 'roce traffic wait 1 1 60', 'sleep 200', 'show roce qp all'])
-    if rc != 0:
-        return err[-400:]
-    ports = shown_qps(out)[0]
+    with Session(MODEL, both(provider) + [
+            'roce qp create 0 ud 1000', 'roce qp create 1 ud 1000', 'roce qp create 0 uc 3000', 'roce qp create 1 uc 3000',
+            'roce qp pair 0 0 1 0', 'roce qp pair 0 1 1 1',
+            'roce traffic start 0 0 send 1000 1000 200', 'roce traffic wait 0 0 60',
+            'roce traffic start 1 1 send 3000 1000 200', 'roce traffic wait 1 1 60']) as t:
+        ports = t.qps((1, 0, 1), (0, 1, 1))
+        t.end()
     for port, qp in ((1, 0), (0, 1)):
         q = qp_of(ports, port, qp)
         if q['rx_messages'] == 0 or q['rx_messages'] + q['rx_lost'] > 200 or q['rx_late'] or q['errors']:
@@ -92,14 +106,13 @@ def datagrams(provider):
 
 def lossy_wire(provider):
     """Of a hundred frames two are lost, by the card's own count; no message is."""
-    rc, out, err = triplane(['net_mlx4_model0,impair0=drop:20000/seed:7,impair1=drop:20000/seed:8'], both(provider) + [
-        'roce qp create 0 rc 4096 16', 'roce qp create 1 rc 4096 16', 'roce qp pair 0 0 1 0',
-        'roce traffic start 0 0 send 4096 0 400', 'roce traffic wait 0 0 120', 'sleep 100', 'show roce qp all', 'show model'])
-    if rc != 0:
-        return err[-400:]
-    lost = sum(p['impair_drops'] for p in last(out, 'ports', 2))
-    return (expect(qp_of(shown_qps(out)[0], 1), {'rx_messages': 400, 'rx_lost': 0, 'rx_late': 0, 'errors': 0})
-            or (None if lost > 0 else 'no frame was lost: %s' % last(out, 'ports', 2)))
+    with Session(['net_mlx4_model0,impair0=drop:20000/seed:7,impair1=drop:20000/seed:8'], both(provider) + [
+            'roce qp create 0 rc 4096 16', 'roce qp create 1 rc 4096 16', 'roce qp pair 0 0 1 0',
+            'roce traffic start 0 0 send 4096 0 400', 'roce traffic wait 0 0 120']) as t:
+        ports, model = t.qps((1, 0, 400)), t.ask('show model')['ports']
+        t.end()
+    return (expect(qp_of(ports, 1), {'rx_messages': 400, 'rx_lost': 0, 'rx_late': 0, 'errors': 0})
+            or (None if sum(p['impair_drops'] for p in model) > 0 else 'no frame was lost: %s' % model))
 
 
 def tshark(path, filt, *fields):
@@ -121,9 +134,12 @@ def captured(provider):
         if tshark(path, '_ws.malformed || !infiniband', 'frame.number'):
             return 'malformed, or not of RoCE'
         ops = tshark(path, 'infiniband', 'infiniband.bth.opcode')
+        psns = tshark(path, 'infiniband', 'infiniband.bth.psn')
         want = {'0': 100, '1': 100, '2': 100, '12': 50, '16': 50}
-        found = {k: ops.count(k) for k in want}
-        if last(out, 'lost') != 0 or last(out, 'packets') != len(ops):
+        # What was not acknowledged in time went twice, with the same number.
+        once = [op for op, _ in set(zip(ops, psns))]
+        found = {k: once.count(k) for k in want}
+        if last(out, 'lost') != 0 or last(out, 'packets') != len(ops) or len(psns) != len(ops):
             return '%s packets and %s lost, %d in the file' % (last(out, 'packets'), last(out, 'lost'), len(ops))
         return None if found == want else 'opcodes %s' % found
 
@@ -142,18 +158,19 @@ def bad_captures():
 
 def beside_forwarding(provider):
     """Generated flows go to the other port and come back while messages pass on the same ports; the links bound both."""
-    rc, out, err = triplane(['net_mlx4_model0,rate0=400,rate1=800'], both(provider, ('flowgen', 'macswap')) + [
-        'roce qp create 0 rc 4096', 'roce qp create 1 rc 4096', 'roce qp pair 0 0 1 0',
-        'roce traffic start 0 0 send 4096 2000 1000', 'roce traffic wait 0 0 120', 'sleep 100', 'show roce qp all', 'stop'])
-    if rc != 0:
-        return err[-400:]
-    streams = last(out, 'streams')
+    with Session(['net_mlx4_model0,rate0=400,rate1=800'], both(provider, ('flowgen', 'macswap')) + [
+            'roce qp create 0 rc 4096', 'roce qp create 1 rc 4096', 'roce qp pair 0 0 1 0',
+            'roce traffic start 0 0 send 4096 2000 1000', 'roce traffic wait 0 0 120']) as t:
+        ports = t.qps((1, 0, 1000))
+        t.tell('stop')
+        streams = t.ask('show summary')['streams']
+        t.end()
     for s in streams:
         if s['rx_packets'] == 0 or s['tx_packets'] == 0:
             return str(streams)
     if len(streams) != 2:
         return 'RoCE is in the table of streams: %s' % streams
-    return expect(qp_of(shown_qps(out)[0], 1),
+    return expect(qp_of(ports, 1),
                   {'rx_messages': 1000, 'rx_bytes': 4096000, 'rx_lost': 0, 'errors': 0})
 
 

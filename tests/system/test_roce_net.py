@@ -3,6 +3,7 @@
 """The network side of a RoCE port against the Linux stack: each finds the other, by IPv4 and IPv6, on a VLAN, by a
 router; addresses of a kernel interface are followed. Frames are judged by tshark; scapy plays a hostile neighbour."""
 import os
+import re
 import select
 import subprocess
 import sys
@@ -44,9 +45,9 @@ class Port:
             tpmd.eal('tprn%d' % ID, plugin=False) + ['--vdev=' + vdev, '--'] + list(args)
         self.log = open(os.path.join(work, 'log'), 'w+')
         self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log)
-        self.answer(30)
+        self.answer()
 
-    def answer(self, timeout=15):
+    def answer(self, timeout=60):
         end, text = time.monotonic() + timeout, ''
         while not text.endswith('=\n'):
             left = end - time.monotonic()
@@ -84,13 +85,20 @@ class Port:
         return self.proc.returncode
 
 
-def until(what, seconds=10):
+def until(what, seconds=60):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if what():
             return True
         time.sleep(0.2)
     return False
+
+
+def unanswered(count, *args, space=NS):
+    """None when the first so many echo requests are answered, each once. With a deadline ping waits for late ones."""
+    out = sh('ip', 'netns', 'exec', space, 'ping', '-n', '-c', str(count), '-w', '30', *args, ok=False)
+    seen = [int(n) for n in re.findall(r'_seq=(\d+) ', out)]
+    return None if set(range(1, count + 1)) <= set(seen) and 'DUP' not in out else 'ping: ' + out[-200:]
 
 
 def neigh(addr, dev):
@@ -149,9 +157,9 @@ def configured(port):
 def pinged(pairs):
     ip('neigh', 'flush', 'all')
     for addr, dev in pairs:
-        out = ns('ping', '-c', '3', '-i', '0.2', '-W', '2', '-I', dev, addr, ok=False)
-        if ' 3 received' not in out:
-            return 'ping %s: %s' % (addr, out[-200:])
+        why = unanswered(3, '-i', '0.2', '-I', dev, addr)
+        if why:
+            return why
         if neigh(addr, dev) != OUR_MAC:
             return 'Linux thinks that %s is at %s' % (addr, neigh(addr, dev))
     return None
@@ -170,8 +178,7 @@ def linux_finds_us(port):
     why = pinged([('10.9.0.2', TAP), ('fd00:9::2', TAP), (LL, TAP)])
     if why:
         return why
-    out = ns('ping', '-c', '20', '-i', '0.01', '-s', '1400', '10.9.0.2', ok=False)
-    return None if ' 20 received' in out else out[-200:]
+    return unanswered(20, '-i', '0.01', '-s', '1400', '10.9.0.2')
 
 
 def we_find_linux(port):
@@ -187,7 +194,7 @@ def vlan_of_linux(port):
 
 
 VLAN = r'''
-import sys
+import sys, threading
 from scapy.all import *
 iface, us, me = sys.argv[1], '02:00:00:00:0e:aa', '02:00:00:00:05:01'
 tag = Dot1Q(vlan=5)
@@ -201,9 +208,10 @@ def answer(p):
     if ICMPv6ND_NS in p and p[ICMPv6ND_NS].tgt == 'fd00:5::61':
         sendp(back / IPv6(src='fd00:5::61', dst=p[IPv6].src, hlim=255) / ICMPv6ND_NA(R=0, S=1, O=1, tgt='fd00:5::61') /
               ICMPv6NDOptDstLLAddr(lladdr=me), iface=iface, verbose=0)
-listener = AsyncSniffer(iface=iface, prn=answer, store=0)
+ready = threading.Event()
+listener = AsyncSniffer(iface=iface, prn=answer, store=0, started_callback=ready.set)
 listener.start()
-time.sleep(1)
+ready.wait()
 bcast, uni = Ether(src=me, dst='ff:ff:ff:ff:ff:ff'), Ether(src=me, dst=us)
 asked = {
     'arp': bcast / tag / ARP(op=1, hwsrc=me, psrc='10.5.0.60', pdst='10.5.0.2'),
@@ -213,7 +221,7 @@ asked = {
     'ping6': uni / tag / IPv6(src='fd00:5::60', dst='fd00:5::2') / ICMPv6EchoRequest(id=3, data=b'z' * 100),
 }
 for name, p in asked.items():
-    got = srp1(p, iface=iface, timeout=3, verbose=0)
+    got = srp1(p, iface=iface, timeout=3, retry=10, verbose=0)
     print(name, got is not None and got.src == us and Dot1Q in got and got[Dot1Q].vlan == 5, flush=True)
 # the address is on VLAN 5 only
 print('untagged', srp1(bcast / ARP(op=1, hwsrc=me, psrc='10.5.0.60', pdst='10.5.0.2'), iface=iface, timeout=1, verbose=0) is None,
@@ -231,9 +239,9 @@ def vlan_of_scapy(port):
             if line != name + ' True':
                 return line or 'scapy ended'
         for index, gid in ((V4, '::ffff:10.5.0.61'), (V6, 'fd00:5::61')):
-            got = port.cmd('resolve %d %s' % (index, gid))
-            if got != ['02:00:00:00:05:01']:
-                return '%s is at %s' % (gid, got)
+            # It asks three times, a second apart: scapy may be slower than that.
+            if not until(lambda: port.cmd('resolve %d %s' % (index, gid)) == ['02:00:00:00:05:01']):
+                return '%s is at %s' % (gid, port.cmd('resolve %d %s' % (index, gid)))
     finally:
         peer.stdin.close()
         peer.wait()
@@ -272,8 +280,10 @@ def neighbour_moves(port):
 
 def linux_detects_us(port):
     """Linux's duplicate address detection asks for an address of ours, and gets an answer."""
+    # It waits a second after each of its questions; one answer is enough.
+    ns('sysctl', '-qw', 'net.ipv6.conf.%s.dad_transmits=20' % TAP)
     ip('addr', 'add', 'fd00:9::2/64', 'dev', TAP)
-    ok = until(lambda: 'dadfailed' in ip('-6', 'addr', 'show', 'dev', TAP), 5)
+    ok = until(lambda: 'dadfailed' in ip('-6', 'addr', 'show', 'dev', TAP))
     ip('addr', 'del', 'fd00:9::2/64', 'dev', TAP)
     return None if ok else 'Linux took our address'
 
@@ -283,7 +293,7 @@ def defended(port):
     ip('addr', 'add', '10.9.0.2/32', 'dev', TAP)
     ns('/usr/bin/python3', '-c', "from scapy.all import *; sendp(Ether(src='02:00:00:00:0e:cc', dst='ff:ff:ff:ff:ff:ff') / "
        "ARP(op=1, hwsrc='02:00:00:00:0e:cc', psrc='10.9.0.2', pdst='10.9.0.2'), iface='%s', verbose=0)" % TAP)
-    ok = until(lambda: port.stat('net_address_conflicts') > before, 5)
+    ok = until(lambda: port.stat('net_address_conflicts') > before)
     ip('addr', 'del', '10.9.0.2/32', 'dev', TAP)
     if not ok or 'has our address 10.9.0.2' not in port.said():
         return 'not seen: %s' % port.said()[-300:]
@@ -317,8 +327,7 @@ def hostile(port):
     ns('/usr/bin/python3', '-c', HOSTILE, OUR_MAC, TAP)
     if not until(lambda: port.stat('net_malformed') > before + 100):
         return 'only %d were refused' % (port.stat('net_malformed') - before)
-    out = ns('ping', '-c', '2', '-i', '0.2', '-W', '2', '10.9.0.2', ok=False)
-    return None if ' 2 received' in out else 'no answer afterwards: %s' % out[-200:]
+    return unanswered(2, '-i', '0.2', '10.9.0.2')
 
 
 def new_mac(port):
@@ -328,19 +337,22 @@ def new_mac(port):
     def known():
         return sh('ip', '-n', there, 'neigh', 'show', '10.8.0.7')
     # Nobody answers pings beside a kernel, but the question before it is answered.
-    sh('ip', 'netns', 'exec', there, 'ping', '-c', '1', '-W', '1', '10.8.0.7', ok=False)
     old = sh('ip', '-n', NS, '-br', 'link', 'show', 'veth0').split()[2]
-    if old not in known():
+
+    def asked():
+        sh('ip', 'netns', 'exec', there, 'ping', '-c', '1', '-W', '1', '10.8.0.7', ok=False)
+        return old in known()
+    if not until(asked):
         return 'not found before: %s' % known()
     port.cmd('events')
     if port.cmd('mac 02:00:00:00:0e:ab') != ['0']:
         return 'the port takes no new MAC'
-    if not until(lambda: port.cmd('gids')[0] == '0 fe80::ff:fe00:eab v1', 5):
+    if not until(lambda: port.cmd('gids')[0] == '0 fe80::ff:fe00:eab v1'):
         return 'GIDs %s' % port.cmd('gids')
     # 18: IBV_EVENT_GID_CHANGE
     if '18' not in port.cmd('events'):
         return 'no event'
-    return None if until(lambda: '02:00:00:00:0e:ab' in known(), 5) else 'Linux thinks %s' % known()
+    return None if until(lambda: '02:00:00:00:0e:ab' in known()) else 'Linux thinks %s' % known()
 
 
 def judged(pcap):
@@ -389,8 +401,9 @@ def with_linux():
         pcap = os.path.join(work, 'tap.pcap')
         capture = subprocess.Popen(['ip', 'netns', 'exec', NS, 'tshark', '-q', '-n', '-i', TAP, '-w', pcap],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until(lambda: os.path.exists(pcap) and os.path.getsize(pcap) > 0)
-        time.sleep(0.5)
+        # The file's head is written when the interface is open.
+        if not until(lambda: os.path.exists(pcap) and os.path.getsize(pcap) > 0):
+            raise RuntimeError('tshark does not begin to capture')
         for fn in (configured, linux_finds_us, we_find_linux, vlan_of_linux, vlan_of_scapy, by_router, nobody_there, neighbour_moves, linux_detects_us,
                    defended):
             cases.run('roce-net-' + fn.__name__.replace('_', '-'), fn, port)
@@ -410,7 +423,7 @@ def with_linux():
 
 
 def gids_are(port, *want):
-    return until(lambda: [g.split()[1] for g in port.cmd('gids')[2::2]] == list(want), 5)
+    return until(lambda: [g.split()[1] for g in port.cmd('gids')[2::2]] == list(want))
 
 
 def follow(port):
@@ -453,15 +466,15 @@ def shared(port):
     """We and the kernel ask for a neighbour and both get the answer; the kernel still answers pings."""
     peer = sh('ip', '-n', NS + 'b', '-br', 'link', 'show', 'veth1').split()[2]
     ip('addr', 'add', '10.8.0.1/24', 'dev', 'veth0')
-    if not until(lambda: any('10.8.0.1' in g for g in port.cmd('gids')), 5):
+    if not until(lambda: any('10.8.0.1' in g for g in port.cmd('gids'))):
         return 'the address does not come'
     index = [g.split()[0] for g in port.cmd('gids') if '10.8.0.1' in g][1]
     got = port.cmd('resolve %s ::ffff:10.8.0.2' % index)
     if got != [peer]:
         return 'neighbour at %s, not %s' % (got, peer)
-    out = sh('ip', 'netns', 'exec', NS + 'b', 'ping', '-c', '3', '-i', '0.2', '-W', '2', '10.8.0.1', ok=False)
-    if ' 3 received' not in out or 'DUP' in out:
-        return out[-200:]
+    why = unanswered(3, '-i', '0.2', '10.8.0.1', space=NS + 'b')
+    if why:
+        return why
     if port.stat('net_echoes_sent') != 0 or port.stat('net_address_conflicts') != 0:
         return 'echoes %d, conflicts %d' % (port.stat('net_echoes_sent'), port.stat('net_address_conflicts'))
     return None

@@ -4,6 +4,7 @@
 import json
 import os
 import subprocess
+import time
 
 import tpmd
 
@@ -32,12 +33,31 @@ def prio(sw, port, prio_):
     return found[0] if found else {}
 
 
+class Session(tpmd.Triplane):
+    def __init__(self, vdevs, *lines):
+        super().__init__(vdevs, memory=512)
+        for line in lines:
+            self.tell(line)
+
+    def eventually(self, judge):
+        """What a judge has to say at last: cards and switch may still be at work on what was sent."""
+        end = time.monotonic() + 60
+        while True:
+            why = judge()
+            if why is None or time.monotonic() > end:
+                self.end()
+                return why
+            time.sleep(0.05)
+
+
 def macswap():
-    rc, out, err = triplane(cards('lab', 'lab'), 'set fwd flowgen 0; set fwd macswap 1; set peer 1 1; start live 3; stop; sleep 300; '
-                            'show switch all json; show port stats all json; show model json')
-    if rc != 0:
-        return err[-400:]
-    sw, stats, model = documents(out)[-3:]
+    with Session(cards('lab', 'lab'), 'set fwd flowgen 0', 'set fwd macswap 1', 'set peer 1 1', 'start',
+                 'wait counter tx_good_packets 100000 1 60', 'stop') as t:
+        return t.eventually(lambda: counted(t.ask('show switch all'), t.ask('show port stats all'), t.ask('show model')))
+
+
+def counted(sw, stats, model):
+    """Everybody counts the same, and nothing is left."""
     sw = sw['switches']['lab']
     stats, model = stats['ports'], model['ports']
     if sw['ports'] != 2 or sw['used'] != 0:
@@ -56,16 +76,19 @@ def macswap():
 
 def paced():
     """The rate bounds what leaves from above; how much of it is used depends on the machine."""
-    rc, out, err = triplane(cards('lab', 'lab/rate:50'), 'set fwd flowgen 0; set fwd rxonly 1; start live 3; '
-                            'show switch lab json')
-    if rc != 0:
-        return err[-400:]
-    sw = documents(out)[-1]['switches']['lab']
-    c = prio(sw, 2, 0)
-    # 60 bytes and 24 of line overhead at 50 Mb/s: 74404 frames a second.
-    if not 0 < c['tx_frames'] <= 74405 * 5 or prio(sw, 1, 0).get('drop_queue_limit', 0) == 0:
-        return str(sw)
-    return None
+    begun = time.monotonic()
+    with Session(cards('lab', 'lab/rate:50'), 'set fwd flowgen 0', 'set fwd rxonly 1', 'start') as t:
+        def judge():
+            sw = t.ask('show switch lab')['switches']['lab']
+            if not all(p.get('by_priority') for p in sw['by_port'] if p['port'] in (1, 2)):
+                return 'nothing passes: %s' % sw
+            sent, dropped = prio(sw, 2, 0).get('tx_frames', 0), prio(sw, 1, 0).get('drop_queue_limit', 0)
+            # 60 bytes and 24 of line overhead at 50 Mb/s: 74404 frames a second. Far more is offered.
+            most = 74405 * (time.monotonic() - begun) + 1000
+            if sent > most:
+                raise RuntimeError('%d frames, at most %d: %s' % (sent, most, sw))
+            return None if sent > 74405 and dropped > 0 else str(sw)
+        return t.eventually(judge)
 
 
 def settings():

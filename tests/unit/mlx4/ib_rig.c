@@ -220,19 +220,6 @@ ir_state(unsigned int port)
 	return a.state;
 }
 
-enum ibv_event_type
-ir_event(unsigned int port)
-{
-	struct pollfd fd = {.fd = ir_ctx[port]->async_fd, .events = POLLIN};
-	struct ibv_async_event e;
-
-	if (poll(&fd, 1, EVENT_MS) != 1)
-		return IBV_EVENT_DEVICE_FATAL;
-	assert_int_equal(tp_roce_get_async_event(ir_ctx[port], &e), 0);
-	tp_roce_ack_async_event(&e);
-	return e.event_type;
-}
-
 static void
 turned(void *arg)
 {
@@ -259,10 +246,23 @@ handled(void)
 	sem_destroy(&sem);
 }
 
+enum ibv_event_type
+ir_event(unsigned int port)
+{
+	struct pollfd fd = {.fd = ir_ctx[port]->async_fd, .events = POLLIN};
+	struct ibv_async_event e;
+
+	handled();
+	if (poll(&fd, 1, EVENT_MS) != 1)
+		return IBV_EVENT_DEVICE_FATAL;
+	assert_int_equal(tp_roce_get_async_event(ir_ctx[port], &e), 0);
+	tp_roce_ack_async_event(&e);
+	return e.event_type;
+}
+
 void
 ir_forget_events(unsigned int port)
 {
-	handled();
 	while (ir_event(port) != IBV_EVENT_DEVICE_FATAL)
 		;
 }

@@ -16,7 +16,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define REFILL 32 /* buffers that a queue is given at a time: after multiples of it the ring is full again */
 #define WAIT_US 10000
-#define WAITS 500
+#define WAITS 3000
 
 static struct {
 	unsigned int n;

@@ -21,7 +21,7 @@
 #define CHANGES 1000u
 #define BURST 24u
 #define NOT_YET UINT32_MAX
-#define SETTLE_MS 100u
+#define SETTLE_MS 30000u
 #define MAX_FRAMES (CHANGES * BURST)
 
 /* An address of the test: who has it, and in which round each queue was last right for it. */

@@ -16,7 +16,7 @@
 #define OWN_QUEUE 2u /* of the thread that changes single queues */
 #define ROUNDS 25u
 #define WORKERS 4u
-#define SETTLE_MS 2000u
+#define SETTLE_MS 30000u
 #define BREATH_US 50u
 
 static unsigned int failed, at_work;

@@ -11,7 +11,7 @@
 #include "rte_pmd_mlx4_queue.h"
 
 #define US 1000u
-#define EPOLL_MS 2000
+#define EPOLL_MS 30000
 
 static uint64_t now_ns;
 

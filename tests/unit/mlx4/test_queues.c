@@ -13,7 +13,7 @@
 #define QUEUES 4
 #define FLOWS 64u
 #define POLLS 4u
-#define EPOLL_MS 2000
+#define EPOLL_MS 30000
 
 /* Microsoft's verification suite for RSS, IPv4 with TCP: the hash of each flow with the key of the suite. */
 static const struct {

@@ -306,8 +306,11 @@ test_signal(void **state)
 
 	sigaction(SIGUSR1, &act, NULL);
 	start(&j, get_async_job);
-	usleep(20000);
-	pthread_kill(j.thread, SIGUSR1);
+	/* a signal that comes before the thread waits interrupts nothing */
+	do {
+		usleep(20000);
+		pthread_kill(j.thread, SIGUSR1);
+	} while (atomic_load(&j.state) == 0);
 	finish(&j);
 	assert_int_equal(j.rc, -1);
 	assert_int_equal(j.err, EINTR);
