@@ -12,7 +12,11 @@
 
 #include "roce.h"
 
-#define FRAMES 512u /* that wait to be polled, each way */
+/*
+ * That wait to be polled, each way: more than the transmit rings of a port that also forwards usually hold, since the card
+ * may empty those while the thread that fills them and polls here waits for a CPU. What finds no room is not counted.
+ */
+#define FRAMES 2048u
 #define BURST 32u
 #define HEADERS 64u /* of Ethernet, with tags and FCS, round the MTU */
 
@@ -154,11 +158,16 @@ mirror_poll(struct mlx4_roce *r, struct mirror *w, bool out, bool again)
 unsigned int
 mlx4_roce_capture_poll(struct mlx4_roce *r)
 {
-	unsigned int i, n = 0;
+	unsigned int i, k, got, n = 0;
 
 	pthread_mutex_lock(&r->capture_lock);
-	for (i = 0; r->capture != NULL && i < RTE_DIM(r->capture->way); i++)
-		n += mirror_poll(r, &r->capture->way[i], i == 1, true);
+	/* All that is there: beside a forwarder's bursts more than one may come between two calls. */
+	for (i = 0; r->capture != NULL && i < RTE_DIM(r->capture->way); i++) {
+		for (k = 0, got = BURST; k < FRAMES / BURST && got == BURST; k++) {
+			got = mirror_poll(r, &r->capture->way[i], i == 1, true);
+			n += got;
+		}
+	}
 	pthread_mutex_unlock(&r->capture_lock);
 	return n;
 }

@@ -7,6 +7,8 @@
 #include "roce_rig.h"
 
 #define NOWHERE "/dev/null"
+#define LONG 61440u /* octets of a message */
+#define UNPOLLED 25u
 
 static void
 talk(struct rr_end *a, struct rr_end *b, unsigned int n)
@@ -58,6 +60,29 @@ test_counted(void **state)
 	rr_end_free(&b);
 }
 
+/* The card goes on while the thread that polls waits for a CPU: what it sent meanwhile, more than a burst, is there in the end. */
+static void
+test_unpolled(void **state)
+{
+	uint64_t captured, lost;
+	struct rr_end a, b;
+	unsigned int i;
+
+	rr_pair(&a, &b, IBV_QPT_RC, RR_IPV4_V2);
+	assert_int_equal(tp_roce_capture_start(rr_ctx[0], NOWHERE, 64), 0);
+	for (i = 0; i < UNPOLLED; i++) {
+		assert_int_equal(rr_rdma(&a, IBV_WR_RDMA_WRITE, i, LONG, &b, 0), 0);
+		rig_run(0);
+		rr_expect(&a, IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, i);
+	}
+	rr_run();
+	/* at the least, with the largest packets of an MTU of 1024 */
+	assert_int_equal(tp_roce_capture_stop(rr_ctx[0], &captured, &lost), 0);
+	assert_true(captured + lost >= UNPOLLED * (LONG / 1024));
+	rr_end_free(&a);
+	rr_end_free(&b);
+}
+
 /* More than the card's rings hold: they are filled again. The writer may be the slower one, and says so. */
 static void
 test_many(void **state)
@@ -67,9 +92,9 @@ test_many(void **state)
 
 	rr_pair(&a, &b, IBV_QPT_RC, RR_IPV6_V2);
 	assert_int_equal(tp_roce_capture_start(rr_ctx[0], NOWHERE, 64), 0);
-	talk(&a, &b, 1500);
+	talk(&a, &b, 2500);
 	assert_int_equal(tp_roce_capture_stop(rr_ctx[0], &captured, &lost), 0);
-	assert_int_equal(captured + lost, 3000);
+	assert_int_equal(captured + lost, 5000);
 	assert_true(captured >= 1000);
 	rr_end_free(&a);
 	rr_end_free(&b);
@@ -165,10 +190,8 @@ int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_counted),
-		TEST(test_many),
-		TEST(test_dead_card),
-		TEST(test_refused_commands),
+		TEST(test_counted),   TEST(test_unpolled),         TEST(test_many),
+		TEST(test_dead_card), TEST(test_refused_commands),
 	};
 
 	if (rig_eal("mlx4_roce_capture", "0@0") < 0)
