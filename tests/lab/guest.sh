@@ -80,7 +80,7 @@ await() {
 printed() {
     local at i
     if [ -n "${2:-}" ]; then
-        for i in 1 2 3 4 5 6 7 8 9 10; do
+        for ((i = 0; i < 150; i++)); do
             at=$(tail -c +$(($1 + 1)) "$run/out.log" | LC_ALL=C grep -abo -m 1 -F -e "$2" | cut -d: -f1)
             if [ -n "$at" ]; then
                 tail -c +$(($1 + 1)) "$run/out.log" | head -c "$at"

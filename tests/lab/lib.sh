@@ -33,8 +33,9 @@ card() {
 	shift
 	"$TP_BUILD/apps/triplane-hca/triplane-hca" --socket "$lab_tmp/$name.sock" "$@" >"$lab_tmp/$name.card" 2>&1 &
 	card_pid[$name]=$!
-	for ((i = 0; i < 50; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		grep -qs ready "$lab_tmp/$name.card" && return 0
+		kill -0 "${card_pid[$name]}" 2>/dev/null || break
 		sleep 0.1
 	done
 	fail "card-$name" "not ready: $(tail -n 1 "$lab_tmp/$name.card")"

@@ -54,7 +54,10 @@ else
 fi
 pid=$(cat "$LAB_DIR/run/b-$$/pid")
 kill -9 "$pid"
-sleep 2
+for ((i = 0; i < 300; i++)); do
+	grep -q 'b.sock: client detached' "$lab_tmp/a.card" && break
+	sleep 0.1
+done
 if grep -q 'b.sock: client detached' "$lab_tmp/a.card"; then pass two-killed; else fail two-killed "the card did not notice"; fi
 printf 'echo "== alone"\nping -c 2 -i 0.2 -W 1 192.0.2.2\ntrue\n' | guest_exec a 60
 want two-alone a alone "100% packet loss"

@@ -83,7 +83,7 @@ def memif_pair(prog, args, server_args=None, addrs=('192.0.2.1/24', '192.0.2.2/2
                 cmd += ['-p', str(port)]
             procs.append(Process(cmd + list(common) + own + (['127.0.0.1'] if tcp and role == 'client' else [])))
         client = procs[1].wait(timeout)
-        return Ends(procs[0].wait(10 if client.returncode == 0 else 2), client)
+        return Ends(procs[0].wait(timeout if client.returncode == 0 else 2), client)
 
 
 class Veth:
@@ -114,7 +114,7 @@ class Veth:
             cmd += ['--vdev=net_af_packet0,iface=roce%d' % i, '--', '--addr', '192.0.2.%d/24' % (i + 1)]
             procs.append(Process(cmd + list(args) + ([] if role == 'server' else ['127.0.0.1'])))
         client = procs[1].wait(timeout)
-        return Ends(procs[0].wait(10 if client.returncode == 0 else 2), client)
+        return Ends(procs[0].wait(timeout if client.returncode == 0 else 2), client)
 
 
 def self_pair(prog, args, vdevs, timeout=60):

@@ -6,6 +6,7 @@ own; lldpad gets the DCB operations that no virtual interface has from dcb_netli
 import glob
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -55,7 +56,7 @@ def same(what, got, want):
         raise AssertionError('%s: %r, want %r' % (what, got, want))
 
 
-def wait_for(what, probe, seconds=20):
+def wait_for(what, probe, seconds=60):
     """probe gives (true, anything) in time, or the last anything is in the failure."""
     end = time.monotonic() + seconds
     while True:
@@ -132,7 +133,7 @@ class App:
     def show(self):
         return self.ask('show dcbx PORT json')['ports'][0]
 
-    def until(self, what, good, seconds=20):
+    def until(self, what, good, seconds=60):
         def probe():
             s = self.show()
             return good(s), s
@@ -172,15 +173,20 @@ class Wire:
     def send(self, frame):
         self.sock.send(frame)
 
-    def frames(self, seconds, source=None, first=False):
+    def until(self, what, source, good, seconds=60):
+        """Frames of a source, until what came so far is good."""
         out, end = [], time.monotonic() + seconds
-        while select.select([self.sock], [], [], max(0, end - time.monotonic()))[0]:
-            data, addr = self.sock.recvfrom(65535)
-            if source is None or data[6:12] == bytes.fromhex(source.replace(':', '')):
+        while not good(out):
+            if not select.select([self.sock], [], [], max(0, end - time.monotonic()))[0]:
+                raise AssertionError('%s: not on the wire within %s s: %s' % (what, seconds, [f[:60].hex() for f in out[-5:]]))
+            data = self.sock.recv(65535)
+            if data[6:12] == bytes.fromhex(source.replace(':', '')):
                 out.append(data)
-                if first and data[12:14] == b'\x88\xcc':
-                    return [data]
-        return [f for f in out if not first]
+        return out
+
+    def lldp(self, what, source, good):
+        """The first LLDP frame of a source that is as wanted."""
+        return self.until(what, source, lambda out: out and out[-1][12:14] == b'\x88\xcc' and good(out[-1]))[-1]
 
 
 # --- tshark's view of an LLDPDU, in the words of "show dcbx" ------------------------------------------------------
@@ -257,15 +263,12 @@ def without(d, *keys):
 
 def own_frame():
     with App('set qos PORT ' + QOS, 'dcbx PORT on willing') as app, Wire() as wire:
-        app.cmd('dcbx PORT on not-willing')  # said at once
-        frame = wire.frames(5, OWN, first=True)
+        app.cmd('dcbx PORT on not-willing')  # said at once; one from before may be there
+        frame = wire.lldp('a frame of ours', OWN, lambda f: b'\x00\x80\xc2\x09\x00' in f)
         info = app.ask('show port info PORT json')['ports'][0]
         app.cmd('dcbx PORT off')
-        time.sleep(0.3)
-        rest = [f for f in wire.frames(1, OWN) if f[12:14] == b'\x88\xcc']
-    if not frame or not rest:
-        raise AssertionError('no frame of ours on the wire')
-    return frame[0], rest[-1], info['name']
+        last = wire.lldp('our good-bye', OWN, lambda f: b'\x06\x02\x00\x00' in f)
+    return frame, last, info['name']
 
 
 def frame_by_tshark(frame):
@@ -354,7 +357,7 @@ class Lldpd:
         wait_for('lldpd', lambda: (os.path.exists(self.sock), None))
         self.cli('resume')
         self.cli('configure', 'lldp', 'tx-interval', '1')
-        self.cli('configure', 'lldp', 'tx-hold', '3')
+        self.cli('configure', 'lldp', 'tx-hold', '10')  # seconds: a busy machine may say nothing for some
 
     def __enter__(self):
         return self
@@ -368,6 +371,16 @@ class Lldpd:
     def neighbours(self):
         found = json.loads(self.cli('-f', 'json0', 'show', 'neighbors', 'details'))['lldp'][0].get('interface', [])
         return found
+
+    def left(self):
+        """How neighbours went: by a good-bye, by age."""
+        text = self.cli('-f', 'keyvalue', 'show', 'statistics')
+        return tuple(int(re.search(r'%s=(\d+)' % k, text).group(1)) for k in ('delete_cnt', 'ageout_cnt'))
+
+    def gone(self, what, count=1):
+        """No neighbour any more, as he said himself."""
+        wait_for(what, lambda: (self.neighbours() == [], self.neighbours()))
+        same(what + ', good-byes and ages', self.left(), (count, 0))
 
     def stop(self, sig):
         """The monitor and the process that it keeps: killed together, so that no good-bye is said after SIGKILL."""
@@ -393,7 +406,7 @@ def lldpd_hears_us():
         tables = '00010002' + '283c' + '00' * 6 + '0202' + '00' * 6
         same('organisation TLVs', tlvs, {9: '00' + tables, 10: '00' + tables, 11: '0808', 12: '006312b7'})
         app.cmd('dcbx PORT off')
-        wait_for('our good-bye', lambda: (peer.neighbours() == [], peer.neighbours()), 3)
+        peer.gone('our good-bye')
 
 
 def lldpd_while_stopped():
@@ -414,12 +427,12 @@ def lldpd_while_stopped():
         tlvs = {int(t['subtype']): t['value'].replace(',', '').lower() for t in n['unknown-tlvs'][0]['unknown-tlv']}
         same('what lldpd has of us', tlvs[12], '006312b7')
         app.cmd('dcbx PORT off')
-        wait_for('our good-bye', lambda: (peer.neighbours() == [], peer.neighbours()), 3)
+        peer.gone('our good-bye')
         app.cmd('dcbx PORT on')
         wait_for('lldpd sees us again', lambda: (len(peer.neighbours()) == 1, peer.neighbours()))
         app.cmd('start')
         app.cmd('dcbx PORT off')
-        wait_for('good-bye while forwarding', lambda: (peer.neighbours() == [], peer.neighbours()), 3)
+        peer.gone('good-bye while forwarding', 2)
         app.cmd('stop')
         same('state', app.show()['state'], 'off')
 
@@ -430,11 +443,11 @@ def lldpd_is_heard():
         peer.cli('configure', 'lldp', 'custom-tlv', 'oui', '00,80,c2', 'subtype', '11', 'oui-info', '08,ff')
         s = app.until('PFC of lldpd', lambda s: s['operational']['pfc']['priorities'] == '0,1,2,3,4,5,6,7')
         same('from', s['features']['pfc']['from'], 'peer')
-        s = app.until('name of lldpd', lambda s: s['neighbours'][0].get('system_name') == 'other-end')
-        same('time to live', s['neighbours'][0]['ttl'], 3)
+        s = app.until('name of lldpd', lambda s: s['neighbours'] and s['neighbours'][0].get('system_name') == 'other-end')
+        same('time to live', s['neighbours'][0]['ttl'], 10)
         same('mac', s['peer']['mac'].lower(), HIGHER)
         peer.stop(signal.SIGKILL)
-        s = app.until('ageing', lambda s: s['neighbours'] == [], 8)
+        s = app.until('ageing', lambda s: s['neighbours'] == [])
         same('ageouts', s['lldp']['ageouts'], 1)
         same('deletes', s['lldp']['deletes'], 0)
         same('state', s['state'], 'no peer')
@@ -446,7 +459,7 @@ def lldpd_says_good_bye():
         peer.cli('configure', 'lldp', 'tx-hold', '100')
         app.until('lldpd', lambda s: s['neighbours'] and s['neighbours'][0]['ttl'] == 100)
         peer.stop(signal.SIGTERM)
-        s = app.until('good-bye', lambda s: s['neighbours'] == [], 5)
+        s = app.until('good-bye', lambda s: s['neighbours'] == [])
         same('deletes', s['lldp']['deletes'], 1)
         same('ageouts', s['lldp']['ageouts'], 0)
 
@@ -564,11 +577,11 @@ def lldpad_dies():
     with App('dcbx PORT on willing') as app, Wire() as wire:
         with Lldpad(False) as peer:
             app.until('lldpad', lambda s: s['features']['pfc']['from'] == 'peer')
-            frame = [f for f in wire.frames(1) if f[12:14] == b'\x88\xcc' and f[6:12] == bytes.fromhex(HIGHER.replace(':', ''))][-1]
+            frame = wire.lldp('a frame of lldpad with PFC', HIGHER, lambda f: b'\x00\x80\xc2\x0b' in f)
             peer.stop(signal.SIGKILL)
         at = frame.index(b'\x06\x02\x00', 14)
         wire.send(frame[:at + 2] + b'\x00\x02' + frame[at + 4:])
-        s = app.until('ageing', lambda s: s['neighbours'] == [], 6)
+        s = app.until('ageing', lambda s: s['neighbours'] == [])
         same('ageouts', s['lldp']['ageouts'], 1)
         same('PFC', (s['operational']['pfc']['priorities'], s['features']['pfc']['from']), ('', 'local'))
 
@@ -600,12 +613,13 @@ def not_forwarded():
             near.send(hello())
             near.send(other)
         app.until('LLDP at the agent', lambda s: s['lldp']['rx_frames'] == 10)
-        got = [f for f in far.frames(1, '02:00:00:00:00:05')]
+        # in the order in which they were sent: with the last one everything is there
+        got = far.until('ten frames behind', '02:00:00:00:00:05', lambda out: sum(f[12:14] == b'\x88\xcd' for f in out) == 10)
         same('behind', [f[12:14].hex() for f in got], ['88cd'] * 10)
         app.cmd('dcbx PORT off')
         app.show()
         near.send(hello())
-        same('agent off', [f[12:14].hex() for f in far.frames(1, '02:00:00:00:00:05')], ['88cc'])
+        same('agent off', [f[12:14].hex() for f in far.until('LLDP behind', '02:00:00:00:00:05', len)], ['88cc'])
 
 
 def not_promiscuous():

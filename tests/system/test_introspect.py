@@ -60,6 +60,7 @@ def descriptors(t):
             return 'descriptor %d: %s' % (off, t.text[-200:])
     t.cmd('start tx_first 1')
     t.cmd('stop')
+    t.until(1, 'rx_port_packets', t.stats(0)['tx-packets'], get=t.xstats)
     n = settled(t, 'show port 1 rxq 0 desc used count', r'Used desc count = (\d+)')
     if n is None or int(n.group(1)) == 0:
         return 'used: %s' % t.text[-200:]

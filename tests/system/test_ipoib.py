@@ -75,7 +75,7 @@ class Link:
             return re.findall(r'^(?:triplane> )*(\{.*\})$', self.text(), re.M)
         before = len(answers())
         self.say(line + ' json')
-        self.wait(lambda: len(answers()) > before, 20, 'no answer to ' + line)
+        self.wait(lambda: len(answers()) > before, 60, 'no answer to ' + line)
         return json.loads(answers()[-1])
 
     def sm_text(self):
@@ -183,11 +183,11 @@ def long_packets(link):
     return ping(A, '10.8.0.2', 3, '-s', '1472', '-M', 'do') or ping(A, '10.8.0.2', 3, '-s', '8000')
 
 
-def iperf(link, *more, address='10.8.0.2', end=('-t', '3')):
+def iperf(link, *more, address='10.8.0.2', end=('-n', '20M')):
     server = subprocess.Popen(['ip', 'netns', 'exec', B, 'iperf3', '-s', '-1', '-J'], stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(200):
+        for _ in range(600):
             if b'5201' in subprocess.run(['ip', 'netns', 'exec', B, 'ss', '-ltn'], stdout=subprocess.PIPE).stdout:
                 break
             time.sleep(0.1)
@@ -225,7 +225,7 @@ def multicast(link):
             's=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\n'
             's.bind(("",5000))\n'
             's.setsockopt(socket.IPPROTO_IP,socket.IP_ADD_MEMBERSHIP,socket.inet_aton("239.1.2.3")+socket.inet_aton("10.8.0.2"))\n'
-            's.settimeout(20)\n'
+            's.settimeout(120)\n'
             'print(s.recv(100).decode(),flush=True)\n')
     send = ('import socket,sys\n'
             's=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\n'
@@ -239,11 +239,17 @@ def multicast(link):
     def joined():
         return any(e['mgid'] == mgid and e['receives'] for e in link.ask('show ipoib endpoints 2 multicast')['multicast'])
     try:
-        link.wait(joined, 15, 'no membership by the report of the host')
+        link.wait(joined, 60, 'no membership by the report of the host')
         ns(A, '/usr/bin/python3', '-c', send, '239.129.2.3', 'wrong')
         time.sleep(0.5)
-        ns(A, '/usr/bin/python3', '-c', send, '239.1.2.3', 'right')
-        out = receiver.communicate(timeout=25)[0].decode()
+        for _ in range(60):
+            ns(A, '/usr/bin/python3', '-c', send, '239.1.2.3', 'right')
+            try:
+                receiver.wait(1)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        out = receiver.communicate(timeout=60)[0].decode()
     finally:
         if receiver.poll() is None:
             receiver.kill()
@@ -264,8 +270,8 @@ def dhcp(link):
                                '--dhcp-range=10.8.0.50,10.8.0.60,1h', '--dhcp-leasefile=' + leases, '--no-ping', '--conf-file=/dev/null',
                                '--pid-file='], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        time.sleep(1)
-        rc, out = ns(A, 'udhcpc', '-i', 'tpi0', '-n', '-q', '-f', '-t', '8', '-T', '2', '-s', script, timeout=60)
+        # It asks until the server is there.
+        rc, out = ns(A, 'udhcpc', '-i', 'tpi0', '-n', '-q', '-f', '-t', '30', '-T', '2', '-s', script, timeout=120)
     finally:
         server.terminate()
         server.wait()
@@ -285,11 +291,11 @@ def bounce(link):
     rc, out = sh(*cmd, 'disable', env=link.env)
     if rc != 0:
         return out[-300:]
-    link.wait(lambda: 'up' not in link.states(), 20, 'the link stays up')
+    link.wait(lambda: 'up' not in link.states(), 60, 'the link stays up')
     rc, out = sh(*cmd, 'enable', env=link.env)
     if rc != 0:
         return out[-300:]
-    link.wait(lambda: link.states() == ['up', 'up'], 40, 'the link does not come back')
+    link.wait(lambda: link.states() == ['up', 'up'], 120, 'the link does not come back')
     return ping(A, '10.8.0.2', 5)
 
 
@@ -300,8 +306,8 @@ def manager_again(link):
     if bad:
         return 'without a manager: ' + bad
     link.start_sm()
-    time.sleep(5)
-    link.wait(lambda: link.states() == ['up', 'up'], 40, 'not up again')
+    link.wait(lambda: 'SMINFO_MASTER' in sh('sminfo', env=link.env)[1], 60, 'no manager again')
+    link.wait(lambda: link.states() == ['up', 'up'], 60, 'not up again')
     return ping(A, 'fd00:8::2', 3) or ping(B, '10.8.0.1', 3)
 
 
@@ -323,13 +329,13 @@ def at_run_time(link):
     link.say('ipoib add net_mlx4_model0/7')
     link.say('ipoib add net_mlx4_model0/1 pkey 32768')
     link.say('ipoib add net_mlx4_model0/1 pkey 0x8005')
-    link.wait(lambda: 'port 4' in link.text(), 10, 'no new port')
+    link.wait(lambda: 'port 4' in link.text(), 60, 'no new port')
     link.say('stop')
     link.say('port start 4')
-    link.wait(lambda: any(p['state'] == 'no-pkey' for p in link.ask('show ipoib')['ports']), 15, 'a P_Key that nobody has works')
+    link.wait(lambda: any(p['state'] == 'no-pkey' for p in link.ask('show ipoib')['ports']), 60, 'a P_Key that nobody has works')
     link.say('ipoib rem 1')
     link.say('ipoib rem 4')
-    link.wait(lambda: len(link.states()) == 2, 15, 'the port does not go')
+    link.wait(lambda: len(link.states()) == 2, 60, 'the port does not go')
     link.say('start')
     for want in ('has an IPoIB port of P_Key 0xffff', 'no IPoIB port on net_mlx4_model0/7', 'bits 0 to 14 are 0',
                  'port 1 is no IPoIB port'):
@@ -346,7 +352,7 @@ def guids(link):
     link.say('ipoib guid2mac x')
     for want in ('00:02:C9:12:34:56', 'suggested_mask: 0xe7', 'give the port one of your own', 'mask 0x7f: six of eight',
                  "guid 'x' is not"):
-        link.wait(lambda: want in link.text(), 20, 'not said: ' + want)
+        link.wait(lambda: want in link.text(), 60, 'not said: ' + want)
     return None
 
 

@@ -209,10 +209,13 @@ def examples():
                 cmd = [os.path.join(rocepair.BUILD, 'examples', name)] + rocepair.eal(
                     role, lcores='0@%d' % rocepair.cpus()[i]) + [vdev, '--', '192.0.2.%d/24' % (i + 1)]
                 procs.append(rocepair.Process(cmd + (['192.0.2.1'] + args if i == 1 else [])))
-                time.sleep(1 - i)  # a memif client needs its server to be there
-            client = procs[1].wait(20)
+                end = time.monotonic() + 60
+                # a memif client needs its server to be there
+                while i == 0 and not os.path.exists(sock) and procs[0].p.poll() is None and time.monotonic() < end:
+                    time.sleep(0.05)
+            client = procs[1].wait(60)
             procs[0].p.terminate()
-            procs[0].wait(5)
+            procs[0].wait(60)
             lines = client.out.splitlines()
             ok = client.returncode == 0 and all(any(x.startswith(w) for x in lines) for w in want)
             result(name, None if ok else '%s %r' % (client.returncode, (client.out + client.err)[-400:]))
