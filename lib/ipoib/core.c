@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "carry.h"
 #include "conn.h"
 
 bool
@@ -213,6 +214,27 @@ ipoib_core_renew(struct ipoib_core *c)
 }
 
 void
+ipoib_core_mode(struct ipoib_core *c, bool connected, bool tell)
+{
+	if (c->conf.connected != connected && tell) {
+		c->notices = IPOIB_NOTICES;
+		c->notice_ms = c->now_ms;
+	}
+	c->conf.connected = connected;
+	c->dirty = true;
+}
+
+static void
+notices(struct ipoib_core *c)
+{
+	if (c->notices == 0 || !c->up || c->now_ms < c->notice_ms)
+		return;
+	c->notices--;
+	c->notice_ms = c->now_ms + IPOIB_NOTICE_MS;
+	ipoib_announce(c);
+}
+
+void
 ipoib_core_tick(struct ipoib_core *c, uint64_t now_ms)
 {
 	c->now_ms = now_ms;
@@ -222,6 +244,7 @@ ipoib_core_tick(struct ipoib_core *c, uint64_t now_ms)
 	}
 	ipoib_groups_retry(c);
 	ipoib_conns_tick(c);
+	notices(c);
 	if (now_ms >= c->age_ms) {
 		c->age_ms = now_ms + c->conf.age_interval_ms;
 		ipoib_conns_age(c);

@@ -28,6 +28,8 @@
 #define IPOIB_BUCKETS 1024u
 #define IPOIB_HOLD_MS 1000u /* no new question about a destination that had no answer */
 #define IPOIB_JOIN_BACKOFF_MAX_MS 16000u
+#define IPOIB_NOTICES 3u /* datagrams get lost */
+#define IPOIB_NOTICE_MS 1000u
 
 struct ipoib_conn; /* conn.h */
 
@@ -183,6 +185,8 @@ struct ipoib_core {
 	TAILQ_HEAD(ipoib_conns, ipoib_conn) conns;
 	uint32_t num_conns;
 	uint64_t conn_hold_ms;         /* when the first of those that refused may be asked again */
+	unsigned int notices;          /* neighbours are still told so often of another mode */
+	uint64_t notice_ms;            /* and next then */
 	uint64_t too_big_ms;           /* no answer to a packet that is too long before */
 	struct ipoib_core_stats stats; /* the last: they outlive what else a new beginning forgets */
 };
@@ -220,6 +224,11 @@ void ipoib_core_place(struct ipoib_core *c, const struct ipoib_place *place);
 void ipoib_core_renew(struct ipoib_core *c);
 void ipoib_core_path(struct ipoib_core *c, uint32_t token, int status, const struct tp_sa_path *path);
 void ipoib_core_member(struct ipoib_core *c, uint32_t token, int status, const struct tp_sa_member *member);
+/*
+ * Connections are offered from now on, or no more. Neighbours that have our hardware address ask for some until they know, and
+ * drop what was to go by them, so with tell they are told where the addresses behind the port are.
+ */
+void ipoib_core_mode(struct ipoib_core *c, bool connected, bool tell);
 /* Time passes: retries, ageing, the monitor of groups. */
 void ipoib_core_tick(struct ipoib_core *c, uint64_t now_ms);
 /* Groups of the application's list of multicast addresses; others of an earlier list go. */

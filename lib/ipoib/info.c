@@ -82,6 +82,15 @@ tp_ipoib_info(uint16_t port_id, struct tp_ipoib_info *info)
 	return 0;
 }
 
+/* A port of a pair: the other one may have the addresses. */
+static bool
+has_owner(uint16_t port_id)
+{
+	struct rte_eth_dev_owner owner;
+
+	return rte_eth_dev_owner_get(port_id, &owner) == 0 && owner.id != RTE_ETH_DEV_NO_OWNER;
+}
+
 int
 tp_ipoib_mode_set(uint16_t port_id, bool connected)
 {
@@ -96,8 +105,8 @@ tp_ipoib_mode_set(uint16_t port_id, bool connected)
 	else if (p->started && !connected)
 		ipoib_cm_close(p);
 	if (ret == 0) {
-		p->conf.connected = p->core.conf.connected = connected;
-		p->core.dirty = true;
+		p->conf.connected = connected;
+		ipoib_core_mode(&p->core, connected, !has_owner(port_id));
 	}
 	ipoib_device_unlock(p->device);
 	return ret;

@@ -58,8 +58,9 @@ int tp_ipoib_add(const struct tp_ipoib_conf *conf, uint16_t *port_id);
 int tp_ipoib_rem(uint16_t port_id);
 
 /**
- * Connected or datagram mode, also while the port is started and forwards: connections that are there end. Peers learn it with
- * the next ARP or neighbour discovery of hosts behind the port.
+ * Connected or datagram mode, also while the port is started and forwards: connections that are there end. Neighbours are
+ * told three times within 2 s by gratuitous ARP and unsolicited advertisements (RFC 4861, 7.2.6), those of a failover pair learn it
+ * with the next ARP or neighbour discovery of hosts behind the port.
  * @return 0; -ENODEV no IPoIB port, -EINVAL its mbufs are too small for cm_mtu, -ENOMEM, -EIO.
  */
 int tp_ipoib_mode_set(uint16_t port_id, bool connected);

@@ -369,6 +369,49 @@ the_link_goes(void **state)
 	assert_int_equal(rig.node[0].conns_asked, 2);
 }
 
+/* B knows without asking that A offers connections, then that it offers none: what it sends does not wait for refusals. */
+static void
+neighbours_are_told_of_another_mode(void **state)
+{
+	struct rte_ether_addr b = meet(), a = rig.node[0].core->mac;
+	const struct ipoib_remote *r = ipoib_remote_by_mac(rig.node[1].core, &a);
+	struct rte_mbuf *m;
+	unsigned int i;
+
+	(void)state;
+	send_len(&b, LONG);
+	rig_run(&rig, 5);
+	forget_frames();
+	assert_int_equal(r->hw.b[0], IPOIB_HW_RC);
+	ipoib_conns_close(rig.node[0].core);
+	ipoib_core_mode(rig.node[0].core, false, true);
+	for (i = 0; i < 3; i++) {
+		rig_run(&rig, i == 0 ? 5 : 1000);
+		assert_int_equal(r->hw.b[0], 0);
+		/* A request of the owner of IP_A for its own address, to all (RFC 5227, 3). */
+		m = rig_take(&rig, 1);
+		assert_non_null(m);
+		assert_int_equal(ib_get16(rte_pktmbuf_mtod_offset(m, uint8_t *, 12)), 0x0806);
+		assert_int_equal(ib_get32(rte_pktmbuf_mtod_offset(m, uint8_t *, 28)), IP_A);
+		assert_int_equal(ib_get32(rte_pktmbuf_mtod_offset(m, uint8_t *, 38)), IP_A);
+		rte_pktmbuf_free(m);
+		assert_null(rig_take(&rig, 1));
+	}
+	rig_run(&rig, 5000);
+	assert_null(rig_take(&rig, 1));
+	ipoib_core_mode(rig.node[0].core, true, true);
+	rig_run(&rig, 5);
+	assert_int_equal(r->hw.b[0], IPOIB_HW_RC);
+	/* The same mode, or a port whose addresses another one may have: nobody is told. */
+	rig_run(&rig, 5000);
+	forget_frames();
+	ipoib_core_mode(rig.node[0].core, true, true);
+	ipoib_core_mode(rig.node[0].core, false, false);
+	rig_run(&rig, 5000);
+	assert_null(rig_take(&rig, 1));
+	assert_int_equal(r->hw.b[0], IPOIB_HW_RC);
+}
+
 /* What the datapath sees: a connection with its length, or that somebody should ask. */
 static void
 snapshots(void **state)
@@ -450,6 +493,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(groups_are_always_datagrams, open_rig, close_rig),
 		cmocka_unit_test_setup_teardown(idle_ones_are_ended_by_both, open_rig, close_rig),
 		cmocka_unit_test_setup_teardown(the_link_goes, open_rig, close_rig),
+		cmocka_unit_test_setup_teardown(neighbours_are_told_of_another_mode, open_rig, close_rig),
 		cmocka_unit_test_setup_teardown(snapshots, open_rig, close_rig),
 		cmocka_unit_test(private_data),
 	};
