@@ -30,7 +30,7 @@ static const char usage_text[] =
 	"  --rxd N, --txd N         descriptors of each queue, 256..4096 (512)\n"
 	"  --burst N                packets per burst, 1..512 (32)\n"
 	"  --mtu N                  600..9600 (the device's own)\n"
-	"  --mbuf-size N            octets of a buffer with headroom, 512..16384 (2176)\n"
+	"  --mbuf-size N            octets of a buffer with headroom, 512..65535 (2176)\n"
 	"  --total-num-mbufs N      buffers of the receive pool, 1024..8388608 (what the rings need)\n"
 	"  --rx-offloads A,B --tx-offloads A,B\n"
 	"                           see 'help port config'\n"
@@ -73,7 +73,7 @@ static const struct number {
 	NUMBER("txd", txd, APP_RING_LEAST, APP_RING_MOST),
 	NUMBER("burst", burst, 1, APP_BURST_MAX),
 	NUMBER("mtu", mtu, APP_MTU_MIN, APP_MTU_MAX),
-	NUMBER("mbuf-size", mbuf_size, 512, 16384),
+	NUMBER("mbuf-size", mbuf_size, 512, UINT16_MAX),
 	NUMBER("total-num-mbufs", total_mbufs, 1024, 8388608),
 	NUMBER("flows", flows, 1, GEN_MAX_FLOWS),
 	NUMBER("seed", seed, 0, UINT64_MAX),
