@@ -54,7 +54,8 @@ tpm_cmd_query_port(struct tp_model *m, struct tpm_cmd *c)
 	prm_set(c->out, MLX4_QPORT_TYPE_ETH, type != TP_PORT_IB);
 	prm_set(c->out, MLX4_QPORT_TYPE_IB, type != TP_PORT_ETH);
 	prm_set(c->out, MLX4_QPORT_DEF_SENSE, type == TP_PORT_AUTO);
-	prm_set(c->out, MLX4_QPORT_SUGGESTED_ETH, type != TP_PORT_IB);
+	prm_set(c->out, MLX4_QPORT_SUGGESTED_ETH,
+		type == TP_PORT_ETH || (type == TP_PORT_AUTO && !m->cfg.stored_ib[p->num - 1]));
 	prm_set(c->out, MLX4_QPORT_IB_MTU, IB_MTU_4096);
 	prm_set(c->out, MLX4_QPORT_ETH_MTU, TPM_ETH_MTU_MAX);
 	prm_set(c->out, MLX4_QPORT_IB_SPEED, IB_SPEED_QDR);
@@ -95,6 +96,21 @@ tpm_cmd_close_port(struct tp_model *m, struct tpm_cmd *c)
 	return port_open(m, tpm_cmd_port(m, "CLOSE_PORT", c->in_modifier), false);
 }
 
+static uint32_t
+sensed(const struct tp_model *m, const struct tpm_port *p)
+{
+	enum tp_port_type type = m->cfg.port_type[p->num - 1];
+	enum tp_sense sense = m->cfg.sense[p->num - 1];
+
+	if (!p->cable)
+		return MLX4_SENSE_NONE;
+	if (type != TP_PORT_AUTO)
+		return type == TP_PORT_IB ? MLX4_SENSE_IB : MLX4_SENSE_ETH;
+	if (sense == TP_SENSE_WIRE)
+		sense = tpm_wire_sense(p);
+	return sense == TP_SENSE_IB ? MLX4_SENSE_IB : sense == TP_SENSE_ETH ? MLX4_SENSE_ETH : MLX4_SENSE_NONE;
+}
+
 uint8_t
 tpm_cmd_sense_port(struct tp_model *m, struct tpm_cmd *c)
 {
@@ -102,10 +118,7 @@ tpm_cmd_sense_port(struct tp_model *m, struct tpm_cmd *c)
 
 	if (p == NULL)
 		return MLX4_STAT_BAD_INDEX;
-	if (!p->cable)
-		c->imm = MLX4_SENSE_NONE;
-	else
-		c->imm = m->cfg.port_type[p->num - 1] == TP_PORT_IB ? MLX4_SENSE_IB : MLX4_SENSE_ETH;
+	c->imm = sensed(m, p);
 	return MLX4_STAT_OK;
 }
 

@@ -105,6 +105,8 @@ set_general(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
 		return st;
 	if (prm_get(in, MLX4_SPG_V_MTU) != 0)
 		p->max_frame = prm_get(in, MLX4_SPG_MTU);
+	if (m->cfg.port_type[p->num - 1] == TP_PORT_AUTO)
+		p->ib = false;
 	if (prm_get(in, MLX4_SPG_V_TX_PAUSE) != 0) {
 		p->tx_pause = prm_get(in, MLX4_SPG_TX_PAUSE) != 0;
 		p->tx_pfc = (uint8_t)prm_get(in, MLX4_SPG_TX_PFC);

@@ -57,7 +57,8 @@ config_valid(const struct tp_model_config *cfg)
 	if (cfg->num_ports < 1 || cfg->num_ports > TP_MODEL_PORTS || cfg->guid == 0)
 		return false;
 	for (unsigned int i = 0; i < cfg->num_ports; i++)
-		if ((unsigned int)cfg->port_type[i] > TP_PORT_AUTO || cfg->rate_mbps[i] > TP_RATE_MAX_MBPS)
+		if ((unsigned int)cfg->port_type[i] > TP_PORT_AUTO || (unsigned int)cfg->sense[i] > TP_SENSE_IB ||
+		    cfg->rate_mbps[i] > TP_RATE_MAX_MBPS)
 			return false;
 	return tpm_rxbuf_config_valid(cfg);
 }

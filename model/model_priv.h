@@ -548,6 +548,8 @@ tpm_wire_fits(const struct tpm_port *p)
 
 	return media == TP_WIRE_ANY || (media == TP_WIRE_IB) == p->ib;
 }
+/* What the far end of a port's wire speaks; TP_SENSE_NONE: nobody there, or undecided. */
+enum tp_sense tpm_wire_sense(const struct tpm_port *p);
 /* Changes the link without an event; the wire is told. */
 void tpm_port_set_link(struct tpm_port *p, bool up);
 /* Frees what an impaired wire holds back, and the impairment. */

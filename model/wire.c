@@ -58,6 +58,31 @@ static const struct tp_wire_ops loopback_ops = {
 static const struct tp_wire_ops cross_ops = {
 	.name = "cross", .send = inner_send, .link = cross_link, .destroy = inner_destroy};
 
+/* The card's other port says what it is by being of one type, or by having been set up. */
+static enum tp_sense
+cross_sense(const struct inner_wire *i)
+{
+	enum tp_port_type type = i->m->cfg.port_type[i->to->num - 1];
+
+	if (i->peer == NULL || (type == TP_PORT_AUTO && !i->to->open))
+		return TP_SENSE_NONE;
+	if (type == TP_PORT_AUTO)
+		return i->to->ib ? TP_SENSE_IB : TP_SENSE_ETH;
+	return type == TP_PORT_IB ? TP_SENSE_IB : TP_SENSE_ETH;
+}
+
+enum tp_sense
+tpm_wire_sense(const struct tpm_port *p)
+{
+	const struct tp_wire *w = p->wire;
+
+	if (w == NULL || w->ops == &loopback_ops)
+		return TP_SENSE_NONE;
+	if (w->ops == &cross_ops)
+		return cross_sense((const struct inner_wire *)w);
+	return w->ops->media == TP_WIRE_IB ? TP_SENSE_IB : w->ops->media == TP_WIRE_ETH ? TP_SENSE_ETH : TP_SENSE_NONE;
+}
+
 static struct inner_wire *
 inner_create(struct tp_model *m, const struct tp_wire_ops *ops, struct tpm_port *from, struct tpm_port *to)
 {

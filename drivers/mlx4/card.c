@@ -25,21 +25,6 @@ RTE_INIT(mlx4_log_init)
 		mlx4_logtype = RTE_LOGTYPE_EAL;
 }
 
-/* A port that can be both is what its partner is; without a partner what the card suggests [V-1]. */
-static bool
-port_is_eth(struct mlx4_hca *hca, unsigned int port)
-{
-	const struct mlx4_port_info *info = &hca->port[port - 1];
-	uint32_t sensed = MLX4_SENSE_NONE;
-
-	if (!info->type_eth || !info->type_ib)
-		return info->type_eth;
-	if (((hca->caps.flags >> MLX4_DEV_FLAG_SENSE) & 1) == 0 || mlx4_port_sense(hca, port, &sensed) != 0 ||
-	    sensed == MLX4_SENSE_NONE)
-		return info->suggested_eth;
-	return sensed == MLX4_SENSE_ETH;
-}
-
 static int
 mac_of(struct mlx4_hca *hca, unsigned int port, struct rte_ether_addr *mac)
 {
@@ -194,8 +179,7 @@ mlx4_card_probe(struct mlx4_bus *bus, const struct mlx4_eth_args *args)
 	rc = mlx4_hca_open(bus, &cfg, &hca);
 	if (rc != 0)
 		return rc;
-	for (port = 1; port <= hca->caps.num_ports; port++)
-		hca->ib_ports |= port_is_eth(hca, port) ? 0 : 1u << (port - 1);
+	rc = mlx4_port_types_choose(hca, args->port_type);
 	for (port = 1; rc == 0 && port <= hca->caps.num_ports; port++) {
 		if ((hca->ib_ports >> (port - 1) & 1) == 0)
 			rc = port_create(hca, port, args);

@@ -55,7 +55,7 @@ find(const struct mlx4_arg_table *tables, unsigned int n, const char *key, void 
 static int
 refuse_key(const char *dev, const struct mlx4_arg_table *tables, unsigned int n, const char *key)
 {
-	char known[512] = "";
+	char known[1024] = "";
 	size_t len = 0;
 	unsigned int t, i;
 
@@ -133,6 +133,18 @@ parse_preference(const char *dev, const char *key, const char *value, void *arg)
 	return *vmq || strcmp(value, "rss") == 0 ? 0 : mlx4_arg_refuse(dev, key, value, "rss or vmq");
 }
 
+/* Keys end in the number of the port, from 0. */
+static int
+parse_port_type(const char *dev, const char *key, const char *value, void *arg)
+{
+	enum mlx4_port_want *want = arg;
+
+	for (*want = 0; *want < MLX4_PORT_WANTS; (*want)++)
+		if (strcmp(value, mlx4_port_want_names[*want]) == 0)
+			return 0;
+	return mlx4_arg_refuse(dev, key, value, "eth, ib or auto");
+}
+
 #define ARG(key, parse, field, values, unit, def, help)                                                                \
 	{                                                                                                              \
 		key, parse, offsetof(struct mlx4_eth_args, field), values, unit, def, help                             \
@@ -140,6 +152,9 @@ parse_preference(const char *dev, const char *key, const char *value, void *arg)
 
 const struct mlx4_arg mlx4_eth_arg_table[] = {
 	ARG("check-fw-version", parse_bool, check_fw, "0 or 1", "", "1", "Refuses firmware below 2.30.8000"),
+	ARG("port-type0", parse_port_type, port_type[0], "eth, ib or auto", "", "auto",
+	    "What the first port is; auto: what the wire says at start, else what the card has stored"),
+	ARG("port-type1", parse_port_type, port_type[1], "eth, ib or auto", "", "auto", "What the second port is"),
 	ARG("bf", parse_bool, bf, "0 or 1", "", "0", "BlueFlame: a single small WQE goes with its doorbell"),
 	ARG("tx-inline", parse_inline, tx_inline, "0..104", "octets", "0", "Frames up to so many go into the WQE"),
 	ARG("rss-udp", parse_bool, rss_udp, "0 or 1", "", "1", "Hashes UDP ports"),

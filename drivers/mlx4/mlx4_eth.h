@@ -13,6 +13,7 @@
 
 #include "mlx4_hca.h"
 #include "mlx4_rxtx.h"
+#include "port_type.h"
 #include "tp_qos.h"
 
 #define MLX4_ETH_MAX_RXQ 256 /* a default set and 127 groups of two */
@@ -31,7 +32,8 @@ struct mlx4_eth_args {
 	bool bf;            /* BlueFlame */
 	uint16_t tx_inline; /* bytes */
 	bool rss_udp, rss_raw_ip;
-	bool vmq;          /* rss-or-vmq: what no group takes goes to one queue */
+	bool vmq;                                      /* rss-or-vmq: what no group takes goes to one queue */
+	enum mlx4_port_want port_type[MLX4_MAX_PORTS]; /* port-type0, port-type1 */
 	bool mac_loopback; /* put the destination MAC in the control segment, so that the card may loop frames back */
 };
 

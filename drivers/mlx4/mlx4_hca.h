@@ -246,8 +246,9 @@ struct mlx4_hca {
 		uint16_t udp_port; /* of VXLAN */
 		uint8_t users;     /* bit n: port n */
 	} tunnel;
-	unsigned int refs; /* ethdevs and InfiniBand ports */
-	uint8_t ib_ports;  /* bit 0: port 1 is InfiniBand, bit 1: port 2 */
+	unsigned int refs;    /* ethdevs and InfiniBand ports */
+	uint8_t ib_ports;     /* bit 0: port 1 is InfiniBand, bit 1: port 2 */
+	uint8_t sensed_ports; /* likewise: nobody asked for a type of the port, which can have both */
 	uint32_t special_qp_base;
 	struct mlx4_events *events; /* event.c's own */
 	struct mlx4_dma *fw_area;   /* pieces given to the firmware */

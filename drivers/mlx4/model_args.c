@@ -4,6 +4,7 @@
 /*
  * Device arguments of a card in software:
  *   type=cx3|cx3pro  fw=A.B.C  guid=0x...  ports=1|2  port0=, port1=eth|ib|auto
+ *   sense0=, sense1=wire|none|eth|ib  stored0=, stored1=eth|ib
  *   wire0=, wire1=loopback|cross|none|ethdev:NAME|switch:NAME/KEY:VALUE/...|ibswitch:NAME/KEY:VALUE/...
  *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N
  *   rate0=, rate1=MBPS  fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
@@ -103,6 +104,32 @@ parse_port(const char *dev, const char *key, const char *value, void *arg)
 	else
 		return mlx4_arg_refuse(dev, key, value, "eth, ib or auto");
 	return 0;
+}
+
+static int
+parse_sense(const char *dev, const char *key, const char *value, void *arg)
+{
+	static const char *const names[] = {
+		[TP_SENSE_WIRE] = "wire", [TP_SENSE_NONE] = "none", [TP_SENSE_ETH] = "eth", [TP_SENSE_IB] = "ib"};
+	struct model_args *m = arg;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(names); i++)
+		if (strcmp(value, names[i]) == 0) {
+			m->cfg.sense[port_of(key)] = (enum tp_sense)i;
+			return 0;
+		}
+	return mlx4_arg_refuse(dev, key, value, "wire, none, eth or ib");
+}
+
+static int
+parse_stored(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct model_args *m = arg;
+	bool *ib = &m->cfg.stored_ib[port_of(key)];
+
+	*ib = strcmp(value, "ib") == 0;
+	return *ib || strcmp(value, "eth") == 0 ? 0 : mlx4_arg_refuse(dev, key, value, "eth or ib");
 }
 
 /* Wires that have a name behind a colon. */
@@ -331,8 +358,13 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"fw", parse_fw, 0, "A.B.C, each 0..65535", "", "2.42.5000", "Version of the firmware"},
 	{"guid", parse_guid, 0, "1..18446744073709551607", "", "", "Node GUID; ports have the next two"},
 	{"ports", parse_ports, 0, "1..2", "", "2", "Ports of the card"},
-	{"port0", parse_port, 0, "eth, ib or auto", "", "eth", "Link type of the first port"},
-	{"port1", parse_port, 0, "eth, ib or auto", "", "eth", "Link type of the second port"},
+	{"port0", parse_port, 0, "eth, ib or auto", "", "eth", "What the first port can be; auto: both"},
+	{"port1", parse_port, 0, "eth, ib or auto", "", "eth", "What the second port can be"},
+	{"sense0", parse_sense, 0, "wire, none, eth or ib", "", "wire",
+	 "What the first port senses, if it can be both"},
+	{"sense1", parse_sense, 0, "wire, none, eth or ib", "", "wire", "What the second port senses"},
+	{"stored0", parse_stored, 0, "eth or ib", "", "eth", "What the first port is stored to be, if it can be both"},
+	{"stored1", parse_stored, 0, "eth or ib", "", "eth", "What the second port is stored to be"},
 	{"wire0", parse_wire, 0, WIRES, "", "", "What the first port is plugged into; cross, loopback with one port"},
 	{"wire1", parse_wire, 0, WIRES, "", "", "What the second port is plugged into"},
 	{"impair0", parse_impair, 0, IMPAIRS, "", "", "A bad wire at the first port, reproducible"},

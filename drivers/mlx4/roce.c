@@ -9,6 +9,7 @@
 
 #include "ethdev.h"
 #include "ib_port.h"
+#include "qos.h"
 #include "roce.h"
 
 #define MSG_MAX (1u << 30)
@@ -135,18 +136,29 @@ tables_destroy(struct mlx4_roce *r)
 	rte_free(r->srq_of);
 }
 
-/* What the card lacks falls back to the best that it has; beside InfiniBand on port 2 port 1 has RoCE [V-1]. */
-static void
-choose_mode(struct tp_roce_dev *dev, const struct mlx4_roce *r)
+/*
+ * What the card lacks falls back to the best that it has. Beside InfiniBand on port 2 port 1 has RoCE: v1 when the types
+ * were asked for, while with types that the wires decided the wish is refused [V-1].
+ */
+static int
+choose_mode(struct tp_roce_dev *dev, const struct mlx4_roce *r, struct mlx4_eth *eth)
 {
 	if (dev->mode == TP_ROCE_V2 && !r->hca->caps.roce_v2)
 		dev->mode = TP_ROCE_V1;
-	if (dev->mode == TP_ROCE_OFF && r->port == 1 && (r->hca->ib_ports & 2) != 0) {
-		dev->mode = TP_ROCE_V1;
-		TP_ROCE_LOG(NOTICE,
-			    "%s: port 2 of the card is InfiniBand, which port 1 without RoCE cannot be beside: v1",
-			    dev->where);
+	if (dev->mode != TP_ROCE_OFF || r->port != 1 || (r->hca->ib_ports & 2) == 0)
+		return 0;
+	if (r->hca->sensed_ports != 0) {
+		mlx4_qos_tell(eth, RTE_PMD_MLX4_EVENT_PORT_TYPE_REFUSED, 0,
+			      "%s: RoCE off: port 2 of the card was sensed as InfiniBand, which port 1 without RoCE "
+			      "cannot be "
+			      "beside; port-type0=eth,port-type1=ib asks for both, with RoCE v1",
+			      dev->where);
+		return -ENOTSUP;
 	}
+	dev->mode = TP_ROCE_V1;
+	TP_ROCE_LOG(NOTICE, "%s: port 2 of the card is InfiniBand, which port 1 without RoCE cannot be beside: v1",
+		    dev->where);
+	return 0;
 }
 
 static int
@@ -187,8 +199,7 @@ find_port(struct mlx4_roce *r)
 	r->hca = eth->hca;
 	r->port = eth->port;
 	r->bf = eth->args.bf;
-	choose_mode(dev, r);
-	return 0;
+	return choose_mode(dev, r, eth);
 }
 
 static void

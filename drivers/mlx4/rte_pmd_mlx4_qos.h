@@ -117,6 +117,7 @@ enum rte_pmd_mlx4_qos_event {
 	RTE_PMD_MLX4_EVENT_GROUP_SETTING, /**< a group came, went, or has another value; index: its first queue */
 	RTE_PMD_MLX4_EVENT_RXQ_SETTING,   /**< a receive queue's, by itself; index: the queue */
 	RTE_PMD_MLX4_EVENT_TXQ_SETTING,
+	RTE_PMD_MLX4_EVENT_PORT_TYPE_REFUSED, /**< Ethernet without RoCE beside InfiniBand that was sensed on port 2 */
 	RTE_PMD_MLX4_EVENTS
 };
 

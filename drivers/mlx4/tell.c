@@ -21,6 +21,7 @@ static const char *const names[RTE_PMD_MLX4_EVENTS] = {
 	[RTE_PMD_MLX4_EVENT_GROUP_SETTING] = "group-setting",
 	[RTE_PMD_MLX4_EVENT_RXQ_SETTING] = "rxq-setting",
 	[RTE_PMD_MLX4_EVENT_TXQ_SETTING] = "txq-setting",
+	[RTE_PMD_MLX4_EVENT_PORT_TYPE_REFUSED] = "port-type-refused",
 };
 
 struct change {

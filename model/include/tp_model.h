@@ -34,7 +34,15 @@ struct tp_wire;
 enum tp_port_type {
 	TP_PORT_ETH,
 	TP_PORT_IB,
-	TP_PORT_AUTO, /* what SENSE_PORT reports decides */
+	TP_PORT_AUTO, /* can be both: SET_PORT decides */
+};
+
+/* What SENSE_PORT reports of a plugged cable of a port that can be both. */
+enum tp_sense {
+	TP_SENSE_WIRE, /* what the far end of its wire speaks; nothing when that has not decided either */
+	TP_SENSE_NONE,
+	TP_SENSE_ETH,
+	TP_SENSE_IB,
 };
 
 struct tp_model_config {
@@ -43,6 +51,8 @@ struct tp_model_config {
 	uint64_t guid;     /* node GUID G; ports G+1, G+2; system image G+3 */
 	uint8_t num_ports; /* 1..2 */
 	enum tp_port_type port_type[TP_MODEL_PORTS];
+	enum tp_sense sense[TP_MODEL_PORTS];
+	bool stored_ib[TP_MODEL_PORTS];     /* what QUERY_PORT suggests for a port that can be both; false: Ethernet */
 	uint16_t cmd_latency_reads;         /* GO stays set for so many reads of the HCR (0: done at once) */
 	uint8_t entropy;                    /* value of reset-time "random" bits, for reproducible runs */
 	uint32_t rate_mbps[TP_MODEL_PORTS]; /* what a port sends at most, 0: as fast as it can, ..TP_RATE_MAX_MBPS */
