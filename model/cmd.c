@@ -122,7 +122,7 @@ complete(struct tp_model *m, const struct tpm_cmd *c, uint8_t status)
 		tpm_note(m, "command 0x%x (%s) ends with status 0x%x: %s", c->opcode,
 			 i < 0 ? "unknown" : tpm_cmd_info[i].name, status, status_text(status));
 	}
-	if (i >= 0 && tpm_cmd_info[i].out == TPM_ARG_IMM)
+	if (i >= 0 && (tpm_cmd_info[i].out == TPM_ARG_IMM || c->has_imm))
 		prm_set64(m->hcr, MLX4_HCR_OUT_PARAM, c->imm);
 	m->hcr_result = (ctrl & ~(MLX4_HCR_GO | 0xff000000u)) | (uint32_t)status << 24;
 	m->hcr_busy_reads = m->cfg.cmd_latency_reads;

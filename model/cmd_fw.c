@@ -2,13 +2,13 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Commands about the firmware itself and the board [CP 3.2, 3.5, 3.8, 4.10]. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "ctl.h"
 
-#define MSC_OPM_SET_IMM 1u
-#define MSC_OPM_QUERY_IMM 3u
-#define MSC_GROUP(mod) ((mod) >> 28)
+#define MSC_GROUP(mod) ((mod) >> MLX4_MSC_GROUP_SHIFT)
+#define MSC_OFFSET(mod) ((mod)&0xffu)
 #define MSC_PORT(mod) ((mod) >> MLX4_MSC_PORT_SHIFT & 0xffu)
 #define LG_MAX_CMD 6u /* commands that may be outstanding in event mode */
 
@@ -64,16 +64,47 @@ tpm_cmd_query_adapter(struct tp_model *m, struct tpm_cmd *c)
 	return MLX4_STAT_OK;
 }
 
+/* Wake-on-LAN of a port, which outlives a reset: what wakes a host is set before it sleeps. */
+static uint8_t
+wake_on_lan(struct tp_model *m, struct tpm_cmd *c)
+{
+	struct tpm_port *p = tpm_cmd_port(m, "MOD_STAT_CFG", MSC_PORT(c->in_modifier));
+	const uint64_t state = MLX4_WOL_ENABLED | MLX4_WOL_MAGIC;
+
+	if (p == NULL)
+		return MLX4_STAT_BAD_INDEX;
+	if (MSC_OFFSET(c->in_modifier) != 0)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MOD_STAT_CFG", c->opcode, "offset %u, wanted 0",
+				MSC_OFFSET(c->in_modifier));
+	if (c->op_modifier == MLX4_MSC_OPM_QUERY_IMM) {
+		c->imm = p->wol;
+		c->has_imm = true;
+		return MLX4_STAT_OK;
+	}
+	if (c->op_modifier != MLX4_MSC_OPM_SET_IMM)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MOD_STAT_CFG", c->opcode, "op_modifier %u, wanted 1 or 3",
+				c->op_modifier);
+	if ((c->in_param & ~(state | MLX4_WOL_MODIFY)) != 0)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MOD_STAT_CFG", c->opcode,
+				"wake-on-LAN 0x%" PRIx64 ", wanted bits 63:61", c->in_param);
+	if ((c->in_param & MLX4_WOL_MODIFY) != 0)
+		p->wol = c->in_param & state;
+	return MLX4_STAT_OK;
+}
+
 uint8_t
 tpm_cmd_mod_stat_cfg(struct tp_model *m, struct tpm_cmd *c)
 {
 	uint32_t port = MSC_PORT(c->in_modifier);
 	uint64_t guid;
 
-	if (MSC_GROUP(c->in_modifier) != 0 || c->op_modifier == MSC_OPM_SET_IMM || c->op_modifier == MSC_OPM_QUERY_IMM)
+	if (MSC_GROUP(c->in_modifier) == MLX4_MSC_GROUP_WOL && m->cfg.wol)
+		return wake_on_lan(m, c);
+	if (MSC_GROUP(c->in_modifier) != 0 || c->op_modifier == MLX4_MSC_OPM_SET_IMM ||
+	    c->op_modifier == MLX4_MSC_OPM_QUERY_IMM)
 		return tpm_fail(m, BAD_OP, CMD_PARAM, "MOD_STAT_CFG", c->opcode,
-				"op_modifier %u, in_modifier 0x%x: only the general page is offered", c->op_modifier,
-				c->in_modifier);
+				"op_modifier %u, in_modifier 0x%x: only the general page%s offered", c->op_modifier,
+				c->in_modifier, m->cfg.wol ? " and wake-on-LAN are" : " is");
 	switch (c->op_modifier) {
 	case MLX4_MSC_OPM_SET:
 		if (!tpm_cmd_need_in(m, c))

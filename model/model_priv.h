@@ -323,6 +323,7 @@ struct tpm_port {
 	unsigned int num;  /* 1..2 */
 	bool ib;           /* type in force */
 	bool open;         /* INIT_PORT */
+	uint64_t wol;      /* MLX4_WOL_* */
 	uint32_t beacon_s; /* the light blinks for so long since it was asked for, to find the port by */
 	bool cable, link;  /* cable plugged; link as last announced */
 	uint64_t mac;
@@ -451,6 +452,7 @@ struct tpm_cmd {
 	uint8_t op_modifier;
 	uint8_t *in, *out; /* mailboxes, already translated; NULL when the command has none */
 	uint64_t imm;      /* immediate result */
+	bool has_imm;      /* of a command that may have one */
 };
 typedef uint8_t (*tpm_cmd_fn)(struct tp_model *m, struct tpm_cmd *c); /* returns enum mlx4_cmd_status */
 

@@ -487,12 +487,20 @@ enum mlx4_set_port_sel {
 
 /* MOD_STAT_CFG [CP 3.8] */
 #define MLX4_MSC_OPM_SET 0u
+#define MLX4_MSC_OPM_SET_IMM 1u
 #define MLX4_MSC_OPM_QUERY 2u
+#define MLX4_MSC_OPM_QUERY_IMM 3u
+#define MLX4_MSC_GROUP_SHIFT 28
+#define MLX4_MSC_GROUP_WOL 5u
 #define MLX4_MSC_PORT_SHIFT 8
 #define MLX4_MSC_PAGE_MODIFY PRM_B(0x02, 0, 0)
 #define MLX4_MSC_LG_PAGE PRM_B(0x03, 7, 0)
 #define MLX4_MSC_GUID_HI PRM_D(0x14, 31, 0)
 #define MLX4_MSC_GUID_LO PRM_D(0x1c, 31, 0)
+/* The immediate of MLX4_MSC_GROUP_WOL. */
+#define MLX4_WOL_MODIFY (UINT64_C(1) << 63)
+#define MLX4_WOL_ENABLED (UINT64_C(1) << 62)
+#define MLX4_WOL_MAGIC (UINT64_C(1) << 61)
 
 /* QUERY_FUNC output [CP 4.10] */
 #define MLX4_QFUNC_BUS PRM_B(0x00, 7, 0)

@@ -29,6 +29,7 @@ enum {
 	OPT_RXBUF,
 	OPT_XOFF,
 	OPT_XON,
+	OPT_WOL,
 	OPT_TRACE,
 	OPT_CPU,
 	OPT_WAKE,
@@ -38,27 +39,17 @@ enum {
 };
 
 static const struct option long_options[] = {
-	{"socket", required_argument, NULL, OPT_SOCKET},
-	{"type", required_argument, NULL, OPT_TYPE},
-	{"fw", required_argument, NULL, OPT_FW},
-	{"guid", required_argument, NULL, OPT_GUID},
-	{"ports", required_argument, NULL, OPT_PORTS},
-	{"port0", required_argument, NULL, OPT_PORT0},
-	{"port1", required_argument, NULL, OPT_PORT1},
-	{"wire0", required_argument, NULL, OPT_WIRE0},
-	{"wire1", required_argument, NULL, OPT_WIRE1},
-	{"trace", required_argument, NULL, OPT_TRACE},
-	{"rate0", required_argument, NULL, OPT_RATE0},
-	{"rate1", required_argument, NULL, OPT_RATE1},
-	{"rxbuf", required_argument, NULL, OPT_RXBUF},
-	{"xoff", required_argument, NULL, OPT_XOFF},
-	{"xon", required_argument, NULL, OPT_XON},
-	{"cpu", required_argument, NULL, OPT_CPU},
-	{"wake-us", required_argument, NULL, OPT_WAKE},
-	{"card", required_argument, NULL, OPT_CARD},
-	{"eal", required_argument, NULL, OPT_EAL},
-	{"help", no_argument, NULL, OPT_HELP},
-	{NULL, 0, NULL, 0},
+	{"socket", required_argument, NULL, OPT_SOCKET}, {"type", required_argument, NULL, OPT_TYPE},
+	{"fw", required_argument, NULL, OPT_FW},         {"guid", required_argument, NULL, OPT_GUID},
+	{"ports", required_argument, NULL, OPT_PORTS},   {"port0", required_argument, NULL, OPT_PORT0},
+	{"port1", required_argument, NULL, OPT_PORT1},   {"wire0", required_argument, NULL, OPT_WIRE0},
+	{"wire1", required_argument, NULL, OPT_WIRE1},   {"wol", required_argument, NULL, OPT_WOL},
+	{"trace", required_argument, NULL, OPT_TRACE},   {"rate0", required_argument, NULL, OPT_RATE0},
+	{"rate1", required_argument, NULL, OPT_RATE1},   {"rxbuf", required_argument, NULL, OPT_RXBUF},
+	{"xoff", required_argument, NULL, OPT_XOFF},     {"xon", required_argument, NULL, OPT_XON},
+	{"cpu", required_argument, NULL, OPT_CPU},       {"wake-us", required_argument, NULL, OPT_WAKE},
+	{"card", required_argument, NULL, OPT_CARD},     {"eal", required_argument, NULL, OPT_EAL},
+	{"help", no_argument, NULL, OPT_HELP},           {NULL, 0, NULL, 0},
 };
 
 static const char usage[] =
@@ -85,6 +76,7 @@ static const char usage[] =
 	"                       what a port sends at most, 0..100000 (0: as fast as it can)\n"
 	"  --rxbuf BYTES        receive buffers, 16384..16777216 (524288); --xoff and --xon BYTES of them\n"
 	"                       pause the sender (half) and let it go on (a quarter)\n"
+	"  --wol 0|1            whether the firmware offers wake-on-LAN (0)\n"
 	"  --trace FILE         each firmware command with its mailboxes; - for standard output\n"
 	"  --eal 'ARGUMENTS'    starts the EAL for ethdev wires, such as\n"
 	"                       '--no-huge -m 64 --no-pci --vdev=net_tap0,iface=lab0'\n"
@@ -226,6 +218,10 @@ one_option(struct hca_options *o, int opt, const char *arg)
 	case OPT_RXBUF: return number32(o, "rxbuf", arg, TP_RXBUF_MIN, TP_RXBUF_MAX, &c->cfg.rxbuf_bytes);
 	case OPT_XOFF: return number32(o, "xoff", arg, 1, TP_RXBUF_MAX, &c->cfg.xoff_bytes);
 	case OPT_XON: return number32(o, "xon", arg, 1, TP_RXBUF_MAX, &c->cfg.xon_bytes);
+	case OPT_WOL:
+		rc = number(o, "wol", arg, 10, 0, 1, &v);
+		c->cfg.wol = rc == 0 && v != 0;
+		return rc;
 	case OPT_TRACE: c->trace = arg; return 0;
 	case OPT_CPU:
 		rc = number(o, "cpu", arg, 10, 0, 1023, &v);

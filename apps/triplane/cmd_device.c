@@ -42,7 +42,10 @@ show_device(const struct rte_pmd_mlx4_device *d, struct out *o)
 	out_u64(o, "max_cqs", d->max_cqs);
 	out_u64(o, "eqs", d->eqs);
 	out_u64(o, "commands", d->commands);
-	out_str(o, "wake_on_lan", d->wake_on_lan ? "offered by the firmware" : "not offered by the firmware");
+	out_str(o, "wake_on_lan",
+		!d->wake_on_lan      ? "not offered by the firmware"
+		: d->wake_on_lan_set ? "magic"
+				     : "off");
 	out_bool(o, "dead", d->dead);
 }
 

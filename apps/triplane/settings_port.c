@@ -25,7 +25,8 @@ enum {
 	ETH_PEER,
 	WORK,
 	TX_CHOICE,
-	IGNORE_FCS
+	IGNORE_FCS,
+	WAKE_ON_LAN
 };
 
 #define OFFLOAD_TX 0x100u /* beside the index of its table */
@@ -71,6 +72,11 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 		if (rte_pmd_mlx4_ignore_fcs_get(p->id, &on) != 0)
 			return -ENOTSUP;
 		snprintf(value, TP_SETTING_VALUE, "%s", on ? "on" : "off");
+		return 0;
+	case WAKE_ON_LAN:
+		if (rte_pmd_mlx4_wake_on_lan_get(p->id, &on) != 0)
+			return -ENOTSUP;
+		snprintf(value, TP_SETTING_VALUE, "%s", on ? "magic" : "off");
 		return 0;
 	case MODE: snprintf(value, TP_SETTING_VALUE, "%s", fwd_modes[p->mode].name); return 0;
 	case TX_CHOICE: snprintf(value, TP_SETTING_VALUE, "%s", tx_choices[p->tx_choice]); return 0;
@@ -222,6 +228,8 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	case ALLMULTI: return set_taken(p, row, value, err);
 	case RSS_TYPES: return set_rss_types(p, row, value, err);
 	case IGNORE_FCS: return refused(p, row, value, rte_pmd_mlx4_ignore_fcs_set(p->id, tp_setting_on(value)), err);
+	case WAKE_ON_LAN:
+		return refused(p, row, value, rte_pmd_mlx4_wake_on_lan_set(p->id, strcmp(value, "magic") == 0), err);
 	case MODE:
 	case PEER:
 	case ETH_PEER:
@@ -381,6 +389,8 @@ static const struct tp_setting rows[] = {
 	    "wants 2 queues for each receive queue of its peer"),
 	ROW("ignore-fcs", "IgnoreFCS", "", TP_SETTING_SWITCH, TP_WHEN_LIVE, "off", NULL, 0, 0, IGNORE_FCS,
 	    "Receives frames whose FCS is wrong, too; rx-keep-crc shows it"),
+	ROW("wake-on-lan", "*WakeOnMagicPacket", "", TP_SETTING_CHOICE, TP_WHEN_LIVE, "off", "off|magic", 0, 0,
+	    WAKE_ON_LAN, "Whether a magic packet wakes the host; kept by the card, where its firmware offers it"),
 };
 
 int

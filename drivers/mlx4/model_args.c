@@ -5,6 +5,7 @@
  * Device arguments of a card in software:
  *   type=cx3|cx3pro  fw=A.B.C  guid=0x...  ports=1|2  port0=, port1=eth|ib|auto
  *   sense0=, sense1=wire|none|eth|ib  stored0=, stored1=eth|ib
+ *   wol=0|1
  *   wire0=, wire1=loopback|cross|none|ethdev:NAME|switch:NAME/KEY:VALUE/...|ibswitch:NAME/KEY:VALUE/...
  *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N
  *   rate0=, rate1=MBPS  fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
@@ -79,6 +80,18 @@ parse_ports(const char *dev, const char *key, const char *value, void *arg)
 	rc = mlx4_arg_number(dev, key, value, 1, TP_MODEL_PORTS, &v);
 	if (rc == 0)
 		m->cfg.num_ports = v;
+	return rc;
+}
+
+static int
+parse_wol(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct model_args *m = arg;
+	uint64_t v;
+	int rc = mlx4_arg_number(dev, key, value, 0, 1, &v);
+
+	if (rc == 0)
+		m->cfg.wol = v != 0;
 	return rc;
 }
 
@@ -365,6 +378,7 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"sense1", parse_sense, 0, "wire, none, eth or ib", "", "wire", "What the second port senses"},
 	{"stored0", parse_stored, 0, "eth or ib", "", "eth", "What the first port is stored to be, if it can be both"},
 	{"stored1", parse_stored, 0, "eth or ib", "", "eth", "What the second port is stored to be"},
+	{"wol", parse_wol, 0, "0 or 1", "", "0", "Whether the firmware offers wake-on-LAN"},
 	{"wire0", parse_wire, 0, WIRES, "", "", "What the first port is plugged into; cross, loopback with one port"},
 	{"wire1", parse_wire, 0, WIRES, "", "", "What the second port is plugged into"},
 	{"impair0", parse_impair, 0, IMPAIRS, "", "", "A bad wire at the first port, reproducible"},

@@ -42,8 +42,7 @@ rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info)
 	hca = eth->hca;
 	memset(info, 0, sizeof(*info));
 	info->dead = hca->dead;
-	info->wake_on_lan =
-		(hca->caps.flags >> (eth->port == 1 ? MLX4_DEV_FLAG_WOL_PORT1 : MLX4_DEV_FLAG_WOL_PORT2)) & 1;
+	info->wake_on_lan = mlx4_wol_offered(hca, eth->port);
 	snprintf(info->name, sizeof(info->name), "%s", hca->bus->where);
 	snprintf(info->bus, sizeof(info->bus), "%s", hca->bus->ops->name);
 	info->device_id = hca->bus->device_id;
@@ -64,6 +63,8 @@ rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info)
 	snprintf(info->state, sizeof(info->state), "DOWN");
 	snprintf(info->phys_state, sizeof(info->phys_state), "Disabled");
 	if (hca->dead || mlx4_port_query(hca, eth->port, &p) != 0)
+		return -EIO;
+	if (info->wake_on_lan && mlx4_wol_get(hca, eth->port, &info->wake_on_lan_set) != 0)
 		return -EIO;
 	info->max_mtu = p.eth_mtu;
 	if (p.link_up && eth->dev->data->dev_started) {

@@ -45,8 +45,9 @@ struct rte_pmd_mlx4_device {
 	char roce_mode[16];                       /**< "off", "v1", "v2" */
 	uint32_t qps, max_qps, cqs, max_cqs, eqs; /**< in use and limits */
 	uint64_t commands;                        /**< firmware commands executed */
-	bool wake_on_lan; /**< the firmware offers it for this port; it is set by the vendor's tools */
-	bool dead;        /**< the card stopped answering or reported a fatal error */
+	bool wake_on_lan;                         /**< the firmware offers it for this port */
+	bool wake_on_lan_set;                     /**< a magic packet wakes the host */
+	bool dead;                                /**< the card stopped answering or reported a fatal error */
 };
 
 /** Fills @p info. @return 0, -ENODEV, -EIO (the card does not answer). */
@@ -83,6 +84,17 @@ int rte_pmd_mlx4_ignore_fcs_set(uint16_t port_id, bool on);
 
 /** Which it is; any thread. @return 0, -ENODEV, -ENOTSUP as above. */
 int rte_pmd_mlx4_ignore_fcs_get(uint16_t port_id, bool *on);
+
+/**
+ * Has a magic packet to this port wake the host, or not. The card keeps it when the port is closed, so that it holds while the
+ * host sleeps.
+ * @return 0, -ENODEV (not a port of this driver), -ENOTSUP (the firmware does not offer it), or an error of the card; -EIO
+ *         also when the firmware took it and says something else
+ */
+int rte_pmd_mlx4_wake_on_lan_set(uint16_t port_id, bool on);
+
+/** What the firmware says. @return 0, -ENODEV, -ENOTSUP as above, or an error of the card. */
+int rte_pmd_mlx4_wake_on_lan_get(uint16_t port_id, bool *on);
 
 /** State of the software model behind a port. */
 struct rte_pmd_mlx4_model {

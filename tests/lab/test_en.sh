@@ -7,7 +7,7 @@
 
 run() { # TEST STEERING
 	local t=$1
-	card "$t" || exit
+	card "$t" --wol 1 || exit
 	guest "$t" 200 -c 2 "$lab_tmp/$t.sock" <<GUEST
 modprobe mlx4_core log_num_mgm_entry_size=$2
 modprobe mlx4_en
@@ -49,6 +49,14 @@ echo "== multicast"
 ip maddr add 01:00:5e:01:02:03 dev eth0; ip link set eth0 promisc on; ip link set eth0 allmulticast on
 ip link show eth0; ip link set eth0 promisc off; ip link set eth0 allmulticast off
 ping -c 2 -i 0.2 192.0.2.2
+echo "== wol"
+ethtool -s eth0 wol g; echo "status \$?"; ethtool eth0 | grep Wake-on
+echo "== wol other"
+ip netns exec b ethtool eth1 | grep Wake-on
+echo "== wol off"
+ethtool -s eth0 wol d; echo "status \$?"; ethtool eth0 | grep Wake-on
+echo "== wol refused"
+ethtool -s eth0 wol u; echo "status \$?"
 echo "== dcb"
 dcb ets show dev eth0; echo "status \$?"
 dcb pfc set dev eth0 prio-pfc 3:on; echo "status \$?"; dcb pfc show dev eth0
@@ -84,6 +92,11 @@ GUEST
 	want "$t-vlan" "$t" vlan ' 0% packet loss'
 	want "$t-promiscuous" "$t" multicast 'PROMISC'
 	want "$t-after-promiscuous" "$t" multicast ' 0% packet loss'
+	want "$t-wol-offered" "$t" link 'Supports Wake-on: g'
+	want "$t-wol" "$t" wol '^[[:space:]]*Wake-on: g'
+	want "$t-wol-other-port" "$t" "wol other" '^[[:space:]]*Wake-on: d'
+	want "$t-wol-off" "$t" "wol off" '^[[:space:]]*Wake-on: d'
+	want "$t-wol-refused" "$t" "wol refused" 'status [1-9]'
 	want "$t-pfc" "$t" dcb '3:on'
 	want "$t-iperf3" "$t" iperf3 'receiver'
 	section "$t" iperf3 | sed -n "s/.* \([0-9.]* Mbits\/sec\).*receiver.*/# $t: iperf3 port to port \1/p"

@@ -337,7 +337,19 @@ def terminal():
     check("terminal ends", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0)
 
 
-for test in (reference, views, every_row, logged, files, bad_files, profiles, tune_logs, groups, roce, one_shot, terminal):
+def wake_on_lan():
+    rc, out, err = run(["set setting 1 wake-on-lan magic", "show settings diff json", "show device 0,1 json",
+                        "set setting 1 wake-on-lan off", "show device 1 json"], ["--vdev=net_mlx4_model0,wol=1"])
+    lines = out.splitlines()
+    check("wake-on-lan of one port", rc == 0 and objects(lines[0])["port 1"] == {"wake-on-lan": {"current": "magic", "default": "off"}} and
+          [p["wake_on_lan"] for p in json.loads(lines[1])["ports"]] == ["off", "magic"] and
+          json.loads(lines[2])["ports"][0]["wake_on_lan"] == "off", (rc, out[-600:], err))
+    rc, out, err = run(["show device 0 json", "set setting 0 wake-on-lan magic"])
+    check("no wake-on-lan without the firmware's", rc != 0 and "not offered by the firmware" in out and
+          "port 0: has no wake-on-lan: " in err, (rc, out[-300:], err))
+
+
+for test in (reference, views, every_row, logged, files, bad_files, profiles, tune_logs, groups, roce, wake_on_lan, one_shot, terminal):
     try:
         test()
     except Exception as e:  # a test that stops is a failure with a name, and the others still run

@@ -4,6 +4,7 @@
 /* What a port says of its queues, its module and its light, with frames at known places. */
 #include <errno.h>
 
+#include "mlx4_core.h"
 #include "rig.h"
 #include "rte_pmd_mlx4_queue.h"
 
@@ -170,13 +171,76 @@ test_led(void **state)
 	assert_int_equal(beacon(1), 0);
 }
 
+/* Firmware without it, as the model's is at first. */
+static void
+test_no_wake_on_lan(void **state)
+{
+	struct rte_pmd_mlx4_device d;
+	bool on;
+
+	assert_int_equal(rte_pmd_mlx4_device_get(0, &d), 0);
+	assert_false(d.wake_on_lan);
+	assert_false(d.wake_on_lan_set);
+	assert_int_equal(rte_pmd_mlx4_wake_on_lan_get(0, &on), -ENOTSUP);
+	assert_int_equal(rte_pmd_mlx4_wake_on_lan_set(0, true), -ENOTSUP);
+	assert_int_equal(rte_pmd_mlx4_wake_on_lan_set(31, true), -ENODEV);
+}
+
+static bool
+wakes(uint16_t port)
+{
+	struct rte_pmd_mlx4_device d;
+	bool on;
+
+	assert_int_equal(rte_pmd_mlx4_wake_on_lan_get(port, &on), 0);
+	assert_int_equal(rte_pmd_mlx4_device_get(port, &d), 0);
+	assert_true(d.wake_on_lan);
+	assert_int_equal(d.wake_on_lan_set, on);
+	return on;
+}
+
 static void
 test_wake_on_lan(void **state)
 {
-	struct rte_pmd_mlx4_device d;
+	struct mlx4_hca *hca;
+	uint64_t v = 0;
 
-	assert_int_equal(rte_pmd_mlx4_device_get(0, &d), 0);
-	assert_false(d.wake_on_lan); /* flags 37 and 38 of QUERY_DEV_CAP are 0 in the model */
+	rig_open("wol=1");
+	hca = ((struct mlx4_eth *)rte_eth_devices[0].data->dev_private)->hca;
+	assert_false(wakes(0));
+	assert_int_equal(rte_pmd_mlx4_wake_on_lan_set(1, true), 0);
+	assert_false(wakes(0));
+	assert_true(wakes(1));
+	/* As the reference has it: op_modifier 3 asks, group 5 and the port; bits 62 and 61. */
+	assert_int_equal(mlx4_cmd_imm(hca, MLX4_CMD_MOD_STAT_CFG, 3, 0x50000200, 0, &v), 0);
+	assert_int_equal(v, UINT64_C(3) << 61);
+	/* Without bit 63 nothing is set. */
+	assert_int_equal(mlx4_cmd_imm(hca, MLX4_CMD_MOD_STAT_CFG, 1, 0x50000200, 0, NULL), 0);
+	assert_true(wakes(1));
+	/* The card keeps it over its reset. */
+	mlx4_hca_mark_dead(hca, "the test says so");
+	assert_int_equal(rte_eth_dev_reset(0), 0);
+	assert_true(wakes(1));
+	assert_int_equal(rte_pmd_mlx4_wake_on_lan_set(1, false), 0);
+	assert_false(wakes(1));
+	rig_no_violations(0);
+	/* What the model does not take. */
+	assert_int_not_equal(mlx4_cmd_imm(hca, MLX4_CMD_MOD_STAT_CFG, 1, 0x50000200, 1, NULL), 0);
+	assert_int_not_equal(mlx4_cmd_imm(hca, MLX4_CMD_MOD_STAT_CFG, 1, 0x50000300, UINT64_C(7) << 61, NULL), 0);
+	assert_int_not_equal(mlx4_cmd_imm(hca, MLX4_CMD_MOD_STAT_CFG, 3, 0x50000208, 0, &v), 0);
+	assert_false(wakes(0) || wakes(1));
+	rig_unplug(RIG_DEV);
+}
+
+/* The card fails: nothing is said to be set. */
+static void
+test_wake_on_lan_fails(void **state)
+{
+	rig_open("wol=1");
+	assert_int_equal(tp_model_fault(rig_model(0), TP_FAULT_STATUS, MLX4_CMD_MOD_STAT_CFG, 1, MLX4_STAT_BAD_OP), 0);
+	assert_true(rte_pmd_mlx4_wake_on_lan_set(0, true) < 0);
+	assert_false(wakes(0));
+	rig_close();
 }
 
 int
@@ -188,7 +252,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_module, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flash_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_led, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_wake_on_lan, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_wake_on_lan, setup, teardown),
+		cmocka_unit_test(test_wake_on_lan),
+		cmocka_unit_test(test_wake_on_lan_fails),
 	};
 
 	if (rig_eal("mlx4int", "0") < 0)
