@@ -21,26 +21,47 @@ do_types(void *arg, const struct cmd_args *a)
 }
 
 static int
+set_key(struct app_port *p, uint8_t *octets, unsigned int n)
+{
+	struct rte_eth_rss_conf conf = {.rss_hf = p->rss_hf & p->info.flow_type_rss_offloads};
+	int ret;
+
+	conf.rss_key = octets;
+	conf.rss_key_len = (uint8_t)n;
+	ret = rte_eth_dev_rss_hash_update(p->id, &conf);
+	if (ret != 0)
+		return app_err(ret, "port %u: rss key: %s", p->id, rte_strerror(-ret));
+	memcpy(p->rss_key, octets, n);
+	p->rss_key_len = (uint8_t)n;
+	return 0;
+}
+
+static int
 do_key(void *arg, const struct cmd_args *a)
 {
 	struct app *app = arg;
 	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
 	const struct cmd_val *key = cmd_val(a, "key");
-	struct rte_eth_rss_conf conf = {.rss_hf = p->rss_hf & p->info.flow_type_rss_offloads};
 	uint8_t octets[CMD_MAX_HEX];
-	int ret;
 
 	if (p->info.hash_key_size != 0 && key->n != p->info.hash_key_size)
 		return app_err(-EINVAL, "port %u: key of %u octets, want %u", p->id, key->n, p->info.hash_key_size);
 	memcpy(octets, key->hex, key->n);
-	conf.rss_key = octets;
-	conf.rss_key_len = (uint8_t)key->n;
-	ret = rte_eth_dev_rss_hash_update(p->id, &conf);
-	if (ret != 0)
-		return app_err(ret, "port %u: rss key: %s", p->id, rte_strerror(-ret));
-	memcpy(p->rss_key, octets, key->n);
-	p->rss_key_len = (uint8_t)key->n;
-	return 0;
+	return set_key(p, octets, key->n);
+}
+
+static int
+do_symmetric(void *arg, const struct cmd_args *a)
+{
+	struct app *app = arg;
+	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
+	const unsigned int n = p->info.hash_key_size;
+	uint8_t octets[APP_RSS_KEY_MAX];
+
+	if (n > sizeof(octets) || rte_pmd_mlx4_rss_key_symmetric(octets, n) != 0)
+		return app_err(-ENOTSUP, "port %u: the device has keys of %u octets, want an even number %u..%zu",
+			       p->id, n, RTE_PMD_MLX4_RSS_KEY_LEN, sizeof(octets));
+	return set_key(p, octets, n);
 }
 
 /* Entries take the queues of the list in turn. */
@@ -191,6 +212,8 @@ do_show_kinds(void *arg, const struct cmd_args *a)
 static const struct cmd table[] = {
 	{"RSS", "rss types {port:port} {types:@rss_types}", "Sets what the hash covers.", do_types, false},
 	{"RSS", "rss key {port:port} {key:hex}", "Sets the Toeplitz key.", do_key, false},
+	{"RSS", "rss symmetric {port:port}", "Sets the key that sends both directions of a flow to the same queue.",
+	 do_symmetric, false},
 	{"RSS", "rss reta {port:port} {queues:list}", "Fills the redirection table with these queues in turn.", do_reta,
 	 false},
 	{"RSS", "rss show {ports:ports}", "Shows types, key and redirection table.", do_show, true},

@@ -10,6 +10,7 @@
 
 #include "flow.h"
 #include "group.h"
+#include "rte_pmd_mlx4_queue.h"
 #include "rss.h"
 
 /* The key of the published verification vectors. */
@@ -18,6 +19,25 @@ static const uint8_t default_key[MLX4_RSS_KEY_SIZE] = {
 	0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
 	0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
 };
+
+/* A key that repeats after 16 bits gives the hash of a flow to that of its way back, as addresses and ports swap by multiples. */
+#define SYMMETRIC_HIGH 0x6du
+#define SYMMETRIC_LOW 0x5au
+
+int
+rte_pmd_mlx4_rss_key_symmetric(uint8_t *key, size_t len)
+{
+	size_t i;
+
+	if (key == NULL || len < RTE_PMD_MLX4_RSS_KEY_LEN || len % 2 != 0) {
+		MLX4_LOG(ERR, "symmetric RSS key of %zu octets, wanted an even number from %u on", len,
+			 RTE_PMD_MLX4_RSS_KEY_LEN);
+		return -EINVAL;
+	}
+	for (i = 0; i < len; i++)
+		key[i] = i % 2 == 0 ? SYMMETRIC_HIGH : SYMMETRIC_LOW;
+	return 0;
+}
 
 #define HF_IP                                                                                                          \
 	(RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_IPV6 |                \

@@ -89,6 +89,18 @@ int rte_pmd_mlx4_rx_kinds_count(uint16_t port_id, bool on);
 /** Fills @p kinds. @return 0, -ENODEV (not a port of this driver), -EINVAL (the queue is not set up). */
 int rte_pmd_mlx4_rx_kinds_get(uint16_t port_id, uint16_t queue, struct rte_pmd_mlx4_rx_kinds *kinds);
 
+/** Octets of a port's RSS key. */
+#define RTE_PMD_MLX4_RSS_KEY_LEN 40u
+
+/**
+ * Fills a Toeplitz key that sends both directions of a flow to the same queue: 0x6d5a over and over (Woo and Park, "Scalable TCP
+ * Session Monitoring with Symmetric Receive-side Scaling", 2012). Hashes have at most 16 significant bits then. Give it to
+ * rte_eth_dev_rss_hash_update(). Any thread.
+ * @param len octets of @p key: even, RTE_PMD_MLX4_RSS_KEY_LEN or more
+ * @return 0, -EINVAL
+ */
+int rte_pmd_mlx4_rss_key_symmetric(uint8_t *key, size_t len);
+
 #ifdef __cplusplus
 }
 #endif

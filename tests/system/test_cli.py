@@ -200,7 +200,15 @@ def reference():
     check("help", rc == 0 and out.count("\n  ") >= 40, (rc, err))
 
 
-for test in (one_shot, files, piped, json_valid, bad_input, forwarding, pools, generated, terminal, signals, reference):
+def symmetric():
+    lines = "port stop 0\nset setting 0 rx-queues 2\nport start 0\nrss show 0 json\nrss symmetric 0\nrss show 0 json\n"
+    rc, out, err = run([], ["--vdev=net_mlx4_model0"], stdin=lines, memory=512)
+    was, now = ([json.loads(line)["ports"][0] for line in out.splitlines() if line.startswith("{")] + [{}, {}])[:2]
+    check("rss symmetric", rc == 0 and now.pop("key", "") == "6d5a" * 20 and was.pop("key", "") != "6d5a" * 20 and
+          was == now and "reta" in was, (rc, out, err))
+
+
+for test in (one_shot, files, piped, json_valid, bad_input, forwarding, pools, generated, terminal, signals, symmetric, reference):
     try:
         test()
     except Exception as e:  # a test that stops is a failure with a name, and the others still run
