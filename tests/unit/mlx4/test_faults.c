@@ -282,7 +282,7 @@ pass_traffic(unsigned int frames)
 
 	while (got < frames && rte_get_tsc_cycles() < end) {
 		/* not more than the ring has room for, however long this thread waits for a CPU meanwhile */
-		if (sent < frames && sent - got < RIG_DESC / 2) {
+		if (sent < frames && sent < got + RIG_DESC / 2) {
 			m = rig_frame(&dst, RIG_FRAME);
 			if (rte_eth_tx_burst(0, 0, &m, 1) == 1)
 				sent++;
