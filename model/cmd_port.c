@@ -24,16 +24,16 @@ tpm_cmd_port(struct tp_model *m, const char *cmd, uint32_t port)
 	return NULL;
 }
 
-/* A port that is paced says so when there is a code for its rate. */
+/* A port that is paced says so when there is a code for its rate; old firmware trains a cable for 56 GbE at 40. */
 static uint32_t
-speed_code(uint32_t mbps)
+speed_code(const struct tp_model *m, uint32_t mbps)
 {
 	switch (mbps) {
 	case 100: return MLX4_ETH_SPEED_100M;
 	case 1000: return MLX4_ETH_SPEED_1G;
 	case 10000: return MLX4_ETH_SPEED_10G_XFI;
 	case 20000: return MLX4_ETH_SPEED_20G;
-	case 56000: return MLX4_ETH_SPEED_56G;
+	case 56000: return tpm_56g_offered(m) ? MLX4_ETH_SPEED_56G : MLX4_ETH_SPEED_40G;
 	default: return MLX4_ETH_SPEED_40G;
 	}
 }
@@ -59,7 +59,7 @@ tpm_cmd_query_port(struct tp_model *m, struct tpm_cmd *c)
 	prm_set(c->out, MLX4_QPORT_IB_MTU, IB_MTU_4096);
 	prm_set(c->out, MLX4_QPORT_ETH_MTU, TPM_ETH_MTU_MAX);
 	prm_set(c->out, MLX4_QPORT_IB_SPEED, IB_SPEED_QDR);
-	prm_set(c->out, MLX4_QPORT_ETH_SPEED, speed_code(m->cfg.rate_mbps[p->num - 1]));
+	prm_set(c->out, MLX4_QPORT_ETH_SPEED, speed_code(m, m->cfg.rate_mbps[p->num - 1]));
 	prm_set(c->out, MLX4_QPORT_IB_WIDTH, IB_WIDTH_4X);
 	prm_set(c->out, MLX4_QPORT_LG_GIDS, LG_GIDS);
 	prm_set(c->out, MLX4_QPORT_LG_PKEYS, LG_PKEYS);

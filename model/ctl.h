@@ -76,6 +76,18 @@ tpm_tunnels_offered(const struct tp_model *m)
 	return m->cfg.device_id == MLX4_PCI_DEV_CX3_PRO;
 }
 
+/* 56 GbE came with firmware 2.31.5050. */
+static inline bool
+tpm_56g_offered(const struct tp_model *m)
+{
+	const uint32_t v[] = {m->cfg.fw_major, m->cfg.fw_minor, m->cfg.fw_subminor}, need[] = {2, 31, 5050};
+
+	for (unsigned int i = 0; i < 3; i++)
+		if (v[i] != need[i])
+			return v[i] > need[i];
+	return true;
+}
+
 /* --- life of the card --- */
 
 void tpm_config_reset(struct tp_model *m);

@@ -10,6 +10,7 @@
 
 #include <rte_errno.h>
 
+#include "fw_needs.h"
 #include "qos.h"
 #include "rx_side.h"
 
@@ -168,8 +169,8 @@ check(struct mlx4_eth *eth, uint16_t queue_id, uint32_t units, char err[TP_ERR_L
 		snprintf(err, TP_ERR_LEN, "dropless: %u, want 0: port %u of the card is InfiniBand", units,
 			 (eth->hca->ib_ports & 1) != 0 ? 1 : 2);
 	else
-		snprintf(err, TP_ERR_LEN, "dropless: %u, want 0: firmware %u.%u.%u has none, 2.31.5050 is needed",
-			 units, c->fw_major, c->fw_minor, c->fw_subminor);
+		snprintf(err, TP_ERR_LEN, "dropless: %u, want 0: firmware %u.%u.%u has none, %s is needed", units,
+			 c->fw_major, c->fw_minor, c->fw_subminor, mlx4_fw_needed(MLX4_FW_DROPLESS));
 	return -ENOTSUP;
 }
 

@@ -16,6 +16,7 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "fw_needs.h"
 #include "mlx4_core.h"
 
 #define RESET_SEM_WAIT_MS 10000u
@@ -180,6 +181,7 @@ bring_up(struct mlx4_hca *hca, const struct mlx4_hca_config *cfg)
 	rc = mlx4_fw_query_caps(hca);
 	if (rc != 0)
 		goto err_caps;
+	mlx4_fw_limit(hca, cfg->check_fw);
 	rc = enlist(hca);
 	if (rc != 0)
 		goto err_caps;

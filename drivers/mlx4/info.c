@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ethdev.h"
+#include "fw_needs.h"
 #include "rx_lro.h"
 
 #define RX_OFFLOADS                                                                                                    \
@@ -62,7 +63,8 @@ mlx4_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->rx_seg_capa.max_nseg = 2;
 	info->rx_desc_lim = lim;
 	info->tx_desc_lim = lim;
-	info->speed_capa = RTE_ETH_LINK_SPEED_10G | RTE_ETH_LINK_SPEED_40G | RTE_ETH_LINK_SPEED_56G;
+	info->speed_capa = RTE_ETH_LINK_SPEED_10G | RTE_ETH_LINK_SPEED_40G |
+			   (mlx4_fw_serves(c, MLX4_FW_56G) ? RTE_ETH_LINK_SPEED_56G : 0);
 	info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_RX_QUEUE_SETUP | RTE_ETH_DEV_CAPA_RUNTIME_TX_QUEUE_SETUP |
 			 RTE_ETH_DEV_CAPA_FLOW_RULE_KEEP;
 	info->default_rxportconf.ring_size = DEFAULT_RING;

@@ -13,19 +13,15 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "fw_needs.h"
 #include "group.h"
 #include "qos.h"
-
-#define FW_VERSION(a, b, c) ((uint64_t)(a) << 32 | (uint64_t)(b) << 16 | (c))
-#define FW_DSCP FW_VERSION(2, 30, 8000)
-#define FW_DELAY_DROP FW_VERSION(2, 31, 5050)
 
 void
 mlx4_qos_limits(struct mlx4_eth *eth, struct tp_qos_limits *lim)
 {
 	const struct mlx4_caps *c = &eth->hca->caps;
 	struct mlx4_port_info info = eth->hca->port[eth->port - 1], now;
-	uint64_t fw = FW_VERSION(c->fw_major, c->fw_minor, c->fw_subminor);
 
 	/* The link may have come up since somebody asked. */
 	if (!eth->hca->dead && mlx4_port_query(eth->hca, eth->port, &now) == 0)
@@ -35,8 +31,8 @@ mlx4_qos_limits(struct mlx4_eth *eth, struct tp_qos_limits *lim)
 	lim->speed_mbps = info.speed;
 	lim->pfc = true;
 	lim->ets = c->ets && ((c->flags >> MLX4_DEV_FLAG_SET_ETH_SCHED) & 1) != 0;
-	lim->dscp = fw >= FW_DSCP;
-	lim->delay_drop = fw >= FW_DELAY_DROP && eth->hca->ib_ports == 0;
+	lim->dscp = mlx4_fw_serves(c, MLX4_FW_DSCP);
+	lim->delay_drop = mlx4_fw_serves(c, MLX4_FW_DROPLESS) && eth->hca->ib_ports == 0;
 	lim->max_groups = TP_GROUPS;
 	lim->max_rx_queues = eth->dev->data->nb_rx_queues;
 }
