@@ -5,9 +5,9 @@
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-run() { # TEST STEERING
+run() { # TEST STEERING MBPS
 	local t=$1
-	card "$t" --wol 1 || exit
+	card "$t" --wol 1 --rate0 "$3" || exit
 	guest "$t" 200 -c 2 "$lab_tmp/$t.sock" <<GUEST
 modprobe mlx4_core log_num_mgm_entry_size=$2
 modprobe mlx4_en
@@ -78,7 +78,7 @@ GUEST
 	local rc=$?
 	[ $rc = 0 ] || fail "$t-guest" "status $rc: $(tail -n 2 "$lab_tmp/$t.err" | tr '\n' ' ')"
 	want "$t-link" "$t" link 'Link detected: yes'
-	want "$t-speed" "$t" link 'Speed: 40000Mb/s'
+	want "$t-speed" "$t" link "Speed: ${3}Mb/s"
 	want "$t-ping" "$t" ping ' 0% packet loss'
 	want "$t-ping6" "$t" ping6 ' 0% packet loss'
 	want "$t-driver" "$t" "ethtool -i" 'firmware-version: 2.42.5000'
@@ -108,6 +108,6 @@ GUEST
 	card_verdict "$t" "$t"
 }
 
-run en -1
-run en-default 10
+run en -1 40000
+run en-default 10 56000
 exit $lab_bad
