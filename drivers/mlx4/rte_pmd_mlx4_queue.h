@@ -12,6 +12,7 @@
 #define RTE_PMD_MLX4_QUEUE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
