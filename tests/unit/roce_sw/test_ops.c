@@ -136,7 +136,8 @@ atomics(struct pair *p, struct ibv_qp *a)
 static void
 rc_all(struct pair *p, enum pair_net net)
 {
-	const struct qp_conf c = {.type = IBV_QPT_RC, .net = net};
+	/* Nothing is lost, so nothing is sent again, if not since this thread was kept from its CPU: for 4 s it may be. */
+	const struct qp_conf c = {.type = IBV_QPT_RC, .net = net, .timeout = 20};
 	struct ibv_qp *a, *b;
 
 	pair_qps(p, &c, &a, &b);
