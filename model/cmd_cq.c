@@ -139,6 +139,7 @@ tpm_cmd_sw2hw_cq(struct tp_model *m, struct tpm_cmd *c)
 		tpm_ring_fill(&cq->ring, CQE_INIT);
 	memset(ctx, 0, TPM_CQC_ENTRY);
 	memcpy(ctx, c->in, MLX4_CQC_SIZE);
+	(void)tpm_cq_has_left(m, cqn);
 	m->cq[cqn] = cq;
 	m->st.cqs++;
 	tpm_uar_get(m, cq->uar);
@@ -171,8 +172,10 @@ tpm_cmd_hw2sw_cq(struct tp_model *m, struct tpm_cmd *c)
 	if (c->op_modifier == 0 && !tpm_cmd_need_out(m, c))
 		return MLX4_STAT_BAD_PARAM;
 	st = cq_write_back(m, cq, c->out);
-	if (st == MLX4_STAT_OK)
-		tpm_cq_free(m, cq);
+	if (st != MLX4_STAT_OK)
+		return st;
+	tpm_cq_left(m, cq);
+	tpm_cq_free(m, cq);
 	return st;
 }
 

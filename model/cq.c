@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Completion queues at run time: room, arming, moderation [DP 2.4, 6.5, 6.6]. */
+#include "ctl.h"
 #include "datapath.h"
 
 #define ARM_HI_RSVD 0xc8000000u
@@ -188,6 +189,25 @@ cq_extend(const struct tpm_cq *cq, uint32_t ci24, uint32_t *ci)
 }
 
 void
+tpm_cq_left(struct tp_model *m, const struct tpm_cq *cq)
+{
+	if (tpm_eq_tells_of_cq(m, cq->eqn, cq->cqn))
+		m->cq_left[m->num_cqs_left++ % TPM_CQS_LEFT] = cq->cqn;
+}
+
+bool
+tpm_cq_has_left(struct tp_model *m, uint32_t cqn)
+{
+	for (unsigned int i = 0; cqn != 0 && i < TPM_CQS_LEFT; i++) {
+		if (m->cq_left[i] != cqn)
+			continue;
+		m->cq_left[i] = 0;
+		return true;
+	}
+	return false;
+}
+
+void
 tpm_cq_doorbell(struct tp_model *m, uint32_t page, uint32_t hi, uint32_t lo)
 {
 	uint32_t cqn = hi & MLX4_CQN_MASK, cmd = hi >> MLX4_CQ_ARM_CMD_SHIFT & MLX4_CQ_ARM_CMD_MASK, ci;
@@ -196,6 +216,8 @@ tpm_cq_doorbell(struct tp_model *m, uint32_t page, uint32_t hi, uint32_t lo)
 
 	m->st.doorbells++;
 	if (cq == NULL) {
+		if (tpm_cq_has_left(m, cqn))
+			return;
 		tpm_violate(m, TPM_V_DB_CQN, "CQ", cqn, "armed on UAR page %u: no such CQ in hardware", page);
 		return;
 	}

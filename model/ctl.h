@@ -168,6 +168,15 @@ void tpm_ring_fill(const struct tpm_ring *r, uint8_t byte);
 
 void tpm_eq_free(struct tp_model *m, struct tpm_eq *eq);
 void tpm_cq_free(struct tp_model *m, struct tpm_cq *cq);
+/*
+ * Software takes a CQ back while it works on an event of it: its handler may arm the CQ once more, as Linux's does when the
+ * interface goes down, before it tells the EQ. A card drops that.
+ */
+void tpm_cq_left(struct tp_model *m, const struct tpm_cq *cq);
+/* Is it so? Once: the answer is forgotten. */
+bool tpm_cq_has_left(struct tp_model *m, uint32_t cqn);
+/* Is there a completion event of the CQ that software has not taken? */
+bool tpm_eq_tells_of_cq(struct tp_model *m, uint32_t eqn, uint32_t cqn);
 void tpm_qp_free(struct tp_model *m, struct tpm_qp *qp);
 void tpm_srq_free(struct tp_model *m, struct tpm_srq *srq);
 

@@ -68,6 +68,27 @@ tpm_eqe_write(struct tp_model *m, struct tpm_eq *eq, const uint8_t eqe[MLX4_EQE_
 	tpm_eq_check(m, eq);
 }
 
+bool
+tpm_eq_tells_of_cq(struct tp_model *m, uint32_t eqn, uint32_t cqn)
+{
+	struct tpm_eq *eq = m->eq != NULL && eqn < 1u << m->lg_eqs ? m->eq[eqn] : NULL;
+	uint32_t nent, used;
+
+	if (eq == NULL)
+		return false;
+	if (eq->ring.gen != m->tpt_gen)
+		tpm_ring_resolve(m, &eq->ring, "EQ", eqn);
+	nent = 1u << eq->lg_size;
+	used = (eq->pi - eq->ci) & MLX4_EQ_DB_CI_MASK;
+	for (uint32_t i = 1; eq->ring.valid && i <= used && i <= nent; i++) {
+		const uint8_t *e = tpm_ring_at(&eq->ring, ((eq->pi - i) & (nent - 1)) << m->eqe_lg_stride) + m->eqe_off;
+
+		if (prm_get(e, MLX4_EQE_TYPE) == MLX4_EVENT_COMP && prm_get(e, MLX4_EQE_CQN) == cqn)
+			return true;
+	}
+	return false;
+}
+
 void
 tpm_event(struct tp_model *m, uint8_t type, const uint8_t eqe[MLX4_EQE_SIZE])
 {

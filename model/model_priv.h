@@ -185,6 +185,8 @@ uint8_t *tpm_icm_at(struct tp_model *m, uint64_t icm_addr, uint32_t len, const c
 
 /* --- queues ----------------------------------------------------------------------------------------------- */
 
+#define TPM_CQS_LEFT 16u
+
 struct tpm_eq {
 	struct tpm_ring ring;
 	uint32_t eqn, lg_size, pi, ci;
@@ -389,6 +391,8 @@ struct tp_model {
 	uint64_t qpc_base, srqc_base, cqc_base, eqc_base, dmpt_base, mtt_base;
 	uint32_t lg_qps, lg_srqs, lg_cqs, lg_eqs, lg_mpts;
 	uint32_t num_uars;
+	uint32_t cq_left[TPM_CQS_LEFT]; /* see tpm_cq_left(); 0: none */
+	uint32_t num_cqs_left;
 	bool cqe64, eqe64, dmfs;
 	uint8_t cqe_lg_stride, cqe_off, eqe_lg_stride, eqe_off;
 	uint8_t hca[MLX4_HCA_SIZE]; /* INIT_HCA as given, for QUERY_HCA */

@@ -4,6 +4,8 @@
 /* Completion and shared receive queues by command [CP 5.2, 5.3, DP 6.5, 6.7]. */
 #include "harness.h"
 
+#include "ctl.h"
+
 static void
 test_ring_is_initialised(void **state)
 {
@@ -97,6 +99,45 @@ test_wrong_use(void **state)
 }
 
 static void
+arm(struct card *c, uint32_t sn, uint32_t ci)
+{
+	tpm_cq_doorbell(c->m, CARD_UAR,
+			sn << MLX4_CQ_ARM_SN_SHIFT | MLX4_CQ_ARM_NEXT << MLX4_CQ_ARM_CMD_SHIFT | CARD_CQN, ci);
+}
+
+/* An interrupt's handler is at work when the CQ is taken back: it may arm it, once. */
+static void
+test_armed_by_a_handler_at_work(void **state)
+{
+	struct card *c = *state;
+
+	arm(c, 1, 0);
+	tpm_cq_notify(c->m, c->m->cq[CARD_CQN], false);
+	assert_true(tpm_eq_tells_of_cq(c->m, CARD_EQN, CARD_CQN));
+	assert_false(tpm_eq_tells_of_cq(c->m, CARD_EQN, CARD_CQN + 1));
+	assert_int_equal(card_cmd_none(c, MLX4_CMD_HW2SW_CQ, 1, CARD_CQN), 0);
+	arm(c, 2, 0);
+	card_expect_clean(c);
+	arm(c, 2, 0);
+	card_expect(c, "doorbell-cqn", 1);
+}
+
+/* The handler has told the EQ that it is done. */
+static void
+test_armed_by_nobody(void **state)
+{
+	struct card *c = *state;
+
+	arm(c, 1, 0);
+	tpm_cq_notify(c->m, c->m->cq[CARD_CQN], false);
+	tpm_eq_doorbell(c->m, CARD_EQN, 1);
+	assert_false(tpm_eq_tells_of_cq(c->m, CARD_EQN, CARD_CQN));
+	assert_int_equal(card_cmd_none(c, MLX4_CMD_HW2SW_CQ, 1, CARD_CQN), 0);
+	arm(c, 2, 0);
+	card_expect(c, "doorbell-cqn", 1);
+}
+
+static void
 test_srq(void **state)
 {
 	struct card *c = *state;
@@ -125,6 +166,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_moderation_and_query, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_resize, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_wrong_use, setup_objects, teardown_card),
+		cmocka_unit_test_setup_teardown(test_armed_by_a_handler_at_work, setup_objects, teardown_card),
+		cmocka_unit_test_setup_teardown(test_armed_by_nobody, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_srq, setup_objects, teardown_card),
 	};
 
