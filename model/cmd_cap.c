@@ -138,10 +138,9 @@ tpm_cmd_query_dev_cap(struct tp_model *m, struct tpm_cmd *c)
 			 flag(MLX4_DEV_FLAG_UC) | flag(MLX4_DEV_FLAG_UD) | flag(MLX4_DEV_FLAG_SRQ) |
 			 flag(MLX4_DEV_FLAG_IBOE) | flag(MLX4_DEV_FLAG_ATOMIC) | flag(MLX4_DEV_FLAG_UD_MCAST) |
 			 flag(MLX4_DEV_FLAG_MW);
-	const uint64_t wol[TP_MODEL_PORTS] = {flag(MLX4_DEV_FLAG_WOL_PORT1), flag(MLX4_DEV_FLAG_WOL_PORT2)};
 
-	for (unsigned int i = 0; i < m->cfg.num_ports; i++)
-		flags |= m->cfg.wol ? wol[i] : 0;
+	if (m->cfg.wol)
+		flags |= flag(MLX4_DEV_FLAG_WOL_PORT1) | (m->cfg.num_ports > 1 ? flag(MLX4_DEV_FLAG_WOL_PORT2) : 0);
 	memset(c->out, 0, MLX4_MAILBOX_SIZE);
 	caps_queues(c->out);
 	caps_memory(c->out);

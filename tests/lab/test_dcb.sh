@@ -61,11 +61,15 @@ echo "== app"
 dcb app add dev eth0 dscp-prio 26:3; echo "status $?"; dcb app show dev eth0
 GUEST
 say "port config 0 promisc on"
-guest_exec guest 60 <<GUEST
+# For the guest: until its port sends nothing for a second, and was paused so often or more.
+settled='n() { ethtool -S eth0 | sed -n "s/^ *$1: //p"; }
+settled() { a=; for i in $(seq 60); do b=$(n tx_packets_phy); [ "$a" != "$b" ] || [ "$(n rx_pause_prio_0)" -lt $1 ] || break; a=$b; sleep 1; done; }'
+guest_exec guest 120 <<GUEST
 echo "== before"
 $counters
 ping -f -l 3000 -c 3000 -W 1 -s 1400 192.0.2.2 >/dev/null 2>&1 &
-sleep 3
+$settled
+settled 1
 echo "== paused"
 $counters
 sleep 1
@@ -73,10 +77,11 @@ echo "== still"
 $counters
 GUEST
 say start
-guest_exec guest 60 <<GUEST
+guest_exec guest 120 <<GUEST
 sleep 2
 killall ping
-sleep 1
+$settled
+settled 0
 echo "== resumed"
 $counters
 echo "== dmesg"
