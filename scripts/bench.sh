@@ -34,5 +34,6 @@ tp_build
 rm -f "$TP_CACHE/bench/upstream_mlx4"
 upstream_harness >"$TP_CACHE/bench.log" 2>&1 || tp_say "no net_mlx4 peer in this run; see $TP_CACHE/bench.log"
 export TP_BUILD TP_CACHE TP_PLUGIN
+export PATH="$TP_BUILD/apps:$PATH"
 export LD_LIBRARY_PATH="$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 exec /usr/bin/python3 tests/bench/bench.py "$@"
