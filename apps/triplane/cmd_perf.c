@@ -79,6 +79,8 @@ show_tx(struct out *o, const struct perf_tx *t)
 	out_real(o, "burst_fill", ratio((double)t->sent, (double)t->doorbells), 2);
 	out_real(o, "doorbells_per_packet", ratio((double)t->doorbells, (double)t->sent), 3);
 	out_real(o, "blocked_bursts_percent", 100 * ratio((double)t->blocked, (double)t->bursts), 1);
+	out_real(o, "blocked_time_percent", 100 * ratio((double)t->full_cycles, (double)(t->cycles + t->idle_cycles)),
+		 1);
 	if (t->seen)
 		out_real(o, "ring_used_percent", 100 * t->used, 1);
 	show_bins(o, t->bin);
@@ -201,6 +203,7 @@ tell(struct rte_tel_data *d, const struct perf *p)
 		tell_u64(f, "packets", p->tx[q].sent);
 		tell_u64(f, "bursts", p->tx[q].bursts);
 		tell_u64(f, "blocked_bursts", p->tx[q].blocked);
+		tell_u64(f, "blocked_cycles", p->tx[q].full_cycles);
 		tell_u64(f, "doorbells", p->tx[q].doorbells);
 		tell_queue(d, "tx", q, f);
 	}

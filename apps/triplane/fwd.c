@@ -36,6 +36,7 @@ one_round(struct fwd_lcore *lc, uint64_t *last)
 
 	for (i = 0; i < lc->num; i++) {
 		struct fwd_stream *s = lc->stream[i];
+		uint64_t full = s->stats.tx_full;
 		unsigned int n = s->mode->round(s);
 
 		if (unlikely(s->work != 0) && n > 0)
@@ -48,6 +49,8 @@ one_round(struct fwd_lcore *lc, uint64_t *last)
 		} else {
 			stat_add(&s->stats.idle_cycles, now - *last);
 		}
+		if (unlikely(s->stats.tx_full != full))
+			stat_add(&s->stats.full_cycles, now - *last);
 		*last = now;
 	}
 	stat_add(&lc->rounds, 1);

@@ -38,6 +38,7 @@ struct fwd_stats {
 	uint64_t rx_bin[FWD_BINS], tx_bin[FWD_BINS]; /* tx: as handed to the queue */
 	uint64_t polls;                              /* rounds */
 	uint64_t bursts;                             /* rounds that moved packets */
+	uint64_t full_cycles;                        /* in rounds that the transmit queue did not take all of */
 	uint64_t cycles;                             /* in rounds that moved packets */
 	uint64_t idle_cycles;                        /* in the others */
 } __rte_cache_aligned;

@@ -100,6 +100,7 @@ add_streams(const struct fwd *fwd, struct perf *p, int sign)
 			r->packets += by * stat_read(&s->stats.rx);
 			r->full += by * stat_read(&s->stats.rx_full);
 			r->cycles += by * stat_read(&s->stats.cycles);
+			r->idle_cycles += by * stat_read(&s->stats.idle_cycles);
 			for (b = 0; b < FWD_BINS; b++) {
 				r->bin[b] += by * stat_read(&s->stats.rx_bin[b]);
 				r->polls += by * stat_read(&s->stats.rx_bin[b]);
@@ -112,6 +113,7 @@ add_streams(const struct fwd *fwd, struct perf *p, int sign)
 		t->doorbells += by * stat_read(&s->stats.doorbells);
 		t->cycles += by * stat_read(&s->stats.cycles);
 		t->idle_cycles += by * stat_read(&s->stats.idle_cycles);
+		t->full_cycles += by * stat_read(&s->stats.full_cycles);
 		for (b = 0; b < FWD_BINS; b++) {
 			t->bin[b] += by * stat_read(&s->stats.tx_bin[b]);
 			t->bursts += by * stat_read(&s->stats.tx_bin[b]);

@@ -47,10 +47,10 @@ struct perf_rx {
 	bool served; /* by a stream; the fields up to cycles are 0 otherwise */
 	struct perf_lcore lcore;
 	uint64_t packets, polls, full, bin[FWD_BINS];
-	uint64_t cycles; /* of the stream, in rounds that moved packets */
-	uint32_t ring;   /* descriptors */
-	bool seen;       /* the device told these: */
-	double waiting;  /* packets in the ring, on average */
+	uint64_t cycles, idle_cycles; /* of the stream, in rounds that moved packets and in others */
+	uint32_t ring;                /* descriptors */
+	bool seen;                    /* the device told these: */
+	double waiting;               /* packets in the ring, on average */
 	uint32_t waiting_max;
 	uint64_t nombuf;
 };
@@ -60,7 +60,7 @@ struct perf_tx {
 	bool served, generates;
 	struct perf_lcore lcore;
 	uint64_t sent, bursts, blocked, doorbells, bin[FWD_BINS];
-	uint64_t cycles, idle_cycles;
+	uint64_t cycles, idle_cycles, full_cycles; /* the last ones are among the others */
 	bool seen;
 	double used; /* share of the ring, 0..1, on average */
 };

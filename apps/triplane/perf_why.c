@@ -49,6 +49,23 @@ full_share(const struct perf_rx *r)
 	return share(r->full, r->polls - r->bin[0]);
 }
 
+/* Of a queue's time, what its stream spent in rounds that moved packets: polls of an empty queue are many and short. */
+static double
+busy_share(const struct perf_rx *r)
+{
+	return share(r->cycles, r->cycles + r->idle_cycles);
+}
+
+/*
+ * How much a transmit queue held its stream up. Who forwards has other packets in each burst, so bursts tell; who
+ * generates tries the same ones over and over while there is no room, so only the time tells.
+ */
+static double
+held_up(const struct perf_tx *t)
+{
+	return t->generates ? share(t->full_cycles, t->cycles + t->idle_cycles) : share(t->blocked, t->bursts);
+}
+
 static bool
 say_away(struct perf *p, const struct perf_lcore *lc, const char *kind, uint16_t queue)
 {
@@ -130,7 +147,7 @@ judge_receive(struct perf *p)
 
 	if (r == NULL)
 		return false;
-	if (full_share(r) >= MOST && share(r->bin[0], r->polls) < MOST) {
+	if (full_share(r) >= MOST && busy_share(r) >= MOST) {
 		if (r->burst <= SMALL_BURST)
 			return say(p, PERF_BURST,
 				   "receive queue %u is polled for %u packets at a time, and always has more: each "
@@ -156,21 +173,21 @@ judge_transmit(struct perf *p)
 	uint16_t i;
 
 	for (i = 0; i < p->num_tx; i++)
-		if (p->tx[i].bursts > 0 &&
-		    (t == NULL || share(p->tx[i].blocked, p->tx[i].bursts) > share(t->blocked, t->bursts)))
+		if (p->tx[i].bursts > 0 && (t == NULL || held_up(&p->tx[i]) > held_up(t)))
 			t = &p->tx[i];
 	if (t == NULL)
 		return false;
-	if (share(t->blocked, t->bursts) >= OFTEN && p->paused > 0)
+	if (held_up(t) >= OFTEN && p->paused > 0)
 		return say(p, PERF_PAUSE,
-			   "transmit queue %u was full in %.0f %% of bursts and the peer sent %" PRIu64
+			   "transmit queue %u was full in %.0f %% of %s and the peer sent %" PRIu64
 			   " pause frames: the peer cannot take more",
-			   t->queue, 100 * share(t->blocked, t->bursts), p->paused);
-	if (share(t->blocked, t->bursts) >= OFTEN)
+			   t->queue, 100 * held_up(t), t->generates ? "the time" : "bursts", p->paused);
+	if (held_up(t) >= OFTEN)
 		return say(p, PERF_WIRE,
-			   "transmit queue %u was full in %.0f %% of bursts: the port sends %.0f Mbit/s and takes no "
-			   "more; a limit of the card, the queue or the wire",
-			   t->queue, 100 * share(t->blocked, t->bursts), (double)p->tx_bytes * 8 / p->seconds / 1e6);
+			   "transmit queue %u was full in %.0f %% of %s: the port sends %.0f Mbit/s and takes no more; "
+			   "a limit of the card, the queue or the wire",
+			   t->queue, 100 * held_up(t), t->generates ? "the time" : "bursts",
+			   (double)p->tx_bytes * 8 / p->seconds / 1e6);
 	if (!t->generates)
 		return false;
 	if (t->burst <= SMALL_BURST)

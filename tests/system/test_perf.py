@@ -95,11 +95,10 @@ case('small ring', {1: 'ring'}, 'port stop all; port config 1 rxd 256; port star
      '; set work 2000 0', ('256 descriptors', 'rxd'))
 case('one packet at a time, received', {1: 'burst'}, GEN + '; set burst 1; set work 1000 1', ('1 packets', 'set burst'),
      args=['--txq', '2'])
-# Senders are so slow that a card whose thread was just kept from its CPU empties the ring again.
-case('one packet at a time, sent', {0: 'burst'}, 'set fwd txonly 0; set fwd rxonly 1; set burst 1; set work 20000 0',
+case('one packet at a time, sent', {0: 'burst'}, 'set fwd txonly 0; set fwd rxonly 1; set burst 1; set work 5000 0',
      ('1.00 doorbells',))
 case('slow wire', {0: 'wire', 1: 'idle'}, GEN, model='cpu=%d,rate0=100' % LAST)
-case('slow generator', {0: 'lcore'}, GEN + '; set work 20000 0', ('transmit queue 0',))
+case('slow generator', {0: 'lcore'}, GEN + '; set work 5000 0', ('transmit queue 0',))
 case('two lcores on a CPU', {1: 'cpu'}, GEN + '; set work 3000 1', ('lcore 1',),
      lcores='0@%d,1@%d,2@%d' % (LAST, FIRST, FIRST))
 case('a queue that nobody polls', {1: 'unpolled'}, 'set fwd txonly', ('queue 0',))

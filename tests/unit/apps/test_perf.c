@@ -39,7 +39,7 @@ easy_port(void)
 		r->bin[4] = 62500;
 		t->bursts = t->doorbells = t->bin[4] = 62500;
 		r->cycles = t->cycles = 50000000;
-		t->idle_cycles = 50000000;
+		r->idle_cycles = t->idle_cycles = 50000000;
 	}
 	return p;
 }
@@ -50,7 +50,17 @@ saturate(struct perf_rx *r)
 {
 	r->polls = r->full = r->bin[6] = 15625;
 	r->bin[0] = r->bin[4] = 0;
+	r->idle_cycles = 0;
 	r->waiting = 400;
+}
+
+/* The other end held still for a moment, which makes very many empty polls, and not much of the time. */
+static void
+add_pause(struct perf_rx *r)
+{
+	r->bin[0] += 2 * r->polls;
+	r->polls += 2 * r->polls;
+	r->idle_cycles = r->cycles / 50;
 }
 
 static void
@@ -109,6 +119,17 @@ test_busy_lcore(void **state)
 	judged(p, PERF_LCORE, "lcore 2", "100 cycles");
 	p = easy_port();
 	saturate(&p->rx[1]);
+	add_pause(&p->rx[1]);
+	p->missed = 1000;
+	judged(p, PERF_LCORE, "lcore 2", "100 cycles");
+	/* Full bursts now and then, in a queue that is empty most of the time. */
+	p = easy_port();
+	saturate(&p->rx[1]);
+	p->rx[1].idle_cycles = 2 * p->rx[1].cycles;
+	p->missed = 1000;
+	judged(p, PERF_RING, "512 descriptors", "64.0 us");
+	p = easy_port();
+	saturate(&p->rx[1]);
 	p->rx[1].lcore.socket = 1;
 	judged(p, PERF_SOCKET, "lcore 2", "socket 1");
 	p = easy_port();
@@ -147,7 +168,7 @@ test_transmit(void **state)
 
 	p->tx[1].blocked = p->tx[1].bursts / 2;
 	p->tx_bytes = 125000000;
-	judged(p, PERF_WIRE, "queue 1", "1000 Mbit/s");
+	judged(p, PERF_WIRE, "50 % of bursts", "1000 Mbit/s");
 	p = easy_port();
 	p->tx[1].blocked = p->tx[1].bursts / 2;
 	p->paused = 12;
@@ -161,6 +182,18 @@ test_transmit(void **state)
 	p->tx[0].generates = true;
 	p->tx[0].idle_cycles = 0;
 	judged(p, PERF_LCORE, "lcore 1", "transmit queue 0");
+	/* It tries the same burst many times within a short wait. */
+	p = easy_port();
+	p->tx[0].generates = true;
+	p->tx[0].blocked = 20 * p->tx[0].doorbells;
+	p->tx[0].bursts += p->tx[0].blocked;
+	p->tx[0].full_cycles = p->tx[0].idle_cycles = p->tx[0].cycles / 20;
+	judged(p, PERF_LCORE, "lcore 1", "transmit queue 0");
+	p = easy_port();
+	p->tx[0].generates = true;
+	p->tx[0].full_cycles = p->tx[0].cycles / 2;
+	p->tx_bytes = 125000000;
+	judged(p, PERF_WIRE, "25 % of the time", "1000 Mbit/s");
 }
 
 static void
