@@ -5,12 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <bus_vdev_driver.h>
-#include <ethdev_vdev.h>
 #include <rte_kvargs.h>
 #include <rte_string_fns.h>
 
 #include "pair.h"
+#include "vdev_eth.h"
 
 #define REST_LEN 256u
 
@@ -208,13 +207,10 @@ pair_probe(struct rte_vdev_device *vdev)
 	const char *name = rte_vdev_device_name(vdev);
 	struct rte_eth_dev *eth;
 	struct args a;
-	int ret;
+	int ret = ipoib_vdev_check_process(vdev);
 
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
-		IPOIB_LOG(ERR, "%s: only the primary process has IPoIB ports", name);
-		return -ENOTSUP;
-	}
-	ret = parse(rte_vdev_device_args(vdev), &a);
+	if (ret == 0)
+		ret = parse(rte_vdev_device_args(vdev), &a);
 	if (ret != 0)
 		return ret;
 	eth = rte_eth_vdev_allocate(vdev, sizeof(struct ipoib_pair));
@@ -227,30 +223,11 @@ pair_probe(struct rte_vdev_device *vdev)
 		rte_eth_dev_release_port(eth);
 		return ret;
 	}
-	eth->data->promiscuous = 1;
-	eth->data->dev_flags |= RTE_ETH_DEV_INTR_LSC;
-	eth->dev_ops = &ipoib_pair_ops;
-	eth->rx_pkt_burst = ipoib_pair_rx_burst;
-	eth->tx_pkt_burst = ipoib_pair_tx_burst;
-	rte_eth_dev_probing_finish(eth);
+	ipoib_vdev_show(eth, &ipoib_pair_ops, ipoib_pair_rx_burst, ipoib_pair_tx_burst);
 	return 0;
 }
 
-static int
-pair_remove(struct rte_vdev_device *vdev)
-{
-	struct rte_eth_dev *eth = rte_eth_dev_allocated(rte_vdev_device_name(vdev));
-
-	if (eth != NULL)
-		rte_eth_dev_close(eth->data->port_id);
-	return 0;
-}
-
-#if RTE_VERSION >= RTE_VERSION_NUM(25, 7, 0, 0) && !defined(RTE_PMD_EXPORT_NAME)
-#define RTE_PMD_EXPORT_NAME(name, idx) static const char ipoib_pmd_##name[] __rte_used = RTE_STR(name)
-#endif
-
-static struct rte_vdev_driver pair_driver = {.probe = pair_probe, .remove = pair_remove};
+static struct rte_vdev_driver pair_driver = {.probe = pair_probe, .remove = ipoib_vdev_remove};
 RTE_PMD_REGISTER_VDEV(net_ib_pair, pair_driver);
 RTE_PMD_REGISTER_PARAM_STRING(
 	net_ib_pair, "primary=<card/port> backup=<card/port> failback=<0|1> failback-delay=<0..600000> and, for "
@@ -261,40 +238,24 @@ RTE_PMD_REGISTER_PARAM_STRING(
 int
 tp_ipoib_pair_add(const struct tp_ipoib_pair_conf *conf, uint16_t *port_id)
 {
-	char name[TP_IPOIB_NAME], text[4 * TP_IPOIB_NAME];
-	unsigned int n;
-	int ret, len;
+	char text[4 * TP_IPOIB_NAME];
+	int len;
 
-	for (n = 0; n < RTE_MAX_ETHPORTS; n++) {
-		snprintf(name, sizeof(name), "net_ib_pair%u", n);
-		if (rte_eth_dev_get_port_by_name(name, port_id) != 0)
-			break;
-	}
-	rte_vdev_uninit(name);
 	len = snprintf(text, sizeof(text), "primary=%s,backup=%s,failback=%d,failback-delay=%u", conf->device[0],
 		       conf->device[1], conf->failback, conf->failback_ms);
 	if (conf->pkey != 0)
 		len += snprintf(text + len, sizeof(text) - (size_t)len, ",pkey=%u", conf->pkey);
 	if (conf->mtu != 0)
 		snprintf(text + len, sizeof(text) - (size_t)len, ",mtu=%u", conf->mtu);
-	ret = rte_vdev_init(name, text);
-	return ret != 0 ? ret : rte_eth_dev_get_port_by_name(name, port_id);
+	return ipoib_vdev_add("net_ib_pair", text, port_id);
 }
 
 int
 tp_ipoib_pair_rem(uint16_t port_id)
 {
 	struct ipoib_pair *p = ipoib_pair_of(port_id);
-	char name[RTE_ETH_NAME_MAX_LEN];
-	int ret;
+	int ret = p == NULL ? -ENODEV : ipoib_vdev_rem(p->eth);
 
-	if (p == NULL)
-		return -ENODEV;
-	if (p->eth->data->dev_started)
-		return -EBUSY;
-	ret = rte_eth_dev_get_name_by_port(port_id, name);
-	if (ret == 0)
-		ret = rte_vdev_uninit(name);
 	if (ret == 0) {
 		member_end(port_id, 0);
 		member_end(port_id, 1);

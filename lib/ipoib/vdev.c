@@ -6,12 +6,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include <bus_vdev_driver.h>
-#include <ethdev_vdev.h>
 #include <rte_kvargs.h>
 #include <rte_string_fns.h>
 
 #include "port.h"
+#include "vdev_eth.h"
 
 RTE_LOG_REGISTER(ipoib_logtype, pmd.net.ipoib, NOTICE);
 
@@ -214,13 +213,10 @@ ipoib_probe(struct rte_vdev_device *vdev)
 {
 	struct tp_ipoib_conf conf;
 	struct rte_eth_dev *eth;
-	int ret;
+	int ret = ipoib_vdev_check_process(vdev);
 
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
-		IPOIB_LOG(ERR, "%s: only the primary process has IPoIB ports", rte_vdev_device_name(vdev));
-		return -ENOTSUP;
-	}
-	ret = ipoib_turns_init();
+	if (ret == 0)
+		ret = ipoib_turns_init();
 	if (ret == 0)
 		ret = conf_parse(rte_vdev_device_args(vdev), &conf);
 	if (ret != 0)
@@ -235,32 +231,11 @@ ipoib_probe(struct rte_vdev_device *vdev)
 		return ret;
 	}
 	eth->data->mtu = conf.mtu;
-	eth->data->promiscuous = 1;
-	eth->data->dev_flags |= RTE_ETH_DEV_INTR_LSC;
-	eth->dev_ops = &ipoib_eth_ops;
-	eth->rx_pkt_burst = ipoib_rx_burst;
-	eth->tx_pkt_burst = ipoib_tx_burst;
-	rte_eth_dev_probing_finish(eth);
+	ipoib_vdev_show(eth, &ipoib_eth_ops, ipoib_rx_burst, ipoib_tx_burst);
 	return 0;
 }
 
-static int
-ipoib_remove(struct rte_vdev_device *vdev)
-{
-	struct rte_eth_dev *eth = rte_eth_dev_allocated(rte_vdev_device_name(vdev));
-
-	if (eth == NULL)
-		return 0;
-	rte_eth_dev_close(eth->data->port_id);
-	return 0;
-}
-
-/* What keeps a driver's name in its object for tools that list drivers; not among the headers of every release. */
-#if RTE_VERSION >= RTE_VERSION_NUM(25, 7, 0, 0) && !defined(RTE_PMD_EXPORT_NAME)
-#define RTE_PMD_EXPORT_NAME(name, idx) static const char ipoib_pmd_##name[] __rte_used = RTE_STR(name)
-#endif
-
-static struct rte_vdev_driver ipoib_driver = {.probe = ipoib_probe, .remove = ipoib_remove};
+static struct rte_vdev_driver ipoib_driver = {.probe = ipoib_probe, .remove = ipoib_vdev_remove};
 RTE_PMD_REGISTER_VDEV(net_ipoib, ipoib_driver);
 RTE_PMD_REGISTER_PARAM_STRING(net_ipoib,
 			      "port=<card/port> pkey=<1..65535> mtu=<1500..4092> connected=<0|1> cm-mtu=<1500..65520> "
@@ -272,19 +247,14 @@ RTE_PMD_REGISTER_PARAM_STRING(net_ipoib,
 int
 tp_ipoib_add(const struct tp_ipoib_conf *conf, uint16_t *port_id)
 {
-	char name[TP_IPOIB_NAME], text[512];
+	char text[512];
 	struct tp_ipoib_conf c = *conf;
-	unsigned int i, n;
+	unsigned int i;
 	int ret, len;
 
 	ret = conf_check(&c);
 	if (ret != 0)
 		return ret;
-	for (n = 0; n < RTE_MAX_ETHPORTS; n++) {
-		snprintf(name, sizeof(name), "net_ipoib%u", n);
-		if (rte_eth_dev_get_port_by_name(name, port_id) != 0)
-			break;
-	}
 	len = snprintf(text, sizeof(text), "port=%s", c.device);
 	for (i = 0; i < RTE_DIM(args); i++)
 		len += snprintf(text + len, sizeof(text) - (size_t)len, ",%s=%" PRIu64, args[i].name,
@@ -292,23 +262,13 @@ tp_ipoib_add(const struct tp_ipoib_conf *conf, uint16_t *port_id)
 	if (c.has_mac)
 		snprintf(text + len, sizeof(text) - (size_t)len, ",mac=" RTE_ETHER_ADDR_PRT_FMT,
 			 RTE_ETHER_ADDR_BYTES(&c.mac));
-	ret = rte_vdev_init(name, text);
-	if (ret != 0)
-		return ret;
-	return rte_eth_dev_get_port_by_name(name, port_id);
+	return ipoib_vdev_add("net_ipoib", text, port_id);
 }
 
 int
 tp_ipoib_rem(uint16_t port_id)
 {
 	struct ipoib_port *p = ipoib_port_of(port_id);
-	char name[RTE_ETH_NAME_MAX_LEN];
-	int ret;
 
-	if (p == NULL)
-		return -ENODEV;
-	if (p->eth->data->dev_started)
-		return -EBUSY;
-	ret = rte_eth_dev_get_name_by_port(port_id, name);
-	return ret != 0 ? ret : rte_vdev_uninit(name);
+	return p == NULL ? -ENODEV : ipoib_vdev_rem(p->eth);
 }
