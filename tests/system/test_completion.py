@@ -52,7 +52,7 @@ class Session(tpmd.Triplane):
         def missing():
             stats = self.ask('show port stats all')['ports']
             return stats[0]['tx_packets'] - stats[1]['rx_packets'] - stats[1]['rx_missed']
-        self.wait(lambda: missing() == 0)
+        tpmd.wait_until(lambda: missing() == 0)
         self.tell('stop')
         stats, model = self.ask('show port stats all')['ports'], self.ask('show model')['ports']
         self.end()

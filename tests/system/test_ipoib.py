@@ -7,16 +7,15 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
 import tpmd
+from ib_cases import REFUSED, run_cases
+from test_opensm import PRELOAD
 
-cases = tpmd.Cases()
 BUILD = os.environ['TP_BUILD']
 APP = os.path.join(BUILD, 'apps/triplane')
-PRELOAD = os.path.join(BUILD, 'lib/mad/libtp_umad.so')
 ID = os.getpid()
 A, B = 'tpia%d' % ID, 'tpib%d' % ID
 GUID = 0x0002c90300a1b201
@@ -356,27 +355,9 @@ def guids(link):
     return None
 
 
-def main():
-    if os.getuid() != 0 or not os.path.exists('/dev/net/tun'):
-        print('skip ipoib: network namespaces and taps need root and /dev/net/tun')
-        return 0
-    if shutil.which('opensm') is None or not os.path.exists(PRELOAD):
-        print('skip ipoib: no opensm, or no libibumad to stand in for')
-        return 0
-    link = Link()
-    try:
-        for name, f, *more in (('come-up', come_up), ('ping', first_ping), ('ping6', ping6), ('long-packets', long_packets),
-                               ('tcp', iperf), ('udp', iperf, '-u', '-b', '20M'), ('checksums', checksums), ('multicast', multicast), ('dhcp', dhcp),
-                               ('link-bounce', bounce), ('manager-again', manager_again), ('run-time', at_run_time),
-                               ('guid2mac', guids), ('counters', counted)):
-            cases.run('ipoib-' + name, f, link, *more)
-    finally:
-        rc, text = link.close()
-    if rc not in (0, 1):  # 1: a command was refused, as some are here on purpose
-        print('not ok ipoib-end: exit code %s: %s' % (rc, text[-300:]))
-        return 1
-    cases.exit()
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    run_cases('ipoib', ('opensm',), Link, Link.close, (
+        ('come-up', come_up), ('ping', first_ping), ('ping6', ping6), ('long-packets', long_packets), ('tcp', iperf),
+        ('udp', iperf, '-u', '-b', '20M'), ('checksums', checksums), ('multicast', multicast), ('dhcp', dhcp),
+        ('link-bounce', bounce), ('manager-again', manager_again), ('run-time', at_run_time), ('guid2mac', guids),
+        ('counters', counted)), REFUSED)

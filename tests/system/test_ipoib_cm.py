@@ -3,14 +3,11 @@
 """IPoIB in connected mode between two Linux stacks: packets longer than a datagram, the mode changes while it runs, a peer without connections."""
 import os
 import re
-import shutil
-import sys
 
 import test_ipoib
-import tpmd
-from test_ipoib import A, B, PRELOAD, iperf, ns, ping, sh
+from ib_cases import REFUSED, run_cases
+from test_ipoib import A, B, iperf, ns, ping, sh
 
-cases = tpmd.Cases()
 # What net_pcap sends of several buffers; the port itself takes 65520.
 MTU = '9600'
 LONG = ('-s', '9500', '-M', 'do')
@@ -26,6 +23,11 @@ class Link(test_ipoib.Link):
 
     def __init__(self):
         self.app = None
+        try:
+            self.start()
+        except BaseException:
+            self.end()
+            raise
 
     def start(self):
         for i, space in enumerate((A, B)):
@@ -159,27 +161,8 @@ def refusals(link):
     return None
 
 
-def main():
-    if os.getuid() != 0 or not os.path.exists('/dev/net/tun'):
-        print('skip ipoib-cm: network namespaces need root')
-        return 0
-    if shutil.which('opensm') is None or not os.path.exists(PRELOAD):
-        print('skip ipoib-cm: no opensm, or no libibumad to stand in for')
-        return 0
-    link = Link()
-    try:
-        link.start()
-        for name, f, *more in (('come-up', come_up), ('long-packets', long_packets), ('long-ping6', long_ping6), ('tcp', iperf),
-                               ('checksums', checksums), ('counters', counted), ('datagram-peer', datagram_peer), ('connected-again', connected_again),
-                               ('refusals', refusals)):
-            cases.run('ipoib-cm-' + name, f, link, *more)
-    finally:
-        rc, text = link.end()
-    if rc not in (0, 1):  # 1: a command was refused, as some are here on purpose
-        print('not ok ipoib-cm-end: exit code %s: %s' % (rc, text[-300:]))
-        return 1
-    cases.exit()
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    run_cases('ipoib-cm', ('opensm',), Link, Link.end, (
+        ('come-up', come_up), ('long-packets', long_packets), ('long-ping6', long_ping6), ('tcp', iperf),
+        ('checksums', checksums), ('counters', counted), ('datagram-peer', datagram_peer),
+        ('connected-again', connected_again), ('refusals', refusals)), REFUSED)

@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """IPoIB with the largest datagrams: OpenSM gives the broadcast group an MTU of 4096, Linux stacks on veth pairs use all of it."""
 import os
-import shutil
-import sys
 
 import test_ipoib
-import tpmd
+from ib_cases import run_cases
 from test_ipoib import A, B, ID, ping, sh
 
-cases = tpmd.Cases()
 MTU = 4092
 
 
@@ -81,22 +78,6 @@ def above(link):
     return ping(A, '10.8.0.2', 3)
 
 
-def main():
-    if os.getuid() != 0 or shutil.which('opensm') is None or not os.path.exists(test_ipoib.PRELOAD):
-        print('skip ipoib-mtu: network namespaces need root, and there must be an opensm')
-        return 0
-    link = LargeLink()
-    try:
-        for name, f in (('come-up', come_up), ('longest', longest), ('longest6', longest6), ('tcp', tcp),
-                        ('above', above)):
-            cases.run('ipoib-mtu-' + name, f, link)
-    finally:
-        rc, text = link.close()
-    if rc != 0:
-        print('not ok ipoib-mtu-end: exit code %s: %s' % (rc, text[-300:]))
-        return 1
-    cases.exit()
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    run_cases('ipoib-mtu', ('opensm',), LargeLink, LargeLink.close, (
+        ('come-up', come_up), ('longest', longest), ('longest6', longest6), ('tcp', tcp), ('above', above)))

@@ -7,14 +7,11 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 
-import tpmd
-from test_opensm import PRELOAD
+from ib_cases import REFUSED, run_cases
 from test_sm import Net, sh, switch_lid, tool
 
-cases = tpmd.Cases()
 ID = os.getpid()
 A, B = SPACES = ['tppa%d' % ID, 'tppb%d' % ID]    # behind the pair, behind the peer
 TAPS = ['tpp%d' % i for i in (0, 1)]
@@ -276,28 +273,14 @@ def at_run_time(net):
     return bad or ping(net, A, '10.10.0.2')
 
 
-def main():
-    if os.getuid() != 0 or not os.path.exists('/dev/net/tun'):
-        print('skip ipoib-pair: network namespaces and taps need root and /dev/net/tun')
-        return 0
-    if not os.path.exists(PRELOAD) or shutil.which('ibportstate') is None:
-        print('skip ipoib-pair: needs infiniband-diags, and libibumad-dev for the build')
-        return 0
-    net = Net(VDEVS + PORTS)
-    try:
-        for name, f in (('come-up', come_up), ('failover', fail_over), ('announced', announced), ('once', once),
-                        ('failback', fail_back), ('failover-stream', fail_over_stream), ('by-hand', by_hand), ('run-time', at_run_time)):
-            cases.run('ipoib-pair-' + name, f, net)
-    finally:
-        rc, text = net.close()
-        for space in SPACES:
-            sh('ip', 'netns', 'del', space)
-        shutil.rmtree(DIR, ignore_errors=True)
-    if rc not in (0, 1):  # 1: a command was refused, as some are here on purpose
-        print('not ok ipoib-pair-end: exit code %s: %s' % (rc, text[-300:]))
-        return 1
-    cases.exit()
+def end(net):
+    ended = net.close_with(SPACES)
+    shutil.rmtree(DIR, ignore_errors=True)
+    return ended
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    run_cases('ipoib-pair', ('ibportstate',), lambda: Net(VDEVS + PORTS), end, (
+        ('come-up', come_up), ('failover', fail_over), ('announced', announced), ('once', once),
+        ('failback', fail_back), ('failover-stream', fail_over_stream), ('by-hand', by_hand),
+        ('run-time', at_run_time)), REFUSED)

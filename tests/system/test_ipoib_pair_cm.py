@@ -2,17 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A failover pair of IPoIB ports in connected mode: the peer's packets come by a connection to the port that carries, before and
 after each move, and a stream of echo requests goes on by itself."""
-import os
-import shutil
-import sys
 
 import test_ipoib_pair as pairs
-import tpmd
-from test_ipoib_pair import A, PEER, PRIMARY, SPACES, cable, carries, ping, stream
-from test_opensm import PRELOAD
-from test_sm import Net, sh
+from ib_cases import run_cases
+from test_ipoib_pair import A, PEER, PRIMARY, cable, carries, ping, stream
+from test_sm import Net
 
-cases = tpmd.Cases()
 PORTS = [p + ',connected=1' if 'ipoib' in p or 'pair' in p else p for p in pairs.PORTS]
 
 
@@ -53,27 +48,6 @@ def by_hand(net):
     return None
 
 
-def main():
-    if os.getuid() != 0 or not os.path.exists('/dev/net/tun'):
-        print('skip ipoib-pair-cm: network namespaces and taps need root and /dev/net/tun')
-        return 0
-    if not os.path.exists(PRELOAD) or shutil.which('ibportstate') is None:
-        print('skip ipoib-pair-cm: needs infiniband-diags, and libibumad-dev for the build')
-        return 0
-    net = Net(pairs.VDEVS + PORTS)
-    try:
-        for name, f in (('connected', connected), ('failover', fail_over), ('failback', fail_back), ('by-hand', by_hand)):
-            cases.run('ipoib-pair-cm-' + name, f, net)
-    finally:
-        rc, text = net.close()
-        for space in SPACES:
-            sh('ip', 'netns', 'del', space)
-        shutil.rmtree(pairs.DIR, ignore_errors=True)
-    if rc != 0:
-        print('not ok ipoib-pair-cm-end: exit code %s: %s' % (rc, text[-300:]))
-        return 1
-    cases.exit()
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    run_cases('ipoib-pair-cm', ('ibportstate',), lambda: Net(pairs.VDEVS + PORTS), pairs.end, (
+        ('connected', connected), ('failover', fail_over), ('failback', fail_back), ('by-hand', by_hand)))

@@ -3,15 +3,11 @@
 """OpenSM's partitions file reaches IPoIB ports: a full and two limited members of a P_Key, a Linux stack behind each; who is in
 no partition waits for it, keys are taken away and given back while it runs."""
 import os
-import shutil
 import signal
-import sys
 
-import tpmd
-from test_opensm import PRELOAD
+from ib_cases import run_cases
 from test_sm import Net, sh
 
-cases = tpmd.Cases()
 ID = os.getpid()
 SPACES = ['tpq%d%s' % (ID, c) for c in 'abc']
 TAPS = ['tpq%d' % i for i in range(3)]
@@ -97,23 +93,6 @@ def given_back(net):
     return become(net, FULL, FULL, LIMITED) or ping(net, 0, 1) or ping(net, 1, 2) or ping(net, 2, 0)
 
 
-def main():
-    if os.getuid() != 0 or not os.path.exists('/dev/net/tun'):
-        print('skip ipoib-partitions: network namespaces and taps need root and /dev/net/tun')
-        return 0
-    if not os.path.exists(PRELOAD) or shutil.which('opensm') is None:
-        print('skip ipoib-partitions: needs opensm, and libibumad-dev for the build')
-        return 0
-    net = Net(VDEVS)
-    try:
-        for name, f in (('members', members), ('limited', limited_members), ('taken-away', taken_away), ('given-back', given_back)):
-            cases.run('ipoib-partitions-' + name, f, net)
-    finally:
-        net.close()
-        for space in SPACES:
-            sh('ip', 'netns', 'del', space)
-    cases.exit()
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    run_cases('ipoib-partitions', ('opensm',), lambda: Net(VDEVS), lambda net: net.close_with(SPACES), (
+        ('members', members), ('limited', limited_members), ('taken-away', taken_away), ('given-back', given_back)))

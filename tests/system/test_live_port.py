@@ -15,7 +15,7 @@ def mtu():
     with tpmd.Triplane(['net_mlx4_model0'], ['--txpkts', '1000']) as t:
         def grows(name):
             first = t.xstats(1)[name]
-            return t.wait(lambda: t.xstats(1)[name] > first)
+            return tpmd.wait_until(lambda: t.xstats(1)[name] > first)
         for line in ('set fwd flowgen 0', 'set fwd rxonly 1', 'start'):
             t.tell(line)
         if not grows('rx_good_packets') or t.xstats(1)['rx_port_too_long_errors'] != 0:

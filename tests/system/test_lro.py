@@ -67,9 +67,9 @@ def through(d, sent, offloads):
                         'net_pcap1,rx_pcap=%s/none.in,tx_pcap=%s/out.pcap' % (d, d),
                         'net_mlx4_model0,wire0=ethdev:net_pcap0,wire1=ethdev:net_pcap1'], offloads + ['--burst', '64']) as t:
         # All of them wait in the ring, so that bursts are full however the lcores run.
-        t.wait(lambda: t.xstats(IN)['rx_port_packets'] >= len(sent), 120)
+        tpmd.wait_until(lambda: t.xstats(IN)['rx_port_packets'] >= len(sent), 120)
         t.tell('start')
-        t.wait(lambda: t.xstats(OUT)['tx_port_packets'] >= len(sent), 120)
+        tpmd.wait_until(lambda: t.xstats(OUT)['tx_port_packets'] >= len(sent), 120)
         x = t.xstats(IN)
         broken = sum(p['violations'] for p in t.ask('show model')['ports'])
         t.end()

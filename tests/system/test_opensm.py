@@ -43,11 +43,8 @@ class Fabric:
 
     @staticmethod
     def wait(what, seconds, why):
-        end = time.time() + seconds
-        while not what():
-            if time.time() > end:
-                raise RuntimeError(why)
-            time.sleep(0.05)
+        if not tpmd.wait_until(what, seconds):
+            raise RuntimeError(why)
 
     def run(self, *cmd, timeout=30):
         p = subprocess.run(cmd, env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 
 import tpmd
 
@@ -91,15 +90,6 @@ def queues(t, port):
     return tuple([x['%s_q%d_packets' % (d, q)] for q in range(2)] for d in ('rx', 'tx'))
 
 
-def wait(what, limit=60):
-    end = time.monotonic() + limit
-    while not what():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
-
-
 def both_send(pages, vdevs, prefix):
     """Each process sends from a queue of its own, and both count the same."""
     with primary(prefix, pages, vdevs, '--forward-mode=txonly') as a, \
@@ -107,17 +97,17 @@ def both_send(pages, vdevs, prefix):
         for t in (a, b):
             t.cmd('set txpkts 64')
         b.cmd('start')
-        if not wait(lambda: queues(a, 0)[1][1] > 1000):
+        if not tpmd.wait_until(lambda: queues(a, 0)[1][1] > 1000):
             return 'the primary does not see what the secondary sends: %s' % (queues(a, 0),)
         if queues(a, 0)[1][0] != 0:
             return 'the primary has sent without being told: %s' % (queues(a, 0),)
         a.cmd('start')
-        if not wait(lambda: queues(b, 1)[1][0] > 1000):
+        if not tpmd.wait_until(lambda: queues(b, 1)[1][0] > 1000):
             return 'the secondary does not see what the primary sends: %s' % (queues(b, 1),)
         a.cmd('stop')
         b.cmd('stop')
         # Stopped: both processes read the same of the same port.
-        if not wait(lambda: a.stats(0) == b.stats(0) and a.stats(1) == b.stats(1), 20):
+        if not tpmd.wait_until(lambda: a.stats(0) == b.stats(0) and a.stats(1) == b.stats(1), 20):
             return 'primary %s, secondary %s' % (a.stats(0), b.stats(0))
     return None
 
@@ -129,7 +119,7 @@ def both_receive(pages, vdevs, prefix):
         b.cmd('start')
         a.cmd('set fwd txonly')
         a.cmd('start')
-        got = wait(lambda: min(queues(b, 0)[0][1], queues(b, 1)[0][1]) > 1000)
+        got = tpmd.wait_until(lambda: min(queues(b, 0)[0][1], queues(b, 1)[0][1]) > 1000)
         a.cmd('stop')
         # What the primary's own queue holds it takes now.
         a.cmd('set fwd rxonly')
@@ -138,7 +128,7 @@ def both_receive(pages, vdevs, prefix):
         def settled():
             x = [b.xstats(p) for p in (0, 1)]
             return all(x[p]['tx_good_packets'] == x[1 - p]['rx_good_packets'] + x[1 - p]['rx_missed_errors'] for p in (0, 1))
-        whole = wait(settled, 20)
+        whole = tpmd.wait_until(settled, 20)
         a.cmd('stop')
         b.cmd('stop')
         if not got:
@@ -155,10 +145,10 @@ def killed(pages, vdevs, prefix):
             with secondary(prefix, pages, '--forward-mode=txonly') as b:
                 b.cmd('start')
                 a.cmd('start')
-                ok = wait(lambda: queues(a, 0)[1][1] > 1000)
+                ok = tpmd.wait_until(lambda: queues(a, 0)[1][1] > 1000)
                 b.kill()
             before = queues(a, 0)[1]
-            if not ok or not wait(lambda: queues(a, 0)[1][0] > before[0] + 1000):
+            if not ok or not tpmd.wait_until(lambda: queues(a, 0)[1][0] > before[0] + 1000):
                 return 'after the death of the secondary: %s, before %s' % (queues(a, 0), before)
             a.cmd('stop')
             a.cmd('port stop all')
@@ -173,7 +163,7 @@ def info(pages, vdevs, prefix):
     """dpdk-proc-info prints what the primary's own prompt does."""
     with primary(prefix, pages, vdevs, '--forward-mode=txonly') as a:
         a.cmd('start')
-        ok = wait(lambda: queues(a, 0)[1][0] > 1000)
+        ok = tpmd.wait_until(lambda: queues(a, 0)[1][0] > 1000)
         a.cmd('stop')
         if not ok:
             return 'no traffic'
@@ -183,7 +173,7 @@ def info(pages, vdevs, prefix):
             last = dict(want)
             want.update(a.xstats(0))
             return last == want
-        wait(quiet, 20)
+        tpmd.wait_until(quiet, 20)
         out = proc_info(prefix, pages, '-p', '1', '--xstats')
         got = {k: int(v) for k, v in re.findall(r'^(\w+): (\d+)\s*$', out, re.M)}
         bad = {k: (v, got.get(k)) for k, v in want.items() if got.get(k) != v}
@@ -223,7 +213,7 @@ def refused(pages, vdevs, prefix):
             return 'triplane as a secondary: %d %s' % (p.returncode, p.stdout[-500:].decode())
         # And it still works, in both processes.
         b.cmd('start')
-        if not wait(lambda: queues(a, 0)[1][1] > 1000):
+        if not tpmd.wait_until(lambda: queues(a, 0)[1][1] > 1000):
             return 'the port does not send any more: %s' % (queues(a, 0),)
         b.cmd('stop')
         if 'up' not in b.cmd('show port info 0').lower():
@@ -265,7 +255,7 @@ def in_another_process(fn, pages, name):
         hca = subprocess.Popen([os.path.join(os.environ['TP_BUILD'], 'apps/triplane-hca/triplane-hca'), '--socket', path],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            if not wait(lambda: os.path.exists(path)):
+            if not tpmd.wait_until(lambda: os.path.exists(path)):
                 return 'triplane-hca makes no socket'
             return run(fn, pages, name, ['net_mlx4_user0,socket=' + path])
         finally:

@@ -54,7 +54,7 @@ def changes(t):
     before = t.tel('/triplane/settings_diff,port 1')
     t.tell('set work 77 1')
     t.tell('sleep 2000')
-    if not t.wait(lambda: t.tel('/triplane/settings,port 1')['work'] == '77', LIMIT):
+    if not tpmd.wait_until(lambda: t.tel('/triplane/settings,port 1')['work'] == '77', LIMIT):
         return 'work of port 1: %s' % t.tel('/triplane/settings,port 1')['work']
     diff = t.tel('/triplane/settings_diff,port 1')
     if 'work' in before or diff != dict(before, work='77') or 'port 1' not in t.tel('/triplane/settings_diff'):

@@ -5,15 +5,12 @@ is its peer."""
 import json
 import os
 import re
-import shutil
 import subprocess
-import sys
 import time
 
-import tpmd
-from test_opensm import PRELOAD, Fabric, expect
+from ib_cases import REFUSED, run_cases
+from test_opensm import Fabric, expect
 
-cases = tpmd.Cases()
 ID = os.getpid()
 SPACES = ['tpsa%d' % ID, 'tpsb%d' % ID]
 TAPS = ['tps%d' % i for i in (0, 1)]
@@ -46,6 +43,12 @@ class Net(Fabric):
         self.say(line + ' json')
         self.wait(lambda: len(pattern.findall(self.text())) > before, 30, 'no answer to ' + line)
         return json.loads(pattern.findall(self.text())[-1])
+
+    def close_with(self, spaces):
+        ended = self.close()
+        for space in spaces:
+            sh('ip', 'netns', 'del', space)
+        return ended
 
     def managers(self):
         return {m['device']: m for m in self.ask('ib sm show')['managers']}
@@ -315,29 +318,8 @@ def refusals(net):
     return None
 
 
-def main():
-    if os.getuid() != 0 or not os.path.exists('/dev/net/tun'):
-        print('skip sm: network namespaces and taps need root and /dev/net/tun')
-        return 0
-    if not os.path.exists(PRELOAD) or shutil.which('opensm') is None or shutil.which('ibstat') is None:
-        print('skip sm: needs opensm, infiniband-diags, and libibumad-dev for the build')
-        return 0
-    net = Net(VDEVS + IPOIB)
-    try:
-        cases.run('sm-subnet-up', subnet, net)
-        for name, cmd, patterns in TOOLS:
-            cases.run('sm-' + name, tool, net, cmd, patterns)
-        for f in (routes, report, groups, ping, partitions, cable, stronger_opensm, weaker_opensm, two_opensms, refusals):
-            cases.run('sm-' + f.__name__.replace('_', '-'), f, net)
-    finally:
-        rc, text = net.close()
-        for space in SPACES:
-            sh('ip', 'netns', 'del', space)
-    if rc not in (0, 1):  # 1: a command was refused, as some are here on purpose
-        print('not ok sm-end: exit code %s: %s' % (rc, text[-300:]))
-        return 1
-    return 1 if cases.failed else 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    run_cases('sm', ('opensm', 'ibstat'), lambda: Net(VDEVS + IPOIB), lambda net: net.close_with(SPACES), (
+        ('subnet-up', subnet), *((name, tool, cmd, patterns) for name, cmd, patterns in TOOLS),
+        *((f.__name__.replace('_', '-'), f) for f in (routes, report, groups, ping, partitions, cable, stronger_opensm, weaker_opensm,
+                                                      two_opensms, refusals))), REFUSED)

@@ -17,7 +17,7 @@ def queues(by, octets):
     with tpmd.Triplane(['net_mlx4_model0'], ['--txq', '4', '--txpkts', str(octets), '--flows', '256']) as t:
         for line in ('set fwd flowgen 0', 'set fwd macswap 1', 'set peer 1 1', 'set tx-choice %s 1' % by, 'start'):
             t.tell(line)
-        t.wait(lambda: t.xstats(1)['tx_good_packets'] >= ENOUGH, 120)
+        tpmd.wait_until(lambda: t.xstats(1)['tx_good_packets'] >= ENOUGH, 120)
         t.tell('stop')
         x = t.xstats(1)
         t.end()

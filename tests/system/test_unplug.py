@@ -5,7 +5,6 @@ RTE_ETH_EVENT_INTR_RMV, stops, closes and detaches the device itself; the card c
 import os
 import re
 import subprocess
-import time
 
 import tpmd
 
@@ -13,15 +12,6 @@ BUILD = os.environ.get('TP_BUILD', 'build')
 HCA = os.path.join(BUILD, 'apps', 'triplane-hca', 'triplane-hca')
 LIMIT = 120  # seconds, for what takes moments on a machine with a CPU to spare
 cases = tpmd.Cases()
-
-
-def wait(what, limit=LIMIT):
-    end = time.monotonic() + limit
-    while not what():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def ports(t):
@@ -49,7 +39,7 @@ def gone(t):
 
 def card(path):
     p = subprocess.Popen([HCA, '--socket', path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    if not wait(lambda: os.path.exists(path)):
+    if not tpmd.wait_until(lambda: os.path.exists(path), LIMIT):
         p.kill()
         raise RuntimeError('no socket %s' % path)
     return p

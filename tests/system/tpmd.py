@@ -119,6 +119,16 @@ class Testpmd:
         self.kill()
 
 
+def wait_until(what, limit=60):
+    """Until what() is true; False when it never was within so many seconds."""
+    end = time.monotonic() + limit
+    while not what():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
 class Triplane:
     """triplane that is told commands and answers in JSON; a context, that kills it."""
 
@@ -162,15 +172,6 @@ class Triplane:
 
     def xstats(self, port):
         return self.ask('show port xstats %d' % port)['ports'][0]
-
-    def wait(self, what, limit=60):
-        """Until what() is true; False when it never was."""
-        end = time.monotonic() + limit
-        while not what():
-            if time.monotonic() > end:
-                return False
-            time.sleep(0.05)
-        return True
 
     def end(self):
         """Ends it; what it said of errors is one."""
