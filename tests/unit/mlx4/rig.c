@@ -65,6 +65,13 @@ rig_close(void)
 	assert_int_equal(rte_mempool_in_use_count(rig_pool()), 0);
 }
 
+int
+rig_teardown(void **state)
+{
+	rig_close();
+	return 0;
+}
+
 struct tp_model *
 rig_model(uint16_t port)
 {
@@ -147,6 +154,14 @@ rig_start(uint16_t port, uint16_t queues, const struct rte_eth_conf *conf)
 {
 	assert_int_equal(rig_configure(port, queues, queues, conf, rig_pool()), 0);
 	assert_int_equal(rte_eth_dev_start(port), 0);
+}
+
+void
+rig_open_pair(const char *args, uint16_t queues, const struct rte_eth_conf *conf)
+{
+	rig_open(args);
+	rig_start(0, 1, NULL);
+	rig_start(1, queues, conf);
 }
 
 struct rte_mbuf *

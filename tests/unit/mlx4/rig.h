@@ -38,6 +38,7 @@ void rig_unplug(const char *name);
 /* A stepped card with a cross wire, and its removal with a look at what it has to complain about. */
 void rig_open(const char *args);
 void rig_close(void);
+int rig_teardown(void **state); /* closes; of tests */
 
 struct tp_model *rig_model(uint16_t port);
 size_t rig_heap(void);
@@ -52,6 +53,8 @@ struct rte_mempool *rig_large_pool(void); /* 10 KiB mbufs */
 int rig_configure(uint16_t port, uint16_t rxq, uint16_t txq, const struct rte_eth_conf *conf, struct rte_mempool *mp);
 /* The same with assertions, one queue each way unless said, and start. */
 void rig_start(uint16_t port, uint16_t queues, const struct rte_eth_conf *conf);
+/* Opens a card; port 0 has one queue and the defaults, port 1 these. */
+void rig_open_pair(const char *args, uint16_t queues, const struct rte_eth_conf *conf);
 
 /* An mbuf with a frame to dst of len bytes (no FCS), the bytes behind the header counting up. */
 struct rte_mbuf *rig_frame(const struct rte_ether_addr *dst, uint16_t len);

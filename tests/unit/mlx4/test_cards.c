@@ -178,9 +178,7 @@ test_external_memory(void **state)
 	uint64_t before;
 	uint8_t *mem;
 
-	rig_open("");
-	rig_start(0, 1, NULL);
-	rig_start(1, 1, NULL);
+	rig_open_pair("", 1, NULL);
 	dev = rte_eth_devices[0].device;
 	dst = rig_mac(1);
 	before = windows();

@@ -80,13 +80,6 @@ setup_small_buffer(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	rig_close();
-	return 0;
-}
-
 static void
 time_is(uint64_t ms)
 {
@@ -410,7 +403,7 @@ test_stall_refused(void **state)
 int
 main(void)
 {
-#define T(f, s) cmocka_unit_test_setup_teardown(f, s, teardown)
+#define T(f, s) cmocka_unit_test_setup_teardown(f, s, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_life, setup),
 		T(test_warning, setup),

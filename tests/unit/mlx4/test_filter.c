@@ -20,13 +20,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	rig_close();
-	return 0;
-}
-
 static void
 test_mac(void **state)
 {
@@ -310,7 +303,7 @@ test_jumbo(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_mac),         T(test_mac_limit),  T(test_groups),      T(test_many_groups), T(test_promiscuous),
 		T(test_vlan_filter), T(test_vlan_strip), T(test_vlan_insert), T(test_mtu_limits),  T(test_jumbo),

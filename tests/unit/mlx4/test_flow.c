@@ -14,16 +14,7 @@
 static int
 setup(void **state)
 {
-	rig_open("");
-	rig_start(0, 1, NULL);
-	rig_start(1, QUEUES, NULL);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	rig_close();
+	rig_open_pair("", QUEUES, NULL);
 	return 0;
 }
 
@@ -146,9 +137,7 @@ static void
 test_vxlan_cx3(void **state)
 {
 	rig_unplug(RIG_DEV);
-	rig_open("type=cx3");
-	rig_start(0, 1, NULL);
-	rig_start(1, QUEUES, NULL);
+	rig_open_pair("type=cx3", QUEUES, NULL);
 	flow_refused(&(const struct rte_flow_attr){.ingress = 1}, PATTERN(ITEM(ETH), ITEM(UDP), ITEM(VXLAN)),
 		     ACTIONS(QUEUE(1)), RTE_FLOW_ERROR_TYPE_ITEM, "Pro");
 }
@@ -491,7 +480,7 @@ test_roce_software(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_queue),       T(test_items),      T(test_vxlan_cx3), T(test_mark),      T(test_rss),
 		T(test_drop),        T(test_count),      T(test_priority),  T(test_isolate),   T(test_many),

@@ -11,16 +11,7 @@
 static int
 setup(void **state)
 {
-	rig_open("");
-	rig_start(0, 1, NULL);
-	rig_start(1, 1, NULL);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	rig_close();
+	rig_open_pair("", 1, NULL);
 	return 0;
 }
 
@@ -247,12 +238,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_rx_load, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tx_load, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_module, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_flash_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_led, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_wake_on_lan, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rx_load, setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_tx_load, setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_module, setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_flash_is_refused, setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_led, setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_no_wake_on_lan, setup, rig_teardown),
 		cmocka_unit_test(test_wake_on_lan),
 		cmocka_unit_test(test_wake_on_lan_fails),
 	};

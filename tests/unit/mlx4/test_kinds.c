@@ -17,16 +17,7 @@ static const struct rte_eth_conf conf = {
 static int
 setup(void **state)
 {
-	rig_open("");
-	rig_start(0, 1, NULL);
-	rig_start(1, QUEUES, &conf);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	rig_close();
+	rig_open_pair("", QUEUES, &conf);
 	return 0;
 }
 
@@ -105,7 +96,7 @@ test_refusals(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_kinds),
 		T(test_refusals),

@@ -20,9 +20,7 @@ setup(void **state)
 {
 	struct rte_eth_conf conf = {.intr_conf = {.rxq = 1}};
 
-	rig_open("");
-	rig_start(0, 1, NULL);
-	rig_start(1, 1, &conf);
+	rig_open_pair("", 1, &conf);
 	now_ns = 1000 * US;
 	tp_model_set_time(rig_model(0), now_ns);
 	assert_int_equal(rte_eth_dev_rx_intr_ctl_q(1, 0, RTE_EPOLL_PER_THREAD, RTE_INTR_EVENT_ADD, NULL), 0);

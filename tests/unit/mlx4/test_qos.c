@@ -19,16 +19,7 @@
 static int
 setup(void **state)
 {
-	rig_open("");
-	rig_start(0, 1, NULL);
-	rig_start(1, 1, NULL);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	rig_close();
+	rig_open_pair("", 1, NULL);
 	return 0;
 }
 
@@ -419,7 +410,7 @@ test_changes_are_told(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_mailboxes),          T(test_only_changes),     T(test_after_revival), T(test_all_or_nothing),
 		T(test_refusals),           T(test_limits),           T(test_pause_stays),   T(test_flow_ctrl),

@@ -10,17 +10,8 @@
 static int
 setup(void **state)
 {
-	rig_open("");
-	rig_start(0, 1, NULL);
-	rig_start(1, 1, NULL);
+	rig_open_pair("", 1, NULL);
 	tp_model_set_time(rig_model(0), 0);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	rig_close();
 	return 0;
 }
 
@@ -149,7 +140,7 @@ test_rate_of_all_pairs(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {T(test_dscp_decides), T(test_rate_of_all_pairs)};
 
 	if (rig_eal("mlx4qcls", "0") < 0)

@@ -30,13 +30,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	rig_close();
-	return 0;
-}
-
 /* A queue's priority is that of its queue pair, told to the card live, and of the tag. */
 static void
 test_queue_prio(void **state)
@@ -471,7 +464,7 @@ test_policy_comes_and_goes(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_queue_prio), T(test_tags), T(test_rules), T(test_dscp),
 		T(test_shared),     T(test_rate), T(test_hol),   T(test_policy_comes_and_goes),

@@ -41,13 +41,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	rig_close();
-	return 0;
-}
-
 /* Sends vector v; the queue of n that it came to, and the hash. */
 static int
 queue_of_n(unsigned int v, unsigned int n, uint32_t *hash)
@@ -551,7 +544,7 @@ test_stop_behind_a_doorbell(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_vectors),      T(test_odd_counts),   T(test_key_and_types),
 		T(test_live_changes), T(test_start_stop),   T(test_none_started),

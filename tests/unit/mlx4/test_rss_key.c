@@ -129,16 +129,7 @@ setup(void **state)
 {
 	struct rte_eth_conf conf = {.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS, .rx_adv_conf.rss_conf.rss_hf = HF};
 
-	rig_open("");
-	rig_start(0, 1, NULL);
-	rig_start(1, QUEUES, &conf);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	rig_close();
+	rig_open_pair("", QUEUES, &conf);
 	return 0;
 }
 
@@ -225,7 +216,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_both_ways, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_both_ways, setup, rig_teardown),
 		cmocka_unit_test(test_lengths),
 	};
 

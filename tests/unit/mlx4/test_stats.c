@@ -11,16 +11,7 @@
 static int
 setup(void **state)
 {
-	rig_open("");
-	rig_start(0, 1, NULL);
-	rig_start(1, 1, NULL);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	rig_close();
+	rig_open_pair("", 1, NULL);
 	return 0;
 }
 
@@ -287,7 +278,7 @@ test_refusals(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_xstats),  T(test_stats),       T(test_missed), T(test_stop_drops),
 		T(test_bad_fcs), T(test_ignored_fcs), T(test_info),   T(test_refusals),

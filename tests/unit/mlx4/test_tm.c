@@ -30,13 +30,6 @@ setup(void **state)
 }
 
 static int
-teardown(void **state)
-{
-	rig_close();
-	return 0;
-}
-
-static int
 profile(uint32_t id, uint64_t mbps)
 {
 	struct rte_tm_shaper_params p = {.peak.rate = mbps * 125000};
@@ -297,7 +290,7 @@ test_dcb_refusals(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_commit), T(test_commit_fails), T(test_refusals), T(test_dcb), T(test_dcb_refusals),
 	};

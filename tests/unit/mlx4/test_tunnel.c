@@ -48,13 +48,6 @@ setup_receiver(void **state)
 	return setup_with(NULL, &offloads);
 }
 
-static int
-teardown(void **state)
-{
-	rig_close();
-	return 0;
-}
-
 /* scapy's frame, to port 1's address. */
 static struct rte_mbuf *
 frame(const uint8_t *d, uint32_t len)
@@ -370,9 +363,7 @@ test_cx3(void **state)
 	struct rte_eth_dev_info info;
 
 	rig_unplug(RIG_DEV);
-	rig_open("type=cx3");
-	rig_start(0, 1, NULL);
-	rig_start(1, 1, NULL);
+	rig_open_pair("type=cx3", 1, NULL);
 	assert_int_equal(rte_eth_dev_info_get(1, &info), 0);
 	assert_int_equal(info.rx_offload_capa & RX_ALL & ~RTE_ETH_RX_OFFLOAD_CHECKSUM, 0);
 	assert_int_equal(info.tx_offload_capa & (RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM |
@@ -385,7 +376,7 @@ test_cx3(void **state)
 	assert_false(is_tunnel(4789));
 }
 
-#define T(f, up) cmocka_unit_test_setup_teardown(f, up, teardown)
+#define T(f, up) cmocka_unit_test_setup_teardown(f, up, rig_teardown)
 
 int
 main(void)
