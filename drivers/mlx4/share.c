@@ -19,6 +19,7 @@
 
 /* What an answer tells: none is longer than the extended statistics. */
 #define TELL_MAX 16384u
+#define TELL_XSTATS (TELL_MAX / sizeof(struct rte_eth_xstat))
 
 /* Held while a question is answered, so that no port goes meanwhile. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -73,7 +74,9 @@ answer_port(const struct mlx4_ask *ask, struct rte_eth_dev *dev, uint8_t *out)
 		return rc == 0 ? (int)sizeof(struct mlx4_stats_box) : rc;
 	case MLX4_ASK_STATS_RESET: return dev->dev_ops->stats_reset(dev);
 	case MLX4_ASK_XSTATS:
-		rc = mlx4_xstats_get(dev, (struct rte_eth_xstat *)(void *)out, TELL_MAX / sizeof(struct rte_eth_xstat));
+		rc = mlx4_xstats_get(dev, (struct rte_eth_xstat *)(void *)out, TELL_XSTATS);
+		if (rc > (int)TELL_XSTATS)
+			return -E2BIG;
 		return rc < 0 ? rc : (int)(rc * sizeof(struct rte_eth_xstat));
 	case MLX4_ASK_CLOCK:
 		rc = mlx4_read_clock(dev, (uint64_t *)(void *)out);

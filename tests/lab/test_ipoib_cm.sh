@@ -114,7 +114,7 @@ if [ -z "$lost" ]; then ipoib_pass no-drops; else ipoib_fail no-drops "$lost"; f
 
 # TCP at a rate that fills no queue: one that looks for the limit makes others lose packets at it, long ones first.
 stream_start
-until_ok 60 one_iperf -c 10.8.0.2 -M 1400 -b 20M -t 60 -i 5 &
+until_ok 60 one_iperf -c 10.8.0.2 -M 1400 -b 20M -t 30 -i 5 &
 stream_tcp=$!
 pids+=("$stream_tcp")
 
