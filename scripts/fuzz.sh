@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/common.sh
 seconds=${1:-60}
 [ $# = 0 ] || shift
-targets=${*:-cmd wqe frame cqe vfu qos settings lldp roce roce_net mad ibmad ipoib}
+targets=${*:-cmd wqe frame cqe vfu qos settings lldp roce roce_net mad ibmad ipoib ipoib_core}
 build=${TP_BUILD_FUZZ:-$PWD/build-fuzz}
 corpus=$TP_CACHE/fuzz
 CC=clang-14 tp_meson "$build" --buildtype=debugoptimized -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false

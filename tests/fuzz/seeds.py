@@ -95,6 +95,27 @@ def ipoib_packets():
             yield bytes([kind | flags]) + bytes(p)
 
 
+def ipoib_lives():
+    """What an interface in connected mode lives through with one neighbour; the octets are as fuzz_ipoib_core reads them."""
+    def packet(kind, n, data=b''):
+        return bytes([kind]) + struct.pack('>H', n) + (data + bytes(128))[:min(n, 128)]
+
+    def to_neighbour(kind, n):
+        return b'\0\x20' + packet(kind, n)
+
+    up = b'\1' + bytes(13)
+    known = up + b'\2\x80\4' + packet(2, 56)
+    path = bytes(32) + struct.pack('<HHHBBBBB', 1, 4, 0xffff, 0, 4, 2, 18, 0) + bytes(13)
+    asked = known + to_neighbour(0x28, 100) + b'\0' + b'\4\0\0\0\0' + path + b'\0\0'
+    connected = asked + b'\7\0\1' + struct.pack('>II', 0x48, 65524)
+    v6 = b'\xff\2' + bytes(13) + b'\x16'
+    groups = (packet(0x18, 28, bytes(16) + b'\xef\1\2\3' + b'\x16\0\0\0\xef\1\2\3'),
+              packet(0x59, 72, bytes(24) + v6 + bytes(8) + v6), packet(0x69, 72, bytes(24) + v6 + b'\0' * 7 + b'\1\4\0\0\0' + v6))
+    return [known, asked, connected, connected + to_neighbour(0x2c, 3000), connected + to_neighbour(0x2c, 3000) + b'\7\0\0' + bytes(8),
+            asked + b'\7\0\2' + bytes(8) + to_neighbour(0x2c, 3000), connected + b'\xc1' + b'\x08\x7f\xff' * 3,
+            *(up + b'\0\x41' + g + b'\x08\xff\xff' * 6 for g in groups)]
+
+
 def speak(frame):
     return b'\x07' + struct.pack('>H', len(frame) - 14) + frame
 
@@ -218,6 +239,7 @@ def main(folder):
     write(folder, 'qos', configurations())
     write(folder, 'settings', settings())
     write(folder, 'ipoib', ipoib_packets())
+    write(folder, 'ipoib_core', ipoib_lives())
     write(folder, 'lldp', [speak(f) for f in lldp_frames()] + [b''.join(speak(f) + b'\x00\x0b\xb8' for f in lldp_frames())])
     # Plain but for one bit that no receive completion has (a burst without end, once), then a good one.
     strange = [cqe[:31] + bytes([op]) for op in (0x21, 0x20, 0x3f, 0x16)]
