@@ -86,6 +86,23 @@ count_rx(struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, const s
 		c->rx_mcast[slot]++;
 }
 
+/* A frame above the MTU: a jabber when its FCS is wrong, too, else the last block of the histogram [DP 13.1]. */
+static void
+count_too_long(struct tpm_port *p, const struct tp_frame *f)
+{
+	uint8_t buf[TPM_PARSE_MAX];
+	uint32_t hlen;
+	const uint8_t *h = tpm_frame_head(f, buf, &hlen);
+	bool tagged = hlen > TPM_ETH_HLEN && tpm_load16(h + 12) == TPM_ETYPE_CVLAN;
+
+	p->c.rx_too_long++;
+	p->rx_too_long++;
+	if ((f->flags & TP_FRAME_BAD_FCS) != 0)
+		p->c.rx_jabber++;
+	else
+		p->c.rx_size[MLX4_STATS_SIZE_BLOCKS - 1][tagged ? h[14] >> 5 : MLX4_STATS_NOVLAN]++;
+}
+
 /* Does the port take the frame in? */
 static bool
 port_accepts(struct tpm_port *p, const struct tp_frame *f)
@@ -95,8 +112,7 @@ port_accepts(struct tpm_port *p, const struct tp_frame *f)
 		return false;
 	}
 	if (f->len + TPM_FCS_LEN > p->max_frame) {
-		p->c.rx_too_long++;
-		p->rx_too_long++;
+		count_too_long(p, f);
 		return false;
 	}
 	if ((f->flags & TP_FRAME_BAD_FCS) != 0 && !p->ignore_fcs) {

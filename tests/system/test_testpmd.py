@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import tpmd
-from scapy.all import Ether, IP, IPv6, TCP, wrpcap
+from scapy.all import Ether, IP, IPv6, TCP, rdpcap, wrpcap
 
 cases = tpmd.Cases()
 CARD = 'net_mlx4_model0,wire0=cross'
@@ -120,6 +120,51 @@ def rss_spread(queues):
     return None if min(n) > 0 and max(n) < 2 * sum(n) / queues else 'uneven: %s' % n
 
 
+# By RFC 2819 and the card's own bounds above 1518: largest size of each block, with FCS.
+BLOCKS = [(64, '64'), (127, '65_to_127'), (255, '128_to_255'), (511, '256_to_511'), (1023, '512_to_1023'),
+          (1518, '1024_to_1518'), (1522, '1519_to_1522'), (1548, '1523_to_1548'), (3008, '1549_to_mtu'), (9999, 'above_mtu')]
+# Both sides of each bound; as many of a size as no other has.
+SIZES = [64, 65, 127, 128, 255, 256, 511, 512, 1023, 1024, 1518, 1519, 1522, 1523, 1548, 1549, 3000, 3100]
+
+
+def blocks_of(frames):
+    sizes = [len(f) + 4 for f in frames]
+    return {name: sum(low < s <= high for s in sizes)
+            for low, (high, name) in zip([0] + [b[0] for b in BLOCKS], BLOCKS)}
+
+
+def frame_sizes():
+    """scapy's frames of known sizes in by one port, out by the other: both count them by size."""
+    with tpmd.scratch() as d:
+        # The longest come first: when the last one left, all have come.
+        wrpcap(d + '/in.pcap', [Ether(dst='00:02:c9:a1:b2:01', src='02:00:00:00:00:09', type=0x88b5) / bytes(size - 18)
+                                for n, size in reversed(list(enumerate(SIZES))) for _ in range(n + 1)])
+        wrpcap(d + '/none.pcap', [], linktype=1)
+        vdevs = ['net_pcap0,rx_pcap=%s/in.pcap,tx_pcap=%s/back.pcap' % (d, d),
+                 'net_pcap1,rx_pcap=%s/none.pcap,tx_pcap=%s/out.pcap' % (d, d),
+                 'net_mlx4_model0,wire0=ethdev:net_pcap0,wire1=ethdev:net_pcap1']
+        with tpmd.Testpmd(vdevs, ['--forward-mode=io', '--max-pkt-len=3000', '--mbuf-size=4096',
+                                  '--disable-device-start', '--no-flush-rx']) as t:
+            t.cmd('set promisc all on')
+            t.cmd('port start all')
+            t.cmd('start')
+            a, b = t.ports
+            sent = sum(n + 1 for n, size in enumerate(SIZES) if size <= 3000)
+            t.until(b, 'tx_port_packets', sent, get=t.xstats)
+            t.cmd('stop')
+            rx, tx = t.xstats(a), t.xstats(b)
+            t.cmd('clear port xstats all')
+            cleared = t.xstats(a)
+        want, left = blocks_of(rdpcap(d + '/in.pcap')), blocks_of(rdpcap(d + '/out.pcap'))
+    if 0 in want.values() or left != dict(want, above_mtu=0):
+        return 'sent %s, left %s' % (want, left)
+    for side, x, counts in (('rx', rx, want), ('tx', tx, left), ('rx', cleared, dict.fromkeys(want, 0))):
+        got = {k: x.get('%s_size_%s_packets' % (side, k)) for k in counts}
+        if got != counts:
+            return '%s %s, wanted %s' % (side, got, counts)
+    return None
+
+
 def start_stop_loop():
     with tpmd.Testpmd([CARD], ['--forward-mode=io']) as t:
         for _ in range(10):
@@ -204,6 +249,7 @@ cases.run('testpmd-rss-vectors', rss_vectors)
 cases.run('testpmd-rss-spread', rss_spread, 8)
 for queues in (3, 5, 7):
     cases.run('testpmd-rss-spread-%d-queues' % queues, rss_spread, queues)
+cases.run('testpmd-frame-sizes', frame_sizes)
 cases.run('testpmd-start-stop', start_stop_loop)
 cases.run('testpmd-close-attach', close_and_attach)
 cases.run('testpmd-reset', port_reset)

@@ -27,9 +27,14 @@ static void
 test_xstats(void **state)
 {
 	static const struct kind kinds[] = {
-		{"64", 60, 3, UC},          {"65_127", 61, 2, UC},      {"65_127", 123, 1, MC},
-		{"128_255", 124, 4, BC},    {"256_511", 300, 1, UC},    {"512_1023", 1019, 2, MC},
-		{"1024_1518", 1020, 1, UC}, {"1024_1518", 1514, 5, UC},
+		{"64", 60, 3, UC},
+		{"65_to_127", 61, 2, UC},
+		{"65_to_127", 123, 1, MC},
+		{"128_to_255", 124, 4, BC},
+		{"256_to_511", 300, 1, UC},
+		{"512_to_1023", 1019, 2, MC},
+		{"1024_to_1518", 1020, 1, UC},
+		{"1024_to_1518", 1514, 5, UC},
 	};
 	static const struct rte_ether_addr mc = {{0x01, 0, 0x5e, 0, 0, 1}};
 	static const struct rte_ether_addr bc = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
@@ -66,7 +71,7 @@ test_xstats(void **state)
 
 			for (k = 0; k < RTE_DIM(kinds); k++)
 				sum += strcmp(kinds[k].size, kinds[i].size) == 0 ? kinds[k].n : 0;
-			snprintf(name, sizeof(name), "%s_port_size_%s_packets", side[s], kinds[i].size);
+			snprintf(name, sizeof(name), "%s_size_%s_packets", side[s], kinds[i].size);
 			if (rig_xstat(s, name) != sum)
 				fail_msg("%s is %u, wanted %u", name, (unsigned int)rig_xstat(s, name), sum);
 		}
@@ -77,7 +82,7 @@ test_xstats(void **state)
 	assert_int_equal(rig_xstat(0, "tx_q0_packets"), frames);
 	assert_int_equal(rte_eth_xstats_reset(1), 0);
 	assert_int_equal(rig_xstat(1, "rx_port_packets"), 0);
-	assert_int_equal(rig_xstat(1, "rx_port_size_64_packets"), 0);
+	assert_int_equal(rig_xstat(1, "rx_size_64_packets"), 0);
 	assert_int_equal(rig_xstat(0, "tx_port_packets"), frames);
 }
 

@@ -153,11 +153,21 @@ not_taken(void **state)
 	struct fix *f = *state;
 	struct tpm_port *p = &f->r.m->port[1];
 	uint8_t d[1600] = {2, 0, 0, 0, 0, 3};
+	struct tp_frame_seg seg = {.data = d, .len = sizeof(d)};
+	struct tp_frame fr = {.seg = &seg, .nseg = 1, .len = sizeof(d)};
 
 	assert_null(arrive(f, d, 60));
 	assert_int_equal(p->rx_no_rule, 1);
 	assert_null(arrive(f, d, 1519));
 	assert_int_equal(p->rx_too_long, 1);
+	assert_int_equal(p->c.rx_size[9][MLX4_STATS_NOVLAN], 1);
+	memcpy(d + 12, (const uint8_t[]){0x81, 0, 0xa0, 7}, 4);
+	assert_null(arrive(f, d, 1519));
+	assert_int_equal(p->c.rx_size[9][5], 1);
+	fr.flags = TP_FRAME_BAD_FCS;
+	tp_model_port_receive(f->r.m, 2, &fr, 1);
+	assert_int_equal(p->c.rx_jabber, 1);
+	assert_int_equal(p->c.rx_size[9][MLX4_STATS_NOVLAN] + p->c.rx_size[9][5], 2);
 	assert_null(arrive(f, d, 13));
 	assert_int_equal(p->c.rx_runt, 1);
 	tp_model_cable(f->r.m, 2, false);
