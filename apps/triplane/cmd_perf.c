@@ -167,6 +167,25 @@ tell_u64(struct rte_tel_data *d, const char *name, uint64_t value)
 #endif
 }
 
+/* Names have letters, digits and underscores only: "bursts_16_to_31". */
+static void
+tell_bins(struct rte_tel_data *d, const uint64_t bin[FWD_BINS])
+{
+	const char *dash;
+	char name[32];
+	unsigned int i;
+
+	for (i = 0; i < FWD_BINS; i++) {
+		dash = strchr(bin_names[i], '-');
+		if (dash == NULL)
+			snprintf(name, sizeof(name), "bursts_%s", bin_names[i]);
+		else
+			snprintf(name, sizeof(name), "bursts_%.*s_to_%s", (int)(dash - bin_names[i]), bin_names[i],
+				 dash + 1);
+		tell_u64(d, name, bin[i]);
+	}
+}
+
 static void
 tell_queue(struct rte_tel_data *d, const char *kind, uint16_t queue, const struct rte_tel_data *fields)
 {
@@ -195,6 +214,7 @@ tell(struct rte_tel_data *d, const struct perf *p)
 		tell_u64(f, "full_bursts", p->rx[q].full);
 		tell_u64(f, "waiting_max", p->rx[q].waiting_max);
 		tell_u64(f, "refill_failures", p->rx[q].nombuf);
+		tell_bins(f, p->rx[q].bin);
 		tell_queue(d, "rx", q, f);
 	}
 	for (q = 0; q < p->num_tx && (f = rte_tel_data_alloc()) != NULL; q++) {
@@ -205,6 +225,7 @@ tell(struct rte_tel_data *d, const struct perf *p)
 		tell_u64(f, "blocked_bursts", p->tx[q].blocked);
 		tell_u64(f, "blocked_cycles", p->tx[q].full_cycles);
 		tell_u64(f, "doorbells", p->tx[q].doorbells);
+		tell_bins(f, p->tx[q].bin);
 		tell_queue(d, "tx", q, f);
 	}
 }

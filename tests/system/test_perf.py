@@ -3,10 +3,11 @@
 """show perf: each reason for a low packet rate is provoked, and must be the one that is named; DPDK's telemetry agrees."""
 import json
 import os
+import re
 import subprocess
 import sys
 
-from tpmd import Cases
+from tpmd import Cases, Triplane
 
 BUILD = os.environ.get('TP_BUILD', 'build')
 APP = os.environ.get('TRIPLANE', os.path.join(BUILD, 'apps', 'triplane'))
@@ -115,5 +116,67 @@ def refusals():
     return None
 
 
+FRAME = 60
+# So slow that the ring takes each burst whole, also when the card was just kept from its CPU.
+SPARSE = ('port stop all; port config 0 txd 4096; port start all; set fwd txonly 0; set fwd rxonly 1; set work 20000 0;'
+          'set burst %d; start; wait counter tx_good_packets 1 0 60')
+
+
+def shown_bursts(ports, text, burst):
+    """Bursts of one size only, times that size, are what the port's own counters of packets and bytes say."""
+    tx, rx = ports[0]['tx_queues'][0], ports[1]['rx_queues'][0]
+    low = 1 << burst.bit_length() - 1
+    name = str(low) if low in (1, 512) else '%d-%d' % (low, 2 * low - 1)
+    if tx['blocked_bursts_percent'] != 0:
+        return 'bursts that the queue did not take: %s' % tx
+    full = tx['bursts'][name]
+    if full == 0 or any(n for k, n in tx['bursts'].items() if k not in ('0', name)):
+        return 'sent in bursts of %d: %s' % (burst, tx['bursts'])
+    octets = ports[0]['tx_mbps'] * 1e6 / 8 * ports[0]['seconds']
+    if not 0.95 * octets / FRAME < full * burst < 1.05 * octets / FRAME or abs(full * burst - tx['packets']) > 2 * burst:
+        return '%d bursts of %d, %d packets, %.0f octets' % (full, burst, tx['packets'], octets)
+    if not re.search(r'tx_queue 0:(\n .*)*\n +bursts:(\n +0: .*)?\n +%s: [1-9]' % name, text.split('port 1:')[0]):
+        return 'the table has no %r of what was sent: %s' % (name, text)
+    return consistent(ports[1]) or (None if rx['packets'] > 0 else 'nothing received')
+
+
+def tx_bursts(burst):
+    for _ in range(TRIES):
+        with Triplane(['net_mlx4_model0,cpu=%d' % LAST], lcores=ONE) as t:
+            t.tell(SPARSE % burst)
+            ports = t.ask('show perf all 300')['ports']
+            t.tell('show perf 0 50; quit')
+            out, err = t.proc.communicate(timeout=60)
+        why = shown_bursts({p['port']: p for p in ports}, out.decode(), burst)
+        if why is None:
+            return None
+    return why
+
+
+def telemetry():
+    """Between two looks at ethdev's own telemetry at least what the histograms have of bursts of one size."""
+    with Triplane(['net_mlx4_model0,cpu=%d' % LAST], telemetry=True, lcores=ONE) as t:
+        t.tell(SPARSE % 24)
+        t.ask('show fwd')
+        for _ in range(TRIES):
+            before = t.tel('/ethdev/stats,0')['opackets']
+            tx = t.tel('/triplane/perf,0')['tx_queue_0']
+            most = t.tel('/ethdev/stats,0')['opackets'] - before
+            if tx['blocked_bursts'] == 0:
+                break
+        rx = t.tel('/triplane/perf,1')['rx_queue_0']
+    bins = {k: v for k, v in tx.items() if k.startswith('bursts_')}
+    if sum(bins.values()) != tx['bursts'] or [k for k, v in bins.items() if v and k != 'bursts_0'] != ['bursts_16_to_31']:
+        return 'sent: %s' % tx
+    if not 0 < bins['bursts_16_to_31'] * 24 <= most + 24:
+        return '%s, opackets %d' % (tx, most)
+    if sum(v for k, v in rx.items() if k.startswith('bursts_')) != rx['polls'] or rx['bursts_0'] != rx['empty_polls']:
+        return 'received: %s' % rx
+    return None
+
+
 cases.run('refusals', refusals)
+cases.run('telemetry of bursts', telemetry)
+for size in (1, 24, 256):
+    cases.run('bursts of %d sent' % size, tx_bursts, size)
 sys.exit(1 if cases.failed else 0)

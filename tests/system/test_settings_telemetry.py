@@ -1,16 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Settings by DPDK's telemetry, as its clients ask: lists, single ones and what differs, against what the command line shows."""
-import json
-import os
-import socket
-import subprocess
-
 import tpmd
 
-BUILD = os.environ.get('TP_BUILD', 'build')
-APP = os.environ.get('TRIPLANE', os.path.join(BUILD, 'apps', 'triplane'))
-PREFIX = 'tpst%d' % os.getpid()
 LIMIT = 60
 cases = tpmd.Cases()
 
@@ -19,20 +11,8 @@ class Asker(tpmd.Triplane):
     """triplane with its telemetry, and a client of that."""
 
     def __init__(self):
-        args = [a for a in tpmd.eal(PREFIX, plugin=False) if a != '--no-telemetry']
-        self.proc = subprocess.Popen([APP] + args + ['--log-level=*:error', '--vdev=net_mlx4_model0', '--'], stdin=subprocess.PIPE,
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.rest = b''
-        where = '/var/run/dpdk' if os.getuid() == 0 else os.path.join(os.environ.get('XDG_RUNTIME_DIR', '/tmp'), 'dpdk')
+        super().__init__(['net_mlx4_model0'], telemetry=True)
         self.ask('show settings')  # it is up now
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.sock.settimeout(LIMIT)
-        self.sock.connect(os.path.join(where, PREFIX, 'dpdk_telemetry.v2'))
-        self.sock.recv(65536)
-
-    def tel(self, what):
-        self.sock.send(what.encode())
-        return json.loads(self.sock.recv(65536))[what.split(',')[0]]
 
     def shown(self, view=''):
         objects = self.ask('show settings' + view)['objects']

@@ -5,6 +5,7 @@ import os
 import re
 import select
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -132,17 +133,23 @@ def wait_until(what, limit=60):
 class Triplane:
     """triplane that is told commands and answers in JSON; a context, that kills it."""
 
-    def __init__(self, vdevs, args=(), **eal_kw):
+    def __init__(self, vdevs, args=(), telemetry=False, **eal_kw):
         app = os.environ.get('TRIPLANE', os.path.join(os.environ.get('TP_BUILD', 'build'), 'apps', 'triplane'))
-        cmd = [app] + eal('tpl%d' % os.getpid(), plugin=False, **eal_kw) + ['--log-level=*:error']
+        self.prefix = 'tpl%d' % os.getpid()
+        cmd = [app] + eal(self.prefix, plugin=False, **eal_kw) + ['--log-level=*:error']
+        if telemetry:
+            cmd.remove('--no-telemetry')
         cmd += ['--vdev=' + v for v in vdevs] + ['--', *args]
         self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.rest = b''
+        self.sock = None
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, value, tb):
+        if self.sock is not None:
+            self.sock.close()
         self.proc.kill()
         self.proc.communicate()
 
@@ -169,6 +176,17 @@ class Triplane:
             text = self._line(end)
             if text.startswith('{'):
                 return json.loads(text)
+
+    def tel(self, what, timeout=60):
+        """What DPDK's telemetry answers, once the program has answered a command."""
+        if self.sock is None:
+            where = '/var/run/dpdk' if os.getuid() == 0 else os.path.join(os.environ.get('XDG_RUNTIME_DIR', '/tmp'), 'dpdk')
+            self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self.sock.settimeout(timeout)
+            self.sock.connect(os.path.join(where, self.prefix, 'dpdk_telemetry.v2'))
+            self.sock.recv(65536)
+        self.sock.send(what.encode())
+        return json.loads(self.sock.recv(65536))[what.split(',')[0]]
 
     def xstats(self, port):
         return self.ask('show port xstats %d' % port)['ports'][0]
