@@ -330,7 +330,7 @@ fwd_start(struct app *app)
 	app->fwd = fwd;
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
 		if (app->port[i].present)
-			rte_eth_stats_get((uint16_t)i, &fwd->base[i]);
+			live_totals(fwd, (uint16_t)i, &fwd->base[i]);
 	pthread_mutex_init(&fwd->conf_lock, NULL);
 	fwd->start_tsc = rte_rdtsc();
 	app->fwd_runs = true;

@@ -120,7 +120,7 @@ struct fwd {
 	pthread_mutex_t conf_lock;                      /* what lcores read of ports when they are called */
 	uint64_t start_tsc, stop_tsc;                   /* stop_tsc 0: runs */
 	struct rte_eth_stats base[RTE_MAX_ETHPORTS];    /* at the start */
-	struct rte_eth_stats cleared[RTE_MAX_ETHPORTS]; /* what was set to zero since then */
+	struct rte_eth_stats cleared[RTE_MAX_ETHPORTS]; /* what ports of other drivers set to zero since then */
 };
 
 extern const struct fwd_mode fwd_modes[];
@@ -132,6 +132,11 @@ int fwd_plan(struct app *app, struct fwd **out);
 void fwd_free(struct fwd *fwd);
 int fwd_start(struct app *app);
 void fwd_stop(struct app *app);
+/*
+ * live.c: what a port has counted, of which a reset takes nothing away: those that tables show. Ports of other drivers
+ * have only counters that are reset; live_clear() keeps what they were. 0 or a negative errno.
+ */
+int live_totals(const struct fwd *fwd, uint16_t port, struct rte_eth_stats *s);
 
 /*
  * fwd_assign.c: gives the streams to lcores, of which there is one at least. Those that share a queue or a RoCE port, directly

@@ -186,7 +186,7 @@ port_before(const struct fwd *fwd, struct perf *p, struct before *b)
 	for (i = 0; i < fwd->num_lcores; i++)
 		b->waited_ns[i] = waited_ns(&fwd->lcore[i]);
 
-	rte_eth_stats_get(p->port, &b->stats);
+	live_totals(fwd, p->port, &b->stats);
 	b->paused = pauses(p->port);
 	look_at_rings(p, 1);
 	for (q = 0; q < p->num_rx; q++)
@@ -226,7 +226,7 @@ port_after(const struct fwd *fwd, struct perf *p, const struct before *b)
 	uint16_t q;
 
 	lcores_after(fwd, p, b);
-	rte_eth_stats_get(p->port, &st);
+	live_totals(fwd, p->port, &st);
 	p->missed = since(st.imissed, b->stats.imissed);
 	p->nombuf = since(st.rx_nombuf, b->stats.rx_nombuf);
 	p->tx_bytes = since(st.obytes, b->stats.obytes);

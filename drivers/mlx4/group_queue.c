@@ -7,6 +7,7 @@
 
 #include <rte_errno.h>
 
+#include "counts.h"
 #include "group.h"
 #include "qos.h"
 #include "tx_policy.h"
@@ -56,20 +57,24 @@ queue_counters(const struct mlx4_eth *eth, uint16_t i, struct rte_pmd_mlx4_group
 {
 	const struct mlx4_rxq *rx = eth->rxqs[i];
 	const struct mlx4_txq *tx = eth->txqs[i];
+	struct mlx4_rx_counts r;
+	struct mlx4_tx_counts t;
 
 	memset(st, 0, sizeof(*st));
 	if (rx != NULL) {
-		st->rx_frames = rx->packets;
-		st->rx_bytes = rx->bytes;
-		st->rx_errors = rx->errors;
-		st->rx_nombuf = rx->nombuf;
+		mlx4_rxq_counts_all(rx, &r);
+		st->rx_frames = r.packets;
+		st->rx_bytes = r.bytes;
+		st->rx_errors = r.errors;
+		st->rx_nombuf = r.nombuf;
 	}
 	if (tx != NULL) {
-		st->tx_frames = tx->packets - tx->back_packets;
-		st->tx_bytes = tx->bytes - tx->back_bytes;
-		st->tx_errors = tx->errors;
-		st->spoof_mac_drops = tx->spoof_mac;
-		st->spoof_type_drops = tx->spoof_type;
+		mlx4_txq_counts_all(tx, &t);
+		st->tx_frames = t.packets;
+		st->tx_bytes = t.bytes;
+		st->tx_errors = t.errors;
+		st->spoof_mac_drops = t.spoof_mac;
+		st->spoof_type_drops = t.spoof_type;
 	}
 }
 

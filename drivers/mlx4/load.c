@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 
+#include "counts.h"
 #include "ethdev.h"
 #include "rte_pmd_mlx4_queue.h"
 
@@ -28,6 +29,7 @@ rte_pmd_mlx4_rx_load_get(uint16_t port_id, uint16_t queue, struct rte_pmd_mlx4_r
 	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
 	const struct mlx4_rx_set *s;
 	const struct mlx4_rxq *q;
+	struct mlx4_rx_counts c;
 	int rc = -EINVAL;
 
 	if (eth == NULL)
@@ -42,9 +44,10 @@ rte_pmd_mlx4_rx_load_get(uint16_t port_id, uint16_t queue, struct rte_pmd_mlx4_r
 		load->descriptors = q->nb_desc;
 		load->waiting = mlx4_rx_set_waiting(s);
 		load->posted = posted(s);
-		load->packets = __atomic_load_n(&q->packets, __ATOMIC_RELAXED);
-		load->nombuf = __atomic_load_n(&q->nombuf, __ATOMIC_RELAXED);
-		load->errors = __atomic_load_n(&q->errors, __ATOMIC_RELAXED);
+		mlx4_rxq_counts_since_reset(q, &c);
+		load->packets = c.packets;
+		load->nombuf = c.nombuf;
+		load->errors = c.errors;
 		load->numa_node = q->numa_node;
 		rc = 0;
 	}
@@ -58,6 +61,7 @@ rte_pmd_mlx4_tx_load_get(uint16_t port_id, uint16_t queue, struct rte_pmd_mlx4_t
 {
 	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
 	const struct mlx4_txq *q;
+	struct mlx4_tx_counts c;
 	uint32_t ci;
 	int rc = -EINVAL;
 
@@ -73,7 +77,8 @@ rte_pmd_mlx4_tx_load_get(uint16_t port_id, uint16_t queue, struct rte_pmd_mlx4_t
 		load->descriptors = q->nb_desc;
 		load->room = q->sq_room;
 		load->used = RTE_MIN(__atomic_load_n(&q->sq_pi, __ATOMIC_RELAXED) - ci, q->sq_room);
-		load->packets = __atomic_load_n(&q->packets, __ATOMIC_RELAXED);
+		mlx4_txq_counts_since_reset(q, &c);
+		load->packets = c.packets;
 		load->numa_node = q->numa_node;
 		rc = 0;
 	}

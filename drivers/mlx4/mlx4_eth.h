@@ -39,6 +39,11 @@ struct mlx4_eth_args {
 
 struct mlx4_roce;
 
+/* Frames that the card lost or refused, as ethdev counts them. */
+struct mlx4_card_counts {
+	uint64_t missed, rx_errors, tx_errors;
+};
+
 struct mlx4_eth {
 	struct mlx4_hca *hca;
 	unsigned int port; /* 1..2 */
@@ -69,12 +74,12 @@ struct mlx4_eth {
 	uint32_t num_mc;
 	uint32_t vlan_filter[4096 / 32];
 	uint16_t mtu;
-	bool tunnels;                   /* the card looks into tunnels */
-	uint16_t tunnel_port;           /* UDP port of VXLAN that the application asked for, 0: none */
-	struct rte_eth_stats base;      /* subtracted: values at the last reset */
-	struct mlx4_filter *filter;     /* filter.c's own: addresses and rule ids */
-	struct mlx4_qos *qos;           /* qos.h */
-	struct mlx4_rx_kinds *rx_kinds; /* rx_kinds.c; NULL: it never counted */
+	bool tunnels;                    /* the card looks into tunnels */
+	uint16_t tunnel_port;            /* UDP port of VXLAN that the application asked for, 0: none */
+	struct mlx4_card_counts cleared; /* what resets have set to zero in the card */
+	struct mlx4_filter *filter;      /* filter.c's own: addresses and rule ids */
+	struct mlx4_qos *qos;            /* qos.h */
+	struct mlx4_rx_kinds *rx_kinds;  /* rx_kinds.c; NULL: it never counted */
 	bool counts_kinds;
 	pthread_mutex_t control;   /* control.c */
 	pthread_mutex_t sets_lock; /* chains of sets of receive queues, for those who look at them beside rss.c */

@@ -65,6 +65,11 @@ struct mlx4_rx_set {
 	bool has_cq;
 };
 
+/* Counters of bursts only grow: a reset remembers where they were, so that nothing is lost of what is counted meanwhile. */
+struct mlx4_rx_counts {
+	uint64_t packets, bytes, errors, nombuf;
+};
+
 struct mlx4_rxq {
 	struct mlx4_rx_set *set;
 	uint64_t rearm;                  /* mbuf rearm word */
@@ -86,7 +91,8 @@ struct mlx4_rxq {
 	uint16_t side_turn;                     /* where its next one begins */
 	struct mlx4_lro *lro;                   /* rx_lro.h; NULL: does not join segments */
 	/* control */
-	int32_t poller; /* process of a burst with a list, when it is a secondary; 0: none */
+	int32_t poller;             /* process of a burst with a list, when it is a secondary; 0: none */
+	struct mlx4_rx_counts base; /* at the last reset */
 	struct mlx4_eth *eth;
 	struct mlx4_rx_set
 		*oldest; /* head of the chain of sets; those before .set are drained and freed by control code */
@@ -113,6 +119,12 @@ struct mlx4_rxq {
 struct mlx4_tx_prio_count {
 	uint64_t untagged, untagged_bytes; /* frames that went without a tag, bytes with FCS */
 	uint64_t discards;
+};
+
+/* packets, bytes: without those that were taken back from the card */
+struct mlx4_tx_counts {
+	uint64_t packets, bytes, errors, linearized, spoof_mac, spoof_type;
+	struct mlx4_tx_prio_count prio[MLX4_PRIOS];
 };
 
 struct mlx4_txq {
@@ -154,7 +166,8 @@ struct mlx4_txq {
 	uint64_t pace_tsc; /* when pace_room was reckoned */
 	int64_t pace_room; /* what may be sent now; below 0: what was sent too much */
 	/* control */
-	int32_t poller; /* as in struct mlx4_rxq */
+	int32_t poller;             /* as in struct mlx4_rxq */
+	struct mlx4_tx_counts base; /* as there */
 	struct mlx4_tx_policy_slots *policy_slots;
 	struct mlx4_txq *lane[MLX4_PRIOS]; /* queue pairs of other priorities, by rules */
 	struct mlx4_eth *eth;

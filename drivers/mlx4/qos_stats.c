@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "counts.h"
 #include "qos.h"
 
 #define TRIPLE 0x18u /* stride of octet and frame counters */
@@ -52,13 +53,14 @@ add_queues(const struct mlx4_eth *eth, struct tp_qos_prio_stats st[TP_PRIOS])
 		uint64_t frames = 0, bytes = 0;
 
 		for (i = 0; i < eth->dev->data->nb_tx_queues; i++) {
-			const struct mlx4_txq *q = eth->txqs[i];
+			struct mlx4_tx_counts c;
 
-			if (q == NULL)
+			if (eth->txqs[i] == NULL)
 				continue;
-			frames += q->prio_count[p].untagged;
-			bytes += q->prio_count[p].untagged_bytes;
-			st[p].tx_discards += q->prio_count[p].discards;
+			mlx4_txq_counts_since_reset(eth->txqs[i], &c);
+			frames += c.prio[p].untagged;
+			bytes += c.prio[p].untagged_bytes;
+			st[p].tx_discards += c.prio[p].discards;
 		}
 		if (p == 0)
 			continue;
@@ -100,17 +102,11 @@ void
 mlx4_qos_stats_reset(struct mlx4_eth *eth)
 {
 	uint8_t flow[MLX4_FLOW_SIZE];
-	uint16_t i;
 
 	/* A firmware without this page has nothing to reset. */
 	mlx4_port_flow_stats(eth->hca, eth->port, true, flow);
 	mlx4_qos_lock(eth);
 	memset(eth->qos->tx_discards, 0, sizeof(eth->qos->tx_discards));
-	for (i = 0; i < eth->dev->data->nb_tx_queues; i++)
-		if (eth->txqs[i] != NULL) {
-			memset(eth->txqs[i]->prio_count, 0, sizeof(eth->txqs[i]->prio_count));
-			eth->txqs[i]->back_packets = eth->txqs[i]->back_bytes = 0;
-		}
 	mlx4_qos_unlock(eth);
 }
 

@@ -47,6 +47,18 @@ int rte_pmd_mlx4_rx_load_get(uint16_t port_id, uint16_t queue, struct rte_pmd_ml
 /** Fills @p load. @return 0, -ENODEV (not a port of this driver), -EINVAL (the queue is not set up). */
 int rte_pmd_mlx4_tx_load_get(uint16_t port_id, uint16_t queue, struct rte_pmd_mlx4_tx_load *load);
 
+/** What a port has counted since it was configured, whatever rte_eth_stats_reset() did; as the fields of rte_eth_stats. */
+struct rte_pmd_mlx4_totals {
+	uint64_t rx_packets, rx_bytes, rx_missed, rx_nombuf, rx_errors;
+	uint64_t tx_packets, tx_bytes, tx_errors;
+};
+
+/**
+ * Fills @p totals. A queue that is set up again begins at zero.
+ * @return 0, -ENODEV (not a port of this driver), or an error of the card
+ */
+int rte_pmd_mlx4_totals_get(uint16_t port_id, struct rte_pmd_mlx4_totals *totals);
+
 /**
  * Moderates the receive interrupts of a queue: an interrupt that is enabled comes with the completion number @p count since
  * it was enabled or @p us after the first one, whichever is first. It stays over stop and start of port and queue, and ends

@@ -18,6 +18,7 @@
 
 struct mlx4_rx_kinds {
 	uint64_t n[MLX4_ETH_MAX_RXQ][ROW];
+	uint64_t base[MLX4_ETH_MAX_RXQ][ROW]; /* at the last reset */
 };
 static_assert(sizeof(((struct rte_pmd_mlx4_rx_kinds *)NULL)->packets) <= ROW * sizeof(uint64_t), "a row has them all");
 
@@ -69,7 +70,7 @@ void
 mlx4_rx_kinds_reset(struct mlx4_eth *eth)
 {
 	if (eth->rx_kinds != NULL)
-		memset(eth->rx_kinds->n, 0, sizeof(eth->rx_kinds->n));
+		memcpy(eth->rx_kinds->base, eth->rx_kinds->n, sizeof(eth->rx_kinds->n));
 }
 
 void
@@ -101,6 +102,15 @@ rte_pmd_mlx4_rx_kinds_count(uint16_t port_id, bool on)
 	return rc;
 }
 
+static void
+kinds_since_reset(const struct mlx4_rx_kinds *k, uint16_t queue, uint64_t *out)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(((struct rte_pmd_mlx4_rx_kinds *)NULL)->packets) / sizeof(uint64_t); i++)
+		out[i] = k->n[queue][i] - k->base[queue][i];
+}
+
 int
 rte_pmd_mlx4_rx_kinds_get(uint16_t port_id, uint16_t queue, struct rte_pmd_mlx4_rx_kinds *kinds)
 {
@@ -114,7 +124,7 @@ rte_pmd_mlx4_rx_kinds_get(uint16_t port_id, uint16_t queue, struct rte_pmd_mlx4_
 	if (queue < MLX4_ETH_MAX_RXQ && eth->rxqs[queue] != NULL) {
 		kinds->counting = eth->counts_kinds;
 		if (eth->rx_kinds != NULL)
-			memcpy(kinds->packets, eth->rx_kinds->n[queue], sizeof(kinds->packets));
+			kinds_since_reset(eth->rx_kinds, queue, &kinds->packets[0][0][0]);
 		rc = 0;
 	}
 	mlx4_control_unlock(eth);

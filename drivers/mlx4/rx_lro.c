@@ -221,9 +221,9 @@ finish(struct mlx4_lro *lro, struct open *o)
 	o->head->ol_flags |= RTE_MBUF_F_RX_LRO;
 	o->head->tx_offload = 0;
 	o->head->tso_segsz = f->payload;
-	lro->packets += o->packets;
-	lro->octets += o->octets;
-	lro->events++;
+	lro->n.packets += o->packets;
+	lro->n.octets += o->octets;
+	lro->n.events++;
 }
 
 /* Nothing more is joined to it. */
@@ -272,9 +272,9 @@ join(struct mlx4_lro *lro, struct table *t, struct rte_mbuf *m)
 				append(o, m, &s);
 				return true;
 			}
-			lro->aborts++;
+			lro->n.aborts++;
 		} else if (!data && !o->closed) {
-			lro->aborts++;
+			lro->n.aborts++;
 		}
 		leave(lro, t, o);
 	}

@@ -18,12 +18,17 @@
 
 struct mlx4_rxq;
 
-/* Of a queue that joins. The poller's, read by others. */
-struct mlx4_lro {
-	uint32_t max_len;         /* octets of a joined packet with its Ethernet header */
+struct mlx4_lro_counts {
 	uint64_t packets, octets; /* segments that were joined, and their payload */
 	uint64_t events;          /* packets that they became */
 	uint64_t aborts;          /* segments of a connection with a packet to join that could not be joined */
+};
+
+/* Of a queue that joins. The poller's, read by others. */
+struct mlx4_lro {
+	uint32_t max_len; /* octets of a joined packet with its Ethernet header */
+	struct mlx4_lro_counts n;
+	struct mlx4_lro_counts base; /* at the last reset */
 };
 
 /* Of any queue; one that does not join is polled as usual. */

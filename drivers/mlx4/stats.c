@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "counts.h"
 #include "group.h"
 #include "qos.h"
+#include "rte_pmd_mlx4_queue.h"
 #include "rx_lro.h"
 
 #define RX_CLASSES 9u /* priorities 0..7, untagged */
@@ -123,11 +125,22 @@ counter_by_name(const uint8_t *box, const char *name)
 	return 0;
 }
 
+static void
+card_counts(const uint8_t *box, struct mlx4_card_counts *c)
+{
+	c->missed = counter_by_name(box, "rx_port_discards") + counter_by_name(box, "rx_port_overflow_discards");
+	c->rx_errors = counter_by_name(box, "rx_port_crc_errors") + counter_by_name(box, "rx_port_length_discards");
+	c->tx_errors = counter_by_name(box, "tx_port_discards");
+}
+
 int
 mlx4_stats_get(MLX4_STATS_GET_ARGS)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	uint8_t box[MLX4_STATS_SIZE];
+	struct mlx4_card_counts card;
+	struct mlx4_rx_counts rx;
+	struct mlx4_tx_counts tx;
 	uint16_t i;
 	int rc;
 
@@ -135,45 +148,86 @@ mlx4_stats_get(MLX4_STATS_GET_ARGS)
 	if (rc != 0)
 		return rc;
 	for (i = 0; i < dev->data->nb_rx_queues; i++) {
-		const struct mlx4_rxq *q = eth->rxqs[i];
-
-		if (q == NULL)
+		if (eth->rxqs[i] == NULL)
 			continue;
-		stats->ipackets += q->packets;
-		stats->ibytes += q->bytes;
-		stats->ierrors += q->errors;
-		stats->rx_nombuf += q->nombuf;
+		mlx4_rxq_counts_since_reset(eth->rxqs[i], &rx);
+		stats->ipackets += rx.packets;
+		stats->ibytes += rx.bytes;
+		stats->ierrors += rx.errors;
+		stats->rx_nombuf += rx.nombuf;
 		if (i < RTE_ETHDEV_QUEUE_STAT_CNTRS && MLX4_QSTATS != NULL) {
-			MLX4_QSTATS->q_ipackets[i] = q->packets;
-			MLX4_QSTATS->q_ibytes[i] = q->bytes;
-			MLX4_QSTATS->q_errors[i] = q->errors;
+			MLX4_QSTATS->q_ipackets[i] = rx.packets;
+			MLX4_QSTATS->q_ibytes[i] = rx.bytes;
+			MLX4_QSTATS->q_errors[i] = rx.errors;
 		}
 	}
 	for (i = 0; i < dev->data->nb_tx_queues; i++) {
-		const struct mlx4_txq *q = eth->txqs[i];
-
-		if (q == NULL)
+		if (eth->txqs[i] == NULL)
 			continue;
-		stats->opackets += q->packets - q->back_packets;
-		stats->obytes += q->bytes - q->back_bytes;
-		stats->oerrors += q->errors;
+		mlx4_txq_counts_since_reset(eth->txqs[i], &tx);
+		stats->opackets += tx.packets;
+		stats->obytes += tx.bytes;
+		stats->oerrors += tx.errors;
 		if (i < RTE_ETHDEV_QUEUE_STAT_CNTRS && MLX4_QSTATS != NULL) {
-			MLX4_QSTATS->q_opackets[i] = q->packets - q->back_packets;
-			MLX4_QSTATS->q_obytes[i] = q->bytes - q->back_bytes;
+			MLX4_QSTATS->q_opackets[i] = tx.packets;
+			MLX4_QSTATS->q_obytes[i] = tx.bytes;
 		}
 	}
-	stats->imissed = counter_by_name(box, "rx_port_discards") + counter_by_name(box, "rx_port_overflow_discards");
-	stats->ierrors += counter_by_name(box, "rx_port_crc_errors") + counter_by_name(box, "rx_port_length_discards");
-	stats->oerrors += counter_by_name(box, "tx_port_discards");
+	card_counts(box, &card);
+	stats->imissed = card.missed;
+	stats->ierrors += card.rx_errors;
+	stats->oerrors += card.tx_errors;
 	return 0;
 }
 
 static void
-rxq_reset(struct mlx4_rxq *q)
+queue_totals(const struct mlx4_eth *eth, struct rte_pmd_mlx4_totals *t)
 {
-	q->packets = q->bytes = q->errors = q->nombuf = 0;
-	if (q->lro != NULL)
-		q->lro->packets = q->lro->octets = q->lro->events = q->lro->aborts = 0;
+	struct mlx4_rx_counts rx;
+	struct mlx4_tx_counts tx;
+	uint16_t i;
+
+	for (i = 0; i < eth->dev->data->nb_rx_queues; i++) {
+		if (eth->rxqs[i] == NULL)
+			continue;
+		mlx4_rxq_counts_all(eth->rxqs[i], &rx);
+		t->rx_packets += rx.packets;
+		t->rx_bytes += rx.bytes;
+		t->rx_errors += rx.errors;
+		t->rx_nombuf += rx.nombuf;
+	}
+	for (i = 0; i < eth->dev->data->nb_tx_queues; i++) {
+		if (eth->txqs[i] == NULL)
+			continue;
+		mlx4_txq_counts_all(eth->txqs[i], &tx);
+		t->tx_packets += tx.packets;
+		t->tx_bytes += tx.bytes;
+		t->tx_errors += tx.errors;
+	}
+}
+
+int
+rte_pmd_mlx4_totals_get(uint16_t port_id, struct rte_pmd_mlx4_totals *totals)
+{
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	uint8_t box[MLX4_STATS_SIZE];
+	struct mlx4_card_counts card;
+	int rc;
+
+	if (eth == NULL)
+		return -ENODEV;
+	memset(totals, 0, sizeof(*totals));
+	mlx4_control_lock(eth);
+	rc = mlx4_port_stats(eth->hca, eth->port, false, box);
+	if (rc == 0) {
+		card_counts(box, &card);
+		queue_totals(eth, totals);
+		totals->rx_missed = eth->cleared.missed + card.missed;
+		totals->rx_errors += eth->cleared.rx_errors + card.rx_errors;
+		totals->tx_errors += eth->cleared.tx_errors + card.tx_errors;
+	}
+	mlx4_control_unlock(eth);
+	return rc;
 }
 
 int
@@ -181,19 +235,24 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	uint8_t box[MLX4_STATS_SIZE];
+	struct mlx4_card_counts card;
 	uint16_t i;
 	int rc;
 
+	/* The card tells what it sets to zero. */
 	rc = mlx4_port_stats(eth->hca, eth->port, true, box);
 	if (rc != 0)
 		return rc;
+	card_counts(box, &card);
+	eth->cleared.missed += card.missed;
+	eth->cleared.rx_errors += card.rx_errors;
+	eth->cleared.tx_errors += card.tx_errors;
 	for (i = 0; i < dev->data->nb_rx_queues; i++)
 		if (eth->rxqs[i] != NULL)
-			rxq_reset(eth->rxqs[i]);
+			mlx4_rxq_counts_reset(eth->rxqs[i]);
 	for (i = 0; i < dev->data->nb_tx_queues; i++)
 		if (eth->txqs[i] != NULL)
-			eth->txqs[i]->packets = eth->txqs[i]->bytes = eth->txqs[i]->errors = eth->txqs[i]->linearized =
-				eth->txqs[i]->spoof_mac = eth->txqs[i]->spoof_type = 0;
+			mlx4_txq_counts_reset(eth->txqs[i]);
 	eth->link_downs = eth->rx_stop_drops = eth->tx_stop_drops = 0;
 	mlx4_qos_stats_reset(eth);
 	mlx4_groups_stats_reset(eth);
@@ -211,10 +270,10 @@ lro_counters(const struct mlx4_eth *eth, uint64_t sw[SW_COUNTERS])
 
 		if (lro == NULL)
 			continue;
-		sw[SW_LRO_PACKETS] += lro->packets;
-		sw[SW_LRO_OCTETS] += lro->octets;
-		sw[SW_LRO_EVENTS] += lro->events;
-		sw[SW_LRO_ABORTS] += lro->aborts;
+		sw[SW_LRO_PACKETS] += lro->n.packets - lro->base.packets;
+		sw[SW_LRO_OCTETS] += lro->n.octets - lro->base.octets;
+		sw[SW_LRO_EVENTS] += lro->n.events - lro->base.events;
+		sw[SW_LRO_ABORTS] += lro->n.aborts - lro->base.aborts;
 	}
 }
 
@@ -224,6 +283,7 @@ mlx4_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xs, unsigned int 
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	uint8_t box[MLX4_STATS_SIZE];
 	uint64_t sw[SW_COUNTERS] = {0};
+	struct mlx4_tx_counts tx;
 	unsigned int i;
 	int rc;
 
@@ -239,9 +299,10 @@ mlx4_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xs, unsigned int 
 	for (i = 0; i < dev->data->nb_tx_queues; i++) {
 		if (eth->txqs[i] == NULL)
 			continue;
-		sw[SW_TX_COPIED] += eth->txqs[i]->linearized;
-		sw[SW_SPOOF_MAC] += eth->txqs[i]->spoof_mac;
-		sw[SW_SPOOF_TYPE] += eth->txqs[i]->spoof_type;
+		mlx4_txq_counts_since_reset(eth->txqs[i], &tx);
+		sw[SW_TX_COPIED] += tx.linearized;
+		sw[SW_SPOOF_MAC] += tx.spoof_mac;
+		sw[SW_SPOOF_TYPE] += tx.spoof_type;
 	}
 	sw[SW_TOTAL_PACKETS] = counter_by_name(box, "rx_port_packets") + counter_by_name(box, "tx_port_packets");
 	sw[SW_TOTAL_BYTES] = counter_by_name(box, "rx_port_bytes") + counter_by_name(box, "tx_port_bytes");

@@ -338,6 +338,7 @@ test_flood_all(void **state)
 	struct rte_ether_addr mc = {{0x01, 0x00, 0x5e, 0, 0, 5}}, own;
 	unsigned int got[GROUPS + 1], i, round, by_card;
 	struct rte_pmd_mlx4_group_stats st;
+	struct rte_eth_stats port;
 	struct rte_mempool *mp = rte_pktmbuf_pool_create("floods", 1023, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, -1);
 	char name[TP_GROUP_NAME];
 	eth_rx_burst_t plain;
@@ -374,8 +375,8 @@ test_flood_all(void **state)
 		assert_int_equal(got[0], 0);
 		for (i = 1; i <= GROUPS; i++)
 			assert_int_equal(got[i], 1);
-		assert_int_equal(((struct mlx4_rxq *)rte_eth_devices[1].data->rx_queues[0])->packets, 0);
-		assert_int_equal(((struct mlx4_rxq *)rte_eth_devices[1].data->rx_queues[0])->bytes, 0);
+		assert_int_equal(rte_eth_stats_get(1, &port), 0);
+		assert_int_equal(port.q_ipackets[0] + port.q_ibytes[0], 0);
 		assert_int_equal(rte_pmd_mlx4_group_stats(1, "f126", &st), 0);
 		assert_int_equal(st.rx_frames, 1);
 		assert_int_equal(rte_eth_allmulticast_enable(1), 0);

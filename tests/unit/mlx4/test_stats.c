@@ -3,8 +3,10 @@
  */
 /* Counters against frames that the test counts itself; what a port says about itself; what it refuses. */
 #include <errno.h>
+#include <pthread.h>
 
 #include "rig.h"
+#include "rte_pmd_mlx4_queue.h"
 
 #define FCS RTE_ETHER_CRC_LEN
 
@@ -118,6 +120,7 @@ test_missed(void **state)
 {
 	struct rte_ether_addr dst = rig_mac(1);
 	unsigned int i, sent = RIG_DESC + 50, got;
+	struct rte_pmd_mlx4_totals t;
 	struct rte_eth_stats st;
 
 	for (i = 0; i < sent; i++)
@@ -127,6 +130,15 @@ test_missed(void **state)
 	assert_int_equal(rte_eth_stats_get(1, &st), 0);
 	assert_int_equal(st.ipackets, got);
 	assert_int_equal(st.ipackets + st.imissed, sent);
+	assert_int_equal(rte_eth_stats_reset(1), 0);
+	rig_send(0, rig_frame(&dst, RIG_FRAME));
+	assert_int_equal(rig_drain(1, 0), 1);
+	assert_int_equal(rte_eth_stats_get(1, &st), 0);
+	assert_int_equal(st.ipackets, 1);
+	assert_int_equal(st.imissed, 0);
+	assert_int_equal(rte_pmd_mlx4_totals_get(1, &t), 0);
+	assert_int_equal(t.rx_packets, got + 1);
+	assert_int_equal(t.rx_missed, sent - got);
 }
 
 /* What waits in a queue that is stopped is neither received nor sent, and is counted once. */
@@ -280,13 +292,89 @@ test_refusals(void **state)
 	rte_mempool_free(tiny);
 }
 
+#define WRITER_FRAMES 200000u
+#define WRITER_BURST 16u
+#define SETTLE_MS 30000u
+
+struct writer {
+	uint64_t sent, received;
+	bool done;
+};
+
+/* Sends from port 0 to port 1 and receives there. */
+static void *
+write_counters(void *arg)
+{
+	uint64_t end = rte_get_timer_cycles() + rte_get_timer_hz() * SETTLE_MS / 1000;
+	struct rte_ether_addr dst = rig_mac(1);
+	struct rte_mbuf *m[WRITER_BURST];
+	struct writer *w = arg;
+	uint16_t i, n;
+
+	while (w->received < WRITER_FRAMES && rte_get_timer_cycles() < end) {
+		if (w->sent < WRITER_FRAMES && w->sent - w->received < RIG_DESC / 2) {
+			for (i = 0; i < WRITER_BURST; i++)
+				m[i] = rig_frame(&dst, RIG_FRAME);
+			n = rte_eth_tx_burst(0, 0, m, WRITER_BURST);
+			rte_pktmbuf_free_bulk(m + n, WRITER_BURST - n);
+			w->sent += n;
+		}
+		w->received += rig_drain(1, 0);
+	}
+	__atomic_store_n(&w->done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Resets while a thread sends and receives: no frame of its is missing in the totals, and no reset is undone. */
+static void
+test_reset_live(void **state)
+{
+	struct rte_pmd_mlx4_totals t;
+	struct rte_eth_stats tx, rx;
+	struct writer w = {0};
+	unsigned int resets = 0;
+	pthread_t thread;
+
+	assert_int_equal(rig_plug(RIG_DEV, "run=thread,wake-us=50"), 0);
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
+	assert_int_equal(pthread_create(&thread, NULL, write_counters, &w), 0);
+	while (!__atomic_load_n(&w.done, __ATOMIC_ACQUIRE)) {
+		assert_int_equal(rte_eth_stats_reset(0), 0);
+		assert_int_equal(rte_eth_xstats_reset(1), 0);
+		assert_int_equal(rte_eth_stats_get(0, &tx), 0);
+		assert_int_equal(rte_eth_stats_get(1, &rx), 0);
+		if (tx.opackets > WRITER_FRAMES || rx.ipackets > WRITER_FRAMES)
+			break;
+		resets++;
+	}
+	pthread_join(thread, NULL);
+	assert_int_equal(w.received, w.sent);
+	assert_true(w.sent >= WRITER_FRAMES);
+	assert_in_range(tx.opackets, 0, WRITER_FRAMES);
+	assert_in_range(rx.ipackets, 0, WRITER_FRAMES);
+	assert_true(resets > 10);
+	assert_int_equal(rte_pmd_mlx4_totals_get(0, &t), 0);
+	assert_int_equal(t.tx_packets, w.sent);
+	assert_int_equal(t.tx_bytes, w.sent * RIG_FRAME);
+	assert_int_equal(rte_pmd_mlx4_totals_get(1, &t), 0);
+	assert_int_equal(t.rx_packets, w.received);
+	assert_int_equal(t.rx_bytes, w.received * RIG_FRAME);
+	assert_int_equal(rte_eth_stats_reset(1), 0);
+	assert_int_equal(rte_eth_stats_get(1, &rx), 0);
+	assert_int_equal(rx.ipackets + rx.ibytes, 0);
+	assert_int_equal(rte_pmd_mlx4_totals_get(31, &t), -ENODEV);
+	rig_close();
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_xstats),  T(test_stats),       T(test_missed), T(test_stop_drops),
-		T(test_bad_fcs), T(test_ignored_fcs), T(test_info),   T(test_refusals),
+		T(test_xstats),     T(test_stats),    T(test_missed),
+		T(test_stop_drops), T(test_bad_fcs),  T(test_ignored_fcs),
+		T(test_info),       T(test_refusals), cmocka_unit_test(test_reset_live),
 	};
 
 	if (rig_eal("mlx4sta", "0") < 0)

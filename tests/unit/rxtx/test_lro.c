@@ -110,10 +110,10 @@ joins(void **state)
 			events += c->out[i].segments > 1;
 		}
 		rte_pktmbuf_free_bulk(pkts, c->out_n);
-		assert_int_equal(lro.packets, packets);
-		assert_int_equal(lro.events, events);
-		if (lro.aborts != c->aborts)
-			fail_msg("%s: %u aborts, wanted %u", c->name, (unsigned int)lro.aborts, c->aborts);
+		assert_int_equal(lro.n.packets, packets);
+		assert_int_equal(lro.n.events, events);
+		if (lro.n.aborts != c->aborts)
+			fail_msg("%s: %u aborts, wanted %u", c->name, (unsigned int)lro.n.aborts, c->aborts);
 	}
 	r->rxq.lro = NULL;
 }
@@ -141,7 +141,7 @@ small_bursts(void **state)
 					single += (pkts[i]->ol_flags & RTE_MBUF_F_RX_LRO) == 0;
 				rte_pktmbuf_free_bulk(pkts, got);
 			}
-			assert_int_equal(lro.packets + single, lro_cases[k].n);
+			assert_int_equal(lro.n.packets + single, lro_cases[k].n);
 		}
 	}
 	/* Four segments fill one place of two. */
@@ -165,7 +165,7 @@ told_apart(void **state)
 	lay(r->pool, four);
 	assert_int_equal(mlx4_rx_burst_lro(&r->rxq, pkts, BURST), 2);
 	assert_int_equal(pkts[0]->pkt_len, 54 + 2000);
-	assert_int_equal(lro.aborts, 0);
+	assert_int_equal(lro.n.aborts, 0);
 	rte_pktmbuf_free_bulk(pkts, 2);
 	lro.max_len = MLX4_LRO_MAX_LEN;
 
@@ -212,7 +212,7 @@ cut_headers(void **state)
 			rte_pktmbuf_free_bulk(&wire[2], lro_cases[k].n - 2);
 		}
 	}
-	assert_int_equal(lro.events, 0);
+	assert_int_equal(lro.n.events, 0);
 	r->rxq.lro = NULL;
 }
 
