@@ -10,8 +10,8 @@ from test_opensm import PRELOAD
 REFUSED = (0, 1)  # triplane's exit codes where commands are refused on purpose
 
 
-def run_cases(test, tools, make, end, todo, ends=(0,)):
-    """Each (NAME, FUNCTION, ARGUMENT...) of todo is called with what make() gives; end() of that: exit code and text."""
+def run_cases(test, tools, make, end, steps, ends=(0,)):
+    """Each (NAME, FUNCTION, ARGUMENT...) of steps is called with what make() gives; end() of that: exit code and text."""
     missing = [tool for tool in tools if shutil.which(tool) is None] + ([] if os.path.exists(PRELOAD) else ['libibumad-dev for the build'])
     if os.getuid() != 0 or not os.path.exists('/dev/net/tun'):
         print('skip %s: network namespaces and taps need root and /dev/net/tun' % test)
@@ -22,7 +22,7 @@ def run_cases(test, tools, make, end, todo, ends=(0,)):
     cases = tpmd.Cases()
     link = make()
     try:
-        for name, f, *more in todo:
+        for name, f, *more in steps:
             cases.run('%s-%s' % (test, name), f, link, *more)
     finally:
         rc, text = end(link)
