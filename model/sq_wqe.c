@@ -90,6 +90,9 @@ wqe_fetch(struct tpm_tx *t, uint32_t head, struct wqe *w, uint32_t *strides)
 	w->imm = prm_get32(w->b, 12);
 	w->opcode = w->dw0 & MLX4_CTRL_OPCODE_MASK;
 	w->bf_form = w->dw1 >> 8 == qp->qpn;
+	/* Linux's driver says of each TCP or UDP frame in a tunnel what is inside, also where it made the sums itself. */
+	if (!t->p->tunnels && w->opcode == MLX4_OP_SEND && (w->dw2 & (MLX4_CTRL_L4_CSUM | MLX4_CTRL_IP_CSUM)) == 0)
+		w->dw0 &= ~DW0_TUNNEL;
 	return true;
 }
 
