@@ -199,16 +199,28 @@ pkey_find(const struct tpm_ib *ib, uint16_t key, uint32_t only)
 	return NO_PKEY;
 }
 
+/* The datagram inside a packet; 0 octets: it is none of one packet. */
+static const uint8_t *
+datagram(const struct rx *rx, uint32_t *len)
+{
+	uint32_t at = rx->bth + IB_BTH_LEN + IB_DETH_LEN;
+
+	*len = ib_bth_opcode(rx->packet + rx->bth) == (IB_TR_UD | IB_OP_SEND_ONLY) &&
+			       rx->len > IB_BTH_LEN + IB_DETH_LEN + IB_ICRC_LEN
+		       ? rx->bth + rx->len - IB_ICRC_LEN - at
+		       : 0;
+	return rx->packet + at;
+}
+
 /* Checksums of IP in a datagram, where software asked for them when it brought the card up [CP 3.6]. */
 static void
 look_inside(const struct tp_model *m, struct rx *rx)
 {
-	uint32_t at = rx->bth + IB_BTH_LEN + IB_DETH_LEN;
+	uint32_t len;
+	const uint8_t *d = datagram(rx, &len);
 
-	if (prm_get(m->hca, MLX4_HCA_F_CSUM) != 0 &&
-	    ib_bth_opcode(rx->packet + rx->bth) == (IB_TR_UD | IB_OP_SEND_ONLY) &&
-	    rx->len > IB_BTH_LEN + IB_DETH_LEN + IB_ICRC_LEN)
-		rx->x.status = tpm_ipoib_status(rx->packet + at, rx->bth + rx->len - IB_ICRC_LEN - at, &rx->x.csum);
+	if (prm_get(m->hca, MLX4_HCA_F_CSUM) != 0 && len != 0)
+		rx->x.status = tpm_ipoib_status(d, len, &rx->x.csum);
 }
 
 /* The engine compares with one key for all, and QP0 has no Q_Key: both were judged here. */
@@ -233,6 +245,51 @@ deliver(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, struct rx *rx
 	tpm_roce_deliver(m, qp, packet, rx->len - IB_ICRC_LEN, &rx->x);
 }
 
+/* The ring that an RSS parent gives a packet to, by what is inside it; NULL: none, which is counted [DP 8.2]. */
+static struct tpm_qp *
+ring_of(struct tp_model *m, struct tpm_port *p, const struct tpm_qp *parent, const struct rx *rx)
+{
+	const uint8_t *bth = rx->packet + rx->bth, *d;
+	struct tpm_qp *ring;
+	uint32_t len, child;
+
+	if (rx->len < IB_BTH_LEN + IB_DETH_LEN + IB_ICRC_LEN ||
+	    ib_get32(bth + IB_BTH_LEN + DETH_QKEY) != parent->roce->e.a.qkey) {
+		p->ibp.qkey_bad++;
+		return NULL;
+	}
+	d = datagram(rx, &len);
+	child = tpm_ipoib_ring(m, parent, d, len);
+	ring = tpm_qp_get(m, child);
+	if (ring != NULL && ring->service == MLX4_QP_ST_UD && ring->roce != NULL && !ring->is_rss &&
+	    ring->port == p->num && tpm_qp_can_receive(ring))
+		return ring;
+	tpm_violate(m, TPM_V_RSS_RANGE, "QP", parent->qpn,
+		    "its ring QP 0x%x is %s, wanted a datagram queue pair of port %u that may receive", child,
+		    ring == NULL ? "not there" : "another", p->num);
+	return NULL;
+}
+
+/* To a queue pair whose key of the partition fits, or to the ring of a parent, whose key must fit, too. */
+static void
+deliver_datagram(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, struct rx *rx)
+{
+	uint32_t at;
+
+	if (qp->is_rss) {
+		qp = ring_of(m, p, qp, rx);
+		if (qp == NULL)
+			return;
+		at = prm_get(qp->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX);
+		if (pkey_find(&p->ibp, ib_bth_pkey(rx->packet + rx->bth), at) == NO_PKEY) {
+			pkey_violation(p);
+			return;
+		}
+		rx->x.pkey_index = (uint8_t)at;
+	}
+	deliver(m, p, qp, rx);
+}
+
 /* Members of the group that may hear it: not the sender, where it asked for that [U]. */
 static void
 deliver_group(struct tp_model *m, struct tpm_port *p, struct rx *rx)
@@ -254,7 +311,7 @@ deliver_group(struct tp_model *m, struct tpm_port *p, struct rx *rx)
 		if (pkey_find(&p->ibp, key, at) == NO_PKEY)
 			continue;
 		rx->x.pkey_index = (uint8_t)at;
-		deliver(m, p, qp, rx);
+		deliver_datagram(m, p, qp, rx);
 	}
 }
 
@@ -311,7 +368,7 @@ unicast(struct tp_model *m, struct tpm_port *p, struct rx *rx)
 		}
 	}
 	rx->x.pkey_index = (uint8_t)at;
-	deliver(m, p, qp, rx);
+	deliver_datagram(m, p, qp, rx);
 }
 
 void

@@ -131,6 +131,8 @@ void tpm_roce_list(struct tpm_roce *r, const uint8_t *w, unsigned int n);
 
 /* What a completion says of a datagram of len bytes, its dword at 0x10; *csum: its checksum field. 0: it is not of IP. */
 uint32_t tpm_ipoib_status(const uint8_t *d, uint32_t len, uint16_t *csum);
+/* The ring QPN that an RSS parent gives such a datagram. */
+uint32_t tpm_ipoib_ring(const struct tp_model *m, const struct tpm_qp *parent, const uint8_t *d, uint32_t len);
 /* Puts in the checksums that the flags (MLX4_CTRL_*_CSUM) ask for. */
 bool tpm_ipoib_checksum(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s, uint32_t flags);
 /* Begins a large send, of which w and s hold address and payload, and makes its first segment. */

@@ -87,31 +87,60 @@ tpm_ipoib_checksum(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *
 	return true;
 }
 
+/* A received datagram that is read as a frame. */
+struct inside {
+	uint8_t eth[TPM_ETH_HLEN], buf[TPM_PARSE_MAX];
+	struct tp_frame_seg seg[2];
+	struct tp_frame f;
+	const uint8_t *h; /* the first hlen octets of the frame */
+	uint32_t hlen;
+	struct tpm_pkt k;
+};
+
+/* False: it does not carry IP. */
+static bool
+open_inside(struct inside *in, const uint8_t *d, uint32_t len)
+{
+	uint16_t type = len > ENCAP ? tpm_load16(d) : 0;
+
+	if ((type != TPM_ETYPE_IPV4 && type != TPM_ETYPE_IPV6) || tpm_load16(d + 2) != 0)
+		return false;
+	memset(in->eth, 0, sizeof(in->eth));
+	tpm_store16(in->eth + TPM_ETH_HLEN - 2, type);
+	in->seg[0] = (struct tp_frame_seg){.data = in->eth, .len = sizeof(in->eth)};
+	in->seg[1] = (struct tp_frame_seg){.data = d + ENCAP, .len = len - ENCAP};
+	in->f = (struct tp_frame){.seg = in->seg, .nseg = 2, .len = TPM_ETH_HLEN + len - ENCAP};
+	in->h = tpm_frame_head(&in->f, in->buf, &in->hlen);
+	tpm_parse(in->h, in->hlen, in->f.len, &in->k);
+	return true;
+}
+
 uint32_t
 tpm_ipoib_status(const uint8_t *d, uint32_t len, uint16_t *csum)
 {
-	uint8_t eth[TPM_ETH_HLEN] = {0}, buf[TPM_PARSE_MAX];
-	struct tp_frame_seg seg[2] = {{.data = eth, .len = sizeof(eth)}, {.data = d + ENCAP, .len = len - ENCAP}};
-	struct tp_frame f = {.seg = seg, .nseg = 2, .len = TPM_ETH_HLEN + len - ENCAP};
-	uint16_t type = len > ENCAP ? tpm_load16(d) : 0;
-	uint32_t hlen, status, enc = 0;
-	const uint8_t *h;
-	struct tpm_pkt k;
+	uint32_t status, enc = 0;
+	struct inside in;
 
 	*csum = 0;
-	if ((type != TPM_ETYPE_IPV4 && type != TPM_ETYPE_IPV6) || tpm_load16(d + 2) != 0)
+	if (!open_inside(&in, d, len))
 		return 0;
-	tpm_store16(eth + TPM_ETH_HLEN - 2, type);
-	h = tpm_frame_head(&f, buf, &hlen);
-	tpm_parse(h, hlen, f.len, &k);
-	status = k.status;
-	if (tpm_csum_ip_good(&f, h, &k))
+	status = in.k.status;
+	if (tpm_csum_ip_good(&in.f, in.h, &in.k))
 		status |= MLX4_CQE_ST_IP_OK;
-	if (tpm_csum_l4_good(&f, h, &k)) {
+	if (tpm_csum_l4_good(&in.f, in.h, &in.k)) {
 		enc = MLX4_CQE_L4_OK;
 		*csum = MLX4_CQE_CSUM_OK;
 	}
-	return status << 16 | (uint32_t)k.ext << 8 | enc;
+	return status << 16 | (uint32_t)in.k.ext << 8 | enc;
+}
+
+uint32_t
+tpm_ipoib_ring(const struct tp_model *m, const struct tpm_qp *parent, const uint8_t *d, uint32_t len)
+{
+	struct inside in;
+	uint32_t hash;
+
+	return open_inside(&in, d, len) ? tpm_rss_select(m, parent, in.h, &in.k, &hash) : parent->rss.default_qpn;
 }
 
 bool

@@ -263,6 +263,7 @@ open_port(struct tp_roce_dev *dev)
 	if (rc != 0)
 		goto err_setup;
 	fill_device(r, &dev->attr);
+	mlx4_roce_rss_caps(r, &dev->rss);
 	dev->max_inline = mlx4_roce_inline_fit(sizeof(struct mlx4_wqe_ctrl) + MLX4_DGRAM_SIZE, MLX4_SEND_WQE_MAX);
 	ops->post_send = mlx4_roce_post_send;
 	ops->post_recv = mlx4_roce_post_recv;
@@ -370,10 +371,13 @@ const struct tp_roce_provider mlx4_roce_provider = {
 	.modify_srq = mlx4_roce_modify_srq,
 	.query_srq = mlx4_roce_query_srq,
 	.destroy_srq = mlx4_roce_destroy_srq,
+	.recall_srq = mlx4_roce_recall_srq,
 	.create_qp = mlx4_roce_create_qp,
 	.modify_qp = mlx4_roce_modify_qp,
 	.query_qp = mlx4_roce_query_qp,
 	.destroy_qp = mlx4_roce_destroy_qp,
+	.reserve_qpns = mlx4_roce_reserve_qpns,
+	.release_qpns = mlx4_roce_release_qpns,
 	.create_ah = mlx4_roce_create_ah,
 	.destroy_ah = mlx4_roce_destroy_ah,
 	.attach_mcast = mlx4_roce_attach_mcast,

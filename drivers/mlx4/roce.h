@@ -85,6 +85,7 @@ struct mlx4_roce_qp {
 	uint8_t *sq;
 	uint32_t uar, sq_cap, rq_cap; /* sq_cap, rq_cap: of sq_room and rq_room while posting is allowed */
 	bool live;                    /* the card has it */
+	bool own_uar;
 	LIST_ENTRY(mlx4_roce_qp) next;
 	LIST_HEAD(, mlx4_roce_group) groups;
 };
@@ -255,6 +256,7 @@ int mlx4_roce_create_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr);
 int mlx4_roce_modify_srq(struct tp_roce_srq *srq, const struct ibv_srq_attr *attr, int mask);
 int mlx4_roce_query_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr);
 int mlx4_roce_destroy_srq(struct tp_roce_srq *srq);
+int mlx4_roce_recall_srq(struct tp_roce_srq *srq, void (*fn)(void *arg, uint64_t wr_id), void *arg);
 void mlx4_roce_srq_detach(struct mlx4_roce_srq *srq);
 
 /* --- roce_qp.c --- */
@@ -266,6 +268,13 @@ int mlx4_roce_destroy_qp(struct tp_roce_qp *qp);
 void mlx4_roce_qp_detach(struct mlx4_roce_qp *qp);
 /* The most inline bytes that a WQE of so many bytes has room for behind a header of hdr bytes. */
 uint32_t mlx4_roce_inline_fit(uint32_t hdr, uint32_t wqe);
+
+/* --- roce_rss.c --- */
+void mlx4_roce_rss_caps(const struct mlx4_roce *r, struct tp_roce_rss_caps *caps);
+int mlx4_roce_reserve_qpns(struct tp_roce_dev *dev, uint32_t n, uint32_t *base);
+void mlx4_roce_release_qpns(struct tp_roce_dev *dev, uint32_t base, uint32_t n);
+/* A parent's part of the context. -EINVAL: it has no table. */
+int mlx4_roce_fill_rss(const struct mlx4_roce_qp *q, uint8_t *ctx);
 
 /* --- roce_ah.c --- */
 int mlx4_roce_create_ah(struct tp_roce_ah *ah);

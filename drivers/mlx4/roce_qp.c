@@ -151,6 +151,8 @@ rings_reset(struct mlx4_roce_qp *q)
 
 	for (off = 0; q->sq_cap != 0 && off < ring; off += MLX4_TXBB_SIZE)
 		prm_set32(q->sq, off, UINT32_MAX);
+	if (q->sq_cap == 0)
+		prm_set32(q->sq, 0, UINT32_MAX);
 	for (i = 0; i <= q->sq_mask; i++)
 		q->slots[i].owner = RTE_BE32(MLX4_CTRL_OWN);
 	q->sq_head = q->sq_tail = q->rq_head = q->rq_tail = 0;
@@ -162,7 +164,7 @@ rings_create(struct mlx4_roce_qp *q, struct mlx4_vqp_attr *a)
 {
 	struct mlx4_roce *r = q->home;
 	int node = r->dev->numa_node;
-	int rc;
+	int rc = 0;
 
 	q->slots = rte_calloc_socket("mlx4_qp", q->sq_mask + 1 + q->sq_spare, sizeof(*q->slots), RTE_CACHE_LINE_SIZE,
 				     node);
@@ -171,10 +173,17 @@ rings_create(struct mlx4_roce_qp *q, struct mlx4_vqp_attr *a)
 		rc = -ENOMEM;
 		goto err;
 	}
-	rc = mlx4_uar_alloc(r->hca, &q->uar);
+	/* What never sends names a page that there is. */
+	q->own_uar = q->q.role == TP_ROCE_QP_PLAIN;
+	q->uar = ((struct mlx4_roce_cq *)(void *)q->q.init.recv_cq)->uar;
+	if (q->own_uar)
+		rc = mlx4_uar_alloc(r->hca, &q->uar);
 	if (rc != 0)
 		goto err;
-	rc = mlx4_qpn_reserve_fresh(r->hca, &q->qpn);
+	if (q->q.role == TP_ROCE_QP_RING)
+		q->qpn = q->q.v.qp_num;
+	else
+		rc = mlx4_qpn_reserve_fresh(r->hca, &q->qpn);
 	if (rc != 0)
 		goto err_qpn;
 	a->uar = q->uar;
@@ -184,9 +193,12 @@ rings_create(struct mlx4_roce_qp *q, struct mlx4_vqp_attr *a)
 	return 0;
 
 err_create:
-	mlx4_qpn_release(r->hca, q->qpn, 1);
+	/* A ring's is its table's until there is the ring. */
+	if (q->q.role != TP_ROCE_QP_RING)
+		mlx4_qpn_release(r->hca, q->qpn, 1);
 err_qpn:
-	mlx4_uar_free(r->hca, q->uar);
+	if (q->own_uar)
+		mlx4_uar_free(r->hca, q->uar);
 err:
 	rte_free(q->slots);
 	rte_free(q->rq_wrid);
@@ -291,7 +303,8 @@ release(struct mlx4_roce_qp *q)
 	mlx4_qp_step(hca, &q->hw, MLX4_QP_RST, 0, false);
 	mlx4_qp_retire(hca, &q->hw);
 	mlx4_qpn_release(hca, q->qpn, 1);
-	mlx4_uar_free(hca, q->uar);
+	if (q->own_uar)
+		mlx4_uar_free(hca, q->uar);
 	q->live = false;
 }
 
@@ -505,6 +518,8 @@ mlx4_roce_modify_qp(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int m
 	memcpy(before, q->hw.ctx, sizeof(before));
 	if (to != IBV_QPS_RESET && to != IBV_QPS_ERR)
 		rc = fill_context(q, mask);
+	if (rc == 0 && to == IBV_QPS_INIT && q->q.role == TP_ROCE_QP_PARENT)
+		rc = mlx4_roce_fill_rss(q, q->hw.ctx);
 	/* The card may have moved it meanwhile; the library's idea of the state is that of its caller. */
 	if (from == IBV_QPS_SQE)
 		q->hw.state = MLX4_QP_SQER;

@@ -3,6 +3,7 @@
  */
 /* Life of shared receive queues. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include <rte_malloc.h>
 
@@ -84,6 +85,28 @@ mlx4_roce_srq_detach(struct mlx4_roce_srq *s)
 	pthread_mutex_unlock(&r->tables);
 	mlx4_srq_retire(r->hca, &s->hw);
 	s->live = false;
+}
+
+int
+mlx4_roce_recall_srq(struct tp_roce_srq *srq, void (*fn)(void *arg, uint64_t wr_id), void *arg)
+{
+	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)srq;
+	bool *is_free = calloc(s->mask + 1, sizeof(*is_free));
+	uint32_t i;
+
+	if (is_free == NULL)
+		return ENOMEM;
+	/* What is not in the list of free entries was posted. */
+	for (i = s->head; i != s->tail; i = prm_get(s->wqes + ((size_t)i << s->lg_stride), MLX4_SRQ_WQE_NEXT) & s->mask)
+		is_free[i] = true;
+	is_free[s->tail] = true;
+	for (i = 0; i <= s->mask; i++) {
+		if (!is_free[i])
+			fn(arg, s->wrid[i]);
+	}
+	s->refuse = true;
+	free(is_free);
+	return 0;
 }
 
 int

@@ -72,6 +72,16 @@ int tp_roce_smi_init(struct tp_roce_dev *dev);
 void tp_roce_smi_fini(struct tp_roce_dev *dev);
 void tp_roce_smi_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg);
 
+/* --- qp.c ------------------------------------------------------------------------------------------------------- */
+
+/* What a queue pair has besides its attributes: qpn of a ring, the others have none. */
+struct tp_roce_qp_more {
+	uint16_t max_tso_header;
+	enum tp_roce_qp_role role;
+	uint32_t qpn;
+};
+struct ibv_qp *tp_roce_qp_make(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, const struct tp_roce_qp_more *more);
+
 /* --- objects ---------------------------------------------------------------------------------------------------- */
 
 /* Zeroed memory for an object of size octets, at least least; on the port's NUMA node. */

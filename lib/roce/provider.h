@@ -110,13 +110,25 @@ struct tp_roce_srq {
 	unsigned int refs, async_events;
 };
 struct tp_roce_group; /* mcast.c */
+enum tp_roce_qp_role { TP_ROCE_QP_PLAIN, TP_ROCE_QP_RING, TP_ROCE_QP_PARENT };
+/* Rings of an RSS parent, with consecutive numbers. */
+struct tp_roce_table {
+	struct tp_roce_dev *dev;
+	uint32_t base, num;
+	unsigned int parents; /* that name it */
+	struct ibv_qp *qp[];
+};
 struct tp_roce_qp {
 	struct ibv_qp v;              /* v.state: the provider sets it when the home moved the queue pair by itself */
 	struct ibv_qp_init_attr init; /* as granted */
 	struct ibv_qp_attr attr;      /* as set so far */
 	struct tp_roce_path path;
-	uint16_t sport;          /* asked for, 0: of the queue pair's number */
-	uint16_t max_tso_header; /* of large sends of datagrams, 0: none; the provider refuses what it has not */
+	uint16_t sport;              /* asked for, 0: of the queue pair's number */
+	uint16_t max_tso_header;     /* of large sends of datagrams, 0: none; the provider refuses what it has not */
+	enum tp_roce_qp_role role;   /* of a ring v.qp_num is given; neither it nor a parent sends */
+	struct tp_roce_table *table; /* of a parent, with the next two; NULL: none yet */
+	uint32_t rss_types;          /* enum tp_roce_rss_type */
+	uint8_t rss_key[TP_ROCE_RSS_KEY];
 	unsigned int refs, async_events;
 	SLIST_HEAD(, tp_roce_group) groups;
 };
@@ -143,7 +155,7 @@ struct tp_roce_provider {
 	/* How well the provider serves a port: 0 not at all; the highest wins. */
 	unsigned int (*serves)(uint16_t port_id);
 	/*
-	 * Fills dev->attr and dev->port, dev->max_inline, what datapath operations dev->vctx.context.ops has, and
+	 * Fills dev->attr and dev->port, dev->max_inline, dev->rss, what datapath operations dev->vctx.context.ops has, and
 	 * num_comp_vectors. dev->conf is complete. dev->mode may be lowered to what the home has.
 	 */
 	int (*open)(struct tp_roce_dev *dev);
@@ -168,9 +180,14 @@ struct tp_roce_provider {
 	int (*modify_srq)(struct tp_roce_srq *srq, const struct ibv_srq_attr *attr, int mask);
 	int (*query_srq)(struct tp_roce_srq *srq, struct ibv_srq_attr *attr);
 	int (*destroy_srq)(struct tp_roce_srq *srq);
+	/* Calls fn for what was posted and has not completed; no queue pair uses the queue, nothing is posted any more. */
+	int (*recall_srq)(struct tp_roce_srq *srq, void (*fn)(void *arg, uint64_t wr_id), void *arg);
 
-	/* Sets v.qp_num; qp->init.cap: asked for, then granted */
+	/* Sets v.qp_num, but a ring's; qp->init.cap: asked for, then granted */
 	int (*create_qp)(struct tp_roce_qp *qp);
+	/* n numbers, aligned to n, a power of two: each goes to the ring that is made with it, or back. NULL: no rings. */
+	int (*reserve_qpns)(struct tp_roce_dev *dev, uint32_t n, uint32_t *base);
+	void (*release_qpns)(struct tp_roce_dev *dev, uint32_t base, uint32_t n);
 	/*
 	 * attr and mask were checked against the state table; qp->attr has the values of attr merged in, qp->path is
 	 * resolved when mask has IBV_QP_AV. On success the library sets v.state, unless the provider did.
@@ -229,6 +246,7 @@ struct tp_roce_dev {
 	struct ibv_device_attr attr;
 	struct ibv_port_attr port;
 	uint32_t max_inline;
+	struct tp_roce_rss_caps rss;
 
 	pthread_mutex_t lock; /* of control operations */
 	/*

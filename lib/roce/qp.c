@@ -83,8 +83,8 @@ count(struct tp_roce_qp *qp, int by)
 		((struct tp_roce_srq *)qp->v.srq)->refs += (unsigned int)by;
 }
 
-static struct ibv_qp *
-create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, uint16_t max_tso_header)
+struct ibv_qp *
+tp_roce_qp_make(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, const struct tp_roce_qp_more *more)
 {
 	struct tp_roce_dev *dev = tp_roce_dev_of(pd->context);
 	struct tp_roce_qp *qp;
@@ -107,8 +107,11 @@ create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, uint16_t max_tso_header
 	pthread_mutex_init(&qp->v.mutex, NULL);
 	pthread_cond_init(&qp->v.cond, NULL);
 	qp->init = *attr;
-	qp->max_tso_header = max_tso_header;
-	cap_init(&qp->init.cap, attr->srq != NULL);
+	qp->v.qp_num = more->qpn;
+	qp->role = more->role;
+	qp->max_tso_header = more->max_tso_header;
+	if (qp->role == TP_ROCE_QP_PLAIN)
+		cap_init(&qp->init.cap, attr->srq != NULL);
 	SLIST_INIT(&qp->groups);
 	tp_roce_lock(dev);
 	err = tp_roce_room(dev, "queue pairs", dev->qps, dev->attr.max_qp);
@@ -126,7 +129,7 @@ create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, uint16_t max_tso_header
 struct ibv_qp *
 tp_roce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	return create(pd, attr, 0);
+	return tp_roce_qp_make(pd, attr, &(struct tp_roce_qp_more){0});
 }
 
 static int
@@ -163,7 +166,7 @@ tp_roce_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
 		errno = err;
 		return NULL;
 	}
-	qp = create(attr->pd, &plain, attr->max_tso_header);
+	qp = tp_roce_qp_make(attr->pd, &plain, &(struct tp_roce_qp_more){.max_tso_header = attr->max_tso_header});
 	attr->cap = plain.cap;
 	return qp;
 }
@@ -183,6 +186,8 @@ tp_roce_destroy_qp(struct ibv_qp *ibqp)
 		err = dev->prov->destroy_qp(qp);
 	if (err == 0) {
 		count(qp, -1);
+		if (qp->table != NULL)
+			qp->table->parents--;
 		tp_roce_async_discard(dev, qp);
 	}
 	tp_roce_unlock(dev);

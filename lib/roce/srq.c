@@ -98,6 +98,26 @@ tp_roce_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 }
 
 int
+tp_roce_recall_srq(struct ibv_srq *ibsrq, void (*fn)(void *arg, uint64_t wr_id), void *arg)
+{
+	struct tp_roce_srq *srq = srq_of(ibsrq);
+	struct tp_roce_dev *dev = tp_roce_dev_of(ibsrq->context);
+	int err;
+
+	tp_roce_lock(dev);
+	if (dev->prov->recall_srq == NULL)
+		err = TP_ROCE_REFUSE(dev, EOPNOTSUPP, "provider %s does not give back what was posted",
+				     dev->prov->name);
+	else if (srq->refs != 0)
+		err = TP_ROCE_REFUSE(dev, EBUSY, "shared receive queue %u is in use by %u queue pair(s)", ibsrq->handle,
+				     srq->refs);
+	else
+		err = dev->prov->recall_srq(srq, fn, arg);
+	tp_roce_unlock(dev);
+	return err;
+}
+
+int
 tp_roce_destroy_srq(struct ibv_srq *ibsrq)
 {
 	struct tp_roce_srq *srq = srq_of(ibsrq);

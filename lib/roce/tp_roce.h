@@ -236,6 +236,13 @@ int tp_roce_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int attr_
 int tp_roce_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
 int tp_roce_destroy_srq(struct ibv_srq *srq);
 
+/**
+ * Gives back what was posted to a shared receive queue that no queue pair uses any more: calls fn with the wr_id of each request
+ * that has not completed. Nothing may be posted to it afterwards, it can only be destroyed.
+ * @return 0, EBUSY: queue pairs use it, EOPNOTSUPP, ENOMEM.
+ */
+int tp_roce_recall_srq(struct ibv_srq *srq, void (*fn)(void *arg, uint64_t wr_id), void *arg);
+
 /** Resolves the neighbour as tp_roce_modify_qp() does. @return NULL and errno: EINVAL, EHOSTUNREACH, EAGAIN, ENOMEM. */
 struct ibv_ah *tp_roce_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 int tp_roce_init_ah_from_wc(struct ibv_context *ctx, uint8_t port, struct ibv_wc *wc, struct ibv_grh *grh,
@@ -244,6 +251,62 @@ struct ibv_ah *tp_roce_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, s
 int tp_roce_destroy_ah(struct ibv_ah *ah);
 int tp_roce_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 int tp_roce_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+
+/* --- receive-side scaling of datagrams (InfiniBand) ------------------------------------------------------------- */
+
+/*
+ * A parent is a queue pair of datagrams without queues: what is sent to its number, or to groups that it is attached to, is
+ * received by a ring of a table, by the Toeplitz hash of the packet of IP that follows the four octets of RFC 4391. What is not
+ * hashed goes to ring 0. A ring is a queue pair of datagrams, too: partition and Q_Key of parent and ring must fit.
+ */
+
+/** What is hashed, a set of these: addresses of IP; of TCP and UDP addresses and ports. Fragments are hashed as IP or not at all. */
+enum tp_roce_rss_type {
+	TP_ROCE_RSS_IPV4 = 1 << 0,
+	TP_ROCE_RSS_TCP_IPV4 = 1 << 1,
+	TP_ROCE_RSS_UDP_IPV4 = 1 << 2,
+	TP_ROCE_RSS_IPV6 = 1 << 3,
+	TP_ROCE_RSS_TCP_IPV6 = 1 << 4,
+	TP_ROCE_RSS_UDP_IPV6 = 1 << 5,
+};
+#define TP_ROCE_RSS_KEY 40u /* octets of a key */
+
+struct tp_roce_rss_caps {
+	uint32_t max_rings; /* of a table; 0: there are none */
+	uint32_t types;     /* enum tp_roce_rss_type */
+};
+/** @return 0. */
+int tp_roce_query_rss(struct ibv_context *ctx, struct tp_roce_rss_caps *caps);
+
+/** Where a ring receives: buffers of srq, completions in cq; rings may share both. */
+struct tp_roce_ring {
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;
+};
+struct tp_roce_table;
+/**
+ * Rings with consecutive numbers, in RESET.
+ * @param num a power of two, 2..max_rings
+ * @return NULL and errno: EINVAL, EOPNOTSUPP the port has no tables, ENOMEM no memory or no numbers, EIO.
+ */
+struct tp_roce_table *tp_roce_create_table(struct ibv_pd *pd, const struct tp_roce_ring *rings, uint32_t num);
+/** As tp_roce_modify_qp(), of each ring; those before the one that fails are changed. */
+int tp_roce_modify_table(struct tp_roce_table *table, struct ibv_qp_attr *attr, int attr_mask);
+/** @return 0, EBUSY: a parent names it. */
+int tp_roce_destroy_table(struct tp_roce_table *table);
+
+/**
+ * A parent, in RESET, without a table; its completion queue gets nothing. It is changed, attached and destroyed as any queue pair.
+ * @return NULL and errno: as tp_roce_create_qp(), EOPNOTSUPP the port has no tables.
+ */
+struct ibv_qp *tp_roce_create_parent(struct ibv_pd *pd, struct ibv_cq *cq);
+/**
+ * What a parent, in RESET, does from its next RTR on; rings may then not be in RESET.
+ * @param table NULL: takes it from the old one, which may then go
+ * @param key TP_ROCE_RSS_KEY octets
+ * @return 0, EINVAL: not a parent, not in RESET, types that the port has not.
+ */
+int tp_roce_set_table(struct ibv_qp *parent, struct tp_roce_table *table, const uint8_t *key, uint32_t types);
 
 /* --- asynchronous events ---------------------------------------------------------------------------------------- */
 
