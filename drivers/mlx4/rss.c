@@ -8,17 +8,12 @@
  */
 #include <errno.h>
 
+#include <tp_reta.h>
+
 #include "flow.h"
 #include "group.h"
 #include "rte_pmd_mlx4_queue.h"
 #include "rss.h"
-
-/* The key of the published verification vectors. */
-static const uint8_t default_key[MLX4_RSS_KEY_SIZE] = {
-	0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
-	0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
-	0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
-};
 
 /* A key that repeats after 16 bits gives the hash of a flow to that of its way back, as addresses and ports swap by multiples. */
 #define SYMMETRIC_HIGH 0x6du
@@ -72,28 +67,18 @@ default_reta(struct mlx4_eth *eth, uint16_t queues)
 	eth->reta_is_default = true;
 }
 
-static int
-check_hf(const struct mlx4_eth *eth, uint64_t hf)
+static struct tp_reta_who
+who(const struct mlx4_eth *eth)
 {
-	uint64_t known = mlx4_rss_types(eth);
-
-	if (hf & ~known) {
-		MLX4_LOG(ERR, "port %u: RSS types 0x%" PRIx64 " are not supported, supported are 0x%" PRIx64,
-			 eth->dev->data->port_id, hf & ~known, known);
-		return -EINVAL;
-	}
-	return 0;
+	return (struct tp_reta_who){.driver = "mlx4", .port_id = eth->dev->data->port_id, .logtype = mlx4_logtype};
 }
 
 static int
-check_key(const struct mlx4_eth *eth, const struct rte_eth_rss_conf *conf)
+check(const struct mlx4_eth *eth, const struct rte_eth_rss_conf *conf)
 {
-	if (conf->rss_key != NULL && conf->rss_key_len != 0 && conf->rss_key_len != MLX4_RSS_KEY_SIZE) {
-		MLX4_LOG(ERR, "port %u: RSS key of %u bytes, %u are needed", eth->dev->data->port_id, conf->rss_key_len,
-			 MLX4_RSS_KEY_SIZE);
-		return -EINVAL;
-	}
-	return 0;
+	const struct tp_reta_who w = who(eth);
+
+	return tp_rss_check(&w, conf, mlx4_rss_types(eth));
 }
 
 int
@@ -105,12 +90,10 @@ mlx4_rss_configure(struct mlx4_eth *eth)
 
 	eth->reta_size = RTE_MIN(eth->hca->caps.max_rss, (uint32_t)MLX4_ETH_RETA_MAX);
 	eth->rss_hf = 0;
-	memcpy(eth->rss_key, default_key, sizeof(eth->rss_key));
+	memcpy(eth->rss_key, tp_rss_default_key, sizeof(eth->rss_key));
 	if (conf->rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) {
-		int ret = check_hf(eth, rss->rss_hf);
+		int ret = check(eth, rss);
 
-		if (ret == 0)
-			ret = check_key(eth, rss);
 		if (ret != 0)
 			return ret;
 		eth->rss_hf = rss->rss_hf;
@@ -147,18 +130,11 @@ serving_queue(const struct mlx4_eth *eth, const bool *taken, uint16_t wanted)
 static void
 table_by_reta(const struct mlx4_eth *eth, const bool *taken, struct mlx4_spread_conf *conf)
 {
-	uint16_t size = eth->reta_size, period, i;
+	uint16_t size = eth->reta_size, i;
 
 	for (i = 0; i < size; i++)
 		conf->queue[i] = serving_queue(eth, taken, eth->reta[i]);
-	for (period = 1; period < size; period <<= 1) {
-		for (i = period; i < size; i++)
-			if (conf->queue[i] != conf->queue[i - period])
-				break;
-		if (i >= size)
-			break;
-	}
-	conf->table = period;
+	conf->table = tp_reta_period(conf->queue, size);
 }
 
 /* What the queues outside of groups shall have on the card, and who they are. */
@@ -353,30 +329,15 @@ int
 mlx4_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size)
 {
 	struct mlx4_eth *eth = dev->data->dev_private;
-	uint16_t before[MLX4_ETH_RETA_MAX], i;
+	const struct tp_reta_who w = who(eth);
 	bool was_default = eth->reta_is_default;
+	uint16_t before[MLX4_ETH_RETA_MAX];
 	int ret;
 
-	if (size != eth->reta_size) {
-		MLX4_LOG(ERR, "port %u: indirection table of %u entries, this port has %u", dev->data->port_id, size,
-			 eth->reta_size);
-		return -EINVAL;
-	}
 	memcpy(before, eth->reta, sizeof(before));
-	for (i = 0; i < size; i++) {
-		const struct rte_eth_rss_reta_entry64 *group = &conf[i / RTE_ETH_RETA_GROUP_SIZE];
-		uint16_t q = group->reta[i % RTE_ETH_RETA_GROUP_SIZE];
-
-		if (!(group->mask & RTE_BIT64(i % RTE_ETH_RETA_GROUP_SIZE)))
-			continue;
-		if (q >= dev->data->nb_rx_queues) {
-			MLX4_LOG(ERR, "port %u: entry %u names queue %u, allowed are 0..%u", dev->data->port_id, i, q,
-				 dev->data->nb_rx_queues - 1);
-			memcpy(eth->reta, before, sizeof(before));
-			return -EINVAL;
-		}
-		eth->reta[i] = q;
-	}
+	ret = tp_reta_set(&w, eth->reta, eth->reta_size, dev->data->nb_rx_queues, conf, size);
+	if (ret != 0)
+		return ret;
 	eth->reta_is_default = false;
 	ret = dev->data->dev_started ? update(eth) : 0;
 	if (ret != 0) {
@@ -390,17 +351,9 @@ int
 mlx4_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size)
 {
 	const struct mlx4_eth *eth = dev->data->dev_private;
-	uint16_t i;
+	const struct tp_reta_who w = who(eth);
 
-	if (size != eth->reta_size) {
-		MLX4_LOG(ERR, "port %u: indirection table of %u entries, this port has %u", dev->data->port_id, size,
-			 eth->reta_size);
-		return -EINVAL;
-	}
-	for (i = 0; i < size; i++)
-		if (conf[i / RTE_ETH_RETA_GROUP_SIZE].mask & RTE_BIT64(i % RTE_ETH_RETA_GROUP_SIZE))
-			conf[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] = eth->reta[i];
-	return 0;
+	return tp_reta_get(&w, eth->reta, eth->reta_size, conf, size);
 }
 
 int
@@ -411,9 +364,7 @@ mlx4_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 	uint64_t hf = eth->rss_hf;
 	int ret;
 
-	ret = check_hf(eth, conf->rss_hf);
-	if (ret == 0)
-		ret = check_key(eth, conf);
+	ret = check(eth, conf);
 	if (ret != 0)
 		return ret;
 	memcpy(key, eth->rss_key, sizeof(key));

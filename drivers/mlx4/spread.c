@@ -10,9 +10,8 @@
 #include <errno.h>
 
 #include <rte_malloc.h>
+#include <tp_reta.h>
 
-/* Shares of a table for a count that is no power of two differ by at most one part in this. */
-#define EVENNESS 8u
 /* Rings of flow rules are smaller than a queue's own, but hold a few bursts. */
 #define SIDE_SHARE 4u
 #define SIDE_MIN 128u
@@ -45,14 +44,7 @@ mlx4_spread_flags(uint64_t hf)
 void
 mlx4_spread_even(struct mlx4_spread_conf *conf, const uint16_t *queue, uint16_t n, uint16_t size)
 {
-	uint16_t i;
-
-	n = RTE_MIN(n, size);
-	conf->table = n;
-	if (n != 0 && !rte_is_power_of_2(n))
-		conf->table = (uint16_t)RTE_MIN(rte_align32pow2(EVENNESS * n), (uint32_t)size);
-	for (i = 0; i < conf->table; i++)
-		conf->queue[i] = queue[i % n];
+	conf->table = tp_reta_even(conf->queue, queue, n, size);
 }
 
 static void

@@ -433,7 +433,7 @@ ipoib_cm_open(struct ipoib_port *p)
 	TAILQ_INIT(&cm->rcs);
 	TAILQ_INIT(&cm->notes);
 	pthread_mutex_init(&cm->note_lock, NULL);
-	cm->service.id = IPOIB_CM_SERVICE | p->rxq->qp->qp_num;
+	cm->service.id = IPOIB_CM_SERVICE | p->qp->qp_num;
 	cm->service.owner.event = on_request;
 	ret = ipoib_cm_queues_open(cm);
 	if (ret == 0)
@@ -473,6 +473,6 @@ ipoib_cm_close(struct ipoib_port *p)
 	/* What was freed is in the list no more. */
 	while ((rc = TAILQ_FIRST(&cm->rcs)) != NULL)
 		rc_free(rc); /* NOLINT */
-	p->rxq->drop[IPOIB_DROP_RX_CONN] += cm->num_held;
+	p->rxq[0]->drop[IPOIB_DROP_RX_CONN] += cm->num_held;
 	cm_free(p);
 }

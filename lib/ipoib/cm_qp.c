@@ -19,7 +19,7 @@ static int
 layout(struct ipoib_cm *cm, const struct ibv_device_attr *attr)
 {
 	struct ipoib_port *p = cm->port;
-	uint32_t room = rte_pktmbuf_data_room_size(p->rxq->pool), most = RTE_MIN(attr->max_srq_sge, (int)IPOIB_RC_SGES);
+	uint32_t room = rte_pktmbuf_data_room_size(p->rxq[0]->pool), most = RTE_MIN(attr->max_srq_sge, (int)IPOIB_RC_SGES);
 	uint32_t len = p->conf.cm_mtu + IPOIB_ENCAP_LEN;
 
 	if (room < 2 * IPOIB_RC_OFFSET) {
@@ -55,7 +55,7 @@ ipoib_cm_queues_open(struct ipoib_cm *cm)
 	if (ret == 0)
 		ret = layout(cm, &attr);
 	if (ret == 0)
-		ret = ipoib_pool_lkey(p, p->rxq->pool, &cm->lkey);
+		ret = ipoib_pool_lkey(p, p->rxq[0]->pool, &cm->lkey);
 	if (ret != 0)
 		return ret;
 	init = (struct ibv_srq_init_attr){.attr = {.max_wr = cm->depth, .max_sge = cm->segs}};

@@ -12,7 +12,7 @@
 static bool
 chain_new(struct ipoib_cm *cm, struct rte_mbuf **head, struct ibv_sge *sge)
 {
-	struct ipoib_rxq *q = cm->port->rxq;
+	struct ipoib_rxq *q = cm->port->rxq[0];
 	struct rte_mbuf *m[IPOIB_RC_SGES];
 	uint32_t old = RTE_MIN(cm->num_spare, cm->segs), i;
 

@@ -19,7 +19,7 @@ slot_done(struct ipoib_cm *cm, uint32_t no, bool ok)
 	atomic_store_explicit(&rc->inflight, rc->inflight - 1, memory_order_relaxed);
 	atomic_store_explicit(&rc->done, rc->done + 1, memory_order_relaxed);
 	if (unlikely(!ok)) {
-		cm->port->txq->drop[IPOIB_DROP_TX_ERROR] += !rc->closing;
+		cm->port->txq[0]->drop[IPOIB_DROP_TX_ERROR] += !rc->closing;
 		atomic_store(&rc->broken, true);
 		atomic_store(&cm->trouble, true);
 	}

@@ -137,7 +137,7 @@ pkey_find(struct ipoib_device *d, uint16_t want, uint16_t *found)
 static void
 follow_pkey(struct ipoib_port *p, int index)
 {
-	if (index < 0 || (index == p->pkey_index && p->ready && !p->txq->broken))
+	if (index < 0 || (index == p->pkey_index && p->ready && !ipoib_queues_broken(p)))
 		return;
 	if (p->ready) {
 		IPOIB_LOG(NOTICE, "port %u: queue pairs start again with P_Key index %d", p->port_id, index);
@@ -179,7 +179,7 @@ mbps(const struct ibv_port_attr *attr)
 static void
 look(struct ipoib_device *d, struct ipoib_port *p)
 {
-	struct ipoib_place place = {.qpn = p->rxq->qp->qp_num, .lid = p->core.place.lid, .lmc = p->core.place.lmc};
+	struct ipoib_place place = {.qpn = p->qp->qp_num, .lid = p->core.place.lid, .lmc = p->core.place.lmc};
 	int index;
 
 	p->port_active = d->attr.state == IBV_PORT_ACTIVE;

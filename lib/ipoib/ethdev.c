@@ -23,7 +23,20 @@ port_of(struct rte_eth_dev *dev)
 static int
 ipoib_configure(struct rte_eth_dev *dev)
 {
-	(void)dev;
+	struct ipoib_port *p = port_of(dev);
+	int ret;
+
+	/* A connection has one queue pair, whose requests bursts of one lcore post. */
+	if (p->conf.connected && dev->data->nb_tx_queues > 1) {
+		IPOIB_LOG(ERR, "port %u: %u transmit queues, connected mode has 1", p->port_id,
+			  dev->data->nb_tx_queues);
+		return -ENOTSUP;
+	}
+	ret = ipoib_rss_configure(dev);
+	if (ret != 0)
+		return ret;
+	p->num_rx = dev->data->nb_rx_queues;
+	p->num_tx = dev->data->nb_tx_queues;
 	return 0;
 }
 
@@ -47,9 +60,8 @@ ipoib_link_update(struct ipoib_port *p)
 
 /* Room for the longest packet behind the place of its GRH, which lies in the headroom as far as it goes. */
 static int
-rx_layout(struct ipoib_port *p)
+rx_layout(const struct ipoib_port *p, struct ipoib_rxq *q)
 {
-	struct ipoib_rxq *q = p->rxq;
 	uint32_t buf = rte_pktmbuf_data_room_size(q->pool), need = IPOIB_UD_HEAD + p->mtu;
 	uint32_t most = RTE_PKTMBUF_HEADROOM - IPOIB_RX_SHIFT, meta = RTE_ALIGN(sizeof(struct ipoib_meta), 16);
 
@@ -65,21 +77,46 @@ rx_layout(struct ipoib_port *p)
 }
 
 static int
+queues_check(struct ipoib_port *p)
+{
+	unsigned int i;
+	int ret = 0;
+
+	if (p->num_rx == 0 || p->num_tx == 0) {
+		IPOIB_LOG(ERR, "port %u: %u receive and %u transmit queues, at least 1 of each is needed", p->port_id,
+			  p->num_rx, p->num_tx);
+		return -EINVAL;
+	}
+	for (i = 0; i < RTE_MAX(p->num_rx, p->num_tx); i++) {
+		if ((i < p->num_rx && p->rxq[i] == NULL) || (i < p->num_tx && p->txq[i] == NULL)) {
+			IPOIB_LOG(ERR, "port %u: queue %u of %u receive and %u transmit queues is not set up",
+				  p->port_id, i, p->num_rx, p->num_tx);
+			return -EINVAL;
+		}
+	}
+	for (i = 0; i < p->num_rx && ret == 0; i++)
+		ret = rx_layout(p, p->rxq[i]);
+	return ret;
+}
+
+static void
+queue_states(struct rte_eth_dev *dev, uint8_t state)
+{
+	memset(dev->data->rx_queue_state, state, dev->data->nb_rx_queues);
+	memset(dev->data->tx_queue_state, state, dev->data->nb_tx_queues);
+}
+
+static int
 ipoib_start(struct rte_eth_dev *dev)
 {
 	struct ipoib_port *p = port_of(dev);
 	struct ipoib_io io;
-	int ret;
+	int ret = queues_check(p);
 
-	if (p->rxq == NULL || p->txq == NULL) {
-		IPOIB_LOG(ERR, "port %u: one receive queue and one transmit queue are needed", p->port_id);
-		return -EINVAL;
-	}
-	ret = rx_layout(p);
 	if (ret != 0)
 		return ret;
 	ipoib_device_lock(p->device);
-	p->pool = p->rxq->pool;
+	p->pool = p->rxq[0]->pool;
 	ret = ipoib_queues_open(p);
 	if (ret == 0) {
 		const struct ipoib_core_conf conf = {
@@ -108,7 +145,7 @@ ipoib_start(struct rte_eth_dev *dev)
 		p->started = true;
 		ipoib_device_look(p->device, p);
 		ipoib_core_mac_groups(&p->core, p->mcast, p->num_mcast);
-		dev->data->rx_queue_state[0] = dev->data->tx_queue_state[0] = RTE_ETH_QUEUE_STATE_STARTED;
+		queue_states(dev, RTE_ETH_QUEUE_STATE_STARTED);
 	}
 	ipoib_device_unlock(p->device);
 	return ret;
@@ -127,6 +164,7 @@ static int
 ipoib_stop(struct rte_eth_dev *dev)
 {
 	struct ipoib_port *p = port_of(dev);
+	unsigned int i;
 
 	ipoib_device_lock(p->device);
 	if (p->started) {
@@ -138,10 +176,13 @@ ipoib_stop(struct rte_eth_dev *dev)
 		ipoib_queues_reset(p);
 		ipoib_retired_free(p);
 		ipoib_queues_close(p);
-		ring_free_all(p->rxq->slow);
-		ring_free_all(p->rxq->inject);
-		ring_free_all(p->txq->slow);
-		dev->data->rx_queue_state[0] = dev->data->tx_queue_state[0] = RTE_ETH_QUEUE_STATE_STOPPED;
+		for (i = 0; i < p->num_rx; i++) {
+			ring_free_all(p->rxq[i]->slow);
+			ring_free_all(p->rxq[i]->inject);
+		}
+		for (i = 0; i < p->num_tx; i++)
+			ring_free_all(p->txq[i]->slow);
+		queue_states(dev, RTE_ETH_QUEUE_STATE_STOPPED);
 	}
 	ipoib_link_update(p);
 	ipoib_device_unlock(p->device);
@@ -151,23 +192,22 @@ ipoib_stop(struct rte_eth_dev *dev)
 /* --- queues ---------------------------------------------------------------------------------------------------------- */
 
 static struct rte_ring *
-ring_new(struct ipoib_port *p, const char *what, unsigned int socket)
+ring_new(struct ipoib_port *p, const char *what, uint16_t id, uint32_t packets, unsigned int socket)
 {
 	char name[RTE_RING_NAMESIZE];
 
-	snprintf(name, sizeof(name), "ipoib%u_%s", p->port_id, what);
-	return rte_ring_create(name, IPOIB_SLOW_RING, (int)socket, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	snprintf(name, sizeof(name), "ipoib%u_%s%u", p->port_id, what, id);
+	return rte_ring_create(name, rte_align32pow2(packets), (int)socket, RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
 static void
 ipoib_rx_release(struct rte_eth_dev *dev, uint16_t id)
 {
 	struct ipoib_port *p = port_of(dev);
-	struct ipoib_rxq *q = p->rxq;
+	struct ipoib_rxq *q = p->rxq[id];
 
-	(void)id;
-	p->rxq = NULL;
-	dev->data->rx_queues[0] = NULL;
+	p->rxq[id] = NULL;
+	dev->data->rx_queues[id] = NULL;
 	if (q == NULL)
 		return;
 	rte_ring_free(q->slow);
@@ -188,11 +228,13 @@ ipoib_rx_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t desc, unsigned int
 	if (q == NULL)
 		return -ENOMEM;
 	q->port = p;
+	q->id = id;
 	q->pool = pool;
 	q->size = desc;
-	q->slow = ring_new(p, "rx", socket);
-	q->inject = ring_new(p, "in", socket);
-	p->rxq = q;
+	q->slow = ring_new(p, "rx", id, IPOIB_SLOW_RING, socket);
+	/* Room for all that the card may have received, too. */
+	q->inject = ring_new(p, "in", id, IPOIB_SLOW_RING + desc, socket);
+	p->rxq[id] = q;
 	if (q->slow == NULL || q->inject == NULL) {
 		ipoib_rx_release(dev, id);
 		return -ENOMEM;
@@ -205,11 +247,10 @@ static void
 ipoib_tx_release(struct rte_eth_dev *dev, uint16_t id)
 {
 	struct ipoib_port *p = port_of(dev);
-	struct ipoib_txq *q = p->txq;
+	struct ipoib_txq *q = p->txq[id];
 
-	(void)id;
-	p->txq = NULL;
-	dev->data->tx_queues[0] = NULL;
+	p->txq[id] = NULL;
+	dev->data->tx_queues[id] = NULL;
 	if (q == NULL)
 		return;
 	rte_ring_free(q->slow);
@@ -229,12 +270,13 @@ ipoib_tx_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t desc, unsigned int
 	if (q == NULL)
 		return -ENOMEM;
 	q->port = p;
+	q->id = id;
 	q->tso_segs = (conf->offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO) != 0 ? IPOIB_TSO_SEGS : 0;
 	q->size = rte_align32pow2(desc);
 	q->mask = q->size - 1;
-	q->slow = ring_new(p, "tx", socket);
+	q->slow = ring_new(p, "tx", id, IPOIB_SLOW_RING, socket);
 	q->sent = rte_zmalloc_socket("ipoib", q->size * sizeof(*q->sent), RTE_CACHE_LINE_SIZE, (int)socket);
-	p->txq = q;
+	p->txq[id] = q;
 	if (q->slow == NULL || q->sent == NULL) {
 		ipoib_tx_release(dev, id);
 		return -ENOMEM;
@@ -247,14 +289,18 @@ static int
 ipoib_close(struct rte_eth_dev *dev)
 {
 	struct ipoib_port *p = port_of(dev);
+	uint16_t i;
 
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
 		return 0;
 	ipoib_stop(dev);
 	ipoib_device_del(p->device, p);
 	ipoib_device_put(p->device);
-	ipoib_rx_release(dev, 0);
-	ipoib_tx_release(dev, 0);
+	/* Those that were set up for an earlier configuration are the ethdev's to release. */
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		ipoib_rx_release(dev, i);
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		ipoib_tx_release(dev, i);
 	return 0;
 }
 
@@ -266,9 +312,10 @@ ipoib_infos(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	const struct rte_eth_desc_lim lim = {
 		.nb_max = IPOIB_DESC_MAX, .nb_min = IPOIB_DESC_MIN, .nb_align = IPOIB_BURST};
 
+	const struct ipoib_port *p = port_of(dev);
 	struct ibv_device_attr attr;
 
-	if (tp_roce_query_device(ipoib_device_ctx(port_of(dev)->device), &attr) != 0)
+	if (tp_roce_query_device(ipoib_device_ctx(p->device), &attr) != 0)
 		return -EIO;
 	if ((attr.device_cap_flags & IBV_DEVICE_UD_IP_CSUM) != 0) {
 		info->rx_offload_capa = RX_CHECKSUMS;
@@ -280,8 +327,11 @@ ipoib_infos(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->max_mtu = TP_IPOIB_CM_MTU_MAX;
 	info->min_rx_bufsize = TP_IPOIB_MTU_MIN + IPOIB_UD_HEAD;
 	info->max_rx_pktlen = TP_IPOIB_CM_MTU_MAX + RTE_ETHER_HDR_LEN;
-	info->max_rx_queues = 1;
-	info->max_tx_queues = 1;
+	info->flow_type_rss_offloads = ipoib_rss_types(p);
+	info->max_rx_queues = info->flow_type_rss_offloads != 0 ? IPOIB_QUEUES : 1;
+	info->max_tx_queues = p->conf.connected ? 1 : IPOIB_QUEUES;
+	info->hash_key_size = info->flow_type_rss_offloads != 0 ? TP_RSS_KEY_LEN : 0;
+	info->reta_size = ipoib_reta_size(p);
 	info->max_mac_addrs = 1;
 	info->rx_desc_lim = lim;
 	info->tx_desc_lim = lim;
@@ -379,6 +429,10 @@ const struct eth_dev_ops ipoib_eth_ops = {
 	.set_mc_addr_list = ipoib_mc_list,
 	.promiscuous_enable = ipoib_promiscuous,
 	.promiscuous_disable = ipoib_promiscuous,
+	.reta_update = ipoib_reta_update,
+	.reta_query = ipoib_reta_query,
+	.rss_hash_update = ipoib_rss_hash_update,
+	.rss_hash_conf_get = ipoib_rss_hash_get,
 	.rx_queue_setup = ipoib_rx_setup,
 	.rx_queue_release = ipoib_rx_release,
 	.tx_queue_setup = ipoib_tx_setup,

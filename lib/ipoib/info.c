@@ -99,6 +99,10 @@ tp_ipoib_mode_set(uint16_t port_id, bool connected)
 
 	if (p == NULL)
 		return -ENODEV;
+	if (connected && p->num_tx > 1) {
+		IPOIB_LOG(ERR, "port %u: %u transmit queues, connected mode has 1", port_id, p->num_tx);
+		return -ENOTSUP;
+	}
 	ipoib_device_lock(p->device);
 	if (p->started && connected && p->cm == NULL)
 		ret = ipoib_cm_open(p);

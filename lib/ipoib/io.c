@@ -131,7 +131,7 @@ io_attach(void *arg, const uint8_t mgid[16], uint16_t mlid)
 	union ibv_gid gid;
 
 	memcpy(gid.raw, mgid, sizeof(gid.raw));
-	return -tp_roce_attach_mcast(p->rxq->qp, &gid, mlid);
+	return -tp_roce_attach_mcast(p->qp, &gid, mlid);
 }
 
 static void
@@ -141,7 +141,7 @@ io_detach(void *arg, const uint8_t mgid[16], uint16_t mlid)
 	union ibv_gid gid;
 
 	memcpy(gid.raw, mgid, sizeof(gid.raw));
-	tp_roce_detach_mcast(p->rxq->qp, &gid, mlid);
+	tp_roce_detach_mcast(p->qp, &gid, mlid);
 }
 
 static struct ibv_ah *
@@ -192,7 +192,7 @@ io_deliver(void *arg, struct rte_mbuf *m)
 
 	m->port = p->port_id;
 	m->ol_flags = 0;
-	if (rte_ring_sp_enqueue(p->rxq->inject, m) != 0)
+	if (rte_ring_sp_enqueue(p->rxq[0]->inject, m) != 0)
 		ipoib_drop(&p->core, IPOIB_DROP_RX_RING_FULL, m);
 }
 
@@ -267,12 +267,36 @@ answer_take(struct ipoib_port *p)
 	return a;
 }
 
+/* A burst of each queue's packets. */
+static unsigned int
+handed_over(struct ipoib_port *p)
+{
+	struct rte_mbuf *m[IPOIB_BURST];
+	unsigned int done = 0, n, i, k;
+
+	for (k = 0; k < p->num_rx; k++) {
+		n = rte_ring_sc_dequeue_burst(p->rxq[k]->slow, (void **)m, IPOIB_BURST, NULL);
+		for (i = 0; i < n; i++) {
+			struct ipoib_meta meta = *ipoib_meta_of(m[i]);
+
+			ipoib_core_rx(&p->core, m[i], &meta);
+		}
+		done += n;
+	}
+	for (k = 0; k < p->num_tx; k++) {
+		n = rte_ring_sc_dequeue_burst(p->txq[k]->slow, (void **)m, IPOIB_BURST, NULL);
+		for (i = 0; i < n; i++)
+			ipoib_core_tx(&p->core, m[i]);
+		done += n;
+	}
+	return done;
+}
+
 unsigned int
 ipoib_io_work(struct ipoib_port *p)
 {
 	struct ipoib_answer *a;
-	struct rte_mbuf *m[IPOIB_BURST];
-	unsigned int done = 0, n, i;
+	unsigned int done = 0;
 
 	while ((a = answer_take(p)) != NULL) {
 		if (a->is_path)
@@ -282,19 +306,9 @@ ipoib_io_work(struct ipoib_port *p)
 		free(a);
 		done++;
 	}
-	n = rte_ring_sc_dequeue_burst(p->rxq->slow, (void **)m, IPOIB_BURST, NULL);
-	for (i = 0; i < n; i++) {
-		struct ipoib_meta meta = *ipoib_meta_of(m[i]);
-
-		ipoib_core_rx(&p->core, m[i], &meta);
-	}
-	done += n;
-	n = rte_ring_sc_dequeue_burst(p->txq->slow, (void **)m, IPOIB_BURST, NULL);
-	for (i = 0; i < n; i++)
-		ipoib_core_tx(&p->core, m[i]);
+	done += handed_over(p);
 	ipoib_slow_reap(p);
-	done += ipoib_cm_work(p);
-	return done + n;
+	return done + ipoib_cm_work(p);
 }
 
 void

@@ -49,6 +49,12 @@ void ipoib_pair_unlisten(struct ipoib_pair *p);
 struct ipoib_pair *ipoib_pair_of(uint16_t port_id);
 uint64_t ipoib_pair_dropped(const struct ipoib_pair *p, uint64_t *bytes);
 
+/* --- pair_rss.c */
+int ipoib_pair_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
+int ipoib_pair_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
+int ipoib_pair_hash_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
+int ipoib_pair_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
+
 extern const struct eth_dev_ops ipoib_pair_ops;
 uint16_t ipoib_pair_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);
 uint16_t ipoib_pair_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);

@@ -233,6 +233,10 @@ pair_infos(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->max_mtu = RTE_MIN(info->max_mtu, other.max_mtu);
 	info->max_rx_queues = RTE_MIN(info->max_rx_queues, other.max_rx_queues);
 	info->max_tx_queues = RTE_MIN(info->max_tx_queues, other.max_tx_queues);
+	info->flow_type_rss_offloads &= other.flow_type_rss_offloads;
+	/* Both have the same table, or none is to be had. */
+	if (info->reta_size != other.reta_size)
+		info->reta_size = 0;
 	return 0;
 }
 
@@ -403,6 +407,10 @@ const struct eth_dev_ops ipoib_pair_ops = {
 	.set_mc_addr_list = pair_mc_list,
 	.promiscuous_enable = pair_promiscuous,
 	.promiscuous_disable = pair_promiscuous,
+	.reta_update = ipoib_pair_reta_update,
+	.reta_query = ipoib_pair_reta_query,
+	.rss_hash_update = ipoib_pair_hash_update,
+	.rss_hash_conf_get = ipoib_pair_hash_get,
 	.rx_queue_setup = rx_setup,
 	.rx_queue_release = rx_release,
 	.tx_queue_setup = tx_setup,

@@ -19,6 +19,8 @@
 #include <rte_ring.h>
 #include <rte_version.h>
 
+#include <tp_reta.h>
+
 #include "core.h"
 #include "tp_ipoib.h"
 #include "tp_roce.h"
@@ -28,6 +30,7 @@ extern int ipoib_logtype;
 #define IPOIB_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, ipoib_logtype, "ipoib: " fmt "\n", ##__VA_ARGS__)
 
 #define IPOIB_BURST 32u
+#define IPOIB_QUEUES 16u /* of each direction */
 #define IPOIB_DESC_MIN 64u
 #define IPOIB_DESC_MAX 4096u
 #define IPOIB_DESC_DEFAULT 512u
@@ -51,7 +54,8 @@ struct ipoib_turn {
 struct ipoib_rxq {
 	struct ipoib_turn turn;
 	struct ibv_cq *cq;
-	struct ibv_qp *qp;
+	struct ibv_qp *qp;   /* NULL: rings of the port's table receive for it, from srq */
+	struct ibv_srq *srq; /* NULL: the queue pair has a queue of its own */
 	struct ipoib_port *port;
 	struct rte_mempool *pool;
 	struct rte_ring *slow;       /* to the control thread */
@@ -60,7 +64,6 @@ struct ipoib_rxq {
 	uint32_t lkey, offset, room; /* of buffers: where packets begin, how long they may be */
 	uint16_t id, size;
 	uint32_t missing; /* work requests that had no buffer */
-	uint32_t own_qpn[2];
 	struct ibv_recv_wr wr[IPOIB_BURST];
 	struct ibv_sge sge[IPOIB_BURST];
 	uint64_t packets, bytes, multicast, nombuf, handed;
@@ -110,6 +113,13 @@ struct ipoib_retired {
 	void *memory;
 };
 
+/* How packets are spread over receive queues, as the application wants it. */
+struct ipoib_rss {
+	uint64_t hf; /* RTE_ETH_RSS_*, 0: all go to the queue of entry 0 */
+	uint8_t key[TP_RSS_KEY_LEN];
+	uint16_t reta[TP_RETA_MAX], size;
+};
+
 struct ipoib_pool_mr; /* queue.c */
 struct ipoib_answer;  /* io.c */
 TAILQ_HEAD(ipoib_answers, ipoib_answer);
@@ -129,8 +139,13 @@ struct ipoib_port {
 	struct ipoib_core core;
 	_Atomic(struct ipoib_view *) view;
 	struct ipoib_retired *retired;
-	struct ipoib_rxq *rxq;
-	struct ipoib_txq *txq;
+	struct ipoib_rxq *rxq[IPOIB_QUEUES];
+	struct ipoib_txq *txq[IPOIB_QUEUES];
+	uint16_t num_rx, num_tx; /* as configured */
+	struct ipoib_rss rss;
+	struct ibv_qp *qp; /* of the hardware address: queue 0's, or with several receive queues their RSS parent */
+	struct tp_roce_table *table;                 /* of that, NULL: it is none */
+	uint32_t own_qpn[IPOIB_QUEUES + 2], num_own; /* that packets are sent by */
 	struct ibv_pd *pd;
 	struct ibv_cq *slow_cq;
 	struct ibv_qp *slow_qp;
@@ -187,6 +202,11 @@ ipoib_rx_rearm(const struct ipoib_rxq *q)
 	memcpy(&v, (const uint8_t *)&m + offsetof(struct rte_mbuf, data_off), sizeof(v));
 	return v;
 }
+/*
+ * What has completed goes to the application by the ring of injected frames, while no burst is at work; v: what they had. For
+ * queue pairs that are about to go.
+ */
+void ipoib_rx_drain(struct ipoib_rxq *q, const struct ipoib_view *v);
 /* Posts buffers as far as there are any. */
 void ipoib_rx_fill(struct ipoib_rxq *q);
 /* Frees what the card has sent. */
@@ -214,11 +234,31 @@ int ipoib_queues_ready(struct ipoib_port *p);
 /* Takes back what the card has, and leaves the queue pairs in RESET; bursts must have nothing to look at. */
 void ipoib_queues_reset(struct ipoib_port *p);
 int ipoib_queues_qkey(struct ipoib_port *p, uint32_t qkey);
+/* A queue pair of the application's has stopped. */
+bool ipoib_queues_broken(const struct ipoib_port *p);
+/* RESET, INIT, RTR, RTS of p->qp and of a table; 0 or a negative errno. */
+int ipoib_qp_ready(struct ipoib_port *p, struct ibv_qp *qp);
+int ipoib_table_ready(struct ipoib_port *p, struct tp_roce_table *table);
 /* Sends a packet of the control thread; takes it. */
 void ipoib_slow_send(struct ipoib_port *p, struct ibv_ah *ah, uint32_t qpn, struct rte_mbuf *m);
 void ipoib_slow_reap(struct ipoib_port *p);
 /* The key of a pool's memory; registers it at its first packet, until the pool goes. 0 or a negative errno. */
 int ipoib_pool_lkey(struct ipoib_port *p, struct rte_mempool *pool, uint32_t *lkey);
+
+/* --- rss.c ------------------------------------------------------------------------------------------------------------- */
+
+/* RTE_ETH_RSS_* that the card has; 0: one receive queue is all. */
+uint64_t ipoib_rss_types(const struct ipoib_port *p);
+/* Entries of the indirection table, 0: there is none. */
+uint16_t ipoib_reta_size(const struct ipoib_port *p);
+/* As dev_conf says. */
+int ipoib_rss_configure(struct rte_eth_dev *dev);
+/* Parent and table of p->rss, in RESET; p->qp and p->table. With the device's lock. */
+int ipoib_rss_open(struct ipoib_port *p);
+int ipoib_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
+int ipoib_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
+int ipoib_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
+int ipoib_rss_hash_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
 
 /* --- io.c: what the interface asks for -------------------------------------------------------------------------------- */
 
@@ -259,7 +299,11 @@ struct ipoib_port *ipoib_port_of(uint16_t port_id);
 /* Counters of queues stand beside the port's in later releases of DPDK. */
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
 #define IPOIB_STATS_GET_ARGS struct rte_eth_dev *dev, struct rte_eth_stats *stats, struct eth_queue_stats *qstats
+#define IPOIB_QSTATS qstats
+#define IPOIB_QSTATS_ARG struct eth_queue_stats *q
 #else
+#define IPOIB_QSTATS stats
+#define IPOIB_QSTATS_ARG struct rte_eth_stats *q
 #define IPOIB_STATS_GET_ARGS struct rte_eth_dev *dev, struct rte_eth_stats *stats
 #endif
 int ipoib_stats_get(IPOIB_STATS_GET_ARGS);

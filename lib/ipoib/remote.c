@@ -197,18 +197,60 @@ remote_at(struct ipoib_core *c, uint16_t slid, uint32_t qpn)
 	return NULL;
 }
 
+static bool
+has_alias(const struct ipoib_remote *r, uint32_t qpn)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->aliases; i++) {
+		if (r->alias[i] == qpn)
+			return true;
+	}
+	return false;
+}
+
+static void
+aliases_forget(struct ipoib_core *c, struct ipoib_remote *r)
+{
+	c->num_aliases -= r->aliases;
+	r->aliases = 0;
+}
+
+/* It sends by one more queue pair; those that there is no room for, their packets go by the control thread. */
+static void
+alias_add(struct ipoib_core *c, struct ipoib_remote *r, uint32_t qpn)
+{
+	if (has_alias(r, qpn))
+		return;
+	if (r->aliases == IPOIB_ALIASES)
+		return;
+	r->alias[r->aliases++] = qpn;
+	c->num_aliases++;
+	c->dirty = true;
+}
+
 struct ipoib_remote *
 ipoib_remote_of(struct ipoib_core *c, const struct ipoib_meta *meta)
 {
-	struct ipoib_remote *r = remote_at(c, meta->slid, meta->qpn);
-	unsigned int i;
+	struct ipoib_remote *r = remote_at(c, meta->slid, meta->qpn), *found = NULL;
+	unsigned int i, there = 0;
 
 	if (r != NULL)
 		return r;
 	for (i = 0; i < IPOIB_REMOTES; i++) {
-		if (c->remote[i] != NULL && c->remote[i]->placed && c->remote[i]->slid == meta->slid)
-			return c->remote[i];
+		r = c->remote[i];
+		if (r == NULL || !r->placed || r->slid != meta->slid)
+			continue;
+		if (has_alias(r, meta->qpn))
+			return r;
+		found = found != NULL ? found : r;
+		there++;
 	}
+	/* Alone behind its LID: who else could it be? */
+	if (there == 1)
+		alias_add(c, found, meta->qpn);
+	if (found != NULL)
+		return found;
 	r = remote_new(c, NULL, meta->qpn, false);
 	if (r != NULL)
 		r->slid = meta->slid;
@@ -227,10 +269,13 @@ ipoib_remote_seen(struct ipoib_core *c, struct ipoib_remote *r, const struct ipo
 	other = remote_at(c, meta->slid, r->qpn);
 	if (other != NULL && other != r && !other->named)
 		ipoib_remote_free(c, other);
-	if (r->slid == meta->slid)
-		return;
-	r->slid = meta->slid;
-	c->dirty = true;
+	if (r->slid != meta->slid) {
+		aliases_forget(c, r);
+		r->slid = meta->slid;
+		c->dirty = true;
+	}
+	if (meta->qpn != r->qpn && remote_at(c, meta->slid, meta->qpn) == NULL)
+		alias_add(c, r, meta->qpn);
 }
 
 static void
@@ -366,6 +411,7 @@ ipoib_remote_free(struct ipoib_core *c, struct ipoib_remote *r)
 	ipoib_conn_forget(c, r);
 	if (r->ah != NULL)
 		c->io.ah_retire(c->io.arg, r->ah);
+	aliases_forget(c, r);
 	SLIST_REMOVE(&c->by_mac[mac_bucket(&r->mac)], r, ipoib_remote, by_mac);
 	SLIST_REMOVE(&c->by_qpn[qpn_bucket(r->qpn)], r, ipoib_remote, by_qpn);
 	c->remote[r->index] = NULL;

@@ -23,7 +23,8 @@ ipoib_rx_fill(struct ipoib_rxq *q)
 			q->sge[i].addr = (uintptr_t)m[i]->buf_addr + q->offset;
 		}
 		q->wr[n - 1].next = NULL;
-		if (ibv_post_recv(q->qp, q->wr, &bad) != 0) {
+		if ((q->srq != NULL ? ibv_post_srq_recv(q->srq, q->wr, &bad) : ibv_post_recv(q->qp, q->wr, &bad)) !=
+		    0) {
 			/* The requests before the bad one are the card's. */
 			uint32_t taken = (uint32_t)(bad - q->wr);
 
@@ -147,11 +148,16 @@ other_sender(struct burst *b, uint64_t key)
 	return true;
 }
 
-static inline bool
-is_own(const struct ipoib_rxq *q, const struct burst *b, const struct ibv_wc *wc)
+static bool
+is_own(const struct ipoib_port *p, const struct burst *b, const struct ibv_wc *wc)
 {
-	return ((wc->slid ^ b->v->lid) & b->v->lid_mask) == 0 &&
-	       (wc->src_qp == q->own_qpn[0] || wc->src_qp == q->own_qpn[1]);
+	uint32_t i;
+
+	if (((wc->slid ^ b->v->lid) & b->v->lid_mask) != 0)
+		return false;
+	for (i = 0; i < p->num_own && wc->src_qp != p->own_qpn[i]; i++)
+		;
+	return i < p->num_own;
 }
 
 /* Does a packet with a GRH go on, and to which address? */
@@ -162,7 +168,7 @@ to_group(struct ipoib_rxq *q, const struct burst *b, struct rte_mbuf *m, const s
 
 	if (base[24] != 0xff)
 		return true;
-	if (is_own(q, b, wc)) {
+	if (is_own(q->port, b, wc)) {
 		q->drop[IPOIB_DROP_RX_OWN]++;
 		rte_mempool_put(m->pool, m);
 		return false;
@@ -211,11 +217,47 @@ take(struct ipoib_rxq *q, struct burst *b, struct rte_mbuf *m, const struct ibv_
 	return true;
 }
 
+/* Packets that the card has received, behind the got ones that there are; how many there are then. *done: completions. */
+static __rte_always_inline uint32_t
+receive(struct ipoib_rxq *q, struct burst *b, struct rte_mbuf **pkts, uint32_t got, uint16_t n, int *done)
+{
+	struct ibv_wc wc[IPOIB_BURST];
+	int i;
+
+	*done = got < n ? ibv_poll_cq(q->cq, (int)RTE_MIN((uint32_t)(n - got), IPOIB_BURST), wc) : 0;
+	for (i = 0; i < *done; i++) {
+		struct rte_mbuf *m = (struct rte_mbuf *)(uintptr_t)wc[i].wr_id;
+
+		if (i + 2 < *done)
+			rte_prefetch0((uint8_t *)((struct rte_mbuf *)(uintptr_t)wc[i + 2].wr_id)->buf_addr + q->offset);
+		pkts[got] = m;
+		got += take(q, b, m, &wc[i]);
+	}
+	if (*done > 0)
+		q->missing += (uint32_t)*done;
+	return got;
+}
+
+void
+ipoib_rx_drain(struct ipoib_rxq *q, const struct ipoib_view *v)
+{
+	struct burst b = {.v = v, .locals = v->locals != 0};
+	struct rte_mbuf *pkts[IPOIB_BURST];
+	uint32_t got, put;
+	int done;
+
+	do {
+		got = receive(q, &b, pkts, 0, IPOIB_BURST, &done);
+		put = rte_ring_sp_enqueue_burst(q->inject, (void **)pkts, got, NULL);
+		q->drop[IPOIB_DROP_RX_RING_FULL] += got - put;
+		rte_pktmbuf_free_bulk(pkts + put, got - put);
+	} while (done > 0);
+}
+
 uint16_t
 ipoib_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct ipoib_rxq *q = queue;
-	struct ibv_wc wc[IPOIB_BURST];
 	struct burst b = {0};
 	uint32_t got = 0;
 	int done, i;
@@ -232,21 +274,12 @@ ipoib_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		for (i = 0; i < (int)got; i++)
 			b.bytes += pkts[i]->pkt_len;
 	}
-	done = got < n ? ibv_poll_cq(q->cq, (int)RTE_MIN((uint32_t)(n - got), IPOIB_BURST), wc) : 0;
-	for (i = 0; i < done; i++) {
-		struct rte_mbuf *m = (struct rte_mbuf *)(uintptr_t)wc[i].wr_id;
-
-		if (i + 2 < done)
-			rte_prefetch0((uint8_t *)((struct rte_mbuf *)(uintptr_t)wc[i + 2].wr_id)->buf_addr + q->offset);
-		pkts[got] = m;
-		got += take(q, &b, m, &wc[i]);
-	}
-	if (unlikely(b.v->cm != NULL) && got < n)
+	got = receive(q, &b, pkts, got, n, &done);
+	/* Connections are the first queue's. */
+	if (unlikely(b.v->cm != NULL) && q->id == 0 && got < n)
 		got += ipoib_cm_rx(q, b.v, pkts + got, (uint16_t)(n - got));
 	q->packets += got;
 	q->bytes += b.bytes;
-	if (done > 0)
-		q->missing += (uint32_t)done;
 	if (q->missing >= IPOIB_BURST / 2)
 		ipoib_rx_fill(q);
 	ipoib_turn_end(&q->turn);

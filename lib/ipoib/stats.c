@@ -52,41 +52,44 @@ static const struct {
 #define QUEUE_ROWS 9u
 #define ROWS (QUEUE_ROWS + RTE_DIM(core_rows) + IPOIB_DROP_NUM)
 
+#define SUM(p, queues, num, field)                                                                                     \
+	({                                                                                                             \
+		uint64_t sum_ = 0;                                                                                     \
+		for (unsigned int i_ = 0; i_ < (p)->num; i_++)                                                         \
+			sum_ += (p)->queues[i_] != NULL ? (p)->queues[i_]->field : 0;                                  \
+		sum_;                                                                                                  \
+	})
+#define SUM_RX(p, field) SUM(p, rxq, num_rx, field)
+#define SUM_TX(p, field) SUM(p, txq, num_tx, field)
+
 static uint64_t
 dropped(const struct ipoib_port *p, unsigned int why)
 {
-	return p->core.stats.drop[why] + (p->rxq != NULL ? p->rxq->drop[why] : 0) +
-	       (p->txq != NULL ? p->txq->drop[why] : 0) + (why == IPOIB_DROP_TX_ERROR ? p->tx_error : 0);
+	return p->core.stats.drop[why] + SUM_RX(p, drop[why]) + SUM_TX(p, drop[why]) +
+	       (why == IPOIB_DROP_TX_ERROR ? p->tx_error : 0);
 }
 
 static void
 row(const struct ipoib_port *p, unsigned int i, const char **name, const char **text, uint64_t *value)
 {
-	const struct ipoib_rxq *rx = p->rxq;
-	const struct ipoib_txq *tx = p->txq;
-
 	switch (i) {
 	case 0:
-		*name = "rx_multicast_packets", *text = "packets of groups received",
-		*value = rx != NULL ? rx->multicast : 0;
+		*name = "rx_multicast_packets", *text = "packets of groups received", *value = SUM_RX(p, multicast);
 		return;
-	case 1:
-		*name = "tx_multicast_packets", *text = "packets sent to groups",
-		*value = tx != NULL ? tx->multicast : 0;
-		return;
+	case 1: *name = "tx_multicast_packets", *text = "packets sent to groups", *value = SUM_TX(p, multicast); return;
 	case 2:
 		*name = "rx_control_packets", *text = "packets received that the control thread took",
-		*value = rx != NULL ? rx->handed : 0;
+		*value = SUM_RX(p, handed);
 		return;
 	case 3:
 		*name = "tx_control_packets", *text = "packets to be sent that the control thread took",
-		*value = tx != NULL ? tx->handed : 0;
+		*value = SUM_TX(p, handed);
 		return;
 	case 4:
 		*name = "tx_control_sent", *text = "packets that the control thread sent", *value = p->slow_sent;
 		return;
-	case 5: *name = "tx_copied", *text = "packets copied to be sent", *value = tx != NULL ? tx->copied : 0; return;
-	case 6: *name = "tx_large", *text = "packets that the card cut", *value = tx != NULL ? tx->large : 0; return;
+	case 5: *name = "tx_copied", *text = "packets copied to be sent", *value = SUM_TX(p, copied); return;
+	case 6: *name = "tx_large", *text = "packets that the card cut", *value = SUM_TX(p, large); return;
 	case 7: *name = "tx_conn_packets", *text = "packets sent by connections", *value = p->cm_tx; return;
 	case 8: *name = "rx_conn_packets", *text = "packets received by connections", *value = p->cm_rx; return;
 	default: break;
@@ -104,27 +107,41 @@ row(const struct ipoib_port *p, unsigned int i, const char **name, const char **
 	*value = dropped(p, i);
 }
 
+/* Errors are the port's: the control thread drops, too. */
+static void
+queue_stats(const struct ipoib_port *p, IPOIB_QSTATS_ARG)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->num_rx && i < RTE_ETHDEV_QUEUE_STAT_CNTRS; i++) {
+		q->q_ipackets[i] = p->rxq[i] != NULL ? p->rxq[i]->packets : 0;
+		q->q_ibytes[i] = p->rxq[i] != NULL ? p->rxq[i]->bytes : 0;
+	}
+	for (i = 0; i < p->num_tx && i < RTE_ETHDEV_QUEUE_STAT_CNTRS; i++) {
+		q->q_opackets[i] = p->txq[i] != NULL ? p->txq[i]->packets : 0;
+		q->q_obytes[i] = p->txq[i] != NULL ? p->txq[i]->bytes : 0;
+	}
+}
+
 int
 ipoib_stats_get(IPOIB_STATS_GET_ARGS)
 {
 	const struct ipoib_port *p = dev->data->dev_private;
 	unsigned int i;
 
-	if (p->rxq != NULL) {
-		stats->ipackets = p->rxq->packets;
-		stats->ibytes = p->rxq->bytes;
-		stats->rx_nombuf = p->rxq->nombuf;
-	}
-	if (p->txq != NULL) {
-		stats->opackets = p->txq->packets + p->slow_sent;
-		stats->obytes = p->txq->bytes + p->slow_bytes;
-	}
+	stats->ipackets = SUM_RX(p, packets);
+	stats->ibytes = SUM_RX(p, bytes);
+	stats->rx_nombuf = SUM_RX(p, nombuf);
+	stats->opackets = SUM_TX(p, packets) + p->slow_sent;
+	stats->obytes = SUM_TX(p, bytes) + p->slow_bytes;
 	for (i = 0; i < IPOIB_DROP_NUM; i++) {
 		if (i < IPOIB_DROP_RX_SHORT)
 			stats->oerrors += dropped(p, i);
 		else
 			stats->ierrors += dropped(p, i);
 	}
+	if (IPOIB_QSTATS != NULL)
+		queue_stats(p, IPOIB_QSTATS);
 	return 0;
 }
 
@@ -132,21 +149,23 @@ int
 ipoib_stats_reset(struct rte_eth_dev *dev)
 {
 	struct ipoib_port *p = dev->data->dev_private;
+	unsigned int i;
 
 	ipoib_device_lock(p->device);
 	memset(&p->core.stats, 0, sizeof(p->core.stats));
 	p->tx_error = p->slow_sent = p->slow_bytes = p->cm_tx = p->cm_rx = 0;
-	if (p->rxq != NULL) {
-		struct ipoib_rxq *q = p->rxq;
+	for (i = 0; i < IPOIB_QUEUES; i++) {
+		struct ipoib_rxq *rx = p->rxq[i];
+		struct ipoib_txq *tx = p->txq[i];
 
-		q->packets = q->bytes = q->multicast = q->nombuf = q->handed = 0;
-		memset(q->drop, 0, sizeof(q->drop));
-	}
-	if (p->txq != NULL) {
-		struct ipoib_txq *q = p->txq;
-
-		q->packets = q->bytes = q->multicast = q->handed = q->copied = q->large = 0;
-		memset(q->drop, 0, sizeof(q->drop));
+		if (rx != NULL) {
+			rx->packets = rx->bytes = rx->multicast = rx->nombuf = rx->handed = 0;
+			memset(rx->drop, 0, sizeof(rx->drop));
+		}
+		if (tx != NULL) {
+			tx->packets = tx->bytes = tx->multicast = tx->handed = tx->copied = tx->large = 0;
+			memset(tx->drop, 0, sizeof(tx->drop));
+		}
 	}
 	ipoib_device_unlock(p->device);
 	return 0;

@@ -39,12 +39,15 @@ void
 ipoib_publish(struct ipoib_port *p, struct ipoib_view *v)
 {
 	struct ipoib_view *old = atomic_exchange_explicit(&p->view, v, memory_order_acq_rel);
+	unsigned int i;
 
 	membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-	if (p->rxq != NULL)
-		wait_turn(&p->rxq->turn);
-	if (p->txq != NULL)
-		wait_turn(&p->txq->turn);
+	for (i = 0; i < IPOIB_QUEUES; i++) {
+		if (p->rxq[i] != NULL)
+			wait_turn(&p->rxq[i]->turn);
+		if (p->txq[i] != NULL)
+			wait_turn(&p->txq[i]->turn);
+	}
 	free(old);
 }
 

@@ -60,6 +60,20 @@ put_conns(struct ipoib_view *v, struct ipoib_core *c)
 	}
 }
 
+/* Before all others, whose own queue pairs they may turn out to be. */
+static void
+put_aliases(struct ipoib_view *v, struct ipoib_core *c)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < IPOIB_REMOTES; i++) {
+		struct ipoib_remote *r = c->remote[i];
+
+		for (k = 0; r != NULL && k < r->aliases; k++)
+			put_sender(v, ipoib_rx_key(r->slid, r->alias[k]), r, &r->touched);
+	}
+}
+
 static void
 put_remotes(struct ipoib_view *v, struct ipoib_core *c)
 {
@@ -129,7 +143,7 @@ put_locals(struct ipoib_view *v, struct ipoib_core *c)
 struct ipoib_view *
 ipoib_view_make(struct ipoib_core *c)
 {
-	uint32_t remotes = bits_for(c->num_remotes + c->num_conns), groups = bits_for(c->num_groups),
+	uint32_t remotes = bits_for(c->num_remotes + c->num_conns + c->num_aliases), groups = bits_for(c->num_groups),
 		 locals = bits_for(c->num_locals);
 	size_t n_remotes = 2u << remotes, n_groups = 2u << groups, n_locals = 2u << locals;
 	uint8_t mgid[16], zero[16] = {0};
@@ -159,6 +173,7 @@ ipoib_view_make(struct ipoib_core *c)
 	memcpy(&v->v4, mgid, sizeof(v->v4));
 	ipoib_mgid_v6(c->conf.pkey, c->conf.scope, zero, mgid);
 	memcpy(&v->v6, mgid, sizeof(v->v6));
+	put_aliases(v, c);
 	put_remotes(v, c);
 	put_conns(v, c);
 	put_groups(v, c);

@@ -176,8 +176,9 @@ cm_rig_open(void **state)
 		cm->slots[cm->num_slots++] = i;
 	port.core = *rig.node[0].core;
 	port.pool = rig.pool;
-	port.rxq = &rxq;
-	port.txq = &txq;
+	port.rxq[0] = &rxq;
+	port.txq[0] = &txq;
+	port.num_rx = port.num_tx = 1;
 	port.cm = cm;
 	rc.port = &port;
 	rc.qp = &card.qp;

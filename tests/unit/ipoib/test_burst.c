@@ -163,7 +163,7 @@ setup(void **state)
 	txq.cq = &card.scq;
 	rxq.size = rxq.missing = RX_RING;
 	rxq.offset = 88;
-	rxq.own_qpn[0] = rig_qpn(0);
+	port.own_qpn[port.num_own++] = rig_qpn(0);
 	rxq.rearm = ipoib_rx_rearm(&rxq);
 	txq.size = TX_RING;
 	txq.mask = TX_RING - 1;

@@ -6,224 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "link_rig.h"
-#include "port.h"
+#include "queue_rig.h"
 
 #define POOLS 40
-
-int ipoib_logtype;
-static struct rig rig;
-static struct ipoib_port port;
-static struct ipoib_rxq rxq;
-static struct ipoib_txq txq;
-
-/* --- the card ---------------------------------------------------------------------------------------------------------- */
-
-static struct {
-	struct ibv_context ctx;
-	struct ibv_pd pd;
-	unsigned int pds, cqs, qps, mrs; /* that there are */
-	uint32_t keys;                   /* given out so far */
-	unsigned int fail;               /* which of the next changes of a queue pair fails, 0: none */
-	int reg_err;
-	uint64_t sent[4];
-	unsigned int num_sent, num_done;
-} card;
-
-struct ibv_pd *
-tp_roce_alloc_pd(struct ibv_context *ctx)
-{
-	card.pds++;
-	card.pd.context = ctx;
-	return &card.pd;
-}
-
-int
-tp_roce_dealloc_pd(struct ibv_pd *pd)
-{
-	(void)pd;
-	card.pds--;
-	return 0;
-}
-
-struct ibv_cq *
-tp_roce_create_cq(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv_comp_channel *channel, int comp_vector)
-{
-	struct ibv_cq *cq = calloc(1, sizeof(*cq));
-
-	(void)cqe, (void)cq_context, (void)channel, (void)comp_vector;
-	assert_non_null(cq);
-	cq->context = ctx;
-	card.cqs++;
-	return cq;
-}
-
-int
-tp_roce_destroy_cq(struct ibv_cq *cq)
-{
-	free(cq);
-	card.cqs--;
-	return 0;
-}
-
-struct ibv_qp *
-tp_roce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
-{
-	struct ibv_qp *qp = calloc(1, sizeof(*qp));
-
-	assert_int_equal(attr->qp_type, IBV_QPT_UD);
-	assert_non_null(qp);
-	qp->context = pd->context;
-	qp->qp_num = 0x40 + card.qps++;
-	return qp;
-}
-
-struct ibv_qp *
-tp_roce_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
-{
-	(void)ctx, (void)attr;
-	errno = EOPNOTSUPP;
-	return NULL;
-}
-
-int
-tp_roce_destroy_qp(struct ibv_qp *qp)
-{
-	free(qp);
-	card.qps--;
-	return 0;
-}
-
-int
-tp_roce_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
-{
-	static const enum ibv_qp_state before[] = {
-		[IBV_QPS_INIT] = IBV_QPS_RESET, [IBV_QPS_RTR] = IBV_QPS_INIT, [IBV_QPS_RTS] = IBV_QPS_RTR};
-
-	assert_true((mask & IBV_QP_STATE) != 0);
-	if (card.fail != 0 && --card.fail == 0)
-		return EIO;
-	if (attr->qp_state != IBV_QPS_RESET && attr->qp_state != IBV_QPS_ERR && qp->state != before[attr->qp_state])
-		return EINVAL;
-	qp->state = attr->qp_state;
-	return 0;
-}
-
-struct ibv_mr *
-tp_roce_reg_mempool(struct ibv_pd *pd, struct rte_mempool *pool, int access)
-{
-	struct ibv_mr *mr;
-
-	(void)pd, (void)pool;
-	assert_int_equal(access, IBV_ACCESS_LOCAL_WRITE);
-	errno = card.reg_err;
-	if (card.reg_err != 0)
-		return NULL;
-	mr = calloc(1, sizeof(*mr));
-	assert_non_null(mr);
-	mr->lkey = ++card.keys;
-	card.mrs++;
-	return mr;
-}
-
-int
-tp_roce_dereg_mr(struct ibv_mr *mr)
-{
-	free(mr);
-	card.mrs--;
-	return 0;
-}
-
-static int
-post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
-{
-	(void)bad;
-	assert_int_equal(qp->state, IBV_QPS_RTS);
-	assert_true(card.num_sent < RTE_DIM(card.sent));
-	card.sent[card.num_sent++] = wr->wr_id;
-	return 0;
-}
-
-static int
-poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
-{
-	assert_true(n > 0);
-	if (cq != port.slow_cq || card.num_done == card.num_sent)
-		return 0;
-	wc[0] = (struct ibv_wc){.wr_id = card.sent[card.num_done++]};
-	return 1;
-}
-
-/* --- the rest of the port ---------------------------------------------------------------------------------------------- */
-
-struct ibv_context *
-ipoib_device_ctx(struct ipoib_device *d)
-{
-	(void)d;
-	return &card.ctx;
-}
-
-const char *
-ipoib_device_name(const struct ipoib_device *d)
-{
-	(void)d;
-	return "card/1";
-}
-
-void
-ipoib_device_lock(struct ipoib_device *d)
-{
-	(void)d;
-}
-
-void
-ipoib_device_unlock(struct ipoib_device *d)
-{
-	(void)d;
-}
-
-struct ipoib_port *
-ipoib_port_of(uint16_t port_id)
-{
-	(void)port_id;
-	return &port;
-}
-
-/* Bursts have done nothing, so the rings are empty. */
-void
-ipoib_rx_fill(struct ipoib_rxq *q)
-{
-	assert_int_equal(q->qp->state, IBV_QPS_RTS);
-}
-
-void
-ipoib_tx_reap(struct ipoib_txq *q)
-{
-	(void)q;
-}
-
-void
-ipoib_tx_forget(struct ipoib_txq *q)
-{
-	(void)q;
-}
 
 static int
 setup(void **state)
 {
 	(void)state;
-	rig_open(&rig);
-	memset(&card, 0, sizeof(card));
-	memset(&port, 0, sizeof(port));
-	memset(&rxq, 0, sizeof(rxq));
-	memset(&txq, 0, sizeof(txq));
-	card.ctx.ops.post_send = post_send;
-	card.ctx.ops.poll_cq = poll_cq;
-	pthread_mutex_init(&port.mr_lock, NULL);
-	port.rxq = &rxq;
-	port.txq = &txq;
-	rxq.pool = rig.pool;
-	rxq.size = txq.size = 64;
+	qr_open(1, 1);
 	assert_int_equal(ipoib_queues_open(&port), 0);
 	assert_int_equal(card.mrs, 1);
 	return 0;
@@ -233,10 +24,7 @@ static int
 teardown(void **state)
 {
 	(void)state;
-	ipoib_queues_close(&port);
-	assert_int_equal(card.pds + card.cqs + card.qps + card.mrs, 0);
-	pthread_mutex_destroy(&port.mr_lock);
-	rig_close(&rig);
+	qr_close();
 	return 0;
 }
 
@@ -251,7 +39,7 @@ a_start_that_fails(void **state)
 		card.fail = step;
 		assert_int_equal(ipoib_queues_ready(&port), -EIO);
 		assert_false(port.ready);
-		assert_int_equal(rxq.qp->state, IBV_QPS_RESET);
+		assert_int_equal(port.qp->state, IBV_QPS_RESET);
 		assert_int_equal(port.slow_qp->state, IBV_QPS_RESET);
 		assert_int_equal(ipoib_queues_ready(&port), 0);
 		assert_true(port.ready);
@@ -281,11 +69,11 @@ pools_come_and_go(void **state)
 	assert_int_equal(ipoib_pool_lkey(&port, pool, &again), 0);
 	assert_int_equal(first, again);
 	assert_int_equal(card.mrs, 2);
-	txq.last_pool = pool;
+	txq[0].last_pool = pool;
 	rte_mempool_free(other);
-	assert_ptr_equal(txq.last_pool, pool);
+	assert_ptr_equal(txq[0].last_pool, pool);
 	rte_mempool_free(pool);
-	assert_null(txq.last_pool);
+	assert_null(txq[0].last_pool);
 	assert_int_equal(card.mrs, 1);
 	pool = pool_new("first");
 	assert_int_equal(ipoib_pool_lkey(&port, pool, &again), 0);
@@ -368,8 +156,8 @@ octets_of_the_control_thread(void **state)
 	(void)state;
 	assert_non_null(m);
 	rig_room(m, 60);
-	txq.packets = 2;
-	txq.bytes = 200;
+	txq[0].packets = 2;
+	txq[0].bytes = 200;
 	assert_int_equal(ipoib_queues_ready(&port), 0);
 	ipoib_slow_send(&port, NULL, 0x48, m);
 	stats_get(&dev, &stats);
