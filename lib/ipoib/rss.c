@@ -149,16 +149,17 @@ parent_move(struct ipoib_port *p, struct tp_roce_table *table, const struct ipoi
 
 	if (ret == 0)
 		ret = table_set(p, table, rss);
-	if (ret == 0 && p->ready)
-		ret = ipoib_qp_ready(p, p->qp);
-	return ret;
+	if (ret != 0)
+		return ret;
+	p->table = table;
+	return p->ready ? ipoib_qp_ready(p, p->qp) : 0;
 }
 
-/* What p->rss says from now on; before: what is there. */
+/* What p->rss says from now on; before: what is there. After a failure p->table is the one that the parent has nevertheless. */
 static int
 apply(struct ipoib_port *p, const struct ipoib_rss *before)
 {
-	struct tp_roce_table *next = table_new(p), *gone = p->table;
+	struct tp_roce_table *next = table_new(p), *old = p->table;
 	struct ipoib_view *v;
 	unsigned int i;
 	int ret;
@@ -173,20 +174,15 @@ apply(struct ipoib_port *p, const struct ipoib_rss *before)
 	}
 	ipoib_publish(p, NULL);
 	ret = parent_move(p, next, &p->rss);
-	if (ret == 0) {
-		p->table = next;
-	} else {
-		gone = next;
-		if (parent_move(p, p->table, before) != 0) {
-			IPOIB_LOG(ERR, "port %u: queue pair 0x%x does not come back; all start again", p->port_id,
-				  p->qp->qp_num);
-			p->txq[0]->broken = true;
-		}
+	if (ret != 0 && parent_move(p, old, before) != 0) {
+		IPOIB_LOG(ERR, "port %u: queue pair 0x%x does not come back; all start again", p->port_id,
+			  p->qp->qp_num);
+		p->txq[0]->broken = true;
 	}
 	/* Of the rings that go, and in their order. */
 	for (i = 0; i < p->num_rx; i++)
 		ipoib_rx_drain(p->rxq[i], v);
-	tp_roce_destroy_table(gone);
+	tp_roce_destroy_table(p->table == next ? old : next);
 	ipoib_publish(p, v);
 	ipoib_retired_free(p);
 	return ret;
@@ -195,13 +191,14 @@ apply(struct ipoib_port *p, const struct ipoib_rss *before)
 static int
 change(struct ipoib_port *p, const struct ipoib_rss *rss)
 {
+	const struct tp_roce_table *table = p->table;
 	const struct ipoib_rss before = p->rss;
 	int ret = 0;
 
 	p->rss = *rss;
-	if (p->started && p->table != NULL)
+	if (p->started && table != NULL)
 		ret = apply(p, &before);
-	if (ret != 0) {
+	if (ret != 0 && p->table == table) {
 		IPOIB_LOG(ERR, "port %u: packets are spread as before: %s", p->port_id, strerror(-ret));
 		p->rss = before;
 	}

@@ -9,8 +9,8 @@
 
 #define RX 3u
 #define TX 2u
-#define OBJECTS                                                                                                        \
-	13u /* completion and shared queues of receive queues, completion queues of the others, table, parent, pairs */
+/* Two of each receive queue, two of each transmit queue, table, parent, two of the control thread. */
+#define OBJECTS (2u * RX + 2u * TX + 4u)
 #define HF_ALL                                                                                                         \
 	(RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV6_TCP |           \
 	 RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV6_UDP)
