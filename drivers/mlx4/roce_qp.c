@@ -323,7 +323,9 @@ mlx4_roce_destroy_qp(struct tp_roce_qp *qp)
 	publish(q, NULL);
 	if (q->live)
 		release(q);
-	cqs_clean(q);
+	/* Of a ring nothing is left, and others of its queues are at work. */
+	if (qp->role != TP_ROCE_QP_RING)
+		cqs_clean(q);
 	pthread_mutex_lock(&q->home->tables);
 	LIST_REMOVE(q, next);
 	pthread_mutex_unlock(&q->home->tables);

@@ -192,7 +192,7 @@ io_deliver(void *arg, struct rte_mbuf *m)
 
 	m->port = p->port_id;
 	m->ol_flags = 0;
-	if (rte_ring_sp_enqueue(p->rxq[0]->inject, m) != 0)
+	if (rte_ring_sp_enqueue(p->rxq[p->deliver_to]->inject, m) != 0)
 		ipoib_drop(&p->core, IPOIB_DROP_RX_RING_FULL, m);
 }
 
@@ -276,6 +276,7 @@ handed_over(struct ipoib_port *p)
 
 	for (k = 0; k < p->num_rx; k++) {
 		n = rte_ring_sc_dequeue_burst(p->rxq[k]->slow, (void **)m, IPOIB_BURST, NULL);
+		p->deliver_to = (uint16_t)k;
 		for (i = 0; i < n; i++) {
 			struct ipoib_meta meta = *ipoib_meta_of(m[i]);
 
@@ -283,6 +284,7 @@ handed_over(struct ipoib_port *p)
 		}
 		done += n;
 	}
+	p->deliver_to = 0;
 	for (k = 0; k < p->num_tx; k++) {
 		n = rte_ring_sc_dequeue_burst(p->txq[k]->slow, (void **)m, IPOIB_BURST, NULL);
 		for (i = 0; i < n; i++)

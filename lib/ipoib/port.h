@@ -142,6 +142,7 @@ struct ipoib_port {
 	struct ipoib_rxq *rxq[IPOIB_QUEUES];
 	struct ipoib_txq *txq[IPOIB_QUEUES];
 	uint16_t num_rx, num_tx; /* as configured */
+	uint16_t deliver_to; /* queue of frames from the control thread: the one that has received them, or the first */
 	struct ipoib_rss rss;
 	struct ibv_qp *qp; /* of the hardware address: queue 0's, or with several receive queues their RSS parent */
 	struct tp_roce_table *table;                 /* of that, NULL: it is none */

@@ -6,9 +6,9 @@
  * the indirection table until it repeats. A ring receives from the shared receive queue of its entry's queue, so that any table
  * and any number of queues is a matter of which ring belongs to whom.
  *
- * A change while the port is up makes new rings beside the old ones. Then bursts get no snapshot for a moment, the parent, whose
- * number is that of the hardware address, is taken back and given out again with the new rings, and what the old ones have
- * received goes to the application first. Only what arrives while the parent is away is lost.
+ * A change while the port is up makes new rings beside the old ones. The parent, whose number is that of the hardware address, is
+ * taken back and given out again with the new rings. Then bursts get no snapshot for a moment, in which all that has completed is
+ * put in front of what comes, and the old rings go. Only what arrives while the parent is away is lost.
  */
 #include <errno.h>
 
@@ -172,19 +172,19 @@ apply(struct ipoib_port *p, const struct ipoib_rss *before)
 		tp_roce_destroy_table(next);
 		return ret != 0 ? ret : -ENOMEM;
 	}
-	ipoib_publish(p, NULL);
 	ret = parent_move(p, next, &p->rss);
 	if (ret != 0 && parent_move(p, old, before) != 0) {
 		IPOIB_LOG(ERR, "port %u: queue pair 0x%x does not come back; all start again", p->port_id,
 			  p->qp->qp_num);
 		p->txq[0]->broken = true;
 	}
-	/* Of the rings that go, and in their order. */
+	ipoib_publish(p, NULL);
 	for (i = 0; i < p->num_rx; i++)
 		ipoib_rx_drain(p->rxq[i], v);
-	tp_roce_destroy_table(p->table == next ? old : next);
 	ipoib_publish(p, v);
 	ipoib_retired_free(p);
+	/* The rings that nobody addresses any more, and of whom nothing waits. */
+	tp_roce_destroy_table(p->table == next ? old : next);
 	return ret;
 }
 

@@ -231,6 +231,7 @@ ipoib_probe(struct rte_vdev_device *vdev)
 		return ret;
 	}
 	eth->data->mtu = conf.mtu;
+	eth->data->dev_flags |= RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
 	ipoib_vdev_show(eth, &ipoib_eth_ops, ipoib_rx_burst, ipoib_tx_burst);
 	return 0;
 }

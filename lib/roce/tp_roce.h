@@ -292,7 +292,10 @@ struct tp_roce_table;
 struct tp_roce_table *tp_roce_create_table(struct ibv_pd *pd, const struct tp_roce_ring *rings, uint32_t num);
 /** As tp_roce_modify_qp(), of each ring; those before the one that fails are changed. */
 int tp_roce_modify_table(struct tp_roce_table *table, struct ibv_qp_attr *attr, int attr_mask);
-/** @return 0, EBUSY: a parent names it. */
+/**
+ * What its rings have completed must have been polled before; their completion queues may be polled meanwhile.
+ * @return 0, EBUSY: a parent names it.
+ */
 int tp_roce_destroy_table(struct tp_roce_table *table);
 
 /**

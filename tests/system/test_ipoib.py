@@ -40,6 +40,7 @@ class Link:
     ipoib = ''
     options = ('--tx-offloads', 'ipv4_cksum,udp_cksum,tcp_cksum')
     sm_options = ()
+    lcores = '0@0,1@0'
 
     def __init__(self):
         self.dir = tempfile.mkdtemp(prefix='tpipoib')
@@ -51,7 +52,7 @@ class Link:
         vdevs = ['net_mlx4_model0,port0=ib,port1=ib,guid=0x%x' % (GUID - 1),
                  'net_ipoib0,port=net_mlx4_model0/1' + self.ipoib, self.taps[0],
                  'net_ipoib1,port=net_mlx4_model0/2' + self.ipoib, self.taps[1]]
-        cmd = [APP] + tpmd.eal('tpipoib%d' % ID, plugin=False) + ['--vdev=' + v for v in vdevs]
+        cmd = [APP] + tpmd.eal('tpipoib%d' % ID, self.lcores, plugin=False) + ['--vdev=' + v for v in vdevs]
         cmd += ['--', *self.options]
         self.log = os.path.join(self.dir, 'triplane.log')
         self.out = open(self.log, 'w')

@@ -1,0 +1,277 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""IPoIB ports with several queues between two Linux stacks: flows come to the queues that a Toeplitz hash of our own says."""
+import ipaddress
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import time
+
+import test_ipoib
+import tpmd
+from test_ipoib import A, B, ns, ping, sh
+
+cases = tpmd.Cases()
+QUEUES = 4
+PACKETS = 20
+PORT = 2  # the IPoIB port whose receive queues are looked at
+KEY = bytes.fromhex('6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa')
+OTHER_KEY = bytes(range(0x21, 0x21 + 40))
+# Microsoft's verification suite: addresses, ports, hash of the addresses, hash of all.
+PUBLISHED = (('66.9.149.187', 2794, '161.142.100.80', 1766, 0x323e8fc2, 0x51ccc178),
+             ('38.27.205.30', 48228, '209.142.163.6', 2217, 0x82989176, 0xafc7327f),
+             ('3ffe:2501:200:1fff::7', 2794, '3ffe:2501:200:3::1', 1766, 0x2cc18cd5, 0x40207d3d))
+# Sends some datagrams of each flow: who sends, from which port, to whom, to which port.
+SENDER = '''
+import socket, sys
+for flow in sys.argv[2:]:
+    src, sport, dst, dport = flow.split(',')
+    s = socket.socket(socket.AF_INET6 if ':' in src else socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind((src, int(sport)))
+    for _ in range(int(sys.argv[1])):
+        s.sendto(b'rss' * 20, (dst, int(dport)))
+    s.close()
+'''
+
+
+def toeplitz(key, data):
+    window, h = int.from_bytes(key, 'big'), 0
+    for i, octet in enumerate(data):
+        for bit in range(8):
+            if octet & 0x80 >> bit:
+                h ^= window >> len(key) * 8 - 32 - 8 * i - bit & 0xffffffff
+    return h
+
+
+def tuple_of(src, sport, dst, dport, ports=True):
+    data = ipaddress.ip_address(src).packed + ipaddress.ip_address(dst).packed
+    return data + struct.pack('!HH', sport, dport) if ports else data
+
+
+class RssLink(test_ipoib.Link):
+    """Two worker lcores share the queues of every port."""
+
+    options = ('--rxq', str(QUEUES), '--txq', str(QUEUES))
+    lcores = '0@0,1@0,2@1'
+
+    def spaces(self):
+        super().spaces()
+        # Nobody but the test sends anything that is hashed.
+        for i, space in enumerate((A, B)):
+            ns(space, 'ip', 'link', 'set', 'tpi%d' % i, 'multicast', 'off')
+
+    def queues(self, port=PORT):
+        x = self.ask('show port xstats %d' % port)['ports'][0]
+        x = x.get('xstats', x)
+        return [x['rx_q%d_packets' % q] for q in range(QUEUES)]
+
+
+def send(flows, count=PACKETS):
+    rc, out = ns(A, '/usr/bin/python3', '-c', SENDER, str(count), *('%s,%d,%s,%d' % f for f in flows))
+    if rc != 0:
+        raise RuntimeError(out[-300:])
+
+
+def flows_of(link, v6=False):
+    """Flows of which each queue gets some, as chance has it."""
+    src, dst = ('fd00:8::1', 'fd00:8::2') if v6 else ('10.8.0.1', '10.8.0.2')
+    return [(src, 20000 + 37 * i, dst, 30000 + 11 * i) for i in range(12)]
+
+
+def spread(link, flows, where):
+    """Sends the flows one by one; the queue of each gets its packets, the others not as many all together."""
+    used = set()
+    for f in flows:
+        want = where(f)
+        before = link.queues()
+
+        def got():
+            return [a - b for a, b in zip(link.queues(), before)]
+        # Datagrams may get lost on a busy machine; sent again until enough have come.
+        for _ in range(20):
+            send([f])
+            end = time.time() + 2
+            while time.time() < end and got()[want] < PACKETS:
+                time.sleep(0.05)
+            if got()[want] >= PACKETS:
+                break
+        n = got()
+        # Neighbours are asked now and then, which is not hashed or by other numbers.
+        if n[want] < PACKETS or sum(n) - n[want] >= PACKETS:
+            return '%s: to queue %d, got %s' % (f, want, n)
+        used.add(want)
+    return used
+
+
+def default_queue(f):
+    return toeplitz(KEY, tuple_of(*f)) % QUEUES
+
+
+def published(link):
+    for src, sport, dst, dport, ip, l4 in PUBLISHED:
+        if (toeplitz(KEY, tuple_of(src, sport, dst, dport, False)), toeplitz(KEY, tuple_of(src, sport, dst, dport))) != (ip, l4):
+            return 'our own Toeplitz is wrong'
+    return None
+
+
+def come_up(link):
+    link.start_sm()
+    link.wait(lambda: link.states() == ['up', 'up'], 60, 'ports do not come up')
+    link.spaces()
+    return ping(A, '10.8.0.2') or ping(A, 'fd00:8::2', 3)
+
+
+def all_queues(link, v6):
+    used = spread(link, flows_of(link, v6), default_queue)
+    if isinstance(used, str):
+        return used
+    return None if used == set(range(QUEUES)) else 'the flows use queues %s only' % used
+
+
+def two_lcores(link):
+    text = str(link.ask('show fwd'))
+    lcores = {int(n) for n in re.findall(r"'lcore': (\d+)", text)}
+    return None if {1, 2} <= lcores else 'lcores %s: %s' % (lcores, text[:300])
+
+
+def moved(link):
+    """Another table: flows go to the entry's queue from then on; it may change while they flow."""
+    for table in ([3, 2, 1, 0], [2], [1, 3], [0, 1, 2], list(range(QUEUES))):
+        link.say('rss reta %d %s' % (PORT, ','.join(map(str, table))))
+        used = spread(link, flows_of(link)[:6], lambda f: table[toeplitz(KEY, tuple_of(*f)) % 128 % len(table)])
+        if isinstance(used, str):
+            return 'table %s: %s' % (table, used)
+    # While packets come: a change loses what comes in its moment, which is long where others have the CPUs, and nothing afterwards.
+    p = subprocess.Popen(['ip', 'netns', 'exec', A, 'ping', '-n', '-c', '200', '-i', '0.02', '-w', '60', '10.8.0.2'],
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    changes = 0
+    while p.poll() is None and changes < 12:
+        link.say('rss reta %d %d' % (PORT, changes % QUEUES))
+        link.ask('show ipoib')
+        changes += 1
+    out = p.communicate()[0].decode()
+    link.say('rss reta %d 0,1,2,3' % PORT)
+    lost = re.search(r'(\d+) packets transmitted, (\d+) received', out)
+    if lost is None or int(lost.group(2)) < 100:
+        return '%d changes: %s' % (changes, out[-300:])
+    return ping(A, '10.8.0.2')
+
+
+def key_and_types(link):
+    link.say('rss key %d %s' % (PORT, OTHER_KEY.hex()))
+    used = spread(link, flows_of(link)[:6], lambda f: toeplitz(OTHER_KEY, tuple_of(*f)) % QUEUES)
+    if isinstance(used, str):
+        return 'another key: ' + used
+    link.say('rss key %d %s' % (PORT, KEY.hex()))
+    link.say('rss types %d ip' % PORT)
+    used = spread(link, flows_of(link)[:4], lambda f: toeplitz(KEY, tuple_of(*f, ports=False)) % QUEUES)
+    link.say('rss types %d all' % PORT)
+    if isinstance(used, str):
+        return 'addresses alone: ' + used
+    used = spread(link, flows_of(link)[:4], default_queue)
+    return used if isinstance(used, str) else None
+
+
+def sent_by_several(link):
+    """The host behind the other port sees one neighbour, by whichever queue that sends."""
+    before = link.ask('show port xstats 0')['ports'][0]
+    before = before.get('xstats', before)
+    send(flows_of(link) * 4, 10)
+    bad = ping(A, '10.8.0.2')
+    x = link.ask('show port xstats 0')['ports'][0]
+    x = x.get('xstats', x)
+    used = sum(x['tx_q%d_packets' % q] > before['tx_q%d_packets' % q] for q in range(QUEUES))
+    if bad or used < 2:
+        return bad or 'only %d queues have sent' % used
+    remote = link.ask('show ipoib endpoints %d remote' % PORT)['remote']
+    if len(remote) != 1:
+        return 'neighbours: %s' % remote
+    # Once they are known, packets are not looked at by the control thread.
+    was = link.ask('show ipoib counters %d' % PORT)['rx_control_packets']
+    send(flows_of(link) * 2, 10)
+    more = link.ask('show ipoib counters %d' % PORT)['rx_control_packets'] - was
+    return None if more < 40 else '%d of 240 packets took the long way' % more
+
+
+def tcp(link):
+    return test_ipoib.iperf(link, '-P', '4') or test_ipoib.iperf(link, '-P', '4', '-R')
+
+
+def start_again(link):
+    """The link goes down and comes back with what was set; a stop and a start of the port, too."""
+    table = [1, 0, 3, 2]
+    link.say('rss reta %d 1,0,3,2' % PORT)
+    rc, out = sh('ibportstate', '-C', 'net_mlx4_model0', '-P', '2', '-D', '0', '2', 'disable', env=link.env)
+    if rc != 0:
+        return out[-300:]
+    link.wait(lambda: 'up' not in link.states(), 60, 'the link stays up')
+    sh('ibportstate', '-C', 'net_mlx4_model0', '-P', '2', '-D', '0', '2', 'enable', env=link.env)
+    link.wait(lambda: link.states() == ['up', 'up'], 120, 'the link does not come back')
+    bad = ping(A, '10.8.0.2')
+    if bad:
+        return bad
+    used = spread(link, flows_of(link)[:4], lambda f: table[default_queue(f)])
+    if isinstance(used, str):
+        return used
+    link.say('stop')
+    link.say('port stop %d' % PORT)
+    link.say('port start %d' % PORT)
+    link.say('start')
+    link.wait(lambda: link.states() == ['up', 'up'], 60, 'not up again')
+    link.say('rss reta %d 0,1,2,3' % PORT)
+    # It has another number now, which neighbours hear of by what its host asks them.
+    ns(B, 'ip', 'neigh', 'flush', 'dev', 'tpi1')
+    bad = ping(B, '10.8.0.1') or ping(A, '10.8.0.2')
+    if bad:
+        return bad
+    used = spread(link, flows_of(link)[:4], default_queue)
+    return used if isinstance(used, str) else None
+
+
+def refusals(link):
+    link.say('ipoib set %d mode connected' % PORT)
+    link.wait(lambda: '%d transmit queues, connected mode has 1' % QUEUES in link.text(), 30, 'connected mode with several queues')
+    link.say('rss reta %d 4' % PORT)
+    link.say('rss key %d 00' % PORT)
+    link.wait(lambda: 'key of 1 octets, want 40' in link.text(), 30, 'a short key')
+    used = spread(link, flows_of(link)[:2], default_queue)
+    return used if isinstance(used, str) else None
+
+
+def counted(link):
+    for port in (0, 2):
+        c = link.ask('show ipoib counters %d' % port)
+        bad = {k: v for k, v in c.items() if v and k.startswith('drop_') and k not in (
+            'drop_tx_down', 'drop_tx_no_member', 'drop_tx_no_path', 'drop_tx_no_neighbour', 'drop_rx_own')}
+        if bad:
+            return 'port %d drops %s' % (port, bad)
+    return None
+
+
+def main():
+    if os.getuid() != 0 or not os.path.exists('/dev/net/tun'):
+        print('skip ipoib-rss: network namespaces and taps need root and /dev/net/tun')
+        return 0
+    if shutil.which('opensm') is None or not os.path.exists(test_ipoib.PRELOAD):
+        print('skip ipoib-rss: no opensm, or no libibumad to stand in for')
+        return 0
+    link = RssLink()
+    try:
+        for name, f, *more in (('published', published), ('come-up', come_up), ('two-lcores', two_lcores), ('spread', all_queues, False),
+                               ('spread-ipv6', all_queues, True), ('table', moved), ('key-and-types', key_and_types),
+                               ('transmit-queues', sent_by_several), ('tcp', tcp), ('start-again', start_again),
+                               ('refusals', refusals), ('counters', counted)):
+            cases.run('ipoib-rss-' + name, f, link, *more)
+    finally:
+        rc, text = link.close()
+    if rc not in (0, 1):  # 1: a command was refused, as some are here on purpose
+        print('not ok ipoib-rss-end: exit code %s: %s' % (rc, text[-300:]))
+        return 1
+    cases.exit()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
