@@ -87,7 +87,7 @@ queues_check(struct ipoib_port *p)
 			  p->num_rx, p->num_tx);
 		return -EINVAL;
 	}
-	for (i = 0; i < RTE_MAX(p->num_rx, p->num_tx); i++) {
+	for (i = 0; i < p->num_rx || i < p->num_tx; i++) {
 		if ((i < p->num_rx && p->rxq[i] == NULL) || (i < p->num_tx && p->txq[i] == NULL)) {
 			IPOIB_LOG(ERR, "port %u: queue %u of %u receive and %u transmit queues is not set up",
 				  p->port_id, i, p->num_rx, p->num_tx);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Neighbours that send by more queue pairs than the one of their hardware address. */
+#include <stdlib.h>
+
+#include "link_rig.h"
+
+#define LID_B 2u
+#define ALIAS 0x900u
+
+static struct rig rig;
+
+/* A and B have met. */
+static int
+setup(void **state)
+{
+	struct rte_mbuf *m;
+	unsigned int i;
+
+	(void)state;
+	rig_open(&rig);
+	rig_all_up(&rig);
+	rig_arp(&rig, 1, 1, 0x0a000002, 0x0a000001, NULL);
+	rig_run(&rig, 5);
+	for (i = 0; i < RIG_NODES; i++) {
+		while ((m = rig_take(&rig, i)) != NULL)
+			rte_pktmbuf_free(m);
+	}
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	rig_close(&rig);
+	return 0;
+}
+
+/* A packet without a GRH comes to A; its source as A's application sees it. */
+static struct rte_ether_addr
+from(uint16_t slid, uint32_t qpn)
+{
+	const struct ipoib_meta meta = {.qpn = qpn, .slid = slid};
+	struct rte_mbuf *m = rte_pktmbuf_alloc(rig.pool);
+	struct rte_ether_addr mac;
+	uint8_t *p;
+
+	assert_non_null(m);
+	p = rig_room(m, 40 + 4 + 28);
+	memset(p, 0, 40 + 4 + 28);
+	p[40] = 8;
+	memcpy(p + 44, "\x45\0\0\x1c", 4);
+	p[44 + 9] = 17;
+	ipoib_core_rx(rig.node[0].core, m, &meta);
+	m = rig_take(&rig, 0);
+	assert_non_null(m);
+	memcpy(&mac, rte_pktmbuf_mtod_offset(m, uint8_t *, 6), sizeof(mac));
+	rte_pktmbuf_free(m);
+	return mac;
+}
+
+/* Whom the datapath takes a sender for. */
+static bool
+view_has(uint16_t slid, uint32_t qpn, const struct rte_ether_addr *mac)
+{
+	struct ipoib_view *v = ipoib_view_make(rig.node[0].core);
+	const struct ipoib_rx_ent *e;
+	bool same;
+
+	assert_non_null(v);
+	e = ipoib_view_rx(v, ipoib_rx_key(slid, qpn));
+	same = e != NULL && memcmp(&e->mac, mac, sizeof(*mac)) == 0;
+	free(v);
+	return same;
+}
+
+static void
+known_by_more(void **state)
+{
+	const struct rte_ether_addr *b = &rig.node[1].core->mac;
+	struct ipoib_core *c = rig.node[0].core;
+	struct rte_ether_addr mac;
+	unsigned int i;
+
+	(void)state;
+	assert_true(view_has(LID_B, rig_qpn(1), b));
+	for (i = 0; i < IPOIB_ALIASES + 2; i++) {
+		assert_false(view_has(LID_B, ALIAS + i, b));
+		mac = from(LID_B, ALIAS + i);
+		assert_true(rte_is_same_ether_addr(&mac, b));
+		/* Those that there is no room for go on by the control thread, and change nothing. */
+		assert_int_equal(view_has(LID_B, ALIAS + i, b), i < IPOIB_ALIASES);
+	}
+	assert_int_equal(c->num_remotes, 1);
+	assert_int_equal(c->num_aliases, IPOIB_ALIASES);
+	c->dirty = false;
+	from(LID_B, ALIAS);
+	from(LID_B, ALIAS + IPOIB_ALIASES);
+	assert_false(c->dirty);
+	assert_true(view_has(LID_B, rig_qpn(1), b));
+}
+
+/* Another LID is another port: what was sent from there before is nobody's now. */
+static void
+moves(void **state)
+{
+	const struct rte_ether_addr *b = &rig.node[1].core->mac;
+	struct rte_mbuf *m;
+
+	(void)state;
+	from(LID_B, ALIAS);
+	assert_true(view_has(LID_B, ALIAS, b));
+	rig_up(&rig, 1, 9);
+	rig_run(&rig, 20);
+	rig_arp(&rig, 1, 1, 0x0a000002, 0x0a000001, NULL);
+	rig_run(&rig, 5);
+	while ((m = rig_take(&rig, 0)) != NULL)
+		rte_pktmbuf_free(m);
+	assert_true(view_has(9, rig_qpn(1), b));
+	assert_false(view_has(LID_B, ALIAS, b));
+	assert_int_equal(rig.node[0].core->num_aliases, 0);
+}
+
+/* With two neighbours behind a LID nobody knows whose it is; and who has the number as its own has it. */
+static void
+two_behind_a_lid(void **state)
+{
+	struct ipoib_core *c = rig.node[0].core;
+	struct ipoib_meta meta = {.qpn = ALIAS, .slid = LID_B};
+	struct ipoib_remote *b, *other;
+	struct ipoib_hw hw;
+
+	(void)state;
+	from(LID_B, ALIAS);
+	b = ipoib_remote_by_mac(c, &rig.node[1].core->mac);
+	assert_int_equal(b->aliases, 1);
+	hw = b->hw;
+	ib_put24(hw.b + 1, ALIAS);
+	other = ipoib_remote_get(c, &hw);
+	assert_non_null(other);
+	assert_ptr_not_equal(other, b);
+	ipoib_remote_seen(c, other, &meta);
+	assert_true(view_has(LID_B, ALIAS, &other->mac));
+	assert_ptr_equal(ipoib_remote_of(c, &meta), other);
+	meta.qpn = ALIAS + 1;
+	ipoib_remote_of(c, &meta);
+	assert_int_equal(c->num_aliases, 1);
+	assert_false(view_has(LID_B, ALIAS + 1, &b->mac));
+	/* When it goes, so do its numbers. */
+	ipoib_remote_free(c, b);
+	assert_int_equal(c->num_aliases, 0);
+}
+
+int
+main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {T(known_by_more), T(moves), T(two_behind_a_lid)};
+
+	return cmocka_run_group_tests_name("ipoib senders", tests, NULL, NULL);
+}
