@@ -34,6 +34,10 @@ PORTS = ['net_ib_pair0,primary=net_mlx4_model0/1,backup=net_mlx4_model0/2', 'net
          'net_ipoib0,port=net_mlx4_model1/1', 'net_tap1,iface=' + TAPS[1]]
 
 
+class PairNet(Net):
+    options = ('--rxq', '2', '--txq', '2')
+
+
 def ns(space, *cmd):
     return sh('ip', 'netns', 'exec', space, *cmd)
 
@@ -273,6 +277,21 @@ def at_run_time(net):
     return bad or ping(net, A, '10.10.0.2')
 
 
+def queues(net):
+    """Both ports of the pair have its table and key; what comes still comes when either carries."""
+    net.say('rss reta %d 1' % PAIR)
+    net.say('rss key %d %s' % (PAIR, '5a' * 40))
+    shown = net.ask('show port rss %d' % PAIR)['ports'][0]
+    if set(shown['reta'].split(',')) != {'1'} or shown['key'] != '5a' * 40:
+        return 'shown: %s' % shown
+    for who in ('backup', 'primary'):
+        net.say('ipoib pair active %d %s' % (PAIR, who))
+        bad = carries(net, who) or ping(net, B, '10.10.0.1')
+        if bad:
+            return '%s: %s' % (who, bad)
+    return None
+
+
 def end(net):
     ended = net.close_with(SPACES)
     shutil.rmtree(DIR, ignore_errors=True)
@@ -280,7 +299,7 @@ def end(net):
 
 
 if __name__ == '__main__':
-    run_cases('ipoib-pair', ('ibportstate',), lambda: Net(VDEVS + PORTS), end, (
+    run_cases('ipoib-pair', ('ibportstate',), lambda: PairNet(VDEVS + PORTS), end, (
         ('come-up', come_up), ('failover', fail_over), ('announced', announced), ('once', once),
         ('failback', fail_back), ('failover-stream', fail_over_stream), ('by-hand', by_hand),
-        ('run-time', at_run_time)), REFUSED)
+        ('queues', queues), ('run-time', at_run_time)), REFUSED)

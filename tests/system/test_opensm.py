@@ -23,6 +23,8 @@ CABLE = ['net_mlx4_model0,port0=ib,port1=ib']
 class Fabric:
     """A triplane whose InfiniBand ports are lent, and programs that use them."""
 
+    options = ()
+
     def __init__(self, vdevs):
         self.dir = tempfile.mkdtemp(prefix='tpsm')
         self.socket = os.path.join(self.dir, 'umad.sock')
@@ -33,7 +35,7 @@ class Fabric:
         self.programs = []
         cmd = [APP] + tpmd.eal('tpsm%d' % os.getpid(), plugin=False, memory=512) + ['--vdev=' + v for v in vdevs]
         self.out = open(os.path.join(self.dir, 'triplane.log'), 'w+')
-        self.app = subprocess.Popen(cmd + ['--'], stdin=subprocess.PIPE, stdout=self.out, stderr=subprocess.STDOUT)
+        self.app = subprocess.Popen(cmd + ['--', *self.options], stdin=subprocess.PIPE, stdout=self.out, stderr=subprocess.STDOUT)
         self.say('ib umad on ' + self.socket)
         self.wait(lambda: os.path.exists(self.socket), 120, 'triplane serves no socket')
 
