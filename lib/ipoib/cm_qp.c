@@ -19,7 +19,8 @@ static int
 layout(struct ipoib_cm *cm, const struct ibv_device_attr *attr)
 {
 	struct ipoib_port *p = cm->port;
-	uint32_t room = rte_pktmbuf_data_room_size(p->rxq[0]->pool), most = RTE_MIN(attr->max_srq_sge, (int)IPOIB_RC_SGES);
+	uint32_t room = rte_pktmbuf_data_room_size(p->rxq[0]->pool),
+		 most = RTE_MIN(attr->max_srq_sge, (int)IPOIB_RC_SGES);
 	uint32_t len = p->conf.cm_mtu + IPOIB_ENCAP_LEN;
 
 	if (room < 2 * IPOIB_RC_OFFSET) {

@@ -26,7 +26,7 @@
 #define IPOIB_CONNS 1024u /* of connected mode */
 #define IPOIB_CM_MTU_MIN 1500u
 #define IPOIB_BUCKETS 1024u
-#define IPOIB_ALIASES 20u /* queue pairs of a neighbour besides that of its address */
+#define IPOIB_ALIASES 20u   /* queue pairs of a neighbour besides that of its address */
 #define IPOIB_HOLD_MS 1000u /* no new question about a destination that had no answer */
 #define IPOIB_JOIN_BACKOFF_MAX_MS 16000u
 #define IPOIB_NOTICES 3u /* datagrams get lost */
@@ -100,10 +100,10 @@ struct ipoib_remote {
 	struct rte_ether_addr mac;
 	struct ipoib_hw hw;
 	uint32_t qpn;
-	uint16_t slid;          /* 0: not seen */
-	uint8_t aliases;        /* how many there are */
+	uint16_t slid;                 /* 0: not seen */
+	uint8_t aliases;               /* how many there are */
 	uint32_t alias[IPOIB_ALIASES]; /* other queue pairs that it sends by from there */
-	struct tp_sa_path path; /* when it is known */
+	struct tp_sa_path path;        /* when it is known */
 	struct ibv_ah *ah;
 	struct ipoib_conn *conn; /* by which it is sent to; NULL: none */
 	uint64_t conn_hold_ms;   /* it is not asked for one before */
