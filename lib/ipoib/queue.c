@@ -425,7 +425,7 @@ drained(struct ipoib_port *p)
 void
 ipoib_queues_reset(struct ipoib_port *p)
 {
-	uint64_t errors[IPOIB_QUEUES];
+	uint64_t errors[IPOIB_QUEUES] = {0};
 	unsigned int ms, i;
 
 	if (!p->ready)
