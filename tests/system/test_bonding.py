@@ -30,7 +30,7 @@ class Bonds(tpmd.Testpmd):
             word = 'word%dend' % Bonds.words
             self.proc.stdin.write((word + '\n').encode())
             self.proc.stdin.flush()
-            seen = time.monotonic() + 5
+            seen = time.monotonic() + 1
             while time.monotonic() < seen:
                 if select.select([self.proc.stdout], [], [], 0.1)[0]:
                     data = os.read(self.proc.stdout.fileno(), 65536).decode(errors='replace')

@@ -140,7 +140,7 @@ def moved(link):
     """Another table: flows go to the entry's queue from then on; it may change while they flow."""
     for table in ([3, 2, 1, 0], [2], [1, 3], [0, 1, 2], list(range(QUEUES))):
         link.say('rss reta %d %s' % (PORT, ','.join(map(str, table))))
-        used = spread(link, flows_of(link)[:6], lambda f: table[toeplitz(KEY, tuple_of(*f)) % 128 % len(table)])
+        used = spread(link, flows_of(link)[:4], lambda f: table[toeplitz(KEY, tuple_of(*f)) % 128 % len(table)])
         if isinstance(used, str):
             return 'table %s: %s' % (table, used)
     # While packets come: a change loses what comes in its moment, which is long where others have the CPUs, and nothing afterwards.
@@ -195,7 +195,8 @@ def sent_by_several(link):
 
 
 def tcp(link):
-    return test_ipoib.iperf(link, '-P', '4') or test_ipoib.iperf(link, '-P', '4', '-R')
+    end = ('-n', '4M')
+    return test_ipoib.iperf(link, '-P', '4', end=end) or test_ipoib.iperf(link, '-P', '4', '-R', end=end)
 
 
 def start_again(link):
