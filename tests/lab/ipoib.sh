@@ -95,6 +95,9 @@ wire_vdev() { # NUMBER MTU
 	fi
 }
 
+# What triplane is told first.
+ipoib_first=()
+
 # ipoib_host MTU "OPTION..." ARGUMENTS...: triplane with an IPoIB port for each of ARGUMENTS, which net_ipoibN has besides its
 # port; port I is bridged to the host's interface farI, which has addresses 10.8.I.1 and fd00:8:I::1 and this MTU.
 ipoib_host() {
@@ -117,6 +120,7 @@ ipoib_host() {
 		"${vdevs[@]}" -- $options <"$lab_tmp/say" >"$lab_tmp/triplane.out" 2>&1 &
 	triplane=$!
 	pids+=("$triplane")
+	for a in "${ipoib_first[@]}"; do say "$a"; done
 	say "ib umad on $lab_tmp/umad.sock"
 	until_ok 30 test -S "$lab_tmp/umad.sock" || { ipoib_fail triplane "$(tail -n 3 "$lab_tmp/triplane.out" | tr '\n' ';')"; exit 1; }
 	printf 'Default=0x7fff,ipoib:ALL=full;\nlab=0x0007,ipoib:ALL=full;\n' >"$lab_tmp/partitions"

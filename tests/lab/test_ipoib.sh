@@ -20,6 +20,8 @@ master_is() { "${umad[@]}" sminfo 2>/dev/null | grep -q "sm guid 0x${1#000}.*SMI
 # --- cards, our program, the guest, the subnet
 
 ipoib_cards
+# Port 0 has four queues, so its hardware address is an RSS parent's, and what it sends comes from another queue pair.
+ipoib_first=("port stop 0" "port config 0 rxq 4" "port start 0")
 ipoib_host 2044 "--mbuf-size 2304" "" ,pkey=0x8007
 in_ns ip route add 239.0.0.0/8 dev far0
 
@@ -60,6 +62,10 @@ tcp tcp -c 10.8.0.2 -n 4M
 tcp tcp-back -c 10.8.0.2 -n 4M -R
 tcp tcp6-child -c fd00:8:1::2 -n 2M
 tcp udp -c 10.8.0.2 -u -b 10M -n 500K
+
+# Echoes of both families, three streams and their controls: not all to one queue.
+queues=$(ask 'show port xstats 0' | grep -oE '"rx_q[0-3]_packets": *[1-9][0-9]*' | wc -l)
+if [ "$queues" -ge 2 ]; then pass ipoib-queues; else fail ipoib-queues "$(ask 'show port xstats 0' | grep -o '"rx_q[0-9]_packets": *[0-9]*' | tr '\n' ' ')"; fi
 
 # A group that the host's stack reports, and one of the guest's; the stack that sends to it learns who answers.
 in_ns ip addr add 239.1.2.3/32 dev far0 autojoin
