@@ -241,13 +241,7 @@ def refusals(link):
 
 
 def counted(link):
-    for port in (0, 2):
-        c = link.ask('show ipoib counters %d' % port)
-        bad = {k: v for k, v in c.items() if v and k.startswith('drop_') and k not in (
-            'drop_tx_down', 'drop_tx_no_member', 'drop_tx_no_path', 'drop_tx_no_neighbour', 'drop_rx_own')}
-        if bad:
-            return 'port %d drops %s' % (port, bad)
-    return None
+    return test_ipoib.drops(link, 0)[1] or test_ipoib.drops(link, 2)[1]
 
 
 if __name__ == '__main__':

@@ -409,3 +409,11 @@ qr_close(void)
 	pthread_mutex_destroy(&port.mr_lock);
 	rig_close(&rig);
 }
+
+int
+qr_teardown(void **state)
+{
+	(void)state;
+	qr_close();
+	return 0;
+}

@@ -47,6 +47,7 @@ extern struct qr_card card;
 void qr_open(uint16_t num_rx, uint16_t num_tx);
 /* What is left of the card's objects is wrong. */
 void qr_close(void);
+int qr_teardown(void **state); /* closes; of tests */
 /* Nothing is left. */
 void qr_nothing(void);
 

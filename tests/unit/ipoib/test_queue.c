@@ -20,14 +20,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	(void)state;
-	qr_close();
-	return 0;
-}
-
 /* --- tests ------------------------------------------------------------------------------------------------------------- */
 
 /* Whichever of the six steps fails, the next try begins anew and succeeds. */
@@ -173,7 +165,7 @@ octets_of_the_control_thread(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, qr_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_start_that_fails),           T(pools_come_and_go), T(many_pools), T(a_pool_that_is_refused),
 		T(octets_of_the_control_thread),

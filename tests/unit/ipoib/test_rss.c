@@ -39,14 +39,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	(void)state;
-	qr_close();
-	return 0;
-}
-
 static unsigned int
 queue_of(const struct tp_roce_ring *r)
 {
@@ -328,7 +320,7 @@ bad_wishes(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, qr_teardown)
 	const struct CMUnitTest tests[] = {
 		T(shares),          T(few_rings),        T(one_receive_queue),       T(objects_refused),
 		T(steps_that_fail), T(changes_while_up), T(changes_while_not_ready), T(changes_that_fail),

@@ -7,6 +7,7 @@
 #include <rte_byteorder.h>
 #include <rte_ip.h>
 
+#include "../toeplitz.h"
 #include "ib_rig.h"
 
 #define RINGS 8u
@@ -22,26 +23,6 @@
 #define TCP 6u
 #define UDP 17u
 #define ICMP 1u
-
-static const uint8_t key[TP_ROCE_RSS_KEY] = {
-	0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
-	0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
-	0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
-};
-static const struct {
-	const char *src, *dst;
-	uint16_t sport, dport;
-	uint32_t ip, l4;
-} vec[] = {
-	{"66.9.149.187", "161.142.100.80", 2794, 1766, 0x323e8fc2, 0x51ccc178},
-	{"199.92.111.2", "65.69.140.83", 14230, 4739, 0xd718262a, 0xc626b0ea},
-	{"24.19.198.95", "12.22.207.184", 12898, 38024, 0xd2d0a5de, 0x5c2b394a},
-	{"38.27.205.30", "209.142.163.6", 48228, 2217, 0x82989176, 0xafc7327f},
-	{"153.39.163.191", "202.188.127.2", 44251, 1303, 0x5d1809c5, 0x10e828a2},
-	{"3ffe:2501:200:1fff::7", "3ffe:2501:200:3::1", 2794, 1766, 0x2cc18cd5, 0x40207d3d},
-	{"3ffe:501:8::260:97ff:fe40:efab", "ff02::1", 14230, 4739, 0x0f0c461c, 0xdde51bbf},
-	{"3ffe:1900:4545:3:200:f8ff:fe21:67cf", "fe80::200:f8ff:fe21:67cf", 44251, 38024, 0x4b61e985, 0x02d1feef},
-};
 
 /* The receiving side: rings that share queues, as an indirection table has them. */
 static struct {
@@ -156,7 +137,7 @@ setup(void **state)
 	assert_non_null(rss.table);
 	assert_non_null(rss.parent);
 	table_rts(rss.table, 0, IR_QKEY);
-	assert_int_equal(tp_roce_set_table(rss.parent, rss.table, key, ALL), 0);
+	assert_int_equal(tp_roce_set_table(rss.parent, rss.table, toeplitz_key, ALL), 0);
 	parent_rts(0, IR_QKEY);
 	ir_end(&rss.from, 0, IBV_QPT_UD);
 	ir_rts(&rss.from, 0, NULL, 0);
@@ -203,9 +184,9 @@ teardown(void **state)
 static uint32_t
 build(unsigned int v, uint8_t proto)
 {
-	bool v6 = strchr(vec[v].src, ':') != NULL;
+	bool v6 = strchr(toeplitz_vec[v].src, ':') != NULL;
 	uint8_t *d = rss.from.mem, *ip = d + ENCAP, *l4 = ip + (v6 ? 40 : 20);
-	rte_be16_t port[2] = {rte_cpu_to_be_16(vec[v].sport), rte_cpu_to_be_16(vec[v].dport)};
+	rte_be16_t port[2] = {rte_cpu_to_be_16(toeplitz_vec[v].sport), rte_cpu_to_be_16(toeplitz_vec[v].dport)};
 
 	memset(d, 0, 128);
 	memcpy(d, v6 ? "\x86\xdd" : "\x08\x00", 2);
@@ -213,14 +194,14 @@ build(unsigned int v, uint8_t proto)
 		ip[0] = 0x60;
 		ip[5] = 40;
 		ip[6] = proto;
-		assert_int_equal(inet_pton(AF_INET6, vec[v].src, ip + 8), 1);
-		assert_int_equal(inet_pton(AF_INET6, vec[v].dst, ip + 24), 1);
+		assert_int_equal(inet_pton(AF_INET6, toeplitz_vec[v].src, ip + 8), 1);
+		assert_int_equal(inet_pton(AF_INET6, toeplitz_vec[v].dst, ip + 24), 1);
 	} else {
 		ip[0] = 0x45;
 		ip[3] = 60;
 		ip[9] = proto;
-		assert_int_equal(inet_pton(AF_INET, vec[v].src, ip + 12), 1);
-		assert_int_equal(inet_pton(AF_INET, vec[v].dst, ip + 16), 1);
+		assert_int_equal(inet_pton(AF_INET, toeplitz_vec[v].src, ip + 12), 1);
+		assert_int_equal(inet_pton(AF_INET, toeplitz_vec[v].dst, ip + 16), 1);
 	}
 	memcpy(l4, port, sizeof(port));
 	l4[12] = 0x50;
@@ -294,7 +275,7 @@ table_change(unsigned int shift, uint32_t types)
 	assert_non_null(t);
 	table_rts(t, 0, IR_QKEY);
 	parent_to(IBV_QPS_RESET);
-	assert_int_equal(tp_roce_set_table(rss.parent, t, key, types), 0);
+	assert_int_equal(tp_roce_set_table(rss.parent, t, toeplitz_key, types), 0);
 	parent_rts(0, IR_QKEY);
 	assert_int_equal(tp_roce_destroy_table(rss.table), 0);
 	rss.table = t;
@@ -305,10 +286,10 @@ test_vectors(void **state)
 {
 	unsigned int v;
 
-	for (v = 0; v < RTE_DIM(vec); v++) {
-		expect(v, TCP, vec[v].l4, 0);
-		expect(v, UDP, vec[v].l4, 0);
-		expect(v, ICMP, vec[v].ip, 0);
+	for (v = 0; v < RTE_DIM(toeplitz_vec); v++) {
+		expect(v, TCP, toeplitz_vec[v].l4, 0);
+		expect(v, UDP, toeplitz_vec[v].l4, 0);
+		expect(v, ICMP, toeplitz_vec[v].ip, 0);
 	}
 }
 
@@ -321,15 +302,15 @@ test_change(void **state)
 
 	table_change(1, TP_ROCE_RSS_IPV4 | TP_ROCE_RSS_TCP_IPV6);
 	assert_int_equal(rss.parent->qp_num, qpn);
-	for (v = 0; v < RTE_DIM(vec); v++) {
-		bool v6 = strchr(vec[v].src, ':') != NULL;
+	for (v = 0; v < RTE_DIM(toeplitz_vec); v++) {
+		bool v6 = strchr(toeplitz_vec[v].src, ':') != NULL;
 
-		expect(v, TCP, v6 ? vec[v].l4 : vec[v].ip, 1);
-		expect(v, UDP, v6 ? 0 : vec[v].ip, 1);
+		expect(v, TCP, v6 ? toeplitz_vec[v].l4 : toeplitz_vec[v].ip, 1);
+		expect(v, UDP, v6 ? 0 : toeplitz_vec[v].ip, 1);
 	}
 	table_change(2, ALL);
-	for (v = 0; v < RTE_DIM(vec); v++)
-		expect(v, UDP, vec[v].l4, 2);
+	for (v = 0; v < RTE_DIM(toeplitz_vec); v++)
+		expect(v, UDP, toeplitz_vec[v].l4, 2);
 }
 
 /* What is not hashed goes to ring 0: ARP, what is no IP at all. A fragment has addresses. */
@@ -342,7 +323,7 @@ test_default(void **state)
 	uint32_t len;
 
 	for (i = 0; i < RTE_DIM(heads); i++) {
-		uint32_t ring = i == 3 ? vec[4].ip & (RINGS - 1) : 0;
+		uint32_t ring = i == 3 ? toeplitz_vec[4].ip & (RINGS - 1) : 0;
 
 		len = build(4, TCP);
 		memcpy(rss.from.mem, heads[i], ENCAP);
@@ -378,10 +359,10 @@ test_group(void **state)
 	post(0xffffff, IR_QKEY, len, ah);
 	assert_int_equal(received(len, &wc), -1);
 	assert_int_equal(tp_roce_attach_mcast(rss.parent, &gid, MLID), 0);
-	for (v = 0; v < RTE_DIM(vec); v++) {
+	for (v = 0; v < RTE_DIM(toeplitz_vec); v++) {
 		len = build(v, UDP);
 		post(0xffffff, IR_QKEY, len, ah);
-		assert_int_equal(received(len, &wc), (vec[v].l4 & (RINGS - 1)) % QUEUES);
+		assert_int_equal(received(len, &wc), (toeplitz_vec[v].l4 & (RINGS - 1)) % QUEUES);
 		assert_int_not_equal(wc.wc_flags & IBV_WC_GRH, 0);
 	}
 	assert_int_equal(tp_roce_destroy_qp(rss.parent), EBUSY);
@@ -389,7 +370,7 @@ test_group(void **state)
 	table_change(1, ALL);
 	len = build(0, UDP);
 	post(0xffffff, IR_QKEY, len, ah);
-	assert_int_equal(received(len, &wc), ((vec[0].l4 & (RINGS - 1)) + 1) % QUEUES);
+	assert_int_equal(received(len, &wc), ((toeplitz_vec[0].l4 & (RINGS - 1)) + 1) % QUEUES);
 	assert_int_equal(tp_roce_detach_mcast(rss.parent, &gid, MLID), 0);
 	post(0xffffff, IR_QKEY, len, ah);
 	assert_int_equal(received(len, &wc), -1);
@@ -413,7 +394,7 @@ test_keys(void **state)
 		assert_non_null(t);
 		table_rts(t, i == 0, i == 1 ? IR_QKEY + 1 : IR_QKEY);
 		parent_to(IBV_QPS_RESET);
-		assert_int_equal(tp_roce_set_table(rss.parent, t, key, ALL), 0);
+		assert_int_equal(tp_roce_set_table(rss.parent, t, toeplitz_key, ALL), 0);
 		parent_rts(i == 2, i == 3 ? IR_QKEY + 1 : IR_QKEY);
 		assert_int_equal(tp_roce_destroy_table(rss.table), 0);
 		rss.table = t;
@@ -423,7 +404,7 @@ test_keys(void **state)
 			fail_msg("case %u was received", i);
 	}
 	table_change(0, ALL);
-	expect(0, TCP, vec[0].l4, 0);
+	expect(0, TCP, toeplitz_vec[0].l4, 0);
 }
 
 /* Who is addressed while it has no table hears nothing; a ring can be addressed by its own number. */
@@ -433,17 +414,17 @@ test_states(void **state)
 	uint32_t len = build(0, TCP), ring;
 	struct ibv_wc wc;
 
-	expect(0, TCP, vec[0].l4, 0);
+	expect(0, TCP, toeplitz_vec[0].l4, 0);
 	post(rss.parent->qp_num, IR_QKEY, len, rss.ah);
-	assert_int_equal(received(len, &wc), (vec[0].l4 & (RINGS - 1)) % QUEUES);
-	ring = wc.qp_num - (vec[0].l4 & (RINGS - 1));
+	assert_int_equal(received(len, &wc), (toeplitz_vec[0].l4 & (RINGS - 1)) % QUEUES);
+	ring = wc.qp_num - (toeplitz_vec[0].l4 & (RINGS - 1));
 	post(ring + 1, IR_QKEY, len, rss.ah);
 	assert_int_equal(received(len, &wc), 1);
 	parent_to(IBV_QPS_RESET);
 	post(rss.parent->qp_num, IR_QKEY, len, rss.ah);
 	assert_int_equal(received(len, &wc), -1);
 	parent_rts(0, IR_QKEY);
-	expect(0, TCP, vec[0].l4, 0);
+	expect(0, TCP, toeplitz_vec[0].l4, 0);
 }
 
 static void
@@ -468,15 +449,15 @@ test_refusals(void **state)
 	assert_non_null(alone);
 	assert_int_equal(tp_roce_modify_qp(alone, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
 			 EINVAL);
-	assert_int_equal(tp_roce_set_table(alone, rss.table, key, 1u << 6), EINVAL);
-	assert_int_equal(tp_roce_set_table(rss.parent, rss.table, key, ALL), EINVAL);
-	assert_int_equal(tp_roce_set_table(rss.from.qp, rss.table, key, ALL), EINVAL);
+	assert_int_equal(tp_roce_set_table(alone, rss.table, toeplitz_key, 1u << 6), EINVAL);
+	assert_int_equal(tp_roce_set_table(rss.parent, rss.table, toeplitz_key, ALL), EINVAL);
+	assert_int_equal(tp_roce_set_table(rss.from.qp, rss.table, toeplitz_key, ALL), EINVAL);
 	assert_int_not_equal(ibv_post_send(rss.parent, &wr, &bad), 0);
 	/* Two parents of one table, and one that goes while the other needs it. */
-	assert_int_equal(tp_roce_set_table(alone, rss.table, key, ALL), 0);
+	assert_int_equal(tp_roce_set_table(alone, rss.table, toeplitz_key, ALL), 0);
 	assert_int_equal(tp_roce_destroy_qp(alone), 0);
 	assert_int_equal(tp_roce_destroy_table(rss.table), EBUSY);
-	expect(0, TCP, vec[0].l4, 0);
+	expect(0, TCP, toeplitz_vec[0].l4, 0);
 }
 
 int

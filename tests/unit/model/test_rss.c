@@ -9,33 +9,16 @@
 
 #include <cmocka.h>
 
+#include "../toeplitz.h"
 #include "dp_rig.h"
 
 #include <arpa/inet.h>
-
-static const uint8_t ms_key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
-				   0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
-				   0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
-static const struct {
-	const char *src, *dst;
-	uint16_t sport, dport;
-	uint32_t ip, l4;
-} vec[] = {
-	{"66.9.149.187", "161.142.100.80", 2794, 1766, 0x323e8fc2, 0x51ccc178},
-	{"199.92.111.2", "65.69.140.83", 14230, 4739, 0xd718262a, 0xc626b0ea},
-	{"24.19.198.95", "12.22.207.184", 12898, 38024, 0xd2d0a5de, 0x5c2b394a},
-	{"38.27.205.30", "209.142.163.6", 48228, 2217, 0x82989176, 0xafc7327f},
-	{"153.39.163.191", "202.188.127.2", 44251, 1303, 0x5d1809c5, 0x10e828a2},
-	{"3ffe:2501:200:1fff::7", "3ffe:2501:200:3::1", 2794, 1766, 0x2cc18cd5, 0x40207d3d},
-	{"3ffe:501:8::260:97ff:fe40:efab", "ff02::1", 14230, 4739, 0x0f0c461c, 0xdde51bbf},
-	{"3ffe:1900:4545:3:200:f8ff:fe21:67cf", "fe80::200:f8ff:fe21:67cf", 44251, 38024, 0x4b61e985, 0x02d1feef},
-};
 
 /* A TCP or UDP frame of the vector; returns its length. */
 static uint32_t
 build(uint8_t *d, unsigned int i, uint8_t proto)
 {
-	bool v6 = strchr(vec[i].src, ':') != NULL;
+	bool v6 = strchr(toeplitz_vec[i].src, ':') != NULL;
 	uint8_t *ip = d + 14, *l4 = ip + (v6 ? 40 : 20);
 
 	memset(d, 0, 128);
@@ -44,17 +27,17 @@ build(uint8_t *d, unsigned int i, uint8_t proto)
 		ip[0] = 0x60;
 		tpm_store16(ip + 4, 40);
 		ip[6] = proto;
-		inet_pton(AF_INET6, vec[i].src, ip + 8);
-		inet_pton(AF_INET6, vec[i].dst, ip + 24);
+		inet_pton(AF_INET6, toeplitz_vec[i].src, ip + 8);
+		inet_pton(AF_INET6, toeplitz_vec[i].dst, ip + 24);
 	} else {
 		ip[0] = 0x45;
 		tpm_store16(ip + 2, 60);
 		ip[9] = proto;
-		inet_pton(AF_INET, vec[i].src, ip + 12);
-		inet_pton(AF_INET, vec[i].dst, ip + 16);
+		inet_pton(AF_INET, toeplitz_vec[i].src, ip + 12);
+		inet_pton(AF_INET, toeplitz_vec[i].dst, ip + 16);
 	}
-	tpm_store16(l4, vec[i].sport);
-	tpm_store16(l4 + 2, vec[i].dport);
+	tpm_store16(l4, toeplitz_vec[i].sport);
+	tpm_store16(l4 + 2, toeplitz_vec[i].dport);
 	return (uint32_t)(l4 - d) + 40;
 }
 
@@ -82,19 +65,19 @@ vectors(bool tables)
 	q->rss.base_qpn_udp = 0x200;
 	q->rss.default_qpn = 0x77;
 	if (tables)
-		tpm_rss_key(q, ms_key);
+		tpm_rss_key(q, toeplitz_key);
 	else
-		memcpy(q->rss.key, ms_key, sizeof(ms_key));
+		memcpy(q->rss.key, toeplitz_key, sizeof(toeplitz_key));
 	assert_true(tables == (q->rss.tables != NULL));
-	for (unsigned int i = 0; i < RTE_DIM(vec); i++) {
+	for (unsigned int i = 0; i < RTE_DIM(toeplitz_vec); i++) {
 		q->rss.flags = MLX4_RSS_F_IPV4 | MLX4_RSS_F_IPV6;
-		assert_int_equal(select_ring(m, q, i, TPM_PROTO_TCP, &hash), 0x100 + (vec[i].ip & 7));
-		assert_int_equal(hash, vec[i].ip);
+		assert_int_equal(select_ring(m, q, i, TPM_PROTO_TCP, &hash), 0x100 + (toeplitz_vec[i].ip & 7));
+		assert_int_equal(hash, toeplitz_vec[i].ip);
 		q->rss.flags = MLX4_RSS_F_TCP_IPV4 | MLX4_RSS_F_TCP_IPV6 | MLX4_RSS_F_UDP_IPV4 | MLX4_RSS_F_UDP_IPV6;
-		assert_int_equal(select_ring(m, q, i, TPM_PROTO_TCP, &hash), 0x100 + (vec[i].l4 & 7));
-		assert_int_equal(hash, vec[i].l4);
-		assert_int_equal(select_ring(m, q, i, TPM_PROTO_UDP, &hash), 0x200 + (vec[i].l4 & 7));
-		assert_int_equal(hash, vec[i].l4);
+		assert_int_equal(select_ring(m, q, i, TPM_PROTO_TCP, &hash), 0x100 + (toeplitz_vec[i].l4 & 7));
+		assert_int_equal(hash, toeplitz_vec[i].l4);
+		assert_int_equal(select_ring(m, q, i, TPM_PROTO_UDP, &hash), 0x200 + (toeplitz_vec[i].l4 & 7));
+		assert_int_equal(hash, toeplitz_vec[i].l4);
 		q->rss.flags = 0;
 		assert_int_equal(select_ring(m, q, i, TPM_PROTO_UDP, &hash), 0x77);
 		assert_int_equal(hash, 0);
@@ -132,7 +115,7 @@ without_parser(void **state)
 	q->rss.base_qpn = 0x100;
 	q->rss.base_qpn_udp = 0x200;
 	q->rss.default_qpn = 0x77;
-	tpm_rss_key(q, ms_key);
+	tpm_rss_key(q, toeplitz_key);
 	srand(7);
 	for (unsigned int round = 0; round < 20000; round++) {
 		len = build(d, (unsigned int)rand() % 5, rand() % 2 ? TPM_PROTO_TCP : TPM_PROTO_UDP);
@@ -168,13 +151,13 @@ fragments(void **state)
 	q->rss.fn = MLX4_RSS_FN_TOEPLITZ;
 	q->rss.flags = MLX4_RSS_F_TCP_IPV4 | MLX4_RSS_F_IPV4;
 	q->rss.default_qpn = 0x77;
-	tpm_rss_key(q, ms_key);
+	tpm_rss_key(q, toeplitz_key);
 	d[14 + 6] = 0x20;
 	tpm_parse(d, len, len, &k);
 	assert_int_equal(tpm_rss_select(m, q, d, &k, &hash), 0x77);
 	prm_set(m->hca, MLX4_HCA_F_RSS_IP_FRAG, 1);
 	tpm_rss_select(m, q, d, &k, &hash);
-	assert_int_equal(hash, vec[0].ip);
+	assert_int_equal(hash, toeplitz_vec[0].ip);
 	tpm_rss_unload(q);
 	free(q);
 	free(m);
