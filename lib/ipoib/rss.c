@@ -43,7 +43,8 @@ ipoib_rss_types(const struct ipoib_port *p)
 	uint64_t hf = 0;
 	unsigned int i;
 
-	if (tp_roce_query_rss(ipoib_device_ctx(p->device), &caps) != 0 || caps.max_rings < TABLE_MIN)
+	tp_roce_query_rss(ipoib_device_ctx(p->device), &caps);
+	if (caps.max_rings < TABLE_MIN)
 		return 0;
 	for (i = 0; i < RTE_DIM(types); i++)
 		hf |= (caps.types & types[i].type) != 0 ? types[i].hf : 0;
@@ -55,8 +56,7 @@ ipoib_reta_size(const struct ipoib_port *p)
 {
 	struct tp_roce_rss_caps caps;
 
-	if (tp_roce_query_rss(ipoib_device_ctx(p->device), &caps) != 0)
-		return 0;
+	tp_roce_query_rss(ipoib_device_ctx(p->device), &caps);
 	return (uint16_t)RTE_MIN(caps.max_rings, TP_RETA_MAX);
 }
 

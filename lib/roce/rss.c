@@ -7,11 +7,10 @@
 
 #include "front.h"
 
-int
+void
 tp_roce_query_rss(struct ibv_context *ctx, struct tp_roce_rss_caps *caps)
 {
 	*caps = tp_roce_dev_of(ctx)->rss;
-	return 0;
 }
 
 static int

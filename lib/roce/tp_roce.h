@@ -275,8 +275,8 @@ struct tp_roce_rss_caps {
 	uint32_t max_rings; /* of a table; 0: there are none */
 	uint32_t types;     /* enum tp_roce_rss_type */
 };
-/** @return 0. */
-int tp_roce_query_rss(struct ibv_context *ctx, struct tp_roce_rss_caps *caps);
+/** What tables the port has. */
+void tp_roce_query_rss(struct ibv_context *ctx, struct tp_roce_rss_caps *caps);
 
 /** Where a ring receives: buffers of srq, completions in cq; rings may share both. */
 struct tp_roce_ring {

@@ -165,12 +165,11 @@ tp_roce_recall_srq(struct ibv_srq *srq, void (*fn)(void *arg, uint64_t wr_id), v
 	return 0;
 }
 
-int
+void
 tp_roce_query_rss(struct ibv_context *ctx, struct tp_roce_rss_caps *caps)
 {
 	(void)ctx;
 	*caps = card.caps;
-	return 0;
 }
 
 struct tp_roce_table *

