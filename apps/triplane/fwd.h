@@ -27,6 +27,9 @@
 /* Bursts by size: none, 1, 2..3, 4..7 ... 256..511, 512 packets. */
 #define FWD_BINS 11
 
+/* Calls of one stream in a round, when its receive bursts are full. */
+#define FWD_AGAIN_MAX 8u
+
 struct fwd_stats {
 	uint64_t rx, tx;
 	uint64_t drop;      /* packets that the transmit queue did not take */
@@ -36,10 +39,10 @@ struct fwd_stats {
 	uint64_t ignored;   /* icmpecho: packets that want no answer */
 	uint64_t rx_full;   /* receive bursts that were as large as was asked for: there is more */
 	uint64_t rx_bin[FWD_BINS], tx_bin[FWD_BINS]; /* tx: as handed to the queue */
-	uint64_t polls;                              /* rounds */
-	uint64_t bursts;                             /* rounds that moved packets */
-	uint64_t full_cycles;                        /* in rounds that the transmit queue did not take all of */
-	uint64_t cycles;                             /* in rounds that moved packets */
+	uint64_t polls;                              /* calls of its mode */
+	uint64_t bursts;                             /* calls that moved packets */
+	uint64_t full_cycles;                        /* in calls that the transmit queue did not take all of */
+	uint64_t cycles;                             /* in calls that moved packets */
 	uint64_t idle_cycles;                        /* in the others */
 } __rte_cache_aligned;
 

@@ -175,7 +175,24 @@ def telemetry():
     return None
 
 
+def one_flow():
+    """What four queues send comes to one of four: its stream is called again after each full burst, seven times a round at most."""
+    code, err, ports = run('set fwd flowgen 0; set fwd rxonly 1; start; wait counter rx_good_packets 100000 1 20; show perf all; stop',
+                           args=('--rxq', '4', '--txq', '4', '--flows', '1'))
+    if code != 0:
+        return 'exit %d %s' % (code, err)
+    queues = sorted(ports[1]['rx_queues'], key=lambda q: q['packets'])
+    idle, busy = [q['polls'] for q in queues[:-1]], queues[-1]['polls']
+    full = list(queues[-1]['bursts'].values())[6]  # 32 to 63: all that was asked for
+    if any(q['packets'] for q in queues[:-1]) or max(idle) - min(idle) > 1:
+        return 'polls %s of idle queues, packets %s' % (idle, [q['packets'] for q in queues])
+    if full == 0 or not full * 7 // 8 - 8 <= busy - max(idle) <= full + 1:
+        return '%d full bursts, polls %d of the busy queue and %d of the idle ones' % (full, busy, max(idle))
+    return None
+
+
 cases.run('refusals', refusals)
+cases.run('a busy queue among idle ones', one_flow)
 cases.run('telemetry of bursts', telemetry)
 for size in (1, 24, 256):
     cases.run('bursts of %d sent' % size, tx_bursts, size)
