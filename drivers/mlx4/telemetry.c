@@ -4,9 +4,10 @@
 /*
  * Ports in DPDK's telemetry, beside /ethdev/...:
  *   /mlx4/list              numbers of the ports
- *   /mlx4/info,PORT         card, firmware, link, objects in use
- *   /mlx4/rxq,PORT,QUEUE    a receive queue at this moment, and how its interrupts are moderated
- *   /mlx4/txq,PORT,QUEUE    a transmit queue at this moment
+ *   /mlx4/info,PORT         card, firmware, link, pause frames, wake-on-LAN, objects in use
+ *   /mlx4/regs,PORT         the words of rte_eth_dev_get_reg_info()
+ *   /mlx4/rxq,PORT,QUEUE    a receive queue at this moment, how its interrupts are moderated, its kind of burst
+ *   /mlx4/txq,PORT,QUEUE    a transmit queue at this moment, its kind of burst
  * As with /ethdev/..., nobody may ask while a port is closed.
  */
 #include <errno.h>
@@ -19,6 +20,12 @@
 #include "rte_pmd_mlx4.h"
 #include "rte_pmd_mlx4_queue.h"
 
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
+#define TEL_ARRAY_UINT RTE_TEL_UINT_VAL
+#else
+#define TEL_ARRAY_UINT RTE_TEL_U64_VAL
+#endif
+
 static void
 tell(struct rte_tel_data *d, const char *name, uint64_t value)
 {
@@ -26,6 +33,16 @@ tell(struct rte_tel_data *d, const char *name, uint64_t value)
 	rte_tel_data_add_dict_uint(d, name, value);
 #else
 	rte_tel_data_add_dict_u64(d, name, value);
+#endif
+}
+
+static void
+tell_word(struct rte_tel_data *d, uint32_t word)
+{
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
+	rte_tel_data_add_array_uint(d, word);
+#else
+	rte_tel_data_add_array_u64(d, word);
 #endif
 }
 
@@ -66,9 +83,12 @@ list(const char *cmd, const char *params, struct rte_tel_data *d)
 static int
 info(const uint16_t *at, struct rte_tel_data *d)
 {
+	struct rte_eth_fc_conf fc = {.mode = RTE_ETH_FC_NONE};
 	struct rte_pmd_mlx4_device dev;
 	int rc = rte_pmd_mlx4_device_get(at[0], &dev);
 
+	if (rc == 0)
+		rc = rte_eth_dev_flow_ctrl_get(at[0], &fc);
 	if (rc != 0)
 		return rc;
 	rte_tel_data_start_dict(d);
@@ -76,11 +96,22 @@ info(const uint16_t *at, struct rte_tel_data *d)
 	rte_tel_data_add_dict_string(d, "bus", dev.bus);
 	rte_tel_data_add_dict_string(d, "firmware", dev.fw_version);
 	rte_tel_data_add_dict_string(d, "link_layer", dev.link_layer);
+	rte_tel_data_add_dict_string(d, "board", dev.board_id);
 	rte_tel_data_add_dict_string(d, "state", dev.state);
+	rte_tel_data_add_dict_string(d, "physical_state", dev.phys_state);
+	rte_tel_data_add_dict_string(d, "roce_mode", dev.roce_mode);
+	tell(d, "device_id", dev.device_id);
 	tell(d, "port", dev.port);
 	tell(d, "node_guid", dev.node_guid);
+	tell(d, "port_guid", dev.port_guid);
+	tell(d, "system_guid", dev.system_guid);
 	tell(d, "speed_mbps", dev.speed_mbps);
+	tell(d, "max_mtu", dev.max_mtu);
 	tell(d, "active_mtu", dev.active_mtu);
+	tell(d, "rx_pause", fc.mode == RTE_ETH_FC_FULL || fc.mode == RTE_ETH_FC_RX_PAUSE);
+	tell(d, "tx_pause", fc.mode == RTE_ETH_FC_FULL || fc.mode == RTE_ETH_FC_TX_PAUSE);
+	tell(d, "wake_on_lan", dev.wake_on_lan);
+	tell(d, "wake_on_lan_set", dev.wake_on_lan_set);
 	tell(d, "qps", dev.qps);
 	tell(d, "cqs", dev.cqs);
 	tell(d, "eqs", dev.eqs);
@@ -90,14 +121,40 @@ info(const uint16_t *at, struct rte_tel_data *d)
 }
 
 static int
+regs(const uint16_t *at, struct rte_tel_data *d)
+{
+	uint32_t words[RTE_TEL_MAX_ARRAY_ENTRIES], i;
+	struct rte_dev_reg_info r = {.data = NULL};
+	int rc;
+
+	if (mlx4_eth_by_port(at[0]) == NULL)
+		return -ENODEV;
+	rc = rte_eth_dev_get_reg_info(at[0], &r);
+	if (rc == 0 && r.length > RTE_DIM(words))
+		rc = -ENOSPC;
+	r.data = words;
+	if (rc == 0)
+		rc = rte_eth_dev_get_reg_info(at[0], &r);
+	if (rc != 0)
+		return rc;
+	rte_tel_data_start_array(d, TEL_ARRAY_UINT);
+	for (i = 0; i < r.length; i++)
+		tell_word(d, words[i]);
+	return 0;
+}
+
+static int
 rxq(const uint16_t *at, struct rte_tel_data *d)
 {
+	struct rte_eth_burst_mode mode = {.info = ""};
 	struct rte_pmd_mlx4_rx_load load;
 	uint16_t count = 0, us = 0;
 	int rc = rte_pmd_mlx4_rx_load_get(at[0], at[1], &load);
 
 	if (rc == 0)
 		rc = rte_pmd_mlx4_rx_moderation_get(at[0], at[1], &count, &us);
+	if (rc == 0)
+		rc = rte_eth_rx_burst_mode_get(at[0], at[1], &mode);
 	if (rc != 0)
 		return rc;
 	rte_tel_data_start_dict(d);
@@ -110,15 +167,19 @@ rxq(const uint16_t *at, struct rte_tel_data *d)
 	tell(d, "errors", load.errors);
 	tell(d, "moderation_count", count);
 	tell(d, "moderation_us", us);
+	rte_tel_data_add_dict_string(d, "burst_mode", mode.info);
 	return 0;
 }
 
 static int
 txq(const uint16_t *at, struct rte_tel_data *d)
 {
+	struct rte_eth_burst_mode mode = {.info = ""};
 	struct rte_pmd_mlx4_tx_load load;
 	int rc = rte_pmd_mlx4_tx_load_get(at[0], at[1], &load);
 
+	if (rc == 0)
+		rc = rte_eth_tx_burst_mode_get(at[0], at[1], &mode);
 	if (rc != 0)
 		return rc;
 	rte_tel_data_start_dict(d);
@@ -127,6 +188,7 @@ txq(const uint16_t *at, struct rte_tel_data *d)
 	tell(d, "used", load.used);
 	tell(d, "room", load.room);
 	tell(d, "packets", load.packets);
+	rte_tel_data_add_dict_string(d, "burst_mode", mode.info);
 	return 0;
 }
 
@@ -137,6 +199,7 @@ static const struct {
 	int (*answer)(const uint16_t *at, struct rte_tel_data *d);
 } commands[] = {
 	{"/mlx4/info", "A port. Parameter: port", 1, info},
+	{"/mlx4/regs", "Registers of a port's card. Parameter: port", 1, regs},
 	{"/mlx4/rxq", "A receive queue. Parameters: port,queue", 2, rxq},
 	{"/mlx4/txq", "A transmit queue. Parameters: port,queue", 2, txq},
 };

@@ -124,13 +124,26 @@ def telemetry():
         info = ask('/mlx4/info,1')
         if info['name'] != 'net_mlx4_model0' or info['port'] != 2 or info['firmware'] != '2.42.5000' or info['commands'] < 50:
             return str(info)
+        if (info['device_id'], info['rx_pause'], info['tx_pause'], info['wake_on_lan']) != (0x1007, 0, 0, 0):
+            return str(info)
+        t.cmd('set flow_ctrl rx on tx off 0 0 0 0 mac_ctrl_frame_fwd off autoneg off 1')
+        info = ask('/mlx4/info,1')
+        if (info['rx_pause'], info['tx_pause']) != (1, 0):
+            return 'pause frames: %s' % info
+        # The command register: what it holds is the last command's, which has gone by.
+        regs = ask('/mlx4/regs,1')
+        if len(regs) < 7 or max(regs) > 0xffffffff or regs[6] & 1 << 23 or regs[6] & 0xfff == 0:
+            return 'registers: %s' % regs
         for kind, descriptors, count in (('rxq', 512, 'rx-packets'), ('txq', 1024, 'tx-packets')):
             queues = [ask('/mlx4/%s,0,%d' % (kind, q)) for q in (0, 1)]
             if any(q['descriptors'] != descriptors or q['started'] != 1 for q in queues):
                 return str(queues)
             if sum(q['packets'] for q in queues) != t.stats(0)[count] or t.stats(0)[count] == 0:
                 return '%s, port %s' % (queues, t.stats(0))
-        for bad in ('/mlx4/rxq,0,2', '/mlx4/rxq,0', '/mlx4/rxq,0,x', '/mlx4/rxq,0,1,1', '/mlx4/txq,9,0', '/mlx4/info,', '/mlx4/info,65536'):
+            shown = re.search(r'Burst mode: (.*)', t.cmd('show %s info 0 0' % kind)).group(1).strip()
+            if not shown or queues[0]['burst_mode'] != shown:
+                return 'burst: %s, testpmd: %s' % (queues[0], shown)
+        for bad in ('/mlx4/rxq,0,2', '/mlx4/rxq,0', '/mlx4/rxq,0,x', '/mlx4/rxq,0,1,1', '/mlx4/txq,9,0', '/mlx4/info,', '/mlx4/info,65536', '/mlx4/regs,7', '/mlx4/regs'):
             if ask(bad) is not None:
                 return '%s: %s' % (bad, ask(bad))
     return None
