@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Our driver in the guest, on the card bound to the kernel's own vfio-pci behind an IOMMU: unmodified testpmd forwards,
-# is killed under traffic and started again; each time it comes up, and no DMA goes where the IOMMU has no window.
+# is killed under traffic and started again; each time it comes up, and no DMA goes where the IOMMU has no window. A second process
+# sends by queues of its own.
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/lab/share.sh
@@ -9,15 +10,18 @@
 rounds=${LAB_ROUNDS:-10}
 share=$lab_tmp/share
 
-testpmd=$(command -v dpdk-testpmd) || { printf 'skip vfio: dpdk-testpmd is not installed\n'; exit 0; }
-if ! { share_add "$share" "$testpmd" "$TP_BUILD/apps/triplane" "$TP_BUILD/drivers/mlx4/librte_net_mlx4_vfio.so" &&
-	share_pmds "$share" librte_mempool_ring.so librte_bus_pci.so librte_bus_vdev.so; }; then
+if ! { testpmd=$(command -v dpdk-testpmd) && info=$(command -v dpdk-proc-info); }; then
+	printf 'skip vfio: dpdk-testpmd or dpdk-proc-info is not installed\n'
+	exit 0
+fi
+if ! { share_add "$share" "$testpmd" "$info" "$TP_BUILD/apps/triplane" "$TP_BUILD/drivers/mlx4/librte_net_mlx4_vfio.so" &&
+	share_pmds "$share" librte_mempool_ring.so librte_mempool_stack.so librte_bus_pci.so librte_bus_vdev.so; }; then
 	fail vfio-share "cannot copy the programs and their libraries"
 	exit 1
 fi
 
 card a || exit
-guest a 400 -i -c 2 -m 1536 -s "$share" "$lab_tmp/a.sock" <<GUEST
+guest a 600 -i -c 2 -m 1536 -s "$share" "$lab_tmp/a.sock" <<GUEST
 $share_run
 mkdir -p /var/run
 echo "== bind"
@@ -28,23 +32,49 @@ readlink /sys/bus/pci/devices/0000:01:00.0/iommu_group
 echo 160 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
 mkdir -p /dev/hugepages; mount -t hugetlbfs none /dev/hugepages
 eal="--file-prefix=lab --no-telemetry -d /host/lib/librte_mempool_ring.so -d /host/lib/librte_net_mlx4_vfio.so -a 0000:01:00.0"
+# Waits for a line in what testpmd says.
+said() { j=0; until grep -q "\$1" /tmp/out; do j=\$((j + 1)); [ \$j -lt 300 ] || { tail -n 20 /tmp/out; return 1; }; sleep 0.2; done; }
 echo "== rounds"
 i=0
 while [ \$i -lt $rounds ]; do
 	rm -f /tmp/out
-	(run dpdk-testpmd -l 0,1 \$eal --huge-unlink -m 192 -- --total-num-mbufs=8192 --forward-mode=io --tx-first --stats-period 1 >/tmp/out 2>&1) &
-	p=\$!
-	j=0
-	until grep -q 'RX-packets: *[1-9][0-9][0-9]' /tmp/out; do j=\$((j + 1)); [ \$j -lt 100 ] || break; sleep 0.2; done
-	[ \$j -lt 100 ] || { echo "round \$i: no traffic"; tail -n 20 /tmp/out; break; }
+	(run dpdk-testpmd -l 0,1 \$eal --huge-unlink -m 192 -- --total-num-mbufs=8192 --forward-mode=io --tx-first --stats-period 1 >/tmp/out 2>&1) & p=\$!
+	said 'RX-packets: *[1-9][0-9][0-9]'
+	ok=\$?
 	kill -9 \$p; wait \$p 2>/dev/null
+	[ \$ok = 0 ] || { echo "round \$i: no traffic"; break; }
 	i=\$((i + 1))
 done
 echo "killed and started \$i times"
 echo "== clean"
+rm -f /tmp/out
 (run dpdk-testpmd -l 0,1 \$eal --huge-unlink -m 192 -- --total-num-mbufs=8192 --forward-mode=mac --tx-first --stats-period 1 >/tmp/out 2>&1) & p=\$!
-sleep 6; kill -INT \$p; wait \$p; echo "status \$?"
+said 'RX-packets: *[1-9]'
+kill -INT \$p; wait \$p; echo "status \$?"
 grep -E 'TX-packets|mlx4|Bye' /tmp/out | tail -n 12
+echo "== secondary"
+# Processes share memory at the same addresses.
+echo 0 >/proc/sys/kernel/randomize_va_space
+# Of this kind of pool a process that is killed leaves nothing half done.
+more="\$eal -d /host/lib/librte_mempool_stack.so --mbuf-pool-ops-name=lf_stack"
+two="--lcores 0@0,1@0 \$more"
+queues="--total-num-mbufs=8192 --rxq=2 --txq=2 --num-procs=2 --stats-period 1"
+# What a port has counted at most, and waiting for more than it was.
+most() { grep -o "\$1-packets: *[0-9]*" /tmp/out | sort -k 2 -n | sed -n '\$s/.* //p'; }
+more_of() { j=0; until [ "\$(most \$1)" -gt \$((\$2 + 1000)) ]; do j=\$((j + 1)); [ \$j -lt 300 ] || return; sleep 0.2; done; echo "more \$1"; }
+rm -f /tmp/out
+(run dpdk-testpmd \$two --proc-type=primary -m 192 -- \$queues --proc-id=0 --forward-mode=rxonly >/tmp/out 2>&1) & p=\$!
+said TX-packets
+for i in 1 2; do
+	before=\$(most TX)
+	(run dpdk-testpmd --lcores 2@1,3@1 \$more --proc-type=secondary -- \$queues --proc-id=1 --forward-mode=txonly --txonly-multi-flow >/tmp/out2 2>&1) & q=\$!
+	more_of TX \$before || tail -n 20 /tmp/out2
+	kill -9 \$q; wait \$q 2>/dev/null
+	echo "killed \$i"
+done
+more_of RX 0
+(run dpdk-proc-info \$more -- -p 1 --xstats >/tmp/info 2>&1); grep -E 'tx_q[01]_packets: ' /tmp/info || tail -n 20 /tmp/info
+kill -INT \$p; wait \$p; echo "primary \$?"
 echo "== triplane"
 (run triplane -l 0,1 \$eal --huge-unlink -m 192 -- -e 'set fwd flowgen 0; set fwd macswap 1; wait link up all 5' --live 3); echo "status \$?"
 echo "== dmesg"
@@ -55,6 +85,12 @@ rc=$?
 want vfio-bound a bind 'vfio-pci'
 want vfio-killed a rounds "^killed and started $rounds times"
 want vfio-clean a clean '^Bye'
+want vfio-secondary-sends a secondary '^more TX$'
+want vfio-secondary-killed a secondary '^killed 2$'
+want vfio-secondary-beside a secondary '^more RX$'
+want vfio-secondary-queue a secondary '^tx_q1_packets: [1-9]'
+want vfio-secondary-alone a secondary '^tx_q0_packets: 0'
+want vfio-secondary-primary a secondary '^primary 0$'
 want vfio-triplane a triplane '^status 0$'
 no_errors vfio-log a dmesg
 card_verdict a vfio
