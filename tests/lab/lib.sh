@@ -84,6 +84,28 @@ guest_says() {
 	return 1
 }
 
+# Waits for a guest's script, to go in front of it. Each ends after 60 s at the latest: what comes next shows that it did
+# not come true.
+#   wait_for COMMAND...   until it succeeds
+#   net_up IF...          until the interfaces are there and have a carrier
+#   ipv6_ready IF...      until their link-local addresses are unique (RFC 4862, 5.4)
+#   ib_up PORT...         until these ports of mlx4_0 are active
+#   listens PID [PORT]    until a server takes calls on a TCP port (hexadecimal; that of verbs programs), or PID has ended
+#   cm_listens PID        the same for rdma_cm
+# shellcheck disable=SC2034
+guest_waits='wait_for() { local n=0; until "$@" >/dev/null 2>&1; do n=$((n + 1)); [ $n -lt 600 ] || return 1; sleep 0.1; done; }
+has_carrier() { [ "$(cat /sys/class/net/$1/carrier)" = 1 ]; }
+net_up() { local i; for i in "$@"; do wait_for has_carrier $i; done; }
+is_unique() { ip -6 addr show dev $1 scope link | grep inet6 && ! ip -6 addr show dev $1 scope link | grep tentative; }
+ipv6_ready() { local i; for i in "$@"; do wait_for is_unique $i; done; }
+ib_up() { local i; for i in "$@"; do wait_for grep ACTIVE /sys/class/infiniband/mlx4_0/ports/$i/state; done; }
+gone() { ! kill -0 $1; }
+serves() { grep -qs ":$2 0*:0000 0A" /proc/net/tcp /proc/net/tcp6 || gone $1; }
+listens() { wait_for serves $1 ${2:-4853}; }
+cm_serves() { rdma resource show cm_id | grep LISTEN || gone $1; }
+cm_listens() { wait_for cm_serves $1; }
+'
+
 # Until somebody listens on a TCP port of this machine, or PID has ended.
 tcp_listens() { # PORT PID
 	local hex i

@@ -44,9 +44,11 @@ say "set qos 0 pfc=all rx-untagged-lossless=on" "group add 0 all default=on queu
 
 guest_start guest -m 512 -d "$lab_tmp/guest.sock" || fail dcb-boot "$(tail -n 1 "$lab_tmp/guest.err")"
 counters='ethtool -S eth0 | grep -E "tx_packets|tx_timeout|rx_pause"'
-guest_exec guest 90 <<'GUEST'
+{
+	printf %s "$guest_waits"
+	cat <<'GUEST'
 echo "== load"
-modprobe mlx4_en; sleep 1; echo 1 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; ip addr add 192.0.2.1/24 dev eth0; ip link set eth0 up; sleep 2; ethtool eth0 | grep Link
+modprobe mlx4_en; wait_for [ -e /sys/class/net/eth0 ]; echo 1 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; ip addr add 192.0.2.1/24 dev eth0; ip link set eth0 up; net_up eth0; ethtool eth0 | grep Link
 ip neigh add 192.0.2.2 lladdr 02:00:00:00:00:22 dev eth0 nud permanent
 echo "== ets"
 dcb ets set dev eth0 prio-tc 0:0 1:1 2:2 3:3 4:4 5:5 6:6 7:7; echo "status $?"
@@ -60,6 +62,7 @@ dcb pfc show dev eth0
 echo "== app"
 dcb app add dev eth0 dscp-prio 26:3; echo "status $?"; dcb app show dev eth0
 GUEST
+} | guest_exec guest 90
 say "port config 0 promisc on"
 # For the guest: until its port sends nothing for a second, and was paused so often or more.
 settled='n() { ethtool -S eth0 | sed -n "s/^ *$1: //p"; }
@@ -75,12 +78,15 @@ $counters
 sleep 1
 echo "== still"
 $counters
+n tx_packets_phy >/tmp/still
 GUEST
 say start
 guest_exec guest 120 <<GUEST
-sleep 2
-killall ping
+$guest_waits
 $settled
+sends_again() { [ "\$(n tx_packets_phy)" -gt "\$(cat /tmp/still)" ]; }
+wait_for sends_again
+killall ping
 settled 0
 echo "== resumed"
 $counters

@@ -9,17 +9,21 @@ run() { # TEST STEERING MBPS
 	local t=$1
 	card "$t" --wol 1 --rate0 "$3" || exit
 	guest "$t" 200 -c 2 "$lab_tmp/$t.sock" <<GUEST
+$guest_waits
+in_b() { ip netns exec b "\$@"; }
 modprobe mlx4_core log_num_mgm_entry_size=$2
 modprobe mlx4_en
 modprobe 8021q
-sleep 1
+wait_for [ -e /sys/class/net/eth1 ]
 ip netns add b
 ip link set eth1 netns b
 ip link set eth0 up
 ip netns exec b ip link set eth1 up
 ip addr add 192.0.2.1/24 dev eth0
 ip netns exec b ip addr add 192.0.2.2/24 dev eth1
-sleep 2
+net_up eth0; ipv6_ready eth0
+wait_for in_b sh -c 'ip -6 addr show dev eth1 scope link | grep inet6 | grep -v tentative'
+wait_for ping -c 1 -W 1 192.0.2.2
 echo "== link"
 ethtool eth0
 ip -br link show eth0
@@ -40,11 +44,11 @@ echo "== channels"
 ethtool -L eth0 rx 1 tx 1; echo "status \$?"; ethtool -L eth0 rx 2 tx 2; echo "status \$?"; ethtool -l eth0
 echo "== mtu"
 ip link set eth0 mtu 9000; echo "status \$?"; ip netns exec b ip link set eth1 mtu 9000
-sleep 1; ping -c 3 -i 0.2 -s 8972 -M do 192.0.2.2
+wait_for ping -c 1 -W 1 192.0.2.2; ping -c 3 -i 0.2 -s 8972 -M do 192.0.2.2
 echo "== vlan"
 ip link add link eth0 name eth0.7 type vlan id 7; ip addr add 198.51.100.1/24 dev eth0.7; ip link set eth0.7 up
 ip netns exec b sh -c 'ip link add link eth1 name eth1.7 type vlan id 7; ip addr add 198.51.100.2/24 dev eth1.7; ip link set eth1.7 up'
-sleep 1; ping -c 3 -i 0.2 198.51.100.2
+wait_for ping -c 1 -W 1 198.51.100.2; ping -c 3 -i 0.2 198.51.100.2
 echo "== multicast"
 ip maddr add 01:00:5e:01:02:03 dev eth0; ip link set eth0 promisc on; ip link set eth0 allmulticast on
 ip link show eth0; ip link set eth0 promisc off; ip link set eth0 allmulticast off
@@ -61,15 +65,16 @@ echo "== dcb"
 dcb ets show dev eth0; echo "status \$?"
 dcb pfc set dev eth0 prio-pfc 3:on; echo "status \$?"; dcb pfc show dev eth0
 echo "== iperf3"
-ip netns exec b iperf3 -s -D -1 -I /tmp/iperf3.pid >/tmp/iperf3.log 2>&1; sleep 1
-iperf3 -c 192.0.2.2 -t 5 -f m; echo "status \$?"
+ip netns exec b iperf3 -s -D -1 -I /tmp/iperf3.pid >/tmp/iperf3.log 2>&1
+wait_for in_b grep -qs ':1451 0*:0000 0A' /proc/net/tcp /proc/net/tcp6
+iperf3 -c 192.0.2.2 -t 2 -f m; echo "status \$?"
 echo "== selftest"
 ethtool -t eth0 online; echo "status \$?"
 echo "== selftest offline"
 ethtool -t eth0 offline; echo "status \$?"
 echo "== cable"
-ip netns exec b ip link set eth1 down; sleep 1; ip -br link show eth0
-ip netns exec b ip link set eth1 up; sleep 2; ip -br link show eth0
+ip netns exec b ip link set eth1 down; wait_for grep -x 0 /sys/class/net/eth0/carrier; ip -br link show eth0
+ip netns exec b ip link set eth1 up; net_up eth0; ip -br link show eth0
 echo "== unload"
 modprobe -r mlx4_en && modprobe -r mlx4_core && echo unloaded
 echo "== dmesg"

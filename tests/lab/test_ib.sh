@@ -6,14 +6,20 @@
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# roce NAME CARD OPTION...: the verbs device of two Ethernet ports
+# roce NAME GIDS CARD OPTION...: the verbs device of two Ethernet ports, where an address makes so many GIDs
 roce() {
-	local t=$1
-	shift
+	local t=$1 n=$2
+	shift 2
 	card "$t" "$@" || exit
-	guest "$t" 120 "$lab_tmp/$t.sock" <<'GUEST'
-modprobe mlx4_core; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs; sleep 2
-ip link set eth0 up; ip link set eth1 up; ip addr add 192.0.2.1/24 dev eth0; sleep 2
+	{
+		printf '%sgids=%s\n' "$guest_waits" "$n"
+		cat <<'GUEST'
+modprobe mlx4_core; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs
+wait_for [ -e /sys/class/net/eth1 ]
+ip link set eth0 up; ip link set eth1 up; ip addr add 192.0.2.1/24 dev eth0
+net_up eth0 eth1; ib_up 1 2
+has_gids() { [ "$(cat /sys/class/infiniband/mlx4_0/ports/1/gids/* 2>/dev/null | grep -c ffff:c000:0201)" = "$1" ]; }
+wait_for has_gids "$gids"
 echo "== devices"
 ls /sys/class/infiniband
 echo "== devinfo"
@@ -27,14 +33,15 @@ rdma link show
 echo "== counters"
 cat /sys/class/infiniband/mlx4_0/hw_counters/num_cqovf
 echo "== address gone"
-ip addr del 192.0.2.1/24 dev eth0; sleep 1; ibv_devinfo -v -i 1
+ip addr del 192.0.2.1/24 dev eth0; wait_for has_gids 0; ibv_devinfo -v -i 1
 echo "== cable"
-ip link set eth1 down; sleep 1; ibv_devinfo -i 1
+ip link set eth1 down; wait_for grep DOWN /sys/class/infiniband/mlx4_0/ports/1/state; ibv_devinfo -i 1
 echo "== unload"
 modprobe -r mlx4_ib && modprobe -r mlx4_en && modprobe -r mlx4_core && echo unloaded
 echo "== dmesg"
 dmesg
 GUEST
+	} | guest "$t" 120 "$lab_tmp/$t.sock"
 	local rc=$? p
 	[ $rc = 0 ] || fail "$t-guest" "status $rc: $(tail -n 2 "$lab_tmp/$t.err" | tr '\n' ' ')"
 	want "$t-device" "$t" devices '^mlx4_0$'
@@ -60,14 +67,17 @@ GUEST
 	card_verdict "$t" "$t"
 }
 
-roce roce
+roce roce 2
 want roce-v2 roce port1 '::ffff:192.0.2.1, RoCE v2'
-roce roce-cx3 --type cx3
+roce roce-cx3 1 --type cx3
 if section roce-cx3 devinfo | grep -q 'RoCE v2'; then fail roce-cx3-v1 "a ConnectX-3 offers RoCE v2"; else pass roce-cx3-v1; fi
 
 card ipoib --port0 ib --port1 ib || exit
-guest ipoib 90 "$lab_tmp/ipoib.sock" <<'GUEST'
-modprobe mlx4_core; modprobe mlx4_ib; modprobe ib_umad; modprobe ib_ipoib; sleep 2
+{
+	printf %s "$guest_waits"
+	cat <<'GUEST'
+modprobe mlx4_core; modprobe mlx4_ib; modprobe ib_umad; modprobe ib_ipoib
+wait_for [ -e /sys/class/net/ib1 ]
 echo "== types"
 cat /sys/bus/pci/devices/0000:01:00.0/mlx4_port1 /sys/bus/pci/devices/0000:01:00.0/mlx4_port2
 echo "== interfaces"
@@ -83,6 +93,7 @@ rmmod ib_ipoib && rmmod mlx4_ib && rmmod mlx4_core && echo unloaded
 echo "== dmesg"
 dmesg
 GUEST
+} | guest ipoib 90 "$lab_tmp/ipoib.sock"
 rc=$?
 [ $rc = 0 ] || fail ipoib-guest "status $rc: $(tail -n 2 "$lab_tmp/ipoib.err" | tr '\n' ' ')"
 want ipoib-type ipoib types '^ib$'

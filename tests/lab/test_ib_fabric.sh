@@ -10,16 +10,19 @@ if ! guest_start fabric -d "$lab_tmp/fabric.sock"; then
 	fail ib-fabric-guest "does not boot: $(tail -n 2 "$lab_tmp/fabric.err" | tr '\n' ' ')"
 	exit 1
 fi
-guest_exec fabric 150 <<'GUEST'
-modprobe mlx4_core; modprobe mlx4_ib; modprobe ib_umad; modprobe ib_uverbs; modprobe ib_ipoib; sleep 3
+{
+	printf %s "$guest_waits"
+	cat <<'GUEST'
+modprobe mlx4_core; modprobe mlx4_ib; modprobe ib_umad; modprobe ib_uverbs; modprobe ib_ipoib
+wait_for [ -e /sys/class/net/ib1 ]
+wait_for [ -e /dev/infiniband/umad1 ]
 ip link set lo up
 mkdir -p /var/cache/opensm /var/log /etc/opensm
 echo "force_log_flush TRUE" >/tmp/opensm.conf
 printf 'Default=0x7fff,ipoib:ALL=full;\nlab=0x0007,ipoib:ALL=full;\n' >/tmp/partitions.conf
 opensm -B -P /tmp/partitions.conf -F /tmp/opensm.conf -f /tmp/opensm.log -g 0x0002c90300a1b201 >/dev/null 2>&1
-i=0
-while [ $i -lt 60 ] && ! grep -qs 'SUBNET UP' /tmp/opensm.log; do sleep 1; i=$((i + 1)); done
-sleep 3
+wait_for grep 'SUBNET UP' /tmp/opensm.log
+ib_up 1 2
 echo "== opensm"
 grep -E 'SUBNET|ERR' /tmp/opensm.log
 echo "== ibstat"
@@ -37,6 +40,7 @@ perfquery -x
 echo "== perfquery-switch"
 perfquery "$(ibnetdiscover | sed -n 's/^Switch.* lid \([0-9]*\) lmc.*/\1/p')" 1
 GUEST
+} | guest_exec fabric 150
 want ib-subnet-up fabric opensm 'SUBNET UP'
 want ib-ibstat-active fabric ibstat 'State: Active'
 want ib-ibstat-lid fabric ibstat 'Base lid: [1-9]'
@@ -48,16 +52,21 @@ want ib-saquery fabric saquery 'node_guid.*0x0002c90300a1b200'
 want ib-perfquery fabric perfquery 'PortXmitPkts:\.*[1-9]'
 want ib-perfquery-switch fabric perfquery-switch 'PortRcvPkts:\.*[1-9]'
 
-guest_exec fabric 150 <<'GUEST'
+{
+	printf %s "$guest_waits"
+	cat <<'GUEST'
 echo "== pingpong"
-ibv_rc_pingpong -d mlx4_0 -i 1 -n 20 & sleep 2; ibv_rc_pingpong -d mlx4_0 -i 2 -n 20 127.0.0.1; echo "status $?"; wait
+ibv_rc_pingpong -d mlx4_0 -i 1 -n 20 & listens $!; ibv_rc_pingpong -d mlx4_0 -i 2 -n 20 127.0.0.1; echo "status $?"; wait
 echo "== pingpong-uc"
-ibv_uc_pingpong -d mlx4_0 -i 1 -n 20 & sleep 2; ibv_uc_pingpong -d mlx4_0 -i 2 -n 20 127.0.0.1; echo "status $?"; wait
+ibv_uc_pingpong -d mlx4_0 -i 1 -n 20 & listens $!; ibv_uc_pingpong -d mlx4_0 -i 2 -n 20 127.0.0.1; echo "status $?"; wait
 echo "== pingpong-ud"
-ibv_ud_pingpong -d mlx4_0 -i 1 -n 20 & sleep 2; ibv_ud_pingpong -d mlx4_0 -i 2 -n 20 127.0.0.1; echo "status $?"; wait
+ibv_ud_pingpong -d mlx4_0 -i 1 -n 20 & listens $!; ibv_ud_pingpong -d mlx4_0 -i 2 -n 20 127.0.0.1; echo "status $?"; wait
 echo "== ibping"
-ibping -S -C mlx4_0 -P 2 & server=$!; sleep 2
+ibping -S -C mlx4_0 -P 2 & server=$!
 lid=$(cat /sys/class/infiniband/mlx4_0/ports/2/lid)
+# It tells nobody that it serves: until one request is answered.
+answers() { ibping -C mlx4_0 -P 1 -c 1 $((lid)) | grep ' 0% packet loss'; }
+wait_for answers
 ibping -C mlx4_0 -P 1 -c 3 $((lid)); kill $server
 ip netns add far
 echo 0x8007 >/sys/class/net/ib0/create_child
@@ -67,7 +76,8 @@ ip link set ib1 netns far
 ip addr add 192.0.2.1/24 dev ib0; ip addr add 2001:db8::1/64 dev ib0 nodad; ip link set ib0 up
 ip -n far link set lo up
 ip -n far addr add 192.0.2.2/24 dev ib1; ip -n far addr add 2001:db8::2/64 dev ib1 nodad; ip -n far link set ib1 up
-sleep 4
+wait_for ping -c 1 -W 1 192.0.2.2
+wait_for ping -6 -c 1 -W 1 2001:db8::2
 echo "== ping"
 ping -c 3 -W 3 192.0.2.2
 echo "== ping-back"
@@ -78,13 +88,15 @@ echo "== child"
 cat /sys/class/infiniband/mlx4_0/ports/1/pkeys/1
 ip addr add 198.51.100.1/24 dev ib0.8007; ip link set ib0.8007 up
 ip -n far addr add 198.51.100.2/24 dev ib1.8007; ip -n far link set ib1.8007 up
-sleep 3
+wait_for ping -c 1 -W 1 198.51.100.2
 ping -c 3 -W 3 198.51.100.2
 echo "== iperf"
-ip netns exec far iperf3 -s -1 >/dev/null & sleep 1; iperf3 -c 192.0.2.2 -t 3; echo "status $?"; wait
+far_listens() { wait_for ip netns exec far grep -qs ':1451 0*:0000 0A' /proc/net/tcp /proc/net/tcp6; }
+ip netns exec far iperf3 -s -1 >/dev/null & far_listens; iperf3 -c 192.0.2.2 -t 2; echo "status $?"; wait
 echo "== iperf-udp"
-ip netns exec far iperf3 -s -1 >/dev/null & sleep 1; iperf3 -c 192.0.2.2 -u -b 20M -t 2; echo "status $?"; wait
+ip netns exec far iperf3 -s -1 >/dev/null & far_listens; iperf3 -c 192.0.2.2 -u -b 20M -t 2; echo "status $?"; wait
 GUEST
+} | guest_exec fabric 150
 for t in pingpong pingpong-uc pingpong-ud; do want "ib-$t" fabric $t '^status 0$'; done
 want ib-ibping fabric ibping '3 packets received|0% packet loss'
 want ib-ipoib-ping fabric ping ' 0% packet loss'
@@ -95,24 +107,27 @@ want ib-ipoib-child fabric child ' 0% packet loss'
 want ib-ipoib-iperf fabric iperf '^status 0$'
 want ib-ipoib-iperf-udp fabric iperf-udp '^status 0$'
 
-guest_exec fabric 120 <<'GUEST'
+{
+	printf %s "$guest_waits"
+	cat <<'GUEST'
+far_listens() { wait_for ip netns exec far grep -qs ':1451 0*:0000 0A' /proc/net/tcp /proc/net/tcp6; }
 echo connected >/sys/class/net/ib0/mode
 ip netns exec far sh -c 'echo connected >/sys/class/net/ib1/mode; ip link set ib1 mtu 65520'
 ip link set ib0 mtu 65520
-sleep 4
+wait_for ping -c 1 -W 1 -s 20000 192.0.2.2
 echo "== connected"
 cat /sys/class/net/ib0/mode
 ping -c 5 -W 3 -s 20000 192.0.2.2
 echo "== connected-iperf"
-ip netns exec far iperf3 -s -1 >/dev/null & sleep 1; iperf3 -c 192.0.2.2 -t 3; echo "status $?"; wait
+ip netns exec far iperf3 -s -1 >/dev/null & far_listens; iperf3 -c 192.0.2.2 -t 2; echo "status $?"; wait
 echo "== dmesg"
 dmesg
 GUEST
+} | guest_exec fabric 120
 want ib-ipoib-connected fabric connected ' 0% packet loss'
 want ib-ipoib-connected-iperf fabric connected-iperf '^status 0$'
 no_errors ib-fabric-log fabric dmesg
 "$lab_scripts/guest.sh" stop "fabric-$$"
 guests=()
-sleep 1
 card_verdict fabric ib-fabric
 exit $lab_bad

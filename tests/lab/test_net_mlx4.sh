@@ -20,10 +20,12 @@ fi
 card a || exit
 guest a 300 -c 2 -m 1536 -s "$share" "$lab_tmp/a.sock" <<GUEST
 $share_run
+$guest_waits
 mkdir -p /var/run
-modprobe mlx4_core log_num_mgm_entry_size=-1; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs; sleep 2
+modprobe mlx4_core log_num_mgm_entry_size=-1; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs
+wait_for [ -e /sys/class/net/eth1 ]
 mkdir -p /usr/lib/x86_64-linux-gnu/libibverbs; cp /host/lib/${provider##*/} /usr/lib/x86_64-linux-gnu/libibverbs/
-ip link set eth0 up; ip link set eth1 up; sleep 1
+ip link set eth0 up; ip link set eth1 up; net_up eth0 eth1
 echo 128 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
 mkdir -p /dev/hugepages; mount -t hugetlbfs none /dev/hugepages
 mkfifo /tmp/in

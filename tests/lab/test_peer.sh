@@ -42,9 +42,12 @@ ip netns exec "$ns" ip link set lab0 up
 ip netns exec "$ns" iperf3 -s -I "$lab_tmp/iperf3.pid" >"$lab_tmp/iperf3a.out" 2>&1 &
 pids+=($!)
 
-guest guest 120 "$lab_tmp/guest.sock" <<'GUEST'
-modprobe mlx4_en; sleep 1
-ip addr add 192.0.2.1/24 dev eth0; ip link set eth0 up; sleep 2
+{
+	printf %s "$guest_waits"
+	cat <<'GUEST'
+modprobe mlx4_en; wait_for [ -e /sys/class/net/eth0 ]
+ip addr add 192.0.2.1/24 dev eth0; ip link set eth0 up
+net_up eth0; ipv6_ready eth0; wait_for ping -c 1 -W 1 192.0.2.2
 echo "== link"
 ethtool eth0
 echo "== ping"
@@ -54,14 +57,15 @@ echo "== ping6"
 ping -c 3 -i 0.2 ff02::1%eth0
 echo "== tcp"
 ethtool -k eth0 | grep -E 'tcp-segmentation|^tx-check|^rx-check'
-iperf3 -c 192.0.2.2 -t 4 -f m; echo "status $?"
+iperf3 -c 192.0.2.2 -t 2 -f m; echo "status $?"
 ethtool -S eth0 | grep -E 'tso_packets|rx_csum_good|tx_chksum'
 echo "== tcp back"
-i=0; until iperf3 -c 192.0.2.2 -t 4 -f m -R; do i=$((i + 1)); [ $i -lt 5 ] || break; sleep 1; done
+i=0; until iperf3 -c 192.0.2.2 -t 2 -f m -R; do i=$((i + 1)); [ $i -lt 5 ] || break; sleep 1; done
 ethtool -S eth0 | grep -E 'rx_csum_good|rx_errors'
 echo "== dmesg"
 dmesg
 GUEST
+} | guest guest 120 "$lab_tmp/guest.sock"
 rc=$?
 [ $rc = 0 ] || fail peer-guest "status $rc: $(tail -n 2 "$lab_tmp/guest.err" | tr '\n' ' ')"
 want peer-link guest link 'Link detected: yes'
@@ -76,7 +80,6 @@ for m in tcp 'tcp back'; do
 	section guest "$m" | sed -n "s/.* \([0-9.]* Mbits\/sec\).*receiver.*/# peer: $m \1/p"
 done
 for p in "${pids[@]}"; do kill "$p" 2>/dev/null; done
-sleep 1
 card_verdict guest peer-guest
 card_verdict host peer-host
 exit $lab_bad

@@ -7,19 +7,30 @@
 . "$(dirname "$0")/lib.sh"
 
 card pyverbs || exit
-guest pyverbs 500 -m 1536 -s "$LAB_DIR/pyverbs" "$lab_tmp/pyverbs.sock" <<'GUEST'
-modprobe mlx4_core; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs; modprobe rdma_ucm; sleep 2
-ip link set eth0 up; ip link set eth1 up; sleep 3
+{
+	printf %s "$guest_waits"
+	cat <<'GUEST'
+modprobe mlx4_core; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs; modprobe rdma_ucm
+wait_for [ -e /sys/class/net/eth1 ]
+ip link set eth0 up; ip link set eth1 up
+net_up eth0 eth1; ipv6_ready eth0 eth1; ib_up 1 2
 ip addr add 192.0.2.1/24 dev eth0
 echo "== clock"
 cat /sys/class/ptp/*/clock_name
 ethtool -T eth0
 echo "== stamps"
-timeout 60 tcpdump -Z root -i eth1 -j adapter_unsynced --time-stamp-precision=nano -tt -n arp -c 3 &
-sleep 3
+timeout 60 tcpdump -Z root -i eth1 -j adapter_unsynced --time-stamp-precision=nano -tt -n arp -c 3 2>/tmp/tcpdump &
+wait_for grep listening /tmp/tcpdump
+# The stamps make the driver start the port again: until what the other port sends comes in.
+arrives() {
+	local n=$(cat /sys/class/net/eth1/statistics/rx_packets)
+	ping -c 1 -W 1 ff02::1%eth0
+	[ "$(cat /sys/class/net/eth1/statistics/rx_packets)" -gt "$n" ]
+}
+wait_for arrives
 ping -c 3 192.0.2.77
 wait %1
-sleep 2
+net_up eth0 eth1; ib_up 1 2
 echo "== run"
 echo 16 >/proc/sys/vm/nr_hugepages
 cp -r /host/lib /host/bin /host/tests /tmp/
@@ -70,6 +81,7 @@ PYTHONHOME=/tmp PYTHONPATH=/tmp/lib LD_LIBRARY_PATH=/tmp/lib PYTHONDONTWRITEBYTE
 echo "== dmesg"
 dmesg
 GUEST
+} | guest pyverbs 500 -m 1536 -s "$LAB_DIR/pyverbs" "$lab_tmp/pyverbs.sock"
 rc=$?
 [ $rc = 0 ] || fail pyverbs-guest "status $rc: $(tail -n 2 "$lab_tmp/pyverbs.err" | tr '\n' ' ')"
 want ptp-clock pyverbs clock '^mlx4 ptp$'

@@ -90,9 +90,14 @@ if ! guest_start guest -d "$lab_tmp/guest.sock" -n "user,hostfwd=tcp:127.0.0.1:$
 	fail roce-guest "does not boot: $(tail -n 2 "$lab_tmp/guest.err" | tr '\n' ' ')"
 	exit 1
 fi
-guest_exec guest 90 <<'GUEST'
-modprobe mlx4_core; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs; modprobe rdma_ucm; modprobe 8021q; sleep 2
-modprobe virtio_net; modprobe rdma_rxe; sleep 1
+{
+	printf %s "$guest_waits"
+	cat <<'GUEST'
+modprobe mlx4_core; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs; modprobe rdma_ucm; modprobe 8021q
+modprobe virtio_net; modprobe rdma_rxe
+# QEMU's own interface and the card's two
+all_there() { [ "$(ls -d /sys/class/net/*/device | wc -l)" = 3 ]; }
+wait_for all_there
 ip link set lo up
 for d in /sys/class/net/*; do
 	n=${d##*/}
@@ -110,7 +115,6 @@ for d in /sys/class/net/*; do
 		;;
 	esac
 done
-sleep 3
 cat >/bin/gid <<'GID'
 #!/bin/sh
 # gid DEVICE [ADDRESS [TYPE]]: the index of the GID of an IPv4 address in hexadecimal, RoCE v2 unless said otherwise.
@@ -123,10 +127,20 @@ while t=$(cat "/sys/class/infiniband/$1/ports/1/gid_attrs/types/$i" 2>/dev/null)
 done
 GID
 chmod +x /bin/gid
+cat >/bin/all-gids <<'GIDS'
+#!/bin/sh
+# all-gids DEVICE: whether those that the tests use are there.
+[ -n "$(gid "$1")" ] && [ -n "$(cat "/sys/class/infiniband/$1/ports/1/gids/"* 2>/dev/null | grep 2001:0db8)" ] || exit 1
+[ "$1" != mlx4_0 ] || { [ -n "$(gid "$1" c000:0201 v1)" ] && [ -n "$(gid "$1" c633:6401)" ]; }
+GIDS
+chmod +x /bin/all-gids
+ib_up 1
+wait_for all-gids mlx4_0
 echo "== mlx4"
 rdma link
 echo "gid $(gid mlx4_0)"
 GUEST
+} | guest_exec guest 90
 want roce-mlx4 guest mlx4 'link mlx4_0/1 state ACTIVE'
 
 # The tests of one provider against one of Linux's.
@@ -181,14 +195,18 @@ judge mlx4 mlx4_0
 pings mlx4 mlx4_0
 cases mlx4 mlx4_0
 # The card's own RoCE takes the packets that soft-RoCE is to have.
-guest_exec guest 60 <<'GUEST'
+{
+	printf %s "$guest_waits"
+	cat <<'GUEST'
 modprobe -r mlx4_ib
 rdma link add rxe0 type rxe netdev "$(cat /tmp/eth)"
-sleep 1
+wait_for grep ACTIVE /sys/class/infiniband/rxe0/ports/1/state
+wait_for all-gids rxe0
 echo "== rxe"
 rdma link
 echo "gid $(gid rxe0)"
 GUEST
+} | guest_exec guest 60
 want roce-rxe guest rxe 'link rxe0/1 state ACTIVE'
 pings sw rxe0
 pings mlx4 rxe0
@@ -199,7 +217,6 @@ GUEST
 no_errors roce-log guest dmesg
 "$lab_scripts/guest.sh" stop "guest-$$"
 guests=()
-sleep 1
 card_verdict guest roce-guest
 card_verdict host roce-host
 exit $lab_bad

@@ -10,8 +10,10 @@ card a --wire0 switch:sw0 --wire1 switch:sw0 --guid 0002c90300aa0000 \
 up() { # GUEST ADDRESS
 	guest_start "$1" -m 512 -d "$lab_tmp/$1.sock" || fail "two-boot-$1" "$(tail -n 1 "$lab_tmp/$1.err")"
 	guest_exec "$1" 60 <<GUEST
+$guest_waits
 echo "== load"
-modprobe mlx4_en; sleep 1; ip addr add $2/24 dev eth0; ip link set eth0 up; sleep 2; ethtool eth0 | grep Link
+modprobe mlx4_en; wait_for [ -e /sys/class/net/eth0 ]
+ip addr add $2/24 dev eth0; ip link set eth0 up; net_up eth0; ethtool eth0 | grep Link
 GUEST
 }
 # The count of frames at the third port, port 2 of card a; it says nothing itself.
@@ -19,14 +21,20 @@ third() { # MARK
 	printf 'echo "== %s"\ncat /sys/class/net/eth1/statistics/rx_packets\n' "$1" | guest_exec a 30
 	section a "$1"
 }
-up a 192.0.2.1
+# Both boot at once; a subshell's list of guests is lost.
+up a 192.0.2.1 &
+boot=$!
+guests+=("a-$$")
 up b 192.0.2.2
-guest_exec a 60 <<'GUEST'
+wait $boot
+guest_exec a 60 <<GUEST
+$guest_waits
 echo "== third"
 echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore
 echo 1 >/proc/sys/net/ipv6/conf/eth1/disable_ipv6
-ip link set eth1 promisc on; ip link set eth1 up; sleep 2; ethtool eth1 | grep Link
+ip link set eth1 promisc on; ip link set eth1 up; net_up eth1; ethtool eth1 | grep Link
 iperf3 -s -D
+wait_for grep -qs ':1451 0*:0000 0A' /proc/net/tcp /proc/net/tcp6
 GUEST
 want two-link-third a third 'Link detected: yes'
 quiet=$(third 'third before')
@@ -36,9 +44,9 @@ flooded=$(third 'third ping')
 if [ "${flooded:-0}" -gt "${quiet:-0}" ]; then pass two-flooded; else fail two-flooded "$quiet, then $flooded frames at the third port"; fi
 guest_exec b 120 <<'GUEST'
 echo "== tcp"
-iperf3 -c 192.0.2.1 -t 4 -f m; echo "status $?"
+iperf3 -c 192.0.2.1 -t 2 -f m; echo "status $?"
 echo "== tcp back"
-iperf3 -c 192.0.2.1 -t 4 -f m -R; echo "status $?"
+iperf3 -c 192.0.2.1 -t 2 -f m -R; echo "status $?"
 GUEST
 want two-tcp b tcp 'status 0'
 want two-tcp-back b 'tcp back' 'status 0'

@@ -7,9 +7,13 @@
 . "$(dirname "$0")/lib.sh"
 
 card verbs || exit
-guest verbs 400 "$lab_tmp/verbs.sock" <<'GUEST'
-modprobe mlx4_core; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs; modprobe rdma_ucm; sleep 2
-ip link set lo up; ip link set eth0 up; ip link set eth1 up; sleep 3
+{
+	printf %s "$guest_waits"
+	cat <<'GUEST'
+modprobe mlx4_core; modprobe mlx4_en; modprobe mlx4_ib; modprobe ib_uverbs; modprobe rdma_ucm
+wait_for [ -e /sys/class/net/eth1 ]
+ip link set lo up; ip link set eth0 up; ip link set eth1 up
+net_up eth0 eth1; ipv6_ready eth0 eth1; ib_up 1 2
 # pingpong TITLE PROGRAM GID OPTION...: port 1 serves, port 2 calls
 pingpong() {
 	local title=$1 prog=$2 gid=$3
@@ -27,7 +31,10 @@ both() {
 	echo "== $1"
 	timeout 40 $2 >/tmp/server 2>&1 &
 	local pid=$!
-	sleep 1
+	case $2 in
+	*rping* | *udaddy*) cm_listens $pid ;;
+	*) listens $pid ;;
+	esac
 	timeout 40 $3 2>&1
 	echo "client status $?"
 	wait $pid
@@ -50,7 +57,6 @@ perf write-lat ib_write_lat -n 100 -s 64
 perf read-bw ib_read_bw -n 50 -s 8192
 perf atomic-lat ib_atomic_lat -n 50
 ip addr add 192.0.2.1/24 dev eth0
-sleep 1
 both rping-own "rping -s -a 192.0.2.1 -C 5 -V" "rping -c -a 192.0.2.1 -C 5 -V"
 # mlx4_ib knows its ports in the first namespace only; a VLAN of one may go elsewhere.
 modprobe 8021q
@@ -61,8 +67,7 @@ ip link add link eth1 name far0 type vlan id 7
 ip link set far0 netns far
 $far ip link set lo up; $far ip link set far0 up; $far ip addr add 198.51.100.2/24 dev far0
 ip link set near0 up; ip addr add 198.51.100.1/24 dev near0
-sleep 2
-$far ping -c 1 198.51.100.1
+wait_for $far ping -c 1 -W 1 198.51.100.1
 both rping "$far rping -s -a 198.51.100.2 -C 5 -S 1000 -V" "rping -c -a 198.51.100.2 -C 5 -S 1000 -V"
 both udaddy "$far udaddy -b 198.51.100.2 -C 10" "udaddy -s 198.51.100.2 -C 10"
 echo "== counters"
@@ -72,6 +77,7 @@ done
 echo "== dmesg"
 dmesg
 GUEST
+} | guest verbs 400 -c 2 "$lab_tmp/verbs.sock"
 rc=$?
 [ $rc = 0 ] || fail verbs-guest "status $rc: $(tail -n 2 "$lab_tmp/verbs.err" | tr '\n' ' ')"
 for gid in 0 1; do
