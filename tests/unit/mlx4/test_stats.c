@@ -292,7 +292,7 @@ test_refusals(void **state)
 	rte_mempool_free(tiny);
 }
 
-#define WRITER_FRAMES 200000u
+#define WRITER_FRAMES 50000u
 #define WRITER_BURST 16u
 #define SETTLE_MS 30000u
 
