@@ -98,10 +98,34 @@ wire_vdev() { # NUMBER MTU
 # What triplane is told first.
 ipoib_first=()
 
+# ipoib_program "OPTION..." VDEV...: triplane on our card with these devices, ipoib_ports of IPoIB, and a subnet manager by it.
+ipoib_program() {
+	local options=$1 a
+	shift
+	rm -f "$lab_tmp/say" "$lab_tmp/umad.sock"
+	mkfifo "$lab_tmp/say"
+	exec 9<>"$lab_tmp/say"
+	# shellcheck disable=SC2086 # options
+	ip netns exec "$wires" "$app" --no-huge -m 512 --no-shconf --no-telemetry --no-pci --file-prefix="$ns" --lcores 0@0,1@0 \
+		--vdev="net_mlx4_user0,socket=$lab_tmp/ours.sock" "$@" -- $options <"$lab_tmp/say" >"$lab_tmp/triplane.out" 2>&1 &
+	triplane=$!
+	pids+=("$triplane")
+	for a in "${ipoib_first[@]}"; do say "$a"; done
+	say "ib umad on $lab_tmp/umad.sock"
+	until_ok 30 test -S "$lab_tmp/umad.sock" || { ipoib_fail triplane "$(tail -n 3 "$lab_tmp/triplane.out" | tr '\n' ';')"; exit 1; }
+	printf 'Default=0x7fff,ipoib:ALL=full;\nlab=0x0007,ipoib:ALL=full;\n' >"$lab_tmp/partitions"
+	echo 'force_log_flush TRUE' >"$lab_tmp/osm.conf"
+	sm_start
+}
+
+ipoib_are_up() { # TEST
+	if until_ok 90 all_up; then ipoib_pass "$1"; else ipoib_fail "$1" "$(ask 'show ipoib') $(tail -n 2 "$lab_tmp/osm.log")"; fi
+}
+
 # ipoib_host MTU "OPTION..." ARGUMENTS...: triplane with an IPoIB port for each of ARGUMENTS, which net_ipoibN has besides its
 # port; port I is bridged to the host's interface farI, which has addresses 10.8.I.1 and fd00:8:I::1 and this MTU.
 ipoib_host() {
-	local mtu=$1 options=$2 vdevs=(--vdev="net_mlx4_user0,socket=$lab_tmp/ours.sock") i=0 a
+	local mtu=$1 options=$2 vdevs=() i=0 a
 	shift 2
 	ipoib_ports=$#
 	for a in "$@"; do
@@ -113,20 +137,8 @@ ipoib_host() {
 		vdevs+=(--vdev="net_ipoib$i,port=net_mlx4_user0/1$a" --vdev="$(wire_vdev $i "$mtu")")
 		i=$((i + 1))
 	done
-	mkfifo "$lab_tmp/say"
-	exec 9<>"$lab_tmp/say"
-	# shellcheck disable=SC2086 # options
-	ip netns exec "$wires" "$app" --no-huge -m 512 --no-shconf --no-telemetry --no-pci --file-prefix="$ns" --lcores 0@0,1@0 \
-		"${vdevs[@]}" -- $options <"$lab_tmp/say" >"$lab_tmp/triplane.out" 2>&1 &
-	triplane=$!
-	pids+=("$triplane")
-	for a in "${ipoib_first[@]}"; do say "$a"; done
-	say "ib umad on $lab_tmp/umad.sock"
-	until_ok 30 test -S "$lab_tmp/umad.sock" || { ipoib_fail triplane "$(tail -n 3 "$lab_tmp/triplane.out" | tr '\n' ';')"; exit 1; }
-	printf 'Default=0x7fff,ipoib:ALL=full;\nlab=0x0007,ipoib:ALL=full;\n' >"$lab_tmp/partitions"
-	echo 'force_log_flush TRUE' >"$lab_tmp/osm.conf"
-	sm_start
-	if until_ok 90 all_up; then ipoib_pass up; else ipoib_fail up "$(ask 'show ipoib') $(tail -n 2 "$lab_tmp/osm.log")"; fi
+	ipoib_program "$options" "${vdevs[@]}"
+	ipoib_are_up up
 	echo 0 | in_ns tee /proc/sys/net/ipv4/icmp_echo_ignore_broadcasts >/dev/null
 	in_ns ip link set lo up
 	for ((i = 0; i < ipoib_ports; i++)); do
@@ -203,13 +215,17 @@ guest_over() {
 	guests=()
 }
 
-# triplane and cards go, and are judged.
-ipoib_over() {
+ipoib_program_over() { # TEST
 	local rc
 	say stop
 	say quit
 	wait "$triplane"
 	rc=$?
-	if [ $rc = 0 ]; then ipoib_pass triplane-end; else ipoib_fail triplane-end "status $rc: $(tail -n 3 "$lab_tmp/triplane.out" | tr '\n' ';')"; fi
+	if [ $rc = 0 ]; then ipoib_pass "$1"; else ipoib_fail "$1" "status $rc: $(tail -n 3 "$lab_tmp/triplane.out" | tr '\n' ';')"; fi
+}
+
+# triplane and cards go, and are judged.
+ipoib_over() {
+	ipoib_program_over triplane-end
 	card_verdict guest "$ipoib_test"
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The stock kernel's ib_ipoib in a guest against our IPoIB port in connected mode (RFC 4755): packets of 65028 octets and TCP
-# both ways between Linux stacks, either side without connections, modes that change and interfaces that go while traffic flows.
+# The stock kernel's ib_ipoib in a guest against our IPoIB port in connected mode (RFC 4755): packets of the whole MTU of 65520
+# that triplane answers itself; packets of 65028 octets and TCP both ways between Linux stacks, either side without connections,
+# modes that change and interfaces that go while traffic flows.
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 ipoib_test=ipoib-cm
@@ -32,6 +33,13 @@ went() {
 	else
 		ipoib_fail "$1" "$s packets went by connections, $r came; want $2 and $3 (0: none)"
 	fi
+}
+
+# no_drops TEST: our port dropped nothing that has no good reason.
+no_drops() {
+	local lost
+	lost=$(ask "show ipoib counters 0" | grep -oE '"drop_[a-z_]*": *[1-9][0-9]*' | grep -Ev 'tx_(down|no_member|no_path|no_neighbour)|rx_own' | tr '\n' ' ')
+	if [ -z "$lost" ]; then ipoib_pass "$1"; else ipoib_fail "$1" "$lost"; fi
 }
 
 # --- modes
@@ -73,10 +81,16 @@ stream_end() { # WHILE: says how many came back
 
 # --- cards, our program, the guest, the subnet
 
-# What comes from the host has one buffer, so these are as long as they can be.
 ipoib_cards
-ipoib_host 65280 "--mbuf-size 65535 --total-num-mbufs 3072" ,connected=1
 guest_booted
+
+# --- the whole MTU: no host stack carries it behind a wire of Ethernet, so triplane answers, in buffers of the usual size
+
+ipoib_ports=1
+ipoib_program "--total-num-mbufs 8192" --vdev=net_ipoib0,port=net_mlx4_user0/1,connected=1
+ipoib_are_up whole-up
+say "set fwd icmpecho"
+say start
 {
 	printf %s "$guest_ib0"
 	cat <<'GUEST'
@@ -86,6 +100,57 @@ GUEST
 theirs connected 65520
 want ipoib-cm-guest-connected guest theirs-connected '^connected$'
 want ipoib-cm-guest-mtu guest theirs-connected 'ib0: .*mtu 65520 .*state UP'
+pings_back whole-ping 10.8.0.1
+# Nobody has reported the group that IPv6 asks in, so the guest is told.
+guest_exec guest 30 <<'GUEST'
+ip -6 neigh replace fd00:8:0::1 lladdr "$(ip neigh show 10.8.0.1 dev ib0 | sed 's/.*lladdr \([0-9a-f:]*\).*/\1/')" dev ib0
+GUEST
+pings_back whole-ping6 fd00:8:0::1
+has_conns whole-conns "1 1"
+
+# whole TEST ADDRESS OCTETS: ten echoes with so many octets of data, none cut, come back as long as they went; each went by a
+# connection, there and back, and the guest's interface counted as many octets of IP. One octet more the guest does not send.
+whole() {
+	local t=$1 s r octets dir
+	mark
+	guest_exec guest 120 <<GUEST
+echo '== $t'
+octets() { cat /sys/class/net/ib0/statistics/\$1_bytes; }
+tx=\$(octets tx) rx=\$(octets rx)
+ping -n -c 10 -i 0.2 -W 10 -M do -s $3 $2
+echo "octets tx \$((\$(octets tx) - tx)) rx \$((\$(octets rx) - rx))"
+echo '== $t-longer'
+ping -n -c 2 -i 0.2 -W 1 -M do -s $(($3 + 1)) $2 2>&1
+GUEST
+	want "ipoib-cm-$t" guest "$t" '10 packets transmitted, 10 received, 0% packet loss'
+	if [ "$(section guest "$t" | grep -c "^$(($3 + 8)) bytes from ")" = 10 ]; then
+		ipoib_pass "$t-length"
+	else
+		ipoib_fail "$t-length" "$(section guest "$t" | tail -n 4 | tr '\n' ';')"
+	fi
+	s=$(($(counter 0 tx_conn_packets) - sent)) r=$(($(counter 0 rx_conn_packets) - received))
+	if [ $s = 10 ] && [ $r = 10 ]; then ipoib_pass "$t-conn"; else ipoib_fail "$t-conn" "$s packets went by connections, $r came, want 10"; fi
+	for dir in tx rx; do
+		octets=$(section guest "$t" | sed -n "s/^octets.* $dir \([0-9]*\).*/\1/p")
+		if [ "${octets:-0}" -ge 655200 ]; then ipoib_pass "$t-$dir"; else ipoib_fail "$t-$dir" "$octets octets, want 10 times 65520"; fi
+	done
+	want "ipoib-cm-$t-longer" guest "$t-longer" '[Mm]essage too long'
+	want "ipoib-cm-$t-longer-none" guest "$t-longer" ' 0 received'
+}
+
+whole whole 10.8.0.1 65492
+whole whole6 fd00:8:0::1 65472
+no_drops whole-no-drops
+guest_exec guest 60 <<<'ip link set ib0 down; ip neigh flush all'
+ipoib_program_over whole-end
+kill -INT "$sm"
+wait "$sm"
+
+# --- Linux stacks at both ends
+
+# What comes from the host has one buffer, so these are as long as they can be.
+ipoib_host 65280 "--mbuf-size 65535 --total-num-mbufs 3072" ,connected=1
+guest_exec guest 60 <<<"$guest_ib0 ip addr flush dev ib0; ib0_up"
 
 # --- both have connections
 
@@ -107,8 +172,7 @@ tcp tcp-back -c 10.8.0.2 -n 16M -R
 tcp tcp6 -c fd00:8:0::2 -n 16M
 # Of less than 64 KB each: 16 MB are more than 256.
 went tcp-used 512 256
-lost=$(ask "show ipoib counters 0" | grep -oE '"drop_[a-z_]*": *[1-9][0-9]*' | grep -Ev 'tx_(down|no_member|no_path|no_neighbour)|rx_own' | tr '\n' ' ')
-if [ -z "$lost" ]; then ipoib_pass no-drops; else ipoib_fail no-drops "$lost"; fi
+no_drops no-drops
 
 # --- one side has none, and both again, while packets flow that every mode takes
 
