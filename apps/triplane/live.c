@@ -11,6 +11,8 @@
 
 #include <rte_cycles.h>
 
+#include <tp_ipoib.h>
+
 #include "app.h"
 #include "fwd.h"
 #include "rte_pmd_mlx4_queue.h"
@@ -73,9 +75,11 @@ stats_add(struct rte_eth_stats *s, const struct rte_eth_stats *more)
 	s->oerrors += more->oerrors;
 }
 
-int
-live_totals(const struct fwd *fwd, uint16_t port, struct rte_eth_stats *s)
+/* What a port of ours has counted, whatever resets did. -ENODEV: it is another driver's. */
+static int
+own_totals(uint16_t port, struct rte_eth_stats *s)
 {
+	struct tp_ipoib_totals ipoib;
 	struct rte_pmd_mlx4_totals t;
 	int ret = rte_pmd_mlx4_totals_get(port, &t);
 
@@ -92,6 +96,25 @@ live_totals(const struct fwd *fwd, uint16_t port, struct rte_eth_stats *s)
 	}
 	if (ret != -ENODEV)
 		return ret;
+	ret = tp_ipoib_totals_get(port, &ipoib);
+	if (ret == 0)
+		*s = (struct rte_eth_stats){.ipackets = ipoib.rx_packets,
+					    .ibytes = ipoib.rx_bytes,
+					    .rx_nombuf = ipoib.rx_nombuf,
+					    .ierrors = ipoib.rx_errors,
+					    .opackets = ipoib.tx_packets,
+					    .obytes = ipoib.tx_bytes,
+					    .oerrors = ipoib.tx_errors};
+	return ret;
+}
+
+int
+live_totals(const struct fwd *fwd, uint16_t port, struct rte_eth_stats *s)
+{
+	int ret = own_totals(port, s);
+
+	if (ret != -ENODEV)
+		return ret;
 	ret = rte_eth_stats_get(port, s);
 	if (ret == 0)
 		stats_add(s, &fwd->cleared[port]);
@@ -101,9 +124,8 @@ live_totals(const struct fwd *fwd, uint16_t port, struct rte_eth_stats *s)
 int
 live_clear(const struct app *app, uint16_t port, bool xstats)
 {
-	struct rte_pmd_mlx4_totals own;
 	struct rte_eth_stats was;
-	bool other = rte_pmd_mlx4_totals_get(port, &own) == -ENODEV && rte_eth_stats_get(port, &was) == 0;
+	bool other = own_totals(port, &was) == -ENODEV && rte_eth_stats_get(port, &was) == 0;
 	int ret = xstats ? rte_eth_xstats_reset(port) : rte_eth_stats_reset(port);
 
 	/* What it counts between the two calls is missing: ethdev has none that does both. */

@@ -473,6 +473,6 @@ ipoib_cm_close(struct ipoib_port *p)
 	/* What was freed is in the list no more. */
 	while ((rc = TAILQ_FIRST(&cm->rcs)) != NULL)
 		rc_free(rc); /* NOLINT */
-	p->rxq[0]->drop[IPOIB_DROP_RX_CONN] += cm->num_held;
+	p->rxq[0]->n.drop[IPOIB_DROP_RX_CONN] += cm->num_held;
 	cm_free(p);
 }

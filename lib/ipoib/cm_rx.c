@@ -17,7 +17,7 @@ chain_new(struct ipoib_cm *cm, struct rte_mbuf **head, struct ibv_sge *sge)
 	uint32_t old = RTE_MIN(cm->num_spare, cm->segs), i;
 
 	if (old < cm->segs && rte_pktmbuf_alloc_bulk(q->pool, m + old, cm->segs - old) != 0) {
-		q->nombuf++;
+		q->n.nombuf++;
 		return false;
 	}
 	for (i = 0; i < old; i++)
@@ -101,11 +101,11 @@ hand_over(struct ipoib_rxq *q, struct rte_mbuf *m, uint32_t own_qpn)
 	rte_pktmbuf_prepend(m, IB_GRH_LEN);
 	*meta = (struct ipoib_meta){.by_conn = own_qpn};
 	if (rte_ring_sp_enqueue(q->slow, m) != 0) {
-		q->drop[IPOIB_DROP_RX_RING_FULL]++;
+		q->n.drop[IPOIB_DROP_RX_RING_FULL]++;
 		rte_pktmbuf_free(m);
 		return;
 	}
-	q->handed++;
+	q->n.handed++;
 }
 _Static_assert(sizeof(struct ipoib_meta) + IB_GRH_LEN <= IPOIB_RC_OFFSET, "meta is in front of a packet");
 
@@ -119,7 +119,7 @@ take(struct ipoib_rxq *q, const struct ipoib_view *v, struct rte_mbuf *m, const 
 	uint8_t *base;
 
 	if (unlikely(wc->status != IBV_WC_SUCCESS || wc->byte_len < IPOIB_ENCAP_LEN + 20)) {
-		q->drop[wc->status != IBV_WC_SUCCESS ? IPOIB_DROP_RX_ERROR : IPOIB_DROP_RX_SHORT]++;
+		q->n.drop[wc->status != IBV_WC_SUCCESS ? IPOIB_DROP_RX_ERROR : IPOIB_DROP_RX_SHORT]++;
 		rte_pktmbuf_free(m);
 		return false;
 	}
@@ -188,10 +188,10 @@ ipoib_cm_rx(struct ipoib_rxq *q, const struct ipoib_view *v, struct rte_mbuf **p
 		cm->free[cm->num_free++] = no;
 		if (!take(q, v, m, &wc[i]))
 			continue;
-		q->bytes += m->pkt_len;
+		q->n.bytes += m->pkt_len;
 		pkts[got++] = m;
 	}
-	q->port->cm_rx += got;
+	q->port->n.cm_rx += got;
 	ipoib_cm_fill(cm);
 	return got;
 }

@@ -19,7 +19,7 @@ slot_done(struct ipoib_cm *cm, uint32_t no, bool ok)
 	atomic_store_explicit(&rc->inflight, rc->inflight - 1, memory_order_relaxed);
 	atomic_store_explicit(&rc->done, rc->done + 1, memory_order_relaxed);
 	if (unlikely(!ok)) {
-		cm->port->txq[0]->drop[IPOIB_DROP_TX_ERROR] += !rc->closing;
+		cm->port->txq[0]->n.drop[IPOIB_DROP_TX_ERROR] += !rc->closing;
 		atomic_store(&rc->broken, true);
 		atomic_store(&cm->trouble, true);
 	}
@@ -87,7 +87,7 @@ ipoib_cm_post(struct ipoib_cm *cm, struct ipoib_rc *rc, struct rte_mbuf *m, uint
 		slot_done(cm, no, false);
 		return true;
 	}
-	cm->port->cm_tx++;
+	cm->port->n.cm_tx++;
 	return true;
 }
 
@@ -107,7 +107,7 @@ ipoib_cm_send(struct ipoib_port *p, struct ipoib_conn *conn, struct rte_mbuf *m)
 	if (!ipoib_cm_post(cm, conn->home, m, 0))
 		ipoib_drop(&p->core, IPOIB_DROP_TX_WAIT_FULL, m);
 	else
-		p->slow_sent++;
+		p->n.slow_sent++;
 }
 
 bool
@@ -155,9 +155,9 @@ copy_of(struct ipoib_txq *q, struct rte_mbuf *m)
 	}
 	rte_pktmbuf_free(m);
 	if (copy == NULL)
-		q->drop[IPOIB_DROP_TX_NO_MBUF]++;
+		q->n.drop[IPOIB_DROP_TX_NO_MBUF]++;
 	else
-		q->copied++;
+		q->n.copied++;
 	return copy;
 }
 
@@ -210,14 +210,14 @@ post_frame(struct ipoib_txq *q, struct ipoib_rc *rc, struct rte_mbuf *m)
 	memcpy(&encap, p + 12, sizeof(uint16_t)); /* the reserved half is zero */
 	memcpy(p + SKIP, &encap, sizeof(encap));
 	(void)ipoib_cm_post(q->port->cm, rc, m, SKIP);
-	q->packets++;
-	q->bytes += len;
+	q->n.packets++;
+	q->n.bytes += len;
 }
 
 static void
 drop(struct ipoib_txq *q, enum ipoib_drop why, struct rte_mbuf *m)
 {
-	q->drop[why]++;
+	q->n.drop[why]++;
 	rte_pktmbuf_free(m);
 }
 
@@ -268,7 +268,7 @@ send_parts(struct ipoib_txq *q, const struct ipoib_cm_ent *to, struct rte_mbuf *
 		part = ipoib_cm_cut(m, q->port->pool, no++);
 		if (part == NULL || part->nb_segs > cm->sges) {
 			rte_pktmbuf_free(part);
-			q->drop[IPOIB_DROP_TX_NO_MBUF]++;
+			q->n.drop[IPOIB_DROP_TX_NO_MBUF]++;
 			break;
 		}
 		post_frame(q, rc, part);

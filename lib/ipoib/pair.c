@@ -309,7 +309,7 @@ tp_ipoib_pair_info(uint16_t port_id, struct tp_ipoib_pair_info *info)
 	info->failbacks = p->failbacks;
 	info->asked = p->asked;
 	info->announced = p->announced;
-	info->standby_dropped = ipoib_pair_dropped(p, NULL);
+	info->standby_dropped = ipoib_pair_dropped(p);
 	pthread_mutex_unlock(&p->lock);
 	return 0;
 }

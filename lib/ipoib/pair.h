@@ -15,11 +15,16 @@
 
 struct ipoib_pair;
 
+struct ipoib_pair_counts {
+	uint64_t packets, bytes; /* that the application received */
+	uint64_t dropped;        /* what came to the port that does not carry */
+};
+
 struct ipoib_pair_queue {
 	struct ipoib_pair *pair;
 	uint16_t id;
 	uint16_t turn;
-	uint64_t dropped, dropped_bytes; /* of the port that does not carry */
+	struct ipoib_pair_counts n, base; /* of a receive queue; base: at the last reset */
 };
 
 struct ipoib_pair {
@@ -47,7 +52,6 @@ int ipoib_pair_listen(struct ipoib_pair *p);
 void ipoib_pair_unlisten(struct ipoib_pair *p);
 /* NULL: it is no pair. */
 struct ipoib_pair *ipoib_pair_of(uint16_t port_id);
-uint64_t ipoib_pair_dropped(const struct ipoib_pair *p, uint64_t *bytes);
 
 /* --- pair_rss.c */
 int ipoib_pair_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
@@ -55,6 +59,16 @@ int ipoib_pair_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entr
 int ipoib_pair_hash_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
 int ipoib_pair_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
 
+/* --- pair_stats.c */
+/* In all, or since the last reset. */
+void ipoib_pair_totals(const struct ipoib_pair *p, bool all, struct tp_ipoib_totals *t);
+uint64_t ipoib_pair_dropped(const struct ipoib_pair *p);
+int ipoib_pair_stats_get(IPOIB_STATS_GET_ARGS);
+int ipoib_pair_stats_reset(struct rte_eth_dev *dev);
+int ipoib_pair_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsigned int n);
+int ipoib_pair_xstats_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, unsigned int n);
+
+/* --- pair_burst.c, pair_eth.c */
 extern const struct eth_dev_ops ipoib_pair_ops;
 uint16_t ipoib_pair_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);
 uint16_t ipoib_pair_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);

@@ -1,70 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* A pair as an ethdev: bursts of the port that carries, control operations for both. */
+/* A pair as an ethdev: control operations for both ports. */
 #include <errno.h>
 
 #include <rte_malloc.h>
-#include <rte_string_fns.h>
 
 #include "pair.h"
-
-#define LOOK_AT_OTHER 16u /* bursts from one look at the other port to the next; a power of two */
 
 static struct ipoib_pair *
 pair_of(struct rte_eth_dev *dev)
 {
 	return dev->data->dev_private;
-}
-
-/* --- bursts ---------------------------------------------------------------------------------------------------------- */
-
-/* What came to the other port for us alone is on its way since before a move; of what came for groups the active has a copy. */
-static __rte_noinline uint16_t
-rx_other(struct ipoib_pair_queue *q, uint16_t port_id, struct rte_mbuf **pkts, uint16_t n)
-{
-	uint16_t i, kept = 0, got = rte_eth_rx_burst(port_id, q->id, pkts, n);
-
-	for (i = 0; i < got; i++) {
-		if (!rte_is_multicast_ether_addr(rte_pktmbuf_mtod(pkts[i], struct rte_ether_addr *))) {
-			pkts[kept++] = pkts[i];
-			continue;
-		}
-		q->dropped++;
-		q->dropped_bytes += pkts[i]->pkt_len;
-		rte_pktmbuf_free(pkts[i]);
-	}
-	return kept;
-}
-
-uint16_t
-ipoib_pair_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
-{
-	struct ipoib_pair_queue *q = queue;
-	const struct ipoib_pair *p = q->pair;
-	unsigned int active = atomic_load_explicit(&p->active, memory_order_relaxed);
-	uint16_t got = 0, i;
-
-	/* Before the active one, which may always fill the burst. */
-	if (unlikely((++q->turn & (LOOK_AT_OTHER - 1)) == 0))
-		got = rx_other(q, p->member[active ^ 1], pkts, n);
-	got += rte_eth_rx_burst(p->member[active], q->id, pkts + got, n - got);
-	for (i = 0; i < got; i++)
-		pkts[i]->port = p->port_id;
-	return got;
-}
-
-uint16_t
-ipoib_pair_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
-{
-	struct ipoib_pair_queue *q = queue;
-	const struct ipoib_pair *p = q->pair;
-	unsigned int active = atomic_load_explicit(&p->active, memory_order_acquire);
-
-	/* What the other one has sent goes back to its pools. */
-	if (unlikely((++q->turn & (LOOK_AT_OTHER - 1)) == 0))
-		rte_eth_tx_burst(p->member[active ^ 1], q->id, pkts, 0);
-	return rte_eth_tx_burst(p->member[active], q->id, pkts, n);
 }
 
 /* --- life ------------------------------------------------------------------------------------------------------------ */
@@ -291,110 +238,6 @@ pair_promiscuous(struct rte_eth_dev *dev)
 	return 0;
 }
 
-/* --- counters -------------------------------------------------------------------------------------------------------- */
-
-uint64_t
-ipoib_pair_dropped(const struct ipoib_pair *p, uint64_t *bytes)
-{
-	const struct rte_eth_dev_data *data = p->eth->data;
-	uint64_t n = 0, sum = 0;
-	unsigned int i;
-
-	for (i = 0; i < data->nb_rx_queues; i++) {
-		const struct ipoib_pair_queue *q = data->rx_queues[i];
-
-		n += q != NULL ? q->dropped : 0;
-		sum += q != NULL ? q->dropped_bytes : 0;
-	}
-	if (bytes != NULL)
-		*bytes = sum;
-	return n;
-}
-
-static int
-pair_stats_get(IPOIB_STATS_GET_ARGS)
-{
-	struct ipoib_pair *p = pair_of(dev);
-	struct rte_eth_stats s;
-	uint64_t dropped, bytes;
-	unsigned int i;
-
-	for (i = 0; i < IPOIB_PAIR_MEMBERS; i++) {
-		int ret = rte_eth_stats_get(p->member[i], &s);
-
-		if (ret != 0)
-			return ret;
-		stats->ipackets += s.ipackets;
-		stats->opackets += s.opackets;
-		stats->ibytes += s.ibytes;
-		stats->obytes += s.obytes;
-		stats->imissed += s.imissed;
-		stats->ierrors += s.ierrors;
-		stats->oerrors += s.oerrors;
-		stats->rx_nombuf += s.rx_nombuf;
-	}
-	dropped = ipoib_pair_dropped(p, &bytes);
-	stats->ipackets -= dropped;
-	stats->ibytes -= bytes;
-	return 0;
-}
-
-static int
-pair_stats_reset(struct rte_eth_dev *dev)
-{
-	struct ipoib_pair *p = pair_of(dev);
-	unsigned int i;
-
-	for (i = 0; i < IPOIB_PAIR_MEMBERS; i++)
-		rte_eth_stats_reset(p->member[i]);
-	pthread_mutex_lock(&p->lock);
-	p->failovers = p->failbacks = p->asked = p->announced = 0;
-	for (i = 0; i < dev->data->nb_rx_queues; i++) {
-		struct ipoib_pair_queue *q = dev->data->rx_queues[i];
-
-		if (q != NULL)
-			q->dropped = q->dropped_bytes = 0;
-	}
-	pthread_mutex_unlock(&p->lock);
-	return 0;
-}
-
-static const struct {
-	const char *name;
-	size_t at;
-} rows[] = {
-	{"failovers", offsetof(struct tp_ipoib_pair_info, failovers)},
-	{"failbacks", offsetof(struct tp_ipoib_pair_info, failbacks)},
-	{"moves_asked", offsetof(struct tp_ipoib_pair_info, asked)},
-	{"addresses_announced", offsetof(struct tp_ipoib_pair_info, announced)},
-	{"standby_dropped", offsetof(struct tp_ipoib_pair_info, standby_dropped)},
-};
-
-static int
-pair_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsigned int n)
-{
-	struct tp_ipoib_pair_info info;
-	unsigned int i;
-
-	tp_ipoib_pair_info(dev->data->port_id, &info);
-	for (i = 0; i < RTE_DIM(rows) && i < n; i++) {
-		xstats[i].id = i;
-		memcpy(&xstats[i].value, (const uint8_t *)&info + rows[i].at, sizeof(xstats[i].value));
-	}
-	return RTE_DIM(rows);
-}
-
-static int
-pair_xstats_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, unsigned int n)
-{
-	unsigned int i;
-
-	(void)dev;
-	for (i = 0; names != NULL && i < RTE_DIM(rows) && i < n; i++)
-		rte_strlcpy(names[i].name, rows[i].name, sizeof(names[i].name));
-	return RTE_DIM(rows);
-}
-
 const struct eth_dev_ops ipoib_pair_ops = {
 	.dev_configure = pair_configure,
 	.dev_start = pair_start,
@@ -415,9 +258,9 @@ const struct eth_dev_ops ipoib_pair_ops = {
 	.rx_queue_release = rx_release,
 	.tx_queue_setup = tx_setup,
 	.tx_queue_release = tx_release,
-	.stats_get = pair_stats_get,
-	.stats_reset = pair_stats_reset,
-	.xstats_get = pair_xstats_get,
-	.xstats_get_names = pair_xstats_names,
-	.xstats_reset = pair_stats_reset,
+	.stats_get = ipoib_pair_stats_get,
+	.stats_reset = ipoib_pair_stats_reset,
+	.xstats_get = ipoib_pair_xstats_get,
+	.xstats_get_names = ipoib_pair_xstats_names,
+	.xstats_reset = ipoib_pair_stats_reset,
 };

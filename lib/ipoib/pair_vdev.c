@@ -223,6 +223,7 @@ pair_probe(struct rte_vdev_device *vdev)
 		rte_eth_dev_release_port(eth);
 		return ret;
 	}
+	eth->data->dev_flags |= RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
 	ipoib_vdev_show(eth, &ipoib_pair_ops, ipoib_pair_rx_burst, ipoib_pair_tx_burst);
 	return 0;
 }

@@ -22,6 +22,7 @@
 #include <tp_reta.h>
 
 #include "core.h"
+#include "counts.h"
 #include "tp_ipoib.h"
 #include "tp_roce.h"
 #include "view.h"
@@ -66,8 +67,7 @@ struct ipoib_rxq {
 	uint32_t missing; /* work requests that had no buffer */
 	struct ibv_recv_wr wr[IPOIB_BURST];
 	struct ibv_sge sge[IPOIB_BURST];
-	uint64_t packets, bytes, multicast, nombuf, handed;
-	uint64_t drop[IPOIB_DROP_NUM];
+	struct ipoib_rx_counts n, base; /* base: at the last reset */
 };
 
 struct ipoib_txq {
@@ -88,8 +88,7 @@ struct ipoib_txq {
 	struct ibv_send_wr wr[IPOIB_BURST];
 	struct ibv_sge sge[IPOIB_BURST];
 	struct ibv_sge tso_sge[IPOIB_TSO_SEGS];
-	uint64_t packets, bytes, multicast, handed, copied, large;
-	uint64_t drop[IPOIB_DROP_NUM];
+	struct ipoib_tx_counts n, base; /* as there */
 };
 
 /* What came with a packet that goes to the control thread; in front of its data, at the beginning of its buffer. */
@@ -156,9 +155,9 @@ struct ipoib_port {
 	SLIST_HEAD(, ipoib_pool_mr) mrs;
 	pthread_mutex_t answer_lock; /* of the next two */
 	struct ipoib_answers answers, asked;
-	uint64_t tx_error, slow_sent, slow_bytes; /* octets as if the packets had an Ethernet header, as queues count */
-	uint64_t cm_tx, cm_rx;                    /* packets by connections: written by bursts */
-	struct ipoib_cm *cm;                      /* connected mode; NULL: datagram mode */
+	struct ipoib_port_counts n, base;  /* as those of queues */
+	struct ipoib_core_stats core_base; /* of core.stats */
+	struct ipoib_cm *cm;               /* connected mode; NULL: datagram mode */
 	struct rte_ether_addr mcast[TP_IPOIB_MAC_GROUPS];
 	uint32_t num_mcast;
 };
@@ -307,6 +306,9 @@ struct ipoib_port *ipoib_port_of(uint16_t port_id);
 #define IPOIB_QSTATS_ARG struct rte_eth_stats *q
 #define IPOIB_STATS_GET_ARGS struct rte_eth_dev *dev, struct rte_eth_stats *stats
 #endif
+/* In all, or since the last reset. */
+void ipoib_port_totals(const struct ipoib_port *p, bool all, struct tp_ipoib_totals *t);
+void ipoib_stats_fill(const struct tp_ipoib_totals *t, struct rte_eth_stats *stats);
 int ipoib_stats_get(IPOIB_STATS_GET_ARGS);
 int ipoib_stats_reset(struct rte_eth_dev *dev);
 int ipoib_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsigned int n);

@@ -432,13 +432,13 @@ ipoib_queues_reset(struct ipoib_port *p)
 		return;
 	p->ready = false;
 	for (i = 0; i < p->num_tx; i++)
-		errors[i] = p->txq[i]->drop[IPOIB_DROP_TX_ERROR];
+		errors[i] = p->txq[i]->n.drop[IPOIB_DROP_TX_ERROR];
 	all_to(p, IBV_QPS_ERR);
 	for (ms = 0; !drained(p) && ms < DRAIN_MS; ms++)
 		usleep(1000);
 	all_to(p, IBV_QPS_RESET);
 	for (i = 0; i < p->num_tx; i++) {
-		p->txq[i]->drop[IPOIB_DROP_TX_ERROR] = errors[i]; /* what a stop flushes is no error */
+		p->txq[i]->n.drop[IPOIB_DROP_TX_ERROR] = errors[i]; /* what a stop flushes is no error */
 		ipoib_tx_forget(p->txq[i]);
 	}
 	for (i = 0; i < p->num_rx; i++) {
@@ -532,7 +532,7 @@ ipoib_slow_reap(struct ipoib_port *p)
 	while ((n = ibv_poll_cq(p->slow_cq, RTE_DIM(wc), wc)) > 0) {
 		for (i = 0; i < n; i++) {
 			rte_pktmbuf_free((struct rte_mbuf *)(uintptr_t)wc[i].wr_id);
-			p->tx_error += wc[i].status != IBV_WC_SUCCESS && p->ready;
+			p->n.tx_error += wc[i].status != IBV_WC_SUCCESS && p->ready;
 		}
 		p->slow_inflight -= (uint32_t)n;
 	}
@@ -556,11 +556,11 @@ ipoib_slow_send(struct ipoib_port *p, struct ibv_ah *ah, uint32_t qpn, struct rt
 		ipoib_slow_reap(p);
 	if (!p->ready || m->nb_segs != 1 || p->slow_inflight == IPOIB_SLOW_SENDS ||
 	    ipoib_pool_lkey(p, m->pool, &sge.lkey) != 0 || ibv_post_send(p->slow_qp, &wr, &bad) != 0) {
-		p->tx_error++;
+		p->n.tx_error++;
 		rte_pktmbuf_free(m);
 		return;
 	}
 	p->slow_inflight++;
-	p->slow_sent++;
-	p->slow_bytes += sge.length + RTE_ETHER_HDR_LEN - IPOIB_ENCAP_LEN;
+	p->n.slow_sent++;
+	p->n.slow_bytes += sge.length + RTE_ETHER_HDR_LEN - IPOIB_ENCAP_LEN;
 }

@@ -15,7 +15,7 @@ ipoib_rx_fill(struct ipoib_rxq *q)
 
 		/* As they are in the pool: what is received sets all that counts. */
 		if (rte_mempool_get_bulk(q->pool, (void **)m, n) != 0) {
-			q->nombuf++;
+			q->n.nombuf++;
 			return;
 		}
 		for (i = 0; i < n; i++) {
@@ -51,11 +51,11 @@ hand_over(struct ipoib_rxq *q, struct rte_mbuf *m, const struct ibv_wc *wc)
 	meta->slid = wc->slid;
 	meta->grh = (wc->wc_flags & IBV_WC_GRH) != 0;
 	if (rte_ring_sp_enqueue(q->slow, m) != 0) {
-		q->drop[IPOIB_DROP_RX_RING_FULL]++;
+		q->n.drop[IPOIB_DROP_RX_RING_FULL]++;
 		rte_pktmbuf_free(m);
 		return;
 	}
-	q->handed++;
+	q->n.handed++;
 }
 
 /* The address that a group's packet has on Ethernet; 0: the group is none of ours. */
@@ -117,7 +117,7 @@ struct burst {
 static __rte_noinline void
 refuse(struct ipoib_rxq *q, struct rte_mbuf *m, enum ibv_wc_status status)
 {
-	q->drop[status != IBV_WC_SUCCESS ? IPOIB_DROP_RX_ERROR : IPOIB_DROP_RX_SHORT]++;
+	q->n.drop[status != IBV_WC_SUCCESS ? IPOIB_DROP_RX_ERROR : IPOIB_DROP_RX_SHORT]++;
 	rte_mempool_put(m->pool, m);
 }
 
@@ -169,11 +169,11 @@ to_group(struct ipoib_rxq *q, const struct burst *b, struct rte_mbuf *m, const s
 	if (base[24] != 0xff)
 		return true;
 	if (is_own(q->port, b, wc)) {
-		q->drop[IPOIB_DROP_RX_OWN]++;
+		q->n.drop[IPOIB_DROP_RX_OWN]++;
 		rte_mempool_put(m->pool, m);
 		return false;
 	}
-	q->multicast++;
+	q->n.multicast++;
 	*dst = group_mac(q->port, base);
 	if (*dst != 0)
 		return true;
@@ -249,7 +249,7 @@ ipoib_rx_drain(struct ipoib_rxq *q, const struct ipoib_view *v)
 	do {
 		got = receive(q, &b, pkts, 0, IPOIB_BURST, &done);
 		put = rte_ring_sp_enqueue_burst(q->inject, (void **)pkts, got, NULL);
-		q->drop[IPOIB_DROP_RX_RING_FULL] += got - put;
+		q->n.drop[IPOIB_DROP_RX_RING_FULL] += got - put;
 		rte_pktmbuf_free_bulk(pkts + put, got - put);
 	} while (done > 0);
 }
@@ -278,8 +278,8 @@ ipoib_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 	/* Connections are the first queue's. */
 	if (unlikely(b.v->cm != NULL) && q->id == 0 && got < n)
 		got += ipoib_cm_rx(q, b.v, pkts + got, (uint16_t)(n - got));
-	q->packets += got;
-	q->bytes += b.bytes;
+	q->n.packets += got;
+	q->n.bytes += b.bytes;
 	if (q->missing >= IPOIB_BURST / 2)
 		ipoib_rx_fill(q);
 	ipoib_turn_end(&q->turn);

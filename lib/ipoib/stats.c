@@ -52,59 +52,83 @@ static const struct {
 #define QUEUE_ROWS 9u
 #define ROWS (QUEUE_ROWS + RTE_DIM(core_rows) + IPOIB_DROP_NUM)
 
-#define SUM(p, queues, num, field)                                                                                     \
+static uint64_t
+count(const uint64_t *n, const uint64_t *base, bool all)
+{
+	return all ? ipoib_count(n) : ipoib_count_since(n, base);
+}
+
+#define SUM(p, queues, num, field, all)                                                                                \
 	({                                                                                                             \
 		uint64_t sum_ = 0;                                                                                     \
 		for (unsigned int i_ = 0; i_ < (p)->num; i_++)                                                         \
-			sum_ += (p)->queues[i_] != NULL ? (p)->queues[i_]->field : 0;                                  \
+			sum_ += (p)->queues[i_] != NULL                                                                \
+					? count(&(p)->queues[i_]->n.field, &(p)->queues[i_]->base.field, all)          \
+					: 0;                                                                           \
 		sum_;                                                                                                  \
 	})
-#define SUM_RX(p, field) SUM(p, rxq, num_rx, field)
-#define SUM_TX(p, field) SUM(p, txq, num_tx, field)
+#define SUM_RX(p, field, all) SUM(p, rxq, num_rx, field, all)
+#define SUM_TX(p, field, all) SUM(p, txq, num_tx, field, all)
+#define OF_PORT(p, field, all) count(&(p)->n.field, &(p)->base.field, all)
 
 static uint64_t
-dropped(const struct ipoib_port *p, unsigned int why)
+dropped(const struct ipoib_port *p, unsigned int why, bool all)
 {
-	return p->core.stats.drop[why] + SUM_RX(p, drop[why]) + SUM_TX(p, drop[why]) +
-	       (why == IPOIB_DROP_TX_ERROR ? p->tx_error : 0);
+	return count(&p->core.stats.drop[why], &p->core_base.drop[why], all) + SUM_RX(p, drop[why], all) +
+	       SUM_TX(p, drop[why], all) + (why == IPOIB_DROP_TX_ERROR ? OF_PORT(p, tx_error, all) : 0);
+}
+
+static const struct {
+	const char *name, *text;
+} queue_rows[QUEUE_ROWS] = {
+	{"rx_multicast_packets", "packets of groups received"},
+	{"tx_multicast_packets", "packets sent to groups"},
+	{"rx_control_packets", "packets received that the control thread took"},
+	{"tx_control_packets", "packets to be sent that the control thread took"},
+	{"tx_control_sent", "packets that the control thread sent"},
+	{"tx_copied", "packets copied to be sent"},
+	{"tx_large", "packets that the card cut"},
+	{"tx_conn_packets", "packets sent by connections"},
+	{"rx_conn_packets", "packets received by connections"},
+};
+
+static uint64_t
+queue_row(const struct ipoib_port *p, unsigned int i)
+{
+	switch (i) {
+	case 0: return SUM_RX(p, multicast, false);
+	case 1: return SUM_TX(p, multicast, false);
+	case 2: return SUM_RX(p, handed, false);
+	case 3: return SUM_TX(p, handed, false);
+	case 4: return OF_PORT(p, slow_sent, false);
+	case 5: return SUM_TX(p, copied, false);
+	case 6: return SUM_TX(p, large, false);
+	case 7: return OF_PORT(p, cm_tx, false);
+	default: return OF_PORT(p, cm_rx, false);
+	}
 }
 
 static void
 row(const struct ipoib_port *p, unsigned int i, const char **name, const char **text, uint64_t *value)
 {
-	switch (i) {
-	case 0:
-		*name = "rx_multicast_packets", *text = "packets of groups received", *value = SUM_RX(p, multicast);
+	if (i < QUEUE_ROWS) {
+		*name = queue_rows[i].name;
+		*text = queue_rows[i].text;
+		*value = queue_row(p, i);
 		return;
-	case 1: *name = "tx_multicast_packets", *text = "packets sent to groups", *value = SUM_TX(p, multicast); return;
-	case 2:
-		*name = "rx_control_packets", *text = "packets received that the control thread took",
-		*value = SUM_RX(p, handed);
-		return;
-	case 3:
-		*name = "tx_control_packets", *text = "packets to be sent that the control thread took",
-		*value = SUM_TX(p, handed);
-		return;
-	case 4:
-		*name = "tx_control_sent", *text = "packets that the control thread sent", *value = p->slow_sent;
-		return;
-	case 5: *name = "tx_copied", *text = "packets copied to be sent", *value = SUM_TX(p, copied); return;
-	case 6: *name = "tx_large", *text = "packets that the card cut", *value = SUM_TX(p, large); return;
-	case 7: *name = "tx_conn_packets", *text = "packets sent by connections", *value = p->cm_tx; return;
-	case 8: *name = "rx_conn_packets", *text = "packets received by connections", *value = p->cm_rx; return;
-	default: break;
 	}
 	i -= QUEUE_ROWS;
 	if (i < RTE_DIM(core_rows)) {
 		*name = core_rows[i].name;
 		*text = core_rows[i].text;
-		memcpy(value, (const uint8_t *)&p->core.stats + core_rows[i].at, sizeof(*value));
+		*value = ipoib_count_since(&((const uint64_t *)&p->core.stats)[core_rows[i].at / sizeof(*value)],
+					   &((const uint64_t *)&p->core_base)[core_rows[i].at / sizeof(*value)]);
 		return;
 	}
 	i -= RTE_DIM(core_rows);
 	*name = drop_names[i][0];
 	*text = drop_names[i][1];
-	*value = dropped(p, i);
+	*value = dropped(p, i, false);
 }
 
 /* Errors are the port's: the control thread drops, too. */
@@ -114,32 +138,59 @@ queue_stats(const struct ipoib_port *p, IPOIB_QSTATS_ARG)
 	unsigned int i;
 
 	for (i = 0; i < p->num_rx && i < RTE_ETHDEV_QUEUE_STAT_CNTRS; i++) {
-		q->q_ipackets[i] = p->rxq[i] != NULL ? p->rxq[i]->packets : 0;
-		q->q_ibytes[i] = p->rxq[i] != NULL ? p->rxq[i]->bytes : 0;
+		const struct ipoib_rxq *rx = p->rxq[i];
+
+		q->q_ipackets[i] = rx != NULL ? ipoib_count_since(&rx->n.packets, &rx->base.packets) : 0;
+		q->q_ibytes[i] = rx != NULL ? ipoib_count_since(&rx->n.bytes, &rx->base.bytes) : 0;
 	}
 	for (i = 0; i < p->num_tx && i < RTE_ETHDEV_QUEUE_STAT_CNTRS; i++) {
-		q->q_opackets[i] = p->txq[i] != NULL ? p->txq[i]->packets : 0;
-		q->q_obytes[i] = p->txq[i] != NULL ? p->txq[i]->bytes : 0;
+		const struct ipoib_txq *tx = p->txq[i];
+
+		q->q_opackets[i] = tx != NULL ? ipoib_count_since(&tx->n.packets, &tx->base.packets) : 0;
+		q->q_obytes[i] = tx != NULL ? ipoib_count_since(&tx->n.bytes, &tx->base.bytes) : 0;
 	}
+}
+
+void
+ipoib_port_totals(const struct ipoib_port *p, bool all, struct tp_ipoib_totals *t)
+{
+	unsigned int i;
+
+	*t = (struct tp_ipoib_totals){
+		.rx_packets = SUM_RX(p, packets, all),
+		.rx_bytes = SUM_RX(p, bytes, all),
+		.rx_nombuf = SUM_RX(p, nombuf, all),
+		.tx_packets = SUM_TX(p, packets, all) + OF_PORT(p, slow_sent, all),
+		.tx_bytes = SUM_TX(p, bytes, all) + OF_PORT(p, slow_bytes, all),
+	};
+	for (i = 0; i < IPOIB_DROP_NUM; i++) {
+		if (i < IPOIB_DROP_RX_SHORT)
+			t->tx_errors += dropped(p, i, all);
+		else
+			t->rx_errors += dropped(p, i, all);
+	}
+}
+
+void
+ipoib_stats_fill(const struct tp_ipoib_totals *t, struct rte_eth_stats *stats)
+{
+	stats->ipackets = t->rx_packets;
+	stats->ibytes = t->rx_bytes;
+	stats->rx_nombuf = t->rx_nombuf;
+	stats->ierrors = t->rx_errors;
+	stats->opackets = t->tx_packets;
+	stats->obytes = t->tx_bytes;
+	stats->oerrors = t->tx_errors;
 }
 
 int
 ipoib_stats_get(IPOIB_STATS_GET_ARGS)
 {
 	const struct ipoib_port *p = dev->data->dev_private;
-	unsigned int i;
+	struct tp_ipoib_totals t;
 
-	stats->ipackets = SUM_RX(p, packets);
-	stats->ibytes = SUM_RX(p, bytes);
-	stats->rx_nombuf = SUM_RX(p, nombuf);
-	stats->opackets = SUM_TX(p, packets) + p->slow_sent;
-	stats->obytes = SUM_TX(p, bytes) + p->slow_bytes;
-	for (i = 0; i < IPOIB_DROP_NUM; i++) {
-		if (i < IPOIB_DROP_RX_SHORT)
-			stats->oerrors += dropped(p, i);
-		else
-			stats->ierrors += dropped(p, i);
-	}
+	ipoib_port_totals(p, false, &t);
+	ipoib_stats_fill(&t, stats);
 	if (IPOIB_QSTATS != NULL)
 		queue_stats(p, IPOIB_QSTATS);
 	return 0;
@@ -152,20 +203,13 @@ ipoib_stats_reset(struct rte_eth_dev *dev)
 	unsigned int i;
 
 	ipoib_device_lock(p->device);
-	memset(&p->core.stats, 0, sizeof(p->core.stats));
-	p->tx_error = p->slow_sent = p->slow_bytes = p->cm_tx = p->cm_rx = 0;
+	ipoib_counts_reset(&p->core_base, &p->core.stats, sizeof(p->core_base));
+	ipoib_counts_reset(&p->base, &p->n, sizeof(p->base));
 	for (i = 0; i < IPOIB_QUEUES; i++) {
-		struct ipoib_rxq *rx = p->rxq[i];
-		struct ipoib_txq *tx = p->txq[i];
-
-		if (rx != NULL) {
-			rx->packets = rx->bytes = rx->multicast = rx->nombuf = rx->handed = 0;
-			memset(rx->drop, 0, sizeof(rx->drop));
-		}
-		if (tx != NULL) {
-			tx->packets = tx->bytes = tx->multicast = tx->handed = tx->copied = tx->large = 0;
-			memset(tx->drop, 0, sizeof(tx->drop));
-		}
+		if (p->rxq[i] != NULL)
+			ipoib_counts_reset(&p->rxq[i]->base, &p->rxq[i]->n, sizeof(p->rxq[i]->base));
+		if (p->txq[i] != NULL)
+			ipoib_counts_reset(&p->txq[i]->base, &p->txq[i]->n, sizeof(p->txq[i]->base));
 	}
 	ipoib_device_unlock(p->device);
 	return 0;

@@ -118,6 +118,17 @@ typedef void (*tp_ipoib_counter_fn)(void *arg, const char *name, const char *tex
 /** Calls fn for each counter, always the same ones in the same order; drops by reason among them. @return 0, -ENODEV. */
 int tp_ipoib_counters(uint16_t port_id, tp_ipoib_counter_fn fn, void *arg);
 
+/** What a port has counted since it was made, whatever rte_eth_stats_reset() did; as the fields of rte_eth_stats. */
+struct tp_ipoib_totals {
+	uint64_t rx_packets, rx_bytes, rx_nombuf, rx_errors;
+	uint64_t tx_packets, tx_bytes, tx_errors;
+};
+/**
+ * Fills @p totals, of an IPoIB port or a failover pair. A queue that is set up again begins at zero.
+ * @return 0, -ENODEV: neither.
+ */
+int tp_ipoib_totals_get(uint16_t port_id, struct tp_ipoib_totals *totals);
+
 /** What is said about a GUID (I-3). */
 struct tp_ipoib_guid {
 	bool recognised;           /**< a rule gives its MAC */

@@ -47,7 +47,7 @@ ipoib_tx_reap(struct ipoib_txq *q)
 	while ((n = ibv_poll_cq(q->cq, RTE_DIM(wc), wc)) > 0) {
 		for (i = 0; i < n; i++) {
 			if (unlikely(wc[i].status != IBV_WC_SUCCESS)) {
-				q->drop[IPOIB_DROP_TX_ERROR]++;
+				q->n.drop[IPOIB_DROP_TX_ERROR]++;
 				atomic_store_explicit(&q->broken, true, memory_order_relaxed);
 			}
 			/* Requests without a completion of their own are done with the next one that has. */
@@ -68,7 +68,7 @@ ipoib_tx_forget(struct ipoib_txq *q)
 static void
 drop(struct ipoib_txq *q, enum ipoib_drop why, struct rte_mbuf *m)
 {
-	q->drop[why]++;
+	q->n.drop[why]++;
 	rte_pktmbuf_free(m);
 }
 
@@ -81,7 +81,7 @@ ipoib_tx_hand_over(struct ipoib_txq *q, struct rte_mbuf *m)
 
 		rte_pktmbuf_free(m);
 		if (copy == NULL) {
-			q->drop[IPOIB_DROP_TX_NO_MBUF]++;
+			q->n.drop[IPOIB_DROP_TX_NO_MBUF]++;
 			return;
 		}
 		m = copy;
@@ -89,7 +89,7 @@ ipoib_tx_hand_over(struct ipoib_txq *q, struct rte_mbuf *m)
 	if (rte_ring_sp_enqueue(q->slow, m) != 0)
 		drop(q, IPOIB_DROP_TX_RING_FULL, m);
 	else
-		q->handed++;
+		q->n.handed++;
 }
 
 /* Where a group's packet goes; NULL: the control thread must see it. */
@@ -121,7 +121,7 @@ group_ah(struct ipoib_txq *q, const struct ipoib_view *v, const uint8_t *p, uint
 	if (g == NULL)
 		return NULL;
 	*g->touched = 1;
-	q->multicast++;
+	q->n.multicast++;
 	return g->ah;
 }
 
@@ -172,9 +172,9 @@ simplify(struct ipoib_txq *q, const struct burst *b, struct rte_mbuf *m)
 	copy = ipoib_copy(q->port->pool, m);
 	rte_pktmbuf_free(m);
 	if (copy == NULL)
-		q->drop[IPOIB_DROP_TX_NO_MBUF]++;
+		q->n.drop[IPOIB_DROP_TX_NO_MBUF]++;
 	else
-		q->copied++;
+		q->n.copied++;
 	return copy;
 }
 
@@ -301,7 +301,7 @@ post(struct ipoib_txq *q, uint32_t k)
 	}
 	last->next = &q->wr[k % IPOIB_BURST];
 	q->head += taken;
-	q->packets += taken;
+	q->n.packets += taken;
 	if (unlikely(q->rekey != 0))
 		rekey(q);
 }
@@ -364,10 +364,10 @@ send_large(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m)
 		copy = rte_pktmbuf_copy(m, q->port->pool, 0, UINT32_MAX);
 		rte_pktmbuf_free(m);
 		if (copy == NULL) {
-			q->drop[IPOIB_DROP_TX_NO_MBUF]++;
+			q->n.drop[IPOIB_DROP_TX_NO_MBUF]++;
 			return;
 		}
-		q->copied++;
+		q->n.copied++;
 		m = copy;
 	}
 	wr.num_sge = tso_list(q, m, len);
@@ -386,8 +386,8 @@ send_large(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m)
 	}
 	q->sent[q->head++ & q->mask] = m;
 	q->mixed = q->head;
-	q->packets++;
-	q->large++;
+	q->n.packets++;
+	q->n.large++;
 	b->bytes += m->pkt_len;
 }
 
@@ -445,7 +445,7 @@ ipoib_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		if (likely(wr != q->wr))
 			post(q, (uint32_t)(wr - q->wr));
 	}
-	q->bytes += b.bytes;
+	q->n.bytes += b.bytes;
 	ipoib_turn_end(&q->turn);
 	return taken;
 }

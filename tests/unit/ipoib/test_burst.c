@@ -247,8 +247,8 @@ sends_in_place(void **state)
 	assert_int_equal(card.num_tx_done, 1);
 	ipoib_tx_reap(&txq);
 	assert_int_equal(txq.tail, 3);
-	assert_int_equal(txq.packets, 3);
-	assert_int_equal(txq.bytes, 3 * (14 + sizeof(udp4)));
+	assert_int_equal(txq.n.packets, 3);
+	assert_int_equal(txq.n.bytes, 3 * (14 + sizeof(udp4)));
 }
 
 /* Checksums: what a frame asks for goes to the card, what the card says to the frame. */
@@ -383,8 +383,8 @@ large_sends(void **state)
 	txq.tso_segs = 0;
 	assert_int_equal(ipoib_tx_burst(&txq, m + 3, 1), 1);
 	assert_int_equal(card.num_sent, 4);
-	assert_int_equal(txq.drop[IPOIB_DROP_TX_TSO], 3);
-	assert_int_equal(txq.drop[IPOIB_DROP_TX_LONG], 1);
+	assert_int_equal(txq.n.drop[IPOIB_DROP_TX_TSO], 3);
+	assert_int_equal(txq.n.drop[IPOIB_DROP_TX_LONG], 1);
 }
 
 static void
@@ -403,7 +403,7 @@ hands_over_what_it_does_not_know(void **state)
 	assert_int_equal(ipoib_tx_burst(&txq, m, 6), 6);
 	assert_int_equal(card.num_sent, 0);
 	assert_int_equal(rte_ring_count(txq.slow), 6);
-	assert_int_equal(txq.handed, 6);
+	assert_int_equal(txq.n.handed, 6);
 }
 
 static void
@@ -423,7 +423,7 @@ groups_by_the_packet(void **state)
 	assert_int_equal(card.num_sent, 1);
 	assert_int_equal(card.sent[0].wr.ud.remote_qpn, 0xffffff);
 	assert_int_equal(((const struct rig_ah *)card.sent[0].wr.ud.ah)->attr.grh.dgid.raw[15], 1);
-	assert_int_equal(txq.handed, 1);
+	assert_int_equal(txq.n.handed, 1);
 	ipoib_tx_reap(&txq);
 }
 
@@ -441,8 +441,8 @@ shared_and_long_ones(void **state)
 	m[2] = frame(&peer, 0x0800, udp4, sizeof(udp4));
 	assert_int_equal(ipoib_tx_burst(&txq, m, 3), 3);
 	assert_int_equal(card.num_sent, 2);
-	assert_int_equal(txq.copied, 1);
-	assert_int_equal(txq.drop[IPOIB_DROP_TX_LONG], 1);
+	assert_int_equal(txq.n.copied, 1);
+	assert_int_equal(txq.n.drop[IPOIB_DROP_TX_LONG], 1);
 	/* The one that others have is as it was. */
 	assert_memory_equal(rte_pktmbuf_mtod(shared, uint8_t *), &peer, 6);
 	assert_memory_equal(rte_pktmbuf_mtod(shared, uint8_t *) + 6, &rig.node[0].core->mac, 6);
@@ -467,12 +467,12 @@ a_full_queue_and_one_that_fails(void **state)
 	card.fail = ENOMEM;
 	card.room = 1;
 	assert_int_equal(ipoib_tx_burst(&txq, m + n, 4), 4);
-	assert_int_equal(txq.drop[IPOIB_DROP_TX_ERROR], 3);
+	assert_int_equal(txq.n.drop[IPOIB_DROP_TX_ERROR], 3);
 	assert_true(txq.broken);
 	/* The port is mended by the control thread; until then nothing is posted. */
 	m[0] = frame(&peer, 0x0800, udp4, sizeof(udp4));
 	assert_int_equal(ipoib_tx_burst(&txq, m, 1), 1);
-	assert_int_equal(txq.drop[IPOIB_DROP_TX_DOWN], 1);
+	assert_int_equal(txq.n.drop[IPOIB_DROP_TX_DOWN], 1);
 }
 
 static void
@@ -491,7 +491,7 @@ receives_in_place(void **state)
 	assert_memory_equal(p + 12, "\x08\x00", 2);
 	assert_memory_equal(p + 14, udp4, sizeof(udp4));
 	rte_pktmbuf_free(m[0]);
-	assert_int_equal(rxq.packets, 1);
+	assert_int_equal(rxq.n.packets, 1);
 }
 
 static void
@@ -506,7 +506,7 @@ groups_and_own_packets(void **state)
 	arrive(udp4, sizeof(udp4), 0x0800, mgid, 1, rig_qpn(0));
 	assert_int_equal(ipoib_rx_burst(&rxq, m, 4), 1);
 	assert_memory_equal(rte_pktmbuf_mtod(m[0], uint8_t *), "\x01\x00\x5e\x00\x00\x01", 6);
-	assert_int_equal(rxq.drop[IPOIB_DROP_RX_OWN], 1);
+	assert_int_equal(rxq.n.drop[IPOIB_DROP_RX_OWN], 1);
 	rte_pktmbuf_free(m[0]);
 }
 
@@ -523,9 +523,9 @@ received_ones_that_go_on(void **state)
 	arrive(udp4, sizeof(udp4), 0x0800, NULL, 2, rig_qpn(1));
 	card.rx_done[3].status = IBV_WC_LOC_LEN_ERR;
 	assert_int_equal(ipoib_rx_burst(&rxq, m, 8), 0);
-	assert_int_equal(rxq.handed, 2);
-	assert_int_equal(rxq.drop[IPOIB_DROP_RX_SHORT], 1);
-	assert_int_equal(rxq.drop[IPOIB_DROP_RX_ERROR], 1);
+	assert_int_equal(rxq.n.handed, 2);
+	assert_int_equal(rxq.n.drop[IPOIB_DROP_RX_SHORT], 1);
+	assert_int_equal(rxq.n.drop[IPOIB_DROP_RX_ERROR], 1);
 	assert_int_equal(rte_ring_dequeue(rxq.slow, (void **)&slow), 0);
 	assert_int_equal(ipoib_meta_of(slow)->slid, 2);
 	assert_int_equal(ipoib_meta_of(slow)->qpn, rig_qpn(1));

@@ -46,7 +46,7 @@ receives_what_takes_a_chain(void **state)
 	assert_int_equal(cm->num_spare, 0);
 	assert_int_equal(rte_mempool_in_use_count(rig.pool), before + 15 + 1 + 2);
 	rte_pktmbuf_free_bulk(m, 3);
-	assert_int_equal(port.cm_rx, 3);
+	assert_int_equal(port.n.cm_rx, 3);
 }
 
 /* What a burst handed over. */
@@ -96,8 +96,8 @@ received_ones_that_are_wrong(void **state)
 	arrive(100, IBV_WC_SUCCESS);
 	card.rx_done[2].qp_num = QPN + 1; /* of a connection that has gone, as the control thread knows */
 	assert_int_equal(ipoib_cm_rx(&rxq, port.view, m, DEPTH), 0);
-	assert_int_equal(rxq.drop[IPOIB_DROP_RX_ERROR], 1);
-	assert_int_equal(rxq.drop[IPOIB_DROP_RX_SHORT], 1);
+	assert_int_equal(rxq.n.drop[IPOIB_DROP_RX_ERROR], 1);
+	assert_int_equal(rxq.n.drop[IPOIB_DROP_RX_SHORT], 1);
 	control_takes();
 	assert_int_equal(rig.node[0].core->stats.drop[IPOIB_DROP_RX_CONN], 1);
 	assert_int_equal(card.num_posted, DEPTH);
@@ -136,8 +136,8 @@ sends_what_takes_a_chain(void **state)
 	}
 	assert_int_equal(at, MTU + 14);
 	assert_int_equal(rc.inflight, 1);
-	assert_int_equal(txq.packets, 1);
-	assert_int_equal(port.cm_tx, 1);
+	assert_int_equal(txq.n.packets, 1);
+	assert_int_equal(port.n.cm_tx, 1);
 	/* Longer than the peer takes: the control thread tells the sender. */
 	m = frame(MTU + 15);
 	assert_int_equal(send_burst(&m, 1, 0), 1);
@@ -182,7 +182,7 @@ a_connection_that_breaks(void **state)
 	assert_int_equal(rte_ring_count(txq.slow), 1);
 	assert_true(rc.broken);
 	assert_true(cm->trouble);
-	assert_int_equal(txq.drop[IPOIB_DROP_TX_ERROR], 1);
+	assert_int_equal(txq.n.drop[IPOIB_DROP_TX_ERROR], 1);
 }
 
 /* Time goes on until the connection is looked at. */

@@ -91,7 +91,7 @@ sums_are_written(void **state)
 	m = asking(100, false, IPPROTO_TCP, V4 | RTE_MBUF_F_TX_TCP_CKSUM);
 	ib_put16(rte_pktmbuf_mtod(m, uint8_t *) + 16, 87);
 	assert_int_equal(send_burst(&m, 1, 0), 1);
-	assert_int_equal(txq.drop[IPOIB_DROP_TX_SHORT], 1);
+	assert_int_equal(txq.n.drop[IPOIB_DROP_TX_SHORT], 1);
 }
 
 static void
@@ -106,7 +106,7 @@ the_control_thread_writes_them_too(void **state)
 	published = 0;
 	ipoib_cm_send(&port, conn, m);
 	assert_int_equal(published, 1);
-	assert_int_equal(port.slow_sent, 1);
+	assert_int_equal(port.n.slow_sent, 1);
 	expect_sums(0, 5000 - 14);
 }
 
@@ -174,12 +174,12 @@ large_sends_that_cannot_be(void **state)
 	m[1] = asking(5000, false, IPPROTO_TCP, V4 | LARGE);
 	m[1]->l4_len = 255;
 	assert_int_equal(send_burst(m, 2, 0), 2);
-	assert_int_equal(txq.drop[IPOIB_DROP_TX_TSO], 2);
+	assert_int_equal(txq.n.drop[IPOIB_DROP_TX_TSO], 2);
 	/* Parts that are longer than the peer takes. */
 	m[0] = asking(54 + 65535 + 1, false, IPPROTO_TCP, V4 | LARGE);
 	m[0]->tso_segsz = 65535;
 	assert_int_equal(send_burst(m, 1, 0), 1);
-	assert_int_equal(txq.drop[IPOIB_DROP_TX_LONG], 1);
+	assert_int_equal(txq.n.drop[IPOIB_DROP_TX_LONG], 1);
 	/* Room for two, and it has three: it stays as it is. */
 	card.hold = true;
 	for (i = 0; i < IPOIB_RC_SENDS - 2; i++) {

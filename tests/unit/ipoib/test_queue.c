@@ -148,8 +148,8 @@ octets_of_the_control_thread(void **state)
 	(void)state;
 	assert_non_null(m);
 	rig_room(m, 60);
-	txq[0].packets = 2;
-	txq[0].bytes = 200;
+	txq[0].n.packets = 2;
+	txq[0].n.bytes = 200;
 	assert_int_equal(ipoib_queues_ready(&port), 0);
 	ipoib_slow_send(&port, NULL, 0x48, m);
 	stats_get(&dev, &stats);
