@@ -232,14 +232,15 @@ do_counters(void *arg, const struct cmd_args *a)
 	uint16_t id = ipoib_pair_carrier((uint16_t)cmd_num(a, "port", 0));
 	struct tp_ipoib_info info;
 	struct out o;
+	int ret;
 
 	(void)arg;
 	if (tp_ipoib_info(id, &info) != 0)
 		return app_err(-ENODEV, "port %u is no IPoIB port", id);
 	out_init(&o, stdout, a->json);
-	tp_ipoib_counters(id, show_counter, &o);
+	ret = tp_ipoib_counters(id, show_counter, &o);
 	out_done(&o);
-	return 0;
+	return ret == 0 ? 0 : app_err(ret, "port %u: the card of %s does not tell its counters", id, info.device);
 }
 
 /* --- GUIDs ------------------------------------------------------------------------------------------------------------ */
@@ -293,7 +294,9 @@ static const struct cmd table[] = {
 	{"InfiniBand", "show ipoib", "Shows IPoIB ports: state, partition, addresses.", do_show, true},
 	{"InfiniBand", "show ipoib endpoints {port:port} {table:remote|multicast|local}",
 	 "Shows neighbours with their paths, groups, or addresses behind the port.", do_endpoints, true},
-	{"InfiniBand", "show ipoib counters {port:port}", "Shows what an IPoIB port counts, drops by reason among it.",
+	{"InfiniBand", "show ipoib counters {port:port}",
+	 "Shows what an IPoIB port counts, drops by reason among it; card_*: what its card counts of all connections "
+	 "and datagrams of the InfiniBand port.",
 	 do_counters, true},
 };
 

@@ -311,6 +311,8 @@ void ipoib_port_totals(const struct ipoib_port *p, bool all, struct tp_ipoib_tot
 void ipoib_stats_fill(const struct tp_ipoib_totals *t, struct rte_eth_stats *stats);
 int ipoib_stats_get(IPOIB_STATS_GET_ARGS);
 int ipoib_stats_reset(struct rte_eth_dev *dev);
+/* All but the card's. */
+void ipoib_own_counters(const struct ipoib_port *p, tp_ipoib_counter_fn fn, void *arg);
 int ipoib_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsigned int n);
 int ipoib_xstats_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, unsigned int n);
 

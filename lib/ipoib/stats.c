@@ -242,19 +242,15 @@ ipoib_xstats_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, un
 	return ROWS;
 }
 
-int
-tp_ipoib_counters(uint16_t port_id, tp_ipoib_counter_fn fn, void *arg)
+void
+ipoib_own_counters(const struct ipoib_port *p, tp_ipoib_counter_fn fn, void *arg)
 {
-	struct ipoib_port *p = ipoib_port_of(port_id);
 	const char *name, *text;
 	unsigned int i;
 	uint64_t value;
 
-	if (p == NULL)
-		return -ENODEV;
 	for (i = 0; i < ROWS; i++) {
 		row(p, i, &name, &text, &value);
 		fn(arg, name, text, value);
 	}
-	return 0;
 }

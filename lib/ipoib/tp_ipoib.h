@@ -115,7 +115,11 @@ typedef void (*tp_ipoib_endpoint_fn)(void *arg, const struct tp_ipoib_endpoint *
 int tp_ipoib_endpoints(uint16_t port_id, enum tp_ipoib_table table, tp_ipoib_endpoint_fn fn, void *arg);
 
 typedef void (*tp_ipoib_counter_fn)(void *arg, const char *name, const char *text, uint64_t value);
-/** Calls fn for each counter, always the same ones in the same order; drops by reason among them. @return 0, -ENODEV. */
+/**
+ * Calls fn for each counter, always the same ones in the same order; drops by reason among them. The last ones, card_*, are those of
+ * the card's transport: of all that use the InfiniBand port, since the card was started, modulo 2^32; no reset touches them.
+ * @return 0, -ENODEV, -EIO: the card does not tell its own, all others were given.
+ */
 int tp_ipoib_counters(uint16_t port_id, tp_ipoib_counter_fn fn, void *arg);
 
 /** What a port has counted since it was made, whatever rte_eth_stats_reset() did; as the fields of rte_eth_stats. */

@@ -95,10 +95,24 @@ tp_roce_query_pkey(struct ibv_context *ctx, uint8_t port, int index, __be16 *pke
 }
 
 int
+tp_roce_home_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg)
+{
+	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	int err;
+
+	if (dev->prov->stats == NULL)
+		return ENOTSUP;
+	tp_roce_lock(dev);
+	err = dev->prov->stats(dev, fn, arg);
+	tp_roce_unlock(dev);
+	return err;
+}
+
+int
 tp_roce_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg)
 {
 	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
-	int err = 0;
+	int err;
 
 	fn(arg, "async_events_lost", tp_roce_async_lost(dev));
 	fn(arg, "rx_not_roce_freed", dev->rest_freed);
@@ -107,10 +121,6 @@ tp_roce_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg)
 	else
 		tp_roce_net_stats(dev, fn, arg);
 	tp_roce_cm_stats(dev, fn, arg);
-	if (dev->prov->stats != NULL) {
-		tp_roce_lock(dev);
-		err = dev->prov->stats(dev, fn, arg);
-		tp_roce_unlock(dev);
-	}
-	return err;
+	err = tp_roce_home_stats(ctx, fn, arg);
+	return err == ENOTSUP ? 0 : err;
 }

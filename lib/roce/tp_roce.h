@@ -322,6 +322,11 @@ void tp_roce_ack_async_event(struct ibv_async_event *event);
 typedef void (*tp_roce_stat_fn)(void *arg, const char *name, uint64_t value);
 /** Calls fn for each counter of the port, always the same ones in the same order. @return 0, EIO. */
 int tp_roce_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg);
+/**
+ * The same for those alone that the home of the queue pairs counts, a card: of all that use the port, since the card was
+ * started, modulo 2^32; no call resets them. @return 0, ENOTSUP: it counts nothing, EIO.
+ */
+int tp_roce_home_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg);
 
 /* --- capture (O-5) ---------------------------------------------------------------------------------------------- */
 

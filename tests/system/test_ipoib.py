@@ -37,7 +37,8 @@ class Link:
     """triplane with two IPoIB ports and two taps, forwarding between each pair."""
 
     taps = ('net_tap0,iface=tpi0', 'net_tap1,iface=tpi1')
-    ipoib = ''
+    card = ipoib = ''
+    telemetry = False
     options = ('--tx-offloads', 'ipv4_cksum,udp_cksum,tcp_cksum')
     sm_options = ()
     lcores = '0@0,1@0'
@@ -49,10 +50,12 @@ class Link:
         self.env = dict(os.environ, LD_PRELOAD=PRELOAD, TP_UMAD_SOCKET=self.socket, OSM_CACHE_DIR=self.dir,
                         OSM_TMP_DIR=self.dir)
         self.sm = None
-        vdevs = ['net_mlx4_model0,port0=ib,port1=ib,guid=0x%x' % (GUID - 1),
+        vdevs = ['net_mlx4_model0,port0=ib,port1=ib,guid=0x%x%s' % (GUID - 1, self.card),
                  'net_ipoib0,port=net_mlx4_model0/1' + self.ipoib, self.taps[0],
                  'net_ipoib1,port=net_mlx4_model0/2' + self.ipoib, self.taps[1]]
         cmd = [APP] + tpmd.eal('tpipoib%d' % ID, self.lcores, plugin=False) + ['--vdev=' + v for v in vdevs]
+        if self.telemetry:
+            cmd.remove('--no-telemetry')
         cmd += ['--', *self.options]
         self.log = os.path.join(self.dir, 'triplane.log')
         self.out = open(self.log, 'w')

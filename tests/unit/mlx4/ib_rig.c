@@ -69,6 +69,14 @@ ir_run(void)
 }
 
 void
+ir_pass(uint64_t ns)
+{
+	now += ns;
+	tp_model_set_time(ir_model(), now);
+	ir_run();
+}
+
+void
 ir_open(const char *args)
 {
 	char text[256], name[64];
@@ -84,9 +92,7 @@ ir_open(const char *args)
 		ir_pd[p] = tp_roce_alloc_pd(ir_ctx[p]);
 		assert_non_null(ir_pd[p]);
 	}
-	now += 1000000;
-	tp_model_set_time(ir_model(), now);
-	ir_run();
+	ir_pass(1000000);
 }
 
 void

@@ -40,6 +40,8 @@ int ir_setup_active(void **state); /* the same, active */
 void ir_open(const char *args);
 void ir_close(void);
 void ir_run(void);
+/* So much time goes by. */
+void ir_pass(uint64_t ns);
 struct tp_model *ir_model(void);
 
 /* A request to the firmware of a port, as its host; asserts that it is answered. */
