@@ -77,6 +77,30 @@ do_link(void *arg, const struct cmd_args *a)
 	return ret == 0 ? 0 : app_err(ret, "port %u: link %s: %s", id, up ? "up" : "down", rte_strerror(-ret));
 }
 
+static int
+do_queue(void *arg, const struct cmd_args *a)
+{
+	const struct app *app = arg;
+	uint16_t id = (uint16_t)cmd_num(a, "port", 0), queue = (uint16_t)cmd_num(a, "queue", 0), n;
+	bool rx = cmd_is(a, "what", "rxq"), start = cmd_is(a, "state", "start");
+	struct rte_eth_dev_info info;
+	int ret = rte_eth_dev_info_get(id, &info);
+
+	/* Streams use it. */
+	if (app->fwd_runs)
+		return app_err(-EBUSY, "port %u: forwarding runs; stop it first", id);
+	n = rx ? info.nb_rx_queues : info.nb_tx_queues;
+	if (ret == 0 && queue >= n)
+		return app_err(-EINVAL, "port %u: %s %u, want 0..%d", id, cmd_text(a, "what"), queue, n - 1);
+	if (ret == 0 && rx)
+		ret = start ? rte_eth_dev_rx_queue_start(id, queue) : rte_eth_dev_rx_queue_stop(id, queue);
+	else if (ret == 0)
+		ret = start ? rte_eth_dev_tx_queue_start(id, queue) : rte_eth_dev_tx_queue_stop(id, queue);
+	return ret == 0 ? 0
+			: app_err(ret, "port %u: %s %u: %s: %s", id, cmd_text(a, "what"), queue, cmd_text(a, "state"),
+				  rte_strerror(-ret));
+}
+
 static const struct cmd table[] = {
 	{"Ports", "port start {ports:ports}", "Applies the settings and starts ports.", do_start, false},
 	{"Ports", "port stop {ports:ports}", "Stops ports.", do_stop, false},
@@ -91,6 +115,10 @@ static const struct cmd table[] = {
 	 "Switches a receive offload of stopped ports.", do_offload, false},
 	{"Ports", "port config {ports:ports} tx_offload {offload:@tx_offload} {state:on|off}",
 	 "Switches a transmit offload of stopped ports.", do_offload, false},
+	{"Ports", "port queue {port:port} {what:rxq|txq} {queue:0..255} {state:start|stop}",
+	 "Starts or stops one queue of a started port, while nothing is forwarded; what a stopped one would receive "
+	 "goes to the next one.",
+	 do_queue, false},
 	{"Ports", "set link {port:port} {state:up|down}", "Switches the link of a port.", do_link, false},
 };
 

@@ -41,6 +41,13 @@ ipoib_cm_reap(struct ipoib_cm *cm)
 	} while (n == RTE_DIM(wc));
 }
 
+bool
+ipoib_cm_all_sent(struct ipoib_cm *cm)
+{
+	ipoib_cm_reap(cm);
+	return cm->num_slots == IPOIB_RC_SLOTS;
+}
+
 static int
 pool_key(struct ipoib_cm *cm, struct rte_mempool *pool)
 {

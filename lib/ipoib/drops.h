@@ -21,6 +21,7 @@
 	X(TX_NO_MEMBER, "tx_no_member", "the subnet administrator let us not into the group")                          \
 	X(TX_WAIT_FULL, "tx_wait_full", "too many packets wait for one destination")                                   \
 	X(TX_DOWN, "tx_down", "the link or the broadcast group is down")                                               \
+	X(TX_STOPPED, "tx_stopped", "its queue is stopped")                                                            \
 	X(TX_NO_MBUF, "tx_no_mbuf", "no mbuf for a translated packet")                                                 \
 	X(TX_TSO, "tx_tso", "large send without the offload, or with lengths or segments that it cannot have")         \
 	X(TX_RING_FULL, "tx_ring_full", "more packets to be resolved than the ring takes")                             \
@@ -35,6 +36,7 @@
 	X(RX_NO_MBUF, "rx_no_mbuf", "no mbuf for a translated packet")                                                 \
 	X(RX_RING_FULL, "rx_ring_full", "more packets to be translated than the ring takes")                           \
 	X(RX_CONN, "rx_conn", "its connection had ended before the application took it")                               \
+	X(RX_STOPPED, "rx_stopped", "it waited in a queue that was stopped")                                           \
 	X(RX_ERROR, "rx_error", "the card says that it is damaged")
 
 enum ipoib_drop {

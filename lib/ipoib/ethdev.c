@@ -100,10 +100,10 @@ queues_check(struct ipoib_port *p)
 }
 
 static void
-queue_states(struct rte_eth_dev *dev, uint8_t state)
+queues_stopped(struct rte_eth_dev *dev)
 {
-	memset(dev->data->rx_queue_state, state, dev->data->nb_rx_queues);
-	memset(dev->data->tx_queue_state, state, dev->data->nb_tx_queues);
+	memset(dev->data->rx_queue_state, RTE_ETH_QUEUE_STATE_STOPPED, dev->data->nb_rx_queues);
+	memset(dev->data->tx_queue_state, RTE_ETH_QUEUE_STATE_STOPPED, dev->data->nb_tx_queues);
 }
 
 static int
@@ -113,6 +113,8 @@ ipoib_start(struct rte_eth_dev *dev)
 	struct ipoib_io io;
 	int ret = queues_check(p);
 
+	if (ret == 0)
+		ret = ipoib_qstate_begin(p);
 	if (ret != 0)
 		return ret;
 	ipoib_device_lock(p->device);
@@ -145,7 +147,7 @@ ipoib_start(struct rte_eth_dev *dev)
 		p->started = true;
 		ipoib_device_look(p->device, p);
 		ipoib_core_mac_groups(&p->core, p->mcast, p->num_mcast);
-		queue_states(dev, RTE_ETH_QUEUE_STATE_STARTED);
+		ipoib_qstate_tell(dev);
 	}
 	ipoib_device_unlock(p->device);
 	return ret;
@@ -182,7 +184,7 @@ ipoib_stop(struct rte_eth_dev *dev)
 		}
 		for (i = 0; i < p->num_tx; i++)
 			ring_free_all(p->txq[i]->slow);
-		queue_states(dev, RTE_ETH_QUEUE_STATE_STOPPED);
+		queues_stopped(dev);
 	}
 	ipoib_link_update(p);
 	ipoib_device_unlock(p->device);
@@ -222,13 +224,13 @@ ipoib_rx_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t desc, unsigned int
 	struct ipoib_port *p = port_of(dev);
 	struct ipoib_rxq *q;
 
-	(void)conf;
 	ipoib_rx_release(dev, id);
 	q = rte_zmalloc_socket("ipoib", sizeof(*q), RTE_CACHE_LINE_SIZE, (int)socket);
 	if (q == NULL)
 		return -ENOMEM;
 	q->port = p;
 	q->id = id;
+	q->deferred = conf->rx_deferred_start != 0;
 	q->pool = pool;
 	q->size = desc;
 	q->slow = ring_new(p, "rx", id, IPOIB_SLOW_RING, socket);
@@ -271,6 +273,7 @@ ipoib_tx_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t desc, unsigned int
 		return -ENOMEM;
 	q->port = p;
 	q->id = id;
+	q->deferred = conf->tx_deferred_start != 0;
 	q->tso_segs = (conf->offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO) != 0 ? IPOIB_TSO_SEGS : 0;
 	q->size = rte_align32pow2(desc);
 	q->mask = q->size - 1;
@@ -437,6 +440,10 @@ const struct eth_dev_ops ipoib_eth_ops = {
 	.rx_queue_release = ipoib_rx_release,
 	.tx_queue_setup = ipoib_tx_setup,
 	.tx_queue_release = ipoib_tx_release,
+	.rx_queue_start = ipoib_rxq_start,
+	.rx_queue_stop = ipoib_rxq_stop,
+	.tx_queue_start = ipoib_txq_start,
+	.tx_queue_stop = ipoib_txq_stop,
 	.stats_get = ipoib_stats_get,
 	.stats_reset = ipoib_stats_reset,
 	.xstats_get = ipoib_xstats_get,

@@ -104,6 +104,11 @@ tp_ipoib_mode_set(uint16_t port_id, bool connected)
 		return -ENOTSUP;
 	}
 	ipoib_device_lock(p->device);
+	if (p->started && connected && !p->rxq[0]->started) {
+		ipoib_device_unlock(p->device);
+		IPOIB_LOG(ERR, "port %u: connections receive on queue 0, which is stopped", port_id);
+		return -EBUSY;
+	}
 	if (p->started && connected && p->cm == NULL)
 		ret = ipoib_cm_open(p);
 	else if (p->started && !connected)

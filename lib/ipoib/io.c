@@ -192,7 +192,7 @@ io_deliver(void *arg, struct rte_mbuf *m)
 
 	m->port = p->port_id;
 	m->ol_flags = 0;
-	if (rte_ring_sp_enqueue(p->rxq[p->deliver_to]->inject, m) != 0)
+	if (rte_ring_sp_enqueue(p->rxq[ipoib_rss_serving(p, p->deliver_to)]->inject, m) != 0)
 		ipoib_drop(&p->core, IPOIB_DROP_RX_RING_FULL, m);
 }
 

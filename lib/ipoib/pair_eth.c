@@ -30,15 +30,14 @@ pair_configure(struct rte_eth_dev *dev)
 	return ret;
 }
 
+/* As those of the ports, which have the same. */
 static void
-queue_states(struct rte_eth_dev *dev, uint8_t state)
+queue_states(struct rte_eth_dev *dev)
 {
-	unsigned int i;
+	const struct rte_eth_dev_data *of = rte_eth_devices[pair_of(dev)->member[0]].data;
 
-	for (i = 0; i < dev->data->nb_rx_queues; i++)
-		dev->data->rx_queue_state[i] = state;
-	for (i = 0; i < dev->data->nb_tx_queues; i++)
-		dev->data->tx_queue_state[i] = state;
+	memcpy(dev->data->rx_queue_state, of->rx_queue_state, dev->data->nb_rx_queues);
+	memcpy(dev->data->tx_queue_state, of->tx_queue_state, dev->data->nb_tx_queues);
 }
 
 static int
@@ -58,7 +57,7 @@ pair_start(struct rte_eth_dev *dev)
 	if (ret != 0)
 		rte_eth_dev_stop(p->member[0]);
 	else
-		queue_states(dev, RTE_ETH_QUEUE_STATE_STARTED);
+		queue_states(dev);
 	return ret;
 }
 
@@ -74,7 +73,7 @@ pair_stop(struct rte_eth_dev *dev)
 	rte_eth_dev_stop(p->member[0]);
 	rte_eth_dev_stop(p->member[1]);
 	rte_eth_linkstatus_set(dev, &down);
-	queue_states(dev, RTE_ETH_QUEUE_STATE_STOPPED);
+	queue_states(dev);
 	return 0;
 }
 
@@ -153,6 +152,46 @@ tx_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t desc, unsigned int socke
 		return ret;
 	dev->data->tx_queues[id] = queue_new(dev, id, socket);
 	return dev->data->tx_queues[id] != NULL ? 0 : -ENOMEM;
+}
+
+/* A queue of both ports, or of none. */
+static int
+of_both(struct rte_eth_dev *dev, uint16_t id, int (*go)(uint16_t port_id, uint16_t id), int (*back)(uint16_t, uint16_t))
+{
+	const struct ipoib_pair *p = pair_of(dev);
+	int ret = go(p->member[0], id);
+
+	if (ret != 0)
+		return ret;
+	ret = go(p->member[1], id);
+	if (ret != 0)
+		(void)back(p->member[0], id);
+	queue_states(dev);
+	return ret;
+}
+
+static int
+rxq_start(struct rte_eth_dev *dev, uint16_t id)
+{
+	return of_both(dev, id, rte_eth_dev_rx_queue_start, rte_eth_dev_rx_queue_stop);
+}
+
+static int
+rxq_stop(struct rte_eth_dev *dev, uint16_t id)
+{
+	return of_both(dev, id, rte_eth_dev_rx_queue_stop, rte_eth_dev_rx_queue_start);
+}
+
+static int
+txq_start(struct rte_eth_dev *dev, uint16_t id)
+{
+	return of_both(dev, id, rte_eth_dev_tx_queue_start, rte_eth_dev_tx_queue_stop);
+}
+
+static int
+txq_stop(struct rte_eth_dev *dev, uint16_t id)
+{
+	return of_both(dev, id, rte_eth_dev_tx_queue_stop, rte_eth_dev_tx_queue_start);
 }
 
 /* --- what it is ------------------------------------------------------------------------------------------------------ */
@@ -258,6 +297,10 @@ const struct eth_dev_ops ipoib_pair_ops = {
 	.rx_queue_release = rx_release,
 	.tx_queue_setup = tx_setup,
 	.tx_queue_release = tx_release,
+	.rx_queue_start = rxq_start,
+	.rx_queue_stop = rxq_stop,
+	.tx_queue_start = txq_start,
+	.tx_queue_stop = txq_stop,
 	.stats_get = ipoib_pair_stats_get,
 	.stats_reset = ipoib_pair_stats_reset,
 	.xstats_get = ipoib_pair_xstats_get,

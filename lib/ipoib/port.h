@@ -46,6 +46,7 @@ extern int ipoib_logtype;
 
 struct ipoib_port;
 struct ipoib_device;
+struct ipoib_cm;
 
 /* Bursts of a queue: odd while one is at work. */
 struct ipoib_turn {
@@ -64,7 +65,8 @@ struct ipoib_rxq {
 	uint64_t rearm;              /* what begins an mbuf that is received: rearm_data */
 	uint32_t lkey, offset, room; /* of buffers: where packets begin, how long they may be */
 	uint16_t id, size;
-	uint32_t missing; /* work requests that had no buffer */
+	bool started, deferred; /* the queue alone; the port does not start it */
+	uint32_t missing;       /* work requests that had no buffer */
 	struct ibv_recv_wr wr[IPOIB_BURST];
 	struct ibv_sge sge[IPOIB_BURST];
 	struct ipoib_rx_counts n, base; /* base: at the last reset */
@@ -83,8 +85,10 @@ struct ipoib_txq {
 	uint32_t rekey; /* requests before this one have the key of another pool than the last one */
 	uint32_t mixed; /* requests before this one may have buffers of other pools than the last one */
 	uint16_t id;
-	uint16_t tso_segs;   /* buffers of a large send, 0: there is none */
-	_Atomic bool broken; /* the queue pair has stopped */
+	uint16_t tso_segs; /* buffers of a large send, 0: there is none */
+	bool deferred;
+	_Atomic bool broken;  /* the queue pair has stopped */
+	_Atomic bool stopped; /* the queue alone */
 	struct ibv_send_wr wr[IPOIB_BURST];
 	struct ibv_sge sge[IPOIB_BURST];
 	struct ibv_sge tso_sge[IPOIB_TSO_SEGS];
@@ -225,6 +229,9 @@ uint16_t ipoib_cm_rx(struct ipoib_rxq *q, const struct ipoib_view *v, struct rte
 uint16_t ipoib_cm_tx(struct ipoib_txq *q, const struct ipoib_view *v, struct rte_mbuf **pkts, uint16_t n,
 		     struct rte_mbuf **rest, uint16_t *num_rest);
 
+/* Nothing that was sent by connections is the card's any more. While no burst sends. */
+bool ipoib_cm_all_sent(struct ipoib_cm *cm);
+
 /* --- queue.c: queue pairs and memory, with the device's lock --------------------------------------------------------- */
 
 int ipoib_queues_open(struct ipoib_port *p);
@@ -255,10 +262,25 @@ uint16_t ipoib_reta_size(const struct ipoib_port *p);
 int ipoib_rss_configure(struct rte_eth_dev *dev);
 /* Parent and table of p->rss, in RESET; p->qp and p->table. With the device's lock. */
 int ipoib_rss_open(struct ipoib_port *p);
+/* Who receives what the table has for a queue: that, or the next one that is started; itself when none is. */
+uint16_t ipoib_rss_serving(const struct ipoib_port *p, uint16_t queue);
+/* Queues have been started or stopped: the card follows. With the device's lock; 0 or a negative errno, then nothing has changed. */
+int ipoib_rss_again(struct ipoib_port *p);
 int ipoib_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
 int ipoib_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
 int ipoib_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
 int ipoib_rss_hash_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
+
+/* --- qstate.c: single queues, which nobody polls while they are started or stopped ------------------------------------ */
+
+/* A port starts: all but those that are deferred. 0, -ENOTSUP: one is not to be deferred. */
+int ipoib_qstate_begin(struct ipoib_port *p);
+/* Tells ethdev. */
+void ipoib_qstate_tell(struct rte_eth_dev *dev);
+int ipoib_rxq_start(struct rte_eth_dev *dev, uint16_t id);
+int ipoib_rxq_stop(struct rte_eth_dev *dev, uint16_t id);
+int ipoib_txq_start(struct rte_eth_dev *dev, uint16_t id);
+int ipoib_txq_stop(struct rte_eth_dev *dev, uint16_t id);
 
 /* --- io.c: what the interface asks for -------------------------------------------------------------------------------- */
 

@@ -101,18 +101,36 @@ ipoib_rss_configure(struct rte_eth_dev *dev)
 
 /* --- on the card ----------------------------------------------------------------------------------------------------- */
 
+uint16_t
+ipoib_rss_serving(const struct ipoib_port *p, uint16_t queue)
+{
+	uint16_t i;
+
+	for (i = 0; i < p->num_rx; i++) {
+		uint16_t q = (uint16_t)((queue + i) % p->num_rx);
+
+		if (p->rxq[q]->started)
+			return q;
+	}
+	return queue;
+}
+
 static struct tp_roce_table *
 table_new(struct ipoib_port *p)
 {
-	uint16_t period = tp_reta_period(p->rss.reta, p->rss.size), i;
 	struct tp_roce_ring rings[TP_RETA_MAX];
+	uint16_t reta[TP_RETA_MAX], period, i;
+
+	for (i = 0; i < p->rss.size; i++)
+		reta[i] = ipoib_rss_serving(p, p->rss.reta[i]);
+	period = tp_reta_period(reta, p->rss.size);
 
 	/* Nothing hashed: the first entry's queue has all. */
 	if (p->rss.hf == 0)
 		period = 1;
 	period = RTE_MAX(period, TABLE_MIN);
 	for (i = 0; i < period; i++) {
-		const struct ipoib_rxq *q = p->rxq[p->rss.reta[i]];
+		const struct ipoib_rxq *q = p->rxq[reta[i]];
 
 		rings[i] = (struct tp_roce_ring){.cq = q->cq, .srq = q->srq};
 	}
@@ -203,6 +221,14 @@ change(struct ipoib_port *p, const struct ipoib_rss *rss)
 		p->rss = before;
 	}
 	return ret;
+}
+
+int
+ipoib_rss_again(struct ipoib_port *p)
+{
+	const struct ipoib_rss same = p->rss;
+
+	return change(p, &same);
 }
 
 /* --- what applications ask for --------------------------------------------------------------------------------------- */

@@ -61,7 +61,8 @@ int tp_ipoib_rem(uint16_t port_id);
  * Connected or datagram mode, also while the port is started and forwards: connections that are there end. Neighbours are
  * told three times within 2 s by gratuitous ARP and unsolicited advertisements (RFC 4861, 7.2.6), those of a failover pair learn it
  * with the next ARP or neighbour discovery of hosts behind the port.
- * @return 0; -ENODEV no IPoIB port, -EINVAL its mbufs are too small for cm_mtu, -ENOMEM, -EIO.
+ * @return 0; -ENODEV no IPoIB port, -EINVAL its mbufs are too small for cm_mtu, -ENOTSUP it has several transmit queues,
+ *   -EBUSY its receive queue 0 is stopped, -ENOMEM, -EIO.
  */
 int tp_ipoib_mode_set(uint16_t port_id, bool connected);
 

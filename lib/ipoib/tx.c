@@ -406,10 +406,10 @@ ipoib_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n)
 		ipoib_tx_reap(q);
 	room = q->size - (q->head - q->tail);
 	n = (uint16_t)RTE_MIN(n, room);
-	if (unlikely(b.v == NULL || !b.v->up || q->broken)) {
+	if (unlikely(b.v == NULL || !b.v->up || q->broken || q->stopped)) {
 		/* Without a carrier, frames go nowhere, as on any port; counted. */
 		for (i = 0; b.v != NULL && i < n; i++)
-			drop(q, IPOIB_DROP_TX_DOWN, pkts[i]);
+			drop(q, q->stopped ? IPOIB_DROP_TX_STOPPED : IPOIB_DROP_TX_DOWN, pkts[i]);
 		ipoib_turn_end(&q->turn);
 		return i;
 	}

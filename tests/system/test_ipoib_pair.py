@@ -319,6 +319,30 @@ def resets(net):
     return bad
 
 
+def single_queue(net):
+    """The second queue, which the table sends all to, is stopped on both ports: the first one has it, whoever carries."""
+    def received():
+        x = net.ask('show port xstats %d' % PAIR)['ports'][0]
+        return [x['rx_q%d_packets' % q] for q in (0, 1)]
+
+    def switch(state):
+        for line in ('stop', 'port queue %d rxq 1 %s' % (PAIR, state), 'start'):
+            net.say(line)
+        return received()
+    was = switch('stop')
+    for who in ('backup', 'primary'):
+        net.say('ipoib pair active %d %s' % (PAIR, who))
+        bad = carries(net, who) or ping(net, B, '10.10.0.1')
+        now = received()
+        if bad or now[1] != was[1] or now[0] <= was[0]:
+            return bad or '%s, stopped: %s, then %s' % (who, was, now)
+        was = now
+    was = switch('start')
+    bad = ping(net, B, '10.10.0.1')
+    now = received()
+    return bad or (None if now[1] > was[1] else 'started: %s, then %s' % (was, now))
+
+
 def end(net):
     ended = net.close_with(SPACES)
     shutil.rmtree(DIR, ignore_errors=True)
@@ -329,4 +353,4 @@ if __name__ == '__main__':
     run_cases('ipoib-pair', ('ibportstate',), lambda: PairNet(VDEVS + PORTS), end, (
         ('come-up', come_up), ('failover', fail_over), ('announced', announced), ('once', once),
         ('failback', fail_back), ('failover-stream', fail_over_stream), ('by-hand', by_hand),
-        ('queues', queues), ('resets', resets), ('run-time', at_run_time)), REFUSED)
+        ('queues', queues), ('resets', resets), ('single-queue', single_queue), ('run-time', at_run_time)), REFUSED)

@@ -230,6 +230,39 @@ def start_again(link):
     return used if isinstance(used, str) else None
 
 
+def single_queues(link):
+    """A queue that is stopped alone gets nothing: the next one has its flows, until it is started again."""
+    def switch(*lines):
+        link.say('stop')
+        for line in lines:
+            link.say('port queue %d %s' % (PORT, line))
+        link.say('start')
+    link.say('port queue %d rxq 1 stop' % PORT)
+    link.wait(lambda: 'port %d: forwarding runs' % PORT in link.text(), 30, 'a queue is stopped while it is used')
+    switch('rxq 1 stop', 'rxq %d stop' % QUEUES)
+    link.wait(lambda: 'rxq %d, want 0..%d' % (QUEUES, QUEUES - 1) in link.text(), 30, 'a queue that is not there')
+    before = link.queues()[1]
+    used = spread(link, flows_of(link)[:8], lambda f: default_queue(f) + (default_queue(f) == 1))
+    if isinstance(used, str) or link.queues()[1] != before:
+        return 'stopped: %s, %d packets, then %s' % (used, before, link.queues())
+    # By another table, too.
+    link.say('rss reta %d 1,0' % PORT)
+    used = spread(link, flows_of(link)[:4], lambda f: (2, 0)[default_queue(f) % 2])
+    link.say('rss reta %d 0,1,2,3' % PORT)
+    if isinstance(used, str) or link.queues()[1] != before:
+        return 'stopped, another table: %s, %s' % (used, link.queues())
+    switch('rxq 1 start')
+    used = spread(link, flows_of(link)[:8], default_queue)
+    if isinstance(used, str):
+        return 'started again: ' + used
+    # What is sent by a queue that is stopped is dropped by name, and by no other.
+    switch('txq 0 stop', 'txq 1 stop', 'txq 2 stop', 'txq 3 stop')
+    ns(B, 'ping', '-n', '-c', '3', '-i', '0.2', '-W', '1', '10.8.0.1')
+    lost = link.ask('show ipoib counters %d' % PORT)['drop_tx_stopped']
+    switch('txq 0 start', 'txq 1 start', 'txq 2 start', 'txq 3 start')
+    return ping(B, '10.8.0.1') or (None if lost >= 3 else '%d are counted as drop_tx_stopped' % lost)
+
+
 def refusals(link):
     link.say('ipoib set %d mode connected' % PORT)
     link.wait(lambda: '%d transmit queues, connected mode has 1' % QUEUES in link.text(), 30, 'connected mode with several queues')
@@ -249,4 +282,4 @@ if __name__ == '__main__':
         ('published', published), ('come-up', come_up), ('two-lcores', two_lcores), ('spread', all_queues, False),
         ('spread-ipv6', all_queues, True), ('table', moved), ('key-and-types', key_and_types),
         ('transmit-queues', sent_by_several), ('tcp', tcp), ('start-again', start_again), ('refusals', refusals),
-        ('counters', counted)), REFUSED)
+        ('counters', counted), ('single-queues', single_queues)), REFUSED)

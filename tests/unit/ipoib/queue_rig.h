@@ -39,7 +39,9 @@ struct qr_card {
 	uint8_t key[TP_ROCE_RSS_KEY];
 	uint32_t types;
 	unsigned int published, drained;
-	uint64_t posted[IPOIB_QUEUES]; /* buffer that is in a shared queue, 0: none */
+	uint64_t posted[IPOIB_QUEUES];      /* buffer that is in a shared queue, 0: none */
+	unsigned int waiting[IPOIB_QUEUES]; /* frames that it has received for a queue */
+	unsigned int reaps;                 /* looks for completions until all is sent, 0: never */
 };
 extern struct qr_card card;
 

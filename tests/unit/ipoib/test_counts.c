@@ -314,6 +314,24 @@ control_thread_is_counted(void **state)
 	assert_int_equal(t.tx_errors, 4);
 }
 
+/* What a queue that is stopped is given goes nowhere, by a name of its own. */
+static void
+stopped_queue_sends_nothing(void **state)
+{
+	struct rte_mbuf *m = frame(LEN);
+	struct tp_ipoib_totals t;
+
+	(void)state;
+	txq.stopped = true;
+	assert_int_equal(rte_eth_tx_burst(ACTIVE, 0, &m, 1), 1);
+	assert_int_equal(xstat("drop_tx_stopped"), 1);
+	assert_int_equal(xstat("drop_tx_down"), 0);
+	assert_int_equal(card.num_sent, 0);
+	ipoib_port_totals(&port, true, &t);
+	assert_int_equal(t.tx_packets, 0);
+	assert_int_equal(t.tx_errors, 1);
+}
+
 /* The pair counts what the application gets: of what the other port has, only what is for the host. */
 static void
 pair_loses_nothing(void **state)
@@ -353,6 +371,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(port_loses_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(control_thread_is_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(stopped_queue_sends_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(pair_loses_nothing, setup, teardown),
 	};
 
