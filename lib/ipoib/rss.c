@@ -119,7 +119,7 @@ static struct tp_roce_table *
 table_new(struct ipoib_port *p)
 {
 	struct tp_roce_ring rings[TP_RETA_MAX];
-	uint16_t reta[TP_RETA_MAX], period, i;
+	uint16_t reta[TP_RETA_MAX] = {0}, period, i;
 
 	for (i = 0; i < p->rss.size; i++)
 		reta[i] = ipoib_rss_serving(p, p->rss.reta[i]);
