@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_telemetry.h>
-#include <rte_version.h>
-
 #include "perf.h"
+#include "tel_uint.h"
 
 /* Who asks by telemetry waits, and so does a command that starts or stops forwarding. */
 #define TELEMETRY_MS 100
@@ -157,16 +155,6 @@ cmd_perf_register(struct app *app)
 	return cmd_reg_add(app->reg, table, RTE_DIM(table));
 }
 
-static void
-tell_u64(struct rte_tel_data *d, const char *name, uint64_t value)
-{
-#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
-	rte_tel_data_add_dict_uint(d, name, value);
-#else
-	rte_tel_data_add_dict_u64(d, name, value);
-#endif
-}
-
 /* Names have letters, digits and underscores only: "bursts_16_to_31". */
 static void
 tell_bins(struct rte_tel_data *d, const uint64_t bin[FWD_BINS])
@@ -182,7 +170,7 @@ tell_bins(struct rte_tel_data *d, const uint64_t bin[FWD_BINS])
 		else
 			snprintf(name, sizeof(name), "bursts_%.*s_to_%s", (int)(dash - bin_names[i]), bin_names[i],
 				 dash + 1);
-		tell_u64(d, name, bin[i]);
+		tp_tel_dict_uint(d, name, bin[i]);
 	}
 }
 
@@ -203,28 +191,28 @@ tell(struct rte_tel_data *d, const struct perf *p)
 
 	rte_tel_data_add_dict_string(d, "limit", perf_limit_names[p->limit]);
 	rte_tel_data_add_dict_string(d, "why", p->why);
-	tell_u64(d, "missed", p->missed);
-	tell_u64(d, "no_mbuf", p->nombuf);
+	tp_tel_dict_uint(d, "missed", p->missed);
+	tp_tel_dict_uint(d, "no_mbuf", p->nombuf);
 	for (q = 0; q < p->num_rx && (f = rte_tel_data_alloc()) != NULL; q++) {
 		rte_tel_data_start_dict(f);
-		tell_u64(f, "lcore", p->rx[q].lcore.id);
-		tell_u64(f, "packets", p->rx[q].packets);
-		tell_u64(f, "polls", p->rx[q].polls);
-		tell_u64(f, "empty_polls", p->rx[q].bin[0]);
-		tell_u64(f, "full_bursts", p->rx[q].full);
-		tell_u64(f, "waiting_max", p->rx[q].waiting_max);
-		tell_u64(f, "refill_failures", p->rx[q].nombuf);
+		tp_tel_dict_uint(f, "lcore", p->rx[q].lcore.id);
+		tp_tel_dict_uint(f, "packets", p->rx[q].packets);
+		tp_tel_dict_uint(f, "polls", p->rx[q].polls);
+		tp_tel_dict_uint(f, "empty_polls", p->rx[q].bin[0]);
+		tp_tel_dict_uint(f, "full_bursts", p->rx[q].full);
+		tp_tel_dict_uint(f, "waiting_max", p->rx[q].waiting_max);
+		tp_tel_dict_uint(f, "refill_failures", p->rx[q].nombuf);
 		tell_bins(f, p->rx[q].bin);
 		tell_queue(d, "rx", q, f);
 	}
 	for (q = 0; q < p->num_tx && (f = rte_tel_data_alloc()) != NULL; q++) {
 		rte_tel_data_start_dict(f);
-		tell_u64(f, "lcore", p->tx[q].lcore.id);
-		tell_u64(f, "packets", p->tx[q].sent);
-		tell_u64(f, "bursts", p->tx[q].bursts);
-		tell_u64(f, "blocked_bursts", p->tx[q].blocked);
-		tell_u64(f, "blocked_cycles", p->tx[q].full_cycles);
-		tell_u64(f, "doorbells", p->tx[q].doorbells);
+		tp_tel_dict_uint(f, "lcore", p->tx[q].lcore.id);
+		tp_tel_dict_uint(f, "packets", p->tx[q].sent);
+		tp_tel_dict_uint(f, "bursts", p->tx[q].bursts);
+		tp_tel_dict_uint(f, "blocked_bursts", p->tx[q].blocked);
+		tp_tel_dict_uint(f, "blocked_cycles", p->tx[q].full_cycles);
+		tp_tel_dict_uint(f, "doorbells", p->tx[q].doorbells);
 		tell_bins(f, p->tx[q].bin);
 		tell_queue(d, "tx", q, f);
 	}

@@ -14,37 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_telemetry.h>
-
 #include "ethdev.h"
 #include "rte_pmd_mlx4.h"
 #include "rte_pmd_mlx4_queue.h"
-
-#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
-#define TEL_ARRAY_UINT RTE_TEL_UINT_VAL
-#else
-#define TEL_ARRAY_UINT RTE_TEL_U64_VAL
-#endif
-
-static void
-tell(struct rte_tel_data *d, const char *name, uint64_t value)
-{
-#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
-	rte_tel_data_add_dict_uint(d, name, value);
-#else
-	rte_tel_data_add_dict_u64(d, name, value);
-#endif
-}
-
-static void
-tell_word(struct rte_tel_data *d, uint32_t word)
-{
-#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
-	rte_tel_data_add_array_uint(d, word);
-#else
-	rte_tel_data_add_array_u64(d, word);
-#endif
-}
+#include "tel_uint.h"
 
 /* Takes so many numbers with commas between them, and nothing else. */
 static bool
@@ -100,23 +73,23 @@ info(const uint16_t *at, struct rte_tel_data *d)
 	rte_tel_data_add_dict_string(d, "state", dev.state);
 	rte_tel_data_add_dict_string(d, "physical_state", dev.phys_state);
 	rte_tel_data_add_dict_string(d, "roce_mode", dev.roce_mode);
-	tell(d, "device_id", dev.device_id);
-	tell(d, "port", dev.port);
-	tell(d, "node_guid", dev.node_guid);
-	tell(d, "port_guid", dev.port_guid);
-	tell(d, "system_guid", dev.system_guid);
-	tell(d, "speed_mbps", dev.speed_mbps);
-	tell(d, "max_mtu", dev.max_mtu);
-	tell(d, "active_mtu", dev.active_mtu);
-	tell(d, "rx_pause", fc.mode == RTE_ETH_FC_FULL || fc.mode == RTE_ETH_FC_RX_PAUSE);
-	tell(d, "tx_pause", fc.mode == RTE_ETH_FC_FULL || fc.mode == RTE_ETH_FC_TX_PAUSE);
-	tell(d, "wake_on_lan", dev.wake_on_lan);
-	tell(d, "wake_on_lan_set", dev.wake_on_lan_set);
-	tell(d, "qps", dev.qps);
-	tell(d, "cqs", dev.cqs);
-	tell(d, "eqs", dev.eqs);
-	tell(d, "commands", dev.commands);
-	tell(d, "dead", dev.dead);
+	tp_tel_dict_uint(d, "device_id", dev.device_id);
+	tp_tel_dict_uint(d, "port", dev.port);
+	tp_tel_dict_uint(d, "node_guid", dev.node_guid);
+	tp_tel_dict_uint(d, "port_guid", dev.port_guid);
+	tp_tel_dict_uint(d, "system_guid", dev.system_guid);
+	tp_tel_dict_uint(d, "speed_mbps", dev.speed_mbps);
+	tp_tel_dict_uint(d, "max_mtu", dev.max_mtu);
+	tp_tel_dict_uint(d, "active_mtu", dev.active_mtu);
+	tp_tel_dict_uint(d, "rx_pause", fc.mode == RTE_ETH_FC_FULL || fc.mode == RTE_ETH_FC_RX_PAUSE);
+	tp_tel_dict_uint(d, "tx_pause", fc.mode == RTE_ETH_FC_FULL || fc.mode == RTE_ETH_FC_TX_PAUSE);
+	tp_tel_dict_uint(d, "wake_on_lan", dev.wake_on_lan);
+	tp_tel_dict_uint(d, "wake_on_lan_set", dev.wake_on_lan_set);
+	tp_tel_dict_uint(d, "qps", dev.qps);
+	tp_tel_dict_uint(d, "cqs", dev.cqs);
+	tp_tel_dict_uint(d, "eqs", dev.eqs);
+	tp_tel_dict_uint(d, "commands", dev.commands);
+	tp_tel_dict_uint(d, "dead", dev.dead);
 	return 0;
 }
 
@@ -137,9 +110,9 @@ regs(const uint16_t *at, struct rte_tel_data *d)
 		rc = rte_eth_dev_get_reg_info(at[0], &r);
 	if (rc != 0)
 		return rc;
-	rte_tel_data_start_array(d, TEL_ARRAY_UINT);
+	rte_tel_data_start_array(d, TP_TEL_UINT);
 	for (i = 0; i < r.length; i++)
-		tell_word(d, words[i]);
+		tp_tel_array_uint(d, words[i]);
 	return 0;
 }
 
@@ -158,15 +131,15 @@ rxq(const uint16_t *at, struct rte_tel_data *d)
 	if (rc != 0)
 		return rc;
 	rte_tel_data_start_dict(d);
-	tell(d, "started", load.started);
-	tell(d, "descriptors", load.descriptors);
-	tell(d, "posted", load.posted);
-	tell(d, "waiting", load.waiting);
-	tell(d, "packets", load.packets);
-	tell(d, "nombuf", load.nombuf);
-	tell(d, "errors", load.errors);
-	tell(d, "moderation_count", count);
-	tell(d, "moderation_us", us);
+	tp_tel_dict_uint(d, "started", load.started);
+	tp_tel_dict_uint(d, "descriptors", load.descriptors);
+	tp_tel_dict_uint(d, "posted", load.posted);
+	tp_tel_dict_uint(d, "waiting", load.waiting);
+	tp_tel_dict_uint(d, "packets", load.packets);
+	tp_tel_dict_uint(d, "nombuf", load.nombuf);
+	tp_tel_dict_uint(d, "errors", load.errors);
+	tp_tel_dict_uint(d, "moderation_count", count);
+	tp_tel_dict_uint(d, "moderation_us", us);
 	rte_tel_data_add_dict_string(d, "burst_mode", mode.info);
 	return 0;
 }
@@ -183,11 +156,11 @@ txq(const uint16_t *at, struct rte_tel_data *d)
 	if (rc != 0)
 		return rc;
 	rte_tel_data_start_dict(d);
-	tell(d, "started", load.started);
-	tell(d, "descriptors", load.descriptors);
-	tell(d, "used", load.used);
-	tell(d, "room", load.room);
-	tell(d, "packets", load.packets);
+	tp_tel_dict_uint(d, "started", load.started);
+	tp_tel_dict_uint(d, "descriptors", load.descriptors);
+	tp_tel_dict_uint(d, "used", load.used);
+	tp_tel_dict_uint(d, "room", load.room);
+	tp_tel_dict_uint(d, "packets", load.packets);
 	rte_tel_data_add_dict_string(d, "burst_mode", mode.info);
 	return 0;
 }

@@ -10,9 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <rte_telemetry.h>
-
 #include "pair.h"
+#include "tel_uint.h"
 
 /* What it means for packets, by the name that the provider has for it. */
 static const struct {
@@ -87,11 +86,7 @@ static void
 add(void *arg, const char *name, const char *text, uint64_t value)
 {
 	(void)text;
-#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
-	rte_tel_data_add_dict_uint(arg, name, value);
-#else
-	rte_tel_data_add_dict_u64(arg, name, value);
-#endif
+	tp_tel_dict_uint(arg, name, value);
 }
 
 static int

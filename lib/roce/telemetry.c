@@ -11,10 +11,9 @@
 #include <stdlib.h>
 
 #include <rte_ethdev.h>
-#include <rte_telemetry.h>
-#include <rte_version.h>
 
 #include "front.h"
+#include "tel_uint.h"
 
 static int
 list(const char *cmd, const char *params, struct rte_tel_data *d)
@@ -65,11 +64,7 @@ tell(struct tp_roce_dev *dev, struct rte_tel_data *d)
 static void
 add_stat(void *arg, const char *name, uint64_t value)
 {
-#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
-	rte_tel_data_add_dict_uint(arg, name, value);
-#else
-	rte_tel_data_add_dict_u64(arg, name, value);
-#endif
+	tp_tel_dict_uint(arg, name, value);
 }
 
 static int

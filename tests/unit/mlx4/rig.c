@@ -8,6 +8,8 @@
 
 #include "rig.h"
 
+#define DEATH_MS 200u /* how long a command is waited for that a dead card never answers */
+
 #define POOL_SIZE 32767
 #define LARGE_POOL_SIZE 1023
 #define LARGE_ROOM (10 * 1024 + RTE_PKTMBUF_HEADROOM)
@@ -290,4 +292,18 @@ rig_log_one(const char *word1, const char *word2)
 	if (lines != 1 || strstr(text, word1) == NULL || strstr(text, word2) == NULL)
 		fail_msg("%u lines, wanted one with \"%s\" and \"%s\":\n%s", lines, word1, word2, text);
 	free(text);
+}
+
+void
+rig_kill_card(enum tp_fault kind)
+{
+	struct mlx4_bus *bus = ((struct mlx4_eth *)rte_eth_devices[0].data->dev_private)->hca->bus;
+	uint32_t patience = bus->cmd_timeout_ms;
+	struct rte_eth_stats st;
+
+	/* It cannot be a command that is merely slow. */
+	bus->cmd_timeout_ms = DEATH_MS;
+	tp_model_fault(rig_model(0), kind, 0, 1, 0);
+	assert_true(rte_eth_stats_get(0, &st) < 0);
+	bus->cmd_timeout_ms = patience;
 }

@@ -43,6 +43,8 @@ int rig_teardown(void **state); /* closes; of tests */
 struct tp_model *rig_model(uint16_t port);
 size_t rig_heap(void);
 void rig_no_violations(uint16_t port);
+/* The next command of port 0's card kills it, and is not waited for as long as others are. */
+void rig_kill_card(enum tp_fault kind);
 /* Moves the stepped card of a port until it is idle. */
 void rig_run(uint16_t port);
 

@@ -16,7 +16,6 @@
 #define WAIT_MS 30000u /* nobody is that slow, but the card's thread may have to wait for a CPU */
 #define RACE_LOOPS 60u
 #define TOGGLE_US 50u
-#define DEATH_MS 200u /* how long a command is waited for that a dead card never answers */
 
 /* One life, in parts that a command may fail in. Returns the result of the part that failed. */
 enum part { CONFIGURE, START, UPDATE, STOP, CLOSE, PARTS };
@@ -295,18 +294,12 @@ pass_traffic(unsigned int frames)
 	assert_int_equal(got, frames);
 }
 
-/* The next command of port 0's card kills it. Only this one is given up early: it cannot be one that is merely slow. */
 static void
-kill_card(enum tp_fault kind)
+start_both(void)
 {
-	struct mlx4_eth *eth = rte_eth_devices[0].data->dev_private;
-	uint32_t patience = eth->hca->bus->cmd_timeout_ms;
-	struct rte_eth_stats st;
-
-	eth->hca->bus->cmd_timeout_ms = DEATH_MS;
-	tp_model_fault(rig_model(0), kind, 0, 1, 0);
-	assert_true(rte_eth_stats_get(0, &st) < 0);
-	eth->hca->bus->cmd_timeout_ms = patience;
+	assert_int_equal(rig_plug(RIG_DEV, ""), 0);
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
 }
 
 /* A running card that dies: how, and that a new probe is all it takes. */
@@ -317,15 +310,13 @@ die(enum tp_fault kind)
 	struct rte_pmd_mlx4_device d;
 	struct rte_mbuf *m;
 
-	assert_int_equal(rig_plug(RIG_DEV, ""), 0);
-	rig_start(0, 1, NULL);
-	rig_start(1, 1, NULL);
+	start_both();
 	rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RMV, on_removed, NULL);
 	pass_traffic(500);
 	atomic_store(&removed, 0);
 	dst = rig_mac(1);
 	m = rig_frame(&dst, RIG_FRAME);
-	kill_card(kind);
+	rig_kill_card(kind);
 	assert_true(wait_for(&removed, 2));
 	assert_int_equal(rte_eth_dev_is_removed(0), 1);
 	assert_int_equal(rte_eth_dev_is_removed(1), 1);
@@ -337,9 +328,7 @@ die(enum tp_fault kind)
 	rte_eth_dev_callback_unregister(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RMV, on_removed, NULL);
 	rig_unplug(RIG_DEV);
 	assert_int_equal(rte_mempool_in_use_count(rig_pool()), 0);
-	assert_int_equal(rig_plug(RIG_DEV, ""), 0);
-	rig_start(0, 1, NULL);
-	rig_start(1, 1, NULL);
+	start_both();
 	pass_traffic(500);
 	rig_close();
 }
@@ -360,11 +349,9 @@ test_death_by_catastrophe(void **state)
 static void
 kill_running(enum tp_fault kind)
 {
-	assert_int_equal(rig_plug(RIG_DEV, ""), 0);
-	rig_start(0, 1, NULL);
-	rig_start(1, 1, NULL);
+	start_both();
 	pass_traffic(200);
-	kill_card(kind);
+	rig_kill_card(kind);
 	assert_int_equal(rte_eth_dev_is_removed(1), 1);
 }
 
@@ -414,7 +401,7 @@ revive(enum tp_fault kind)
 		if (round == 0)
 			before = rig_heap();
 		assert_int_equal(rig_heap(), before);
-		kill_card(kind);
+		rig_kill_card(kind);
 		assert_int_equal(rte_eth_dev_is_removed(1), 1);
 	}
 	rig_close();
