@@ -5,10 +5,9 @@ import json
 import os
 import socket
 
-import test_ipoib
 import test_ipoib_cm
 from ib_cases import run_cases
-from test_ipoib import A, B, ID, ns, ping
+from test_ipoib import A, ID, ns, ping
 from test_ipoib_cm import LONG
 
 LOST = 5000     # of a million, each way
