@@ -30,48 +30,19 @@ if ! tests/lab/setup.sh >"$LAB_DIR.log" 2>&1; then
 fi
 
 passed=0 failed=0
-log_of() { printf '%s/test-logs/lab-%s.log' "$TP_CACHE" "$1"; }
-
-run() { # NAME
-	local begun=$SECONDS rc
-	timeout -k 20 900 "tests/lab/test_$1.sh" >"$(log_of "$1")" 2>&1 </dev/null
+for n in "${names[@]}"; do
+	log=$TP_CACHE/test-logs/lab-$n.log
+	begun=$SECONDS
+	timeout -k 20 900 "tests/lab/test_$n.sh" >"$log" 2>&1 </dev/null
 	rc=$?
-	printf '# lab-%s: %s s\n' "$1" $((SECONDS - begun))
-	return $rc
-}
-
-# Counts and shows what a test said.
-tally() { # NAME EXIT-STATUS
-	local n=$1 rc=$2 log ok bad
-	log=$(log_of "$n")
+	printf '# lab-%s: %s s\n' "$n" $((SECONDS - begun))
 	ok=$(grep -c '^ok ' "$log") bad=$(grep -c '^not ok ' "$log")
 	grep -E '^(ok |not ok |skip |# )' "$log"
-	if [ "$rc" != 0 ] && [ "$bad" = 0 ]; then
+	if [ $rc != 0 ] && [ "$bad" = 0 ]; then
 		printf 'not ok lab-%s: exit status %s, see %s\n' "$n" "$rc" "$log"
 		bad=1
 	fi
 	passed=$((passed + ok)) failed=$((failed + bad))
-}
-
-# In the test of the core, the driver sleeps a second after each of its many resets of the card, and nothing depends on how
-# fast it is: those of ib, which wait for nothing else, go on beside it.
-together='' beside=''
-[[ " ${names[*]} " != *" core "* || " ${names[*]} " != *" ib "* ]] || together=yes
-for n in "${names[@]}"; do
-	case $together$n in
-	yescore) continue ;;
-	yesib)
-		run core &
-		beside=$!
-		;;
-	esac
-	run "$n"
-	tally "$n" $?
-	[ -z "$beside" ] || {
-		wait "$beside"
-		tally core $?
-		beside=''
-	}
 done
 printf '%s passed, %s failed\n' "$passed" "$failed"
 [ "$failed" = 0 ]

@@ -77,10 +77,15 @@ sm_start() {
 	pids+=("$sm")
 }
 
-# Both cards on one switch; the guest boots, wait for $boot.
+# ipoib_cards [2]: both cards on one switch, with one port each or with two; the guest boots, wait for $boot.
 ipoib_cards() {
-	card guest --guid 0002c90300aa0000 --ports 1 --port0 ib --wire0 ibswitch:lab/port:1 \
-		--socket "$lab_tmp/ours.sock" --guid 0002c90300bb0000 --ports 1 --port0 ib --wire0 ibswitch:lab/port:7 || exit
+	local theirs=(--ports 1) ours=(--ports 1)
+	if [ "${1:-1}" = 2 ]; then
+		theirs=(--ports 2 --port1 ib --wire1 ibswitch:lab/port:2)
+		ours=(--ports 2 --port1 ib --wire1 ibswitch:lab/port:8)
+	fi
+	card guest --guid 0002c90300aa0000 "${theirs[@]}" --port0 ib --wire0 ibswitch:lab/port:1 \
+		--socket "$lab_tmp/ours.sock" --guid 0002c90300bb0000 "${ours[@]}" --port0 ib --wire0 ibswitch:lab/port:7 || exit
 	(guest_start guest -w 300 -d "$lab_tmp/guest.sock") &
 	boot=$!
 	guests+=("guest-$$")
@@ -122,30 +127,42 @@ ipoib_are_up() { # TEST
 	if until_ok 90 all_up; then ipoib_pass "$1"; else ipoib_fail "$1" "$(ask 'show ipoib') $(tail -n 2 "$lab_tmp/osm.log")"; fi
 }
 
+# A wire between triplane and the host's stack: farN there, with this MTU.
+ipoib_wire() { # NUMBER MTU
+	local i=$1 mtu=$2
+	ip -n "$wires" link add near$i mtu $((mtu > 9000 ? mtu : 9000)) type veth peer name far$i mtu "$mtu" netns "$ns"
+	in_ns ethtool -K far$i tx off tso off gso off gro off >/dev/null
+	ip netns exec "$wires" ethtool -K near$i tx off tso off gso off gro off >/dev/null
+	ip netns exec "$wires" sh -c "echo 1 >/proc/sys/net/ipv6/conf/near$i/disable_ipv6"
+	ip -n "$wires" link set near$i up
+}
+
+# The host's ends of so many wires come up, with addresses 10.8.N.1 and fd00:8:N::1.
+ipoib_host_up() { # WIRES
+	local i
+	echo 0 | in_ns tee /proc/sys/net/ipv4/icmp_echo_ignore_broadcasts >/dev/null
+	in_ns ip link set lo up
+	for ((i = 0; i < $1; i++)); do
+		in_ns ip addr add 10.8.$i.1/24 dev far$i
+		in_ns ip addr add fd00:8:$i::1/64 dev far$i nodad
+		in_ns ip link set far$i up
+	done
+}
+
 # ipoib_host MTU "OPTION..." ARGUMENTS...: triplane with an IPoIB port for each of ARGUMENTS, which net_ipoibN has besides its
-# port; port I is bridged to the host's interface farI, which has addresses 10.8.I.1 and fd00:8:I::1 and this MTU.
+# port; port N is bridged to the host's interface farN.
 ipoib_host() {
 	local mtu=$1 options=$2 vdevs=() i=0 a
 	shift 2
 	ipoib_ports=$#
 	for a in "$@"; do
-		ip -n "$wires" link add near$i mtu $((mtu > 9000 ? mtu : 9000)) type veth peer name far$i mtu "$mtu" netns "$ns"
-		in_ns ethtool -K far$i tx off tso off gso off gro off >/dev/null
-		ip netns exec "$wires" ethtool -K near$i tx off tso off gso off gro off >/dev/null
-		ip netns exec "$wires" sh -c "echo 1 >/proc/sys/net/ipv6/conf/near$i/disable_ipv6"
-		ip -n "$wires" link set near$i up
+		ipoib_wire $i "$mtu"
 		vdevs+=(--vdev="net_ipoib$i,port=net_mlx4_user0/1$a" --vdev="$(wire_vdev $i "$mtu")")
 		i=$((i + 1))
 	done
 	ipoib_program "$options" "${vdevs[@]}"
 	ipoib_are_up up
-	echo 0 | in_ns tee /proc/sys/net/ipv4/icmp_echo_ignore_broadcasts >/dev/null
-	in_ns ip link set lo up
-	for ((i = 0; i < ipoib_ports; i++)); do
-		in_ns ip addr add 10.8.$i.1/24 dev far$i
-		in_ns ip addr add fd00:8:$i::1/64 dev far$i nodad
-		in_ns ip link set far$i up
-	done
+	ipoib_host_up $i
 }
 
 # The guest's drivers, and ib0 with its addresses: goes in front of a script for it.
