@@ -77,10 +77,10 @@ sm_start() {
 	pids+=("$sm")
 }
 
-# ipoib_cards [2]: both cards on one switch, with one port each or with two; the guest boots, wait for $boot.
+# ipoib_cards PORTS: both cards on one switch, with one port each or with two; the guest boots, wait for $boot.
 ipoib_cards() {
 	local theirs=(--ports 1) ours=(--ports 1)
-	if [ "${1:-1}" = 2 ]; then
+	if [ "$1" = 2 ]; then
 		theirs=(--ports 2 --port1 ib --wire1 ibswitch:lab/port:2)
 		ours=(--ports 2 --port1 ib --wire1 ibswitch:lab/port:8)
 	fi
@@ -130,11 +130,11 @@ ipoib_are_up() { # TEST
 # A wire between triplane and the host's stack: farN there, with this MTU.
 ipoib_wire() { # NUMBER MTU
 	local i=$1 mtu=$2
-	ip -n "$wires" link add near$i mtu $((mtu > 9000 ? mtu : 9000)) type veth peer name far$i mtu "$mtu" netns "$ns"
-	in_ns ethtool -K far$i tx off tso off gso off gro off >/dev/null
-	ip netns exec "$wires" ethtool -K near$i tx off tso off gso off gro off >/dev/null
+	ip -n "$wires" link add "near$i" mtu $((mtu > 9000 ? mtu : 9000)) type veth peer name "far$i" mtu "$mtu" netns "$ns"
+	in_ns ethtool -K "far$i" tx off tso off gso off gro off >/dev/null
+	ip netns exec "$wires" ethtool -K "near$i" tx off tso off gso off gro off >/dev/null
 	ip netns exec "$wires" sh -c "echo 1 >/proc/sys/net/ipv6/conf/near$i/disable_ipv6"
-	ip -n "$wires" link set near$i up
+	ip -n "$wires" link set "near$i" up
 }
 
 # The host's ends of so many wires come up, with addresses 10.8.N.1 and fd00:8:N::1.

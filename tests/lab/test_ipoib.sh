@@ -19,7 +19,7 @@ master_is() { "${umad[@]}" sminfo 2>/dev/null | grep -q "sm guid 0x${1#000}.*SMI
 
 # --- cards, our program, the guest, the subnet
 
-ipoib_cards
+ipoib_cards 1
 # Port 0 has four queues, so its hardware address is an RSS parent's, and what it sends comes from another queue pair.
 ipoib_first=("port stop 0" "port config 0 rxq 4" "port start 0")
 ipoib_host 2044 "--mbuf-size 2304" "" ,pkey=0x8007

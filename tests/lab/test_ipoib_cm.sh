@@ -81,7 +81,7 @@ stream_end() { # WHILE: says how many came back
 
 # --- cards, our program, the guest, the subnet
 
-ipoib_cards
+ipoib_cards 1
 guest_booted
 
 # --- the whole MTU: no host stack carries it behind a wire of Ethernet, so triplane answers, in buffers of the usual size
