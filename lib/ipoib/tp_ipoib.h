@@ -51,7 +51,8 @@ struct tp_ipoib_conf {
  * Makes an IPoIB port, an ethdev net_ipoibN.
  * @param[out] port_id
  * @return 0; -EINVAL a value out of its range, -ENODEV no such InfiniBand port, -EBUSY somebody else has it open, -ENOSPC 32 of the
- *   port or 64 of the card are there, -EEXIST the partition has one on this port, -ENOMEM, -EIO.
+ *   port or 64 of the card are there, or as many ports as DPDK has places for (RTE_MAX_ETHPORTS), -EEXIST the partition has one on
+ *   this port, -ENOMEM, -EIO.
  */
 int tp_ipoib_add(const struct tp_ipoib_conf *conf, uint16_t *port_id);
 /** Takes a stopped one away. @return 0, -ENODEV, -EBUSY it is started. */

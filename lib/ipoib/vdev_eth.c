@@ -49,6 +49,10 @@ ipoib_vdev_add(const char *prefix, const char *args, uint16_t *port_id)
 		if (rte_eth_dev_get_port_by_name(name, port_id) != 0)
 			break;
 	}
+	if (n == RTE_MAX_ETHPORTS) {
+		IPOIB_LOG(ERR, "%s0..%u are taken: DPDK is built for %u ports in all", prefix, n - 1, n);
+		return -ENOSPC;
+	}
 	/* A port that was closed left the bus its name. */
 	rte_vdev_uninit(name);
 	ret = rte_vdev_init(name, args);

@@ -25,7 +25,10 @@ void ipoib_vdev_show(struct rte_eth_dev *eth, const struct eth_dev_ops *ops, eth
 /* A bus driver's remove. */
 int ipoib_vdev_remove(struct rte_vdev_device *vdev);
 
-/* Makes the device of the first free name "PREFIXn" with these arguments. 0 and its port, or a negative errno. */
+/*
+ * Makes the device of the first free name "PREFIXn" with these arguments.
+ * 0 and its port; -ENOSPC all places that DPDK has for ports are taken; another negative errno.
+ */
 int ipoib_vdev_add(const char *prefix, const char *args, uint16_t *port_id);
 
 /* 0, -EBUSY: the port is started, or another negative errno. */
