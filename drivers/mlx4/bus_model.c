@@ -80,31 +80,33 @@ model_dma_unmap(struct mlx4_bus *bus, void *addr, uint64_t iova, size_t len)
 	return tp_model_dma_unmap(to_model(bus)->model, iova, len);
 }
 
+/* All but the first n. */
 static void
-irq_disconnect(struct model_bus *b)
+irq_disconnect(struct model_bus *b, unsigned int n)
 {
 	unsigned int i;
 
-	for (i = 0; i < b->irq.num; i++)
+	for (i = n; i < b->irq.num; i++)
 		tp_model_irq_set(b->model, i, -1);
-	irq_fds_close(&b->irq, b->bus.intr);
+	irq_fds_close(&b->irq, b->bus.intr, n);
 }
 
 static int
 model_irq_setup(struct mlx4_bus *bus, unsigned int n)
 {
 	struct model_bus *b = to_model(bus);
-	unsigned int i;
+	unsigned int old = b->irq.num, i;
 	int rc;
 
-	irq_disconnect(b);
-	if (n == 0)
+	if (n == 0) {
+		irq_disconnect(b, 0);
 		return 0;
+	}
 	rc = irq_fds_open(&b->irq, bus->intr, n);
-	for (i = 0; rc == 0 && i < n; i++)
+	for (i = old; rc == 0 && i < n; i++)
 		rc = tp_model_irq_set(b->model, i, b->irq.fd[i]);
 	if (rc != 0)
-		irq_disconnect(b);
+		irq_disconnect(b, old);
 	return rc;
 }
 
@@ -146,7 +148,7 @@ model_close(struct mlx4_bus *bus)
 	struct model_bus *b = to_model(bus);
 
 	run_stop(b);
-	irq_disconnect(b);
+	irq_disconnect(b, 0);
 	model_mem_stop(b);
 	uar_unmap(b);
 	tp_model_destroy(b->model);

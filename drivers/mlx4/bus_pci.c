@@ -15,6 +15,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_errno.h>
@@ -144,20 +146,79 @@ pci_dma_unmap_extra(struct mlx4_bus *bus, void *addr, uint64_t iova, size_t len)
 	return rte_dev_dma_unmap(bus->dev, addr, iova, len) == 0 ? 0 : -rte_errno;
 }
 
+static void
+efds_num_set(struct rte_intr_handle *h, int n)
+{
+	rte_intr_nb_efd_set(h, n);
+	rte_intr_max_intr_set(h, n + 1);
+}
+
+static void
+efds_close(struct rte_intr_handle *h, int from, int to)
+{
+	while (to > from)
+		close(rte_intr_efds_index_get(h, --to));
+	efds_num_set(h, from);
+}
+
+/* More event fds than there are; on failure as many as before. */
+static int
+efds_open(struct rte_intr_handle *h, int from, int to)
+{
+	int i, fd;
+
+	for (i = from; i < to; i++) {
+		fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		if (fd < 0)
+			break;
+		if (rte_intr_efds_index_set(h, i, fd) != 0) {
+			close(fd);
+			break;
+		}
+	}
+	if (i < to) {
+		efds_close(h, from, i);
+		return -ENOSPC;
+	}
+	efds_num_set(h, to);
+	return 0;
+}
+
+/* Whoever waits looks at its event queue: an interrupt may have come while there were no vectors. */
+static void
+tell_all(const struct rte_intr_handle *h, int n)
+{
+	const uint64_t one = 1;
+	int i, failed = write(rte_intr_fd_get(h), &one, sizeof(one)) < 0;
+
+	for (i = 0; i < n; i++)
+		failed += write(rte_intr_efds_index_get(h, i), &one, sizeof(one)) < 0;
+	if (failed != 0)
+		MLX4_LOG(WARNING, "%d of %d event fds take nothing", failed, n + 1);
+}
+
+/* VFIO connects a set of vectors, and no more later: all of them anew, with the event fds that are there. */
 static int
 pci_irq_setup(struct mlx4_bus *bus, unsigned int n)
 {
-	rte_intr_disable(bus->intr);
-	rte_intr_efd_disable(bus->intr);
-	if (n == 0)
+	struct rte_intr_handle *h = bus->intr;
+	int old = rte_intr_nb_efd_get(h), rc;
+
+	rte_intr_disable(h);
+	if (n == 0) {
+		rte_intr_efd_disable(h);
 		return 0;
-	if (n > 1 && rte_intr_efd_enable(bus->intr, n - 1) != 0)
-		return -ENOSPC;
-	if (rte_intr_enable(bus->intr) != 0) {
-		rte_intr_efd_disable(bus->intr);
-		return -EIO;
 	}
-	return 0;
+	rc = efds_open(h, old, (int)n - 1);
+	if (rc == 0 && rte_intr_enable(h) != 0) {
+		efds_close(h, old, (int)n - 1);
+		rc = -EIO;
+	}
+	if (rc != 0 && old > 0 && rte_intr_enable(h) != 0)
+		MLX4_LOG(ERR, "%s: the %d interrupt vectors that were there are lost", bus->where, old + 1);
+	if (old > 0)
+		tell_all(h, old);
+	return rc;
 }
 
 static void

@@ -109,24 +109,26 @@ irq_disconnect(struct user_bus *b)
 	if (b->irq.num == 0)
 		return;
 	set_irqs(b, 0, 0);
-	irq_fds_close(&b->irq, b->bus.intr);
+	irq_fds_close(&b->irq, b->bus.intr, 0);
 }
 
 static int
 user_irq_setup(struct mlx4_bus *bus, unsigned int n)
 {
 	struct user_bus *b = to_user(bus);
-	unsigned int i;
+	unsigned int old = b->irq.num, i;
 	int rc;
 
-	irq_disconnect(b);
-	if (n == 0)
-		return 0;
-	rc = irq_fds_open(&b->irq, bus->intr, n);
-	for (i = 0; rc == 0 && i < n; i += VFU_MAX_FDS)
-		rc = set_irqs(b, i, RTE_MIN(n - i, VFU_MAX_FDS));
-	if (rc != 0)
+	if (n == 0) {
 		irq_disconnect(b);
+		return 0;
+	}
+	rc = irq_fds_open(&b->irq, bus->intr, n);
+	for (i = old; rc == 0 && i < n; i += VFU_MAX_FDS)
+		rc = set_irqs(b, i, RTE_MIN(n - i, VFU_MAX_FDS));
+	/* What the card has already of the new ones tells nobody. */
+	if (rc != 0)
+		irq_fds_close(&b->irq, bus->intr, old);
 	return rc;
 }
 

@@ -40,12 +40,9 @@ mlx4_eth_configure(struct rte_eth_dev *dev)
 			 n, dev->data->nb_tx_queues, MLX4_ETH_MAX_RXQ, MLX4_ETH_MAX_TXQ);
 		return -EINVAL;
 	}
-	if (conf->intr_conf.rxq != 0 && n > 0 && mlx4_rx_vector(eth, n - 1) < 0) {
-		MLX4_LOG(ERR, "port %u: receive interrupts of %u queues: there are vectors for %d", dev->data->port_id,
-			 n, MLX4_ETH_RX_VECTORS);
-		return -EINVAL;
-	}
-	rc = mlx4_groups_check_configure(eth, n);
+	rc = mlx4_eth_intr_configure(eth);
+	if (rc == 0)
+		rc = mlx4_groups_check_configure(eth, n);
 	if (rc == 0)
 		rc = mlx4_flows_check_configure(eth, n);
 	if (rc != 0)

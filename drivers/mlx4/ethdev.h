@@ -143,6 +143,8 @@ int mlx4_eth_intr_init(struct mlx4_eth *eth);
 /* Around a new bring-up, which makes other event fds: nobody waits for the old ones any more. */
 void mlx4_eth_intr_disconnect(struct mlx4_eth *eth);
 void mlx4_eth_intr_connect(struct mlx4_eth *eth);
+/* The port's vectors, when its configuration has receive interrupts. 0 or a negative errno, which was said. */
+int mlx4_eth_intr_configure(struct mlx4_eth *eth);
 void mlx4_eth_intr_fini(struct mlx4_eth *eth);
 int mlx4_rx_vector(const struct mlx4_eth *eth, uint16_t queue);
 int mlx4_rx_intr_enable(struct rte_eth_dev *dev, uint16_t queue);

@@ -287,7 +287,7 @@ has_verbs(const struct mlx4_hca *hca)
 	return ib || hca->caps.roce;
 }
 
-/* One for each receive vector; behind them one for the verbs queues of each port, where there are enough. */
+/* One for the verbs queues of each port, where there are enough; behind them one for each receive vector. */
 static int
 comp_eqs_create(struct mlx4_hca *hca, uint32_t first_eqn, unsigned int n)
 {
@@ -295,13 +295,13 @@ comp_eqs_create(struct mlx4_hca *hca, uint32_t first_eqn, unsigned int n)
 	int rc;
 
 	n = RTE_MIN(n, RX_EQS_MAX + verbs);
-	hca->num_rx_eq = n - verbs;
+	hca->num_verbs_eq = verbs;
 
 	hca->comp_eq = rte_zmalloc_socket("mlx4_eq", (n + 1) * sizeof(struct mlx4_eq *), 0, hca->numa_node);
 	if (hca->comp_eq == NULL)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
-		rc = mlx4_eq_create(hca, first_eqn + i, i < hca->num_rx_eq ? COMP_ENTRIES : VERBS_ENTRIES, i + 1,
+		rc = mlx4_eq_create(hca, first_eqn + i, i < verbs ? VERBS_ENTRIES : COMP_ENTRIES, i + 1,
 				    &hca->comp_eq[i]);
 		if (rc != 0) {
 			comp_eqs_destroy(hca);
@@ -347,16 +347,38 @@ eq_range(struct mlx4_hca *hca, uint32_t *first, uint32_t *num)
 }
 
 static int
+vectors_connect(struct mlx4_hca *hca, unsigned int n)
+{
+	int rc = hca->bus->ops->irq_setup(hca->bus, n);
+
+	if (rc == 0)
+		hca->num_vectors = n;
+	else
+		HCA_LOG(hca, ERR, "cannot connect %u MSI-X vectors: %s", n, rte_strerror(-rc));
+	return rc;
+}
+
+int
+mlx4_rx_vectors_connect(struct mlx4_hca *hca)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&hca->shared);
+	if (hca->num_vectors < 1 + hca->num_comp_eq)
+		rc = vectors_connect(hca, 1 + hca->num_comp_eq);
+	pthread_mutex_unlock(&hca->shared);
+	return rc;
+}
+
+static int
 irq_start(struct mlx4_hca *hca)
 {
 	struct mlx4_bus *bus = hca->bus;
 	int rc;
 
-	rc = bus->ops->irq_setup(bus, 1 + hca->num_comp_eq);
-	if (rc != 0) {
-		HCA_LOG(hca, ERR, "cannot connect %u MSI-X vectors: %s", 1 + hca->num_comp_eq, rte_strerror(-rc));
+	rc = vectors_connect(hca, 1 + hca->num_verbs_eq);
+	if (rc != 0)
 		return rc;
-	}
 	rc = rte_intr_callback_register(bus->intr, on_interrupt, hca);
 	if (rc != 0) {
 		HCA_LOG(hca, ERR, "cannot register the interrupt handler: %s", rte_strerror(-rc));
@@ -371,6 +393,7 @@ irq_stop(struct mlx4_hca *hca)
 {
 	rte_intr_callback_unregister_sync(hca->bus->intr, on_interrupt, hca);
 	hca->bus->ops->irq_setup(hca->bus, 0);
+	hca->num_vectors = 0;
 }
 
 int

@@ -2,8 +2,9 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * Receive interrupts. The card's vectors are shared out: 0 is the asynchronous EQ's, then a block for each port, one
- * completion EQ per receive queue. Each port has an interrupt handle of its own that names its block's event fds.
+ * Receive interrupts. The card's vectors are shared out: 0 is the asynchronous EQ's, then those of the ports' verbs queues, then a
+ * block for each port, one completion EQ per receive queue. Each port has an interrupt handle of its own that names its
+ * block's event fds, once some port wanted receive interrupts.
  */
 #include <errno.h>
 
@@ -14,9 +15,9 @@
 int
 mlx4_rx_vector(const struct mlx4_eth *eth, uint16_t queue)
 {
-	unsigned int v = (eth->port - 1) * MLX4_ETH_RX_VECTORS + queue;
+	unsigned int v = eth->hca->num_verbs_eq + (eth->port - 1) * MLX4_ETH_RX_VECTORS + queue;
 
-	return queue < MLX4_ETH_RX_VECTORS && v < eth->hca->num_rx_eq ? (int)v : -1;
+	return queue < MLX4_ETH_RX_VECTORS && v < eth->hca->num_comp_eq ? (int)v : -1;
 }
 
 int
@@ -45,13 +46,32 @@ mlx4_eth_intr_connect(struct mlx4_eth *eth)
 	int n = 0, v;
 
 	rte_intr_fd_set(h, rte_intr_fd_get(card));
-	while ((v = mlx4_rx_vector(eth, n)) >= 0) {
+	while ((v = mlx4_rx_vector(eth, n)) >= 0 && v + 1 < (int)eth->hca->num_vectors) {
 		rte_intr_efds_index_set(h, n, rte_intr_efds_index_get(card, v));
 		rte_intr_vec_list_index_set(h, n, RTE_INTR_VEC_RXTX_OFFSET + n);
 		n++;
 	}
 	rte_intr_nb_efd_set(h, n);
 	rte_intr_max_intr_set(h, n + 1);
+}
+
+int
+mlx4_eth_intr_configure(struct mlx4_eth *eth)
+{
+	const struct rte_eth_dev_data *data = eth->dev->data;
+	int rc;
+
+	if (data->dev_conf.intr_conf.rxq == 0 || data->nb_rx_queues == 0)
+		return 0;
+	if (mlx4_rx_vector(eth, data->nb_rx_queues - 1) < 0) {
+		MLX4_LOG(ERR, "port %u: receive interrupts of %u queues: there are vectors for %d", data->port_id,
+			 data->nb_rx_queues, MLX4_ETH_RX_VECTORS);
+		return -EINVAL;
+	}
+	rc = mlx4_rx_vectors_connect(eth->hca);
+	if (rc == 0)
+		mlx4_eth_intr_connect(eth);
+	return rc;
 }
 
 void

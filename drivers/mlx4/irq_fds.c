@@ -12,26 +12,40 @@
 int
 irq_fds_open(struct irq_fds *f, struct rte_intr_handle *h, unsigned int n)
 {
-	if (rte_intr_event_list_update(h, (int)n) != 0)
+	unsigned int old = f->num;
+	int rc = 0;
+
+	/* Room for all: lists that others read do not move when more are made. */
+	if (old == 0 && rte_intr_event_list_update(h, MLX4_MSIX_VECTORS) != 0)
 		return -ENOMEM;
-	while (f->num < n) {
+	while (rc == 0 && f->num < n) {
 		unsigned int i = f->num;
 
 		f->fd[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-		if (f->fd[i] < 0)
-			return -errno;
+		if (f->fd[i] < 0) {
+			rc = -errno;
+			break;
+		}
 		f->num++;
 		if (i > 0 && rte_intr_efds_index_set(h, (int)i - 1, f->fd[i]) != 0)
-			return -ENOSPC;
+			rc = -ENOSPC;
 	}
-	return rte_intr_fd_set(h, f->fd[0]) == 0 && rte_intr_nb_efd_set(h, (int)n - 1) == 0 ? 0 : -ENOSPC;
+	if (rc == 0 && (rte_intr_fd_set(h, f->fd[0]) != 0 || rte_intr_nb_efd_set(h, (int)n - 1) != 0))
+		rc = -ENOSPC;
+	if (rc != 0)
+		irq_fds_close(f, h, old);
+	return rc;
 }
 
 void
-irq_fds_close(struct irq_fds *f, struct rte_intr_handle *h)
+irq_fds_close(struct irq_fds *f, struct rte_intr_handle *h, unsigned int n)
 {
-	while (f->num > 0)
+	while (f->num > n)
 		close(f->fd[--f->num]);
+	if (n != 0) {
+		rte_intr_nb_efd_set(h, (int)n - 1);
+		return;
+	}
 	rte_intr_efd_disable(h);
 	rte_intr_fd_set(h, -1);
 }

@@ -14,9 +14,10 @@ struct irq_fds {
 	int fd[MLX4_MSIX_VECTORS];
 };
 
-/* Makes n of them and names them in the handle, vector 0 as its fd. On failure (negative errno) close what is there. */
+/* Makes those that are missing of n and names them in the handle, vector 0 as its fd. 0 or a negative errno: as it was. */
 int irq_fds_open(struct irq_fds *f, struct rte_intr_handle *h, unsigned int n);
-void irq_fds_close(struct irq_fds *f, struct rte_intr_handle *h);
+/* All but the first n. */
+void irq_fds_close(struct irq_fds *f, struct rte_intr_handle *h, unsigned int n);
 /* Vector 0 was taken. */
 void irq_fds_ack(const struct irq_fds *f);
 

@@ -32,7 +32,10 @@ struct mlx4_bus_ops {
 	/* Opens memory that the EAL does not manage to the card's DMA. EAL memory is open already. */
 	int (*dma_map)(struct mlx4_bus *bus, void *addr, uint64_t iova, size_t len);
 	int (*dma_unmap)(struct mlx4_bus *bus, void *addr, uint64_t iova, size_t len);
-	/* Connects MSI-X vectors 0..n-1 to event fds in bus->intr (0: async, i: Rx i - 1); n 0 disconnects. */
+	/*
+	 * Connects MSI-X vectors 0..n-1 to event fds in bus->intr (0: its fd, i: its efds i - 1), or the rest of them where some are;
+	 * those keep their fds, also when it fails, and may be told of an interrupt that was none. n 0 disconnects all.
+	 */
 	int (*irq_setup)(struct mlx4_bus *bus, unsigned int n);
 	/* An interrupt of vector 0 was taken; NULL: nothing to do. */
 	void (*irq_ack)(struct mlx4_bus *bus);

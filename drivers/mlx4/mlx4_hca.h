@@ -222,8 +222,10 @@ struct mlx4_hca {
 	struct mlx4_cmd_if *cmd;
 	struct mlx4_icm *icm;
 	struct mlx4_eq *async_eq;
-	struct mlx4_eq **comp_eq; /* one per Rx interrupt vector, then one per port for its verbs queues */
-	unsigned int num_comp_eq, num_rx_eq;
+	struct mlx4_eq **comp_eq; /* one per port for its verbs queues, then one per Rx interrupt vector */
+	unsigned int num_comp_eq, num_verbs_eq;
+	unsigned int
+		num_vectors; /* that are connected: the asynchronous EQ's, behind it those of comp_eq in their order */
 	struct mlx4_numbers *qpns, *cqns, *srqns, *mpts, *mtts, *uars, *pds;
 	uint8_t key_byte; /* of the last memory key */
 	uint32_t pd;
@@ -265,13 +267,16 @@ void mlx4_hca_on_event(struct mlx4_hca *hca, unsigned int port, enum mlx4_client
 /* The EQ's part of arming a receive interrupt: what is in the EQ is taken, each CQ's event told, the EQ re-armed. */
 typedef void (*mlx4_cq_event_fn)(void *arg, uint32_t cqn);
 void mlx4_comp_eq_rearm(struct mlx4_hca *hca, unsigned int vector, mlx4_cq_event_fn fn, void *arg);
+/*
+ * Connects the vectors of receive queues, too, for the first port that wants receive interrupts: others are spared them, since the
+ * kernel (and a hypervisor in front of it) sets each up on its own. 0 or a negative errno, which was said.
+ */
+int mlx4_rx_vectors_connect(struct mlx4_hca *hca);
 /* Vector of a port's verbs queues; -1: none. */
 static inline int
 mlx4_verbs_vector(const struct mlx4_hca *hca, unsigned int port)
 {
-	unsigned int v = hca->num_rx_eq + port - 1;
-
-	return v < hca->num_comp_eq ? (int)v : -1;
+	return port <= hca->num_verbs_eq ? (int)port - 1 : -1;
 }
 /* How many objects there can be, with those of the firmware; powers of two. */
 struct mlx4_limits {

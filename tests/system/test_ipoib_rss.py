@@ -1,21 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """IPoIB ports with several queues between two Linux stacks: flows come to the queues that a Toeplitz hash of our own says."""
-import ipaddress
 import re
 import signal
-import struct
 import subprocess
 import time
 
 import test_ipoib
 from ib_cases import REFUSED, run_cases
+from rss_hash import KEY, toeplitz, tuple_of
 from test_ipoib import A, B, ns, ping, sh
 
 QUEUES = 4
 PACKETS = 20
 PORT = 2  # the IPoIB port whose receive queues are looked at
-KEY = bytes.fromhex('6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa')
 OTHER_KEY = bytes(range(0x21, 0x21 + 40))
 # Microsoft's verification suite: addresses, ports, hash of the addresses, hash of all.
 PUBLISHED = (('66.9.149.187', 2794, '161.142.100.80', 1766, 0x323e8fc2, 0x51ccc178),
@@ -32,20 +30,6 @@ for flow in sys.argv[2:]:
         s.sendto(b'rss' * 20, (dst, int(dport)))
     s.close()
 '''
-
-
-def toeplitz(key, data):
-    window, h = int.from_bytes(key, 'big'), 0
-    for i, octet in enumerate(data):
-        for bit in range(8):
-            if octet & 0x80 >> bit:
-                h ^= window >> len(key) * 8 - 32 - 8 * i - bit & 0xffffffff
-    return h
-
-
-def tuple_of(src, sport, dst, dport, ports=True):
-    data = ipaddress.ip_address(src).packed + ipaddress.ip_address(dst).packed
-    return data + struct.pack('!HH', sport, dport) if ports else data
 
 
 class RssLink(test_ipoib.Link):
