@@ -52,8 +52,8 @@ mlx4_txq_counts_all(const struct mlx4_txq *q, struct mlx4_tx_counts *c)
 	unsigned int p;
 
 	*c = (struct mlx4_tx_counts){
-		.packets = now(&q->packets) - q->back_packets,
-		.bytes = now(&q->bytes) - q->back_bytes,
+		.packets = now(&q->packets) - q->back_packets - now(&q->lost_packets),
+		.bytes = now(&q->bytes) - q->back_bytes - now(&q->lost_bytes),
 		.errors = now(&q->errors),
 		.linearized = now(&q->linearized),
 		.spoof_mac = now(&q->spoof_mac),

@@ -4,7 +4,11 @@
 /* Link state, its changes, and MTU. */
 #include <errno.h>
 
+#include <rte_cycles.h>
+
 #include "qos.h"
+
+#define BURST_US 200u
 
 /* Polled, too: the card is asked each time, events only tell when. */
 int
@@ -72,13 +76,52 @@ mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint
 	}
 }
 
+static void
+txqs_frame_max(struct mlx4_eth *eth, uint16_t mtu)
+{
+	uint16_t i;
+
+	for (i = 0; i < eth->dev->data->nb_tx_queues; i++)
+		if (eth->txqs[i] != NULL)
+			mlx4_txq_frame_max(eth->txqs[i], mtu);
+}
+
+/*
+ * The card fails a queue pair for a frame that is longer than the MTU: none is posted from now on, and those that are get sent
+ * before the card is told. A burst that runs at this moment is over soon; what it may still post is looked at by the card alone.
+ */
+static int
+shorten(struct mlx4_eth *eth, uint16_t mtu)
+{
+	uint16_t i;
+
+	txqs_frame_max(eth, mtu);
+	if (!eth->dev->data->dev_started)
+		return 0;
+	rte_delay_us_sleep(BURST_US);
+	for (i = 0; i < eth->dev->data->nb_tx_queues; i++) {
+		if (eth->txqs[i] == NULL || mlx4_txq_sent(eth->txqs[i]))
+			continue;
+		MLX4_LOG(ERR,
+			 "port %u: MTU %u: frames made for %u wait in transmit queue %u, which does not send; try "
+			 "again when "
+			 "its peer lets it, or stop the port first",
+			 eth->dev->data->port_id, mtu, eth->mtu, i);
+		return -EBUSY;
+	}
+	return 0;
+}
+
 int
 mlx4_mtu_apply(struct mlx4_eth *eth, uint16_t mtu)
 {
-	int rc = mlx4_port_set_mtu(eth->hca, eth->port, mtu + MLX4_ETH_FRAME_OVERHEAD, mtu);
+	int rc = mtu < eth->mtu ? shorten(eth, mtu) : 0;
 
 	if (rc == 0)
+		rc = mlx4_port_set_mtu(eth->hca, eth->port, mtu + MLX4_ETH_FRAME_OVERHEAD, mtu);
+	if (rc == 0)
 		eth->mtu = mtu;
+	txqs_frame_max(eth, eth->mtu);
 	return rc;
 }
 

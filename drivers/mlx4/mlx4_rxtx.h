@@ -142,15 +142,19 @@ struct mlx4_txq {
 	uint32_t *ends; /* position behind the WQE of the CQEs asked for, a ring of cq_mask + 1 */
 	uint32_t cq_mask, cq_ci;
 	uint32_t ends_pi, ends_ci;
-	uint32_t last_mixed;  /* position of the newest slot that is not one plain mbuf */
-	uint16_t plain_min;   /* frames up to this length take the general path */
-	bool fast_free;       /* all mbufs come from one pool and have one owner */
-	bool mixed;           /* there are such slots in flight */
-	bool broken;          /* the QP is in the error state until the queue is restarted */
+	uint32_t last_mixed; /* position of the newest slot that is not one plain mbuf */
+	uint32_t plain_from; /* bytes of the shortest frame that need not take the general path */
+	uint32_t plain_span; /* how many such lengths there are from that on */
+	bool fast_free;      /* all mbufs come from one pool and have one owner */
+	bool mixed;          /* there are such slots in flight */
+	bool broken; /* the QP is in the error state; whoever sends leaves the rest alone until it is taken back */
+	bool parked; /* and knows it */
 	volatile uint8_t *bf; /* BlueFlame page or NULL */
 	uint64_t packets, bytes, errors;
+	uint64_t lost_packets, lost_bytes; /* of those counted as sent: the QP failed */
 	/* used by the general path */
 	uint16_t inline_max; /* bytes; 0: never inline */
+	uint16_t frame_max;  /* bytes of a frame without FCS, with the tag that the card inserts: by the port's MTU */
 	bool mac_loopback;
 	bool tunnels;     /* the card knows what is inside a tunnel */
 	uint32_t bf_half; /* bytes of half a register */
@@ -192,6 +196,20 @@ struct mlx4_txq {
 	uint8_t fixed_dscp; /* DSCP + 1 that its IP packets get, 0: by the port's tables */
 	bool started, deferred;
 };
+
+/* At this MTU; again when what goes inline changes. The general path is for frames that go inline, and for all with a MAC loopback. */
+static inline void
+mlx4_txq_lengths(struct mlx4_txq *q, uint32_t mtu)
+{
+	uint32_t last = RTE_MAX(q->inline_max, RTE_ETHER_HDR_LEN - 1);
+
+	q->frame_max = (uint16_t)(mtu + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN);
+	q->plain_from = last + 1;
+	/* Never less than is taken off for the tag of a frame that may get one. */
+	q->plain_span = q->mac_loopback ? RTE_VLAN_HLEN : RTE_MAX(q->frame_max, last + RTE_VLAN_HLEN) - last;
+	if (q->mac_loopback)
+		q->plain_from = UINT32_MAX;
+}
 
 /* bursts (rx.c, tx.c) */
 uint16_t mlx4_rx_burst(void *rxq, struct rte_mbuf **pkts, uint16_t n);
@@ -267,6 +285,14 @@ void mlx4_txq_tunnels(struct mlx4_txq *q, bool on);
  * not sent, and their bytes. Afterwards the pair sends again, or, with an error, is stopped.
  */
 int mlx4_txq_take_back(struct mlx4_txq *q, uint32_t *frames, uint64_t *bytes);
+/* Told by whoever sends, in a burst: a pair failed. The watch (watch.c) takes it back. */
+void mlx4_txq_failed(struct mlx4_txq *q);
+/* Starts its pairs that failed again, while it sends by others; what waited in them is counted. False: ask again. */
+bool mlx4_txq_recover(struct mlx4_txq *q);
+/* Waits until what it has posted is sent; false: it took too long. */
+bool mlx4_txq_sent(struct mlx4_txq *q);
+/* What a frame may be at most, at this MTU. */
+void mlx4_txq_frame_max(struct mlx4_txq *q, uint16_t mtu);
 
 /* There is a completion to take, as far as somebody beside the poller can see. */
 static inline bool

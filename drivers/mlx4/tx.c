@@ -19,6 +19,7 @@
 #define TX_GENERAL_FLAGS                                                                                               \
 	(MLX4_TX_UNSUPPORTED | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_OUTER_IP_CKSUM | RTE_MBUF_F_TX_TUNNEL_MASK)
 #define TX_SLOW_FLAGS (TX_GENERAL_FLAGS | RTE_MBUF_F_TX_VLAN)
+static_assert((uint32_t)(TX_SLOW_FLAGS | RTE_MBUF_F_TX_TCP_CKSUM) == 0, "flags");
 /* Data segments beside the control segment in one block. */
 #define TX_SHORT_SEGS (MLX4_TXBB_SIZE / MLX4_DS_SIZE - 1)
 /* Buffers of chains that go back to their pool in one call. */
@@ -151,19 +152,34 @@ free_until(struct mlx4_txq *q, uint32_t end)
 }
 
 /*
- * A send failed: the QP is in the error state and flushes. The mbufs are freed when the queue is stopped, after the QP
- * was reset; until then the queue takes nothing.
+ * A send failed: the QP is in the error state and flushes. The mbufs are freed when control code takes it back, or the queue
+ * is stopped; until then the queue takes nothing.
  */
 static __rte_noinline void
 tx_error(struct mlx4_txq *q, const struct mlx4_cqe *cqe)
 {
 	const struct mlx4_err_cqe *err = (const void *)cqe;
+	const struct rte_mbuf *m = q->elts[rte_be_to_cpu_16(err->wqe_index) & q->sq_mask];
 
-	if (!q->broken)
-		MLX4_LOG(ERR, "port %u Tx queue %u: QP 0x%06x stopped by a send error, syndrome 0x%02x vendor 0x%02x",
-			 q->port_id, q->queue_id, q->qpn, err->syndrome, err->vendor_syndrome);
-	q->broken = true;
 	q->errors++;
+	q->lost_packets++;
+	if (m != NULL && m != MLX4_TX_INNER)
+		q->lost_bytes += m->pkt_len; /* the length of a frame that went inline is forgotten */
+	if (q->broken)
+		return;
+	MLX4_LOG(ERR, "port %u Tx queue %u: QP 0x%06x stopped by a send error, syndrome 0x%02x vendor 0x%02x",
+		 q->port_id, q->queue_id, q->qpn, err->syndrome, err->vendor_syndrome);
+	q->parked = false;
+	q->broken = true;
+	mlx4_txq_failed(q);
+}
+
+/* From the next burst on nothing is touched until control code has taken the pair back. */
+static __rte_noinline uint16_t
+park(struct mlx4_txq *q)
+{
+	__atomic_store_n(&q->parked, true, __ATOMIC_RELEASE);
+	return 0;
 }
 
 static __rte_always_inline void
@@ -214,7 +230,7 @@ static const rte_be32_t plain_flags[8] = {
 struct tx_const {
 	uint64_t lkey_hi;
 	uint64_t head; /* first half of a plain control segment */
-	uint32_t plain_min;
+	uint32_t plain_from, plain_span;
 	rte_be32_t opcode;
 };
 
@@ -232,12 +248,12 @@ note_end(struct mlx4_txq *q, uint32_t end)
 static __rte_always_inline bool
 post_plain_one(struct mlx4_wqe_ctrl *ctrl, const struct rte_mbuf *m, struct tx_const k, rte_be32_t cqe, uint64_t *sum)
 {
-	uint64_t ol = m->ol_flags, word;
-	uint32_t len = m->data_len;
+	uint32_t ol = MLX4_TX_UPPER(m->ol_flags), len = m->data_len;
+	uint64_t word;
 
-	if (unlikely(m->nb_segs != 1 || (ol & TX_SLOW_FLAGS) != 0 || len <= k.plain_min))
+	if (unlikely(m->nb_segs != 1 || (ol & MLX4_TX_UPPER(TX_SLOW_FLAGS)) != 0 || len - k.plain_from >= k.plain_span))
 		return false;
-	word = mlx4_word_pair(plain_flags[(ol / RTE_MBUF_F_TX_TCP_CKSUM) & 7] | cqe, 0);
+	word = mlx4_word_pair(plain_flags[(ol / MLX4_TX_UPPER(RTE_MBUF_F_TX_TCP_CKSUM)) & 7] | cqe, 0);
 	*sum += len;
 	mlx4_data_set((void *)(ctrl + 1), len, k.lkey_hi, rte_mbuf_data_iova(m));
 	memcpy(&ctrl->flags, &word, sizeof(word));
@@ -254,14 +270,15 @@ static __rte_noinline uint32_t
 post_plain(struct mlx4_txq *q, const struct tx_const *c, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes)
 {
 	const struct tx_const k = *c;
-	uint32_t pi = q->sq_pi, at = pi & q->sq_mask, i = 0;
+	const uint32_t pi = q->sq_pi, at = pi & q->sq_mask;
 	struct mlx4_wqe_ctrl *ctrl = (void *)(q->sq + ((size_t)at << MLX4_LG_TXBB));
 	struct rte_mbuf **elt = &q->elts[at];
 	uint64_t sum = 0;
+	size_t i = 0; /* as wide as an address, so that two arrays share it */
 
 	while (i < n) {
-		uint32_t quiet = MLX4_TX_CQE_EVERY - 1 - ((pi + i) & (MLX4_TX_CQE_EVERY - 1));
-		uint32_t until = RTE_MIN(n, i + quiet);
+		size_t quiet = MLX4_TX_CQE_EVERY - 1 - ((pi + i) & (MLX4_TX_CQE_EVERY - 1));
+		size_t until = RTE_MIN(n, i + quiet);
 
 		for (; i < until; i++, ctrl += TX_SHORT_SEGS + 1) {
 			struct rte_mbuf *m = pkts[i];
@@ -273,13 +290,13 @@ post_plain(struct mlx4_txq *q, const struct tx_const *c, struct rte_mbuf **pkts,
 		if (i == n || !post_plain_one(ctrl, pkts[i], k, RTE_BE32(MLX4_CTRL_CQE), &sum))
 			break;
 		elt[i] = pkts[i];
-		note_end(q, pi + ++i);
+		note_end(q, pi + (uint32_t)++i);
 		ctrl += TX_SHORT_SEGS + 1;
 	}
 out:
-	q->sq_pi = pi + i;
+	q->sq_pi = pi + (uint32_t)i;
 	*bytes += sum;
-	return i;
+	return (uint32_t)i;
 }
 
 /* Writes the data segments of a chain; false: it has an empty one, which must not be written. */
@@ -294,10 +311,12 @@ short_segments(struct mlx4_wqe_data *data, const struct rte_mbuf *m, uint32_t se
 	return true;
 }
 
+/* Frames that are too long with a tag are looked at one by one, whether they get one or not. */
 static __rte_always_inline bool
-is_general(const struct rte_mbuf *m, uint32_t plain_min)
+is_general(const struct rte_mbuf *m, uint32_t from, uint32_t span)
 {
-	return (m->ol_flags & TX_GENERAL_FLAGS) != 0 || m->pkt_len <= plain_min || m->nb_segs > TX_SHORT_SEGS;
+	return (m->ol_flags & TX_GENERAL_FLAGS) != 0 || m->pkt_len - from >= span - RTE_VLAN_HLEN ||
+	       m->nb_segs > TX_SHORT_SEGS;
 }
 
 /* Posts a packet of up to three segments, with or without VLAN, in a block. Returns its segments, 0: another kind. */
@@ -307,7 +326,8 @@ post_short_one(struct mlx4_wqe_ctrl *ctrl, const struct rte_mbuf *m, struct tx_c
 	uint64_t ol = m->ol_flags, word;
 	uint32_t segs = m->nb_segs, dw1 = segs + 1;
 
-	if (unlikely(is_general(m, k.plain_min) || !short_segments((void *)(ctrl + 1), m, segs, k.lkey_hi)))
+	if (unlikely(is_general(m, k.plain_from, k.plain_span) ||
+		     !short_segments((void *)(ctrl + 1), m, segs, k.lkey_hi)))
 		return 0;
 	word = mlx4_word_pair(plain_flags[(ol / RTE_MBUF_F_TX_TCP_CKSUM) & 7] | cqe, 0);
 	if (ol & RTE_MBUF_F_TX_VLAN)
@@ -368,6 +388,7 @@ out:
 static __rte_noinline int
 post_general(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes, uint32_t *dropped)
 {
+	const uint32_t from = q->plain_from, span = q->plain_span;
 	uint32_t i = 0;
 
 	do {
@@ -388,7 +409,7 @@ post_general(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *b
 		else
 			*bytes += len;
 		i++;
-	} while (i < n && is_general(pkts[i], q->plain_min));
+	} while (i < n && is_general(pkts[i], from, span));
 	return (int)i;
 }
 
@@ -404,10 +425,13 @@ ring_doorbell(struct mlx4_txq *q, uint32_t first, uint32_t wqes)
 static __rte_always_inline uint16_t
 tx_burst(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n, const bool tags)
 {
-	struct tx_const k = {.lkey_hi = mlx4_data_hi(q->lkey), .plain_min = q->plain_min};
+	struct tx_const k = {
+		.lkey_hi = mlx4_data_hi(q->lkey), .plain_from = q->plain_from, .plain_span = q->plain_span};
 	uint32_t first, i = 0, dropped = 0;
 	uint64_t bytes = 0;
 
+	if (unlikely(q->broken))
+		return park(q);
 	reclaim(q);
 	first = q->sq_pi;
 	if (unlikely(q->broken))
@@ -473,13 +497,13 @@ mlx4_tx_prepare(void *txq, struct rte_mbuf **pkts, uint16_t n)
 	return i;
 }
 
-/* Frees what is complete of a queue pair, unless control code takes it back at this moment. Returns how many blocks. */
+/* Frees what is complete of a queue pair, unless control code takes it back at this moment or will. Returns how many blocks. */
 static uint32_t
 reclaim_unless_held(struct mlx4_txq *pair, const struct mlx4_tx_policy *p, uint8_t prio)
 {
 	uint32_t before = pair->sq_ci;
 
-	if (p != NULL && (p->hold >> prio & 1) != 0)
+	if ((p != NULL && (p->hold >> prio & 1) != 0) || pair->broken)
 		return 0;
 	reclaim(pair);
 	return pair->sq_ci - before;

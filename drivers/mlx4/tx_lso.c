@@ -10,8 +10,6 @@
 #include "tx_wqe.h"
 
 #define OTHER_FLAGS (MLX4_TX_UNSUPPORTED | RTE_MBUF_F_TX_TUNNEL_MASK | RTE_MBUF_F_TX_OUTER_IP_CKSUM)
-/* All flags that are asked for are in the upper half of ol_flags, and constants of 32 bits need no register. */
-#define UPPER(flags) ((uint32_t)((flags) >> 32))
 static_assert((uint32_t)(OTHER_FLAGS | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_IPV4 |
 			 RTE_MBUF_F_TX_IP_CKSUM) == 0,
 	      "flags");
@@ -31,18 +29,19 @@ static_assert(MLX4_DS_SIZE + 4 + HDR_MAX + SEGS_MAX * MLX4_DS_SIZE <= BLOCKS_MAX
 struct lso_const {
 	uint64_t lkey_hi;
 	uint32_t max_gso;
-	rte_be32_t opcode; /* with the owner bit of this pass */
+	uint32_t max_frame; /* of a segment, that a tag may be inserted in */
+	rte_be32_t opcode;  /* with the owner bit of this pass */
 };
 
-/* mss_hdr: MSS and length of the headers, as the LSO segment begins. */
+/* A payload of none, too, is too much for a segment: one comparison of what is left of it. */
 static __rte_always_inline bool
-is_usual(const struct rte_mbuf *m, uint32_t mss_hdr, uint32_t hdr, uint32_t max_gso)
+is_usual(const struct rte_mbuf *m, uint32_t hdr, const struct lso_const *k)
 {
-	uint32_t ol = UPPER(m->ol_flags);
+	uint32_t ol = MLX4_TX_UPPER(m->ol_flags);
 
-	return (ol & UPPER(RTE_MBUF_F_TX_TCP_SEG)) != 0 && (ol & UPPER(OTHER_FLAGS)) == 0 && m->nb_segs <= SEGS_MAX &&
-	       hdr - HDR_MIN <= HDR_MAX - HDR_MIN && m->data_len > HDR_MAX && mss_hdr >> MLX4_LSO_MSS_SHIFT != 0 &&
-	       m->pkt_len - hdr <= max_gso;
+	return (ol & MLX4_TX_UPPER(RTE_MBUF_F_TX_TCP_SEG)) != 0 && (ol & MLX4_TX_UPPER(OTHER_FLAGS)) == 0 &&
+	       m->nb_segs <= SEGS_MAX && hdr - HDR_MIN <= HDR_MAX - HDR_MIN && m->data_len > HDR_MAX &&
+	       m->tso_segsz - 1u < k->max_frame - hdr && m->pkt_len - hdr <= k->max_gso;
 }
 
 /* All but the dwords that begin the first two blocks. */
@@ -101,15 +100,16 @@ post_one(struct mlx4_txq *q, uint32_t pi, uint8_t *w, struct rte_mbuf *m, struct
 {
 	const uint32_t hdr = m->l2_len + m->l3_len + m->l4_len;
 	const uint32_t mss_hdr = (uint32_t)m->tso_segsz << MLX4_LSO_MSS_SHIFT | hdr;
-	const uint32_t ol = UPPER(m->ol_flags);
+	const uint32_t ol = MLX4_TX_UPPER(m->ol_flags);
 	struct mlx4_wqe_ctrl *c = (void *)w;
 	struct mlx4_wqe_data *seg = (void *)(w + MLX4_DS_SIZE * (1 + mlx4_tx_lso_units(hdr)));
 	const uint8_t *src = rte_pktmbuf_mtod(m, const uint8_t *);
-	rte_be32_t second, third = 0, flags = flags_of[(ol & UPPER(RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM)) != 0];
+	rte_be32_t second, third = 0,
+			   flags = flags_of[(ol & MLX4_TX_UPPER(RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM)) != 0];
 	uint32_t blocks, dw1;
 	uint64_t word;
 
-	if (unlikely(!is_usual(m, mss_hdr, hdr, k.max_gso)))
+	if (unlikely(!is_usual(m, hdr, &k)))
 		return 0;
 	copy_headers(w, src, mss_hdr, hdr);
 	seg = data_segments(seg, (void *)(w + THIRD), k.lkey_hi, m, hdr, &third);
@@ -118,7 +118,7 @@ post_one(struct mlx4_txq *q, uint32_t pi, uint8_t *w, struct rte_mbuf *m, struct
 	dw1 = (uint32_t)(seg - (struct mlx4_wqe_data *)(void *)w);
 	blocks = (dw1 + MLX4_TXBB_SIZE / MLX4_DS_SIZE - 1) / (MLX4_TXBB_SIZE / MLX4_DS_SIZE);
 	memcpy(&second, src + HDR_FIRST, sizeof(second));
-	if (ol & UPPER(RTE_MBUF_F_TX_VLAN))
+	if (ol & MLX4_TX_UPPER(RTE_MBUF_F_TX_VLAN))
 		dw1 |= (uint32_t)m->vlan_tci << MLX4_CTRL_VLAN_SHIFT | MLX4_CTRL_INS_CVLAN;
 	if (unlikely(mlx4_tx_cqe_bits(q, pi, blocks) != 0))
 		flags |= RTE_BE32(MLX4_CTRL_CQE);
@@ -141,6 +141,7 @@ mlx4_tx_lso(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *by
 	const struct lso_const k = {
 		.lkey_hi = mlx4_data_hi(q->lkey),
 		.max_gso = q->max_gso,
+		.max_frame = q->frame_max - RTE_VLAN_HLEN,
 		.opcode = rte_cpu_to_be_32(MLX4_OP_LSO | MLX4_CTRL_RR | (pi & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0)),
 	};
 	uint32_t room = q->sq_room - (pi - q->sq_ci), used = 0, i, blocks;

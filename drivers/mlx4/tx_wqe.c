@@ -66,13 +66,14 @@ count_segments(const struct rte_mbuf *m, uint32_t skip)
 }
 
 static __rte_always_inline int
-plan_lso(const struct mlx4_txq *q, const struct rte_mbuf *m, struct tx_plan *p)
+plan_lso(const struct mlx4_txq *q, const struct rte_mbuf *m, uint32_t frame_max, struct tx_plan *p)
 {
 	uint32_t hdr = tso_header_len(m);
 
 	if (q->max_gso == 0)
 		return -ENOTSUP;
-	if (m->tso_segsz == 0 || hdr == 0 || hdr >= m->pkt_len || m->pkt_len - hdr > q->max_gso)
+	if (m->tso_segsz == 0 || hdr == 0 || hdr >= m->pkt_len || m->pkt_len - hdr > q->max_gso ||
+	    hdr + m->tso_segsz > frame_max)
 		return -EINVAL;
 	/* Too many segments are gathered; headers that leave no room for data cannot be helped. */
 	if (hdr + 64 > q->max_desc)
@@ -102,6 +103,8 @@ tunnel_refused(const struct mlx4_txq *q, uint64_t ol)
 static __rte_always_inline int
 make_plan(const struct mlx4_txq *q, const struct rte_mbuf *m, struct tx_plan *p)
 {
+	const uint32_t frame_max = q->frame_max - ((m->ol_flags & RTE_MBUF_F_TX_VLAN) != 0 ? RTE_VLAN_HLEN : 0);
+
 	if (unlikely(m->pkt_len < RTE_ETHER_HDR_LEN))
 		return -EINVAL;
 	if (unlikely(m->ol_flags & MLX4_TX_UNSUPPORTED))
@@ -112,11 +115,13 @@ make_plan(const struct mlx4_txq *q, const struct rte_mbuf *m, struct tx_plan *p)
 	p->hdr_len = 0;
 	p->inl = false;
 	if (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) {
-		int rc = plan_lso(q, m, p);
+		int rc = plan_lso(q, m, frame_max, p);
 
 		if (rc != 0)
 			return rc;
-	} else if (m->pkt_len <= q->inline_max) {
+	} else if (unlikely(m->pkt_len > frame_max))
+		return -EINVAL;
+	else if (m->pkt_len <= q->inline_max) {
 		p->inl = true;
 		p->ds = 1 + inline_units(RTE_MAX(m->pkt_len, MLX4_INLINE_MIN));
 	} else
@@ -125,12 +130,33 @@ make_plan(const struct mlx4_txq *q, const struct rte_mbuf *m, struct tx_plan *p)
 	return 0;
 }
 
+/* Where a packet of too many segments is copied to: its own pool, or that of the buffer of which it is a clone. */
+static struct rte_mempool *
+gather_pool(const struct rte_mbuf *m)
+{
+	return RTE_MBUF_CLONED(m) ? rte_mbuf_from_indirect((struct rte_mbuf *)(uintptr_t)m)->pool : m->pool;
+}
+
+/* Mbufs of its pool hold the packet in so few segments that a WQE has room for them. */
+static bool
+can_gather(const struct mlx4_txq *q, const struct rte_mbuf *m, const struct tx_plan *p)
+{
+	uint32_t room = rte_pktmbuf_data_room_size(gather_pool(m)), units = q->max_desc / MLX4_DS_SIZE - 1;
+
+	if (p->hdr_len != 0)
+		units -= mlx4_tx_lso_units(p->hdr_len);
+	return room > RTE_PKTMBUF_HEADROOM && (uint64_t)units * (room - RTE_PKTMBUF_HEADROOM) >= m->pkt_len;
+}
+
 int
 mlx4_tx_check(const struct mlx4_txq *q, const struct rte_mbuf *m)
 {
 	struct tx_plan p;
+	int rc = make_plan(q, m, &p);
 
-	return make_plan(q, m, &p);
+	if (rc == 0 && p.ds * MLX4_DS_SIZE > q->max_desc && !can_gather(q, m, &p))
+		rc = -EINVAL;
+	return rc;
 }
 
 /* Data segments from offset at of the WQE on, for what lies behind the first skip bytes. */
@@ -316,7 +342,7 @@ finish_blocks(const struct mlx4_txq *q, const struct tx_draft *d, uint32_t block
 static struct rte_mbuf *
 gather(struct mlx4_txq *q, struct rte_mbuf *m, struct tx_plan *p)
 {
-	struct rte_mbuf *copy = rte_pktmbuf_copy(m, m->pool, 0, UINT32_MAX);
+	struct rte_mbuf *copy = rte_pktmbuf_copy(m, gather_pool(m), 0, UINT32_MAX);
 
 	if (copy == NULL)
 		return NULL;
@@ -347,14 +373,13 @@ make_room(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room, struct tx_plan 
 
 	*rc = -ENOSPC;
 	if (p->ds * MLX4_DS_SIZE > q->max_desc) {
-		m = gather(q, m, p);
-		if (m == NULL)
-			return NULL;
-		if (p->ds * MLX4_DS_SIZE > q->max_desc) {
-			rte_pktmbuf_free(m);
+		if (!can_gather(q, m, p)) {
 			*rc = drop(q, orig);
 			return NULL;
 		}
+		m = gather(q, m, p);
+		if (m == NULL)
+			return NULL;
 	}
 	if (p->blocks > room) {
 		if (m != orig)

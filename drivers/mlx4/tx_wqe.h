@@ -13,6 +13,8 @@
 #define MLX4_TX_UNSUPPORTED                                                                                            \
 	(RTE_MBUF_F_TX_QINQ | RTE_MBUF_F_TX_SEC_OFFLOAD | RTE_MBUF_F_TX_MACSEC | RTE_MBUF_F_TX_UDP_SEG |               \
 	 RTE_MBUF_F_TX_OUTER_UDP_CKSUM)
+/* All flags of packets to send are in the upper half of ol_flags, and constants of 32 bits need no register. */
+#define MLX4_TX_UPPER(flags) ((uint32_t)((flags) >> 32))
 /* Marks a block of the ring that continues a WQE. */
 #define MLX4_TX_INNER ((struct rte_mbuf *)(uintptr_t)1)
 

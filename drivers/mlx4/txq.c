@@ -8,16 +8,20 @@
 #include <errno.h>
 
 #include <rte_cycles.h>
+#include <rte_errno.h>
 #include <rte_io.h>
 #include <rte_malloc.h>
 
-#include "mlx4_eth.h"
+#include "ethdev.h"
 #include "tx_policy.h"
 #include "tx_wqe.h"
 
 /* How long the card may take to complete what it flushes. */
 #define FLUSH_NAP_US 50u
 #define FLUSH_NAPS 100u
+/* And to send what is in its rings, when nothing holds them back: 4096 frames of 9600 bytes are 8 ms at 40 Gb/s. */
+#define SENT_NAP_US 200u
+#define SENT_NAPS 500u
 
 /* Nothing in the ring looks posted before the first doorbell [DP 4.3]. */
 static void
@@ -66,7 +70,6 @@ pair_start(struct mlx4_txq *q)
 	q->ends_pi = 0;
 	q->ends_ci = 0;
 	q->mixed = false;
-	q->broken = false;
 	q->bf_off = 0;
 	memset(&q->head, 0, sizeof(q->head));
 	q->head.empty = true;
@@ -75,6 +78,8 @@ pair_start(struct mlx4_txq *q)
 		return ret;
 	stamp_ring(q);
 	q->started = true;
+	/* A sender that found the pair broken goes on with all of this. */
+	__atomic_store_n(&q->broken, false, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -148,11 +153,11 @@ count_unsent(struct mlx4_txq *q, struct mlx4_txq *pair)
 	uint64_t bytes;
 	uint16_t sent;
 
-	if (!pair->started || pair->broken || pair->sq_ci == pair->sq_pi || hca->dead)
+	if (!pair->started || pair->sq_ci == pair->sq_pi || hca->dead)
 		return;
-	if (mlx4_qp_sent(hca, &pair->qp, &sent) != 0 || sent == (uint16_t)pair->sq_pi)
-		return;
-	if (mlx4_qp_flush(hca, &pair->qp) != 0)
+	/* A pair that failed was flushed by that. */
+	if (!pair->broken && (mlx4_qp_sent(hca, &pair->qp, &sent) != 0 || sent == (uint16_t)pair->sq_pi ||
+			      mlx4_qp_flush(hca, &pair->qp) != 0))
 		return;
 	frames = unsent(pair, &bytes);
 	q->back_packets += frames;
@@ -208,6 +213,82 @@ mlx4_txq_take_back(struct mlx4_txq *q, uint32_t *frames, uint64_t *bytes)
 	return ret != 0 ? ret : pair_start(q);
 }
 
+/* Restarts a pair that failed, once its sender leaves it alone; false: not yet. */
+static bool
+pair_recover(struct mlx4_txq *q, struct mlx4_txq *pair)
+{
+	int ret;
+
+	if (!pair->started || !__atomic_load_n(&pair->broken, __ATOMIC_ACQUIRE))
+		return true;
+	if (!__atomic_load_n(&pair->parked, __ATOMIC_ACQUIRE))
+		return false;
+	count_unsent(q, pair);
+	ret = pair_stop(pair);
+	if (ret == 0)
+		ret = pair_start(pair);
+	if (ret != 0)
+		MLX4_LOG(ERR, "port %u Tx queue %u: QP 0x%06x does not start again: %s", q->port_id, q->queue_id,
+			 pair->qpn, rte_strerror(-ret));
+	else
+		MLX4_LOG(NOTICE, "port %u Tx queue %u: QP 0x%06x sends again", q->port_id, q->queue_id, pair->qpn);
+	return true;
+}
+
+bool
+mlx4_txq_recover(struct mlx4_txq *q)
+{
+	bool done = pair_recover(q, q);
+	unsigned int p;
+
+	for (p = 0; p < MLX4_PRIOS; p++)
+		if (q->lane[p] != NULL)
+			done &= pair_recover(q, q->lane[p]);
+	return done;
+}
+
+void
+mlx4_txq_frame_max(struct mlx4_txq *q, uint16_t mtu)
+{
+	unsigned int p;
+
+	mlx4_txq_lengths(q, mtu);
+	for (p = 0; p < MLX4_PRIOS; p++)
+		if (q->lane[p] != NULL)
+			mlx4_txq_lengths(q->lane[p], mtu);
+}
+
+/* What was posted before pi is on the wire. */
+static bool
+pair_sent(struct mlx4_txq *pair, uint32_t pi)
+{
+	uint16_t sent;
+
+	return !pair->started || pair->broken || mlx4_qp_sent(pair->eth->hca, &pair->qp, &sent) != 0 ||
+	       (int16_t)(sent - (uint16_t)pi) >= 0;
+}
+
+bool
+mlx4_txq_sent(struct mlx4_txq *q)
+{
+	struct mlx4_txq *pair;
+	unsigned int p, naps = 0;
+	uint32_t pi;
+
+	for (p = 0; p <= MLX4_PRIOS; p++) {
+		pair = p == MLX4_PRIOS ? q : q->lane[p];
+		if (pair == NULL)
+			continue;
+		pi = __atomic_load_n(&pair->sq_pi, __ATOMIC_RELAXED);
+		while (!pair_sent(pair, pi)) {
+			if (naps++ == SENT_NAPS)
+				return false;
+			rte_delay_us_sleep(SENT_NAP_US);
+		}
+	}
+	return true;
+}
+
 void
 mlx4_txq_tunnels(struct mlx4_txq *q, bool on)
 {
@@ -239,10 +320,10 @@ set_hot_fields(struct mlx4_txq *q, uint32_t blocks)
 	q->fast_free = !!(q->offloads & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE);
 	q->inline_max = q->eth->args.tx_inline;
 	q->mac_loopback = q->eth->args.mac_loopback;
-	q->plain_min = q->mac_loopback ? UINT16_MAX : RTE_MAX(q->inline_max, RTE_ETHER_HDR_LEN - 1);
 	q->max_desc = RTE_MIN(hca->caps.max_sq_desc, MLX4_SEND_WQE_MAX);
 	q->max_gso = hca->caps.max_gso;
 	q->tunnels = q->eth->tunnels;
+	mlx4_txq_lengths(q, q->eth->mtu);
 	if (q->eth->args.bf && hca->caps.bf) {
 		q->bf = mlx4_bf_addr(hca, q->uar);
 		q->bf_half = hca->caps.bf_reg_size / 2;

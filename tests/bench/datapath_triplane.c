@@ -16,6 +16,7 @@
 #define LKEY 0x100u
 
 #define INLINE_MAX 104u
+#define MTU 1500u
 #define MAX_GSO (1u << 17)
 #define REFILL_MIN 32u /* as rxq.c chooses for this ring size */
 
@@ -23,6 +24,14 @@ int mlx4_logtype;
 const char bench_driver[] = "triplane";
 
 /* What ethdev would find in a queue's template mbuf [rte_mbuf.h: rearm_data]. */
+/* No send fails here. */
+void
+mlx4_txq_failed(struct mlx4_txq *q)
+{
+	(void)q;
+	abort();
+}
+
 static uint64_t
 rearm_word(void)
 {
@@ -124,9 +133,9 @@ bench_tx_queue(uint16_t desc, unsigned int what, struct bench_ring *r)
 	q->db = (volatile rte_be32_t *)(void *)(uar + MLX4_UAR_SEND_DB);
 	q->cqes = (struct mlx4_cqe *)(void *)r->cqes;
 	q->cq_mask = r->cqmask = blocks - 1;
-	q->plain_min = RTE_ETHER_HDR_LEN - 1;
 	if (what & BENCH_INLINE)
-		q->plain_min = q->inline_max = INLINE_MAX;
+		q->inline_max = INLINE_MAX;
+	mlx4_txq_lengths(q, MTU);
 	q->max_desc = MLX4_SEND_WQE_MAX;
 	q->max_gso = MAX_GSO;
 	q->nb_desc = desc;

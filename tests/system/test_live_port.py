@@ -31,6 +31,33 @@ def mtu():
         return None if not any(broken) else 'broken rules: %s' % broken
 
 
+def sender_mtu():
+    """Of a port that sends frames of 1204 octets: while its MTU is 1000 they are dropped and counted, and the queue goes on."""
+    with tpmd.Triplane(['net_mlx4_model0'], ['--txpkts', '1200']) as t:
+        def grows(port, name):
+            first = t.xstats(port)[name]
+            return tpmd.wait_until(lambda: t.xstats(port)[name] > first + 100)
+        for line in ('set fwd txonly 0', 'set fwd rxonly 1', 'start'):
+            t.tell(line)
+        for _ in range(5):
+            if not grows(1, 'rx_good_packets'):
+                return 'nothing comes: %s' % t.xstats(0)
+            t.tell('port config 0 mtu 1000')
+            if not grows(0, 'tx_errors'):
+                return 'nothing is refused with an MTU of 1000'
+            t.tell('port config 0 mtu 1500')
+        if not grows(1, 'rx_good_packets'):
+            return 'nothing comes in the end: %s' % t.xstats(0)
+        t.tell('stop')
+        sent, got = t.xstats(0), t.xstats(1)
+        broken = [p['violations'] for p in t.ask('show model')['ports']]
+        t.end()
+        sent, got = sent['tx_good_packets'], got['rx_port_packets']
+        if sent != got:
+            return '%d are sent, %d came' % (sent, got)
+        return None if not any(broken) else 'broken rules: %s' % broken
+
+
 def one_line(commands, words, device='net_mlx4_model0'):
     p = subprocess.run([APP] + tpmd.eal('live%d' % os.getpid(), plugin=False) + ['--log-level=*:error',
                                                                                 '--vdev=' + device, '--', '-e', commands],
@@ -58,6 +85,7 @@ def tunnel():
 
 
 cases.run('live-mtu', mtu)
+cases.run('live-mtu-sender', sender_mtu)
 cases.run('live-mtu-refused', one_line, 'start; port config 1 mtu 9000', ('9000',))
 cases.run('live-tunnel', tunnel)
 cases.exit()

@@ -95,10 +95,17 @@ setup_tx(struct rings *r)
 	q->cqes = r->tx_cqes;
 	q->cq_mask = TX_BLOCKS - 1;
 	q->cq_dbrec = r->tx_cq_dbrec;
-	q->plain_min = RTE_ETHER_HDR_LEN - 1;
+	mlx4_txq_lengths(q, MTU_MAX);
 	q->max_desc = MLX4_SEND_WQE_MAX;
 	q->max_gso = 1u << 17;
 	q->nb_desc = TX_BLOCKS;
+}
+
+/* Nobody is here who would take the pair back. */
+void
+mlx4_txq_failed(struct mlx4_txq *q)
+{
+	assert_true(q->broken);
 }
 
 int

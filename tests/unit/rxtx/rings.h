@@ -19,6 +19,7 @@
 #define RX_WQES 64u
 #define RX_CQES 64u
 #define TX_BLOCKS 256u
+#define MTU_MAX 9600u
 
 struct rings {
 	struct mlx4_rxq rxq;

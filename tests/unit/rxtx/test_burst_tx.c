@@ -308,7 +308,7 @@ inline_frame(void **state)
 	struct rings *r = *state;
 
 	r->txq.inline_max = 104;
-	r->txq.plain_min = 104;
+	mlx4_txq_lengths(&r->txq, MTU_MAX);
 	assert_int_equal(send_one(r, rings_mbuf(r, 60, 1)), 1);
 	/* 44 bytes fit behind control and header, then a new inline segment at the block boundary: 16 more */
 	assert_int_equal(dw(r, 0, 1), 4 + 2);
@@ -411,7 +411,7 @@ loopback_address(void **state)
 	struct rings *r = *state;
 
 	r->txq.mac_loopback = true;
-	r->txq.plain_min = UINT16_MAX;
+	mlx4_txq_lengths(&r->txq, MTU_MAX);
 	assert_int_equal(send_one(r, rings_mbuf(r, 60, 0xa0)), 1);
 	assert_int_equal(dw(r, 0, 2), 0xa0a10002);
 	assert_int_equal(dw(r, 0, 3), 0xa2a3a4a5);
