@@ -199,8 +199,9 @@ static const struct cmd table[] = {
 	 "Shows what a rule with the action count has counted.", do_query, true},
 	{"Flow rules", "flow list {port:port}", "Shows the rules of a port.", do_list, true},
 	{"Flow rules", "flow isolate {port:port} {on:0..1}",
-	 "With 1 a port receives only what its rules name, with 0 what its addresses and modes say, too.", do_isolate,
-	 false},
+	 "With 1 a port receives only what its rules name, with 0 what its addresses and modes say, too. Refused while "
+	 "the port has groups other than the default one, as such a group is on an isolated port.",
+	 do_isolate, false},
 };
 
 int

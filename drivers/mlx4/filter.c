@@ -283,6 +283,12 @@ mlx4_filter_isolate(struct mlx4_eth *eth, bool on)
 	return rc;
 }
 
+bool
+mlx4_filter_is_isolated(const struct mlx4_eth *eth)
+{
+	return eth->filter->isolated;
+}
+
 int
 mlx4_filter_retarget(struct mlx4_eth *eth, uint32_t qpn)
 {

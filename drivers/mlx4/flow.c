@@ -16,6 +16,7 @@
 #include <rte_malloc.h>
 
 #include "ethdev.h"
+#include "group.h"
 
 #define REFUSAL_LEN 160
 
@@ -517,12 +518,39 @@ flow_query(struct rte_eth_dev *dev, struct rte_flow *flow, const struct rte_flow
 	return leave(eth, rc != 0 ? rc : count_query(eth, flow, action, data, e));
 }
 
+/* A group takes its frames by rules that are none of rte_flow's. The default group has none, as the port's own queues. */
+static int
+check_isolate(const struct mlx4_eth *eth, struct rte_flow_error *e)
+{
+	const struct mlx4_group *first = NULL;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < eth->groups->num; i++) {
+		if (eth->groups->g[i]->conf.is_default)
+			continue;
+		if (n++ == 0)
+			first = eth->groups->g[i];
+	}
+	if (n == 0)
+		return 0;
+	if (n == 1)
+		return mlx4_flow_refuse(e, EBUSY, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+					"isolate: the port has the group %s, want none but the default one",
+					first->conf.name);
+	return mlx4_flow_refuse(e, EBUSY, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+				"isolate: the port has the group %s and %u more, want none but the default one",
+				first->conf.name, n - 1);
+}
+
 static int
 flow_isolate(struct rte_eth_dev *dev, int on, struct rte_flow_error *e)
 {
 	struct mlx4_eth *eth = enter(dev);
-	int rc = mlx4_filter_isolate(eth, on != 0);
+	int rc = on != 0 ? check_isolate(eth, e) : 0;
 
+	if (rc != 0)
+		return leave(eth, rc);
+	rc = mlx4_filter_isolate(eth, on != 0);
 	if (rc != 0)
 		mlx4_flow_refuse(e, -rc, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 				 "the port's own rules cannot be put on the card: %s", rte_strerror(-rc));

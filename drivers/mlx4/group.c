@@ -185,6 +185,16 @@ check_pool(const struct mlx4_eth *eth, const struct tp_group *g, struct rte_memp
 	return 0;
 }
 
+/* There only flow rules say what is received; the default group is what they leave the port's own queues. */
+static int
+check_isolated(const struct mlx4_eth *eth, const struct tp_group *g, char *err)
+{
+	if (g->is_default || !mlx4_filter_is_isolated(eth))
+		return 0;
+	snprintf(err, TP_ERR_LEN, "group %s: the port is isolated to its flow rules, want flow isolate 0", g->name);
+	return -EBUSY;
+}
+
 static int
 check(struct mlx4_eth *eth, const struct tp_group *g, const struct mlx4_group *self, struct rte_mempool **mp, char *err)
 {
@@ -272,6 +282,8 @@ add(struct mlx4_eth *eth, const struct tp_group *conf, char *err)
 	int ret;
 
 	ret = check(eth, conf, NULL, &mp, err);
+	if (ret == 0)
+		ret = check_isolated(eth, conf, err);
 	if (ret != 0)
 		return ret;
 	g = rte_zmalloc_socket("mlx4_group", sizeof(*g), 0, eth->hca->numa_node);

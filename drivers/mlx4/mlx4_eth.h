@@ -111,8 +111,12 @@ uint64_t mlx4_rss_types(const struct mlx4_eth *eth); /* RTE_ETH_RSS_* that the c
  */
 int mlx4_filter_start(struct mlx4_eth *eth);
 void mlx4_filter_stop(struct mlx4_eth *eth);
-/* Only frames that rules of rte_flow or groups name are received; what the settings ask for holds again afterwards. */
+/*
+ * Only frames that rules of rte_flow name are received; what the settings ask for holds again afterwards. A port with groups is
+ * never isolated: their rules would stay, and those that guard them go.
+ */
 int mlx4_filter_isolate(struct mlx4_eth *eth, bool on);
+bool mlx4_filter_is_isolated(const struct mlx4_eth *eth);
 int mlx4_filter_retarget(struct mlx4_eth *eth, uint32_t qpn);
 /* A group of queues has this address; untagged: and wants frames without a VLAN only. Frames that it leaves are ours. */
 int mlx4_filter_group_add(struct mlx4_eth *eth, const struct rte_ether_addr *mac, bool untagged);

@@ -8,6 +8,8 @@
  * A group takes the frames of one address (and VLAN) off the port's other queues and spreads them over its own. It
  * stays over stop and start of the port. Frames that no group takes go to the queues that no group has. Changes are made
  * while packets flow: what the card received before stays in its queue and is not lost, other groups are not touched.
+ * Groups and the isolated mode of rte_flow exclude each other: rte_flow_isolate() is refused with -EBUSY while the port has
+ * a group other than the default one.
  *
  * Every function takes the port number of an ethdev of this driver and returns -ENODEV for any other port. All may be
  * called from any thread, also while others change groups, quality of service, addresses, filters or RSS of the port; not
@@ -34,8 +36,9 @@ extern "C" {
  *
  * @param[out] err "" when nothing is to be said
  * @return queues in use (on a stopped port: declared), -ENODEV, -EINVAL (a range or a conflict), -ENOTSUP (the port
- *         cannot), -EEXIST (name or address), -EBUSY (a queue is in a group, or is the last default one), -ENOENT (no
- *         such mempool), -ENOSPC (no room for another group, address or rule), -ENOMEM, -EIO
+ *         cannot), -EEXIST (name or address), -EBUSY (a queue is in a group, or is the last default one; or the port
+ *         is isolated by rte_flow_isolate(), where only flow rules say what is received), -ENOENT (no such mempool),
+ *         -ENOSPC (no room for another group, address or rule), -ENOMEM, -EIO
  */
 int rte_pmd_mlx4_group_add(uint16_t port_id, const struct tp_group *g, char err[TP_ERR_LEN]);
 

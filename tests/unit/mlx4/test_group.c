@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <rte_flow.h>
+
 #include "group_rig.h"
 
 #define GROUPS 127u
@@ -279,6 +281,80 @@ test_refusals(void **state)
 	assert_int_equal(rte_eth_dev_start(1), 0);
 }
 
+static void
+isolate_refused(const char *word1, const char *word2)
+{
+	struct rte_flow_error e = {0};
+
+	assert_int_equal(rte_flow_isolate(1, 1, &e), -EBUSY);
+	assert_non_null(e.message);
+	if (strstr(e.message, word1) == NULL || strstr(e.message, word2) == NULL)
+		fail_msg("\"%s\", wanted \"%s\" and \"%s\"", e.message, word1, word2);
+}
+
+/* Frames of three kinds for a group of untagged frames: one of it, one of another VLAN, one of nobody. */
+static void
+untagged_traffic(int mine, int tagged)
+{
+	struct rte_ether_addr addr = group_mac(1), nobody = group_mac(2);
+	uint32_t number;
+
+	group_account_reset();
+	group_tx(group_frame(&addr, UNTAGGED, &number));
+	group_expect(number, mine);
+	group_tx(group_frame(&addr, 7, &number));
+	group_expect(number, tagged);
+	group_tx(group_frame(&nobody, UNTAGGED, &number));
+	group_expect(number, -1);
+	rig_run(0);
+	assert_int_equal(group_poll(), (mine >= 0) + (tagged >= 0));
+	assert_int_equal(group_missing(), 0);
+}
+
+/* Flow rules alone direct frames of an isolated port, so it has no groups; the default one only names the port's own queues. */
+static void
+test_isolated(void **state)
+{
+	struct tp_group g = group_conf("untagged", 1, TP_VLAN_NONE, 2, 1), two = group_conf("two", 5, 100, 1, 1), def;
+	struct rte_flow_error e;
+
+	group_start(4, NULL);
+	group_add(&g, 1);
+	untagged_traffic(2, GROUP_DEFAULT_QUEUE);
+	isolate_refused("the group untagged,", "want none");
+	/* All as it was: a tagged frame is not the group's. */
+	untagged_traffic(2, GROUP_DEFAULT_QUEUE);
+	group_add(&two, 1);
+	isolate_refused("untagged and 1 more", "want none");
+	/* Of a stopped port, too: its groups come to the card with the start. */
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	isolate_refused("untagged and 1 more", "want none");
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	group_remove("untagged");
+	group_remove("two");
+
+	tp_group_default(&def);
+	snprintf(def.name, sizeof(def.name), "rest");
+	def.is_default = true;
+	def.num_queues = 1;
+	def.queue[0] = 3;
+	group_add(&def, 1);
+	assert_int_equal(rte_flow_isolate(1, 1, &e), 0);
+	group_refused(&g, -EBUSY, "group untagged", "isolated");
+	untagged_traffic(-1, -1);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	group_refused(&g, -EBUSY, "group untagged", "isolated");
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	group_remove("rest");
+	group_add(&def, 1);
+	group_remove("rest");
+	assert_int_equal(rte_flow_isolate(1, 0, &e), 0);
+	group_add(&g, 1);
+	untagged_traffic(2, GROUP_DEFAULT_QUEUE);
+	assert_int_equal(rte_flow_isolate(1, 0, &e), 0);
+	group_remove("untagged");
+}
+
 /* Broadcast and multicast to the default queue and to the first queue of each group that asks for them. */
 static void
 test_flood(void **state)
@@ -446,7 +522,7 @@ main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, group_open, group_close)
 	const struct CMUnitTest tests[] = {
 		T(test_all_groups), T(test_promiscuous), T(test_nothing_left), T(test_vlan_filter),
-		T(test_refusals),   T(test_flood),       T(test_flood_all),
+		T(test_refusals),   T(test_isolated),    T(test_flood),        T(test_flood_all),
 	};
 
 	if (rig_eal("mlx4grp", "0") < 0)
