@@ -8,10 +8,15 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include <rte_ip.h>
+#include <rte_tcp.h>
+
 #include "ethdev.h"
 
 #define SPLIT_MIN 32u
 #define SPLIT_MAX 1024u
+/* Segments are joined that have their headers in the first buffer; of IPv4 and TCP without options or tag: */
+#define LRO_SPLIT_MIN (RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_tcp_hdr))
 
 static uint32_t
 frame_bytes(const struct mlx4_eth *eth)
@@ -54,6 +59,11 @@ mlx4_rxq_check_shape(const struct mlx4_rxq *q, uint16_t hdr_len, char *err, size
 			 frame_bytes(q->eth), n, q->buf_len, most);
 		return -EINVAL;
 	}
+	if (hdr_len != 0 && hdr_len < LRO_SPLIT_MIN && (q->offloads & RTE_ETH_RX_OFFLOAD_TCP_LRO) != 0) {
+		snprintf(err, err_len, "lookahead: %u with LRO, want %zu or more: no TCP headers fit in front of it",
+			 hdr_len, LRO_SPLIT_MIN);
+		return -EINVAL;
+	}
 	room = rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)hdr) - RTE_PKTMBUF_HEADROOM;
 	if (hdr_len <= room)
 		return 0;
@@ -74,6 +84,19 @@ mlx4_rxq_shape(struct mlx4_rxq *q, struct rte_mempool *mp, uint16_t hdr_len)
 	q->lg_sges = (uint8_t)rte_log2_u32(buffers(q, hdr_len));
 }
 
+/* The card fills each buffer behind the first. testpmd asks for a whole one by the room that it has with its headroom. */
+static int
+check_rest(const struct mlx4_rxq *q, const struct rte_eth_rxseg_split *rest)
+{
+	const uint32_t whole = rte_pktmbuf_data_room_size(rest->mp) - RTE_PKTMBUF_HEADROOM;
+
+	if (rest->length == 0 || rest->length >= whole)
+		return 0;
+	MLX4_LOG(ERR, "port %u Rx queue %u: a second segment of %u bytes, wanted 0 or %u: a whole buffer of pool %s",
+		 q->port_id, q->queue_id, rest->length, whole, rest->mp->name);
+	return -EINVAL;
+}
+
 /* The segments that the application wants, as pool and length of headers and pool of the rest. */
 static int
 check_segments(const struct mlx4_rxq *q, const struct rte_eth_rxconf *conf)
@@ -90,7 +113,7 @@ check_segments(const struct mlx4_rxq *q, const struct rte_eth_rxconf *conf)
 		return -ENOTSUP;
 	}
 	if (seg[0].split.length >= SPLIT_MIN && seg[0].split.length <= SPLIT_MAX)
-		return 0;
+		return check_rest(q, &seg[1].split);
 	MLX4_LOG(ERR, "port %u Rx queue %u: a first segment of %u bytes, wanted %u..%u", q->port_id, q->queue_id,
 		 seg[0].split.length, SPLIT_MIN, SPLIT_MAX);
 	return -EINVAL;

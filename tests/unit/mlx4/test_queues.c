@@ -359,9 +359,12 @@ test_buffer_split(void **state)
 	struct rte_mempool *hdr = rte_pktmbuf_pool_create("hdr", 511, 0, 0, RTE_PKTMBUF_HEADROOM + 128, SOCKET_ID_ANY);
 	union rte_eth_rxseg seg[3] = {{.split = {.mp = hdr, .length = 96}}, {.split = {.mp = rig_pool()}}};
 	struct rte_eth_rxconf rx = {.rx_seg = seg, .rx_nseg = 2, .offloads = RTE_ETH_RX_OFFLOAD_BUFFER_SPLIT};
+	const uint16_t whole = rte_pktmbuf_data_room_size(rig_pool()) - RTE_PKTMBUF_HEADROOM;
+	const uint16_t part[] = {1, 128, (uint16_t)(whole - 1)};
 	struct rte_ether_addr dst;
 	struct rte_mbuf *m;
 	unsigned int i;
+	char said[64];
 
 	assert_non_null(hdr);
 	assert_int_equal(rte_eth_dev_configure(1, 1, 1, &conf), 0);
@@ -370,6 +373,17 @@ test_buffer_split(void **state)
 	assert_int_equal(rte_eth_rx_queue_setup(1, 0, RIG_DESC, SOCKET_ID_ANY, &rx, NULL), -EINVAL);
 	rig_log_one("16 bytes", "32..1024");
 	seg[0].split.length = 96;
+	/* The card fills the buffers behind the first. */
+	for (i = 0; i < RTE_DIM(part); i++) {
+		rig_log_begin();
+		seg[1].split.length = part[i];
+		assert_int_equal(rte_eth_rx_queue_setup(1, 0, RIG_DESC, SOCKET_ID_ANY, &rx, NULL), -EINVAL);
+		snprintf(said, sizeof(said), "second segment of %u bytes", part[i]);
+		rig_log_one(said, "wanted 0 or 2048");
+	}
+	seg[1].split.length = whole;
+	assert_int_equal(rte_eth_rx_queue_setup(1, 0, RIG_DESC, SOCKET_ID_ANY, &rx, NULL), 0);
+	seg[1].split.length = 0;
 	assert_int_equal(rte_eth_rx_queue_setup(1, 0, RIG_DESC, SOCKET_ID_ANY, &rx, NULL), 0);
 	assert_int_equal(rte_eth_tx_queue_setup(1, 0, RIG_DESC, SOCKET_ID_ANY, NULL), 0);
 	assert_int_equal(rte_eth_dev_start(1), 0);
