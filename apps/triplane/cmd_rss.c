@@ -219,8 +219,10 @@ static const struct cmd table[] = {
 	{"RSS", "rss show {ports:ports}", "Shows types, key and redirection table.", do_show, true},
 	{"RSS", "show port rss {ports:ports}", "The same as rss show.", do_show, true},
 	{"RSS", "rss count {ports:ports} {state:on|off}",
-	 "Counts received frames of each queue by kind: spread by RSS or not, protocols, in a tunnel or not.", do_count,
-	 false},
+	 "Counts received frames of each queue by kind: spread by RSS or not, protocols, in a tunnel or not; with LRO "
+	 "before "
+	 "they are joined.",
+	 do_count, false},
 	{"RSS", "show port rss-counters {ports:ports}", "Shows what rss count has counted; as text, what is not 0.",
 	 do_show_kinds, true},
 };

@@ -85,7 +85,7 @@ enum rte_pmd_mlx4_rx_proto {
 	RTE_PMD_MLX4_RX_PROTOS
 };
 
-/** What kinds of frames a receive queue has had while its port counted. */
+/** What kinds of frames a receive queue has had while its port counted, each segment by itself that TCP_LRO joins. */
 struct rte_pmd_mlx4_rx_kinds {
 	/** [1: spread by a hash, 0: not][1: in a tunnel that the card looked into, 0: not][protocols] */
 	uint64_t packets[2][2][RTE_PMD_MLX4_RX_PROTOS];

@@ -98,14 +98,14 @@ same_connection(const struct segment *a, const struct segment *b)
 	       memcmp(&a->ip.v6->dst_addr, &b->ip.v6->dst_addr, sizeof(a->ip.v6->dst_addr)) == 0;
 }
 
-/* Data that the card found whole, of a connection in its normal course, with its own buffer for the payload. */
+/* Data that the card found whole, of a connection in its normal course. */
 static bool
 is_data(const struct rte_mbuf *m, const struct segment *s)
 {
 	const uint64_t good = RTE_MBUF_F_RX_L4_CKSUM_GOOD | (s->is_v4 ? RTE_MBUF_F_RX_IP_CKSUM_GOOD : 0);
 	const uint64_t mask = RTE_MBUF_F_RX_L4_CKSUM_MASK | (s->is_v4 ? RTE_MBUF_F_RX_IP_CKSUM_MASK : 0);
 
-	return (m->ol_flags & mask) == good && s->payload != 0 && m->data_len > s->hdr_len &&
+	return (m->ol_flags & mask) == good && s->payload != 0 &&
 	       (s->tcp->tcp_flags & (uint8_t)~RTE_TCP_PSH_FLAG) == RTE_TCP_ACK_FLAG;
 }
 
@@ -169,6 +169,34 @@ begin(struct open *o, struct rte_mbuf *m, const struct segment *s)
 	};
 }
 
+/* A split at the end of the headers leaves a buffer that has nothing else: it has no place in the whole. */
+static bool
+is_all_headers(const struct rte_mbuf *m, const struct segment *s)
+{
+	return m->data_len == s->hdr_len;
+}
+
+static uint16_t
+payload_buffers(const struct rte_mbuf *m, const struct segment *s)
+{
+	return (uint16_t)(m->nb_segs - is_all_headers(m, s));
+}
+
+/* The buffers of the payload alone. */
+static struct rte_mbuf *
+without_headers(struct rte_mbuf *m, const struct segment *s)
+{
+	struct rte_mbuf *payload = m->next;
+
+	if (is_all_headers(m, s)) {
+		rte_pktmbuf_free_seg(m);
+		return payload;
+	}
+	rte_pktmbuf_adj(m, s->hdr_len);
+	m->ol_flags = 0;
+	return m;
+}
+
 static void
 append(struct open *o, struct rte_mbuf *m, const struct segment *s)
 {
@@ -188,12 +216,10 @@ append(struct open *o, struct rte_mbuf *m, const struct segment *s)
 	o->packets++;
 	o->flags |= s->tcp->tcp_flags;
 	o->closed = s->payload < o->first.payload || (s->tcp->tcp_flags & RTE_TCP_PSH_FLAG) != 0;
-	rte_pktmbuf_adj(m, s->hdr_len);
-	o->head->nb_segs = (uint16_t)(o->head->nb_segs + m->nb_segs);
-	o->head->pkt_len += m->pkt_len;
-	o->tail->next = m;
-	o->tail = rte_pktmbuf_lastseg(m);
-	m->ol_flags = 0;
+	o->head->nb_segs = (uint16_t)(o->head->nb_segs + payload_buffers(m, s));
+	o->head->pkt_len += s->payload;
+	o->tail->next = without_headers(m, s);
+	o->tail = rte_pktmbuf_lastseg(o->tail->next);
 }
 
 /* The headers of the whole. */
@@ -250,7 +276,8 @@ find(struct table *t, const struct segment *s)
 static bool
 has_room(const struct mlx4_lro *lro, const struct open *o, const struct rte_mbuf *m, const struct segment *s)
 {
-	return o->head->pkt_len + s->payload <= lro->max_len && o->head->nb_segs + m->nb_segs <= MLX4_LRO_SEGS;
+	return o->head->pkt_len + s->payload <= lro->max_len &&
+	       o->head->nb_segs + payload_buffers(m, s) <= MLX4_LRO_SEGS;
 }
 
 /* True: the packet is a part of another one now. */
@@ -288,19 +315,19 @@ join(struct mlx4_lro *lro, struct table *t, struct rte_mbuf *m)
 
 /* Goes on while there is more and joining made room, so that a packet is not cut by the size of the burst. */
 uint16_t
-mlx4_rx_burst_lro(void *rxq, struct rte_mbuf **pkts, uint16_t n)
+mlx4_rx_burst_lro_over(eth_rx_burst_t below, void *rxq, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct mlx4_rxq *q = rxq;
 	uint16_t out = 0, got, want, i, first;
 	struct table t;
 
 	if (q->lro == NULL)
-		return mlx4_rx_burst_sides(q, pkts, n);
+		return below(q, pkts, n);
 	t.n = t.victim = 0;
 	do {
 		first = out;
 		want = (uint16_t)(n - out);
-		got = mlx4_rx_burst_sides(q, pkts + first, want);
+		got = below(q, pkts + first, want);
 		for (i = 0; i < got; i++)
 			if (!join(q->lro, &t, pkts[first + i]))
 				pkts[out++] = pkts[first + i];
@@ -308,4 +335,10 @@ mlx4_rx_burst_lro(void *rxq, struct rte_mbuf **pkts, uint16_t n)
 	while (t.n != 0)
 		finish(q->lro, &t.open[--t.n]);
 	return out;
+}
+
+uint16_t
+mlx4_rx_burst_lro(void *rxq, struct rte_mbuf **pkts, uint16_t n)
+{
+	return mlx4_rx_burst_lro_over(mlx4_rx_burst_sides, rxq, pkts, n);
 }

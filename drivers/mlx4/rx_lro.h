@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
 #define MLX4_LRO_MAX_LEN 65535u /* octets of a joined packet, and the least limit that makes sense: */
@@ -33,6 +34,8 @@ struct mlx4_lro {
 
 /* Of any queue; one that does not join is polled as usual. */
 uint16_t mlx4_rx_burst_lro(void *rxq, struct rte_mbuf **pkts, uint16_t n);
+/* The same of what the burst below gives. */
+uint16_t mlx4_rx_burst_lro_over(eth_rx_burst_t below, void *rxq, struct rte_mbuf **pkts, uint16_t n);
 /* With the offload: gives the queue its state. -EINVAL, which was said: with kept FCS. */
 int mlx4_rxq_init_lro(struct mlx4_rxq *q);
 
