@@ -9,29 +9,12 @@
 #include "flow.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
 #include "ethdev.h"
 #include "group.h"
-
-#define REFUSAL_LEN 160
-
-int
-mlx4_flow_refuse(struct rte_flow_error *e, int code, enum rte_flow_error_type type, const void *cause,
-		 const char *format, ...)
-{
-	static _Thread_local char text[REFUSAL_LEN];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
-	va_end(ap);
-	return rte_flow_error_set(e, code, type, cause, text);
-}
 
 int
 mlx4_flows_create(struct mlx4_eth *eth)
@@ -488,11 +471,14 @@ count_query(const struct mlx4_eth *eth, const struct rte_flow *flow, const struc
 {
 	struct mlx4_flow_target *t = flow->target;
 	uint64_t packets, bytes;
+	char name[MLX4_FLOW_NAME];
 
-	if (action == NULL || action->type != RTE_FLOW_ACTION_TYPE_COUNT || out == NULL)
-		return mlx4_flow_refuse(e, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, action,
-					"a query of action type %d, want count",
-					action == NULL ? -1 : (int)action->type);
+	if (action == NULL || out == NULL)
+		return mlx4_flow_refuse(e, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION, action, "a query of no %s, want count",
+					action == NULL ? "action" : "data");
+	if (action->type != RTE_FLOW_ACTION_TYPE_COUNT)
+		return mlx4_flow_refuse(e, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, action, "a query of %s, want count",
+					mlx4_flow_action_name((int)action->type, name));
 	if (!t->fate.count)
 		return mlx4_flow_refuse(e, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION, action,
 					"count: the rule has no such action");

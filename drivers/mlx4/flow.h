@@ -3,7 +3,8 @@
  */
 /*
  * rte_flow from the inside: flow_items.c turns a pattern into the specifications of a steering rule, flow_actions.c the
- * actions into a fate, flow_target.c makes the rings that a fate needs, flow.c has the list of rules and the operations.
+ * actions into a fate, flow_target.c makes the rings that a fate needs, flow.c has the list of rules and the operations,
+ * flow_error.c says what is refused.
  *
  * What a rule leads to never is a ring of the port's own spread, which other settings rebuild: a queue gets further rings
  * (rx_side.h) for its rules, all rules of the same fate share them. So a rule is told from others by the ring that its
@@ -91,9 +92,18 @@ void mlx4_flows_stop(struct mlx4_eth *eth);
 /* Queues were started or stopped, or have other buffers: rules go over to new rings. On failure all is as it was. */
 int mlx4_flows_refresh(struct mlx4_eth *eth);
 
+/* --- flow_error.c --- */
 /* Fills an error and returns -code. The text is the thread's, good until its next refusal. */
 int mlx4_flow_refuse(struct rte_flow_error *e, int code, enum rte_flow_error_type type, const void *cause,
 		     const char *format, ...) __rte_format_printf(5, 6);
+
+/*
+ * A type of item or action for a message: in small letters, as others name it, with its number; of one that DPDK has no name for
+ * the number alone.
+ */
+#define MLX4_FLOW_NAME 64u
+const char *mlx4_flow_item_name(int type, char name[MLX4_FLOW_NAME]);
+const char *mlx4_flow_action_name(int type, char name[MLX4_FLOW_NAME]);
 
 /* --- flow_items.c, flow_actions.c: 0 or a negative errno with the error filled --- */
 int mlx4_flow_match(const struct mlx4_eth *eth, const struct rte_flow_item *items, struct mlx4_flow_match *m,

@@ -105,10 +105,37 @@ without_extensions(uint64_t types)
 	return types;
 }
 
+/*
+ * Which headers are hashed, as RTE_ETH_RSS_LEVEL_*: level says it, or the types, or both the same; as the port does where neither
+ * does. A ConnectX-3 Pro hashes the innermost headers of the tunnels that it knows, which have one level inside.
+ */
+static int
+rss_level(struct parse *p, const struct rte_flow_action_rss *rss, uint64_t *out)
+{
+	static const uint64_t of_level[] = {RTE_ETH_RSS_LEVEL_PMD_DEFAULT, RTE_ETH_RSS_LEVEL_OUTERMOST,
+					    RTE_ETH_RSS_LEVEL_INNERMOST};
+	const uint32_t by_types = (uint32_t)RTE_ETH_RSS_LEVEL(rss->types), most = p->eth->hca->caps.vxlan ? 2 : 1;
+	const uint32_t level = rss->level != 0 ? rss->level : by_types;
+
+	if (level > most)
+		return mlx4_flow_refuse(p->e, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION_CONF, p->action,
+					"rss: level %u%s, want 0..%u: %s", level, rss->level != 0 ? "" : " (types)",
+					most,
+					most == 2 ? "the card hashes outer headers or those of one tunnel inside"
+						  : "this card hashes outer headers, a ConnectX-3 Pro inner ones, too");
+	if (rss->level != 0 && by_types != 0 && rss->level != by_types)
+		return mlx4_flow_refuse(p->e, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION_CONF, p->action,
+					"rss: level %u with types of level %u, want the same", rss->level, by_types);
+	*out = level != 0 ? of_level[level] : p->eth->rss_hf & RTE_ETH_RSS_LEVEL_MASK;
+	return 0;
+}
+
 static int
 rss_hash(struct parse *p, const struct rte_flow_action_rss *rss)
 {
-	uint64_t known = mlx4_rss_types(p->eth), types = without_extensions(rss->types);
+	uint64_t known = mlx4_rss_types(p->eth) & ~RTE_ETH_RSS_LEVEL_MASK, level = 0;
+	uint64_t types = without_extensions(rss->types) & ~RTE_ETH_RSS_LEVEL_MASK;
+	int rc;
 
 	switch (rss->func) {
 	case RTE_ETH_HASH_FUNCTION_DEFAULT:
@@ -123,15 +150,16 @@ rss_hash(struct parse *p, const struct rte_flow_action_rss *rss)
 					"rss: hash function %d, want default, toeplitz%s", (int)rss->func,
 					p->eth->hca->caps.rss_xor ? " or simple_xor" : "");
 	}
-	if (rss->level > 1)
-		return mlx4_flow_refuse(p->e, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION_CONF, p->action,
-					"rss: level %u, want 0 or 1: the card hashes outer headers", rss->level);
+	rc = rss_level(p, rss, &level);
+	if (rc != 0)
+		return rc;
 	if (types == 0)
-		types = p->eth->rss_hf != 0 ? p->eth->rss_hf : known;
+		types = (p->eth->rss_hf & ~RTE_ETH_RSS_LEVEL_MASK) != 0 ? p->eth->rss_hf & ~RTE_ETH_RSS_LEVEL_MASK
+									: known;
 	if ((types & ~known) != 0)
 		return mlx4_flow_refuse(p->e, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION_CONF, p->action,
 					"rss: types 0x%" PRIx64 ", want some of 0x%" PRIx64, types & ~known, known);
-	p->f->hash = mlx4_spread_flags(types);
+	p->f->hash = mlx4_spread_flags(types | level);
 	return 0;
 }
 
@@ -181,6 +209,8 @@ take_mark(struct parse *p)
 static int
 take_action(struct parse *p)
 {
+	char name[MLX4_FLOW_NAME];
+
 	switch ((int)p->action->type) {
 	case RTE_FLOW_ACTION_TYPE_VOID: return 0;
 	case RTE_FLOW_ACTION_TYPE_QUEUE: return take_queue(p);
@@ -191,8 +221,8 @@ take_action(struct parse *p)
 	case RTE_FLOW_ACTION_TYPE_COUNT: p->f->count = true; return 0;
 	default:
 		return mlx4_flow_refuse(p->e, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, p->action,
-					"action type %d: want queue, rss, drop, mark, flag, count",
-					(int)p->action->type);
+					"%s: want queue, rss, drop, mark, flag, count",
+					mlx4_flow_action_name((int)p->action->type, name));
 	}
 }
 

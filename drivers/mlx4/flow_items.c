@@ -364,13 +364,14 @@ take_item(struct parse *p)
 	const struct rte_flow_item *item = p->item;
 	const struct item_kind *k = find_kind(item->type);
 	uint8_t none[sizeof(struct rte_flow_item_ipv6) + sizeof(struct rte_flow_item_tcp)] = {0};
+	char name[MLX4_FLOW_NAME];
 	const uint8_t *mask;
 	int rc;
 
 	if (k == NULL)
 		return mlx4_flow_refuse(p->e, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, item,
-					"item type %d: the card compares eth, vlan, ipv4, ipv6, tcp, udp, vxlan",
-					(int)item->type);
+					"%s: the card compares eth, vlan, ipv4, ipv6, tcp, udp, vxlan",
+					mlx4_flow_item_name((int)item->type, name));
 	rc = advance(p, k);
 	if (rc != 0)
 		return rc;

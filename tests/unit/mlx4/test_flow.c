@@ -2,6 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Rules of rte_flow on a port of the model: which queue gets a frame, with what mark, and what rules outlive. */
+#include <errno.h>
+
 #include <rte_errno.h>
 #include <rte_thash.h>
 
@@ -166,6 +168,29 @@ test_mark(void **state)
 	assert_int_equal(flow_queue_of(udp(4), QUEUES, &m), 1);
 	assert_int_equal(m->ol_flags & (RTE_MBUF_F_RX_FDIR | RTE_MBUF_F_RX_FDIR_ID), 0);
 	rte_pktmbuf_free(m);
+}
+
+/* What is not known is called by DPDK's name, or by its number where DPDK has none. */
+static void
+test_names(void **state)
+{
+	const struct rte_flow_attr in = {.ingress = 1};
+	const struct rte_flow_action queue[] = {QUEUE(1), {.type = RTE_FLOW_ACTION_TYPE_END}};
+	const struct rte_flow_action mark = {.type = RTE_FLOW_ACTION_TYPE_MARK};
+	struct rte_flow_query_count q;
+	struct rte_flow_error e = {0};
+	struct rte_flow *f;
+
+	flow_refused(&in, PATTERN(ITEM(ETH), ITEM(ICMP)), queue, RTE_FLOW_ERROR_TYPE_ITEM, "item icmp (type ");
+	flow_refused(&in, PATTERN(ITEM(ETH), ITEM(E_TAG)), queue, RTE_FLOW_ERROR_TYPE_ITEM, "item e_tag (type ");
+	flow_refused(&in, PATTERN(ITEM(ETH), {.type = 30000}), queue, RTE_FLOW_ERROR_TYPE_ITEM, "item type 30000: ");
+	flow_refused(&in, PATTERN(ITEM(ETH), {.type = INT32_MIN}), queue, RTE_FLOW_ERROR_TYPE_ITEM,
+		     "item type -2147483648: ");
+	flow_refused(&in, TO_PORT(1), ACTIONS(ACTION(PASSTHRU)), RTE_FLOW_ERROR_TYPE_ACTION, "action passthru (type ");
+	flow_refused(&in, TO_PORT(1), ACTIONS({.type = 30000}), RTE_FLOW_ERROR_TYPE_ACTION, "action type 30000: ");
+	f = flow_add(0, TO_PORT(1), ACTIONS(ACTION(COUNT), QUEUE(1)));
+	assert_int_equal(rte_flow_query(1, f, &mark, &q, &e), -ENOTSUP);
+	assert_non_null(strstr(e.message, "action mark (type "));
 }
 
 /* Where the published function says: queue list[hash & (n - 1)], with the mark and the hash in the mbuf. */
@@ -482,9 +507,10 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_queue),       T(test_items),      T(test_vxlan_cx3), T(test_mark),      T(test_rss),
-		T(test_drop),        T(test_count),      T(test_priority),  T(test_isolate),   T(test_many),
-		T(test_come_and_go), T(test_queue_stop), T(test_restart),   T(test_scattered), T(test_roce_software),
+		T(test_queue),   T(test_items),     T(test_vxlan_cx3),     T(test_mark),
+		T(test_rss),     T(test_drop),      T(test_count),         T(test_priority),
+		T(test_isolate), T(test_many),      T(test_come_and_go),   T(test_queue_stop),
+		T(test_restart), T(test_scattered), T(test_roce_software), T(test_names),
 	};
 
 	if (rig_eal("mlx4flow", "0") < 0)

@@ -3,6 +3,7 @@
  */
 /* Tunnels by ethdev on the model: UDP ports, checksums and segments inside, packet types, the inner hash; frames by scapy. */
 #include <errno.h>
+#include <inttypes.h>
 
 #include "../model/frames.h"
 #include "../model/tunnel_frames.h"
@@ -287,16 +288,18 @@ test_udp_port_of_offloads(void **state)
 	assert_true(is_tunnel(4789));
 }
 
+/* The key of Microsoft's published hashes. */
+static uint8_t published_key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
+				    0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
+				    0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
+
 /* The hash that Microsoft publishes for the inner addresses and ports. */
 static void
 test_inner_hash(void **state)
 {
-	static uint8_t key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
-				  0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
-				  0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
 	struct rte_eth_conf conf = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_RSS, .offloads = RX_ALL},
-				    .rx_adv_conf.rss_conf = {.rss_key = key,
-							     .rss_key_len = sizeof(key),
+				    .rx_adv_conf.rss_conf = {.rss_key = published_key,
+							     .rss_key_len = sizeof(published_key),
 							     .rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP |
 								       RTE_ETH_RSS_NONFRAG_IPV4_UDP |
 								       RTE_ETH_RSS_LEVEL_INNERMOST}};
@@ -321,6 +324,100 @@ test_inner_hash(void **state)
 	assert_non_null(got);
 	assert_int_not_equal(got->hash.rss, 0x51ccc178);
 	rte_pktmbuf_free(got);
+}
+
+static void
+hash_of_flow(const struct rte_flow_action_rss *rss, bool inner)
+{
+	struct rte_flow *f = flow_add(0, PATTERN(ITEM(ETH), ITEM(IPV4), ITEM(UDP)), ACTIONS(ACTION(RSS, .conf = rss)));
+	struct rte_mbuf *got;
+
+	assert_in_range(flow_queue_of(frame(vxlan_tcp4, sizeof(vxlan_tcp4)), 2, &got), 0, 1);
+	assert_int_not_equal(got->ol_flags & RTE_MBUF_F_RX_RSS_HASH, 0);
+	assert_int_equal(got->hash.rss == 0x51ccc178, inner);
+	rte_pktmbuf_free(got);
+	flow_remove(f);
+}
+
+/* The level of a rule's hash, said by itself or by the types: Microsoft's published hash of the inner headers, or another one. */
+static void
+test_flow_level(void **state)
+{
+	static const uint16_t queues[] = {0, 1};
+	const uint64_t types = RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP;
+	const uint64_t in = RTE_ETH_RSS_LEVEL_INNERMOST, out = RTE_ETH_RSS_LEVEL_OUTERMOST;
+	const struct {
+		uint32_t level;
+		uint64_t types;
+		bool inner;
+	} good[] = {
+		{0, types, false},       {0, types | in, true}, {2, types, true},        {2, types | in, true},
+		{0, types | out, false}, {1, types, false},     {1, types | out, false}, {2, 0, true},
+		{0, in, true},           {1, 0, false},         {0, 0, false},
+	};
+	const struct {
+		uint32_t level;
+		uint64_t types;
+		const char *word;
+	} bad[] = {
+		{3, types, "level 3, want 0..2"},
+		{0, types | in | out, "level 3 (types), want 0..2"},
+		{1, types | in, "level 1 with types of level 2"},
+		{2, types | out, "level 2 with types of level 1"},
+	};
+	const struct rte_eth_conf conf = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_RSS, .offloads = RX_ALL},
+					  .rx_adv_conf.rss_conf.rss_hf = types};
+	struct rte_eth_rss_conf port = {.rss_hf = types | in};
+	struct rte_flow_action_rss rss = {
+		.queue = queues, .queue_num = 2, .key = published_key, .key_len = sizeof(published_key)};
+	unsigned int i;
+
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	rig_start(1, 2, &conf);
+	for (i = 0; i < RTE_DIM(good); i++) {
+		print_message("level %u, types 0x%" PRIx64 "\n", good[i].level, good[i].types);
+		rss.level = good[i].level;
+		rss.types = good[i].types;
+		hash_of_flow(&rss, good[i].inner);
+	}
+	/* Who says nothing of it has the port's. */
+	assert_int_equal(rte_eth_dev_rss_hash_update(1, &port), 0);
+	rss.level = 0;
+	rss.types = types;
+	hash_of_flow(&rss, true);
+	rss.types = 0;
+	hash_of_flow(&rss, true);
+	rss.level = 1;
+	hash_of_flow(&rss, false);
+	for (i = 0; i < RTE_DIM(bad); i++) {
+		rss.level = bad[i].level;
+		rss.types = bad[i].types;
+		flow_refused(&(const struct rte_flow_attr){.ingress = 1}, TO_PORT(1),
+			     ACTIONS(ACTION(RSS, .conf = &rss)), RTE_FLOW_ERROR_TYPE_ACTION_CONF, bad[i].word);
+	}
+}
+
+/* Of a ConnectX-3, which hashes outer headers: both words for them are taken, both for inner ones refused. */
+static void
+test_flow_level_cx3(void **state)
+{
+	static const uint16_t queues[] = {0, 1};
+	struct rte_flow_action_rss rss = {.queue = queues, .queue_num = 2, .level = 1};
+	const struct rte_flow_attr in = {.ingress = 1};
+
+	rig_unplug(RIG_DEV);
+	rig_open_pair("type=cx3", 2, NULL);
+	flow_remove(flow_add(0, TO_PORT(1), ACTIONS(ACTION(RSS, .conf = &rss))));
+	rss.level = 0;
+	rss.types = RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_LEVEL_OUTERMOST;
+	flow_remove(flow_add(0, TO_PORT(1), ACTIONS(ACTION(RSS, .conf = &rss))));
+	rss.types = RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_LEVEL_INNERMOST;
+	flow_refused(&in, TO_PORT(1), ACTIONS(ACTION(RSS, .conf = &rss)), RTE_FLOW_ERROR_TYPE_ACTION_CONF,
+		     "level 2 (types), want 0..1");
+	rss.types = 0;
+	rss.level = 2;
+	flow_refused(&in, TO_PORT(1), ACTIONS(ACTION(RSS, .conf = &rss)), RTE_FLOW_ERROR_TYPE_ACTION_CONF,
+		     "level 2, want 0..1");
 }
 
 /* A rule by the network's number and the inner address; without a UDP port there is nothing to compare. */
@@ -390,6 +487,8 @@ main(void)
 		T(test_inner_hash, setup),
 		T(test_udp_port_of_offloads, setup_receiver),
 		T(test_flow, setup_plain),
+		T(test_flow_level, setup),
+		T(test_flow_level_cx3, setup_plain),
 		T(test_cx3, setup_plain),
 	};
 
