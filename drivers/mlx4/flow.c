@@ -521,10 +521,9 @@ check_isolate(const struct mlx4_eth *eth, struct rte_flow_error *e)
 		return 0;
 	if (n == 1)
 		return mlx4_flow_refuse(e, EBUSY, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-					"isolate: the port has the group %s, want none but the default one",
-					first->conf.name);
+					"the port has the group %s, want none but the default one", first->conf.name);
 	return mlx4_flow_refuse(e, EBUSY, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-				"isolate: the port has the group %s and %u more, want none but the default one",
+				"the port has the group %s and %u more, want none but the default one",
 				first->conf.name, n - 1);
 }
 

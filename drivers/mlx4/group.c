@@ -191,7 +191,7 @@ check_isolated(const struct mlx4_eth *eth, const struct tp_group *g, char *err)
 {
 	if (g->is_default || !mlx4_filter_is_isolated(eth))
 		return 0;
-	snprintf(err, TP_ERR_LEN, "group %s: the port is isolated to its flow rules, want flow isolate 0", g->name);
+	snprintf(err, TP_ERR_LEN, "group %s: the port is isolated to its flow rules, want isolated mode off", g->name);
 	return -EBUSY;
 }
 

@@ -193,6 +193,8 @@ BAD = [
     ('flow destroy 0 rule 0', "flow rule 0, want one that 'flow list 0' names"),
     ('flow query 0 7 count', 'flow rule 7'),
     ('flow isolate 0 2', '0..1'),
+    ('group add 0 web mac=02:00:00:00:00:01 queues=2; flow isolate 0 1', 'the port has the group web, want none'),
+    ('flow isolate 0 1; group add 0 web mac=02:00:00:00:00:01 queues=2', 'group web: the port is isolated'),
 ]
 
 
