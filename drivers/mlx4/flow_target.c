@@ -188,7 +188,8 @@ mlx4_flow_rings_fit(const struct mlx4_eth *eth, const struct mlx4_flow_target *t
 		const struct mlx4_rxq *q = eth->rxqs[r->at[i].queue];
 		const struct mlx4_rx_side *s = r->at[i].side;
 
-		if (s->mp != q->mp || s->hdr_len != q->hdr_len || s->lg_sges != q->lg_sges)
+		if (s->mp != q->mp || s->hdr_len != q->hdr_len || s->lg_sges != q->lg_sges ||
+		    s->set->vlan_strip != q->vlan_strip)
 			return false;
 	}
 	return true;

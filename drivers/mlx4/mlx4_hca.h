@@ -353,7 +353,6 @@ int mlx4_qp_create_rss(struct mlx4_hca *hca, uint32_t qpn, const struct mlx4_rss
 int mlx4_qp_start(struct mlx4_hca *hca, struct mlx4_qp *qp);
 int mlx4_qp_stop(struct mlx4_hca *hca, struct mlx4_qp *qp);
 /* Live changes; a QP in RST takes them with its start. -ENOTSUP without UPDATE_QP; on failure the old value holds. */
-int mlx4_qp_vlan_strip(struct mlx4_hca *hca, struct mlx4_qp *qp, bool on);
 /* The priority of what is sent: 0..7. */
 int mlx4_qp_prio(struct mlx4_hca *hca, struct mlx4_qp *qp, uint8_t prio);
 /* The most that is sent, Mb/s, 0: no limit; up to 4095 exact, above in steps of 1000, rounded down. */

@@ -58,11 +58,12 @@ struct mlx4_rx_set {
 	uint16_t *ring_of; /* ring by QPN - base_qpn, for num_rings > 1 */
 	uint32_t base_qpn;
 	uint64_t ol_flags; /* of every mbuf of this set: RSS hash valid or 0 */
+	uint64_t ol_mask;  /* of the offload flags that it reports */
 	bool quiet;        /* its QPs are in RST: what is in the CQ now is the rest */
 	/* control */
 	struct mlx4_cq cq;
 	uint32_t uar, arm_sn;
-	bool has_cq;
+	bool has_cq, vlan_strip;
 };
 
 /* Counters of bursts only grow: a reset remembers where they were, so that nothing is lost of what is counted meanwhile. */
@@ -73,7 +74,7 @@ struct mlx4_rx_counts {
 struct mlx4_rxq {
 	struct mlx4_rx_set *set;
 	uint64_t rearm;                  /* mbuf rearm word */
-	uint64_t ol_mask;                /* of the offload flags that this queue reports */
+	uint64_t ol_mask;                /* of the offload flags that this queue reports, but for VLANs */
 	struct rte_mempool *mp, *hdr_mp; /* hdr_mp: of the first buffer of a split WQE */
 	uint16_t refill_min;             /* refill when so many WQEs are free */
 	uint16_t port_id;

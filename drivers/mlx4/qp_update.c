@@ -34,16 +34,6 @@ update(struct mlx4_hca *hca, struct mlx4_qp *qp, uint64_t mask, uint64_t path_ma
 }
 
 int
-mlx4_qp_vlan_strip(struct mlx4_hca *hca, struct mlx4_qp *qp, bool on)
-{
-	uint8_t before[MLX4_QPC_SIZE];
-
-	memcpy(before, qp->ctx, sizeof(before));
-	prm_set(qp->ctx, MLX4_QPC_VLAN_KEEP, !on);
-	return update(hca, qp, MLX4_UPDATE_QP_VSD, 0, before, "VLAN stripping");
-}
-
-int
 mlx4_qp_prio(struct mlx4_hca *hca, struct mlx4_qp *qp, uint8_t prio)
 {
 	uint8_t before[MLX4_QPC_SIZE], *path = qp->ctx + MLX4_QPC_PRI_PATH;

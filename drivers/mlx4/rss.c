@@ -290,6 +290,14 @@ update_all(struct mlx4_eth *eth)
 	return ret != 0 ? ret : mlx4_groups_refresh(eth);
 }
 
+int
+mlx4_rss_refresh(struct mlx4_eth *eth)
+{
+	int ret = update_all(eth);
+
+	return ret != 0 ? ret : mlx4_flows_refresh(eth);
+}
+
 void
 mlx4_rxqs_reap(struct mlx4_eth *eth)
 {

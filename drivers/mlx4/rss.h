@@ -15,6 +15,8 @@ struct mlx4_rss_change {
 	struct mlx4_rx_set *new_set[MLX4_ETH_MAX_RXQ];
 };
 
+/* All rings of a started port become as their queues shall have them; 0, or a negative errno: some may be. */
+int mlx4_rss_refresh(struct mlx4_eth *eth);
 /* What the queues that are not taken shall have, beside what is there; taken[q]: queue q is in a group. */
 int mlx4_rss_prepare(struct mlx4_eth *eth, const bool *taken, struct mlx4_rss_change *c);
 /* Moves the rules. After a failure, as instead of it, comes cancel; after success commit, which cannot fail. */

@@ -53,7 +53,7 @@ mlx4_rx_const_of(const struct mlx4_rxq *q, const struct mlx4_rx_set *s)
 		.crc_sub = {[2] = q->crc_len, [4] = q->crc_len},
 		.rearm = q->rearm,
 		.ol_flags = s->ol_flags,
-		.ol_mask = q->ol_mask,
+		.ol_mask = s->ol_mask,
 		.crc_len = q->crc_len,
 		.extras = q->extras,
 		.q = q,

@@ -56,8 +56,6 @@ reported_flags(uint64_t offloads)
 		f |= RTE_MBUF_F_RX_IP_CKSUM_MASK;
 	if (offloads & (RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM))
 		f |= RTE_MBUF_F_RX_L4_CKSUM_MASK;
-	if (offloads & RTE_ETH_RX_OFFLOAD_VLAN_STRIP)
-		f |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
 	if (offloads & RTE_ETH_RX_OFFLOAD_OUTER_IPV4_CKSUM)
 		f |= RTE_MBUF_F_RX_OUTER_IP_CKSUM_BAD;
 	if (offloads & RTE_ETH_RX_OFFLOAD_OUTER_UDP_CKSUM)
@@ -303,6 +301,9 @@ mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const 
 	s->base_qpn = base_qpn;
 	s->has_cq = true;
 	s->ol_flags = rss ? RTE_MBUF_F_RX_RSS_HASH : 0;
+	/* The card says of a tag that the frame has one, stripped or not. */
+	s->vlan_strip = q->vlan_strip;
+	s->ol_mask = q->ol_mask | (s->vlan_strip ? RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED : 0);
 	s->ring = rte_zmalloc_socket("mlx4_rx_rings", n * sizeof(*s->ring), RTE_CACHE_LINE_SIZE, q->numa_node);
 	s->ring_of =
 		rte_zmalloc_socket("mlx4_rx_ring_of", table * sizeof(*s->ring_of), RTE_CACHE_LINE_SIZE, q->numa_node);

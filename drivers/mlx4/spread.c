@@ -220,15 +220,28 @@ mlx4_spread_publish(struct mlx4_eth *eth, struct mlx4_rx_set *const *new_set)
 			mlx4_rxq_publish(eth->rxqs[q], new_set[q]);
 }
 
-/* A queue of the table shall have other buffers than its rings are made of. */
+static const struct mlx4_rx_set *
+newest(const struct mlx4_rxq *q)
+{
+	const struct mlx4_rx_set *s = q->oldest;
+
+	while (s->next != NULL)
+		s = s->next;
+	return s;
+}
+
+/* A queue of the table shall have other buffers than its rings are made of, or strip tags where they do not. */
 static bool
 reshaped(const struct mlx4_eth *eth, const struct mlx4_spread_conf *conf)
 {
 	uint16_t i;
 
-	for (i = 0; i < conf->table; i++)
-		if (eth->rxqs[conf->queue[i]]->reshaped)
+	for (i = 0; i < conf->table; i++) {
+		const struct mlx4_rxq *q = eth->rxqs[conf->queue[i]];
+
+		if (q->reshaped || newest(q)->vlan_strip != q->vlan_strip)
 			return true;
+	}
 	return false;
 }
 

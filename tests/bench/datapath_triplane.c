@@ -95,7 +95,7 @@ bench_rx_queue(struct rte_mempool *mp, uint16_t desc, unsigned int what, struct 
 	s->ol_flags = what & BENCH_RSS ? RTE_MBUF_F_RX_RSS_HASH : 0;
 	q->set = s;
 	q->rearm = rearm_word();
-	q->ol_mask = reported(what);
+	s->ol_mask = reported(what);
 	q->mp = mp;
 	q->refill_min = REFILL_MIN;
 	q->buf_len = rte_pktmbuf_data_room_size(mp) - RTE_PKTMBUF_HEADROOM;

@@ -141,17 +141,35 @@ test_promiscuous(void **state)
 	assert_int_equal(rig_reaches(&group), 0);
 }
 
-/* A tagged frame to port 1; returns what arrived there or NULL. */
-static struct rte_mbuf *
-send_tagged(uint16_t tci)
+static void
+send_tag(uint16_t tci)
 {
 	struct rte_ether_addr dst = rig_mac(1);
-	struct rte_mbuf *m = rig_frame(&dst, RIG_FRAME), *got = NULL;
+	struct rte_mbuf *m = rig_frame(&dst, RIG_FRAME);
 
 	m->vlan_tci = tci;
 	assert_int_equal(rte_vlan_insert(&m), 0);
 	rig_send(0, m);
-	return rte_eth_rx_burst(1, 0, &got, 1) == 1 ? got : NULL;
+}
+
+static struct rte_mbuf *
+receive(void)
+{
+	struct rte_mbuf *m = NULL;
+	unsigned int polls;
+
+	/* After a change of rings a poll or two go to the old ones. */
+	for (polls = 0; polls < 4 && rte_eth_rx_burst(1, 0, &m, 1) == 0; polls++)
+		;
+	return m;
+}
+
+/* A tagged frame to port 1; returns what arrived there or NULL. */
+static struct rte_mbuf *
+send_tagged(uint16_t tci)
+{
+	send_tag(tci);
+	return receive();
 }
 
 static bool
@@ -219,6 +237,92 @@ test_vlan_strip(void **state)
 	assert_non_null(m);
 	assert_int_equal(m->pkt_len, RIG_FRAME + RTE_VLAN_HLEN);
 	rte_pktmbuf_free(m);
+}
+
+/* What was received of a frame with tag 0xa123: a tag in it, or beside it. */
+static void
+judge_tag(struct rte_mbuf *m, bool stripped)
+{
+	const uint64_t flags = RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+
+	assert_non_null(m);
+	assert_int_equal(m->pkt_len, RIG_FRAME + (stripped ? 0 : RTE_VLAN_HLEN));
+	assert_int_equal(m->ol_flags & flags, stripped ? flags : 0);
+	if (stripped)
+		assert_int_equal(m->vlan_tci, 0xa123);
+	else
+		assert_memory_equal(rte_pktmbuf_mtod(m, uint8_t *) + 12, "\x81\x00\xa1\x23", 4);
+	rte_pktmbuf_free(m);
+}
+
+/* Both ways, of the port and of a queue: frames of before the change are as they were, those behind it are not. */
+static void
+test_strip_live(void **state)
+{
+	unsigned int round;
+	bool on = false;
+
+	rig_start(1, 1, NULL);
+	for (round = 0; round < 6; round++) {
+		send_tag(0xa123);
+		on = !on;
+		if (round >= 4)
+			assert_int_equal(rte_eth_dev_set_vlan_strip_on_queue(1, 0, on), 0);
+		else
+			assert_int_equal(rte_eth_dev_set_vlan_offload(1, on ? RTE_ETH_VLAN_STRIP_OFFLOAD : 0), 0);
+		send_tag(0xa123);
+		judge_tag(receive(), !on);
+		judge_tag(receive(), on);
+		assert_null(receive());
+	}
+	/* On a stopped port, too, with the queue that is there. */
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	assert_int_equal(rte_eth_dev_set_vlan_offload(1, RTE_ETH_VLAN_STRIP_OFFLOAD), 0);
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	send_tag(0xa123);
+	judge_tag(receive(), true);
+}
+
+/* One queue cannot: no other strips, and the filter stays off. */
+static void
+test_strip_refused(void **state)
+{
+	const struct rte_eth_rxconf stamp = {.offloads = RTE_ETH_RX_OFFLOAD_TIMESTAMP};
+
+	assert_int_equal(rig_configure(1, 2, 1, NULL, rig_pool()), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(1, 1, RIG_DESC, SOCKET_ID_ANY, &stamp, rig_pool()), 0);
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_set_vlan_offload(1, RTE_ETH_VLAN_STRIP_OFFLOAD | RTE_ETH_VLAN_FILTER_OFFLOAD),
+			 -ENOTSUP);
+	rig_log_one("Rx queue 1", "VLAN stripping");
+	assert_int_equal(rte_eth_dev_get_vlan_offload(1), 0);
+	send_tag(0xa123);
+	judge_tag(receive(), false);
+}
+
+/* No buffers for new rings: refused, and the old ones go on. */
+static void
+test_strip_without_buffers(void **state)
+{
+	struct rte_mbuf *kept[64];
+	unsigned int n = 0;
+	struct rte_mempool *mp =
+		rte_pktmbuf_pool_create("few", RIG_DESC + 31, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+
+	assert_non_null(mp);
+	assert_int_equal(rig_configure(1, 1, 1, NULL, mp), 0);
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	while (n < RTE_DIM(kept) && rte_mempool_avail_count(mp) != 0)
+		kept[n++] = rte_pktmbuf_alloc(mp);
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_set_vlan_offload(1, RTE_ETH_VLAN_STRIP_OFFLOAD), -ENOMEM);
+	rig_log_one("Rx queue 0", "no free mbuf");
+	send_tag(0xa123);
+	judge_tag(receive(), false);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	rte_pktmbuf_free_bulk(kept, n);
+	assert_int_equal(rte_mempool_in_use_count(mp), 0);
 }
 
 static void
@@ -305,8 +409,13 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_mac),         T(test_mac_limit),  T(test_groups),      T(test_many_groups), T(test_promiscuous),
-		T(test_vlan_filter), T(test_vlan_strip), T(test_vlan_insert), T(test_mtu_limits),  T(test_jumbo),
+		T(test_mac),           T(test_mac_limit),
+		T(test_groups),        T(test_many_groups),
+		T(test_promiscuous),   T(test_vlan_filter),
+		T(test_vlan_strip),    T(test_strip_live),
+		T(test_strip_refused), T(test_strip_without_buffers),
+		T(test_vlan_insert),   T(test_mtu_limits),
+		T(test_jumbo),
 	};
 
 	if (rig_eal("mlx4flt", "0") < 0)

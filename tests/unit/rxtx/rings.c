@@ -67,7 +67,7 @@ setup_rx(struct rings *r)
 	r->rxq.port_id = 3;
 	r->rxq.buf_len = 2048;
 	r->rxq.nb_desc = RX_WQES;
-	r->rxq.ol_mask = UINT64_MAX;
+	r->set.ol_mask = UINT64_MAX;
 	/* data_off, refcnt, nb_segs, port as they lie in an mbuf of a little-endian host */
 	r->rxq.rearm = (uint64_t)3 << 48 | (uint64_t)1 << 32 | (uint64_t)1 << 16 | RTE_PKTMBUF_HEADROOM;
 }

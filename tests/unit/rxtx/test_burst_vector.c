@@ -56,7 +56,7 @@ configure(struct rings *r, uint32_t bits)
 {
 	r->rxq.crc_len = bits & 1 ? 4 : 0;
 	r->set.ol_flags = bits & 2 ? RTE_MBUF_F_RX_RSS_HASH : 0;
-	r->rxq.ol_mask = bits & 4 ? UINT64_MAX : RTE_MBUF_F_RX_L4_CKSUM_MASK;
+	r->set.ol_mask = bits & 4 ? UINT64_MAX : RTE_MBUF_F_RX_L4_CKSUM_MASK;
 }
 
 static void
