@@ -96,6 +96,14 @@ mlx4_dropless_set(struct mlx4_rxq *q, uint16_t units, char err[TP_ERR_LEN])
 	return 0;
 }
 
+int
+mlx4_dropless_again(struct mlx4_rxq *q, char err[TP_ERR_LEN])
+{
+	const uint16_t units = q->eth->qos->rxq_wait[q->queue_id];
+
+	return units == 0 ? 0 : mlx4_dropless_set(q, units, err);
+}
+
 /* The queue of a QP. */
 static bool
 owns(const struct mlx4_rxq *q, uint32_t qpn)
@@ -193,8 +201,10 @@ rte_pmd_mlx4_dropless_set(uint16_t port_id, uint16_t queue_id, uint32_t units, c
 		was = eth->rxqs[queue_id]->delay_drop;
 		rc = mlx4_dropless_set(eth->rxqs[queue_id], (uint16_t)units, err);
 	}
-	if (rc == 0)
+	if (rc == 0) {
+		eth->qos->rxq_wait[queue_id] = (uint16_t)units;
 		mlx4_tell_rxq(eth->rxqs[queue_id], "dropless", was, units);
+	}
 	mlx4_qos_unlock(eth);
 	mlx4_control_unlock(eth);
 	return rc;

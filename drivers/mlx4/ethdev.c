@@ -89,7 +89,9 @@ mlx4_eth_rxq_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned i
 	dev->data->rx_queues[idx] = q;
 	mlx4_groups_assign(eth);
 	mlx4_qos_lock(eth);
-	rc = mlx4_group_treat(eth, idx, err);
+	rc = mlx4_dropless_again(q, err);
+	if (rc == 0)
+		rc = mlx4_group_treat(eth, idx, err);
 	mlx4_qos_unlock(eth);
 	if (rc != 0) {
 		MLX4_LOG(ERR, "port %u: %s", dev->data->port_id, err);

@@ -231,7 +231,7 @@ mlx4_group_treat(struct mlx4_eth *eth, uint16_t queue, char err[TP_ERR_LEN])
 	const struct mlx4_group *owner = mlx4_group_of(eth, queue);
 	const struct tp_group *g = owner == NULL ? NULL : &owner->conf;
 	struct mlx4_rxq *rx = eth->rxqs[queue];
-	uint16_t units = g == NULL ? 0 : (uint16_t)g->delay_drop;
+	uint16_t units = g == NULL ? eth->qos->rxq_wait[queue] : (uint16_t)g->delay_drop;
 	int ret = 0;
 
 	/* A queue that no group had is the application's own. */

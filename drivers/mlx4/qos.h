@@ -54,6 +54,7 @@ struct mlx4_qos {
 	uint8_t dcb_tcs;                     /* classes by rte_eth_dev_configure, 0: it asked for none */
 	uint8_t txq_prio[MLX4_ETH_MAX_TXQ];  /* of transmit queues, also of those that are not set up ... */
 	uint32_t txq_rate[MLX4_ETH_MAX_TXQ]; /* ... Mb/s, 0: none */
+	uint16_t rxq_wait[MLX4_ETH_MAX_RXQ]; /* dropless units of receive queues, likewise */
 	struct mlx4_stall stall;
 	struct mlx4_hol_tc hol[TP_TCS];
 	uint64_t tx_discards[TP_PRIOS];
@@ -133,6 +134,8 @@ void mlx4_watch_stop(struct mlx4_eth *eth);
 void mlx4_dropless_expired(struct mlx4_eth *eth, uint32_t qpn);
 /* With the lock: a started queue changes at once, another one with its start. */
 int mlx4_dropless_set(struct mlx4_rxq *q, uint16_t units, char err[TP_ERR_LEN]);
+/* With the lock: a queue that was set up gets what was set for its number. */
+int mlx4_dropless_again(struct mlx4_rxq *q, char err[TP_ERR_LEN]);
 /* With the lock: the queue goes away. */
 void mlx4_dropless_forget(struct mlx4_rxq *q);
 

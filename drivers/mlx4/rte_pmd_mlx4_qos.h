@@ -63,7 +63,15 @@ struct rte_pmd_mlx4_txq_policy {
  */
 int rte_pmd_mlx4_txq_prio_set(uint16_t port_id, uint16_t queue_id, uint8_t prio, char err[TP_ERR_LEN]);
 
-/** @return 0, -ENODEV, -EINVAL. The rate is set by rte_eth_set_queue_rate_limit. */
+/**
+ * Limit of what a transmit queue sends: as rte_eth_set_queue_rate_limit, but also while the port is stopped or its link is
+ * not up yet, and a refusal says why.
+ * @param mbps 0: none; at most the port's speed where that is known. Above 4095 the card has steps of 1000.
+ * @return 0, -ENODEV, -EINVAL (queue, rate), -ENOTSUP (the firmware has no limits), -EIO
+ */
+int rte_pmd_mlx4_txq_rate_set(uint16_t port_id, uint16_t queue_id, uint32_t mbps, char err[TP_ERR_LEN]);
+
+/** @return 0, -ENODEV, -EINVAL. */
 int rte_pmd_mlx4_txq_policy_get(uint16_t port_id, uint16_t queue_id, struct rte_pmd_mlx4_txq_policy *policy);
 
 /* --- dropless receive -------------------------------------------------------------------------------------- */
@@ -79,7 +87,8 @@ enum rte_pmd_mlx4_dropless {
 
 /**
  * Lets frames wait for a buffer of a receive queue instead of dropping them; the port's receive buffer fills, and pause
- * frames stop the sender. Wanted with flow control; without it a warning is logged.
+ * frames stop the sender. Wanted with flow control; without it a warning is logged. What is set is the queue's by its number,
+ * and holds again after a new configuration of the port.
  * @param units how long, in units of 100 us (+-2): 0 off, 1..65534 (50 recommended), 65535 for ever
  * @return 0, -ENODEV, -EINVAL (queue, units), -ENOTSUP (firmware below 2.31.5050, or a port of the card is InfiniBand),
  *         -EIO or another error of the card

@@ -240,12 +240,11 @@ txq_of(const struct mlx4_eth *eth, uint16_t queue)
 	return queue < eth->dev->data->nb_tx_queues ? eth->txqs[queue] : NULL;
 }
 
-int
-mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate)
+/* The speed is known while the port is started and its link is up. */
+static int
+rate_set(struct mlx4_eth *eth, uint16_t queue, uint32_t rate, char err[TP_ERR_LEN])
 {
-	struct mlx4_eth *eth = mlx4_eth_of(dev);
-	uint32_t speed = eth->hca->port[eth->port - 1].speed;
-	char err[TP_ERR_LEN];
+	const uint32_t speed = eth->hca->port[eth->port - 1].speed;
 	struct mlx4_txq *q;
 	uint32_t was;
 	int rc;
@@ -254,10 +253,11 @@ mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate)
 	q = txq_of(eth, queue);
 	if (q == NULL || (speed != 0 && rate > speed)) {
 		if (q == NULL)
-			MLX4_LOG(ERR, "port %u: rate of Tx queue %u, which is not set up", dev->data->port_id, queue);
+			snprintf(err, TP_ERR_LEN, "rate: queue %u, want one of the %u transmit queues that were set up",
+				 queue, eth->dev->data->nb_tx_queues);
 		else
-			MLX4_LOG(ERR, "port %u: Tx queue %u at %u Mb/s: wanted 0..%u, the port's speed",
-				 dev->data->port_id, queue, rate, speed);
+			snprintf(err, TP_ERR_LEN, "rate: '%u' of Tx queue %u, want 0..%u Mb/s, the port's speed", rate,
+				 queue, speed);
 		rc = -EINVAL;
 	} else {
 		was = q->rate_mbps;
@@ -265,11 +265,37 @@ mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate)
 		if (rc == 0) {
 			eth->qos->txq_rate[queue] = rate;
 			mlx4_tell_txq(q, "rate", was, q->rate_mbps);
-		} else {
-			MLX4_LOG(ERR, "port %u: %s", dev->data->port_id, err);
 		}
 	}
 	mlx4_qos_unlock(eth);
+	return rc;
+}
+
+int
+mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate)
+{
+	char err[TP_ERR_LEN] = "";
+	int rc = rate_set(mlx4_eth_of(dev), queue, rate, err);
+
+	if (rc != 0)
+		MLX4_LOG(ERR, "port %u: %s", dev->data->port_id, err);
+	return rc;
+}
+
+int
+rte_pmd_mlx4_txq_rate_set(uint16_t port_id, uint16_t queue_id, uint32_t mbps, char err[TP_ERR_LEN])
+{
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	int rc;
+
+	if (eth == NULL) {
+		snprintf(err, TP_ERR_LEN, "port %u is not a port of this driver", port_id);
+		return -ENODEV;
+	}
+	err[0] = '\0';
+	mlx4_control_lock(eth);
+	rc = rate_set(eth, queue_id, mbps, err);
+	mlx4_control_unlock(eth);
 	return rc;
 }
 

@@ -240,6 +240,34 @@ test_many_rings(void **state)
 		assert_int_equal(prm_get(s->ring[i].qp.ctx, MLX4_QPC_DELAY_DROP), 0);
 }
 
+/* What was set for a queue's number holds for the queue that a new configuration makes, on the card, too. */
+static void
+test_configured_again(void **state)
+{
+	struct mlx4_eth *eth = rte_eth_devices[1].data->dev_private;
+	uint32_t units;
+
+	rig_log_begin();
+	set_ok(50);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	rig_start(1, 2, NULL);
+	free(rig_log_end(&(unsigned int){0}));
+	assert_int_equal(rte_pmd_mlx4_dropless_get(1, 0, &units, NULL), 0);
+	assert_int_equal(units, 50);
+	assert_int_equal(prm_get(eth->rxqs[0]->set->ring[0].qp.ctx, MLX4_QPC_DELAY_DROP), 50);
+	assert_int_equal(rte_pmd_mlx4_dropless_get(1, 1, &units, NULL), 0);
+	assert_int_equal(units, 0);
+	send_many(RIG_DESC + REFILL);
+	time_is(5); /* 4 of the 5 ms */
+	assert_int_equal(take_all(), RIG_DESC + REFILL);
+	assert_int_equal(missed(), 0);
+	set_ok(0);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	rig_start(1, 1, NULL);
+	assert_int_equal(rte_pmd_mlx4_dropless_get(1, 0, &units, NULL), 0);
+	assert_int_equal(units, 0);
+}
+
 static void
 test_refusals(void **state)
 {
@@ -408,6 +436,7 @@ main(void)
 		T(test_life, setup),
 		T(test_warning, setup),
 		T(test_many_rings, setup),
+		T(test_configured_again, setup),
 		cmocka_unit_test(test_refusals),
 		T(test_stall, setup_small_buffer),
 		T(test_stall_refused, setup_small_buffer),

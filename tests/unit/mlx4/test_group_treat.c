@@ -459,15 +459,18 @@ test_queue_policies(void **state)
 	assert_int_equal(rte_pmd_mlx4_qos_set(1, &qos, err), 0);
 }
 
-/* A queue that had a priority and a rate of its own has them again when its group goes. */
+/* A queue that had a priority, a rate and a time to wait of its own has them again when its group goes. */
 static void
 test_back_to_its_own(void **state)
 {
 	struct tp_group g = group_conf("g", 1, TP_VLAN_ANY, 1, 1);
 	struct rte_pmd_mlx4_txq_policy tx;
 	char err[TP_ERR_LEN];
+	uint32_t units;
 
 	group_start(2, NULL);
+	rig_log_begin();
+	assert_int_equal(rte_pmd_mlx4_dropless_set(1, 1, 50, err), 0);
 	assert_int_equal(rte_pmd_mlx4_txq_prio_set(1, 1, 5, err), 0);
 	assert_int_equal(rte_eth_set_queue_rate_limit(1, 1, 300), 0);
 	g.prio = 2;
@@ -476,10 +479,15 @@ test_back_to_its_own(void **state)
 	assert_int_equal(rte_pmd_mlx4_txq_policy_get(1, 1, &tx), 0);
 	assert_int_equal(tx.prio, 2);
 	assert_int_equal(tx.rate_mbps, 700);
+	assert_int_equal(rte_pmd_mlx4_dropless_get(1, 1, &units, NULL), 0);
+	assert_int_equal(units, 0);
 	group_remove("g");
+	free(rig_log_end(&(unsigned int){0}));
 	assert_int_equal(rte_pmd_mlx4_txq_policy_get(1, 1, &tx), 0);
 	assert_int_equal(tx.prio, 5);
 	assert_int_equal(tx.rate_mbps, 300);
+	assert_int_equal(rte_pmd_mlx4_dropless_get(1, 1, &units, NULL), 0);
+	assert_int_equal(units, 50);
 }
 
 /* What becomes of a group is told: all of it when it comes and goes, the values that change in between. */

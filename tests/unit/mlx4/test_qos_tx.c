@@ -281,6 +281,31 @@ test_rate(void **state)
 	assert_int_equal(prm_get(ctx, MLX4_QPC_RATE_UNIT), 0);
 }
 
+/* Also on a stopped port, whose link says no speed; a running one has its speed as the end of the range. */
+static void
+test_rate_refusals(void **state)
+{
+	struct mlx4_eth *eth = rte_eth_devices[0].data->dev_private;
+	struct rte_pmd_mlx4_txq_policy policy;
+	struct rte_eth_link link;
+	char err[TP_ERR_LEN];
+
+	assert_int_equal(rte_eth_link_get(0, &link), 0);
+	assert_int_equal(link.link_speed, 40000);
+	assert_int_equal(rte_pmd_mlx4_txq_rate_set(0, 0, 40001, err), -EINVAL);
+	assert_non_null(strstr(err, "'40001' of Tx queue 0, want 0..40000"));
+	assert_int_equal(rte_pmd_mlx4_txq_rate_set(0, QUEUES, 1, err), -EINVAL);
+	assert_non_null(strstr(err, "queue 2, want one of the 2"));
+	assert_int_equal(rte_pmd_mlx4_txq_rate_set(9, 0, 1, err), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_txq_rate_set(0, 0, 40000, err), 0);
+	assert_int_equal(rte_eth_dev_stop(0), 0);
+	assert_int_equal(rte_pmd_mlx4_txq_rate_set(0, 0, 750, err), 0);
+	assert_int_equal(rte_eth_dev_start(0), 0);
+	assert_int_equal(rte_pmd_mlx4_txq_policy_get(0, 0, &policy), 0);
+	assert_int_equal(policy.rate_mbps, 750);
+	assert_int_equal(prm_get(eth->txqs[0]->qp.ctx, MLX4_QPC_RATE_VALUE), 750);
+}
+
 /* 802.1Qbb for one priority from the other end of the wire: scapy's MACControlClassBasedFlowControl, padded. */
 static void
 send_pfc(uint8_t prio, uint16_t quanta)
@@ -466,8 +491,9 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_queue_prio), T(test_tags), T(test_rules), T(test_dscp),
-		T(test_shared),     T(test_rate), T(test_hol),   T(test_policy_comes_and_goes),
+		T(test_queue_prio),    T(test_tags),   T(test_rules),
+		T(test_dscp),          T(test_shared), T(test_rate),
+		T(test_rate_refusals), T(test_hol),    T(test_policy_comes_and_goes),
 	};
 
 	if (rig_eal("mlx4qtx", "0") < 0)
