@@ -67,12 +67,15 @@ struct app_port {
 	bool guest; /* a vhost-user port that belongs to a group */
 	uint16_t id;
 	uint16_t rxq, txq, rxd, txd, mtu; /* mtu 0: the device's own */
+	uint16_t rxq_up, txq_up;          /* that are set up now; rxq and txq are what the next start makes */
 	uint64_t rx_offloads, tx_offloads;
+	uint16_t mtu_made; /* that its buffers were made for */
 	bool promisc, allmulti;
-	bool intr;               /* its receive queues can interrupt */
-	struct rxwait_conf wait; /* how they are waited for */
-	unsigned int tx_choice;  /* TP_TXQ_BY_*: how it chooses among its transmit queues, 0: it does not */
-	bool burst_buffer;       /* packets wait in reserves, of so many for each queue */
+	bool allmulti_known, allmulti_fixed; /* whether the device has a switch for it was tried; it has none */
+	bool intr;                           /* its receive queues can interrupt */
+	struct rxwait_conf wait;             /* how they are waited for */
+	unsigned int tx_choice;              /* TP_TXQ_BY_*: how it chooses among its transmit queues, 0: it does not */
+	bool burst_buffer;                   /* packets wait in reserves, of so many for each queue */
 	uint32_t reservation;
 	uint16_t rss_queues; /* that RSS spreads over, 0: all */
 	struct rte_eth_dev_info info;
@@ -173,8 +176,12 @@ void port_add(struct app *app, uint16_t id);
 int port_start(struct app *app, struct app_port *p);
 int port_stop(struct app *app, struct app_port *p);
 /* Spreads over rss_queues, or all; 0 where there is nothing to spread. */
-int port_spread(struct app_port *p);
+int port_spread(const struct app_port *p);
 int port_close(struct app *app, struct app_port *p);
+/* DPDK's bonding driver, which stops the ports of a bond with it: a bond goes before them. */
+bool port_is_bond(const struct app_port *p);
+/* Whether the port, while it is started, surely takes this MTU. */
+bool port_mtu_live(const struct app *app, const struct app_port *p, uint16_t mtu);
 /* cmd_flow.c: the port's rules are gone. */
 void flows_forget(struct app_port *p);
 /* 0, or -EBUSY with a line in err. */

@@ -30,6 +30,9 @@ group_settle(const struct app *app, uint16_t port)
 	struct rte_mbuf *none[1];
 	uint16_t q;
 
+	/* rss-queues counts what groups leave. */
+	if (p->started && p->rss_queues != 0 && port_spread(p) != 0)
+		app_err_line("port %u: rss-queues %u: the redirection table stays as it was", port, p->rss_queues);
 	/* The tick of an agent polls the port, too. */
 	if (!p->started || app->fwd_runs || p->dcbx != NULL)
 		return;

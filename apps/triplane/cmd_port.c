@@ -21,6 +21,21 @@ each_port(struct app *app, const struct cmd_args *a, int (*fn)(struct app *app, 
 	return ret;
 }
 
+/* The same, bonds before the ports that belong to them. */
+static int
+each_down(struct app *app, const struct cmd_args *a, int (*fn)(struct app *app, struct app_port *p))
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	unsigned int i, others;
+	int ret = 0;
+
+	for (others = 0; others < 2; others++)
+		for (i = 0; i < ports->n && ret == 0; i++)
+			if (port_is_bond(&app->port[ports->list[i]]) == (others == 0))
+				ret = fn(app, &app->port[ports->list[i]]);
+	return ret;
+}
+
 static int
 do_start(void *app, const struct cmd_args *a)
 {
@@ -30,13 +45,13 @@ do_start(void *app, const struct cmd_args *a)
 static int
 do_stop(void *app, const struct cmd_args *a)
 {
-	return each_port(app, a, port_stop);
+	return each_down(app, a, port_stop);
 }
 
 static int
 do_close(void *app, const struct cmd_args *a)
 {
-	return each_port(app, a, port_close);
+	return each_down(app, a, port_close);
 }
 
 static int

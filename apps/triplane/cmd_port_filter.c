@@ -43,10 +43,10 @@ do_vlan_filter(void *arg, const struct cmd_args *a)
 
 	(void)arg;
 	return ret == 0 ? 0
-			: app_err(ret, "port %u: VLAN %u: %s%s", id, vlan, rte_strerror(-ret),
-				  ret == -ENOSYS
-					  ? "; 'port config N rx_offload vlan_filter on' on the stopped port first"
-					  : "");
+	       : ret == -ENOSYS
+		       ? app_err(ret, "port %u: VLAN %u: its filter is off; 'port config %u vlan filter on' first", id,
+				 vlan, id)
+		       : app_err(ret, "port %u: VLAN %u: %s", id, vlan, rte_strerror(-ret));
 }
 
 static int

@@ -34,7 +34,7 @@ show_row(struct out *o, const struct tp_setting *row)
 		out_u64(o, "min", row->min);
 		out_u64(o, "max", row->max);
 	}
-	out_str(o, "when", tp_setting_when_name(row->when));
+	out_str(o, "when", tp_setting_when_text(row));
 	out_str(o, "vendor", row->vendor);
 	out_str(o, "help", row->help);
 }
@@ -178,7 +178,7 @@ settings_markdown(const struct app *app, FILE *f)
 			cell(f, range, "");
 			cell(f, row->unit, "");
 			cell(f, row->def, "`");
-			cell(f, tp_setting_when_name(row->when), "");
+			cell(f, tp_setting_when_text(row), "");
 			cell(f, row->vendor, "`");
 			cell(f, row->help, "");
 			fputc('\n', f);

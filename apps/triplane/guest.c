@@ -50,16 +50,13 @@ vhost_port(struct app *app, uint16_t id, uint16_t queues)
 {
 	struct app_port *p = &app->port[id];
 
-	memset(p, 0, sizeof(*p));
-	p->present = true;
-	rxwait_default(&p->wait);
+	port_add(app, id);
 	p->guest = true;
-	p->id = id;
 	p->peer = id;
 	p->rxq = queues;
 	p->txq = queues;
-	p->rxd = app->opt.rxd;
-	p->txd = app->opt.txd;
+	p->mtu = 0;
+	p->rx_offloads = p->tx_offloads = 0; /* the program's are for its cards */
 	p->mode = (unsigned int)fwd_mode_by_name("io");
 	return port_start(app, p);
 }

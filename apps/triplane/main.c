@@ -193,10 +193,13 @@ shut_down(struct app *app)
 	app->fwd = NULL;
 	pthread_mutex_unlock(&app->fwd_lock);
 	guest_unlink_all(app);
-	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
-		if (!app->port[i].present)
+	for (i = 0; i < 2 * RTE_MAX_ETHPORTS; i++) {
+		struct app_port *p = &app->port[i % RTE_MAX_ETHPORTS];
+
+		/* bonds first, as their members cannot go before them */
+		if (!p->present || port_is_bond(p) != (i < RTE_MAX_ETHPORTS))
 			continue;
-		err = port_close(app, &app->port[i]);
+		err = port_close(app, p);
 		if (ret == 0)
 			ret = err;
 	}

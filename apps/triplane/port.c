@@ -11,6 +11,13 @@
 #include "dcbx.h"
 #include "fwd.h"
 #include "roce.h"
+#include "rte_pmd_mlx4_group.h"
+
+#ifdef RTE_ETH_DEV_BONDING_MEMBER
+#define IN_BOND RTE_ETH_DEV_BONDING_MEMBER
+#else
+#define IN_BOND RTE_ETH_DEV_BONDED_SLAVE
+#endif
 
 #define RX(text, bit, setting, vendor, help)                                                                           \
 	{                                                                                                              \
@@ -111,6 +118,9 @@ port_add(struct app *app, uint16_t id)
 		.eth_peer = {{0x02, 0, 0, 0, 0, (uint8_t)id}},
 	};
 	rxwait_default(&p->wait);
+	/* Ranges of settings and profiles come from it, also before the first start, which asks again and says why not. */
+	if (rte_eth_dev_info_get(id, &p->info) != 0)
+		memset(&p->info, 0, sizeof(p->info));
 }
 
 void
@@ -161,26 +171,76 @@ frame_overhead(const struct rte_eth_dev_info *info)
 	return (uint16_t)(info->max_rx_pktlen - info->max_mtu);
 }
 
+static bool
+is_ours(const struct app_port *p)
+{
+	return p->info.driver_name != NULL && strncmp(p->info.driver_name, "net_mlx4", strlen("net_mlx4")) == 0;
+}
+
+bool
+port_is_bond(const struct app_port *p)
+{
+	return p->info.driver_name != NULL && strcmp(p->info.driver_name, "net_bonding") == 0;
+}
+
 /* Ours cost nothing until they are waited for; what others do with them only who asks for it finds out. */
 static bool
 wants_interrupts(const struct app_port *p)
 {
-	return p->rxq > 0 && p->rxq <= APP_INTR_QUEUES &&
-	       (p->wait.mode != RXWAIT_POLLING || strncmp(p->info.driver_name, "net_mlx4", strlen("net_mlx4")) == 0);
+	return p->rxq > 0 && p->rxq <= APP_INTR_QUEUES && (p->wait.mode != RXWAIT_POLLING || is_ours(p));
+}
+
+/* What one buffer of the pool holds of a frame. */
+static uint16_t
+buffer_room(const struct app *app)
+{
+	return (uint16_t)(app->opt.mbuf_size - RTE_PKTMBUF_HEADROOM);
+}
+
+/* Of other drivers some take one only while the port is stopped. */
+bool
+port_mtu_live(const struct app *app, const struct app_port *p, uint16_t mtu)
+{
+	return p->started && is_ours(p) &&
+	       (mtu <= p->mtu_made || (uint32_t)mtu + frame_overhead(&p->info) <= buffer_room(app));
+}
+
+/* Receive queues that rss-queues counts: those that no group has but the default one, or all when groups have all. */
+static uint16_t
+spread_queues(const struct app_port *p, uint16_t queue[APP_MAX_QUEUES])
+{
+	bool taken[APP_MAX_QUEUES] = {false};
+	struct tp_group g;
+	unsigned int i, k;
+	uint16_t q, n = 0;
+
+	/* without a number, queues stay in the table for the time when their group goes */
+	for (i = 0; p->rss_queues != 0 && rte_pmd_mlx4_group_get(p->id, i, &g) == 0; i++)
+		for (k = 0; !g.is_default && k < g.num_queues; k++)
+			taken[g.queue[k]] = true;
+	for (q = 0; q < p->rxq; q++)
+		if (!taken[q])
+			queue[n++] = q;
+	for (q = 0; n == 0 && q < p->rxq; q++)
+		queue[q] = q;
+	return n == 0 ? p->rxq : n;
 }
 
 int
-port_spread(struct app_port *p)
+port_spread(const struct app_port *p)
 {
-	const uint16_t n = p->rss_queues == 0 ? p->rxq : RTE_MIN(p->rss_queues, p->rxq), size = p->info.reta_size;
 	struct rte_eth_rss_reta_entry64 reta[RTE_ETH_RSS_RETA_SIZE_512 / RTE_ETH_RETA_GROUP_SIZE] = {0};
-	uint16_t i;
+	const uint16_t size = p->info.reta_size;
+	uint16_t queue[APP_MAX_QUEUES], i, n;
 
 	if (p->rxq < 2 || size == 0 || size > RTE_ETH_RSS_RETA_SIZE_512)
 		return 0;
+	n = spread_queues(p, queue);
+	if (p->rss_queues != 0)
+		n = RTE_MIN(n, p->rss_queues);
 	for (i = 0; i < size; i++) {
 		reta[i / RTE_ETH_RETA_GROUP_SIZE].mask = UINT64_MAX;
-		reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] = i % n;
+		reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] = queue[i % n];
 	}
 	return rte_eth_dev_rss_reta_update(p->id, reta, size);
 }
@@ -205,7 +265,7 @@ port_check_waits(struct app_port *p)
 static int
 port_configure(struct app *app, struct app_port *p)
 {
-	uint16_t room = (uint16_t)(app->opt.mbuf_size - RTE_PKTMBUF_HEADROOM), mtu;
+	uint16_t room = buffer_room(app), mtu;
 	struct rte_eth_conf conf;
 	int ret;
 
@@ -236,6 +296,7 @@ port_configure(struct app *app, struct app_port *p)
 			conf.rx_adv_conf.rss_conf.rss_key_len = p->rss_key_len;
 		}
 	}
+	p->rxq_up = p->txq_up = 0;
 	ret = rte_eth_dev_configure(p->id, p->rxq, p->txq + roce_txq(p), &conf);
 	if (ret != 0)
 		return app_err(ret, "port %u: configure with %u receive and %u transmit queues: %s", p->id, p->rxq,
@@ -243,6 +304,7 @@ port_configure(struct app *app, struct app_port *p)
 	ret = rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &p->rxd, &p->txd);
 	if (ret != 0)
 		return app_err(ret, "port %u: ring sizes %u and %u: %s", p->id, p->rxd, p->txd, rte_strerror(-ret));
+	p->mtu_made = mtu;
 	return 0;
 }
 
@@ -298,6 +360,7 @@ port_queues(struct app *app, struct app_port *p)
 			return app_err(ret, "port %u: receive queue %u of %u descriptors (%u..%u): %s", p->id, q,
 				       p->rxd, p->info.rx_desc_lim.nb_min, p->info.rx_desc_lim.nb_max,
 				       rte_strerror(-ret));
+		p->rxq_up++;
 	}
 	for (q = 0; q < p->txq + roce_txq(p); q++) {
 		ret = rte_eth_tx_queue_setup(p->id, q, p->txd, (unsigned int)socket, NULL);
@@ -305,8 +368,28 @@ port_queues(struct app *app, struct app_port *p)
 			return app_err(ret, "port %u: transmit queue %u of %u descriptors (%u..%u): %s", p->id, q,
 				       p->txd, p->info.tx_desc_lim.nb_min, p->info.tx_desc_lim.nb_max,
 				       rte_strerror(-ret));
+		p->txq_up++;
 	}
 	return 0;
+}
+
+/*
+ * Some devices receive all multicast frames whatever is said. That shows only when it is to change: it is tried once, before
+ * the first start.
+ */
+static void
+try_allmulti(struct app_port *p)
+{
+	const bool on = rte_eth_allmulticast_get(p->id) == 1;
+
+	if (p->allmulti_known)
+		return;
+	p->allmulti_known = true;
+	p->allmulti_fixed = (on ? rte_eth_allmulticast_disable(p->id) : rte_eth_allmulticast_enable(p->id)) == -ENOTSUP;
+	if (p->allmulti_fixed)
+		p->allmulti = on;
+	else
+		(void)(on ? rte_eth_allmulticast_enable(p->id) : rte_eth_allmulticast_disable(p->id));
 }
 
 /* Modes that a device may lack: asked for only when wanted, and refused only when the user insisted. */
@@ -315,6 +398,7 @@ port_modes(struct app_port *p)
 {
 	int ret;
 
+	try_allmulti(p);
 	ret = p->promisc ? rte_eth_promiscuous_enable(p->id) : rte_eth_promiscuous_disable(p->id);
 	if (ret != 0 && ret != -ENOTSUP)
 		return app_err(ret, "port %u: promiscuous %s: %s", p->id, p->promisc ? "on" : "off",
@@ -397,10 +481,14 @@ port_stop(struct app *app, struct app_port *p)
 int
 port_close(struct app *app, struct app_port *p)
 {
+	struct rte_eth_dev_info info;
 	int ret = port_stop(app, p);
 
 	if (ret != 0)
 		return ret;
+	/* Its bond could not be stopped any more. */
+	if (rte_eth_dev_info_get(p->id, &info) == 0 && (*info.dev_flags & IN_BOND) != 0)
+		return app_err(-EBUSY, "port %u: belongs to a bond; close that first", p->id);
 	ret = rte_eth_dev_close(p->id);
 	if (ret != 0)
 		return app_err(ret, "port %u: close: %s", p->id, rte_strerror(-ret));

@@ -33,17 +33,46 @@ settings_log(const char *event, const char *fmt, ...)
 	rte_log(RTE_LOG_NOTICE, (uint32_t)settings_logtype, "triplane: [%s] %s\n", event, text);
 }
 
+/* With the topology the peers of the ports have changed, which is told with it and not once more by their own rows. */
+static void
+peers_changed(const struct app *app)
+{
+	const struct app_settings *s = app->settings;
+	unsigned int i;
+
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
+		if (app->port[i].present && app->port[i].peer != s->peer_was[i])
+			settings_log(events[TP_SCOPE_PORT], "port %u: peer: %u -> %u", i, s->peer_was[i],
+				     app->port[i].peer);
+}
+
 static void
 changed(void *arg, const struct tp_setting *row, const struct tp_setting_at *at, const char *was, const char *is)
 {
+	const struct app *app = arg;
+	struct app_settings *s = app->settings;
 	char text[TP_SETTING_OBJECT];
 
-	(void)arg;
+	if (s->topology_told && at->scope == TP_SCOPE_PORT && strcmp(row->name, "peer") == 0)
+		return;
 	tp_setting_at_text(at, text);
 	settings_log(events[at->scope], "%s: %s: %s -> %s", text, row->name, was, is);
+	if (at->scope != TP_SCOPE_PROGRAM || strcmp(row->name, "topology") != 0)
+		return;
+	s->topology_told = true;
+	peers_changed(app);
 }
 
 /* --- objects ------------------------------------------------------------------------------------------------- */
+
+/* Queues that are there: not those that a stopped port is going to have, nor those that it is going to lose. */
+static unsigned int
+queues_up(const struct app_port *p, bool rx)
+{
+	if (!p->present)
+		return 0;
+	return rx ? RTE_MIN(p->rxq, p->rxq_up) : RTE_MIN(p->txq, p->txq_up);
+}
 
 static bool
 queue_object(const struct app *app, bool rx, unsigned int i, struct tp_setting_at *at)
@@ -53,7 +82,7 @@ queue_object(const struct app *app, bool rx, unsigned int i, struct tp_setting_a
 	for (port = 0; port < RTE_MAX_ETHPORTS; port++, i -= n) {
 		const struct app_port *p = &app->port[port];
 
-		n = !p->present || !p->configured ? 0 : rx ? p->rxq : p->txq;
+		n = queues_up(p, rx);
 		if (i < n) {
 			at->port = (uint16_t)port;
 			at->queue = (uint16_t)i;
@@ -198,6 +227,7 @@ setting_set(struct app *app, const struct tp_setting_at *at, const char *name, c
 
 	at = at == NULL ? &program : at;
 	ret = tp_settings_set(app->settings->reg, at, name, value, err);
+	app->settings->topology_told = false;
 	if (ret == 0)
 		return 0;
 	tp_setting_at_text(at, text);
@@ -229,14 +259,14 @@ settings_apply(struct app *app, struct tp_setting_list *l, const char *path)
 	int ret;
 
 	ret = tp_settings_apply(app->settings->reg, l, &bad, err);
-	app->settings->stopped = false;
+	app->settings->stopped = app->settings->topology_told = false;
 	if (ret == 0)
 		return 0;
 	line = bad < l->num ? l->change[bad].line : 0;
 	if (path != NULL && line != 0)
 		return app_err(ret, "%s:%u: %s", path, line, err);
 	if (bad >= l->num)
-		return app_err(ret, "%s", err);
+		return app_err(ret, "%s%s%s", path != NULL ? path : "", path != NULL ? ": " : "", err);
 	tp_setting_at_text(&l->change[bad].at, text);
 	return app_err(ret, "%s: %s", text, err);
 }

@@ -23,6 +23,8 @@ struct app_settings {
 	char modes[256];
 	/* while a list of changes is made */
 	bool stopped, was_started[RTE_MAX_ETHPORTS], was_forwarding;
+	uint16_t peer_was[RTE_MAX_ETHPORTS]; /* before the last change of the topology */
+	bool topology_told;                  /* its change is among those told now */
 	/* tune.c: what the profiles changed, with the values before the first of them */
 	struct tp_setting_list tuned;
 	char profile[32]; /* "": none */

@@ -67,7 +67,11 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 		num = p->mtu != 0 ? p->mtu : mtu;
 		break;
 	case PROMISC: snprintf(value, TP_SETTING_VALUE, "%s", p->promisc ? "on" : "off"); return 0;
-	case ALLMULTI: snprintf(value, TP_SETTING_VALUE, "%s", p->allmulti ? "on" : "off"); return 0;
+	case ALLMULTI:
+		if (p->allmulti_fixed)
+			return -ENOTSUP;
+		snprintf(value, TP_SETTING_VALUE, "%s", p->allmulti ? "on" : "off");
+		return 0;
 	case IGNORE_FCS:
 		if (rte_pmd_mlx4_ignore_fcs_get(p->id, &on) != 0)
 			return -ENOTSUP;
@@ -109,6 +113,14 @@ refused(const struct app_port *p, const struct tp_setting *row, const char *valu
 	if (ret != 0)
 		snprintf(err, TP_SETTING_ERR, "port %u: %s %s: %s", p->id, row->name, value, rte_strerror(-ret));
 	return ret;
+}
+
+static enum tp_setting_when
+mtu_needs(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value)
+{
+	const struct app *app = ctx;
+
+	return port_mtu_live(app, &app->port[at->port], (uint16_t)tp_setting_num(value)) ? TP_WHEN_LIVE : row->when;
 }
 
 /* A started port takes another one if its buffers have room for it. */
@@ -357,8 +369,21 @@ static const struct tp_setting rows[] = {
 	      "Descriptors of each receive queue, rounded up to a power of two by the card"),
 	COUNT("tx-ring", "*TransmitBuffers", "descriptors", "512", APP_RING_LEAST, APP_RING_MOST, TX_RING,
 	      "Descriptors of each transmit queue"),
-	COUNT("mtu", "*JumboPacket", "octets", "1500", APP_MTU_MIN, APP_MTU_MAX, MTU,
-	      "Octets of a frame behind its 14 octets of header"),
+	{.name = "mtu",
+	 .vendor = "*JumboPacket",
+	 .unit = "octets",
+	 .def = "1500",
+	 .help = "Octets of a frame behind its 14 octets of header",
+	 .scope = TP_SCOPE_PORT,
+	 .type = TP_SETTING_NUMBER,
+	 .when = TP_WHEN_STOPPED,
+	 .min = APP_MTU_MIN,
+	 .max = APP_MTU_MAX,
+	 .get = get,
+	 .set = set,
+	 .id = MTU,
+	 .needs = mtu_needs,
+	 .needs_text = "live while it fits the buffers, else port stopped"},
 	ROW("promiscuous", "", "", TP_SETTING_SWITCH, TP_WHEN_LIVE, "on", NULL, 0, 0, PROMISC, "Receives every frame"),
 	ROW("all-multicast", "", "", TP_SETTING_SWITCH, TP_WHEN_LIVE, "off", NULL, 0, 0, ALLMULTI,
 	    "Receives every multicast frame"),

@@ -117,10 +117,12 @@ set_txpkts(struct app *app, const struct tp_setting *row, const char *value, cha
 static void
 set_topology(struct app *app, const char *value)
 {
-	unsigned int i = 0;
+	unsigned int i;
 
-	while (strcmp(app_topology_names[i], value) != 0)
-		i++;
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
+		app->settings->peer_was[i] = app->port[i].peer;
+	for (i = 0; strcmp(app_topology_names[i], value) != 0; i++)
+		;
 	app->opt.topology = (enum app_topology)i;
 	ports_topology(app, app->opt.topology);
 }

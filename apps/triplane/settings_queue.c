@@ -25,6 +25,9 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 		ret = rte_pmd_mlx4_dropless_get(at->port, at->queue, &units, NULL);
 	else
 		ret = rte_pmd_mlx4_txq_policy_get(at->port, at->queue, &policy);
+	/* Others than the program make the queues of a member of a bond: fewer, or none. */
+	if (ret == -EINVAL)
+		return -ENODEV;
 	snprintf(value, TP_SETTING_VALUE, "%u",
 		 row->id == DROPLESS ? units
 		 : row->id == PRIO   ? policy.prio
@@ -44,7 +47,7 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	switch (row->id) {
 	case DROPLESS: ret = rte_pmd_mlx4_dropless_set(at->port, at->queue, v, why); break;
 	case PRIO: ret = rte_pmd_mlx4_txq_prio_set(at->port, at->queue, (uint8_t)v, why); break;
-	default: ret = rte_eth_set_queue_rate_limit(at->port, at->queue, (uint16_t)v); break;
+	default: ret = rte_pmd_mlx4_txq_rate_set(at->port, at->queue, v, why); break;
 	}
 	snprintf(err, TP_SETTING_ERR, "%s", why);
 	return ret;

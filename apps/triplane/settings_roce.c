@@ -51,6 +51,16 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 	return 0;
 }
 
+static enum tp_setting_when
+needs(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value)
+{
+	const struct app *app = ctx;
+	const struct roce_port *r = app->port[at->port].roce;
+
+	(void)value;
+	return r != NULL && r->ctx != NULL ? row->when : TP_WHEN_LIVE;
+}
+
 static int
 set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
     char err[TP_SETTING_ERR])
@@ -81,11 +91,12 @@ judge_netdev(const struct tp_setting *row, char value[TP_SETTING_VALUE], char er
 	return -EINVAL;
 }
 
+#define NEEDS .when = TP_WHEN_STOPPED, .needs = needs, .needs_text = "RoCE off"
+
 #define ROW(text, unit_, most, field, help_)                                                                           \
 	{                                                                                                              \
 		.name = text, .vendor = "", .unit = unit_, .def = "0", .help = help_, .scope = TP_SCOPE_PORT,          \
-		.type = TP_SETTING_NUMBER, .when = TP_WHEN_STOPPED, .max = most, .get = get, .set = set,               \
-		.id = FIELD(field)                                                                                     \
+		.type = TP_SETTING_NUMBER, NEEDS, .max = most, .get = get, .set = set, .id = FIELD(field)              \
 	}
 
 static const struct tp_setting rows[] = {
@@ -103,7 +114,7 @@ static const struct tp_setting rows[] = {
 	 .names = "none or a name of at most 15 characters",
 	 .scope = TP_SCOPE_PORT,
 	 .type = TP_SETTING_TEXT,
-	 .when = TP_WHEN_STOPPED,
+	 NEEDS,
 	 .get = get,
 	 .set = set,
 	 .judge = judge_netdev},

@@ -145,7 +145,7 @@ info(const char *params, struct rte_tel_data *d)
 	tell(d, "default", s.row->def);
 	tell(d, "values", range);
 	tell(d, "unit", s.row->unit);
-	tell(d, "changed", tp_setting_when_name(s.row->when));
+	tell(d, "changed", tp_setting_when_text(s.row));
 	tell(d, "vendor", s.row->vendor);
 	return 0;
 }

@@ -113,7 +113,8 @@ static const struct tp_setting rows[] = {
 	 .vendor = "",
 	 .unit = "queues",
 	 .def = ALL,
-	 .help = "RSS spreads over so many of the receive queues, the first ones; over all when there are fewer",
+	 .help = "RSS spreads over so many of the receive queues that no group has, the first ones; over all of "
+		 "them when there are fewer",
 	 .names = ALL,
 	 .scope = TP_SCOPE_PORT,
 	 .type = TP_SETTING_NUMBER,

@@ -88,7 +88,11 @@ add_port(struct app *app, struct tp_setting_list *l, const struct profile *f, co
 		ret = add(app, l, &at, "tx-ring", f->tx_ring);
 	if (ret == 0)
 		ret = add(app, l, &at, "rx-moderation", f->moderation);
-	return ret != 0 ? ret : add(app, l, &at, "all-multicast", f->allmulti);
+	if (ret == 0)
+		ret = add(app, l, &at, "all-multicast", f->allmulti);
+	if (ret == 0)
+		l->change[l->num - 1].unnamed = true; /* not every device has a switch for it */
+	return ret;
 }
 
 static int

@@ -45,7 +45,7 @@ static int
 in_order(const void *a, const void *b)
 {
 	const struct tp_setting_change *x = a, *y = b;
-	const bool live_x = x->row->when == TP_WHEN_LIVE, live_y = y->row->when == TP_WHEN_LIVE;
+	const bool live_x = x->when == TP_WHEN_LIVE, live_y = y->when == TP_WHEN_LIVE;
 
 	if (live_x != live_y)
 		return live_x ? 1 : -1;
@@ -154,7 +154,7 @@ look(struct tp_settings *s, struct tp_setting_list *l, unsigned int first, bool 
 	unsigned int i = first, k = first;
 	int ret;
 
-	for (; i < l->num && (l->change[i].row->when == TP_WHEN_LIVE) == live; i++) {
+	for (; i < l->num && (l->change[i].when == TP_WHEN_LIVE) == live; i++) {
 		struct tp_setting_change *c = &l->change[i];
 
 		*bad = i;
@@ -185,8 +185,42 @@ stop(struct tp_settings *s, const struct tp_setting_change *c, unsigned int n, c
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		ports |= c[i].row->when == TP_WHEN_STOPPED;
+		ports |= c[i].when == TP_WHEN_STOPPED;
 	return n == 0 || s->ops.stop == NULL ? 0 : s->ops.stop(s->arg, ports, err);
+}
+
+/* all: what a change needs at most. */
+static void
+sort(struct tp_settings *s, struct tp_setting_list *l, bool all)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->num; i++) {
+		struct tp_setting_change *c = &l->change[i];
+
+		c->when = c->row->when;
+		if (!all && c->row->needs != NULL)
+			c->when = c->row->needs(settings_table(s, c->row)->ctx, c->row, &c->at, c->value);
+	}
+	qsort(l->change, l->num, sizeof(l->change[0]), in_order);
+}
+
+/* Sorts and looks at what is not live. When a change stops the ports anyway, the others are not made to wait for their start. */
+static int
+look_slow(struct tp_settings *s, struct tp_setting_list *l, unsigned int *slow, unsigned int *bad, char *err)
+{
+	unsigned int i;
+	int ret;
+
+	sort(s, l, false);
+	ret = look(s, l, 0, false, slow, bad, err);
+	for (i = 0; ret == 0 && i < *slow; i++) {
+		if (l->change[i].when != TP_WHEN_STOPPED)
+			continue;
+		sort(s, l, true);
+		return look(s, l, 0, false, slow, bad, err);
+	}
+	return ret;
 }
 
 static int
@@ -238,12 +272,14 @@ tp_settings_apply(struct tp_settings *s, struct tp_setting_list *l, unsigned int
 	err[0] = '\0';
 	if (l->num == 0)
 		return 0;
-	qsort(l->change, l->num, sizeof(l->change[0]), in_order);
-	ret = look(s, l, 0, false, &slow, bad, err);
-	if (ret == 0)
-		ret = stop(s, l->change, slow, err);
+	ret = look_slow(s, l, &slow, bad, err);
 	if (ret != 0)
 		return ret;
+	ret = stop(s, l->change, slow, err);
+	if (ret != 0) {
+		*bad = l->num;
+		return ret;
+	}
 	ret = make(s, l->change, slow, bad, err);
 	if (ret != 0) {
 		char more[TP_SETTING_ERR];
@@ -253,6 +289,7 @@ tp_settings_apply(struct tp_settings *s, struct tp_setting_list *l, unsigned int
 	}
 	ret = go(s, slow, err);
 	if (ret != 0) {
+		*bad = l->num;
 		back(s, l->change, slow, err);
 		return ret;
 	}

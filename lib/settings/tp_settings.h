@@ -91,6 +91,14 @@ struct tp_setting {
 	/** Of a text; rewrites it to its canonical form. NULL: any text without control characters. */
 	int (*judge)(const struct tp_setting *row, char value[TP_SETTING_VALUE], char err[TP_SETTING_ERR]);
 	uintptr_t id; /**< for the functions */
+
+	/**
+	 * What this change needs now, where that depends on the value or on what the object does; at most @p when.
+	 * NULL: always @p when.
+	 */
+	enum tp_setting_when (*needs)(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at,
+				      const char *value);
+	const char *needs_text; /**< with needs: when it can be changed, for people */
 };
 
 /** Rows with something in common. */
@@ -139,6 +147,8 @@ const struct tp_setting *tp_settings_find(const struct tp_settings *s, enum tp_s
 /** Words for people: "program", "port", ...; "live", "port stopped", ...; "number", ... */
 const char *tp_setting_scope_name(enum tp_setting_scope scope);
 const char *tp_setting_when_name(enum tp_setting_when when);
+/** When a row's setting can be changed: the name of its when, or its own words where that depends on more. */
+const char *tp_setting_when_text(const struct tp_setting *row);
 const char *tp_setting_type_name(enum tp_setting_type type);
 /** What may stand on the right, without the unit: "none or 1..8". */
 void tp_setting_range(const struct tp_setting *row, char buf[TP_SETTING_RANGE]);
@@ -175,7 +185,8 @@ struct tp_setting_change {
 	char value[TP_SETTING_VALUE];
 	char was[TP_SETTING_VALUE]; /**< filled when the list is applied */
 	unsigned int line;          /**< where it was read, 0: nowhere */
-	bool unnamed;               /**< a default that nobody asked for: dropped where there is no such setting */
+	bool unnamed;               /**< nobody asked for it by name: dropped where there is no such setting */
+	enum tp_setting_when when;  /**< what it needs; filled when the list is applied */
 };
 
 /** A list of changes; starts as zeroes. */
@@ -191,7 +202,7 @@ void tp_setting_list_free(struct tp_setting_list *l);
 /**
  * Makes all changes of a list or none. Those that are in force already are taken out of the list. Forwarding and ports
  * are stopped meanwhile when a change needs it.
- * @param[out] bad the change that was refused; may be NULL
+ * @param[out] bad the change that was refused; l->num: none was, but something did not stop or start; may be NULL
  */
 int tp_settings_apply(struct tp_settings *s, struct tp_setting_list *l, unsigned int *bad, char err[TP_SETTING_ERR]);
 

@@ -56,6 +56,12 @@ tp_setting_when_name(enum tp_setting_when when)
 }
 
 const char *
+tp_setting_when_text(const struct tp_setting *row)
+{
+	return row->needs != NULL ? row->needs_text : whens[row->when];
+}
+
+const char *
 tp_setting_type_name(enum tp_setting_type type)
 {
 	return types[type];

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BURST, NAME, RING, QUEUES, PROMISC, MODE, WAIT, TYPE };
+enum { BURST, NAME, RING, QUEUES, PROMISC, MODE, WAIT, TYPE, MTU };
 
 static char *
 field(struct fake *f, const struct tp_setting *row, const struct tp_setting_at *at)
@@ -18,6 +18,7 @@ field(struct fake *f, const struct tp_setting *row, const struct tp_setting_at *
 	case QUEUES: return f->port[at->port].queues;
 	case PROMISC: return f->port[at->port].promisc;
 	case MODE: return f->port[at->port].mode;
+	case MTU: return f->port[at->port].mtu;
 	default: return f->port[at->port].wait[at->queue];
 	}
 }
@@ -33,14 +34,25 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 	return 0;
 }
 
+/* Small ones are live. */
+static enum tp_setting_when
+needs(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value)
+{
+	(void)ctx;
+	(void)at;
+	return tp_setting_num(value) <= FAKE_MTU_LIVE ? TP_WHEN_LIVE : row->when;
+}
+
 static int
 set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
     char err[TP_SETTING_ERR])
 {
+	enum tp_setting_when when;
 	struct fake *f = ctx;
 
 	f->sets++;
-	if ((row->when == TP_WHEN_STOPPED && f->started) || (row->when != TP_WHEN_LIVE && f->running)) {
+	when = row->needs != NULL ? row->needs(ctx, row, at, value) : row->when;
+	if ((when == TP_WHEN_STOPPED && f->started) || (when != TP_WHEN_LIVE && f->running)) {
 		snprintf(err, TP_SETTING_ERR, "port %u is started", at->port);
 		return -EBUSY;
 	}
@@ -69,6 +81,8 @@ static const struct tp_setting rows[] = {
 	 .id = MODE},
 	{"wait", "DelayDropTimeout", "100 us", "0", "Waits", NULL, TP_SCOPE_RXQ, TP_SETTING_NUMBER, TP_WHEN_LIVE, 0,
 	 65535, ROW, .id = WAIT},
+	{"frame", "", "octets", "1500", "Octets", NULL, TP_SCOPE_PORT, TP_SETTING_NUMBER, TP_WHEN_STOPPED, 600, 9600,
+	 ROW, .id = MTU, .needs = needs, .needs_text = "live up to 2000"},
 	{"type", "", "", "cx3pro", "Card", "cx3|cx3pro", TP_SCOPE_CARD, TP_SETTING_CHOICE, TP_WHEN_MADE, 0, 0,
 	 .get = get, .id = TYPE},
 };
@@ -180,6 +194,7 @@ fake_setup(void **state)
 		strcpy(f->port[i].queues, "2");
 		strcpy(f->port[i].promisc, "on");
 		strcpy(f->port[i].mode, "io");
+		strcpy(f->port[i].mtu, "1500");
 		strcpy(f->port[i].wait[0], "0");
 		strcpy(f->port[i].wait[1], "0");
 		strcpy(f->port[i].wait[2], "0");

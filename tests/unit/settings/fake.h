@@ -19,6 +19,7 @@
 
 #define FAKE_PORTS 2
 #define FAKE_EVENTS 64
+#define FAKE_MTU_LIVE 2000
 
 struct fake {
 	struct tp_settings *s;
@@ -26,7 +27,7 @@ struct fake {
 	struct tp_qos_port qos[FAKE_PORTS];
 	char burst[16], name[64];
 	struct {
-		char ring[16], queues[16], promisc[16], mode[16];
+		char ring[16], queues[16], promisc[16], mode[16], mtu[16];
 		char wait[4][16]; /* of the queues */
 	} port[FAKE_PORTS];
 	bool running, started; /* forwarding, ports */

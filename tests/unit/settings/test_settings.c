@@ -96,7 +96,7 @@ rows_judge(void **state)
 		snprintf(value, sizeof(value), "%llu", (unsigned long long)row->min - 1);
 		assert_int_equal(tp_setting_judge(row, value, err), -EINVAL);
 	}
-	assert_int_equal(seen, 4);
+	assert_int_equal(seen, 5);
 }
 
 static void
@@ -213,6 +213,40 @@ a_list_is_made(void **state)
 	assert_int_equal(apply(f, NULL, err), 0);
 }
 
+/* A setting that is live or not by its value: a list stops what its values need and no more, and makes all in one stop. */
+static void
+a_value_says_what_it_needs(void **state)
+{
+	char err[TP_SETTING_ERR];
+	struct fake *f = *state;
+	const struct tp_setting *row = tp_settings_find(f->s, TP_SCOPE_PORT, "frame", NULL);
+
+	assert_string_equal(tp_setting_when_text(row), "live up to 2000");
+	row = tp_settings_find(f->s, TP_SCOPE_PORT, "ring", NULL);
+	assert_string_equal(tp_setting_when_text(row), tp_setting_when_name(TP_WHEN_STOPPED));
+	add(f, "port 0", "frame", "2000");
+	add(f, "port 0", "ring", "512"); /* as it is */
+	assert_int_equal(apply(f, NULL, err), 0);
+	assert_string_equal(f->port[0].mtu, "2000");
+	assert_int_equal(f->stops, 0);
+	done();
+	add(f, "port 0", "frame", "2001");
+	assert_int_equal(apply(f, NULL, err), 0);
+	assert_string_equal(f->port[0].mtu, "2001");
+	assert_int_equal(f->stops, 1);
+	done();
+	/* with the port stopped for another one: before its start, which is what fails here */
+	add(f, "port 0", "frame", "1500");
+	add(f, "port 0", "ring", "1024");
+	f->sets = 0;
+	f->fail_go = 1;
+	assert_int_equal(apply(f, NULL, err), -ENOMEM);
+	assert_int_equal(f->sets, 4);
+	assert_string_equal(f->port[0].mtu, "2001");
+	assert_string_equal(f->port[0].ring, "512");
+	done();
+}
+
 /* A refusal anywhere: all is as before, running, and nothing was told. */
 static void
 a_list_is_undone(void **state)
@@ -258,10 +292,12 @@ a_start_that_fails(void **state)
 {
 	char err[TP_SETTING_ERR];
 	struct fake *f = *state;
+	unsigned int bad = 0;
 
 	add(f, "port 0", "ring", "4096");
 	f->fail_go = 1;
-	assert_int_equal(apply(f, NULL, err), -ENOMEM);
+	assert_int_equal(apply(f, &bad, err), -ENOMEM);
+	assert_int_equal(bad, list.num); /* none of the changes was refused */
 	assert_string_equal(err, "the device does not start");
 	assert_string_equal(f->port[0].ring, "512");
 	assert_true(f->running);
@@ -292,11 +328,17 @@ main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
 	static const struct CMUnitTest tests[] = {
-		TEST(objects_have_texts), TEST(rows_judge),
-		TEST(ranges_are_told),    TEST(names_are_told),
-		TEST(a_change_is_told),   TEST(declarations_are_settings),
-		TEST(a_list_is_made),     TEST(a_list_is_undone),
-		TEST(a_start_that_fails), TEST(tables_do_not_share_names),
+		TEST(objects_have_texts),
+		TEST(rows_judge),
+		TEST(ranges_are_told),
+		TEST(names_are_told),
+		TEST(a_change_is_told),
+		TEST(declarations_are_settings),
+		TEST(a_list_is_made),
+		TEST(a_list_is_undone),
+		TEST(a_value_says_what_it_needs),
+		TEST(a_start_that_fails),
+		TEST(tables_do_not_share_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
