@@ -12,6 +12,12 @@
 /* Who asks by telemetry waits, and so does a command that starts or stops forwarding. */
 #define TELEMETRY_MS 100
 
+/*
+ * Receive and transmit queues that an answer of telemetry has, which ends after 16 KiB: 12 pairs of them take 15480 octets
+ * when each number has 20 digits.
+ */
+#define TELEMETRY_QUEUES 12
+
 static const char *const bin_names[FWD_BINS] = {"0",     "1",      "2-3",     "4-7",     "8-15", "16-31",
 						"32-63", "64-127", "128-255", "256-511", "512"};
 
@@ -183,39 +189,86 @@ tell_queue(struct rte_tel_data *d, const char *kind, uint16_t queue, const struc
 	rte_tel_data_add_dict_container(d, name, (struct rte_tel_data *)(uintptr_t)fields, 0);
 }
 
-static void
-tell(struct rte_tel_data *d, const struct perf *p)
+/* Whether there was room for it; so of a transmit queue. */
+static bool
+tell_rx(struct rte_tel_data *d, uint16_t queue, const struct perf_rx *r)
 {
-	struct rte_tel_data *f;
+	struct rte_tel_data *f = rte_tel_data_alloc();
+
+	if (f == NULL)
+		return false;
+	rte_tel_data_start_dict(f);
+	tp_tel_dict_uint(f, "lcore", r->lcore.id);
+	tp_tel_dict_uint(f, "packets", r->packets);
+	tp_tel_dict_uint(f, "polls", r->polls);
+	tp_tel_dict_uint(f, "empty_polls", r->bin[0]);
+	tp_tel_dict_uint(f, "full_bursts", r->full);
+	tp_tel_dict_uint(f, "waiting_max", r->waiting_max);
+	tp_tel_dict_uint(f, "refill_failures", r->nombuf);
+	tell_bins(f, r->bin);
+	tell_queue(d, "rx", queue, f);
+	return true;
+}
+
+static bool
+tell_tx(struct rte_tel_data *d, uint16_t queue, const struct perf_tx *t)
+{
+	struct rte_tel_data *f = rte_tel_data_alloc();
+
+	if (f == NULL)
+		return false;
+	rte_tel_data_start_dict(f);
+	tp_tel_dict_uint(f, "lcore", t->lcore.id);
+	tp_tel_dict_uint(f, "packets", t->sent);
+	tp_tel_dict_uint(f, "bursts", t->bursts);
+	tp_tel_dict_uint(f, "blocked_bursts", t->blocked);
+	tp_tel_dict_uint(f, "blocked_cycles", t->full_cycles);
+	tp_tel_dict_uint(f, "doorbells", t->doorbells);
+	tell_bins(f, t->bin);
+	tell_queue(d, "tx", queue, f);
+	return true;
+}
+
+static void
+tell_port(struct rte_tel_data *d, const struct perf *p)
+{
+	unsigned int told = 0;
 	uint16_t q;
 
 	rte_tel_data_add_dict_string(d, "limit", perf_limit_names[p->limit]);
 	rte_tel_data_add_dict_string(d, "why", p->why);
 	tp_tel_dict_uint(d, "missed", p->missed);
 	tp_tel_dict_uint(d, "no_mbuf", p->nombuf);
-	for (q = 0; q < p->num_rx && (f = rte_tel_data_alloc()) != NULL; q++) {
-		rte_tel_data_start_dict(f);
-		tp_tel_dict_uint(f, "lcore", p->rx[q].lcore.id);
-		tp_tel_dict_uint(f, "packets", p->rx[q].packets);
-		tp_tel_dict_uint(f, "polls", p->rx[q].polls);
-		tp_tel_dict_uint(f, "empty_polls", p->rx[q].bin[0]);
-		tp_tel_dict_uint(f, "full_bursts", p->rx[q].full);
-		tp_tel_dict_uint(f, "waiting_max", p->rx[q].waiting_max);
-		tp_tel_dict_uint(f, "refill_failures", p->rx[q].nombuf);
-		tell_bins(f, p->rx[q].bin);
-		tell_queue(d, "rx", q, f);
-	}
-	for (q = 0; q < p->num_tx && (f = rte_tel_data_alloc()) != NULL; q++) {
-		rte_tel_data_start_dict(f);
-		tp_tel_dict_uint(f, "lcore", p->tx[q].lcore.id);
-		tp_tel_dict_uint(f, "packets", p->tx[q].sent);
-		tp_tel_dict_uint(f, "bursts", p->tx[q].bursts);
-		tp_tel_dict_uint(f, "blocked_bursts", p->tx[q].blocked);
-		tp_tel_dict_uint(f, "blocked_cycles", p->tx[q].full_cycles);
-		tp_tel_dict_uint(f, "doorbells", p->tx[q].doorbells);
-		tell_bins(f, p->tx[q].bin);
-		tell_queue(d, "tx", q, f);
-	}
+	for (q = 0; q < p->num_rx && q < TELEMETRY_QUEUES; q++)
+		told += tell_rx(d, q, &p->rx[q]);
+	for (q = 0; q < p->num_tx && q < TELEMETRY_QUEUES; q++)
+		told += tell_tx(d, q, &p->tx[q]);
+	tp_tel_dict_uint(d, "rx_queues", p->num_rx);
+	tp_tel_dict_uint(d, "tx_queues", p->num_tx);
+	tp_tel_dict_uint(d, "queues_left_out", p->num_rx + p->num_tx - told);
+}
+
+static int
+tell_pair(struct rte_tel_data *d, const struct perf *p, unsigned long queue)
+{
+	if (queue >= p->num_rx && queue >= p->num_tx)
+		return -EINVAL;
+	if ((queue < p->num_rx && !tell_rx(d, (uint16_t)queue, &p->rx[queue])) ||
+	    (queue < p->num_tx && !tell_tx(d, (uint16_t)queue, &p->tx[queue])))
+		return -ENOMEM;
+	return 0;
+}
+
+/* A number and what stands behind it. */
+static bool
+number(const char *text, char behind, unsigned long *n)
+{
+	char *end;
+
+	if (text == NULL || text[0] < '0' || text[0] > '9')
+		return false;
+	*n = strtoul(text, &end, 10);
+	return *end == behind;
 }
 
 /* Telemetry's functions have no argument of their own. */
@@ -226,23 +279,25 @@ telemetry(const char *cmd, const char *params, struct rte_tel_data *d)
 {
 	struct app *app = telemetry_app;
 	struct perf *p = NULL;
-	unsigned long port;
-	char err[128], *end;
+	unsigned long port, queue = 0;
+	const char *comma;
 	int ret = -EINVAL;
+	char err[128];
 
 	(void)cmd;
-	if (params == NULL)
-		return -EINVAL;
-	port = strtoul(params, &end, 10);
-	if (end == params || *end != '\0' || port >= RTE_MAX_ETHPORTS)
+	comma = params == NULL ? NULL : strchr(params, ',');
+	if (!number(params, comma == NULL ? '\0' : ',', &port) || port >= RTE_MAX_ETHPORTS ||
+	    (comma != NULL && !number(comma + 1, '\0', &queue)))
 		return -EINVAL;
 	rte_tel_data_start_dict(d);
 	pthread_mutex_lock(&app->fwd_lock);
 	if (app->fwd_runs && app->port[port].started)
 		ret = perf_measure(app, (uint16_t)port, TELEMETRY_MS, &p, err, sizeof(err));
 	pthread_mutex_unlock(&app->fwd_lock);
-	if (ret == 0)
-		tell(d, p);
+	if (ret == 0 && comma == NULL)
+		tell_port(d, p);
+	else if (ret == 0)
+		ret = tell_pair(d, p, queue);
 	free(p);
 	return ret;
 }
@@ -251,6 +306,8 @@ void
 perf_telemetry(struct app *app)
 {
 	telemetry_app = app;
-	rte_telemetry_register_cmd("/triplane/perf", telemetry,
-				   "What limits the packet rate of a port that forwards. Parameter: port");
+	rte_telemetry_register_cmd(
+		"/triplane/perf", telemetry,
+		"What limits the packet rate of a port that forwards, and its first queues; or one of its "
+		"queues. Parameters: port[,queue]");
 }

@@ -4,6 +4,7 @@
 /*
  * Settings in DPDK's telemetry, to be read; names have '_' where settings have '-', which telemetry has no keys with:
  *   /triplane/settings               objects that have settings
+ *   /triplane/settings,NUMBER        the same from that one on: an answer has 511, and then how many more there are
  *   /triplane/settings,OBJECT        the values in force of an object such as "port 0"
  *   /triplane/settings_diff          objects with a value that is not the default
  *   /triplane/settings_diff,OBJECT   these values
@@ -11,6 +12,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,6 +22,9 @@
 
 /* How long who asks waits for a command to end. */
 #define PATIENCE_S 2
+
+#define DIGITS "0123456789"
+#define MOST 1000000u /* far more objects than there are */
 
 static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
 static __thread bool holds;
@@ -46,8 +51,8 @@ app_control_give(void)
 struct answer {
 	struct rte_tel_data *d;
 	bool diff, objects;
-	struct tp_setting_at last; /* of objects */
-	unsigned int num;
+	struct tp_setting_at last;   /* of objects */
+	unsigned int num, from, end; /* objects seen; those between from and end are told */
 };
 
 /* What is longer than telemetry's strings ends in dots. */
@@ -78,25 +83,45 @@ one(void *arg, const struct tp_setting *row, const struct tp_setting_at *at, con
 		tell(a->d, row->name, value);
 		return 0;
 	}
-	if (a->num++ != 0 && memcmp(at, &a->last, sizeof(*at)) == 0)
+	if (a->num != 0 && memcmp(at, &a->last, sizeof(*at)) == 0)
 		return 0;
+	a->num++;
 	a->last = *at;
+	if (a->num <= a->from || a->num > a->end)
+		return 0;
 	tp_setting_at_text(at, text);
 	rte_tel_data_add_array_string(a->d, text);
+	return 0;
+}
+
+/* An array of telemetry's has so much room, and loses the rest without a word: the last place tells of it. */
+static int
+list_objects(struct answer *a)
+{
+	char more[RTE_TEL_MAX_STRING_LEN];
+	int ret;
+
+	a->end = a->from + RTE_TEL_MAX_ARRAY_ENTRIES - 1;
+	rte_tel_data_start_array(a->d, RTE_TEL_STRING_VAL);
+	ret = tp_settings_each(telemetry_app->settings->reg, NULL, one, a);
+	if (ret != 0 || a->num <= a->end)
+		return ret;
+	snprintf(more, sizeof(more), "%u more, from %u", a->num - a->end, a->end);
+	rte_tel_data_add_array_string(a->d, more);
 	return 0;
 }
 
 static int
 list(const char *params, bool diff, struct rte_tel_data *d)
 {
-	struct answer a = {.d = d, .diff = diff, .objects = params == NULL || params[0] == '\0'};
+	struct answer a = {.d = d, .diff = diff, .objects = params == NULL || strspn(params, DIGITS) == strlen(params)};
 	struct tp_settings *reg = telemetry_app->settings->reg;
 	struct tp_setting_at at;
 	char err[TP_SETTING_ERR];
 
 	if (a.objects) {
-		rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
-		return tp_settings_each(reg, NULL, one, &a);
+		a.from = params == NULL ? 0 : (unsigned int)RTE_MIN(strtoul(params, NULL, 10), (unsigned long)MOST);
+		return list_objects(&a);
 	}
 	if (tp_setting_at_parse(params, &at, err) != 0)
 		return -EINVAL;
@@ -173,10 +198,13 @@ void
 settings_telemetry(struct app *app)
 {
 	telemetry_app = app;
-	rte_telemetry_register_cmd("/triplane/settings", answer,
-				   "Objects that have settings, or the values in force of one. Parameter: object");
+	rte_telemetry_register_cmd(
+		"/triplane/settings", answer,
+		"Objects that have settings, or the values in force of one. Parameter: object, or the "
+		"number of the first one");
 	rte_telemetry_register_cmd(
 		"/triplane/settings_diff", answer,
-		"Objects with settings that are not the defaults, or these of one. Parameter: object");
+		"Objects with settings that are not the defaults, or these of one. Parameter: object, or the number of "
+		"the first one");
 	rte_telemetry_register_cmd("/triplane/setting", answer, "A setting. Parameters: object,name");
 }

@@ -175,6 +175,29 @@ def telemetry():
     return None
 
 
+def many_queues():
+    """More queues than an answer has room for: how many are left out is said, and each can be asked for."""
+    with Triplane(['net_mlx4_model0'], args=['--rxq', '64', '--txq', '64', '--rxd', '256', '--txd', '256', '--total-num-mbufs', '50000'], telemetry=True,
+                  lcores=ONE) as t:
+        t.tell('start')
+        t.ask('show fwd')
+        some = t.tel('/triplane/perf,1')
+        told = {k for k in some if re.fullmatch(r'[rt]x_queue_\d+', k)}
+        fields = [set(some[k]) for k in sorted(told)]
+        if (some['rx_queues'], some['tx_queues'], some['queues_left_out']) != (64, 64, 128 - len(told)) or len(told) < 16:
+            return '%d told: %s' % (len(told), {k: v for k, v in some.items() if k not in told})
+        if some['limit'] != 'nothing' or len(fields[0]) != 18 or len(fields[-1]) != 17:
+            return '%s, %s' % (some['limit'], fields)
+        for queue in (0, 63):
+            pair = t.tel('/triplane/perf,1,%d' % queue)
+            if [set(pair[k]) for k in sorted(pair)] != [fields[0], fields[-1]] or set(pair) != {'rx_queue_%d' % queue, 'tx_queue_%d' % queue}:
+                return 'queue %d: %s' % (queue, pair)
+        for bad in ('1,64', '1,', '1,x', ',1', '1,1,1', '-1', '1 '):
+            if t.tel('/triplane/perf,' + bad):
+                return '%s: %s' % (bad, t.tel('/triplane/perf,' + bad))
+    return None
+
+
 def one_flow():
     """What four queues send comes to one of four: its stream is called again after each full burst, seven times a round at most."""
     code, err, ports = run('set fwd flowgen 0; set fwd rxonly 1; start; wait counter rx_good_packets 100000 1 20; show perf all; stop',
@@ -194,6 +217,7 @@ def one_flow():
 cases.run('refusals', refusals)
 cases.run('a busy queue among idle ones', one_flow)
 cases.run('telemetry of bursts', telemetry)
+cases.run('telemetry of more queues than it has room for', many_queues)
 for size in (1, 24, 256):
     cases.run('bursts of %d sent' % size, tx_bursts, size)
 sys.exit(1 if cases.failed else 0)

@@ -60,8 +60,24 @@ def refused(t):
     return None
 
 
+def many():
+    """More objects than an answer has room for: it says how many more there are and from where."""
+    args = ['--rxq', '128', '--txq', '128', '--rxd', '256', '--txd', '256', '--total-num-mbufs', '100000']
+    with tpmd.Triplane(['net_mlx4_model0'], args=args, telemetry=True, memory=1024) as t:
+        all_of_them = [o['object'] for o in t.ask('show settings')['objects']]
+        first = t.tel('/triplane/settings')
+        rest = t.tel('/triplane/settings,511')
+        if len(all_of_them) <= 512 or first != all_of_them[:511] + ['%d more, from 511' % (len(all_of_them) - 511)]:
+            return '%d objects, first %d: %s' % (len(all_of_them), len(first), first[-3:])
+        if rest != all_of_them[511:] or t.tel('/triplane/settings,%d' % len(all_of_them)) or t.tel('/triplane/settings,9999999999999999999999'):
+            return 'the rest: %s' % rest
+        t.end()
+    return None
+
+
 with Asker() as asker:
     for case in (values, changes, single, refused):
         cases.run('settings-telemetry-' + case.__name__, case, asker)
     asker.end()
+cases.run('settings-telemetry-many', many)
 cases.exit()
