@@ -165,8 +165,8 @@ unsigned int app_all_cores(uint32_t ids[RTE_MAX_LCORE]);
 int app_set_cores(struct app *app, const uint32_t *ids, unsigned int n, char *err, size_t len);
 extern const char *const app_topology_names[];
 
-/* pool.c: a pool with at least n buffers on a socket; made when there is none large enough. */
-struct rte_mempool *pool_get(struct app *app, int socket, uint32_t n, bool gen);
+/* pool.c: a pool with at least n buffers on a socket; made when there is none large enough. NULL was said, unless it may fail. */
+struct rte_mempool *pool_get(struct app *app, int socket, uint32_t n, bool gen, bool may_fail);
 void pool_free_all(struct app *app);
 
 /* port.c */
@@ -175,13 +175,19 @@ void ports_init(struct app *app);
 void port_add(struct app *app, uint16_t id);
 int port_start(struct app *app, struct app_port *p);
 int port_stop(struct app *app, struct app_port *p);
-/* Spreads over rss_queues, or all; 0 where there is nothing to spread. */
-int port_spread(const struct app_port *p);
 int port_close(struct app *app, struct app_port *p);
 /* DPDK's bonding driver, which stops the ports of a bond with it: a bond goes before them. */
 bool port_is_bond(const struct app_port *p);
 /* Whether the port, while it is started, surely takes this MTU. */
 bool port_mtu_live(const struct app *app, const struct app_port *p, uint16_t mtu);
+/* port_table.c: the pool that all ports receive into; NULL: which was said. */
+struct rte_mempool *ports_pool(struct app *app, int socket);
+/* Gives a started port a redirection table of info.reta_size entries. 0 or a negative errno; the port has the old one then. */
+int port_table_set(struct app *app, const struct app_port *p, struct rte_eth_rss_reta_entry64 *reta);
+/* What to tell of its errors. */
+const char *port_table_error(int err);
+/* The table that spreads over rss_queues, or all; 0 where there is nothing to spread. */
+int port_spread(struct app *app, const struct app_port *p);
 /* cmd_flow.c: the port's rules are gone. */
 void flows_forget(struct app_port *p);
 /* 0, or -EBUSY with a line in err. */

@@ -24,14 +24,14 @@ group_find(uint16_t port, const char *name, struct tp_group *g)
 }
 
 void
-group_settle(const struct app *app, uint16_t port)
+group_settle(struct app *app, uint16_t port)
 {
 	const struct app_port *p = &app->port[port];
 	struct rte_mbuf *none[1];
 	uint16_t q;
 
 	/* rss-queues counts what groups leave. */
-	if (p->started && p->rss_queues != 0 && port_spread(p) != 0)
+	if (p->started && p->rss_queues != 0 && port_spread(app, p) != 0)
 		app_err_line("port %u: rss-queues %u: the redirection table stays as it was", port, p->rss_queues);
 	/* The tick of an agent polls the port, too. */
 	if (!p->started || app->fwd_runs || p->dcbx != NULL)

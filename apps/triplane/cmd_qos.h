@@ -24,7 +24,7 @@ int group_find(uint16_t port, const char *name, struct tp_group *g);
  * After a change of groups. A queue goes over to its new rings, and gives the old ones back, when it is polled and has
  * no frames left; while nobody polls it, this does, and takes no frame.
  */
-void group_settle(const struct app *app, uint16_t port);
+void group_settle(struct app *app, uint16_t port);
 
 /* cmd_qos_register calls the others. */
 int cmd_qos_file_register(struct app *app);

@@ -87,8 +87,8 @@ do_reta(void *arg, const struct cmd_args *a)
 		reta[i / RTE_ETH_RETA_GROUP_SIZE].mask |= RTE_BIT64(i % RTE_ETH_RETA_GROUP_SIZE);
 		reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] = (uint16_t)q;
 	}
-	ret = rte_eth_dev_rss_reta_update(p->id, reta, size);
-	return ret == 0 ? 0 : app_err(ret, "port %u: redirection table: %s", p->id, rte_strerror(-ret));
+	ret = port_table_set(app, p, reta);
+	return ret == 0 ? 0 : app_err(ret, "port %u: redirection table: %s", p->id, port_table_error(ret));
 }
 
 static void

@@ -47,7 +47,7 @@ fwd_gen_init(struct app *app, struct fwd_stream *s)
 	s->gen = g;
 	g->flows = s->mode->round == fwd_round_txonly ? 1 : app->gen.flows;
 	g->flow = rte_malloc_socket("flows", g->flows * sizeof(g->flow[0]), RTE_CACHE_LINE_SIZE, socket);
-	g->pool = pool_get(app, socket, buffers_needed(app), true);
+	g->pool = pool_get(app, socket, buffers_needed(app), true, false);
 	if (g->flow == NULL || g->pool == NULL) {
 		fwd_gen_free(s);
 		return app_err(-ENOMEM, "port %u: no memory for the generator's %u flows and buffers", s->tx_port,

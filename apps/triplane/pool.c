@@ -35,13 +35,15 @@ drop_unused(struct app *app)
 }
 
 static struct rte_mempool *
-pool_make(struct app *app, int socket, uint32_t n, bool gen)
+pool_make(struct app *app, int socket, uint32_t n, bool gen, bool may_fail)
 {
 	char name[RTE_MEMPOOL_NAMESIZE];
 	struct rte_mempool *mp;
 
 	snprintf(name, sizeof(name), "%s_%d_%u", gen ? "gen" : "mbuf", socket, app->pool_seq++);
 	mp = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, app->opt.mbuf_size, socket);
+	if (mp == NULL && may_fail)
+		return NULL;
 	if (mp == NULL) {
 		app_err(-rte_errno,
 			"cannot make a pool of %u buffers of %u octets on socket %d: %s; it takes about %u MiB; give "
@@ -57,7 +59,7 @@ pool_make(struct app *app, int socket, uint32_t n, bool gen)
 }
 
 struct rte_mempool *
-pool_get(struct app *app, int socket, uint32_t n, bool gen)
+pool_get(struct app *app, int socket, uint32_t n, bool gen, bool may_fail)
 {
 	struct rte_mempool *mp;
 	unsigned int i;
@@ -75,7 +77,7 @@ pool_get(struct app *app, int socket, uint32_t n, bool gen)
 		app_err(-ENOSPC, "%u buffer pools are in use, no more than that", APP_POOLS);
 		return NULL;
 	}
-	mp = pool_make(app, socket, n, gen);
+	mp = pool_make(app, socket, n, gen, may_fail);
 	if (mp != NULL)
 		app->pool[app->num_pools++] = (struct app_pool){.mp = mp, .socket = socket, .n = n, .gen = gen};
 	return mp;

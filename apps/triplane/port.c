@@ -11,7 +11,6 @@
 #include "dcbx.h"
 #include "fwd.h"
 #include "roce.h"
-#include "rte_pmd_mlx4_group.h"
 
 #ifdef RTE_ETH_DEV_BONDING_MEMBER
 #define IN_BOND RTE_ETH_DEV_BONDING_MEMBER
@@ -205,49 +204,9 @@ port_mtu_live(const struct app *app, const struct app_port *p, uint16_t mtu)
 	       (mtu <= p->mtu_made || (uint32_t)mtu + frame_overhead(&p->info) <= buffer_room(app));
 }
 
-/* Receive queues that rss-queues counts: those that no group has but the default one, or all when groups have all. */
-static uint16_t
-spread_queues(const struct app_port *p, uint16_t queue[APP_MAX_QUEUES])
-{
-	bool taken[APP_MAX_QUEUES] = {false};
-	struct tp_group g;
-	unsigned int i, k;
-	uint16_t q, n = 0;
-
-	/* without a number, queues stay in the table for the time when their group goes */
-	for (i = 0; p->rss_queues != 0 && rte_pmd_mlx4_group_get(p->id, i, &g) == 0; i++)
-		for (k = 0; !g.is_default && k < g.num_queues; k++)
-			taken[g.queue[k]] = true;
-	for (q = 0; q < p->rxq; q++)
-		if (!taken[q])
-			queue[n++] = q;
-	for (q = 0; n == 0 && q < p->rxq; q++)
-		queue[q] = q;
-	return n == 0 ? p->rxq : n;
-}
-
-int
-port_spread(const struct app_port *p)
-{
-	struct rte_eth_rss_reta_entry64 reta[RTE_ETH_RSS_RETA_SIZE_512 / RTE_ETH_RETA_GROUP_SIZE] = {0};
-	const uint16_t size = p->info.reta_size;
-	uint16_t queue[APP_MAX_QUEUES], i, n;
-
-	if (p->rxq < 2 || size == 0 || size > RTE_ETH_RSS_RETA_SIZE_512)
-		return 0;
-	n = spread_queues(p, queue);
-	if (p->rss_queues != 0)
-		n = RTE_MIN(n, p->rss_queues);
-	for (i = 0; i < size; i++) {
-		reta[i / RTE_ETH_RETA_GROUP_SIZE].mask = UINT64_MAX;
-		reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] = queue[i % n];
-	}
-	return rte_eth_dev_rss_reta_update(p->id, reta, size);
-}
-
 /* What was asked for while the port could not say whether it can. */
 static int
-port_check_waits(struct app_port *p)
+port_check_waits(struct app *app, struct app_port *p)
 {
 	int ret;
 
@@ -258,8 +217,8 @@ port_check_waits(struct app_port *p)
 			"port %u: rx-completion %s: want polling, its device has no receive interrupts, or more than "
 			"%u queues",
 			p->id, rxwait_modes[p->wait.mode], APP_INTR_QUEUES);
-	ret = p->rss_queues != 0 ? port_spread(p) : 0;
-	return ret != 0 ? app_err(ret, "port %u: rss-queues %u: %s", p->id, p->rss_queues, rte_strerror(-ret)) : 0;
+	ret = p->rss_queues != 0 ? port_spread(app, p) : 0;
+	return ret != 0 ? app_err(ret, "port %u: rss-queues %u: %s", p->id, p->rss_queues, port_table_error(ret)) : 0;
 }
 
 static int
@@ -308,50 +267,13 @@ port_configure(struct app *app, struct app_port *p)
 	return 0;
 }
 
-/* Buffers that the largest frame of a port takes; cards post powers of two of them for a frame. */
-static uint32_t
-buffers_a_frame(const struct app *app, const struct app_port *p)
-{
-	uint32_t mtu = p->mtu != 0 ? p->mtu : RTE_ETHER_MTU, room = app->opt.mbuf_size - RTE_PKTMBUF_HEADROOM;
-	uint32_t frame = mtu + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN;
-
-	return rte_align32pow2((frame + room - 1) / room);
-}
-
-/* Every ring and reserve full at once at all ports, since a buffer may be forwarded to any, and the bursts in between. */
-static uint32_t
-buffers_wanted(const struct app *app)
-{
-	uint64_t sum = 0;
-	unsigned int i;
-
-	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
-		const struct app_port *o = &app->port[i];
-		uint32_t rx = (uint32_t)o->rxq * rte_align32pow2(RTE_MAX(o->rxd, (uint16_t)APP_RX_DESC));
-		uint32_t tx = (uint32_t)(o->txq + roce_txq(o)) * RTE_MAX(o->txd, (uint16_t)APP_TX_DESC);
-
-		if (!o->present)
-			continue;
-		/*
-		 * A card without a table behind its hash has a ring for each entry then; a queue's descriptors are divided
-		 * between its rings, each of which is rounded up to a power of two.
-		 */
-		if (!rte_is_power_of_2(o->rxq))
-			rx = RTE_MAX(2 * rx, (uint32_t)o->info.reta_size * APP_RING_MIN);
-		sum += (uint64_t)(rx + tx + 2 * APP_BURST_MAX) * buffers_a_frame(app, o);
-		if (o->burst_buffer)
-			sum += (uint64_t)o->rxq * o->reservation * buffers_a_frame(app, o);
-	}
-	return (uint32_t)RTE_MIN(sum, (uint64_t)INT32_MAX); /* of more than that there is no pool */
-}
-
 static int
 port_queues(struct app *app, struct app_port *p)
 {
 	int socket = rte_eth_dev_socket_id(p->id), ret;
 	uint16_t q;
 
-	p->pool = pool_get(app, socket, buffers_wanted(app), false);
+	p->pool = ports_pool(app, socket);
 	if (p->pool == NULL)
 		return -ENOMEM;
 	for (q = 0; q < p->rxq; q++) {
@@ -438,12 +360,13 @@ port_start(struct app *app, struct app_port *p)
 	ret = rte_eth_dev_start(p->id);
 	if (ret != 0)
 		return app_err(ret, "port %u: start: %s", p->id, rte_strerror(-ret));
-	ret = port_check_waits(p);
+	p->started = true;
+	ret = port_check_waits(app, p);
 	if (ret != 0) {
+		p->started = false;
 		rte_eth_dev_stop(p->id);
 		return ret;
 	}
-	p->started = true;
 	ret = dcbx_port_up(p);
 	return ret != 0 ? ret : roce_port_up(p);
 }

@@ -91,11 +91,11 @@ rss_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at,
 	int ret;
 
 	p->rss_queues = (uint16_t)tp_setting_num(value);
-	ret = p->started ? port_spread(p) : 0;
+	ret = p->started ? port_spread(app, p) : 0;
 	if (ret == 0)
 		return 0;
 	p->rss_queues = was;
-	snprintf(err, TP_SETTING_ERR, "port %u: %s %s: %s", p->id, row->name, value, rte_strerror(-ret));
+	snprintf(err, TP_SETTING_ERR, "port %u: %s %s: %s", p->id, row->name, value, port_table_error(ret));
 	return ret;
 }
 
