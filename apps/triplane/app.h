@@ -180,6 +180,15 @@ int port_close(struct app *app, struct app_port *p);
 bool port_is_bond(const struct app_port *p);
 /* Whether the port, while it is started, surely takes this MTU. */
 bool port_mtu_live(const struct app *app, const struct app_port *p, uint16_t mtu);
+/* port_reset.c: logs what happens to a port by itself: its link comes and goes, its device is removed. */
+void port_listen(uint16_t id);
+/* What to tell of an error of a port's operation: whether its device is gone, or what the error means. */
+const char *port_error(uint16_t id, int err);
+/*
+ * Brings ports back by a reset of their devices, with settings, groups, rules and tables; those that were started are started
+ * again. 0 or a negative errno, which was said; ports whose device does not come back are stopped then.
+ */
+int ports_reset(struct app *app, const uint32_t *ids, unsigned int n);
 /* port_table.c: the pool that all ports receive into; NULL: which was said. */
 struct rte_mempool *ports_pool(struct app *app, int socket);
 /* Gives a started port a redirection table of info.reta_size entries. 0 or a negative errno; the port has the old one then. */

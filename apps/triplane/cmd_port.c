@@ -55,6 +55,14 @@ do_close(void *app, const struct cmd_args *a)
 }
 
 static int
+do_reset(void *app, const struct cmd_args *a)
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+
+	return ports_reset(app, ports->list, ports->n);
+}
+
+static int
 do_counts(void *arg, const struct cmd_args *a)
 {
 	const char *name = cmd_is(a, "what", "rxq")   ? "rx-queues"
@@ -120,6 +128,13 @@ static const struct cmd table[] = {
 	{"Ports", "port start {ports:ports}", "Applies the settings and starts ports.", do_start, false},
 	{"Ports", "port stop {ports:ports}", "Stops ports.", do_stop, false},
 	{"Ports", "port close {ports:ports}", "Stops ports and gives them up.", do_close, false},
+	{"Ports", "port reset {ports:ports}",
+	 "Resets ports, and their card with them when it died and answers again, which takes all its ports; they come "
+	 "back "
+	 "with settings, addresses, groups, flow rules and tables, and are started if they were. What counted from the "
+	 "start of the card begins at zero; queue pairs of RoCE, and IPoIB ports of a card that died, are to be made "
+	 "again.",
+	 do_reset, false},
 	{"Ports", "port config {ports:ports} {what:rxq|txq} {number:1..256}",
 	 "Sets the number of queues of stopped ports.", do_counts, false},
 	{"Ports", "port config {ports:ports} {what:rxd|txd} {number:256..4096}",

@@ -46,6 +46,7 @@ show_info(const struct app *app, const struct app_port *p, struct out *o)
 	out_mac(o, "mac", &mac);
 	out_u64(o, "mtu", mtu);
 	out_bool(o, "started", p->started);
+	out_bool(o, "removed", rte_eth_dev_is_removed(p->id) == 1);
 	out_str(o, "link", link.link_status == RTE_ETH_LINK_UP ? "up" : "down");
 	out_u64(o, "speed_mbps", link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed);
 	out_bool(o, "promiscuous", rte_eth_promiscuous_get(p->id) == 1);
@@ -59,13 +60,14 @@ show_info(const struct app *app, const struct app_port *p, struct out *o)
 	(void)app;
 }
 
-static void
+static int
 show_stats(const struct app_port *p, struct out *o)
 {
 	struct rte_eth_stats st;
+	int ret = rte_eth_stats_get(p->id, &st);
 
-	memset(&st, 0, sizeof(st));
-	rte_eth_stats_get(p->id, &st);
+	if (ret != 0)
+		return app_err(ret, "port %u: statistics: %s", p->id, port_error(p->id, ret));
 	out_u64(o, "rx_packets", st.ipackets);
 	out_u64(o, "tx_packets", st.opackets);
 	out_u64(o, "rx_bytes", st.ibytes);
@@ -74,23 +76,30 @@ show_stats(const struct app_port *p, struct out *o)
 	out_u64(o, "rx_errors", st.ierrors);
 	out_u64(o, "tx_errors", st.oerrors);
 	out_u64(o, "rx_nombuf", st.rx_nombuf);
+	return 0;
 }
 
 static int
 show_xstats(const struct app_port *p, struct out *o)
 {
-	int n = rte_eth_xstats_get_names(p->id, NULL, 0), i, ret = 0;
+	int n = rte_eth_xstats_get_names(p->id, NULL, 0), i, got = n, ret = 0;
 	struct rte_eth_xstat_name *names;
 	struct rte_eth_xstat *values;
 
 	if (n < 0)
-		return app_err(n, "port %u: extended statistics: %s", p->id, rte_strerror(-n));
+		return app_err(n, "port %u: extended statistics: %s", p->id, port_error(p->id, n));
 	names = calloc((size_t)n + 1, sizeof(*names));
 	values = calloc((size_t)n + 1, sizeof(*values));
+	if (names != NULL && values != NULL) {
+		got = rte_eth_xstats_get_names(p->id, names, (unsigned int)n);
+		if (got == n)
+			got = rte_eth_xstats_get(p->id, values, (unsigned int)n);
+	}
 	if (names == NULL || values == NULL)
 		ret = app_err(-ENOMEM, "port %u: no memory for %d statistics", p->id, n);
-	else if (rte_eth_xstats_get_names(p->id, names, (unsigned int)n) != n ||
-		 rte_eth_xstats_get(p->id, values, (unsigned int)n) != n)
+	else if (got < 0)
+		ret = app_err(got, "port %u: extended statistics: %s", p->id, port_error(p->id, got));
+	else if (got != n)
 		ret = app_err(-EIO, "port %u: the device changed its mind about %d statistics", p->id, n);
 	for (i = 0; ret == 0 && i < n; i++)
 		out_u64(o, names[values[i].id].name, values[i].value);
@@ -152,7 +161,7 @@ do_show_port(void *arg, const struct cmd_args *a)
 		if (cmd_is(a, "what", "info"))
 			show_info(app, p, &o);
 		else if (cmd_is(a, "what", "stats"))
-			show_stats(p, &o);
+			ret = show_stats(p, &o);
 		else if (cmd_is(a, "what", "xstats"))
 			ret = show_xstats(p, &o);
 		else
@@ -251,7 +260,7 @@ do_clear(void *arg, const struct cmd_args *a)
 
 		ret = live_clear(arg, id, x);
 		if (ret != 0)
-			app_err(ret, "port %u: clear %s: %s", id, cmd_text(a, "what"), rte_strerror(-ret));
+			app_err(ret, "port %u: clear %s: %s", id, cmd_text(a, "what"), port_error(id, ret));
 	}
 	return ret;
 }

@@ -120,6 +120,7 @@ port_add(struct app *app, uint16_t id)
 	/* Ranges of settings and profiles come from it, also before the first start, which asks again and says why not. */
 	if (rte_eth_dev_info_get(id, &p->info) != 0)
 		memset(&p->info, 0, sizeof(p->info));
+	port_listen(id);
 }
 
 void
@@ -247,6 +248,8 @@ port_configure(struct app *app, struct app_port *p)
 	/* what was received in pieces goes out in pieces */
 	conf.txmode.offloads |= p->info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	conf.intr_conf.rxq = wants_interrupts(p);
+	conf.intr_conf.lsc = p->info.dev_flags != NULL && (*p->info.dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
+	conf.intr_conf.rmv = p->info.dev_flags != NULL && (*p->info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
 	if (p->rxq > 1) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		conf.rx_adv_conf.rss_conf.rss_hf = p->rss_hf & p->info.flow_type_rss_offloads;

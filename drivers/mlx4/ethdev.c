@@ -288,9 +288,8 @@ mlx4_eth_start(struct rte_eth_dev *dev)
 	mlx4_bursts_set(dev);
 	mlx4_watch_start(eth);
 	/* The link counts as down before the port is started; now it may be up. */
-	dev->data->dev_started = 1;
+	mlx4_link_on(eth, true);
 	mlx4_link_update(dev, 0);
-	dev->data->dev_started = 0;
 	return 0;
 
 err_port:
@@ -312,6 +311,7 @@ mlx4_eth_stop(struct rte_eth_dev *dev)
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 
 	dev->data->dev_started = 0;
+	mlx4_link_on(eth, false);
 	mlx4_watch_stop(eth);
 	mlx4_bursts_clear(dev);
 	mlx4_port_close(eth->hca, eth->port);

@@ -132,6 +132,8 @@ int mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate
 
 /* link.c */
 int mlx4_link_update(struct rte_eth_dev *dev, int wait);
+/* Whether the link is the card's, or down because the port is stopped; who is asking the card meanwhile asks again. */
+void mlx4_link_on(struct mlx4_eth *eth, bool on);
 int mlx4_link_up(struct rte_eth_dev *dev);
 int mlx4_link_down(struct rte_eth_dev *dev);
 int mlx4_mtu_set(struct rte_eth_dev *dev, uint16_t mtu);

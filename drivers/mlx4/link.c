@@ -10,9 +10,8 @@
 
 #define BURST_US 200u
 
-/* Polled, too: the card is asked each time, events only tell when. */
-int
-mlx4_link_update(struct rte_eth_dev *dev, int wait)
+static int
+link_look(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	struct rte_eth_link link = {
@@ -23,7 +22,7 @@ mlx4_link_update(struct rte_eth_dev *dev, int wait)
 	};
 	struct mlx4_port_info info;
 
-	if (dev->data->dev_started && !eth->hca->dead && mlx4_port_query(eth->hca, eth->port, &info) == 0) {
+	if (eth->link_on && !eth->hca->dead && mlx4_port_query(eth->hca, eth->port, &info) == 0) {
 		eth->hca->port[eth->port - 1] = info;
 		if (info.link_up) {
 			link.link_status = RTE_ETH_LINK_UP;
@@ -33,6 +32,32 @@ mlx4_link_update(struct rte_eth_dev *dev, int wait)
 	if (dev->data->dev_link.link_status == RTE_ETH_LINK_UP && link.link_status == RTE_ETH_LINK_DOWN)
 		eth->link_downs++;
 	return rte_eth_linkstatus_set(dev, &link);
+}
+
+/*
+ * Polled, too: the card is asked each time, events only tell when. The interrupt thread asks beside others: who was overtaken
+ * by an event asks again, so that the last word is not an old one.
+ */
+int
+mlx4_link_update(struct rte_eth_dev *dev, int wait)
+{
+	const struct mlx4_eth *eth = mlx4_eth_of(dev);
+	uint32_t events;
+	int same = -1;
+
+	RTE_SET_USED(wait);
+	do {
+		events = __atomic_load_n(&eth->link_events, __ATOMIC_SEQ_CST);
+		same &= link_look(dev);
+	} while (events != __atomic_load_n(&eth->link_events, __ATOMIC_SEQ_CST));
+	return same;
+}
+
+void
+mlx4_link_on(struct mlx4_eth *eth, bool on)
+{
+	eth->link_on = on;
+	__atomic_add_fetch(&eth->link_events, 1, __ATOMIC_SEQ_CST);
 }
 
 int
@@ -59,6 +84,7 @@ mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint
 
 	switch (type) {
 	case MLX4_EVENT_PORT_CHANGE:
+		__atomic_add_fetch(&eth->link_events, 1, __ATOMIC_SEQ_CST);
 		if (mlx4_link_update(dev, 0) == 0 && dev->data->dev_conf.intr_conf.lsc != 0)
 			rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, NULL);
 		break;

@@ -84,6 +84,8 @@ struct mlx4_eth {
 	pthread_mutex_t control;   /* control.c */
 	pthread_mutex_t sets_lock; /* chains of sets of receive queues, for those who look at them beside rss.c */
 	uint64_t link_downs;       /* how often the link went down */
+	bool link_on;              /* between start and stop: the link is what the card says */
+	uint32_t link_events;      /* tells who asks the card that what it heard may be old */
 	/* frames that queues lost by being stopped: received and not polled, posted and not sent */
 	uint64_t rx_stop_drops, tx_stop_drops;
 	struct mlx4_roce *roce; /* open for RoCE, or NULL */
