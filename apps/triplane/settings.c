@@ -290,6 +290,8 @@ settings_create(struct app *app)
 	if (ret == 0)
 		ret = settings_reserve_add(app);
 	if (ret == 0)
+		ret = settings_lso_add(app);
+	if (ret == 0)
 		ret = tp_declared_add(s->reg, TP_SCOPE_PORT, &qos, app, true, &s->qos);
 	if (ret == 0)
 		ret = settings_roce_add(app);

@@ -52,6 +52,7 @@ port_fill(struct rte_eth_dev *dev, struct mlx4_hca *hca, unsigned int port, cons
 	eth->dev = dev;
 	eth->args = *args;
 	eth->mtu = RTE_ETHER_MTU;
+	mlx4_lso_default(eth);
 	dev->data->mac_addrs = rte_zmalloc_socket("mlx4_macs", MLX4_ETH_MAX_UC_MACS * sizeof(struct rte_ether_addr), 0,
 						  hca->numa_node);
 	if (dev->data->mac_addrs == NULL)

@@ -66,6 +66,10 @@ int mlx4_mc_list_set(struct rte_eth_dev *dev, struct rte_ether_addr *mc, uint32_
 /* fcs.c: a card that was reset learns again what it shall take. */
 int mlx4_fcs_start(struct mlx4_eth *eth);
 
+/* lso.c: the defaults; what holds, after the MTU has changed, too. */
+void mlx4_lso_default(struct mlx4_eth *eth);
+void mlx4_lso_apply(struct mlx4_eth *eth);
+
 /* --- wol.c --- */
 bool mlx4_wol_offered(const struct mlx4_hca *hca, unsigned int port);
 int mlx4_wol_get(struct mlx4_hca *hca, unsigned int port, bool *on);

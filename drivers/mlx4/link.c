@@ -145,8 +145,10 @@ mlx4_mtu_apply(struct mlx4_eth *eth, uint16_t mtu)
 
 	if (rc == 0)
 		rc = mlx4_port_set_mtu(eth->hca, eth->port, mtu + MLX4_ETH_FRAME_OVERHEAD, mtu);
-	if (rc == 0)
+	if (rc == 0) {
 		eth->mtu = mtu;
+		mlx4_lso_apply(eth);
+	}
 	txqs_frame_max(eth, eth->mtu);
 	return rc;
 }

@@ -14,6 +14,7 @@
 #include "mlx4_hca.h"
 #include "mlx4_rxtx.h"
 #include "port_type.h"
+#include "rte_pmd_mlx4_tx.h"
 #include "tp_qos.h"
 
 #define MLX4_ETH_MAX_RXQ 256 /* a default set and 127 groups of two */
@@ -74,6 +75,7 @@ struct mlx4_eth {
 	uint32_t num_mc;
 	uint32_t vlan_filter[4096 / 32];
 	uint16_t mtu;
+	struct rte_pmd_mlx4_lso lso;     /* limits of large sends */
 	bool tunnels;                    /* the card looks into tunnels */
 	uint16_t tunnel_port;            /* UDP port of VXLAN that the application asked for, 0: none */
 	struct mlx4_card_counts cleared; /* what resets have set to zero in the card */

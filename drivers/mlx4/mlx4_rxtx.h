@@ -162,7 +162,10 @@ struct mlx4_txq {
 	uint32_t bf_off;
 	uint32_t qpn;
 	uint32_t max_desc, max_gso; /* bytes */
-	uint64_t linearized;        /* copied because they had too many segments */
+	bool lso_limited;           /* large sends are looked at: */
+	bool lso_tcp_options, lso_ip_options;
+	uint8_t lso_segs_min;
+	uint64_t linearized; /* copied because they had too many segments */
 	/* used by the burst of tx_policy.c only */
 	const struct mlx4_tx_policy *policy;      /* NULL: none */
 	const struct mlx4_tx_policy *policy_busy; /* what the burst that runs has taken */
@@ -281,6 +284,8 @@ void mlx4_txq_release(struct mlx4_txq *q);
 void mlx4_rxq_tunnels(struct mlx4_rxq *q, bool on);
 /* The card computes checksums and segments inside tunnels from now on, or does not. */
 void mlx4_txq_tunnels(struct mlx4_txq *q, bool on);
+/* lso.c: the queue and its lanes have the port's limits of large sends from now on. */
+void mlx4_lso_put(struct mlx4_txq *q);
 /*
  * Takes what waits in one queue pair back from the card and frees it; no burst may be at work. Says how many frames were
  * not sent, and their bytes. Afterwards the pair sends again, or, with an error, is stopped.

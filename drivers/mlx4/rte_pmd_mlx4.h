@@ -17,6 +17,7 @@
 
 #include "rte_pmd_mlx4_group.h"
 #include "rte_pmd_mlx4_qos.h"
+#include "rte_pmd_mlx4_tx.h"
 
 #ifdef __cplusplus
 extern "C" {

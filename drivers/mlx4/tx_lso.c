@@ -150,7 +150,7 @@ mlx4_tx_lso(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *by
 	uint64_t sum = 0;
 
 	room = RTE_MIN(room, q->sq_mask + 1 - at);
-	if (unlikely(q->mac_loopback || q->max_desc < BLOCKS_MAX * MLX4_TXBB_SIZE))
+	if (unlikely(q->mac_loopback || q->lso_limited || q->max_desc < BLOCKS_MAX * MLX4_TXBB_SIZE))
 		return 0;
 	for (i = 0; i < n && used + BLOCKS_MAX <= room; i++, w += blocks * MLX4_TXBB_SIZE) {
 		struct rte_mbuf *m = pkts[i];

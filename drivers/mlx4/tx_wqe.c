@@ -6,6 +6,8 @@
 
 #include <rte_ether.h>
 #include <rte_io.h>
+#include <rte_ip.h>
+#include <rte_tcp.h>
 
 #include "tx_wqe.h"
 
@@ -65,11 +67,26 @@ count_segments(const struct rte_mbuf *m, uint32_t skip)
 	return n;
 }
 
+/* What the port's limits exclude. Data that fit into one segment are no large send. */
+static __rte_noinline bool
+lso_excluded(const struct mlx4_txq *q, const struct rte_mbuf *m, uint32_t hdr)
+{
+	uint32_t data = m->pkt_len - hdr, mss = m->tso_segsz;
+	uint32_t l3 =
+		(m->ol_flags & RTE_MBUF_F_TX_IPV6) != 0 ? sizeof(struct rte_ipv6_hdr) : sizeof(struct rte_ipv4_hdr);
+
+	return q->max_gso == 0 || (data > mss && data <= mss * (q->lso_segs_min - 1u)) ||
+	       (!q->lso_tcp_options && m->l4_len > sizeof(struct rte_tcp_hdr)) ||
+	       (!q->lso_ip_options && m->l3_len > l3);
+}
+
 static __rte_always_inline int
 plan_lso(const struct mlx4_txq *q, const struct rte_mbuf *m, uint32_t frame_max, struct tx_plan *p)
 {
 	uint32_t hdr = tso_header_len(m);
 
+	if (unlikely(q->lso_limited) && lso_excluded(q, m, hdr))
+		return -EINVAL;
 	if (q->max_gso == 0)
 		return -ENOTSUP;
 	if (m->tso_segsz == 0 || hdr == 0 || hdr >= m->pkt_len || m->pkt_len - hdr > q->max_gso ||

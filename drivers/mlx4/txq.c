@@ -321,7 +321,7 @@ set_hot_fields(struct mlx4_txq *q, uint32_t blocks)
 	q->inline_max = q->eth->args.tx_inline;
 	q->mac_loopback = q->eth->args.mac_loopback;
 	q->max_desc = RTE_MIN(hca->caps.max_sq_desc, MLX4_SEND_WQE_MAX);
-	q->max_gso = hca->caps.max_gso;
+	mlx4_lso_put(q);
 	q->tunnels = q->eth->tunnels;
 	mlx4_txq_lengths(q, q->eth->mtu);
 	if (q->eth->args.bf && hca->caps.bf) {
