@@ -172,11 +172,15 @@ show_rules(const struct tp_qos_port *q, struct out *o)
 static void
 show_port(const struct tp_qos_port *q, const struct tp_qos_limits *lim, struct out *o)
 {
+	static const char *const tags[] = {"none", "priority", "vlan", "both"};
+
 	out_bool(o, "rx_pause", q->rx_pause);
 	out_bool(o, "tx_pause", q->tx_pause);
 	out_str(o, "trust", q->trust == TP_TRUST_DSCP ? "dscp" : "pcp");
 	out_bool(o, "mark_dscp", q->mark_dscp);
 	out_bool(o, "tx_untag_priority", q->tx_untag_priority);
+	out_str(o, "tag_untagged", tags[q->tag_untagged]);
+	out_u64(o, "port_vlan", q->port_vlan);
 	out_bool(o, "rx_untagged_lossless", q->rx_untagged_lossless);
 	out_bool(o, "dscp_ets", q->dscp_ets);
 	out_bool(o, "dscp_pfc", q->dscp_pfc);

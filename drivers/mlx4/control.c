@@ -55,6 +55,7 @@ LOCKED(mac_addr_set, mlx4_mac_set(dev, mac), struct rte_ether_addr *mac)
 LOCKED(set_mc_addr_list, mlx4_mc_list_set(dev, mc, n), struct rte_ether_addr *mc, uint32_t n)
 LOCKED(vlan_filter_set, mlx4_vlan_filter_set(dev, vid, on), uint16_t vid, int on)
 LOCKED(vlan_offload_set, mlx4_vlan_offload_set(dev, mask), int mask)
+LOCKED(vlan_pvid_set, mlx4_vlan_pvid_set(dev, vid, on), uint16_t vid, int on)
 LOCKED(reta_update, mlx4_reta_update(dev, conf, size), struct rte_eth_rss_reta_entry64 *conf, uint16_t size)
 LOCKED(reta_query, mlx4_reta_query(dev, conf, size), struct rte_eth_rss_reta_entry64 *conf, uint16_t size)
 LOCKED(rss_hash_update, mlx4_rss_hash_update(dev, conf), struct rte_eth_rss_conf *conf)
@@ -100,6 +101,7 @@ const struct eth_dev_ops mlx4_eth_ops = {
 	.vlan_filter_set = vlan_filter_set,
 	.vlan_offload_set = vlan_offload_set,
 	.vlan_strip_queue_set = vlan_strip_queue_set,
+	.vlan_pvid_set = vlan_pvid_set,
 	.reta_update = reta_update,
 	.reta_query = reta_query,
 	.rss_hash_update = rss_hash_update,

@@ -80,6 +80,9 @@ int mlx4_vlan_filter_set(struct rte_eth_dev *dev, uint16_t vid, int on);
 int mlx4_vlan_offload_set(struct rte_eth_dev *dev, int mask);
 void mlx4_vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t queue, int on);
 
+/* pvid.c */
+int mlx4_vlan_pvid_set(struct rte_eth_dev *dev, uint16_t vid, int on);
+
 /* stats.c */
 int mlx4_stats_get(MLX4_STATS_GET_ARGS);
 int mlx4_stats_reset(struct rte_eth_dev *dev);

@@ -124,14 +124,15 @@ decide(const struct mlx4_tx_policy *p, const struct rte_mbuf *m, const struct he
 	if (p->by_dscp && k->l3 != 0)
 		d.prio = (uint8_t)(d.dscp >= 0 ? d.dscp : k->tos >> DSCP_SHIFT) / TP_PRIOS;
 	d.dscp_data = k->l3 != 0 && d.dscp >= 0 && k->tos >> DSCP_SHIFT != d.dscp;
-	if (d.prio == 0)
+	if (!k->tagged && (m->ol_flags & RTE_MBUF_F_TX_VLAN) == 0)
+		d.tag_meta = (p->tags >> d.prio & 1) != 0;
+	else if (d.prio == 0)
 		return d;
-	if ((m->ol_flags & RTE_MBUF_F_TX_VLAN) != 0)
-		d.tag_meta = m->vlan_tci >> PRIO_SHIFT != d.prio;
-	else if (k->tagged)
-		d.tag_data = k->tag_prio != d.prio;
+	else if ((m->ol_flags & RTE_MBUF_F_TX_VLAN) != 0)
+		/* The port's own tag may have no priority, and is seen again when the frame is offered again. */
+		d.tag_meta = m->vlan_tci >> PRIO_SHIFT != d.prio && m->vlan_tci != p->tci[d.prio];
 	else
-		d.tag_meta = p->tag;
+		d.tag_data = k->tag_prio != d.prio;
 	return d;
 }
 
@@ -224,9 +225,9 @@ mark_one(const struct mlx4_tx_policy *p, struct rte_mbuf **m, struct mark *d)
 		*m = mine;
 	}
 	if (d->tag_meta) {
-		uint16_t tci = ((*m)->ol_flags & RTE_MBUF_F_TX_VLAN) != 0 ? (*m)->vlan_tci : 0;
+		const bool has = ((*m)->ol_flags & RTE_MBUF_F_TX_VLAN) != 0;
 
-		(*m)->vlan_tci = (uint16_t)((tci & TCI_LOW) | d->prio << PRIO_SHIFT);
+		(*m)->vlan_tci = has ? (uint16_t)(((*m)->vlan_tci & TCI_LOW) | d->prio << PRIO_SHIFT) : p->tci[d->prio];
 		(*m)->ol_flags |= RTE_MBUF_F_TX_VLAN;
 	}
 	if (d->tag_data) {
@@ -251,11 +252,11 @@ mark_usual(const struct mlx4_tx_policy *p, struct rte_mbuf *m)
 	type = load16(h + 12);
 	if (unlikely(type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ))
 		return false;
-	if (!p->tag || p->prio == 0)
+	if ((p->tags >> p->prio & 1) == 0)
 		return true;
 	if (unlikely(rte_mbuf_refcnt_read(m) != 1 || !RTE_MBUF_DIRECT(m)))
 		return false;
-	m->vlan_tci = (uint16_t)(p->prio << PRIO_SHIFT);
+	m->vlan_tci = p->tci[p->prio];
 	m->ol_flags |= RTE_MBUF_F_TX_VLAN;
 	return true;
 }
@@ -295,7 +296,8 @@ send_prio(struct mlx4_txq *q, const struct mlx4_tx_policy *p, uint8_t prio, stru
 	}
 	if (p->lane[prio] != NULL)
 		return send_by(q, p->lane[prio], pkts, n);
-	return prio == 0 ? mlx4_tx_burst(q, pkts, (uint16_t)n) : mlx4_tx_burst_tagged(q, pkts, (uint16_t)n);
+	return prio == 0 && (p->tags & 1) == 0 ? mlx4_tx_burst(q, pkts, (uint16_t)n)
+					       : mlx4_tx_burst_tagged(q, pkts, (uint16_t)n);
 }
 
 /* Frames on the wire that a packet without a tag becomes, and their bytes with FCS. */
@@ -378,7 +380,7 @@ mlx4_tx_marked(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mb
 	while (done < ready) {
 		for (run = 1; done + run < ready && prio[done + run] == prio[done]; run++)
 			;
-		if (p->tag || prio[done] == 0 || prio[done] == PRIO_NONE)
+		if (prio[done] == PRIO_NONE || prio[done] == 0 || (p->tags >> prio[done] & 1) != 0)
 			sent = send_prio(q, p, prio[done], out + done, run);
 		else
 			sent = send_untagged(q, p, prio[done], out + done, run);

@@ -40,7 +40,8 @@ struct mlx4_tx_policy {
 	bool classify;                     /* rules find priorities */
 	bool by_dscp;                      /* that of IP frames is the DSCP that they get or have, / 8 */
 	bool look;                         /* at what is behind the tag */
-	bool tag;                          /* frames of a priority other than 0 get a tag */
+	uint8_t tags;                      /* bit n: frames of priority n that have no tag get one ... */
+	uint16_t tci[MLX4_PRIOS];          /* ... this, by priority */
 	uint8_t prio;                      /* of frames that no rule finds */
 	uint8_t fixed_dscp;                /* DSCP + 1 of frames whose rule names none, 0: by their priority */
 	int8_t dscp[MLX4_PRIOS];           /* by priority, -1: stays */

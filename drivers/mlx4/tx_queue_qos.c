@@ -16,6 +16,7 @@
 
 #define PACE_BURST_S 0.001     /* of the rate ... */
 #define PACE_BURST_MIN 32768.0 /* ... at least so many bytes may go at once */
+#define PRIO_SHIFT 13          /* of a tag [802.1Q 9.6] */
 #define MBPS_EXACT 4095u       /* the card has larger rates in steps of 1 Gb/s */
 
 static void
@@ -61,7 +62,21 @@ static bool
 wants_policy(const struct mlx4_txq *q, const struct tp_qos_port *conf)
 {
 	return conf->dscp_ets || conf->num_rules != 0 || conf->mark_dscp || conf->hol_lifetime_us != 0 ||
-	       q->prio != 0 || q->fixed_dscp != 0 || q->hol_lifetime_us != 0 || q->policy_slots != NULL;
+	       conf->tag_untagged != 0 || q->prio != 0 || q->fixed_dscp != 0 || q->hol_lifetime_us != 0 ||
+	       q->policy_slots != NULL;
+}
+
+/* The tags of frames that have none: by the declaration, else of those only whose priority is not 0. */
+static void
+set_tags(struct mlx4_tx_policy *p, const struct tp_qos_port *conf)
+{
+	const bool all = conf->tag_untagged != 0, prio = !all || (conf->tag_untagged & TP_TAG_PRIO) != 0;
+	const uint16_t vid = (conf->tag_untagged & TP_TAG_VLAN) != 0 ? conf->port_vlan : 0;
+	unsigned int i;
+
+	p->tags = all ? 0xff : conf->tx_untag_priority ? 0 : 0xfe;
+	for (i = 0; i < TP_PRIOS; i++)
+		p->tci[i] = (uint16_t)(vid | (prio ? i << PRIO_SHIFT : 0));
 }
 
 static void
@@ -75,7 +90,7 @@ edit_marks(struct mlx4_tx_policy *p, const void *arg)
 	tp_qos_classes_make(want->conf, &p->classes);
 	p->classify = p->classes.n != 0;
 	p->by_dscp = want->conf->dscp_ets;
-	p->tag = !want->conf->tx_untag_priority;
+	set_tags(p, want->conf);
 	p->prio = q->prio;
 	p->fixed_dscp = q->fixed_dscp;
 	p->watched = want->conf->hol_lifetime_us != 0 || q->hol_lifetime_us != 0;
@@ -86,7 +101,7 @@ edit_marks(struct mlx4_tx_policy *p, const void *arg)
 		p->lane[i] = i == q->prio ? NULL : q->lane[i];
 	}
 	p->look = p->classify || p->by_dscp || p->fixed_dscp != 0 || want->conf->mark_dscp;
-	p->mark = p->look || p->prio != 0 || p->hold != 0 || p->discard != 0;
+	p->mark = p->look || p->prio != 0 || (p->tags & 1) != 0 || p->hold != 0 || p->discard != 0;
 	pace(p, q, want->conf);
 }
 

@@ -179,6 +179,20 @@ check_dscp(const struct tp_qos_port *q, const struct tp_qos_limits *lim, char *e
 }
 
 static int
+check_tags(const struct tp_qos_port *q, char *err)
+{
+	if (q->tag_untagged > (TP_TAG_PRIO | TP_TAG_VLAN)) {
+		word_err(err, "tag-untagged: %u, want 0..%u", q->tag_untagged, TP_TAG_PRIO | TP_TAG_VLAN);
+		return -EINVAL;
+	}
+	if (q->tag_untagged == TP_TAG_PRIO && q->tx_untag_priority) {
+		word_err(err, "tag-untagged: priority, want none, vlan or both while tx-untag-priority is on");
+		return -EINVAL;
+	}
+	return qos_check_range("port-vlan", q->port_vlan, false, 0, QOS_MAX_VID, "", err);
+}
+
+static int
 check_timers(const struct tp_qos_port *q, char *err)
 {
 	int ret = qos_check_range("rx-stall-timeout", q->rx_stall_ms, true, QOS_STALL_MIN, QOS_STALL_MAX, "ms", err);
@@ -250,6 +264,8 @@ tp_qos_port_check(const struct tp_qos_port *q, const struct tp_qos_limits *lim, 
 		ret = check_lossless("tx-pfc", q, q->tx_pfc, err);
 	if (ret == 0)
 		ret = check_dscp(q, lim, err);
+	if (ret == 0)
+		ret = check_tags(q, err);
 	if (ret == 0)
 		ret = check_timers(q, err);
 	return ret != 0 ? ret : check_rules(q, err);

@@ -13,6 +13,7 @@
 #define QOS_HOL_MIN 100u /* us */
 #define QOS_HOL_MAX 10000000u
 #define QOS_STALL_COUNT_MAX 255u
+#define QOS_MAX_VID 4095u
 #define GROUP_LOOKAHEAD_MIN 32u /* octets */
 #define GROUP_LOOKAHEAD_MAX 1024u
 #define GROUP_LCORE_MAX 251u

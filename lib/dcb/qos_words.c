@@ -367,6 +367,10 @@ rules_text(const void *obj, const struct word_key *key, unsigned int i, char *bu
 
 static const struct word_name trusts[] = {{"pcp", TP_TRUST_PCP}, {"dscp", TP_TRUST_DSCP}, {NULL, 0}};
 
+static const struct word_name taggings[] = {
+	{"none", 0}, {"priority", TP_TAG_PRIO}, {"vlan", TP_TAG_VLAN}, {"both", TP_TAG_PRIO | TP_TAG_VLAN}, {NULL, 0},
+};
+
 static const struct word_key keys[] = {
 	{"pause", "*FlowControl", "", "", "rx-pause and tx-pause together", SWITCH, .parse = pause_both_parse,
 	 .text = no_text},
@@ -393,6 +397,10 @@ static const struct word_key keys[] = {
 	 KEY_FIELD(mark_dscp)},
 	{"tx-untag-priority", "TxUntagPriority", "", "off", "No tag on frames that would carry a priority only", SWITCH,
 	 KEY_FIELD(tx_untag_priority)},
+	{"tag-untagged", "*PriorityVLANTag", "", "none",
+	 "Tag of all frames sent without one: with their priority, the port-vlan, both; none: of priorities not 0 only",
+	 .names = taggings, KEY_FIELD(tag_untagged)},
+	{"port-vlan", "", "", "0", "VLAN id that tag-untagged gives", .max = QOS_MAX_VID, KEY_FIELD(port_vlan)},
 	{"rx-untagged-lossless", "RxUntaggedMapToLossless", "", "off", "Untagged frames may use lossless buffers",
 	 SWITCH, KEY_FIELD(rx_untagged_lossless)},
 	{"dscp-ets", "DscpBasedEtsEnabled", "", "off",

@@ -41,6 +41,10 @@ enum tp_tsa {
 	TP_TSA_ETS = 2,
 };
 
+/** Tags of transmitted frames that have none, bits. */
+#define TP_TAG_PRIO 1u /**< with the frame's priority */
+#define TP_TAG_VLAN 2u /**< with the port VLAN */
+
 struct tp_qos_tc {
 	uint8_t tsa;        /**< enum tp_tsa */
 	uint8_t bw_pct;     /**< 0..100, ETS classes add up to 100; 0 for strict ones */
@@ -77,6 +81,9 @@ struct tp_qos_port {
 	uint8_t tx_dscp[TP_PRIOS]; /**< DSCP that a priority is marked with, 0..63; default: the priority itself */
 	bool mark_dscp;            /**< mark transmitted IP packets by tx_dscp (default false) */
 	bool tx_untag_priority;    /**< no tag for frames that would carry a priority only */
+	uint8_t tag_untagged;      /**< TP_TAG_* of all transmitted frames that have no tag; 0: tags of VID 0 for those
+				     *   whose priority is not 0, unless tx_untag_priority */
+	uint16_t port_vlan;        /**< VID of TP_TAG_VLAN, 0..4095 */
 	bool rx_untagged_lossless; /**< untagged frames may use lossless buffers */
 	bool dscp_ets;         /**< IP packets are sent at the priority of the DSCP that they leave with, DSCP / 8 */
 	bool dscp_pfc;         /**< asks for trust dscp, tx_untag_priority and rx_untagged_lossless, which do it */

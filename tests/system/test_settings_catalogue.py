@@ -63,7 +63,14 @@ def large_sends():
     check("a change is logged", "[port-setting] port 0: lso-size: 64000 -> 3000" in err, err)
 
 
-TESTS = (large_sends,)
+def tags():
+    want = {"tag-untagged": "both", "port-vlan": "291"}
+    round_trip("port VLAN", [f"set setting 0 {name} {v}" for name, v in want.items()], {"port 0": want})
+    refused("set setting 0 port-vlan 4096", "'4096'", "0..4095")
+    refused("set setting 0 tag-untagged on", "'on'", "none, priority, vlan or both")
+
+
+TESTS = (large_sends, tags)
 for test in TESTS:
     try:
         test()

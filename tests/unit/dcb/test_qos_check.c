@@ -46,6 +46,10 @@ static const struct judged whole[] = {
 	{"dscp-pfc=on tx-untag-priority=on rx-untagged-lossless=on", -EINVAL, "dscp-pfc: on", "trust=dscp"},
 	{"dscp-pfc=on trust=dscp rx-untagged-lossless=on", -EINVAL, "dscp-pfc: on", "tx-untag-priority=on"},
 	{"dscp-pfc=on trust=dscp tx-untag-priority=on", -EINVAL, "dscp-pfc: on", "rx-untagged-lossless=on"},
+	/* E-5 */
+	{"tag-untagged=priority port-vlan=9", 0, "", ""},
+	{"tag-untagged=both tx-untag-priority=on", 0, "", ""},
+	{"tag-untagged=priority tx-untag-priority=on", -EINVAL, "priority", "none, vlan or both"},
 	/* D-7 */
 	{"rx-stall-timeout=1000 rx-stall-minor=999", 0, "", ""},
 	{"rx-stall-timeout=1000 rx-stall-minor=1000", -EINVAL, "1000", "0..999 ms"},
