@@ -20,6 +20,7 @@ static const struct {
 	[MLX4_FW_ROCE_V2] = NEED("RoCE v2", 2, 31, 5050),
 	[MLX4_FW_DROPLESS] = NEED("dropless receive queues", 2, 31, 5050),
 	[MLX4_FW_56G] = NEED("56 GbE", 2, 31, 5050),
+	[MLX4_FW_PACKET_DIRECT] = NEED("queue groups with memory of their own (packet direct)", 2, 36, 5150),
 };
 
 const char *

@@ -13,6 +13,7 @@ enum mlx4_fw_need {
 	MLX4_FW_ROCE_V2, /* of a Pro */
 	MLX4_FW_DROPLESS,
 	MLX4_FW_56G,
+	MLX4_FW_PACKET_DIRECT,
 	MLX4_FW_NEEDS
 };
 

@@ -60,7 +60,8 @@ struct mlx4_eth {
 	bool reta_is_default; /* nobody asked for this table */
 	uint8_t rss_key[MLX4_RSS_KEY_SIZE];
 	uint64_t rss_hf;
-	struct mlx4_spread *rss; /* what the queues without a group have on the card now */
+	uint16_t rss_default_queue; /* of frames that the hash does not cover; 0: that of the first entry */
+	struct mlx4_spread *rss;    /* what the queues without a group have on the card now */
 	struct mlx4_groups *groups;
 	struct mlx4_flows *flows;       /* flow.h */
 	const struct mlx4_flood *flood; /* who gets copies by software, NULL: nobody */

@@ -203,7 +203,7 @@ mlx4_qp_create_rss(struct mlx4_hca *hca, uint32_t qpn, const struct mlx4_rss_att
 	prm_set(ctx, MLX4_RSS_FLAGS, attr->flags);
 	memcpy(ctx + MLX4_RSS_KEY, attr->key, MLX4_RSS_KEY_SIZE);
 	if ((attr->flags & (MLX4_RSS_F_UDP_IPV4 | MLX4_RSS_F_UDP_IPV6)) != 0)
-		prm_set(ctx, MLX4_RSS_BASE_QPN_UDP, attr->default_qpn);
+		prm_set(ctx, MLX4_RSS_BASE_QPN_UDP, attr->base_qpn);
 	return 0;
 }
 

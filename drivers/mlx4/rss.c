@@ -7,9 +7,13 @@
  * power-of-two number of queues) needs only n rings: then each queue has one, on the plain receive path.
  */
 #include <errno.h>
+#include <stdio.h>
+
+#include <rte_errno.h>
 
 #include <tp_reta.h>
 
+#include "ethdev.h"
 #include "flow.h"
 #include "group.h"
 #include "rte_pmd_mlx4_queue.h"
@@ -137,6 +141,18 @@ table_by_reta(const struct mlx4_eth *eth, const bool *taken, struct mlx4_spread_
 	conf->table = tp_reta_period(conf->queue, size);
 }
 
+/* The ring of frames without a hash: the first one of the queue that was asked for, when it has one. */
+static uint16_t
+default_ring(const struct mlx4_eth *eth, const struct mlx4_spread_conf *conf)
+{
+	uint16_t i;
+
+	for (i = 0; eth->rss_default_queue != 0 && i < conf->table; i++)
+		if (conf->queue[i] == eth->rss_default_queue)
+			return i;
+	return 0;
+}
+
 /* What the queues outside of groups shall have on the card, and who they are. */
 static void
 effective(const struct mlx4_eth *eth, const bool *taken, struct mlx4_spread_conf *conf, struct mlx4_queues *members)
@@ -171,6 +187,7 @@ effective(const struct mlx4_eth *eth, const bool *taken, struct mlx4_spread_conf
 	/* What has one ring hashes nothing. */
 	if (conf->table <= 1)
 		conf->flags = 0;
+	conf->other = default_ring(eth, conf);
 	memcpy(conf->key, eth->rss_key, sizeof(conf->key));
 	memset(&conf->queue[conf->table], 0, (MLX4_ETH_RETA_MAX - conf->table) * sizeof(conf->queue[0]));
 }
@@ -279,6 +296,55 @@ update(struct mlx4_eth *eth)
 	else
 		mlx4_rss_commit(eth, &c, taken);
 	return ret;
+}
+
+static int
+default_queue_set(struct mlx4_eth *eth, uint16_t queue, char err[TP_ERR_LEN])
+{
+	const uint16_t was = eth->rss_default_queue, n = eth->dev->data->nb_rx_queues;
+	const bool runs = eth->dev->data->dev_started != 0;
+	uint16_t most = (uint16_t)((runs ? RTE_MAX(n, 1) : MLX4_ETH_MAX_RXQ) - 1);
+	int ret;
+
+	if (queue > most) {
+		snprintf(err, TP_ERR_LEN, "rss-default-queue: %u, want 0..%u", queue, most);
+		return -EINVAL;
+	}
+	eth->rss_default_queue = queue;
+	ret = runs ? update(eth) : 0;
+	if (ret == 0)
+		return 0;
+	eth->rss_default_queue = was;
+	snprintf(err, TP_ERR_LEN, "rss-default-queue: %u: the card or the pool refused: %s", queue, rte_strerror(-ret));
+	return ret;
+}
+
+int
+rte_pmd_mlx4_rss_default_queue_set(uint16_t port_id, uint16_t queue, char err[TP_ERR_LEN])
+{
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	int ret;
+
+	if (eth == NULL) {
+		snprintf(err, TP_ERR_LEN, "port %u is not a port of this driver", port_id);
+		return -ENODEV;
+	}
+	err[0] = '\0';
+	mlx4_control_lock(eth);
+	ret = default_queue_set(eth, queue, err);
+	mlx4_control_unlock(eth);
+	return ret;
+}
+
+int
+rte_pmd_mlx4_rss_default_queue_get(uint16_t port_id, uint16_t *queue)
+{
+	const struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+
+	if (eth == NULL)
+		return -ENODEV;
+	*queue = eth->rss_default_queue;
+	return 0;
 }
 
 /* The default set and all groups: they share the key. */

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tp_qos.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -113,6 +115,19 @@ int rte_pmd_mlx4_rx_kinds_get(uint16_t port_id, uint16_t queue, struct rte_pmd_m
  * @return 0, -EINVAL
  */
 int rte_pmd_mlx4_rss_key_symmetric(uint8_t *key, size_t len);
+
+/**
+ * Which queue gets the frames that RSS has no hash of: no IP, fragments, types that are off. 0, at first: the one of the
+ * indirection table's first entry; so does a queue that the table does not name, until it does. Live; stays over stop, start and
+ * configuration. Groups have queues of their own for such frames.
+ * @param queue below the number of receive queues, while the port is stopped 0..255
+ * @param[out] err one line that names the value and what is wanted, when refused
+ * @return 0, -ENODEV (not a port of this driver), -EINVAL, or what kept the table from being made anew, and nothing changed
+ */
+int rte_pmd_mlx4_rss_default_queue_set(uint16_t port_id, uint16_t queue, char err[TP_ERR_LEN]);
+
+/** What was asked for. @return 0, -ENODEV. */
+int rte_pmd_mlx4_rss_default_queue_get(uint16_t port_id, uint16_t *queue);
 
 #ifdef __cplusplus
 }

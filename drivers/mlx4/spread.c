@@ -113,7 +113,7 @@ parent_create(struct mlx4_eth *eth, struct mlx4_spread *s, struct mlx4_rx_set *c
 		.lg_rings = (uint8_t)rte_log2_u32(s->conf.table),
 		.fn = s->conf.xor_hash ? MLX4_RSS_FN_XOR : MLX4_RSS_FN_TOEPLITZ,
 		.flags = s->conf.flags,
-		.default_qpn = s->base_qpn,
+		.default_qpn = s->base_qpn + s->conf.other,
 		.cq = &new_set[s->conf.queue[0]]->cq,
 	};
 	int ret;
@@ -250,7 +250,7 @@ mlx4_spread_is(const struct mlx4_eth *eth, const struct mlx4_spread *s, const st
 {
 	if (s == NULL)
 		return conf->table == 0;
-	return s->conf.table == conf->table && s->conf.flags == conf->flags &&
+	return s->conf.table == conf->table && s->conf.flags == conf->flags && s->conf.other == conf->other &&
 	       memcmp(s->conf.queue, conf->queue, sizeof(conf->queue)) == 0 &&
 	       (conf->flags == 0 || memcmp(s->conf.key, conf->key, sizeof(conf->key)) == 0) && !reshaped(eth, conf);
 }

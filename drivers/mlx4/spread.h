@@ -22,6 +22,7 @@ struct mlx4_queues {
 struct mlx4_spread_conf {
 	uint16_t table; /* rings, power of two, 0: no queue serves */
 	uint8_t flags;  /* MLX4_RSS_F_* */
+	uint16_t other; /* ring of frames that the hash does not cover, below table */
 	bool xor_hash;  /* instead of Toeplitz' */
 	bool aside;     /* beside the own rings of its queues (rx_side.h) */
 	uint8_t key[MLX4_RSS_KEY_SIZE];

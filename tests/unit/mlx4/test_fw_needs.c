@@ -147,12 +147,23 @@ test_56g(void **state)
 	check_speed("2.42.5000", true);
 }
 
+/* A warning: the card is asked for nothing that older firmware would refuse. */
+static void
+test_packet_direct(void **state)
+{
+	assert_true(says("2.36.5149", "", "packet direct", "2.36.5150 is needed"));
+	rig_close();
+	assert_false(says("2.36.5150", "", "packet direct", ""));
+	rig_close();
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_card), cmocka_unit_test(test_roce_v1),  cmocka_unit_test(test_roce_v2),
-		cmocka_unit_test(test_dscp), cmocka_unit_test(test_dropless), cmocka_unit_test(test_56g),
+		cmocka_unit_test(test_card),          cmocka_unit_test(test_roce_v1),  cmocka_unit_test(test_roce_v2),
+		cmocka_unit_test(test_dscp),          cmocka_unit_test(test_dropless), cmocka_unit_test(test_56g),
+		cmocka_unit_test(test_packet_direct),
 	};
 
 	if (rig_eal("ut-fw-needs", "0@0") < 0)
