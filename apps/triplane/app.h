@@ -30,6 +30,8 @@
 #define APP_MTU_MAX 9600
 #define APP_RSS_KEY_MAX 64
 #define APP_RSS_QUEUES_MOST 64 /* E-1 */
+#define APP_TABLE_MAX 512      /* RTE_ETH_RSS_RETA_SIZE_512 */
+#define APP_VLAN_WORDS 64      /* of 64 ids */
 #define APP_RESERVATION 150
 #define APP_RESERVATION_MOST 5000000 /* E-15 */
 #define APP_INTR_QUEUES 32           /* receive queues of a port that have an interrupt each */
@@ -77,7 +79,10 @@ struct app_port {
 	unsigned int tx_choice;              /* TP_TXQ_BY_*: how it chooses among its transmit queues, 0: it does not */
 	bool burst_buffer;                   /* packets wait in reserves, of so many for each queue */
 	uint32_t reservation;
-	uint16_t rss_queues; /* that RSS spreads over, 0: all */
+	uint16_t rss_queues;                      /* that RSS spreads over, 0: all */
+	uint16_t table[APP_TABLE_MAX], table_len; /* queues that entries of its table have in turn instead; 0: none */
+	uint64_t vlans[APP_VLAN_WORDS],
+		vlans_put[APP_VLAN_WORDS]; /* that pass its filter, and what the device was told */
 	struct rte_eth_dev_info info;
 	struct rte_mempool *pool;
 	uint64_t rss_hf;
@@ -192,11 +197,18 @@ int ports_reset(struct app *app, const uint32_t *ids, unsigned int n);
 /* port_table.c: the pool that all ports receive into; NULL: which was said. */
 struct rte_mempool *ports_pool(struct app *app, int socket);
 /* Gives a started port a redirection table of info.reta_size entries. 0 or a negative errno; the port has the old one then. */
-int port_table_set(struct app *app, const struct app_port *p, struct rte_eth_rss_reta_entry64 *reta);
+int port_reta_put(struct app *app, const struct app_port *p, struct rte_eth_rss_reta_entry64 *reta);
 /* What to tell of its errors. */
 const char *port_table_error(int err);
-/* The table that spreads over rss_queues, or all; 0 where there is nothing to spread. */
+/* The table that it was given, or that spreads over rss_queues, or all; 0 where there is nothing to spread. */
 int port_spread(struct app *app, const struct app_port *p);
+/* cmd_rss.c: n 0: the default. A stopped port keeps it for its start. 0, or a negative errno with a line in err. */
+int port_table_set(struct app *app, struct app_port *p, const uint16_t *queue, uint16_t n, char *err, size_t len);
+/* The started port has the table that it was given. */
+int port_table_put(struct app *app, struct app_port *p, char *err, size_t len);
+/* cmd_port_filter.c: VLANs that pass the filter, also while there is none; tells the device once it has one. */
+int port_vlans_set(struct app_port *p, const uint64_t vlans[APP_VLAN_WORDS]);
+int port_vlans_put(struct app_port *p);
 /* cmd_flow.c: the port's rules are gone. */
 void flows_forget(struct app_port *p);
 /* 0, or -EBUSY with a line in err. */

@@ -10,19 +10,15 @@
 
 #include "dcbx.h"
 
-static int
-do_dcbx(void *arg, const struct cmd_args *a)
+int
+dcbx_port_want(struct app *app, struct app_port *p, bool on, bool willing)
 {
-	struct app *app = arg;
-	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
-	bool on = cmd_is(a, "state", "on");
 	int ret;
 
 	if (on && p->dcbx == NULL && app->fwd_runs)
 		return app_err(-EBUSY, "port %u: forwarding runs; stop it first", p->id);
 	p->dcbx_on = on;
-	if (cmd_has(a, "willing"))
-		p->dcbx_willing = cmd_is(a, "willing", "willing");
+	p->dcbx_willing = willing;
 	if (p->dcbx != NULL && (on || app->fwd_runs)) {
 		tp_dcbx_port_set(p->dcbx, on, p->dcbx_willing);
 	} else if (on && p->started) {
@@ -33,6 +29,16 @@ do_dcbx(void *arg, const struct cmd_args *a)
 		dcbx_port_down(p);
 	}
 	return 0;
+}
+
+static int
+do_dcbx(void *arg, const struct cmd_args *a)
+{
+	struct app *app = arg;
+	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
+
+	return dcbx_port_want(app, p, cmd_is(a, "state", "on"),
+			      cmd_has(a, "willing") ? cmd_is(a, "willing", "willing") : p->dcbx_willing);
 }
 
 static int

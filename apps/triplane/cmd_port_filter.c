@@ -35,13 +35,48 @@ do_mac(void *arg, const struct cmd_args *a)
 			: app_err(ret, "port %u: mac %s %s: %s", id, what, cmd_text(a, "address"), rte_strerror(-ret));
 }
 
+int
+port_vlans_put(struct app_port *p)
+{
+	unsigned int id;
+	int ret;
+
+	if (!p->configured || (p->rx_offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER) == 0)
+		return 0;
+	for (id = 0; id < APP_VLAN_WORDS * 64; id++) {
+		const uint64_t bit = UINT64_C(1) << id % 64;
+
+		if (((p->vlans[id / 64] ^ p->vlans_put[id / 64]) & bit) == 0)
+			continue;
+		ret = rte_eth_dev_vlan_filter(p->id, (uint16_t)id, (p->vlans[id / 64] & bit) != 0);
+		if (ret != 0)
+			return ret;
+		p->vlans_put[id / 64] ^= bit;
+	}
+	return 0;
+}
+
+int
+port_vlans_set(struct app_port *p, const uint64_t vlans[APP_VLAN_WORDS])
+{
+	memcpy(p->vlans, vlans, sizeof(p->vlans));
+	return p->started ? port_vlans_put(p) : 0;
+}
+
 static int
 do_vlan_filter(void *arg, const struct cmd_args *a)
 {
 	uint16_t id = (uint16_t)cmd_num(a, "port", 0), vlan = (uint16_t)cmd_num(a, "id", 0);
-	int ret = rte_eth_dev_vlan_filter(id, vlan, cmd_is(a, "what", "add"));
+	const uint64_t bit = UINT64_C(1) << vlan % 64;
+	const bool add = cmd_is(a, "what", "add");
+	int ret = rte_eth_dev_vlan_filter(id, vlan, add);
+	struct app *app = arg;
+	struct app_port *p = &app->port[id];
 
-	(void)arg;
+	if (ret == 0) {
+		p->vlans[vlan / 64] = add ? p->vlans[vlan / 64] | bit : p->vlans[vlan / 64] & ~bit;
+		p->vlans_put[vlan / 64] = (p->vlans_put[vlan / 64] & ~bit) | (p->vlans[vlan / 64] & bit);
+	}
 	return ret == 0 ? 0
 	       : ret == -ENOSYS
 		       ? app_err(ret, "port %u: VLAN %u: its filter is off; 'port config %u vlan filter on' first", id,

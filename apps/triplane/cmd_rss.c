@@ -64,31 +64,66 @@ do_symmetric(void *arg, const struct cmd_args *a)
 	return set_key(p, octets, n);
 }
 
+int
+port_table_put(struct app *app, struct app_port *p, char *err, size_t len)
+{
+	const uint16_t size = p->info.reta_size;
+	uint16_t i;
+	int ret;
+
+	for (i = 0; i < p->table_len; i++)
+		if (p->table[i] >= p->rxq) {
+			snprintf(err, len, "port %u: queues: %u, want 0..%u", p->id, p->table[i], p->rxq - 1);
+			return -EINVAL;
+		}
+	if (p->table_len != 0 && (size == 0 || size > MAX_RETA)) {
+		snprintf(err, len, "port %u: the device has a redirection table of %u entries, want 1..%u", p->id, size,
+			 MAX_RETA);
+		return -ENOTSUP;
+	}
+	ret = port_spread(app, p);
+	if (ret != 0)
+		snprintf(err, len, "port %u: redirection table: %s", p->id, port_table_error(ret));
+	return ret;
+}
+
+int
+port_table_set(struct app *app, struct app_port *p, const uint16_t *queue, uint16_t n, char *err, size_t len)
+{
+	uint16_t was[APP_TABLE_MAX], was_len = p->table_len;
+	int ret;
+
+	memcpy(was, p->table, sizeof(was));
+	memcpy(p->table, queue, n * sizeof(queue[0]));
+	p->table_len = n;
+	ret = p->started ? port_table_put(app, p, err, len) : 0;
+	if (ret == 0)
+		return 0;
+	memcpy(p->table, was, sizeof(was));
+	p->table_len = was_len;
+	return ret;
+}
+
 /* Entries take the queues of the list in turn. */
 static int
 do_reta(void *arg, const struct cmd_args *a)
 {
 	struct app *app = arg;
-	const struct app_port *p = &app->port[cmd_num(a, "port", 0)];
+	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
 	const struct cmd_val *queues = cmd_val(a, "queues");
-	struct rte_eth_rss_reta_entry64 reta[MAX_RETA / RTE_ETH_RETA_GROUP_SIZE];
-	uint16_t size = p->info.reta_size, i;
+	uint16_t queue[APP_TABLE_MAX];
+	char err[TP_SETTING_ERR];
+	unsigned int i;
 	int ret;
 
-	if (size == 0 || size > MAX_RETA)
-		return app_err(-ENOTSUP, "port %u: the device has a redirection table of %u entries, want 1..%u", p->id,
-			       size, MAX_RETA);
-	memset(reta, 0, sizeof(reta));
-	for (i = 0; i < size; i++) {
-		uint32_t q = queues->list[i % queues->n];
-
-		if (q >= p->rxq)
-			return app_err(-EINVAL, "port %u: queues: %u, want 0..%u", p->id, q, p->rxq - 1);
-		reta[i / RTE_ETH_RETA_GROUP_SIZE].mask |= RTE_BIT64(i % RTE_ETH_RETA_GROUP_SIZE);
-		reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] = (uint16_t)q;
+	RTE_BUILD_BUG_ON(RTE_DIM(queue) < CMD_MAX_LIST);
+	for (i = 0; i < queues->n; i++) {
+		if (queues->list[i] >= p->rxq)
+			return app_err(-EINVAL, "port %u: queues: %u, want 0..%u", p->id, queues->list[i], p->rxq - 1);
+		queue[i] = (uint16_t)queues->list[i];
 	}
-	ret = port_table_set(app, p, reta);
-	return ret == 0 ? 0 : app_err(ret, "port %u: redirection table: %s", p->id, port_table_error(ret));
+	ret = port_table_set(app, p, queue, (uint16_t)queues->n, err, sizeof(err));
+	return ret == 0 ? 0 : app_err(ret, "%s", err);
 }
 
 static void

@@ -18,6 +18,9 @@ extern const struct fwd_mode dcbx_mode;
 int dcbx_port_up(struct app_port *p);
 void dcbx_port_down(struct app_port *p);
 
+/* cmd_dcbx.c: what the user wants; an agent begins while forwarding is stopped. Says why not. */
+int dcbx_port_want(struct app *app, struct app_port *p, bool on, bool willing);
+
 /* An agent's stream. */
 void dcbx_stream_init(struct fwd_stream *s, const struct app_port *p);
 

@@ -37,7 +37,8 @@ const struct app_offload app_rx_offloads[] = {
 	RX("rss_hash", RSS_HASH, "rss-hash", "", "Gives each packet its hash"),
 	RX("timestamp", TIMESTAMP, "timestamp", "", "Gives each packet its time of arrival by the card's clock"),
 	RX("keep_crc", KEEP_CRC, "keep-crc", "IgnoreFCS", "Leaves the FCS on packets"),
-	RX("qinq_strip", QINQ_STRIP, "qinq-strip", "", "Takes both VLAN tags off; no setting of ConnectX-3 ports, whose card takes off one"),
+	RX("qinq_strip", QINQ_STRIP, "qinq-strip", "",
+	   "Takes both VLAN tags off; no setting of ConnectX-3 ports, whose card takes off one"),
 	RX("outer_ipv4_cksum", OUTER_IPV4_CKSUM, "outer-ipv4-cksum", "",
 	   "Checks outer IPv4 header checksums of tunnels"),
 	RX("outer_udp_cksum", OUTER_UDP_CKSUM, "outer-udp-cksum", "", "Checks outer UDP checksums of tunnels"),
@@ -205,6 +206,15 @@ port_mtu_live(const struct app *app, const struct app_port *p, uint16_t mtu)
 	       (mtu <= p->mtu_made || (uint32_t)mtu + frame_overhead(&p->info) <= buffer_room(app));
 }
 
+static int
+port_table_check(struct app *app, struct app_port *p)
+{
+	char err[256];
+	int ret = port_table_put(app, p, err, sizeof(err));
+
+	return ret != 0 ? app_err(ret, "%s", err) : 0;
+}
+
 /* What was asked for while the port could not say whether it can. */
 static int
 port_check_waits(struct app *app, struct app_port *p)
@@ -218,6 +228,8 @@ port_check_waits(struct app *app, struct app_port *p)
 			"port %u: rx-completion %s: want polling, its device has no receive interrupts, or more than "
 			"%u queues",
 			p->id, rxwait_modes[p->wait.mode], APP_INTR_QUEUES);
+	if (p->table_len != 0)
+		return port_table_check(app, p);
 	ret = p->rss_queues != 0 ? port_spread(app, p) : 0;
 	return ret != 0 ? app_err(ret, "port %u: rss-queues %u: %s", p->id, p->rss_queues, port_table_error(ret)) : 0;
 }
@@ -358,6 +370,8 @@ port_start(struct app *app, struct app_port *p)
 	}
 	/* Modes before the start: a frame that waits on the wire comes with the link and would not be for this port. */
 	ret = port_modes(p);
+	if (ret == 0)
+		ret = port_vlans_put(p);
 	if (ret != 0)
 		return ret;
 	ret = rte_eth_dev_start(p->id);

@@ -109,7 +109,7 @@ leave_old_rings(const struct app_port *p, bool all)
 }
 
 int
-port_table_set(struct app *app, const struct app_port *p, struct rte_eth_rss_reta_entry64 *reta)
+port_reta_put(struct app *app, const struct app_port *p, struct rte_eth_rss_reta_entry64 *reta)
 {
 	/* The agent of DCBX polls a port that does not forward. */
 	const bool ours = p->started && !app->fwd_runs && p->dcbx == NULL;
@@ -173,7 +173,8 @@ port_spread(struct app *app, const struct app_port *p)
 		n = RTE_MIN(n, p->rss_queues);
 	for (i = 0; i < size; i++) {
 		reta[i / RTE_ETH_RETA_GROUP_SIZE].mask = UINT64_MAX;
-		reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] = queue[i % n];
+		reta[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] =
+			p->table_len != 0 ? p->table[i % p->table_len] : queue[i % n];
 	}
-	return port_table_set(app, p, reta);
+	return port_reta_put(app, p, reta);
 }

@@ -316,7 +316,7 @@ offload_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at 
 		return ret;
 	*field = on ? *field | bit : *field & ~bit;
 	p->dirty |= !live;
-	return 0;
+	return live ? refused(p, row, value, port_vlans_put(p), err) : 0;
 }
 
 static int

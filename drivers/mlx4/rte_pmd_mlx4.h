@@ -97,6 +97,12 @@ int rte_pmd_mlx4_wake_on_lan_set(uint16_t port_id, bool on);
 /** What the firmware says. @return 0, -ENODEV, -ENOTSUP as above, or an error of the card. */
 int rte_pmd_mlx4_wake_on_lan_get(uint16_t port_id, bool *on);
 
+/**
+ * The UDP port of VXLAN that was given by rte_eth_dev_udp_tunnel_port_add(), 0: none. Any thread.
+ * @return 0, -ENODEV (not a port of this driver), -ENOTSUP (the card knows no tunnels)
+ */
+int rte_pmd_mlx4_vxlan_port_get(uint16_t port_id, uint16_t *udp_port);
+
 /** State of the software model behind a port. */
 struct rte_pmd_mlx4_model {
 	char wire[64]; /**< name of the port's wire */

@@ -10,6 +10,7 @@
 #include <rte_vxlan.h>
 
 #include "ethdev.h"
+#include "rte_pmd_mlx4.h"
 
 #define RX_TUNNEL (RTE_ETH_RX_OFFLOAD_OUTER_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_OUTER_UDP_CKSUM)
 #define TX_TUNNEL                                                                                                      \
@@ -191,4 +192,17 @@ mlx4_tunnel_port_del(struct rte_eth_dev *dev, struct rte_eth_udp_tunnel *t)
 	if (rc != 0)
 		eth->tunnel_port = before;
 	return rc;
+}
+
+int
+rte_pmd_mlx4_vxlan_port_get(uint16_t port_id, uint16_t *udp_port)
+{
+	const struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+
+	if (eth == NULL)
+		return -ENODEV;
+	if (!eth->hca->caps.vxlan)
+		return -ENOTSUP;
+	*udp_port = eth->tunnel_port;
+	return 0;
 }

@@ -70,7 +70,64 @@ def tags():
     refused("set setting 0 tag-untagged on", "'on'", "none, priority, vlan or both")
 
 
-TESTS = (large_sends, tags)
+def vlan_passes():
+    """Frames with the port VLAN of one port pass the other one's filter by its ids, set while there was no filter yet."""
+    lines = ["set setting 0 mode txonly", "set setting 1 mode rxonly", "set setting 1 vlan-ids 5", "set setting 1 rx-vlan-filter on",
+             "set setting 0 tag-untagged vlan"]
+    rc, out, err = run(lines + ["set setting 0 port-vlan 5", "start", "wait counter rx_good_packets 100 1 60", "stop"])
+    check("the VLAN that may pass", rc == 0 and err == "", (rc, err, out[-300:]))
+    rc, out, err = run(lines + ["set setting 0 port-vlan 6", "start", "wait counter tx_good_packets 1000 0 60", "stop",
+                                "show port stats 1 json"])
+    check("the VLAN that may not", rc == 0 and json.loads(out.splitlines()[-1])["ports"][0]["rx_packets"] == 0, (rc, err, out[-300:]))
+
+
+KEY = bytes(range(7, 47)).hex()
+
+
+def commands():
+    """What commands set is a setting: saved, loaded by another process, and with the port configured anew it is still there."""
+    macs, want = ["02:00:00:00:00:0%d" % i for i in (1, 2)], {
+        "rx-queues": "4", "rss-key": KEY, "rss-table": "3,1", "rss-default-queue": "2", "rx-vlan-filter": "on", "vlan-ids": "5,7-9",
+        "vxlan-port": "5000", "dcbx": "on", "dcbx-willing": "on"}
+    want["mac-addresses"] = ",".join(macs)
+    lines = ["port stop all", "set setting 1 rx-queues 4", "port start all", f"rss key 1 {KEY}", "rss reta 1 3,1",
+             "set setting 1 rss-default-queue 2", "port config 1 vlan filter on"]
+    lines += [f"port vlan add 1 {v}" for v in (9, 5, 7, 4, 8)] + ["port vlan remove 1 4"]
+    lines += [f"port mac add 1 {m}" for m in macs] + ["port tunnel add 1 vxlan 5000", "dcbx 1 on willing"]
+    round_trip("commands of filters and RSS", lines, {"port 1": want})
+    anew = ["port stop 1", "set setting 1 mtu 1400", "set setting 1 mtu 1500", "port start 1", "rss show 1 json", "show settings diff json"]
+    rc, out, err = run(lines + anew)
+    rss = json.loads(out.splitlines()[-2])["ports"][0]
+    check("kept when the port is configured anew", rc == 0 and diff(out) == {"port 1": want} and rss["key"] == KEY and
+          rss["reta"].startswith("3,1,3,1,3,1,"), (rc, err, out[-900:]))
+
+
+def texts():
+    """The same by the rows; back to the defaults, nothing is left."""
+    rows = {"rss-key": KEY, "rss-table": "1,0,1", "vlan-ids": "0-3,4095", "mac-addresses": "02:00:00:00:00:09", "vxlan-port": "65535",
+            "dcbx": "on"}
+    lines = ["port stop all", "set setting 0 rx-queues 2"] + [f"set setting 0 {n} {v}" for n, v in rows.items()] + ["port start all"]
+    round_trip("lists", lines, {"port 0": {"rx-queues": "2", **rows}})
+    rc, out, err = run(lines + ["port stop all"] + [f"set setting 0 {n} {v}" for n, v in (
+        ("rss-key", "default"), ("rss-table", "default"), ("vlan-ids", "none"), ("mac-addresses", "none"), ("vxlan-port", "0"), ("dcbx", "off"),
+        ("rx-queues", "1"))] + ["port start all", "show settings diff json"])
+    check("back to the defaults", rc == 0 and err == "" and diff(out) == {}, (rc, err, out[-600:]))
+    for name, value, want in (("rss-key", "12345", "default or the octets"), ("rss-key", "1234", "want 40"), ("rss-table", "0,,1", "such as 0,1,1,2"),
+                              ("rss-table", "0,256", "such as 0,1,1,2"), ("vlan-ids", "4096", "0..4095"), ("vlan-ids", "9-7", "0..4095"),
+                              ("mac-addresses", "01:00:5e:00:00:01", "unicast"), ("vxlan-port", "65536", "0..65535"), ("dcbx", "maybe", "off or on"),
+                              ("rss-default-queue", "256", "0..255")):
+        rc, out, err = run(["port stop 0", f"set setting 0 {name} {value}", "show settings diff json"])
+        check(f"refused: {name} {value}", rc == 1 and err.count("\n") == 1 and name in err and want in err and diff(out) == {}, (rc, err))
+    refused("rss reta 0 0,3", "3", "want 0..0")
+    rc, out, err = run(["port stop 0", "set setting 0 rss-table 0,3", "port start 0"])
+    check("a table beyond the queues", rc == 1 and "queues: 3, want 0..0" in err, (rc, err))
+    rc, out, err = run(["set setting 0 vxlan-port 5000", "set setting 1 vxlan-port 6000", "show settings diff json"])
+    check("one VXLAN port a card", rc == 1 and "6000" in err and "other port" in err and diff(out) == {"port 0": {"vxlan-port": "5000"}}, (rc, err))
+    rc, out, err = run(["show settings 0 json"], ["--vdev=net_mlx4_model0,type=cx3"])
+    check("a card without tunnels has no vxlan-port", rc == 0 and "vxlan-port" not in objects(out)["port 0"], (rc, err))
+
+
+TESTS = (large_sends, tags, vlan_passes, commands, texts)
 for test in TESTS:
     try:
         test()
