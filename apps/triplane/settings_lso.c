@@ -57,7 +57,7 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	}
 
 static const struct tp_setting rows[] = {
-	ROW("lso-size", "LSOSize", "octets", TP_SETTING_NUMBER, "64000", 0, 131072, SIZE,
+	ROW("lso-size", "LSOSize", "octets", TP_SETTING_NUMBER, "131072", 0, 131072, SIZE,
 	    "Most data of a large send (tx-tcp-tso); below the MTU and 1024 there are none, and they are dropped"),
 	ROW("lso-min-segments", "LSOMinSegment", "segments", TP_SETTING_NUMBER, "2", RTE_PMD_MLX4_LSO_SEGMENTS_MIN,
 	    RTE_PMD_MLX4_LSO_SEGMENTS_MAX, SEGMENTS,

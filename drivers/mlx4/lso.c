@@ -14,7 +14,9 @@
 void
 mlx4_lso_default(struct mlx4_eth *eth)
 {
-	eth->lso = (struct rte_pmd_mlx4_lso){RTE_PMD_MLX4_LSO_SIZE, RTE_PMD_MLX4_LSO_SEGMENTS_MIN, true, true};
+	const uint32_t size = RTE_MIN(RTE_PMD_MLX4_LSO_SIZE, eth->hca->caps.max_gso);
+
+	eth->lso = (struct rte_pmd_mlx4_lso){size, RTE_PMD_MLX4_LSO_SEGMENTS_MIN, true, true};
 }
 
 /* A burst that runs may still send by what held before. */

@@ -20,7 +20,8 @@
 extern "C" {
 #endif
 
-#define RTE_PMD_MLX4_LSO_SIZE 64000u     /**< default of size */
+#define RTE_PMD_MLX4_LSO_SIZE                                                                                          \
+	131072u /**< default of size: what the card takes; no stack is told, and some send 65495 */
 #define RTE_PMD_MLX4_LSO_OVER_MTU 1024u  /**< a size below the MTU and this much switches large sends off */
 #define RTE_PMD_MLX4_LSO_SEGMENTS_MIN 2u /**< default of min_segments */
 #define RTE_PMD_MLX4_LSO_SEGMENTS_MAX 32u

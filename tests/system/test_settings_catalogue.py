@@ -60,7 +60,7 @@ def large_sends():
     rc, out, err = run(["set setting 0 lso-size 3000"], ["--vdev=net_null0"])
     check("a device without large sends", rc == 1 and "lso-size" in err, (rc, err))
     rc, out, err = run(["set setting 0 lso-size 3000"], level="notice")
-    check("a change is logged", "[port-setting] port 0: lso-size: 64000 -> 3000" in err, err)
+    check("a change is logged", "[port-setting] port 0: lso-size: 131072 -> 3000" in err, err)
 
 
 def tags():

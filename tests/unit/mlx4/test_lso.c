@@ -18,7 +18,7 @@
 #define BUF 8192u /* data of a buffer behind the first */
 #define PKTS 64u
 
-static const struct rte_pmd_mlx4_lso defaults = {64000, 2, true, true};
+static const struct rte_pmd_mlx4_lso defaults = {131072, 2, true, true};
 
 static int
 setup(void **state)
