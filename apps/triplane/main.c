@@ -208,6 +208,25 @@ shut_down(struct app *app)
 }
 
 /* Arguments that need no EAL. */
+
+/* Of the reference of settings: where a default is not the vendor's, and why. */
+static const char deviations[] =
+	"Some defaults are not those of the vendor's driver, since DPDK's programs ask for what they use:\n\n"
+	"* checksums are off, there on in both directions: the forwarding modes neither look at what the card found, "
+	"nor "
+	"ask it to make a sum, but for `csum`; `set setting N rx-ipv4-cksum on` and its like switch them on;\n"
+	"* `tx-ring` is 512, there 2048: each descriptor counts in the pool of buffers, which has room for all rings, "
+	"so "
+	"2048 make it 1.75 times as large with a queue a port, and 2.5 times with many; profiles of `tune` set it;\n"
+	"* `rss-queues` is all, there 8: `rx-queues` has the number that was asked for, at first one;\n"
+	"* `lso-size` is what the card takes, there 64000, which the host's stack is told: no DPDK program is, and "
+	"larger "
+	"sends, as Linux guests make them, would be dropped.\n\n"
+	"Processors and NUMA nodes (there `*RssBaseProcNumber`, `*NumaNodeId`): rings and buffers are on the node of "
+	"the "
+	"port's device; `--lcores` says which CPUs there are, `lcores` (`set corelist`) which of them forward, in the "
+	"order of use, and a group's `lcore` who polls its queues.\n";
+
 static int
 early(struct app *app, int argc, char **argv)
 {
@@ -233,7 +252,8 @@ early(struct app *app, int argc, char **argv)
 			       "write and read files: [commands](cli.md#settings). What is changed with the port or "
 			       "forwarding stopped can stand in a file or a profile all the same: `load` and `tune` "
 			       "stop "
-			       "them for a moment.\n");
+			       "them for a moment.\n\n");
+			fputs(deviations, stdout);
 			settings_markdown(app, stdout);
 			return 1;
 		}

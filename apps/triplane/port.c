@@ -29,10 +29,12 @@
 
 const struct app_offload app_rx_offloads[] = {
 	RX("vlan_strip", VLAN_STRIP, "vlan-strip", "", "Takes VLAN tags off"),
-	RX("vlan_filter", VLAN_FILTER, "vlan-filter", "", "Drops frames of VLANs that were not added"),
+	RX("vlan_filter", VLAN_FILTER, "vlan-filter", "PromiscuousVlan", "Drops frames of VLANs that were not added"),
 	RX("ipv4_cksum", IPV4_CKSUM, "ipv4-cksum", "*IPChecksumOffloadIPv4", "Checks IPv4 header checksums"),
-	RX("udp_cksum", UDP_CKSUM, "udp-cksum", "*UDPChecksumOffloadIPv4", "Checks UDP checksums"),
-	RX("tcp_cksum", TCP_CKSUM, "tcp-cksum", "*TCPChecksumOffloadIPv4", "Checks TCP checksums"),
+	RX("udp_cksum", UDP_CKSUM, "udp-cksum", "*UDPChecksumOffloadIPv4, *UDPChecksumOffloadIPv6",
+	   "Checks UDP checksums"),
+	RX("tcp_cksum", TCP_CKSUM, "tcp-cksum", "*TCPChecksumOffloadIPv4, *TCPChecksumOffloadIPv6",
+	   "Checks TCP checksums"),
 	RX("scatter", SCATTER, "scatter", "", "Receives frames into several buffers"),
 	RX("rss_hash", RSS_HASH, "rss-hash", "", "Gives each packet its hash"),
 	RX("timestamp", TIMESTAMP, "timestamp", "", "Gives each packet its time of arrival by the card's clock"),
@@ -42,16 +44,18 @@ const struct app_offload app_rx_offloads[] = {
 	RX("outer_ipv4_cksum", OUTER_IPV4_CKSUM, "outer-ipv4-cksum", "",
 	   "Checks outer IPv4 header checksums of tunnels"),
 	RX("outer_udp_cksum", OUTER_UDP_CKSUM, "outer-udp-cksum", "", "Checks outer UDP checksums of tunnels"),
-	RX("tcp_lro", TCP_LRO, "tcp-lro", "*RscIPv4", "Joins TCP segments"),
+	RX("tcp_lro", TCP_LRO, "tcp-lro", "*RscIPv4, *RscIPv6", "Joins TCP segments"),
 };
 const unsigned int app_num_rx_offloads = RTE_DIM(app_rx_offloads);
 
 const struct app_offload app_tx_offloads[] = {
 	TX("vlan_insert", VLAN_INSERT, "vlan-insert", "", "Inserts VLAN tags"),
 	TX("ipv4_cksum", IPV4_CKSUM, "ipv4-cksum", "*IPChecksumOffloadIPv4", "Makes IPv4 header checksums"),
-	TX("udp_cksum", UDP_CKSUM, "udp-cksum", "*UDPChecksumOffloadIPv4", "Makes UDP checksums"),
-	TX("tcp_cksum", TCP_CKSUM, "tcp-cksum", "*TCPChecksumOffloadIPv4", "Makes TCP checksums"),
-	TX("tcp_tso", TCP_TSO, "tcp-tso", "*LsoV2IPv4", "Cuts large TCP packets into segments"),
+	TX("udp_cksum", UDP_CKSUM, "udp-cksum", "*UDPChecksumOffloadIPv4, *UDPChecksumOffloadIPv6",
+	   "Makes UDP checksums"),
+	TX("tcp_cksum", TCP_CKSUM, "tcp-cksum", "*TCPChecksumOffloadIPv4, *TCPChecksumOffloadIPv6",
+	   "Makes TCP checksums"),
+	TX("tcp_tso", TCP_TSO, "tcp-tso", "*LsoV2IPv4, *LsoV2IPv6", "Cuts large TCP packets into segments"),
 	TX("multi_segs", MULTI_SEGS, "multi-segs", "", "Sends packets of several buffers; on where the device has it"),
 	TX("mbuf_fast_free", MBUF_FAST_FREE, "mbuf-fast-free", "",
 	   "Frees the buffers of a queue to one pool, unlooked"),

@@ -8,6 +8,26 @@
 
 #include "settings.h"
 
+/* Names that the vendor's driver has for what a card is made with. */
+static const struct {
+	const char *arg, *vendor;
+} names[] = {
+	{"rss-udp", "UseRSSForUDP"},
+	{"rss-raw-ip", "UseRSSForRawIP"},
+	{"rss-or-vmq", "*RssOrVmqPreference"},
+};
+
+static const char *
+vendor_name(const char *arg)
+{
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(names); i++)
+		if (strcmp(names[i].arg, arg) == 0)
+			return names[i].vendor;
+	return "";
+}
+
 static int
 get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE])
 {
@@ -30,7 +50,7 @@ settings_card_add(struct app *app)
 	for (i = 0; i < n && rte_pmd_mlx4_arg(i, &arg) == 0; i++)
 		s->cards[i] = (struct tp_setting){
 			.name = arg.name,
-			.vendor = "",
+			.vendor = vendor_name(arg.name),
 			.unit = arg.unit,
 			.def = arg.def,
 			.help = arg.help,

@@ -318,7 +318,7 @@ static const struct tp_setting rows[] = {
 	LIST("vlan-ids", VLANS, NONE " or ids in 0..4095 such as 5,7-9", judge_vlans,
 	     "VLANs that rx-vlan-filter lets through; a card has room for 127"),
 	{.name = "vxlan-port",
-	 .vendor = "",
+	 .vendor = "*VxlanUDPPortNumber",
 	 .unit = "",
 	 .def = "0",
 	 .help = "UDP port of VXLAN, which both ports of a card share; 0: none, but with offloads of tunnels 4789",

@@ -93,19 +93,21 @@ judge_netdev(const struct tp_setting *row, char value[TP_SETTING_VALUE], char er
 
 #define NEEDS .when = TP_WHEN_STOPPED, .needs = needs, .needs_text = "RoCE off"
 
-#define ROW(text, unit_, most, field, help_)                                                                           \
+#define ROW(text, vendor_, unit_, most, field, help_)                                                                  \
 	{                                                                                                              \
-		.name = text, .vendor = "", .unit = unit_, .def = "0", .help = help_, .scope = TP_SCOPE_PORT,          \
+		.name = text, .vendor = vendor_, .unit = unit_, .def = "0", .help = help_, .scope = TP_SCOPE_PORT,     \
 		.type = TP_SETTING_NUMBER, NEEDS, .max = most, .get = get, .set = set, .id = FIELD(field)              \
 	}
 
 static const struct tp_setting rows[] = {
-	ROW("roce-mtu", "octets", 4096, mtu, "RoCE MTU: 256, 512, 1024, 2048, 4096; 0: the largest that fits"),
-	ROW("roce-prio", "", 7, prio, "802.1p priority of RoCE packets whose address names none"),
-	ROW("roce-dscp", "", 63, dscp, "DSCP of RoCE packets whose address has no traffic class"),
-	ROW("roce-ttl", "hops", UINT8_MAX, ttl, "Time to live; 0: 16"),
-	ROW("roce-udp-port", "", UINT16_MAX, udp_port, "Destination port of RoCE v2; 0: 4791"),
-	ROW("roce-gid-poll", "ms", 10000, netdev_ms, "How often the addresses of roce-netdev are looked at; 0: 3000"),
+	ROW("roce-mtu", "RoceMaxFrameSize", "octets", 4096, mtu,
+	    "RoCE MTU: 256, 512, 1024, 2048, 4096; 0: the largest that fits"),
+	ROW("roce-prio", "", "", 7, prio, "802.1p priority of RoCE packets whose address names none"),
+	ROW("roce-dscp", "", "", 63, dscp, "DSCP of RoCE packets whose address has no traffic class"),
+	ROW("roce-ttl", "", "hops", UINT8_MAX, ttl, "Time to live; 0: 16"),
+	ROW("roce-udp-port", "", "", UINT16_MAX, udp_port, "Destination port of RoCE v2; 0: 4791"),
+	ROW("roce-gid-poll", "", "ms", 10000, netdev_ms,
+	    "How often the addresses of roce-netdev are looked at; 0: 3000"),
 	{.name = "roce-netdev",
 	 .vendor = "",
 	 .unit = "",

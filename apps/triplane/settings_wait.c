@@ -110,7 +110,7 @@ rss_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at,
 
 static const struct tp_setting rows[] = {
 	{.name = "rss-queues",
-	 .vendor = "",
+	 .vendor = "*NumRSSQueues",
 	 .unit = "queues",
 	 .def = ALL,
 	 .help = "RSS spreads over so many of the receive queues that no group has, the first ones; over all of "

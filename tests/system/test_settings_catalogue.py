@@ -127,7 +127,19 @@ def texts():
     check("a card without tunnels has no vxlan-port", rc == 0 and "vxlan-port" not in objects(out)["port 0"], (rc, err))
 
 
-TESTS = (large_sends, tags, vlan_passes, commands, texts)
+def names():
+    """Names that users of the vendor's driver look for, as its manual and Microsoft's have them."""
+    rc, out, err = run(["show setting-table json"])
+    have = {(r["scope"], r["name"]): r["vendor"] for r in json.loads(out)["settings"]}
+    want = {("card", "rss-udp"): "UseRSSForUDP", ("card", "rss-raw-ip"): "UseRSSForRawIP", ("card", "rss-or-vmq"): "*RssOrVmqPreference",
+            ("port", "tx-tcp-tso"): "*LsoV2IPv4, *LsoV2IPv6", ("port", "rx-tcp-cksum"): "*TCPChecksumOffloadIPv4, *TCPChecksumOffloadIPv6",
+            ("port", "rx-tcp-lro"): "*RscIPv4, *RscIPv6", ("port", "lso-size"): "LSOSize", ("port", "tag-untagged"): "*PriorityVLANTag",
+            ("port", "vxlan-port"): "*VxlanUDPPortNumber", ("port", "rss-queues"): "*NumRSSQueues", ("port", "roce-mtu"): "RoceMaxFrameSize"}
+    wrong = {k: have.get(k) for k, v in want.items() if have.get(k) != v}
+    check("the vendor's names", rc == 0 and not wrong, wrong or err)
+
+
+TESTS = (names, large_sends, tags, vlan_passes, commands, texts)
 for test in TESTS:
     try:
         test()
