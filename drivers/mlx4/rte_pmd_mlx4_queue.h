@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tp_qos.h"
+#include <tp_qos.h>
 
 #ifdef __cplusplus
 extern "C" {

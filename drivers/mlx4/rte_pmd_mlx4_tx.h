@@ -3,7 +3,7 @@
  */
 /**
  * @file
- * What may be sent on a port: limits of large sends (TSO).
+ * Limits of large sends (TSO) of a port.
  *
  * Every function takes the port number of an ethdev of this driver and returns -ENODEV for any other port. All may be
  * called from any thread while the port is open, also while it sends; what is set stays over stop and start.
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tp_qos.h"
+#include <tp_qos.h>
 
 #ifdef __cplusplus
 extern "C" {
