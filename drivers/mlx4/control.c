@@ -121,6 +121,7 @@ const struct eth_dev_ops mlx4_eth_ops = {
 	.get_reg = mlx4_regs_get,
 	.get_module_info = mlx4_module_info,
 	.get_module_eeprom = mlx4_module_eeprom,
+	.get_eeprom_length = mlx4_eeprom_length,
 	.get_eeprom = mlx4_eeprom_get,
 	.set_eeprom = mlx4_eeprom_set,
 	.dev_led_on = mlx4_led_on,

@@ -102,8 +102,10 @@ int mlx4_regs_get(struct rte_eth_dev *dev, struct rte_dev_reg_info *regs);
 /* module.c */
 int mlx4_module_info(struct rte_eth_dev *dev, struct rte_eth_dev_module_info *info);
 int mlx4_module_eeprom(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);
-int mlx4_eeprom_get(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);
 int mlx4_eeprom_set(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);
+/* vpd.c: the card's vital product data */
+int mlx4_eeprom_length(struct rte_eth_dev *dev);
+int mlx4_eeprom_get(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);
 int mlx4_led_on(struct rte_eth_dev *dev);
 int mlx4_led_off(struct rte_eth_dev *dev);
 

@@ -145,14 +145,6 @@ mlx4_led_off(struct rte_eth_dev *dev)
 
 /* The card's own configuration is its vendor's tools' business: a wrong byte there makes the card useless. */
 int
-mlx4_eeprom_get(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info)
-{
-	MLX4_LOG(ERR, "port %u: reading %u bytes of the card's flash: no command of the firmware does that",
-		 dev->data->port_id, info->length);
-	return -ENOTSUP;
-}
-
-int
 mlx4_eeprom_set(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info)
 {
 	MLX4_LOG(ERR, "port %u: writing %u bytes of the card's flash: no command of the firmware does that",

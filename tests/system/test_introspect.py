@@ -29,6 +29,23 @@ def module(t):
     return None if sum(data[128:191]) % 256 == data[191] else 'checksum 0x%02x' % data[191]
 
 
+def vpd(t):
+    """The card's vital product data, taken apart as PCI has it: a name, fields that sum up to zero, an end."""
+    out = t.cmd('show port 1 eeprom')
+    data = bytes(int(b, 16) for line in re.findall(r'^[0-9a-fA-F]{8}: ([0-9A-Fa-f ]+)\|', out, re.M) for b in line.split())
+    fields, at = {}, 3 + int.from_bytes(data[1:3], 'little')
+    if data[0] != 0x82 or data[at] != 0x90:
+        return 'no list of resources: %r' % out[-300:]
+    end = at + 3 + int.from_bytes(data[at + 1:at + 3], 'little')
+    at += 3
+    while at < end:
+        fields[data[at:at + 2].decode()] = data[at + 3:at + 3 + data[at + 2]]
+        at += 3 + data[at + 2]
+    if data[end:] != b'\x78' or sum(data[:end]) % 256 != 0 or list(fields) != ['PN', 'SN', 'RV']:
+        return 'fields %s, sum %d, end %s' % (fields, sum(data[:end]) % 256, data[end:])
+    return None if b'CX354A' in data[3:3 + data[1]] and fields['PN'].startswith(b'MCX354A') else 'a card called %s' % fields
+
+
 def queues(t):
     rx, tx = t.cmd('show rxq info 0 0'), t.cmd('show txq info 0 0')
     for text, want in ((rx, 'Number of RXDs: 512'), (rx, 'Burst mode: '), (rx, 'RX scattered packets: off'), (rx, 'Mempool: mb'),
@@ -151,6 +168,7 @@ def telemetry():
 
 with Testpmd(['net_mlx4_model0'], args=['--rxd=512', '--txd=512'], eal_args=quiet_eal('a')) as pmd:
     cases.run('module eeprom', module, pmd)
+    cases.run('vital product data', vpd, pmd)
     cases.run('queue info', queues, pmd)
     cases.run('firmware and device', firmware, pmd)
     cases.run('descriptor status', descriptors, pmd)

@@ -127,17 +127,40 @@ test_module(void **state)
 	assert_int_equal(rte_eth_dev_get_module_info(0, &info), 0);
 }
 
+/* Resources as PCI has them: a name, what is read only with a sum of zero, an end. */
+static void
+test_vpd(void **state)
+{
+	struct rte_dev_eeprom_info ee = {0};
+	uint8_t whole[128], part[9], sum = 0;
+	int len = rte_eth_dev_get_eeprom_length(0), i;
+
+	assert_in_range(len, 32, sizeof(whole));
+	ee = (struct rte_dev_eeprom_info){.data = whole, .length = (uint32_t)len};
+	assert_int_equal(rte_eth_dev_get_eeprom(0, &ee), 0);
+	assert_int_equal(whole[0], 0x82);
+	assert_int_equal(whole[3 + whole[1]], 0x90);
+	assert_int_equal(whole[len - 1], 0x78);
+	for (i = 0; i < len - 1; i++)
+		sum += whole[i];
+	assert_int_equal(sum, 0);
+	assert_non_null(strstr((char *)whole + 6 + whole[1], "MCX354A"));
+	/* Any part of it, of either port; none behind its end. */
+	ee = (struct rte_dev_eeprom_info){.data = part, .offset = 6, .length = sizeof(part)};
+	assert_int_equal(rte_eth_dev_get_eeprom(1, &ee), 0);
+	assert_memory_equal(part, whole + 6, sizeof(part));
+	ee = (struct rte_dev_eeprom_info){.data = part, .offset = (uint32_t)len - 8, .length = sizeof(part)};
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_get_eeprom(0, &ee), -EINVAL);
+	rig_log_one("9 bytes", "product data");
+}
+
 static void
 test_flash_is_refused(void **state)
 {
-	struct rte_dev_eeprom_info ee = {.length = 8};
-
 	uint8_t data[8] = {0};
+	struct rte_dev_eeprom_info ee = {.data = data, .length = sizeof(data)};
 
-	ee.data = data;
-	rig_log_begin();
-	assert_int_equal(rte_eth_dev_get_eeprom(0, &ee), -ENOTSUP);
-	rig_log_one("flash", "no command");
 	rig_log_begin();
 	assert_int_equal(rte_eth_dev_set_eeprom(0, &ee), -ENOTSUP);
 	rig_log_one("flash", "no command");
@@ -241,6 +264,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_rx_load, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_tx_load, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_module, setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_vpd, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_flash_is_refused, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_led, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_no_wake_on_lan, setup, rig_teardown),
