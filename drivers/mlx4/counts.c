@@ -56,6 +56,7 @@ mlx4_txq_counts_all(const struct mlx4_txq *q, struct mlx4_tx_counts *c)
 		.bytes = now(&q->bytes) - q->back_bytes - now(&q->lost_bytes),
 		.errors = now(&q->errors),
 		.linearized = now(&q->linearized),
+		.failures = now(&q->failures),
 		.spoof_mac = now(&q->spoof_mac),
 		.spoof_type = now(&q->spoof_type),
 	};
@@ -76,6 +77,7 @@ mlx4_txq_counts_since_reset(const struct mlx4_txq *q, struct mlx4_tx_counts *c)
 	subtract(&c->bytes, q->base.bytes);
 	subtract(&c->errors, q->base.errors);
 	subtract(&c->linearized, q->base.linearized);
+	subtract(&c->failures, q->base.failures);
 	subtract(&c->spoof_mac, q->base.spoof_mac);
 	subtract(&c->spoof_type, q->base.spoof_type);
 	for (p = 0; p < MLX4_PRIOS; p++) {

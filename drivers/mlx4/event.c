@@ -92,6 +92,7 @@ dispatch(struct mlx4_hca *hca, const uint8_t *eqe)
 	case MLX4_EVENT_WQ_CATAS:
 	case MLX4_EVENT_WQ_INVAL_REQ:
 	case MLX4_EVENT_WQ_ACCESS:
+		__atomic_add_fetch(&hca->qp_errors, 1, __ATOMIC_RELAXED);
 		HCA_LOG(hca, ERR, "QP 0x%x went to the error state: %s", prm_get(eqe, MLX4_EQE_QPN),
 			type == MLX4_EVENT_WQ_CATAS       ? "work queue error"
 			: type == MLX4_EVENT_WQ_INVAL_REQ ? "invalid request"

@@ -233,10 +233,11 @@ struct mlx4_hca {
 	struct mlx4_port_info port[MLX4_MAX_PORTS];
 	struct mlx4_pause pause[MLX4_MAX_PORTS]; /* as the card was told, or will be with the port's start */
 	uint8_t numa_node;
-	bool up;    /* from the end of bring-up to the begin of teardown, dead or not */
-	bool dead;  /* a command timed out or the card reported a catastrophic error */
-	bool quiet; /* in reset: the card touches no memory */
-	bool gone;  /* nothing answered the last reset */
+	bool up;            /* from the end of bring-up to the begin of teardown, dead or not */
+	bool dead;          /* a command timed out or the card reported a catastrophic error */
+	bool quiet;         /* in reset: the card touches no memory */
+	bool gone;          /* nothing answered the last reset */
+	uint64_t qp_errors; /* queue pairs that the card said went to the error state */
 	rte_spinlock_t lock;
 	struct {
 		mlx4_event_fn fn;

@@ -124,7 +124,7 @@ struct mlx4_tx_prio_count {
 
 /* packets, bytes: without those that were taken back from the card */
 struct mlx4_tx_counts {
-	uint64_t packets, bytes, errors, linearized, spoof_mac, spoof_type;
+	uint64_t packets, bytes, errors, linearized, failures, spoof_mac, spoof_type;
 	struct mlx4_tx_prio_count prio[MLX4_PRIOS];
 };
 
@@ -166,6 +166,7 @@ struct mlx4_txq {
 	bool lso_tcp_options, lso_ip_options;
 	uint8_t lso_segs_min;
 	uint64_t linearized; /* copied because they had too many segments */
+	uint64_t failures;          /* how often a send error stopped its queue pair */
 	/* used by the burst of tx_policy.c only */
 	const struct mlx4_tx_policy *policy;      /* NULL: none */
 	const struct mlx4_tx_policy *policy_busy; /* what the burst that runs has taken */

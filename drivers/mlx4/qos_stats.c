@@ -134,13 +134,14 @@ static const struct {
 };
 
 /* Behind the priorities. */
+enum { HOL_DROPS, HOL_STALLS, HOL_COUNTERS }; /* of each class, behind those */
 enum { STALL_MINOR, STALL_CRITICAL, STALL_COUNTERS };
 static const char *const stall_name[STALL_COUNTERS] = {"rx_stall_minor", "rx_stall_critical"};
 
 unsigned int
 mlx4_qos_xstats_num(void)
 {
-	return TP_PRIOS * RTE_DIM(counter) + STALL_COUNTERS;
+	return TP_PRIOS * RTE_DIM(counter) + STALL_COUNTERS + TP_TCS * HOL_COUNTERS;
 }
 
 void
@@ -153,19 +154,28 @@ mlx4_qos_xstats_names(struct rte_eth_xstat_name *names)
 			snprintf(names->name, sizeof(names->name), "%s_prio%u_%s", counter[i].dir, p, counter[i].name);
 	for (i = 0; i < STALL_COUNTERS; i++, names++)
 		snprintf(names->name, sizeof(names->name), "%s", stall_name[i]);
+	for (i = 0; i < TP_TCS; i++, names += HOL_COUNTERS) {
+		snprintf(names[HOL_DROPS].name, sizeof(names->name), "tx_tc%u_lifetime_drops", i);
+		snprintf(names[HOL_STALLS].name, sizeof(names->name), "tx_tc%u_stalls", i);
+	}
 }
 
 int
 mlx4_qos_xstats(struct mlx4_eth *eth, const uint8_t *box, struct rte_eth_xstat *xs, uint64_t first_id)
 {
+	struct rte_eth_xstat *stall = &xs[TP_PRIOS * RTE_DIM(counter)], *hol = stall + STALL_COUNTERS;
 	struct tp_qos_prio_stats st[TP_PRIOS];
 	unsigned int p, i;
 	int rc;
 
 	mlx4_qos_lock(eth);
 	rc = mlx4_qos_stats(eth, box, st);
-	xs[TP_PRIOS * RTE_DIM(counter) + STALL_MINOR].value = eth->qos->stall.minors;
-	xs[TP_PRIOS * RTE_DIM(counter) + STALL_CRITICAL].value = eth->qos->stall.criticals;
+	stall[STALL_MINOR].value = eth->qos->stall.minors;
+	stall[STALL_CRITICAL].value = eth->qos->stall.criticals;
+	for (i = 0; i < TP_TCS; i++, hol += HOL_COUNTERS) {
+		hol[HOL_DROPS].value = eth->qos->hol[i].drops;
+		hol[HOL_STALLS].value = eth->qos->hol[i].stalls;
+	}
 	mlx4_qos_unlock(eth);
 	if (rc != 0)
 		return rc;

@@ -88,12 +88,14 @@ enum sw_counter {
 	SW_LRO_OCTETS,
 	SW_LRO_EVENTS,
 	SW_LRO_ABORTS,
+	SW_TX_FAILED,
+	SW_QP_ERRORS,
 	SW_COUNTERS
 };
-static const char *const sw_name[SW_COUNTERS] = {"link_down_events", "tx_copied_packets",  "total_port_packets",
-						 "total_port_bytes", "tx_spoof_mac_drops", "tx_spoof_type_drops",
-						 "rx_stop_drops",    "tx_stop_drops",      "rx_lro_packets",
-						 "rx_lro_octets",    "rx_lro_events",      "rx_lro_aborts"};
+static const char *const sw_name[SW_COUNTERS] = {
+	"link_down_events",    "tx_copied_packets", "total_port_packets", "total_port_bytes", "tx_spoof_mac_drops",
+	"tx_spoof_type_drops", "rx_stop_drops",     "tx_stop_drops",      "rx_lro_packets",   "rx_lro_octets",
+	"rx_lro_events",       "rx_lro_aborts",     "tx_queue_failures",  "device_qp_errors"};
 #define OWN_XSTATS (RTE_DIM(hw_counter) + SW_COUNTERS)
 #define XSTATS (OWN_XSTATS + mlx4_qos_xstats_num())
 
@@ -254,6 +256,7 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 		if (eth->txqs[i] != NULL)
 			mlx4_txq_counts_reset(eth->txqs[i]);
 	eth->link_downs = eth->rx_stop_drops = eth->tx_stop_drops = 0;
+	eth->qp_errors_base = __atomic_load_n(&eth->hca->qp_errors, __ATOMIC_RELAXED);
 	mlx4_qos_stats_reset(eth);
 	mlx4_groups_stats_reset(eth);
 	mlx4_rx_kinds_reset(eth);
@@ -295,12 +298,14 @@ mlx4_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xs, unsigned int 
 	sw[SW_LINK_DOWNS] = eth->link_downs;
 	sw[SW_RX_STOPPED] = eth->rx_stop_drops;
 	sw[SW_TX_STOPPED] = eth->tx_stop_drops;
+	sw[SW_QP_ERRORS] = __atomic_load_n(&eth->hca->qp_errors, __ATOMIC_RELAXED) - eth->qp_errors_base;
 	lro_counters(eth, sw);
 	for (i = 0; i < dev->data->nb_tx_queues; i++) {
 		if (eth->txqs[i] == NULL)
 			continue;
 		mlx4_txq_counts_since_reset(eth->txqs[i], &tx);
 		sw[SW_TX_COPIED] += tx.linearized;
+		sw[SW_TX_FAILED] += tx.failures;
 		sw[SW_SPOOF_MAC] += tx.spoof_mac;
 		sw[SW_SPOOF_TYPE] += tx.spoof_type;
 	}

@@ -169,6 +169,7 @@ tx_error(struct mlx4_txq *q, const struct mlx4_cqe *cqe)
 		return;
 	MLX4_LOG(ERR, "port %u Tx queue %u: QP 0x%06x stopped by a send error, syndrome 0x%02x vendor 0x%02x",
 		 q->port_id, q->queue_id, q->qpn, err->syndrome, err->vendor_syndrome);
+	q->failures++;
 	q->parked = false;
 	q->broken = true;
 	mlx4_txq_failed(q);

@@ -266,14 +266,17 @@ static uint32_t
 send_by(struct mlx4_txq *q, struct mlx4_txq *lane, struct rte_mbuf **pkts, uint32_t n)
 {
 	uint64_t packets = lane->packets, bytes = lane->bytes, errors = lane->errors, linearized = lane->linearized;
-	uint64_t lost_packets = lane->lost_packets, lost_bytes = lane->lost_bytes;
 	uint32_t sent = mlx4_tx_burst_tagged(lane, pkts, (uint16_t)n);
 
 	q->packets += lane->packets - packets;
 	q->bytes += lane->bytes - bytes;
 	q->errors += lane->errors - errors;
-	q->lost_packets += lane->lost_packets - lost_packets;
-	q->lost_bytes += lane->lost_bytes - lost_bytes;
+	if (unlikely(lane->failures != 0)) {
+		q->failures += lane->failures;
+		q->lost_packets += lane->lost_packets;
+		q->lost_bytes += lane->lost_bytes;
+		lane->failures = lane->lost_packets = lane->lost_bytes = 0;
+	}
 	q->linearized += lane->linearized - linearized;
 	return sent;
 }

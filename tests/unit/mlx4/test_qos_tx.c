@@ -412,6 +412,9 @@ test_hol(void **state)
 	assert_int_equal(stalls.tc_stalled, 1u << 3);
 	assert_int_equal(stalls.tc_drops[3], 43);
 	assert_int_equal(stalls.tc_stalls[3], 1);
+	assert_int_equal(rig_xstat(0, "tx_tc3_lifetime_drops"), 43);
+	assert_int_equal(rig_xstat(0, "tx_tc3_stalls"), 1);
+	assert_int_equal(rig_xstat(0, "tx_tc0_stalls"), 0);
 	assert_int_equal(hol_events[0], 1);
 	assert_int_equal(offer(0, 33, 5), 5);
 	assert_int_equal(offer(0, 7, 4), 4);

@@ -367,14 +367,72 @@ test_reset_live(void **state)
 	rig_close();
 }
 
+/*
+ * A send from memory that the card cannot reach ends its queue, and a nonsensical number of posted buffers a receive ring: the
+ * one is counted by its port, the other, which the card tells by an event, for both of them.
+ */
+static void
+test_queue_failures(void **state)
+{
+	struct rte_ether_addr dst;
+	struct rte_mbuf *m;
+	unsigned int lines, i;
+	struct mlx4_eth *eth;
+	rte_iova_t was;
+	char *text;
+
+	rig_open("");
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
+	dst = rig_mac(1);
+	m = rig_frame(&dst, RIG_FRAME);
+	was = rte_mbuf_iova_get(m);
+	rig_log_begin();
+	rte_mbuf_iova_set(m, UINT64_C(1) << 60);
+	assert_int_equal(rte_eth_tx_burst(0, 0, &m, 1), 1);
+	rig_run(0);
+	rte_mbuf_iova_set(m, was);
+	m = rig_frame(&dst, RIG_FRAME);
+	assert_int_equal(rte_eth_tx_burst(0, 0, &m, 1), 0);
+	assert_int_equal(rig_xstat(0, "tx_queue_failures"), 1);
+	assert_int_equal(rig_xstat(1, "tx_queue_failures"), 0);
+	/* Started again, it sends. */
+	assert_int_equal(rte_eth_dev_tx_queue_stop(0, 0), 0);
+	assert_int_equal(rte_eth_dev_tx_queue_start(0, 0), 0);
+	rig_send(0, m);
+	assert_int_equal(rig_drain(1, 0), 1);
+	eth = rte_eth_devices[1].data->dev_private;
+	*eth->rxqs[0]->set->ring[0].dbrec = rte_cpu_to_be_32(1u << 20);
+	/* The card looks when what it knew of is used up. */
+	for (i = 0; i < 2 * MLX4_ETH_MAX_DESC && rig_xstat(0, "device_qp_errors") == 0; i++)
+		rig_send(0, rig_frame(&dst, RIG_FRAME));
+	text = rig_log_end(&lines);
+	assert_non_null(strstr(text, "Tx queue 0: QP"));
+	assert_non_null(strstr(text, "went to the error state"));
+	free(text);
+	assert_int_equal(rig_xstat(0, "device_qp_errors"), 1);
+	assert_int_equal(rte_eth_stats_reset(0), 0);
+	assert_int_equal(rig_xstat(0, "tx_queue_failures"), 0);
+	assert_int_equal(rig_xstat(0, "device_qp_errors"), 0);
+	assert_int_equal(rig_xstat(1, "device_qp_errors"), 1);
+	rig_unplug(RIG_DEV);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_xstats),     T(test_stats),    T(test_missed),
-		T(test_stop_drops), T(test_bad_fcs),  T(test_ignored_fcs),
-		T(test_info),       T(test_refusals), cmocka_unit_test(test_reset_live),
+		T(test_xstats),
+		T(test_stats),
+		T(test_missed),
+		T(test_stop_drops),
+		T(test_bad_fcs),
+		T(test_ignored_fcs),
+		T(test_info),
+		T(test_refusals),
+		cmocka_unit_test(test_reset_live),
+		cmocka_unit_test(test_queue_failures),
 	};
 
 	if (rig_eal("mlx4sta", "0") < 0)

@@ -381,6 +381,7 @@ send_error_stops_the_queue(void **state)
 	rings_tx_done(r, 0, MLX4_CQE_ERROR);
 	assert_int_equal(send_one(r, m), 0);
 	assert_true(r->txq.broken);
+	assert_int_equal(r->txq.failures, 1);
 	assert_int_equal(r->txq.errors, 1);
 	rte_pktmbuf_free(m);
 }
