@@ -99,6 +99,9 @@ case('one packet at a time, received', {1: 'burst'}, GEN + '; set burst 1; set w
 case('one packet at a time, sent', {0: 'burst'}, 'set fwd txonly 0; set fwd rxonly 1; set burst 1; set work 5000 0',
      ('1.00 doorbells',))
 case('slow wire', {0: 'wire', 1: 'idle'}, GEN, model='cpu=%d,rate0=100' % LAST)
+# A switch has to send on at 100 Mb/s what comes at full speed, loses nothing and pauses who sends.
+case('paused by the peer', {0: 'pause'}, 'port config flow_ctrl 0 full; ' + GEN, ('transmit queue 0', 'pause frames', 'the peer'),
+     model='cpu=%d,wire0=switch:lab/lossless:0/xon:8192/xoff:16384/flow:pause,wire1=switch:lab/rate:100' % LAST)
 case('slow generator', {0: 'lcore'}, GEN + '; set work 5000 0', ('transmit queue 0',))
 case('two lcores on a CPU', {1: 'cpu'}, GEN + '; set work 3000 1', ('lcore 1',),
      lcores='0@%d,1@%d,2@%d' % (LAST, FIRST, FIRST))
