@@ -166,7 +166,7 @@ struct mlx4_txq {
 	bool lso_tcp_options, lso_ip_options;
 	uint8_t lso_segs_min;
 	uint64_t linearized; /* copied because they had too many segments */
-	uint64_t failures;          /* how often a send error stopped its queue pair */
+	uint64_t failures;   /* how often a send error stopped its queue pair */
 	/* used by the burst of tx_policy.c only */
 	const struct mlx4_tx_policy *policy;      /* NULL: none */
 	const struct mlx4_tx_policy *policy_busy; /* what the burst that runs has taken */
