@@ -1,0 +1,185 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Commands by what they do: frames made by scapy go from a capture through both ports of a card into another one, which scapy
+reads; streams, links and counters where no frame shows them."""
+import json
+import os
+import subprocess
+
+import tpmd
+from scapy.all import ARP, IP, TCP, UDP, Dot1Q, Ether, IPv6, Raw, rdpcap, wrpcap
+
+APP = os.environ.get('TRIPLANE', os.path.join(os.environ.get('TP_BUILD', 'build'), 'apps', 'triplane'))
+CARD = 'net_mlx4_model0'
+A, B, PCAP = 0, 1, 2  # the card's ports, and that of the captures
+OWN = '00:02:c9:a1:b2:02'  # of port B
+SRC = '02:00:00:00:00:77'
+cases = tpmd.Cases()
+
+
+def run(lines, vdevs=(CARD,), args=()):
+    p = subprocess.run([APP, *tpmd.eal('cmd%d' % os.getpid(), '0@0,1@0,2@0', plugin=False), '--log-level=*:error',
+                        *('--vdev=' + v for v in vdevs), '--', *args], input='\n'.join(lines) + '\n', capture_output=True, text=True,
+                       timeout=120)
+    if p.returncode != 0 or p.stderr:
+        raise RuntimeError('exit %d: %s' % (p.returncode, p.stderr))
+    return [json.loads(line) for line in p.stdout.splitlines() if line.startswith('{')]
+
+
+def frame(number, dst=OWN, vlan=None, payload=None):
+    head = Ether(dst=dst, src=SRC) if vlan is None else Ether(dst=dst, src=SRC) / Dot1Q(vlan=vlan)
+    return head / (payload or IP(src='10.0.0.1', dst='10.0.0.2') / UDP(sport=1000 + number, dport=9) / Raw(bytes(60)))
+
+
+LAST = Ether(dst='ff:ff:ff:ff:ff:ff', src=SRC) / ARP(pdst='10.0.0.9') / Raw(bytes(40))  # whatever is filtered, it comes
+
+
+def through(lines, frames, passed, more=()):
+    """Frames that are sent to port B after these commands: those that it forwards, without the last one, and answers to more."""
+    with tpmd.scratch() as d:
+        there, out = os.path.join(d, 'in.pcap'), os.path.join(d, 'out.pcap')
+        wrpcap(there, [*frames, LAST])
+        answers = run([*lines, 'set peer %d %d' % (PCAP, A), 'set peer %d %d' % (B, PCAP), 'set peer %d %d' % (A, A), 'wait link up %d 30' % B, 'start',
+                       'wait counter tx_good_packets %d %d 30' % (passed + 1, PCAP), 'stop', *more],
+                      [CARD, 'net_pcap0,rx_pcap=%s,tx_pcap=%s' % (there, out)])
+        got = [bytes(p) for p in rdpcap(out)]
+    if got[-1:] != [bytes(LAST)]:
+        raise RuntimeError('the last frame is not there: %s' % got)
+    return got[:-1], answers
+
+
+def same(lines, frames, wanted):
+    got, _ = through(lines, frames, len(wanted))
+    return None if got == [bytes(f) for f in wanted] else '%s: %s' % (lines, [Ether(p).summary() for p in got])
+
+
+ONE, TWO = '02:00:00:00:00:10', '02:00:00:00:00:20'
+
+
+def macs():
+    """What is added is received, what is removed is not, and set takes the place of the card's own."""
+    own, one, two = (frame(i, dst) for i, dst in enumerate((OWN, ONE, TWO)))
+    off = 'port config %d promisc off' % B
+    for lines, wanted in (([], [own]), (['add %d ' + ONE], [own, one]), (['add %d ' + ONE, 'add %d ' + TWO, 'remove %d ' + ONE], [own, two]),
+                          (['set %d ' + TWO], [two])):
+        why = same([off] + ['port mac ' + line % B for line in lines], [own, one, two], wanted)
+        if why:
+            return why
+    info = run(['port mac set %d %s' % (B, TWO), 'show port info %d json' % B])[0]['ports'][0]
+    return None if info['mac'].lower() == TWO else info['mac']
+
+
+def vlans():
+    """The filter lets through what was added, and everything while it is off."""
+    plain, five, six = frame(0), frame(1, vlan=5), frame(2, vlan=6)
+    on = ['port config %d promisc off' % B, 'port config %d vlan filter on' % B]
+    for lines, wanted in ((on, [plain]), (on + ['port vlan add %d 5' % B], [plain, five]),
+                          (on + ['port vlan add %d 5' % B, 'port vlan add %d 6' % B, 'port vlan remove %d 5' % B], [plain, six]),
+                          (on + ['port config %d vlan filter off' % B], [plain, five, six])):
+        why = same(lines, [plain, five, six], wanted)
+        if why:
+            return why
+    return None
+
+
+def strip():
+    """The tag is gone, and nothing else; switched off again, it is there."""
+    frames = [frame(0), frame(1, vlan=5)]
+    on = 'port config %d vlan strip on' % B
+    return (same([on], frames, [frame(0), frame(1)]) or
+            same([on, 'port config %d vlan strip off' % B], frames, frames))
+
+
+def kinds():
+    """Frames of each kind that RSS spreads or not are counted on the queues, from when it is on."""
+    ip, ip6 = IP(src='10.0.0.1', dst='10.0.0.2'), IPv6(src='fe80::1', dst='fe80::2')
+    frames = ([frame(0, payload=ip / UDP(sport=i, dport=9) / Raw(bytes(40))) for i in range(8)] +
+              [frame(0, payload=ip / TCP(sport=i, dport=9) / Raw(bytes(40))) for i in range(4)] +
+              [frame(0, payload=ip6 / UDP(sport=i, dport=9) / Raw(bytes(40))) for i in range(2)] + [frame(0, payload=ARP() / Raw(bytes(40)))])
+    two = ['port stop %d' % B, 'port config %d rxq 2' % B, 'port start %d' % B]
+    want = {'rss_ipv4_udp': 8, 'rss_ipv4_tcp': 4, 'rss_ipv6_udp': 2, 'non_rss_other': 2}  # with the last frame
+    show = ['show port rss-counters %d json' % B]
+    for lines, wanted in ((two + ['rss count %d on' % B], want), (two, {}), (two + ['rss count %d on' % B, 'rss count %d off' % B], {})):
+        # queues overtake each other: the last frame need not be the last
+        with tpmd.scratch() as d:
+            path = os.path.join(d, 'in.pcap')
+            wrpcap(path, [*frames, LAST])
+            got = run([*lines, 'set peer %d %d' % (PCAP, A), 'set fwd rxonly %d' % B, 'wait link up %d 30' % B, 'start',
+                       'wait counter rx_good_packets %d %d 30' % (len(frames) + 1, B), 'stop', *show],
+                      [CARD, 'net_pcap0,rx_pcap=%s,tx_pcap=%s' % (path, os.path.join(d, 'out.pcap'))])
+        queues = got[0]['ports'][0]['queues']
+        sums = {k: sum(q[k] for q in queues) for k in queues[0] if k not in ('queue', 'counting')}
+        if len(queues) != 2 or {k: v for k, v in sums.items() if v} != wanted:
+            return '%s: %s' % (lines, queues)
+    return None
+
+
+def flow_ctrl():
+    got = run(['port config flow_ctrl 0 %s\nshow qos 0,1 json' % m for m in ('full', 'rx', 'tx', 'none')])
+    pauses = [[(p['rx_pause'], p['tx_pause']) for p in g['ports']] for g in got]
+    want = [[pair, (False, False)] for pair in ((True, True), (True, False), (False, True), (False, False))]
+    return None if pauses == want else str(pauses)
+
+
+def link():
+    """The other end of the cable sees it, too."""
+    cards = [CARD + ',wire0=cross']
+    got = run(['wait link up all 30', 'set link 0 down', 'wait link down all 30', 'show port info 0,1 json', 'set link 0 up', 'wait link up all 30',
+               'show port info 0,1 json'], cards)
+    links = [[p['link'] for p in g['ports']] for g in got]
+    return None if links == [['down', 'down'], ['up', 'up']] else str(links)
+
+
+def routes(answer):
+    return {s['rx_port']: s['tx_port'] for lc in answer['lcores'] for s in lc['streams']}
+
+
+def topology():
+    """Who forwards to whom among three ports, as planned and as it is done then."""
+    lines = []
+    for name in ('loop', 'chained', 'paired'):
+        lines += ['set topology ' + name, 'show config fwd json', 'start', 'show fwd json', 'stop']
+    got = [routes(g) for g in run(lines, [CARD, 'net_null0'])]
+    want = [{0: 0, 1: 1, 2: 2}, {0: 1, 1: 2, 2: 0}, {0: 1, 1: 0, 2: 2}]
+    return None if got == [w for w in want for _ in range(2)] else str(got)
+
+
+def corelist():
+    """The lcores that forward, in the order of the list; others rest."""
+    with tpmd.Triplane([CARD], lcores='0@0,1@0,2@0') as t:
+        for cores, wanted in (('2', [(2, [0, 1])]), ('2,1', [(2, [0]), (1, [1])]), ('1', [(1, [0, 1])])):
+            t.tell('set corelist ' + cores)
+            plan = t.ask('show config fwd')['lcores']
+            t.tell('start')
+            if not tpmd.wait_until(lambda: all(lc['rounds'] > 0 for lc in t.ask('show fwd')['lcores'])):
+                return '%s: %s' % (cores, t.ask('show fwd'))
+            for lcores in (plan, t.ask('show fwd')['lcores']):
+                used = [(lc['lcore'], [s['rx_port'] for s in lc['streams']]) for lc in lcores]
+                if used != wanted:
+                    return '%s: %s' % (cores, used)
+            t.tell('stop')
+        t.end()
+    return None
+
+
+def generated(*lines):
+    with tpmd.scratch() as d:
+        none, out = os.path.join(d, 'in.pcap'), os.path.join(d, 'out.pcap')
+        wrpcap(none, [LAST])
+        run([*lines, 'set fwd flowgen %d' % PCAP, 'start',
+             'wait counter tx_good_packets 200 %d 30' % PCAP, 'stop'], [CARD, 'net_pcap0,rx_pcap=%s,tx_pcap=%s' % (none, out)])
+        return [bytes(p) for p in rdpcap(out, count=200)]
+
+
+def seed():
+    """The same seed gives the same flows, another one others."""
+    five, again, six = generated('set seed 5'), generated('set seed 5'), generated('set seed 6')
+    if len(five) != 200 or five != again:
+        return '%d and %d frames, not the same' % (len(five), len(again))
+    return 'seed 6 has flows of seed 5' if set(five) & set(six) else None
+
+
+for name, fn in (('port mac', macs), ('port vlan and vlan filter', vlans), ('vlan strip', strip), ('rss count', kinds), ('flow_ctrl', flow_ctrl),
+                 ('set link', link), ('set topology and show config fwd', topology), ('set corelist', corelist), ('set seed', seed)):
+    cases.run(name, fn)
+cases.exit()
