@@ -214,6 +214,8 @@ void flows_forget(struct app_port *p);
 /* 0, or -EBUSY with a line in err. */
 int port_check_stopped(const struct app *app, const struct app_port *p, char *err, size_t len);
 void ports_topology(struct app *app, enum app_topology topology);
+/* The peers of the ports that are there, as a topology has them. */
+void ports_peers(struct app *app, enum app_topology topology, uint16_t peers[RTE_MAX_ETHPORTS]);
 unsigned int ports_list(void *app, uint32_t ids[CMD_MAX_LIST]);
 extern const struct app_offload {
 	const char *name;

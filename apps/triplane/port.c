@@ -79,23 +79,37 @@ ports_list(void *arg, uint32_t ids[CMD_MAX_LIST])
 }
 
 void
-ports_topology(struct app *app, enum app_topology topology)
+ports_peers(struct app *app, enum app_topology topology, uint16_t peers[RTE_MAX_ETHPORTS])
 {
 	uint32_t ids[CMD_MAX_LIST];
 	unsigned int i, all = ports_list(app, ids), n = 0, peer;
 
 	/* A guest's port has its partner. */
-	for (i = 0; i < all; i++)
+	for (i = 0; i < all; i++) {
+		peers[ids[i]] = app->port[ids[i]].peer;
 		if (!app->port[ids[i]].guest)
 			ids[n++] = ids[i];
+	}
 	for (i = 0; i < n; i++) {
 		peer = i;
 		if (topology == APP_TOPOLOGY_PAIRED && (i ^ 1) < n)
 			peer = i ^ 1;
 		else if (topology == APP_TOPOLOGY_CHAINED)
 			peer = (i + 1) % n;
-		app->port[ids[i]].peer = (uint16_t)ids[peer];
+		peers[ids[i]] = (uint16_t)ids[peer];
 	}
+}
+
+void
+ports_topology(struct app *app, enum app_topology topology)
+{
+	uint16_t peers[RTE_MAX_ETHPORTS];
+	unsigned int i;
+
+	ports_peers(app, topology, peers);
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
+		if (app->port[i].present)
+			app->port[i].peer = peers[i];
 }
 
 void

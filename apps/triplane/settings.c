@@ -33,7 +33,7 @@ settings_log(const char *event, const char *fmt, ...)
 	rte_log(RTE_LOG_NOTICE, (uint32_t)settings_logtype, "triplane: [%s] %s\n", event, text);
 }
 
-/* With the topology the peers of the ports have changed, which is told with it and not once more by their own rows. */
+/* With the topology the peers of the ports have changed. */
 static void
 peers_changed(const struct app *app)
 {
@@ -50,17 +50,12 @@ static void
 changed(void *arg, const struct tp_setting *row, const struct tp_setting_at *at, const char *was, const char *is)
 {
 	const struct app *app = arg;
-	struct app_settings *s = app->settings;
 	char text[TP_SETTING_OBJECT];
 
-	if (s->topology_told && at->scope == TP_SCOPE_PORT && strcmp(row->name, "peer") == 0)
-		return;
 	tp_setting_at_text(at, text);
 	settings_log(events[at->scope], "%s: %s: %s -> %s", text, row->name, was, is);
-	if (at->scope != TP_SCOPE_PROGRAM || strcmp(row->name, "topology") != 0)
-		return;
-	s->topology_told = true;
-	peers_changed(app);
+	if (at->scope == TP_SCOPE_PROGRAM && strcmp(row->name, "topology") == 0 && !app->settings->in_list)
+		peers_changed(app);
 }
 
 /* --- objects ------------------------------------------------------------------------------------------------- */
@@ -227,7 +222,6 @@ setting_set(struct app *app, const struct tp_setting_at *at, const char *name, c
 
 	at = at == NULL ? &program : at;
 	ret = tp_settings_set(app->settings->reg, at, name, value, err);
-	app->settings->topology_told = false;
 	if (ret == 0)
 		return 0;
 	tp_setting_at_text(at, text);
@@ -251,15 +245,58 @@ setting_set_ports(struct app *app, const struct cmd_args *a, const char *name, c
 	return ret;
 }
 
+static const struct tp_setting_change *
+find_change(const struct tp_setting_list *l, enum tp_setting_scope scope, uint16_t port, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->num; i++)
+		if (l->change[i].at.scope == scope && l->change[i].at.port == port &&
+		    strcmp(l->change[i].row->name, name) == 0)
+			return &l->change[i];
+	return NULL;
+}
+
+/*
+ * A list with another topology has the peers that it makes as changes of their own: one that the list names itself is
+ * what counts, and each goes back to what it was when the list is undone.
+ */
+static int
+add_peers(struct app *app, struct tp_setting_list *l)
+{
+	const struct tp_setting_change *c = find_change(l, TP_SCOPE_PROGRAM, 0, "topology");
+	struct tp_setting_at at = {.scope = TP_SCOPE_PORT};
+	char value[16], err[TP_SETTING_ERR];
+	uint16_t peers[RTE_MAX_ETHPORTS];
+	const unsigned int line = c != NULL ? c->line : 0;
+	unsigned int i;
+	int ret = 0;
+
+	if (c == NULL || app_topology_of(c->value) == app->opt.topology)
+		return 0;
+	ports_peers(app, app_topology_of(c->value), peers);
+	for (i = 0; i < RTE_MAX_ETHPORTS && ret == 0; i++) {
+		at.port = (uint16_t)i;
+		if (!app->port[i].present || find_change(l, TP_SCOPE_PORT, at.port, "peer") != NULL)
+			continue;
+		snprintf(value, sizeof(value), "%u", peers[i]);
+		ret = tp_setting_list_add(app->settings->reg, l, &at, "peer", value, line, err);
+	}
+	return ret == 0 ? 0 : app_err(ret, "%s", err);
+}
+
 int
 settings_apply(struct app *app, struct tp_setting_list *l, const char *path)
 {
 	char err[TP_SETTING_ERR], text[TP_SETTING_OBJECT];
 	unsigned int bad, line;
-	int ret;
+	int ret = add_peers(app, l);
 
+	if (ret != 0)
+		return ret;
+	app->settings->in_list = true;
 	ret = tp_settings_apply(app->settings->reg, l, &bad, err);
-	app->settings->stopped = app->settings->topology_told = false;
+	app->settings->stopped = app->settings->in_list = false;
 	if (ret == 0)
 		return 0;
 	line = bad < l->num ? l->change[bad].line : 0;

@@ -24,7 +24,7 @@ struct app_settings {
 	/* while a list of changes is made */
 	bool stopped, was_started[RTE_MAX_ETHPORTS], was_forwarding;
 	uint16_t peer_was[RTE_MAX_ETHPORTS]; /* before the last change of the topology */
-	bool topology_told;                  /* its change is among those told now */
+	bool in_list;                        /* a list is made: it has the peers of its topology, too */
 	/* tune.c: what the profiles changed, with the values before the first of them */
 	struct tp_setting_list tuned;
 	char profile[32]; /* "": none */
@@ -52,6 +52,9 @@ int settings_program_add(struct app *app);
 int settings_roce_add(struct app *app);
 int settings_queue_add(struct app *app);
 int settings_card_add(struct app *app);
+
+/* By one of the row's names. */
+enum app_topology app_topology_of(const char *name);
 
 /* What the hash may cover. */
 struct app_rss_type {

@@ -114,16 +114,26 @@ set_txpkts(struct app *app, const struct tp_setting *row, const char *value, cha
 	return 0;
 }
 
+enum app_topology
+app_topology_of(const char *name)
+{
+	unsigned int i = 0;
+
+	while (strcmp(app_topology_names[i], name) != 0)
+		i++;
+	return (enum app_topology)i;
+}
+
 static void
 set_topology(struct app *app, const char *value)
 {
 	unsigned int i;
 
+	app->opt.topology = app_topology_of(value);
+	if (app->settings->in_list)
+		return;
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
 		app->settings->peer_was[i] = app->port[i].peer;
-	for (i = 0; strcmp(app_topology_names[i], value) != 0; i++)
-		;
-	app->opt.topology = (enum app_topology)i;
 	ports_topology(app, app->opt.topology);
 }
 

@@ -184,6 +184,20 @@ def peers():
         return None if events == loop + back + [('port-setting', 'port 0: peer: 1 -> 0')] else str(events)
 
 
+def peers_of_a_file():
+    """A file's own peers count, whatever its topology says; a load that fails leaves those that there were."""
+    with tpmd.scratch() as d:
+        good, bad = os.path.join(d, 'good'), os.path.join(d, 'bad')
+        write(good, '[program]', 'topology=loop', '[port 0]', 'peer=1')
+        write(bad, '[program]', 'topology=paired', '[port 0]', 'rx-queues=2', 'rx-moderation=manual', '[rxq 1 3]', 'dropless=5')
+        show = 'show settings json'
+        rc, got, err = run([f'load {good}', show, 'set setting 1 peer 0', f'load {bad}', show])
+        now = [(objects(g)['program']['topology'], objects(g)['port 0']['peer'], objects(g)['port 1']['peer']) for g in got]
+        if rc != 1 or err.count('error') != 1 or 'rxq 1 3' not in err:
+            return f'{rc} {err}'
+        return None if now == [('loop', '1', '1'), ('loop', '1', '0')] else str(now)
+
+
 def tune_names_who():
     """A profile that a group does not let start: the line has the port that does not start, and no other object."""
     rc, got, err = run(['group add 0 web mac=02:00:00:00:00:01 queues=2-3', 'tune single-stream', 'show settings json'],
@@ -224,7 +238,7 @@ def bond():
 for name, fn in (('queues of a stopped port', queues_to_come), ('rate of a queue', rate), ('dropless outlives its queue', dropless),
                  ('a guest in a saved file', guest), ('a port that was never started', never_started), ('mtu is live', mtu_live),
                  ('settings of RoCE while it is off', roce_off), ('no switch for all-multicast', no_switch),
-                 ('topology tells the peers', peers), ('who does not start', tune_names_who), ('VLAN filter that is off', vlan_hint),
+                 ('topology tells the peers', peers), ('peers of a file', peers_of_a_file), ('who does not start', tune_names_who), ('VLAN filter that is off', vlan_hint),
                  ('rss-queues beside a group', rss_beside_group), ('a bond goes first', bond)):
     cases.run(name, fn)
 cases.exit()
