@@ -103,7 +103,7 @@ ports_peers(struct app *app, enum app_topology topology, uint16_t peers[RTE_MAX_
 void
 ports_topology(struct app *app, enum app_topology topology)
 {
-	uint16_t peers[RTE_MAX_ETHPORTS];
+	uint16_t peers[RTE_MAX_ETHPORTS] = {0};
 	unsigned int i;
 
 	ports_peers(app, topology, peers);
