@@ -12,6 +12,8 @@ import time
 
 PLUGIN = os.environ.get('TRIPLANE_PLUGIN') or os.environ.get('TP_PLUGIN') or 'librte_net_mlx4_vfio.so'
 PROMPT = 'testpmd> '
+# Of received packets, by 'set verbose 1'. The prompt is written octet by octet, and they may come in between.
+VERBOSE = re.compile(r'port \d+/queue \d+: received \d+ packets\n|  src=[^\n]*\n|  ol_flags:[^\n]*\n\n?')
 
 
 def eal(prefix, lcores='0@0,1@0', memory=512, plugin=True, pci=False):
@@ -48,7 +50,7 @@ class Testpmd:
     def _until(self, mark, timeout):
         end = time.monotonic() + timeout
         out = ''
-        while mark not in out:
+        while mark not in out and mark not in VERBOSE.sub('', out):
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.proc.stdout], [], [], left)[0]:
                 self.kill()
