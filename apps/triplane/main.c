@@ -207,8 +207,6 @@ shut_down(struct app *app)
 	return ret;
 }
 
-/* Arguments that need no EAL. */
-
 /* Of the reference of settings: where a default is not the vendor's, and why. */
 static const char deviations[] =
 	"Some defaults are not those of the vendor's driver, since DPDK's programs ask for what they use:\n\n"
@@ -227,6 +225,7 @@ static const char deviations[] =
 	"port's device; `--lcores` says which CPUs there are, `lcores` (`set corelist`) which of them forward, in the "
 	"order of use, and a group's `lcore` who polls its queues.\n";
 
+/* Arguments that need no EAL. */
 static int
 early(struct app *app, int argc, char **argv)
 {

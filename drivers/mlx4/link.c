@@ -129,9 +129,8 @@ shorten(struct mlx4_eth *eth, uint16_t mtu)
 		if (eth->txqs[i] == NULL || mlx4_txq_sent(eth->txqs[i]))
 			continue;
 		MLX4_LOG(ERR,
-			 "port %u: MTU %u: frames made for %u wait in transmit queue %u, which does not send; try "
-			 "again when "
-			 "its peer lets it, or stop the port first",
+			 "port %u: MTU %u: frames made for %u wait in transmit queue %u, which does not send; stop the "
+			 "port first, or try again",
 			 eth->dev->data->port_id, mtu, eth->mtu, i);
 		return -EBUSY;
 	}
