@@ -28,7 +28,7 @@ struct headers {
 	uint16_t dst_port;
 	uint8_t proto;
 	uint8_t tos; /* DSCP and ECN */
-	bool v6, tagged;
+	bool v6, tagged, link_local;
 	uint8_t tag_prio;
 };
 
@@ -43,6 +43,16 @@ static __rte_always_inline uint16_t
 load16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+/* LLDP, LACP and others of one link, which go without a tag [802.1Q 8.6.3, 802.1AB 7.1]. */
+static __rte_always_inline bool
+is_link_local(const uint8_t *h)
+{
+	uint32_t first;
+
+	memcpy(&first, h, sizeof(first));
+	return unlikely(first == RTE_BE32(0x0180c200)) && h[4] == 0 && h[5] <= 0x0f;
 }
 
 static void
@@ -77,6 +87,7 @@ parse_tag(const uint8_t *h, uint32_t len, struct headers *k)
 	uint16_t type = load16(h + 12);
 
 	memset(k, 0, sizeof(*k));
+	k->link_local = is_link_local(h);
 	k->tagged = (type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ) && len >= TAGGED_LEN;
 	if (k->tagged)
 		k->tag_prio = h[RTE_ETHER_HDR_LEN] >> 5;
@@ -89,6 +100,7 @@ parse(const uint8_t *h, uint32_t len, struct headers *k)
 	uint16_t type = load16(h + at);
 
 	memset(k, 0, sizeof(*k));
+	k->link_local = is_link_local(h);
 	for (i = 0; i < L2_MAX_TAGS && (type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ); i++) {
 		if (at + 6 > len)
 			return;
@@ -125,7 +137,7 @@ decide(const struct mlx4_tx_policy *p, const struct rte_mbuf *m, const struct he
 		d.prio = (uint8_t)(d.dscp >= 0 ? d.dscp : k->tos >> DSCP_SHIFT) / TP_PRIOS;
 	d.dscp_data = k->l3 != 0 && d.dscp >= 0 && k->tos >> DSCP_SHIFT != d.dscp;
 	if (!k->tagged && (m->ol_flags & RTE_MBUF_F_TX_VLAN) == 0)
-		d.tag_meta = (p->tags >> d.prio & 1) != 0;
+		d.tag_meta = (p->tags >> d.prio & 1) != 0 && !k->link_local;
 	else if (d.prio == 0)
 		return d;
 	else if ((m->ol_flags & RTE_MBUF_F_TX_VLAN) != 0)
@@ -252,7 +264,7 @@ mark_usual(const struct mlx4_tx_policy *p, struct rte_mbuf *m)
 	type = load16(h + 12);
 	if (unlikely(type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ))
 		return false;
-	if ((p->tags >> p->prio & 1) == 0)
+	if ((p->tags >> p->prio & 1) == 0 || is_link_local(h))
 		return true;
 	if (unlikely(rte_mbuf_refcnt_read(m) != 1 || !RTE_MBUF_DIRECT(m)))
 		return false;

@@ -58,6 +58,37 @@ sent(uint16_t queue, int tci)
 	rte_pktmbuf_free(m);
 }
 
+/* To an address of the link alone, and to the first that is none: LLDP and LACP have no tag. */
+static void
+test_link_local(void **state)
+{
+	static const struct {
+		uint8_t last;
+		int tci;
+	} c[] = {{0x00, UNTAGGED}, {0x02, UNTAGGED}, {0x0e, UNTAGGED}, {0x0f, UNTAGGED}, {0x10, PRIO << 13 | VID}};
+	struct rte_ether_addr dst = {{0x01, 0x80, 0xc2, 0, 0, 0}};
+	struct rte_mbuf *m;
+	unsigned int i, look;
+
+	assert_int_equal(rte_eth_allmulticast_enable(1), 0);
+	for (look = 0; look < 2; look++) {
+		struct tp_qos_port q = defaults();
+
+		q.tag_untagged = TP_TAG_PRIO | TP_TAG_VLAN;
+		q.port_vlan = VID;
+		q.mark_dscp = look != 0;
+		declare(&q);
+		for (i = 0; i < RTE_DIM(c); i++) {
+			m = udp(7);
+			dst.addr_bytes[5] = c[i].last;
+			rte_ether_addr_copy(&dst, &rte_pktmbuf_mtod(m, struct rte_ether_hdr *)->dst_addr);
+			m = through(1, m);
+			expect(m, c[i].tci);
+			rte_pktmbuf_free(m);
+		}
+	}
+}
+
 /* Of both queues, priority 0 and 3. */
 static void
 test_modes(void **state)
@@ -201,7 +232,7 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_modes), T(test_tagged), T(test_shared), T(test_offered_again), T(test_pvid),
+		T(test_modes), T(test_link_local), T(test_tagged), T(test_shared), T(test_offered_again), T(test_pvid),
 	};
 
 	if (rig_eal("tag", "0") < 0)
