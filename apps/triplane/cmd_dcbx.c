@@ -9,6 +9,7 @@
 #include <tp_dcbx_port.h>
 
 #include "dcbx.h"
+#include "settings.h"
 
 int
 dcbx_port_want(struct app *app, struct app_port *p, bool on, bool willing)
@@ -32,13 +33,21 @@ dcbx_port_want(struct app *app, struct app_port *p, bool on, bool willing)
 }
 
 static int
-do_dcbx(void *arg, const struct cmd_args *a)
+dcbx_change(void *arg, const struct cmd_args *a)
 {
 	struct app *app = arg;
 	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
 
 	return dcbx_port_want(app, p, cmd_is(a, "state", "on"),
 			      cmd_has(a, "willing") ? cmd_is(a, "willing", "willing") : p->dcbx_willing);
+}
+
+static int
+do_dcbx(void *arg, const struct cmd_args *a)
+{
+	static const char *const names[] = {"dcbx", "dcbx-willing", NULL};
+
+	return settings_noted(arg, a, names, dcbx_change);
 }
 
 static int
@@ -49,6 +58,8 @@ do_times(void *arg, const struct cmd_args *a)
 
 	if (p->dcbx != NULL)
 		return app_err(-EBUSY, "port %u: DCBX is on; 'dcbx %u off' first", p->id, p->id);
+	settings_log("port-setting", "port %u: dcbx-times: %u %u -> %u %u", p->id, p->dcbx_interval, p->dcbx_hold,
+		     (unsigned int)cmd_num(a, "interval", 0), (unsigned int)cmd_num(a, "hold", 0));
 	p->dcbx_interval = (uint16_t)cmd_num(a, "interval", 0);
 	p->dcbx_hold = (uint16_t)cmd_num(a, "hold", 0);
 	return 0;

@@ -17,7 +17,7 @@ do_promisc(void *arg, const struct cmd_args *a)
 }
 
 static int
-do_mac(void *arg, const struct cmd_args *a)
+mac_change(void *arg, const struct cmd_args *a)
 {
 	struct rte_ether_addr mac = cmd_val(a, "address")->mac;
 	uint16_t id = (uint16_t)cmd_num(a, "port", 0);
@@ -33,6 +33,28 @@ do_mac(void *arg, const struct cmd_args *a)
 					    : rte_eth_dev_default_mac_addr_set(id, &mac);
 	return ret == 0 ? 0
 			: app_err(ret, "port %u: mac %s %s: %s", id, what, cmd_text(a, "address"), rte_strerror(-ret));
+}
+
+static int
+do_mac(void *arg, const struct cmd_args *a)
+{
+	static const char *const names[] = {"mac-addresses", NULL};
+	char was[RTE_ETHER_ADDR_FMT_SIZE], is[RTE_ETHER_ADDR_FMT_SIZE];
+	uint16_t id = (uint16_t)cmd_num(a, "port", 0);
+	struct rte_ether_addr mac;
+	int ret;
+
+	/* The port's own is no setting. */
+	if (!cmd_is(a, "what", "set"))
+		return settings_noted(arg, a, names, mac_change);
+	memset(&mac, 0, sizeof(mac));
+	(void)rte_eth_macaddr_get(id, &mac);
+	rte_ether_format_addr(was, sizeof(was), &mac);
+	ret = mac_change(arg, a);
+	rte_ether_format_addr(is, sizeof(is), &cmd_val(a, "address")->mac);
+	if (ret == 0)
+		settings_log("port-setting", "port %u: mac: %s -> %s", id, was, is);
+	return ret;
 }
 
 int
@@ -64,7 +86,7 @@ port_vlans_set(struct app_port *p, const uint64_t vlans[APP_VLAN_WORDS])
 }
 
 static int
-do_vlan_filter(void *arg, const struct cmd_args *a)
+vlan_change(void *arg, const struct cmd_args *a)
 {
 	uint16_t id = (uint16_t)cmd_num(a, "port", 0), vlan = (uint16_t)cmd_num(a, "id", 0);
 	const uint64_t bit = UINT64_C(1) << vlan % 64;
@@ -82,6 +104,14 @@ do_vlan_filter(void *arg, const struct cmd_args *a)
 		       ? app_err(ret, "port %u: VLAN %u: its filter is off; 'port config %u vlan filter on' first", id,
 				 vlan, id)
 		       : app_err(ret, "port %u: VLAN %u: %s", id, vlan, rte_strerror(-ret));
+}
+
+static int
+do_vlan_filter(void *arg, const struct cmd_args *a)
+{
+	static const char *const names[] = {"vlan-ids", NULL};
+
+	return settings_noted(arg, a, names, vlan_change);
 }
 
 static int
@@ -112,7 +142,7 @@ do_flow_ctrl(void *arg, const struct cmd_args *a)
 }
 
 static int
-do_tunnel(void *arg, const struct cmd_args *a)
+tunnel_change(void *arg, const struct cmd_args *a)
 {
 	struct rte_eth_udp_tunnel t = {.prot_type = RTE_ETH_TUNNEL_TYPE_VXLAN,
 				       .udp_port = (uint16_t)cmd_num(a, "udp", 0)};
@@ -124,6 +154,14 @@ do_tunnel(void *arg, const struct cmd_args *a)
 	return ret == 0 ? 0
 			: app_err(ret, "port %u: tunnel %s vxlan %u: %s", id, cmd_text(a, "what"), t.udp_port,
 				  rte_strerror(-ret));
+}
+
+static int
+do_tunnel(void *arg, const struct cmd_args *a)
+{
+	static const char *const names[] = {"vxlan-port", NULL};
+
+	return settings_noted(arg, a, names, tunnel_change);
 }
 
 static const struct cmd table[] = {

@@ -37,7 +37,7 @@ set_key(struct app_port *p, uint8_t *octets, unsigned int n)
 }
 
 static int
-do_key(void *arg, const struct cmd_args *a)
+key_change(void *arg, const struct cmd_args *a)
 {
 	struct app *app = arg;
 	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
@@ -51,7 +51,7 @@ do_key(void *arg, const struct cmd_args *a)
 }
 
 static int
-do_symmetric(void *arg, const struct cmd_args *a)
+symmetric_change(void *arg, const struct cmd_args *a)
 {
 	struct app *app = arg;
 	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
@@ -106,7 +106,7 @@ port_table_set(struct app *app, struct app_port *p, const uint16_t *queue, uint1
 
 /* Entries take the queues of the list in turn. */
 static int
-do_reta(void *arg, const struct cmd_args *a)
+table_change(void *arg, const struct cmd_args *a)
 {
 	struct app *app = arg;
 	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
@@ -124,6 +124,28 @@ do_reta(void *arg, const struct cmd_args *a)
 	}
 	ret = port_table_set(app, p, queue, (uint16_t)queues->n, err, sizeof(err));
 	return ret == 0 ? 0 : app_err(ret, "%s", err);
+}
+
+static const char *const key_names[] = {"rss-key", NULL};
+
+static int
+do_key(void *arg, const struct cmd_args *a)
+{
+	return settings_noted(arg, a, key_names, key_change);
+}
+
+static int
+do_symmetric(void *arg, const struct cmd_args *a)
+{
+	return settings_noted(arg, a, key_names, symmetric_change);
+}
+
+static int
+do_reta(void *arg, const struct cmd_args *a)
+{
+	static const char *const names[] = {"rss-table", NULL};
+
+	return settings_noted(arg, a, names, table_change);
 }
 
 static void

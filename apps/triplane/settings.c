@@ -13,6 +13,8 @@
 #include "fwd.h"
 #include "settings.h"
 
+#define NOTED_MAX 2u /* settings that a command changes at once */
+
 RTE_LOG_REGISTER(settings_logtype, triplane.settings, NOTICE);
 
 /* Names of the events, the same in all versions. */
@@ -228,6 +230,29 @@ setting_set(struct app *app, const struct tp_setting_at *at, const char *name, c
 	return at->scope == TP_SCOPE_PROGRAM || strncmp(err, text, strlen(text)) == 0
 		       ? app_err(ret, "%s", err)
 		       : app_err(ret, "%s: %s", text, err);
+}
+
+int
+settings_noted(struct app *app, const struct cmd_args *a, const char *const *names,
+	       int (*run)(void *, const struct cmd_args *))
+{
+	const struct tp_setting_at at = {.scope = TP_SCOPE_PORT, .port = (uint16_t)cmd_num(a, "port", 0)};
+	char was[NOTED_MAX][TP_SETTING_VALUE], is[TP_SETTING_VALUE];
+	struct tp_settings *reg = app->settings->reg;
+	const struct tp_setting *row[NOTED_MAX];
+	unsigned int i, n;
+	int ret;
+
+	for (n = 0; names[n] != NULL; n++) {
+		row[n] = tp_settings_find(reg, TP_SCOPE_PORT, names[n], NULL);
+		if (row[n] == NULL || tp_settings_get(reg, row[n], &at, was[n]) != 0)
+			row[n] = NULL;
+	}
+	ret = run(app, a);
+	for (i = 0; i < n && ret == 0; i++)
+		if (row[i] != NULL && tp_settings_get(reg, row[i], &at, is) == 0 && strcmp(is, was[i]) != 0)
+			changed(app, row[i], &at, was[i], is);
+	return ret;
 }
 
 int

@@ -35,6 +35,9 @@ void settings_free(struct app *app);
 
 /* Changes one setting; says why not. at: NULL for the program. */
 int setting_set(struct app *app, const struct tp_setting_at *at, const char *name, const char *value);
+/* Runs a command that changes these settings of its port, the last of them NULL, otherwise than by a value: what became of them is logged. */
+int settings_noted(struct app *app, const struct cmd_args *a, const char *const *names,
+		   int (*run)(void *, const struct cmd_args *));
 /* The same of each of the ports of a command. */
 int setting_set_ports(struct app *app, const struct cmd_args *a, const char *name, const char *value);
 /* Applies a list and empties it; says why not, with path and line where there are some. */

@@ -139,7 +139,22 @@ def names():
     check("the vendor's names", rc == 0 and not wrong, wrong or err)
 
 
-TESTS = (names, large_sends, tags, vlan_passes, commands, texts)
+def told():
+    """Commands that change settings otherwise than by a value log the old and the new one, too; those that change nothing do not."""
+    key = "00" * 39 + "01"
+    for cmd, want in (("rss key 0 " + key, "rss-key: default -> " + key), ("rss reta 0 0,1,1", "rss-table: default -> 0,1,1"),
+                      ("port mac add 0 02:00:00:00:00:05", "mac-addresses: none -> 02:00:00:00:00:05"),
+                      ("port mac set 0 02:00:00:00:00:06", "mac: 00:02:C9:A1:B2:01 -> 02:00:00:00:00:06"),
+                      ("port vlan add 0 7", "vlan-ids: none -> 7"), ("port tunnel add 0 vxlan 5000", "vxlan-port: 0 -> 5000"),
+                      ("dcbx 0 on willing", "dcbx-willing: off -> on"), ("set dcbx-times 0 5 4", "dcbx-times: ")):
+        lines = ["port stop 0", "set setting 0 rx-queues 2", "port start 0", "port config 0 vlan filter on", cmd]
+        rc, _, err = run(lines, level="notice")
+        check("told of: " + cmd[:40], rc == 0 and f"[port-setting] port 0: {want}" in err, (rc, err[-400:]))
+    rc, _, err = run(["port vlan remove 0 7", "rss reta 0 0", "rss reta 0 0"], level="notice")
+    check("told once", err.count("rss-table: default -> 0") == 1 and "vlan-ids" not in err, err[-400:])
+
+
+TESTS = (told, names, large_sends, tags, vlan_passes, commands, texts)
 for test in TESTS:
     try:
         test()
