@@ -95,7 +95,7 @@ start_again(struct app *app, struct app_port *p, struct table *t)
 	if (ret != 0)
 		return ret;
 	table_get(p, &now);
-	if (!t->known || !now.known || memcmp(&now, t, sizeof(now)) == 0)
+	if (!t->known || !now.known || memcmp(now.reta, t->reta, sizeof(now.reta)) == 0)
 		return 0;
 	ret = port_reta_put(app, p, t->reta);
 	return ret != 0 ? app_err(ret, "port %u: redirection table: %s", p->id, port_table_error(ret)) : 0;
