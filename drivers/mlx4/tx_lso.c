@@ -21,6 +21,8 @@ static_assert((uint32_t)(OTHER_FLAGS | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_VLA
 #define HDR_MIN (HDR_FIRST + 4)
 /* The rest is copied in pieces of COPY bytes, what is too much behind it: data follows there, or nothing. */
 #define HDR_MAX (HDR_MIN + 3 * COPY)
+/* A segment that has some payload, whatever the length of its headers. */
+#define SEG_MIN (HDR_MAX + 1)
 #define THIRD (2 * MLX4_TXBB_SIZE)
 static_assert(MLX4_TXBB_SIZE + 4 + 3 * COPY <= THIRD, "what is copied ends before the third block");
 static_assert(MLX4_DS_SIZE + 4 + HDR_MAX + SEGS_MAX * MLX4_DS_SIZE <= BLOCKS_MAX * MLX4_TXBB_SIZE, "all of it fits");
@@ -29,11 +31,11 @@ static_assert(MLX4_DS_SIZE + 4 + HDR_MAX + SEGS_MAX * MLX4_DS_SIZE <= BLOCKS_MAX
 struct lso_const {
 	uint64_t lkey_hi;
 	uint32_t max_gso;
-	uint32_t max_frame; /* of a segment, that a tag may be inserted in */
-	rte_be32_t opcode;  /* with the owner bit of this pass */
+	uint32_t seg_span; /* how many lengths of a segment there are from SEG_MIN on, which a tag may be inserted in */
+	rte_be32_t opcode; /* with the owner bit of this pass */
 };
 
-/* A payload of none, too, is too much for a segment: one comparison of what is left of it. */
+/* Segments of no payload are shorter than any that is usual: one comparison for both ends. */
 static __rte_always_inline bool
 is_usual(const struct rte_mbuf *m, uint32_t hdr, const struct lso_const *k)
 {
@@ -41,7 +43,7 @@ is_usual(const struct rte_mbuf *m, uint32_t hdr, const struct lso_const *k)
 
 	return (ol & MLX4_TX_UPPER(RTE_MBUF_F_TX_TCP_SEG)) != 0 && (ol & MLX4_TX_UPPER(OTHER_FLAGS)) == 0 &&
 	       m->nb_segs <= SEGS_MAX && hdr - HDR_MIN <= HDR_MAX - HDR_MIN && m->data_len > HDR_MAX &&
-	       m->tso_segsz - 1u < k->max_frame - hdr && m->pkt_len - hdr <= k->max_gso;
+	       m->tso_segsz + hdr - SEG_MIN < k->seg_span && m->pkt_len - hdr <= k->max_gso;
 }
 
 /* All but the dwords that begin the first two blocks. */
@@ -141,7 +143,7 @@ mlx4_tx_lso(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *by
 	const struct lso_const k = {
 		.lkey_hi = mlx4_data_hi(q->lkey),
 		.max_gso = q->max_gso,
-		.max_frame = q->frame_max - RTE_VLAN_HLEN,
+		.seg_span = q->frame_max - RTE_VLAN_HLEN - SEG_MIN + 1,
 		.opcode = rte_cpu_to_be_32(MLX4_OP_LSO | MLX4_CTRL_RR | (pi & (q->sq_mask + 1) ? MLX4_CTRL_OWN : 0)),
 	};
 	uint32_t room = q->sq_room - (pi - q->sq_ci), used = 0, i, blocks;
