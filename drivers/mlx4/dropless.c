@@ -185,15 +185,12 @@ check(struct mlx4_eth *eth, uint16_t queue_id, uint32_t units, char err[TP_ERR_L
 int
 rte_pmd_mlx4_dropless_set(uint16_t port_id, uint16_t queue_id, uint32_t units, char err[TP_ERR_LEN])
 {
-	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	struct mlx4_eth *eth = mlx4_eth_asked(port_id, err);
 	uint32_t was = 0;
 	int rc;
 
-	if (eth == NULL) {
-		snprintf(err, TP_ERR_LEN, "port %u is not a port of this driver", port_id);
+	if (eth == NULL)
 		return -ENODEV;
-	}
-	err[0] = '\0';
 	mlx4_control_lock(eth);
 	mlx4_qos_lock(eth);
 	rc = check(eth, queue_id, units, err);

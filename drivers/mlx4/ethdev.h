@@ -40,6 +40,8 @@ int mlx4_eth_txq_start(struct rte_eth_dev *dev, uint16_t idx);
 int mlx4_eth_txq_stop(struct rte_eth_dev *dev, uint16_t idx);
 /* NULL: not a port of this driver. */
 struct mlx4_eth *mlx4_eth_by_port(uint16_t port_id);
+/* The same for a function that says why not: err is empty, or names the port. */
+struct mlx4_eth *mlx4_eth_asked(uint16_t port_id, char err[TP_ERR_LEN]);
 /* The card is lost: bursts of running pollers find nothing and take nothing from now on. */
 void mlx4_eth_removed(struct rte_eth_dev *dev);
 

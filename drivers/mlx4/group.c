@@ -379,12 +379,9 @@ take_away(struct mlx4_eth *eth, const char *name, char *err)
 static struct mlx4_eth *
 enter(uint16_t port_id, char *err)
 {
-	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	struct mlx4_eth *eth = mlx4_eth_asked(port_id, err);
 
-	err[0] = '\0';
-	if (eth == NULL)
-		snprintf(err, TP_ERR_LEN, "port %u is not a port of this driver", port_id);
-	else
+	if (eth != NULL)
 		mlx4_control_lock(eth);
 	return eth;
 }

@@ -93,14 +93,11 @@ check(const struct rte_pmd_mlx4_lso *lso, uint32_t card, char err[TP_ERR_LEN])
 int
 rte_pmd_mlx4_lso_set(uint16_t port_id, const struct rte_pmd_mlx4_lso *lso, char err[TP_ERR_LEN])
 {
-	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	struct mlx4_eth *eth = mlx4_eth_asked(port_id, err);
 	int rc;
 
-	if (eth == NULL) {
-		snprintf(err, TP_ERR_LEN, "port %u is not a port of this driver", port_id);
+	if (eth == NULL)
 		return -ENODEV;
-	}
-	err[0] = '\0';
 	rc = check(lso, eth->hca->caps.max_gso, err);
 	if (rc != 0)
 		return rc;

@@ -270,13 +270,11 @@ rte_pmd_mlx4_qos_get(uint16_t port_id, struct tp_qos_port *q)
 int
 rte_pmd_mlx4_qos_set(uint16_t port_id, const struct tp_qos_port *q, char err[TP_ERR_LEN])
 {
-	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	struct mlx4_eth *eth = mlx4_eth_asked(port_id, err);
 	int rc;
 
-	if (eth == NULL) {
-		snprintf(err, TP_ERR_LEN, "port %u is not a port of this driver", port_id);
+	if (eth == NULL)
 		return -ENODEV;
-	}
 	mlx4_control_lock(eth);
 	mlx4_qos_lock(eth);
 	rc = mlx4_qos_apply(eth, q, err);

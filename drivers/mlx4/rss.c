@@ -322,14 +322,11 @@ default_queue_set(struct mlx4_eth *eth, uint16_t queue, char err[TP_ERR_LEN])
 int
 rte_pmd_mlx4_rss_default_queue_set(uint16_t port_id, uint16_t queue, char err[TP_ERR_LEN])
 {
-	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	struct mlx4_eth *eth = mlx4_eth_asked(port_id, err);
 	int ret;
 
-	if (eth == NULL) {
-		snprintf(err, TP_ERR_LEN, "port %u is not a port of this driver", port_id);
+	if (eth == NULL)
 		return -ENODEV;
-	}
-	err[0] = '\0';
 	mlx4_control_lock(eth);
 	ret = default_queue_set(eth, queue, err);
 	mlx4_control_unlock(eth);

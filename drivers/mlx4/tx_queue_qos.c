@@ -300,14 +300,11 @@ mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate)
 int
 rte_pmd_mlx4_txq_rate_set(uint16_t port_id, uint16_t queue_id, uint32_t mbps, char err[TP_ERR_LEN])
 {
-	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	struct mlx4_eth *eth = mlx4_eth_asked(port_id, err);
 	int rc;
 
-	if (eth == NULL) {
-		snprintf(err, TP_ERR_LEN, "port %u is not a port of this driver", port_id);
+	if (eth == NULL)
 		return -ENODEV;
-	}
-	err[0] = '\0';
 	mlx4_control_lock(eth);
 	rc = rate_set(eth, queue_id, mbps, err);
 	mlx4_control_unlock(eth);
@@ -317,16 +314,13 @@ rte_pmd_mlx4_txq_rate_set(uint16_t port_id, uint16_t queue_id, uint32_t mbps, ch
 int
 rte_pmd_mlx4_txq_prio_set(uint16_t port_id, uint16_t queue_id, uint8_t prio, char err[TP_ERR_LEN])
 {
-	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	struct mlx4_eth *eth = mlx4_eth_asked(port_id, err);
 	struct mlx4_txq *q;
 	uint8_t was;
 	int rc;
 
-	if (eth == NULL) {
-		snprintf(err, TP_ERR_LEN, "port %u is not a port of this driver", port_id);
+	if (eth == NULL)
 		return -ENODEV;
-	}
-	err[0] = '\0';
 	mlx4_control_lock(eth);
 	mlx4_qos_lock(eth);
 	q = txq_of(eth, queue_id);
