@@ -233,6 +233,13 @@ setting_set(struct app *app, const struct tp_setting_at *at, const char *name, c
 }
 
 int
+setting_refuse(const struct tp_setting *row, const char *value, char err[TP_SETTING_ERR])
+{
+	snprintf(err, TP_SETTING_ERR, "%s: '%.40s', want %s", row->name, value, row->names);
+	return -EINVAL;
+}
+
+int
 settings_noted(struct app *app, const struct cmd_args *a, const char *const *names,
 	       int (*run)(void *, const struct cmd_args *))
 {

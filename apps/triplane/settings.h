@@ -35,6 +35,8 @@ void settings_free(struct app *app);
 
 /* Changes one setting; says why not. at: NULL for the program. */
 int setting_set(struct app *app, const struct tp_setting_at *at, const char *name, const char *value);
+/* For a row's judge: what its names say is wanted instead. -EINVAL. */
+int setting_refuse(const struct tp_setting *row, const char *value, char err[TP_SETTING_ERR]);
 /* Runs a command that changes these settings of its port, the last of them NULL, otherwise than by a value: what became of them is logged. */
 int settings_noted(struct app *app, const struct cmd_args *a, const char *const *names,
 		   int (*run)(void *, const struct cmd_args *));

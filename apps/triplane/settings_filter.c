@@ -17,13 +17,6 @@
 
 enum { MACS, VLANS };
 
-static int
-refuse(const struct tp_setting *row, const char *value, char err[TP_SETTING_ERR])
-{
-	snprintf(err, TP_SETTING_ERR, "%s: '%.40s', want %s", row->name, value, row->names);
-	return -EINVAL;
-}
-
 /* --- addresses beside the port's own ------------------------------------------------------------------------- */
 
 /* Their number, -1: wrong. */
@@ -67,7 +60,7 @@ judge_macs(const struct tp_setting *row, char value[TP_SETTING_VALUE], char err[
 	int n = macs_of(value, mac);
 
 	if (n < 0)
-		return refuse(row, value, err);
+		return setting_refuse(row, value, err);
 	macs_text(mac, n, value);
 	return 0;
 }
@@ -180,7 +173,7 @@ judge_vlans(const struct tp_setting *row, char value[TP_SETTING_VALUE], char err
 	uint64_t map[APP_VLAN_WORDS];
 
 	if (!vlans_of(value, map) || !vlans_text(map, value))
-		return refuse(row, value, err);
+		return setting_refuse(row, value, err);
 	return 0;
 }
 

@@ -260,8 +260,7 @@ judge_mac(const struct tp_setting *row, char value[TP_SETTING_VALUE], char err[T
 		rte_ether_format_addr(value, RTE_ETHER_ADDR_FMT_SIZE, &mac);
 		return 0;
 	}
-	snprintf(err, TP_SETTING_ERR, "%s: '%.40s', want %s", row->name, value, row->names);
-	return -EINVAL;
+	return setting_refuse(row, value, err);
 }
 
 /* --- offloads ------------------------------------------------------------------------------------------------ */

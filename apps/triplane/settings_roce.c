@@ -87,8 +87,7 @@ judge_netdev(const struct tp_setting *row, char value[TP_SETTING_VALUE], char er
 	if (value[0] != '\0' && strlen(value) < sizeof(((struct roce_port *)0)->netdev) &&
 	    strpbrk(value, " \t/") == NULL)
 		return 0;
-	snprintf(err, TP_SETTING_ERR, "%s: '%.40s', want %s", row->name, value, row->names);
-	return -EINVAL;
+	return setting_refuse(row, value, err);
 }
 
 #define NEEDS .when = TP_WHEN_STOPPED, .needs = needs, .needs_text = "RoCE off"

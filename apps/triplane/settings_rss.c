@@ -16,13 +16,6 @@
 
 enum { KEY, TABLE };
 
-static int
-refuse(const struct tp_setting *row, const char *value, char err[TP_SETTING_ERR])
-{
-	snprintf(err, TP_SETTING_ERR, "%s: '%.40s', want %s", row->name, value, row->names);
-	return -EINVAL;
-}
-
 /* --- the queue of other frames ------------------------------------------------------------------------------- */
 
 static int
@@ -60,10 +53,10 @@ judge_key(const struct tp_setting *row, char value[TP_SETTING_VALUE], char err[T
 	if (strcmp(value, DEFAULT) == 0)
 		return 0;
 	if (len < 2 || len % 2 != 0 || len > 2 * APP_RSS_KEY_MAX)
-		return refuse(row, value, err);
+		return setting_refuse(row, value, err);
 	for (i = 0; i < len; i++) {
 		if (!isxdigit((unsigned char)value[i]))
-			return refuse(row, value, err);
+			return setting_refuse(row, value, err);
 		value[i] = (char)tolower((unsigned char)value[i]);
 	}
 	return 0;
@@ -109,7 +102,7 @@ judge_table(const struct tp_setting *row, char value[TP_SETTING_VALUE], char err
 	if (strcmp(value, DEFAULT) == 0)
 		return 0;
 	if (n == 0)
-		return refuse(row, value, err);
+		return setting_refuse(row, value, err);
 	queues_text(queue, n, value);
 	return 0;
 }
