@@ -9,24 +9,12 @@
 #include <rte_mbuf_dyn.h>
 
 #include "rig.h"
+#include "rss_vectors.h"
 
 #define QUEUES 4
 #define FLOWS 64u
 #define POLLS 4u
 #define EPOLL_MS 30000
-
-/* Microsoft's verification suite for RSS, IPv4 with TCP: the hash of each flow with the key of the suite. */
-static const struct {
-	uint32_t src, dst;
-	uint16_t sport, dport;
-	uint32_t hash;
-} vector[] = {
-	{RTE_IPV4(66, 9, 149, 187), RTE_IPV4(161, 142, 100, 80), 2794, 1766, 0x51ccc178},
-	{RTE_IPV4(199, 92, 111, 2), RTE_IPV4(65, 69, 140, 83), 14230, 4739, 0xc626b0ea},
-	{RTE_IPV4(24, 19, 198, 95), RTE_IPV4(12, 22, 207, 184), 12898, 38024, 0x5c2b394a},
-	{RTE_IPV4(38, 27, 205, 30), RTE_IPV4(209, 142, 163, 6), 48228, 2217, 0xafc7327f},
-	{RTE_IPV4(153, 39, 163, 191), RTE_IPV4(202, 188, 127, 2), 44251, 1303, 0x10e828a2},
-};
 
 static const struct rte_eth_conf rss_conf = {
 	.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS,
