@@ -30,7 +30,7 @@ main(int argc, char **argv)
 		printf("Version: %s\n", TRIPLANE_VERSION);
 		return 0;
 	}
-	if (rend_eal(argc, argv) != 0)
+	if (rend_eal(&conf.port, argc, argv) != 0)
 		return EXIT_USAGE;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	return rend_run(&conf.port, conf.host, (uint16_t)conf.tcp_port, perf_run, &conf);

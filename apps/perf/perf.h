@@ -9,8 +9,8 @@
 #ifndef PERF_H
 #define PERF_H
 
-#include "end.h"
-#include "stats.h"
+#include "apps/roce_common/end.h"
+#include "apps/roce_common/stats.h"
 
 enum perf_verb { PERF_SEND, PERF_WRITE, PERF_READ, PERF_ATOMIC };
 enum perf_output { PERF_OUT_FULL, PERF_OUT_BANDWIDTH, PERF_OUT_RATE, PERF_OUT_LATENCY };

@@ -25,7 +25,7 @@ main(int argc, char **argv)
 		pp_usage();
 		return 0;
 	}
-	if (rend_eal(argc, argv) != 0)
+	if (rend_eal(&conf.port, argc, argv) != 0)
 		return EXIT_USAGE;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	return rend_run(&conf.port, conf.host, (uint16_t)conf.tcp_port, pp_run, &conf);

@@ -14,7 +14,7 @@
 #include <rte_cycles.h>
 
 #include "pingpong.h"
-#include "stats.h"
+#include "apps/roce_common/stats.h"
 
 #define GRH 40u /* in front of what UD receives */
 #define SEND_DEPTH 64u

@@ -4,7 +4,7 @@
 #ifndef PINGPONG_H
 #define PINGPONG_H
 
-#include "end.h"
+#include "apps/roce_common/end.h"
 
 struct pp_conf {
 	struct rport_conf port;

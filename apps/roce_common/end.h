@@ -68,8 +68,8 @@ bool rend_stopping(void);
  * Returns how many these are.
  */
 int rend_args(int *argc, char **argv, char ***own);
-/* Starts EAL and takes SIGINT and SIGTERM. */
-int rend_eal(int argc, char **argv);
+/* Starts EAL, with what the ends of conf need of memory and CPUs, and takes SIGINT and SIGTERM. */
+int rend_eal(const struct rport_conf *conf, int argc, char **argv);
 /*
  * Opens the port or both, runs fn on each end, on the calling thread and with --self the server's on another lcore.
  * host NULL: this end is the server. Returns the exit status of the program, or ends it.

@@ -15,7 +15,11 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#include "apps/common/eal.h"
 #include "end.h"
+
+/* One port with its queues and the messages of a usual test. */
+#define MEM_MIB 256
 
 const char *rend_program = "roce";
 static volatile sig_atomic_t signalled;
@@ -64,12 +68,18 @@ rend_args(int *argc, char **argv, char ***own)
 }
 
 int
-rend_eal(int argc, char **argv)
+rend_eal(const struct rport_conf *conf, int argc, char **argv)
 {
+	const struct app_eal eal = {.name = rend_program,
+				    .mem_mib = conf->self != 0 ? 2 * MEM_MIB : MEM_MIB,
+				    .busy = conf->self != 0 ? 2 : 1};
 	struct sigaction sa = {.sa_handler = on_signal};
+	char error[APP_EAL_TEXT];
+	int rc;
 
-	if (rte_eal_init(argc, argv) < 0)
-		return rend_fail(EINVAL, "EAL does not start with these arguments (those before \"--\")");
+	rc = app_eal_start(&eal, argc, argv, error);
+	if (rc < 0)
+		return rend_fail(rc, "%s", error);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	sa.sa_handler = SIG_IGN;
@@ -144,5 +154,6 @@ rend_run(const struct rport_conf *conf, const char *host, uint16_t tcp_port, int
 	}
 	/* The interrupt thread still serves a port: nothing may be taken down under it. */
 	fflush(NULL);
+	app_eal_remove_folder();
 	_exit(rc == 0 ? 0 : 1);
 }

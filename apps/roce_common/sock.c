@@ -120,7 +120,9 @@ rend_connect(struct rend *e)
 	if (rc == -EINTR)
 		return rc;
 	if (rc != 0)
-		return rend_fail(-rc, "TCP port %s of %s: %s", port, e->server ? "this host" : e->host, strerror(-rc));
+		return rend_fail(-rc, "TCP port %s of %s: %s", port, e->server ? "this host" : e->host,
+				 rc == -EADDRINUSE ? "another process has it; end it, or take another port at both ends"
+						   : strerror(-rc));
 	setsockopt(e->sock, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	return 0;
 }

@@ -10,7 +10,7 @@
 #ifndef RPING_H
 #define RPING_H
 
-#include "end.h"
+#include "apps/roce_common/end.h"
 #include "tp_rdma.h"
 
 #define RPING_PORT 7174u

@@ -180,6 +180,20 @@ open_trace(struct card *k, char error[HCA_TEXT])
 	return 0;
 }
 
+/* Why nobody can be served at a path, and what to do. */
+static const char *
+socket_fault(int rc)
+{
+	switch (rc) {
+	case -EADDRINUSE: return "another process serves that path; end it, or give another path";
+	case -EEXIST: return "a file is there that is no socket; remove it, or give another path";
+	case -ENAMETOOLONG: return "the path is too long; wanted at most 107 bytes";
+	case -ENOENT: return "its directory does not exist; make it, or give another path";
+	case -EACCES: return "this user may not make it there; give another path";
+	default: return strerror(-rc);
+	}
+}
+
 static int
 listen_at(struct card *k, char error[HCA_TEXT])
 {
@@ -190,8 +204,7 @@ listen_at(struct card *k, char error[HCA_TEXT])
 	k->serving = true;
 	rc = vfu_listen(&k->c, k->opt->socket);
 	if (rc != 0)
-		snprintf(error, HCA_TEXT, "--socket '%.100s': %s; wanted a path of at most 107 bytes that can be made",
-			 k->opt->socket, strerror(-rc));
+		snprintf(error, HCA_TEXT, "--socket '%.100s': %s", k->opt->socket, socket_fault(rc));
 	return rc;
 }
 

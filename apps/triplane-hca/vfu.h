@@ -82,6 +82,7 @@ struct vfu_reply {
 void vfu_handle(struct vfu *s, const struct vfu_header *hdr, const uint8_t *data, int *fds, unsigned int nfds,
 		struct vfu_reply *rp);
 const char *vfu_command_name(unsigned int cmd);
+/* Tells the caller of vfu_init() what happened, in one line (log.c). */
 void vfu_log(struct vfu *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* --- one message's parts, for the handlers --- */

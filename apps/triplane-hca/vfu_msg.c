@@ -4,7 +4,6 @@
 /* Dispatch of vfio-user messages by one table: what each command may look like and who answers it. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,20 +12,6 @@
 #include "vfu.h"
 
 typedef int (*vfu_handler)(struct vfu *s, struct vfu_request *rq, struct vfu_reply *rp, uint32_t *len);
-
-void
-vfu_log(struct vfu *s, const char *fmt, ...)
-{
-	char line[256];
-	va_list ap;
-
-	if (s->log == NULL)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	s->log(s->log_arg, line);
-}
 
 static uint64_t
 min_u64(uint64_t a, uint64_t b)

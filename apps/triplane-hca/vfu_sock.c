@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -23,7 +24,12 @@ static int
 path_in_use(const struct sockaddr_un *sa)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
+	struct stat st;
 
+	if (fd >= 0 && lstat(sa->sun_path, &st) == 0 && !S_ISSOCK(st.st_mode)) {
+		close(fd);
+		return -EEXIST;
+	}
 	if (fd < 0)
 		return -errno;
 	rc = connect(fd, (const struct sockaddr *)sa, sizeof(*sa)) == 0 ? -EADDRINUSE : 0;

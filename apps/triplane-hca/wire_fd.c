@@ -13,6 +13,7 @@
 #include <linux/if_tun.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -208,8 +209,12 @@ int
 wire_dgram_create(const char *local, const char *remote, struct tp_wire **out)
 {
 	struct wire_fd *t;
+	struct stat st;
 	int size = SOCKET_BUFFER, rc;
 
+	/* A socket there is left of a program before; anything else is somebody's. */
+	if (lstat(local, &st) == 0 && !S_ISSOCK(st.st_mode))
+		return -EEXIST;
 	if (strlen(local) == 0 || strlen(local) >= sizeof(t->local.sun_path) || strlen(remote) == 0 ||
 	    strlen(remote) >= sizeof(t->remote.sun_path))
 		return -EINVAL;

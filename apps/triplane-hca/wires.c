@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_eal.h>
-#include <rte_errno.h>
-
+#include "apps/common/eal.h"
 #include "hca.h"
 #include "tp_ibswitch.h"
 #include "tp_model_dpdk.h"
@@ -17,12 +15,14 @@
 #include "wire_fd.h"
 
 #define EAL_WORDS 64
+#define MEM_MIB 128 /* the buffers of a few ports */
 #define WANTED "cross, loopback, none, tap:NAME, dgram:LOCAL,REMOTE, switch:NAME, ibswitch:NAME or ethdev:NAME"
 
 int
 hca_eal_start(char *args, char error[HCA_TEXT])
 {
-	char name[] = "triplane-hca", *argv[EAL_WORDS + 1] = {name}, *save = NULL, *word;
+	static const struct app_eal eal = {.name = "triplane-hca", .mem_mib = MEM_MIB};
+	char name[] = "triplane-hca", why[APP_EAL_TEXT], *argv[EAL_WORDS + 1] = {name}, *save = NULL, *word;
 	cpu_set_t cpus;
 	int argc = 1, rc;
 
@@ -35,13 +35,11 @@ hca_eal_start(char *args, char error[HCA_TEXT])
 	}
 	/* The EAL pins the thread that starts it; threads of cards are to run anywhere. */
 	sched_getaffinity(0, sizeof(cpus), &cpus);
-	rc = rte_eal_init(argc, argv);
+	rc = app_eal_start(&eal, argc, argv, why);
 	sched_setaffinity(0, sizeof(cpus), &cpus);
-	if (rc < 0) {
-		snprintf(error, HCA_TEXT, "--eal: the EAL does not start: %s", rte_strerror(rte_errno));
-		return -rte_errno;
-	}
-	return 0;
+	if (rc < 0)
+		snprintf(error, HCA_TEXT, "--eal: %.200s", why);
+	return rc;
 }
 
 static int
@@ -119,8 +117,10 @@ hca_attach_wires(struct tp_model *m, const struct hca_card *c, bool eal, char er
 			continue;
 		if (why[0] != '\0')
 			snprintf(error, HCA_TEXT, "--wire%u '%.60s': %.180s", i, spec[i], why);
+		else if (rc == -EINVAL)
+			snprintf(error, HCA_TEXT, "--wire%u '%.60s': wanted " WANTED, i, spec[i]);
 		else
-			snprintf(error, HCA_TEXT, "--wire%u '%.60s': %s; wanted " WANTED, i, spec[i], strerror(-rc));
+			snprintf(error, HCA_TEXT, "--wire%u '%.60s': %s", i, spec[i], strerror(-rc));
 		return rc;
 	}
 	return 0;

@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Where commands come from: a text, a file, a pipe, or a terminal with the line editor of librte_cmdline. */
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -11,11 +12,13 @@
 
 #include <cmdline_rdline.h>
 
-#include "app.h"
+#include "apps/triplane/app/app.h"
+#include "console.h"
 
 #define PROMPT "triplane> "
+#define KILL_LINE CTRL('U')
 #define WAIT_MS 200
-#define MAX_CHOICES 64
+#define MAX_CHOICES 128
 
 struct console {
 	struct app *app;
@@ -41,6 +44,18 @@ run_line(struct app *app, const char *line, const char *where)
 	return ret;
 }
 
+/* Up to a separator, or a word that begins a comment. */
+static size_t
+command_length(const char *text)
+{
+	size_t len = 0;
+
+	while (text[len] != '\0' && text[len] != ';' && text[len] != '\n' &&
+	       (text[len] != '#' || (len > 0 && !isspace((unsigned char)text[len - 1]))))
+		len++;
+	return len;
+}
+
 int
 console_string(struct app *app, const char *text, const char *where)
 {
@@ -48,11 +63,14 @@ console_string(struct app *app, const char *text, const char *where)
 	int ret = 0;
 
 	while (*text != '\0' && ret == 0 && !app_stopping(app)) {
-		size_t len = strcspn(text, ";\n");
+		const size_t len = command_length(text);
 
 		snprintf(one, sizeof(one), "%.*s", (int)RTE_MIN(len, sizeof(one)), text);
 		ret = run_line(app, one, where);
-		text += len + (text[len] != '\0');
+		text += len;
+		if (*text == '#') /* a comment may contain the separator */
+			text += strcspn(text, "\n");
+		text += *text != '\0';
 	}
 	return ret;
 }
@@ -70,8 +88,6 @@ console_file(struct app *app, const char *path)
 		return app_err(-errno, "cannot read '%s': %s", path, strerror(errno));
 	while (ret == 0 && !app_stopping(app) && getline(&line, &size, f) >= 0) {
 		snprintf(where, sizeof(where), "%s:%u", path, ++num);
-		/* a comment may contain the separator */
-		line[strcspn(line, "#\n")] = '\0';
 		ret = console_string(app, line, where);
 	}
 	if (ret == 0 && ferror(f))
@@ -96,6 +112,9 @@ validate(struct rdline *rdl, const char *buf, unsigned int size)
 	(void)size;
 	if (console_string(con->app, buf, "") != 0)
 		con->failed = 1;
+	if (app_resume(con->app))
+		app_say(con->app, "interrupted%s\n",
+			con->app->fwd_runs ? "; forwarding goes on: 'stop' ends it, Ctrl-C the program" : "");
 }
 
 /* The part of the words that they have in common. */
@@ -134,7 +153,7 @@ complete(struct rdline *rdl, const char *buf, char *dst, unsigned int size, int 
 		if (insert && literal > 0 && (common > part || con->num_words == 1)) {
 			snprintf(dst, size, "%s%s", "", con->word[0] + part);
 			dst[common - part] = '\0';
-			if (literal == 1 && common - part + 1 < size)
+			if (literal == 1 && con->word[0][common - 1] != '=' && common - part + 1 < size)
 				strcat(dst, " ");
 			return RDLINE_RES_COMPLETE;
 		}
@@ -167,6 +186,14 @@ feed(struct console *con, char c)
 	}
 }
 
+/* The editor has no key for it, but two that do it: to the start of the line, and all behind the cursor away. */
+static void
+clear_line(struct console *con)
+{
+	feed(con, CTRL('A'));
+	feed(con, CTRL('K'));
+}
+
 static int
 terminal(struct app *app)
 {
@@ -180,7 +207,7 @@ terminal(struct app *app)
 		return app_err(-ENOMEM, "no memory for the line editor");
 	tcgetattr(STDIN_FILENO, &old);
 	raw = old;
-	/* signals stay on: Ctrl-C ends the program */
+	/* signals stay on: Ctrl-C ends the command that runs, or, at the prompt, the program */
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
 	rdline_newline(con.rdl, PROMPT);
@@ -189,7 +216,10 @@ terminal(struct app *app)
 			continue;
 		if (read(STDIN_FILENO, &c, 1) != 1)
 			break;
-		feed(&con, c);
+		if (c == KILL_LINE)
+			clear_line(&con);
+		else
+			feed(&con, c);
 	}
 	tcsetattr(STDIN_FILENO, TCSANOW, &old);
 	if (write(STDOUT_FILENO, "\n", 1) != 1)

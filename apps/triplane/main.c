@@ -3,93 +3,32 @@
  */
 /* Forwards packets between ports and shows what happens; see docs/cli.md. */
 #include <errno.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_dev.h>
 #include <rte_devargs.h>
 #include <rte_eal.h>
-#include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include "app.h"
-#include "ib.h"
-#include "fwd.h"
-#include "guest.h"
-#include "settings.h"
-#include "perf.h"
+#include "apps/common/eal.h"
+#include "apps/triplane/app/app.h"
+#include "apps/triplane/port/ib.h"
+#include "apps/triplane/fwd/fwd.h"
+#include "apps/triplane/fwd/guest.h"
+#include "apps/triplane/settings/settings.h"
+#include "apps/triplane/fwd/perf.h"
+#include "apps/triplane/port/port.h"
+#include "apps/triplane/fwd/live.h"
+#include "apps/triplane/cmd/commands.h"
+#include "console.h"
+#include "options.h"
 
 #define EXIT_USAGE 2
+/* Two ports with eight queues each take a half of it; ordinary pages that are not used cost nothing. */
+#define MEM_MIB 512
 
-static volatile sig_atomic_t signalled;
-
-static void
-on_signal(int sig)
-{
-	(void)sig;
-	signalled = 1;
-}
-
-void
-app_signals(void)
-{
-	struct sigaction sa = {.sa_handler = on_signal};
-
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sa.sa_handler = SIG_IGN;
-	sigaction(SIGPIPE, &sa, NULL);
-}
-
-bool
-app_stopping(const struct app *app)
-{
-	return app->quit || signalled != 0;
-}
-
-bool
-app_sleep_ms(const struct app *app, unsigned int ms)
-{
-	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-	const bool had = app_control_give();
-
-	while (!app_stopping(app) && nanosleep(&t, &t) != 0)
-		;
-	if (had)
-		app_control_take();
-	return !app_stopping(app);
-}
-
-void
-app_err_line(const char *fmt, ...)
-{
-	const int kept = errno; /* the value of app_err may be -errno, which is read after this */
-	va_list ap;
-
-	fflush(stdout);
-	fputs("error: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	errno = kept;
-}
-
-void
-app_say(const struct app *app, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vfprintf(app->json ? stderr : stdout, fmt, ap);
-	va_end(ap);
-	fflush(app->json ? stderr : stdout);
-}
-
-int
+static int
 commands_register(struct app *app)
 {
 	int (*const tables[])(struct app *) = {
@@ -263,18 +202,18 @@ early(struct app *app, int argc, char **argv)
 static int
 run(struct app *app, int eal_argc, char **argv)
 {
+	static const struct app_eal eal = {.name = "triplane", .mem_mib = MEM_MIB};
+	char error[APP_EAL_TEXT];
 	int ret, err;
 
-	ret = rte_eal_init(eal_argc, argv);
+	ret = app_eal_start(&eal, eal_argc, argv, error);
 	if (ret < 0)
-		return app_err(-rte_errno, "EAL does not start: %s", rte_strerror(rte_errno));
-	app_signals();
+		return app_err(ret, "%s", error);
 	perf_telemetry(app);
 	gen_conf_default(&app->gen);
 	app->gen.flows = app->opt.flows;
 	app->gen.seed = app->opt.seed;
 	app->burst = app->opt.burst;
-	app->json = app->opt.json;
 	ret = options_default_cores(app);
 	if (ret == 0)
 		ret = check_vdevs();
@@ -315,10 +254,16 @@ main(int argc, char **argv)
 	} else if (ret == 0) {
 		ret = options_parse(1, argv, &app->opt);
 	}
-	if (ret == 0)
+	if (ret == 0) {
+		app->json = app->reg->json = app->opt.json;
+		if (app->opt.json_array)
+			out_array_begin(stdout);
+		app_signals();
 		ret = run(app, split, argv) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-	else
+		out_array_end();
+	} else {
 		ret = ret > 0 ? EXIT_SUCCESS : EXIT_USAGE;
+	}
 	settings_free(app);
 	cmd_reg_free(app->reg);
 	pthread_mutex_destroy(&app->fwd_lock);

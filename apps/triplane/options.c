@@ -10,10 +10,10 @@
 
 #include <rte_lcore.h>
 
-#include "app.h"
-#include "fwd.h"
-
-const char *const app_topology_names[] = {"paired", "chained", "loop"};
+#include "apps/triplane/app/app.h"
+#include "apps/triplane/fwd/fwd.h"
+#include "apps/triplane/port/port.h"
+#include "options.h"
 
 static const char usage_text[] =
 	"usage: triplane [EAL arguments] -- [arguments]\n"
@@ -22,7 +22,7 @@ static const char usage_text[] =
 	"  --cmdline-file FILE      run the commands of a file, before those of -e\n"
 	"  -i, --interactive        read commands from the terminal afterwards (default without -e, FILE and --live)\n"
 	"  --live SECONDS           forward with a table each second, then end; 0: until Ctrl-C\n"
-	"  --json                   show commands print JSON, one line each\n"
+	"  --json[=lines|array]     show commands print JSON: a document in each line (lines), or one array of all\n"
 	"  --forward-mode MODE      mode of all ports (io)\n"
 	"  --topology NAME          paired, chained or loop (paired)\n"
 	"  --corelist LIST          forwarding lcores (all but the main one)\n"
@@ -135,16 +135,28 @@ set_topology(struct app_options *opt, const char *text)
 static int
 set_mode(struct app_options *opt, const char *text)
 {
+	const int mode = fwd_mode_by_name(text);
 	char known[256] = "";
 	unsigned int i;
 
-	opt->mode = text;
-	if (fwd_mode_by_name(text) >= 0)
+	if (mode >= 0) {
+		opt->mode = (unsigned int)mode;
 		return 0;
+	}
 	for (i = 0; i < fwd_num_modes; i++)
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", i == 0 ? "" : ", ",
 			 fwd_modes[i].name);
 	return app_err(-EINVAL, "--forward-mode: '%s' is not one of %s", text, known);
+}
+
+static int
+set_json(struct app_options *opt, const char *text)
+{
+	opt->json = true;
+	opt->json_array = text != NULL && strcmp(text, "array") == 0;
+	return text == NULL || opt->json_array || strcmp(text, "lines") == 0
+		       ? 0
+		       : app_err(-EINVAL, "--json: '%s' is not one of lines, array", text);
 }
 
 static int
@@ -166,7 +178,7 @@ set_option(struct app_options *opt, int c, const char *arg)
 			return app_err(-EINVAL, "--cmdline-file: cannot read '%s': %s", arg, strerror(errno));
 		return 0;
 	case OPT_LIVE: opt->live = true; return set_number(opt, &live, arg);
-	case OPT_JSON: opt->json = true; return 0;
+	case OPT_JSON: return set_json(opt, arg);
 	case OPT_MODE: return set_mode(opt, arg);
 	case OPT_TOPOLOGY: return set_topology(opt, arg);
 	case OPT_CORELIST: opt->corelist = arg; return 0;
@@ -191,7 +203,7 @@ options_parse(int argc, char **argv, struct app_options *opt)
 		{"interactive", no_argument, NULL, 'i'},
 		{"cmdline-file", required_argument, NULL, OPT_FILE},
 		{"live", required_argument, NULL, OPT_LIVE},
-		{"json", no_argument, NULL, OPT_JSON},
+		{"json", optional_argument, NULL, OPT_JSON},
 		{"forward-mode", required_argument, NULL, OPT_MODE},
 		{"topology", required_argument, NULL, OPT_TOPOLOGY},
 		{"corelist", required_argument, NULL, OPT_CORELIST},
@@ -209,7 +221,7 @@ options_parse(int argc, char **argv, struct app_options *opt)
 				    .txd = APP_TX_DESC,
 				    .burst = APP_BURST_DEFAULT,
 				    .mbuf_size = RTE_MBUF_DEFAULT_BUF_SIZE,
-				    .mode = "io",
+				    .mode = (unsigned int)fwd_mode_by_name("io"),
 				    .flows = 1024,
 				    .seed = 1};
 	while (longs[n].name != NULL)
@@ -231,44 +243,6 @@ options_parse(int argc, char **argv, struct app_options *opt)
 	if (opt->num_commands == 0 && opt->file == NULL && !opt->live)
 		opt->interactive = true;
 	return 0;
-}
-
-int
-app_set_cores(struct app *app, const uint32_t *ids, unsigned int n, char *err, size_t len)
-{
-	unsigned int i, k;
-
-	for (i = 0; i < n; i++) {
-		if (ids[i] >= RTE_MAX_LCORE || !rte_lcore_is_enabled(ids[i])) {
-			snprintf(err, len, "lcore %u is not among those that EAL was given", ids[i]);
-			return -EINVAL;
-		}
-		if (ids[i] == rte_get_main_lcore()) {
-			snprintf(err, len, "lcore %u is the main lcore, which takes commands; want another", ids[i]);
-			return -EINVAL;
-		}
-		for (k = 0; k < i; k++) {
-			if (ids[k] != ids[i])
-				continue;
-			snprintf(err, len, "lcore %u is in the list twice", ids[i]);
-			return -EINVAL;
-		}
-	}
-	memcpy(app->cores, ids, n * sizeof(ids[0]));
-	app->num_cores = n;
-	return 0;
-}
-
-unsigned int
-app_all_cores(uint32_t ids[RTE_MAX_LCORE])
-{
-	unsigned int id, n = 0;
-
-	RTE_LCORE_FOREACH_WORKER(id)
-	/* service cores run somebody else's work */
-	if (rte_eal_lcore_role(id) == ROLE_RTE)
-		ids[n++] = id;
-	return n;
 }
 
 int

@@ -4,8 +4,16 @@
 /*
  * The smallest RoCE pair: a server that sends back what it receives, and a client that sends lines and prints the answers.
  *
- *   roce_echo EAL... -- 192.0.2.1/24                          the server
- *   roce_echo EAL... -- 192.0.2.2/24 192.0.2.1 hello world    the client: two messages
+ * The server, and a client that sends two messages; the two are joined by memif:
+ *
+ *   $ rm -f /tmp/roce_echo.sock; roce_echo -l 0 --no-huge -m 64 --no-shconf --file-prefix=server --no-pci \
+ *     --vdev=net_memif0,role=server,socket=/tmp/roce_echo.sock,socket-abstract=no -- 192.0.2.1/24 2>/tmp/roce_echo.log &
+ *   $ until grep -q listening /tmp/roce_echo.log; do sleep 0.1; done
+ *   $ roce_echo -l 1 --no-huge -m 64 --no-shconf --file-prefix=client --no-pci \
+ *     --vdev=net_memif0,role=client,socket=/tmp/roce_echo.sock,socket-abstract=no -- 192.0.2.2/24 192.0.2.1 hello world
+ *
+ * --no-huge needs no hugepages set up. Two processes want two CPUs and two file prefixes, and the client a server that
+ * is there.
  *
  * One thread does everything: it drives the port (tp_roce_progress), takes events of connections and polls completions.
  */
@@ -125,10 +133,14 @@ main(int argc, char **argv)
 	uint32_t len;
 
 	used = rte_eal_init(argc, argv);
+	if (used < 0) {
+		fprintf(stderr, "EAL does not start, it said why; without a hugetlbfs it needs --no-huge -m 64\n");
+		return 2;
+	}
 	argc -= used;
 	argv += used;
 	client = argc > 2;
-	if (used < 0 || argc < 2 || port_sockaddr(client ? argv[2] : "0.0.0.0", SERVICE, &addr) != 0) {
+	if (argc < 2 || port_sockaddr(client ? argv[2] : "0.0.0.0", SERVICE, &addr) != 0) {
 		fprintf(stderr, "usage: roce_echo EAL... -- ADDRESS/LEN [SERVER MESSAGE...]\n");
 		return 2;
 	}
@@ -143,6 +155,8 @@ main(int argc, char **argv)
 		rc = tp_rdma_resolve_addr(id, NULL, (struct sockaddr *)&addr, 5000);
 	else if (rc == 0)
 		rc = tp_rdma_bind_addr(id, (struct sockaddr *)&addr) != 0 || tp_rdma_listen(id, 1) != 0;
+	if (rc == 0 && !client)
+		fprintf(stderr, "listening\n");
 
 	while (rc == 0 && !p.gone) {
 		tp_roce_progress(ctx);

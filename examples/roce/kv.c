@@ -4,8 +4,16 @@
 /*
  * A key-value store whose readers never wake its server: they read its hash table by RDMA READ.
  *
- *   roce_kv EAL... -- 192.0.2.1/24                            the server: ten thousand keys, k0 to k9999
- *   roce_kv EAL... -- 192.0.2.2/24 192.0.2.1 k1 k77 nothing   a client
+ * The server has ten thousand keys, k0 to k9999. A client asks for three; the two are joined by memif:
+ *
+ *   $ rm -f /tmp/roce_kv.sock; roce_kv -l 0 --no-huge -m 64 --no-shconf --file-prefix=server --no-pci \
+ *     --vdev=net_memif0,role=server,socket=/tmp/roce_kv.sock,socket-abstract=no -- 192.0.2.1/24 >/tmp/roce_kv.log &
+ *   $ until grep -q keys /tmp/roce_kv.log; do sleep 0.1; done
+ *   $ roce_kv -l 1 --no-huge -m 64 --no-shconf --file-prefix=client --no-pci \
+ *     --vdev=net_memif0,role=client,socket=/tmp/roce_kv.sock,socket-abstract=no -- 192.0.2.2/24 192.0.2.1 k1 k77 k9999
+ *
+ * --no-huge needs no hugepages set up. Two processes want two CPUs and two file prefixes, and the client a server that
+ * is there.
  *
  * What a client must know (where the table is, its key, how many slots) comes with the answer to its connection request, as
  * private data. A slot is written by the server while clients read, and nothing says in which order: it carries a sum of
@@ -249,9 +257,13 @@ main(int argc, char **argv)
 	int used, rc;
 
 	used = rte_eal_init(argc, argv);
+	if (used < 0) {
+		fprintf(stderr, "EAL does not start, it said why; without a hugetlbfs it needs --no-huge -m 64\n");
+		return 2;
+	}
 	argc -= used;
 	argv += used;
-	if (used < 0 || argc < 2 || port_sockaddr(argc > 2 ? argv[2] : "0.0.0.0", SERVICE, &addr) != 0) {
+	if (argc < 2 || port_sockaddr(argc > 2 ? argv[2] : "0.0.0.0", SERVICE, &addr) != 0) {
 		fprintf(stderr, "usage: roce_kv EAL... -- ADDRESS/LEN [SERVER KEY...]\n");
 		return 2;
 	}

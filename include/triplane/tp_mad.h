@@ -20,7 +20,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "mad_port.h"
+#include "tp_mad_port.h"
 
 #ifdef __cplusplus
 extern "C" {

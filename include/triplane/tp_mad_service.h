@@ -12,7 +12,7 @@
 
 #include "tp_mad.h"
 #include "tp_sa.h"
-#include "umad_proto.h"
+#include "tp_umad.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,7 +50,7 @@ struct tp_sa *tp_mad_service_sa(struct tp_mad_service *service);
 uint64_t tp_mad_service_dropped(struct tp_mad_service *service);
 
 /** The port as programs of libibumad see it; for struct tp_umad_port. */
-void tp_mad_service_describe(void *service, struct umad_proto_port *port);
+void tp_mad_service_describe(void *service, struct tp_umad_desc *port);
 /** "Is a subnet manager" in the port's capabilities; counts who says so. For struct tp_umad_port. */
 void tp_mad_service_issm(void *service, bool on);
 

@@ -15,24 +15,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tp_mad.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+#define TP_UMAD_PATH "/run/triplane-umad.sock" /**< where the preload library looks for a server, unless it is told */
+#define TP_UMAD_NAME 20u                       /**< octets of a name, with the 0 at its end */
+#define TP_UMAD_PKEYS 128u                     /**< of a port's table */
 #define TP_UMAD_PORTS 16u
 #define TP_UMAD_CLIENTS 64u
 #define TP_UMAD_AGENTS 32u /**< of a program's open port */
 
+struct tp_mad;
 struct tp_umad;
-struct umad_proto_port;
+
+/** A port as programs of libibumad see it, in host order. */
+struct tp_umad_desc {
+	char ca[TP_UMAD_NAME];
+	uint32_t port, ports; /**< which, and how many the adapter has */
+	uint32_t lid, lmc, sm_lid, sm_sl, state, phys_state, rate, capmask;
+	uint64_t gid_prefix, port_guid, node_guid, system_guid;
+	uint32_t num_pkeys, pad;
+	char fw_ver[TP_UMAD_NAME], hw_ver[TP_UMAD_NAME];
+	char ca_type[40];
+	uint16_t pkeys[TP_UMAD_PKEYS];
+};
 
 /** A port that is lent. */
 struct tp_umad_port {
 	struct tp_mad *mad;
 	/** What programs are told of it; its name and number must stay the same. */
-	void (*describe)(void *arg, struct umad_proto_port *port);
+	void (*describe)(void *arg, struct tp_umad_desc *port);
 	/** A subnet manager runs on it, or does no more; may be NULL. */
 	void (*issm)(void *arg, bool on);
 	void *arg;

@@ -138,7 +138,9 @@ check_classes(const struct tp_qos_port *q, const struct tp_qos_limits *lim, char
 		sum += q->tc[i].bw_pct;
 	}
 	if (ret == 0 && ets != 0 && sum != 100) {
-		word_err(err, "tc: the shares of the ets classes add up to %u %%, want 100", sum);
+		word_err(err,
+			 "tc: the shares of the ets classes add up to %u %%, want 100, or strict classes (tc=N:strict)",
+			 sum);
 		return -EINVAL;
 	}
 	return ret;

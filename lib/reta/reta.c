@@ -5,21 +5,21 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "tp_reta.h"
+#include "reta.h"
 
 #define LOG(who, fmt, ...)                                                                                             \
 	rte_log(RTE_LOG_ERR, (who)->logtype, "%s: port %u: " fmt "\n", (who)->driver, (who)->port_id, ##__VA_ARGS__)
 /* Shares of a table for a count that is no power of two differ by at most one part in this. */
 #define EVENNESS 8u
 
-const uint8_t tp_rss_default_key[TP_RSS_KEY_LEN] = {
+const uint8_t reta_rss_default_key[RETA_RSS_KEY_LEN] = {
 	0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
 	0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
 	0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
 };
 
 uint16_t
-tp_reta_even(uint16_t *table, const uint16_t *queue, uint16_t n, uint16_t size)
+reta_even(uint16_t *table, const uint16_t *queue, uint16_t n, uint16_t size)
 {
 	uint16_t len, i;
 
@@ -33,7 +33,7 @@ tp_reta_even(uint16_t *table, const uint16_t *queue, uint16_t n, uint16_t size)
 }
 
 uint16_t
-tp_reta_period(const uint16_t *table, uint16_t size)
+reta_period(const uint16_t *table, uint16_t size)
 {
 	uint16_t period, i;
 
@@ -48,7 +48,7 @@ tp_reta_period(const uint16_t *table, uint16_t size)
 }
 
 static int
-size_check(const struct tp_reta_who *who, uint16_t size, uint16_t conf_size)
+size_check(const struct reta_who *who, uint16_t size, uint16_t conf_size)
 {
 	if (conf_size == size)
 		return 0;
@@ -57,11 +57,11 @@ size_check(const struct tp_reta_who *who, uint16_t size, uint16_t conf_size)
 }
 
 int
-tp_reta_set(const struct tp_reta_who *who, uint16_t *table, uint16_t size, uint16_t queues,
-	    const struct rte_eth_rss_reta_entry64 *conf, uint16_t conf_size)
+reta_set(const struct reta_who *who, uint16_t *table, uint16_t size, uint16_t queues,
+	 const struct rte_eth_rss_reta_entry64 *conf, uint16_t conf_size)
 {
 	int ret = size_check(who, size, conf_size);
-	uint16_t next[TP_RETA_MAX], i;
+	uint16_t next[RETA_MAX], i;
 
 	if (ret != 0)
 		return ret;
@@ -83,8 +83,8 @@ tp_reta_set(const struct tp_reta_who *who, uint16_t *table, uint16_t size, uint1
 }
 
 int
-tp_reta_get(const struct tp_reta_who *who, const uint16_t *table, uint16_t size, struct rte_eth_rss_reta_entry64 *conf,
-	    uint16_t conf_size)
+reta_get(const struct reta_who *who, const uint16_t *table, uint16_t size, struct rte_eth_rss_reta_entry64 *conf,
+	 uint16_t conf_size)
 {
 	int ret = size_check(who, size, conf_size);
 	uint16_t i;
@@ -96,15 +96,15 @@ tp_reta_get(const struct tp_reta_who *who, const uint16_t *table, uint16_t size,
 }
 
 int
-tp_rss_check(const struct tp_reta_who *who, const struct rte_eth_rss_conf *conf, uint64_t known)
+reta_rss_check(const struct reta_who *who, const struct rte_eth_rss_conf *conf, uint64_t known)
 {
 	if (conf->rss_hf & ~known) {
 		LOG(who, "RSS types 0x%" PRIx64 " are not supported, supported are 0x%" PRIx64, conf->rss_hf & ~known,
 		    known);
 		return -EINVAL;
 	}
-	if (conf->rss_key != NULL && conf->rss_key_len != 0 && conf->rss_key_len != TP_RSS_KEY_LEN) {
-		LOG(who, "RSS key of %u bytes, %u are needed", conf->rss_key_len, TP_RSS_KEY_LEN);
+	if (conf->rss_key != NULL && conf->rss_key_len != 0 && conf->rss_key_len != RETA_RSS_KEY_LEN) {
+		LOG(who, "RSS key of %u bytes, %u are needed", conf->rss_key_len, RETA_RSS_KEY_LEN);
 		return -EINVAL;
 	}
 	return 0;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "settings_priv.h"
-#include "tp_settings_declared.h"
+#include "declared.h"
 
 #define MAX_KEYS 64u
 

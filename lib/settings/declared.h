@@ -6,12 +6,12 @@
  * Settings of ports and groups whose values are declarations (tp_qos.h): a row for each of their keys, with the key's own
  * text, range and refusals. The values of one object come into force together.
  */
-#ifndef TP_SETTINGS_DECLARED_H
-#define TP_SETTINGS_DECLARED_H
+#ifndef SETTINGS_DECLARED_H
+#define SETTINGS_DECLARED_H
 
 #include <tp_qos.h>
 
-#include "tp_settings.h"
+#include "settings.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,4 +40,4 @@ void tp_declared_free(struct tp_declared *d);
 }
 #endif
 
-#endif /* TP_SETTINGS_DECLARED_H */
+#endif /* SETTINGS_DECLARED_H */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <words.h>
+#include "lib/dcb/words.h"
 
 #include "settings_priv.h"
 

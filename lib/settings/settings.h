@@ -13,8 +13,8 @@
  * Not thread-safe: a registry belongs to one control thread. Functions that refuse return a negative errno and write
  * one line that names the value and what is wanted; nothing was changed then.
  */
-#ifndef TP_SETTINGS_H
-#define TP_SETTINGS_H
+#ifndef SETTINGS_SETTINGS_H
+#define SETTINGS_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -224,4 +224,4 @@ int tp_settings_read(struct tp_settings *s, const char *path, bool whole, struct
 }
 #endif
 
-#endif /* TP_SETTINGS_H */
+#endif /* SETTINGS_SETTINGS_H */

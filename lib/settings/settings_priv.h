@@ -4,7 +4,7 @@
 #ifndef SETTINGS_PRIV_H
 #define SETTINGS_PRIV_H
 
-#include "tp_settings.h"
+#include "settings.h"
 
 struct tp_settings {
 	struct tp_settings_ops ops;

@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What an InfiniBand port remembers (ib.h has what is done with it). */
-#ifndef TPM_IB_STATE_H
-#define TPM_IB_STATE_H
+#ifndef MODEL_CARD_IB_STATE_H
+#define MODEL_CARD_IB_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,4 +44,4 @@ struct tpm_ib {
 	uint64_t pkey_bad, qkey_bad;
 };
 
-#endif /* TPM_IB_STATE_H */
+#endif /* MODEL_CARD_IB_STATE_H */

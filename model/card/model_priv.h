@@ -4,20 +4,11 @@
 /*
  * The card from the inside. One struct tp_model is one card; its lock (a fair ticket lock) covers everything here.
  *
- * Who owns what:
- *   config.c regs.c        configuration space; BAR0 registers, semaphores, reset, HCR
- *   cmd*.c                 command dispatch and handlers (cmd_icm, cmd_obj, cmd_qp, cmd_port ...)
- *   dma.c icm.c tpt.c      DMA windows; ICM page table; MPT/MTT translation and its caches
- *   eq.c cq.c              event and completion rings
- *   sq.c rq.c              send and receive queues at run time
- *   offload.c parse.c rss.c steer.c port.c   what happens to a frame
- *   sched.c pause.c rxbuf.c delay.c cmd_qos.c   quality of service (qos.h)
- *   ib*.c                  InfiniBand ports (ib.h)
- *   wire*.c run.c          wires; doorbell polling, time, thread
- *   violation.c            rules and their counters
+ * Each folder of model/ has a header with its calls; docs/architecture.md has their floors. A call up goes through one of
+ * the three tables here: struct tpm_qp_ops, struct tpm_link_ops, struct tpm_port_ops.
  */
-#ifndef TPM_MODEL_PRIV_H
-#define TPM_MODEL_PRIV_H
+#ifndef MODEL_CARD_MODEL_PRIV_H
+#define MODEL_CARD_MODEL_PRIV_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -133,24 +124,6 @@ enum tpm_xlat_err {
 	TPM_XLAT_DMA, /* outside the DMA windows */
 };
 
-/*
- * Raw DMA (mailboxes, doorbell records, ICM backing): host pointer of [iova, iova + len) inside one window, or NULL
- * after a "dma-unmapped" violation naming what.
- */
-uint8_t *tpm_dma(struct tp_model *m, uint64_t iova, uint64_t len, uint32_t prot, const char *what);
-/* As tpm_dma without a violation; *avail says how much of it is contiguous. */
-uint8_t *tpm_dma_probe(struct tp_model *m, uint64_t iova, uint64_t len, uint32_t prot, uint64_t *avail);
-
-/*
- * Host pointer of [va, va + *len) under a memory key; *len is cut to what is contiguous on the host (at least one
- * byte). Fills the TLB line. err says why not.
- */
-uint8_t *tpm_mr_translate(struct tp_model *m, struct tpm_tlb *tlb, uint32_t key, uint32_t pd, uint64_t va,
-			  uint32_t *len, uint32_t access, enum tpm_xlat_err *err);
-
-/* Takes a window off its region; nothing when it is not bound, or no window (roce_win.c). */
-void tpm_window_unbind(struct tp_model *m, uint8_t *mpt);
-
 /* A queue's buffer: a run of MTT entries. Resolved when used and when tpt_gen moved. */
 struct tpm_ring {
 	uint8_t *flat;     /* whole buffer when its pages are contiguous on the host */
@@ -163,26 +136,6 @@ struct tpm_ring {
 	uint8_t mtt_lg;  /* ... an MTT entry covers this many bytes (lg) */
 	bool valid;      /* resolved and all pages reachable */
 };
-int tpm_ring_init(struct tp_model *m, struct tpm_ring *r, uint64_t mtt_off, uint8_t lg_page, uint32_t page_off,
-		  uint32_t size);
-void tpm_ring_fini(struct tpm_ring *r);
-/* (Re)translates; 0 or -EFAULT after a violation that names what and num. */
-int tpm_ring_resolve(struct tp_model *m, struct tpm_ring *r, const char *what, uint32_t num);
-
-/* Pointer to off; the caller never asks for a piece that crosses a page (entries are aligned powers of two). */
-static inline uint8_t *
-tpm_ring_at(const struct tpm_ring *r, uint32_t off)
-{
-	if (tpm_likely(r->flat != NULL))
-		return r->flat + off;
-	off += r->page_off;
-	return r->page[off >> r->lg_page] + (off & ((1u << r->lg_page) - 1));
-}
-
-/* ICM: page table from ICM address to host memory, 4 KiB pages. */
-struct tpm_icm;
-uint8_t *tpm_icm_at(struct tp_model *m, uint64_t icm_addr, uint32_t len, const char *what); /* NULL + violation */
-
 /* --- queues ----------------------------------------------------------------------------------------------- */
 
 #define TPM_CQS_LEFT 16u
@@ -228,6 +181,28 @@ struct tpm_pace {
 };
 
 struct tpm_qp;
+struct tpm_tx;
+/*
+ * What a queue pair does, by its service. Lower floors call a queue pair through this table: they know neither the
+ * transport nor the send queue.
+ */
+struct tpm_qp_ops {
+	/* Executes up to budget WQEs; returns how many. */
+	unsigned int (*run)(struct tp_model *m, struct tpm_qp *qp, unsigned int budget);
+	/* Sends through the transport, which the QP has; *idle: nothing more is posted. NULL: WQEs become frames. */
+	unsigned int (*send)(struct tp_model *m, struct tpm_qp *qp, unsigned int budget, bool *idle);
+	/* Executes one checked WQE of a QP that is not raw Ethernet. */
+	bool (*wqe)(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
+	/* May a turn bring anything? */
+	bool (*ready)(const struct tpm_qp *qp);
+	/* After a turn on a managed port, in which so many WQEs were read: what was done, WQEs or packets. */
+	unsigned int (*served)(struct tpm_qp *qp, unsigned int wqes);
+	/* The transport follows a transition; 0 or -ENOMEM. */
+	int (*state)(struct tp_model *m, struct tpm_qp *qp, uint8_t state);
+	/* To the error state: flushes what is posted. */
+	void (*flush)(struct tp_model *m, struct tpm_qp *qp);
+};
+
 /* QPs that have work, in the order of their turns; a QP is in one list at most. */
 struct tpm_qp_list {
 	struct tpm_qp *head, *tail;
@@ -266,9 +241,10 @@ struct tpm_qp {
 	/* control */
 	uint32_t qpn, pd, uar;
 	uint64_t dbrec_addr;
-	struct tpm_srq *srq;   /* that it receives from, or NULL */
-	struct tpm_roce *roce; /* its transport, or NULL */
-	uint8_t counter;       /* interface counter index */
+	const struct tpm_qp_ops *ops; /* of its service */
+	struct tpm_srq *srq;          /* that it receives from, or NULL */
+	struct tpm_roce *roce;        /* its transport, or NULL */
+	uint8_t counter;              /* interface counter index */
 	bool lb_check_mc, lb_check_uc;
 	struct tpm_qp_list *pending; /* where it waits for its turn: a doorbell was seen and WQEs may be left */
 	struct tpm_qp *pending_next;
@@ -320,6 +296,32 @@ struct tpm_impair_state;
 struct tpm_roce;
 struct tpm_qos;
 struct tpm_steer; /* rules and their lookup, per port */
+
+struct tpm_port;
+struct tpm_roce_path;
+struct tre_qp;
+struct tre_out;
+
+/* What an Ethernet and an InfiniBand link do differently. */
+struct tpm_link_ops {
+	/* Tells software that the link came up or went down. */
+	void (*changed)(struct tp_model *m, struct tpm_port *p, bool up);
+	/* The path in a QP's context. */
+	void (*path_of_qp)(const struct tp_model *m, const struct tpm_qp *qp, struct tpm_roce_path *path);
+	/* A packet of the transport leaves; false: it has to wait. */
+	bool (*xmit)(struct tre_qp *e, struct tre_out *out);
+	/* Executes a send WQE of QP0 or QP1, whose packets software built. */
+	bool (*mlx)(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
+};
+
+/* The way back into the card: frames of the port's own QPs that it receives itself. */
+struct tpm_port_ops {
+	/* Frames of the QP from turn round inside the card. */
+	void (*deliver)(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n,
+			const struct tpm_qp *from);
+	/* Copies for those who watch what the port sends. */
+	void (*mirror)(struct tp_model *m, struct tpm_port *p, bool sent, const struct tp_frame *f, unsigned int n);
+};
 
 struct tpm_port {
 	unsigned int num;  /* 1..2 */
@@ -408,6 +410,8 @@ struct tp_model {
 	int irq_fd[MLX4_MSIX_VECTORS];
 
 	struct tpm_port port[TP_MODEL_PORTS];
+	const struct tpm_port_ops *port_ops;
+	const struct tpm_link_ops *link_ops[2]; /* of Ethernet and InfiniBand: tpm_link() */
 	struct tpm_if_counter counter[TPM_MAX_COUNTERS];
 	uint16_t vxlan_port, roce_port;
 	uint32_t special_qp_base;
@@ -447,121 +451,26 @@ void tpm_violate(struct tp_model *m, enum tpm_violation v, const char *obj, uint
 	__attribute__((format(printf, 5, 6)));
 void tpm_note(struct tp_model *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* --- commands (cmd.c) ------------------------------------------------------------------------------------- */
+/* --- queue pairs by number --------------------------------------------------------------------------------- */
 
-struct tpm_cmd {
-	uint64_t in_param, out_param;
-	uint32_t in_modifier;
-	uint16_t opcode;
-	uint8_t op_modifier;
-	uint8_t *in, *out; /* mailboxes, already translated; NULL when the command has none */
-	uint64_t imm;      /* immediate result */
-	bool has_imm;      /* of a command that may have one */
-};
-typedef uint8_t (*tpm_cmd_fn)(struct tp_model *m, struct tpm_cmd *c); /* returns enum mlx4_cmd_status */
-
-/* Runs what is in the HCR. */
-void tpm_cmd_execute(struct tp_model *m);
-
-/* --- events (eq.c) ---------------------------------------------------------------------------------------- */
-
-/* Writes an EQE (owner set by this function) and fires the vector if the EQ is armed. */
-/* Doorbells of the event queues of one UAR page. */
-unsigned int tpm_uar_poll_eqs(struct tp_model *m, uint32_t page);
-void tpm_eqe_write(struct tp_model *m, struct tpm_eq *eq, const uint8_t eqe[MLX4_EQE_SIZE]);
-/* To the EQ that MAP_EQ gave the type; dropped when none has it. */
-void tpm_event(struct tp_model *m, uint8_t type, const uint8_t eqe[MLX4_EQE_SIZE]);
-void tpm_event_qp(struct tp_model *m, uint8_t type, uint32_t qpn);
-void tpm_event_srq(struct tp_model *m, uint8_t type, uint32_t srqn);
-void tpm_event_cq_error(struct tp_model *m, uint32_t cqn, uint8_t syndrome);
-void tpm_event_port(struct tp_model *m, unsigned int port, uint8_t subtype);
-void tpm_eq_doorbell(struct tp_model *m, uint32_t eqn, uint32_t val);
-
-/* --- completions (cq.c) ----------------------------------------------------------------------------------- */
-
-/* Arm doorbell: hi/lo are the two dwords as numbers; page is the UAR page that was written. */
-void tpm_cq_doorbell(struct tp_model *m, uint32_t page, uint32_t hi, uint32_t lo);
-/* Slow part of a completion: overrun, wrap of the cached consumer index. False: no room, the CQ is in error. */
-bool tpm_cq_room(struct tp_model *m, struct tpm_cq *cq);
-/* After one or more CQEs: event and moderation. */
-void tpm_cq_notify(struct tp_model *m, struct tpm_cq *cq, bool solicited);
-void tpm_cq_timers(struct tp_model *m);
-
-/* The slot of the next CQE, or NULL when the CQ is full or unreachable. */
-static inline struct mlx4_cqe *
-tpm_cqe_next(struct tp_model *m, struct tpm_cq *cq)
+static inline struct tpm_qp *
+tpm_qp_get(const struct tp_model *m, uint32_t qpn)
 {
-	if (tpm_unlikely(cq->pi - cq->ci > cq->mask || cq->ring.gen != m->tpt_gen) && !tpm_cq_room(m, cq))
-		return NULL;
-	return (struct mlx4_cqe *)(tpm_ring_at(&cq->ring, (cq->pi & cq->mask) << cq->lg_stride) + cq->cqe_off);
+	return m->qp != NULL && qpn < 1u << m->lg_qps ? m->qp[qpn] : NULL;
 }
 
-/* Hands the CQE to software: everything else must be written before. op: opcode and MLX4_CQE_IS_SEND. */
-static inline void
-tpm_cqe_commit(struct tpm_cq *cq, struct mlx4_cqe *cqe, uint8_t op)
+static inline bool
+tpm_qp_can_receive(const struct tpm_qp *qp)
 {
-	uint8_t owner = (cq->pi & (cq->mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
-
-	__atomic_store_n(&cqe->owner_sr_opcode, (uint8_t)(op | owner), __ATOMIC_RELEASE);
-	cq->pi++;
+	return qp->state >= MLX4_QP_RTR && qp->state != MLX4_QP_ERR;
 }
 
+/* --- time (clock.c) --------------------------------------------------------------------------------------- */
+
+/* Takes the time from the machine, unless the caller gives it. */
+void tpm_clock_read(struct tp_model *m);
 /* The time as the card's clock has it, in cycles. */
 uint64_t tpm_clock_cycles(struct tp_model *m);
-/* The time goes into an entry of an Ethernet queue pair, over its VLAN and its reserved bytes [DP 6.2]. */
-void tpm_cqe_stamp(struct tp_model *m, struct mlx4_cqe *cqe);
-
-/* --- queue pairs at run time ------------------------------------------------------------------------------ */
-
-/* Send doorbell for qpn written to UAR page. */
-void tpm_sq_doorbell(struct tp_model *m, uint32_t page, uint32_t qpn);
-/* BlueFlame copy of len bytes at page. */
-void tpm_bf_doorbell(struct tp_model *m, uint32_t page, const uint8_t *wqe, uint32_t len);
-/* Executes up to budget WQEs; returns how many. */
-unsigned int tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget);
-/* To the error state: every outstanding WQE is completed with a flush error. */
-void tpm_qp_to_error(struct tp_model *m, struct tpm_qp *qp);
-/* Takes the QP out of the pending list (before reset or destruction). */
-void tpm_qp_forget(struct tp_model *m, struct tpm_qp *qp);
-
-/* --- steering (steer.c), rules of one port ---------------------------------------------------------------- */
-
-int tpm_steer_init(struct tpm_port *p);
-void tpm_steer_fini(struct tpm_port *p);
-/* QP_FLOW_STEERING_ATTACH with its mailbox of ndwords; gives the rule id. Returns a command status. */
-uint8_t tpm_steer_attach(struct tp_model *m, const uint8_t *mbox, uint32_t ndwords, uint64_t *id);
-uint8_t tpm_steer_detach(struct tp_model *m, uint64_t id);
-void tpm_steer_flush(struct tp_model *m);
-/* Who decides from now on: the group table (true) or rules. */
-void tpm_steer_mode(struct tp_model *m, bool by_group);
-
-/* --- ports (port.c) --------------------------------------------------------------------------------------- */
-
-void tpm_port_reset(struct tp_model *m, struct tpm_port *p);
-/* Looks at cable, wire and INIT_PORT; announces a change by event. */
-void tpm_port_update_link(struct tp_model *m, struct tpm_port *p);
-/* Does the port's end of the link send light? */
-static inline bool
-tpm_port_lit(const struct tpm_port *p)
-{
-	return p->open && p->cable && !(p->ib && (p->ibp.disabled || p->ibp.retrain));
-}
-/* Is the wire one for what the port speaks? */
-static inline bool
-tpm_wire_fits(const struct tpm_port *p)
-{
-	enum tp_wire_media media = p->wire->ops->media;
-
-	return media == TP_WIRE_ANY || (media == TP_WIRE_IB) == p->ib;
-}
-/* What the far end of a port's wire speaks; TP_SENSE_NONE: nobody there, or undecided. */
-enum tp_sense tpm_wire_sense(const struct tpm_port *p);
-/* Changes the link without an event; the wire is told. */
-void tpm_port_set_link(struct tpm_port *p, bool up);
-/* Frees what an impaired wire holds back, and the impairment. */
-void tpm_impair_fini(struct tpm_port *p);
-/* Frames leave the port. */
-void tpm_port_send(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n);
 
 static inline uint64_t
 tpm_now(const struct tp_model *m)
@@ -569,4 +478,4 @@ tpm_now(const struct tp_model *m)
 	return m->now_ns;
 }
 
-#endif /* TPM_MODEL_PRIV_H */
+#endif /* MODEL_CARD_MODEL_PRIV_H */

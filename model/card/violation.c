@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctl.h"
+#include "model_priv.h"
 
 static const struct {
 	const char *name, *text;

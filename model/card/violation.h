@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The rules of the programming interface that the model checks, with stable names. */
-#ifndef TPM_VIOLATION_H
-#define TPM_VIOLATION_H
+#ifndef MODEL_CARD_VIOLATION_H
+#define MODEL_CARD_VIOLATION_H
 
 /* X(enum, "stable-name", "what the rule asks for") */
 #define TPM_VIOLATIONS(X)                                                                                              \
@@ -71,4 +71,4 @@ enum tpm_violation {
 		TPM_V_COUNT
 };
 
-#endif /* TPM_VIOLATION_H */
+#endif /* MODEL_CARD_VIOLATION_H */

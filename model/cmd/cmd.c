@@ -2,10 +2,9 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The command interface: takes what is in the HCR, checks it, runs the handler, reports completion [CP 2]. */
-#include <inttypes.h>
-
-#include "ctl.h"
-#include "datapath.h"
+#include "model/event/event.h"
+#include "model/queue/queue.h"
+#include "cmd.h"
 
 #define CATAS_SYNDROME 0x0fffffffu
 
@@ -19,32 +18,6 @@ status_text(uint8_t status)
 #undef STATUS_CASE
 	default: return "unknown status";
 	}
-}
-
-static uint8_t *
-mailbox(struct tp_model *m, uint64_t addr, uint32_t prot, const char *cmd)
-{
-	if (addr % MLX4_MAILBOX_SIZE != 0) {
-		tpm_violate(m, TPM_V_MBOX_ALIGN, cmd, 0, "mailbox at 0x%" PRIx64 ", wanted a multiple of %u", addr,
-			    MLX4_MAILBOX_SIZE);
-		return NULL;
-	}
-	return tpm_dma(m, addr, MLX4_MAILBOX_SIZE, prot, cmd);
-}
-
-/* Mailboxes of commands that have one or none depending on op_modifier: the handler asks. */
-bool
-tpm_cmd_need_in(struct tp_model *m, struct tpm_cmd *c)
-{
-	c->in = mailbox(m, c->in_param, TP_DMA_READ, tpm_cmd_info[tpm_cmd_index(c->opcode)].name);
-	return c->in != NULL;
-}
-
-bool
-tpm_cmd_need_out(struct tp_model *m, struct tpm_cmd *c)
-{
-	c->out = mailbox(m, c->out_param, TP_DMA_WRITE, tpm_cmd_info[tpm_cmd_index(c->opcode)].name);
-	return c->out != NULL;
 }
 
 static unsigned int

@@ -4,8 +4,8 @@
 /* QUERY_DEV_CAP: what the card is and what it can do [CP 3.4]. Only what the model does is advertised. */
 #include <string.h>
 
-#include "ctl.h"
-#include "qos.h"
+#include "model/qos/qos.h"
+#include "cmd.h"
 
 #define LG_MAX_PDS 17u
 #define LG_MAX_XRCDS 16u

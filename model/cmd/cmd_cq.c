@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl.h"
+#include "model/event/event.h"
+#include "cmd.h"
 
 #define CQE_INIT 0xcc /* owner bit set: nothing is complete in the first pass [DP 6.5] */
 #define CQ_OPM_SW_INIT 1u

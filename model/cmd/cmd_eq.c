@@ -6,18 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl.h"
+#include "model/event/event.h"
+#include "cmd.h"
 
 #define EQE_INIT 0xee /* what a real card was seen to fill the ring with: every owner bit set [CP 5.1] */
 #define MAP_EQ_EQN 0x3ffu
-
-uint8_t
-tpm_index_check(struct tp_model *m, const char *obj, uint32_t num, uint32_t lg, uint32_t reserved)
-{
-	if (num >= 1u << lg || num < reserved)
-		return tpm_fail(m, BAD_INDEX, CMD_INDEX, obj, num, "wanted 0x%x..0x%x", reserved, (1u << lg) - 1);
-	return MLX4_STAT_OK;
-}
 
 static uint8_t
 eq_index(struct tp_model *m, uint32_t eqn)
@@ -78,17 +71,6 @@ eq_make(struct tp_model *m, uint32_t eqn, const uint8_t *in)
 		return NULL;
 	}
 	return eq;
-}
-
-void
-tpm_ring_fill(const struct tpm_ring *r, uint8_t byte)
-{
-	for (uint32_t off = 0, n; off < r->size; off += n) {
-		n = TPM_PAGE - ((off + r->page_off) & (TPM_PAGE - 1));
-		if (n > r->size - off)
-			n = r->size - off;
-		memset(tpm_ring_at(r, off), byte, n);
-	}
 }
 
 static void

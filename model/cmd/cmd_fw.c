@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ctl.h"
+#include "cmd.h"
 
 #define MSC_GROUP(mod) ((mod) >> MLX4_MSC_GROUP_SHIFT)
 #define MSC_OFFSET(mod) ((mod)&0xffu)

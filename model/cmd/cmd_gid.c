@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "ctl.h"
+#include "cmd.h"
 
 static const uint8_t no_gid[MLX4_GID_SIZE];
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl.h"
+#include "model/event/event.h"
+#include "model/port/port.h"
+#include "cmd.h"
 
 #define LG_UARS_MAX 10u
 

@@ -4,7 +4,8 @@
 /* Memory that software lends to the card: firmware area, auxiliary area, ICM [CP 3.3, 7]. */
 #include <inttypes.h>
 
-#include "ctl.h"
+#include "model/mem/mem.h"
+#include "cmd.h"
 
 #define CHUNK_LG_MAX 30u /* 1 GiB; larger ones are a mistake on any host */
 

@@ -7,8 +7,9 @@
  */
 #include <string.h>
 
-#include "ctl.h"
-#include "ib.h"
+#include "model/ib/ib.h"
+#include "model/port/port.h"
+#include "cmd.h"
 
 static bool
 class_known(uint32_t class)

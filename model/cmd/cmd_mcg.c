@@ -4,7 +4,9 @@
 /* Multicast-group entries; they live in ICM [CP 6.2]. */
 #include <string.h>
 
-#include "ctl.h"
+#include "model/mem/mem.h"
+#include "model/port/port.h"
+#include "cmd.h"
 
 #define MCG_OPM_DEFAULT 1u
 #define MCG_DEFAULT_PORT_SHIFT 16u

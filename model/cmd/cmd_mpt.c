@@ -5,7 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ctl.h"
+#include "model/roce/roce.h"
+#include "cmd.h"
 
 #define MPT_LG_PAGE_MAX 31u
 #define MTT_SPACE (UINT64_C(1) << 40) /* contexts carry 40-bit offsets */

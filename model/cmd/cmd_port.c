@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ctl.h"
+#include "model/port/port.h"
+#include "model/wire/wire.h"
+#include "cmd.h"
 
 #define IB_MTU_4096 5u
 #define IB_SPEED_QDR 4u
@@ -14,15 +16,6 @@
 #define LG_PKEYS 7u
 #define MAX_TC 8u
 #define MAX_VL 8u
-
-struct tpm_port *
-tpm_cmd_port(struct tp_model *m, const char *cmd, uint32_t port)
-{
-	if (port >= 1 && port <= m->cfg.num_ports)
-		return &m->port[port - 1];
-	tpm_violate(m, TPM_V_CMD_INDEX, cmd, port, "port %u, wanted 1..%u", port, m->cfg.num_ports);
-	return NULL;
-}
 
 /* A port that is paced says so when there is a code for its rate; old firmware trains a cable for 56 GbE at 40. */
 static uint32_t

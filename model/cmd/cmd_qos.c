@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ctl.h"
-#include "qos.h"
+#include "model/qos/qos.h"
+#include "cmd.h"
 
 #define SHARE_ALL 100u
 

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl.h"
-#include "qos.h"
-#include "roce.h"
+#include "model/port/port.h"
+#include "model/qos/qos.h"
+#include "model/roce/roce.h"
+#include "cmd.h"
 
 #define STATE_BIT(s) (1u << (s))
 #define ALL_LIVE                                                                                                       \

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ctl.h"
-#include "ib.h"
-#include "qos.h"
+#include "mlx4_prm_ib.h"
+#include "model/qos/qos.h"
+#include "cmd.h"
 
 #define FRAME_MIN 64u
 /* Header, two tags and FCS around the largest L3 packet. */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl.h"
-#include "datapath.h"
+#include "model/queue/queue.h"
+#include "cmd.h"
 
 static uint8_t
 srq_index(struct tp_model *m, uint32_t srqn)

@@ -4,9 +4,9 @@
 /* Counters that software reads by command [CP 4.6 .. 4.8]. */
 #include <string.h>
 
-#include "ctl.h"
-#include "qos.h"
-#include "roce.h"
+#include "model/qos/qos.h"
+#include "model/roce/roce.h"
+#include "cmd.h"
 
 #define PORT_MASK 0xffu
 #define FRAMING 18u /* Ethernet header and FCS */

@@ -5,8 +5,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "ctl.h"
-#include "qos.h"
+#include "model/qos/qos.h"
+#include "model/port/port.h"
+#include "model/roce/roce.h"
+#include "cmd.h"
 
 #define PATH_F(f) PRM_D(PRM_OFF(f) + MLX4_QPC_PRI_PATH, PRM_HI(f), PRM_LO(f))
 #define LG_STRIDE_BIAS 4u
@@ -196,6 +198,42 @@ rss_load(struct tpm_qp *qp)
 }
 
 void
+tpm_qp_ops_set(struct tpm_qp *qp)
+{
+	static const struct tpm_qp_ops eth =
+					       {
+						       .run = tpm_sq_run,
+						       .ready = tpm_roce_ready,
+						       .served = tpm_roce_served,
+						       .state = tpm_roce_state,
+						       .flush = tpm_qp_to_error,
+					       },
+				       mlx =
+					       {
+						       .run = tpm_sq_run,
+						       .wqe = tpm_wqe_mlx,
+						       .ready = tpm_roce_ready,
+						       .served = tpm_roce_served,
+						       .state = tpm_roce_state,
+						       .flush = tpm_qp_to_error,
+					       },
+				       verbs = {
+					       .run = tpm_sq_run,
+					       .send = tpm_roce_send,
+					       .wqe = tpm_wqe_verbs,
+					       .ready = tpm_roce_ready,
+					       .served = tpm_roce_served,
+					       .state = tpm_roce_state,
+					       .flush = tpm_qp_to_error,
+				       };
+
+	if (qp->eth)
+		qp->ops = &eth;
+	else
+		qp->ops = qp->service == MLX4_QP_ST_MLX ? &mlx : &verbs;
+}
+
+void
 tpm_qpc_load(struct tpm_qp *qp)
 {
 	const uint8_t *ctx = qp->ctx, *path = ctx + MLX4_QPC_PRI_PATH;
@@ -210,6 +248,7 @@ tpm_qpc_load(struct tpm_qp *qp)
 	/* QP0 and QP1 have the same service but an InfiniBand MTU: their WQEs carry whole IB packets. */
 	qp->eth = qp->service == MLX4_QP_ST_MLX && prm_get(ctx, MLX4_QPC_MTU) == MLX4_QPC_MTU_RAW &&
 		  prm_get(path, MLX4_PATH_LINK_ETH) == 1;
+	tpm_qp_ops_set(qp);
 	qp->vlan_keep = prm_get(ctx, MLX4_QPC_VLAN_KEEP) != 0;
 	qp->fcs_keep = prm_get(ctx, MLX4_QPC_FCS_KEEP) != 0;
 	qp->tunnels = prm_get(ctx, MLX4_QPC_TUNNEL_MODE) == MLX4_QPC_TUNNEL_ALL;

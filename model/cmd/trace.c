@@ -7,7 +7,8 @@
  */
 #include <inttypes.h>
 
-#include "ctl.h"
+#include "model/mem/mem.h"
+#include "cmd.h"
 
 #define LINE 16u
 

@@ -2,8 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Completion queues at run time: room, arming, moderation [DP 2.4, 6.5, 6.6]. */
-#include "ctl.h"
-#include "datapath.h"
+#include "event.h"
 
 #define ARM_HI_RSVD 0xc8000000u
 #define ARM_LO_RSVD (~MLX4_CQ_CI_MASK)
@@ -51,7 +50,7 @@ cq_fail(struct tp_model *m, struct tpm_cq *cq, uint8_t status, uint8_t syndrome)
 		if (qp == NULL || (qp->scq != cq && qp->rcq != cq) || qp->state < MLX4_QP_INIT ||
 		    qp->state == MLX4_QP_ERR)
 			continue;
-		tpm_qp_to_error(m, qp);
+		qp->ops->flush(m, qp);
 		tpm_event_qp(m, MLX4_EVENT_WQ_CATAS, qp->qpn);
 	}
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ctl.h"
+#include "event.h"
 
 #define EQ_DB_RSVD (~(MLX4_EQ_DB_ARM | MLX4_EQ_DB_CI_MASK))
 
@@ -142,6 +142,18 @@ tpm_event_port(struct tp_model *m, unsigned int port, uint8_t subtype)
 }
 
 void
+tpm_die(struct tp_model *m, uint32_t syndrome, const char *why)
+{
+	uint8_t eqe[MLX4_EQE_SIZE] = {0};
+
+	prm_set32(m->bar0_misc, MLX4_REG_CATAS_TYPICAL, syndrome);
+	tpm_note(m, "catastrophic error 0x%x: %s", syndrome, why);
+	prm_set(eqe, MLX4_EQE_TYPE, MLX4_EVENT_LOCAL_CATAS);
+	tpm_event(m, MLX4_EVENT_LOCAL_CATAS, eqe);
+	m->state = TPM_SYS_DEAD;
+}
+
+void
 tpm_eq_doorbell(struct tp_model *m, uint32_t eqn, uint32_t val)
 {
 	struct tpm_eq *eq = m->eq != NULL && eqn < 1u << m->lg_eqs ? m->eq[eqn] : NULL;
@@ -166,6 +178,23 @@ tpm_eq_doorbell(struct tp_model *m, uint32_t eqn, uint32_t val)
 	if (eq->state != MLX4_EQ_STATE_ALWAYS_ARMED)
 		eq->state = MLX4_EQ_STATE_ARMED;
 	tpm_eq_check(m, eq);
+}
+
+unsigned int
+tpm_uar_poll_eqs(struct tp_model *m, uint32_t page)
+{
+	uint8_t *base = m->uar + (size_t)page * MLX4_UAR_PAGE_SIZE;
+	unsigned int done = 0;
+
+	for (uint32_t k = 0; k < MLX4_EQS_PER_UAR; k++) {
+		uint32_t v = tpm_db_take(base + MLX4_UAR_EQ_DB + 8 * k);
+
+		if (v == 0)
+			continue;
+		tpm_eq_doorbell(m, page * MLX4_EQS_PER_UAR + k, v);
+		done++;
+	}
+	return done;
 }
 
 void

@@ -8,7 +8,7 @@
 #ifndef TPM_PLUG_H
 #define TPM_PLUG_H
 
-#include "datapath.h"
+#include "model/card/model_priv.h"
 
 #define TPM_PLUG_TEXT 256u /* room for the line of a refusal */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* What the files of the data path share: parsed frames, checksums, the receive path, bursts of sends. */
-#ifndef TPM_DATAPATH_H
-#define TPM_DATAPATH_H
+/* Frames: what is in them, their checksums, segments and tunnels, frames that wait. */
+#ifndef MODEL_FRAME_FRAME_H
+#define MODEL_FRAME_FRAME_H
 
-#include "model_priv.h"
+#include "model/card/model_priv.h"
 
 #define TPM_ETH_HLEN 14u
 #define TPM_ETH_ALEN 6u
@@ -18,6 +18,9 @@
 #define TPM_ETYPE_SVLAN 0x88a8u
 #define TPM_PROTO_TCP 6u
 #define TPM_PROTO_UDP 17u
+
+#define TPM_BURST 32u /* frames that the card handles at once */
+#define TPM_ETYPE_ROCE 0x8915u
 
 /* Flags of a frame inside the card, above those of tp_model.h */
 #define TPM_FRAME_IP_OK 0x100u /* the sender's hardware computed the IPv4 header checksum of this very frame ... */
@@ -173,196 +176,6 @@ bool tpm_tunnel_insert(const struct tp_model *m, const struct tpm_port *p, const
 /* What a CQE's first dword says of the outer headers. */
 uint32_t tpm_tunnel_status(const struct tp_frame *f, const uint8_t *hdr, const struct tpm_pkt *outer);
 
-/* --- RSS (rss.c) ------------------------------------------------------------------------------------------ */
-
-/* A parent gets a key; when the parent goes. */
-void tpm_rss_key(struct tpm_qp *parent, const uint8_t key[MLX4_RSS_KEY_SIZE]);
-void tpm_rss_unload(struct tpm_qp *parent);
-/* The common frame: TCP or UDP over IPv4, hashed with its ports, seen without a parser. false: look closer. */
-bool tpm_rss_select_ipv4(const struct tpm_qp *parent, const uint8_t *d, uint32_t len, uint32_t *child, uint32_t *hash);
-
-/* The ring QPN that the parent gives the frame, and the hash it reports (0: not hashed). */
-uint32_t tpm_rss_select(const struct tp_model *m, const struct tpm_qp *parent, const uint8_t *hdr,
-			const struct tpm_pkt *k, uint32_t *hash);
-
-/* --- steering (steer.c) ----------------------------------------------------------------------------------- */
-
-#define TPM_STEER_MAX_QPS 64u
-
-struct tpm_steer_hit {
-	uint32_t qpn[TPM_STEER_MAX_QPS];
-	uint32_t n;
-	bool by_rule;  /* not a default or sniffer */
-	bool allow_lb; /* of the first rule */
-};
-/* Every QPN that gets the frame. */
-void tpm_steer_lookup(struct tpm_port *p, const uint8_t *hdr, uint32_t hlen, const struct tpm_pkt *k,
-		      struct tpm_steer_hit *hit);
-/* The group table's answer (steer_group.c). */
-/* QPs that are attached to a multicast GID; allow_lb and by_rule say nothing. */
-void tpm_steer_group(struct tpm_port *p, const uint8_t *gid, struct tpm_steer_hit *hit);
-/* QPs that get a copy of all that the port receives, or (sent) sends. */
-void tpm_steer_mirror(struct tpm_port *p, bool sent, struct tpm_steer_hit *hit);
-void tpm_group_lookup_ib(struct tp_model *m, const uint8_t *gid, struct tpm_steer_hit *hit);
-void tpm_group_lookup(struct tp_model *m, const struct tpm_port *p, const uint8_t *h, const struct tpm_pkt *k,
-		      struct tpm_steer_hit *hit);
-/* The answer for untagged frames to this address when one QP gets them all and the address alone decides. */
-#define TPM_STEER_SLOW UINT32_MAX
-uint32_t tpm_steer_fast_miss(struct tpm_port *p, uint64_t dmac_key);
-
-#define TPM_STEER_CACHE 64u
-struct tpm_steer_line {
-	uint64_t key; /* destination address as it lies in memory, in the low 48 bits */
-	uint32_t qpn, gen;
-};
-struct tpm_steer_cache {
-	uint32_t gen; /* moves with every change of a rule; 0 marks an empty line */
-	struct tpm_steer_line line[TPM_STEER_CACHE];
-};
-
-static inline uint32_t
-tpm_steer_fast(struct tpm_port *p, uint64_t key)
-{
-	/* The cache is the first member of struct tpm_steer. */
-	struct tpm_steer_cache *c = (struct tpm_steer_cache *)p->steer;
-	struct tpm_steer_line *l = &c->line[(key >> 40 ^ key >> 24) % TPM_STEER_CACHE];
-
-	if (tpm_likely(l->key == key && l->gen == c->gen))
-		return l->qpn;
-	return tpm_steer_fast_miss(p, key);
-}
-
-/* Fetches a line to write it: without the plain prefetch's second trip for ownership. A no-op where unknown. */
-static inline void
-tpm_prefetchw(const void *p)
-{
-#ifdef __x86_64__
-	__asm__ volatile("prefetchw %0" : : "m"(*(const volatile char *)p));
-#else
-	__builtin_prefetch(p, 1);
-#endif
-}
-
-/* --- receive (rq.c) --------------------------------------------------------------------------------------- */
-
-#define TPM_BURST 32u
-
-/* Frames arrive at a port from its wire (after impairment) or from inside the card; from: the sending QP or NULL. */
-void tpm_port_rx(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n,
-		 const struct tpm_qp *from);
-/* Copies for those who watch the port; only while p->mirrored. */
-void tpm_port_mirror(struct tp_model *m, struct tpm_port *p, bool sent, const struct tp_frame *f, unsigned int n);
-/* The same for what comes over a wire: impairment first. */
-void tpm_port_arrive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n);
-/* Plain frames, each in one piece, for one QP. */
-struct tpm_rx_run {
-	struct tpm_qp *qp;
-	unsigned int n;
-	const struct tp_frame *f[TPM_BURST];
-	uint32_t hash[TPM_BURST];
-};
-void tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r);
-/* Any frame for a QP; waits when the QP says so and has no receive WQE, or behind others that do. */
-void tpm_receive_slow(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *in,
-		      uint32_t hash);
-/* The same without waiting: false when there is no receive WQE. */
-bool tpm_receive_now(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *in,
-		     uint32_t hash);
-/* Flushes what is posted to a QP's receive queue. */
-void tpm_rq_flush(struct tp_model *m, struct tpm_qp *qp);
-
-/* The TLB line that tpm_mr_translate uses. */
-static inline uint32_t
-tpm_tlb_slot(uint32_t key, uint64_t va)
-{
-	return (uint32_t)((va >> 21 ^ key >> 8) % TPM_TLB_LINES);
-}
-
-static inline struct tpm_qp *
-tpm_qp_get(const struct tp_model *m, uint32_t qpn)
-{
-	return m->qp != NULL && qpn < 1u << m->lg_qps ? m->qp[qpn] : NULL;
-}
-
-static inline bool
-tpm_qp_can_receive(const struct tpm_qp *qp)
-{
-	return qp->state >= MLX4_QP_RTR && qp->state != MLX4_QP_ERR;
-}
-
-/* Writes an error CQE. False when the CQ takes none. */
-bool tpm_cqe_error(struct tp_model *m, struct tpm_cq *cq, uint32_t qpn, uint16_t index, uint8_t syndrome, bool send);
-
-/* The receive WQE that is next of a QP's own queue, NULL: none. */
-const uint8_t *tpm_rq_peek(struct tp_model *m, struct tpm_qp *qp);
-/* Shared receive queues (srq.c): the list of the WQE that is next, taken off; its entry. NULL: none. */
-int tpm_srq_open(struct tp_model *m, struct tpm_srq *srq);
-const uint8_t *tpm_srq_take(struct tp_model *m, struct tpm_srq *srq, uint64_t *entry);
-
-/* --- send (sq.c, sq_wqe.c, sq_lso.c) ------------------------------------------------------------------------ */
-
-#define TPM_TX_SEGS 256u
-#define TPM_TX_ARENA 16384u
-
-/* A burst of frames on its way out; the arena holds what the card wrote itself (headers, tags, inline data). */
-struct tpm_tx {
-	struct tp_model *m;
-	struct tpm_qp *qp;
-	struct tpm_port *p;
-	unsigned int n, nseg, ncqe;
-	uint32_t used;
-	uint32_t fail_strides; /* how far the WQE at hand reaches */
-	uint32_t plain_room;   /* lengths from the shortest frame on that a plain WQE may have */
-	uint64_t bytes;        /* of the frames in the burst */
-	bool wait;             /* the far end has no room for the packet of the WQE at hand: it stays */
-	struct tp_frame f[TPM_BURST];
-	struct tp_frame_seg seg[TPM_TX_SEGS];
-	struct {
-		uint16_t index;
-		uint8_t opcode;
-	} cqe[TPM_BURST];
-	uint8_t arena[TPM_TX_ARENA];
-};
-/* Sends what was gathered, completes it. */
-void tpm_tx_flush(struct tpm_tx *t);
-/* Executes one WQE of any form, with every check; *strides says how far it reaches. False: it waits, or the QP is in error. */
-bool tpm_wqe_execute(struct tpm_tx *t, uint32_t head, uint32_t *strides);
-/* Executes the LSO WQE in w (ds units, checked); false after an error completion. */
-bool tpm_wqe_lso(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
-/* Executes a WQE of a QP that is not raw Ethernet (sq_ib.c): of QP0 or QP1, and of a verbs QP. */
-bool tpm_wqe_mlx(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
-bool tpm_wqe_verbs(struct tpm_tx *t, const uint8_t *w, uint32_t head);
-/* All segments behind the control segment as pieces of a frame; false after tpm_wqe_fail. */
-bool tpm_wqe_pieces(struct tpm_tx *t, uint32_t head, const uint8_t *w, uint32_t ds, struct tp_frame_seg *out,
-		    unsigned int max, unsigned int *n, uint32_t *len);
-/* Ends the WQE at head with an error that is nobody's mistake. Always false. */
-bool tpm_wqe_end(struct tpm_tx *t, uint32_t head, uint8_t syndrome);
-/* Ends the WQE at head with an error and takes the QP down. Always false. */
-bool tpm_wqe_fail(struct tpm_tx *t, uint32_t head, uint8_t syndrome, enum tpm_violation v, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
-/* One data segment of a send as frame pieces; false after tpm_wqe_fail. */
-bool tpm_wqe_gather(struct tpm_tx *t, uint32_t head, unsigned int index, const uint8_t *seg, struct tp_frame_seg *out,
-		    unsigned int max, unsigned int *n, uint32_t *len);
-/* Room of len bytes in the arena; the caller made sure that there is some. */
-static inline uint8_t *
-tpm_tx_arena(struct tpm_tx *t, uint32_t len)
-{
-	uint8_t *p = t->arena + t->used;
-
-	t->used += len;
-	return p;
-}
-/* The violation and syndrome that a failed translation stands for. */
-enum tpm_violation tpm_xlat_violation(enum tpm_xlat_err err);
-const char *tpm_xlat_text(enum tpm_xlat_err err);
-/* Takes a QP to the error state because of what a WQE did; counts nothing. */
-void tpm_sq_flush(struct tp_model *m, struct tpm_qp *qp);
-/* A queue that was stopped goes on with what was posted meanwhile. */
-void tpm_sq_resume(struct tp_model *m, struct tpm_qp *qp);
-/* Looks for blocks behind idle send queues that look posted [DP 4.3] */
-void tpm_sq_stamp_check(struct tp_model *m);
-bool tpm_sq_head_posted(const struct tpm_qp *qp, uint32_t head);
-
 /* --- frames that wait (held.c) ------------------------------------------------------------------------------- */
 
 /* A copy of a frame, in one piece. */
@@ -387,16 +200,6 @@ void tpm_held_add(struct tpm_held_list *l, struct tpm_held *h);
 struct tpm_held *tpm_held_take(struct tpm_held_list *l);
 void tpm_held_clear(struct tpm_held_list *l);
 
-/* --- ports and wires --------------------------------------------------------------------------------------- */
-
-/* Counts a frame that stayed inside the card. */
-void tpm_port_count_loop(struct tpm_port *p, const struct tp_frame *f);
-void tpm_impair_poll(struct tp_model *m, struct tpm_port *p);
-void tpm_wire_detach(struct tpm_port *p);
-
-/* Polls the doorbell words of the pages in use; how many were rung. */
-unsigned int tpm_uar_poll(struct tp_model *m);
-
 /* Histogram block of a frame, flen with FCS [DP 13.1] */
 static inline unsigned int
 tpm_size_block(const struct tpm_port *p, uint32_t flen)
@@ -414,4 +217,4 @@ tpm_size_block(const struct tpm_port *p, uint32_t flen)
 	return flen <= p->max_frame ? 8 : 9;
 }
 
-#endif /* TPM_DATAPATH_H */
+#endif /* MODEL_FRAME_FRAME_H */

@@ -4,7 +4,7 @@
 /* Frames that are kept longer than the call that brought them. */
 #include <stdlib.h>
 
-#include "datapath.h"
+#include "frame.h"
 
 struct tpm_held *
 tpm_hold(const struct tp_frame *f)

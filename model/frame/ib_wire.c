@@ -2,22 +2,22 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* InfiniBand packets on a wire: their two CRCs [WF 5], and whether what came is whole. */
-#include "crc16.h"
-#include "ib.h"
-#include "icrc.h"
-#include "wire.h"
+#include "lib/roce/wire/crc16.h"
+#include "lib/roce/wire/icrc.h"
+#include "lib/roce/wire/wire.h"
+#include "ib_wire.h"
 
 #define GRH_LEN 40u
 
 uint16_t
 tpm_ib_vcrc(const struct tp_frame *f, uint32_t len)
 {
-	uint16_t r = TP_CRC16_INIT;
+	uint16_t r = TROCE_CRC16_INIT;
 
 	for (unsigned int i = 0; i < f->nseg && len != 0; i++) {
 		uint32_t n = f->seg[i].len < len ? f->seg[i].len : len;
 
-		r = tp_crc16(r, f->seg[i].data, n);
+		r = troce_crc16(r, f->seg[i].data, n);
 		len -= n;
 	}
 	return (uint16_t)~r;
@@ -29,12 +29,12 @@ tpm_ib_icrc_start(const uint8_t *lrh)
 	uint8_t h[IB_LRH_SIZE + IB_BTH_LEN];
 
 	if (prm_get(lrh, IB_LRH_LNH) == IB_LNH_GRH)
-		return tp_icrc_start(TP_ICRC_GRH, lrh + IB_LRH_SIZE, lrh + IB_LRH_SIZE + GRH_LEN);
+		return troce_icrc_start(TROCE_ICRC_GRH, lrh + IB_LRH_SIZE, lrh + IB_LRH_SIZE + GRH_LEN);
 	/* Without a GRH all of the LRH but the virtual lane stays the same on the way. */
 	memcpy(h, lrh, sizeof(h));
 	h[0] |= 0xf0;
 	h[IB_LRH_SIZE + 4] = 0xff;
-	return tp_crc32(TP_CRC32_INIT, h, sizeof(h));
+	return troce_crc32(TROCE_CRC32_INIT, h, sizeof(h));
 }
 
 static void
@@ -42,7 +42,7 @@ icrc_of(const uint8_t *packet, uint32_t len, uint8_t icrc[IB_ICRC_LEN])
 {
 	uint32_t at = tpm_ib_bth(packet) + IB_BTH_LEN;
 
-	tp_icrc_put(tp_crc32(tpm_ib_icrc_start(packet), packet + at, len - at), icrc);
+	troce_icrc_put(troce_crc32(tpm_ib_icrc_start(packet), packet + at, len - at), icrc);
 }
 
 bool
@@ -63,7 +63,7 @@ tpm_ib_seal(uint8_t *packet, uint32_t len, bool icrc)
 		icrc_of(packet, len, packet + len);
 		len += IB_ICRC_LEN;
 	}
-	vcrc = (uint16_t)~tp_crc16(TP_CRC16_INIT, packet, len);
+	vcrc = (uint16_t)~troce_crc16(TROCE_CRC16_INIT, packet, len);
 	packet[len] = (uint8_t)vcrc;
 	packet[len + 1] = (uint8_t)(vcrc >> 8);
 	return len + IB_VCRC_SIZE;
@@ -84,7 +84,7 @@ tpm_ib_open(const struct tp_frame *f, uint8_t *buf, uint32_t *len)
 		p = buf;
 	}
 	n -= IB_VCRC_SIZE;
-	vcrc = (uint16_t)~tp_crc16(TP_CRC16_INIT, p, n);
+	vcrc = (uint16_t)~troce_crc16(TROCE_CRC16_INIT, p, n);
 	if (p[n] != (uint8_t)vcrc || p[n + 1] != (uint8_t)(vcrc >> 8))
 		return NULL;
 	/* Raw packets are nobody's business here. */

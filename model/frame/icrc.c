@@ -2,9 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The invariant CRC of packets that software built: which headers a frame has decides what counts as ones. */
-#include "datapath.h"
-#include "icrc.h"
-#include "roce.h"
+#include "lib/roce/wire/icrc.h"
+#include "frame.h"
 
 #define GRH_HLEN 40u
 #define IPV4_HLEN 20u
@@ -16,14 +15,14 @@
 
 /* Bytes between layer 3 and the BTH, 0: no RoCE packet. */
 static uint32_t
-network(const uint8_t *l3, uint16_t etype, enum tp_icrc_net *kind)
+network(const uint8_t *l3, uint16_t etype, enum troce_icrc_net *kind)
 {
 	switch (etype) {
-	case TPM_ETYPE_ROCE: *kind = TP_ICRC_GRH; return GRH_HLEN;
+	case TPM_ETYPE_ROCE: *kind = TROCE_ICRC_GRH; return GRH_HLEN;
 	case TPM_ETYPE_IPV4:
-		*kind = TP_ICRC_IPV4_UDP;
+		*kind = TROCE_ICRC_IPV4_UDP;
 		return l3[0] == 0x45 && l3[9] == TPM_PROTO_UDP ? IPV4_HLEN + UDP_HLEN : 0;
-	case TPM_ETYPE_IPV6: *kind = TP_ICRC_IPV6_UDP; return l3[6] == TPM_PROTO_UDP ? IPV6_HLEN + UDP_HLEN : 0;
+	case TPM_ETYPE_IPV6: *kind = TROCE_ICRC_IPV6_UDP; return l3[6] == TPM_PROTO_UDP ? IPV6_HLEN + UDP_HLEN : 0;
 	default: return 0;
 	}
 }
@@ -37,7 +36,7 @@ crc_from(uint32_t reg, const struct tp_frame *f, uint32_t off, uint32_t end)
 		uint32_t lo = off > at ? off - at : 0, hi = end - at < f->seg[i].len ? end - at : f->seg[i].len;
 
 		if (lo < hi)
-			reg = tp_crc32(reg, f->seg[i].data + lo, hi - lo);
+			reg = troce_crc32(reg, f->seg[i].data + lo, hi - lo);
 	}
 	return reg;
 }
@@ -47,7 +46,7 @@ tpm_icrc(const struct tp_frame *f, uint8_t icrc[TPM_ICRC_LEN])
 {
 	uint8_t h[HEAD_MAX] = {0};
 	uint32_t l3 = TPM_ETH_HLEN, end, hlen, len;
-	enum tp_icrc_net kind;
+	enum troce_icrc_net kind;
 	uint16_t etype;
 
 	if (f->len < TPM_ETH_HLEN + IPV4_HLEN + UDP_HLEN + BTH_HLEN + TPM_ICRC_LEN)
@@ -63,6 +62,6 @@ tpm_icrc(const struct tp_frame *f, uint8_t icrc[TPM_ICRC_LEN])
 	len = network(h + l3, etype, &kind);
 	if (len == 0 || l3 + len + BTH_HLEN > hlen)
 		return false;
-	tp_icrc_put(crc_from(tp_icrc_start(kind, h + l3, h + l3 + len), f, l3 + len + BTH_HLEN, end), icrc);
+	troce_icrc_put(crc_from(troce_icrc_start(kind, h + l3, h + l3 + len), f, l3 + len + BTH_HLEN, end), icrc);
 	return true;
 }

@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Checksums both ways, FCS, and the headers of segments [DP 3.5, 8.4, 8.5, 8.6]. */
-#include "crc32.h"
-#include "datapath.h"
+#include "lib/roce/wire/crc32.h"
+#include "frame.h"
 
 #define IPV4_CSUM 10u
 #define TCP_CSUM 16u
@@ -139,7 +139,7 @@ tpm_csum_insert(const struct tp_frame *f, uint8_t *hdr, uint32_t hlen, uint32_t 
 uint32_t
 tpm_crc32(uint32_t crc, const uint8_t *p, uint32_t len)
 {
-	return ~tp_crc32(~crc, p, len);
+	return ~troce_crc32(~crc, p, len);
 }
 
 uint32_t

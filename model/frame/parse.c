@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What the card's parser sees in a frame: tags, IP, TCP and UDP [DP 6.3, 8.3, 8.4]. */
-#include "datapath.h"
+#include "frame.h"
 
 #define IPV6_HLEN 40u
 #define IPV6_EXT_MAX 8u

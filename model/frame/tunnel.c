@@ -5,7 +5,7 @@
  * What the card's parser sees inside a tunnel: VXLAN at the UDP port of CONFIG_DEV, and by the names of the card's features, not
  * by any published layout [U], NVGRE and IP in IP. Ports look only while SET_PORT says so [DP 8.4, 8.5].
  */
-#include "datapath.h"
+#include "frame.h"
 
 #define UDP_HLEN 8u
 #define VXLAN_HLEN 8u

@@ -14,13 +14,11 @@
  *
  * A packet on a wire goes from the LRH through the VCRC.
  */
-#ifndef TPM_IB_H
-#define TPM_IB_H
+#ifndef MODEL_IB_IB_H
+#define MODEL_IB_IB_H
 
-#include "datapath.h"
+#include "model/roce/roce.h"
 #include "mlx4_prm_ib.h"
-
-#define TPM_IB_PACKET 4400u /* the longest: headers, 4096 bytes, both CRCs */
 
 struct tpm_roce;
 struct tpm_roce_path;
@@ -38,12 +36,6 @@ void tpm_ib_event_info(struct tp_model *m, const struct tpm_port *p, uint32_t ch
 /* Entries of a table changed: of a block, bit n is entry n. */
 void tpm_ib_event_table(struct tp_model *m, const struct tpm_port *p, uint8_t subtype, uint32_t block, uint32_t mask);
 void tpm_ib_event_sl2vl(struct tp_model *m, const struct tpm_port *p);
-
-static inline bool
-tpm_ib_is_mcast(uint16_t lid)
-{
-	return lid >= IB_LID_MCAST && lid != IB_LID_PERMISSIVE;
-}
 
 /* Is it one of the port's LIDs? */
 static inline bool
@@ -77,43 +69,9 @@ void tpm_ib_pma(struct tp_model *m, struct tpm_port *p, uint8_t *mad);
  */
 void tpm_ib_pm(struct tpm_ib_pm *const *pm, unsigned int n, uint8_t *mad);
 
-/* --- any packet (ib_wire.c) --- */
-
-uint16_t tpm_ib_vcrc(const struct tp_frame *f, uint32_t len);
-/* Register of the ICRC behind the BTH; lrh: start of the packet. */
-uint32_t tpm_ib_icrc_start(const uint8_t *lrh);
-/* Puts ICRC and VCRC behind len bytes; icrc: the first is there already. The whole length. */
-uint32_t tpm_ib_seal(uint8_t *packet, uint32_t len, bool icrc);
-/*
- * A packet that came, in one piece: in its own memory, or gathered into buf. NULL: damaged, or its lengths do not
- * agree. *len goes through the ICRC.
- */
-const uint8_t *tpm_ib_open(const struct tp_frame *f, uint8_t *buf, uint32_t *len);
-bool tpm_ib_icrc_good(const uint8_t *packet, uint32_t len);
-
-static inline uint32_t
-tpm_ib_bth(const uint8_t *packet)
-{
-	return IB_LRH_SIZE + (prm_get(packet, IB_LRH_LNH) == IB_LNH_GRH ? 40u : 0u);
-}
-
-static inline void
-tpm_ib_count_tx(struct tpm_ib_counters *c, uint32_t len, bool mcast)
-{
-	c->tx_packets++;
-	c->tx_bytes += len;
-	c->tx_mcast += mcast;
-}
-
-static inline void
-tpm_ib_count_rx(struct tpm_ib_counters *c, uint32_t len, bool mcast)
-{
-	c->rx_packets++;
-	c->rx_bytes += len;
-	c->rx_mcast += mcast;
-}
-
 /* --- packets of the port (ib_net.c) --- */
+
+extern const struct tpm_link_ops tpm_ib_link_ops;
 
 /* May a packet of this virtual lane leave now? False: the far end has no room. */
 bool tpm_ib_room(const struct tpm_port *p, uint8_t vl, uint32_t len);
@@ -137,4 +95,4 @@ bool tpm_ib_mlx(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
 /* An SMP for which there is no QP0; packet goes from the LRH through the ICRC. */
 void tpm_ib_smp(struct tp_model *m, struct tpm_port *p, const uint8_t *packet, uint32_t len);
 
-#endif /* TPM_IB_H */
+#endif /* MODEL_IB_IB_H */

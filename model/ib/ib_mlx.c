@@ -5,6 +5,7 @@
  * Packets of QP0 and QP1 of an InfiniBand port: software built all headers, from the LRH on; the card puts in the source
  * LID, the virtual lane and both CRCs [DP 3.13].
  */
+#include "model/frame/ib_wire.h"
 #include "ib.h"
 
 /* The packet without room for the CRC, in one piece; its length, 0 after tpm_wqe_fail. */

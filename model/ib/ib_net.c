@@ -5,11 +5,11 @@
  * Packets of the transport on an InfiniBand link: LRH and GRH that the card builds, and the way back [WF 1, DP 10.1].
  * Partition keys are of the port's table when the packet leaves or comes; the engine knows one key for all.
  */
-#include "ctl.h"
+#include "lib/roce/wire/icrc.h"
+#include "lib/roce/wire/opcode.h"
+#include "model/frame/ib_wire.h"
+#include "model/port/port.h"
 #include "ib.h"
-#include "icrc.h"
-#include "opcode.h"
-#include "roce.h"
 
 #define NEXT_IBA 0x1bu /* GRH: a BTH follows */
 #define DETH_QKEY 0u
@@ -59,8 +59,8 @@ tpm_ib_special(const struct tp_model *m, const struct tpm_port *p, unsigned int 
 
 /* --- sending ---------------------------------------------------------------------------------------------- */
 
-void
-tpm_ib_path_of_qp(const struct tpm_qp *qp, struct tpm_roce_path *path)
+static void
+path_of_qp(const struct tp_model *m, const struct tpm_qp *qp, struct tpm_roce_path *path)
 {
 	const uint8_t *a = qp->ctx + MLX4_QPC_PRI_PATH;
 
@@ -128,8 +128,8 @@ loop_frame(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, con
 	tpm_ib_loop(m, p, packet, f->len - IB_VCRC_SIZE, from);
 }
 
-bool
-tpm_ib_xmit(struct tre_qp *e, struct tre_out *out)
+static bool
+xmit(struct tre_qp *e, struct tre_out *out)
 {
 	struct tpm_roce *r = e->home;
 	struct tp_model *m = r->m;
@@ -148,15 +148,15 @@ tpm_ib_xmit(struct tre_qp *e, struct tre_out *out)
 	bth = (uint32_t)(put_headers(&p->ibp, path, vl, len, h) - h);
 	memcpy(h + bth, out->hdr, out->hlen);
 	tpm_store16(h + bth + BTH_PKEY, pkey_of(&p->ibp, r->qp));
-	reg = tp_crc32(tpm_ib_icrc_start(h), h + bth + IB_BTH_LEN, out->hlen - IB_BTH_LEN);
+	reg = troce_crc32(tpm_ib_icrc_start(h), h + bth + IB_BTH_LEN, out->hlen - IB_BTH_LEN);
 	seg[f.nseg++] = (struct tp_frame_seg){.data = h, .len = bth + out->hlen};
 	for (uint32_t i = 0; i < out->num_iov; i++) {
-		reg = tp_crc32(reg, out->iov[i].iov_base, out->iov[i].iov_len);
+		reg = troce_crc32(reg, out->iov[i].iov_base, out->iov[i].iov_len);
 		seg[f.nseg++] =
 			(struct tp_frame_seg){.data = out->iov[i].iov_base, .len = (uint32_t)out->iov[i].iov_len};
 	}
-	reg = tp_crc32(reg, tail, out->pad);
-	tp_icrc_put(reg, tail + out->pad);
+	reg = troce_crc32(reg, tail, out->pad);
+	troce_icrc_put(reg, tail + out->pad);
 	seg[f.nseg++] = (struct tp_frame_seg){.data = tail, .len = out->pad + IB_ICRC_LEN + IB_VCRC_SIZE};
 	f.len = bth + len + IB_VCRC_SIZE;
 	m->counter[r->qp->counter].tx_frames++;
@@ -447,3 +447,12 @@ tpm_ib_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f,
 	for (unsigned int i = 0; i < n; i++)
 		receive_one(m, p, &f[i]);
 }
+
+/* --- the link --- */
+
+const struct tpm_link_ops tpm_ib_link_ops = {
+	.changed = tpm_ib_link,
+	.path_of_qp = path_of_qp,
+	.xmit = xmit,
+	.mlx = tpm_ib_mlx,
+};

@@ -2,7 +2,6 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Performance management of cards and switches: counters of ports, read and set to 0 [WF 9.4]. */
-#include "ctl.h"
 #include "ib.h"
 
 #define RESP_TIME 0x12u

@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* State of an InfiniBand port: down, init, armed, active [WF 9.2]; what software is told of its changes [CP 9.3]. */
-#include "ctl.h"
+#include "model/event/event.h"
 #include "ib.h"
 
 #define VL_CAP_8 4u

@@ -5,7 +5,7 @@
  * The subnet management agent of the firmware: attributes of a port are read and set [WF 9.2]. The same answers go to the
  * host (MAD_IFC) and to the wire.
  */
-#include "ctl.h"
+#include "model/port/port.h"
 #include "ib.h"
 
 #define MKEY_PROTECT_GET 2u /* from this level on, reading needs the key too */

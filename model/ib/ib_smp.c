@@ -5,9 +5,9 @@
  * Subnet management on the wire of a port whose software opened no QP0: the firmware answers itself [CP 7.3]. A channel
  * adapter is where a directed route ends (IBTA 14.2.2).
  */
-#include "ctl.h"
+#include "lib/roce/wire/wire.h"
+#include "model/frame/ib_wire.h"
 #include "ib.h"
-#include "wire.h"
 
 #define UD_SEND_ONLY 0x64u
 #define SMP_AT (IB_BTH_LEN + IB_DETH_LEN)

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ctl.h"
+#include "life.h"
 
 #define CFG_SIZE 4096u
 #define CFG_COMMAND 0x04u

@@ -3,7 +3,6 @@
  */
 /* A card's life: made, reset, destroyed; its lock; its interrupts. */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,29 +10,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "ctl.h"
-#include "qos.h"
+#include "model/rx/rx.h"
+#include "model/cmd/cmd.h"
+#include "model/ib/ib.h"
+#include "model/port/port.h"
+#include "model/qos/qos.h"
+#include "model/wire/wire.h"
+#include "life.h"
 
-#define LOCK_SPINS 1000u /* then the holder is most likely not running: let it */
-
-void
-tpm_lock(struct tpm_lock *l)
-{
-	unsigned int ticket = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed), spins = 0;
-
-	while (atomic_load_explicit(&l->owner, memory_order_acquire) != ticket) {
-		if (++spins % LOCK_SPINS == 0)
-			sched_yield();
-	}
-}
-
-void
-tpm_unlock(struct tpm_lock *l)
-{
-	unsigned int owner = atomic_load_explicit(&l->owner, memory_order_relaxed);
-
-	atomic_store_explicit(&l->owner, owner + 1, memory_order_release);
-}
+#define MAX_FRAME_DEFAULT 1522u /* 1500 bytes of payload, header, one tag, FCS */
 
 void
 tp_model_config_default(struct tp_model_config *cfg)
@@ -137,6 +122,9 @@ tp_model_create(const struct tp_model_config *cfg, struct tp_model **out)
 	memset(m, 0, sizeof(*m));
 	m->cfg = *cfg;
 	m->tpt_gen = 1;
+	m->port_ops = &tpm_port_ops;
+	m->link_ops[false] = &tpm_eth_link_ops;
+	m->link_ops[true] = &tpm_ib_link_ops;
 	m->uar_fd = -1;
 	for (unsigned int i = 0; i < MLX4_MSIX_VECTORS; i++)
 		m->irq_fd[i] = -1;
@@ -166,6 +154,26 @@ tp_model_destroy(struct tp_model *m)
 	free_all(m);
 }
 
+static void
+port_reset(struct tp_model *m, struct tpm_port *p)
+{
+	if (p->steer != NULL)
+		tpm_steer_flush(m);
+	p->open = false;
+	tpm_port_set_link(p, false);
+	p->max_frame = MAX_FRAME_DEFAULT;
+	p->user_mtu = 0;
+	p->ignore_fcs = p->rx_pause = p->tx_pause = p->vlan_filter_on = p->mcast_filter = p->tunnels = false;
+	p->rx_pfc = p->tx_pfc = 0;
+	memset(p->prio2tc, 0, sizeof(p->prio2tc));
+	memset(p->mac_table, 0, sizeof(p->mac_table));
+	memset(p->vlan_table, 0, sizeof(p->vlan_table));
+	memset(p->vlan_bitmap, 0, sizeof(p->vlan_bitmap));
+	memset(&p->c, 0, sizeof(p->c));
+	tpm_ib_reset(m, p);
+	tpm_qos_reset(m, p);
+}
+
 void
 tpm_reset(struct tp_model *m)
 {
@@ -188,7 +196,7 @@ tpm_reset(struct tp_model *m)
 	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
 		struct tpm_port *p = &m->port[i];
 
-		tpm_port_reset(m, p);
+		port_reset(m, p);
 		p->flushed_sq = p->flushed_rq = 0;
 		p->mac = port_mac(&m->cfg, p->num);
 		p->ib = m->cfg.port_type[i] == TP_PORT_IB;
@@ -205,18 +213,6 @@ tp_model_reset(struct tp_model *m)
 	tpm_lock(&m->lock);
 	tpm_reset(m);
 	tpm_unlock(&m->lock);
-}
-
-void
-tpm_die(struct tp_model *m, uint32_t syndrome, const char *why)
-{
-	uint8_t eqe[MLX4_EQE_SIZE] = {0};
-
-	prm_set32(m->bar0_misc, MLX4_REG_CATAS_TYPICAL, syndrome);
-	tpm_note(m, "catastrophic error 0x%x: %s", syndrome, why);
-	prm_set(eqe, MLX4_EQE_TYPE, MLX4_EVENT_LOCAL_CATAS);
-	tpm_event(m, MLX4_EVENT_LOCAL_CATAS, eqe);
-	m->state = TPM_SYS_DEAD;
 }
 
 void *
@@ -256,39 +252,4 @@ tp_model_fault(struct tp_model *m, enum tp_fault kind, uint16_t opcode, uint32_t
 		.armed = nth != 0, .kind = kind, .opcode = opcode, .countdown = nth, .status = status};
 	tpm_unlock(&m->lock);
 	return 0;
-}
-
-/* --- UAR pages in use --- */
-
-bool
-tpm_uar_valid(const struct tp_model *m, uint32_t page)
-{
-	return page >= MLX4_UAR_EQ_PAGES && page < m->num_uars;
-}
-
-static void
-uar_list_build(struct tp_model *m)
-{
-	m->uar_count = 0;
-	for (uint32_t i = 0; i < TPM_NUM_UARS; i++)
-		if (m->ctl->uar_refs[i] != 0)
-			m->uar_list[m->uar_count++] = i;
-}
-
-void
-tpm_uar_get(struct tp_model *m, uint32_t page)
-{
-	if (m->ctl->uar_refs[page]++ != 0)
-		return;
-	atomic_fetch_or_explicit(&m->uar_used[page / 64], UINT64_C(1) << (page % 64), memory_order_relaxed);
-	uar_list_build(m);
-}
-
-void
-tpm_uar_put(struct tp_model *m, uint32_t page)
-{
-	if (--m->ctl->uar_refs[page] != 0)
-		return;
-	atomic_fetch_and_explicit(&m->uar_used[page / 64], ~(UINT64_C(1) << (page % 64)), memory_order_relaxed);
-	uar_list_build(m);
 }

@@ -4,12 +4,9 @@
 /* BAR0: the command register, semaphores, reset, identity, clock and the error buffer [CP 1.3]. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
-#include "ctl.h"
-
-#define CLOCK_MASK ((UINT64_C(1) << 48) - 1)
-#define NS_PER_US 1000u
+#include "model/cmd/cmd.h"
+#include "life.h"
 
 static bool
 in_range(uint32_t off, uint32_t base, uint32_t size)
@@ -38,19 +35,6 @@ tpm_regs_reset(struct tp_model *m)
 	m->hcr_result = 0;
 	m->owned = false;
 	m->reset_sem = false;
-}
-
-uint64_t
-tpm_clock_cycles(struct tp_model *m)
-{
-	if (!m->virtual_time) {
-		struct timespec ts;
-
-		clock_gettime(CLOCK_MONOTONIC, &ts);
-		m->now_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-	}
-	return (m->now_ns / NS_PER_US * TPM_CORE_CLOCK_MHZ + m->now_ns % NS_PER_US * TPM_CORE_CLOCK_MHZ / NS_PER_US) &
-	       CLOCK_MASK;
 }
 
 static uint32_t

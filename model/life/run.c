@@ -2,21 +2,12 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* One round of the card: doorbells, send queues, wires, timers. */
-#include <time.h>
-
-#include "qos.h"
-#include "roce.h"
-
-static void
-clock_read(struct tp_model *m)
-{
-	struct timespec ts;
-
-	if (m->virtual_time)
-		return;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	m->now_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
+#include "model/event/event.h"
+#include "model/port/port.h"
+#include "model/qos/qos.h"
+#include "model/roce/roce.h"
+#include "model/rx/rx.h"
+#include "model/wire/wire.h"
 
 /* Every queue that had work when the round began gets one turn. */
 static unsigned int
@@ -68,7 +59,7 @@ tp_model_step(struct tp_model *m, unsigned int budget)
 	unsigned int done;
 
 	tpm_lock(&m->lock);
-	clock_read(m);
+	tpm_clock_read(m);
 	m->st.steps++;
 	done = tpm_uar_poll(m);
 	if (m->pending.head != NULL)

@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What an observer sees of the card. */
-#include "ctl.h"
+#include "model/cmd/cmd.h"
 
 static uint64_t
 sum(const uint64_t *v, unsigned int n)

@@ -13,7 +13,7 @@
 
 #include <rte_pause.h>
 
-#include "datapath.h"
+#include "model/card/model_priv.h"
 
 #define ROUND_BUDGET 128u
 #define SPIN_NS 50000u

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl.h"
+#include "mem.h"
 
 /* Index of the first window that ends behind iova. */
 static uint32_t

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl.h"
+#include "mem.h"
 
 #define LEAF_BITS 9u
 #define MID_BITS 9u

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "ctl.h"
+#include "mem.h"
 
 int
 tpm_ring_init(struct tp_model *m, struct tpm_ring *r, uint64_t mtt_off, uint8_t lg_page, uint32_t page_off,
@@ -72,4 +72,15 @@ tpm_ring_resolve(struct tp_model *m, struct tpm_ring *r, const char *what, uint3
 		r->flat = r->page[0] + r->page_off;
 	r->valid = true;
 	return 0;
+}
+
+void
+tpm_ring_fill(const struct tpm_ring *r, uint8_t byte)
+{
+	for (uint32_t off = 0, n; off < r->size; off += n) {
+		n = TPM_PAGE - ((off + r->page_off) & (TPM_PAGE - 1));
+		if (n > r->size - off)
+			n = r->size - off;
+		memset(tpm_ring_at(r, off), byte, n);
+	}
 }

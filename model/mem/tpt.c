@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "ctl.h"
+#include "mem.h"
 
 /*
  * A key as the entry holds it: its low byte on top. The table has fewer entries than there are numbers left below; the
@@ -211,4 +211,31 @@ tpm_mr_translate(struct tp_model *m, struct tpm_tlb *tlb, uint32_t key, uint32_t
 		return line->host + (va - line->lo);
 	}
 	return translate_slow(m, line, key, pd, va, len, access, err);
+}
+
+/* --- why a translation failed --- */
+
+enum tpm_violation
+tpm_xlat_violation(enum tpm_xlat_err err)
+{
+	switch (err) {
+	case TPM_XLAT_BOUNDS: return TPM_V_WQE_BOUNDS;
+	case TPM_XLAT_ACCESS: return TPM_V_WQE_ACCESS;
+	case TPM_XLAT_MTT: return TPM_V_MTT_ABSENT;
+	case TPM_XLAT_DMA: return TPM_V_DMA_UNMAPPED;
+	default: return TPM_V_WQE_LKEY;
+	}
+}
+
+const char *
+tpm_xlat_text(enum tpm_xlat_err err)
+{
+	switch (err) {
+	case TPM_XLAT_PD: return "the key belongs to another protection domain";
+	case TPM_XLAT_BOUNDS: return "outside the memory region";
+	case TPM_XLAT_ACCESS: return "the region does not allow this access";
+	case TPM_XLAT_MTT: return "translation entry not present";
+	case TPM_XLAT_DMA: return "outside the open DMA windows";
+	default: return "no such key";
+	}
 }

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "ctl.h"
+#include "port.h"
 
 /* SFF-8636: the lower page's first bytes, then upper page 00h. */
 #define ID_QSFP_PLUS 0x0du

@@ -4,10 +4,7 @@
 /* Ports: link, what leaves, counters [DP 13]. */
 #include <errno.h>
 
-#include "ib.h"
-#include "qos.h"
-
-#define MAX_FRAME_DEFAULT 1522u /* 1500 bytes of payload, header, one tag, FCS */
+#include "port.h"
 
 void
 tpm_port_set_link(struct tpm_port *p, bool up)
@@ -17,26 +14,6 @@ tpm_port_set_link(struct tpm_port *p, bool up)
 	p->link = up;
 	if (p->wire != NULL && p->wire->ops->carrier != NULL)
 		p->wire->ops->carrier(p->wire, up);
-}
-
-void
-tpm_port_reset(struct tp_model *m, struct tpm_port *p)
-{
-	if (p->steer != NULL)
-		tpm_steer_flush(m);
-	p->open = false;
-	tpm_port_set_link(p, false);
-	p->max_frame = MAX_FRAME_DEFAULT;
-	p->user_mtu = 0;
-	p->ignore_fcs = p->rx_pause = p->tx_pause = p->vlan_filter_on = p->mcast_filter = p->tunnels = false;
-	p->rx_pfc = p->tx_pfc = 0;
-	memset(p->prio2tc, 0, sizeof(p->prio2tc));
-	memset(p->mac_table, 0, sizeof(p->mac_table));
-	memset(p->vlan_table, 0, sizeof(p->vlan_table));
-	memset(p->vlan_bitmap, 0, sizeof(p->vlan_bitmap));
-	memset(&p->c, 0, sizeof(p->c));
-	tpm_ib_reset(m, p);
-	tpm_qos_reset(m, p);
 }
 
 void
@@ -51,10 +28,7 @@ tpm_port_update_link(struct tp_model *m, struct tpm_port *p)
 		return;
 	tpm_port_set_link(p, up);
 	tpm_note(m, "port %u: link %s", p->num, up ? "up" : "down");
-	if (p->ib)
-		tpm_ib_link(m, p, up);
-	else
-		tpm_event_port(m, p->num, up ? MLX4_PORT_CHANGE_ACTIVE : MLX4_PORT_CHANGE_DOWN);
+	tpm_link(m, p)->changed(m, p, up);
 }
 
 static bool
@@ -133,7 +107,7 @@ tpm_port_send(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, 
 	}
 	count_tx_burst(m, p, f, n);
 	if (tpm_unlikely(p->mirrored))
-		tpm_port_mirror(m, p, true, f, n);
+		m->port_ops->mirror(m, p, true, f, n);
 	sent = p->wire->ops->send(p->wire, f, n);
 	if (tpm_unlikely(sent < n))
 		p->wire_drops += n - sent;

@@ -9,7 +9,7 @@
 
 #include <rte_thash.h>
 
-#include "datapath.h"
+#include "port.h"
 
 #define TUPLE_MAX 9u /* two IPv6 addresses and the ports */
 #define TUPLE_BYTES (4u * TUPLE_MAX)

@@ -13,7 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "datapath.h"
+#include "model/mem/mem.h"
+#include "port.h"
 
 #define MAC_BUCKETS 4096u
 #define ID_BUCKETS 4096u

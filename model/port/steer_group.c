@@ -6,8 +6,8 @@
  * multicast, and every member of its entry gets the frame. What has no entry goes to the members of the port's default
  * group. The table is what software wrote into ICM with WRITE_MCG; nothing is kept beside it.
  */
-#include "ctl.h"
-#include "datapath.h"
+#include "model/mem/mem.h"
+#include "port.h"
 
 #define CHAIN_MAX 4096u /* a chain that is longer runs in a circle */
 

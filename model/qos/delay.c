@@ -5,6 +5,7 @@
  * Delay drop: how long a frame waits for a receive WQE. The time runs from when a frame first finds none, and starts again
  * with each frame that is delivered. When it is over the queue drops, as others do, until software arms it again [U].
  */
+#include "model/event/event.h"
 #include "qos.h"
 
 #define UNIT_NS (MLX4_DELAY_DROP_UNIT_US * UINT64_C(1000))

@@ -8,10 +8,10 @@
  * flags tx_managed and rx_waits are false. Settings, limits and a received pause put its queues into lists of the
  * scheduler, one a priority.
  */
-#ifndef TPM_QOS_H
-#define TPM_QOS_H
+#ifndef MODEL_QOS_QOS_H
+#define MODEL_QOS_QOS_H
 
-#include "datapath.h"
+#include "model/frame/frame.h"
 #include "mlx4_prm_qos.h"
 
 #define TPM_GROUPS 16u
@@ -129,8 +129,10 @@ void tpm_rxbuf_reset(struct tpm_port *p);
 bool tpm_rxbuf_behind(const struct tpm_port *p, const struct tp_frame *f);
 /* The frame waits for qp; false: its buffer is full and it is lost. */
 bool tpm_rxbuf_put(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *f, uint32_t hash);
-/* Delivers what found a receive WQE, tells the peer; returns how many frames left the buffers. */
-unsigned int tpm_rxbuf_poll(struct tp_model *m, struct tpm_port *p);
+/* The first frame leaves its buffer. */
+void tpm_rxbuf_take(struct tpm_qos *q, struct tpm_held_list *l);
+/* Tells the peer how full the buffers are. */
+void tpm_rxbuf_check(struct tp_model *m, struct tpm_port *p);
 /* Whether pause frames are sent may have changed. */
 void tpm_rxbuf_config(struct tp_model *m, struct tpm_port *p);
 /* What waits for the QP is dropped. */
@@ -145,17 +147,4 @@ void tpm_delay_start(const struct tp_model *m, struct tpm_qp *qp);
 /* Does it go on waiting? When the time is over the QP drops from now on, and says so. */
 bool tpm_delay_waits(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp);
 
-/* --- commands (cmd_qos.c): command statuses --- */
-
-uint8_t tpm_set_prio2tc(struct tp_model *m, struct tpm_port *p, const uint8_t *in);
-uint8_t tpm_set_scheduler(struct tp_model *m, struct tpm_port *p, const uint8_t *in);
-uint8_t tpm_set_prio_map(struct tp_model *m, struct tpm_port *p, const uint8_t *in);
-/* The delay-drop field of a QP context. */
-uint8_t tpm_delay_check(struct tp_model *m, uint32_t qpn, const uint8_t *ctx);
-/* The rate limit of a QP context, in kb/s, 0: none; is it one that QUERY_DEV_CAP offers? */
-uint32_t tpm_qp_rate_kbps(const uint8_t *ctx);
-uint8_t tpm_qp_rate_check(struct tp_model *m, uint32_t qpn, const uint8_t *ctx);
-/* The flow-control block of DUMP_ETH_STATS; reset: its counters start again. */
-void tpm_dump_flow(const struct tp_model *m, struct tpm_port *p, bool reset, uint8_t *out);
-
-#endif /* TPM_QOS_H */
+#endif /* MODEL_QOS_QOS_H */

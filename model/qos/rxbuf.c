@@ -170,8 +170,8 @@ tpm_rxbuf_put(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const s
 	return true;
 }
 
-static void
-take_out(struct tpm_qos *q, struct tpm_held_list *l)
+void
+tpm_rxbuf_take(struct tpm_qos *q, struct tpm_held_list *l)
 {
 	struct tpm_held *h = tpm_held_take(l);
 
@@ -179,50 +179,11 @@ take_out(struct tpm_qos *q, struct tpm_held_list *l)
 	free(h);
 }
 
-/* The first frame is delivered or lost; false: it goes on waiting. */
-static bool
-head_goes(struct tp_model *m, struct tpm_port *p, struct tpm_held *h)
+void
+tpm_rxbuf_check(struct tp_model *m, struct tpm_port *p)
 {
-	struct tp_frame_seg seg = {.data = h->data, .len = h->len};
-	struct tp_frame f = {.seg = &seg, .nseg = 1, .flags = h->flags, .len = h->len};
-	struct tpm_qp *qp = tpm_qp_get(m, h->qpn);
-
-	if (qp == NULL || !tpm_qp_can_receive(qp)) {
-		p->c.rx_drop++;
-		return true;
-	}
-	if (tpm_receive_now(m, p, qp, &f, h->hash)) {
-		qp->delay_runs = false;
-		return true;
-	}
-	if (tpm_qp_can_receive(qp) && tpm_delay_waits(m, p, qp))
-		return false;
-	p->rx_no_wqe++;
-	p->c.rx_drop++;
-	return true;
-}
-
-unsigned int
-tpm_rxbuf_poll(struct tp_model *m, struct tpm_port *p)
-{
-	struct tpm_qos *q = p->qos;
-	unsigned int done = 0;
-	bool waits = false;
-
-	for (unsigned int i = 0; i < MLX4_PRIOS; i++) {
-		struct tpm_held_list *l = &q->rx_held[i];
-
-		while (l->head != NULL && head_goes(m, p, l->head)) {
-			take_out(q, l);
-			done++;
-		}
-		waits |= l->head != NULL;
-	}
 	for (unsigned int pool = 0; pool < TPM_POOL_LOSSY; pool++)
 		pool_check(m, p, pool);
-	p->rx_waits = waits;
-	m->waits |= waits;
-	return done;
 }
 
 void
@@ -235,7 +196,7 @@ tpm_rxbuf_forget(struct tp_model *m, const struct tpm_qp *qp)
 			/* Once round: who stays goes to the end. */
 			for (uint32_t k = q->rx_held[i].count; k != 0; k--) {
 				if (q->rx_held[i].head->qpn == qp->qpn) {
-					take_out(q, &q->rx_held[i]);
+					tpm_rxbuf_take(q, &q->rx_held[i]);
 					m->port[n].c.rx_drop++;
 				} else {
 					tpm_held_add(&q->rx_held[i], tpm_held_take(&q->rx_held[i]));

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 #include "qos.h"
-#include "roce.h"
 
 #define WIRE_EXTRA 20u /* preamble and gap */
 /* A limited class or queue that could not use its rate for a while may catch up so much at once. */
@@ -54,6 +53,37 @@ pace_charge(struct tpm_pace *p, uint64_t bytes, uint32_t kbps, uint64_t t)
 }
 
 /* --- who is in which list --------------------------------------------------------------------------------- */
+
+void
+tpm_list_add(struct tpm_qp_list *l, struct tpm_qp *qp)
+{
+	qp->pending = l;
+	qp->pending_next = NULL;
+	if (l->tail != NULL)
+		l->tail->pending_next = qp;
+	else
+		l->head = qp;
+	l->tail = qp;
+	l->count++;
+}
+
+void
+tpm_list_del(struct tpm_qp *qp)
+{
+	struct tpm_qp_list *l = qp->pending;
+	struct tpm_qp **at = &l->head, *prev = NULL;
+
+	while (*at != qp) {
+		prev = *at;
+		at = &(*at)->pending_next;
+	}
+	*at = qp->pending_next;
+	if (l->tail == qp)
+		l->tail = prev;
+	l->count--;
+	qp->pending = NULL;
+	qp->pending_next = NULL;
+}
 
 void
 tpm_sched_add(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp)
@@ -159,7 +189,7 @@ pick_qp(const struct tpm_qos *q, unsigned int prio, uint64_t t, uint64_t *next)
 	for (struct tpm_qp *qp = q->queue[prio].head; qp != NULL; qp = qp->pending_next) {
 		uint64_t ready;
 
-		if (tpm_unlikely(qp->roce != NULL) && !tpm_roce_ready(qp))
+		if (tpm_unlikely(qp->roce != NULL) && !qp->ops->ready(qp))
 			continue;
 		ready = qp->rate_kbps != 0 ? later(qp->pace.ns, q->until[prio]) : q->until[prio];
 
@@ -262,7 +292,8 @@ serve(struct tp_model *m, struct tpm_port *p, const struct pick *k, unsigned int
 	bool paced = q->rate_kbps != 0 || k->c->rate_kbps != 0 || k->qp->rate_kbps != 0;
 	unsigned int batch = paced ? 1 : UNPACED_BATCH, done;
 
-	done = tpm_roce_served(k->qp, tpm_sq_run(m, k->qp, batch < budget ? batch : budget));
+	done = k->qp->ops->run(m, k->qp, batch < budget ? batch : budget);
+	done = k->qp->ops->served(k->qp, done);
 	frames = m->st.port[p->num - 1].tx_frames - frames;
 	bytes = m->st.port[p->num - 1].tx_bytes - bytes + TPM_FCS_LEN * frames;
 	if (k->qp->pending == &q->queue[k->prio]) {

@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* BlueFlame: a copy of the WQE that replaces the doorbell [DP 2.5]. The WQE that is executed is the one in the ring. */
-#include "datapath.h"
+#include "queue.h"
 
 void
 tpm_bf_doorbell(struct tp_model *m, uint32_t page, const uint8_t *w, uint32_t len)

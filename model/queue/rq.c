@@ -9,7 +9,9 @@
  */
 #include <rte_prefetch.h>
 
-#include "qos.h"
+#include "model/event/event.h"
+#include "model/qos/qos.h"
+#include "queue.h"
 
 #define AHEAD 3u
 #define PREFETCH_MAX 512u

@@ -8,8 +8,10 @@
  */
 #include <rte_prefetch.h>
 
-#include "qos.h"
-#include "roce.h"
+#include "model/event/event.h"
+#include "model/port/port.h"
+#include "model/qos/qos.h"
+#include "queue.h"
 
 /* Blocks that are fetched ahead; no further than the last turn went, since software writes behind what it posted. */
 #define PREFETCH_BLOCKS 16u
@@ -46,38 +48,7 @@ tpm_sq_head_posted(const struct tpm_qp *qp, uint32_t head)
 	return owner_matches(qp, head, __atomic_load_n(&sq_wqe(qp, head)->owner_opcode, __ATOMIC_ACQUIRE));
 }
 
-/* --- the list of queues with work ------------------------------------------------------------------------- */
-
-void
-tpm_list_add(struct tpm_qp_list *l, struct tpm_qp *qp)
-{
-	qp->pending = l;
-	qp->pending_next = NULL;
-	if (l->tail != NULL)
-		l->tail->pending_next = qp;
-	else
-		l->head = qp;
-	l->tail = qp;
-	l->count++;
-}
-
-void
-tpm_list_del(struct tpm_qp *qp)
-{
-	struct tpm_qp_list *l = qp->pending;
-	struct tpm_qp **at = &l->head, *prev = NULL;
-
-	while (*at != qp) {
-		prev = *at;
-		at = &(*at)->pending_next;
-	}
-	*at = qp->pending_next;
-	if (l->tail == qp)
-		l->tail = prev;
-	l->count--;
-	qp->pending = NULL;
-	qp->pending_next = NULL;
-}
+/* --- queues with work --------------------------------------------------------------------------------------- */
 
 static void
 pending_add(struct tp_model *m, struct tpm_qp *qp)
@@ -169,31 +140,6 @@ tpm_sq_resume(struct tp_model *m, struct tpm_qp *qp)
 
 /* --- errors ----------------------------------------------------------------------------------------------- */
 
-enum tpm_violation
-tpm_xlat_violation(enum tpm_xlat_err err)
-{
-	switch (err) {
-	case TPM_XLAT_BOUNDS: return TPM_V_WQE_BOUNDS;
-	case TPM_XLAT_ACCESS: return TPM_V_WQE_ACCESS;
-	case TPM_XLAT_MTT: return TPM_V_MTT_ABSENT;
-	case TPM_XLAT_DMA: return TPM_V_DMA_UNMAPPED;
-	default: return TPM_V_WQE_LKEY;
-	}
-}
-
-const char *
-tpm_xlat_text(enum tpm_xlat_err err)
-{
-	switch (err) {
-	case TPM_XLAT_PD: return "the key belongs to another protection domain";
-	case TPM_XLAT_BOUNDS: return "outside the memory region";
-	case TPM_XLAT_ACCESS: return "the region does not allow this access";
-	case TPM_XLAT_MTT: return "translation entry not present";
-	case TPM_XLAT_DMA: return "outside the open DMA windows";
-	default: return "no such key";
-	}
-}
-
 /* Strides that the WQE at head takes, 0 when that cannot be said. */
 static uint32_t
 wqe_strides(const struct tpm_qp *qp, uint32_t head)
@@ -234,7 +180,7 @@ tpm_qp_to_error(struct tp_model *m, struct tpm_qp *qp)
 	qp->state = MLX4_QP_ERR;
 	/* What the transport works on comes before what it has not seen. */
 	if (qp->roce != NULL)
-		tpm_roce_state(m, qp, MLX4_QP_ERR);
+		(void)qp->ops->state(m, qp, MLX4_QP_ERR);
 	if (had_sq)
 		tpm_sq_flush(m, qp);
 	if (qp->has_rq && qp->rcq != NULL)
@@ -396,8 +342,8 @@ tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
 	if (qp->state == MLX4_QP_RTS)
 		for (uint32_t i = 1; i < PREFETCH_BLOCKS && i < qp->last_turn; i++)
 			rte_prefetch0(sq_wqe(qp, qp->sq_head + i));
-	if (tpm_unlikely(qp->roce != NULL) && tpm_roce_serves(qp))
-		done = qp->state == MLX4_QP_RTS ? tpm_roce_send(m, qp, budget, &idle) : 0;
+	if (tpm_unlikely(qp->roce != NULL) && qp->ops->send != NULL)
+		done = qp->state == MLX4_QP_RTS ? qp->ops->send(m, qp, budget, &idle) : 0;
 	else
 		done = run_frames(&t, budget, &idle);
 	/* A doorbell may stand for many. Behind a transport any number is on its way; in memory one overwrites the other. */

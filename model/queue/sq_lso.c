@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Large sends: one WQE, many TCP segments [DP 3.5, 8.6]. */
-#include "datapath.h"
+#include "queue.h"
 
 #define LSO_AT MLX4_DS_SIZE /* the LSO segment follows the control segment */
 #define LSO_PIECES (TP_FRAME_SEGS - 2u)

@@ -8,7 +8,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "datapath.h"
+#include "model/event/event.h"
+#include "model/port/port.h"
+#include "queue.h"
 
 #define DW0_TUNNEL (MLX4_CTRL_IIP | MLX4_CTRL_ILP)
 #define DW0_RSVD (~(MLX4_CTRL_OWN | DW0_TUNNEL | MLX4_CTRL_RR | MLX4_CTRL_OPCODE_MASK | 0x00ffff00u))
@@ -334,7 +336,7 @@ send_frame(struct tpm_tx *t, uint32_t head, const struct wqe *w)
 
 		in.flags |= TPM_FRAME_LOOP;
 		tpm_port_count_loop(t->p, &in);
-		tpm_port_rx(t->m, t->p, &in, 1, t->qp);
+		t->m->port_ops->deliver(t->m, t->p, &in, 1, t->qp);
 		if (only)
 			return true;
 	}
@@ -355,7 +357,7 @@ tpm_wqe_execute(struct tpm_tx *t, uint32_t head, uint32_t *strides)
 	if (t->qp->eth && !wqe_check(t, head, &w))
 		return false;
 	if (!t->qp->eth)
-		done = t->qp->service == MLX4_QP_ST_MLX ? tpm_wqe_mlx(t, w.b, w.ds, head) : tpm_wqe_verbs(t, w.b, head);
+		done = t->qp->ops->wqe(t, w.b, w.ds, head);
 	else if (w.opcode == MLX4_OP_SEND)
 		done = send_frame(t, head, &w);
 	else if (w.opcode == MLX4_OP_LSO)

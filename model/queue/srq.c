@@ -5,8 +5,8 @@
  * Shared receive queues at run time [DP 5.2]: WQEs form a list through their next fields, from entry 0 on; a counter in
  * the doorbell record says how many were ever posted. Whoever receives takes the first.
  */
-#include "ctl.h"
-#include "datapath.h"
+#include "model/event/event.h"
+#include "queue.h"
 
 #define LG_STRIDE_BIAS 4u
 

@@ -9,12 +9,12 @@
  */
 #include <errno.h>
 
-#include "datapath.h"
+#include "model/event/event.h"
+#include "queue.h"
 
 #define BF_HALF (1u << (TPM_LG_BF_REG - 1))
 #define BF_HALVES (MLX4_UAR_PAGE_SIZE / BF_HALF)
 #define SEND_DB_RSVD 0xffu
-#define EQS_PER_PAGE 4u
 /* A copy is looked at when its last bytes had time to arrive behind its first. */
 #define BF_LOOKS 3u
 
@@ -26,16 +26,6 @@ send_db(struct tp_model *m, uint32_t page, uint32_t v)
 	tpm_sq_doorbell(m, page, v >> 8);
 }
 
-static uint32_t
-take32(uint8_t *at)
-{
-	uint32_t *w = (uint32_t *)(void *)at;
-
-	if (__atomic_load_n(w, __ATOMIC_RELAXED) == 0)
-		return 0;
-	return rte_be_to_cpu_32(__atomic_exchange_n(w, 0, __ATOMIC_ACQ_REL));
-}
-
 static uint64_t
 take64(uint8_t *at)
 {
@@ -44,23 +34,6 @@ take64(uint8_t *at)
 	if (__atomic_load_n(w, __ATOMIC_RELAXED) == 0)
 		return 0;
 	return rte_be_to_cpu_64(__atomic_exchange_n(w, 0, __ATOMIC_ACQ_REL));
-}
-
-unsigned int
-tpm_uar_poll_eqs(struct tp_model *m, uint32_t page)
-{
-	uint8_t *base = m->uar + (size_t)page * MLX4_UAR_PAGE_SIZE;
-	unsigned int done = 0;
-
-	for (uint32_t k = 0; k < EQS_PER_PAGE; k++) {
-		uint32_t v = take32(base + MLX4_UAR_EQ_DB + 8 * k);
-
-		if (v == 0)
-			continue;
-		tpm_eq_doorbell(m, page * EQS_PER_PAGE + k, v);
-		done++;
-	}
-	return done;
 }
 
 /* Software writes a copy in ascending order: it is whole when two looks at it in a row show the same. */
@@ -111,7 +84,7 @@ tpm_uar_poll(struct tp_model *m)
 			done += tpm_uar_poll_eqs(m, page);
 			continue;
 		}
-		v = take32(base + MLX4_UAR_SEND_DB);
+		v = tpm_db_take(base + MLX4_UAR_SEND_DB);
 		if (v != 0) {
 			send_db(m, page, v);
 			done++;
@@ -142,9 +115,9 @@ tp_model_uar_write(struct tp_model *m, uint32_t off, const void *buf, uint32_t l
 		send_db(m, page, prm_get32(buf, 0));
 	else if (page < TPM_NUM_UARS && in == MLX4_UAR_CQ_ARM && len == 8)
 		tpm_cq_doorbell(m, page, prm_get32(buf, 0), prm_get32(buf, 4));
-	else if (page < MLX4_UAR_EQ_PAGES && in >= MLX4_UAR_EQ_DB && in < MLX4_UAR_EQ_DB + 8 * EQS_PER_PAGE &&
+	else if (page < MLX4_UAR_EQ_PAGES && in >= MLX4_UAR_EQ_DB && in < MLX4_UAR_EQ_DB + 8 * MLX4_EQS_PER_UAR &&
 		 in % 8 == 0 && (len == 4 || len == 8))
-		tpm_eq_doorbell(m, page * EQS_PER_PAGE + (in - MLX4_UAR_EQ_DB) / 8, prm_get32(buf, 0));
+		tpm_eq_doorbell(m, page * MLX4_EQS_PER_UAR + (in - MLX4_UAR_EQ_DB) / 8, prm_get32(buf, 0));
 	else
 		rc = -EINVAL;
 	tpm_unlock(&m->lock);

@@ -9,9 +9,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "ctl.h"
-#include "ib.h"
-#include "qos.h"
+#include "model/event/event.h"
+#include "model/port/port.h"
+#include "model/qos/qos.h"
+#include "mlx4_prm_ib.h"
 #include "roce.h"
 
 #define BAD_OPCODE 0xfeu /* what the engine refuses as a request that nobody knows */
@@ -189,8 +190,16 @@ event(struct tre_qp *e, enum ibv_event_type type)
 	}
 }
 
+static bool
+xmit(struct tre_qp *e, struct tre_out *out)
+{
+	const struct tpm_roce *r = e->home;
+
+	return tpm_link(r->m, &r->m->port[r->qp->port - 1])->xmit(e, out);
+}
+
 static const struct tre_ops ops = {
-	.xmit = tpm_roce_xmit,
+	.xmit = xmit,
 	.gather = tpm_roce_gather,
 	.scatter_wqe = tpm_roce_scatter_wqe,
 	.send_done = send_done,
@@ -324,10 +333,7 @@ tpm_roce_state(struct tp_model *m, struct tpm_qp *qp, uint8_t state)
 	if (qp->roce == NULL && create(m, qp) < 0)
 		return -ENOMEM;
 	attributes(m, qp, &a);
-	if (m->port[qp->port - 1].ib)
-		tpm_ib_path_of_qp(qp, &qp->roce->path);
-	else
-		tpm_roce_path_of_qp(m, qp, &qp->roce->path);
+	tpm_link(m, &m->port[qp->port - 1])->path_of_qp(m, qp, &qp->roce->path);
 	if (state != MLX4_QP_RTS && state != MLX4_QP_SQD)
 		qp->roce->lso.active = false;
 	tre_qp_state(&qp->roce->e, verbs_state(state), &a);

@@ -5,11 +5,11 @@
  * The card as a home of the transport engine (lib/roce): what RC, UC and UD queue pairs of an Ethernet port do. WQEs are
  * taken from the ring into slots that the engine works on; memory is reached by keys; packets are RoCE frames.
  */
-#ifndef TPM_ROCE_H
-#define TPM_ROCE_H
+#ifndef MODEL_ROCE_ROCE_H
+#define MODEL_ROCE_ROCE_H
 
-#include "datapath.h"
-#include "engine.h"
+#include "lib/roce/engine/engine.h"
+#include "model/queue/queue.h"
 
 #define TPM_ROCE_LG_SLOTS 5u
 #define TPM_ROCE_SLOTS (1u << TPM_ROCE_LG_SLOTS)
@@ -30,7 +30,6 @@ struct tpm_roce_path {
 	bool grh, loop; /* loop: never to the wire */
 };
 #define TPM_ROCE_NO_VLAN 0xffffu
-#define TPM_ETYPE_ROCE 0x8915u
 
 /* A send WQE on its way. */
 struct tpm_roce_slot {
@@ -151,6 +150,8 @@ int tpm_roce_invalidate(struct tre_qp *e, uint32_t key);
 
 /* --- windows (roce_win.c) ------------------------------------------------------------------------------------- */
 
+/* Takes a window off its region; nothing when it is not bound, or no window. */
+void tpm_window_unbind(struct tp_model *m, uint8_t *mpt);
 /* The bind-window segment of a request; 0, or a negative status. */
 int tpm_roce_bind(struct tpm_roce *r, const uint8_t *seg);
 /* A window of type 2 becomes free. */
@@ -174,14 +175,17 @@ int tpm_roce_remote_atomic(struct tre_qp *e, uint32_t rkey, uint64_t va, enum tr
 
 /* --- packets (roce_net.c) ------------------------------------------------------------------------------------- */
 
-/* The path in a QP's context. */
-void tpm_roce_path_of_qp(const struct tp_model *m, const struct tpm_qp *qp, struct tpm_roce_path *path);
-bool tpm_roce_xmit(struct tre_qp *e, struct tre_out *out);
-/* The same of an InfiniBand port (ib_net.c). */
-void tpm_ib_path_of_qp(const struct tpm_qp *qp, struct tpm_roce_path *path);
-bool tpm_ib_xmit(struct tre_qp *e, struct tre_out *out);
+extern const struct tpm_link_ops tpm_eth_link_ops;
 /* A frame of the port: true when it was RoCE for one of the port's addresses, and dealt with. */
 bool tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, uint32_t hlen,
 		      const struct tpm_pkt *k);
 
-#endif /* TPM_ROCE_H */
+/* --- WQEs that no transport executes (roce_mlx.c) -------------------------------------------------------------- */
+
+/* Executes a WQE of QP0 or QP1, and of a verbs QP. */
+bool tpm_wqe_mlx(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
+bool tpm_wqe_verbs(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
+/* A packet of QP1 of an Ethernet port. */
+bool tpm_roce_mlx(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
+
+#endif /* MODEL_ROCE_ROCE_H */

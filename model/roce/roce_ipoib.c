@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "model/port/port.h"
 #include "roce.h"
 
 #define ENCAP 4u

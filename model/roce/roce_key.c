@@ -5,7 +5,6 @@
  * Keys that change by work request [DP 3.11, 3.12, 11.3]: a region that software gave free for fast registration gets
  * pages, bounds, rights and a new key byte by one WQE and is free again by another, here or at the peer's word.
  */
-#include "ctl.h"
 #include "roce.h"
 
 #define PAGE_LIST_MAX 511u

@@ -8,7 +8,8 @@
  * frames, the card adds the invariant CRC; those of an InfiniBand port are in ib_mlx.c. Verbs QPs have a transport
  * (roce.c); one whose port is not known to it ends like a peer that is gone, or is sent and lost, and is counted.
  */
-#include "ib.h"
+#include "model/port/port.h"
+#include "roce.h"
 
 #define MLX_NO_ICRC (1u << 4) /* control dword 2: the CRC is there already */
 
@@ -27,8 +28,8 @@ icrc_room(struct tpm_tx *t, const struct tp_frame *f, uint32_t head)
 	return NULL;
 }
 
-static bool
-mlx_frame(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head)
+bool
+tpm_roce_mlx(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head)
 {
 	struct tp_frame f = {.seg = &t->seg[t->nseg]};
 	uint32_t flags = prm_get32(w, 8);
@@ -53,7 +54,7 @@ mlx_frame(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head)
 	/* Back into the card: what it has for itself, such as a connection to an own address. */
 	if ((flags & MLX4_CTRL_FL) != 0) {
 		tpm_port_count_loop(t->p, &f);
-		tpm_port_rx(t->m, t->p, &f, 1, t->qp);
+		t->m->port_ops->deliver(t->m, t->p, &f, 1, t->qp);
 		return true;
 	}
 	t->nseg += f.nseg;
@@ -70,9 +71,7 @@ tpm_wqe_mlx(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head)
 	if (op != MLX4_OP_SEND)
 		return tpm_wqe_fail(t, head, MLX4_SYND_LOCAL_QP_OP, TPM_V_WQE_OPCODE,
 				    "opcode 0x%02x, wanted 0x0a on a QP that sends whole packets", op);
-	if (!t->p->ib)
-		return mlx_frame(t, w, ds, head);
-	return tpm_ib_mlx(t, w, ds, head);
+	return tpm_link(t->m, t->p)->mlx(t, w, ds, head);
 }
 
 /* Opcodes of each service [DP 3.2] */
@@ -91,7 +90,7 @@ opcode_known(uint8_t service, uint32_t op)
 }
 
 bool
-tpm_wqe_verbs(struct tpm_tx *t, const uint8_t *w, uint32_t head)
+tpm_wqe_verbs(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head)
 {
 	uint32_t op = prm_get32(w, 0) & MLX4_CTRL_OPCODE_MASK;
 

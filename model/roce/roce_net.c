@@ -5,9 +5,10 @@
  * RoCE packets on a wire: the headers that the card builds round what the engine gives it, and the way back [DP 10.3].
  * What is not addressed to an entry of the port's GID table is no business of the transport and stays Ethernet.
  */
-#include "ctl.h"
-#include "icrc.h"
-#include "qos.h"
+#include "model/qos/qos.h"
+#include "lib/roce/wire/icrc.h"
+#include "model/event/event.h"
+#include "model/port/port.h"
 #include "roce.h"
 
 #define NEXT_IBA 0x1bu /* GRH: a BTH follows */
@@ -33,8 +34,8 @@ gid_entry(const struct tp_model *m, const struct tpm_port *p, uint8_t index)
 	return g->valid ? g : NULL;
 }
 
-void
-tpm_roce_path_of_qp(const struct tp_model *m, const struct tpm_qp *qp, struct tpm_roce_path *path)
+static void
+path_of_qp(const struct tp_model *m, const struct tpm_qp *qp, struct tpm_roce_path *path)
 {
 	const uint8_t *a = qp->ctx + MLX4_QPC_PRI_PATH;
 	uint32_t vlan = prm_get(a, MLX4_PATH_VLAN_INDEX) % MLX4_VLAN_TABLE_ENTRIES;
@@ -109,18 +110,18 @@ put_ipv4(const struct tpm_roce_path *path, const uint8_t *sgid, uint32_t len, ui
 /* Everything in front of the BTH; len: from the BTH through the ICRC. Where the BTH goes, *net where layer 3 begins. */
 static uint8_t *
 put_headers(struct tp_model *m, const struct tpm_port *p, const struct tpm_qp *qp, const struct tpm_roce_path *path,
-	    const struct tpm_gid *src, uint32_t len, uint8_t *h, uint8_t **net, enum tp_icrc_net *kind)
+	    const struct tpm_gid *src, uint32_t len, uint8_t *h, uint8_t **net, enum troce_icrc_net *kind)
 {
 	bool v4 = is_ipv4_gid(src->gid);
 	uint32_t l3 = v4 ? IPV4_LEN : IPV6_LEN;
 
 	if (src->version == MLX4_ROCE_V1) {
-		*kind = TP_ICRC_GRH;
+		*kind = TROCE_ICRC_GRH;
 		*net = put_eth(m, p, qp, path, TPM_ETYPE_ROCE, h);
 		put_ipv6(path, src->gid, NEXT_IBA, len, *net);
 		return *net + IPV6_LEN;
 	}
-	*kind = v4 ? TP_ICRC_IPV4_UDP : TP_ICRC_IPV6_UDP;
+	*kind = v4 ? TROCE_ICRC_IPV4_UDP : TROCE_ICRC_IPV6_UDP;
 	*net = put_eth(m, p, qp, path, v4 ? TPM_ETYPE_IPV4 : TPM_ETYPE_IPV6, h);
 	if (v4)
 		put_ipv4(path, src->gid, UDP_LEN + len, *net);
@@ -162,8 +163,8 @@ loop_group(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f)
 	tpm_roce_receive(m, p, f, h, hlen, &k);
 }
 
-bool
-tpm_roce_xmit(struct tre_qp *e, struct tre_out *out)
+static bool
+xmit(struct tre_qp *e, struct tre_out *out)
 {
 	struct tpm_roce *r = e->home;
 	struct tp_model *m = r->m;
@@ -173,11 +174,9 @@ tpm_roce_xmit(struct tre_qp *e, struct tre_out *out)
 	uint8_t h[TPM_ROCE_HDR], tail[8] = {0}, *bth, *net;
 	struct tp_frame_seg seg[TRE_MAX_IOV + 2];
 	struct tp_frame f = {.seg = seg};
-	enum tp_icrc_net kind;
+	enum troce_icrc_net kind;
 	uint32_t reg;
 
-	if (p->ib)
-		return tpm_ib_xmit(e, out);
 	/* Held back by pause, or a packet to itself is not in yet. */
 	if (r->late != 0 || (p->qos->paused >> path->prio & 1) != 0)
 		return false;
@@ -188,16 +187,16 @@ tpm_roce_xmit(struct tre_qp *e, struct tre_out *out)
 	}
 	bth = put_headers(m, p, r->qp, path, src, out->hlen + out->len + out->pad + IB_ICRC_LEN, h, &net, &kind);
 	memcpy(bth, out->hdr, out->hlen);
-	reg = tp_icrc_start(kind, net, bth);
-	reg = tp_crc32(reg, bth + IB_BTH_LEN, out->hlen - IB_BTH_LEN);
+	reg = troce_icrc_start(kind, net, bth);
+	reg = troce_crc32(reg, bth + IB_BTH_LEN, out->hlen - IB_BTH_LEN);
 	seg[f.nseg++] = (struct tp_frame_seg){.data = h, .len = (uint32_t)(bth - h) + out->hlen};
 	for (uint32_t i = 0; i < out->num_iov; i++) {
-		reg = tp_crc32(reg, out->iov[i].iov_base, out->iov[i].iov_len);
+		reg = troce_crc32(reg, out->iov[i].iov_base, out->iov[i].iov_len);
 		seg[f.nseg++] =
 			(struct tp_frame_seg){.data = out->iov[i].iov_base, .len = (uint32_t)out->iov[i].iov_len};
 	}
-	reg = tp_crc32(reg, tail, out->pad);
-	tp_icrc_put(reg, tail + out->pad);
+	reg = troce_crc32(reg, tail, out->pad);
+	troce_icrc_put(reg, tail + out->pad);
 	seg[f.nseg++] = (struct tp_frame_seg){.data = tail, .len = out->pad + IB_ICRC_LEN};
 	for (uint32_t i = 0; i < f.nseg; i++)
 		f.len += seg[i].len;
@@ -207,7 +206,7 @@ tpm_roce_xmit(struct tre_qp *e, struct tre_out *out)
 	/* What goes to the port's own address turns round inside the card [DP 8.7] */
 	if (own_mac(p, path->dmac)) {
 		tpm_port_count_loop(p, &f);
-		tpm_port_rx(m, p, &f, 1, r->qp);
+		m->port_ops->deliver(m, p, &f, 1, r->qp);
 		return true;
 	}
 	tpm_port_send(m, p, &f, 1);
@@ -221,7 +220,7 @@ tpm_roce_xmit(struct tre_qp *e, struct tre_out *out)
 /* Where the BTH is, and what lies in front of it; false: no RoCE packet. */
 static bool
 parse(const struct tp_model *m, const struct tp_frame *f, const uint8_t *h, uint32_t hlen, const struct tpm_pkt *k,
-      uint32_t *bth, uint32_t *len, enum tp_icrc_net *kind)
+      uint32_t *bth, uint32_t *len, enum troce_icrc_net *kind)
 {
 	if (k->etype == TPM_ETYPE_ROCE) {
 		uint32_t off = TPM_ETH_HLEN + k->tags * TPM_VLAN_HLEN;
@@ -229,7 +228,7 @@ parse(const struct tp_model *m, const struct tp_frame *f, const uint8_t *h, uint
 
 		if (hlen < off + IPV6_LEN + IB_BTH_LEN || l3[0] >> 4 != 6 || l3[6] != NEXT_IBA)
 			return false;
-		*kind = TP_ICRC_GRH;
+		*kind = TROCE_ICRC_GRH;
 		*bth = off + IPV6_LEN;
 		*len = tpm_load16(l3 + 4);
 		return *bth + *len <= f->len;
@@ -237,9 +236,9 @@ parse(const struct tp_model *m, const struct tp_frame *f, const uint8_t *h, uint
 	if (k->proto != TPM_PROTO_UDP || k->l4 == 0 || k->frag || !k->len_ok || k->l4 + UDP_LEN + IB_BTH_LEN > hlen ||
 	    tpm_load16(h + k->l4 + 2) != m->roce_port)
 		return false;
-	*kind = k->etype == TPM_ETYPE_IPV4 ? TP_ICRC_IPV4_UDP : TP_ICRC_IPV6_UDP;
+	*kind = k->etype == TPM_ETYPE_IPV4 ? TROCE_ICRC_IPV4_UDP : TROCE_ICRC_IPV6_UDP;
 	/* Options and extension headers are not RoCE. */
-	if (k->l4 != (uint32_t)k->l3 + (*kind == TP_ICRC_IPV4_UDP ? IPV4_LEN : IPV6_LEN))
+	if (k->l4 != (uint32_t)k->l3 + (*kind == TROCE_ICRC_IPV4_UDP ? IPV4_LEN : IPV6_LEN))
 		return false;
 	*bth = k->l4 + UDP_LEN;
 	*len = tpm_load16(h + k->l4 + 4);
@@ -251,11 +250,11 @@ parse(const struct tp_model *m, const struct tp_frame *f, const uint8_t *h, uint
 
 /* The destination as a GID. */
 static void
-dest_gid(const uint8_t *net, enum tp_icrc_net kind, uint8_t *gid)
+dest_gid(const uint8_t *net, enum troce_icrc_net kind, uint8_t *gid)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
-	if (kind != TP_ICRC_IPV4_UDP) {
+	if (kind != TROCE_ICRC_IPV4_UDP) {
 		memcpy(gid, net + 24, 16);
 		return;
 	}
@@ -265,10 +264,10 @@ dest_gid(const uint8_t *net, enum tp_icrc_net kind, uint8_t *gid)
 
 /* Is it one of the port's GIDs of this version? */
 static bool
-addressed(const struct tp_model *m, const struct tpm_port *p, const uint8_t *gid, enum tp_icrc_net kind)
+addressed(const struct tp_model *m, const struct tpm_port *p, const uint8_t *gid, enum troce_icrc_net kind)
 {
 	const struct tpm_gid *t = m->ctl->port[p->num - 1].gid;
-	uint8_t version = kind == TP_ICRC_GRH ? MLX4_ROCE_V1 : MLX4_ROCE_V2;
+	uint8_t version = kind == TROCE_ICRC_GRH ? MLX4_ROCE_V1 : MLX4_ROCE_V2;
 
 	for (uint32_t i = 0; i < MLX4_GID_ENTRIES; i++)
 		if (t[i].valid && t[i].version == version && memcmp(t[i].gid, gid, 16) == 0)
@@ -278,10 +277,10 @@ addressed(const struct tp_model *m, const struct tpm_port *p, const uint8_t *gid
 
 /* The 40 bytes in front of a UD payload: of IPv4 the second half [DP 10.4] */
 static void
-fill_grh(struct tpm_roce_rx *rx, const uint8_t *net, enum tp_icrc_net kind)
+fill_grh(struct tpm_roce_rx *rx, const uint8_t *net, enum troce_icrc_net kind)
 {
 	memset(rx->grh, 0, sizeof(rx->grh));
-	if (kind == TP_ICRC_IPV4_UDP)
+	if (kind == TROCE_ICRC_IPV4_UDP)
 		memcpy(rx->grh + IPV4_LEN, net, IPV4_LEN);
 	else
 		memcpy(rx->grh, net, IPV6_LEN);
@@ -328,7 +327,7 @@ tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *
 		 const struct tpm_pkt *k)
 {
 	uint8_t packet[TPM_ROCE_PACKET], icrc[IB_ICRC_LEN], gid[16];
-	enum tp_icrc_net kind;
+	enum troce_icrc_net kind;
 	struct tpm_roce_rx rx = {.tci = k->tci, .tagged = k->cvlan};
 	struct tpm_steer_hit hit = {0};
 	uint32_t bth, len, net_len;
@@ -337,7 +336,7 @@ tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *
 
 	if (!parse(m, f, h, hlen, k, &bth, &len, &kind))
 		return false;
-	net_len = kind == TP_ICRC_IPV4_UDP ? IPV4_LEN + UDP_LEN : IPV6_LEN + (kind == TP_ICRC_GRH ? 0 : UDP_LEN);
+	net_len = kind == TROCE_ICRC_IPV4_UDP ? IPV4_LEN + UDP_LEN : IPV6_LEN + (kind == TROCE_ICRC_GRH ? 0 : UDP_LEN);
 	net = h + bth - net_len;
 	dest_gid(net, kind, gid);
 	if (!addressed(m, p, gid, kind)) {
@@ -352,8 +351,9 @@ tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *
 		return true;
 	}
 	tpm_frame_copy(f, bth, packet, len);
-	tp_icrc_put(tp_crc32(tp_icrc_start(kind, net, packet), packet + IB_BTH_LEN, len - IB_BTH_LEN - IB_ICRC_LEN),
-		    icrc);
+	troce_icrc_put(
+		troce_crc32(troce_icrc_start(kind, net, packet), packet + IB_BTH_LEN, len - IB_BTH_LEN - IB_ICRC_LEN),
+		icrc);
 	if (memcmp(icrc, packet + len - IB_ICRC_LEN, IB_ICRC_LEN) != 0) {
 		p->roce_bad_icrc++;
 		return true;
@@ -372,3 +372,18 @@ tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *
 	deliver(m, p, qp, f, packet, len, &rx);
 	return true;
 }
+
+/* --- the link --------------------------------------------------------------------------------------------- */
+
+static void
+changed(struct tp_model *m, struct tpm_port *p, bool up)
+{
+	tpm_event_port(m, p->num, up ? MLX4_PORT_CHANGE_ACTIVE : MLX4_PORT_CHANGE_DOWN);
+}
+
+const struct tpm_link_ops tpm_eth_link_ops = {
+	.changed = changed,
+	.path_of_qp = path_of_qp,
+	.xmit = xmit,
+	.mlx = tpm_roce_mlx,
+};

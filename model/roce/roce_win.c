@@ -6,7 +6,6 @@
  * work request. Type 1 belongs to a protection domain and is bound again at will; type 2 belongs to the queue pair that
  * bound it (2B), and is bound only while it is free. A region counts its windows and cannot go before them.
  */
-#include "ctl.h"
 #include "roce.h"
 
 #define KEY_ENTRY(key) ((key) << 24 | (key) >> 8)

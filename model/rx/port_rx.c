@@ -6,9 +6,10 @@
  * runs, one for each QP of a burst; tags, group addresses, several copies and damaged frames go one at a time, behind
  * all runs before them.
  */
-#include "ib.h"
-#include "qos.h"
-#include "roce.h"
+#include "model/ib/ib.h"
+#include "model/port/port.h"
+#include "model/qos/qos.h"
+#include "rx.h"
 
 /* Where the UDP destination port lies behind an IP header without options. */
 #define ROCE_PORT_AT_V4 36u
@@ -360,29 +361,4 @@ tpm_port_rx(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, un
 		rx_one(m, p, &f[i], from);
 }
 
-unsigned int
-tp_model_port_receive(struct tp_model *m, unsigned int port, const struct tp_frame *f, unsigned int n)
-{
-	struct tp_frame burst[TPM_BURST];
-	unsigned int i, k = 0;
-	struct tpm_port *p;
-	uint64_t before;
-
-	if (port < 1 || port > m->cfg.num_ports)
-		return 0;
-	p = &m->port[port - 1];
-	before = p->rx_link_down;
-	for (i = 0; i < n; i++) {
-		if (f[i].nseg == 0 || f[i].nseg > TP_FRAME_SEGS)
-			continue;
-		burst[k] = f[i];
-		burst[k++].flags &= TP_FRAME_BAD_FCS; /* only the flags that a wire may know */
-		if (k == TPM_BURST) {
-			tpm_port_arrive(m, p, burst, k);
-			k = 0;
-		}
-	}
-	if (k != 0)
-		tpm_port_arrive(m, p, burst, k);
-	return p->rx_link_down == before ? n : 0;
-}
+const struct tpm_port_ops tpm_port_ops = {.deliver = tpm_port_rx, .mirror = tpm_port_mirror};

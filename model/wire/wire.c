@@ -3,11 +3,13 @@
  */
 /*
  * Wires inside the card: loopback, cross, none. A frame goes straight from the sender's memory to the receiver.
+ * Frames of all other wires enter through tp_model_port_receive.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "datapath.h"
+#include "model/port/port.h"
+#include "wire.h"
 
 struct inner_wire {
 	struct tp_wire w;
@@ -174,4 +176,31 @@ tp_model_wire_cross(struct tp_model *m)
 	update_links(m);
 	tpm_unlock(&m->lock);
 	return 0;
+}
+
+unsigned int
+tp_model_port_receive(struct tp_model *m, unsigned int port, const struct tp_frame *f, unsigned int n)
+{
+	struct tp_frame burst[TPM_BURST];
+	unsigned int i, k = 0;
+	struct tpm_port *p;
+	uint64_t before;
+
+	if (port < 1 || port > m->cfg.num_ports)
+		return 0;
+	p = &m->port[port - 1];
+	before = p->rx_link_down;
+	for (i = 0; i < n; i++) {
+		if (f[i].nseg == 0 || f[i].nseg > TP_FRAME_SEGS)
+			continue;
+		burst[k] = f[i];
+		burst[k++].flags &= TP_FRAME_BAD_FCS; /* only the flags that a wire may know */
+		if (k == TPM_BURST) {
+			tpm_port_arrive(m, p, burst, k);
+			k = 0;
+		}
+	}
+	if (k != 0)
+		tpm_port_arrive(m, p, burst, k);
+	return p->rx_link_down == before ? n : 0;
 }

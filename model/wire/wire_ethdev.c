@@ -15,6 +15,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "model/card/model_priv.h"
 #include "tp_model_dpdk.h"
 
 #define WIRE_BURST 32u

@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "datapath.h"
+#include "model/rx/rx.h"
+#include "wire.h"
 
 #define PPM TPM_PPM
 #define DELAY_MAX_US 10000000u

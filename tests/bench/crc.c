@@ -9,7 +9,7 @@
 
 #include <zlib.h>
 
-#include "crc32.h"
+#include "lib/roce/wire/crc32.h"
 
 #define SECONDS 0.2
 
@@ -25,7 +25,7 @@ now(void)
 static uint32_t
 ours(const uint8_t *p, size_t len)
 {
-	return ~tp_crc32(TP_CRC32_INIT, p, len);
+	return ~troce_crc32(TROCE_CRC32_INIT, p, len);
 }
 
 static uint32_t

@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_cpuflags.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
+#include <rte_vect.h>
 
-#include "mlx4_rxtx.h"
+#include "drivers/mlx4/rx/queue.h"
+#include "drivers/mlx4/tx/queue.h"
 
 #include "datapath.h"
 
@@ -60,6 +63,17 @@ reported(unsigned int what)
 	       (what & BENCH_VLAN ? RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED : 0) | RTE_MBUF_F_RX_RSS_HASH;
 }
 
+/* As rx/choose.c chooses, which has the bursts of all ports. */
+static eth_rx_burst_t
+plain(void)
+{
+#ifdef RTE_ARCH_X86_64
+	if (rte_vect_get_max_simd_bitwidth() >= RTE_VECT_SIMD_256 && rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) > 0)
+		return mlx4_rx_burst_avx2;
+#endif
+	return mlx4_rx_burst;
+}
+
 int
 bench_rx_queue(struct rte_mempool *mp, uint16_t desc, unsigned int what, struct bench_ring *r)
 {
@@ -102,9 +116,7 @@ bench_rx_queue(struct rte_mempool *mp, uint16_t desc, unsigned int what, struct 
 	q->nb_desc = desc;
 	r->queue = q;
 	mlx4_rx_set_seek(s, 0);
-	r->burst = what & BENCH_SEGS     ? mlx4_rx_burst_scattered
-		   : what & BENCH_SCALAR ? mlx4_rx_burst
-					 : mlx4_rx_burst_plain();
+	r->burst = what & BENCH_SEGS ? mlx4_rx_burst_scattered : what & BENCH_SCALAR ? mlx4_rx_burst : plain();
 	return 0;
 }
 

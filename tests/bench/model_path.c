@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "dp_rig.h"
+#include "tests/unit/model/dp_rig.h"
 
 #define RING 512u
 #define BURST 64u

@@ -19,7 +19,7 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
-#include "mlx4_eth.h"
+#include "drivers/mlx4/port/port.h"
 #include "rte_pmd_mlx4_group.h"
 #include "rte_pmd_mlx4_qos.h"
 #include "tp_model.h"

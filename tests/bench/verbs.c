@@ -18,7 +18,7 @@
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
-#include "mlx4_eth.h"
+#include "drivers/mlx4/port/port.h"
 #include "tp_model.h"
 #include "tp_roce.h"
 

@@ -6,7 +6,7 @@
  * through the HCR in any bring-up state. Whatever comes, the card answers with a status and stays inside its windows.
  */
 #include "bytes.h"
-#include "harness.h"
+#include "tests/unit/model/harness.h"
 
 #define MAX_COMMANDS 24
 

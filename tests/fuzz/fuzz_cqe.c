@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "bytes.h"
-#include "rings.h"
+#include "tests/unit/rxtx/rings.h"
 
 #define BURST 32
 

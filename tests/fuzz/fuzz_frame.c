@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "bytes.h"
-#include "harness.h"
+#include "tests/unit/model/harness.h"
 
 #define LG_RQ 6u
 #define LG_RQ_STRIDE 4u

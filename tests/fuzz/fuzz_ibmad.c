@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "bytes.h"
-#include "mad_fmt.h"
+#include "lib/mad/agent/mad_fmt.h"
 #include "tp_mad.h"
 #include "tp_sa.h"
 #include "tp_sm.h"

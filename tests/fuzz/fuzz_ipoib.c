@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "snoop.h"
-#include "xlate.h"
+#include "lib/ipoib/wire/snoop.h"
+#include "lib/ipoib/wire/xlate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,9 +15,9 @@
 #include <rte_eal.h>
 
 #include "bytes.h"
-#include "carry.h"
-#include "conn.h"
-#include "view.h"
+#include "lib/ipoib/iface/carry.h"
+#include "lib/ipoib/iface/conn.h"
+#include "lib/ipoib/iface/view.h"
 
 #define MBUFS 1023
 #define PEERS 4

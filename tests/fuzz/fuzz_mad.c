@@ -6,7 +6,7 @@
  * fields are the input's, but whose identifiers, GUIDs and GIDs name what is there more often than not; raw octets; calls of
  * an owner; time. At the end everybody lets go, and nothing may be left.
  */
-#include "../unit/roce/cm_rig.h"
+#include "tests/unit/roce/cm_rig.h"
 #include "bytes.h"
 
 #define MAX_RECORDS 200
@@ -85,7 +85,7 @@ some(uint8_t n)
 static void
 aim(enum cm_msg msg, union cm_any *m, const struct tcm_conn *c)
 {
-	const struct tp_roce_path path = rig_path(1);
+	const struct troce_path path = rig_path(1);
 
 	if (msg == CM_REQ) {
 		memcpy(m->req.path.local_gid, path.sgid.raw, 16);
@@ -114,7 +114,7 @@ aim(enum cm_msg msg, union cm_any *m, const struct tcm_conn *c)
 static void
 message(struct bytes *b, uint8_t k)
 {
-	struct tp_roce_mad mad = {.path = rig_path(0), .remote_qpn = 1};
+	struct troce_mad mad = {.path = rig_path(0), .remote_qpn = 1};
 	enum cm_msg msg = (enum cm_msg)(bytes_u8(b) % CM_MSGS);
 	uint8_t who = bytes_u8(b), tid = bytes_u8(b);
 	const struct tcm_conn *c = some(who);
@@ -139,7 +139,7 @@ static void
 raw(struct bytes *b)
 {
 	static const struct mad_port_counters counters = {.tx_bytes = UINT64_MAX, .rx_packets = 1};
-	struct tp_roce_mad mad = {.path = rig_path(0), .remote_qpn = 1};
+	struct troce_mad mad = {.path = rig_path(0), .remote_qpn = 1};
 
 	bytes_copy(b, mad.data, MAD_SIZE);
 	if (mad_receive(mad.data, &counters) == MAD_TO_CM)
@@ -149,7 +149,7 @@ raw(struct bytes *b)
 static void
 ask(struct bytes *b)
 {
-	const struct tp_roce_path path = rig_path(0);
+	const struct troce_path path = rig_path(0);
 	struct cm_req req = rig_req(2 + bytes_u8(b));
 	struct cm_sidr_req sidr = {.service_id = RIG_SERVICE};
 	struct tcm_conn *c = NULL;

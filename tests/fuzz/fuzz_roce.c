@@ -7,9 +7,9 @@
  * near what the queue waits for, so that packets get as far as they can. No packet is a fault of the card's own software.
  */
 #include "bytes.h"
-#include "icrc.h"
-#include "roce.h"
-#include "verbs_rig.h"
+#include "lib/roce/wire/icrc.h"
+#include "model/roce/roce.h"
+#include "tests/unit/model/verbs_rig.h"
 
 #define MAX_PACKETS 48
 #define MAX_TAIL 1100u
@@ -107,7 +107,7 @@ headers(const struct vr *v, unsigned int kind, bool group, uint32_t len, uint8_t
 static uint32_t
 packet(struct vr *v, struct bytes *b, uint8_t k, uint8_t *frame)
 {
-	static const enum tp_icrc_net net[] = {TP_ICRC_GRH, TP_ICRC_IPV4_UDP, TP_ICRC_IPV6_UDP};
+	static const enum troce_icrc_net net[] = {TROCE_ICRC_GRH, TROCE_ICRC_IPV4_UDP, TROCE_ICRC_IPV6_UDP};
 	uint8_t opcode = bytes_u8(b), flags = bytes_u8(b), delta = bytes_u8(b), icrc[4];
 	unsigned int target = K_QP(k), kind = k & 3;
 	uint32_t tail = bytes_u16(b) % MAX_TAIL, len = 12 + tail + 4;
@@ -122,7 +122,7 @@ packet(struct vr *v, struct bytes *b, uint8_t k, uint8_t *frame)
 		prm_set32(bth, 4, 1);
 	prm_set32(bth, 8, (uint32_t)(flags & 0x40) << 25 | psn_near(v, target, opcode, delta));
 	bytes_copy(b, bth + 12, tail);
-	tp_icrc_put(tp_crc32(tp_icrc_start(net[kind], frame + 14, bth), bth + 12, tail), icrc);
+	troce_icrc_put(troce_crc32(troce_icrc_start(net[kind], frame + 14, bth), bth + 12, tail), icrc);
 	memcpy(bth + 12 + tail, icrc, 4);
 	if ((k & K_BAD) != 0)
 		bth[12 + tail] ^= 1;

@@ -13,14 +13,14 @@
 #include <rte_ip.h>
 
 #include "bytes.h"
-#include "net_priv.h"
+#include "lib/roce/net/net_priv.h"
 
 #define MAX_STEPS 64
 
-static struct tp_roce_net net, judge;
+static struct troce_net net, judge;
 static uint64_t now;
 static const struct rte_ether_addr us = {{2, 0, 0, 0, 0, 0xaa}}, other = {{2, 0, 0, 0, 0, 0xcc}};
-int tp_roce_logtype;
+int troce_logtype;
 
 static void
 need(bool good)
@@ -30,7 +30,7 @@ need(bool good)
 }
 
 static void
-give(struct tp_roce_net *n, const struct rte_ether_addr *mac, uint8_t last)
+give(struct troce_net *n, const struct rte_ether_addr *mac, uint8_t last)
 {
 	struct trn_addr v4 = {trn_gid_v4(rte_cpu_to_be_32(UINT32_C(0xc0000200) | last)), 120, TP_ROCE_NO_VLAN, true,
 			      false};

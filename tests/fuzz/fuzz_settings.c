@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../unit/settings/fake.h"
+#include "tests/unit/settings/fake.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

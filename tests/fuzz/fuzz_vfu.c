@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "vfu.h"
+#include "apps/triplane-hca/vfu.h"
 
 #define FILE_SIZE (64u * 1024)
 #define RECORD 5u

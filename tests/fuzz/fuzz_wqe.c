@@ -6,7 +6,7 @@
  * cross wire) and lets it run. Broken work requests are answered by error completions and counted, nothing else.
  */
 #include "bytes.h"
-#include "harness.h"
+#include "tests/unit/model/harness.h"
 
 #define LG_SQ 5u
 #define LG_RQ 5u

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* The program's state: options, ports, forwarding. Owned by main; everything here runs on the main lcore. */
-#ifndef TRI_APP_H
-#define TRI_APP_H
+/* The program's state: options, ports, forwarding. Owned by main; commands run on the main lcore. */
+#ifndef TRIPLANE_APP_APP_H
+#define TRIPLANE_APP_APP_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -13,10 +13,10 @@
 #include <rte_ethdev.h>
 #include <rte_mempool.h>
 
-#include "cmd.h"
-#include "gen.h"
-#include "out.h"
-#include "rxwait.h"
+#include "apps/triplane/cli/cmd.h"
+#include "apps/triplane/traffic/gen.h"
+#include "apps/triplane/cli/out.h"
+#include "apps/triplane/traffic/rxwait.h"
 
 #define APP_BURST_DEFAULT 32
 #define APP_BURST_MAX 512
@@ -45,6 +45,7 @@ enum app_topology {
 	APP_TOPOLOGY_PAIRED,  /* 0 <-> 1, 2 <-> 3 */
 	APP_TOPOLOGY_CHAINED, /* 0 -> 1 -> 2 -> 0 */
 	APP_TOPOLOGY_LOOP,    /* back where it came from */
+	APP_TOPOLOGIES,
 };
 
 struct app_options {
@@ -52,11 +53,12 @@ struct app_options {
 	uint32_t total_mbufs;
 	uint64_t rx_offloads, tx_offloads;
 	enum app_topology topology;
-	const char *mode;
+	unsigned int mode; /* index of fwd_modes */
 	const char *corelist, *txpkts;
 	uint32_t flows;
 	uint64_t seed;
-	bool no_promisc, interactive, json;
+	bool no_promisc, interactive;
+	bool json, json_array; /* array: its documents are elements of one */
 	bool live;
 	uint32_t live_seconds;
 	const char *file;
@@ -97,7 +99,7 @@ struct app_port {
 	struct tp_dcbx_port *dcbx; /* while the port is started */
 	uint64_t dcbx_untaken;     /* frames of others that came while nobody else polled */
 	struct roce_port *roce;    /* NULL: never asked for */
-	struct app_flow *flows;    /* cmd_flow.c: rules that were made here */
+	struct app_flow *flows;    /* flow_rules.h: rules that were made here */
 	uint32_t flow_ids;
 };
 
@@ -136,16 +138,20 @@ struct app {
 	bool quit;
 };
 
-/*
- * settings_telemetry.c: a command has control while it runs, but not while it sleeps; who reads settings for others takes it,
- * too. give: whether the caller had it.
- */
+/* say.c: a command has control while it runs, but not while it sleeps; who reads settings for others takes it, too. */
 void app_control_take(void);
+/* Whether the caller had it. */
 bool app_control_give(void);
+/* Takes it within so many seconds, or does not: false. */
+bool app_control_ask(unsigned int seconds);
 
 /* True when the user or a signal asked for the end. */
 bool app_stopping(const struct app *app);
+/* After a command at a prompt: one Ctrl-C ended that command and nothing else. False: there was none, or the program ends. */
+bool app_resume(const struct app *app);
 void app_signals(void);
+/* Waits without missing a signal; false when the program is asked to end. */
+bool app_sleep_ms(const struct app *app, unsigned int ms);
 
 /*
  * One line on stderr; its value is err, a negative errno, for return statements. A macro, so that compilers and
@@ -160,106 +166,12 @@ app_err_value(int err)
 }
 /* Progress for people: stdout, or stderr when stdout carries JSON. */
 void app_say(const struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The program's log: what happened, by a name that is the same in all versions. */
+void app_event(const char *event, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* options.c: 0, 1 (help was printed), -EINVAL (said why). */
-int options_parse(int argc, char **argv, struct app_options *opt);
-int options_default_cores(struct app *app);
-/* All lcores that may forward: those that take no commands and are no service's. Returns their number. */
+/* cores.c: all lcores that may forward, those that take no commands and are no service's. Returns their number. */
 unsigned int app_all_cores(uint32_t ids[RTE_MAX_LCORE]);
 /* 0, or -EINVAL with a line in err; nothing changed. */
 int app_set_cores(struct app *app, const uint32_t *ids, unsigned int n, char *err, size_t len);
-extern const char *const app_topology_names[];
 
-/* pool.c: a pool with at least n buffers on a socket; made when there is none large enough. NULL was said, unless it may fail. */
-struct rte_mempool *pool_get(struct app *app, int socket, uint32_t n, bool gen, bool may_fail);
-void pool_free_all(struct app *app);
-
-/* port.c */
-void ports_init(struct app *app);
-/* A port that came while the program runs, with the program's options. */
-void port_add(struct app *app, uint16_t id);
-int port_start(struct app *app, struct app_port *p);
-int port_stop(struct app *app, struct app_port *p);
-int port_close(struct app *app, struct app_port *p);
-/* DPDK's bonding driver, which stops the ports of a bond with it: a bond goes before them. */
-bool port_is_bond(const struct app_port *p);
-/* Whether the port, while it is started, surely takes this MTU. */
-bool port_mtu_live(const struct app *app, const struct app_port *p, uint16_t mtu);
-/* port_reset.c: logs what happens to a port by itself: its link comes and goes, its device is removed. */
-void port_listen(uint16_t id);
-/* What to tell of an error of a port's operation: whether its device is gone, or what the error means. */
-const char *port_error(uint16_t id, int err);
-/*
- * Brings ports back by a reset of their devices, with settings, groups, rules and tables; those that were started are started
- * again. 0 or a negative errno, which was said; ports whose device does not come back are stopped then.
- */
-int ports_reset(struct app *app, const uint32_t *ids, unsigned int n);
-/* port_table.c: the pool that all ports receive into; NULL: which was said. */
-struct rte_mempool *ports_pool(struct app *app, int socket);
-/* Gives a started port a redirection table of info.reta_size entries. 0 or a negative errno; the port has the old one then. */
-int port_reta_put(struct app *app, const struct app_port *p, struct rte_eth_rss_reta_entry64 *reta);
-/* What to tell of its errors. */
-const char *port_table_error(int err);
-/* The table that it was given, or that spreads over rss_queues, or all; 0 where there is nothing to spread. */
-int port_spread(struct app *app, const struct app_port *p);
-/* cmd_rss.c: n 0: the default. A stopped port keeps it for its start. 0, or a negative errno with a line in err. */
-int port_table_set(struct app *app, struct app_port *p, const uint16_t *queue, uint16_t n, char *err, size_t len);
-/* The started port has the table that it was given. */
-int port_table_put(struct app *app, struct app_port *p, char *err, size_t len);
-/* cmd_port_filter.c: VLANs that pass the filter, also while there is none; tells the device once it has one. */
-int port_vlans_set(struct app_port *p, const uint64_t vlans[APP_VLAN_WORDS]);
-int port_vlans_put(struct app_port *p);
-/* cmd_flow.c: the port's rules are gone. */
-void flows_forget(struct app_port *p);
-/* 0, or -EBUSY with a line in err. */
-int port_check_stopped(const struct app *app, const struct app_port *p, char *err, size_t len);
-void ports_topology(struct app *app, enum app_topology topology);
-/* The peers of the ports that are there, as a topology has them. */
-void ports_peers(struct app *app, enum app_topology topology, uint16_t peers[RTE_MAX_ETHPORTS]);
-unsigned int ports_list(void *app, uint32_t ids[CMD_MAX_LIST]);
-extern const struct app_offload {
-	const char *name;
-	uint64_t bit;
-	const char *setting, *vendor, *help; /* as a setting */
-} app_rx_offloads[], app_tx_offloads[];
-extern const unsigned int app_num_rx_offloads, app_num_tx_offloads;
-
-/* Command tables. */
-int commands_register(struct app *app);
-int cmd_general_register(struct app *app);
-int cmd_port_register(struct app *app);
-int cmd_port_filter_register(struct app *app);
-int cmd_fwd_register(struct app *app);
-int cmd_show_register(struct app *app);
-int cmd_perf_register(struct app *app);
-int cmd_rss_register(struct app *app);
-int cmd_flow_register(struct app *app);
-int cmd_device_register(struct app *app);
-int cmd_dcbx_register(struct app *app);
-int cmd_qos_register(struct app *app);
-int cmd_roce_register(struct app *app);
-int cmd_roce_qp_register(struct app *app);
-int cmd_roce_capture_register(struct app *app);
-int cmd_ib_register(struct app *app);
-int cmd_ib_show_register(struct app *app);
-int cmd_sm_register(struct app *app);
-int cmd_ipoib_register(struct app *app);
-int cmd_ipoib_pair_register(struct app *app);
-/* The IPoIB port that carries for a pair; another port itself. */
-uint16_t ipoib_pair_carrier(uint16_t id);
-int cmd_switch_register(struct app *app);
-
-/* console.c */
-int console_string(struct app *app, const char *text, const char *where);
-int console_file(struct app *app, const char *path);
-int console_interact(struct app *app);
-
-/* live.c: tables each second until the time is over (0: no end), a key or a signal. */
-int live_run(struct app *app, uint32_t seconds);
-void live_summary(struct app *app, bool json);
-/* Sets the counters of a port to zero; table and summary go on from where they were. */
-int live_clear(const struct app *app, uint16_t port, bool xstats);
-/* Waits without missing a signal; false when the program is asked to end. */
-bool app_sleep_ms(const struct app *app, unsigned int ms);
-
-#endif /* TRI_APP_H */
+#endif /* TRIPLANE_APP_APP_H */

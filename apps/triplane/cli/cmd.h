@@ -13,12 +13,12 @@
  *   {name:port}       a port;  {name:ports}  a list of ports such as 0,2-3, or all
  *   {name:list}       a list of numbers such as 1,4-6
  *   {name:mac} {name:ip4} {name:hex} {name:str}
- *   {name:rest}       the rest of the line
+ *   {name:rest}       the rest of the line; {name:rest=@set}: of which each word may begin as one of a set does
  *   [ ... ]           what may be left out; only at the end of a command, groups may nest
  * Commands that show something take a last word "json".
  */
-#ifndef TRI_CMD_H
-#define TRI_CMD_H
+#ifndef TRIPLANE_CLI_CMD_H
+#define TRIPLANE_CLI_CMD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +50,11 @@ struct cmd_set {
 	unsigned int n;
 };
 
+/* A heading of commands. */
+struct cmd_topic {
+	const char *name, *text;
+};
+
 enum cmd_kind {
 	CMD_WORD,
 	CMD_NUM,
@@ -68,7 +73,8 @@ struct cmd_tok {
 	enum cmd_kind kind;
 	bool may_stop; /* the line may end before this token */
 	const char *name;
-	const char *want; /* words of a choice, text of a range */
+	const char *want;  /* words of a choice, text of a range */
+	const char *words; /* that those of a rest begin with, separated by '|'; or NULL */
 	uint64_t min, max;
 };
 
@@ -99,6 +105,8 @@ int cmd_reg_create(void *app, cmd_ports_fn ports, struct cmd_reg **out);
 void cmd_reg_free(struct cmd_reg *reg);
 /* Sets must be there before the commands that name them. -EINVAL: a syntax is wrong (said on stderr). */
 int cmd_reg_set(struct cmd_reg *reg, const struct cmd_set *set);
+/* What the index of help says of groups. */
+void cmd_reg_topics(struct cmd_reg *reg, const struct cmd_topic *topics, unsigned int n);
 int cmd_reg_add(struct cmd_reg *reg, const struct cmd *cmds, unsigned int n);
 
 /*
@@ -115,7 +123,7 @@ int cmd_run(struct cmd_reg *reg, const char *line, char *err, size_t err_len);
 unsigned int cmd_complete(struct cmd_reg *reg, const char *buf, char (*words)[CMD_WORD_LEN], unsigned int max,
 			  unsigned int *typed);
 
-/* All commands, those of a topic, or those that start with the words. -ENOENT: nothing fits. */
+/* topic NULL: the groups; else "all", a group, a command by its first words, or the start of a group. -ENOENT: nothing fits. */
 int cmd_help(struct cmd_reg *reg, const char *topic, FILE *f);
 void cmd_help_markdown(struct cmd_reg *reg, FILE *f);
 
@@ -136,9 +144,12 @@ struct cmd_def {
 };
 struct cmd_reg {
 	void *app;
+	bool json; /* whatever shows something, shows JSON */
 	cmd_ports_fn ports;
 	struct cmd_def *def[CMD_MAX_CMDS];
 	unsigned int num_defs;
+	const struct cmd_topic *topic;
+	unsigned int num_topics;
 	const struct cmd_set *set[32];
 	unsigned int num_sets;
 };
@@ -152,4 +163,4 @@ bool cmd_word_in(const char *words, const char *word);
 const char *cmd_next_word(const char *words, char *buf, size_t len);
 void cmd_tok_text(const struct cmd_tok *tok, char *buf, size_t len);
 
-#endif /* TRI_CMD_H */
+#endif /* TRIPLANE_CLI_CMD_H */

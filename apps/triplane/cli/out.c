@@ -7,6 +7,10 @@
 
 #include "out.h"
 
+/* The array that documents are elements of, NULL: none; and whether it has one. */
+static FILE *all;
+static bool some;
+
 static void
 json_string(FILE *f, const char *s)
 {
@@ -56,8 +60,29 @@ enter(struct out *o, bool array)
 }
 
 void
+out_array_begin(FILE *f)
+{
+	all = f;
+	some = false;
+}
+
+void
+out_array_end(void)
+{
+	if (all == NULL)
+		return;
+	fputs(some ? "]\n" : "[]\n", all);
+	fflush(all);
+	all = NULL;
+}
+
+void
 out_init(struct out *o, FILE *f, bool json)
 {
+	if (json && f == all) {
+		fputc(some ? ',' : '[', f);
+		some = true;
+	}
 	o->f = f;
 	o->json = json;
 	o->depth = 0;

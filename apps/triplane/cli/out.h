@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* What show commands print: the same calls give indented text, or one line of JSON per command. */
-#ifndef TRI_OUT_H
-#define TRI_OUT_H
+/* What show commands print: the same calls give indented text, or one line of JSON per document. */
+#ifndef TRIPLANE_CLI_OUT_H
+#define TRIPLANE_CLI_OUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +22,10 @@ struct out {
 	bool array[OUT_MAX_DEPTH];
 };
 
+/* From begin to end the documents written to f are elements of one array, which is whole whenever end is called. */
+void out_array_begin(FILE *f);
+void out_array_end(void);
+
 /* Starts and ends the document, an object. */
 void out_init(struct out *o, FILE *f, bool json);
 void out_done(struct out *o);
@@ -38,4 +42,4 @@ void out_bool(struct out *o, const char *key, bool v);
 void out_str(struct out *o, const char *key, const char *v);
 void out_mac(struct out *o, const char *key, const struct rte_ether_addr *mac);
 
-#endif /* TRI_OUT_H */
+#endif /* TRIPLANE_CLI_OUT_H */

@@ -38,7 +38,7 @@ fit_line(struct cmd_reg *reg, const struct cmd_def *def, char **words, unsigned 
 	memset(fit, 0, sizeof(*fit));
 	args->tok = def->tok;
 	args->n = 0;
-	args->json = false;
+	args->json = reg->json;
 	if (def->cmd->shows && n > 1 && strcmp(words[n - 1], "json") == 0) {
 		args->json = true;
 		n--;
@@ -191,8 +191,8 @@ complete_token(struct cmd_reg *reg, const struct cmd_tok *tok, const char *part,
 	const char *next;
 	unsigned int i, num;
 
-	if (tok->kind == CMD_WORD || tok->kind == CMD_CHOICE) {
-		for (next = tok->want; next != NULL;) {
+	if (tok->kind == CMD_WORD || tok->kind == CMD_CHOICE || tok->kind == CMD_REST) {
+		for (next = tok->kind == CMD_REST ? tok->words : tok->want; next != NULL;) {
 			next = cmd_next_word(next, one, sizeof(one));
 			if (strncmp(one, part, strlen(part)) == 0)
 				n = add_word(words, n, max, one);
@@ -210,14 +210,26 @@ complete_token(struct cmd_reg *reg, const struct cmd_tok *tok, const char *part,
 	return n;
 }
 
+/* The token that the word behind n words belongs to; NULL: they do not fit, or there is none. */
+static const struct cmd_tok *
+next_token(struct cmd_reg *reg, const struct cmd_def *def, char **w, unsigned int n)
+{
+	struct cmd_args args;
+	struct fit fit;
+
+	fit_line(reg, def, w, n, &args, &fit);
+	if (args.n != 0 && args.n <= n && args.tok[args.n - 1].kind == CMD_REST)
+		return &def->tok[args.n - 1];
+	return fit.depth == n && args.n == n && n < def->n ? &def->tok[n] : NULL;
+}
+
 unsigned int
 cmd_complete(struct cmd_reg *reg, const char *line, char (*words)[CMD_WORD_LEN], unsigned int max, unsigned int *typed)
 {
 	char buf[CMD_MAX_LINE], one[CMD_WORD_LEN], *w[CMD_MAX_WORDS + 1], empty[] = "", *part = empty;
 	unsigned int i, n, num = 0, first_typed;
+	const struct cmd_tok *tok;
 	size_t len = strlen(line);
-	struct cmd_args args;
-	struct fit fit;
 
 	*typed = 0;
 	if (len >= sizeof(buf))
@@ -227,18 +239,16 @@ cmd_complete(struct cmd_reg *reg, const char *line, char (*words)[CMD_WORD_LEN],
 	if (n > 0 && line[len - 1] != ' ')
 		part = w[--n];
 	for (i = 0; i < reg->num_defs; i++) {
-		fit_line(reg, reg->def[i], w, n, &args, &fit);
-		if (fit.depth == n && args.n == n && n < reg->def[i]->n)
-			num = complete_token(reg, &reg->def[i]->tok[n], part, words, num, max);
+		tok = next_token(reg, reg->def[i], w, n);
+		if (tok != NULL)
+			num = complete_token(reg, tok, part, words, num, max);
 	}
 	first_typed = num;
 	for (i = 0; i < reg->num_defs; i++) {
-		fit_line(reg, reg->def[i], w, n, &args, &fit);
-		if (fit.depth != n || args.n != n || n >= reg->def[i]->n)
+		tok = next_token(reg, reg->def[i], w, n);
+		if (tok == NULL || tok->kind == CMD_WORD || tok->kind == CMD_CHOICE || tok->words != NULL)
 			continue;
-		if (reg->def[i]->tok[n].kind == CMD_WORD || reg->def[i]->tok[n].kind == CMD_CHOICE)
-			continue;
-		cmd_tok_text(&reg->def[i]->tok[n], one, sizeof(one));
+		cmd_tok_text(tok, one, sizeof(one));
 		num = add_word(words, num, max, one);
 	}
 	*typed = num - first_typed;

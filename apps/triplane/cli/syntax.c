@@ -8,6 +8,8 @@
 
 #include "cmd.h"
 
+#define REST "rest="
+
 static const struct {
 	const char *name;
 	enum cmd_kind kind;
@@ -48,6 +50,13 @@ cmd_reg_free(struct cmd_reg *reg)
 		free(reg->def[i]);
 	}
 	free(reg);
+}
+
+void
+cmd_reg_topics(struct cmd_reg *reg, const struct cmd_topic *topics, unsigned int n)
+{
+	reg->topic = topics;
+	reg->num_topics = n;
 }
 
 int
@@ -94,6 +103,10 @@ compile_value(char *spec, struct cmd_tok *tok)
 		return -EINVAL;
 	*what++ = '\0';
 	tok->name = spec;
+	if (strncmp(what, REST, strlen(REST)) == 0) {
+		tok->words = what + strlen(REST);
+		what[strlen(REST) - 1] = '\0';
+	}
 	tok->want = what;
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(kinds[i].name, what) == 0) {

@@ -125,7 +125,10 @@ parse_ports(struct cmd_reg *reg, const struct cmd_tok *tok, const char *text, st
 	describe_ports(ids, n, have, sizeof(have));
 	if (tok->kind == CMD_PORTS && strcmp(text, "all") == 0) {
 		if (n == 0) {
-			snprintf(err, len, "%s: there is no port", tok->name);
+			snprintf(err, len,
+				 "%s: 'all' names none, the program has no port; want one of a device (-a, --vdev) or "
+				 "of 'ipoib add'",
+				 tok->name);
 			return -EINVAL;
 		}
 		memcpy(val->list, ids, n * sizeof(ids[0]));

@@ -8,29 +8,9 @@
 
 #include <tp_dcbx_port.h>
 
-#include "dcbx.h"
-#include "settings.h"
-
-int
-dcbx_port_want(struct app *app, struct app_port *p, bool on, bool willing)
-{
-	int ret;
-
-	if (on && p->dcbx == NULL && app->fwd_runs)
-		return app_err(-EBUSY, "port %u: forwarding runs; stop it first", p->id);
-	p->dcbx_on = on;
-	p->dcbx_willing = willing;
-	if (p->dcbx != NULL && (on || app->fwd_runs)) {
-		tp_dcbx_port_set(p->dcbx, on, p->dcbx_willing);
-	} else if (on && p->started) {
-		ret = dcbx_port_up(p);
-		p->dcbx_on = ret == 0;
-		return ret;
-	} else {
-		dcbx_port_down(p);
-	}
-	return 0;
-}
+#include "apps/triplane/port/dcbx.h"
+#include "apps/triplane/settings/settings.h"
+#include "commands.h"
 
 static int
 dcbx_change(void *arg, const struct cmd_args *a)
@@ -58,8 +38,8 @@ do_times(void *arg, const struct cmd_args *a)
 
 	if (p->dcbx != NULL)
 		return app_err(-EBUSY, "port %u: DCBX is on; 'dcbx %u off' first", p->id, p->id);
-	settings_log("port-setting", "port %u: dcbx-times: %u %u -> %u %u", p->id, p->dcbx_interval, p->dcbx_hold,
-		     (unsigned int)cmd_num(a, "interval", 0), (unsigned int)cmd_num(a, "hold", 0));
+	app_event("port-setting", "port %u: dcbx-times: %u %u -> %u %u", p->id, p->dcbx_interval, p->dcbx_hold,
+		  (unsigned int)cmd_num(a, "interval", 0), (unsigned int)cmd_num(a, "hold", 0));
 	p->dcbx_interval = (uint16_t)cmd_num(a, "interval", 0);
 	p->dcbx_hold = (uint16_t)cmd_num(a, "hold", 0);
 	return 0;

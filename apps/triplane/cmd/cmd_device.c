@@ -7,8 +7,10 @@
 
 #include <rte_ethdev.h>
 
-#include "app.h"
+#include "apps/triplane/app/app.h"
 #include "rte_pmd_mlx4.h"
+#include "apps/triplane/port/port.h"
+#include "commands.h"
 
 static void
 show_device(const struct rte_pmd_mlx4_device *d, struct out *o)

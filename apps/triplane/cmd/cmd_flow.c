@@ -9,16 +9,12 @@
 
 #include <rte_ethdev.h>
 
-#include "app.h"
-#include "flow_words.h"
-#include "out.h"
-
-struct app_flow {
-	struct app_flow *next;
-	uint32_t id;
-	struct rte_flow *flow;
-	char text[];
-};
+#include "apps/triplane/app/app.h"
+#include "apps/triplane/port/flow_words.h"
+#include "apps/triplane/port/port.h"
+#include "apps/triplane/cli/out.h"
+#include "apps/triplane/port/flow_rules.h"
+#include "commands.h"
 
 /* The driver's reason. */
 static int
@@ -28,13 +24,38 @@ refused(uint16_t port, const char *what, const struct rte_flow_error *e, int ret
 		       e->message != NULL ? e->message : rte_strerror(-ret));
 }
 
+/* Queues that the port has not: what gives it more the driver does not know. */
+static int
+check_queues(const struct app_port *p, const struct rte_flow_action *action)
+{
+	const struct rte_flow_action_rss *rss;
+	unsigned int most = 0;
+	uint32_t i;
+	char err[256];
+	int ret;
+
+	for (; action->type != RTE_FLOW_ACTION_TYPE_END; action++) {
+		if (action->type == RTE_FLOW_ACTION_TYPE_QUEUE)
+			most = RTE_MAX(most, ((const struct rte_flow_action_queue *)action->conf)->index);
+		if (action->type != RTE_FLOW_ACTION_TYPE_RSS)
+			continue;
+		rss = action->conf;
+		for (i = 0; i < rss->queue_num; i++)
+			most = RTE_MAX(most, rss->queue[i]);
+	}
+	if (most == 0 || most < p->rxq)
+		return 0;
+	ret = port_queue_refuse(p, "flow: queue", most, err, sizeof(err));
+	return app_err(ret, "%s", err);
+}
+
 static int
 do_create(void *arg, const struct cmd_args *a)
 {
 	const uint16_t port = (uint16_t)cmd_num(a, "port", 0);
 	struct app_port *p = &((struct app *)arg)->port[port];
 	const char *text = cmd_text(a, "rule");
-	struct app_flow **at = &p->flows, *f;
+	struct app_flow *f;
 	char err[FLOW_ERR_LEN] = "";
 	struct rte_flow_error e = {0};
 	struct flow_rule r;
@@ -43,6 +64,9 @@ do_create(void *arg, const struct cmd_args *a)
 	ret = flow_words(text, &r, err);
 	if (ret != 0)
 		return app_err(ret, "port %u: flow: %s", port, err);
+	ret = check_queues(p, r.action);
+	if (ret != 0)
+		return ret;
 	if (cmd_has(a, "validate")) {
 		ret = rte_flow_validate(port, &r.attr, r.item, r.action, &e);
 		if (ret != 0)
@@ -50,32 +74,17 @@ do_create(void *arg, const struct cmd_args *a)
 		app_say(arg, "Flow rule validated\n");
 		return 0;
 	}
-	f = malloc(sizeof(*f) + strlen(text) + 1);
+	f = flow_room(text);
 	if (f == NULL)
 		return app_err(-ENOMEM, "port %u: flow: no memory", port);
-	strcpy(f->text, text);
-	f->next = NULL;
 	f->flow = rte_flow_create(port, &r.attr, r.item, r.action, &e);
 	if (f->flow == NULL) {
 		free(f);
 		return refused(port, "create", &e, -rte_errno);
 	}
-	f->id = p->flow_ids++;
-	while (*at != NULL)
-		at = &(*at)->next;
-	*at = f;
+	flow_add(p, f);
 	app_say(arg, "Flow rule #%u created\n", f->id);
 	return 0;
-}
-
-static struct app_flow **
-find(struct app_port *p, uint64_t id)
-{
-	struct app_flow **at = &p->flows;
-
-	while (*at != NULL && (*at)->id != id)
-		at = &(*at)->next;
-	return at;
 }
 
 static int
@@ -90,7 +99,7 @@ do_destroy(void *arg, const struct cmd_args *a)
 	const uint16_t port = (uint16_t)cmd_num(a, "port", 0);
 	struct app_port *p = &((struct app *)arg)->port[port];
 	const uint64_t id = cmd_num(a, "id", 0);
-	struct app_flow **at = find(p, id), *f = *at;
+	struct app_flow **at = flow_find(p, id), *f = *at;
 	struct rte_flow_error e = {0};
 	int ret;
 
@@ -103,17 +112,6 @@ do_destroy(void *arg, const struct cmd_args *a)
 	free(f);
 	app_say(arg, "Flow rule #%" PRIu64 " destroyed\n", id);
 	return 0;
-}
-
-void
-flows_forget(struct app_port *p)
-{
-	while (p->flows != NULL) {
-		struct app_flow *f = p->flows;
-
-		p->flows = f->next;
-		free(f);
-	}
 }
 
 static int
@@ -146,7 +144,7 @@ do_query(void *arg, const struct cmd_args *a)
 	const struct rte_flow_action count = {.type = RTE_FLOW_ACTION_TYPE_COUNT};
 	const uint16_t port = (uint16_t)cmd_num(a, "port", 0);
 	const uint64_t id = cmd_num(a, "id", 0);
-	const struct app_flow *f = *find(&((struct app *)arg)->port[port], id);
+	const struct app_flow *f = *flow_find(&((struct app *)arg)->port[port], id);
 	struct rte_flow_query_count q = {0};
 	struct rte_flow_error e = {0};
 	struct out o;

@@ -8,8 +8,11 @@
 
 #include <rte_ethdev.h>
 
-#include "fwd.h"
-#include "settings.h"
+#include "apps/triplane/fwd/fwd.h"
+#include "apps/triplane/settings/settings.h"
+#include "apps/triplane/port/port.h"
+#include "apps/triplane/fwd/live.h"
+#include "commands.h"
 
 static int
 do_help(void *arg, const struct cmd_args *a)
@@ -17,8 +20,9 @@ do_help(void *arg, const struct cmd_args *a)
 	struct app *app = arg;
 	const char *topic = cmd_text(a, "topic");
 
-	if (cmd_help(app->reg, topic, stdout) != 0)
-		return app_err(-ENOENT, "topic: no command and no heading is called '%s'; 'help' shows all", topic);
+	if (cmd_help(app->reg, topic, app->json ? stderr : stdout) != 0)
+		return app_err(-ENOENT, "topic: no command and no group is called '%s'; 'help' lists the groups",
+			       topic);
 	return 0;
 }
 
@@ -56,9 +60,12 @@ do_wait_link(void *arg, const struct cmd_args *a)
 			i++;
 			continue;
 		}
-		if (left-- == 0 || !app_sleep_ms(arg, 10))
-			return app_err(-ETIMEDOUT, "port %u: link is %s after %s s, want %s", ports->list[i],
-				       want ? "down" : "up", cmd_text(a, "seconds"), want ? "up" : "down");
+		if (left-- != 0 && app_sleep_ms(arg, 10))
+			continue;
+		return app_stopping(arg)
+			       ? app_err(-EINTR, "port %u: the wait for its link was interrupted", ports->list[i])
+			       : app_err(-ETIMEDOUT, "port %u: link is %s after %s s, want %s", ports->list[i],
+					 want ? "down" : "up", cmd_text(a, "seconds"), want ? "up" : "down");
 	}
 	return 0;
 }
@@ -94,14 +101,20 @@ do_wait_counter(void *arg, const struct cmd_args *a)
 		if (value >= least)
 			i++;
 		else if (left-- == 0 || !app_sleep_ms(arg, 10))
-			return app_err(-ETIMEDOUT, "port %u: %s is %" PRIu64 " after %s s, want %" PRIu64 " or more",
-				       ports->list[i], cmd_text(a, "name"), value, cmd_text(a, "seconds"), least);
+			return app_stopping(arg)
+				       ? app_err(-EINTR, "port %u: the wait for %s was interrupted", ports->list[i],
+						 cmd_text(a, "name"))
+				       : app_err(-ETIMEDOUT,
+						 "port %u: %s is %" PRIu64 " after %s s, want %" PRIu64 " or more",
+						 ports->list[i], cmd_text(a, "name"), value, cmd_text(a, "seconds"),
+						 least);
 	}
 	return 0;
 }
 
 static const struct cmd general[] = {
-	{"General", "help [{topic:rest}]", "Shows all commands, or those of a heading or with these first words.",
+	{"General", "help [{topic:rest}]",
+	 "Shows the groups of commands, or one of them, or the commands with these first words; all: everything.",
 	 do_help, false},
 	{"General", "quit", "Stops forwarding, closes the ports and ends the program.", do_quit, false},
 	{"General", "sleep {ms:1..86400000}", "Waits so many milliseconds.", do_sleep, false},
@@ -112,9 +125,26 @@ static const struct cmd general[] = {
 	 do_wait_counter, false},
 };
 
+static const struct cmd_topic topics[] = {
+	{"General", "help, the end, waiting"},
+	{"Forwarding", "start, stop, live tables; modes, peers, generated packets"},
+	{"Show", "counters, streams, and what limits the packet rate"},
+	{"Ports", "start, stop, reset; queues, rings, MTU, offloads"},
+	{"Filters", "addresses, VLANs, promiscuous modes, pause frames, VXLAN"},
+	{"RSS", "hash types, key and table, counters by kind"},
+	{"Card", "the card of ports, its software model, switches, cables"},
+	{"Queue policies", "priorities, shares, rates, PFC, groups of queues"},
+	{"DCBX", "LLDP and DCBX with the peer"},
+	{"RoCE", "addresses, queue pairs, traffic, captures"},
+	{"Settings", "show and set them by name, save, load, tune"},
+	{"Flow rules", "rte_flow in testpmd's words"},
+	{"InfiniBand", "ports, subnet manager, IPoIB, pairs of ports"},
+};
+
 int
 cmd_general_register(struct app *app)
 {
+	cmd_reg_topics(app->reg, topics, RTE_DIM(topics));
 	return cmd_reg_add(app->reg, general, RTE_DIM(general));
 }
 

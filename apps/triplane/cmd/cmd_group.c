@@ -9,36 +9,10 @@
 #include <rte_ethdev.h>
 
 #include "cmd_qos.h"
-#include "guest.h"
-
-int
-group_find(uint16_t port, const char *name, struct tp_group *g)
-{
-	unsigned int i;
-	int ret;
-
-	for (i = 0; (ret = rte_pmd_mlx4_group_get(port, i, g)) == 0; i++)
-		if (strcmp(g->name, name) == 0)
-			return 0;
-	return ret;
-}
-
-void
-group_settle(struct app *app, uint16_t port)
-{
-	const struct app_port *p = &app->port[port];
-	struct rte_mbuf *none[1];
-	uint16_t q;
-
-	/* rss-queues counts what groups leave. */
-	if (p->started && p->rss_queues != 0 && port_spread(app, p) != 0)
-		app_err_line("port %u: rss-queues %u: the redirection table stays as it was", port, p->rss_queues);
-	/* The tick of an agent polls the port, too. */
-	if (!p->started || app->fwd_runs || p->dcbx != NULL)
-		return;
-	for (q = 0; q < p->rxq; q++)
-		(void)rte_eth_rx_burst(port, q, none, 0);
-}
+#include "apps/triplane/fwd/guest.h"
+#include "apps/triplane/port/group.h"
+#include "apps/triplane/port/port.h"
+#include "commands.h"
 
 static int
 take_word(void *obj, const char *word, char err[TP_ERR_LEN])
@@ -50,6 +24,17 @@ take_word(void *obj, const char *word, char err[TP_ERR_LEN])
 static int
 answer(struct app *app, uint16_t port, const struct tp_group *g, const char *what, int ret, const char *err)
 {
+	char text[TP_ERR_LEN + 160], more[128];
+	unsigned int want = RTE_MAX(app->port[port].rxq, g->num_queues) + 1u;
+	uint16_t i;
+
+	if (ret < 0 && strncmp(err, "queues:", strlen("queues:")) == 0) {
+		for (i = 0; i < g->num_queues; i++)
+			want = RTE_MAX(want, g->queue[i] + 1u);
+		snprintf(text, sizeof(text), "%s; %s", err,
+			 port_queues_advice(&app->port[port], want, more, sizeof(more)));
+		return qos_err(port, what, ret, text);
+	}
 	if (ret < 0)
 		return qos_err(port, what, ret, err);
 	if (ret < g->num_queues && g->rss != 0)
@@ -191,10 +176,10 @@ static const struct cmd table[] = {
 	{"Queue policies", "show group {ports:ports}", "Shows the groups of queues of ports: policy and counters.",
 	 do_show, true},
 	{"Queue policies", "group show {ports:ports}", "The same as show group.", do_show, true},
-	{"Queue policies", "group add {port:port} {name:str} {words:rest}",
+	{"Queue policies", "group add {port:port} {name:str} {words:rest=@group_keys}",
 	 "Adds a group of queues, such as mac=02:00:00:00:00:01 vlan=100 queues=4-7 rss=all. The keys: show qos keys.",
 	 do_group, false},
-	{"Queue policies", "group modify {port:port} {name:str} {words:rest}",
+	{"Queue policies", "group modify {port:port} {name:str} {words:rest=@group_keys}",
 	 "Changes what the words say and keeps the rest, while packets flow; all of them or none.", do_group, false},
 	{"Queue policies", "group remove {port:port} {name:str}", "Gives the queues of a group back to the port.",
 	 do_remove, false},
@@ -206,5 +191,8 @@ static const struct cmd table[] = {
 int
 cmd_group_register(struct app *app)
 {
-	return cmd_reg_add(app->reg, table, RTE_DIM(table));
+	static struct qos_keys keys;
+	int ret = qos_keys_register(app, &keys, "group_keys", tp_group_key);
+
+	return ret != 0 ? ret : cmd_reg_add(app->reg, table, RTE_DIM(table));
 }

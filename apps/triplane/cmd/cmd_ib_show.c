@@ -13,7 +13,8 @@
 #include <tp_mad_service.h>
 #include <tp_roce.h>
 
-#include "ib.h"
+#include "apps/triplane/port/ib.h"
+#include "commands.h"
 
 #define PORTS 32u
 
@@ -97,7 +98,7 @@ show_addresses(struct out *o, struct ibv_context *ctx, const struct ibv_port_att
 }
 
 static void
-show_identity(struct out *o, const struct umad_proto_port *p)
+show_identity(struct out *o, const struct tp_umad_desc *p)
 {
 	out_str(o, "type", p->ca_type);
 	out_str(o, "firmware", p->fw_ver);
@@ -120,7 +121,7 @@ show_identity(struct out *o, const struct umad_proto_port *p)
 static int
 show_port(struct out *o, const char *device)
 {
-	struct umad_proto_port p;
+	struct tp_umad_desc p;
 	struct tp_mad_service *s;
 	struct ibv_port_attr a;
 	struct ibv_context *ctx;

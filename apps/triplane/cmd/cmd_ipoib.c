@@ -11,8 +11,10 @@
 
 #include <tp_ipoib.h>
 
-#include "app.h"
-#include "ib.h"
+#include "apps/triplane/app/app.h"
+#include "apps/triplane/port/ib.h"
+#include "apps/triplane/port/port.h"
+#include "commands.h"
 
 /* --- making and removing ---------------------------------------------------------------------------------------------- */
 

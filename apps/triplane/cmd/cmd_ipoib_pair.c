@@ -9,8 +9,10 @@
 
 #include <tp_ipoib_pair.h>
 
-#include "app.h"
-#include "ib.h"
+#include "apps/triplane/app/app.h"
+#include "apps/triplane/port/ib.h"
+#include "apps/triplane/port/port.h"
+#include "commands.h"
 
 static const char *const members[] = {"primary", "backup"};
 

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "perf.h"
-#include "tel_uint.h"
+#include "apps/triplane/fwd/perf.h"
+#include "lib/roce/port/tel_uint.h"
+#include "commands.h"
 
 /* Who asks by telemetry waits, and so does a command that starts or stops forwarding. */
 #define TELEMETRY_MS 100
@@ -48,6 +49,8 @@ show_lcore(struct out *o, const struct perf_lcore *lc)
 		out_u64(o, "memory_socket", (uint64_t)lc->memory);
 	out_bool(o, "shares_cpu", lc->sharing >= 0);
 	out_real(o, "waits_for_cpu_percent", 100 * lc->away, 1);
+	out_real(o, "steal_percent", 100 * lc->stolen, 1);
+	out_u64(o, "involuntary_switches", lc->switches);
 }
 
 static void
@@ -132,7 +135,9 @@ do_show_perf(void *arg, const struct cmd_args *a)
 		return app_err(-EINVAL, "nothing to watch: forwarding does not run; 'start' first");
 	for (i = 0; i < ports->n; i++)
 		if (!app->port[ports->list[i]].started)
-			return app_err(-ENETDOWN, "port %u is not started", ports->list[i]);
+			return app_err(-ENETDOWN,
+				       "port %u is not started; 'stop', 'port start %u' and 'start' let it take part",
+				       ports->list[i], ports->list[i]);
 	out_init(&o, stdout, app->json || a->json);
 	out_array(&o, "ports");
 	for (i = 0; i < ports->n && ret == 0; i++) {
@@ -176,7 +181,7 @@ tell_bins(struct rte_tel_data *d, const uint64_t bin[FWD_BINS])
 		else
 			snprintf(name, sizeof(name), "bursts_%.*s_to_%s", (int)(dash - bin_names[i]), bin_names[i],
 				 dash + 1);
-		tp_tel_dict_uint(d, name, bin[i]);
+		tel_dict_uint(d, name, bin[i]);
 	}
 }
 
@@ -198,13 +203,13 @@ tell_rx(struct rte_tel_data *d, uint16_t queue, const struct perf_rx *r)
 	if (f == NULL)
 		return false;
 	rte_tel_data_start_dict(f);
-	tp_tel_dict_uint(f, "lcore", r->lcore.id);
-	tp_tel_dict_uint(f, "packets", r->packets);
-	tp_tel_dict_uint(f, "polls", r->polls);
-	tp_tel_dict_uint(f, "empty_polls", r->bin[0]);
-	tp_tel_dict_uint(f, "full_bursts", r->full);
-	tp_tel_dict_uint(f, "waiting_max", r->waiting_max);
-	tp_tel_dict_uint(f, "refill_failures", r->nombuf);
+	tel_dict_uint(f, "lcore", r->lcore.id);
+	tel_dict_uint(f, "packets", r->packets);
+	tel_dict_uint(f, "polls", r->polls);
+	tel_dict_uint(f, "empty_polls", r->bin[0]);
+	tel_dict_uint(f, "full_bursts", r->full);
+	tel_dict_uint(f, "waiting_max", r->waiting_max);
+	tel_dict_uint(f, "refill_failures", r->nombuf);
 	tell_bins(f, r->bin);
 	tell_queue(d, "rx", queue, f);
 	return true;
@@ -218,12 +223,12 @@ tell_tx(struct rte_tel_data *d, uint16_t queue, const struct perf_tx *t)
 	if (f == NULL)
 		return false;
 	rte_tel_data_start_dict(f);
-	tp_tel_dict_uint(f, "lcore", t->lcore.id);
-	tp_tel_dict_uint(f, "packets", t->sent);
-	tp_tel_dict_uint(f, "bursts", t->bursts);
-	tp_tel_dict_uint(f, "blocked_bursts", t->blocked);
-	tp_tel_dict_uint(f, "blocked_cycles", t->full_cycles);
-	tp_tel_dict_uint(f, "doorbells", t->doorbells);
+	tel_dict_uint(f, "lcore", t->lcore.id);
+	tel_dict_uint(f, "packets", t->sent);
+	tel_dict_uint(f, "bursts", t->bursts);
+	tel_dict_uint(f, "blocked_bursts", t->blocked);
+	tel_dict_uint(f, "blocked_cycles", t->full_cycles);
+	tel_dict_uint(f, "doorbells", t->doorbells);
 	tell_bins(f, t->bin);
 	tell_queue(d, "tx", queue, f);
 	return true;
@@ -237,15 +242,15 @@ tell_port(struct rte_tel_data *d, const struct perf *p)
 
 	rte_tel_data_add_dict_string(d, "limit", perf_limit_names[p->limit]);
 	rte_tel_data_add_dict_string(d, "why", p->why);
-	tp_tel_dict_uint(d, "missed", p->missed);
-	tp_tel_dict_uint(d, "no_mbuf", p->nombuf);
+	tel_dict_uint(d, "missed", p->missed);
+	tel_dict_uint(d, "no_mbuf", p->nombuf);
 	for (q = 0; q < p->num_rx && q < TELEMETRY_QUEUES; q++)
 		told += tell_rx(d, q, &p->rx[q]);
 	for (q = 0; q < p->num_tx && q < TELEMETRY_QUEUES; q++)
 		told += tell_tx(d, q, &p->tx[q]);
-	tp_tel_dict_uint(d, "rx_queues", p->num_rx);
-	tp_tel_dict_uint(d, "tx_queues", p->num_tx);
-	tp_tel_dict_uint(d, "queues_left_out", p->num_rx + p->num_tx - told);
+	tel_dict_uint(d, "rx_queues", p->num_rx);
+	tel_dict_uint(d, "tx_queues", p->num_tx);
+	tel_dict_uint(d, "queues_left_out", p->num_rx + p->num_tx - told);
 }
 
 static int

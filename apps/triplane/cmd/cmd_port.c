@@ -7,7 +7,9 @@
 
 #include <rte_ethdev.h>
 
-#include "settings.h"
+#include "apps/triplane/settings/settings.h"
+#include "apps/triplane/port/port.h"
+#include "commands.h"
 
 static int
 each_port(struct app *app, const struct cmd_args *a, int (*fn)(struct app *app, struct app_port *p))
@@ -111,10 +113,15 @@ do_queue(void *arg, const struct cmd_args *a)
 
 	/* Streams use it. */
 	if (app->fwd_runs)
-		return app_err(-EBUSY, "port %u: forwarding runs; stop it first", id);
+		return app_err(-EBUSY, "port %u: forwarding runs; 'stop' first", id);
 	n = rx ? info.nb_rx_queues : info.nb_tx_queues;
 	if (ret == 0 && queue >= n)
-		return app_err(-EINVAL, "port %u: %s %u, want 0..%d", id, cmd_text(a, "what"), queue, n - 1);
+		return app_err(-EINVAL,
+			       "port %u: %s %u, want 0..%d; for more: --%s %u, or 'port stop %u; port config %u %s %u; "
+			       "port start "
+			       "%u'",
+			       id, cmd_text(a, "what"), queue, n - 1, cmd_text(a, "what"), queue + 1u, id, id,
+			       cmd_text(a, "what"), queue + 1u, id);
 	if (ret == 0 && rx)
 		ret = start ? rte_eth_dev_rx_queue_start(id, queue) : rte_eth_dev_rx_queue_stop(id, queue);
 	else if (ret == 0)

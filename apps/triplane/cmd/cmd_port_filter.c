@@ -7,7 +7,8 @@
 
 #include <rte_ethdev.h>
 
-#include "settings.h"
+#include "apps/triplane/settings/settings.h"
+#include "commands.h"
 
 static int
 do_promisc(void *arg, const struct cmd_args *a)
@@ -53,36 +54,8 @@ do_mac(void *arg, const struct cmd_args *a)
 	ret = mac_change(arg, a);
 	rte_ether_format_addr(is, sizeof(is), &cmd_val(a, "address")->mac);
 	if (ret == 0)
-		settings_log("port-setting", "port %u: mac: %s -> %s", id, was, is);
+		app_event("port-setting", "port %u: mac: %s -> %s", id, was, is);
 	return ret;
-}
-
-int
-port_vlans_put(struct app_port *p)
-{
-	unsigned int id;
-	int ret;
-
-	if (!p->configured || (p->rx_offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER) == 0)
-		return 0;
-	for (id = 0; id < APP_VLAN_WORDS * 64; id++) {
-		const uint64_t bit = UINT64_C(1) << id % 64;
-
-		if (((p->vlans[id / 64] ^ p->vlans_put[id / 64]) & bit) == 0)
-			continue;
-		ret = rte_eth_dev_vlan_filter(p->id, (uint16_t)id, (p->vlans[id / 64] & bit) != 0);
-		if (ret != 0)
-			return ret;
-		p->vlans_put[id / 64] ^= bit;
-	}
-	return 0;
-}
-
-int
-port_vlans_set(struct app_port *p, const uint64_t vlans[APP_VLAN_WORDS])
-{
-	memcpy(p->vlans, vlans, sizeof(p->vlans));
-	return p->started ? port_vlans_put(p) : 0;
 }
 
 static int
@@ -127,6 +100,7 @@ do_flow_ctrl(void *arg, const struct cmd_args *a)
 	static const char *const names[] = {"none", "rx", "tx", "full"};
 	uint16_t id = (uint16_t)cmd_num(a, "port", 0);
 	struct rte_eth_fc_conf fc;
+	struct tp_qos_port qos;
 	unsigned int i = 0;
 	int ret;
 
@@ -138,6 +112,11 @@ do_flow_ctrl(void *arg, const struct cmd_args *a)
 	fc.mode = (enum rte_eth_fc_mode)i;
 	if (ret == 0)
 		ret = rte_eth_dev_flow_ctrl_set(id, &fc);
+	if (ret == -EINVAL && rte_pmd_mlx4_qos_get(id, &qos) == 0 && (qos.rx_pfc | qos.tx_pfc) != 0)
+		return app_err(
+			ret,
+			"port %u: flow control %s: one direction has one kind of pause; 'set qos %u pfc=none' first",
+			id, names[i], id);
 	return ret == 0 ? 0 : app_err(ret, "port %u: flow control %s: %s", id, names[i], rte_strerror(-ret));
 }
 
@@ -151,6 +130,12 @@ tunnel_change(void *arg, const struct cmd_args *a)
 	int ret = add ? rte_eth_dev_udp_tunnel_port_add(id, &t) : rte_eth_dev_udp_tunnel_port_delete(id, &t);
 
 	(void)arg;
+	if (ret == -EBUSY)
+		return app_err(ret,
+			       "port %u: tunnel add vxlan %u: the card has another one; 'port tunnel remove' that one "
+			       "first, at "
+			       "its other port, too",
+			       id, t.udp_port);
 	return ret == 0 ? 0
 			: app_err(ret, "port %u: tunnel %s vxlan %u: %s", id, cmd_text(a, "what"), t.udp_port,
 				  rte_strerror(-ret));

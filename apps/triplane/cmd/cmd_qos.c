@@ -10,7 +10,8 @@
 #include <rte_ethdev.h>
 
 #include "cmd_qos.h"
-#include "dcbx.h"
+#include "apps/triplane/port/dcbx.h"
+#include "commands.h"
 
 int
 qos_err(uint16_t port, const char *what, int ret, const char *err)
@@ -57,11 +58,14 @@ qos_words(const char *text, int (*take)(void *obj, const char *word, char err[TP
 
 	notice[0] = '\0';
 	snprintf(copy, sizeof(copy), "%s", text);
+	err[0] = '\0';
 	for (word = strtok_r(copy, " ", &save); word != NULL && ret == 0; word = strtok_r(NULL, " ", &save)) {
 		ret = take(obj, word, err);
 		if (ret == 0 && err[0] != '\0')
 			snprintf(notice, TP_ERR_LEN, "%s", err);
 	}
+	if (ret == -ENOENT)
+		snprintf(err + strlen(err), TP_ERR_LEN - strlen(err), "; 'show qos keys' names them all");
 	return ret;
 }
 
@@ -404,7 +408,7 @@ static const struct cmd table[] = {
 	 "Shows frames, octets, pauses and stalls by priority; with rates over so many seconds.", do_stats, true},
 	{"Queue policies", "show qos keys", "Shows the keys of ports and groups: values, unit, default, range.",
 	 do_keys, true},
-	{"Queue policies", "set qos {port:port} {words:rest}",
+	{"Queue policies", "set qos {port:port} {words:rest=@qos_keys}",
 	 "Changes what the words KEY=VALUE say and keeps the rest; all of them or none. The keys: show qos keys.",
 	 do_set, false},
 	{"Queue policies", "set tc-bandwidth {port:port} {shares:str}",
@@ -414,10 +418,28 @@ static const struct cmd table[] = {
 };
 
 int
+qos_keys_register(struct app *app, struct qos_keys *keys, const char *name,
+		  int (*get)(unsigned int i, struct tp_qos_key *key))
+{
+	struct tp_qos_key key;
+	unsigned int i;
+
+	for (i = 0; i < QOS_KEYS_MAX && get(i, &key) == 0; i++) {
+		snprintf(keys->text[i], sizeof(keys->text[i]), "%s=", key.name);
+		keys->words[i] = keys->text[i];
+	}
+	keys->set = (struct cmd_set){name, keys->words, i};
+	return cmd_reg_set(app->reg, &keys->set);
+}
+
+int
 cmd_qos_register(struct app *app)
 {
-	int ret = cmd_reg_add(app->reg, table, RTE_DIM(table));
+	static struct qos_keys keys;
+	int ret = qos_keys_register(app, &keys, "qos_keys", tp_qos_port_key);
 
+	if (ret == 0)
+		ret = cmd_reg_add(app->reg, table, RTE_DIM(table));
 	if (ret == 0)
 		ret = cmd_qos_file_register(app);
 	return ret != 0 ? ret : cmd_group_register(app);

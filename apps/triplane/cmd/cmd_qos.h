@@ -2,10 +2,10 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Queue policies on the command line: what the tables of ports, groups and files share. */
-#ifndef TRI_CMD_QOS_H
-#define TRI_CMD_QOS_H
+#ifndef TRIPLANE_CMD_CMD_QOS_H
+#define TRIPLANE_CMD_CMD_QOS_H
 
-#include "app.h"
+#include "apps/triplane/app/app.h"
 #include "rte_pmd_mlx4.h"
 #include "rte_pmd_mlx4_qos.h"
 
@@ -18,16 +18,18 @@ int qos_show(struct app *app, const struct cmd_args *a, const char *what,
 int qos_words(const char *text, int (*take)(void *obj, const char *word, char err[TP_ERR_LEN]), void *obj,
 	      char err[TP_ERR_LEN], char notice[TP_ERR_LEN]);
 
-/* The group of that name. 0, -ENOENT, -ENODEV. */
-int group_find(uint16_t port, const char *name, struct tp_group *g);
-/*
- * After a change of groups. A queue goes over to its new rings, and gives the old ones back, when it is polled and has
- * no frames left; while nobody polls it, this does, and takes no frame.
- */
-void group_settle(struct app *app, uint16_t port);
+/* The keys of words as a set that completes them: "KEY=". */
+#define QOS_KEYS_MAX 64
+struct qos_keys {
+	char text[QOS_KEYS_MAX][48];
+	const char *words[QOS_KEYS_MAX];
+	struct cmd_set set;
+};
+int qos_keys_register(struct app *app, struct qos_keys *keys, const char *name,
+		      int (*get)(unsigned int i, struct tp_qos_key *key));
 
 /* cmd_qos_register calls the others. */
 int cmd_qos_file_register(struct app *app);
 int cmd_group_register(struct app *app);
 
-#endif /* TRI_CMD_QOS_H */
+#endif /* TRIPLANE_CMD_CMD_QOS_H */

@@ -9,7 +9,10 @@
 #include <rte_ethdev.h>
 
 #include "cmd_qos.h"
-#include "dcbx.h"
+#include "apps/triplane/port/dcbx.h"
+#include "apps/triplane/port/port.h"
+#include "apps/triplane/port/group.h"
+#include "commands.h"
 
 /* What a section changed, to be taken back. */
 struct step {

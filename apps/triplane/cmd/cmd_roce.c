@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <end.h>
+#include "apps/roce_common/end.h"
 
-#include "roce.h"
-#include "settings.h"
+#include "apps/triplane/port/roce.h"
+#include "apps/triplane/settings/settings.h"
+#include "apps/triplane/port/port.h"
+#include "commands.h"
 
 static const char *const modes[] = {
 	[TP_ROCE_V2] = "v2", [TP_ROCE_V1] = "v1", [TP_ROCE_V1_MAC] = "v1-mac", [TP_ROCE_OFF] = "off"};
@@ -47,7 +49,7 @@ do_on(void *arg, const struct cmd_args *a)
 	if (r == NULL)
 		return -ENOMEM;
 	if (app->fwd_runs)
-		return app_err(-EBUSY, "port %u: forwarding runs; stop it first", p->id);
+		return app_err(-EBUSY, "port %u: forwarding runs; 'stop' first", p->id);
 	if (r->on)
 		return app_err(-EALREADY, "port %u: RoCE is on; 'roce %u off' first", p->id, p->id);
 	if (cmd_has(a, "mode"))
@@ -72,7 +74,7 @@ do_off(void *arg, const struct cmd_args *a)
 	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
 
 	if (app->fwd_runs)
-		return app_err(-EBUSY, "port %u: forwarding runs; stop it first", p->id);
+		return app_err(-EBUSY, "port %u: forwarding runs; 'stop' first", p->id);
 	if (p->roce == NULL || !p->roce->on)
 		return 0;
 	roce_port_down(p);
@@ -166,7 +168,8 @@ do_addr_del(void *arg, const struct cmd_args *a)
 	for (i = 0; i < r->num_addrs && !same_address(&r->addr[i].addr, &addr); i++)
 		;
 	if (i == r->num_addrs)
-		return app_err(-ENOENT, "port %u was not given %s", p->id, cmd_text(a, "addr"));
+		return app_err(-ENOENT, "port %u was not given %s; 'show roce gid %u' shows what it has", p->id,
+			       cmd_text(a, "addr"), p->id);
 	if (r->ctx != NULL) {
 		ret = tp_roce_addr_del(r->ctx, (const struct sockaddr *)&addr);
 		if (ret != 0)

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "roce.h"
+#include "apps/triplane/port/roce.h"
+#include "commands.h"
 
 static int
 do_start(void *arg, const struct cmd_args *a)
@@ -39,7 +40,8 @@ do_stop(void *arg, const struct cmd_args *a)
 		return -ENETDOWN;
 	ret = tp_roce_capture_stop(r->ctx, &captured, &lost);
 	if (ret == ENOENT)
-		return app_err(-ENOENT, "port %u: no capture runs", p->id);
+		return app_err(-ENOENT, "port %u: no capture runs; 'roce capture start %u FILE' begins one", p->id,
+			       p->id);
 	out_init(&o, stdout, app->json || a->json);
 	out_u64(&o, "packets", captured);
 	out_u64(&o, "lost", lost);

@@ -8,9 +8,10 @@
 
 #include <rte_cycles.h>
 
-#include <end.h>
+#include "apps/roce_common/end.h"
 
-#include "roce.h"
+#include "apps/triplane/port/roce.h"
+#include "commands.h"
 
 #define SIZE_DEFAULT 4096
 #define DEPTH_DEFAULT 64

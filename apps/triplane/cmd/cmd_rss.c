@@ -8,7 +8,9 @@
 #include <rte_ethdev.h>
 
 #include "rte_pmd_mlx4_queue.h"
-#include "settings.h"
+#include "apps/triplane/settings/settings.h"
+#include "apps/triplane/port/port.h"
+#include "commands.h"
 
 #define MAX_RETA RTE_ETH_RSS_RETA_SIZE_512
 
@@ -24,11 +26,15 @@ static int
 set_key(struct app_port *p, uint8_t *octets, unsigned int n)
 {
 	struct rte_eth_rss_conf conf = {.rss_hf = p->rss_hf & p->info.flow_type_rss_offloads};
+	char more[128];
 	int ret;
 
 	conf.rss_key = octets;
 	conf.rss_key_len = (uint8_t)n;
 	ret = rte_eth_dev_rss_hash_update(p->id, &conf);
+	if (ret != 0 && p->rxq < 2)
+		return app_err(ret, "port %u: rss key: there is nothing to spread, the port has %u receive queue; %s",
+			       p->id, p->rxq, port_queues_advice(p, 2, more, sizeof(more)));
 	if (ret != 0)
 		return app_err(ret, "port %u: rss key: %s", p->id, rte_strerror(-ret));
 	memcpy(p->rss_key, octets, n);
@@ -45,7 +51,8 @@ key_change(void *arg, const struct cmd_args *a)
 	uint8_t octets[CMD_MAX_HEX];
 
 	if (p->info.hash_key_size != 0 && key->n != p->info.hash_key_size)
-		return app_err(-EINVAL, "port %u: key of %u octets, want %u", p->id, key->n, p->info.hash_key_size);
+		return app_err(-EINVAL, "port %u: key of %u octets, want %u; 'rss symmetric %u' makes one", p->id,
+			       key->n, p->info.hash_key_size, p->id);
 	memcpy(octets, key->hex, key->n);
 	return set_key(p, octets, key->n);
 }
@@ -64,44 +71,15 @@ symmetric_change(void *arg, const struct cmd_args *a)
 	return set_key(p, octets, n);
 }
 
-int
-port_table_put(struct app *app, struct app_port *p, char *err, size_t len)
+static uint32_t
+largest(const struct cmd_val *list)
 {
-	const uint16_t size = p->info.reta_size;
-	uint16_t i;
-	int ret;
+	uint32_t most = 0;
+	unsigned int i;
 
-	for (i = 0; i < p->table_len; i++)
-		if (p->table[i] >= p->rxq) {
-			snprintf(err, len, "port %u: queues: %u, want 0..%u", p->id, p->table[i], p->rxq - 1);
-			return -EINVAL;
-		}
-	if (p->table_len != 0 && (size == 0 || size > MAX_RETA)) {
-		snprintf(err, len, "port %u: the device has a redirection table of %u entries, want 1..%u", p->id, size,
-			 MAX_RETA);
-		return -ENOTSUP;
-	}
-	ret = port_spread(app, p);
-	if (ret != 0)
-		snprintf(err, len, "port %u: redirection table: %s", p->id, port_table_error(ret));
-	return ret;
-}
-
-int
-port_table_set(struct app *app, struct app_port *p, const uint16_t *queue, uint16_t n, char *err, size_t len)
-{
-	uint16_t was[APP_TABLE_MAX], was_len = p->table_len;
-	int ret;
-
-	memcpy(was, p->table, sizeof(was));
-	memcpy(p->table, queue, n * sizeof(queue[0]));
-	p->table_len = n;
-	ret = p->started ? port_table_put(app, p, err, len) : 0;
-	if (ret == 0)
-		return 0;
-	memcpy(p->table, was, sizeof(was));
-	p->table_len = was_len;
-	return ret;
+	for (i = 0; i < list->n; i++)
+		most = RTE_MAX(most, list->list[i]);
+	return most;
 }
 
 /* Entries take the queues of the list in turn. */
@@ -117,11 +95,12 @@ table_change(void *arg, const struct cmd_args *a)
 	int ret;
 
 	RTE_BUILD_BUG_ON(RTE_DIM(queue) < CMD_MAX_LIST);
-	for (i = 0; i < queues->n; i++) {
-		if (queues->list[i] >= p->rxq)
-			return app_err(-EINVAL, "port %u: queues: %u, want 0..%u", p->id, queues->list[i], p->rxq - 1);
-		queue[i] = (uint16_t)queues->list[i];
+	if (largest(queues) >= p->rxq) {
+		ret = port_queue_refuse(p, "queues:", largest(queues), err, sizeof(err));
+		return app_err(ret, "%s", err);
 	}
+	for (i = 0; i < queues->n; i++)
+		queue[i] = (uint16_t)queues->list[i];
 	ret = port_table_set(app, p, queue, (uint16_t)queues->n, err, sizeof(err));
 	return ret == 0 ? 0 : app_err(ret, "%s", err);
 }

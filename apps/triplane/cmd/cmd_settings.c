@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "settings.h"
+#include "apps/triplane/settings/settings.h"
+#include "commands.h"
 
 /* --- show ---------------------------------------------------------------------------------------------------- */
 
@@ -235,7 +236,7 @@ do_load(void *arg, const struct cmd_args *a)
 	if (ret == 0) {
 		ret = settings_apply(app, &l, path);
 		if (ret == 0) {
-			settings_log("settings-loaded", "%s: %u settings changed", path, l.num);
+			app_event("settings-loaded", "%s: %u settings changed", path, l.num);
 			app_say(app, "%s: %u settings changed\n", path, l.num);
 		}
 	}

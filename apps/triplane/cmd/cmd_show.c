@@ -9,8 +9,11 @@
 #include <rte_ethdev.h>
 #include <rte_ring.h>
 
-#include "app.h"
-#include "fwd.h"
+#include "apps/triplane/app/app.h"
+#include "apps/triplane/fwd/fwd.h"
+#include "apps/triplane/port/port.h"
+#include "apps/triplane/fwd/live.h"
+#include "commands.h"
 
 static void
 show_info(const struct app *app, const struct app_port *p, struct out *o)

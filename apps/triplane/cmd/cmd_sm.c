@@ -12,7 +12,8 @@
 #include <tp_mad_service.h>
 #include <tp_sm.h>
 
-#include "ib.h"
+#include "apps/triplane/port/ib.h"
+#include "commands.h"
 
 #define MANAGERS 16u
 

@@ -7,8 +7,9 @@
 
 #include <rte_errno.h>
 
-#include "app.h"
+#include "apps/triplane/app/app.h"
 #include "rte_pmd_mlx4.h"
+#include "commands.h"
 
 #define MAX_SWITCHES 64u
 

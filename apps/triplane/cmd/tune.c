@@ -11,7 +11,9 @@
 
 #include <rte_ethdev.h>
 
-#include "settings.h"
+#include "apps/triplane/settings/settings.h"
+#include "apps/triplane/port/port.h"
+#include "commands.h"
 
 /* Queues that RSS spreads one port over unless somebody says more, E-1. */
 #define RSS_QUEUES 8u
@@ -198,7 +200,7 @@ apply(struct app *app, const struct profile *f, const char *log)
 	}
 	if (ret == 0) {
 		snprintf(s->profile, sizeof(s->profile), "%s", f->name);
-		settings_log("tune-applied", "%s: %u settings changed", f->name, l.num);
+		app_event("tune-applied", "%s: %u settings changed", f->name, l.num);
 		app_say(app, "tune %s: %u settings changed\n", f->name, l.num);
 	}
 	tp_setting_list_free(&l);
@@ -224,7 +226,7 @@ do_manual(void *arg, const struct cmd_args *a)
 	(void)a;
 	tp_setting_list_free(&app->settings->tuned);
 	snprintf(app->settings->profile, sizeof(app->settings->profile), "manual");
-	settings_log("tune-applied", "manual: all settings stay as they are");
+	app_event("tune-applied", "manual: all settings stay as they are");
 	return 0;
 }
 
@@ -245,7 +247,8 @@ do_restore(void *arg, const struct cmd_args *a)
 	int ret;
 
 	if (log == NULL && s->tuned.num == 0)
-		return app_err(-ENOENT, "no profile changed anything; want one applied before, or the log of one");
+		return app_err(-ENOENT, "no profile changed anything; 'tune PROFILE' first, or 'tune restore FILE' "
+					"with the log of one");
 	if (log != NULL)
 		ret = tp_settings_read(s->reg, log, false, &l, wrong, NULL);
 	else
@@ -253,7 +256,7 @@ do_restore(void *arg, const struct cmd_args *a)
 	if (ret == 0)
 		ret = settings_apply(app, &l, log);
 	if (ret == 0) {
-		settings_log("tune-restored", "%u settings changed", l.num);
+		app_event("tune-restored", "%u settings changed", l.num);
 		app_say(app, "tune restore: %u settings changed\n", l.num);
 		tp_setting_list_free(&s->tuned);
 		s->profile[0] = '\0';

@@ -86,8 +86,8 @@ give(struct fwd *fwd, const unsigned int *joins, unsigned int num_cores)
 	for (i = 0; i < fwd->num_streams; i++)
 		catching += fwd->stream[i].mode->catches;
 	if (catching != 0 && num_cores < 2)
-		return app_err(-EINVAL,
-			       "burst-buffer wants 2 forwarding lcores or more, one to empty the rings; there is 1");
+		return app_err(-EINVAL, "burst-buffer wants 2 forwarding lcores or more, one to empty the rings; there "
+					"is 1, --lcores gives more");
 	num_cores -= catching != 0;
 	for (i = 0; i < fwd->num_streams; i++) {
 		if (joins[i] != i) {

@@ -13,10 +13,12 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 
-#include "dcbx.h"
+#include "apps/common/eal.h"
+#include "apps/triplane/port/dcbx.h"
 #include "fwd.h"
 #include "guest.h"
-#include "roce.h"
+#include "apps/triplane/port/roce.h"
+#include "live.h"
 
 /* What an application would do with its packets. */
 static void
@@ -127,6 +129,17 @@ fwd_wait_set(struct app *app, struct app_port *p, const struct rxwait_conf *c)
 	}
 }
 
+/* A generator has a stream for each transmit queue, and one that frees what comes for each receive queue beyond them. */
+static unsigned int
+port_streams(const struct app_port *p)
+{
+	const struct fwd_mode *m = &fwd_modes[p->mode];
+
+	if (!m->generates)
+		return p->rxq;
+	return m->deaf ? p->txq : RTE_MAX(p->rxq, p->txq);
+}
+
 static unsigned int
 count_streams(const struct app *app)
 {
@@ -136,8 +149,8 @@ count_streams(const struct app *app)
 		const struct app_port *p = &app->port[i];
 
 		if (p->present && p->started)
-			n += (fwd_modes[p->mode].generates ? p->txq : p->rxq) + (p->burst_buffer ? p->rxq : 0) +
-			     (p->dcbx != NULL) + (p->roce != NULL && p->roce->ctx != NULL);
+			n += port_streams(p) + (p->burst_buffer ? p->rxq : 0) + (p->dcbx != NULL) +
+			     (p->roce != NULL && p->roce->ctx != NULL);
 	}
 	return n;
 }
@@ -172,7 +185,10 @@ stream_of_guest(struct app *app, struct fwd_stream *s, const struct app_port *p,
 	if (stream_lro(s, p, out) != 0)
 		return -EINVAL;
 	if (!out->started)
-		return app_err(-ENETDOWN, "port %u forwards to port %u, which is not started", p->id, s->tx_port);
+		return app_err(
+			-ENETDOWN,
+			"port %u forwards to port %u, which is not started; 'port start %u', or 'set peer %u PORT'",
+			p->id, s->tx_port, s->tx_port, p->id);
 	if (s->tx_queue >= out->txq)
 		return app_err(-EINVAL,
 			       "port %u queue %u forwards to transmit queue %u of port %u, which has %u; set-up with "
@@ -195,8 +211,8 @@ stream_choice(struct fwd_stream *s, const struct app_port *p, const struct app_p
 		return app_err(
 			-EINVAL,
 			"port %u: tx-choice wants 2 or more transmit queues for each receive queue of port %u: %u, it "
-			"has %u",
-			out->id, p->id, 2u * p->rxq, out->txq);
+			"has %u; --txq %u, or 'port stop %u; port config %u txq %u; port start %u'",
+			out->id, p->id, 2u * p->rxq, out->txq, 2u * p->rxq, out->id, out->id, 2u * p->rxq, out->id);
 	s->tx_queue = (uint16_t)(s->rx_queue * each);
 	ret = tp_txq_init(&s->choice, out->tx_choice, out->id, s->tx_queue, RTE_MIN(each, TP_TXQ_MOST), err,
 			  sizeof(err));
@@ -216,6 +232,8 @@ stream_init(struct app *app, struct fwd_stream *s, const struct app_port *p, uin
 	if (guest_route(app, p->id, q, &s->tx_port, &s->tx_queue))
 		return stream_of_guest(app, s, p, q);
 	s->mode = &fwd_modes[p->mode];
+	if (s->mode->generates && q >= p->txq)
+		s->mode = &fwd_modes[fwd_mode_by_name("rxonly")];
 	s->burst = app->burst;
 	s->work = p->work;
 	s->rx_port = p->id;
@@ -224,9 +242,15 @@ stream_init(struct app *app, struct fwd_stream *s, const struct app_port *p, uin
 	s->tx_port = s->mode->to_self ? p->id : p->peer;
 	out = &app->port[s->tx_port];
 	if (s->mode->sends && (!out->present || !out->started))
-		return app_err(-ENETDOWN, "port %u forwards to port %u, which is not started", p->id, s->tx_port);
+		return app_err(
+			-ENETDOWN,
+			"port %u forwards to port %u, which is not started; 'port start %u', or 'set peer %u PORT'",
+			p->id, s->tx_port, s->tx_port, p->id);
 	if (s->mode->sends && out->txq == 0)
-		return app_err(-EINVAL, "port %u forwards to port %u, which has no transmit queue", p->id, s->tx_port);
+		return app_err(-EINVAL,
+			       "port %u forwards to port %u, which has no transmit queue; 'port config %u txq 1' while "
+			       "it is stopped",
+			       p->id, s->tx_port, s->tx_port);
 	s->tx_queue = s->mode->sends ? (uint16_t)(q % out->txq) : 0;
 	s->tx_offloads = out->tx_offloads;
 	s->prepare = strcmp(s->mode->name, "csum") == 0;
@@ -252,7 +276,7 @@ add_stream(struct app *app, struct fwd *fwd, const struct app_port *p, uint16_t 
 	int ret = stream_init(app, s, p, q);
 
 	/* a generator frees what it receives, nothing waits for it */
-	if (ret != 0 || !p->burst_buffer || s->mode->generates)
+	if (ret != 0 || !p->burst_buffer || fwd_modes[p->mode].generates)
 		return ret;
 	ret = fwd_reserve_make(s, &fwd->stream[fwd->num_streams]);
 	fwd->num_streams += ret == 0;
@@ -305,7 +329,7 @@ fwd_plan(struct app *app, struct fwd **out)
 		for (i = 0; i < RTE_MAX_ETHPORTS && ret == 0; i++) {
 			const struct app_port *p = &app->port[i];
 
-			if (p->present && p->started && q < (fwd_modes[p->mode].generates ? p->txq : p->rxq))
+			if (p->present && p->started && q < port_streams(p))
 				ret = add_stream(app, fwd, p, q);
 		}
 	}
@@ -355,6 +379,7 @@ fwd_start(struct app *app)
 	pthread_mutex_unlock(&app->fwd_lock);
 	for (i = 0; i < fwd->num_lcores; i++) {
 		fwd->lcore[i].conf_lock = &fwd->conf_lock;
+		app_cpu_take(fwd->lcore[i].id);
 		ret = rte_eal_remote_launch(lcore_main, &fwd->lcore[i], fwd->lcore[i].id);
 		if (ret != 0) {
 			app_err(ret, "lcore %u does not start: %s", fwd->lcore[i].id, rte_strerror(-ret));
@@ -379,8 +404,10 @@ fwd_stop(struct app *app)
 	}
 	for (i = 0; i < app->fwd->num_lcores; i++)
 		__atomic_store_n(&app->fwd->lcore[i].call, FWD_STOP, __ATOMIC_RELEASE);
-	for (i = 0; i < app->fwd->num_lcores; i++)
+	for (i = 0; i < app->fwd->num_lcores; i++) {
 		rte_eal_wait_lcore(app->fwd->lcore[i].id);
+		app_cpu_give(app->fwd->lcore[i].id);
+	}
 	pthread_mutex_lock(&app->fwd_lock);
 	app->fwd->stop_tsc = rte_rdtsc();
 	app->fwd_runs = false;

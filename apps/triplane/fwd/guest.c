@@ -10,8 +10,9 @@
 #include <rte_dev.h>
 #include <rte_errno.h>
 
-#include "cmd_qos.h"
 #include "fwd.h"
+#include "apps/triplane/port/port.h"
+#include "apps/triplane/port/group.h"
 
 #define VHOST_DRIVER "net_vhost"
 
@@ -71,7 +72,7 @@ guest_link(struct app *app, uint16_t port, const char *group, const char *socket
 	int ret;
 
 	if (app->fwd_runs)
-		return app_err(-EBUSY, "group vhost: forwarding runs; stop it first");
+		return app_err(-EBUSY, "group vhost: forwarding runs; 'stop' first");
 	ret = group_find(port, group, &g);
 	if (ret != 0)
 		return app_err(ret, "group vhost: '%s' is no group of port %u, want one that 'show group %u' names",
@@ -113,7 +114,7 @@ guest_unlink(struct app *app, uint16_t port, const char *group)
 	int ret;
 
 	if (app->fwd_runs)
-		return app_err(-EBUSY, "group vhost: forwarding runs; stop it first");
+		return app_err(-EBUSY, "group vhost: forwarding runs; 'stop' first");
 	if (guest == NULL)
 		return app_err(-ENOENT, "group vhost: group %s of port %u has no guest", group, port);
 	ret = app->port[guest->vhost].present ? port_close(app, &app->port[guest->vhost]) : 0;

@@ -6,10 +6,10 @@
  * queue. What the card receives for the group goes to the guest, what the guest sends leaves by the transmit queues of
  * the group, with its priority, rate and anti-spoof.
  */
-#ifndef TRI_GUEST_H
-#define TRI_GUEST_H
+#ifndef TRIPLANE_FWD_GUEST_H
+#define TRIPLANE_FWD_GUEST_H
 
-#include "app.h"
+#include "apps/triplane/app/app.h"
 
 /* All with forwarding stopped; 0 or a negative errno after having said why. */
 int guest_link(struct app *app, uint16_t port, const char *group, const char *socket);
@@ -19,4 +19,4 @@ bool guest_route(const struct app *app, uint16_t port, uint16_t q, uint16_t *tx_
 /* Before ports are closed. */
 void guest_unlink_all(struct app *app);
 
-#endif /* TRI_GUEST_H */
+#endif /* TRIPLANE_FWD_GUEST_H */

@@ -13,9 +13,10 @@
 
 #include <tp_ipoib.h>
 
-#include "app.h"
+#include "apps/triplane/cli/columns.h"
 #include "fwd.h"
 #include "rte_pmd_mlx4_queue.h"
+#include "live.h"
 
 struct look {
 	uint64_t tsc;
@@ -179,35 +180,57 @@ sum_lcore(const struct fwd_lcore *lc, const struct fwd *fwd, const struct look *
 	}
 }
 
+static const struct column port_columns[] = {
+	{"port", 5, 10},      {"rx pkt/s", 11, 14}, {"tx pkt/s", 11, 14}, {"rx Mbit/s", 9, 10},
+	{"tx Mbit/s", 9, 10}, {"missed", 9, 12},    {"nombuf", 8, 12},    {"errors", 8, 12},
+};
+
 static void
 text_ports(const struct app *app, const struct look *a, const struct look *b, double sec, FILE *f)
 {
+	char cell[RTE_DIM(port_columns)][CELL_LEN];
+	struct columns t;
 	unsigned int i;
 
-	fprintf(f, "  %-10s %12s %12s %10s %10s %10s %10s %10s\n", "port", "rx pkt/s", "tx pkt/s", "rx Mbit/s",
-		"tx Mbit/s", "rx missed", "rx nombuf", "errors");
+	columns_fit(&t, port_columns, RTE_DIM(port_columns), columns_of(f));
+	columns_head(&t, f);
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
 		const struct rte_eth_stats *x = &a->port[i], *y = &b->port[i];
 
 		if (!app->port[i].present)
 			continue;
-		fprintf(f, "  %-10u %12.0f %12.0f %10.1f %10.1f %10" PRIu64 " %10" PRIu64 " %10" PRIu64 "\n", i,
-			diff(y->ipackets, x->ipackets) / sec, diff(y->opackets, x->opackets) / sec,
-			diff(y->ibytes, x->ibytes) * 8 / sec / 1e6, diff(y->obytes, x->obytes) * 8 / sec / 1e6,
-			diff(y->imissed, x->imissed), diff(y->rx_nombuf, x->rx_nombuf),
-			diff(y->ierrors, x->ierrors) + diff(y->oerrors, x->oerrors));
+		snprintf(cell[0], CELL_LEN, "%u", i);
+		columns_num(&t, 1, (double)diff(y->ipackets, x->ipackets) / sec, 0, cell[1]);
+		columns_num(&t, 2, (double)diff(y->opackets, x->opackets) / sec, 0, cell[2]);
+		columns_num(&t, 3, (double)diff(y->ibytes, x->ibytes) * 8 / sec / 1e6, 1, cell[3]);
+		columns_num(&t, 4, (double)diff(y->obytes, x->obytes) * 8 / sec / 1e6, 1, cell[4]);
+		columns_num(&t, 5, (double)diff(y->imissed, x->imissed), 0, cell[5]);
+		columns_num(&t, 6, (double)diff(y->rx_nombuf, x->rx_nombuf), 0, cell[6]);
+		columns_num(&t, 7, (double)(diff(y->ierrors, x->ierrors) + diff(y->oerrors, x->oerrors)), 0, cell[7]);
+		columns_row(&t, cell, f);
 	}
 }
 
+static const struct column stream_columns[] = {
+	{"stream", 17, 24}, {"rx pkt/s", 11, 14},   {"tx pkt/s", 11, 14}, {"dropped", 10, 12},
+	{"fill", 6, 8},     {"cycles/pkt", 10, 11}, {"busy %", 6, 8},
+};
+
 /* fill: packets per burst that was not empty; cycles: of the rounds that moved packets. */
 static void
-text_row(FILE *f, const char *name, const struct fwd_stats *d, double sec)
+text_row(const struct columns *t, FILE *f, const char *name, const struct fwd_stats *d, double sec)
 {
 	double pkts = (double)RTE_MAX(d->rx, d->tx);
+	char cell[RTE_DIM(stream_columns)][CELL_LEN];
 
-	fprintf(f, "  %-22s %12.0f %12.0f %10" PRIu64 " %7.1f %10.1f %6.1f\n", name, (double)d->rx / sec,
-		(double)d->tx / sec, d->drop, ratio(pkts, (double)d->bursts), ratio((double)d->cycles, pkts),
-		100 * ratio((double)d->cycles, (double)(d->cycles + d->idle_cycles)));
+	snprintf(cell[0], CELL_LEN, "%s", name);
+	columns_num(t, 1, (double)d->rx / sec, 0, cell[1]);
+	columns_num(t, 2, (double)d->tx / sec, 0, cell[2]);
+	columns_num(t, 3, (double)d->drop, 0, cell[3]);
+	columns_num(t, 4, ratio(pkts, (double)d->bursts), 1, cell[4]);
+	columns_num(t, 5, ratio((double)d->cycles, pkts), 1, cell[5]);
+	columns_num(t, 6, 100 * ratio((double)d->cycles, (double)(d->cycles + d->idle_cycles)), 1, cell[6]);
+	columns_row(t, cell, f);
 }
 
 static void
@@ -215,14 +238,15 @@ text_table(const struct app *app, const struct look *a, const struct look *b, co
 {
 	double sec = (double)(b->tsc - a->tsc) / (double)rte_get_tsc_hz();
 	const struct fwd *fwd = app->fwd;
+	struct columns t;
 	struct fwd_stats d;
-	char name[64];
+	char name[CELL_LEN];
 	unsigned int i;
 
 	fprintf(f, "%s\n", title);
 	text_ports(app, a, b, sec, f);
-	fprintf(f, "  %-22s %12s %12s %10s %7s %10s %6s\n", "stream", "rx pkt/s", "tx pkt/s", "dropped", "fill",
-		"cycles/pkt", "busy %");
+	columns_fit(&t, stream_columns, RTE_DIM(stream_columns), columns_of(f));
+	columns_head(&t, f);
 	for (i = 0; i < fwd->num_streams; i++) {
 		const struct fwd_stream *s = &fwd->stream[i];
 		struct fwd_lcore one = {.num = 1, .stream = (struct fwd_stream *[]){&fwd->stream[i]}};
@@ -232,12 +256,12 @@ text_table(const struct app *app, const struct look *a, const struct look *b, co
 		sum_lcore(&one, fwd, a, b, &d);
 		snprintf(name, sizeof(name), "%u.%u %s %u.%u", s->rx_port, s->rx_queue, s->mode->sends ? "->" : "-x",
 			 s->tx_port, s->tx_queue);
-		text_row(f, name, &d, sec);
+		text_row(&t, f, name, &d, sec);
 	}
 	for (i = 0; i < fwd->num_lcores; i++) {
 		sum_lcore(&fwd->lcore[i], fwd, a, b, &d);
 		snprintf(name, sizeof(name), "lcore %u", fwd->lcore[i].id);
-		text_row(f, name, &d, sec);
+		text_row(&t, f, name, &d, sec);
 	}
 	fflush(f);
 }
@@ -325,6 +349,25 @@ json_table(const struct app *app, const struct look *a, const struct look *b, co
 	out_done(&o);
 }
 
+/* Zeros everywhere have a reason that the table does not show. */
+static void
+tell_silence(struct app *app, const struct look *l)
+{
+	uint64_t rx = 0, tx = 0;
+	unsigned int i;
+
+	for (i = 0; i < app->fwd->num_streams; i++) {
+		if (app->fwd->stream[i].mode->generates)
+			return;
+		rx += l->stream[i].rx;
+		tx += l->stream[i].tx;
+	}
+	if (rx + tx != 0 || app->fwd->silence_told || l->tsc - app->fwd->start_tsc < rte_get_tsc_hz() / 2)
+		return;
+	app->fwd->silence_told = true;
+	app_say(app, "nothing came: these ports send only what they receive; 'set fwd flowgen PORT' lets one begin\n");
+}
+
 /* A key on the terminal ends a live table, as it would end a pager. */
 static bool
 key_pressed(void)
@@ -362,6 +405,8 @@ live_run(struct app *app, uint32_t seconds)
 		last = now;
 		now = tmp;
 	}
+	if (i > 1)
+		tell_silence(app, last);
 	look_free(last);
 	look_free(now);
 	return 0;
@@ -407,8 +452,10 @@ live_summary(struct app *app, bool json)
 		snprintf(title, sizeof(title), json ? "summary" : "=== summary of %.1f s",
 			 (double)(last->tsc - first->tsc) / (double)rte_get_tsc_hz());
 		(json ? json_table : text_table)(app, first, last, title, stdout);
-		if (!json)
+		if (!json) {
 			text_totals(app, first, last, stdout);
+			tell_silence(app, last);
+		}
 	}
 	look_free(first);
 	look_free(last);

@@ -13,6 +13,7 @@
 #include <rte_mbuf.h>
 
 #include "fwd.h"
+#include "apps/triplane/port/port.h"
 
 /* Every transmit ring of the socket full, what streams and lcore caches hold, and what a wire may keep. */
 static uint32_t

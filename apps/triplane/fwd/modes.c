@@ -10,7 +10,7 @@
 #include <rte_ring.h>
 
 #include "fwd.h"
-#include "swap.h"
+#include "apps/triplane/traffic/swap.h"
 
 #define PREFETCH_AHEAD 4
 
@@ -227,6 +227,7 @@ const struct fwd_mode fwd_modes[] = {
 	 .help = "sends one flow as fast as it goes, receives nothing",
 	 .round = fwd_round_txonly,
 	 .to_self = true,
+	 .deaf = true,
 	 .generates = true,
 	 .sends = true},
 	{.name = "flowgen",

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -14,6 +15,7 @@
 #include "perf.h"
 #include "rte_pmd_mlx4.h"
 #include "rte_pmd_mlx4_queue.h"
+#include "live.h"
 
 #define LOOK_MS 1
 
@@ -22,7 +24,9 @@ struct before {
 	struct rte_eth_stats stats;
 	uint64_t paused;
 	uint64_t nombuf[PERF_QUEUES];
-	uint64_t waited_ns[RTE_MAX_LCORE]; /* by the index in fwd */
+	struct {
+		uint64_t waited_ns, stolen_ns, switches;
+	} lcore[RTE_MAX_LCORE]; /* by the index in fwd */
 };
 
 /* Only whether there are any counts: without priorities of its own, pausing may show in each of them. */
@@ -71,6 +75,49 @@ waited_ns(const struct fwd_lcore *lc)
 		ns = 0;
 	fclose(f);
 	return ns;
+}
+
+/* How often a thread was taken off its CPU. */
+static uint64_t
+switches(const struct fwd_lcore *lc)
+{
+	static const char key[] = "nonvoluntary_ctxt_switches:";
+	char path[64], line[128];
+	uint64_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", __atomic_load_n(&lc->tid, __ATOMIC_RELAXED));
+	f = fopen(path, "re");
+	if (f == NULL)
+		return 0;
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (strncmp(line, key, strlen(key)) == 0)
+			n = strtoull(line + strlen(key), NULL, 10);
+	fclose(f);
+	return n;
+}
+
+/* What the host of this machine took of an lcore's CPU: the eighth number of its line in /proc/stat. */
+static uint64_t
+stolen_ns(const struct fwd_lcore *lc)
+{
+	rte_cpuset_t cpus = rte_lcore_cpuset(lc->id);
+	char key[16], line[512];
+	uint64_t ticks = 0;
+	int cpu = 0;
+	FILE *f = CPU_COUNT(&cpus) == 1 ? fopen("/proc/stat", "re") : NULL;
+
+	if (f == NULL)
+		return 0;
+	while (!CPU_ISSET(cpu, &cpus))
+		cpu++;
+	snprintf(key, sizeof(key), "cpu%d ", cpu);
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (strncmp(line, key, strlen(key)) == 0 &&
+		    sscanf(line + strlen(key), "%*u %*u %*u %*u %*u %*u %*u %" SCNu64, &ticks) != 1)
+			ticks = 0;
+	fclose(f);
+	return ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 static struct perf_lcore
@@ -183,9 +230,11 @@ port_before(const struct fwd *fwd, struct perf *p, struct before *b)
 	unsigned int i;
 	uint16_t q;
 
-	for (i = 0; i < fwd->num_lcores; i++)
-		b->waited_ns[i] = waited_ns(&fwd->lcore[i]);
-
+	for (i = 0; i < fwd->num_lcores; i++) {
+		b->lcore[i].waited_ns = waited_ns(&fwd->lcore[i]);
+		b->lcore[i].stolen_ns = stolen_ns(&fwd->lcore[i]);
+		b->lcore[i].switches = switches(&fwd->lcore[i]);
+	}
 	live_totals(fwd, p->port, &b->stats);
 	b->paused = pauses(p->port);
 	look_at_rings(p, 1);
@@ -201,21 +250,37 @@ since(uint64_t now, uint64_t before)
 }
 
 static void
+lcore_after(const struct perf_lcore *now, struct perf_lcore *lc)
+{
+	if (lc->id != now->id)
+		return;
+	lc->away = now->away;
+	lc->stolen = now->stolen;
+	lc->switches = now->switches;
+}
+
+static void
 lcores_after(const struct fwd *fwd, struct perf *p, const struct before *b)
 {
-	double away;
 	unsigned int i;
 	uint16_t q;
 
 	for (i = 0; i < fwd->num_lcores; i++) {
+		const struct fwd_lcore *lc = &fwd->lcore[i];
 		/* A wait counts when it ends, also what of it was before this watch. */
-		away = RTE_MIN(1.0, (double)since(waited_ns(&fwd->lcore[i]), b->waited_ns[i]) / 1e9 / p->seconds);
+		const struct perf_lcore now = {
+			.id = lc->id,
+			.away = RTE_MIN(1.0, (double)since(waited_ns(lc), b->lcore[i].waited_ns) / 1e9 / p->seconds),
+			.stolen = RTE_MIN(1.0, (double)since(stolen_ns(lc), b->lcore[i].stolen_ns) / 1e9 / p->seconds),
+			.switches = since(switches(lc), b->lcore[i].switches),
+		};
+
 		for (q = 0; q < p->num_rx; q++)
-			if (p->rx[q].served && p->rx[q].lcore.id == fwd->lcore[i].id)
-				p->rx[q].lcore.away = away;
+			if (p->rx[q].served)
+				lcore_after(&now, &p->rx[q].lcore);
 		for (q = 0; q < p->num_tx; q++)
-			if (p->tx[q].served && p->tx[q].lcore.id == fwd->lcore[i].id)
-				p->tx[q].lcore.away = away;
+			if (p->tx[q].served)
+				lcore_after(&now, &p->tx[q].lcore);
 	}
 }
 

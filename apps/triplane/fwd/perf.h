@@ -6,8 +6,8 @@
  *
  * perf.c measures while forwarding runs; perf_why.c judges, and knows nothing but the figures.
  */
-#ifndef TRI_PERF_H
-#define TRI_PERF_H
+#ifndef TRIPLANE_FWD_PERF_H
+#define TRIPLANE_FWD_PERF_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,10 +36,12 @@ enum perf_limit {
 /* Who serves a queue. */
 struct perf_lcore {
 	unsigned int id;
-	int socket;  /* of the lcore */
-	int memory;  /* of the queue, -1: any */
-	int sharing; /* another forwarding lcore that is on the same CPU only, -1: none */
-	double away; /* share of the time in which it wanted to run and something else had its CPU */
+	int socket;        /* of the lcore */
+	int memory;        /* of the queue, -1: any */
+	int sharing;       /* another forwarding lcore that is on the same CPU only, -1: none */
+	double away;       /* share of the time in which it wanted to run and something else had its CPU */
+	double stolen;     /* share of the time in which the host of this machine had its CPU */
+	uint64_t switches; /* it was taken off its CPU without having asked for it */
 };
 
 struct perf_rx {
@@ -77,7 +79,7 @@ struct perf {
 	struct perf_rx rx[PERF_QUEUES];
 	struct perf_tx tx[PERF_QUEUES];
 	enum perf_limit limit;
-	char why[256];
+	char why[320];
 };
 
 extern const char *const perf_limit_names[];
@@ -91,7 +93,4 @@ int perf_measure(const struct app *app, uint16_t port, unsigned int ms, struct p
 /* Fills in limit and why. */
 void perf_judge(struct perf *p);
 
-/* cmd_perf.c: /triplane/perf of DPDK's telemetry. */
-void perf_telemetry(struct app *app);
-
-#endif /* TRI_PERF_H */
+#endif /* TRIPLANE_FWD_PERF_H */

@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The judgement on a port's figures: reasons in the order of their certainty, the first that fits is said. */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -66,18 +67,34 @@ held_up(const struct perf_tx *t)
 	return t->generates ? share(t->full_cycles, t->cycles + t->idle_cycles) : share(t->blocked, t->bursts);
 }
 
+/* Share of the time in which an lcore did not run though it wanted to. */
+static double
+off_cpu(const struct perf_lcore *lc)
+{
+	return RTE_MIN(1.0, lc->away + lc->stolen);
+}
+
 static bool
 say_away(struct perf *p, const struct perf_lcore *lc, const char *kind, uint16_t queue)
 {
-	char other[32] = "another thread";
+	const double percent = 100 * RTE_MAX(lc->away, lc->stolen);
+	char other[32] = "another thread", lost[80] = "";
 
+	if (p->missed > 0)
+		snprintf(lost, sizeof(lost), "; %" PRIu64 " frames found its ring full meanwhile", p->missed);
+	if (lc->stolen > lc->away)
+		return say(p, PERF_CPU,
+			   "the host of this machine takes the CPU of lcore %u of %s queue %u %.*f %% of the time "
+			   "(steal): give the "
+			   "machine a CPU of its own%s",
+			   lc->id, kind, queue, percent < 10, percent, lost);
 	if (lc->sharing >= 0)
 		snprintf(other, sizeof(other), "lcore %d", lc->sharing);
-	return say(
-		p, PERF_CPU,
-		"lcore %u of %s queue %u waits for its CPU %.0f %% of the time, which %s has meanwhile: give it a CPU "
-		"of its own",
-		lc->id, kind, queue, 100 * lc->away, other);
+	return say(p, PERF_CPU,
+		   "lcore %u of %s queue %u waits for its CPU %.*f %% of the time, which %s has meanwhile: give it a "
+		   "CPU of its "
+		   "own%s",
+		   lc->id, kind, queue, percent < 10, percent, other, lost);
 }
 
 /* An lcore that cannot do more: because of where it runs, or because that is what its work costs. */
@@ -90,7 +107,7 @@ say_lcore(struct perf *p, const struct perf_lcore *lc, const char *kind, uint16_
 			"lcore %u is busy all the time, on socket %d, and the memory of %s queue %u is on socket %d: "
 			"give the queue an lcore of that socket",
 			lc->id, lc->socket, kind, queue, lc->memory);
-	if (lc->away >= OFTEN || lc->sharing >= 0)
+	if (off_cpu(lc) >= OFTEN || lc->sharing >= 0)
 		return say_away(p, lc, kind, queue);
 	return say(p, PERF_LCORE,
 		   "lcore %u of %s queue %u is busy all the time, %.0f cycles a packet: spread the work over more "
@@ -122,8 +139,8 @@ judge_buffers(struct perf *p)
 			return say(p, PERF_UNPOLLED,
 				   "%" PRIu64
 				   " frames were dropped and receive queue %u is polled by nobody: its port's "
-				   "mode receives nothing there",
-				   p->missed, p->rx[i].queue);
+				   "mode receives nothing there; 'set fwd flowgen %u' sends and receives",
+				   p->missed, p->rx[i].queue, p->port);
 	return false;
 }
 
@@ -138,6 +155,42 @@ busiest(const struct perf *p)
 		if (p->rx[i].packets > 0 && (r == NULL || full_share(&p->rx[i]) > full_share(r)))
 			r = &p->rx[i];
 	return r;
+}
+
+/* Seconds that all that came, or was lost, took at the rate of this watch. */
+static double
+seconds_of(const struct perf *p, double frames)
+{
+	double all = (double)p->missed;
+	uint16_t i;
+
+	for (i = 0; i < p->num_rx; i++)
+		all += (double)p->rx[i].packets;
+	return all > 0 ? frames * p->seconds / all : 0;
+}
+
+/*
+ * Frames were lost though an lcore has time to spare: because it was not there for about as long as they took, or because they
+ * came closer together than it looks.
+ */
+static bool
+judge_losses(struct perf *p, const struct perf_rx *r)
+{
+	const double gone = off_cpu(&r->lcore) * p->seconds;
+
+	if (off_cpu(&r->lcore) >= OFTEN || (gone > 0 && 2 * gone >= seconds_of(p, (double)p->missed)))
+		return say_away(p, &r->lcore, "receive", r->queue);
+	if (us_between_polls(p, r) * 2 >= seconds_of(p, r->ring) * 1e6)
+		return say(p, PERF_RING,
+			   "%" PRIu64 " frames found the ring of receive queue %u full, though polls empty it: %u "
+			   "descriptors are too few for the %.1f us between two polls; raise rxd, or poll more often",
+			   p->missed, r->queue, r->ring, us_between_polls(p, r));
+	return say(
+		p, PERF_RING,
+		"%" PRIu64
+		" frames found the ring of receive queue %u full, which is polled each %.1f us on average: more than "
+		"its %u descriptors came at once, or the lcore was held up for a moment; raise rxd",
+		p->missed, r->queue, us_between_polls(p, r), r->ring);
 }
 
 static bool
@@ -156,13 +209,8 @@ judge_receive(struct perf *p)
 				   r->queue, r->burst);
 		return say_lcore(p, &r->lcore, "receive", r->queue, share(r->cycles, r->packets));
 	}
-	if (p->missed > 0 && r->lcore.away >= OFTEN)
-		return say_away(p, &r->lcore, "receive", r->queue);
 	if (p->missed > 0)
-		return say(p, PERF_RING,
-			   "%" PRIu64 " frames found the ring of receive queue %u full, though polls empty it: %u "
-			   "descriptors are too few for the %.1f us between two polls; raise rxd, or poll more often",
-			   p->missed, r->queue, r->ring, us_between_polls(p, r));
+		return judge_losses(p, r);
 	return false;
 }
 

@@ -115,7 +115,10 @@ dcbx_port_up(struct app_port *p)
 	if (!p->dcbx_on || p->dcbx != NULL)
 		return 0;
 	if (p->txq == 0)
-		return app_err(-EINVAL, "port %u: DCBX wants a transmit queue, the port has 0", p->id);
+		return app_err(
+			-EINVAL,
+			"port %u: DCBX wants a transmit queue, the port has 0; 'port stop %u; port config %u txq 1'",
+			p->id, p->id, p->id);
 	if (rte_pmd_mlx4_qos_ops.get(p->id, &q) == 0)
 		args.ops = &rte_pmd_mlx4_qos_ops;
 	ret = tp_dcbx_attach(&args, &p->dcbx);
@@ -145,6 +148,27 @@ dcbx_port_down(struct app_port *p)
 	tp_dcbx_detach(p->dcbx);
 	p->dcbx = NULL;
 	(void)listen_to_group(p, false);
+}
+
+int
+dcbx_port_want(struct app *app, struct app_port *p, bool on, bool willing)
+{
+	int ret;
+
+	if (on && p->dcbx == NULL && app->fwd_runs)
+		return app_err(-EBUSY, "port %u: forwarding runs; 'stop' first", p->id);
+	p->dcbx_on = on;
+	p->dcbx_willing = willing;
+	if (p->dcbx != NULL && (on || app->fwd_runs)) {
+		tp_dcbx_port_set(p->dcbx, on, p->dcbx_willing);
+	} else if (on && p->started) {
+		ret = dcbx_port_up(p);
+		p->dcbx_on = ret == 0;
+		return ret;
+	} else {
+		dcbx_port_down(p);
+	}
+	return 0;
 }
 
 int

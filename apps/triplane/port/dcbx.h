@@ -5,12 +5,13 @@
  * DCBX agents of ports. An agent lives while its port is started and the user wants it. While forwarding runs, the lcore
  * that owns the port's transmit queue 0 polls it, as a stream of its own; while it does not, an alarm polls agent and port.
  */
-#ifndef TRI_DCBX_H
-#define TRI_DCBX_H
+#ifndef TRIPLANE_PORT_DCBX_H
+#define TRIPLANE_PORT_DCBX_H
 
 #include <tp_qos.h>
 
-#include "fwd.h"
+#include "apps/triplane/app/app.h"
+#include "stream.h"
 
 extern const struct fwd_mode dcbx_mode;
 
@@ -18,7 +19,7 @@ extern const struct fwd_mode dcbx_mode;
 int dcbx_port_up(struct app_port *p);
 void dcbx_port_down(struct app_port *p);
 
-/* cmd_dcbx.c: what the user wants; an agent begins while forwarding is stopped. Says why not. */
+/* What the user wants; an agent begins while forwarding is stopped. Says why not. */
 int dcbx_port_want(struct app *app, struct app_port *p, bool on, bool willing);
 
 /* An agent's stream. */
@@ -31,4 +32,4 @@ int dcbx_qos_set(const struct app_port *p, const struct tp_qos_port *q, char err
 /* Off before lcores poll ports, on again after: agents of ports that nobody polls are woken by time. */
 void dcbx_ticks(struct app *app, bool on);
 
-#endif /* TRI_DCBX_H */
+#endif /* TRIPLANE_PORT_DCBX_H */

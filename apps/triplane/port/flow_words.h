@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* A rule of rte_flow from testpmd's words: "priority 1 ingress pattern eth / udp dst is 53 / end actions drop / end". */
-#ifndef TRI_FLOW_WORDS_H
-#define TRI_FLOW_WORDS_H
+#ifndef TRIPLANE_PORT_FLOW_WORDS_H
+#define TRIPLANE_PORT_FLOW_WORDS_H
 
 #include <rte_flow.h>
 
@@ -37,4 +37,4 @@ struct flow_rule {
 /* 0, or -EINVAL with a line in err that names the word and what was wanted. */
 int flow_words(const char *text, struct flow_rule *r, char err[FLOW_ERR_LEN]);
 
-#endif /* TRI_FLOW_WORDS_H */
+#endif /* TRIPLANE_PORT_FLOW_WORDS_H */

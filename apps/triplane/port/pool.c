@@ -9,7 +9,8 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
-#include "app.h"
+#include "apps/triplane/app/app.h"
+#include "port.h"
 
 #define POOL_CACHE 256
 

@@ -7,16 +7,19 @@
 
 #include <rte_ethdev.h>
 
-#include "app.h"
+#include "apps/triplane/app/app.h"
 #include "dcbx.h"
-#include "fwd.h"
 #include "roce.h"
+#include "port.h"
+#include "flow_rules.h"
 
 #ifdef RTE_ETH_DEV_BONDING_MEMBER
 #define IN_BOND RTE_ETH_DEV_BONDING_MEMBER
 #else
 #define IN_BOND RTE_ETH_DEV_BONDED_SLAVE
 #endif
+
+const char *const app_topology_names[APP_TOPOLOGIES] = {"paired", "chained", "loop"};
 
 #define RX(text, bit, setting, vendor, help)                                                                           \
 	{                                                                                                              \
@@ -131,7 +134,7 @@ port_add(struct app *app, uint16_t id)
 		.promisc = !opt->no_promisc,
 		.reservation = APP_RESERVATION,
 		.rss_hf = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP,
-		.mode = (unsigned int)fwd_mode_by_name(opt->mode),
+		.mode = opt->mode,
 		/* locally administered; tells ports apart in a capture */
 		.eth_peer = {{0x02, 0, 0, 0, 0, (uint8_t)id}},
 	};
@@ -160,14 +163,19 @@ check_limits(const struct app_port *p)
 	const struct rte_eth_dev_info *in = &p->info;
 
 	if (p->rxq > in->max_rx_queues)
-		return app_err(-EINVAL, "port %u: %u receive queues asked for, the device has 0..%u", p->id, p->rxq,
-			       in->max_rx_queues);
+		return app_err(-EINVAL,
+			       "port %u: %u receive queues asked for, the device has 0..%u; 'port config %u rxq N' "
+			       "asks for fewer",
+			       p->id, p->rxq, in->max_rx_queues, p->id);
 	if (p->txq + roce_txq(p) > in->max_tx_queues)
-		return app_err(-EINVAL, "port %u: %u transmit queues asked for%s, the device has 0..%u", p->id,
-			       p->txq + roce_txq(p), roce_txq(p) != 0 ? ", one of them for RoCE" : "",
-			       in->max_tx_queues);
+		return app_err(-EINVAL,
+			       "port %u: %u transmit queues asked for%s, the device has 0..%u; 'port config %u txq N' "
+			       "asks for fewer",
+			       p->id, p->txq + roce_txq(p), roce_txq(p) != 0 ? ", one of them for RoCE" : "",
+			       in->max_tx_queues, p->id);
 	if (p->rxq == 0 && roce_txq(p) != 0)
-		return app_err(-EINVAL, "port %u: RoCE wants a receive queue, the port has 0", p->id);
+		return app_err(-EINVAL, "port %u: RoCE wants a receive queue, the port has 0; 'port config %u rxq 1'",
+			       p->id, p->id);
 	if (p->mtu != 0 && (p->mtu < in->min_mtu || p->mtu > in->max_mtu))
 		return app_err(-EINVAL, "port %u: MTU %u, the device takes %u..%u", p->id, p->mtu, in->min_mtu,
 			       in->max_mtu);
@@ -410,7 +418,7 @@ int
 port_check_stopped(const struct app *app, const struct app_port *p, char *err, size_t len)
 {
 	if (app->fwd_runs)
-		snprintf(err, len, "port %u: forwarding runs; stop it first", p->id);
+		snprintf(err, len, "port %u: forwarding runs; 'stop' first", p->id);
 	else if (p->started)
 		snprintf(err, len, "port %u is started; 'port stop %u' first", p->id, p->id);
 	else
@@ -424,7 +432,7 @@ port_stop(struct app *app, struct app_port *p)
 	int ret;
 
 	if (app->fwd_runs)
-		return app_err(-EBUSY, "port %u: forwarding runs; stop it first", p->id);
+		return app_err(-EBUSY, "port %u: forwarding runs; 'stop' first", p->id);
 	if (!p->started)
 		return 0;
 	roce_port_down(p);

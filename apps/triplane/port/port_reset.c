@@ -7,9 +7,8 @@
 
 #include <rte_ethdev.h>
 
-#include "fwd.h"
 #include "roce.h"
-#include "settings.h"
+#include "port.h"
 
 /* On the thread of the device's events. */
 static int
@@ -21,12 +20,12 @@ on_event(uint16_t id, enum rte_eth_event_type event, void *arg, void *ret_param)
 	(void)arg;
 	(void)ret_param;
 	if (event == RTE_ETH_EVENT_INTR_RMV) {
-		settings_log("port-removed",
-			     "port %u: its device died; 'stop' and 'port reset all' when it answers again", id);
+		app_event("port-removed", "port %u: its device died; 'stop' and 'port reset all' when it answers again",
+			  id);
 	} else if (rte_eth_link_get_nowait(id, &link) == 0) {
 		if (link.link_status == RTE_ETH_LINK_UP && link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
 			snprintf(speed, sizeof(speed), ", %u Mbit/s", link.link_speed);
-		settings_log(link.link_status == RTE_ETH_LINK_UP ? "link-up" : "link-down", "port %u%s", id, speed);
+		app_event(link.link_status == RTE_ETH_LINK_UP ? "link-up" : "link-down", "port %u%s", id, speed);
 	}
 	return 0;
 }
@@ -148,7 +147,7 @@ up(struct app *app, struct app_port *p, struct back *b)
 
 	if (ret != 0)
 		return ret;
-	settings_log("port-reset", "port %u: %s", p->id, p->started ? "started again" : "stopped, as it was");
+	app_event("port-reset", "port %u: %s", p->id, p->started ? "started again" : "stopped, as it was");
 	if (b->qps != 0)
 		app_say(app, "port %u: %u queue pairs of RoCE are gone; make them again\n", p->id, b->qps);
 	return 0;
@@ -163,7 +162,7 @@ ports_reset(struct app *app, const uint32_t *ids, unsigned int n)
 	int ret = 0;
 
 	if (app->fwd_runs)
-		return app_err(-EBUSY, "port %u: forwarding runs; stop it first", n != 0 ? ids[0] : 0);
+		return app_err(-EBUSY, "port %u: forwarding runs; 'stop' first", n != 0 ? ids[0] : 0);
 	for (i = 0; i < n; i++)
 		asked[ids[i]] = true;
 	for (i = 0; i < n && ret == 0; i++)

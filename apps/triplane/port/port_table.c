@@ -10,9 +10,10 @@
 
 #include <rte_ethdev.h>
 
-#include "app.h"
+#include "apps/triplane/app/app.h"
 #include "roce.h"
 #include "rte_pmd_mlx4_group.h"
+#include "port.h"
 
 #define POLL_BURST 32
 /* A poller that shares its CPU takes a while to leave old rings. */
@@ -177,4 +178,64 @@ port_spread(struct app *app, const struct app_port *p)
 			p->table_len != 0 ? p->table[i % p->table_len] : queue[i % n];
 	}
 	return port_reta_put(app, p, reta);
+}
+
+const char *
+port_queues_advice(const struct app_port *p, unsigned int queues, char *buf, size_t len)
+{
+	snprintf(buf, len, "for more: --rxq %u, or 'port stop %u; port config %u rxq %u; port start %u'", queues, p->id,
+		 p->id, queues, p->id);
+	return buf;
+}
+
+int
+port_queue_refuse(const struct app_port *p, const char *what, unsigned int queue, char *err, size_t len)
+{
+	char more[128];
+
+	if (p->rxq == 0)
+		snprintf(err, len, "port %u: %s %u, the port has no receive queue; %s", p->id, what, queue,
+			 port_queues_advice(p, queue + 1, more, sizeof(more)));
+	else
+		snprintf(err, len, "port %u: %s %u, want 0..%u, the receive queues of the port; %s", p->id, what, queue,
+			 p->rxq - 1, port_queues_advice(p, queue + 1, more, sizeof(more)));
+	return -EINVAL;
+}
+
+int
+port_table_put(struct app *app, struct app_port *p, char *err, size_t len)
+{
+	const uint16_t size = p->info.reta_size;
+	uint16_t i;
+	int ret;
+
+	for (i = 0; i < p->table_len; i++)
+		if (p->table[i] >= p->rxq)
+			return port_queue_refuse(p, "queues:", p->table[i], err, len);
+	if (p->table_len != 0 && (size == 0 || size > RTE_ETH_RSS_RETA_SIZE_512)) {
+		snprintf(err, len, "port %u: the device has a redirection table of %u entries, want 1..%u", p->id, size,
+			 RTE_ETH_RSS_RETA_SIZE_512);
+		return -ENOTSUP;
+	}
+	ret = port_spread(app, p);
+	if (ret != 0)
+		snprintf(err, len, "port %u: redirection table: %s", p->id, port_table_error(ret));
+	return ret;
+}
+
+int
+port_table_set(struct app *app, struct app_port *p, const uint16_t *queue, uint16_t n, char *err, size_t len)
+{
+	uint16_t was[APP_TABLE_MAX], was_len = p->table_len;
+	int ret;
+
+	memcpy(was, p->table, sizeof(was));
+	memcpy(p->table, queue, n * sizeof(queue[0]));
+	p->table_len = n;
+	ret = p->started ? port_table_put(app, p, err, len) : 0;
+	if (ret == 0)
+		return 0;
+	memcpy(p->table, was, sizeof(was));
+	p->table_len = was_len;
+	return ret;
 }

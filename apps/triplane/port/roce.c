@@ -12,7 +12,7 @@
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
-#include <end.h>
+#include "apps/roce_common/end.h"
 
 struct roce_port *
 roce_of(struct app_port *p)
@@ -40,7 +40,7 @@ roce_open_of(const struct app_port *p)
 	if (p->roce != NULL && p->roce->ctx != NULL)
 		return p->roce;
 	if (p->roce != NULL && p->roce->on)
-		app_err(-ENETDOWN, "port %u is not started", p->id);
+		app_err(-ENETDOWN, "port %u is not started; 'port start %u' first", p->id, p->id);
 	else
 		app_err(-ENETDOWN, "port %u: RoCE is off; 'roce %u on' first", p->id, p->id);
 	return NULL;

@@ -10,8 +10,8 @@
  * Queue pairs live while their port is started. They are made and changed by the main lcore and used by the stream; both
  * hold the port's lock meanwhile, and the stream passes by when it is taken.
  */
-#ifndef TRI_ROCE_H
-#define TRI_ROCE_H
+#ifndef TRIPLANE_PORT_ROCE_H
+#define TRIPLANE_PORT_ROCE_H
 
 #include <net/if.h>
 #include <sys/queue.h>
@@ -20,7 +20,8 @@
 
 #include <tp_roce.h>
 
-#include "fwd.h"
+#include "apps/triplane/app/app.h"
+#include "stream.h"
 
 #define ROCE_ADDRS 16u
 #define ROCE_SIZE_MAX (1u << 20)
@@ -151,4 +152,4 @@ void roce_traffic_stop(struct roce_qp *q);
 /* The stream's part for a queue pair; how much was done. With the port's lock. */
 unsigned int roce_qp_round(struct roce_qp *q, uint64_t tsc);
 
-#endif /* TRI_ROCE_H */
+#endif /* TRIPLANE_PORT_ROCE_H */

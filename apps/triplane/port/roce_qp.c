@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include <end.h>
+#include "apps/roce_common/end.h"
 
 #include "roce.h"
 

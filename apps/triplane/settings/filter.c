@@ -9,8 +9,9 @@
 
 #include <rte_ethdev.h>
 
-#include "dcbx.h"
+#include "apps/triplane/port/dcbx.h"
 #include "settings.h"
+#include "apps/triplane/port/port.h"
 
 #define NONE "none"
 #define MACS_MAX 127 /* of a port, its own among them */
@@ -284,7 +285,7 @@ dcbx_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at
 	int ret;
 
 	if (app->fwd_runs) {
-		snprintf(err, TP_SETTING_ERR, "forwarding runs; stop it first");
+		snprintf(err, TP_SETTING_ERR, "forwarding runs; 'stop' first");
 		return -EBUSY;
 	}
 	ret = row->id != 0 ? dcbx_port_want(app, p, p->dcbx_on, on) : dcbx_port_want(app, p, on, p->dcbx_willing);

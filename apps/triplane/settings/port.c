@@ -8,8 +8,9 @@
 
 #include <rte_ethdev.h>
 
-#include "fwd.h"
+#include "apps/triplane/fwd/fwd.h"
 #include "settings.h"
+#include "apps/triplane/port/port.h"
 
 enum {
 	RX_QUEUES,
@@ -110,7 +111,10 @@ within(const struct app_port *p, const struct tp_setting *row, unsigned int v, u
 static int
 refused(const struct app_port *p, const struct tp_setting *row, const char *value, int ret, char *err)
 {
-	if (ret != 0)
+	if (ret == -EBUSY && p->started)
+		snprintf(err, TP_SETTING_ERR, "port %u: %s %s: not while it is started; 'port stop %u' first", p->id,
+			 row->name, value, p->id);
+	else if (ret != 0)
 		snprintf(err, TP_SETTING_ERR, "port %u: %s %s: %s", p->id, row->name, value, rte_strerror(-ret));
 	return ret;
 }
@@ -206,7 +210,7 @@ set_forwarding(struct app *app, struct app_port *p, const struct tp_setting *row
 	const uint64_t peer = tp_setting_num(value);
 
 	if (app->fwd_runs) {
-		snprintf(err, TP_SETTING_ERR, "forwarding runs; stop it first");
+		snprintf(err, TP_SETTING_ERR, "forwarding runs; 'stop' first");
 		return -EBUSY;
 	}
 	switch (row->id) {

@@ -6,8 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "fwd.h"
+#include "apps/triplane/fwd/fwd.h"
 #include "settings.h"
+#include "apps/triplane/port/port.h"
 
 enum { BURST, TOPOLOGY, LCORES, TXPKTS, FLOWS, SEED };
 
@@ -145,7 +146,7 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 
 	(void)at;
 	if (app->fwd_runs) {
-		snprintf(err, TP_SETTING_ERR, "forwarding runs; stop it first");
+		snprintf(err, TP_SETTING_ERR, "forwarding runs; 'stop' first");
 		return -EBUSY;
 	}
 	switch (row->id) {

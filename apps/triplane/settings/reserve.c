@@ -3,6 +3,7 @@
  */
 /* Settings of packet-burst buffering: both want the pool of receive buffers made anew. */
 #include "settings.h"
+#include "apps/triplane/port/port.h"
 
 enum { BURST_BUFFER, RESERVATION };
 

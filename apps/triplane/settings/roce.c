@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "roce.h"
+#include "apps/triplane/port/roce.h"
 #include "settings.h"
 
 #define FIELD(name) offsetof(struct tp_roce_conf, name) << 8 | sizeof(((struct tp_roce_conf *)0)->name)

@@ -11,6 +11,7 @@
 #include <rte_pmd_mlx4_queue.h>
 
 #include "settings.h"
+#include "apps/triplane/port/port.h"
 
 #define DEFAULT "default"
 

@@ -3,37 +3,22 @@
  */
 /* The registry of the program's settings: its objects, its log, and what stops for changes that need it. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_log.h>
-
-#include "dcbx.h"
-#include "fwd.h"
+#include "apps/triplane/port/dcbx.h"
+#include "apps/triplane/fwd/fwd.h"
 #include "settings.h"
+#include "apps/triplane/port/port.h"
+#include "apps/triplane/port/group.h"
 
 #define NOTED_MAX 2u /* settings that a command changes at once */
-
-RTE_LOG_REGISTER(settings_logtype, triplane.settings, NOTICE);
 
 /* Names of the events, the same in all versions. */
 static const char *const events[TP_SCOPES] = {
 	[TP_SCOPE_PROGRAM] = "program-setting", [TP_SCOPE_CARD] = "card-setting", [TP_SCOPE_PORT] = "port-setting",
 	[TP_SCOPE_RXQ] = "rxq-setting",         [TP_SCOPE_TXQ] = "txq-setting",   [TP_SCOPE_GROUP] = "group-setting",
 };
-
-void
-settings_log(const char *event, const char *fmt, ...)
-{
-	char text[TP_SETTING_VALUE];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	rte_log(RTE_LOG_NOTICE, (uint32_t)settings_logtype, "triplane: [%s] %s\n", event, text);
-}
 
 /* With the topology the peers of the ports have changed. */
 static void
@@ -44,8 +29,8 @@ peers_changed(const struct app *app)
 
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
 		if (app->port[i].present && app->port[i].peer != s->peer_was[i])
-			settings_log(events[TP_SCOPE_PORT], "port %u: peer: %u -> %u", i, s->peer_was[i],
-				     app->port[i].peer);
+			app_event(events[TP_SCOPE_PORT], "port %u: peer: %u -> %u", i, s->peer_was[i],
+				  app->port[i].peer);
 }
 
 static void
@@ -55,7 +40,7 @@ changed(void *arg, const struct tp_setting *row, const struct tp_setting_at *at,
 	char text[TP_SETTING_OBJECT];
 
 	tp_setting_at_text(at, text);
-	settings_log(events[at->scope], "%s: %s: %s -> %s", text, row->name, was, is);
+	app_event(events[at->scope], "%s: %s: %s -> %s", text, row->name, was, is);
 	if (at->scope == TP_SCOPE_PROGRAM && strcmp(row->name, "topology") == 0 && !app->settings->in_list)
 		peers_changed(app);
 }
@@ -230,13 +215,6 @@ setting_set(struct app *app, const struct tp_setting_at *at, const char *name, c
 	return at->scope == TP_SCOPE_PROGRAM || strncmp(err, text, strlen(text)) == 0
 		       ? app_err(ret, "%s", err)
 		       : app_err(ret, "%s: %s", text, err);
-}
-
-int
-setting_refuse(const struct tp_setting *row, const char *value, char err[TP_SETTING_ERR])
-{
-	snprintf(err, TP_SETTING_ERR, "%s: '%.40s', want %s", row->name, value, row->names);
-	return -EINVAL;
 }
 
 int

@@ -5,14 +5,14 @@
  * The program's settings: the registry of lib/settings with the rows of the program, its ports, their queues and cards.
  * Commands that change a setting do it through here, so that each is checked by its row and logged.
  */
-#ifndef TRI_SETTINGS_H
-#define TRI_SETTINGS_H
+#ifndef TRIPLANE_SETTINGS_SETTINGS_H
+#define TRIPLANE_SETTINGS_SETTINGS_H
 
-#include <tp_settings.h>
-#include <tp_settings_declared.h>
+#include "lib/settings/settings.h"
+#include "lib/settings/declared.h"
 
-#include "app.h"
-#include "cmd_qos.h"
+#include "apps/triplane/app/app.h"
+#include "rte_pmd_mlx4.h"
 
 struct app_settings {
 	struct tp_settings *reg;
@@ -44,7 +44,6 @@ int settings_noted(struct app *app, const struct cmd_args *a, const char *const 
 int setting_set_ports(struct app *app, const struct cmd_args *a, const char *name, const char *value);
 /* Applies a list and empties it; says why not, with path and line where there are some. */
 int settings_apply(struct app *app, struct tp_setting_list *l, const char *path);
-void settings_log(const char *event, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The tables of the files below. */
 int settings_port_add(struct app *app);
@@ -72,10 +71,4 @@ extern const unsigned int app_num_rss_types;
 /* Tells DPDK's telemetry of them, from now on whenever nobody has control. */
 void settings_telemetry(struct app *app);
 
-/* The tables of the reference. */
-void settings_markdown(const struct app *app, FILE *f);
-
-int cmd_settings_register(struct app *app);
-int cmd_tune_register(struct app *app);
-
-#endif /* TRI_SETTINGS_H */
+#endif /* TRIPLANE_SETTINGS_SETTINGS_H */

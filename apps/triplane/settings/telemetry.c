@@ -11,10 +11,8 @@
  *   /triplane/setting,OBJECT,NAME    one of them, with its default, range, unit and when it can be changed
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_telemetry.h>
 
@@ -26,27 +24,7 @@
 #define DIGITS "0123456789"
 #define MOST 1000000u /* far more objects than there are */
 
-static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
-static __thread bool holds;
 static struct app *telemetry_app;
-
-void
-app_control_take(void)
-{
-	pthread_mutex_lock(&control);
-	holds = true;
-}
-
-bool
-app_control_give(void)
-{
-	const bool had = holds;
-
-	holds = false;
-	if (had)
-		pthread_mutex_unlock(&control);
-	return had;
-}
 
 struct answer {
 	struct rte_tel_data *d;
@@ -179,18 +157,15 @@ info(const char *params, struct rte_tel_data *d)
 static int
 answer(const char *cmd, const char *params, struct rte_tel_data *d)
 {
-	struct timespec end;
 	int ret;
 
-	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += PATIENCE_S;
-	if (pthread_mutex_timedlock(&control, &end) != 0)
+	if (!app_control_ask(PATIENCE_S))
 		return -EBUSY;
 	if (strcmp(cmd, "/triplane/setting") == 0)
 		ret = info(params, d);
 	else
 		ret = list(params, strcmp(cmd, "/triplane/settings_diff") == 0, d);
-	pthread_mutex_unlock(&control);
+	app_control_give();
 	return ret;
 }
 

@@ -8,8 +8,9 @@
 
 #include <rte_ethdev.h>
 
-#include "fwd.h"
+#include "apps/triplane/fwd/fwd.h"
 #include "settings.h"
+#include "apps/triplane/port/port.h"
 
 #define ALL "all"
 

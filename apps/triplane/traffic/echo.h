@@ -13,8 +13,8 @@
  * go back as they are. The number of fragments has no limit and no fragment waits. Later fragments are answered only
  * after the first of their datagram, which tells an echo request from an echo reply.
  */
-#ifndef TRI_ECHO_H
-#define TRI_ECHO_H
+#ifndef TRIPLANE_TRAFFIC_ECHO_H
+#define TRIPLANE_TRAFFIC_ECHO_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,4 +36,4 @@ struct echo_frags {
 /* Turns the request into its answer. false: nothing to answer, the packet may have been changed. */
 bool echo_answer(struct rte_mbuf *m, const struct rte_ether_addr *mac, struct echo_frags *frags);
 
-#endif /* TRI_ECHO_H */
+#endif /* TRIPLANE_TRAFFIC_ECHO_H */

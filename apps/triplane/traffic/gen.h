@@ -8,8 +8,8 @@
  * and nobody else allocates from that pool; only where headers were may need the pattern again. What differs between packets are the 42 octets of headers, and of those
  * only addresses, ports and checksums (struct gen_flow), worked out before the first packet.
  */
-#ifndef TRI_GEN_H
-#define TRI_GEN_H
+#ifndef TRIPLANE_TRAFFIC_GEN_H
+#define TRIPLANE_TRAFFIC_GEN_H
 
 #include <stdint.h>
 
@@ -73,4 +73,4 @@ gen_pattern(unsigned int offset)
 	return (uint8_t)offset;
 }
 
-#endif /* TRI_GEN_H */
+#endif /* TRIPLANE_TRAFFIC_GEN_H */

@@ -5,8 +5,8 @@
  * How a receive queue's completions are noticed (E-10): by polling, by interrupts, or by polling as long as it pays; and how
  * interrupts are moderated. Decisions only, on numbers; fwd_wait.c does what they say.
  */
-#ifndef TRI_RXWAIT_H
-#define TRI_RXWAIT_H
+#ifndef TRIPLANE_TRAFFIC_RXWAIT_H
+#define TRIPLANE_TRAFFIC_RXWAIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,4 +51,4 @@ bool rxmod_busy(const struct rxwait_conf *c, bool was, uint64_t pps);
 /* What the card is told. */
 void rxmod_values(const struct rxwait_conf *c, bool busy, uint16_t *count, uint16_t *us);
 
-#endif /* TRI_RXWAIT_H */
+#endif /* TRIPLANE_TRAFFIC_RXWAIT_H */

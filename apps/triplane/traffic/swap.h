@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Changes to headers that leave every checksum valid, or make it so. */
-#ifndef TRI_SWAP_H
-#define TRI_SWAP_H
+#ifndef TRIPLANE_TRAFFIC_SWAP_H
+#define TRIPLANE_TRAFFIC_SWAP_H
 
 #include <stdint.h>
 
@@ -19,4 +19,4 @@ void swap_5tuple(struct rte_mbuf *m);
  */
 void swap_checksums(struct rte_mbuf *m, uint64_t offloads);
 
-#endif /* TRI_SWAP_H */
+#endif /* TRIPLANE_TRAFFIC_SWAP_H */

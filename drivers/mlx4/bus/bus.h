@@ -5,8 +5,8 @@
  * The bus seam: how the driver reaches a card. The only place that knows whether the card is a PCI function bound to
  * VFIO, the in-process model, or a process behind a vfio-user socket. Nothing above asks.
  */
-#ifndef MLX4_BUS_H
-#define MLX4_BUS_H
+#ifndef MLX4_BUS_BUS_H
+#define MLX4_BUS_BUS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -62,4 +62,4 @@ struct mlx4_bus {
 	const char *where; /* PCI address, model name or socket: for messages */
 };
 
-#endif /* MLX4_BUS_H */
+#endif /* MLX4_BUS_BUS_H */

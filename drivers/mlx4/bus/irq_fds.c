@@ -10,7 +10,7 @@
 #include "irq_fds.h"
 
 int
-irq_fds_open(struct irq_fds *f, struct rte_intr_handle *h, unsigned int n)
+mlx4_irq_fds_open(struct irq_fds *f, struct rte_intr_handle *h, unsigned int n)
 {
 	unsigned int old = f->num;
 	int rc = 0;
@@ -33,12 +33,12 @@ irq_fds_open(struct irq_fds *f, struct rte_intr_handle *h, unsigned int n)
 	if (rc == 0 && (rte_intr_fd_set(h, f->fd[0]) != 0 || rte_intr_nb_efd_set(h, (int)n - 1) != 0))
 		rc = -ENOSPC;
 	if (rc != 0)
-		irq_fds_close(f, h, old);
+		mlx4_irq_fds_close(f, h, old);
 	return rc;
 }
 
 void
-irq_fds_close(struct irq_fds *f, struct rte_intr_handle *h, unsigned int n)
+mlx4_irq_fds_close(struct irq_fds *f, struct rte_intr_handle *h, unsigned int n)
 {
 	while (f->num > n)
 		close(f->fd[--f->num]);
@@ -51,7 +51,7 @@ irq_fds_close(struct irq_fds *f, struct rte_intr_handle *h, unsigned int n)
 }
 
 void
-irq_fds_ack(const struct irq_fds *f)
+mlx4_irq_fds_ack(const struct irq_fds *f)
 {
 	uint64_t count;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* The bus "model": a card in software as a DPDK virtual device, --vdev=net_mlx4_model0,key=value,... */
+/* The bus "model": a card in software, in this process. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,15 +15,16 @@
 #include <rte_service.h>
 #include <rte_service_component.h>
 
-#include <bus_vdev_driver.h>
+#include <dev_driver.h>
 
-#include "bus_model.h"
-#include "card.h"
-#include "mlx4_core.h"
-#include "share.h"
+#include "log.h"
+#include "mlx4_prm_regs.h"
+#include "model.h"
+#include "open.h"
 #include "tp_ibswitch.h"
 #include "tp_model_dpdk.h"
 #include "tp_switch.h"
+#include "uar_map.h"
 
 /* The model answers within the write that gives the command; what takes longer was told to time out. */
 #define MODEL_CMD_TIMEOUT_MS 2000u
@@ -88,7 +89,7 @@ irq_disconnect(struct model_bus *b, unsigned int n)
 
 	for (i = n; i < b->irq.num; i++)
 		tp_model_irq_set(b->model, i, -1);
-	irq_fds_close(&b->irq, b->bus.intr, n);
+	mlx4_irq_fds_close(&b->irq, b->bus.intr, n);
 }
 
 static int
@@ -102,7 +103,7 @@ model_irq_setup(struct mlx4_bus *bus, unsigned int n)
 		irq_disconnect(b, 0);
 		return 0;
 	}
-	rc = irq_fds_open(&b->irq, bus->intr, n);
+	rc = mlx4_irq_fds_open(&b->irq, bus->intr, n);
 	for (i = old; rc == 0 && i < n; i++)
 		rc = tp_model_irq_set(b->model, i, b->irq.fd[i]);
 	if (rc != 0)
@@ -113,7 +114,7 @@ model_irq_setup(struct mlx4_bus *bus, unsigned int n)
 static void
 model_irq_ack(struct mlx4_bus *bus)
 {
-	irq_fds_ack(&to_model(bus)->irq);
+	mlx4_irq_fds_ack(&to_model(bus)->irq);
 }
 
 static struct tp_model *
@@ -149,7 +150,7 @@ model_close(struct mlx4_bus *bus)
 
 	run_stop(b);
 	irq_disconnect(b, 0);
-	model_mem_stop(b);
+	mlx4_model_mem_stop(b);
 	uar_unmap(b);
 	tp_model_destroy(b->model);
 	rte_intr_instance_free(bus->intr);
@@ -183,7 +184,7 @@ static int
 wire_ethdev(struct model_bus *b, unsigned int port, char *err, size_t errlen)
 {
 	struct tp_wire *w;
-	int rc = tp_wire_ethdev_create(b->args.wire[port].name, &w, err, errlen);
+	int rc = tp_wire_ethdev_create(b->conf.wire[port].name, &w, err, errlen);
 
 	if (rc != 0)
 		return rc;
@@ -198,7 +199,7 @@ wire_one(struct model_bus *b, unsigned int port)
 {
 	static const char *const wire_name[] = {
 		[MODEL_WIRE_ETHDEV] = "ethdev", [MODEL_WIRE_SWITCH] = "switch", [MODEL_WIRE_IBSWITCH] = "ibswitch"};
-	enum model_wire kind = b->args.wire[port].kind;
+	enum model_wire kind = b->conf.wire[port].kind;
 	char err[TP_SWITCH_TEXT] = "";
 	int rc;
 
@@ -209,30 +210,30 @@ wire_one(struct model_bus *b, unsigned int port)
 	if (kind == MODEL_WIRE_LOOPBACK)
 		return tp_model_wire_loopback(b->model, port + 1);
 	if (kind == MODEL_WIRE_SWITCH)
-		rc = tp_model_wire_switch(b->model, port + 1, b->args.wire[port].name, err);
+		rc = tp_model_wire_switch(b->model, port + 1, b->conf.wire[port].name, err);
 	else if (kind == MODEL_WIRE_IBSWITCH)
-		rc = tp_model_wire_ibswitch(b->model, port + 1, b->args.wire[port].name, err);
+		rc = tp_model_wire_ibswitch(b->model, port + 1, b->conf.wire[port].name, err);
 	else
 		rc = wire_ethdev(b, port, err, sizeof(err));
 	if (rc != 0)
-		MLX4_LOG(ERR, "%s: wire%u=%s:%s: %s", b->name, port, wire_name[kind], b->args.wire[port].name, err);
+		MLX4_LOG(ERR, "%s: wire%u=%s:%s: %s", b->name, port, wire_name[kind], b->conf.wire[port].name, err);
 	return rc;
 }
 
 static int
 wire_all(struct model_bus *b)
 {
-	unsigned int p, n = b->args.cfg.num_ports;
+	unsigned int p, n = b->conf.cfg.num_ports;
 	bool cross =
-		n == 2 && (b->args.wire[0].kind == MODEL_WIRE_CROSS || b->args.wire[1].kind == MODEL_WIRE_CROSS ||
-			   (b->args.wire[0].kind == MODEL_WIRE_DEFAULT && b->args.wire[1].kind == MODEL_WIRE_DEFAULT));
+		n == 2 && (b->conf.wire[0].kind == MODEL_WIRE_CROSS || b->conf.wire[1].kind == MODEL_WIRE_CROSS ||
+			   (b->conf.wire[0].kind == MODEL_WIRE_DEFAULT && b->conf.wire[1].kind == MODEL_WIRE_DEFAULT));
 	int rc = cross ? tp_model_wire_cross(b->model) : 0;
 
 	for (p = 0; rc == 0 && p < n; p++) {
 		if (!cross)
 			rc = wire_one(b, p);
-		if (rc == 0 && b->args.impair[p].set)
-			rc = tp_model_impair(b->model, p + 1, &b->args.impair[p].imp);
+		if (rc == 0 && b->conf.impair[p].set)
+			rc = tp_model_impair(b->model, p + 1, &b->conf.impair[p].imp);
 	}
 	return rc;
 }
@@ -278,28 +279,28 @@ run_start(struct model_bus *b)
 {
 	int rc = 0;
 
-	if (b->args.run == MODEL_RUN_SERVICE)
+	if (b->conf.run == MODEL_RUN_SERVICE)
 		return service_start(b);
-	if (b->args.run == MODEL_RUN_THREAD)
-		rc = tp_model_thread_start(b->model, b->args.cpu, b->args.wake_us);
+	if (b->conf.run == MODEL_RUN_THREAD)
+		rc = tp_model_thread_start(b->model, b->conf.cpu, b->conf.wake_us);
 	if (rc != 0)
-		MLX4_LOG(ERR, "%s: cannot run the card (cpu %d): %s", b->name, b->args.cpu, rte_strerror(-rc));
+		MLX4_LOG(ERR, "%s: cannot run the card (cpu %d): %s", b->name, b->conf.cpu, rte_strerror(-rc));
 	return rc;
 }
 
 static int
-bus_init(struct model_bus *b, struct rte_vdev_device *vdev)
+bus_init(struct model_bus *b, struct rte_device *dev)
 {
 	struct mlx4_bus *bus = &b->bus;
 
 	bus->ops = &model_ops;
-	bus->device_id = b->args.cfg.device_id;
-	bus->numa_node = vdev->device.numa_node < 0 ? (int)rte_socket_id() : vdev->device.numa_node;
+	bus->device_id = b->conf.cfg.device_id;
+	bus->numa_node = dev->numa_node < 0 ? (int)rte_socket_id() : dev->numa_node;
 	if (bus->numa_node < 0)
 		bus->numa_node = 0;
 	bus->max_vectors = MLX4_MSIX_VECTORS;
 	bus->cmd_timeout_ms = MODEL_CMD_TIMEOUT_MS;
-	bus->dev = &vdev->device;
+	bus->dev = dev;
 	bus->where = b->name;
 	tp_model_uar(b->model, &bus->uar_len);
 	bus->share_fd = tp_model_uar_fd(b->model);
@@ -316,44 +317,41 @@ bus_init(struct model_bus *b, struct rte_vdev_device *vdev)
 	return 0;
 }
 
-static int
-model_new(struct rte_vdev_device *vdev, struct mlx4_eth_args *eth, struct model_bus **out)
+int
+mlx4_bus_model_open(struct rte_device *dev, const char *name, const struct mlx4_model_conf *conf, struct mlx4_bus **out)
 {
-	const char *name = rte_vdev_device_name(vdev);
 	struct model_bus *b = rte_zmalloc("mlx4_model", sizeof(*b), 0);
 	int rc;
 
 	if (b == NULL)
 		return -ENOMEM;
-	snprintf(b->name, sizeof(b->name), "%s", name == NULL ? "net_mlx4_model" : name);
-	rc = model_args_parse(b->name, rte_vdev_device_args(vdev), &b->args, eth);
-	if (rc != 0)
-		goto err_model;
-	rc = tp_model_create(&b->args.cfg, &b->model);
+	snprintf(b->name, sizeof(b->name), "%s", name);
+	b->conf = *conf;
+	rc = tp_model_create(&b->conf.cfg, &b->model);
 	if (rc != 0) {
 		MLX4_LOG(ERR, "%s: cannot make the card: %s", b->name, rte_strerror(-rc));
 		goto err_model;
 	}
 	tp_model_set_log(b->model, on_model_line, b);
-	rc = bus_init(b, vdev);
+	rc = bus_init(b, dev);
 	if (rc != 0)
 		goto err_bus;
-	rc = model_mem_start(b);
+	rc = mlx4_model_mem_start(b);
 	if (rc != 0)
 		goto err_mem;
 	rc = wire_all(b);
-	if (rc == 0 && b->args.fault.nth != 0)
-		rc = tp_model_fault(b->model, b->args.fault.kind, b->args.fault.opcode, b->args.fault.nth,
-				    b->args.fault.status);
+	if (rc == 0 && b->conf.fault.nth != 0)
+		rc = tp_model_fault(b->model, b->conf.fault.kind, b->conf.fault.opcode, b->conf.fault.nth,
+				    b->conf.fault.status);
 	if (rc == 0)
 		rc = run_start(b);
 	if (rc != 0)
 		goto err_run;
-	*out = b;
+	*out = &b->bus;
 	return 0;
 
 err_run:
-	model_mem_stop(b);
+	mlx4_model_mem_stop(b);
 err_mem:
 	rte_intr_instance_free(b->bus.intr);
 	uar_unmap(b);
@@ -363,79 +361,3 @@ err_model:
 	rte_free(b);
 	return rc;
 }
-
-static int
-model_probe(struct rte_vdev_device *vdev)
-{
-	struct mlx4_eth_args eth;
-	struct model_bus *b;
-	int rc;
-
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
-		return mlx4_second_attach(&vdev->device, rte_vdev_device_name(vdev), NULL);
-	rc = model_new(vdev, &eth, &b);
-	if (rc != 0)
-		return rc;
-	rc = mlx4_card_probe(&b->bus, &eth);
-	if (rc != 0)
-		model_close(&b->bus);
-	return rc;
-}
-
-static int
-model_remove(struct rte_vdev_device *vdev)
-{
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
-		return mlx4_second_detach(&vdev->device);
-	return mlx4_card_remove(&vdev->device);
-}
-
-/* Memory that the application registered itself; any port of the card leads to its bus. */
-static struct mlx4_bus *
-bus_of(struct rte_vdev_device *vdev)
-{
-	uint16_t id;
-
-	RTE_ETH_FOREACH_DEV_OF(id, &vdev->device)
-	return ((struct mlx4_eth *)rte_eth_devices[id].data->dev_private)->hca->bus;
-	rte_errno = ENODEV;
-	return NULL;
-}
-
-static int
-model_vdev_dma_map(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
-{
-	struct mlx4_bus *bus = bus_of(vdev);
-	int rc = bus == NULL ? -ENODEV : model_dma_map(bus, addr, iova, len);
-
-	rte_errno = -rc;
-	return rc == 0 ? 0 : -1;
-}
-
-static int
-model_vdev_dma_unmap(struct rte_vdev_device *vdev, void *addr, uint64_t iova, size_t len)
-{
-	struct mlx4_bus *bus = bus_of(vdev);
-	int rc = bus == NULL ? -ENODEV : model_dma_unmap(bus, addr, iova, len);
-
-	rte_errno = -rc;
-	return rc == 0 ? 0 : -1;
-}
-
-static struct rte_vdev_driver model_driver = {
-	.probe = model_probe,
-	.remove = model_remove,
-	.dma_map = model_vdev_dma_map,
-	.dma_unmap = model_vdev_dma_unmap,
-	.drv_flags = RTE_VDEV_DRV_NEED_IOVA_AS_VA,
-};
-RTE_PMD_REGISTER_VDEV(net_mlx4_model, model_driver);
-RTE_PMD_REGISTER_PARAM_STRING(
-	net_mlx4_model, "type=cx3|cx3pro fw=A.B.C guid=<num> ports=1|2 port0=eth|ib|auto port1=eth|ib|auto "
-			"sense0=wire|none|eth|ib sense1=wire|none|eth|ib stored0=eth|ib stored1=eth|ib wol=0|1 "
-			"wire0=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]...|ibswitch:NAME[/KEY:VALUE]... "
-			"wire1=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]...|ibswitch:NAME[/KEY:VALUE]... "
-			"impair0=<list> impair1=<list> fail=OPCODE:NTH:STATUS timeout=OPCODE:NTH "
-			"run=thread|service|step cpu=<num> wake-us=<num> check-fw-version=0|1 port-type0=eth|ib|auto "
-			"port-type1=eth|ib|auto bf=0|1 "
-			"tx-inline=<num> rss-udp=0|1 rss-raw-ip=0|1 mac-loopback=0|1");

@@ -5,16 +5,16 @@
 #ifndef MLX4_BUS_MODEL_H
 #define MLX4_BUS_MODEL_H
 
+#include "bus.h"
 #include "irq_fds.h"
-#include "mlx4_bus.h"
-#include "model_args.h"
+#include "model_conf.h"
 
 #define MODEL_MEM_NAME_LEN 64
 
 struct model_bus {
 	struct mlx4_bus bus;
 	struct tp_model *model;
-	struct model_args args;
+	struct mlx4_model_conf conf;
 	char name[MODEL_ARG_LEN];
 	char mem_name[MODEL_MEM_NAME_LEN]; /* of the memory event callback */
 	bool mem_events;
@@ -24,7 +24,7 @@ struct model_bus {
 };
 
 /* model_mem.c: opens the memory of the EAL to the card, and follows its changes. */
-int model_mem_start(struct model_bus *b);
-void model_mem_stop(struct model_bus *b);
+int mlx4_model_mem_start(struct model_bus *b);
+void mlx4_model_mem_stop(struct model_bus *b);
 
 #endif /* MLX4_BUS_MODEL_H */

@@ -13,8 +13,8 @@
 #include <rte_errno.h>
 #include <rte_memory.h>
 
-#include "bus_model.h"
-#include "mlx4_core.h"
+#include "log.h"
+#include "model.h"
 
 static int
 open_window(struct model_bus *b, void *addr, size_t len)
@@ -47,7 +47,7 @@ on_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
 }
 
 int
-model_mem_start(struct model_bus *b)
+mlx4_model_mem_start(struct model_bus *b)
 {
 	snprintf(b->mem_name, sizeof(b->mem_name), "mlx4:%.50s", b->name);
 	if (rte_mem_event_callback_register(b->mem_name, on_event, b) == 0) {
@@ -58,14 +58,14 @@ model_mem_start(struct model_bus *b)
 		return -rte_errno;
 	}
 	if (rte_memseg_contig_walk(on_area, b) != 0) {
-		model_mem_stop(b);
+		mlx4_model_mem_stop(b);
 		return -ENOMEM;
 	}
 	return 0;
 }
 
 void
-model_mem_stop(struct model_bus *b)
+mlx4_model_mem_stop(struct model_bus *b)
 {
 	if (b->mem_events)
 		rte_mem_event_callback_unregister(b->mem_name, b);

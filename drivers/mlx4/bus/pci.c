@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/*
- * The bus "pci": a card bound to vfio-pci.
- *
- * DPDK has a driver for these cards too, net_mlx4, which needs the kernel's RDMA stack. The PCI bus asks its drivers
- * in the order in which they registered, and plugins given with -d are loaded before those of DPDK's own folder, so
- * this driver is asked first. Probe returns 0: taken; greater than 0: asks the next driver; less: an error, and no
- * other driver is asked. Because this driver needs mapping, the bus skips it without a call for a card that is bound
- * to a kernel driver: such a card still goes to net_mlx4. Both can be loaded; the binding decides, and the name
- * differs.
- */
+/* The bus "pci": a card bound to vfio-pci. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,13 +18,10 @@
 
 #include <bus_pci_driver.h>
 
-#include "card.h"
-#include "devargs.h"
-#include "mlx4_core.h"
-#include "share.h"
+#include "log.h"
+#include "mlx4_prm_regs.h"
+#include "open.h"
 
-#define BAR_REGS 0
-#define BAR_UAR 2
 #define PCI_CMD_TIMEOUT_MS 60000u /* as all known drivers [CP 2.5] */
 #define PCI_RESET_WAIT_US 1000000u
 #define PCI_RESET_DONE_MS 2000u
@@ -245,16 +233,17 @@ check_bars(const struct rte_pci_device *pci)
 {
 	const struct rte_mem_resource *r = pci->mem_resource;
 
-	if (r[BAR_REGS].addr != NULL && r[BAR_REGS].len >= MLX4_BAR0_SIZE && r[BAR_UAR].addr != NULL)
+	if (r[MLX4_PCI_BAR_REGS].addr != NULL && r[MLX4_PCI_BAR_REGS].len >= MLX4_BAR0_SIZE &&
+	    r[MLX4_PCI_BAR_UAR].addr != NULL)
 		return 0;
 	MLX4_LOG(ERR,
 		 "%s: BAR0 has %" PRIu64 " bytes and BAR2 %" PRIu64 ", wanted %u and UAR pages; bound to vfio-pci?",
-		 pci->device.name, r[BAR_REGS].len, r[BAR_UAR].len, MLX4_BAR0_SIZE);
+		 pci->device.name, r[MLX4_PCI_BAR_REGS].len, r[MLX4_PCI_BAR_UAR].len, MLX4_BAR0_SIZE);
 	return -ENODEV;
 }
 
-static int
-pci_new(struct rte_pci_device *pci, struct pci_bus **out)
+int
+mlx4_bus_pci_open(struct rte_pci_device *pci, struct mlx4_bus **out)
 {
 	struct pci_bus *b;
 	int rc;
@@ -266,10 +255,10 @@ pci_new(struct rte_pci_device *pci, struct pci_bus **out)
 	if (b == NULL)
 		return -ENOMEM;
 	b->pci = pci;
-	b->regs = pci->mem_resource[BAR_REGS].addr;
+	b->regs = pci->mem_resource[MLX4_PCI_BAR_REGS].addr;
 	b->bus.ops = &pci_ops;
-	b->bus.uar = pci->mem_resource[BAR_UAR].addr;
-	b->bus.uar_len = pci->mem_resource[BAR_UAR].len;
+	b->bus.uar = pci->mem_resource[MLX4_PCI_BAR_UAR].addr;
+	b->bus.uar_len = pci->mem_resource[MLX4_PCI_BAR_UAR].len;
 	b->bus.share_fd = -1;
 	b->bus.device_id = pci->id.device_id;
 	b->bus.numa_node = pci->device.numa_node;
@@ -285,62 +274,6 @@ pci_new(struct rte_pci_device *pci, struct pci_bus **out)
 		rte_free(b);
 		return rc;
 	}
-	*out = b;
+	*out = &b->bus;
 	return 0;
 }
-
-static int
-pci_probe(struct rte_pci_driver *drv, struct rte_pci_device *pci)
-{
-	const struct mlx4_arg_table table = {mlx4_eth_arg_table, mlx4_num_eth_args, NULL};
-	struct mlx4_arg_table t = table;
-	struct mlx4_eth_args args;
-	struct pci_bus *b;
-	int rc;
-
-	if (pci->id.device_id == MLX4_PCI_DEV_CX3_VF) {
-		MLX4_LOG(ERR,
-			 "%s: device 0x%04x is a virtual function, which this driver does not support; "
-			 "wanted a physical one (0x%04x or 0x%04x)",
-			 pci->device.name, pci->id.device_id, MLX4_PCI_DEV_CX3, MLX4_PCI_DEV_CX3_PRO);
-		return -ENOTSUP;
-	}
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
-		return mlx4_second_attach(&pci->device, pci->device.name, pci->mem_resource[BAR_UAR].addr);
-	mlx4_eth_args_default(&args);
-	t.obj = &args;
-	rc = mlx4_devargs_parse(pci->device.name, pci->device.devargs == NULL ? NULL : pci->device.devargs->args, &t,
-				1);
-	if (rc != 0)
-		return rc;
-	rc = pci_new(pci, &b);
-	if (rc != 0)
-		return rc;
-	rc = mlx4_card_probe(&b->bus, &args);
-	if (rc != 0)
-		pci_close(&b->bus);
-	return rc;
-}
-
-static int
-pci_remove(struct rte_pci_device *pci)
-{
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
-		return mlx4_second_detach(&pci->device);
-	return mlx4_card_remove(&pci->device);
-}
-
-static const struct rte_pci_id pci_ids[] = {
-	{RTE_PCI_DEVICE(MLX4_PCI_VENDOR, MLX4_PCI_DEV_CX3)},
-	{RTE_PCI_DEVICE(MLX4_PCI_VENDOR, MLX4_PCI_DEV_CX3_VF)},
-	{RTE_PCI_DEVICE(MLX4_PCI_VENDOR, MLX4_PCI_DEV_CX3_PRO)},
-	{.vendor_id = 0},
-};
-
-static struct rte_pci_driver pci_driver = {
-	.id_table = pci_ids,
-	.drv_flags = RTE_PCI_DRV_NEED_MAPPING | RTE_PCI_DRV_INTR_LSC,
-	.probe = pci_probe,
-	.remove = pci_remove,
-};
-RTE_PMD_REGISTER_PCI(net_mlx4_vfio, pci_driver);

@@ -14,7 +14,7 @@
 #include <rte_errno.h>
 #include <rte_memory.h>
 
-#include "share.h"
+#include "uar_map.h"
 
 #define UAR_GAP (UINT64_C(1) << 40)
 #define UAR_STEP (UINT64_C(1) << 30)

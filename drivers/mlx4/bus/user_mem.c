@@ -13,8 +13,8 @@
 #include <rte_errno.h>
 #include <rte_memory.h>
 
-#include "bus_user.h"
-#include "mlx4_core.h"
+#include "log.h"
+#include "user.h"
 
 /*
  * Neighbouring small pages of one file are given as one window: they never go away. A hugepage may, so each has a
@@ -41,7 +41,7 @@ run_open(struct run *r)
 
 	if (r->len == 0)
 		return 0;
-	rc = user_sock_call(&r->b->sock, VFU_DMA_MAP, &m);
+	rc = mlx4_user_sock_call(&r->b->sock, VFU_DMA_MAP, &m);
 	if (rc != 0)
 		MLX4_LOG(ERR, "%s: cannot open %" PRIu64 " bytes at 0x%" PRIx64 " to DMA: %s", r->b->name, r->len,
 			 r->addr, rte_strerror(-rc));
@@ -92,7 +92,7 @@ close_window(struct user_bus *b, uint64_t addr, uint64_t len)
 	struct vfu_dma_unmap un = {.argsz = sizeof(un), .iova = addr, .size = len}, reply;
 	struct user_msg m = {.head = &un, .head_len = sizeof(un), .reply = &reply, .reply_len = sizeof(reply)};
 
-	user_sock_call(&b->sock, VFU_DMA_UNMAP, &m);
+	mlx4_user_sock_call(&b->sock, VFU_DMA_UNMAP, &m);
 }
 
 /* What the EAL takes and gives back at run time is opened and closed piece by piece, so that any part can go. */
@@ -117,7 +117,7 @@ on_event(enum rte_mem_event type, const void *addr, size_t len, void *arg)
 }
 
 int
-user_mem_start(struct user_bus *b)
+mlx4_user_mem_start(struct user_bus *b)
 {
 	struct run r = {.b = b};
 
@@ -133,12 +133,12 @@ user_mem_start(struct user_bus *b)
 	if (r.rc == 0)
 		r.rc = run_open(&r);
 	if (r.rc != 0)
-		user_mem_stop(b);
+		mlx4_user_mem_stop(b);
 	return r.rc;
 }
 
 void
-user_mem_stop(struct user_bus *b)
+mlx4_user_mem_stop(struct user_bus *b)
 {
 	if (b->mem_events)
 		rte_mem_event_callback_unregister(b->mem_name, b);

@@ -14,7 +14,7 @@
 #include <rte_common.h>
 #include <rte_errno.h>
 
-#include "mlx4_core.h"
+#include "log.h"
 #include "user_sock.h"
 
 #define ANSWER_S 5
@@ -128,7 +128,7 @@ exchange(struct user_sock *s, enum vfu_command cmd, struct user_msg *m)
 }
 
 int
-user_sock_call(struct user_sock *s, enum vfu_command cmd, struct user_msg *m)
+mlx4_user_sock_call(struct user_sock *s, enum vfu_command cmd, struct user_msg *m)
 {
 	int rc = -EIO;
 
@@ -162,7 +162,7 @@ negotiate(struct user_sock *s)
 			     .data_len = sizeof(version_json),
 			     .reply = reply,
 			     .reply_len = sizeof(reply) - 1};
-	int rc = user_sock_call(s, VFU_VERSION, &m);
+	int rc = mlx4_user_sock_call(s, VFU_VERSION, &m);
 
 	if (rc != 0) {
 		MLX4_LOG(ERR, "socket=%s: no agreement on vfio-user %u.%u: %s (a card serves one client at a time)",
@@ -181,7 +181,7 @@ negotiate(struct user_sock *s)
 }
 
 int
-user_sock_open(struct user_sock *s, const char *path)
+mlx4_user_sock_open(struct user_sock *s, const char *path)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	struct timeval tv = {.tv_sec = ANSWER_S};
@@ -209,12 +209,12 @@ user_sock_open(struct user_sock *s, const char *path)
 	pthread_mutex_init(&s->lock, NULL);
 	rc = negotiate(s);
 	if (rc != 0)
-		user_sock_close(s);
+		mlx4_user_sock_close(s);
 	return rc;
 }
 
 void
-user_sock_close(struct user_sock *s)
+mlx4_user_sock_close(struct user_sock *s)
 {
 	close(s->fd);
 	s->fd = -1;
@@ -222,7 +222,7 @@ user_sock_close(struct user_sock *s)
 }
 
 int
-user_sock_read(struct user_sock *s, uint32_t region, uint64_t off, void *buf, uint32_t len)
+mlx4_user_sock_read(struct user_sock *s, uint32_t region, uint64_t off, void *buf, uint32_t len)
 {
 	struct vfu_region_access a = {.offset = off, .region = region, .count = len};
 	uint8_t reply[sizeof(a) + CONFIG_MAX];
@@ -231,7 +231,7 @@ user_sock_read(struct user_sock *s, uint32_t region, uint64_t off, void *buf, ui
 
 	if (len > CONFIG_MAX)
 		return -EINVAL;
-	rc = user_sock_call(s, VFU_REGION_READ, &m);
+	rc = mlx4_user_sock_call(s, VFU_REGION_READ, &m);
 	if (rc != 0)
 		return rc;
 	if (m.reply_len != sizeof(a) + len)
@@ -241,7 +241,7 @@ user_sock_read(struct user_sock *s, uint32_t region, uint64_t off, void *buf, ui
 }
 
 int
-user_sock_write(struct user_sock *s, uint32_t region, uint64_t off, const void *buf, uint32_t len)
+mlx4_user_sock_write(struct user_sock *s, uint32_t region, uint64_t off, const void *buf, uint32_t len)
 {
 	struct vfu_region_access a = {.offset = off, .region = region, .count = len}, reply;
 	struct user_msg m = {.head = &a,
@@ -251,5 +251,5 @@ user_sock_write(struct user_sock *s, uint32_t region, uint64_t off, const void *
 			     .reply = &reply,
 			     .reply_len = sizeof(reply)};
 
-	return user_sock_call(s, VFU_REGION_WRITE, &m);
+	return mlx4_user_sock_call(s, VFU_REGION_WRITE, &m);
 }

@@ -6,8 +6,8 @@
  * is given up. A connection that was given up answers every call with -EIO at once, so that nothing waits for a card
  * that is gone. Calls may come from any thread.
  */
-#ifndef MLX4_USER_SOCK_H
-#define MLX4_USER_SOCK_H
+#ifndef MLX4_BUS_USER_SOCK_H
+#define MLX4_BUS_USER_SOCK_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -38,13 +38,13 @@ struct user_msg {
 };
 
 /* Connects and agrees on the protocol; negative errno after one line that says why. */
-int user_sock_open(struct user_sock *s, const char *path);
-void user_sock_close(struct user_sock *s);
+int mlx4_user_sock_open(struct user_sock *s, const char *path);
+void mlx4_user_sock_close(struct user_sock *s);
 /* 0, what the other end refused with, or -EIO when there is no other end any more. */
-int user_sock_call(struct user_sock *s, enum vfu_command cmd, struct user_msg *m);
+int mlx4_user_sock_call(struct user_sock *s, enum vfu_command cmd, struct user_msg *m);
 
 /* The common requests. */
-int user_sock_read(struct user_sock *s, uint32_t region, uint64_t off, void *buf, uint32_t len);
-int user_sock_write(struct user_sock *s, uint32_t region, uint64_t off, const void *buf, uint32_t len);
+int mlx4_user_sock_read(struct user_sock *s, uint32_t region, uint64_t off, void *buf, uint32_t len);
+int mlx4_user_sock_write(struct user_sock *s, uint32_t region, uint64_t off, const void *buf, uint32_t len);
 
-#endif /* MLX4_USER_SOCK_H */
+#endif /* MLX4_BUS_USER_SOCK_H */

@@ -1,35 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* The ethdev operations, shared by the files that implement them: by idea, not by operation. */
-#ifndef MLX4_ETHDEV_H
-#define MLX4_ETHDEV_H
+/* The ethdev operations of this folder: its files are made by idea, not by operation. */
+#ifndef MLX4_ETHDEV_ETHDEV_H
+#define MLX4_ETHDEV_ETHDEV_H
 
-#include "mlx4_compat.h"
-#include "mlx4_eth.h"
+#include "drivers/mlx4/port/compat.h"
+#include "drivers/mlx4/port/port.h"
 
 #define MLX4_ETH_RX_VECTORS 32 /* interrupt vectors of a port */
 #define MLX4_ETH_FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN)
-#define MLX4_ETH_MAX_VLANS 127
 
-static inline struct mlx4_eth *
-mlx4_eth_of(const struct rte_eth_dev *dev)
-{
-	return dev->data->dev_private;
-}
-
-/* control.c */
+/* ops.c */
 extern const struct eth_dev_ops mlx4_eth_ops;
-void mlx4_control_lock(struct mlx4_eth *eth);
-void mlx4_control_unlock(struct mlx4_eth *eth);
 
-/* ethdev.c */
+/* life.c */
 int mlx4_eth_configure(struct rte_eth_dev *dev);
 int mlx4_eth_start(struct rte_eth_dev *dev);
 int mlx4_eth_stop(struct rte_eth_dev *dev);
-int mlx4_eth_close(struct rte_eth_dev *dev);
-int mlx4_eth_reset(struct rte_eth_dev *dev);
-int mlx4_eth_is_removed(struct rte_eth_dev *dev);
 int mlx4_eth_rxq_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsigned int socket,
 		       const struct rte_eth_rxconf *conf, struct rte_mempool *mp);
 void mlx4_eth_rxq_release(struct rte_eth_dev *dev, uint16_t idx);
@@ -38,52 +26,33 @@ int mlx4_eth_txq_setup(struct rte_eth_dev *dev, uint16_t idx, uint16_t n, unsign
 void mlx4_eth_txq_release(struct rte_eth_dev *dev, uint16_t idx);
 int mlx4_eth_txq_start(struct rte_eth_dev *dev, uint16_t idx);
 int mlx4_eth_txq_stop(struct rte_eth_dev *dev, uint16_t idx);
-/* NULL: not a port of this driver. */
-struct mlx4_eth *mlx4_eth_by_port(uint16_t port_id);
-/* The same for a function that says why not: err is empty, or names the port. */
-struct mlx4_eth *mlx4_eth_asked(uint16_t port_id, char err[TP_ERR_LEN]);
+void mlx4_eth_queues_release(struct rte_eth_dev *dev);
 /* The card is lost: bursts of running pollers find nothing and take nothing from now on. */
 void mlx4_eth_removed(struct rte_eth_dev *dev);
+/* The port has no bursts: before its first start, and after a stop. */
+void mlx4_bursts_clear(struct rte_eth_dev *dev);
 
-/* Rings of several buffers per frame are about to come while the port runs, copies by software come or end, or frames are counted by kind. */
-void mlx4_rx_burst_update(struct mlx4_eth *eth);
+/* client.c */
+int mlx4_eth_close(struct rte_eth_dev *dev);
+int mlx4_eth_reset(struct rte_eth_dev *dev);
+int mlx4_eth_is_removed(struct rte_eth_dev *dev);
 
-/* rx_kinds.c: the burst of a port that counts kinds of frames, round its own one. */
-uint16_t mlx4_rx_burst_counting(void *rxq, struct rte_mbuf **pkts, uint16_t n);
-void mlx4_rx_kinds_reset(struct mlx4_eth *eth);
-void mlx4_rx_kinds_free(struct mlx4_eth *eth);
+/* rss_ops.c */
+/* All rings of a started port become as their queues shall have them; 0, or a negative errno: some may be. */
+int mlx4_rss_refresh(struct mlx4_eth *eth);
+int mlx4_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
+int mlx4_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
+int mlx4_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
+int mlx4_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
+int mlx4_rx_queue_start(struct rte_eth_dev *dev, uint16_t idx);
+int mlx4_rx_queue_stop(struct rte_eth_dev *dev, uint16_t idx);
 
-/* filter.c */
-int mlx4_filter_create(struct mlx4_eth *eth);
-void mlx4_filter_destroy(struct mlx4_eth *eth);
-int mlx4_promiscuous_enable(struct rte_eth_dev *dev);
-int mlx4_promiscuous_disable(struct rte_eth_dev *dev);
-int mlx4_allmulticast_enable(struct rte_eth_dev *dev);
-int mlx4_allmulticast_disable(struct rte_eth_dev *dev);
-int mlx4_mac_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac, uint32_t index, uint32_t pool);
-void mlx4_mac_remove(struct rte_eth_dev *dev, uint32_t index);
-int mlx4_mac_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac);
-int mlx4_mc_list_set(struct rte_eth_dev *dev, struct rte_ether_addr *mc, uint32_t n);
-
-/* fcs.c: a card that was reset learns again what it shall take. */
-int mlx4_fcs_start(struct mlx4_eth *eth);
-
-/* lso.c: the defaults; what holds, after the MTU has changed, too. */
-void mlx4_lso_default(struct mlx4_eth *eth);
-void mlx4_lso_apply(struct mlx4_eth *eth);
-
-/* --- wol.c --- */
-bool mlx4_wol_offered(const struct mlx4_hca *hca, unsigned int port);
-int mlx4_wol_get(struct mlx4_hca *hca, unsigned int port, bool *on);
-
-/* vlan.c */
-int mlx4_vlan_apply(struct mlx4_eth *eth);
-int mlx4_vlan_filter_set(struct rte_eth_dev *dev, uint16_t vid, int on);
+/* vlan_strip.c */
 int mlx4_vlan_offload_set(struct rte_eth_dev *dev, int mask);
 void mlx4_vlan_strip_queue_set(struct rte_eth_dev *dev, uint16_t queue, int on);
 
-/* pvid.c */
-int mlx4_vlan_pvid_set(struct rte_eth_dev *dev, uint16_t vid, int on);
+/* fcs.c: a card that was reset learns again what it shall take. */
+int mlx4_fcs_start(struct mlx4_eth *eth);
 
 /* stats.c */
 int mlx4_stats_get(MLX4_STATS_GET_ARGS);
@@ -123,27 +92,9 @@ void mlx4_tunnel_close(struct mlx4_eth *eth);
 int mlx4_tunnel_port_add(struct rte_eth_dev *dev, struct rte_eth_udp_tunnel *t);
 int mlx4_tunnel_port_del(struct rte_eth_dev *dev, struct rte_eth_udp_tunnel *t);
 
-/* clock.c */
-int mlx4_read_clock(struct rte_eth_dev *dev, uint64_t *cycles);
-
-/* pause.c */
-int mlx4_flow_ctrl_get(struct rte_eth_dev *dev, struct rte_eth_fc_conf *fc);
-int mlx4_flow_ctrl_set(struct rte_eth_dev *dev, struct rte_eth_fc_conf *fc);
-int mlx4_pfc_set(struct rte_eth_dev *dev, struct rte_eth_pfc_conf *pfc);
-
-/* dcb.c */
-int mlx4_dcb_configure(struct rte_eth_dev *dev);
-int mlx4_dcb_info(struct rte_eth_dev *dev, struct rte_eth_dcb_info *info);
-
-/* tm.c */
-int mlx4_tm_ops_get(struct rte_eth_dev *dev, void *ops);
-
-/* tx_queue_qos.c */
-int mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate);
-
 /* link.c */
 int mlx4_link_update(struct rte_eth_dev *dev, int wait);
-/* Whether the link is the card's, or down because the port is stopped; who is asking the card meanwhile asks again. */
+/* Whether the link is the card's, or down because the port is stopped; a query that runs at the same time is repeated. */
 void mlx4_link_on(struct mlx4_eth *eth, bool on);
 int mlx4_link_up(struct rte_eth_dev *dev);
 int mlx4_link_down(struct rte_eth_dev *dev);
@@ -163,4 +114,4 @@ int mlx4_rx_vector(const struct mlx4_eth *eth, uint16_t queue);
 int mlx4_rx_intr_enable(struct rte_eth_dev *dev, uint16_t queue);
 int mlx4_rx_intr_disable(struct rte_eth_dev *dev, uint16_t queue);
 
-#endif /* MLX4_ETHDEV_H */
+#endif /* MLX4_ETHDEV_ETHDEV_H */

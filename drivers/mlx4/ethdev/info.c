@@ -7,8 +7,12 @@
 #include <string.h>
 
 #include "ethdev.h"
-#include "fw_needs.h"
-#include "rx_lro.h"
+#include "drivers/mlx4/hca/fw_needs.h"
+#include "drivers/mlx4/rx/choose.h"
+#include "drivers/mlx4/rx/lro.h"
+#include "drivers/mlx4/rx/queue.h"
+#include "drivers/mlx4/steer/rss.h"
+#include "drivers/mlx4/tx/queue.h"
 
 #define RX_OFFLOADS                                                                                                    \
 	(RTE_ETH_RX_OFFLOAD_CHECKSUM | RTE_ETH_RX_OFFLOAD_VLAN_STRIP | RTE_ETH_RX_OFFLOAD_VLAN_FILTER |                \

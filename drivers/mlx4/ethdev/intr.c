@@ -10,6 +10,7 @@
 
 #include <rte_interrupts.h>
 
+#include "drivers/mlx4/rx/queue.h"
 #include "ethdev.h"
 
 int

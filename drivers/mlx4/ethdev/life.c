@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* A port's life as an ethdev: configure, queues, start, stop, close. */
+/* A port's life as an ethdev: configure, queues, start, stop. */
 #include <errno.h>
 
-#include <rte_errno.h>
-
-#include "bursts.h"
-#include "card.h"
-#include "flow.h"
-#include "group.h"
-#include "ib_port.h"
-#include "qos.h"
-#include "share.h"
+#include "drivers/mlx4/flow/flow.h"
+#include "drivers/mlx4/group/group.h"
+#include "drivers/mlx4/qos/qos.h"
+#include "drivers/mlx4/port/handover.h"
+#include "drivers/mlx4/rx/choose.h"
+#include "drivers/mlx4/steer/filter.h"
+#include "drivers/mlx4/steer/rss.h"
+#include "drivers/mlx4/tx/choose.h"
+#include "ethdev.h"
 
 static int
 check_alive(const struct rte_eth_dev *dev)
@@ -247,6 +247,34 @@ check_queues(const struct rte_eth_dev *dev)
 	return 0;
 }
 
+static void
+bursts_set(struct rte_eth_dev *dev)
+{
+	dev->data->scattered_rx = 0;
+	mlx4_rx_burst_choose(mlx4_eth_of(dev));
+	mlx4_tx_burst_choose(mlx4_eth_of(dev));
+}
+
+void
+mlx4_bursts_clear(struct rte_eth_dev *dev)
+{
+	mlx4_rx_burst_off(mlx4_eth_of(dev));
+	mlx4_tx_burst_off(mlx4_eth_of(dev));
+}
+
+void
+mlx4_eth_removed(struct rte_eth_dev *dev)
+{
+	struct rte_eth_fp_ops *running = &rte_eth_fp_ops[dev->data->port_id];
+
+	mlx4_bursts_clear(dev);
+	if (!dev->data->dev_started)
+		return;
+	running->rx_pkt_burst = mlx4_rxtx_removed;
+	running->tx_pkt_burst = mlx4_rxtx_removed;
+	running->tx_pkt_prepare = mlx4_rxtx_removed;
+}
+
 int
 mlx4_eth_start(struct rte_eth_dev *dev)
 {
@@ -285,7 +313,7 @@ mlx4_eth_start(struct rte_eth_dev *dev)
 	if (rc != 0)
 		goto err_port;
 	rx_queues_tell(dev);
-	mlx4_bursts_set(dev);
+	bursts_set(dev);
 	mlx4_watch_start(eth);
 	/* The link counts as down before the port is started; now it may be up. */
 	mlx4_link_on(eth, true);
@@ -325,8 +353,8 @@ mlx4_eth_stop(struct rte_eth_dev *dev)
 	return 0;
 }
 
-static void
-queues_release(struct rte_eth_dev *dev)
+void
+mlx4_eth_queues_release(struct rte_eth_dev *dev)
 {
 	uint16_t i;
 
@@ -335,91 +363,4 @@ queues_release(struct rte_eth_dev *dev)
 	for (i = 0; i < dev->data->nb_tx_queues; i++)
 		mlx4_eth_txq_release(dev, i);
 	mlx4_rss_close(mlx4_eth_of(dev));
-}
-
-int
-mlx4_eth_close(struct rte_eth_dev *dev)
-{
-	struct mlx4_eth *eth = mlx4_eth_of(dev);
-	struct mlx4_hca *hca = eth->hca;
-
-	if (dev->data->dev_started)
-		mlx4_eth_stop(dev);
-	mlx4_share_hide(dev);
-	mlx4_roce_detach(eth->roce);
-	mlx4_hca_on_event(hca, eth->port, MLX4_CLIENT_ETH, NULL, NULL);
-	mlx4_watch_stop(eth);
-	mlx4_tunnel_close(eth);
-	queues_release(dev);
-	mlx4_flows_destroy(eth);
-	mlx4_groups_destroy(eth);
-	mlx4_filter_destroy(eth);
-	mlx4_eth_intr_fini(eth);
-	mlx4_qos_destroy(eth);
-	mlx4_rx_kinds_free(eth);
-	mlx4_card_put(hca);
-	return 0;
-}
-
-/*
- * The ports of a card live and die together: the queues of all of them go, so that nothing is left that the card knew
- * before. A port that is still started may be polled.
- */
-static int
-card_revive(struct mlx4_eth *eth)
-{
-	const struct mlx4_hca_config cfg = {.check_fw = eth->args.check_fw};
-	struct mlx4_hca *hca = eth->hca;
-	uint16_t id;
-	int rc;
-
-	RTE_ETH_FOREACH_DEV_OF(id, hca->bus->dev)
-	if (rte_eth_devices[id].data->dev_started) {
-		MLX4_LOG(ERR, "port %u: %s is reset with all its ports: stop port %u first", eth->dev->data->port_id,
-			 hca->bus->where, id);
-		return -EBUSY;
-	}
-	RTE_ETH_FOREACH_DEV_OF(id, hca->bus->dev)
-	{
-		mlx4_roce_detach(mlx4_eth_of(&rte_eth_devices[id])->roce);
-		queues_release(&rte_eth_devices[id]);
-		mlx4_eth_intr_disconnect(mlx4_eth_of(&rte_eth_devices[id]));
-	}
-	mlx4_ib_ports_detach(hca);
-	rc = mlx4_hca_revive(hca, &cfg);
-	if (rc != 0) {
-		MLX4_LOG(
-			ERR,
-			"port %u: %s was given up and did not come back by a reset (%s); try again, or close its ports",
-			eth->dev->data->port_id, hca->bus->where, rte_strerror(-rc));
-		return -EIO;
-	}
-	RTE_ETH_FOREACH_DEV_OF(id, hca->bus->dev)
-	{
-		mlx4_eth_intr_connect(mlx4_eth_of(&rte_eth_devices[id]));
-		/* Whoever asked whether the port was removed made ethdev remember it. */
-		rte_eth_devices[id].state = RTE_ETH_DEV_ATTACHED;
-		if (mlx4_qos_restore(mlx4_eth_of(&rte_eth_devices[id])) != 0)
-			rc = -EIO;
-	}
-	return rc;
-}
-
-int
-mlx4_eth_reset(struct rte_eth_dev *dev)
-{
-	struct mlx4_eth *eth = mlx4_eth_of(dev);
-
-	if (dev->data->dev_started)
-		mlx4_eth_stop(dev);
-	if (eth->hca->dead)
-		return card_revive(eth);
-	queues_release(dev);
-	return 0;
-}
-
-int
-mlx4_eth_is_removed(struct rte_eth_dev *dev)
-{
-	return mlx4_eth_of(dev)->hca->dead;
 }

@@ -6,7 +6,11 @@
 
 #include <rte_cycles.h>
 
-#include "qos.h"
+#include "drivers/mlx4/qos/qos.h"
+#include "ethdev.h"
+#include "drivers/mlx4/rx/choose.h"
+#include "drivers/mlx4/rx/queue.h"
+#include "drivers/mlx4/tx/lso_limits.h"
 
 #define BURST_US 200u
 

@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/*
- * The table of ethdev operations. Whatever changes a port, or reads what a change takes apart, holds the port's control
- * lock: operations of ethdev and the functions of rte_pmd_mlx4_*.h may then come from several threads. It is taken before
- * the lock of quality of service; the interrupt thread never takes it, and no burst does.
- */
+/* The table of ethdev operations; what changes a port, or reads what a change takes apart, holds its control lock. */
 #include "ethdev.h"
-#include "flow.h"
-
-void
-mlx4_control_lock(struct mlx4_eth *eth)
-{
-	pthread_mutex_lock(&eth->control);
-}
-
-void
-mlx4_control_unlock(struct mlx4_eth *eth)
-{
-	pthread_mutex_unlock(&eth->control);
-}
+#include "drivers/mlx4/flow/flow.h"
+#include "drivers/mlx4/qos/qos.h"
+#include "drivers/mlx4/qos/tm/tm.h"
+#include "drivers/mlx4/rx/timestamp.h"
+#include "drivers/mlx4/steer/filter.h"
+#include "drivers/mlx4/steer/rss.h"
+#include "drivers/mlx4/steer/vlan.h"
 
 #define LOCKED(op, call, ...)                                                                                          \
 	static int op(struct rte_eth_dev *dev, ##__VA_ARGS__)                                                          \
@@ -148,3 +138,8 @@ const struct eth_dev_ops mlx4_eth_ops = {
 	.rx_queue_intr_enable = mlx4_rx_intr_enable,
 	.rx_queue_intr_disable = mlx4_rx_intr_disable,
 };
+
+RTE_INIT(mlx4_ops_give)
+{
+	mlx4_port_ops_set(&mlx4_eth_ops);
+}

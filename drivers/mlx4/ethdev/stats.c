@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "counts.h"
-#include "group.h"
-#include "qos.h"
+#include "drivers/mlx4/rx/counts.h"
+#include "drivers/mlx4/group/group.h"
+#include "drivers/mlx4/qos/qos.h"
 #include "rte_pmd_mlx4_queue.h"
-#include "rx_lro.h"
+#include "drivers/mlx4/rx/kinds.h"
+#include "drivers/mlx4/rx/lro.h"
+#include "drivers/mlx4/tx/counts.h"
+#include "ethdev.h"
 
 #define RX_CLASSES 9u /* priorities 0..7, untagged */
 #define TX_CLASSES 9u /* the same; looped frames never leave the port */

@@ -9,8 +9,11 @@
 
 #include <rte_vxlan.h>
 
+#include "drivers/mlx4/rx/queue.h"
+#include "drivers/mlx4/tx/queue.h"
 #include "ethdev.h"
 #include "rte_pmd_mlx4.h"
+#include "drivers/mlx4/rx/choose.h"
 
 #define RX_TUNNEL (RTE_ETH_RX_OFFLOAD_OUTER_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_OUTER_UDP_CKSUM)
 #define TX_TUNNEL                                                                                                      \

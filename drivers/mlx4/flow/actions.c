@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "flow.h"
+#include "drivers/mlx4/steer/rss.h"
 
 struct parse {
 	const struct mlx4_eth *eth;

@@ -13,8 +13,9 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include "ethdev.h"
-#include "group.h"
+#include "drivers/mlx4/rx/choose.h"
+#include "drivers/mlx4/steer/drop_queue.h"
+#include "drivers/mlx4/steer/filter.h"
 
 int
 mlx4_flows_create(struct mlx4_eth *eth)
@@ -39,22 +40,14 @@ static int
 rule_install(struct mlx4_eth *eth, const struct rte_flow *f, const struct mlx4_flow_rings *r, uint16_t turn,
 	     uint64_t *id)
 {
-	if (r == NULL && !eth->flows->drop.up) {
-		int rc = mlx4_flow_drop_open(eth);
+	if (r == NULL && !eth->drop.up) {
+		int rc = mlx4_drop_queue_open(eth);
 
 		if (rc != 0)
 			return rc;
 	}
 	return mlx4_rule_specs(eth->hca, eth->port, place(f, turn), f->match.spec, f->match.len,
 			       mlx4_flow_rings_qpn(eth, r), id);
-}
-
-static void
-rule_drop(struct mlx4_eth *eth, uint64_t *id)
-{
-	if (*id != MLX4_NO_RULE)
-		mlx4_rule_remove(eth->hca, *id);
-	*id = MLX4_NO_RULE;
 }
 
 /* All rules of a target go to other rings, or none. */
@@ -71,7 +64,7 @@ target_move(struct mlx4_eth *eth, const struct mlx4_flow_target *t, const struct
 	{
 		if (f->target != t)
 			continue;
-		rule_drop(eth, rc == 0 ? &f->id : &f->next_id);
+		mlx4_rule_drop(eth->hca, rc == 0 ? &f->id : &f->next_id);
 		if (rc != 0)
 			continue;
 		f->id = f->next_id;
@@ -160,7 +153,7 @@ target_put(struct mlx4_eth *eth, struct mlx4_flow_target *t)
 		return;
 	TAILQ_REMOVE(&eth->flows->targets, t, next);
 	for (i = 0; t->rings != NULL && i < t->rings->n; i++)
-		t->rings->at[i].side->target = NULL;
+		t->rings->at[i].side->total = NULL;
 	mlx4_flow_rings_retire(eth, t->rings);
 	/* Older rings may not be emptied yet. */
 	for (i = 0; i < eth->dev->data->nb_rx_queues; i++) {
@@ -168,8 +161,8 @@ target_put(struct mlx4_eth *eth, struct mlx4_flow_target *t)
 		uint16_t k;
 
 		for (k = 0; s != NULL && k < s->n; k++)
-			if (s->side[k]->target == t)
-				s->side[k]->target = NULL;
+			if (s->side[k]->total == &t->past)
+				s->side[k]->total = NULL;
 	}
 	rte_free(t);
 }
@@ -282,7 +275,7 @@ err_target:
 static void
 take_away(struct mlx4_eth *eth, struct rte_flow *f)
 {
-	rule_drop(eth, &f->id);
+	mlx4_rule_drop(eth->hca, &f->id);
 	TAILQ_REMOVE(&eth->flows->list, f, next);
 	target_put(eth, f->target);
 	rte_free(f);
@@ -382,7 +375,7 @@ mlx4_flows_stop(struct mlx4_eth *eth)
 		return;
 	eth->flows->up = false;
 	TAILQ_FOREACH(f, &eth->flows->list, next)
-	rule_drop(eth, &f->id);
+	mlx4_rule_drop(eth->hca, &f->id);
 	TAILQ_FOREACH(t, &eth->flows->targets, next)
 	{
 		mlx4_flow_rings_retire(eth, t->rings);
@@ -504,34 +497,11 @@ flow_query(struct rte_eth_dev *dev, struct rte_flow *flow, const struct rte_flow
 	return leave(eth, rc != 0 ? rc : count_query(eth, flow, action, data, e));
 }
 
-/* A group takes its frames by rules that are none of rte_flow's. The default group has none, as the port's own queues. */
-static int
-check_isolate(const struct mlx4_eth *eth, struct rte_flow_error *e)
-{
-	const struct mlx4_group *first = NULL;
-	unsigned int i, n = 0;
-
-	for (i = 0; i < eth->groups->num; i++) {
-		if (eth->groups->g[i]->conf.is_default)
-			continue;
-		if (n++ == 0)
-			first = eth->groups->g[i];
-	}
-	if (n == 0)
-		return 0;
-	if (n == 1)
-		return mlx4_flow_refuse(e, EBUSY, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-					"the port has the group %s, want none but the default one", first->conf.name);
-	return mlx4_flow_refuse(e, EBUSY, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-				"the port has the group %s and %u more, want none but the default one",
-				first->conf.name, n - 1);
-}
-
 static int
 flow_isolate(struct rte_eth_dev *dev, int on, struct rte_flow_error *e)
 {
 	struct mlx4_eth *eth = enter(dev);
-	int rc = on != 0 ? check_isolate(eth, e) : 0;
+	int rc = on != 0 && eth->may_isolate != NULL ? eth->may_isolate(eth, e) : 0;
 
 	if (rc != 0)
 		return leave(eth, rc);

@@ -2,21 +2,21 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * rte_flow from the inside: flow_items.c turns a pattern into the specifications of a steering rule, flow_actions.c the
- * actions into a fate, flow_target.c makes the rings that a fate needs, flow.c has the list of rules and the operations,
- * flow_error.c says what is refused.
+ * rte_flow from the inside: items.c turns a pattern into the specifications of a steering rule, actions.c the actions into
+ * a fate, target.c makes the rings that a fate needs, flow.c has the list of rules and the operations, error.c says what is
+ * refused.
  *
- * What a rule leads to never is a ring of the port's own spread, which other settings rebuild: a queue gets further rings
- * (rx_side.h) for its rules, all rules of the same fate share them. So a rule is told from others by the ring that its
- * frames come through; that is what mark and count are made of.
+ * A flow rule never targets the rings of the port's RSS set, which other settings rebuild: it gets rings of its own
+ * (rx/sides.h). All rules of the same fate share them. The ring that a frame comes through tells its rule; that is what mark
+ * and count are made of.
  */
-#ifndef MLX4_FLOW_H
-#define MLX4_FLOW_H
+#ifndef MLX4_FLOW_FLOW_H
+#define MLX4_FLOW_FLOW_H
 
 #include <rte_flow_driver.h>
 
-#include "rx_side.h"
-#include "spread.h"
+#include "drivers/mlx4/rx/sides.h"
+#include "drivers/mlx4/steer/spread.h"
 
 /* The low 12 bits of a rule's priority are its place; each has a second one, for the successor of a rule that moves. */
 #define MLX4_FLOW_PRIO_MAX 2047u
@@ -55,7 +55,7 @@ struct mlx4_flow_target {
 	unsigned int refs; /* rules */
 	struct mlx4_flow_fate fate;
 	struct mlx4_flow_rings *rings;     /* NULL: frames are dropped, or the port is stopped */
-	uint64_t packets, bytes;           /* through rings that are gone */
+	struct mlx4_rx_total past;         /* through rings that are gone */
 	uint64_t seen_packets, seen_bytes; /* at the last reset of the counters */
 };
 
@@ -72,12 +72,6 @@ struct mlx4_flows {
 	TAILQ_HEAD(, rte_flow) list;
 	TAILQ_HEAD(, mlx4_flow_target) targets;
 	bool up; /* the rules are on the card */
-	struct {
-		bool up;
-		uint32_t uar;
-		struct mlx4_cq cq;
-		struct mlx4_qp qp;
-	} drop; /* a queue without buffers */
 };
 
 /* --- flow.c, all with the port's control lock --- */
@@ -92,7 +86,7 @@ void mlx4_flows_stop(struct mlx4_eth *eth);
 /* Queues were started or stopped, or have other buffers: rules go over to new rings. On failure all is as it was. */
 int mlx4_flows_refresh(struct mlx4_eth *eth);
 
-/* --- flow_error.c --- */
+/* --- error.c --- */
 /* Fills an error and returns -code. The text is the thread's, good until its next refusal. */
 int mlx4_flow_refuse(struct rte_flow_error *e, int code, enum rte_flow_error_type type, const void *cause,
 		     const char *format, ...) __rte_format_printf(5, 6);
@@ -105,13 +99,13 @@ int mlx4_flow_refuse(struct rte_flow_error *e, int code, enum rte_flow_error_typ
 const char *mlx4_flow_item_name(int type, char name[MLX4_FLOW_NAME]);
 const char *mlx4_flow_action_name(int type, char name[MLX4_FLOW_NAME]);
 
-/* --- flow_items.c, flow_actions.c: 0 or a negative errno with the error filled --- */
+/* --- items.c, actions.c: 0 or a negative errno with the error filled --- */
 int mlx4_flow_match(const struct mlx4_eth *eth, const struct rte_flow_item *items, struct mlx4_flow_match *m,
 		    struct rte_flow_error *e);
 int mlx4_flow_fate(const struct mlx4_eth *eth, const struct rte_flow_action *actions, struct mlx4_flow_fate *f,
 		   struct rte_flow_error *e);
 
-/* --- flow_target.c: of a port that is started --- */
+/* --- target.c: of a port that is started --- */
 /* Rings for the queues of the target that are started; *out NULL: there are none. -ENOMEM, -ENOSPC or the card's errors. */
 int mlx4_flow_rings_build(struct mlx4_eth *eth, struct mlx4_flow_target *t, struct mlx4_flow_rings **out);
 /* No rule names them any more; what they received is still given to the application. NULL is nothing. */
@@ -120,10 +114,8 @@ void mlx4_flow_rings_retire(struct mlx4_eth *eth, struct mlx4_flow_rings *r);
 bool mlx4_flow_rings_fit(const struct mlx4_eth *eth, const struct mlx4_flow_target *t);
 /* The QPN for rules to these rings, or to the queue without buffers; that has to be there. */
 uint32_t mlx4_flow_rings_qpn(const struct mlx4_eth *eth, const struct mlx4_flow_rings *r);
-int mlx4_flow_drop_open(struct mlx4_eth *eth);
-void mlx4_flow_drop_close(struct mlx4_eth *eth);
 /* What came through the target's rings since it is there. */
 void mlx4_flow_target_count(const struct mlx4_eth *eth, const struct mlx4_flow_target *t, uint64_t *packets,
 			    uint64_t *bytes);
 
-#endif /* MLX4_FLOW_H */
+#endif /* MLX4_FLOW_FLOW_H */

@@ -6,13 +6,11 @@
 
 #include <rte_malloc.h>
 
-#include "ethdev.h"
 #include "flow.h"
+#include "drivers/mlx4/rx/choose.h"
 
 /* A ring's worth of what is posted stays in the pool for the queue's own rings. */
 #define POOL_SPARE 2u
-
-#define DROP_ENTRIES 64u
 
 static bool
 serves(const struct mlx4_eth *eth, uint16_t q)
@@ -80,7 +78,7 @@ side_create(const struct mlx4_rxq *q, struct mlx4_flow_target *t, struct mlx4_rx
 	s->ol_flags = t->fate.ol_flags;
 	s->mark = t->fate.mark_id;
 	s->treat = t->fate.count || t->fate.ol_flags != 0;
-	s->target = t;
+	s->total = &t->past;
 	s->mp = q->mp;
 	s->hdr_len = q->hdr_len;
 	s->lg_sges = q->lg_sges;
@@ -198,7 +196,7 @@ mlx4_flow_rings_fit(const struct mlx4_eth *eth, const struct mlx4_flow_target *t
 uint32_t
 mlx4_flow_rings_qpn(const struct mlx4_eth *eth, const struct mlx4_flow_rings *r)
 {
-	return r != NULL ? mlx4_spread_target(r->spread) : eth->flows->drop.qp.qpn;
+	return r != NULL ? mlx4_spread_target(r->spread) : eth->drop.qp.qpn;
 }
 
 void
@@ -207,81 +205,15 @@ mlx4_flow_target_count(const struct mlx4_eth *eth, const struct mlx4_flow_target
 	const struct mlx4_rx_sides *sides;
 	uint16_t q, i;
 
-	*packets = t->packets;
-	*bytes = t->bytes;
+	*packets = t->past.packets;
+	*bytes = t->past.bytes;
 	for (q = 0; q < eth->dev->data->nb_rx_queues; q++) {
 		sides = eth->rxqs[q] != NULL ? eth->rxqs[q]->sides : NULL;
 		for (i = 0; sides != NULL && i < sides->n; i++) {
-			if (sides->side[i]->target != t)
+			if (sides->side[i]->total != &t->past)
 				continue;
 			*packets += __atomic_load_n(&sides->side[i]->packets, __ATOMIC_RELAXED);
 			*bytes += __atomic_load_n(&sides->side[i]->bytes, __ATOMIC_RELAXED);
 		}
 	}
-}
-
-/* --- the queue without buffers ---------------------------------------------------------------------------- */
-
-int
-mlx4_flow_drop_open(struct mlx4_eth *eth)
-{
-	struct mlx4_flows *fs = eth->flows;
-	struct mlx4_hca *hca = eth->hca;
-	struct mlx4_qp_attr attr = {
-		.port = eth->port,
-		.rq_entries = DROP_ENTRIES,
-		.rq_stride = MLX4_DS_SIZE,
-		.scq = &fs->drop.cq,
-		.rcq = &fs->drop.cq,
-		.numa_node = hca->numa_node,
-	};
-	uint32_t qpn;
-	int rc;
-
-	if (fs->drop.up)
-		return 0;
-	rc = mlx4_uar_alloc(hca, &fs->drop.uar);
-	if (rc != 0)
-		return rc;
-	rc = mlx4_cq_create(hca, DROP_ENTRIES, fs->drop.uar, -1, hca->numa_node, &fs->drop.cq);
-	if (rc != 0)
-		goto err_cq;
-	rc = mlx4_qpn_reserve(hca, 1, 1, false, &qpn);
-	if (rc != 0)
-		goto err_qpn;
-	attr.uar = fs->drop.uar;
-	rc = mlx4_qp_create(hca, qpn, &attr, &fs->drop.qp);
-	if (rc != 0)
-		goto err_qp;
-	rc = mlx4_qp_start(hca, &fs->drop.qp);
-	if (rc != 0)
-		goto err_start;
-	fs->drop.up = true;
-	return 0;
-
-err_start:
-	mlx4_qp_destroy(hca, &fs->drop.qp);
-err_qp:
-	mlx4_qpn_release(hca, qpn, 1);
-err_qpn:
-	mlx4_cq_destroy(hca, &fs->drop.cq);
-err_cq:
-	mlx4_uar_free(hca, fs->drop.uar);
-	return rc;
-}
-
-void
-mlx4_flow_drop_close(struct mlx4_eth *eth)
-{
-	struct mlx4_flows *fs = eth->flows;
-	uint32_t qpn = fs->drop.qp.qpn;
-
-	if (!fs->drop.up)
-		return;
-	fs->drop.up = false;
-	mlx4_qp_stop(eth->hca, &fs->drop.qp);
-	mlx4_qp_destroy(eth->hca, &fs->drop.qp);
-	mlx4_qpn_release(eth->hca, qpn, 1);
-	mlx4_cq_destroy(eth->hca, &fs->drop.cq);
-	mlx4_uar_free(eth->hca, fs->drop.uar);
 }

@@ -16,12 +16,11 @@
 
 #include <rte_errno.h>
 
-#include "ethdev.h"
 #include "flood.h"
 #include "group.h"
-#include "rss.h"
-
-#define VID_MASK 0x0fffu
+#include "drivers/mlx4/steer/rss.h"
+#include "drivers/mlx4/steer/filter.h"
+#include "drivers/mlx4/steer/vlan.h"
 
 struct change {
 	struct mlx4_eth *eth;
@@ -35,19 +34,8 @@ struct change {
 	struct mlx4_group_rules new_rules;
 };
 
-const struct tp_group *
-mlx4_group_default(const struct mlx4_eth *eth)
-{
-	unsigned int i;
-
-	for (i = 0; i < eth->groups->num; i++)
-		if (eth->groups->g[i]->conf.is_default)
-			return &eth->groups->g[i]->conf;
-	return NULL;
-}
-
-uint8_t
-mlx4_group_flags(const struct mlx4_eth *eth, const struct tp_group *g)
+uint64_t
+mlx4_group_rss_hf(const struct tp_group *g)
 {
 	static const struct {
 		uint32_t type;
@@ -66,29 +54,14 @@ mlx4_group_flags(const struct mlx4_eth *eth, const struct tp_group *g)
 	for (i = 0; i < RTE_DIM(map); i++)
 		if ((g->rss & map[i].type) != 0)
 			hf |= map[i].hf;
-	return mlx4_spread_flags(hf & mlx4_rss_types(eth));
+	return hf;
 }
 
-void
-mlx4_groups_taken(const struct mlx4_eth *eth, bool taken[MLX4_ETH_MAX_RXQ])
+/* MLX4_RSS_F_* that a group asks for and the port offers. */
+static uint8_t
+group_flags(const struct mlx4_eth *eth, const struct tp_group *g)
 {
-	uint16_t q;
-
-	for (q = 0; q < MLX4_ETH_MAX_RXQ; q++)
-		taken[q] = eth->groups->owner[q] != NULL && !eth->groups->owner[q]->conf.is_default;
-}
-
-void
-mlx4_groups_vlans(const struct mlx4_eth *eth, uint32_t map[4096 / 32])
-{
-	unsigned int i;
-
-	for (i = 0; i < eth->groups->num; i++) {
-		uint16_t vid = eth->groups->g[i]->conf.vlan;
-
-		if (vid <= VID_MASK)
-			map[vid / 32] |= UINT32_C(1) << vid % 32;
-	}
+	return mlx4_spread_flags(mlx4_group_rss_hf(g) & mlx4_rss_types(eth));
 }
 
 int
@@ -131,7 +104,7 @@ spread_wanted(const struct mlx4_eth *eth, const struct mlx4_group *g, const stru
 	      struct mlx4_spread_conf *conf)
 {
 	memset(conf, 0, sizeof(*conf));
-	conf->flags = mlx4_group_flags(eth, &g->conf);
+	conf->flags = group_flags(eth, &g->conf);
 	mlx4_spread_even(conf, list->q, conf->flags == 0 ? RTE_MIN(n, 1) : n, eth->reta_size);
 	if (conf->table <= 1)
 		conf->flags = 0;
@@ -171,7 +144,7 @@ rings_build(struct change *c, char *err)
 		n = (uint16_t)rte_align32prevpow2(n - 1u);
 		spread_wanted(c->eth, c->g, &list, n, &conf);
 	}
-	if (ret == 0 && mlx4_group_flags(c->eth, &c->g->conf) != 0 && n < list.n)
+	if (ret == 0 && group_flags(c->eth, &c->g->conf) != 0 && n < list.n)
 		snprintf(err, TP_ERR_LEN, "queues: %u of %u are used, the card has no room for rings of all", n,
 			 list.n);
 	return ret;
@@ -196,21 +169,13 @@ leavers_build(struct change *c)
 /* --- rules ------------------------------------------------------------------------------------------------ */
 
 static void
-rule_drop(struct mlx4_eth *eth, uint64_t *id)
-{
-	if (*id != MLX4_NO_RULE)
-		mlx4_rule_remove(eth->hca, *id);
-	*id = MLX4_NO_RULE;
-}
-
-static void
 rules_remove(struct mlx4_eth *eth, struct mlx4_group_rules *r)
 {
 	if (!r->up)
 		return;
-	rule_drop(eth, &r->unicast);
-	rule_drop(eth, &r->bcast);
-	rule_drop(eth, &r->mcast);
+	mlx4_rule_drop(eth->hca, &r->unicast);
+	mlx4_rule_drop(eth->hca, &r->bcast);
+	mlx4_rule_drop(eth->hca, &r->mcast);
 	if (r->flood)
 		mlx4_filter_flood(eth, false);
 	if (r->copied)
@@ -225,9 +190,9 @@ unicast_install(struct mlx4_eth *eth, const struct tp_group *g, uint16_t turn, u
 	struct rte_ether_addr mac;
 
 	memcpy(mac.addr_bytes, g->mac, sizeof(mac.addr_bytes));
-	if (g->vlan <= VID_MASK)
-		return mlx4_rule_tagged(eth->hca, eth->port, MLX4_RULE_GROUP_TAGGED + turn, &mac, g->vlan, VID_MASK,
-					qpn, id);
+	if (g->vlan <= MLX4_VID_MASK)
+		return mlx4_rule_tagged(eth->hca, eth->port, MLX4_RULE_GROUP_TAGGED + turn, &mac, g->vlan,
+					MLX4_VID_MASK, qpn, id);
 	return mlx4_rule_mac(eth->hca, eth->port, MLX4_RULE_GROUP + turn, &mac, qpn, id);
 }
 
@@ -319,11 +284,11 @@ rules_prepare(struct change *c)
 
 /* Everything that may fail. */
 static int
-prepare(struct change *c, const bool *after, char *err)
+prepare(struct change *c, char *err)
 {
 	int ret;
 
-	ret = mlx4_rss_prepare(c->eth, after, &c->def);
+	ret = mlx4_rss_prepare(c->eth, &c->def);
 	if (ret != 0)
 		return ret;
 	c->rings = c->g->spread != NULL;
@@ -375,13 +340,11 @@ int
 mlx4_group_apply(struct mlx4_eth *eth, struct mlx4_group *g, bool gone, const bool *before, char err[TP_ERR_LEN])
 {
 	struct change c = {.eth = eth, .g = g, .wanted = !gone && !g->conf.is_default};
-	bool after[MLX4_ETH_MAX_RXQ];
 	int ret;
 
 	mlx4_rxqs_reap(eth);
-	mlx4_groups_taken(eth, after);
 	old_queues(g->spread, &c.old);
-	ret = prepare(&c, after, err);
+	ret = prepare(&c, err);
 	if (ret != 0)
 		cancel(&c);
 	else
@@ -393,16 +356,14 @@ mlx4_group_apply(struct mlx4_eth *eth, struct mlx4_group *g, bool gone, const bo
 int
 mlx4_groups_start(struct mlx4_eth *eth)
 {
-	bool taken[MLX4_ETH_MAX_RXQ];
 	char err[TP_ERR_LEN] = "";
 	unsigned int i;
 	int ret = 0;
 
-	mlx4_groups_taken(eth, taken);
 	for (i = 0; i < eth->groups->num && ret == 0; i++) {
 		struct mlx4_group *g = eth->groups->g[i];
 
-		ret = mlx4_group_apply(eth, g, false, taken, err);
+		ret = mlx4_group_apply(eth, g, false, eth->taken, err);
 		if (ret != 0)
 			MLX4_LOG(ERR, "port %u: group %s cannot be started: %s", eth->dev->data->port_id, g->conf.name,
 				 err[0] != '\0' ? err : rte_strerror(-ret));

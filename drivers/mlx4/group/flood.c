@@ -8,8 +8,9 @@
 
 #include <rte_malloc.h>
 
-#include "bursts.h"
-#include "ethdev.h"
+#include "drivers/mlx4/port/handover.h"
+#include "drivers/mlx4/rx/choose.h"
+#include "drivers/mlx4/rx/queue.h"
 #include "group.h"
 
 #define COPIES 512u /* that wait for a group to poll */
@@ -59,7 +60,6 @@ list_make(struct mlx4_eth *eth, bool needed)
 {
 	struct mlx4_groups *gs = eth->groups;
 	struct mlx4_flood *f;
-	bool taken[MLX4_ETH_MAX_RXQ];
 	unsigned int i;
 	uint16_t q;
 
@@ -72,9 +72,8 @@ list_make(struct mlx4_eth *eth, bool needed)
 	for (i = 0; i < gs->num; i++)
 		if (by_software(gs->g[i]))
 			add_target(eth, f, gs->g[i]);
-	mlx4_groups_taken(eth, taken);
 	for (q = 0; q < MLX4_ETH_MAX_RXQ; q++)
-		f->source[q] = !taken[q];
+		f->source[q] = !eth->taken[q];
 	return f;
 }
 
@@ -87,8 +86,7 @@ publish(struct mlx4_eth *eth, const struct mlx4_flood *f)
 	__atomic_store_n(&eth->flood, f, __ATOMIC_SEQ_CST);
 	for (q = 0; old != NULL && q < eth->dev->data->nb_rx_queues; q++)
 		if (eth->rxqs[q] != NULL)
-			mlx4_burst_wait((void *const *)(uintptr_t)&eth->rxqs[q]->flood_busy, old,
-					&eth->rxqs[q]->poller);
+			mlx4_burst_wait(&eth->rxqs[q]->flood_busy, old, &eth->rxqs[q]->poller);
 	mlx4_rx_burst_update(eth);
 }
 
@@ -100,7 +98,7 @@ mlx4_flood_prepare(struct mlx4_eth *eth, struct mlx4_group *g)
 						      eth->hca->numa_node);
 	if (eth->flood_slots != NULL && g->copies == NULL)
 		g->copies = ring_create(eth);
-	if (g->copies == NULL)
+	if (eth->flood_slots == NULL || g->copies == NULL)
 		return -ENOMEM;
 	publish(eth, list_make(eth, true));
 	return 0;

@@ -12,8 +12,51 @@
 #include <rte_malloc.h>
 
 #include "flood.h"
-#include "flow.h"
-#include "qos.h"
+#include "drivers/mlx4/flow/flow.h"
+#include "drivers/mlx4/qos/qos.h"
+#include "drivers/mlx4/steer/filter.h"
+
+/* eth->qos->judge: whether the groups still have what they ask of the port when it is declared so. */
+static int
+judge_qos(const struct mlx4_eth *eth, const struct tp_qos_port *q, const struct tp_qos_limits *lim,
+	  char err[TP_ERR_LEN])
+{
+	char why[TP_ERR_LEN];
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < eth->groups->num; i++) {
+		ret = tp_group_check(&eth->groups->g[i]->conf, q, lim, why);
+		if (ret == 0)
+			continue;
+		snprintf(err, TP_ERR_LEN, "group %s: %.120s", eth->groups->g[i]->conf.name, why);
+		return ret;
+	}
+	return 0;
+}
+
+/* eth->may_isolate: a group takes its frames by rules that are none of rte_flow's. The default group has none. */
+static int
+may_isolate(const struct mlx4_eth *eth, struct rte_flow_error *e)
+{
+	const struct mlx4_group *first = NULL;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < eth->groups->num; i++) {
+		if (eth->groups->g[i]->conf.is_default)
+			continue;
+		if (n++ == 0)
+			first = eth->groups->g[i];
+	}
+	if (n == 0)
+		return 0;
+	if (n == 1)
+		return mlx4_flow_refuse(e, EBUSY, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+					"the port has the group %s, want none but the default one", first->conf.name);
+	return mlx4_flow_refuse(e, EBUSY, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+				"the port has the group %s and %u more, want none but the default one",
+				first->conf.name, n - 1);
+}
 
 int
 mlx4_groups_create(struct mlx4_eth *eth)
@@ -21,6 +64,8 @@ mlx4_groups_create(struct mlx4_eth *eth)
 	eth->groups = rte_zmalloc_socket("mlx4_groups", sizeof(*eth->groups), 0, eth->hca->numa_node);
 	if (eth->groups == NULL)
 		return -ENOMEM;
+	eth->qos->judge = judge_qos;
+	eth->may_isolate = may_isolate;
 	return 0;
 }
 
@@ -31,6 +76,8 @@ mlx4_groups_destroy(struct mlx4_eth *eth)
 
 	if (eth->groups == NULL)
 		return;
+	eth->qos->judge = NULL;
+	eth->may_isolate = NULL;
 	for (i = 0; i < eth->groups->num; i++)
 		rte_free(eth->groups->g[i]);
 	mlx4_flood_free(eth);
@@ -51,24 +98,6 @@ mlx4_groups_check_configure(const struct mlx4_eth *eth, uint16_t num_rxq)
 			 "group",
 			 eth->dev->data->port_id, num_rxq, eth->groups->owner[q]->conf.name, q);
 		return -EBUSY;
-	}
-	return 0;
-}
-
-int
-mlx4_groups_check_qos(const struct mlx4_eth *eth, const struct tp_qos_port *q, const struct tp_qos_limits *lim,
-		      char err[TP_ERR_LEN])
-{
-	char why[TP_ERR_LEN];
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < eth->groups->num; i++) {
-		ret = tp_group_check(&eth->groups->g[i]->conf, q, lim, why);
-		if (ret == 0)
-			continue;
-		snprintf(err, TP_ERR_LEN, "group %s: %.120s", eth->groups->g[i]->conf.name, why);
-		return ret;
 	}
 	return 0;
 }
@@ -124,7 +153,7 @@ check_untagged(const struct mlx4_eth *eth, const struct tp_group *g, const struc
 	return 0;
 }
 
-/* Somebody has to take what no group takes. */
+/* At least one queue must remain for frames that match no group. */
 static int
 check_default_left(const struct mlx4_eth *eth, const struct tp_group *g, const struct mlx4_group *self, char *err)
 {
@@ -291,7 +320,7 @@ add(struct mlx4_eth *eth, const struct tp_group *conf, char *err)
 		return -ENOMEM;
 	g->conf = *conf;
 	g->mp = mp;
-	mlx4_groups_taken(eth, before);
+	memcpy(before, eth->taken, sizeof(before));
 	gs->g[gs->num++] = g;
 	ret = list_changed(eth, g, false, before, err);
 	if (ret == 0) {
@@ -328,7 +357,7 @@ modify(struct mlx4_eth *eth, const struct tp_group *conf, char *err)
 			 conf->is_default ? "on" : "off", g->conf.is_default ? "on" : "off");
 		return -EINVAL;
 	}
-	mlx4_groups_taken(eth, before);
+	memcpy(before, eth->taken, sizeof(before));
 	old = g->conf;
 	old_mp = g->mp;
 	g->conf = *conf;
@@ -358,7 +387,7 @@ take_away(struct mlx4_eth *eth, const char *name, char *err)
 		snprintf(err, TP_ERR_LEN, "name: '%.*s', want that of a group of the port", TP_GROUP_NAME - 1, name);
 		return -ENOENT;
 	}
-	mlx4_groups_taken(eth, before);
+	memcpy(before, eth->taken, sizeof(before));
 	gs->num--;
 	memmove(&gs->g[at], &gs->g[at + 1], (gs->num - at) * sizeof(gs->g[0]));
 	ret = list_changed(eth, g, true, before, err);

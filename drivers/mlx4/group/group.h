@@ -2,14 +2,16 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * Groups of queues from the inside: group.c has the list and the public functions, group_card.c puts a change of the list
- * on the card, group_queue.c does what a group asks of single queues.
+ * Groups of queues from the inside: group.c has the list and the public functions, card.c puts a change of the list on the
+ * card, queue.c does what a group asks of single queues.
  */
-#ifndef MLX4_GROUP_H
-#define MLX4_GROUP_H
+#ifndef MLX4_GROUP_GROUP_H
+#define MLX4_GROUP_GROUP_H
 
 #include "rte_pmd_mlx4_group.h"
-#include "spread.h"
+#include "drivers/mlx4/steer/spread.h"
+
+#define MLX4_VID_MASK 0x0fffu
 
 /* Steering rules of a group. */
 struct mlx4_group_rules {
@@ -45,37 +47,29 @@ int mlx4_groups_create(struct mlx4_eth *eth);
 void mlx4_groups_destroy(struct mlx4_eth *eth);
 /* -EBUSY: a group needs more receive queues than the port is going to have. */
 int mlx4_groups_check_configure(const struct mlx4_eth *eth, uint16_t num_rxq);
-/* Whether the groups still have what they ask of the port when it is declared so. */
-int mlx4_groups_check_qos(const struct mlx4_eth *eth, const struct tp_qos_port *q, const struct tp_qos_limits *lim,
-			  char err[TP_ERR_LEN]);
 
-/* --- group_card.c --- */
-/* The declaration of the default set, NULL: there is none. */
-const struct tp_group *mlx4_group_default(const struct mlx4_eth *eth);
-/* MLX4_RSS_F_* that a group asks for and the port offers. */
-uint8_t mlx4_group_flags(const struct mlx4_eth *eth, const struct tp_group *g);
-/* taken[q]: queue q is in a group other than the default one. */
-void mlx4_groups_taken(const struct mlx4_eth *eth, bool taken[MLX4_ETH_MAX_RXQ]);
-/* The VLANs that groups name, into a filter; and the filter to the card when the port uses it. */
-void mlx4_groups_vlans(const struct mlx4_eth *eth, uint32_t map[4096 / 32]);
+/* --- card.c --- */
+/* RTE_ETH_RSS_* that a group asks for. */
+uint64_t mlx4_group_rss_hf(const struct tp_group *g);
+/* Gives the VLANs that groups name to the card, when the port filters by VLAN. */
 int mlx4_groups_vlan_apply(struct mlx4_eth *eth);
 /* Different queues that get frames. */
 uint16_t mlx4_group_used(const struct mlx4_eth *eth, const struct mlx4_group *g);
 /*
- * After a change of the list on a started port: g is the group that is new, changed or (gone) removed, before what was
- * taken. On failure the card is as it was; the caller restores the list.
+ * After a change of the list on a started port: g is the group that is new, changed or (gone) removed, before is eth->taken
+ * as it was before the change. On failure the card is as it was; the caller restores the list.
  */
 int mlx4_group_apply(struct mlx4_eth *eth, struct mlx4_group *g, bool gone, const bool *before, char err[TP_ERR_LEN]);
 /* Behind start and before stop of the default set. */
 int mlx4_groups_start(struct mlx4_eth *eth);
 void mlx4_groups_stop(struct mlx4_eth *eth);
 
-/* --- group_queue.c --- */
+/* --- queue.c --- */
 struct mlx4_group *mlx4_group_of(const struct mlx4_eth *eth, uint16_t queue);
 /* A queue of a group was started or stopped; what all groups share is another one. */
 int mlx4_group_refresh(struct mlx4_eth *eth, uint16_t queue);
 int mlx4_groups_refresh(struct mlx4_eth *eth);
-/* Owners, pools and counters of the queues follow the list. */
+/* Owners, pools and counters of the queues follow the list, and so does what struct mlx4_eth knows of groups. */
 void mlx4_groups_assign(struct mlx4_eth *eth);
 /*
  * Priority, rate, marks, checks and dropless mode of the queues follow the list. group_treat, for one queue, is called
@@ -89,4 +83,4 @@ void mlx4_group_queue_new(struct mlx4_eth *eth, uint16_t queue);
 void mlx4_groups_stats_reset(struct mlx4_eth *eth);
 void mlx4_group_stats(const struct mlx4_eth *eth, const struct mlx4_group *g, struct rte_pmd_mlx4_group_stats *st);
 
-#endif /* MLX4_GROUP_H */
+#endif /* MLX4_GROUP_GROUP_H */

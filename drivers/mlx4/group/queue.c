@@ -7,10 +7,12 @@
 
 #include <rte_errno.h>
 
-#include "counts.h"
+#include "drivers/mlx4/qos/qos.h"
+#include "drivers/mlx4/rx/counts.h"
+#include "drivers/mlx4/tx/counts.h"
+#include "drivers/mlx4/tx/policy.h"
+#include "drivers/mlx4/rx/choose.h"
 #include "group.h"
-#include "qos.h"
-#include "tx_policy.h"
 
 struct mlx4_group *
 mlx4_group_of(const struct mlx4_eth *eth, uint16_t queue)
@@ -21,12 +23,10 @@ mlx4_group_of(const struct mlx4_eth *eth, uint16_t queue)
 static int
 refresh(struct mlx4_eth *eth, struct mlx4_group *g)
 {
-	bool taken[MLX4_ETH_MAX_RXQ];
 	char err[TP_ERR_LEN] = "";
 	int ret;
 
-	mlx4_groups_taken(eth, taken);
-	ret = mlx4_group_apply(eth, g, false, taken, err);
+	ret = mlx4_group_apply(eth, g, false, eth->taken, err);
 	if (ret != 0)
 		MLX4_LOG(ERR, "port %u: group %s is as before: %s", eth->dev->data->port_id, g->conf.name,
 			 err[0] != '\0' ? err : rte_strerror(-ret));
@@ -144,6 +144,32 @@ shape_as(struct mlx4_rxq *q, const struct mlx4_group *g)
 		       g != NULL && g->conf.lookahead != 0 ? g->conf.lookahead : q->own_hdr_len);
 }
 
+/* What folders below know of groups: facts in the port's struct. */
+static void
+facts_write(struct mlx4_eth *eth)
+{
+	const struct mlx4_groups *gs = eth->groups;
+	unsigned int i;
+	uint16_t q;
+
+	for (q = 0; q < MLX4_ETH_MAX_RXQ; q++)
+		eth->taken[q] = gs->owner[q] != NULL && !gs->owner[q]->conf.is_default;
+	eth->default_set.declared = false;
+	memset(eth->group_vlans, 0, sizeof(eth->group_vlans));
+	for (i = 0; i < gs->num; i++) {
+		const struct tp_group *g = &gs->g[i]->conf;
+
+		if (g->vlan <= MLX4_VID_MASK)
+			eth->group_vlans[g->vlan / 32] |= UINT32_C(1) << g->vlan % 32;
+		if (!g->is_default)
+			continue;
+		eth->default_set.declared = true;
+		eth->default_set.n = g->num_queues;
+		memcpy(eth->default_set.queue, g->queue, g->num_queues * sizeof(g->queue[0]));
+		eth->default_set.rss_hf = mlx4_group_rss_hf(g);
+	}
+}
+
 void
 mlx4_groups_assign(struct mlx4_eth *eth)
 {
@@ -163,6 +189,7 @@ mlx4_groups_assign(struct mlx4_eth *eth)
 		if (eth->rxqs[q] != NULL)
 			shape_as(eth->rxqs[q], owner[q]);
 	}
+	facts_write(eth);
 	mlx4_rx_burst_update(eth);
 }
 

@@ -20,7 +20,7 @@
 #include <rte_malloc.h>
 #include <rte_pause.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 #define CMD_SLOTS_MAX 16u
 #define CMD_SPINS 2000u /* polls before the waiter starts to sleep */
@@ -43,6 +43,7 @@ struct mlx4_cmd_if {
 	uint32_t num_slots, token_step;
 	uint32_t toggle;
 	bool events;
+	void (*poll)(struct mlx4_hca *hca); /* looks for completions now */
 	uint64_t count;
 };
 
@@ -163,7 +164,7 @@ wait_step(struct mlx4_hca *hca, uint64_t deadline, unsigned int *spins)
 		return true;
 	}
 	rte_delay_us_sleep(CMD_NAP_US);
-	return !hca->dead && !mlx4_events_catas(hca) && rte_get_tsc_cycles() < deadline;
+	return !hca->dead && !mlx4_hca_catas(hca) && rte_get_tsc_cycles() < deadline;
 }
 
 static uint64_t
@@ -224,7 +225,7 @@ wait_event(struct mlx4_hca *hca, struct cmd_slot *s)
 	bool done;
 
 	for (;;) {
-		mlx4_events_poll_cmd(hca);
+		c->poll(hca);
 		pthread_mutex_lock(&c->lock);
 		if (!s->done) {
 			clock_gettime(CLOCK_MONOTONIC, &until);
@@ -239,7 +240,7 @@ wait_event(struct mlx4_hca *hca, struct cmd_slot *s)
 		pthread_mutex_unlock(&c->lock);
 		if (done)
 			return 0;
-		if (hca->dead || mlx4_events_catas(hca) || rte_get_tsc_cycles() >= deadline)
+		if (hca->dead || mlx4_hca_catas(hca) || rte_get_tsc_cycles() >= deadline)
 			return -ETIMEDOUT;
 	}
 }
@@ -327,7 +328,7 @@ report(struct mlx4_hca *hca, const struct cmd_req *r, const struct cmd_slot *s, 
 		dump_command(hca, r);
 		return status_errno(status);
 	}
-	if (mlx4_events_catas(hca)) {
+	if (mlx4_hca_catas(hca)) {
 		mlx4_hca_mark_dead(hca, "it reports a fatal error in its error buffer");
 	} else {
 		char why[128];
@@ -501,11 +502,12 @@ mlx4_cmd_fini(struct mlx4_hca *hca)
 }
 
 int
-mlx4_cmd_use_events(struct mlx4_hca *hca)
+mlx4_cmd_use_events(struct mlx4_hca *hca, void (*poll)(struct mlx4_hca *hca))
 {
 	struct mlx4_cmd_if *c = hca->cmd;
 	int rc;
 
+	c->poll = poll;
 	c->events = true;
 	/* Shows that events arrive before anything depends on them. */
 	rc = mlx4_cmd(hca, MLX4_CMD_NOP, 0, MLX4_NOP_MODIFIER, NULL, 0, NULL, 0);

@@ -2,12 +2,12 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The HCA core from the inside: what its files share with each other and with nobody else. */
-#ifndef MLX4_CORE_H
-#define MLX4_CORE_H
+#ifndef MLX4_HCA_CORE_H
+#define MLX4_HCA_CORE_H
 
 #include <rte_common.h>
 
-#include "mlx4_hca.h"
+#include "hca.h"
 
 /* One line that names the card first. */
 #define HCA_LOG(hca, level, fmt, ...) MLX4_LOG(level, "%s: " fmt, (hca)->bus->where, ##__VA_ARGS__)
@@ -37,12 +37,18 @@ mlx4_reg_write(struct mlx4_hca *hca, uint32_t off, uint32_t val)
 	hca->bus->ops->write32(hca->bus, off, val);
 }
 
+/* --- health.c --- */
+/* Reads the catastrophic error buffer; true when the card reports a fatal error. */
+bool mlx4_hca_catas(struct mlx4_hca *hca);
+/* The card does not obey any more: from now on commands fail at once. Any thread. */
+void mlx4_hca_mark_dead(struct mlx4_hca *hca, const char *why);
+
 /* --- numbers.c: ranges of object numbers --- */
 int mlx4_numbers_create(const char *what, uint32_t first, uint32_t end, int numa_node, struct mlx4_numbers **out);
 void mlx4_numbers_destroy(struct mlx4_numbers *n);
 /*
- * n consecutive free numbers, the first a multiple of align (a power of two), none with a bit of clear set; from the
- * top when top. -ENOSPC.
+ * Takes `count` consecutive free numbers. The first is a multiple of `align` (a power of two); no number has a bit of
+ * `clear` set; `top` searches from the end. -ENOSPC.
  */
 int mlx4_numbers_get(struct mlx4_numbers *n, uint32_t count, uint32_t align, uint32_t clear, bool top, uint32_t *base);
 /* One of the last window numbers, each in its turn, so that one that was given back rests; another one when all are taken. */
@@ -50,11 +56,9 @@ int mlx4_numbers_cycle(struct mlx4_numbers *n, uint32_t window, uint32_t *number
 void mlx4_numbers_put(struct mlx4_numbers *n, uint32_t base, uint32_t count);
 uint32_t mlx4_numbers_used(const struct mlx4_numbers *n);
 
-/* --- hca.c --- */
+/* --- reset.c --- */
 /* Waits for the reset semaphore, resets, waits until the card answers [CP 1.4]. */
 int mlx4_hca_reset(struct mlx4_hca *hca);
-/* The card does not obey any more: from now on commands fail at once. Any thread. */
-void mlx4_hca_mark_dead(struct mlx4_hca *hca, const char *why);
 /*
  * A card that kept an object it was told to give back may still write to the object's memory: resets it, so that the
  * memory can be freed. Nothing to do when that happened before.
@@ -83,8 +87,8 @@ void mlx4_cmd_fini(struct mlx4_hca *hca);
 void mlx4_cmd_quiesce(struct mlx4_hca *hca);
 /* The card was reset: commands are polled again, from the first one on. None may be under way. */
 void mlx4_cmd_after_reset(struct mlx4_hca *hca);
-/* After the asynchronous EQ works: completions come as events, several commands may be under way. */
-int mlx4_cmd_use_events(struct mlx4_hca *hca);
+/* After the asynchronous EQ works: completions come as events, several commands may be under way. poll looks for them now. */
+int mlx4_cmd_use_events(struct mlx4_hca *hca, void (*poll)(struct mlx4_hca *hca));
 void mlx4_cmd_use_polling(struct mlx4_hca *hca);
 /* From the asynchronous EQ. */
 void mlx4_cmd_completed(struct mlx4_hca *hca, const uint8_t *eqe);
@@ -94,6 +98,9 @@ uint64_t mlx4_cmd_count(const struct mlx4_hca *hca);
 int mlx4_fw_start(struct mlx4_hca *hca, bool check);
 void mlx4_fw_stop(struct mlx4_hca *hca);
 int mlx4_fw_query_caps(struct mlx4_hca *hca);
+/* QUERY_PORT has an answer that is more than zeros. */
+int mlx4_fw_check_port(struct mlx4_hca *hca, unsigned int port);
+int mlx4_fw_query_guid(struct mlx4_hca *hca);
 int mlx4_fw_query_board(struct mlx4_hca *hca);
 /* MAP_FA, MAP_ICM or MAP_ICM_AUX of one piece of memory; va is 0 for the areas that have no address. */
 int mlx4_fw_map(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint64_t va, const struct mlx4_dma *d);
@@ -144,16 +151,10 @@ int mlx4_events_start(struct mlx4_hca *hca);
 void mlx4_events_stop(struct mlx4_hca *hca);
 /* Looks for command completions now; other events are left to the interrupt thread. */
 void mlx4_events_poll_cmd(struct mlx4_hca *hca);
-/* Reads the catastrophic error buffer; true when the card reports a fatal error. */
-bool mlx4_events_catas(struct mlx4_hca *hca);
-/* From now on the event functions of the ports may be told that the card died; no earlier. */
-void mlx4_events_dead(struct mlx4_hca *hca);
 
-/* --- port.c --- */
+/* --- port/set_port.c --- */
 #define MLX4_SPG_SIZE 0x24u /* of a SET_PORT GENERAL mailbox */
 int mlx4_set_port(struct mlx4_hca *hca, unsigned int port, enum mlx4_set_port_sel sel, const void *box, size_t len);
-
-/* --- port_qos.c --- */
 /* The fields of pause frames in a SET_PORT GENERAL mailbox. */
 void mlx4_pause_fill(uint8_t *box, const struct mlx4_pause *pause);
 
@@ -164,7 +165,10 @@ void mlx4_uars_fini(struct mlx4_hca *hca);
 /* --- qp.c --- */
 int mlx4_special_qps_create(struct mlx4_hca *hca);
 void mlx4_special_qps_destroy(struct mlx4_hca *hca);
+/* Both rings in one buffer, the one with the larger stride first [DP 4.1]; the doorbell record behind them. */
+int mlx4_qp_rings_alloc(struct mlx4_hca *hca, const char *what, size_t sq_len, size_t rq_len, bool rq_first,
+			int numa_node, struct mlx4_qp *qp, uint8_t *lg_page);
 /* The interface counter of a port in a context. True: it has one of its own. */
 bool mlx4_qp_counter(struct mlx4_hca *hca, uint8_t *ctx, unsigned int port);
 
-#endif /* MLX4_CORE_H */
+#endif /* MLX4_HCA_CORE_H */

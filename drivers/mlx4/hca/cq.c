@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 static int
 cq_alloc(struct mlx4_hca *hca, uint32_t entries, int numa_node, struct mlx4_cq *cq, uint8_t *lg_page)

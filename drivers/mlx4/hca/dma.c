@@ -9,7 +9,7 @@
 
 #include <rte_errno.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 int
 mlx4_dma_alloc(struct mlx4_hca *hca, const char *what, size_t len, size_t align, int numa_node, struct mlx4_dma *d)

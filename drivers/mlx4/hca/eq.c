@@ -8,7 +8,7 @@
 #include <rte_io.h>
 #include <rte_malloc.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 static uint8_t *
 eqe_at(const struct mlx4_eq *eq, uint32_t i)

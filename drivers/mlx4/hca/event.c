@@ -19,7 +19,7 @@
 #include <rte_interrupts.h>
 #include <rte_malloc.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 #define ASYNC_ENTRIES 512u
 #define COMP_ENTRIES 256u
@@ -166,7 +166,7 @@ on_watch(void *arg)
 
 	if (ev->hca->dead)
 		return;
-	if (mlx4_events_catas(ev->hca))
+	if (mlx4_hca_catas(ev->hca))
 		mlx4_hca_mark_dead(ev->hca, "it reports a fatal error in its error buffer");
 	else if (ev->running)
 		rte_eal_alarm_set(CATAS_PERIOD_US, on_watch, ev);
@@ -179,8 +179,9 @@ kick(struct mlx4_events *ev)
 		rte_eal_alarm_set(1, on_kick, ev);
 }
 
-void
-mlx4_events_dead(struct mlx4_hca *hca)
+/* From now on the event functions of the ports may be told that the card died; no earlier. */
+static void
+events_dead(struct mlx4_hca *hca)
 {
 	if (hca->events != NULL)
 		kick(hca->events);
@@ -231,12 +232,6 @@ on_interrupt(void *arg)
 		for (i = 0; i < n; i++)
 			dispatch(hca, eqe[i]);
 	} while (n != 0);
-}
-
-bool
-mlx4_events_catas(struct mlx4_hca *hca)
-{
-	return hca->caps.catas_off != 0 && mlx4_reg_read(hca, hca->caps.catas_off) != 0;
 }
 
 void
@@ -409,6 +404,7 @@ mlx4_events_start(struct mlx4_hca *hca)
 	ev->hca = hca;
 	rte_spinlock_init(&ev->lock);
 	hca->events = ev;
+	hca->on_dead = events_dead;
 	rc = eq_range(hca, &first, &num);
 	if (rc != 0)
 		goto err_range;

@@ -8,7 +8,7 @@
 
 #include <rte_malloc.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 /* Oldest firmware with all that the Ethernet port needs (DSCP reports among it), and the one recommended. */
 #define FW_VERSION(a, b, c) ((uint64_t)(a) << 32 | (uint64_t)(b) << 16 | (c))
@@ -331,24 +331,24 @@ parse_features(struct mlx4_caps *c, const uint8_t *box)
 }
 
 /* The GUID of port 1 is one above the card's [V-6]. Firmware that does not tell leaves 0: unknown. */
-static void
-query_guid(struct mlx4_hca *hca)
+int
+mlx4_fw_query_guid(struct mlx4_hca *hca)
 {
 	uint8_t box[QUERY_SIZE];
 	uint64_t guid;
 
 	if (mlx4_cmd_try(hca, MLX4_CMD_MOD_STAT_CFG, MLX4_MSC_OPM_QUERY, 1u << MLX4_MSC_PORT_SHIFT, NULL, 0, box,
 			 sizeof(box)) != 0)
-		return;
+		return hca->dead ? -EIO : 0;
 	guid = (uint64_t)prm_get(box, MLX4_MSC_GUID_HI) << 32 | prm_get(box, MLX4_MSC_GUID_LO);
 	hca->node_guid = guid == 0 ? 0 : guid - 1;
+	return 0;
 }
 
 int
 mlx4_fw_query_caps(struct mlx4_hca *hca)
 {
 	uint8_t box[QUERY_SIZE], page[QUERY_SIZE] = {0};
-	unsigned int p;
 	int rc;
 
 	/* Pages of 4 KiB; firmware that knows no other size may refuse, and nothing is lost then [CP 7.3 step 8]. */
@@ -359,19 +359,15 @@ mlx4_fw_query_caps(struct mlx4_hca *hca)
 		return rc;
 	parse_limits(&hca->caps, box);
 	parse_features(&hca->caps, box);
-	rc = check_sizes(hca);
-	for (p = 1; rc == 0 && p <= hca->caps.num_ports; p++) {
-		uint8_t port_box[QUERY_SIZE];
+	return check_sizes(hca);
+}
 
-		rc = query_nonzero(hca, MLX4_CMD_QUERY_PORT, p, port_box, sizeof(port_box));
-		if (rc == 0)
-			rc = mlx4_port_query(hca, p, &hca->port[p - 1]);
-	}
-	if (rc == 0) {
-		query_guid(hca);
-		rc = hca->dead ? -EIO : 0;
-	}
-	return rc;
+int
+mlx4_fw_check_port(struct mlx4_hca *hca, unsigned int port)
+{
+	uint8_t box[QUERY_SIZE];
+
+	return query_nonzero(hca, MLX4_CMD_QUERY_PORT, port, box, sizeof(box));
 }
 
 int

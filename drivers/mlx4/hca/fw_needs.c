@@ -3,7 +3,7 @@
  */
 /* The oldest firmware for what not every one can do [V-3]: what is missing is named with both versions. */
 #include "fw_needs.h"
-#include "mlx4_core.h"
+#include "core.h"
 
 #define VERSION(a, b, c) ((uint64_t)(a) << 32 | (uint64_t)(b) << 16 | (c))
 #define NEED(what, a, b, c)                                                                                            \

@@ -2,10 +2,10 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The oldest firmware for what not every one can do [V-3]. */
-#ifndef MLX4_FW_NEEDS_H
-#define MLX4_FW_NEEDS_H
+#ifndef MLX4_HCA_FW_NEEDS_H
+#define MLX4_HCA_FW_NEEDS_H
 
-#include "mlx4_hca.h"
+#include "hca.h"
 
 enum mlx4_fw_need {
 	MLX4_FW_ROCE_V1,
@@ -27,4 +27,4 @@ bool mlx4_fw_serves(const struct mlx4_caps *c, enum mlx4_fw_need need);
  */
 void mlx4_fw_limit(struct mlx4_hca *hca, bool check);
 
-#endif /* MLX4_FW_NEEDS_H */
+#endif /* MLX4_HCA_FW_NEEDS_H */

@@ -8,8 +8,8 @@
  * reverse and leaves the card reset. Nothing here is on a datapath; calls are serialised by the hca's own lock where
  * they touch shared state. Errors are negative errno.
  */
-#ifndef MLX4_HCA_H
-#define MLX4_HCA_H
+#ifndef MLX4_HCA_HCA_H
+#define MLX4_HCA_HCA_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,11 +17,11 @@
 #include <sys/queue.h>
 
 #include <rte_ether.h>
-#include <rte_log.h>
 #include <rte_memzone.h>
 #include <rte_spinlock.h>
 
-#include "mlx4_bus.h"
+#include "drivers/mlx4/bus/bus.h"
+#include "drivers/mlx4/bus/log.h"
 #include "mlx4_prm.h"
 #include "mlx4_prm_cmd.h"
 #include "mlx4_prm_ctx.h"
@@ -31,9 +31,6 @@
 #include "mlx4_prm_wqe.h"
 
 #define MLX4_MAX_PORTS 2
-
-extern int mlx4_logtype;
-#define MLX4_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, mlx4_logtype, "mlx4: " fmt "\n", ##__VA_ARGS__)
 
 /* What the firmware said about itself and the limits that follow; in plain numbers. */
 struct mlx4_caps {
@@ -188,7 +185,7 @@ struct mlx4_rss_attr {
 };
 
 /* PortInfo (14.2.5.6), in its own codes. */
-struct mlx4_ib_port_info {
+struct mlx4_port_ib_info {
 	uint64_t prefix;
 	uint32_t cap_mask;
 	uint16_t lid, sm_lid, bad_pkeys, bad_qkeys;
@@ -214,6 +211,17 @@ struct mlx4_hca;
 typedef void (*mlx4_event_fn)(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg);
 /* Who uses a port. */
 enum mlx4_client { MLX4_CLIENT_ETH, MLX4_CLIENT_ROCE, MLX4_CLIENTS };
+struct mlx4_eth_args; /* of port/port.h */
+struct mlx4_client_ops {
+	/* Of a port of a card that was opened; nothing to do when the port is of another type. */
+	int (*create)(struct mlx4_hca *hca, unsigned int port, const struct mlx4_eth_args *args);
+	/* The port's card is about to go: takes back from it whatever is left there. Nothing may be left that it knows. */
+	void (*down)(struct mlx4_hca *hca, unsigned int port);
+	/* The card is back, under the same ports; NULL: it does not matter. */
+	int (*up)(struct mlx4_hca *hca, unsigned int port);
+	/* All ports of a device, and with the last reference the card. */
+	int (*remove)(const struct rte_device *dev);
+};
 
 struct mlx4_hca {
 	struct mlx4_bus *bus;
@@ -253,8 +261,9 @@ struct mlx4_hca {
 	uint8_t ib_ports;     /* bit 0: port 1 is InfiniBand, bit 1: port 2 */
 	uint8_t sensed_ports; /* likewise: nobody asked for a type of the port, which can have both */
 	uint32_t special_qp_base;
-	struct mlx4_events *events; /* event.c's own */
-	struct mlx4_dma *fw_area;   /* pieces given to the firmware */
+	struct mlx4_events *events;            /* event.c's own */
+	void (*on_dead)(struct mlx4_hca *hca); /* told that the card died; NULL: nobody */
+	struct mlx4_dma *fw_area;              /* pieces given to the firmware */
 	unsigned int num_fw_area;
 	TAILQ_ENTRY(mlx4_hca) next;
 };
@@ -292,16 +301,30 @@ struct mlx4_hca_config {
 	bool poll_cmd; /* stay with polled commands */
 };
 
-/* --- life (hca.c) --- */
+/* --- life (life/life.c) --- */
 /* A card whose GUID another open card has is refused: the two would answer to the same addresses. */
 int mlx4_hca_open(struct mlx4_bus *bus, const struct mlx4_hca_config *cfg, struct mlx4_hca **out);
 void mlx4_hca_close(struct mlx4_hca *hca);
+/* Drops one port's reference; the last one closes the card and its bus. */
+void mlx4_hca_put(struct mlx4_hca *hca);
 /*
  * Resets a card that was given up and brings it up again, with the same ports and event functions. No object of a client
  * may be left. On failure (negative errno, with a line that says why) it stays given up; another try is allowed. Not from
  * the interrupt thread.
  */
 int mlx4_hca_revive(struct mlx4_hca *hca, const struct mlx4_hca_config *cfg);
+
+/* --- clients (life/client.c) --- */
+/* Before any card is opened. */
+void mlx4_client_register(enum mlx4_client client, const struct mlx4_client_ops *ops);
+/* All ports of a card that was opened. On failure some may be there: remove them. */
+int mlx4_clients_create(struct mlx4_hca *hca, const struct mlx4_eth_args *args);
+/* Around mlx4_hca_revive(); up goes on after a failure, and returns the first. */
+void mlx4_clients_down(struct mlx4_hca *hca);
+int mlx4_clients_up(struct mlx4_hca *hca);
+/* The port is closed by its owner: the other clients of it go down. */
+void mlx4_clients_leave(struct mlx4_hca *hca, unsigned int port, enum mlx4_client owner);
+int mlx4_clients_remove(const struct rte_device *dev);
 
 /* --- commands (cmd.c): MLX4_CMD(...) carries opcode and mailbox kinds --- */
 int mlx4_cmd(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint8_t op_modifier, uint32_t in_modifier, const void *in,
@@ -407,7 +430,7 @@ int mlx4_window_create(struct mlx4_hca *hca, uint32_t pd, bool type2, struct mlx
 /* -EBUSY: windows are bound to it, it stays. */
 int mlx4_mkey_destroy(struct mlx4_hca *hca, struct mlx4_mkey *key);
 
-/* --- ports (port.c) --- */
+/* --- ports (port/port.c) --- */
 int mlx4_port_query(struct mlx4_hca *hca, unsigned int port, struct mlx4_port_info *info);
 int mlx4_port_init(struct mlx4_hca *hca, unsigned int port);
 int mlx4_port_close(struct mlx4_hca *hca, unsigned int port);
@@ -427,7 +450,7 @@ int mlx4_port_vlan_filter(struct mlx4_hca *hca, unsigned int port, const uint32_
 int mlx4_port_mcast_filter_off(struct mlx4_hca *hca, unsigned int port);
 /* out: MLX4_STATS_SIZE bytes. */
 int mlx4_port_stats(struct mlx4_hca *hca, unsigned int port, bool reset, uint8_t *out);
-/* What RoCE has of a port (port_roce.c): v1 alone, or v1 and v2. */
+/* What RoCE has of a port (port/roce.c): v1 alone, or v1 and v2. */
 int mlx4_port_roce_mode(struct mlx4_hca *hca, unsigned int port, bool v2);
 struct mlx4_gid {
 	uint8_t gid[MLX4_GID_SIZE];
@@ -440,29 +463,33 @@ int mlx4_port_vlans(struct mlx4_hca *hca, unsigned int port, const uint16_t *vid
 /* Counters of the transport: MLX4_DIAG_SIZE bytes. Firmware without counters of a port gives the card's. */
 int mlx4_port_diag(struct mlx4_hca *hca, unsigned int port, uint8_t *out);
 /* The UDP port of RoCE v2, of all ports. */
-int mlx4_roce_udp_port(struct mlx4_hca *hca, uint16_t udp_port);
+int mlx4_port_roce_udp_port(struct mlx4_hca *hca, uint16_t udp_port);
+/* Wake-on-LAN (port/wol.c): the firmware knows it; what is set. */
+bool mlx4_wol_offered(const struct mlx4_hca *hca, unsigned int port);
+int mlx4_wol_get(struct mlx4_hca *hca, unsigned int port, bool *on);
+int mlx4_wol_set(struct mlx4_hca *hca, unsigned int port, bool on);
 /* 0 nothing, MLX4_SENSE_IB, MLX4_SENSE_ETH. */
 int mlx4_port_sense(struct mlx4_hca *hca, unsigned int port, uint32_t *type);
 
-/* --- InfiniBand ports (port_ib.c) --- */
+/* --- InfiniBand ports (port/ib.c) --- */
 /* Capabilities and INIT_PORT: the link trains, a subnet manager can do the rest. mlx4_port_close() is the reverse. */
-int mlx4_ib_port_up(struct mlx4_hca *hca, unsigned int port);
-int mlx4_ib_port_info(struct mlx4_hca *hca, unsigned int port, struct mlx4_ib_port_info *info);
+int mlx4_port_ib_up(struct mlx4_hca *hca, unsigned int port);
+int mlx4_port_ib_info(struct mlx4_hca *hca, unsigned int port, struct mlx4_port_ib_info *info);
 /* The code of a path's rate (enum ibv_rate; 0: none), or the nearest below that the card knows. */
-uint8_t mlx4_ib_rate(const struct mlx4_hca *hca, uint8_t rate);
-int mlx4_ib_caps(struct mlx4_hca *hca, unsigned int port, uint32_t cap_mask);
+uint8_t mlx4_port_ib_rate(const struct mlx4_hca *hca, uint8_t rate);
+int mlx4_port_ib_caps(struct mlx4_hca *hca, unsigned int port, uint32_t cap_mask);
 /* Any attribute of the port, MLX4_MAD_SIZE bytes. */
-int mlx4_ib_get(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t modifier, uint8_t *mad);
+int mlx4_port_ib_get(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t modifier, uint8_t *mad);
 /* The same of what not every firmware knows: -ENOTSUP, without a line. */
-int mlx4_ib_try(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t modifier, uint8_t *mad);
+int mlx4_port_ib_try(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t modifier, uint8_t *mad);
 /*
  * The firmware's answer to a datagram, MLX4_MAD_SIZE bytes each. from NULL: the host itself asks, and no key is asked for.
  * -EINVAL: the firmware calls it malformed.
  */
-int mlx4_ib_mad_ifc(struct mlx4_hca *hca, unsigned int port, const uint8_t *in, const struct mlx4_mad_from *from,
-		    uint8_t *out);
+int mlx4_port_ib_mad_ifc(struct mlx4_hca *hca, unsigned int port, const uint8_t *in, const struct mlx4_mad_from *from,
+			 uint8_t *out);
 
-/* --- quality of service of a port (port_qos.c) --- */
+/* --- quality of service of a port (port/qos.c) --- */
 /* What succeeded is kept in hca->pause. */
 int mlx4_port_pause(struct mlx4_hca *hca, unsigned int port, const struct mlx4_pause *pause);
 int mlx4_port_prio2tc(struct mlx4_hca *hca, unsigned int port, const uint8_t tc[MLX4_PRIOS]);
@@ -472,7 +499,7 @@ int mlx4_port_prio_map(struct mlx4_hca *hca, unsigned int port, const struct mlx
 #define MLX4_FLOW_SIZE (MLX4_PRIOS * MLX4_FLOW_ENTRY)
 int mlx4_port_flow_stats(struct mlx4_hca *hca, unsigned int port, bool reset, uint8_t *out);
 
-/* --- steering (steer.c) --- */
+/* --- steering (rule.c) --- */
 /*
  * prio: among the NIC's rules, a smaller number goes first; rules of one priority that say the same share a frame, each
  * QP gets a copy. So a rule moves to another QP by a second one of the neighbouring priority, and no frame comes twice.
@@ -485,6 +512,9 @@ int mlx4_rule_tagged(struct mlx4_hca *hca, unsigned int port, uint16_t prio, con
 int mlx4_rule_default(struct mlx4_hca *hca, unsigned int port, uint16_t prio, enum mlx4_dmfs_type type, uint32_t qpn,
 		      uint64_t *id);
 int mlx4_rule_remove(struct mlx4_hca *hca, uint64_t id);
+#define MLX4_NO_RULE UINT64_MAX
+/* Removes the rule that *id names, if it names one, and sets it to MLX4_NO_RULE. */
+void mlx4_rule_drop(struct mlx4_hca *hca, uint64_t *id);
 /* A rule of the application: any specifications, in front of all rules of the NIC; prio: 0..4095. */
 int mlx4_rule_specs(struct mlx4_hca *hca, unsigned int port, uint16_t prio, const uint8_t *specs, size_t len,
 		    uint32_t qpn, uint64_t *id);
@@ -492,4 +522,4 @@ int mlx4_rule_specs(struct mlx4_hca *hca, unsigned int port, uint16_t prio, cons
 int mlx4_rule_gid(struct mlx4_hca *hca, unsigned int port, const uint8_t gid[MLX4_GID_SIZE], uint32_t qpn,
 		  uint64_t *id);
 
-#endif /* MLX4_HCA_H */
+#endif /* MLX4_HCA_HCA_H */

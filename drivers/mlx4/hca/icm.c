@@ -14,7 +14,7 @@
 
 #include <rte_malloc.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 #define WANT_QPS 4096u
 #define WANT_CQS 2048u

@@ -12,7 +12,7 @@
 #include <rte_io.h>
 #include <rte_memory.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 #define LG_PAGE_MIN 12u
 #define LG_PAGE_MAX 30u

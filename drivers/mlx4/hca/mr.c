@@ -12,7 +12,7 @@
 
 #include <rte_io.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 /* Rings are contiguous, so one entry covers as much as alignment allows; large pages save card-side lookups. */
 #define MTT_PAGE_MAX (UINT64_C(64) << 10)

@@ -6,7 +6,7 @@
 
 #include <rte_malloc.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 struct mlx4_numbers {
 	const char *what;

@@ -7,7 +7,7 @@
 
 #include <rte_io.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 #define RQ_STRIDE_MIN 16u
 #define QPN_WINDOW 2048u /* of numbers that take turns; the others are left to ranges that have to be aligned */
@@ -109,31 +109,38 @@ check_attr(struct mlx4_hca *hca, const struct mlx4_qp_attr *a)
 	return 0;
 }
 
-/* Both rings in one buffer, the one with the larger stride first [DP 4.1]; the doorbell record behind them. */
-static int
-alloc_rings(struct mlx4_hca *hca, const struct mlx4_qp_attr *a, struct mlx4_qp *qp, uint8_t *lg_page)
+int
+mlx4_qp_rings_alloc(struct mlx4_hca *hca, const char *what, size_t sq_len, size_t rq_len, bool rq_first, int numa_node,
+		    struct mlx4_qp *qp, uint8_t *lg_page)
 {
-	size_t sq_len = (size_t)RTE_MAX(a->sq_txbbs, 1u) * MLX4_TXBB_SIZE;
-	size_t rq_len = (size_t)a->rq_entries * a->rq_stride, len = sq_len + rq_len;
-	bool rq_first = a->rq_stride > MLX4_TXBB_SIZE && rq_len != 0;
-	size_t db_off = RTE_ALIGN_CEIL(len, RTE_CACHE_LINE_SIZE);
+	size_t len = sq_len + rq_len, db_off = RTE_ALIGN_CEIL(len, RTE_CACHE_LINE_SIZE);
 	int rc;
 
-	rc = mlx4_dma_alloc(hca, "queue rings", db_off + RTE_CACHE_LINE_SIZE, mlx4_mtt_align(len), a->numa_node,
-			    &qp->buf);
+	rc = mlx4_dma_alloc(hca, what, db_off + RTE_CACHE_LINE_SIZE, mlx4_mtt_align(len), numa_node, &qp->buf);
 	if (rc != 0)
 		return rc;
 	qp->sq = (uint8_t *)qp->buf.va + (rq_first ? rq_len : 0);
 	qp->rq = (uint8_t *)qp->buf.va + (rq_first ? 0 : sq_len);
 	qp->dbrec = (volatile rte_be32_t *)((uint8_t *)qp->buf.va + db_off);
-	if (a->sq_txbbs == 0) {
+	rc = mlx4_mtt_map(hca, &qp->buf, len, &qp->mtt_off, &qp->mtt_pages, lg_page);
+	if (rc != 0)
+		mlx4_dma_free(&qp->buf);
+	return rc;
+}
+
+static int
+alloc_rings(struct mlx4_hca *hca, const struct mlx4_qp_attr *a, struct mlx4_qp *qp, uint8_t *lg_page)
+{
+	size_t sq_len = (size_t)RTE_MAX(a->sq_txbbs, 1u) * MLX4_TXBB_SIZE;
+	size_t rq_len = (size_t)a->rq_entries * a->rq_stride;
+	bool rq_first = a->rq_stride > MLX4_TXBB_SIZE && rq_len != 0;
+	int rc = mlx4_qp_rings_alloc(hca, "queue rings", sq_len, rq_len, rq_first, a->numa_node, qp, lg_page);
+
+	if (rc == 0 && a->sq_txbbs == 0) {
 		/* The block that is never sent must not look posted. */
 		prm_set32(qp->sq, 0, MLX4_CTRL_OWN);
 		qp->sq = NULL;
 	}
-	rc = mlx4_mtt_map(hca, &qp->buf, len, &qp->mtt_off, &qp->mtt_pages, lg_page);
-	if (rc != 0)
-		mlx4_dma_free(&qp->buf);
 	return rc;
 }
 

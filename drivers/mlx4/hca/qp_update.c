@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 #define RATE_MBPS_MAX 4095u /* what 12 bits hold */
 #define RATE_GBPS_MAX 4095u

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 #define LG_STRIDE_BIAS 4u
 #define SQD_TELL (1u << 31) /* in_modifier of RTS2SQD: an event when nothing is on its way any more */
@@ -24,26 +24,13 @@ check(struct mlx4_hca *hca, const struct mlx4_vqp_attr *a)
 	return 0;
 }
 
-/* Both rings in one buffer, the one with the larger stride first [DP 4.1]; the doorbell record behind them. */
 static int
 alloc_rings(struct mlx4_hca *hca, const struct mlx4_vqp_attr *a, struct mlx4_qp *qp, uint8_t *lg_page)
 {
 	size_t sq_len = (size_t)1 << (a->lg_sq + a->lg_sq_stride), rq_len = (size_t)a->rq_entries << a->lg_rq_stride;
-	size_t len = sq_len + rq_len, db_off = RTE_ALIGN_CEIL(len, RTE_CACHE_LINE_SIZE);
 	bool rq_first = rq_len != 0 && a->lg_rq_stride > a->lg_sq_stride;
-	int rc;
 
-	rc = mlx4_dma_alloc(hca, "a queue pair", db_off + RTE_CACHE_LINE_SIZE, mlx4_mtt_align(len), a->numa_node,
-			    &qp->buf);
-	if (rc != 0)
-		return rc;
-	qp->sq = (uint8_t *)qp->buf.va + (rq_first ? rq_len : 0);
-	qp->rq = (uint8_t *)qp->buf.va + (rq_first ? 0 : sq_len);
-	qp->dbrec = (volatile rte_be32_t *)((uint8_t *)qp->buf.va + db_off);
-	rc = mlx4_mtt_map(hca, &qp->buf, len, &qp->mtt_off, &qp->mtt_pages, lg_page);
-	if (rc != 0)
-		mlx4_dma_free(&qp->buf);
-	return rc;
+	return mlx4_qp_rings_alloc(hca, "a queue pair", sq_len, rq_len, rq_first, a->numa_node, qp, lg_page);
 }
 
 int

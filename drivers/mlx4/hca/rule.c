@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 static void
 fill_control(uint8_t *box, unsigned int port, enum mlx4_dmfs_type type, uint16_t priority, uint32_t qpn)
@@ -62,6 +62,14 @@ int
 mlx4_rule_remove(struct mlx4_hca *hca, uint64_t id)
 {
 	return mlx4_cmd_imm(hca, MLX4_CMD_QP_FLOW_STEERING_DETACH, 0, 0, id, NULL);
+}
+
+void
+mlx4_rule_drop(struct mlx4_hca *hca, uint64_t *id)
+{
+	if (*id != MLX4_NO_RULE)
+		mlx4_rule_remove(hca, *id);
+	*id = MLX4_NO_RULE;
 }
 
 /* Rules with a GID are of the user domain, as those of verbs multicast are [DP 9.3]. */

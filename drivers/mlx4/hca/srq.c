@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 #define STRIDE_MIN 32u
 #define LG_STRIDE_BIAS 4u

@@ -4,7 +4,7 @@
 /* UAR pages: one per queue, so that a doorbell word has one writer and no write-combining page is shared [CP 8]. */
 #include <errno.h>
 
-#include "mlx4_core.h"
+#include "core.h"
 
 int
 mlx4_uars_init(struct mlx4_hca *hca)

@@ -9,8 +9,7 @@
 #include <rte_kvargs.h>
 
 #include "devargs.h"
-#include "ethdev.h"
-#include "mlx4_compat.h"
+#include "drivers/mlx4/port/compat.h"
 #include "rte_pmd_mlx4.h"
 
 int

@@ -12,6 +12,7 @@
 #include <rte_kvargs.h>
 
 #include "devargs.h"
+#include "drivers/mlx4/hca/port/type.h"
 
 #define TX_INLINE_MAX 104u
 
@@ -137,7 +138,7 @@ parse_preference(const char *dev, const char *key, const char *value, void *arg)
 static int
 parse_port_type(const char *dev, const char *key, const char *value, void *arg)
 {
-	enum mlx4_port_want *want = arg;
+	uint8_t *want = arg;
 
 	for (*want = 0; *want < MLX4_PORT_WANTS; (*want)++)
 		if (strcmp(value, mlx4_port_want_names[*want]) == 0)

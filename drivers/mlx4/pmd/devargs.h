@@ -2,13 +2,13 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Device arguments: one table entry per key, one line of error per mistake. */
-#ifndef MLX4_DEVARGS_H
-#define MLX4_DEVARGS_H
+#ifndef MLX4_PMD_DEVARGS_H
+#define MLX4_PMD_DEVARGS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mlx4_eth.h"
+#include "drivers/mlx4/port/port.h"
 
 struct mlx4_arg {
 	const char *key;
@@ -39,4 +39,4 @@ extern const unsigned int mlx4_num_eth_args;
 extern const struct mlx4_arg mlx4_model_arg_table[];
 extern const unsigned int mlx4_num_model_args;
 
-#endif /* MLX4_DEVARGS_H */
+#endif /* MLX4_PMD_DEVARGS_H */

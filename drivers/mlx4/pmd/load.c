@@ -7,8 +7,9 @@
  */
 #include <errno.h>
 
-#include "counts.h"
-#include "ethdev.h"
+#include "drivers/mlx4/rx/counts.h"
+#include "drivers/mlx4/port/port.h"
+#include "drivers/mlx4/tx/counts.h"
 #include "rte_pmd_mlx4_queue.h"
 
 static uint32_t

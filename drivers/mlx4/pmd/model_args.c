@@ -19,7 +19,7 @@
 
 #include <rte_lcore.h>
 
-#include "mlx4_core.h"
+#include "drivers/mlx4/hca/core.h"
 #include "model_args.h"
 
 #define PPM_MAX 1000000u
@@ -34,7 +34,7 @@
 static int
 parse_type(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 
 	if (strcmp(value, "cx3") == 0)
 		m->cfg.device_id = MLX4_PCI_DEV_CX3;
@@ -48,7 +48,7 @@ parse_type(const char *dev, const char *key, const char *value, void *arg)
 static int
 parse_fw(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 	unsigned int v[3];
 	int end = 0;
 
@@ -65,7 +65,7 @@ parse_fw(const char *dev, const char *key, const char *value, void *arg)
 static int
 parse_guid(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 
 	return mlx4_arg_number(dev, key, value, 1, UINT64_MAX - GUID_STEP, &m->cfg.guid);
 }
@@ -73,7 +73,7 @@ parse_guid(const char *dev, const char *key, const char *value, void *arg)
 static int
 parse_ports(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 	uint64_t v;
 	int rc;
 
@@ -86,7 +86,7 @@ parse_ports(const char *dev, const char *key, const char *value, void *arg)
 static int
 parse_wol(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 	uint64_t v;
 	int rc = mlx4_arg_number(dev, key, value, 0, 1, &v);
 
@@ -105,7 +105,7 @@ port_of(const char *key)
 static int
 parse_port(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 	enum tp_port_type *t = &m->cfg.port_type[port_of(key)];
 
 	if (strcmp(value, "eth") == 0)
@@ -124,7 +124,7 @@ parse_sense(const char *dev, const char *key, const char *value, void *arg)
 {
 	static const char *const names[] = {
 		[TP_SENSE_WIRE] = "wire", [TP_SENSE_NONE] = "none", [TP_SENSE_ETH] = "eth", [TP_SENSE_IB] = "ib"};
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(names); i++)
@@ -138,7 +138,7 @@ parse_sense(const char *dev, const char *key, const char *value, void *arg)
 static int
 parse_stored(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 	bool *ib = &m->cfg.stored_ib[port_of(key)];
 
 	*ib = strcmp(value, "ib") == 0;
@@ -147,7 +147,7 @@ parse_stored(const char *dev, const char *key, const char *value, void *arg)
 
 /* Wires that have a name behind a colon. */
 static bool
-named_wire(const char *value, const char *prefix, enum model_wire kind, struct model_args *m, unsigned int p)
+named_wire(const char *value, const char *prefix, enum model_wire kind, struct mlx4_model_conf *m, unsigned int p)
 {
 	size_t n = strlen(prefix);
 
@@ -161,7 +161,7 @@ named_wire(const char *value, const char *prefix, enum model_wire kind, struct m
 static int
 parse_wire(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 	unsigned int p = port_of(key);
 
 	if (strcmp(value, "loopback") == 0)
@@ -182,7 +182,7 @@ parse_wire(const char *dev, const char *key, const char *value, void *arg)
 static int
 parse_rate(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 	uint64_t v;
 	int rc;
 
@@ -195,7 +195,7 @@ parse_rate(const char *dev, const char *key, const char *value, void *arg)
 static int
 parse_rxbuf(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 	uint64_t v, min = strcmp(key, "rxbuf") == 0 ? TP_RXBUF_MIN : 1;
 	int rc;
 
@@ -215,38 +215,43 @@ static int
 impair_item(const char *dev, const char *key, char *item, struct tp_impair *imp)
 {
 	struct {
-		const char *name;
+		const char *name, *what;
 		uint32_t *out;
 		uint32_t max;
-	} t[] = {{"drop", &imp->drop_ppm, PPM_MAX},
-		 {"corrupt", &imp->corrupt_ppm, PPM_MAX},
-		 {"dup", &imp->dup_ppm, PPM_MAX},
-		 {"reorder", &imp->reorder_ppm, PPM_MAX},
-		 {"delay", &imp->delay_us, DELAY_US_MAX}};
-	char *value = strchr(item, ':');
-	uint64_t v;
+	} t[] = {{"drop", "lost packets in a million", &imp->drop_ppm, PPM_MAX},
+		 {"corrupt", "damaged packets in a million", &imp->corrupt_ppm, PPM_MAX},
+		 {"dup", "doubled packets in a million", &imp->dup_ppm, PPM_MAX},
+		 {"reorder", "packets in a million that the next one overtakes", &imp->reorder_ppm, PPM_MAX},
+		 {"delay", "microseconds", &imp->delay_us, DELAY_US_MAX}};
+	const size_t len = strcspn(item, ":");
+	char wanted[128], *end;
+	unsigned long long v;
 	unsigned int i;
-	int rc;
 
-	if (value != NULL) {
-		*value++ = '\0';
-		if (strcmp(item, "seed") == 0)
-			return mlx4_arg_number(dev, key, value, 0, UINT64_MAX, &imp->seed);
-		for (i = 0; i < RTE_DIM(t); i++)
-			if (strcmp(item, t[i].name) == 0) {
-				rc = mlx4_arg_number(dev, key, value, 0, t[i].max, &v);
-				if (rc == 0)
-					*t[i].out = v;
-				return rc;
-			}
+	if (item[len] == ':' && len == strlen("seed") && strncmp(item, "seed", len) == 0)
+		return mlx4_arg_number(dev, key, item + len + 1, 0, UINT64_MAX, &imp->seed);
+	for (i = 0; i < RTE_DIM(t); i++) {
+		if (item[len] != ':' || strlen(t[i].name) != len || strncmp(item, t[i].name, len) != 0)
+			continue;
+		errno = 0;
+		v = strtoull(item + len + 1, &end, 0);
+		if (errno == 0 && isdigit((unsigned char)item[len + 1]) && *end == '\0' && v <= t[i].max) {
+			*t[i].out = (uint32_t)v;
+			return 0;
+		}
+		snprintf(wanted, sizeof(wanted), "%s:N with N in 0..%u, %s", t[i].name, t[i].max, t[i].what);
+		return mlx4_arg_refuse(dev, key, item, wanted);
 	}
-	return mlx4_arg_refuse(dev, key, item, "drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N");
+	return mlx4_arg_refuse(
+		dev, key, item,
+		"one of drop:N, corrupt:N, dup:N, reorder:N (packets in a million), delay:N (microseconds), "
+		"seed:N; several are joined by '/'");
 }
 
 static int
 parse_impair(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 	unsigned int p = port_of(key);
 	char text[256], *save = NULL, *item;
 	int rc = 0;
@@ -282,7 +287,7 @@ parse_opcode(const char *text, uint16_t *opcode)
 static int
 parse_fault(const char *dev, const char *key, const char *value, void *arg, bool with_status)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 	const char *wanted = with_status ? "OPCODE:NTH:STATUS, a command's name or number, 1..1000000, 1..255"
 					 : "OPCODE:NTH, a command's name or number, 1..1000000";
 	char text[MODEL_ARG_LEN], *save = NULL, *op, *nth, *status, *end;
@@ -324,7 +329,7 @@ parse_timeout(const char *dev, const char *key, const char *value, void *arg)
 static int
 parse_run(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 
 	if (strcmp(value, "thread") == 0)
 		m->run = MODEL_RUN_THREAD;
@@ -340,7 +345,7 @@ parse_run(const char *dev, const char *key, const char *value, void *arg)
 static int
 parse_cpu(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 	uint64_t v;
 	int rc;
 
@@ -353,7 +358,7 @@ parse_cpu(const char *dev, const char *key, const char *value, void *arg)
 static int
 parse_wake(const char *dev, const char *key, const char *value, void *arg)
 {
-	struct model_args *m = arg;
+	struct mlx4_model_conf *m = arg;
 	uint64_t v;
 	int rc;
 
@@ -414,7 +419,7 @@ check_rxbuf(const char *dev, const struct tp_model_config *cfg)
 
 /* What no single key can show. */
 static int
-check(const char *dev, const struct model_args *m)
+check(const char *dev, const struct mlx4_model_conf *m)
 {
 	unsigned int p;
 	bool cross = m->wire[0].kind == MODEL_WIRE_CROSS || m->wire[1].kind == MODEL_WIRE_CROSS;
@@ -432,7 +437,7 @@ check(const char *dev, const struct model_args *m)
 }
 
 int
-model_args_parse(const char *dev, const char *text, struct model_args *m, struct mlx4_eth_args *eth)
+mlx4_model_args_parse(const char *dev, const char *text, struct mlx4_model_conf *m, struct mlx4_eth_args *eth)
 {
 	const struct mlx4_arg_table tables[] = {
 		{mlx4_eth_arg_table, mlx4_num_eth_args, eth},

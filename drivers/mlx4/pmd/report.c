@@ -6,28 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ethdev.h"
+#include "drivers/mlx4/ethdev/ethdev.h"
 #include "rte_pmd_mlx4.h"
 #include "tp_model.h"
-
-struct mlx4_eth *
-mlx4_eth_by_port(uint16_t port_id)
-{
-	if (!rte_eth_dev_is_valid_port(port_id) || rte_eth_devices[port_id].dev_ops != &mlx4_eth_ops)
-		return NULL;
-	return rte_eth_devices[port_id].data->dev_private;
-}
-
-struct mlx4_eth *
-mlx4_eth_asked(uint16_t port_id, char err[TP_ERR_LEN])
-{
-	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
-
-	err[0] = '\0';
-	if (eth == NULL)
-		snprintf(err, TP_ERR_LEN, "port %u is not a port of this driver", port_id);
-	return eth;
-}
 
 static int
 model_of(uint16_t port_id, struct mlx4_eth **eth, struct tp_model **m)

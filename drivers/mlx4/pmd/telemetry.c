@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ethdev.h"
+#include "drivers/mlx4/port/port.h"
 #include "rte_pmd_mlx4.h"
 #include "rte_pmd_mlx4_queue.h"
-#include "tel_uint.h"
+#include "lib/roce/port/tel_uint.h"
 
 /* Takes so many numbers with commas between them, and nothing else. */
 static bool
@@ -73,23 +73,23 @@ info(const uint16_t *at, struct rte_tel_data *d)
 	rte_tel_data_add_dict_string(d, "state", dev.state);
 	rte_tel_data_add_dict_string(d, "physical_state", dev.phys_state);
 	rte_tel_data_add_dict_string(d, "roce_mode", dev.roce_mode);
-	tp_tel_dict_uint(d, "device_id", dev.device_id);
-	tp_tel_dict_uint(d, "port", dev.port);
-	tp_tel_dict_uint(d, "node_guid", dev.node_guid);
-	tp_tel_dict_uint(d, "port_guid", dev.port_guid);
-	tp_tel_dict_uint(d, "system_guid", dev.system_guid);
-	tp_tel_dict_uint(d, "speed_mbps", dev.speed_mbps);
-	tp_tel_dict_uint(d, "max_mtu", dev.max_mtu);
-	tp_tel_dict_uint(d, "active_mtu", dev.active_mtu);
-	tp_tel_dict_uint(d, "rx_pause", fc.mode == RTE_ETH_FC_FULL || fc.mode == RTE_ETH_FC_RX_PAUSE);
-	tp_tel_dict_uint(d, "tx_pause", fc.mode == RTE_ETH_FC_FULL || fc.mode == RTE_ETH_FC_TX_PAUSE);
-	tp_tel_dict_uint(d, "wake_on_lan", dev.wake_on_lan);
-	tp_tel_dict_uint(d, "wake_on_lan_set", dev.wake_on_lan_set);
-	tp_tel_dict_uint(d, "qps", dev.qps);
-	tp_tel_dict_uint(d, "cqs", dev.cqs);
-	tp_tel_dict_uint(d, "eqs", dev.eqs);
-	tp_tel_dict_uint(d, "commands", dev.commands);
-	tp_tel_dict_uint(d, "dead", dev.dead);
+	tel_dict_uint(d, "device_id", dev.device_id);
+	tel_dict_uint(d, "port", dev.port);
+	tel_dict_uint(d, "node_guid", dev.node_guid);
+	tel_dict_uint(d, "port_guid", dev.port_guid);
+	tel_dict_uint(d, "system_guid", dev.system_guid);
+	tel_dict_uint(d, "speed_mbps", dev.speed_mbps);
+	tel_dict_uint(d, "max_mtu", dev.max_mtu);
+	tel_dict_uint(d, "active_mtu", dev.active_mtu);
+	tel_dict_uint(d, "rx_pause", fc.mode == RTE_ETH_FC_FULL || fc.mode == RTE_ETH_FC_RX_PAUSE);
+	tel_dict_uint(d, "tx_pause", fc.mode == RTE_ETH_FC_FULL || fc.mode == RTE_ETH_FC_TX_PAUSE);
+	tel_dict_uint(d, "wake_on_lan", dev.wake_on_lan);
+	tel_dict_uint(d, "wake_on_lan_set", dev.wake_on_lan_set);
+	tel_dict_uint(d, "qps", dev.qps);
+	tel_dict_uint(d, "cqs", dev.cqs);
+	tel_dict_uint(d, "eqs", dev.eqs);
+	tel_dict_uint(d, "commands", dev.commands);
+	tel_dict_uint(d, "dead", dev.dead);
 	return 0;
 }
 
@@ -110,9 +110,9 @@ regs(const uint16_t *at, struct rte_tel_data *d)
 		rc = rte_eth_dev_get_reg_info(at[0], &r);
 	if (rc != 0)
 		return rc;
-	rte_tel_data_start_array(d, TP_TEL_UINT);
+	rte_tel_data_start_array(d, TEL_UINT);
 	for (i = 0; i < r.length; i++)
-		tp_tel_array_uint(d, words[i]);
+		tel_array_uint(d, words[i]);
 	return 0;
 }
 
@@ -131,15 +131,15 @@ rxq(const uint16_t *at, struct rte_tel_data *d)
 	if (rc != 0)
 		return rc;
 	rte_tel_data_start_dict(d);
-	tp_tel_dict_uint(d, "started", load.started);
-	tp_tel_dict_uint(d, "descriptors", load.descriptors);
-	tp_tel_dict_uint(d, "posted", load.posted);
-	tp_tel_dict_uint(d, "waiting", load.waiting);
-	tp_tel_dict_uint(d, "packets", load.packets);
-	tp_tel_dict_uint(d, "nombuf", load.nombuf);
-	tp_tel_dict_uint(d, "errors", load.errors);
-	tp_tel_dict_uint(d, "moderation_count", count);
-	tp_tel_dict_uint(d, "moderation_us", us);
+	tel_dict_uint(d, "started", load.started);
+	tel_dict_uint(d, "descriptors", load.descriptors);
+	tel_dict_uint(d, "posted", load.posted);
+	tel_dict_uint(d, "waiting", load.waiting);
+	tel_dict_uint(d, "packets", load.packets);
+	tel_dict_uint(d, "nombuf", load.nombuf);
+	tel_dict_uint(d, "errors", load.errors);
+	tel_dict_uint(d, "moderation_count", count);
+	tel_dict_uint(d, "moderation_us", us);
 	rte_tel_data_add_dict_string(d, "burst_mode", mode.info);
 	return 0;
 }
@@ -156,11 +156,11 @@ txq(const uint16_t *at, struct rte_tel_data *d)
 	if (rc != 0)
 		return rc;
 	rte_tel_data_start_dict(d);
-	tp_tel_dict_uint(d, "started", load.started);
-	tp_tel_dict_uint(d, "descriptors", load.descriptors);
-	tp_tel_dict_uint(d, "used", load.used);
-	tp_tel_dict_uint(d, "room", load.room);
-	tp_tel_dict_uint(d, "packets", load.packets);
+	tel_dict_uint(d, "started", load.started);
+	tel_dict_uint(d, "descriptors", load.descriptors);
+	tel_dict_uint(d, "used", load.used);
+	tel_dict_uint(d, "room", load.room);
+	tel_dict_uint(d, "packets", load.packets);
 	rte_tel_data_add_dict_string(d, "burst_mode", mode.info);
 	return 0;
 }

@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What differs between the DPDK releases that the driver is built with: 22.11, 24.11, 25.11. Nothing else asks. */
-#ifndef MLX4_COMPAT_H
-#define MLX4_COMPAT_H
+#ifndef MLX4_PORT_COMPAT_H
+#define MLX4_PORT_COMPAT_H
 
 #include <rte_version.h>
 
@@ -28,7 +28,7 @@ struct mlx4_stats_box {
 	struct rte_eth_stats port;
 	struct eth_queue_stats queue;
 };
-#define MLX4_STATS_GET(dev, box) mlx4_stats_get(dev, &(box)->port, &(box)->queue)
+#define MLX4_STATS_GET(dev, box) (dev)->dev_ops->stats_get(dev, &(box)->port, &(box)->queue)
 #define MLX4_QSTATS_COPY(box) (qstats == NULL ? (void)0 : (void)(*qstats = (box)->queue))
 #else
 #define MLX4_STATS_GET_ARGS struct rte_eth_dev *dev, struct rte_eth_stats *stats
@@ -36,7 +36,7 @@ struct mlx4_stats_box {
 struct mlx4_stats_box {
 	struct rte_eth_stats port;
 };
-#define MLX4_STATS_GET(dev, box) mlx4_stats_get(dev, &(box)->port)
+#define MLX4_STATS_GET(dev, box) (dev)->dev_ops->stats_get(dev, &(box)->port)
 #define MLX4_QSTATS_COPY(box) RTE_SET_USED(box)
 #endif
 
@@ -59,4 +59,4 @@ typedef uint32_t mlx4_queue_count_t;
 #define RTE_PMD_EXPORT_NAME(name, idx) static const char mlx4_pmd_##name[] __rte_used = RTE_STR(name)
 #endif
 
-#endif /* MLX4_COMPAT_H */
+#endif /* MLX4_PORT_COMPAT_H */

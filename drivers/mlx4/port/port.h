@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* One Ethernet port of a card as an ethdev: dev_private. */
-#ifndef MLX4_ETH_H
-#define MLX4_ETH_H
+#ifndef MLX4_PORT_PORT_H
+#define MLX4_PORT_PORT_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -11,9 +11,7 @@
 
 #include <ethdev_driver.h>
 
-#include "mlx4_hca.h"
-#include "mlx4_rxtx.h"
-#include "port_type.h"
+#include "drivers/mlx4/hca/hca.h"
 #include "rte_pmd_mlx4_tx.h"
 #include "tp_qos.h"
 
@@ -33,17 +31,36 @@ struct mlx4_eth_args {
 	bool bf;            /* BlueFlame */
 	uint16_t tx_inline; /* bytes */
 	bool rss_udp, rss_raw_ip;
-	bool vmq;                                      /* rss-or-vmq: what no group takes goes to one queue */
-	enum mlx4_port_want port_type[MLX4_MAX_PORTS]; /* port-type0, port-type1 */
+	bool vmq;                          /* rss-or-vmq: what no group takes goes to one queue */
+	uint8_t port_type[MLX4_MAX_PORTS]; /* port-type0, port-type1: enum mlx4_port_want */
 	bool mac_loopback; /* put the destination MAC in the control segment, so that the card may loop frames back */
 };
 
-struct mlx4_roce;
+struct mlx4_rxq;
+struct mlx4_txq;
 
 /* Frames that the card lost or refused, as ethdev counts them. */
 struct mlx4_card_counts {
 	uint64_t missed, rx_errors, tx_errors;
 };
+
+/* A queue without buffers: frames that rules send to it count as missed (steer/drop_queue.c). */
+struct mlx4_drop_queue {
+	bool up;
+	uint32_t uar;
+	struct mlx4_cq cq;
+	struct mlx4_qp qp;
+};
+
+/* How the group of queues that is the default set is declared. */
+struct mlx4_default_set {
+	bool declared; /* there is such a group */
+	uint16_t n;
+	uint16_t queue[TP_GROUP_QUEUES];
+	uint64_t rss_hf; /* RTE_ETH_RSS_* that it asks for */
+};
+
+struct rte_flow_error;
 
 struct mlx4_eth {
 	struct mlx4_hca *hca;
@@ -52,7 +69,7 @@ struct mlx4_eth {
 	struct mlx4_eth_args args;
 	struct mlx4_rxq *rxqs[MLX4_ETH_MAX_RXQ];
 	struct mlx4_txq *txqs[MLX4_ETH_MAX_TXQ];
-	uint8_t rx_way, tx_way; /* of bursts.h */
+	uint8_t rx_way, tx_way; /* of rx/choose.h, tx/choose.h */
 
 	/* RSS as configured (rss.c) */
 	uint16_t reta[MLX4_ETH_RETA_MAX];
@@ -80,11 +97,12 @@ struct mlx4_eth {
 	bool tunnels;                    /* the card looks into tunnels */
 	uint16_t tunnel_port;            /* UDP port of VXLAN that the application asked for, 0: none */
 	struct mlx4_card_counts cleared; /* what resets have set to zero in the card */
-	struct mlx4_filter *filter;      /* filter.c's own: addresses and rule ids */
+	struct mlx4_filter *filter;      /* steer/filter.c's own: addresses and rule ids */
 	struct mlx4_qos *qos;            /* qos.h */
-	struct mlx4_rx_kinds *rx_kinds;  /* rx_kinds.c; NULL: it never counted */
+	struct mlx4_rx_kinds *rx_kinds;  /* rx/kinds.c; NULL: it never counted */
 	bool counts_kinds;
-	pthread_mutex_t control;   /* control.c */
+	pthread_mutex_t control;   /* mlx4_control_lock() */
+	pthread_mutex_t qos_lock;  /* mlx4_qos_lock() */
 	pthread_mutex_t sets_lock; /* chains of sets of receive queues, for those who look at them beside rss.c */
 	uint64_t link_downs;       /* how often the link went down */
 	bool link_on;              /* between start and stop: the link is what the card says */
@@ -92,62 +110,43 @@ struct mlx4_eth {
 	uint64_t qp_errors_base;   /* what hca->qp_errors was at the last reset of counters */
 	/* frames that queues lost by being stopped: received and not polled, posted and not sent */
 	uint64_t rx_stop_drops, tx_stop_drops;
-	struct mlx4_roce *roce; /* open for RoCE, or NULL */
+	struct mlx4_drop_queue drop;
+	bool running; /* the port is started; with the lock of quality of service */
+	/* what groups of queues make of the port: written by mlx4_groups_assign only */
+	bool taken[MLX4_ETH_MAX_RXQ]; /* the queue is in a group other than the default one */
+	struct mlx4_default_set default_set;
+	uint32_t group_vlans[4096 / 32]; /* VLANs that groups name */
+	/* Whether only rte_flow may steer, with e filled if not. Set by groups, NULL: it may. For the primary process alone. */
+	int (*may_isolate)(const struct mlx4_eth *eth, struct rte_flow_error *e);
 };
 
-/*
- * rss.c: starts the receive queues that are not deferred, makes the RSS parent when there is more than one ring and
- * sets target_qpn; an update builds the new rings beside the old ones, moves the rules and lets the old ones drain.
- */
-int mlx4_rss_configure(struct mlx4_eth *eth); /* from dev_configure: default RETA, key, types */
-int mlx4_rss_start(struct mlx4_eth *eth);
-void mlx4_rss_stop(struct mlx4_eth *eth);
-void mlx4_rss_close(struct mlx4_eth *eth);
-int mlx4_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
-int mlx4_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size);
-int mlx4_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
-int mlx4_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf);
-int mlx4_rx_queue_start(struct rte_eth_dev *dev, uint16_t idx);
-int mlx4_rx_queue_stop(struct rte_eth_dev *dev, uint16_t idx);
-uint64_t mlx4_rss_types(const struct mlx4_eth *eth); /* RTE_ETH_RSS_* that the card can hash */
+/* The port behind an ethdev of this driver. */
+static inline struct mlx4_eth *
+mlx4_eth_of(const struct rte_eth_dev *dev)
+{
+	return dev->data->dev_private;
+}
+
+/* --- port.c --- */
+/* The operations that ports of this driver have in this process: they tell its ports from others. */
+void mlx4_port_ops_set(const struct eth_dev_ops *ops);
+/* NULL: not a port of this driver. */
+struct mlx4_eth *mlx4_eth_by_port(uint16_t port_id);
+/* The same for a function that says why not: err is empty, or names the port. */
+struct mlx4_eth *mlx4_eth_asked(uint16_t port_id, char err[TP_ERR_LEN]);
 
 /*
- * filter.c: MAC addresses, multicast list, promiscuous and all-multicast, VLAN filter. start installs every rule
- * with target_qpn; retarget moves them to another QPN without a gap (new rules first).
+ * Whatever changes a port, or reads what a change takes apart, holds the port's control lock: operations of ethdev and the
+ * functions of rte_pmd_mlx4_*.h may then come from several threads. It is taken before the lock of quality of service; the
+ * interrupt thread never takes it, and no burst does.
  */
-int mlx4_filter_start(struct mlx4_eth *eth);
-void mlx4_filter_stop(struct mlx4_eth *eth);
-/*
- * Only frames that rules of rte_flow name are received; what the settings ask for holds again afterwards. A port with groups is
- * never isolated: their rules would stay, and those that guard them go.
- */
-int mlx4_filter_isolate(struct mlx4_eth *eth, bool on);
-bool mlx4_filter_is_isolated(const struct mlx4_eth *eth);
-int mlx4_filter_retarget(struct mlx4_eth *eth, uint32_t qpn);
-/* A group of queues has this address; untagged: and wants frames without a VLAN only. Frames that it leaves are ours. */
-int mlx4_filter_group_add(struct mlx4_eth *eth, const struct rte_ether_addr *mac, bool untagged);
-void mlx4_filter_group_remove(struct mlx4_eth *eth, const struct rte_ether_addr *mac, bool untagged);
-/* One group more (or less) gets copies of multicast: while there is one, the port takes all of it or none. */
-int mlx4_filter_flood(struct mlx4_eth *eth, bool more);
-/* The same for copies by software: the port receives all multicast for them. */
-int mlx4_filter_copies(struct mlx4_eth *eth, bool more);
+void mlx4_control_lock(struct mlx4_eth *eth);
+void mlx4_control_unlock(struct mlx4_eth *eth);
+/* Covers the declaration of quality of service, what hangs on it and the watch over stalls; no burst takes it. */
+void mlx4_qos_lock(struct mlx4_eth *eth);
+void mlx4_qos_unlock(struct mlx4_eth *eth);
+/* All locks, before anybody may know the port and after everybody forgot it. */
+void mlx4_port_locks_init(struct mlx4_eth *eth);
+void mlx4_port_locks_fini(struct mlx4_eth *eth);
 
-#define MLX4_NO_RULE UINT64_MAX
-extern const struct rte_ether_addr mlx4_broadcast;
-/* The order of steering rules. Each kind has a second place behind its own, for the successor of a rule that moves. */
-enum mlx4_rule_order {
-	MLX4_RULE_GROUP_TAGGED = 0, /* groups with a VLAN */
-	MLX4_RULE_GUARD = 2,        /* tagged frames of groups that want untagged ones */
-	MLX4_RULE_GROUP = 4,
-	MLX4_RULE_PORT = 6,       /* the port's own addresses, broadcast */
-	MLX4_RULE_GROUP_MISS = 8, /* addresses of groups, what no group takes */
-};
-
-/* roce.c: an open port loses its card. NULL: none is open. */
-void mlx4_roce_detach(struct mlx4_roce *roce);
-
-/* qos.c: with the port. */
-int mlx4_qos_create(struct mlx4_eth *eth);
-void mlx4_qos_destroy(struct mlx4_eth *eth);
-
-#endif /* MLX4_ETH_H */
+#endif /* MLX4_PORT_PORT_H */

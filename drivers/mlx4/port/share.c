@@ -15,8 +15,6 @@
 #include <rte_errno.h>
 #include <rte_string_fns.h>
 
-#include "ethdev.h"
-
 /* What an answer tells: none is longer than the extended statistics. */
 #define TELL_MAX 16384u
 #define TELL_XSTATS (TELL_MAX / sizeof(struct rte_eth_xstat))
@@ -24,16 +22,15 @@
 /* Held while a question is answered, so that no port goes meanwhile. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rte_eth_dev *shown[RTE_MAX_ETHPORTS];
+static uint32_t shared_size[MLX4_SHARE_STRUCTS];
 
 void
-mlx4_ask_init(struct mlx4_ask *ask, enum mlx4_ask_what what, uint16_t port_id)
+mlx4_ask_init(struct mlx4_ask *ask, enum mlx4_ask_what what, uint16_t port_id, const uint32_t size[MLX4_SHARE_STRUCTS])
 {
 	memset(ask, 0, sizeof(*ask));
 	ask->what = what;
 	ask->port_id = port_id;
-	ask->size[0] = sizeof(struct mlx4_eth);
-	ask->size[1] = sizeof(struct mlx4_rxq);
-	ask->size[2] = sizeof(struct mlx4_txq);
+	memcpy(ask->size, size, sizeof(ask->size));
 }
 
 static int
@@ -68,18 +65,18 @@ answer_port(const struct mlx4_ask *ask, struct rte_eth_dev *dev, uint8_t *out)
 	int rc;
 
 	switch (ask->what) {
-	case MLX4_ASK_LINK: mlx4_link_update(dev, 0); return 0;
+	case MLX4_ASK_LINK: dev->dev_ops->link_update(dev, 0); return 0;
 	case MLX4_ASK_STATS:
 		rc = MLX4_STATS_GET(dev, (struct mlx4_stats_box *)(void *)out);
 		return rc == 0 ? (int)sizeof(struct mlx4_stats_box) : rc;
 	case MLX4_ASK_STATS_RESET: return dev->dev_ops->stats_reset(dev);
 	case MLX4_ASK_XSTATS:
-		rc = mlx4_xstats_get(dev, (struct rte_eth_xstat *)(void *)out, TELL_XSTATS);
+		rc = dev->dev_ops->xstats_get(dev, (struct rte_eth_xstat *)(void *)out, TELL_XSTATS);
 		if (rc > (int)TELL_XSTATS)
 			return -E2BIG;
 		return rc < 0 ? rc : (int)(rc * sizeof(struct rte_eth_xstat));
 	case MLX4_ASK_CLOCK:
-		rc = mlx4_read_clock(dev, (uint64_t *)(void *)out);
+		rc = dev->dev_ops->read_clock(dev, (uint64_t *)(void *)out);
 		return rc == 0 ? (int)sizeof(uint64_t) : rc;
 	default: return -EOPNOTSUPP;
 	}
@@ -101,10 +98,8 @@ static void
 answer(const struct mlx4_ask *ask, struct mlx4_answer *a, struct rte_mp_msg *reply, int *file)
 {
 	_Alignas(RTE_CACHE_LINE_SIZE) uint8_t out[TELL_MAX] = {0};
-	struct mlx4_ask mine;
 
-	mlx4_ask_init(&mine, ask->what, ask->port_id);
-	if (memcmp(mine.size, ask->size, sizeof(mine.size)) != 0) {
+	if (memcmp(shared_size, ask->size, sizeof(shared_size)) != 0) {
 		a->rc = -EPROTO;
 		return;
 	}
@@ -148,12 +143,13 @@ on_ask(const struct rte_mp_msg *msg, const void *peer)
 }
 
 int
-mlx4_share_open(void)
+mlx4_share_open(const uint32_t size[MLX4_SHARE_STRUCTS])
 {
 	static bool open;
 	int rc = 0;
 
 	pthread_mutex_lock(&lock);
+	memcpy(shared_size, size, sizeof(shared_size));
 	/* Not supported means that no process can be attached. */
 	if (!open && rte_mp_action_register(MLX4_SHARE_NAME, on_ask) != 0 && rte_errno != ENOTSUP)
 		rc = -rte_errno;

@@ -6,8 +6,8 @@
  * address, and so are the doorbell pages when the secondary could map them there: bursts run in any process. The card itself
  * is the primary's alone: what reads or changes it, a secondary asks the primary for, by EAL's messages, or refuses.
  */
-#ifndef MLX4_SHARE_H
-#define MLX4_SHARE_H
+#ifndef MLX4_PORT_SHARE_H
+#define MLX4_PORT_SHARE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,9 +15,11 @@
 #include <rte_dev.h>
 #include <rte_eal.h>
 
-#include "mlx4_eth.h"
+#include "compat.h"
+#include "port.h"
 
 #define MLX4_SHARE_NAME "mlx4_vfio" /* of the messages */
+#define MLX4_SHARE_STRUCTS 3u       /* that processes share: of ports, of receive and of transmit queues */
 
 enum mlx4_ask_what {
 	MLX4_ASK_SEAT,  /* ports of the card "device", and where its doorbell pages are */
@@ -31,7 +33,7 @@ enum mlx4_ask_what {
 struct mlx4_ask {
 	uint32_t what;
 	uint16_t port_id;
-	uint32_t size[3]; /* of the shared structs: both ends must be one build */
+	uint32_t size[MLX4_SHARE_STRUCTS]; /* of the shared structs: both ends must be one build */
 	char device[RTE_DEV_NAME_MAX_LEN];
 };
 
@@ -45,23 +47,24 @@ struct mlx4_answer {
 _Static_assert(sizeof(struct mlx4_ask) <= RTE_MP_MAX_PARAM_LEN && sizeof(struct mlx4_answer) <= RTE_MP_MAX_PARAM_LEN,
 	       "both fit a message of the EAL");
 
-void mlx4_ask_init(struct mlx4_ask *ask, enum mlx4_ask_what what, uint16_t port_id);
+/* Of the shared structs, by who includes the headers of queues. */
+#define MLX4_SHARE_SIZES                                                                                               \
+	(const uint32_t[])                                                                                             \
+	{                                                                                                              \
+		sizeof(struct mlx4_eth), sizeof(struct mlx4_rxq), sizeof(struct mlx4_txq)                              \
+	}
+void mlx4_ask_init(struct mlx4_ask *ask, enum mlx4_ask_what what, uint16_t port_id,
+		   const uint32_t size[MLX4_SHARE_STRUCTS]);
 
 /* --- share.c: the primary --- */
-/* Secondary processes are answered from now on. 0 or negative errno. */
-int mlx4_share_open(void);
+/* Secondary processes are answered from now on, if they have the same sizes. 0 or negative errno. */
+int mlx4_share_open(const uint32_t size[MLX4_SHARE_STRUCTS]);
 /* They may ask for this port. */
 void mlx4_share_show(struct rte_eth_dev *dev);
 /* After the return nobody asks for it any more, nor is a question for it still being answered. */
 void mlx4_share_hide(struct rte_eth_dev *dev);
 
-/* --- uar_map.c: doorbell pages that are a file --- */
-/* Maps them where other processes are likely to have room for them, too. NULL: rte_errno says why. */
-void *mlx4_uar_map(int fd, uint64_t off, size_t len);
-/* The same at one address. -EEXIST: something else is there. */
-int mlx4_uar_map_at(int fd, uint64_t off, size_t len, void *at);
-
-/* --- second.c: a secondary --- */
+/* --- secondary/attach.c: a secondary --- */
 /*
  * Attaches all Ethernet ports that the primary has of a card. uar: where this process's EAL has mapped its doorbell pages;
  * NULL: they are mapped here.
@@ -78,15 +81,15 @@ int mlx4_second_ask(const struct mlx4_ask *ask, struct mlx4_answer *answer, void
 
 /* What this process has of a port, and with the card's last port the doorbell pages. */
 void mlx4_second_release(struct rte_eth_dev *dev);
-/* Ethdev took the bursts away: they are put back. */
+/* Reinstalls the burst functions that rte_eth_dev_stop() removed. */
 void mlx4_second_poll(struct rte_eth_dev *dev);
 /* The primary still has the port that was attached. */
 bool mlx4_second_alive(const struct rte_eth_dev *dev);
 
-/* second_ops.c */
+/* secondary/ops.c */
 extern const struct eth_dev_ops mlx4_second_ops;
 
-/* --- second_burst.c: queues in a secondary --- */
+/* --- secondary/burst.c: queues in a secondary --- */
 struct mlx4_ends;
 /* What this process's bursts of a port need; NULL: no memory. */
 struct mlx4_ends *mlx4_ends_create(const struct rte_eth_dev *dev);
@@ -95,4 +98,4 @@ bool mlx4_ends_alive(const struct mlx4_ends *ends);
 /* Lets the application poll. */
 void mlx4_ends_show(struct rte_eth_dev *dev, struct mlx4_ends *ends);
 
-#endif /* MLX4_SHARE_H */
+#endif /* MLX4_PORT_SHARE_H */

@@ -10,9 +10,9 @@
 
 #include <rte_errno.h>
 
-#include "fw_needs.h"
+#include "drivers/mlx4/hca/fw_needs.h"
 #include "qos.h"
-#include "rx_side.h"
+#include "drivers/mlx4/rx/sides.h"
 
 #define UNITS_MAX RTE_PMD_MLX4_DROPLESS_FOREVER
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* What the log and the application are told of a port: events, and each value of a declaration that is another one now. */
+/* What the log and the application are told of a port: events, and each value of a declaration that has changed. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,16 +3,17 @@
  */
 /*
  * Quality of service of a port from the inside. One lock covers the declaration, what hangs on it and the watch over
- * stalls; it is never held by a burst. The files: qos.c puts declarations in force, pause.c and dcb.c and tm.c are
- * ethdev's words for parts of them, tx_queue_qos.c treats single transmit queues, dropless.c single receive queues,
- * watch.c and stall.c and hol.c look after paths that stand still.
+ * stalls; it is never held by a burst. The files: qos.c puts declarations in force, card.c tells the card its part and
+ * tx_marks.c transmit queues theirs; flow_control.c, dcb.c and tm/ are ethdev's words for parts of declarations;
+ * txq_policy.c treats single transmit queues, dropless.c single receive queues; watch.c, rx_stall.c and tx_hol.c look after
+ * paths that stand still; notify.c says what has changed.
  */
-#ifndef MLX4_QOS_H
-#define MLX4_QOS_H
+#ifndef MLX4_QOS_QOS_H
+#define MLX4_QOS_QOS_H
 
-#include <pthread.h>
-
-#include "ethdev.h"
+#include "drivers/mlx4/port/port.h"
+#include "drivers/mlx4/rx/queue.h"
+#include "drivers/mlx4/tx/queue.h"
 #include "rte_pmd_mlx4_qos.h"
 
 /* What the card is told. */
@@ -45,10 +46,9 @@ struct mlx4_hol_tc {
 	uint64_t until_us; /* discards until then; 0: does not */
 };
 
-struct mlx4_tm; /* tm.c */
+struct mlx4_tm; /* tm/tm.h */
 
 struct mlx4_qos {
-	pthread_mutex_t lock;
 	struct tp_qos_port conf;             /* in force */
 	struct mlx4_qos_card card;           /* what the card has */
 	uint8_t dcb_tcs;                     /* classes by rte_eth_dev_configure, 0: it asked for none */
@@ -59,36 +59,35 @@ struct mlx4_qos {
 	struct mlx4_hol_tc hol[TP_TCS];
 	uint64_t tx_discards[TP_PRIOS];
 	uint32_t watch_us; /* period of the watch, 0: off */
-	bool running;      /* the port is started */
 	bool watching;     /* an alarm is set or at work */
 	uint16_t dropless; /* queues that are */
 	rte_pmd_mlx4_qos_event_fn event_fn;
 	void *event_arg;
 	struct mlx4_tm *tm;
+	/* Whether groups of queues can live with a declaration. Set by groups, NULL: there is none. For the primary process alone. */
+	int (*judge)(const struct mlx4_eth *eth, const struct tp_qos_port *q, const struct tp_qos_limits *lim,
+		     char err[TP_ERR_LEN]);
 };
 
-static inline void
-mlx4_qos_lock(struct mlx4_eth *eth)
-{
-	pthread_mutex_lock(&eth->qos->lock);
-}
-
-static inline void
-mlx4_qos_unlock(struct mlx4_eth *eth)
-{
-	pthread_mutex_unlock(&eth->qos->lock);
-}
-
 /* --- qos.c --- */
+/* With the port. */
+int mlx4_qos_create(struct mlx4_eth *eth);
+void mlx4_qos_destroy(struct mlx4_eth *eth);
 void mlx4_qos_limits(struct mlx4_eth *eth, struct tp_qos_limits *lim);
 /* With the lock: checks a declaration and puts it in force. */
 int mlx4_qos_apply(struct mlx4_eth *eth, const struct tp_qos_port *q, char err[TP_ERR_LEN]);
 /* The card came back from a reset and has the defaults: it is told what was declared. On failure the defaults hold. */
 int mlx4_qos_restore(struct mlx4_eth *eth);
-/* With the lock: tells the card about pause again, after stall.off has changed. */
+
+/* --- card.c: with the lock --- */
+/* What the card is told for a declaration; stalled: pause generation is off. */
+void mlx4_qos_card_of(const struct tp_qos_port *q, bool stalled, struct mlx4_qos_card *card);
+/* Takes the card from what it has to what is wanted, or leaves it as it was. */
+int mlx4_qos_card_change(struct mlx4_eth *eth, const struct mlx4_qos_card *want, char err[TP_ERR_LEN]);
+/* Tells the card about pause again, after stall.off has changed. */
 int mlx4_qos_pause_refresh(struct mlx4_eth *eth);
 
-/* --- tell.c: with the lock --- */
+/* --- notify.c: with the lock --- */
 /* Logs a line and tells whoever wants to hear. */
 __rte_format_printf(4, 5) void mlx4_qos_tell(struct mlx4_eth *eth, enum rte_pmd_mlx4_qos_event event, uint16_t index,
 					     const char *fmt, ...);
@@ -98,22 +97,24 @@ void mlx4_tell_group(struct mlx4_eth *eth, const struct tp_group *was, const str
 void mlx4_tell_rxq(const struct mlx4_rxq *q, const char *what, uint32_t was, uint32_t is);
 void mlx4_tell_txq(const struct mlx4_txq *q, const char *what, uint32_t was, uint32_t is);
 
-/* --- tx_queue_qos.c: with the lock --- */
+/* --- tx_marks.c: with the lock --- */
 /* What a declaration asks of a queue, in two steps: the second cannot fail. */
 int mlx4_txq_marks_prepare(struct mlx4_txq *q, const struct tp_qos_port *conf, char err[TP_ERR_LEN]);
 void mlx4_txq_marks(struct mlx4_txq *q, const struct tp_qos_port *conf);
+
+/* --- txq_policy.c: with the lock --- */
 /* Live changes of one queue; refused, the old value holds. */
 int mlx4_txq_prio(struct mlx4_txq *q, uint8_t prio, char err[TP_ERR_LEN]);
 int mlx4_txq_rate(struct mlx4_txq *q, uint32_t mbps, char err[TP_ERR_LEN]);
 int mlx4_txq_dscp(struct mlx4_txq *q, int16_t dscp, char err[TP_ERR_LEN]);        /* -1: by the port's tables */
 int mlx4_txq_hol(struct mlx4_txq *q, uint32_t lifetime_us, char err[TP_ERR_LEN]); /* 0: the port's */
 
-/* --- hol.c: with the lock --- */
+/* --- tx_hol.c: with the lock --- */
 void mlx4_hol_look(struct mlx4_eth *eth, uint64_t now_us);
 /* Classes that discard do so no more. */
 void mlx4_hol_reset(struct mlx4_eth *eth);
 
-/* --- qos_stats.c --- */
+/* --- stats.c --- */
 /* box: the port's statistics as mlx4_port_stats reads them. */
 int mlx4_qos_stats(struct mlx4_eth *eth, const uint8_t *box, struct tp_qos_prio_stats st[TP_PRIOS]);
 void mlx4_qos_stats_reset(struct mlx4_eth *eth);
@@ -139,9 +140,18 @@ int mlx4_dropless_again(struct mlx4_rxq *q, char err[TP_ERR_LEN]);
 /* With the lock: the queue goes away. */
 void mlx4_dropless_forget(struct mlx4_rxq *q);
 
-/* --- stall.c: with the lock, one look at a time of now_us --- */
+/* --- rx_stall.c: with the lock, one look at a time of now_us --- */
 void mlx4_stall_reset(struct mlx4_eth *eth, uint64_t now_us);
 uint32_t mlx4_stall_minor_ms(const struct tp_qos_port *q);
 void mlx4_stall_look(struct mlx4_eth *eth, uint64_t now_us);
 
-#endif /* MLX4_QOS_H */
+/* --- ethdev's operations: flow_control.c, dcb.c, pvid.c, txq_policy.c --- */
+int mlx4_flow_ctrl_get(struct rte_eth_dev *dev, struct rte_eth_fc_conf *fc);
+int mlx4_flow_ctrl_set(struct rte_eth_dev *dev, struct rte_eth_fc_conf *fc);
+int mlx4_pfc_set(struct rte_eth_dev *dev, struct rte_eth_pfc_conf *pfc);
+int mlx4_dcb_configure(struct rte_eth_dev *dev);
+int mlx4_dcb_info(struct rte_eth_dev *dev, struct rte_eth_dcb_info *info);
+int mlx4_vlan_pvid_set(struct rte_eth_dev *dev, uint16_t vid, int on);
+int mlx4_queue_rate_limit(struct rte_eth_dev *dev, uint16_t queue, uint32_t rate);
+
+#endif /* MLX4_QOS_QOS_H */

@@ -7,7 +7,7 @@
  * its neighbours: after rx_stall_ms pause generation goes off on all priorities, until the queue moves again.
  */
 #include "qos.h"
-#include "rx_side.h"
+#include "drivers/mlx4/rx/sides.h"
 
 uint32_t
 mlx4_stall_minor_ms(const struct tp_qos_port *q)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "counts.h"
+#include "drivers/mlx4/tx/counts.h"
 #include "qos.h"
 
 #define TRIPLE 0x18u /* stride of octet and frame counters */

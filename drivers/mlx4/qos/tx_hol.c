@@ -12,7 +12,7 @@
 #include <rte_errno.h>
 
 #include "qos.h"
-#include "tx_policy.h"
+#include "drivers/mlx4/tx/policy.h"
 
 #define STALL_LIFETIMES 8u
 

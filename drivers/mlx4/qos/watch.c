@@ -3,7 +3,7 @@
  */
 /*
  * The watch over paths that stand still: an alarm of the interrupt thread, set only while a declaration asks for it and
- * the port runs. Bursts know nothing of it. Another one takes queue pairs back that failed.
+ * the port runs. Bursts know nothing of it.
  */
 #include <time.h>
 
@@ -14,8 +14,6 @@
 #define PERIOD_MIN_US 250u
 #define PERIOD_MAX_US 100000u
 #define LOOKS 4u /* within the shortest time that is watched for */
-/* So many at most are restarted in a second, and said, when an application sends nothing but what the card refuses. */
-#define FAILED_US 20000u
 
 uint64_t
 mlx4_now_us(void)
@@ -52,37 +50,13 @@ on_alarm(void *arg)
 	struct mlx4_qos *qos = eth->qos;
 
 	mlx4_qos_lock(eth);
-	qos->watching = qos->running && qos->watch_us != 0 && !eth->hca->dead;
+	qos->watching = eth->running && qos->watch_us != 0 && !eth->hca->dead;
 	if (qos->watching) {
 		mlx4_stall_look(eth, mlx4_now_us());
 		mlx4_hol_look(eth, mlx4_now_us());
 		qos->watching = rte_eal_alarm_set(qos->watch_us, on_alarm, eth) == 0;
 	}
 	mlx4_qos_unlock(eth);
-}
-
-static void
-on_failed(void *arg)
-{
-	struct mlx4_eth *eth = arg;
-	bool done = true;
-	uint16_t i;
-
-	mlx4_qos_lock(eth);
-	for (i = 0; i < eth->dev->data->nb_tx_queues && eth->qos->running && !eth->hca->dead; i++)
-		if (eth->txqs[i] != NULL)
-			done &= mlx4_txq_recover(eth->txqs[i]);
-	if (!done)
-		rte_eal_alarm_set(FAILED_US, on_failed, eth);
-	mlx4_qos_unlock(eth);
-}
-
-/* The interrupt thread of a secondary process has no card: a queue that it sends by stays as it is until it is restarted. */
-void
-mlx4_txq_failed(struct mlx4_txq *q)
-{
-	if (rte_eal_process_type() == RTE_PROC_PRIMARY)
-		rte_eal_alarm_set(FAILED_US, on_failed, q->eth);
 }
 
 void
@@ -94,7 +68,7 @@ mlx4_watch_update(struct mlx4_eth *eth)
 	qos->watch_us = period_of(eth);
 	if (before == 0)
 		mlx4_stall_reset(eth, mlx4_now_us());
-	if (!qos->running || qos->watch_us == 0 || qos->watching)
+	if (!eth->running || qos->watch_us == 0 || qos->watching)
 		return;
 	qos->watching = rte_eal_alarm_set(qos->watch_us, on_alarm, eth) == 0;
 	if (!qos->watching)
@@ -105,7 +79,7 @@ void
 mlx4_watch_start(struct mlx4_eth *eth)
 {
 	mlx4_qos_lock(eth);
-	eth->qos->running = true;
+	eth->running = true;
 	mlx4_stall_reset(eth, mlx4_now_us());
 	mlx4_watch_update(eth);
 	mlx4_qos_unlock(eth);
@@ -115,11 +89,11 @@ void
 mlx4_watch_stop(struct mlx4_eth *eth)
 {
 	mlx4_qos_lock(eth);
-	eth->qos->running = false;
+	eth->running = false;
 	mlx4_qos_unlock(eth);
 	/* A look that is under way needs the lock. */
 	rte_eal_alarm_cancel(on_alarm, eth);
-	rte_eal_alarm_cancel(on_failed, eth);
+	mlx4_txqs_recover_end(eth);
 	mlx4_qos_lock(eth);
 	eth->qos->watching = false;
 	mlx4_stall_reset(eth, mlx4_now_us());

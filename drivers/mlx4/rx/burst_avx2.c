@@ -6,12 +6,11 @@
  * on together and turned back into the 16-byte pieces of mbufs that mlx4_rx_mbuf_scalar would write: a test holds the two
  * against each other on random rings.
  */
-#include <rte_cpuflags.h>
 #include <rte_io.h>
 #include <rte_prefetch.h>
 
-#include "mlx4_rxtx.h"
-#include "rx_mbuf.h"
+#include "queue.h"
+#include "mbuf.h"
 
 #ifdef RTE_ARCH_X86_64
 #define AVX2 __attribute__((target("avx2")))
@@ -154,19 +153,5 @@ mlx4_rx_run_avx2(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, uint
 	}
 	*bytes += sum_of(sum);
 	return i;
-}
-
-eth_rx_burst_t
-mlx4_rx_burst_plain(void)
-{
-	if (rte_vect_get_max_simd_bitwidth() >= RTE_VECT_SIMD_256 && rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) > 0)
-		return mlx4_rx_burst_avx2;
-	return mlx4_rx_burst;
-}
-#else
-eth_rx_burst_t
-mlx4_rx_burst_plain(void)
-{
-	return mlx4_rx_burst;
 }
 #endif

@@ -4,27 +4,8 @@
 /* The receive burst of a port that copies broadcast and multicast to groups; flood.h says when. */
 #include "flood.h"
 
-static __rte_always_inline void
-flood_leave(struct mlx4_rxq *q)
-{
-	__atomic_store_n(&q->flood_busy, NULL, __ATOMIC_RELEASE);
-}
-
-/* The list in force, which stays as it is until it is left; NULL: none, and nothing to leave. */
-static __rte_always_inline const struct mlx4_flood *
-flood_take(struct mlx4_rxq *q)
-{
-	const struct mlx4_flood *f;
-
-	while ((f = __atomic_load_n(&q->eth->flood, __ATOMIC_RELAXED)) != NULL) {
-		__atomic_store_n(&q->flood_busy, f, __ATOMIC_SEQ_CST);
-		if (likely(__atomic_load_n(&q->eth->flood, __ATOMIC_SEQ_CST) == f))
-			break;
-		/* Somebody replaced it in between, and may wait. */
-		flood_leave(q);
-	}
-	return f;
-}
+#include "drivers/mlx4/port/handover.h"
+#include "queue.h"
 
 static void
 copy_to_all(const struct mlx4_flood *f, struct rte_mbuf *m)
@@ -86,7 +67,7 @@ uint16_t
 mlx4_rx_burst_flood(void *rxq, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct mlx4_rxq *q = rxq;
-	const struct mlx4_flood *f = flood_take(q);
+	const struct mlx4_flood *f = mlx4_handover_take(&q->eth->flood, &q->flood_busy);
 	uint16_t copies = 0, got;
 
 	if (f == NULL)
@@ -96,6 +77,6 @@ mlx4_rx_burst_flood(void *rxq, struct rte_mbuf **pkts, uint16_t n)
 	got = mlx4_rx_burst_scattered(q, pkts + copies, (uint16_t)(n - copies));
 	if (f->source[q->queue_id])
 		got = give_out(q, f, pkts + copies, got);
-	flood_leave(q);
+	mlx4_handover_leave(&q->flood_busy);
 	return (uint16_t)(copies + got);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Joins TCP segments of a burst; rx_lro.h says when. The sums of what is joined come from the sums of the segments. */
+/* Joins TCP segments of a burst; lro.h says when. The sums of what is joined come from the sums of the segments. */
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
-#include "rx_lro.h"
-#include "rx_side.h"
+#include "lro.h"
+#include "sides.h"
 
 #define OPEN_MAX 8u /* connections that are joined at a time */
 #define L3_L4 (RTE_PTYPE_L3_MASK | RTE_PTYPE_L4_MASK | RTE_PTYPE_TUNNEL_MASK)

@@ -1,30 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* The receive burst of a port with sides; rx_side.h says what they are. */
-#include "rx_side.h"
+/* The receive burst of a port with sides; sides.h says what they are. */
+#include "sides.h"
 
+#include "drivers/mlx4/port/handover.h"
 #include "flood.h"
 
 void
 mlx4_rx_sides_leave(struct mlx4_rxq *q)
 {
-	__atomic_store_n(&q->sides_busy, NULL, __ATOMIC_RELEASE);
+	mlx4_handover_leave(&q->sides_busy);
 }
 
 const struct mlx4_rx_sides *
 mlx4_rx_sides_take(struct mlx4_rxq *q)
 {
-	const struct mlx4_rx_sides *s;
-
-	while ((s = __atomic_load_n(&q->sides, __ATOMIC_RELAXED)) != NULL) {
-		__atomic_store_n(&q->sides_busy, s, __ATOMIC_SEQ_CST);
-		if (likely(__atomic_load_n(&q->sides, __ATOMIC_SEQ_CST) == s))
-			break;
-		/* Somebody replaced it in between, and may wait. */
-		mlx4_rx_sides_leave(q);
-	}
-	return s;
+	return mlx4_handover_take(&q->sides, &q->sides_busy);
 }
 
 /* Marks and counts; who asks for the counters does so from another thread. */

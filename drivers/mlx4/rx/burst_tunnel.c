@@ -5,7 +5,7 @@
  * Completions of tunnelled frames: status and checksum are the inner frame's, flags beside the QPN tell of the outer headers
  * [DP 6.2, 8.4]. They say that there is a tunnel, not which.
  */
-#include "rx_mbuf.h"
+#include "mbuf.h"
 
 static uint32_t rx_inner[MLX4_RX_STATES];
 

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* The choice of burst functions: at the start of a port, and while it runs. */
-#include "bursts.h"
+/* The choice of the receive burst: at the start of a port, and while it runs. */
+#include "choose.h"
 
-#include <errno.h>
-#include <signal.h>
+#include <rte_cpuflags.h>
+#include <rte_vect.h>
 
-#include <rte_pause.h>
-
-#include "ethdev.h"
+#include "drivers/mlx4/port/handover.h"
 #include "flood.h"
-#include "rx_lro.h"
-#include "rx_side.h"
-#include "tx_policy.h"
+#include "kinds.h"
+#include "lro.h"
+#include "sides.h"
 
-#define SPINS_PER_LOOK 4096u
+eth_rx_burst_t
+mlx4_rx_burst_plain(void)
+{
+#ifdef RTE_ARCH_X86_64
+	if (rte_vect_get_max_simd_bitwidth() >= RTE_VECT_SIMD_256 && rte_cpu_get_flag_enabled(RTE_CPUFLAG_AVX2) > 0)
+		return mlx4_rx_burst_avx2;
+#endif
+	return mlx4_rx_burst;
+}
 
 eth_rx_burst_t
 mlx4_rx_burst_of(unsigned int way)
@@ -29,36 +35,6 @@ mlx4_rx_burst_of(unsigned int way)
 	case MLX4_RX_SIDES: return mlx4_rx_burst_sides;
 	case MLX4_RX_LRO: return mlx4_rx_burst_lro;
 	default: return mlx4_rxtx_removed;
-	}
-}
-
-eth_tx_burst_t
-mlx4_tx_burst_of(enum mlx4_tx_way way)
-{
-	switch (way) {
-	case MLX4_TX_PLAIN: return mlx4_tx_burst;
-	case MLX4_TX_POLICY: return mlx4_tx_burst_policy;
-	default: return mlx4_rxtx_removed;
-	}
-}
-
-static bool
-has_died(const int32_t *poller)
-{
-	int32_t pid = __atomic_load_n(poller, __ATOMIC_RELAXED);
-
-	return pid != 0 && kill(pid, 0) != 0 && errno == ESRCH;
-}
-
-void
-mlx4_burst_wait(void *const *busy, const void *old, const int32_t *poller)
-{
-	uint32_t spins = 1;
-
-	for (; __atomic_load_n(busy, __ATOMIC_SEQ_CST) == old; spins++) {
-		if (spins % SPINS_PER_LOOK == 0 && has_died(poller))
-			return;
-		rte_pause();
 	}
 }
 
@@ -91,30 +67,47 @@ rx_way(struct mlx4_eth *eth)
 	return queues_way(eth) | (eth->counts_kinds ? MLX4_RX_COUNTED : 0);
 }
 
-static enum mlx4_tx_way
-tx_way(const struct mlx4_eth *eth)
+/* What is below the joining of segments, with its frames counted. */
+static uint16_t
+sides_counting(void *rxq, struct rte_mbuf **pkts, uint16_t n)
 {
-	uint16_t i;
+	uint16_t got = mlx4_rx_burst_sides(rxq, pkts, n);
 
-	for (i = 0; i < eth->dev->data->nb_tx_queues; i++)
-		if (eth->txqs[i] != NULL && eth->txqs[i]->policy != NULL)
-			return MLX4_TX_POLICY;
-	return MLX4_TX_PLAIN;
+	mlx4_rx_kinds_note(rxq, pkts, got);
+	return got;
+}
+
+uint16_t
+mlx4_rx_burst_counting(void *rxq, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct mlx4_rxq *q = rxq;
+	unsigned int way = __atomic_load_n(&q->eth->rx_way, __ATOMIC_ACQUIRE) & ~MLX4_RX_COUNTED;
+	uint16_t got;
+
+	if (way == MLX4_RX_LRO)
+		return mlx4_rx_burst_lro_over(sides_counting, q, pkts, n);
+	got = mlx4_rx_burst_of(way)(q, pkts, n);
+	mlx4_rx_kinds_note(q, pkts, got);
+	return got;
 }
 
 static void
-choose_rx(struct rte_eth_dev *dev, unsigned int way)
+choose(struct mlx4_eth *eth, unsigned int way)
 {
-	dev->rx_pkt_burst = mlx4_rx_burst_of(way);
-	__atomic_store_n(&mlx4_eth_of(dev)->rx_way, (uint8_t)way, __ATOMIC_RELEASE);
+	eth->dev->rx_pkt_burst = mlx4_rx_burst_of(way);
+	__atomic_store_n(&eth->rx_way, (uint8_t)way, __ATOMIC_RELEASE);
 }
 
-static void
-choose_tx(struct rte_eth_dev *dev, enum mlx4_tx_way way)
+void
+mlx4_rx_burst_choose(struct mlx4_eth *eth)
 {
-	dev->tx_pkt_burst = mlx4_tx_burst_of(way);
-	dev->tx_pkt_prepare = way == MLX4_TX_OFF ? NULL : mlx4_tx_prepare;
-	__atomic_store_n(&mlx4_eth_of(dev)->tx_way, (uint8_t)way, __ATOMIC_RELEASE);
+	choose(eth, rx_way(eth));
+}
+
+void
+mlx4_rx_burst_off(struct mlx4_eth *eth)
+{
+	choose(eth, MLX4_RX_OFF);
 }
 
 /* Pollers use the copy that was made at the start of the port. */
@@ -125,47 +118,6 @@ mlx4_rx_burst_update(struct mlx4_eth *eth)
 
 	if (!dev->data->dev_started || eth->hca->dead)
 		return;
-	choose_rx(dev, rx_way(eth));
+	mlx4_rx_burst_choose(eth);
 	__atomic_store_n(&rte_eth_fp_ops[dev->data->port_id].rx_pkt_burst, dev->rx_pkt_burst, __ATOMIC_SEQ_CST);
-}
-
-void
-mlx4_tx_burst_update(struct mlx4_eth *eth)
-{
-	struct rte_eth_dev *dev = eth->dev;
-
-	if (!dev->data->dev_started || eth->hca->dead)
-		return;
-	choose_tx(dev, tx_way(eth));
-	__atomic_store_n(&rte_eth_fp_ops[dev->data->port_id].tx_pkt_burst, dev->tx_pkt_burst, __ATOMIC_RELEASE);
-}
-
-void
-mlx4_bursts_set(struct rte_eth_dev *dev)
-{
-	struct mlx4_eth *eth = mlx4_eth_of(dev);
-
-	dev->data->scattered_rx = 0;
-	choose_rx(dev, rx_way(eth));
-	choose_tx(dev, tx_way(eth));
-}
-
-void
-mlx4_bursts_clear(struct rte_eth_dev *dev)
-{
-	choose_rx(dev, MLX4_RX_OFF);
-	choose_tx(dev, MLX4_TX_OFF);
-}
-
-void
-mlx4_eth_removed(struct rte_eth_dev *dev)
-{
-	struct rte_eth_fp_ops *running = &rte_eth_fp_ops[dev->data->port_id];
-
-	mlx4_bursts_clear(dev);
-	if (!dev->data->dev_started)
-		return;
-	running->rx_pkt_burst = mlx4_rxtx_removed;
-	running->tx_pkt_burst = mlx4_rxtx_removed;
-	running->tx_pkt_prepare = mlx4_rxtx_removed;
 }

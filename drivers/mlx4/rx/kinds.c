@@ -9,11 +9,9 @@
 
 #include <rte_malloc.h>
 
-#include "bursts.h"
-#include "ethdev.h"
+#include "choose.h"
 #include "rte_pmd_mlx4_queue.h"
-#include "rx_lro.h"
-#include "rx_side.h"
+#include "kinds.h"
 
 #define ROW 32u /* counters of a queue, whole cache lines */
 #define INNER_SHIFT 16
@@ -54,38 +52,14 @@ kind_of(const struct rte_mbuf *m)
 	return ((m->hash.rss != 0 ? 2u : 0u) + tunnel) * RTE_PMD_MLX4_RX_PROTOS + proto;
 }
 
-static void
-count(const struct mlx4_rxq *q, struct rte_mbuf *const *pkts, uint16_t n)
+void
+mlx4_rx_kinds_note(const struct mlx4_rxq *q, struct rte_mbuf *const *pkts, uint16_t n)
 {
 	uint64_t *row = q->eth->rx_kinds->n[q->queue_id];
 	uint16_t i;
 
 	for (i = 0; i < n; i++)
 		row[kind_of(pkts[i])]++;
-}
-
-/* What is below the joining of segments, with its frames counted. */
-static uint16_t
-sides_counting(void *rxq, struct rte_mbuf **pkts, uint16_t n)
-{
-	uint16_t got = mlx4_rx_burst_sides(rxq, pkts, n);
-
-	count(rxq, pkts, got);
-	return got;
-}
-
-uint16_t
-mlx4_rx_burst_counting(void *rxq, struct rte_mbuf **pkts, uint16_t n)
-{
-	struct mlx4_rxq *q = rxq;
-	unsigned int way = __atomic_load_n(&q->eth->rx_way, __ATOMIC_ACQUIRE) & ~MLX4_RX_COUNTED;
-	uint16_t got;
-
-	if (way == MLX4_RX_LRO)
-		return mlx4_rx_burst_lro_over(sides_counting, q, pkts, n);
-	got = mlx4_rx_burst_of(way)(q, pkts, n);
-	count(q, pkts, got);
-	return got;
 }
 
 void

@@ -14,7 +14,7 @@
 #include <rte_vect.h>
 
 #include "mlx4_prm_wqe.h"
-#include "mlx4_rxtx.h"
+#include "queue.h"
 
 /* What the status dword of a CQE says, squeezed into eight bits [DP 6.3]. */
 #define MLX4_RX_ST_IPV6 (1u << 0)
@@ -121,7 +121,7 @@ mlx4_rx_stamp(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct 
 	m->vlan_tci = 0;
 }
 
-/* rx_tunnel.c: packet type and flags of a frame that has another one inside; leaves others as they are. */
+/* burst_tunnel.c: packet type and flags of a frame that has another one inside; leaves others as they are. */
 void mlx4_rx_tunnel(const struct mlx4_rxq *q, const struct mlx4_cqe *cqe, struct rte_mbuf *m);
 
 /* What few queues ask for; the plain bursts have nothing of it. */
@@ -163,7 +163,7 @@ mlx4_rx_mbuf_sse(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, stru
 #define mlx4_rx_mbuf mlx4_rx_mbuf_sse
 
 /*
- * Receives groups of four packets as rx.c's loop does one by one, up to n; stops at a group that is not all there. expected: of
+ * Receives groups of four packets as burst.c's loop does one by one, up to n; stops at a group that is not all there. expected: of
  * a plain completion's last byte. For processors with AVX2 only.
  */
 uint32_t mlx4_rx_run_avx2(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, uint8_t expected,

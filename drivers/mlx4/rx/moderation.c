@@ -7,9 +7,8 @@
  */
 #include <errno.h>
 
-#include "ethdev.h"
 #include "rte_pmd_mlx4_queue.h"
-#include "rx_side.h"
+#include "sides.h"
 
 int
 mlx4_rx_set_moderate(const struct mlx4_rxq *q, struct mlx4_rx_set *s)

@@ -11,7 +11,8 @@
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
-#include "ethdev.h"
+#include "drivers/mlx4/port/port.h"
+#include "queue.h"
 
 #define SPLIT_MIN 32u
 #define SPLIT_MAX 1024u

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* The list of a queue's sides; rx_side.h says how it is replaced while it is polled. */
+/* The list of a queue's sides; sides.h says how it is replaced while it is polled. */
 #include <errno.h>
 
 #include <rte_malloc.h>
 
-#include "bursts.h"
-#include "flow.h"
+#include "drivers/mlx4/port/handover.h"
+#include "sides.h"
 
 static struct mlx4_rx_sides *
 list_alloc(const struct mlx4_rxq *q, uint16_t n)
@@ -26,7 +26,7 @@ publish(struct mlx4_rxq *q, struct mlx4_rx_sides *list)
 	__atomic_store_n(&q->sides, list, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(&q->eth->sets_lock);
 	if (old != NULL)
-		mlx4_burst_wait((void *const *)(uintptr_t)&q->sides_busy, old, &q->poller);
+		mlx4_burst_wait(&q->sides_busy, old, &q->poller);
 	rte_free(old);
 }
 
@@ -52,9 +52,9 @@ mlx4_rx_side_add(struct mlx4_rxq *q, struct mlx4_rx_side *side)
 static void
 side_free(struct mlx4_rxq *q, struct mlx4_rx_side *side)
 {
-	if (side->target != NULL) {
-		side->target->packets += side->packets;
-		side->target->bytes += side->bytes;
+	if (side->total != NULL) {
+		side->total->packets += side->packets;
+		side->total->bytes += side->bytes;
 	}
 	mlx4_rx_set_destroy(q, side->set);
 	rte_free(side);
@@ -73,7 +73,7 @@ shorten(struct mlx4_rxq *q, bool (*goes)(const struct mlx4_rx_side *side, const 
 
 	pthread_mutex_lock(&q->eth->sets_lock);
 	__atomic_store_n(&q->sides, NULL, __ATOMIC_SEQ_CST);
-	mlx4_burst_wait((void *const *)(uintptr_t)&q->sides_busy, list, &q->poller);
+	mlx4_burst_wait(&q->sides_busy, list, &q->poller);
 	for (i = 0; i < n; i++) {
 		struct mlx4_rx_side *side = list->side[i];
 

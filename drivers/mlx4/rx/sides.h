@@ -3,17 +3,21 @@
  */
 /*
  * Sides of a receive queue: sets of rings beside its own one, with completion queues of their own, for rules of rte_flow.
- * A port receives by the burst function of rx_side.c only while a queue of it has sides; the plain ones know nothing of it.
+ * A port receives by burst_sides.c only while a queue of it has sides; the plain bursts know nothing of it.
  *
- * What a burst looks at never changes under it: control code makes another list, puts it in force with one store and waits
- * for the burst that still has the old one. A side that no rule names any more stays until the poller has emptied it.
+ * The list that a burst looks at is handed over as port/handover.h says. A side that no rule names any more stays until the
+ * poller has emptied it.
  */
-#ifndef MLX4_RX_SIDE_H
-#define MLX4_RX_SIDE_H
+#ifndef MLX4_RX_SIDES_H
+#define MLX4_RX_SIDES_H
 
-#include "mlx4_eth.h"
+#include "drivers/mlx4/port/port.h"
+#include "queue.h"
 
-struct mlx4_flow_target;
+/* What came through sides that are gone. */
+struct mlx4_rx_total {
+	uint64_t packets, bytes;
+};
 
 struct mlx4_rx_side {
 	struct mlx4_rx_set *set;
@@ -22,8 +26,8 @@ struct mlx4_rx_side {
 	bool treat;              /* its mbufs are marked or counted */
 	uint64_t packets, bytes; /* of treated ones */
 	/* control */
-	struct mlx4_flow_target *target; /* NULL: gone */
-	const struct rte_mempool *mp;    /* what the rings were made of */
+	struct mlx4_rx_total *total;  /* gets its counters when it goes; NULL: nobody wants them */
+	const struct rte_mempool *mp; /* what the rings were made of */
 	uint16_t hdr_len;
 	uint8_t lg_sges;
 	bool leaving;
@@ -54,7 +58,7 @@ mlx4_rxq_next_set(const struct mlx4_rxq *q, const struct mlx4_rx_set *s, uint16_
 	return next;
 }
 
-/* --- rx_side_list.c, with the port's control lock --- */
+/* --- sides.c, with the port's control lock --- */
 /* The poller looks at the side from now on. 0 or -ENOMEM. */
 int mlx4_rx_side_add(struct mlx4_rxq *q, struct mlx4_rx_side *side);
 /* The reverse of add, at once, when nothing was received; the side is the caller's again. */
@@ -64,4 +68,4 @@ void mlx4_rx_sides_reap(struct mlx4_rxq *q);
 /* Frees all of them, with what waits there; the queue must not be polled. */
 void mlx4_rx_sides_drop(struct mlx4_rxq *q);
 
-#endif /* MLX4_RX_SIDE_H */
+#endif /* MLX4_RX_SIDES_H */

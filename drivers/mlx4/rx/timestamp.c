@@ -6,7 +6,8 @@
 
 #include <rte_mbuf_dyn.h>
 
-#include "ethdev.h"
+#include "queue.h"
+#include "timestamp.h"
 
 /* Completions carry so many of its bits. */
 #define CLOCK_MASK ((UINT64_C(1) << 48) - 1)

@@ -14,8 +14,11 @@
 #include <rte_errno.h>
 #include <rte_string_fns.h>
 
-#include "ethdev.h"
-#include "share.h"
+#include "drivers/mlx4/bus/uar_map.h"
+#include "drivers/mlx4/port/handover.h"
+#include "drivers/mlx4/port/share.h"
+#include "drivers/mlx4/rx/queue.h"
+#include "drivers/mlx4/tx/queue.h"
 
 /* Longer than any command takes that the primary has to give. */
 #define ANSWER_S 10
@@ -182,7 +185,7 @@ ask_seat(const char *name, struct mlx4_answer *a, int *fd)
 	struct mlx4_ask ask;
 	int rc;
 
-	mlx4_ask_init(&ask, MLX4_ASK_SEAT, 0);
+	mlx4_ask_init(&ask, MLX4_ASK_SEAT, 0, MLX4_SHARE_SIZES);
 	rte_strscpy(ask.device, name, sizeof(ask.device));
 	rc = mlx4_second_ask(&ask, a, NULL, 0, fd);
 	if (rc != 0)

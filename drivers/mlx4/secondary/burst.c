@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bursts.h"
-#include "ethdev.h"
-#include "share.h"
+#include "drivers/mlx4/rx/choose.h"
+#include "drivers/mlx4/rx/queue.h"
+#include "drivers/mlx4/tx/choose.h"
+#include "drivers/mlx4/tx/queue.h"
+#include "drivers/mlx4/port/share.h"
 
 /* What stands for a queue in this process. */
 struct end {

@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ethdev.h"
-#include "share.h"
+#include "drivers/mlx4/ethdev/ethdev.h"
+#include "drivers/mlx4/port/share.h"
+#include "drivers/mlx4/rx/queue.h"
+#include "drivers/mlx4/tx/queue.h"
 
 static int
 ask(struct rte_eth_dev *dev, enum mlx4_ask_what what, void *out, size_t len, uint32_t *told)
@@ -21,7 +23,7 @@ ask(struct rte_eth_dev *dev, enum mlx4_ask_what what, void *out, size_t len, uin
 
 	if (!mlx4_second_alive(dev))
 		return -ENODEV;
-	mlx4_ask_init(&q, what, dev->data->port_id);
+	mlx4_ask_init(&q, what, dev->data->port_id, MLX4_SHARE_SIZES);
 	rc = mlx4_second_ask(&q, &a, out, len, NULL);
 	if (told != NULL)
 		*told = a.len;

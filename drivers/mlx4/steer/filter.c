@@ -15,7 +15,8 @@
 
 #include <rte_malloc.h>
 
-#include "ethdev.h"
+#include "filter.h"
+#include "vlan.h"
 
 #define NO_RULE MLX4_NO_RULE
 #define VID_BITS 12u
@@ -29,7 +30,7 @@ struct rule_set {
 	uint16_t turn; /* 0 or 1: which of the two priorities of a rule is in use */
 };
 
-/* An address of groups. */
+/* A MAC address that one or more groups use. */
 struct group_mac {
 	struct rte_ether_addr mac;
 	uint16_t refs;   /* groups that have it, 0: free */
@@ -56,27 +57,19 @@ rules_clear(struct rule_set *r)
 }
 
 static void
-rule_drop(struct mlx4_eth *eth, uint64_t *id)
-{
-	if (*id != NO_RULE)
-		mlx4_rule_remove(eth->hca, *id);
-	*id = NO_RULE;
-}
-
-static void
 guards_drop(struct mlx4_eth *eth, struct rule_set *r, uint32_t i)
 {
 	uint32_t b;
 
 	for (b = 0; b < VID_BITS; b++)
-		rule_drop(eth, &r->guard[i][b]);
+		mlx4_rule_drop(eth->hca, &r->guard[i][b]);
 }
 
 static void
 group_mac_drop(struct mlx4_eth *eth, struct rule_set *r, uint32_t i)
 {
 	guards_drop(eth, r, i);
-	rule_drop(eth, &r->miss[i]);
+	mlx4_rule_drop(eth->hca, &r->miss[i]);
 }
 
 static void
@@ -84,13 +77,13 @@ rules_remove(struct mlx4_eth *eth, struct rule_set *r)
 {
 	uint32_t i;
 
-	rule_drop(eth, &r->promisc);
-	rule_drop(eth, &r->allmulti);
+	mlx4_rule_drop(eth->hca, &r->promisc);
+	mlx4_rule_drop(eth->hca, &r->allmulti);
 	for (i = 0; i < MLX4_ETH_MAX_MC_MACS; i++)
-		rule_drop(eth, &r->mc[i]);
-	rule_drop(eth, &r->bcast);
+		mlx4_rule_drop(eth->hca, &r->mc[i]);
+	mlx4_rule_drop(eth->hca, &r->bcast);
 	for (i = 0; i < MLX4_ETH_MAX_UC_MACS; i++)
-		rule_drop(eth, &r->uc[i]);
+		mlx4_rule_drop(eth->hca, &r->uc[i]);
 	for (i = 0; i < TP_GROUPS; i++)
 		group_mac_drop(eth, r, i);
 }
@@ -100,7 +93,7 @@ static int
 default_rule(struct mlx4_eth *eth, uint64_t *id, bool want, uint16_t prio, enum mlx4_dmfs_type type, uint32_t qpn)
 {
 	if (!want)
-		rule_drop(eth, id);
+		mlx4_rule_drop(eth->hca, id);
 	else if (*id == NO_RULE)
 		return mlx4_rule_default(eth->hca, eth->port, prio, type, qpn, id);
 	return 0;
@@ -160,7 +153,7 @@ mc_apply(struct mlx4_eth *eth, struct rule_set *r, uint32_t qpn)
 
 	for (i = 0; rc == 0 && i < eth->num_mc; i++) {
 		if (!mc_is_exact(eth))
-			rule_drop(eth, &r->mc[i]);
+			mlx4_rule_drop(eth->hca, &r->mc[i]);
 		else if (r->mc[i] == NO_RULE)
 			rc = mlx4_rule_mac(eth->hca, eth->port, MLX4_RULE_PORT, &eth->mc[i], qpn, &r->mc[i]);
 	}
@@ -458,10 +451,10 @@ mac_replace(struct mlx4_eth *eth, uint32_t i, const struct rte_ether_addr *mac)
 		rc = macs_apply(eth);
 	if (rc != 0) {
 		f->mac[i] = old;
-		rule_drop(eth, &id);
+		mlx4_rule_drop(eth->hca, &id);
 		return rc;
 	}
-	rule_drop(eth, &f->rules.uc[i]);
+	mlx4_rule_drop(eth->hca, &f->rules.uc[i]);
 	f->rules.uc[i] = id;
 	return 0;
 }
@@ -513,7 +506,7 @@ mc_replace(struct mlx4_eth *eth, const struct rte_ether_addr *mc, uint32_t n)
 			rc = mlx4_rule_mac(eth->hca, eth->port, MLX4_RULE_PORT, &mc[i], eth->target_qpn, &next[i]);
 	if (rc != 0) {
 		for (i = 0; i < n; i++)
-			rule_drop(eth, &next[i]);
+			mlx4_rule_drop(eth->hca, &next[i]);
 		return rc;
 	}
 	for (i = 0; i < n; i++) {
@@ -524,7 +517,7 @@ mc_replace(struct mlx4_eth *eth, const struct rte_ether_addr *mc, uint32_t n)
 		}
 	}
 	for (i = 0; i < eth->num_mc; i++)
-		rule_drop(eth, &r->mc[i]);
+		mlx4_rule_drop(eth->hca, &r->mc[i]);
 	memcpy(r->mc, next, sizeof(r->mc));
 	if (n != 0)
 		memcpy(eth->mc, mc, n * sizeof(*mc));

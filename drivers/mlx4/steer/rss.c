@@ -7,17 +7,11 @@
  * power-of-two number of queues) needs only n rings: then each queue has one, on the plain receive path.
  */
 #include <errno.h>
-#include <stdio.h>
 
-#include <rte_errno.h>
-
-#include <tp_reta.h>
-
-#include "ethdev.h"
-#include "flow.h"
-#include "group.h"
-#include "rte_pmd_mlx4_queue.h"
+#include "drop_queue.h"
+#include "filter.h"
 #include "rss.h"
+#include "rte_pmd_mlx4_queue.h"
 
 /* A key that repeats after 16 bits gives the hash of a flow to that of its way back, as addresses and ports swap by multiples. */
 #define SYMMETRIC_HIGH 0x6du
@@ -71,18 +65,18 @@ default_reta(struct mlx4_eth *eth, uint16_t queues)
 	eth->reta_is_default = true;
 }
 
-static struct tp_reta_who
-who(const struct mlx4_eth *eth)
+struct reta_who
+mlx4_rss_who(const struct mlx4_eth *eth)
 {
-	return (struct tp_reta_who){.driver = "mlx4", .port_id = eth->dev->data->port_id, .logtype = mlx4_logtype};
+	return (struct reta_who){.driver = "mlx4", .port_id = eth->dev->data->port_id, .logtype = mlx4_logtype};
 }
 
-static int
-check(const struct mlx4_eth *eth, const struct rte_eth_rss_conf *conf)
+int
+mlx4_rss_check(const struct mlx4_eth *eth, const struct rte_eth_rss_conf *conf)
 {
-	const struct tp_reta_who w = who(eth);
+	const struct reta_who w = mlx4_rss_who(eth);
 
-	return tp_rss_check(&w, conf, mlx4_rss_types(eth));
+	return reta_rss_check(&w, conf, mlx4_rss_types(eth));
 }
 
 int
@@ -94,9 +88,9 @@ mlx4_rss_configure(struct mlx4_eth *eth)
 
 	eth->reta_size = RTE_MIN(eth->hca->caps.max_rss, (uint32_t)MLX4_ETH_RETA_MAX);
 	eth->rss_hf = 0;
-	memcpy(eth->rss_key, tp_rss_default_key, sizeof(eth->rss_key));
+	memcpy(eth->rss_key, reta_rss_default_key, sizeof(eth->rss_key));
 	if (conf->rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) {
-		int ret = check(eth, rss);
+		int ret = mlx4_rss_check(eth, rss);
 
 		if (ret != 0)
 			return ret;
@@ -110,21 +104,21 @@ mlx4_rss_configure(struct mlx4_eth *eth)
 }
 
 static bool
-serves(const struct mlx4_eth *eth, const bool *taken, uint16_t q)
+serves(const struct mlx4_eth *eth, uint16_t q)
 {
-	return !taken[q] && eth->rxqs[q] != NULL && eth->rxqs[q]->started;
+	return !eth->taken[q] && eth->rxqs[q] != NULL && eth->rxqs[q]->started;
 }
 
 /* A queue that is not started or in a group: its entries go to the next one that serves. UINT16_MAX: none does. */
 static uint16_t
-serving_queue(const struct mlx4_eth *eth, const bool *taken, uint16_t wanted)
+serving_queue(const struct mlx4_eth *eth, uint16_t wanted)
 {
 	uint16_t n = eth->dev->data->nb_rx_queues, i;
 
 	for (i = 0; i < n; i++) {
 		uint16_t q = (uint16_t)((wanted + i) % n);
 
-		if (serves(eth, taken, q))
+		if (serves(eth, q))
 			return q;
 	}
 	return UINT16_MAX;
@@ -132,13 +126,13 @@ serving_queue(const struct mlx4_eth *eth, const bool *taken, uint16_t wanted)
 
 /* The application's table; the number of rings is the shortest period. */
 static void
-table_by_reta(const struct mlx4_eth *eth, const bool *taken, struct mlx4_spread_conf *conf)
+table_by_reta(const struct mlx4_eth *eth, struct mlx4_spread_conf *conf)
 {
 	uint16_t size = eth->reta_size, i;
 
 	for (i = 0; i < size; i++)
-		conf->queue[i] = serving_queue(eth, taken, eth->reta[i]);
-	conf->table = tp_reta_period(conf->queue, size);
+		conf->queue[i] = serving_queue(eth, eth->reta[i]);
+	conf->table = reta_period(conf->queue, size);
 }
 
 /* The ring of frames without a hash: the first one of the queue that was asked for, when it has one. */
@@ -155,34 +149,34 @@ default_ring(const struct mlx4_eth *eth, const struct mlx4_spread_conf *conf)
 
 /* What the queues outside of groups shall have on the card, and who they are. */
 static void
-effective(const struct mlx4_eth *eth, const bool *taken, struct mlx4_spread_conf *conf, struct mlx4_queues *members)
+effective(const struct mlx4_eth *eth, struct mlx4_spread_conf *conf, struct mlx4_queues *members)
 {
-	const struct tp_group *g = mlx4_group_default(eth);
+	const struct mlx4_default_set *set = &eth->default_set;
 	uint16_t n = eth->dev->data->nb_rx_queues, list[MLX4_ETH_MAX_RXQ], k = 0, i;
 	bool some_taken = false;
 
 	memset(conf, 0, sizeof(*conf));
 	members->n = 0;
 	for (i = 0; i < n; i++) {
-		some_taken |= taken[i];
-		if (serves(eth, taken, i))
+		some_taken |= eth->taken[i];
+		if (serves(eth, i))
 			members->q[members->n++] = i;
 	}
-	if (g != NULL) {
-		for (i = 0; i < g->num_queues; i++)
-			if (serves(eth, taken, g->queue[i]))
-				list[k++] = g->queue[i];
-		conf->flags = mlx4_group_flags(eth, g);
+	if (set->declared) {
+		for (i = 0; i < set->n; i++)
+			if (serves(eth, set->queue[i]))
+				list[k++] = set->queue[i];
+		conf->flags = mlx4_spread_flags(set->rss_hf & mlx4_rss_types(eth));
 		mlx4_spread_even(conf, list, conf->flags == 0 ? RTE_MIN(k, 1) : k, eth->reta_size);
 	} else if (members->n != 0 && eth->rss_hf != 0 && !eth->args.vmq) {
 		conf->flags = mlx4_spread_flags(eth->rss_hf);
 		if (some_taken && eth->reta_is_default)
 			mlx4_spread_even(conf, members->q, members->n, eth->reta_size);
 		else
-			table_by_reta(eth, taken, conf);
+			table_by_reta(eth, conf);
 	} else if (members->n != 0) {
 		conf->table = 1;
-		conf->queue[0] = serving_queue(eth, taken, eth->args.vmq ? 0 : eth->reta[0]);
+		conf->queue[0] = serving_queue(eth, eth->args.vmq ? 0 : eth->reta[0]);
 	}
 	/* What has one ring hashes nothing. */
 	if (conf->table <= 1)
@@ -193,12 +187,12 @@ effective(const struct mlx4_eth *eth, const bool *taken, struct mlx4_spread_conf
 }
 
 int
-mlx4_rss_prepare(struct mlx4_eth *eth, const bool *taken, struct mlx4_rss_change *c)
+mlx4_rss_prepare(struct mlx4_eth *eth, struct mlx4_rss_change *c)
 {
 	struct mlx4_spread_conf conf;
 
 	memset(c, 0, sizeof(*c));
-	effective(eth, taken, &conf, &c->members);
+	effective(eth, &conf, &c->members);
 	if (mlx4_spread_is(eth, eth->rss, &conf))
 		return 0;
 	c->needed = true;
@@ -209,10 +203,10 @@ mlx4_rss_prepare(struct mlx4_eth *eth, const bool *taken, struct mlx4_rss_change
 static int
 target_of(struct mlx4_eth *eth, const struct mlx4_spread *s, uint32_t *qpn)
 {
-	int ret = s != NULL ? 0 : mlx4_flow_drop_open(eth);
+	int ret = s != NULL ? 0 : mlx4_drop_queue_open(eth);
 
 	if (ret == 0)
-		*qpn = s != NULL ? mlx4_spread_target(s) : eth->flows->drop.qp.qpn;
+		*qpn = s != NULL ? mlx4_spread_target(s) : eth->drop.qp.qpn;
 	return ret;
 }
 
@@ -254,7 +248,6 @@ mlx4_rss_cancel(struct mlx4_eth *eth, struct mlx4_rss_change *c)
 int
 mlx4_rss_start(struct mlx4_eth *eth)
 {
-	bool taken[MLX4_ETH_MAX_RXQ];
 	struct mlx4_rss_change c;
 	uint16_t q;
 	int ret;
@@ -262,12 +255,11 @@ mlx4_rss_start(struct mlx4_eth *eth)
 	eth->target_qpn = 0;
 	for (q = 0; q < eth->dev->data->nb_rx_queues; q++)
 		eth->rxqs[q]->started = !eth->rxqs[q]->deferred;
-	mlx4_groups_taken(eth, taken);
-	ret = mlx4_rss_prepare(eth, taken, &c);
+	ret = mlx4_rss_prepare(eth, &c);
 	if (ret == 0)
 		ret = target_of(eth, c.next, &c.target_qpn);
 	if (ret == 0) {
-		mlx4_rss_commit(eth, &c, taken);
+		mlx4_rss_commit(eth, &c, eth->taken);
 		eth->target_qpn = c.target_qpn;
 	} else {
 		mlx4_rss_cancel(eth, &c);
@@ -277,88 +269,22 @@ mlx4_rss_start(struct mlx4_eth *eth)
 	return ret;
 }
 
-/* Moves traffic to what the present configuration asks for, while queues are polled. */
-static int
-update(struct mlx4_eth *eth)
+int
+mlx4_rss_update(struct mlx4_eth *eth)
 {
-	bool taken[MLX4_ETH_MAX_RXQ];
 	struct mlx4_rss_change c;
 	int ret;
 
 	mlx4_rxqs_reap(eth);
-	mlx4_groups_taken(eth, taken);
-	ret = mlx4_rss_prepare(eth, taken, &c);
+	ret = mlx4_rss_prepare(eth, &c);
 	if (ret != 0)
 		return ret;
 	ret = mlx4_rss_move(eth, &c);
 	if (ret != 0)
 		mlx4_rss_cancel(eth, &c);
 	else
-		mlx4_rss_commit(eth, &c, taken);
+		mlx4_rss_commit(eth, &c, eth->taken);
 	return ret;
-}
-
-static int
-default_queue_set(struct mlx4_eth *eth, uint16_t queue, char err[TP_ERR_LEN])
-{
-	const uint16_t was = eth->rss_default_queue, n = eth->dev->data->nb_rx_queues;
-	const bool runs = eth->dev->data->dev_started != 0;
-	uint16_t most = (uint16_t)((runs ? RTE_MAX(n, 1) : MLX4_ETH_MAX_RXQ) - 1);
-	int ret;
-
-	if (queue > most) {
-		snprintf(err, TP_ERR_LEN, "rss-default-queue: %u, want 0..%u", queue, most);
-		return -EINVAL;
-	}
-	eth->rss_default_queue = queue;
-	ret = runs ? update(eth) : 0;
-	if (ret == 0)
-		return 0;
-	eth->rss_default_queue = was;
-	snprintf(err, TP_ERR_LEN, "rss-default-queue: %u: the card or the pool refused: %s", queue, rte_strerror(-ret));
-	return ret;
-}
-
-int
-rte_pmd_mlx4_rss_default_queue_set(uint16_t port_id, uint16_t queue, char err[TP_ERR_LEN])
-{
-	struct mlx4_eth *eth = mlx4_eth_asked(port_id, err);
-	int ret;
-
-	if (eth == NULL)
-		return -ENODEV;
-	mlx4_control_lock(eth);
-	ret = default_queue_set(eth, queue, err);
-	mlx4_control_unlock(eth);
-	return ret;
-}
-
-int
-rte_pmd_mlx4_rss_default_queue_get(uint16_t port_id, uint16_t *queue)
-{
-	const struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
-
-	if (eth == NULL)
-		return -ENODEV;
-	*queue = eth->rss_default_queue;
-	return 0;
-}
-
-/* The default set and all groups: they share the key. */
-static int
-update_all(struct mlx4_eth *eth)
-{
-	int ret = update(eth);
-
-	return ret != 0 ? ret : mlx4_groups_refresh(eth);
-}
-
-int
-mlx4_rss_refresh(struct mlx4_eth *eth)
-{
-	int ret = update_all(eth);
-
-	return ret != 0 ? ret : mlx4_flows_refresh(eth);
 }
 
 void
@@ -385,7 +311,7 @@ mlx4_rss_stop(struct mlx4_eth *eth)
 		eth->rxqs[q]->started = false;
 	}
 	mlx4_rss_close(eth);
-	mlx4_flow_drop_close(eth);
+	mlx4_drop_queue_close(eth);
 	eth->target_qpn = 0;
 }
 
@@ -394,126 +320,4 @@ mlx4_rss_close(struct mlx4_eth *eth)
 {
 	mlx4_spread_free(eth, eth->rss);
 	eth->rss = NULL;
-}
-
-int
-mlx4_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size)
-{
-	struct mlx4_eth *eth = dev->data->dev_private;
-	const struct tp_reta_who w = who(eth);
-	bool was_default = eth->reta_is_default;
-	uint16_t before[MLX4_ETH_RETA_MAX];
-	int ret;
-
-	memcpy(before, eth->reta, sizeof(before));
-	ret = tp_reta_set(&w, eth->reta, eth->reta_size, dev->data->nb_rx_queues, conf, size);
-	if (ret != 0)
-		return ret;
-	eth->reta_is_default = false;
-	ret = dev->data->dev_started ? update(eth) : 0;
-	if (ret != 0) {
-		memcpy(eth->reta, before, sizeof(before));
-		eth->reta_is_default = was_default;
-	}
-	return ret;
-}
-
-int
-mlx4_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size)
-{
-	const struct mlx4_eth *eth = dev->data->dev_private;
-	const struct tp_reta_who w = who(eth);
-
-	return tp_reta_get(&w, eth->reta, eth->reta_size, conf, size);
-}
-
-int
-mlx4_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
-{
-	struct mlx4_eth *eth = dev->data->dev_private;
-	uint8_t key[MLX4_RSS_KEY_SIZE];
-	uint64_t hf = eth->rss_hf;
-	int ret;
-
-	ret = check(eth, conf);
-	if (ret != 0)
-		return ret;
-	memcpy(key, eth->rss_key, sizeof(key));
-	eth->rss_hf = conf->rss_hf;
-	if (conf->rss_key != NULL && conf->rss_key_len != 0)
-		memcpy(eth->rss_key, conf->rss_key, sizeof(eth->rss_key));
-	if (!dev->data->dev_started)
-		return 0;
-	ret = update_all(eth);
-	if (ret == 0)
-		return 0;
-	eth->rss_hf = hf;
-	memcpy(eth->rss_key, key, sizeof(key));
-	if (update_all(eth) != 0)
-		MLX4_LOG(ERR, "port %u: some queues are spread by the key that was refused", dev->data->port_id);
-	return ret;
-}
-
-int
-mlx4_rss_hash_conf_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
-{
-	const struct mlx4_eth *eth = dev->data->dev_private;
-
-	conf->rss_hf = eth->rss_hf;
-	if (conf->rss_key != NULL && conf->rss_key_len >= MLX4_RSS_KEY_SIZE)
-		memcpy(conf->rss_key, eth->rss_key, MLX4_RSS_KEY_SIZE);
-	conf->rss_key_len = MLX4_RSS_KEY_SIZE;
-	return 0;
-}
-
-static int
-queue_sets(struct mlx4_eth *eth, uint16_t idx)
-{
-	return mlx4_group_of(eth, idx) != NULL ? mlx4_group_refresh(eth, idx) : update(eth);
-}
-
-/* Gives a queue to its set or takes it out. */
-static int
-queue_changed(struct mlx4_eth *eth, uint16_t idx, bool started)
-{
-	int ret;
-
-	if (eth->rxqs[idx]->started == started)
-		return 0;
-	eth->rxqs[idx]->started = started;
-	ret = queue_sets(eth, idx);
-	if (ret == 0)
-		ret = mlx4_flows_refresh(eth);
-	if (ret == 0)
-		return 0;
-	eth->rxqs[idx]->started = !started;
-	/* What it had it can have again, unless the card is lost. */
-	if (queue_sets(eth, idx) != 0 || mlx4_flows_refresh(eth) != 0)
-		MLX4_LOG(ERR, "port %u: Rx queue %u neither started nor stopped", eth->dev->data->port_id, idx);
-	return ret;
-}
-
-int
-mlx4_rx_queue_start(struct rte_eth_dev *dev, uint16_t idx)
-{
-	int ret = queue_changed(dev->data->dev_private, idx, true);
-
-	if (ret == 0)
-		dev->data->rx_queue_state[idx] = RTE_ETH_QUEUE_STATE_STARTED;
-	return ret;
-}
-
-int
-mlx4_rx_queue_stop(struct rte_eth_dev *dev, uint16_t idx)
-{
-	struct mlx4_eth *eth = dev->data->dev_private;
-	int ret = queue_changed(eth, idx, false);
-
-	if (ret != 0)
-		return ret;
-	/* Nobody polls a queue that is being stopped. */
-	mlx4_rxq_drop_sets(eth->rxqs[idx]);
-	mlx4_rx_sides_drop(eth->rxqs[idx]);
-	dev->data->rx_queue_state[idx] = RTE_ETH_QUEUE_STATE_STOPPED;
-	return 0;
 }

@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include <rte_malloc.h>
-#include <tp_reta.h>
+#include "lib/reta/reta.h"
 
 /* Rings of flow rules are smaller than a queue's own, but hold a few bursts. */
 #define SIDE_SHARE 4u
@@ -44,7 +44,7 @@ mlx4_spread_flags(uint64_t hf)
 void
 mlx4_spread_even(struct mlx4_spread_conf *conf, const uint16_t *queue, uint16_t n, uint16_t size)
 {
-	conf->table = tp_reta_even(conf->queue, queue, n, size);
+	conf->table = reta_even(conf->queue, queue, n, size);
 }
 
 static void
@@ -65,7 +65,7 @@ mlx4_spread_side_desc(const struct mlx4_rxq *q)
 	return RTE_MAX(q->nb_desc / SIDE_SHARE, SIDE_MIN);
 }
 
-/* What is aside leaves what a queue notes about its own rings alone. */
+/* Building a side must not change the queue's refill threshold or its "reshaped" flag. */
 static int
 set_create_aside(struct mlx4_rxq *q, const struct mlx4_spread *s, const uint16_t *slots, uint16_t n,
 		 struct mlx4_rx_set **set)

@@ -8,10 +8,11 @@
  * A change at run time builds a new spread beside the old: rings, parent, rules; then lets the pollers finish the old
  * rings and go over. No packet that the card took is lost or reordered within its flow's queue.
  */
-#ifndef MLX4_SPREAD_H
-#define MLX4_SPREAD_H
+#ifndef MLX4_STEER_SPREAD_H
+#define MLX4_STEER_SPREAD_H
 
-#include "mlx4_eth.h"
+#include "drivers/mlx4/port/port.h"
+#include "drivers/mlx4/rx/queue.h"
 
 /* A list of receive queues. */
 struct mlx4_queues {
@@ -24,7 +25,7 @@ struct mlx4_spread_conf {
 	uint8_t flags;  /* MLX4_RSS_F_* */
 	uint16_t other; /* ring of frames that the hash does not cover, below table */
 	bool xor_hash;  /* instead of Toeplitz' */
-	bool aside;     /* beside the own rings of its queues (rx_side.h) */
+	bool aside;     /* beside the own rings of its queues (rx/sides.h) */
 	uint8_t key[MLX4_RSS_KEY_SIZE];
 	uint16_t queue[MLX4_ETH_RETA_MAX]; /* of each ring, those behind table are 0 */
 };
@@ -62,4 +63,4 @@ void mlx4_spread_free(struct mlx4_eth *eth, struct mlx4_spread *s);
 /* The QPN for rules. */
 uint32_t mlx4_spread_target(const struct mlx4_spread *s);
 
-#endif /* MLX4_SPREAD_H */
+#endif /* MLX4_STEER_SPREAD_H */

@@ -12,8 +12,8 @@
 #include <rte_ether.h>
 #include <rte_io.h>
 
-#include "tx_policy.h"
-#include "tx_wqe.h"
+#include "policy.h"
+#include "wqe.h"
 
 /* What only the general path does, and what the plain path leaves to the other two. */
 #define TX_GENERAL_FLAGS                                                                                               \

@@ -7,7 +7,7 @@
  */
 #include <rte_io.h>
 
-#include "tx_wqe.h"
+#include "wqe.h"
 
 #define OTHER_FLAGS (MLX4_TX_UNSUPPORTED | RTE_MBUF_F_TX_TUNNEL_MASK | RTE_MBUF_F_TX_OUTER_IP_CKSUM)
 static_assert((uint32_t)(OTHER_FLAGS | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_IPV4 |

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* The burst function of queues with a policy; tx_policy.h says what that is. */
-#include "tx_policy.h"
+/* The burst function of queues with a policy; policy.h says what that is. */
+#include "policy.h"
 
 #define MAX_TAGS 2u
 #define TYPE_MIN 0x0600u /* smaller values are a length [802.3 3.2.6] ... */

@@ -8,8 +8,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "qos.h"
+#include "queue.h"
 #include "rte_pmd_mlx4.h"
+#include "lso_limits.h"
 
 void
 mlx4_lso_default(struct mlx4_eth *eth)

@@ -10,7 +10,7 @@
 #include <rte_cycles.h>
 #include <rte_ip.h>
 
-#include "tx_policy.h"
+#include "policy.h"
 
 #define HEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + 60 + 4) /* to the ports behind the longest IPv4 header */
 #define L2_MAX_TAGS 2u

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Putting policies of transmit queues in force while they send; tx_policy.h says how. */
+/* Putting policies of transmit queues in force while they send; policy.h says how. */
 #include <errno.h>
 
 #include <rte_malloc.h>
 
-#include "bursts.h"
-#include "tx_policy.h"
+#include "choose.h"
+#include "policy.h"
 
 struct mlx4_tx_policy_slots {
 	struct mlx4_tx_policy slot[2];
@@ -27,7 +27,7 @@ policy_publish(struct mlx4_txq *q, const struct mlx4_tx_policy *p)
 
 	__atomic_store_n(&q->policy, p, __ATOMIC_SEQ_CST);
 	if (old != NULL)
-		mlx4_burst_wait((void *const *)(uintptr_t)&q->policy_busy, old, &q->poller);
+		mlx4_burst_wait(&q->policy_busy, old, &q->poller);
 }
 
 int
@@ -50,12 +50,4 @@ mlx4_tx_policy_edit(struct mlx4_txq *q, void (*edit)(struct mlx4_tx_policy *p, c
 	policy_publish(q, policy_is_off(next) ? NULL : next);
 	mlx4_tx_burst_update(q->eth);
 	return 0;
-}
-
-void
-mlx4_tx_policy_free(struct mlx4_txq *q)
-{
-	q->policy = NULL;
-	rte_free(q->policy_slots);
-	q->policy_slots = NULL;
 }

@@ -5,8 +5,8 @@
  * What a transmit queue does to frames that the card cannot do: checks of what a guest may send, marks. A port sends
  * through the burst function of this file only while one of its queues has a policy; the plain path knows nothing of it.
  *
- * A policy never changes while a burst may look at it: control code makes the next one in the queue's other slot,
- * puts it in force with one store and waits for the burst that still has the old one.
+ * A policy never changes while a burst may look at it: the next one is made in the queue's other slot and handed over as
+ * port/handover.h says.
  */
 #ifndef MLX4_TX_POLICY_H
 #define MLX4_TX_POLICY_H
@@ -15,9 +15,8 @@
 
 #include <tp_qos.h>
 
-#include "mlx4_rxtx.h"
-
-struct mlx4_eth;
+#include "drivers/mlx4/port/handover.h"
+#include "queue.h"
 
 #define MLX4_POLICY_TYPES TP_ANTISPOOF_TYPES
 
@@ -35,7 +34,7 @@ struct mlx4_tx_policy {
 	struct rte_ether_addr mac;
 	rte_be16_t type[MLX4_POLICY_TYPES];
 
-	/* classes and marks (tx_mark.c) */
+	/* classes and marks (mark.c) */
 	bool mark;                         /* one of the following is on */
 	bool classify;                     /* rules find priorities */
 	bool by_dscp;                      /* that of IP frames is the DSCP that they get or have, / 8 */
@@ -58,28 +57,14 @@ struct mlx4_tx_policy {
 static __rte_always_inline void
 mlx4_tx_policy_leave(struct mlx4_txq *q)
 {
-	__atomic_store_n(&q->policy_busy, NULL, __ATOMIC_RELEASE);
+	mlx4_handover_leave(&q->policy_busy);
 }
 
-/*
- * The policy in force, which stays as it is until it is left; NULL: none, and nothing to leave. By the thread that sends on
- * the queue.
- */
+/* By the thread that sends on the queue. */
 static __rte_always_inline const struct mlx4_tx_policy *
 mlx4_tx_policy_take(struct mlx4_txq *q)
 {
-	const struct mlx4_tx_policy *p = __atomic_load_n(&q->policy, __ATOMIC_RELAXED), *now;
-
-	while (p != NULL) {
-		__atomic_store_n(&q->policy_busy, p, __ATOMIC_SEQ_CST);
-		now = __atomic_load_n(&q->policy, __ATOMIC_SEQ_CST);
-		if (likely(now == p))
-			return p;
-		/* It was changed meanwhile, and who changed it may wait for the old one to be left. */
-		mlx4_tx_policy_leave(q);
-		p = now;
-	}
-	return NULL;
+	return mlx4_handover_take(&q->policy, &q->policy_busy);
 }
 
 /*
@@ -88,7 +73,7 @@ mlx4_tx_policy_take(struct mlx4_txq *q)
  */
 uint32_t mlx4_tx_marked(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mbuf **pkts, uint32_t n);
 
-/* The burst of a port that has a queue with a policy (tx_policy.c). */
+/* The burst of a port that has a queue with a policy (burst_policy.c). */
 uint16_t mlx4_tx_burst_policy(void *txq, struct rte_mbuf **pkts, uint16_t n);
 
 /*
@@ -96,7 +81,5 @@ uint16_t mlx4_tx_burst_policy(void *txq, struct rte_mbuf **pkts, uint16_t n);
  * with nothing on is taken off. 0 or -ENOMEM. One caller at a time.
  */
 int mlx4_tx_policy_edit(struct mlx4_txq *q, void (*edit)(struct mlx4_tx_policy *p, const void *arg), const void *arg);
-/* With the queue, which sends no more. */
-void mlx4_tx_policy_free(struct mlx4_txq *q);
 
 #endif /* MLX4_TX_POLICY_H */

@@ -12,9 +12,9 @@
 #include <rte_io.h>
 #include <rte_malloc.h>
 
-#include "ethdev.h"
-#include "tx_policy.h"
-#include "tx_wqe.h"
+#include "drivers/mlx4/port/port.h"
+#include "policy.h"
+#include "wqe.h"
 
 /* How long the card may take to complete what it flushes. */
 #define FLUSH_NAP_US 50u
@@ -414,7 +414,8 @@ mlx4_txq_release(struct mlx4_txq *q)
 	}
 	for (p = 0; p < MLX4_PRIOS; p++)
 		mlx4_txq_release(q->lane[p]);
-	mlx4_tx_policy_free(q);
+	q->policy = NULL;
+	rte_free(q->policy_slots);
 	qpn = q->qp.qpn;
 	mlx4_qp_destroy(hca, &q->qp);
 	mlx4_qpn_release(hca, qpn, 1);

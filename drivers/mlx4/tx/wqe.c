@@ -9,7 +9,7 @@
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
-#include "tx_wqe.h"
+#include "wqe.h"
 
 #define BLOCKS_MAX ((MLX4_SEND_WQE_MAX + MLX4_TXBB_SIZE - 1) / MLX4_TXBB_SIZE)
 

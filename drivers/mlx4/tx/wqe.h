@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* The parts of transmit between tx.c (bursts) and tx_wqe.c (everything but the plain packet). */
+/* The parts of transmit between burst.c and wqe.c (everything but the plain packet). */
 #ifndef MLX4_TX_WQE_H
 #define MLX4_TX_WQE_H
 
-#include "mlx4_rxtx.h"
+#include "queue.h"
 
 /* The WQE that covers the last of so many blocks of the ring asks for a completion. A power of two. */
 #define MLX4_TX_CQE_EVERY 32u
@@ -95,7 +95,7 @@ mlx4_data_set_but_len(struct mlx4_wqe_data *d, uint64_t lkey_hi, rte_iova_t addr
 	d->addr = rte_cpu_to_be_64(addr);
 }
 
-/* tx_lso.c: posts large sends as long as they are of the usual form. Returns how many; adds their lengths to *bytes. */
+/* burst_lso.c: posts large sends as long as they are of the usual form. Returns how many; adds their lengths to *bytes. */
 uint32_t mlx4_tx_lso(struct mlx4_txq *q, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes);
 /* Posts any packet. Returns the blocks used, 0 (dropped and counted), or -ENOSPC: room does not suffice. */
 int mlx4_tx_general(struct mlx4_txq *q, struct rte_mbuf *m, uint32_t room);

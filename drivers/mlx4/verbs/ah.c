@@ -6,10 +6,10 @@
 
 #include <rte_malloc.h>
 
-#include "roce.h"
+#include "verbs.h"
 
 static void
-fill_ethernet(uint8_t *d, const struct tp_roce_path *p)
+fill_ethernet(uint8_t *d, const struct troce_path *p)
 {
 	bool tagged = p->vlan != TP_ROCE_NO_VLAN;
 
@@ -22,20 +22,20 @@ fill_ethernet(uint8_t *d, const struct tp_roce_path *p)
 }
 
 static void
-fill_infiniband(const struct mlx4_hca *hca, uint8_t *d, const struct tp_roce_path *p)
+fill_infiniband(const struct mlx4_hca *hca, uint8_t *d, const struct troce_path *p)
 {
 	prm_set(d, MLX4_AV_PATH_BITS, p->path_bits);
 	prm_set(d, MLX4_AV_DLID, p->dlid);
-	prm_set(d, MLX4_AV_STATIC_RATE, mlx4_ib_rate(hca, p->rate));
+	prm_set(d, MLX4_AV_STATIC_RATE, mlx4_port_ib_rate(hca, p->rate));
 	prm_set(d, MLX4_AV_SL, p->prio);
 }
 
 int
-mlx4_roce_create_ah(struct tp_roce_ah *ah)
+mlx4_roce_create_ah(struct troce_ah *ah)
 {
 	struct mlx4_roce_ah *h = (struct mlx4_roce_ah *)ah;
 	struct mlx4_roce *r = mlx4_roce_of(ah->v.context);
-	const struct tp_roce_path *p = &ah->path;
+	const struct troce_path *p = &ah->path;
 	uint8_t *d = h->dgram;
 
 	if (r->hca == NULL)
@@ -56,7 +56,7 @@ mlx4_roce_create_ah(struct tp_roce_ah *ah)
 }
 
 int
-mlx4_roce_destroy_ah(struct tp_roce_ah *ah)
+mlx4_roce_destroy_ah(struct troce_ah *ah)
 {
 	return 0; /* the card knows nothing of it */
 }
@@ -64,7 +64,7 @@ mlx4_roce_destroy_ah(struct tp_roce_ah *ah)
 /* --- groups ------------------------------------------------------------------------------------------------ */
 
 int
-mlx4_roce_attach_mcast(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac)
+mlx4_roce_attach_mcast(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac)
 {
 	struct mlx4_roce_qp *q = (struct mlx4_roce_qp *)qp;
 	struct mlx4_roce_group *g;
@@ -94,7 +94,7 @@ leave(struct mlx4_roce_qp *q, struct mlx4_roce_group *g)
 }
 
 int
-mlx4_roce_detach_mcast(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac)
+mlx4_roce_detach_mcast(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac)
 {
 	struct mlx4_roce_qp *q = (struct mlx4_roce_qp *)qp;
 	struct mlx4_roce_group *g;

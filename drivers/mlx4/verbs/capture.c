@@ -10,7 +10,7 @@
 #include <rte_io.h>
 #include <rte_malloc.h>
 
-#include "roce.h"
+#include "verbs.h"
 
 /*
  * That wait to be polled, each way: more than the transmit rings of a port that also forwards usually hold, since the card
@@ -92,8 +92,8 @@ mirror_create(struct mlx4_roce *r, struct rte_mempool *pool, struct mirror *w, e
 	rc = mlx4_rule_default(hca, r->port, 0, type, w->qp.qpn, &w->rule);
 	w->has_rule = rc == 0;
 	if (rc != 0)
-		TP_ROCE_LOG(ERR, "%s: the card makes no copies of what the port %s: %s", r->dev->where,
-			    type == MLX4_DMFS_MIRROR_RX ? "receives" : "sends", strerror(-rc));
+		TROCE_LOG(ERR, "%s: the card makes no copies of what the port %s: %s", r->dev->where,
+			  type == MLX4_DMFS_MIRROR_RX ? "receives" : "sends", strerror(-rc));
 	return rc;
 }
 
@@ -145,7 +145,7 @@ mirror_poll(struct mlx4_roce *r, struct mirror *w, bool out, bool again)
 	}
 	if (n == 0)
 		return 0;
-	tp_roce_capture_burst(r->dev, seen, good, out);
+	troce_capture_burst(r->dev, seen, good, out);
 	*w->cq.dbrec = rte_cpu_to_be_32(w->ci & MLX4_CQ_CI_MASK);
 	if (!again)
 		return n;
@@ -230,7 +230,7 @@ mlx4_roce_capture_stop(struct mlx4_roce *r)
 }
 
 int
-mlx4_roce_capture(struct tp_roce_dev *dev, bool on)
+mlx4_roce_capture(struct troce_dev *dev, bool on)
 {
 	struct mlx4_roce *r = dev->home;
 

@@ -4,10 +4,10 @@
 /* Life of completion queues. */
 #include <errno.h>
 
-#include "roce.h"
+#include "verbs.h"
 
 int
-mlx4_roce_create_cq(struct tp_roce_cq *cq, int vector)
+mlx4_roce_create_cq(struct troce_cq *cq, int vector)
 {
 	struct mlx4_roce_cq *c = (struct mlx4_roce_cq *)cq;
 	struct mlx4_roce *r = mlx4_roce_of(cq->v.context);
@@ -45,7 +45,7 @@ mlx4_roce_create_cq(struct tp_roce_cq *cq, int vector)
 }
 
 int
-mlx4_roce_modify_cq(struct tp_roce_cq *cq, uint16_t count, uint16_t period_us)
+mlx4_roce_modify_cq(struct troce_cq *cq, uint16_t count, uint16_t period_us)
 {
 	struct mlx4_roce_cq *c = (struct mlx4_roce_cq *)cq;
 
@@ -75,7 +75,7 @@ mlx4_roce_cq_detach(struct mlx4_roce_cq *c)
 }
 
 int
-mlx4_roce_destroy_cq(struct tp_roce_cq *cq)
+mlx4_roce_destroy_cq(struct troce_cq *cq)
 {
 	struct mlx4_roce_cq *c = (struct mlx4_roce_cq *)cq;
 

@@ -10,7 +10,7 @@
 
 #include <rte_interrupts.h>
 
-#include "roce.h"
+#include "verbs.h"
 
 static void
 qp_event(struct mlx4_roce *r, const uint8_t *eqe, enum ibv_event_type type)
@@ -23,7 +23,7 @@ qp_event(struct mlx4_roce *r, const uint8_t *eqe, enum ibv_event_type type)
 	if (q != NULL && q->qpn == qpn) {
 		if (type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_QP_REQ_ERR || type == IBV_EVENT_QP_ACCESS_ERR)
 			q->q.v.state = IBV_QPS_ERR;
-		tp_roce_async_event(r->dev, type, q);
+		troce_async_event(r->dev, type, q);
 	}
 	pthread_mutex_unlock(&r->tables);
 }
@@ -37,7 +37,7 @@ srq_event(struct mlx4_roce *r, const uint8_t *eqe, enum ibv_event_type type)
 	pthread_mutex_lock(&r->tables);
 	s = r->srq_of[srqn & (r->num_srqs - 1)];
 	if (s != NULL && s->hw.srqn == srqn)
-		tp_roce_async_event(r->dev, type, s);
+		troce_async_event(r->dev, type, s);
 	pthread_mutex_unlock(&r->tables);
 }
 
@@ -50,7 +50,7 @@ cq_error(struct mlx4_roce *r, const uint8_t *eqe)
 	pthread_mutex_lock(&r->tables);
 	c = r->cq_of[cqn & (r->num_cqs - 1)];
 	if (c != NULL && c->cqn == cqn)
-		tp_roce_async_event(r->dev, IBV_EVENT_CQ_ERR, c);
+		troce_async_event(r->dev, IBV_EVENT_CQ_ERR, c);
 	pthread_mutex_unlock(&r->tables);
 }
 
@@ -59,7 +59,7 @@ port_event(struct mlx4_roce *r, const uint8_t *eqe)
 {
 	bool up = prm_get(eqe, MLX4_EQE_SUBTYPE) == MLX4_PORT_CHANGE_ACTIVE;
 
-	tp_roce_async_event(r->dev, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR, NULL);
+	troce_async_event(r->dev, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR, NULL);
 }
 
 /* What the subnet manager changed. */
@@ -79,14 +79,14 @@ manager_event(struct mlx4_roce *r, const uint8_t *eqe)
 	unsigned int i;
 
 	switch (prm_get(eqe, MLX4_EQE_SUBTYPE)) {
-	case MLX4_PORT_MNG_GUID: tp_roce_async_event(r->dev, IBV_EVENT_GID_CHANGE, NULL); break;
-	case MLX4_PORT_MNG_PKEY: tp_roce_async_event(r->dev, IBV_EVENT_PKEY_CHANGE, NULL); break;
+	case MLX4_PORT_MNG_GUID: troce_async_event(r->dev, IBV_EVENT_GID_CHANGE, NULL); break;
+	case MLX4_PORT_MNG_PKEY: troce_async_event(r->dev, IBV_EVENT_PKEY_CHANGE, NULL); break;
 	case MLX4_PORT_MNG_INFO:
 		if ((changed & MLX4_MNG_LID) != 0)
 			atomic_store(&r->lid, prm_get(eqe, MLX4_EQE_MNG_LID));
 		for (i = 0; i < RTE_DIM(changes); i++)
 			if ((changed & changes[i].bit) != 0)
-				tp_roce_async_event(r->dev, changes[i].type, NULL);
+				troce_async_event(r->dev, changes[i].type, NULL);
 		break;
 	default: break;
 	}
@@ -136,11 +136,11 @@ mlx4_roce_dead(struct mlx4_roce *r)
 	{
 		c->dead = true;
 		if (c->c.v.channel != NULL && !told)
-			tp_roce_cq_event(&c->c);
+			troce_cq_event(&c->c);
 	}
 	pthread_mutex_unlock(&r->tables);
 	if (!told)
-		tp_roce_async_event(r->dev, IBV_EVENT_DEVICE_FATAL, NULL);
+		troce_async_event(r->dev, IBV_EVENT_DEVICE_FATAL, NULL);
 }
 
 /* --- completions ------------------------------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ on_completion(void *arg, uint32_t cqn)
 	if (c != NULL && c->cqn == cqn) {
 		/* The next arming counts as a new one [DP 2.4]. */
 		atomic_fetch_add_explicit(&c->arm_sn, 1, memory_order_relaxed);
-		tp_roce_cq_event(&c->c);
+		troce_cq_event(&c->c);
 	}
 	pthread_mutex_unlock(&r->tables);
 }
@@ -169,7 +169,7 @@ on_vector(void *arg)
 
 	/* The count does not matter, the queue is read until it is empty. */
 	if (read(rte_intr_fd_get(r->comp_intr), &n, sizeof(n)) < 0 && errno != EAGAIN)
-		TP_ROCE_LOG(ERR, "%s: cannot read the completion vector: %s", r->dev->where, strerror(errno));
+		TROCE_LOG(ERR, "%s: cannot read the completion vector: %s", r->dev->where, strerror(errno));
 	mlx4_comp_eq_rearm(r->hca, (unsigned int)r->vector, on_completion, r);
 }
 
@@ -204,7 +204,7 @@ mlx4_roce_events_start(struct mlx4_roce *r)
 	int rc = vector_connect(r);
 
 	if (rc != 0) {
-		TP_ROCE_LOG(ERR, "%s: no completion events: %s", r->dev->where, strerror(-rc));
+		TROCE_LOG(ERR, "%s: no completion events: %s", r->dev->where, strerror(-rc));
 		return rc;
 	}
 	mlx4_hca_on_event(r->hca, r->port, MLX4_CLIENT_ROCE, on_async, r);

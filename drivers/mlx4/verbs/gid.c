@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "roce.h"
+#include "verbs.h"
 
 uint32_t
 mlx4_roce_vlan_index(const struct mlx4_roce *r, uint16_t vid)
@@ -19,7 +19,7 @@ mlx4_roce_vlan_index(const struct mlx4_roce *r, uint16_t vid)
 }
 
 static bool
-vlan_wanted(const struct tp_roce_gid *table, uint16_t vid)
+vlan_wanted(const struct troce_gid *table, uint16_t vid)
 {
 	unsigned int i;
 
@@ -31,7 +31,7 @@ vlan_wanted(const struct tp_roce_gid *table, uint16_t vid)
 
 /* Queue pairs know a VLAN by its place, so that those which stay do not move. */
 static int
-set_vlans(struct mlx4_roce *r, const struct tp_roce_gid *table)
+set_vlans(struct mlx4_roce *r, const struct troce_gid *table)
 {
 	uint16_t old[MLX4_VLAN_TABLE_ENTRIES];
 	unsigned int i;
@@ -49,8 +49,8 @@ set_vlans(struct mlx4_roce *r, const struct tp_roce_gid *table)
 			continue;
 		at = mlx4_roce_vlan_index(r, 0);
 		if (at == 0) {
-			TP_ROCE_LOG(ERR, "%s: VLAN %u is one too many, the card's table has room for %u", r->dev->where,
-				    vid, MLX4_VLAN_TABLE_ENTRIES - MLX4_VLAN_TABLE_FIRST);
+			TROCE_LOG(ERR, "%s: VLAN %u is one too many, the card's table has room for %u", r->dev->where,
+				  vid, MLX4_VLAN_TABLE_ENTRIES - MLX4_VLAN_TABLE_FIRST);
 			memcpy(r->vlan, old, sizeof(old));
 			return -ENOSPC;
 		}
@@ -73,7 +73,7 @@ mlx4_roce_gids_init(struct mlx4_roce *r)
 }
 
 int
-mlx4_roce_set_gids(struct tp_roce_dev *dev, const struct tp_roce_gid *table)
+mlx4_roce_set_gids(struct troce_dev *dev, const struct troce_gid *table)
 {
 	static_assert(TP_ROCE_GIDS == MLX4_GID_ENTRIES, "the tables have one size");
 	struct mlx4_roce *r = dev->home;

@@ -9,10 +9,10 @@
  */
 #include <errno.h>
 
-#include <wire.h>
+#include "lib/roce/wire/wire.h"
 
 #include "ib_port.h"
-#include "roce_mad.h"
+#include "mad.h"
 
 #define QP1_FIRST 2u /* in the block of special queue pairs, behind both QP0 */
 #define PKEY_DEFAULT 0xffffu
@@ -42,13 +42,14 @@ is_gone(const struct mlx4_roce *r)
 
 /* In the codes of verbs, which go on where those of PortInfo end. */
 static uint8_t
-speed_of(struct mlx4_roce *r, const struct mlx4_ib_port_info *i)
+speed_of(struct mlx4_roce *r, const struct mlx4_port_ib_info *i)
 {
 	uint8_t mad[MLX4_MAD_SIZE];
 
 	if (i->ext_speed != 0)
 		return i->ext_speed == 1 ? SPEED_FDR : SPEED_EDR;
-	if (i->speed == SPEED_QDR && mlx4_ib_try(r->hca, r->port, MLX4_MAD_ATTR_EXT_PORT_INFO, r->port, mad) == 0 &&
+	if (i->speed == SPEED_QDR &&
+	    mlx4_port_ib_try(r->hca, r->port, MLX4_MAD_ATTR_EXT_PORT_INFO, r->port, mad) == 0 &&
 	    prm_get(mad, MLX4_EXT_PINFO_FDR10) != 0)
 		return SPEED_FDR10;
 	return i->speed;
@@ -57,14 +58,14 @@ speed_of(struct mlx4_roce *r, const struct mlx4_ib_port_info *i)
 int
 mlx4_ib_query_port(struct mlx4_roce *r, struct ibv_port_attr *a)
 {
-	struct mlx4_ib_port_info i;
+	struct mlx4_port_ib_info i;
 	int rc;
 
 	if (is_gone(r)) {
 		a->state = IBV_PORT_DOWN;
 		return 0;
 	}
-	rc = mlx4_ib_port_info(r->hca, r->port, &i);
+	rc = mlx4_port_ib_info(r->hca, r->port, &i);
 	if (rc != 0)
 		return mlx4_roce_errno(rc);
 	a->state = (enum ibv_port_state)i.state;
@@ -91,18 +92,18 @@ mlx4_ib_query_port(struct mlx4_roce *r, struct ibv_port_attr *a)
 }
 
 int
-mlx4_ib_query_gid(struct tp_roce_dev *dev, uint32_t index, union ibv_gid *gid)
+mlx4_ib_query_gid(struct troce_dev *dev, uint32_t index, union ibv_gid *gid)
 {
 	struct mlx4_roce *r = dev->home;
-	struct mlx4_ib_port_info i;
+	struct mlx4_port_ib_info i;
 	uint8_t mad[MLX4_MAD_SIZE];
 	int rc;
 
 	if (is_gone(r))
 		return EIO;
-	rc = mlx4_ib_port_info(r->hca, r->port, &i);
+	rc = mlx4_port_ib_info(r->hca, r->port, &i);
 	if (rc == 0)
-		rc = mlx4_ib_get(r->hca, r->port, MLX4_MAD_ATTR_GUID_INFO, index / MLX4_MAD_GUIDS_PER_BLOCK, mad);
+		rc = mlx4_port_ib_get(r->hca, r->port, MLX4_MAD_ATTR_GUID_INFO, index / MLX4_MAD_GUIDS_PER_BLOCK, mad);
 	if (rc != 0)
 		return mlx4_roce_errno(rc);
 	gid->global.subnet_prefix = rte_cpu_to_be_64(i.prefix);
@@ -111,7 +112,7 @@ mlx4_ib_query_gid(struct tp_roce_dev *dev, uint32_t index, union ibv_gid *gid)
 }
 
 int
-mlx4_ib_query_pkey(struct tp_roce_dev *dev, uint32_t index, uint16_t *pkey)
+mlx4_ib_query_pkey(struct troce_dev *dev, uint32_t index, uint16_t *pkey)
 {
 	struct mlx4_roce *r = dev->home;
 	uint8_t mad[MLX4_MAD_SIZE];
@@ -119,24 +120,24 @@ mlx4_ib_query_pkey(struct tp_roce_dev *dev, uint32_t index, uint16_t *pkey)
 
 	if (is_gone(r))
 		return EIO;
-	rc = mlx4_ib_get(r->hca, r->port, MLX4_MAD_ATTR_PKEY_TABLE, index / MLX4_MAD_PKEYS_PER_BLOCK, mad);
+	rc = mlx4_port_ib_get(r->hca, r->port, MLX4_MAD_ATTR_PKEY_TABLE, index / MLX4_MAD_PKEYS_PER_BLOCK, mad);
 	if (rc == 0)
 		*pkey = ib_get16(mad + MLX4_MAD_DATA + 2 * (index % MLX4_MAD_PKEYS_PER_BLOCK));
 	return mlx4_roce_errno(rc);
 }
 
 int
-mlx4_ib_port_caps(struct tp_roce_dev *dev, uint32_t set, uint32_t clear)
+mlx4_ib_port_caps(struct troce_dev *dev, uint32_t set, uint32_t clear)
 {
 	struct mlx4_roce *r = dev->home;
-	struct mlx4_ib_port_info i;
+	struct mlx4_port_ib_info i;
 	int rc;
 
 	if (is_gone(r))
 		return EIO;
-	rc = mlx4_ib_port_info(r->hca, r->port, &i);
+	rc = mlx4_port_ib_info(r->hca, r->port, &i);
 	if (rc == 0)
-		rc = mlx4_ib_caps(r->hca, r->port, (i.cap_mask & ~clear) | set);
+		rc = mlx4_port_ib_caps(r->hca, r->port, (i.cap_mask & ~clear) | set);
 	return mlx4_roce_errno(rc);
 }
 
@@ -198,7 +199,7 @@ post(struct mlx4_roce *r, const struct tp_mad_packet *p, uint16_t pkey)
 }
 
 int
-mlx4_ib_packet_send(struct tp_roce_dev *dev, const struct tp_mad_packet *p)
+mlx4_ib_packet_send(struct troce_dev *dev, const struct tp_mad_packet *p)
 {
 	struct mlx4_roce *r = dev->home;
 	uint16_t pkey = PKEY_DEFAULT;
@@ -215,7 +216,7 @@ mlx4_ib_packet_send(struct tp_roce_dev *dev, const struct tp_mad_packet *p)
 
 /* The GRH is what Linux gives, too: as it came. */
 int
-mlx4_ib_packet_process(struct tp_roce_dev *dev, const struct tp_mad_packet *in, struct tp_mad_packet *out)
+mlx4_ib_packet_process(struct troce_dev *dev, const struct tp_mad_packet *in, struct tp_mad_packet *out)
 {
 	const struct mlx4_mad_from from = {
 		.my_qpn = in->qpn,
@@ -232,7 +233,7 @@ mlx4_ib_packet_process(struct tp_roce_dev *dev, const struct tp_mad_packet *in, 
 
 	pthread_mutex_lock(&r->mads);
 	if (!is_gone(r))
-		rc = mlx4_ib_mad_ifc(r->hca, r->port, in->data, own ? NULL : &from, out->data);
+		rc = mlx4_port_ib_mad_ifc(r->hca, r->port, in->data, own ? NULL : &from, out->data);
 	pthread_mutex_unlock(&r->mads);
 	return mlx4_roce_errno(rc);
 }
@@ -290,7 +291,7 @@ static const struct mlx4_mad_ops ops_qp0 = {"subnet management", context_qp0, re
 static const struct mlx4_mad_ops ops_qp1 = {"general services", context_qp1, receive_qp1};
 
 int
-mlx4_ib_qp0(struct tp_roce_dev *dev, bool on)
+mlx4_ib_qp0(struct troce_dev *dev, bool on)
 {
 	struct mlx4_roce *r = dev->home;
 	int rc = 0;
@@ -349,7 +350,7 @@ mlx4_ib_progress(struct mlx4_roce *r)
 		r->batch = NULL;
 		pthread_mutex_unlock(&r->mads);
 		for (k = 0; k < batch.num; k++)
-			tp_roce_mad_port_input(r->dev, &batch.pkt[k]);
+			troce_mad_port_input(r->dev, &batch.pkt[k]);
 	}
 	return n;
 }

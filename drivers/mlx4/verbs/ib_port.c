@@ -7,17 +7,17 @@
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
-#include "card.h"
 #include "ib_port.h"
 
 static TAILQ_HEAD(, mlx4_ib_port) ports = TAILQ_HEAD_INITIALIZER(ports);
 static pthread_mutex_t ports_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int
-mlx4_ib_port_create(struct mlx4_hca *hca, unsigned int port, const struct mlx4_eth_args *args)
+mlx4_ib_port_create(struct mlx4_hca *hca, unsigned int port, const struct mlx4_eth_args *args,
+		    const struct troce_provider *prov)
 {
 	struct mlx4_ib_port *p = rte_zmalloc_socket("mlx4_ib", sizeof(*p), 0, hca->numa_node);
-	struct tp_roce_ib_port known = {.prov = &mlx4_roce_provider, .home = p, .numa_node = hca->bus->numa_node};
+	struct troce_ib_port known = {.prov = prov, .home = p, .numa_node = hca->bus->numa_node};
 	int err;
 
 	if (p == NULL)
@@ -28,7 +28,7 @@ mlx4_ib_port_create(struct mlx4_hca *hca, unsigned int port, const struct mlx4_e
 	p->check_fw = args->check_fw;
 	snprintf(p->name, sizeof(p->name), "%s/%u", hca->bus->where, port);
 	memcpy(known.name, p->name, sizeof(known.name));
-	err = tp_roce_ib_add(&known);
+	err = troce_ib_add(&known);
 	if (err != 0) {
 		MLX4_LOG(ERR, "%s: the InfiniBand port cannot be listed: %s", p->name, strerror(err));
 		rte_free(p);
@@ -44,17 +44,11 @@ mlx4_ib_port_create(struct mlx4_hca *hca, unsigned int port, const struct mlx4_e
 static bool
 is_in_use(const struct mlx4_hca *hca)
 {
-	struct mlx4_ib_port *p;
-	bool open = false;
 	uint16_t id;
 
 	RTE_ETH_FOREACH_DEV_OF(id, hca->bus->dev)
 	return true;
-	pthread_mutex_lock(&ports_lock);
-	TAILQ_FOREACH(p, &ports, next)
-	open |= p->hca == hca && p->roce != NULL;
-	pthread_mutex_unlock(&ports_lock);
-	return open;
+	return mlx4_roce_open_find(hca, 0) != NULL;
 }
 
 int
@@ -75,20 +69,8 @@ mlx4_ib_port_revive(struct mlx4_ib_port *p)
 	return -EIO;
 }
 
-void
-mlx4_ib_ports_detach(const struct mlx4_hca *hca)
-{
-	struct mlx4_ib_port *p;
-
-	pthread_mutex_lock(&ports_lock);
-	TAILQ_FOREACH(p, &ports, next)
-	if (p->hca == hca)
-		mlx4_roce_detach(p->roce);
-	pthread_mutex_unlock(&ports_lock);
-}
-
-static struct mlx4_ib_port *
-take_one(const struct rte_device *dev)
+struct mlx4_ib_port *
+mlx4_ib_port_take(const struct rte_device *dev)
 {
 	struct mlx4_ib_port *p;
 
@@ -100,18 +82,4 @@ take_one(const struct rte_device *dev)
 	}
 	pthread_mutex_unlock(&ports_lock);
 	return p;
-}
-
-void
-mlx4_ib_ports_destroy(const struct rte_device *dev)
-{
-	struct mlx4_ib_port *p;
-
-	while ((p = take_one(dev)) != NULL) {
-		/* First nobody opens it any more. */
-		tp_roce_ib_del(p->name);
-		mlx4_roce_detach(p->roce);
-		mlx4_card_put(p->hca);
-		rte_free(p);
-	}
 }

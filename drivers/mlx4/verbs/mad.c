@@ -8,9 +8,9 @@
 #include <rte_io.h>
 #include <rte_malloc.h>
 
-#include <wire.h>
+#include "lib/roce/wire/wire.h"
 
-#include "roce_mad.h"
+#include "mad.h"
 
 #define LG_SENDS 5u
 #define SENDS (1u << LG_SENDS)
@@ -141,7 +141,7 @@ static int
 memory_create(struct mlx4_mad_end *g)
 {
 	struct mlx4_roce *r = g->home;
-	size_t sends = 2 * SENDS * (size_t)TP_ROCE_MAD_SIZE;
+	size_t sends = 2 * SENDS * (size_t)TROCE_MAD_SIZE;
 	int rc;
 
 	rc = mlx4_dma_alloc(r->hca, "management datagrams", sends + RECVS * (size_t)RECV_ROOM, RTE_CACHE_LINE_SIZE,
@@ -179,7 +179,7 @@ mlx4_mad_create(struct mlx4_roce *r, const struct mlx4_mad_ops *ops, uint32_t qp
 	for (i = 0; rc == 0 && i < senders; i++)
 		rc = sender_create(g, qpn);
 	if (rc != 0) {
-		TP_ROCE_LOG(ERR, "%s: no queue pair for %s: %s", r->dev->where, ops->what, strerror(-rc));
+		TROCE_LOG(ERR, "%s: no queue pair for %s: %s", r->dev->where, ops->what, strerror(-rc));
 		mlx4_mad_destroy(g);
 		return rc;
 	}
@@ -244,7 +244,7 @@ put_payload(struct mlx4_mad_end *g, uint8_t *seg, const uint8_t *data)
 	d->addr = rte_cpu_to_be_64(g->buf.iova + (uint64_t)(data - (uint8_t *)g->buf.va));
 	d->lkey = rte_cpu_to_be_32(g->home->hca->pa_key);
 	rte_io_wmb();
-	d->byte_count = RTE_BE32(TP_ROCE_MAD_SIZE);
+	d->byte_count = RTE_BE32(TROCE_MAD_SIZE);
 	seg += sizeof(*d);
 	/* Room for the CRC, which the card fills in. */
 	prm_set32(seg, 4, 0);
@@ -262,8 +262,8 @@ put_wqe(struct mlx4_mad_end *g, unsigned int sender, const struct mlx4_mad_out *
 	uint8_t *ahead = s->hw.sq + ((size_t)((s->head + SEND_SPARE) & (SENDS - 1)) << LG_SEND_STRIDE);
 	struct mlx4_wqe_ctrl *c = (void *)wqe;
 
-	data = g->sends + ((size_t)sender * SENDS + at) * TP_ROCE_MAD_SIZE;
-	memcpy(data, out->mad, TP_ROCE_MAD_SIZE);
+	data = g->sends + ((size_t)sender * SENDS + at) * TROCE_MAD_SIZE;
+	memcpy(data, out->mad, TROCE_MAD_SIZE);
 	end = put_inline(wqe + sizeof(*c), out->hdr, out->len);
 	end = put_payload(g, end, data);
 	c->vlan_ds = rte_cpu_to_be_32(out->sched | (uint32_t)(end - wqe) / MLX4_DS_SIZE);
@@ -300,7 +300,7 @@ received(struct mlx4_mad_end *g, const struct mlx4_cqe *cqe)
 {
 	uint32_t slot = rte_be_to_cpu_16(cqe->wqe_index) & (RECVS - 1);
 
-	if (rte_be_to_cpu_32(cqe->byte_cnt) != IB_GRH_LEN + TP_ROCE_MAD_SIZE ||
+	if (rte_be_to_cpu_32(cqe->byte_cnt) != IB_GRH_LEN + TROCE_MAD_SIZE ||
 	    !g->ops->receive(g->home, cqe, g->recvs + (size_t)slot * RECV_ROOM))
 		g->dropped++;
 	post_recv(g, slot);

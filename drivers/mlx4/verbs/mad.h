@@ -3,12 +3,12 @@
  */
 /*
  * A special queue pair of a port, QP0 or QP1, and those that send in its place: rings, buffers, one completion queue. What
- * a packet looks like is the business of roce_qp1.c (Ethernet) and roce_ib.c (InfiniBand).
+ * a packet looks like is the business of qp1.c (Ethernet) and ib.c (InfiniBand).
  */
-#ifndef MLX4_ROCE_MAD_H
-#define MLX4_ROCE_MAD_H
+#ifndef MLX4_VERBS_MAD_H
+#define MLX4_VERBS_MAD_H
 
-#include "roce.h"
+#include "verbs.h"
 
 #define MLX4_MAD_QKEY 0x80010000u /* of QP1 */
 #define MLX4_MAD_UD_SEND 0x64u    /* opcode of a BTH */
@@ -48,4 +48,4 @@ int mlx4_mad_post(struct mlx4_mad_end *g, unsigned int sender, const struct mlx4
 /* At most max completions; returns how many there were. The port's thread. */
 unsigned int mlx4_mad_poll(struct mlx4_mad_end *g, unsigned int max);
 
-#endif /* MLX4_ROCE_MAD_H */
+#endif /* MLX4_VERBS_MAD_H */

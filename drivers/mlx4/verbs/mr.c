@@ -4,10 +4,10 @@
 /* Protection domains, memory regions and windows: each has a key of its own. */
 #include <errno.h>
 
-#include "roce.h"
+#include "verbs.h"
 
 int
-mlx4_roce_alloc_pd(struct tp_roce_pd *pd)
+mlx4_roce_alloc_pd(struct troce_pd *pd)
 {
 	struct mlx4_roce_pd *p = (struct mlx4_roce_pd *)pd;
 	struct mlx4_roce *r = mlx4_roce_of(pd->v.context);
@@ -24,7 +24,7 @@ mlx4_roce_alloc_pd(struct tp_roce_pd *pd)
 }
 
 int
-mlx4_roce_dealloc_pd(struct tp_roce_pd *pd)
+mlx4_roce_dealloc_pd(struct troce_pd *pd)
 {
 	struct mlx4_roce_pd *p = (struct mlx4_roce_pd *)pd;
 
@@ -45,7 +45,7 @@ rights(int access)
 }
 
 int
-mlx4_roce_reg_mr(struct tp_roce_mr *mr)
+mlx4_roce_reg_mr(struct troce_mr *mr)
 {
 	struct mlx4_roce_mr *m = (struct mlx4_roce_mr *)mr;
 	struct mlx4_roce *r = mlx4_roce_of(mr->v.context);
@@ -77,13 +77,13 @@ key_drop(struct mlx4_roce_key *k)
 }
 
 int
-mlx4_roce_dereg_mr(struct tp_roce_mr *mr)
+mlx4_roce_dereg_mr(struct troce_mr *mr)
 {
 	return key_drop(&((struct mlx4_roce_mr *)mr)->key);
 }
 
 int
-mlx4_roce_alloc_mw(struct tp_roce_mw *mw)
+mlx4_roce_alloc_mw(struct troce_mw *mw)
 {
 	struct mlx4_roce_mw *m = (struct mlx4_roce_mw *)mw;
 	struct mlx4_roce *r = mlx4_roce_of(mw->v.context);
@@ -105,7 +105,7 @@ mlx4_roce_alloc_mw(struct tp_roce_mw *mw)
 }
 
 int
-mlx4_roce_dealloc_mw(struct tp_roce_mw *mw)
+mlx4_roce_dealloc_mw(struct troce_mw *mw)
 {
 	return key_drop(&((struct mlx4_roce_mw *)mw)->key);
 }

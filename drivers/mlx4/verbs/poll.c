@@ -7,7 +7,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_io.h>
 
-#include "roce.h"
+#include "verbs.h"
 
 static const struct {
 	uint16_t opcode; /* enum ibv_wc_opcode */

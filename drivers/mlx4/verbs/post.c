@@ -11,7 +11,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_io.h>
 
-#include "roce.h"
+#include "verbs.h"
 
 #define RC (1u << IBV_QPT_RC)
 #define UC (1u << IBV_QPT_UC)

@@ -7,10 +7,9 @@
 
 #include <rte_malloc.h>
 
-#include "ethdev.h"
 #include "ib_port.h"
-#include "qos.h"
-#include "roce.h"
+#include "drivers/mlx4/qos/qos.h"
+#include "verbs.h"
 
 #define MSG_MAX (1u << 30)
 #define PKEYS 1u /* of Ethernet ports */
@@ -88,7 +87,7 @@ fill_speed(uint32_t mbps, struct ibv_port_attr *a)
 }
 
 static int
-query_port(struct tp_roce_dev *dev, struct ibv_port_attr *attr)
+query_port(struct troce_dev *dev, struct ibv_port_attr *attr)
 {
 	struct mlx4_roce *r = dev->home;
 	struct mlx4_port_info info = {0};
@@ -141,7 +140,7 @@ tables_destroy(struct mlx4_roce *r)
  * were asked for, while with types that the wires decided the wish is refused [V-1].
  */
 static int
-choose_mode(struct tp_roce_dev *dev, const struct mlx4_roce *r, struct mlx4_eth *eth)
+choose_mode(struct troce_dev *dev, const struct mlx4_roce *r, struct mlx4_eth *eth)
 {
 	if (dev->mode == TP_ROCE_V2 && !r->hca->caps.roce_v2)
 		dev->mode = TP_ROCE_V1;
@@ -156,8 +155,8 @@ choose_mode(struct tp_roce_dev *dev, const struct mlx4_roce *r, struct mlx4_eth 
 		return -ENOTSUP;
 	}
 	dev->mode = TP_ROCE_V1;
-	TP_ROCE_LOG(NOTICE, "%s: port 2 of the card is InfiniBand, which port 1 without RoCE cannot be beside: v1",
-		    dev->where);
+	TROCE_LOG(NOTICE, "%s: port 2 of the card is InfiniBand, which port 1 without RoCE cannot be beside: v1",
+		  dev->where);
 	return 0;
 }
 
@@ -167,11 +166,11 @@ port_setup(struct mlx4_roce *r)
 	int rc = 0;
 
 	if (r->dev->ib != NULL)
-		return mlx4_ib_port_up(r->hca, r->port);
+		return mlx4_port_ib_up(r->hca, r->port);
 	if (r->hca->caps.roce_v2) {
 		rc = mlx4_port_roce_mode(r->hca, r->port, true);
 		if (rc == 0)
-			rc = mlx4_roce_udp_port(r->hca, r->dev->conf.udp_port);
+			rc = mlx4_port_roce_udp_port(r->hca, r->dev->conf.udp_port);
 	}
 	return rc == 0 ? mlx4_roce_gids_init(r) : rc;
 }
@@ -180,13 +179,12 @@ port_setup(struct mlx4_roce *r)
 static int
 find_port(struct mlx4_roce *r)
 {
-	struct tp_roce_dev *dev = r->dev;
+	struct troce_dev *dev = r->dev;
 	struct mlx4_ib_port *ib;
 	struct mlx4_eth *eth;
 
 	if (dev->ib != NULL) {
 		ib = dev->ib->home;
-		r->owner = &ib->roce;
 		r->hca = ib->hca;
 		r->port = ib->port;
 		r->bf = ib->bf;
@@ -195,7 +193,6 @@ find_port(struct mlx4_roce *r)
 	eth = mlx4_eth_by_port(dev->port_id);
 	if (eth == NULL || !eth->hca->caps.roce)
 		return -ENOTSUP;
-	r->owner = &eth->roce;
 	r->hca = eth->hca;
 	r->port = eth->port;
 	r->bf = eth->args.bf;
@@ -242,7 +239,7 @@ mads_stop(struct mlx4_roce *r)
 }
 
 static int
-open_port(struct tp_roce_dev *dev)
+open_port(struct troce_dev *dev)
 {
 	struct mlx4_roce *r = dev->home;
 	struct ibv_context_ops *ops = &dev->vctx.context.ops;
@@ -277,7 +274,7 @@ open_port(struct tp_roce_dev *dev)
 	rc = mads_start(r);
 	if (rc != 0)
 		goto err_mads;
-	*r->owner = r;
+	mlx4_roce_open_add(r);
 	return 0;
 
 err_mads:
@@ -290,13 +287,13 @@ err_setup:
 }
 
 static void
-close_port(struct tp_roce_dev *dev)
+close_port(struct troce_dev *dev)
 {
 	struct mlx4_roce *r = dev->home;
-	static const struct tp_roce_gid none[TP_ROCE_GIDS];
+	static const struct troce_gid none[TP_ROCE_GIDS];
 
 	if (r->hca != NULL) {
-		*r->owner = NULL;
+		mlx4_roce_open_del(r);
 		if (dev->ib == NULL)
 			mlx4_roce_set_gids(dev, none);
 		mlx4_roce_events_stop(r);
@@ -316,8 +313,8 @@ mlx4_roce_detach(struct mlx4_roce *r)
 
 	if (r == NULL)
 		return;
-	TP_ROCE_LOG(WARNING, "%s: the port was closed or reset; what is open on it for RoCE can only be closed",
-		    r->dev->where);
+	TROCE_LOG(WARNING, "%s: the port was closed or reset; what is open on it for RoCE can only be closed",
+		  r->dev->where);
 	/* A management service that is called now may wait for the port. */
 	if (r->dev->ib != NULL)
 		mlx4_ib_mads_stop(r);
@@ -335,15 +332,15 @@ mlx4_roce_detach(struct mlx4_roce *r)
 	mlx4_roce_cq_detach(cq);
 	mlx4_roce_keys_detach(r);
 	port_leave(r);
+	mlx4_roce_open_del(r);
 	/* Whoever sends a management datagram now has seen the card, or sees that it is gone. */
 	pthread_mutex_lock(&r->mads);
 	r->hca = NULL;
 	pthread_mutex_unlock(&r->mads);
-	*r->owner = NULL;
 	pthread_mutex_unlock(&r->dev->lock);
 }
 
-const struct tp_roce_provider mlx4_roce_provider = {
+const struct troce_provider mlx4_roce_provider = {
 	.name = "mlx4",
 	.dev_size = sizeof(struct mlx4_roce),
 	.pd_size = sizeof(struct mlx4_roce_pd),
@@ -393,4 +390,4 @@ const struct tp_roce_provider mlx4_roce_provider = {
 	.packet_qp0 = mlx4_ib_qp0,
 	.port_caps = mlx4_ib_port_caps,
 };
-TP_ROCE_PROVIDER(mlx4_roce_provider)
+TROCE_PROVIDER(mlx4_roce_provider)

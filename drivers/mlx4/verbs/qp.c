@@ -7,8 +7,7 @@
 #include <rte_io.h>
 #include <rte_malloc.h>
 
-#include "ethdev.h"
-#include "roce.h"
+#include "verbs.h"
 
 #define LG_RQ_STRIDE_MIN 5u /* one entry of 16 bytes looks like no ring at all */
 #define RQ_ENTRIES_MIN 2u
@@ -60,7 +59,7 @@ lso_check(struct mlx4_roce_qp *q)
 	q->lso_hdr = q->q.max_tso_header;
 	if (q->lso_hdr <= max)
 		return 0;
-	TP_ROCE_LOG(ERR, "%s: max_tso_header %u is not in 0..%u", q->home->dev->where, q->lso_hdr, max);
+	TROCE_LOG(ERR, "%s: max_tso_header %u is not in 0..%u", q->home->dev->where, q->lso_hdr, max);
 	return -EINVAL;
 }
 
@@ -90,8 +89,8 @@ send_size(struct mlx4_roce_qp *q, struct ibv_qp_cap *cap, struct mlx4_vqp_attr *
 	q->sq_cap = entries - q->sq_spare;
 	q->max_inline = mlx4_roce_inline_fit(hdr, RTE_MIN(1u << lg, MLX4_SEND_WQE_MAX));
 	if (q->max_inline < cap->max_inline_data) {
-		TP_ROCE_LOG(ERR, "%s: %u bytes inline: wanted 0..%u", q->home->dev->where, cap->max_inline_data,
-			    q->max_inline);
+		TROCE_LOG(ERR, "%s: %u bytes inline: wanted 0..%u", q->home->dev->where, cap->max_inline_data,
+			  q->max_inline);
 		return -EINVAL;
 	}
 	q->sq_sges = (uint16_t)RTE_MIN((RTE_MIN(1u << lg, MLX4_SEND_WQE_MAX) - hdr) / MLX4_DS_SIZE,
@@ -174,13 +173,13 @@ rings_create(struct mlx4_roce_qp *q, struct mlx4_vqp_attr *a)
 		goto err;
 	}
 	/* What never sends names a page that there is. */
-	q->own_uar = q->q.role == TP_ROCE_QP_PLAIN;
+	q->own_uar = q->q.role == TROCE_QP_PLAIN;
 	q->uar = ((struct mlx4_roce_cq *)(void *)q->q.init.recv_cq)->uar;
 	if (q->own_uar)
 		rc = mlx4_uar_alloc(r->hca, &q->uar);
 	if (rc != 0)
 		goto err;
-	if (q->q.role == TP_ROCE_QP_RING)
+	if (q->q.role == TROCE_QP_RING)
 		q->qpn = q->q.v.qp_num;
 	else
 		rc = mlx4_qpn_reserve_fresh(r->hca, &q->qpn);
@@ -194,7 +193,7 @@ rings_create(struct mlx4_roce_qp *q, struct mlx4_vqp_attr *a)
 
 err_create:
 	/* A ring's is its table's until there is the ring. */
-	if (q->q.role != TP_ROCE_QP_RING)
+	if (q->q.role != TROCE_QP_RING)
 		mlx4_qpn_release(r->hca, q->qpn, 1);
 err_qpn:
 	if (q->own_uar)
@@ -230,7 +229,7 @@ slots_fill(struct mlx4_roce_qp *q)
 }
 
 int
-mlx4_roce_create_qp(struct tp_roce_qp *qp)
+mlx4_roce_create_qp(struct troce_qp *qp)
 {
 	struct mlx4_roce_qp *q = (struct mlx4_roce_qp *)qp;
 	struct mlx4_roce *r = mlx4_roce_of(qp->v.context);
@@ -316,7 +315,7 @@ mlx4_roce_qp_detach(struct mlx4_roce_qp *q)
 }
 
 int
-mlx4_roce_destroy_qp(struct tp_roce_qp *qp)
+mlx4_roce_destroy_qp(struct troce_qp *qp)
 {
 	struct mlx4_roce_qp *q = (struct mlx4_roce_qp *)qp;
 
@@ -324,7 +323,7 @@ mlx4_roce_destroy_qp(struct tp_roce_qp *qp)
 	if (q->live)
 		release(q);
 	/* Of a ring nothing is left, and others of its queues are at work. */
-	if (qp->role != TP_ROCE_QP_RING)
+	if (qp->role != TROCE_QP_RING)
 		cqs_clean(q);
 	pthread_mutex_lock(&q->home->tables);
 	LIST_REMOVE(q, next);
@@ -373,7 +372,7 @@ depth(uint32_t n)
 }
 
 static void
-fill_grh(uint8_t *path, const struct tp_roce_path *p)
+fill_grh(uint8_t *path, const struct troce_path *p)
 {
 	prm_set(path, MLX4_PATH_SGID_INDEX, p->sgid_index);
 	prm_set(path, MLX4_PATH_HOP_LIMIT, p->hop_limit);
@@ -385,13 +384,13 @@ fill_grh(uint8_t *path, const struct tp_roce_path *p)
 static int
 fill_ib_path(struct mlx4_roce_qp *q, uint8_t *ctx)
 {
-	const struct tp_roce_path *p = &q->q.path;
+	const struct troce_path *p = &q->q.path;
 	uint8_t *path = ctx + MLX4_QPC_PRI_PATH;
 
 	prm_set(path, MLX4_PATH_GRH, p->grh);
 	prm_set(path, MLX4_PATH_LMC_BITS, p->path_bits);
 	prm_set(path, MLX4_PATH_RLID, p->dlid);
-	prm_set(path, MLX4_PATH_STATIC_RATE, mlx4_ib_rate(q->home->hca, p->rate));
+	prm_set(path, MLX4_PATH_STATIC_RATE, mlx4_port_ib_rate(q->home->hca, p->rate));
 	prm_set(path, MLX4_PATH_SCHED_QUEUE, MLX4_SCHED_QUEUE_IB(q->home->port, p->prio));
 	fill_grh(path, p);
 	return 0;
@@ -401,12 +400,12 @@ fill_ib_path(struct mlx4_roce_qp *q, uint8_t *ctx)
 static int
 fill_path(struct mlx4_roce_qp *q, uint8_t *ctx)
 {
-	const struct tp_roce_path *p = &q->q.path;
+	const struct troce_path *p = &q->q.path;
 	uint8_t *path = ctx + MLX4_QPC_PRI_PATH;
 	uint32_t vlan = p->vlan == TP_ROCE_NO_VLAN ? 0 : mlx4_roce_vlan_index(q->home, p->vlan);
 
 	if (p->vlan != TP_ROCE_NO_VLAN && vlan == 0) {
-		TP_ROCE_LOG(ERR, "%s: VLAN %u is that of no GID", q->home->dev->where, p->vlan);
+		TROCE_LOG(ERR, "%s: VLAN %u is that of no GID", q->home->dev->where, p->vlan);
 		return -EINVAL;
 	}
 	prm_set(ctx, MLX4_QPC_ROCE_MODE, p->type == IBV_GID_TYPE_ROCE_V2 ? MLX4_ROCE_V2 : MLX4_ROCE_V1);
@@ -508,7 +507,7 @@ open_rings(struct mlx4_roce_qp *q, enum ibv_qp_state to)
 }
 
 int
-mlx4_roce_modify_qp(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
+mlx4_roce_modify_qp(struct troce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
 		    enum ibv_qp_state to)
 {
 	struct mlx4_roce_qp *q = (struct mlx4_roce_qp *)qp;
@@ -520,7 +519,7 @@ mlx4_roce_modify_qp(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int m
 	memcpy(before, q->hw.ctx, sizeof(before));
 	if (to != IBV_QPS_RESET && to != IBV_QPS_ERR)
 		rc = fill_context(q, mask);
-	if (rc == 0 && to == IBV_QPS_INIT && q->q.role == TP_ROCE_QP_PARENT)
+	if (rc == 0 && to == IBV_QPS_INIT && q->q.role == TROCE_QP_PARENT)
 		rc = mlx4_roce_fill_rss(q, q->hw.ctx);
 	/* The card may have moved it meanwhile; the library's idea of the state is that of its caller. */
 	if (from == IBV_QPS_SQE)
@@ -543,7 +542,7 @@ mlx4_roce_modify_qp(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int m
 }
 
 int
-mlx4_roce_query_qp(struct tp_roce_qp *qp, struct ibv_qp_attr *attr)
+mlx4_roce_query_qp(struct troce_qp *qp, struct ibv_qp_attr *attr)
 {
 	struct mlx4_roce_qp *q = (struct mlx4_roce_qp *)qp;
 	uint8_t ctx[MLX4_QPC_SIZE];

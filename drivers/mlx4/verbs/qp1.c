@@ -10,10 +10,10 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
-#include <net.h>
-#include <wire.h>
+#include "lib/roce/net/net.h"
+#include "lib/roce/wire/wire.h"
 
-#include "roce_mad.h"
+#include "mad.h"
 
 #define QP1_FIRST 2u /* in the block of special queue pairs, behind both QP0 */
 #define WIRE_QPN 1u
@@ -24,7 +24,7 @@
 /* --- sending ----------------------------------------------------------------------------------------------- */
 
 static uint8_t *
-put_eth(uint8_t *h, const struct tp_roce_path *p, uint16_t etype)
+put_eth(uint8_t *h, const struct troce_path *p, uint16_t etype)
 {
 	memcpy(h, p->dmac.addr_bytes, RTE_ETHER_ADDR_LEN);
 	memcpy(h + RTE_ETHER_ADDR_LEN, p->smac.addr_bytes, RTE_ETHER_ADDR_LEN);
@@ -40,7 +40,7 @@ put_eth(uint8_t *h, const struct tp_roce_path *p, uint16_t etype)
 
 /* A GRH is an IPv6 header with a next header of its own (8.3). */
 static uint8_t *
-put_ipv6(uint8_t *h, const struct tp_roce_path *p, uint8_t next, uint16_t len)
+put_ipv6(uint8_t *h, const struct troce_path *p, uint8_t next, uint16_t len)
 {
 	ib_put32(h, 6u << 28 | (uint32_t)p->tclass << 20 | (p->flow_label & 0xfffff));
 	ib_put16(h + 4, len);
@@ -52,7 +52,7 @@ put_ipv6(uint8_t *h, const struct tp_roce_path *p, uint8_t next, uint16_t len)
 }
 
 static uint8_t *
-put_ipv4(uint8_t *h, const struct tp_roce_path *p, uint16_t len)
+put_ipv4(uint8_t *h, const struct troce_path *p, uint16_t len)
 {
 	struct rte_ipv4_hdr ip = {
 		.version_ihl = RTE_IPV4_VHL_DEF,
@@ -80,11 +80,11 @@ is_ipv4(const union ibv_gid *gid)
 
 /* All headers of a datagram; returns their length. */
 static uint32_t
-put_headers(struct mlx4_roce *r, uint8_t *hdr, const struct tp_roce_mad *mad)
+put_headers(struct mlx4_roce *r, uint8_t *hdr, const struct troce_mad *mad)
 {
-	const uint16_t ib = IB_BTH_LEN + IB_DETH_LEN + TP_ROCE_MAD_SIZE + IB_ICRC_LEN;
+	const uint16_t ib = IB_BTH_LEN + IB_DETH_LEN + TROCE_MAD_SIZE + IB_ICRC_LEN;
 	const uint16_t udp = ib + sizeof(struct rte_udp_hdr);
-	const struct tp_roce_path *p = &mad->path;
+	const struct troce_path *p = &mad->path;
 	uint8_t *h;
 
 	if (p->type != IBV_GID_TYPE_ROCE_V2) {
@@ -106,7 +106,7 @@ put_headers(struct mlx4_roce *r, uint8_t *hdr, const struct tp_roce_mad *mad)
 }
 
 int
-mlx4_roce_mad_send(struct tp_roce_dev *dev, const struct tp_roce_mad *mad)
+mlx4_roce_mad_send(struct troce_dev *dev, const struct troce_mad *mad)
 {
 	struct mlx4_roce *r = dev->home;
 	unsigned int sender = mad->path.type == IBV_GID_TYPE_ROCE_V2;
@@ -130,7 +130,7 @@ mlx4_roce_mad_send(struct tp_roce_dev *dev, const struct tp_roce_mad *mad)
 
 /* The sender's GID and ours, and which version brought it, from the 40 bytes in front [DP 10.4]. */
 static void
-read_net(const uint8_t *grh, struct tp_roce_path *p)
+read_net(const uint8_t *grh, struct troce_path *p)
 {
 	const uint8_t *ip = grh + IB_GRH_LEN - sizeof(struct rte_ipv4_hdr);
 
@@ -153,9 +153,9 @@ read_net(const uint8_t *grh, struct tp_roce_path *p)
 
 /* The way back to where a datagram came from; false: it is for no address of ours. */
 static bool
-read_path(const struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *grh, struct tp_roce_path *p)
+read_path(const struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *grh, struct troce_path *p)
 {
-	struct tp_roce_dev *dev = r->dev;
+	struct troce_dev *dev = r->dev;
 	bool tagged = (cqe->vlan_my_qpn & RTE_BE32(MLX4_CQE_CVLAN)) != 0;
 	uint16_t tci = rte_be_to_cpu_16(cqe->sl_vid);
 	int index;
@@ -168,7 +168,7 @@ read_path(const struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *
 	p->vlan = tagged && (tci & 0xfff) != 0 ? tci & 0xfff : TP_ROCE_NO_VLAN;
 	p->prio = tagged ? (uint8_t)(tci >> 13) : dev->conf.prio;
 	p->sport = SPORT;
-	index = tp_roce_gid_find(dev, &p->sgid, p->type, p->vlan);
+	index = troce_gid_find(dev, &p->sgid, p->type, p->vlan);
 	p->sgid_index = (uint8_t)index;
 	return index >= 0;
 }
@@ -176,13 +176,13 @@ read_path(const struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *
 static bool
 receive(struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *data)
 {
-	struct tp_roce_mad mad;
+	struct troce_mad mad;
 
 	if (!read_path(r, cqe, data, &mad.path))
 		return false;
 	mad.remote_qpn = rte_be_to_cpu_32(cqe->g_mlpath_rqpn) & MLX4_CQE_QPN_MASK;
-	memcpy(mad.data, data + IB_GRH_LEN, TP_ROCE_MAD_SIZE);
-	tp_roce_mad_input(r->dev, &mad);
+	memcpy(mad.data, data + IB_GRH_LEN, TROCE_MAD_SIZE);
+	troce_mad_input(r->dev, &mad);
 	return true;
 }
 
@@ -217,7 +217,7 @@ mlx4_roce_qp1_destroy(struct mlx4_roce *r)
 }
 
 unsigned int
-mlx4_roce_progress(struct tp_roce_dev *dev)
+mlx4_roce_progress(struct troce_dev *dev)
 {
 	struct mlx4_roce *r = dev->home;
 	unsigned int shown = 0;

@@ -4,7 +4,7 @@
 /* RSS parents of InfiniBand's datagrams: the same context as Ethernet's, on queue pairs of the service UD [DP 8.2]. */
 #include <errno.h>
 
-#include "roce.h"
+#include "verbs.h"
 
 #define RINGS_MAX 128u
 
@@ -32,7 +32,7 @@ mlx4_roce_rss_caps(const struct mlx4_roce *r, struct tp_roce_rss_caps *caps)
 }
 
 int
-mlx4_roce_reserve_qpns(struct tp_roce_dev *dev, uint32_t n, uint32_t *base)
+mlx4_roce_reserve_qpns(struct troce_dev *dev, uint32_t n, uint32_t *base)
 {
 	struct mlx4_roce *r = dev->home;
 	int rc = r->hca != NULL ? mlx4_qpn_reserve(r->hca, n, n, false, base) : -EIO;
@@ -41,7 +41,7 @@ mlx4_roce_reserve_qpns(struct tp_roce_dev *dev, uint32_t n, uint32_t *base)
 }
 
 void
-mlx4_roce_release_qpns(struct tp_roce_dev *dev, uint32_t base, uint32_t n)
+mlx4_roce_release_qpns(struct troce_dev *dev, uint32_t base, uint32_t n)
 {
 	struct mlx4_roce *r = dev->home;
 
@@ -57,7 +57,7 @@ mlx4_roce_fill_rss(const struct mlx4_roce_qp *q, uint8_t *ctx)
 	unsigned int i;
 
 	if (t == NULL) {
-		TP_ROCE_LOG(ERR, "%s: parent 0x%x has no table", q->home->dev->where, q->qpn);
+		TROCE_LOG(ERR, "%s: parent 0x%x has no table", q->home->dev->where, q->qpn);
 		return -EINVAL;
 	}
 	for (i = 0; i < RTE_DIM(types); i++)

@@ -7,12 +7,12 @@
 
 #include <rte_malloc.h>
 
-#include "roce.h"
+#include "verbs.h"
 
 #define STRIDE_MIN 32u
 
 int
-mlx4_roce_create_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr)
+mlx4_roce_create_srq(struct troce_srq *srq, struct ibv_srq_attr *attr)
 {
 	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)srq;
 	struct mlx4_roce *r = mlx4_roce_of(srq->v.context);
@@ -52,7 +52,7 @@ mlx4_roce_create_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr)
 }
 
 int
-mlx4_roce_modify_srq(struct tp_roce_srq *srq, const struct ibv_srq_attr *attr, int mask)
+mlx4_roce_modify_srq(struct troce_srq *srq, const struct ibv_srq_attr *attr, int mask)
 {
 	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)srq;
 
@@ -64,7 +64,7 @@ mlx4_roce_modify_srq(struct tp_roce_srq *srq, const struct ibv_srq_attr *attr, i
 }
 
 int
-mlx4_roce_query_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr)
+mlx4_roce_query_srq(struct troce_srq *srq, struct ibv_srq_attr *attr)
 {
 	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)srq;
 
@@ -88,7 +88,7 @@ mlx4_roce_srq_detach(struct mlx4_roce_srq *s)
 }
 
 int
-mlx4_roce_recall_srq(struct tp_roce_srq *srq, void (*fn)(void *arg, uint64_t wr_id), void *arg)
+mlx4_roce_recall_srq(struct troce_srq *srq, void (*fn)(void *arg, uint64_t wr_id), void *arg)
 {
 	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)srq;
 	bool *is_free = calloc(s->mask + 1, sizeof(*is_free));
@@ -110,7 +110,7 @@ mlx4_roce_recall_srq(struct tp_roce_srq *srq, void (*fn)(void *arg, uint64_t wr_
 }
 
 int
-mlx4_roce_destroy_srq(struct tp_roce_srq *srq)
+mlx4_roce_destroy_srq(struct troce_srq *srq)
 {
 	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)srq;
 

@@ -4,7 +4,7 @@
 /* Counters of the card's transport (R-11) [DP 13.3]. They are of 32 bits. */
 #include <errno.h>
 
-#include "roce.h"
+#include "verbs.h"
 
 static const struct {
 	const char *name;
@@ -41,7 +41,7 @@ static const struct {
 };
 
 int
-mlx4_roce_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
+mlx4_roce_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 {
 	struct mlx4_roce *r = dev->home;
 	uint8_t box[MLX4_DIAG_SIZE];

@@ -9,14 +9,14 @@
  * (mlx4_roce_detach). Then requests are refused, what was posted is flushed by poll_cq, and destroying them gives back
  * memory alone.
  */
-#ifndef MLX4_ROCE_H
-#define MLX4_ROCE_H
+#ifndef MLX4_VERBS_VERBS_H
+#define MLX4_VERBS_VERBS_H
 
-#include <provider.h>
+#include "lib/roce/port/provider.h"
 
-#include "mlx4_eth.h"
+#include "drivers/mlx4/port/port.h"
 
-#define MLX4_ROCE_SMALL_MIN 60u /* see roce_post.c */
+#define MLX4_ROCE_SMALL_MIN 60u /* see post.c */
 #define MLX4_ROCE_SMALL_LG 7u   /* of their WQEs */
 #define MLX4_ROCE_SPARE(lg_stride) ((MLX4_SQ_PREFETCH_BYTES >> (lg_stride)) + 1u)
 #define MLX4_ROCE_SMALL_MAX 104u  /* two blocks */
@@ -24,8 +24,8 @@
 
 struct mlx4_roce;
 struct mlx4_roce_srq;
-struct mlx4_mad_end;      /* roce_mad.h */
-struct mlx4_roce_capture; /* roce_capture.c */
+struct mlx4_mad_end;      /* mad.h */
+struct mlx4_roce_capture; /* capture.c */
 
 /* How a work completion begins when all went well. */
 struct mlx4_roce_done {
@@ -47,7 +47,7 @@ struct mlx4_roce_slot {
 };
 
 struct mlx4_roce_qp {
-	struct tp_roce_qp q;
+	struct troce_qp q;
 	/* send */
 	/* The first sq_spare ones are there again at the end, with their WQEs. */
 	struct mlx4_roce_slot *slots;
@@ -98,7 +98,7 @@ struct mlx4_roce_group {
 };
 
 struct mlx4_roce_cq {
-	struct tp_roce_cq c;
+	struct troce_cq c;
 	struct mlx4_cqe *cqes;
 	struct mlx4_roce_qp *const *qp_of; /* the home's */
 	volatile rte_be32_t *dbrec;
@@ -118,7 +118,7 @@ struct mlx4_roce_cq {
 };
 
 struct mlx4_roce_srq {
-	struct tp_roce_srq s;
+	struct troce_srq s;
 	uint8_t *wqes;
 	uint64_t *wrid;
 	volatile rte_be32_t *dbrec;
@@ -136,12 +136,12 @@ struct mlx4_roce_srq {
 };
 
 struct mlx4_roce_ah {
-	struct tp_roce_ah a;
+	struct troce_ah a;
 	uint8_t dgram[MLX4_DGRAM_SIZE]; /* all but the queue pair's number and key */
 };
 
 struct mlx4_roce_pd {
-	struct tp_roce_pd p;
+	struct troce_pd p;
 	uint32_t pd;
 	bool live;
 	LIST_ENTRY(mlx4_roce_pd) next;
@@ -155,21 +155,20 @@ struct mlx4_roce_key {
 	LIST_ENTRY(mlx4_roce_key) next;
 };
 struct mlx4_roce_mr {
-	struct tp_roce_mr m;
+	struct troce_mr m;
 	struct mlx4_roce_key key;
 };
 struct mlx4_roce_mw {
-	struct tp_roce_mw m;
+	struct troce_mw m;
 	struct mlx4_roce_key key;
 };
 
-extern const struct tp_roce_provider mlx4_roce_provider; /* roce.c */
+extern const struct troce_provider mlx4_roce_provider; /* provider.c */
 
 /* An open port: dev->home. */
 struct mlx4_roce {
-	struct tp_roce_dev *dev;
-	struct mlx4_roce **owner; /* where the port keeps this */
-	struct mlx4_hca *hca;     /* NULL: detached */
+	struct troce_dev *dev;
+	struct mlx4_hca *hca; /* NULL: detached */
 	unsigned int port;
 	bool bf; /* BlueFlame is used */
 	/* Tables by number; events look into them, so that an entry goes under the lock. */
@@ -188,18 +187,19 @@ struct mlx4_roce {
 	struct mlx4_mad_end *qp0, *qp1;         /* QP0: of InfiniBand, while there is a management service */
 	atomic_uint lid;                        /* of InfiniBand, as last heard */
 	pthread_mutex_t mads;                   /* of both on InfiniBand */
-	struct mlx4_ib_batch *batch;            /* where what is received goes, roce_ib.c */
+	struct mlx4_ib_batch *batch;            /* where what is received goes, ib.c */
 	pthread_mutex_t capture_lock;           /* of capture */
 	struct mlx4_roce_capture *capture;
 	struct rte_intr_handle *comp_intr; /* of the vector of its completion queues */
 	int vector;                        /* -1: none */
 	bool dead;                         /* it was told to the application */
+	LIST_ENTRY(mlx4_roce) next;        /* of open.c */
 };
 
 static inline struct mlx4_roce *
 mlx4_roce_of(struct ibv_context *ctx)
 {
-	return tp_roce_dev_of(ctx)->home;
+	return troce_dev_of(ctx)->home;
 }
 
 /* A positive errno, as verbs have it. */
@@ -209,7 +209,17 @@ mlx4_roce_errno(int rc)
 	return rc < 0 ? -rc : rc;
 }
 
-/* --- datapath: roce_post.c, roce_poll.c --- */
+/* --- open.c --- */
+void mlx4_roce_open_add(struct mlx4_roce *r);
+void mlx4_roce_open_del(struct mlx4_roce *r);
+/* What is open on a port, 0: on any port of the card. NULL: nothing. */
+struct mlx4_roce *mlx4_roce_open_find(const struct mlx4_hca *hca, unsigned int port);
+
+/* --- provider.c --- */
+/* An open port loses its card. NULL: none is open. */
+void mlx4_roce_detach(struct mlx4_roce *r);
+
+/* --- datapath: post.c, poll.c --- */
 int mlx4_roce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int mlx4_roce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int mlx4_roce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
@@ -223,19 +233,19 @@ mlx4_roce_srq_free(struct mlx4_roce_srq *s, uint32_t entry)
 	s->tail = entry;
 }
 
-/* --- roce_capture.c --- */
-int mlx4_roce_capture(struct tp_roce_dev *dev, bool on);
+/* --- capture.c --- */
+int mlx4_roce_capture(struct troce_dev *dev, bool on);
 /* The card is about to go. With the port's lock. */
 void mlx4_roce_capture_stop(struct mlx4_roce *r);
 unsigned int mlx4_roce_capture_poll(struct mlx4_roce *r);
 
-/* --- roce_mr.c --- */
-int mlx4_roce_alloc_pd(struct tp_roce_pd *pd);
-int mlx4_roce_dealloc_pd(struct tp_roce_pd *pd);
-int mlx4_roce_reg_mr(struct tp_roce_mr *mr);
-int mlx4_roce_dereg_mr(struct tp_roce_mr *mr);
-int mlx4_roce_alloc_mw(struct tp_roce_mw *mw);
-int mlx4_roce_dealloc_mw(struct tp_roce_mw *mw);
+/* --- mr.c --- */
+int mlx4_roce_alloc_pd(struct troce_pd *pd);
+int mlx4_roce_dealloc_pd(struct troce_pd *pd);
+int mlx4_roce_reg_mr(struct troce_mr *mr);
+int mlx4_roce_dereg_mr(struct troce_mr *mr);
+int mlx4_roce_alloc_mw(struct troce_mw *mw);
+int mlx4_roce_dealloc_mw(struct troce_mw *mw);
 void mlx4_roce_keys_detach(struct mlx4_roce *r);
 static inline uint32_t
 mlx4_roce_pdn(const struct ibv_pd *pd)
@@ -243,68 +253,68 @@ mlx4_roce_pdn(const struct ibv_pd *pd)
 	return ((const struct mlx4_roce_pd *)(const void *)pd)->pd;
 }
 
-/* --- roce_cq.c --- */
-int mlx4_roce_create_cq(struct tp_roce_cq *cq, int vector);
-int mlx4_roce_modify_cq(struct tp_roce_cq *cq, uint16_t count, uint16_t period_us);
-int mlx4_roce_destroy_cq(struct tp_roce_cq *cq);
+/* --- cq.c --- */
+int mlx4_roce_create_cq(struct troce_cq *cq, int vector);
+int mlx4_roce_modify_cq(struct troce_cq *cq, uint16_t count, uint16_t period_us);
+int mlx4_roce_destroy_cq(struct troce_cq *cq);
 void mlx4_roce_cq_detach(struct mlx4_roce_cq *cq);
 /* Forgets completions of a queue pair that is in RST. */
 void mlx4_roce_cq_clean(struct mlx4_roce_cq *cq, uint32_t qpn, struct mlx4_roce_srq *srq);
 
-/* --- roce_srq.c --- */
-int mlx4_roce_create_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr);
-int mlx4_roce_modify_srq(struct tp_roce_srq *srq, const struct ibv_srq_attr *attr, int mask);
-int mlx4_roce_query_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr);
-int mlx4_roce_destroy_srq(struct tp_roce_srq *srq);
-int mlx4_roce_recall_srq(struct tp_roce_srq *srq, void (*fn)(void *arg, uint64_t wr_id), void *arg);
+/* --- srq.c --- */
+int mlx4_roce_create_srq(struct troce_srq *srq, struct ibv_srq_attr *attr);
+int mlx4_roce_modify_srq(struct troce_srq *srq, const struct ibv_srq_attr *attr, int mask);
+int mlx4_roce_query_srq(struct troce_srq *srq, struct ibv_srq_attr *attr);
+int mlx4_roce_destroy_srq(struct troce_srq *srq);
+int mlx4_roce_recall_srq(struct troce_srq *srq, void (*fn)(void *arg, uint64_t wr_id), void *arg);
 void mlx4_roce_srq_detach(struct mlx4_roce_srq *srq);
 
-/* --- roce_qp.c --- */
-int mlx4_roce_create_qp(struct tp_roce_qp *qp);
-int mlx4_roce_modify_qp(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
+/* --- qp.c --- */
+int mlx4_roce_create_qp(struct troce_qp *qp);
+int mlx4_roce_modify_qp(struct troce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
 			enum ibv_qp_state to);
-int mlx4_roce_query_qp(struct tp_roce_qp *qp, struct ibv_qp_attr *attr);
-int mlx4_roce_destroy_qp(struct tp_roce_qp *qp);
+int mlx4_roce_query_qp(struct troce_qp *qp, struct ibv_qp_attr *attr);
+int mlx4_roce_destroy_qp(struct troce_qp *qp);
 void mlx4_roce_qp_detach(struct mlx4_roce_qp *qp);
 /* The most inline bytes that a WQE of so many bytes has room for behind a header of hdr bytes. */
 uint32_t mlx4_roce_inline_fit(uint32_t hdr, uint32_t wqe);
 
-/* --- roce_rss.c --- */
+/* --- rss.c --- */
 void mlx4_roce_rss_caps(const struct mlx4_roce *r, struct tp_roce_rss_caps *caps);
-int mlx4_roce_reserve_qpns(struct tp_roce_dev *dev, uint32_t n, uint32_t *base);
-void mlx4_roce_release_qpns(struct tp_roce_dev *dev, uint32_t base, uint32_t n);
+int mlx4_roce_reserve_qpns(struct troce_dev *dev, uint32_t n, uint32_t *base);
+void mlx4_roce_release_qpns(struct troce_dev *dev, uint32_t base, uint32_t n);
 /* A parent's part of the context. -EINVAL: it has no table. */
 int mlx4_roce_fill_rss(const struct mlx4_roce_qp *q, uint8_t *ctx);
 
-/* --- roce_ah.c --- */
-int mlx4_roce_create_ah(struct tp_roce_ah *ah);
-int mlx4_roce_destroy_ah(struct tp_roce_ah *ah);
-int mlx4_roce_attach_mcast(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
-int mlx4_roce_detach_mcast(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
+/* --- ah.c --- */
+int mlx4_roce_create_ah(struct troce_ah *ah);
+int mlx4_roce_destroy_ah(struct troce_ah *ah);
+int mlx4_roce_attach_mcast(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
+int mlx4_roce_detach_mcast(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
 void mlx4_roce_mcast_drop(struct mlx4_roce_qp *qp);
 
-/* --- roce_gid.c --- */
+/* --- gid.c --- */
 int mlx4_roce_gids_init(struct mlx4_roce *r);
-int mlx4_roce_set_gids(struct tp_roce_dev *dev, const struct tp_roce_gid *table);
+int mlx4_roce_set_gids(struct troce_dev *dev, const struct troce_gid *table);
 /* Place of a VLAN in the card's table; 0: it has none. */
 uint32_t mlx4_roce_vlan_index(const struct mlx4_roce *r, uint16_t vid);
 
-/* --- roce_ib.c --- */
+/* --- ib.c --- */
 unsigned int mlx4_ib_progress(struct mlx4_roce *r);
 
-/* --- roce_qp1.c --- */
+/* --- qp1.c --- */
 int mlx4_roce_qp1_create(struct mlx4_roce *r);
 void mlx4_roce_qp1_destroy(struct mlx4_roce *r);
-int mlx4_roce_mad_send(struct tp_roce_dev *dev, const struct tp_roce_mad *mad);
-unsigned int mlx4_roce_progress(struct tp_roce_dev *dev);
+int mlx4_roce_mad_send(struct troce_dev *dev, const struct troce_mad *mad);
+unsigned int mlx4_roce_progress(struct troce_dev *dev);
 
-/* --- roce_event.c --- */
+/* --- event.c --- */
 int mlx4_roce_events_start(struct mlx4_roce *r);
 void mlx4_roce_events_stop(struct mlx4_roce *r);
 /* Nothing completes any more: posts are refused, polls flush, waiters are woken. */
 void mlx4_roce_dead(struct mlx4_roce *r);
 
-/* --- roce_stats.c --- */
-int mlx4_roce_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg);
+/* --- stats.c --- */
+int mlx4_roce_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg);
 
-#endif /* MLX4_ROCE_H */
+#endif /* MLX4_VERBS_VERBS_H */

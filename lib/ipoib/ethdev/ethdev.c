@@ -7,8 +7,8 @@
 
 #include <rte_malloc.h>
 
-#include "cm.h"
-#include "port.h"
+#include "lib/ipoib/port/cm.h"
+#include "lib/ipoib/port/port.h"
 #include "tp_roce.h"
 
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM)
@@ -38,24 +38,6 @@ ipoib_configure(struct rte_eth_dev *dev)
 	p->num_rx = dev->data->nb_rx_queues;
 	p->num_tx = dev->data->nb_tx_queues;
 	return 0;
-}
-
-void
-ipoib_link_update(struct ipoib_port *p)
-{
-	struct rte_eth_link link = {
-		.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN,
-		.link_duplex = RTE_ETH_LINK_FULL_DUPLEX,
-		.link_autoneg = RTE_ETH_LINK_AUTONEG,
-		.link_status = p->started && p->core.up ? RTE_ETH_LINK_UP : RTE_ETH_LINK_DOWN,
-	};
-	bool was = p->eth->data->dev_link.link_status == RTE_ETH_LINK_UP;
-
-	if (link.link_status == RTE_ETH_LINK_UP)
-		link.link_speed = p->speed;
-	rte_eth_linkstatus_set(p->eth, &link);
-	if (was != (link.link_status == RTE_ETH_LINK_UP) && p->eth->data->dev_conf.intr_conf.lsc != 0)
-		rte_eth_dev_callback_process(p->eth, RTE_ETH_EVENT_INTR_LSC, NULL);
 }
 
 /* Room for the longest packet behind the place of its GRH, which lies in the headroom as far as it goes. */
@@ -333,7 +315,7 @@ ipoib_infos(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->flow_type_rss_offloads = ipoib_rss_types(p);
 	info->max_rx_queues = info->flow_type_rss_offloads != 0 ? IPOIB_QUEUES : 1;
 	info->max_tx_queues = p->conf.connected ? 1 : IPOIB_QUEUES;
-	info->hash_key_size = info->flow_type_rss_offloads != 0 ? TP_RSS_KEY_LEN : 0;
+	info->hash_key_size = info->flow_type_rss_offloads != 0 ? RETA_RSS_KEY_LEN : 0;
 	info->reta_size = ipoib_reta_size(p);
 	info->max_mac_addrs = 1;
 	info->rx_desc_lim = lim;

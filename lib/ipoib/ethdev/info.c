@@ -6,8 +6,8 @@
 
 #include <rte_string_fns.h>
 
-#include "cm.h"
-#include "port.h"
+#include "lib/ipoib/port/cm.h"
+#include "lib/ipoib/port/port.h"
 
 struct ipoib_port *
 ipoib_port_of(uint16_t port_id)

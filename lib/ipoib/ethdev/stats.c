@@ -6,8 +6,8 @@
 
 #include <rte_string_fns.h>
 
-#include "cm.h"
-#include "port.h"
+#include "lib/ipoib/port/cm.h"
+#include "lib/ipoib/port/port.h"
 
 static const char *const drop_names[][2] = {
 #define ROW(id, name, text) {"drop_" name, text},

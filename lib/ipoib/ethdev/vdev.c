@@ -9,10 +9,8 @@
 #include <rte_kvargs.h>
 #include <rte_string_fns.h>
 
-#include "port.h"
+#include "lib/ipoib/port/port.h"
 #include "vdev_eth.h"
-
-RTE_LOG_REGISTER(ipoib_logtype, pmd.net.ipoib, NOTICE);
 
 static const struct arg {
 	const char *name;

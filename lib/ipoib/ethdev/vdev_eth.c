@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "port.h"
+#include "lib/ipoib/port/port.h"
 #include "vdev_eth.h"
 
 int

@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What IPoIB ports and their pairs have in common as ethdevs of the virtual bus. */
-#ifndef IPOIB_VDEV_ETH_H
-#define IPOIB_VDEV_ETH_H
+#ifndef IPOIB_ETHDEV_VDEV_ETH_H
+#define IPOIB_ETHDEV_VDEV_ETH_H
 
 #include <bus_vdev_driver.h>
 #include <ethdev_vdev.h>
@@ -34,4 +34,4 @@ int ipoib_vdev_add(const char *prefix, const char *args, uint16_t *port_id);
 /* 0, -EBUSY: the port is started, or another negative errno. */
 int ipoib_vdev_rem(const struct rte_eth_dev *eth);
 
-#endif /* IPOIB_VDEV_ETH_H */
+#endif /* IPOIB_ETHDEV_VDEV_ETH_H */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "pair.h"
-#include "tel_uint.h"
+#include "lib/roce/port/tel_uint.h"
 
 /* What it means for packets, by the name that the provider has for it. */
 static const struct {
@@ -86,7 +86,7 @@ static void
 add(void *arg, const char *name, const char *text, uint64_t value)
 {
 	(void)text;
-	tp_tel_dict_uint(arg, name, value);
+	tel_dict_uint(arg, name, value);
 }
 
 static int

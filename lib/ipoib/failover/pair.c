@@ -10,7 +10,7 @@
 
 #include <rte_string_fns.h>
 
-#include "carry.h"
+#include "lib/ipoib/iface/carry.h"
 #include "pair.h"
 
 #define LOOK_MS 100 /* without a call; notices and failback are due at some time */

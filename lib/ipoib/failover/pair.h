@@ -6,11 +6,11 @@
  * decides which one that is (pair_state.h) and moves what belongs to the traffic (carry.h). Locks: the pair's, then a device's,
  * never two devices'.
  */
-#ifndef IPOIB_PAIR_H
-#define IPOIB_PAIR_H
+#ifndef IPOIB_FAILOVER_PAIR_H
+#define IPOIB_FAILOVER_PAIR_H
 
 #include "pair_state.h"
-#include "port.h"
+#include "lib/ipoib/port/port.h"
 #include "tp_ipoib_pair.h"
 
 struct ipoib_pair;
@@ -73,4 +73,4 @@ extern const struct eth_dev_ops ipoib_pair_ops;
 uint16_t ipoib_pair_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);
 uint16_t ipoib_pair_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t n);
 
-#endif /* IPOIB_PAIR_H */
+#endif /* IPOIB_FAILOVER_PAIR_H */

@@ -6,7 +6,7 @@
 
 #include "pair.h"
 
-#define GROUPS (TP_RETA_MAX / RTE_ETH_RETA_GROUP_SIZE)
+#define GROUPS (RETA_MAX / RTE_ETH_RETA_GROUP_SIZE)
 
 int
 ipoib_pair_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size)
@@ -26,7 +26,7 @@ ipoib_pair_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 
 
 	for (i = 0; i < GROUPS; i++)
 		before[i].mask = UINT64_MAX;
-	if (size > TP_RETA_MAX)
+	if (size > RETA_MAX)
 		return -EINVAL;
 	ret = rte_eth_dev_rss_reta_query(p->member[0], before, size);
 	if (ret == 0)
@@ -50,7 +50,7 @@ ipoib_pair_hash_get(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 int
 ipoib_pair_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 {
-	uint8_t key[TP_RSS_KEY_LEN];
+	uint8_t key[RETA_RSS_KEY_LEN];
 	struct rte_eth_rss_conf before = {.rss_key = key, .rss_key_len = sizeof(key)};
 	struct ipoib_pair *p = dev->data->dev_private;
 	int ret = rte_eth_dev_rss_hash_conf_get(p->member[0], &before);

@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Which of two ports carries: a decision on their states and on time, without ports. */
-#ifndef IPOIB_PAIR_STATE_H
-#define IPOIB_PAIR_STATE_H
+#ifndef IPOIB_FAILOVER_PAIR_STATE_H
+#define IPOIB_FAILOVER_PAIR_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,4 +34,4 @@ int ipoib_pair_ask(struct ipoib_pair_state *s, unsigned int member, uint64_t now
 /* Whether neighbours are to be told now; true once for each notice. */
 bool ipoib_pair_notice(struct ipoib_pair_state *s, uint64_t now_ms);
 
-#endif /* IPOIB_PAIR_STATE_H */
+#endif /* IPOIB_FAILOVER_PAIR_STATE_H */

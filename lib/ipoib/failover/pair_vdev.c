@@ -9,7 +9,7 @@
 #include <rte_string_fns.h>
 
 #include "pair.h"
-#include "vdev_eth.h"
+#include "lib/ipoib/ethdev/vdev_eth.h"
 
 #define REST_LEN 256u
 

@@ -6,8 +6,8 @@
  * addresses behind the port, DHCP clients, and the groups that were reported. One interface is read and then the other one
  * written, so no two locks are held.
  */
-#ifndef IPOIB_CARRY_H
-#define IPOIB_CARRY_H
+#ifndef IPOIB_IFACE_CARRY_H
+#define IPOIB_IFACE_CARRY_H
 
 #include "core.h"
 
@@ -28,4 +28,4 @@ void ipoib_carry_leave(struct ipoib_core *from);
  */
 unsigned int ipoib_announce(struct ipoib_core *c);
 
-#endif /* IPOIB_CARRY_H */
+#endif /* IPOIB_IFACE_CARRY_H */

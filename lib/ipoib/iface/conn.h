@@ -6,8 +6,8 @@
  * for one direction, from who asked for it; packets for groups and short ones without a connection stay datagrams. What a
  * connection is on the card is behind struct ipoib_io.
  */
-#ifndef IPOIB_CONN_H
-#define IPOIB_CONN_H
+#ifndef IPOIB_IFACE_CONN_H
+#define IPOIB_IFACE_CONN_H
 
 #include "core.h"
 
@@ -90,4 +90,4 @@ void ipoib_conns_tick(struct ipoib_core *c);
 /* Tells who sent a packet (encapsulated, r's) that mtu octets pass; takes it. */
 void ipoib_too_big(struct ipoib_core *c, const struct ipoib_remote *r, struct rte_mbuf *m, uint32_t mtu);
 
-#endif /* IPOIB_CONN_H */
+#endif /* IPOIB_IFACE_CONN_H */

@@ -1,136 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-#include <errno.h>
-
+/* Life and events of an interface. */
 #include "carry.h"
 #include "conn.h"
-
-bool
-ipoib_wait_put(struct ipoib_core *c, struct ipoib_wait *w, struct rte_mbuf *m)
-{
-	if (w->n == RTE_DIM(w->pkts)) {
-		ipoib_drop(c, IPOIB_DROP_TX_WAIT_FULL, m);
-		return false;
-	}
-	w->pkts[w->n++] = m;
-	return true;
-}
-
-void
-ipoib_wait_drop(struct ipoib_core *c, struct ipoib_wait *w, enum ipoib_drop why)
-{
-	unsigned int i;
-
-	for (i = 0; i < w->n; i++)
-		ipoib_drop(c, why, w->pkts[i]);
-	w->n = 0;
-}
-
-/* --- addresses behind us -------------------------------------------------------------------------------------------- */
-
-static struct ipoib_local *
-local_find(struct ipoib_core *c, const uint8_t ip[16])
-{
-	unsigned int i;
-
-	for (i = 0; c->num_locals != 0 && i < IPOIB_LOCALS; i++) {
-		if (c->local[i].valid && memcmp(c->local[i].ip, ip, 16) == 0)
-			return &c->local[i];
-	}
-	return NULL;
-}
-
-/* Addresses that say nothing about their owner's place. */
-static bool
-local_worth(const uint8_t ip[16])
-{
-	static const uint8_t zero[16], zero4[16] = {[10] = 0xff, [11] = 0xff};
-
-	return memcmp(ip, zero, 16) != 0 && memcmp(ip, zero4, 16) != 0 && ip[0] != 0xff;
-}
-
-void
-ipoib_local_seen(struct ipoib_core *c, const uint8_t ip[16], const struct rte_ether_addr *mac)
-{
-	struct ipoib_local *l = local_find(c, ip);
-	unsigned int i;
-
-	if (l == NULL) {
-		if (!local_worth(ip) || !rte_is_valid_assigned_ether_addr(mac))
-			return;
-		for (i = 0; i < IPOIB_LOCALS && c->local[i].valid; i++)
-			;
-		if (i == IPOIB_LOCALS)
-			return;
-		l = &c->local[i];
-		*l = (struct ipoib_local){.valid = true};
-		memcpy(l->ip, ip, 16);
-		c->num_locals++;
-		c->dirty = true;
-	}
-	if (!rte_is_same_ether_addr(&l->mac, mac))
-		c->dirty = true;
-	l->mac = *mac;
-	l->touched = 1;
-}
-
-void
-ipoib_local_router(struct ipoib_core *c, const uint8_t ip[16], bool router)
-{
-	struct ipoib_local *l = local_find(c, ip);
-
-	if (l != NULL)
-		l->router = router;
-}
-
-const struct rte_ether_addr *
-ipoib_local_mac(struct ipoib_core *c, const uint8_t ip[16])
-{
-	struct ipoib_local *l = local_find(c, ip);
-
-	if (l == NULL)
-		return &c->mac;
-	l->touched = 1;
-	return &l->mac;
-}
-
-bool
-ipoib_local_has(const struct ipoib_core *c, const struct rte_ether_addr *mac)
-{
-	unsigned int i;
-
-	if (rte_is_same_ether_addr(mac, &c->mac))
-		return true;
-	for (i = 0; c->num_locals != 0 && i < IPOIB_LOCALS; i++) {
-		if (c->local[i].valid && rte_is_same_ether_addr(&c->local[i].mac, mac))
-			return true;
-	}
-	return false;
-}
-
-static void
-locals_age(struct ipoib_core *c)
-{
-	unsigned int i;
-
-	for (i = 0; i < IPOIB_LOCALS; i++) {
-		struct ipoib_local *l = &c->local[i];
-
-		if (!l->valid)
-			continue;
-		l->idle = l->touched != 0 ? 0 : l->idle + 1;
-		l->touched = 0;
-		if (l->idle < c->conf.age)
-			continue;
-		l->valid = false;
-		c->num_locals--;
-		c->stats.aged++;
-		c->dirty = true;
-	}
-}
-
-/* --- life ----------------------------------------------------------------------------------------------------------- */
 
 void
 ipoib_core_init(struct ipoib_core *c, const struct ipoib_core_conf *conf, const struct ipoib_io *io,
@@ -250,7 +123,7 @@ ipoib_core_tick(struct ipoib_core *c, uint64_t now_ms)
 		ipoib_conns_age(c);
 		ipoib_remotes_age(c);
 		ipoib_groups_age(c);
-		locals_age(c);
+		ipoib_locals_age(c);
 	}
 	if (now_ms >= c->monitor_ms) {
 		c->monitor_ms = now_ms + c->conf.monitor_ms;

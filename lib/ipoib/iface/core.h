@@ -6,17 +6,17 @@
  * does not understand. Time is an argument, everything else that happens comes through struct ipoib_io; one thread at a time.
  * The datapath reads snapshots (view.h) that are made here when something has changed.
  */
-#ifndef IPOIB_CORE_H
-#define IPOIB_CORE_H
+#ifndef IPOIB_IFACE_CORE_H
+#define IPOIB_IFACE_CORE_H
 
 #include <sys/queue.h>
 
 #include <infiniband/verbs.h>
 #include <rte_mbuf.h>
 
-#include "../mad/tp_sa.h"
+#include "tp_sa.h"
 #include "drops.h"
-#include "ipoib_addr.h"
+#include "lib/ipoib/wire/ipoib_addr.h"
 
 #define IPOIB_REMOTES 4096u /* neighbours of an interface */
 #define IPOIB_GROUPS 512u
@@ -253,7 +253,7 @@ void ipoib_core_tx(struct ipoib_core *c, struct rte_mbuf *m);
 /* A packet that came, with the room for its GRH in front; takes it. */
 void ipoib_core_rx(struct ipoib_core *c, struct rte_mbuf *m, const struct ipoib_meta *meta);
 
-/* --- remote.c ------------------------------------------------------------------------------------------------------ */
+/* --- neighbour.c --------------------------------------------------------------------------------------------------- */
 
 static inline struct ipoib_hw
 ipoib_own_hw(const struct ipoib_core *c)
@@ -298,10 +298,13 @@ void ipoib_groups_retry(struct ipoib_core *c);
 void ipoib_groups_age(struct ipoib_core *c);
 /* The monitor of I-6 runs. */
 void ipoib_groups_monitor(struct ipoib_core *c);
+
+/* --- query.c ------------------------------------------------------------------------------------------------------- */
+
 /* A general query for the application's hosts, as a router would send it. */
 void ipoib_query(struct ipoib_core *c, bool ipv6);
 
-/* --- locals (core.c) ------------------------------------------------------------------------------------------------ */
+/* --- local.c ------------------------------------------------------------------------------------------------------- */
 
 void ipoib_local_seen(struct ipoib_core *c, const uint8_t ip[16], const struct rte_ether_addr *mac);
 /* Its owner is a router, or is none. */
@@ -309,6 +312,7 @@ void ipoib_local_router(struct ipoib_core *c, const uint8_t ip[16], bool router)
 /* The MAC of an address of IP behind us; the port's own when nobody else has it. */
 const struct rte_ether_addr *ipoib_local_mac(struct ipoib_core *c, const uint8_t ip[16]);
 bool ipoib_local_has(const struct ipoib_core *c, const struct rte_ether_addr *mac);
+void ipoib_locals_age(struct ipoib_core *c);
 static inline void
 ipoib_v4_mapped(const uint8_t v4[4], uint8_t ip[16])
 {
@@ -323,8 +327,11 @@ ipoib_drop(struct ipoib_core *c, enum ipoib_drop why, struct rte_mbuf *m)
 	c->stats.drop[why]++;
 	rte_pktmbuf_free(m);
 }
+
+/* --- wait.c -------------------------------------------------------------------------------------------------------- */
+
 /* False: there is no room, and the packet is gone. */
 bool ipoib_wait_put(struct ipoib_core *c, struct ipoib_wait *w, struct rte_mbuf *m);
 void ipoib_wait_drop(struct ipoib_core *c, struct ipoib_wait *w, enum ipoib_drop why);
 
-#endif /* IPOIB_CORE_H */
+#endif /* IPOIB_IFACE_CORE_H */

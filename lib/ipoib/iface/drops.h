@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Why an IPoIB port drops a packet: one list for the counters, their names and the texts that users read. */
-#ifndef IPOIB_DROPS_H
-#define IPOIB_DROPS_H
+#ifndef IPOIB_IFACE_DROPS_H
+#define IPOIB_IFACE_DROPS_H
 
 #define IPOIB_DROPS(X)                                                                                                 \
 	X(TX_SHORT, "tx_short", "frame shorter than its headers")                                                      \
@@ -46,4 +46,4 @@ enum ipoib_drop {
 		IPOIB_DROP_NUM
 };
 
-#endif /* IPOIB_DROPS_H */
+#endif /* IPOIB_IFACE_DROPS_H */

@@ -8,7 +8,7 @@
 #include <rte_ether.h>
 
 #include "core.h"
-#include "snoop.h"
+#include "lib/ipoib/wire/snoop.h"
 
 #define BACKOFF_MS 1000u
 #define FULL_MEMBER TP_SA_FULL

@@ -9,8 +9,8 @@
 #include <rte_udp.h>
 
 #include "conn.h"
-#include "snoop.h"
-#include "xlate.h"
+#include "lib/ipoib/wire/snoop.h"
+#include "lib/ipoib/wire/xlate.h"
 
 #define V4_DST 16u /* in the header of IPv4 */
 #define V6_SRC 8u  /* in that of IPv6 */
@@ -493,30 +493,5 @@ ipoib_core_rx(struct ipoib_core *c, struct rte_mbuf *m, const struct ipoib_meta 
 		return;
 	head = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
 	memcpy(head, &eth, sizeof(eth));
-	c->io.deliver(c->io.arg, m);
-}
-
-void
-ipoib_query(struct ipoib_core *c, bool ipv6)
-{
-	static const uint8_t all_hosts[6] = {0x01, 0, 0x5e, 0, 0, 1}, all_nodes[6] = {0x33, 0x33, 0, 0, 0, 1};
-	struct rte_mbuf *m = fresh(c, IPOIB_DROP_RX_NO_MBUF);
-	uint8_t l3[IPOIB_QUERY_MAX], *p;
-	unsigned int n;
-
-	if (m == NULL)
-		return;
-	n = ipv6 ? ipoib_query_v6(c->guid, l3) : ipoib_query_v4(l3);
-	p = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(RTE_ETHER_HDR_LEN + n));
-	if (p == NULL) {
-		ipoib_drop(c, IPOIB_DROP_RX_NO_MBUF, m);
-		return;
-	}
-	memcpy(p, ipv6 ? all_nodes : all_hosts, sizeof(all_nodes));
-	memcpy(p + 6, &c->mac, 6);
-	p[11] ^= 1; /* a query of its own address would look like a loop to the host */
-	ib_put16(p + 12, ipv6 ? RTE_ETHER_TYPE_IPV6 : RTE_ETHER_TYPE_IPV4);
-	memcpy(p + RTE_ETHER_HDR_LEN, l3, n);
-	c->stats.queries++;
 	c->io.deliver(c->io.arg, m);
 }

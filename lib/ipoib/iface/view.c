@@ -181,3 +181,22 @@ ipoib_view_make(struct ipoib_core *c)
 	c->dirty = false;
 	return v;
 }
+
+uint64_t
+ipoib_view_local_mac(const struct ipoib_view *v, uint16_t etype, const uint8_t *l3)
+{
+	const struct ipoib_local_ent *e;
+	uint64_t id[2];
+	uint8_t ip[16];
+
+	if (etype == RTE_BE16(RTE_ETHER_TYPE_IPV4))
+		ipoib_v4_mapped(l3 + 16, ip);
+	else
+		memcpy(ip, l3 + 24, 16);
+	memcpy(id, ip, 16);
+	e = ipoib_view_local(v, id);
+	if (e == NULL)
+		return v->mac;
+	*e->touched = 1;
+	return e->mac;
+}

@@ -5,8 +5,8 @@
  * What the datapath knows of an interface: a snapshot that never changes, replaced as a whole. Tables are open hashes with at
  * most half of their places taken; an empty place ends a search.
  */
-#ifndef IPOIB_VIEW_H
-#define IPOIB_VIEW_H
+#ifndef IPOIB_IFACE_VIEW_H
+#define IPOIB_IFACE_VIEW_H
 
 #include <rte_branch_prediction.h>
 
@@ -126,7 +126,9 @@ ipoib_view_local(const struct ipoib_view *v, const uint64_t id[2])
 	return e;
 }
 
+/* The MAC of the host behind the port that a packet is for; l3: its header of IP. */
+uint64_t ipoib_view_local_mac(const struct ipoib_view *v, uint16_t etype, const uint8_t *l3);
 /* A snapshot of the interface as it is; NULL: no memory. Freed by free(). */
 struct ipoib_view *ipoib_view_make(struct ipoib_core *c);
 
-#endif /* IPOIB_VIEW_H */
+#endif /* IPOIB_IFACE_VIEW_H */

@@ -34,7 +34,7 @@ now_ms(void)
 /* --- notes --------------------------------------------------------------------------------------------------------------- */
 
 static void
-on_event(struct tp_cm_owner *owner, const struct tcm_event *ev)
+on_event(struct troce_cm_owner *owner, const struct tcm_event *ev)
 {
 	struct ipoib_rc *rc = RTE_PTR_SUB(owner, offsetof(struct ipoib_rc, owner));
 	struct ipoib_cm *cm = rc->port->cm;
@@ -69,7 +69,7 @@ rc_new(struct ipoib_port *p, struct ipoib_conn *conn)
 }
 
 static void
-on_request(struct tp_cm_owner *owner, const struct tcm_event *ev)
+on_request(struct troce_cm_owner *owner, const struct tcm_event *ev)
 {
 	struct ipoib_cm *cm = RTE_PTR_SUB(owner, offsetof(struct ipoib_cm, service.owner));
 	struct ipoib_rc *rc = rc_new(cm->port, NULL);
@@ -106,9 +106,9 @@ rc_release(struct ipoib_rc *rc)
 
 	if (rc->tcm == NULL)
 		return;
-	(void)tp_cm_ib_lock(ipoib_device_ctx(rc->port->device));
+	(void)troce_cm_ib_lock(ipoib_device_ctx(rc->port->device));
 	tcm_release(rc->tcm);
-	tp_cm_ib_unlock();
+	troce_cm_ib_unlock();
 	rc->tcm = NULL;
 	pthread_mutex_lock(&cm->note_lock);
 	for (n = TAILQ_FIRST(&cm->notes); n != NULL; n = after) {
@@ -141,7 +141,7 @@ static int
 send_req(struct ipoib_rc *rc, const struct tp_sa_path *path, uint32_t peer_qpn)
 {
 	const struct ipoib_core *c = &rc->port->core;
-	struct tp_roce_path way = {
+	struct troce_path way = {
 		.type = IBV_GID_TYPE_IB,
 		.vlan = TP_ROCE_NO_VLAN,
 		.dgid = path->dgid,
@@ -176,9 +176,9 @@ send_req(struct ipoib_rc *rc, const struct tp_sa_path *path, uint32_t peer_qpn)
 
 	memcpy(way.sgid.raw, c->place.gid, sizeof(way.sgid.raw));
 	ipoib_cm_data_put(c->place.qpn, c->conf.cm_mtu, req.private_data);
-	core = tp_cm_ib_lock(ipoib_device_ctx(rc->port->device));
+	core = troce_cm_ib_lock(ipoib_device_ctx(rc->port->device));
 	ret = tcm_connect(core, &way, &req, &rc->owner, &rc->tcm);
-	tp_cm_ib_unlock();
+	troce_cm_ib_unlock();
 	return ret;
 }
 
@@ -221,9 +221,9 @@ take_rep(struct ipoib_rc *rc, const struct cm_rep *rep)
 	ret = ipoib_rc_qp_ready(rc, rep->qpn, rep->psn, rep->rnr_retry);
 	if (ret != 0)
 		return ret;
-	(void)tp_cm_ib_lock(ipoib_device_ctx(rc->port->device));
+	(void)troce_cm_ib_lock(ipoib_device_ctx(rc->port->device));
 	ret = tcm_rtu(rc->tcm, NULL, 0);
-	tp_cm_ib_unlock();
+	troce_cm_ib_unlock();
 	if (ret != 0)
 		return ret;
 	rc->stall_ms = now_ms() + IPOIB_RC_STALL_MS;
@@ -249,9 +249,9 @@ send_rep(struct ipoib_rc *rc, const struct cm_req *req)
 	int ret;
 
 	ipoib_cm_data_put(c->place.qpn, c->conf.cm_mtu, rep.private_data);
-	(void)tp_cm_ib_lock(ipoib_device_ctx(rc->port->device));
+	(void)troce_cm_ib_lock(ipoib_device_ctx(rc->port->device));
 	ret = tcm_accept(rc->tcm, &rep);
-	tp_cm_ib_unlock();
+	troce_cm_ib_unlock();
 	return ret;
 }
 
@@ -308,10 +308,10 @@ request(struct ipoib_rc *rc, const struct cm_req *req)
 
 	if (ret == 0)
 		return;
-	(void)tp_cm_ib_lock(ipoib_device_ctx(rc->port->device));
+	(void)troce_cm_ib_lock(ipoib_device_ctx(rc->port->device));
 	(void)tcm_reject(rc->tcm, ret == -EBUSY || ret == -EPROTO ? CM_REJ_CONSUMER : CM_REJ_NO_RESOURCES, NULL, 0,
 			 NULL, 0);
-	tp_cm_ib_unlock();
+	troce_cm_ib_unlock();
 	rc_release(rc);
 	if (rc->qp != NULL) {
 		ipoib_publish(rc->port, NULL);
@@ -437,7 +437,7 @@ ipoib_cm_open(struct ipoib_port *p)
 	cm->service.owner.event = on_request;
 	ret = ipoib_cm_queues_open(cm);
 	if (ret == 0)
-		ret = -tp_cm_ib_listen(ipoib_device_ctx(p->device), &cm->service);
+		ret = -troce_cm_ib_listen(ipoib_device_ctx(p->device), &cm->service);
 	if (ret != 0)
 		cm_free(p);
 	return ret;
@@ -455,7 +455,7 @@ ipoib_cm_close(struct ipoib_port *p)
 		return;
 	ipoib_publish(p, NULL);
 	p->core.dirty = true;
-	tp_cm_ib_unlisten(ipoib_device_ctx(p->device), &cm->service);
+	troce_cm_ib_unlisten(ipoib_device_ctx(p->device), &cm->service);
 	/* Requests that nobody has looked at. */
 	while ((n = note_take(cm)) != NULL) {
 		rc = n->rc;

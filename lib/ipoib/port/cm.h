@@ -6,11 +6,11 @@
  * direction. The bursts of the port's queues send (cm_tx.c) and receive (cm_rx.c) while a snapshot says so; the control thread
  * makes and ends connections (cm.c, cm_qp.c) and touches what bursts use only when they have no snapshot.
  */
-#ifndef IPOIB_CM_H
-#define IPOIB_CM_H
+#ifndef IPOIB_PORT_CM_H
+#define IPOIB_PORT_CM_H
 
-#include "../roce/cm_ib.h"
-#include "conn.h"
+#include "lib/roce/rdma/cm_ib.h"
+#include "lib/ipoib/iface/conn.h"
 #include "port.h"
 
 #define IPOIB_RC_SENDS 64u       /* of a connection, in flight */
@@ -26,7 +26,7 @@
 /* A connection as the card and its manager have it. */
 struct ipoib_rc {
 	TAILQ_ENTRY(ipoib_rc) next;
-	struct tp_cm_owner owner;
+	struct troce_cm_owner owner;
 	struct ipoib_port *port;
 	struct ipoib_conn *conn; /* NULL: a request that was not looked at */
 	struct tcm_conn *tcm;    /* NULL: released */
@@ -57,7 +57,7 @@ struct ipoib_slot {
 
 struct ipoib_cm {
 	struct ipoib_port *port;
-	struct tp_cm_service service;
+	struct troce_cm_service service;
 	TAILQ_HEAD(, ipoib_rc) rcs;
 	pthread_mutex_t note_lock; /* of notes */
 	TAILQ_HEAD(, ipoib_note) notes;
@@ -128,4 +128,4 @@ bool ipoib_cm_stalled(struct ipoib_rc *rc, uint64_t now_ms);
 void ipoib_cm_hold(struct ipoib_cm *cm);
 void ipoib_cm_fill(struct ipoib_cm *cm);
 
-#endif /* IPOIB_CM_H */
+#endif /* IPOIB_PORT_CM_H */

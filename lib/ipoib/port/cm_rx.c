@@ -138,7 +138,7 @@ take(struct ipoib_rxq *q, const struct ipoib_view *v, struct rte_mbuf *m, const 
 		return false;
 	}
 	if (unlikely(v->locals != 0))
-		dst = ipoib_rx_local(v, etype, base + IPOIB_ENCAP_LEN);
+		dst = ipoib_view_local_mac(v, etype, base + IPOIB_ENCAP_LEN);
 	rte_pktmbuf_prepend(m, SHIFT);
 	memcpy(base - SHIFT, &dst, RTE_ETHER_ADDR_LEN);
 	memcpy(base - SHIFT + RTE_ETHER_ADDR_LEN, &from->mac, RTE_ETHER_ADDR_LEN);

@@ -5,13 +5,13 @@
  * What is counted. Each counter has one writer and only grows; a reset notes where it stands, and what is told is what has come
  * since. So a burst that is at work loses no packet to a reset, and undoes none.
  */
-#ifndef IPOIB_COUNTS_H
-#define IPOIB_COUNTS_H
+#ifndef IPOIB_PORT_COUNTS_H
+#define IPOIB_PORT_COUNTS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "drops.h"
+#include "lib/ipoib/iface/drops.h"
 
 struct ipoib_rx_counts {
 	uint64_t packets, bytes, multicast, nombuf, handed;
@@ -55,4 +55,4 @@ ipoib_counts_reset(void *base, const void *n, size_t size)
 		__atomic_store_n(&to[i], ipoib_count(&from[i]), __ATOMIC_RELAXED);
 }
 
-#endif /* IPOIB_COUNTS_H */
+#endif /* IPOIB_PORT_COUNTS_H */

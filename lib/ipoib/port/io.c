@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../mad/tp_sa.h"
+#include "tp_sa.h"
 #include "cm.h"
 #include "port.h"
 #include "tp_roce.h"

@@ -9,8 +9,8 @@
  * The datapath's snapshot is replaced by the control thread, which then waits until no burst that began before is at work:
  * bursts count their begin and end, and membarrier(2) makes the fence for both sides.
  */
-#ifndef IPOIB_PORT_H
-#define IPOIB_PORT_H
+#ifndef IPOIB_PORT_PORT_H
+#define IPOIB_PORT_PORT_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,13 +19,13 @@
 #include <rte_ring.h>
 #include <rte_version.h>
 
-#include <tp_reta.h>
+#include "lib/reta/reta.h"
 
-#include "core.h"
+#include "lib/ipoib/iface/core.h"
 #include "counts.h"
 #include "tp_ipoib.h"
 #include "tp_roce.h"
-#include "view.h"
+#include "lib/ipoib/iface/view.h"
 
 extern int ipoib_logtype;
 #define IPOIB_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, ipoib_logtype, "ipoib: " fmt "\n", ##__VA_ARGS__)
@@ -119,11 +119,11 @@ struct ipoib_retired {
 /* How packets are spread over receive queues, as the application wants it. */
 struct ipoib_rss {
 	uint64_t hf; /* RTE_ETH_RSS_*, 0: all go to the queue of entry 0 */
-	uint8_t key[TP_RSS_KEY_LEN];
-	uint16_t reta[TP_RETA_MAX], size;
+	uint8_t key[RETA_RSS_KEY_LEN];
+	uint16_t reta[RETA_MAX], size;
 };
 
-struct ipoib_pool_mr; /* queue.c */
+struct ipoib_pool_mr; /* pool.c */
 struct ipoib_answer;  /* io.c */
 TAILQ_HEAD(ipoib_answers, ipoib_answer);
 
@@ -217,10 +217,6 @@ void ipoib_rx_fill(struct ipoib_rxq *q);
 void ipoib_tx_reap(struct ipoib_txq *q);
 /* Frees what was posted and will not complete. */
 void ipoib_tx_forget(struct ipoib_txq *q);
-/* The MAC of the host behind the port that a packet is for. */
-uint64_t ipoib_rx_local(const struct ipoib_view *v, uint16_t etype, const uint8_t *l3);
-/* The control thread gets it; takes it. */
-void ipoib_tx_hand_over(struct ipoib_txq *q, struct rte_mbuf *m);
 
 /* --- cm_rx.c, cm_tx.c: for bursts with a snapshot of connected mode ------------------------------------------------------ */
 
@@ -243,14 +239,34 @@ void ipoib_queues_reset(struct ipoib_port *p);
 int ipoib_queues_qkey(struct ipoib_port *p, uint32_t qkey);
 /* A queue pair of the application's has stopped. */
 bool ipoib_queues_broken(const struct ipoib_port *p);
+
+/* --- pool.c ---------------------------------------------------------------------------------------------------------- */
+
+/* The key of a pool's memory; registers it at its first packet, until the pool goes. 0 or a negative errno. */
+int ipoib_pool_lkey(struct ipoib_port *p, struct rte_mempool *pool, uint32_t *lkey);
+/* Registrations of pools that go are taken back. 0 or a negative errno. */
+int ipoib_pools_watch(struct ipoib_port *p);
+/* Takes back all registrations. */
+void ipoib_pools_free(struct ipoib_port *p);
+
+/* --- qp_ready.c ------------------------------------------------------------------------------------------------------ */
+
 /* RESET, INIT, RTR, RTS of p->qp and of a table; 0 or a negative errno. */
 int ipoib_qp_ready(struct ipoib_port *p, struct ibv_qp *qp);
 int ipoib_table_ready(struct ipoib_port *p, struct tp_roce_table *table);
+
+/* --- slow.c ---------------------------------------------------------------------------------------------------------- */
+
+/* The control thread gets a burst's packet; takes it. */
+void ipoib_tx_hand_over(struct ipoib_txq *q, struct rte_mbuf *m);
 /* Sends a packet of the control thread; takes it. */
 void ipoib_slow_send(struct ipoib_port *p, struct ibv_ah *ah, uint32_t qpn, struct rte_mbuf *m);
 void ipoib_slow_reap(struct ipoib_port *p);
-/* The key of a pool's memory; registers it at its first packet, until the pool goes. 0 or a negative errno. */
-int ipoib_pool_lkey(struct ipoib_port *p, struct rte_mempool *pool, uint32_t *lkey);
+
+/* --- link.c ---------------------------------------------------------------------------------------------------------- */
+
+/* Tells ethdev whether the link is up. */
+void ipoib_link_update(struct ipoib_port *p);
 
 /* --- rss.c ------------------------------------------------------------------------------------------------------------- */
 
@@ -296,23 +312,27 @@ struct tp_sa;
 uint64_t ipoib_now_ms(void);
 /* A thread that may run on any CPU. 0 or a negative errno. */
 int ipoib_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
-struct ipoib_device *ipoib_device_get(const char *name, int *err);
-void ipoib_device_put(struct ipoib_device *d);
-int ipoib_device_add(struct ipoib_device *d, struct ipoib_port *p);
-void ipoib_device_del(struct ipoib_device *d, struct ipoib_port *p);
 void ipoib_device_lock(struct ipoib_device *d);
 void ipoib_device_unlock(struct ipoib_device *d);
 struct ibv_context *ipoib_device_ctx(struct ipoib_device *d);
 struct tp_sa *ipoib_device_sa(struct ipoib_device *d);
 const char *ipoib_device_name(const struct ipoib_device *d);
 uint64_t ipoib_device_guid(struct ipoib_device *d);
+/* --- devices.c -------------------------------------------------------------------------------------------------------- */
+
+struct ipoib_device *ipoib_device_get(const char *name, int *err);
+void ipoib_device_put(struct ipoib_device *d);
+int ipoib_device_add(struct ipoib_device *d, struct ipoib_port *p);
+void ipoib_device_del(struct ipoib_device *d, struct ipoib_port *p);
+
+/* --- worker.c --------------------------------------------------------------------------------------------------------- */
+
 /* Looks at the port's state anew, for a port that starts. */
 void ipoib_device_look(struct ipoib_device *d, struct ipoib_port *p);
 
 /* --- ethdev.c ---------------------------------------------------------------------------------------------------------- */
 
 extern const struct eth_dev_ops ipoib_eth_ops;
-void ipoib_link_update(struct ipoib_port *p);
 /* NULL: it is another driver's. */
 struct ipoib_port *ipoib_port_of(uint16_t port_id);
 
@@ -338,4 +358,4 @@ void ipoib_own_counters(const struct ipoib_port *p, tp_ipoib_counter_fn fn, void
 int ipoib_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsigned int n);
 int ipoib_xstats_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, unsigned int n);
 
-#endif /* IPOIB_PORT_H */
+#endif /* IPOIB_PORT_PORT_H */

@@ -10,97 +10,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <rte_errno.h>
-
 #include "port.h"
 #include "tp_roce.h"
 
 #define DRAIN_MS 1000u /* for the card to give back what a stopped queue pair had */
-
-/* --- memory ---------------------------------------------------------------------------------------------------------- */
-
-struct ipoib_pool_mr {
-	SLIST_ENTRY(ipoib_pool_mr) next;
-	struct rte_mempool *pool;
-	struct ibv_mr *mr;
-	int err; /* why there is none: asked for once, and told once */
-};
-
-static struct ipoib_pool_mr *
-pool_add(struct ipoib_port *p, struct rte_mempool *pool)
-{
-	struct ipoib_pool_mr *e = calloc(1, sizeof(*e));
-
-	if (e == NULL)
-		return NULL;
-	e->pool = pool;
-	e->mr = tp_roce_reg_mempool(p->pd, pool, IBV_ACCESS_LOCAL_WRITE);
-	if (e->mr == NULL) {
-		e->err = -errno;
-		IPOIB_LOG(ERR, "port %u: pool %s cannot be registered, what it holds is not sent: %s", p->port_id,
-			  pool->name, strerror(errno));
-	}
-	SLIST_INSERT_HEAD(&p->mrs, e, next);
-	return e;
-}
-
-int
-ipoib_pool_lkey(struct ipoib_port *p, struct rte_mempool *pool, uint32_t *lkey)
-{
-	struct ipoib_pool_mr *e;
-	int ret = -ENOMEM;
-
-	pthread_mutex_lock(&p->mr_lock);
-	SLIST_FOREACH(e, &p->mrs, next)
-	{
-		if (e->pool == pool)
-			break;
-	}
-	if (e == NULL)
-		e = pool_add(p, pool);
-	if (e != NULL)
-		ret = e->err;
-	if (ret == 0)
-		*lkey = e->mr->lkey;
-	pthread_mutex_unlock(&p->mr_lock);
-	return ret;
-}
-
-/* Takes the registration of a pool back, or of all (NULL). */
-static void
-pools_free(struct ipoib_port *p, const struct rte_mempool *pool)
-{
-	struct ipoib_pool_mr *e, *after;
-
-	pthread_mutex_lock(&p->mr_lock);
-	for (e = SLIST_FIRST(&p->mrs); e != NULL; e = after) {
-		after = SLIST_NEXT(e, next);
-		if (pool != NULL && e->pool != pool)
-			continue;
-		SLIST_REMOVE(&p->mrs, e, ipoib_pool_mr, next);
-		if (e->mr != NULL)
-			tp_roce_dereg_mr(e->mr);
-		free(e);
-	}
-	pthread_mutex_unlock(&p->mr_lock);
-}
-
-/* A pool goes: the next one may lie at its address, in other memory. A burst of other pools may be at work. */
-static void
-pool_event(enum rte_mempool_event event, struct rte_mempool *pool, void *arg)
-{
-	struct ipoib_port *p = arg;
-	unsigned int i;
-
-	if (event != RTE_MEMPOOL_EVENT_DESTROY)
-		return;
-	pools_free(p, pool);
-	for (i = 0; i < p->num_tx; i++) {
-		struct rte_mempool *last = pool;
-
-		atomic_compare_exchange_strong(&p->txq[i]->last_pool, &last, NULL);
-	}
-}
 
 /* --- queue pairs ----------------------------------------------------------------------------------------------------- */
 
@@ -248,10 +161,8 @@ ipoib_queues_open(struct ipoib_port *p)
 	p->pd = tp_roce_alloc_pd(ipoib_device_ctx(p->device));
 	if (p->pd == NULL)
 		return -errno;
-	ret = rte_mempool_event_callback_register(pool_event, p);
-	if (ret != 0)
-		ret = -rte_errno;
-	else
+	ret = ipoib_pools_watch(p);
+	if (ret == 0)
 		ret = cqs_open(p);
 	if (ret == 0)
 		ret = qps_open(p);
@@ -263,43 +174,6 @@ ipoib_queues_open(struct ipoib_port *p)
 }
 
 /* --- states ---------------------------------------------------------------------------------------------------------- */
-
-static const struct {
-	enum ibv_qp_state to;
-	int mask;
-} steps[] = {
-	{IBV_QPS_INIT, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY},
-	{IBV_QPS_RTR, IBV_QP_STATE},
-	{IBV_QPS_RTS, IBV_QP_STATE | IBV_QP_SQ_PSN},
-};
-
-int
-ipoib_qp_ready(struct ipoib_port *p, struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = {.pkey_index = (uint16_t)p->pkey_index, .port_num = 1, .qkey = p->qkey};
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < RTE_DIM(steps) && err == 0; i++) {
-		attr.qp_state = steps[i].to;
-		err = tp_roce_modify_qp(qp, &attr, steps[i].mask);
-	}
-	return -err;
-}
-
-int
-ipoib_table_ready(struct ipoib_port *p, struct tp_roce_table *table)
-{
-	struct ibv_qp_attr attr = {.pkey_index = (uint16_t)p->pkey_index, .port_num = 1, .qkey = p->qkey};
-	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < RTE_DIM(steps) && err == 0; i++) {
-		attr.qp_state = steps[i].to;
-		err = tp_roce_modify_table(table, &attr, steps[i].mask);
-	}
-	return -err;
-}
 
 static void
 qp_state(struct ibv_qp *qp, enum ibv_qp_state state)
@@ -511,56 +385,11 @@ ipoib_queues_close(struct ipoib_port *p)
 	}
 	for (i = 0; i < p->num_rx; i++)
 		rx_close(p, p->rxq[i]);
-	rte_mempool_event_callback_unregister(pool_event, p);
-	pools_free(p, NULL);
+	ipoib_pools_free(p);
 	if (p->pd != NULL)
 		tp_roce_dealloc_pd(p->pd);
 	p->slow_qp = p->qp = NULL;
 	p->table = NULL;
 	p->slow_cq = NULL;
 	p->pd = NULL;
-}
-
-/* --- the control thread's packets ------------------------------------------------------------------------------------ */
-
-void
-ipoib_slow_reap(struct ipoib_port *p)
-{
-	struct ibv_wc wc[8];
-	int n, i;
-
-	while ((n = ibv_poll_cq(p->slow_cq, RTE_DIM(wc), wc)) > 0) {
-		for (i = 0; i < n; i++) {
-			rte_pktmbuf_free((struct rte_mbuf *)(uintptr_t)wc[i].wr_id);
-			p->n.tx_error += wc[i].status != IBV_WC_SUCCESS && p->ready;
-		}
-		p->slow_inflight -= (uint32_t)n;
-	}
-}
-
-void
-ipoib_slow_send(struct ipoib_port *p, struct ibv_ah *ah, uint32_t qpn, struct rte_mbuf *m)
-{
-	struct ibv_sge sge = {.addr = rte_pktmbuf_mtod(m, uintptr_t), .length = m->data_len};
-	struct ibv_send_wr wr = {
-		.wr_id = (uintptr_t)m,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED | ((m->ol_flags & IPOIB_TX_CHECKSUMS) != 0 ? IBV_SEND_IP_CSUM : 0),
-		.wr.ud = {.ah = ah, .remote_qpn = qpn, .remote_qkey = p->qkey},
-	};
-	struct ibv_send_wr *bad;
-
-	if (p->slow_inflight == IPOIB_SLOW_SENDS)
-		ipoib_slow_reap(p);
-	if (!p->ready || m->nb_segs != 1 || p->slow_inflight == IPOIB_SLOW_SENDS ||
-	    ipoib_pool_lkey(p, m->pool, &sge.lkey) != 0 || ibv_post_send(p->slow_qp, &wr, &bad) != 0) {
-		p->n.tx_error++;
-		rte_pktmbuf_free(m);
-		return;
-	}
-	p->slow_inflight++;
-	p->n.slow_sent++;
-	p->n.slow_bytes += sge.length + RTE_ETHER_HDR_LEN - IPOIB_ENCAP_LEN;
 }

@@ -30,10 +30,10 @@ static const struct {
 	{RTE_ETH_RSS_NONFRAG_IPV6_UDP, TP_ROCE_RSS_UDP_IPV6},
 };
 
-static struct tp_reta_who
+static struct reta_who
 who(const struct ipoib_port *p)
 {
-	return (struct tp_reta_who){.driver = "ipoib", .port_id = p->port_id, .logtype = ipoib_logtype};
+	return (struct reta_who){.driver = "ipoib", .port_id = p->port_id, .logtype = ipoib_logtype};
 }
 
 uint64_t
@@ -57,18 +57,18 @@ ipoib_reta_size(const struct ipoib_port *p)
 	struct tp_roce_rss_caps caps;
 
 	tp_roce_query_rss(ipoib_device_ctx(p->device), &caps);
-	return (uint16_t)RTE_MIN(caps.max_rings, TP_RETA_MAX);
+	return (uint16_t)RTE_MIN(caps.max_rings, RETA_MAX);
 }
 
 /* Entry i goes to ring i of a table of equal shares, which is repeated. */
 static void
 default_reta(struct ipoib_rss *rss, uint16_t queues)
 {
-	uint16_t queue[IPOIB_QUEUES], even[TP_RETA_MAX], len, i;
+	uint16_t queue[IPOIB_QUEUES], even[RETA_MAX], len, i;
 
 	for (i = 0; i < queues; i++)
 		queue[i] = i;
-	len = tp_reta_even(even, queue, queues, rss->size);
+	len = reta_even(even, queue, queues, rss->size);
 	for (i = 0; i < rss->size; i++)
 		rss->reta[i] = even[i % len];
 }
@@ -82,11 +82,11 @@ ipoib_rss_configure(struct rte_eth_dev *dev)
 	struct ipoib_rss rss = {.size = ipoib_reta_size(p)};
 	int ret;
 
-	memcpy(rss.key, tp_rss_default_key, sizeof(rss.key));
+	memcpy(rss.key, reta_rss_default_key, sizeof(rss.key));
 	if ((conf->rxmode.mq_mode & RTE_ETH_MQ_RX_RSS_FLAG) != 0) {
-		const struct tp_reta_who w = who(p);
+		const struct reta_who w = who(p);
 
-		ret = tp_rss_check(&w, asked, ipoib_rss_types(p));
+		ret = reta_rss_check(&w, asked, ipoib_rss_types(p));
 		if (ret != 0)
 			return ret;
 		rss.hf = asked->rss_hf;
@@ -118,12 +118,12 @@ ipoib_rss_serving(const struct ipoib_port *p, uint16_t queue)
 static struct tp_roce_table *
 table_new(struct ipoib_port *p)
 {
-	struct tp_roce_ring rings[TP_RETA_MAX];
-	uint16_t reta[TP_RETA_MAX] = {0}, period, i;
+	struct tp_roce_ring rings[RETA_MAX];
+	uint16_t reta[RETA_MAX] = {0}, period, i;
 
 	for (i = 0; i < p->rss.size; i++)
 		reta[i] = ipoib_rss_serving(p, p->rss.reta[i]);
-	period = tp_reta_period(reta, p->rss.size);
+	period = reta_period(reta, p->rss.size);
 
 	/* Nothing hashed: the first entry's queue has all. */
 	if (p->rss.hf == 0)
@@ -237,13 +237,13 @@ int
 ipoib_reta_update(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size)
 {
 	struct ipoib_port *p = dev->data->dev_private;
-	const struct tp_reta_who w = who(p);
+	const struct reta_who w = who(p);
 	struct ipoib_rss rss;
 	int ret;
 
 	ipoib_device_lock(p->device);
 	rss = p->rss;
-	ret = tp_reta_set(&w, rss.reta, rss.size, p->num_rx, conf, size);
+	ret = reta_set(&w, rss.reta, rss.size, p->num_rx, conf, size);
 	if (ret == 0)
 		ret = change(p, &rss);
 	ipoib_device_unlock(p->device);
@@ -254,18 +254,18 @@ int
 ipoib_reta_query(struct rte_eth_dev *dev, struct rte_eth_rss_reta_entry64 *conf, uint16_t size)
 {
 	const struct ipoib_port *p = dev->data->dev_private;
-	const struct tp_reta_who w = who(p);
+	const struct reta_who w = who(p);
 
-	return tp_reta_get(&w, p->rss.reta, p->rss.size, conf, size);
+	return reta_get(&w, p->rss.reta, p->rss.size, conf, size);
 }
 
 int
 ipoib_rss_hash_update(struct rte_eth_dev *dev, struct rte_eth_rss_conf *conf)
 {
 	struct ipoib_port *p = dev->data->dev_private;
-	const struct tp_reta_who w = who(p);
+	const struct reta_who w = who(p);
 	struct ipoib_rss rss;
-	int ret = tp_rss_check(&w, conf, ipoib_rss_types(p));
+	int ret = reta_rss_check(&w, conf, ipoib_rss_types(p));
 
 	if (ret != 0)
 		return ret;

@@ -71,25 +71,6 @@ group_mac(const struct ipoib_port *p, const uint8_t *grh)
 	return w;
 }
 
-__rte_noinline uint64_t
-ipoib_rx_local(const struct ipoib_view *v, uint16_t etype, const uint8_t *l3)
-{
-	const struct ipoib_local_ent *e;
-	uint64_t id[2];
-	uint8_t ip[16];
-
-	if (etype == RTE_BE16(RTE_ETHER_TYPE_IPV4))
-		ipoib_v4_mapped(l3 + 16, ip);
-	else
-		memcpy(ip, l3 + 24, 16);
-	memcpy(id, ip, 16);
-	e = ipoib_view_local(v, id);
-	if (e == NULL)
-		return v->mac;
-	*e->touched = 1;
-	return e->mac;
-}
-
 /* Of a received packet, as it lies in an mbuf from its packet type on. */
 struct received {
 	uint32_t type, pkt_len;
@@ -205,7 +186,7 @@ take(struct ipoib_rxq *q, struct burst *b, struct rte_mbuf *m, const struct ibv_
 	}
 	head = b->head;
 	if (unlikely(dst != 0 || b->locals)) {
-		dst = dst != 0 ? dst : ipoib_rx_local(b->v, etype, base + IPOIB_UD_HEAD);
+		dst = dst != 0 ? dst : ipoib_view_local_mac(b->v, etype, base + IPOIB_UD_HEAD);
 		head = (head & ~IPOIB_MAC_MASK) | dst;
 	}
 	/* Destination and source, then the EtherType over the end of the GRH and the encapsulation. */

@@ -2,15 +2,15 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Which packets the datapath may pass on as they are, told by a few octets at fixed places; the others are looked at with care. */
-#ifndef IPOIB_SLOW_H
-#define IPOIB_SLOW_H
+#ifndef IPOIB_PORT_SLOW_H
+#define IPOIB_PORT_SLOW_H
 
 #include <netinet/in.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_ether.h>
 
-#include "xlate.h"
+#include "lib/ipoib/wire/xlate.h"
 
 #define DHCP_PORT RTE_BE16(67)
 
@@ -39,4 +39,4 @@ ipoib_plain(rte_be16_t etype, const uint8_t *l3, enum ipoib_dir dir)
 	return dir == IPOIB_TO_ETH || l3[6] != IPPROTO_HOPOPTS;
 }
 
-#endif /* IPOIB_SLOW_H */
+#endif /* IPOIB_PORT_SLOW_H */

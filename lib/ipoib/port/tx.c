@@ -72,26 +72,6 @@ drop(struct ipoib_txq *q, enum ipoib_drop why, struct rte_mbuf *m)
 	rte_pktmbuf_free(m);
 }
 
-__rte_noinline void
-ipoib_tx_hand_over(struct ipoib_txq *q, struct rte_mbuf *m)
-{
-	/* The control thread writes where others may read. */
-	if (rte_mbuf_refcnt_read(m) != 1 || !RTE_MBUF_DIRECT(m)) {
-		struct rte_mbuf *copy = rte_pktmbuf_copy(m, q->port->pool, 0, UINT32_MAX);
-
-		rte_pktmbuf_free(m);
-		if (copy == NULL) {
-			q->n.drop[IPOIB_DROP_TX_NO_MBUF]++;
-			return;
-		}
-		m = copy;
-	}
-	if (rte_ring_sp_enqueue(q->slow, m) != 0)
-		drop(q, IPOIB_DROP_TX_RING_FULL, m);
-	else
-		q->n.handed++;
-}
-
 /* Where a group's packet goes; NULL: the control thread must see it. */
 static __rte_noinline struct ibv_ah *
 group_ah(struct ipoib_txq *q, const struct ipoib_view *v, const uint8_t *p, uint16_t etype)

@@ -5,8 +5,8 @@
  * Addresses of IPoIB (RFC 4391): the 20 octets of a hardware address, the MGIDs of groups, and the MAC addresses under
  * which an Ethernet application knows both. Pure code.
  */
-#ifndef IPOIB_ADDR_H
-#define IPOIB_ADDR_H
+#ifndef IPOIB_WIRE_IPOIB_ADDR_H
+#define IPOIB_WIRE_IPOIB_ADDR_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 #include <rte_ether.h>
 
-#include "wire.h"
+#include "lib/roce/wire/wire.h"
 
 #define IPOIB_ENCAP_LEN 4u /* EtherType, reserved (RFC 4391, 6) */
 #define IPOIB_HW_TYPE 32u
@@ -96,4 +96,4 @@ bool ipoib_mgid_mac(const uint8_t mgid[16], uint16_t pkey, struct rte_ether_addr
  */
 bool ipoib_mac_mgid(const struct rte_ether_addr *mac, uint16_t pkey, uint8_t scope, uint8_t mgid[16]);
 
-#endif /* IPOIB_ADDR_H */
+#endif /* IPOIB_WIRE_IPOIB_ADDR_H */

@@ -9,7 +9,7 @@
 #include <rte_ip.h>
 
 #include "snoop.h"
-#include "wire.h"
+#include "lib/roce/wire/wire.h"
 
 enum igmp_type {
 	IGMP_QUERY = 0x11,

@@ -5,8 +5,8 @@
  * Group membership as the application tells it to routers: reports of IGMP (RFC 1112, 2236, 3376) and MLD (RFC 2710, 3810)
  * that leave the port, and the queries that ask for them. Pure code on octets.
  */
-#ifndef IPOIB_SNOOP_H
-#define IPOIB_SNOOP_H
+#ifndef IPOIB_WIRE_SNOOP_H
+#define IPOIB_WIRE_SNOOP_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,4 +27,4 @@ int ipoib_snoop(uint16_t etype, const uint8_t *l3, uint32_t len, bool check, ipo
 unsigned int ipoib_query_v4(uint8_t l3[IPOIB_QUERY_MAX]);
 unsigned int ipoib_query_v6(uint64_t guid, uint8_t l3[IPOIB_QUERY_MAX]);
 
-#endif /* IPOIB_SNOOP_H */
+#endif /* IPOIB_WIRE_SNOOP_H */

@@ -5,8 +5,8 @@
  * Packets that carry hardware addresses, between Ethernet's words and IPoIB's: ARP (RFC 826, RFC 4391 9.1), neighbour
  * discovery (RFC 4861, RFC 4391 9.3) and DHCP (RFC 2131, RFC 4390). Pure code on octets: any octets may come in.
  */
-#ifndef IPOIB_XLATE_H
-#define IPOIB_XLATE_H
+#ifndef IPOIB_WIRE_XLATE_H
+#define IPOIB_WIRE_XLATE_H
 
 #include "ipoib_addr.h"
 
@@ -63,4 +63,4 @@ bool ipoib_dhcp_peek(const uint8_t *l3, uint32_t len, uint8_t *op, uint32_t *xid
 int ipoib_dhcp(enum ipoib_dir dir, const struct ipoib_dhcp_with *with, bool check, const uint8_t *l3, uint32_t len,
 	       uint8_t *out);
 
-#endif /* IPOIB_XLATE_H */
+#endif /* IPOIB_WIRE_XLATE_H */

@@ -91,13 +91,6 @@ tp_mad_register(struct tp_mad *m, const struct tp_mad_agent_conf *conf, struct t
 }
 
 void
-mad_agent_free(struct tp_mad_agent *a)
-{
-	if (a->gone && a->busy == 0)
-		free(a);
-}
-
-void
 tp_mad_unregister(struct tp_mad_agent *a)
 {
 	struct tp_mad *m = a->mad;

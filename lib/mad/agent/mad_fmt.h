@@ -2,10 +2,10 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Management datagrams of an InfiniBand port beyond the common header: where the fields are (IBTA 1.4, 13.6, 14.2, 15.2). */
-#ifndef TP_MAD_FMT_H
-#define TP_MAD_FMT_H
+#ifndef MAD_AGENT_MAD_FMT_H
+#define MAD_AGENT_MAD_FMT_H
 
-#include "mad.h"
+#include "lib/roce/wire/mad.h"
 
 #define MAD_QP1_QKEY 0x80010000u
 #define MAD_LID_PERMISSIVE 0xffffu
@@ -134,4 +134,4 @@ mad_rmpp_active(const uint8_t *mad)
 	return mad_class_has_rmpp(mad[MAD_CLASS_AT]) && (mad[RMPP_FLAGS_AT] & RMPP_ACTIVE) != 0;
 }
 
-#endif /* TP_MAD_FMT_H */
+#endif /* MAD_AGENT_MAD_FMT_H */

@@ -2,11 +2,11 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * The management service's parts: core.c (ways in and out), agent.c (who serves what), send.c (requests and their times),
+ * The management service's parts: core.c (ways in), out.c (ways out), agent.c (who serves what), send.c (requests and their times),
  * rmpp_send.c and rmpp_recv.c (messages in segments), smi.c (directed routes).
  */
-#ifndef TP_MAD_PRIV_H
-#define TP_MAD_PRIV_H
+#ifndef MAD_AGENT_MAD_PRIV_H
+#define MAD_AGENT_MAD_PRIV_H
 
 #include <pthread.h>
 #include <sys/queue.h>
@@ -79,7 +79,7 @@ struct tp_mad {
 	struct tp_mad_stats stats;
 };
 
-/* --- core.c --- */
+/* --- out.c --- */
 uint64_t mad_now(struct tp_mad *m);
 void mad_transmit(struct tp_mad *m, const struct tp_mad_packet *pkt);
 /* Hands a message to an agent. false: the agent went away meanwhile. */
@@ -88,12 +88,14 @@ bool mad_deliver(struct tp_mad_agent *a, const struct tp_mad_packet *pkt, const 
 /* Sends, or queues for this port itself. Directed routes are followed. 0, -EINVAL the route leads nowhere. */
 int mad_route_out(struct tp_mad *m, struct tp_mad_packet *pkt);
 bool mad_queue_add(struct mad_queue *q, const struct tp_mad_packet *pkt);
+void mad_queue_pop(struct mad_queue *q);
 void mad_queue_clear(struct mad_queue *q);
+/* Frees one that is gone, unless it is being called. */
+void mad_agent_free(struct tp_mad_agent *a);
 
 /* --- agent.c --- */
 struct tp_mad_agent *mad_agent_for_request(struct tp_mad *m, const struct tp_mad_packet *pkt);
 struct tp_mad_agent *mad_agent_for_response(struct tp_mad *m, const struct tp_mad_packet *pkt);
-void mad_agent_free(struct tp_mad_agent *a);
 unsigned int mad_agents_work(struct tp_mad *m);
 
 /* --- send.c --- */
@@ -124,4 +126,4 @@ enum smi_verdict { SMI_HERE, SMI_WIRE, SMI_DROP };
 enum smi_verdict smi_out(uint8_t *smp, uint8_t port_num);
 enum smi_verdict smi_in(uint8_t *smp, uint8_t port_num);
 
-#endif /* TP_MAD_PRIV_H */
+#endif /* MAD_AGENT_MAD_PRIV_H */

@@ -5,12 +5,12 @@
  * The client of subnet administration: sa.c (requests under way and their answers) and sa_path.c (destinations and who waits
  * for them).
  */
-#ifndef TP_SA_PRIV_H
-#define TP_SA_PRIV_H
+#ifndef MAD_SA_SA_PRIV_H
+#define MAD_SA_SA_PRIV_H
 
 #include <sys/queue.h>
 
-#include "mad_fmt.h"
+#include "lib/mad/agent/mad_fmt.h"
 #include "sa_record.h"
 #include "tp_mad.h"
 #include "tp_sa.h"
@@ -87,4 +87,4 @@ void sa_forget_known(struct tp_sa *sa, const union ibv_gid *dgid);
 void sa_path_want(struct tp_sa *sa, struct sa_request *r);
 unsigned int sa_path_cancel(struct tp_sa *sa, const void *arg);
 
-#endif /* TP_SA_PRIV_H */
+#endif /* MAD_SA_SA_PRIV_H */

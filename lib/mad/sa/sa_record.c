@@ -3,7 +3,7 @@
  */
 #include "sa_record.h"
 
-#include "wire.h"
+#include "lib/roce/wire/wire.h"
 
 #define REVERSIBLE 0x80u
 #define CODE 0x3fu /* of an MTU, rate or lifetime, below its selector */

@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Records of subnet administration as they lie in a datagram (IBTA 1.4, 15.2.5.16 and 15.2.5.17). */
-#ifndef TP_SA_RECORD_H
-#define TP_SA_RECORD_H
+#ifndef MAD_SA_SA_RECORD_H
+#define MAD_SA_SA_RECORD_H
 
 #include "tp_sa.h"
 
@@ -27,4 +27,4 @@ void sa_path_take(const uint8_t record[SA_PATH_LEN], struct tp_sa_path *p);
 void sa_member_put(const struct tp_sa_member *m, uint8_t record[SA_MEMBER_LEN]);
 void sa_member_take(const uint8_t record[SA_MEMBER_LEN], struct tp_sa_member *m);
 
-#endif /* TP_SA_RECORD_H */
+#endif /* MAD_SA_SA_RECORD_H */

@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Threads on the CPUs that EAL has for control, in the words of the release of DPDK. */
-#ifndef TP_MAD_THREAD_H
-#define TP_MAD_THREAD_H
+#ifndef MAD_SERVICE_MAD_THREAD_H
+#define MAD_SERVICE_MAD_THREAD_H
 
 #include <pthread.h>
 #include <stdint.h>
@@ -34,4 +34,4 @@ mad_thread_create(pthread_t *tid, const char *name, mad_thread_end (*run)(void *
 #endif
 }
 
-#endif /* TP_MAD_THREAD_H */
+#endif /* MAD_SERVICE_MAD_THREAD_H */

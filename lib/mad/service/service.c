@@ -275,10 +275,10 @@ rate(const uint8_t *pi)
 }
 
 static void
-pkeys(struct tp_mad_service *s, struct umad_proto_port *p)
+pkeys(struct tp_mad_service *s, struct tp_umad_desc *p)
 {
 	uint8_t block[SMP_DATA_LEN] = {0};
-	uint32_t num = RTE_MIN((uint32_t)ib_get16(s->node_info + 28), UMAD_PROTO_PKEYS);
+	uint32_t num = RTE_MIN((uint32_t)ib_get16(s->node_info + 28), TP_UMAD_PKEYS);
 
 	p->num_pkeys = num;
 	for (uint32_t i = 0; i < num; i++) {
@@ -289,7 +289,7 @@ pkeys(struct tp_mad_service *s, struct umad_proto_port *p)
 }
 
 void
-tp_mad_service_describe(void *service, struct umad_proto_port *p)
+tp_mad_service_describe(void *service, struct tp_umad_desc *p)
 {
 	struct tp_mad_service *s = service;
 	const char *name = s->ctx->device->name;

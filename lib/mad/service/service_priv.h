@@ -2,14 +2,14 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The service of an open port: service.c (what it is), thread.c (who runs it). */
-#ifndef TP_MAD_SERVICE_PRIV_H
-#define TP_MAD_SERVICE_PRIV_H
+#ifndef MAD_SERVICE_SERVICE_PRIV_H
+#define MAD_SERVICE_SERVICE_PRIV_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
 
-#include "mad_fmt.h"
+#include "lib/mad/agent/mad_fmt.h"
 #include "tp_mad_service.h"
 
 struct mad_listener {
@@ -52,4 +52,4 @@ void mad_service_free(struct tp_mad_service *s);
 /* What has come in, times and retries of the service. Returns how much was done. */
 unsigned int mad_service_progress(struct tp_mad_service *s);
 
-#endif /* TP_MAD_SERVICE_PRIV_H */
+#endif /* MAD_SERVICE_SERVICE_PRIV_H */

@@ -5,11 +5,11 @@
  * The small manager's parts: sm.c (life, steps of a sweep, one request at a time), sm_discover.c (what is there), sm_peer.c
  * (other managers), sm_route.c (who is reached how), sm_sa.c and sm_paths.c (what others ask), sm_group.c (groups).
  */
-#ifndef TP_SM_PRIV_H
-#define TP_SM_PRIV_H
+#ifndef MAD_SM_SM_PRIV_H
+#define MAD_SM_SM_PRIV_H
 
-#include "mad_fmt.h"
-#include "sa_record.h"
+#include "lib/mad/agent/mad_fmt.h"
+#include "lib/mad/sa/sa_record.h"
 #include "tp_mad.h"
 #include "tp_sm.h"
 
@@ -136,7 +136,7 @@ struct tp_sm {
 	struct tp_sm_stats stats;
 };
 
-/* --- sm.c --- */
+/* --- step.c --- */
 /* A request to whom a path leads; NULL: there is no memory for more. */
 struct sm_step *sm_step_add(struct tp_sm *sm, enum sm_what what, uint16_t attr, uint32_t mod, const struct sm_port *to);
 /* What is to be set at a node's port; the answer to a PortInfo is kept. */
@@ -172,7 +172,7 @@ bool sm_find_guid(const struct tp_sm *sm, uint64_t guid, const struct sm_node **
 /* Ports of a switch that lead to members of a group. */
 uint64_t sm_group_ports(const struct tp_sm *sm, const struct sm_node *sw, const struct sm_group *g);
 
-/* --- sm_sa.c, sm_paths.c --- */
+/* --- answer.c, sm_sa.c, sm_paths.c --- */
 void sm_sa_input(void *arg, const struct tp_mad_msg *msg);
 void sm_answer(struct tp_sm *sm, const struct tp_mad_msg *msg, uint16_t status, const uint8_t *records, uint32_t stride,
 	       uint32_t n);
@@ -198,4 +198,4 @@ sm_port_state(const struct sm_port *p)
 	return p->info[SM_PI_STATE] & 0xf;
 }
 
-#endif /* TP_SM_PRIV_H */
+#endif /* MAD_SM_SM_PRIV_H */

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "mad_fmt.h"
+#include "lib/mad/agent/mad_fmt.h"
 
 #define BACKLOG 16
 
@@ -292,7 +292,7 @@ tp_umad_destroy(struct tp_umad *u)
 int
 tp_umad_add(struct tp_umad *u, const struct tp_umad_port *port)
 {
-	struct umad_proto_port desc = {{0}};
+	struct tp_umad_desc desc = {{0}};
 	struct lent_port *p = &u->port[u->num_ports];
 	int err;
 

@@ -12,7 +12,7 @@
 #include <infiniband/umad.h>
 #include <rte_common.h>
 
-#include "mad_fmt.h"
+#include "lib/mad/agent/mad_fmt.h"
 
 static_assert(sizeof(struct ib_user_mad) == UMAD_PROTO_HEADER, "what programs compiled in");
 

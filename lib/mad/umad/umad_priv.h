@@ -2,13 +2,14 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The server's parts: umad.c (sockets and questions), umad_data.c (datagrams), umad_issm.c (who is a subnet manager). */
-#ifndef TP_UMAD_PRIV_H
-#define TP_UMAD_PRIV_H
+#ifndef MAD_UMAD_UMAD_PRIV_H
+#define MAD_UMAD_UMAD_PRIV_H
 
 #include <sys/queue.h>
 #include <sys/types.h>
 #include <sys/un.h>
 
+#include "tp_mad.h"
 #include "tp_umad.h"
 #include "umad_proto.h"
 
@@ -21,7 +22,7 @@ struct umad_agent {
 
 struct lent_port {
 	struct tp_umad_port p;
-	char ca[UMAD_PROTO_NAME];
+	char ca[TP_UMAD_NAME];
 	uint32_t num;
 	char fifo[sizeof(((struct sockaddr_un *)0)->sun_path) + 48];
 	int fifo_fd; /* -1: nobody has it open */
@@ -66,4 +67,4 @@ void umad_issm_close(struct lent_port *p);
 void umad_issm_look(struct tp_umad *u);
 void umad_issm_poll(struct tp_umad *u);
 
-#endif /* TP_UMAD_PRIV_H */
+#endif /* MAD_UMAD_UMAD_PRIV_H */

@@ -7,26 +7,25 @@
  * carries datagrams only: struct ib_user_mad of <infiniband/umad.h> with what belongs to it, in both directions. Both ends are
  * on one machine and of one release: host order, no padding.
  */
-#ifndef TP_UMAD_PROTO_H
-#define TP_UMAD_PROTO_H
+#ifndef MAD_UMAD_UMAD_PROTO_H
+#define MAD_UMAD_UMAD_PROTO_H
 
 #include <stdint.h>
 
+#include "tp_umad.h"
+
 #define UMAD_PROTO_VERSION 1u
-#define UMAD_PROTO_NAME 20u
 #define UMAD_PROTO_PORTS 16u
-#define UMAD_PROTO_PKEYS 128u
 #define UMAD_PROTO_HEADER 64u        /* sizeof(struct ib_user_mad) */
 #define UMAD_PROTO_BUFFER (8u << 20) /* of a connection, where the system allows it */
 #define UMAD_PROTO_ENV "TP_UMAD_SOCKET"
-#define UMAD_PROTO_PATH "/run/triplane-umad.sock"
 #define UMAD_PROTO_ISSM "%s.issm-%s-%u" /* socket, adapter, port: a FIFO; whoever has it open is a subnet manager */
 
 enum umad_proto_op { UMAD_OP_PORTS = 1, UMAD_OP_OPEN, UMAD_OP_REGISTER, UMAD_OP_UNREGISTER };
 
 struct umad_proto_request {
 	uint32_t version, op;
-	char ca[UMAD_PROTO_NAME]; /* OPEN */
+	char ca[TP_UMAD_NAME]; /* OPEN */
 	uint32_t port;
 	uint32_t agent; /* UNREGISTER */
 	/* REGISTER: as in struct umad_reg_attr */
@@ -35,22 +34,11 @@ struct umad_proto_request {
 	uint64_t methods[2];
 };
 
-struct umad_proto_port {
-	char ca[UMAD_PROTO_NAME];
-	uint32_t port, ports; /* which, and how many the adapter has */
-	uint32_t lid, lmc, sm_lid, sm_sl, state, phys_state, rate, capmask;
-	uint64_t gid_prefix, port_guid, node_guid, system_guid;
-	uint32_t num_pkeys, pad;
-	char fw_ver[UMAD_PROTO_NAME], hw_ver[UMAD_PROTO_NAME];
-	char ca_type[40];
-	uint16_t pkeys[UMAD_PROTO_PKEYS];
-};
-
 struct umad_proto_answer {
 	int32_t err;    /* 0 or a negative errno */
 	uint32_t agent; /* REGISTER */
 	uint32_t num_ports, pad;
-	struct umad_proto_port port[UMAD_PROTO_PORTS];
+	struct tp_umad_desc port[UMAD_PROTO_PORTS];
 };
 
-#endif /* TP_UMAD_PROTO_H */
+#endif /* MAD_UMAD_UMAD_PROTO_H */

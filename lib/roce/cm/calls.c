@@ -2,13 +2,13 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What the owner of a connection asks of its communication manager (IBTA 1.4, 12.9.6). */
-#include "cm_priv.h"
+#include "priv.h"
 
 #include <errno.h>
 
 /* Identifiers on a path that has no LIDs: as if the LIDs were those of everybody (annex A16). */
 static void
-fill_path(struct cm_path *p, const struct tp_roce_path *path)
+fill_path(struct cm_path *p, const struct troce_path *path)
 {
 	if (path->type == IBV_GID_TYPE_IB) {
 		p->local_lid = path->slid;
@@ -26,7 +26,7 @@ fill_path(struct cm_path *p, const struct tp_roce_path *path)
 }
 
 int
-tcm_connect(struct tcm *cm, const struct tp_roce_path *path, struct cm_req *req, void *owner, struct tcm_conn **conn)
+tcm_connect(struct tcm *cm, const struct troce_path *path, struct cm_req *req, void *owner, struct tcm_conn **conn)
 {
 	struct tcm_conn *c;
 	int rc;
@@ -206,7 +206,7 @@ tcm_release(struct tcm_conn *c)
 /* --- services of datagrams --- */
 
 int
-tcm_sidr_connect(struct tcm *cm, const struct tp_roce_path *path, struct cm_sidr_req *req, void *owner,
+tcm_sidr_connect(struct tcm *cm, const struct troce_path *path, struct cm_sidr_req *req, void *owner,
 		 struct tcm_conn **conn)
 {
 	struct tcm_conn *c;

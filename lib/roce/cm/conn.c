@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Connections of a communication manager: made and freed, found by identifier, kept by time. */
-#include "cm_priv.h"
+#include "priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -105,7 +105,7 @@ tcm_by_local(struct tcm *cm, uint32_t local_id)
 }
 
 struct tcm_conn *
-tcm_conn_new(struct tcm *cm, const struct tp_roce_path *path, enum tcm_state state, void *owner)
+tcm_conn_new(struct tcm *cm, const struct troce_path *path, enum tcm_state state, void *owner)
 {
 	struct tcm_conn *c;
 	uint32_t slot;
@@ -182,7 +182,7 @@ tcm_by_remote(struct tcm *cm, uint32_t remote_id, uint64_t guid)
 }
 
 struct tcm_conn *
-tcm_by_request(struct tcm *cm, uint32_t request_id, const struct tp_roce_path *path)
+tcm_by_request(struct tcm *cm, uint32_t request_id, const struct troce_path *path)
 {
 	struct tcm_conn *c;
 

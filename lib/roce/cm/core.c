@@ -1,78 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* A communication manager's datagrams, in and out, and the first request of a peer. */
-#include "cm_priv.h"
+/* What comes in for a communication manager, and the first request of a peer. */
+#include "priv.h"
 
 #include <errno.h>
-
-/* --- out --- */
-
-static void
-hand_out(struct tcm *cm, const struct tp_roce_mad *mad)
-{
-	cm->stats.tx++;
-	cm->ops->send(cm->home, mad);
-}
-
-int
-tcm_send(struct tcm_conn *c, enum cm_msg msg, const void *m, uint64_t tid)
-{
-	const char *field = NULL;
-	int rc = cm_put(msg, m, tid, c->out.data, &field);
-
-	if (rc != 0) {
-		TP_ROCE_LOG(ERR, "a %s message cannot be made: its %s has more bits than the field",
-			    cm_layouts[msg].name, field);
-		return rc;
-	}
-	hand_out(c->cm, &c->out);
-	return 0;
-}
-
-void
-tcm_again(struct tcm_conn *c)
-{
-	hand_out(c->cm, &c->out);
-}
-
-void
-tcm_answer(struct tcm *cm, const struct tp_roce_mad *to, enum cm_msg msg, const void *m)
-{
-	struct tp_roce_mad out = {.path = to->path, .remote_qpn = TCM_QPN};
-
-	if (cm_put(msg, m, ib_get64(to->data + MAD_TID_AT), out.data, NULL) == 0)
-		hand_out(cm, &out);
-}
-
-void
-tcm_event(struct tcm_conn *c, enum tcm_event_type type, uint16_t reason, const union cm_any *msg)
-{
-	const struct tcm_event ev = {.type = type, .conn = c, .owner = c->owner, .reason = reason, .msg = msg};
-
-	c->told |= type == TCM_EV_DISCONNECTED;
-	if (!c->released)
-		c->cm->ops->event(c->cm->home, &ev);
-}
-
-uint64_t
-tcm_answer_ns(const struct tcm_conn *c, uint8_t code)
-{
-	return cm_time_ns(RTE_MIN(code, TCM_PEER_TIMEOUT_MAX)) + 2 * cm_time_ns(c->lifetime);
-}
-
-/* 12.9.8.4: twice the life of a packet, and what an adapter takes to answer one. */
-void
-tcm_timewait(struct tcm_conn *c)
-{
-	tcm_state_set(c, TCM_TIMEWAIT);
-	tcm_timer(c, 2 * cm_time_ns(RTE_MIN(c->lifetime, TCM_TIMEWAIT_MAX - 1)));
-}
 
 /* --- requests that start something --- */
 
 static uint16_t
-judge_req(const struct tcm *cm, const struct tp_roce_mad *mad, const struct cm_req *r, uint8_t *ari, uint8_t *ari_len)
+judge_req(const struct tcm *cm, const struct troce_mad *mad, const struct cm_req *r, uint8_t *ari, uint8_t *ari_len)
 {
 	*ari_len = 0;
 	if (r->service != CM_SERVICE_RC && r->service != CM_SERVICE_UC)
@@ -91,25 +28,6 @@ judge_req(const struct tcm *cm, const struct tp_roce_mad *mad, const struct cm_r
 	return 0;
 }
 
-static void
-refuse_req(struct tcm *cm, const struct tp_roce_mad *mad, uint32_t remote_id, uint16_t reason, const uint8_t *ari,
-	   uint8_t ari_len)
-{
-	struct cm_rej rej = {.remote_id = remote_id, .msg = CM_ABOUT_REQ, .reason = reason, .ari_len = ari_len};
-
-	if (ari_len != 0)
-		memcpy(rej.ari, ari, ari_len);
-	cm->stats.rejected_out++;
-	tcm_answer(cm, mad, CM_REJ, &rej);
-}
-
-void
-tcm_stale(struct tcm *cm, const struct tp_roce_mad *mad, const union cm_any *msg)
-{
-	cm->stats.stale++;
-	refuse_req(cm, mad, msg->req.local_id, CM_REJ_STALE, NULL, 0);
-}
-
 /* The peer has forgotten a connection that we still have (12.9.8.3.1): it is told to go, and our owner that it is gone. */
 static void
 end_stale(struct tcm_conn *c)
@@ -119,7 +37,7 @@ end_stale(struct tcm_conn *c)
 }
 
 static void
-req_fields(struct tcm_conn *c, const struct tp_roce_mad *mad, const struct cm_req *r)
+req_fields(struct tcm_conn *c, const struct troce_mad *mad, const struct cm_req *r)
 {
 	c->passive = true;
 	c->remote_id = r->local_id;
@@ -138,7 +56,7 @@ req_fields(struct tcm_conn *c, const struct tp_roce_mad *mad, const struct cm_re
 }
 
 void
-tcm_new_req(struct tcm *cm, const struct tp_roce_mad *mad, const union cm_any *msg)
+tcm_new_req(struct tcm *cm, const struct troce_mad *mad, const union cm_any *msg)
 {
 	const struct cm_req *r = &msg->req;
 	const struct tcm_ask ask = {.service_id = r->service_id,
@@ -173,7 +91,7 @@ tcm_new_req(struct tcm *cm, const struct tp_roce_mad *mad, const union cm_any *m
 	c = reason == 0 ? tcm_conn_new(cm, &mad->path, TCM_REQ_RCVD, owner) : NULL;
 	if (c == NULL) {
 		cm->stats.no_resources += reason == 0;
-		refuse_req(cm, mad, r->local_id, reason != 0 ? reason : CM_REJ_NO_RESOURCES, ari, ari_len);
+		tcm_refuse_req(cm, mad, r->local_id, reason != 0 ? reason : CM_REJ_NO_RESOURCES, ari, ari_len);
 		return;
 	}
 	req_fields(c, mad, r);
@@ -181,7 +99,7 @@ tcm_new_req(struct tcm *cm, const struct tp_roce_mad *mad, const union cm_any *m
 }
 
 void
-tcm_new_sidr_req(struct tcm *cm, const struct tp_roce_mad *mad, const union cm_any *msg)
+tcm_new_sidr_req(struct tcm *cm, const struct troce_mad *mad, const union cm_any *msg)
 {
 	const struct cm_sidr_req *r = &msg->sidr_req;
 	const struct tcm_ask ask = {.service_id = r->service_id,
@@ -231,7 +149,7 @@ tcm_new_sidr_req(struct tcm *cm, const struct tp_roce_mad *mad, const union cm_a
  * address that the connection leads to.
  */
 static struct tcm_conn *
-find(struct tcm *cm, enum cm_msg type, const struct tp_roce_mad *mad, const union cm_any *msg)
+find(struct tcm *cm, enum cm_msg type, const struct troce_mad *mad, const union cm_any *msg)
 {
 	/* All but REQ and the two of service resolution start with local and remote identifier. */
 	uint32_t their = msg->rtu.local_id, our = msg->rtu.remote_id;
@@ -263,7 +181,7 @@ find(struct tcm *cm, enum cm_msg type, const struct tp_roce_mad *mad, const unio
 
 /* 12.9.7, the row of a connection that does not exist. */
 static void
-nobody(struct tcm *cm, enum cm_msg type, const struct tp_roce_mad *mad, const union cm_any *msg)
+nobody(struct tcm *cm, enum cm_msg type, const struct troce_mad *mad, const union cm_any *msg)
 {
 	const struct cm_drep drep = {.local_id = msg->dreq.remote_id, .remote_id = msg->dreq.local_id};
 	const struct cm_rej rej = {.local_id = msg->rep.remote_id,
@@ -281,17 +199,17 @@ nobody(struct tcm *cm, enum cm_msg type, const struct tp_roce_mad *mad, const un
 }
 
 static void
-bad_version(struct tcm *cm, const struct tp_roce_mad *mad)
+bad_version(struct tcm *cm, const struct troce_mad *mad)
 {
 	const uint8_t ours = CM_CLASS_VERSION;
 
 	cm->stats.bad_version++;
 	if (cm_msg_of(mad->data) == CM_REQ)
-		refuse_req(cm, mad, ib_get32(mad->data + MAD_DATA_AT), CM_REJ_CLASS_VERSION, &ours, sizeof(ours));
+		tcm_refuse_req(cm, mad, ib_get32(mad->data + MAD_DATA_AT), CM_REJ_CLASS_VERSION, &ours, sizeof(ours));
 }
 
 void
-tcm_input(struct tcm *cm, const struct tp_roce_mad *mad)
+tcm_input(struct tcm *cm, const struct troce_mad *mad)
 {
 	int type = cm_msg_of(mad->data);
 	struct tcm_conn *c;

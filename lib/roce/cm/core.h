@@ -12,13 +12,13 @@
  * Whatever comes from the wire is bounded: connections, requests that nobody has decided on, and each time that a peer asks
  * for. What is refused is counted.
  */
-#ifndef TP_ROCE_CM_CORE_H
-#define TP_ROCE_CM_CORE_H
+#ifndef ROCE_CM_CORE_H
+#define ROCE_CM_CORE_H
 
 #include <sys/queue.h>
 
-#include "cm_wire.h"
-#include "provider.h"
+#include "lib/roce/wire/cm_wire.h"
+#include "lib/roce/port/provider.h"
 
 #define TCM_NEVER UINT64_MAX
 #define TCM_MAX_CONNS 65536u
@@ -83,13 +83,13 @@ struct tcm_ask {
 	uint64_t service_id;
 	bool dgram;
 	uint8_t service; /* enum cm_service */
-	const struct tp_roce_mad *mad;
+	const struct troce_mad *mad;
 	const uint8_t *private_data;
 	uint32_t private_len;
 };
 
 struct tcm_ops {
-	void (*send)(void *home, const struct tp_roce_mad *mad);
+	void (*send)(void *home, const struct troce_mad *mad);
 	/*
 	 * Who serves it: 0 and *owner; else the reason of a REJ, or for datagrams an enum cm_sidr_status; TCM_DROP: somebody,
 	 * but not now.
@@ -119,7 +119,7 @@ struct tcm_conn {
 	uint64_t tid, service_id;
 	uint64_t deadline;
 	uint32_t heap_at;
-	struct tp_roce_mad out; /* the last one that was sent, to be sent again; its path leads to the peer */
+	struct troce_mad out; /* the last one that was sent, to be sent again; its path leads to the peer */
 	LIST_ENTRY(tcm_conn) by_remote, by_qpn;
 };
 LIST_HEAD(tcm_list, tcm_conn);
@@ -160,7 +160,7 @@ tcm_clock(struct tcm *cm, uint64_t now_ns)
 }
 
 /* A datagram of the class came in. */
-void tcm_input(struct tcm *cm, const struct tp_roce_mad *mad);
+void tcm_input(struct tcm *cm, const struct troce_mad *mad);
 /* What is due by the clock; how much was done. */
 unsigned int tcm_run(struct tcm *cm);
 /* When tcm_run is due; TCM_NEVER */
@@ -174,8 +174,7 @@ tcm_deadline(const struct tcm *cm)
  * Asks a peer. Of req the identifiers, GUID, GIDs and LIDs are filled in here. 0 and *conn; -ERANGE: a number does not fit its
  * field, which is logged; -ENOMEM; -ENOSPC: as many connections as there may be.
  */
-int tcm_connect(struct tcm *cm, const struct tp_roce_path *path, struct cm_req *req, void *owner,
-		struct tcm_conn **conn);
+int tcm_connect(struct tcm *cm, const struct troce_path *path, struct cm_req *req, void *owner, struct tcm_conn **conn);
 /* Answers of the passive, then of the active side. 0; -EINVAL: not in this state (so the peer may just have gone); -ERANGE. */
 int tcm_accept(struct tcm_conn *c, struct cm_rep *rep);
 int tcm_rtu(struct tcm_conn *c, const void *private_data, uint32_t len);
@@ -189,8 +188,8 @@ int tcm_disconnect(struct tcm_conn *c, const void *private_data, uint32_t len);
 void tcm_release(struct tcm_conn *c);
 
 /* Asks for the queue pair of a datagram service (12.11). As tcm_connect. */
-int tcm_sidr_connect(struct tcm *cm, const struct tp_roce_path *path, struct cm_sidr_req *req, void *owner,
+int tcm_sidr_connect(struct tcm *cm, const struct troce_path *path, struct cm_sidr_req *req, void *owner,
 		     struct tcm_conn **conn);
 int tcm_sidr_answer(struct tcm_conn *c, struct cm_sidr_rep *rep);
 
-#endif /* TP_ROCE_CM_CORE_H */
+#endif /* ROCE_CM_CORE_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Between the files of the communication manager's core: connections by identifier and by time (cm_conn.c), what is sent. */
-#ifndef TP_ROCE_CM_PRIV_H
-#define TP_ROCE_CM_PRIV_H
+/* Between the files of the communication manager's core: connections by identifier and by time (conn.c), what is sent (send.c). */
+#ifndef ROCE_CM_PRIV_H
+#define ROCE_CM_PRIV_H
 
-#include "cm_core.h"
+#include "core.h"
 
 struct tcm_slot {
 	struct tcm_conn *conn;
@@ -15,19 +15,19 @@ struct tcm_slot {
 #define TCM_NO_SLOT UINT32_MAX
 
 /* NULL: as many as there may be, or no memory */
-struct tcm_conn *tcm_conn_new(struct tcm *cm, const struct tp_roce_path *path, enum tcm_state state, void *owner);
+struct tcm_conn *tcm_conn_new(struct tcm *cm, const struct troce_path *path, enum tcm_state state, void *owner);
 void tcm_conn_free(struct tcm_conn *c);
 struct tcm_conn *tcm_by_local(struct tcm *cm, uint32_t local_id);
 struct tcm_conn *tcm_by_remote(struct tcm *cm, uint32_t remote_id, uint64_t guid);
 struct tcm_conn *tcm_by_qpn(struct tcm *cm, uint32_t qpn, uint64_t guid);
 /* A service resolution, whose peer has no GUID but an address. */
-struct tcm_conn *tcm_by_request(struct tcm *cm, uint32_t request_id, const struct tp_roce_path *path);
+struct tcm_conn *tcm_by_request(struct tcm *cm, uint32_t request_id, const struct troce_path *path);
 /*
  * Whether two paths lead to one peer: of the same GID; or of the same LID, where datagrams need no GRH. Path bits, of which there
  * are seven at most, are the peer's to choose (IBTA 1.4, 4.1.3).
  */
 static inline bool
-tcm_same_peer(const struct tp_roce_path *a, const struct tp_roce_path *b)
+tcm_same_peer(const struct troce_path *a, const struct troce_path *b)
 {
 	if (a->type == IBV_GID_TYPE_IB && !(a->grh && b->grh))
 		return (a->dlid ^ b->dlid) >> 7 == 0;
@@ -45,7 +45,7 @@ void tcm_timer(struct tcm_conn *c, uint64_t ns);
 int tcm_send(struct tcm_conn *c, enum cm_msg msg, const void *m, uint64_t tid);
 void tcm_again(struct tcm_conn *c);
 /* A message that belongs to no connection, to where a datagram came from. */
-void tcm_answer(struct tcm *cm, const struct tp_roce_mad *to, enum cm_msg msg, const void *m);
+void tcm_answer(struct tcm *cm, const struct troce_mad *to, enum cm_msg msg, const void *m);
 uint64_t tcm_tid(struct tcm *cm);
 
 void tcm_event(struct tcm_conn *c, enum tcm_event_type type, uint16_t reason, const union cm_any *msg);
@@ -61,12 +61,15 @@ uint64_t tcm_answer_ns(const struct tcm_conn *c, uint8_t code);
 void tcm_timewait(struct tcm_conn *c);
 void tcm_send_rej(struct tcm_conn *c, uint16_t reason, const void *ari, uint32_t ari_len, const void *private_data,
 		  uint32_t len);
+/* Rejects a first request, which has no connection yet. */
+void tcm_refuse_req(struct tcm *cm, const struct troce_mad *mad, uint32_t remote_id, uint16_t reason,
+		    const uint8_t *ari, uint8_t ari_len);
 /* A request that names a connection which is over, or a queue pair of one that is not. */
-void tcm_stale(struct tcm *cm, const struct tp_roce_mad *mad, const union cm_any *msg);
+void tcm_stale(struct tcm *cm, const struct troce_mad *mad, const union cm_any *msg);
 /* A first request, and a first request for a datagram service. */
-void tcm_new_req(struct tcm *cm, const struct tp_roce_mad *mad, const union cm_any *msg);
-void tcm_new_sidr_req(struct tcm *cm, const struct tp_roce_mad *mad, const union cm_any *msg);
-/* What a datagram means to a connection in its state (cm_state.c). */
-void tcm_apply(struct tcm_conn *c, enum cm_msg type, const struct tp_roce_mad *mad, const union cm_any *msg);
+void tcm_new_req(struct tcm *cm, const struct troce_mad *mad, const union cm_any *msg);
+void tcm_new_sidr_req(struct tcm *cm, const struct troce_mad *mad, const union cm_any *msg);
+/* What a datagram means to a connection in its state (state.c). */
+void tcm_apply(struct tcm_conn *c, enum cm_msg type, const struct troce_mad *mad, const union cm_any *msg);
 
-#endif /* TP_ROCE_CM_PRIV_H */
+#endif /* ROCE_CM_PRIV_H */

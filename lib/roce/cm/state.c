@@ -5,7 +5,7 @@
  * What datagrams and the clock do to a connection (IBTA 1.4, 12.9.7 and 12.9.8): a table with an answer for each message in
  * each state. What the table calls unexpected is dropped and counted: it is old, repeated, or forged.
  */
-#include "cm_priv.h"
+#include "priv.h"
 
 enum act {
 	UNEXP,     /* unexpected */
@@ -153,7 +153,7 @@ drep_to(struct tcm_conn *c, uint64_t tid)
 
 /* 12.9.7: a DREQ also ends a connection whose RTU was lost, and crosses one of ours. */
 static void
-dreq(struct tcm_conn *c, const struct tp_roce_mad *mad, const union cm_any *msg)
+dreq(struct tcm_conn *c, const struct troce_mad *mad, const union cm_any *msg)
 {
 	bool told = c->told;
 
@@ -169,7 +169,7 @@ dreq(struct tcm_conn *c, const struct tp_roce_mad *mad, const union cm_any *msg)
 }
 
 static void
-drep(struct tcm_conn *c, const struct tp_roce_mad *mad)
+drep(struct tcm_conn *c, const struct troce_mad *mad)
 {
 	bool told = c->told;
 
@@ -184,7 +184,7 @@ drep(struct tcm_conn *c, const struct tp_roce_mad *mad)
 
 /* Alternate paths are for fabrics with several; on Ethernet the network below has them. */
 static void
-lap(struct tcm_conn *c, const struct tp_roce_mad *mad)
+lap(struct tcm_conn *c, const struct troce_mad *mad)
 {
 	const struct cm_apr m = {.local_id = c->local_id, .remote_id = c->remote_id, .status = CM_APR_UNSUPPORTED};
 
@@ -199,7 +199,7 @@ sidr_rep(struct tcm_conn *c, const union cm_any *msg)
 }
 
 static void
-again(struct tcm_conn *c, enum cm_msg type, const struct tp_roce_mad *mad)
+again(struct tcm_conn *c, enum cm_msg type, const struct troce_mad *mad)
 {
 	/* Who accepted hears no REP. */
 	if (type == CM_REP && c->passive) {
@@ -217,7 +217,7 @@ again(struct tcm_conn *c, enum cm_msg type, const struct tp_roce_mad *mad)
 }
 
 void
-tcm_apply(struct tcm_conn *c, enum cm_msg type, const struct tp_roce_mad *mad, const union cm_any *msg)
+tcm_apply(struct tcm_conn *c, enum cm_msg type, const struct troce_mad *mad, const union cm_any *msg)
 {
 	switch ((enum act)table[c->state][type]) {
 	case UNEXP: c->cm->stats.unexpected++; break;

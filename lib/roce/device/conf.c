@@ -9,51 +9,52 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "front.h"
+#include "lib/roce/net/net.h"
+#include "device.h"
 
 #define POOL_PACKETS 4095u
 #define POOL_CACHE 256u
 #define FRAME_HEADERS 256u /* in front of and behind a RoCE MTU: tags, IPv6, UDP, all transport headers, ICRC */
 
 static bool
-within(struct tp_roce_dev *dev, const char *name, uint32_t value, uint32_t min, uint32_t max)
+within(struct troce_dev *dev, const char *name, uint32_t value, uint32_t min, uint32_t max)
 {
 	if (value >= min && value <= max)
 		return true;
-	TP_ROCE_LOG(ERR, "%s: %s %u is not in %u..%u", dev->where, name, value, min, max);
+	TROCE_LOG(ERR, "%s: %s %u is not in %u..%u", dev->where, name, value, min, max);
 	return false;
 }
 
 static int
-mtu_init(struct tp_roce_dev *dev, struct tp_roce_conf *c)
+mtu_init(struct troce_dev *dev, struct tp_roce_conf *c)
 {
 	uint16_t eth = 0, fit;
 
 	if (rte_eth_dev_get_mtu(dev->port_id, &eth) != 0)
-		return TP_ROCE_REFUSE(dev, ENODEV, "the port does not tell its MTU");
-	fit = tp_roce_mtu_fit(eth);
+		return TROCE_REFUSE(dev, ENODEV, "the port does not tell its MTU");
+	fit = troce_mtu_fit(eth);
 	if (fit == 0)
-		return TP_ROCE_REFUSE(dev, EINVAL, "Ethernet MTU %u is too small for RoCE with an MTU of 256", eth);
+		return TROCE_REFUSE(dev, EINVAL, "Ethernet MTU %u is too small for RoCE with an MTU of 256", eth);
 	if (c->mtu == 0)
 		c->mtu = fit;
 	if (c->mtu < 256 || c->mtu > 4096 || (c->mtu & (c->mtu - 1)) != 0)
-		return TP_ROCE_REFUSE(dev, EINVAL, "mtu %u is none of 256, 512, 1024, 2048, 4096", c->mtu);
+		return TROCE_REFUSE(dev, EINVAL, "mtu %u is none of 256, 512, 1024, 2048, 4096", c->mtu);
 	if (c->mtu > fit)
-		return TP_ROCE_REFUSE(dev, EINVAL, "mtu %u does not fit the port's %u; the largest that does is %u",
-				      c->mtu, eth, fit);
+		return TROCE_REFUSE(dev, EINVAL, "mtu %u does not fit the port's %u; the largest that does is %u",
+				    c->mtu, eth, fit);
 	return 0;
 }
 
 static int
-queues_check(struct tp_roce_dev *dev, const struct tp_roce_conf *c)
+queues_check(struct troce_dev *dev, const struct tp_roce_conf *c)
 {
 	struct rte_eth_dev_info info;
 
 	if (rte_eth_dev_info_get(dev->port_id, &info) != 0)
-		return TP_ROCE_REFUSE(dev, ENODEV, "the port does not answer");
+		return TROCE_REFUSE(dev, ENODEV, "the port does not answer");
 	if (info.nb_rx_queues == 0 || info.nb_tx_queues == 0)
-		return TP_ROCE_REFUSE(dev, EINVAL, "the port is not configured: it has %u receive and %u send queues",
-				      info.nb_rx_queues, info.nb_tx_queues);
+		return TROCE_REFUSE(dev, EINVAL, "the port is not configured: it has %u receive and %u send queues",
+				    info.nb_rx_queues, info.nb_tx_queues);
 	if (!within(dev, "rx_queue", c->rx_queue, 0, info.nb_rx_queues - 1u) ||
 	    !within(dev, "tx_queue", c->tx_queue, 0, info.nb_tx_queues - 1u))
 		return EINVAL;
@@ -61,7 +62,7 @@ queues_check(struct tp_roce_dev *dev, const struct tp_roce_conf *c)
 }
 
 static int
-pool_init(struct tp_roce_dev *dev, struct tp_roce_conf *c)
+pool_init(struct troce_dev *dev, struct tp_roce_conf *c)
 {
 	char name[RTE_MEMPOOL_NAMESIZE];
 	uint32_t room = RTE_PKTMBUF_HEADROOM + c->mtu + FRAME_HEADERS;
@@ -72,7 +73,7 @@ pool_init(struct tp_roce_dev *dev, struct tp_roce_conf *c)
 	c->pool = rte_pktmbuf_pool_create(name, POOL_PACKETS, POOL_CACHE, 0,
 					  (uint16_t)RTE_MAX(room, (uint32_t)RTE_MBUF_DEFAULT_BUF_SIZE), dev->numa_node);
 	if (c->pool == NULL)
-		return TP_ROCE_REFUSE(dev, ENOMEM, "no memory for %u packets of %u octets", POOL_PACKETS, room);
+		return TROCE_REFUSE(dev, ENOMEM, "no memory for %u packets of %u octets", POOL_PACKETS, room);
 	dev->own_pool = true;
 	return 0;
 }
@@ -90,7 +91,7 @@ strings_init(struct tp_roce_conf *c, const struct tp_roce_conf *asked)
 }
 
 int
-tp_roce_conf_init(struct tp_roce_dev *dev, const struct tp_roce_conf *asked)
+troce_conf_init(struct troce_dev *dev, const struct tp_roce_conf *asked)
 {
 	struct tp_roce_conf *c = &dev->conf;
 	int err;
@@ -116,12 +117,12 @@ tp_roce_conf_init(struct tp_roce_dev *dev, const struct tp_roce_conf *asked)
 	if (err == 0)
 		err = strings_init(c, asked);
 	if (err != 0)
-		tp_roce_conf_free(dev);
+		troce_conf_free(dev);
 	return err;
 }
 
 void
-tp_roce_conf_free(struct tp_roce_dev *dev)
+troce_conf_free(struct troce_dev *dev)
 {
 	free((void *)(uintptr_t)dev->conf.netdev);
 	dev->conf.netdev = NULL;

@@ -9,8 +9,10 @@
 #include <ethdev_driver.h>
 #include <rte_malloc.h>
 
-#include "cm.h"
-#include "front.h"
+#include "lib/roce/net/net.h"
+#include "lib/roce/rdma/cm_port.h"
+#include "lib/roce/verbs/verbs.h"
+#include "device.h"
 
 static const char *
 mode_name(enum tp_roce_mode mode)
@@ -32,7 +34,7 @@ guid_of_mac(const struct rte_ether_addr *mac, uint8_t *guid)
 
 /* What is the same for all homes; a provider may know better. */
 static void
-attr_init(struct tp_roce_dev *dev)
+attr_init(struct troce_dev *dev)
 {
 	struct ibv_device_attr *a = &dev->attr;
 
@@ -59,15 +61,15 @@ attr_init(struct tp_roce_dev *dev)
 /* What is to be opened. */
 struct target {
 	uint16_t port_id; /* RTE_MAX_ETHPORTS: ib */
-	const struct tp_roce_ib_port *ib;
-	const struct tp_roce_provider *prov;
+	const struct troce_ib_port *ib;
+	const struct troce_provider *prov;
 	int node;
 };
 
-static struct tp_roce_dev *
+static struct troce_dev *
 dev_alloc(const struct target *t)
 {
-	struct tp_roce_dev *dev = rte_zmalloc_socket("roce", sizeof(*dev), RTE_CACHE_LINE_SIZE, t->node);
+	struct troce_dev *dev = rte_zmalloc_socket("roce", sizeof(*dev), RTE_CACHE_LINE_SIZE, t->node);
 
 	if (dev == NULL)
 		return NULL;
@@ -92,7 +94,7 @@ dev_alloc(const struct target *t)
 }
 
 static void
-dev_free(struct tp_roce_dev *dev)
+dev_free(struct troce_dev *dev)
 {
 	pthread_mutex_destroy(&dev->capture_lock);
 	pthread_mutex_destroy(&dev->drive);
@@ -102,46 +104,61 @@ dev_free(struct tp_roce_dev *dev)
 	rte_free(dev);
 }
 
-/* What is around the home: connections, and addresses on Ethernet, management on InfiniBand. */
 static int
-sides_open(struct tp_roce_dev *dev)
+side_open(struct troce_dev *dev, unsigned int i, const struct troce_side_ops *ops)
 {
-	int err = dev->ib != NULL ? tp_roce_smi_init(dev) : tp_roce_net_init(dev);
+	int err;
 
-	if (err != 0)
-		return err;
-	err = tp_roce_cm_init(dev);
+	atomic_store(&dev->side[i].due, TROCE_SIDE_NEVER);
+	atomic_store(&dev->side[i].woken, 0);
+	err = ops->init(dev);
 	if (err == 0)
-		return 0;
-	if (dev->ib != NULL)
-		tp_roce_smi_fini(dev);
-	else
-		tp_roce_net_fini(dev);
+		dev->side[i].ops = ops;
 	return err;
 }
 
 static void
-sides_close(struct tp_roce_dev *dev)
+side_close(struct troce_dev *dev, unsigned int i)
 {
-	tp_roce_cm_fini(dev);
-	if (dev->ib != NULL)
-		tp_roce_smi_fini(dev);
-	else
-		tp_roce_net_fini(dev);
+	const struct troce_side_ops *ops = dev->side[i].ops;
+
+	dev->side[i].ops = NULL;
+	ops->fini(dev);
+}
+
+/* What is around the home: connections, and addresses on Ethernet, management on InfiniBand. */
+static int
+sides_open(struct troce_dev *dev)
+{
+	int err = side_open(dev, TROCE_SIDE_LINK, dev->ib != NULL ? &troce_smi_side : &troce_net_side);
+
+	if (err != 0)
+		return err;
+	err = side_open(dev, TROCE_SIDE_CM, &troce_cm_side);
+	if (err != 0)
+		side_close(dev, TROCE_SIDE_LINK);
+	return err;
+}
+
+static void
+sides_close(struct troce_dev *dev)
+{
+	side_close(dev, TROCE_SIDE_CM);
+	side_close(dev, TROCE_SIDE_LINK);
 }
 
 /* The parts of an open port, in their order. 0 or a positive errno. */
 static int
-dev_open(struct tp_roce_dev *dev, const struct tp_roce_conf *conf)
+dev_open(struct troce_dev *dev, const struct tp_roce_conf *conf)
 {
-	int err = tp_roce_conf_init(dev, conf);
+	int err = troce_conf_init(dev, conf);
 
 	if (err != 0)
 		return err;
 	dev->mode = dev->conf.mode;
 	attr_init(dev);
-	tp_roce_context_init(dev);
-	err = tp_roce_async_init(dev);
+	troce_context_init(dev);
+	err = troce_async_init(dev);
 	if (err != 0)
 		goto err_conf;
 	err = dev->prov->open(dev);
@@ -151,18 +168,18 @@ dev_open(struct tp_roce_dev *dev, const struct tp_roce_conf *conf)
 	if (err != 0)
 		goto err_home;
 	if (dev->mode != dev->conf.mode) {
-		TP_ROCE_LOG(NOTICE, "%s: provider %s has no RoCE %s, the port uses %s", dev->where, dev->prov->name,
-			    mode_name(dev->conf.mode), mode_name(dev->mode));
-		tp_roce_async_event(dev, IBV_EVENT_GID_CHANGE, NULL);
+		TROCE_LOG(NOTICE, "%s: provider %s has no RoCE %s, the port uses %s", dev->where, dev->prov->name,
+			  mode_name(dev->conf.mode), mode_name(dev->mode));
+		troce_async_event(dev, IBV_EVENT_GID_CHANGE, NULL);
 	}
 	return 0;
 
 err_home:
 	dev->prov->close(dev);
 err_async:
-	tp_roce_async_fini(dev);
+	troce_async_fini(dev);
 err_conf:
-	tp_roce_conf_free(dev);
+	troce_conf_free(dev);
 	return err;
 }
 
@@ -171,21 +188,21 @@ static int
 target_eth(uint16_t port_id, const char *provider, struct target *t)
 {
 	if (!rte_eth_dev_is_valid_port(port_id)) {
-		TP_ROCE_LOG(ERR, "port %u: no such port", port_id);
+		TROCE_LOG(ERR, "port %u: no such port", port_id);
 		return ENODEV;
 	}
-	if (tp_roce_open_find(port_id) != NULL) {
-		TP_ROCE_LOG(ERR, "port %u: is open already", port_id);
+	if (troce_open_find(port_id) != NULL) {
+		TROCE_LOG(ERR, "port %u: is open already", port_id);
 		return EBUSY;
 	}
-	*t = (struct target){port_id, NULL, tp_roce_provider_find(port_id, provider), rte_eth_dev_socket_id(port_id)};
+	*t = (struct target){port_id, NULL, troce_provider_find(port_id, provider), rte_eth_dev_socket_id(port_id)};
 	if (t->prov == NULL) {
-		TP_ROCE_LOG(ERR, "port %u: no provider%s%s serves it", port_id, provider == NULL ? "" : " ",
-			    provider == NULL ? "" : provider);
+		TROCE_LOG(ERR, "port %u: no provider%s%s serves it", port_id, provider == NULL ? "" : " ",
+			  provider == NULL ? "" : provider);
 		return ENODEV;
 	}
 	if (!rte_eth_devices[port_id].data->dev_started) {
-		TP_ROCE_LOG(ERR, "port %u: is not started", port_id);
+		TROCE_LOG(ERR, "port %u: is not started", port_id);
 		return EINVAL;
 	}
 	return 0;
@@ -194,15 +211,15 @@ target_eth(uint16_t port_id, const char *provider, struct target *t)
 static int
 target_ib(const char *name, const char *provider, struct target *t)
 {
-	const struct tp_roce_ib_port *p = tp_roce_ib_find(name);
+	const struct troce_ib_port *p = troce_ib_find(name);
 
 	if (p == NULL || (provider != NULL && strcmp(provider, p->prov->name) != 0)) {
-		TP_ROCE_LOG(ERR, "%s: no such InfiniBand port%s%s", name, provider == NULL ? "" : " of provider ",
-			    provider == NULL ? "" : provider);
+		TROCE_LOG(ERR, "%s: no such InfiniBand port%s%s", name, provider == NULL ? "" : " of provider ",
+			  provider == NULL ? "" : provider);
 		return ENODEV;
 	}
-	if (tp_roce_open_find_ib(p) != NULL) {
-		TP_ROCE_LOG(ERR, "%s: is open already", name);
+	if (troce_open_find_ib(p) != NULL) {
+		TROCE_LOG(ERR, "%s: is open already", name);
 		return EBUSY;
 	}
 	*t = (struct target){RTE_MAX_ETHPORTS, p, p->prov, p->numa_node};
@@ -210,9 +227,9 @@ target_ib(const char *name, const char *provider, struct target *t)
 }
 
 static int
-open_target(const struct target *t, const struct tp_roce_conf *conf, struct tp_roce_dev **out)
+open_target(const struct target *t, const struct tp_roce_conf *conf, struct troce_dev **out)
 {
-	struct tp_roce_dev *dev = dev_alloc(t);
+	struct troce_dev *dev = dev_alloc(t);
 	int err;
 
 	if (dev == NULL)
@@ -222,7 +239,7 @@ open_target(const struct target *t, const struct tp_roce_conf *conf, struct tp_r
 		dev_free(dev);
 		return err;
 	}
-	tp_roce_open_add(dev);
+	troce_open_add(dev);
 	*out = dev;
 	return 0;
 }
@@ -233,15 +250,15 @@ open_port(uint16_t port_id, const char *name, const struct tp_roce_conf *conf)
 {
 	static const struct tp_roce_conf defaults;
 	const struct tp_roce_conf *c = conf == NULL ? &defaults : conf;
-	struct tp_roce_dev *dev = NULL;
+	struct troce_dev *dev = NULL;
 	struct target t;
 	int err;
 
-	tp_roce_open_begin();
+	troce_open_begin();
 	err = name == NULL ? target_eth(port_id, c->provider, &t) : target_ib(name, c->provider, &t);
 	if (err == 0)
 		err = open_target(&t, c, &dev);
-	tp_roce_open_end();
+	troce_open_end();
 	if (err != 0) {
 		errno = err;
 		return NULL;
@@ -261,40 +278,54 @@ tp_roce_open_ib(const char *device, const struct tp_roce_conf *conf)
 	return open_port(RTE_MAX_ETHPORTS, device, conf);
 }
 
+struct ibv_context *
+tp_roce_open_device(struct ibv_device *device)
+{
+	const char *ib_name;
+	uint16_t port_id = RTE_MAX_ETHPORTS;
+	int err = troce_device_target(device, &port_id, &ib_name);
+
+	if (err != 0) {
+		errno = err;
+		return NULL;
+	}
+	return open_port(port_id, ib_name, NULL);
+}
+
 static bool
-objects_left(struct tp_roce_dev *dev)
+objects_left(struct troce_dev *dev)
 {
 	bool left;
 
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	left = (dev->pds | dev->mrs | dev->mws | dev->cqs | dev->qps | dev->srqs | dev->ahs | dev->channels) != 0;
 	if (left)
-		TP_ROCE_LOG(ERR, "%s: objects are left: %u QP, %u CQ, %u SRQ, %u AH, %u MR, %u MW, %u PD, %u channels",
-			    dev->where, dev->qps, dev->cqs, dev->srqs, dev->ahs, dev->mrs, dev->mws, dev->pds,
-			    dev->channels);
-	tp_roce_unlock(dev);
+		TROCE_LOG(ERR, "%s: objects are left: %u QP, %u CQ, %u SRQ, %u AH, %u MR, %u MW, %u PD, %u channels",
+			  dev->where, dev->qps, dev->cqs, dev->srqs, dev->ahs, dev->mrs, dev->mws, dev->pds,
+			  dev->channels);
+	troce_unlock(dev);
 	return left;
 }
 
 int
 tp_roce_close_device(struct ibv_context *ctx)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct troce_dev *dev = troce_dev_of(ctx);
 
-	tp_roce_open_begin();
+	troce_open_begin();
 	if (dev->cm != NULL)
-		tp_roce_cm_tidy(dev);
+		troce_cm_tidy(dev);
 	if (objects_left(dev)) {
-		tp_roce_open_end();
+		troce_open_end();
 		return EBUSY;
 	}
-	tp_roce_open_remove(dev);
+	troce_open_remove(dev);
 	(void)tp_roce_capture_stop(ctx, NULL, NULL);
 	sides_close(dev);
 	dev->prov->close(dev);
-	tp_roce_async_fini(dev);
-	tp_roce_conf_free(dev);
-	tp_roce_open_end();
+	troce_async_fini(dev);
+	troce_conf_free(dev);
+	troce_open_end();
 	dev_free(dev);
 	return 0;
 }

@@ -12,24 +12,24 @@
 
 #include <rte_ethdev.h>
 
-#include "front.h"
-#include "tel_uint.h"
+#include "lib/roce/port/front.h"
+#include "lib/roce/port/tel_uint.h"
 
 static int
 list(const char *cmd, const char *params, struct rte_tel_data *d)
 {
 	rte_tel_data_start_array(d, RTE_TEL_INT_VAL);
-	tp_roce_open_begin();
+	troce_open_begin();
 	for (uint16_t p = 0; p < RTE_MAX_ETHPORTS; p++) {
-		if (tp_roce_open_find(p) != NULL)
+		if (troce_open_find(p) != NULL)
 			rte_tel_data_add_array_int(d, p);
 	}
-	tp_roce_open_end();
+	troce_open_end();
 	return 0;
 }
 
 /* The open port that a request names; the list of ports is locked. NULL: there is none. */
-static struct tp_roce_dev *
+static struct troce_dev *
 named(const char *params)
 {
 	char *end;
@@ -38,13 +38,13 @@ named(const char *params)
 	if (params == NULL)
 		return NULL;
 	n = strtoul(params, &end, 10);
-	return end == params || *end != 0 || n >= RTE_MAX_ETHPORTS ? NULL : tp_roce_open_find((uint16_t)n);
+	return end == params || *end != 0 || n >= RTE_MAX_ETHPORTS ? NULL : troce_open_find((uint16_t)n);
 }
 
 static void
-tell(struct tp_roce_dev *dev, struct rte_tel_data *d)
+tell(struct troce_dev *dev, struct rte_tel_data *d)
 {
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	rte_tel_data_add_dict_string(d, "device", dev->vctx.context.device->name);
 	rte_tel_data_add_dict_string(d, "provider", dev->prov->name);
 	rte_tel_data_add_dict_int(d, "mode", dev->mode);
@@ -58,46 +58,45 @@ tell(struct tp_roce_dev *dev, struct rte_tel_data *d)
 	rte_tel_data_add_dict_int(d, "mws", (int)dev->mws);
 	rte_tel_data_add_dict_int(d, "pds", (int)dev->pds);
 	rte_tel_data_add_dict_int(d, "channels", (int)dev->channels);
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 }
 
 static void
 add_stat(void *arg, const char *name, uint64_t value)
 {
-	tp_tel_dict_uint(arg, name, value);
+	tel_dict_uint(arg, name, value);
 }
 
 static int
 info(const char *cmd, const char *params, struct rte_tel_data *d)
 {
-	struct tp_roce_dev *dev;
+	struct troce_dev *dev;
 
 	rte_tel_data_start_dict(d);
-	tp_roce_open_begin();
+	troce_open_begin();
 	dev = named(params);
 	if (dev != NULL)
 		tell(dev, d);
-	tp_roce_open_end();
+	troce_open_end();
 	return dev == NULL ? -EINVAL : 0;
 }
 
 static int
 stats(const char *cmd, const char *params, struct rte_tel_data *d)
 {
-	struct tp_roce_dev *dev;
+	struct troce_dev *dev;
 	int err = EINVAL;
 
 	rte_tel_data_start_dict(d);
-	tp_roce_open_begin();
+	troce_open_begin();
 	dev = named(params);
 	if (dev != NULL)
 		err = tp_roce_stats(&dev->vctx.context, add_stat, d);
-	tp_roce_open_end();
+	troce_open_end();
 	return -err;
 }
 
-void
-tp_roce_telemetry_init(void)
+RTE_INIT(troce_start)
 {
 	rte_telemetry_register_cmd("/triplane/roce/list", list, "Numbers of the ports that are open for RoCE");
 	rte_telemetry_register_cmd("/triplane/roce/info", info, "A RoCE port. Parameter: port");

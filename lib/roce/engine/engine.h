@@ -12,8 +12,8 @@
  *
  * Words are those of verbs: opcodes, states, completion statuses and events are libibverbs' own numbers.
  */
-#ifndef TP_ROCE_ENGINE_H
-#define TP_ROCE_ENGINE_H
+#ifndef ROCE_ENGINE_ENGINE_H
+#define ROCE_ENGINE_ENGINE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,8 +21,8 @@
 
 #include <infiniband/verbs.h>
 
-#include "opcode.h"
-#include "wire.h"
+#include "lib/roce/wire/opcode.h"
+#include "lib/roce/wire/wire.h"
 
 #define TRE_MAX_IOV 40u       /* pieces of one packet's payload */
 #define TRE_MAX_RD_ATOMIC 16u /* READs and atomics at a time, per direction; a power of two */
@@ -251,4 +251,4 @@ uint64_t tre_rnr_ns(uint8_t code);
 uint8_t tre_credit_code(uint32_t count);
 uint32_t tre_credit_count(uint8_t code);
 
-#endif /* TP_ROCE_ENGINE_H */
+#endif /* ROCE_ENGINE_ENGINE_H */

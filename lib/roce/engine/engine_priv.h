@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What the engine's files share. */
-#ifndef TP_ROCE_ENGINE_PRIV_H
-#define TP_ROCE_ENGINE_PRIV_H
+#ifndef ROCE_ENGINE_ENGINE_PRIV_H
+#define ROCE_ENGINE_ENGINE_PRIV_H
 
 #include "engine.h"
 
@@ -59,10 +59,10 @@ void tre_responder_ud(struct tre_qp *qp, const struct ib_opcode *o, const struct
 		      uint32_t len);
 unsigned int tre_responder_run(struct tre_qp *qp, unsigned int budget);
 
-/* --- engine.c --- */
+/* --- qp_state.c --- */
 /* To the error state; what is posted is flushed. */
 void tre_to_error(struct tre_qp *qp);
 void tre_flush_send(struct tre_qp *qp);
 void tre_flush_recv(struct tre_qp *qp);
 
-#endif /* TP_ROCE_ENGINE_PRIV_H */
+#endif /* ROCE_ENGINE_ENGINE_PRIV_H */

@@ -10,7 +10,7 @@
 #define ANNOUNCEMENTS 2u /* ANNOUNCE_NUM of RFC 5227, 1.1; at most MAX_NEIGHBOR_ADVERTISEMENT of RFC 4861, 10 */
 
 static bool
-same_table(const struct tp_roce_gid *a, const struct tp_roce_gid *b)
+same_table(const struct troce_gid *a, const struct troce_gid *b)
 {
 	unsigned int i;
 
@@ -23,7 +23,7 @@ same_table(const struct tp_roce_gid *a, const struct tp_roce_gid *b)
 
 /* From the addresses in force to the next ones: who goes asks no more, who comes is announced. */
 static void
-switch_addrs(struct tp_roce_net *net, const struct trn_addrs *next)
+switch_addrs(struct troce_net *net, const struct trn_addrs *next)
 {
 	unsigned int i;
 
@@ -42,26 +42,26 @@ switch_addrs(struct tp_roce_net *net, const struct trn_addrs *next)
 }
 
 int
-trn_commit(struct tp_roce_dev *dev, const struct trn_addrs *next)
+trn_commit(struct troce_dev *dev, const struct trn_addrs *next)
 {
-	struct tp_roce_net *net = dev->net;
+	struct troce_net *net = dev->net;
 	bool same = same_table(net->a.table, next->table);
 	int rc;
 
 	if (!same && dev->prov->set_gids != NULL) {
 		rc = dev->prov->set_gids(dev, next->table);
 		if (rc != 0) {
-			TP_ROCE_LOG(ERR, "%s: %s does not take the GID table (%s); addresses stay as they are",
-				    dev->where, dev->prov->name, strerror(rc));
+			TROCE_LOG(ERR, "%s: %s does not take the GID table (%s); addresses stay as they are",
+				  dev->where, dev->prov->name, strerror(rc));
 			return rc;
 		}
 	}
 	pthread_mutex_lock(&net->lock);
 	switch_addrs(net, next);
 	pthread_mutex_unlock(&net->lock);
-	atomic_store_explicit(&net->kicked, true, memory_order_release);
+	trn_wake(net);
 	if (!same)
-		tp_roce_async_event(dev, IBV_EVENT_GID_CHANGE, NULL);
+		troce_async_event(dev, IBV_EVENT_GID_CHANGE, NULL);
 	return 0;
 }
 
@@ -70,7 +70,7 @@ static bool
 gid_of(const struct sockaddr *addr, union ibv_gid *gid, unsigned int *bits)
 {
 	if (addr == NULL) {
-		TP_ROCE_LOG(ERR, "address: NULL, not one of IPv4 or IPv6");
+		TROCE_LOG(ERR, "address: NULL, not one of IPv4 or IPv6");
 		return false;
 	}
 	if (addr->sa_family == AF_INET) {
@@ -86,18 +86,18 @@ gid_of(const struct sockaddr *addr, union ibv_gid *gid, unsigned int *bits)
 		memcpy(gid->raw, &in6.sin6_addr, sizeof(gid->raw));
 		*bits = 128;
 		if (trn_is_v4(gid)) {
-			TP_ROCE_LOG(ERR, "address: IPv4 as sockaddr_in6, not as sockaddr_in");
+			TROCE_LOG(ERR, "address: IPv4 as sockaddr_in6, not as sockaddr_in");
 			return false;
 		}
 	} else {
-		TP_ROCE_LOG(ERR, "address: family %u, not AF_INET (%u) or AF_INET6 (%u)", addr->sa_family, AF_INET,
-			    AF_INET6);
+		TROCE_LOG(ERR, "address: family %u, not AF_INET (%u) or AF_INET6 (%u)", addr->sa_family, AF_INET,
+			  AF_INET6);
 		return false;
 	}
 	if (!trn_is_host(gid)) {
 		char s[TRN_STR_LEN];
 
-		TP_ROCE_LOG(ERR, "address %s: not the unicast address of a host", trn_str(gid, s));
+		TROCE_LOG(ERR, "address %s: not the unicast address of a host", trn_str(gid, s));
 		return false;
 	}
 	return true;
@@ -105,18 +105,18 @@ gid_of(const struct sockaddr *addr, union ibv_gid *gid, unsigned int *bits)
 
 /* Addresses of IP are the business of what runs over InfiniBand. */
 static bool
-has_addresses(const struct tp_roce_dev *dev)
+has_addresses(const struct troce_dev *dev)
 {
 	if (dev->ib == NULL)
 		return true;
-	TP_ROCE_LOG(ERR, "%s: an InfiniBand port has no IP addresses", dev->where);
+	TROCE_LOG(ERR, "%s: an InfiniBand port has no IP addresses", dev->where);
 	return false;
 }
 
 int
 tp_roce_addr_add(struct ibv_context *ctx, const struct sockaddr *sa, unsigned int prefix, uint16_t vlan)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct troce_dev *dev = troce_dev_of(ctx);
 	struct trn_addr addr = {.vlan = vlan};
 	struct trn_addrs next;
 	char s[TRN_STR_LEN];
@@ -128,12 +128,12 @@ tp_roce_addr_add(struct ibv_context *ctx, const struct sockaddr *sa, unsigned in
 	if (!gid_of(sa, &addr.gid, &bits))
 		return EINVAL;
 	if (prefix > bits) {
-		TP_ROCE_LOG(ERR, "address %s: prefix %u, not 0..%u", trn_str(&addr.gid, s), prefix, bits);
+		TROCE_LOG(ERR, "address %s: prefix %u, not 0..%u", trn_str(&addr.gid, s), prefix, bits);
 		return EINVAL;
 	}
 	if (vlan != TP_ROCE_NO_VLAN && (vlan < 1 || vlan > 4094)) {
-		TP_ROCE_LOG(ERR, "address %s: VLAN %u, not 1..4094 or %u for none", trn_str(&addr.gid, s), vlan,
-			    TP_ROCE_NO_VLAN);
+		TROCE_LOG(ERR, "address %s: VLAN %u, not 1..4094 or %u for none", trn_str(&addr.gid, s), vlan,
+			  TP_ROCE_NO_VLAN);
 		return EINVAL;
 	}
 	addr.prefix = (uint8_t)(128 - bits + prefix);
@@ -141,10 +141,10 @@ tp_roce_addr_add(struct ibv_context *ctx, const struct sockaddr *sa, unsigned in
 	next = dev->net->a;
 	rc = trn_addrs_add(&next, dev->mode, &addr);
 	if (rc == EEXIST)
-		TP_ROCE_LOG(ERR, "%s has the address %s already", dev->where, trn_str(&addr.gid, s));
+		TROCE_LOG(ERR, "%s has the address %s already", dev->where, trn_str(&addr.gid, s));
 	else if (rc != 0)
-		TP_ROCE_LOG(ERR, "address %s: the GID table of %s is full, %u entries", trn_str(&addr.gid, s),
-			    dev->where, TP_ROCE_GIDS);
+		TROCE_LOG(ERR, "address %s: the GID table of %s is full, %u entries", trn_str(&addr.gid, s), dev->where,
+			  TP_ROCE_GIDS);
 	else
 		rc = trn_commit(dev, &next);
 	pthread_mutex_unlock(&dev->lock);
@@ -154,7 +154,7 @@ tp_roce_addr_add(struct ibv_context *ctx, const struct sockaddr *sa, unsigned in
 int
 tp_roce_addr_del(struct ibv_context *ctx, const struct sockaddr *sa)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct troce_dev *dev = troce_dev_of(ctx);
 	struct trn_addrs next;
 	char s[TRN_STR_LEN];
 	union ibv_gid gid;
@@ -175,7 +175,7 @@ tp_roce_addr_del(struct ibv_context *ctx, const struct sockaddr *sa)
 		found++;
 	}
 	if (found == 0)
-		TP_ROCE_LOG(ERR, "%s was not given the address %s", dev->where, trn_str(&gid, s));
+		TROCE_LOG(ERR, "%s was not given the address %s", dev->where, trn_str(&gid, s));
 	else
 		rc = trn_commit(dev, &next);
 	pthread_mutex_unlock(&dev->lock);
@@ -185,8 +185,8 @@ tp_roce_addr_del(struct ibv_context *ctx, const struct sockaddr *sa)
 int
 tp_roce_gateway(struct ibv_context *ctx, const struct sockaddr *sa)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
-	struct tp_roce_net *net = dev->net;
+	struct troce_dev *dev = troce_dev_of(ctx);
+	struct troce_net *net = dev->net;
 	union ibv_gid gid;
 	unsigned int bits;
 
@@ -211,11 +211,11 @@ tp_roce_gateway(struct ibv_context *ctx, const struct sockaddr *sa)
 
 /* Of a table that the subnet manager fills; empty entries have no GUID. */
 static bool
-ib_gid(struct tp_roce_dev *dev, uint32_t index, struct tp_roce_gid *gid)
+ib_gid(struct troce_dev *dev, uint32_t index, struct troce_gid *gid)
 {
 	int rc = EINVAL;
 
-	*gid = (struct tp_roce_gid){.type = IBV_GID_TYPE_IB, .vlan = TP_ROCE_NO_VLAN};
+	*gid = (struct troce_gid){.type = IBV_GID_TYPE_IB, .vlan = TP_ROCE_NO_VLAN};
 	pthread_mutex_lock(&dev->lock);
 	if (index < (uint32_t)dev->port.gid_tbl_len)
 		rc = dev->prov->query_gid(dev, index, &gid->gid);
@@ -225,9 +225,9 @@ ib_gid(struct tp_roce_dev *dev, uint32_t index, struct tp_roce_gid *gid)
 }
 
 bool
-tp_roce_gid_get(struct tp_roce_dev *dev, uint32_t index, struct tp_roce_gid *gid)
+troce_gid_get(struct troce_dev *dev, uint32_t index, struct troce_gid *gid)
 {
-	struct tp_roce_net *net = dev->net;
+	struct troce_net *net = dev->net;
 
 	if (dev->ib != NULL)
 		return ib_gid(dev, index, gid);
@@ -240,14 +240,14 @@ tp_roce_gid_get(struct tp_roce_dev *dev, uint32_t index, struct tp_roce_gid *gid
 }
 
 int
-tp_roce_gid_find(struct tp_roce_dev *dev, const union ibv_gid *gid, enum ibv_gid_type type, uint16_t vlan)
+troce_gid_find(struct troce_dev *dev, const union ibv_gid *gid, enum ibv_gid_type type, uint16_t vlan)
 {
-	struct tp_roce_net *net = dev->net;
+	struct troce_net *net = dev->net;
 	int i, found = -1;
 
 	pthread_mutex_lock(&net->lock);
 	for (i = 0; i < (int)TP_ROCE_GIDS && found < 0; i++) {
-		const struct tp_roce_gid *g = &net->a.table[i];
+		const struct troce_gid *g = &net->a.table[i];
 
 		if (g->valid && g->type == type && g->vlan == vlan && trn_gid_equal(&g->gid, gid))
 			found = i;
@@ -257,26 +257,26 @@ tp_roce_gid_find(struct tp_roce_dev *dev, const union ibv_gid *gid, enum ibv_gid
 }
 
 static bool
-index_ok(struct tp_roce_dev *dev, uint32_t port, uint32_t index)
+index_ok(struct troce_dev *dev, uint32_t port, uint32_t index)
 {
 	uint32_t num = dev->ib != NULL ? (uint32_t)dev->port.gid_tbl_len : TP_ROCE_GIDS;
 
 	if (port == 1 && index < num)
 		return true;
-	TP_ROCE_LOG(ERR, "%s: GID %u of port %u, not 0..%u of port 1", dev->where, index, port, num - 1);
+	TROCE_LOG(ERR, "%s: GID %u of port %u, not 0..%u of port 1", dev->where, index, port, num - 1);
 	return false;
 }
 
 int
 tp_roce_query_gid(struct ibv_context *ctx, uint8_t port, int index, union ibv_gid *gid)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
-	struct tp_roce_gid g;
+	struct troce_dev *dev = troce_dev_of(ctx);
+	struct troce_gid g;
 
 	if (!index_ok(dev, port, (uint32_t)index))
 		return EINVAL;
 	/* An empty entry is all zero. */
-	(void)tp_roce_gid_get(dev, (uint32_t)index, &g);
+	(void)troce_gid_get(dev, (uint32_t)index, &g);
 	*gid = g.gid;
 	return 0;
 }
@@ -284,12 +284,12 @@ tp_roce_query_gid(struct ibv_context *ctx, uint8_t port, int index, union ibv_gi
 int
 tp_roce_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index, struct ibv_gid_entry *entry)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
-	struct tp_roce_gid g;
+	struct troce_dev *dev = troce_dev_of(ctx);
+	struct troce_gid g;
 
 	if (!index_ok(dev, port, index))
 		return EINVAL;
-	if (!tp_roce_gid_get(dev, index, &g))
+	if (!troce_gid_get(dev, index, &g))
 		return ENODATA;
 	*entry = (struct ibv_gid_entry){
 		.gid = g.gid,

@@ -44,7 +44,7 @@ well_formed(const struct rte_arp_hdr *arp, uint32_t len)
 }
 
 enum trn_verdict
-trn_arp_input(struct tp_roce_net *net, const struct trn_frame *f, uint64_t now, struct trn_out *out)
+trn_arp_input(struct troce_net *net, const struct trn_frame *f, uint64_t now, struct trn_out *out)
 {
 	const struct rte_arp_hdr *arp = (const struct rte_arp_hdr *)f->l3;
 	const struct rte_arp_ipv4 *d = &arp->arp_data;

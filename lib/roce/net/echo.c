@@ -42,7 +42,7 @@ swap_addrs(void *a, void *b, size_t len)
 }
 
 static bool
-echo4(struct tp_roce_net *net, uint8_t *l3, uint32_t len, uint16_t vlan)
+echo4(struct troce_net *net, uint8_t *l3, uint32_t len, uint16_t vlan)
 {
 	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)l3;
 	union ibv_gid src, dst;
@@ -70,7 +70,7 @@ echo4(struct tp_roce_net *net, uint8_t *l3, uint32_t len, uint16_t vlan)
 }
 
 static bool
-echo6(struct tp_roce_net *net, uint8_t *l3, uint32_t len, uint16_t vlan)
+echo6(struct troce_net *net, uint8_t *l3, uint32_t len, uint16_t vlan)
 {
 	struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)l3;
 	struct echo_msg *msg = (struct echo_msg *)(ip + 1);
@@ -90,7 +90,7 @@ echo6(struct tp_roce_net *net, uint8_t *l3, uint32_t len, uint16_t vlan)
 }
 
 bool
-trn_echo(struct tp_roce_net *net, struct rte_ether_hdr *eth, uint8_t *l3, uint32_t len, uint16_t type, uint16_t vlan)
+trn_echo(struct troce_net *net, struct rte_ether_hdr *eth, uint8_t *l3, uint32_t len, uint16_t type, uint16_t vlan)
 {
 	bool done = type == RTE_ETHER_TYPE_IPV4 ? echo4(net, l3, len, vlan) : echo6(net, l3, len, vlan);
 

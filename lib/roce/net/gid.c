@@ -51,7 +51,7 @@ trn_gid_mac(const union ibv_gid *gid, struct rte_ether_addr *mac)
 }
 
 void
-tp_roce_mcast_mac(const union ibv_gid *gid, struct rte_ether_addr *mac)
+troce_mcast_mac(const union ibv_gid *gid, struct rte_ether_addr *mac)
 {
 	const uint8_t *r = gid->raw;
 
@@ -125,7 +125,7 @@ trn_addrs_add(struct trn_addrs *a, enum tp_roce_mode mode, const struct trn_addr
 	a->addr[slot] = *addr;
 	a->addr[slot].valid = true;
 	for (i = 0; i < n; i++)
-		a->table[at[i]] = (struct tp_roce_gid){addr->gid, types[i], addr->vlan, true};
+		a->table[at[i]] = (struct troce_gid){addr->gid, types[i], addr->vlan, true};
 	return 0;
 }
 
@@ -136,7 +136,7 @@ replace(struct trn_addrs *a, const struct trn_addr *addr, const union ibv_gid *g
 	unsigned int i;
 
 	for (i = 0; i < TP_ROCE_GIDS; i++) {
-		struct tp_roce_gid *g = &a->table[i];
+		struct troce_gid *g = &a->table[i];
 
 		if (!g->valid || g->vlan != addr->vlan || !trn_gid_equal(&g->gid, &addr->gid))
 			continue;

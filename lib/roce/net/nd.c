@@ -49,7 +49,7 @@ build(struct trn_out *out, const struct rte_ether_addr *dst_mac, const struct rt
 	uint8_t *l3;
 
 	if (dst_mac == NULL) {
-		tp_roce_mcast_mac(dst, &group);
+		troce_mcast_mac(dst, &group);
 		dst_mac = &group;
 	}
 	l3 = trn_eth(out, dst_mac, mac, vlan, RTE_ETHER_TYPE_IPV6);
@@ -122,7 +122,7 @@ struct nd_in {
 };
 
 static enum trn_verdict
-solicitation(struct tp_roce_net *net, const struct nd_in *in, uint64_t now, struct trn_out *out)
+solicitation(struct troce_net *net, const struct nd_in *in, uint64_t now, struct trn_out *out)
 {
 	bool detecting = trn_gid_zero(&in->src); /* duplicate address detection (RFC 4862, 5.4) */
 	union ibv_gid group = solicited_node(&in->target);
@@ -156,7 +156,7 @@ solicitation(struct tp_roce_net *net, const struct nd_in *in, uint64_t now, stru
 }
 
 static enum trn_verdict
-advertisement(struct tp_roce_net *net, const struct nd_in *in, uint64_t now)
+advertisement(struct troce_net *net, const struct nd_in *in, uint64_t now)
 {
 	bool solicited = (in->flags & ND_NA_FLAG_SOLICITED) != 0;
 	int slot = trn_addrs_find(&net->a, &in->target, in->f->vlan);
@@ -177,7 +177,7 @@ advertisement(struct tp_roce_net *net, const struct nd_in *in, uint64_t now)
 }
 
 enum trn_verdict
-trn_nd_input(struct tp_roce_net *net, const struct trn_frame *f, uint64_t now, struct trn_out *out)
+trn_nd_input(struct troce_net *net, const struct trn_frame *f, uint64_t now, struct trn_out *out)
 {
 	const struct rte_ipv6_hdr *ip = (const struct rte_ipv6_hdr *)f->l3;
 	const struct nd_msg *msg = (const struct nd_msg *)(ip + 1);

@@ -6,8 +6,8 @@
  * 4861, 7.3.2), for IPv4 too; DELAY is left out, since no upper layer tells that a neighbour is reachable. No input or output,
  * no clock: time is an argument where it matters, and whoever runs the table sends what it asks for.
  */
-#ifndef TP_ROCE_NEIGH_H
-#define TP_ROCE_NEIGH_H
+#ifndef ROCE_NET_NEIGH_H
+#define ROCE_NET_NEIGH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,4 +69,4 @@ void trn_neigh_forget(struct trn_neighs *t, const union ibv_gid *src, uint16_t v
 /* Timers; how many were asked for. t->due is then the time of the next call. */
 unsigned int trn_neigh_run(struct trn_neighs *t, uint64_t now, trn_neigh_ask_fn ask, void *arg);
 
-#endif /* TP_ROCE_NEIGH_H */
+#endif /* ROCE_NET_NEIGH_H */

@@ -16,7 +16,7 @@
 
 /* Neighbour discovery is multicast. */
 static void
-hear_multicast(struct tp_roce_dev *dev)
+hear_multicast(struct troce_dev *dev)
 {
 	int rc;
 
@@ -25,16 +25,16 @@ hear_multicast(struct tp_roce_dev *dev)
 	rc = rte_eth_allmulticast_enable(dev->port_id);
 	dev->net->allmulti = rc == 0;
 	if (rc != 0)
-		TP_ROCE_LOG(INFO,
-			    "%s: all multicast cannot be set (%s); IPv6 neighbours find us only if the port hears "
-			    "them",
-			    dev->where, strerror(-rc));
+		TROCE_LOG(INFO,
+			  "%s: all multicast cannot be set (%s); IPv6 neighbours find us only if the port hears "
+			  "them",
+			  dev->where, strerror(-rc));
 }
 
-int
-tp_roce_net_init(struct tp_roce_dev *dev)
+static int
+net_init(struct troce_dev *dev)
 {
-	struct tp_roce_net *net = calloc(1, sizeof(*net));
+	struct troce_net *net = calloc(1, sizeof(*net));
 	int rc;
 
 	if (net == NULL)
@@ -48,12 +48,13 @@ tp_roce_net_init(struct tp_roce_dev *dev)
 	net->echoes = (struct trn_rate){ECHO_NS, ECHO_NS * ECHO_BURST, 0};
 	net->shared = dev->conf.netdev != NULL;
 	net->echo = !dev->conf.app_rx && dev->conf.rest == NULL && !net->shared;
-	atomic_init(&net->kicked, true);
+	net->side = &dev->side[TROCE_SIDE_LINK];
+	trn_wake(net);
 	net->due = TRN_NEVER;
 	dev->net = net;
 	rc = dev->prov->set_gids != NULL ? dev->prov->set_gids(dev, net->a.table) : 0;
 	if (rc != 0) {
-		TP_ROCE_LOG(ERR, "%s: %s does not take the GID table (%s)", dev->where, dev->prov->name, strerror(rc));
+		TROCE_LOG(ERR, "%s: %s does not take the GID table (%s)", dev->where, dev->prov->name, strerror(rc));
 		goto err_gids;
 	}
 	hear_multicast(dev);
@@ -72,10 +73,10 @@ err_gids:
 	return rc;
 }
 
-void
-tp_roce_net_fini(struct tp_roce_dev *dev)
+static void
+net_fini(struct troce_dev *dev)
 {
-	struct tp_roce_net *net = dev->net;
+	struct troce_net *net = dev->net;
 
 	if (net == NULL)
 		return;
@@ -88,7 +89,7 @@ tp_roce_net_fini(struct tp_roce_dev *dev)
 }
 
 static bool
-transmit(struct tp_roce_dev *dev, struct rte_mbuf *m)
+transmit(struct troce_dev *dev, struct rte_mbuf *m)
 {
 	if (rte_eth_tx_burst(dev->port_id, dev->conf.tx_queue, &m, 1) == 1)
 		return true;
@@ -100,7 +101,7 @@ transmit(struct tp_roce_dev *dev, struct rte_mbuf *m)
 static void
 send_out(void *arg, const struct trn_out *out)
 {
-	struct tp_roce_dev *dev = arg;
+	struct troce_dev *dev = arg;
 	struct rte_mbuf *m = rte_pktmbuf_alloc(dev->conf.pool);
 	char *data = m != NULL ? rte_pktmbuf_append(m, (uint16_t)out->len) : NULL;
 
@@ -115,9 +116,9 @@ send_out(void *arg, const struct trn_out *out)
 
 /* A new MAC was set by ethdev: another link-local address, and all neighbours have to be told. */
 static void
-look_at_mac(struct tp_roce_dev *dev, uint64_t now)
+look_at_mac(struct troce_dev *dev, uint64_t now)
 {
-	struct tp_roce_net *net = dev->net;
+	struct troce_net *net = dev->net;
 	struct rte_ether_addr mac, old = dev->mac;
 	struct trn_addrs next;
 	unsigned int i;
@@ -146,28 +147,33 @@ look_at_mac(struct tp_roce_dev *dev, uint64_t now)
 	pthread_mutex_unlock(&dev->lock);
 }
 
-unsigned int
-tp_roce_net_progress(struct tp_roce_dev *dev, uint64_t now_ns)
+static void
+plan(struct troce_net *net)
 {
-	struct tp_roce_net *net = dev->net;
+	atomic_store_explicit(&net->side->due, RTE_MIN(net->due, net->mac_due), memory_order_relaxed);
+}
+
+static unsigned int
+net_progress(struct troce_dev *dev, uint64_t now_ns)
+{
+	struct troce_net *net = dev->net;
 	unsigned int n;
 
-	if (now_ns < RTE_MIN(net->due, net->mac_due) && !atomic_load_explicit(&net->kicked, memory_order_acquire))
-		return 0;
-	atomic_store_explicit(&net->kicked, false, memory_order_release);
+	atomic_store_explicit(&net->side->woken, 0, memory_order_release);
 	if (now_ns >= net->mac_due)
 		look_at_mac(dev, now_ns);
 	pthread_mutex_lock(&net->lock);
 	n = trn_run(net, now_ns, send_out, dev);
 	pthread_mutex_unlock(&net->lock);
+	plan(net);
 	return n;
 }
 
 /* true: it was an echo request; the mbuf is gone. */
 static bool
-echo(struct tp_roce_dev *dev, struct rte_mbuf *m, const struct trn_frame *f, uint64_t now)
+echo(struct troce_dev *dev, struct rte_mbuf *m, const struct trn_frame *f, uint64_t now)
 {
-	struct tp_roce_net *net = dev->net;
+	struct troce_net *net = dev->net;
 
 	if (!net->echo || f->type == RTE_ETHER_TYPE_ARP || !rte_is_same_ether_addr(f->dst, &net->mac) ||
 	    rte_mbuf_refcnt_read(m) != 1 || !RTE_MBUF_DIRECT(m) ||
@@ -191,9 +197,9 @@ echo(struct tp_roce_dev *dev, struct rte_mbuf *m, const struct trn_frame *f, uin
 
 /* true: the mbuf is gone. */
 static bool
-take(struct tp_roce_dev *dev, struct rte_mbuf *m, const struct trn_frame *f, uint64_t now)
+take(struct troce_dev *dev, struct rte_mbuf *m, const struct trn_frame *f, uint64_t now)
 {
-	struct tp_roce_net *net = dev->net;
+	struct troce_net *net = dev->net;
 	struct trn_out out = {.len = 0};
 	enum trn_verdict v = TRN_OTHER;
 
@@ -210,10 +216,10 @@ take(struct tp_roce_dev *dev, struct rte_mbuf *m, const struct trn_frame *f, uin
 	return true;
 }
 
-uint16_t
-tp_roce_net_input(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n, uint64_t now_ns)
+static uint16_t
+net_input(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n, uint64_t now_ns)
 {
-	struct tp_roce_net *net = dev->net;
+	struct troce_net *net = dev->net;
 	struct trn_frame f;
 	uint16_t i, left = 0;
 	bool taken;
@@ -231,13 +237,14 @@ tp_roce_net_input(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n, u
 		}
 		pkts[left++] = pkts[i];
 	}
+	plan(net);
 	return left;
 }
 
-void
-tp_roce_net_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
+static void
+net_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 {
-	struct tp_roce_net *net = dev->net;
+	struct troce_net *net = dev->net;
 	struct trn_counters c;
 	uint64_t evicted, failed;
 
@@ -258,3 +265,6 @@ tp_roce_net_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
 	fn(arg, "net_neighbours_evicted", evicted);
 	fn(arg, "net_neighbours_failed", failed);
 }
+
+const struct troce_side_ops troce_net_side = {
+	.init = net_init, .fini = net_fini, .input = net_input, .progress = net_progress, .stats = net_stats};

@@ -3,13 +3,13 @@
  */
 /*
  * Inside the network side of a port. What packets say and what is answered is code on bytes, with time as an argument
- * (net_wire.c, arp.c, nd.c, echo.c, neigh.c); mbufs, threads and the port are around it (net.c, addr.c, netdev.c).
+ * (net_wire.c, frame.c, arp.c, nd.c, echo.c, neigh.c); mbufs, threads and the port are around it (net.c, addr.c, netdev.c).
  *
  * Two locks: the port's, which serialises changes of addresses and is held while the provider takes the table; and
  * net->lock, which is held for moments only. Only the port's thread sends.
  */
-#ifndef TP_ROCE_NET_PRIV_H
-#define TP_ROCE_NET_PRIV_H
+#ifndef ROCE_NET_NET_PRIV_H
+#define ROCE_NET_NET_PRIV_H
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,7 +30,7 @@ struct trn_addr {
 /* What a port is declared to have; changed as a whole. */
 struct trn_addrs {
 	struct trn_addr addr[TP_ROCE_GIDS];
-	struct tp_roce_gid table[TP_ROCE_GIDS];
+	struct troce_gid table[TP_ROCE_GIDS];
 	union ibv_gid router4, router6; /* zero: none */
 };
 
@@ -54,7 +54,7 @@ struct trn_counters {
 
 struct trn_netdev; /* netdev.c */
 
-struct tp_roce_net {
+struct troce_net {
 	pthread_mutex_t lock; /* of all below, but the thread's */
 	struct trn_addrs a;
 	struct trn_announce ann[TP_ROCE_GIDS]; /* of a.addr */
@@ -62,14 +62,21 @@ struct tp_roce_net {
 	struct trn_neighs neighs;
 	struct trn_rate answers, echoes;
 	struct trn_counters count;
-	bool echo;          /* nobody else answers pings */
-	bool shared;        /* the kernel has the same addresses and sees what comes for them */
-	atomic_bool kicked; /* a control call left something to send */
+	bool echo;               /* nobody else answers pings */
+	bool shared;             /* the kernel has the same addresses and sees what comes for them */
+	struct troce_side *side; /* when and whether there is something to send */
 	/* The port's thread's */
 	uint64_t due, mac_due;
 	bool allmulti; /* was set by us */
 	struct trn_netdev *netdev;
 };
+
+/* A control call left something to send. */
+static inline void
+trn_wake(struct troce_net *net)
+{
+	atomic_store_explicit(&net->side->woken, 1, memory_order_release);
+}
 
 /* --- addresses (gid.c) ------------------------------------------------------------------------------------------- */
 
@@ -142,9 +149,9 @@ bool trn_on_link(const struct trn_addrs *a, const union ibv_gid *gid, uint16_t v
 /* --- changes (addr.c); the port's lock is held ------------------------------------------------------------------- */
 
 /* Puts next into force; what the provider refuses changes nothing. */
-int trn_commit(struct tp_roce_dev *dev, const struct trn_addrs *next);
+int trn_commit(struct troce_dev *dev, const struct trn_addrs *next);
 
-/* --- packets (net_wire.c, arp.c, nd.c, echo.c); net->lock is held ----------------------------------------------- */
+/* --- packets (net_wire.c, frame.c, arp.c, nd.c, echo.c); net->lock is held -------------------------------------- */
 
 #define TRN_FRAME_MAX 128u
 
@@ -179,26 +186,26 @@ uint8_t *trn_eth(struct trn_out *out, const struct rte_ether_addr *dst, const st
 /* Up to the shortest frame */
 void trn_close(struct trn_out *out, const uint8_t *end);
 /* Someone else says that it has our address. */
-void trn_conflict(struct tp_roce_net *net, unsigned int slot, const struct rte_ether_addr *mac, uint64_t now);
+void trn_conflict(struct troce_net *net, unsigned int slot, const struct rte_ether_addr *mac, uint64_t now);
 /* ARP, neighbour discovery: what it says, and the answer. */
-enum trn_verdict trn_input(struct tp_roce_net *net, const struct trn_frame *f, uint64_t now, struct trn_out *out);
+enum trn_verdict trn_input(struct troce_net *net, const struct trn_frame *f, uint64_t now, struct trn_out *out);
 typedef void (*trn_send_fn)(void *arg, const struct trn_out *out);
 /* Questions and announcements that are due; how many; net->due is when the next are. */
-unsigned int trn_run(struct tp_roce_net *net, uint64_t now, trn_send_fn send, void *arg);
+unsigned int trn_run(struct troce_net *net, uint64_t now, trn_send_fn send, void *arg);
 
-enum trn_verdict trn_arp_input(struct tp_roce_net *net, const struct trn_frame *f, uint64_t now, struct trn_out *out);
+enum trn_verdict trn_arp_input(struct troce_net *net, const struct trn_frame *f, uint64_t now, struct trn_out *out);
 /* ask: who has target, tell sender. dst: one host, or NULL, everybody */
 void trn_arp_ask(const struct rte_ether_addr *mac, const struct rte_ether_addr *dst, uint16_t vlan, rte_be32_t sender,
 		 rte_be32_t target, struct trn_out *out);
 
-enum trn_verdict trn_nd_input(struct tp_roce_net *net, const struct trn_frame *f, uint64_t now, struct trn_out *out);
+enum trn_verdict trn_nd_input(struct troce_net *net, const struct trn_frame *f, uint64_t now, struct trn_out *out);
 void trn_nd_ask(const struct rte_ether_addr *mac, const struct rte_ether_addr *dst, uint16_t vlan,
 		const union ibv_gid *sender, const union ibv_gid *target, struct trn_out *out);
 /* Tells all nodes; nobody asked. */
 void trn_nd_announce(const struct rte_ether_addr *mac, uint16_t vlan, const union ibv_gid *target, struct trn_out *out);
 
 /* Turns an echo request for one of our addresses around, in place. l3: where IP begins, len: bytes there. */
-bool trn_echo(struct tp_roce_net *net, struct rte_ether_hdr *eth, uint8_t *l3, uint32_t len, uint16_t type,
+bool trn_echo(struct troce_net *net, struct rte_ether_hdr *eth, uint8_t *l3, uint32_t len, uint16_t type,
 	      uint16_t vlan);
 
 /* --- the kernel's interface (netdev.c) --------------------------------------------------------------------------- */
@@ -208,7 +215,7 @@ bool trn_echo(struct tp_roce_net *net, struct rte_ether_hdr *eth, uint8_t *l3, u
  */
 bool trn_follow(struct trn_addrs *a, enum tp_roce_mode mode, const struct trn_addr *list, unsigned int n, bool *full);
 /* 0 or a positive errno */
-int trn_netdev_start(struct tp_roce_dev *dev);
-void trn_netdev_stop(struct tp_roce_dev *dev);
+int trn_netdev_start(struct troce_dev *dev);
+void trn_netdev_stop(struct troce_dev *dev);
 
-#endif /* TP_ROCE_NET_PRIV_H */
+#endif /* ROCE_NET_NET_PRIV_H */

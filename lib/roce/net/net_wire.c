@@ -9,8 +9,6 @@
 #include "net_priv.h"
 
 #define ANNOUNCE_NS UINT64_C(1000000000)
-#define DEFEND_NS UINT64_C(10000000000) /* RFC 5227, 1.1: DEFEND_INTERVAL */
-#define FRAME_MIN 60u
 
 bool
 trn_rate_ok(struct trn_rate *r, uint64_t now)
@@ -55,53 +53,8 @@ trn_classify(const uint8_t *data, uint32_t len, uint16_t tci, bool echo, struct 
 	}
 }
 
-uint8_t *
-trn_eth(struct trn_out *out, const struct rte_ether_addr *dst, const struct rte_ether_addr *src, uint16_t vlan,
-	uint16_t type)
-{
-	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)out->data;
-	struct rte_vlan_hdr *tag = (struct rte_vlan_hdr *)(eth + 1);
-
-	memset(out->data, 0, sizeof(out->data));
-	eth->dst_addr = *dst;
-	eth->src_addr = *src;
-	if (vlan == TP_ROCE_NO_VLAN) {
-		eth->ether_type = rte_cpu_to_be_16(type);
-		return (uint8_t *)(eth + 1);
-	}
-	eth->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN);
-	tag->vlan_tci = rte_cpu_to_be_16(vlan);
-	tag->eth_proto = rte_cpu_to_be_16(type);
-	return (uint8_t *)(tag + 1);
-}
-
-void
-trn_close(struct trn_out *out, const uint8_t *end)
-{
-	out->len = RTE_MAX((unsigned int)(end - out->data), FRAME_MIN);
-}
-
-void
-trn_conflict(struct tp_roce_net *net, unsigned int slot, const struct rte_ether_addr *mac, uint64_t now)
-{
-	char s[TRN_STR_LEN], m[RTE_ETHER_ADDR_FMT_SIZE];
-	struct trn_announce *ann = &net->ann[slot];
-
-	net->count.conflicts++;
-	if (now < ann->defended)
-		return;
-	ann->defended = now + DEFEND_NS;
-	rte_ether_format_addr(m, sizeof(m), mac);
-	TP_ROCE_LOG(WARNING, "%s says that it has our address %s", m, trn_str(&net->a.addr[slot].gid, s));
-	if (net->a.addr[slot].kernel)
-		return;
-	ann->left = RTE_MAX(ann->left, 1);
-	ann->at = now;
-	net->due = RTE_MIN(net->due, now);
-}
-
 enum trn_verdict
-trn_input(struct tp_roce_net *net, const struct trn_frame *f, uint64_t now, struct trn_out *out)
+trn_input(struct troce_net *net, const struct trn_frame *f, uint64_t now, struct trn_out *out)
 {
 	enum trn_verdict v;
 
@@ -123,7 +76,7 @@ trn_input(struct tp_roce_net *net, const struct trn_frame *f, uint64_t now, stru
 }
 
 struct sender {
-	struct tp_roce_net *net;
+	struct troce_net *net;
 	trn_send_fn send;
 	void *arg;
 	struct trn_out out;
@@ -146,7 +99,7 @@ ask(void *arg, const struct trn_neigh *n)
 static unsigned int
 announce(struct sender *s, uint64_t now)
 {
-	struct tp_roce_net *net = s->net;
+	struct troce_net *net = s->net;
 	unsigned int i, n = 0;
 
 	for (i = 0; i < TP_ROCE_GIDS; i++) {
@@ -175,7 +128,7 @@ announce(struct sender *s, uint64_t now)
 }
 
 unsigned int
-trn_run(struct tp_roce_net *net, uint64_t now, trn_send_fn send, void *arg)
+trn_run(struct troce_net *net, uint64_t now, trn_send_fn send, void *arg)
 {
 	struct sender s = {.net = net, .send = send, .arg = arg};
 	unsigned int n;

@@ -85,7 +85,7 @@ to_addr(const struct ifaddrs *ifa, uint16_t vlan, struct trn_addr *addr)
 
 /* The addresses that the kernel has now; how many, -1: it does not say. */
 static int
-look(struct tp_roce_dev *dev, struct trn_addr *list, unsigned int max)
+look(struct troce_dev *dev, struct trn_addr *list, unsigned int max)
 {
 	const char *base = dev->conf.netdev;
 	struct ifaddrs *all, *ifa;
@@ -143,7 +143,7 @@ trn_follow(struct trn_addrs *a, enum tp_roce_mode mode, const struct trn_addr *l
 
 /* The port's lock is held by whoever closes the port, too, and waits for this thread: never wait for it. */
 static bool
-lock_port(struct tp_roce_dev *dev)
+lock_port(struct troce_dev *dev)
 {
 	struct pollfd stop = {.fd = dev->net->netdev->stop, .events = POLLIN};
 
@@ -154,7 +154,7 @@ lock_port(struct tp_roce_dev *dev)
 }
 
 static void
-update(struct tp_roce_dev *dev)
+update(struct troce_dev *dev)
 {
 	struct trn_netdev *nd = dev->net->netdev;
 	struct trn_addr list[2 * TP_ROCE_GIDS];
@@ -169,15 +169,15 @@ update(struct tp_roce_dev *dev)
 		(void)trn_commit(dev, &next);
 	pthread_mutex_unlock(&dev->lock);
 	if (full && !nd->full)
-		TP_ROCE_LOG(ERR, "%s: %s has more addresses than the GID table's %u entries can hold", dev->where,
-			    dev->conf.netdev, TP_ROCE_GIDS);
+		TROCE_LOG(ERR, "%s: %s has more addresses than the GID table's %u entries can hold", dev->where,
+			  dev->conf.netdev, TP_ROCE_GIDS);
 	nd->full = full;
 }
 
 static void *
 follow(void *arg)
 {
-	struct tp_roce_dev *dev = arg;
+	struct troce_dev *dev = arg;
 	struct trn_netdev *nd = dev->net->netdev;
 	struct pollfd fds[2] = {{.fd = nd->stop, .events = POLLIN}, {.fd = nd->news, .events = POLLIN}};
 	char drop[4096];
@@ -219,13 +219,13 @@ close_netdev(struct trn_netdev *nd)
 }
 
 int
-trn_netdev_start(struct tp_roce_dev *dev)
+trn_netdev_start(struct troce_dev *dev)
 {
 	struct trn_netdev *nd;
 	int rc;
 
 	if (strlen(dev->conf.netdev) >= IF_NAMESIZE || if_nametoindex(dev->conf.netdev) == 0) {
-		TP_ROCE_LOG(ERR, "netdev %s: not an interface of this network namespace", dev->conf.netdev);
+		TROCE_LOG(ERR, "netdev %s: not an interface of this network namespace", dev->conf.netdev);
 		return EINVAL;
 	}
 	nd = calloc(1, sizeof(*nd));
@@ -245,14 +245,14 @@ trn_netdev_start(struct tp_roce_dev *dev)
 	return 0;
 
 err:
-	TP_ROCE_LOG(ERR, "netdev %s: cannot be followed: %s", dev->conf.netdev, strerror(rc));
+	TROCE_LOG(ERR, "netdev %s: cannot be followed: %s", dev->conf.netdev, strerror(rc));
 	dev->net->netdev = NULL;
 	close_netdev(nd);
 	return rc;
 }
 
 void
-trn_netdev_stop(struct tp_roce_dev *dev)
+trn_netdev_stop(struct troce_dev *dev)
 {
 	struct trn_netdev *nd = dev->net->netdev;
 	const uint64_t one = 1;

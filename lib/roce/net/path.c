@@ -16,14 +16,14 @@ unicast_dgid_ok(const union ibv_gid *sgid, const union ibv_gid *dgid)
 
 	if (trn_is_host(dgid) && trn_is_v4(sgid) == trn_is_v4(dgid))
 		return true;
-	TP_ROCE_LOG(ERR, "dgid %s: not a host's or group's address of the family of the sgid %s", trn_str(dgid, d),
-		    trn_str(sgid, s));
+	TROCE_LOG(ERR, "dgid %s: not a host's or group's address of the family of the sgid %s", trn_str(dgid, d),
+		  trn_str(sgid, s));
 	return false;
 }
 
 /* Whose MAC packets from src to dst carry: dst's, or a router's. */
 static int
-next_hop(const struct trn_addrs *a, const struct tp_roce_gid *src, const union ibv_gid *dst, union ibv_gid *hop)
+next_hop(const struct trn_addrs *a, const struct troce_gid *src, const union ibv_gid *dst, union ibv_gid *hop)
 {
 	const union ibv_gid *router = trn_is_v4(dst) ? &a->router4 : &a->router6;
 
@@ -39,10 +39,9 @@ next_hop(const struct trn_addrs *a, const struct tp_roce_gid *src, const union i
 }
 
 static int
-unicast_mac(struct tp_roce_dev *dev, const struct tp_roce_gid *src, const union ibv_gid *dgid,
-	    struct rte_ether_addr *mac)
+unicast_mac(struct troce_dev *dev, const struct troce_gid *src, const union ibv_gid *dgid, struct rte_ether_addr *mac)
 {
-	struct tp_roce_net *net = dev->net;
+	struct troce_net *net = dev->net;
 	union ibv_gid hop;
 	int rc;
 
@@ -59,40 +58,40 @@ unicast_mac(struct tp_roce_dev *dev, const struct tp_roce_gid *src, const union 
 			rc = trn_neigh_lookup(&net->neighs, &hop, src->vlan, &src->gid, mac);
 		/* Asked for the first time, or once more since it is stale */
 		if (net->neighs.due == 0)
-			atomic_store_explicit(&net->kicked, true, memory_order_release);
+			trn_wake(net);
 	}
 	pthread_mutex_unlock(&net->lock);
 	return rc;
 }
 
 static bool
-sgid_of(struct tp_roce_dev *dev, uint32_t index, struct tp_roce_gid *src)
+sgid_of(struct troce_dev *dev, uint32_t index, struct troce_gid *src)
 {
-	if (tp_roce_gid_get(dev, index, src))
+	if (troce_gid_get(dev, index, src))
 		return true;
 	if (index >= TP_ROCE_GIDS)
-		TP_ROCE_LOG(ERR, "sgid_index %u: not 0..%u", index, TP_ROCE_GIDS - 1);
+		TROCE_LOG(ERR, "sgid_index %u: not 0..%u", index, TP_ROCE_GIDS - 1);
 	else
-		TP_ROCE_LOG(ERR, "sgid_index %u: the entry is empty", index);
+		TROCE_LOG(ERR, "sgid_index %u: the entry is empty", index);
 	return false;
 }
 
 int
 tp_roce_resolve(struct ibv_context *ctx, uint32_t sgid_index, const union ibv_gid *dgid, uint8_t mac[6])
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct troce_dev *dev = troce_dev_of(ctx);
 	struct rte_ether_addr found;
-	struct tp_roce_gid src;
+	struct troce_gid src;
 	int rc = 0;
 
 	if (dev->ib != NULL) {
-		TP_ROCE_LOG(ERR, "%s: an InfiniBand port resolves no MACs", dev->where);
+		TROCE_LOG(ERR, "%s: an InfiniBand port resolves no MACs", dev->where);
 		return EOPNOTSUPP;
 	}
 	if (!sgid_of(dev, sgid_index, &src))
 		return EINVAL;
 	if (trn_is_multicast(dgid))
-		tp_roce_mcast_mac(dgid, &found);
+		troce_mcast_mac(dgid, &found);
 	else if (!unicast_dgid_ok(&src.gid, dgid))
 		return EINVAL;
 	else
@@ -103,7 +102,7 @@ tp_roce_resolve(struct ibv_context *ctx, uint32_t sgid_index, const union ibv_gi
 }
 
 uint16_t
-tp_roce_sport(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn)
+troce_sport(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn)
 {
 	uint64_t v;
 
@@ -120,24 +119,24 @@ static bool
 av_ok(const struct ibv_ah_attr *av)
 {
 	if (av->is_global != 1)
-		TP_ROCE_LOG(ERR, "is_global %u: not 1, RoCE needs GIDs", av->is_global);
+		TROCE_LOG(ERR, "is_global %u: not 1, RoCE needs GIDs", av->is_global);
 	else if (av->port_num != 1)
-		TP_ROCE_LOG(ERR, "port_num %u: not 1", av->port_num);
+		TROCE_LOG(ERR, "port_num %u: not 1", av->port_num);
 	else if (av->sl > 7)
-		TP_ROCE_LOG(ERR, "sl %u: not 0..7", av->sl);
+		TROCE_LOG(ERR, "sl %u: not 0..7", av->sl);
 	else if (av->grh.flow_label > FLOW_LABEL_MAX)
-		TP_ROCE_LOG(ERR, "flow_label %#x: not 0..%#x", av->grh.flow_label, FLOW_LABEL_MAX);
+		TROCE_LOG(ERR, "flow_label %#x: not 0..%#x", av->grh.flow_label, FLOW_LABEL_MAX);
 	else
 		return true;
 	return false;
 }
 
 int
-tp_roce_path_resolve(struct tp_roce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, struct tp_roce_path *path)
+troce_path_resolve(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, struct troce_path *path)
 {
 	const struct tp_roce_conf *conf = &dev->conf;
-	struct tp_roce_path p = {0};
-	struct tp_roce_gid src;
+	struct troce_path p = {0};
+	struct troce_gid src;
 	int rc = 0;
 
 	if (!av_ok(av) || !sgid_of(dev, av->grh.sgid_index, &src))
@@ -155,11 +154,11 @@ tp_roce_path_resolve(struct tp_roce_dev *dev, const struct ibv_ah_attr *av, uint
 	if (sport != 0)
 		p.sport = sport;
 	else
-		p.sport = tp_roce_sport(p.flow_label, rte_jhash(&p.sgid, sizeof(p.sgid), 0),
-					rte_jhash(&p.dgid, sizeof(p.dgid), 0) | 1);
+		p.sport = troce_sport(p.flow_label, rte_jhash(&p.sgid, sizeof(p.sgid), 0),
+				      rte_jhash(&p.dgid, sizeof(p.dgid), 0) | 1);
 	p.smac = dev->mac;
 	if (trn_is_multicast(&p.dgid))
-		tp_roce_mcast_mac(&p.dgid, &p.dmac);
+		troce_mcast_mac(&p.dgid, &p.dmac);
 	else if (!unicast_dgid_ok(&p.sgid, &p.dgid))
 		return EINVAL;
 	else
@@ -170,7 +169,7 @@ tp_roce_path_resolve(struct tp_roce_dev *dev, const struct ibv_ah_attr *av, uint
 }
 
 uint16_t
-tp_roce_mtu_fit(uint16_t eth_mtu)
+troce_mtu_fit(uint16_t eth_mtu)
 {
 	/* What a packet with data has at most: GRH or IPv6, UDP, BTH, RETH with immediate data, ICRC. */
 	const unsigned int headers = 40 + 8 + 12 + 16 + 4 + 4;

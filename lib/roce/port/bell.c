@@ -14,7 +14,7 @@
 #include "front.h"
 
 int
-tp_roce_bell_open(struct tp_roce_bell *bell)
+troce_bell_open(struct troce_bell *bell)
 {
 	int fd[2];
 
@@ -26,14 +26,14 @@ tp_roce_bell_open(struct tp_roce_bell *bell)
 }
 
 void
-tp_roce_bell_close(struct tp_roce_bell *bell)
+troce_bell_close(struct troce_bell *bell)
 {
 	close(bell->fd);
 	close(bell->ring_fd);
 }
 
 void
-tp_roce_bell_ring(struct tp_roce_bell *bell)
+troce_bell_ring(struct troce_bell *bell)
 {
 	const char one = 1;
 
@@ -43,7 +43,7 @@ tp_roce_bell_ring(struct tp_roce_bell *bell)
 }
 
 void
-tp_roce_bell_hush(struct tp_roce_bell *bell)
+troce_bell_hush(struct troce_bell *bell)
 {
 	char all[64];
 
@@ -56,16 +56,16 @@ tp_roce_bell_hush(struct tp_roce_bell *bell)
  * another one that rang may be what was taken.
  */
 void
-tp_roce_bell_taken(struct tp_roce_bell *bell, bool empty)
+troce_bell_taken(struct troce_bell *bell, bool empty)
 {
 	if (empty)
-		tp_roce_bell_hush(bell);
+		troce_bell_hush(bell);
 	else
-		tp_roce_bell_ring(bell);
+		troce_bell_ring(bell);
 }
 
 int
-tp_roce_bell_wait(struct tp_roce_bell *bell)
+troce_bell_wait(struct troce_bell *bell)
 {
 	char one;
 	ssize_t n = read(bell->fd, &one, 1);

@@ -28,7 +28,7 @@
 #define IDLE_US 500
 #define ETHERTYPE_V1 0x8915u
 
-struct tp_roce_capture {
+struct troce_capture {
 	rte_pcapng_t *file;
 	struct rte_mempool *pool;
 	struct rte_ring *ring;
@@ -64,7 +64,7 @@ file_open(int fd, uint16_t port_id)
 }
 
 static struct rte_mbuf *
-file_copy(const struct tp_roce_capture *c, const struct tp_roce_dev *dev, const struct rte_mbuf *m, bool out)
+file_copy(const struct troce_capture *c, const struct troce_dev *dev, const struct rte_mbuf *m, bool out)
 {
 	const enum rte_pcapng_direction dir = out ? RTE_PCAPNG_DIRECTION_OUT : RTE_PCAPNG_DIRECTION_IN;
 	const uint32_t queue = out ? dev->conf.tx_queue : dev->conf.rx_queue;
@@ -107,9 +107,9 @@ is_roce(const struct rte_mbuf *m, uint16_t udp_port)
 }
 
 void
-tp_roce_capture_put(struct tp_roce_dev *dev, struct rte_mbuf *const *pkts, unsigned int n, bool out)
+troce_capture_put(struct troce_dev *dev, struct rte_mbuf *const *pkts, unsigned int n, bool out)
 {
-	struct tp_roce_capture *c;
+	struct troce_capture *c;
 	struct rte_mbuf *copy;
 	unsigned int i;
 
@@ -134,7 +134,7 @@ tp_roce_capture_put(struct tp_roce_dev *dev, struct rte_mbuf *const *pkts, unsig
 static void *
 writer(void *arg)
 {
-	struct tp_roce_capture *c = arg;
+	struct troce_capture *c = arg;
 	struct rte_mbuf *pkts[BURST];
 	bool stop;
 	unsigned int n;
@@ -153,7 +153,7 @@ writer(void *arg)
 /* --- control ------------------------------------------------------------------------------------------------------- */
 
 static void
-capture_free(struct tp_roce_capture *c)
+capture_free(struct troce_capture *c)
 {
 	if (c->file != NULL)
 		rte_pcapng_close(c->file);
@@ -163,10 +163,10 @@ capture_free(struct tp_roce_capture *c)
 }
 
 /* What a capture is made of, but its thread. NULL: errno */
-static struct tp_roce_capture *
-capture_alloc(struct tp_roce_dev *dev, const char *path, uint32_t snaplen)
+static struct troce_capture *
+capture_alloc(struct troce_dev *dev, const char *path, uint32_t snaplen)
 {
-	struct tp_roce_capture *c = calloc(1, sizeof(*c));
+	struct troce_capture *c = calloc(1, sizeof(*c));
 	char name[RTE_RING_NAMESIZE];
 	int fd;
 
@@ -197,35 +197,35 @@ capture_alloc(struct tp_roce_dev *dev, const char *path, uint32_t snaplen)
 
 /* Asks the home to show its packets, if the library does not see them. */
 static int
-show(struct tp_roce_dev *dev, bool on)
+show(struct troce_dev *dev, bool on)
 {
 	return dev->prov->capture != NULL ? dev->prov->capture(dev, on) : 0;
 }
 
 /* With the port's lock. */
 static int
-start_locked(struct tp_roce_dev *dev, const char *path, uint32_t snaplen)
+start_locked(struct troce_dev *dev, const char *path, uint32_t snaplen)
 {
-	struct tp_roce_capture *c;
+	struct troce_capture *c;
 	int err;
 
 	if (dev->capture != NULL)
-		return TP_ROCE_REFUSE(dev, EBUSY, "a capture runs already");
+		return TROCE_REFUSE(dev, EBUSY, "a capture runs already");
 	c = capture_alloc(dev, path, snaplen);
 	if (c == NULL) {
 		err = errno;
-		return TP_ROCE_REFUSE(dev, err, "capture to %s: %s", path, strerror(err));
+		return TROCE_REFUSE(dev, err, "capture to %s: %s", path, strerror(err));
 	}
 	err = show(dev, true);
 	if (err != 0) {
 		capture_free(c);
-		return TP_ROCE_REFUSE(dev, err, "%s cannot show its packets: %s", dev->prov->name, strerror(err));
+		return TROCE_REFUSE(dev, err, "%s cannot show its packets: %s", dev->prov->name, strerror(err));
 	}
 	err = pthread_create(&c->writer, NULL, writer, c);
 	if (err != 0) {
 		(void)show(dev, false);
 		capture_free(c);
-		return TP_ROCE_REFUSE(dev, err, "capture: %s", strerror(err));
+		return TROCE_REFUSE(dev, err, "capture: %s", strerror(err));
 	}
 	(void)pthread_setname_np(c->writer, "roce-capture");
 	pthread_mutex_lock(&dev->capture_lock);
@@ -238,32 +238,31 @@ start_locked(struct tp_roce_dev *dev, const char *path, uint32_t snaplen)
 int
 tp_roce_capture_start(struct ibv_context *ctx, const char *file, uint32_t snaplen)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct troce_dev *dev = troce_dev_of(ctx);
 	int err;
 
 	if (dev->ib != NULL)
-		return TP_ROCE_REFUSE(dev, ENOTSUP, "capture: an InfiniBand port shows no packets");
+		return TROCE_REFUSE(dev, ENOTSUP, "capture: an InfiniBand port shows no packets");
 	if (file == NULL)
-		return TP_ROCE_REFUSE(dev, EINVAL, "capture: no file is named");
+		return TROCE_REFUSE(dev, EINVAL, "capture: no file is named");
 	if (snaplen == 0)
 		snaplen = SNAP_MAX;
 	if (snaplen < SNAP_MIN || snaplen > SNAP_MAX)
-		return TP_ROCE_REFUSE(dev, EINVAL, "capture: snaplen %u is not 0 or %u..%u", snaplen, SNAP_MIN,
-				      SNAP_MAX);
-	tp_roce_lock(dev);
+		return TROCE_REFUSE(dev, EINVAL, "capture: snaplen %u is not 0 or %u..%u", snaplen, SNAP_MIN, SNAP_MAX);
+	troce_lock(dev);
 	err = start_locked(dev, file, snaplen);
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	return err;
 }
 
 int
 tp_roce_capture_stop(struct ibv_context *ctx, uint64_t *captured, uint64_t *lost)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
-	struct tp_roce_capture *c;
+	struct troce_dev *dev = troce_dev_of(ctx);
+	struct troce_capture *c;
 	int err = 0;
 
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	/* The home may have some left to show. */
 	if (dev->capture != NULL)
 		(void)show(dev, false);
@@ -272,7 +271,7 @@ tp_roce_capture_stop(struct ibv_context *ctx, uint64_t *captured, uint64_t *lost
 	c = dev->capture;
 	dev->capture = NULL;
 	pthread_mutex_unlock(&dev->capture_lock);
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	if (c == NULL)
 		return ENOENT;
 	atomic_store(&c->stop, true);
@@ -282,7 +281,7 @@ tp_roce_capture_stop(struct ibv_context *ctx, uint64_t *captured, uint64_t *lost
 	if (lost != NULL)
 		*lost = c->lost;
 	if (c->failed)
-		err = TP_ROCE_REFUSE(dev, EIO, "capture: not all packets could be written");
+		err = TROCE_REFUSE(dev, EIO, "capture: not all packets could be written");
 	capture_free(c);
 	return err;
 }

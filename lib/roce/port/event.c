@@ -11,7 +11,6 @@
 
 #include <rte_tailq.h>
 
-#include "cm.h"
 #include "front.h"
 
 #define MAX_EVENTS 1024u
@@ -24,9 +23,9 @@ struct event {
 
 TAILQ_HEAD(events, event);
 
-struct tp_roce_async {
+struct troce_async {
 	pthread_mutex_t lock;
-	struct tp_roce_bell bell;
+	struct troce_bell bell;
 	struct events waiting, unused;
 	uint64_t lost;
 	struct event store[MAX_EVENTS];
@@ -54,14 +53,14 @@ kind_of(enum ibv_event_type type)
 }
 
 int
-tp_roce_async_init(struct tp_roce_dev *dev)
+troce_async_init(struct troce_dev *dev)
 {
-	struct tp_roce_async *a = calloc(1, sizeof(*a));
+	struct troce_async *a = calloc(1, sizeof(*a));
 	int err;
 
 	if (a == NULL)
 		return ENOMEM;
-	err = tp_roce_bell_open(&a->bell);
+	err = troce_bell_open(&a->bell);
 	if (err != 0) {
 		free(a);
 		return err;
@@ -77,22 +76,33 @@ tp_roce_async_init(struct tp_roce_dev *dev)
 }
 
 void
-tp_roce_async_fini(struct tp_roce_dev *dev)
+troce_async_fini(struct troce_dev *dev)
 {
-	tp_roce_bell_close(&dev->async->bell);
+	troce_bell_close(&dev->async->bell);
 	pthread_mutex_destroy(&dev->async->lock);
 	free(dev->async);
 	dev->async = NULL;
 }
 
-void
-tp_roce_async_event(struct tp_roce_dev *dev, enum ibv_event_type type, void *obj)
+static void
+sides_event(struct troce_dev *dev, enum ibv_event_type type)
 {
-	struct tp_roce_async *a = dev->async;
+	for (unsigned int i = 0; i < TROCE_SIDES; i++) {
+		const struct troce_side_ops *ops = dev->side[i].ops;
+
+		if (ops != NULL && ops->port_event != NULL)
+			ops->port_event(dev, type);
+	}
+}
+
+void
+troce_async_event(struct troce_dev *dev, enum ibv_event_type type, void *obj)
+{
+	struct troce_async *a = dev->async;
 	struct event *e, *last;
 
 	if (obj == NULL)
-		tp_roce_cm_port_event(dev, type);
+		sides_event(dev, type);
 	pthread_mutex_lock(&a->lock);
 	last = TAILQ_LAST(&a->waiting, events);
 	/* said twice in a row is said once: nobody may be listening */
@@ -101,8 +111,8 @@ tp_roce_async_event(struct tp_roce_dev *dev, enum ibv_event_type type, void *obj
 	e = TAILQ_FIRST(&a->unused);
 	if (e == NULL) {
 		if (a->lost++ == 0)
-			TP_ROCE_LOG(WARNING, "%s: %u asynchronous events wait, event %d and later ones are lost",
-				    dev->where, MAX_EVENTS, type);
+			TROCE_LOG(WARNING, "%s: %u asynchronous events wait, event %d and later ones are lost",
+				  dev->where, MAX_EVENTS, type);
 		goto out;
 	}
 	TAILQ_REMOVE(&a->unused, e, next);
@@ -110,15 +120,15 @@ tp_roce_async_event(struct tp_roce_dev *dev, enum ibv_event_type type, void *obj
 	e->obj = obj;
 	TAILQ_INSERT_TAIL(&a->waiting, e, next);
 	if (last == NULL)
-		tp_roce_bell_ring(&a->bell);
+		troce_bell_ring(&a->bell);
 out:
 	pthread_mutex_unlock(&a->lock);
 }
 
 void
-tp_roce_async_discard(struct tp_roce_dev *dev, const void *obj)
+troce_async_discard(struct troce_dev *dev, const void *obj)
 {
-	struct tp_roce_async *a = dev->async;
+	struct troce_async *a = dev->async;
 	struct event *e, *tmp;
 
 	pthread_mutex_lock(&a->lock);
@@ -130,12 +140,12 @@ tp_roce_async_discard(struct tp_roce_dev *dev, const void *obj)
 		TAILQ_INSERT_TAIL(&a->unused, e, next);
 	}
 	if (TAILQ_EMPTY(&a->waiting))
-		tp_roce_bell_hush(&a->bell);
+		troce_bell_hush(&a->bell);
 	pthread_mutex_unlock(&a->lock);
 }
 
 uint64_t
-tp_roce_async_lost(struct tp_roce_dev *dev)
+troce_async_lost(struct troce_dev *dev)
 {
 	uint64_t lost;
 
@@ -153,15 +163,15 @@ hand_out(const struct event *e, struct ibv_async_event *out)
 	switch (kind_of(e->type)) {
 	case KIND_CQ:
 		out->element.cq = e->obj;
-		((struct tp_roce_cq *)e->obj)->async_events++;
+		((struct troce_cq *)e->obj)->async_events++;
 		break;
 	case KIND_QP:
 		out->element.qp = e->obj;
-		((struct tp_roce_qp *)e->obj)->async_events++;
+		((struct troce_qp *)e->obj)->async_events++;
 		break;
 	case KIND_SRQ:
 		out->element.srq = e->obj;
-		((struct tp_roce_srq *)e->obj)->async_events++;
+		((struct troce_srq *)e->obj)->async_events++;
 		break;
 	case KIND_PORT: out->element.port_num = 1; break;
 	}
@@ -170,11 +180,11 @@ hand_out(const struct event *e, struct ibv_async_event *out)
 int
 tp_roce_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
 {
-	struct tp_roce_async *a = tp_roce_dev_of(ctx)->async;
+	struct troce_async *a = troce_dev_of(ctx)->async;
 	struct event *e;
 
 	do {
-		if (tp_roce_bell_wait(&a->bell) < 0)
+		if (troce_bell_wait(&a->bell) < 0)
 			return -1;
 		pthread_mutex_lock(&a->lock);
 		e = TAILQ_FIRST(&a->waiting);
@@ -182,7 +192,7 @@ tp_roce_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
 			TAILQ_REMOVE(&a->waiting, e, next);
 			hand_out(e, event);
 			TAILQ_INSERT_HEAD(&a->unused, e, next);
-			tp_roce_bell_taken(&a->bell, TAILQ_EMPTY(&a->waiting));
+			troce_bell_taken(&a->bell, TAILQ_EMPTY(&a->waiting));
 		}
 		pthread_mutex_unlock(&a->lock);
 	} while (e == NULL); /* its object was destroyed meanwhile */

@@ -9,23 +9,23 @@
 #include "front.h"
 
 void *
-tp_roce_obj_alloc(struct tp_roce_dev *dev, size_t size, size_t least)
+troce_obj_alloc(struct troce_dev *dev, size_t size, size_t least)
 {
 	void *obj = rte_zmalloc_socket("roce", RTE_MAX(size, least), RTE_CACHE_LINE_SIZE, dev->numa_node);
 
 	if (obj == NULL)
-		errno = TP_ROCE_REFUSE(dev, ENOMEM, "no memory for an object of %zu octets", RTE_MAX(size, least));
+		errno = TROCE_REFUSE(dev, ENOMEM, "no memory for an object of %zu octets", RTE_MAX(size, least));
 	return obj;
 }
 
 void
-tp_roce_obj_free(void *obj)
+troce_obj_free(void *obj)
 {
 	rte_free(obj);
 }
 
 void *
-tp_roce_made(void *obj, int err)
+troce_made(void *obj, int err)
 {
 	if (err == 0)
 		return obj;
@@ -35,7 +35,7 @@ tp_roce_made(void *obj, int err)
 }
 
 int
-tp_roce_gone(void *obj, int err)
+troce_gone(void *obj, int err)
 {
 	if (err == 0)
 		rte_free(obj);
@@ -43,15 +43,15 @@ tp_roce_gone(void *obj, int err)
 }
 
 int
-tp_roce_room(struct tp_roce_dev *dev, const char *what, unsigned int have, int max)
+troce_room(struct troce_dev *dev, const char *what, unsigned int have, int max)
 {
 	if (have < (unsigned int)max)
 		return 0;
-	return TP_ROCE_REFUSE(dev, ENOMEM, "there are %u %s already, %d is the limit", have, what, max);
+	return TROCE_REFUSE(dev, ENOMEM, "there are %u %s already, %d is the limit", have, what, max);
 }
 
 void
-tp_roce_settle(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed, const unsigned int *delivered)
+troce_settle(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed, const unsigned int *delivered)
 {
 	pthread_mutex_lock(mutex);
 	while (*completed != *delivered)

@@ -12,8 +12,8 @@
  * Control operations of a provider are called with the port's lock held, except progress, input, mad_send. They return 0
  * or a positive errno. Operations that are NULL are not offered: EOPNOTSUPP.
  */
-#ifndef TP_ROCE_PROVIDER_H
-#define TP_ROCE_PROVIDER_H
+#ifndef ROCE_PORT_PROVIDER_H
+#define ROCE_PORT_PROVIDER_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,21 +24,21 @@
 #include <rte_ether.h>
 #include <rte_log.h>
 
-#include "mad_port.h"
+#include "tp_mad_port.h"
 #include "tp_roce.h"
 
-extern int tp_roce_logtype;
-#define TP_ROCE_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, tp_roce_logtype, "roce: " fmt "\n", ##__VA_ARGS__)
+extern int troce_logtype;
+#define TROCE_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, troce_logtype, "roce: " fmt "\n", ##__VA_ARGS__)
 
-struct tp_roce_dev;
-struct tp_roce_net;     /* net_priv.h: addresses, GIDs, neighbours */
-struct tp_roce_async;   /* event.c */
-struct tp_roce_capture; /* capture.c */
-struct tp_roce_cm;      /* cm.c: connection management of the port */
-struct tp_roce_smi;     /* mad_port.c: the management service of an InfiniBand port */
+struct troce_dev;
+struct troce_net;     /* net_priv.h: addresses, GIDs, neighbours */
+struct troce_async;   /* event.c */
+struct troce_capture; /* capture.c */
+struct troce_cm;      /* rdma_priv.h: connection management of the port */
+struct troce_smi;     /* mad_port.c: the management service of an InfiniBand port */
 
 /* An entry of the GID table; type IBV_GID_TYPE_ROCE_V1 or _V2. */
-struct tp_roce_gid {
+struct troce_gid {
 	union ibv_gid gid;
 	enum ibv_gid_type type;
 	uint16_t vlan; /* TP_ROCE_NO_VLAN: none */
@@ -46,15 +46,15 @@ struct tp_roce_gid {
 };
 
 /* A port of InfiniBand that a provider has: no ethdev, but a name. Linked by the library, which owns it until it is gone. */
-struct tp_roce_ib_port {
+struct troce_ib_port {
 	char name[IBV_SYSFS_NAME_MAX];
-	const struct tp_roce_provider *prov;
+	const struct troce_provider *prov;
 	void *home; /* the provider's */
 	int numa_node;
 };
 
 /* Where packets go, resolved: what an address vector becomes. On InfiniBand there are LIDs in place of MACs. */
-struct tp_roce_path {
+struct troce_path {
 	struct rte_ether_addr dmac, smac;
 	union ibv_gid sgid, dgid;
 	enum ibv_gid_type type;
@@ -70,84 +70,83 @@ struct tp_roce_path {
 	bool grh;            /* always on Ethernet */
 };
 
-struct tp_roce_pd {
+struct troce_pd {
 	struct ibv_pd v;
 	unsigned int refs;
 };
-struct tp_roce_mr {
+struct troce_mr {
 	struct ibv_mr v;
 	uint64_t iova;
 	int access;
 	unsigned int windows; /* bound: it cannot go */
 };
-struct tp_roce_mw {
+struct troce_mw {
 	struct ibv_mw v;
 };
 /*
- * A descriptor that polls readable while events wait (bell.c): there is one octet in it while its queue is not empty and
- * no thread is about to look into the queue.
+ * A descriptor to wait by (bell.c). It is readable while events wait and no thread is already fetching them.
  */
-struct tp_roce_bell {
+struct troce_bell {
 	int fd, ring_fd;
 };
-struct tp_roce_channel {
+struct troce_channel {
 	struct ibv_comp_channel v;
-	struct tp_roce_bell bell;
+	struct troce_bell bell;
 	pthread_mutex_t lock; /* of ready, and of events, delivered and queued of the CQs */
-	STAILQ_HEAD(, tp_roce_cq) ready;
+	STAILQ_HEAD(, troce_cq) ready;
 };
-struct tp_roce_cq {
+struct troce_cq {
 	struct ibv_cq v;
 	unsigned int refs, async_events;
-	unsigned int events;           /* that wait in the channel; the rest is v.comp_events_completed's business */
-	unsigned int delivered;        /* handed to the application */
-	STAILQ_ENTRY(tp_roce_cq) next; /* in the channel's list, when queued */
+	unsigned int events;         /* that wait in the channel; the rest is v.comp_events_completed's business */
+	unsigned int delivered;      /* handed to the application */
+	STAILQ_ENTRY(troce_cq) next; /* in the channel's list, when queued */
 	bool queued;
 };
-struct tp_roce_srq {
+struct troce_srq {
 	struct ibv_srq v;
 	uint32_t max_wr, max_sge;
 	unsigned int refs, async_events;
 };
-struct tp_roce_group; /* mcast.c */
-enum tp_roce_qp_role { TP_ROCE_QP_PLAIN, TP_ROCE_QP_RING, TP_ROCE_QP_PARENT };
+struct troce_group; /* mcast.c */
+enum troce_qp_role { TROCE_QP_PLAIN, TROCE_QP_RING, TROCE_QP_PARENT };
 /* Rings of an RSS parent, with consecutive numbers. */
 struct tp_roce_table {
-	struct tp_roce_dev *dev;
+	struct troce_dev *dev;
 	uint32_t base, num;
 	unsigned int parents; /* that name it */
 	struct ibv_qp *qp[];
 };
-struct tp_roce_qp {
+struct troce_qp {
 	struct ibv_qp v;              /* v.state: the provider sets it when the home moved the queue pair by itself */
 	struct ibv_qp_init_attr init; /* as granted */
 	struct ibv_qp_attr attr;      /* as set so far */
-	struct tp_roce_path path;
+	struct troce_path path;
 	uint16_t sport;              /* asked for, 0: of the queue pair's number */
 	uint16_t max_tso_header;     /* of large sends of datagrams, 0: none; the provider refuses what it has not */
-	enum tp_roce_qp_role role;   /* of a ring v.qp_num is given; neither it nor a parent sends */
+	enum troce_qp_role role;     /* of a ring v.qp_num is given; neither it nor a parent sends */
 	struct tp_roce_table *table; /* of a parent, with the next two; NULL: none yet */
 	uint32_t rss_types;          /* enum tp_roce_rss_type */
 	uint8_t rss_key[TP_ROCE_RSS_KEY];
 	unsigned int refs, async_events;
-	SLIST_HEAD(, tp_roce_group) groups;
+	SLIST_HEAD(, troce_group) groups;
 };
-struct tp_roce_ah {
+struct troce_ah {
 	struct ibv_ah v;
 	struct ibv_ah_attr attr;
-	struct tp_roce_path path;
+	struct troce_path path;
 };
 
-#define TP_ROCE_MAD_SIZE 256u
+#define TROCE_MAD_SIZE 256u
 
 /* A management datagram of QP1 and where it came from, or goes. */
-struct tp_roce_mad {
-	struct tp_roce_path path; /* from our side: dmac and dgid are the peer's */
+struct troce_mad {
+	struct troce_path path; /* from our side: dmac and dgid are the peer's */
 	uint32_t remote_qpn;
-	uint8_t data[TP_ROCE_MAD_SIZE];
+	uint8_t data[TROCE_MAD_SIZE];
 };
 
-struct tp_roce_provider {
+struct troce_provider {
 	const char *name;
 	size_t dev_size; /* of the provider's part of a port, dev->home */
 	size_t pd_size, mr_size, mw_size, cq_size, qp_size, srq_size, ah_size;
@@ -158,86 +157,117 @@ struct tp_roce_provider {
 	 * Fills dev->attr and dev->port, dev->max_inline, dev->rss, what datapath operations dev->vctx.context.ops has, and
 	 * num_comp_vectors. dev->conf is complete. dev->mode may be lowered to what the home has.
 	 */
-	int (*open)(struct tp_roce_dev *dev);
-	void (*close)(struct tp_roce_dev *dev);
+	int (*open)(struct troce_dev *dev);
+	void (*close)(struct troce_dev *dev);
 	/* state, active_mtu, active_speed, active_width, phys_state of dev->port as they are now */
-	int (*query_port)(struct tp_roce_dev *dev, struct ibv_port_attr *attr);
+	int (*query_port)(struct troce_dev *dev, struct ibv_port_attr *attr);
 	/* The whole table, TP_ROCE_GIDS entries; and the port's MAC */
-	int (*set_gids)(struct tp_roce_dev *dev, const struct tp_roce_gid *table);
+	int (*set_gids)(struct troce_dev *dev, const struct troce_gid *table);
 
-	int (*alloc_pd)(struct tp_roce_pd *pd);
-	int (*dealloc_pd)(struct tp_roce_pd *pd);
-	int (*reg_mr)(struct tp_roce_mr *mr); /* sets v.lkey, v.rkey */
-	int (*dereg_mr)(struct tp_roce_mr *mr);
-	int (*alloc_mw)(struct tp_roce_mw *mw); /* sets v.rkey */
-	int (*dealloc_mw)(struct tp_roce_mw *mw);
+	int (*alloc_pd)(struct troce_pd *pd);
+	int (*dealloc_pd)(struct troce_pd *pd);
+	int (*reg_mr)(struct troce_mr *mr); /* sets v.lkey, v.rkey */
+	int (*dereg_mr)(struct troce_mr *mr);
+	int (*alloc_mw)(struct troce_mw *mw); /* sets v.rkey */
+	int (*dealloc_mw)(struct troce_mw *mw);
 
-	int (*create_cq)(struct tp_roce_cq *cq, int vector); /* v.cqe: asked for, then granted; vector -1: no channel */
-	int (*modify_cq)(struct tp_roce_cq *cq, uint16_t count, uint16_t period_us);
-	int (*destroy_cq)(struct tp_roce_cq *cq);
+	int (*create_cq)(struct troce_cq *cq, int vector); /* v.cqe: asked for, then granted; vector -1: no channel */
+	int (*modify_cq)(struct troce_cq *cq, uint16_t count, uint16_t period_us);
+	int (*destroy_cq)(struct troce_cq *cq);
 
-	int (*create_srq)(struct tp_roce_srq *srq, struct ibv_srq_attr *attr); /* attr: as granted */
-	int (*modify_srq)(struct tp_roce_srq *srq, const struct ibv_srq_attr *attr, int mask);
-	int (*query_srq)(struct tp_roce_srq *srq, struct ibv_srq_attr *attr);
-	int (*destroy_srq)(struct tp_roce_srq *srq);
+	int (*create_srq)(struct troce_srq *srq, struct ibv_srq_attr *attr); /* attr: as granted */
+	int (*modify_srq)(struct troce_srq *srq, const struct ibv_srq_attr *attr, int mask);
+	int (*query_srq)(struct troce_srq *srq, struct ibv_srq_attr *attr);
+	int (*destroy_srq)(struct troce_srq *srq);
 	/* Calls fn for what was posted and has not completed; no queue pair uses the queue, nothing is posted any more. */
-	int (*recall_srq)(struct tp_roce_srq *srq, void (*fn)(void *arg, uint64_t wr_id), void *arg);
+	int (*recall_srq)(struct troce_srq *srq, void (*fn)(void *arg, uint64_t wr_id), void *arg);
 
 	/* Sets v.qp_num, but a ring's; qp->init.cap: asked for, then granted */
-	int (*create_qp)(struct tp_roce_qp *qp);
+	int (*create_qp)(struct troce_qp *qp);
 	/* n numbers, aligned to n, a power of two: each goes to the ring that is made with it, or back. NULL: no rings. */
-	int (*reserve_qpns)(struct tp_roce_dev *dev, uint32_t n, uint32_t *base);
-	void (*release_qpns)(struct tp_roce_dev *dev, uint32_t base, uint32_t n);
+	int (*reserve_qpns)(struct troce_dev *dev, uint32_t n, uint32_t *base);
+	void (*release_qpns)(struct troce_dev *dev, uint32_t base, uint32_t n);
 	/*
 	 * attr and mask were checked against the state table; qp->attr has the values of attr merged in, qp->path is
 	 * resolved when mask has IBV_QP_AV. On success the library sets v.state, unless the provider did.
 	 */
-	int (*modify_qp)(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
+	int (*modify_qp)(struct troce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
 			 enum ibv_qp_state to);
 	/* What the home alone knows: sq_psn, rq_psn, sq_draining, state */
-	int (*query_qp)(struct tp_roce_qp *qp, struct ibv_qp_attr *attr);
-	int (*destroy_qp)(struct tp_roce_qp *qp);
+	int (*query_qp)(struct troce_qp *qp, struct ibv_qp_attr *attr);
+	int (*destroy_qp)(struct troce_qp *qp);
 
-	int (*create_ah)(struct tp_roce_ah *ah); /* ah->path is resolved */
-	int (*destroy_ah)(struct tp_roce_ah *ah);
+	int (*create_ah)(struct troce_ah *ah); /* ah->path is resolved */
+	int (*destroy_ah)(struct troce_ah *ah);
 	/* mac: of Ethernet's groups */
-	int (*attach_mcast)(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
-	int (*detach_mcast)(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
+	int (*attach_mcast)(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
+	int (*detach_mcast)(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
 
 	/* A datagram from our QP1 to remote_qpn's; the Q_Key is the well-known one. Any thread. EAGAIN: no room now. */
-	int (*mad_send)(struct tp_roce_dev *dev, const struct tp_roce_mad *mad);
+	int (*mad_send)(struct troce_dev *dev, const struct troce_mad *mad);
 	/* The port's thread: what the home needs done regularly; and its QP1. Returns how much was done. */
-	unsigned int (*progress)(struct tp_roce_dev *dev);
+	unsigned int (*progress)(struct troce_dev *dev);
 	/* Takes packets of the transport out of a burst, returns how many are left, in front. NULL: the home sees its own. */
-	uint16_t (*input)(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n);
-	int (*stats)(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg);
+	uint16_t (*input)(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n);
+	int (*stats)(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg);
 	/*
-	 * A home whose packets do not pass through the ethdev's queues shows them by tp_roce_capture_burst() between on and
+	 * A home whose packets do not pass through the ethdev's queues shows them by troce_capture_burst() between on and
 	 * off, from its progress. NULL: what it receives is shown by the library, what it sends by the home.
 	 */
-	int (*capture)(struct tp_roce_dev *dev, bool on);
+	int (*capture)(struct troce_dev *dev, bool on);
 
 	/*
 	 * Ports of InfiniBand (dev->ib is not NULL): all operations but serves, set_gids and mad_send serve them, too, and these.
 	 * Entries of their tables, as the subnet manager set them: index is in range.
 	 */
-	int (*query_gid)(struct tp_roce_dev *dev, uint32_t index, union ibv_gid *gid);
-	int (*query_pkey)(struct tp_roce_dev *dev, uint32_t index, uint16_t *pkey);
-	/* mad_port.h. What comes in goes to tp_roce_mad_port_input(). packet_send, packet_process: any thread, no lock. */
-	int (*packet_send)(struct tp_roce_dev *dev, const struct tp_mad_packet *pkt);
-	int (*packet_process)(struct tp_roce_dev *dev, const struct tp_mad_packet *in, struct tp_mad_packet *out);
-	int (*packet_qp0)(struct tp_roce_dev *dev, bool on);
-	int (*port_caps)(struct tp_roce_dev *dev, uint32_t set, uint32_t clear);
+	int (*query_gid)(struct troce_dev *dev, uint32_t index, union ibv_gid *gid);
+	int (*query_pkey)(struct troce_dev *dev, uint32_t index, uint16_t *pkey);
+	/* mad_port.h. What comes in goes to troce_mad_port_input(). packet_send, packet_process: any thread, no lock. */
+	int (*packet_send)(struct troce_dev *dev, const struct tp_mad_packet *pkt);
+	int (*packet_process)(struct troce_dev *dev, const struct tp_mad_packet *in, struct tp_mad_packet *out);
+	int (*packet_qp0)(struct troce_dev *dev, bool on);
+	int (*port_caps)(struct troce_dev *dev, uint32_t set, uint32_t clear);
 };
 
+/*
+ * What a port does besides the transport, as rows that device.c gives it. Operations may be NULL, but init, fini and stats.
+ * input and progress are called by the port's thread.
+ */
+struct troce_side_ops {
+	/* After the provider's open. 0 or a positive errno. */
+	int (*init)(struct troce_dev *dev);
+	/* Before the provider's close. */
+	void (*fini)(struct troce_dev *dev);
+	/* Takes packets that are no transport's, as tp_roce_input(): returns how many are left, in front. */
+	uint16_t (*input)(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n, uint64_t now_ns);
+	/* Called when due has come or woken is not 0. Returns how much was done. */
+	unsigned int (*progress)(struct troce_dev *dev, uint64_t now_ns);
+	/* Something happened to the port: addresses, state, the device. Any thread, any locks: it only takes a note. */
+	void (*port_event)(struct troce_dev *dev, enum ibv_event_type type);
+	/* Counters, as tp_roce_stats(). */
+	void (*stats)(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg);
+};
+enum {
+	TROCE_SIDE_LINK, /* Ethernet: addresses and neighbours; InfiniBand: management datagrams */
+	TROCE_SIDE_CM,   /* connections */
+	TROCE_SIDES
+};
+/* A port that has nothing to do costs two loads a side. */
+struct troce_side {
+	const struct troce_side_ops *ops; /* NULL: not open */
+	_Atomic uint64_t due;             /* when progress is next wanted, as troce_now_ns() */
+	_Atomic uint32_t woken;           /* progress is wanted now; the side says why */
+};
+#define TROCE_SIDE_NEVER UINT64_MAX
+
 /* An open port. */
-struct tp_roce_dev {
+struct troce_dev {
 	struct verbs_context vctx; /* the application has &vctx.context */
-	const struct tp_roce_provider *prov;
-	void *home;                       /* the provider's, dev_size bytes */
-	uint16_t port_id;                 /* RTE_MAX_ETHPORTS: of InfiniBand */
-	const struct tp_roce_ib_port *ib; /* NULL: of Ethernet */
-	char where[IBV_SYSFS_NAME_MAX];   /* its name in the log: "port 0", or that of the InfiniBand port */
+	const struct troce_provider *prov;
+	void *home;                     /* the provider's, dev_size bytes */
+	uint16_t port_id;               /* RTE_MAX_ETHPORTS: of InfiniBand */
+	const struct troce_ib_port *ib; /* NULL: of Ethernet */
+	char where[IBV_SYSFS_NAME_MAX]; /* its name in the log: "port 0", or that of the InfiniBand port */
 	int numa_node;
 	struct tp_roce_conf conf; /* complete: no zeros that stand for defaults */
 	bool own_pool;            /* conf.pool is the library's */
@@ -259,42 +289,43 @@ struct tp_roce_dev {
 	uint64_t cycles_to_ns;                                     /* 32.32 */
 	uint64_t rest_freed;                                       /* packets that were nobody's */
 	unsigned int pds, mrs, mws, cqs, qps, srqs, ahs, channels; /* objects */
-	struct tp_roce_net *net;                                   /* NULL on InfiniBand */
-	struct tp_roce_async *async;
-	struct tp_roce_cm *cm;
-	struct tp_roce_smi *smi; /* NULL on Ethernet */
+	struct troce_side side[TROCE_SIDES];
+	struct troce_net *net; /* NULL on InfiniBand */
+	struct troce_async *async;
+	struct troce_cm *cm;
+	struct troce_smi *smi; /* NULL on Ethernet */
 	atomic_bool capturing;
 	pthread_mutex_t capture_lock; /* of capture */
-	struct tp_roce_capture *capture;
-	TAILQ_ENTRY(tp_roce_dev) next;
+	struct troce_capture *capture;
+	TAILQ_ENTRY(troce_dev) next;
 };
 
-static inline struct tp_roce_dev *
-tp_roce_dev_of(struct ibv_context *ctx)
+static inline struct troce_dev *
+troce_dev_of(struct ibv_context *ctx)
 {
-	return (struct tp_roce_dev *)((char *)ctx - offsetof(struct tp_roce_dev, vctx.context));
+	return (struct troce_dev *)((char *)ctx - offsetof(struct troce_dev, vctx.context));
 }
 
 /* Time of timers and of what takes now_ns: any beginning, does not go back. */
 static inline uint64_t
-tp_roce_now_ns(const struct tp_roce_dev *dev)
+troce_now_ns(const struct troce_dev *dev)
 {
 	return (uint64_t)(((unsigned __int128)rte_rdtsc() * dev->cycles_to_ns) >> 32);
 }
 
 /* The calling thread is the one that polls the port. */
 static inline bool
-tp_roce_on_thread(const struct tp_roce_dev *dev)
+troce_on_thread(const struct troce_dev *dev)
 {
 	return atomic_load_explicit(&dev->thread, memory_order_relaxed) == pthread_self();
 }
 
 /* Makes a provider known; from a constructor. */
-void tp_roce_provider_register(const struct tp_roce_provider *prov);
-#define TP_ROCE_PROVIDER(p)                                                                                            \
+void troce_provider_register(const struct troce_provider *prov);
+#define TROCE_PROVIDER(p)                                                                                              \
 	__attribute__((constructor)) static void p##_register(void)                                                    \
 	{                                                                                                              \
-		tp_roce_provider_register(&(p));                                                                       \
+		troce_provider_register(&(p));                                                                         \
 	}
 
 /* --- what a provider may call ----------------------------------------------------------------------------------- */
@@ -303,27 +334,27 @@ void tp_roce_provider_register(const struct tp_roce_provider *prov);
  * An asynchronous event about a queue pair, completion queue, shared receive queue, or (obj NULL) the port. Any thread,
  * no lock of the library may be held by the caller but the port's.
  */
-void tp_roce_async_event(struct tp_roce_dev *dev, enum ibv_event_type type, void *obj);
+void troce_async_event(struct troce_dev *dev, enum ibv_event_type type, void *obj);
 /* The completion queue was armed and has something. Any thread. */
-void tp_roce_cq_event(struct tp_roce_cq *cq);
-void tp_roce_capture_put(struct tp_roce_dev *dev, struct rte_mbuf *const *pkts, unsigned int n, bool out);
+void troce_cq_event(struct troce_cq *cq);
+void troce_capture_put(struct troce_dev *dev, struct rte_mbuf *const *pkts, unsigned int n, bool out);
 /* Packets that come or (out) go, for a capture if there is one; each once, whole. The port's thread. */
 static inline void
-tp_roce_capture_burst(struct tp_roce_dev *dev, struct rte_mbuf *const *pkts, unsigned int n, bool out)
+troce_capture_burst(struct troce_dev *dev, struct rte_mbuf *const *pkts, unsigned int n, bool out)
 {
 	if (unlikely(atomic_load_explicit(&dev->capturing, memory_order_relaxed)))
-		tp_roce_capture_put(dev, pkts, n, out);
+		troce_capture_put(dev, pkts, n, out);
 }
 /* A datagram came for QP1 of an Ethernet port. The port's thread. */
-void tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad);
+void troce_mad_input(struct troce_dev *dev, const struct troce_mad *mad);
 /* One came for QP0 or QP1 of an InfiniBand port. The port's thread, no lock. */
-void tp_roce_mad_port_input(struct tp_roce_dev *dev, const struct tp_mad_packet *pkt);
+void troce_mad_port_input(struct troce_dev *dev, const struct tp_mad_packet *pkt);
 
 /*
  * An InfiniBand port is there from now on; its name must be new. 0, EEXIST, ENOSPC. Any thread that may block.
  */
-int tp_roce_ib_add(const struct tp_roce_ib_port *port);
+int troce_ib_add(const struct troce_ib_port *port);
 /* It is gone: nobody opens it any more. An open one stays until its application closes it. */
-void tp_roce_ib_del(const char *name);
+void troce_ib_del(const char *name);
 
-#endif /* TP_ROCE_PROVIDER_H */
+#endif /* ROCE_PORT_PROVIDER_H */

@@ -13,30 +13,25 @@
 #define MAX_PROVIDERS 8u
 #define MAX_IB_PORTS 64u
 
-RTE_LOG_REGISTER(tp_roce_logtype, lib.roce, NOTICE);
+RTE_LOG_REGISTER(troce_logtype, lib.roce, NOTICE);
 
-static const struct tp_roce_provider *providers[MAX_PROVIDERS + 1]; /* NULL behind the last */
+static const struct troce_provider *providers[MAX_PROVIDERS + 1]; /* NULL behind the last */
 /* They outlast lists and open ports, as pointers to devices are compared and kept. */
 static struct ibv_device devices[RTE_MAX_ETHPORTS];
 static struct ib_slot {
 	struct ibv_device v;
-	struct tp_roce_ib_port port;
+	struct troce_ib_port port;
 	bool there;
 } ib_slots[MAX_IB_PORTS];
-static TAILQ_HEAD(, tp_roce_dev) open_devs = TAILQ_HEAD_INITIALIZER(open_devs);
+static TAILQ_HEAD(, troce_dev) open_devs = TAILQ_HEAD_INITIALIZER(open_devs);
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* --- providers -------------------------------------------------------------------------------------------------- */
 
-RTE_INIT(tp_roce_start)
-{
-	tp_roce_telemetry_init();
-}
-
 void
-tp_roce_provider_register(const struct tp_roce_provider *prov)
+troce_provider_register(const struct troce_provider *prov)
 {
-	const struct tp_roce_provider **p = providers;
+	const struct troce_provider **p = providers;
 
 	pthread_mutex_lock(&registry_lock);
 	while (*p != NULL)
@@ -44,17 +39,17 @@ tp_roce_provider_register(const struct tp_roce_provider *prov)
 	if (p < providers + MAX_PROVIDERS)
 		*p = prov;
 	else
-		TP_ROCE_LOG(ERR, "provider %s: there are %u already, which is the limit", prov->name, MAX_PROVIDERS);
+		TROCE_LOG(ERR, "provider %s: there are %u already, which is the limit", prov->name, MAX_PROVIDERS);
 	pthread_mutex_unlock(&registry_lock);
 }
 
-const struct tp_roce_provider *
-tp_roce_provider_find(uint16_t port_id, const char *name)
+const struct troce_provider *
+troce_provider_find(uint16_t port_id, const char *name)
 {
-	const struct tp_roce_provider *best = NULL;
+	const struct troce_provider *best = NULL;
 	unsigned int best_score = 0;
 
-	for (const struct tp_roce_provider **p = providers; *p != NULL; p++) {
+	for (const struct troce_provider **p = providers; *p != NULL; p++) {
 		unsigned int score;
 
 		if (name != NULL && strcmp(name, (*p)->name) != 0)
@@ -80,7 +75,7 @@ device_fill(struct ibv_device *d, const char *name)
 }
 
 struct ibv_device *
-tp_roce_device_of(uint16_t port_id)
+troce_device_of(uint16_t port_id)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
 
@@ -90,21 +85,21 @@ tp_roce_device_of(uint16_t port_id)
 }
 
 static struct ib_slot *
-slot_of(const struct tp_roce_ib_port *port)
+slot_of(const struct troce_ib_port *port)
 {
 	return (struct ib_slot *)((uintptr_t)port - offsetof(struct ib_slot, port));
 }
 
 struct ibv_device *
-tp_roce_device_of_ib(const struct tp_roce_ib_port *port)
+troce_device_of_ib(const struct troce_ib_port *port)
 {
 	return device_fill(&slot_of(port)->v, port->name);
 }
 
 /* --- ports of InfiniBand ---------------------------------------------------------------------------------------- */
 
-const struct tp_roce_ib_port *
-tp_roce_ib_find(const char *name)
+const struct troce_ib_port *
+troce_ib_find(const char *name)
 {
 	for (unsigned int i = 0; i < MAX_IB_PORTS; i++) {
 		if (ib_slots[i].there && strcmp(ib_slots[i].port.name, name) == 0)
@@ -114,20 +109,20 @@ tp_roce_ib_find(const char *name)
 }
 
 int
-tp_roce_ib_add(const struct tp_roce_ib_port *port)
+troce_ib_add(const struct troce_ib_port *port)
 {
 	struct ib_slot *s = ib_slots;
 	int err = 0;
 
 	pthread_mutex_lock(&registry_lock);
 	/* One whose port is gone may still be open. */
-	while (s < ib_slots + MAX_IB_PORTS && (s->there || tp_roce_open_find_ib(&s->port) != NULL))
+	while (s < ib_slots + MAX_IB_PORTS && (s->there || troce_open_find_ib(&s->port) != NULL))
 		s++;
-	if (tp_roce_ib_find(port->name) != NULL) {
+	if (troce_ib_find(port->name) != NULL) {
 		err = EEXIST;
 	} else if (s == ib_slots + MAX_IB_PORTS) {
-		TP_ROCE_LOG(ERR, "%s: there are %u InfiniBand ports already, which is the limit", port->name,
-			    MAX_IB_PORTS);
+		TROCE_LOG(ERR, "%s: there are %u InfiniBand ports already, which is the limit", port->name,
+			  MAX_IB_PORTS);
 		err = ENOSPC;
 	} else {
 		s->port = *port;
@@ -138,12 +133,12 @@ tp_roce_ib_add(const struct tp_roce_ib_port *port)
 }
 
 void
-tp_roce_ib_del(const char *name)
+troce_ib_del(const char *name)
 {
-	const struct tp_roce_ib_port *port;
+	const struct troce_ib_port *port;
 
 	pthread_mutex_lock(&registry_lock);
-	port = tp_roce_ib_find(name);
+	port = troce_ib_find(name);
 	if (port != NULL)
 		slot_of(port)->there = false;
 	pthread_mutex_unlock(&registry_lock);
@@ -152,21 +147,21 @@ tp_roce_ib_del(const char *name)
 /* --- open ports ------------------------------------------------------------------------------------------------- */
 
 void
-tp_roce_open_begin(void)
+troce_open_begin(void)
 {
 	pthread_mutex_lock(&registry_lock);
 }
 
 void
-tp_roce_open_end(void)
+troce_open_end(void)
 {
 	pthread_mutex_unlock(&registry_lock);
 }
 
-struct tp_roce_dev *
-tp_roce_open_find(uint16_t port_id)
+struct troce_dev *
+troce_open_find(uint16_t port_id)
 {
-	struct tp_roce_dev *dev;
+	struct troce_dev *dev;
 
 	TAILQ_FOREACH(dev, &open_devs, next)
 	{
@@ -176,10 +171,10 @@ tp_roce_open_find(uint16_t port_id)
 	return NULL;
 }
 
-struct tp_roce_dev *
-tp_roce_open_find_ib(const struct tp_roce_ib_port *port)
+struct troce_dev *
+troce_open_find_ib(const struct troce_ib_port *port)
 {
-	struct tp_roce_dev *dev;
+	struct troce_dev *dev;
 
 	TAILQ_FOREACH(dev, &open_devs, next)
 	{
@@ -191,9 +186,9 @@ tp_roce_open_find_ib(const struct tp_roce_ib_port *port)
 
 /* Does not wait: the caller may have locks that an opening port wants. */
 void
-tp_roce_open_each(void (*fn)(struct tp_roce_dev *dev, void *arg), void *arg)
+troce_open_each(void (*fn)(struct troce_dev *dev, void *arg), void *arg)
 {
-	struct tp_roce_dev *dev;
+	struct troce_dev *dev;
 
 	if (pthread_mutex_trylock(&registry_lock) != 0)
 		return;
@@ -203,13 +198,13 @@ tp_roce_open_each(void (*fn)(struct tp_roce_dev *dev, void *arg), void *arg)
 }
 
 void
-tp_roce_open_add(struct tp_roce_dev *dev)
+troce_open_add(struct troce_dev *dev)
 {
 	TAILQ_INSERT_TAIL(&open_devs, dev, next);
 }
 
 void
-tp_roce_open_remove(struct tp_roce_dev *dev)
+troce_open_remove(struct troce_dev *dev)
 {
 	TAILQ_REMOVE(&open_devs, dev, next);
 }
@@ -226,17 +221,17 @@ tp_roce_get_device_list(int *num)
 		errno = ENOMEM;
 		return NULL;
 	}
-	tp_roce_open_begin();
+	troce_open_begin();
 	RTE_ETH_FOREACH_DEV(port_id)
 	{
-		if (tp_roce_provider_find(port_id, NULL) != NULL)
-			list[n++] = tp_roce_device_of(port_id);
+		if (troce_provider_find(port_id, NULL) != NULL)
+			list[n++] = troce_device_of(port_id);
 	}
 	for (i = 0; i < MAX_IB_PORTS; i++) {
 		if (ib_slots[i].there)
-			list[n++] = tp_roce_device_of_ib(&ib_slots[i].port);
+			list[n++] = troce_device_of_ib(&ib_slots[i].port);
 	}
-	tp_roce_open_end();
+	troce_open_end();
 	if (num != NULL)
 		*num = n;
 	return list;
@@ -248,15 +243,19 @@ tp_roce_free_device_list(struct ibv_device **list)
 	free(list);
 }
 
-struct ibv_context *
-tp_roce_open_device(struct ibv_device *device)
+int
+troce_device_target(const struct ibv_device *device, uint16_t *port_id, const char **ib_name)
 {
 	const struct ib_slot *s = (const struct ib_slot *)device;
 
-	if (device >= devices && device < devices + RTE_MAX_ETHPORTS)
-		return tp_roce_open((uint16_t)(device - devices), NULL);
-	if (s >= ib_slots && s < ib_slots + MAX_IB_PORTS)
-		return tp_roce_open_ib(s->port.name, NULL);
-	errno = ENODEV;
-	return NULL;
+	if (device >= devices && device < devices + RTE_MAX_ETHPORTS) {
+		*port_id = (uint16_t)(device - devices);
+		*ib_name = NULL;
+		return 0;
+	}
+	if (s >= ib_slots && s < ib_slots + MAX_IB_PORTS) {
+		*ib_name = s->port.name;
+		return 0;
+	}
+	return ENODEV;
 }

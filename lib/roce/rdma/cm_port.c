@@ -3,137 +3,26 @@
  */
 /*
  * The communication manager of an open port: the core between the port's QP1, its clock and the ids of tp_rdma.h.
- *
- * The core's datagrams are queued and sent after the lock is given back: a home may hand a datagram to the port's own
- * address straight back.
  */
-#include "cm.h"
+#include "cm_port.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include <rte_ethdev.h>
 #include <rte_random.h>
 
+#include "lib/roce/verbs/verbs.h"
 #include "rdma_priv.h"
 
 #define COUNTERS_NS                                                                                                    \
 	(100ull * 1000 * 1000) /* counters of the port are read so often at most, however often they are asked for */
-#define RESOLVE_NS (1000ull * 1000)
-
-struct trd_cms trd_cms = TAILQ_HEAD_INITIALIZER(trd_cms);
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-
-void
-trd_lock(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-void
-trd_signal(void)
-{
-	pthread_cond_broadcast(&changed);
-}
-
-void
-trd_wait_signal(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	ts.tv_nsec += 100 * 1000 * 1000;
-	if (ts.tv_nsec >= 1000000000) {
-		ts.tv_nsec -= 1000000000;
-		ts.tv_sec++;
-	}
-	pthread_cond_timedwait(&changed, &lock, &ts);
-}
-
-struct tcm *
-trd_core(struct tp_roce_dev *dev)
-{
-	uint64_t now = tp_roce_now_ns(dev);
-	struct tcm *core = &dev->cm->core;
-
-	/* Threads may read the time in one order and come here in another. */
-	if (now > core->now)
-		tcm_clock(core, now);
-	return core;
-}
-
-/* --- out -------------------------------------------------------------------------------------------------------- */
-
-static void
-plan(struct tp_roce_cm *cm)
-{
-	uint64_t due = tcm_deadline(&cm->core);
-
-	if (cm->resolving != 0)
-		due = RTE_MIN(due, cm->core.now + RESOLVE_NS);
-	if (cm->out_num != 0)
-		due = 0;
-	atomic_store_explicit(&cm->due, due, memory_order_relaxed);
-}
-
-void
-trd_send(struct tp_roce_cm *cm, const struct tp_roce_mad *mad)
-{
-	if (cm->out_num == TRD_OUT || (cm->dev->ib == NULL && cm->dev->prov->mad_send == NULL)) {
-		cm->out_lost++;
-		return;
-	}
-	cm->out[(cm->out_head + cm->out_num++) % TRD_OUT] = *mad;
-}
-
-/* One datagram of the queue; the lock is given back meanwhile. false: there is none, or no room for it now. */
-static bool
-send_one(struct tp_roce_cm *cm)
-{
-	struct tp_roce_dev *dev = cm->dev;
-	struct tp_roce_mad mad;
-	int err;
-
-	if (cm->out_num == 0)
-		return false;
-	mad = cm->out[cm->out_head];
-	cm->out_head = (cm->out_head + 1) % TRD_OUT;
-	cm->out_num--;
-	cm->sending++;
-	pthread_mutex_unlock(&lock);
-	err = dev->ib != NULL ? tp_cm_ib_send(dev, &mad) : dev->prov->mad_send(dev, &mad);
-	pthread_mutex_lock(&lock);
-	cm->sending--;
-	if (err != EAGAIN || cm->out_num == TRD_OUT)
-		return true;
-	cm->out_head = (cm->out_head + TRD_OUT - 1) % TRD_OUT;
-	cm->out[cm->out_head] = mad;
-	cm->out_num++;
-	return false;
-}
-
-void
-trd_unlock(void)
-{
-	struct tp_roce_cm *cm;
-
-	TAILQ_FOREACH(cm, &trd_cms, next)
-	{
-		while (send_one(cm))
-			;
-		plan(cm);
-	}
-	pthread_mutex_unlock(&lock);
-}
 
 /* --- in --------------------------------------------------------------------------------------------------------- */
 
 static const struct mad_port_counters *
-counters(struct tp_roce_cm *cm)
+counters(struct troce_cm *cm)
 {
-	uint64_t now = tp_roce_now_ns(cm->dev);
+	uint64_t now = troce_now_ns(cm->dev);
 	struct rte_eth_stats s;
 
 	if (cm->counters_at != 0 && now - cm->counters_at < COUNTERS_NS)
@@ -156,11 +45,11 @@ asks_counters(const uint8_t *mad)
 }
 
 void
-tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad)
+troce_mad_input(struct troce_dev *dev, const struct troce_mad *mad)
 {
-	struct tp_roce_cm *cm = dev->cm;
+	struct troce_cm *cm = dev->cm;
 	const struct mad_port_counters *c = asks_counters(mad->data) ? counters(cm) : &cm->counters;
-	struct tp_roce_mad m = *mad;
+	struct troce_mad m = *mad;
 	enum mad_verdict verdict = mad_receive(m.data, c);
 
 	trd_lock();
@@ -178,36 +67,9 @@ tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad)
 
 /* --- the port --------------------------------------------------------------------------------------------------- */
 
-int
-tp_roce_cm_init(struct tp_roce_dev *dev)
-{
-	struct tp_roce_cm *cm = calloc(1, sizeof(*cm));
-	const struct tcm_conf conf = {.ca_guid = ib_get64((const uint8_t *)&dev->attr.node_guid),
-				      .seed = rte_rand(),
-				      /* InfiniBand: the path's, which the subnet administrator knows */
-				      .mtu_max = dev->ib != NULL ? IBV_MTU_4096 : (uint16_t)dev->port.active_mtu};
-	int rc;
-
-	if (cm == NULL)
-		return ENOMEM;
-	TAILQ_INIT(&cm->services);
-	rc = tcm_init(&cm->core, dev->ib != NULL ? &tp_cm_ib_ops : &trd_core_ops, cm, &conf);
-	if (rc != 0) {
-		free(cm);
-		return -rc;
-	}
-	cm->dev = dev;
-	atomic_store(&cm->due, TCM_NEVER);
-	dev->cm = cm;
-	trd_lock();
-	TAILQ_INSERT_TAIL(&trd_cms, cm, next);
-	trd_unlock();
-	return 0;
-}
-
 /* The ids of a port learn that it is gone; those that listen on all ports stay. */
 static void
-remove_ids(struct tp_roce_cm *cm)
+remove_ids(struct troce_cm *cm)
 {
 	struct trd_id *id;
 
@@ -225,9 +87,9 @@ remove_ids(struct tp_roce_cm *cm)
 }
 
 void
-tp_roce_cm_tidy(struct tp_roce_dev *dev)
+troce_cm_tidy(struct troce_dev *dev)
 {
-	struct tp_roce_cm *cm = dev->cm;
+	struct troce_cm *cm = dev->cm;
 
 	trd_lock();
 	if (cm->pd != NULL && cm->pd_users == 0 && tp_roce_dealloc_pd(cm->pd) == 0)
@@ -235,11 +97,13 @@ tp_roce_cm_tidy(struct tp_roce_dev *dev)
 	trd_unlock();
 }
 
-void
-tp_roce_cm_fini(struct tp_roce_dev *dev)
+static void
+cm_fini(struct troce_dev *dev)
 {
-	struct tp_roce_cm *cm = dev->cm;
+	struct troce_cm *cm = dev->cm;
 
+	if (dev->ib != NULL)
+		(void)troce_mad_class_set(dev, MAD_CLASS_CM, NULL);
 	trd_lock();
 	/* Any thread may be sending what is in the queue. */
 	while (cm->sending != 0)
@@ -252,16 +116,46 @@ tp_roce_cm_fini(struct tp_roce_dev *dev)
 	free(cm);
 }
 
-void
-tp_roce_cm_port_event(struct tp_roce_dev *dev, enum ibv_event_type type)
+static int
+cm_init(struct troce_dev *dev)
 {
-	if (dev->cm != NULL)
-		atomic_fetch_or(&dev->cm->port_events, 1u << type);
+	struct troce_cm *cm = calloc(1, sizeof(*cm));
+	const struct tcm_conf conf = {.ca_guid = ib_get64((const uint8_t *)&dev->attr.node_guid),
+				      .seed = rte_rand(),
+				      /* InfiniBand: the path's, which the subnet administrator knows */
+				      .mtu_max = dev->ib != NULL ? IBV_MTU_4096 : (uint16_t)dev->port.active_mtu};
+	int rc;
+
+	if (cm == NULL)
+		return ENOMEM;
+	TAILQ_INIT(&cm->services);
+	rc = tcm_init(&cm->core, dev->ib != NULL ? &trd_ib_ops : &trd_core_ops, cm, &conf);
+	if (rc != 0) {
+		free(cm);
+		return -rc;
+	}
+	cm->dev = dev;
+	cm->side = &dev->side[TROCE_SIDE_CM];
+	dev->cm = cm;
+	trd_lock();
+	TAILQ_INSERT_TAIL(&trd_cms, cm, next);
+	trd_unlock();
+	if (dev->ib != NULL && troce_mad_class_set(dev, MAD_CLASS_CM, trd_ib_input) != 0) {
+		cm_fini(dev);
+		return ENOSPC;
+	}
+	return 0;
+}
+
+static void
+cm_port_event(struct troce_dev *dev, enum ibv_event_type type)
+{
+	atomic_fetch_or(&dev->side[TROCE_SIDE_CM].woken, 1u << type);
 }
 
 /* An id whose device has failed can do no more; its application gives everything back and closes the port. */
 static void
-port_events(struct tp_roce_cm *cm, uint32_t events)
+port_events(struct troce_cm *cm, uint32_t events)
 {
 	struct trd_id *id;
 
@@ -276,18 +170,15 @@ port_events(struct tp_roce_cm *cm, uint32_t events)
 	}
 }
 
-unsigned int
-tp_roce_cm_progress(struct tp_roce_dev *dev, uint64_t now_ns)
+static unsigned int
+cm_progress(struct troce_dev *dev, uint64_t now_ns)
 {
-	struct tp_roce_cm *cm = dev->cm;
+	struct troce_cm *cm = dev->cm;
 	unsigned int done;
 	uint32_t events;
 
-	if (likely(now_ns < atomic_load_explicit(&cm->due, memory_order_relaxed) &&
-		   atomic_load_explicit(&cm->port_events, memory_order_relaxed) == 0))
-		return 0;
 	trd_lock();
-	events = atomic_exchange(&cm->port_events, 0);
+	events = atomic_exchange(&cm->side->woken, 0);
 	done = tcm_run(trd_core(dev));
 	if (events != 0)
 		port_events(cm, events);
@@ -297,10 +188,10 @@ tp_roce_cm_progress(struct tp_roce_dev *dev, uint64_t now_ns)
 	return done;
 }
 
-void
-tp_roce_cm_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
+static void
+cm_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 {
-	struct tp_roce_cm *cm = dev->cm;
+	struct troce_cm *cm = dev->cm;
 	struct {
 		struct tcm_stats core;
 		uint64_t half_open, mads_answered, mads_ignored, mads_malformed, out_lost;
@@ -349,3 +240,6 @@ tp_roce_cm_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
 	STAT("mads_lost", out_lost);
 #undef STAT
 }
+
+const struct troce_side_ops troce_cm_side = {
+	.init = cm_init, .fini = cm_fini, .progress = cm_progress, .port_event = cm_port_event, .stats = cm_stats};

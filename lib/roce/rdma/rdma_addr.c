@@ -5,96 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net_priv.h"
+#include "lib/roce/net/net_priv.h"
 #include "rdma_priv.h"
 
 #define MAX_TIMEOUT_MS 3600000
 #define LIFETIME_CODE TCM_LIFETIME
 #define FLOW_LABEL_MASK 0xfffffu
-
-/* --- struct sockaddr --- */
-
-bool
-trd_addr_ok(const struct sockaddr *addr)
-{
-	if (addr->sa_family == AF_INET || addr->sa_family == AF_INET6)
-		return true;
-	TP_ROCE_LOG(ERR, "address family %u is neither %d (AF_INET) nor %d (AF_INET6)", addr->sa_family, AF_INET,
-		    AF_INET6);
-	return false;
-}
-
-socklen_t
-trd_addr_len(const struct sockaddr *addr)
-{
-	return addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-}
-
-static const struct sockaddr_in *
-in4(const struct sockaddr *addr)
-{
-	return (const struct sockaddr_in *)addr;
-}
-
-static const struct sockaddr_in6 *
-in6(const struct sockaddr *addr)
-{
-	return (const struct sockaddr_in6 *)addr;
-}
-
-bool
-trd_addr_any(const struct sockaddr *addr)
-{
-	if (addr->sa_family == AF_INET6)
-		return IN6_IS_ADDR_UNSPECIFIED(&in6(addr)->sin6_addr);
-	return in4(addr)->sin_addr.s_addr == 0;
-}
-
-union ibv_gid
-trd_gid(const struct sockaddr *addr)
-{
-	union ibv_gid gid;
-
-	if (addr->sa_family == AF_INET)
-		return trn_gid_v4(in4(addr)->sin_addr.s_addr);
-	memcpy(gid.raw, &in6(addr)->sin6_addr, sizeof(gid));
-	return gid;
-}
-
-bool
-trd_addr_equal(const struct sockaddr *a, const struct sockaddr *b)
-{
-	const union ibv_gid x = trd_gid(a), y = trd_gid(b);
-
-	return trn_gid_equal(&x, &y);
-}
-
-/* The port is at the same place in both. */
-uint16_t
-trd_port(const struct sockaddr *addr)
-{
-	return rte_be_to_cpu_16(in4(addr)->sin_port);
-}
-
-void
-trd_port_set(struct sockaddr *addr, uint16_t port)
-{
-	((struct sockaddr_in *)addr)->sin_port = rte_cpu_to_be_16(port);
-}
-
-void
-trd_addr_from(struct sockaddr_storage *to, uint8_t family, const uint8_t addr[16], uint16_t port)
-{
-	memset(to, 0, sizeof(*to));
-	if (family == 4) {
-		to->ss_family = AF_INET;
-		memcpy(&((struct sockaddr_in *)to)->sin_addr, addr + 12, 4);
-	} else {
-		to->ss_family = AF_INET6;
-		memcpy(&((struct sockaddr_in6 *)to)->sin6_addr, addr, 16);
-	}
-	trd_port_set((struct sockaddr *)to, port);
-}
 
 static void
 addr_of_gid(struct sockaddr_storage *to, const union ibv_gid *gid, uint16_t port)
@@ -103,25 +19,6 @@ addr_of_gid(struct sockaddr_storage *to, const union ibv_gid *gid, uint16_t port
 }
 
 /* --- ports and their GIDs --- */
-
-static enum ibv_gid_type
-gid_type(const struct tp_roce_dev *dev)
-{
-	return dev->mode == TP_ROCE_V2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
-}
-
-int
-trd_sgid(struct tp_roce_dev *dev, const struct sockaddr *addr)
-{
-	const union ibv_gid want = trd_gid(addr);
-	struct tp_roce_gid g;
-
-	for (uint32_t i = 0; i < TP_ROCE_GIDS; i++) {
-		if (tp_roce_gid_get(dev, i, &g) && g.type == gid_type(dev) && trn_gid_equal(&g.gid, &want))
-			return (int)i;
-	}
-	return -1;
-}
 
 static struct ibv_ah_attr
 av_to(const struct trd_id *id, uint32_t sgid_index, const union ibv_gid *dgid)
@@ -136,24 +33,24 @@ av_to(const struct trd_id *id, uint32_t sgid_index, const union ibv_gid *dgid)
 
 /* Whether the port leads there from this entry of its table. 0, EINPROGRESS (the neighbour is asked), EHOSTUNREACH */
 static int
-try_entry(struct tp_roce_dev *dev, const struct trd_id *id, uint32_t index, const union ibv_gid *dgid)
+try_entry(struct troce_dev *dev, const struct trd_id *id, uint32_t index, const union ibv_gid *dgid)
 {
 	const struct ibv_ah_attr av = av_to(id, index, dgid);
-	struct tp_roce_path path;
+	struct troce_path path;
 
-	return tp_roce_path_resolve(dev, &av, 0, &path);
+	return troce_path_resolve(dev, &av, 0, &path);
 }
 
 /* The entry to send from: one of the destination's own scope first. */
 static int
-choose_entry(struct tp_roce_dev *dev, const struct trd_id *id, const struct sockaddr *src, const union ibv_gid *dgid)
+choose_entry(struct troce_dev *dev, const struct trd_id *id, const struct sockaddr *src, const union ibv_gid *dgid)
 {
 	for (unsigned int other_scope = 0; other_scope < 2; other_scope++)
 		for (uint32_t i = 0; i < TP_ROCE_GIDS; i++) {
-			struct tp_roce_gid g;
+			struct troce_gid g;
 			int rc;
 
-			if (!tp_roce_gid_get(dev, i, &g) || g.type != gid_type(dev) ||
+			if (!troce_gid_get(dev, i, &g) || g.type != trd_gid_type(dev) ||
 			    trn_is_v4(&g.gid) != trn_is_v4(dgid) ||
 			    (trn_is_link_local(&g.gid) != trn_is_link_local(dgid)) != (other_scope != 0))
 				continue;
@@ -173,7 +70,7 @@ choose_entry(struct tp_roce_dev *dev, const struct trd_id *id, const struct sock
 /* --- tp_rdma_resolve_addr --- */
 
 static void
-belongs(struct trd_id *id, struct tp_roce_dev *dev)
+belongs(struct trd_id *id, struct troce_dev *dev)
 {
 	id->dev = dev;
 	id->v.verbs = &dev->vctx.context;
@@ -183,7 +80,7 @@ belongs(struct trd_id *id, struct tp_roce_dev *dev)
 static int
 choose_port(struct trd_id *id, const struct sockaddr *src, const union ibv_gid *dgid)
 {
-	struct tp_roce_cm *cm;
+	struct troce_cm *cm;
 	int index;
 
 	if (id->dev != NULL) {
@@ -213,7 +110,7 @@ resolve(struct trd_id *id, struct sockaddr *src, const struct sockaddr *dst, int
 {
 	const union ibv_gid dgid = trd_gid(dst);
 	struct sockaddr_storage local;
-	struct tp_roce_gid g;
+	struct troce_gid g;
 	int index, err;
 
 	memset(&local, 0, sizeof(local));
@@ -225,7 +122,7 @@ resolve(struct trd_id *id, struct sockaddr *src, const struct sockaddr *dst, int
 	else if (id->state != TRD_IDLE)
 		return EINVAL;
 	index = choose_port(id, (struct sockaddr *)&local, &dgid);
-	if (index < 0 || !tp_roce_gid_get(id->dev, (uint32_t)index, &g))
+	if (index < 0 || !troce_gid_get(id->dev, (uint32_t)index, &g))
 		return ENODEV;
 	if (trd_addr_any((struct sockaddr *)&local))
 		addr_of_gid(&local, &g.gid, trd_port((struct sockaddr *)&local));
@@ -242,7 +139,7 @@ resolve(struct trd_id *id, struct sockaddr *src, const struct sockaddr *dst, int
 	id->v.route.addr.addr.ibaddr.pkey = 0xffff;
 	id->av = av_to(id, (uint32_t)index, &dgid);
 	id->av.grh.flow_label = flow_label(id);
-	id->until = tp_roce_now_ns(id->dev) + (uint64_t)timeout_ms * 1000000;
+	id->until = troce_now_ns(id->dev) + (uint64_t)timeout_ms * 1000000;
 	id->state = TRD_RESOLVING;
 	id->dev->cm->resolving++;
 	return 0;
@@ -255,7 +152,7 @@ tp_rdma_resolve_addr(struct rdma_cm_id *v, struct sockaddr *src, struct sockaddr
 	int err;
 
 	if (timeout_ms < 0 || timeout_ms > MAX_TIMEOUT_MS) {
-		TP_ROCE_LOG(ERR, "timeout_ms %d is not in 0..%d", timeout_ms, MAX_TIMEOUT_MS);
+		TROCE_LOG(ERR, "timeout_ms %d is not in 0..%d", timeout_ms, MAX_TIMEOUT_MS);
 		return trd_fail(EINVAL);
 	}
 	if (!trd_addr_ok(dst) || (src != NULL && !trd_addr_ok(src)) ||
@@ -264,24 +161,24 @@ tp_rdma_resolve_addr(struct rdma_cm_id *v, struct sockaddr *src, struct sockaddr
 	trd_lock();
 	err = resolve(id, src, dst, timeout_ms);
 	if (err == 0)
-		trd_resolve_run(id->dev->cm, tp_roce_now_ns(id->dev));
+		trd_resolve_run(id->dev->cm, troce_now_ns(id->dev));
 	trd_unlock();
 	return err != 0 ? trd_fail(err) : trd_finish(id);
 }
 
 void
-trd_resolve_run(struct tp_roce_cm *cm, uint64_t now_ns)
+trd_resolve_run(struct troce_cm *cm, uint64_t now_ns)
 {
 	struct trd_id *id;
 
 	TAILQ_FOREACH(id, &trd_ids, next)
 	{
-		struct tp_roce_path path;
+		struct troce_path path;
 		int rc;
 
 		if (id->state != TRD_RESOLVING || id->dev != cm->dev)
 			continue;
-		rc = trn_is_multicast(&id->av.grh.dgid) ? 0 : tp_roce_path_resolve(cm->dev, &id->av, 0, &path);
+		rc = trn_is_multicast(&id->av.grh.dgid) ? 0 : troce_path_resolve(cm->dev, &id->av, 0, &path);
 		if (rc == EINPROGRESS && now_ns < id->until)
 			continue;
 		if (rc == EINPROGRESS)
@@ -327,7 +224,7 @@ tp_rdma_resolve_route(struct rdma_cm_id *v, int timeout_ms)
 /* --- addresses that go --- */
 
 void
-trd_addr_check(struct tp_roce_cm *cm)
+trd_addr_check(struct troce_cm *cm)
 {
 	struct trd_id *id;
 

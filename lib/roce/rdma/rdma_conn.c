@@ -7,6 +7,7 @@
 
 #include <rte_random.h>
 
+#include "lib/roce/net/net.h"
 #include "rdma_priv.h"
 
 #define RETRY_DEFAULT 7u
@@ -15,7 +16,7 @@
 static int
 too_long(const char *call, uint32_t len, uint32_t max)
 {
-	TP_ROCE_LOG(ERR, "%s: %u octets of private data are not in 0..%u", call, len, max);
+	TROCE_LOG(ERR, "%s: %u octets of private data are not in 0..%u", call, len, max);
 	return EINVAL;
 }
 
@@ -36,7 +37,7 @@ depth(const char *name, uint8_t asked, int max, uint8_t *out)
 		*out = asked == RDMA_MAX_RESP_RES ? (uint8_t)RTE_MIN(max, 0xfe) : asked;
 		return 0;
 	}
-	TP_ROCE_LOG(ERR, "%s %u is not in 0..%d", name, asked, max);
+	TROCE_LOG(ERR, "%s %u is not in 0..%d", name, asked, max);
 	return EINVAL;
 }
 
@@ -49,8 +50,8 @@ take_param(struct trd_id *id, const struct rdma_conn_param *p, uint8_t *resp_res
 	if (err == 0)
 		err = depth("initiator_depth", p->initiator_depth, attr->max_qp_init_rd_atom, init_depth);
 	if (err == 0 && (p->retry_count > 7 || p->rnr_retry_count > 7)) {
-		TP_ROCE_LOG(ERR, "retry_count %u or rnr_retry_count %u is not in 0..7", p->retry_count,
-			    p->rnr_retry_count);
+		TROCE_LOG(ERR, "retry_count %u or rnr_retry_count %u is not in 0..7", p->retry_count,
+			  p->rnr_retry_count);
 		err = EINVAL;
 	}
 	return err;
@@ -93,7 +94,7 @@ ack_timeout(const struct trd_id *id)
 }
 
 static int
-ask_datagram(struct trd_id *id, const struct tp_roce_path *path, const struct rdma_conn_param *p)
+ask_datagram(struct trd_id *id, const struct troce_path *path, const struct rdma_conn_param *p)
 {
 	struct cm_sidr_req req = {.pkey = 0xffff};
 
@@ -103,7 +104,7 @@ ask_datagram(struct trd_id *id, const struct tp_roce_path *path, const struct rd
 }
 
 static int
-ask(struct trd_id *id, const struct tp_roce_path *path, const struct rdma_conn_param *p)
+ask(struct trd_id *id, const struct troce_path *path, const struct rdma_conn_param *p)
 {
 	struct cm_req req = {.pkey = 0xffff,
 			     .remote_timeout = TCM_RESPONSE_TIMEOUT,
@@ -130,13 +131,13 @@ ask(struct trd_id *id, const struct tp_roce_path *path, const struct rdma_conn_p
 static int
 connect_locked(struct trd_id *id, const struct rdma_conn_param *p)
 {
-	struct tp_roce_path path;
+	struct troce_path path;
 	int err;
 
 	if (id->state != TRD_ROUTED)
 		return EINVAL;
 	/* The neighbour answered a moment ago; if it is being asked again, its old answer serves. */
-	err = tp_roce_path_resolve(id->dev, &id->av, 0, &path);
+	err = troce_path_resolve(id->dev, &id->av, 0, &path);
 	if (err != 0)
 		return err == EINPROGRESS ? EHOSTUNREACH : err;
 	path.flow_label = id->av.grh.flow_label;

@@ -36,7 +36,7 @@ space_of(uint64_t service_id, bool dgram)
 static uint16_t
 on_service(void *home, const struct tcm_ask *ask, void **owner)
 {
-	const struct tp_roce_cm *cm = home;
+	const struct troce_cm *cm = home;
 	enum rdma_port_space ps = space_of(ask->service_id, ask->dgram);
 	struct sockaddr_storage local, peer;
 	struct trd_id *id;
@@ -57,7 +57,7 @@ on_service(void *home, const struct tcm_ask *ask, void **owner)
 /* --- a request --- */
 
 static struct ibv_ah_attr
-av_back(const struct tp_roce_path *path)
+av_back(const struct troce_path *path)
 {
 	struct ibv_ah_attr av = {.is_global = 1, .port_num = 1, .sl = path->prio};
 
@@ -69,7 +69,7 @@ av_back(const struct tp_roce_path *path)
 }
 
 static struct trd_id *
-child_of(struct trd_id *listener, struct tp_roce_cm *cm, struct tcm_conn *conn, const uint8_t *private_data)
+child_of(struct trd_id *listener, struct troce_cm *cm, struct tcm_conn *conn, const uint8_t *private_data)
 {
 	struct trd_id *id = trd_id_new(listener->v.ps, listener->v.context);
 	struct rdma_addr *a;
@@ -117,7 +117,7 @@ take_req(struct trd_id *id, const struct cm_req *r)
 }
 
 static void
-on_req(struct tp_roce_cm *cm, const struct tcm_event *ev)
+on_req(struct troce_cm *cm, const struct tcm_event *ev)
 {
 	const struct cm_req *r = &ev->msg->req;
 	struct trd_id *listener = ev->owner, *id = child_of(listener, cm, ev->conn, r->private_data);
@@ -150,7 +150,7 @@ on_req(struct tp_roce_cm *cm, const struct tcm_event *ev)
 }
 
 static void
-on_sidr_req(struct tp_roce_cm *cm, const struct tcm_event *ev)
+on_sidr_req(struct troce_cm *cm, const struct tcm_event *ev)
 {
 	const struct cm_sidr_req *r = &ev->msg->sidr_req;
 	struct trd_id *listener = ev->owner, *id = child_of(listener, cm, ev->conn, r->private_data);
@@ -278,7 +278,7 @@ on_event(void *home, const struct tcm_event *ev)
 }
 
 static void
-on_send(void *home, const struct tp_roce_mad *mad)
+on_send(void *home, const struct troce_mad *mad)
 {
 	trd_send(home, mad);
 }

@@ -13,31 +13,14 @@
 #define PORT_TRIES 4096u
 #define BACKLOG_MAX 1024u
 
-struct trd_ids trd_ids = TAILQ_HEAD_INITIALIZER(trd_ids);
-
-struct trd_id *
-trd_id_new(enum rdma_port_space ps, void *context)
-{
-	struct trd_id *id = calloc(1, sizeof(*id));
-
-	if (id == NULL)
-		return NULL;
-	id->v.context = context;
-	id->v.ps = ps;
-	id->v.qp_type = ps == RDMA_PS_UDP ? IBV_QPT_UD : IBV_QPT_RC;
-	id->ack_timeout = TRD_NO_OPTION;
-	TAILQ_INIT(&id->groups);
-	return id;
-}
-
 int
 tp_rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, void *context, enum rdma_port_space ps)
 {
 	struct trd_id *id;
 
 	if (ps != RDMA_PS_TCP && ps != RDMA_PS_UDP && ps != RDMA_PS_IB) {
-		TP_ROCE_LOG(ERR, "port space 0x%x is none of 0x%x (TCP), 0x%x (UDP), 0x%x (IB)", ps, RDMA_PS_TCP,
-			    RDMA_PS_UDP, RDMA_PS_IB);
+		TROCE_LOG(ERR, "port space 0x%x is none of 0x%x (TCP), 0x%x (UDP), 0x%x (IB)", ps, RDMA_PS_TCP,
+			  RDMA_PS_UDP, RDMA_PS_IB);
 		return trd_fail(EOPNOTSUPP);
 	}
 	id = trd_id_new(ps, context);
@@ -54,27 +37,6 @@ tp_rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, v
 	trd_unlock();
 	*out = &id->v;
 	return 0;
-}
-
-void
-trd_id_free(struct trd_id *id)
-{
-	struct trd_group *g;
-
-	if (id->state == TRD_RESOLVING)
-		id->dev->cm->resolving--;
-	if (id->listener != NULL)
-		id->listener->pending--;
-	if (id->conn != NULL) {
-		(void)trd_core(id->dev);
-		tcm_release(id->conn);
-	}
-	while ((g = TAILQ_FIRST(&id->groups)) != NULL) {
-		TAILQ_REMOVE(&id->groups, g, next);
-		free(g);
-	}
-	TAILQ_REMOVE(&trd_ids, id, next);
-	free(id);
 }
 
 /* Requests that were fetched and not answered outlive their listener. */
@@ -97,7 +59,7 @@ tp_rdma_destroy_id(struct rdma_cm_id *v)
 	struct rdma_event_channel *own = id->sync ? v->channel : NULL;
 
 	if (v->qp != NULL) {
-		TP_ROCE_LOG(ERR, "the id still has queue pair 0x%x, destroy that first", v->qp->qp_num);
+		TROCE_LOG(ERR, "the id still has queue pair 0x%x, destroy that first", v->qp->qp_num);
 		return trd_fail(EBUSY);
 	}
 	if (v->event != NULL) {
@@ -149,7 +111,7 @@ tp_rdma_bind_port(struct rdma_cm_id *v, struct ibv_context *ctx)
 	if (id->dev != NULL || id->state != TRD_IDLE) {
 		err = EINVAL;
 	} else {
-		id->dev = tp_roce_dev_of(ctx);
+		id->dev = troce_dev_of(ctx);
 		v->verbs = ctx;
 		v->port_num = 1;
 	}
@@ -203,7 +165,7 @@ trd_port_bind(struct trd_id *id, struct sockaddr *addr)
 }
 
 struct trd_id *
-trd_listener(const struct tp_roce_dev *dev, enum rdma_port_space ps, const struct sockaddr *addr)
+trd_listener(const struct troce_dev *dev, enum rdma_port_space ps, const struct sockaddr *addr)
 {
 	struct trd_id *id, *best = NULL;
 
@@ -227,7 +189,7 @@ trd_listener(const struct tp_roce_dev *dev, enum rdma_port_space ps, const struc
 static int
 find_port(struct trd_id *id, const struct sockaddr *addr)
 {
-	struct tp_roce_cm *cm;
+	struct troce_cm *cm;
 
 	if (trd_addr_any(addr))
 		return 0;
@@ -285,7 +247,7 @@ tp_rdma_listen(struct rdma_cm_id *v, int backlog)
 	int err = 0;
 
 	if (backlog < 0 || backlog > (int)BACKLOG_MAX) {
-		TP_ROCE_LOG(ERR, "backlog %d is not in 0..%u", backlog, BACKLOG_MAX);
+		TROCE_LOG(ERR, "backlog %d is not in 0..%u", backlog, BACKLOG_MAX);
 		return trd_fail(EINVAL);
 	}
 	trd_lock();
@@ -363,7 +325,7 @@ option(struct trd_id *id, int name, const void *val, size_t len)
 	case RDMA_OPTION_ID_AFONLY: id->afonly = i != 0; return 0;
 	default:
 		if (u8 > 31) {
-			TP_ROCE_LOG(ERR, "ACK time-out %u is not in 0..31", u8);
+			TROCE_LOG(ERR, "ACK time-out %u is not in 0..31", u8);
 			return EINVAL;
 		}
 		id->ack_timeout = u8;

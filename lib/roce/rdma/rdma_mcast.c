@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net_priv.h"
+#include "lib/roce/net/net_priv.h"
 #include "rdma_priv.h"
 
 /* Of an IPv4 group the GID is the mapped address on RoCEv2, and an IPv6 group with that address in it on v1. */
 static union ibv_gid
-mgid_of(const struct tp_roce_dev *dev, const struct sockaddr *addr)
+mgid_of(const struct troce_dev *dev, const struct sockaddr *addr)
 {
 	union ibv_gid gid = trd_gid(addr);
 

@@ -62,7 +62,7 @@ find_cqs(struct trd_id *id, struct ibv_qp_init_attr *init)
 static struct ibv_pd *
 take_pd(struct trd_id *id)
 {
-	struct tp_roce_cm *cm = id->dev->cm;
+	struct troce_cm *cm = id->dev->cm;
 	struct ibv_pd *pd;
 
 	trd_lock();
@@ -78,7 +78,7 @@ take_pd(struct trd_id *id)
 static void
 drop_pd(struct trd_id *id)
 {
-	struct tp_roce_cm *cm;
+	struct troce_cm *cm;
 
 	if (!id->own_pd)
 		return;
@@ -218,16 +218,16 @@ static int
 create_check(const struct trd_id *id, const struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
 {
 	if (id->v.qp != NULL || id->dev == NULL) {
-		TP_ROCE_LOG(ERR, "an id takes a queue pair %s",
-			    id->v.qp != NULL ? "once" : "when it belongs to a port: bind or resolve its address first");
+		TROCE_LOG(ERR, "an id takes a queue pair %s",
+			  id->v.qp != NULL ? "once" : "when it belongs to a port: bind or resolve its address first");
 		return EINVAL;
 	}
 	if (pd != NULL && pd->context != id->v.verbs) {
-		TP_ROCE_LOG(ERR, "the protection domain is not of port %u, as the id is", id->dev->port_id);
+		TROCE_LOG(ERR, "the protection domain is not of port %u, as the id is", id->dev->port_id);
 		return EINVAL;
 	}
 	if ((id->v.ps == RDMA_PS_UDP) != (init->qp_type == IBV_QPT_UD)) {
-		TP_ROCE_LOG(ERR, "queue pair type %d does not fit port space 0x%x", init->qp_type, id->v.ps);
+		TROCE_LOG(ERR, "queue pair type %d does not fit port space 0x%x", init->qp_type, id->v.ps);
 		return EINVAL;
 	}
 	return 0;

@@ -12,7 +12,7 @@
 #include "gate.h"
 
 int
-rsw_create_cq(struct tp_roce_cq *c, int vector)
+rsw_create_cq(struct troce_cq *c, int vector)
 {
 	struct rsw_cq *cq = (struct rsw_cq *)c;
 
@@ -26,7 +26,7 @@ rsw_create_cq(struct tp_roce_cq *c, int vector)
 }
 
 int
-rsw_destroy_cq(struct tp_roce_cq *c)
+rsw_destroy_cq(struct troce_cq *c)
 {
 	struct rsw_cq *cq = (struct rsw_cq *)c;
 
@@ -52,7 +52,7 @@ rsw_cq_slot(struct rsw_cq *cq, struct rsw_qp *qp)
 		cq->broken = true;
 		cq->d->overran = true;
 		cq->d->sw.cq_overruns++;
-		tp_roce_async_event(cq->d->dev, IBV_EVENT_CQ_ERR, &cq->c.v);
+		troce_async_event(cq->d->dev, IBV_EVENT_CQ_ERR, &cq->c.v);
 	}
 	qp->cq_failed = true;
 	rsw_qp_queue(qp);
@@ -70,7 +70,7 @@ notify(struct rsw_cq *cq, bool solicited)
 	if (armed == RSW_ARM_NONE || (armed == RSW_ARM_SOLICITED && !solicited))
 		return;
 	atomic_store_explicit(&cq->armed, RSW_ARM_NONE, memory_order_relaxed);
-	tp_roce_cq_event(&cq->c);
+	troce_cq_event(&cq->c);
 }
 
 void

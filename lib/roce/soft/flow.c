@@ -61,12 +61,11 @@ rsw_flow_open(struct rsw_dev *d)
 	d->flow[2] = steer_etype(d);
 	for (unsigned int i = 0; i < RTE_DIM(d->flow); i++)
 		if (d->flow[i] == NULL)
-			TP_ROCE_LOG(NOTICE, "port %u: no rule brings %s to queue %u; show it to tp_roce_input()",
-				    d->port,
-				    i == 0   ? "RoCE v2 over IPv4"
-				    : i == 1 ? "RoCE v2 over IPv6"
-					     : "RoCE v1",
-				    d->dev->conf.rx_queue);
+			TROCE_LOG(NOTICE, "port %u: no rule brings %s to queue %u; show it to tp_roce_input()", d->port,
+				  i == 0   ? "RoCE v2 over IPv4"
+				  : i == 1 ? "RoCE v2 over IPv6"
+					   : "RoCE v1",
+				  d->dev->conf.rx_queue);
 }
 
 void

@@ -7,8 +7,8 @@
  * and opens it again. The way in costs a store and a load: the fence that two-sided waiting needs is made on the other
  * side, for both, by membarrier(2). No application code is called inside.
  */
-#ifndef RSW_GATE_H
-#define RSW_GATE_H
+#ifndef ROCE_SOFT_GATE_H
+#define ROCE_SOFT_GATE_H
 
 #include <pthread.h>
 
@@ -63,4 +63,4 @@ void rsw_gate_init(struct rsw_dev *d);
 void rsw_gate_close(struct rsw_dev *d);
 void rsw_gate_open(struct rsw_dev *d);
 
-#endif /* RSW_GATE_H */
+#endif /* ROCE_SOFT_GATE_H */

@@ -46,11 +46,11 @@ listen_to_groups(struct rsw_dev *d)
 	rc = rte_eth_allmulticast_enable(d->port);
 	d->allmulti = rc == 0;
 	if (rc != 0)
-		TP_ROCE_LOG(NOTICE, "port %u: it cannot be told to let multicast through (%s)", d->port, strerror(-rc));
+		TROCE_LOG(NOTICE, "port %u: it cannot be told to let multicast through (%s)", d->port, strerror(-rc));
 }
 
 int
-rsw_attach_mcast(struct tp_roce_qp *q, const union ibv_gid *gid, const struct rte_ether_addr *mac)
+rsw_attach_mcast(struct troce_qp *q, const union ibv_gid *gid, const struct rte_ether_addr *mac)
 {
 	struct rsw_qp *qp = (struct rsw_qp *)q;
 	struct rsw_dev *d = qp->d;
@@ -63,8 +63,8 @@ rsw_attach_mcast(struct tp_roce_qp *q, const union ibv_gid *gid, const struct rt
 		if (g->qp[i] == qp)
 			goto out;
 	if (g == NULL || g->num == RSW_GROUP_QPS) {
-		TP_ROCE_LOG(ERR, "port %u: %u groups of %u, members of this one %u of %u", d->port, d->num_groups,
-			    RSW_GROUPS, g == NULL ? 0 : g->num, RSW_GROUP_QPS);
+		TROCE_LOG(ERR, "port %u: %u groups of %u, members of this one %u of %u", d->port, d->num_groups,
+			  RSW_GROUPS, g == NULL ? 0 : g->num, RSW_GROUP_QPS);
 		rc = ENOMEM;
 	} else {
 		g->qp[g->num++] = qp;
@@ -77,7 +77,7 @@ out:
 }
 
 int
-rsw_detach_mcast(struct tp_roce_qp *q, const union ibv_gid *gid, const struct rte_ether_addr *mac)
+rsw_detach_mcast(struct troce_qp *q, const union ibv_gid *gid, const struct rte_ether_addr *mac)
 {
 	struct rsw_qp *qp = (struct rsw_qp *)q;
 	struct rsw_dev *d = qp->d;

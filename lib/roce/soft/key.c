@@ -16,7 +16,7 @@ static int
 new_key(struct rsw_dev *d, struct rsw_key *k)
 {
 	if (d->num_keys == RSW_KEYS - 1) {
-		TP_ROCE_LOG(ERR, "port %u: %u regions and windows, 0..%u possible", d->port, d->num_keys, RSW_KEYS - 1);
+		TROCE_LOG(ERR, "port %u: %u regions and windows, 0..%u possible", d->port, d->num_keys, RSW_KEYS - 1);
 		return ENOMEM;
 	}
 	do
@@ -42,7 +42,7 @@ free_key(struct rsw_dev *d, const struct rsw_key *k)
 }
 
 int
-rsw_reg_mr(struct tp_roce_mr *m)
+rsw_reg_mr(struct troce_mr *m)
 {
 	struct rsw_mr *mr = (struct rsw_mr *)m;
 	struct rsw_dev *d = rsw_dev_of(m->v.context);
@@ -63,7 +63,7 @@ rsw_reg_mr(struct tp_roce_mr *m)
 }
 
 int
-rsw_dereg_mr(struct tp_roce_mr *m)
+rsw_dereg_mr(struct troce_mr *m)
 {
 	struct rsw_mr *mr = (struct rsw_mr *)m;
 	struct rsw_dev *d = rsw_dev_of(m->v.context);
@@ -80,7 +80,7 @@ rsw_dereg_mr(struct tp_roce_mr *m)
 }
 
 int
-rsw_alloc_mw(struct tp_roce_mw *m)
+rsw_alloc_mw(struct troce_mw *m)
 {
 	struct rsw_mw *mw = (struct rsw_mw *)m;
 	struct rsw_dev *d = rsw_dev_of(m->v.context);
@@ -105,7 +105,7 @@ unbind(struct rsw_key *k)
 }
 
 int
-rsw_dealloc_mw(struct tp_roce_mw *m)
+rsw_dealloc_mw(struct troce_mw *m)
 {
 	struct rsw_mw *mw = (struct rsw_mw *)m;
 	struct rsw_dev *d = rsw_dev_of(m->v.context);

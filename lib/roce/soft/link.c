@@ -13,16 +13,16 @@ static const enum rte_eth_event_type heard[] = {RTE_ETH_EVENT_INTR_LSC, RTE_ETH_
 static int
 hear(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
 {
-	struct tp_roce_dev *dev = arg;
+	struct troce_dev *dev = arg;
 	struct rsw_dev *d = dev->home;
 	struct rte_eth_link link;
 
 	if (event != RTE_ETH_EVENT_INTR_LSC) {
 		atomic_store(&d->gone, true);
-		tp_roce_async_event(dev, IBV_EVENT_DEVICE_FATAL, NULL);
+		troce_async_event(dev, IBV_EVENT_DEVICE_FATAL, NULL);
 	} else if (rte_eth_link_get_nowait(port, &link) == 0) {
-		tp_roce_async_event(
-			dev, link.link_status == RTE_ETH_LINK_UP ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR, NULL);
+		troce_async_event(dev, link.link_status == RTE_ETH_LINK_UP ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR,
+				  NULL);
 	}
 	return 0;
 }

@@ -17,13 +17,13 @@
 
 /* The way back to where a packet came from. */
 static void
-reverse_path(const struct rsw_dev *d, const struct rsw_rx *rx, const union ibv_gid *dgid, struct tp_roce_path *p)
+reverse_path(const struct rsw_dev *d, const struct rsw_rx *rx, const union ibv_gid *dgid, struct troce_path *p)
 {
-	*p = (struct tp_roce_path){.vlan = rx->vlan, .prio = rx->prio, .smac = d->dev->mac, .sgid = *dgid};
-	p->type = rx->kind == TP_ICRC_GRH ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
+	*p = (struct troce_path){.vlan = rx->vlan, .prio = rx->prio, .smac = d->dev->mac, .sgid = *dgid};
+	p->type = rx->kind == TROCE_ICRC_GRH ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
 	p->hop_limit = d->dev->conf.ttl;
 	memcpy(p->dmac.addr_bytes, rx->smac, RTE_ETHER_ADDR_LEN);
-	if (rx->kind == TP_ICRC_IPV4_UDP) {
+	if (rx->kind == TROCE_ICRC_IPV4_UDP) {
 		memcpy(p->dgid.raw, rsw_ipv4_gid, sizeof(rsw_ipv4_gid));
 		memcpy(p->dgid.raw + sizeof(rsw_ipv4_gid), rx->net + 12, 4);
 		p->tclass = rx->net[1];
@@ -34,10 +34,10 @@ reverse_path(const struct rsw_dev *d, const struct rsw_rx *rx, const union ibv_g
 	}
 	/* What the network marked is not sent back. */
 	p->tclass &= (uint8_t)~RSW_ECN_MASK;
-	if (rx->kind != TP_ICRC_GRH)
+	if (rx->kind != TROCE_ICRC_GRH)
 		p->sport = ib_get16(rx->bth - RSW_UDP_LEN);
 	for (uint32_t i = 0; i < d->num_gids; i++) {
-		const struct tp_roce_gid *g = &d->gids[d->gid_valid[i]];
+		const struct troce_gid *g = &d->gids[d->gid_valid[i]];
 
 		if (memcmp(&g->gid, dgid, sizeof(*dgid)) == 0 && g->type == p->type && g->vlan == p->vlan)
 			p->sgid_index = d->gid_valid[i];
@@ -48,10 +48,10 @@ void
 rsw_mad_rx(struct rsw_dev *d, const struct rsw_rx *rx, const union ibv_gid *dgid)
 {
 	const struct ib_opcode *o = &ib_opcodes[UD_SEND_ONLY];
-	struct tp_roce_mad *mad;
+	struct troce_mad *mad;
 
 	if (ib_bth_opcode(rx->bth) != UD_SEND_ONLY || ib_bth_tver(rx->bth) != 0 || ib_bth_pad(rx->bth) != 0 ||
-	    rx->len != o->hlen + TP_ROCE_MAD_SIZE + IB_ICRC_LEN) {
+	    rx->len != o->hlen + TROCE_MAD_SIZE + IB_ICRC_LEN) {
 		d->sw.rx_malformed++;
 		return;
 	}
@@ -70,7 +70,7 @@ rsw_mad_rx(struct rsw_dev *d, const struct rsw_rx *rx, const union ibv_gid *dgid
 	mad = &d->mads[d->num_mads++];
 	reverse_path(d, rx, dgid, &mad->path);
 	mad->remote_qpn = ib_get24(rx->bth + o->deth + 5);
-	memcpy(mad->data, rx->bth + o->hlen, TP_ROCE_MAD_SIZE);
+	memcpy(mad->data, rx->bth + o->hlen, TROCE_MAD_SIZE);
 	d->sw.rx_mads++;
 }
 
@@ -80,28 +80,28 @@ rsw_mad_deliver(struct rsw_dev *d)
 	unsigned int n = d->num_mads;
 
 	for (unsigned int i = 0; i < n; i++)
-		tp_roce_mad_input(d->dev, &d->mads[i]);
+		troce_mad_input(d->dev, &d->mads[i]);
 	d->num_mads = 0;
 	return n;
 }
 
 static void
-build(struct rsw_dev *d, struct rsw_route *r, const struct tp_roce_mad *mad, struct rte_mbuf *m)
+build(struct rsw_dev *d, struct rsw_route *r, const struct troce_mad *mad, struct rte_mbuf *m)
 {
 	const struct ib_opcode *o = &ib_opcodes[UD_SEND_ONLY];
-	struct tre_out out = {.hlen = o->hlen, .len = TP_ROCE_MAD_SIZE, .num_iov = 1};
+	struct tre_out out = {.hlen = o->hlen, .len = TROCE_MAD_SIZE, .num_iov = 1};
 
 	ib_bth_put(out.hdr, UD_SEND_ONLY, false, 0, RSW_PKEY, mad->remote_qpn, false,
 		   atomic_fetch_add_explicit(&d->mad_psn, 1, memory_order_relaxed) & IB_PSN_MASK);
 	ib_put32(out.hdr + o->deth, RSW_QP1_QKEY);
 	ib_put32(out.hdr + o->deth + 4, 1);
 	out.iov[0].iov_base = (void *)(uintptr_t)mad->data;
-	out.iov[0].iov_len = TP_ROCE_MAD_SIZE;
+	out.iov[0].iov_len = TROCE_MAD_SIZE;
 	rsw_build(d, r, &out, m);
 }
 
 int
-rsw_mad_send(struct tp_roce_dev *dev, const struct tp_roce_mad *mad)
+rsw_mad_send(struct troce_dev *dev, const struct troce_mad *mad)
 {
 	struct rsw_dev *d = dev->home;
 	struct rte_mbuf *m;

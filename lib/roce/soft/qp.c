@@ -17,7 +17,7 @@ static int
 new_number(struct rsw_dev *d, uint32_t *qpn)
 {
 	if (d->num_qps == RSW_QPS - 2) {
-		TP_ROCE_LOG(ERR, "port %u: %u queue pairs, 0..%u possible", d->port, d->num_qps, RSW_QPS - 2);
+		TROCE_LOG(ERR, "port %u: %u queue pairs, 0..%u possible", d->port, d->num_qps, RSW_QPS - 2);
 		return ENOMEM;
 	}
 	/* Index 0 and 1 stay free for the numbers 0 and 1, the last one for the one of groups. */
@@ -68,7 +68,7 @@ get_memory(struct rsw_qp *qp, struct ibv_qp_cap *cap)
 }
 
 int
-rsw_create_qp(struct tp_roce_qp *q)
+rsw_create_qp(struct troce_qp *q)
 {
 	struct rsw_qp *qp = (struct rsw_qp *)q;
 	struct rsw_dev *d = rsw_dev_of(q->v.context);
@@ -92,7 +92,7 @@ rsw_create_qp(struct tp_roce_qp *q)
 }
 
 int
-rsw_destroy_qp(struct tp_roce_qp *q)
+rsw_destroy_qp(struct troce_qp *q)
 {
 	struct rsw_qp *qp = (struct rsw_qp *)q;
 	struct rsw_dev *d = qp->d;
@@ -112,7 +112,7 @@ static void
 attributes(const struct rsw_qp *qp, struct tre_attr *a)
 {
 	const struct ibv_qp_attr *v = &qp->q.attr;
-	const struct tp_roce_dev *dev = qp->d->dev;
+	const struct troce_dev *dev = qp->d->dev;
 
 	*a = (struct tre_attr){
 		.type = qp->q.v.qp_type,
@@ -149,7 +149,7 @@ reset(struct rsw_qp *qp)
 }
 
 int
-rsw_modify_qp(struct tp_roce_qp *q, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
+rsw_modify_qp(struct troce_qp *q, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
 	      enum ibv_qp_state to)
 {
 	struct rsw_qp *qp = (struct rsw_qp *)q;
@@ -158,15 +158,15 @@ rsw_modify_qp(struct tp_roce_qp *q, const struct ibv_qp_attr *attr, int mask, en
 
 	attributes(qp, &a);
 	if (atomic_load(&d->gone) && to != IBV_QPS_ERR && to != IBV_QPS_RESET) {
-		TP_ROCE_LOG(ERR, "port %u: its device was reset or removed; open it anew", d->port);
+		TROCE_LOG(ERR, "port %u: its device was reset or removed; open it anew", d->port);
 		return EIO;
 	}
 	rsw_gate_close(d);
 	/* It may have failed meanwhile: nothing but reset and error is left then. */
 	if (qp->e.state == IBV_QPS_ERR && to != IBV_QPS_ERR && to != IBV_QPS_RESET) {
 		rsw_gate_open(d);
-		TP_ROCE_LOG(ERR, "port %u: queue pair 0x%06x is in error, wanted state %d..%d", d->port, q->v.qp_num,
-			    from, from);
+		TROCE_LOG(ERR, "port %u: queue pair 0x%06x is in error, wanted state %d..%d", d->port, q->v.qp_num,
+			  from, from);
 		return EINVAL;
 	}
 	if ((mask & IBV_QP_AV) != 0)
@@ -178,7 +178,7 @@ rsw_modify_qp(struct tp_roce_qp *q, const struct ibv_qp_attr *attr, int mask, en
 	tre_qp_state(&qp->e, to, &a);
 	q->v.state = to;
 	if (to == IBV_QPS_ERR && from != IBV_QPS_ERR && qp->srq != NULL)
-		tp_roce_async_event(d->dev, IBV_EVENT_QP_LAST_WQE_REACHED, &q->v);
+		troce_async_event(d->dev, IBV_EVENT_QP_LAST_WQE_REACHED, &q->v);
 	if (to != IBV_QPS_RESET)
 		rsw_qp_queue(qp);
 	rsw_gate_open(d);
@@ -186,7 +186,7 @@ rsw_modify_qp(struct tp_roce_qp *q, const struct ibv_qp_attr *attr, int mask, en
 }
 
 int
-rsw_query_qp(struct tp_roce_qp *q, struct ibv_qp_attr *attr)
+rsw_query_qp(struct troce_qp *q, struct ibv_qp_attr *attr)
 {
 	const struct rsw_qp *qp = (struct rsw_qp *)q;
 
@@ -211,7 +211,7 @@ event(struct tre_qp *e, enum ibv_event_type type)
 			return;
 		qp->tell_drained = false;
 	}
-	tp_roce_async_event(qp->d->dev, type, &qp->q.v);
+	troce_async_event(qp->d->dev, type, &qp->q.v);
 }
 
 const struct tre_ops rsw_ops = {

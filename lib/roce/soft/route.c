@@ -8,7 +8,7 @@
 #include "wire_eth.h"
 
 static uint8_t *
-put_eth(struct rsw_route *r, const struct tp_roce_path *p, uint16_t etype)
+put_eth(struct rsw_route *r, const struct troce_path *p, uint16_t etype)
 {
 	uint8_t *h = r->hdr;
 
@@ -26,7 +26,7 @@ put_eth(struct rsw_route *r, const struct tp_roce_path *p, uint16_t etype)
 }
 
 static void
-put_ipv4(struct rsw_route *r, const struct tp_roce_path *p, uint8_t *h)
+put_ipv4(struct rsw_route *r, const struct troce_path *p, uint8_t *h)
 {
 	h[0] = 0x45;
 	h[1] = p->tclass;
@@ -41,7 +41,7 @@ put_ipv4(struct rsw_route *r, const struct tp_roce_path *p, uint8_t *h)
 
 /* GRH and IPv6 header are one format. */
 static void
-put_ipv6(const struct tp_roce_path *p, uint8_t next, uint8_t *h)
+put_ipv6(const struct troce_path *p, uint8_t next, uint8_t *h)
 {
 	ib_put32(h, 6u << 28 | (uint32_t)p->tclass << 20 | (p->flow_label & 0xfffffu));
 	h[6] = next;
@@ -51,20 +51,20 @@ put_ipv6(const struct tp_roce_path *p, uint8_t next, uint8_t *h)
 }
 
 void
-rsw_route_set(struct rsw_route *r, const struct rsw_dev *d, const struct tp_roce_path *p)
+rsw_route_set(struct rsw_route *r, const struct rsw_dev *d, const struct troce_path *p)
 {
 	bool v4 = rsw_gid_is_ipv4(&p->sgid), v1 = p->type == IBV_GID_TYPE_ROCE_V1;
 	uint8_t *h;
 
 	memset(r, 0, sizeof(*r));
-	r->kind = v1 ? TP_ICRC_GRH : v4 ? TP_ICRC_IPV4_UDP : TP_ICRC_IPV6_UDP;
+	r->kind = v1 ? TROCE_ICRC_GRH : v4 ? TROCE_ICRC_IPV4_UDP : TROCE_ICRC_IPV6_UDP;
 	h = put_eth(r, p, v1 ? RSW_ETYPE_ROCE : v4 ? RTE_ETHER_TYPE_IPV4 : RTE_ETHER_TYPE_IPV6);
 	r->l3 = (uint8_t)(h - r->hdr);
 	if (v1 || !v4)
 		put_ipv6(p, v1 ? RSW_NEXT_IBA : RSW_PROTO_UDP, h);
 	else
 		put_ipv4(r, p, h);
-	h += r->kind == TP_ICRC_IPV4_UDP ? RSW_IPV4_LEN : RSW_IPV6_LEN;
+	h += r->kind == TROCE_ICRC_IPV4_UDP ? RSW_IPV4_LEN : RSW_IPV6_LEN;
 	if (!v1) {
 		ib_put16(h, p->sport);
 		ib_put16(h + 2, d->udp_port);
@@ -87,7 +87,7 @@ rsw_route_set(struct rsw_route *r, const struct rsw_dev *d, const struct tp_roce
 bool
 rsw_route_check(const struct rsw_dev *d, struct rsw_route *r)
 {
-	const struct tp_roce_gid *g = &d->gids[r->sgid_index];
+	const struct troce_gid *g = &d->gids[r->sgid_index];
 
 	if (!r->ready || !g->valid || g->type != r->type || g->vlan != r->vlan ||
 	    memcmp(&g->gid, &r->sgid, sizeof(g->gid)) != 0)

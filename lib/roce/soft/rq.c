@@ -85,7 +85,7 @@ count(const struct rsw_rq *rq)
 /* --- shared queues -------------------------------------------------------------------------------------------- */
 
 int
-rsw_create_srq(struct tp_roce_srq *s, struct ibv_srq_attr *attr)
+rsw_create_srq(struct troce_srq *s, struct ibv_srq_attr *attr)
 {
 	struct rsw_srq *srq = (struct rsw_srq *)s;
 	int rc;
@@ -101,19 +101,19 @@ rsw_create_srq(struct tp_roce_srq *s, struct ibv_srq_attr *attr)
 }
 
 int
-rsw_modify_srq(struct tp_roce_srq *s, const struct ibv_srq_attr *attr, int mask)
+rsw_modify_srq(struct troce_srq *s, const struct ibv_srq_attr *attr, int mask)
 {
 	struct rsw_srq *srq = (struct rsw_srq *)s;
 
 	if ((mask & IBV_SRQ_MAX_WR) != 0) {
-		TP_ROCE_LOG(ERR, "port %u: a shared receive queue keeps its size, %u", srq->d->port, srq->rq.depth);
+		TROCE_LOG(ERR, "port %u: a shared receive queue keeps its size, %u", srq->d->port, srq->rq.depth);
 		return ENOTSUP;
 	}
 	if ((mask & IBV_SRQ_LIMIT) == 0)
 		return 0;
 	if (attr->srq_limit > srq->rq.depth) {
-		TP_ROCE_LOG(ERR, "port %u: limit %u of a shared receive queue, wanted 0..%u", srq->d->port,
-			    attr->srq_limit, srq->rq.depth);
+		TROCE_LOG(ERR, "port %u: limit %u of a shared receive queue, wanted 0..%u", srq->d->port,
+			  attr->srq_limit, srq->rq.depth);
 		return EINVAL;
 	}
 	rsw_gate_close(srq->d);
@@ -123,7 +123,7 @@ rsw_modify_srq(struct tp_roce_srq *s, const struct ibv_srq_attr *attr, int mask)
 }
 
 int
-rsw_query_srq(struct tp_roce_srq *s, struct ibv_srq_attr *attr)
+rsw_query_srq(struct troce_srq *s, struct ibv_srq_attr *attr)
 {
 	const struct rsw_srq *srq = (struct rsw_srq *)s;
 
@@ -134,7 +134,7 @@ rsw_query_srq(struct tp_roce_srq *s, struct ibv_srq_attr *attr)
 }
 
 int
-rsw_destroy_srq(struct tp_roce_srq *s)
+rsw_destroy_srq(struct troce_srq *s)
 {
 	rsw_rq_free(&((struct rsw_srq *)s)->rq);
 	return 0;
@@ -154,7 +154,7 @@ watch_limit(struct rsw_srq *srq)
 		return;
 	srq->limit = 0;
 	srq->d->sw.srq_limits++;
-	tp_roce_async_event(srq->d->dev, IBV_EVENT_SRQ_LIMIT_REACHED, &srq->s.v);
+	troce_async_event(srq->d->dev, IBV_EVENT_SRQ_LIMIT_REACHED, &srq->s.v);
 }
 
 /* --- operations of the engine ---------------------------------------------------------------------------------- */

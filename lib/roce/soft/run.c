@@ -141,9 +141,9 @@ follow(struct rsw_qp *qp)
 	atomic_thread_fence(memory_order_seq_cst);
 	rsw_qp_queue(qp);
 	if (qp->srq != NULL)
-		tp_roce_async_event(qp->d->dev, IBV_EVENT_QP_LAST_WQE_REACHED, &qp->q.v);
+		troce_async_event(qp->d->dev, IBV_EVENT_QP_LAST_WQE_REACHED, &qp->q.v);
 	if (was == IBV_QPS_RTS || was == IBV_QPS_SQD)
-		TP_ROCE_LOG(INFO, "port %u: queue pair 0x%06x failed", qp->d->port, qp->q.v.qp_num);
+		TROCE_LOG(INFO, "port %u: queue pair 0x%06x failed", qp->d->port, qp->q.v.qp_num);
 }
 
 void
@@ -248,7 +248,7 @@ run_loop(struct rsw_dev *d, uint64_t now)
 }
 
 unsigned int
-rsw_progress(struct tp_roce_dev *dev)
+rsw_progress(struct troce_dev *dev)
 {
 	struct rsw_dev *d = dev->home;
 	struct rsw_qp *last;

@@ -78,7 +78,8 @@ parse_udp(struct rsw_dev *d, const struct rte_mbuf *m, struct span s, uint32_t h
 	}
 	rx->bth = udp + RSW_UDP_LEN;
 	rx->len = len - RSW_UDP_LEN;
-	return (udp[6] | udp[7]) == 0 || udp_sum_ok(d, m, s.p, udp, rx->kind == TP_ICRC_IPV4_UDP) ? RSW_ROCE : RSW_BAD;
+	return (udp[6] | udp[7]) == 0 || udp_sum_ok(d, m, s.p, udp, rx->kind == TROCE_ICRC_IPV4_UDP) ? RSW_ROCE
+												     : RSW_BAD;
 }
 
 static bool addressed(const struct rsw_dev *d, const union ibv_gid *gid, enum ibv_gid_type type, uint16_t vlan);
@@ -118,7 +119,7 @@ parse_ipv4(struct rsw_dev *d, const struct rte_mbuf *m, struct span s, struct rs
 		return odd_ipv4(d, s, rx->vlan);
 	if (s.p[9] != RSW_PROTO_UDP || ib_get16(s.p + RSW_IPV4_LEN + 2) != d->udp_port)
 		return RSW_OTHER;
-	rx->kind = TP_ICRC_IPV4_UDP;
+	rx->kind = TROCE_ICRC_IPV4_UDP;
 	if (!ip_sum_ok(d, m, s.p))
 		return RSW_BAD;
 	if ((s.p[1] & RSW_ECN_MASK) == RSW_ECN_CE)
@@ -133,7 +134,7 @@ parse_ipv6(struct rsw_dev *d, const struct rte_mbuf *m, struct span s, struct rs
 	if (s.len < RSW_IPV6_LEN + RSW_UDP_LEN || s.p[0] >> 4 != 6 || s.p[6] != RSW_PROTO_UDP ||
 	    ib_get16(s.p + RSW_IPV6_LEN + 2) != d->udp_port)
 		return RSW_OTHER;
-	rx->kind = TP_ICRC_IPV6_UDP;
+	rx->kind = TROCE_ICRC_IPV6_UDP;
 	if ((s.p[1] >> 4 & RSW_ECN_MASK) == RSW_ECN_CE)
 		d->sw.rx_ecn++;
 	return parse_udp(d, m, s, RSW_IPV6_LEN, rx);
@@ -144,7 +145,7 @@ parse_grh(struct rsw_dev *d, struct span s, struct rsw_rx *rx)
 {
 	uint32_t len;
 
-	rx->kind = TP_ICRC_GRH;
+	rx->kind = TROCE_ICRC_GRH;
 	if (s.len < RSW_IPV6_LEN + IB_BTH_LEN + IB_ICRC_LEN || s.p[0] >> 4 != 6 || s.p[6] != RSW_NEXT_IBA) {
 		d->sw.rx_malformed++;
 		return RSW_BAD;
@@ -199,7 +200,7 @@ static bool
 addressed(const struct rsw_dev *d, const union ibv_gid *gid, enum ibv_gid_type type, uint16_t vlan)
 {
 	for (uint32_t i = 0; i < d->num_gids; i++) {
-		const struct tp_roce_gid *g = &d->gids[d->gid_valid[i]];
+		const struct troce_gid *g = &d->gids[d->gid_valid[i]];
 
 		if (memcmp(&g->gid, gid, sizeof(*gid)) == 0 && g->type == type && g->vlan == vlan)
 			return true;
@@ -210,13 +211,13 @@ addressed(const struct rsw_dev *d, const union ibv_gid *gid, enum ibv_gid_type t
 static inline enum ibv_gid_type
 type_of(const struct rsw_rx *rx)
 {
-	return rx->kind == TP_ICRC_GRH ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
+	return rx->kind == TROCE_ICRC_GRH ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
 }
 
 static void
 dest_gid(const struct rsw_rx *rx, union ibv_gid *gid)
 {
-	if (rx->kind == TP_ICRC_IPV4_UDP)
+	if (rx->kind == TROCE_ICRC_IPV4_UDP)
 		ipv4_to_gid(rx->net + 16, gid);
 	else
 		memcpy(gid->raw, rx->net + 24, sizeof(gid->raw));
@@ -226,11 +227,11 @@ dest_gid(const struct rsw_rx *rx, union ibv_gid *gid)
 static inline bool
 on_route(const struct rsw_route *r, const struct rsw_rx *rx)
 {
-	uint8_t at = rx->kind == TP_ICRC_IPV4_UDP ? 12 : 8;
+	uint8_t at = rx->kind == TROCE_ICRC_IPV4_UDP ? 12 : 8;
 
 	if (rx->kind != r->kind || rx->vlan != r->vlan)
 		return false;
-	if (rx->kind == TP_ICRC_IPV4_UDP)
+	if (rx->kind == TROCE_ICRC_IPV4_UDP)
 		return memcmp(rx->net + at, r->dgid.raw + 12, 4) == 0 &&
 		       memcmp(rx->net + at + 4, r->sgid.raw + 12, 4) == 0;
 	return memcmp(rx->net + at, &r->dgid, sizeof(r->dgid)) == 0 &&
@@ -241,10 +242,10 @@ static bool
 icrc_ok(struct rsw_dev *d, const struct rsw_rx *rx)
 {
 	uint8_t *bth = rx->bth, congestion = bth[4], want[IB_ICRC_LEN];
-	uint32_t len = rx->len - IB_ICRC_LEN, reg = tp_icrc_net(rx->kind, rx->net);
+	uint32_t len = rx->len - IB_ICRC_LEN, reg = troce_icrc_net(rx->kind, rx->net);
 
 	bth[4] = 0xff;
-	tp_icrc_put(tp_crc32(reg, bth, len), want);
+	troce_icrc_put(troce_crc32(reg, bth, len), want);
 	bth[4] = congestion;
 	if (memcmp(want, bth + len, IB_ICRC_LEN) == 0)
 		return true;
@@ -262,7 +263,7 @@ rsw_deliver(struct rsw_qp *qp, struct rsw_rx *rx, uint64_t now)
 	if (qp->e.a.type == IBV_QPT_UD) {
 		/* Of IPv4 it is the second half of the 40 bytes (A17.4.5.2). */
 		memset(rx->grh, 0, IB_GRH_LEN - RSW_IPV4_LEN);
-		if (rx->kind == TP_ICRC_IPV4_UDP)
+		if (rx->kind == TROCE_ICRC_IPV4_UDP)
 			memcpy(rx->grh + IB_GRH_LEN - RSW_IPV4_LEN, rx->net, RSW_IPV4_LEN);
 		else
 			memcpy(rx->grh, rx->net, IB_GRH_LEN);
@@ -358,7 +359,7 @@ take(struct rsw_dev *d, struct rte_mbuf *m, uint64_t now)
 }
 
 uint16_t
-rsw_input(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n)
+rsw_input(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct rsw_dev *d = dev->home;
 	uint16_t left = 0;

@@ -78,7 +78,7 @@ static const struct counter counters[] = {
 };
 
 int
-rsw_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
+rsw_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 {
 	for (unsigned int i = 0; i < RTE_DIM(counters); i++)
 		fn(arg, counters[i].name,

@@ -21,7 +21,7 @@ serves(uint16_t port_id)
 }
 
 static void
-capabilities(struct tp_roce_dev *dev)
+capabilities(struct troce_dev *dev)
 {
 	struct ibv_device_attr *a = &dev->attr;
 
@@ -57,15 +57,15 @@ capabilities(struct tp_roce_dev *dev)
 }
 
 static int
-check_pool(const struct tp_roce_dev *dev)
+check_pool(const struct troce_dev *dev)
 {
 	uint32_t room = rte_pktmbuf_data_room_size(dev->conf.pool),
 		 need = RTE_PKTMBUF_HEADROOM + FRAME_ROOM + dev->conf.mtu;
 
 	if (room >= need)
 		return 0;
-	TP_ROCE_LOG(ERR, "port %u: packets of the pool have room for %u bytes, wanted at least %u for an MTU of %u",
-		    dev->port_id, room, need, dev->conf.mtu);
+	TROCE_LOG(ERR, "port %u: packets of the pool have room for %u bytes, wanted at least %u for an MTU of %u",
+		  dev->port_id, room, need, dev->conf.mtu);
 	return EINVAL;
 }
 
@@ -101,7 +101,7 @@ get_memory(struct rsw_dev *d)
 }
 
 static int
-open_port(struct tp_roce_dev *dev)
+open_port(struct troce_dev *dev)
 {
 	struct rsw_dev *d = dev->home;
 	int rc = check_pool(dev);
@@ -131,7 +131,7 @@ open_port(struct tp_roce_dev *dev)
 }
 
 static void
-close_port(struct tp_roce_dev *dev)
+close_port(struct troce_dev *dev)
 {
 	struct rsw_dev *d = dev->home;
 
@@ -167,7 +167,7 @@ link_speed(uint32_t mbps, struct ibv_port_attr *a)
 }
 
 static int
-query_port(struct tp_roce_dev *dev, struct ibv_port_attr *a)
+query_port(struct troce_dev *dev, struct ibv_port_attr *a)
 {
 	enum { POLLING = 2, LINK_UP = 5 };
 	struct rte_eth_link link;
@@ -183,7 +183,7 @@ query_port(struct tp_roce_dev *dev, struct ibv_port_attr *a)
 }
 
 static int
-set_gids(struct tp_roce_dev *dev, const struct tp_roce_gid *table)
+set_gids(struct troce_dev *dev, const struct troce_gid *table)
 {
 	struct rsw_dev *d = dev->home;
 
@@ -199,28 +199,28 @@ set_gids(struct tp_roce_dev *dev, const struct tp_roce_gid *table)
 }
 
 static int
-pd_nothing(struct tp_roce_pd *pd)
+pd_nothing(struct troce_pd *pd)
 {
 	return 0;
 }
 
 static int
-create_ah(struct tp_roce_ah *ah)
+create_ah(struct troce_ah *ah)
 {
 	rsw_route_set(&((struct rsw_ah *)ah)->route, rsw_dev_of(ah->v.context), &ah->path);
 	return 0;
 }
 
 static int
-destroy_ah(struct tp_roce_ah *ah)
+destroy_ah(struct troce_ah *ah)
 {
 	return 0;
 }
 
-static const struct tp_roce_provider provider = {
+static const struct troce_provider provider = {
 	.name = "sw",
 	.dev_size = sizeof(struct rsw_dev),
-	.pd_size = sizeof(struct tp_roce_pd),
+	.pd_size = sizeof(struct troce_pd),
 	.mr_size = sizeof(struct rsw_mr),
 	.mw_size = sizeof(struct rsw_mw),
 	.cq_size = sizeof(struct rsw_cq),
@@ -257,4 +257,4 @@ static const struct tp_roce_provider provider = {
 	.input = rsw_input,
 	.stats = rsw_stats,
 };
-TP_ROCE_PROVIDER(provider)
+TROCE_PROVIDER(provider)

@@ -12,17 +12,17 @@
  *  - completions go through the ring of their completion queue, to whichever thread polls it.
  *  - control calls stop the port's thread at its gate (gate.h) while they change what it uses.
  */
-#ifndef RSW_SW_H
-#define RSW_SW_H
+#ifndef ROCE_SOFT_SW_H
+#define ROCE_SOFT_SW_H
 
 #include <stdatomic.h>
 
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "engine.h"
-#include "icrc.h"
-#include "provider.h"
+#include "lib/roce/engine/engine.h"
+#include "lib/roce/wire/icrc.h"
+#include "lib/roce/port/provider.h"
 
 #define RSW_QPS 0x10000u /* queue pairs of a port; the index is the low 16 bits of a number */
 #define RSW_QPN_INDEX(qpn) ((qpn) & (RSW_QPS - 1))
@@ -65,17 +65,17 @@ struct rsw_key {
 };
 
 struct rsw_mr {
-	struct tp_roce_mr m;
+	struct troce_mr m;
 	struct rsw_key k;
 };
 
 struct rsw_mw {
-	struct tp_roce_mw m;
+	struct troce_mw m;
 	struct rsw_key k;
 };
 
 struct rsw_cq {
-	struct tp_roce_cq c;
+	struct troce_cq c;
 	struct rsw_dev *d;
 	struct ibv_wc *ring;
 	uint32_t depth;
@@ -109,7 +109,7 @@ struct rsw_rq {
 };
 
 struct rsw_srq {
-	struct tp_roce_srq s;
+	struct troce_srq s;
 	struct rsw_dev *d;
 	struct rsw_rq rq;
 	uint32_t limit; /* 0: nobody wants to know */
@@ -119,7 +119,7 @@ struct rsw_srq {
 struct rsw_route {
 	uint8_t hdr[RSW_HDR_MAX];
 	uint8_t len, l3, sgid_index, prio;
-	enum tp_icrc_net kind;
+	enum troce_icrc_net kind;
 	uint32_t ip_sum; /* IPv4: sum of the header without its length */
 	/* The CRC over what precedes the BTH, for the last length. */
 	uint32_t crc_len, crc;
@@ -131,7 +131,7 @@ struct rsw_route {
 };
 
 struct rsw_ah {
-	struct tp_roce_ah a;
+	struct troce_ah a;
 	struct rsw_route route;
 };
 
@@ -145,7 +145,7 @@ struct rsw_slot {
 };
 
 struct rsw_qp {
-	struct tp_roce_qp q;
+	struct troce_qp q;
 	struct rsw_dev *d;
 	struct tre_qp e;
 	struct rsw_route route;
@@ -198,7 +198,7 @@ struct rsw_dev {
 	_Atomic(uintptr_t) owner;
 	_Atomic(struct rsw_qp *) kicks;
 
-	struct tp_roce_dev *dev;
+	struct troce_dev *dev;
 	uint16_t port, txq, num_tx, num_fresh;
 	uint16_t tx_shown; /* of tx, to a capture */
 	uint16_t udp_port;
@@ -217,7 +217,7 @@ struct rsw_dev {
 	uint32_t loop_head, loop_tail;
 
 	uint32_t gid_gen, num_gids;
-	struct tp_roce_gid gids[TP_ROCE_GIDS];
+	struct troce_gid gids[TP_ROCE_GIDS];
 	uint8_t gid_valid[TP_ROCE_GIDS]; /* indices of those that are */
 	struct rsw_group *groups;
 	uint32_t num_groups;
@@ -225,7 +225,7 @@ struct rsw_dev {
 
 	struct rte_ring *mad_tx;
 	_Atomic uint32_t mad_psn;
-	struct tp_roce_mad *mads;
+	struct troce_mad *mads;
 	uint32_t num_mads;
 
 	uint32_t next_qp, num_qps, next_key, num_keys;
@@ -239,21 +239,21 @@ struct rsw_dev {
 static inline struct rsw_dev *
 rsw_dev_of(struct ibv_context *ctx)
 {
-	return tp_roce_dev_of(ctx)->home;
+	return troce_dev_of(ctx)->home;
 }
 
 static inline uint64_t
 rsw_now(const struct rsw_dev *d)
 {
-	return tp_roce_now_ns(d->dev);
+	return troce_now_ns(d->dev);
 }
 
 /* --- key.c ------------------------------------------------------------------------------------------------------ */
 
-int rsw_reg_mr(struct tp_roce_mr *mr);
-int rsw_dereg_mr(struct tp_roce_mr *mr);
-int rsw_alloc_mw(struct tp_roce_mw *mw);
-int rsw_dealloc_mw(struct tp_roce_mw *mw);
+int rsw_reg_mr(struct troce_mr *mr);
+int rsw_dereg_mr(struct troce_mr *mr);
+int rsw_alloc_mw(struct troce_mw *mw);
+int rsw_dealloc_mw(struct troce_mw *mw);
 int rsw_local(struct tre_qp *e, const struct tre_wqe *w);
 int rsw_invalidate(struct tre_qp *e, uint32_t key);
 
@@ -270,8 +270,8 @@ int rsw_remote_atomic(struct tre_qp *e, uint32_t rkey, uint64_t va, enum tre_ato
 
 /* --- cq.c ------------------------------------------------------------------------------------------------------- */
 
-int rsw_create_cq(struct tp_roce_cq *c, int vector);
-int rsw_destroy_cq(struct tp_roce_cq *c);
+int rsw_create_cq(struct troce_cq *c, int vector);
+int rsw_destroy_cq(struct troce_cq *c);
 int rsw_poll_cq(struct ibv_cq *v, int num, struct ibv_wc *wc);
 int rsw_req_notify_cq(struct ibv_cq *v, int solicited_only);
 /* A place for a completion; NULL: it overran, and the queue pair is to fail. */
@@ -284,10 +284,10 @@ int rsw_rq_init(struct rsw_rq *rq, uint32_t depth, uint32_t max_sge);
 void rsw_rq_free(struct rsw_rq *rq);
 /* 0, or a positive errno and *bad. */
 int rsw_rq_post(struct rsw_rq *rq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-int rsw_create_srq(struct tp_roce_srq *s, struct ibv_srq_attr *attr);
-int rsw_modify_srq(struct tp_roce_srq *s, const struct ibv_srq_attr *attr, int mask);
-int rsw_query_srq(struct tp_roce_srq *s, struct ibv_srq_attr *attr);
-int rsw_destroy_srq(struct tp_roce_srq *s);
+int rsw_create_srq(struct troce_srq *s, struct ibv_srq_attr *attr);
+int rsw_modify_srq(struct troce_srq *s, const struct ibv_srq_attr *attr, int mask);
+int rsw_query_srq(struct troce_srq *s, struct ibv_srq_attr *attr);
+int rsw_destroy_srq(struct troce_srq *s);
 int rsw_post_srq_recv(struct ibv_srq *v, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 /* Operations of the engine. */
 bool rsw_recv_next(struct tre_qp *e, struct tre_rwqe *r);
@@ -303,11 +303,11 @@ rsw_rq_at(const struct rsw_rq *rq, uint32_t i)
 /* --- qp.c, post.c ----------------------------------------------------------------------------------------------- */
 
 extern const struct tre_ops rsw_ops;
-int rsw_create_qp(struct tp_roce_qp *q);
-int rsw_modify_qp(struct tp_roce_qp *q, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
+int rsw_create_qp(struct troce_qp *q);
+int rsw_modify_qp(struct troce_qp *q, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
 		  enum ibv_qp_state to);
-int rsw_query_qp(struct tp_roce_qp *q, struct ibv_qp_attr *attr);
-int rsw_destroy_qp(struct tp_roce_qp *q);
+int rsw_query_qp(struct troce_qp *q, struct ibv_qp_attr *attr);
+int rsw_destroy_qp(struct troce_qp *q);
 int rsw_post_send(struct ibv_qp *v, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int rsw_post_recv(struct ibv_qp *v, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 void rsw_send_done(struct tre_qp *e, struct tre_wqe *w, enum ibv_wc_status status);
@@ -322,11 +322,11 @@ void rsw_qp_queue(struct rsw_qp *qp);
 void rsw_qp_kick(struct rsw_qp *qp);
 /* Nothing of the port refers to it any more. */
 void rsw_qp_forget(struct rsw_qp *qp);
-unsigned int rsw_progress(struct tp_roce_dev *dev);
+unsigned int rsw_progress(struct troce_dev *dev);
 
 /* --- route.c, tx.c ---------------------------------------------------------------------------------------------- */
 
-void rsw_route_set(struct rsw_route *r, const struct rsw_dev *d, const struct tp_roce_path *p);
+void rsw_route_set(struct rsw_route *r, const struct rsw_dev *d, const struct troce_path *p);
 /* The source is (still) an address of the port. */
 bool rsw_route_check(const struct rsw_dev *d, struct rsw_route *r);
 bool rsw_xmit(struct tre_qp *e, struct tre_out *out);
@@ -345,24 +345,24 @@ struct rsw_rx {
 	uint8_t *bth;
 	const uint8_t *smac;
 	uint32_t len; /* from the BTH through the ICRC */
-	enum tp_icrc_net kind;
+	enum troce_icrc_net kind;
 	uint16_t vlan;
 	uint8_t prio;
 	uint8_t grh[IB_GRH_LEN]; /* as UD receivers get it */
 };
-uint16_t rsw_input(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n);
+uint16_t rsw_input(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n);
 /* A packet that went out comes in. */
 void rsw_rx_loop(struct rsw_dev *d, struct rte_mbuf *m, uint64_t now);
 void rsw_deliver(struct rsw_qp *qp, struct rsw_rx *rx, uint64_t now);
 
 struct rsw_group *rsw_group_find(struct rsw_dev *d, const union ibv_gid *gid);
-int rsw_attach_mcast(struct tp_roce_qp *q, const union ibv_gid *gid, const struct rte_ether_addr *mac);
-int rsw_detach_mcast(struct tp_roce_qp *q, const union ibv_gid *gid, const struct rte_ether_addr *mac);
+int rsw_attach_mcast(struct troce_qp *q, const union ibv_gid *gid, const struct rte_ether_addr *mac);
+int rsw_detach_mcast(struct troce_qp *q, const union ibv_gid *gid, const struct rte_ether_addr *mac);
 
 void rsw_mad_rx(struct rsw_dev *d, const struct rsw_rx *rx, const union ibv_gid *dgid);
 /* Hands received datagrams over; outside the gate. Returns how many. */
 unsigned int rsw_mad_deliver(struct rsw_dev *d);
-int rsw_mad_send(struct tp_roce_dev *dev, const struct tp_roce_mad *mad);
+int rsw_mad_send(struct troce_dev *dev, const struct troce_mad *mad);
 /* Datagrams of other threads. */
 void rsw_mad_drain(struct rsw_dev *d);
 
@@ -374,6 +374,6 @@ void rsw_flow_close(struct rsw_dev *d);
 /* Link and loss of the ethdev become events. 0 or a positive errno. */
 int rsw_link_open(struct rsw_dev *d);
 void rsw_link_close(struct rsw_dev *d);
-int rsw_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg);
+int rsw_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg);
 
-#endif /* RSW_SW_H */
+#endif /* ROCE_SOFT_SW_H */

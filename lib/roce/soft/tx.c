@@ -19,8 +19,8 @@ put_lengths(const struct rsw_route *r, uint8_t *h, uint32_t total)
 	uint32_t len;
 
 	switch (r->kind) {
-	case TP_ICRC_GRH: ib_put16(l3 + 4, (uint16_t)total); return;
-	case TP_ICRC_IPV4_UDP:
+	case TROCE_ICRC_GRH: ib_put16(l3 + 4, (uint16_t)total); return;
+	case TROCE_ICRC_IPV4_UDP:
 		len = RSW_IPV4_LEN + RSW_UDP_LEN + total;
 		ib_put16(l3 + 2, (uint16_t)len);
 		ib_put16(l3 + 10, (uint16_t)~rsw_sum_fold(r->ip_sum + len));
@@ -37,7 +37,7 @@ static inline uint32_t
 crc_of_headers(struct rsw_route *r, const uint8_t *h, uint32_t total)
 {
 	if (r->crc_len != total) {
-		r->crc = tp_icrc_net(r->kind, h + r->l3);
+		r->crc = troce_icrc_net(r->kind, h + r->l3);
 		r->crc_len = total;
 	}
 	return r->crc;
@@ -62,7 +62,7 @@ rsw_build(const struct rsw_dev *d, struct rsw_route *r, const struct tre_out *ou
 	put_lengths(r, h, total);
 	/* A byte that may change on the way counts as ones; what is sent in it is zero. */
 	bth[4] = 0xff;
-	tp_icrc_put(tp_crc32(crc_of_headers(r, h, total), bth, (size_t)(p - bth)), p);
+	troce_icrc_put(troce_crc32(crc_of_headers(r, h, total), bth, (size_t)(p - bth)), p);
 	bth[4] = 0;
 	m->data_len = (uint16_t)(r->len + total);
 	m->pkt_len = m->data_len;
@@ -81,7 +81,7 @@ rsw_tx_flush(struct rsw_dev *d)
 		return;
 	}
 	/* What did not fit last time was shown then. */
-	tp_roce_capture_burst(d->dev, d->tx + d->tx_shown, d->num_tx - d->tx_shown, true);
+	troce_capture_burst(d->dev, d->tx + d->tx_shown, d->num_tx - d->tx_shown, true);
 	sent = rte_eth_tx_burst(d->port, d->txq, d->tx, d->num_tx);
 	d->num_tx -= sent;
 	d->tx_shown = d->num_tx;

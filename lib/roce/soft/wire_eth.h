@@ -2,14 +2,14 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What stands in front of the BTH on Ethernet, in numbers (annexes A16, A17). */
-#ifndef RSW_WIRE_ETH_H
-#define RSW_WIRE_ETH_H
+#ifndef ROCE_SOFT_WIRE_ETH_H
+#define ROCE_SOFT_WIRE_ETH_H
 
 #include <string.h>
 
 #include <rte_ether.h>
 
-#include "wire.h"
+#include "lib/roce/wire/wire.h"
 
 #define RSW_ETYPE_ROCE 0x8915u
 #define RSW_NEXT_IBA 0x1bu /* GRH: a BTH follows */
@@ -38,4 +38,4 @@ rsw_sum_fold(uint32_t sum)
 	return (uint16_t)(sum + (sum >> 16));
 }
 
-#endif /* RSW_WIRE_ETH_H */
+#endif /* ROCE_SOFT_WIRE_ETH_H */

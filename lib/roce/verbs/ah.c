@@ -8,57 +8,58 @@
 #include <rte_byteorder.h>
 #include <rte_ip.h>
 
-#include "front.h"
+#include "lib/roce/net/net.h"
+#include "verbs.h"
 
 #define NEXT_HEADER_IBA 0x1bu /* 8.3.1: a GRH in front of transport headers */
 
 struct ibv_ah *
 tp_roce_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(pd->context);
-	struct tp_roce_path path;
-	struct tp_roce_ah *ah;
-	int err = tp_roce_path_wait(dev, attr, 0, &path);
+	struct troce_dev *dev = troce_dev_of(pd->context);
+	struct troce_path path;
+	struct troce_ah *ah;
+	int err = troce_path_wait(dev, attr, 0, &path);
 
 	if (err != 0) {
 		errno = err;
 		return NULL;
 	}
-	ah = tp_roce_obj_alloc(dev, dev->prov->ah_size, sizeof(*ah));
+	ah = troce_obj_alloc(dev, dev->prov->ah_size, sizeof(*ah));
 	if (ah == NULL)
 		return NULL;
 	ah->v.context = pd->context;
 	ah->v.pd = pd;
 	ah->attr = *attr;
 	ah->path = path;
-	tp_roce_lock(dev);
-	err = tp_roce_room(dev, "address handles", dev->ahs, dev->attr.max_ah);
+	troce_lock(dev);
+	err = troce_room(dev, "address handles", dev->ahs, dev->attr.max_ah);
 	if (err == 0 && dev->prov->create_ah != NULL)
 		err = dev->prov->create_ah(ah);
 	if (err == 0) {
 		dev->ahs++;
-		((struct tp_roce_pd *)pd)->refs++;
+		((struct troce_pd *)pd)->refs++;
 	}
-	tp_roce_unlock(dev);
-	return tp_roce_made(ah, err);
+	troce_unlock(dev);
+	return troce_made(ah, err);
 }
 
 int
 tp_roce_destroy_ah(struct ibv_ah *ibah)
 {
-	struct tp_roce_ah *ah = (struct tp_roce_ah *)ibah;
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibah->context);
+	struct troce_ah *ah = (struct troce_ah *)ibah;
+	struct troce_dev *dev = troce_dev_of(ibah->context);
 	int err = 0;
 
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	if (dev->prov->destroy_ah != NULL)
 		err = dev->prov->destroy_ah(ah);
 	if (err == 0) {
 		dev->ahs--;
-		((struct tp_roce_pd *)ibah->pd)->refs--;
+		((struct troce_pd *)ibah->pd)->refs--;
 	}
-	tp_roce_unlock(dev);
-	return tp_roce_gone(ah, err);
+	troce_unlock(dev);
+	return troce_gone(ah, err);
 }
 
 static void
@@ -71,12 +72,12 @@ mapped_gid(union ibv_gid *gid, rte_be32_t addr)
 
 /* Which of the port's GIDs a packet was for; -1: none. */
 static int
-gid_index(struct tp_roce_dev *dev, const union ibv_gid *gid, enum ibv_gid_type type)
+gid_index(struct troce_dev *dev, const union ibv_gid *gid, enum ibv_gid_type type)
 {
-	struct tp_roce_gid entry;
+	struct troce_gid entry;
 
 	for (uint32_t i = 0; i < TP_ROCE_GIDS; i++) {
-		if (tp_roce_gid_get(dev, i, &entry) && entry.type == type && memcmp(&entry.gid, gid, sizeof(*gid)) == 0)
+		if (troce_gid_get(dev, i, &entry) && entry.type == type && memcmp(&entry.gid, gid, sizeof(*gid)) == 0)
 			return (int)i;
 	}
 	return -1;
@@ -99,17 +100,17 @@ int
 tp_roce_init_ah_from_wc(struct ibv_context *ctx, uint8_t port, struct ibv_wc *wc, struct ibv_grh *grh,
 			struct ibv_ah_attr *attr)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct troce_dev *dev = troce_dev_of(ctx);
 	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)((const uint8_t *)grh + 20);
 	enum ibv_gid_type type = IBV_GID_TYPE_ROCE_V2;
 	union ibv_gid local;
 	int index;
 
 	if (dev->ib != NULL)
-		return tp_roce_ib_av_from_wc(dev, port, wc, grh, attr);
+		return troce_ib_av_from_wc(dev, port, wc, grh, attr);
 	if (port != 1 || (wc->wc_flags & IBV_WC_GRH) == 0)
-		return TP_ROCE_REFUSE(dev, EINVAL, "port number %u is not 1, or the completion has no GRH (flags 0x%x)",
-				      port, wc->wc_flags);
+		return TROCE_REFUSE(dev, EINVAL, "port number %u is not 1, or the completion has no GRH (flags 0x%x)",
+				    port, wc->wc_flags);
 	memset(attr, 0, sizeof(*attr));
 	attr->is_global = 1;
 	attr->port_num = 1;
@@ -123,8 +124,8 @@ tp_roce_init_ah_from_wc(struct ibv_context *ctx, uint8_t port, struct ibv_wc *wc
 		uint32_t word = rte_be_to_cpu_32(grh->version_tclass_flow);
 
 		if (word >> 28 != 6)
-			return TP_ROCE_REFUSE(dev, EPROTONOSUPPORT,
-					      "version %u of a GRH is not 6, and no IPv4 header follows", word >> 28);
+			return TROCE_REFUSE(dev, EPROTONOSUPPORT,
+					    "version %u of a GRH is not 6, and no IPv4 header follows", word >> 28);
 		attr->grh.dgid = grh->sgid;
 		local = grh->dgid;
 		attr->grh.traffic_class = (uint8_t)(word >> 20);
@@ -133,12 +134,12 @@ tp_roce_init_ah_from_wc(struct ibv_context *ctx, uint8_t port, struct ibv_wc *wc
 		if (grh->next_hdr == NEXT_HEADER_IBA)
 			type = IBV_GID_TYPE_ROCE_V1;
 		else if (grh->next_hdr != IPPROTO_UDP)
-			return TP_ROCE_REFUSE(dev, EPROTONOSUPPORT, "next header %u of a GRH is neither %u nor %u",
-					      grh->next_hdr, NEXT_HEADER_IBA, IPPROTO_UDP);
+			return TROCE_REFUSE(dev, EPROTONOSUPPORT, "next header %u of a GRH is neither %u nor %u",
+					    grh->next_hdr, NEXT_HEADER_IBA, IPPROTO_UDP);
 	}
 	index = gid_index(dev, &local, type);
 	if (index < 0)
-		return TP_ROCE_REFUSE(dev, ENODEV, "the datagram was for an address that the port has no longer");
+		return TROCE_REFUSE(dev, ENODEV, "the datagram was for an address that the port has no longer");
 	attr->grh.sgid_index = (uint8_t)index;
 	return 0;
 }

@@ -5,65 +5,65 @@
 #include <errno.h>
 #include <string.h>
 
-#include "front.h"
+#include "verbs.h"
 
-static struct tp_roce_channel *
+static struct troce_channel *
 channel_of(struct ibv_comp_channel *channel)
 {
-	return (struct tp_roce_channel *)channel;
+	return (struct troce_channel *)channel;
 }
 
 struct ibv_comp_channel *
 tp_roce_create_comp_channel(struct ibv_context *ctx)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
-	struct tp_roce_channel *ch = tp_roce_obj_alloc(dev, sizeof(*ch), sizeof(*ch));
+	struct troce_dev *dev = troce_dev_of(ctx);
+	struct troce_channel *ch = troce_obj_alloc(dev, sizeof(*ch), sizeof(*ch));
 	int err;
 
 	if (ch == NULL)
 		return NULL;
-	err = tp_roce_bell_open(&ch->bell);
+	err = troce_bell_open(&ch->bell);
 	if (err != 0) {
-		tp_roce_obj_free(ch);
-		errno = TP_ROCE_REFUSE(dev, err, "no descriptor for a completion channel: %s", strerror(err));
+		troce_obj_free(ch);
+		errno = TROCE_REFUSE(dev, err, "no descriptor for a completion channel: %s", strerror(err));
 		return NULL;
 	}
 	ch->v.context = ctx;
 	ch->v.fd = ch->bell.fd;
 	pthread_mutex_init(&ch->lock, NULL);
 	STAILQ_INIT(&ch->ready);
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	dev->channels++;
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	return &ch->v;
 }
 
 int
 tp_roce_destroy_comp_channel(struct ibv_comp_channel *channel)
 {
-	struct tp_roce_channel *ch = channel_of(channel);
-	struct tp_roce_dev *dev = tp_roce_dev_of(channel->context);
+	struct troce_channel *ch = channel_of(channel);
+	struct troce_dev *dev = troce_dev_of(channel->context);
 
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	if (ch->v.refcnt != 0) {
 		int refs = ch->v.refcnt;
 
-		tp_roce_unlock(dev);
-		return TP_ROCE_REFUSE(dev, EBUSY, "completion channel %d is in use by %d completion queue(s)",
-				      channel->fd, refs);
+		troce_unlock(dev);
+		return TROCE_REFUSE(dev, EBUSY, "completion channel %d is in use by %d completion queue(s)",
+				    channel->fd, refs);
 	}
 	dev->channels--;
-	tp_roce_unlock(dev);
-	tp_roce_bell_close(&ch->bell);
+	troce_unlock(dev);
+	troce_bell_close(&ch->bell);
 	pthread_mutex_destroy(&ch->lock);
-	tp_roce_obj_free(ch);
+	troce_obj_free(ch);
 	return 0;
 }
 
 void
-tp_roce_cq_event(struct tp_roce_cq *cq)
+troce_cq_event(struct troce_cq *cq)
 {
-	struct tp_roce_channel *ch = channel_of(cq->v.channel);
+	struct troce_channel *ch = channel_of(cq->v.channel);
 
 	if (ch == NULL)
 		return;
@@ -75,23 +75,23 @@ tp_roce_cq_event(struct tp_roce_cq *cq)
 		STAILQ_INSERT_TAIL(&ch->ready, cq, next);
 		cq->queued = true;
 		if (first)
-			tp_roce_bell_ring(&ch->bell);
+			troce_bell_ring(&ch->bell);
 	}
 	pthread_mutex_unlock(&ch->lock);
 }
 
 void
-tp_roce_channel_discard(struct tp_roce_cq *cq)
+troce_channel_discard(struct troce_cq *cq)
 {
-	struct tp_roce_channel *ch = channel_of(cq->v.channel);
+	struct troce_channel *ch = channel_of(cq->v.channel);
 
 	pthread_mutex_lock(&ch->lock);
 	if (cq->queued) {
-		STAILQ_REMOVE(&ch->ready, cq, tp_roce_cq, next);
+		STAILQ_REMOVE(&ch->ready, cq, troce_cq, next);
 		cq->queued = false;
 		cq->events = 0;
 		if (STAILQ_EMPTY(&ch->ready))
-			tp_roce_bell_hush(&ch->bell);
+			troce_bell_hush(&ch->bell);
 	}
 	pthread_mutex_unlock(&ch->lock);
 }
@@ -99,11 +99,11 @@ tp_roce_channel_discard(struct tp_roce_cq *cq)
 int
 tp_roce_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
 {
-	struct tp_roce_channel *ch = channel_of(channel);
-	struct tp_roce_cq *first;
+	struct troce_channel *ch = channel_of(channel);
+	struct troce_cq *first;
 
 	do {
-		if (tp_roce_bell_wait(&ch->bell) < 0)
+		if (troce_bell_wait(&ch->bell) < 0)
 			return -1;
 		pthread_mutex_lock(&ch->lock);
 		first = STAILQ_FIRST(&ch->ready);
@@ -114,7 +114,7 @@ tp_roce_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 			first->queued = --first->events != 0;
 			if (first->queued)
 				STAILQ_INSERT_TAIL(&ch->ready, first, next);
-			tp_roce_bell_taken(&ch->bell, STAILQ_EMPTY(&ch->ready));
+			troce_bell_taken(&ch->bell, STAILQ_EMPTY(&ch->ready));
 			*cq = &first->v;
 			*cq_context = first->v.cq_context;
 		}

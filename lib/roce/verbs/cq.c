@@ -4,34 +4,34 @@
 /* Completion queues (10.2.6). */
 #include <errno.h>
 
-#include "front.h"
+#include "verbs.h"
 
 static int
-cq_check(struct tp_roce_dev *dev, int cqe, const struct ibv_comp_channel *channel, int vector)
+cq_check(struct troce_dev *dev, int cqe, const struct ibv_comp_channel *channel, int vector)
 {
 	if (cqe < 1 || cqe > dev->attr.max_cqe)
-		return TP_ROCE_REFUSE(dev, EINVAL, "%d entries of a completion queue are not in 1..%d", cqe,
-				      dev->attr.max_cqe);
+		return TROCE_REFUSE(dev, EINVAL, "%d entries of a completion queue are not in 1..%d", cqe,
+				    dev->attr.max_cqe);
 	if (vector < 0 || vector >= dev->vctx.context.num_comp_vectors)
-		return TP_ROCE_REFUSE(dev, EINVAL, "completion vector %d is not in 0..%d", vector,
-				      dev->vctx.context.num_comp_vectors - 1);
+		return TROCE_REFUSE(dev, EINVAL, "completion vector %d is not in 0..%d", vector,
+				    dev->vctx.context.num_comp_vectors - 1);
 	if (channel != NULL && channel->context != &dev->vctx.context)
-		return TP_ROCE_REFUSE(dev, EINVAL, "completion channel %d is another port's", channel->fd);
+		return TROCE_REFUSE(dev, EINVAL, "completion channel %d is another port's", channel->fd);
 	return 0;
 }
 
 struct ibv_cq *
 tp_roce_create_cq(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv_comp_channel *channel, int comp_vector)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
-	struct tp_roce_cq *cq;
+	struct troce_dev *dev = troce_dev_of(ctx);
+	struct troce_cq *cq;
 	int err = cq_check(dev, cqe, channel, comp_vector);
 
 	if (err != 0) {
 		errno = err;
 		return NULL;
 	}
-	cq = tp_roce_obj_alloc(dev, dev->prov->cq_size, sizeof(*cq));
+	cq = troce_obj_alloc(dev, dev->prov->cq_size, sizeof(*cq));
 	if (cq == NULL)
 		return NULL;
 	cq->v.context = ctx;
@@ -40,8 +40,8 @@ tp_roce_create_cq(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv
 	cq->v.cqe = cqe;
 	pthread_mutex_init(&cq->v.mutex, NULL);
 	pthread_cond_init(&cq->v.cond, NULL);
-	tp_roce_lock(dev);
-	err = tp_roce_room(dev, "completion queues", dev->cqs, dev->attr.max_cq);
+	troce_lock(dev);
+	err = troce_room(dev, "completion queues", dev->cqs, dev->attr.max_cq);
 	if (err == 0)
 		err = dev->prov->create_cq(cq, channel == NULL ? -1 : comp_vector);
 	if (err == 0) {
@@ -49,48 +49,47 @@ tp_roce_create_cq(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv
 		if (channel != NULL)
 			channel->refcnt++;
 	}
-	tp_roce_unlock(dev);
-	return tp_roce_made(cq, err);
+	troce_unlock(dev);
+	return troce_made(cq, err);
 }
 
 int
 tp_roce_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibcq->context);
+	struct troce_dev *dev = troce_dev_of(ibcq->context);
 	int err;
 
 	if (attr->attr_mask != IBV_CQ_ATTR_MODERATE)
-		return TP_ROCE_REFUSE(dev, EINVAL, "mask 0x%x of a completion queue's attributes is not 0x%x",
-				      attr->attr_mask, IBV_CQ_ATTR_MODERATE);
+		return TROCE_REFUSE(dev, EINVAL, "mask 0x%x of a completion queue's attributes is not 0x%x",
+				    attr->attr_mask, IBV_CQ_ATTR_MODERATE);
 	if (dev->prov->modify_cq == NULL)
-		return TP_ROCE_REFUSE(dev, ENOTSUP, "provider %s has no moderation of events", dev->prov->name);
-	tp_roce_lock(dev);
-	err = dev->prov->modify_cq((struct tp_roce_cq *)ibcq, attr->moderate.cq_count, attr->moderate.cq_period);
-	tp_roce_unlock(dev);
+		return TROCE_REFUSE(dev, ENOTSUP, "provider %s has no moderation of events", dev->prov->name);
+	troce_lock(dev);
+	err = dev->prov->modify_cq((struct troce_cq *)ibcq, attr->moderate.cq_count, attr->moderate.cq_period);
+	troce_unlock(dev);
 	return err;
 }
 
 int
 tp_roce_destroy_cq(struct ibv_cq *ibcq)
 {
-	struct tp_roce_cq *cq = (struct tp_roce_cq *)ibcq;
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibcq->context);
+	struct troce_cq *cq = (struct troce_cq *)ibcq;
+	struct troce_dev *dev = troce_dev_of(ibcq->context);
 	int err;
 
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	if (cq->refs != 0)
-		err = TP_ROCE_REFUSE(dev, EBUSY, "completion queue %u is in use by %u queue(s)", ibcq->handle,
-				     cq->refs);
+		err = TROCE_REFUSE(dev, EBUSY, "completion queue %u is in use by %u queue(s)", ibcq->handle, cq->refs);
 	else
 		err = dev->prov->destroy_cq(cq);
 	if (err == 0) {
 		dev->cqs--;
 		/* from here on the home says nothing about it */
-		tp_roce_async_discard(dev, cq);
+		troce_async_discard(dev, cq);
 		if (ibcq->channel != NULL)
-			tp_roce_channel_discard(cq);
+			troce_channel_discard(cq);
 	}
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	if (err != 0)
 		return err;
 
@@ -98,12 +97,12 @@ tp_roce_destroy_cq(struct ibv_cq *ibcq)
 	while (ibcq->comp_events_completed != cq->delivered)
 		pthread_cond_wait(&ibcq->cond, &ibcq->mutex);
 	pthread_mutex_unlock(&ibcq->mutex);
-	tp_roce_settle(&ibcq->mutex, &ibcq->cond, &ibcq->async_events_completed, &cq->async_events);
+	troce_settle(&ibcq->mutex, &ibcq->cond, &ibcq->async_events_completed, &cq->async_events);
 	if (ibcq->channel != NULL) {
-		tp_roce_lock(dev);
+		troce_lock(dev);
 		ibcq->channel->refcnt--;
-		tp_roce_unlock(dev);
+		troce_unlock(dev);
 	}
-	tp_roce_obj_free(cq);
+	troce_obj_free(cq);
 	return 0;
 }

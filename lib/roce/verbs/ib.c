@@ -7,7 +7,7 @@
 
 #include <rte_byteorder.h>
 
-#include "front.h"
+#include "verbs.h"
 
 #define LID_MCAST 0xc000u
 #define LID_PERMISSIVE 0xffffu
@@ -17,50 +17,48 @@
 #define HOP_LIMIT 64u
 
 static int
-grh_check(struct tp_roce_dev *dev, const struct ibv_ah_attr *av)
+grh_check(struct troce_dev *dev, const struct ibv_ah_attr *av)
 {
 	const struct ibv_global_route *g = &av->grh;
 
 	if (g->sgid_index >= dev->port.gid_tbl_len)
-		return TP_ROCE_REFUSE(dev, EINVAL, "sgid_index %u is not in 0..%d", g->sgid_index,
-				      dev->port.gid_tbl_len - 1);
+		return TROCE_REFUSE(dev, EINVAL, "sgid_index %u is not in 0..%d", g->sgid_index,
+				    dev->port.gid_tbl_len - 1);
 	if (g->flow_label > FLOW_LABEL_MAX)
-		return TP_ROCE_REFUSE(dev, EINVAL, "flow_label %#x is not in 0..%#x", g->flow_label, FLOW_LABEL_MAX);
+		return TROCE_REFUSE(dev, EINVAL, "flow_label %#x is not in 0..%#x", g->flow_label, FLOW_LABEL_MAX);
 	return 0;
 }
 
 static int
-av_check(struct tp_roce_dev *dev, const struct ibv_ah_attr *av)
+av_check(struct troce_dev *dev, const struct ibv_ah_attr *av)
 {
 	bool mcast = av->dlid >= LID_MCAST;
 
 	if (av->port_num != 1)
-		return TP_ROCE_REFUSE(dev, EINVAL, "port_num %u is not 1", av->port_num);
+		return TROCE_REFUSE(dev, EINVAL, "port_num %u is not 1", av->port_num);
 	if (av->dlid == 0 || av->dlid == LID_PERMISSIVE)
-		return TP_ROCE_REFUSE(dev, EINVAL, "dlid 0x%x is not in 0x1..0xfffe", av->dlid);
+		return TROCE_REFUSE(dev, EINVAL, "dlid 0x%x is not in 0x1..0xfffe", av->dlid);
 	if (av->sl > SL_MAX)
-		return TP_ROCE_REFUSE(dev, EINVAL, "sl %u is not in 0..%u", av->sl, SL_MAX);
+		return TROCE_REFUSE(dev, EINVAL, "sl %u is not in 0..%u", av->sl, SL_MAX);
 	if (av->src_path_bits > PATH_BITS_MAX)
-		return TP_ROCE_REFUSE(dev, EINVAL, "src_path_bits %u is not in 0..%u", av->src_path_bits,
-				      PATH_BITS_MAX);
+		return TROCE_REFUSE(dev, EINVAL, "src_path_bits %u is not in 0..%u", av->src_path_bits, PATH_BITS_MAX);
 	if (av->static_rate > IBV_RATE_300_GBPS)
-		return TP_ROCE_REFUSE(dev, EINVAL, "static_rate %u is not in 0..%u", av->static_rate,
-				      IBV_RATE_300_GBPS);
+		return TROCE_REFUSE(dev, EINVAL, "static_rate %u is not in 0..%u", av->static_rate, IBV_RATE_300_GBPS);
 	if (av->is_global > 1)
-		return TP_ROCE_REFUSE(dev, EINVAL, "is_global %u is not in 0..1", av->is_global);
+		return TROCE_REFUSE(dev, EINVAL, "is_global %u is not in 0..1", av->is_global);
 	if (mcast && av->is_global == 0)
-		return TP_ROCE_REFUSE(dev, EINVAL, "dlid 0x%x is a group's, which needs a GRH: is_global 1", av->dlid);
+		return TROCE_REFUSE(dev, EINVAL, "dlid 0x%x is a group's, which needs a GRH: is_global 1", av->dlid);
 	return av->is_global != 0 ? grh_check(dev, av) : 0;
 }
 
 int
-tp_roce_ib_path(struct tp_roce_dev *dev, const struct ibv_ah_attr *av, struct tp_roce_path *path)
+troce_ib_path(struct troce_dev *dev, const struct ibv_ah_attr *av, struct troce_path *path)
 {
 	int err = av_check(dev, av);
 
 	if (err != 0)
 		return err;
-	*path = (struct tp_roce_path){
+	*path = (struct troce_path){
 		.type = IBV_GID_TYPE_IB,
 		.vlan = TP_ROCE_NO_VLAN,
 		.prio = av->sl,
@@ -80,7 +78,7 @@ tp_roce_ib_path(struct tp_roce_dev *dev, const struct ibv_ah_attr *av, struct tp
 }
 
 static int
-index_of(struct tp_roce_dev *dev, const union ibv_gid *gid)
+index_of(struct troce_dev *dev, const union ibv_gid *gid)
 {
 	union ibv_gid own;
 	int i, found = -1;
@@ -88,23 +86,23 @@ index_of(struct tp_roce_dev *dev, const union ibv_gid *gid)
 	/* A group's datagram goes back from the port's first address. */
 	if (gid->raw[0] == 0xff)
 		return 0;
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	for (i = 0; i < dev->port.gid_tbl_len && found < 0; i++)
 		if (dev->prov->query_gid(dev, (uint32_t)i, &own) == 0 && memcmp(&own, gid, sizeof(own)) == 0)
 			found = i;
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	return found;
 }
 
 int
-tp_roce_ib_av_from_wc(struct tp_roce_dev *dev, uint8_t port, const struct ibv_wc *wc, const struct ibv_grh *grh,
-		      struct ibv_ah_attr *attr)
+troce_ib_av_from_wc(struct troce_dev *dev, uint8_t port, const struct ibv_wc *wc, const struct ibv_grh *grh,
+		    struct ibv_ah_attr *attr)
 {
 	uint32_t word;
 	int index;
 
 	if (port != 1)
-		return TP_ROCE_REFUSE(dev, EINVAL, "port number %u is not 1", port);
+		return TROCE_REFUSE(dev, EINVAL, "port number %u is not 1", port);
 	memset(attr, 0, sizeof(*attr));
 	attr->port_num = 1;
 	attr->dlid = wc->slid;
@@ -114,7 +112,7 @@ tp_roce_ib_av_from_wc(struct tp_roce_dev *dev, uint8_t port, const struct ibv_wc
 		return 0;
 	index = index_of(dev, &grh->dgid);
 	if (index < 0)
-		return TP_ROCE_REFUSE(dev, ENODEV, "the datagram was for a GID that the port has no longer");
+		return TROCE_REFUSE(dev, ENODEV, "the datagram was for a GID that the port has no longer");
 	word = rte_be_to_cpu_32(grh->version_tclass_flow);
 	attr->is_global = 1;
 	attr->grh.dgid = grh->sgid;

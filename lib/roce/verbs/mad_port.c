@@ -2,24 +2,31 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The management queue pairs of an InfiniBand port, and who hears them: a service, or the firmware alone. */
-#include "mad_port.h"
+#include "tp_mad_port.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm_ib.h"
-#include "front.h"
-#include "mad.h"
+#include "lib/roce/wire/mad.h"
+#include "verbs.h"
 
 #define CLASS_VERSION 1u     /* of the classes that the firmware serves */
 #define ATTR_SM_INFO 0x0020u /* a subnet manager answers it, not the firmware (14.2.5.13) */
 #define DR_RETURNING 0x8000u /* status of a directed-route datagram on its way back (14.2.1.2) */
+#define CLASSES 2u
 #define QPN_MAX 0xffffffu
 #define SL_MAX 15u
 #define PATH_BITS_MAX 127u
 
-struct tp_roce_smi {
+/* Whom messages of a class are for. */
+struct class_row {
+	uint8_t class;
+	void (*input)(struct troce_dev *dev, const struct tp_mad_packet *pkt); /* NULL: the row is free */
+};
+
+struct troce_smi {
+	struct class_row class[CLASSES];
 	pthread_mutex_t control; /* one that comes or goes at a time */
 	pthread_mutex_t lock;    /* held while the service is called */
 	void (*cb)(void *arg, const struct tp_mad_packet *pkt);
@@ -27,10 +34,10 @@ struct tp_roce_smi {
 	uint64_t answered, ignored, lost;
 };
 
-int
-tp_roce_smi_init(struct tp_roce_dev *dev)
+static int
+smi_init(struct troce_dev *dev)
 {
-	struct tp_roce_smi *s = calloc(1, sizeof(*s));
+	struct troce_smi *s = calloc(1, sizeof(*s));
 
 	if (s == NULL)
 		return ENOMEM;
@@ -40,10 +47,10 @@ tp_roce_smi_init(struct tp_roce_dev *dev)
 	return 0;
 }
 
-void
-tp_roce_smi_fini(struct tp_roce_dev *dev)
+static void
+smi_fini(struct troce_dev *dev)
 {
-	struct tp_roce_smi *s = dev->smi;
+	struct troce_smi *s = dev->smi;
 
 	if (s->cb != NULL)
 		tp_mad_port_set_input(&dev->vctx.context, NULL, NULL);
@@ -53,10 +60,10 @@ tp_roce_smi_fini(struct tp_roce_dev *dev)
 	free(s);
 }
 
-void
-tp_roce_smi_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
+static void
+smi_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 {
-	struct tp_roce_smi *s = dev->smi;
+	struct troce_smi *s = dev->smi;
 	uint64_t answered, ignored, lost;
 
 	pthread_mutex_lock(&s->lock);
@@ -69,27 +76,42 @@ tp_roce_smi_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
 	fn(arg, "mads_lost", lost);
 }
 
+const struct troce_side_ops troce_smi_side = {.init = smi_init, .fini = smi_fini, .stats = smi_stats};
+
+int
+troce_mad_class_set(struct troce_dev *dev, uint8_t class,
+		    void (*input)(struct troce_dev *dev, const struct tp_mad_packet *pkt))
+{
+	struct class_row *r = dev->smi->class, *end = r + CLASSES;
+
+	while (r < end && r->input != NULL && r->class != class)
+		r++;
+	if (r == end)
+		return ENOSPC;
+	*r = (struct class_row){class, input};
+	return 0;
+}
+
 static int
-ib_check(struct tp_roce_dev *dev)
+ib_check(struct troce_dev *dev)
 {
 	if (dev->ib != NULL)
 		return 0;
-	return TP_ROCE_REFUSE(dev, ENOTSUP,
-			      "the port is Ethernet; only InfiniBand ports have QP0 and QP1 for services");
+	return TROCE_REFUSE(dev, ENOTSUP, "the port is Ethernet; only InfiniBand ports have QP0 and QP1 for services");
 }
 
 int
 tp_mad_port_set_input(struct ibv_context *ctx, void (*cb)(void *arg, const struct tp_mad_packet *pkt), void *arg)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
-	struct tp_roce_smi *s = dev->smi;
+	struct troce_dev *dev = troce_dev_of(ctx);
+	struct troce_smi *s = dev->smi;
 	int err = ib_check(dev);
 
 	if (err != 0)
 		return err;
 	pthread_mutex_lock(&s->control);
 	if (cb != NULL && s->cb != NULL)
-		err = TP_ROCE_REFUSE(dev, EBUSY, "there is a management service already");
+		err = TROCE_REFUSE(dev, EBUSY, "there is a management service already");
 	/* First the queue pair, so that the service can send at once; and it goes when nobody uses it any more. */
 	if (err == 0 && cb != NULL)
 		err = dev->prov->packet_qp0(dev, true);
@@ -110,28 +132,28 @@ tp_mad_port_set_input(struct ibv_context *ctx, void (*cb)(void *arg, const struc
 /* --- out -------------------------------------------------------------------------------------------------------- */
 
 static int
-send_check(struct tp_roce_dev *dev, const struct tp_mad_packet *p)
+send_check(struct troce_dev *dev, const struct tp_mad_packet *p)
 {
 	if (p->qpn > 1)
-		return TP_ROCE_REFUSE(dev, EINVAL, "a management datagram of QP %u, not 0 or 1", p->qpn);
+		return TROCE_REFUSE(dev, EINVAL, "a management datagram of QP %u, not 0 or 1", p->qpn);
 	if (p->remote_qpn > QPN_MAX)
-		return TP_ROCE_REFUSE(dev, EINVAL, "a management datagram to QP 0x%x, not 0..0x%x", p->remote_qpn,
-				      QPN_MAX);
+		return TROCE_REFUSE(dev, EINVAL, "a management datagram to QP 0x%x, not 0..0x%x", p->remote_qpn,
+				    QPN_MAX);
 	if (p->dlid == 0)
-		return TP_ROCE_REFUSE(dev, EINVAL, "a management datagram to LID 0, not 1..0xffff");
+		return TROCE_REFUSE(dev, EINVAL, "a management datagram to LID 0, not 1..0xffff");
 	if (p->sl > SL_MAX || p->path_bits > PATH_BITS_MAX)
-		return TP_ROCE_REFUSE(dev, EINVAL, "a management datagram with sl %u, path bits %u, not 0..%u, 0..%u",
-				      p->sl, p->path_bits, SL_MAX, PATH_BITS_MAX);
+		return TROCE_REFUSE(dev, EINVAL, "a management datagram with sl %u, path bits %u, not 0..%u, 0..%u",
+				    p->sl, p->path_bits, SL_MAX, PATH_BITS_MAX);
 	if (p->qpn == 1 && p->pkey_index >= dev->port.pkey_tbl_len)
-		return TP_ROCE_REFUSE(dev, EINVAL, "a management datagram with pkey_index %u, not 0..%u", p->pkey_index,
-				      dev->port.pkey_tbl_len - 1u);
+		return TROCE_REFUSE(dev, EINVAL, "a management datagram with pkey_index %u, not 0..%u", p->pkey_index,
+				    dev->port.pkey_tbl_len - 1u);
 	return 0;
 }
 
 int
 tp_mad_port_send(struct ibv_context *ctx, const struct tp_mad_packet *pkt)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct troce_dev *dev = troce_dev_of(ctx);
 	int err = ib_check(dev);
 
 	if (err == 0)
@@ -142,14 +164,14 @@ tp_mad_port_send(struct ibv_context *ctx, const struct tp_mad_packet *pkt)
 int
 tp_mad_port_caps(struct ibv_context *ctx, uint32_t set, uint32_t clear)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct troce_dev *dev = troce_dev_of(ctx);
 	int err = ib_check(dev);
 
 	if (err != 0)
 		return err;
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	err = dev->prov->port_caps(dev, set, clear);
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	return err;
 }
 
@@ -199,7 +221,7 @@ address(const struct tp_mad_packet *in, struct tp_mad_packet *out)
 int
 tp_mad_port_process(struct ibv_context *ctx, const struct tp_mad_packet *in, struct tp_mad_packet *out)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
+	struct troce_dev *dev = troce_dev_of(ctx);
 	struct tp_mad_packet asked = *in;
 	int err = ib_check(dev);
 
@@ -225,9 +247,9 @@ tp_mad_port_process(struct ibv_context *ctx, const struct tp_mad_packet *in, str
 
 /* Without a service. */
 static void
-answer(struct tp_roce_dev *dev, const struct tp_mad_packet *pkt)
+answer(struct troce_dev *dev, const struct tp_mad_packet *pkt)
 {
-	struct tp_roce_smi *s = dev->smi;
+	struct troce_smi *s = dev->smi;
 	struct tp_mad_packet out;
 
 	if (pkt->qpn != 1 || tp_mad_port_process(&dev->vctx.context, pkt, &out) != 0)
@@ -238,20 +260,29 @@ answer(struct tp_roce_dev *dev, const struct tp_mad_packet *pkt)
 		s->answered++;
 }
 
-static bool
-is_cm(const uint8_t *mad)
+/* The row of a message's class; NULL: the service's. */
+static const struct class_row *
+row_of(const struct troce_smi *s, const struct tp_mad_packet *pkt)
 {
-	return mad[MAD_BASE_VERSION_AT] == MAD_BASE_VERSION && mad[MAD_CLASS_AT] == MAD_CLASS_CM &&
-	       mad[MAD_METHOD_AT] == MAD_SEND;
+	const uint8_t *mad = pkt->data;
+
+	if (pkt->qpn != 1 || mad[MAD_BASE_VERSION_AT] != MAD_BASE_VERSION || mad[MAD_METHOD_AT] != MAD_SEND)
+		return NULL;
+	for (const struct class_row *r = s->class; r < s->class + CLASSES; r++) {
+		if (r->input != NULL && r->class == mad[MAD_CLASS_AT])
+			return r;
+	}
+	return NULL;
 }
 
 void
-tp_roce_mad_port_input(struct tp_roce_dev *dev, const struct tp_mad_packet *pkt)
+troce_mad_port_input(struct troce_dev *dev, const struct tp_mad_packet *pkt)
 {
-	struct tp_roce_smi *s = dev->smi;
+	struct troce_smi *s = dev->smi;
+	const struct class_row *row = row_of(s, pkt);
 
-	if (pkt->qpn == 1 && is_cm(pkt->data)) {
-		tp_cm_ib_input(dev, pkt);
+	if (row != NULL) {
+		row->input(dev, pkt);
 		return;
 	}
 	pthread_mutex_lock(&s->lock);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "front.h"
+#include "lib/roce/port/front.h"
 
 #define ACCESS_KNOWN                                                                                                   \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |        \
@@ -14,75 +14,74 @@
 struct ibv_pd *
 tp_roce_alloc_pd(struct ibv_context *ctx)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(ctx);
-	struct tp_roce_pd *pd = tp_roce_obj_alloc(dev, dev->prov->pd_size, sizeof(*pd));
+	struct troce_dev *dev = troce_dev_of(ctx);
+	struct troce_pd *pd = troce_obj_alloc(dev, dev->prov->pd_size, sizeof(*pd));
 	int err;
 
 	if (pd == NULL)
 		return NULL;
 	pd->v.context = ctx;
-	tp_roce_lock(dev);
-	err = tp_roce_room(dev, "protection domains", dev->pds, dev->attr.max_pd);
+	troce_lock(dev);
+	err = troce_room(dev, "protection domains", dev->pds, dev->attr.max_pd);
 	if (err == 0)
 		err = dev->prov->alloc_pd(pd);
 	if (err == 0)
 		dev->pds++;
-	tp_roce_unlock(dev);
-	return tp_roce_made(pd, err);
+	troce_unlock(dev);
+	return troce_made(pd, err);
 }
 
 int
 tp_roce_dealloc_pd(struct ibv_pd *ibpd)
 {
-	struct tp_roce_pd *pd = (struct tp_roce_pd *)ibpd;
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibpd->context);
+	struct troce_pd *pd = (struct troce_pd *)ibpd;
+	struct troce_dev *dev = troce_dev_of(ibpd->context);
 	int err;
 
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	if (pd->refs != 0)
-		err = TP_ROCE_REFUSE(dev, EBUSY, "protection domain %u has %u object(s)", ibpd->handle, pd->refs);
+		err = TROCE_REFUSE(dev, EBUSY, "protection domain %u has %u object(s)", ibpd->handle, pd->refs);
 	else
 		err = dev->prov->dealloc_pd(pd);
 	if (err == 0)
 		dev->pds--;
-	tp_roce_unlock(dev);
-	return tp_roce_gone(pd, err);
+	troce_unlock(dev);
+	return troce_gone(pd, err);
 }
 
 /* 11.2.8.2: what is written from afar, may be written. */
 static int
-mr_check(struct tp_roce_dev *dev, uint64_t addr, size_t length, uint64_t iova, int access)
+mr_check(struct troce_dev *dev, uint64_t addr, size_t length, uint64_t iova, int access)
 {
 	if (length == 0 || length > dev->attr.max_mr_size)
-		return TP_ROCE_REFUSE(dev, EINVAL, "length %zu of a memory region is not in 1..%" PRIu64, length,
-				      dev->attr.max_mr_size);
+		return TROCE_REFUSE(dev, EINVAL, "length %zu of a memory region is not in 1..%" PRIu64, length,
+				    dev->attr.max_mr_size);
 	if (addr + length < addr || iova + length < iova)
-		return TP_ROCE_REFUSE(dev, EINVAL, "%zu octets at 0x%" PRIx64 " end behind the last address", length,
-				      addr + length < addr ? addr : iova);
+		return TROCE_REFUSE(dev, EINVAL, "%zu octets at 0x%" PRIx64 " end behind the last address", length,
+				    addr + length < addr ? addr : iova);
 	access &= ~IBV_ACCESS_OPTIONAL_RANGE;
 	if ((access & ~ACCESS_KNOWN) != 0)
-		return TP_ROCE_REFUSE(dev, EOPNOTSUPP, "access flags 0x%x: only 0x%x are offered", access,
-				      ACCESS_KNOWN);
+		return TROCE_REFUSE(dev, EOPNOTSUPP, "access flags 0x%x: only 0x%x are offered", access, ACCESS_KNOWN);
 	if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 &&
 	    (access & IBV_ACCESS_LOCAL_WRITE) == 0)
-		return TP_ROCE_REFUSE(dev, EINVAL, "access flags 0x%x: remote writing needs local writing (0x%x)",
-				      access, IBV_ACCESS_LOCAL_WRITE);
+		return TROCE_REFUSE(dev, EINVAL, "access flags 0x%x: remote writing needs local writing (0x%x)", access,
+				    IBV_ACCESS_LOCAL_WRITE);
 	return 0;
 }
 
 struct ibv_mr *
 tp_roce_reg_mr_iova(struct ibv_pd *ibpd, void *addr, size_t length, uint64_t iova, int access)
 {
-	struct tp_roce_pd *pd = (struct tp_roce_pd *)ibpd;
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibpd->context);
-	struct tp_roce_mr *mr;
+	struct troce_pd *pd = (struct troce_pd *)ibpd;
+	struct troce_dev *dev = troce_dev_of(ibpd->context);
+	struct troce_mr *mr;
 	int err = mr_check(dev, (uintptr_t)addr, length, iova, access);
 
 	if (err != 0) {
 		errno = err;
 		return NULL;
 	}
-	mr = tp_roce_obj_alloc(dev, dev->prov->mr_size, sizeof(*mr));
+	mr = troce_obj_alloc(dev, dev->prov->mr_size, sizeof(*mr));
 	if (mr == NULL)
 		return NULL;
 	mr->v.context = ibpd->context;
@@ -91,16 +90,16 @@ tp_roce_reg_mr_iova(struct ibv_pd *ibpd, void *addr, size_t length, uint64_t iov
 	mr->v.length = length;
 	mr->iova = iova;
 	mr->access = access & ~IBV_ACCESS_OPTIONAL_RANGE;
-	tp_roce_lock(dev);
-	err = tp_roce_room(dev, "memory regions", dev->mrs, dev->attr.max_mr);
+	troce_lock(dev);
+	err = troce_room(dev, "memory regions", dev->mrs, dev->attr.max_mr);
 	if (err == 0)
 		err = dev->prov->reg_mr(mr);
 	if (err == 0) {
 		dev->mrs++;
 		pd->refs++;
 	}
-	tp_roce_unlock(dev);
-	return tp_roce_made(mr, err);
+	troce_unlock(dev);
+	return troce_made(mr, err);
 }
 
 struct ibv_mr *
@@ -113,79 +112,79 @@ tp_roce_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 int
 tp_roce_dereg_mr(struct ibv_mr *ibmr)
 {
-	struct tp_roce_mr *mr = (struct tp_roce_mr *)ibmr;
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibmr->context);
+	struct troce_mr *mr = (struct troce_mr *)ibmr;
+	struct troce_dev *dev = troce_dev_of(ibmr->context);
 	int err;
 
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	if (mr->windows != 0)
-		err = TP_ROCE_REFUSE(dev, EBUSY, "memory region 0x%x has %u bound window(s)", ibmr->lkey, mr->windows);
+		err = TROCE_REFUSE(dev, EBUSY, "memory region 0x%x has %u bound window(s)", ibmr->lkey, mr->windows);
 	else
 		err = dev->prov->dereg_mr(mr);
 	if (err == 0) {
 		dev->mrs--;
-		((struct tp_roce_pd *)ibmr->pd)->refs--;
+		((struct troce_pd *)ibmr->pd)->refs--;
 	}
-	tp_roce_unlock(dev);
-	return tp_roce_gone(mr, err);
+	troce_unlock(dev);
+	return troce_gone(mr, err);
 }
 
 struct ibv_mw *
 tp_roce_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
 {
-	struct tp_roce_pd *pd = (struct tp_roce_pd *)ibpd;
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibpd->context);
-	struct tp_roce_mw *mw;
+	struct troce_pd *pd = (struct troce_pd *)ibpd;
+	struct troce_dev *dev = troce_dev_of(ibpd->context);
+	struct troce_mw *mw;
 	int err = 0;
 
 	if (dev->prov->alloc_mw == NULL)
-		err = TP_ROCE_REFUSE(dev, EOPNOTSUPP, "provider %s has no memory windows", dev->prov->name);
+		err = TROCE_REFUSE(dev, EOPNOTSUPP, "provider %s has no memory windows", dev->prov->name);
 	else if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2)
-		err = TP_ROCE_REFUSE(dev, EINVAL, "type %d of a memory window is not 1 or 2", type);
+		err = TROCE_REFUSE(dev, EINVAL, "type %d of a memory window is not 1 or 2", type);
 	if (err != 0) {
 		errno = err;
 		return NULL;
 	}
-	mw = tp_roce_obj_alloc(dev, dev->prov->mw_size, sizeof(*mw));
+	mw = troce_obj_alloc(dev, dev->prov->mw_size, sizeof(*mw));
 	if (mw == NULL)
 		return NULL;
 	mw->v.context = ibpd->context;
 	mw->v.pd = ibpd;
 	mw->v.type = type;
-	tp_roce_lock(dev);
-	err = tp_roce_room(dev, "memory windows", dev->mws, dev->attr.max_mw);
+	troce_lock(dev);
+	err = troce_room(dev, "memory windows", dev->mws, dev->attr.max_mw);
 	if (err == 0)
 		err = dev->prov->alloc_mw(mw);
 	if (err == 0) {
 		dev->mws++;
 		pd->refs++;
 	}
-	tp_roce_unlock(dev);
-	return tp_roce_made(mw, err);
+	troce_unlock(dev);
+	return troce_made(mw, err);
 }
 
 int
 tp_roce_dealloc_mw(struct ibv_mw *ibmw)
 {
-	struct tp_roce_mw *mw = (struct tp_roce_mw *)ibmw;
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibmw->context);
+	struct troce_mw *mw = (struct troce_mw *)ibmw;
+	struct troce_dev *dev = troce_dev_of(ibmw->context);
 	int err;
 
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	err = dev->prov->dealloc_mw(mw);
 	if (err == 0) {
 		dev->mws--;
-		((struct tp_roce_pd *)ibmw->pd)->refs--;
+		((struct troce_pd *)ibmw->pd)->refs--;
 	}
-	tp_roce_unlock(dev);
-	return tp_roce_gone(mw, err);
+	troce_unlock(dev);
+	return troce_gone(mw, err);
 }
 
 /* A window of type 1 is bound by a work request that carries the window's next key (10.6.7.2.2). */
 int
 tp_roce_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(mw->context);
+	struct troce_dev *dev = troce_dev_of(mw->context);
 	struct ibv_send_wr *bad,
 		wr = {
 			.wr_id = bind->wr_id,
@@ -196,11 +195,11 @@ tp_roce_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	int err;
 
 	if (mw->type != IBV_MW_TYPE_1)
-		return TP_ROCE_REFUSE(dev, EINVAL, "window 0x%x is of type 2, which IBV_WR_BIND_MW binds", mw->rkey);
+		return TROCE_REFUSE(dev, EINVAL, "window 0x%x is of type 2, which IBV_WR_BIND_MW binds", mw->rkey);
 	if (mw->pd != qp->pd || (bind->bind_info.mr != NULL && bind->bind_info.mr->pd != mw->pd))
-		return TP_ROCE_REFUSE(dev, EPERM,
-				      "window 0x%x, queue pair 0x%x and region are not of one protection domain",
-				      mw->rkey, qp->qp_num);
+		return TROCE_REFUSE(dev, EPERM,
+				    "window 0x%x, queue pair 0x%x and region are not of one protection domain",
+				    mw->rkey, qp->qp_num);
 	err = ibv_post_send(qp, &wr, &bad);
 	if (err == 0)
 		mw->rkey = wr.bind_mw.rkey;

@@ -13,7 +13,7 @@
 
 #include <rte_memory.h>
 
-#include "front.h"
+#include "lib/roce/port/front.h"
 
 #define ACCESS_REMOTE (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
@@ -76,7 +76,7 @@ gap_is_memory(uintptr_t from, uintptr_t to)
 }
 
 static int
-gaps_check(struct tp_roce_dev *dev, const struct rte_mempool *pool, const struct ranges *r, bool remote)
+gaps_check(struct troce_dev *dev, const struct rte_mempool *pool, const struct ranges *r, bool remote)
 {
 	uintptr_t end = r->range[0].to;
 
@@ -85,10 +85,10 @@ gaps_check(struct tp_roce_dev *dev, const struct rte_mempool *pool, const struct
 		bool apart = RTE_ALIGN_CEIL(end, page_size()) < RTE_ALIGN_FLOOR(from, page_size());
 
 		if (apart && (remote || !gap_is_memory(end, from)))
-			return TP_ROCE_REFUSE(dev, remote ? EPERM : EFAULT,
-					      "pool %s: between its parts at 0x%" PRIxPTR " and 0x%" PRIxPTR
-					      " is %s; make the pool earlier, or of fewer buffers",
-					      pool->name, end, from, remote ? "memory of others" : "no memory");
+			return TROCE_REFUSE(dev, remote ? EPERM : EFAULT,
+					    "pool %s: between its parts at 0x%" PRIxPTR " and 0x%" PRIxPTR
+					    " is %s; make the pool earlier, or of fewer buffers",
+					    pool->name, end, from, remote ? "memory of others" : "no memory");
 		end = RTE_MAX(end, r->range[i].to);
 	}
 	return 0;
@@ -98,7 +98,7 @@ struct ibv_mr *
 tp_roce_reg_mempool(struct ibv_pd *pd, struct rte_mempool *pool, int access)
 {
 	bool outside = (rte_pktmbuf_priv_flags(pool) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF) != 0;
-	struct tp_roce_dev *dev = tp_roce_dev_of(pd->context);
+	struct troce_dev *dev = troce_dev_of(pd->context);
 	struct ranges r = {.room = outside ? pool->size : pool->nb_mem_chunks};
 	struct ibv_mr *mr = NULL;
 	uintptr_t end = 0;
@@ -114,7 +114,7 @@ tp_roce_reg_mempool(struct ibv_pd *pd, struct rte_mempool *pool, int access)
 	else
 		rte_mempool_mem_iter(pool, add_chunk, &r);
 	if (r.num == 0) {
-		err = TP_ROCE_REFUSE(dev, EINVAL, "pool %s has no buffers", pool->name);
+		err = TROCE_REFUSE(dev, EINVAL, "pool %s has no buffers", pool->name);
 		goto out;
 	}
 	qsort(r.range, r.num, sizeof(*r.range), by_address);

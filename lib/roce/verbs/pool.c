@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "front.h"
+#include "lib/roce/port/front.h"
 #include "tp_roce_pool.h"
 
 struct tp_roce_qp_pool {
 	struct tp_roce_qp_pool_conf conf;
-	struct tp_roce_dev *dev;
+	struct troce_dev *dev;
 	pthread_mutex_t lock;
 	pthread_cond_t work;
 	pthread_t thread;
@@ -140,20 +140,20 @@ run(void *arg)
 static int
 check(const struct tp_roce_qp_pool_conf *c)
 {
-	struct tp_roce_dev *dev;
+	struct troce_dev *dev;
 
 	if (c->pd == NULL)
 		return EINVAL;
-	dev = tp_roce_dev_of(c->pd->context);
+	dev = troce_dev_of(c->pd->context);
 	if (c->size == 0 || c->size > TP_ROCE_POOL_MAX)
-		return TP_ROCE_REFUSE(dev, EINVAL, "pool: size %u is not in 1..%u", c->size, TP_ROCE_POOL_MAX);
+		return TROCE_REFUSE(dev, EINVAL, "pool: size %u is not in 1..%u", c->size, TP_ROCE_POOL_MAX);
 	if (c->threshold > c->size)
-		return TP_ROCE_REFUSE(dev, EINVAL, "pool: threshold %u is not in 0..%u", c->threshold, c->size);
+		return TROCE_REFUSE(dev, EINVAL, "pool: threshold %u is not in 0..%u", c->threshold, c->size);
 	if (c->init.qp_type != IBV_QPT_RC && c->init.qp_type != IBV_QPT_UC)
-		return TP_ROCE_REFUSE(dev, EINVAL, "pool: queue pair type %d is neither %d (RC) nor %d (UC)",
-				      c->init.qp_type, IBV_QPT_RC, IBV_QPT_UC);
+		return TROCE_REFUSE(dev, EINVAL, "pool: queue pair type %d is neither %d (RC) nor %d (UC)",
+				    c->init.qp_type, IBV_QPT_RC, IBV_QPT_UC);
 	if ((c->init.send_cq == NULL) != (c->init.recv_cq == NULL))
-		return TP_ROCE_REFUSE(dev, EINVAL, "pool: one completion queue is named; name both or none");
+		return TROCE_REFUSE(dev, EINVAL, "pool: one completion queue is named; name both or none");
 	return 0;
 }
 
@@ -206,7 +206,7 @@ tp_roce_qp_pool_create(const struct tp_roce_qp_pool_conf *conf)
 	if (p->conf.threshold == 0)
 		p->conf.threshold = (conf->size + 1) / 2;
 	p->own_cqs = conf->init.send_cq == NULL;
-	p->dev = tp_roce_dev_of(conf->pd->context);
+	p->dev = troce_dev_of(conf->pd->context);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->work, NULL);
 	p->ready = calloc(conf->size, sizeof(struct ibv_qp *));
@@ -232,7 +232,7 @@ tp_roce_qp_pool_destroy(struct tp_roce_qp_pool *p)
 	pthread_cond_signal(&p->work);
 	pthread_mutex_unlock(&p->lock);
 	if (out != 0)
-		return TP_ROCE_REFUSE(p->dev, EBUSY, "pool: %u queue pair(s) are taken", out);
+		return TROCE_REFUSE(p->dev, EBUSY, "pool: %u queue pair(s) are taken", out);
 	pthread_join(p->thread, NULL);
 	pool_free(p);
 	return 0;

@@ -4,20 +4,21 @@
 /* Queue pairs (10.2.4, 10.3): making, changing, asking, destroying. */
 #include <errno.h>
 
-#include "front.h"
+#include "lib/roce/net/net.h"
+#include "verbs.h"
 #include "qp_attr.h"
 
 #define SPORT_MIN 0xc000u
 
-static struct tp_roce_qp *
+static struct troce_qp *
 qp_of(struct ibv_qp *qp)
 {
-	return (struct tp_roce_qp *)qp;
+	return (struct troce_qp *)qp;
 }
 
 /* Each capability against its limit. */
 static int
-cap_check(struct tp_roce_dev *dev, const struct ibv_qp_cap *cap, bool srq)
+cap_check(struct troce_dev *dev, const struct ibv_qp_cap *cap, bool srq)
 {
 	const struct ibv_device_attr *d = &dev->attr;
 	const struct {
@@ -34,28 +35,28 @@ cap_check(struct tp_roce_dev *dev, const struct ibv_qp_cap *cap, bool srq)
 
 	for (unsigned int i = 0; i < RTE_DIM(caps); i++) {
 		if (caps[i].value > caps[i].max)
-			return TP_ROCE_REFUSE(dev, EINVAL, "%s %u is not in 0..%u", caps[i].name, caps[i].value,
-					      caps[i].max);
+			return TROCE_REFUSE(dev, EINVAL, "%s %u is not in 0..%u", caps[i].name, caps[i].value,
+					    caps[i].max);
 	}
 	return 0;
 }
 
 static int
-create_check(struct tp_roce_dev *dev, const struct ibv_qp_init_attr *a)
+create_check(struct troce_dev *dev, const struct ibv_qp_init_attr *a)
 {
 	const struct ibv_context *ctx = &dev->vctx.context;
 
 	if (dev->mode == TP_ROCE_OFF)
-		return TP_ROCE_REFUSE(dev, ENOTSUP, "RoCE is off, there are no queue pairs");
+		return TROCE_REFUSE(dev, ENOTSUP, "RoCE is off, there are no queue pairs");
 	if (a->qp_type != IBV_QPT_RC && a->qp_type != IBV_QPT_UC && a->qp_type != IBV_QPT_UD)
-		return TP_ROCE_REFUSE(dev, EOPNOTSUPP, "queue pair type %d is none of %d (RC), %d (UC), %d (UD)",
-				      a->qp_type, IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD);
+		return TROCE_REFUSE(dev, EOPNOTSUPP, "queue pair type %d is none of %d (RC), %d (UC), %d (UD)",
+				    a->qp_type, IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD);
 	if (a->send_cq == NULL || a->recv_cq == NULL)
-		return TP_ROCE_REFUSE(dev, EINVAL, "a queue pair needs a %s completion queue",
-				      a->send_cq == NULL ? "send" : "receive");
+		return TROCE_REFUSE(dev, EINVAL, "a queue pair needs a %s completion queue",
+				    a->send_cq == NULL ? "send" : "receive");
 	if (a->send_cq->context != ctx || a->recv_cq->context != ctx || (a->srq != NULL && a->srq->context != ctx))
-		return TP_ROCE_REFUSE(dev, EINVAL,
-				      "a queue pair's completion queues and shared receive queue are of its port");
+		return TROCE_REFUSE(dev, EINVAL,
+				    "a queue pair's completion queues and shared receive queue are of its port");
 	return cap_check(dev, &a->cap, a->srq != NULL);
 }
 
@@ -71,30 +72,30 @@ cap_init(struct ibv_qp_cap *cap, bool srq)
 
 /* Counts a queue pair in or out where it is used. */
 static void
-count(struct tp_roce_qp *qp, int by)
+count(struct troce_qp *qp, int by)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(qp->v.context);
+	struct troce_dev *dev = troce_dev_of(qp->v.context);
 
 	dev->qps += (unsigned int)by;
-	((struct tp_roce_pd *)qp->v.pd)->refs += (unsigned int)by;
-	((struct tp_roce_cq *)qp->v.send_cq)->refs += (unsigned int)by;
-	((struct tp_roce_cq *)qp->v.recv_cq)->refs += (unsigned int)by;
+	((struct troce_pd *)qp->v.pd)->refs += (unsigned int)by;
+	((struct troce_cq *)qp->v.send_cq)->refs += (unsigned int)by;
+	((struct troce_cq *)qp->v.recv_cq)->refs += (unsigned int)by;
 	if (qp->v.srq != NULL)
-		((struct tp_roce_srq *)qp->v.srq)->refs += (unsigned int)by;
+		((struct troce_srq *)qp->v.srq)->refs += (unsigned int)by;
 }
 
 struct ibv_qp *
-tp_roce_qp_make(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, const struct tp_roce_qp_more *more)
+troce_qp_make(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, const struct troce_qp_more *more)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(pd->context);
-	struct tp_roce_qp *qp;
+	struct troce_dev *dev = troce_dev_of(pd->context);
+	struct troce_qp *qp;
 	int err = create_check(dev, attr);
 
 	if (err != 0) {
 		errno = err;
 		return NULL;
 	}
-	qp = tp_roce_obj_alloc(dev, dev->prov->qp_size, sizeof(*qp));
+	qp = troce_obj_alloc(dev, dev->prov->qp_size, sizeof(*qp));
 	if (qp == NULL)
 		return NULL;
 	qp->v.context = pd->context;
@@ -110,11 +111,11 @@ tp_roce_qp_make(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, const struct t
 	qp->v.qp_num = more->qpn;
 	qp->role = more->role;
 	qp->max_tso_header = more->max_tso_header;
-	if (qp->role == TP_ROCE_QP_PLAIN)
+	if (qp->role == TROCE_QP_PLAIN)
 		cap_init(&qp->init.cap, attr->srq != NULL);
 	SLIST_INIT(&qp->groups);
-	tp_roce_lock(dev);
-	err = tp_roce_room(dev, "queue pairs", dev->qps, dev->attr.max_qp);
+	troce_lock(dev);
+	err = troce_room(dev, "queue pairs", dev->qps, dev->attr.max_qp);
 	if (err == 0)
 		err = dev->prov->create_qp(qp);
 	if (err == 0) {
@@ -122,28 +123,28 @@ tp_roce_qp_make(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, const struct t
 		count(qp, 1);
 		attr->cap = qp->init.cap;
 	}
-	tp_roce_unlock(dev);
-	return tp_roce_made(qp, err);
+	troce_unlock(dev);
+	return troce_made(qp, err);
 }
 
 struct ibv_qp *
 tp_roce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	return tp_roce_qp_make(pd, attr, &(struct tp_roce_qp_more){0});
+	return troce_qp_make(pd, attr, &(struct troce_qp_more){0});
 }
 
 static int
-ex_check(struct tp_roce_dev *dev, const struct ibv_qp_init_attr_ex *a)
+ex_check(struct troce_dev *dev, const struct ibv_qp_init_attr_ex *a)
 {
 	const uint32_t mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
 
 	if (a->comp_mask != mask || a->pd == NULL)
-		return TP_ROCE_REFUSE(dev, EINVAL, "comp_mask 0x%x is not 0x%x, or there is no protection domain",
-				      a->comp_mask, mask);
+		return TROCE_REFUSE(dev, EINVAL, "comp_mask 0x%x is not 0x%x, or there is no protection domain",
+				    a->comp_mask, mask);
 	if (a->max_tso_header != 0 &&
 	    (a->qp_type != IBV_QPT_UD || (dev->attr.device_cap_flags & TP_ROCE_DEVICE_UD_TSO) == 0))
-		return TP_ROCE_REFUSE(dev, EOPNOTSUPP,
-				      "large sends are for datagrams of InfiniBand, on cards that have them");
+		return TROCE_REFUSE(dev, EOPNOTSUPP,
+				    "large sends are for datagrams of InfiniBand, on cards that have them");
 	return 0;
 }
 
@@ -160,13 +161,13 @@ tp_roce_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
 		.sq_sig_all = attr->sq_sig_all,
 	};
 	struct ibv_qp *qp;
-	int err = ex_check(tp_roce_dev_of(ctx), attr);
+	int err = ex_check(troce_dev_of(ctx), attr);
 
 	if (err != 0) {
 		errno = err;
 		return NULL;
 	}
-	qp = tp_roce_qp_make(attr->pd, &plain, &(struct tp_roce_qp_more){.max_tso_header = attr->max_tso_header});
+	qp = troce_qp_make(attr->pd, &plain, &(struct troce_qp_more){.max_tso_header = attr->max_tso_header});
 	attr->cap = plain.cap;
 	return qp;
 }
@@ -174,59 +175,59 @@ tp_roce_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
 int
 tp_roce_destroy_qp(struct ibv_qp *ibqp)
 {
-	struct tp_roce_qp *qp = qp_of(ibqp);
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibqp->context);
+	struct troce_qp *qp = qp_of(ibqp);
+	struct troce_dev *dev = troce_dev_of(ibqp->context);
 	int err;
 
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	if (qp->refs != 0)
-		err = TP_ROCE_REFUSE(dev, EBUSY, "queue pair 0x%x is attached to %u multicast group(s)", ibqp->qp_num,
-				     qp->refs);
+		err = TROCE_REFUSE(dev, EBUSY, "queue pair 0x%x is attached to %u multicast group(s)", ibqp->qp_num,
+				   qp->refs);
 	else
 		err = dev->prov->destroy_qp(qp);
 	if (err == 0) {
 		count(qp, -1);
 		if (qp->table != NULL)
 			qp->table->parents--;
-		tp_roce_async_discard(dev, qp);
+		troce_async_discard(dev, qp);
 	}
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	if (err != 0)
 		return err;
-	tp_roce_settle(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed, &qp->async_events);
-	tp_roce_obj_free(qp);
+	troce_settle(&ibqp->mutex, &ibqp->cond, &ibqp->events_completed, &qp->async_events);
+	troce_obj_free(qp);
 	return 0;
 }
 
 /* Judges the change in the state that the queue pair is in now. */
 static int
-judge(const struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state *from,
+judge(const struct troce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state *from,
       enum ibv_qp_state *to)
 {
 	*from = qp->v.state;
 	*to = (mask & IBV_QP_STATE) != 0 ? attr->qp_state : *from;
-	return tp_roce_qp_attr_check(qp, *from, *to, attr, mask);
+	return troce_qp_attr_check(qp, *from, *to, attr, mask);
 }
 
 static void
-forget(struct tp_roce_qp *qp)
+forget(struct troce_qp *qp)
 {
 	qp->attr = (struct ibv_qp_attr){0};
-	qp->path = (struct tp_roce_path){0};
+	qp->path = (struct troce_path){0};
 	qp->sport = 0;
 }
 
 /* With the port's lock. A change that the home refuses leaves no trace. */
 static int
-change(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from, enum ibv_qp_state to,
-       const struct tp_roce_path *path)
+change(struct troce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from, enum ibv_qp_state to,
+       const struct troce_path *path)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(qp->v.context);
+	struct troce_dev *dev = troce_dev_of(qp->v.context);
 	struct ibv_qp_attr old_attr = qp->attr;
-	struct tp_roce_path old_path = qp->path;
+	struct troce_path old_path = qp->path;
 	int err;
 
-	tp_roce_qp_attr_merge(&qp->attr, attr, mask);
+	troce_qp_attr_merge(&qp->attr, attr, mask);
 	if ((mask & IBV_QP_AV) != 0)
 		qp->path = *path;
 	err = dev->prov->modify_qp(qp, attr, mask, from, to);
@@ -245,23 +246,23 @@ change(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv
 
 /* The UDP source port of a path: the application's, or by the numbers of both queue pairs. */
 static uint16_t
-sport_of(const struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int mask)
+sport_of(const struct troce_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	uint32_t remote = (mask & IBV_QP_DEST_QPN) != 0 ? attr->dest_qp_num : qp->attr.dest_qp_num;
 
-	return qp->sport != 0 ? qp->sport : tp_roce_sport(attr->ah_attr.grh.flow_label, qp->v.qp_num, remote);
+	return qp->sport != 0 ? qp->sport : troce_sport(attr->ah_attr.grh.flow_label, qp->v.qp_num, remote);
 }
 
 int
 tp_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 {
-	struct tp_roce_qp *qp = qp_of(ibqp);
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibqp->context);
-	struct tp_roce_path path = {0};
+	struct troce_qp *qp = qp_of(ibqp);
+	struct troce_dev *dev = troce_dev_of(ibqp->context);
+	struct troce_path path = {0};
 	enum ibv_qp_state from, to;
 	int err;
 
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	/* The subnet manager may have changed the MTU. */
 	if (dev->ib != NULL && (attr_mask & IBV_QP_PATH_MTU) != 0)
 		(void)dev->prov->query_port(dev, &dev->port);
@@ -270,28 +271,28 @@ tp_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 		uint16_t sport = sport_of(qp, attr, attr_mask);
 
 		/* the state may change while the neighbour is asked */
-		tp_roce_unlock(dev);
-		err = tp_roce_path_wait(dev, &attr->ah_attr, sport, &path);
-		tp_roce_lock(dev);
+		troce_unlock(dev);
+		err = troce_path_wait(dev, &attr->ah_attr, sport, &path);
+		troce_lock(dev);
 		if (err == 0)
 			err = judge(qp, attr, attr_mask, &from, &to);
 	}
 	if (err == 0)
 		err = change(qp, attr, attr_mask, from, to, &path);
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	return err;
 }
 
 int
 tp_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask, struct ibv_qp_init_attr *init_attr)
 {
-	struct tp_roce_qp *qp = qp_of(ibqp);
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibqp->context);
+	struct troce_qp *qp = qp_of(ibqp);
+	struct troce_dev *dev = troce_dev_of(ibqp->context);
 	int err = 0;
 
 	/* the mask says what the caller needs at least; everything is known */
 	(void)attr_mask;
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	*attr = qp->attr;
 	attr->qp_state = ibqp->state;
 	attr->cap = qp->init.cap;
@@ -300,26 +301,26 @@ tp_roce_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask, s
 		err = dev->prov->query_qp(qp, attr);
 	attr->cur_qp_state = attr->qp_state;
 	*init_attr = qp->init;
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	return err;
 }
 
 int
 tp_roce_set_udp_sport(struct ibv_qp *ibqp, uint16_t port)
 {
-	struct tp_roce_qp *qp = qp_of(ibqp);
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibqp->context);
+	struct troce_qp *qp = qp_of(ibqp);
+	struct troce_dev *dev = troce_dev_of(ibqp->context);
 	int err = 0;
 
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	if (port < SPORT_MIN)
-		err = TP_ROCE_REFUSE(dev, EINVAL, "queue pair 0x%x: UDP source port %u is not in %u..65535",
-				     ibqp->qp_num, port, SPORT_MIN);
+		err = TROCE_REFUSE(dev, EINVAL, "queue pair 0x%x: UDP source port %u is not in %u..65535", ibqp->qp_num,
+				   port, SPORT_MIN);
 	else if (ibqp->state != IBV_QPS_RESET && ibqp->state != IBV_QPS_INIT)
-		err = TP_ROCE_REFUSE(dev, EINVAL, "queue pair 0x%x: the UDP source port is set before RTR, not in %s",
-				     ibqp->qp_num, tp_roce_qp_state_name(ibqp->state));
+		err = TROCE_REFUSE(dev, EINVAL, "queue pair 0x%x: the UDP source port is set before RTR, not in %s",
+				   ibqp->qp_num, troce_qp_state_name(ibqp->state));
 	else
 		qp->sport = port;
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	return err;
 }

@@ -6,7 +6,7 @@
 
 #include <rte_common.h>
 
-#include "front.h"
+#include "lib/roce/port/front.h"
 #include "qp_attr.h"
 
 #define BIT24 0xffffffu
@@ -54,7 +54,7 @@ static const struct rule rules[] = {
 static const char *const state_names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
 
 const char *
-tp_roce_qp_state_name(enum ibv_qp_state state)
+troce_qp_state_name(enum ibv_qp_state state)
 {
 	return (unsigned int)state < RTE_DIM(state_names) ? state_names[state] : "unknown";
 }
@@ -117,30 +117,29 @@ rule_find(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to, i
 
 /* What is wrong with the mask. */
 static int
-mask_check(const struct tp_roce_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to, int mask)
+mask_check(const struct troce_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to, int mask)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(qp->v.context);
-	const char *a = tp_roce_qp_state_name(from), *b = tp_roce_qp_state_name(to);
+	struct troce_dev *dev = troce_dev_of(qp->v.context);
+	const char *a = troce_qp_state_name(from), *b = troce_qp_state_name(to);
 	int needs, takes;
 
 	if (!rule_find(qp->v.qp_type, from, to, &needs, &takes))
-		return TP_ROCE_REFUSE(dev, EINVAL, "queue pair 0x%x cannot go from %s to %s", qp->v.qp_num, a, b);
+		return TROCE_REFUSE(dev, EINVAL, "queue pair 0x%x cannot go from %s to %s", qp->v.qp_num, a, b);
 	mask &= ~IBV_QP_STATE;
 	if ((needs & ~mask) != 0)
-		return TP_ROCE_REFUSE(dev, EINVAL, "queue pair 0x%x from %s to %s needs %s (mask 0x%x, needed 0x%x)",
-				      qp->v.qp_num, a, b, attr_name(needs & ~mask), mask, needs);
+		return TROCE_REFUSE(dev, EINVAL, "queue pair 0x%x from %s to %s needs %s (mask 0x%x, needed 0x%x)",
+				    qp->v.qp_num, a, b, attr_name(needs & ~mask), mask, needs);
 	if ((mask & ~(needs | takes)) != 0)
-		return TP_ROCE_REFUSE(dev, EINVAL,
-				      "queue pair 0x%x from %s to %s takes no %s (mask 0x%x, allowed 0x%x)",
-				      qp->v.qp_num, a, b, attr_name(mask & ~(needs | takes)), mask, needs | takes);
+		return TROCE_REFUSE(dev, EINVAL, "queue pair 0x%x from %s to %s takes no %s (mask 0x%x, allowed 0x%x)",
+				    qp->v.qp_num, a, b, attr_name(mask & ~(needs | takes)), mask, needs | takes);
 	return 0;
 }
 
 /* What is wrong with numbers: all those of mask that have a range. */
 static int
-range_check(const struct tp_roce_qp *qp, const struct ibv_qp_attr *a, int mask)
+range_check(const struct troce_qp *qp, const struct ibv_qp_attr *a, int mask)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(qp->v.context);
+	struct troce_dev *dev = troce_dev_of(qp->v.context);
 	const struct ibv_device_attr *d = &dev->attr;
 	const struct {
 		int bit;
@@ -165,40 +164,40 @@ range_check(const struct tp_roce_qp *qp, const struct ibv_qp_attr *a, int mask)
 
 	for (unsigned int i = 0; i < RTE_DIM(ranges); i++) {
 		if ((mask & ranges[i].bit) != 0 && (ranges[i].value < ranges[i].min || ranges[i].value > ranges[i].max))
-			return TP_ROCE_REFUSE(dev, EINVAL, "queue pair 0x%x: %s %u is not in %u..%u", qp->v.qp_num,
-					      attr_name(ranges[i].bit), ranges[i].value, ranges[i].min, ranges[i].max);
+			return TROCE_REFUSE(dev, EINVAL, "queue pair 0x%x: %s %u is not in %u..%u", qp->v.qp_num,
+					    attr_name(ranges[i].bit), ranges[i].value, ranges[i].min, ranges[i].max);
 	}
 	return 0;
 }
 
 int
-tp_roce_qp_attr_check(const struct tp_roce_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to,
-		      const struct ibv_qp_attr *attr, int mask)
+troce_qp_attr_check(const struct troce_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to,
+		    const struct ibv_qp_attr *attr, int mask)
 {
 	const unsigned int known =
 		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-	struct tp_roce_dev *dev = tp_roce_dev_of(qp->v.context);
+	struct troce_dev *dev = troce_dev_of(qp->v.context);
 	int err;
 
 	if ((mask & IBV_QP_CUR_STATE) != 0 && attr->cur_qp_state != from)
-		return TP_ROCE_REFUSE(dev, EINVAL, "queue pair 0x%x is in %s, not in %s", qp->v.qp_num,
-				      tp_roce_qp_state_name(from), tp_roce_qp_state_name(attr->cur_qp_state));
+		return TROCE_REFUSE(dev, EINVAL, "queue pair 0x%x is in %s, not in %s", qp->v.qp_num,
+				    troce_qp_state_name(from), troce_qp_state_name(attr->cur_qp_state));
 	err = mask_check(qp, from, to, mask);
 	if (err == 0)
 		err = range_check(qp, attr, mask);
 	if (err != 0)
 		return err;
 	if ((mask & IBV_QP_ACCESS_FLAGS) != 0 && (attr->qp_access_flags & ~known) != 0)
-		return TP_ROCE_REFUSE(dev, EINVAL, "queue pair 0x%x: qp_access_flags 0x%x, only 0x%x are known",
-				      qp->v.qp_num, attr->qp_access_flags, known);
+		return TROCE_REFUSE(dev, EINVAL, "queue pair 0x%x: qp_access_flags 0x%x, only 0x%x are known",
+				    qp->v.qp_num, attr->qp_access_flags, known);
 	if ((mask & IBV_QP_ALT_PATH) != 0)
-		return TP_ROCE_REFUSE(dev, EINVAL, "queue pair 0x%x: alt_ah_attr: a RoCE port has no alternate path",
-				      qp->v.qp_num);
+		return TROCE_REFUSE(dev, EINVAL, "queue pair 0x%x: alt_ah_attr: a RoCE port has no alternate path",
+				    qp->v.qp_num);
 	return 0;
 }
 
 void
-tp_roce_qp_attr_merge(struct ibv_qp_attr *to, const struct ibv_qp_attr *attr, int mask)
+troce_qp_attr_merge(struct ibv_qp_attr *to, const struct ibv_qp_attr *attr, int mask)
 {
 #define MERGE(bit, field)                                                                                              \
 	do {                                                                                                           \

@@ -4,41 +4,41 @@
 /* Shared receive queues (10.2.9). */
 #include <errno.h>
 
-#include "front.h"
+#include "lib/roce/port/front.h"
 
-static struct tp_roce_srq *
+static struct troce_srq *
 srq_of(struct ibv_srq *srq)
 {
-	return (struct tp_roce_srq *)srq;
+	return (struct troce_srq *)srq;
 }
 
 static int
-create_check(struct tp_roce_dev *dev, const struct ibv_srq_attr *a)
+create_check(struct troce_dev *dev, const struct ibv_srq_attr *a)
 {
 	if (dev->prov->create_srq == NULL)
-		return TP_ROCE_REFUSE(dev, EOPNOTSUPP, "provider %s has no shared receive queues", dev->prov->name);
+		return TROCE_REFUSE(dev, EOPNOTSUPP, "provider %s has no shared receive queues", dev->prov->name);
 	if (a->max_wr < 1 || a->max_wr > (uint32_t)dev->attr.max_srq_wr)
-		return TP_ROCE_REFUSE(dev, EINVAL, "max_wr %u of a shared receive queue is not in 1..%d", a->max_wr,
-				      dev->attr.max_srq_wr);
+		return TROCE_REFUSE(dev, EINVAL, "max_wr %u of a shared receive queue is not in 1..%d", a->max_wr,
+				    dev->attr.max_srq_wr);
 	if (a->max_sge > (uint32_t)dev->attr.max_srq_sge)
-		return TP_ROCE_REFUSE(dev, EINVAL, "max_sge %u of a shared receive queue is not in 0..%d", a->max_sge,
-				      dev->attr.max_srq_sge);
+		return TROCE_REFUSE(dev, EINVAL, "max_sge %u of a shared receive queue is not in 0..%d", a->max_sge,
+				    dev->attr.max_srq_sge);
 	return 0;
 }
 
 struct ibv_srq *
 tp_roce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(pd->context);
+	struct troce_dev *dev = troce_dev_of(pd->context);
 	struct ibv_srq_attr granted = init->attr;
-	struct tp_roce_srq *srq;
+	struct troce_srq *srq;
 	int err = create_check(dev, &init->attr);
 
 	if (err != 0) {
 		errno = err;
 		return NULL;
 	}
-	srq = tp_roce_obj_alloc(dev, dev->prov->srq_size, sizeof(*srq));
+	srq = troce_obj_alloc(dev, dev->prov->srq_size, sizeof(*srq));
 	if (srq == NULL)
 		return NULL;
 	srq->v.context = pd->context;
@@ -48,8 +48,8 @@ tp_roce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
 	pthread_cond_init(&srq->v.cond, NULL);
 	granted.max_sge = RTE_MAX(granted.max_sge, 1u);
 	granted.srq_limit = 0; /* 11.2.3.1: armed by modifying only */
-	tp_roce_lock(dev);
-	err = tp_roce_room(dev, "shared receive queues", dev->srqs, dev->attr.max_srq);
+	troce_lock(dev);
+	err = troce_room(dev, "shared receive queues", dev->srqs, dev->attr.max_srq);
 	if (err == 0)
 		err = dev->prov->create_srq(srq, &granted);
 	if (err == 0) {
@@ -58,87 +58,86 @@ tp_roce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
 		init->attr.max_wr = granted.max_wr;
 		init->attr.max_sge = granted.max_sge;
 		dev->srqs++;
-		((struct tp_roce_pd *)pd)->refs++;
+		((struct troce_pd *)pd)->refs++;
 	}
-	tp_roce_unlock(dev);
-	return tp_roce_made(srq, err);
+	troce_unlock(dev);
+	return troce_made(srq, err);
 }
 
 int
 tp_roce_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int attr_mask)
 {
-	struct tp_roce_srq *srq = srq_of(ibsrq);
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibsrq->context);
+	struct troce_srq *srq = srq_of(ibsrq);
+	struct troce_dev *dev = troce_dev_of(ibsrq->context);
 	int err;
 
 	if (attr_mask != IBV_SRQ_LIMIT)
-		return TP_ROCE_REFUSE(dev, EINVAL,
-				      "mask 0x%x of a shared receive queue's attributes is not 0x%x: its size stays",
-				      attr_mask, IBV_SRQ_LIMIT);
+		return TROCE_REFUSE(dev, EINVAL,
+				    "mask 0x%x of a shared receive queue's attributes is not 0x%x: its size stays",
+				    attr_mask, IBV_SRQ_LIMIT);
 	if (attr->srq_limit > srq->max_wr)
-		return TP_ROCE_REFUSE(dev, EINVAL, "srq_limit %u is not in 0..%u", attr->srq_limit, srq->max_wr);
-	tp_roce_lock(dev);
+		return TROCE_REFUSE(dev, EINVAL, "srq_limit %u is not in 0..%u", attr->srq_limit, srq->max_wr);
+	troce_lock(dev);
 	err = dev->prov->modify_srq(srq, attr, attr_mask);
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	return err;
 }
 
 int
 tp_roce_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 {
-	struct tp_roce_srq *srq = srq_of(ibsrq);
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibsrq->context);
+	struct troce_srq *srq = srq_of(ibsrq);
+	struct troce_dev *dev = troce_dev_of(ibsrq->context);
 	int err;
 
 	*attr = (struct ibv_srq_attr){.max_wr = srq->max_wr, .max_sge = srq->max_sge};
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	err = dev->prov->query_srq(srq, attr);
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	return err;
 }
 
 int
 tp_roce_recall_srq(struct ibv_srq *ibsrq, void (*fn)(void *arg, uint64_t wr_id), void *arg)
 {
-	struct tp_roce_srq *srq = srq_of(ibsrq);
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibsrq->context);
+	struct troce_srq *srq = srq_of(ibsrq);
+	struct troce_dev *dev = troce_dev_of(ibsrq->context);
 	int err;
 
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	if (dev->prov->recall_srq == NULL)
-		err = TP_ROCE_REFUSE(dev, EOPNOTSUPP, "provider %s does not give back what was posted",
-				     dev->prov->name);
+		err = TROCE_REFUSE(dev, EOPNOTSUPP, "provider %s does not give back what was posted", dev->prov->name);
 	else if (srq->refs != 0)
-		err = TP_ROCE_REFUSE(dev, EBUSY, "shared receive queue %u is in use by %u queue pair(s)", ibsrq->handle,
-				     srq->refs);
+		err = TROCE_REFUSE(dev, EBUSY, "shared receive queue %u is in use by %u queue pair(s)", ibsrq->handle,
+				   srq->refs);
 	else
 		err = dev->prov->recall_srq(srq, fn, arg);
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	return err;
 }
 
 int
 tp_roce_destroy_srq(struct ibv_srq *ibsrq)
 {
-	struct tp_roce_srq *srq = srq_of(ibsrq);
-	struct tp_roce_dev *dev = tp_roce_dev_of(ibsrq->context);
+	struct troce_srq *srq = srq_of(ibsrq);
+	struct troce_dev *dev = troce_dev_of(ibsrq->context);
 	int err;
 
-	tp_roce_lock(dev);
+	troce_lock(dev);
 	if (srq->refs != 0)
-		err = TP_ROCE_REFUSE(dev, EBUSY, "shared receive queue %u is in use by %u queue pair(s)", ibsrq->handle,
-				     srq->refs);
+		err = TROCE_REFUSE(dev, EBUSY, "shared receive queue %u is in use by %u queue pair(s)", ibsrq->handle,
+				   srq->refs);
 	else
 		err = dev->prov->destroy_srq(srq);
 	if (err == 0) {
 		dev->srqs--;
-		((struct tp_roce_pd *)ibsrq->pd)->refs--;
-		tp_roce_async_discard(dev, srq);
+		((struct troce_pd *)ibsrq->pd)->refs--;
+		troce_async_discard(dev, srq);
 	}
-	tp_roce_unlock(dev);
+	troce_unlock(dev);
 	if (err != 0)
 		return err;
-	tp_roce_settle(&ibsrq->mutex, &ibsrq->cond, &ibsrq->events_completed, &srq->async_events);
-	tp_roce_obj_free(srq);
+	troce_settle(&ibsrq->mutex, &ibsrq->cond, &ibsrq->events_completed, &srq->async_events);
+	troce_obj_free(srq);
 	return 0;
 }

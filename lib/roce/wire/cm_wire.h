@@ -6,8 +6,8 @@
  * IP addresses carry in their private data (annex A11). Each message is a struct of numbers and a table of where their
  * bits are; one encoder and one decoder serve them all.
  */
-#ifndef TP_ROCE_CM_WIRE_H
-#define TP_ROCE_CM_WIRE_H
+#ifndef ROCE_WIRE_CM_WIRE_H
+#define ROCE_WIRE_CM_WIRE_H
 
 #include <stddef.h>
 
@@ -224,4 +224,4 @@ cm_time_ns(uint8_t code)
 	return 4096ull << (code & 31);
 }
 
-#endif /* TP_ROCE_CM_WIRE_H */
+#endif /* ROCE_WIRE_CM_WIRE_H */

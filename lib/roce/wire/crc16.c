@@ -26,7 +26,7 @@ table_init(void)
 }
 
 uint16_t
-tp_crc16_scalar(uint16_t r, const void *data, size_t len)
+troce_crc16_scalar(uint16_t r, const void *data, size_t len)
 {
 	const uint8_t *p = data;
 
@@ -55,15 +55,15 @@ crc16_fold(uint16_t reg, const uint8_t *p, size_t len)
 }
 
 uint16_t
-tp_crc16(uint16_t reg, const void *p, size_t len)
+troce_crc16(uint16_t reg, const void *p, size_t len)
 {
-	return can_fold && len >= FOLD_MIN ? crc16_fold(reg, p, len) : tp_crc16_scalar(reg, p, len);
+	return can_fold && len >= FOLD_MIN ? crc16_fold(reg, p, len) : troce_crc16_scalar(reg, p, len);
 }
 #else
 uint16_t
-tp_crc16(uint16_t reg, const void *p, size_t len)
+troce_crc16(uint16_t reg, const void *p, size_t len)
 {
-	return tp_crc16_scalar(reg, p, len);
+	return troce_crc16_scalar(reg, p, len);
 }
 #endif
 

@@ -2,17 +2,17 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The variant CRC of InfiniBand links (IBTA 7.8.2) in pieces: the register goes in and out as it is, without the last complement. */
-#ifndef TP_ROCE_CRC16_H
-#define TP_ROCE_CRC16_H
+#ifndef ROCE_WIRE_CRC16_H
+#define ROCE_WIRE_CRC16_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define TP_CRC16_INIT 0xffffu
+#define TROCE_CRC16_INIT 0xffffu
 
 /* By carry-less multiplication where the CPU has it and the piece is long enough, else by tables. Any thread. */
-uint16_t tp_crc16(uint16_t reg, const void *p, size_t len);
+uint16_t troce_crc16(uint16_t reg, const void *p, size_t len);
 /* The second way alone: what the first is compared with. */
-uint16_t tp_crc16_scalar(uint16_t reg, const void *p, size_t len);
+uint16_t troce_crc16_scalar(uint16_t reg, const void *p, size_t len);
 
-#endif /* TP_ROCE_CRC16_H */
+#endif /* ROCE_WIRE_CRC16_H */

@@ -7,7 +7,7 @@
 #include "crc_fold.h"
 
 uint32_t
-tp_crc32_scalar(uint32_t reg, const void *p, size_t len)
+troce_crc32_scalar(uint32_t reg, const void *p, size_t len)
 {
 	const Bytef *b = p;
 
@@ -46,16 +46,16 @@ crc32_fold(uint32_t reg, const uint8_t *p, size_t len)
 }
 
 uint32_t
-tp_crc32(uint32_t reg, const void *p, size_t len)
+troce_crc32(uint32_t reg, const void *p, size_t len)
 {
 	const uint8_t *b = p;
 
-	return can_fold && len >= FOLD_MIN ? crc32_fold(reg, b, len) : tp_crc32_scalar(reg, b, len);
+	return can_fold && len >= FOLD_MIN ? crc32_fold(reg, b, len) : troce_crc32_scalar(reg, b, len);
 }
 #else
 uint32_t
-tp_crc32(uint32_t reg, const void *p, size_t len)
+troce_crc32(uint32_t reg, const void *p, size_t len)
 {
-	return tp_crc32_scalar(reg, p, len);
+	return troce_crc32_scalar(reg, p, len);
 }
 #endif

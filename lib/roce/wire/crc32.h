@@ -2,17 +2,17 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* CRC-32 of IEEE 802.3 in pieces: the register goes in and out as it is, without the first and last complement. */
-#ifndef TP_ROCE_CRC32_H
-#define TP_ROCE_CRC32_H
+#ifndef ROCE_WIRE_CRC32_H
+#define ROCE_WIRE_CRC32_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define TP_CRC32_INIT 0xffffffffu
+#define TROCE_CRC32_INIT 0xffffffffu
 
 /* By carry-less multiplication where the CPU has it and the piece is long enough, else by zlib. Any thread. */
-uint32_t tp_crc32(uint32_t reg, const void *p, size_t len);
+uint32_t troce_crc32(uint32_t reg, const void *p, size_t len);
 /* The second way alone: what the first is compared with. */
-uint32_t tp_crc32_scalar(uint32_t reg, const void *p, size_t len);
+uint32_t troce_crc32_scalar(uint32_t reg, const void *p, size_t len);
 
-#endif /* TP_ROCE_CRC32_H */
+#endif /* ROCE_WIRE_CRC32_H */

@@ -5,8 +5,8 @@
  * CRCs of reflected polynomials of degree 32 by carry-less multiplication, 64 bytes a turn ("Fast CRC Computation for
  * Generic Polynomials Using PCLMULQDQ", Intel 2009).
  */
-#ifndef TP_ROCE_CRC_FOLD_H
-#define TP_ROCE_CRC_FOLD_H
+#ifndef ROCE_WIRE_CRC_FOLD_H
+#define ROCE_WIRE_CRC_FOLD_H
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -111,4 +111,4 @@ crc_can_fold(void)
 }
 #endif /* __x86_64__ */
 
-#endif /* TP_ROCE_CRC_FOLD_H */
+#endif /* ROCE_WIRE_CRC_FOLD_H */

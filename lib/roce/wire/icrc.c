@@ -22,40 +22,41 @@ mask_ipv6(uint8_t *h)
 
 /* What the CRC begins with, as it counts; its length. */
 static uint32_t
-put_masked(enum tp_icrc_net kind, const uint8_t *net, uint8_t *h)
+put_masked(enum troce_icrc_net kind, const uint8_t *net, uint8_t *h)
 {
-	uint32_t len = kind == TP_ICRC_IPV4_UDP ? IPV4_LEN + UDP_LEN : IPV6_LEN + (kind == TP_ICRC_GRH ? 0 : UDP_LEN);
+	uint32_t len =
+		kind == TROCE_ICRC_IPV4_UDP ? IPV4_LEN + UDP_LEN : IPV6_LEN + (kind == TROCE_ICRC_GRH ? 0 : UDP_LEN);
 	uint8_t *n = h + LRH_STAND_IN;
 
 	memset(h, 0xff, LRH_STAND_IN);
 	memcpy(n, net, len);
-	if (kind == TP_ICRC_IPV4_UDP) {
+	if (kind == TROCE_ICRC_IPV4_UDP) {
 		n[1] = 0xff; /* type of service */
 		n[8] = 0xff; /* time to live */
 		memset(n + 10, 0xff, 2);
 	} else {
 		mask_ipv6(n);
 	}
-	if (kind != TP_ICRC_GRH)
+	if (kind != TROCE_ICRC_GRH)
 		memset(n + len - 2, 0xff, 2); /* UDP checksum */
 	return LRH_STAND_IN + len;
 }
 
 uint32_t
-tp_icrc_net(enum tp_icrc_net kind, const uint8_t *net)
+troce_icrc_net(enum troce_icrc_net kind, const uint8_t *net)
 {
 	uint8_t h[LRH_STAND_IN + IPV6_LEN + UDP_LEN];
 
-	return tp_crc32(TP_CRC32_INIT, h, put_masked(kind, net, h));
+	return troce_crc32(TROCE_CRC32_INIT, h, put_masked(kind, net, h));
 }
 
 uint32_t
-tp_icrc_start(enum tp_icrc_net kind, const uint8_t *net, const uint8_t bth[12])
+troce_icrc_start(enum troce_icrc_net kind, const uint8_t *net, const uint8_t bth[12])
 {
 	uint8_t h[LRH_STAND_IN + IPV6_LEN + UDP_LEN + IB_BTH_LEN];
 	uint32_t len = put_masked(kind, net, h);
 
 	memcpy(h + len, bth, IB_BTH_LEN);
 	h[len + 4] = 0xff;
-	return tp_crc32(TP_CRC32_INIT, h, len + IB_BTH_LEN);
+	return troce_crc32(TROCE_CRC32_INIT, h, len + IB_BTH_LEN);
 }

@@ -2,28 +2,28 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The invariant CRC of RoCE packets (IBTA annexes A16.4, A17.3.3): fields that may change on the way count as ones. */
-#ifndef TP_ROCE_ICRC_H
-#define TP_ROCE_ICRC_H
+#ifndef ROCE_WIRE_ICRC_H
+#define ROCE_WIRE_ICRC_H
 
 #include <stdint.h>
 
 #include "crc32.h"
 
 /* What stands in front of the BTH. */
-enum tp_icrc_net {
-	TP_ICRC_GRH,      /* RoCE v1: 40 bytes */
-	TP_ICRC_IPV4_UDP, /* RoCE v2: 20 + 8 bytes, no options */
-	TP_ICRC_IPV6_UDP, /* RoCE v2: 40 + 8 bytes */
+enum troce_icrc_net {
+	TROCE_ICRC_GRH,      /* RoCE v1: 40 bytes */
+	TROCE_ICRC_IPV4_UDP, /* RoCE v2: 20 + 8 bytes, no options */
+	TROCE_ICRC_IPV6_UDP, /* RoCE v2: 40 + 8 bytes */
 };
 
 /* The register in front of the BTH, which goes on with byte 4 as 0xff; net: where the GRH or IP header starts. */
-uint32_t tp_icrc_net(enum tp_icrc_net kind, const uint8_t *net);
-/* The register behind the BTH; net: where the GRH or IP header starts. The rest of the packet goes on by tp_crc32. */
-uint32_t tp_icrc_start(enum tp_icrc_net kind, const uint8_t *net, const uint8_t bth[12]);
+uint32_t troce_icrc_net(enum troce_icrc_net kind, const uint8_t *net);
+/* The register behind the BTH; net: where the GRH or IP header starts. The rest of the packet goes on by troce_crc32. */
+uint32_t troce_icrc_start(enum troce_icrc_net kind, const uint8_t *net, const uint8_t bth[12]);
 
 /* What the four bytes at the end hold. */
 static inline void
-tp_icrc_put(uint32_t reg, uint8_t out[4])
+troce_icrc_put(uint32_t reg, uint8_t out[4])
 {
 	reg = ~reg;
 	out[0] = (uint8_t)reg;
@@ -32,4 +32,4 @@ tp_icrc_put(uint32_t reg, uint8_t out[4])
 	out[3] = (uint8_t)(reg >> 24);
 }
 
-#endif /* TP_ROCE_ICRC_H */
+#endif /* ROCE_WIRE_ICRC_H */

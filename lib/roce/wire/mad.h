@@ -3,10 +3,10 @@
  */
 /*
  * Management datagrams (IBTA 1.4, chapter 13): the common header, and what QP1 answers by itself. A datagram is always
- * TP_ROCE_MAD_SIZE bytes. Pure code: nothing here sends or keeps state.
+ * TROCE_MAD_SIZE bytes. Pure code: nothing here sends or keeps state.
  */
-#ifndef TP_ROCE_MAD_H
-#define TP_ROCE_MAD_H
+#ifndef ROCE_WIRE_MAD_H
+#define ROCE_WIRE_MAD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,4 +85,4 @@ enum mad_verdict mad_receive(uint8_t mad[MAD_SIZE], const struct mad_port_counte
 /* The common header of a datagram; the rest is cleared. */
 void mad_init(uint8_t mad[MAD_SIZE], uint8_t class, uint8_t class_version, uint8_t method, uint16_t attr, uint64_t tid);
 
-#endif /* TP_ROCE_MAD_H */
+#endif /* ROCE_WIRE_MAD_H */

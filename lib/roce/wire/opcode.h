@@ -5,8 +5,8 @@
  * The table of opcodes (IBTA 9.2.1, table 38): what each of the 256 values is, which headers follow the BTH, and where
  * the packet stands in its message. Every value has an entry; undefined ones say so.
  */
-#ifndef TP_ROCE_OPCODE_H
-#define TP_ROCE_OPCODE_H
+#ifndef ROCE_WIRE_OPCODE_H
+#define ROCE_WIRE_OPCODE_H
 
 #include <stdint.h>
 
@@ -79,4 +79,4 @@ struct ib_opcode {
 
 extern const struct ib_opcode ib_opcodes[256];
 
-#endif /* TP_ROCE_OPCODE_H */
+#endif /* ROCE_WIRE_OPCODE_H */

@@ -5,8 +5,8 @@
  * Headers of the InfiniBand transport as they lie on a wire (IBTA 1.4, chapter 9). Fields are read and written by name;
  * nothing here keeps state.
  */
-#ifndef TP_ROCE_WIRE_H
-#define TP_ROCE_WIRE_H
+#ifndef ROCE_WIRE_WIRE_H
+#define ROCE_WIRE_WIRE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -199,4 +199,4 @@ enum ib_nak {
 	IB_NAK_INVALID_RD = 0x64,
 };
 
-#endif /* TP_ROCE_WIRE_H */
+#endif /* ROCE_WIRE_WIRE_H */

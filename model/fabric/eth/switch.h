@@ -14,12 +14,12 @@
  *   switch_stats.c  counters
  *   switch_wire.c   the wire between a card and a port
  */
-#ifndef TPM_SWITCH_H
-#define TPM_SWITCH_H
+#ifndef MODEL_FABRIC_ETH_SWITCH_H
+#define MODEL_FABRIC_ETH_SWITCH_H
 
 #include <pthread.h>
 
-#include "datapath.h"
+#include "model/frame/frame.h"
 #include "tp_switch.h"
 
 /* Preamble, start delimiter and gap of a frame on a link, and its FCS (IEEE 802.3, 1 and 4.4) */
@@ -208,4 +208,4 @@ sw_append(struct sw_list *l, struct sw_buf *b)
 	l->tail = b;
 }
 
-#endif /* TPM_SWITCH_H */
+#endif /* MODEL_FABRIC_ETH_SWITCH_H */

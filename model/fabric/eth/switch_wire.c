@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "plug.h"
+#include "model/fabric/plug.h"
 #include "switch.h"
 
 _Static_assert(TP_SWITCH_TEXT >= TPM_PLUG_TEXT, "a refusal fits");

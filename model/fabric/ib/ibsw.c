@@ -7,8 +7,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "model/fabric/plug.h"
+#include "model/frame/frame.h"
 #include "ibsw.h"
-#include "plug.h"
 
 #define PORTS_DEFAULT 8u
 #define CREDIT_MIN 4608u

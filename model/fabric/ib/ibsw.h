@@ -10,13 +10,13 @@
  *   ibsw_sma.c   subnet management: attributes
  *   ibsw_pcap.c  capture of a port
  */
-#ifndef TPM_IBSW_H
-#define TPM_IBSW_H
+#ifndef MODEL_FABRIC_IB_IBSW_H
+#define MODEL_FABRIC_IB_IBSW_H
 
 #include <pthread.h>
 #include <stdio.h>
 
-#include "ib.h"
+#include "model/card/model_priv.h"
 #include "tp_ibswitch.h"
 
 #define IBSW_VLS 16u
@@ -90,4 +90,4 @@ bool ibsw_sma(struct ibsw_port *in, uint8_t *mad);
 int ibsw_capture_open(struct ibsw_port *p, const char *path);
 void ibsw_capture(struct ibsw_port *p, uint64_t now, const uint8_t *packet, uint32_t len);
 
-#endif /* TPM_IBSW_H */
+#endif /* MODEL_FABRIC_IB_IBSW_H */

@@ -4,8 +4,9 @@
 /* Packets through the InfiniBand switch: where they go, where they wait, who may send more [IBTA 18.2]. */
 #include <stdlib.h>
 
+#include "lib/roce/wire/wire.h"
+#include "model/frame/ib_wire.h"
 #include "ibsw.h"
-#include "wire.h"
 
 #define HOQ_FOREVER 20u /* from this code on a packet may wait without end */
 #define HOQ_UNIT_NS 4096u

@@ -2,8 +2,10 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Datagrams that the InfiniBand switch handles itself: SMPs by directed route and by LID, performance management. */
+#include "model/ib/ib.h"
+#include "lib/roce/wire/wire.h"
+#include "model/frame/ib_wire.h"
 #include "ibsw.h"
-#include "wire.h"
 
 #define HEAD (IB_BTH_LEN + IB_DETH_LEN)
 #define GRH_HOP_LIMIT_AT 7u

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 
+#include "model/frame/ib_wire.h"
 #include "ibsw.h"
 
 #define MAGIC_NS 0xa1b23c4du

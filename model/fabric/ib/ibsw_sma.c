@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The subnet management agent of the InfiniBand switch [WF 9.2, IBTA 14.2.5]. */
+#include "model/ib/ib.h"
 #include "ibsw.h"
 
 #define DEVICE_ID 0xb924u    /* a switch of 24 ports of the same vendor */

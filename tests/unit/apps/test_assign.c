@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "fwd.h"
+#include "apps/triplane/fwd/fwd.h"
 
 #define MAX 8u
 

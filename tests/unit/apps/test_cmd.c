@@ -7,11 +7,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "cmd.h"
+#include "apps/triplane/cli/cmd.h"
 
 static struct cmd_args seen;
 static char seen_text[256];
@@ -57,6 +58,8 @@ static const struct cmd table[] = {
 	{"T", "cores {l:list}", "", take, false},
 	{"T", "say {text:rest}", "", take, false},
 	{"T", "fail", "", busy, false},
+	{"Paint", "tint {text:rest=@colour}",
+	 "Says of what colour, or of which colours, everything is to be from now on, and no other.", take, false},
 };
 
 static struct cmd_reg *
@@ -172,6 +175,45 @@ completion(void **state)
 	assert_int_equal(cmd_complete(reg, "set burst ", words, 16, &typed), 1);
 	assert_int_equal(typed, 1);
 	assert_int_equal(cmd_complete(reg, "nothing ", words, 16, &typed), 0);
+	/* Each word of a rest. */
+	assert_int_equal(cmd_complete(reg, "tint ", words, 16, &typed), 2);
+	assert_int_equal(typed, 0);
+	assert_int_equal(cmd_complete(reg, "tint red sky g", words, 16, &typed), 1);
+	assert_string_equal(words[0], "green");
+	cmd_reg_free(reg);
+}
+
+/* Lines of no more than 79 characters; which of the words are in it. */
+static void
+check_help(struct cmd_reg *reg, const char *topic, const char *in, const char *out)
+{
+	char *text = NULL, *line, *save = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_int_equal(cmd_help(reg, topic, f), 0);
+	fclose(f);
+	if (strstr(text, in) == NULL || strstr(text, out) != NULL)
+		fail_msg("help %s: %s", topic, text);
+	for (line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
+		assert_true(strlen(line) <= 79);
+	free(text);
+}
+
+static void
+help(void **state)
+{
+	static const struct cmd_topic topics[] = {{"Paint", "what colours there are"}};
+	struct cmd_reg *reg = make();
+
+	(void)state;
+	cmd_reg_topics(reg, topics, 1);
+	check_help(reg, NULL, "  Paint           what colours there are\n", "tint");
+	check_help(reg, "paint", "tint <text>", "burst");
+	check_help(reg, "pa", "tint <text>", "burst");
+	check_help(reg, "set bu", "<n>: 1..512", "colour");
+	check_help(reg, "all", "burst", "1..512");
+	assert_int_equal(cmd_help(reg, "burst", stdout), -ENOENT);
 	cmd_reg_free(reg);
 }
 
@@ -195,10 +237,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_lines),
-		cmocka_unit_test(bad_lines),
-		cmocka_unit_test(completion),
-		cmocka_unit_test(bad_tables),
+		cmocka_unit_test(good_lines), cmocka_unit_test(bad_lines),  cmocka_unit_test(completion),
+		cmocka_unit_test(help),       cmocka_unit_test(bad_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

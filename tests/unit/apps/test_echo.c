@@ -12,7 +12,7 @@
 
 #include <rte_mbuf.h>
 
-#include "echo.h"
+#include "apps/triplane/traffic/echo.h"
 
 struct bytes {
 	const uint8_t *data;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "gen.h"
+#include "apps/triplane/traffic/gen.h"
 
 static const struct rte_ether_addr src = {{0x02, 0, 0, 0, 0, 1}}, dst = {{0x02, 0, 0, 0, 0, 2}};
 

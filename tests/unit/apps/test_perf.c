@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "perf.h"
+#include "apps/triplane/fwd/perf.h"
 
 /* A port that receives and sends 1 Mpkt/s with ease: half of its polls find 8 packets. */
 static struct perf *
@@ -161,6 +161,32 @@ test_ring(void **state)
 	judged(p, PERF_RING, "512 descriptors", "8.0 us");
 }
 
+/* 2000 frames are lost in half a second of 500000: the time of 2 ms, in which the lcore was not on its CPU. */
+static void
+test_off_cpu(void **state)
+{
+	struct perf *p = easy_port();
+
+	p->missed = 2000;
+	p->rx[0].lcore.away = p->rx[1].lcore.away = 0.003;
+	judged(p, PERF_CPU, "0.3 %", "2000 frames");
+	p = easy_port();
+	p->missed = 2000;
+	p->rx[0].lcore.stolen = p->rx[1].lcore.stolen = 0.02;
+	judged(p, PERF_CPU, "steal", "host");
+	/* It was away for a time that explains none of what was lost. */
+	p = easy_port();
+	p->missed = 200000;
+	p->rx[0].lcore.away = p->rx[1].lcore.away = 0.003;
+	judged(p, PERF_RING, "200000 frames", "at once");
+	/* Polls are as far apart as the ring is long. */
+	p = easy_port();
+	p->missed = 2000;
+	p->rx[0].polls = p->rx[1].polls = 3000;
+	p->rx[0].bin[0] = p->rx[1].bin[0] = 0;
+	judged(p, PERF_RING, "512 descriptors", "too few");
+}
+
 static void
 test_transmit(void **state)
 {
@@ -222,9 +248,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_idle_and_nothing), cmocka_unit_test(test_buffers),
-		cmocka_unit_test(test_busy_lcore),       cmocka_unit_test(test_ring),
-		cmocka_unit_test(test_transmit),         cmocka_unit_test(test_bins),
+		cmocka_unit_test(test_idle_and_nothing),
+		cmocka_unit_test(test_buffers),
+		cmocka_unit_test(test_busy_lcore),
+		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_off_cpu),
+		cmocka_unit_test(test_transmit),
+		cmocka_unit_test(test_bins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "exch.h"
-#include "stats.h"
+#include "apps/roce_common/exch.h"
+#include "apps/roce_common/stats.h"
 
 struct row {
 	const uint64_t *v;

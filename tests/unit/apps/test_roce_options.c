@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "perf.h"
-#include "pingpong.h"
-#include "rping.h"
+#include "apps/perf/perf.h"
+#include "apps/pingpong/pingpong.h"
+#include "apps/tp_rping/rping.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_ARGS 32

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "rxwait.h"
+#include "apps/triplane/traffic/rxwait.h"
 
 static struct rxwait_conf
 conf(enum rxwait_mode mode)

@@ -5,7 +5,7 @@
 #ifndef TEST_CM_RIG_H
 #define TEST_CM_RIG_H
 
-#include "cm.h"
+#include "lib/ipoib/port/cm.h"
 #include "link_rig.h"
 
 #define MTU 65520u

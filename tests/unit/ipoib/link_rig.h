@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "conn.h"
-#include "view.h"
+#include "lib/ipoib/iface/conn.h"
+#include "lib/ipoib/iface/view.h"
 
 #define RIG_NODES 3
 #define RIG_QUEUE 256

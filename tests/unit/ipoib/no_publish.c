@@ -3,7 +3,7 @@
  */
 /* The control thread's part, where there is none. */
 #include "link_rig.h"
-#include "port.h"
+#include "lib/ipoib/port/port.h"
 
 void
 ipoib_publish(struct ipoib_port *p, struct ipoib_view *v)

@@ -6,7 +6,7 @@
 #define IPOIB_QUEUE_RIG_H
 
 #include "link_rig.h"
-#include "port.h"
+#include "lib/ipoib/port/port.h"
 
 #define QR_RINGS 128u
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "ipoib_addr.h"
+#include "lib/ipoib/wire/ipoib_addr.h"
 
 static void
 assert_mac(uint64_t guid, unsigned int mask, const char *want)

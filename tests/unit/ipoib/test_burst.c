@@ -10,7 +10,7 @@
 
 #include "ipoib_packets.h"
 #include "link_rig.h"
-#include "port.h"
+#include "lib/ipoib/port/port.h"
 
 #define RX_RING 64u
 #define TX_RING 64u

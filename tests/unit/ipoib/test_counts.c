@@ -7,7 +7,7 @@
 #include <rte_ethdev.h>
 
 #include "cm_rig.h"
-#include "pair.h"
+#include "lib/ipoib/failover/pair.h"
 
 #define ROUNDS 30000u
 #define RESETS 100u

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "link_rig.h"
-#include "port.h"
+#include "lib/ipoib/port/port.h"
 #include "tp_mad_service.h"
 
 #define PKEY 0x8001u

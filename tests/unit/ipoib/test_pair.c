@@ -4,9 +4,9 @@
 /* Failover pairs: who carries, in virtual time; what goes with the traffic from one interface to the other. */
 #include <errno.h>
 
-#include "carry.h"
+#include "lib/ipoib/iface/carry.h"
 #include "link_rig.h"
-#include "pair_state.h"
+#include "lib/ipoib/failover/pair_state.h"
 
 #define IP_A 0x0a000001u
 #define IP_B 0x0a000002u

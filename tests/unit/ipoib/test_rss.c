@@ -96,7 +96,7 @@ shares(void **state)
 		assert_true(of[i] == 10 || of[i] == 11);
 	same_as_asked();
 	assert_int_equal(card.types, 0x3f);
-	assert_memory_equal(card.key, tp_rss_default_key, sizeof(card.key));
+	assert_memory_equal(card.key, reta_rss_default_key, sizeof(card.key));
 	assert_int_equal(port.num_own, TX + 1);
 	/* No queue sends by the number of the address, nor receives by its own. */
 	for (i = 0; i < TX; i++)
@@ -200,7 +200,7 @@ static void
 changes_while_up(void **state)
 {
 	struct rte_eth_rss_reta_entry64 reta[2] = {{0}, {0}};
-	uint8_t key[TP_RSS_KEY_LEN], got[TP_RSS_KEY_LEN];
+	uint8_t key[RETA_RSS_KEY_LEN], got[RETA_RSS_KEY_LEN];
 	struct rte_eth_rss_conf conf = {
 		.rss_key = key, .rss_key_len = sizeof(key), .rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP};
 	struct ibv_qp *qp;

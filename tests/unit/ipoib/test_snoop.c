@@ -13,7 +13,7 @@
 #include <rte_common.h>
 
 #include "ipoib_packets.h"
-#include "snoop.h"
+#include "lib/ipoib/wire/snoop.h"
 
 struct heard {
 	unsigned int n;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "ipoib_packets.h"
-#include "xlate.h"
+#include "lib/ipoib/wire/xlate.h"
 
 static const struct rte_ether_addr our_mac = {{0xf4, 0x52, 0x14, 0x01, 0xb8, 0xa1}};
 static const struct rte_ether_addr peer_mac = {{0xf4, 0x52, 0x14, 0x01, 0xc0, 0x02}};

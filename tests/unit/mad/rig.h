@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "mad_fmt.h"
+#include "lib/mad/agent/mad_fmt.h"
 #include "tp_mad.h"
 
 #define RIG_PORTS 2

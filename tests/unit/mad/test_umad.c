@@ -16,7 +16,7 @@
 #include <infiniband/umad.h>
 
 #include "tp_umad.h"
-#include "umad_proto.h"
+#include "lib/mad/umad/umad_proto.h"
 
 struct fixture {
 	struct rig rig;
@@ -29,7 +29,7 @@ struct fixture {
 };
 
 static void
-describe(void *arg, struct umad_proto_port *port)
+describe(void *arg, struct tp_umad_desc *port)
 {
 	(void)arg;
 	snprintf(port->ca, sizeof(port->ca), "rig");

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "tp_umad.h"
-#include "umad_proto.h"
+#include "lib/mad/umad/umad_proto.h"
 
 static char dir[64], path[96], fifo[160];
 static struct rig r;
@@ -62,7 +62,7 @@ assert_kept(const char *name)
 }
 
 static void
-describe(void *arg, struct umad_proto_port *port)
+describe(void *arg, struct tp_umad_desc *port)
 {
 	(void)arg;
 	snprintf(port->ca, sizeof(port->ca), "card");

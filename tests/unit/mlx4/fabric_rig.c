@@ -8,7 +8,8 @@
 #define FLOW_AT 16u /* number of the flow, then of the frame; aligned, with a tag too */
 #define NUMBER_AT 20u
 #define LEARN_TICKS 20u
-#define LEARN_NS UINT64_C(200000000) /* of the machine's clock */
+#define LEARN_NS UINT64_C(200000000)       /* of the machine's clock, until copies of what taught the switch are gone */
+#define LEARN_MAX_NS UINT64_C(30000000000) /* nobody is that slow, but the cards' threads may have to wait for a CPU */
 
 static void
 name_of(unsigned int card, char name[32])
@@ -64,15 +65,29 @@ teach(uint16_t port, const struct rte_ether_addr *mac)
 	assert_int_equal(rte_eth_tx_burst(port, 0, &m, 1), 1);
 }
 
+/* Does the switch know an address of each card? Its threads run by the machine's clock. */
+static bool
+learnt(const struct fabric *f)
+{
+	struct tp_switch *sw = tp_switch_find("sw");
+	struct tp_switch_stats st;
+
+	assert_non_null(sw);
+	tp_switch_stats_get(sw, &st);
+	tp_switch_put(sw);
+	return st.macs >= f->cards;
+}
+
 static void
 learn(struct fabric *f)
 {
-	uint64_t end = f->now + (f->real ? LEARN_NS : LEARN_TICKS * f->step);
+	uint64_t begin = f->now, end = begin + (f->real ? LEARN_NS : LEARN_TICKS * f->step);
 	unsigned int i;
 	uint16_t q;
 
-	while (f->now < end)
+	while (f->now < end || (f->real && !learnt(f) && f->now < begin + LEARN_MAX_NS))
 		move(f);
+	assert_true(!f->real || learnt(f));
 	for (i = 0; i < f->cards; i++)
 		for (q = 0; q < rte_eth_devices[i].data->nb_rx_queues; q++)
 			rig_drain((uint16_t)i, q);

@@ -10,7 +10,7 @@
 #define FABRIC_RIG_H
 
 #include "card_trace.h"
-#include "qos.h"
+#include "drivers/mlx4/qos/qos.h"
 #include "rig.h"
 #include "tp_switch.h"
 

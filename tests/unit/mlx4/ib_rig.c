@@ -9,7 +9,7 @@
 #include <rte_byteorder.h>
 
 #include "ib_rig.h"
-#include "roce.h"
+#include "drivers/mlx4/verbs/verbs.h"
 
 #define RUNS 64
 #define RUN_MAX 10000

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "mad_port.h"
+#include "tp_mad_port.h"
 #include "rig.h"
 #include "tp_roce.h"
 

@@ -22,7 +22,7 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
-#include "mlx4_eth.h"
+#include "drivers/mlx4/port/port.h"
 #include "rte_pmd_mlx4.h"
 #include "tp_model.h"
 

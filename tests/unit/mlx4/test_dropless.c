@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "card_trace.h"
-#include "qos.h"
+#include "drivers/mlx4/qos/qos.h"
+#include "drivers/mlx4/rx/queue.h"
 #include "rig.h"
 
 #define NS_PER_MS UINT64_C(1000000)

@@ -17,6 +17,9 @@
 #define RACE_LOOPS 60u
 #define TOGGLE_US 50u
 
+/* Lives share nothing, so processes may share the series: "test_mlx4_faults 1 4" has the second of each four lives. */
+static unsigned int share, shares = 1;
+
 /* One life, in parts that a command may fail in. Returns the result of the part that failed. */
 enum part { CONFIGURE, START, UPDATE, STOP, CLOSE, PARTS };
 
@@ -190,7 +193,7 @@ fail_each(enum tp_fault kind)
 	before = rig_heap();
 	for (p = CONFIGURE; p < PARTS; p++) {
 		print_message("part %d: %u commands\n", (int)p, (unsigned int)count[p]);
-		for (n = 1; n <= count[p]; n++) {
+		for (n = 1 + share; n <= count[p]; n += shares) {
 			rig_log_begin();
 			rig_open("");
 			for (i = CONFIGURE; i < p; i++)
@@ -232,7 +235,7 @@ test_probe_refused(void **state)
 	rig_close();
 	before = rig_heap();
 	for (i = 0; i < RTE_DIM(op); i++)
-		for (n = 1; n <= 70; n++) {
+		for (n = 1 + share; n <= 70; n += shares) {
 			snprintf(args, sizeof(args), "run=step,fail=%s:%u:4", op[i], n);
 			if (rig_plug(RIG_DEV, args) == 0)
 				rig_unplug(RIG_DEV);
@@ -488,7 +491,7 @@ test_revive_refused(void **state)
 	rig_close();
 	print_message("%u commands\n", (unsigned int)commands);
 	assert_true(commands > 50);
-	for (nth = 1; nth <= commands; nth++) {
+	for (nth = 1 + share; nth <= commands; nth += shares) {
 		revive_refused(TP_FAULT_STATUS, nth);
 		revive_refused(TP_FAULT_CATAS, nth);
 		assert_int_equal(rig_heap(), before);
@@ -569,24 +572,25 @@ test_close_in_events(void **state)
 	assert_true(heard >= RACE_LOOPS);
 }
 
+#define SERIES 4 /* the others are the first share's */
+
 int
-main(void)
+main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_probe_refused),
-		cmocka_unit_test(test_each_refused),
-		cmocka_unit_test(test_each_catastrophe),
-		cmocka_unit_test(test_death_by_timeout),
-		cmocka_unit_test(test_death_by_catastrophe),
-		cmocka_unit_test(test_revive_after_timeout),
-		cmocka_unit_test(test_revive_after_catastrophe),
-		cmocka_unit_test(test_revive_refused),
-		cmocka_unit_test(test_link_change),
-		cmocka_unit_test(test_close_in_events),
+	const struct CMUnitTest faults[] = {
+		cmocka_unit_test(test_probe_refused),        cmocka_unit_test(test_each_refused),
+		cmocka_unit_test(test_each_catastrophe),     cmocka_unit_test(test_revive_refused),
+		cmocka_unit_test(test_death_by_timeout),     cmocka_unit_test(test_death_by_catastrophe),
+		cmocka_unit_test(test_revive_after_timeout), cmocka_unit_test(test_revive_after_catastrophe),
+		cmocka_unit_test(test_link_change),          cmocka_unit_test(test_close_in_events),
 	};
 
-	if (rig_eal("mlx4fault", "0") < 0)
+	if (argc == 3) {
+		share = (unsigned int)atoi(argv[1]);
+		shares = (unsigned int)atoi(argv[2]);
+	}
+	if (share >= shares || rig_eal("mlx4fault", "0") < 0)
 		return 1;
 	rig_pool();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return _cmocka_run_group_tests("faults", faults, share == 0 ? RTE_DIM(faults) : SERIES, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include <infiniband/verbs.h>
 #include <rte_byteorder.h>
 
-#include "cm_ib.h"
+#include "lib/roce/rdma/cm_ib.h"
 #include "ib_rig.h"
 
 #define SERVICE UINT64_C(0x1000000000000048)
@@ -16,8 +16,8 @@
 
 /* One who connects or is connected, and what it was told. */
 struct side {
-	struct tp_cm_owner owner;
-	struct tp_cm_service service;
+	struct troce_cm_owner owner;
+	struct troce_cm_service service;
 	struct tcm_conn *conn;
 	struct ir_end end;
 	union cm_any msg;
@@ -38,14 +38,14 @@ note(struct side *s, const struct tcm_event *ev)
 }
 
 static void
-on_conn(struct tp_cm_owner *owner, const struct tcm_event *ev)
+on_conn(struct troce_cm_owner *owner, const struct tcm_event *ev)
 {
 	note((struct side *)owner, ev);
 }
 
 /* A request becomes b's. */
 static void
-on_request(struct tp_cm_owner *owner, const struct tcm_event *ev)
+on_request(struct troce_cm_owner *owner, const struct tcm_event *ev)
 {
 	(void)owner;
 	assert_int_equal(ev->type, TCM_EV_REQ);
@@ -71,8 +71,8 @@ setup(void **state)
 	memset(&a, 0, sizeof(a));
 	memset(&b, 0, sizeof(b));
 	a.owner.event = b.owner.event = on_conn;
-	b.service = (struct tp_cm_service){.id = SERVICE, .owner = {.event = on_request}};
-	assert_int_equal(tp_cm_ib_listen(ir_ctx[1], &b.service), 0);
+	b.service = (struct troce_cm_service){.id = SERVICE, .owner = {.event = on_request}};
+	assert_int_equal(troce_cm_ib_listen(ir_ctx[1], &b.service), 0);
 	ir_end(&a.end, 0, IBV_QPT_RC);
 	ir_end(&b.end, 1, IBV_QPT_RC);
 	return 0;
@@ -81,11 +81,11 @@ setup(void **state)
 static void
 release(struct side *s, unsigned int port)
 {
-	(void)tp_cm_ib_lock(ir_ctx[port]);
+	(void)troce_cm_ib_lock(ir_ctx[port]);
 	if (s->conn != NULL)
 		tcm_release(s->conn);
 	s->conn = NULL;
-	tp_cm_ib_unlock();
+	troce_cm_ib_unlock();
 	ir_run();
 }
 
@@ -94,14 +94,14 @@ teardown(void **state)
 {
 	release(&a, 0);
 	release(&b, 1);
-	tp_cm_ib_unlisten(ir_ctx[1], &b.service);
+	troce_cm_ib_unlisten(ir_ctx[1], &b.service);
 	ir_end_free(&a.end);
 	ir_end_free(&b.end);
 	return ir_teardown(state);
 }
 
 static void
-path_to(struct tp_roce_path *p, unsigned int from, unsigned int to, bool grh)
+path_to(struct troce_path *p, unsigned int from, unsigned int to, bool grh)
 {
 	memset(p, 0, sizeof(*p));
 	p->type = IBV_GID_TYPE_IB;
@@ -116,7 +116,7 @@ path_to(struct tp_roce_path *p, unsigned int from, unsigned int to, bool grh)
 }
 
 static int
-ask(const struct tp_roce_path *path, uint64_t service)
+ask(const struct troce_path *path, uint64_t service)
 {
 	struct cm_req req = {.service_id = service,
 			     .qpn = a.end.qp->qp_num,
@@ -131,9 +131,9 @@ ask(const struct tp_roce_path *path, uint64_t service)
 			     .srq = 1,
 			     .path = {.ack_timeout = 14, .rate = IBV_RATE_10_GBPS},
 			     .private_data = {0, 0, 0, 0x48, 0, 0, 0xff, 0xf4}};
-	int rc = tcm_connect(tp_cm_ib_lock(ir_ctx[0]), path, &req, &a.owner, &a.conn);
+	int rc = tcm_connect(troce_cm_ib_lock(ir_ctx[0]), path, &req, &a.owner, &a.conn);
 
-	tp_cm_ib_unlock();
+	troce_cm_ib_unlock();
 	return rc;
 }
 
@@ -142,15 +142,15 @@ take_it(void)
 {
 	struct cm_rep rep = {.qpn = b.end.qp->qp_num, .psn = 7, .private_data = {0, 0, 0, 0x49, 0, 0, 0xff, 0xf4}};
 
-	(void)tp_cm_ib_lock(ir_ctx[1]);
+	(void)troce_cm_ib_lock(ir_ctx[1]);
 	assert_int_equal(tcm_accept(b.conn, &rep), 0);
-	tp_cm_ib_unlock();
+	troce_cm_ib_unlock();
 }
 
 static void
 connect_both(bool grh)
 {
-	struct tp_roce_path path;
+	struct troce_path path;
 	struct ibv_ah_attr av;
 
 	path_to(&path, 0, 1, grh);
@@ -164,9 +164,9 @@ connect_both(bool grh)
 	assert_int_equal(a.type, TCM_EV_REP);
 	ir_av(&av, 1, grh);
 	ir_rts(&a.end, 0, &av, a.msg.rep.qpn);
-	(void)tp_cm_ib_lock(ir_ctx[0]);
+	(void)troce_cm_ib_lock(ir_ctx[0]);
 	assert_int_equal(tcm_rtu(a.conn, NULL, 0), 0);
-	tp_cm_ib_unlock();
+	troce_cm_ib_unlock();
 	wait_for(&b, 2);
 	assert_int_equal(b.type, TCM_EV_ESTABLISHED);
 }
@@ -183,19 +183,19 @@ life(bool grh)
 	for (p = 0; p < 2; p++)
 		assert_int_equal(tp_roce_query_gid(ir_ctx[p], 1, 0, &gid[p]), 0);
 	assert_int_equal(a.msg.rep.private_data[3], 0x49);
-	(void)tp_cm_ib_lock(ir_ctx[1]);
+	(void)troce_cm_ib_lock(ir_ctx[1]);
 	assert_int_equal(b.conn->service_id, SERVICE);
 	assert_int_equal(b.conn->out.path.dlid, IR_LID(0));
 	assert_int_equal(b.conn->out.path.prio, 3);
 	assert_int_equal(b.conn->out.path.grh, grh);
-	tp_cm_ib_unlock();
+	troce_cm_ib_unlock();
 	ir_recv(&b.end, AT, LEN);
 	ir_send(&a.end, &wr, 0, LEN);
 	assert_int_equal(ir_wc(&a.end).opcode, IBV_WC_SEND);
 	assert_int_equal(ir_wc(&b.end).byte_len, LEN);
-	(void)tp_cm_ib_lock(ir_ctx[0]);
+	(void)troce_cm_ib_lock(ir_ctx[0]);
 	assert_int_equal(tcm_disconnect(a.conn, NULL, 0), 0);
-	tp_cm_ib_unlock();
+	troce_cm_ib_unlock();
 	wait_for(&b, 3);
 	assert_int_equal(b.type, TCM_EV_DISCONNECTED);
 	wait_for(&a, 2);
@@ -219,7 +219,7 @@ test_life_with_grh(void **state)
 static void
 test_request_fields(void **state)
 {
-	struct tp_roce_path path;
+	struct troce_path path;
 	const struct cm_req *r = &b.msg.req;
 
 	(void)state;
@@ -246,11 +246,11 @@ test_request_fields(void **state)
 static void
 test_refusals(void **state)
 {
-	struct tp_cm_service twice = {.id = SERVICE};
-	struct tp_roce_path path;
+	struct troce_cm_service twice = {.id = SERVICE};
+	struct troce_path path;
 
 	(void)state;
-	assert_int_equal(tp_cm_ib_listen(ir_ctx[1], &twice), EADDRINUSE);
+	assert_int_equal(troce_cm_ib_listen(ir_ctx[1], &twice), EADDRINUSE);
 	path_to(&path, 0, 1, false);
 	assert_int_equal(ask(&path, SERVICE + 1), 0);
 	wait_for(&a, 1);
@@ -269,9 +269,9 @@ test_refusals(void **state)
 	/* The owner's word. */
 	assert_int_equal(ask(&path, SERVICE), 0);
 	wait_for(&b, 1);
-	(void)tp_cm_ib_lock(ir_ctx[1]);
+	(void)troce_cm_ib_lock(ir_ctx[1]);
 	assert_int_equal(tcm_reject(b.conn, CM_REJ_CONSUMER, NULL, 0, "no", 2), 0);
-	tp_cm_ib_unlock();
+	troce_cm_ib_unlock();
 	wait_for(&a, 3);
 	assert_int_equal(a.reason, CM_REJ_CONSUMER);
 	assert_memory_equal(a.msg.rej.private_data, "no", 2);
@@ -281,7 +281,7 @@ test_refusals(void **state)
 static void
 test_partition(void **state)
 {
-	struct tp_roce_path path;
+	struct troce_path path;
 
 	(void)state;
 	ir_set_pkey(0, 3, PKEY2);
@@ -290,9 +290,9 @@ test_partition(void **state)
 	path.pkey_index = 3;
 	assert_int_equal(ask(&path, SERVICE), 0);
 	wait_for(&b, 1);
-	(void)tp_cm_ib_lock(ir_ctx[1]);
+	(void)troce_cm_ib_lock(ir_ctx[1]);
 	assert_int_equal(b.conn->out.path.pkey_index, 2);
-	tp_cm_ib_unlock();
+	troce_cm_ib_unlock();
 	take_it();
 	wait_for(&a, 1);
 	assert_int_equal(a.type, TCM_EV_REP);

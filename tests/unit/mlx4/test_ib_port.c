@@ -3,7 +3,7 @@
  */
 /* InfiniBand ports of a card: how they are found and opened, what they tell of themselves, and their life beside Ethernet ports. */
 #include "ib_rig.h"
-#include "roce.h"
+#include "drivers/mlx4/verbs/verbs.h"
 
 #define ONE "guid=0x0002c90300123450"
 #define NAME1 RIG_DEV "/1"

@@ -4,7 +4,7 @@
 /* What a port says of its queues, its module and its light, with frames at known places. */
 #include <errno.h>
 
-#include "mlx4_core.h"
+#include "drivers/mlx4/hca/core.h"
 #include "rig.h"
 #include "rte_pmd_mlx4_queue.h"
 

@@ -29,6 +29,12 @@
  */
 #define HEADROOM 11u
 
+/*
+ * With threads a receiver that had to wait for a CPU gets all that the switch holds at once: of each sender what it takes
+ * before it asks for a pause, 16 to 32 frames, and the headroom. Its own buffer has room for that behind its 60.
+ */
+#define REAL_FRAMES (60 + SENDERS * (32 + FABRIC_DESC + HEADROOM))
+
 static const struct rte_ether_addr storage = {{0x02, 0xaa, 0, 0, 0, 0x33}};
 
 /* headroom: frames that the switch keeps for a sender after it asked for a pause; without pfc nobody pauses. */
@@ -44,7 +50,7 @@ build(bool real, bool pfc, unsigned int headroom)
 	for (i = 0; i < SENDERS; i++)
 		fabric_add(&f, text, 1, 2);
 	snprintf(text, sizeof(text), "rate0=100,rxbuf=%u,xoff=%u,xon=%u,wire0=switch:sw/rate:100",
-		 (real ? 340 : 80) * CARD_FRAME, 60 * CARD_FRAME, 32 * CARD_FRAME);
+		 (real ? REAL_FRAMES : 80) * CARD_FRAME, 60 * CARD_FRAME, 32 * CARD_FRAME);
 	fabric_add(&f, text, 2, 1);
 	fabric_switch("sw", 0, real ? "buffer:4000000" : "buffer:500000");
 	if (pfc) {
@@ -242,7 +248,7 @@ test_lossy(void **state)
 
 /*
  * The same with cards in threads of their own. A thread that had to wait for a CPU catches up: a sender's with all of its
- * ring before it hears of a pause, the receiver's with as many frames at once, so that is the headroom of both.
+ * ring before it hears of a pause, which is the switch's headroom; the receiver's with all that the switch holds.
  */
 static void
 test_real_time(void **state)

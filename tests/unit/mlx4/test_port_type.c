@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "card_trace.h"
-#include "mlx4_core.h"
-#include "port_type.h"
+#include "drivers/mlx4/hca/core.h"
+#include "drivers/mlx4/hca/port/type.h"
 #include "rig.h"
 #include "tp_roce.h"
 
@@ -128,10 +128,10 @@ test_refused(void **state)
 static void
 test_pairs(void **state)
 {
-	static const enum mlx4_port_want both_auto[MLX4_MAX_PORTS];
-	static const enum mlx4_port_want eth_ib[MLX4_MAX_PORTS] = {MLX4_PORT_WANT_ETH, MLX4_PORT_WANT_IB};
-	static const enum mlx4_port_want ib_eth[MLX4_MAX_PORTS] = {MLX4_PORT_WANT_IB, MLX4_PORT_WANT_ETH};
-	static const enum mlx4_port_want eth_eth[MLX4_MAX_PORTS] = {MLX4_PORT_WANT_ETH, MLX4_PORT_WANT_ETH};
+	static const uint8_t both_auto[MLX4_MAX_PORTS];
+	static const uint8_t eth_ib[MLX4_MAX_PORTS] = {MLX4_PORT_WANT_ETH, MLX4_PORT_WANT_IB};
+	static const uint8_t ib_eth[MLX4_MAX_PORTS] = {MLX4_PORT_WANT_IB, MLX4_PORT_WANT_ETH};
+	static const uint8_t eth_eth[MLX4_MAX_PORTS] = {MLX4_PORT_WANT_ETH, MLX4_PORT_WANT_ETH};
 	const uint64_t one_type = ~(UINT64_C(1) << MLX4_DEV_FLAG_DPDP), blind = ~(UINT64_C(1) << MLX4_DEV_FLAG_SENSE);
 	struct mlx4_hca *hca;
 	uint64_t flags;

@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Priorities by the DSCP that a packet leaves with, the mark of paused ports, and the rate of what several queue pairs send. */
+#include "drivers/mlx4/tx/queue.h"
 #include "qos_tx_rig.h"
 
 #define FAR_NS UINT64_C(100000000000)

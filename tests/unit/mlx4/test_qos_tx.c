@@ -12,9 +12,9 @@
 #include <time.h>
 
 #include "card_trace.h"
-#include "qos.h"
+#include "drivers/mlx4/qos/qos.h"
 #include "qos_tx_rig.h"
-#include "tx_policy.h"
+#include "drivers/mlx4/tx/policy.h"
 
 #define QUEUES 2
 #define MS UINT64_C(1000)

@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#include <provider.h>
+#include "lib/roce/port/provider.h"
 
 #include "roce_rig.h"
 
@@ -202,27 +202,27 @@ test_channel(void **state)
 
 /* --- management datagrams -------------------------------------------------------------------------------------- */
 
-static struct tp_roce_mad got[MADS];
+static struct troce_mad got[MADS];
 static unsigned int num_got;
 
 /* In the library's place: what comes for QP1. */
 void
-tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad)
+troce_mad_input(struct troce_dev *dev, const struct troce_mad *mad)
 {
 	got[num_got++ % MADS] = *mad;
 }
 
 static void
-mad_to(struct tp_roce_mad *mad, unsigned int from, unsigned int to, enum rr_gid gid)
+mad_to(struct troce_mad *mad, unsigned int from, unsigned int to, enum rr_gid gid)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(rr_ctx[from]);
+	struct troce_dev *dev = troce_dev_of(rr_ctx[from]);
 	struct ibv_gid_entry own, peer;
 
 	memset(mad, 0, sizeof(*mad));
 	assert_int_equal(tp_roce_query_gid_ex(rr_ctx[from], 1, gid, &own), 0);
 	assert_int_equal(tp_roce_query_gid_ex(rr_ctx[to], 1, gid, &peer), 0);
 	mad->path.smac = dev->mac;
-	mad->path.dmac = tp_roce_dev_of(rr_ctx[to])->mac;
+	mad->path.dmac = troce_dev_of(rr_ctx[to])->mac;
 	mad->path.sgid = own.gid;
 	mad->path.dgid = peer.gid;
 	mad->path.type = own.gid_type == IBV_GID_TYPE_ROCE_V2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
@@ -242,8 +242,8 @@ test_mads(void **state)
 
 	for (to = 0; to < 2; to++)
 		for (gid = 0; gid < RR_GIDS; gid++) {
-			struct tp_roce_dev *dev = tp_roce_dev_of(rr_ctx[0]), *peer = tp_roce_dev_of(rr_ctx[to]);
-			struct tp_roce_mad mad, answer;
+			struct troce_dev *dev = troce_dev_of(rr_ctx[0]), *peer = troce_dev_of(rr_ctx[to]);
+			struct troce_mad mad, answer;
 
 			mad_to(&mad, 0, to, gid);
 			num_got = 0;
@@ -271,9 +271,9 @@ test_mads(void **state)
 static void
 test_mad_flood(void **state)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(rr_ctx[0]);
+	struct troce_dev *dev = troce_dev_of(rr_ctx[0]);
 	unsigned int round, n, sent = 0;
-	struct tp_roce_mad mad;
+	struct troce_mad mad;
 
 	mad_to(&mad, 0, 1, RR_IPV4_V2);
 	num_got = 0;

@@ -8,9 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bursts.h"
+#include "drivers/mlx4/port/handover.h"
 #include "rig.h"
-#include "share.h"
+#include "drivers/mlx4/bus/uar_map.h"
+#include "drivers/mlx4/port/share.h"
 
 #define LEN 65536u
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "drivers/mlx4/rx/queue.h"
 #include "rig.h"
 #include "rte_pmd_mlx4_queue.h"
 

@@ -4,9 +4,9 @@
 /* Tags of frames that are sent without one: by declaration, and by ethdev's port VLAN; the other end of the wire sees them. */
 #include <errno.h>
 
-#include "bursts.h"
+#include "drivers/mlx4/tx/choose.h"
 #include "qos_tx_rig.h"
-#include "tx_policy.h"
+#include "drivers/mlx4/tx/policy.h"
 
 #define QUEUES 2
 #define PRIO 3 /* of queue 1 */

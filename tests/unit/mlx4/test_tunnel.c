@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "../model/frames.h"
-#include "../model/tunnel_frames.h"
+#include "tests/unit/model/frames.h"
+#include "tests/unit/model/tunnel_frames.h"
 #include "flow_rig.h"
 
 #define INNER_IP 64u /* in vxlan_tcp4 */

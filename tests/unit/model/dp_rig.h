@@ -13,9 +13,10 @@
 
 #include <rte_common.h>
 
-#include "ctl.h"
-/* by path: tests/bench has a header of this name too */
-#include "../../../model/datapath.h"
+#include "model/cmd/cmd.h"
+#include "model/event/event.h"
+#include "model/port/port.h"
+#include "model/queue/queue.h"
 
 #define RIG_KEY 0x1200u
 #define RIG_PD 5u
@@ -123,6 +124,7 @@ rig_qp(struct rig *r, struct rig_q *q, uint32_t qpn, unsigned int port, uint32_t
 	qp->service = MLX4_QP_ST_MLX;
 	qp->port = (uint8_t)port;
 	qp->eth = qp->has_sq = qp->has_rq = true;
+	tpm_qp_ops_set(qp);
 	qp->qpn = qpn;
 	qp->pd = RIG_PD;
 	qp->uar = uar;

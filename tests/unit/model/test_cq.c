@@ -4,7 +4,7 @@
 /* Completion and shared receive queues by command [CP 5.2, 5.3, DP 6.5, 6.7]. */
 #include "harness.h"
 
-#include "ctl.h"
+#include "model/event/event.h"
 
 static void
 test_ring_is_initialised(void **state)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "mlx4_prm_qos.h"
-#include "model_priv.h"
+#include "model/card/model_priv.h"
 
 #define US UINT64_C(1000)
 #define UNITS 50u /* 5 ms */

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "model_priv.h"
+#include "model/event/event.h"
 
 #define DB(ci, arm) ((ci) | ((arm) ? 0x80000000u : 0))
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "datapath.h"
+#include "model/port/port.h"
 #include "harness.h"
 
 static const uint8_t uc[6] = {0, 2, 0xc9, 1, 2, 3}, mc[6] = {1, 0, 0x5e, 1, 2, 3}, other[6] = {2, 9, 9, 9, 9, 9};

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "datapath.h"
+#include "model/frame/frame.h"
 #include "frames.h"
 
 static bool

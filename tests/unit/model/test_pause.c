@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 /* By path: the tests' rig follows it. */
-#include "../../../model/qos.h"
+#include "model/qos/qos.h"
 
 #include "qos_rig.h"
 

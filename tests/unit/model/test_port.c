@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "mlx4_prm_qos.h"
-#include "model_priv.h"
+#include "model/card/model_priv.h"
 
 static void
 test_query_port(void **state)

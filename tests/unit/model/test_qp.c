@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "model_priv.h"
+#include "model/card/model_priv.h"
 
 static uint8_t ctx[MLX4_QPC_SIZE];
 

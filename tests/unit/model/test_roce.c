@@ -23,6 +23,7 @@ up_verbs(void **state)
 	struct fix *f = *state;
 
 	f->tx.qp->eth = false;
+	tpm_qp_ops_set(f->tx.qp);
 	return rc;
 }
 
@@ -211,6 +212,7 @@ post_verb(struct fix *f, uint8_t service, uint32_t op)
 
 	frame(data, 0x0800, false, uc_send, sizeof(uc_send));
 	f->tx.qp->service = service;
+	tpm_qp_ops_set(f->tx.qp);
 	rig_data(&f->tx, 1, data, 64);
 	rig_post(&f->tx, op, 2, MLX4_CTRL_CQE | MLX4_CTRL_SOLICITED);
 	rig_ring(&f->r, &f->tx);
@@ -267,6 +269,7 @@ test_no_ethernet_for_verbs(void **state)
 	uint32_t len;
 
 	f->rx.qp->eth = false;
+	tpm_qp_ops_set(f->rx.qp);
 	post_packet(f, pkt, frame(pkt, 0x8915, false, grh_send, sizeof(grh_send)), 0);
 	assert_null(received(f, &len));
 	assert_int_equal(f->r.m->port[1].c.rx_drop, 1);

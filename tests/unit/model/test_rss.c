@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../toeplitz.h"
+#include "tests/unit/toeplitz.h"
 #include "dp_rig.h"
 
 #include <arpa/inet.h>

@@ -13,7 +13,8 @@
 #include <cmocka.h>
 
 /* By path: the tests' rig follows it. */
-#include "../../../model/qos.h"
+#include "model/qos/qos.h"
+#include "model/wire/wire.h"
 
 #include "qos_rig.h"
 

@@ -4,7 +4,7 @@
 /* Memory keys by command and in use [CP 5.8, 5.9, 10.3]. The translation itself is called directly. */
 #include "harness.h"
 
-#include "model_priv.h"
+#include "model/mem/mem.h"
 
 #define KEY (((CARD_MPT + 1) << 8) | 0x33u)
 #define VA UINT64_C(0x7f0000000800)

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cm_wire.h"
+#include "lib/roce/wire/cm_wire.h"
 
 static uint64_t rng;
 

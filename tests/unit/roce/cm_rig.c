@@ -6,7 +6,7 @@
 /* Managers may send from any queue pair. */
 #define RIG_FROM_QPN 0x20au
 
-int tp_roce_logtype;
+int troce_logtype;
 
 static struct rig *the_rig;
 
@@ -19,10 +19,10 @@ rig_random(struct rig *r)
 	return r->rng;
 }
 
-struct tp_roce_path
+struct troce_path
 rig_path(unsigned int from)
 {
-	struct tp_roce_path p = {.type = IBV_GID_TYPE_ROCE_V2, .hop_limit = 16, .vlan = TP_ROCE_NO_VLAN};
+	struct troce_path p = {.type = IBV_GID_TYPE_ROCE_V2, .hop_limit = 16, .vlan = TP_ROCE_NO_VLAN};
 
 	memcpy(p.sgid.raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\x01", 16);
 	p.dgid = p.sgid;
@@ -51,7 +51,7 @@ rig_req(uint32_t qpn)
 }
 
 static void
-fly(struct rig *r, unsigned int to, const struct tp_roce_mad *mad)
+fly(struct rig *r, unsigned int to, const struct troce_mad *mad)
 {
 	struct rig_flight *f;
 
@@ -65,7 +65,7 @@ fly(struct rig *r, unsigned int to, const struct tp_roce_mad *mad)
 }
 
 static void
-on_send(void *home, const struct tp_roce_mad *mad)
+on_send(void *home, const struct troce_mad *mad)
 {
 	struct rig_end *e = home;
 	struct rig *r = the_rig;
@@ -178,7 +178,7 @@ rig_run(struct rig *r, uint64_t ns)
 void
 rig_inject(struct rig *r, unsigned int to, enum cm_msg msg, const void *m, uint64_t tid)
 {
-	struct tp_roce_mad mad = {.path = rig_path(to), .remote_qpn = RIG_FROM_QPN};
+	struct troce_mad mad = {.path = rig_path(to), .remote_qpn = RIG_FROM_QPN};
 
 	assert_int_equal(cm_put(msg, m, tid, mad.data, NULL), 0);
 	tcm_input(&r->end[to].cm, &mad);

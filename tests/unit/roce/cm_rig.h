@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "cm_core.h"
+#include "lib/roce/cm/core.h"
 
 #define RIG_LOG 64u
 #define RIG_FLIGHT 4096u
@@ -31,7 +31,7 @@ struct rig_end {
 	struct tcm_event ev[RIG_LOG]; /* the last ones */
 	union cm_any msg[RIG_LOG];
 	unsigned int evs, count[16];
-	struct tp_roce_mad sent[RIG_LOG];
+	struct troce_mad sent[RIG_LOG];
 	unsigned int sents;
 	uint16_t refuse; /* what service() says to everybody */
 	/* Told of an event; NULL: writes it down only. */
@@ -41,7 +41,7 @@ struct rig_end {
 struct rig_flight {
 	uint64_t at;
 	unsigned int to;
-	struct tp_roce_mad mad;
+	struct troce_mad mad;
 };
 
 struct rig {
@@ -57,7 +57,7 @@ void rig_up(struct rig *r, uint64_t seed);
 void rig_down(struct rig *r);
 uint64_t rig_random(struct rig *r);
 /* The path from an end to the other. */
-struct tp_roce_path rig_path(unsigned int from);
+struct troce_path rig_path(unsigned int from);
 /* What an end would ask for. */
 struct cm_req rig_req(uint32_t qpn);
 /* Plays what happens up to a time from now. */

@@ -10,8 +10,7 @@
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 
-#include "cm.h"
-#include "cm_ib.h"
+#include "lib/roce/rdma/cm_port.h"
 #include "fake.h"
 
 struct fake fake;
@@ -47,7 +46,7 @@ fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **b
 }
 
 static int
-prov_open(struct tp_roce_dev *dev)
+prov_open(struct troce_dev *dev)
 {
 	struct ibv_device_attr *a = &dev->attr;
 
@@ -65,13 +64,13 @@ prov_open(struct tp_roce_dev *dev)
 }
 
 static void
-prov_close(struct tp_roce_dev *dev)
+prov_close(struct troce_dev *dev)
 {
 	seen("close", dev);
 }
 
 static int
-query_port(struct tp_roce_dev *dev, struct ibv_port_attr *attr)
+query_port(struct troce_dev *dev, struct ibv_port_attr *attr)
 {
 	attr->state = IBV_PORT_DOWN;
 	return seen("query_port", dev);
@@ -82,32 +81,32 @@ query_port(struct tp_roce_dev *dev, struct ibv_port_attr *attr)
 	{                                                                                                              \
 		return seen(#name, obj);                                                                               \
 	}
-PLAIN(alloc_pd, struct tp_roce_pd)
-PLAIN(dealloc_pd, struct tp_roce_pd)
-PLAIN(dereg_mr, struct tp_roce_mr)
-PLAIN(dealloc_mw, struct tp_roce_mw)
-PLAIN(destroy_cq, struct tp_roce_cq)
-PLAIN(destroy_srq, struct tp_roce_srq)
-PLAIN(destroy_qp, struct tp_roce_qp)
-PLAIN(create_ah, struct tp_roce_ah)
-PLAIN(destroy_ah, struct tp_roce_ah)
+PLAIN(alloc_pd, struct troce_pd)
+PLAIN(dealloc_pd, struct troce_pd)
+PLAIN(dereg_mr, struct troce_mr)
+PLAIN(dealloc_mw, struct troce_mw)
+PLAIN(destroy_cq, struct troce_cq)
+PLAIN(destroy_srq, struct troce_srq)
+PLAIN(destroy_qp, struct troce_qp)
+PLAIN(create_ah, struct troce_ah)
+PLAIN(destroy_ah, struct troce_ah)
 
 static int
-reg_mr(struct tp_roce_mr *mr)
+reg_mr(struct troce_mr *mr)
 {
 	mr->v.lkey = mr->v.rkey = 0x1200;
 	return seen("reg_mr", mr);
 }
 
 static int
-alloc_mw(struct tp_roce_mw *mw)
+alloc_mw(struct troce_mw *mw)
 {
 	mw->v.rkey = 0x34ff;
 	return seen("alloc_mw", mw);
 }
 
 static int
-create_cq(struct tp_roce_cq *cq, int vector)
+create_cq(struct troce_cq *cq, int vector)
 {
 	fake.vector = vector;
 	cq->v.cqe = (int)rte_align32pow2((uint32_t)cq->v.cqe + 1) - 1;
@@ -115,7 +114,7 @@ create_cq(struct tp_roce_cq *cq, int vector)
 }
 
 static int
-modify_cq(struct tp_roce_cq *cq, uint16_t count, uint16_t period_us)
+modify_cq(struct troce_cq *cq, uint16_t count, uint16_t period_us)
 {
 	fake.count = count;
 	fake.period = period_us;
@@ -123,7 +122,7 @@ modify_cq(struct tp_roce_cq *cq, uint16_t count, uint16_t period_us)
 }
 
 static int
-create_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr)
+create_srq(struct troce_srq *srq, struct ibv_srq_attr *attr)
 {
 	fake.srq_limit = attr->srq_limit;
 	attr->max_wr = rte_align32pow2(attr->max_wr);
@@ -131,20 +130,20 @@ create_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr)
 }
 
 static int
-modify_srq(struct tp_roce_srq *srq, const struct ibv_srq_attr *attr, int mask)
+modify_srq(struct troce_srq *srq, const struct ibv_srq_attr *attr, int mask)
 {
 	return seen("modify_srq", srq);
 }
 
 static int
-query_srq(struct tp_roce_srq *srq, struct ibv_srq_attr *attr)
+query_srq(struct troce_srq *srq, struct ibv_srq_attr *attr)
 {
 	attr->srq_limit = 3;
 	return seen("query_srq", srq);
 }
 
 static int
-create_qp(struct tp_roce_qp *qp)
+create_qp(struct troce_qp *qp)
 {
 	static uint32_t qpn = 0x40;
 
@@ -154,7 +153,7 @@ create_qp(struct tp_roce_qp *qp)
 }
 
 static int
-modify_qp(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from, enum ibv_qp_state to)
+modify_qp(struct troce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from, enum ibv_qp_state to)
 {
 	fake.mask = mask;
 	fake.from = from;
@@ -165,26 +164,26 @@ modify_qp(struct tp_roce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum 
 }
 
 static int
-query_qp(struct tp_roce_qp *qp, struct ibv_qp_attr *attr)
+query_qp(struct troce_qp *qp, struct ibv_qp_attr *attr)
 {
 	attr->sq_psn = 0x777;
 	return seen("query_qp", qp);
 }
 
 static int
-attach_mcast(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac)
+attach_mcast(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac)
 {
 	return seen("attach_mcast", qp);
 }
 
 static int
-detach_mcast(struct tp_roce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac)
+detach_mcast(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac)
 {
 	return seen("detach_mcast", qp);
 }
 
 static unsigned int
-prov_progress(struct tp_roce_dev *dev)
+prov_progress(struct troce_dev *dev)
 {
 	fake.progressed++;
 	if (fake.in_progress != NULL)
@@ -193,7 +192,7 @@ prov_progress(struct tp_roce_dev *dev)
 }
 
 static uint16_t
-input(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n)
+input(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n)
 {
 	uint16_t took = RTE_MIN(fake.take, n);
 
@@ -203,16 +202,16 @@ input(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n)
 }
 
 static int
-stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
+stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 {
 	fn(arg, "fake_counter", 42);
 	return seen("stats", dev);
 }
 
-static const struct tp_roce_provider prov = {
+static const struct troce_provider prov = {
 	.name = "fake",
 	.dev_size = 64,
-	.qp_size = sizeof(struct tp_roce_qp) + 100,
+	.qp_size = sizeof(struct troce_qp) + 100,
 	.serves = serves,
 	.open = prov_open,
 	.close = prov_close,
@@ -242,47 +241,37 @@ static const struct tp_roce_provider prov = {
 	.input = input,
 	.stats = stats,
 };
-TP_ROCE_PROVIDER(prov)
+TROCE_PROVIDER(prov)
 
 /* --- the network ------------------------------------------------------------------------------------------------- */
 
-int
-tp_roce_net_init(struct tp_roce_dev *dev)
+static int
+net_init(struct troce_dev *dev)
 {
 	return seen("net_init", dev);
 }
 
-void
-tp_roce_net_fini(struct tp_roce_dev *dev)
+static void
+net_fini(struct troce_dev *dev)
 {
 	seen("net_fini", dev);
 }
 
-unsigned int
-tp_roce_net_progress(struct tp_roce_dev *dev, uint64_t now_ns)
-{
-	return 0;
-}
-
-uint16_t
-tp_roce_net_input(struct tp_roce_dev *dev, struct rte_mbuf **pkts, uint16_t n, uint64_t now_ns)
-{
-	return n;
-}
-
-void
-tp_roce_net_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
+static void
+net_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 {
 	fn(arg, "net_counter", 1);
 }
 
+const struct troce_side_ops troce_net_side = {.init = net_init, .fini = net_fini, .stats = net_stats};
+
 /* Entries 0 (v1), 1 (v2) are fe80::1, 3 is 192.0.2.1 of v2. */
 bool
-tp_roce_gid_get(struct tp_roce_dev *dev, uint32_t index, struct tp_roce_gid *gid)
+troce_gid_get(struct troce_dev *dev, uint32_t index, struct troce_gid *gid)
 {
-	*gid = (struct tp_roce_gid){.type = index == 0 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2,
-				    .vlan = TP_ROCE_NO_VLAN,
-				    .valid = index < 2 || index == 3};
+	*gid = (struct troce_gid){.type = index == 0 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2,
+				  .vlan = TP_ROCE_NO_VLAN,
+				  .valid = index < 2 || index == 3};
 	if (index < 2) {
 		gid->gid.raw[0] = 0xfe;
 		gid->gid.raw[1] = 0x80;
@@ -294,75 +283,61 @@ tp_roce_gid_get(struct tp_roce_dev *dev, uint32_t index, struct tp_roce_gid *gid
 }
 
 int
-tp_roce_path_resolve(struct tp_roce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, struct tp_roce_path *path)
+troce_path_resolve(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, struct troce_path *path)
 {
 	atomic_fetch_add(&fake.resolves, 1);
 	if (fake.unresolved > 0) {
 		fake.unresolved--;
 		return EINPROGRESS;
 	}
-	*path = (struct tp_roce_path){.dgid = av->grh.dgid, .sport = sport, .dmac = {{2, 0, 0, 0, 0, 9}}};
+	*path = (struct troce_path){.dgid = av->grh.dgid, .sport = sport, .dmac = {{2, 0, 0, 0, 0, 9}}};
 	return fake.resolve;
 }
 
 void
-tp_roce_mcast_mac(const union ibv_gid *gid, struct rte_ether_addr *mac)
+troce_mcast_mac(const union ibv_gid *gid, struct rte_ether_addr *mac)
 {
 	*mac = (struct rte_ether_addr){{0x33, 0x33}};
 }
 
 uint16_t
-tp_roce_sport(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn)
+troce_sport(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn)
 {
 	return (uint16_t)(0xc000 | (local_qpn ^ remote_qpn));
 }
 
 uint16_t
-tp_roce_mtu_fit(uint16_t eth_mtu)
+troce_mtu_fit(uint16_t eth_mtu)
 {
 	return fake.fit;
 }
 
 /* --- connections: none ------------------------------------------------------------------------------------------- */
 
-int
-tp_roce_cm_init(struct tp_roce_dev *dev)
+static int
+cm_init(struct troce_dev *dev)
 {
 	return seen("cm_init", dev);
 }
 
-void
-tp_roce_cm_fini(struct tp_roce_dev *dev)
+static void
+cm_fini(struct troce_dev *dev)
 {
 	seen("cm_fini", dev);
 }
 
 void
-tp_roce_cm_tidy(struct tp_roce_dev *dev)
+troce_cm_tidy(struct troce_dev *dev)
 {
 }
 
-unsigned int
-tp_roce_cm_progress(struct tp_roce_dev *dev, uint64_t now_ns)
-{
-	return 0;
-}
-
-void
-tp_roce_cm_port_event(struct tp_roce_dev *dev, enum ibv_event_type type)
-{
-}
-
-void
-tp_roce_cm_stats(struct tp_roce_dev *dev, tp_roce_stat_fn fn, void *arg)
+static void
+cm_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 {
 	fn(arg, "cm_counter", 1);
 }
 
-void
-tp_cm_ib_input(struct tp_roce_dev *dev, const struct tp_mad_packet *pkt)
-{
-}
+const struct troce_side_ops troce_cm_side = {.init = cm_init, .fini = cm_fini, .stats = cm_stats};
 
 /* --- the test's side --------------------------------------------------------------------------------------------- */
 

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "net.h"
-#include "provider.h"
+#include "lib/roce/net/net.h"
+#include "lib/roce/port/provider.h"
 
 #define FAKE_MAX_INLINE 200u
 #define FAKE_MAX_WR 500
@@ -32,7 +32,7 @@ struct fake {
 	int mask;
 	enum ibv_qp_state from, to;
 	struct ibv_qp_attr seen; /* qp->attr at that moment */
-	struct tp_roce_path path;
+	struct troce_path path;
 	/* create_cq, modify_cq */
 	int vector;
 	uint16_t count, period;
@@ -45,9 +45,9 @@ struct fake {
 	uint16_t take;           /* input() takes so many packets */
 	unsigned int unresolved; /* so many times path_resolve() says EINPROGRESS */
 	int resolve;             /* then this */
-	uint16_t fit;            /* tp_roce_mtu_fit() */
+	uint16_t fit;            /* troce_mtu_fit() */
 	atomic_uint resolves;
-	void (*in_progress)(struct tp_roce_dev *dev);
+	void (*in_progress)(struct troce_dev *dev);
 };
 extern struct fake fake;
 extern uint16_t fake_port, fake_port2; /* ethdevs that are started, of 2 queues each way */

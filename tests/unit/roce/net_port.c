@@ -7,14 +7,14 @@
 #include "net_port.h"
 
 struct net_port np;
-int tp_roce_logtype;
+int troce_logtype;
 
 static FILE *log_file;
 static char *log_text;
 static size_t log_len;
 
 static int
-set_gids(struct tp_roce_dev *dev, const struct tp_roce_gid *table)
+set_gids(struct troce_dev *dev, const struct troce_gid *table)
 {
 	np.tables++;
 	if (np.refuse != 0)
@@ -23,10 +23,10 @@ set_gids(struct tp_roce_dev *dev, const struct tp_roce_gid *table)
 	return 0;
 }
 
-static const struct tp_roce_provider provider = {.name = "test", .set_gids = set_gids};
+static const struct troce_provider provider = {.name = "test", .set_gids = set_gids};
 
 void
-tp_roce_async_event(struct tp_roce_dev *dev, enum ibv_event_type type, void *obj)
+troce_async_event(struct troce_dev *dev, enum ibv_event_type type, void *obj)
 {
 	assert_int_equal(type, IBV_EVENT_GID_CHANGE);
 	assert_null(obj);
@@ -50,8 +50,8 @@ np_open(enum tp_roce_mode mode, const char *mac)
 	if (log_file == NULL) {
 		log_file = open_memstream(&log_text, &log_len);
 		assert_int_equal(rte_openlog_stream(log_file), 0);
-		tp_roce_logtype = rte_log_register("roce");
-		rte_log_set_level((uint32_t)tp_roce_logtype, RTE_LOG_INFO);
+		troce_logtype = rte_log_register("roce");
+		rte_log_set_level((uint32_t)troce_logtype, RTE_LOG_INFO);
 	}
 	memset(&np, 0, sizeof(np));
 	np.dev.prov = &provider;
@@ -61,7 +61,7 @@ np_open(enum tp_roce_mode mode, const char *mac)
 	np.dev.conf.ttl = TP_ROCE_TTL;
 	np.dev.conf.netdev_ms = TP_ROCE_GID_POLL_MS;
 	pthread_mutex_init(&np.dev.lock, NULL);
-	rc = tp_roce_net_init(&np.dev);
+	rc = troce_net_side.init(&np.dev);
 	(void)np_log();
 	return rc;
 }
@@ -69,7 +69,7 @@ np_open(enum tp_roce_mode mode, const char *mac)
 void
 np_close(void)
 {
-	tp_roce_net_fini(&np.dev);
+	troce_net_side.fini(&np.dev);
 	assert_null(np.dev.net);
 	pthread_mutex_destroy(&np.dev.lock);
 	if (log_file != NULL) {

@@ -15,11 +15,11 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "net_priv.h"
+#include "lib/roce/net/net_priv.h"
 
 struct net_port {
-	struct tp_roce_dev dev;
-	struct tp_roce_gid table[TP_ROCE_GIDS]; /* as the provider has it */
+	struct troce_dev dev;
+	struct troce_gid table[TP_ROCE_GIDS]; /* as the provider has it */
 	unsigned int tables, events;
 	int refuse; /* what the provider's next answers are */
 };

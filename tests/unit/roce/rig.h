@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "engine.h"
+#include "lib/roce/engine/engine.h"
 
 #define RIG_MEM (1u << 20)
 #define RIG_LKEY 0x1100u

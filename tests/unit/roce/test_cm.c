@@ -48,7 +48,7 @@ willing(struct rig_end *e, const struct tcm_event *ev)
 static struct tcm_conn *
 ask(uint32_t qpn)
 {
-	const struct tp_roce_path path = rig_path(0);
+	const struct troce_path path = rig_path(0);
 	struct cm_req req = rig_req(qpn);
 	struct tcm_conn *c;
 
@@ -285,7 +285,7 @@ test_release(void **state)
 static void
 test_sidr(void **state)
 {
-	const struct tp_roce_path path = rig_path(0);
+	const struct troce_path path = rig_path(0);
 	struct cm_sidr_req req = {.service_id = RIG_SERVICE, .pkey = 0xffff};
 	struct tcm_conn *c;
 
@@ -372,9 +372,9 @@ static void
 test_flood(void **state)
 {
 	struct tcm_conn *a = connected();
-	struct tp_roce_mad mad = {.path = rig_path(1), .remote_qpn = 1};
+	struct troce_mad mad = {.path = rig_path(1), .remote_qpn = 1};
 	struct tcm *cm = &r.end[1].cm;
-	const struct tp_roce_path path = rig_path(0);
+	const struct troce_path path = rig_path(0);
 	struct cm_req req = rig_req(0x5000);
 
 	(void)state;
@@ -406,7 +406,7 @@ test_flood(void **state)
 static void
 test_limits(void **state)
 {
-	const struct tp_roce_path path = rig_path(0);
+	const struct troce_path path = rig_path(0);
 	const struct tcm_conf conf = {.ca_guid = 1, .seed = 1, .mtu_max = IBV_MTU_1024, .max_conns = 100};
 	const struct tcm_conf bad = {.max_conns = TCM_MAX_CONNS + 1};
 	struct tcm_conn *c[101];
@@ -428,7 +428,7 @@ test_limits(void **state)
 	/* A peer is told. */
 	memcpy(req.path.remote_gid, path.sgid.raw, 16);
 	{
-		struct tp_roce_mad mad = {.path = path, .remote_qpn = 1};
+		struct troce_mad mad = {.path = path, .remote_qpn = 1};
 
 		assert_int_equal(cm_put(CM_REQ, &req, 1, mad.data, NULL), 0);
 		tcm_input(&small, &mad);
@@ -459,7 +459,7 @@ static void
 test_long_times(void **state)
 {
 	struct cm_req req = rig_req(0x1000);
-	const struct tp_roce_path path = rig_path(0);
+	const struct troce_path path = rig_path(0);
 	struct tcm_conn *c;
 
 	(void)state;

@@ -18,7 +18,7 @@ static struct tcm_conn *
 asked(struct rig *r)
 {
 	struct cm_req req = rig_req(QPN);
-	const struct tp_roce_path path = rig_path(0);
+	const struct troce_path path = rig_path(0);
 	struct tcm_conn *c;
 
 	assert_int_equal(tcm_connect(&r->end[0].cm, &path, &req, r, &c), 0);
@@ -29,7 +29,7 @@ static struct cm_req
 peer_req(void)
 {
 	struct cm_req req = rig_req(PEER_QPN);
-	const struct tp_roce_path path = rig_path(1);
+	const struct troce_path path = rig_path(1);
 
 	req.local_id = PEER_ID;
 	req.ca_guid = PEER_GUID;
@@ -98,7 +98,7 @@ bring(struct rig *r, enum tcm_state state, bool active)
 {
 	struct cm_sidr_rep sidr_rep = {.qpn = QPN};
 	struct cm_sidr_req sidr_req = {.service_id = RIG_SERVICE};
-	const struct tp_roce_path path = rig_path(0);
+	const struct troce_path path = rig_path(0);
 	const struct cm_req again = peer_req();
 	struct tcm_conn *c = NULL;
 	struct cm_rep rep;
@@ -405,7 +405,7 @@ test_refusals(void **state)
 static void
 test_versions(void **state)
 {
-	struct tp_roce_mad mad = {.path = rig_path(0), .remote_qpn = 1};
+	struct troce_mad mad = {.path = rig_path(0), .remote_qpn = 1};
 	const struct cm_req req = peer_req();
 	static struct rig r;
 	union cm_any got;
@@ -437,7 +437,7 @@ test_versions(void **state)
 static void
 test_forged(void **state)
 {
-	struct tp_roce_mad mad = {.path = rig_path(0), .remote_qpn = 1};
+	struct troce_mad mad = {.path = rig_path(0), .remote_qpn = 1};
 	struct tcm_conn *c;
 	static struct rig r;
 	struct cm_dreq dreq = {.local_id = PEER_ID, .remote_qpn = QPN};

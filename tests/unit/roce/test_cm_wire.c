@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "cm_wire.h"
+#include "lib/roce/wire/cm_wire.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 

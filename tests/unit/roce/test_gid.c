@@ -33,7 +33,7 @@ assert_entry(int index, const char *addr, enum ibv_gid_type type, uint16_t vlan)
 	assert_int_equal(e.gid_type, type);
 	assert_int_equal(e.gid_index, index);
 	assert_int_equal(e.port_num, 1);
-	assert_int_equal(tp_roce_gid_find(&np.dev, &want, type, vlan), index);
+	assert_int_equal(troce_gid_find(&np.dev, &want, type, vlan), index);
 	assert_true(np.table[index].valid);
 	assert_int_equal(np.table[index].vlan, vlan);
 	assert_memory_equal(&np.table[index].gid, &want, sizeof(gid));
@@ -205,9 +205,9 @@ refused_at_open(void **state)
 	assert_int_equal(np_open(TP_ROCE_OFF, MAC), 0);
 	np_close();
 	assert_int_equal(np_open(TP_ROCE_V2, MAC), 0);
-	tp_roce_net_fini(&np.dev);
+	troce_net_side.fini(&np.dev);
 	np.refuse = ENOMEM;
-	assert_int_equal(tp_roce_net_init(&np.dev), ENOMEM);
+	assert_int_equal(troce_net_side.init(&np.dev), ENOMEM);
 	assert_null(np.dev.net);
 }
 

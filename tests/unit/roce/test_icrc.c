@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "crc16.h"
-#include "icrc.h"
+#include "lib/roce/wire/crc16.h"
+#include "lib/roce/wire/icrc.h"
 
 static size_t
 unhex(const char *text, uint8_t *out)
@@ -35,30 +35,30 @@ unhex(const char *text, uint8_t *out)
 
 static const struct {
 	const char *name;
-	enum tp_icrc_net kind;
+	enum troce_icrc_net kind;
 	uint32_t net_len;
 	const char *packet; /* network header up to the end of payload */
 	const char *icrc;   /* as on the wire */
 } vectors[] = {
 	/* A CNP of a ConnectX-4 Lx, published with scapy's tests. */
-	{"CNP captured", TP_ICRC_IPV4_UDP, 28,
+	{"CNP captured", TROCE_ICRC_IPV4_UDP, 28,
 	 "45c2003c718c4000401191610a0011010a001201 000012b700280000 8100ffff4000011800000000"
 	 "00000000000000000000000000000000",
 	 "82fd002a"},
 	/* A captured UC SEND with two bytes of padding. */
-	{"UC SEND captured", TP_ICRC_IPV4_UDP, 28,
+	{"UC SEND captured", TROCE_ICRC_IPV4_UDP, 28,
 	 "450100400478400040 11b4d5c0a80007c0a80007 c00012b7002caca2 2460ffff000000d300cf1710"
 	 "4630818be28935d90e9a95505401be885e500000",
 	 "78f353f3"},
-	{"RC WRITE, IPv4", TP_ICRC_IPV4_UDP, 28,
+	{"RC WRITE, IPv4", TROCE_ICRC_IPV4_UDP, 28,
 	 "456a0044000040004011b63bc0000201c0000202 c12312b70030ebdb 0a40ffff0000012380000abc"
 	 "00007f001234567800001a2b00000008 49425441726f6365",
 	 "aa360645"},
-	{"RC SEND, IPv6", TP_ICRC_IPV6_UDP, 48,
+	{"RC SEND, IPv6", TROCE_ICRC_IPV6_UDP, 48,
 	 "66a1234500201140 20010db8000000000000000000000001 20010db8000000000000000000000002 c12312b700202bce"
 	 "0440ffff0000012380000abc 49425441726f6365",
 	 "03bc9d5c"},
-	{"RC SEND, RoCE v1", TP_ICRC_GRH, 40,
+	{"RC SEND, RoCE v1", TROCE_ICRC_GRH, 40,
 	 "66a1234500181b40 fe800000000000000202c9fffe000001 fe800000000000000202c9fffe000002"
 	 "0440ffff0000012380000abc 49425441726f6365",
 	 "bf33168f"},
@@ -71,10 +71,10 @@ published(void **state)
 
 	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
 		size_t len = unhex(vectors[i].packet, p), bth = vectors[i].net_len;
-		uint32_t reg = tp_icrc_start(vectors[i].kind, p, p + bth);
+		uint32_t reg = troce_icrc_start(vectors[i].kind, p, p + bth);
 
 		assert_int_equal(unhex(vectors[i].icrc, want), 4);
-		tp_icrc_put(tp_crc32(reg, p + bth + 12, len - bth - 12), got);
+		troce_icrc_put(troce_crc32(reg, p + bth + 12, len - bth - 12), got);
 		if (memcmp(got, want, 4) != 0)
 			fail_msg("%s: %02x%02x%02x%02x", vectors[i].name, got[0], got[1], got[2], got[3]);
 	}
@@ -88,8 +88,8 @@ masks(void **state)
 
 	for (size_t v = 0; v < sizeof(vectors) / sizeof(vectors[0]); v++) {
 		size_t len = unhex(vectors[v].packet, p), bth = vectors[v].net_len;
-		bool v4 = vectors[v].kind == TP_ICRC_IPV4_UDP, udp = vectors[v].kind != TP_ICRC_GRH;
-		uint32_t reg = tp_icrc_start(vectors[v].kind, p, p + bth);
+		bool v4 = vectors[v].kind == TROCE_ICRC_IPV4_UDP, udp = vectors[v].kind != TROCE_ICRC_GRH;
+		uint32_t reg = troce_icrc_start(vectors[v].kind, p, p + bth);
 
 		for (size_t i = 0; i < bth + 12; i++) {
 			bool may = i == bth + 4;
@@ -100,7 +100,7 @@ masks(void **state)
 			q[i] ^= 0x01;
 			/* Half of the first IPv6 byte is the traffic class. */
 			may |= !v4 && i == 0;
-			if ((tp_icrc_start(vectors[v].kind, q, q + bth) == reg) != may)
+			if ((troce_icrc_start(vectors[v].kind, q, q + bth) == reg) != may)
 				fail_msg("%s: byte %zu", vectors[v].name, i);
 		}
 	}
@@ -118,12 +118,12 @@ fast_is_plain(void **state)
 		uint32_t off = (uint32_t)rand() % 65, len = n < 600 ? n : (uint32_t)rand() % 8900,
 			 reg = (uint32_t)rand();
 
-		assert_int_equal(tp_crc32(reg, buf + off, len), tp_crc32_scalar(reg, buf + off, len));
-		assert_int_equal(tp_crc16((uint16_t)reg, buf + off, len),
-				 tp_crc16_scalar((uint16_t)reg, buf + off, len));
+		assert_int_equal(troce_crc32(reg, buf + off, len), troce_crc32_scalar(reg, buf + off, len));
+		assert_int_equal(troce_crc16((uint16_t)reg, buf + off, len),
+				 troce_crc16_scalar((uint16_t)reg, buf + off, len));
 	}
 	/* The check value of the polynomial. */
-	assert_int_equal(~tp_crc32(TP_CRC32_INIT, "123456789", 9), 0xcbf43926);
+	assert_int_equal(~troce_crc32(TROCE_CRC32_INIT, "123456789", 9), 0xcbf43926);
 }
 
 /* Bit by bit, as the standard has it; the same packet by whole ways and in two pieces. */
@@ -134,7 +134,7 @@ link_crc(void **state)
 	size_t len = unhex("7012375c000e17d2 0a2024870087b1b3000dec2a 01710a1c015d400238f27a050000000e"
 			   "bb884d85fd5cfba4728bc0690ed40000 9625b75a",
 			   p);
-	uint16_t r = TP_CRC16_INIT;
+	uint16_t r = TROCE_CRC16_INIT;
 
 	for (size_t i = 0; i < len; i++) {
 		r ^= p[i];
@@ -143,7 +143,7 @@ link_crc(void **state)
 	}
 	assert_int_equal((uint16_t)~r, 0xfa45);
 	for (size_t at = 0; at <= len; at++)
-		assert_int_equal(tp_crc16(tp_crc16(TP_CRC16_INIT, p, at), p + at, len - at), r);
+		assert_int_equal(troce_crc16(troce_crc16(TROCE_CRC16_INIT, p, at), p + at, len - at), r);
 }
 
 int

@@ -31,7 +31,7 @@ keep(void *arg, const struct trn_out *out)
 static unsigned int
 run_until(uint64_t t)
 {
-	struct tp_roce_net *net = np.dev.net;
+	struct troce_net *net = np.dev.net;
 
 	num_sent = 0;
 	do {
@@ -182,7 +182,7 @@ silence(void **state)
 static void
 hostile(void **state)
 {
-	struct tp_roce_net *net = np.dev.net;
+	struct troce_net *net = np.dev.net;
 	struct trn_out out;
 	unsigned int i;
 

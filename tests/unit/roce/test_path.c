@@ -53,10 +53,10 @@ static int
 way(const char *dgid, uint8_t sgid_index, const char *want)
 {
 	struct ibv_ah_attr av = av_to(dgid, sgid_index);
-	struct tp_roce_path path;
+	struct troce_path path;
 	struct rte_ether_addr m;
 	uint8_t mac[6];
-	int rc = tp_roce_path_resolve(&np.dev, &av, 0, &path);
+	int rc = troce_path_resolve(&np.dev, &av, 0, &path);
 
 	assert_int_equal(tp_roce_resolve(np_ctx(), sgid_index, &av.grh.dgid, mac), rc);
 	if (rc == 0) {
@@ -84,7 +84,7 @@ on_link(void **state)
 {
 	assert_int_equal(way("192.0.2.2", A4_V2, NULL), EINPROGRESS);
 	assert_int_equal(asked_for("192.0.2.2", NONE), 1);
-	assert_true(np.dev.net->kicked);
+	assert_true(np.dev.net->side->woken != 0);
 	is_at("192.0.2.2", NONE, PEER);
 	assert_int_equal(way("192.0.2.2", A4_V2, PEER), 0);
 	assert_int_equal(way("192.0.2.2", A4_V1, PEER), 0);
@@ -156,12 +156,12 @@ defaults(void **state)
 	struct ibv_ah_attr av = av_to("192.0.2.2", A4_V2);
 	struct rte_ether_addr us = np_mac(US);
 	union ibv_gid own = np_gid("192.0.2.1");
-	struct tp_roce_path p;
+	struct troce_path p;
 
 	is_at("192.0.2.2", NONE, PEER);
 	np.dev.conf.dscp = 26;
 	np.dev.conf.prio = 3;
-	assert_int_equal(tp_roce_path_resolve(&np.dev, &av, 0, &p), 0);
+	assert_int_equal(troce_path_resolve(&np.dev, &av, 0, &p), 0);
 	assert_int_equal(p.hop_limit, 16);
 	assert_int_equal(p.tclass, 26 << 2);
 	assert_int_equal(p.prio, 3);
@@ -176,7 +176,7 @@ defaults(void **state)
 	av.grh.hop_limit = 64;
 	av.grh.traffic_class = 0x8a;
 	av.sl = 5;
-	assert_int_equal(tp_roce_path_resolve(&np.dev, &av, 51000, &p), 0);
+	assert_int_equal(troce_path_resolve(&np.dev, &av, 51000, &p), 0);
 	assert_int_equal(p.hop_limit, 64);
 	assert_int_equal(p.tclass, 0x8a);
 	assert_int_equal(p.prio, 5);
@@ -201,14 +201,14 @@ source_port(void **state)
 		{0, 0xffffff, 0xffffff, 0xff21},
 	};
 	struct ibv_ah_attr av = av_to("192.0.2.2", A4_V2);
-	struct tp_roce_path p;
+	struct troce_path p;
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(v); i++)
-		assert_int_equal(tp_roce_sport(v[i].label, v[i].l, v[i].r), v[i].port);
+		assert_int_equal(troce_sport(v[i].label, v[i].l, v[i].r), v[i].port);
 	is_at("192.0.2.2", NONE, PEER);
 	av.grh.flow_label = 0x12345;
-	assert_int_equal(tp_roce_path_resolve(&np.dev, &av, 0, &p), 0);
+	assert_int_equal(troce_path_resolve(&np.dev, &av, 0, &p), 0);
 	assert_int_equal(p.sport, 0xe341);
 	assert_int_equal(p.flow_label, 0x12345);
 	assert_int_equal(tp_roce_udp_sport(7471, 40000), ((7471 ^ 40000) | 0xc000) & 0xffff);
@@ -218,12 +218,12 @@ static void
 bad_vectors(void **state)
 {
 	struct ibv_ah_attr good = av_to("192.0.2.2", A4_V2), av;
-	struct tp_roce_path p;
+	struct troce_path p;
 	uint8_t mac[6];
 
 #define REFUSED(...)                                                                                                   \
 	do {                                                                                                           \
-		assert_int_equal(tp_roce_path_resolve(&np.dev, &av, 0, &p), EINVAL);                                   \
+		assert_int_equal(troce_path_resolve(&np.dev, &av, 0, &p), EINVAL);                                     \
 		np_assert_line(__VA_ARGS__, NULL);                                                                     \
 	} while (0)
 	av = good;
@@ -268,7 +268,7 @@ mtu(void **state)
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(v); i++)
-		assert_int_equal(tp_roce_mtu_fit(v[i][0]), v[i][1]);
+		assert_int_equal(troce_mtu_fit(v[i][0]), v[i][1]);
 }
 
 int

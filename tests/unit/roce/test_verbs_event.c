@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "fake.h"
-#include "front.h"
+#include "lib/roce/port/front.h"
 
 #define N_STORE 1024u /* events that wait at most */
 
 static struct ibv_context *ctx;
-static struct tp_roce_dev *dev;
+static struct troce_dev *dev;
 static struct ibv_pd *pd;
 
 static int
@@ -25,7 +25,7 @@ setup(void **state)
 {
 	fake_reset();
 	ctx = fake_open(NULL);
-	dev = tp_roce_dev_of(ctx);
+	dev = troce_dev_of(ctx);
 	pd = tp_roce_alloc_pd(ctx);
 	return pd == NULL;
 }
@@ -65,7 +65,7 @@ make_cq(struct ibv_comp_channel *ch, void *context)
 static void
 fire(struct ibv_cq *cq)
 {
-	tp_roce_cq_event((struct tp_roce_cq *)cq);
+	troce_cq_event((struct troce_cq *)cq);
 }
 
 static void
@@ -210,7 +210,7 @@ test_ack(void **state)
 	get_expect(ch, j.cq);
 	fire(j.cq);
 	get_expect(ch, j.cq);
-	tp_roce_async_event(dev, IBV_EVENT_CQ_ERR, j.cq);
+	troce_async_event(dev, IBV_EVENT_CQ_ERR, j.cq);
 	assert_int_equal(tp_roce_get_async_event(ctx, &e), 0);
 	assert_int_equal(e.event_type, IBV_EVENT_CQ_ERR);
 	assert_ptr_equal(e.element.cq, j.cq);
@@ -234,7 +234,7 @@ static void
 test_wait(void **state)
 {
 	struct ibv_comp_channel *ch = tp_roce_create_comp_channel(ctx);
-	struct tp_roce_channel *inner = (struct tp_roce_channel *)ch;
+	struct troce_channel *inner = (struct troce_channel *)ch;
 	struct ibv_cq *gone = make_cq(ch, NULL), *cq = make_cq(ch, NULL);
 	struct job j = {.ch = ch};
 
@@ -242,7 +242,7 @@ test_wait(void **state)
 	assert_waits(&j);
 	/* the octet is read, the lock is not had */
 	pthread_mutex_lock(&inner->lock);
-	tp_roce_bell_ring(&inner->bell);
+	troce_bell_ring(&inner->bell);
 	while (readable(ch->fd, 0))
 		usleep(100);
 	pthread_mutex_unlock(&inner->lock);
@@ -268,14 +268,14 @@ static void
 test_stale_octet(void **state)
 {
 	struct ibv_comp_channel *ch = tp_roce_create_comp_channel(ctx);
-	struct tp_roce_channel *inner = (struct tp_roce_channel *)ch;
+	struct troce_channel *inner = (struct troce_channel *)ch;
 	struct ibv_cq *cq = make_cq(ch, NULL);
 
 	for (unsigned int i = 0; i < 100; i++) {
 		struct job get = {.ch = ch}, put = {.cq = cq};
 
 		pthread_mutex_lock(&inner->lock);
-		tp_roce_bell_ring(&inner->bell);
+		troce_bell_ring(&inner->bell);
 		start(&put, fire_job);
 		usleep(200);
 		start(&get, get_cq_job);
@@ -321,7 +321,7 @@ test_signal(void **state)
 	usleep(20000);
 	pthread_kill(j.thread, SIGUSR1);
 	assert_waits(&j);
-	tp_roce_async_event(dev, IBV_EVENT_PORT_ERR, NULL);
+	troce_async_event(dev, IBV_EVENT_PORT_ERR, NULL);
 	finish(&j);
 	assert_int_equal(j.rc, 0);
 	assert_int_equal(j.event.event_type, IBV_EVENT_PORT_ERR);
@@ -358,11 +358,11 @@ test_async(void **state)
 
 	assert_false(readable(ctx->async_fd, 0));
 	for (unsigned int i = 0; i < RTE_DIM(of_qp); i++)
-		tp_roce_async_event(dev, of_qp[i], qp);
-	tp_roce_async_event(dev, IBV_EVENT_SRQ_ERR, srq);
-	tp_roce_async_event(dev, IBV_EVENT_SRQ_LIMIT_REACHED, srq);
+		troce_async_event(dev, of_qp[i], qp);
+	troce_async_event(dev, IBV_EVENT_SRQ_ERR, srq);
+	troce_async_event(dev, IBV_EVENT_SRQ_LIMIT_REACHED, srq);
 	for (unsigned int i = 0; i < RTE_DIM(of_port); i++)
-		tp_roce_async_event(dev, of_port[i], NULL);
+		troce_async_event(dev, of_port[i], NULL);
 
 	/* in their order */
 	for (unsigned int i = 0; i < RTE_DIM(of_qp); i++) {
@@ -399,9 +399,9 @@ test_async_destroyed(void **state)
 	struct job j = {.qp = make_qp(cq, NULL)};
 	struct ibv_async_event e;
 
-	tp_roce_async_event(dev, IBV_EVENT_COMM_EST, j.qp);
-	tp_roce_async_event(dev, IBV_EVENT_GID_CHANGE, NULL);
-	tp_roce_async_event(dev, IBV_EVENT_QP_FATAL, j.qp);
+	troce_async_event(dev, IBV_EVENT_COMM_EST, j.qp);
+	troce_async_event(dev, IBV_EVENT_GID_CHANGE, NULL);
+	troce_async_event(dev, IBV_EVENT_QP_FATAL, j.qp);
 	assert_int_equal(tp_roce_get_async_event(ctx, &e), 0);
 	assert_int_equal(e.event_type, IBV_EVENT_COMM_EST);
 	start(&j, destroy_qp_job);
@@ -410,8 +410,8 @@ test_async_destroyed(void **state)
 	finish(&j);
 
 	/* and those of others that are destroyed unfetched */
-	tp_roce_async_event(dev, IBV_EVENT_CQ_ERR, extra);
-	tp_roce_async_event(dev, IBV_EVENT_SRQ_ERR, srq);
+	troce_async_event(dev, IBV_EVENT_CQ_ERR, extra);
+	troce_async_event(dev, IBV_EVENT_SRQ_ERR, srq);
 	assert_int_equal(tp_roce_destroy_cq(extra), 0);
 	assert_int_equal(tp_roce_destroy_srq(srq), 0);
 
@@ -443,13 +443,13 @@ test_async_flood(void **state)
 
 	/* the same in a row is one */
 	for (unsigned int i = 0; i < 5000; i++)
-		tp_roce_async_event(dev, IBV_EVENT_GID_CHANGE, NULL);
+		troce_async_event(dev, IBV_EVENT_GID_CHANGE, NULL);
 	assert_int_equal(tp_roce_get_async_event(ctx, &e), 0);
 	assert_false(readable(ctx->async_fd, 0));
 
 	fake_reset();
 	for (unsigned int i = 0; i < N_STORE + 10; i++)
-		tp_roce_async_event(dev, i % 2 == 0 ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE, NULL);
+		troce_async_event(dev, i % 2 == 0 ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE, NULL);
 	assert_int_equal(fake_lines(), 1);
 	assert_true(fake_said("1024 asynchronous events wait"));
 	assert_int_equal(tp_roce_stats(ctx, pick_lost, &lost), 0);
@@ -459,7 +459,7 @@ test_async_flood(void **state)
 		n++;
 	}
 	assert_int_equal(n, N_STORE);
-	tp_roce_async_event(dev, IBV_EVENT_PORT_ERR, NULL);
+	troce_async_event(dev, IBV_EVENT_PORT_ERR, NULL);
 	assert_true(readable(ctx->async_fd, 0));
 }
 

@@ -74,11 +74,11 @@ test_mr(void **state)
 	assert_ptr_equal(mr->pd, pd);
 	assert_ptr_equal(mr->context, ctx);
 	assert_int_equal(mr->lkey, 0x1200);
-	assert_int_equal(((struct tp_roce_mr *)mr)->iova, (uintptr_t)buf);
-	assert_int_equal(((struct tp_roce_mr *)mr)->access, all);
-	((struct tp_roce_mr *)mr)->windows = 2;
+	assert_int_equal(((struct troce_mr *)mr)->iova, (uintptr_t)buf);
+	assert_int_equal(((struct troce_mr *)mr)->access, all);
+	((struct troce_mr *)mr)->windows = 2;
 	REFUSED_INT(tp_roce_dereg_mr(mr), EBUSY, "memory region 0x1200 has 2 bound window(s)");
-	((struct tp_roce_mr *)mr)->windows = 0;
+	((struct troce_mr *)mr)->windows = 0;
 	fake_reset();
 	fake.fail_op = "dereg_mr";
 	fake.fail_err = EIO;
@@ -88,11 +88,11 @@ test_mr(void **state)
 
 	/* addresses of the application's choice, from 0, and a hint that is none of our business */
 	mr = tp_roce_reg_mr_iova(pd, buf, 100, 0x123456789000, 0);
-	assert_int_equal(((struct tp_roce_mr *)mr)->iova, 0x123456789000);
+	assert_int_equal(((struct troce_mr *)mr)->iova, 0x123456789000);
 	assert_int_equal(tp_roce_dereg_mr(mr), 0);
 	mr = tp_roce_reg_mr(pd, buf, 100, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_RELAXED_ORDERING);
-	assert_int_equal(((struct tp_roce_mr *)mr)->iova, 0);
-	assert_int_equal(((struct tp_roce_mr *)mr)->access, IBV_ACCESS_ZERO_BASED);
+	assert_int_equal(((struct troce_mr *)mr)->iova, 0);
+	assert_int_equal(((struct troce_mr *)mr)->access, IBV_ACCESS_ZERO_BASED);
 	assert_int_equal(tp_roce_dereg_mr(mr), 0);
 
 	REFUSED_PTR(tp_roce_reg_mr(pd, buf, 0, 0), EINVAL, "length 0 of a memory region is not in 1..1099511627776");

@@ -80,8 +80,8 @@ test_ah(void **state)
 	assert_non_null(ah);
 	assert_ptr_equal(ah->pd, pd);
 	assert_ptr_equal(ah->context, ctx);
-	assert_int_equal(((struct tp_roce_ah *)ah)->path.dmac.addr_bytes[5], 9);
-	assert_memory_equal(&((struct tp_roce_ah *)ah)->attr, &a, sizeof(a));
+	assert_int_equal(((struct troce_ah *)ah)->path.dmac.addr_bytes[5], 9);
+	assert_memory_equal(&((struct troce_ah *)ah)->attr, &a, sizeof(a));
 	REFUSED_INT(tp_roce_dealloc_pd(pd), EBUSY, "has 1 object(s)");
 	assert_int_equal(tp_roce_destroy_ah(ah), 0);
 	fake_reset();

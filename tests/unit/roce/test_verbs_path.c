@@ -75,7 +75,7 @@ static struct ibv_qp *nested;
 static int nested_rc;
 
 static void
-modify_inside(struct tp_roce_dev *dev)
+modify_inside(struct troce_dev *dev)
 {
 	struct ibv_qp_attr a = good(IBV_QPS_INIT, IBV_QPS_RTR);
 

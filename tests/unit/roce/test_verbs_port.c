@@ -71,7 +71,7 @@ test_open(void **state)
 		fake_reset();                                                                                          \
 		fake.fit = 4096;                                                                                       \
 		ctx = fake_open(&c);                                                                                   \
-		assert_int_equal(tp_roce_dev_of(ctx)->conf.field, (ok));                                               \
+		assert_int_equal(troce_dev_of(ctx)->conf.field, (ok));                                                 \
 		fake_close(ctx);                                                                                       \
 		c.field = (bad);                                                                                       \
 		REFUSED_PTR(tp_roce_open(fake_port, &c), EINVAL, words);                                               \
@@ -86,7 +86,7 @@ test_conf(void **state)
 	/* all zero: the defaults */
 	fake_reset();
 	ctx = fake_open(NULL);
-	got = &tp_roce_dev_of(ctx)->conf;
+	got = &troce_dev_of(ctx)->conf;
 	assert_int_equal(got->udp_port, 4791);
 	assert_int_equal(got->ttl, 16);
 	assert_int_equal(got->netdev_ms, 3000);
@@ -118,8 +118,8 @@ test_conf_mtu(void **state)
 	c.mtu = 512;
 	fake_reset();
 	ctx = fake_open(&c);
-	assert_int_equal(tp_roce_dev_of(ctx)->conf.udp_port, 1021);
-	assert_int_equal(tp_roce_dev_of(ctx)->conf.ttl, 255);
+	assert_int_equal(troce_dev_of(ctx)->conf.udp_port, 1021);
+	assert_int_equal(troce_dev_of(ctx)->conf.ttl, 255);
 	assert_int_equal(tp_roce_query_port(ctx, 1, &attr), 0);
 	assert_int_equal(attr.active_mtu, IBV_MTU_512);
 	fake_close(ctx);
@@ -332,7 +332,7 @@ make_all(void *arg)
 
 		rc |= tp_roce_query_qp(qp, &a, 0, &qi);
 		rc |= a.qkey != i;
-		tp_roce_async_event(tp_roce_dev_of(shared), IBV_EVENT_COMM_EST, qp);
+		troce_async_event(troce_dev_of(shared), IBV_EVENT_COMM_EST, qp);
 		rc |= tp_roce_destroy_ah(ah) | tp_roce_dereg_mr(mr) | tp_roce_destroy_qp(qp);
 		rc |= tp_roce_destroy_srq(srq) | tp_roce_destroy_cq(cq) | tp_roce_dealloc_pd(pd);
 		if (rc != 0)

@@ -53,10 +53,10 @@ make(enum ibv_qp_type type)
 	return qp;
 }
 
-static inline struct tp_roce_qp *
+static inline struct troce_qp *
 inner(struct ibv_qp *qp)
 {
-	return (struct tp_roce_qp *)qp;
+	return (struct troce_qp *)qp;
 }
 
 static inline struct ibv_qp_attr

@@ -26,11 +26,11 @@ static struct pair *current;
 
 /* --- datagrams of QP1 are kept, before connection management sees them ------------------------------------------- */
 
-void __real_tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad);
-void __wrap_tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad);
+void __real_troce_mad_input(struct troce_dev *dev, const struct troce_mad *mad);
+void __wrap_troce_mad_input(struct troce_dev *dev, const struct troce_mad *mad);
 
 void
-__wrap_tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad)
+__wrap_troce_mad_input(struct troce_dev *dev, const struct troce_mad *mad)
 {
 	struct node *n = &current->n[dev->port_id == current->n[0].port ? 0 : 1];
 
@@ -38,7 +38,7 @@ __wrap_tp_roce_mad_input(struct tp_roce_dev *dev, const struct tp_roce_mad *mad)
 		n->mads[n->num_mads] = *mad;
 	n->num_mads++;
 	if (current->managed)
-		__real_tp_roce_mad_input(dev, mad);
+		__real_troce_mad_input(dev, mad);
 }
 
 /* --- ports -------------------------------------------------------------------------------------------------------- */
@@ -161,7 +161,7 @@ meet(struct pair *p)
 {
 	for (unsigned int net = 0; net < 4; net++) {
 		union ibv_gid gid = pair_gid(p, 1, net);
-		uint64_t until = rte_rdtsc() + 5 * rte_get_tsc_hz();
+		uint64_t until = rte_rdtsc() + LIMIT_NS / 1000000000 * rte_get_tsc_hz();
 		uint8_t mac[6];
 		int rc;
 
@@ -427,7 +427,7 @@ to_rts(struct pair *p, unsigned int node, struct ibv_qp *qp, const struct ibv_qp
 	int rtr = IBV_QP_STATE, rts = IBV_QP_STATE | IBV_QP_SQ_PSN;
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR,
-		.path_mtu = c->mtu != 0 ? c->mtu : tp_roce_dev_of(p->n[node].ctx)->port.active_mtu,
+		.path_mtu = c->mtu != 0 ? c->mtu : troce_dev_of(p->n[node].ctx)->port.active_mtu,
 		.rq_psn = peer != NULL ? (peer->qp_num * 7 + 0xfffff0) & 0xffffff : 0,
 		.sq_psn = (qp->qp_num * 7 + 0xfffff0) & 0xffffff,
 		.max_rd_atomic = (uint8_t)or_default(c->rd_atomic, 4),

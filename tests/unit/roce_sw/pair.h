@@ -17,7 +17,7 @@
 
 #include <arpa/inet.h>
 
-#include "provider.h"
+#include "lib/roce/port/provider.h"
 
 #define PAIR_MEM (4u << 20)
 #define PAIR_ALL                                                                                                       \
@@ -31,7 +31,7 @@ struct node {
 	struct ibv_mr *mr;
 	struct ibv_cq *cq;
 	uint8_t *mem; /* PAIR_MEM */
-	struct tp_roce_mad mads[256];
+	struct troce_mad mads[256];
 	unsigned int num_mads;
 };
 

@@ -6,10 +6,10 @@
 
 #include <rte_byteorder.h>
 
-#include "icrc.h"
-#include "net.h"
+#include "lib/roce/wire/icrc.h"
+#include "lib/roce/net/net.h"
 #include "pair.h"
-#include "wire.h"
+#include "lib/roce/wire/wire.h"
 
 #define QKEY 0x1234u
 #define GRH 40u
@@ -211,16 +211,16 @@ groups(void **state)
 
 /* --- QP1 ---------------------------------------------------------------------------------------------------------- */
 
-static struct tp_roce_mad
+static struct troce_mad
 mad_to(struct pair *p, unsigned int from, enum pair_net net)
 {
-	struct tp_roce_dev *dev = tp_roce_dev_of(p->n[from].ctx);
+	struct troce_dev *dev = troce_dev_of(p->n[from].ctx);
 	struct ibv_ah_attr av = {.is_global = 1, .port_num = 1};
-	struct tp_roce_mad mad = {.remote_qpn = 1};
+	struct troce_mad mad = {.remote_qpn = 1};
 
 	av.grh.dgid = pair_gid(p, !from, net);
 	av.grh.sgid_index = (uint8_t)p->gid[from][net];
-	assert_int_equal(tp_roce_path_resolve(dev, &av, 0, &mad.path), 0);
+	assert_int_equal(troce_path_resolve(dev, &av, 0, &mad.path), 0);
 	for (unsigned int i = 0; i < sizeof(mad.data); i++)
 		mad.data[i] = (uint8_t)(i * 7 + net);
 	return mad;
@@ -232,8 +232,8 @@ mads(void **state)
 	struct pair *p = *state;
 
 	for (unsigned int net = 0; net < 4; net++) {
-		struct tp_roce_dev *d0 = tp_roce_dev_of(p->n[0].ctx), *d1 = tp_roce_dev_of(p->n[1].ctx);
-		struct tp_roce_mad mad = mad_to(p, 0, net), *got = p->n[1].mads;
+		struct troce_dev *d0 = troce_dev_of(p->n[0].ctx), *d1 = troce_dev_of(p->n[1].ctx);
+		struct troce_mad mad = mad_to(p, 0, net), *got = p->n[1].mads;
 
 		p->n[0].num_mads = p->n[1].num_mads = 0;
 		assert_int_equal(d0->prov->mad_send(d0, &mad), 0);
@@ -262,8 +262,8 @@ static void
 mad_flood(void **state)
 {
 	struct pair *p = *state;
-	struct tp_roce_dev *d0 = tp_roce_dev_of(p->n[0].ctx);
-	struct tp_roce_mad mad = mad_to(p, 0, PAIR_V4);
+	struct troce_dev *d0 = troce_dev_of(p->n[0].ctx);
+	struct troce_mad mad = mad_to(p, 0, PAIR_V4);
 	uint64_t sent = 0;
 
 	for (unsigned int i = 0; i < 2000; i++)
@@ -316,7 +316,7 @@ icrc(void)
 	uint8_t first[12];
 
 	memcpy(first, BTH, sizeof(first));
-	tp_icrc_put(tp_crc32(tp_icrc_start(TP_ICRC_IPV4_UDP, IP, first), BTH + 12, n - 12), BTH + n);
+	troce_icrc_put(troce_crc32(troce_icrc_start(TROCE_ICRC_IPV4_UDP, IP, first), BTH + 12, n - 12), BTH + n);
 }
 
 struct bad {
@@ -539,7 +539,7 @@ others(void **state)
 	uint8_t frame[128] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x08, 0, 0x45};
 	struct pair *p = pair_open(&pc);
 	struct rte_mbuf *burst[8];
-	struct rte_mempool *pool = tp_roce_dev_of(p->n[1].ctx)->conf.pool;
+	struct rte_mempool *pool = troce_dev_of(p->n[1].ctx)->conf.pool;
 	uint16_t left;
 
 	frame[14 + 9] = 17;

@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-#include "mlx4_rxtx.h"
+#include "drivers/mlx4/rx/queue.h"
+#include "drivers/mlx4/tx/queue.h"
 
 #define RING_KEY 0x12345678u
 #define RING_QPN 0x000141u

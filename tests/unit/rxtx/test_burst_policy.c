@@ -3,8 +3,8 @@
  */
 /* Queues with a policy: what is let through and what is dropped, and who owns which packet afterwards. */
 #include "rings.h"
-#include "tx_policy.h"
-#include "tx_wqe.h"
+#include "drivers/mlx4/tx/policy.h"
+#include "drivers/mlx4/tx/wqe.h"
 
 #define FRAME 64
 

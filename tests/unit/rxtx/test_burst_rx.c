@@ -5,7 +5,7 @@
 #include <rte_malloc.h>
 
 #include "rings.h"
-#include "rx_mbuf.h"
+#include "drivers/mlx4/rx/mbuf.h"
 
 /* Gives the ring its first buffers, as the start of a queue does. */
 static void

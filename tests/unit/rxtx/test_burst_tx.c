@@ -3,7 +3,7 @@
  */
 /* Send WQEs byte by byte against the data-path reference, chapters 3 and 4; offsets and values written out by hand. */
 #include "rings.h"
-#include "tx_wqe.h"
+#include "drivers/mlx4/tx/wqe.h"
 
 static uint32_t
 dw(const struct rings *r, uint32_t block, uint32_t n)

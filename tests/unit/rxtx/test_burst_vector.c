@@ -5,7 +5,7 @@
 #include <rte_cpuflags.h>
 
 #include "rings.h"
-#include "rx_mbuf.h"
+#include "drivers/mlx4/rx/mbuf.h"
 
 #define ROUNDS 4000u
 #define MOST 48u

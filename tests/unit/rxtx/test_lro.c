@@ -6,8 +6,8 @@
 #include <rte_tcp.h>
 
 #include "rings.h"
-#include "rx_lro.h"
-#include "rx_side.h"
+#include "drivers/mlx4/rx/lro.h"
+#include "drivers/mlx4/rx/sides.h"
 
 struct frame {
 	const uint8_t *data;

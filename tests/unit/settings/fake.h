@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "tp_settings.h"
-#include "tp_settings_declared.h"
+#include "lib/settings/settings.h"
+#include "lib/settings/declared.h"
 
 #define FAKE_PORTS 2
 #define FAKE_EVENTS 64

@@ -12,78 +12,16 @@
 #include <pthread.h>
 #include <string.h>
 
-#include <rte_cycles.h>
-#include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include "fw_needs.h"
-#include "mlx4_core.h"
+#include "drivers/mlx4/hca/fw_needs.h"
+#include "drivers/mlx4/hca/core.h"
 
-#define RESET_SEM_WAIT_MS 10000u
-#define GONE_WAIT_MS 2000u
 #define PDS_END 32768u /* protection domains, of 2^17 that a key can name */
 
 /* The open cards of this process, to refuse two with one GUID. */
 static TAILQ_HEAD(, mlx4_hca) open_hcas = TAILQ_HEAD_INITIALIZER(open_hcas);
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-
-int
-mlx4_hca_reset(struct mlx4_hca *hca)
-{
-	uint32_t ms, sem;
-	int rc;
-
-	for (ms = 0; (sem = mlx4_reg_read(hca, MLX4_REG_RESET_SEM)) != 0; ms++) {
-		/* Nothing answers; a card in somebody else's reset would by now. */
-		if (ms == GONE_WAIT_MS && sem == UINT32_MAX) {
-			HCA_LOG(hca, ERR, "the card is gone: its registers read as all ones for %u ms", ms);
-			hca->gone = true;
-			return -ENODEV;
-		}
-		if (ms == RESET_SEM_WAIT_MS) {
-			HCA_LOG(hca, ERR, "the reset semaphore is held by somebody else since %u ms", ms);
-			return -EBUSY;
-		}
-		rte_delay_us_sleep(1000);
-	}
-	hca->gone = false;
-	mlx4_reg_write(hca, MLX4_REG_RESET, MLX4_RESET_VALUE);
-	if (hca->bus->reset_wait_us != 0)
-		rte_delay_us_sleep(hca->bus->reset_wait_us);
-	rc = hca->bus->ops->reset_done(hca->bus);
-	if (rc != 0)
-		HCA_LOG(hca, ERR, "the card does not come back after its reset: %s", rte_strerror(-rc));
-	return rc;
-}
-
-void
-mlx4_hca_mark_dead(struct mlx4_hca *hca, const char *why)
-{
-	rte_spinlock_lock(&hca->lock);
-	if (hca->dead) {
-		rte_spinlock_unlock(&hca->lock);
-		return;
-	}
-	hca->dead = true;
-	rte_spinlock_unlock(&hca->lock);
-	HCA_LOG(hca, ERR, "the card is given up until it is reset: %s", why);
-	mlx4_events_dead(hca);
-}
-
-void
-mlx4_hca_stop_dma(struct mlx4_hca *hca)
-{
-	mlx4_hca_mark_dead(hca, "it did not give back an object");
-	rte_spinlock_lock(&hca->lock);
-	if (hca->quiet) {
-		rte_spinlock_unlock(&hca->lock);
-		return;
-	}
-	hca->quiet = true;
-	rte_spinlock_unlock(&hca->lock);
-	mlx4_cmd_quiesce(hca);
-	mlx4_hca_reset(hca);
-}
 
 /* Two ways to the same card, or two cards with one address block, would disturb each other. */
 static int
@@ -169,6 +107,20 @@ close_hca(struct mlx4_hca *hca)
 		mlx4_hca_stop_dma(hca);
 }
 
+static int
+query_ports(struct mlx4_hca *hca)
+{
+	unsigned int p;
+	int rc = 0;
+
+	for (p = 1; rc == 0 && p <= hca->caps.num_ports; p++) {
+		rc = mlx4_fw_check_port(hca, p);
+		if (rc == 0)
+			rc = mlx4_port_query(hca, p, &hca->port[p - 1]);
+	}
+	return rc;
+}
+
 /* From RUN_FW to a card that takes queues. */
 static int
 bring_up(struct mlx4_hca *hca, const struct mlx4_hca_config *cfg)
@@ -179,6 +131,10 @@ bring_up(struct mlx4_hca *hca, const struct mlx4_hca_config *cfg)
 	if (rc != 0)
 		return rc;
 	rc = mlx4_fw_query_caps(hca);
+	if (rc == 0)
+		rc = query_ports(hca);
+	if (rc == 0)
+		rc = mlx4_fw_query_guid(hca);
 	if (rc != 0)
 		goto err_caps;
 	mlx4_fw_limit(hca, cfg->check_fw);
@@ -201,7 +157,7 @@ bring_up(struct mlx4_hca *hca, const struct mlx4_hca_config *cfg)
 	if (rc != 0)
 		goto err_numbers;
 	if (!cfg->poll_cmd)
-		rc = mlx4_cmd_use_events(hca);
+		rc = mlx4_cmd_use_events(hca, mlx4_events_poll_cmd);
 	if (rc != 0)
 		goto err_events;
 	rc = mlx4_special_qps_create(hca);
@@ -281,7 +237,7 @@ mlx4_hca_open(struct mlx4_bus *bus, const struct mlx4_hca_config *cfg, struct ml
 	return 0;
 
 err_up:
-	/* The mailboxes are the card's until it forgot them. */
+	/* The card may write to the mailboxes until it is reset. */
 	mlx4_hca_reset(hca);
 	mlx4_cmd_fini(hca);
 	rte_free(hca);
@@ -332,6 +288,17 @@ mlx4_hca_close(struct mlx4_hca *hca)
 		mlx4_hca_reset(hca);
 	mlx4_cmd_fini(hca);
 	rte_free(hca);
+}
+
+void
+mlx4_hca_put(struct mlx4_hca *hca)
+{
+	struct mlx4_bus *bus = hca->bus;
+
+	if (--hca->refs != 0)
+		return;
+	mlx4_hca_close(hca);
+	bus->ops->close(bus);
 }
 
 void

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mlx4_core.h"
+#include "drivers/mlx4/hca/core.h"
 
 #define VLS_MAX 8u
 #define MTU_4096 5u
@@ -28,7 +28,7 @@ request(uint8_t *mad, uint32_t attr, uint32_t modifier)
 }
 
 int
-mlx4_ib_try(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t modifier, uint8_t *mad)
+mlx4_port_ib_try(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t modifier, uint8_t *mad)
 {
 	uint8_t in[MLX4_MAD_SIZE];
 	int rc;
@@ -41,9 +41,9 @@ mlx4_ib_try(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t mod
 }
 
 int
-mlx4_ib_get(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t modifier, uint8_t *mad)
+mlx4_port_ib_get(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t modifier, uint8_t *mad)
 {
-	int rc = mlx4_ib_try(hca, port, attr, modifier, mad);
+	int rc = mlx4_port_ib_try(hca, port, attr, modifier, mad);
 
 	if (rc != -ENOTSUP)
 		return rc;
@@ -53,8 +53,8 @@ mlx4_ib_get(struct mlx4_hca *hca, unsigned int port, uint32_t attr, uint32_t mod
 }
 
 int
-mlx4_ib_mad_ifc(struct mlx4_hca *hca, unsigned int port, const uint8_t *in, const struct mlx4_mad_from *from,
-		uint8_t *out)
+mlx4_port_ib_mad_ifc(struct mlx4_hca *hca, unsigned int port, const uint8_t *in, const struct mlx4_mad_from *from,
+		     uint8_t *out)
 {
 	uint8_t box[MLX4_MAD_EXT_SIZE] = {0};
 	uint8_t op = MLX4_MAD_IFC_NO_KEYS;
@@ -79,14 +79,14 @@ mlx4_ib_mad_ifc(struct mlx4_hca *hca, unsigned int port, const uint8_t *in, cons
 }
 
 int
-mlx4_ib_port_info(struct mlx4_hca *hca, unsigned int port, struct mlx4_ib_port_info *i)
+mlx4_port_ib_info(struct mlx4_hca *hca, unsigned int port, struct mlx4_port_ib_info *i)
 {
 	uint8_t mad[MLX4_MAD_SIZE];
-	int rc = mlx4_ib_get(hca, port, MLX4_MAD_ATTR_PORT_INFO, port, mad);
+	int rc = mlx4_port_ib_get(hca, port, MLX4_MAD_ATTR_PORT_INFO, port, mad);
 
 	if (rc != 0)
 		return rc;
-	*i = (struct mlx4_ib_port_info){
+	*i = (struct mlx4_port_ib_info){
 		.prefix = prm_get64(mad, MLX4_PINFO_GID_PREFIX),
 		.lid = (uint16_t)prm_get(mad, MLX4_PINFO_LID),
 		.sm_lid = (uint16_t)prm_get(mad, MLX4_PINFO_SM_LID),
@@ -111,7 +111,7 @@ mlx4_ib_port_info(struct mlx4_hca *hca, unsigned int port, struct mlx4_ib_port_i
 }
 
 int
-mlx4_ib_caps(struct mlx4_hca *hca, unsigned int port, uint32_t cap_mask)
+mlx4_port_ib_caps(struct mlx4_hca *hca, unsigned int port, uint32_t cap_mask)
 {
 	uint8_t box[MLX4_SPIB_SIZE] = {0};
 
@@ -145,7 +145,7 @@ set_port(struct mlx4_hca *hca, unsigned int port, uint32_t cap_mask)
 }
 
 uint8_t
-mlx4_ib_rate(const struct mlx4_hca *hca, uint8_t rate)
+mlx4_port_ib_rate(const struct mlx4_hca *hca, uint8_t rate)
 {
 	uint32_t code = rate + MLX4_STATIC_RATE_OFFSET;
 
@@ -158,12 +158,12 @@ mlx4_ib_rate(const struct mlx4_hca *hca, uint8_t rate)
 }
 
 int
-mlx4_ib_port_up(struct mlx4_hca *hca, unsigned int port)
+mlx4_port_ib_up(struct mlx4_hca *hca, unsigned int port)
 {
-	struct mlx4_ib_port_info info;
+	struct mlx4_port_ib_info info;
 	int rc;
 
-	rc = mlx4_ib_port_info(hca, port, &info);
+	rc = mlx4_port_ib_info(hca, port, &info);
 	if (rc == 0)
 		rc = set_port(hca, port, info.cap_mask);
 	return rc == 0 ? mlx4_port_init(hca, port) : rc;

@@ -5,9 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mlx4_core.h"
+#include "drivers/mlx4/hca/core.h"
 
-#define SET_PORT_SEL_SHIFT 8
 #define QUERY_PORT_SIZE 0x30u
 
 static uint32_t
@@ -62,13 +61,6 @@ int
 mlx4_port_close(struct mlx4_hca *hca, unsigned int port)
 {
 	return mlx4_cmd(hca, MLX4_CMD_CLOSE_PORT, 0, port, NULL, 0, NULL, 0);
-}
-
-int
-mlx4_set_port(struct mlx4_hca *hca, unsigned int port, enum mlx4_set_port_sel sel, const void *box, size_t len)
-{
-	return mlx4_cmd(hca, MLX4_CMD_SET_PORT, MLX4_SET_PORT_OPM_ETH, (uint32_t)sel << SET_PORT_SEL_SHIFT | port, box,
-			len, NULL, 0);
 }
 
 int

@@ -5,22 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mlx4_core.h"
+#include "drivers/mlx4/hca/core.h"
 
 #define RATE_100M_MAX 25500u /* Mb/s: what the smaller unit can say */
 #define DSCPS 64u
 #define DSCP_PER_PRIO 8u
-
-void
-mlx4_pause_fill(uint8_t *box, const struct mlx4_pause *pause)
-{
-	prm_set(box, MLX4_SPG_V_RX_PAUSE, 1);
-	prm_set(box, MLX4_SPG_V_TX_PAUSE, 1);
-	prm_set(box, MLX4_SPG_RX_PAUSE, pause->rx);
-	prm_set(box, MLX4_SPG_TX_PAUSE, pause->tx);
-	prm_set(box, MLX4_SPG_RX_PFC, pause->rx_pfc);
-	prm_set(box, MLX4_SPG_TX_PFC, pause->tx_pfc);
-}
 
 int
 mlx4_port_pause(struct mlx4_hca *hca, unsigned int port, const struct mlx4_pause *pause)

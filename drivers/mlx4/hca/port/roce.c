@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mlx4_core.h"
+#include "drivers/mlx4/hca/core.h"
 
 #define CONFIG_DEV_SIZE 0x100u
 #define DIAG_QUERY 2u
@@ -81,7 +81,7 @@ mlx4_vxlan_udp_port(struct mlx4_hca *hca, uint16_t udp_port)
 }
 
 int
-mlx4_roce_udp_port(struct mlx4_hca *hca, uint16_t udp_port)
+mlx4_port_roce_udp_port(struct mlx4_hca *hca, uint16_t udp_port)
 {
 	uint8_t box[CONFIG_DEV_SIZE] = {0};
 

@@ -4,8 +4,8 @@
 /* Ethernet or InfiniBand: by device argument, else by the wire, else by what the card has stored [CP 4.1, 4.5, V-1]. */
 #include <errno.h>
 
-#include "mlx4_core.h"
-#include "port_type.h"
+#include "drivers/mlx4/hca/core.h"
+#include "type.h"
 
 #define PORTS_1_ETH_2_IB 2u /* as ib_ports */
 
@@ -81,7 +81,7 @@ check_pair(const struct mlx4_hca *hca)
 }
 
 int
-mlx4_port_types_choose(struct mlx4_hca *hca, const enum mlx4_port_want want[MLX4_MAX_PORTS])
+mlx4_port_types_choose(struct mlx4_hca *hca, const uint8_t want[MLX4_MAX_PORTS])
 {
 	unsigned int port;
 	bool ib;

@@ -4,9 +4,7 @@
 /* Wake-on-LAN: whether a magic packet wakes the host. Only the firmware knows what is set [CP 3.8]. */
 #include <errno.h>
 
-#include "ethdev.h"
-#include "mlx4_core.h"
-#include "rte_pmd_mlx4.h"
+#include "drivers/mlx4/hca/core.h"
 
 #define MAGIC (MLX4_WOL_ENABLED | MLX4_WOL_MAGIC)
 
@@ -33,8 +31,8 @@ mlx4_wol_get(struct mlx4_hca *hca, unsigned int port, bool *on)
 }
 
 /* The group is one of two readings of the sources, so what was written is read again. */
-static int
-set(struct mlx4_hca *hca, unsigned int port, bool on)
+int
+mlx4_wol_set(struct mlx4_hca *hca, unsigned int port, bool on)
 {
 	bool is;
 	int rc;
@@ -48,36 +46,4 @@ set(struct mlx4_hca *hca, unsigned int port, bool on)
 	HCA_LOG(hca, ERR, "port %u: wake-on-LAN was turned %s, and the firmware says that it is %s", port,
 		on ? "on" : "off", is ? "on" : "off");
 	return -EIO;
-}
-
-static int
-check(uint16_t port_id, struct mlx4_eth **eth)
-{
-	*eth = mlx4_eth_by_port(port_id);
-	if (*eth == NULL)
-		return -ENODEV;
-	return mlx4_wol_offered((*eth)->hca, (*eth)->port) ? 0 : -ENOTSUP;
-}
-
-int
-rte_pmd_mlx4_wake_on_lan_set(uint16_t port_id, bool on)
-{
-	struct mlx4_eth *eth;
-	int rc = check(port_id, &eth);
-
-	if (rc != 0)
-		return rc;
-	mlx4_control_lock(eth);
-	rc = set(eth->hca, eth->port, on);
-	mlx4_control_unlock(eth);
-	return rc;
-}
-
-int
-rte_pmd_mlx4_wake_on_lan_get(uint16_t port_id, bool *on)
-{
-	struct mlx4_eth *eth;
-	int rc = check(port_id, &eth);
-
-	return rc != 0 ? rc : mlx4_wol_get(eth->hca, eth->port, on);
 }

@@ -6,12 +6,13 @@
  * their own are strict classes, those that share the last priority divide what is left by weight. Class n of the card gets
  * priority n. Rates: a class or a queue has a limit, the port has none.
  */
-#ifndef MLX4_TM_H
-#define MLX4_TM_H
+#ifndef MLX4_QOS_TM_TM_H
+#define MLX4_QOS_TM_TM_H
 
 #include <rte_tm_driver.h>
 
-#include "qos.h"
+#include "drivers/mlx4/port/compat.h"
+#include "drivers/mlx4/qos/qos.h"
 
 #define MLX4_TM_LEVELS 3u /* port, class, queue */
 #define MLX4_TM_WEIGHT_MAX 255u
@@ -36,24 +37,28 @@ struct mlx4_tm {
 	struct mlx4_tm_profile profile[MLX4_TM_PROFILES];
 };
 
+/* --- node.c --- */
 /* Says why, to who wants to know: error may be NULL. */
 void mlx4_tm_error(struct rte_tm_error *error, enum rte_tm_error_type type, const char *message);
 /* Refuses: the item, and one line of log that names the value. */
 int mlx4_tm_refuse(const struct rte_eth_dev *dev, struct rte_tm_error *error, enum rte_tm_error_type type,
 		   const char *message, uint64_t value);
+/* Level of a node, UINT32_MAX: there is none. */
+uint32_t mlx4_tm_level(const struct mlx4_tm *tm, uint32_t id);
+/* NULL: there is none. */
+const struct mlx4_tm_profile *mlx4_tm_profile(const struct mlx4_tm *tm, uint32_t id);
 
-/* tm_caps.c */
+/* --- caps.c --- */
 int mlx4_tm_caps(struct rte_eth_dev *dev, struct rte_tm_capabilities *cap, struct rte_tm_error *error);
 int mlx4_tm_level_caps(struct rte_eth_dev *dev, uint32_t level, struct rte_tm_level_capabilities *cap,
 		       struct rte_tm_error *error);
 int mlx4_tm_node_caps(struct rte_eth_dev *dev, uint32_t id, struct rte_tm_node_capabilities *cap,
 		      struct rte_tm_error *error);
 
-/* tm.c: level of a node, UINT32_MAX: there is none */
-uint32_t mlx4_tm_level(const struct mlx4_tm *tm, uint32_t id);
-
-/* tm_commit.c */
+/* --- commit.c --- */
 int mlx4_tm_commit(struct rte_eth_dev *dev, int clear_on_fail, struct rte_tm_error *error);
-const struct mlx4_tm_profile *mlx4_tm_profile(const struct mlx4_tm *tm, uint32_t id);
 
-#endif /* MLX4_TM_H */
+/* tm.c: ethdev's operation. */
+int mlx4_tm_ops_get(struct rte_eth_dev *dev, void *ops);
+
+#endif /* MLX4_QOS_TM_TM_H */

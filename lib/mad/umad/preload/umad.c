@@ -20,7 +20,7 @@
 
 #include <infiniband/umad.h>
 
-#include "umad_proto.h"
+#include "lib/mad/umad/umad_proto.h"
 
 #define OPEN_PORTS 64
 #define GONE_MS 10000 /* between errors of a reader that waits for ever */
@@ -47,7 +47,7 @@ socket_path(void)
 {
 	const char *path = getenv(UMAD_PROTO_ENV);
 
-	return path == NULL || path[0] == '\0' ? UMAD_PROTO_PATH : path;
+	return path == NULL || path[0] == '\0' ? TP_UMAD_PATH : path;
 }
 
 static int
@@ -109,19 +109,19 @@ ports(struct umad_proto_answer *ans)
 }
 
 static bool
-is_ca(const struct umad_proto_port *p, const char *ca)
+is_ca(const struct tp_umad_desc *p, const char *ca)
 {
 	return ca == NULL || strncmp(p->ca, ca, sizeof(p->ca)) == 0;
 }
 
 /* 4: active. */
-static const struct umad_proto_port *
+static const struct tp_umad_desc *
 pick(const struct umad_proto_answer *ans, const char *ca, int num)
 {
-	const struct umad_proto_port *best = NULL;
+	const struct tp_umad_desc *best = NULL;
 
 	for (uint32_t i = 0; i < ans->num_ports; i++) {
-		const struct umad_proto_port *p = &ans->port[i];
+		const struct tp_umad_desc *p = &ans->port[i];
 
 		if (!is_ca(p, ca) || (num > 0 && p->port != (uint32_t)num))
 			continue;
@@ -172,7 +172,7 @@ umad_get_cas_names(char cas[][UMAD_CA_NAME_LEN], int max)
 }
 
 static int
-fill_port(const struct umad_proto_port *p, umad_port_t *port)
+fill_port(const struct tp_umad_desc *p, umad_port_t *port)
 {
 	memset(port, 0, sizeof(*port));
 	memcpy(port->ca_name, p->ca, sizeof(port->ca_name));
@@ -188,7 +188,7 @@ fill_port(const struct umad_proto_port *p, umad_port_t *port)
 	port->gid_prefix = htobe64(p->gid_prefix);
 	port->port_guid = htobe64(p->port_guid);
 	strcpy(port->link_layer, "InfiniBand");
-	port->pkeys = calloc(UMAD_PROTO_PKEYS, sizeof(*port->pkeys));
+	port->pkeys = calloc(TP_UMAD_PKEYS, sizeof(*port->pkeys));
 	if (port->pkeys == NULL)
 		return -ENOMEM;
 	port->pkeys_size = p->num_pkeys;
@@ -208,7 +208,7 @@ umad_release_port(umad_port_t *port)
 int
 umad_get_port(const char *ca_name, int portnum, umad_port_t *port)
 {
-	const struct umad_proto_port *p;
+	const struct tp_umad_desc *p;
 	struct umad_proto_answer ans;
 
 	if (ports(&ans) != 0)
@@ -220,6 +220,7 @@ umad_get_port(const char *ca_name, int portnum, umad_port_t *port)
 int
 umad_release_ca(umad_ca_t *ca)
 {
+	/* The analyzer does not see that each port has a place of its own. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	for (int i = 0; i < UMAD_CA_MAX_PORTS; i++) {
 		if (ca->ports[i] == NULL)
 			continue;
@@ -233,7 +234,7 @@ umad_release_ca(umad_ca_t *ca)
 int
 umad_get_ca(const char *ca_name, umad_ca_t *ca)
 {
-	const struct umad_proto_port *first;
+	const struct tp_umad_desc *first;
 	struct umad_proto_answer ans;
 
 	if (ports(&ans) != 0)
@@ -252,7 +253,7 @@ umad_get_ca(const char *ca_name, umad_ca_t *ca)
 	ca->system_guid = htobe64(first->system_guid);
 	/* Each port has a place of its own in ca. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	for (uint32_t i = 0; i < ans.num_ports; i++) {
-		const struct umad_proto_port *p = &ans.port[i];
+		const struct tp_umad_desc *p = &ans.port[i];
 		umad_port_t *port;
 
 		if (!is_ca(p, first->ca) || p->port >= UMAD_CA_MAX_PORTS || ca->ports[p->port] != NULL)
@@ -290,7 +291,7 @@ umad_get_ca_portguids(const char *ca_name, __be64 *portguids, int max)
 int
 umad_get_issm_path(const char *ca_name, int portnum, char path[], int max)
 {
-	const struct umad_proto_port *p;
+	const struct tp_umad_desc *p;
 	struct umad_proto_answer ans;
 
 	if (ports(&ans) != 0)
@@ -384,7 +385,7 @@ int
 umad_open_port(const char *ca_name, int portnum)
 {
 	struct umad_proto_request q = {.op = UMAD_OP_OPEN};
-	const struct umad_proto_port *p;
+	const struct tp_umad_desc *p;
 	struct umad_proto_answer ans;
 	int conn, fd = -1, err;
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What a row says to a value that it does not take. */
+#include <errno.h>
+
+#include "settings.h"
+
+int
+setting_refuse(const struct tp_setting *row, const char *value, char err[TP_SETTING_ERR])
+{
+	snprintf(err, TP_SETTING_ERR, "%s: '%.40s', want %s", row->name, value, row->names);
+	return -EINVAL;
+}

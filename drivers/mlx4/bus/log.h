@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The driver's log: type "pmd.net.mlx4_vfio". */
+#ifndef MLX4_BUS_LOG_H
+#define MLX4_BUS_LOG_H
+
+#include <rte_log.h>
+
+extern int mlx4_logtype;
+#define MLX4_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, mlx4_logtype, "mlx4: " fmt "\n", ##__VA_ARGS__)
+
+#endif /* MLX4_BUS_LOG_H */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Counters of transmit queues. Bursts are their only writers; a reset is a value that is subtracted. all: of the queue's whole
+ * life; since_reset: never below zero, though what was sent may be taken back a moment after a reset.
+ */
+#ifndef MLX4_TX_COUNTS_H
+#define MLX4_TX_COUNTS_H
+
+#include "queue.h"
+
+void mlx4_txq_counts_all(const struct mlx4_txq *q, struct mlx4_tx_counts *c);
+void mlx4_txq_counts_since_reset(const struct mlx4_txq *q, struct mlx4_tx_counts *c);
+void mlx4_txq_counts_reset(struct mlx4_txq *q);
+
+#endif /* MLX4_TX_COUNTS_H */

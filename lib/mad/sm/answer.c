@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Answers of the small administrator. */
+#include "sm_priv.h"
+
+#include <stdlib.h>
+
+#include <rte_common.h>
+
+uint8_t
+sm_port_mtu(const struct sm_port *p)
+{
+	return p->info[SM_PI_MTU_SL] >> 4;
+}
+
+/* Lanes by 2.5, 5 or 10 Gb/s (9.11.1): codes are those of enum ibv_rate. */
+uint8_t
+sm_port_rate(const struct sm_port *p)
+{
+	static const struct {
+		uint8_t lanes_by_speed, rate;
+	} known[] = {{1, 2}, {2, 5}, {4, 3}, {8, 6}, {12, 4}, {16, 7}, {24, 8}, {32, 9}, {48, 10}};
+	uint8_t width = p->info[SM_PI_WIDTH], lanes = width == 8 ? 12 : width == 4 ? 8 : width == 2 ? 4 : 1;
+	uint8_t value = (uint8_t)(lanes * (p->info[SM_PI_SPEED] >> 4));
+
+	for (unsigned int i = 0; i < RTE_DIM(known); i++) {
+		if (known[i].lanes_by_speed == value)
+			return known[i].rate;
+	}
+	return 2;
+}
+
+void
+sm_answer(struct tp_sm *sm, const struct tp_mad_msg *msg, uint16_t status, const uint8_t *records, uint32_t stride,
+	  uint32_t n)
+{
+	bool table = msg->data[MAD_METHOD_AT] == SA_GET_TABLE;
+	uint32_t bytes = status == 0 ? stride * n : 0;
+	struct tp_mad_packet to;
+	uint8_t *mad = calloc(1, MAD_SIZE + bytes);
+
+	if (mad == NULL)
+		return;
+	sm->stats.sa_refused += status != 0;
+	tp_mad_reply_to(msg->pkt, &to);
+	memcpy(mad, msg->data, SA_RECORD_AT);
+	mad[MAD_METHOD_AT] =
+		msg->data[MAD_METHOD_AT] == MAD_SET ? MAD_GET | MAD_RESPONSE : msg->data[MAD_METHOD_AT] | MAD_RESPONSE;
+	ib_put16(mad + MAD_STATUS_AT, status);
+	ib_put16(mad + SA_ATTR_OFFSET_AT, (uint16_t)(stride / 8));
+	memset(mad + RMPP_VERSION_AT, 0, RMPP_DATA_AT - RMPP_VERSION_AT);
+	if (table && status == 0) {
+		mad[RMPP_VERSION_AT] = RMPP_VERSION;
+		mad[RMPP_FLAGS_AT] = RMPP_ACTIVE;
+	}
+	if (bytes != 0)
+		memcpy(mad + SA_RECORD_AT, records, bytes);
+	(void)tp_mad_send(sm->sa, &to, mad, table && status == 0 ? SA_RECORD_AT + bytes : MAD_SIZE, 0, 3);
+	free(mad);
+}
+
+void
+sm_answer_found(struct tp_sm *sm, const struct tp_mad_msg *msg, const uint8_t *records, uint32_t stride, uint32_t n)
+{
+	bool table = msg->data[MAD_METHOD_AT] == SA_GET_TABLE;
+
+	if (n == 0 && !table)
+		sm_answer(sm, msg, SA_ST_NO_RECORDS, NULL, 0, 0);
+	else if (!table && n > 1)
+		sm_answer(sm, msg, SA_ST_MANY_RECORDS, NULL, 0, 0);
+	else
+		sm_answer(sm, msg, 0, records, stride, n);
+}

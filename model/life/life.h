@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Registers and resets. */
+#ifndef MODEL_LIFE_LIFE_H
+#define MODEL_LIFE_LIFE_H
+
+#include "model/card/ctl.h"
+
+void tpm_config_reset(struct tp_model *m);
+void tpm_regs_reset(struct tp_model *m);
+/* Everything back to the power-on state; DMA windows, interrupts, wires and counters of the observer stay. */
+void tpm_reset(struct tp_model *m);
+
+#endif /* MODEL_LIFE_LIFE_H */
