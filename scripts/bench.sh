@@ -24,7 +24,7 @@ upstream_harness() {
 	flags="$(pkg-config --cflags libdpdk) -D_GNU_SOURCE -DALLOW_EXPERIMENTAL_API -DALLOW_INTERNAL_API
 		-idirafter $TP_CACHE/dpdk-sdk/include -O2 -Wno-address-of-packed-member -Itests/bench"
 	# shellcheck disable=SC2046,SC2086
-	gcc $flags -Iprm -c tests/bench/datapath_main.c -o "$dir/main.o" &&
+	gcc $flags -I. -Iinclude/triplane -Iprm -c tests/bench/datapath_main.c -o "$dir/main.o" &&
 		gcc $flags -isystem "$dir/src/drivers/net/mlx4" -c tests/bench/upstream_mlx4.c -o "$dir/upstream.o" &&
 		gcc "$dir/main.o" "$dir/upstream.o" "$dir/$object" -o "$dir/upstream_mlx4" \
 			$(pkg-config --libs libdpdk) -lrte_mempool_ring

@@ -65,9 +65,20 @@ tp_driver_headers() {
 }
 
 tp_setup() {
-	mkdir -p "$TP_CACHE"
+	mkdir -p "$TP_CACHE" 2>/dev/null ||
+		tp_die "$TP_CACHE cannot be made by $(id -un): run as $(stat -c %U "$(dirname "$TP_CACHE")"), or TP_CACHE=\$HOME/triplane-cache TP_BUILD=\$HOME/triplane-build ./tp ..."
 	tp_install_packages
 	tp_driver_headers
+}
+
+# Who may not write a build uses it as it is, if that is what the sources say: ninja looks and writes nothing.
+tp_build_is_ours() { # build directory, targets
+	local dir=$1 place=$1
+	shift
+	[ -e "$place" ] || place=$(dirname "$place")
+	[ ! -w "$place" ] || return 0
+	if [ -f "$dir/build.ninja" ] && ninja -C "$dir" -n "$@" 2>/dev/null | grep -q 'no work to do'; then return 1; fi
+	tp_die "$place belongs to $(stat -c %U "$place") and has no build of these sources: run as $(stat -c %U "$place"), or TP_BUILD=\$HOME/triplane-build ./tp ..."
 }
 
 tp_meson() { # build directory, meson options
@@ -87,22 +98,32 @@ tp_ninja() { # build directory, targets
 
 tp_build() {
 	tp_setup
+	tp_build_is_ours "$TP_BUILD" || return 0
 	tp_meson "$TP_BUILD" --buildtype=release
 	tp_ninja "$TP_BUILD"
 }
 
-# What unit tests need, no more: nothing else runs with sanitizers. Lines of a report need no more than their tables.
-tp_build_asan() {
+# The build with sanitizers, which unit tests and fuzzers share. Lines of a report need no more than their tables.
+tp_meson_asan() {
 	tp_setup
 	CC=clang-14 tp_meson "$TP_BUILD_ASAN" --buildtype=plain -Doptimization=1 -Dc_args=-gline-tables-only \
-		-Db_sanitize=address,undefined -Db_lundef=false
+		-Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
+	grep -q fuzz_cmd "$TP_BUILD_ASAN/build.ninja" || meson configure "$TP_BUILD_ASAN" -Dfuzz=true
+}
+
+# What unit tests need, no more.
+tp_build_asan() {
+	tp_meson_asan
 	tp_ninja "$TP_BUILD_ASAN" meson-test-prereq
 }
 
+# The programs, the libraries that they and others load, and what pkg-config says of them.
 tp_print_env() {
+	local apps=$TP_BUILD/apps
 	cat <<ENV
-export PATH="$TP_BUILD/apps:\$PATH"
-export LD_LIBRARY_PATH="$TP_BUILD/drivers/mlx4\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
+export PATH="$apps:$apps/triplane-hca:$apps/pingpong:$apps/perf:$apps/tp_rping:$TP_BUILD/examples:\$PATH"
+export LD_LIBRARY_PATH="$TP_BUILD/drivers/mlx4:$TP_BUILD/lib/so\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
+export PKG_CONFIG_PATH="$TP_BUILD/meson-uninstalled\${PKG_CONFIG_PATH:+:\$PKG_CONFIG_PATH}"
 export TRIPLANE_PLUGIN=$TP_PLUGIN
 ENV
 }

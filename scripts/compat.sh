@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Compiles and links the whole tree (without tests) against the DPDK of later Debian releases, unpacked into a folder:
 # nothing is installed. Fetched once, offline afterwards. Prints one ok / not ok / skip line a release.
+# compat.sh [--list | NAME...]: the releases' names, or only these releases.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/common.sh
 
 # DPDK series and the Debian release that has it
 releases="24.11:trixie 25.11:forky"
+names=$(for r in $releases; do printf 'dpdk-%s\n' "${r%%:*}"; done)
 status=0
+[ "${1:-}" != --list ] || { printf '%s\n' "$names"; exit; }
+wanted=${*:-$names}
 
 fetched() { # folder
 	local h
@@ -29,7 +33,8 @@ try() { # name folder
 	pc=$dir/root/usr/lib/$arch/pkgconfig
 	rm -rf "$build"
 	# Libraries of a newer release want symbols of its C library: only our own undefined symbols are an error.
-	PKG_CONFIG_PATH=$pc meson setup "$build" --buildtype=release -Dtests=false -Ddriver_sdk="$dir/include" \
+	# It is compiled and linked, not run: the least optimisation that folds its constants will do.
+	PKG_CONFIG_PATH=$pc meson setup "$build" --buildtype=plain -Doptimization=1 -Db_ndebug=true -Dtests=false -Ddriver_sdk="$dir/include" \
 		-Dc_link_args=-Wl,--allow-shlib-undefined >"$build.log" 2>&1 &&
 		ninja -C "$build" >>"$build.log" 2>&1
 }
@@ -37,6 +42,7 @@ try() { # name folder
 for r in $releases; do
 	series=${r%%:*} suite=${r##*:}
 	name=dpdk-$series
+	grep -qwF -- "$name" <<<"$wanted" || continue
 	dir=$TP_CACHE/$name
 	mkdir -p "$dir"
 	if ! fetched "$dir" && ! fetch "$dir" "$suite" "$dir/fetch.log"; then

@@ -2,19 +2,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # fuzz.sh [SECONDS [TARGET...]]: each libFuzzer target for SECONDS (60) under address and undefined-behaviour
 # sanitizers, two at a time. Inputs that made new ground are kept in the cache folder for the next run.
+# fuzz.sh --list: the targets.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/common.sh
+all="cmd wqe frame cqe vfu qos settings lldp roce roce_net mad ibmad ipoib ipoib_core"
+[ "${1:-}" != --list ] || { tr ' ' '\n' <<<"$all"; exit; }
 seconds=${1:-60}
 [ $# = 0 ] || shift
-targets=${*:-cmd wqe frame cqe vfu qos settings lldp roce roce_net mad ibmad ipoib ipoib_core}
-build=${TP_BUILD_FUZZ:-$PWD/build-fuzz}
+targets=${*:-$all}
+build=$TP_BUILD_ASAN
 corpus=$TP_CACHE/fuzz
-CC=clang-14 tp_meson "$build" --buildtype=debugoptimized -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
-for t in $targets; do
-	ninja -C "$build" "tests/fuzz/fuzz_$t" >"$build.log" 2>&1 ||
-		{ printf 'not ok fuzz-%s: does not build; see %s\n' "$t" "$build.log"; grep -E 'error' "$build.log" | head -n 5; }
-done
+tp_meson_asan
+# shellcheck disable=SC2046,SC2086
+ninja -k 0 -C "$build" $(printf 'tests/fuzz/fuzz_%s ' $targets) >"$build.log" 2>&1 || {
+	printf 'not ok fuzz-build: see %s\n' "$build.log"
+	grep -E 'error' "$build.log" | head -n 5
+}
 mkdir -p "$corpus"
 /usr/bin/python3 tests/fuzz/seeds.py "$corpus/seeds" 2>"$corpus/seeds.log" || tp_say "no seeds; see $corpus/seeds.log"
 

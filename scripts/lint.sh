@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Format, static analysis and text rules. One "ok NAME" or "not ok NAME: reason" line a check.
+# lint.sh [--list | NAME...]: format, static analysis and text rules. One "ok NAME" or "not ok NAME: reason" line a check.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/common.sh
@@ -24,13 +24,23 @@ check_format() {
 # Only what the build compiles can be analysed; a header is seen through the files that include it.
 check_tidy() {
 	[ -f "$TP_BUILD/compile_commands.json" ] || { printf '%s has no compile_commands.json\n' "$TP_BUILD"; return; }
-	sources 'drivers/*.c' 'model/*.c' 'apps/*.c' 'lib/*.c' 'examples/*.c' |
-		xargs -r -P "$(nproc)" -n 8 clang-tidy-14 --quiet -p "$TP_BUILD" 2>/dev/null |
-		grep -E '(warning|error):' | sort -u
+	sources 'drivers/*.c' 'model/*.c' 'apps/*.c' 'lib/*.c' 'examples/*.c' | xargs -r scripts/tidy.py "$TP_BUILD"
+}
+
+# By #include always; by the symbols of objects, too, where there are some.
+check_layers() {
+	local objects=()
+	[ ! -f "$TP_BUILD/build.ninja" ] || objects=("--build=$TP_BUILD")
+	scripts/check_layers.py ${objects[@]+"${objects[@]}"} 2>&1
 }
 
 check_shell() {
 	sources '*.sh' tp .ci/run | xargs -r shellcheck -x -f gcc
+}
+
+# A test that cannot be started would be missed by nobody.
+check_mode() {
+	git ls-files -s -- 'tests/system/test_*' 'tests/lab/test_*' | sed -n 's/^100644 .*\t\(.*\)/\1 is not executable/p'
 }
 
 check_spdx() {
@@ -50,18 +60,30 @@ check_length() {
 	sources '*.c' '*.h' | xargs -r wc -l | awk '$2 != "total" && $1 > 600 { print $2 " has " $1 " lines, 600 is the limit" }'
 }
 
-# Each row of the README's feature table ends with the names of tests, in backquotes.
+# Each row of the tables of features ends with the names of tests, in backquotes.
 check_features() {
-	[ -f README.md ] || return 0
 	local name
-	sed -n '/^| *Feature/,/^$/p' README.md | sed 1,2d | sed 's/.*|\([^|]*\)|[ \t]*$/\1/' | grep -o '`[^`]*`' | tr -d '`' |
-		sort -u | while read -r name; do
+	awk '/^\| *Feature/ { table = 1; getline; next } !/^\|/ { table = 0 } table' docs/features.md |
+		sed 's/.*|\([^|]*\)|[ \t]*$/\1/' | grep -o '`[^`]*`' | tr -d '`' | sort -u | while read -r name; do
 		git grep -qF -- "$name" -- tests scripts || git ls-files --error-unmatch "$name" >/dev/null 2>&1 ||
-			printf 'README names the test %s, which does not exist\n' "$name"
+			printf 'docs/features.md names the test %s, which does not exist\n' "$name"
 	done
+	awk '/^\| *Feature/ { table = 1; getline; next } !/^\|/ { table = 0 }
+		table && !/`[^`|]*`[^|]*\|[ \t]*$/ { printf "docs/features.md:%d: a feature without a test\n", NR }' docs/features.md
 }
 
-for c in format tidy shell spdx words length features; do
-	report "$c" "$("check_$c")"
+# No document says anything twice, and each file that it links to is there.
+check_docs() {
+	scripts/check_docs.py
+}
+
+checks="format tidy layers shell mode spdx words length features docs"
+[ "${1:-}" != --list ] || { tr ' ' '\n' <<<"$checks"; exit; }
+[ $# != 0 ] || read -ra all <<<"$checks"
+for c in "${@:-${all[@]}}"; do
+	case " $checks " in
+	*" $c "*) report "$c" "$("check_$c")" ;;
+	*) tp_die "unknown check '$c'; known: $checks" ;;
+	esac
 done
 exit $status

@@ -24,25 +24,14 @@ release() {
 }
 trap release EXIT
 
-memory=(--no-huge -m 512 --no-shconf)
-if [ -r "$HUGE_DIR/nr_hugepages" ]; then
-	if [ "$(cat "$HUGE_DIR/nr_hugepages")" = 0 ] && [ -w "$HUGE_DIR/nr_hugepages" ]; then
-		if echo "$HUGE_PAGES" 2>/dev/null >"$HUGE_DIR/nr_hugepages"; then reserved=1; fi
-	fi
-	# less than half of them would not hold the packet buffers
-	if [ "$(cat "$HUGE_DIR/free_hugepages")" -ge $((HUGE_PAGES / 2)) ]; then
-		memory=(--in-memory --huge-unlink)
-	fi
-fi
-if [ "${memory[0]}" = --in-memory ]; then
-	tp_say "memory: 2 MiB hugepages"
-else
-	tp_say "memory: --no-huge (no free 2 MiB hugepages; as root they are reserved when there are none)"
+if [ -r "$HUGE_DIR/nr_hugepages" ] && [ "$(cat "$HUGE_DIR/nr_hugepages")" = 0 ] && [ -w "$HUGE_DIR/nr_hugepages" ]; then
+	if echo "$HUGE_PAGES" 2>/dev/null >"$HUGE_DIR/nr_hugepages"; then reserved=1; fi
 fi
 
-# CPU 0 forwards (the main lcore only sleeps and prints), CPU 1 is the card.
-cpus=$(nproc)
-model_cpu=$((cpus > 1 ? 1 : 0))
-"$app" --lcores '0@0,1@0' --no-pci "${memory[@]}" --no-telemetry --file-prefix="triplane$$" --log-level='*:error' \
-	--vdev="net_mlx4_model0,wire0=cross,wire1=cross,cpu=$model_cpu" -- \
+# The first CPU forwards (the main lcore only sleeps and prints), the last one is the card. The program says which memory
+# it takes.
+cpus=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
+forwards=${cpus%%[-,]*} card=${cpus##*[-,]}
+"$app" --lcores "0@$forwards,1@$forwards" --no-pci --no-telemetry --log-level='*:error' \
+	--vdev="net_mlx4_model0,wire0=cross,wire1=cross,cpu=$card" -- \
 	-e 'set fwd flowgen 0; set fwd macswap 1; set peer 1 1; set txpkts 60; wait link up all 5' --live 10

@@ -1,26 +1,120 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# test.sh [SUITE...]: builds what the suites need, runs them, ends with "N passed, N failed". A case is one CMocka
-# test, or one "ok NAME" / "not ok NAME: reason" / "skip NAME: reason" line of a program.
+# test.sh [--repeat N] [SUITE | SUITE/NAME]...: builds what these need, runs them, ends with "N passed, N failed". A case is
+# one CMocka test, or one "ok NAME" / "not ok NAME: reason" / "skip NAME: reason" line of a program.
+# test.sh --list [SUITE]...: their names, nothing is run.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/common.sh
 
 all="system unit lab fuzz compat lint"
 logs=$TP_CACHE/test-logs
+times=$TP_CACHE/test-times # NAME SECONDS: the last time each took here
+fuzz_seconds=10
+lab_limit=1500 system_limit=1200
 passed=0 failed=0 skipped=0
 
-usage() { tp_die "unknown suite '$1'; known: $all"; }
+unit_names() {
+	python3 - "$TP_BUILD/meson-info/intro-tests.json" <<'PY'
+import json, sys
+print('\n'.join(sorted(t['name'] for t in json.load(open(sys.argv[1])) if t['suite'] and t['suite'][0].endswith('unit'))))
+PY
+}
+
+# Names of a suite's programs. Those of unit tests are known once meson has read the tree; nothing is compiled for that.
+names_of() { # suite
+	local t
+	case $1 in
+	system | lab)
+		for t in tests/"$1"/test_*.sh tests/"$1"/test_*.py; do
+			[ -e "$t" ] || continue
+			t=${t##*/test_}
+			printf '%s\n' "${t%.*}"
+		done | sort
+		;;
+	unit) unit_names ;;
+	*) "scripts/$1.sh" --list ;;
+	esac
+}
+
+check_names() { # SUITE or SUITE/NAME...
+	local a suite
+	for a in "$@"; do
+		suite=${a%%/*}
+		case " $all " in
+		*" $suite "*) ;;
+		*) tp_die "unknown suite '$suite'; known: $all" ;;
+		esac
+		[ "$suite" = unit ] && ! [ -f "$TP_BUILD/build.ninja" ] && { tp_setup; tp_meson "$TP_BUILD" --buildtype=release; }
+		[ "$a" = "$suite" ] || names_of "$suite" | grep -qFx -- "${a#*/}" ||
+			tp_die "suite $suite has no test '${a#*/}'; its tests: ./tp test --list $suite"
+	done
+}
+
+# What of a suite was asked for: nothing said means all.
+chosen() { # suite
+	local a
+	for a in $wanted; do
+		case $a in
+		"$1") names_of "$1"; return ;;
+		"$1"/*) printf '%s\n' "${a#*/}" ;;
+		esac
+	done
+}
+
+whole() { case " $wanted " in *" $1 "*) true ;; *) false ;; esac; } # suite
+
+# How long a program took when it ran last: here, or where the table was made.
+expected() { # name
+	cat scripts/test-times "$times" 2>/dev/null | awk -v n="$1" '$1 == n { s = $2 } END { if (s != "") print s }'
+}
+
+clock() { # seconds
+	if [ "$1" -lt 100 ]; then printf '%s s' "$1"; else printf '%s min %02d s' $(($1 / 60)) $(($1 % 60)); fi
+}
+
+# The programs in the order in which they run: what is left of the time is the sum of what is left of them.
+plan() {
+	local s
+	for s in $suites; do
+		case $s in
+		unit) printf 'unit-release\nunit-asan\n' ;;
+		system | lab) chosen "$s" | sed "s,^,$s/," ;;
+		*) printf '%s\n' "$s" ;;
+		esac
+	done
+}
+
+progress() { # name, seconds
+	local want left
+	done_count=$((done_count + 1))
+	want=$(expected "$1")
+	left=$({ cat scripts/test-times "$times" 2>/dev/null; printf 'plan\n'; tail -n +$((done_count + 1)) "$logs/plan"; } |
+		awk '$1 == "plan" { plan = 1; next } plan { s += took[$1]; next } { took[$1] = $2 } END { print s + 0 }')
+	printf '[%s/%s] %s: %s%s; %s gone, about %s left\n' "$done_count" "$plan_count" "$1" "$(clock "$2")" \
+		"${want:+, expected $(clock "$want")}" "$(clock $SECONDS)" "$(clock "$left")"
+}
+
+remember() { # name, seconds
+	printf '%s %s\n' "$2" "$1" >>"$logs/took"
+	# A part of a suite says nothing of the whole.
+	case $1 in
+	*/*) ;;
+	*) whole "${1%%-*}" || return 0 ;;
+	esac
+	{ grep -vF -- "$1 " "$times" 2>/dev/null; printf '%s %s\n' "$1" "$2"; } >"$times.new"
+	mv "$times.new" "$times"
+}
 
 # Counts one program's lines and shows what went wrong. Exit status counts as a case of its own when it says failure
 # and no line did.
-tally() { # title, exit status, log
-	local title=$1 rc=$2 log=$3 ok bad skip
+tally() { # name, exit status, log
+	local name=$1 rc=$2 log=$3 ok bad skip took=$((SECONDS - program_begun))
 	ok=$(grep -c '^ok ' "$log")
 	bad=$(grep -c '^not ok ' "$log")
 	skip=$(grep -c '^skip ' "$log")
 	if [ "$bad" = 0 ] && { [ "$rc" != 0 ] || [ $((ok + skip)) = 0 ]; }; then
-		printf 'not ok %s: exit status %s after %s cases\n' "$title" "$rc" "$ok"
+		printf 'not ok %s: exit status %s after %s cases\n' "$name" "$rc" "$ok"
 		tail -n 30 "$log" | sed 's/^/    /'
 		bad=1
 	elif [ "$bad" != 0 ]; then
@@ -28,31 +122,35 @@ tally() { # title, exit status, log
 		printf '    (log: %s)\n' "$log"
 	fi
 	grep '^skip ' "$log"
-	printf '%s: %s passed, %s failed%s (%s s)\n' "$title" "$ok" "$bad" "$([ "$skip" = 0 ] || printf ', %s skipped' "$skip")" \
-		$((SECONDS - program_begun))
+	printf '%s: %s passed, %s failed%s\n' "$name" "$ok" "$bad" "$([ "$skip" = 0 ] || printf ', %s skipped' "$skip")"
 	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+	printf '%s %s\n' "$name" "$bad" >>"$logs/verdicts"
+	progress "$name" $took
+	[ "$bad" != 0 ] || remember "$name" $took
 }
 
-program_ended() { # title, seconds, exit status
-	[ "$3" != 124 ] || printf 'not ok %s: not finished after %s s\n' "$1" "$2" >>"$logs/$1.log"
-	tally "$1" "$3" "$logs/$1.log"
-}
-
-run_program() { # title, seconds, command...
-	local title=$1 limit=$2
+run_program() { # name, seconds, command...
+	local name=$1 limit=$2 log=$logs/${1/\//-}.log rc
 	shift 2
 	program_begun=$SECONDS
-	timeout -k 10 "$limit" "$@" >"$logs/$title.log" 2>&1 </dev/null
-	program_ended "$title" "$limit" $?
+	timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
+	rc=$?
+	[ $rc != 124 ] || printf 'not ok %s: not finished after %s s\n' "$name" "$limit" >>"$log"
+	# of a later run of the same that fails, this one's log remains
+	[ "$repeat" = 1 ] || ! grep -q '^not ok ' "$log" || cp "$log" "$log.failed"
+	tally "$name" $rc "$log"
 }
 
 # CMocka's lines "[       OK ] name" and "[  FAILED  ] name" become ours; a test that skips has printed why.
 unit_variant() { # name, build directory
-	local name=$1 dir=$2 log=$logs/unit-$1.log rc
+	local name=$1 dir=$2 log=$logs/unit-$1.log rc names=() cpus
+	whole unit || mapfile -t names < <(chosen unit)
+	cpus=$(nproc)
 	program_begun=$SECONDS
-	# One at a time: several wait for a model's thread and this may be a small machine.
+	# Those that look at a clock or at CPUs are marked in the build files, and run alone.
 	ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-		meson test -C "$dir" --suite unit --no-rebuild --num-processes 1 --print-errorlogs >"$log.meson" 2>&1
+		meson test -C "$dir" --suite unit --no-rebuild --num-processes $((cpus < 4 ? cpus : 4)) --print-errorlogs \
+		${names[@]+"${names[@]}"} >"$log.meson" 2>&1
 	rc=$?
 	sed -n -e 's/^\[       OK \] /ok /p' -e 's/^\[  FAILED  \] \([^:]*\)$/not ok \1: see the log/p' \
 		-e '/^skip [^ ]*: /p' "$dir/meson-logs/testlog.txt" |
@@ -69,67 +167,98 @@ suite_unit() {
 	unit_variant asan "$TP_BUILD_ASAN"
 }
 
-programs() { # suite
-	local t name
-	for t in tests/"$1"/test_*.sh tests/"$1"/test_*.py; do
-		[ -x "$t" ] || continue
-		name=$(basename "$t")
-		run_program "$1-${name%.*}" 600 "$t"
+suite_system() {
+	local n f
+	for n in $(chosen system); do
+		f=tests/system/test_$n.py
+		[ -e "$f" ] || f=tests/system/test_$n.sh
+		run_program "system/$n" $system_limit "$f"
 	done
 }
 
-suite_system() { programs system; }
 # What a guest shows is part of every run.
-suite_lab() { run_program lab 1800 scripts/lab.sh; }
-suite_compat() { run_program compat 900 scripts/compat.sh; }
-# Runs beside others and takes only the time of CPUs that they leave, since nothing in it depends on how fast it is; not
-# beside the system tests, some of which look at what CPUs do.
-lint='' lint_limit=3600
-lint_begin() {
-	[ -z "$lint" ] || return
-	lint_begun=$SECONDS
-	chrt --idle 0 timeout -k 10 $lint_limit scripts/lint.sh >"$logs/lint.log" 2>&1 </dev/null &
-	lint=$!
-	trap 'kill "$lint" 2>/dev/null' EXIT
+suite_lab() {
+	local n
+	program_begun=$SECONDS
+	if ! scripts/lab.sh --setup >"$logs/lab.log"; then
+		tally lab 0 "$logs/lab.log"
+		return
+	fi
+	export LAB_DIR=${LAB_DIR:-$TP_CACHE/lab}
+	# Fewer rounds of what is done again and again than by hand.
+	export LAB_LOADS=${LAB_LOADS:-8} LAB_ROUNDS=${LAB_ROUNDS:-4}
+	for n in $(chosen lab); do run_program "lab/$n" $lab_limit "tests/lab/test_$n.sh"; done
 }
-suite_lint() {
-	local rc
-	wait "$lint"
-	rc=$?
-	program_begun=$lint_begun
-	program_ended lint $lint_limit $rc
-	trap - EXIT
-}
-# Shorter than by hand, so that all suites together stay below 45 minutes on two cores.
-suite_fuzz() { run_program fuzz 900 scripts/fuzz.sh 20; }
 
-suites=${*:-$all}
-for s in $suites; do
-	case " $all " in
-	*" $s "*) ;;
-	*) usage "$s" ;;
+# A suite whose script knows what may run side by side.
+suite_script() { # suite, seconds, argument...
+	local suite=$1 limit=$2 names=()
+	shift 2
+	whole "$suite" || mapfile -t names < <(chosen "$suite")
+	run_program "$suite" "$limit" "scripts/$suite.sh" "$@" ${names[@]+"${names[@]}"}
+}
+suite_fuzz() { suite_script fuzz 1800 $fuzz_seconds; } # by hand it is longer
+suite_compat() { suite_script compat 1800; }
+# By itself: it takes all CPUs, and the other suites wait for guests, threads and timers.
+suite_lint() { suite_script lint 3600; }
+
+repeat=1 list='' wanted=
+while [ $# -gt 0 ]; do
+	case $1 in
+	--list) list=yes ;;
+	--repeat)
+		[[ ${2:-} =~ ^[1-9][0-9]*$ ]] || tp_die "--repeat wants a number of runs, such as 10"
+		repeat=$2
+		shift
+		;;
+	-*) tp_die "unknown option '$1'; known: --list, --repeat N" ;;
+	*)
+		a=${1#tests/} a=${a/\/test_/\/} a=${a%.py} # a file's name does as well
+		wanted="$wanted ${a%.sh}"
+		;;
 	esac
+	shift
 done
+wanted=${wanted:- $all} wanted=${wanted# }
+# shellcheck disable=SC2086
+check_names $wanted || exit
+suites=
+for s in $all; do
+	case " $wanted" in *" $s/"* | *" $s "* | *" $s") suites="$suites $s" ;; esac
+done
+if [ -n "$list" ]; then
+	for s in $suites; do chosen "$s" | sed "s,^,$s/,"; done
+	exit
+fi
+
 tp_build
 case " $suites " in
 *" unit "*) tp_build_asan ;;
 esac
 mkdir -p "$logs"
+: >"$logs/took"
+: >"$logs/verdicts"
+for ((i = 0; i < repeat; i++)); do plan; done >"$logs/plan"
+plan_count=$(wc -l <"$logs/plan") done_count=0
 export TP_BUILD TP_CACHE TP_PLUGIN TP_ROOT=$PWD
 export PATH="$TP_BUILD/apps:$TP_BUILD/apps/triplane:$PATH"
 export LD_LIBRARY_PATH="$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-left=$suites
-for s in $suites; do
-	case $left in
-	*system*) ;;
-	*lint*) lint_begin ;;
-	esac
-	left=${left#"$s"} left=${left# }
-	printf -- '--- %s\n' "$s"
-	begun=$SECONDS
-	"suite_$s"
-	printf 'suite %s: %s s\n' "$s" $((SECONDS - begun))
+for ((i = 0; i < repeat; i++)); do
+	for s in $suites; do
+		printf -- '--- %s\n' "$s"
+		begun=$SECONDS
+		"suite_$s"
+		printf 'suite %s: %s s\n' "$s" $((SECONDS - begun))
+	done
 done
+[ "$plan_count" -lt 12 ] || {
+	printf 'the slowest ten:\n'
+	sort -rn "$logs/took" | head -n 10 | awk '{ printf "  %5s s  %s\n", $1, $2 }'
+}
+[ "$repeat" = 1 ] || {
+	printf 'runs that failed:\n'
+	awk '{ runs[$1]++; bad[$1] += $2 > 0 } END { for (n in runs) printf "  %s of %s  %s\n", bad[n], runs[n], n }' "$logs/verdicts" | sort -k 4
+}
 printf '%s passed, %s failed' "$passed" "$failed"
 [ "$skipped" = 0 ] || printf ', %s skipped' "$skipped"
 printf '\n'

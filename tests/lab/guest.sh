@@ -15,7 +15,7 @@
 #       -a ACCEL      QEMU accelerator (tcg)
 #       -i            an IOMMU (Intel's), so that vfio-pci works in the guest
 #       -k ARGS       extra kernel arguments
-#       -w SECONDS    how long the boot may take (120)
+#       -w SECONDS    how long the boot may take (300)
 #   guest.sh exec NAME [-t SECONDS] [COMMAND...]
 #       runs COMMAND, or the script on standard input, in the guest's shell as
 #       root; prints what it printed (stdout and stderr), exits as it exited
@@ -101,7 +101,7 @@ open_port() {
 case $verb in
 start)
     lab_ready
-    mem=1024 cpus=1 accel=tcg wait=120 kargs= share= iommu=
+    mem=1024 cpus=1 accel=tcg wait=300 kargs= share= iommu=
     devices=() nets=()
     while getopts d:n:s:m:c:a:ik:w: o; do
         case $o in
@@ -132,8 +132,8 @@ start)
         -object "memory-backend-memfd,id=ram,size=${mem}M,share=on"
         -machine q35,memory-backend=ram,vmport=off,smbus=off,sata=off,i8042=off
         -kernel "$LAB_DIR/kernel/vmlinuz" -initrd "$LAB_DIR/initrd"
-        # the timer check counts ticks against the CPU: an emulated one on a busy host fails it now and then
-        -append "console=ttyS0 panic=-1 random.trust_cpu=on no_timer_check ${share:+lab_share }$kargs"
+        # The timer check counts ticks against the CPU, and RCU seconds: an emulated one on a busy host fails both now and then.
+        -append "console=ttyS0 panic=-1 random.trust_cpu=on rcupdate.rcu_cpu_stall_suppress=1 no_timer_check ${share:+lab_share }$kargs"
         -chardev "file,id=con,path=$run/console.log" -serial chardev:con
         -object rng-random,id=rng,filename=/dev/urandom -device virtio-rng-pci,rng=rng
         -chardev "pipe,id=lab,path=$run/port" -chardev "file,id=out,path=$run/out.log"

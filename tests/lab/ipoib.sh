@@ -53,7 +53,7 @@ ask() {
 	local n
 	n=$(grep -c '^\(triplane> \)*{' "$lab_tmp/triplane.out")
 	say "$1 json"
-	until_ok 30 more_answers "$n" && grep '^\(triplane> \)*{.*}$' "$lab_tmp/triplane.out" | tail -n 1
+	until_ok 120 more_answers "$n" && grep '^\(triplane> \)*{.*}$' "$lab_tmp/triplane.out" | tail -n 1
 }
 
 more_answers() { [ "$(grep -c '^\(triplane> \)*{.*}$' "$lab_tmp/triplane.out")" -gt "$1" ]; }
@@ -117,14 +117,14 @@ ipoib_program() {
 	pids+=("$triplane")
 	for a in "${ipoib_first[@]}"; do say "$a"; done
 	say "ib umad on $lab_tmp/umad.sock"
-	until_ok 30 test -S "$lab_tmp/umad.sock" || { ipoib_fail triplane "$(tail -n 3 "$lab_tmp/triplane.out" | tr '\n' ';')"; exit 1; }
+	until_ok 120 test -S "$lab_tmp/umad.sock" || { ipoib_fail triplane "$(tail -n 3 "$lab_tmp/triplane.out" | tr '\n' ';')"; exit 1; }
 	printf 'Default=0x7fff,ipoib:ALL=full;\nlab=0x0007,ipoib:ALL=full;\n' >"$lab_tmp/partitions"
 	echo 'force_log_flush TRUE' >"$lab_tmp/osm.conf"
 	sm_start
 }
 
 ipoib_are_up() { # TEST
-	if until_ok 90 all_up; then ipoib_pass "$1"; else ipoib_fail "$1" "$(ask 'show ipoib') $(tail -n 2 "$lab_tmp/osm.log")"; fi
+	if until_ok 240 all_up; then ipoib_pass "$1"; else ipoib_fail "$1" "$(ask 'show ipoib') $(tail -n 2 "$lab_tmp/osm.log")"; fi
 }
 
 # A wire between triplane and the host's stack: farN there, with this MTU.
@@ -188,13 +188,13 @@ all_back() { in_ns $echoes "$@" >"$lab_tmp/echoes" 2>&1 && grep -q ' 0% packet l
 pings() { # TEST [OPTION...] ADDRESS: from the host's stack
 	local t=$1
 	shift
-	if until_ok 60 all_back "$@"; then ipoib_pass "$t"; else ipoib_fail "$t" "$(tail -n 3 "$lab_tmp/echoes" | tr '\n' ';')"; fi
+	if until_ok 180 all_back "$@"; then ipoib_pass "$t"; else ipoib_fail "$t" "$(tail -n 3 "$lab_tmp/echoes" | tr '\n' ';')"; fi
 }
 
 pings_back() { # TEST [OPTION...] ADDRESS: from the guest's
 	local t=$1
 	shift
-	guest_exec guest 120 <<GUEST
+	guest_exec guest 360 <<GUEST
 echo '== $t'
 for i in 1 2 3 4 5 6; do $echoes $* | tee /tmp/echoes; grep -q ' 0% packet loss' /tmp/echoes && break; done
 GUEST
@@ -203,7 +203,7 @@ GUEST
 
 # The guest has a server for tcp().
 guest_iperf() {
-	guest_exec guest 30 <<'GUEST'
+	guest_exec guest 120 <<'GUEST'
 (while :; do iperf3 -s -1; done) >/dev/null 2>&1 &
 for i in $(seq 200); do grep -qs ":1451 0*:0000 0A" /proc/net/tcp /proc/net/tcp6 && break; sleep 0.1; done
 GUEST
@@ -214,7 +214,7 @@ one_iperf() { in_ns timeout 100 iperf3 -f m "$@" >"$lab_tmp/iperf" 2>&1; }
 tcp() { # TEST IPERF3-OPTION...: a server that is busy with the one before refuses
 	local t=$1
 	shift
-	if until_ok 60 one_iperf "$@"; then
+	if until_ok 180 one_iperf "$@"; then
 		ipoib_pass "$t"
 		sed -n "s/.* \([0-9.]* Mbits\/sec\).*receiver.*/# $ipoib_test: $t \1/p" "$lab_tmp/iperf"
 	else
@@ -226,7 +226,7 @@ tcp() { # TEST IPERF3-OPTION...: a server that is busy with the one before refus
 
 # The guest goes; its kernel had nothing to complain of.
 guest_over() {
-	printf 'echo "== dmesg"\ndmesg\n' | guest_exec guest 30
+	printf 'echo "== dmesg"\ndmesg\n' | guest_exec guest 120
 	no_errors "$ipoib_test-log" guest dmesg
 	"$lab_scripts/guest.sh" stop "guest-$$"
 	guests=()

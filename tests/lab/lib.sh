@@ -84,7 +84,7 @@ guest_says() {
 	return 1
 }
 
-# Waits for a guest's script, to go in front of it. Each ends after 60 s at the latest: what comes next shows that it did
+# Waits for a guest's script, to go in front of it. Each ends after two minutes or a little more: what comes next shows that it did
 # not come true.
 #   wait_for COMMAND...   until it succeeds
 #   net_up IF...          until the interfaces are there and have a carrier
@@ -93,7 +93,7 @@ guest_says() {
 #   listens PID [PORT]    until a server takes calls on a TCP port (hexadecimal; that of verbs programs), or PID has ended
 #   cm_listens PID        the same for rdma_cm
 # shellcheck disable=SC2034
-guest_waits='wait_for() { local n=0; until "$@" >/dev/null 2>&1; do n=$((n + 1)); [ $n -lt 600 ] || return 1; sleep 0.1; done; }
+guest_waits='wait_for() { local n=0; until "$@" >/dev/null 2>&1; do n=$((n + 1)); [ $n -lt 1200 ] || return 1; sleep 0.1; done; }
 has_carrier() { [ "$(cat /sys/class/net/$1/carrier)" = 1 ]; }
 net_up() { local i; for i in "$@"; do wait_for has_carrier $i; done; }
 is_unique() { ip -6 addr show dev $1 scope link | grep inet6 && ! ip -6 addr show dev $1 scope link | grep tentative; }

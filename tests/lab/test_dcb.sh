@@ -62,12 +62,12 @@ dcb pfc show dev eth0
 echo "== app"
 dcb app add dev eth0 dscp-prio 26:3; echo "status $?"; dcb app show dev eth0
 GUEST
-} | guest_exec guest 90
+} | guest_exec guest 270
 say "port config 0 promisc on"
 # For the guest: until its port sends nothing for a second, and was paused so often or more.
 settled='n() { ethtool -S eth0 | sed -n "s/^ *$1: //p"; }
 settled() { a=; for i in $(seq 60); do b=$(n tx_packets_phy); [ "$a" != "$b" ] || [ "$(n rx_pause_prio_0)" -lt $1 ] || break; a=$b; sleep 1; done; }'
-guest_exec guest 120 <<GUEST
+guest_exec guest 360 <<GUEST
 echo "== before"
 $counters
 ping -f -l 3000 -c 3000 -W 1 -s 1400 192.0.2.2 >/dev/null 2>&1 &
@@ -81,7 +81,7 @@ $counters
 n tx_packets_phy >/tmp/still
 GUEST
 say start
-guest_exec guest 120 <<GUEST
+guest_exec guest 360 <<GUEST
 $guest_waits
 $settled
 sends_again() { [ "\$(n tx_packets_phy)" -gt "\$(cat /tmp/still)" ]; }

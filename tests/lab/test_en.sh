@@ -8,7 +8,7 @@
 run() { # TEST STEERING MBPS
 	local t=$1
 	card "$t" --wol 1 --rate0 "$3" || exit
-	guest "$t" 200 -c 2 "$lab_tmp/$t.sock" <<GUEST
+	guest "$t" 400 -c 2 "$lab_tmp/$t.sock" <<GUEST
 $guest_waits
 in_b() { ip netns exec b "\$@"; }
 modprobe mlx4_core log_num_mgm_entry_size=$2

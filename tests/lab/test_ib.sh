@@ -41,7 +41,7 @@ modprobe -r mlx4_ib && modprobe -r mlx4_en && modprobe -r mlx4_core && echo unlo
 echo "== dmesg"
 dmesg
 GUEST
-	} | guest "$t" 120 "$lab_tmp/$t.sock"
+	} | guest "$t" 400 "$lab_tmp/$t.sock"
 	local rc=$? p
 	[ $rc = 0 ] || fail "$t-guest" "status $rc: $(tail -n 2 "$lab_tmp/$t.err" | tr '\n' ' ')"
 	want "$t-device" "$t" devices '^mlx4_0$'
@@ -93,7 +93,7 @@ rmmod ib_ipoib && rmmod mlx4_ib && rmmod mlx4_core && echo unloaded
 echo "== dmesg"
 dmesg
 GUEST
-} | guest ipoib 90 "$lab_tmp/ipoib.sock"
+} | guest ipoib 400 "$lab_tmp/ipoib.sock"
 rc=$?
 [ $rc = 0 ] || fail ipoib-guest "status $rc: $(tail -n 2 "$lab_tmp/ipoib.err" | tr '\n' ' ')"
 want ipoib-type ipoib types '^ib$'

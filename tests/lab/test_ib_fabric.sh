@@ -40,7 +40,7 @@ perfquery -x
 echo "== perfquery-switch"
 perfquery "$(ibnetdiscover | sed -n 's/^Switch.* lid \([0-9]*\) lmc.*/\1/p')" 1
 GUEST
-} | guest_exec fabric 150
+} | guest_exec fabric 450
 want ib-subnet-up fabric opensm 'SUBNET UP'
 want ib-ibstat-active fabric ibstat 'State: Active'
 want ib-ibstat-lid fabric ibstat 'Base lid: [1-9]'
@@ -96,7 +96,7 @@ ip netns exec far iperf3 -s -1 >/dev/null & far_listens; iperf3 -c 192.0.2.2 -t 
 echo "== iperf-udp"
 ip netns exec far iperf3 -s -1 >/dev/null & far_listens; iperf3 -c 192.0.2.2 -u -b 20M -t 2; echo "status $?"; wait
 GUEST
-} | guest_exec fabric 150
+} | guest_exec fabric 450
 for t in pingpong pingpong-uc pingpong-ud; do want "ib-$t" fabric $t '^status 0$'; done
 want ib-ibping fabric ibping '3 packets received|0% packet loss'
 want ib-ipoib-ping fabric ping ' 0% packet loss'
@@ -123,7 +123,7 @@ ip netns exec far iperf3 -s -1 >/dev/null & far_listens; iperf3 -c 192.0.2.2 -t 
 echo "== dmesg"
 dmesg
 GUEST
-} | guest_exec fabric 120
+} | guest_exec fabric 360
 want ib-ipoib-connected fabric connected ' 0% packet loss'
 want ib-ipoib-connected-iperf fabric connected-iperf '^status 0$'
 no_errors ib-fabric-log fabric dmesg

@@ -39,7 +39,7 @@ echo "== interfaces"
 ip -d addr show ib0
 ip -d addr show ib0.8007
 GUEST
-} | guest_exec guest 120
+} | guest_exec guest 360
 want ipoib-guest-up guest interfaces 'ib0: .*mtu 2044 .*state UP'
 want ipoib-guest-child guest interfaces 'ib0\.8007@ib0: .*mtu 2044 .*state UP'
 
@@ -69,20 +69,20 @@ if [ "$queues" -ge 2 ]; then pass ipoib-queues; else fail ipoib-queues "$(ask 's
 
 # A group that the host's stack reports, and one of the guest's; the stack that sends to it learns who answers.
 in_ns ip addr add 239.1.2.3/32 dev far0 autojoin
-if until_ok 30 in_group 0 ff12401bffff0000000000000f010203; then pass ipoib-joined; else fail ipoib-joined "$(ask 'show ipoib endpoints 0 multicast')"; fi
+if until_ok 120 in_group 0 ff12401bffff0000000000000f010203; then pass ipoib-joined; else fail ipoib-joined "$(ask 'show ipoib endpoints 0 multicast')"; fi
 pings_back group-back 239.1.2.3
 want ipoib-group-back-from guest group-back 'from 10\.8\.0\.1'
-guest_exec guest 30 <<<'ip addr add 239.3.2.1/32 dev ib0 autojoin; grep -A 9 ib0 /proc/net/igmp'
+guest_exec guest 120 <<<'ip addr add 239.3.2.1/32 dev ib0 autojoin; grep -A 9 ib0 /proc/net/igmp'
 pings group 239.3.2.1
 # Those of IPv6 are ones that routers join (RFC 4291, 2.7.1): an address of the interface, as autojoin wants it, is one that
 # Linux answers with once it is no longer tentative, and no stack takes packets from a group.
 routes() { echo "echo $1 >/proc/sys/net/ipv6/conf/$2/forwarding"; }
 in_ns sh -c "$(routes 1 far0)"
-if until_ok 30 in_group 0 ff12601bffff00000000000000000002; then pass ipoib-joined6; else fail ipoib-joined6 "$(ask 'show ipoib endpoints 0 multicast')"; fi
+if until_ok 120 in_group 0 ff12601bffff00000000000000000002; then pass ipoib-joined6; else fail ipoib-joined6 "$(ask 'show ipoib endpoints 0 multicast')"; fi
 pings_back group6-back -I ib0 ff05::2
 want ipoib-group6-back-from guest group6-back 'from (fd00:8::1|fe80::)'
 in_ns sh -c "$(routes 0 far0)"
-guest_exec guest 30 <<<"$(routes 1 ib0); ip -6 maddr show dev ib0"
+guest_exec guest 120 <<<"$(routes 1 ib0); ip -6 maddr show dev ib0"
 pings group6 -I far0 ff05::2
 
 # Nothing was lost on our side that has no good reason: frames that came back, or were sent before a group was joined.
@@ -99,13 +99,13 @@ pids+=("$stream")
 
 # changed TEST GUID EVENTS: this one is master, our port has heard of it, and everybody is reached, groups too.
 changed() {
-	if until_ok 120 master_is "$2" && until_ok 60 more_events "$3" && until_ok 60 all_up; then
+	if until_ok 120 master_is "$2" && until_ok 180 more_events "$3" && until_ok 180 all_up; then
 		pass "ipoib-$1"
 	else
 		fail "ipoib-$1" "$("${umad[@]}" sminfo 2>&1 | tail -n 1); $(events 0) events; $(tail -n 2 "$lab_tmp/osm.log" | tr '\n' ';')"
 	fi
-	if until_ok 60 reaches 239.3.2.1; then pass "ipoib-$1-group"; else fail "ipoib-$1-group" "nobody answers at 239.3.2.1"; fi
-	if until_ok 60 reaches -I far0 ff05::2; then pass "ipoib-$1-group6"; else fail "ipoib-$1-group6" "nobody answers at ff05::2"; fi
+	if until_ok 180 reaches 239.3.2.1; then pass "ipoib-$1-group"; else fail "ipoib-$1-group" "nobody answers at 239.3.2.1"; fi
+	if until_ok 180 reaches -I far0 ff05::2; then pass "ipoib-$1-group6"; else fail "ipoib-$1-group6" "nobody answers at ff05::2"; fi
 	pings "$1-ping" 10.8.0.2
 	pings_back "$1-ping6-back" fd00:8:1::1
 }
@@ -126,7 +126,7 @@ for i in $(seq 600); do grep -qs 'Entering STANDBY' /tmp/osm.log && break; sleep
 echo "== standby"
 grep Entering /tmp/osm.log
 GUEST
-} | guest_exec guest 90
+} | guest_exec guest 270
 want ipoib-standby guest standby 'Entering STANDBY'
 before=$(events 0)
 kill -9 $sm
@@ -134,7 +134,7 @@ wait $sm
 changed failover $guest_guid "$before"
 # A group that only the manager in the guest has ever heard of.
 in_ns ip addr add 239.1.2.4/32 dev far0 autojoin
-if until_ok 30 in_group 0 ff12401bffff0000000000000f010204; then pass ipoib-failover-joined; else fail ipoib-failover-joined "$(ask 'show ipoib endpoints 0 multicast')"; fi
+if until_ok 120 in_group 0 ff12401bffff0000000000000f010204; then pass ipoib-failover-joined; else fail ipoib-failover-joined "$(ask 'show ipoib endpoints 0 multicast')"; fi
 pings_back failover-group-back 239.1.2.4
 before=$(events 0)
 sm_start
@@ -155,7 +155,7 @@ ib0_up
 echo "== new"
 ip link show ib0 | grep infiniband
 GUEST
-} | guest_exec guest 90
+} | guest_exec guest 270
 pings reloaded 10.8.0.2
 pings reloaded6 fd00:8:0::2
 pings_back reloaded-back 10.8.0.1

@@ -49,14 +49,14 @@ our_mode_is() { ask 'show ipoib' | grep -q "\"mode\": *\"$1\""; }
 # ours MODE MTU: of our port, and of the host's interface behind it.
 ours() {
 	say "ipoib set 0 mode $1"
-	until_ok 30 our_mode_is "$1" || ipoib_fail "ours-$1" "$(ask 'show ipoib')"
+	until_ok 120 our_mode_is "$1" || ipoib_fail "ours-$1" "$(ask 'show ipoib')"
 	in_ns ip link set far0 mtu "$2"
 	in_ns ip route flush cache
 }
 
 # theirs MODE MTU: of the guest's interface.
 theirs() {
-	guest_exec guest 60 <<GUEST
+	guest_exec guest 180 <<GUEST
 echo '== theirs-$1'
 echo $1 >/sys/class/net/ib0/mode
 ip link set ib0 mtu $2
@@ -96,13 +96,13 @@ say start
 	cat <<'GUEST'
 ib0_up
 GUEST
-} | guest_exec guest 120
+} | guest_exec guest 360
 theirs connected 65520
 want ipoib-cm-guest-connected guest theirs-connected '^connected$'
 want ipoib-cm-guest-mtu guest theirs-connected 'ib0: .*mtu 65520 .*state UP'
 pings_back whole-ping 10.8.0.1
 # Nobody has reported the group that IPv6 asks in, so the guest is told.
-guest_exec guest 30 <<'GUEST'
+guest_exec guest 120 <<'GUEST'
 ip -6 neigh replace fd00:8:0::1 lladdr "$(ip neigh show 10.8.0.1 dev ib0 | sed 's/.*lladdr \([0-9a-f:]*\).*/\1/')" dev ib0
 GUEST
 pings_back whole-ping6 fd00:8:0::1
@@ -113,7 +113,7 @@ has_conns whole-conns "1 1"
 whole() {
 	local t=$1 s r octets dir
 	mark
-	guest_exec guest 120 <<GUEST
+	guest_exec guest 360 <<GUEST
 echo '== $t'
 octets() { cat /sys/class/net/ib0/statistics/\$1_bytes; }
 tx=\$(octets tx) rx=\$(octets rx)
@@ -141,7 +141,7 @@ GUEST
 whole whole 10.8.0.1 65492
 whole whole6 fd00:8:0::1 65472
 no_drops whole-no-drops
-guest_exec guest 60 <<<'ip link set ib0 down; ip neigh flush all'
+guest_exec guest 180 <<<'ip link set ib0 down; ip neigh flush all'
 ipoib_program_over whole-end
 kill -INT "$sm"
 wait "$sm"
@@ -150,7 +150,7 @@ wait "$sm"
 
 # What comes from the host has one buffer, so these are as long as they can be.
 ipoib_host 65280 "--mbuf-size 65535 --total-num-mbufs 3072" ,connected=1
-guest_exec guest 60 <<<"$guest_ib0 ip addr flush dev ib0; ib0_up"
+guest_exec guest 180 <<<"$guest_ib0 ip addr flush dev ib0; ib0_up"
 
 # --- both have connections
 
@@ -178,7 +178,7 @@ no_drops no-drops
 
 # TCP at a rate that fills no queue: one that looks for the limit makes others lose packets at it, long ones first.
 stream_start
-until_ok 60 one_iperf -c 10.8.0.2 -M 1400 -b 20M -t 30 -i 5 &
+until_ok 180 one_iperf -c 10.8.0.2 -M 1400 -b 20M -t 30 -i 5 &
 stream_tcp=$!
 pids+=("$stream_tcp")
 
@@ -220,13 +220,13 @@ fi
 # --- the guest's interface goes and comes again
 
 stream_start
-guest_exec guest 60 <<<'ip link set ib0 down'
+guest_exec guest 180 <<<'ip link set ib0 down'
 has_conns down "0 0" 60
-guest_exec guest 60 <<<"$guest_ib0 ip addr flush dev ib0; ib0_up"
+guest_exec guest 180 <<<"$guest_ib0 ip addr flush dev ib0; ib0_up"
 pings up 10.8.0.2
 has_conns up-conns "1 1" 60
 pings up-long -s 65000 -M "do" 10.8.0.2
-guest_exec guest 90 <<<"$guest_ib0 rmmod ib_ipoib; modprobe ib_ipoib; ib0_up"
+guest_exec guest 270 <<<"$guest_ib0 rmmod ib_ipoib; modprobe ib_ipoib; ib0_up"
 theirs connected 65520
 pings reloaded 10.8.0.2
 has_conns reloaded-conns "1 1" 90

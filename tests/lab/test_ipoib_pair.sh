@@ -21,7 +21,7 @@ find_switch() {
 port_set() { "${umad[@]}" ibportstate -C net_mlx4_user0 -P 2 "$switch" "$1" "$2" >"$lab_tmp/portstate" 2>&1; }
 
 cable() { # PORT {enable|disable}
-	if ! { until_ok 60 find_switch && until_ok 30 port_set "$1" "$2"; }; then ipoib_fail "cable-$1" "$(tail -n 1 "$lab_tmp/portstate")"; fi
+	if ! { until_ok 180 find_switch && until_ok 120 port_set "$1" "$2"; }; then ipoib_fail "cable-$1" "$(tail -n 1 "$lab_tmp/portstate")"; fi
 }
 
 # --- who carries
@@ -32,7 +32,7 @@ we_carry_by() { ask 'show ipoib pair' | grep "\"active\": *\"$1\"" | grep -Eq '"
 
 # they_carry_by TEST-INTERFACE
 they_carry_by() {
-	guest_exec guest 60 <<GUEST
+	guest_exec guest 180 <<GUEST
 echo '== $1'
 n=0; until [ "\$(cat /sys/class/net/bond0/bonding/active_slave)" = ${1##*-} ]; do n=\$((n + 1)); [ \$n -lt 500 ] || break; sleep 0.1; done
 cat /sys/class/net/bond0/bonding/active_slave
@@ -48,7 +48,7 @@ stream_begin() {
 	ip netns exec "$ns" ping -n -i 0.1 10.8.0.2 >"$lab_tmp/stream" 2>&1 &
 	stream=$!
 	pids+=("$stream")
-	guest_exec guest 30 <<<'ping -n -i 0.1 10.8.0.1 >/tmp/stream 2>&1 & echo $! >/tmp/stream.pid'
+	guest_exec guest 120 <<<'ping -n -i 0.1 10.8.0.1 >/tmp/stream 2>&1 & echo $! >/tmp/stream.pid'
 }
 
 # Most came back, and the figures are shown.
@@ -62,7 +62,7 @@ judge_stream() { # TEST TEXT
 stream_end() { # TEST
 	kill -INT "$stream"
 	wait "$stream"
-	guest_exec guest 30 <<GUEST
+	guest_exec guest 120 <<GUEST
 echo '== $1'
 kill -INT \$(cat /tmp/stream.pid); n=0; while [ -e /proc/\$(cat /tmp/stream.pid) ] && [ \$n -lt 100 ]; do n=\$((n + 1)); sleep 0.1; done
 tail -n 3 /tmp/stream
@@ -75,9 +75,9 @@ GUEST
 tcp_begin() {
 	local before
 	before=$(in_ns cat /sys/class/net/far0/statistics/tx_packets)
-	(until_ok 60 one_iperf -c 10.8.0.2 -t 8 -b 20M) &
+	(until_ok 180 one_iperf -c 10.8.0.2 -t 8 -b 20M) &
 	tcp=$!
-	until_ok 60 flows "$before" || ipoib_fail tcp-flows "$(tail -n 1 "$lab_tmp/iperf")"
+	until_ok 180 flows "$before" || ipoib_fail tcp-flows "$(tail -n 1 "$lab_tmp/iperf")"
 }
 
 flows() { [ "$(in_ns cat /sys/class/net/far0/statistics/tx_packets)" -gt $(($1 + 500)) ]; }
@@ -91,22 +91,22 @@ tcp_end() { # TEST
 ipoib_cards 2
 ipoib_wire 0 2044
 ipoib_program "--mbuf-size 2304" --vdev=net_ib_pair0,primary=net_mlx4_user0/1,backup=net_mlx4_user0/2,failback=1 --vdev="$(wire_vdev 0 2044)"
-if until_ok 90 both_up; then ipoib_pass up; else ipoib_fail up "$(ask 'show ipoib pair')"; fi
+if until_ok 240 both_up; then ipoib_pass up; else ipoib_fail up "$(ask 'show ipoib pair')"; fi
 ipoib_host_up 1
 guest_booted
-printf '%sib0_up\n' "$guest_ib0" | guest_exec guest 120
+printf '%sib0_up\n' "$guest_ib0" | guest_exec guest 360
 say start
 pings ping 10.8.0.2
 pings_back ping-back 10.8.0.1
 guest_iperf
-if until_ok 30 we_carry_by primary; then ipoib_pass primary; else ipoib_fail primary "$(ask 'show ipoib pair')"; fi
+if until_ok 120 we_carry_by primary; then ipoib_pass primary; else ipoib_fail primary "$(ask 'show ipoib pair')"; fi
 
 # --- ours: the primary port's cable, out and in again
 
 stream_begin
 tcp_begin
 cable 7 disable
-if until_ok 60 we_carry_by backup; then ipoib_pass moved; else ipoib_fail moved "$(ask 'show ipoib pair')"; fi
+if until_ok 180 we_carry_by backup; then ipoib_pass moved; else ipoib_fail moved "$(ask 'show ipoib pair')"; fi
 pings moved-ping 10.8.0.2
 pings moved-ping6 fd00:8:0::2
 pings_back moved-ping-back 10.8.0.1
@@ -130,22 +130,22 @@ echo ib0 >/sys/class/net/bond0/bonding/primary
 ip addr add 10.8.0.2/24 dev bond0; ip addr add fd00:8:0::2/64 dev bond0 nodad; ip link set bond0 up
 up_is ib0; up_is ib1; up_is bond0
 GUEST
-} | guest_exec guest 120
+} | guest_exec guest 360
 they_carry_by bond-ib0
 pings bond-ping 10.8.0.2
-if until_ok 30 known_as 10.8.0.2 00:02:ca:aa:00:01; then ipoib_pass bond-known; else ipoib_fail bond-known "$(in_ns ip neigh)"; fi
+if until_ok 120 known_as 10.8.0.2 00:02:ca:aa:00:01; then ipoib_pass bond-known; else ipoib_fail bond-known "$(in_ns ip neigh)"; fi
 stream_begin
 tcp_begin
 cable 1 disable
 they_carry_by bond-moved-ib1
 # By what the bond says of itself: nobody here has asked.
-if until_ok 30 known_as 10.8.0.2 00:02:ca:aa:00:02; then ipoib_pass bond-moved-known; else ipoib_fail bond-moved-known "$(in_ns ip neigh)"; fi
+if until_ok 120 known_as 10.8.0.2 00:02:ca:aa:00:02; then ipoib_pass bond-moved-known; else ipoib_fail bond-moved-known "$(in_ns ip neigh)"; fi
 pings bond-moved-ping 10.8.0.2
 pings_back bond-moved-ping-back 10.8.0.1
 tcp_end bond-moved-tcp
 cable 1 enable
 they_carry_by bond-back-ib0
-if until_ok 30 known_as 10.8.0.2 00:02:ca:aa:00:01; then ipoib_pass bond-back-known; else ipoib_fail bond-back-known "$(in_ns ip neigh)"; fi
+if until_ok 120 known_as 10.8.0.2 00:02:ca:aa:00:01; then ipoib_pass bond-back-known; else ipoib_fail bond-back-known "$(in_ns ip neigh)"; fi
 pings bond-back-ping6 fd00:8:0::2
 stream_end bond-echoes
 

@@ -65,7 +65,7 @@ ethtool -S eth0 | grep -E 'rx_csum_good|rx_errors'
 echo "== dmesg"
 dmesg
 GUEST
-} | guest guest 120 "$lab_tmp/guest.sock"
+} | guest guest 400 "$lab_tmp/guest.sock"
 rc=$?
 [ $rc = 0 ] || fail peer-guest "status $rc: $(tail -n 2 "$lab_tmp/guest.err" | tr '\n' ' ')"
 want peer-link guest link 'Link detected: yes'

@@ -21,7 +21,7 @@ ours() {
 	esac
 	# A guest without hardware virtualization may do nothing for long: 1 s before what is not acknowledged is sent again.
 	[ "$program" = tp_rping ] || set -- -u 18 "$@"
-	timeout -k 5 60 "$TP_BUILD/apps/$dir/$program" --lcores 0@0 --no-huge -m 256 --no-pci --no-shconf --no-telemetry \
+	timeout -k 5 240 "$TP_BUILD/apps/$dir/$program" --lcores 0@0 --no-huge -m 256 --no-pci --no-shconf --no-telemetry \
 		--log-level=lib.eal:error --file-prefix="lab$$$name" --vdev="net_mlx4_user0,socket=$lab_tmp/host.sock" -- \
 		--provider "$provider" ${addrs[@]+"${addrs[@]}"} "$@" >"$lab_tmp/$name.ours" 2>&1
 	echo "status $?" >>"$lab_tmp/$name.ours"
@@ -39,7 +39,7 @@ ours_ok() {
 # ours_says NAME PATTERN PID: waits for a line of ours.
 ours_says() {
 	local i
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		grep -Eqs -- "$2" "$lab_tmp/$1.ours" && return 0
 		kill -0 "$3" 2>/dev/null || return 1
 		sleep 0.1
@@ -50,10 +50,10 @@ ours_says() {
 # In the guest: its end is the server for ours that calls, or calls ours. CONDITION, when given, says that it serves:
 # then the guest says so too.
 theirs() { # NAME COMMAND [CONDITION]
-	guest_exec guest 60 <<-GUEST
+	guest_exec guest 240 <<-GUEST
 		echo "== $1"
-		${3:+(i=0; until $3 || [ \$i = 200 ]; do i=\$((i + 1)); sleep 0.1; done; echo "serves $1") &}
-		timeout 50 $2
+		${3:+(i=0; until $3 || [ \$i = 600 ]; do i=\$((i + 1)); sleep 0.1; done; echo "serves $1") &}
+		timeout 200 $2
 		echo "status \$?"
 	GUEST
 }
@@ -63,7 +63,7 @@ calls() {
 	local pid
 	theirs "$1" "$4" "grep -qs ':4853 0*:0000 0A' /proc/net/tcp /proc/net/tcp6" &
 	pid=$!
-	guest_says guest "serves $1" 40
+	guest_says guest "serves $1" 60
 	# shellcheck disable=SC2086 # a list
 	ours "$1" "$2" $3 -p "$tcp" 127.0.0.1
 	wait $pid
@@ -140,7 +140,7 @@ echo "== mlx4"
 rdma link
 echo "gid $(gid mlx4_0)"
 GUEST
-} | guest_exec guest 90
+} | guest_exec guest 270
 want roce-mlx4 guest mlx4 'link mlx4_0/1 state ACTIVE'
 
 # The tests of one provider against one of Linux's.
@@ -174,7 +174,7 @@ pings() { # PROVIDER DEVICE
 	for net in 192.0.2. 2001:db8::; do
 		theirs "$t-$net" "rping -s -a ${net}1 -C 5 -S 1000 -V" "rdma resource show cm_id | grep -q LISTEN" &
 		pid=$!
-		guest_says guest "serves $t-$net" 40
+		guest_says guest "serves $t-$net" 60
 		ours "$t-$net" "$1" tp_rping -c -a "${net}1" -C 5 -S 1000 -V
 		wait $pid
 		ours_ok "$t-$net" '5 pings of 1000 bytes'
@@ -206,11 +206,11 @@ echo "== rxe"
 rdma link
 echo "gid $(gid rxe0)"
 GUEST
-} | guest_exec guest 60
+} | guest_exec guest 180
 want roce-rxe guest rxe 'link rxe0/1 state ACTIVE'
 pings sw rxe0
 pings mlx4 rxe0
-guest_exec guest 30 <<'GUEST'
+guest_exec guest 120 <<'GUEST'
 echo "== dmesg"
 dmesg
 GUEST

@@ -6,7 +6,7 @@
 # bridge joins the guest's TAP with the port; the host's own address on it carries the programs' exchange by TCP.
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
-export LD_LIBRARY_PATH=$TP_BUILD/lib/roce/so:$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH=$TP_BUILD/lib/so:$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 ns=rxe$$
 host_pid=
 # The port of the programs: EAL's arguments, and the programs' own.
@@ -68,7 +68,7 @@ host_wait() { # SECONDS
 # Until the host's program listens: TCP port 18515 in state LISTEN.
 host_listens() {
 	local i
-	for ((i = 0; i < 100; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		in_ns grep -qs ':4853 0*:0000 0A' /proc/net/tcp /proc/net/tcp6 && return 0
 		sleep 0.1
 	done
@@ -85,20 +85,20 @@ called() { # NAME GUEST-COMMAND HOST-PROGRAM OPTION...
 	shift 2
 	host "$name" "$@"
 	host_listens
-	guest_exec guest 60 <<<"$cmd 192.0.2.254"
+	guest_exec guest 200 <<<"$cmd 192.0.2.254"
 	grc=$?
-	if host_wait 20 && [ $grc = 0 ]; then pass "$name"; else say_why "$name"; fi
+	if host_wait 100 && [ $grc = 0 ]; then pass "$name"; else say_why "$name"; fi
 }
 
 # We call the guest.
 calls() { # NAME GUEST-COMMAND HOST-PROGRAM OPTION...
 	local name=$1 cmd=$2 rc
 	shift 2
-	guest_exec guest 30 <<<"$cmd >/tmp/server 2>&1 & i=0; until grep -qs ':4853 0*:0000 0A' /proc/net/tcp /proc/net/tcp6; do i=\$((i + 1)); [ \$i -lt 50 ] || break; sleep 0.1; done"
+	guest_exec guest 270 <<<"$cmd >/tmp/server 2>&1 & i=0; until grep -qs ':4853 0*:0000 0A' /proc/net/tcp /proc/net/tcp6; do i=\$((i + 1)); [ \$i -lt 600 ] || break; sleep 0.1; done"
 	host "$name" "$@" 192.0.2.2
-	host_wait 60
+	host_wait 200
 	rc=$?
-	guest_exec guest 20 <<<'wait; cat /tmp/server' || rc=1
+	guest_exec guest 300 <<<'wait; cat /tmp/server' || rc=1
 	if [ $rc = 0 ]; then pass "$name"; else say_why "$name"; fi
 }
 
@@ -109,10 +109,10 @@ in_ns "$lab_scripts/guest.sh" start "guest-$$" -n tap,ifname=t0,script=no,downsc
 	exit 1
 }
 guests+=("guest-$$")
-guest_exec guest 90 <<'GUEST' || { fail rxe-guest "$(tail -n 2 "$lab_tmp/guest.err" "$lab_tmp/guest.out" | tr '\n' ' ')"; exit 1; }
+guest_exec guest 270 <<'GUEST' || { fail rxe-guest "$(tail -n 2 "$lab_tmp/guest.err" "$lab_tmp/guest.out" | tr '\n' ' ')"; exit 1; }
 set -e
 modprobe virtio_net
-i=0; while [ ! -e /sys/class/net/eth0 ]; do i=$((i + 1)); [ $i -lt 50 ]; sleep 0.2; done
+i=0; while [ ! -e /sys/class/net/eth0 ]; do i=$((i + 1)); [ $i -lt 300 ]; sleep 0.2; done
 ip addr add 192.0.2.2/24 dev eth0
 ip addr add 2001:db8::2/64 dev eth0 nodad
 ip link set eth0 up
@@ -123,8 +123,8 @@ ip link set eth0.7 up
 modprobe rdma_rxe
 modprobe rdma_ucm
 rdma link add rxe0 type rxe netdev eth0
-i=0; until grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state; do i=$((i + 1)); [ $i -lt 50 ]; sleep 0.2; done
-sleep 1
+i=0; until grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state; do i=$((i + 1)); [ $i -lt 300 ]; sleep 0.2; done
+i=0; until grep -qs 'c633:6402' /sys/class/infiniband/rxe0/ports/1/gids/* && grep -qs '2001:0db8' /sys/class/infiniband/rxe0/ports/1/gids/*; do i=$((i + 1)); [ $i -lt 300 ] || break; sleep 0.1; done
 echo "== gids"
 for g in 0 1 2 3 4 5 6 7; do
 	f=/sys/class/infiniband/rxe0/ports/1
@@ -137,6 +137,8 @@ v4=$(gid 0000:0000:0000:0000:0000:ffff:c000:0202)
 v6=$(gid 2001:0db8:0000:0000:0000:0000:0000:0002)
 tag=$(gid 0000:0000:0000:0000:0000:ffff:c633:6402)
 
+# The guest may be slow; who waits for it tries again after a second, seven times.
+port_opt=(-u 18)
 a4='--addr 192.0.2.1/24' a6='--addr 2001:db8::1/64'
 # Perftest waits a second for an acknowledgement (-u 18): when rdma_rxe tries again while a late one comes in, it may send
 # a message that is acknowledged whole once more, empty and with the number of its successor, which no peer can mend.
@@ -164,7 +166,6 @@ a4='--addr 192.0.2.1/24' a6='--addr 2001:db8::1/64'
 	# The card: nothing but its wire is the port of before.
 	port_eal=(--lcores 0@0 "--vdev=net_af_packet0,iface=v1" -d librte_net_mlx4_vfio.so
 		"--vdev=net_mlx4_model0,ports=1,wire0=ethdev:net_af_packet0")
-	# The guest may be slow; a card waits as long as it is told, a second at a time.
 	port_opt=(-d net_mlx4_model0_p0 -u 18)
 	called rxe-card-rc-called "ibv_rc_pingpong -d rxe0 -g $v4 -c -n 200 -s 4099" tp_pingpong $a4 -n 200 -s 4099
 	calls rxe-card-rc-calls "ibv_rc_pingpong -d rxe0 -g $v4 -n 200 -s 65536" tp_pingpong $a4 -c -n 200 -s 65536
@@ -185,12 +186,12 @@ a4='--addr 192.0.2.1/24' a6='--addr 2001:db8::1/64'
 	fi
 	port_eal=(--lcores 0@0 "--vdev=net_af_packet0,iface=v1") port_opt=()
 	# One in twenty of the guest's packets is lost: requests, answers and acknowledgements.
-	guest_exec guest 20 <<<'modprobe sch_netem && tc qdisc add dev eth0 root netem loss 5%' || fail rxe-netem "no sch_netem in the guest"
+	guest_exec guest 120 <<<'modprobe sch_netem && tc qdisc add dev eth0 root netem loss 5%' || fail rxe-netem "no sch_netem in the guest"
 	called rxe-loss-rc "ibv_rc_pingpong -d rxe0 -g $v4 -c -n 100 -s 8192" tp_pingpong $a4 -n 100 -s 8192
 	called rxe-loss-read "ib_read_bw -d rxe0 -x $v4 -u 18 -F -n 50 -s 16384" tp_read_bw $a4 -n 50 -s 16384
 	calls rxe-loss-atomic "ib_atomic_lat -d rxe0 -x $v4 -u 18 -F -n 50" tp_atomic_lat $a4 -n 50
 }
-guest_exec guest 20 <<'GUEST'
+guest_exec guest 120 <<'GUEST'
 echo "== dmesg"
 dmesg
 echo "== counters"

@@ -18,7 +18,7 @@ GUEST
 }
 # The count of frames at the third port, port 2 of card a; it says nothing itself.
 third() { # MARK
-	printf 'echo "== %s"\ncat /sys/class/net/eth1/statistics/rx_packets\n' "$1" | guest_exec a 30
+	printf 'echo "== %s"\ncat /sys/class/net/eth1/statistics/rx_packets\n' "$1" | guest_exec a 120
 	section a "$1"
 }
 # Both boot at once; a subshell's list of guests is lost.
@@ -27,7 +27,7 @@ boot=$!
 guests+=("a-$$")
 up b 192.0.2.2
 wait $boot
-guest_exec a 60 <<GUEST
+guest_exec a 180 <<GUEST
 $guest_waits
 echo "== third"
 echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore
@@ -38,11 +38,11 @@ wait_for grep -qs ':1451 0*:0000 0A' /proc/net/tcp /proc/net/tcp6
 GUEST
 want two-link-third a third 'Link detected: yes'
 quiet=$(third 'third before')
-printf 'echo "== ping"\nping -c 5 -i 0.2 192.0.2.1\nping -c 3 -i 0.2 -s 1472 -M do 192.0.2.1\n' | guest_exec b 60
+printf 'echo "== ping"\nping -c 5 -i 0.2 192.0.2.1\nping -c 3 -i 0.2 -s 1472 -M do 192.0.2.1\n' | guest_exec b 180
 want two-ping b ping ' 0% packet loss'
 flooded=$(third 'third ping')
 if [ "${flooded:-0}" -gt "${quiet:-0}" ]; then pass two-flooded; else fail two-flooded "$quiet, then $flooded frames at the third port"; fi
-guest_exec b 120 <<'GUEST'
+guest_exec b 360 <<'GUEST'
 echo "== tcp"
 iperf3 -c 192.0.2.1 -t 2 -f m; echo "status $?"
 echo "== tcp back"
@@ -67,13 +67,13 @@ for ((i = 0; i < 300; i++)); do
 	sleep 0.1
 done
 if grep -q 'b.sock: client detached' "$lab_tmp/a.card"; then pass two-killed; else fail two-killed "the card did not notice"; fi
-printf 'echo "== alone"\nping -c 2 -i 0.2 -W 1 192.0.2.2\ntrue\n' | guest_exec a 60
+printf 'echo "== alone"\nping -c 2 -i 0.2 -W 1 192.0.2.2\ntrue\n' | guest_exec a 180
 want two-alone a alone "100% packet loss"
 up b 192.0.2.2
-printf 'echo "== ping again"\nping -c 5 -i 0.2 192.0.2.1\n' | guest_exec b 60
+printf 'echo "== ping again"\nping -c 5 -i 0.2 192.0.2.1\n' | guest_exec b 180
 want two-again b 'ping again' ' 0% packet loss'
-printf 'echo "== dmesg"\ndmesg\n' | guest_exec a 30
-printf 'echo "== dmesg"\ndmesg\n' | guest_exec b 30
+printf 'echo "== dmesg"\ndmesg\n' | guest_exec a 120
+printf 'echo "== dmesg"\ndmesg\n' | guest_exec b 120
 no_errors two-log-a a dmesg
 no_errors two-log-b b dmesg
 for g in "${guests[@]}"; do "$lab_scripts/guest.sh" stop "$g"; done

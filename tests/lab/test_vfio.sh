@@ -21,19 +21,19 @@ if ! { share_add "$share" "$testpmd" "$info" "$TP_BUILD/apps/triplane" "$TP_BUIL
 fi
 
 card a || exit
-guest a 600 -i -c 2 -m 1536 -s "$share" "$lab_tmp/a.sock" <<GUEST
+guest a 1200 -i -c 2 -m 1536 -s "$share" "$lab_tmp/a.sock" <<GUEST
 $share_run
 mkdir -p /var/run
 echo "== bind"
 modprobe vfio-pci; modprobe vfio_iommu_type1
-echo 15b3 1007 >/sys/bus/pci/drivers/vfio-pci/new_id; sleep 1
+echo 15b3 1007 >/sys/bus/pci/drivers/vfio-pci/new_id; i=0; until [ -e /sys/bus/pci/devices/0000:01:00.0/driver ] || [ \$i = 300 ]; do i=\$((i + 1)); sleep 0.1; done
 readlink /sys/bus/pci/devices/0000:01:00.0/driver
 readlink /sys/bus/pci/devices/0000:01:00.0/iommu_group
 echo 160 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
 mkdir -p /dev/hugepages; mount -t hugetlbfs none /dev/hugepages
 eal="--file-prefix=lab --no-telemetry -d /host/lib/librte_mempool_ring.so -d /host/lib/librte_net_mlx4_vfio.so -a 0000:01:00.0"
 # Waits for a line in what testpmd says.
-said() { j=0; until grep -q "\$1" /tmp/out; do j=\$((j + 1)); [ \$j -lt 300 ] || { tail -n 20 /tmp/out; return 1; }; sleep 0.2; done; }
+said() { j=0; until grep -q "\$1" /tmp/out; do j=\$((j + 1)); [ \$j -lt 900 ] || { tail -n 20 /tmp/out; return 1; }; sleep 0.2; done; }
 echo "== rounds"
 i=0
 while [ \$i -lt $rounds ]; do
@@ -61,7 +61,7 @@ two="--lcores 0@0,1@0 \$more"
 queues="--total-num-mbufs=8192 --rxq=2 --txq=2 --num-procs=2 --stats-period 1"
 # What a port has counted at most, and waiting for more than it was.
 most() { grep -o "\$1-packets: *[0-9]*" /tmp/out | sort -k 2 -n | sed -n '\$s/.* //p'; }
-more_of() { j=0; until [ "\$(most \$1)" -gt \$((\$2 + 1000)) ]; do j=\$((j + 1)); [ \$j -lt 300 ] || return; sleep 0.2; done; echo "more \$1"; }
+more_of() { j=0; until [ "\$(most \$1)" -gt \$((\$2 + 1000)) ]; do j=\$((j + 1)); [ \$j -lt 900 ] || return; sleep 0.2; done; echo "more \$1"; }
 rm -f /tmp/out
 (run dpdk-testpmd \$two --proc-type=primary -m 192 -- \$queues --proc-id=0 --forward-mode=rxonly >/tmp/out 2>&1) & p=\$!
 said TX-packets

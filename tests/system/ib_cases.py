@@ -30,3 +30,14 @@ def run_cases(test, tools, make, end, steps, ends=(0,)):
         print('not ok %s-end: exit code %s: %s' % (test, rc, text[-300:]))
         sys.exit(1)
     cases.exit()
+
+
+def run_all(*runs):
+    """Several calls of run_cases, each a tuple of its arguments; a failure in one does not keep the next from running."""
+    failed = 0
+    for run in runs:
+        try:
+            run_cases(*run)
+        except SystemExit as e:
+            failed |= e.code
+    sys.exit(failed)

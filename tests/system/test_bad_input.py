@@ -57,7 +57,7 @@ def bad(vdevs, args, words):
         return 'ended by signal %d: %s' % (p.returncode, out[-300:])
     if not any(all(w in line for w in words) for line in out.splitlines()):
         return 'no line has %s: %s' % (words, out[-500:])
-    left = glob.glob('/var/run/dpdk/%s*/*' % prefix) + glob.glob('/dev/shm/*%s*' % prefix)
+    left = glob.glob('%s/%s*/*' % (tpmd.RUN, prefix)) + glob.glob('/dev/shm/*%s*' % prefix)
     return None if not left else 'left behind: %s' % left
 
 

@@ -52,6 +52,8 @@ def files():
 def piped():
     rc, out, err = run([], stdin="set burst 16\nshow fwd\n")
     check("pipe", rc == 0 and "burst: 16" in out, (rc, err))
+    rc, out, err = run([], stdin="set burst 16 # not this; set burst 32\nshow fwd;# nor; this\n")
+    check("pipe-comment-with-separator", rc == 0 and "burst: 16" in out and err == "", (rc, out, err))
 
 
 def json_valid():
@@ -67,6 +69,58 @@ def json_valid():
     rc, out, err = run(["--json", "-e", "start live 1; stop"])
     rows = [json.loads(line) for line in out.splitlines()]
     check("json live and summary", [r["table"] for r in rows] == ["live", "summary"], out)
+    rc, out, err = run(["--json", "-e", "flow list 0; help"], ["--vdev=net_mlx4_model0"], memory=512)
+    check("--json reaches every show, and help is not among it", rc == 0 and out == '{"rules":[]}\n' and "help GROUP" in err, (rc, out, err))
+
+
+def json_array():
+    """One document that json.tool takes, however the program ends."""
+    for name, args, sig, want in (("", ["-e", "show fwd; start live 1; stop"], None, 3), ("when a command fails", ["-e", "show fwd; bogus"], None, 1),
+                                  ("when all fails", ["-e", "bogus"], None, 0), ("when it is interrupted", ["-e", "show fwd; start live 0"], signal.SIGINT, 2),
+                                  ("when it is terminated", ["-e", "sleep 60000"], signal.SIGTERM, 0)):
+        p = subprocess.Popen(eal(NULLS) + ["--", "--json=array", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             stdin=subprocess.DEVNULL)
+        if sig is not None:
+            time.sleep(3)
+            p.send_signal(sig)
+        out, err = p.communicate(timeout=60)
+        q = subprocess.run(["python3", "-m", "json.tool"], input=out, capture_output=True, text=True)
+        docs = json.loads(q.stdout) if q.returncode == 0 else None
+        check(f"json array {name}".strip(), isinstance(docs, list) and len(docs) >= want and ("fail" in name) == (p.returncode != 0),
+              (p.returncode, out[:300], err, q.stderr))
+    rc, out, err = run(["--json=what", "-e", "show fwd"])
+    check("json of another form", rc == 2 and "what" in err and "lines, array" in err, (rc, err))
+
+
+def silence():
+    """Zeros are explained: where nobody sends, nothing can come."""
+    rc, out, err = run(["-e", "set fwd macswap; start live 1; stop"], ["--vdev=net_mlx4_model0,wire0=cross,wire1=cross"], memory=512)
+    check("zeros have a reason", rc == 0 and out.count("nothing came") == 1 and "set fwd flowgen" in out, (rc, out, err))
+
+
+def every_queue():
+    """A generator with fewer transmit than receive queues empties all of them."""
+    rc, out, err = run(["--rxq", "3", "--json", "-e", "set fwd flowgen 0; set fwd 5tuple-swap 1; set peer 1 1; wait link up all 30; start;"
+                        "wait counter rx_q2_packets 1000 0 30; show fwd; stop"], ["--vdev=net_mlx4_model0,wire0=cross,wire1=cross"], memory=512)
+    rows = [json.loads(line) for line in out.splitlines()]
+    polled = sorted((s["rx_port"], s["rx_queue"]) for r in rows if "running" in r for lc in r["lcores"] for s in lc["streams"])
+    got = [s["rx_packets"] for r in rows if r.get("table") == "summary" for s in r["streams"] if s["rx_port"] == 0]
+    check("every receive queue is polled", rc == 0 and polled == [(p, q) for p in (0, 1) for q in range(3)] and min(got) > 0, (rc, err, polled, got))
+
+
+def widths():
+    """No line of a live table or of help is longer than the terminal; it takes the room there is."""
+    card = ["--vdev=net_mlx4_model0,wire0=cross,wire1=cross"]
+    longest = {}
+    for columns in (40, 80, 120):
+        os.environ["COLUMNS"] = str(columns)
+        rc, out, err = run(["-e", "set fwd flowgen 0; set fwd macswap 1; start live 2; stop; help; help RoCE"], card, memory=512)
+        tables = [line for line in out.split("'help GROUP'")[0].splitlines() if line.startswith("  ") and "total:" not in line]
+        longest[columns] = max(len(line) for line in tables)
+        if columns >= 80:
+            check(f"nothing is wrapped at {columns}", rc == 0 and max(map(len, out.splitlines())) < columns, (rc, err, out))
+    del os.environ["COLUMNS"]
+    check("tables take the room there is", longest[40] < 40 and longest[80] == 79 and 93 <= longest[120] < 120, longest)
 
 
 BAD_COMMANDS = [
@@ -155,7 +209,7 @@ def terminal():
         os.execv(APP, eal(NULLS) + ["--"])
     text = ""
 
-    def expect(what, timeout=20):
+    def expect(what, timeout=60):
         nonlocal text
         end = time.time() + timeout
         while not re.search(what, text) and time.time() < end:
@@ -177,8 +231,21 @@ def terminal():
     check("terminal runs", *expect("driver: net_null"))
     os.write(fd, b"set burst 9999\n")
     check("terminal explains", *expect("1..512"))
-    os.write(fd, b"start\n")
-    check("terminal starts", *expect(r"start\s+triplane> "))
+    os.write(fd, b"set qos 0 rx-st\t")
+    check("terminal completes keys", *expect("rx-stall"))
+    os.write(fd, b"\x15")
+    os.write(fd, b"show fwd\n")
+    check("terminal Ctrl-U clears the line", *expect("running: off"))
+    os.write(fd, b"sleep 60000; show fwd\n")
+    expect("sleep 60000")
+    time.sleep(0.5)
+    os.write(fd, b"\x03")
+    found, seen = expect(r"interrupted\s+triplane> ")
+    check("terminal Ctrl-C ends a command and the rest of its line", found and "running" not in seen, seen)
+    os.write(fd, b"start live\n")
+    check("terminal starts", *expect("second 1"))
+    os.write(fd, b"\x03")
+    check("terminal Ctrl-C comes back to the prompt", *expect(r"interrupted; forwarding goes on.*\s+triplane> "))
     os.write(fd, b"\x03")
     check("terminal Ctrl-C prints the summary", *expect("summary of"))
     check("terminal Ctrl-C exit code", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0)
@@ -188,7 +255,7 @@ def signals():
     p = subprocess.Popen(eal(NULLS) + ["--", "--live", "0"], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
     p.stdout.readline()
     p.send_signal(signal.SIGTERM)
-    out = p.communicate(timeout=20)[0]
+    out = p.communicate(timeout=60)[0]
     check("SIGTERM in live", p.returncode == 0 and "summary of" in out, (p.returncode, out))
 
 
@@ -197,7 +264,11 @@ def reference():
     with open(os.path.join(ROOT, "docs", "cli.md")) as f:
         check("docs/cli.md is current", f.read() == p.stdout, "run: triplane -- --help-md > docs/cli.md")
     rc, out, err = run(["-e", "help"])
-    check("help", rc == 0 and out.count("\n  ") >= 40, (rc, err))
+    check("help", rc == 0 and 10 <= out.count("\n  ") < 24 and all(len(line) > 20 for line in out.splitlines()), (rc, out, err))
+    rc, out, err = run(["-e", "help all"])
+    check("help all", rc == 0 and out.count("\n  ") >= 40, (rc, err))
+    rc, out, err = run(["-e", "help filters; help set peer"])
+    check("help of a group and of a command", rc == 0 and "port mac {add|remove|set}" in out and "<to>: a port" in out and "set seed" not in out, (rc, out, err))
 
 
 def symmetric():
@@ -208,7 +279,7 @@ def symmetric():
           was == now and "reta" in was, (rc, out, err))
 
 
-for test in (one_shot, files, piped, json_valid, bad_input, forwarding, pools, generated, terminal, signals, symmetric, reference):
+for test in (one_shot, files, piped, json_valid, json_array, silence, every_queue, widths, bad_input, forwarding, pools, generated, terminal, signals, symmetric, reference):
     try:
         test()
     except Exception as e:  # a test that stops is a failure with a name, and the others still run

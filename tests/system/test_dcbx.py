@@ -147,7 +147,7 @@ class App:
         if self.proc.poll() is None:
             self.proc.stdin.close()
             try:
-                self.proc.wait(20)
+                self.proc.wait(60)
             except subprocess.TimeoutExpired:
                 self.proc.kill()
                 self.proc.wait()
@@ -388,7 +388,7 @@ class Lldpd:
             kids = sh('ps', '-o', 'pid=', '--ppid', str(self.proc.pid), check=False).split()
             for pid in ([int(k) for k in kids] if sig == signal.SIGKILL else []) + [self.proc.pid]:
                 os.kill(pid, sig)
-            self.proc.wait(10)
+            self.proc.wait(60)
         if os.path.exists(self.sock):
             os.unlink(self.sock)
 
@@ -518,7 +518,7 @@ class Lldpad:
     def stop(self, sig):
         if self.proc.poll() is None:
             self.proc.send_signal(sig)
-            self.proc.wait(10)
+            self.proc.wait(60)
 
 
 def lldpad_takes_ours():

@@ -33,14 +33,7 @@ def installed():
         if 'libtp_roce.pc' in files:
             lib = os.path.dirname(folder)
     include = os.path.join(tree, PREFIX, 'include/triplane')
-    # The tree stands elsewhere than it was made for.
-    for name in os.listdir(os.path.join(lib, 'pkgconfig')) if lib else ():
-        path = os.path.join(lib, 'pkgconfig', name)
-        with open(path) as f:
-            text = f.read()
-        with open(path, 'w') as f:
-            f.write(text.replace('prefix=/' + PREFIX, 'prefix=' + os.path.join(tree, PREFIX), 1))
-    missing = [f for f in ('triplane', 'tp_perf', 'tp_send_bw', 'tp_pingpong', 'tp_rping')
+    missing = [f for f in ('triplane', 'triplane-hca', 'tp_perf', 'tp_send_bw', 'tp_pingpong', 'tp_rping')
                if not os.access(os.path.join(tree, PREFIX, 'bin', f), os.X_OK)]
     return 'missing: %s' % missing if missing or not lib else None
 
@@ -54,9 +47,9 @@ def flags(package):
     return shlex.split(out)
 
 
-def build(name, package, sources, *more):
+def build(name, package, sources):
     exe = os.path.join(tree, name)
-    rc, out = sh('gcc', '-O2', '-Wall', '-Werror', '-o', exe, *sources, *more, *flags(package))
+    rc, out = sh('gcc', '-O2', '-Wall', '-Werror', '-o', exe, *sources, *flags(package))
     return exe, None if rc == 0 else out[-500:]
 
 
@@ -126,15 +119,42 @@ def queue_pairs():
     return None if rc == 0 and 'devices 1\n' in out else out[-300:]
 
 
+def alone(*cmd):
+    """As a user starts it who has set nothing."""
+    return sh(*cmd, env={k: v for k, v in os.environ.items() if k != 'LD_LIBRARY_PATH'})
+
+
 def program():
-    rc, out = run(os.path.join(tree, PREFIX, 'bin/triplane'), *tpmd.eal('inst%d' % os.getpid(), plugin=False, memory=512),
-                  '--vdev=net_mlx4_model0', '--', '-e', 'start; stop')
-    return None if rc == 0 else out[-300:]
+    """Programs find their libraries beside them, wherever the tree was put."""
+    bindir = os.path.join(tree, PREFIX, 'bin')
+    rc, out = alone(os.path.join(bindir, 'triplane'), '--no-pci', '--vdev=net_mlx4_model0', '--', '-e', 'start; stop')
+    if rc != 0:
+        return out[-300:]
+    for cmd in (('triplane', '--', '--version'), ('triplane-hca', '--help'), ('tp_pingpong', '--', '--help'),
+                ('tp_send_bw', '--', '--help'), ('tp_rping', '--', '--help')):
+        rc, out = alone(os.path.join(bindir, cmd[0]), *cmd[1:])
+        if rc != 0:
+            return '%s: %s' % (cmd, out[-300:])
+    return None
+
+
+def not_installed():
+    """What ./tp env prints is enough to find all programs of a build, and to compile and run another one."""
+    rc, out = sh('sh', '-ec', '\n'.join((
+        'eval "$(./tp env)"',
+        'for p in triplane triplane-hca tp_pingpong tp_perf tp_send_bw tp_atomic_lat tp_rping l2fwd roce_echo roce_kv; do',
+        '\tcase $(command -v $p) in "$TP_BUILD"/*) ;; *) echo "$p: $(command -v $p)"; exit 1 ;; esac',
+        'done',
+        'gcc -Wall -Werror -o "$0/env_l2fwd" examples/l2fwd/main.c $(pkg-config --cflags --libs librte_net_mlx4_vfio)',
+        'gcc -Wall -Werror -o "$0/env_open" "$0/open.c" $(pkg-config --cflags --libs libtp_roce)',
+        '"$0/env_open" --no-huge -m 64 --no-pci --no-shconf --file-prefix=inst$$ --vdev=net_null0')), tree, cwd=ROOT,
+        env={k: v for k, v in os.environ.items() if k not in ('LD_LIBRARY_PATH', 'TRIPLANE_PLUGIN')})
+    return None if rc == 0 and 'devices 1\n' in out else out[-400:]
 
 
 try:
     for name, fn in (('files', installed), ('headers', headers), ('forwarder', forwarder), ('queue-pairs', queue_pairs),
-                     ('program', program)):
+                     ('program', program), ('not-installed', not_installed)):
         cases.run('install-' + name, fn)
 finally:
     subprocess.run(['rm', '-rf', tree])

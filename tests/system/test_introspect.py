@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 
-from tpmd import Cases, Testpmd, eal
+from tpmd import Cases, RUN, Testpmd, eal
 
 cases = Cases()
 PREFIX = 'tpi%d' % os.getpid()
@@ -122,11 +122,9 @@ def telemetry():
     """The driver's own endpoints, through DPDK's socket, against what testpmd counted; what is no queue is refused."""
     args = [a for a in quiet_eal('t') if a != '--no-telemetry']
     with Testpmd(['net_mlx4_model0'], args=['--rxd=512', '--txd=1024', '--rxq=2', '--txq=2'], eal_args=args) as t:
-        where = os.path.join('/var/run/dpdk' if os.getuid() == 0 else os.environ.get('XDG_RUNTIME_DIR', '/tmp') + '/dpdk',
-                             PREFIX + 't', 'dpdk_telemetry.v2')
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         s.settimeout(30)
-        s.connect(where)
+        s.connect(os.path.join(RUN, PREFIX + 't', 'dpdk_telemetry.v2'))
         s.recv(16384)
 
         def ask(what):

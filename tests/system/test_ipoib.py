@@ -21,7 +21,7 @@ A, B = 'tpia%d' % ID, 'tpib%d' % ID
 GUID = 0x0002c90300a1b201
 
 
-def sh(*cmd, timeout=60, check=False, env=None):
+def sh(*cmd, timeout=200, check=False, env=None):
     p = subprocess.run(cmd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout)
     out = p.stdout.decode(errors='replace')
     if check and p.returncode != 0:
@@ -61,7 +61,7 @@ class Link:
         self.out = open(self.log, 'w')
         self.app = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=self.out, stderr=subprocess.STDOUT)
         self.say('ib umad on ' + self.socket)
-        self.wait(lambda: os.path.exists(self.socket), 30, 'triplane serves no socket')
+        self.wait(lambda: os.path.exists(self.socket), 120, 'triplane serves no socket')
         self.say('start')
 
     def text(self):
@@ -78,7 +78,7 @@ class Link:
             return re.findall(r'^(?:triplane> )*(\{.*\})$', self.text(), re.M)
         before = len(answers())
         self.say(line + ' json')
-        self.wait(lambda: len(answers()) > before, 60, 'no answer to ' + line)
+        self.wait(lambda: len(answers()) > before, 120, 'no answer to ' + line)
         return json.loads(answers()[-1])
 
     def sm_text(self):
@@ -109,7 +109,7 @@ class Link:
             return
         self.sm.send_signal(signal.SIGINT)
         try:
-            self.sm.wait(20)
+            self.sm.wait(60)
         except subprocess.TimeoutExpired:
             self.sm.kill()
             self.sm.wait()
@@ -151,7 +151,7 @@ def come_up(link):
     if link.states() != ['link-down', 'link-down']:
         return 'without a manager: %s' % link.states()
     link.start_sm()
-    link.wait(lambda: link.states() == ['up', 'up'], 60, 'ports do not come up')
+    link.wait(lambda: link.states() == ['up', 'up'], 120, 'ports do not come up')
     ports = link.ask('show ipoib')['ports']
     macs = [p['mac'].lower() for p in ports]
     # 0002c903 00a1b201 by the vendor's rule
@@ -242,7 +242,7 @@ def multicast(link):
     def joined():
         return any(e['mgid'] == mgid and e['receives'] for e in link.ask('show ipoib endpoints 2 multicast')['multicast'])
     try:
-        link.wait(joined, 60, 'no membership by the report of the host')
+        link.wait(joined, 120, 'no membership by the report of the host')
         ns(A, '/usr/bin/python3', '-c', send, '239.129.2.3', 'wrong')
         time.sleep(0.5)
         for _ in range(60):
@@ -294,7 +294,7 @@ def bounce(link):
     rc, out = sh(*cmd, 'disable', env=link.env)
     if rc != 0:
         return out[-300:]
-    link.wait(lambda: 'up' not in link.states(), 60, 'the link stays up')
+    link.wait(lambda: 'up' not in link.states(), 120, 'the link stays up')
     rc, out = sh(*cmd, 'enable', env=link.env)
     if rc != 0:
         return out[-300:]
@@ -309,8 +309,8 @@ def manager_again(link):
     if bad:
         return 'without a manager: ' + bad
     link.start_sm()
-    link.wait(lambda: 'SMINFO_MASTER' in sh('sminfo', env=link.env)[1], 60, 'no manager again')
-    link.wait(lambda: link.states() == ['up', 'up'], 60, 'not up again')
+    link.wait(lambda: 'SMINFO_MASTER' in sh('sminfo', env=link.env)[1], 120, 'no manager again')
+    link.wait(lambda: link.states() == ['up', 'up'], 120, 'not up again')
     return ping(A, 'fd00:8::2', 3) or ping(B, '10.8.0.1', 3)
 
 
@@ -338,13 +338,13 @@ def at_run_time(link):
     link.say('ipoib add net_mlx4_model0/7')
     link.say('ipoib add net_mlx4_model0/1 pkey 32768')
     link.say('ipoib add net_mlx4_model0/1 pkey 0x8005')
-    link.wait(lambda: 'port 4' in link.text(), 60, 'no new port')
+    link.wait(lambda: 'port 4' in link.text(), 120, 'no new port')
     link.say('stop')
     link.say('port start 4')
-    link.wait(lambda: any(p['state'] == 'no-pkey' for p in link.ask('show ipoib')['ports']), 60, 'a P_Key that nobody has works')
+    link.wait(lambda: any(p['state'] == 'no-pkey' for p in link.ask('show ipoib')['ports']), 120, 'a P_Key that nobody has works')
     link.say('ipoib rem 1')
     link.say('ipoib rem 4')
-    link.wait(lambda: len(link.states()) == 2, 60, 'the port does not go')
+    link.wait(lambda: len(link.states()) == 2, 120, 'the port does not go')
     link.say('start')
     for want in ('has an IPoIB port of P_Key 0xffff', 'no IPoIB port on net_mlx4_model0/7', 'bits 0 to 14 are 0',
                  'port 1 is no IPoIB port'):
@@ -361,7 +361,7 @@ def guids(link):
     link.say('ipoib guid2mac x')
     for want in ('00:02:C9:12:34:56', 'suggested_mask: 0xe7', 'give the port one of your own', 'mask 0x7f: six of eight',
                  "guid 'x' is not"):
-        link.wait(lambda: want in link.text(), 60, 'not said: ' + want)
+        link.wait(lambda: want in link.text(), 120, 'not said: ' + want)
     return None
 
 

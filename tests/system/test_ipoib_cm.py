@@ -70,7 +70,7 @@ def come_up(link):
                  'port start 0,2', 'start'):
         link.say(line)
     link.start_sm()
-    link.wait(lambda: link.states() == ['up', 'up'], 60, 'ports do not come up')
+    link.wait(lambda: link.states() == ['up', 'up'], 120, 'ports do not come up')
     ports = link.ask('show ipoib')['ports']
     if [(p['mode'], p['connected_mtu'], p['hardware_address'][:2]) for p in ports] != [('connected', 65520, '80')] * 2:
         return str(ports)
@@ -84,7 +84,7 @@ def long_packets(link):
     bad = ping(A, '10.8.0.2', 5, *LONG) or ping(B, '10.8.0.1', 3, '-s', '9572', '-M', 'do')
     if bad:
         return bad
-    link.wait(lambda: link.connections() == [(1, 1), (1, 1)], 60, 'not one connection each way')
+    link.wait(lambda: link.connections() == [(1, 1), (1, 1)], 120, 'not one connection each way')
     if link.counter(0, 'tx_conn_packets') < 5 or link.counter(2, 'rx_conn_packets') < 5:
         return 'the packets went another way: %s' % link.ask('show ipoib counters 0')
     # The table of neighbours says so as well.
@@ -123,7 +123,7 @@ def counted(link):
 def datagram_peer(link):
     """B takes no connections from now on: A's stack hears what passes, and its long packets go in parts."""
     link.say('ipoib set 2 mode datagram')
-    link.wait(lambda: link.ask('show ipoib')['ports'][0]['connections_out'] == 0, 60, 'the connection stays')
+    link.wait(lambda: link.ask('show ipoib')['ports'][0]['connections_out'] == 0, 120, 'the connection stays')
     sh('ip', '-n', B, 'link', 'set', 'tpi1', 'mtu', '2044', check=True)
     # B's address has no flag any more, which A's stack and port learn by asking anew.
     sh('ip', '-n', A, 'neigh', 'flush', 'all')
@@ -157,7 +157,7 @@ def connected_again(link):
 def refusals(link):
     for line in ('ipoib set 1 mode connected', 'ipoib add net_mlx4_model0/1 pkey 0x8009 mtu 2044 mode connected cm-mtu 65521'):
         link.say(line)
-    link.wait(lambda: 'port 1 is no IPoIB port' in link.text() and re.search(r'cm-mtu.*65520', link.text()), 60, 'not refused')
+    link.wait(lambda: 'port 1 is no IPoIB port' in link.text() and re.search(r'cm-mtu.*65520', link.text()), 120, 'not refused')
     return None
 
 

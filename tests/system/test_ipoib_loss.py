@@ -6,6 +6,7 @@ import os
 import socket
 
 import test_ipoib_cm
+import tpmd
 from ib_cases import run_cases
 from test_ipoib import A, ID, ns, ping
 from test_ipoib_cm import LONG
@@ -30,7 +31,7 @@ def come_up(link):
     link.wait(lambda: link.states() == ['up', 'up'], 120, 'ports do not come up')
     link.spaces()
     link.wait(lambda: ping(A, '10.8.0.2', 1, *LONG) is None, 120, 'no long packet gets through')
-    link.wait(lambda: link.connections() == [(1, 1), (1, 1)], 60, 'not one connection each way')
+    link.wait(lambda: link.connections() == [(1, 1), (1, 1)], 120, 'not one connection each way')
     names = [name for name in counters(link)[0] if name.startswith('card_')]
     return None if tuple(names) == CARD else str(names)
 
@@ -66,7 +67,7 @@ def telemetry(link):
     """DPDK's socket tells what the command does; what is no port of IPoIB is refused."""
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.settimeout(30)
-    s.connect(os.path.join('/var/run/dpdk', 'tpipoib%d' % ID, 'dpdk_telemetry.v2'))
+    s.connect(os.path.join(tpmd.RUN, 'tpipoib%d' % ID, 'dpdk_telemetry.v2'))
     s.recv(16384)
 
     def ask(what):

@@ -48,7 +48,7 @@ class LargeLink(test_ipoib.Link):
 
 def come_up(link):
     link.start_sm()
-    link.wait(lambda: link.states() == ['up', 'up'], 60, 'ports do not come up')
+    link.wait(lambda: link.states() == ['up', 'up'], 120, 'ports do not come up')
     link.up()
     ports = link.ask('show ipoib')['ports']
     return None if [p['mtu'] for p in ports] == [MTU, MTU] else 'MTUs of the ports: %s' % ports
@@ -74,7 +74,7 @@ def above(link):
     sh('ip', '-n', A, 'link', 'set', 'tpi0', 'mtu', str(MTU), check=True)
     if rc == 0:
         return 'a packet of %d octets arrives' % (MTU + 1)
-    link.wait(lambda: link.ask('show ipoib counters 0')['drop_tx_long'] >= 2, 20, 'they are not counted as drop_tx_long')
+    link.wait(lambda: link.ask('show ipoib counters 0')['drop_tx_long'] >= 2, 120, 'they are not counted as drop_tx_long')
     return ping(A, '10.8.0.2', 3)
 
 

@@ -48,7 +48,7 @@ class Fabric:
         if not tpmd.wait_until(what, seconds):
             raise RuntimeError(why)
 
-    def run(self, *cmd, timeout=30):
+    def run(self, *cmd, timeout=120):
         p = subprocess.run(cmd, env=self.env, cwd=self.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, timeout=timeout)
         return p.returncode, p.stdout.decode(errors='replace')
@@ -69,7 +69,7 @@ class Fabric:
     def start_sm(self, guid=GUID[0]):
         """Its log is written in blocks: whether the subnet is up is asked."""
         self.sm = self.start('opensm', '-g', '0x%016x' % guid, '-f', self.log, '-s', '2', '-d', '2')
-        self.wait(lambda: 'sm guid 0x%x,' % guid in self.master(), 60, 'no master: ' + self.master())
+        self.wait(lambda: 'sm guid 0x%x,' % guid in self.master(), 120, 'no master: ' + self.master())
         return self.sm
 
     def master(self):
@@ -79,7 +79,7 @@ class Fabric:
     def end(self, program):
         program.send_signal(signal.SIGINT)
         try:
-            program.wait(20)
+            program.wait(60)
         except subprocess.TimeoutExpired:
             program.kill()
             program.wait()

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+from machine import Machine
 from tpmd import Cases, Triplane
 
 BUILD = os.environ.get('TP_BUILD', 'build')
@@ -28,14 +29,6 @@ def run(commands, lcores=ONE, model='cpu=%d' % LAST, args=()):
                        stdin=subprocess.DEVNULL)
     rows = [json.loads(line) for line in p.stdout.splitlines()]
     return p.returncode, p.stderr, {r['port']: r for row in rows if 'table' not in row for r in row.get('ports', [])}
-
-
-def cpu_of_others():
-    """Seconds of CPU time that were used since the machine started, without ours."""
-    with open('/proc/stat') as f:
-        busy = [int(n) for n in f.readline().split()[1:]]
-    mine = os.times()
-    return (busy[0] + busy[1] + busy[2]) / os.sysconf('SC_CLK_TCK') - mine.children_user - mine.children_system
 
 
 def consistent(p):
@@ -62,7 +55,7 @@ def cause(want, commands, words=(), seconds=200, **kw):
         rc, err, ports = run('%s; start; sleep %d; show perf all 300; stop' % (commands, seconds), **kw)
         if rc != 0 or sorted(ports) != [0, 1]:
             return 'exit status %s: %s' % (rc, err)
-        waited[0] = any(q.get('waits_for_cpu_percent', 0) >= 10 for p in ports.values() for q in p['rx_queues'])
+        waited[0] = any(p['limit'] == 'cpu' or q.get('waits_for_cpu_percent', 0) >= 10 for p in ports.values() for q in p['rx_queues'])
         for n, limit in want.items():
             if ports[n]['limit'] != limit:
                 return 'port %d: %s (%s), wanted %s' % (n, ports[n]['limit'], ports[n]['why'], limit)
@@ -70,16 +63,16 @@ def cause(want, commands, words=(), seconds=200, **kw):
                 if w not in ports[n]['why']:
                     return 'port %d: %r without %r' % (n, ports[n]['why'], w)
         return consistent(ports[0]) or consistent(ports[1])
-    others = []
+    others, whole = [], Machine()
     for _ in range(TRIES):
-        before = cpu_of_others()
+        meanwhile = Machine()
         why = judge()
         if why is None:
             return None
-        others.append(max(cpu_of_others() - before, CONTENDED if waited[0] else 0))
+        others.append(max(meanwhile.others(), CONTENDED if waited[0] else 0))
     if min(others) >= CONTENDED:
-        return 'skip other programs had the CPUs, %s s of each try; the last one: %s' % (
-            '/'.join('%.1f' % t for t in others), why)
+        return 'skip the machine had no CPU for it in any of %d tries, others used %s s (%s); the last one: %s' % (
+            TRIES, '/'.join('%.1f' % t for t in others), whole.evidence() or 'an lcore waited for its CPU', why)
     return why
 
 

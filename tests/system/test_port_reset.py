@@ -149,7 +149,7 @@ def died(t):
             return '%s: %s %s' % (what, port, t.log()[told:])
     if [p['removed'] for p in t.ask('show port info all')['ports']] != [True, True]:
         return 'not removed'
-    for line, words in (('port reset all', 'stop it first'), ('stop; port reset 0', "'port stop 1' first")):
+    for line, words in (('port reset all', "'stop' first"), ('stop; port reset 0', "'port stop 1' first")):
         t.tell(line)
         if not t.says(words):
             return '%s: %s' % (line, t.log())

@@ -77,7 +77,7 @@ class Port:
             self.proc.stdin.write(b'quit\n')
             self.proc.stdin.close()
             try:
-                return self.proc.wait(20)
+                return self.proc.wait(60)
             except subprocess.TimeoutExpired:
                 self.proc.kill()
                 self.proc.wait()

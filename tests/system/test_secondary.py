@@ -7,7 +7,6 @@ goes round on the wire must be in the sum of both.
 """
 import os
 import re
-import shutil
 import subprocess
 
 import tpmd
@@ -16,6 +15,8 @@ PAGES = 160
 NR = '/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
 FREE = '/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages'
 
+# The primary's lcore has the first CPU; the card and the secondary's lcore share the last one.
+LAST = max(os.sched_getaffinity(0))
 cases = tpmd.Cases()
 
 
@@ -75,7 +76,7 @@ def primary(prefix, pages, vdevs, *args):
 
 def secondary(prefix, pages, *args):
     return tpmd.Testpmd([], QUEUES + ['--proc-id=1', *args], timeout=60,
-                        eal_args=eal(prefix, pages, '--lcores', '2@0,3@0', '--proc-type=secondary'))
+                        eal_args=eal(prefix, pages, '--lcores', '2@%d,3@%d' % (LAST, LAST), '--proc-type=secondary'))
 
 
 def proc_info(prefix, pages, *args):
@@ -128,7 +129,7 @@ def both_receive(pages, vdevs, prefix):
         def settled():
             x = [b.xstats(p) for p in (0, 1)]
             return all(x[p]['tx_good_packets'] == x[1 - p]['rx_good_packets'] + x[1 - p]['rx_missed_errors'] for p in (0, 1))
-        whole = tpmd.wait_until(settled, 20)
+        whole = tpmd.wait_until(settled)
         a.cmd('stop')
         b.cmd('stop')
         if not got:
@@ -173,7 +174,7 @@ def info(pages, vdevs, prefix):
             last = dict(want)
             want.update(a.xstats(0))
             return last == want
-        tpmd.wait_until(quiet, 20)
+        tpmd.wait_until(quiet)
         out = proc_info(prefix, pages, '-p', '1', '--xstats')
         got = {k: int(v) for k, v in re.findall(r'^(\w+): (\d+)\s*$', out, re.M)}
         bad = {k: (v, got.get(k)) for k, v in want.items() if got.get(k) != v}
@@ -241,11 +242,7 @@ def run(fn, pages, name, vdevs):
     if pages.why is not None:
         return 'skip ' + pages.why
     prefix = 'tpsec%d%s' % (os.getpid(), name)
-    try:
-        return fn(pages, vdevs, prefix)
-    finally:
-        # The folder that EAL leaves.
-        shutil.rmtree('/var/run/dpdk/' + prefix, ignore_errors=True)
+    return fn(pages, vdevs, prefix)
 
 
 def in_another_process(fn, pages, name):
@@ -263,7 +260,7 @@ def in_another_process(fn, pages, name):
             hca.wait()
 
 
-MODEL = ['net_mlx4_model0']
+MODEL = ['net_mlx4_model0,cpu=%d' % LAST]
 
 with Pages() as hugepages:
     for case, case_fn in (('two-send', both_send), ('two-receive', both_receive), ('proc-info', info), ('refused', refused),

@@ -41,7 +41,7 @@ class Net(Fabric):
         pattern = re.compile(r'^(?:triplane> )*(\{.*\})$', re.M)
         before = len(pattern.findall(self.text()))
         self.say(line + ' json')
-        self.wait(lambda: len(pattern.findall(self.text())) > before, 30, 'no answer to ' + line)
+        self.wait(lambda: len(pattern.findall(self.text())) > before, 120, 'no answer to ' + line)
         return json.loads(pattern.findall(self.text())[-1])
 
     def close_with(self, spaces):
@@ -208,7 +208,7 @@ def compare(net):
 def partitions(net):
     """A key that the manager gives to all ports reaches the tables, and an IPoIB port that waits for it."""
     net.say('ipoib add %s pkey 0x8005' % PORTS[0])
-    net.wait(lambda: 'port 4' in net.text(), 20, 'no new port')
+    net.wait(lambda: 'port 4' in net.text(), 120, 'no new port')
     net.say('stop')
     net.say('port start 4')
     bad = net.until(lambda: net.ipoib()[-1] == 'no-pkey', net.ipoib)

@@ -93,21 +93,31 @@ class App:
         if self.proc.poll() is None:
             self.cmd('quit')
             try:
-                self.proc.wait(20)
+                self.proc.wait(60)
             except subprocess.TimeoutExpired:
                 self.proc.kill()
         self.err.seek(0)
         return self.err.read()
 
 
-def ping(count, seconds):
-    """Answers to pings of the guest."""
-    _, out = sh('ping', '-c', str(count), '-i', '0.2', '-W', '2', '-w', str(seconds), GUEST_IP)
+def ping(count, seconds=None):
+    """Answers to pings of the guest, until so many have come; without a time, what comes of so many."""
+    _, out = sh('ping', '-c', str(count), '-i', '0.2', '-W', '2', *(('-w', str(seconds)) if seconds else ()), GUEST_IP)
     return int(re.search(r'(\d+) received', out).group(1)), out
 
 
+def counted(app, port, before, name):
+    """The guest's counters once this one has grown by the five frames of a ping, or after a minute."""
+    now = before
+    end = time.monotonic() + 60
+    while now[name] - before[name] < 5 and time.monotonic() < end:
+        time.sleep(0.05)
+        now = app.group(port, 'guest')
+    return now
+
+
 def guest(app, port, pmd):
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while ping(1, 3)[0] == 0 and time.monotonic() < end:
         pass
     before = app.group(port, 'guest')
@@ -128,7 +138,7 @@ def guest(app, port, pmd):
 
 def quiet(app, port, pmd):
     """The group's counters when all that this guest has sent is in them."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while True:
         sent, group = pmd.stats(0)['tx-packets'], app.group(port, 'guest')
         if group['tx_frames'] + group['spoof_mac_drops'] + group['spoof_type_drops'] >= sent or time.monotonic() > end:
@@ -142,11 +152,11 @@ def spoof(app, port, pmd):
     before = app.group(port, 'guest')
     app.cmd('group modify %d guest ethertypes=0x0806' % port)
     app.group(port, 'guest')  # it answers when that is in force
-    answers, out = ping(5, 8)
-    now = app.group(port, 'guest')
+    answers, out = ping(5)
+    now = counted(app, port, before, 'spoof_type_drops')
     check('type-is-checked', answers == 0 and now['spoof_type_drops'] - before['spoof_type_drops'] >= 5, (out[-100:], now))
     app.cmd('group modify %d guest ethertypes=0x0800' % port)
-    answers, out = ping(5, 10)
+    answers, out = ping(5, 60)
     check('type-allowed-again', answers == 5, out[-200:])
     # The group gets another address: the guest still answers with its old one.
     app.cmd('group modify %d guest mac=%s' % (port, OTHER))
@@ -155,16 +165,16 @@ def spoof(app, port, pmd):
     pmd.cmd('set fwd macswap')  # answers with the address that a frame came to
     pmd.cmd('start')
     before = quiet(app, port, pmd)
-    ping(5, 8)
-    now = app.group(port, 'guest')
+    ping(5)
+    now = counted(app, port, before, 'tx_frames')
     check('new-address-may-send', now['tx_frames'] - before['tx_frames'] >= 5 and
           now['spoof_mac_drops'] == before['spoof_mac_drops'], (before, now))
     pmd.cmd('stop')
     pmd.cmd('set fwd mac')  # sends with its own address
     pmd.cmd('start')
     before = quiet(app, port, pmd)  # what was on its way went with the address that it came to
-    ping(5, 8)
-    now = app.group(port, 'guest')
+    ping(5)
+    now = counted(app, port, before, 'spoof_mac_drops')
     check('address-is-checked', now['spoof_mac_drops'] - before['spoof_mac_drops'] >= 5 and
           now['tx_frames'] == before['tx_frames'], (before, now))
     app.cmd('group modify %d guest mac=%s ethertypes=0x0806,0x0800' % (port, GUEST))
@@ -197,10 +207,10 @@ def main():
         pmd = tpmd.Testpmd(['net_virtio_user0,path=%s,mac=%s' % (sock, GUEST)], args=['--forward-mode=icmpecho'],
                            name='vmq2', plugin=False, memory=256)
         pmd.cmd('start')
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while ping(1, 3)[0] == 0 and time.monotonic() < end:
             pass
-        answers, out = ping(5, 10)
+        answers, out = ping(5, 60)
         check('next-guest', answers == 5, out[-200:])
         pmd.quit()
         pmd = None

@@ -11,6 +11,11 @@ import tempfile
 import time
 
 PLUGIN = os.environ.get('TRIPLANE_PLUGIN') or os.environ.get('TP_PLUGIN') or 'librte_net_mlx4_vfio.so'
+# The EAL's folders, and those of programs that a test kills, go with the test.
+if 'RUNTIME_DIRECTORY' not in os.environ:
+    _run = tempfile.TemporaryDirectory(prefix='tprun')
+    os.environ['RUNTIME_DIRECTORY'] = _run.name
+RUN = os.path.join(os.environ['RUNTIME_DIRECTORY'], 'dpdk')
 PROMPT = 'testpmd> '
 # Of received packets, by 'set verbose 1'. The prompt is written octet by octet, and they may come in between.
 VERBOSE = re.compile(r'port \d+/queue \d+: received \d+ packets\n|  src=[^\n]*\n|  ol_flags:[^\n]*\n\n?')
@@ -30,7 +35,7 @@ def eal(prefix, lcores='0@0,1@0', memory=512, plugin=True, pci=False):
 class Testpmd:
     """testpmd -i; every command returns what it printed."""
 
-    def __init__(self, vdevs, args=(), eal_args=None, name='t', timeout=30, **eal_kw):
+    def __init__(self, vdevs, args=(), eal_args=None, name='t', timeout=60, **eal_kw):
         prefix = 'tp%d%s' % (os.getpid(), name)
         # Its prompt goes to the descriptor, its answers through stdio: only line buffering keeps them in order.
         cmd = ['stdbuf', '-oL', 'dpdk-testpmd'] + (eal_args if eal_args is not None else eal(prefix, **eal_kw))
@@ -68,7 +73,7 @@ class Testpmd:
         self.proc.stdin.flush()
         return self._until(PROMPT, timeout or self.limit)
 
-    def follow(self, mark, timeout=30):
+    def follow(self, mark, timeout=60):
         """Reads what it says on its own, until this is among all that it said."""
         end = time.monotonic() + timeout
         while mark not in self.text:
@@ -95,7 +100,7 @@ class Testpmd:
         out = self.cmd('show port xstats %d' % port)
         return {k: int(v) for k, v in re.findall(r'^(\w+): (\d+)\s*$', out, re.M)}
 
-    def quit(self, timeout=30):
+    def quit(self, timeout=60):
         """Ends it and returns the exit status."""
         if self.proc.poll() is None:
             self.proc.stdin.write(b'quit\n')
@@ -182,10 +187,9 @@ class Triplane:
     def tel(self, what, timeout=60):
         """What DPDK's telemetry answers, once the program has answered a command."""
         if self.sock is None:
-            where = '/var/run/dpdk' if os.getuid() == 0 else os.path.join(os.environ.get('XDG_RUNTIME_DIR', '/tmp'), 'dpdk')
             self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self.sock.settimeout(timeout)
-            self.sock.connect(os.path.join(where, self.prefix, 'dpdk_telemetry.v2'))
+            self.sock.connect(os.path.join(RUN, self.prefix, 'dpdk_telemetry.v2'))
             self.sock.recv(65536)
         self.sock.send(what.encode())
         return json.loads(self.sock.recv(65536))[what.split(',')[0]]
