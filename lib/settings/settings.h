@@ -119,7 +119,7 @@ struct tp_settings_table {
 struct tp_settings_ops {
 	/** Object number @p i of a scope, in order. @return false past the last. */
 	bool (*object)(void *arg, enum tp_setting_scope scope, unsigned int i, struct tp_setting_at *at);
-	/** A value is another one now. */
+	/** A value has changed. */
 	void (*changed)(void *arg, const struct tp_setting *row, const struct tp_setting_at *at, const char *was,
 			const char *is);
 	/**

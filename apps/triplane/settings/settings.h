@@ -24,7 +24,7 @@ struct app_settings {
 	/* while a list of changes is made */
 	bool stopped, was_started[RTE_MAX_ETHPORTS], was_forwarding;
 	uint16_t peer_was[RTE_MAX_ETHPORTS]; /* before the last change of the topology */
-	bool in_list;                        /* a list is made: it has the peers of its topology, too */
+	bool in_list;                        /* set while a list is applied, which sets the peers itself */
 	/* tune.c: what the profiles changed, with the values before the first of them */
 	struct tp_setting_list tuned;
 	char profile[32]; /* "": none */
@@ -37,7 +37,7 @@ void settings_free(struct app *app);
 int setting_set(struct app *app, const struct tp_setting_at *at, const char *name, const char *value);
 /* For a row's judge: what its names say is wanted instead. -EINVAL. */
 int setting_refuse(const struct tp_setting *row, const char *value, char err[TP_SETTING_ERR]);
-/* Runs a command that changes these settings of its port, the last of them NULL, otherwise than by a value: what became of them is logged. */
+/* Runs a command and logs which of the named settings of its port it changed; names ends with NULL. */
 int settings_noted(struct app *app, const struct cmd_args *a, const char *const *names,
 		   int (*run)(void *, const struct cmd_args *));
 /* The same of each of the ports of a command. */
