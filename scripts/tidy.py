@@ -14,6 +14,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
 TIDY = 'clang-tidy-14'
 INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.M)
@@ -58,14 +59,24 @@ def version(*cmd):
     return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout.decode()
 
 
-def commands(build):
-    """Compiler command of each source, without the names of folders that differ from clone to clone."""
-    root, found = os.getcwd(), {}
+def without_pch(command):
+    """A command that reads no precompiled header: the compiler's is none of clang's, and each source must do without."""
+    return command.replace(' -fpch-preprocess -include dpdk.h ', ' ')
+
+
+def commands(build, copy):
+    """Compiler command of each source, without the names of folders that differ from clone to clone. clang-tidy finds the
+    commands themselves in the folder copy."""
+    root, found, kept = os.getcwd(), {}, []
     with open(os.path.join(build, 'compile_commands.json'), encoding='utf-8') as f:
         for c in json.load(f):
+            c['command'] = without_pch(c['command'])
+            kept.append(c)
             path = os.path.relpath(os.path.normpath(os.path.join(c['directory'], c['file'])), root)
             words = shlex.split(c['command'])
             found.setdefault(path, ' '.join(w.replace(c['directory'], '@build').replace(root, '@root') for w in words))
+    with open(os.path.join(copy, 'compile_commands.json'), 'w', encoding='utf-8') as f:
+        json.dump(kept, f)
     return found
 
 
@@ -79,7 +90,14 @@ def look(build, path):
 
 def main():
     build, sources = sys.argv[1], sys.argv[2:]
-    cmd = commands(build)
+    with tempfile.TemporaryDirectory() as copy:
+        for line in lint(build, sources, copy):
+            print(line)
+
+
+def lint(build, sources, copy):
+    """Findings in these sources."""
+    cmd = commands(build, copy)
     with open('.clang-tidy', encoding='utf-8') as f:
         common = f.read() + version(TIDY, '--version') + version('pkg-config', '--modversion', 'libdpdk')
     tree = Tree(['include/triplane', 'prm', '.'])
@@ -97,7 +115,7 @@ def main():
             pending[path] = key
     print('# clang-tidy looks at %d of %d sources, the others have not changed' % (len(pending), len(sources)), file=sys.stderr)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = {pool.submit(look, build, p): pending[p] for p in pending}
+        jobs = {pool.submit(look, copy, p): pending[p] for p in pending}
         for job in concurrent.futures.as_completed(jobs):
             keep, text = job.result()
             findings.update(text)
@@ -108,8 +126,7 @@ def main():
                 f.write(''.join(t + '\n' for t in keep))
             os.replace(new, os.path.join(CACHE, jobs[job]))
     root = os.getcwd() + '/'
-    for line in sorted(f.replace(root, '') for f in findings):
-        print(line)
+    return sorted(f.replace(root, '') for f in findings)
 
 
 if __name__ == '__main__':
