@@ -17,29 +17,41 @@ cases = tpmd.Cases()
 work = tempfile.mkdtemp(prefix='tproce')
 
 
-def tshark(path, filt, *fields):
+FIELDS = ['frame.number', 'frame.packet_flags_direction', 'frame.protocols', 'infiniband.bth.opcode', '_ws.malformed',
+          '_ws.expert.severity', '_ws.expert.message']
+ERROR = 0x00800000  # _ws.expert.severity
+
+
+def tshark(path):
+    """What tshark says of each packet. One run a file: its start takes longer than all packets."""
     # Random bytes are no file system's.
-    cmd = ['tshark', '-n', '--disable-protocol', 'rpcordma', '--disable-protocol', 'smb_direct', '--disable-protocol', 'nvme-rdma', '-r', path, '-Y', filt, '-T', 'fields'] + [x for f in fields for x in ('-e', f)]
-    p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    cmd = ['tshark', '-n', '-r', path, '-T', 'fields', '-E', 'aggregator=;']
+    cmd += [x for d in ('rpcordma', 'smb_direct', 'nvme-rdma') for x in ('--disable-protocol', d)]
+    p = subprocess.run(cmd + [x for f in FIELDS for x in ('-e', f)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
     if p.returncode != 0:
         raise RuntimeError(p.stderr.decode()[-300:])
-    return p.stdout.decode().splitlines()
+    seen = [dict(zip(FIELDS, line.split('\t'))) for line in p.stdout.decode().splitlines()]
+    for x in seen:
+        x['opcode'] = int(x['infiniband.bth.opcode'], 0) if x['infiniband.bth.opcode'] else None
+        x['way'] = int(x['frame.packet_flags_direction'], 0)
+    return seen
 
 
-def packets(path):
+def packets(path, seen):
     """(direction, bytes) of each."""
-    ways = tshark(path, 'frame', 'frame.packet_flags_direction')
-    return list(zip((int(w, 0) for w in ways), (raw(p) for p in rdpcap(path))))
+    return list(zip((x['way'] for x in seen), (raw(p) for p in rdpcap(path)), strict=True))
 
 
-def judged(path):
-    # The one error is the UDP checksum of 0 that RoCE has over IPv6, too.
-    bad = [x for x in tshark(path, '_ws.malformed || _ws.expert.severity == "Error"', 'frame.number', '_ws.expert.message')
-           if not x.endswith('\tIllegal checksum value (0)')]
-    if bad:
-        return 'tshark: %s' % bad[0]
-    foreign = tshark(path, '!infiniband', 'frame.number', 'frame.protocols')
-    return 'not RoCE: %s' % foreign[0] if foreign else None
+def judged(seen):
+    for x in seen:
+        errors = [m for s, m in zip(x['_ws.expert.severity'].split(';'), x['_ws.expert.message'].split(';')) if s and int(s) == ERROR]
+        # The one error is the UDP checksum of 0 that RoCE has over IPv6, too.
+        errors = [m for m in errors if m != 'Illegal checksum value (0)']
+        if x['_ws.malformed'] or errors:
+            return 'tshark: packet %s: %s' % (x['frame.number'], errors or 'malformed')
+        if 'infiniband' not in x['frame.protocols'].split(':'):
+            return 'not RoCE: packet %s: %s' % (x['frame.number'], x['frame.protocols'])
+    return None
 
 
 def icrcs(path):
@@ -62,11 +74,11 @@ def of_card(prog, args, opcodes):
     ends = rocepair.self_pair(prog, list(args) + ['--capture', path], ['net_mlx4_model0,wire0=cross,wire1=cross'])
     if not ends.ok:
         return ends.why()
-    why = judged(path) or icrcs(path)
+    seen = tshark(path)
+    why = judged(seen) or icrcs(path)
     if why:
         return why
-    got = {(int(w, 0), int(op)) for w, op in (x.split('\t') for x in tshark(path, 'infiniband', 'frame.packet_flags_direction',
-                                                                         'infiniband.bth.opcode'))}
+    got = {(x['way'], x['opcode']) for x in seen}
     return None if opcodes <= got else '%s are not there, only %s' % (opcodes - got, got)
 
 
@@ -80,11 +92,12 @@ def both_ends(prog, args, opcodes, addrs=V4, scapy=True):
         return ends.why()
     seen = []
     for path in files:
-        why = judged(path) or (icrcs(path) if scapy else None)
+        told = tshark(path)
+        why = judged(told) or (icrcs(path) if scapy else None)
         if why:
             return '%s: %s' % (os.path.basename(path), why)
-        seen.append(packets(path))
-    got = {int(x) for x in tshark(files[1], 'infiniband', 'infiniband.bth.opcode')}
+        seen.append(packets(path, told))
+    got = {x['opcode'] for x in told}
     if not opcodes <= got:
         return 'opcodes %s are not there, only %s' % (opcodes - got, got)
     # 1: in, 2: out (pcapng, Enhanced Packet Block Flags)
