@@ -3,8 +3,10 @@
  */
 /* The life of a port: configure with everything that was asked for, start, stop, close. */
 #include <errno.h>
+#include <semaphore.h>
 #include <string.h>
 
+#include <rte_alarm.h>
 #include <rte_ethdev.h>
 
 #include "apps/triplane/app/app.h"
@@ -444,6 +446,36 @@ port_stop(struct app *app, struct app_port *p)
 	return 0;
 }
 
+struct settling {
+	sem_t done;
+	unsigned int rounds;
+};
+
+static void
+settle(void *arg)
+{
+	struct settling *s = arg;
+
+	if (s->rounds-- == 0 || rte_eal_alarm_set(1, settle, s) != 0)
+		sem_post(&s->done);
+}
+
+/*
+ * Waits until the interrupt thread has told what it knew before. An alarm may be served in the same round as an event
+ * that came earlier, and before it; a second alarm cannot.
+ */
+static void
+events_settle(void)
+{
+	struct settling s = {.rounds = 1};
+
+	sem_init(&s.done, 0, 0);
+	if (rte_eal_alarm_set(1, settle, &s) == 0)
+		while (sem_wait(&s.done) != 0)
+			;
+	sem_destroy(&s.done);
+}
+
 int
 port_close(struct app *app, struct app_port *p)
 {
@@ -455,6 +487,9 @@ port_close(struct app *app, struct app_port *p)
 	/* Its bond could not be stopped any more. */
 	if (rte_eth_dev_info_get(p->id, &info) == 0 && (*info.dev_flags & IN_BOND) != 0)
 		return app_err(-EBUSY, "port %u: belongs to a bond; close that first", p->id);
+	/* DPDK's bonds look at links of members in the interrupt thread, also while they are closed. */
+	if (port_is_bond(p))
+		events_settle();
 	ret = rte_eth_dev_close(p->id);
 	if (ret != 0)
 		return app_err(ret, "port %u: close: %s", p->id, rte_strerror(-ret));
