@@ -176,9 +176,10 @@ no_drops no-drops
 
 # --- one side has none, and both again, while packets flow that every mode takes
 
-# TCP at a rate that fills no queue: one that looks for the limit makes others lose packets at it, long ones first.
+# TCP at a rate that fills no queue and leaves a slow guest time for its programs: one that looks for the limit makes others
+# lose packets at it, long ones first, and a guest whose CPU only receives answers nobody.
 stream_start
-until_ok 180 one_iperf -c 10.8.0.2 -M 1400 -b 20M -t 30 -i 5 &
+until_ok 180 one_iperf -c 10.8.0.2 -M 1400 -b 2M -t 30 -i 5 &
 stream_tcp=$!
 pids+=("$stream_tcp")
 

@@ -75,7 +75,7 @@ GUEST
 tcp_begin() {
 	local before
 	before=$(in_ns cat /sys/class/net/far0/statistics/tx_packets)
-	(until_ok 180 one_iperf -c 10.8.0.2 -t 8 -b 20M) &
+	(until_ok 180 one_iperf -c 10.8.0.2 -t 8 -b 4M) &
 	tcp=$!
 	until_ok 180 flows "$before" || ipoib_fail tcp-flows "$(tail -n 1 "$lab_tmp/iperf")"
 }
