@@ -64,7 +64,9 @@ stream_end() { # TEST
 	wait "$stream"
 	guest_exec guest 120 <<GUEST
 echo '== $1'
-kill -INT \$(cat /tmp/stream.pid); n=0; while [ -e /proc/\$(cat /tmp/stream.pid) ] && [ \$n -lt 100 ]; do n=\$((n + 1)); sleep 0.1; done
+p=\$(cat /tmp/stream.pid); kill -INT \$p; n=0
+until grep -q 'packets transmitted' /tmp/stream || [ \$n -ge 600 ]; do n=\$((n + 1)); sleep 0.1; done
+grep -q 'packets transmitted' /tmp/stream || { grep -E 'State|Sig' /proc/\$p/status; cat /proc/\$p/wchan; echo; }
 tail -n 3 /tmp/stream
 GUEST
 	judge_stream "$1" "$(cat "$lab_tmp/stream")"
