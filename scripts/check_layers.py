@@ -86,8 +86,8 @@ def symbols(build, root):
     for cmd in commands:
         src = os.path.relpath(os.path.join(cmd['directory'], cmd['file']), root)
         obj = os.path.join(cmd['directory'], cmd['output'])
-        # A source that tests and benchmarks compile once more says nothing new.
-        if os.path.exists(obj) and not src.startswith('..') and not cmd['output'].startswith('tests/'):
+        # A source that tests and benchmarks compile once more says nothing new, and a precompiled header is no object.
+        if src.endswith('.c') and os.path.exists(obj) and not src.startswith('..') and not cmd['output'].startswith('tests/'):
             pending.setdefault(src, obj)
     for src, obj in pending.items():
         out = subprocess.run(['nm', '-P', '-g', obj], capture_output=True, text=True, check=True).stdout
