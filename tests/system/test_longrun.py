@@ -10,7 +10,7 @@ import subprocess
 import tpmd
 
 BUILD = os.environ.get('TP_BUILD', 'build')
-OPERATIONS = 100  # of one case: each of the 19 kinds several times
+OPERATIONS = 150  # of one case: so many that each of the 19 kinds happens
 CARD = 'net_mlx4_model0,wire0=cross'
 CPUS = ','.join(map(str, sorted(os.sched_getaffinity(0))))
 LCORES = '0@(%s),1@(%s)' % (CPUS, CPUS)  # not bound: a card's thread runs beside them
