@@ -12,6 +12,8 @@ logs=$TP_CACHE/test-logs
 times=$TP_CACHE/test-times # NAME SECONDS: the last time each took here
 fuzz_seconds=10
 lab_limit=1500 system_limit=1200
+lanes=$(nproc)
+[ "$lanes" -le 2 ] || lanes=2
 passed=0 failed=0 skipped=0
 
 unit_names() {
@@ -73,14 +75,14 @@ clock() { # seconds
 	if [ "$1" -lt 100 ]; then printf '%s s' "$1"; else printf '%s min %02d s' $(($1 / 60)) $(($1 % 60)); fi
 }
 
-# The programs in the order in which they run: what is left of the time is the sum of what is left of them.
+# The programs that run, each with the share of the time that it takes: less than all where another runs beside it.
 plan() {
-	local s
+	local s n
 	for s in $suites; do
 		case $s in
-		unit) printf 'unit-release\nunit-asan\n' ;;
-		system | lab) chosen "$s" | sed "s,^,$s/," ;;
-		*) printf '%s\n' "$s" ;;
+		unit) printf 'unit-release 1\nunit-asan 1\n' ;;
+		system | lab) for n in $(chosen "$s"); do printf '%s/%s %s\n' "$s" "$n" "$(alone "$s/$n" && echo 1 || echo "$lanes")"; done ;;
+		*) printf '%s 1\n' "$s" ;;
 		esac
 	done
 }
@@ -89,8 +91,9 @@ progress() { # name, seconds
 	local want left
 	done_count=$((done_count + 1))
 	want=$(expected "$1")
-	left=$({ cat scripts/test-times "$times" 2>/dev/null; printf 'plan\n'; tail -n +$((done_count + 1)) "$logs/plan"; } |
-		awk '$1 == "plan" { plan = 1; next } plan { s += took[$1]; next } { took[$1] = $2 } END { print s + 0 }')
+	left=$({ cat scripts/test-times "$times" 2>/dev/null; sed 's/^/ran /' "$logs/verdicts"; sed 's/^/plan /' "$logs/plan"; } |
+		awk '$1 == "ran" { ran[$2]++; next } $1 != "plan" { took[$1] = $2; next } --ran[$2] < 0 { s += took[$2] / $3 }
+			END { printf "%d", s }')
 	printf '[%s/%s] %s: %s%s; %s gone, about %s left\n' "$done_count" "$plan_count" "$1" "$(clock "$2")" \
 		"${want:+, expected $(clock "$want")}" "$(clock $SECONDS)" "$(clock "$left")"
 }
@@ -108,8 +111,8 @@ remember() { # name, seconds
 
 # Counts one program's lines and shows what went wrong. Exit status counts as a case of its own when it says failure
 # and no line did.
-tally() { # name, exit status, log
-	local name=$1 rc=$2 log=$3 ok bad skip took=$((SECONDS - program_begun))
+tally() { # name, exit status, log, seconds
+	local name=$1 rc=$2 log=$3 took=$4 ok bad skip
 	ok=$(grep -c '^ok ' "$log")
 	bad=$(grep -c '^not ok ' "$log")
 	skip=$(grep -c '^skip ' "$log")
@@ -125,31 +128,63 @@ tally() { # name, exit status, log
 	printf '%s: %s passed, %s failed%s\n' "$name" "$ok" "$bad" "$([ "$skip" = 0 ] || printf ', %s skipped' "$skip")"
 	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 	printf '%s %s\n' "$name" "$bad" >>"$logs/verdicts"
-	progress "$name" $took
-	[ "$bad" != 0 ] || remember "$name" $took
+	progress "$name" "$took"
+	[ "$bad" != 0 ] || remember "$name" "$took"
 }
 
 run_program() { # name, seconds, command...
-	local name=$1 limit=$2 log=$logs/${1/\//-}.log rc
+	local name=$1 limit=$2 log=$logs/${1/\//-}.log begun=$SECONDS
 	shift 2
-	program_begun=$SECONDS
 	timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
-	rc=$?
-	[ $rc != 124 ] || printf 'not ok %s: not finished after %s s\n' "$name" "$limit" >>"$log"
+	program_ended "$name" "$limit" $? $((SECONDS - begun))
+}
+
+program_ended() { # name, limit, exit status, seconds
+	local name=$1 log=$logs/${1/\//-}.log
+	[ "$3" != 124 ] || printf 'not ok %s: not finished after %s s\n' "$name" "$2" >>"$log"
 	# of a later run of the same that fails, this one's log remains
 	[ "$repeat" = 1 ] || ! grep -q '^not ok ' "$log" || cp "$log" "$log.failed"
-	tally "$name" $rc "$log"
+	tally "$name" "$3" "$log" "$4"
+}
+
+# Most programs leave half of two CPUs idle: they wait for a start, a prompt, a link. So two of them run side by side, each
+# with its busy lcore on another CPU (TP_LANE; tests/system/tpmd.py). Where a program fills the CPUs or measures them, a line
+# "# Alone: WHY" at its head says so, and nothing runs beside it.
+lane_pid=() lane_name=() lane_begun=()
+# What runs in the background does not hear of Ctrl-C by itself.
+trap '[ ${#lane_pid[@]} = 0 ] || kill "${lane_pid[@]}"; exit 130' INT TERM
+
+lane_wait() { # limit: until one of them has ended
+	local lane pid rc
+	wait -n -p pid "${lane_pid[@]}"
+	rc=$?
+	for lane in "${!lane_pid[@]}"; do
+		[ "${lane_pid[$lane]}" = "$pid" ] || continue
+		program_ended "${lane_name[$lane]}" "$1" $rc $((SECONDS - lane_begun[lane]))
+		unset "lane_pid[$lane]"
+	done
+}
+
+run_beside() { # name, seconds, command...
+	local name=$1 limit=$2 lane=0
+	shift 2
+	[ ${#lane_pid[@]} -lt "$lanes" ] || lane_wait "$limit"
+	while [ -n "${lane_pid[$lane]:-}" ]; do lane=$((lane + 1)); done
+	lane_name[lane]=$name lane_begun[lane]=$SECONDS
+	TP_LANE=$lane timeout -k 10 "$limit" "$@" >"$logs/${name/\//-}.log" 2>&1 </dev/null &
+	lane_pid[lane]=$!
 }
 
 # CMocka's lines "[       OK ] name" and "[  FAILED  ] name" become ours; a test that skips has printed why.
 unit_variant() { # name, build directory
-	local name=$1 dir=$2 log=$logs/unit-$1.log rc names=() cpus
+	local name=$1 dir=$2 log=$logs/unit-$1.log rc names=() cpus begun
 	whole unit || mapfile -t names < <(chosen unit)
 	cpus=$(nproc)
-	program_begun=$SECONDS
-	# Those that look at a clock or at CPUs are marked in the build files, and run alone.
+	begun=$SECONDS
+	# Each waits for an interrupt thread a good part of its time. Those that look at a clock or at CPUs are marked in the build
+	# files, and run alone.
 	ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-		meson test -C "$dir" --suite unit --no-rebuild --num-processes $((cpus < 4 ? cpus : 4)) --print-errorlogs \
+		meson test -C "$dir" --suite unit --no-rebuild --num-processes $((cpus < 4 ? cpus + 1 : 4)) --print-errorlogs \
 		${names[@]+"${names[@]}"} >"$log.meson" 2>&1
 	rc=$?
 	sed -n -e 's/^\[       OK \] /ok /p' -e 's/^\[  FAILED  \] \([^:]*\)$/not ok \1: see the log/p' \
@@ -159,7 +194,7 @@ unit_variant() { # name, build directory
 		grep -q '^not ok' "$log" || printf 'not ok unit-%s: a program failed outside its cases\n' "$name" >>"$log"
 		grep -vE '^ *[0-9]+/[0-9]+ .* OK' "$log.meson" | tail -n 60 | sed 's/^/    /'
 	fi
-	tally "unit-$name" $rc "$log"
+	tally "unit-$name" $rc "$log" $((SECONDS - begun))
 }
 
 suite_unit() {
@@ -167,27 +202,35 @@ suite_unit() {
 	unit_variant asan "$TP_BUILD_ASAN"
 }
 
-suite_system() {
-	local n f
-	for n in $(chosen system); do
-		f=tests/system/test_$n.py
-		[ -e "$f" ] || f=tests/system/test_$n.sh
-		run_program "system/$n" $system_limit "$f"
-	done
+program_file() { # suite/name
+	local f=tests/${1%%/*}/test_${1#*/}
+	if [ -e "$f.py" ]; then printf '%s.py' "$f"; else printf '%s.sh' "$f"; fi
 }
+
+alone() { grep -q '^# Alone: ' "$(program_file "$1")"; } # suite/name
+
+run_programs() { # suite, seconds
+	local n last=()
+	for n in $(chosen "$1"); do
+		if alone "$1/$n"; then last+=("$n"); else run_beside "$1/$n" "$2" "$(program_file "$1/$n")"; fi
+	done
+	while [ ${#lane_pid[@]} != 0 ]; do lane_wait "$2"; done
+	for n in ${last[@]+"${last[@]}"}; do run_program "$1/$n" "$2" "$(program_file "$1/$n")"; done
+}
+
+suite_system() { run_programs system $system_limit; }
 
 # What a guest shows is part of every run.
 suite_lab() {
-	local n
-	program_begun=$SECONDS
+	local begun=$SECONDS
 	if ! scripts/lab.sh --setup >"$logs/lab.log"; then
-		tally lab 0 "$logs/lab.log"
+		tally lab 0 "$logs/lab.log" $((SECONDS - begun))
 		return
 	fi
 	export LAB_DIR=${LAB_DIR:-$TP_CACHE/lab}
 	# Fewer rounds of what is done again and again than by hand.
 	export LAB_LOADS=${LAB_LOADS:-8} LAB_ROUNDS=${LAB_ROUNDS:-4}
-	for n in $(chosen lab); do run_program "lab/$n" $lab_limit "tests/lab/test_$n.sh"; done
+	run_programs lab $lab_limit
 }
 
 # A suite whose script knows what may run side by side.
@@ -233,7 +276,10 @@ fi
 
 tp_build
 case " $suites " in
-*" unit "*) tp_build_asan ;;
+*" unit "*)
+	tp_build_is_ours "$TP_BUILD" meson-test-prereq && tp_ninja "$TP_BUILD" meson-test-prereq
+	tp_build_asan
+	;;
 esac
 mkdir -p "$logs"
 : >"$logs/took"

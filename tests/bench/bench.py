@@ -201,7 +201,7 @@ def testpmd(peer, vdevs, size, cpu, name, plugin):
     if size > 1518 and plugin:
         args.append('--max-pkt-len=%d' % (size + 18))
     return tpmd.Testpmd([v % size if '%d' in v else v for v in vdevs], args, name=name, plugin=plugin,
-                        lcores='0@0,1@%d' % cpu, memory=1024)
+                        on='0@0,1@%d' % cpu, memory=1024)
 
 
 def packet_rate(peer, size, folder):
@@ -258,7 +258,7 @@ def bench_pps(rep):
 
 
 def card(what, rounds):
-    args = tpmd.eal('bench%d' % os.getpid(), lcores='0@1', memory=256)
+    args = tpmd.eal('bench%d' % os.getpid(), on='0@1', memory=256)
     return run([os.path.join(BENCH_DIR, 'bench_card')] + args + ['--', what, str(rounds)])
 
 

@@ -37,7 +37,7 @@ def segments(octets):
 
 def received(vdevs, before, size, options=()):
     """Packets a second that the second port received; None: the program failed."""
-    cmd = ['triplane', *tpmd.eal('ipr%d' % os.getpid(), lcores='0@0,1@1', memory=1024), *('--vdev=' + v for v in vdevs), '--', '--json',
+    cmd = ['triplane', *tpmd.eal('ipr%d' % os.getpid(), on='0@0,1@1', memory=1024), *('--vdev=' + v for v in vdevs), '--', '--json',
            '--txpkts', segments(size - 4), *options]
     for line in before:
         cmd += ['-e', line]

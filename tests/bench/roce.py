@@ -34,7 +34,7 @@ class Veth:
         return subprocess.run(['ip', *args], stderr=subprocess.DEVNULL).returncode == 0
 
     def cmd(self, end, cmd):
-        return ['ip', 'netns', 'exec', self.ns[end], 'taskset', '-c', str(rocepair.cpus()[end]), *cmd]
+        return ['ip', 'netns', 'exec', self.ns[end], 'taskset', '-c', str(tpmd.cpu(end)), *cmd]
 
     def pair(self, server, client, settle=0.7, env=None):
         """What the client of a kernel program printed; None: it failed."""
@@ -63,7 +63,7 @@ def af_packet(veth, prog, args):
     """Both ends on the veth; they meet by TCP on it, through the kernel."""
     procs = []
     for i in range(2):
-        cmd = veth.cmd(i, [rocepair.program(prog)] + rocepair.eal('v', lcores='0@%d' % rocepair.cpus()[i]) + [
+        cmd = veth.cmd(i, [rocepair.program(prog)] + rocepair.eal('v', on='0@%d' % i) + [
             '--vdev=net_af_packet0,iface=rb0,qdisc_bypass=1,blocksz=65536,framesz=2048,framecnt=2048', '--',
             '--addr', ROCE[i]] + list(args) + ([ADDRS[0]] if i == 1 else []))
         procs.append(rocepair.Process(cmd))

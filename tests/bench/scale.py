@@ -25,7 +25,7 @@ TITLES = {'queues': 'queues of a port', 'size': 'bytes of a frame, with FCS', 'r
 
 def rate(point):
     """Packets a second that were received; None: the program failed."""
-    cmd = ['triplane', *tpmd.eal('scale%d' % os.getpid(), lcores='0@0,1@1', memory=2048),
+    cmd = ['triplane', *tpmd.eal('scale%d' % os.getpid(), on='0@0,1@1', memory=2048),
            '--vdev=net_mlx4_model0,wire0=cross,cpu=0', '--', '--json', '--rxq', str(point['queues']), '--txq', str(point['queues']),
            '--flows', str(point['flows']), '--txpkts', str(point['size'] - 4),
            '-e', 'rss types 1 %s; set fwd flowgen 0; set fwd rxonly 1; start; sleep 300; show port stats 1' % point['rss'],

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: the guest has two CPUs.
 # A second witness: DPDK's own net_mlx4, unmodified, through the guest's kernel driver and libibverbs, moves packets on the
 # card: between both ports, spread over queues, and with the Linux stack of the same guest at the other end of the wire.
 # shellcheck source=tests/lab/lib.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: a busy lcore beside the guest.
 # The stock kernel's driver in a guest talks to the host's Linux stack through our driver: two cards joined by a wire of
 # datagram sockets; the guest has one, on the host unmodified testpmd moves packets between the other and a TAP device.
 # shellcheck source=tests/lab/lib.sh

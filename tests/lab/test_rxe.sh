@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: a busy lcore beside the guest.
 # Linux's own software RDMA (rdma_rxe, in a guest) and RoCE in software on an AF_PACKET port of the host talk to each
 # other, then rdma_rxe and the transport of a card whose wire is that port: rdma-core's ping-pongs and perftest on one
 # side, our programs on the other, each side server and client; IPv4, IPv6, a VLAN, every byte checked, frames lost. A

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: two guests.
 # Two guests, each with a card of its own, on one switch; both cards are one process. A third port of the switch sees what
 # is flooded and nothing else. One guest is killed and comes back: its card serves the new guest.
 # shellcheck source=tests/lab/lib.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: the guest has two CPUs.
 # Our driver in the guest, on the card bound to the kernel's own vfio-pci behind an IOMMU: unmodified testpmd forwards,
 # is killed under traffic and started again; each time it comes up, and no DMA goes where the IOMMU has no window. A second process
 # sends by queues of its own.

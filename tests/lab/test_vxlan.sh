@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: a busy lcore beside the guest.
 # A vxlan interface over the stock kernel's driver in a guest: what the card makes of its large sends, checksums inside and
 # outside, passes our driver to a vxlan interface of the host's Linux stack, and tshark looks at each frame on the way.
 # shellcheck source=tests/lab/lib.sh

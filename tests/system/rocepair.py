@@ -57,16 +57,10 @@ class Process:
         return self
 
 
-def eal(name, memory=256, lcores='0@0'):
+def eal(name, memory=256, on='0@0'):
     global _runs
     _runs += 1
-    return tpmd.eal('roce%d_%d%s' % (os.getpid(), _runs, name), memory=memory, plugin=False, lcores=lcores)
-
-
-def cpus():
-    """One for each end; they take turns where there is one only."""
-    have = sorted(os.sched_getaffinity(0))
-    return have[0], have[-1]
+    return tpmd.eal('roce%d_%d%s' % (os.getpid(), _runs, name), memory=memory, plugin=False, on=on)
 
 
 def memif_pair(prog, args, server_args=None, addrs=('192.0.2.1/24', '192.0.2.2/24'), common=(), timeout=60,
@@ -78,7 +72,7 @@ def memif_pair(prog, args, server_args=None, addrs=('192.0.2.1/24', '192.0.2.2/2
         for i, role in enumerate(('server', 'client')):
             vdev = '--vdev=net_memif0,role=%s,socket=%s,socket-abstract=no,id=0,bsize=4096' % (role, sock)
             own = list(server_args if role == 'server' and server_args is not None else args)
-            cmd = [program(prog)] + eal(role, lcores='0@%d' % cpus()[i]) + [vdev, '--', '--addr', addrs[i]]
+            cmd = [program(prog)] + eal(role, on='0@%d' % i) + [vdev, '--', '--addr', addrs[i]]
             if tcp:
                 cmd += ['-p', str(port)]
             procs.append(Process(cmd + list(common) + own + (['127.0.0.1'] if tcp and role == 'client' else [])))
@@ -110,7 +104,7 @@ class Veth:
         """Both ends on AF_PACKET ports."""
         procs = []
         for i, role in enumerate(('server', 'client')):
-            cmd = ['ip', 'netns', 'exec', self.ns, program(prog)] + eal(role, lcores='0@%d' % cpus()[i])
+            cmd = ['ip', 'netns', 'exec', self.ns, program(prog)] + eal(role, on='0@%d' % i)
             cmd += ['--vdev=net_af_packet0,iface=roce%d' % i, '--', '--addr', '192.0.2.%d/24' % (i + 1)]
             procs.append(Process(cmd + list(args) + ([] if role == 'server' else ['127.0.0.1'])))
         client = procs[1].wait(timeout)
@@ -119,7 +113,7 @@ class Veth:
 
 def self_pair(prog, args, vdevs, timeout=60):
     """Both ends in one process, on its first two ports."""
-    cmd = [program(prog)] + eal('self', 512, '0@%d,1@%d' % cpus()) + ['--vdev=' + v for v in vdevs] + ['--', '--self', '--addr', '192.0.2.1/24',
+    cmd = [program(prog)] + eal('self', 512, '0@0,1@1') + ['--vdev=' + v for v in vdevs] + ['--', '--self', '--addr', '192.0.2.1/24',
                                                                               '--self-addr', '192.0.2.2/24']
     p = Process(cmd + list(args)).wait(timeout)
     return Ends(p, p)

@@ -44,7 +44,7 @@ def until(t, wanted, patience=60):
 
 def under_load(size, wanted):
     """Port 0 sends until it shows; then what the ring still has is taken. What a look showed, and what all counted in the end."""
-    with tpmd.Triplane([CARD], lcores=LCORES) as t:
+    with tpmd.Triplane([CARD], on=LCORES) as t:
         for line in ['set fwd flowgen 0', 'set fwd rxonly 1'] + reserve(size) + ['start']:
             t.tell(line)
         a, s = until(t, wanted)
@@ -102,7 +102,7 @@ def in_order():
               UDP(sport=1000 + i % 7, dport=9) / Raw(b'%08d' % i * 4) for i in range(1200)]
     with tpmd.scratch() as d:
         wrpcap(d + '/in.pcap', frames)
-        with tpmd.Triplane(['net_pcap0,rx_pcap=%s/in.pcap,tx_pcap=%s/out.pcap' % (d, d), 'net_mlx4_model0'], lcores=LCORES) as t:
+        with tpmd.Triplane(['net_pcap0,rx_pcap=%s/in.pcap,tx_pcap=%s/out.pcap' % (d, d), 'net_mlx4_model0'], on=LCORES) as t:
             # the file's frames go out by port 1, arrive at port 2 and go to the other file
             for line in ['port stop 2', 'set setting 2 rx-queues 2', 'set setting 2 burst-buffer on', 'set setting 2 rfd-reservation 2000',
                          'port start 2', 'set peer 2 0', 'set work 100000 0', 'start']:

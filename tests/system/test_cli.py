@@ -3,6 +3,8 @@
 """triplane's command line from outside: one-shot, file, pipe, terminal, JSON, bad input, forwarding, generated frames."""
 import json, os, pty, re, select, signal, subprocess, sys, tempfile, time
 
+import tpmd
+
 BUILD = os.environ.get("TP_BUILD", "build")
 APP = os.environ.get("TRIPLANE", os.path.join(BUILD, "apps", "triplane"))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -11,7 +13,7 @@ failed = 0
 
 
 def eal(vdevs, memory=256):
-    return [APP, "--lcores", "0@0,1@0", "--no-huge", "-m", str(memory), "--no-shconf", "--no-telemetry", "--no-pci",
+    return [APP, "--lcores", tpmd.lcores("0@0,1@0"), "--no-huge", "-m", str(memory), "--no-shconf", "--no-telemetry", "--no-pci",
             "--log-level=*:error", f"--file-prefix=cli{os.getpid()}", *vdevs]
 
 

@@ -146,7 +146,7 @@ def topology():
 
 def corelist():
     """The lcores that forward, in the order of the list; others rest."""
-    with tpmd.Triplane([CARD], lcores='0@0,1@0,2@0') as t:
+    with tpmd.Triplane([CARD], on='0@0,1@0,2@0') as t:
         for cores, wanted in (('2', [(2, [0, 1])]), ('2,1', [(2, [0]), (1, [1])]), ('1', [(1, [0, 1])])):
             t.tell('set corelist ' + cores)
             plan = t.ask('show config fwd')['lcores']

@@ -20,7 +20,7 @@ LCORES = '0@0,1@0,2@0'
 
 def run(lines, vdevs=(CARD,), args=()):
     """Answers in JSON, and what was said of errors."""
-    eal = tpmd.eal('rc%d' % os.getpid(), lcores=LCORES, plugin=False)
+    eal = tpmd.eal('rc%d' % os.getpid(), on=LCORES, plugin=False)
     p = subprocess.run([APP] + eal + ['--log-level=*:error'] + ['--vdev=' + v for v in vdevs] + ['--'] + list(args),
                        input='\n'.join(lines) + '\n', stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, text=True)
     answers = [json.loads(line) for line in p.stdout.splitlines() if line.startswith('{')]
@@ -31,7 +31,7 @@ class Session(tpmd.Triplane):
     """A triplane that was told these lines, and waits for what comes of them."""
 
     def __init__(self, lines, args=()):
-        super().__init__([CARD], args, lcores=LCORES)
+        super().__init__([CARD], args, on=LCORES)
         for line in lines:
             self.tell(line)
 

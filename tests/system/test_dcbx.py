@@ -36,6 +36,7 @@ if PRIVATE not in os.environ:
     os.execvp('unshare', ['unshare', '--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', sys.executable,
                           os.path.abspath(__file__)] + sys.argv[1:])
 
+import tpmd  # noqa: E402
 from scapy.contrib import lldp as slldp  # noqa: E402
 from scapy.all import Ether, rdpcap, wrpcap  # noqa: E402
 
@@ -81,7 +82,7 @@ class App:
             card += ',ports=1'
         self.err = open(work + '/app.err', 'w+')
         self.proc = subprocess.Popen(
-            ['triplane', '--lcores', '0@0,1@0', '--no-pci', '--no-huge', '-m', '512', '--no-shconf', '--no-telemetry',
+            ['triplane', '--lcores', tpmd.lcores('0@0,1@0'), '--no-pci', '--no-huge', '-m', '512', '--no-shconf', '--no-telemetry',
              '--log-level=*:error', '--file-prefix=dcbx%d' % os.getpid(), *vdevs, '--vdev=' + card, '--', *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.err)
         self.buf = b''
@@ -653,7 +654,7 @@ def commands():
     for line, why in (('dcbx 0 maybe', 'on|off'), ('dcbx 0 on perhaps', 'willing|not-willing'), ('dcbx 9 on', '9'),
                       ('start; dcbx 0 on', 'forwarding runs'), ('set dcbx-times 0 0 4', '1..3600'),
                       ('set dcbx-times 0 30 101', '1..100'), ('dcbx 0 on; set dcbx-times 0 30 4', 'DCBX is on')):
-        p = subprocess.run(['triplane', '--lcores', '0@0,1@0', '--no-pci', '--no-huge', '-m', '256', '--no-shconf',
+        p = subprocess.run(['triplane', '--lcores', tpmd.lcores('0@0,1@0'), '--no-pci', '--no-huge', '-m', '256', '--no-shconf',
                             '--no-telemetry', '--log-level=*:error', '--file-prefix=dcbx%dc' % os.getpid(), '--vdev=net_null0',
                             '--', '-e', line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
         same('exit status of %r' % line, p.returncode, 1)

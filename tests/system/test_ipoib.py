@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: a busy lcore, the card and two TAPs fill both CPUs.
 """IPoIB ports between two Linux stacks: the ports of a card, which an unmodified OpenSM manages, bridged to taps in namespaces."""
 import json
 import os

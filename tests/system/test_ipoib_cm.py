@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: a busy lcore, the card and two TAPs fill both CPUs.
 """IPoIB in connected mode between two Linux stacks: packets longer than a datagram, the mode changes while it runs, a peer without connections."""
 import os
 import re

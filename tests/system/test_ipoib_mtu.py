@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: a busy lcore, the card and two TAPs fill both CPUs.
 """IPoIB with the largest datagrams: OpenSM gives the broadcast group an MTU of 4096, Linux stacks on veth pairs use all of it."""
 import os
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: a busy lcore, the card and two TAPs fill both CPUs.
 """A failover pair of IPoIB ports at an InfiniBand switch, a third port as its peer, a Linux stack behind each: who carries, what
 neighbours are told, what is lost. tshark reads the announcements on the wire."""
 import os

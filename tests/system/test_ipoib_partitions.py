@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: a busy lcore, the card and two TAPs fill both CPUs.
 """OpenSM's partitions file reaches IPoIB ports: a full and two limited members of a P_Key, a Linux stack behind each; who is in
 no partition waits for it, keys are taken away and given back while it runs."""
 import os

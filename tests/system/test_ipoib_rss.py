@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: two busy lcores.
 """IPoIB ports with several queues between two Linux stacks: flows come to the queues that a Toeplitz hash of our own says."""
 import re
 import signal

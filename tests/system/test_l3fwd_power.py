@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: it looks at lcores that sleep.
 """
 Receive interrupts under DPDK's own example l3fwd-power, unmodified, as its test plan has them: its lcores sleep, a packet for a queue
 wakes the lcore that has it and no other, and leaves by the port of its route. scapy makes the packets and judges what leaves.
@@ -30,7 +31,7 @@ class Forwarder:
         self.log = tempfile.NamedTemporaryFile('r', suffix='.log')
         vdevs = ['net_tap%d,iface=%s' % (i, t) for i, t in enumerate(TAPS)]
         vdevs.append('net_mlx4_model0,wire0=ethdev:net_tap0,wire1=ethdev:net_tap1')
-        cmd = ['stdbuf', '-oL', PROGRAM, *tpmd.eal('l3p%d' % os.getpid(), lcores='0@0,1@1'), *['--vdev=' + v for v in vdevs], '--',
+        cmd = ['stdbuf', '-oL', PROGRAM, *tpmd.eal('l3p%d' % os.getpid(), on='0@0,1@1'), *['--vdev=' + v for v in vdevs], '--',
                '-p', hex(1 << IN | 1 << OUT), '-P', '--config=(%d,0,0),(%d,1,1),(%d,0,1)' % (IN, IN, OUT), '--interrupt-only',
                '--parse-ptype']
         with open(self.log.name, 'w') as out:

@@ -7,6 +7,7 @@ set -uo pipefail
 id=$$
 a=tpa$id b=tpb$id
 app=$TP_BUILD/apps/triplane
+cpu=$(PYTHONPATH=tests/system /usr/bin/python3 -c 'import tpmd; print(tpmd.cpu(0))')
 work=$(mktemp -d)
 failed=0
 pid=
@@ -47,7 +48,7 @@ fi
 run_app() {
 	local commands=$1
 	shift
-	"$app" --lcores '0@0,1@0' --no-pci --no-huge -m 512 --no-shconf --no-telemetry --file-prefix="tplx$id" \
+	"$app" --lcores "0@$cpu,1@$cpu" --no-pci --no-huge -m 512 --no-shconf --no-telemetry --file-prefix="tplx$id" \
 		"$@" -- -e "$commands" --live 60 >"$work/app" 2>&1 </dev/null &
 	pid=$!
 }

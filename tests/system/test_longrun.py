@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: traffic, operations and the card fill both CPUs.
 """Mixed control operations under traffic, seeded: sent = received + each drop counter that has a name. By default so many
 operations; --seconds N runs each case for N seconds instead, --seed N another sequence."""
 import argparse
@@ -23,7 +24,7 @@ cases = tpmd.Cases()
 
 
 def run(vdevs, options, plus=()):
-    eal = [a for a in tpmd.eal('lr%d' % os.getpid(), lcores=LCORES, plugin=False) if not a.startswith('--log-level')]
+    eal = [a for a in tpmd.eal('lr%d' % os.getpid(), on=LCORES, plugin=False) if not a.startswith('--log-level')]
     cmd = [os.path.join(BUILD, 'tests', 'system', 'longrun')] + eal + ['--log-level=*:error'] + list(plus)
     cmd += ['--vdev=' + v for v in vdevs] + ['--'] + ['%s=%s' % o for o in options.items()]
     p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=None if args.seconds else 540)

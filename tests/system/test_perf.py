@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: it tells by the CPUs what a lcore waits for.
 """show perf: each reason for a low packet rate is provoked, and must be the one that is named; DPDK's telemetry agrees."""
 import json
 import os
@@ -7,6 +8,7 @@ import re
 import subprocess
 import sys
 
+import tpmd
 from machine import Machine
 from tpmd import Cases, Triplane
 
@@ -14,16 +16,15 @@ BUILD = os.environ.get('TP_BUILD', 'build')
 APP = os.environ.get('TRIPLANE', os.path.join(BUILD, 'apps', 'triplane'))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 cases = Cases()
-CPUS = sorted(os.sched_getaffinity(0))
-FIRST, LAST = CPUS[0], CPUS[-1]
+LAST = tpmd.cpu(1)
 # One forwarding lcore, and the card elsewhere.
-ONE = '0@%d,1@%d' % (LAST, FIRST)
+ONE = '0@1,1@0'
 TRIES = 8
 CONTENDED = 0.3  # seconds of CPU that others used in a try, which takes about one
 
 
 def run(commands, lcores=ONE, model='cpu=%d' % LAST, args=()):
-    eal = ['--no-huge', '-m', '512', '--no-shconf', '--no-telemetry', '--no-pci', '--log-level=*:error', '--lcores', lcores,
+    eal = ['--no-huge', '-m', '512', '--no-shconf', '--no-telemetry', '--no-pci', '--log-level=*:error', '--lcores', tpmd.lcores(lcores),
            '--file-prefix=perf%d' % os.getpid(), '--vdev=net_mlx4_model0,' + model]
     p = subprocess.run([APP, *eal, '--', '--json', *args, '-e', commands], capture_output=True, text=True, timeout=60,
                        stdin=subprocess.DEVNULL)
@@ -97,7 +98,7 @@ case('paused by the peer', {0: 'pause'}, 'port config flow_ctrl 0 full; ' + GEN,
      model='cpu=%d,wire0=switch:lab/lossless:0/xon:8192/xoff:16384/flow:pause,wire1=switch:lab/rate:100' % LAST)
 case('slow generator', {0: 'lcore'}, GEN + '; set work 5000 0', ('transmit queue 0',))
 case('two lcores on a CPU', {1: 'cpu'}, GEN + '; set work 3000 1', ('lcore 1',),
-     lcores='0@%d,1@%d,2@%d' % (LAST, FIRST, FIRST))
+     lcores='0@1,1@0,2@0')
 case('a queue that nobody polls', {1: 'unpolled'}, 'set fwd txonly', ('queue 0',))
 case('no link', {0: 'link'}, GEN + '; model cable 0 out; wait link down 0 10')
 case('nothing sent', {0: 'nothing', 1: 'nothing'}, 'set fwd io')
@@ -138,7 +139,7 @@ def shown_bursts(ports, text, burst):
 
 def tx_bursts(burst):
     for _ in range(TRIES):
-        with Triplane(['net_mlx4_model0,cpu=%d' % LAST], lcores=ONE) as t:
+        with Triplane(['net_mlx4_model0,cpu=%d' % LAST], on=ONE) as t:
             t.tell(SPARSE % burst)
             ports = t.ask('show perf all 300')['ports']
             t.tell('show perf 0 50; quit')
@@ -151,7 +152,7 @@ def tx_bursts(burst):
 
 def telemetry():
     """Between two looks at ethdev's own telemetry at least what the histograms have of bursts of one size."""
-    with Triplane(['net_mlx4_model0,cpu=%d' % LAST], telemetry=True, lcores=ONE) as t:
+    with Triplane(['net_mlx4_model0,cpu=%d' % LAST], telemetry=True, on=ONE) as t:
         t.tell(SPARSE % 24)
         t.ask('show fwd')
         for _ in range(TRIES):
@@ -174,7 +175,7 @@ def telemetry():
 def many_queues():
     """More queues than an answer has room for: how many are left out is said, and each can be asked for."""
     with Triplane(['net_mlx4_model0'], args=['--rxq', '64', '--txq', '64', '--rxd', '256', '--txd', '256', '--total-num-mbufs', '50000'], telemetry=True,
-                  lcores=ONE) as t:
+                  on=ONE) as t:
         t.tell('start')
         t.ask('show fwd')
         some = t.tel('/triplane/perf,1')

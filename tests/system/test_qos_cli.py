@@ -3,6 +3,8 @@
 """Queue policies on triplane's command line: words, files, JSON, exit codes; refusals leave the old policy in force."""
 import json, os, subprocess, sys, tempfile
 
+import tpmd
+
 BUILD = os.environ.get("TP_BUILD", "build")
 APP = os.environ.get("TRIPLANE", os.path.join(BUILD, "apps", "triplane"))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -12,7 +14,7 @@ failed = 0
 
 
 def run(args, vdevs=MODEL, timeout=60):
-    p = subprocess.run([APP, "--lcores", "0@0,1@0", "--no-huge", "-m", "512", "--no-shconf", "--no-telemetry", "--no-pci",
+    p = subprocess.run([APP, "--lcores", tpmd.lcores("0@0,1@0"), "--no-huge", "-m", "512", "--no-shconf", "--no-telemetry", "--no-pci",
                         "--log-level=*:error", f"--file-prefix=qos{os.getpid()}", *vdevs, "--", *args],
                        capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
     return p.returncode, p.stdout, p.stderr
@@ -98,7 +100,7 @@ def refusals():
             rc, out, err = run(["--cmdline-file", path])
             check(f"refused: {word}", rc == 1 and err.count("\n") == 1 and value in err and want in err and "port 0" in err,
                   (rc, err))
-        p = subprocess.run([APP, "--lcores", "0@0", "--no-huge", "-m", "512", "--no-shconf", "--no-telemetry", "--no-pci",
+        p = subprocess.run([APP, "--lcores", tpmd.lcores("0@0"), "--no-huge", "-m", "512", "--no-shconf", "--no-telemetry", "--no-pci",
                             "--log-level=*:error", f"--file-prefix=qos{os.getpid()}", *MODEL, "--"], text=True, timeout=60,
                            input="set qos 0 untagged-prio=4\nset qos 0 stall-count=9 trust=x\nset qos 0 stall-count=9 tc-bw=1\n"
                                  "show qos 0 json\n", capture_output=True)
@@ -178,7 +180,7 @@ def files():
             with open(conf, "w") as f:
                 f.write(CONFIGURATION.replace(find, put))
             # the last line of the pipe shows that nothing of the file is in force
-            p = subprocess.run([APP, "--lcores", "0@0", "--no-huge", "-m", "512", "--no-shconf", "--no-telemetry", "--no-pci",
+            p = subprocess.run([APP, "--lcores", tpmd.lcores("0@0"), "--no-huge", "-m", "512", "--no-shconf", "--no-telemetry", "--no-pci",
                                 "--log-level=*:error", f"--file-prefix=qos{os.getpid()}", *MODEL, "--", *QUEUES],
                                input=f"qos load {conf}\nqos save {again}\n", capture_output=True, text=True, timeout=60)
             check(f"qos load refuses {name}", p.returncode == 1 and p.stderr.count("\n") == 1 and f"{conf}:{line}: " in p.stderr and
@@ -192,7 +194,7 @@ def files():
                     "mac=02:00:00:00:00:09\nqueues=2\n[group 0 new]\nmac=02:00:00:00:00:0a\nqueues=3\n[group 0 clash]\n"
                     "mac=02:00:00:00:00:07\nqueues=0\n")
         for running in ("", "start; sleep 50; "):
-            p = subprocess.run([APP, "--lcores", "0@0,1@0", "--no-huge", "-m", "512", "--no-shconf", "--no-telemetry", "--no-pci",
+            p = subprocess.run([APP, "--lcores", tpmd.lcores("0@0,1@0"), "--no-huge", "-m", "512", "--no-shconf", "--no-telemetry", "--no-pci",
                                 "--log-level=*:error", f"--file-prefix=qos{os.getpid()}", *MODEL, "--", *QUEUES],
                                input=f"qos load {conf}\n{running}qos load {saved}\nqos save {again}\n", capture_output=True,
                                text=True, timeout=60)

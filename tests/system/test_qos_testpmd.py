@@ -81,7 +81,7 @@ def tm():
 def dcb():
     # testpmd wants a core for each class, and takes all queues that a port has.
     with tpmd.Testpmd([MODEL], ['--nb-cores=4', '--rxd=256', '--txd=256', '--total-num-mbufs=200000'], memory=2048,
-                      lcores='0@0,1@0,2@0,3@0,4@0') as t:
+                      on='0@0,1@0,2@0,3@0,4@0') as t:
         t.cmd('port stop all')
         for p in (0, 1):
             out = t.cmd('port config %d dcb vt off 4 pfc on' % p, timeout=60)

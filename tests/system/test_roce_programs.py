@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: each end is a busy lcore.
 # Copyright(c) 2026 Triplane contributors
 """tp_pingpong, tp_perf, tp_rping and the examples between two processes over memif, and between the two ports of a card: what they print is read
 by column as perftest's readers do, and checked against itself."""
@@ -207,7 +208,7 @@ def examples():
             for i, role in enumerate(('server', 'client')):
                 vdev = '--vdev=net_memif0,role=%s,socket=%s,socket-abstract=no,id=0' % (role, sock)
                 cmd = [os.path.join(rocepair.BUILD, 'examples', name)] + rocepair.eal(
-                    role, lcores='0@%d' % rocepair.cpus()[i]) + [vdev, '--', '192.0.2.%d/24' % (i + 1)]
+                    role, on='0@%d' % i) + [vdev, '--', '192.0.2.%d/24' % (i + 1)]
                 procs.append(rocepair.Process(cmd + (['192.0.2.1'] + args if i == 1 else [])))
                 end = time.monotonic() + 60
                 # a memif client needs its server to be there

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: two processes with a busy lcore each.
 """
 Secondary processes on ports of a primary: unmodified dpdk-testpmd beside dpdk-testpmd, each with queues of its own,
 dpdk-proc-info, and what becomes of the primary when a secondary is killed. What one process counts the other must see, and what
@@ -16,7 +17,7 @@ NR = '/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
 FREE = '/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages'
 
 # The primary's lcore has the first CPU; the card and the secondary's lcore share the last one.
-LAST = max(os.sched_getaffinity(0))
+LAST = tpmd.cpu(1)
 cases = tpmd.Cases()
 
 
@@ -71,12 +72,12 @@ QUEUES = ['--rxq=2', '--txq=2', '--rxd=256', '--txd=256', '--num-procs=2']
 
 def primary(prefix, pages, vdevs, *args):
     return tpmd.Testpmd(vdevs, QUEUES + ['--proc-id=0', *args], timeout=60,
-                        eal_args=eal(prefix, pages, '--lcores', '0@0,1@0', '--proc-type=primary', '-m', '200'))
+                        eal_args=eal(prefix, pages, '--lcores', tpmd.lcores('0@0,1@0'), '--proc-type=primary', '-m', '200'))
 
 
 def secondary(prefix, pages, *args):
     return tpmd.Testpmd([], QUEUES + ['--proc-id=1', *args], timeout=60,
-                        eal_args=eal(prefix, pages, '--lcores', '2@%d,3@%d' % (LAST, LAST), '--proc-type=secondary'))
+                        eal_args=eal(prefix, pages, '--lcores', tpmd.lcores('2@1,3@1'), '--proc-type=secondary'))
 
 
 def proc_info(prefix, pages, *args):
@@ -207,7 +208,7 @@ def refused(pages, vdevs, prefix):
         # A program that configures every port that it finds.
         p = subprocess.run([os.path.join(os.environ['TP_BUILD'], 'apps/triplane')] +
                            # which has the driver in itself
-                           eal(prefix, pages, '--lcores', '4@0,5@0', '--proc-type=secondary')[:-2] +
+                           eal(prefix, pages, '--lcores', tpmd.lcores('4@0,5@0'), '--proc-type=secondary')[:-2] +
                            ['--', '--total-num-mbufs=2048', '-e', 'quit'],
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
         if p.returncode == 0 or b'Operation not supported' not in p.stdout:

@@ -3,6 +3,8 @@
 """Settings through triplane: shown, set, saved, loaded, tuned and restored, also while packets flow; what is refused changes nothing."""
 import json, os, pty, re, select, subprocess, sys, tempfile, time
 
+import tpmd
+
 BUILD = os.environ.get("TP_BUILD", "build")
 APP = os.environ.get("TRIPLANE", os.path.join(BUILD, "apps", "triplane"))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -12,7 +14,7 @@ failed = 0
 
 
 def command(vdevs=MODEL, quiet=True, memory=512):
-    return [APP, "--lcores", "0@0,1@0,2@0,3@0", "--no-huge", "-m", str(memory), "--no-shconf", "--no-telemetry", "--no-pci",
+    return [APP, "--lcores", tpmd.lcores("0@0,1@0,2@0,3@0"), "--no-huge", "-m", str(memory), "--no-shconf", "--no-telemetry", "--no-pci",
             f"--log-level=*:{'error' if quiet else 'notice'}", f"--file-prefix=set{os.getpid()}", *vdevs, "--"]
 
 

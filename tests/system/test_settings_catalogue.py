@@ -3,6 +3,8 @@
 """Settings of large sends, tags, RSS, filters and DCBX through triplane: set, refused with their range, saved and loaded by another process."""
 import json, os, subprocess, sys, tempfile
 
+import tpmd
+
 BUILD = os.environ.get("TP_BUILD", "build")
 APP = os.environ.get("TRIPLANE", os.path.join(BUILD, "apps", "triplane"))
 MODEL = ["--vdev=net_mlx4_model0"]
@@ -11,7 +13,7 @@ failed = 0
 
 def run(lines, vdevs=MODEL, level="error"):
     """Commands by a pipe: one that fails does not end the others."""
-    p = subprocess.run([APP, "--lcores", "0@0,1@0", "--no-huge", "-m", "512", "--no-shconf", "--no-telemetry", "--no-pci",
+    p = subprocess.run([APP, "--lcores", tpmd.lcores("0@0,1@0"), "--no-huge", "-m", "512", "--no-shconf", "--no-telemetry", "--no-pci",
                         f"--log-level=*:{level}", f"--file-prefix=setc{os.getpid()}", *vdevs, "--"],
                        input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=180)
     return p.returncode, p.stdout, p.stderr

@@ -123,7 +123,7 @@ def mtu_live():
         small, large = os.path.join(d, 'small'), os.path.join(d, 'large')
         write(small, '[port 1]', 'mtu=2000', 'mode=rxonly', 'peer=0')
         write(large, '[port 1]', 'mtu=9000', 'mode=rxonly', 'peer=0')
-        with tpmd.Triplane([CARD], lcores='0@0,1@0,2@0') as t:
+        with tpmd.Triplane([CARD], on='0@0,1@0,2@0') as t:
             for line in ('set fwd flowgen 0', 'set fwd rxonly 1', 'start', 'wait counter rx_good_packets 1000 1 60'):
                 t.tell(line)
             restarted = []

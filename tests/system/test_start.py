@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: which CPUs programs take.
 """How our programs start when only their ports are named: memory, prefix and CPUs are found, nothing stays behind, and
 what does not work is told with its cure."""
 import glob

@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+import tpmd
+
 BUILD = os.environ.get("TP_BUILD", "build")
 HCA = os.path.join(BUILD, "apps/triplane-hca/triplane-hca")
 # By name: the EAL refuses a plugin by path when a folder above it is world-writable.
@@ -482,7 +484,7 @@ def client_killed(card):
 
 def testpmd(card, *args):
     return subprocess.Popen(
-        ["stdbuf", "-oL", "dpdk-testpmd", "-l", "0,1", "--no-huge", "-m", "256", "--no-shconf", "--no-telemetry", "--no-pci", "--file-prefix=vfu%d" % os.getpid(),
+        ["stdbuf", "-oL", "dpdk-testpmd", "--lcores", tpmd.lcores("0@0,1@1"), "--no-huge", "-m", "256", "--no-shconf", "--no-telemetry", "--no-pci", "--file-prefix=vfu%d" % os.getpid(),
          "-d", PLUGIN, "--vdev=net_mlx4_user0,socket=" + card.path, "--", "--total-num-mbufs=8192", "-i", *args],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 

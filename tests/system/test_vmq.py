@@ -50,7 +50,7 @@ class App:
     def __init__(self):
         self.err = open(work + '/app.err', 'w+')
         self.proc = subprocess.Popen(
-            ['triplane', '--lcores', '0@0,1@0', '--no-pci', '--no-huge', '-m', '512', '--no-shconf', '--no-telemetry',
+            ['triplane', '--lcores', tpmd.lcores('0@0,1@0'), '--no-pci', '--no-huge', '-m', '512', '--no-shconf', '--no-telemetry',
              '--log-level=*:error', '--file-prefix=vmq%d' % os.getpid(), '--vdev=net_tap0,iface=' + TAP,
              '--vdev=net_mlx4_model0,wire0=ethdev:net_tap0,ports=1', '--', '--rxq', '4', '--txq', '4'],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.err)

@@ -21,10 +21,25 @@ PROMPT = 'testpmd> '
 VERBOSE = re.compile(r'port \d+/queue \d+: received \d+ packets\n|  src=[^\n]*\n|  ol_flags:[^\n]*\n\n?')
 
 
-def eal(prefix, lcores='0@0,1@0', memory=512, plugin=True, pci=False):
-    """EAL arguments that need neither hugepages nor privileges."""
+CPUS = sorted(os.sched_getaffinity(0))
+# Of two programs that scripts/test.sh runs side by side, the second takes the CPUs in another order.
+LANE = int(os.environ.get('TP_LANE', '0'))
+
+
+def cpu(n):
+    """The number of the n-th CPU of those that this test may use, round and round."""
+    return CPUS[(n + LANE) % len(CPUS)]
+
+
+def lcores(text):
+    """--lcores on what CPUs there are: '0@0,1@1' means the first and the second."""
+    return re.sub(r'@(\d+)', lambda m: '@%d' % cpu(int(m.group(1))), text)
+
+
+def eal(prefix, on='0@0,1@0', memory=512, plugin=True, pci=False):
+    """EAL arguments that need neither hugepages nor privileges; on: see lcores()."""
     args = ['--no-huge', '-m', str(memory), '--no-shconf', '--no-telemetry', '--file-prefix=' + prefix,
-            '--lcores', lcores, '--log-level=lib.eal:error']
+            '--lcores', lcores(on), '--log-level=lib.eal:error']
     if not pci:
         args.append('--no-pci')
     if plugin:
