@@ -31,7 +31,7 @@ upstream_harness() {
 }
 
 tp_build
-tp_build_is_ours "$TP_BUILD" benches && tp_ninja "$TP_BUILD" benches
+tp_build_also benches
 rm -f "$TP_CACHE/bench/upstream_mlx4"
 upstream_harness >"$TP_CACHE/bench.log" 2>&1 || tp_say "no net_mlx4 peer in this run; see $TP_CACHE/bench.log"
 export TP_BUILD TP_CACHE TP_PLUGIN

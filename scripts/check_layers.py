@@ -89,16 +89,18 @@ def symbols(build, root):
         # A source that tests and benchmarks compile once more says nothing new, and a precompiled header is no object.
         if src.endswith('.c') and os.path.exists(obj) and not src.startswith('..') and not cmd['output'].startswith('tests/'):
             pending.setdefault(src, obj)
-    for src, obj in pending.items():
-        out = subprocess.run(['nm', '-P', '-g', obj], capture_output=True, text=True, check=True).stdout
-        for line in out.splitlines():
-            name, kind = line.split()[:2]
-            if name == 'main':
-                continue
-            if kind in 'TDBRVWC':
-                owner.setdefault(name, src)
-            elif kind == 'U':
-                wants[src].add(name)
+    # One run for all: a line "OBJECT: NAME KIND ..." a symbol.
+    out = subprocess.run(['nm', '-A', '-P', '-g', *pending.values()], capture_output=True, text=True, check=True).stdout if pending else ''
+    source = {obj: src for src, obj in pending.items()}
+    for line in out.splitlines():
+        obj, symbol = line.split(': ', 1)
+        name, kind = symbol.split()[:2]
+        if name == 'main':
+            continue
+        if kind in 'TDBRVWC':
+            owner.setdefault(name, source[obj])
+        elif kind == 'U':
+            wants[source[obj]].add(name)
     return owner, wants
 
 

@@ -8,11 +8,16 @@ TP_BUILD_ASAN=${TP_BUILD_ASAN:-$PWD/build-asan}
 TP_PLUGIN=librte_net_mlx4_vfio.so
 
 # What a build needs, and what the tests and benchmarks add (peers and oracles).
-TP_PACKAGES_BUILD="gcc libc6-dev meson ninja-build pkg-config libdpdk-dev dpdk dpkg-dev libpcap-dev libcmocka-dev
+TP_PACKAGES_BUILD="gcc libc6-dev ccache meson ninja-build pkg-config libdpdk-dev dpdk dpkg-dev libpcap-dev libcmocka-dev
 	libibverbs-dev librdmacm-dev libibumad-dev zlib1g-dev"
 TP_PACKAGES_TEST="dpdk-dev clang-14 clang-format-14 clang-tidy-14 clang-format clang-tidy libclang-rt-14-dev valgrind tshark
 	python3-scapy lldpad lldpd python3-pyelftools iproute2 iperf3 iputils-ping ethtool procps shellcheck expect
 	sockperf ucx-utils libfabric-bin opensm infiniband-diags dnsmasq-base udhcpc"
+
+# What was compiled once is not compiled again, in another clone of the tree neither: names of folders do not count, and
+# precompiled headers are what their sources say. TP_CCACHE=off does without.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+[ "${TP_CCACHE:-on}" != off ] || export CCACHE_DISABLE=1
 
 tp_say() { printf 'tp: %s\n' "$*" >&2; }
 tp_die() { printf 'tp: %s\n' "$*" >&2; exit 1; }
@@ -103,11 +108,18 @@ tp_build() {
 	tp_ninja "$TP_BUILD"
 }
 
+# What ./tp build leaves out: "benches", or "meson-test-prereq", the unit tests.
+tp_build_also() {
+	tp_build_is_ours "$TP_BUILD" "$1" || return 0
+	tp_ninja "$TP_BUILD" "$1"
+}
+
 # The build with sanitizers, which unit tests and fuzzers share. Lines of a report need no more than their tables, and
-# gold links some 170 programs in half the time.
+# gold links their programs in half the time.
 tp_meson_asan() {
 	tp_setup
-	CC=clang-14 CC_LD=gold tp_meson "$TP_BUILD_ASAN" --buildtype=plain -Doptimization=1 -Dc_args=-gline-tables-only \
+	CC="ccache clang-14" CC_LD=gold tp_meson "$TP_BUILD_ASAN" --buildtype=plain -Doptimization=1 \
+		-Dc_args="-gline-tables-only -Xclang -fno-pch-timestamp" \
 		-Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
 	grep -q fuzz_cmd "$TP_BUILD_ASAN/build.ninja" || meson configure "$TP_BUILD_ASAN" -Dfuzz=true
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Compiles and links the whole tree (without tests) against the DPDK of later Debian releases, unpacked into a folder:
 # nothing is installed. Fetched once, offline afterwards. Prints one ok / not ok / skip line a release.
-# compat.sh [--list | NAME...]: the releases' names, or only these releases.
+# compat.sh [--list | --fetch | NAME...]: the releases' names; fetches them and builds nothing; or only these releases.
+# What cannot be fetched is not tried again for an hour.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/common.sh
@@ -12,6 +13,8 @@ releases="24.11:trixie 25.11:forky"
 names=$(for r in $releases; do printf 'dpdk-%s\n' "${r%%:*}"; done)
 status=0
 [ "${1:-}" != --list ] || { printf '%s\n' "$names"; exit; }
+fetch_only=
+[ "${1:-}" != --fetch ] || { fetch_only=yes; shift; }
 wanted=${*:-$names}
 
 fetched() { # folder
@@ -24,7 +27,11 @@ fetched() { # folder
 }
 
 fetch() { # folder suite log
-	SDK_SUITE=$2 scripts/dpdk-sdk.sh "$1" libdpdk-dev "$3"
+	[ -z "$(find "$1/cannot" -mmin -60 2>/dev/null)" ] || return 1
+	rm -f "$1/cannot"
+	SDK_SUITE=$2 scripts/dpdk-sdk.sh "$1" libdpdk-dev "$3" && return
+	touch "$1/cannot"
+	return 1
 }
 
 try() { # name folder
@@ -46,11 +53,13 @@ for r in $releases; do
 	dir=$TP_CACHE/$name
 	mkdir -p "$dir"
 	if ! fetched "$dir" && ! fetch "$dir" "$suite" "$dir/fetch.log"; then
+		[ -z "$fetch_only" ] || continue
 		why=$(grep -E '^(E|Err)' "$dir/fetch.log" | tail -n 1 | cut -c1-160)
 		printf 'skip compat-%s: its packages were never fetched and cannot be now: %s\n' "$name" \
 			"${why:-see $dir/fetch.log}"
 		continue
 	fi
+	[ -z "$fetch_only" ] || continue
 	if try "$name" "$dir"; then
 		printf 'ok compat-%s (%s)\n' "$name" "$(cat "$dir/package-version")"
 	else

@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 all="system unit lab fuzz compat lint"
 logs=$TP_CACHE/test-logs
 times=$TP_CACHE/test-times # NAME SECONDS: the last time each took here
-fuzz_seconds=10
+fuzz_seconds=5
 lab_limit=1500 system_limit=1200
 lanes=$(nproc)
 [ "$lanes" -le 2 ] || lanes=2
@@ -241,7 +241,10 @@ suite_script() { # suite, seconds, argument...
 	run_program "$suite" "$limit" "scripts/$suite.sh" "$@" ${names[@]+"${names[@]}"}
 }
 suite_fuzz() { suite_script fuzz 1800 $fuzz_seconds; } # by hand it is longer
-suite_compat() { suite_script compat 1800; }
+suite_compat() {
+	[ -z "$fetch_pid" ] || wait "$fetch_pid"
+	suite_script compat 1800
+}
 # By itself: it takes all CPUs, and the other suites wait for guests, threads and timers.
 suite_lint() { suite_script lint 3600; }
 
@@ -275,10 +278,21 @@ if [ -n "$list" ]; then
 fi
 
 tp_build
+for s in $suites; do
+	case $s in
+	system) tp_build_also benches ;;
+	unit)
+		tp_build_also meson-test-prereq
+		tp_build_asan
+		;;
+	esac
+done
+# Packages of later releases come, or do not, while something else is done.
+fetch_pid=
 case " $suites " in
-*" unit "*)
-	tp_build_is_ours "$TP_BUILD" meson-test-prereq && tp_ninja "$TP_BUILD" meson-test-prereq
-	tp_build_asan
+*" compat "*)
+	scripts/compat.sh --fetch >/dev/null 2>&1 &
+	fetch_pid=$!
 	;;
 esac
 mkdir -p "$logs"

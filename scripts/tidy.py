@@ -59,9 +59,9 @@ def version(*cmd):
     return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout.decode()
 
 
-def without_pch(command):
-    """A command that reads no precompiled header: the compiler's is none of clang's, and each source must do without."""
-    return command.replace(' -fpch-preprocess -include dpdk.h ', ' ')
+def plain(command):
+    """The compiler's own command, which reads no precompiled header: it is none of clang's, and each source must do without."""
+    return re.sub(r'^(\S*/)?ccache ', '', command.replace(' -fpch-preprocess -include dpdk.h ', ' '))
 
 
 def commands(build, copy):
@@ -70,7 +70,7 @@ def commands(build, copy):
     root, found, kept = os.getcwd(), {}, []
     with open(os.path.join(build, 'compile_commands.json'), encoding='utf-8') as f:
         for c in json.load(f):
-            c['command'] = without_pch(c['command'])
+            c['command'] = plain(c['command'])
             kept.append(c)
             path = os.path.relpath(os.path.normpath(os.path.join(c['directory'], c['file'])), root)
             words = shlex.split(c['command'])

@@ -202,6 +202,21 @@ test_warning(void **state)
 	free(text);
 }
 
+/* How long frames wait at all rings of a queue, as the card has it. */
+static void
+rings_wait(const struct mlx4_rx_set *s, uint32_t units)
+{
+	struct mlx4_eth *eth = rte_eth_devices[1].data->dev_private;
+	uint8_t box[MLX4_QP_MBOX_CTX + MLX4_QPC_SIZE];
+	unsigned int i;
+
+	for (i = 0; i < s->num_rings; i++) {
+		assert_int_equal(mlx4_cmd(eth->hca, MLX4_CMD_QUERY_QP, 0, s->ring[i].qp.qpn, NULL, 0, box, sizeof(box)),
+				 0);
+		assert_int_equal(prm_get(box + MLX4_QP_MBOX_CTX, MLX4_QPC_DELAY_DROP), units);
+	}
+}
+
 /* Rings that a live change of the indirection table makes are dropless, too; a card that refuses one of many keeps none. */
 static void
 test_many_rings(void **state)
@@ -213,7 +228,7 @@ test_many_rings(void **state)
 	char err[TP_ERR_LEN];
 	const struct mlx4_rx_set *s;
 	enum rte_pmd_mlx4_dropless st;
-	unsigned int i, lines;
+	unsigned int lines;
 
 	assert_int_equal(rte_eth_dev_stop(1), 0);
 	rig_start(1, 3, &conf);
@@ -225,20 +240,16 @@ test_many_rings(void **state)
 	assert_non_null(strstr(err, "the card refused"));
 	assert_int_equal(rte_pmd_mlx4_dropless_get(1, 0, NULL, &st), 0);
 	assert_int_equal(st, RTE_PMD_MLX4_DROPLESS_OFF);
-	for (i = 0, s = eth->rxqs[0]->set; i < s->num_rings; i++)
-		assert_int_equal(prm_get(s->ring[i].qp.ctx, MLX4_QPC_DELAY_DROP), 0);
+	s = eth->rxqs[0]->set;
+	rings_wait(s, 0);
 	rig_log_begin();
 	set_ok(5);
 	free(rig_log_end(&lines));
-	for (i = 0; i < s->num_rings; i++)
-		assert_int_equal(prm_get(s->ring[i].qp.ctx, MLX4_QPC_DELAY_DROP), 5);
+	rings_wait(s, 5);
 	assert_int_equal(rte_eth_dev_rss_reta_update(1, reta, 128), 0);
 	rig_drain(1, 0);
-	s = eth->rxqs[0]->set;
-	for (i = 0; i < s->num_rings; i++)
-		assert_int_equal(prm_get(s->ring[i].qp.ctx, MLX4_QPC_DELAY_DROP), 5);
-	for (i = 0, s = eth->rxqs[1]->set; i < s->num_rings; i++)
-		assert_int_equal(prm_get(s->ring[i].qp.ctx, MLX4_QPC_DELAY_DROP), 0);
+	rings_wait(eth->rxqs[0]->set, 5);
+	rings_wait(eth->rxqs[1]->set, 0);
 }
 
 /* What was set for a queue's number holds for the queue that a new configuration makes, on the card, too. */
