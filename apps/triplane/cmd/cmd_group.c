@@ -9,6 +9,7 @@
 #include <rte_ethdev.h>
 
 #include "cmd_qos.h"
+#include "apps/triplane/fwd/fwd.h"
 #include "apps/triplane/fwd/guest.h"
 #include "apps/triplane/port/group.h"
 #include "apps/triplane/port/port.h"
@@ -66,9 +67,11 @@ do_group(void *arg, const struct cmd_args *a)
 	if (ret == 0)
 		ret = qos_words(cmd_text(a, "words"), take_word, &g, err, notice);
 	if (ret == 0)
+		ret = fwd_group_check(arg, port, &g, err);
+	if (ret == 0)
 		ret = adds ? rte_pmd_mlx4_group_add(port, &g, err) : rte_pmd_mlx4_group_modify(port, &g, err);
 	if (ret >= 0)
-		group_settle(arg, port);
+		(void)fwd_group_settle(arg, port);
 	return answer(arg, port, &g, adds ? "group add" : "group modify", ret, err);
 }
 
@@ -81,8 +84,7 @@ do_remove(void *arg, const struct cmd_args *a)
 
 	if (ret != 0)
 		return qos_err(port, "group remove", ret, err);
-	group_settle(arg, port);
-	return 0;
+	return fwd_group_settle(arg, port);
 }
 
 /* The policy in the words that set it, all of them. */

@@ -9,6 +9,7 @@
 #include <rte_ethdev.h>
 
 #include "cmd_qos.h"
+#include "apps/triplane/fwd/fwd.h"
 #include "apps/triplane/port/dcbx.h"
 #include "apps/triplane/port/port.h"
 #include "apps/triplane/port/group.h"
@@ -118,6 +119,9 @@ apply_group(void *arg, uint16_t port, const struct tp_group *g, char err[TP_ERR_
 
 	if (s == NULL)
 		return -ENOMEM;
+	ret = fwd_group_check(l->app, port, g, err);
+	if (ret != 0)
+		return ret;
 	if (group_find(port, g->name, &s->g) == 0) {
 		s->kind = STEP_GROUP_CHANGED;
 		ret = rte_pmd_mlx4_group_modify(port, g, err);
@@ -127,7 +131,7 @@ apply_group(void *arg, uint16_t port, const struct tp_group *g, char err[TP_ERR_
 		ret = rte_pmd_mlx4_group_add(port, g, err);
 	}
 	if (ret >= 0)
-		group_settle(l->app, port);
+		(void)fwd_group_settle(l->app, port);
 	l->num_steps += ret >= 0;
 	l->groups += ret >= 0;
 	return ret;
@@ -149,7 +153,7 @@ take_back(struct load *l)
 		default: ret = rte_pmd_mlx4_group_modify(s->port, &s->g, err); break;
 		}
 		if (ret >= 0)
-			group_settle(l->app, s->port);
+			(void)fwd_group_settle(l->app, s->port);
 		else
 			app_err(ret, "port %u: what was in force before does not hold again: %s", s->port, err);
 	}

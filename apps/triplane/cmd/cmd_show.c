@@ -208,6 +208,8 @@ do_show_fwd(void *arg, const struct cmd_args *a)
 	out_u64(&o, "burst", app->burst);
 	out_array(&o, "lcores");
 	for (i = 0; i < fwd->num_lcores; i++) {
+		if (fwd->lcore[i].num == 0)
+			continue;
 		out_item(&o, "lcore", fwd->lcore[i].id);
 		out_u64(&o, "rounds", stat_read(&fwd->lcore[i].rounds));
 		out_u64(&o, "sleeps", stat_read(&fwd->lcore[i].sleeps));

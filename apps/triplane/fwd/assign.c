@@ -34,17 +34,16 @@ share_roce(const struct fwd_stream *a, const struct fwd_stream *b)
 	return a->roce != NULL && a->roce == b->roce;
 }
 
-static unsigned int
-first_of(const unsigned int *joins, unsigned int i)
+unsigned int
+fwd_first_of(const unsigned int *joins, unsigned int i)
 {
 	while (joins[i] != i)
 		i = joins[i];
 	return i;
 }
 
-/* joins[i]: an earlier stream that has the same lcore as stream i, or itself. */
-static void
-join_streams(const struct fwd *fwd, unsigned int *joins)
+void
+fwd_join(const struct fwd *fwd, unsigned int *joins)
 {
 	unsigned int i, k, a, b;
 
@@ -57,8 +56,8 @@ join_streams(const struct fwd *fwd, unsigned int *joins)
 
 			if (!share_tx(s, o) && !share_rx(s, o) && !share_roce(s, o))
 				continue;
-			a = first_of(joins, i);
-			b = first_of(joins, k);
+			a = fwd_first_of(joins, i);
+			b = fwd_first_of(joins, k);
 			joins[RTE_MAX(a, b)] = RTE_MIN(a, b);
 		}
 	}
@@ -68,20 +67,81 @@ join_streams(const struct fwd *fwd, unsigned int *joins)
 static bool
 group_catches(const struct fwd *fwd, const unsigned int *joins, unsigned int i)
 {
-	const unsigned int first = first_of(joins, i);
+	const unsigned int first = fwd_first_of(joins, i);
 	unsigned int k;
 
 	for (k = first; k < fwd->num_streams; k++)
-		if (fwd->stream[k].mode->catches && first_of(joins, k) == first)
+		if (fwd->stream[k].mode->catches && fwd_first_of(joins, k) == first)
 			return true;
 	return false;
 }
 
+int
+fwd_wanted(const struct fwd *fwd, const unsigned int *joins, unsigned int first, char err[TP_ERR_LEN])
+{
+	uint32_t wanted = 0;
+	unsigned int i;
+
+	for (i = first; i < fwd->num_streams; i++) {
+		const struct fwd_stream *s = &fwd->stream[i];
+
+		if (s->wanted == 0 || fwd_first_of(joins, i) != first)
+			continue;
+		if (wanted != 0 && s->wanted != wanted) {
+			snprintf(err, TP_ERR_LEN,
+				 "lcore: %u for queue %u, which shares a transmit queue or a RoCE port with a queue "
+				 "whose group "
+				 "wants %u; want the same",
+				 s->wanted - 1, s->rx_queue, wanted - 1);
+			return -EINVAL;
+		}
+		wanted = s->wanted;
+	}
+	return (int)wanted;
+}
+
+/* Where an lcore is in the list of those that forward; num: nowhere. */
+static unsigned int
+place_of(uint32_t lcore, const uint32_t *cores, unsigned int num)
+{
+	unsigned int i = 0;
+
+	while (i < num && cores[i] != lcore)
+		i++;
+	return i;
+}
+
+/* The lcore of those that stay together with stream i, which is their first: the one that is wanted, or the next in turn. */
+static int
+give_first(struct fwd *fwd, const unsigned int *joins, unsigned int i, const uint32_t *cores, unsigned int num,
+	   unsigned int *next)
+{
+	char err[TP_ERR_LEN];
+	const int wanted = fwd_wanted(fwd, joins, i, err);
+
+	if (wanted < 0)
+		return app_err(wanted, "port %u: %s", fwd->stream[i].rx_port, err);
+	if (wanted == 0) {
+		fwd->stream[i].lcore = *next;
+		*next = (*next + 1) % num;
+		return 0;
+	}
+	fwd->stream[i].lcore = place_of((uint32_t)wanted - 1, cores, num);
+	if (fwd->stream[i].lcore == num)
+		return app_err(-EINVAL,
+			       "port %u queue %u: its group wants lcore %d, which does not forward; 'set corelist' "
+			       "with it, or "
+			       "'group modify' with lcore=any",
+			       fwd->stream[i].rx_port, fwd->stream[i].rx_queue, wanted - 1);
+	return 0;
+}
+
 /* Streams in turn to lcores in turn; those that share something stay together. Those that catch have an lcore behind the others'. */
 static int
-give(struct fwd *fwd, const unsigned int *joins, unsigned int num_cores)
+give(struct fwd *fwd, const unsigned int *joins, const uint32_t *cores, unsigned int num_cores)
 {
 	unsigned int i, next = 0, used = 0, catching = 0;
+	int ret;
 
 	for (i = 0; i < fwd->num_streams; i++)
 		catching += fwd->stream[i].mode->catches;
@@ -91,13 +151,14 @@ give(struct fwd *fwd, const unsigned int *joins, unsigned int num_cores)
 	num_cores -= catching != 0;
 	for (i = 0; i < fwd->num_streams; i++) {
 		if (joins[i] != i) {
-			fwd->stream[i].lcore = fwd->stream[first_of(joins, i)].lcore;
+			fwd->stream[i].lcore = fwd->stream[fwd_first_of(joins, i)].lcore;
 		} else if (catching != 0 && group_catches(fwd, joins, i)) {
 			fwd->stream[i].lcore = num_cores;
 		} else {
-			fwd->stream[i].lcore = next;
-			used = RTE_MAX(used, next + 1);
-			next = (next + 1) % num_cores;
+			ret = give_first(fwd, joins, i, cores, num_cores, &next);
+			if (ret != 0)
+				return ret;
+			used = RTE_MAX(used, fwd->stream[i].lcore + 1);
 		}
 	}
 	for (i = 0; i < fwd->num_streams; i++) {
@@ -120,8 +181,8 @@ fwd_assign(struct fwd *fwd, const uint32_t *cores, unsigned int num_cores)
 
 	if (joins == NULL)
 		return app_err(-ENOMEM, "no memory for %u streams", fwd->num_streams);
-	join_streams(fwd, joins);
-	ret = give(fwd, joins, num_cores);
+	fwd_join(fwd, joins);
+	ret = give(fwd, joins, cores, num_cores);
 	free(joins);
 	if (ret != 0)
 		return ret;

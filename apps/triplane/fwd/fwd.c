@@ -82,6 +82,19 @@ called(const struct fwd_lcore *lc)
 	return __atomic_load_n(&lc->call, __ATOMIC_ACQUIRE);
 }
 
+/* The streams that it has from now on (home.c). */
+static void
+take_list(struct fwd_lcore *lc)
+{
+	const uint32_t given = __atomic_load_n(&lc->lists_given, __ATOMIC_ACQUIRE);
+
+	if (given == lc->lists_taken)
+		return;
+	lc->stream = lc->next;
+	lc->num = lc->next_num;
+	__atomic_store_n(&lc->lists_taken, given, __ATOMIC_RELEASE);
+}
+
 static int
 lcore_main(void *arg)
 {
@@ -94,6 +107,7 @@ lcore_main(void *arg)
 	while (called(lc) != FWD_STOP) {
 		look = FWD_LOOK;
 		__atomic_compare_exchange_n(&lc->call, &look, FWD_GO, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+		take_list(lc);
 		w = fwd_may_wait(lc) ? fwd_wait_begin(lc) : NULL;
 		if (w == NULL) {
 			while (called(lc) == FWD_GO)
@@ -113,7 +127,6 @@ void
 fwd_wait_set(struct app *app, struct app_port *p, const struct rxwait_conf *c)
 {
 	unsigned int i;
-	uint32_t go;
 
 	if (!app->fwd_runs) {
 		p->wait = *c;
@@ -122,11 +135,8 @@ fwd_wait_set(struct app *app, struct app_port *p, const struct rxwait_conf *c)
 	pthread_mutex_lock(&app->fwd->conf_lock);
 	p->wait = *c;
 	pthread_mutex_unlock(&app->fwd->conf_lock);
-	for (i = 0; i < app->fwd->num_lcores; i++) {
-		go = FWD_GO;
-		__atomic_compare_exchange_n(&app->fwd->lcore[i].call, &go, FWD_LOOK, false, __ATOMIC_ACQ_REL,
-					    __ATOMIC_RELAXED);
-	}
+	for (i = 0; i < app->fwd->num_lcores; i++)
+		fwd_lcore_look(&app->fwd->lcore[i]);
 }
 
 /* A generator has a stream for each transmit queue, and one that frees what comes for each receive queue beyond them. */
@@ -339,6 +349,9 @@ fwd_plan(struct app *app, struct fwd **out)
 	for (i = 0; i < RTE_MAX_ETHPORTS && ret == 0; i++)
 		if (app->port[i].roce != NULL && app->port[i].roce->ctx != NULL)
 			roce_stream_init(&fwd->stream[fwd->num_streams++], &app->port[i]);
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
+		if (app->port[i].present && app->port[i].started)
+			fwd_groups_want(fwd, (uint16_t)i, NULL);
 	if (ret == 0)
 		ret = fwd_assign(fwd, app->cores, app->num_cores);
 	if (ret != 0) {
@@ -378,16 +391,44 @@ fwd_start(struct app *app)
 	app->fwd_runs = true;
 	pthread_mutex_unlock(&app->fwd_lock);
 	for (i = 0; i < fwd->num_lcores; i++) {
-		fwd->lcore[i].conf_lock = &fwd->conf_lock;
-		app_cpu_take(fwd->lcore[i].id);
-		ret = rte_eal_remote_launch(lcore_main, &fwd->lcore[i], fwd->lcore[i].id);
+		ret = fwd->lcore[i].num == 0 ? 0 : fwd_lcore_start(fwd, &fwd->lcore[i]);
 		if (ret != 0) {
-			app_err(ret, "lcore %u does not start: %s", fwd->lcore[i].id, rte_strerror(-ret));
 			fwd_stop(app);
 			return ret;
 		}
 	}
 	return 0;
+}
+
+int
+fwd_lcore_start(struct fwd *fwd, struct fwd_lcore *lc)
+{
+	int ret;
+
+	lc->conf_lock = &fwd->conf_lock;
+	__atomic_store_n(&lc->call, FWD_GO, __ATOMIC_RELEASE);
+	app_cpu_take(lc->id);
+	ret = rte_eal_remote_launch(lcore_main, lc, lc->id);
+	if (ret == 0)
+		return 0;
+	app_cpu_give(lc->id);
+	return app_err(ret, "lcore %u does not start: %s", lc->id, rte_strerror(-ret));
+}
+
+void
+fwd_lcore_stop(struct fwd_lcore *lc)
+{
+	__atomic_store_n(&lc->call, FWD_STOP, __ATOMIC_RELEASE);
+	rte_eal_wait_lcore(lc->id);
+	app_cpu_give(lc->id);
+}
+
+void
+fwd_lcore_look(struct fwd_lcore *lc)
+{
+	uint32_t go = FWD_GO;
+
+	__atomic_compare_exchange_n(&lc->call, &go, FWD_LOOK, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 void
@@ -404,10 +445,9 @@ fwd_stop(struct app *app)
 	}
 	for (i = 0; i < app->fwd->num_lcores; i++)
 		__atomic_store_n(&app->fwd->lcore[i].call, FWD_STOP, __ATOMIC_RELEASE);
-	for (i = 0; i < app->fwd->num_lcores; i++) {
-		rte_eal_wait_lcore(app->fwd->lcore[i].id);
-		app_cpu_give(app->fwd->lcore[i].id);
-	}
+	for (i = 0; i < app->fwd->num_lcores; i++)
+		if (app->fwd->lcore[i].num != 0)
+			fwd_lcore_stop(&app->fwd->lcore[i]);
 	pthread_mutex_lock(&app->fwd_lock);
 	app->fwd->stop_tsc = rte_rdtsc();
 	app->fwd_runs = false;

@@ -15,6 +15,7 @@
 
 #include "apps/triplane/app/app.h"
 #include "apps/triplane/port/stream.h"
+#include "tp_qos.h"
 
 /* Calls of one stream in a round, when its receive bursts are full. */
 #define FWD_AGAIN_MAX 8u
@@ -47,8 +48,11 @@ struct fwd_lcore {
 	unsigned int id;
 	unsigned int num;
 	struct fwd_stream **stream;
-	uint32_t call; /* enum fwd_call, to it */
-	int tid;       /* of its thread, 0: it did not run yet */
+	uint32_t call;            /* enum fwd_call, to it */
+	struct fwd_stream **next; /* home.c: its streams from its next look at them on */
+	unsigned int next_num;
+	uint32_t lists_given, lists_taken; /* how many such lists there were, and which it has */
+	int tid;                           /* of its thread, 0: it did not run yet */
 	pthread_mutex_t *conf_lock;
 	uint64_t sleeps, wakes; /* waits for interrupts, and those that one ended */
 	uint64_t rounds __rte_cache_aligned;
@@ -75,13 +79,38 @@ int fwd_mode_by_name(const char *name); /* index or -1 */
 int fwd_plan(struct app *app, struct fwd **out);
 void fwd_free(struct fwd *fwd);
 int fwd_start(struct app *app);
+/* One lcore, which has streams. 0, or a negative errno, which was said. */
+int fwd_lcore_start(struct fwd *fwd, struct fwd_lcore *lc);
+void fwd_lcore_stop(struct fwd_lcore *lc);
+/* It looks at what it has to do again after its round; a sleeper does when its sleep ends. */
+void fwd_lcore_look(struct fwd_lcore *lc);
 void fwd_stop(struct app *app);
 /*
  * assign.c: gives the streams to lcores, of which there is one at least. Those that share a queue or a RoCE port, directly
- * or by others, get the same one; those that catch get one of their own. 0, -EINVAL (no lcore is left for them) or -ENOMEM,
+ * or by others, get the same one; those that catch get one of their own; those of a group that wants an lcore get that.
+ * 0, -EINVAL (no lcore is left for them, or two groups want different lcores for what has to stay together) or -ENOMEM,
  * which was said.
  */
 int fwd_assign(struct fwd *fwd, const uint32_t *cores, unsigned int num_cores);
+/* joins[i]: an earlier stream that has to have the same lcore as stream i, or itself. */
+void fwd_join(const struct fwd *fwd, unsigned int *joins);
+/* The first of those that stay together with stream i. */
+unsigned int fwd_first_of(const unsigned int *joins, unsigned int i);
+/* 1 + the lcore that those want which stay together with stream first, 0: any. -EINVAL with a line in err: two lcores. */
+int fwd_wanted(const struct fwd *fwd, const unsigned int *joins, unsigned int first, char err[TP_ERR_LEN]);
+
+/*
+ * home.c: groups of queues and the lcores that they want (Q-1, V-7). What a stream's group wants goes into the streams;
+ * instead, when not NULL, is how a group of that port would be.
+ */
+void fwd_groups_want(struct fwd *fwd, uint16_t port, const struct tp_group *instead);
+/*
+ * Whether the lcores can be had that a group wants, as it would be. 0, or -EINVAL with a line in err.
+ */
+int fwd_group_check(struct app *app, uint16_t port, const struct tp_group *g, char err[TP_ERR_LEN]);
+/* After a change of groups of a port: queues that nobody polls settle, and streams move to the lcores that are wanted now,
+ * while all others go on. 0, or a negative errno, which was said. */
+int fwd_group_settle(struct app *app, uint16_t port);
 
 /* Whether the stream is the one that empties its receive queue. */
 static inline bool

@@ -259,6 +259,8 @@ text_table(const struct app *app, const struct look *a, const struct look *b, co
 		text_row(&t, f, name, &d, sec);
 	}
 	for (i = 0; i < fwd->num_lcores; i++) {
+		if (fwd->lcore[i].num == 0)
+			continue;
 		sum_lcore(&fwd->lcore[i], fwd, a, b, &d);
 		snprintf(name, sizeof(name), "lcore %u", fwd->lcore[i].id);
 		text_row(&t, f, name, &d, sec);
@@ -340,6 +342,8 @@ json_table(const struct app *app, const struct look *a, const struct look *b, co
 	out_end(&o);
 	out_array(&o, "lcores");
 	for (i = 0; i < fwd->num_lcores; i++) {
+		if (fwd->lcore[i].num == 0)
+			continue;
 		sum_lcore(&fwd->lcore[i], fwd, a, b, &d);
 		out_item(&o, "lcore", fwd->lcore[i].id);
 		json_stats(&o, &d, sec);

@@ -53,7 +53,7 @@ sharing(const struct fwd *fwd, unsigned int lcore)
 
 	for (i = 0; i < fwd->num_lcores && CPU_COUNT(&mine) == 1; i++) {
 		other = rte_lcore_cpuset(fwd->lcore[i].id);
-		if (fwd->lcore[i].id != lcore && CPU_EQUAL(&mine, &other))
+		if (fwd->lcore[i].num != 0 && fwd->lcore[i].id != lcore && CPU_EQUAL(&mine, &other))
 			return (int)fwd->lcore[i].id;
 	}
 	return -1;

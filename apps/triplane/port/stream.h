@@ -65,6 +65,7 @@ struct fwd_stream {
 	const struct app_port *port; /* that it receives from; NULL of control streams */
 	struct roce_port *roce;      /* has what the receive queue receives, or the stream is its own */
 	unsigned int lcore;          /* index in fwd */
+	uint32_t wanted;             /* 1 + the lcore that its group of queues wants, 0: any will do */
 	struct fwd_stats stats;
 } __rte_cache_aligned;
 

@@ -191,10 +191,12 @@ group_get(void *arg, const struct tp_setting_at *at, void *decl)
 static int
 group_set(void *arg, const struct tp_setting_at *at, const void *decl, char err[TP_ERR_LEN])
 {
-	int ret = rte_pmd_mlx4_group_modify(at->port, decl, err);
+	int ret = fwd_group_check(arg, at->port, decl, err);
 
+	if (ret == 0)
+		ret = rte_pmd_mlx4_group_modify(at->port, decl, err);
 	if (ret >= 0)
-		group_settle(arg, at->port);
+		(void)fwd_group_settle(arg, at->port);
 	return ret;
 }
 

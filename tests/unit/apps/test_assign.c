@@ -213,12 +213,69 @@ catchers_of_few(void **state)
 	plan_free(p);
 }
 
+/* Streams 1 and 3 are of groups that want lcores; the others take their turns as ever. */
+static void
+wanted(void **state)
+{
+	struct plan *p = plan_new();
+	uint16_t i;
+
+	(void)state;
+	for (i = 0; i < 5; i++)
+		stream(p, 0, i, 9, i, NULL);
+	p->stream[1].wanted = 7 + 1;
+	p->stream[3].wanted = 3 + 1;
+	assign(p, 3);
+	assert_int_equal(p->stream[0].lcore, 0);
+	assert_int_equal(p->stream[1].lcore, 2);
+	assert_int_equal(p->stream[2].lcore, 1);
+	assert_int_equal(p->stream[3].lcore, 0);
+	assert_int_equal(p->stream[4].lcore, 2);
+	plan_free(p);
+}
+
+/* What shares a queue with a stream of a group goes where the group wants; an lcore before it may have nothing. */
+static void
+wanted_together(void **state)
+{
+	struct plan *p = plan_new();
+
+	(void)state;
+	stream(p, 0, 0, 9, 0, NULL);
+	stream(p, 1, 0, 9, 0, NULL);
+	p->stream[1].wanted = 5 + 1;
+	assign(p, 3);
+	assert_int_equal(p->stream[0].lcore, 1);
+	assert_int_equal(p->stream[1].lcore, 1);
+	assert_int_equal(p->fwd.lcore[0].num, 0);
+	assert_int_equal(p->fwd.num_lcores, 2);
+	plan_free(p);
+}
+
+static void
+wanted_in_vain(void **state)
+{
+	struct plan *p = plan_new();
+
+	(void)state;
+	stream(p, 0, 0, 9, 0, NULL);
+	stream(p, 1, 0, 9, 0, NULL);
+	p->stream[0].wanted = 5 + 1;
+	p->stream[1].wanted = 7 + 1;
+	assert_int_equal(fwd_assign(&p->fwd, cores, 3), -EINVAL); /* two lcores for one transmit queue */
+	p->stream[1].wanted = 0;
+	p->stream[0].wanted = 4 + 1;
+	assert_int_equal(fwd_assign(&p->fwd, cores, 3), -EINVAL); /* it does not forward */
+	plan_free(p);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_turn),       cmocka_unit_test(shared_queue),   cmocka_unit_test(by_others),
-		cmocka_unit_test(chosen_queues), cmocka_unit_test(catchers_apart), cmocka_unit_test(catchers_of_few),
+		cmocka_unit_test(in_turn),       cmocka_unit_test(shared_queue),    cmocka_unit_test(by_others),
+		cmocka_unit_test(chosen_queues), cmocka_unit_test(catchers_apart),  cmocka_unit_test(catchers_of_few),
+		cmocka_unit_test(wanted),        cmocka_unit_test(wanted_together), cmocka_unit_test(wanted_in_vain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

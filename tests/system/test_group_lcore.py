@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The lcore that a group of queues wants (Q-1, V-7): who polls its queues, by triplane's tables and by the kernel's account of
+its threads; it moves while frames of two groups come, and each of them arrives."""
+import os
+import struct
+import tempfile
+
+import tpmd
+
+LCORES = '0@0,1@0,2@1,3@1'
+MAC = {'a': '02:00:00:00:00:0a', 'b': '02:00:00:00:00:0b'}
+FRAMES = 60000  # read at about 6000 a second, of which a wire of 2 Mb/s takes half
+SETUP = ['port stop 2', 'set setting 2 rx-queues 3', 'set setting 2 rx-ring 4096', 'port start 2', 'set work 400000 0', 'set fwd rxonly 2']
+
+cases = tpmd.Cases()
+
+
+def capture(path, frames):
+    """Frames to both groups in turn, without an address that learns."""
+    one = {g: bytes.fromhex(MAC[g].replace(':', '')) + bytes.fromhex('020000000001' '0800') + bytes(46) for g in 'ab'}
+    record = {g: struct.pack('<IIII', 0, 0, 60, 60) + one[g] for g in 'ab'}
+    with open(path, 'wb') as f:
+        f.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1) + (record['a'] + record['b']) * (frames // 2))
+
+
+def program(folder, frames):
+    capture(folder + '/in.pcap', frames)
+    t = tpmd.Triplane(['net_pcap0,rx_pcap=%s/in.pcap' % folder, 'net_mlx4_model0,rate0=2'], on=LCORES)
+    for line in SETUP:
+        t.tell(line)
+    return t
+
+
+def homes(t):
+    """The lcore of each receive queue of port 2, and what it received."""
+    return {s['rx_queue']: (lc['lcore'], s['rx_packets']) for lc in t.ask('show fwd')['lcores'] for s in lc['streams'] if s['rx_port'] == 2}
+
+
+def busy(t, lcore):
+    """Ticks of CPU that the lcore's thread had."""
+    for task in os.listdir('/proc/%d/task' % t.proc.pid):
+        with open('/proc/%d/task/%s/stat' % (t.proc.pid, task)) as f:
+            name, rest = f.read().split('(', 1)[1].rsplit(')', 1)
+        if name in ('lcore-worker-%d' % lcore, 'rte-worker-%d' % lcore, 'dpdk-worker%d' % lcore):
+            return sum(int(n) for n in rest.split()[11:13])
+    raise RuntimeError('no thread of lcore %d' % lcore)
+
+
+def counts(t):
+    return {g['name']: g for g in t.ask('show group 2')['ports'][0]['groups']}
+
+
+def at_start():
+    with tempfile.TemporaryDirectory() as d, program(d, 2) as t:
+        t.tell('group add 2 a mac=%s queues=1 lcore=3' % MAC['a'])
+        t.tell('start')
+        home = homes(t)
+        t.tell('stop')
+        t.end()
+    return None if home[1][0] == 3 else str(home)
+
+
+def live():
+    with tempfile.TemporaryDirectory() as d, program(d, FRAMES) as t:
+        # Nothing but the queue of group a is on lcore 3.
+        t.tell('set corelist 1,2,3')
+        t.tell('group add 2 d default=on queues=0 lcore=2')
+        t.tell('group add 2 a mac=%s queues=1 lcore=3' % MAC['a'])
+        t.tell('group add 2 b mac=%s queues=2 lcore=1' % MAC['b'])
+        t.tell('start')
+        for lcore in (2, 3, 1, 3, 2, 1, 2, 3):
+            t.tell('group modify 2 a lcore=%d' % lcore)
+            home = homes(t)
+            if home[1][0] != lcore or home[2][0] != 1:
+                return 'lcore=%d: %s' % (lcore, home)
+            if not tpmd.wait_until(lambda: homes(t)[1][1] >= home[1][1] + 50):
+                return 'lcore=%d: its queue is not polled: %s, then %s' % (lcore, home, homes(t))
+            if lcore == 3 and not tpmd.wait_until(lambda was=busy(t, 3): busy(t, 3) > was):
+                return 'lcore 3 has a queue and uses no CPU'
+            if lcore != 3:
+                was = busy(t, 3)
+                if not tpmd.wait_until(lambda: homes(t)[1][1] >= home[1][1] + 500):
+                    return 'lcore=%d: its queue is polled no more: %s' % (lcore, homes(t))
+                if busy(t, 3) != was:
+                    return 'lcore 3 has no queue and uses CPU'
+        t.tell('group modify 2 a lcore=any')
+        stay = homes(t)[1][0]
+
+        def through():
+            s, lost = t.ask('show port stats all')['ports'], 0
+            lost = sum(s['dropped'] for lc in t.ask('show fwd')['lcores'] for s in lc['streams'] if s['rx_port'] == 0)
+            g = counts(t)
+            return s[0]['rx_packets'] == FRAMES and s[1]['tx_packets'] + lost == FRAMES and \
+                g['a']['rx_frames'] + g['b']['rx_frames'] == s[1]['tx_packets'] and \
+                all(homes(t)[1 + i][1] == g['ab'[i]]['rx_frames'] for i in (0, 1))
+        if not tpmd.wait_until(through, 120):
+            return 'frames are missing: %s %s %s' % (t.ask('show port stats all')['ports'], counts(t), homes(t))
+        missed = t.ask('show port stats 2')['ports'][0]['rx_missed']
+        t.tell('stop')
+        t.end()
+    return None if missed == 0 and stay == 3 else 'missed %d, lcore=any moved it to %d' % (missed, stay)
+
+
+def refused():
+    """Words that cannot come true change nothing."""
+    want = [('group add 2 c mac=02:00:00:00:00:0c queues=0 lcore=9', 'lcore: 9, want any or one that forwards: 1 2 3'),
+            ('group modify 2 a lcore=0', 'lcore: 0, want any or one that forwards: 1 2 3'),
+            ('group modify 2 b lcore=2', 'shares a transmit queue'),
+            ('set setting group 2 a lcore 9', 'lcore: 9')]
+    with tempfile.TemporaryDirectory() as d, program(d, 2) as t:
+        t.tell('group add 2 a mac=%s queues=1 lcore=3' % MAC['a'])
+        t.tell('group add 2 b mac=%s queues=2' % MAC['b'])
+        # All queues of port 2 send by the one transmit queue of port 0.
+        t.tell('set fwd io 2')
+        t.tell('set peer 2 0')
+        t.tell('start')
+        before = homes(t)
+        for line, _ in want:
+            t.tell(line)
+        after, groups = homes(t), counts(t)
+        t.tell('stop')
+        t.tell('quit')
+        err = t.proc.communicate(timeout=60)[1].decode().splitlines()
+    if len(err) != len(want) or any(w not in e for e, (_, w) in zip(err, want)):
+        return str(err)
+    policy = {n: g['policy']['lcore'] for n, g in groups.items()}
+    same = {q: lc for q, (lc, _) in before.items()} == {q: lc for q, (lc, _) in after.items()}
+    return None if same and policy == {'a': '3', 'b': 'any'} else '%s %s %s' % (before, after, policy)
+
+
+cases.run('a group starts on its lcore', at_start)
+cases.run('a group moves to another lcore under load', live)
+cases.run('lcores that cannot be had', refused)
+cases.exit()
