@@ -43,7 +43,9 @@ struct rte_pmd_mlx4_device {
 	uint16_t active_mtu; /**< bytes */
 	uint8_t mac[6];
 	uint16_t lid, sm_lid;                     /**< InfiniBand only, else 0 */
-	char roce_mode[16];                       /**< "off", "v1", "v2" */
+	char width[8];                            /**< lanes: "1X", "4X", "none" when the link is down */
+	char roce_mode[16];                       /**< what is open on the card's own transport: "off", "v1", "v2" */
+	uint16_t num_gids, num_pkeys;             /**< places of the tables, 0: RoCE is not open */
 	uint32_t qps, max_qps, cqs, max_cqs, eqs; /**< in use and limits */
 	uint64_t commands;                        /**< firmware commands executed */
 	bool wake_on_lan;                         /**< the firmware offers it for this port */
@@ -53,6 +55,21 @@ struct rte_pmd_mlx4_device {
 
 /** Fills @p info. @return 0, -ENODEV, -EIO (the card does not answer). */
 int rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info);
+
+/** An entry of a port's GID table (IBTA, annex A17). */
+struct rte_pmd_mlx4_gid {
+	uint8_t gid[16];      /**< in network order */
+	uint8_t roce_version; /**< 1 or 2 */
+};
+
+/**
+ * GID number @p i, 0 .. num_gids - 1, of a port on which the card's own RoCE is open.
+ * @return 0, -ENODEV, -ENODATA (the place is empty), -ENOENT (there is no such place)
+ */
+int rte_pmd_mlx4_gid_get(uint16_t port_id, unsigned int i, struct rte_pmd_mlx4_gid *gid);
+
+/** P_Key number @p i, 0 .. num_pkeys - 1, likewise. @return 0, -ENODEV, -ENOENT (there is no such place) */
+int rte_pmd_mlx4_pkey_get(uint16_t port_id, unsigned int i, uint16_t *pkey);
 
 /** One device argument: what may follow --vdev=NAME, or -a ADDRESS, as name=value. */
 struct rte_pmd_mlx4_arg {

@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What only this project's driver knows: the card, and the model behind it. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
@@ -12,8 +13,38 @@
 #include "apps/triplane/port/port.h"
 #include "commands.h"
 
+/* Those of the card's own RoCE; none when it is not open. */
 static void
-show_device(const struct rte_pmd_mlx4_device *d, struct out *o)
+show_gids(uint16_t id, const struct rte_pmd_mlx4_device *d, struct out *o)
+{
+	char text[INET6_ADDRSTRLEN];
+	struct rte_pmd_mlx4_gid g;
+	unsigned int i;
+	uint16_t pkey;
+
+	out_array(o, "gids");
+	for (i = 0; i < d->num_gids; i++) {
+		if (rte_pmd_mlx4_gid_get(id, i, &g) != 0 || inet_ntop(AF_INET6, g.gid, text, sizeof(text)) == NULL)
+			continue;
+		out_item(o, "index", i);
+		out_str(o, "gid", text);
+		out_u64(o, "roce_version", g.roce_version);
+		out_end(o);
+	}
+	out_end(o);
+	out_array(o, "pkeys");
+	for (i = 0; i < d->num_pkeys; i++) {
+		if (rte_pmd_mlx4_pkey_get(id, i, &pkey) != 0)
+			continue;
+		out_item(o, "index", i);
+		out_hex(o, "pkey", pkey, 4);
+		out_end(o);
+	}
+	out_end(o);
+}
+
+static void
+show_device(uint16_t id, const struct rte_pmd_mlx4_device *d, struct out *o)
 {
 	struct rte_ether_addr mac;
 
@@ -32,12 +63,14 @@ show_device(const struct rte_pmd_mlx4_device *d, struct out *o)
 	out_str(o, "state", d->state);
 	out_str(o, "phys_state", d->phys_state);
 	out_u64(o, "speed_mbps", d->speed_mbps);
+	out_str(o, "width", d->width);
 	out_u64(o, "max_mtu", d->max_mtu);
 	out_u64(o, "active_mtu", d->active_mtu);
 	out_mac(o, "mac", &mac);
 	out_u64(o, "lid", d->lid);
 	out_u64(o, "sm_lid", d->sm_lid);
 	out_str(o, "roce_mode", d->roce_mode);
+	show_gids(id, d, o);
 	out_u64(o, "qps", d->qps);
 	out_u64(o, "max_qps", d->max_qps);
 	out_u64(o, "cqs", d->cqs);
@@ -134,7 +167,7 @@ do_show(void *arg, const struct cmd_args *a)
 		if (ret == 0) {
 			out_item(&o, "port", id);
 			if (device)
-				show_device(&d, &o);
+				show_device(id, &d, &o);
 			else
 				show_model(id, &m, &o);
 			out_end(&o);

@@ -202,6 +202,12 @@ struct mlx4_mad_from {
 	const void *grh; /* MLX4_MAD_GRH_SIZE bytes, NULL: none */
 };
 
+/* An entry of a port's GID table; zeros: it is empty. */
+struct mlx4_gid {
+	uint8_t gid[MLX4_GID_SIZE];
+	bool v2;
+};
+
 struct mlx4_cmd_if;
 struct mlx4_icm;
 struct mlx4_eq;
@@ -257,6 +263,10 @@ struct mlx4_hca {
 		uint16_t udp_port; /* of VXLAN */
 		uint8_t users;     /* bit n: port n */
 	} tunnel;
+	struct {
+		uint8_t version;                       /* that the port's home of RoCE uses, 1 or 2; 0: none is open */
+		struct mlx4_gid gid[MLX4_GID_ENTRIES]; /* as the card was told */
+	} roce[MLX4_MAX_PORTS];
 	unsigned int refs;    /* ethdevs and InfiniBand ports */
 	uint8_t ib_ports;     /* bit 0: port 1 is InfiniBand, bit 1: port 2 */
 	uint8_t sensed_ports; /* likewise: nobody asked for a type of the port, which can have both */
@@ -452,12 +462,13 @@ int mlx4_port_mcast_filter_off(struct mlx4_hca *hca, unsigned int port);
 int mlx4_port_stats(struct mlx4_hca *hca, unsigned int port, bool reset, uint8_t *out);
 /* What RoCE has of a port (port/roce.c): v1 alone, or v1 and v2. */
 int mlx4_port_roce_mode(struct mlx4_hca *hca, unsigned int port, bool v2);
-struct mlx4_gid {
-	uint8_t gid[MLX4_GID_SIZE];
-	bool v2;
-};
-/* All MLX4_GID_ENTRIES of the table; a GID of zeros is an empty entry. */
+/* All MLX4_GID_ENTRIES of the table. */
 int mlx4_port_gids(struct mlx4_hca *hca, unsigned int port, const struct mlx4_gid *gids);
+/* What was told last. */
+void mlx4_port_gid_get(struct mlx4_hca *hca, unsigned int port, unsigned int i, struct mlx4_gid *gid);
+/* For reports: the version of RoCE that is open on a port, 0: none. */
+void mlx4_port_roce_version_set(struct mlx4_hca *hca, unsigned int port, uint8_t version);
+uint8_t mlx4_port_roce_version(struct mlx4_hca *hca, unsigned int port);
 /* The table of VLANs, all MLX4_VLAN_TABLE_ENTRIES; 0: empty. The first two stay empty. */
 int mlx4_port_vlans(struct mlx4_hca *hca, unsigned int port, const uint16_t *vids);
 /* Counters of the transport: MLX4_DIAG_SIZE bytes. Firmware without counters of a port gives the card's. */

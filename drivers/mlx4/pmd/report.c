@@ -10,6 +10,10 @@
 #include "rte_pmd_mlx4.h"
 #include "tp_model.h"
 
+/* From here on a port has four lanes; 10 Gb/s is one [Linux: link width of RoCE ports]. */
+#define FOUR_LANES_MBPS 20000u
+#define ROCE_PKEY 0xffffu /* the default partition, full member (IBTA, annex A16) */
+
 static int
 model_of(uint16_t port_id, struct mlx4_eth **eth, struct tp_model **m)
 {
@@ -28,6 +32,7 @@ rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info)
 	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
 	struct mlx4_port_info p;
 	struct mlx4_hca *hca;
+	uint8_t version;
 
 	if (eth == NULL)
 		return -ENODEV;
@@ -46,7 +51,11 @@ rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info)
 	info->port = eth->port;
 	info->num_ports = hca->caps.num_ports;
 	snprintf(info->link_layer, sizeof(info->link_layer), "Ethernet");
-	snprintf(info->roce_mode, sizeof(info->roce_mode), "off");
+	version = mlx4_port_roce_version(hca, eth->port);
+	snprintf(info->roce_mode, sizeof(info->roce_mode), version == 0 ? "off" : version == 1 ? "v1" : "v2");
+	info->num_gids = version != 0 ? MLX4_GID_ENTRIES : 0;
+	info->num_pkeys = version != 0;
+	snprintf(info->width, sizeof(info->width), "none");
 	info->max_qps = hca->caps.max_qps;
 	info->max_cqs = hca->caps.max_cqs;
 	mlx4_hca_usage(hca, &info->qps, &info->cqs, &info->eqs, &info->commands);
@@ -61,11 +70,44 @@ rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info)
 	info->max_mtu = p.eth_mtu;
 	if (p.link_up && eth->dev->data->dev_started) {
 		info->speed_mbps = p.speed;
+		snprintf(info->width, sizeof(info->width), p.speed >= FOUR_LANES_MBPS ? "4X" : "1X");
 		snprintf(info->state, sizeof(info->state), "ACTIVE");
 		snprintf(info->phys_state, sizeof(info->phys_state), "LinkUp");
 	} else if (eth->dev->data->dev_started) {
 		snprintf(info->phys_state, sizeof(info->phys_state), "Polling");
 	}
+	return 0;
+}
+
+int
+rte_pmd_mlx4_gid_get(uint16_t port_id, unsigned int i, struct rte_pmd_mlx4_gid *gid)
+{
+	static const uint8_t empty[MLX4_GID_SIZE];
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	struct mlx4_gid g;
+
+	if (eth == NULL)
+		return -ENODEV;
+	if (i >= MLX4_GID_ENTRIES || mlx4_port_roce_version(eth->hca, eth->port) == 0)
+		return -ENOENT;
+	mlx4_port_gid_get(eth->hca, eth->port, i, &g);
+	if (memcmp(g.gid, empty, sizeof(empty)) == 0)
+		return -ENODATA;
+	memcpy(gid->gid, g.gid, sizeof(gid->gid));
+	gid->roce_version = g.v2 ? 2 : 1;
+	return 0;
+}
+
+int
+rte_pmd_mlx4_pkey_get(uint16_t port_id, unsigned int i, uint16_t *pkey)
+{
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+
+	if (eth == NULL)
+		return -ENODEV;
+	if (i != 0 || mlx4_port_roce_version(eth->hca, eth->port) == 0)
+		return -ENOENT;
+	*pkey = ROCE_PKEY;
 	return 0;
 }
 

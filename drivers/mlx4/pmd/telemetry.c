@@ -10,7 +10,9 @@
  *   /mlx4/txq,PORT,QUEUE    a transmit queue at this moment, its kind of burst
  * As with /ethdev/..., nobody may ask while a port is closed.
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +55,28 @@ list(const char *cmd, const char *params, struct rte_tel_data *d)
 	return 0;
 }
 
+/* Index and address of the card's own RoCE. */
+static int
+gids(uint16_t port_id, unsigned int num, struct rte_tel_data *d)
+{
+	struct rte_tel_data *list = rte_tel_data_alloc();
+	char text[16 + INET6_ADDRSTRLEN], address[INET6_ADDRSTRLEN];
+	struct rte_pmd_mlx4_gid g;
+	unsigned int i;
+
+	if (list == NULL)
+		return -ENOMEM;
+	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
+	for (i = 0; i < num; i++) {
+		if (rte_pmd_mlx4_gid_get(port_id, i, &g) != 0 ||
+		    inet_ntop(AF_INET6, g.gid, address, sizeof(address)) == NULL)
+			continue;
+		snprintf(text, sizeof(text), "%u v%u %s", i, g.roce_version, address);
+		rte_tel_data_add_array_string(list, text);
+	}
+	return rte_tel_data_add_dict_container(d, "gids", list, 0);
+}
+
 static int
 info(const uint16_t *at, struct rte_tel_data *d)
 {
@@ -72,7 +96,11 @@ info(const uint16_t *at, struct rte_tel_data *d)
 	rte_tel_data_add_dict_string(d, "board", dev.board_id);
 	rte_tel_data_add_dict_string(d, "state", dev.state);
 	rte_tel_data_add_dict_string(d, "physical_state", dev.phys_state);
+	rte_tel_data_add_dict_string(d, "width", dev.width);
 	rte_tel_data_add_dict_string(d, "roce_mode", dev.roce_mode);
+	rc = gids(at[0], dev.num_gids, d);
+	if (rc != 0)
+		return rc;
 	tel_dict_uint(d, "device_id", dev.device_id);
 	tel_dict_uint(d, "port", dev.port);
 	tel_dict_uint(d, "node_guid", dev.node_guid);

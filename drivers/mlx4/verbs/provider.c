@@ -275,6 +275,8 @@ open_port(struct troce_dev *dev)
 	if (rc != 0)
 		goto err_mads;
 	mlx4_roce_open_add(r);
+	if (dev->ib == NULL)
+		mlx4_port_roce_version_set(r->hca, r->port, dev->mode == TP_ROCE_V2 ? 2 : dev->mode == TP_ROCE_V1);
 	return 0;
 
 err_mads:
@@ -294,8 +296,10 @@ close_port(struct troce_dev *dev)
 
 	if (r->hca != NULL) {
 		mlx4_roce_open_del(r);
-		if (dev->ib == NULL)
+		if (dev->ib == NULL) {
+			mlx4_port_roce_version_set(r->hca, r->port, 0);
 			mlx4_roce_set_gids(dev, none);
+		}
 		mlx4_roce_events_stop(r);
 		mads_stop(r);
 		port_leave(r);
@@ -333,6 +337,8 @@ mlx4_roce_detach(struct mlx4_roce *r)
 	mlx4_roce_keys_detach(r);
 	port_leave(r);
 	mlx4_roce_open_del(r);
+	if (r->dev->ib == NULL)
+		mlx4_port_roce_version_set(r->hca, r->port, 0);
 	/* Whoever sends a management datagram now has seen the card, or sees that it is gone. */
 	pthread_mutex_lock(&r->mads);
 	r->hca = NULL;

@@ -28,8 +28,8 @@ mlx4_port_roce_mode(struct mlx4_hca *hca, unsigned int port, bool v2)
 	return mlx4_set_port(hca, port, MLX4_SET_PORT_GENERAL, box, sizeof(box));
 }
 
-int
-mlx4_port_gids(struct mlx4_hca *hca, unsigned int port, const struct mlx4_gid *gids)
+static int
+tell_gids(struct mlx4_hca *hca, unsigned int port, const struct mlx4_gid *gids)
 {
 	uint8_t box[MLX4_GID_ENTRIES * MLX4_ROCE_ADDR_SIZE] = {0};
 	unsigned int i;
@@ -49,6 +49,46 @@ mlx4_port_gids(struct mlx4_hca *hca, unsigned int port, const struct mlx4_gid *g
 		prm_set(e, MLX4_ROCE_ADDR_TYPE, gid_is_ipv4(gids[i].gid) ? 0 : MLX4_ROCE_ADDR_IPV6);
 	}
 	return mlx4_set_port(hca, port, MLX4_SET_PORT_ROCE_ADDR, box, sizeof(box));
+}
+
+int
+mlx4_port_gids(struct mlx4_hca *hca, unsigned int port, const struct mlx4_gid *gids)
+{
+	int rc = tell_gids(hca, port, gids);
+
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&hca->shared);
+	memcpy(hca->roce[port - 1].gid, gids, sizeof(hca->roce[port - 1].gid));
+	pthread_mutex_unlock(&hca->shared);
+	return 0;
+}
+
+void
+mlx4_port_gid_get(struct mlx4_hca *hca, unsigned int port, unsigned int i, struct mlx4_gid *gid)
+{
+	pthread_mutex_lock(&hca->shared);
+	*gid = hca->roce[port - 1].gid[i];
+	pthread_mutex_unlock(&hca->shared);
+}
+
+void
+mlx4_port_roce_version_set(struct mlx4_hca *hca, unsigned int port, uint8_t version)
+{
+	pthread_mutex_lock(&hca->shared);
+	hca->roce[port - 1].version = version;
+	pthread_mutex_unlock(&hca->shared);
+}
+
+uint8_t
+mlx4_port_roce_version(struct mlx4_hca *hca, unsigned int port)
+{
+	uint8_t version;
+
+	pthread_mutex_lock(&hca->shared);
+	version = hca->roce[port - 1].version;
+	pthread_mutex_unlock(&hca->shared);
+	return version;
 }
 
 int
