@@ -4,10 +4,12 @@
 import json, os, pty, re, select, signal, subprocess, sys, tempfile, time
 
 import tpmd
+from scapy.all import ARP, Dot1Q, Ether, ICMP, IP, IPv6, Raw, RawPcapReader, TCP, UDP, rdpcap, wrpcap
 
 BUILD = os.environ.get("TP_BUILD", "build")
 APP = os.environ.get("TRIPLANE", os.path.join(BUILD, "apps", "triplane"))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FAR, NEAR = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
 NULLS = ["--vdev=net_null0", "--vdev=net_null1"]
 failed = 0
 
@@ -155,13 +157,85 @@ def bad_input():
     check("no port", rc == 1 and "port" in err, (rc, err))
 
 
+def mode_frames():
+    """Frames that the modes treat differently: UDP and TCP over both versions of IP, a tag, ARP, and what is not IP."""
+    eth, four, six = Ether(src=FAR, dst=NEAR), IP(src="192.0.2.1", dst="192.0.2.2", ttl=9), IPv6(src="2001:db8::1", dst="2001:db8::2")
+    return [eth / four / UDP(sport=1000, dport=2000) / Raw(b"u" * 31), eth / four / TCP(sport=5, dport=80, flags="PA", seq=7) / Raw(b"t" * 90),
+            eth / six / UDP(sport=77, dport=53) / Raw(b"v" * 40), eth / six / TCP(sport=1, dport=65535, flags="S"),
+            eth / Dot1Q(vlan=7) / four / UDP(sport=9, dport=10) / Raw(b"w" * 50), eth / ARP(psrc="192.0.2.1", pdst="192.0.2.9") / Raw(bytes(18)),
+            eth / four / ICMP(type="echo-request", id=3, seq=4) / Raw(b"ping" * 9), eth / Raw(b"\x08\xff" + b"x" * 50)]
+
+
+def exchanged(frame, layers=True):
+    """What macswap makes of a frame, or 5tuple-swap; scapy finds the checksums, which an exchange leaves as they are."""
+    f = Ether(bytes(frame))
+    f.src, f.dst = f.dst, f.src
+    for kind in (IP, IPv6) if layers else ():
+        if kind in f:
+            f[kind].src, f[kind].dst = f[kind].dst, f[kind].src
+            for l4 in (UDP, TCP):
+                if l4 in f:
+                    f[l4].sport, f[l4].dport = f[l4].dport, f[l4].sport
+    return bytes(f)
+
+
+def wrong_sums(frame):
+    """A frame whose IPv4 and transport checksums are wrong, for csum to mend."""
+    f = Ether(bytes(frame))
+    for layer in (IP, TCP, UDP):
+        if layer in f:
+            f[layer].chksum = 0x1234
+    return f
+
+
+def through(mode, frames, words=""):
+    """What leaves by port 0 and by port 1, when these frames come to port 0."""
+    with tempfile.TemporaryDirectory() as d:
+        wrpcap(d + "/in", frames)
+        wrpcap(d + "/none", frames[:1])
+        rc, out, err = run(["--json", "-e", f"{words} set fwd rxonly 1; set fwd {mode} 0; start; wait counter rx_good_packets {len(frames)} 0 60; stop"],
+                           [f"--vdev=net_pcap0,rx_pcap={d}/in,tx_pcap={d}/out0", f"--vdev=net_pcap1,rx_pcap={d}/none,tx_pcap={d}/out1"])
+        if rc != 0:
+            raise RuntimeError((rc, out, err))
+        return [[bytes(f) for f in rdpcap(d + name)] for name in ("/out0", "/out1")]
+
+
 def forwarding():
-    ring = ["--vdev=net_ring0", "--vdev=net_ring1"]
-    for mode in ("io", "mac", "macswap", "5tuple-swap", "csum", "rxonly", "icmpecho", "flowgen", "txonly"):
-        rc, out, err = run(["--json", "-e", f"set fwd flowgen 0; set fwd {mode} 1; start; wait counter tx_good_packets 1 0 60; stop"], ring)
-        row = json.loads(out) if rc == 0 else {}
-        moved = sum(s["tx_packets"] for s in row.get("streams", []))
-        check(f"forward {mode}", rc == 0 and moved > 0, (rc, err, out))
+    frames = mode_frames()
+    raw = [bytes(f) for f in frames]
+    addresses = bytes.fromhex("020000000099")
+    own = None
+    for mode, want in (("io", raw), ("macswap", [exchanged(f, False) for f in frames]), ("5tuple-swap", [exchanged(f) for f in frames]), ("rxonly", [])):
+        back, on = through(mode, frames)
+        check(f"forward {mode}", back == [] and on == want, (mode, len(back), [f.hex() for f in on]))
+    _, on = through("mac", frames, f"set eth-peer 1 {':'.join('%02x' % b for b in addresses)};")
+    own = {f[6:12] for f in on}
+    check("forward mac", len(own) == 1 and not own & {r[6:12] for r in raw} and [f[:6] for f in on] == [addresses] * len(raw) and
+          [f[12:] for f in on] == [r[12:] for r in raw], [f.hex() for f in on])
+    _, on = through("csum", [wrong_sums(f) for f in frames])
+    check("forward csum", on == raw, [f.hex() for f in on])
+    # Those to the port itself are answered: its address, or all.
+    mine = [Ether(r) for r in raw]
+    with tempfile.TemporaryDirectory() as d:
+        wrpcap(d + "/in", frames[:1])
+        rc, out, err = run(["--json", "-e", "show port info 0"], [f"--vdev=net_pcap0,rx_pcap={d}/in", "--vdev=net_null0"])
+    for f in mine:
+        f.dst = "ff:ff:ff:ff:ff:ff" if ARP in f else json.loads(out)["ports"][0]["mac"]
+    back, on = through("icmpecho", mine)
+    echo = Ether(back[-1]) if back else None
+    check("forward icmpecho", on == [] and len(back) == 2 and Ether(back[0])[ARP].op == 2 and Ether(back[0])[ARP].psrc == "192.0.2.9" and
+          echo[ICMP].type == 0 and (echo[ICMP].id, echo[ICMP].seq, echo.dst) == (3, 4, FAR) and bytes(echo[Raw]) == b"ping" * 9 and
+          (echo[IP].src, echo[IP].dst) == ("192.0.2.2", "192.0.2.1"), [f.hex() for f in back + on])
+    # As many as are counted leave, of one flow or of many.
+    for mode, flows in (("flowgen", (2, 1024)), ("txonly", (1, 1))):
+        with tempfile.TemporaryDirectory() as d:
+            wrpcap(d + "/none", frames[:1])
+            rc, out, err = run(["--json", "-e", f"set fwd rxonly all; set fwd {mode} 0; start; wait counter tx_good_packets 1000 0 60; stop"],
+                               [f"--vdev=net_pcap0,rx_pcap={d}/none,tx_pcap={d}/out", "--vdev=net_null0"])
+            left = [Ether(data) for data, _ in RawPcapReader(d + "/out")]
+        sent = sum(x["tx_packets"] for x in json.loads(out)["streams"] if x["rx_port"] == 0) if rc == 0 else -1
+        seen = {(f[IP].src, f[IP].dst, f[UDP].sport, f[UDP].dport) for f in left}
+        check(f"forward {mode}", len(left) == sent >= 1000 and flows[0] <= len(seen) <= flows[1], (rc, err, sent, len(left), len(seen)))
     # Counters that are cleared meanwhile are not missing in the summary.
     rc, out, err = run(["--json", "-e", "set fwd flowgen 0; set fwd rxonly 1; start; wait counter rx_good_packets 1000000 1 60;"
                         "clear port stats all; wait counter rx_good_packets 1000000 1 60; stop; clear port xstats 1; show summary"])

@@ -103,11 +103,20 @@ def every_row():
     good = [(obj, name, v) for obj, name, row in rows if row["type"] == "number" and name not in ("peer", "rx-queues", "tx-queues")
             and not (name == "rate") for v in (str(row["min"]), str(row["max"]), row["default"])]
     good += [("port 0", n, v) for n in ("rx-queues", "tx-queues") for v in ("256", "1")]
+    # What was set is what is in force, and nothing else changed.
     live = [g for g in good if g[0] in ("rxq 0 0", "txq 0 0")]
-    rc, out, err = run([f"set setting {where(obj)} {name} {v}" for obj, name, v in live] + ["port stop all"] +
-                       [f"set setting {where(obj)} {name} {v}" for obj, name, v in good if (obj, name, v) not in live] +
-                       ["port start all", "show settings diff json"])
-    check("every range has its ends", rc == 0 and err == "" and objects(last(out)) == {}, (rc, err, last(out)))
+    stopped = [g for g in good if g not in live]
+
+    def steps(some):
+        return [line for obj, name, v in some for line in (f"set setting {where(obj)} {name} {v}", "show settings diff json")]
+    rc, out, err = run(steps(live) + ["port stop all"] + steps(stopped) + ["port start all", "show settings diff json"])
+    said = [objects(line) for line in out.splitlines() if line.startswith("{")]
+    check("every range has its ends", rc == 0 and err == "" and len(said) == len(good) + 1 and said[-1] == {}, (rc, err, last(out)))
+    default = {(obj, name): row["default"] for obj, name, row in rows}
+    wrong = [(g, s) for g, s in zip(live + stopped, said)
+             if {(o, n): x["current"] for o, xs in s.items() for n, x in xs.items() if o == g[0] and n == g[1]} !=
+             ({} if g[2] == default.get(g[:2], "1") else {g[:2]: g[2]})]
+    check("every setting takes both ends of its range", not wrong, wrong[:3])
     for cmd, value, want in (("set setting 0 rings 5", "rings", "rx-ring"), ("set setting 9 mtu 1500", "9", "0,1"),
                              ("set setting rxq 0 7 dropless 5", "rxq 0 7", "rxq 1 0"), ("set setting program mtu 9", "mtu", "program"),
                              ("set setting 0 rx-ring 1024", "started", "port stop 0"), ("set setting group 0 web prio 1", "web", "group"),
