@@ -177,16 +177,18 @@ run_beside() { # name, seconds, command...
 
 # CMocka's lines "[       OK ] name" and "[  FAILED  ] name" become ours; a test that skips has printed why.
 unit_variant() { # name, build directory
-	local name=$1 dir=$2 log=$logs/unit-$1.log rc names=() cpus begun
+	local name=$1 dir=$2 log=$logs/unit-$1.log rc names=() cpus begun run
 	whole unit || mapfile -t names < <(chosen unit)
 	cpus=$(nproc)
 	begun=$SECONDS
 	# Each waits for an interrupt thread a good part of its time. Those that look at a clock or at CPUs are marked in the build
 	# files, and run alone.
-	ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	run=$(mktemp -d) # EAL's folders, which go with it
+	RUNTIME_DIRECTORY=$run ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 		meson test -C "$dir" --suite unit --no-rebuild --num-processes $((cpus < 4 ? cpus + 1 : 4)) --print-errorlogs \
 		${names[@]+"${names[@]}"} >"$log.meson" 2>&1
 	rc=$?
+	rm -rf "$run"
 	sed -n -e 's/^\[       OK \] /ok /p' -e 's/^\[  FAILED  \] \([^:]*\)$/not ok \1: see the log/p' \
 		-e '/^skip [^ ]*: /p' "$dir/meson-logs/testlog.txt" |
 		awk '/^ok/ || !seen[$0]++' >"$log"

@@ -84,6 +84,11 @@ int rport_start(struct rport *port, const struct rport_conf *conf, unsigned int 
 int rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth);
 /* Undoes what was done of either. @return false: the ethdev is left open, EAL must not be cleaned up. */
 bool rport_close(struct rport *port);
+/*
+ * Until the other end has left, for ms milliseconds at most, without a look at the port's rings: net_memif takes them away from
+ * an end that is still at work when the other one leaves. Ports of other drivers have nothing to wait for.
+ */
+void rport_outwait(const struct rport *port, unsigned int ms);
 /* "192.0.2.1/24", "2001:db8::1" (prefix 0: none given). @return 0, -EINVAL without a word. */
 int rport_addr_parse(const char *text, struct sockaddr_storage *addr, unsigned int *prefix);
 

@@ -126,7 +126,8 @@ on_restart(void *arg)
 
 /*
  * A memif client whose call came before the server was ready for it calls again only when it is started again. net_memif
- * shakes hands in the interrupt thread, without a lock: the port is started again there, too, not amid a late answer.
+ * shakes hands in the interrupt thread, without a lock: the port is started again there, too, not amid a late answer. Where
+ * that fails the server is not there at this moment, as before the first start.
  */
 static int
 start_again(const struct rport *port)
@@ -136,9 +137,7 @@ start_again(const struct rport *port)
 
 	while (rc == 0 && !__atomic_load_n(&r.done, __ATOMIC_ACQUIRE))
 		rte_delay_us_sleep(100);
-	if (rc == 0)
-		rc = r.rc;
-	return rc == 0 ? 0 : rend_fail(-rc, "port %s does not start again: %s", port->name, strerror(-rc));
+	return rc == 0 ? r.rc : rc;
 }
 
 static int
@@ -147,7 +146,7 @@ wait_link(const struct rport *port, unsigned int seconds)
 	const uint64_t hz = rte_get_timer_hz(), end = rte_get_timer_cycles() + seconds * hz;
 	uint64_t again = rte_get_timer_cycles() + hz;
 	struct rte_eth_link link = {0};
-	int rc;
+	int rc = 0;
 
 	for (;;) {
 		if (rte_eth_link_get_nowait(port->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP)
@@ -155,11 +154,10 @@ wait_link(const struct rport *port, unsigned int seconds)
 		if (rend_stopping())
 			return -EINTR;
 		if (rte_get_timer_cycles() >= end)
-			return rend_fail(ENETDOWN, "port %s: no link after %u s", port->name, seconds);
+			return rend_fail(ENETDOWN, "port %s: no link after %u s%s%s", port->name, seconds,
+					 rc == 0 ? "" : "; its last start: ", rc == 0 ? "" : strerror(-rc));
 		if (rte_get_timer_cycles() >= again && is_memif_client(port)) {
 			rc = start_again(port);
-			if (rc != 0)
-				return rc;
 			again += hz;
 		}
 		rte_delay_us_sleep(1000);
@@ -276,6 +274,21 @@ rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth)
 	}
 	rc = addresses(port, conf, nth == 0 ? conf->addr : conf->self_addr);
 	return rc != 0 ? rc : pick_gid(port, conf);
+}
+
+void
+rport_outwait(const struct rport *port, unsigned int ms)
+{
+	struct rte_eth_dev_info info;
+	struct rte_eth_link link;
+
+	if (rte_eth_dev_info_get(port->id, &info) != 0 || !is_memif(&info))
+		return;
+	for (; ms > 0 && !rend_stopping(); ms--) {
+		if (rte_eth_link_get_nowait(port->id, &link) == 0 && link.link_status == RTE_ETH_LINK_DOWN)
+			return;
+		rte_delay_us_sleep(1000);
+	}
 }
 
 /*

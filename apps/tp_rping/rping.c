@@ -279,6 +279,9 @@ rping_run(struct rend *e)
 	if (r.id != NULL)
 		tp_rdma_destroy_id(r.id);
 	tp_rdma_destroy_event_channel(r.channel);
+	/* The server answers for a while after the goodbye. */
+	if (rc == 0 && !r.server && e->sock < 0)
+		rport_outwait(&e->port, LINGER_MS + GOODBYE_MS);
 	if (rc == 0 && !r.server)
 		printf("%u pings of %u bytes\n", pings, r.conf->size);
 	return rc;

@@ -14,6 +14,7 @@ cases = tpmd.Cases()
 CARDS = ['net_mlx4_model0,wire0=cross', 'net_mlx4_model1,wire0=cross']
 A, B = 4, 5                  # the bonds; members 0 and 2 of one face 1 and 3 of the other
 PATIENCE = 60                # seconds for what has to come about at some time
+LAYER34 = 'set bonding balance_xmit_policy %d l34' % A
 BUSY = 20                    # packets between two looks that count as traffic: more than LACP sends
 
 
@@ -134,6 +135,29 @@ def shared(mode, *more):
                          (DOWN2, 'the first carries all', only(0)), (UP2, 'both again', both)])
 
 
+def one(t):
+    return only(0)(t) or only(2)(t)
+
+
+def by_policy(mode):
+    """The frames differ in addresses and ports of IP only: by MAC addresses one member carries all, by layers 3 and 4 both do."""
+    with start(mode, LAYER34) as t:
+        return steps(t, [(None, 'both carry by layers 3 and 4', both), (LAYER34.replace('l34', 'l2'), 'one carries by layer 2', one),
+                         (LAYER34, 'both again', both)])
+
+
+def in_turn():
+    """Frame by frame: of what was sent each member had one half."""
+    with start(0) as t:
+        t.cmd('stop')
+        t.cmd('clear port stats all')
+        t.cmd('start')
+        why = t.until('both carry', both)
+        t.cmd('stop')
+        sent = [t.stats(p)['tx-packets'] for p in (0, 2)]
+    return why or (None if abs(sent[0] - sent[1]) <= 64 + sum(sent) / 1000 else 'members sent %s' % sent)
+
+
 def vlan_filter():
     """Frames with a tag reach the bond while it lets their VLAN through, by whichever member they come."""
     none = lambda t: t[B][0] > BUSY and t[A][1] == 0
@@ -151,13 +175,15 @@ def vlan_filter():
                          ('rx_vlan rm 100 %d' % A, 'no VLAN again', none)])
 
 
-LAYER34 = 'set bonding balance_xmit_policy %d l34' % A
 cases.run('bonding-active-backup', active_backup)
 cases.run('bonding-active-backup-failback', active_backup_failback)
 cases.run('bonding-vlan-filter', vlan_filter)
 cases.run('bonding-balance', shared, 2, LAYER34)
 cases.run('bonding-802.3ad', shared, 4, LAYER34)
+cases.run('bonding-balance-policy', by_policy, 2)
+cases.run('bonding-802.3ad-policy', by_policy, 4)
 cases.run('bonding-round-robin', shared, 0)
+cases.run('bonding-round-robin-in-turn', in_turn)
 cases.run('bonding-tlb', shared, 5)
 cases.run('bonding-alb', shared, 6)
 sys.exit(1 if cases.failed else 0)

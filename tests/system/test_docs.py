@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: its programs choose their CPUs as if nobody else were there.
 """Runs the commands that the documents show, as they stand there, and compares their output.
 
 A fenced block says by its first word what it is:

@@ -199,6 +199,29 @@ def rping():
            else e.why())
 
 
+def against_the_wire():
+    """What is reported, judged by what knows nothing of it: a wire of 100 Mb/s, and the clock of this test."""
+    wire, rate = ['net_mlx4_model0,rate0=100,rate1=100'], 100e6 / 8
+    for prog in ('tp_send_bw', 'tp_write_bw', 'tp_read_bw'):
+        began = time.monotonic()
+        e = rocepair.self_pair(prog, ['-n', '400', '-s', '8192'], wire)
+        seconds = time.monotonic() - began
+        rows = table(e.client.out, BW_HEAD) if e.ok else []
+        # All of it took no longer than the program ran, and no less than the wire takes.
+        ok = len(rows) == 1 and 400 * 8192 / seconds <= rows[0][3] * (1 << 20) <= rate * 1.01
+        result('wire-' + prog, None if ok else e.why() if not e.ok else '%s in %.2f s' % (rows, seconds))
+    for prog in ('tp_send_lat', 'tp_write_lat', 'tp_read_lat'):
+        began = time.monotonic()
+        e = rocepair.self_pair(prog, ['-n', '200', '-s', '4096'], wire)
+        seconds = time.monotonic() - began
+        rows = table(e.client.out, LAT_HEAD) if e.ok else []
+        # Half of a round for messages that go to and fro, a whole one for a read, which carries data one way only. The wire
+        # hands a packet over when its turn comes: the last of four of 1024 octets waits for three.
+        rounds = 1 if prog == 'tp_read_lat' else 2
+        ok = len(rows) == 1 and rows[0][2] >= 3 * 1024 / rate * 1e6 and 200 * rounds * rows[0][5] <= seconds * 1e6
+        result('wire-' + prog, None if ok else e.why() if not e.ok else '%s in %.2f s' % (rows, seconds))
+
+
 def examples():
     """The small programs to learn from do what they say."""
     with tempfile.TemporaryDirectory(prefix='roce.') as tmp:
@@ -230,5 +253,6 @@ af_packet()
 refused()
 rping()
 examples()
+against_the_wire()
 both_homes(lambda p, a: rocepair.self_pair(p, a, CARD), 'card')
 sys.exit(failed)

@@ -57,7 +57,7 @@ static void
 show_rx(struct out *o, const struct perf_rx *r)
 {
 	out_item(o, "rx_queue", r->queue);
-	out_bool(o, "polled", r->polls != 0);
+	out_bool(o, "polled", r->polled);
 	if (r->served)
 		show_lcore(o, &r->lcore);
 	out_u64(o, "packets", r->packets);

@@ -184,6 +184,7 @@ add_owners(const struct fwd *fwd, struct perf *p)
 			continue;
 		if (s->rx_port == p->port && s->has_rx && s->rx_queue < p->num_rx) {
 			r->served = true;
+			r->polled |= fwd_polls(s) && !s->mode->deaf;
 			r->burst = s->burst;
 			r->lcore = lcore_of(fwd, s, socket);
 		}

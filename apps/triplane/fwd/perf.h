@@ -47,6 +47,7 @@ struct perf_lcore {
 struct perf_rx {
 	uint16_t queue, burst;
 	bool served; /* by a stream; the fields up to cycles are 0 otherwise */
+	bool polled; /* by a stream that receives, however seldom its lcore had its CPU */
 	struct perf_lcore lcore;
 	uint64_t packets, polls, full, bin[FWD_BINS];
 	uint64_t cycles, idle_cycles; /* of the stream, in rounds that moved packets and in others */

@@ -135,7 +135,7 @@ judge_buffers(struct perf *p)
 			   "rings, or give buffers back sooner",
 			   p->nombuf);
 	for (i = 0; i < p->num_rx && p->missed > 0; i++)
-		if (p->rx[i].polls == 0 && (!p->rx[i].seen || p->rx[i].waiting > 0))
+		if (!p->rx[i].polled && (!p->rx[i].seen || p->rx[i].waiting > 0))
 			return say(p, PERF_UNPOLLED,
 				   "%" PRIu64
 				   " frames were dropped and receive queue %u is polled by nobody: its port's "

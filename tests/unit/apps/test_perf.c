@@ -29,7 +29,7 @@ easy_port(void)
 
 		r->queue = t->queue = (uint16_t)i;
 		r->burst = t->burst = 32;
-		r->served = t->served = r->seen = t->seen = true;
+		r->served = r->polled = t->served = r->seen = t->seen = true;
 		r->lcore = (struct perf_lcore){.id = 1 + i, .memory = 0, .sharing = -1};
 		t->lcore = r->lcore;
 		r->ring = 512;
