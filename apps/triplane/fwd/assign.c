@@ -90,8 +90,7 @@ fwd_wanted(const struct fwd *fwd, const unsigned int *joins, unsigned int first,
 		if (wanted != 0 && s->wanted != wanted) {
 			snprintf(err, TP_ERR_LEN,
 				 "lcore: %u for queue %u, which shares a transmit queue or a RoCE port with a queue "
-				 "whose group "
-				 "wants %u; want the same",
+				 "whose group wants %u; want the same",
 				 s->wanted - 1, s->rx_queue, wanted - 1);
 			return -EINVAL;
 		}
@@ -100,9 +99,8 @@ fwd_wanted(const struct fwd *fwd, const unsigned int *joins, unsigned int first,
 	return (int)wanted;
 }
 
-/* Where an lcore is in the list of those that forward; num: nowhere. */
-static unsigned int
-place_of(uint32_t lcore, const uint32_t *cores, unsigned int num)
+unsigned int
+fwd_place(uint32_t lcore, const uint32_t *cores, unsigned int num)
 {
 	unsigned int i = 0;
 
@@ -126,12 +124,11 @@ give_first(struct fwd *fwd, const unsigned int *joins, unsigned int i, const uin
 		*next = (*next + 1) % num;
 		return 0;
 	}
-	fwd->stream[i].lcore = place_of((uint32_t)wanted - 1, cores, num);
+	fwd->stream[i].lcore = fwd_place((uint32_t)wanted - 1, cores, num);
 	if (fwd->stream[i].lcore == num)
 		return app_err(-EINVAL,
 			       "port %u queue %u: its group wants lcore %d, which does not forward; 'set corelist' "
-			       "with it, or "
-			       "'group modify' with lcore=any",
+			       "with it, or 'group modify' with lcore=any",
 			       fwd->stream[i].rx_port, fwd->stream[i].rx_queue, wanted - 1);
 	return 0;
 }

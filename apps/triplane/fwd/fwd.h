@@ -96,6 +96,8 @@ int fwd_assign(struct fwd *fwd, const uint32_t *cores, unsigned int num_cores);
 void fwd_join(const struct fwd *fwd, unsigned int *joins);
 /* The first of those that stay together with stream i. */
 unsigned int fwd_first_of(const unsigned int *joins, unsigned int i);
+/* Where an lcore is in the list of those that forward; num: nowhere. */
+unsigned int fwd_place(uint32_t lcore, const uint32_t *cores, unsigned int num);
 /* 1 + the lcore that those want which stay together with stream first, 0: any. -EINVAL with a line in err: two lcores. */
 int fwd_wanted(const struct fwd *fwd, const unsigned int *joins, unsigned int first, char err[TP_ERR_LEN]);
 

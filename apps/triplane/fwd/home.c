@@ -52,11 +52,10 @@ fwd_groups_want(struct fwd *fwd, uint16_t port, const struct tp_group *instead)
 static int
 place(const struct app *app, int lcore, char err[TP_ERR_LEN])
 {
-	unsigned int i, len;
+	unsigned int i = fwd_place((uint32_t)lcore, app->cores, app->num_cores), len;
 
-	for (i = 0; i < app->num_cores; i++)
-		if (app->cores[i] == (uint32_t)lcore)
-			return (int)i;
+	if (i < app->num_cores)
+		return (int)i;
 	len = (unsigned int)snprintf(err, TP_ERR_LEN, "lcore: %d, want any or one that forwards:", lcore);
 	for (i = 0; i < app->num_cores && len < TP_ERR_LEN; i++)
 		len += (unsigned int)snprintf(err + len, TP_ERR_LEN - len, " %u", app->cores[i]);
