@@ -462,6 +462,12 @@ int mlx4_port_mcast_filter_off(struct mlx4_hca *hca, unsigned int port);
 int mlx4_port_stats(struct mlx4_hca *hca, unsigned int port, bool reset, uint8_t *out);
 /* What RoCE has of a port (port/roce.c): v1 alone, or v1 and v2. */
 int mlx4_port_roce_mode(struct mlx4_hca *hca, unsigned int port, bool v2);
+/* Lanes of an Ethernet port at this speed; 10 Gb/s is one. */
+static inline unsigned int
+mlx4_port_lanes(uint32_t mbps)
+{
+	return mbps >= 20000 ? 4 : 1;
+}
 /* All MLX4_GID_ENTRIES of the table. */
 int mlx4_port_gids(struct mlx4_hca *hca, unsigned int port, const struct mlx4_gid *gids);
 /* What was told last. */

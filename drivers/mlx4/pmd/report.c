@@ -10,8 +10,6 @@
 #include "rte_pmd_mlx4.h"
 #include "tp_model.h"
 
-/* From here on a port has four lanes; 10 Gb/s is one [Linux: link width of RoCE ports]. */
-#define FOUR_LANES_MBPS 20000u
 #define ROCE_PKEY 0xffffu /* the default partition, full member (IBTA, annex A16) */
 
 static int
@@ -70,7 +68,7 @@ rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info)
 	info->max_mtu = p.eth_mtu;
 	if (p.link_up && eth->dev->data->dev_started) {
 		info->speed_mbps = p.speed;
-		snprintf(info->width, sizeof(info->width), p.speed >= FOUR_LANES_MBPS ? "4X" : "1X");
+		snprintf(info->width, sizeof(info->width), "%uX", mlx4_port_lanes(p.speed));
 		snprintf(info->state, sizeof(info->state), "ACTIVE");
 		snprintf(info->phys_state, sizeof(info->phys_state), "LinkUp");
 	} else if (eth->dev->data->dev_started) {

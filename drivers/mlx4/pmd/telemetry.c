@@ -4,7 +4,7 @@
 /*
  * Ports in DPDK's telemetry, beside /ethdev/...:
  *   /mlx4/list              numbers of the ports
- *   /mlx4/info,PORT         card, firmware, link, pause frames, wake-on-LAN, objects in use
+ *   /mlx4/info,PORT         card, firmware, link, RoCE and its GIDs, pause frames, wake-on-LAN, objects in use
  *   /mlx4/regs,PORT         the words of rte_eth_dev_get_reg_info()
  *   /mlx4/rxq,PORT,QUEUE    a receive queue at this moment, how its interrupts are moderated, its kind of burst
  *   /mlx4/txq,PORT,QUEUE    a transmit queue at this moment, its kind of burst
@@ -63,6 +63,7 @@ gids(uint16_t port_id, unsigned int num, struct rte_tel_data *d)
 	char text[16 + INET6_ADDRSTRLEN], address[INET6_ADDRSTRLEN];
 	struct rte_pmd_mlx4_gid g;
 	unsigned int i;
+	int rc;
 
 	if (list == NULL)
 		return -ENOMEM;
@@ -74,7 +75,10 @@ gids(uint16_t port_id, unsigned int num, struct rte_tel_data *d)
 		snprintf(text, sizeof(text), "%u v%u %s", i, g.roce_version, address);
 		rte_tel_data_add_array_string(list, text);
 	}
-	return rte_tel_data_add_dict_container(d, "gids", list, 0);
+	rc = rte_tel_data_add_dict_container(d, "gids", list, 0);
+	if (rc != 0)
+		rte_tel_data_free(list);
+	return rc;
 }
 
 static int

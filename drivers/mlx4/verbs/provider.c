@@ -80,7 +80,7 @@ fill_device(const struct mlx4_roce *r, struct ibv_device_attr *a)
 static void
 fill_speed(uint32_t mbps, struct ibv_port_attr *a)
 {
-	a->active_width = mbps >= 20000 ? WIDTH_4X : WIDTH_1X;
+	a->active_width = mlx4_port_lanes(mbps) == 4 ? WIDTH_4X : WIDTH_1X;
 	a->active_speed = mbps >= 56000 ? SPEED_FDR : mbps >= 40000 || mbps == 10000 ? SPEED_QDR : SPEED_SDR;
 	if (mbps == 20000)
 		a->active_speed = SPEED_DDR;
