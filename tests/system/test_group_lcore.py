@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: three busy lcores.
 """The lcore that a group of queues wants (Q-1, V-7): who polls its queues, by triplane's tables and by the kernel's account of
 its threads; it moves while frames of two groups come, and each of them arrives."""
 import os
@@ -17,7 +18,7 @@ cases = tpmd.Cases()
 
 
 def capture(path, frames):
-    """Frames to both groups in turn, without an address that learns."""
+    """Frames to both groups in turn."""
     one = {g: bytes.fromhex(MAC[g].replace(':', '')) + bytes.fromhex('020000000001' '0800') + bytes(46) for g in 'ab'}
     record = {g: struct.pack('<IIII', 0, 0, 60, 60) + one[g] for g in 'ab'}
     with open(path, 'wb') as f:
@@ -88,7 +89,7 @@ def live():
         stay = homes(t)[1][0]
 
         def through():
-            s, lost = t.ask('show port stats all')['ports'], 0
+            s = t.ask('show port stats all')['ports']
             lost = sum(s['dropped'] for lc in t.ask('show fwd')['lcores'] for s in lc['streams'] if s['rx_port'] == 0)
             g = counts(t)
             return s[0]['rx_packets'] == FRAMES and s[1]['tx_packets'] + lost == FRAMES and \
