@@ -152,7 +152,8 @@ program_ended() { # name, limit, exit status, seconds
 # "# Alone: WHY" at its head says so, and nothing runs beside it.
 lane_pid=() lane_name=() lane_begun=()
 # What runs in the background does not hear of Ctrl-C by itself.
-trap '[ ${#lane_pid[@]} = 0 ] || kill "${lane_pid[@]}"; exit 130' INT TERM
+fetch_pid=
+trap 'kill ${lane_pid[@]+"${lane_pid[@]}"} $fetch_pid 2>/dev/null; exit 130' INT TERM
 
 lane_wait() { # limit: until one of them has ended
 	local lane pid rc
@@ -290,7 +291,6 @@ for s in $suites; do
 	esac
 done
 # Packages of later releases come, or do not, while something else is done.
-fetch_pid=
 case " $suites " in
 *" compat "*)
 	scripts/compat.sh --fetch >/dev/null 2>&1 &

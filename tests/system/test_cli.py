@@ -204,7 +204,6 @@ def forwarding():
     frames = mode_frames()
     raw = [bytes(f) for f in frames]
     addresses = bytes.fromhex("020000000099")
-    own = None
     for mode, want in (("io", raw), ("macswap", [exchanged(f, False) for f in frames]), ("5tuple-swap", [exchanged(f) for f in frames]), ("rxonly", [])):
         back, on = through(mode, frames)
         check(f"forward {mode}", back == [] and on == want, (mode, len(back), [f.hex() for f in on]))

@@ -17,7 +17,7 @@
 #define RACE_LOOPS 60u
 #define TOGGLE_US 50u
 
-/* Lives share nothing, so processes may share the series: "test_mlx4_faults 1 4" has the second of each four lives. */
+/* Lives share nothing, so processes may share the series: "test_mlx4 faults 1 4" has the second of each four lives. */
 static unsigned int share, shares = 1;
 
 /* One life, in parts that a command may fail in. Returns the result of the part that failed. */
