@@ -65,7 +65,7 @@ void pair_close(struct pair *p);
 void pair_step(struct pair *p);
 /* Until the CQ has n completions, 20 s at most; they must succeed when wc is NULL. */
 void pair_wait(struct pair *p, struct ibv_cq *cq, int n, struct ibv_wc *wc);
-/* Steps for some milliseconds. */
+/* Steps for some milliseconds, and often enough for a packet and its answer to arrive. */
 void pair_run(struct pair *p, unsigned int ms);
 /* A counter of a node. */
 uint64_t pair_stat(struct pair *p, unsigned int node, const char *name);
