@@ -11,6 +11,7 @@ import tpmd
 BUILD = os.environ.get('TP_BUILD', 'build')
 HCA = os.path.join(BUILD, 'apps', 'triplane-hca', 'triplane-hca')
 LIMIT = 120  # seconds, for what takes moments on a machine with a CPU to spare
+DEAD = 'failed to get stats'
 cases = tpmd.Cases()
 
 
@@ -30,7 +31,7 @@ def gone(t):
     """Both ports go, each with its event; the program lives. It is left alone until it is through, and forwards by no port then."""
     t.follow('nb forwarding ports=0', LIMIT)
     events = set(re.findall(r'Port (\d+): device removal event', t.text))
-    t.cmd('stop')
+    t.cmd_anew('stop')
     if events != {'0', '1'} or ports(t) != 0:
         return 'events of ports %s: %s' % (events, t.text[-600:])
     t.text = ''
@@ -77,7 +78,7 @@ def command_never_ends():
     with tpmd.Testpmd(['net_mlx4_model0,wire0=cross,timeout=0x49:20'], timeout=LIMIT) as t:
         t.cmd('start tx_first 1')
         for _ in range(40):
-            if 'failed to get stats' in t.cmd('show port stats 0'):
+            if DEAD in t.cmd_torn('show port stats 0', DEAD):
                 break
         why = gone(t)
         if why is not None:

@@ -67,10 +67,14 @@ class Testpmd:
         """Numbers of the ports that were started; those that a wire owns have numbers too, but are not testpmd's."""
         return sorted({int(n) for n in re.findall(r'^Configuring Port (\d+)', self.text, re.M)})
 
-    def _until(self, mark, timeout):
+    def _until(self, found, timeout):
+        """found: a text, or what says of all that came since whether it is there."""
+        if isinstance(found, str):
+            mark = found
+            found = lambda text: mark in text or mark in VERBOSE.sub('', text)
         end = time.monotonic() + timeout
         out = ''
-        while mark not in out and mark not in VERBOSE.sub('', out):
+        while not found(out):
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.proc.stdout], [], [], left)[0]:
                 self.kill()
@@ -87,6 +91,18 @@ class Testpmd:
         self.proc.stdin.write((line + '\n').encode())
         self.proc.stdin.flush()
         return self._until(PROMPT, timeout or self.limit)
+
+    def cmd_torn(self, line, mark):
+        """As cmd, but lines of other threads may come amid the letters of the prompt: with this mark in it the answer is done."""
+        self.proc.stdin.write((line + '\n').encode())
+        self.proc.stdin.flush()
+        return self._until(lambda text: mark in text or PROMPT in text, self.limit)
+
+    def cmd_anew(self, line):
+        """As cmd, but there may still come a prompt from before: the one behind the echo of the line counts."""
+        self.proc.stdin.write((line + '\n').encode())
+        self.proc.stdin.flush()
+        return self._until(lambda text: PROMPT in text.partition(line)[2], self.limit)
 
     def follow(self, mark, timeout=60):
         """Reads what it says on its own, until this is among all that it said."""
