@@ -56,7 +56,8 @@ static const struct ropt opts[] = {
 	NUM('q', "qp", qps, 1, 16384, "queue pairs (1)"),
 	NUM('Q', "cq-mod", cq_mod, 1, 1024, "messages a completion (100; 1 above 8192 bytes)"),
 	NUM('r', "rx-depth", rx_depth, 1, 16384, "receive requests (512)"),
-	FLAG('R', "rdma_cm", rdma_cm, "connect queue pairs by RDMA CM"),
+	FLAG('R', "rdma_cm", rdma_cm,
+	     "RDMA CM connects the queue pairs and carries the exchange; HOST is an address of the other port"),
 	NUM('s', "size", size, 1, PERF_MAX_SIZE, "bytes of a message (bandwidth 65536, latency 2)"),
 	NUM('S', "sl", sl, 0, 7, "service level: the priority of packets (0)"),
 	NUM('t', "tx-depth", tx_depth, 1, 15000, "send requests (128)"),
@@ -179,6 +180,13 @@ check(const struct perf_conf *c, char *err, size_t errlen)
 		return refuse(err, errlen, "--mtu: '%u' is not one of 256, 512, 1024, 2048, 4096", c->mtu);
 	if (c->rdma_cm != 0 && c->type != 0)
 		return refuse(err, errlen, "--rdma_cm: connects RC only");
+	if (c->rdma_cm != 0 && c->sl != 0)
+		return refuse(err, errlen, "--sl: with --rdma_cm the priority follows from --tclass, not from %u",
+			      c->sl);
+	if (c->rdma_cm != 0 && c->mtu != 0)
+		return refuse(err, errlen, "--mtu: with --rdma_cm the path MTU is what both ports can, not %u", c->mtu);
+	if (c->rdma_cm != 0 && c->port.self != 0 && c->port.self_addr[0] == NULL)
+		return refuse(err, errlen, "--rdma_cm: with --self it calls --self-addr, as in 192.0.2.2/24");
 	if (c->port.self != 0 && c->host != NULL)
 		return refuse(err, errlen, "--self has both ends here, '%s' is no host to call", c->host);
 	return 0;

@@ -4,7 +4,7 @@
 /*
  * Bandwidth and latency of send, write, read and atomic, with the options, the tables and the exchange of perftest: either
  * end may be one of its programs. options.c what is asked for, session.c the order of things, queues.c what verbs need,
- * bw.c and lat.c the measurements, report.c the tables.
+ * cm.c connections by RDMA CM, bw.c and lat.c the measurements, report.c the tables.
  */
 #ifndef PERF_H
 #define PERF_H
@@ -50,16 +50,21 @@ struct perf_qp {
 	uint32_t off; /* where in the slot the next message lies */
 };
 
+struct perf_cm;
+
 struct perf {
 	struct rend *e;
+	struct perf_cm *cm; /* --rdma_cm; NULL: the socket, and queue pairs that the program connects itself */
+	const char *host;   /* whom a client calls by it */
 	const struct perf_conf *conf;
 	enum ibv_qp_type type;
 	enum ibv_mtu mtu;
 	uint32_t cycle, line; /* octets over which small messages rotate; of a cache line: the larger of both ends' */
 	uint32_t hdr;         /* GRH in front of what UD receives */
 	uint32_t inl;
-	uint32_t size; /* of the run that is under way */
-	size_t slot;   /* memory of a queue pair, each way */
+	uint32_t reads; /* READs and atomics under way, at most */
+	uint32_t size;  /* of the run that is under way */
+	size_t slot;    /* memory of a queue pair, each way */
 	size_t buf_len;
 	uint8_t *buf;
 	struct ibv_pd *pd;
@@ -79,8 +84,14 @@ struct perf {
 /* The whole test of one end, for rend_run(). */
 int perf_run(struct rend *e);
 
-/* Memory and queues for messages of up to max bytes; queue pairs are in INIT, receive requests are posted. */
+/*
+ * Memory and queues for messages of up to max bytes; queue pairs are in INIT, receive requests are posted. With --rdma_cm
+ * queue pairs come when they are connected, by perf_make_qp().
+ */
 int perf_make(struct perf *p, uint32_t max);
+struct rdma_cm_id;
+/* Queue pair i with its receive requests, in INIT. @param id its connection, NULL: none */
+int perf_make_qp(struct perf *p, uint32_t i, struct rdma_cm_id *id);
 void perf_unmake(struct perf *p);
 /* Posts n receive requests of a queue pair. */
 int perf_post_recv(struct perf *p, uint32_t i, uint32_t n);
@@ -91,6 +102,15 @@ void perf_prepare(struct perf *p);
 /* Call when both queues were found empty: with -e it sleeps until an event, in any case it drives the port. */
 int perf_rest(struct perf *p);
 
+/* --rdma_cm: connects the two ends for the exchange. What fails is undone by perf_cm_close(), as all the rest. */
+int perf_cm_open(struct perf *p);
+/* Connects all queue pairs, in their order. */
+int perf_cm_connect(struct perf *p);
+/* Both tell, the client first. @param len 56 at most */
+int perf_cm_swap(struct perf *p, const void *mine, void *theirs, size_t len);
+/* @param well the test is done: each end waits for the other's goodbye */
+void perf_cm_close(struct perf *p, bool well);
+
 int perf_bw(struct perf *p);
 int perf_lat_send(struct perf *p);
 int perf_lat_write(struct perf *p);
@@ -98,6 +118,8 @@ int perf_lat_write(struct perf *p);
 int perf_lat_end(struct perf *p);
 int perf_lat_ask(struct perf *p); /* read, atomic */
 
+/* Who starts the client waits for this line. */
+void perf_say_waiting(const struct perf *p);
 void perf_say_test(const struct perf *p);
 void perf_say_dest(const struct perf *p, const char *which, const struct rdest *d);
 void perf_say_head(const struct perf *p);

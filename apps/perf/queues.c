@@ -10,6 +10,7 @@
 #include <rte_common.h>
 
 #include "perf.h"
+#include "tp_rdma.h"
 
 #define QKEY 0x11111111u
 #define INLINE_LAT 220u
@@ -211,8 +212,30 @@ make_cqs(struct perf *p)
 }
 
 static int
-make_qp(struct perf *p, struct perf_qp *q, uint32_t inl)
+make_requests(struct perf *p, struct perf_qp *q)
 {
+	q->wr = calloc(p->conf->post_list, sizeof(*q->wr));
+	q->sge = calloc(p->conf->post_list, sizeof(*q->sge));
+	return q->wr == NULL || q->sge == NULL ? rend_fail(ENOMEM, "no memory for requests") : 0;
+}
+
+/* RESET to INIT with the rights of the test; RDMA CM does that for its own. */
+static int
+init_qp(const struct perf *p, struct ibv_qp *qp)
+{
+	struct rqp_conf qc = {.type = p->type, .qkey = QKEY};
+
+	if (p->type != IBV_QPT_UD)
+		qc.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	if (p->type == IBV_QPT_RC)
+		qc.access |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+	return rqp_init(qp, &qc);
+}
+
+int
+perf_make_qp(struct perf *p, uint32_t i, struct rdma_cm_id *id)
+{
+	const bool receives = p->conf->verb == PERF_SEND && (p->conf->lat || p->conf->bidir != 0 || p->e->server);
 	struct ibv_qp_init_attr init = {.qp_type = p->type,
 					.send_cq = p->scq,
 					.recv_cq = p->rcq,
@@ -223,28 +246,28 @@ make_qp(struct perf *p, struct perf_qp *q, uint32_t inl)
 											    : 1,
 						.max_send_sge = 1,
 						.max_recv_sge = p->srq != NULL ? 0 : 1,
-						.max_inline_data = inl}};
+						.max_inline_data = p->inl}};
+	struct perf_qp *q = &p->qp[i];
+	int rc = 0;
 
-	q->wr = calloc(p->conf->post_list, sizeof(*q->wr));
-	q->sge = calloc(p->conf->post_list, sizeof(*q->sge));
-	if (q->wr == NULL || q->sge == NULL)
-		return rend_fail(ENOMEM, "no memory for requests");
-	q->qp = tp_roce_create_qp(p->pd, &init);
-	return q->qp == NULL ? rend_fail(errno, "queue pair: %s", strerror(errno)) : 0;
+	if (id == NULL)
+		q->qp = tp_roce_create_qp(p->pd, &init);
+	else
+		q->qp = tp_rdma_create_qp(id, p->pd, &init) == 0 ? id->qp : NULL;
+	if (q->qp == NULL)
+		return rend_fail(errno, "queue pair: %s", strerror(errno));
+	if (id == NULL)
+		rc = init_qp(p, q->qp);
+	return rc == 0 && receives ? perf_post_recv(p, i, p->conf->rx_depth / (p->conf->srq != 0 ? p->conf->qps : 1))
+				   : rc;
 }
 
 int
 perf_make(struct perf *p, uint32_t max)
 {
-	struct rqp_conf qc = {.type = p->type, .qkey = QKEY};
-	bool receives = p->conf->verb == PERF_SEND && (p->conf->lat || p->conf->bidir != 0 || p->e->server);
-	uint32_t i, each = p->conf->rx_depth / (p->conf->srq != 0 ? p->conf->qps : 1);
+	uint32_t i;
 	int rc;
 
-	if (p->type != IBV_QPT_UD)
-		qc.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-	if (p->type == IBV_QPT_RC)
-		qc.access |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 	p->inl = p->conf->inl;
 	if (p->inl == PERF_AUTO)
 		p->inl = p->conf->lat && p->conf->verb <= PERF_WRITE ? INLINE_LAT : 0;
@@ -255,11 +278,9 @@ perf_make(struct perf *p, uint32_t max)
 	if (rc == 0)
 		rc = make_cqs(p);
 	for (i = 0; i < p->conf->qps && rc == 0; i++) {
-		rc = make_qp(p, &p->qp[i], p->inl);
-		if (rc == 0)
-			rc = rqp_init(p->qp[i].qp, &qc);
-		if (rc == 0 && receives)
-			rc = perf_post_recv(p, i, each);
+		rc = make_requests(p, &p->qp[i]);
+		if (rc == 0 && p->cm == NULL)
+			rc = perf_make_qp(p, i, NULL);
 	}
 	return rc;
 }

@@ -21,6 +21,13 @@ full(const struct perf *p)
 }
 
 void
+perf_say_waiting(const struct perf *p)
+{
+	if (full(p))
+		printf("waiting for a call to port %u of RDMA CM\n", p->conf->tcp_port);
+}
+
+void
 perf_say_test(const struct perf *p)
 {
 	const struct perf_conf *c = p->conf;
@@ -53,7 +60,8 @@ perf_say_test(const struct perf *p)
 		printf(" Max inline data : %u[B]\n", p->inl);
 	else
 		printf(" Outstand reads  : %u\n", p->qp[0].mine.out_reads);
-	printf(" rdma_cm QPs     : %s\n Data ex. method : Ethernet\n" LINE, c->rdma_cm != 0 ? "ON" : "OFF");
+	printf(" rdma_cm QPs     : %s\n Data ex. method : %s\n" LINE, c->rdma_cm != 0 ? "ON" : "OFF",
+	       c->rdma_cm != 0 ? "rdma_cm" : "Ethernet");
 }
 
 void

@@ -20,6 +20,12 @@
 #define TIMES_MAX (1u << 22) /* messages whose times are kept */
 #define READS 16u
 
+static int
+swap(struct perf *p, const void *mine, void *theirs, size_t len)
+{
+	return p->cm != NULL ? perf_cm_swap(p, mine, theirs, len) : rend_swap(p->e, mine, theirs, len);
+}
+
 /* All but MTU and geometry is checked by the other end, too; what differs shows when the first bytes do not fit. */
 static int
 agree(struct perf *p, uint32_t port_mtu)
@@ -30,15 +36,15 @@ agree(struct perf *p, uint32_t port_mtu)
 	unsigned int i;
 	int rc;
 
-	rc = rend_swap(p->e, mine, theirs, sizeof(mine));
+	rc = swap(p, mine, theirs, sizeof(mine));
 	if (rc == 0 && atof(theirs) < EXCH_PT_OLDEST)
 		return rend_fail(EPROTO, "the other end is of version '%s', %.2f or later is needed", theirs,
 				 EXCH_PT_OLDEST);
 	for (i = 0; i < 2 && rc == 0; i++)
-		rc = rend_swap(p->e, &geometry[i], &other[i], sizeof(geometry[i]));
+		rc = swap(p, &geometry[i], &other[i], sizeof(geometry[i]));
 	mtu[0] = (char)('0' + port_mtu);
 	if (rc == 0)
-		rc = rend_swap(p->e, mtu, their_mtu, sizeof(mtu));
+		rc = swap(p, mtu, their_mtu, sizeof(mtu));
 	if (rc != 0)
 		return rc;
 	p->cycle = RTE_MAX(CYCLE, be32toh(other[0]));
@@ -69,18 +75,34 @@ own_mtu(struct perf *p, uint32_t *code)
 	return 0;
 }
 
-/* Both tell where they are; or wait for each other, when they knew. */
+/* The text of a destination, or on a connection of RDMA CM its numbers. */
 static int
-shake(struct perf *p, uint32_t i)
+shake_text(struct perf *p, uint32_t i)
 {
 	char mine[EXCH_PT_LEN], theirs[EXCH_PT_LEN];
 	int rc;
 
 	exch_pt_put(mine, &p->qp[i].mine);
-	rc = rend_swap(p->e, mine, theirs, sizeof(mine));
+	rc = swap(p, mine, theirs, sizeof(mine));
 	if (rc == 0 && exch_pt_get(theirs, &p->qp[i].theirs) != 0)
 		rc = rend_fail(EPROTO, "the other end's address '%.*s' is not perftest's", (int)sizeof(theirs) - 1,
 			       theirs);
+	return rc;
+}
+
+/* Both tell where they are; or wait for each other, when they knew. */
+static int
+shake(struct perf *p, uint32_t i)
+{
+	uint8_t mine[EXCH_CM_LEN], theirs[EXCH_CM_LEN];
+	int rc;
+
+	if (p->cm == NULL)
+		return shake_text(p, i);
+	exch_cm_put(mine, &p->qp[i].mine);
+	rc = swap(p, mine, theirs, sizeof(mine));
+	if (rc == 0)
+		exch_cm_get(theirs, &p->qp[i].theirs);
 	return rc;
 }
 
@@ -105,14 +127,14 @@ swap_reports(struct perf *p)
 
 	exch_pt_report_put(mine, &p->mine);
 	for (i = 0; i < EXCH_PT_REPORT_LEN && rc == 0; i += 8)
-		rc = rend_swap(p->e, mine + i, theirs + i, 8);
+		rc = swap(p, mine + i, theirs + i, 8);
 	if (rc == 0)
 		exch_pt_report_get(theirs, &p->theirs);
 	return rc;
 }
 
 static void
-set_mine(struct perf *p, uint32_t reads)
+set_mine(struct perf *p)
 {
 	uint64_t seed = rte_rdtsc();
 	uint32_t i;
@@ -124,14 +146,14 @@ set_mine(struct perf *p, uint32_t reads)
 		q->mine = (struct rdest){.qpn = q->qp->qp_num,
 					 .psn = (uint32_t)(seed >> 40),
 					 .gid = p->e->port.gid.gid,
-					 .out_reads = reads,
+					 .out_reads = p->reads,
 					 .rkey = p->mr->rkey,
 					 .vaddr = (uintptr_t)q->rx};
 	}
 }
 
 static int
-connect_all(struct perf *p, uint32_t reads)
+connect_all(struct perf *p)
 {
 	struct rqp_conf qc = {.type = p->type,
 			      .mtu = p->mtu,
@@ -140,13 +162,13 @@ connect_all(struct perf *p, uint32_t reads)
 			      .timeout = (uint8_t)p->conf->timeout,
 			      .retry_cnt = (uint8_t)p->conf->retry,
 			      .rnr_retry = 7,
-			      .dest_rd_atomic = (uint8_t)reads,
+			      .dest_rd_atomic = (uint8_t)p->reads,
 			      .qkey = QKEY};
 	uint32_t i;
 	int rc = 0;
 
 	for (i = 0; i < p->conf->qps && rc == 0; i++) {
-		qc.rd_atomic = (uint8_t)RTE_MIN(RTE_MAX(p->qp[i].theirs.out_reads, 1u), reads);
+		qc.rd_atomic = (uint8_t)RTE_MIN(RTE_MAX(p->qp[i].theirs.out_reads, 1u), p->reads);
 		rc = rqp_connect(p->e, p->qp[i].qp, &qc, &p->qp[i].mine, &p->qp[i].theirs, &p->qp[i].ah);
 	}
 	return rc;
@@ -277,20 +299,20 @@ measure(struct perf *p, uint32_t max)
 
 /* perftest's own programs differ in where they wait for each other. */
 static int
-meet(struct perf *p, uint32_t reads)
+meet(struct perf *p)
 {
 	const struct perf_conf *c = p->conf;
 	uint32_t i;
 	int rc = 0;
 
-	set_mine(p, reads);
+	set_mine(p);
 	perf_say_test(p);
 	if (c->lat && c->verb != PERF_SEND)
 		rc = shake(p, 0);
 	if (rc == 0)
 		rc = shake_all(p);
-	if (rc == 0)
-		rc = connect_all(p, reads);
+	if (rc == 0 && p->cm == NULL)
+		rc = connect_all(p);
 	if (rc == 0 && c->verb == PERF_SEND)
 		rc = shake(p, 0);
 	for (i = 0; i < c->qps && rc == 0; i++)
@@ -317,11 +339,30 @@ limits(const struct perf *p)
 	return 0;
 }
 
+/* The ends wait for each other before they connect the queue pairs, and after. */
+static int
+join_queues(struct perf *p)
+{
+	int rc = shake(p, 0);
+
+	if (rc == 0)
+		rc = perf_cm_connect(p);
+	return rc == 0 ? shake(p, 0) : rc;
+}
+
+static void
+end(struct perf *p, bool well)
+{
+	if (p->cm != NULL)
+		perf_cm_close(p, well);
+	perf_unmake(p);
+}
+
 int
 perf_run(struct rend *e)
 {
-	struct perf p = {.e = e, .conf = e->arg};
-	uint32_t max, mtu = IBV_MTU_256, reads = 1;
+	struct perf p = {.e = e, .conf = e->arg, .reads = 1};
+	uint32_t max, mtu = IBV_MTU_256;
 	struct ibv_device_attr attr;
 	int rc;
 
@@ -329,14 +370,16 @@ perf_run(struct rend *e)
 	p.hdr = p.type == IBV_QPT_UD ? 40 : 0;
 	rc = tp_roce_query_device(e->port.ctx, &attr);
 	if (rc == 0 && p.conf->verb >= PERF_READ)
-		reads = RTE_MIN(p.conf->outs, RTE_MIN((uint32_t)attr.max_qp_rd_atom, READS));
+		p.reads = RTE_MIN(p.conf->outs, RTE_MIN((uint32_t)attr.max_qp_rd_atom, READS));
 	rc = own_mtu(&p, &mtu);
 	if (rc == 0)
-		rc = rend_connect(e);
+		rc = p.conf->rdma_cm != 0 ? perf_cm_open(&p) : rend_connect(e);
 	if (rc == 0)
 		rc = agree(&p, mtu);
-	if (rc != 0)
+	if (rc != 0) {
+		end(&p, false);
 		return rc;
+	}
 	max = p.conf->all != 0 ? PERF_MAX_SIZE : p.conf->size;
 	if (p.type == IBV_QPT_UD && max > 128u << p.mtu) {
 		if (p.conf->all == 0)
@@ -344,14 +387,14 @@ perf_run(struct rend *e)
 		max = 128u << p.mtu;
 	}
 	rc = perf_make(&p, max);
+	if (rc == 0 && p.cm != NULL)
+		rc = join_queues(&p);
 	if (rc == 0)
 		rc = keep_times(&p);
 	if (rc == 0)
-		rc = meet(&p, reads);
+		rc = meet(&p);
 	if (rc == 0)
 		rc = measure(&p, max);
-	if (rc == 0)
-		rc = limits(&p);
-	perf_unmake(&p);
-	return rc;
+	end(&p, rc == 0);
+	return rc == 0 ? limits(&p) : rc;
 }

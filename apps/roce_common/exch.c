@@ -128,6 +128,49 @@ get64(const uint8_t *at)
 	return be64toh(v);
 }
 
+static void
+put32(uint8_t *at, uint32_t v)
+{
+	v = htobe32(v);
+	memcpy(at, &v, sizeof(v));
+}
+
+static uint32_t
+get32(const uint8_t *at)
+{
+	uint32_t v;
+
+	memcpy(&v, at, sizeof(v));
+	return be32toh(v);
+}
+
+void
+exch_cm_put(uint8_t out[EXCH_CM_LEN], const struct rdest *d)
+{
+	memset(out, 0, EXCH_CM_LEN);
+	put32(out, d->lid);
+	put32(out + 4, d->out_reads);
+	put32(out + 8, d->qpn);
+	put32(out + 12, d->psn);
+	put32(out + 16, d->rkey);
+	put64(out + 24, d->vaddr);
+	memcpy(out + 32, d->gid.raw, sizeof(d->gid.raw));
+	put32(out + 48, d->srqn);
+}
+
+void
+exch_cm_get(const uint8_t in[EXCH_CM_LEN], struct rdest *d)
+{
+	*d = (struct rdest){.lid = get32(in),
+			    .out_reads = get32(in + 4),
+			    .qpn = get32(in + 8),
+			    .psn = get32(in + 12),
+			    .rkey = get32(in + 16),
+			    .vaddr = get64(in + 24),
+			    .srqn = get32(in + 48)};
+	memcpy(d->gid.raw, in + 32, sizeof(d->gid.raw));
+}
+
 /* IEEE 754 in network order: what the byte swap of a double's bits gives. */
 static void
 put_double(uint8_t *at, double d)

@@ -37,6 +37,11 @@ int exch_pp_get(const char in[EXCH_PP_LEN], struct rdest *d);
 void exch_pt_put(char out[EXCH_PT_LEN], const struct rdest *d);
 int exch_pt_get(const char in[EXCH_PT_LEN], struct rdest *d);
 
+/* On a connection of RDMA CM (perftest's -R) it is numbers in network order, and no text. */
+#define EXCH_CM_LEN 56u
+void exch_cm_put(uint8_t out[EXCH_CM_LEN], const struct rdest *d);
+void exch_cm_get(const uint8_t in[EXCH_CM_LEN], struct rdest *d);
+
 /* A bandwidth report, in the unit that was asked for. */
 struct rreport {
 	uint64_t size, iters;

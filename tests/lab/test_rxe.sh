@@ -103,6 +103,33 @@ calls() { # NAME GUEST-COMMAND HOST-PROGRAM OPTION...
 	if [ $rc = 0 ]; then pass "$name"; else say_why "$name"; fi
 }
 
+# Both by RDMA CM, without the host's own address: the guest calls the port of our program.
+called_cm() { # NAME GUEST-COMMAND HOST-PROGRAM OPTION...
+	local name=$1 cmd=$2 grc i
+	shift 2
+	host "$name" "$@" -R
+	for ((i = 0; i < 600; i++)); do
+		grep -qs '^waiting for a call to port' "$lab_tmp/$name.host" && break
+		sleep 0.1
+	done
+	guest_exec guest 200 <<<"$cmd -R 192.0.2.1"
+	grc=$?
+	if host_wait 100 && [ $grc = 0 ]; then pass "$name"; else say_why "$name"; fi
+}
+
+calls_cm() { # NAME GUEST-COMMAND HOST-PROGRAM OPTION...
+	local name=$1 cmd=$2 rc
+	shift 2
+	guest_exec guest 270 <<<"$guest_waits
+$cmd -R >/tmp/server 2>&1 &
+cm_listens \$!"
+	host "$name" "$@" -R 192.0.2.2
+	host_wait 200
+	rc=$?
+	guest_exec guest 300 <<<'wait; cat /tmp/server' || rc=1
+	if [ $rc = 0 ]; then pass "$name"; else say_why "$name"; fi
+}
+
 wires || { printf 'skip rxe: no bridge, veth or TAP in this kernel\n'; exit 0; }
 # In the namespace of the wires, where its TAP is.
 in_ns "$lab_scripts/guest.sh" start "guest-$$" -n tap,ifname=t0,script=no,downscript=no 2>"$lab_tmp/guest.err" || {
@@ -164,6 +191,11 @@ a4='--addr 192.0.2.1/24' a6='--addr 2001:db8::1/64'
 	called rxe-send-bw "ib_send_bw -d rxe0 -x $v6 -u 18 -F -n 200 -s 8192" tp_send_bw $a6 -n 200 -s 8192
 	called rxe-write-bw "ib_write_bw -d rxe0 -x $v4 -u 18 -F -n 200 -s 65536 -q 4" tp_write_bw $a4 -n 200 -s 65536 -q 4
 	calls rxe-read-lat "ib_read_lat -d rxe0 -x $v4 -u 18 -F -n 100 -s 4096" tp_read_lat $a4 -n 100 -s 4096
+	called_cm rxe-cm-send-bw "ib_send_bw -d rxe0 -u 18 -F -n 100 -s 4096 -q 2" tp_send_bw $a4 -n 100 -s 4096 -q 2
+	called_cm rxe-cm-write-lat "ib_write_lat -d rxe0 -u 18 -F -n 50 -s 64" tp_write_lat $a4 -n 50 -s 64
+	called_cm rxe-cm-read-bw "ib_read_bw -d rxe0 -u 18 -F -n 50 -s 8192" tp_read_bw $a4 -n 50 -s 8192
+	calls_cm rxe-cm-calls-write-bw "ib_write_bw -d rxe0 -u 18 -F -n 100 -s 65536 -q 2" tp_write_bw $a4 -n 100 -s 65536 -q 2
+	calls_cm rxe-cm-calls-atomic "ib_atomic_lat -d rxe0 -u 18 -F -n 50" tp_atomic_lat $a4 -n 50
 	# The card: nothing but its wire is the port of before.
 	port_eal=(--lcores 0@0 "--vdev=net_af_packet0,iface=v1" -d librte_net_mlx4_vfio.so
 		"--vdev=net_mlx4_model0,ports=1,wire0=ethdev:net_af_packet0")
@@ -180,6 +212,8 @@ a4='--addr 192.0.2.1/24' a6='--addr 2001:db8::1/64'
 	called rxe-card-write-bw "ib_write_bw -d rxe0 -x $v4 -u 18 -F -n 200 -s 65536 -q 4" tp_write_bw $a4 -n 200 -s 65536 -q 4
 	calls rxe-card-read-lat "ib_read_lat -d rxe0 -x $v4 -u 18 -F -n 100 -s 4096" tp_read_lat $a4 -n 100 -s 4096
 	calls rxe-card-atomic "ib_atomic_lat -d rxe0 -x $v4 -u 18 -F -n 50" tp_atomic_lat $a4 -n 50
+	called_cm rxe-card-cm-read-lat "ib_read_lat -d rxe0 -u 18 -F -n 50 -s 4096" tp_read_lat $a4 -n 50 -s 4096
+	calls_cm rxe-card-cm-send-bw "ib_send_bw -d rxe0 -u 18 -F -n 100 -s 4096 -q 3" tp_send_bw $a4 -n 100 -s 4096 -q 3
 	if grep -qs 'model: ' "$lab_tmp"/rxe-card-*.host; then
 		fail rxe-card-no-violation "$(grep -hs 'model: ' "$lab_tmp"/rxe-card-*.host | head -n 2 | tr '\n' ';')"
 	else
