@@ -13,6 +13,7 @@
 #include <rte_ethdev.h>
 
 #include "end.h"
+#include "rte_pmd_mlx4_qos.h"
 
 #define RING 1024u
 #define POOL 8191u
@@ -249,6 +250,27 @@ rport_start(struct rport *port, const struct rport_conf *conf, unsigned int nth)
 	return 0;
 }
 
+/* The words of --qos on top of what the port has. */
+static int
+declare(const struct rport *port, const char *const *words)
+{
+	char err[TP_ERR_LEN] = "";
+	struct tp_qos_port q;
+	unsigned int i;
+	int rc;
+
+	if (words[0] == NULL)
+		return 0;
+	rc = rte_pmd_mlx4_qos_get(port->id, &q);
+	if (rc != 0)
+		return rend_fail(-rc, "--qos: port %s is none of a ConnectX-3 card", port->name);
+	for (i = 0; i < REND_QOS && words[i] != NULL && rc == 0; i++)
+		rc = tp_qos_port_word(&q, words[i], err);
+	if (rc == 0)
+		rc = rte_pmd_mlx4_qos_set(port->id, &q, err);
+	return rc == 0 ? 0 : rend_fail(-rc, "--qos: port %s: %s", port->name, err);
+}
+
 int
 rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth)
 {
@@ -262,6 +284,8 @@ rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth)
 	int rc;
 
 	rc = wait_link(port, conf->link_wait);
+	if (rc == 0)
+		rc = declare(port, conf->qos);
 	if (rc != 0)
 		return rc;
 	port->ctx = tp_roce_open(port->id, &roce);

@@ -193,6 +193,19 @@ tp_qos_classify(const struct tp_qos_classes *c, uint8_t proto, uint16_t dst_port
 	return false;
 }
 
+/** DSCP that the port marks packets of a priority with; -1: none, mark_dscp is off. */
+int8_t tp_qos_mark(const struct tp_qos_port *q, uint8_t prio);
+
+/**
+ * Priority and DSCP of packets of RoCE by the first rule that matches: a rule for the service of their connection, for all
+ * services, for all frames; of version 2 one for UDP and its port, too.
+ * @param v2 version 2 of RoCE
+ * @param service RDMA service port of the connection (RDMA_PS_TCP), 0: none
+ * @param dscp -1: no rule and no mark names one
+ * @return false: none matches, and both stay.
+ */
+bool tp_qos_service(const struct tp_qos_port *q, bool v2, uint16_t service, uint8_t *prio, int8_t *dscp);
+
 /* --- queue groups ----------------------------------------------------------------------------------------- */
 
 #define TP_GROUP_NAME 32

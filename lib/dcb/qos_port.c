@@ -306,3 +306,39 @@ tp_qos_classes_make(const struct tp_qos_port *q, struct tp_qos_classes *c)
 		c->rule[c->n++].dscp = r->dscp;
 	}
 }
+
+int8_t
+tp_qos_mark(const struct tp_qos_port *q, uint8_t prio)
+{
+	if (!q->mark_dscp)
+		return -1;
+	return (int8_t)(q->rx_pause || q->tx_pause ? q->dscp_gfc : q->tx_dscp[prio]);
+}
+
+static bool
+matches_roce(const struct tp_qos_rule *r, bool v2, uint16_t service)
+{
+	switch (r->match) {
+	case TP_MATCH_DEFAULT: return true;
+	case TP_MATCH_UDP: return v2;
+	case TP_MATCH_UDP_PORT: return v2 && r->lo <= TP_ROCE_PORT && TP_ROCE_PORT <= r->hi;
+	case TP_MATCH_RDMA: return (r->lo <= 1 && r->hi == UINT16_MAX) || (r->lo <= service && service <= r->hi);
+	default: return false;
+	}
+}
+
+bool
+tp_qos_service(const struct tp_qos_port *q, bool v2, uint16_t service, uint8_t *prio, int8_t *dscp)
+{
+	uint32_t i;
+
+	for (i = 0; i < q->num_rules && !matches_roce(&q->rule[i], v2, service); i++)
+		;
+	if (i == q->num_rules)
+		return false;
+	*prio = q->rule[i].prio;
+	*dscp = q->rule[i].dscp >= 0 ? q->rule[i].dscp : tp_qos_mark(q, *prio);
+	if (q->dscp_ets && *dscp >= 0)
+		*prio = (uint8_t)(*dscp / TP_PRIOS);
+	return true;
+}

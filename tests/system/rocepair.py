@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the two ends of a RoCE program, each a process with a port of its own, or both in one."""
 import os
+import signal
 import socket
 import subprocess
 import tempfile
@@ -110,10 +111,46 @@ class Veth:
         client = procs[1].wait(timeout)
         return Ends(procs[0].wait(timeout if client.returncode == 0 else 2), client)
 
+    def card_pair(self, prog, args, timeout=60):
+        """Both ends in one process, on the ports of a card, the wire between them."""
+        vdevs = ['net_af_packet%d,iface=roce%d' % (i, i) for i in (0, 1)]
+        vdevs.append('net_mlx4_model0,' + ','.join('wire%d=ethdev:net_af_packet%d' % (i, i) for i in (0, 1)))
+        p = Process(['ip', 'netns', 'exec', self.ns] + self_cmd(prog, vdevs) + ['-d', 'net_mlx4_model0_p0', '--self-dev', 'net_mlx4_model0_p1'] +
+                    list(args)).wait(timeout)
+        return Ends(p, p)
+
+    def capture(self, path):
+        """Of both ends: each sees what it receives; AF_PACKET ports send past those who listen."""
+        return Capture(self.ns, ('roce0', 'roce1'), path)
+
+
+class Capture:
+    """tshark on interfaces of a namespace; it has begun when this is made."""
+
+    def __init__(self, ns, ifaces, path):
+        self.path = path
+        self.p = subprocess.Popen(['ip', 'netns', 'exec', ns, 'tshark', '-w', path] + [x for i in ifaces for x in ('-i', i)], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True)
+        for line in self.p.stderr:
+            if 'Capture started' in line:
+                break
+
+    def stop(self):
+        self.p.send_signal(signal.SIGINT)
+        self.p.communicate()
+
+    def fields(self, filt, *names):
+        cmd = ['tshark', '-n', '-r', self.path, '-Y', filt, '-T', 'fields', '-E', 'occurrence=f'] + [x for n in names for x in ('-e', n)]
+        out = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60, check=True).stdout
+        return [line.split('\t') for line in out.splitlines()]
+
+
+def self_cmd(prog, vdevs):
+    return [program(prog)] + eal('self', 512, '0@0,1@1') + ['--vdev=' + v for v in vdevs] + [
+        '--', '--self', '--addr', '192.0.2.1/24', '--self-addr', '192.0.2.2/24']
+
 
 def self_pair(prog, args, vdevs, timeout=60):
     """Both ends in one process, on its first two ports."""
-    cmd = [program(prog)] + eal('self', 512, '0@0,1@1') + ['--vdev=' + v for v in vdevs] + ['--', '--self', '--addr', '192.0.2.1/24',
-                                                                              '--self-addr', '192.0.2.2/24']
-    p = Process(cmd + list(args)).wait(timeout)
+    p = Process(self_cmd(prog, vdevs) + list(args)).wait(timeout)
     return Ends(p, p)

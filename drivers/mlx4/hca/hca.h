@@ -475,7 +475,8 @@ void mlx4_port_gid_get(struct mlx4_hca *hca, unsigned int port, unsigned int i, 
 /* For reports: the version of RoCE that is open on a port, 0: none. */
 void mlx4_port_roce_version_set(struct mlx4_hca *hca, unsigned int port, uint8_t version);
 uint8_t mlx4_port_roce_version(struct mlx4_hca *hca, unsigned int port);
-/* The table of VLANs, all MLX4_VLAN_TABLE_ENTRIES; 0: empty. The first two stay empty. */
+/* The table of VLANs, all MLX4_VLAN_TABLE_ENTRIES; 0: empty, MLX4_VLAN_PRIO_TAG: VLAN 0. The first two stay empty. */
+#define MLX4_VLAN_PRIO_TAG 0x1000u
 int mlx4_port_vlans(struct mlx4_hca *hca, unsigned int port, const uint16_t *vids);
 /* Counters of the transport: MLX4_DIAG_SIZE bytes. Firmware without counters of a port gives the card's. */
 int mlx4_port_diag(struct mlx4_hca *hca, unsigned int port, uint8_t *out);

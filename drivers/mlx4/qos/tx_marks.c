@@ -11,6 +11,7 @@
 #include <rte_errno.h>
 
 #include "drivers/mlx4/tx/policy.h"
+#include "lib/roce/port/provider.h"
 #include "qos.h"
 
 #define PACE_BURST_S 0.001     /* of the rate ... */
@@ -75,20 +76,18 @@ edit_marks(struct mlx4_tx_policy *p, const void *arg)
 {
 	const struct marks *want = arg;
 	const struct mlx4_txq *q = want->q;
-	const bool gfc = want->conf->rx_pause || want->conf->tx_pause;
 	unsigned int i;
 
 	tp_qos_classes_make(want->conf, &p->classes);
 	p->classify = p->classes.n != 0;
+	p->decided = troce_decided_flag();
 	p->by_dscp = want->conf->dscp_ets;
 	set_tags(p, want->conf);
 	p->prio = q->prio;
 	p->fixed_dscp = q->fixed_dscp;
 	p->watched = want->conf->hol_lifetime_us != 0 || q->hol_lifetime_us != 0;
 	for (i = 0; i < TP_PRIOS; i++) {
-		p->dscp[i] = !want->conf->mark_dscp ? -1
-			     : gfc                  ? (int8_t)want->conf->dscp_gfc
-						    : (int8_t)want->conf->tx_dscp[i];
+		p->dscp[i] = tp_qos_mark(want->conf, (uint8_t)i);
 		p->lane[i] = i == q->prio ? NULL : q->lane[i];
 	}
 	p->look = p->classify || p->by_dscp || p->fixed_dscp != 0 || want->conf->mark_dscp;

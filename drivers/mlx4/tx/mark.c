@@ -129,6 +129,8 @@ decide(const struct mlx4_tx_policy *p, const struct rte_mbuf *m, const struct he
 {
 	struct mark d = {.prio = p->prio, .dscp = -1};
 
+	if (unlikely((m->ol_flags & p->decided) != 0))
+		return (struct mark){.prio = (uint8_t)(m->vlan_tci >> PRIO_SHIFT), .dscp = -1};
 	if (p->classify)
 		tp_qos_classify(&p->classes, k->proto, k->dst_port, &d.prio, &d.dscp);
 	if (d.dscp < 0)

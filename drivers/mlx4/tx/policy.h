@@ -38,6 +38,7 @@ struct mlx4_tx_policy {
 	bool mark;                         /* one of the following is on */
 	bool classify;                     /* rules find priorities */
 	bool by_dscp;                      /* that of IP frames is the DSCP that they get or have, / 8 */
+	uint64_t decided;                  /* ol_flags of frames that come with their priority and DSCP */
 	bool look;                         /* at what is behind the tag */
 	uint8_t tags;                      /* bit n: frames of priority n that have no tag get one ... */
 	uint16_t tci[MLX4_PRIOS];          /* ... this, by priority */

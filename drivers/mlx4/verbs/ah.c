@@ -11,13 +11,14 @@
 static void
 fill_ethernet(uint8_t *d, const struct troce_path *p)
 {
-	bool tagged = p->vlan != TP_ROCE_NO_VLAN;
+	const uint16_t vid = p->vlan != TP_ROCE_NO_VLAN ? p->vlan : 0;
+	const bool tagged = p->vlan != TP_ROCE_NO_VLAN || (p->prio != 0 && !p->untag);
 
 	prm_set(d, MLX4_AV_VLAN, tagged);
 	if (rte_is_multicast_ether_addr(&p->dmac))
 		prm_set(d, MLX4_AV_DLID, MLX4_AV_DLID_MCAST);
 	prm_set(d, MLX4_AV_PRIO, p->prio);
-	prm_set(d, MLX4_DGRAM_VLAN, tagged ? (uint32_t)p->prio << 13 | p->vlan : MLX4_DGRAM_NO_VLAN);
+	prm_set(d, MLX4_DGRAM_VLAN, tagged ? (uint32_t)p->prio << 13 | vid : MLX4_DGRAM_NO_VLAN);
 	memcpy(d + MLX4_DGRAM_DMAC, p->dmac.addr_bytes, RTE_ETHER_ADDR_LEN);
 }
 

@@ -23,6 +23,9 @@ vlan_wanted(const struct troce_gid *table, uint16_t vid)
 {
 	unsigned int i;
 
+	if (vid == MLX4_VLAN_PRIO_TAG)
+		return true;
+
 	for (i = 0; i < TP_ROCE_GIDS; i++)
 		if (table[i].valid && table[i].vlan == vid)
 			return true;
@@ -38,6 +41,7 @@ set_vlans(struct mlx4_roce *r, const struct troce_gid *table)
 	int rc;
 
 	memcpy(old, r->vlan, sizeof(old));
+	r->vlan[MLX4_VLAN_TABLE_FIRST] = MLX4_VLAN_PRIO_TAG;
 	for (i = MLX4_VLAN_TABLE_FIRST; i < MLX4_VLAN_TABLE_ENTRIES; i++)
 		if (r->vlan[i] != 0 && !vlan_wanted(table, r->vlan[i]))
 			r->vlan[i] = 0;

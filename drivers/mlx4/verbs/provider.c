@@ -33,6 +33,20 @@ serves(uint16_t port_id)
 	return eth != NULL && eth->hca->caps.roce && !eth->hca->dead ? 10 : 0;
 }
 
+static bool
+marks(uint16_t port_id, bool v2, uint16_t service, struct troce_marks *m)
+{
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+
+	if (eth == NULL)
+		return false;
+	mlx4_qos_lock(eth);
+	m->ruled = tp_qos_service(&eth->qos->conf, v2, service, &m->prio, &m->dscp);
+	m->untag = eth->qos->conf.tx_untag_priority;
+	mlx4_qos_unlock(eth);
+	return true;
+}
+
 /* Queue pairs and completion queues share the UAR pages, each has one. */
 static void
 fill_device(const struct mlx4_roce *r, struct ibv_device_attr *a)
@@ -357,6 +371,7 @@ const struct troce_provider mlx4_roce_provider = {
 	.srq_size = sizeof(struct mlx4_roce_srq),
 	.ah_size = sizeof(struct mlx4_roce_ah),
 	.serves = serves,
+	.marks = marks,
 	.open = open_port,
 	.close = close_port,
 	.query_port = query_port,

@@ -402,8 +402,13 @@ fill_path(struct mlx4_roce_qp *q, uint8_t *ctx)
 {
 	const struct troce_path *p = &q->q.path;
 	uint8_t *path = ctx + MLX4_QPC_PRI_PATH;
-	uint32_t vlan = p->vlan == TP_ROCE_NO_VLAN ? 0 : mlx4_roce_vlan_index(q->home, p->vlan);
+	uint32_t vlan = 0;
 
+	/* A priority without a VLAN travels in a tag of VLAN 0 (802.1Q 6.9). */
+	if (p->vlan != TP_ROCE_NO_VLAN)
+		vlan = mlx4_roce_vlan_index(q->home, p->vlan);
+	else if (p->prio != 0 && !p->untag)
+		vlan = mlx4_roce_vlan_index(q->home, MLX4_VLAN_PRIO_TAG);
 	if (p->vlan != TP_ROCE_NO_VLAN && vlan == 0) {
 		TROCE_LOG(ERR, "%s: VLAN %u is that of no GID", q->home->dev->where, p->vlan);
 		return -EINVAL;

@@ -19,11 +19,13 @@ bool troce_gid_get(struct troce_dev *dev, uint32_t index, struct troce_gid *gid)
 int troce_gid_find(struct troce_dev *dev, const union ibv_gid *gid, enum ibv_gid_type type, uint16_t vlan);
 
 /*
- * The path that an address vector describes; without waiting. sport: 0 is the one of the queue pair's or handle's hash.
+ * The path that an address vector describes; without waiting. sport: 0 is the one of the queue pair's or handle's hash; service:
+ * RDMA port of the connection, by which the port's rules find its priority, 0: none.
  * 0; EINPROGRESS: the neighbour was asked; EHOSTUNREACH: it does not answer, or there is no route; EINVAL with a line that
  * names the attribute. A multicast GID has the MAC of RFC 1112 or 2464.
  */
-int troce_path_resolve(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, struct troce_path *path);
+int troce_path_resolve(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, uint16_t service,
+		       struct troce_path *path);
 void troce_mcast_mac(const union ibv_gid *gid, struct rte_ether_addr *mac);
 /*
  * The UDP source port of a flow label; where that is 0, of the label that Linux computes of the queue pairs' numbers. A

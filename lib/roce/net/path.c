@@ -131,8 +131,23 @@ av_ok(const struct ibv_ah_attr *av)
 	return false;
 }
 
+/* Priority and traffic class: what the address vector names, else by the port's rules, else as the port was opened. */
+static void
+classify(const struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t service, struct troce_path *p)
+{
+	const struct troce_marks m = troce_marks_of(dev, p->type == IBV_GID_TYPE_ROCE_V2, service);
+
+	p->prio = av->sl != 0 ? av->sl : m.ruled ? m.prio : dev->conf.prio;
+	p->decided = av->sl != 0 || m.ruled;
+	p->untag = m.untag;
+	p->tclass = av->grh.traffic_class;
+	if (p->tclass == 0)
+		p->tclass = (uint8_t)((m.dscp >= 0 ? (uint8_t)m.dscp : dev->conf.dscp) << 2);
+}
+
 int
-troce_path_resolve(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, struct troce_path *path)
+troce_path_resolve(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, uint16_t service,
+		   struct troce_path *path)
 {
 	const struct tp_roce_conf *conf = &dev->conf;
 	struct troce_path p = {0};
@@ -148,9 +163,8 @@ troce_path_resolve(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t
 	p.vlan = src.vlan;
 	p.sgid_index = av->grh.sgid_index;
 	p.flow_label = av->grh.flow_label;
-	p.tclass = av->grh.traffic_class != 0 ? av->grh.traffic_class : (uint8_t)(conf->dscp << 2);
 	p.hop_limit = av->grh.hop_limit != 0 ? av->grh.hop_limit : conf->ttl;
-	p.prio = av->sl != 0 ? av->sl : conf->prio;
+	classify(dev, av, service, &p);
 	if (sport != 0)
 		p.sport = sport;
 	else

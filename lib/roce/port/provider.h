@@ -59,7 +59,9 @@ struct troce_path {
 	union ibv_gid sgid, dgid;
 	enum ibv_gid_type type;
 	uint8_t sgid_index, tclass, hop_limit;
-	uint8_t prio; /* 802.1p: the SL, or the port's; InfiniBand: the SL */
+	uint8_t prio; /* 802.1p: the SL, or by a rule, or the port's; InfiniBand: the SL */
+	bool decided; /* it is the SL, or by a rule */
+	bool untag;   /* without a VLAN there is no tag, whatever the priority is */
 	uint32_t flow_label;
 	uint16_t vlan;       /* TP_ROCE_NO_VLAN */
 	uint16_t sport;      /* UDP source port of v2 */
@@ -68,6 +70,14 @@ struct troce_path {
 	uint8_t path_bits;   /* of the source LID */
 	uint8_t rate;        /* enum ibv_rate, 0: as fast as the port */
 	bool grh;            /* always on Ethernet */
+};
+
+/* What a port says of the packets of a connection to an RDMA port, or with service 0 of others. */
+struct troce_marks {
+	bool ruled; /* a rule names prio and, unless it is -1, dscp */
+	bool untag; /* a priority alone makes no tag */
+	uint8_t prio;
+	int8_t dscp;
 };
 
 struct troce_pd {
@@ -123,6 +133,7 @@ struct troce_qp {
 	struct ibv_qp_attr attr;      /* as set so far */
 	struct troce_path path;
 	uint16_t sport;              /* asked for, 0: of the queue pair's number */
+	uint16_t service;            /* RDMA port of its connection, 0: none */
 	uint16_t max_tso_header;     /* of large sends of datagrams, 0: none; the provider refuses what it has not */
 	enum troce_qp_role role;     /* of a ring v.qp_num is given; neither it nor a parent sends */
 	struct tp_roce_table *table; /* of a parent, with the next two; NULL: none yet */
@@ -153,6 +164,8 @@ struct troce_provider {
 
 	/* How well the provider serves a port: 0 not at all; the highest wins. */
 	unsigned int (*serves)(uint16_t port_id);
+	/* What an ethdev of this driver says of packets of RoCE, whatever home sends them; false: it is not its. May be NULL. */
+	bool (*marks)(uint16_t port_id, bool v2, uint16_t service, struct troce_marks *marks);
 	/*
 	 * Fills dev->attr and dev->port, dev->max_inline, dev->rss, what datapath operations dev->vctx.context.ops has, and
 	 * num_comp_vectors. dev->conf is complete. dev->mode may be lowered to what the home has.
@@ -322,6 +335,13 @@ troce_on_thread(const struct troce_dev *dev)
 
 /* Makes a provider known; from a constructor. */
 void troce_provider_register(const struct troce_provider *prov);
+/* What the driver of its ethdev says; nothing: all zero, and dscp -1. */
+struct troce_marks troce_marks_of(const struct troce_dev *dev, bool v2, uint16_t service);
+/*
+ * mbuf.ol_flags of transmitted frames whose priority and DSCP were decided for their connection: rules for frames leave them as
+ * they are, and find the priority in the upper three bits of vlan_tci. 0: no flag is free.
+ */
+uint64_t troce_decided_flag(void);
 #define TROCE_PROVIDER(p)                                                                                              \
 	__attribute__((constructor)) static void p##_register(void)                                                    \
 	{                                                                                                              \

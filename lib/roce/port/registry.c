@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rte_ethdev.h>
+#include <rte_mbuf_dyn.h>
 
 #include "front.h"
 
@@ -61,6 +62,28 @@ troce_provider_find(uint16_t port_id, const char *name)
 		}
 	}
 	return best;
+}
+
+struct troce_marks
+troce_marks_of(const struct troce_dev *dev, bool v2, uint16_t service)
+{
+	struct troce_marks marks = {.dscp = -1};
+	const struct troce_provider **p;
+
+	for (p = providers; dev->ib == NULL && *p != NULL; p++) {
+		if ((*p)->marks != NULL && (*p)->marks(dev->port_id, v2, service, &marks))
+			break;
+	}
+	return marks;
+}
+
+uint64_t
+troce_decided_flag(void)
+{
+	static const struct rte_mbuf_dynflag flag = {.name = "tp_decided"};
+	int bit = rte_mbuf_dynflag_register(&flag);
+
+	return bit < 0 ? 0 : RTE_BIT64(bit);
 }
 
 /* --- devices ---------------------------------------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ try_entry(struct troce_dev *dev, const struct trd_id *id, uint32_t index, const 
 	const struct ibv_ah_attr av = av_to(id, index, dgid);
 	struct troce_path path;
 
-	return troce_path_resolve(dev, &av, 0, &path);
+	return troce_path_resolve(dev, &av, 0, 0, &path);
 }
 
 /* The entry to send from: one of the destination's own scope first. */
@@ -139,6 +139,7 @@ resolve(struct trd_id *id, struct sockaddr *src, const struct sockaddr *dst, int
 	id->v.route.addr.addr.ibaddr.pkey = 0xffff;
 	id->av = av_to(id, (uint32_t)index, &dgid);
 	id->av.grh.flow_label = flow_label(id);
+	trd_classify(id);
 	id->until = troce_now_ns(id->dev) + (uint64_t)timeout_ms * 1000000;
 	id->state = TRD_RESOLVING;
 	id->dev->cm->resolving++;
@@ -178,7 +179,9 @@ trd_resolve_run(struct troce_cm *cm, uint64_t now_ns)
 
 		if (id->state != TRD_RESOLVING || id->dev != cm->dev)
 			continue;
-		rc = trn_is_multicast(&id->av.grh.dgid) ? 0 : troce_path_resolve(cm->dev, &id->av, 0, &path);
+		rc = trn_is_multicast(&id->av.grh.dgid)
+			     ? 0
+			     : troce_path_resolve(cm->dev, &id->av, 0, trd_service(id), &path);
 		if (rc == EINPROGRESS && now_ns < id->until)
 			continue;
 		if (rc == EINPROGRESS)
@@ -203,7 +206,8 @@ tp_rdma_resolve_route(struct rdma_cm_id *v, int timeout_ms)
 					      .sgid = v->route.addr.addr.ibaddr.sgid,
 					      .flow_label = rte_cpu_to_be_32(id->av.grh.flow_label),
 					      .hop_limit = id->dev->conf.ttl,
-					      .traffic_class = id->tos,
+					      .traffic_class = id->av.grh.traffic_class,
+					      .sl = id->av.sl,
 					      .reversible = 1,
 					      .numb_path = 1,
 					      .pkey = 0xffff,

@@ -137,7 +137,7 @@ connect_locked(struct trd_id *id, const struct rdma_conn_param *p)
 	if (id->state != TRD_ROUTED)
 		return EINVAL;
 	/* The neighbour answered a moment ago; if it is being asked again, its old answer serves. */
-	err = troce_path_resolve(id->dev, &id->av, 0, &path);
+	err = troce_path_resolve(id->dev, &id->av, 0, trd_service(id), &path);
 	if (err != 0)
 		return err == EINPROGRESS ? EHOSTUNREACH : err;
 	path.flow_label = id->av.grh.flow_label;

@@ -90,6 +90,7 @@ child_of(struct trd_id *listener, struct troce_cm *cm, struct tcm_conn *conn, co
 	id->state = TRD_CONNECT;
 	id->conn = conn;
 	id->av = av_back(&conn->out.path);
+	trd_classify(id);
 	conn->owner = id;
 	id->listener = listener;
 	listener->pending++;

@@ -43,3 +43,26 @@ trd_id_free(struct trd_id *id)
 	TAILQ_REMOVE(&trd_ids, id, next);
 	free(id);
 }
+
+/* --- rules of the port --- */
+
+uint16_t
+trd_service(const struct trd_id *id)
+{
+	const struct rdma_addr *a = &id->v.route.addr;
+
+	return id->v.ps != RDMA_PS_TCP ? 0 : trd_port(id->passive ? &a->src_addr : &a->dst_addr);
+}
+
+void
+trd_classify(struct trd_id *id)
+{
+	const struct troce_marks m =
+		troce_marks_of(id->dev, trd_gid_type(id->dev) == IBV_GID_TYPE_ROCE_V2, trd_service(id));
+
+	if (!m.ruled)
+		return;
+	id->av.sl = m.prio;
+	if (m.dscp >= 0 && id->tos == 0)
+		id->av.grh.traffic_class = (uint8_t)(m.dscp << 2);
+}

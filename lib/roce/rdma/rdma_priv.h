@@ -190,6 +190,10 @@ int trd_sgid(struct troce_dev *dev, const struct sockaddr *addr);
 /* --- rdma_addr.c ------------------------------------------------------------------------------------------------ */
 
 /* Ids that resolve addresses: the next look at each. With the lock */
+/* RDMA port of the connection at the end that listens; 0: it is none of RDMA_PS_TCP. */
+uint16_t trd_service(const struct trd_id *id);
+/* Priority and DSCP of the port's rule for that service, where there is one, into the address vector. */
+void trd_classify(struct trd_id *id);
 void trd_resolve_run(struct troce_cm *cm, uint64_t now_ns);
 /* Addresses of the port have changed. With the lock */
 void trd_addr_check(struct troce_cm *cm);

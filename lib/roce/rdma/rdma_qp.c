@@ -182,6 +182,7 @@ trd_qp_connect(struct trd_id *id)
 
 	if (err == 0)
 		err = tp_roce_set_udp_sport(id->v.qp, sport);
+	((struct troce_qp *)id->v.qp)->service = trd_service(id);
 	if (err == 0)
 		err = change(id, IBV_QPS_RTR);
 	if (err == 0)

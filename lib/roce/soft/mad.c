@@ -19,7 +19,9 @@
 static void
 reverse_path(const struct rsw_dev *d, const struct rsw_rx *rx, const union ibv_gid *dgid, struct troce_path *p)
 {
-	*p = (struct troce_path){.vlan = rx->vlan, .prio = rx->prio, .smac = d->dev->mac, .sgid = *dgid};
+	/* An answer goes as the question came. */
+	*p = (struct troce_path){
+		.vlan = rx->vlan, .prio = rx->prio, .decided = true, .smac = d->dev->mac, .sgid = *dgid};
 	p->type = rx->kind == TROCE_ICRC_GRH ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
 	p->hop_limit = d->dev->conf.ttl;
 	memcpy(p->dmac.addr_bytes, rx->smac, RTE_ETHER_ADDR_LEN);

@@ -16,7 +16,7 @@ put_eth(struct rsw_route *r, const struct troce_path *p, uint16_t etype)
 	memcpy(h + RTE_ETHER_ADDR_LEN, p->smac.addr_bytes, RTE_ETHER_ADDR_LEN);
 	h += 2 * RTE_ETHER_ADDR_LEN;
 	/* A priority without a VLAN travels in a tag of VLAN 0 (802.1Q 6.9). */
-	if (p->vlan != TP_ROCE_NO_VLAN || p->prio != 0) {
+	if (p->vlan != TP_ROCE_NO_VLAN || (p->prio != 0 && !p->untag)) {
 		ib_put16(h, RTE_ETHER_TYPE_VLAN);
 		ib_put16(h + 2, (uint16_t)(p->prio << 13 | (p->vlan != TP_ROCE_NO_VLAN ? p->vlan & 0xfffu : 0)));
 		h += RSW_TAG_LEN;
@@ -76,6 +76,8 @@ rsw_route_set(struct rsw_route *r, const struct rsw_dev *d, const struct troce_p
 	r->type = p->type;
 	r->vlan = p->vlan;
 	r->prio = p->prio;
+	r->ol_flags = p->decided ? d->decided : 0;
+	r->tci = (uint16_t)(p->prio << 13);
 	r->sgid_index = p->sgid_index;
 	r->group = rte_is_multicast_ether_addr(&p->dmac);
 	r->to_self = rte_is_same_ether_addr(&p->dmac, &d->dev->mac);

@@ -112,6 +112,7 @@ open_port(struct troce_dev *dev)
 	d->port = dev->port_id;
 	d->txq = dev->conf.tx_queue;
 	d->udp_port = dev->conf.udp_port;
+	d->decided = troce_decided_flag();
 	d->pool = dev->conf.pool;
 	d->next_qp = (uint32_t)rte_rand_max(RSW_QPS - 2);
 	d->next_key = (uint32_t)rte_rand_max(RSW_KEYS - 1);

@@ -127,6 +127,8 @@ struct rsw_route {
 	uint16_t vlan;
 	enum ibv_gid_type type;
 	union ibv_gid sgid, dgid;
+	uint64_t ol_flags; /* of its packets */
+	uint16_t tci;      /* of what they say to the port's rules */
 	bool group, to_self, ready;
 };
 
@@ -202,6 +204,7 @@ struct rsw_dev {
 	uint16_t port, txq, num_tx, num_fresh;
 	uint16_t tx_shown; /* of tx, to a capture */
 	uint16_t udp_port;
+	uint64_t decided; /* ol_flags of packets whose priority is that of their connection */
 	struct rte_mempool *pool;
 	struct rsw_qp **qps; /* RSW_QPS */
 	struct rsw_key **keys;

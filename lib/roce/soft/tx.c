@@ -64,6 +64,8 @@ rsw_build(const struct rsw_dev *d, struct rsw_route *r, const struct tre_out *ou
 	bth[4] = 0xff;
 	troce_icrc_put(troce_crc32(crc_of_headers(r, h, total), bth, (size_t)(p - bth)), p);
 	bth[4] = 0;
+	m->ol_flags = r->ol_flags;
+	m->vlan_tci = r->tci;
 	m->data_len = (uint16_t)(r->len + total);
 	m->pkt_len = m->data_len;
 }

@@ -19,7 +19,7 @@ tp_roce_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	struct troce_dev *dev = troce_dev_of(pd->context);
 	struct troce_path path;
 	struct troce_ah *ah;
-	int err = troce_path_wait(dev, attr, 0, &path);
+	int err = troce_path_wait(dev, attr, 0, 0, &path);
 
 	if (err != 0) {
 		errno = err;

@@ -10,14 +10,15 @@
 #define WAIT_NS (3ull * 1000 * 1000 * 1000)
 
 int
-troce_path_wait(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, struct troce_path *path)
+troce_path_wait(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, uint16_t service,
+		struct troce_path *path)
 {
 	uint64_t until = troce_now_ns(dev) + WAIT_NS;
 
 	if (dev->ib != NULL)
 		return troce_ib_path(dev, av, path);
 	for (;;) {
-		int err = troce_path_resolve(dev, av, sport, path);
+		int err = troce_path_resolve(dev, av, sport, service, path);
 
 		if (err != EINPROGRESS)
 			return err;

@@ -214,7 +214,7 @@ forget(struct troce_qp *qp)
 {
 	qp->attr = (struct ibv_qp_attr){0};
 	qp->path = (struct troce_path){0};
-	qp->sport = 0;
+	qp->sport = qp->service = 0;
 }
 
 /* With the port's lock. A change that the home refuses leaves no trace. */
@@ -272,7 +272,7 @@ tp_roce_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 
 		/* the state may change while the neighbour is asked */
 		troce_unlock(dev);
-		err = troce_path_wait(dev, &attr->ah_attr, sport, &path);
+		err = troce_path_wait(dev, &attr->ah_attr, sport, qp->service, &path);
 		troce_lock(dev);
 		if (err == 0)
 			err = judge(qp, attr, attr_mask, &from, &to);

@@ -13,7 +13,8 @@
  * The path of an address vector, waiting for the neighbour (see tp_roce_modify_qp). Without the port's lock.
  * 0, EINVAL, EHOSTUNREACH, EAGAIN: the calling thread is the one that would have to receive the answer.
  */
-int troce_path_wait(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, struct troce_path *path);
+int troce_path_wait(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, uint16_t service,
+		    struct troce_path *path);
 
 /* --- ib.c, mad_port.c: ports of InfiniBand ---------------------------------------------------------------------- */
 

@@ -231,13 +231,65 @@ frames_by_rules(void **state)
 	assert_int_equal(dscp, 9);
 }
 
+/* D-4, R-8: packets of RoCE by the service of their connection. Worked out by hand: the first that matches. */
+static void
+services(void **state)
+{
+	static const struct {
+		const char *words;
+		bool v2;
+		uint16_t service;
+		int prio, dscp; /* prio -1: no rule */
+	} cases[] = {
+		{"", true, 5000, -1, 0},
+		{"rule=rdma:5000-5001:6:46", true, 4999, -1, 0},
+		{"rule=rdma:5000-5001:6:46", true, 5000, 6, 46},
+		{"rule=rdma:5000-5001:6:46", false, 5001, 6, 46},
+		{"rule=rdma:5000-5001:6:46", true, 5002, -1, 0},
+		{"rule=rdma:5000-5001:6:46", true, 0, -1, 0},
+		{"rule=rdma:5000:0 rule=rdma:*:5:26", true, 5000, 0, -1},
+		{"rule=rdma:5000:0 rule=rdma:*:5:26", true, 0, 5, 26},
+		{"rule=rdma:*:5:26 rule=rdma:5000:0", true, 5000, 5, 26},
+		{"rule=udp:4791:3 rule=rdma:5000:6", true, 5000, 3, -1},
+		{"rule=udp:4791:3 rule=rdma:5000:6", false, 5000, 6, -1},
+		{"rule=udp:4792-5000:3 rule=rdma:5000:6", true, 5000, 6, -1},
+		{"rule=udp:*:4:7", true, 0, 4, 7},
+		{"rule=udp:*:4:7", false, 0, -1, 0},
+		{"rule=tcp:5000:1 rule=tcp:*:2 rule=default:*:7", true, 5000, 7, -1},
+		{"rule=tcp:5000:1 rule=tcp:*:2 rule=default:*:7", false, 0, 7, -1},
+		{"rule=rdma:5000:6 mark-dscp=on tx-dscp=10,11,12,13,14,15,16,17", true, 5000, 6, 16},
+		{"rule=rdma:5000:6 mark-dscp=on dscp-gfc=33 tx-pause=on", true, 5000, 6, 33},
+		{"rule=rdma:5000:6:46 mark-dscp=on", true, 5000, 6, 46},
+		{"rule=rdma:5000:1:46 dscp-ets=on", true, 5000, 5, 46},
+		{"rule=rdma:5000:1 dscp-ets=on", true, 5000, 1, -1},
+	};
+	struct tp_qos_port q;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t prio = 0x77;
+		int8_t dscp = 0x66;
+		bool found;
+
+		tp_qos_port_default(&q);
+		if (cases[i].words[0] != '\0')
+			port_words(&q, cases[i].words);
+		found = tp_qos_service(&q, cases[i].v2, cases[i].service, &prio, &dscp);
+		if (found != (cases[i].prio >= 0) || prio != (found ? cases[i].prio : 0x77) ||
+		    dscp != (found ? cases[i].dscp : 0x66))
+			fail_msg("'%s', service %u: %d, priority %u, DSCP %d", cases[i].words, cases[i].service, found,
+				 prio, dscp);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(conflicts),           cmocka_unit_test(members_out_of_range),
 		cmocka_unit_test(what_the_port_lacks), cmocka_unit_test(rates),
-		cmocka_unit_test(frames_by_rules),
+		cmocka_unit_test(frames_by_rules),     cmocka_unit_test(services),
 	};
 
 	return cmocka_run_group_tests_name("qos_check", tests, NULL, NULL);

@@ -283,7 +283,8 @@ troce_gid_get(struct troce_dev *dev, uint32_t index, struct troce_gid *gid)
 }
 
 int
-troce_path_resolve(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, struct troce_path *path)
+troce_path_resolve(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, uint16_t service,
+		   struct troce_path *path)
 {
 	atomic_fetch_add(&fake.resolves, 1);
 	if (fake.unresolved > 0) {

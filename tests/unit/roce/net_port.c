@@ -33,6 +33,15 @@ troce_async_event(struct troce_dev *dev, enum ibv_event_type type, void *obj)
 	np.events++;
 }
 
+struct troce_marks
+troce_marks_of(const struct troce_dev *dev, bool v2, uint16_t service)
+{
+	assert_ptr_equal(dev, &np.dev);
+	if (np.rule_prio == 0xff || !v2 || service != np.rule_service)
+		return (struct troce_marks){.dscp = -1};
+	return (struct troce_marks){.ruled = true, .prio = np.rule_prio, .dscp = np.rule_dscp};
+}
+
 struct rte_ether_addr
 np_mac(const char *mac)
 {
@@ -54,6 +63,7 @@ np_open(enum tp_roce_mode mode, const char *mac)
 		rte_log_set_level((uint32_t)troce_logtype, RTE_LOG_INFO);
 	}
 	memset(&np, 0, sizeof(np));
+	np.rule_prio = 0xff;
 	np.dev.prov = &provider;
 	np.dev.port_id = UINT16_MAX; /* no ethdev */
 	np.dev.mode = mode;

@@ -22,6 +22,10 @@ struct net_port {
 	struct troce_gid table[TP_ROCE_GIDS]; /* as the provider has it */
 	unsigned int tables, events;
 	int refuse; /* what the provider's next answers are */
+	/* The port's only rule: of version 2, for one service (0: of no connection); prio 0xff: there is none */
+	uint16_t rule_service;
+	uint8_t rule_prio;
+	int8_t rule_dscp;
 };
 
 extern struct net_port np;

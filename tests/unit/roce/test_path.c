@@ -56,7 +56,7 @@ way(const char *dgid, uint8_t sgid_index, const char *want)
 	struct troce_path path;
 	struct rte_ether_addr m;
 	uint8_t mac[6];
-	int rc = troce_path_resolve(&np.dev, &av, 0, &path);
+	int rc = troce_path_resolve(&np.dev, &av, 0, 0, &path);
 
 	assert_int_equal(tp_roce_resolve(np_ctx(), sgid_index, &av.grh.dgid, mac), rc);
 	if (rc == 0) {
@@ -161,7 +161,7 @@ defaults(void **state)
 	is_at("192.0.2.2", NONE, PEER);
 	np.dev.conf.dscp = 26;
 	np.dev.conf.prio = 3;
-	assert_int_equal(troce_path_resolve(&np.dev, &av, 0, &p), 0);
+	assert_int_equal(troce_path_resolve(&np.dev, &av, 0, 0, &p), 0);
 	assert_int_equal(p.hop_limit, 16);
 	assert_int_equal(p.tclass, 26 << 2);
 	assert_int_equal(p.prio, 3);
@@ -176,11 +176,57 @@ defaults(void **state)
 	av.grh.hop_limit = 64;
 	av.grh.traffic_class = 0x8a;
 	av.sl = 5;
-	assert_int_equal(troce_path_resolve(&np.dev, &av, 51000, &p), 0);
+	assert_int_equal(troce_path_resolve(&np.dev, &av, 51000, 0, &p), 0);
 	assert_int_equal(p.hop_limit, 64);
 	assert_int_equal(p.tclass, 0x8a);
 	assert_int_equal(p.prio, 5);
 	assert_int_equal(p.sport, 51000);
+}
+
+/* What the address vector names comes first, then a rule of the port, then what the port was opened with. */
+static void
+rules(void **state)
+{
+	struct ibv_ah_attr av = av_to("192.0.2.2", A4_V2), v1 = av_to("192.0.2.2", A4_V1);
+	struct troce_path p;
+
+	is_at("192.0.2.2", NONE, PEER);
+	np.dev.conf.dscp = 26;
+	np.dev.conf.prio = 3;
+	np.rule_service = 5000;
+	np.rule_prio = 0;
+	np.rule_dscp = 46;
+	assert_int_equal(troce_path_resolve(&np.dev, &av, 0, 5000, &p), 0);
+	assert_int_equal(p.prio, 0);
+	assert_int_equal(p.tclass, 46 << 2);
+	assert_true(p.decided);
+	np.rule_dscp = -1;
+	assert_int_equal(troce_path_resolve(&np.dev, &av, 0, 5000, &p), 0);
+	assert_int_equal(p.tclass, 26 << 2);
+	/* Another service, no connection, the other version: not its. */
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(troce_path_resolve(&np.dev, i == 2 ? &v1 : &av, 0,
+						    i == 0   ? 5001
+						    : i == 1 ? 0
+							     : 5000,
+						    &p),
+				 0);
+		assert_int_equal(p.prio, 3);
+		assert_int_equal(p.tclass, 26 << 2);
+		assert_false(p.decided);
+	}
+	np.rule_prio = 6;
+	np.rule_dscp = 1;
+	av.sl = 2;
+	assert_int_equal(troce_path_resolve(&np.dev, &av, 0, 5000, &p), 0);
+	assert_int_equal(p.prio, 2);
+	assert_int_equal(p.tclass, 1 << 2);
+	assert_true(p.decided);
+	av.sl = 0;
+	av.grh.traffic_class = 0x8a;
+	assert_int_equal(troce_path_resolve(&np.dev, &av, 0, 5000, &p), 0);
+	assert_int_equal(p.prio, 6);
+	assert_int_equal(p.tclass, 0x8a);
 }
 
 /* R-2 and Linux: ((label & 0x3fff) ^ (label >> 14)) | 0xc000; the label of a pair is a fold of the numbers' product. */
@@ -208,7 +254,7 @@ source_port(void **state)
 		assert_int_equal(troce_sport(v[i].label, v[i].l, v[i].r), v[i].port);
 	is_at("192.0.2.2", NONE, PEER);
 	av.grh.flow_label = 0x12345;
-	assert_int_equal(troce_path_resolve(&np.dev, &av, 0, &p), 0);
+	assert_int_equal(troce_path_resolve(&np.dev, &av, 0, 0, &p), 0);
 	assert_int_equal(p.sport, 0xe341);
 	assert_int_equal(p.flow_label, 0x12345);
 	assert_int_equal(tp_roce_udp_sport(7471, 40000), ((7471 ^ 40000) | 0xc000) & 0xffff);
@@ -223,7 +269,7 @@ bad_vectors(void **state)
 
 #define REFUSED(...)                                                                                                   \
 	do {                                                                                                           \
-		assert_int_equal(troce_path_resolve(&np.dev, &av, 0, &p), EINVAL);                                     \
+		assert_int_equal(troce_path_resolve(&np.dev, &av, 0, 0, &p), EINVAL);                                  \
 		np_assert_line(__VA_ARGS__, NULL);                                                                     \
 	} while (0)
 	av = good;
@@ -276,8 +322,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, open_port, close_port)
 	const struct CMUnitTest tests[] = {
-		T(on_link),  T(by_router),   T(link_local),  T(to_itself), T(groups),
-		T(defaults), T(source_port), T(bad_vectors), T(mtu),
+		T(on_link),  T(by_router), T(link_local),  T(to_itself),   T(groups),
+		T(defaults), T(rules),     T(source_port), T(bad_vectors), T(mtu),
 	};
 
 	return cmocka_run_group_tests_name("path", tests, NULL, NULL);

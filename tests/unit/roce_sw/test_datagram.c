@@ -220,7 +220,7 @@ mad_to(struct pair *p, unsigned int from, enum pair_net net)
 
 	av.grh.dgid = pair_gid(p, !from, net);
 	av.grh.sgid_index = (uint8_t)p->gid[from][net];
-	assert_int_equal(troce_path_resolve(dev, &av, 0, &mad.path), 0);
+	assert_int_equal(troce_path_resolve(dev, &av, 0, 0, &mad.path), 0);
 	for (unsigned int i = 0; i < sizeof(mad.data); i++)
 		mad.data[i] = (uint8_t)(i * 7 + net);
 	return mad;

@@ -9,6 +9,7 @@
 
 #define CONFIG_DEV_SIZE 0x100u
 #define DIAG_QUERY 2u
+#define VID_MASK 0xfffu
 
 static bool
 gid_is_ipv4(const uint8_t *gid)
@@ -99,7 +100,7 @@ mlx4_port_vlans(struct mlx4_hca *hca, unsigned int port, const uint16_t *vids)
 
 	for (i = MLX4_VLAN_TABLE_FIRST; i < MLX4_VLAN_TABLE_ENTRIES; i++)
 		if (vids[i] != 0)
-			prm_set32(box, i * 4, MLX4_VLAN_TABLE_VALID | vids[i]);
+			prm_set32(box, i * 4, MLX4_VLAN_TABLE_VALID | (vids[i] & VID_MASK));
 	return mlx4_set_port(hca, port, MLX4_SET_PORT_VLAN_TABLE, box, sizeof(box));
 }
 
