@@ -145,7 +145,8 @@ param_of(const struct perf *p, uint32_t i)
 	return (struct rdma_conn_param){.responder_resources = reads,
 					.initiator_depth = reads,
 					.retry_count = (uint8_t)p->conf->retry,
-					.rnr_retry_count = RNR_RETRY};
+					.rnr_retry_count = RNR_RETRY,
+					.flow_control = 1};
 }
 
 static int

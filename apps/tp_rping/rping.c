@@ -30,8 +30,11 @@ struct rping {
 	bool leaving, gone; /* the client said goodbye; the server answered, or went first */
 };
 
-static const struct rdma_conn_param param = {
-	.responder_resources = 1, .initiator_depth = 1, .retry_count = RETRIES, .rnr_retry_count = RETRIES};
+static const struct rdma_conn_param param = {.responder_resources = 1,
+					     .initiator_depth = 1,
+					     .retry_count = RETRIES,
+					     .rnr_retry_count = RETRIES,
+					     .flow_control = 1};
 
 static struct rping_conn *
 add_conn(struct rping *r, struct rdma_cm_id *id)

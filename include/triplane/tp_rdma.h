@@ -78,7 +78,11 @@ void tp_rdma_destroy_qp(struct rdma_cm_id *id);
 /** Attributes for a change to attr->qp_state (INIT, RTR, RTS) of a queue pair that the application made itself. */
 int tp_rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *attr_mask);
 
-/** @param param NULL: no private data, as many READs as the port allows, 7 retries */
+/**
+ * @param param NULL: no private data, as many READs as the port allows, 7 retries, flow_control. Without flow_control, here or
+ *   in tp_rdma_accept(), messages are sent that the peer may have no receive request for (RNR NAK); with it an end in
+ *   software tells its receive requests and obeys the peer's (end-to-end credits, IBTA 9.7.7.2). A card has no credits.
+ */
 int tp_rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param);
 /** Of an id without a queue pair of its own, after RDMA_CM_EVENT_CONNECT_RESPONSE. */
 int tp_rdma_establish(struct rdma_cm_id *id);

@@ -134,6 +134,7 @@ struct troce_qp {
 	struct troce_path path;
 	uint16_t sport;              /* asked for, 0: of the queue pair's number */
 	uint16_t service;            /* RDMA port of its connection, 0: none */
+	bool no_credits;             /* its connection does without end-to-end flow control */
 	uint16_t max_tso_header;     /* of large sends of datagrams, 0: none; the provider refuses what it has not */
 	enum troce_qp_role role;     /* of a ring v.qp_num is given; neither it nor a parent sends */
 	struct tp_roce_table *table; /* of a parent, with the next two; NULL: none yet */

@@ -27,6 +27,7 @@ static const struct rdma_conn_param defaults = {
 	.initiator_depth = RDMA_MAX_INIT_DEPTH,
 	.retry_count = RETRY_DEFAULT,
 	.rnr_retry_count = RETRY_DEFAULT,
+	.flow_control = 1,
 };
 
 /* A depth of READs and atomics within what the port has; the greatest code means all. */
@@ -120,7 +121,7 @@ ask(struct trd_id *id, const struct troce_path *path, const struct rdma_conn_par
 	req.retry = id->retry = p->retry_count;
 	req.resp_res = id->resp_res;
 	req.init_depth = id->init_depth;
-	req.flow_control = p->flow_control != 0;
+	req.flow_control = id->flow_control = p->flow_control != 0;
 	req.mtu = (uint8_t)id->mtu;
 	req.srq = srq_of(id, p);
 	req.path.ack_timeout = id->timeout = ack_timeout(id);
@@ -243,6 +244,7 @@ accept_connection(struct trd_id *id, const struct rdma_conn_param *p)
 	if (p->private_data_len > sizeof(rep.private_data))
 		return too_long("accept", p->private_data_len, sizeof(rep.private_data));
 	err = accept_depths(id, p);
+	id->flow_control = p->flow_control != 0;
 	if (err == 0 && id->v.qp != NULL)
 		err = trd_qp_connect(id);
 	if (err != 0)

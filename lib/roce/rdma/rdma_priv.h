@@ -54,6 +54,7 @@ struct trd_id {
 	/* What was agreed on, for the queue pair. */
 	uint32_t sq_psn, rq_psn, dest_qpn;
 	uint8_t resp_res, init_depth, retry, rnr_retry, timeout;
+	bool flow_control; /* as this end has it */
 	enum ibv_mtu mtu;
 	TAILQ_HEAD(, trd_group) groups;
 };

@@ -175,6 +175,7 @@ int
 trd_qp_connect(struct trd_id *id)
 {
 	const struct rdma_addr *addr = &id->v.route.addr;
+	struct troce_qp *qp = (struct troce_qp *)id->v.qp;
 	/* of the connection's ports */
 	uint16_t sport = tp_roce_udp_sport(trd_port(&addr->src_addr), trd_port(&addr->dst_addr));
 	/* Rights depend on what was agreed on: INIT once more. */
@@ -182,7 +183,8 @@ trd_qp_connect(struct trd_id *id)
 
 	if (err == 0)
 		err = tp_roce_set_udp_sport(id->v.qp, sport);
-	((struct troce_qp *)id->v.qp)->service = trd_service(id);
+	qp->service = trd_service(id);
+	qp->no_credits = !id->flow_control;
 	if (err == 0)
 		err = change(id, IBV_QPS_RTR);
 	if (err == 0)

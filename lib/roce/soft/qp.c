@@ -130,7 +130,7 @@ attributes(const struct rsw_qp *qp, struct tre_attr *a)
 		.min_rnr_timer = v->min_rnr_timer,
 		.max_rd_atomic = v->max_rd_atomic,
 		.max_dest_rd_atomic = v->max_dest_rd_atomic,
-		.credits = true,
+		.credits = !qp->q.no_credits,
 		.window = RSW_WINDOW,
 	};
 	if (a->type == IBV_QPT_UD)

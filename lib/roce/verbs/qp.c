@@ -215,6 +215,7 @@ forget(struct troce_qp *qp)
 	qp->attr = (struct ibv_qp_attr){0};
 	qp->path = (struct troce_path){0};
 	qp->sport = qp->service = 0;
+	qp->no_credits = false;
 }
 
 /* With the port's lock. A change that the home refuses leaves no trace. */

@@ -8,6 +8,7 @@
 #include <rte_mbuf.h>
 
 #include "conn.h"
+#include "lib/roce/wire/wire.h"
 
 /* Of packets that do not go to QP1: their UDP source ports, all one. */
 static unsigned int
@@ -281,12 +282,97 @@ to_itself(void **state)
 	conn_destroy(l);
 }
 
+/* --- end-to-end flow control (9.7.7.2) --- */
+
+#define BTH_AT 42u /* behind Ethernet, IPv4 and UDP */
+#define OP_SEND_ONLY 4u
+#define OP_ACK 17u
+
+static uint8_t credit_code;  /* of the last ACK from node 1 */
+static uint32_t first_psn;   /* of the first send from node 0 */
+static uint32_t sends_ahead; /* of the greatest, behind it */
+
+static unsigned int
+watch_credits(struct pair *p, unsigned int from, struct rte_mbuf *m)
+{
+	const uint8_t *bth = rte_pktmbuf_mtod(m, const uint8_t *) + BTH_AT;
+
+	(void)p;
+	if (from == 0 && bth[0] == OP_SEND_ONLY) {
+		if (first_psn == UINT32_MAX)
+			first_psn = ib_get24(bth + 9);
+		sends_ahead = RTE_MAX(sends_ahead, (ib_get24(bth + 9) - first_psn) & 0xffffff);
+	} else if (from == 1 && bth[0] == OP_ACK && bth[12] >> 5 == 0) {
+		credit_code = bth[12] & 0x1f;
+	}
+	return 1;
+}
+
+/*
+ * One receive request, then none: the ACK of the first message says so, and of the next ones a single one is sent, whose RNR
+ * NAK is the backstop. Without flow control the ACK counts nothing (code 31), and all are sent.
+ */
+static void
+flow(struct pair *p, bool active, bool passive)
+{
+	struct rdma_conn_param param = {.retry_count = 7, .rnr_retry_count = 7, .flow_control = active};
+	struct rdma_cm_id *l = conn_listening(1, RDMA_PS_TCP, conn_address(PAIR_V4, 1, CONN_SERVICE), 4), *a, *b;
+	const bool on = active && passive;
+
+	a = conn_routed(p, RDMA_PS_TCP, conn_address(PAIR_V4, 1, CONN_SERVICE));
+	conn_with_qp(p, 0, a);
+	assert_int_equal(tp_rdma_connect(a, &param), 0);
+	b = conn_request(p, l);
+	conn_with_qp(p, 1, b);
+	param.flow_control = passive;
+	assert_int_equal(tp_rdma_accept(b, &param), 0);
+	conn_expect_status(p, 0, RDMA_CM_EVENT_ESTABLISHED, 0);
+	conn_expect_status(p, 1, RDMA_CM_EVENT_ESTABLISHED, 0);
+	p->wire = watch_credits;
+	credit_code = 0xff;
+	first_psn = UINT32_MAX;
+	sends_ahead = 0;
+	pair_recv(p, 1, b->qp, 1, 4096, 10);
+	pair_send(p, 0, a->qp, 1, 0, 10);
+	pair_wait(p, p->n[0].cq, 1, NULL);
+	assert_int_equal(credit_code, passive ? 0 : 31);
+	for (unsigned int i = 2; i < 6; i++)
+		pair_send(p, 0, a->qp, i, 0, 10);
+	pair_run(p, 1);
+	assert_int_equal(sends_ahead, on ? 1 : 4);
+	assert_true(pair_stat(p, 1, "responder_rnr_naks") > 0);
+	for (unsigned int i = 2; i < 6; i++)
+		pair_recv(p, 1, b->qp, i, 4096, 10);
+	pair_wait(p, p->n[0].cq, 4, NULL);
+	pair_wait(p, p->n[1].cq, 5, NULL);
+	p->wire = NULL;
+	conn_destroy(a);
+	conn_expect_status(p, 1, RDMA_CM_EVENT_DISCONNECTED, 0);
+	conn_destroy(b);
+	conn_destroy(l);
+}
+
+static void
+credits(void **state)
+{
+	flow(*state, true, true);
+}
+
+static void
+credits_refused(void **state)
+{
+	flow(*state, false, true);
+	flow(*state, true, false);
+	flow(*state, false, false);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
 	const struct CMUnitTest tests[] = {
-		T(life), T(depths), T(private_data), T(refused), T(backlog), T(lost), T(to_itself),
+		T(life), T(depths),    T(private_data), T(refused),         T(backlog),
+		T(lost), T(to_itself), T(credits),      T(credits_refused),
 	};
 
 	return cmocka_run_group_tests_name("rdma", tests, NULL, NULL);
