@@ -28,10 +28,10 @@ echo "== link"
 ethtool eth0
 ip -br link show eth0
 echo "== ping"
-ping -c 5 -i 0.2 -W 2 192.0.2.2
+pings 5 192.0.2.2
 echo "== ping6"
 a=\$(ip netns exec b ip -6 -br addr show eth1 | sed 's/.*\(fe80[^/]*\).*/\1/')
-ping -c 3 -i 0.2 -W 2 "\$a%eth0"
+pings 3 "\$a%eth0"
 for o in i k g l S a x; do
 	echo "== ethtool -\$o"
 	ethtool -\$o eth0; echo "status \$?"
@@ -44,15 +44,15 @@ echo "== channels"
 ethtool -L eth0 rx 1 tx 1; echo "status \$?"; ethtool -L eth0 rx 2 tx 2; echo "status \$?"; ethtool -l eth0
 echo "== mtu"
 ip link set eth0 mtu 9000; echo "status \$?"; ip netns exec b ip link set eth1 mtu 9000
-wait_for ping -c 1 -W 1 192.0.2.2; ping -c 3 -i 0.2 -s 8972 -M do 192.0.2.2
+wait_for ping -c 1 -W 1 192.0.2.2; pings 3 -s 8972 -M do 192.0.2.2
 echo "== vlan"
 ip link add link eth0 name eth0.7 type vlan id 7; ip addr add 198.51.100.1/24 dev eth0.7; ip link set eth0.7 up
 ip netns exec b sh -c 'ip link add link eth1 name eth1.7 type vlan id 7; ip addr add 198.51.100.2/24 dev eth1.7; ip link set eth1.7 up'
-wait_for ping -c 1 -W 1 198.51.100.2; ping -c 3 -i 0.2 198.51.100.2
+wait_for ping -c 1 -W 1 198.51.100.2; pings 3 198.51.100.2
 echo "== multicast"
 ip maddr add 01:00:5e:01:02:03 dev eth0; ip link set eth0 promisc on; ip link set eth0 allmulticast on
 ip link show eth0; ip link set eth0 promisc off; ip link set eth0 allmulticast off
-ping -c 2 -i 0.2 192.0.2.2
+pings 2 192.0.2.2
 echo "== wol"
 ethtool -s eth0 wol g; echo "status \$?"; ethtool eth0 | grep Wake-on
 echo "== wol other"

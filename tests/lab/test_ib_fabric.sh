@@ -79,17 +79,17 @@ ip -n far addr add 192.0.2.2/24 dev ib1; ip -n far addr add 2001:db8::2/64 dev i
 wait_for ping -c 1 -W 1 192.0.2.2
 wait_for ping -6 -c 1 -W 1 2001:db8::2
 echo "== ping"
-ping -c 3 -W 3 192.0.2.2
+pings 3 192.0.2.2
 echo "== ping-back"
-ip netns exec far ping -c 3 -W 3 -s 1900 192.0.2.1
+ip netns exec far pings 3 -s 1900 192.0.2.1
 echo "== ping6"
-ping -6 -c 3 -W 3 2001:db8::2
+pings 3 -6 2001:db8::2
 echo "== child"
 cat /sys/class/infiniband/mlx4_0/ports/1/pkeys/1
 ip addr add 198.51.100.1/24 dev ib0.8007; ip link set ib0.8007 up
 ip -n far addr add 198.51.100.2/24 dev ib1.8007; ip -n far link set ib1.8007 up
 wait_for ping -c 1 -W 1 198.51.100.2
-ping -c 3 -W 3 198.51.100.2
+pings 3 198.51.100.2
 echo "== iperf"
 far_listens() { wait_for ip netns exec far grep -qs ':1451 0*:0000 0A' /proc/net/tcp /proc/net/tcp6; }
 ip netns exec far iperf3 -s -1 >/dev/null & far_listens; iperf3 -c 192.0.2.2 -t 2; echo "status $?"; wait
@@ -117,7 +117,7 @@ ip link set ib0 mtu 65520
 wait_for ping -c 1 -W 1 -s 20000 192.0.2.2
 echo "== connected"
 cat /sys/class/net/ib0/mode
-ping -c 5 -W 3 -s 20000 192.0.2.2
+pings 5 -s 20000 192.0.2.2
 echo "== connected-iperf"
 ip netns exec far iperf3 -s -1 >/dev/null & far_listens; iperf3 -c 192.0.2.2 -t 2; echo "status $?"; wait
 echo "== dmesg"

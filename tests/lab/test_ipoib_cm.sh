@@ -118,7 +118,7 @@ whole() {
 echo '== $t'
 octets() { cat /sys/class/net/ib0/statistics/\$1_bytes; }
 tx=\$(octets tx) rx=\$(octets rx)
-ping -n -c 10 -i 0.2 -W 10 -M do -s $3 $2
+pings 10 -n -M do -s $3 $2
 echo "octets tx \$((\$(octets tx) - tx)) rx \$((\$(octets rx) - rx))"
 echo '== $t-longer'
 ping -n -c 2 -i 0.2 -W 1 -M do -s $(($3 + 1)) $2 2>&1

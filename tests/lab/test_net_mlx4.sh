@@ -78,9 +78,9 @@ ip neigh add 192.0.2.1 lladdr \$(cat /sys/class/net/eth0/address) dev eth1 nud p
 pmd ,port=0 --forward-mode=icmpecho --nb-cores=1 --no-flush-rx
 say start; i=0; until ping -q -c 1 -W 1 192.0.2.1 >/dev/null || [ \$i = 30 ]; do i=\$((i + 1)); done
 echo "== icmpecho"
-ping -c 5 -i 0.2 -W 4 192.0.2.1
+pings 5 192.0.2.1
 echo "== icmpecho-large"
-ping -c 3 -i 0.2 -W 4 -s 1400 192.0.2.1
+pings 3 -s 1400 192.0.2.1
 echo "== txonly"
 say stop; say set fwd txonly; mark; say start; grown 0 1000; say stop
 echo "received \$((\$(phy eth1) - at1))"

@@ -52,10 +52,10 @@ net_up eth0; ipv6_ready eth0; wait_for ping -c 1 -W 1 192.0.2.2
 echo "== link"
 ethtool eth0
 echo "== ping"
-ping -c 5 -i 0.2 192.0.2.2
-ping -c 3 -i 0.2 -s 1472 -M do 192.0.2.2
+pings 5 192.0.2.2
+pings 3 -s 1472 -M do 192.0.2.2
 echo "== ping6"
-ping -c 3 -i 0.2 ff02::1%eth0
+pings 3 ff02::1%eth0
 echo "== tcp"
 ethtool -k eth0 | grep -E 'tcp-segmentation|^tx-check|^rx-check'
 iperf3 -c 192.0.2.2 -t 2 -f m; echo "status $?"

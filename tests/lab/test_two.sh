@@ -39,7 +39,7 @@ wait_for grep -qs ':1451 0*:0000 0A' /proc/net/tcp /proc/net/tcp6
 GUEST
 want two-link-third a third 'Link detected: yes'
 quiet=$(third 'third before')
-printf 'echo "== ping"\nping -c 5 -i 0.2 192.0.2.1\nping -c 3 -i 0.2 -s 1472 -M do 192.0.2.1\n' | guest_exec b 180
+printf 'echo "== ping"\npings 5 192.0.2.1\npings 3 -s 1472 -M do 192.0.2.1\n' | guest_exec b 180
 want two-ping b ping ' 0% packet loss'
 flooded=$(third 'third ping')
 if [ "${flooded:-0}" -gt "${quiet:-0}" ]; then pass two-flooded; else fail two-flooded "$quiet, then $flooded frames at the third port"; fi
@@ -71,7 +71,7 @@ if grep -q 'b.sock: client detached' "$lab_tmp/a.card"; then pass two-killed; el
 printf 'echo "== alone"\nping -c 2 -i 0.2 -W 1 192.0.2.2\ntrue\n' | guest_exec a 180
 want two-alone a alone "100% packet loss"
 up b 192.0.2.2
-printf 'echo "== ping again"\nping -c 5 -i 0.2 192.0.2.1\n' | guest_exec b 180
+printf 'echo "== ping again"\npings 5 192.0.2.1\n' | guest_exec b 180
 want two-again b 'ping again' ' 0% packet loss'
 printf 'echo "== dmesg"\ndmesg\n' | guest_exec a 120
 printf 'echo "== dmesg"\ndmesg\n' | guest_exec b 120

@@ -70,7 +70,7 @@ begin -1
 echo "== offload"
 ethtool -k eth0 | grep udp_tnl
 echo "== ping"
-ping -c 5 -i 0.2 -s 1400 198.51.100.2
+pings 5 -s 1400 198.51.100.2
 echo "== tcp"
 iperf3 -c 198.51.100.2 -n 4M -f m; echo "status $?"
 ethtool -S eth0 | grep -E '^ *tso_packets'
