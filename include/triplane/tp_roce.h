@@ -194,7 +194,10 @@ struct ibv_comp_channel *tp_roce_create_comp_channel(struct ibv_context *ctx);
 int tp_roce_destroy_comp_channel(struct ibv_comp_channel *channel);
 struct ibv_cq *tp_roce_create_cq(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv_comp_channel *channel,
 				 int comp_vector);
-/** Moderation: an event after count completions or period us, 0..65535 each. @return 0, ENOTSUP in software. */
+/**
+ * Moderation (R-7): the event of a queue that is armed waits until cq_period us after its first completion, or for cq_count of
+ * them; 0..65535 each. A count of 0 is no number; a period of 0 is over at once. @return 0, errno.
+ */
 int tp_roce_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int tp_roce_destroy_cq(struct ibv_cq *cq);
 /**

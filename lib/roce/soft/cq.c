@@ -11,6 +11,71 @@
 
 #include "gate.h"
 
+/* --- moderation --- */
+
+static void
+release(struct rsw_cq *cq)
+{
+	if (cq->held)
+		TAILQ_REMOVE(&cq->d->held, cq, next_held);
+	cq->held = false;
+	cq->mod_num = 0;
+}
+
+static void
+tell(struct rsw_cq *cq)
+{
+	release(cq);
+	atomic_store_explicit(&cq->armed, RSW_ARM_NONE, memory_order_relaxed);
+	troce_cq_event(&cq->c);
+}
+
+/* One completion more for an event that is due later, unless it is now. */
+static void
+hold(struct rsw_cq *cq)
+{
+	if (++cq->mod_num >= cq->mod_count && cq->mod_count != 0) {
+		tell(cq);
+	} else if (!cq->held) {
+		cq->mod_due = rsw_now(cq->d) + cq->mod_ns;
+		cq->held = true;
+		TAILQ_INSERT_TAIL(&cq->d->held, cq, next_held);
+	}
+}
+
+unsigned int
+rsw_cq_run_held(struct rsw_dev *d, uint64_t now)
+{
+	struct rsw_cq *cq, *next;
+	unsigned int n = 0;
+
+	for (cq = TAILQ_FIRST(&d->held); cq != NULL; cq = next) {
+		next = TAILQ_NEXT(cq, next_held);
+		if (cq->mod_due > now)
+			continue;
+		tell(cq);
+		n++;
+	}
+	return n;
+}
+
+int
+rsw_modify_cq(struct troce_cq *c, uint16_t count, uint16_t period_us)
+{
+	struct rsw_cq *cq = (struct rsw_cq *)c;
+
+	rsw_gate_close(cq->d);
+	/* What waits by the old measure is told now. */
+	if (cq->mod_num != 0)
+		tell(cq);
+	cq->mod_count = count;
+	cq->mod_ns = period_us * 1000u;
+	rsw_gate_open(cq->d);
+	return 0;
+}
+
+/* --- the queue --- */
+
 int
 rsw_create_cq(struct troce_cq *c, int vector)
 {
@@ -31,6 +96,9 @@ rsw_destroy_cq(struct troce_cq *c)
 	struct rsw_cq *cq = (struct rsw_cq *)c;
 
 	/* The library saw that no queue pair uses it. */
+	rsw_gate_close(cq->d);
+	release(cq);
+	rsw_gate_open(cq->d);
 	free(cq->ring);
 	cq->ring = NULL;
 	return 0;
@@ -69,8 +137,10 @@ notify(struct rsw_cq *cq, bool solicited)
 	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
 	if (armed == RSW_ARM_NONE || (armed == RSW_ARM_SOLICITED && !solicited))
 		return;
-	atomic_store_explicit(&cq->armed, RSW_ARM_NONE, memory_order_relaxed);
-	troce_cq_event(&cq->c);
+	if (cq->mod_count != 1 && cq->mod_ns != 0)
+		hold(cq);
+	else
+		tell(cq);
 }
 
 void

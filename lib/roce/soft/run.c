@@ -263,6 +263,8 @@ rsw_progress(struct troce_dev *dev)
 		n += take_kicks(d);
 	if (d->heap_len != 0 && d->heap[1].due <= now)
 		n += run_timers(d, now);
+	if (__builtin_expect(!TAILQ_EMPTY(&d->held), 0))
+		n += rsw_cq_run_held(d, now);
 	if (__builtin_expect(d->overran, 0))
 		fail_users(d);
 	if (__builtin_expect(atomic_load_explicit(&d->gone, memory_order_relaxed) && !d->flushed, 0))

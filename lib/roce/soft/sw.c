@@ -113,6 +113,7 @@ open_port(struct troce_dev *dev)
 	d->txq = dev->conf.tx_queue;
 	d->udp_port = dev->conf.udp_port;
 	d->decided = troce_decided_flag();
+	TAILQ_INIT(&d->held);
 	d->pool = dev->conf.pool;
 	d->next_qp = (uint32_t)rte_rand_max(RSW_QPS - 2);
 	d->next_key = (uint32_t)rte_rand_max(RSW_KEYS - 1);
@@ -240,6 +241,7 @@ static const struct troce_provider provider = {
 	.alloc_mw = rsw_alloc_mw,
 	.dealloc_mw = rsw_dealloc_mw,
 	.create_cq = rsw_create_cq,
+	.modify_cq = rsw_modify_cq,
 	.destroy_cq = rsw_destroy_cq,
 	.create_srq = rsw_create_srq,
 	.modify_srq = rsw_modify_srq,

@@ -82,7 +82,13 @@ struct rsw_cq {
 	/* The port's thread writes. */
 	uint32_t head_seen;
 	bool broken; /* it overran */
+	bool held;   /* an event waits, in the port's list */
 	_Atomic uint32_t tail;
+	/* Moderation: an event waits so long after its first completion, or for so many of them; 0: for no number. */
+	uint16_t mod_count, mod_num;
+	uint32_t mod_ns;
+	uint64_t mod_due;
+	TAILQ_ENTRY(rsw_cq) next_held;
 	/* Who polls writes. */
 	uint8_t apart[RTE_CACHE_LINE_SIZE];
 	_Atomic uint32_t head;
@@ -233,9 +239,10 @@ struct rsw_dev {
 
 	uint32_t next_qp, num_qps, next_key, num_keys;
 	struct rte_flow *flow[3];
-	bool overran;     /* some completion queue, just now */
-	atomic_bool gone; /* the ethdev was reset or removed; it stays so until the port is closed */
-	bool flushed;     /* because of that */
+	bool overran;              /* some completion queue, just now */
+	TAILQ_HEAD(, rsw_cq) held; /* completion queues whose event waits */
+	atomic_bool gone;          /* the ethdev was reset or removed; it stays so until the port is closed */
+	bool flushed;              /* because of that */
 	uint8_t bounce[RSW_PACKET_MAX];
 };
 
@@ -280,6 +287,9 @@ int rsw_req_notify_cq(struct ibv_cq *v, int solicited_only);
 /* A place for a completion; NULL: it overran, and the queue pair is to fail. */
 struct ibv_wc *rsw_cq_slot(struct rsw_cq *cq, struct rsw_qp *qp);
 void rsw_cq_commit(struct rsw_cq *cq, bool solicited);
+int rsw_modify_cq(struct troce_cq *c, uint16_t count, uint16_t period_us);
+/* Tells the events that are due. Returns how many. */
+unsigned int rsw_cq_run_held(struct rsw_dev *d, uint64_t now);
 
 /* --- rq.c ------------------------------------------------------------------------------------------------------- */
 

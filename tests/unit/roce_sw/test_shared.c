@@ -276,6 +276,89 @@ completion_events(void **state)
 	assert_int_equal(tp_roce_destroy_comp_channel(ch), 0);
 }
 
+static void
+moderate(struct ibv_cq *cq, uint16_t count, uint16_t period_us)
+{
+	struct ibv_modify_cq_attr attr = {.attr_mask = IBV_CQ_ATTR_MODERATE, .moderate = {count, period_us}};
+
+	assert_int_equal(tp_roce_modify_cq(cq, &attr), 0);
+}
+
+#define PERIOD_US 50000u
+
+/* Four messages, and an event with the last. false: the time was over before, as nobody had a CPU for so long. */
+static bool
+at_the_fourth(struct pair *p, struct ibv_comp_channel *ch, struct ibv_cq *cq, struct ibv_qp *a, struct ibv_qp *b,
+	      struct ibv_send_wr *wr)
+{
+	uint64_t begun = rte_rdtsc();
+
+	assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+	for (unsigned int i = 0; i < 4; i++) {
+		pair_recv(p, 1, b, i, 0, 8);
+		pair_post(a, wr);
+		pair_wait(p, p->n[0].cq, 1, NULL);
+		if (i == 3 || !channel_has(ch, cq))
+			continue;
+		assert_true(rte_rdtsc() - begun >= rte_get_tsc_hz() / 1000000 * UINT16_MAX);
+		return false;
+	}
+	assert_true(channel_has(ch, cq));
+	return true;
+}
+
+/* an event waits for so many completions, or so long after the first of them. */
+static void
+moderation(void **state)
+{
+	struct pair *p = *state;
+	struct ibv_comp_channel *ch = tp_roce_create_comp_channel(p->n[1].ctx);
+	struct ibv_cq *cq = tp_roce_create_cq(p->n[1].ctx, 64, p, ch, 0);
+	const struct qp_conf c = {.type = IBV_QPT_RC, .rcq = cq};
+	struct ibv_qp *a = pair_qp(p, 0, &plain), *b = pair_qp(p, 1, &c);
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = pair_wr(p, 0, IBV_WR_SEND, &sge, 0, 8, 0);
+	uint64_t begun;
+	unsigned int i;
+
+	assert_int_equal(fcntl(ch->fd, F_SETFL, O_NONBLOCK), 0);
+	pair_connect(p, a, b, &c);
+	for (i = 0; i < 2;) {
+		moderate(cq, 4, UINT16_MAX);
+		i += at_the_fourth(p, ch, cq, a, b, &wr);
+	}
+	for (i = 0; i < 5; i++)
+		pair_recv(p, 1, b, i, 0, 8);
+	/* The first of a hundred waits for its time, not less. */
+	moderate(cq, 100, PERIOD_US);
+	assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+	begun = rte_rdtsc();
+	pair_post(a, &wr);
+	pair_wait(p, p->n[0].cq, 1, NULL);
+	while (!channel_has(ch, cq))
+		pair_step(p);
+	assert_true(rte_rdtsc() - begun >= rte_get_tsc_hz() / 1000000 * PERIOD_US);
+	/* One that waits is told when its measure changes. A period of 0 is over at once; the last one goes with its queue. */
+	moderate(cq, 0, UINT16_MAX);
+	assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+	pair_post(a, &wr);
+	pair_wait(p, p->n[0].cq, 1, NULL);
+	moderate(cq, 100, 0);
+	assert_true(channel_has(ch, cq));
+	assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+	pair_post(a, &wr);
+	pair_wait(p, p->n[0].cq, 1, NULL);
+	assert_true(channel_has(ch, cq));
+	moderate(cq, 100, UINT16_MAX);
+	assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+	pair_post(a, &wr);
+	pair_wait(p, p->n[0].cq, 1, NULL);
+	destroy(a, b);
+	assert_int_equal(tp_roce_destroy_cq(cq), 0);
+	pair_run(p, UINT16_MAX / 1000);
+	assert_int_equal(tp_roce_destroy_comp_channel(ch), 0);
+}
+
 /* --- turns -------------------------------------------------------------------------------------------------------- */
 
 /* A short request is not behind another queue pair's long ones. */
@@ -422,8 +505,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
 	const struct CMUnitTest tests[] = {
-		T(shared_receives), T(windows_type_1),     T(windows_type_2), T(completion_events), T(fair),
-		T(many_timers),     T(through_a_bad_wire),
+		T(shared_receives), T(windows_type_1), T(windows_type_2), T(completion_events),
+		T(moderation),      T(fair),           T(many_timers),    T(through_a_bad_wire),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
