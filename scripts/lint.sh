@@ -77,7 +77,12 @@ check_docs() {
 	scripts/check_docs.py
 }
 
-checks="format tidy layers shell mode spdx words length features docs"
+# A member of a public structure that nobody reads or writes promises what does not happen.
+check_members() {
+	scripts/check_members.py
+}
+
+checks="format tidy layers shell mode spdx words length features docs members"
 [ "${1:-}" != --list ] || { tr ' ' '\n' <<<"$checks"; exit; }
 [ $# != 0 ] || read -ra all <<<"$checks"
 for c in "${@:-${all[@]}}"; do

@@ -116,8 +116,8 @@ take(struct perf *p, struct flow *f)
 
 	if (n < 0)
 		return rend_fail(-n, "receive completion queue fails");
-	if (n > 0 && f->got == 0) {
-		/* a receiver's time begins with the first message */
+	if (n > 0 && f->got == 0 && !f->may_send) {
+		/* the time of who does not send yet begins with the first message */
 		begin_time(p, f);
 		f->may_send = true;
 	}

@@ -121,7 +121,7 @@ refused(const struct rdma_cm_event *ev)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* How the connection of a queue pair of the test is; that of the exchange is called by index LINK. */
+/* The index of the connection of the exchange; the test's queue pairs have 0, 1, ... */
 #define LINK UINT32_MAX
 
 static int
@@ -169,9 +169,9 @@ drop(struct perf *p, struct rdma_cm_id *id, uint32_t i)
 	if (id->qp != NULL)
 		tp_rdma_destroy_qp(id);
 	tp_rdma_destroy_id(id);
-	if (i == LINK)
+	if (i == LINK) {
 		p->cm->link = NULL;
-	else {
+	} else {
 		p->qp[i].qp = NULL;
 		p->cm->ids[i] = NULL;
 	}
@@ -224,10 +224,10 @@ call(struct perf *p, uint32_t i)
 	int rc;
 
 	for (n = 0; n < CALL_TRIES; n++) {
-		if (tp_rdma_create_id(p->cm->channel, &id, NULL, RDMA_PS_TCP) != 0 ||
-		    tp_rdma_bind_port(id, p->e->port.ctx) != 0)
+		if (tp_rdma_create_id(p->cm->channel, &id, NULL, RDMA_PS_TCP) != 0)
 			return rend_fail(errno, "connection: %s", strerror(errno));
-		rc = call_once(p, id, i);
+		rc = tp_rdma_bind_port(id, p->e->port.ctx) == 0 ? call_once(p, id, i)
+								: rend_fail(errno, "connection: %s", strerror(errno));
 		if (rc == 0)
 			return 0;
 		drop(p, id, i);
@@ -346,14 +346,13 @@ perf_cm_connect(struct perf *p)
 }
 
 static int
-completed(struct perf *p, struct ibv_cq *cq)
+completed(struct perf *p, struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	struct rdma_cm_event ev;
 	uint32_t turns = 0;
-	struct ibv_wc wc;
 	int rc;
 
-	while ((rc = ibv_poll_cq(cq, 1, &wc)) == 0) {
+	while ((rc = ibv_poll_cq(cq, 1, wc)) == 0) {
 		rend_idle(p->e);
 		if ((++turns & LOOK_TURNS) != 0)
 			continue;
@@ -362,11 +361,11 @@ completed(struct perf *p, struct ibv_cq *cq)
 		/* It ends the link's requests, too. */
 		next_event(p->cm, &ev);
 	}
-	if (rc > 0 && wc.status == IBV_WC_WR_FLUSH_ERR)
+	if (rc < 0)
+		return rend_fail(-rc, "completion queue: %s", strerror(-rc));
+	if (wc->status == IBV_WC_WR_FLUSH_ERR)
 		return rend_fail(ECONNRESET, "the other end hung up");
-	return rc < 0                        ? rend_fail(-rc, "completion queue: %s", strerror(-rc))
-	       : wc.status == IBV_WC_SUCCESS ? 0
-					     : rend_wc_fail(&wc);
+	return wc->status == IBV_WC_SUCCESS ? 0 : rend_wc_fail(wc);
 }
 
 static int
@@ -376,18 +375,22 @@ tell(struct perf *p, const void *mine, size_t len)
 	struct ibv_sge sge = {(uintptr_t)cm->buf + ROOM, (uint32_t)len, cm->mr->lkey};
 	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED, .sg_list = &sge, .num_sge = 1},
 			   *bad;
+	struct ibv_wc wc;
 	int rc;
 
 	memcpy(cm->buf + ROOM, mine, len);
 	rc = ibv_post_send(cm->link->qp, &wr, &bad);
-	return rc == 0 ? completed(p, cm->scq) : rend_fail(rc, "the other end: %s", strerror(rc));
+	return rc == 0 ? completed(p, cm->scq, &wc) : rend_fail(rc, "the other end: %s", strerror(rc));
 }
 
 static int
 hear(struct perf *p, void *theirs, size_t len)
 {
-	int rc = completed(p, p->cm->rcq);
+	struct ibv_wc wc;
+	int rc = completed(p, p->cm->rcq, &wc);
 
+	if (rc == 0 && wc.byte_len != len)
+		rc = rend_fail(EPROTO, "the other end told %u bytes, %zu were due", wc.byte_len, len);
 	if (rc != 0)
 		return rc;
 	memcpy(theirs, p->cm->buf, len);

@@ -225,6 +225,7 @@ run(struct app *app, int eal_argc, char **argv)
 	}
 	app_control_take(); /* for good: telemetry is answered to the end */
 	sm_stop();
+	sa_stop();
 	ib_stop();
 	err = shut_down(app);
 	rte_eal_cleanup();

@@ -55,7 +55,6 @@ struct tp_model_config {
 	bool stored_ib[TP_MODEL_PORTS];     /* what QUERY_PORT suggests for a port that can be both; false: Ethernet */
 	bool wol;                           /* offers wake-on-LAN: set and told, nobody is woken */
 	uint16_t cmd_latency_reads;         /* GO stays set for so many reads of the HCR (0: done at once) */
-	uint8_t entropy;                    /* value of reset-time "random" bits, for reproducible runs */
 	uint32_t rate_mbps[TP_MODEL_PORTS]; /* what a port sends at most, 0: as fast as it can, ..TP_RATE_MAX_MBPS */
 	/*
 	 * Receive buffers of a port, in bytes with FCS: each lossless priority has one, all lossy ones share one, and under

@@ -64,13 +64,13 @@ struct tp_roce_conf {
 	/** Frames that are not for RoCE; takes the mbufs. Called by tp_roce_progress(); opens and closes no port. NULL: freed. */
 	void (*rest)(void *arg, struct rte_mbuf **pkts, uint16_t n);
 	void *rest_arg;
-	uint16_t udp_port;        /**< destination port of RoCEv2, 1..65535; 0: TP_ROCE_UDP_PORT */
-	uint8_t ttl;              /**< 1..255; 0: TP_ROCE_TTL */
-	uint16_t mtu;             /**< RoCE MTU 256, 512, 1024, 2048, 4096; 0: the largest that fits the port's (R-4) */
-	uint8_t prio;             /**< 802.1p priority of all packets whose address vector names none, 0..7 (R-8) */
-	uint8_t dscp;             /**< 0..63: DSCP where the address vector has no traffic class */
-	const char *netdev;       /**< follow the addresses of this kernel interface (of a TAP port, say); NULL: none */
-	uint32_t netdev_ms;       /**< how often to look, 0..10000; 0: TP_ROCE_GID_POLL_MS */
+	uint16_t udp_port;  /**< destination port of RoCEv2, 1..65535; 0: TP_ROCE_UDP_PORT */
+	uint8_t ttl;        /**< 1..255; 0: TP_ROCE_TTL */
+	uint16_t mtu;       /**< RoCE MTU 256, 512, 1024, 2048, 4096; 0: the largest that fits the port's (R-4) */
+	uint8_t prio;       /**< 802.1p priority of packets for which neither address vector nor rule names one, 0..7 */
+	uint8_t dscp;       /**< 0..63: DSCP where neither address vector nor rule names one */
+	const char *netdev; /**< follow the addresses of this kernel interface (of a TAP port, say); NULL: none */
+	uint32_t netdev_ms; /**< how often to look, 0..10000; 0: TP_ROCE_GID_POLL_MS */
 	struct rte_mempool *pool; /**< of the packets that the library sends; NULL: one of its own */
 };
 
@@ -112,6 +112,22 @@ uint16_t tp_roce_port_id(const struct ibv_context *ctx);
 const char *tp_roce_provider_name(const struct ibv_context *ctx);
 /** The mode in force; it may be less than what was asked for. */
 enum tp_roce_mode tp_roce_mode_get(const struct ibv_context *ctx);
+
+/** What a device is for its users (V-8). */
+enum tp_roce_status {
+	TP_ROCE_UP = 1,        /**< opened: requests are taken */
+	TP_ROCE_ADAPTER_DOWN,  /**< reset, removed or given up: requests end "flushed in error", new ones are refused */
+	TP_ROCE_RDMA_DISABLED, /**< closed */
+};
+/**
+ * Called at each change, by the thread that opens or closes the device, or that hears of the loss, such as the interrupt
+ * thread. It calls no function of this file, and is short.
+ */
+typedef void (*tp_roce_status_cb)(void *arg, struct ibv_device *device, enum tp_roce_status status);
+/** For all devices of the process, also those that open later. @return 0, EINVAL no cb, EEXIST, ENOSPC 64 are registered. */
+int tp_roce_status_register(tp_roce_status_cb cb, void *arg);
+/** When it returns, cb is not called any more. Not from cb. @return 0, ENOENT. */
+int tp_roce_status_unregister(tp_roce_status_cb cb, const void *arg);
 
 /**
  * The port's background work: received packets of rx_queue (unless app_rx), timers, address resolution, management
@@ -330,6 +346,12 @@ int tp_roce_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg);
  * started, modulo 2^32; no call resets them. @return 0, ENOTSUP: it counts nothing, EIO.
  */
 int tp_roce_home_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg);
+/**
+ * One counter of the port by its name; names are the same in both homes, where they count the same: req_* of requesters, resp_* of
+ * responders. The names that software had before (requester_*, responder_*, ud_discarded ...) are understood.
+ * @return 0, ENOENT no such counter, EIO.
+ */
+int tp_roce_stat(struct ibv_context *ctx, const char *name, uint64_t *value);
 
 /* --- capture (O-5) ---------------------------------------------------------------------------------------------- */
 

@@ -110,6 +110,8 @@ int tp_sa_create(struct tp_mad *mad, const struct tp_sa_conf *conf, struct tp_sa
 void tp_sa_destroy(struct tp_sa *sa);
 /** New times for requests to come. @return 0, -EINVAL. */
 int tp_sa_configure(struct tp_sa *sa, const struct tp_sa_conf *conf);
+/** The times in force. */
+void tp_sa_conf_get(struct tp_sa *sa, struct tp_sa_conf *conf);
 
 /**
  * The path to a GID with a partition key. One request per destination is under way, others wait for its answer; an answer is

@@ -300,8 +300,41 @@ def two_opensms(net):
     return bad
 
 
+def one_path(net):
+    """The path record that 'ib query-path' shows is the one that saquery prints."""
+    def same():
+        p = net.ask('ib query-path %s fe80::2:c903:a1:c202' % PORTS[1])
+        for record in net.run('saquery', '-p')[1].split('PathRecord dump:'):
+            f = dict(re.findall(r'^\s*(\w+?)\.\.+(\S+)', record, re.M))
+            if (f.get('sgid'), f.get('dgid')) == ('fe80::2:c903:a1:b202', 'fe80::2:c903:a1:c202'):
+                break
+        else:
+            return 'saquery has no such path'
+        theirs = [int(f['dlid']), int(f['slid']), 128 << (int(f['mtu'], 0) & 0x3f), int(f['rate'], 0) & 0x3f, int(f['pkt_life'], 0) & 0x3f,
+                  f['pkey'].lower()]
+        ours = [p['dlid'], p['slid'], p['mtu'], p['rate_code'], p['lifetime_code'], p['pkey']]
+        return None if ours == theirs else 'ours %s, saquery %s' % (ours, theirs)
+    net.say('ib query-path %s fe80::1234' % PORTS[1])
+    net.wait(lambda: 'no path to fe80::1234' in net.text(), 60, 'a path to nowhere')
+    return eventually(net, same)
+
+
+def times(net):
+    """How long and how often the administrator is asked is what was set, for who asks later, too (tests/unit/mad/test_sa.c: the effect)."""
+    def shown():
+        port = [p for p in net.ask('show ib mad')['ports'] if p['device'] == PORTS[1]][0]
+        return port['sa_timeout_ms'], port['sa_retries']
+    was = shown()
+    net.say('ib sa %s timeout 250 retries 3' % PORTS[1])
+    net.say('ib sa %s timeout 300' % PORTS[1])
+    now = shown()
+    return None if (was, now) == ((1000, 10), (300, 3)) else 'times %s, then %s' % (was, now)
+
+
 def refusals(net):
     net.say('ib sm on nowhere')
+    for words in ('sa nowhere timeout 250', 'query-path %s x' % PORTS[1], 'sa %s timeout 249' % PORTS[1], 'sa %s timeout 250 retries 65' % PORTS[1]):
+        net.say('ib ' + words)
     net.say('show ib nowhere')
     net.say('ib sm off ' + MASTER)
     net.say('ib sm on %s priority 16' % MASTER)
@@ -311,7 +344,7 @@ def refusals(net):
     for keys in ('0x8000', 'x', '0x8005 5', '1 0x10000'):
         net.say('ib sm partitions %s %s' % (MASTER, keys))
     net.ask('ib sm show')
-    for want in ('no InfiniBand port nowhere;', 'no InfiniBand port nowhere:', 'has no subnet manager of this program', '0..15', 'has a subnet manager already',
+    for want in ("'x' is no GID", '250..60000', '1..64', 'no InfiniBand port nowhere;', 'no InfiniBand port nowhere:', 'has no subnet manager of this program', '0..15', 'has a subnet manager already',
                  "P_Key '0x8000': wanted", "P_Key 'x': wanted", 'one is named twice', "P_Key '0x10000': wanted"):
         if want not in net.text():
             return 'not said: %s in %s' % (want, net.text()[-800:])
@@ -321,5 +354,5 @@ def refusals(net):
 if __name__ == '__main__':
     run_cases('sm', ('opensm', 'ibstat'), lambda: Net(VDEVS + IPOIB), lambda net: net.close_with(SPACES), (
         ('subnet-up', subnet), *((name, tool, cmd, patterns) for name, cmd, patterns in TOOLS),
-        *((f.__name__.replace('_', '-'), f) for f in (routes, report, groups, ping, partitions, cable, stronger_opensm, weaker_opensm,
+        *((f.__name__.replace('_', '-'), f) for f in (routes, report, one_path, times, groups, ping, partitions, cable, stronger_opensm, weaker_opensm,
                                                       two_opensms, refusals))), REFUSED)

@@ -317,6 +317,14 @@ tp_sa_destroy(struct tp_sa *sa)
 	free(sa);
 }
 
+void
+tp_sa_conf_get(struct tp_sa *sa, struct tp_sa_conf *conf)
+{
+	tp_mad_lock(sa->mad);
+	*conf = sa->conf;
+	tp_mad_unlock(sa->mad);
+}
+
 int
 tp_sa_configure(struct tp_sa *sa, const struct tp_sa_conf *conf)
 {

@@ -263,6 +263,7 @@ open_port(uint16_t port_id, const char *name, const struct tp_roce_conf *conf)
 		errno = err;
 		return NULL;
 	}
+	troce_status(dev, TP_ROCE_UP);
 	return &dev->vctx.context;
 }
 
@@ -326,6 +327,7 @@ tp_roce_close_device(struct ibv_context *ctx)
 	troce_async_fini(dev);
 	troce_conf_free(dev);
 	troce_open_end();
+	troce_status(dev, TP_ROCE_RDMA_DISABLED);
 	dev_free(dev);
 	return 0;
 }

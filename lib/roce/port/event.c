@@ -103,6 +103,8 @@ troce_async_event(struct troce_dev *dev, enum ibv_event_type type, void *obj)
 
 	if (obj == NULL)
 		sides_event(dev, type);
+	if (type == IBV_EVENT_DEVICE_FATAL)
+		troce_status(dev, TP_ROCE_ADAPTER_DOWN);
 	pthread_mutex_lock(&a->lock);
 	last = TAILQ_LAST(&a->waiting, events);
 	/* said twice in a row is said once: nobody may be listening */

@@ -7,6 +7,11 @@
 
 #include "provider.h"
 
+/* --- status.c --------------------------------------------------------------------------------------------------- */
+
+/* Tells who listens, if it is news. */
+void troce_status(struct troce_dev *dev, enum tp_roce_status status);
+
 /* --- registry.c ------------------------------------------------------------------------------------------------- */
 
 /* The provider that serves a port best, or the one of that name; NULL: none does. */

@@ -286,6 +286,7 @@ struct troce_dev {
 	struct tp_roce_conf conf; /* complete: no zeros that stand for defaults */
 	bool own_pool;            /* conf.pool is the library's */
 	enum tp_roce_mode mode;
+	enum tp_roce_status status; /* as it was told */
 	struct rte_ether_addr mac;
 	struct ibv_device_attr attr;
 	struct ibv_port_attr port;

@@ -66,7 +66,7 @@ rsw_modify_cq(struct troce_cq *c, uint16_t count, uint16_t period_us)
 
 	rsw_gate_close(cq->d);
 	/* What waits by the old measure is told now. */
-	if (cq->mod_num != 0)
+	if (cq->held)
 		tell(cq);
 	cq->mod_count = count;
 	cq->mod_ns = period_us * 1000u;

@@ -202,7 +202,7 @@ one_bad_key(const struct bad_key *t)
 	struct ibv_mr *mr[2][KEYS];
 	struct ibv_sge sge;
 	struct ibv_send_wr wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = t->op};
-	uint64_t before;
+	uint64_t before, sends, receives, accesses;
 	unsigned int p;
 
 	rr_pair(&e[0], &e[1], IBV_QPT_RC, RR_IPV4_V2);
@@ -221,6 +221,9 @@ one_bad_key(const struct bad_key *t)
 		key[p][READ_ONLY] = mr[p][READ_ONLY]->lkey;
 	}
 	before = rr_stat(0, t->counter);
+	sends = rr_stat(0, "req_flushed");
+	receives = rr_stat(0, "resp_flushed");
+	accesses = rr_stat(1, "resp_access_errors");
 	sge = (struct ibv_sge){.addr = (uintptr_t)e[0].mem + (t->op == IBV_WR_SEND ? t->at : 0),
 			       .length = t->len,
 			       .lkey = key[0][t->local]};
@@ -236,6 +239,9 @@ one_bad_key(const struct bad_key *t)
 	rr_no_wc(&e[0]);
 	assert_int_equal(e[0].qp->state, IBV_QPS_ERR);
 	assert_int_equal(rr_stat(0, t->counter), before + 1);
+	assert_int_equal(rr_stat(0, "req_flushed"), sends + 1);
+	assert_int_equal(rr_stat(0, "resp_flushed"), receives + 1);
+	assert_int_equal(rr_stat(1, "resp_access_errors"), accesses + t->event);
 	if (t->event) {
 		rr_expect_event(1, IBV_EVENT_QP_ACCESS_ERR, e[1].qp);
 		assert_int_equal(e[1].qp->state, IBV_QPS_ERR);
@@ -314,6 +320,7 @@ test_too_long(void **state)
 	rr_expect(&a, IBV_WC_REM_INV_REQ_ERR, 0, 0);
 	rr_expect(&b, IBV_WC_LOC_LEN_ERR, 0, 1);
 	assert_int_equal(rr_stat(1, "resp_length_errors"), 1);
+	assert_int_equal(rr_stat(0, "req_remote_invalid_requests"), 1);
 	rr_end_free(&a);
 	rr_end_free(&b);
 }
@@ -340,6 +347,7 @@ test_rnr(void **state)
 	rr_expect(&a, IBV_WC_RNR_RETRY_EXC_ERR, 0, 2);
 	assert_int_equal(rr_stat(0, "req_rnr_retries_exceeded"), 1);
 	assert_in_range(rr_stat(1, "resp_rnr_naks"), 2, 20);
+	assert_int_equal(rr_stat(0, "req_rnr_naks"), rr_stat(1, "resp_rnr_naks"));
 	rr_end_free(&a);
 	rr_end_free(&b);
 }

@@ -339,19 +339,31 @@ check_flushed(struct rr_end *a)
 	assert_int_equal(a->qp->state, IBV_QPS_ERR);
 }
 
+static void
+on_status(void *arg, struct ibv_device *device, enum tp_roce_status status)
+{
+	unsigned int *down = arg;
+
+	assert_non_null(device);
+	*down += status == TP_ROCE_ADAPTER_DOWN;
+}
+
 /* The card dies: both ports are told, and after a reset are there again for those who open them anew. */
 static void
 test_dead_card(void **state)
 {
 	struct rte_eth_link link;
+	unsigned int p, down = 0;
 	struct rr_end a, b;
-	unsigned int p;
 
+	assert_int_equal(tp_roce_status_register(on_status, &down), 0);
 	with_work(&a, &b);
 	assert_int_equal(tp_model_fault(rig_model(0), TP_FAULT_CATAS, 0, 1, 0), 0);
 	rte_eth_link_get_nowait(0, &link);
 	for (p = 0; p < 2; p++)
 		rr_expect_event(p, IBV_EVENT_DEVICE_FATAL, NULL);
+	assert_int_equal(down, 2);
+	assert_int_equal(tp_roce_status_unregister(on_status, &down), 0);
 	check_flushed(&a);
 	assert_null(tp_roce_create_cq(rr_ctx[0], 10, NULL, NULL, 0));
 	assert_null(tp_roce_reg_mr(rr_pd[0], a.mem, 8, 0));

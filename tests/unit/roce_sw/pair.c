@@ -303,32 +303,14 @@ pair_wait(struct pair *p, struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	}
 }
 
-struct wanted {
-	const char *name;
-	uint64_t value;
-	bool found;
-};
-
-static void
-one_stat(void *arg, const char *name, uint64_t value)
-{
-	struct wanted *w = arg;
-
-	if (strcmp(name, w->name) == 0) {
-		w->value = value;
-		w->found = true;
-	}
-}
-
 uint64_t
 pair_stat(struct pair *p, unsigned int node, const char *name)
 {
-	struct wanted w = {.name = name};
+	uint64_t value = 0;
 
-	assert_int_equal(tp_roce_stats(p->n[node].ctx, one_stat, &w), 0);
-	if (!w.found)
+	if (tp_roce_stat(p->n[node].ctx, name, &value) != 0)
 		fail_msg("no counter %s", name);
-	return w.value;
+	return value;
 }
 
 void *

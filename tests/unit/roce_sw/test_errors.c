@@ -97,7 +97,7 @@ local_key(void **state)
 		else
 			sge.lkey = other->lkey; /* of another protection domain */
 		a_fails(&r, &wr, IBV_WC_LOC_PROT_ERR);
-		assert_int_equal(pair_stat(r.p, 0, "requester_protection_errors"), how + 1);
+		assert_int_equal(pair_stat(r.p, 0, "req_protection_errors"), how + 1);
 		assert_int_equal(tp_roce_dereg_mr(other), 0);
 		assert_int_equal(tp_roce_dealloc_pd(pd), 0);
 		stop(&r);
@@ -158,8 +158,8 @@ remote_key(void **state)
 			if (how != 1)
 				*rkey = how == 0 ? NOWHERE : how == 2 ? other->rkey : closed->rkey;
 			a_fails(&r, &wr, IBV_WC_REM_ACCESS_ERR);
-			assert_int_equal(pair_stat(r.p, 1, "responder_remote_access_errors"), ++refused);
-			assert_int_equal(pair_stat(r.p, 0, "requester_remote_access_errors"), refused);
+			assert_int_equal(pair_stat(r.p, 1, "resp_access_errors"), ++refused);
+			assert_int_equal(pair_stat(r.p, 0, "req_remote_access_errors"), refused);
 			assert_ptr_equal(pair_event(r.p, 1, IBV_EVENT_QP_ACCESS_ERR), r.b);
 			assert_int_equal(pair_state(r.b), IBV_QPS_ERR);
 			assert_int_equal(tp_roce_dereg_mr(other), 0);
@@ -191,7 +191,8 @@ not_allowed(void **state)
 
 		a_fails(&r, &wr, IBV_WC_REM_INV_REQ_ERR);
 		assert_ptr_equal(pair_event(r.p, 1, IBV_EVENT_QP_REQ_ERR), r.b);
-		assert_int_equal(pair_stat(r.p, 1, "responder_invalid_requests"), i + 1);
+		assert_int_equal(pair_stat(r.p, 1, "resp_invalid_requests"), i + 1);
+		assert_int_equal(pair_stat(r.p, 0, "req_remote_invalid_requests"), i + 1);
 		stop(&r);
 	}
 }
@@ -231,7 +232,8 @@ receive_too_short(void **state)
 	a_fails(&r, &wr, IBV_WC_REM_INV_REQ_ERR);
 	ends(&r, 1, 9, IBV_WC_LOC_LEN_ERR);
 	ends(&r, 1, 10, IBV_WC_WR_FLUSH_ERR);
-	assert_int_equal(pair_stat(r.p, 1, "responder_length_errors"), 1);
+	assert_int_equal(pair_stat(r.p, 1, "resp_length_errors"), 1);
+	assert_int_equal(pair_stat(r.p, 0, "req_remote_invalid_requests"), 1);
 	stop(&r);
 }
 
@@ -246,7 +248,8 @@ receive_key(void **state)
 	assert_int_equal(ibv_post_recv(r.b, &rr, &bad), 0);
 	a_fails(&r, &wr, IBV_WC_REM_OP_ERR);
 	ends(&r, 1, 9, IBV_WC_LOC_PROT_ERR);
-	assert_int_equal(pair_stat(r.p, 1, "responder_protection_errors"), 1);
+	assert_int_equal(pair_stat(r.p, 1, "resp_protection_errors"), 1);
+	assert_int_equal(pair_stat(r.p, 0, "req_remote_operation_errors"), 1);
 	stop(&r);
 }
 
@@ -260,13 +263,15 @@ not_ready(void **state)
 	struct ibv_send_wr wr = pair_wr(r.p, 0, IBV_WR_SEND, &sge, 0, 100, 0);
 
 	a_fails(&r, &wr, IBV_WC_RNR_RETRY_EXC_ERR);
-	assert_int_equal(pair_stat(r.p, 1, "responder_rnr_naks"), 1);
+	assert_int_equal(pair_stat(r.p, 1, "resp_rnr_naks"), 1);
+	assert_int_equal(pair_stat(r.p, 1, "responder_rnr_naks"), 1); /* as it was called before */
 	stop(&r);
 	r = start(state, &twice);
 	wr.next = NULL;
 	a_fails(&r, &wr, IBV_WC_RNR_RETRY_EXC_ERR);
-	assert_int_equal(pair_stat(r.p, 1, "responder_rnr_naks"), 4);
-	assert_int_equal(pair_stat(r.p, 0, "requester_rnr_retries_exceeded"), 2);
+	assert_int_equal(pair_stat(r.p, 1, "resp_rnr_naks"), 4);
+	assert_int_equal(pair_stat(r.p, 0, "req_rnr_naks"), 4);
+	assert_int_equal(pair_stat(r.p, 0, "req_rnr_retries_exceeded"), 2);
 	stop(&r);
 	/* For ever, and then there is one. */
 	r = start(state, &plain);
@@ -296,8 +301,8 @@ silence(void **state)
 
 	r.p->wire = nothing;
 	a_fails(&r, &wr, IBV_WC_RETRY_EXC_ERR);
-	assert_int_equal(pair_stat(r.p, 0, "requester_timeouts"), 4);
-	assert_int_equal(pair_stat(r.p, 0, "requester_retries_exceeded"), 1);
+	assert_int_equal(pair_stat(r.p, 0, "req_timeouts"), 4);
+	assert_int_equal(pair_stat(r.p, 0, "req_retries_exceeded"), 1);
 	r.p->wire = NULL;
 	stop(&r);
 }
@@ -439,7 +444,7 @@ cq_overrun(void **state)
 	assert_int_equal(fatal, 2);
 	assert_int_equal(pair_state(a), IBV_QPS_ERR);
 	assert_int_equal(pair_state(c), IBV_QPS_ERR);
-	assert_int_equal(pair_stat(p, 0, "cq_overruns"), 1);
+	assert_int_equal(pair_stat(p, 0, "cq_overflows"), 1);
 	/* What was in it is still there; then it says that no more will come. */
 	assert_int_equal(ibv_poll_cq(small, 8, wc), small->cqe);
 	assert_true(ibv_poll_cq(small, 8, wc) < 0);
@@ -466,8 +471,8 @@ flush_by_application(void **state)
 	ends(&r, 0, 3, IBV_WC_WR_FLUSH_ERR);
 	ends(&r, 0, 1, IBV_WC_WR_FLUSH_ERR);
 	quiet(&r, 0);
-	assert_int_equal(pair_stat(r.p, 0, "requester_flushed"), 2);
-	assert_int_equal(pair_stat(r.p, 0, "responder_flushed"), 1);
+	assert_int_equal(pair_stat(r.p, 0, "req_flushed"), 2);
+	assert_int_equal(pair_stat(r.p, 0, "resp_flushed"), 1);
 	r.p->wire = NULL;
 	stop(&r);
 }

@@ -45,6 +45,61 @@ test_link(void **state)
 	pair_no_event(p, 1);
 }
 
+struct told {
+	unsigned int n;
+	struct ibv_device *device[8];
+	enum tp_roce_status status[8];
+};
+
+static void
+on_status(void *arg, struct ibv_device *device, enum tp_roce_status status)
+{
+	struct told *t = arg;
+
+	assert_true(t->n < RTE_DIM(t->device));
+	t->device[t->n] = device;
+	t->status[t->n++] = status;
+}
+
+/* V-8: each change of a device is told once, to those who listen. */
+static void
+test_status(void **state)
+{
+	const struct pair_conf conf = {.mtu = 1024};
+	struct told told = {0}, other = {0};
+	struct ibv_device *d[2];
+	struct pair *p;
+
+	(void)state;
+	assert_int_equal(tp_roce_status_register(NULL, NULL), EINVAL);
+	assert_int_equal(tp_roce_status_register(on_status, &told), 0);
+	assert_int_equal(tp_roce_status_register(on_status, &told), EEXIST);
+	assert_int_equal(tp_roce_status_register(on_status, &other), 0);
+	p = pair_open(&conf);
+	assert_int_equal(told.n, 2);
+	for (unsigned int i = 0; i < 2; i++) {
+		d[i] = p->n[i].ctx->device;
+		assert_ptr_equal(told.device[i], d[i]);
+		assert_int_equal(told.status[i], TP_ROCE_UP);
+	}
+	assert_int_equal(tp_roce_status_unregister(on_status, &other), 0);
+	assert_int_equal(tp_roce_status_unregister(on_status, &other), ENOENT);
+	driver_says(p->n[1].port, RTE_ETH_EVENT_INTR_RMV);
+	driver_says(p->n[1].port, RTE_ETH_EVENT_INTR_RMV);
+	assert_int_equal(told.n, 3);
+	assert_ptr_equal(told.device[2], d[1]);
+	assert_int_equal(told.status[2], TP_ROCE_ADAPTER_DOWN);
+	pair_event(p, 1, IBV_EVENT_DEVICE_FATAL);
+	pair_close(p);
+	assert_int_equal(told.n, 5);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_ptr_equal(told.device[3 + i], d[i]);
+		assert_int_equal(told.status[3 + i], TP_ROCE_RDMA_DISABLED);
+	}
+	assert_int_equal(other.n, 2);
+	assert_int_equal(tp_roce_status_unregister(on_status, &told), 0);
+}
+
 /* With work on its way: all of it ends, and no more can begin. */
 static void
 test_lost_at_work(void **state)
@@ -105,6 +160,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_link, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(test_lost_at_work, pair_setup, pair_teardown),
 		cmocka_unit_test(test_closed),
+		cmocka_unit_test(test_status),
 	};
 
 	return cmocka_run_group_tests_name("roce_sw_link", tests, NULL, NULL);

@@ -145,7 +145,7 @@ rc_all(struct pair *p, enum pair_net net)
 	writes(p, a, b);
 	reads(p, a);
 	atomics(p, a);
-	assert_int_equal(pair_stat(p, 0, "requester_resent"), 0);
+	assert_int_equal(pair_stat(p, 0, "req_resent"), 0);
 	assert_int_equal(pair_stat(p, 1, "bad_icrc"), 0);
 	destroy(a, b);
 }

@@ -340,7 +340,7 @@ flow(struct pair *p, bool active, bool passive)
 		pair_send(p, 0, a->qp, i, 0, 10);
 	pair_run(p, 1);
 	assert_int_equal(sends_ahead, on ? 1 : 4);
-	assert_true(pair_stat(p, 1, "responder_rnr_naks") > 0);
+	assert_true(pair_stat(p, 1, "resp_rnr_naks") > 0);
 	for (unsigned int i = 2; i < 6; i++)
 		pair_recv(p, 1, b->qp, i, 4096, 10);
 	pair_wait(p, p->n[0].cq, 4, NULL);

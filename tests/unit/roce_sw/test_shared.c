@@ -495,7 +495,7 @@ through_a_bad_wire(void **state)
 	}
 	assert_int_equal(*there, adds);
 	assert_true(pair_stat(p, 1, "bad_icrc") > 50);
-	assert_true(pair_stat(p, 0, "requester_resent") > 50);
+	assert_true(pair_stat(p, 0, "req_resent") > 50);
 	p->wire = NULL;
 	destroy(a, b);
 }
