@@ -126,6 +126,22 @@ static_assert(sizeof(struct mlx4_wqe_data) == 16, "data segment");
 #define MLX4_BIND_START 0x10u  /* be64 */
 #define MLX4_BIND_LENGTH 0x18u /* be64 */
 
+/* Fast-register segment [DP 3.11] */
+#define MLX4_FR_SIZE 48u
+#define MLX4_FR_ATOMIC PRM_D(0x00, 31, 31)
+#define MLX4_FR_RW PRM_D(0x00, 30, 30)
+#define MLX4_FR_RR PRM_D(0x00, 29, 29)
+#define MLX4_FR_LW PRM_D(0x00, 28, 28)
+#define MLX4_FR_LR PRM_D(0x00, 27, 27)
+#define MLX4_FR_KEY PRM_D(0x04, 31, 0)
+#define MLX4_FR_LIST 0x08u   /* be64, DMA address of the page list */
+#define MLX4_FR_START 0x10u  /* be64 */
+#define MLX4_FR_LENGTH 0x18u /* be64 */
+#define MLX4_FR_FIRST_OFF PRM_D(0x20, 31, 0)
+#define MLX4_FR_LG_PAGE PRM_D(0x24, 31, 0)
+#define MLX4_FR_LIST_MAX 511u /* entries of a list, which lies in one page */
+#define MLX4_FR_LIST_ALIGN 64u
+
 /* Local-invalidate segment [DP 3.12] */
 #define MLX4_INV_SIZE 32u
 #define MLX4_INV_KEY PRM_D(0x08, 31, 0)

@@ -198,6 +198,34 @@ struct ibv_mr *tp_roce_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length,
  */
 struct ibv_mr *tp_roce_reg_mempool(struct ibv_pd *pd, struct rte_mempool *pool, int access);
 int tp_roce_dereg_mr(struct ibv_mr *mr);
+/** Most pages of a region for fast registration. */
+#define TP_ROCE_FAST_REG_PAGES 511u
+/**
+ * A region without memory, for fast registration (IBTA 10.6.4.3): tp_roce_fast_reg_mr() gives it some by a work request,
+ * IBV_WR_LOCAL_INV or the peer's IBV_WR_SEND_WITH_INV takes it away again, and no command of the card is needed. Without
+ * memory its keys open nothing. tp_roce_dereg_mr() ends it.
+ * @param max_pages of its memory, 1..TP_ROCE_FAST_REG_PAGES. The largest pages that fit are taken, of 4 KiB at least: memory of a
+ *   hugepage may need one, any other of N octets at most N / 4096 + 2.
+ * @return NULL and errno: EINVAL, ENOMEM, EOPNOTSUPP without IBV_DEVICE_MEM_MGT_EXTENSIONS.
+ */
+struct ibv_mr *tp_roce_alloc_mr(struct ibv_pd *pd, uint32_t max_pages);
+struct tp_roce_fast_reg {
+	uint64_t wr_id;
+	unsigned int send_flags; /**< IBV_SEND_SIGNALED, IBV_SEND_FENCE */
+	int access;              /**< IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_* */
+	void *addr;              /**< the memory, as tp_roce_reg_mr() takes it */
+	size_t length;           /**< octets, from 1 */
+	uint64_t iova; /**< address of its first octet in work requests; the same place in a page of 4 KiB as addr */
+};
+/**
+ * Posts the request, which completes with IBV_WC_DRIVER1, or with IBV_WC_MW_BIND_ERR when the region has memory already. Requests
+ * behind it in the queue may use the region by the lkey and rkey that mr has when the call returns: of the same
+ * number, with another last byte. Call it again for the same region only when a completion has shown that this request is over.
+ * @param qp an RC queue pair of the region's protection domain
+ * @return as ibv_post_send(), and EINVAL, EPERM, EOPNOTSUPP another right. EINVAL also: the memory has more pages than the region
+ *   takes, or is none that the card can reach.
+ */
+int tp_roce_fast_reg_mr(struct ibv_qp *qp, struct ibv_mr *mr, const struct tp_roce_fast_reg *reg);
 /** Type 1 or 2 (10.6.7.2). @return NULL and errno: EOPNOTSUPP the home has none. */
 struct ibv_mw *tp_roce_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int tp_roce_dealloc_mw(struct ibv_mw *mw);

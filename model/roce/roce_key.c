@@ -7,26 +7,14 @@
  */
 #include "roce.h"
 
-#define PAGE_LIST_MAX 511u
-#define PAGE_LIST_ALIGN 64u
 #define LG_PAGE_MAX 31u
 #define KEY_ENTRY(key) ((key) << 24 | (key) >> 8)
-
-/* Fast-register segment [DP 3.11] */
-#define FR_ACCESS 0x00u
-#define FR_KEY 0x04u
-#define FR_PAGES 0x08u
-#define FR_START 0x10u
-#define FR_LENGTH 0x18u
-#define FR_FIRST_OFF 0x20u
-#define FR_LG_PAGE 0x24u
-#define FR_SIZE 48u
 
 uint32_t
 tpm_roce_local_size(uint8_t opcode)
 {
 	switch (opcode) {
-	case MLX4_OP_FAST_REG: return FR_SIZE;
+	case MLX4_OP_FAST_REG: return MLX4_FR_SIZE;
 	case MLX4_OP_LOCAL_INV: return MLX4_INV_SIZE;
 	case MLX4_OP_BIND_MW: return MLX4_BIND_SIZE;
 	default: return 0;
@@ -92,21 +80,22 @@ put_pages(struct tp_model *m, const uint8_t *mpt, uint64_t list, uint32_t n)
 static int
 fast_register(struct tpm_roce *r, const uint8_t *s)
 {
-	uint32_t key = prm_get32(s, FR_KEY), lg = prm_get32(s, FR_LG_PAGE), access = prm_get32(s, FR_ACCESS);
-	uint64_t start = prm_get64(s, FR_START), len = prm_get64(s, FR_LENGTH), list = prm_get64(s, FR_PAGES), n;
+	uint32_t key = prm_get(s, MLX4_FR_KEY), lg = prm_get(s, MLX4_FR_LG_PAGE);
+	uint64_t start = prm_get64(s, MLX4_FR_START), len = prm_get64(s, MLX4_FR_LENGTH),
+		 list = prm_get64(s, MLX4_FR_LIST), n;
 	uint8_t *mpt = entry_of(r, key, MLX4_MPT_FREE);
 
 	if (mpt == NULL || lg < TPM_LG_MIN_PAGE || lg > LG_PAGE_MAX || len == 0 || start + (len - 1) < start ||
-	    prm_get32(s, FR_FIRST_OFF) != 0 || list % PAGE_LIST_ALIGN != 0)
+	    prm_get(s, MLX4_FR_FIRST_OFF) != 0 || list % MLX4_FR_LIST_ALIGN != 0)
 		return -IBV_WC_MW_BIND_ERR;
 	n = ((start + (len - 1)) >> lg) - (start >> lg) + 1;
-	if (n > PAGE_LIST_MAX || n > prm_get(mpt, MLX4_MPT_MTT_SZ) || !put_pages(r->m, mpt, list, (uint32_t)n))
+	if (n > MLX4_FR_LIST_MAX || n > prm_get(mpt, MLX4_MPT_MTT_SZ) || !put_pages(r->m, mpt, list, (uint32_t)n))
 		return -IBV_WC_MW_BIND_ERR;
-	prm_set(mpt, MLX4_MPT_ATOMIC, access >> 31);
-	prm_set(mpt, MLX4_MPT_RW, access >> 30 & 1);
-	prm_set(mpt, MLX4_MPT_RR, access >> 29 & 1);
-	prm_set(mpt, MLX4_MPT_LW, access >> 28 & 1);
-	prm_set(mpt, MLX4_MPT_LR, access >> 27 & 1);
+	prm_set(mpt, MLX4_MPT_ATOMIC, prm_get(s, MLX4_FR_ATOMIC));
+	prm_set(mpt, MLX4_MPT_RW, prm_get(s, MLX4_FR_RW));
+	prm_set(mpt, MLX4_MPT_RR, prm_get(s, MLX4_FR_RR));
+	prm_set(mpt, MLX4_MPT_LW, prm_get(s, MLX4_FR_LW));
+	prm_set(mpt, MLX4_MPT_LR, prm_get(s, MLX4_FR_LR));
 	prm_set(mpt, MLX4_MPT_KEY, KEY_ENTRY(key));
 	prm_set64(mpt, MLX4_MPT_START, start);
 	prm_set64(mpt, MLX4_MPT_LENGTH, len);

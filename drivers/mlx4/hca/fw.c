@@ -326,6 +326,7 @@ parse_features(struct mlx4_caps *c, const uint8_t *box)
 	c->mw2 = c->mw && prm_get(box, MLX4_CAP_MW_2);
 	c->mw2b = c->mw2 && prm_get(box, MLX4_CAP_MW_2B);
 	c->local_inv = prm_get(box, MLX4_CAP_LOCAL_INV);
+	c->fast_reg = prm_get(box, MLX4_CAP_FAST_REG);
 	c->beacon = prm_get(box, MLX4_CAP_PORT_BEACON);
 	c->diag_port = prm_get(box, MLX4_CAP_DIAG_PORT);
 }

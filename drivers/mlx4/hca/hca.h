@@ -55,7 +55,7 @@ struct mlx4_caps {
 	bool port_mng_event; /* tells what the subnet manager changed */
 	bool roce, roce_v2;  /* RDMA over Ethernet: at all, over UDP too */
 	bool mw, mw2, mw2b;  /* memory windows: at all, type 2, bound to a queue pair */
-	bool local_inv, diag_port;
+	bool local_inv, fast_reg, diag_port;
 	bool beacon;           /* a port's light can blink */
 	uint16_t static_rates; /* bit n: code n of a path's rate */
 	uint16_t num_qp_rates; /* rate limits of queue pairs, 0: none */
@@ -435,6 +435,14 @@ void mlx4_pd_free(struct mlx4_hca *hca, uint32_t pd);
  */
 int mlx4_region_create(struct mlx4_hca *hca, uint32_t pd, const void *addr, size_t len, uint64_t va, uint32_t access,
 		       struct mlx4_mkey *key);
+/* A region with room for pages translation entries and no memory: free until a work request registers some [DP 11.3]. */
+int mlx4_fast_region_create(struct mlx4_hca *hca, uint32_t pd, uint32_t pages, struct mlx4_mkey *key);
+/*
+ * What such a work request says of [addr, addr + len), to be reached at va: the entries of the page list, and log2 of the
+ * pages' size. Any thread. Errors as of mlx4_region_create(); -ENOSPC: more pages than the region has entries.
+ */
+int mlx4_fast_region_pages(struct mlx4_hca *hca, const struct mlx4_mkey *key, const void *addr, size_t len, uint64_t va,
+			   rte_be64_t *list, uint32_t *lg_page);
 /* A window; type 2 is free until a work request binds it. */
 int mlx4_window_create(struct mlx4_hca *hca, uint32_t pd, bool type2, struct mlx4_mkey *key);
 /* -EBUSY: windows are bound to it, it stays. */

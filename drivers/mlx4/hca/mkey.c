@@ -149,6 +149,12 @@ key_to_hw(struct mlx4_hca *hca, struct mlx4_mkey *key, uint8_t *mpt, uint32_t pd
 	return rc;
 }
 
+static rte_be64_t
+page_entry(const struct pages *p, uint32_t i)
+{
+	return rte_cpu_to_be_64(page_at(p->base + ((uint64_t)i << p->lg), UINT64_C(1) << p->lg) | MLX4_MTT_PRESENT);
+}
+
 static int
 pages_to_mtt(struct mlx4_hca *hca, const struct pages *p, struct mlx4_mkey *key)
 {
@@ -159,12 +165,18 @@ pages_to_mtt(struct mlx4_hca *hca, const struct pages *p, struct mlx4_mkey *key)
 	if (rc != 0)
 		return rc;
 	for (i = 0; i < p->n; i++)
-		*mlx4_icm_mtt(hca, first + i) = rte_cpu_to_be_64(
-			page_at(p->base + ((uint64_t)i << p->lg), UINT64_C(1) << p->lg) | MLX4_MTT_PRESENT);
+		*mlx4_icm_mtt(hca, first + i) = page_entry(p, i);
 	rte_io_wmb();
 	key->mtt_off = (uint64_t)first * hca->caps.sz_mtt;
 	key->mtt_pages = p->n;
 	return 0;
+}
+
+static void
+set_mtt(uint8_t *mpt, const struct mlx4_mkey *key)
+{
+	prm_set(mpt, MLX4_MPT_MTT_H, key->mtt_off >> 32);
+	prm_set(mpt, MLX4_MPT_MTT_L, (uint32_t)key->mtt_off);
 }
 
 int
@@ -195,8 +207,7 @@ mlx4_region_create(struct mlx4_hca *hca, uint32_t pd, const void *addr, size_t l
 	prm_set(mpt, MLX4_MPT_EN_INV, EN_INV);
 	prm_set64(mpt, MLX4_MPT_START, va);
 	prm_set64(mpt, MLX4_MPT_LENGTH, len);
-	prm_set(mpt, MLX4_MPT_MTT_H, key->mtt_off >> 32);
-	prm_set(mpt, MLX4_MPT_MTT_L, (uint32_t)key->mtt_off);
+	set_mtt(mpt, key);
 	prm_set(mpt, MLX4_MPT_ENTITY, p.lg);
 	rc = key_to_hw(hca, key, mpt, pd);
 	if (rc != 0)
@@ -206,6 +217,61 @@ mlx4_region_create(struct mlx4_hca *hca, uint32_t pd, const void *addr, size_t l
 err_key:
 	mlx4_mtt_unmap(hca, key->mtt_off, key->mtt_pages);
 	return rc;
+}
+
+int
+mlx4_fast_region_create(struct mlx4_hca *hca, uint32_t pd, uint32_t pages, struct mlx4_mkey *key)
+{
+	uint8_t mpt[MLX4_MPT_SIZE] = {0};
+	uint32_t first;
+	int rc;
+
+	rc = mlx4_mtt_get(hca, pages, &first);
+	if (rc != 0)
+		return rc;
+	key->mtt_off = (uint64_t)first * hca->caps.sz_mtt;
+	key->mtt_pages = pages;
+	rc = key_get(hca, key);
+	if (rc != 0)
+		goto err_key;
+	prm_set(mpt, MLX4_MPT_STATUS, MLX4_MPT_FREE);
+	prm_set(mpt, MLX4_MPT_MIO, 1);
+	prm_set(mpt, MLX4_MPT_REGION, 1);
+	prm_set(mpt, MLX4_MPT_FAST_REG, 1);
+	prm_set(mpt, MLX4_MPT_RAE, 1);
+	prm_set(mpt, MLX4_MPT_EN_INV, EN_INV);
+	prm_set(mpt, MLX4_MPT_MTT_SZ, pages);
+	set_mtt(mpt, key);
+	rc = key_to_hw(hca, key, mpt, pd);
+	if (rc != 0)
+		goto err_key;
+	return 0;
+
+err_key:
+	mlx4_mtt_unmap(hca, key->mtt_off, key->mtt_pages);
+	return rc;
+}
+
+int
+mlx4_fast_region_pages(struct mlx4_hca *hca, const struct mlx4_mkey *key, const void *addr, size_t len, uint64_t va,
+		       rte_be64_t *list, uint32_t *lg_page)
+{
+	struct pages p;
+	uint32_t i;
+	int rc;
+
+	rc = pages_find(hca, addr, len, va, &p);
+	if (rc != 0)
+		return rc;
+	if (p.n > key->mtt_pages) {
+		HCA_LOG(hca, ERR, "%zu bytes at %p take %u pages of %" PRIu64 " bytes, the region has %u", len, addr,
+			p.n, UINT64_C(1) << p.lg, key->mtt_pages);
+		return -ENOSPC;
+	}
+	for (i = 0; i < p.n; i++)
+		list[i] = page_entry(&p, i);
+	*lg_page = p.lg;
+	return 0;
 }
 
 int

@@ -4,6 +4,8 @@
 /* Protection domains, memory regions and windows: each has a key of its own. */
 #include <errno.h>
 
+#include <rte_malloc.h>
+
 #include "verbs.h"
 
 int
@@ -64,6 +66,45 @@ mlx4_roce_reg_mr(struct troce_mr *mr)
 	return 0;
 }
 
+int
+mlx4_roce_alloc_mr(struct troce_mr *mr)
+{
+	struct mlx4_roce_mr *m = (struct mlx4_roce_mr *)mr;
+	struct mlx4_roce *r = mlx4_roce_of(mr->v.context);
+	uint32_t len = mr->pages * sizeof(*m->list);
+	int rc;
+
+	if (r->hca == NULL)
+		return EIO;
+	if (!r->hca->caps.fast_reg)
+		return EOPNOTSUPP;
+	/* The list is fetched in one piece: aligned to its size, it crosses no page. */
+	m->list = rte_zmalloc("mlx4_pages", len, RTE_MAX(rte_align32pow2(len), MLX4_FR_LIST_ALIGN));
+	if (m->list == NULL)
+		return ENOMEM;
+	m->list_iova = rte_malloc_virt2iova(m->list);
+	rc = mlx4_fast_region_create(r->hca, mlx4_roce_pdn(mr->v.pd), mr->pages, &m->key.hw);
+	if (rc != 0) {
+		rte_free(m->list);
+		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
+	}
+	m->key.home = r;
+	m->key.live = true;
+	mr->v.lkey = mr->v.rkey = m->key.hw.key;
+	LIST_INSERT_HEAD(&r->mrs, &m->key, next);
+	return 0;
+}
+
+bool
+mlx4_roce_fast_pages(struct mlx4_roce_mr *m, const struct ibv_send_wr *wr)
+{
+	const struct ibv_mw_bind_info *b = &wr->bind_mw.bind_info;
+
+	return m->list != NULL && m->key.live &&
+	       mlx4_fast_region_pages(m->key.home->hca, &m->key.hw, (const void *)(uintptr_t)wr->sg_list->addr,
+				      b->length, b->addr, m->list, &m->lg_page) == 0;
+}
+
 /* EBUSY: windows are bound to it. A card that does not answer was reset, so that what it had can be given back. */
 static int
 key_drop(struct mlx4_roce_key *k)
@@ -79,7 +120,12 @@ key_drop(struct mlx4_roce_key *k)
 int
 mlx4_roce_dereg_mr(struct troce_mr *mr)
 {
-	return key_drop(&((struct mlx4_roce_mr *)mr)->key);
+	struct mlx4_roce_mr *m = (struct mlx4_roce_mr *)mr;
+	int rc = key_drop(&m->key);
+
+	if (rc == 0)
+		rte_free(m->list);
+	return rc;
 }
 
 int

@@ -20,7 +20,7 @@
 #define ATOMIC_LEN 8u
 #define BLOCK_ROOM (MLX4_TXBB_SIZE - 4) /* inline bytes of a block behind the first */
 
-enum kind { KIND_SEND, KIND_RDMA, KIND_READ, KIND_ATOMIC, KIND_INVALIDATE, KIND_BIND, KIND_LSO };
+enum kind { KIND_SEND, KIND_RDMA, KIND_READ, KIND_ATOMIC, KIND_INVALIDATE, KIND_BIND, KIND_LSO, KIND_FAST_REG };
 
 static const struct opcode {
 	uint8_t op, kind, services; /* op: of the card */
@@ -37,7 +37,8 @@ static const struct opcode {
 	[IBV_WR_LOCAL_INV] = {MLX4_OP_LOCAL_INV, KIND_INVALIDATE, RC, false, IBV_WC_LOCAL_INV},
 	[IBV_WR_BIND_MW] = {MLX4_OP_BIND_MW, KIND_BIND, RC, false, IBV_WC_BIND_MW},
 	[IBV_WR_SEND_WITH_INV] = {MLX4_OP_SEND_INV, KIND_SEND, RC, true, IBV_WC_SEND},
-	[IBV_WR_TSO] = {MLX4_OP_LSO, KIND_LSO, 0, false, IBV_WC_TSO}, /* see lso_allowed() */
+	[IBV_WR_TSO] = {MLX4_OP_LSO, KIND_LSO, 0, false, IBV_WC_TSO},                      /* see lso_allowed() */
+	[TROCE_WR_FAST_REG] = {MLX4_OP_FAST_REG, KIND_FAST_REG, 0, false, IBV_WC_DRIVER1}, /* see fast_reg_allowed() */
 };
 static_assert(RC <= UINT8_MAX && UC <= UINT8_MAX && UD <= UINT8_MAX, "types fit the table");
 
@@ -179,6 +180,27 @@ put_bind(uint8_t *seg, const struct ibv_send_wr *wr)
 }
 
 static uint8_t *
+put_fast_reg(uint8_t *seg, const struct ibv_send_wr *wr)
+{
+	const struct ibv_mw_bind_info *b = &wr->bind_mw.bind_info;
+	const struct mlx4_roce_mr *m = (const void *)b->mr;
+	unsigned int access = b->mw_access_flags;
+
+	memset(seg, 0, MLX4_FR_SIZE);
+	prm_set(seg, MLX4_FR_ATOMIC, (access & IBV_ACCESS_REMOTE_ATOMIC) != 0);
+	prm_set(seg, MLX4_FR_RW, (access & IBV_ACCESS_REMOTE_WRITE) != 0);
+	prm_set(seg, MLX4_FR_RR, (access & IBV_ACCESS_REMOTE_READ) != 0);
+	prm_set(seg, MLX4_FR_LW, (access & IBV_ACCESS_LOCAL_WRITE) != 0);
+	prm_set(seg, MLX4_FR_LR, 1);
+	prm_set(seg, MLX4_FR_KEY, wr->bind_mw.rkey);
+	prm_set64(seg, MLX4_FR_LIST, m->list_iova);
+	prm_set64(seg, MLX4_FR_START, b->addr);
+	prm_set64(seg, MLX4_FR_LENGTH, b->length);
+	prm_set(seg, MLX4_FR_LG_PAGE, m->lg_page);
+	return seg + MLX4_FR_SIZE;
+}
+
+static uint8_t *
 put_invalidate(uint8_t *seg, uint32_t key)
 {
 	memset(seg, 0, MLX4_INV_SIZE);
@@ -254,6 +276,14 @@ lso_allowed(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
 	       lso_size(wr->tso.hdr_sz) + (uint32_t)wr->num_sge * MLX4_DS_SIZE <= room;
 }
 
+/* Fills the region's list of pages, so that nothing can go wrong afterwards. */
+static __rte_noinline bool
+fast_reg_allowed(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
+{
+	return (q->services & RC) != 0 && wr->num_sge == 1 && (wr->send_flags & IBV_SEND_INLINE) == 0 &&
+	       mlx4_roce_fast_pages((struct mlx4_roce_mr *)(void *)wr->bind_mw.bind_info.mr, wr);
+}
+
 static __rte_always_inline bool
 is_allowed(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
 {
@@ -261,7 +291,8 @@ is_allowed(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
 
 	if (unlikely((unsigned int)wr->opcode >= RTE_DIM(opcodes) ||
 		     (opcodes[wr->opcode].services & q->services) == 0 || (unsigned int)wr->num_sge > q->sq_sges))
-		return wr->opcode == IBV_WR_TSO && lso_allowed(q, wr);
+		return (wr->opcode == IBV_WR_TSO && lso_allowed(q, wr)) ||
+		       ((unsigned int)wr->opcode == TROCE_WR_FAST_REG && fast_reg_allowed(q, wr));
 	len = list_len(wr->sg_list, wr->num_sge);
 	if ((wr->send_flags & IBV_SEND_INLINE) != 0)
 		return len <= q->max_inline && opcodes[wr->opcode].kind <= KIND_RDMA;
@@ -299,6 +330,7 @@ put_segments(const struct mlx4_roce_qp *q, uint8_t *seg, const struct ibv_send_w
 			*op |= MLX4_CTRL_RR;
 		return put_lso(put_dgram(seg, wr), wr);
 	case KIND_BIND: *flags |= RTE_BE32(MLX4_CTRL_SO); return put_bind(seg, wr);
+	case KIND_FAST_REG: *flags |= RTE_BE32(MLX4_CTRL_SO); return put_fast_reg(seg, wr);
 	default: *flags |= RTE_BE32(MLX4_CTRL_SO); return put_invalidate(seg, wr->invalidate_rkey);
 	}
 	if ((wr->send_flags & IBV_SEND_INLINE) != 0)

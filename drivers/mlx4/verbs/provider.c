@@ -85,6 +85,8 @@ fill_device(const struct mlx4_roce *r, struct ibv_device_attr *a)
 	a->device_cap_flags = IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_PORT_ACTIVE_EVENT;
 	if (c->mw)
 		a->device_cap_flags |= IBV_DEVICE_MEM_WINDOW;
+	if (c->fast_reg && c->local_inv)
+		a->device_cap_flags |= IBV_DEVICE_MEM_MGT_EXTENSIONS;
 	if (r->dev->ib != NULL && ((c->flags >> MLX4_DEV_FLAG_IPOIB_CSUM) & 1) != 0)
 		a->device_cap_flags |= IBV_DEVICE_UD_IP_CSUM | (c->max_gso != 0 ? TP_ROCE_DEVICE_UD_TSO : 0);
 	if (c->mw2)
@@ -380,6 +382,7 @@ const struct troce_provider mlx4_roce_provider = {
 	.dealloc_pd = mlx4_roce_dealloc_pd,
 	.reg_mr = mlx4_roce_reg_mr,
 	.dereg_mr = mlx4_roce_dereg_mr,
+	.alloc_mr = mlx4_roce_alloc_mr,
 	.alloc_mw = mlx4_roce_alloc_mw,
 	.dealloc_mw = mlx4_roce_dealloc_mw,
 	.create_cq = mlx4_roce_create_cq,

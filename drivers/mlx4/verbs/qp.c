@@ -458,6 +458,7 @@ fill_context(struct mlx4_roce_qp *q, int mask)
 		return 0;
 	}
 	fill_access(at, ctx);
+	prm_set(ctx, MLX4_QPC_FRE, q->q.v.qp_type == IBV_QPT_RC && q->home->hca->caps.fast_reg);
 	prm_set(ctx, MLX4_QPC_MTU, at->path_mtu);
 	prm_set(ctx, MLX4_QPC_LG_MSG, LG_MSG_CONNECTED);
 	prm_set(ctx, MLX4_QPC_REMOTE_QPN, at->dest_qp_num);

@@ -157,6 +157,10 @@ struct mlx4_roce_key {
 struct mlx4_roce_mr {
 	struct troce_mr m;
 	struct mlx4_roce_key key;
+	/* For fast registration, or NULL: what the last request told, for the card to fetch. */
+	rte_be64_t *list;
+	rte_iova_t list_iova;
+	uint32_t lg_page;
 };
 struct mlx4_roce_mw {
 	struct troce_mw m;
@@ -244,6 +248,9 @@ int mlx4_roce_alloc_pd(struct troce_pd *pd);
 int mlx4_roce_dealloc_pd(struct troce_pd *pd);
 int mlx4_roce_reg_mr(struct troce_mr *mr);
 int mlx4_roce_dereg_mr(struct troce_mr *mr);
+int mlx4_roce_alloc_mr(struct troce_mr *mr);
+/* Puts the pages of a request into the list of its region. False: it has none, or they do not fit. */
+bool mlx4_roce_fast_pages(struct mlx4_roce_mr *m, const struct ibv_send_wr *wr);
 int mlx4_roce_alloc_mw(struct troce_mw *mw);
 int mlx4_roce_dealloc_mw(struct troce_mw *mw);
 void mlx4_roce_keys_detach(struct mlx4_roce *r);

@@ -89,7 +89,13 @@ struct troce_mr {
 	uint64_t iova;
 	int access;
 	unsigned int windows; /* bound: it cannot go */
+	uint32_t pages;       /* most that a fast registration may have; 0: an ordinary region */
 };
+/*
+ * The work request of tp_roce_fast_reg_mr(): bind_mw has the region in bind_info.mr, its address, length and rights, and its
+ * next key in rkey; the only element of the list, where the memory lies. Its completion is IBV_WC_DRIVER1.
+ */
+#define TROCE_WR_FAST_REG IBV_WR_DRIVER1
 struct troce_mw {
 	struct ibv_mw v;
 };
@@ -182,6 +188,8 @@ struct troce_provider {
 	int (*dealloc_pd)(struct troce_pd *pd);
 	int (*reg_mr)(struct troce_mr *mr); /* sets v.lkey, v.rkey */
 	int (*dereg_mr)(struct troce_mr *mr);
+	int (*alloc_mr)(
+		struct troce_mr *mr); /* of mr->pages, without memory; sets v.lkey, v.rkey. dereg_mr takes it, too */
 	int (*alloc_mw)(struct troce_mw *mw); /* sets v.rkey */
 	int (*dealloc_mw)(struct troce_mw *mw);
 

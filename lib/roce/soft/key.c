@@ -63,6 +63,23 @@ rsw_reg_mr(struct troce_mr *m)
 }
 
 int
+rsw_alloc_mr(struct troce_mr *m)
+{
+	struct rsw_mr *mr = (struct rsw_mr *)m;
+	struct rsw_dev *d = rsw_dev_of(m->v.context);
+	int rc = new_key(d, &mr->k);
+
+	if (rc != 0)
+		return rc;
+	mr->k.pd = m->v.pd;
+	mr->k.fast = true;
+	mr->k.mr = mr;
+	m->v.lkey = m->v.rkey = mr->k.key;
+	publish(d, &mr->k);
+	return 0;
+}
+
+int
 rsw_dereg_mr(struct troce_mr *m)
 {
 	struct rsw_mr *mr = (struct rsw_mr *)m;
@@ -168,13 +185,34 @@ bind_window(struct rsw_qp *qp, const struct rsw_slot *s, uint32_t rkey)
 	return 0;
 }
 
+/* A region without memory gets this (11.4.1.1). */
+static int
+fast_register(struct rsw_qp *qp, const struct rsw_slot *s, const struct tre_wqe *w)
+{
+	struct rsw_key *k = &((struct rsw_mr *)s->info.mr)->k;
+
+	if (!k->fast || k->valid || k->pd != qp->q.v.pd || RSW_KEY_INDEX(w->rkey) != RSW_KEY_INDEX(k->key))
+		return -IBV_WC_MW_BIND_ERR;
+	k->key = w->rkey;
+	k->start = s->info.addr;
+	k->len = s->info.length;
+	k->shift = w->remote - s->info.addr;
+	k->access = s->info.mw_access_flags;
+	k->valid = true;
+	return 0;
+}
+
 int
 rsw_invalidate(struct tre_qp *e, uint32_t key)
 {
 	const struct rsw_qp *qp = e->home;
 	struct rsw_key *k = qp->d->keys[RSW_KEY_INDEX(key)];
 
-	/* Only windows of type 2, by the queue pair that bound them (10.6.7.2.6); regions live until they are deregistered. */
+	if (k != NULL && k->fast && k->key == key && k->valid && k->pd == qp->q.v.pd) {
+		k->valid = false;
+		return 0;
+	}
+	/* Of others, only windows of type 2, by the queue pair that bound them (10.6.7.2.6). */
 	if (k == NULL || k->key != key || k->window != IBV_MW_TYPE_2 || !k->valid || k->pd != qp->q.v.pd ||
 	    k->qpn != qp->q.v.qp_num)
 		return -IBV_WC_MW_BIND_ERR;
@@ -188,5 +226,9 @@ rsw_local(struct tre_qp *e, const struct tre_wqe *w)
 	struct rsw_qp *qp = e->home;
 	const struct rsw_slot *s = &qp->slot[w - qp->sq];
 
-	return s->bind ? bind_window(qp, s, w->rkey) : rsw_invalidate(e, w->imm);
+	switch ((unsigned int)s->local) {
+	case IBV_WR_BIND_MW: return bind_window(qp, s, w->rkey);
+	case TROCE_WR_FAST_REG: return fast_register(qp, s, w);
+	default: return rsw_invalidate(e, w->imm);
+	}
 }

@@ -24,6 +24,7 @@ static const struct {
 	[IBV_WR_LOCAL_INV] = {IBV_WC_LOCAL_INV, 1},
 	[IBV_WR_BIND_MW] = {IBV_WC_BIND_MW, 1},
 	[IBV_WR_SEND_WITH_INV] = {IBV_WC_SEND, 1},
+	[TROCE_WR_FAST_REG] = {IBV_WC_DRIVER1, 1},
 };
 
 #define OPS(a) (1u << (a))
@@ -86,11 +87,13 @@ take_local(struct tre_wqe *w, struct rsw_slot *s, const struct ibv_send_wr *wr)
 	w->len = 0;
 	w->num_sge = 0;
 	w->inline_data = NULL;
-	s->bind = wr->opcode == IBV_WR_BIND_MW;
-	if (!s->bind)
+	s->local = wr->opcode;
+	if (wr->opcode == IBV_WR_LOCAL_INV)
 		return 0;
-	if (wr->bind_mw.mw == NULL)
+	if (wr->opcode == IBV_WR_BIND_MW ? wr->bind_mw.mw == NULL : wr->num_sge != 1)
 		return EINVAL;
+	if (wr->opcode == TROCE_WR_FAST_REG)
+		w->remote = wr->sg_list->addr;
 	w->rkey = wr->bind_mw.rkey;
 	s->mw = (struct rsw_mw *)wr->bind_mw.mw;
 	s->info = wr->bind_mw.bind_info;
@@ -143,7 +146,7 @@ take(struct rsw_qp *qp, const struct ibv_send_wr *wr, uint32_t at)
 	s->wr_id = wr->wr_id;
 	s->wc_opcode = kinds[wr->opcode].wc;
 	s->signaled = qp->all_signaled || (wr->send_flags & IBV_SEND_SIGNALED) != 0;
-	if (wr->opcode == IBV_WR_LOCAL_INV || wr->opcode == IBV_WR_BIND_MW)
+	if (wr->opcode == IBV_WR_LOCAL_INV || wr->opcode == IBV_WR_BIND_MW || wr->opcode == TROCE_WR_FAST_REG)
 		return take_local(w, s, wr);
 	rc = take_data(qp, w, wr, qp->data + (size_t)i * qp->data_stride);
 	return rc != 0 ? rc : take_address(qp, w, wr);

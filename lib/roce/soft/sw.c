@@ -31,7 +31,7 @@ capabilities(struct troce_dev *dev)
 	a->max_qp_wr = RSW_MAX_WR;
 	a->device_cap_flags = IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_RC_RNR_NAK_GEN |
 			      IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW |
-			      IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+			      IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
 	a->max_sge = a->max_sge_rd = RSW_MAX_SGE;
 	a->max_cq = RSW_QPS;
 	a->max_cqe = RSW_MAX_CQE;
@@ -238,6 +238,7 @@ static const struct troce_provider provider = {
 	.dealloc_pd = pd_nothing,
 	.reg_mr = rsw_reg_mr,
 	.dereg_mr = rsw_dereg_mr,
+	.alloc_mr = rsw_alloc_mr,
 	.alloc_mw = rsw_alloc_mw,
 	.dealloc_mw = rsw_dealloc_mw,
 	.create_cq = rsw_create_cq,

@@ -60,6 +60,7 @@ struct rsw_key {
 	uint32_t key, access; /* IBV_ACCESS_*; 0 of a window that is not bound */
 	uint32_t qpn;         /* type 2: the queue pair it was bound by */
 	uint8_t window;       /* enum ibv_mw_type, 0: a region */
+	bool fast;            /* a region for fast registration */
 	bool valid;
 	struct rsw_mr *mr; /* of a window: the region below */
 };
@@ -147,7 +148,8 @@ struct rsw_ah {
 struct rsw_slot {
 	uint64_t wr_id;
 	uint8_t wc_opcode; /* enum ibv_wc_opcode */
-	bool signaled, bind;
+	bool signaled;
+	enum ibv_wr_opcode local; /* of a TRE_WR_LOCAL: IBV_WR_LOCAL_INV, IBV_WR_BIND_MW, TROCE_WR_FAST_REG */
 	struct rsw_mw *mw;
 	struct ibv_mw_bind_info info;
 };
@@ -262,6 +264,7 @@ rsw_now(const struct rsw_dev *d)
 
 int rsw_reg_mr(struct troce_mr *mr);
 int rsw_dereg_mr(struct troce_mr *mr);
+int rsw_alloc_mr(struct troce_mr *mr);
 int rsw_alloc_mw(struct troce_mw *mw);
 int rsw_dealloc_mw(struct troce_mw *mw);
 int rsw_local(struct tre_qp *e, const struct tre_wqe *w);

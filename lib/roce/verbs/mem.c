@@ -11,6 +11,10 @@
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |        \
 	 IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB)
 
+/* A window over memory that another request may exchange would outlive it. */
+#define ACCESS_FAST                                                                                                    \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+
 struct ibv_pd *
 tp_roce_alloc_pd(struct ibv_context *ctx)
 {
@@ -51,7 +55,7 @@ tp_roce_dealloc_pd(struct ibv_pd *ibpd)
 
 /* 11.2.8.2: what is written from afar, may be written. */
 static int
-mr_check(struct troce_dev *dev, uint64_t addr, size_t length, uint64_t iova, int access)
+mr_check(struct troce_dev *dev, uint64_t addr, size_t length, uint64_t iova, int access, int known)
 {
 	if (length == 0 || length > dev->attr.max_mr_size)
 		return TROCE_REFUSE(dev, EINVAL, "length %zu of a memory region is not in 1..%" PRIu64, length,
@@ -60,8 +64,8 @@ mr_check(struct troce_dev *dev, uint64_t addr, size_t length, uint64_t iova, int
 		return TROCE_REFUSE(dev, EINVAL, "%zu octets at 0x%" PRIx64 " end behind the last address", length,
 				    addr + length < addr ? addr : iova);
 	access &= ~IBV_ACCESS_OPTIONAL_RANGE;
-	if ((access & ~ACCESS_KNOWN) != 0)
-		return TROCE_REFUSE(dev, EOPNOTSUPP, "access flags 0x%x: only 0x%x are offered", access, ACCESS_KNOWN);
+	if ((access & ~known) != 0)
+		return TROCE_REFUSE(dev, EOPNOTSUPP, "access flags 0x%x: only 0x%x are offered", access, known);
 	if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 &&
 	    (access & IBV_ACCESS_LOCAL_WRITE) == 0)
 		return TROCE_REFUSE(dev, EINVAL, "access flags 0x%x: remote writing needs local writing (0x%x)", access,
@@ -69,13 +73,31 @@ mr_check(struct troce_dev *dev, uint64_t addr, size_t length, uint64_t iova, int
 	return 0;
 }
 
+static struct ibv_mr *
+mr_make(struct troce_dev *dev, struct ibv_pd *pd, struct troce_mr *mr, int (*make)(struct troce_mr *mr))
+{
+	int err;
+
+	mr->v.context = pd->context;
+	mr->v.pd = pd;
+	troce_lock(dev);
+	err = troce_room(dev, "memory regions", dev->mrs, dev->attr.max_mr);
+	if (err == 0)
+		err = make(mr);
+	if (err == 0) {
+		dev->mrs++;
+		((struct troce_pd *)pd)->refs++;
+	}
+	troce_unlock(dev);
+	return troce_made(mr, err);
+}
+
 struct ibv_mr *
 tp_roce_reg_mr_iova(struct ibv_pd *ibpd, void *addr, size_t length, uint64_t iova, int access)
 {
-	struct troce_pd *pd = (struct troce_pd *)ibpd;
 	struct troce_dev *dev = troce_dev_of(ibpd->context);
 	struct troce_mr *mr;
-	int err = mr_check(dev, (uintptr_t)addr, length, iova, access);
+	int err = mr_check(dev, (uintptr_t)addr, length, iova, access, ACCESS_KNOWN);
 
 	if (err != 0) {
 		errno = err;
@@ -84,22 +106,11 @@ tp_roce_reg_mr_iova(struct ibv_pd *ibpd, void *addr, size_t length, uint64_t iov
 	mr = troce_obj_alloc(dev, dev->prov->mr_size, sizeof(*mr));
 	if (mr == NULL)
 		return NULL;
-	mr->v.context = ibpd->context;
-	mr->v.pd = ibpd;
 	mr->v.addr = addr;
 	mr->v.length = length;
 	mr->iova = iova;
 	mr->access = access & ~IBV_ACCESS_OPTIONAL_RANGE;
-	troce_lock(dev);
-	err = troce_room(dev, "memory regions", dev->mrs, dev->attr.max_mr);
-	if (err == 0)
-		err = dev->prov->reg_mr(mr);
-	if (err == 0) {
-		dev->mrs++;
-		pd->refs++;
-	}
-	troce_unlock(dev);
-	return troce_made(mr, err);
+	return mr_make(dev, ibpd, mr, dev->prov->reg_mr);
 }
 
 struct ibv_mr *
@@ -107,6 +118,66 @@ tp_roce_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
 	return tp_roce_reg_mr_iova(pd, addr, length, (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : (uintptr_t)addr,
 				   access);
+}
+
+struct ibv_mr *
+tp_roce_alloc_mr(struct ibv_pd *ibpd, uint32_t max_pages)
+{
+	struct troce_dev *dev = troce_dev_of(ibpd->context);
+	struct troce_mr *mr;
+	int err = 0;
+
+	if (dev->prov->alloc_mr == NULL || (dev->attr.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS) == 0)
+		err = TROCE_REFUSE(dev, EOPNOTSUPP, "provider %s has no fast registration", dev->prov->name);
+	else if (max_pages == 0 || max_pages > TP_ROCE_FAST_REG_PAGES)
+		err = TROCE_REFUSE(dev, EINVAL, "%u pages of a memory region are not in 1..%u", max_pages,
+				   TP_ROCE_FAST_REG_PAGES);
+	if (err != 0) {
+		errno = err;
+		return NULL;
+	}
+	mr = troce_obj_alloc(dev, dev->prov->mr_size, sizeof(*mr));
+	if (mr == NULL)
+		return NULL;
+	mr->pages = max_pages;
+	return mr_make(dev, ibpd, mr, dev->prov->alloc_mr);
+}
+
+int
+tp_roce_fast_reg_mr(struct ibv_qp *qp, struct ibv_mr *ibmr, const struct tp_roce_fast_reg *reg)
+{
+	struct troce_mr *mr = (struct troce_mr *)ibmr;
+	struct troce_dev *dev = troce_dev_of(ibmr->context);
+	struct ibv_sge sge = {.addr = (uintptr_t)reg->addr};
+	struct ibv_send_wr *bad,
+		wr = {
+			.wr_id = reg->wr_id,
+			.opcode = TROCE_WR_FAST_REG,
+			.send_flags = reg->send_flags,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.bind_mw = {.rkey = ibv_inc_rkey(ibmr->rkey),
+				    .bind_info = {ibmr, reg->iova, reg->length, (unsigned int)reg->access}},
+		};
+	int err;
+
+	if (mr->pages == 0)
+		return TROCE_REFUSE(dev, EINVAL, "memory region 0x%x is not of tp_roce_alloc_mr()", ibmr->lkey);
+	if (qp->qp_type != IBV_QPT_RC)
+		return TROCE_REFUSE(dev, EINVAL, "queue pair 0x%x is not of type RC", qp->qp_num);
+	if (ibmr->pd != qp->pd)
+		return TROCE_REFUSE(dev, EPERM,
+				    "memory region 0x%x and queue pair 0x%x are not of one protection domain",
+				    ibmr->lkey, qp->qp_num);
+	err = mr_check(dev, (uintptr_t)reg->addr, reg->length, reg->iova, reg->access, ACCESS_FAST);
+	if (err == 0)
+		err = ibv_post_send(qp, &wr, &bad);
+	if (err != 0)
+		return err;
+	ibmr->addr = reg->addr;
+	ibmr->length = reg->length;
+	ibmr->lkey = ibmr->rkey = wr.bind_mw.rkey;
+	return 0;
 }
 
 int

@@ -217,6 +217,69 @@ windows_type_2(void **state)
 	assert_int_equal(tp_roce_dealloc_mw(mw), 0);
 }
 
+/* --- fast registration ------------------------------------------------------------------------------------------- */
+
+/* Where the region is reached, seen from the node's memory, which does not go so far. */
+#define AWAY 0x40000000u
+
+static void
+fast_registration(void **state)
+{
+	struct pair *p = *state;
+	struct node *n = &p->n[1];
+	struct ibv_mr *mr = tp_roce_alloc_mr(n->pd, 4);
+	struct tp_roce_fast_reg reg = {.wr_id = 6,
+				       .send_flags = IBV_SEND_SIGNALED,
+				       .access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+				       .addr = n->mem + 4096,
+				       .length = 3000,
+				       .iova = (uintptr_t)n->mem + AWAY};
+	struct ibv_send_wr inval = {.opcode = IBV_WR_LOCAL_INV, .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = pair_wr(p, 0, IBV_WR_RDMA_WRITE, &sge, 0, 3000, 0);
+	struct ibv_qp *a, *b;
+	struct ibv_wc wc;
+	uint32_t first = mr->rkey;
+
+	pair_qps(p, &plain, &a, &b);
+	assert_int_equal(try_write(p, first, AWAY, 1), IBV_WC_REM_ACCESS_ERR);
+	assert_int_equal(tp_roce_fast_reg_mr(b, mr, &reg), 0);
+	assert_int_not_equal(mr->rkey, first);
+	pair_wait(p, n->cq, 1, &wc);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	assert_int_equal(wc.opcode, IBV_WC_DRIVER1);
+	assert_int_equal(wc.wr_id, 6);
+	/* What is written there is in its memory, by any queue pair of the domain; a window cannot be bound to it. */
+	pair_fill(p, 0, 0, 3000, 8);
+	wr.wr.rdma.remote_addr = reg.iova;
+	wr.wr.rdma.rkey = mr->rkey;
+	pair_post(a, &wr);
+	pair_wait(p, p->n[0].cq, 1, &wc);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	assert_memory_equal(n->mem + 4096, p->n[0].mem, 3000);
+	assert_int_equal(try_write(p, mr->rkey, AWAY + 2999, 1), IBV_WC_SUCCESS);
+	assert_int_equal(try_write(p, mr->rkey, AWAY + 3000, 1), IBV_WC_REM_ACCESS_ERR);
+	assert_int_equal(try_write(p, first, AWAY, 1), IBV_WC_REM_ACCESS_ERR);
+	/* Taken away; then only to be read. */
+	inval.invalidate_rkey = first = mr->rkey;
+	pair_post(b, &inval);
+	reg.access = IBV_ACCESS_REMOTE_READ;
+	assert_int_equal(tp_roce_fast_reg_mr(b, mr, &reg), 0);
+	pair_wait(p, n->cq, 1, &wc);
+	assert_int_equal(wc.opcode, IBV_WC_LOCAL_INV);
+	pair_wait(p, n->cq, 1, &wc);
+	assert_int_equal(wc.opcode, IBV_WC_DRIVER1);
+	assert_int_equal(try_write(p, first, AWAY, 1), IBV_WC_REM_ACCESS_ERR);
+	assert_int_equal(try_write(p, mr->rkey, AWAY, 1), IBV_WC_REM_ACCESS_ERR);
+	/* It has memory: no second. */
+	assert_int_equal(tp_roce_fast_reg_mr(b, mr, &reg), 0);
+	pair_wait(p, n->cq, 1, &wc);
+	assert_int_equal(wc.status, IBV_WC_MW_BIND_ERR);
+	assert_int_equal(pair_state(b), IBV_QPS_ERR);
+	destroy(a, b);
+	assert_int_equal(tp_roce_dereg_mr(mr), 0);
+}
+
 /* --- completion events ------------------------------------------------------------------------------------------- */
 
 static bool
@@ -505,7 +568,7 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
 	const struct CMUnitTest tests[] = {
-		T(shared_receives), T(windows_type_1), T(windows_type_2), T(completion_events),
+		T(shared_receives), T(windows_type_1), T(windows_type_2), T(fast_registration),  T(completion_events),
 		T(moderation),      T(fair),           T(many_timers),    T(through_a_bad_wire),
 	};
 
