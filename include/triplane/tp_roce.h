@@ -38,6 +38,7 @@ extern "C" {
 #define TP_ROCE_GIDS 128u          /**< entries of a port's GID table */
 #define TP_ROCE_NO_VLAN 0xffffu
 #define TP_ROCE_GID_POLL_MS 3000u
+#define TP_ROCE_NO_GID_POLL UINT32_MAX /**< the kernel's word alone counts (R-1) */
 
 /** Which GIDs a port has, and so which packets it sends by default. */
 enum tp_roce_mode {
@@ -70,7 +71,11 @@ struct tp_roce_conf {
 	uint8_t prio;       /**< 802.1p priority of packets for which neither address vector nor rule names one, 0..7 */
 	uint8_t dscp;       /**< 0..63: DSCP where neither address vector nor rule names one */
 	const char *netdev; /**< follow the addresses of this kernel interface (of a TAP port, say); NULL: none */
-	uint32_t netdev_ms; /**< how often to look, 0..10000; 0: TP_ROCE_GID_POLL_MS */
+	/**
+	 * How often to look at the addresses of netdev, besides at each change that the kernel tells: 1..10000 ms, or
+	 * TP_ROCE_NO_GID_POLL; 0: TP_ROCE_GID_POLL_MS.
+	 */
+	uint32_t netdev_ms;
 	struct rte_mempool *pool; /**< of the packets that the library sends; NULL: one of its own */
 };
 

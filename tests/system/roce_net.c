@@ -187,7 +187,7 @@ main(int argc, char **argv)
 		else if (strncmp(argv[i], "netdev=", 7) == 0)
 			conf.netdev = argv[i] + 7;
 		else if (strncmp(argv[i], "netdev_ms=", 10) == 0)
-			conf.netdev_ms = (uint32_t)atoi(argv[i] + 10);
+			conf.netdev_ms = (uint32_t)strtoul(argv[i] + 10, NULL, 10);
 	}
 	pool = rte_pktmbuf_pool_create("rx", BUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
 	if (pool == NULL || !start_port(pool))

@@ -480,6 +480,35 @@ def shared(port):
     return None
 
 
+def follower_waits(pid):
+    """How long the thread that follows an interface waits for news, by its system call: ms, or -1 for ever."""
+    POLL = 7  # of x86-64
+    for task in os.listdir('/proc/%d/task' % pid):
+        with open('/proc/%d/task/%s/comm' % (pid, task)) as f:
+            if f.read() != 'roce-netdev\n':
+                continue
+        with open('/proc/%d/task/%s/syscall' % (pid, task)) as f:
+            words = f.read().split()
+        if words[0] == str(POLL):
+            ms = int(words[3], 16) & 0xffffffff
+            return ms if ms < 1 << 31 else -1
+    return None
+
+
+def poll_setting():
+    """The period of looks by the setting of triplane, and none at all."""
+    with tpmd.Triplane(['net_null0']) as t:
+        for value, want in ((None, 3000), ('10000', 10000), ('0', -1), ('1', 1)):
+            if value:
+                t.tell('set setting 0 roce-gid-poll %s' % value)
+            t.tell('set setting 0 roce-netdev lo')
+            t.tell('roce 0 on')
+            if not until(lambda w=want: follower_waits(t.proc.pid) == w):
+                return 'roce-gid-poll %s: the thread waits %s ms, not %d' % (value, follower_waits(t.proc.pid), want)
+            t.tell('roce 0 off')
+    return None
+
+
 def with_netdev():
     sh('ip', 'netns', 'add', NS)
     sh('ip', 'netns', 'add', NS + 'b')
@@ -491,8 +520,9 @@ def with_netdev():
             sh('ip', '-n', where, 'link', 'set', name, 'up')
         ip('addr', 'add', '10.8.0.1/24', 'dev', 'veth0')
         sh('ip', '-n', NS + 'b', 'addr', 'add', '10.8.0.2/24', 'dev', 'veth1')
-        port = Port('net_af_packet0,iface=veth0,blocksz=4096,framesz=2048,framecnt=512', 'netdev=veth0', 'netdev_ms=10000',
-                    inside=NS)
+        port = Port('net_af_packet0,iface=veth0,blocksz=4096,framesz=2048,framecnt=512', 'netdev=veth0',
+                    'netdev_ms=%d' % 0xffffffff, inside=NS)
+        # Its addresses are known by the kernel's word alone.
         cases.run('roce-net-follows-linux', follow, port)
         cases.run('roce-net-follows-vlan', follow_vlan, port)
         cases.run('roce-net-new-mac', new_mac, port)
@@ -509,6 +539,7 @@ if os.getuid() != 0 or not os.path.exists('/dev/net/tun'):
     print('skip roce-net: network namespaces and taps need root and /dev/net/tun')
     sys.exit(0)
 VLANS = kernel_has_vlans()
+cases.run('roce-net-poll-setting', poll_setting)
 for title, fn in (('tap', with_linux), ('netdev', with_netdev)):
     try:
         fn()

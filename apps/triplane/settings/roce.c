@@ -9,7 +9,7 @@
 #include "apps/triplane/port/roce.h"
 #include "settings.h"
 
-#define FIELD(name) offsetof(struct tp_roce_conf, name) << 8 | sizeof(((struct tp_roce_conf *)0)->name)
+#define FIELD(name) (offsetof(struct tp_roce_conf, name) << 8 | sizeof(((struct tp_roce_conf *)0)->name))
 
 /* A number of the configuration by a row's id: offset and size. */
 static uint32_t
@@ -38,13 +38,22 @@ field_set(struct tp_roce_conf *conf, uintptr_t id, uint32_t v)
 	}
 }
 
+/* What the setting calls 0, and its default. */
+static uint32_t
+poll_shown(uint32_t ms)
+{
+	return ms == TP_ROCE_NO_GID_POLL ? 0 : ms == 0 ? TP_ROCE_GID_POLL_MS : ms;
+}
+
 static int
 get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE])
 {
 	const struct app *app = ctx;
 	const struct roce_port *r = app->port[at->port].roce;
 
-	if (row->type == TP_SETTING_TEXT)
+	if (row->id == FIELD(netdev_ms))
+		snprintf(value, TP_SETTING_VALUE, "%u", poll_shown(r != NULL ? r->conf.netdev_ms : 0));
+	else if (row->type == TP_SETTING_TEXT)
 		snprintf(value, TP_SETTING_VALUE, "%s", r != NULL && r->netdev[0] != '\0' ? r->netdev : "none");
 	else
 		snprintf(value, TP_SETTING_VALUE, "%u", r != NULL ? field_get(&r->conf, row->id) : 0);
@@ -76,6 +85,8 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	}
 	if (row->type == TP_SETTING_TEXT)
 		snprintf(r->netdev, sizeof(r->netdev), "%s", strcmp(value, "none") == 0 ? "" : value);
+	else if (row->id == FIELD(netdev_ms) && tp_setting_num(value) == 0)
+		r->conf.netdev_ms = TP_ROCE_NO_GID_POLL;
 	else
 		field_set(&r->conf, row->id, (uint32_t)tp_setting_num(value));
 	return 0;
@@ -92,21 +103,22 @@ judge_netdev(const struct tp_setting *row, char value[TP_SETTING_VALUE], char er
 
 #define NEEDS .when = TP_WHEN_STOPPED, .needs = needs, .needs_text = "RoCE off"
 
-#define ROW(text, vendor_, unit_, most, field, help_)                                                                  \
+#define ROW(text, vendor_, unit_, def_, most, field, help_)                                                            \
 	{                                                                                                              \
-		.name = text, .vendor = vendor_, .unit = unit_, .def = "0", .help = help_, .scope = TP_SCOPE_PORT,     \
+		.name = text, .vendor = vendor_, .unit = unit_, .def = def_, .help = help_, .scope = TP_SCOPE_PORT,    \
 		.type = TP_SETTING_NUMBER, NEEDS, .max = most, .get = get, .set = set, .id = FIELD(field)              \
 	}
 
 static const struct tp_setting rows[] = {
-	ROW("roce-mtu", "RoceMaxFrameSize", "octets", 4096, mtu,
+	ROW("roce-mtu", "RoceMaxFrameSize", "octets", "0", 4096, mtu,
 	    "RoCE MTU: 256, 512, 1024, 2048, 4096; 0: the largest that fits"),
-	ROW("roce-prio", "", "", 7, prio, "802.1p priority of RoCE packets whose address names none"),
-	ROW("roce-dscp", "", "", 63, dscp, "DSCP of RoCE packets whose address has no traffic class"),
-	ROW("roce-ttl", "", "hops", UINT8_MAX, ttl, "Time to live; 0: 16"),
-	ROW("roce-udp-port", "", "", UINT16_MAX, udp_port, "Destination port of RoCE v2; 0: 4791"),
-	ROW("roce-gid-poll", "", "ms", 10000, netdev_ms,
-	    "How often the addresses of roce-netdev are looked at; 0: 3000"),
+	ROW("roce-prio", "", "", "0", 7, prio, "802.1p priority of RoCE packets whose address names none"),
+	ROW("roce-dscp", "", "", "0", 63, dscp, "DSCP of RoCE packets whose address has no traffic class"),
+	ROW("roce-ttl", "", "hops", "0", UINT8_MAX, ttl, "Time to live; 0: 16"),
+	ROW("roce-udp-port", "", "", "0", UINT16_MAX, udp_port, "Destination port of RoCE v2; 0: 4791"),
+	ROW("roce-gid-poll", "", "ms", "3000", 10000, netdev_ms,
+	    "How often the addresses of roce-netdev are looked at, besides at each change that the kernel tells; 0: "
+	    "never"),
 	{.name = "roce-netdev",
 	 .vendor = "",
 	 .unit = "",

@@ -107,7 +107,8 @@ troce_conf_init(struct troce_dev *dev, const struct tp_roce_conf *asked)
 	if (c->netdev_ms == 0)
 		c->netdev_ms = TP_ROCE_GID_POLL_MS;
 	if (!within(dev, "mode", c->mode, TP_ROCE_V2, TP_ROCE_OFF) || !within(dev, "prio", c->prio, 0, 7) ||
-	    !within(dev, "dscp", c->dscp, 0, 63) || !within(dev, "netdev_ms", c->netdev_ms, 1, 10000))
+	    !within(dev, "dscp", c->dscp, 0, 63) ||
+	    (c->netdev_ms != TP_ROCE_NO_GID_POLL && !within(dev, "netdev_ms", c->netdev_ms, 1, 10000)))
 		return EINVAL;
 	err = queues_check(dev, c);
 	if (err == 0)

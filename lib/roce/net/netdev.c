@@ -3,8 +3,8 @@
  */
 /*
  * Follows the addresses of a kernel interface, and of the VLAN interfaces on it, in the network namespace of the thread that
- * opened the port. A thread of its own looks when the kernel says that an address changed, and every netdev_ms; so the port's
- * thread makes no system call. What the application added by itself stays as it is.
+ * opened the port. A thread of its own looks when the kernel says that an address changed, and every netdev_ms, unless
+ * that is off; so the port's thread makes no system call. What the application added by itself stays as it is.
  */
 #include <ifaddrs.h>
 #include <poll.h>
@@ -181,13 +181,17 @@ follow(void *arg)
 	struct trn_netdev *nd = dev->net->netdev;
 	struct pollfd fds[2] = {{.fd = nd->stop, .events = POLLIN}, {.fd = nd->news, .events = POLLIN}};
 	char drop[4096];
+	int wait = dev->conf.netdev_ms == TP_ROCE_NO_GID_POLL ? -1 : (int)dev->conf.netdev_ms;
 
+	/* Nobody would tell. */
+	if (nd->news < 0 && wait < 0)
+		wait = TP_ROCE_GID_POLL_MS;
 	do {
 		/* One look covers all that was said so far, also what did not fit into the socket's buffer. */
 		while (nd->news >= 0 && (recv(nd->news, drop, sizeof(drop), MSG_DONTWAIT) > 0 || errno == ENOBUFS))
 			;
 		update(dev);
-	} while (poll(fds, RTE_DIM(fds), (int)dev->conf.netdev_ms) >= 0 && fds[0].revents == 0);
+	} while (poll(fds, RTE_DIM(fds), wait) >= 0 && fds[0].revents == 0);
 	return NULL;
 }
 

@@ -101,6 +101,7 @@ test_conf(void **state)
 	CONF(prio, 7, 8, "prio 8 is not in 0..7");
 	CONF(dscp, 63, 64, "dscp 64 is not in 0..63");
 	CONF(netdev_ms, 10000, 10001, "netdev_ms 10001 is not in 1..10000");
+	CONF(netdev_ms, TP_ROCE_NO_GID_POLL, TP_ROCE_NO_GID_POLL - 1, "netdev_ms 4294967294 is not in 1..10000");
 	CONF(mtu, 4096, 1025, "mtu 1025 is none of 256, 512, 1024, 2048, 4096");
 	CONF(mtu, 256, 128, "mtu 128 is none of");
 }
