@@ -144,6 +144,20 @@ enum ib_attr {
 #define IB_PI_SUBNET_TIMEOUT PRM_B(51, 4, 0)
 #define IB_PI_RESP_TIME PRM_B(52, 4, 0)
 #define IB_PI_ERR_LIMITS PRM_B(53, 7, 0)
+/* Extended speeds: bit 0, 14.0625 Gb/s a lane (FDR); a code of its own for the one in force */
+#define IB_PI_EXT_SPEED_ACTIVE PRM_B(62, 7, 4)
+#define IB_PI_EXT_SPEED_SUPPORTED PRM_B(62, 3, 0)
+#define IB_PI_EXT_SPEED_ENABLED PRM_B(63, 4, 0)
+#define IB_PI_EXT_SPEED_FDR 1u
+#define IB_CAP_EXT_SPEEDS (1u << 14)
+
+/* The vendor's extended PortInfo, from the data on: FDR10, 10.3125 Gb/s a lane with the coding of FDR */
+#define IB_XPI_CHANGES PRM_B(3, 7, 0) /* in a Set: what it sets */
+#define IB_XPI_CHANGES_SPEED 1u
+#define IB_XPI_SPEED_SUPPORTED PRM_B(7, 7, 0)
+#define IB_XPI_SPEED_ENABLED PRM_B(11, 7, 0)
+#define IB_XPI_SPEED_ACTIVE PRM_B(15, 7, 0)
+#define IB_XPI_SPEED_FDR10 1u
 
 enum ib_port_state {
 	IB_PORT_NO_CHANGE = 0, /* in a Set */

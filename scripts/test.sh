@@ -48,7 +48,7 @@ check_names() { # SUITE or SUITE/NAME...
 		*) tp_die "unknown suite '$suite'; known: $all" ;;
 		esac
 		[ "$suite" = unit ] && ! [ -f "$TP_BUILD/build.ninja" ] && { tp_setup; tp_meson "$TP_BUILD" --buildtype=release; }
-		[ "$a" = "$suite" ] || names_of "$suite" | grep -qFx -- "${a#*/}" ||
+		[ "$a" = "$suite" ] || grep -qFx -- "${a#*/}" <<<"$(names_of "$suite")" ||
 			tp_die "suite $suite has no test '${a#*/}'; its tests: ./tp test --list $suite"
 	done
 }

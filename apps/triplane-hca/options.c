@@ -24,6 +24,8 @@ enum {
 	OPT_PORT1,
 	OPT_WIRE0,
 	OPT_WIRE1,
+	OPT_IB_SPEED0,
+	OPT_IB_SPEED1,
 	OPT_RATE0,
 	OPT_RATE1,
 	OPT_RXBUF,
@@ -39,17 +41,30 @@ enum {
 };
 
 static const struct option long_options[] = {
-	{"socket", required_argument, NULL, OPT_SOCKET}, {"type", required_argument, NULL, OPT_TYPE},
-	{"fw", required_argument, NULL, OPT_FW},         {"guid", required_argument, NULL, OPT_GUID},
-	{"ports", required_argument, NULL, OPT_PORTS},   {"port0", required_argument, NULL, OPT_PORT0},
-	{"port1", required_argument, NULL, OPT_PORT1},   {"wire0", required_argument, NULL, OPT_WIRE0},
-	{"wire1", required_argument, NULL, OPT_WIRE1},   {"wol", required_argument, NULL, OPT_WOL},
-	{"trace", required_argument, NULL, OPT_TRACE},   {"rate0", required_argument, NULL, OPT_RATE0},
-	{"rate1", required_argument, NULL, OPT_RATE1},   {"rxbuf", required_argument, NULL, OPT_RXBUF},
-	{"xoff", required_argument, NULL, OPT_XOFF},     {"xon", required_argument, NULL, OPT_XON},
-	{"cpu", required_argument, NULL, OPT_CPU},       {"wake-us", required_argument, NULL, OPT_WAKE},
-	{"card", required_argument, NULL, OPT_CARD},     {"eal", required_argument, NULL, OPT_EAL},
-	{"help", no_argument, NULL, OPT_HELP},           {NULL, 0, NULL, 0},
+	{"socket", required_argument, NULL, OPT_SOCKET},
+	{"type", required_argument, NULL, OPT_TYPE},
+	{"fw", required_argument, NULL, OPT_FW},
+	{"guid", required_argument, NULL, OPT_GUID},
+	{"ports", required_argument, NULL, OPT_PORTS},
+	{"port0", required_argument, NULL, OPT_PORT0},
+	{"port1", required_argument, NULL, OPT_PORT1},
+	{"wire0", required_argument, NULL, OPT_WIRE0},
+	{"wire1", required_argument, NULL, OPT_WIRE1},
+	{"wol", required_argument, NULL, OPT_WOL},
+	{"trace", required_argument, NULL, OPT_TRACE},
+	{"rate0", required_argument, NULL, OPT_RATE0},
+	{"ib-speed0", required_argument, NULL, OPT_IB_SPEED0},
+	{"ib-speed1", required_argument, NULL, OPT_IB_SPEED1},
+	{"rate1", required_argument, NULL, OPT_RATE1},
+	{"rxbuf", required_argument, NULL, OPT_RXBUF},
+	{"xoff", required_argument, NULL, OPT_XOFF},
+	{"xon", required_argument, NULL, OPT_XON},
+	{"cpu", required_argument, NULL, OPT_CPU},
+	{"wake-us", required_argument, NULL, OPT_WAKE},
+	{"card", required_argument, NULL, OPT_CARD},
+	{"eal", required_argument, NULL, OPT_EAL},
+	{"help", no_argument, NULL, OPT_HELP},
+	{NULL, 0, NULL, 0},
 };
 
 static const char usage[] =
@@ -66,6 +81,8 @@ static const char usage[] =
 	"  --ports 1|2          (2)\n"
 	"  --port0, --port1 eth|ib|auto\n"
 	"                       type of a port (eth)\n"
+	"  --ib-speed0, --ib-speed1 sdr|ddr|qdr|fdr10|fdr\n"
+	"                       highest speed that an InfiniBand port trains at (qdr)\n"
 	"  --wire0, --wire1 WIRE\n"
 	"                       cross (port 1 to port 2, the default), loopback (that of one port), none,\n"
 	"                       tap:NAME, dgram:LOCAL,REMOTE (UNIX datagram sockets, a frame in each),\n"
@@ -135,6 +152,15 @@ port_type(struct hca_options *o, struct hca_card *c, unsigned int port, const ch
 			return 0;
 		}
 	return bad(o, port == 0 ? "port0" : "port1", text, "eth, ib or auto");
+}
+
+static int
+ib_speed(struct hca_options *o, struct hca_card *c, unsigned int port, const char *text)
+{
+	c->cfg.ib_speed[port] = tp_model_ib_speed(text);
+	if (c->cfg.ib_speed[port] != TP_IB_SPEED_DEFAULT)
+		return 0;
+	return bad(o, port == 0 ? "ib-speed0" : "ib-speed1", text, "sdr, ddr, qdr, fdr10 or fdr");
 }
 
 static int
@@ -213,6 +239,8 @@ one_option(struct hca_options *o, int opt, const char *arg)
 	case OPT_PORT1: return port_type(o, c, 1, arg);
 	case OPT_WIRE0: c->wire[0] = arg; return 0;
 	case OPT_WIRE1: c->wire[1] = arg; return 0;
+	case OPT_IB_SPEED0: return ib_speed(o, c, 0, arg);
+	case OPT_IB_SPEED1: return ib_speed(o, c, 1, arg);
 	case OPT_RATE0: return number32(o, "rate0", arg, 0, TP_RATE_MAX_MBPS, &c->cfg.rate_mbps[0]);
 	case OPT_RATE1: return number32(o, "rate1", arg, 0, TP_RATE_MAX_MBPS, &c->cfg.rate_mbps[1]);
 	case OPT_RXBUF: return number32(o, "rxbuf", arg, TP_RXBUF_MIN, TP_RXBUF_MAX, &c->cfg.rxbuf_bytes);

@@ -45,6 +45,18 @@ enum tp_sense {
 	TP_SENSE_IB,
 };
 
+/* Speeds of an InfiniBand link of four lanes, with the signalling rate of a lane [IBA 5.1]. */
+enum tp_ib_speed {
+	TP_IB_SPEED_DEFAULT, /* QDR */
+	TP_IB_SDR,           /* 2.5 Gb/s */
+	TP_IB_DDR,           /* 5 */
+	TP_IB_QDR,           /* 10 */
+	TP_IB_FDR10,         /* 10.3125, coded 64b/66b */
+	TP_IB_FDR,           /* 14.0625 */
+};
+/* sdr, ddr, qdr, fdr10 or fdr; TP_IB_SPEED_DEFAULT: none of them. */
+enum tp_ib_speed tp_model_ib_speed(const char *word);
+
 struct tp_model_config {
 	uint16_t device_id; /* MLX4_PCI_DEV_CX3 or MLX4_PCI_DEV_CX3_PRO */
 	uint16_t fw_major, fw_minor, fw_subminor;
@@ -52,9 +64,11 @@ struct tp_model_config {
 	uint8_t num_ports; /* 1..2 */
 	enum tp_port_type port_type[TP_MODEL_PORTS];
 	enum tp_sense sense[TP_MODEL_PORTS];
-	bool stored_ib[TP_MODEL_PORTS];     /* what QUERY_PORT suggests for a port that can be both; false: Ethernet */
-	bool wol;                           /* offers wake-on-LAN: set and told, nobody is woken */
-	uint16_t cmd_latency_reads;         /* GO stays set for so many reads of the HCR (0: done at once) */
+	bool stored_ib[TP_MODEL_PORTS]; /* what QUERY_PORT suggests for a port that can be both; false: Ethernet */
+	bool wol;                       /* offers wake-on-LAN: set and told, nobody is woken */
+	uint16_t cmd_latency_reads;     /* GO stays set for so many reads of the HCR (0: done at once) */
+	/* The highest speed that an InfiniBand port trains at; it takes the highest that its partner and both managers enable. */
+	enum tp_ib_speed ib_speed[TP_MODEL_PORTS];
 	uint32_t rate_mbps[TP_MODEL_PORTS]; /* what a port sends at most, 0: as fast as it can, ..TP_RATE_MAX_MBPS */
 	/*
 	 * Receive buffers of a port, in bytes with FCS: each lossless priority has one, all lossy ones share one, and under
@@ -157,6 +171,8 @@ struct tp_frame {
  * poll: brings frames that arrived, by tp_model_port_receive; returns how many.
  * link: true when there is a partner.
  * carrier: the port's own end of the link came up or went down; may be absent.
+ * train: an InfiniBand port offers speeds, bit n is enum tp_ib_speed n; returns those that the far end has enabled, too.
+ * Absent: all. Called before carrier.
  * room: may a packet of len bytes in this virtual lane of an InfiniBand link be sent now? Absent: always.
  */
 enum tp_wire_media {
@@ -171,6 +187,7 @@ struct tp_wire_ops {
 	unsigned int (*poll)(struct tp_wire *w, struct tp_model *m, unsigned int port, unsigned int budget);
 	bool (*link)(struct tp_wire *w);
 	void (*carrier)(struct tp_wire *w, bool up);
+	uint32_t (*train)(struct tp_wire *w, uint32_t speeds);
 	bool (*room)(struct tp_wire *w, uint8_t vl, uint32_t len);
 	void (*destroy)(struct tp_wire *w);
 };

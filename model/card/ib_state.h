@@ -29,6 +29,8 @@ struct tpm_ib_pm {
 /* An InfiniBand port's state; live in a card from power-on on. */
 struct tpm_ib {
 	uint8_t info[IB_SMP_DATA_SIZE]; /* PortInfo: what does not follow from other things */
+	bool fdr10, fdr10_enabled;      /* which no PortInfo has room for: the port can, and a manager lets it */
+	bool fdr10_active;
 	uint64_t guid[TPM_IB_GUIDS];
 	uint16_t pkey[TPM_IB_PKEYS];
 	uint16_t num_pkeys; /* that the port has: 1..TPM_IB_PKEYS, a multiple of a block */

@@ -10,7 +10,6 @@
 #include "cmd.h"
 
 #define IB_MTU_4096 5u
-#define IB_SPEED_QDR 4u
 #define IB_WIDTH_4X 2u
 #define LG_GIDS 7u
 #define LG_PKEYS 7u
@@ -51,7 +50,7 @@ tpm_cmd_query_port(struct tp_model *m, struct tpm_cmd *c)
 		type == TP_PORT_ETH || (type == TP_PORT_AUTO && !m->cfg.stored_ib[p->num - 1]));
 	prm_set(c->out, MLX4_QPORT_IB_MTU, IB_MTU_4096);
 	prm_set(c->out, MLX4_QPORT_ETH_MTU, TPM_ETH_MTU_MAX);
-	prm_set(c->out, MLX4_QPORT_IB_SPEED, IB_SPEED_QDR);
+	prm_set(c->out, MLX4_QPORT_IB_SPEED, prm_get(p->ibp.info, IB_PI_SPEED_SUPPORTED));
 	prm_set(c->out, MLX4_QPORT_ETH_SPEED, speed_code(m, m->cfg.rate_mbps[p->num - 1]));
 	prm_set(c->out, MLX4_QPORT_IB_WIDTH, IB_WIDTH_4X);
 	prm_set(c->out, MLX4_QPORT_LG_GIDS, LG_GIDS);

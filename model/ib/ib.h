@@ -25,8 +25,11 @@ struct tpm_roce_path;
 
 /* --- the port (ib_port.c) --- */
 
-/* As after power-on, of a card's port or a switch's. */
-void tpm_ib_init(struct tpm_ib *ib, uint64_t guid);
+/* As after power-on, of a card's port or a switch's that trains at top at most. */
+void tpm_ib_init(struct tpm_ib *ib, uint64_t guid, enum tp_ib_speed top);
+/* The speeds that the port can and may take, and taking the highest of them that the partner has, too; bit n: enum tp_ib_speed n. */
+uint32_t tpm_ib_speeds(const struct tpm_ib *ib);
+void tpm_ib_train(struct tpm_ib *ib, uint32_t speeds);
 void tpm_ib_reset(struct tp_model *m, struct tpm_port *p);
 /* The link came up or went down. */
 void tpm_ib_link(struct tp_model *m, struct tpm_port *p, bool up);
@@ -55,6 +58,8 @@ bool tpm_ib_sma(struct tp_model *m, struct tpm_port *p, uint8_t *mad, bool check
 void tpm_ib_info_get(const struct tpm_ib *ib, uint8_t state, uint8_t *d);
 bool tpm_ib_info_valid(const struct tpm_ib *ib, const uint8_t *d);
 void tpm_ib_info_apply(struct tpm_ib *ib, const uint8_t *d);
+/* The vendor's extended PortInfo, got and, with set, set before. */
+void tpm_ib_ext_info(struct tpm_ib *ib, bool set, uint8_t *d);
 /* A block of P_Keys; bit n of the result: entry n changed. */
 uint32_t tpm_ib_pkeys(struct tpm_ib *ib, bool set, uint32_t block, uint8_t *d);
 /* One of the four blocks of the arbitration tables, from 1 on; a status. */

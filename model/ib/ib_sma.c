@@ -85,6 +85,18 @@ tpm_ib_vlarb(struct tpm_ib *ib, bool set, uint32_t which, uint8_t *d)
 	return 0;
 }
 
+/* What is enabled counts when the link trains again. */
+void
+tpm_ib_ext_info(struct tpm_ib *ib, bool set, uint8_t *d)
+{
+	if (set && (prm_get(d, IB_XPI_CHANGES) & IB_XPI_CHANGES_SPEED) != 0)
+		ib->fdr10_enabled = (prm_get(d, IB_XPI_SPEED_ENABLED) & IB_XPI_SPEED_FDR10) != 0;
+	memset(d, 0, IB_SMP_DATA_SIZE);
+	prm_set(d, IB_XPI_SPEED_SUPPORTED, ib->fdr10 ? IB_XPI_SPEED_FDR10 : 0);
+	prm_set(d, IB_XPI_SPEED_ENABLED, ib->fdr10 && ib->fdr10_enabled ? IB_XPI_SPEED_FDR10 : 0);
+	prm_set(d, IB_XPI_SPEED_ACTIVE, ib->fdr10_active ? IB_XPI_SPEED_FDR10 : 0);
+}
+
 static uint16_t
 get(const struct tp_model *m, struct tpm_port *p, uint32_t attr, uint32_t mod, uint8_t *d)
 {
@@ -109,7 +121,7 @@ get(const struct tp_model *m, struct tpm_port *p, uint32_t attr, uint32_t mod, u
 		return 0;
 	case IB_ATTR_SL2VL: memcpy(d, ib->sl2vl, sizeof(ib->sl2vl)); return 0;
 	case IB_ATTR_VLARB: return tpm_ib_vlarb(ib, false, mod >> 16, d);
-	case IB_ATTR_MLNX_PORT_INFO: return 0; /* no FDR10 */
+	case IB_ATTR_MLNX_PORT_INFO: tpm_ib_ext_info(ib, false, d); return 0;
 	default: return IB_MAD_S_BAD_ATTR;
 	}
 }
@@ -140,8 +152,13 @@ static const uint32_t plain_fields[] = {IB_PI_LID,       IB_PI_SM_LID, IB_PI_MKE
 					IB_PI_LMC,       IB_PI_SM_SL,  IB_PI_VL_HIGH_LIMIT, IB_PI_SUBNET_TIMEOUT,
 					IB_PI_ERR_LIMITS};
 /* Fields where 0 means that nothing changes. */
-static const uint32_t kept_fields[] = {IB_PI_WIDTH_ENABLED, IB_PI_DOWN_DEFAULT, IB_PI_MTU, IB_PI_OPER_VLS,
-				       IB_PI_SPEED_ENABLED};
+static const uint32_t kept_fields[] = {IB_PI_DOWN_DEFAULT, IB_PI_MTU, IB_PI_OPER_VLS};
+/* Masks: 0 changes nothing, and bits that the port does not support are left out. */
+static const struct {
+	uint32_t enabled, supported;
+} masks[] = {{IB_PI_WIDTH_ENABLED, IB_PI_WIDTH_SUPPORTED},
+	     {IB_PI_SPEED_ENABLED, IB_PI_SPEED_SUPPORTED},
+	     {IB_PI_EXT_SPEED_ENABLED, IB_PI_EXT_SPEED_SUPPORTED}};
 
 void
 tpm_ib_info_apply(struct tpm_ib *ib, const uint8_t *d)
@@ -153,6 +170,10 @@ tpm_ib_info_apply(struct tpm_ib *ib, const uint8_t *d)
 	for (unsigned int i = 0; i < sizeof(kept_fields) / sizeof(kept_fields[0]); i++)
 		if (prm_get(d, kept_fields[i]) != 0 && prm_get(d, kept_fields[i]) != PRM_MAX(kept_fields[i]))
 			prm_set(ib->info, kept_fields[i], prm_get(d, kept_fields[i]));
+	for (unsigned int i = 0; i < sizeof(masks) / sizeof(masks[0]); i++)
+		if (prm_get(d, masks[i].enabled) != 0)
+			prm_set(ib->info, masks[i].enabled,
+				prm_get(d, masks[i].enabled) & prm_get(ib->info, masks[i].supported));
 	/* Violation counters are only ever cleared. */
 	if (prm_get(d, IB_PI_PKEY_VIOLATIONS) == 0)
 		ib->pkey_bad = 0;
@@ -272,6 +293,7 @@ set(struct tp_model *m, struct tpm_port *p, uint32_t attr, uint32_t mod, uint8_t
 		}
 		return 0;
 	case IB_ATTR_VLARB: return tpm_ib_vlarb(ib, true, mod >> 16, d);
+	case IB_ATTR_MLNX_PORT_INFO: tpm_ib_ext_info(ib, true, d); return 0;
 	default: return IB_MAD_S_BAD_ATTR;
 	}
 }

@@ -43,7 +43,7 @@ config_valid(const struct tp_model_config *cfg)
 		return false;
 	for (unsigned int i = 0; i < cfg->num_ports; i++)
 		if ((unsigned int)cfg->port_type[i] > TP_PORT_AUTO || (unsigned int)cfg->sense[i] > TP_SENSE_IB ||
-		    cfg->rate_mbps[i] > TP_RATE_MAX_MBPS)
+		    cfg->rate_mbps[i] > TP_RATE_MAX_MBPS || (unsigned int)cfg->ib_speed[i] > TP_IB_FDR)
 			return false;
 	return tpm_rxbuf_config_valid(cfg);
 }

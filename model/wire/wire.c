@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "model/ib/ib.h"
 #include "model/port/port.h"
 #include "wire.h"
 
@@ -45,6 +46,12 @@ cross_link(struct tp_wire *w)
 	return i->peer != NULL && tpm_port_lit(i->to) && i->to->ib == i->from->ib;
 }
 
+static uint32_t
+cross_train(struct tp_wire *w, uint32_t speeds)
+{
+	return speeds & tpm_ib_speeds(&((const struct inner_wire *)w)->to->ibp);
+}
+
 static void
 inner_destroy(struct tp_wire *w)
 {
@@ -58,7 +65,7 @@ inner_destroy(struct tp_wire *w)
 static const struct tp_wire_ops loopback_ops = {
 	.name = "loopback", .send = inner_send, .link = loopback_link, .destroy = inner_destroy};
 static const struct tp_wire_ops cross_ops = {
-	.name = "cross", .send = inner_send, .link = cross_link, .destroy = inner_destroy};
+	.name = "cross", .send = inner_send, .link = cross_link, .train = cross_train, .destroy = inner_destroy};
 
 /* The card's other port says what it is by being of one type, or by having been set up. */
 static enum tp_sense

@@ -138,7 +138,7 @@ for deb in "$apt/cache/archives/"*.deb; do
 done
 version=$(in_root qemu-system-x86_64 --version 2>&1 | sed -n 's/^QEMU emulator version \([0-9.]*\).*/\1/p')
 [ -n "$version" ] || die $LAB_BROKEN "the unpacked QEMU does not run"
-in_root qemu-system-x86_64 -device help 2>/dev/null | grep -q '"vfio-user-pci"' ||
+grep -q '"vfio-user-pci"' <<<"$(in_root qemu-system-x86_64 -device help 2>/dev/null)" ||
     die $LAB_BROKEN "QEMU $version of $qemu_suite has no vfio-user-pci device (10.1 or later is needed)"
 say "QEMU $version"
 
@@ -234,7 +234,7 @@ while [ -n "${wanted// /}" ]; do
         done_="$done_$m "
         f=$(awk -F/ -v m="$m" '{ n = $NF; sub(/\.ko(\..*)?$/, "", n); gsub(/-/, "_", n); if (n == m) { print; exit } }' "$LAB_DIR/kernel/list")
         if [ -z "$f" ]; then
-            sed 's/-/_/g' "$kroot/modules.builtin" | grep -q "/$m\.ko" || missing="$missing $m"
+            grep -q "/$m\.ko" <<<"$(sed 's/-/_/g' "$kroot/modules.builtin")" || missing="$missing $m"
             continue
         fi
         out=$g/lib/modules/$kver/kernel/$(basename "${f%.ko*}").ko

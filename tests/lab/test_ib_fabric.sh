@@ -5,7 +5,7 @@
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-card fabric --port0 ib --port1 ib --wire0 ibswitch:lab/port:1 --wire1 ibswitch:lab/port:4 || exit
+card fabric --port0 ib --port1 ib --ib-speed0 fdr10 --ib-speed1 fdr --wire0 ibswitch:lab/port:1 --wire1 ibswitch:lab/port:4 || exit
 if ! guest_start fabric -d "$lab_tmp/fabric.sock"; then
 	fail ib-fabric-guest "does not boot: $(tail -n 2 "$lab_tmp/fabric.err" | tr '\n' ' ')"
 	exit 1
@@ -27,6 +27,8 @@ echo "== opensm"
 grep -E 'SUBNET|ERR' /tmp/opensm.log
 echo "== ibstat"
 ibstat
+echo "== rates"
+cat /sys/class/infiniband/mlx4_0/ports/1/rate /sys/class/infiniband/mlx4_0/ports/2/rate
 echo "== netdiscover"
 ibnetdiscover
 echo "== linkinfo"
@@ -46,7 +48,10 @@ want ib-ibstat-active fabric ibstat 'State: Active'
 want ib-ibstat-lid fabric ibstat 'Base lid: [1-9]'
 want ib-ibnetdiscover fabric netdiscover 'Switch.*8 "S-0002c905'
 want ib-ibnetdiscover-ca fabric netdiscover 'Ca.*2 "H-0002c90300a1b200'
-want ib-iblinkinfo fabric linkinfo '4X.*10.0 Gbps Active/  LinkUp'
+want ib-iblinkinfo-fdr10 fabric linkinfo '4X.*10.0 Gbps \(FDR10\) Active/  LinkUp'
+want ib-iblinkinfo-fdr fabric linkinfo '4X.*14.0625 Gbps Active/  LinkUp'
+want ib-rate-fdr10 fabric rates '40 Gb/sec \(4X FDR10\)'
+want ib-rate-fdr fabric rates '56 Gb/sec \(4X FDR\)'
 want ib-sminfo fabric sminfo 'SMINFO_MASTER'
 want ib-saquery fabric saquery 'node_guid.*0x0002c90300a1b200'
 want ib-perfquery fabric perfquery 'PortXmitPkts:\.*[1-9]'

@@ -107,7 +107,7 @@ stop_all() {
 iperf() {
 	ip netns exec "$b" iperf3 -s -1 -D --pidfile "$work/iperf.pid" >/dev/null
 	for _ in $(seq 600); do
-		ip netns exec "$b" ss -ltn | grep -q ':5201 ' && break
+		grep -q ':5201 ' <<<"$(ip netns exec "$b" ss -ltn)" && break
 		sleep 0.1
 	done
 	# The window is less than a ring holds: a forwarder that waits for a CPU loses nothing.

@@ -8,7 +8,7 @@
  *   wol=0|1
  *   wire0=, wire1=loopback|cross|none|ethdev:NAME|switch:NAME/KEY:VALUE/...|ibswitch:NAME/KEY:VALUE/...
  *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N
- *   rate0=, rate1=MBPS  fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
+ *   ib-speed0=, ib-speed1=sdr|ddr|qdr|fdr10|fdr  rate0=, rate1=MBPS  fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
  *   run=thread|service|step  cpu=N  wake-us=N
  */
 #include <ctype.h>
@@ -30,6 +30,7 @@
 /* Cards are eight GUIDs apart: a card has a block of four. */
 #define GUID_STEP 8u
 #define NTH_MAX 1000000u
+#define IB_SPEEDS "sdr, ddr, qdr, fdr10 or fdr"
 
 static int
 parse_type(const char *dev, const char *key, const char *value, void *arg)
@@ -133,6 +134,16 @@ parse_sense(const char *dev, const char *key, const char *value, void *arg)
 			return 0;
 		}
 	return mlx4_arg_refuse(dev, key, value, "wire, none, eth or ib");
+}
+
+static int
+parse_ib_speed(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct mlx4_model_conf *m = arg;
+	enum tp_ib_speed *s = &m->cfg.ib_speed[port_of(key)];
+
+	*s = tp_model_ib_speed(value);
+	return *s != TP_IB_SPEED_DEFAULT ? 0 : mlx4_arg_refuse(dev, key, value, IB_SPEEDS);
 }
 
 static int
@@ -383,6 +394,9 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"sense1", parse_sense, 0, "wire, none, eth or ib", "", "wire", "What the second port senses"},
 	{"stored0", parse_stored, 0, "eth or ib", "", "eth", "What the first port is stored to be, if it can be both"},
 	{"stored1", parse_stored, 0, "eth or ib", "", "eth", "What the second port is stored to be"},
+	{"ib-speed0", parse_ib_speed, 0, IB_SPEEDS, "", "qdr",
+	 "The highest speed that the first port trains at, if it is InfiniBand"},
+	{"ib-speed1", parse_ib_speed, 0, IB_SPEEDS, "", "qdr", "The highest speed that the second port trains at"},
 	{"wol", parse_wol, 0, "0 or 1", "", "0", "Whether the firmware offers wake-on-LAN"},
 	{"wire0", parse_wire, 0, WIRES, "", "", "What the first port is plugged into; cross, loopback with one port"},
 	{"wire1", parse_wire, 0, WIRES, "", "", "What the second port is plugged into"},

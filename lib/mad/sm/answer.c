@@ -14,15 +14,23 @@ sm_port_mtu(const struct sm_port *p)
 	return p->info[SM_PI_MTU_SL] >> 4;
 }
 
-/* Lanes by 2.5, 5 or 10 Gb/s (9.11.1): codes are those of enum ibv_rate. */
+/* Lanes by 2.5, 5 or 10 Gb/s, or lanes by an extended speed (9.11.1): codes are those of enum ibv_rate. */
 uint8_t
 sm_port_rate(const struct sm_port *p)
 {
 	static const struct {
 		uint8_t lanes_by_speed, rate;
 	} known[] = {{1, 2}, {2, 5}, {4, 3}, {8, 6}, {12, 4}, {16, 7}, {24, 8}, {32, 9}, {48, 10}};
+	static const struct {
+		uint8_t lanes, fdr, edr;
+	} extended[] = {{1, 11, 15}, {4, 12, 16}, {8, 13, 17}, {12, 14, 18}};
 	uint8_t width = p->info[SM_PI_WIDTH], lanes = width == 8 ? 12 : width == 4 ? 8 : width == 2 ? 4 : 1;
-	uint8_t value = (uint8_t)(lanes * (p->info[SM_PI_SPEED] >> 4));
+	uint8_t value = (uint8_t)(lanes * (p->info[SM_PI_SPEED] >> 4)), ext = p->info[SM_PI_EXT_SPEED] >> 4;
+
+	for (unsigned int i = 0; ext != 0 && i < RTE_DIM(extended); i++) {
+		if (extended[i].lanes == lanes)
+			return ext == 1 ? extended[i].fdr : extended[i].edr;
+	}
 
 	for (unsigned int i = 0; i < RTE_DIM(known); i++) {
 		if (known[i].lanes_by_speed == value)

@@ -37,10 +37,13 @@ sm_has_pkey(const struct tp_sm *sm, uint16_t pkey, bool *full)
 	return false;
 }
 
+/* Widths by the speed of a lane in units of 100 Mb/s. */
 static uint32_t
 speed(const struct sm_port *p)
 {
-	return (uint32_t)p->info[SM_PI_WIDTH] * (p->info[SM_PI_SPEED] >> 4);
+	uint32_t ext = p->info[SM_PI_EXT_SPEED] >> 4, base = p->info[SM_PI_SPEED] >> 4;
+
+	return (uint32_t)p->info[SM_PI_WIDTH] * (ext == 0 ? 25 * base : ext == 1 ? 140 : 257);
 }
 
 /* The slower end's rate, the smaller one's MTU; each way is the other one back. */

@@ -41,6 +41,8 @@ enum sm_port_info {
 	SM_PI_MTU_SL = 36,
 	SM_PI_MTU_CAP = 41,
 	SM_PI_REREGISTER = 51,
+	SM_PI_EXT_SPEED = 62, /* in force, 1 FDR, 2 EDR, and what the port can */
+	SM_PI_EXT_SPEED_ENABLED = 63,
 };
 #define SM_CAP_IS_SM (1u << 1)
 #define SM_CAP_REREGISTER (1u << 25)

@@ -238,6 +238,7 @@ unchanged(const struct sm_port *p, uint8_t pi[SMP_DATA_LEN])
 	pi[SM_PI_STATE] &= 0xf0;
 	pi[SM_PI_PHYS] = 0;
 	pi[SM_PI_SPEED] &= 0xf0;
+	pi[SM_PI_EXT_SPEED_ENABLED] = 0;
 	pi[SM_PI_REREGISTER] &= (uint8_t)~REREGISTER;
 }
 

@@ -9,6 +9,7 @@
 
 #include "model/fabric/plug.h"
 #include "model/frame/frame.h"
+#include "model/ib/ib.h"
 #include "ibsw.h"
 
 #define PORTS_DEFAULT 8u
@@ -179,6 +180,18 @@ wire_link(struct tp_wire *w)
 	return up;
 }
 
+static uint32_t
+wire_train(struct tp_wire *w, uint32_t speeds)
+{
+	struct ibsw_port *p = far_port(w);
+
+	pthread_mutex_lock(&p->sw->lock);
+	tpm_ib_train(&p->ib, speeds);
+	speeds &= tpm_ib_speeds(&p->ib);
+	pthread_mutex_unlock(&p->sw->lock);
+	return speeds;
+}
+
 static void
 wire_carrier(struct tp_wire *w, bool up)
 {
@@ -321,6 +334,7 @@ static const struct tpm_plug_kind plug_kind = {.ops = {.name = "ibswitch",
 						       .poll = wire_poll,
 						       .link = wire_link,
 						       .carrier = wire_carrier,
+						       .train = wire_train,
 						       .room = wire_room,
 						       .destroy = tpm_plug_destroy},
 					       .make = port_make,

@@ -5,8 +5,8 @@
 #include "model/ib/ib.h"
 #include "ibsw.h"
 
-#define DEVICE_ID 0xb924u    /* a switch of 24 ports of the same vendor */
-#define CAP_MASK 0x00000840u /* SL mapping, system image GUID */
+#define DEVICE_ID 0xc738u    /* a switch of 36 ports of the same vendor, with FDR10 and FDR */
+#define CAP_MASK 0x00004840u /* SL mapping, system image GUID, extended speeds: of all ports */
 #define LFT_BLOCK 64u
 #define MFT_BLOCK 32u
 #define MFT_PORTS 16u
@@ -27,7 +27,7 @@ ibsw_info_init(struct ibsw *sw)
 
 		p->sw = sw;
 		p->num = (uint8_t)i;
-		tpm_ib_init(&p->ib, sw->guid);
+		tpm_ib_init(&p->ib, sw->guid, TP_IB_FDR);
 		prm_set(p->ib.info, IB_PI_CAP_MASK, i == 0 ? CAP_MASK : 0);
 		prm_set(p->ib.info, IB_PI_HOQ_LIFE, HOQ_LIFE);
 		for (unsigned int in = 0; in <= TP_IBSWITCH_PORTS; in++)
@@ -138,7 +138,8 @@ groups(struct ibsw *sw, bool set, uint32_t mod, uint8_t *d)
 	return 0;
 }
 
-/* Tables of a port: partitions (modifier: port, block), arbitration (port in the low half), lanes (from, to). */
+/* Tables of a port: partitions (modifier: port, block), arbitration and extended state (port in the low
+ * half), lanes (from, to). */
 static uint16_t
 tables(struct ibsw *sw, bool set, uint32_t attr, uint32_t mod, uint8_t *d)
 {
@@ -154,6 +155,10 @@ tables(struct ibsw *sw, bool set, uint32_t attr, uint32_t mod, uint8_t *d)
 		return IB_MAD_S_BAD_VALUE;
 	if (attr == IB_ATTR_VLARB)
 		return tpm_ib_vlarb(&sw->port[low].ib, set, mod >> 16, d);
+	if (attr == IB_ATTR_MLNX_PORT_INFO) {
+		tpm_ib_ext_info(&sw->port[low].ib, set, d);
+		return 0;
+	}
 	memcpy(set ? sw->port[low].sl2vl[high] : d, set ? d : sw->port[low].sl2vl[high], IB_SLS / 2);
 	return 0;
 }
@@ -176,6 +181,7 @@ attribute(struct ibsw_port *in, bool set, uint32_t attr, uint32_t mod, uint8_t *
 	case IB_ATTR_PORT_INFO: return port_info(in, set, mod & 0xff, d);
 	case IB_ATTR_PKEY_TABLE:
 	case IB_ATTR_VLARB:
+	case IB_ATTR_MLNX_PORT_INFO:
 	case IB_ATTR_SL2VL: return tables(sw, set, attr, mod, d);
 	case IB_ATTR_LFT: return linear(sw, set, mod, d);
 	case IB_ATTR_MFT: return groups(sw, set, mod, d);
