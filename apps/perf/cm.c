@@ -407,7 +407,10 @@ perf_cm_swap(struct perf *p, const void *mine, void *theirs, size_t len)
 	return p->e->server ? tell(p, mine, len) : hear(p, theirs, len);
 }
 
-/* The client leaves first, as its last request may still want an answer; each end waits for the other's goodbye. */
+/*
+ * All requests were answered before the last exchange. The server leaves first, as perftest's client waits for that; then
+ * each end waits for the other's goodbye, and the client answers for a while what was lost on the way.
+ */
 static void
 goodbye(struct perf *p)
 {
@@ -416,16 +419,16 @@ goodbye(struct perf *p)
 	struct rdma_cm_event ev;
 	uint32_t i;
 
-	for (i = 0; !p->e->server && i < p->conf->qps; i++)
+	for (i = 0; p->e->server && i < p->conf->qps; i++)
 		if (cm->ids[i] != NULL)
 			tp_rdma_disconnect(cm->ids[i]);
-	if (!p->e->server && cm->link != NULL)
+	if (p->e->server && cm->link != NULL)
 		tp_rdma_disconnect(cm->link);
 	while (cm->left < cm->n && rte_get_tsc_cycles() < until && !rend_stopping()) {
 		rend_idle(p->e);
 		next_event(cm, &ev);
 	}
-	if (p->e->server)
+	if (!p->e->server)
 		pause_ms(p, LINGER_MS);
 }
 
@@ -456,7 +459,7 @@ perf_cm_close(struct perf *p, bool well)
 	free(cm->ids);
 	free(cm);
 	p->cm = NULL;
-	/* A server answers for a while after the goodbye. */
-	if (well && !p->e->server)
+	/* A client answers for a while after the goodbye. */
+	if (well && p->e->server)
 		rport_outwait(&p->e->port, GOODBYE_MS + LINGER_MS);
 }

@@ -212,6 +212,8 @@ a4='--addr 192.0.2.1/24' a6='--addr 2001:db8::1/64'
 	called rxe-card-write-bw "ib_write_bw -d rxe0 -x $v4 -u 18 -F -n 200 -s 65536 -q 4" tp_write_bw $a4 -n 200 -s 65536 -q 4
 	calls rxe-card-read-lat "ib_read_lat -d rxe0 -x $v4 -u 18 -F -n 100 -s 4096" tp_read_lat $a4 -n 100 -s 4096
 	calls rxe-card-atomic "ib_atomic_lat -d rxe0 -x $v4 -u 18 -F -n 50" tp_atomic_lat $a4 -n 50
+	called_cm rxe-card-cm-called-send-bw "ib_send_bw -d rxe0 -u 18 -F -n 100 -s 4096 -q 3" tp_send_bw $a4 -n 100 -s 4096 -q 3
+	called_cm rxe-card-cm-called-write-lat "ib_write_lat -d rxe0 -u 18 -F -n 50 -s 64" tp_write_lat $a4 -n 50 -s 64
 	calls_cm rxe-card-cm-send-bw "ib_send_bw -d rxe0 -u 18 -F -n 100 -s 4096 -q 3" tp_send_bw $a4 -n 100 -s 4096 -q 3
 	if grep -qs 'model: ' "$lab_tmp"/rxe-card-*.host; then
 		fail rxe-card-no-violation "$(grep -hs 'model: ' "$lab_tmp"/rxe-card-*.host | head -n 2 | tr '\n' ';')"

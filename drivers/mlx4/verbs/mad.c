@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include <rte_cycles.h>
 #include <rte_io.h>
 #include <rte_malloc.h>
 
@@ -22,6 +23,8 @@
 #define LG_RECV_STRIDE 5u
 #define CQES 256u
 #define LG_MSG 11u
+/* What was posted last leaves in microseconds, unless the port is paused. */
+#define LEAVE_MS 100u
 
 /* A send queue; the first one's queue pair is the special one itself. */
 struct sender {
@@ -43,7 +46,7 @@ struct mlx4_mad_end {
 	uint8_t *sends, *recvs; /* in buf */
 	uint32_t rq_head;
 	uint64_t dropped;
-	bool has_cq;
+	bool has_cq, leaving;
 };
 
 /* --- life -------------------------------------------------------------------------------------------------- */
@@ -104,6 +107,27 @@ sender_create(struct mlx4_mad_end *g, uint32_t qpn)
 		return rc;
 	s->made = true;
 	return qp_up(g, s, index);
+}
+
+static bool
+has_unsent(const struct mlx4_mad_end *g)
+{
+	for (unsigned int i = 0; i < g->senders; i++)
+		if (g->s[i].made && g->s[i].head != g->s[i].tail)
+			return true;
+	return false;
+}
+
+/* A reset of the queue pair would take back what was posted, such as the goodbye of a connection. */
+static void
+let_leave(struct mlx4_mad_end *g)
+{
+	g->leaving = true;
+	for (unsigned int ms = 0; has_unsent(g) && !g->home->hca->dead && ms < LEAVE_MS; ms++) {
+		if (ms != 0)
+			rte_delay_us_sleep(1000);
+		mlx4_mad_poll(g, CQES);
+	}
 }
 
 static void
@@ -194,6 +218,8 @@ mlx4_mad_destroy(struct mlx4_mad_end *g)
 {
 	struct mlx4_roce *r = g->home;
 
+	if (g->has_cq)
+		let_leave(g);
 	while (g->senders > 0)
 		sender_destroy(g, &g->s[--g->senders]);
 	if (g->has_cq) {
@@ -300,6 +326,8 @@ received(struct mlx4_mad_end *g, const struct mlx4_cqe *cqe)
 {
 	uint32_t slot = rte_be_to_cpu_16(cqe->wqe_index) & (RECVS - 1);
 
+	if (g->leaving)
+		return;
 	if (rte_be_to_cpu_32(cqe->byte_cnt) != IB_GRH_LEN + TROCE_MAD_SIZE ||
 	    !g->ops->receive(g->home, cqe, g->recvs + (size_t)slot * RECV_ROOM))
 		g->dropped++;

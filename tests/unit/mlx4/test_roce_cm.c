@@ -232,12 +232,45 @@ test_dead(void **state)
 	disconnected(&c);
 }
 
+/* An end that goes and closes its port at once: the other one hears of it all the same. */
+static void
+test_last_word(void **state)
+{
+	struct both c;
+
+	(void)state;
+	channel_up();
+	rr_open("", NULL);
+	c = connected("192.0.2.2");
+	tp_rdma_destroy_qp(c.a);
+	c.ea.qp = NULL;
+	assert_int_equal(tp_rdma_destroy_id(c.a), 0);
+	rr_end_free(&c.ea);
+	assert_int_equal(tp_roce_dealloc_pd(rr_pd[0]), 0);
+	assert_int_equal(tp_model_thread_start(rig_model(0), -1, 1), 0);
+	assert_int_equal(tp_roce_close_device(rr_ctx[0]), 0);
+	tp_model_thread_stop(rig_model(0));
+	rr_ctx[0] = NULL;
+	assert_ptr_equal(expect(RDMA_CM_EVENT_DISCONNECTED), c.b);
+	tp_rdma_destroy_qp(c.b);
+	c.eb.qp = NULL;
+	assert_int_equal(tp_rdma_destroy_id(c.b), 0);
+	assert_int_equal(tp_rdma_destroy_id(c.l), 0);
+	rr_end_free(&c.eb);
+	assert_int_equal(tp_roce_dealloc_pd(rr_pd[1]), 0);
+	assert_int_equal(tp_roce_close_device(rr_ctx[1]), 0);
+	rr_ctx[1] = NULL;
+	rig_close();
+	tp_rdma_destroy_event_channel(ch);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test(test_v1),
+		cmocka_unit_test(test_last_word),
 		cmocka_unit_test_setup_teardown(test_dead, setup, teardown),
 	};
 
