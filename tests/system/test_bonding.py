@@ -6,7 +6,10 @@ import os
 import re
 import select
 import sys
+import tempfile
 import time
+
+from scapy.all import ARP, Ether, rdpcap, wrpcap
 
 import tpmd
 
@@ -159,6 +162,62 @@ def in_turn():
         return None if went and sent() == [128, 128] else 'members sent %s' % sent()
 
 
+class Wires(Bonds):
+    """A bond whose two members have wires that play frames of scapy's over and over and record what is sent."""
+
+    members = (2, 3)
+
+    def __init__(self, folder, frames):
+        self.sent = ['%s/sent%d.pcap' % (folder, i) for i in range(2)]
+        wrpcap(folder + '/in.pcap', frames)
+        super().__init__(['net_pcap%d,rx_pcap=%s/in.pcap,tx_pcap=%s,infinite_rx=1' % (i, folder, self.sent[i]) for i in range(2)] +
+                         ['net_mlx4_model0,wire0=ethdev:net_pcap0,wire1=ethdev:net_pcap1'], ['--disable-device-start'])
+
+    def run(self, mode, forward):
+        """The bond's MAC and its members'."""
+        bond = int(re.search(r'port (\d+)', self.cmd('create bonded device %d 0' % mode)).group(1))
+        for m in self.members:
+            self.cmd('add bonding slave %d %d' % (m, bond))
+        own = [mac(self, m) for m in self.members]
+        for line in ('port start %d' % bond, 'set portlist %d' % bond, 'set fwd ' + forward, 'start'):
+            self.cmd(line)
+        return mac(self, bond), own
+
+    def recorded(self):
+        """Frames that left by each member, once testpmd has closed the files."""
+        self.cmd('stop')
+        self.proc.stdin.write(b'quit\n')
+        self.proc.stdin.flush()
+        self.proc.communicate(timeout=60)
+        return [rdpcap(f) for f in self.sent]
+
+
+def asks():
+    """Four clients want to know the bond's address."""
+    return [Ether(src='02:00:00:00:00:%02x' % i, dst='ff:ff:ff:ff:ff:ff') /
+            ARP(op=1, hwsrc='02:00:00:00:00:%02x' % i, psrc='10.7.0.%d' % i, pdst='10.7.0.1') for i in range(2, 6)]
+
+
+def own_address():
+    """By load, from the bond's address: a member sends with its own one, so that a switch keeps them apart."""
+    with tempfile.TemporaryDirectory() as folder, Wires(folder, asks()) as t:
+        bond, own = t.run(5, 'txonly')
+        went = tpmd.wait_until(lambda: all(t.stats(m)['tx-packets'] > BUSY for m in t.members))
+        sources = [{f.src.upper() for f in frames} for frames in t.recorded()]
+    return None if went and sources == [{own[0]}, {own[1]}] else 'bond %s, members %s sent from %s' % (bond, own, sources)
+
+
+def clients_shared_out():
+    """A reply to an ARP request names the member that its client is to talk to: one after the other."""
+    with tempfile.TemporaryDirectory() as folder, Wires(folder, asks()) as t:
+        _, own = t.run(6, 'icmpecho')
+        went = tpmd.wait_until(lambda: sum(t.stats(m)['tx-packets'] for m in t.members) >= 4)
+        told = [{(f.hwsrc.upper(), f.pdst) for f in frames if ARP in f and f.op == 2} for frames in t.recorded()]
+    if not went or {ip for replies in told for _, ip in replies} != {a.psrc for a in asks()}:
+        return 'replies: %s' % told
+    return None if all(len(r) == 2 and {m for m, _ in r} == {own[i]} for i, r in enumerate(told)) else 'members %s told %s' % (own, told)
+
+
 def vlan_filter():
     """Frames with a tag reach the bond while it lets their VLAN through, by whichever member they come."""
     none = lambda t: t[B][0] > BUSY and t[A][1] == 0
@@ -187,4 +246,6 @@ cases.run('bonding-round-robin', shared, 0)
 cases.run('bonding-round-robin-in-turn', in_turn)
 cases.run('bonding-tlb', shared, 5)
 cases.run('bonding-alb', shared, 6)
+cases.run('bonding-tlb-own-address', own_address)
+cases.run('bonding-alb-clients', clients_shared_out)
 sys.exit(1 if cases.failed else 0)
