@@ -103,6 +103,29 @@ int rte_pmd_mlx4_ignore_fcs_set(uint16_t port_id, bool on);
 /** Which it is; any thread. @return 0, -ENODEV, -ENOTSUP as above. */
 int rte_pmd_mlx4_ignore_fcs_get(uint16_t port_id, bool *on);
 
+#define RTE_PMD_MLX4_MCAST_SIZE_MIN 64u
+#define RTE_PMD_MLX4_MCAST_SIZE_MAX 1024u
+#define RTE_PMD_MLX4_MCAST_SIZE 128u /**< at first */
+
+/** The multicast list of a port, which rte_eth_dev_set_mc_addr_list() fills. */
+struct rte_pmd_mlx4_mcast {
+	uint32_t size;   /**< addresses that it may hold */
+	uint32_t listed; /**< addresses that the application listed */
+	bool overflow;   /**< these are more: the port receives all multicast */
+};
+
+/** Fills @p mcast; any thread. @return 0, -ENODEV (not a port of this driver). */
+int rte_pmd_mlx4_mcast_get(uint16_t port_id, struct rte_pmd_mlx4_mcast *mcast);
+
+/**
+ * Sets how many addresses the multicast list of a port may hold. A longer list makes the port receive all multicast, until it fits
+ * again. Live, without a gap for listed addresses; any thread; stays over stop and start.
+ * @param size RTE_PMD_MLX4_MCAST_SIZE_MIN .. RTE_PMD_MLX4_MCAST_SIZE_MAX
+ * @param[out] err one line that names the value and what is wanted, when refused
+ * @return 0, -ENODEV (not a port of this driver), -EINVAL, or an error of the card, and nothing changed
+ */
+int rte_pmd_mlx4_mcast_size_set(uint16_t port_id, uint32_t size, char err[TP_ERR_LEN]);
+
 /**
  * Has a magic packet to this port wake the host, or not. The card keeps it when the port is closed, so that it holds while the
  * host sleeps.

@@ -8,7 +8,7 @@
 
 #include "settings_priv.h"
 
-#define MAX_LINE 4096u
+#define MAX_LINE (TP_SETTING_VALUE + 1024u) /* with a name and a comment */
 
 struct reader {
 	struct tp_settings *s;

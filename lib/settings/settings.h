@@ -24,11 +24,11 @@
 extern "C" {
 #endif
 
-#define TP_SETTING_VALUE 3072 /**< room of a value's text with its end */
-#define TP_SETTING_ERR 512    /**< room of a line of refusal */
-#define TP_SETTING_OBJECT 48  /**< room of an object's text */
-#define TP_SETTING_RANGE 256  /**< room of what may stand on the right */
-#define TP_SETTING_NAME 32    /**< of a group, as in TP_GROUP_NAME */
+#define TP_SETTING_VALUE 18688 /**< room of a value's text with its end */
+#define TP_SETTING_ERR 512     /**< room of a line of refusal */
+#define TP_SETTING_OBJECT 48   /**< room of an object's text */
+#define TP_SETTING_RANGE 256   /**< room of what may stand on the right */
+#define TP_SETTING_NAME 32     /**< of a group, as in TP_GROUP_NAME */
 #define TP_SETTINGS_TABLES 16
 
 /** Whose a setting is. */

@@ -69,6 +69,26 @@ def macs():
     return None if info['mac'].lower() == TWO else info['mac']
 
 
+def multicast():
+    """Of multicast, only what is listed is received; with more than the list holds all of it, and again what is listed when it fits."""
+    five, six, v6, more = (frame(i, dst) for i, dst in enumerate(('01:00:5e:00:00:05', '01:00:5e:00:00:06', '33:33:00:00:00:01', '01:00:5e:7f:00:01')))
+    frames = [five, six, v6, more]
+    off = ['port config %d promisc off' % B]
+    two = off + ['set setting %d mcast-list 64' % B, 'port mcast add %d 01:00:5e:00:00:05' % B, 'port mcast add %d 33:33:00:00:00:01' % B]
+    full, over = ['port mcast add %d 03:00:00:00:00:01 count %d' % (B, n) for n in (62, 63)]
+    for lines, wanted, listed, overflow in (
+            (off, [], 0, False), (two, [five, v6], 2, False), (two + ['port mcast remove %d 01:00:5e:00:00:05' % B], [v6], 1, False),
+            (two + [full], [five, v6], 64, False), (two + [over], frames, 65, True),
+            (two + [over, 'set setting %d mcast-list 65' % B], [five, v6], 65, False),
+            (two + [over, 'port mcast remove %d 03:00:00:00:00:01' % B], [five, v6], 64, False),
+            (off + ['set setting %d mcast-addresses 01:00:5e:00:00:05-01:00:5e:00:00:06' % B], [five, six], 2, False)):
+        got, answers = through(lines, frames, len(wanted), ['show port mcast %d json' % B])
+        shown = answers[0]['ports'][0]
+        if got != [bytes(f) for f in wanted] or (shown['listed'], shown['overflow']) != (listed, overflow):
+            return '%s: %s, %s listed, overflow %s' % (lines, [Ether(p).summary() for p in got], shown['listed'], shown['overflow'])
+    return None
+
+
 def vlans():
     """The filter lets through what was added, and everything while it is off."""
     plain, five, six = frame(0), frame(1, vlan=5), frame(2, vlan=6)
@@ -179,7 +199,7 @@ def seed():
     return 'seed 6 has flows of seed 5' if set(five) & set(six) else None
 
 
-for name, fn in (('port mac', macs), ('port vlan and vlan filter', vlans), ('vlan strip', strip), ('rss count', kinds), ('flow_ctrl', flow_ctrl),
+for name, fn in (('port mac', macs), ('port mcast and mcast-list', multicast), ('port vlan and vlan filter', vlans), ('vlan strip', strip), ('rss count', kinds), ('flow_ctrl', flow_ctrl),
                  ('set link', link), ('set topology and show config fwd', topology), ('set corelist', corelist), ('set seed', seed)):
     cases.run(name, fn)
 cases.exit()

@@ -129,6 +129,24 @@ def texts():
     check("a card without tunnels has no vxlan-port", rc == 0 and "vxlan-port" not in objects(out)["port 0"], (rc, err))
 
 
+def multicast():
+    """As many addresses as a list may have, none of them a neighbour of another; DCBX listens beside them."""
+    macs = ["01:00:5E:%02X:%02X:00" % (i // 256, i % 256) for i in range(1024)]
+    want = {"mcast-list": "1024", "mcast-addresses": ",".join(macs)}
+    round_trip("a full multicast list", ["set setting 1 mcast-list 1024"] + ["port mcast add 1 " + m for m in macs], {"port 1": want})
+    want = {"mcast-addresses": "01:00:5E:00:00:05-01:00:5E:00:00:08,33:33:00:00:00:01"}
+    round_trip("commands of the multicast list", ["port mcast add 0 33:33:00:00:00:01", "port mcast add 0 01:00:5e:00:00:04 count 5",
+                                                  "port mcast remove 0 01:00:5e:00:00:04"], {"port 0": want})
+    rc, out, err = run(["port mcast add 0 01:00:5e:00:00:05", "dcbx 0 on", "show port mcast 0 json", "dcbx 0 off", "show port mcast 0 json"])
+    listed = [json.loads(line)["ports"][0]["listed"] for line in out.splitlines()]
+    check("DCBX beside the list", rc == 0 and err == "" and listed == [2, 1], (rc, err, out))
+    refused("set setting 0 mcast-list 63", "'63'", "64..1024")
+    refused("set setting 0 mcast-addresses 02:00:00:00:00:01", "02:00:00:00:00:01", "up to 1024 multicast addresses")
+    refused("set setting 0 mcast-addresses 01:00:5e:00:00:01-01:00:5e:00:04:01", "up to 1024 multicast addresses")
+    refused("port mcast add 0 02:00:00:00:00:01", "02:00:00:00:00:01", "want multicast")
+    refused("port mcast remove 0 01:00:5e:00:00:01", "0 of 1 addresses from 01:00:5e:00:00:01")
+
+
 def names():
     """Names that users of the vendor's driver look for, as its manual and Microsoft's have them."""
     rc, out, err = run(["show setting-table json"])
@@ -147,7 +165,8 @@ def told():
     for cmd, want in (("rss key 0 " + key, "rss-key: default -> " + key), ("rss reta 0 0,1,1", "rss-table: default -> 0,1,1"),
                       ("port mac add 0 02:00:00:00:00:05", "mac-addresses: none -> 02:00:00:00:00:05"),
                       ("port mac set 0 02:00:00:00:00:06", "mac: 00:02:C9:A1:B2:01 -> 02:00:00:00:00:06"),
-                      ("port vlan add 0 7", "vlan-ids: none -> 7"), ("port tunnel add 0 vxlan 5000", "vxlan-port: 0 -> 5000"),
+                      ("port vlan add 0 7", "vlan-ids: none -> 7"), ("port mcast add 0 01:00:5e:00:00:05", "mcast-addresses: none -> 01:00:5E:00:00:05"),
+                      ("port tunnel add 0 vxlan 5000", "vxlan-port: 0 -> 5000"),
                       ("dcbx 0 on willing", "dcbx-willing: off -> on"), ("set dcbx-times 0 5 4", "dcbx-times: ")):
         lines = ["port stop 0", "set setting 0 rx-queues 2", "port start 0", "port config 0 vlan filter on", cmd]
         rc, _, err = run(lines, level="notice")
@@ -156,7 +175,7 @@ def told():
     check("told once", err.count("rss-table: default -> 0") == 1 and "vlan-ids" not in err, err[-400:])
 
 
-TESTS = (told, names, large_sends, tags, vlan_passes, commands, texts)
+TESTS = (told, names, large_sends, tags, vlan_passes, commands, texts, multicast)
 for test in TESTS:
     try:
         test()

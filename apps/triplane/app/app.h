@@ -31,6 +31,7 @@
 #define APP_RSS_KEY_MAX 64
 #define APP_RSS_QUEUES_MOST 64 /* E-1 */
 #define APP_TABLE_MAX 512      /* RTE_ETH_RSS_RETA_SIZE_512 */
+#define APP_MCAST_MOST 1024    /* multicast addresses of a port, E-7 */
 #define APP_VLAN_WORDS 64      /* of 64 ids */
 #define APP_RESERVATION 150
 #define APP_RESERVATION_MOST 5000000 /* E-15 */
@@ -84,7 +85,10 @@ struct app_port {
 	uint16_t rss_queues;                      /* that RSS spreads over, 0: all */
 	uint16_t table[APP_TABLE_MAX], table_len; /* queues that entries of its table have in turn instead; 0: none */
 	uint64_t vlans[APP_VLAN_WORDS],
-		vlans_put[APP_VLAN_WORDS]; /* that pass its filter, and what the device was told */
+		vlans_put[APP_VLAN_WORDS];           /* that pass its filter, and what the device was told */
+	struct rte_ether_addr mcast[APP_MCAST_MOST]; /* that it receives, in order */
+	unsigned int mcast_num;
+	bool mcast_lldp; /* and that of LLDP */
 	struct rte_eth_dev_info info;
 	struct rte_mempool *pool;
 	uint64_t rss_hf;

@@ -3,10 +3,12 @@
  */
 /* What a running port takes in: promiscuous modes, addresses, VLANs; and pause frames. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
 
+#include "apps/triplane/port/port.h"
 #include "apps/triplane/settings/settings.h"
 #include "commands.h"
 
@@ -56,6 +58,82 @@ do_mac(void *arg, const struct cmd_args *a)
 	if (ret == 0)
 		app_event("port-setting", "port %u: mac: %s -> %s", id, was, is);
 	return ret;
+}
+
+/* So many addresses from one on, joined to the list or taken off it. */
+static int
+mcast_change(void *arg, const struct cmd_args *a)
+{
+	struct rte_ether_addr list[APP_MCAST_MOST], mac = cmd_val(a, "address")->mac;
+	struct app *app = arg;
+	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
+	const uint64_t first = port_mac_num(&mac), more = cmd_num(a, "count", 1) - 1;
+	const bool add = cmd_is(a, "what", "add");
+	unsigned int n = 0, i;
+	int ret;
+
+	if (port_mcast_ok(&mac))
+		port_mac_of(first + more, &mac);
+	if (!port_mcast_ok(&mac))
+		return app_err(-EINVAL, "address: '%s' is unicast, broadcast or near the end, want multicast addresses",
+			       cmd_text(a, "address"));
+	for (i = 0; i < p->mcast_num; i++)
+		if (port_mac_num(&p->mcast[i]) - first > more)
+			list[n++] = p->mcast[i];
+	if (!add && p->mcast_num - n != more + 1)
+		return app_err(-ENOENT, "port %u: mcast remove: %u of %" PRIu64 " addresses from %s on are listed",
+			       p->id, p->mcast_num - n, more + 1, cmd_text(a, "address"));
+	if (add && n + more >= APP_MCAST_MOST)
+		return app_err(-ENOSPC, "port %u: mcast add: %" PRIu64 " addresses, want at most %u", p->id,
+			       n + more + 1, APP_MCAST_MOST);
+	for (i = 0; add && i <= more; i++)
+		port_mac_of(first + i, &list[n++]);
+	ret = port_mcast_set(p, list, n);
+	return ret == 0 ? 0
+			: app_err(ret, "port %u: mcast %s %s: %s", p->id, cmd_text(a, "what"), cmd_text(a, "address"),
+				  rte_strerror(-ret));
+}
+
+static int
+do_mcast(void *arg, const struct cmd_args *a)
+{
+	static const char *const names[] = {"mcast-addresses", NULL};
+
+	return settings_noted(arg, a, names, mcast_change);
+}
+
+static int
+do_show_mcast(void *arg, const struct cmd_args *a)
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	struct rte_pmd_mlx4_mcast mcast;
+	const struct app *app = arg;
+	unsigned int i, k;
+	struct out o;
+
+	out_init(&o, stdout, app->json || a->json);
+	out_array(&o, "ports");
+	for (i = 0; i < ports->n; i++) {
+		const struct app_port *p = &app->port[ports->list[i]];
+
+		out_item(&o, "port", p->id);
+		if (rte_pmd_mlx4_mcast_get(p->id, &mcast) == 0) {
+			out_u64(&o, "size", mcast.size);
+			out_u64(&o, "listed", mcast.listed);
+			out_bool(&o, "overflow", mcast.overflow);
+		}
+		out_array(&o, "addresses");
+		for (k = 0; k < p->mcast_num; k++) {
+			out_item(&o, "entry", k);
+			out_mac(&o, "address", &p->mcast[k]);
+			out_end(&o);
+		}
+		out_end(&o);
+		out_end(&o);
+	}
+	out_end(&o);
+	out_done(&o);
+	return 0;
 }
 
 static int
@@ -156,6 +234,14 @@ static const struct cmd table[] = {
 	 do_promisc, false},
 	{"Filters", "port mac {what:add|remove|set} {port:port} {address:mac}",
 	 "Adds or removes an address, or sets the port's own.", do_mac, false},
+	{"Filters", "port mcast {what:add|remove} {port:port} {address:mac} [count {count:1..1024}]",
+	 "Adds a multicast address to the list of a port, or removes it; or so many, from that one on.", do_mcast,
+	 false},
+	{"Filters", "show port mcast {ports:ports}",
+	 "Shows the multicast list: how many addresses it may hold (mcast-list), how many are listed, whether these "
+	 "are "
+	 "more, so that all multicast is received.",
+	 do_show_mcast, true},
 	{"Filters", "port vlan {what:add|remove} {port:port} {id:0..4095}", "Lets a VLAN through the filter, or not.",
 	 do_vlan_filter, false},
 	{"Filters", "port config {ports:ports} vlan {what:strip|filter} {state:on|off}",

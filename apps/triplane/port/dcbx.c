@@ -12,12 +12,11 @@
 #include <tp_dcbx_port.h>
 
 #include "dcbx.h"
+#include "port.h"
 
 #define TICK_US 50000u
 #define TICK_BURST 32u
 #define TICK_BURSTS 256u /* as many frames as a receive ring may hold */
-
-static const struct rte_ether_addr nearest_bridge = {{0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e}};
 
 /* On the EAL's thread: the port's control operations take their time, and an lcore has none. */
 static void
@@ -90,16 +89,15 @@ dcbx_stream_init(struct fwd_stream *s, const struct app_port *p)
 	s->dcbx = p->dcbx;
 }
 
-/* A port that takes every address needs nothing; for others the multicast list is the agent's alone. */
+/* A port that takes every address can do without. */
 static int
-listen_to_group(const struct app_port *p, bool on)
+listen_to_group(struct app_port *p, bool on)
 {
 	int ret;
 
-	if (p->promisc || p->allmulti)
-		return 0;
-	ret = rte_eth_dev_set_mc_addr_list(p->id, on ? (struct rte_ether_addr *)(uintptr_t)&nearest_bridge : NULL, on);
-	return ret == 0 || ret == -ENOTSUP
+	p->mcast_lldp = on;
+	ret = port_mcast_put(p);
+	return ret == 0 || ret == -ENOTSUP || p->promisc || p->allmulti
 		       ? 0
 		       : app_err(ret, "port %u: multicast address of LLDP: %s", p->id, rte_strerror(-ret));
 }

@@ -402,6 +402,10 @@ port_start(struct app *app, struct app_port *p)
 		ret = port_vlans_put(p);
 	if (ret != 0)
 		return ret;
+	/* A reset of the device may have emptied its list. */
+	ret = p->mcast_num != 0 ? port_mcast_put(p) : 0;
+	if (ret != 0)
+		return app_err(ret, "port %u: %u multicast addresses: %s", p->id, p->mcast_num, rte_strerror(-ret));
 	ret = rte_eth_dev_start(p->id);
 	if (ret != 0)
 		return app_err(ret, "port %u: start: %s", p->id, rte_strerror(-ret));

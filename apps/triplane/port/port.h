@@ -70,6 +70,43 @@ int port_vlans_set(struct app_port *p, const uint64_t vlans[APP_VLAN_WORDS]);
 /* Tells the device once it has a filter. */
 int port_vlans_put(struct app_port *p);
 
+/* --- mcast.c: multicast addresses ------------------------------------------------------------------------------- */
+
+static inline uint64_t
+port_mac_num(const struct rte_ether_addr *mac)
+{
+	uint64_t v = 0;
+	unsigned int i;
+
+	for (i = 0; i < RTE_ETHER_ADDR_LEN; i++)
+		v = v << 8 | mac->addr_bytes[i];
+	return v;
+}
+
+static inline void
+port_mac_of(uint64_t v, struct rte_ether_addr *mac)
+{
+	unsigned int i;
+
+	for (i = RTE_ETHER_ADDR_LEN; i > 0; i--, v >>= 8)
+		mac->addr_bytes[i - 1] = (uint8_t)v;
+}
+
+/* What may be listed: broadcast comes anyway. */
+static inline bool
+port_mcast_ok(const struct rte_ether_addr *mac)
+{
+	return rte_is_multicast_ether_addr(mac) && !rte_is_broadcast_ether_addr(mac);
+}
+
+/* Puts n addresses in order, each once. Their number. */
+unsigned int port_mcast_sort(struct rte_ether_addr *mac, unsigned int n);
+bool port_mcast_has(const struct app_port *p, const struct rte_ether_addr *mac);
+/* The port receives these n addresses, at most APP_MCAST_MOST. 0 or a negative errno, and nothing changed. */
+int port_mcast_set(struct app_port *p, const struct rte_ether_addr *mac, unsigned int n);
+/* Tells the device which they are. */
+int port_mcast_put(const struct app_port *p);
+
 /* --- pool.c ------------------------------------------------------------------------------------------------------ */
 
 /* A pool with at least n buffers on a socket; made when there is none large enough. NULL was said, unless it may fail. */

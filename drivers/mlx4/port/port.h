@@ -90,7 +90,9 @@ struct mlx4_eth {
 	bool ignore_fcs; /* frames with a wrong FCS are received */
 	uint64_t rule_promisc, rule_allmulti, rule_bcast;
 	struct rte_ether_addr mc[MLX4_ETH_MAX_MC_MACS];
-	uint32_t num_mc;
+	uint32_t num_mc;    /* of mc: 0 when more than it has room for were listed */
+	uint32_t mc_listed; /* addresses that the application listed */
+	uint32_t mc_size;   /* more than that many overflow */
 	uint32_t vlan_filter[4096 / 32];
 	uint16_t mtu;
 	struct rte_pmd_mlx4_lso lso;     /* limits of large sends */

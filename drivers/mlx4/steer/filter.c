@@ -4,7 +4,7 @@
 /*
  * Which frames a port takes: unicast addresses, multicast list, promiscuous, all-multicast. Each is a steering rule to
  * target_qpn; without rules a frame goes nowhere, so a stopped port has none. More multicast addresses than the list
- * holds make the port take all multicast.
+ * may hold make the port take all multicast, until they fit again.
  *
  * An address that a group of queues names is one of the port's: what the group does not take of it (by its VLAN) comes
  * to target_qpn, by a rule behind all others. A group that wants untagged frames only is guarded by rules in front of
@@ -16,6 +16,7 @@
 #include <rte_malloc.h>
 
 #include "filter.h"
+#include "rte_pmd_mlx4.h"
 #include "vlan.h"
 
 #define NO_RULE MLX4_NO_RULE
@@ -103,7 +104,7 @@ default_rule(struct mlx4_eth *eth, uint64_t *id, bool want, uint16_t prio, enum 
 static bool
 mc_is_exact(const struct mlx4_eth *eth)
 {
-	return eth->filter->floods == 0;
+	return eth->filter->floods == 0 && !eth->mc_overflow;
 }
 
 static int
@@ -223,6 +224,7 @@ mlx4_filter_create(struct mlx4_eth *eth)
 		return -ENOMEM;
 	rules_clear(&eth->filter->rules);
 	eth->filter->mac[0] = eth->dev->data->mac_addrs[0];
+	eth->mc_size = RTE_PMD_MLX4_MCAST_SIZE;
 	return 0;
 }
 
@@ -491,27 +493,30 @@ mc_find(const struct mlx4_eth *eth, const struct rte_ether_addr *mac)
 	return i;
 }
 
-/* Groups in both lists keep their rule; the new ones get theirs before the others lose it. */
+/* Addresses in both lists keep their rule; the new ones get theirs before the others lose it. */
 static int
 mc_replace(struct mlx4_eth *eth, const struct rte_ether_addr *mc, uint32_t n)
 {
 	struct rule_set *r = &eth->filter->rules;
 	uint64_t next[MLX4_ETH_MAX_MC_MACS];
+	const bool exact = mc_is_exact(eth);
 	uint32_t i, old;
 	int rc = 0;
 
 	memset(next, 0xff, sizeof(next));
-	for (i = 0; eth->filter->on && mc_is_exact(eth) && rc == 0 && i < n; i++)
-		if (mc_find(eth, &mc[i]) == eth->num_mc)
+	for (i = 0; eth->filter->on && exact && rc == 0 && i < n; i++) {
+		old = mc_find(eth, &mc[i]);
+		if (old == eth->num_mc || r->mc[old] == NO_RULE)
 			rc = mlx4_rule_mac(eth->hca, eth->port, MLX4_RULE_PORT, &mc[i], eth->target_qpn, &next[i]);
+	}
 	if (rc != 0) {
 		for (i = 0; i < n; i++)
 			mlx4_rule_drop(eth->hca, &next[i]);
 		return rc;
 	}
-	for (i = 0; i < n; i++) {
+	for (i = 0; exact && i < n; i++) {
 		old = mc_find(eth, &mc[i]);
-		if (old < eth->num_mc) {
+		if (old < eth->num_mc && next[i] == NO_RULE) {
 			next[i] = r->mc[old];
 			r->mc[old] = NO_RULE;
 		}
@@ -520,18 +525,38 @@ mc_replace(struct mlx4_eth *eth, const struct rte_ether_addr *mc, uint32_t n)
 		mlx4_rule_drop(eth->hca, &r->mc[i]);
 	memcpy(r->mc, next, sizeof(r->mc));
 	if (n != 0)
-		memcpy(eth->mc, mc, n * sizeof(*mc));
+		memmove(eth->mc, mc, n * sizeof(*mc));
 	eth->num_mc = n;
 	return 0;
+}
+
+/* Of a list that is too long for the port itself, nothing but its length is kept. All multicast comes before rules go. */
+static int
+mc_take(struct mlx4_eth *eth, const struct rte_ether_addr *mc, uint32_t n)
+{
+	const bool was = eth->mc_overflow;
+	int rc;
+
+	eth->mc_overflow = n > eth->mc_size;
+	rc = eth->mc_overflow ? defaults_changed(eth) : 0;
+	if (rc == 0)
+		rc = mc_replace(eth, mc, n > MLX4_ETH_MAX_MC_MACS ? 0 : n);
+	if (rc != 0) {
+		eth->mc_overflow = was;
+		(void)defaults_changed(eth);
+		return rc;
+	}
+	eth->mc_listed = n;
+	if (was != eth->mc_overflow)
+		MLX4_LOG(NOTICE, "port %u: %u multicast addresses, the list holds %u: %s", eth->dev->data->port_id, n,
+			 eth->mc_size, was ? "they alone are received" : "all multicast is received");
+	return defaults_changed(eth);
 }
 
 int
 mlx4_mc_list_set(struct rte_eth_dev *dev, struct rte_ether_addr *mc, uint32_t n)
 {
-	struct mlx4_eth *eth = mlx4_eth_of(dev);
-	bool overflow = eth->mc_overflow;
 	uint32_t i;
-	int rc;
 
 	for (i = 0; i < n; i++)
 		if (!rte_is_multicast_ether_addr(&mc[i])) {
@@ -539,13 +564,18 @@ mlx4_mc_list_set(struct rte_eth_dev *dev, struct rte_ether_addr *mc, uint32_t n)
 				 dev->data->port_id, RTE_ETHER_ADDR_BYTES(&mc[i]));
 			return -EINVAL;
 		}
-	eth->mc_overflow = n > MLX4_ETH_MAX_MC_MACS;
-	if (eth->mc_overflow)
-		n = 0;
-	rc = mc_replace(eth, mc, n);
-	if (rc == 0)
-		rc = defaults_changed(eth);
-	else
-		eth->mc_overflow = overflow;
+	return mc_take(mlx4_eth_of(dev), mc, n);
+}
+
+int
+mlx4_mc_size_set(struct mlx4_eth *eth, uint32_t size)
+{
+	const uint32_t was = eth->mc_size;
+	int rc;
+
+	eth->mc_size = size;
+	rc = mc_take(eth, eth->mc, eth->mc_listed);
+	if (rc != 0)
+		eth->mc_size = was;
 	return rc;
 }

@@ -17,6 +17,8 @@ int mlx4_mac_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac, uint32_t i
 void mlx4_mac_remove(struct rte_eth_dev *dev, uint32_t index);
 int mlx4_mac_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac);
 int mlx4_mc_list_set(struct rte_eth_dev *dev, struct rte_ether_addr *mc, uint32_t n);
+/* How many addresses the multicast list may hold, up to MLX4_ETH_MAX_MC_MACS. On an error it is as before. */
+int mlx4_mc_size_set(struct mlx4_eth *eth, uint32_t size);
 
 /*
  * filter.c: MAC addresses, multicast list, promiscuous and all-multicast, VLAN filter. start installs every rule

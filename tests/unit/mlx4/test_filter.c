@@ -98,6 +98,7 @@ test_many_groups(void **state)
 {
 	static struct rte_ether_addr list[MC_MAX + 1];
 	struct rte_ether_addr unlisted = group2;
+	char err[TP_ERR_LEN];
 	unsigned int i;
 
 	for (i = 0; i <= MC_MAX; i++) {
@@ -106,6 +107,7 @@ test_many_groups(void **state)
 		list[i].addr_bytes[5] = (uint8_t)i;
 	}
 	rig_start(1, 1, NULL);
+	assert_int_equal(rte_pmd_mlx4_mcast_size_set(1, MC_MAX, err), 0);
 	assert_int_equal(rte_eth_dev_set_mc_addr_list(1, list, MC_MAX), 0);
 	assert_int_equal(rig_reaches(&list[0]), 1);
 	assert_int_equal(rig_reaches(&list[MC_MAX - 1]), 1);
@@ -117,6 +119,64 @@ test_many_groups(void **state)
 	assert_int_equal(rte_eth_dev_set_mc_addr_list(1, list, 1), 0);
 	assert_int_equal(rig_reaches(&list[0]), 1);
 	assert_int_equal(rig_reaches(&unlisted), 0);
+}
+
+static void
+assert_list(uint32_t size, uint32_t listed, bool overflow)
+{
+	struct rte_pmd_mlx4_mcast m;
+
+	assert_int_equal(rte_pmd_mlx4_mcast_get(1, &m), 0);
+	assert_int_equal(m.size, size);
+	assert_int_equal(m.listed, listed);
+	assert_int_equal(m.overflow, overflow);
+}
+
+static void
+test_list_size(void **state)
+{
+	struct rte_ether_addr list[RTE_PMD_MLX4_MCAST_SIZE + 1];
+	char err[TP_ERR_LEN];
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(list); i++) {
+		list[i] = group;
+		list[i].addr_bytes[5] = (uint8_t)i;
+	}
+	rig_start(1, 1, NULL);
+	/* As many as it holds at first; one more, and it holds none. */
+	assert_int_equal(rte_eth_dev_set_mc_addr_list(1, list, RTE_PMD_MLX4_MCAST_SIZE), 0);
+	assert_int_equal(rig_reaches(&group2), 0);
+	assert_list(RTE_PMD_MLX4_MCAST_SIZE, RTE_PMD_MLX4_MCAST_SIZE, false);
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_set_mc_addr_list(1, list, RTE_DIM(list)), 0);
+	rig_log_one("129 multicast addresses", "the list holds 128: all multicast is received");
+	assert_int_equal(rig_reaches(&group2), 1);
+	assert_int_equal(rig_reaches(&list[0]), 1);
+	assert_list(RTE_PMD_MLX4_MCAST_SIZE, RTE_DIM(list), true);
+	/* The addresses are kept: with room they are filtered again, also over a stop. */
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	assert_int_equal(rte_pmd_mlx4_mcast_size_set(1, RTE_DIM(list), err), 0);
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	assert_int_equal(rig_reaches(&group2), 0);
+	assert_int_equal(rig_reaches(&list[RTE_DIM(list) - 1]), 1);
+	assert_int_equal(rte_pmd_mlx4_mcast_size_set(1, RTE_PMD_MLX4_MCAST_SIZE_MIN, err), 0);
+	assert_int_equal(rig_reaches(&group2), 1);
+	/* A size that the card has no rules for leaves the old one, and what was received. */
+	tp_model_fault(rig_model(1), TP_FAULT_STATUS, MLX4_CMD_QP_FLOW_STEERING_ATTACH, 5, MLX4_STAT_EXCEED_LIM);
+	rig_log_begin();
+	assert_int_equal(rte_pmd_mlx4_mcast_size_set(1, RTE_DIM(list), err), -ENOSPC);
+	rig_log_one("QP_FLOW_STEERING_ATTACH", "0x");
+	assert_list(RTE_PMD_MLX4_MCAST_SIZE_MIN, RTE_DIM(list), true);
+	assert_int_equal(rig_reaches(&group2), 1);
+	assert_int_equal(rig_reaches(&list[3]), 1);
+	assert_int_equal(rte_pmd_mlx4_mcast_size_set(1, RTE_DIM(list), err), 0);
+	assert_int_equal(rig_reaches(&group2), 0);
+	assert_int_equal(rig_reaches(&list[3]), 1);
+	assert_int_equal(rte_pmd_mlx4_mcast_size_set(1, RTE_PMD_MLX4_MCAST_SIZE_MIN - 1, err), -EINVAL);
+	assert_non_null(strstr(err, "63 addresses, want 64..1024"));
+	assert_int_equal(rte_pmd_mlx4_mcast_size_set(1, RTE_PMD_MLX4_MCAST_SIZE_MAX + 1, err), -EINVAL);
+	assert_int_equal(rte_pmd_mlx4_mcast_size_set(7, RTE_PMD_MLX4_MCAST_SIZE, err), -ENODEV);
 }
 
 static void
@@ -415,7 +475,7 @@ main(void)
 		T(test_vlan_strip),    T(test_strip_live),
 		T(test_strip_refused), T(test_strip_without_buffers),
 		T(test_vlan_insert),   T(test_mtu_limits),
-		T(test_jumbo),
+		T(test_jumbo),         T(test_list_size),
 	};
 
 	if (rig_eal("mlx4flt", "0") < 0)

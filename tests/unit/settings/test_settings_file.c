@@ -208,7 +208,7 @@ wrong_lines(void **state)
 static void
 no_text(void **state)
 {
-	char text[5000];
+	char text[20000];
 	struct tp_setting_list l;
 	struct fake *f = *state;
 
@@ -216,7 +216,7 @@ no_text(void **state)
 	text[sizeof(text) - 1] = '\n';
 	write_file(text, sizeof(text));
 	assert_int_equal(read_file(f, true, &l), -EINVAL);
-	assert_non_null(strstr(said.line[0], "5000 characters"));
+	assert_non_null(strstr(said.line[0], "20000 characters"));
 	write_file("[port 0]\nring=512\0\n", 19);
 	assert_int_equal(read_file(f, true, &l), -EINVAL);
 	assert_non_null(strstr(said.line[0], "NUL"));
