@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 
+import rss_hash
 import tpmd
 from scapy.all import ARP, IP, TCP, UDP, Dot1Q, Ether, IPv6, Raw, rdpcap, wrpcap
 
@@ -134,6 +135,53 @@ def kinds():
     return None
 
 
+V4, V6 = ('10.0.%d.1', '10.9.0.2', IP), ('2001:db8::%d:1', '2001:db8::2', IPv6)
+# Flows that differ in address and port: their type, and where the counters have them.
+FLOWS = {'ipv4': (V4, None, 'ipv4'), 'tcp4': (V4, TCP, 'ipv4_tcp'), 'udp4': (V4, UDP, 'ipv4_udp'),
+         'ipv6': (V6, None, 'ipv6'), 'tcp6': (V6, TCP, 'ipv6_tcp'), 'udp6': (V6, UDP, 'ipv6_udp')}
+QUEUES = 4
+
+
+def hashed(types, kind, i):
+    """What a Toeplitz hash that covers these types has of flow i: addresses and ports, addresses, nothing."""
+    (src, dst, _), l4, _ = FLOWS[kind]
+    if kind in types:
+        return rss_hash.toeplitz(rss_hash.KEY, rss_hash.tuple_of(src % i, 1000 + i, dst, 9, l4 is not None))
+    if kind[-1] in [t[-1] for t in types if t.startswith('ip')]:
+        return rss_hash.toeplitz(rss_hash.KEY, rss_hash.tuple_of(src % i, 0, dst, 0, False))
+    return None
+
+
+def rss_types():
+    """Each type apart: what is covered goes to the queue that its hash names, what is not to the first; saved and loaded, too."""
+    frames = []
+    for (src, dst, ip), l4, _ in FLOWS.values():
+        proto = {IP: 'proto', IPv6: 'nh'}[ip]
+        for i in range(12):
+            head = ip(src=src % i, dst=dst, **({} if l4 else {proto: 253}))
+            frames.append(frame(0, payload=(head / l4(sport=1000 + i, dport=9) if l4 else head) / Raw(bytes(40))))
+    for types in (['tcp4'], ['udp4'], ['ipv4'], ['ipv6'], ['tcp6'], ['udp6'], ['tcp4', 'ipv6', 'udp6']):
+        want = [{} for _ in range(QUEUES)]
+        for kind, (_, _, counter) in FLOWS.items():
+            for i in range(12):
+                h = hashed(types, kind, i)
+                queue, name = (0, 'non_rss_') if h is None else (h % 128 % QUEUES, 'rss_')
+                want[queue][name + counter] = want[queue].get(name + counter, 0) + 1
+        want[0]['non_rss_other'] = 1
+        with tpmd.scratch() as d:
+            path, saved = os.path.join(d, 'in.pcap'), os.path.join(d, 'saved')
+            wrpcap(path, [*frames, LAST])
+            vdevs = [CARD, 'net_pcap0,rx_pcap=%s,tx_pcap=%s' % (path, os.path.join(d, 'out.pcap'))]
+            run(['port stop %d' % B, 'port config %d rxq %d' % (B, QUEUES), 'port start %d' % B, 'rss key %d %s' % (B, rss_hash.KEY.hex()),
+                 'rss types %d %s' % (B, ','.join(types[::-1])), 'set peer %d %d' % (PCAP, A), 'set fwd rxonly %d' % B, 'save ' + saved], vdevs)
+            got = run(['load ' + saved, 'rss count %d on' % B, 'wait link up %d 30' % B, 'start',
+                       'wait counter rx_good_packets %d %d 30' % (len(frames) + 1, B), 'stop', 'show port rss-counters %d json' % B], vdevs)
+        queues = [{k: v for k, v in q.items() if v and k not in ('queue', 'counting')} for q in got[0]['ports'][0]['queues']]
+        if queues != want:
+            return '%s: %s, want %s' % (types, queues, want)
+    return None
+
+
 def flow_ctrl():
     got = run(['port config flow_ctrl 0 %s\nshow qos 0,1 json' % m for m in ('full', 'rx', 'tx', 'none')])
     pauses = [[(p['rx_pause'], p['tx_pause']) for p in g['ports']] for g in got]
@@ -199,7 +247,7 @@ def seed():
     return 'seed 6 has flows of seed 5' if set(five) & set(six) else None
 
 
-for name, fn in (('port mac', macs), ('port mcast and mcast-list', multicast), ('port vlan and vlan filter', vlans), ('vlan strip', strip), ('rss count', kinds), ('flow_ctrl', flow_ctrl),
+for name, fn in (('port mac', macs), ('port mcast and mcast-list', multicast), ('port vlan and vlan filter', vlans), ('vlan strip', strip), ('rss count', kinds), ('rss types', rss_types), ('flow_ctrl', flow_ctrl),
                  ('set link', link), ('set topology and show config fwd', topology), ('set corelist', corelist), ('set seed', seed)):
     cases.run(name, fn)
 cases.exit()

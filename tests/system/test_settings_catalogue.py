@@ -106,17 +106,18 @@ def commands():
 
 def texts():
     """The same by the rows; back to the defaults, nothing is left."""
-    rows = {"rss-key": KEY, "rss-table": "1,0,1", "vlan-ids": "0-3,4095", "mac-addresses": "02:00:00:00:00:09", "vxlan-port": "65535",
+    rows = {"rss-types": "tcp4,ipv6,udp6", "rss-key": KEY, "rss-table": "1,0,1", "vlan-ids": "0-3,4095", "mac-addresses": "02:00:00:00:00:09", "vxlan-port": "65535",
             "dcbx": "on"}
     lines = ["port stop all", "set setting 0 rx-queues 2"] + [f"set setting 0 {n} {v}" for n, v in rows.items()] + ["port start all"]
     round_trip("lists", lines, {"port 0": {"rx-queues": "2", **rows}})
     rc, out, err = run(lines + ["port stop all"] + [f"set setting 0 {n} {v}" for n, v in (
-        ("rss-key", "default"), ("rss-table", "default"), ("vlan-ids", "none"), ("mac-addresses", "none"), ("vxlan-port", "0"), ("dcbx", "off"),
+        ("rss-types", "ip,tcp,udp"), ("rss-key", "default"), ("rss-table", "default"), ("vlan-ids", "none"), ("mac-addresses", "none"), ("vxlan-port", "0"), ("dcbx", "off"),
         ("rx-queues", "1"))] + ["port start all", "show settings diff json"])
     check("back to the defaults", rc == 0 and err == "" and diff(out) == {}, (rc, err, out[-600:]))
     for name, value, want in (("rss-key", "12345", "default or the octets"), ("rss-key", "1234", "want 40"), ("rss-table", "0,,1", "such as 0,1,1,2"),
                               ("rss-table", "0,256", "such as 0,1,1,2"), ("vlan-ids", "4096", "0..4095"), ("vlan-ids", "9-7", "0..4095"),
                               ("mac-addresses", "01:00:5e:00:00:01", "unicast"), ("vxlan-port", "65536", "0..65535"), ("dcbx", "maybe", "off or on"),
+                              ("rss-types", "tcp5", "such as ipv4,tcp4"), ("rss-types", "tcp4,", "such as ipv4,tcp4"),
                               ("rss-default-queue", "256", "0..255")):
         rc, out, err = run(["port stop 0", f"set setting 0 {name} {value}", "show settings diff json"])
         check(f"refused: {name} {value}", rc == 1 and err.count("\n") == 1 and name in err and want in err and diff(out) == {}, (rc, err))

@@ -246,7 +246,9 @@ do_show_kinds(void *arg, const struct cmd_args *a)
 }
 
 static const struct cmd table[] = {
-	{"RSS", "rss types {port:port} {types:@rss_types}", "Sets what the hash covers.", do_types, false},
+	{"RSS", "rss types {port:port} {types:str}",
+	 "Sets what the hash covers: ip, tcp, udp, ip+tcp, ip+udp, all, none, or a list such as tcp4,udp6.", do_types,
+	 false},
 	{"RSS", "rss key {port:port} {key:hex}", "Sets the Toeplitz key.", do_key, false},
 	{"RSS", "rss symmetric {port:port}", "Sets the key that sends both directions of a flow to the same queue.",
 	 do_symmetric, false},
@@ -266,14 +268,5 @@ static const struct cmd table[] = {
 int
 cmd_rss_register(struct app *app)
 {
-	static const char *names[16];
-	static struct cmd_set set = {"rss_types", names, 0};
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < app_num_rss_types; i++)
-		names[i] = app_rss_types[i].name;
-	set.n = i;
-	ret = cmd_reg_set(app->reg, &set);
-	return ret != 0 ? ret : cmd_reg_add(app->reg, table, RTE_DIM(table));
+	return cmd_reg_add(app->reg, table, RTE_DIM(table));
 }

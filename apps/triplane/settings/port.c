@@ -20,7 +20,6 @@ enum {
 	MTU,
 	PROMISC,
 	ALLMULTI,
-	RSS_TYPES,
 	MODE,
 	PEER,
 	ETH_PEER,
@@ -32,17 +31,6 @@ enum {
 
 #define OFFLOAD_TX 0x100u /* beside the index of its table */
 
-const struct app_rss_type app_rss_types[] = {
-	{"ip", RTE_ETH_RSS_IP},
-	{"tcp", RTE_ETH_RSS_TCP},
-	{"udp", RTE_ETH_RSS_UDP},
-	{"ip+tcp", RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP},
-	{"ip+udp", RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP},
-	{"all", RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP},
-	{"none", 0},
-};
-const unsigned int app_num_rss_types = RTE_DIM(app_rss_types);
-
 /* By TP_TXQ_BY_*. */
 static const char *const tx_choices[] = {"off", "size", "hash", "both"};
 
@@ -51,7 +39,7 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 {
 	const struct app *app = ctx;
 	const struct app_port *p = &app->port[at->port];
-	unsigned int i, num = 0;
+	unsigned int num = 0;
 	uint16_t mtu = 0;
 	bool on = false;
 
@@ -86,11 +74,7 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 	case MODE: snprintf(value, TP_SETTING_VALUE, "%s", fwd_modes[p->mode].name); return 0;
 	case TX_CHOICE: snprintf(value, TP_SETTING_VALUE, "%s", tx_choices[p->tx_choice]); return 0;
 	case ETH_PEER: rte_ether_format_addr(value, RTE_ETHER_ADDR_FMT_SIZE, &p->eth_peer); return 0;
-	default:
-		for (i = 0; i + 1 < app_num_rss_types && app_rss_types[i].bits != p->rss_hf; i++)
-			;
-		snprintf(value, TP_SETTING_VALUE, "%s", app_rss_types[i].name);
-		return 0;
+	default: break;
 	}
 	snprintf(value, TP_SETTING_VALUE, "%u", num);
 	return 0;
@@ -186,24 +170,6 @@ set_taken(struct app_port *p, const struct tp_setting *row, const char *value, c
 	return refused(p, row, value, ret, err);
 }
 
-/* One queue needs no hash; its types wait for more. */
-static int
-set_rss_types(struct app_port *p, const struct tp_setting *row, const char *value, char *err)
-{
-	struct rte_eth_rss_conf conf = {0};
-	unsigned int i = 0;
-	int ret = 0;
-
-	while (strcmp(app_rss_types[i].name, value) != 0)
-		i++;
-	conf.rss_hf = app_rss_types[i].bits & p->info.flow_type_rss_offloads;
-	if (p->configured && !p->dirty && p->rxq > 1)
-		ret = rte_eth_dev_rss_hash_update(p->id, &conf);
-	if (ret == 0)
-		p->rss_hf = app_rss_types[i].bits;
-	return refused(p, row, value, ret, err);
-}
-
 static int
 set_forwarding(struct app *app, struct app_port *p, const struct tp_setting *row, const char *value, char *err)
 {
@@ -242,7 +208,6 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	switch (row->id) {
 	case PROMISC:
 	case ALLMULTI: return set_taken(p, row, value, err);
-	case RSS_TYPES: return set_rss_types(p, row, value, err);
 	case IGNORE_FCS: return refused(p, row, value, rte_pmd_mlx4_ignore_fcs_set(p->id, tp_setting_on(value)), err);
 	case WAKE_ON_LAN:
 		return refused(p, row, value, rte_pmd_mlx4_wake_on_lan_set(p->id, strcmp(value, "magic") == 0), err);
@@ -390,8 +355,6 @@ static const struct tp_setting rows[] = {
 	ROW("promiscuous", "", "", TP_SETTING_SWITCH, TP_WHEN_LIVE, "on", NULL, 0, 0, PROMISC, "Receives every frame"),
 	ROW("all-multicast", "", "", TP_SETTING_SWITCH, TP_WHEN_LIVE, "off", NULL, 0, 0, ALLMULTI,
 	    "Receives every multicast frame"),
-	ROW("rss-types", "*RSS", "", TP_SETTING_CHOICE, TP_WHEN_LIVE, "all", "ip|tcp|udp|ip+tcp|ip+udp|all|none", 0, 0,
-	    RSS_TYPES, "What the hash covers"),
 	ROW("mode", "", "", TP_SETTING_CHOICE, TP_WHEN_IDLE, "io", NULL, 0, 0, MODE,
 	    "What is done with received packets"),
 	ROW("peer", "", "", TP_SETTING_NUMBER, TP_WHEN_IDLE, "", NULL, 0, RTE_MAX_ETHPORTS - 1, PEER,

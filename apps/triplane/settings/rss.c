@@ -17,6 +17,112 @@
 
 enum { KEY, TABLE };
 
+/* --- what the hash covers ------------------------------------------------------------------------------------- */
+
+#define IPV4_TYPES (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_OTHER)
+#define IPV6_TYPES (RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_OTHER | RTE_ETH_RSS_IPV6_EX)
+
+/* Each set has the shortest text with words from the front; the first six make up any. */
+static const struct {
+	const char *name;
+	uint64_t bits;
+} types[] = {
+	{"ipv4", IPV4_TYPES},
+	{"tcp4", RTE_ETH_RSS_NONFRAG_IPV4_TCP},
+	{"udp4", RTE_ETH_RSS_NONFRAG_IPV4_UDP},
+	{"ipv6", IPV6_TYPES},
+	{"tcp6", RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_IPV6_TCP_EX},
+	{"udp6", RTE_ETH_RSS_NONFRAG_IPV6_UDP | RTE_ETH_RSS_IPV6_UDP_EX},
+	{"ip", RTE_ETH_RSS_IP},
+	{"tcp", RTE_ETH_RSS_TCP},
+	{"udp", RTE_ETH_RSS_UDP},
+	{"ip+tcp", RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP},
+	{"ip+udp", RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP},
+	{"all", RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP},
+	{"none", 0},
+};
+#define SINGLE_TYPES 6u
+
+static bool
+types_of(const char *value, uint64_t *bits)
+{
+	char copy[64], *next = copy, *one;
+	unsigned int i;
+
+	*bits = 0;
+	if (strlen(value) >= sizeof(copy))
+		return false;
+	strcpy(copy, value);
+	while ((one = strsep(&next, ",")) != NULL) {
+		for (i = 0; i < RTE_DIM(types) && strcmp(types[i].name, one) != 0; i++)
+			;
+		if (i == RTE_DIM(types))
+			return false;
+		*bits |= types[i].bits;
+	}
+	return true;
+}
+
+static void
+types_text(uint64_t bits, char value[TP_SETTING_VALUE])
+{
+	unsigned int i;
+	size_t at = 0;
+
+	for (i = RTE_DIM(types); i-- > 0;)
+		if (types[i].bits == bits) {
+			snprintf(value, TP_SETTING_VALUE, "%s", types[i].name);
+			return;
+		}
+	for (i = 0; i < SINGLE_TYPES; i++)
+		if ((bits & types[i].bits) == types[i].bits)
+			at += (size_t)snprintf(value + at, TP_SETTING_VALUE - at, "%s%s", at == 0 ? "" : ",",
+					       types[i].name);
+}
+
+static int
+judge_types(const struct tp_setting *row, char value[TP_SETTING_VALUE], char err[TP_SETTING_ERR])
+{
+	uint64_t bits;
+
+	if (!types_of(value, &bits))
+		return setting_refuse(row, value, err);
+	types_text(bits, value);
+	return 0;
+}
+
+static int
+types_get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE])
+{
+	const struct app *app = ctx;
+
+	(void)row;
+	types_text(app->port[at->port].rss_hf, value);
+	return 0;
+}
+
+/* One queue needs no hash; its types wait for more. */
+static int
+types_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
+	  char err[TP_SETTING_ERR])
+{
+	struct app *app = ctx;
+	struct app_port *p = &app->port[at->port];
+	struct rte_eth_rss_conf conf = {0};
+	uint64_t bits;
+	int ret = 0;
+
+	(void)types_of(value, &bits);
+	conf.rss_hf = bits & p->info.flow_type_rss_offloads;
+	if (p->configured && !p->dirty && p->rxq > 1)
+		ret = rte_eth_dev_rss_hash_update(p->id, &conf);
+	if (ret == 0)
+		p->rss_hf = bits;
+	else
+		snprintf(err, TP_SETTING_ERR, "port %u: %s %s: %s", p->id, row->name, value, rte_strerror(-ret));
+	return ret;
+}
+
 /* --- the queue of other frames ------------------------------------------------------------------------------- */
 
 static int
@@ -170,6 +276,18 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 }
 
 static const struct tp_setting rows[] = {
+	{.name = "rss-types",
+	 .vendor = "*RSS",
+	 .unit = "",
+	 .def = "all",
+	 .help = "What the hash covers; of ip, tcp and udp both versions",
+	 .names = "ip, tcp, udp, ip+tcp, ip+udp, all, none, or a list such as ipv4,tcp4,udp4,ipv6,tcp6,udp6",
+	 .scope = TP_SCOPE_PORT,
+	 .type = TP_SETTING_TEXT,
+	 .when = TP_WHEN_LIVE,
+	 .get = types_get,
+	 .set = types_set,
+	 .judge = judge_types},
 	{.name = "rss-default-queue",
 	 .vendor = "DefaultRecvRingProcessor",
 	 .unit = "",

@@ -61,14 +61,6 @@ int settings_card_add(struct app *app);
 /* By one of the row's names. */
 enum app_topology app_topology_of(const char *name);
 
-/* What the hash may cover. */
-struct app_rss_type {
-	const char *name;
-	uint64_t bits;
-};
-extern const struct app_rss_type app_rss_types[];
-extern const unsigned int app_num_rss_types;
-
 /* Tells DPDK's telemetry of them, from now on whenever nobody has control. */
 void settings_telemetry(struct app *app);
 
