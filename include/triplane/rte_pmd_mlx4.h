@@ -154,6 +154,7 @@ struct rte_pmd_mlx4_model {
 	uint64_t icm_pages, fw_pages, aux_pages, dma_windows, dma_bytes_mapped;
 	uint32_t qps, cqs, eqs, mpts, rules;
 	uint64_t tx_frames, tx_bytes, rx_frames, rx_bytes;
+	uint64_t tx_ip_sums, tx_l4_sums; /**< frames whose checksum the card made; segments one by one */
 	uint64_t wire_drops, impair_drops, impair_corrupts, impair_dups, impair_reorders;
 	uint64_t rx_no_rule, rx_vlan_filtered, rx_no_wqe, rx_too_long, rx_bad_fcs, rx_link_down;
 };

@@ -260,6 +260,7 @@ struct tp_model_stats {
 	uint32_t qps, cqs, eqs, mpts, rules;
 	struct {
 		uint64_t tx_frames, tx_bytes, rx_frames, rx_bytes;
+		uint64_t tx_ip_sums, tx_l4_sums; /* frames whose checksum the card made; segments one by one */
 		uint64_t wire_drops, impair_drops, impair_corrupts, impair_dups, impair_reorders;
 		uint64_t rx_no_rule, rx_vlan_filtered, rx_no_wqe, rx_too_long, rx_bad_fcs, rx_link_down;
 		uint64_t tx_no_transport;  /* sends of an InfiniBand port, or back into it: nobody is there */

@@ -349,6 +349,7 @@ struct tpm_port {
 	struct tp_wire *wire;
 	struct tpm_impair_state *impair;
 	struct tpm_port_counters c;
+	uint64_t tx_ip_sums, tx_l4_sums; /* frames with checksums that a WQE asked for */
 	uint64_t wire_drops, rx_no_rule, rx_vlan_filtered, rx_no_wqe, rx_too_long, rx_bad_fcs, rx_link_down;
 	uint64_t tx_no_transport;        /* sends of verbs QPs that went nowhere */
 	bool mirrored;                   /* there is a rule that copies what it receives or sends */

@@ -38,6 +38,8 @@ tp_model_get_stats(struct tp_model *m, struct tp_model_stats *st)
 			st->port[i].rx_frames = p->ibp.pm.c.rx_packets;
 			st->port[i].rx_bytes = p->ibp.pm.c.rx_bytes;
 		}
+		st->port[i].tx_ip_sums = p->tx_ip_sums;
+		st->port[i].tx_l4_sums = p->tx_l4_sums;
 		st->port[i].wire_drops = p->wire_drops;
 		st->port[i].rx_no_rule = p->rx_no_rule;
 		st->port[i].rx_vlan_filtered = p->rx_vlan_filtered;

@@ -120,4 +120,12 @@ void tpm_sq_resume(struct tp_model *m, struct tpm_qp *qp);
 void tpm_sq_stamp_check(struct tp_model *m);
 bool tpm_sq_head_posted(const struct tpm_qp *qp, uint32_t head);
 
+/* A frame leaves with the checksums that ctrl_flags (MLX4_CTRL_*_CSUM) ask for. */
+static inline void
+tpm_csum_count(struct tpm_port *p, uint32_t ctrl_flags)
+{
+	p->tx_ip_sums += (ctrl_flags & MLX4_CTRL_IP_CSUM) != 0;
+	p->tx_l4_sums += (ctrl_flags & MLX4_CTRL_L4_CSUM) != 0;
+}
+
 #endif /* MODEL_QUEUE_QUEUE_H */

@@ -124,13 +124,15 @@ static void
 lso_csum(const struct tpm_tx *t, const struct lso *l, struct tp_frame *f, uint8_t *h)
 {
 	if (l->tunnel) {
-		tpm_tunnel_insert(t->m, t->p, f, h, l->hlen, l->dw0, l->flags);
+		if (tpm_tunnel_insert(t->m, t->p, f, h, l->hlen, l->dw0, l->flags))
+			tpm_csum_count(t->p, l->flags);
 		return;
 	}
 	if ((l->flags & (MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM)) == 0 || !tpm_csum_insert(f, h, l->hlen, l->flags))
 		return;
 	f->flags |= (l->flags & MLX4_CTRL_IP_CSUM) != 0 ? TPM_FRAME_IP_OK : 0;
 	f->flags |= (l->flags & MLX4_CTRL_L4_CSUM) != 0 ? TPM_FRAME_L4_OK : 0;
+	tpm_csum_count(t->p, l->flags);
 }
 
 static void

@@ -280,6 +280,7 @@ frame_csum(struct tpm_tx *t, uint32_t head, struct tp_frame *f, const struct wqe
 		f->flags |= TPM_FRAME_IP_OK;
 	if ((w->dw2 & MLX4_CTRL_L4_CSUM) != 0)
 		f->flags |= TPM_FRAME_L4_OK;
+	tpm_csum_count(t->p, w->dw2);
 }
 
 /*

@@ -35,13 +35,13 @@ def frame(number, dst=OWN, vlan=None, payload=None):
 LAST = Ether(dst='ff:ff:ff:ff:ff:ff', src=SRC) / ARP(pdst='10.0.0.9') / Raw(bytes(40))  # whatever is filtered, it comes
 
 
-def through(lines, frames, passed, more=()):
-    """Frames that are sent to port B after these commands: those that it forwards, without the last one, and answers to more."""
+def through(lines, frames, passed, more=(), running=()):
+    """Frames that are sent to port B after these commands: those that it forwards, without the last one, and answers to running and more."""
     with tpmd.scratch() as d:
         there, out = os.path.join(d, 'in.pcap'), os.path.join(d, 'out.pcap')
         wrpcap(there, [*frames, LAST])
         answers = run([*lines, 'set peer %d %d' % (PCAP, A), 'set peer %d %d' % (B, PCAP), 'set peer %d %d' % (A, A), 'wait link up %d 30' % B, 'start',
-                       'wait counter tx_good_packets %d %d 30' % (passed + 1, PCAP), 'stop', *more],
+                       'wait counter tx_good_packets %d %d 30' % (passed + 1, PCAP), *running, 'stop', *more],
                       [CARD, 'net_pcap0,rx_pcap=%s,tx_pcap=%s' % (there, out)])
         got = [bytes(p) for p in rdpcap(out)]
     if got[-1:] != [bytes(LAST)]:
@@ -182,6 +182,56 @@ def rss_types():
     return None
 
 
+# So many frames of each kind, so that a sum of counts tells which they were.
+SUMS = {'tcp4': (IP(src='10.0.0.1', dst='10.0.0.2'), TCP, 1), 'udp4': (IP(src='10.0.0.1', dst='10.0.0.2'), UDP, 2),
+        'tcp6': (IPv6(src='fe80::1', dst='fe80::2'), TCP, 4), 'udp6': (IPv6(src='fe80::1', dst='fe80::2'), UDP, 8)}
+FOURS = sum(n for kind, (_, _, n) in SUMS.items() if kind.endswith('4'))
+
+
+def with_sums(wrong=()):
+    """One frame after the other with checksums by scapy; those of the kinds in wrong do not fit."""
+    frames = []
+    for kind, (ip, l4, n) in SUMS.items():
+        for i in range(n):
+            f = Ether(bytes(frame(0, payload=ip / l4(sport=1000 + i, dport=9) / Raw(bytes(range(61))))))
+            if 'ipv4' in wrong and kind.endswith('4'):
+                f[IP].chksum ^= 0x5555
+            if kind in wrong:
+                f[l4].chksum ^= 0x5555
+            frames.append(Ether(bytes(f)))
+    return frames
+
+
+def counted(directions, way):
+    """How many checksums of IPv4, and of TCP and UDP, the card has to do with."""
+    used = [kind for kind in ['ipv4', *SUMS] if directions.get(kind, 'both') in (way, 'both')]
+    return FOURS if 'ipv4' in used else 0, sum(SUMS[kind][2] for kind in used if kind in SUMS)
+
+
+def checksums():
+    """Each protocol and direction apart: the card's counters have whose checksums it made, the frames have valid ones all the same, and of
+    received frames those count that the card is asked about."""
+    good, none = with_sums(), with_sums(('ipv4', *SUMS))
+    names = ('ipv4', 'udp', 'tcp')
+    for directions in ({}, {'ipv4': 'rx'}, {'tcp4': 'off'}, {'udp4': 'rx'}, {'tcp6': 'rx', 'ipv4': 'tx'}, {'udp6': 'off'},
+                       {'tcp4': 'tx', 'udp4': 'tx', 'tcp6': 'tx', 'udp6': 'tx'}):
+        lines = ['port stop all'] + ['set setting %d tx-%s-cksum on' % (A, n) for n in names] + ['set setting %d rx-%s-cksum on' % (B, n) for n in names]
+        lines += ['set setting %d %s-cksum %s' % (port, kind, way) for kind, way in directions.items() for port in (A, B)] + ['port start all']
+        got, answers = through(lines + ['set fwd csum %d' % PCAP, 'set fwd csum %d' % B], none, len(good), running=['show model %d json' % A, 'show fwd json'])
+        if got != [bytes(f) for f in good]:
+            return '%s: %s' % (directions, [Ether(p).summary() for p in got])
+        made = answers[0]['ports'][0]
+        if (made['tx_ip_sums'], made['tx_l4_sums']) != counted(directions, 'tx'):
+            return '%s: made %s' % (directions, made)
+        seen = [s for lc in answers[1]['lcores'] for s in lc['streams'] if s['rx_port'] == B][0]
+        if (seen['rx_ip_sum_good'], seen['rx_l4_sum_good'], seen['rx_ip_sum_bad'], seen['rx_l4_sum_bad']) != (*counted(directions, 'rx'), 0, 0):
+            return '%s: seen %s' % (directions, seen)
+    lines = ['port stop all'] + ['set setting %d rx-%s-cksum on' % (B, n) for n in names] + ['set setting %d tcp4-cksum off' % B, 'port start all']
+    got, answers = through(lines + ['set fwd csum %d' % B], with_sums(('ipv4', 'tcp4', 'tcp6')), len(good), running=['show fwd json'])
+    seen = [s for lc in answers[0]['lcores'] for s in lc['streams'] if s['rx_port'] == B][0]
+    return None if (seen['rx_ip_sum_bad'], seen['rx_l4_sum_bad']) == (FOURS, SUMS['tcp6'][2]) else str(seen)
+
+
 def flow_ctrl():
     got = run(['port config flow_ctrl 0 %s\nshow qos 0,1 json' % m for m in ('full', 'rx', 'tx', 'none')])
     pauses = [[(p['rx_pause'], p['tx_pause']) for p in g['ports']] for g in got]
@@ -247,7 +297,7 @@ def seed():
     return 'seed 6 has flows of seed 5' if set(five) & set(six) else None
 
 
-for name, fn in (('port mac', macs), ('port mcast and mcast-list', multicast), ('port vlan and vlan filter', vlans), ('vlan strip', strip), ('rss count', kinds), ('rss types', rss_types), ('flow_ctrl', flow_ctrl),
+for name, fn in (('port mac', macs), ('port mcast and mcast-list', multicast), ('port vlan and vlan filter', vlans), ('vlan strip', strip), ('rss count', kinds), ('rss types', rss_types), ('checksums by protocol', checksums), ('flow_ctrl', flow_ctrl),
                  ('set link', link), ('set topology and show config fwd', topology), ('set corelist', corelist), ('set seed', seed)):
     cases.run(name, fn)
 cases.exit()

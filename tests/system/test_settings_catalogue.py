@@ -130,6 +130,12 @@ def texts():
     check("a card without tunnels has no vxlan-port", rc == 0 and "vxlan-port" not in objects(out)["port 0"], (rc, err))
 
 
+def checksums():
+    want = {"ipv4-cksum": "off", "tcp4-cksum": "tx", "udp4-cksum": "rx", "tcp6-cksum": "rx", "udp6-cksum": "off"}
+    round_trip("checksums by protocol", [f"set setting 0 {name} {v}" for name, v in want.items()], {"port 0": want})
+    refused("set setting 0 tcp4-cksum on", "'on'", "off, tx, rx or both")
+
+
 def multicast():
     """As many addresses as a list may have, none of them a neighbour of another; DCBX listens beside them."""
     macs = ["01:00:5E:%02X:%02X:00" % (i // 256, i % 256) for i in range(1024)]
@@ -154,6 +160,7 @@ def names():
     have = {(r["scope"], r["name"]): r["vendor"] for r in json.loads(out)["settings"]}
     want = {("card", "rss-udp"): "UseRSSForUDP", ("card", "rss-raw-ip"): "UseRSSForRawIP", ("card", "rss-or-vmq"): "*RssOrVmqPreference",
             ("port", "tx-tcp-tso"): "*LsoV2IPv4, *LsoV2IPv6", ("port", "rx-tcp-cksum"): "*TCPChecksumOffloadIPv4, *TCPChecksumOffloadIPv6",
+            ("port", "udp4-cksum"): "*UDPChecksumOffloadIPv4", ("port", "tcp6-cksum"): "*TCPChecksumOffloadIPv6",
             ("port", "rx-tcp-lro"): "*RscIPv4, *RscIPv6", ("port", "lso-size"): "LSOSize", ("port", "tag-untagged"): "*PriorityVLANTag",
             ("port", "vxlan-port"): "*VxlanUDPPortNumber", ("port", "rss-queues"): "*NumRSSQueues", ("port", "roce-mtu"): "RoceMaxFrameSize"}
     wrong = {k: have.get(k) for k, v in want.items() if have.get(k) != v}
@@ -176,7 +183,7 @@ def told():
     check("told once", err.count("rss-table: default -> 0") == 1 and "vlan-ids" not in err, err[-400:])
 
 
-TESTS = (told, names, large_sends, tags, vlan_passes, commands, texts, multicast)
+TESTS = (told, names, large_sends, tags, vlan_passes, commands, texts, checksums, multicast)
 for test in TESTS:
     try:
         test()

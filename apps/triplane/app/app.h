@@ -88,7 +88,8 @@ struct app_port {
 		vlans_put[APP_VLAN_WORDS];           /* that pass its filter, and what the device was told */
 	struct rte_ether_addr mcast[APP_MCAST_MOST]; /* that it receives, in order */
 	unsigned int mcast_num;
-	bool mcast_lldp; /* and that of LLDP */
+	bool mcast_lldp;          /* and that of LLDP */
+	uint8_t sums_tx, sums_rx; /* SWAP_*: of the checksums in its offloads, those that its device makes and checks */
 	struct rte_eth_dev_info info;
 	struct rte_mempool *pool;
 	uint64_t rss_hf;

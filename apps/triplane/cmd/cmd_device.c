@@ -128,6 +128,8 @@ show_model(uint16_t id, const struct rte_pmd_mlx4_model *m, struct out *o)
 	FIELD(tx_bytes);
 	FIELD(rx_frames);
 	FIELD(rx_bytes);
+	FIELD(tx_ip_sums);
+	FIELD(tx_l4_sums);
 	FIELD(wire_drops);
 	FIELD(impair_drops);
 	FIELD(impair_corrupts);

@@ -187,6 +187,19 @@ show_reserve(const struct fwd_stream *s, struct out *o)
 	out_u64(o, "reserve_full", stat_read(&s->reserve->full));
 }
 
+/* Of a mode that looks at checksums. */
+static void
+show_sums(const struct fwd_stream *s, struct out *o)
+{
+	static const char *const names[] = {"rx_ip_sum_good", "rx_ip_sum_bad", "rx_l4_sum_good", "rx_l4_sum_bad"};
+	unsigned int i;
+
+	if (strcmp(s->mode->name, "csum") != 0)
+		return;
+	for (i = 0; i < RTE_DIM(names); i++)
+		out_u64(o, names[i], stat_read(&s->stats.sums[i]));
+}
+
 static int
 do_show_fwd(void *arg, const struct cmd_args *a)
 {
@@ -229,6 +242,7 @@ do_show_fwd(void *arg, const struct cmd_args *a)
 			out_u64(&o, "rx_packets", stat_read(&s->stats.rx));
 			out_u64(&o, "tx_packets", stat_read(&s->stats.tx));
 			out_u64(&o, "dropped", stat_read(&s->stats.drop));
+			show_sums(s, &o);
 			show_reserve(s, &o);
 			out_end(&o);
 		}

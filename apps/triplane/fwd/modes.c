@@ -143,7 +143,10 @@ edit_5tuple(struct fwd_stream *s, struct rte_mbuf *m)
 static inline void
 edit_csum(struct fwd_stream *s, struct rte_mbuf *m)
 {
-	swap_checksums(m, s->tx_offloads);
+	unsigned int seen = swap_checksums(m, s->tx_sums, s->rx_sums), i;
+
+	for (i = 0; seen != 0; i++, seen >>= 1)
+		stat_add(&s->stats.sums[i], seen & 1);
 }
 
 static unsigned int

@@ -10,6 +10,7 @@
 #include <rte_ethdev.h>
 
 #include "apps/triplane/app/app.h"
+#include "apps/triplane/traffic/swap.h"
 #include "dcbx.h"
 #include "roce.h"
 #include "port.h"
@@ -135,6 +136,8 @@ port_add(struct app *app, uint16_t id)
 		.tx_offloads = opt->tx_offloads,
 		.promisc = !opt->no_promisc,
 		.reservation = APP_RESERVATION,
+		.sums_tx = SWAP_ALL,
+		.sums_rx = SWAP_ALL,
 		.rss_hf = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP,
 		.mode = opt->mode,
 		/* locally administered; tells ports apart in a capture */

@@ -347,6 +347,8 @@ settings_create(struct app *app)
 	if (ret == 0)
 		ret = settings_mcast_add(app);
 	if (ret == 0)
+		ret = settings_cksum_add(app);
+	if (ret == 0)
 		ret = tp_declared_add(s->reg, TP_SCOPE_PORT, &qos, app, true, &s->qos);
 	if (ret == 0)
 		ret = settings_roce_add(app);

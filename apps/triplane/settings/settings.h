@@ -17,7 +17,8 @@
 struct app_settings {
 	struct tp_settings *reg;
 	struct tp_declared *qos, *group;
-	struct tp_settings_table port, offload, wait, reserve, lso, rss, filter, mcast, roce, program, queue, card;
+	struct tp_settings_table port, offload, wait, reserve, lso, rss, filter, mcast, cksum, roce, program, queue,
+		card;
 	struct tp_setting *offloads, *cards; /* rows made from other tables */
 	struct tp_setting ports[16];         /* with the names of the forwarding modes */
 	char modes[256];
@@ -53,6 +54,7 @@ int settings_lso_add(struct app *app);
 int settings_rss_add(struct app *app);
 int settings_filter_add(struct app *app);
 int settings_mcast_add(struct app *app);
+int settings_cksum_add(struct app *app);
 int settings_program_add(struct app *app);
 int settings_roce_add(struct app *app);
 int settings_queue_add(struct app *app);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
+#include <assert.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -80,8 +81,54 @@ swap_5tuple(struct rte_mbuf *m)
 	memcpy(l4 + 2, tmp, 2);
 }
 
+static_assert(RTE_ETH_RX_OFFLOAD_IPV4_CKSUM == RTE_ETH_TX_OFFLOAD_IPV4_CKSUM &&
+		      RTE_ETH_RX_OFFLOAD_TCP_CKSUM == RTE_ETH_TX_OFFLOAD_TCP_CKSUM &&
+		      RTE_ETH_RX_OFFLOAD_UDP_CKSUM == RTE_ETH_TX_OFFLOAD_UDP_CKSUM,
+	      "one function for both directions");
+
+uint8_t
+swap_sums_of(uint8_t sums, uint64_t offloads)
+{
+	uint8_t has = 0;
+
+	if (offloads & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM)
+		has |= SWAP_IPV4;
+	if (offloads & RTE_ETH_TX_OFFLOAD_TCP_CKSUM)
+		has |= SWAP_TCP4 | SWAP_TCP6;
+	if (offloads & RTE_ETH_TX_OFFLOAD_UDP_CKSUM)
+		has |= SWAP_UDP4 | SWAP_UDP6;
+	return sums & has;
+}
+
+/* The transport checksum that a packet has, 0: none. */
+static uint8_t
+l4_sum_of(uint32_t ptype)
+{
+	bool v4 = RTE_ETH_IS_IPV4_HDR(ptype);
+
+	switch (ptype & RTE_PTYPE_L4_MASK) {
+	case RTE_PTYPE_L4_TCP: return v4 ? SWAP_TCP4 : SWAP_TCP6;
+	case RTE_PTYPE_L4_UDP: return v4 ? SWAP_UDP4 : SWAP_UDP6;
+	default: return 0;
+	}
+}
+
+static unsigned int
+found(uint64_t ol_flags, uint8_t l4, uint8_t rx)
+{
+	unsigned int f = 0;
+
+	if (rx & SWAP_IPV4)
+		f |= (ol_flags & RTE_MBUF_F_RX_IP_CKSUM_GOOD ? SWAP_IP_GOOD : 0) |
+		     (ol_flags & RTE_MBUF_F_RX_IP_CKSUM_BAD ? SWAP_IP_BAD : 0);
+	if (rx & l4)
+		f |= (ol_flags & RTE_MBUF_F_RX_L4_CKSUM_GOOD ? SWAP_L4_GOOD : 0) |
+		     (ol_flags & RTE_MBUF_F_RX_L4_CKSUM_BAD ? SWAP_L4_BAD : 0);
+	return f;
+}
+
 static void
-l4_checksum(struct rte_mbuf *m, uint64_t offloads, uint32_t ptype, uint16_t l4_off)
+l4_checksum(struct rte_mbuf *m, bool by_device, uint32_t ptype, uint16_t l4_off)
 {
 	bool tcp = (ptype & RTE_PTYPE_L4_MASK) == RTE_PTYPE_L4_TCP, v4 = RTE_ETH_IS_IPV4_HDR(ptype);
 	void *l3 = rte_pktmbuf_mtod_offset(m, void *, m->l2_len);
@@ -92,7 +139,7 @@ l4_checksum(struct rte_mbuf *m, uint64_t offloads, uint32_t ptype, uint16_t l4_o
 	/* RFC 768: a sender may leave it out over IPv4 */
 	if (!tcp && v4 && *field == 0)
 		return;
-	if (offloads & (tcp ? RTE_ETH_TX_OFFLOAD_TCP_CKSUM : RTE_ETH_TX_OFFLOAD_UDP_CKSUM)) {
+	if (by_device) {
 		m->ol_flags |= tcp ? RTE_MBUF_F_TX_TCP_CKSUM : RTE_MBUF_F_TX_UDP_CKSUM;
 		return;
 	}
@@ -100,16 +147,19 @@ l4_checksum(struct rte_mbuf *m, uint64_t offloads, uint32_t ptype, uint16_t l4_o
 	*field = v4 ? rte_ipv4_udptcp_cksum_mbuf(m, l3, l4_off) : rte_ipv6_udptcp_cksum_mbuf(m, l3, l4_off);
 }
 
-void
-swap_checksums(struct rte_mbuf *m, uint64_t offloads)
+unsigned int
+swap_checksums(struct rte_mbuf *m, uint8_t tx, uint8_t rx)
 {
 	struct rte_net_hdr_lens len = {0};
-	uint32_t ptype, l4;
+	unsigned int seen;
+	uint32_t ptype;
 	bool whole = parse(m, &len, &ptype);
+	uint8_t l4 = l4_sum_of(ptype);
 
+	seen = found(m->ol_flags, l4, rx);
 	m->ol_flags &= KEEP_FLAGS;
 	if (!whole || len.l3_len == 0)
-		return;
+		return seen;
 	m->l2_len = len.l2_len;
 	m->l3_len = len.l3_len;
 	m->l4_len = len.l4_len;
@@ -117,7 +167,7 @@ swap_checksums(struct rte_mbuf *m, uint64_t offloads)
 		struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, len.l2_len);
 
 		m->ol_flags |= RTE_MBUF_F_TX_IPV4;
-		if (offloads & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM) {
+		if (tx & SWAP_IPV4) {
 			m->ol_flags |= RTE_MBUF_F_TX_IP_CKSUM;
 		} else {
 			ip->hdr_checksum = 0;
@@ -126,9 +176,9 @@ swap_checksums(struct rte_mbuf *m, uint64_t offloads)
 	} else if (RTE_ETH_IS_IPV6_HDR(ptype)) {
 		m->ol_flags |= RTE_MBUF_F_TX_IPV6;
 	} else {
-		return;
+		return seen;
 	}
-	l4 = ptype & RTE_PTYPE_L4_MASK;
-	if (l4 == RTE_PTYPE_L4_TCP || l4 == RTE_PTYPE_L4_UDP)
-		l4_checksum(m, offloads, ptype, (uint16_t)(len.l2_len + len.l3_len));
+	if (l4 != 0)
+		l4_checksum(m, (tx & l4) != 0, ptype, (uint16_t)(len.l2_len + len.l3_len));
+	return seen;
 }

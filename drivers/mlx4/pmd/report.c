@@ -134,7 +134,8 @@ rte_pmd_mlx4_model_get(uint16_t port_id, struct rte_pmd_mlx4_model *info)
 	COPY(dma_windows), COPY(dma_bytes_mapped), COPY(qps), COPY(cqs), COPY(eqs), COPY(mpts), COPY(rules);
 #undef COPY
 #define COPY(f) info->f = st.port[p].f
-	COPY(tx_frames), COPY(tx_bytes), COPY(rx_frames), COPY(rx_bytes), COPY(wire_drops), COPY(impair_drops);
+	COPY(tx_frames), COPY(tx_bytes), COPY(rx_frames), COPY(rx_bytes), COPY(tx_ip_sums), COPY(tx_l4_sums),
+		COPY(wire_drops), COPY(impair_drops);
 	COPY(impair_corrupts), COPY(impair_dups), COPY(impair_reorders), COPY(rx_no_rule), COPY(rx_vlan_filtered);
 	COPY(rx_no_wqe), COPY(rx_too_long), COPY(rx_bad_fcs), COPY(rx_link_down);
 #undef COPY
