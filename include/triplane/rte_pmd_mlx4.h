@@ -103,6 +103,18 @@ int rte_pmd_mlx4_ignore_fcs_set(uint16_t port_id, bool on);
 /** Which it is; any thread. @return 0, -ENODEV, -ENOTSUP as above. */
 int rte_pmd_mlx4_ignore_fcs_get(uint16_t port_id, bool *on);
 
+/**
+ * Has packets received with their headers in one mbuf and their payload in the next, or not, as at first. Split are TCP and UDP
+ * over IPv4 and IPv6 with payload, whose headers are in the first buffer; fragments, tunnels and other packets stay whole, and so
+ * do, counted (rx_header_split_nombuf), those for whose headers there is no buffer. Headers are copied into a buffer of the same
+ * pool, whose first mbuf has all that is known of the packet. Live; any thread; stays over stop and start.
+ * @return 0, -ENODEV (not a port of this driver)
+ */
+int rte_pmd_mlx4_header_split_set(uint16_t port_id, bool on);
+
+/** Which it is; any thread. @return 0, -ENODEV. */
+int rte_pmd_mlx4_header_split_get(uint16_t port_id, bool *on);
+
 #define RTE_PMD_MLX4_MCAST_SIZE_MIN 64u
 #define RTE_PMD_MLX4_MCAST_SIZE_MAX 1024u
 #define RTE_PMD_MLX4_MCAST_SIZE 128u /**< at first */

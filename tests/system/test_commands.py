@@ -8,7 +8,7 @@ import subprocess
 
 import rss_hash
 import tpmd
-from scapy.all import ARP, IP, TCP, UDP, Dot1Q, Ether, IPv6, Raw, rdpcap, wrpcap
+from scapy.all import ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, IPv6, Raw, rdpcap, wrpcap
 
 APP = os.environ.get('TRIPLANE', os.path.join(os.environ.get('TP_BUILD', 'build'), 'apps', 'triplane'))
 CARD = 'net_mlx4_model0'
@@ -232,6 +232,18 @@ def checksums():
     return None if (seen['rx_ip_sum_bad'], seen['rx_l4_sum_bad']) == (FOURS, SUMS['tcp6'][2]) else str(seen)
 
 
+def header_split():
+    """Headers and payload in buffers of their own, counted; frames are sent as they came, also those that are mended on the way."""
+    frames = with_sums() + [frame(0, payload=IP(src='10.0.0.1', dst='10.0.0.2') / ICMP() / Raw(bytes(60))), frame(1, vlan=5)]
+    for state, mode, splits in (('on', 'io', len(frames) - 1), ('on', 'csum', len(frames) - 1), ('off', 'io', 0)):
+        lines = ['port stop all', 'set setting %d header-split %s' % (B, state), 'port start all', 'set fwd %s %d' % (mode, B)]
+        got, answers = through(lines, frames, len(frames), ['show port xstats %d json' % B])
+        counted_ones = answers[0]['ports'][0]
+        if got != [bytes(f) for f in frames] or counted_ones['rx_header_splits'] != splits or counted_ones['rx_header_split_nombuf'] != 0:
+            return '%s, %s: %d split, %s' % (state, mode, counted_ones['rx_header_splits'], [Ether(p).summary() for p in got])
+    return None
+
+
 def flow_ctrl():
     got = run(['port config flow_ctrl 0 %s\nshow qos 0,1 json' % m for m in ('full', 'rx', 'tx', 'none')])
     pauses = [[(p['rx_pause'], p['tx_pause']) for p in g['ports']] for g in got]
@@ -297,7 +309,7 @@ def seed():
     return 'seed 6 has flows of seed 5' if set(five) & set(six) else None
 
 
-for name, fn in (('port mac', macs), ('port mcast and mcast-list', multicast), ('port vlan and vlan filter', vlans), ('vlan strip', strip), ('rss count', kinds), ('rss types', rss_types), ('checksums by protocol', checksums), ('flow_ctrl', flow_ctrl),
+for name, fn in (('port mac', macs), ('port mcast and mcast-list', multicast), ('port vlan and vlan filter', vlans), ('vlan strip', strip), ('rss count', kinds), ('rss types', rss_types), ('checksums by protocol', checksums), ('header-split', header_split), ('flow_ctrl', flow_ctrl),
                  ('set link', link), ('set topology and show config fwd', topology), ('set corelist', corelist), ('set seed', seed)):
     cases.run(name, fn)
 cases.exit()

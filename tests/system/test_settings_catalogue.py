@@ -136,6 +136,11 @@ def checksums():
     refused("set setting 0 tcp4-cksum on", "'on'", "off, tx, rx or both")
 
 
+def header_split():
+    round_trip("header split", ["port stop 1", "set setting 1 header-split on", "port start 1"], {"port 1": {"header-split": "on"}})
+    refused("set setting 1 header-split on", "stop")
+
+
 def multicast():
     """As many addresses as a list may have, none of them a neighbour of another; DCBX listens beside them."""
     macs = ["01:00:5E:%02X:%02X:00" % (i // 256, i % 256) for i in range(1024)]
@@ -183,7 +188,7 @@ def told():
     check("told once", err.count("rss-table: default -> 0") == 1 and "vlan-ids" not in err, err[-400:])
 
 
-TESTS = (told, names, large_sends, tags, vlan_passes, commands, texts, checksums, multicast)
+TESTS = (told, names, large_sends, tags, vlan_passes, commands, texts, checksums, header_split, multicast)
 for test in TESTS:
     try:
         test()

@@ -12,7 +12,7 @@
 
 #include "apps/triplane/app/app.h"
 #include "roce.h"
-#include "rte_pmd_mlx4_group.h"
+#include "rte_pmd_mlx4.h"
 #include "port.h"
 
 #define POLL_BURST 32
@@ -60,11 +60,25 @@ rx_buffers(const struct app_port *p, bool spare)
 	return RTE_MAX(2 * rx, (uint32_t)p->info.reta_size * APP_RING_MIN);
 }
 
+/* Packets of which the headers have a buffer of their own may be sent by any port. */
+static bool
+splits_headers(const struct app *app)
+{
+	unsigned int i;
+	bool on;
+
+	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
+		if (app->port[i].present && rte_pmd_mlx4_header_split_get(app->port[i].id, &on) == 0 && on)
+			return true;
+	return false;
+}
+
 /* Every ring and reserve full at once at all ports, since a buffer may be forwarded to any, and the bursts in between. */
 static uint32_t
 buffers_wanted(const struct app *app, bool spare)
 {
-	uint64_t sum = 0;
+	const bool headers = splits_headers(app);
+	uint64_t sum = 0, held;
 	unsigned int i;
 
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
@@ -73,9 +87,10 @@ buffers_wanted(const struct app *app, bool spare)
 
 		if (!o->present)
 			continue;
-		sum += (uint64_t)(rx_buffers(o, spare) + tx + 2 * APP_BURST_MAX) * buffers_a_frame(app, o);
+		held = tx + 2 * APP_BURST_MAX;
 		if (o->burst_buffer)
-			sum += (uint64_t)o->rxq * o->reservation * buffers_a_frame(app, o);
+			held += (uint64_t)o->rxq * o->reservation;
+		sum += (rx_buffers(o, spare) + held) * buffers_a_frame(app, o) + (headers ? held : 0);
 	}
 	return (uint32_t)RTE_MIN(sum, (uint64_t)INT32_MAX); /* of more than that there is no pool */
 }

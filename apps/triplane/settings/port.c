@@ -26,7 +26,8 @@ enum {
 	WORK,
 	TX_CHOICE,
 	IGNORE_FCS,
-	WAKE_ON_LAN
+	WAKE_ON_LAN,
+	HEADER_SPLIT
 };
 
 #define OFFLOAD_TX 0x100u /* beside the index of its table */
@@ -63,6 +64,11 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 		return 0;
 	case IGNORE_FCS:
 		if (rte_pmd_mlx4_ignore_fcs_get(p->id, &on) != 0)
+			return -ENOTSUP;
+		snprintf(value, TP_SETTING_VALUE, "%s", on ? "on" : "off");
+		return 0;
+	case HEADER_SPLIT:
+		if (rte_pmd_mlx4_header_split_get(p->id, &on) != 0)
 			return -ENOTSUP;
 		snprintf(value, TP_SETTING_VALUE, "%s", on ? "on" : "off");
 		return 0;
@@ -198,6 +204,18 @@ set_forwarding(struct app *app, struct app_port *p, const struct tp_setting *row
 	return 0;
 }
 
+/* Its packets take more buffers. */
+static int
+set_header_split(const struct app *app, struct app_port *p, const struct tp_setting *row, const char *value, char *err)
+{
+	int ret = port_check_stopped(app, p, err, TP_SETTING_ERR);
+
+	if (ret != 0)
+		return ret;
+	p->dirty = true;
+	return refused(p, row, value, rte_pmd_mlx4_header_split_set(p->id, tp_setting_on(value)), err);
+}
+
 static int
 set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
     char err[TP_SETTING_ERR])
@@ -209,6 +227,7 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	case PROMISC:
 	case ALLMULTI: return set_taken(p, row, value, err);
 	case IGNORE_FCS: return refused(p, row, value, rte_pmd_mlx4_ignore_fcs_set(p->id, tp_setting_on(value)), err);
+	case HEADER_SPLIT: return set_header_split(app, p, row, value, err);
 	case WAKE_ON_LAN:
 		return refused(p, row, value, rte_pmd_mlx4_wake_on_lan_set(p->id, strcmp(value, "magic") == 0), err);
 	case MODE:
@@ -382,6 +401,8 @@ static const struct tp_setting rows[] = {
 	    "Receives frames whose FCS is wrong, too; rx-keep-crc shows it"),
 	ROW("wake-on-lan", "*WakeOnMagicPacket", "", TP_SETTING_CHOICE, TP_WHEN_LIVE, "off", "off|magic", 0, 0,
 	    WAKE_ON_LAN, "Whether a magic packet wakes the host; kept by the card, where its firmware offers it"),
+	ROW("header-split", "*HeaderDataSplit", "", TP_SETTING_SWITCH, TP_WHEN_STOPPED, "off", NULL, 0, 0, HEADER_SPLIT,
+	    "Headers of TCP and UDP packets are received into a buffer of their own, payload into the next"),
 };
 
 int

@@ -93,12 +93,15 @@ enum sw_counter {
 	SW_LRO_ABORTS,
 	SW_TX_FAILED,
 	SW_QP_ERRORS,
+	SW_RX_SPLITS,
+	SW_RX_UNSPLIT,
 	SW_COUNTERS
 };
 static const char *const sw_name[SW_COUNTERS] = {
-	"link_down_events",    "tx_copied_packets", "total_port_packets", "total_port_bytes", "tx_spoof_mac_drops",
-	"tx_spoof_type_drops", "rx_stop_drops",     "tx_stop_drops",      "rx_lro_packets",   "rx_lro_octets",
-	"rx_lro_events",       "rx_lro_aborts",     "tx_queue_failures",  "device_qp_errors"};
+	"link_down_events",   "tx_copied_packets",   "total_port_packets", "total_port_bytes",
+	"tx_spoof_mac_drops", "tx_spoof_type_drops", "rx_stop_drops",      "tx_stop_drops",
+	"rx_lro_packets",     "rx_lro_octets",       "rx_lro_events",      "rx_lro_aborts",
+	"tx_queue_failures",  "device_qp_errors",    "rx_header_splits",   "rx_header_split_nombuf"};
 #define OWN_XSTATS (RTE_DIM(hw_counter) + SW_COUNTERS)
 #define XSTATS (OWN_XSTATS + mlx4_qos_xstats_num())
 
@@ -267,6 +270,21 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 }
 
 static void
+split_counters(const struct mlx4_eth *eth, uint64_t sw[SW_COUNTERS])
+{
+	struct mlx4_rx_counts rx;
+	uint16_t i;
+
+	for (i = 0; i < eth->dev->data->nb_rx_queues; i++) {
+		if (eth->rxqs[i] == NULL)
+			continue;
+		mlx4_rxq_counts_since_reset(eth->rxqs[i], &rx);
+		sw[SW_RX_SPLITS] += rx.splits;
+		sw[SW_RX_UNSPLIT] += rx.unsplit;
+	}
+}
+
+static void
 lro_counters(const struct mlx4_eth *eth, uint64_t sw[SW_COUNTERS])
 {
 	uint16_t i;
@@ -303,6 +321,7 @@ mlx4_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xs, unsigned int 
 	sw[SW_TX_STOPPED] = eth->tx_stop_drops;
 	sw[SW_QP_ERRORS] = __atomic_load_n(&eth->hca->qp_errors, __ATOMIC_RELAXED) - eth->qp_errors_base;
 	lro_counters(eth, sw);
+	split_counters(eth, sw);
 	for (i = 0; i < dev->data->nb_tx_queues; i++) {
 		if (eth->txqs[i] == NULL)
 			continue;

@@ -103,6 +103,7 @@ struct mlx4_eth {
 	struct mlx4_qos *qos;            /* qos.h */
 	struct mlx4_rx_kinds *rx_kinds;  /* rx/kinds.c; NULL: it never counted */
 	bool counts_kinds;
+	bool splits_headers;       /* rx/burst_headers.c */
 	pthread_mutex_t control;   /* mlx4_control_lock() */
 	pthread_mutex_t qos_lock;  /* mlx4_qos_lock() */
 	pthread_mutex_t sets_lock; /* chains of sets of receive queues, for those who look at them beside rss.c */

@@ -26,6 +26,8 @@ mlx4_rx_burst_plain(void)
 eth_rx_burst_t
 mlx4_rx_burst_of(unsigned int way)
 {
+	if ((way & MLX4_RX_HEADERS) != 0)
+		return mlx4_rx_burst_headers;
 	if ((way & MLX4_RX_COUNTED) != 0)
 		return mlx4_rx_burst_counting;
 	switch (way) {
@@ -64,7 +66,8 @@ queues_way(struct mlx4_eth *eth)
 static unsigned int
 rx_way(struct mlx4_eth *eth)
 {
-	return queues_way(eth) | (eth->counts_kinds ? MLX4_RX_COUNTED : 0);
+	return queues_way(eth) | (eth->counts_kinds ? MLX4_RX_COUNTED : 0) |
+	       (eth->splits_headers ? MLX4_RX_HEADERS : 0);
 }
 
 /* What is below the joining of segments, with its frames counted. */
@@ -81,7 +84,7 @@ uint16_t
 mlx4_rx_burst_counting(void *rxq, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct mlx4_rxq *q = rxq;
-	unsigned int way = __atomic_load_n(&q->eth->rx_way, __ATOMIC_ACQUIRE) & ~MLX4_RX_COUNTED;
+	unsigned int way = __atomic_load_n(&q->eth->rx_way, __ATOMIC_ACQUIRE) & ~(MLX4_RX_COUNTED | MLX4_RX_HEADERS);
 	uint16_t got;
 
 	if (way == MLX4_RX_LRO)

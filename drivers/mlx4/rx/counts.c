@@ -15,6 +15,8 @@ mlx4_rxq_counts_all(const struct mlx4_rxq *q, struct mlx4_rx_counts *c)
 		.bytes = mlx4_counter_now(&q->bytes),
 		.errors = mlx4_counter_now(&q->errors),
 		.nombuf = mlx4_counter_now(&q->nombuf),
+		.splits = mlx4_counter_now(&q->splits),
+		.unsplit = mlx4_counter_now(&q->unsplit),
 	};
 }
 
@@ -26,6 +28,8 @@ mlx4_rxq_counts_since_reset(const struct mlx4_rxq *q, struct mlx4_rx_counts *c)
 	mlx4_counter_subtract(&c->bytes, q->base.bytes);
 	mlx4_counter_subtract(&c->errors, q->base.errors);
 	mlx4_counter_subtract(&c->nombuf, q->base.nombuf);
+	mlx4_counter_subtract(&c->splits, q->base.splits);
+	mlx4_counter_subtract(&c->unsplit, q->base.unsplit);
 }
 
 void

@@ -121,7 +121,7 @@ mlx4_rx_stamp(const struct mlx4_rx_const *k, const struct mlx4_cqe *cqe, struct 
 	m->vlan_tci = 0;
 }
 
-/* burst_tunnel.c: packet type and flags of a frame that has another one inside; leaves others as they are. */
+/* Packet type and flags of a frame that has another one inside; leaves others as they are. */
 void mlx4_rx_tunnel(const struct mlx4_rxq *q, const struct mlx4_cqe *cqe, struct rte_mbuf *m);
 
 /* What few queues ask for; the plain bursts have nothing of it. */

@@ -66,7 +66,7 @@ struct mlx4_rx_set {
 
 /* Counters of bursts only grow: a reset remembers where they were, so that nothing is lost of what is counted meanwhile. */
 struct mlx4_rx_counts {
-	uint64_t packets, bytes, errors, nombuf;
+	uint64_t packets, bytes, errors, nombuf, splits, unsplit;
 };
 
 struct mlx4_rxq {
@@ -84,6 +84,7 @@ struct mlx4_rxq {
 	uint64_t packets, bytes;
 	uint64_t errors;                        /* error CQEs */
 	uint64_t nombuf;                        /* WQEs that found the pool empty, each once */
+	uint64_t splits, unsplit;               /* packets with their headers split off; without a buffer for them */
 	const struct mlx4_flood *flood_busy;    /* what burst_flood.c has taken */
 	struct mlx4_rx_sides *sides;            /* sides.h; NULL: none */
 	const struct mlx4_rx_sides *sides_busy; /* what burst_sides.c has taken */
