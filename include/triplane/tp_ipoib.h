@@ -34,10 +34,15 @@ extern "C" {
 struct tp_ipoib_conf {
 	char device[TP_IPOIB_NAME]; /**< InfiniBand port, "net_mlx4_model0/1" */
 	uint16_t pkey;              /**< of the partition, with or without the membership bit; 0: 0xffff */
-	uint16_t mtu;               /**< TP_IPOIB_MTU_MIN..TP_IPOIB_MTU_MAX; 0: TP_IPOIB_MTU */
-	bool connected;             /**< connected mode (RFC 4755) */
-	uint16_t cm_mtu;   /**< of connected mode: TP_IPOIB_MTU_MIN..TP_IPOIB_CM_MTU_MAX; 0: TP_IPOIB_CM_MTU_MAX */
-	uint8_t guid_mask; /**< six bits of eight: octets of the GUID that make the MAC; 0: the rules of vendors */
+	/**
+	 * TP_IPOIB_MTU_MIN..TP_IPOIB_MTU_MAX; 0: TP_IPOIB_MTU_MAX when the mbufs of all receive queues have room for it, else
+	 * TP_IPOIB_MTU. The broadcast group may have less, which is then what counts.
+	 */
+	uint16_t mtu;
+	bool connected;       /**< connected mode (RFC 4755) */
+	uint16_t cm_mtu;      /**< of connected mode: TP_IPOIB_MTU_MIN..TP_IPOIB_CM_MTU_MAX; 0: TP_IPOIB_CM_MTU_MAX */
+	bool refuse_incoming; /**< connected mode: makes connections, and refuses those that peers ask for */
+	uint8_t guid_mask;    /**< six bits of eight: octets of the GUID that make the MAC; 0: the rules of vendors */
 	bool has_mac;
 	struct rte_ether_addr mac; /**< with has_mac: instead of the GUID's */
 	uint32_t age_interval_ms;  /**< 10000..1200000; 0: 60000 */
@@ -46,6 +51,20 @@ struct tp_ipoib_conf {
 	uint32_t query_runs;       /**< runs of the monitor without a report until it asks, 1..10; 0: 3 */
 	uint32_t leave_runs;       /**< and without an answer until the group is left, 1..10; 0: 2 */
 };
+
+/**
+ * Sets a member by the name that it has as an argument of net_ipoib: "pkey", "cm-mtu", "mac" ... Numbers are decimal or with 0x.
+ * @return 0; -ENOENT no such name, -EINVAL a value out of its range, which is said in the log.
+ */
+int tp_ipoib_conf_set(struct tp_ipoib_conf *conf, const char *name, const char *value);
+/**
+ * Changes one of a port that is there: connected (tp_ipoib_mode_set()), refuse-incoming, age-interval, age, monitor, query-runs,
+ * leave-runs; the port may be started. Connections of peers that are there stay with refuse-incoming. Intervals begin anew.
+ * @return what tp_ipoib_conf_set() and tp_ipoib_mode_set() return; -ENODEV no IPoIB port, -EPERM the port is made with it.
+ */
+int tp_ipoib_change(uint16_t port_id, const char *name, const char *value);
+/** These names, from i = 0 on; NULL past the last. */
+const char *tp_ipoib_conf_name(unsigned int i);
 
 /**
  * Makes an IPoIB port, an ethdev net_ipoibN.
@@ -89,10 +108,11 @@ struct tp_ipoib_info {
 	struct rte_ether_addr mac;
 	uint8_t hw[20]; /**< hardware address */
 	uint32_t remotes, groups, locals;
-	bool connected;     /**< mode */
-	uint16_t cm_mtu;    /**< of connected mode */
-	uint32_t conns_out; /**< connections that are there: by which it sends, */
-	uint32_t conns_in;  /**< and by which peers send */
+	bool connected;            /**< mode */
+	uint16_t cm_mtu;           /**< of connected mode */
+	uint32_t conns_out;        /**< connections that are there: by which it sends, */
+	uint32_t conns_in;         /**< and by which peers send */
+	struct tp_ipoib_conf conf; /**< in force, without zeros for defaults */
 };
 /** @return 0, -ENODEV: no IPoIB port. */
 int tp_ipoib_info(uint16_t port_id, struct tp_ipoib_info *info);

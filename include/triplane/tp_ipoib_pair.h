@@ -25,8 +25,7 @@ extern "C" {
 /** What a pair is made with. */
 struct tp_ipoib_pair_conf {
 	char device[TP_IPOIB_PAIR_MEMBERS][TP_IPOIB_NAME]; /**< two InfiniBand ports */
-	uint16_t pkey;                                     /**< as in struct tp_ipoib_conf */
-	uint16_t mtu;                                      /**< the same */
+	struct tp_ipoib_conf port;                         /**< of both; its device is not used */
 	bool failback;        /**< the primary port gets the traffic back when it is up again */
 	uint32_t failback_ms; /**< and has been for so long, 0..TP_IPOIB_FAILBACK_MS_MAX */
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Alone: a busy lcore, the card and two TAPs fill both CPUs.
-"""IPoIB with the largest datagrams: OpenSM gives the broadcast group an MTU of 4096, Linux stacks on veth pairs use all of it."""
+"""IPoIB with the largest datagrams, which are the default with mbufs that hold them: OpenSM gives the broadcast group an MTU of 4096, Linux stacks on veth pairs use all of it."""
 import os
 
 import test_ipoib
@@ -14,7 +14,7 @@ MTU = 4092
 class LargeLink(test_ipoib.Link):
     """The wire to each Linux stack is a veth pair behind net_pcap, since net_tap takes no frame of this size."""
 
-    ipoib = ',mtu=%d' % MTU
+    # No mtu: mbufs that have room for it make the largest one the default.
     options = ('--mbuf-size', '4608')
 
     def __init__(self):
@@ -76,6 +76,8 @@ def above(link):
     if rc == 0:
         return 'a packet of %d octets arrives' % (MTU + 1)
     link.wait(lambda: link.ask('show ipoib counters 0')['drop_tx_long'] >= 2, 120, 'they are not counted as drop_tx_long')
+    want = 'port 0: packet len %d > %d too long to send, dropping' % (MTU + 1, MTU)
+    link.wait(lambda: want in link.text(), 120, 'not said: ' + want)
     return ping(A, '10.8.0.2', 3)
 
 

@@ -14,6 +14,7 @@
 #include "apps/triplane/app/app.h"
 #include "apps/triplane/port/ib.h"
 #include "apps/triplane/port/port.h"
+#include "apps/triplane/settings/settings.h"
 #include "commands.h"
 
 /* --- making and removing ---------------------------------------------------------------------------------------------- */
@@ -22,18 +23,16 @@ static int
 do_add(void *arg, const struct cmd_args *a)
 {
 	struct app *app = arg;
-	struct tp_ipoib_conf conf = {
-		.pkey = (uint16_t)cmd_num(a, "pkey", 0),
-		.mtu = (uint16_t)cmd_num(a, "mtu", 0),
-		.connected = cmd_is(a, "mode", "connected"),
-		.cm_mtu = (uint16_t)cmd_num(a, "cm-mtu", 0),
-	};
+	struct tp_ipoib_conf conf = {0};
 	const char *device = cmd_text(a, "device");
 	uint16_t id;
 	int ret;
 
 	if (rte_strlcpy(conf.device, device, sizeof(conf.device)) >= sizeof(conf.device))
 		return app_err(-EINVAL, "device '%s' is longer than %zu characters", device, sizeof(conf.device) - 1);
+	ret = cmd_has(a, "words") ? ib_conf_words(cmd_text(a, "words"), &conf) : 0;
+	if (ret != 0)
+		return ret;
 	ret = tp_ipoib_add(&conf, &id);
 	if (ret != 0)
 		return app_err(ret, "no IPoIB port on %s: %s", device, strerror(-ret));
@@ -53,7 +52,7 @@ rem_one(struct app *app, uint16_t id)
 }
 
 static int
-do_mode(void *arg, const struct cmd_args *a)
+mode_set(void *arg, const struct cmd_args *a)
 {
 	uint16_t id = (uint16_t)cmd_num(a, "port", 0);
 	int ret = tp_ipoib_mode_set(id, cmd_is(a, "mode", "connected"));
@@ -62,6 +61,24 @@ do_mode(void *arg, const struct cmd_args *a)
 	if (ret == -ENODEV)
 		return app_err(ret, "port %u is no IPoIB port", id);
 	return ret != 0 ? app_err(ret, "port %u stays in its mode: %s", id, strerror(-ret)) : 0;
+}
+
+static int
+do_mode(void *arg, const struct cmd_args *a)
+{
+	static const char *const names[] = {"ipoib-mode", NULL};
+
+	return settings_noted(arg, a, names, mode_set);
+}
+
+static int
+do_set(void *arg, const struct cmd_args *a)
+{
+	const struct tp_setting_at at = {.scope = TP_SCOPE_PORT, .port = (uint16_t)cmd_num(a, "port", 0)};
+	char name[32];
+
+	snprintf(name, sizeof(name), "ipoib-%s", cmd_text(a, "name"));
+	return setting_set(arg, &at, name, cmd_text(a, "value"));
 }
 
 static int
@@ -122,6 +139,13 @@ show_port(struct out *o, uint16_t id, const struct tp_ipoib_info *in)
 	out_hex(o, "guid", in->guid, 16);
 	out_u64(o, "mtu", in->mtu);
 	out_str(o, "mode", in->connected ? "connected" : "datagram");
+	out_bool(o, "refuse_incoming", in->conf.refuse_incoming);
+	out_hex(o, "guid_mask", in->conf.guid_mask, 2);
+	out_u64(o, "age_interval_ms", in->conf.age_interval_ms);
+	out_u64(o, "age", in->conf.age);
+	out_u64(o, "monitor_ms", in->conf.monitor_ms);
+	out_u64(o, "query_runs", in->conf.query_runs);
+	out_u64(o, "leave_runs", in->conf.leave_runs);
 	if (in->connected) {
 		out_u64(o, "connected_mtu", in->cm_mtu);
 		out_u64(o, "connections_out", in->conns_out);
@@ -280,12 +304,20 @@ do_guid2mac(void *arg, const struct cmd_args *a)
 }
 
 static const struct cmd table[] = {
-	{"InfiniBand",
-	 "ipoib add {device:str} [pkey {pkey:1..65535} [mtu {mtu:1500..4092} [mode {mode:datagram|connected} [cm-mtu "
-	 "{cm-mtu:1500..65520}]]]]",
-	 "Makes an IPoIB port on an InfiniBand port (CARD/1 or CARD/2) and a partition (0xffff).", do_add, false},
+	{"InfiniBand", "ipoib add {device:str} [{words:rest=@ipoib_keys}]",
+	 "Makes an IPoIB port on an InfiniBand port (CARD/1 or CARD/2). Words NAME VALUE, in any order: pkey (0xffff), "
+	 "mtu, mode "
+	 "(datagram, connected), refuse-incoming, cm-mtu, mac, guid-mask, age-interval, age, monitor, query-runs, "
+	 "leave-runs, as "
+	 "arguments of "
+	 "net_ipoib.",
+	 do_add, false},
 	{"InfiniBand", "ipoib set {port:port} mode {mode:datagram|connected}",
 	 "Datagrams alone, or connections to peers that offer them, which take packets of up to 65520 octets.", do_mode,
+	 false},
+	{"InfiniBand",
+	 "ipoib set {port:port} {name:refuse-incoming|age-interval|age|monitor|query-runs|leave-runs} {value:str}",
+	 "Changes the setting of this name with ipoib- in front, of an IPoIB port or of both ports of a pair.", do_set,
 	 false},
 	{"InfiniBand", "ipoib rem {port:port}", "Stops an IPoIB port and takes it away.", do_rem, false},
 	{"InfiniBand", "ipoib remall [{device:str}]", "Takes away all IPoIB ports, or those of an InfiniBand port.",
@@ -305,5 +337,13 @@ static const struct cmd table[] = {
 int
 cmd_ipoib_register(struct app *app)
 {
-	return cmd_reg_add(app->reg, table, RTE_DIM(table));
+	static const char *words[32] = {"mode"};
+	static struct cmd_set set = {"ipoib_keys", words, 1};
+	int ret;
+
+	/* The first one is the port, which has a place of its own in commands. */
+	for (; set.n < RTE_DIM(words) && tp_ipoib_conf_name(set.n) != NULL; set.n++)
+		words[set.n] = tp_ipoib_conf_name(set.n);
+	ret = cmd_reg_set(app->reg, &set);
+	return ret == 0 ? cmd_reg_add(app->reg, table, RTE_DIM(table)) : ret;
 }

@@ -29,8 +29,6 @@ do_add(void *arg, const struct cmd_args *a)
 {
 	struct app *app = arg;
 	struct tp_ipoib_pair_conf conf = {
-		.pkey = (uint16_t)cmd_num(a, "pkey", 0),
-		.mtu = (uint16_t)cmd_num(a, "mtu", 0),
 		.failback = !cmd_is(a, "failback", "off"),
 		.failback_ms = (uint32_t)cmd_num(a, "delay", TP_IPOIB_FAILBACK_MS),
 	};
@@ -45,6 +43,9 @@ do_add(void *arg, const struct cmd_args *a)
 			return app_err(-EINVAL, "device '%s' is longer than %zu characters", device,
 				       sizeof(conf.device[i]) - 1);
 	}
+	ret = cmd_has(a, "words") ? ib_conf_words(cmd_text(a, "words"), &conf.port) : 0;
+	if (ret != 0)
+		return ret;
 	ret = tp_ipoib_pair_add(&conf, &id);
 	if (ret != 0)
 		return app_err(ret, "no pair of %s and %s: %s", conf.device[0], conf.device[1], strerror(-ret));
@@ -134,10 +135,10 @@ do_show(void *arg, const struct cmd_args *a)
 static const struct cmd table[] = {
 	{"InfiniBand",
 	 "ipoib pair add {primary:str} {backup:str} [failback {failback:on|off} [delay {delay:0..600000} "
-	 "[pkey {pkey:1..65535} [mtu {mtu:1500..4092}]]]]",
+	 "[{words:rest=@ipoib_keys}]]]",
 	 "Makes one port of two InfiniBand ports, of which one carries and the other takes over. With failback (on) "
 	 "the "
-	 "primary one gets the traffic back when it has been up for so many ms (1000).",
+	 "primary one gets the traffic back when it has been up for so many ms (1000). Words as those of ipoib add.",
 	 do_add, false},
 	{"InfiniBand", "ipoib pair rem {port:port}", "Stops a pair and takes it away.", do_rem, false},
 	{"InfiniBand", "ipoib pair active {port:port} {member:primary|backup}",

@@ -5,6 +5,7 @@
 #ifndef TRIPLANE_PORT_IB_H
 #define TRIPLANE_PORT_IB_H
 
+#include <tp_ipoib.h>
 #include <tp_mad_service.h>
 #include <tp_umad.h>
 
@@ -14,6 +15,11 @@
 unsigned int ib_devices(char (*names)[64], unsigned int max);
 /* Lends all of them at a socket, while they are not lent. 0 or a negative errno, which was said. */
 int ib_lend(const char *path);
+/*
+ * What IPoIB ports are made with, as words NAME VALUE: the arguments of net_ipoib, and "mode connected". 0, or -EINVAL, which was
+ * said.
+ */
+int ib_conf_words(const char *words, struct tp_ipoib_conf *conf);
 /* What serves programs; NULL: nothing is lent. */
 struct tp_umad *ib_lent(void);
 /* A lent port's management, else NULL. */

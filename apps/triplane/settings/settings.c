@@ -353,6 +353,8 @@ settings_create(struct app *app)
 	if (ret == 0)
 		ret = settings_roce_add(app);
 	if (ret == 0)
+		ret = settings_ib_add(app);
+	if (ret == 0)
 		ret = settings_queue_add(app);
 	if (ret == 0)
 		ret = tp_declared_add(s->reg, TP_SCOPE_GROUP, &group, app, true, &s->group);

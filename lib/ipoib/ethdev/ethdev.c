@@ -9,6 +9,7 @@
 
 #include "lib/ipoib/port/cm.h"
 #include "lib/ipoib/port/port.h"
+#include "conf.h"
 #include "tp_roce.h"
 
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM)
@@ -40,16 +41,37 @@ ipoib_configure(struct rte_eth_dev *dev)
 	return 0;
 }
 
+/* In a buffer of a receive queue, in front of a packet's octets of IP. */
+static uint32_t
+rx_front(void)
+{
+	return IPOIB_UD_HEAD + RTE_ALIGN(sizeof(struct ipoib_meta), 16);
+}
+
+/* A datagram has one buffer. */
+static void
+mtu_choose(struct ipoib_port *p)
+{
+	unsigned int i;
+
+	if (!p->mtu_open)
+		return;
+	p->mtu = TP_IPOIB_MTU_MAX;
+	for (i = 0; i < p->num_rx; i++)
+		if (rte_pktmbuf_data_room_size(p->rxq[i]->pool) < rx_front() + TP_IPOIB_MTU_MAX)
+			p->mtu = TP_IPOIB_MTU;
+}
+
 /* Room for the longest packet behind the place of its GRH, which lies in the headroom as far as it goes. */
 static int
 rx_layout(const struct ipoib_port *p, struct ipoib_rxq *q)
 {
 	uint32_t buf = rte_pktmbuf_data_room_size(q->pool), need = IPOIB_UD_HEAD + p->mtu;
-	uint32_t most = RTE_PKTMBUF_HEADROOM - IPOIB_RX_SHIFT, meta = RTE_ALIGN(sizeof(struct ipoib_meta), 16);
+	uint32_t most = RTE_PKTMBUF_HEADROOM - IPOIB_RX_SHIFT;
 
-	if (buf < need + meta) {
-		IPOIB_LOG(ERR, "port %u: mbufs of %u octets are too small: an MTU of %u takes %zu", p->port_id, buf,
-			  p->mtu, (size_t)need + meta);
+	if (buf < rx_front() + p->mtu) {
+		IPOIB_LOG(ERR, "port %u: mbufs of %u octets are too small: an MTU of %u takes %u", p->port_id, buf,
+			  p->mtu, rx_front() + p->mtu);
 		return -EINVAL;
 	}
 	q->offset = RTE_MIN(most, buf - need);
@@ -76,6 +98,7 @@ queues_check(struct ipoib_port *p)
 			return -EINVAL;
 		}
 	}
+	mtu_choose(p);
 	for (i = 0; i < p->num_rx && ret == 0; i++)
 		ret = rx_layout(p, p->rxq[i]);
 	return ret;
@@ -103,19 +126,15 @@ ipoib_start(struct rte_eth_dev *dev)
 	p->pool = p->rxq[0]->pool;
 	ret = ipoib_queues_open(p);
 	if (ret == 0) {
-		const struct ipoib_core_conf conf = {
+		struct ipoib_core_conf conf = {
 			.pkey = p->conf.pkey,
 			.scope = 2,
 			.guid_mask = p->conf.guid_mask,
 			.connected = p->conf.connected,
 			.cm_mtu = p->conf.cm_mtu,
-			.age_interval_ms = p->conf.age_interval_ms,
-			.age = p->conf.age,
-			.monitor_ms = p->conf.monitor_ms,
-			.query_runs = p->conf.query_runs,
-			.leave_runs = p->conf.leave_runs,
 		};
 
+		ipoib_conf_live(&p->conf, &conf);
 		ipoib_io_init(p, &io);
 		ipoib_core_init(&p->core, &conf, &io, p->pool, ipoib_device_guid(p->device), &dev->data->mac_addrs[0],
 				p->mtu);
@@ -360,6 +379,7 @@ ipoib_mtu_set(struct rte_eth_dev *dev, uint16_t mtu)
 		return -EINVAL;
 	}
 	p->mtu = mtu;
+	p->mtu_open = false;
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "lib/ipoib/port/cm.h"
 #include "lib/ipoib/port/port.h"
+#include "conf.h"
 
 struct ipoib_port *
 ipoib_port_of(uint16_t port_id)
@@ -61,6 +62,7 @@ tp_ipoib_info(uint16_t port_id, struct tp_ipoib_info *info)
 	info->mac = p->eth->data->mac_addrs[0];
 	info->connected = p->conf.connected;
 	info->cm_mtu = p->conf.cm_mtu;
+	info->conf = p->conf;
 	if (p->started) {
 		struct ipoib_conn *conn;
 
@@ -119,6 +121,42 @@ tp_ipoib_mode_set(uint16_t port_id, bool connected)
 	}
 	ipoib_device_unlock(p->device);
 	return ret;
+}
+
+static bool
+is_made_with(const char *name)
+{
+	static const char *const names[] = {"port", "mac", "pkey", "mtu", "cm-mtu", "guid-mask"};
+
+	for (unsigned int i = 0; i < RTE_DIM(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+int
+tp_ipoib_change(uint16_t port_id, const char *name, const char *value)
+{
+	struct ipoib_port *p = ipoib_port_of(port_id);
+	struct tp_ipoib_conf conf;
+	int ret;
+
+	if (p == NULL)
+		return -ENODEV;
+	if (is_made_with(name)) {
+		IPOIB_LOG(ERR, "port %u: %s '%s': a port is made with it", port_id, name, value);
+		return -EPERM;
+	}
+	ipoib_device_lock(p->device);
+	conf = p->conf;
+	ret = tp_ipoib_conf_set(&conf, name, value);
+	if (ret == 0 && conf.connected == p->conf.connected) {
+		p->conf = conf;
+		ipoib_conf_live(&conf, &p->core.conf);
+		p->core.age_ms = 0; /* the next tick begins both times anew */
+	}
+	ipoib_device_unlock(p->device);
+	return ret == 0 && conf.connected != p->conf.connected ? tp_ipoib_mode_set(port_id, conf.connected) : ret;
 }
 
 static uint16_t

@@ -43,6 +43,7 @@ static const struct {
 	ROW(conns_accepted, "connections of peers"),
 	ROW(conns_refused, "connections that the peer refused"),
 	ROW(conns_failed, "connections that did not come about: no answer, or no queue pair"),
+	ROW(conns_declined, "connections of peers that were refused"),
 	ROW(conns_closed, "connections that ended"),
 	ROW(too_big_told, "senders that were told what their destination takes"),
 	ROW(events, "changes of the port or the subnet manager"),

@@ -9,9 +9,10 @@
 #include <rte_string_fns.h>
 
 #include "pair.h"
+#include "lib/ipoib/ethdev/conf.h"
 #include "lib/ipoib/ethdev/vdev_eth.h"
 
-#define REST_LEN 256u
+#define REST_LEN IPOIB_CONF_LEN
 
 struct args {
 	struct tp_ipoib_pair_conf conf;
@@ -239,15 +240,11 @@ RTE_PMD_REGISTER_PARAM_STRING(
 int
 tp_ipoib_pair_add(const struct tp_ipoib_pair_conf *conf, uint16_t *port_id)
 {
-	char text[4 * TP_IPOIB_NAME];
-	int len;
+	char text[4 * TP_IPOIB_NAME + REST_LEN];
 
-	len = snprintf(text, sizeof(text), "primary=%s,backup=%s,failback=%d,failback-delay=%u", conf->device[0],
-		       conf->device[1], conf->failback, conf->failback_ms);
-	if (conf->pkey != 0)
-		len += snprintf(text + len, sizeof(text) - (size_t)len, ",pkey=%u", conf->pkey);
-	if (conf->mtu != 0)
-		snprintf(text + len, sizeof(text) - (size_t)len, ",mtu=%u", conf->mtu);
+	snprintf(text, sizeof(text), "primary=%s,backup=%s,failback=%d,failback-delay=%u", conf->device[0],
+		 conf->device[1], conf->failback, conf->failback_ms);
+	ipoib_conf_text(&conf->port, text + strlen(text));
 	return ipoib_vdev_add("net_ib_pair", text, port_id);
 }
 

@@ -162,12 +162,15 @@ ipoib_conn_over(struct ipoib_core *c, struct ipoib_conn *conn, bool refused)
 struct ipoib_conn *
 ipoib_conn_request(struct ipoib_core *c, const struct ipoib_hw *hw, uint32_t mtu)
 {
+	struct ipoib_conn *conn = NULL;
 	struct ipoib_remote *r;
 
-	if (!c->conf.connected || !c->up || !ipoib_hw_valid(hw))
-		return NULL;
-	r = ipoib_remote_get(c, hw);
-	return r != NULL ? conn_new(c, r, true, mtu) : NULL;
+	if (c->conf.connected && !c->conf.refuse_incoming && c->up && ipoib_hw_valid(hw)) {
+		r = ipoib_remote_get(c, hw);
+		conn = r != NULL ? conn_new(c, r, true, mtu) : NULL;
+	}
+	c->stats.conns_declined += conn == NULL;
+	return conn;
 }
 
 struct ipoib_remote *

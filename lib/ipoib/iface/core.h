@@ -9,6 +9,7 @@
 #ifndef IPOIB_IFACE_CORE_H
 #define IPOIB_IFACE_CORE_H
 
+#include <stdatomic.h>
 #include <sys/queue.h>
 
 #include <infiniband/verbs.h>
@@ -63,10 +64,11 @@ struct ipoib_io {
 /* Parameters of I-3, I-5 and I-6; ranges and defaults are in tp_ipoib.h. */
 struct ipoib_core_conf {
 	uint16_t pkey;
-	uint8_t scope;     /* of the broadcast group's MGID */
-	uint8_t guid_mask; /* 0: the default rules */
-	bool connected;    /* the hardware address offers RC */
-	uint32_t cm_mtu;   /* connected mode: octets of IP that are taken and sent at most */
+	uint8_t scope;        /* of the broadcast group's MGID */
+	uint8_t guid_mask;    /* 0: the default rules */
+	bool connected;       /* the hardware address offers RC */
+	bool refuse_incoming; /* connections that peers ask for */
+	uint32_t cm_mtu;      /* connected mode: octets of IP that are taken and sent at most */
 	uint32_t age_interval_ms, age;
 	uint32_t monitor_ms, query_runs, leave_runs;
 };
@@ -161,7 +163,8 @@ struct ipoib_core_stats {
 	uint64_t drop[IPOIB_DROP_NUM];
 	uint64_t tx_arp, tx_nd, tx_dhcp, tx_reports, rx_arp, rx_nd, rx_dhcp, rx_learned;
 	uint64_t paths_asked, paths_failed, joins, joins_failed, leaves, queries, aged, events;
-	uint64_t conns_asked, conns_up, conns_accepted, conns_refused, conns_failed, conns_closed, too_big_told;
+	uint64_t conns_asked, conns_up, conns_accepted, conns_refused, conns_failed, conns_closed, conns_declined,
+		too_big_told;
 };
 
 struct ipoib_core {
@@ -187,12 +190,23 @@ struct ipoib_core {
 	uint32_t dhcp_next;
 	TAILQ_HEAD(ipoib_conns, ipoib_conn) conns;
 	uint32_t num_conns;
-	uint64_t conn_hold_ms;         /* when the first of those that refused may be asked again */
-	unsigned int notices;          /* neighbours are still told so often of another mode */
-	uint64_t notice_ms;            /* and next then */
+	uint64_t conn_hold_ms; /* when the first of those that refused may be asked again */
+	unsigned int notices;  /* neighbours are still told so often of another mode */
+	uint64_t notice_ms;    /* and next then */
+	/*
+	 * Of the last packet that was too long, until it is told: its octets of IP and, in the lower half, those that pass. 0: none.
+	 * Bursts write it, too.
+	 */
+	_Atomic uint64_t too_long;
 	uint64_t too_big_ms;           /* no answer to a packet that is too long before */
 	struct ipoib_core_stats stats; /* the last: they outlive what else a new beginning forgets */
 };
+
+static inline void
+ipoib_note_long(struct ipoib_core *c, uint32_t len, uint32_t limit)
+{
+	atomic_store_explicit(&c->too_long, (uint64_t)len << 32 | limit, memory_order_relaxed);
+}
 
 /* --- questions --------------------------------------------------------------------------------------------------- */
 

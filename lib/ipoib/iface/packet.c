@@ -298,6 +298,7 @@ ipoib_core_tx(struct ipoib_core *c, struct rte_mbuf *m)
 	struct ipoib_remote *r;
 	uint8_t mgid[16], *head;
 	bool as_datagram, group;
+	uint32_t longest;
 
 	m = in_one(c, m);
 	if (m == NULL)
@@ -320,7 +321,9 @@ ipoib_core_tx(struct ipoib_core *c, struct rte_mbuf *m)
 	group = rte_is_multicast_ether_addr(&dst);
 	/* What is to be cut goes by connections that the datapath knows. */
 	as_datagram = group || (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
-	if (w.len > (as_datagram ? c->mtu : ipoib_longest(c))) {
+	longest = as_datagram ? c->mtu : ipoib_longest(c);
+	if (w.len > longest) {
+		ipoib_note_long(c, w.len, longest);
 		ipoib_drop(c, IPOIB_DROP_TX_LONG, m);
 		return;
 	}

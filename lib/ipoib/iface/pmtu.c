@@ -107,6 +107,7 @@ answer(struct ipoib_core *c, const struct ipoib_remote *r, const struct rte_mbuf
 void
 ipoib_too_big(struct ipoib_core *c, const struct ipoib_remote *r, struct rte_mbuf *m, uint32_t mtu)
 {
+	ipoib_note_long(c, m->pkt_len - IPOIB_ENCAP_LEN, mtu);
 	/* A sender that does not listen gets a few, not one for each packet. */
 	if (c->now_ms >= c->too_big_ms) {
 		struct rte_mbuf *a = answer(c, r, m, mtu);

@@ -265,6 +265,7 @@ send_parts(struct ipoib_txq *q, const struct ipoib_cm_ent *to, struct rte_mbuf *
 		return true;
 	}
 	if (head + m->tso_segsz > to->mtu + RTE_ETHER_HDR_LEN) {
+		ipoib_note_long(&q->port->core, head + m->tso_segsz - RTE_ETHER_HDR_LEN, to->mtu);
 		drop(q, IPOIB_DROP_TX_LONG, m);
 		return true;
 	}

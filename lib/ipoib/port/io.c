@@ -207,7 +207,7 @@ io_link(void *arg, const struct tp_sa_member *broadcast)
 		if (ret != 0)
 			IPOIB_LOG(ERR, "port %u: Q_Key 0x%x is refused: %s", p->port_id, broadcast->qkey,
 				  strerror(-ret));
-		else if (p->core.mtu < p->mtu)
+		else if (p->core.mtu < p->mtu && !p->mtu_open)
 			IPOIB_LOG(NOTICE, "port %u: the broadcast group takes %u octets, less than the MTU of %u",
 				  p->port_id, p->core.mtu, p->mtu);
 	}

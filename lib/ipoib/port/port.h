@@ -138,6 +138,8 @@ struct ipoib_port {
 	bool started, port_active;
 	uint32_t speed; /* of the InfiniBand port, Mb/s */
 	uint32_t mtu;
+	bool mtu_open;            /* nobody chose it: it is what mbufs have room for */
+	uint64_t too_long_ms;     /* no word about a packet that is too long before */
 	struct rte_mempool *pool; /* of packets that the control thread writes */
 	struct ipoib_core core;
 	_Atomic(struct ipoib_view *) view;

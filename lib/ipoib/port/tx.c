@@ -139,6 +139,14 @@ struct burst {
 	struct rte_mbuf *large; /* to be cut, when there is one: its request stands alone */
 };
 
+/* len: with the Ethernet header, as b->longest. */
+static __rte_noinline void
+drop_long(struct ipoib_txq *q, const struct burst *b, struct rte_mbuf *m, uint32_t len)
+{
+	ipoib_note_long(&q->port->core, len - RTE_ETHER_HDR_LEN, b->longest - RTE_ETHER_HDR_LEN);
+	drop(q, IPOIB_DROP_TX_LONG, m);
+}
+
 /* Segments, memory that nobody registered, buffers that others share: rare, so made simple. NULL: dropped. */
 static __rte_noinline struct rte_mbuf *
 simplify(struct ipoib_txq *q, const struct burst *b, struct rte_mbuf *m)
@@ -146,7 +154,7 @@ simplify(struct ipoib_txq *q, const struct burst *b, struct rte_mbuf *m)
 	struct rte_mbuf *copy;
 
 	if (m->pkt_len > b->longest) {
-		drop(q, IPOIB_DROP_TX_LONG, m);
+		drop_long(q, b, m, m->pkt_len);
 		return NULL;
 	}
 	copy = ipoib_copy(q->port->pool, m);
@@ -201,7 +209,7 @@ static __rte_noinline bool
 odd_length(struct ipoib_txq *q, const struct burst *b, struct rte_mbuf *m)
 {
 	if (m->data_len > b->longest) {
-		drop(q, IPOIB_DROP_TX_LONG, m);
+		drop_long(q, b, m, m->data_len);
 		return true;
 	}
 	/* Reads stay within the buffer. */
@@ -330,7 +338,7 @@ send_large(struct ipoib_txq *q, struct burst *b, struct rte_mbuf *m)
 		return;
 	}
 	if (len + m->tso_segsz > b->longest) {
-		drop(q, IPOIB_DROP_TX_LONG, m);
+		drop_long(q, b, m, len + m->tso_segsz);
 		return;
 	}
 	memcpy(hdr, rte_pktmbuf_mtod(m, uint8_t *), len);

@@ -11,8 +11,9 @@
 #include "lib/ipoib/iface/conn.h"
 #include "tp_roce.h"
 
-#define IDLE_US 200u  /* sleep of a control thread without work */
-#define LOOK_MS 5000u /* the port's state is asked for so often without an event */
+#define IDLE_US 200u      /* sleep of a control thread without work */
+#define TOO_LONG_MS 1000u /* between two lines about packets that are too long */
+#define LOOK_MS 5000u     /* the port's state is asked for so often without an event */
 
 static void
 refresh(struct ipoib_device *d)
@@ -167,6 +168,22 @@ events(struct ipoib_device *d)
 	}
 }
 
+/* A burst of packets that are too long is one line. */
+static void
+tell_too_long(struct ipoib_port *p)
+{
+	uint64_t now = ipoib_now_ms(), packet;
+
+	if (now < p->too_long_ms)
+		return;
+	packet = atomic_exchange_explicit(&p->core.too_long, 0, memory_order_relaxed);
+	if (packet == 0)
+		return;
+	p->too_long_ms = now + TOO_LONG_MS;
+	IPOIB_LOG(WARNING, "port %u: packet len %u > %u too long to send, dropping", p->port_id,
+		  (unsigned int)(packet >> 32), (unsigned int)packet);
+}
+
 static unsigned int
 port_work(struct ipoib_port *p)
 {
@@ -174,6 +191,7 @@ port_work(struct ipoib_port *p)
 	struct ipoib_view *v;
 
 	ipoib_core_tick(&p->core, ipoib_now_ms());
+	tell_too_long(p);
 	if (!p->core.dirty)
 		return done;
 	v = ipoib_view_make(&p->core);

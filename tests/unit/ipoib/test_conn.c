@@ -73,17 +73,23 @@ close_rig(void **state)
 }
 
 static void
-send_len(const struct rte_ether_addr *dst, uint32_t len)
+send_from(unsigned int node, const struct rte_ether_addr *dst, uint32_t len)
 {
 	static uint8_t p[CM_MTU + 100];
 
 	memset(p, 0x5a, sizeof(p));
 	memcpy(p, "\x45\0\0\0\0\0\x40\0\x40\x11\0\0", 12);
 	ib_put16(p + 2, (uint16_t)len);
-	ib_put32(p + 12, IP_A);
-	ib_put32(p + 16, IP_B);
+	ib_put32(p + 12, node == 0 ? IP_A : IP_B);
+	ib_put32(p + 16, node == 0 ? IP_B : IP_A);
 	ib_put32(p + 20, 0x00070009);
-	rig_send(&rig, 0, dst, 0x0800, p, len);
+	rig_send(&rig, node, dst, 0x0800, p, len);
+}
+
+static void
+send_len(const struct rte_ether_addr *dst, uint32_t len)
+{
+	send_from(0, dst, len);
 }
 
 static void
@@ -147,8 +153,10 @@ long_packets_wait_for_the_connection(void **state)
 	assert_int_equal(rig.node[1].conns_asked, 1);
 	assert_int_equal(rig.node[0].core->num_conns, 2);
 	/* More than the interface takes. */
+	assert_int_equal(rig.node[0].core->too_long, 0);
 	send_len(&b, CM_MTU + 1);
 	assert_int_equal(drops(0, IPOIB_DROP_TX_LONG), 1);
+	assert_int_equal(rig.node[0].core->too_long, (uint64_t)(CM_MTU + 1) << 32 | CM_MTU);
 }
 
 /* Flags of the hardware address say who takes connections (RFC 4755, 3.1). */
@@ -168,6 +176,7 @@ who_offers_none_gets_datagrams(void **state)
 	expect_too_big(&b, 2044);
 	assert_int_equal(drops(0, IPOIB_DROP_TX_TOO_BIG), 1);
 	assert_int_equal(rig.node[0].core->stats.too_big_told, 1);
+	assert_int_equal(rig.node[0].core->too_long, (uint64_t)LONG << 32 | 2044);
 	/* A few answers are enough. */
 	send_len(&b, LONG);
 	assert_null(rig_take(&rig, 0));
@@ -235,6 +244,30 @@ two_buffers_of_2k(void **state)
 	rte_pktmbuf_free(one);
 	rte_pktmbuf_free(m);
 	rte_mempool_free(small);
+}
+
+/* B makes connections and takes none: A hears so, and is heard by datagrams. */
+static void
+incoming_ones_may_be_refused(void **state)
+{
+	struct rte_ether_addr b = meet();
+	struct ipoib_core *const a_core = rig.node[0].core, *const b_core = rig.node[1].core;
+
+	(void)state;
+	b_core->conf.refuse_incoming = true;
+	send_len(&b, 1000);
+	rig_run(&rig, 5);
+	expect_frame(1, 1000);
+	assert_int_equal(a_core->stats.conns_refused, 1);
+	assert_int_equal(b_core->stats.conns_declined, 1);
+	assert_int_equal(b_core->stats.conns_accepted, 0);
+	/* The only neighbour that it has. */
+	send_from(1, &b_core->remote[0]->mac, LONG);
+	rig_run(&rig, 5);
+	expect_frame(0, LONG);
+	assert_int_equal(b_core->stats.conns_up, 1);
+	assert_int_equal(a_core->stats.conns_accepted, 1);
+	assert_int_equal(a_core->stats.conns_declined, 0);
 }
 
 static void
@@ -488,6 +521,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(who_offers_none_gets_datagrams, open_rig, close_rig),
 		cmocka_unit_test_setup_teardown(datagrams_of_several_buffers, open_rig, close_rig),
 		cmocka_unit_test_setup_teardown(two_buffers_of_2k, open_rig, close_rig),
+		cmocka_unit_test_setup_teardown(incoming_ones_may_be_refused, open_rig, close_rig),
 		cmocka_unit_test_setup_teardown(who_refuses_is_asked_again_later, open_rig, close_rig),
 		cmocka_unit_test_setup_teardown(without_an_answer_only_long_packets_are_lost, open_rig, close_rig),
 		cmocka_unit_test_setup_teardown(groups_are_always_datagrams, open_rig, close_rig),
