@@ -226,8 +226,8 @@ run(struct app *app, int eal_argc, char **argv)
 		ret = session(app);
 	}
 	app_control_take(); /* for good: telemetry is answered to the end */
-	sm_stop();
-	sa_stop();
+	ib_sm_stop();
+	ib_sa_stop();
 	ib_stop();
 	err = shut_down(app);
 	rte_eal_cleanup();

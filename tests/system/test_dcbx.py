@@ -256,6 +256,11 @@ def peer_of(tlvs):
     return peer
 
 
+def cee_of(tlvs):
+    """Whether the pre-standard DCBX (Intel's OUI) is there, too."""
+    return any(int(v, 0) == 0x001b21 for t in tlvs for v in t.get('lldp.orgtlv.oui', []))
+
+
 def without(d, *keys):
     return {k: v for k, v in d.items() if k not in keys}
 
@@ -343,6 +348,8 @@ def judge_speaker(state, last, source):
     same('system name', n.get('system_name'), flat.get('lldp.tlv.system.name'))
     same('port description', n.get('port_description'), flat.get('lldp.port.desc'))
     want = peer_of(tlvs)
+    if want:
+        want['cee'] = cee_of(tlvs)
     same('state', state['state'], 'up' if want else 'no peer')
     same('DCBX', without(state.get('peer', {}), 'mac'), want)
 
@@ -606,6 +613,17 @@ def hello(ttl=120, more=b''):
         struct.pack('>H', ttl) + more + b'\0\0'
 
 
+def cee_beside():
+    """A peer that speaks both is one of the standard's, and is said to have the other; tshark knows both TLVs. (IEEE PFC; CEE control.)"""
+    pfc, cee = bytes.fromhex('fe060080c20b0810'), bytes.fromhex('fe10001b2102020a000000000001000000 00')
+    with App('dcbx PORT on') as app, Wire() as wire:
+        for more, want in ((pfc, False), (pfc + cee, True), (pfc, False)):
+            frame = hello(more=more)
+            same('tshark', cee_of(tshark([frame])[0]), want)
+            wire.send(frame + bytes(max(0, 60 - len(frame))))
+            app.until('cee %s' % want, lambda s: s.get('peer', {}).get('cee') is want)
+
+
 def not_forwarded():
     """io from port to port: LLDP of a port with an agent stays, everything else goes on; without one all goes."""
     other = bytes.fromhex('0180c2000001' '020000000005' '88cd') + bytes(46)
@@ -653,7 +671,7 @@ def commands():
     """What is refused says in one line why."""
     for line, why in (('dcbx 0 maybe', 'on|off'), ('dcbx 0 on perhaps', 'willing|not-willing'), ('dcbx 9 on', '9'),
                       ('start; dcbx 0 on', 'forwarding runs'), ('set dcbx-times 0 0 4', '1..3600'),
-                      ('set dcbx-times 0 30 101', '1..100'), ('dcbx 0 on; set dcbx-times 0 30 4', 'DCBX is on')):
+                      ('set dcbx-times 0 30 101', '1..100'), ('dcbx 0 on; set dcbx-times 0 31 4', 'DCBX is on')):
         p = subprocess.run(['triplane', '--lcores', tpmd.lcores('0@0,1@0'), '--no-pci', '--no-huge', '-m', '256', '--no-shconf',
                             '--no-telemetry', '--log-level=*:error', '--file-prefix=dcbx%dc' % os.getpid(), '--vdev=net_null0',
                             '--', '-e', line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
@@ -683,7 +701,7 @@ def main():
     sh('mount', '-t', 'tmpfs', 'none', '/run')
     sh('ip', 'link', 'set', 'lo', 'up')
     cases = {
-        'frames': frames_of_ours, 'bad-frames': bad_frames, 'not-forwarded': not_forwarded, 'no-promisc': not_promiscuous,
+        'frames': frames_of_ours, 'bad-frames': bad_frames, 'cee-beside': cee_beside, 'not-forwarded': not_forwarded, 'no-promisc': not_promiscuous,
         'commands': commands, 'lldpd-hears-us': lldpd_hears_us, 'lldpd-is-heard': lldpd_is_heard,
         'lldpd-while-stopped': lldpd_while_stopped,
         'lldpd-good-bye': lldpd_says_good_bye, 'lldpad-takes-ours': lldpad_takes_ours, 'lldpad-is-taken': lldpad_is_taken,

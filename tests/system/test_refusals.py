@@ -34,7 +34,7 @@ TABLE = [
     ('group-queues', '', 'group add 0 g mac=02:00:00:00:00:01 queues=4-7', ['4', '--rxq 8'], queues(8)),
     ('group-all-queues', '', 'group add 0 g mac=02:00:00:00:00:01 queues=0', ['one left', '--rxq 2'], queues(2)),
     ('dcbx-forwarding', 'start', 'dcbx 0 on', ['forwarding runs', "'stop' first"], 'stop'),
-    ('dcbx-times', 'dcbx 0 on', 'set dcbx-times 0 30 4', ['DCBX is on'], 'dcbx 0 off'),
+    ('dcbx-times', 'dcbx 0 on', 'set dcbx-times 0 31 4', ['DCBX is on'], 'dcbx 0 off'),
     ('roce-forwarding', 'start', 'roce 0 on', ['forwarding runs', "'stop' first"], 'stop'),
     ('roce-off', '', 'roce qp create 0 rc', ['RoCE is off'], 'roce 0 on'),
     ('qos-key', '', 'set qos 0 priotc=1,0,0,0,0,0,0,0', ["'priotc'", 'prio-tc'], 'show qos keys'),

@@ -295,13 +295,14 @@ def roce():
         good, bad = os.path.join(d, "good"), os.path.join(d, "bad")
         for path, mtu in ((good, 512), (bad, 1000)):
             with open(path, "w") as f:
-                f.write(f"[port 0]\nroce-mtu={mtu}\nroce-ttl=5\nroce-dscp=26\n")
+                f.write(f"[port 0]\nroce=v2\nroce-provider=sw\nroce-mtu={mtu}\nroce-ttl=5\nroce-dscp=26\n")
         rc, out, err = run(["roce 0 on v2 sw", f"load {bad}", "show settings 0 diff json", "set setting 0 roce-ttl 9", f"load {good}",
                             "show settings 0 diff json", "show roce gid 0 json"])
         lines = [line for line in out.splitlines() if line.startswith("{")]
         now = {k: v["current"] for k, v in objects(lines[1]).get("port 0", {}).items()}
         check("settings of RoCE", rc == 1 and "256, 512, 1024" in err and "roce 0 off" in err and "does not hold" not in err and
-              objects(lines[0]) == {} and now == {"roce-mtu": "512", "roce-ttl": "5", "roce-dscp": "26"} and
+              set(objects(lines[0])["port 0"]) == {"roce", "roce-provider"} and
+              now == {"roce": "v2", "roce-provider": "sw", "roce-mtu": "512", "roce-ttl": "5", "roce-dscp": "26"} and
               len(json.loads(lines[2])["ports"][0]["gids"]) > 0, (rc, err, lines))
 
 

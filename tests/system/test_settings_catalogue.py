@@ -37,16 +37,28 @@ def diff(out):
     return {obj: current(s) for obj, s in objects(out.splitlines()[-1]).items()}
 
 
-def round_trip(name, lines, want, vdevs=MODEL):
-    """What the commands set differs from the defaults, is in a file, and in force after another process has read it."""
+def shown(out):
+    """The answers in JSON, but the last one."""
+    return [json.loads(line) for line in out.splitlines() if line.startswith("{")][:-1]
+
+
+def round_trip(name, lines, want, vdevs=MODEL, shows=()):
+    """
+    What the commands set differs from the defaults, is in a file, and in force after another process has read it; what it shows of
+    the objects that run by them is the same, too, and the result.
+    """
+    shows = [s + " json" for s in shows]
     with tempfile.TemporaryDirectory() as d:
         path = os.path.join(d, "saved")
-        rc, out, err = run(lines + [f"save {path}", "show settings diff json"], vdevs)
+        rc, out, err = run(lines + [f"save {path}", *shows, "show settings diff json"], vdevs)
+        first = shown(out)
         check(f"{name}: set", rc == 0 and err == "" and diff(out) == want, (rc, err, out[-600:]))
         with open(path) as f:
             saved = f.read()
-        rc, out, err = run([f"load {path}", "show settings diff json"], vdevs)
+        rc, out, err = run([f"load {path}", *shows, "show settings diff json"], vdevs)
         check(f"{name}: saved and loaded", rc == 0 and err == "" and diff(out) == want, (rc, err, out[-600:], saved))
+        check(f"{name}: runs as before", shown(out) == first and len(first) == len(shows), (first, shown(out)))
+    return first
 
 
 def refused(cmd, *words, vdevs=MODEL):
@@ -178,9 +190,8 @@ def told():
     for cmd, want in (("rss key 0 " + key, "rss-key: default -> " + key), ("rss reta 0 0,1,1", "rss-table: default -> 0,1,1"),
                       ("port mac add 0 02:00:00:00:00:05", "mac-addresses: none -> 02:00:00:00:00:05"),
                       ("port mac set 0 02:00:00:00:00:06", "mac: 00:02:C9:A1:B2:01 -> 02:00:00:00:00:06"),
-                      ("port vlan add 0 7", "vlan-ids: none -> 7"), ("port mcast add 0 01:00:5e:00:00:05", "mcast-addresses: none -> 01:00:5E:00:00:05"),
-                      ("port tunnel add 0 vxlan 5000", "vxlan-port: 0 -> 5000"),
-                      ("dcbx 0 on willing", "dcbx-willing: off -> on"), ("set dcbx-times 0 5 4", "dcbx-times: ")):
+                      ("port vlan add 0 7", "vlan-ids: none -> 7"), ("port mcast add 0 01:00:5e:00:00:05", "mcast-addresses: none -> 01:00:5E:00:00:05"), ("port tunnel add 0 vxlan 5000", "vxlan-port: 0 -> 5000"),
+                      ("dcbx 0 on willing", "dcbx-willing: off -> on"), ("set dcbx-times 0 5 3", "dcbx-interval: 30 -> 5"), ("set dcbx-times 0 5 3", "dcbx-hold: 4 -> 3")):
         lines = ["port stop 0", "set setting 0 rx-queues 2", "port start 0", "port config 0 vlan filter on", cmd]
         rc, _, err = run(lines, level="notice")
         check("told of: " + cmd[:40], rc == 0 and f"[port-setting] port 0: {want}" in err, (rc, err[-400:]))
@@ -188,7 +199,91 @@ def told():
     check("told once", err.count("rss-table: default -> 0") == 1 and "vlan-ids" not in err, err[-400:])
 
 
-TESTS = (told, names, large_sends, tags, vlan_passes, commands, texts, checksums, header_split, multicast)
+def rdma():
+    """RoCE is on after a load as it was before: the port has the GIDs of its addresses, the provider and the mode."""
+    want = {"roce": "v1", "roce-provider": "sw", "roce-addresses": "192.0.2.1/24,2001:db8::1/64@7", "roce-gateway": "192.0.2.254",
+            "roce-mtu": "512", "roce-prio": "3", "roce-dscp": "26", "roce-ttl": "9", "roce-udp-port": "1021", "roce-gid-poll": "500"}
+    lines = ["set roce 0 mtu 512", "set roce 0 prio 3", "set roce 0 dscp 26", "set roce 0 ttl 9", "set roce 0 udp-port 1021",
+             "set setting 0 roce-gid-poll 500", "roce 0 on v1 sw", "roce addr add 0 192.0.2.1/24", "roce addr add 0 2001:db8::1/64 vlan 7",
+             "roce gateway 0 192.0.2.254"]
+    first = round_trip("RoCE", lines, {"port 0": want}, shows=["show roce devices", "show roce gid 0"])
+    device = [d for d in first[0]["devices"] if d["port"] == 0][0]
+    gids = {(g["gid"], g["type"]) for g in first[1]["ports"][0]["gids"]}
+    check("RoCE: provider, mode", (device.get("provider"), device.get("mode")) == ("sw", "v1"), device)
+    check("RoCE: GIDs", {("192.0.2.1", "v1"), ("2001:db8::1", "v1")} <= gids, gids)
+    rc, out, err = run(["roce 0 on", "set setting 0 roce-addresses 192.0.2.1/24,192.0.2.2/24", "set setting 0 roce-addresses 192.0.2.2/24",
+                        "show roce gid 0 json", "show settings diff json"])
+    gids = {g["gid"] for g in shown(out)[0]["ports"][0]["gids"]}
+    check("RoCE: addresses of an open port", rc == 0 and "192.0.2.2" in gids and "192.0.2.1" not in gids, (err, gids))
+    for value in ("192.0.2.1", "192.0.2.1/33", "192.0.2.1/24@4095", "192.0.2.1/24,192.0.2.1/24", "x/1"):
+        refused(f"set setting 0 roce-addresses {value}", f"'{value}'", "none or up to 16")
+    refused("set setting 0 roce v3", "'v3'", "v1-mac")
+    refused("set setting 0 roce-gateway 192.0.2.1/24", "192.0.2.1/24", "none or an address")
+
+
+IB = ["--vdev=net_mlx4_model0,port0=ib,port1=ib,wire0=ibswitch:set/port:1,wire1=ibswitch:set/port:2"]
+IPOIB = ("name", "device", "state", "pkey", "pkey_in_table", "membership", "mac", "mode", "refuse_incoming", "guid_mask", "age_interval_ms", "age",
+         "monitor_ms", "query_runs", "leave_runs", "connected_mtu", "mtu")
+
+
+def picked(objs, keys):
+    return [{k: o.get(k) for k in keys} for o in objs]
+
+
+def fabric(out):
+    """What runs: IPoIB ports, pairs, managers, times, whether ports are lent."""
+    ipoib, pairs, sm, mad = shown(out)
+    return (picked(ipoib["ports"], IPOIB), picked(pairs["pairs"], ("name", "up", "active", "primary", "backup", "failback", "failback_ms")),
+            picked(sm["managers"], ("device", "role", "priority", "subnet_up")), mad["lent"], picked(mad["ports"], ("device", "sa_timeout_ms", "sa_retries")))
+
+
+def infiniband():
+    """
+    All that commands of InfiniBand make runs again after a load by another process: ports are up in the partitions that the manager
+    gives them, with the words that they were made with and what was changed since.
+    """
+    card = "net_mlx4_model0"
+    start = ["port start all", "wait link up all 60", "show ipoib json", "show ipoib pair json", "ib sm show json", "show ib mad json", "show settings diff json"]
+    with tempfile.TemporaryDirectory() as d:
+        path, sock = os.path.join(d, "saved"), os.path.join(d, "umad")
+        lines = [f"ib umad on {sock}", f"ib sm on {card}/1 priority 3", f"ib sm partitions {card}/1 0x8005 0x0006", f"ib sa {card}/2 timeout 500 retries 4",
+                 f"ipoib add {card}/1 pkey 0x8005 mode connected cm-mtu 9000 refuse-incoming 1 age 3 guid-mask 0x7e age-interval 20000",
+                 f"ipoib add {card}/2 mac 02:00:00:00:00:09 monitor 2000 query-runs 4 leave-runs 5", "ipoib set 1 age 7",
+                 f"ipoib pair add {card}/1 {card}/2 failback off delay 10 pkey 0x0006 age 4"]
+        rc, out, err = run(lines + [f"save {path}"] + start, IB)
+        first = fabric(out)
+        check("InfiniBand: set", rc == 0 and err == "" and [p["state"] for p in first[0]] == ["up", "up"] and first[1][0]["up"] and
+              first[2] == [{"device": f"{card}/1", "role": "master", "priority": 3, "subnet_up": True}] and first[3] and
+              {"device": f"{card}/2", "sa_timeout_ms": 500, "sa_retries": 4} in first[4], (rc, err, first))
+        check("InfiniBand: words", (first[0][0]["age"], first[0][0]["membership"], first[0][1]["age"], first[0][1]["query_runs"], first[1][0]["failback_ms"]) ==
+              (3, "full", 7, 4, 10), first)
+        rc, out, err = run([f"load {path}"] + start, IB)
+        check("InfiniBand: saved and loaded", rc == 0 and err == "" and fabric(out) == first, (rc, err, first, fabric(out)))
+        with open(path) as f:
+            saved = f.read()
+        # What is refused further on leaves no port behind; a list of ports without these takes them away.
+        bad, less = os.path.join(d, "bad"), os.path.join(d, "less")
+        for name, text in ((bad, saved.replace("ipoib-age=7", "ipoib-age=21")), (less, "[program]\n")):
+            with open(name, "w") as f:
+                f.write(text)
+        rc, out, err = run([f"load {bad}", "show ipoib json", f"load {path}", f"load {less}", "show ipoib json", "ib sm show json", "show settings diff json"], IB)
+        got = shown(out)
+        check("InfiniBand: all or nothing", rc == 1 and f"{bad}:" in err and "'21'" in err and got[0]["ports"] == [], (err, got[0]))
+        check("InfiniBand: what a file does not name goes", got[1]["ports"] == [] and got[2]["managers"] == [] and diff(out) == {}, (err, got[1:]))
+        rc, out, err = run([f"set setting program ib-ports 3 ipoib {card}/1", "show ipoib json", "show settings diff json"], IB)
+        check("InfiniBand: another number", rc == 1 and "would be port 0" in err and shown(out)[0]["ports"] == [], err)
+    for name, value, want in (("ib-managers", f"{card}/1 16", "PRIORITY"), ("ib-sa", f"{card}/1 249 1", "250..60000"), ("ib-ports", f"0 eth {card}/1", "NUMBER ipoib")):
+        refused(f"set setting program {name} {value}", f"'{value}'", want, vdevs=IB)
+
+
+def dcbx_times():
+    want = {"dcbx-interval": "5", "dcbx-hold": "3", "dcbx": "on", "dcbx-willing": "on"}
+    round_trip("DCBX", ["set dcbx-times 0 5 3", "dcbx 0 on willing"], {"port 0": want})
+    refused("set setting 0 dcbx-interval 3601", "'3601'", "1..3600")
+    refused("set setting 0 dcbx-hold 0", "'0'", "1..100")
+
+
+TESTS = (told, rdma, infiniband, dcbx_times, names, large_sends, tags, vlan_passes, commands, texts, checksums, header_split, multicast)
 for test in TESTS:
     try:
         test()

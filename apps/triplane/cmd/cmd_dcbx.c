@@ -33,16 +33,10 @@ do_dcbx(void *arg, const struct cmd_args *a)
 static int
 do_times(void *arg, const struct cmd_args *a)
 {
-	struct app *app = arg;
-	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
+	const struct tp_setting_at at = {.scope = TP_SCOPE_PORT, .port = (uint16_t)cmd_num(a, "port", 0)};
+	int ret = setting_set(arg, &at, "dcbx-interval", cmd_text(a, "interval"));
 
-	if (p->dcbx != NULL)
-		return app_err(-EBUSY, "port %u: DCBX is on; 'dcbx %u off' first", p->id, p->id);
-	app_event("port-setting", "port %u: dcbx-times: %u %u -> %u %u", p->id, p->dcbx_interval, p->dcbx_hold,
-		  (unsigned int)cmd_num(a, "interval", 0), (unsigned int)cmd_num(a, "hold", 0));
-	p->dcbx_interval = (uint16_t)cmd_num(a, "interval", 0);
-	p->dcbx_hold = (uint16_t)cmd_num(a, "hold", 0);
-	return 0;
+	return ret != 0 ? ret : setting_set(arg, &at, "dcbx-hold", cmd_text(a, "hold"));
 }
 
 static void
@@ -130,6 +124,8 @@ show_peer(struct out *o, const struct tp_dcbx_peer *p)
 	}
 	if (p->has_apps)
 		show_apps(o, &p->apps);
+	/* Seen and not spoken: a peer that has both is one of the standard's. */
+	out_bool(o, "cee", p->has_cee);
 	out_end(o);
 }
 

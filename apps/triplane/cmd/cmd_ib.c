@@ -17,10 +17,11 @@
 #include <tp_mad_service.h>
 
 #include "apps/triplane/port/ib.h"
+#include "apps/triplane/settings/settings.h"
 #include "commands.h"
 
 static int
-do_umad_on(void *arg, const struct cmd_args *a)
+umad_on(void *arg, const struct cmd_args *a)
 {
 	const char *path = cmd_has(a, "socket") ? cmd_text(a, "socket") : TP_UMAD_PATH;
 
@@ -31,11 +32,23 @@ do_umad_on(void *arg, const struct cmd_args *a)
 }
 
 static int
-do_umad_off(void *arg, const struct cmd_args *a)
+do_umad_on(void *arg, const struct cmd_args *a)
+{
+	return settings_noted_program(arg, a, "ib-umad", umad_on);
+}
+
+static int
+umad_off(void *arg, const struct cmd_args *a)
 {
 	(void)arg, (void)a;
 	ib_stop();
 	return 0;
+}
+
+static int
+do_umad_off(void *arg, const struct cmd_args *a)
+{
+	return settings_noted_program(arg, a, "ib-umad", umad_off);
 }
 
 static void
@@ -108,75 +121,19 @@ do_show(void *arg, const struct cmd_args *a)
 
 /* --- the client of subnet administration ------------------------------------------------------------------------ */
 
-#define CLIENTS 16u
 #define GRACE_MS 2000u /* for the answer to the last try, on a busy machine */
 
-/* Ports whose times were set: the service that has them lives as long as the program. */
-static struct client {
-	char device[64];
-	struct tp_mad_service *service;
-} clients[CLIENTS];
-
-void
-sa_stop(void)
-{
-	for (unsigned int i = 0; i < CLIENTS; i++) {
-		if (clients[i].service != NULL)
-			tp_mad_service_close(clients[i].service);
-		clients[i].service = NULL;
-	}
-}
-
 static int
-open_service(const char *device, struct tp_mad_service **service)
+times(void *arg, const struct cmd_args *a)
 {
-	int err = tp_mad_service_open(device, service);
-
-	if (err == -ENODEV)
-		return app_err(err, "no InfiniBand port %s; 'show ib' lists them", device);
-	return err == 0 ? 0 : app_err(err, "%s: its management is not ours: %s", device, strerror(-err));
-}
-
-static int
-keep(const char *device, struct tp_mad_service *service)
-{
-	struct client *c = NULL;
-
-	for (unsigned int i = 0; i < CLIENTS; i++) {
-		if (clients[i].service == service)
-			return -EALREADY;
-		if (clients[i].service == NULL && c == NULL)
-			c = &clients[i];
-	}
-	if (c == NULL)
-		return -ENOSPC;
-	(void)rte_strlcpy(c->device, device, sizeof(c->device));
-	c->service = service;
-	return 0;
+	(void)arg;
+	return ib_sa_times(cmd_text(a, "device"), (uint32_t)cmd_num(a, "ms", 0), (uint32_t)cmd_num(a, "n", 0));
 }
 
 static int
 do_set(void *arg, const struct cmd_args *a)
 {
-	const char *device = cmd_text(a, "device");
-	struct tp_mad_service *service;
-	struct tp_sa_conf conf;
-	int err = open_service(device, &service);
-
-	(void)arg;
-	if (err != 0)
-		return err;
-	tp_sa_conf_get(tp_mad_service_sa(service), &conf);
-	conf.timeout_ms = (uint32_t)cmd_num(a, "ms", conf.timeout_ms);
-	conf.retries = (uint32_t)cmd_num(a, "n", conf.retries);
-	err = keep(device, service);
-	if (err == -ENOSPC)
-		app_err(err, "the times of %u ports are set, which is the limit", CLIENTS);
-	else
-		(void)tp_sa_configure(tp_mad_service_sa(service), &conf);
-	if (err != 0)
-		tp_mad_service_close(service);
-	return err == -ENOSPC ? err : 0;
+	return settings_noted_program(arg, a, "ib-sa", times);
 }
 
 /* --- a path asked for --------------------------------------------------------------------------------------------- */
@@ -284,7 +241,7 @@ do_query(void *arg, const struct cmd_args *a)
 	(void)arg;
 	if (inet_pton(AF_INET6, cmd_text(a, "gid"), gid.raw) != 1)
 		return app_err(-EINVAL, "'%s' is no GID, as in fe80::2:c903:a1:c201", cmd_text(a, "gid"));
-	err = open_service(cmd_text(a, "device"), &service);
+	err = ib_service_open(cmd_text(a, "device"), &service);
 	if (err != 0)
 		return err;
 	err = ask(a, tp_mad_service_sa(service), &gid);

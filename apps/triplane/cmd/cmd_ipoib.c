@@ -22,24 +22,17 @@
 static int
 do_add(void *arg, const struct cmd_args *a)
 {
+	char text[CMD_MAX_LINE + 8];
 	struct app *app = arg;
-	struct tp_ipoib_conf conf = {0};
-	const char *device = cmd_text(a, "device");
 	uint16_t id;
 	int ret;
 
-	if (rte_strlcpy(conf.device, device, sizeof(conf.device)) >= sizeof(conf.device))
-		return app_err(-EINVAL, "device '%s' is longer than %zu characters", device, sizeof(conf.device) - 1);
-	ret = cmd_has(a, "words") ? ib_conf_words(cmd_text(a, "words"), &conf) : 0;
-	if (ret != 0)
-		return ret;
-	ret = tp_ipoib_add(&conf, &id);
-	if (ret != 0)
-		return app_err(ret, "no IPoIB port on %s: %s", device, strerror(-ret));
-	port_add(app, id);
-	ports_topology(app, app->opt.topology);
-	app_say(app, "port %u\n", id);
-	return 0;
+	snprintf(text, sizeof(text), "ipoib %s %s", cmd_text(a, "device"),
+		 cmd_has(a, "words") ? cmd_text(a, "words") : "");
+	ret = ib_make(app, text, &id);
+	if (ret == 0)
+		app_say(app, "port %u\n", id);
+	return ret;
 }
 
 static int

@@ -27,32 +27,18 @@ ipoib_pair_carrier(uint16_t id)
 static int
 do_add(void *arg, const struct cmd_args *a)
 {
+	char text[CMD_MAX_LINE + 8];
 	struct app *app = arg;
-	struct tp_ipoib_pair_conf conf = {
-		.failback = !cmd_is(a, "failback", "off"),
-		.failback_ms = (uint32_t)cmd_num(a, "delay", TP_IPOIB_FAILBACK_MS),
-	};
-	unsigned int i;
 	uint16_t id;
 	int ret;
 
-	for (i = 0; i < RTE_DIM(members); i++) {
-		const char *device = cmd_text(a, members[i]);
-
-		if (rte_strlcpy(conf.device[i], device, sizeof(conf.device[i])) >= sizeof(conf.device[i]))
-			return app_err(-EINVAL, "device '%s' is longer than %zu characters", device,
-				       sizeof(conf.device[i]) - 1);
-	}
-	ret = cmd_has(a, "words") ? ib_conf_words(cmd_text(a, "words"), &conf.port) : 0;
-	if (ret != 0)
-		return ret;
-	ret = tp_ipoib_pair_add(&conf, &id);
-	if (ret != 0)
-		return app_err(ret, "no pair of %s and %s: %s", conf.device[0], conf.device[1], strerror(-ret));
-	port_add(app, id);
-	ports_topology(app, app->opt.topology);
-	app_say(app, "port %u\n", id);
-	return 0;
+	snprintf(text, sizeof(text), "pair %s %s %s %u %s", cmd_text(a, "primary"), cmd_text(a, "backup"),
+		 cmd_is(a, "failback", "off") ? "off" : "on", (unsigned int)cmd_num(a, "delay", TP_IPOIB_FAILBACK_MS),
+		 cmd_has(a, "words") ? cmd_text(a, "words") : "");
+	ret = ib_make(app, text, &id);
+	if (ret == 0)
+		app_say(app, "port %u\n", id);
+	return ret;
 }
 
 static int

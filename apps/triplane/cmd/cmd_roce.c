@@ -14,19 +14,6 @@
 #include "apps/triplane/port/port.h"
 #include "commands.h"
 
-static const char *const modes[] = {
-	[TP_ROCE_V2] = "v2", [TP_ROCE_V1] = "v1", [TP_ROCE_V1_MAC] = "v1-mac", [TP_ROCE_OFF] = "off"};
-
-static enum tp_roce_mode
-mode_of(const char *text)
-{
-	unsigned int i;
-
-	for (i = 0; i < RTE_DIM(modes) - 1 && strcmp(modes[i], text) != 0; i++)
-		;
-	return (enum tp_roce_mode)i;
-}
-
 /* The port has another queue, or one less: it is configured anew. */
 static int
 restart(struct app *app, struct app_port *p)
@@ -39,7 +26,7 @@ restart(struct app *app, struct app_port *p)
 }
 
 static int
-do_on(void *arg, const struct cmd_args *a)
+on(void *arg, const struct cmd_args *a)
 {
 	struct app *app = arg;
 	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
@@ -53,7 +40,7 @@ do_on(void *arg, const struct cmd_args *a)
 	if (r->on)
 		return app_err(-EALREADY, "port %u: RoCE is on; 'roce %u off' first", p->id, p->id);
 	if (cmd_has(a, "mode"))
-		r->conf.mode = mode_of(cmd_text(a, "mode"));
+		r->conf.mode = roce_mode_of(cmd_text(a, "mode"));
 	if (cmd_has(a, "provider"))
 		snprintf(r->provider, sizeof(r->provider), "%s",
 			 cmd_is(a, "provider", "best") ? "" : cmd_text(a, "provider"));
@@ -68,7 +55,15 @@ do_on(void *arg, const struct cmd_args *a)
 }
 
 static int
-do_off(void *arg, const struct cmd_args *a)
+do_on(void *arg, const struct cmd_args *a)
+{
+	static const char *const names[] = {"roce", "roce-provider", NULL};
+
+	return settings_noted(arg, a, names, on);
+}
+
+static int
+off(void *arg, const struct cmd_args *a)
 {
 	struct app *app = arg;
 	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
@@ -80,6 +75,14 @@ do_off(void *arg, const struct cmd_args *a)
 	roce_port_down(p);
 	p->roce->on = false;
 	return restart(app, p);
+}
+
+static int
+do_off(void *arg, const struct cmd_args *a)
+{
+	static const char *const names[] = {"roce", NULL};
+
+	return settings_noted(arg, a, names, off);
 }
 
 /* --- settings --- */
@@ -122,7 +125,7 @@ address_of(const struct cmd_args *a, struct sockaddr_storage *addr, unsigned int
 }
 
 static int
-do_addr_add(void *arg, const struct cmd_args *a)
+addr_add(void *arg, const struct cmd_args *a)
 {
 	struct app *app = arg;
 	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
@@ -151,7 +154,15 @@ do_addr_add(void *arg, const struct cmd_args *a)
 }
 
 static int
-do_addr_del(void *arg, const struct cmd_args *a)
+do_addr_add(void *arg, const struct cmd_args *a)
+{
+	static const char *const names[] = {"roce-addresses", NULL};
+
+	return settings_noted(arg, a, names, addr_add);
+}
+
+static int
+addr_del(void *arg, const struct cmd_args *a)
 {
 	struct app *app = arg;
 	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
@@ -180,7 +191,15 @@ do_addr_del(void *arg, const struct cmd_args *a)
 }
 
 static int
-do_gateway(void *arg, const struct cmd_args *a)
+do_addr_del(void *arg, const struct cmd_args *a)
+{
+	static const char *const names[] = {"roce-addresses", NULL};
+
+	return settings_noted(arg, a, names, addr_del);
+}
+
+static int
+gateway(void *arg, const struct cmd_args *a)
 {
 	struct app *app = arg;
 	struct app_port *p = &app->port[cmd_num(a, "port", 0)];
@@ -203,6 +222,14 @@ do_gateway(void *arg, const struct cmd_args *a)
 	if (ret != 0)
 		r->gateway = before;
 	return ret;
+}
+
+static int
+do_gateway(void *arg, const struct cmd_args *a)
+{
+	static const char *const names[] = {"roce-gateway", NULL};
+
+	return settings_noted(arg, a, names, gateway);
 }
 
 /* --- what there is --- */
@@ -231,7 +258,7 @@ do_show_devices(void *arg, const struct cmd_args *a)
 		out_bool(&o, "on", r != NULL && r->on);
 		if (r != NULL && r->ctx != NULL) {
 			out_str(&o, "provider", tp_roce_provider_name(r->ctx));
-			out_str(&o, "mode", modes[tp_roce_mode_get(r->ctx)]);
+			out_str(&o, "mode", roce_mode_names[tp_roce_mode_get(r->ctx)]);
 		}
 		out_end(&o);
 	}

@@ -229,9 +229,14 @@ do_load(void *arg, const struct cmd_args *a)
 {
 	const char *path = cmd_text(a, "file");
 	struct tp_setting_list l = {0};
+	uint16_t new_ports[RTE_MAX_ETHPORTS];
 	struct app *app = arg;
+	unsigned int n = 0;
 	int ret;
 
+	ret = settings_make_ports(app, path, new_ports, &n);
+	if (ret != 0)
+		return ret;
 	ret = tp_settings_read(app->settings->reg, path, true, &l, wrong, NULL);
 	if (ret == 0) {
 		ret = settings_apply(app, &l, path);
@@ -241,6 +246,8 @@ do_load(void *arg, const struct cmd_args *a)
 		}
 	}
 	tp_setting_list_free(&l);
+	if (ret != 0)
+		settings_unmake_ports(app, new_ports, n);
 	return ret;
 }
 

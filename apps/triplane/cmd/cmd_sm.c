@@ -2,159 +2,63 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Commands of the small subnet manager that a port can have where nobody runs OpenSM. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <rte_common.h>
-#include <rte_string_fns.h>
-
-#include <tp_mad_service.h>
 #include <tp_sm.h>
 
 #include "apps/triplane/port/ib.h"
+#include "apps/triplane/settings/settings.h"
 #include "commands.h"
 
-#define MANAGERS 16u
-
-/* Those that run; a port has one at most. */
-static struct manager {
-	char device[64];
-	struct tp_mad_service *service;
-	struct tp_sm *sm;
-} managers[MANAGERS];
-
-static struct manager *
-find(const char *device)
+/* What a row of settings has; a change by a command is logged as one by it. */
+static int
+noted(void *arg, const struct cmd_args *a, int (*run)(void *, const struct cmd_args *))
 {
-	for (unsigned int i = 0; i < MANAGERS; i++) {
-		if (managers[i].sm != NULL && strcmp(managers[i].device, device) == 0)
-			return &managers[i];
-	}
-	return NULL;
+	return settings_noted_program(arg, a, "ib-managers", run);
 }
 
-static struct manager *
-unused(void)
+static int
+on(void *arg, const struct cmd_args *a)
 {
-	for (unsigned int i = 0; i < MANAGERS; i++) {
-		if (managers[i].sm == NULL)
-			return &managers[i];
-	}
-	return NULL;
-}
-
-static void
-end(struct manager *m)
-{
-	tp_sm_destroy(m->sm);
-	tp_mad_service_issm(m->service, false);
-	tp_mad_service_close(m->service);
-	memset(m, 0, sizeof(*m));
-}
-
-void
-sm_stop(void)
-{
-	for (unsigned int i = 0; i < MANAGERS; i++) {
-		if (managers[i].sm != NULL)
-			end(&managers[i]);
-	}
+	(void)arg;
+	return ib_sm_on(cmd_text(a, "device"), (uint8_t)cmd_num(a, "priority", 0));
 }
 
 static int
 do_on(void *arg, const struct cmd_args *a)
 {
-	const struct tp_sm_conf conf = {.priority = (uint8_t)cmd_num(a, "priority", 0)};
-	const char *device = cmd_text(a, "device");
-	struct manager *m = unused();
-	int err;
+	return noted(arg, a, on);
+}
 
+static int
+off(void *arg, const struct cmd_args *a)
+{
 	(void)arg;
-	if (find(device) != NULL)
-		return app_err(-EALREADY, "%s has a subnet manager already; 'ib sm off %s' first", device, device);
-	if (m == NULL)
-		return app_err(-ENOSPC, "%u subnet managers run, which is the limit", MANAGERS);
-	err = tp_mad_service_open(device, &m->service);
-	if (err == -ENODEV)
-		return app_err(err, "no InfiniBand port %s; 'show ib' lists them", device);
-	if (err != 0)
-		return app_err(err, "%s: its management is not ours: %s", device, strerror(-err));
-	err = tp_sm_create(tp_mad_service_mad(m->service), &conf, &m->sm);
-	if (err != 0) {
-		tp_mad_service_close(m->service);
-		return app_err(err, "%s: no subnet manager: %s", device,
-			       err == -EBUSY ? "another one, such as OpenSM, runs on this port" : strerror(-err));
-	}
-	tp_mad_service_issm(m->service, true);
-	(void)rte_strlcpy(m->device, device, sizeof(m->device));
+	if (cmd_has(a, "device"))
+		return ib_sm_off(cmd_text(a, "device"));
+	ib_sm_stop();
 	return 0;
 }
 
 static int
 do_off(void *arg, const struct cmd_args *a)
 {
-	struct manager *m = cmd_has(a, "device") ? find(cmd_text(a, "device")) : NULL;
-
-	(void)arg;
-	if (!cmd_has(a, "device"))
-		sm_stop();
-	else if (m == NULL)
-		return app_err(-ENOENT, "%s has no subnet manager of this program", cmd_text(a, "device"));
-	else
-		end(m);
-	return 0;
+	return noted(arg, a, off);
 }
 
-/* Words between blanks or commas. */
 static int
-parse_keys(const char *text, uint16_t *keys, unsigned int *n)
+partitions(void *arg, const struct cmd_args *a)
 {
-	char buf[CMD_MAX_LINE], *save = NULL;
-
-	*n = 0;
-	(void)rte_strlcpy(buf, text, sizeof(buf));
-	if (strcmp(buf, "none") == 0)
-		return 0;
-	for (char *word = strtok_r(buf, " ,", &save); word != NULL; word = strtok_r(NULL, " ,", &save)) {
-		unsigned long key;
-		char *rest;
-
-		errno = 0;
-		key = strtoul(word, &rest, 0);
-		if (errno != 0 || *rest != '\0' || key > UINT16_MAX || (key & 0x7fff) == 0 || (key & 0x7fff) == 0x7fff)
-			return app_err(
-				-EINVAL,
-				"P_Key '%s': wanted 0x0001..0x7ffe (limited members) or 0x8001..0xfffe (full ones)",
-				word);
-		if (*n == TP_SM_PKEYS - 1)
-			return app_err(-EINVAL, "more than %u P_Keys beside the default one", TP_SM_PKEYS - 1);
-		keys[(*n)++] = (uint16_t)key;
-	}
-	return 0;
+	(void)arg;
+	return ib_sm_partitions(cmd_text(a, "device"), cmd_text(a, "pkeys"));
 }
 
 static int
 do_partitions(void *arg, const struct cmd_args *a)
 {
-	struct manager *m = find(cmd_text(a, "device"));
-	uint16_t keys[TP_SM_PKEYS];
-	unsigned int n;
-	int err;
-
-	(void)arg;
-	if (m == NULL)
-		return app_err(-ENOENT, "%s has no subnet manager of this program; 'ib sm on %s' first",
-			       cmd_text(a, "device"), cmd_text(a, "device"));
-	err = parse_keys(cmd_text(a, "pkeys"), keys, &n);
-	if (err != 0)
-		return err;
-	err = tp_sm_partitions(m->sm, keys, n);
-	return err == 0 ? 0 : app_err(err, "P_Keys '%s': one is named twice", cmd_text(a, "pkeys"));
+	return noted(arg, a, partitions);
 }
 
 static void
-show_one(struct out *o, const struct manager *m)
+show_one(struct out *o, const struct ib_manager *m)
 {
 	struct tp_sm_stats st;
 
@@ -188,9 +92,9 @@ do_show(void *arg, const struct cmd_args *a)
 	(void)arg;
 	out_init(&o, stdout, a->json);
 	out_array(&o, "managers");
-	for (unsigned int i = 0; i < MANAGERS; i++) {
-		if (managers[i].sm != NULL)
-			show_one(&o, &managers[i]);
+	for (unsigned int i = 0; ib_manager(i) != NULL; i++) {
+		if (ib_manager(i)->sm != NULL)
+			show_one(&o, ib_manager(i));
 	}
 	out_end(&o);
 	out_done(&o);

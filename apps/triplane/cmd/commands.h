@@ -30,10 +30,6 @@ int cmd_switch_register(struct app *app);
 int cmd_settings_register(struct app *app);
 int cmd_tune_register(struct app *app);
 
-/* cmd_sm.c: ends the subnet managers of this program. */
-void sm_stop(void);
-/* cmd_ib.c: gives back the ports whose times were set. */
-void sa_stop(void);
 /* cmd_ipoib_pair.c: the IPoIB port that carries for a pair; another port itself. */
 uint16_t ipoib_pair_carrier(uint16_t id);
 /* cmd_perf.c: /triplane/perf of DPDK's telemetry. */

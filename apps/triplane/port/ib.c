@@ -25,6 +25,7 @@ struct lent {
 /* What is lent, and the thread that serves programs; one of a process. */
 static struct {
 	struct tp_umad *umad;
+	char path[112]; /* has a slash */
 	struct lent port[TP_UMAD_PORTS];
 	unsigned int num_ports;
 	pthread_t tid;
@@ -48,35 +49,6 @@ ib_devices(char (*names)[64], unsigned int max)
 	}
 	tp_roce_free_device_list(list);
 	return n;
-}
-
-static int
-set_word(struct tp_ipoib_conf *conf, const char *name, const char *value)
-{
-	if (value == NULL)
-		return app_err(-EINVAL, "%s without a value, want NAME VALUE", name);
-	if (strcmp(name, "port") == 0)
-		return app_err(-EINVAL, "port '%s': the port was named before", value);
-	if (strcmp(name, "mode") != 0)
-		return tp_ipoib_conf_set(conf, name, value) == 0
-			       ? 0
-			       : app_err(-EINVAL, "no IPoIB port: %s '%s' is refused", name, value);
-	conf->connected = strcmp(value, "connected") == 0;
-	return conf->connected || strcmp(value, "datagram") == 0
-		       ? 0
-		       : app_err(-EINVAL, "mode '%s', want datagram or connected", value);
-}
-
-int
-ib_conf_words(const char *words, struct tp_ipoib_conf *conf)
-{
-	char buf[CMD_MAX_LINE], *save = NULL, *name;
-	int ret = 0;
-
-	(void)rte_strlcpy(buf, words, sizeof(buf));
-	for (name = strtok_r(buf, " ", &save); name != NULL && ret == 0; name = strtok_r(NULL, " ", &save))
-		ret = set_word(conf, name, strtok_r(NULL, " ", &save));
-	return ret;
 }
 
 static mad_thread_end
@@ -140,6 +112,8 @@ ib_lend(const char *path)
 	}
 	if (err != 0)
 		give_back();
+	else
+		snprintf(ib.path, sizeof(ib.path), "%s%s", strchr(path, '/') != NULL ? "" : "./", path);
 	return err;
 }
 
@@ -151,6 +125,12 @@ ib_stop(void)
 	atomic_store(&ib.stop, true);
 	pthread_join(ib.tid, NULL);
 	give_back();
+}
+
+const char *
+ib_lent_path(void)
+{
+	return ib.umad != NULL ? ib.path : "";
 }
 
 struct tp_umad *

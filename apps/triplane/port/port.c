@@ -12,6 +12,7 @@
 #include "apps/triplane/app/app.h"
 #include "apps/triplane/traffic/swap.h"
 #include "dcbx.h"
+#include "ib.h"
 #include "roce.h"
 #include "port.h"
 #include "flow_rules.h"
@@ -502,6 +503,7 @@ port_close(struct app *app, struct app_port *p)
 		return app_err(ret, "port %u: close: %s", p->id, rte_strerror(-ret));
 	roce_port_free(p);
 	flows_forget(p);
+	ib_made_forget(p->id);
 	p->present = p->configured = false;
 	ports_topology(app, app->opt.topology);
 	return 0;

@@ -14,6 +14,19 @@
 
 #include "apps/roce_common/end.h"
 
+const char *const roce_mode_names[] = {
+	[TP_ROCE_V2] = "v2", [TP_ROCE_V1] = "v1", [TP_ROCE_V1_MAC] = "v1-mac", [TP_ROCE_OFF] = "off"};
+
+enum tp_roce_mode
+roce_mode_of(const char *name)
+{
+	unsigned int i = 0;
+
+	while (i < TP_ROCE_OFF && strcmp(roce_mode_names[i], name) != 0)
+		i++;
+	return (enum tp_roce_mode)i;
+}
+
 struct roce_port *
 roce_of(struct app_port *p)
 {

@@ -97,6 +97,10 @@ struct roce_port {
 
 /* --- roce.c: life with the port, stream ------------------------------------------------------------------------- */
 
+/* By their names in commands and settings; TP_ROCE_OFF has one, too. */
+extern const char *const roce_mode_names[];
+enum tp_roce_mode roce_mode_of(const char *name);
+
 /* What is known of a port, made when there is nothing; NULL: no memory, which was said. */
 struct roce_port *roce_of(struct app_port *p);
 /* The same for a port that has RoCE on and is started; NULL: it has not, which was said. */

@@ -294,6 +294,50 @@ dcbx_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at
 	return ret;
 }
 
+/* An agent begins with them. */
+static enum tp_setting_when
+times_need(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value)
+{
+	const struct app *app = ctx;
+
+	(void)row, (void)value;
+	return app->port[at->port].dcbx != NULL ? TP_WHEN_STOPPED : TP_WHEN_IDLE;
+}
+
+static uint16_t *
+time_of(struct app *app, const struct tp_setting *row, const struct tp_setting_at *at)
+{
+	struct app_port *p = &app->port[at->port];
+
+	return row->id != 0 ? &p->dcbx_hold : &p->dcbx_interval;
+}
+
+static int
+times_get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE])
+{
+	const uint16_t v = *time_of(ctx, row, at);
+
+	if (v == 0)
+		snprintf(value, TP_SETTING_VALUE, "%s", row->def);
+	else
+		snprintf(value, TP_SETTING_VALUE, "%u", v);
+	return 0;
+}
+
+static int
+times_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
+	  char err[TP_SETTING_ERR])
+{
+	const struct app *app = ctx;
+
+	if (app->port[at->port].dcbx != NULL) {
+		snprintf(err, TP_SETTING_ERR, "port %u: DCBX is on; 'dcbx %u off' first", at->port, at->port);
+		return -EBUSY;
+	}
+	*time_of(ctx, row, at) = (uint16_t)tp_setting_num(value);
+	return 0;
+}
+
 #define LIST(text, id_, names_, judge_, help_)                                                                         \
 	{                                                                                                              \
 		.name = text, .vendor = "", .unit = "", .def = NONE, .help = help_, .names = names_,                   \
@@ -304,6 +348,12 @@ dcbx_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at
 	{                                                                                                              \
 		.name = text, .vendor = "", .unit = "", .def = "off", .help = help_, .scope = TP_SCOPE_PORT,           \
 		.type = TP_SETTING_SWITCH, .when = TP_WHEN_IDLE, .get = dcbx_get, .set = dcbx_set, .id = id_           \
+	}
+#define TIME(text, id_, unit_, def_, most, help_)                                                                      \
+	{                                                                                                              \
+		.name = text, .vendor = "", .unit = unit_, .def = def_, .help = help_, .scope = TP_SCOPE_PORT,         \
+		.type = TP_SETTING_NUMBER, .when = TP_WHEN_STOPPED, .min = 1, .max = most, .get = times_get,           \
+		.set = times_set, .needs = times_need, .needs_text = "DCBX off", .id = id_                             \
 	}
 
 static const struct tp_setting rows[] = {
@@ -322,6 +372,9 @@ static const struct tp_setting rows[] = {
 	 .max = UINT16_MAX,
 	 .get = vxlan_get,
 	 .set = vxlan_set},
+	/* In front of the agent's switch: a list that sets both sets them in this order. */
+	TIME("dcbx-interval", 0, "s", "30", 3600, "Between two LLDP frames"),
+	TIME("dcbx-hold", 1, "intervals", "4", 100, "How long peers keep a frame"),
 	DCBX("dcbx", 0, "Talks LLDP and DCBX with the peer"),
 	DCBX("dcbx-willing", 1, "Takes the peer's settings by DCBX"),
 };

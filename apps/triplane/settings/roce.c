@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* What a port is opened for RoCE with. A stopped port is closed for RoCE and opened again by its start. */
+/* RoCE of a port, and what it is opened with. A stopped port is closed for RoCE and opened again by its start. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "apps/roce_common/end.h"
+#include "apps/triplane/port/port.h"
 #include "apps/triplane/port/roce.h"
 #include "settings.h"
 
@@ -50,13 +54,9 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 {
 	const struct app *app = ctx;
 	const struct roce_port *r = app->port[at->port].roce;
+	uint32_t v = r != NULL ? field_get(&r->conf, row->id) : 0;
 
-	if (row->id == FIELD(netdev_ms))
-		snprintf(value, TP_SETTING_VALUE, "%u", poll_shown(r != NULL ? r->conf.netdev_ms : 0));
-	else if (row->type == TP_SETTING_TEXT)
-		snprintf(value, TP_SETTING_VALUE, "%s", r != NULL && r->netdev[0] != '\0' ? r->netdev : "none");
-	else
-		snprintf(value, TP_SETTING_VALUE, "%u", r != NULL ? field_get(&r->conf, row->id) : 0);
+	snprintf(value, TP_SETTING_VALUE, "%u", row->id == FIELD(netdev_ms) ? poll_shown(v) : v);
 	return 0;
 }
 
@@ -70,25 +70,300 @@ needs(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, c
 	return r != NULL && r->ctx != NULL ? row->when : TP_WHEN_LIVE;
 }
 
+/* Of a port that RoCE is off on, or that is stopped. NULL: it is not, or no memory. */
+static struct roce_port *
+closed(struct app *app, const struct tp_setting_at *at, char err[TP_SETTING_ERR])
+{
+	struct roce_port *r = roce_of(&app->port[at->port]);
+
+	if (r == NULL || r->ctx == NULL)
+		return r;
+	snprintf(err, TP_SETTING_ERR, "port %u: RoCE is on; 'roce %u off' first", at->port, at->port);
+	return NULL;
+}
+
 static int
 set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
     char err[TP_SETTING_ERR])
 {
-	struct app *app = ctx;
-	struct roce_port *r = roce_of(&app->port[at->port]);
+	struct roce_port *r = closed(ctx, at, err);
 
 	if (r == NULL)
-		return -ENOMEM;
-	if (r->ctx != NULL) {
-		snprintf(err, TP_SETTING_ERR, "port %u: RoCE is on; 'roce %u off' first", at->port, at->port);
 		return -EBUSY;
-	}
-	if (row->type == TP_SETTING_TEXT)
-		snprintf(r->netdev, sizeof(r->netdev), "%s", strcmp(value, "none") == 0 ? "" : value);
-	else if (row->id == FIELD(netdev_ms) && tp_setting_num(value) == 0)
+	if (row->id == FIELD(netdev_ms) && tp_setting_num(value) == 0)
 		r->conf.netdev_ms = TP_ROCE_NO_GID_POLL;
 	else
 		field_set(&r->conf, row->id, (uint32_t)tp_setting_num(value));
+	return 0;
+}
+
+/* --- on and off ------------------------------------------------------------------------------------------------ */
+
+static int
+mode_get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE])
+{
+	const struct app *app = ctx;
+	const struct roce_port *r = app->port[at->port].roce;
+
+	(void)row;
+	snprintf(value, TP_SETTING_VALUE, "%s", roce_mode_names[r != NULL && r->on ? r->conf.mode : TP_ROCE_OFF]);
+	return 0;
+}
+
+/* The port gets a queue more, or loses it. */
+static enum tp_setting_when
+mode_needs(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value)
+{
+	const struct app *app = ctx;
+
+	(void)value;
+	return app->port[at->port].started ? row->when : TP_WHEN_LIVE;
+}
+
+static int
+mode_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
+	 char err[TP_SETTING_ERR])
+{
+	struct app *app = ctx;
+	struct app_port *p = &app->port[at->port];
+	struct roce_port *r = roce_of(p);
+	const enum tp_roce_mode mode = roce_mode_of(value);
+
+	if (r == NULL)
+		return -ENOMEM;
+	if (p->started) {
+		snprintf(err, TP_SETTING_ERR, "port %u: %s %s: not while it is started; 'port stop %u' first", p->id,
+			 row->name, value, p->id);
+		return -EBUSY;
+	}
+	r->on = mode != TP_ROCE_OFF;
+	if (r->on)
+		r->conf.mode = mode;
+	p->dirty = true;
+	return 0;
+}
+
+/* --- addresses -------------------------------------------------------------------------------------------------- */
+
+#define NONE "none"
+
+static void
+address_text(const struct sockaddr_storage *a, char text[INET6_ADDRSTRLEN])
+{
+	const void *ip = a->ss_family == AF_INET ? (const void *)&((const struct sockaddr_in *)a)->sin_addr
+						 : (const void *)&((const struct sockaddr_in6 *)a)->sin6_addr;
+
+	(void)inet_ntop(a->ss_family, ip, text, INET6_ADDRSTRLEN);
+}
+
+static void
+addresses_text(const struct roce_addr *a, unsigned int n, char value[TP_SETTING_VALUE])
+{
+	char text[INET6_ADDRSTRLEN];
+	size_t at = 0;
+
+	snprintf(value, TP_SETTING_VALUE, NONE);
+	for (unsigned int i = 0; i < n; i++) {
+		address_text(&a[i].addr, text);
+		at += (size_t)snprintf(value + at, TP_SETTING_VALUE - at, "%s%s/%u", i == 0 ? "" : ",", text,
+				       a[i].prefix);
+		if (a[i].vlan != TP_ROCE_NO_VLAN)
+			at += (size_t)snprintf(value + at, TP_SETTING_VALUE - at, "@%u", a[i].vlan);
+	}
+}
+
+/* "192.0.2.1/24@7"; false: it is none. */
+static bool
+address_of(char *text, struct roce_addr *a)
+{
+	char *vlan = strchr(text, '@'), *end;
+	unsigned long v;
+
+	*a = (struct roce_addr){.vlan = TP_ROCE_NO_VLAN};
+	if (vlan != NULL) {
+		*vlan++ = '\0';
+		v = strtoul(vlan, &end, 10);
+		if (end == vlan || *end != '\0' || v < 1 || v > 4094)
+			return false;
+		a->vlan = (uint16_t)v;
+	}
+	return strchr(text, '/') != NULL && rport_addr_parse(text, &a->addr, &a->prefix) == 0;
+}
+
+/* Their number, -1: wrong. */
+static int
+addresses_of(const char *value, struct roce_addr a[ROCE_ADDRS])
+{
+	char copy[TP_SETTING_VALUE], *next = copy, *one;
+	int n = 0;
+
+	if (strcmp(value, NONE) == 0)
+		return 0;
+	snprintf(copy, sizeof(copy), "%s", value);
+	for (; (one = strsep(&next, ",")) != NULL; n++) {
+		if (n == (int)ROCE_ADDRS || !address_of(one, &a[n]))
+			return -1;
+		for (int i = 0; i < n; i++)
+			if (memcmp(&a[i].addr, &a[n].addr, sizeof(a[n].addr)) == 0)
+				return -1;
+	}
+	return n;
+}
+
+static int
+judge_addresses(const struct tp_setting *row, char value[TP_SETTING_VALUE], char err[TP_SETTING_ERR])
+{
+	struct roce_addr a[ROCE_ADDRS];
+	int n = addresses_of(value, a);
+
+	if (n < 0)
+		return setting_refuse(row, value, err);
+	addresses_text(a, (unsigned int)n, value);
+	return 0;
+}
+
+static int
+addresses_get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE])
+{
+	const struct app *app = ctx;
+	const struct roce_port *r = app->port[at->port].roce;
+
+	(void)row;
+	addresses_text(r != NULL ? r->addr : NULL, r != NULL ? r->num_addrs : 0, value);
+	return 0;
+}
+
+static const struct roce_addr *
+among(const struct roce_addr *all, unsigned int n, const struct roce_addr *a)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (memcmp(&all[i].addr, &a->addr, sizeof(a->addr)) == 0 && all[i].prefix == a->prefix &&
+		    all[i].vlan == a->vlan)
+			return &all[i];
+	return NULL;
+}
+
+/* The open port loses those that are not wanted any more, then gets the new ones. 0 or a negative errno. */
+static int
+addresses_apply(struct roce_port *r, const struct roce_addr *want, unsigned int n)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < r->num_addrs && ret == 0; i++)
+		if (among(want, n, &r->addr[i]) == NULL)
+			ret = -tp_roce_addr_del(r->ctx, (const struct sockaddr *)&r->addr[i].addr);
+	for (unsigned int i = 0; i < n && ret == 0; i++)
+		if (among(r->addr, r->num_addrs, &want[i]) == NULL)
+			ret = roce_addr_apply(r, &want[i]);
+	return ret;
+}
+
+static int
+addresses_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
+	      char err[TP_SETTING_ERR])
+{
+	struct app *app = ctx;
+	struct roce_port *r = roce_of(&app->port[at->port]);
+	struct roce_addr want[ROCE_ADDRS];
+	unsigned int n = (unsigned int)addresses_of(value, want);
+	int ret = r == NULL ? -ENOMEM : r->ctx != NULL ? addresses_apply(r, want, n) : 0;
+
+	if (ret != 0) {
+		snprintf(err, TP_SETTING_ERR, "port %u: %s: %.60s: %s", at->port, row->name, value, strerror(-ret));
+		return ret;
+	}
+	memcpy(r->addr, want, n * sizeof(want[0]));
+	r->num_addrs = n;
+	return 0;
+}
+
+static int
+gateway_of(const char *value, struct sockaddr_storage *gw)
+{
+	unsigned int prefix;
+
+	memset(gw, 0, sizeof(*gw));
+	if (strcmp(value, NONE) == 0)
+		return 0;
+	return strchr(value, '/') != NULL ? -EINVAL : rport_addr_parse(value, gw, &prefix);
+}
+
+static int
+judge_gateway(const struct tp_setting *row, char value[TP_SETTING_VALUE], char err[TP_SETTING_ERR])
+{
+	struct sockaddr_storage gw;
+
+	if (gateway_of(value, &gw) != 0)
+		return setting_refuse(row, value, err);
+	if (gw.ss_family != 0)
+		address_text(&gw, value);
+	return 0;
+}
+
+static int
+gateway_get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE])
+{
+	const struct app *app = ctx;
+	const struct roce_port *r = app->port[at->port].roce;
+
+	(void)row;
+	if (r != NULL && r->gateway.ss_family != 0)
+		address_text(&r->gateway, value);
+	else
+		snprintf(value, TP_SETTING_VALUE, NONE);
+	return 0;
+}
+
+static int
+gateway_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
+	    char err[TP_SETTING_ERR])
+{
+	struct app *app = ctx;
+	struct roce_port *r = roce_of(&app->port[at->port]);
+	struct sockaddr_storage was;
+	int ret;
+
+	if (r == NULL)
+		return -ENOMEM;
+	was = r->gateway;
+	ret = gateway_of(value, &r->gateway);
+	if (ret == 0 && r->ctx != NULL)
+		ret = roce_gateway_apply(r);
+	if (ret == 0)
+		return 0;
+	r->gateway = was;
+	snprintf(err, TP_SETTING_ERR, "port %u: %s: %.60s: %s", at->port, row->name, value, strerror(-ret));
+	return ret;
+}
+
+/* --- texts of what it is opened with ------------------------------------------------------------------------------ */
+
+enum { NETDEV, PROVIDER };
+
+static int
+text_get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE])
+{
+	const struct app *app = ctx;
+	const struct roce_port *r = app->port[at->port].roce;
+	const char *text = r == NULL ? "" : row->id == PROVIDER ? r->provider : r->netdev;
+
+	snprintf(value, TP_SETTING_VALUE, "%s", text[0] != '\0' ? text : row->def);
+	return 0;
+}
+
+static int
+text_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
+	 char err[TP_SETTING_ERR])
+{
+	struct roce_port *r = closed(ctx, at, err);
+
+	if (r == NULL)
+		return -EBUSY;
+	value = strcmp(value, row->def) == 0 ? "" : value;
+	if (row->id == PROVIDER)
+		snprintf(r->provider, sizeof(r->provider), "%s", value);
+	else
+		snprintf(r->netdev, sizeof(r->netdev), "%s", value);
 	return 0;
 }
 
@@ -128,9 +403,59 @@ static const struct tp_setting rows[] = {
 	 .scope = TP_SCOPE_PORT,
 	 .type = TP_SETTING_TEXT,
 	 NEEDS,
-	 .get = get,
-	 .set = set,
-	 .judge = judge_netdev},
+	 .get = text_get,
+	 .set = text_set,
+	 .judge = judge_netdev,
+	 .id = NETDEV},
+	{.name = "roce-provider",
+	 .vendor = "",
+	 .unit = "",
+	 .def = "best",
+	 .help = "Who has the transport: the card, software, or the card where it can",
+	 .names = "best|mlx4|sw",
+	 .scope = TP_SCOPE_PORT,
+	 .type = TP_SETTING_CHOICE,
+	 NEEDS,
+	 .get = text_get,
+	 .set = text_set,
+	 .id = PROVIDER},
+	{.name = "roce",
+	 .vendor = "",
+	 .unit = "",
+	 .def = "off",
+	 .help = "RoCE beside forwarding, by addresses of this kind",
+	 .names = "off|v2|v1|v1-mac",
+	 .scope = TP_SCOPE_PORT,
+	 .type = TP_SETTING_CHOICE,
+	 .when = TP_WHEN_STOPPED,
+	 .needs = mode_needs,
+	 .needs_text = "port stopped",
+	 .get = mode_get,
+	 .set = mode_set},
+	{.name = "roce-addresses",
+	 .vendor = "",
+	 .unit = "",
+	 .def = NONE,
+	 .help = "Addresses that the port has beside those of roce-netdev; behind an @ the VLAN",
+	 .names = NONE " or up to 16 such as 192.0.2.1/24,2001:db8::1/64@7",
+	 .scope = TP_SCOPE_PORT,
+	 .type = TP_SETTING_TEXT,
+	 .when = TP_WHEN_LIVE,
+	 .get = addresses_get,
+	 .set = addresses_set,
+	 .judge = judge_addresses},
+	{.name = "roce-gateway",
+	 .vendor = "",
+	 .unit = "",
+	 .def = NONE,
+	 .help = "Router towards networks that no address covers",
+	 .names = NONE " or an address such as 192.0.2.254",
+	 .scope = TP_SCOPE_PORT,
+	 .type = TP_SETTING_TEXT,
+	 .when = TP_WHEN_LIVE,
+	 .get = gateway_get,
+	 .set = gateway_set,
+	 .judge = judge_gateway},
 };
 
 int

@@ -243,6 +243,22 @@ settings_noted(struct app *app, const struct cmd_args *a, const char *const *nam
 }
 
 int
+settings_noted_program(struct app *app, const struct cmd_args *a, const char *name,
+		       int (*run)(void *, const struct cmd_args *))
+{
+	const struct tp_setting_at at = {.scope = TP_SCOPE_PROGRAM};
+	struct tp_settings *reg = app->settings->reg;
+	const struct tp_setting *row = tp_settings_find(reg, TP_SCOPE_PROGRAM, name, NULL);
+	char was[TP_SETTING_VALUE], is[TP_SETTING_VALUE];
+	const bool known = row != NULL && tp_settings_get(reg, row, &at, was) == 0;
+	int ret = run(app, a);
+
+	if (ret == 0 && known && tp_settings_get(reg, row, &at, is) == 0 && strcmp(is, was) != 0)
+		changed(app, row, &at, was, is);
+	return ret;
+}
+
+int
 setting_set_ports(struct app *app, const struct cmd_args *a, const char *name, const char *value)
 {
 	const struct cmd_val *ports = cmd_val(a, "ports");
@@ -354,6 +370,8 @@ settings_create(struct app *app)
 		ret = settings_roce_add(app);
 	if (ret == 0)
 		ret = settings_ib_add(app);
+	if (ret == 0)
+		ret = settings_made_add(app);
 	if (ret == 0)
 		ret = settings_queue_add(app);
 	if (ret == 0)

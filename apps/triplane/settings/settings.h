@@ -17,8 +17,8 @@
 struct app_settings {
 	struct tp_settings *reg;
 	struct tp_declared *qos, *group;
-	struct tp_settings_table port, offload, wait, reserve, lso, rss, filter, mcast, cksum, roce, program, ib, queue,
-		card;
+	struct tp_settings_table port, offload, wait, reserve, lso, rss, filter, mcast, cksum, roce, ib, made, program,
+		queue, card;
 	struct tp_setting *offloads, *cards; /* rows made from other tables */
 	struct tp_setting ports[16];         /* with the names of the forwarding modes */
 	char modes[256];
@@ -41,10 +41,20 @@ int setting_refuse(const struct tp_setting *row, const char *value, char err[TP_
 /* Runs a command and logs which of the named settings of its port it changed; names ends with NULL. */
 int settings_noted(struct app *app, const struct cmd_args *a, const char *const *names,
 		   int (*run)(void *, const struct cmd_args *));
+/* The same for one setting of the program. */
+int settings_noted_program(struct app *app, const struct cmd_args *a, const char *name,
+			   int (*run)(void *, const struct cmd_args *));
 /* The same of each of the ports of a command. */
 int setting_set_ports(struct app *app, const struct cmd_args *a, const char *name, const char *value);
 /* Applies a list and empties it; says why not, with path and line where there are some. */
 int settings_apply(struct app *app, struct tp_setting_list *l, const char *path);
+
+/*
+ * Of a file that is to be applied: makes the ports of ib-ports that are not there, since the file's sections speak of them. Fills
+ * new_ports with their numbers. 0, or a negative errno, which was said; then none was made.
+ */
+int settings_make_ports(struct app *app, const char *path, uint16_t new_ports[RTE_MAX_ETHPORTS], unsigned int *n);
+void settings_unmake_ports(struct app *app, const uint16_t *new_ports, unsigned int n);
 
 /* The tables of the files below. */
 int settings_port_add(struct app *app);
@@ -58,6 +68,7 @@ int settings_cksum_add(struct app *app);
 int settings_program_add(struct app *app);
 int settings_roce_add(struct app *app);
 int settings_ib_add(struct app *app);
+int settings_made_add(struct app *app);
 int settings_queue_add(struct app *app);
 int settings_card_add(struct app *app);
 
