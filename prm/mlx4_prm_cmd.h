@@ -132,6 +132,7 @@ enum mlx4_cmd_status {
 };
 
 /* QUERY_FW output [CP 3.2] */
+#define MLX4_QFW_SIZE 0x100u
 #define MLX4_QFW_PAGES PRM_H(0x00, 15, 0)
 #define MLX4_QFW_MAJOR PRM_H(0x02, 15, 0)
 #define MLX4_QFW_SUBMINOR PRM_H(0x04, 15, 0)
@@ -162,6 +163,7 @@ enum mlx4_cmd_status {
 #define MLX4_MAP_LG_MASK 0x3fu
 
 /* QUERY_DEV_CAP output [CP 3.4] */
+#define MLX4_CAP_SIZE 0x100u
 #define MLX4_CAP_LG_MAX_SRQ_WQES PRM_B(0x10, 7, 0)
 #define MLX4_CAP_LG_MAX_QP_WQES PRM_B(0x11, 7, 0)
 #define MLX4_CAP_LG_RSVD_QPS PRM_B(0x12, 3, 0)
@@ -308,6 +310,7 @@ enum mlx4_dev_flag {
 };
 
 /* QUERY_ADAPTER output [CP 3.5] */
+#define MLX4_ADAPTER_SIZE 0x100u
 #define MLX4_ADAPTER_INTA PRM_B(0x10, 7, 0)
 #define MLX4_ADAPTER_VSD 0x20u
 #define MLX4_ADAPTER_BOARD_ID 0xf0u /* VSD + 0xd0, 16 bytes, each dword byte-swapped */
@@ -372,6 +375,7 @@ enum mlx4_dev_flag {
 #define MLX4_HCA_SIZE 0x200u
 
 /* QUERY_PORT output [CP 4.1] */
+#define MLX4_QPORT_SIZE 0x100u
 #define MLX4_QPORT_LINK_UP PRM_B(0x00, 7, 7)
 #define MLX4_QPORT_AN_DONE PRM_B(0x00, 6, 6)
 #define MLX4_QPORT_DEF_SENSE PRM_B(0x00, 4, 4)
@@ -419,6 +423,24 @@ enum mlx4_set_port_sel {
 	MLX4_SET_PORT_SCHEDULER = 9,
 	MLX4_SET_PORT_VXLAN = 0xb,
 	MLX4_SET_PORT_ROCE_ADDR = 0xd,
+};
+/* SET_PORT RQP_CALC: QP numbers computed from places in the MAC and VLAN tables */
+#define MLX4_RQP_SIZE 0x1cu
+#define MLX4_RQP_BASE_QPN PRM_D(0x00, 23, 0)
+#define MLX4_RQP_LG_MACS PRM_B(0x05, 3, 0)
+#define MLX4_RQP_LG_VLANS PRM_B(0x06, 3, 0)
+#define MLX4_RQP_LG_PRIOS PRM_B(0x07, 3, 0)
+#define MLX4_RQP_NO_VLAN_INDEX PRM_B(0x0d, 6, 0)
+#define MLX4_RQP_VLAN_MISS_INDEX PRM_B(0x0f, 6, 0)
+#define MLX4_RQP_NO_VLAN_PRIO PRM_B(0x13, 2, 0)
+#define MLX4_RQP_PROMISC PRM_D(0x14, 31, 31)
+#define MLX4_RQP_PROMISC_QPN PRM_D(0x14, 23, 0)
+#define MLX4_RQP_MC_MODE PRM_D(0x18, 31, 30)
+#define MLX4_RQP_MC_QPN PRM_D(0x18, 23, 0)
+enum mlx4_rqp_mc_mode {
+	MLX4_RQP_MC_DIRECT_ONLY = 0, /* the group table alone */
+	MLX4_RQP_MC_DIRECT = 1,      /* the group table, else the multicast QP */
+	MLX4_RQP_MC_DEFAULT = 2,     /* the multicast QP */
 };
 #define MLX4_SPG_V_IGNORE_FCS PRM_B(0x02, 1, 1)
 #define MLX4_SPG_V_PHV PRM_B(0x02, 4, 4)
@@ -477,6 +499,7 @@ enum mlx4_set_port_sel {
 #define MLX4_SENSE_ETH 2u
 
 /* CONFIG_DEV [CP 4.10] */
+#define MLX4_CFGDEV_SIZE 0x100u
 #define MLX4_CFGDEV_V_VXLAN PRM_D(0x00, 0, 0)
 #define MLX4_CFGDEV_V_ROCE PRM_D(0x00, 3, 3)
 #define MLX4_CFGDEV_VXLAN_PORT PRM_H(0x10, 15, 0)
@@ -490,6 +513,7 @@ enum mlx4_set_port_sel {
 #define MLX4_MSC_OPM_SET_IMM 1u
 #define MLX4_MSC_OPM_QUERY 2u
 #define MLX4_MSC_OPM_QUERY_IMM 3u
+#define MLX4_MSC_SIZE 0x100u
 #define MLX4_MSC_GROUP_SHIFT 28
 #define MLX4_MSC_GROUP_WOL 5u
 #define MLX4_MSC_PORT_SHIFT 8

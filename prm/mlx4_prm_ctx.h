@@ -266,7 +266,8 @@ enum mlx4_qp_service {
 #define MLX4_MPT_LKEY PRM_D(0x20, 31, 0)
 #define MLX4_MPT_WIN_CNT PRM_D(0x24, 23, 0)
 #define MLX4_MPT_FBO_EN PRM_D(0x28, 23, 23)
-#define MLX4_MPT_WIN_START 0x28u /* be64, of a bound window: where it begins in its region [U] */
+#define MLX4_MPT_LEN64 PRM_D(0x28, 22, 22) /* of a region: length 0 is 2^64 bytes */
+#define MLX4_MPT_WIN_START 0x28u           /* be64, of a bound window: where it begins in its region [U] */
 #define MLX4_MPT_MTT_H PRM_B(0x2f, 7, 0)
 #define MLX4_MPT_MTT_L PRM_D(0x30, 31, 0)
 #define MLX4_MPT_MTT_SZ PRM_D(0x34, 31, 0)

@@ -50,6 +50,7 @@
 #define MLX4_STATS_SIZE_BLOCKS 10u
 
 /* QUERY_IF_STAT [CP 4.6] */
+#define MLX4_IF_STAT_SIZE 0x100u
 #define MLX4_IF_STAT_CLEAR (1u << 31)
 #define MLX4_IF_STAT_MODE PRM_B(0x03, 7, 0)
 #define MLX4_IF_STAT_NUM PRM_D(0x04, 31, 0)

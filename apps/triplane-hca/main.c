@@ -44,11 +44,16 @@ log_line(void *arg, const char *line)
 }
 
 static void
-card_line(void *arg, int is_violation, const char *line)
+card_line(void *arg, enum tp_model_line kind, const char *line)
 {
+	static const char *const word[] = {
+		[TP_LINE_NOTE] = "",
+		[TP_LINE_VIOLATION] = "violation: ",
+		[TP_LINE_ADVICE] = "advice: ",
+	};
 	const struct card *k = arg;
 
-	printf("triplane-hca: %scard: %s%s\n", k->prefix, is_violation != 0 ? "violation: " : "", line);
+	printf("triplane-hca: %scard: %s%s\n", k->prefix, word[kind], line);
 	fflush(stdout);
 }
 

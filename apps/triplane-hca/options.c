@@ -100,7 +100,7 @@ static const char usage[] =
 	"  --cpu N              pin the card's thread\n"
 	"  --wake-us N          an idle card sees new work so late at most, 1..1000000 (50)\n"
 	"\n"
-	"SIGUSR1 prints a report of counters and violations, as the end does; SIGTERM and SIGINT end it.\n";
+	"SIGUSR1 prints a report of counters and broken rules, as the end does; SIGTERM and SIGINT end it.\n";
 
 static int
 bad(struct hca_options *o, const char *name, const char *value, const char *wanted)

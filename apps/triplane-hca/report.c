@@ -15,19 +15,36 @@ command_line(void *arg, const char *name, uint64_t count)
 		fprintf(arg, "report: command %s %" PRIu64 "\n", name, count);
 }
 
+/* The rules of one class that were broken, each as "WORD NAME COUNT". */
+static void
+report_rules(FILE *f, struct tp_model *m, enum tp_rule_class class, const char *word)
+{
+	for (unsigned int i = 0; i < tp_model_violation_count(); i++)
+		if (tp_model_violation_class(i) == class && tp_model_violations(m, i) != 0)
+			fprintf(f, "report: %s %s %" PRIu64 " (%s)\n", word, tp_model_violation_name(i),
+				tp_model_violations(m, i), tp_model_violation_text(i));
+}
+
+static void
+report_last(FILE *f, const char *word, const char *last)
+{
+	if (last[0] != '\0')
+		fprintf(f, "report: last %s: %s\n", word, last);
+}
+
 static void
 report_violations(FILE *f, struct tp_model *m)
 {
 	char last[HCA_TEXT];
 
 	fprintf(f, "report: violations %" PRIu64 "\n", tp_model_violations_total(m));
-	for (unsigned int i = 0; i < tp_model_violation_count(); i++)
-		if (tp_model_violations(m, i) != 0)
-			fprintf(f, "report: violation %s %" PRIu64 " (%s)\n", tp_model_violation_name(i),
-				tp_model_violations(m, i), tp_model_violation_text(i));
+	report_rules(f, m, TP_RULE_VIOLATION, "violation");
 	tp_model_last_violation(m, last, sizeof(last));
-	if (last[0] != '\0')
-		fprintf(f, "report: last violation: %s\n", last);
+	report_last(f, "violation", last);
+	fprintf(f, "report: advice %" PRIu64 "\n", tp_model_advice_total(m));
+	report_rules(f, m, TP_RULE_ADVICE, "advised");
+	tp_model_last_advice(m, last, sizeof(last));
+	report_last(f, "advice", last);
 }
 
 static void

@@ -161,6 +161,8 @@ struct rte_pmd_mlx4_model {
 	bool link_up;
 	uint64_t violations;      /**< rules of the programming interface that were broken, all together */
 	char last_violation[256]; /**< text of the last one, "" when there was none */
+	uint64_t advice;          /**< how often advice was not followed: rules that a card does not insist on */
+	char last_advice[256];    /**< text of the last time, "" when there was none */
 	uint64_t commands, commands_failed, events, interrupts, doorbells, bf_doorbells;
 	uint64_t steps, idle_steps, sleeps;
 	uint64_t icm_pages, fw_pages, aux_pages, dma_windows, dma_bytes_mapped;
@@ -187,6 +189,9 @@ unsigned int rte_pmd_mlx4_model_rules(void);
  */
 int rte_pmd_mlx4_model_violation(uint16_t port_id, unsigned int i, const char **name, const char **text,
 				 uint64_t *count);
+
+/** @return 1 when rule @p i is advice, which counts as no violation; 0 when it is none; -EINVAL (no such rule) */
+int rte_pmd_mlx4_model_is_advice(unsigned int i);
 
 /** Plugs the cable of a model's port in or out. @return 0, -ENODEV, -ENOTSUP. */
 int rte_pmd_mlx4_model_cable(uint16_t port_id, bool plugged);

@@ -234,18 +234,33 @@ int tp_model_fault(struct tp_model *m, enum tp_fault kind, uint16_t opcode, uint
 
 /* --- watching --------------------------------------------------------------------------------------------- */
 
-/* Rules of the programming interface that software broke, by stable name. */
-unsigned int tp_model_violation_count(void);         /* number of rules known */
-const char *tp_model_violation_name(unsigned int i); /* such as "wqe-lkey-invalid" */
-const char *tp_model_violation_text(unsigned int i); /* one line: what the rule asks for */
-uint64_t tp_model_violations(struct tp_model *m, unsigned int i);
-uint64_t tp_model_violations_total(struct tp_model *m);
-/* Text of the last violation with object and values, "" when there was none. */
+/*
+ * Rules of the programming interface that software broke, by stable name. A violation is what a card answers with an error,
+ * silence or wrong data. Advice is what the reference asks for and a card does without, as it does for a shipping driver.
+ */
+enum tp_rule_class {
+	TP_RULE_VIOLATION,
+	TP_RULE_ADVICE,
+};
+unsigned int tp_model_violation_count(void);         /* number of rules known, of both classes */
+const char *tp_model_violation_name(unsigned int i); /* such as "wqe-lkey-invalid"; NULL: no such rule */
+const char *tp_model_violation_text(unsigned int i); /* one line: what the rule asks for; NULL: no such rule */
+enum tp_rule_class tp_model_violation_class(unsigned int i);
+uint64_t tp_model_violations(struct tp_model *m, unsigned int i); /* how often rule i was broken */
+uint64_t tp_model_violations_total(struct tp_model *m);           /* all violations, without advice */
+uint64_t tp_model_advice_total(struct tp_model *m);               /* how often advice was not followed */
+/* Text of the last violation, or of the last advice, with object and values; "" when there was none. */
 void tp_model_last_violation(struct tp_model *m, char *buf, size_t len);
+void tp_model_last_advice(struct tp_model *m, char *buf, size_t len);
 int tp_model_violation_by_name(const char *name); /* index or -1 */
 
-/* Every violation and notable event as a line; NULL: silent. Called with the card's lock held. */
-typedef void (*tp_model_log_fn)(void *arg, int is_violation, const char *line);
+/* Every broken rule and notable event as a line; NULL: silent. Called with the card's lock held. */
+enum tp_model_line {
+	TP_LINE_NOTE,
+	TP_LINE_VIOLATION,
+	TP_LINE_ADVICE,
+};
+typedef void (*tp_model_log_fn)(void *arg, enum tp_model_line kind, const char *line);
 void tp_model_set_log(struct tp_model *m, tp_model_log_fn fn, void *arg);
 
 /*

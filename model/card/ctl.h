@@ -21,7 +21,8 @@
 
 #define TPM_LG_MIN_PAGE 12u
 #define TPM_LG_MAX_MCGS 17u
-#define TPM_LG_MIN_MCG_ENTRY 7u
+#define TPM_LG_MIN_MCG_ENTRY 7u /* that Linux gives; a group of 8 members fits into one of 6 */
+#define TPM_LG_LEAST_MCG_ENTRY 6u
 #define TPM_LG_MAX_MCG_ENTRY 12u
 #define TPM_PAGE 4096u
 #define TPM_LG_PAGE 12u
@@ -52,7 +53,7 @@ struct tpm_ctl {
 	uint8_t default_group[TP_MODEL_PORTS][2][1u << TPM_LG_MAX_MCG_ENTRY]; /* of a port: multicast, unicast */
 	uint8_t node_desc[64];
 	struct {
-		uint8_t rqp_calc[0x1c]; /* as software gave it */
+		uint8_t rqp_calc[MLX4_RQP_SIZE]; /* as software gave it */
 		struct tpm_gid gid[MLX4_GID_ENTRIES];
 		struct tpm_mcast mcast;
 	} port[TP_MODEL_PORTS];

@@ -440,7 +440,7 @@ struct tp_model {
 
 	/* watching */
 	uint64_t violation[TPM_V_COUNT];
-	char last_violation[256];
+	char last_broken[2][256]; /* by enum tp_rule_class */
 	tp_model_log_fn log;
 	FILE *trace; /* commands as text, NULL: none */
 	void *log_arg;
@@ -454,10 +454,19 @@ void tpm_note(struct tp_model *m, const char *fmt, ...) __attribute__((format(pr
 
 /* --- queue pairs by number --------------------------------------------------------------------------------- */
 
+/* The place of a QP number: its low bits. Those above are software's, and part of the number all the same. */
+static inline uint32_t
+tpm_qp_place(const struct tp_model *m, uint32_t qpn)
+{
+	return qpn & ((1u << m->lg_qps) - 1);
+}
+
 static inline struct tpm_qp *
 tpm_qp_get(const struct tp_model *m, uint32_t qpn)
 {
-	return m->qp != NULL && qpn < 1u << m->lg_qps ? m->qp[qpn] : NULL;
+	struct tpm_qp *qp = m->qp != NULL ? m->qp[tpm_qp_place(m, qpn)] : NULL;
+
+	return qp != NULL && qp->qpn == qpn ? qp : NULL;
 }
 
 static inline bool

@@ -14,9 +14,13 @@ struct tpm_cmd {
 	uint32_t in_modifier;
 	uint16_t opcode;
 	uint8_t op_modifier;
-	uint8_t *in, *out; /* mailboxes, already translated; NULL when the command has none */
-	uint64_t imm;      /* immediate result */
-	bool has_imm;      /* of a command that may have one */
+	/*
+	 * Mailboxes, already translated; NULL when the command has none. Nothing is written behind what an answer has: iPXE gives
+	 * 1 KiB, and has other things behind it.
+	 */
+	uint8_t *in, *out;
+	uint64_t imm; /* immediate result */
+	bool has_imm; /* of a command that may have one */
 };
 typedef uint8_t (*tpm_cmd_fn)(struct tp_model *m, struct tpm_cmd *c); /* returns enum mlx4_cmd_status */
 
@@ -86,6 +90,8 @@ const struct tpm_cmd_handler *tpm_cmd_handler(uint16_t opcode);
 /* Translates a mailbox that depends on op_modifier. False after a violation: the command ends with BAD_PARAM. */
 bool tpm_cmd_need_in(struct tp_model *m, struct tpm_cmd *c);
 bool tpm_cmd_need_out(struct tp_model *m, struct tpm_cmd *c);
+/* Of the HW2SW_ commands, which leave c->out NULL when op_modifier asks for none, or none was given. */
+bool tpm_cmd_may_out(struct tp_model *m, struct tpm_cmd *c);
 
 /* A port number of a command: 1..num_ports, or NULL after cmd-index. */
 struct tpm_port *tpm_cmd_port(struct tp_model *m, const char *cmd, uint32_t port);

@@ -33,6 +33,18 @@ tpm_cmd_need_out(struct tp_model *m, struct tpm_cmd *c)
 	return c->out != NULL;
 }
 
+bool
+tpm_cmd_may_out(struct tp_model *m, struct tpm_cmd *c)
+{
+	if (c->op_modifier != 0)
+		return true;
+	if (c->out_param != 0)
+		return tpm_cmd_need_out(m, c);
+	tpm_violate(m, TPM_V_OUTBOX, tpm_cmd_info[tpm_cmd_index(c->opcode)].name, c->in_modifier,
+		    "op_modifier 0 with a mailbox at 0, wanted op_modifier %u", MLX4_OPM_NO_OUTBOX);
+	return true;
+}
+
 uint8_t
 tpm_index_check(struct tp_model *m, const char *obj, uint32_t num, uint32_t lg, uint32_t reserved)
 {

@@ -141,7 +141,7 @@ tpm_cmd_query_dev_cap(struct tp_model *m, struct tpm_cmd *c)
 
 	if (m->cfg.wol)
 		flags |= flag(MLX4_DEV_FLAG_WOL_PORT1) | (m->cfg.num_ports > 1 ? flag(MLX4_DEV_FLAG_WOL_PORT2) : 0);
-	memset(c->out, 0, MLX4_MAILBOX_SIZE);
+	memset(c->out, 0, MLX4_CAP_SIZE);
 	caps_queues(c->out);
 	caps_memory(c->out);
 	caps_device(m, c->out);

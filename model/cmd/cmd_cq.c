@@ -170,7 +170,7 @@ tpm_cmd_hw2sw_cq(struct tp_model *m, struct tpm_cmd *c)
 		return st;
 	if (cq->refs != 0)
 		return tpm_fail(m, RESOURCE_BUSY, CMD_BUSY, "CQ", cq->cqn, "%u QP queues still use it", cq->refs);
-	if (c->op_modifier == 0 && !tpm_cmd_need_out(m, c))
+	if (!tpm_cmd_may_out(m, c))
 		return MLX4_STAT_BAD_PARAM;
 	st = cq_write_back(m, cq, c->out);
 	if (st != MLX4_STAT_OK)

@@ -135,7 +135,7 @@ tpm_cmd_hw2sw_eq(struct tp_model *m, struct tpm_cmd *c)
 		return st;
 	if (eq_in_use(m, eq->eqn))
 		return tpm_fail(m, RESOURCE_BUSY, CMD_BUSY, "EQ", eq->eqn, "completion queues still report to it");
-	if (c->op_modifier == 0 && c->out_param != 0 && !tpm_cmd_need_out(m, c))
+	if (!tpm_cmd_may_out(m, c))
 		return MLX4_STAT_BAD_PARAM;
 	ctx = tpm_icm_probe(m, m->eqc_base + (uint64_t)eq->eqn * TPM_EQC_ENTRY, TPM_EQC_ENTRY);
 	if (ctx != NULL) {
@@ -171,10 +171,13 @@ tpm_cmd_map_eq(struct tp_model *m, struct tpm_cmd *c)
 	struct tpm_eq *eq;
 	uint8_t st;
 
-	if ((c->in_modifier & ~(MLX4_MAP_EQ_UNMAP | MAP_EQ_EQN)) != 0 || (c->in_param & 1) != 0)
-		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MAP_EQ", eqn,
-				"in_modifier 0x%x, mask 0x%" PRIx64 ": wanted bits 30:10 zero and no completion events",
-				c->in_modifier, c->in_param);
+	if ((c->in_modifier & ~(MLX4_MAP_EQ_UNMAP | MAP_EQ_EQN)) != 0)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MAP_EQ", eqn, "in_modifier 0x%x: wanted bits 30:10 zero",
+				c->in_modifier);
+	/* A CQ's own context names its EQ, so the bit of completions has no effect. */
+	if ((c->in_param & 1) != 0)
+		tpm_violate(m, TPM_V_EQ_MASK, "MAP_EQ", eqn, "mask 0x%" PRIx64 " has bit 0, which is of completions",
+			    c->in_param);
 	st = eq_find(m, eqn, &eq);
 	if (st != MLX4_STAT_OK)
 		return st;

@@ -15,7 +15,7 @@
 uint8_t
 tpm_cmd_query_fw(struct tp_model *m, struct tpm_cmd *c)
 {
-	memset(c->out, 0, MLX4_MAILBOX_SIZE);
+	memset(c->out, 0, MLX4_QFW_SIZE);
 	prm_set(c->out, MLX4_QFW_PAGES, TPM_FW_PAGES);
 	prm_set(c->out, MLX4_QFW_MAJOR, m->cfg.fw_major);
 	prm_set(c->out, MLX4_QFW_MINOR, m->cfg.fw_minor);
@@ -57,7 +57,7 @@ tpm_cmd_query_adapter(struct tp_model *m, struct tpm_cmd *c)
 {
 	static const char psid[MLX4_ADAPTER_BOARD_ID_LEN] = "MT_1090120019";
 
-	memset(c->out, 0, MLX4_MAILBOX_SIZE);
+	memset(c->out, 0, MLX4_ADAPTER_SIZE);
 	/* Each dword of the board id is stored byte-swapped. */
 	for (unsigned int i = 0; i < MLX4_ADAPTER_BOARD_ID_LEN; i++)
 		c->out[MLX4_ADAPTER_BOARD_ID + (i ^ 3u)] = (uint8_t)psid[i];
@@ -118,7 +118,7 @@ tpm_cmd_mod_stat_cfg(struct tp_model *m, struct tpm_cmd *c)
 			return MLX4_STAT_BAD_INDEX;
 		if (!tpm_cmd_need_out(m, c))
 			return MLX4_STAT_BAD_PARAM;
-		memset(c->out, 0, MLX4_MAILBOX_SIZE);
+		memset(c->out, 0, MLX4_MSC_SIZE);
 		guid = m->cfg.guid + port;
 		prm_set(c->out, MLX4_MSC_GUID_HI, (uint32_t)(guid >> 32));
 		prm_set(c->out, MLX4_MSC_GUID_LO, (uint32_t)guid);
@@ -139,7 +139,7 @@ tpm_cmd_config_dev(struct tp_model *m, struct tpm_cmd *c)
 		if (!tpm_cmd_need_out(m, c))
 			return MLX4_STAT_BAD_PARAM;
 		/* Receive checksum mode 0: the CQE says whether a checksum is right and carries no partial sum. */
-		memset(c->out, 0, MLX4_MAILBOX_SIZE);
+		memset(c->out, 0, MLX4_CFGDEV_SIZE);
 		return MLX4_STAT_OK;
 	}
 	if (c->op_modifier != 0)
@@ -166,7 +166,7 @@ tpm_cmd_config_dev(struct tp_model *m, struct tpm_cmd *c)
 uint8_t
 tpm_cmd_query_func(struct tp_model *m, struct tpm_cmd *c)
 {
-	memset(c->out, 0, MLX4_MAILBOX_SIZE);
+	memset(c->out, 0, MLX4_QFUNC_SIZE);
 	prm_set(c->out, MLX4_QFUNC_RSVD_EQS, TPM_NUM_RSVD_EQS);
 	prm_set(c->out, MLX4_QFUNC_MAX_EQ, 1u << m->lg_eqs);
 	prm_set(c->out, MLX4_QFUNC_RSVD_UARS, TPM_RSVD_UARS);

@@ -47,7 +47,7 @@ tables_check(struct tp_model *m, const uint8_t *in)
 {
 	bool dmfs = prm_get(in, MLX4_HCA_F_DMFS) != 0;
 	uint32_t lg_qps = prm_get(in, MLX4_HCA_LG_QPS);
-	uint32_t lg_mcg = prm_get(in, dmfs ? MLX4_HCA_DMFS_LG_ENTRY : MLX4_HCA_MC_LG_ENTRY);
+	uint32_t lg_mcg = prm_get(in, dmfs ? MLX4_HCA_DMFS_LG_ENTRY : MLX4_HCA_MC_LG_ENTRY), lg_min;
 	const struct table t[] = {
 		{"QPC table", base_at(in, MLX4_HCA_QPC_BASE), lg_qps, TPM_LG_MAX_QPS, TPM_QPC_ENTRY},
 		{"ALTC table", base_at(in, MLX4_HCA_ALTC_BASE), lg_qps, TPM_LG_MAX_QPS, TPM_ALTC_ENTRY},
@@ -69,10 +69,13 @@ tables_check(struct tp_model *m, const uint8_t *in)
 		st = table_check(m, &t[i]);
 	if (st != MLX4_STAT_OK)
 		return st;
-	if (lg_mcg < TPM_LG_MIN_MCG_ENTRY || lg_mcg > TPM_LG_MAX_MCG_ENTRY)
+	lg_min = dmfs ? TPM_LG_MIN_MCG_ENTRY : TPM_LG_LEAST_MCG_ENTRY;
+	if (lg_mcg < lg_min || lg_mcg > TPM_LG_MAX_MCG_ENTRY)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "steering table", lg_mcg,
-				"lg entry bytes is %u, wanted %u..%u", lg_mcg, TPM_LG_MIN_MCG_ENTRY,
-				TPM_LG_MAX_MCG_ENTRY);
+				"lg entry bytes is %u, wanted %u..%u", lg_mcg, lg_min, TPM_LG_MAX_MCG_ENTRY);
+	if (lg_mcg < TPM_LG_MIN_MCG_ENTRY)
+		tpm_violate(m, TPM_V_MCG_ENTRY, "steering table", lg_mcg, "lg entry bytes is %u, wanted %u or more",
+			    lg_mcg, TPM_LG_MIN_MCG_ENTRY);
 	return table_check(m,
 			   &(struct table){"steering table", base_at(in, dmfs ? MLX4_HCA_DMFS_BASE : MLX4_HCA_MC_BASE),
 					   prm_get(in, dmfs ? MLX4_HCA_DMFS_LG_TABLE : MLX4_HCA_MC_LG_TABLE),
@@ -133,7 +136,11 @@ tables_take(struct tp_model *m, const uint8_t *in)
 	m->ctl->mc_lg_entry = (uint8_t)prm_get(in, m->dmfs ? MLX4_HCA_DMFS_LG_ENTRY : MLX4_HCA_MC_LG_ENTRY);
 	m->ctl->mc_lg_table = (uint8_t)prm_get(in, m->dmfs ? MLX4_HCA_DMFS_LG_TABLE : MLX4_HCA_MC_LG_TABLE);
 	memset(m->ctl->default_group, 0, sizeof(m->ctl->default_group));
-	tpm_steer_mode(m, !m->dmfs && prm_get(in, MLX4_HCA_UC_STEER) != 0);
+	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++)
+		memset(m->ctl->port[i].rqp_calc, 0, MLX4_RQP_SIZE);
+	tpm_steer_mode(m, m->dmfs                               ? TPM_STEER_BY_RULES
+			  : prm_get(in, MLX4_HCA_UC_STEER) != 0 ? TPM_STEER_BY_GROUPS
+								: TPM_STEER_BY_CALC);
 }
 
 static bool
@@ -183,7 +190,6 @@ tpm_cmd_init_hca(struct tp_model *m, struct tpm_cmd *c)
 uint8_t
 tpm_cmd_query_hca(struct tp_model *m, struct tpm_cmd *c)
 {
-	memset(c->out, 0, MLX4_MAILBOX_SIZE);
 	memcpy(c->out, m->hca, MLX4_HCA_SIZE);
 	/* What INIT_HCA has in these places is something else. */
 	prm_set64(c->out, MLX4_HCA_GLOBAL_CAPS, 0);

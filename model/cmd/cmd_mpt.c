@@ -80,7 +80,7 @@ mpt_check(struct tp_model *m, uint32_t i, const uint8_t *in)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MPT", i,
 				"for fast registration with status %u, wanted %u (free)", prm_get(in, MLX4_MPT_STATUS),
 				MLX4_MPT_FREE);
-	if (prm_get64(in, MLX4_MPT_LENGTH) == 0)
+	if (prm_get64(in, MLX4_MPT_LENGTH) == 0 && prm_get(in, MLX4_MPT_LEN64) == 0)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MPT", i, "length is 0, wanted at least 1");
 	if (!pa && (lg < TPM_LG_MIN_PAGE || lg > MPT_LG_PAGE_MAX))
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MPT", i, "lg page size is %u, wanted %u..%u", lg,
@@ -139,7 +139,7 @@ tpm_cmd_hw2sw_mpt(struct tp_model *m, struct tpm_cmd *c)
 
 	if (st != MLX4_STAT_OK)
 		return st;
-	if (c->op_modifier == 0 && !tpm_cmd_need_out(m, c))
+	if (!tpm_cmd_may_out(m, c))
 		return MLX4_STAT_BAD_PARAM;
 	if (prm_get(mpt, MLX4_MPT_REGION) != 0 && prm_get(mpt, MLX4_MPT_WIN_CNT) != 0) {
 		/* The caller's rule, not a mistake: it may ask (10.6.7.2.6). */
@@ -147,7 +147,7 @@ tpm_cmd_hw2sw_mpt(struct tp_model *m, struct tpm_cmd *c)
 	}
 	tpm_window_unbind(m, mpt);
 	prm_set(mpt, MLX4_MPT_STATUS, MLX4_MPT_SW);
-	if (c->op_modifier == 0)
+	if (c->out != NULL)
 		memcpy(c->out, mpt, TPM_DMPT_ENTRY);
 	tpm_tpt_changed(m);
 	return MLX4_STAT_OK;

@@ -39,7 +39,7 @@ tpm_cmd_query_port(struct tp_model *m, struct tpm_cmd *c)
 	if (p == NULL)
 		return MLX4_STAT_BAD_INDEX;
 	type = m->cfg.port_type[p->num - 1];
-	memset(c->out, 0, MLX4_MAILBOX_SIZE);
+	memset(c->out, 0, MLX4_QPORT_SIZE);
 	prm_set(c->out, MLX4_QPORT_LINK_UP, p->link);
 	prm_set(c->out, MLX4_QPORT_AN_DONE, p->link);
 	prm_set(c->out, MLX4_QPORT_AN_ENABLED, 1);

@@ -47,7 +47,9 @@ transition_find(uint16_t opcode)
 static uint8_t
 qp_index(struct tp_model *m, uint32_t qpn)
 {
-	return tpm_index_check(m, "QP", qpn, m->lg_qps, 1u << TPM_LG_RSVD_QPS);
+	if (qpn > MLX4_QPN_MASK)
+		return tpm_fail(m, BAD_INDEX, CMD_INDEX, "QP", qpn, "wanted at most 0x%x", MLX4_QPN_MASK);
+	return tpm_index_check(m, "QP", tpm_qp_place(m, qpn), m->lg_qps, 1u << TPM_LG_RSVD_QPS);
 }
 
 /* --- life of a QP --- */
@@ -63,7 +65,7 @@ tpm_qp_free(struct tp_model *m, struct tpm_qp *qp)
 	qp->rcq->refs--;
 	if (qp->srq != NULL)
 		qp->srq->refs--;
-	m->qp[qp->qpn] = NULL;
+	m->qp[tpm_qp_place(m, qp->qpn)] = NULL;
 	m->st.qps--;
 	tpm_uar_put(m, qp->uar);
 	tpm_ring_fini(&qp->ring);
@@ -110,9 +112,10 @@ qp_icm(struct tp_model *m, uint32_t qpn)
 		{"ALTC entry of QP", m->ctl->altc_base, TPM_ALTC_ENTRY},
 		{"AUXC entry of QP", m->ctl->auxc_base, TPM_AUXC_ENTRY},
 	};
+	uint32_t place = tpm_qp_place(m, qpn);
 
 	for (unsigned int i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
-		uint64_t addr = more[i].base + (uint64_t)qpn * more[i].entry;
+		uint64_t addr = more[i].base + (uint64_t)place * more[i].entry;
 
 		if (tpm_icm_probe(m, addr, more[i].entry) == NULL) {
 			tpm_violate(m, TPM_V_ICM_UNMAPPED, more[i].name, qpn, "ICM address 0x%" PRIx64 " is not mapped",
@@ -120,7 +123,7 @@ qp_icm(struct tp_model *m, uint32_t qpn)
 			return NULL;
 		}
 	}
-	return tpm_ctx_at(m, m->qpc_base, TPM_QPC_ENTRY, MLX4_CMPT_QP, "QP", qpn);
+	return tpm_ctx_at(m, m->qpc_base, TPM_QPC_ENTRY, MLX4_CMPT_QP, "QP", place);
 }
 
 static void
@@ -138,11 +141,18 @@ qp_save(const struct tpm_qp *qp, uint8_t *ctx)
 static uint8_t
 qp_create(struct tp_model *m, uint32_t qpn, const uint8_t *in)
 {
+	uint32_t place = tpm_qp_place(m, qpn);
 	uint8_t *icm = qp_icm(m, qpn), st;
 	struct tpm_qp *qp;
 
 	if (icm == NULL)
 		return MLX4_STAT_ICM_ERROR;
+	if (m->qp[place] != NULL)
+		return tpm_fail(m, BAD_RES_STATE, CMD_RES_STATE, "QP", qpn, "its place 0x%x is that of QP 0x%x", place,
+				m->qp[place]->qpn);
+	if (place != qpn)
+		tpm_violate(m, TPM_V_QP_NUMBER, "QP", qpn, "its place is 0x%x, wanted a number below 0x%x", place,
+			    1u << m->lg_qps);
 	qp = qp_alloc(qpn, in);
 	if (qp == NULL)
 		return MLX4_STAT_INTERNAL_ERR;
@@ -170,7 +180,7 @@ qp_create(struct tp_model *m, uint32_t qpn, const uint8_t *in)
 	}
 	tpm_uar_get(m, qp->uar);
 	qp->state = MLX4_QP_INIT;
-	m->qp[qpn] = qp;
+	m->qp[place] = qp;
 	m->st.qps++;
 	tpm_sched_qp(m, qp);
 	qp_save(qp, icm);
@@ -195,7 +205,7 @@ rss_check(struct tp_model *m, const struct tpm_qp *qp)
 				"base QP 0x%x, wanted a multiple of %u below 0x%x", qp->rss.base_qpn, n,
 				1u << m->lg_qps);
 	for (uint32_t i = qp->rss.base_qpn; i <= last; i++)
-		if (m->qp[i] == NULL)
+		if (tpm_qp_get(m, i) == NULL)
 			return tpm_fail(m, BAD_PARAM, RSS_RANGE, "QP", qp->qpn,
 					"ring QP 0x%x of 0x%x..0x%x does not exist", i, qp->rss.base_qpn, last);
 	if (udp >= 1u << m->lg_qps || qp->rss.default_qpn >= 1u << m->lg_qps)
@@ -211,6 +221,9 @@ path_check(struct tp_model *m, const struct tpm_qp *qp)
 	if (qp->port > m->cfg.num_ports)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "QP", qp->qpn, "schedule queue names port %u of %u", qp->port,
 				m->cfg.num_ports);
+	if (qp->eth && prm_get(qp->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_LINK_ETH) == 0)
+		tpm_violate(m, TPM_V_PATH_LINK, "QP", qp->qpn,
+			    "the MTU is that of raw Ethernet, the path's link is not");
 	return qp->is_rss ? rss_check(m, qp) : MLX4_STAT_OK;
 }
 
@@ -252,16 +265,18 @@ tpm_cmd_qp_modify(struct tp_model *m, struct tpm_cmd *c)
 	const struct transition *t = transition_find(c->opcode);
 	uint32_t qpn = c->opcode == MLX4_CMD_RTS2SQD_QP ? c->in_modifier & ~SQD_NOTIFY : c->in_modifier;
 	uint8_t st = qp_index(m, qpn), now;
+	struct tpm_qp *qp;
 
 	if (st != MLX4_STAT_OK)
 		return st;
-	now = m->qp[qpn] == NULL ? (uint8_t)MLX4_QP_RST : m->qp[qpn]->state;
+	qp = tpm_qp_get(m, qpn);
+	now = qp == NULL ? (uint8_t)MLX4_QP_RST : qp->state;
 	if ((t->from & STATE_BIT(now)) == 0)
 		return tpm_fail(m, BAD_QP_STATE, CMD_QP_STATE, "QP", qpn,
 				"command 0x%x in state %u, wanted one of the states 0x%x", c->opcode, now, t->from);
 	if (now == MLX4_QP_RST)
 		return qp_create(m, qpn, c->in + MLX4_QP_MBOX_CTX);
-	return qp_move(m, m->qp[qpn], t, c);
+	return qp_move(m, qp, t, c);
 }
 
 uint8_t
@@ -269,14 +284,15 @@ tpm_cmd_qp_2rst(struct tp_model *m, struct tpm_cmd *c)
 {
 	uint32_t qpn = c->in_modifier;
 	uint8_t st = qp_index(m, qpn), *icm;
+	struct tpm_qp *qp = tpm_qp_get(m, qpn);
 
 	/* Every op_modifier is taken: sources disagree on what it says [U]. A QP in reset stays there. */
-	if (st != MLX4_STAT_OK || m->qp[qpn] == NULL)
+	if (st != MLX4_STAT_OK || qp == NULL)
 		return st;
-	icm = tpm_icm_probe(m, m->qpc_base + (uint64_t)qpn * TPM_QPC_ENTRY, TPM_QPC_ENTRY);
+	icm = tpm_icm_probe(m, m->qpc_base + (uint64_t)tpm_qp_place(m, qpn) * TPM_QPC_ENTRY, TPM_QPC_ENTRY);
 	if (icm != NULL)
 		memset(icm, 0, TPM_QPC_ENTRY);
-	tpm_qp_free(m, m->qp[qpn]);
+	tpm_qp_free(m, qp);
 	return MLX4_STAT_OK;
 }
 
@@ -285,16 +301,17 @@ tpm_cmd_query_qp(struct tp_model *m, struct tpm_cmd *c)
 {
 	uint32_t qpn = c->in_modifier;
 	uint8_t st = qp_index(m, qpn), *icm;
+	struct tpm_qp *qp = tpm_qp_get(m, qpn);
 
 	if (st != MLX4_STAT_OK)
 		return st;
 	memset(c->out, 0, MLX4_QP_MBOX_CTX + TPM_QPC_ENTRY);
-	if (m->qp[qpn] == NULL)
+	if (qp == NULL)
 		return MLX4_STAT_OK; /* in reset: all zero */
 	icm = qp_icm(m, qpn);
 	if (icm == NULL)
 		return MLX4_STAT_ICM_ERROR;
-	qp_save(m->qp[qpn], icm);
+	qp_save(qp, icm);
 	memcpy(c->out + MLX4_QP_MBOX_CTX, icm, MLX4_QPC_SIZE);
 	return MLX4_STAT_OK;
 }
@@ -336,7 +353,7 @@ tpm_cmd_update_qp(struct tp_model *m, struct tpm_cmd *c)
 
 	if (st != MLX4_STAT_OK)
 		return st;
-	qp = m->qp[qpn];
+	qp = tpm_qp_get(m, qpn);
 	if (qp == NULL)
 		return tpm_fail(m, BAD_QP_STATE, CMD_QP_STATE, "QP", qpn, "UPDATE_QP in reset, wanted a live QP");
 	if ((mask & ~UPDATE_QP_MASKS) != 0 || (path_mask & ~UPDATE_PATH_MASKS) != 0)

@@ -35,9 +35,11 @@ ib_check(struct tp_model *m, const struct tpm_port *p, const uint8_t *in)
 		return tpm_fail(m, BAD_SIZE, CMD_LIMIT, "port", p->num, "VL capability %u, wanted 1, 2, 4 or 8", vl);
 	if (prm_get(in, MLX4_SPIB_V_MTU_CAP) != 0 && (mtu < 1 || mtu > 5))
 		return tpm_fail(m, BAD_PARAM, CMD_LIMIT, "port", p->num, "MTU capability %u, wanted 1..5", mtu);
-	if (prm_get(in, MLX4_SPIB_V_PKEYS) != 0 && (pkeys < IB_PKEYS_BLOCK || pkeys > TPM_IB_PKEYS))
-		return tpm_fail(m, BAD_PARAM, CMD_LIMIT, "port", p->num, "%u P_Keys, wanted %u..%u", pkeys,
-				IB_PKEYS_BLOCK, TPM_IB_PKEYS);
+	if (prm_get(in, MLX4_SPIB_V_PKEYS) != 0 && (pkeys < 1 || pkeys > TPM_IB_PKEYS))
+		return tpm_fail(m, BAD_PARAM, CMD_LIMIT, "port", p->num, "%u P_Keys, wanted 1..%u", pkeys,
+				TPM_IB_PKEYS);
+	if (prm_get(in, MLX4_SPIB_V_PKEYS) != 0 && pkeys < IB_PKEYS_BLOCK)
+		tpm_violate(m, TPM_V_PKEY_TABLE, "port", p->num, "%u P_Keys, wanted %u or more", pkeys, IB_PKEYS_BLOCK);
 	return MLX4_STAT_OK;
 }
 
@@ -59,8 +61,11 @@ set_ib(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
 			prm_set(info, IB_PI_MTU, prm_get(in, MLX4_SPIB_MTU_CAP));
 		p->ibp.mtu = 128u << prm_get(info, IB_PI_MTU);
 	}
-	if (prm_get(in, MLX4_SPIB_V_PKEYS) != 0)
-		p->ibp.num_pkeys = (uint16_t)(prm_get(in, MLX4_SPIB_MAX_PKEYS) / IB_PKEYS_BLOCK * IB_PKEYS_BLOCK);
+	if (prm_get(in, MLX4_SPIB_V_PKEYS) != 0) {
+		uint32_t blocks = prm_get(in, MLX4_SPIB_MAX_PKEYS) / IB_PKEYS_BLOCK;
+
+		p->ibp.num_pkeys = (uint16_t)((blocks > 0 ? blocks : 1) * IB_PKEYS_BLOCK);
+	}
 	if (prm_get(in, MLX4_SPIB_V_GUID0) != 0)
 		p->ibp.guid[0] = prm_get64(in, MLX4_SPIB_PORT_GUID);
 	if (prm_get(in, MLX4_SPIB_RESET_QKEY_VIOL) != 0)
@@ -154,15 +159,10 @@ set_vlan_table(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
 static uint8_t
 set_rqp_calc(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
 {
-	uint32_t base = prm_get32(in, 0) & MLX4_QPN_MASK, promisc = prm_get32(in, 0x14) & MLX4_QPN_MASK;
-
 	if (m->dmfs)
 		return tpm_fail(m, BAD_SYS_STATE, CMD_STATE, "port", p->num,
 				"QPNs are not computed with device-managed flow steering");
-	if (base >= 1u << m->lg_qps || promisc >= 1u << m->lg_qps)
-		return tpm_fail(m, BAD_INDEX, CMD_INDEX, "port", p->num,
-				"base QP 0x%x, promiscuous QP 0x%x, wanted below 0x%x", base, promisc, 1u << m->lg_qps);
-	memcpy(m->ctl->port[p->num - 1].rqp_calc, in, sizeof(m->ctl->port[0].rqp_calc));
+	memcpy(m->ctl->port[p->num - 1].rqp_calc, in, MLX4_RQP_SIZE);
 	return MLX4_STAT_OK;
 }
 

@@ -95,11 +95,10 @@ tpm_cmd_hw2sw_srq(struct tp_model *m, struct tpm_cmd *c)
 		return st;
 	if (srq->refs != 0)
 		return tpm_fail(m, RESOURCE_BUSY, CMD_BUSY, "SRQ", srq->srqn, "%u QPs still use it", srq->refs);
-	if (c->op_modifier == 0) {
-		if (!tpm_cmd_need_out(m, c))
-			return MLX4_STAT_BAD_PARAM;
+	if (!tpm_cmd_may_out(m, c))
+		return MLX4_STAT_BAD_PARAM;
+	if (c->out != NULL)
 		memcpy(c->out, srq->ctx, MLX4_SRQC_SIZE);
-	}
 	tpm_srq_free(m, srq);
 	return MLX4_STAT_OK;
 }

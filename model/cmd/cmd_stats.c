@@ -112,7 +112,7 @@ tpm_cmd_query_if_stat(struct tp_model *m, struct tpm_cmd *c)
 	if (i >= TPM_MAX_COUNTERS)
 		return tpm_fail(m, BAD_INDEX, CMD_INDEX, "counter", i, "wanted 0..%u", TPM_MAX_COUNTERS - 1);
 	k = &m->counter[i];
-	memset(c->out, 0, MLX4_MAILBOX_SIZE);
+	memset(c->out, 0, MLX4_IF_STAT_SIZE);
 	prm_set(c->out, MLX4_IF_STAT_NUM, 1);
 	prm_set64(c->out, MLX4_IF_STAT_RX_FRAMES, k->rx_frames);
 	prm_set64(c->out, MLX4_IF_STAT_RX_BYTES, k->rx_bytes);
@@ -185,7 +185,7 @@ tpm_cmd_diag_rprt(struct tp_model *m, struct tpm_cmd *c)
 				c->op_modifier, DIAG_OPM_QUERY);
 	if (c->in_modifier != 0 && tpm_cmd_port(m, "DIAG_RPRT", c->in_modifier) == NULL)
 		return MLX4_STAT_BAD_INDEX;
-	memset(c->out, 0, MLX4_MAILBOX_SIZE);
+	memset(c->out, 0, MLX4_DIAG_SIZE);
 	diag_transport(m, c->in_modifier, c->out);
 	prm_set32(c->out, DIAG_CQ_OVERFLOW, (uint32_t)m->violation[TPM_V_CQ_OVERRUN]);
 	prm_set32(c->out, DIAG_EQ_OVERFLOW, (uint32_t)m->violation[TPM_V_EQ_OVERRUN]);

@@ -246,8 +246,7 @@ tpm_qpc_load(struct tpm_qp *qp)
 	qp->rate_kbps = tpm_qp_rate_kbps(ctx);
 	qp->delay_drop = (uint16_t)prm_get(ctx, MLX4_QPC_DELAY_DROP);
 	/* QP0 and QP1 have the same service but an InfiniBand MTU: their WQEs carry whole IB packets. */
-	qp->eth = qp->service == MLX4_QP_ST_MLX && prm_get(ctx, MLX4_QPC_MTU) == MLX4_QPC_MTU_RAW &&
-		  prm_get(path, MLX4_PATH_LINK_ETH) == 1;
+	qp->eth = qp->service == MLX4_QP_ST_MLX && prm_get(ctx, MLX4_QPC_MTU) == MLX4_QPC_MTU_RAW;
 	tpm_qp_ops_set(qp);
 	qp->vlan_keep = prm_get(ctx, MLX4_QPC_VLAN_KEEP) != 0;
 	qp->fcs_keep = prm_get(ctx, MLX4_QPC_FCS_KEEP) != 0;

@@ -92,7 +92,7 @@ region_find(struct tp_model *m, uint32_t key, uint32_t pd, uint32_t access, stru
 	if ((mpt_access(mpt) & access) != access)
 		return TPM_XLAT_ACCESS;
 	len = prm_get64(mpt, MLX4_MPT_LENGTH);
-	if (len == 0)
+	if (len == 0 && prm_get(mpt, MLX4_MPT_LEN64) == 0)
 		return TPM_XLAT_BOUNDS;
 	r->start = prm_get64(mpt, MLX4_MPT_START);
 	r->last = r->start + (len - 1) < r->start ? UINT64_MAX : r->start + (len - 1);

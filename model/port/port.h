@@ -38,6 +38,9 @@ void tpm_steer_lookup(struct tpm_port *p, const uint8_t *hdr, uint32_t hlen, con
 void tpm_steer_group(struct tpm_port *p, const uint8_t *gid, struct tpm_steer_hit *hit);
 /* QPs that get a copy of all that the port receives, or (sent) sends. */
 void tpm_steer_mirror(struct tpm_port *p, bool sent, struct tpm_steer_hit *hit);
+/* The same by QP numbers that are computed (steer_calc.c), for Ethernet. */
+void tpm_calc_lookup(struct tp_model *m, const struct tpm_port *p, const uint8_t *h, const struct tpm_pkt *k,
+		     struct tpm_steer_hit *hit);
 /* The same of the group table (steer_group.c). */
 void tpm_group_lookup_ib(struct tp_model *m, const uint8_t *gid, struct tpm_steer_hit *hit);
 void tpm_group_lookup(struct tp_model *m, const struct tpm_port *p, const uint8_t *h, const struct tpm_pkt *k,
@@ -76,8 +79,13 @@ void tpm_steer_fini(struct tpm_port *p);
 uint8_t tpm_steer_attach(struct tp_model *m, const uint8_t *mbox, uint32_t ndwords, uint64_t *id);
 uint8_t tpm_steer_detach(struct tp_model *m, uint64_t id);
 void tpm_steer_flush(struct tp_model *m);
-/* Who decides from now on: the group table (true) or rules. */
-void tpm_steer_mode(struct tp_model *m, bool by_group);
+/* Who decides from now on; groups of InfiniBand and RoCE are in the group table in both modes without rules. */
+enum tpm_steer_by {
+	TPM_STEER_BY_RULES,
+	TPM_STEER_BY_GROUPS,
+	TPM_STEER_BY_CALC,
+};
+void tpm_steer_mode(struct tp_model *m, enum tpm_steer_by by);
 
 /* Bucket of a group's key, of MLX4_MCG_KEY_SIZE bytes. */
 uint32_t tpm_group_hash(const struct tp_model *m, const uint8_t *key);

@@ -50,7 +50,7 @@ struct rule {
 struct tpm_steer {
 	struct tpm_steer_cache cache; /* first: tpm_steer_fast looks at nothing else */
 	struct tp_model *m;
-	bool by_group; /* the mode that INIT_HCA chose: entries of the group table instead of rules */
+	enum tpm_steer_by by; /* the mode that INIT_HCA chose */
 	struct rule *mac[MAC_BUCKETS];
 	struct rule *list;          /* regular rules that are not by_mac, by priority */
 	struct rule *all, *mc;      /* defaults */
@@ -161,11 +161,11 @@ tpm_steer_flush(struct tp_model *m)
 }
 
 void
-tpm_steer_mode(struct tp_model *m, bool by_group)
+tpm_steer_mode(struct tp_model *m, enum tpm_steer_by by)
 {
 	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
 		m->port[i].steer->m = m;
-		m->port[i].steer->by_group = by_group;
+		m->port[i].steer->by = by;
 		changed(m->port[i].steer);
 	}
 }
@@ -517,8 +517,8 @@ tpm_steer_lookup(struct tpm_port *p, const uint8_t *h, uint32_t hlen, const stru
 
 	hit->n = 0;
 	hit->by_rule = hit->allow_lb = false;
-	if (s->by_group) {
-		tpm_group_lookup(s->m, p, h, k, hit);
+	if (s->by != TPM_STEER_BY_RULES) {
+		(s->by == TPM_STEER_BY_GROUPS ? tpm_group_lookup : tpm_calc_lookup)(s->m, p, h, k, hit);
 		return;
 	}
 	lookup_regular(s, h, hlen, k, hit);
@@ -536,7 +536,7 @@ tpm_steer_group(struct tpm_port *p, const uint8_t *gid, struct tpm_steer_hit *hi
 
 	hit->n = 0;
 	hit->by_rule = hit->allow_lb = true;
-	if (s->by_group) {
+	if (s->by != TPM_STEER_BY_RULES) {
 		tpm_group_lookup_ib(s->m, gid, hit);
 		return;
 	}
@@ -568,7 +568,7 @@ tpm_steer_fast_miss(struct tpm_port *p, uint64_t key)
 	struct tpm_pkt k = {0};
 	uint8_t h[TPM_ETH_HLEN] = {0};
 
-	if (s->list != NULL || s->by_group)
+	if (s->list != NULL || s->by != TPM_STEER_BY_RULES)
 		return TPM_STEER_SLOW;
 	memcpy(h, &key, TPM_ETH_ALEN);
 	tpm_steer_lookup(p, h, sizeof(h), &k, &hit);

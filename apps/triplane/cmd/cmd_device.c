@@ -84,16 +84,18 @@ show_device(uint16_t id, const struct rte_pmd_mlx4_device *d, struct out *o)
 	out_bool(o, "dead", d->dead);
 }
 
+/* The rules of one class that were broken, with their counts. */
 static void
-show_violations(uint16_t id, struct out *o)
+show_rules(uint16_t id, const char *key, int advice, struct out *o)
 {
 	const char *name, *text;
 	unsigned int i;
 	uint64_t count;
 
-	out_object(o, "violated");
+	out_object(o, key);
 	for (i = 0; i < rte_pmd_mlx4_model_rules(); i++)
-		if (rte_pmd_mlx4_model_violation(id, i, &name, &text, &count) == 0 && count > 0)
+		if (rte_pmd_mlx4_model_is_advice(i) == advice &&
+		    rte_pmd_mlx4_model_violation(id, i, &name, &text, &count) == 0 && count > 0)
 			out_u64(o, name, count);
 	out_end(o);
 }
@@ -105,7 +107,10 @@ show_model(uint16_t id, const struct rte_pmd_mlx4_model *m, struct out *o)
 	out_bool(o, "link_up", m->link_up);
 	out_u64(o, "violations", m->violations);
 	out_str(o, "last_violation", m->last_violation);
-	show_violations(id, o);
+	show_rules(id, "violated", 0, o);
+	out_u64(o, "advice", m->advice);
+	out_str(o, "last_advice", m->last_advice);
+	show_rules(id, "advised", 1, o);
 #define FIELD(f) out_u64(o, #f, m->f)
 	FIELD(commands);
 	FIELD(commands_failed);

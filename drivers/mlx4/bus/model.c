@@ -173,11 +173,12 @@ static const struct mlx4_bus_ops model_ops = {
 };
 
 static void
-on_model_line(void *arg, int is_violation, const char *line)
+on_model_line(void *arg, enum tp_model_line kind, const char *line)
 {
 	const struct model_bus *b = arg;
 
-	rte_log(is_violation ? RTE_LOG_WARNING : RTE_LOG_DEBUG, mlx4_logtype, "mlx4: %s: model: %s\n", b->name, line);
+	rte_log(kind != TP_LINE_NOTE ? RTE_LOG_WARNING : RTE_LOG_DEBUG, mlx4_logtype, "mlx4: %s: model: %s\n", b->name,
+		line);
 }
 
 static int

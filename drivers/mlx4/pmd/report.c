@@ -127,6 +127,8 @@ rte_pmd_mlx4_model_get(uint16_t port_id, struct rte_pmd_mlx4_model *info)
 	snprintf(info->wire, sizeof(info->wire), "%s", st.port[p].wire == NULL ? "none" : st.port[p].wire);
 	info->violations = tp_model_violations_total(m);
 	tp_model_last_violation(m, info->last_violation, sizeof(info->last_violation));
+	info->advice = tp_model_advice_total(m);
+	tp_model_last_advice(m, info->last_advice, sizeof(info->last_advice));
 	info->link_up = st.port[p].link_up;
 #define COPY(f) info->f = st.f
 	COPY(commands), COPY(commands_failed), COPY(events), COPY(interrupts), COPY(doorbells), COPY(bf_doorbells);
@@ -164,6 +166,14 @@ rte_pmd_mlx4_model_violation(uint16_t port_id, unsigned int i, const char **name
 	*text = tp_model_violation_text(i);
 	*count = tp_model_violations(m, i);
 	return 0;
+}
+
+int
+rte_pmd_mlx4_model_is_advice(unsigned int i)
+{
+	if (i >= tp_model_violation_count())
+		return -EINVAL;
+	return tp_model_violation_class(i) == TP_RULE_ADVICE;
 }
 
 int

@@ -104,6 +104,9 @@ ir_close(void)
 	tp_model_last_violation(ir_model(), text, sizeof(text));
 	if (tp_model_violations_total(ir_model()) != 0)
 		fail_msg("%s", text);
+	tp_model_last_advice(ir_model(), text, sizeof(text));
+	if (tp_model_advice_total(ir_model()) != 0)
+		fail_msg("%s", text);
 	for (p = 0; p < IR_PORTS; p++) {
 		assert_int_equal(tp_roce_dealloc_pd(ir_pd[p]), 0);
 		assert_int_equal(tp_roce_close_device(ir_ctx[p]), 0);

@@ -97,11 +97,11 @@ rig_no_violations(uint16_t port)
 	struct rte_pmd_mlx4_model m;
 
 	assert_int_equal(rte_pmd_mlx4_model_get(port, &m), 0);
-	if (m.violations == 0)
+	if (m.violations == 0 && m.advice == 0)
 		return;
 	if (log_file != NULL)
 		fflush(log_file);
-	fail_msg("%s\n%s", m.last_violation, log_file == NULL ? "" : log_text);
+	fail_msg("%s %s\n%s", m.last_violation, m.last_advice, log_file == NULL ? "" : log_text);
 }
 
 void

@@ -434,13 +434,15 @@ card_violations(struct card *c, const char *name)
 void
 card_expect(struct card *c, const char *name, uint64_t n)
 {
-	char last[256];
+	uint64_t all = tp_model_violations_total(c->m) + tp_model_advice_total(c->m);
+	char last[256], advice[256];
 
 	tp_model_last_violation(c->m, last, sizeof(last));
-	if (card_violations(c, name) != n || tp_model_violations_total(c->m) != n)
-		fail_msg("%s was broken %llu times of %llu violations, wanted %llu; last: %s", name,
-			 (unsigned long long)card_violations(c, name),
-			 (unsigned long long)tp_model_violations_total(c->m), (unsigned long long)n, last);
+	tp_model_last_advice(c->m, advice, sizeof(advice));
+	if (card_violations(c, name) != n || all != n)
+		fail_msg("%s was broken %llu times of %llu broken rules, wanted %llu; last: %s; %s", name,
+			 (unsigned long long)card_violations(c, name), (unsigned long long)all, (unsigned long long)n,
+			 last, advice);
 }
 
 void

@@ -89,13 +89,13 @@ test_catastrophic(void **state)
 	assert_int_equal(boot(c), MLX4_STAT_OK);
 }
 
-static int logged[2];
+static int logged[3]; /* by enum tp_model_line */
 
 static void
-count_lines(void *arg, int is_violation, const char *line)
+count_lines(void *arg, enum tp_model_line kind, const char *line)
 {
 	assert_true(strlen(line) > 0);
-	logged[is_violation != 0]++;
+	logged[kind]++;
 	(void)arg;
 }
 
@@ -118,8 +118,8 @@ test_registry(void **state)
 	assert_int_equal(card_cmd_in(c, MLX4_CMD_SW2HW_CQ, 0, 5), MLX4_STAT_BAD_INDEX);
 	tp_model_last_violation(c->m, last, sizeof(last));
 	assert_string_equal(last, "cmd-index: CQ 0x5: wanted 0x80..0x1ff");
-	assert_int_equal(logged[1], 1);
-	assert_int_equal(logged[0], 1); /* and the command that failed */
+	assert_int_equal(logged[TP_LINE_VIOLATION], 1);
+	assert_int_equal(logged[TP_LINE_NOTE], 1); /* and the command that failed */
 }
 
 int

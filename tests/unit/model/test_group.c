@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Steering by groups: buckets, chains, VLAN keys, default groups. */
+/* Steering without rules. By groups: buckets, chains, VLAN keys, default groups. By QP numbers that are computed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,6 +107,63 @@ groups(void **state)
 	card_free(c);
 }
 
+/* SET_PORT RQP_CALC as the reference writes it: QP numbers from places in the MAC and VLAN tables of port 1. */
+static void
+calc(struct card *c, uint32_t base, uint32_t lg, uint32_t promisc, uint32_t mc_mode)
+{
+	uint8_t *in = card_in(c);
+
+	prm_set32(in, 0x00, base);
+	prm_set32(in, 0x04, lg);
+	prm_set32(in, 0x0c, 1u << 16 | 3); /* untagged frames are VLAN 1, unknown VIDs are 3 */
+	prm_set32(in, 0x14, promisc);
+	prm_set32(in, 0x18, mc_mode << 30 | 0x77);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_SET_PORT, 1, 1 << 8 | 1), 0);
+}
+
+static void
+computed(void **state)
+{
+	struct card *c = card_new(NULL);
+	uint8_t k_mc[16];
+
+	card_boot(c, 0);
+	assert_int_equal(taker(c, uc, -1), 0);
+	prm_set64(card_in(c), 8 * 2, UINT64_C(1) << 63 | UINT64_C(0x0002c9010203));
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_SET_PORT, 1, 2 << 8 | 1), 0);
+	prm_set32(card_in(c), 4 * 2, 1u << 31 | 5);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_SET_PORT, 1, 3 << 8 | 1), 0);
+	/* place 2 of 4 addresses, then 2 bits of VLANs */
+	calc(c, 0x100, 2 << 16 | 2 << 8, 0x70, 0);
+	assert_int_equal(taker(c, uc, -1), 0x100 + 2 + (1 << 2));
+	assert_int_equal(taker(c, uc, 5), 0x100 + 2 + (2 << 2));
+	assert_int_equal(taker(c, uc, 6), 0x100 + 2 + (3 << 2));
+	/* no bits: one QP for all of them */
+	calc(c, 0x100, 0, 0x70, 0);
+	assert_int_equal(taker(c, uc, 5), 0x100);
+	/* another address goes to the promiscuous QP, when there is one */
+	assert_int_equal(taker(c, other, -1), 0);
+	calc(c, 0x100, 0, 1u << 31 | 0x70, 0);
+	assert_int_equal(taker(c, other, -1), 0x70);
+	assert_int_equal(taker(c, uc, -1), 0x100);
+	/* multicast: the group table alone, it first, or one QP */
+	assert_int_equal(taker(c, mc, -1), 0);
+	calc(c, 0x100, 0, 0x70, 1);
+	assert_int_equal(taker(c, mc, -1), 0x77);
+	key_of(k_mc, mc, 0, 0);
+	write_entry(c, 0, bucket(c, k_mc), k_mc, 0, 0x52);
+	assert_int_equal(taker(c, mc, -1), 0x52);
+	calc(c, 0x100, 0, 0x70, 2);
+	assert_int_equal(taker(c, mc, -1), 0x77);
+	card_expect_clean(c);
+	/* the next INIT_HCA begins with nothing */
+	assert_int_equal(card_cmd_none(c, MLX4_CMD_CLOSE_HCA, 0, 0), 0);
+	card_fill_init_hca(c, card_in(c), 0);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_INIT_HCA, 0, 0), 0);
+	assert_int_equal(taker(c, mc, -1), 0);
+	card_free(c);
+}
+
 /* A chain that runs in a circle ends. */
 static void
 circle(void **state)
@@ -128,7 +185,8 @@ circle(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(groups), cmocka_unit_test(circle)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(groups), cmocka_unit_test(computed),
+					   cmocka_unit_test(circle)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
