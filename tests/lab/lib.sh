@@ -42,17 +42,25 @@ card() {
 	return 1
 }
 
-# Ends a card, or the cards of one process, and judges what they saw: no rule broken, no bad message.
-card_verdict() { # CARD TEST
-	local log=$lab_tmp/$1.card n
+# Ends a card, or the cards of one process, and judges what they saw: no rule broken, no bad message, no advice that was not
+# followed but what is named.
+card_verdict() { # CARD TEST [ADVICE...]
+	local log=$lab_tmp/$1.card test=$2 n advised
 	kill "${card_pid[$1]}"
 	wait "${card_pid[$1]}"
 	unset "card_pid[$1]"
+	shift 2
 	n=$(sed -n 's/^report: violations //p' "$log" | sort -n | tail -n 1)
 	if [ "$n" = 0 ] && grep -q '^report: malformed 0$' "$log" && ! grep -q '^report: malformed [1-9]' "$log"; then
-		pass "$2-no-violation"
+		pass "$test-no-violation"
 	else
-		fail "$2-no-violation" "${n:-no report}: $(grep -E '^report: (violation |last|malformed)' "$log" | tr '\n' ';')"
+		fail "$test-no-violation" "${n:-no report}: $(grep -E '^report: (violation |last|malformed)' "$log" | tr '\n' ';')"
+	fi
+	advised=$(sed -n 's/^report: advised \([^ ]*\) .*/\1/p' "$log" | sort -u | tr '\n' ' ')
+	if [ "$advised" = "$([ $# = 0 ] || printf '%s\n' "$@" | sort -u | tr '\n' ' ')" ]; then
+		pass "$test-advice"
+	else
+		fail "$test-advice" "${advised:-none }not followed, wanted ${*:-none}: $(grep '^report: last advice' "$log" | tr '\n' ';')"
 	fi
 }
 

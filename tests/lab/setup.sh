@@ -25,7 +25,7 @@ kernel_suite=${LAB_KERNEL_SUITE:-trixie}
 # even where PATH has the real ones.
 packages="qemu-system-x86 zstd busybox dash kmod iproute2 ethtool pciutils iputils-ping
   tcpdump iperf3 ibverbs-providers ibverbs-utils rdmacm-utils infiniband-diags perftest opensm
-  python3 python3-pyverbs
+  python3 python3-pyverbs ipxe
   ${LAB_PACKAGES:-}"
 
 # Paths in root/ that go into the guest, with the libraries they need.
