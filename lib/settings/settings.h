@@ -29,7 +29,7 @@ extern "C" {
 #define TP_SETTING_OBJECT 48   /**< room of an object's text */
 #define TP_SETTING_RANGE 256   /**< room of what may stand on the right */
 #define TP_SETTING_NAME 32     /**< of a group, as in TP_GROUP_NAME */
-#define TP_SETTINGS_TABLES 16
+#define TP_SETTINGS_TABLES 24
 
 /** Whose a setting is. */
 enum tp_setting_scope {

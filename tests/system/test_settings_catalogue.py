@@ -231,9 +231,9 @@ def picked(objs, keys):
 
 
 def fabric(out):
-    """What runs: IPoIB ports, pairs, managers, times, whether ports are lent."""
+    """What runs: IPoIB ports, pairs, managers, times, whether ports are lent. Which port of a pair was up first is chance."""
     ipoib, pairs, sm, mad = shown(out)
-    return (picked(ipoib["ports"], IPOIB), picked(pairs["pairs"], ("name", "up", "active", "primary", "backup", "failback", "failback_ms")),
+    return (picked(ipoib["ports"], IPOIB), picked(pairs["pairs"], ("name", "up", "primary", "backup", "failback", "failback_ms")),
             picked(sm["managers"], ("device", "role", "priority", "subnet_up")), mad["lent"], picked(mad["ports"], ("device", "sa_timeout_ms", "sa_retries")))
 
 
