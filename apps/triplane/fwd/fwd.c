@@ -263,8 +263,8 @@ stream_init(struct app *app, struct fwd_stream *s, const struct app_port *p, uin
 			       "it is stopped",
 			       p->id, s->tx_port, s->tx_port);
 	s->tx_queue = s->mode->sends ? (uint16_t)(q % out->txq) : 0;
-	s->tx_sums = swap_sums_of(out->sums_tx, out->tx_offloads);
-	s->rx_sums = swap_sums_of(p->sums_rx, p->rx_offloads);
+	s->tx_sums = swap_sums_of(out->sums_tx, 0, out->tx_offloads);
+	s->rx_sums = swap_sums_of(p->sums_rx, p->rx_offloads, 0);
 	s->tx_offloads = out->tx_offloads;
 	s->prepare = strcmp(s->mode->name, "csum") == 0;
 	rte_eth_macaddr_get(s->tx_port, &s->src);

@@ -22,7 +22,7 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 	const struct app_port *p = &app->port[at->port];
 	const uint8_t sum = (uint8_t)row->id;
 
-	if (swap_sums_of(sum, p->info.rx_offload_capa | p->info.tx_offload_capa) == 0)
+	if (swap_sums_of(sum, p->info.rx_offload_capa, p->info.tx_offload_capa) == 0)
 		return -ENOTSUP;
 	snprintf(value, TP_SETTING_VALUE, "%s",
 		 directions[((p->sums_tx & sum) != 0 ? TX : 0) | ((p->sums_rx & sum) != 0 ? RX : 0)]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-#include <assert.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -81,22 +80,23 @@ swap_5tuple(struct rte_mbuf *m)
 	memcpy(l4 + 2, tmp, 2);
 }
 
-static_assert(RTE_ETH_RX_OFFLOAD_IPV4_CKSUM == RTE_ETH_TX_OFFLOAD_IPV4_CKSUM &&
-		      RTE_ETH_RX_OFFLOAD_TCP_CKSUM == RTE_ETH_TX_OFFLOAD_TCP_CKSUM &&
-		      RTE_ETH_RX_OFFLOAD_UDP_CKSUM == RTE_ETH_TX_OFFLOAD_UDP_CKSUM,
-	      "one function for both directions");
-
 uint8_t
-swap_sums_of(uint8_t sums, uint64_t offloads)
+swap_sums_of(uint8_t sums, uint64_t rx, uint64_t tx)
 {
+	static const struct {
+		uint64_t rx, tx;
+		uint8_t sums;
+	} offload[] = {
+		{RTE_ETH_RX_OFFLOAD_IPV4_CKSUM, RTE_ETH_TX_OFFLOAD_IPV4_CKSUM, SWAP_IPV4},
+		{RTE_ETH_RX_OFFLOAD_TCP_CKSUM, RTE_ETH_TX_OFFLOAD_TCP_CKSUM, SWAP_TCP4 | SWAP_TCP6},
+		{RTE_ETH_RX_OFFLOAD_UDP_CKSUM, RTE_ETH_TX_OFFLOAD_UDP_CKSUM, SWAP_UDP4 | SWAP_UDP6},
+	};
+	unsigned int i;
 	uint8_t has = 0;
 
-	if (offloads & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM)
-		has |= SWAP_IPV4;
-	if (offloads & RTE_ETH_TX_OFFLOAD_TCP_CKSUM)
-		has |= SWAP_TCP4 | SWAP_TCP6;
-	if (offloads & RTE_ETH_TX_OFFLOAD_UDP_CKSUM)
-		has |= SWAP_UDP4 | SWAP_UDP6;
+	for (i = 0; i < RTE_DIM(offload); i++)
+		if ((rx & offload[i].rx) != 0 || (tx & offload[i].tx) != 0)
+			has |= offload[i].sums;
 	return sums & has;
 }
 

@@ -22,8 +22,8 @@ void swap_5tuple(struct rte_mbuf *m);
 #define SWAP_SUMS 5u
 #define SWAP_ALL ((1u << SWAP_SUMS) - 1)
 
-/* Those of a set that offloads have, of RTE_ETH_RX_OFFLOAD_* or RTE_ETH_TX_OFFLOAD_*. */
-uint8_t swap_sums_of(uint8_t sums, uint64_t offloads);
+/* Those of a set that receive offloads (RTE_ETH_RX_OFFLOAD_*) or transmit offloads have. */
+uint8_t swap_sums_of(uint8_t sums, uint64_t rx, uint64_t tx);
 
 /* What the device that received a packet found. */
 #define SWAP_IP_GOOD (1u << 0)
