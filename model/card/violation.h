@@ -72,6 +72,7 @@
 	X(QP_NUMBER, ADVICE, "qp-number", "a QP number has no bits above those of its place in the table")             \
 	X(PATH_LINK, ADVICE, "path-link", "the path of a raw Ethernet queue pair names an Ethernet link")              \
 	X(PKEY_TABLE, ADVICE, "pkey-table", "a port keeps a whole block of P_Keys")                                    \
+	X(WQE_CRC, ADVICE, "wqe-crc", "a packet that software built has a segment of its own for the CRC")             \
 	X(OUTBOX, ADVICE, "command-outbox", "a command whose answer is not wanted says so in its op_modifier")         \
 	X(EQ_MASK, ADVICE, "event-mask", "MAP_EQ leaves out completions, whose EQ is in the context of their CQ")
 

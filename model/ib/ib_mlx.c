@@ -24,12 +24,11 @@ gather(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head, bool icrc
 			     f.len, IB_LRH_SIZE + 12 + TPM_ICRC_LEN, t->p->ibp.mtu + 8 + 40 + 12 + 8 + TPM_ICRC_LEN);
 		return 0;
 	}
-	if (!icrc && seg[n - 1].len != TPM_ICRC_LEN) {
-		tpm_wqe_fail(t, head, MLX4_SYND_LOCAL_QP_OP, TPM_V_WQE_INLINE,
-			     "the last segment has %u bytes, wanted %u inline ones for the CRC", seg[n - 1].len,
-			     TPM_ICRC_LEN);
-		return 0;
-	}
+	/* The last four octets are the CRC's, whatever segment they are in. */
+	if (!icrc && seg[n - 1].len != TPM_ICRC_LEN)
+		tpm_violate(t->m, TPM_V_WQE_CRC, "QP", t->qp->qpn,
+			    "WQE 0x%x: the last segment has %u bytes, wanted %u for the CRC", head, seg[n - 1].len,
+			    TPM_ICRC_LEN);
 	tpm_frame_copy(&f, 0, out, f.len);
 	return f.len;
 }
