@@ -47,6 +47,8 @@ struct rte_pmd_mlx4_device {
 	char roce_mode[16];                       /**< what is open on the card's own transport: "off", "v1", "v2" */
 	uint16_t num_gids, num_pkeys;             /**< places of the tables, 0: RoCE is not open */
 	uint32_t qps, max_qps, cqs, max_cqs, eqs; /**< in use and limits */
+	uint32_t srqs, max_srqs, mrs, max_mrs;    /**< the same; mrs: entries of the memory protection table */
+	uint32_t mtts, max_mtts, pds, max_pds;    /**< the same: entries of the translation table, protection domains */
 	uint64_t commands;                        /**< firmware commands executed */
 	bool wake_on_lan;                         /**< the firmware offers it for this port */
 	bool wake_on_lan_set;                     /**< a magic packet wakes the host */

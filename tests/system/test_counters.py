@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """O-1: the card's counters by name and value. Frames that scapy made, so many of each kind, go from a file through one port of the
 card over the wire to the other one: both ports have counted each of them, and nothing else."""
+import json
 import os
+import subprocess
 
 from scapy.all import Dot1Q, Ether, Raw, wrpcap
 
@@ -42,7 +44,8 @@ def by_name():
         vdevs = ['net_pcap0,rx_pcap=%s/in.pcap,tx_pcap=%s/back.pcap' % (d, d), 'net_mlx4_model0', 'net_null0,no-rx=1']
         with tpmd.Testpmd(vdevs, ['--portlist=0,1,2,3', '--mbuf-size=4096', '--max-pkt-len=2000', '--no-flush-rx'], memory=700) as t:
             t.cmd('start')
-            ends = tpmd.wait_until(lambda: t.xstats(2)['rx_port_packets'] >= len(made))
+            # The last place of their way: what only the card has counted may still wait in a ring.
+            ends = tpmd.wait_until(lambda: t.stats(3)['tx-packets'] >= len(made))
             t.cmd('stop')
             sent, came, back = t.xstats(1), t.xstats(2), t.stats(3)
     want = wanted(made)
@@ -61,5 +64,32 @@ def by_name():
     return '; '.join(wrong) if wrong or not ends else None
 
 
+APP = os.path.join(os.environ.get('TP_BUILD', 'build'), 'apps', 'triplane')
+OBJECTS = ('qps', 'cqs', 'mrs', 'pds', 'srqs', 'mtts')
+
+
+def resources():
+    """What RoCE on the card takes: a domain with the port, and with each queue pair one of it, of completion queues and of regions."""
+    made = ['roce qp create 0 rc 4096 16'] * 3
+    lines = ['show device 0', 'roce 0 on v2 mlx4', 'show device 0', *made, 'show device 0', *['roce qp destroy 0 %d' % i for i in (0, 1)],
+             'show device 0', 'roce 0 off', 'show device 0']
+    p = subprocess.run([APP, *tpmd.eal('tpcnt%d' % os.getpid(), plugin=False), '--vdev=net_mlx4_model0', '--'],
+                       input='\n'.join(line + ' json' * line.startswith('show') for line in lines) + '\n', stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True, timeout=120)
+    seen = [json.loads(line)['ports'][0] for line in p.stdout.splitlines() if line.startswith('{"ports"')]
+    if len(seen) != 5:
+        return p.stdout[-500:]
+    first, on, three, one, off = ([s[name] for name in OBJECTS] for s in seen)
+    new = dict(zip(OBJECTS, (b - a for a, b in zip(on, three))))
+    left = dict(zip(OBJECTS, (b - a for a, b in zip(on, one))))
+    if any((new[k], left[k]) != (3, 1) for k in ('qps', 'cqs', 'mrs')) or new['mtts'] <= left['mtts'] or new['pds'] or new['srqs']:
+        return 'three queue pairs are %s, one is %s' % (new, left)
+    if on[OBJECTS.index('pds')] <= first[OBJECTS.index('pds')] or off != first:
+        return 'before RoCE %s, with it %s, after it %s' % (first, on, off)
+    over = [name for s in seen for name in OBJECTS if not 0 <= s[name] <= s['max_' + name]]
+    return 'more than there are: %s' % over if over else None
+
+
 cases.run('counters-by-name', by_name)
+cases.run('counters-resources', resources)
 cases.exit()

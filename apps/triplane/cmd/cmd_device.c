@@ -75,6 +75,14 @@ show_device(uint16_t id, const struct rte_pmd_mlx4_device *d, struct out *o)
 	out_u64(o, "max_qps", d->max_qps);
 	out_u64(o, "cqs", d->cqs);
 	out_u64(o, "max_cqs", d->max_cqs);
+	out_u64(o, "srqs", d->srqs);
+	out_u64(o, "max_srqs", d->max_srqs);
+	out_u64(o, "mrs", d->mrs);
+	out_u64(o, "max_mrs", d->max_mrs);
+	out_u64(o, "mtts", d->mtts);
+	out_u64(o, "max_mtts", d->max_mtts);
+	out_u64(o, "pds", d->pds);
+	out_u64(o, "max_pds", d->max_pds);
 	out_u64(o, "eqs", d->eqs);
 	out_u64(o, "commands", d->commands);
 	out_str(o, "wake_on_lan",

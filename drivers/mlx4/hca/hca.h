@@ -300,11 +300,11 @@ mlx4_verbs_vector(const struct mlx4_hca *hca, unsigned int port)
 }
 /* How many objects there can be, with those of the firmware; powers of two. */
 struct mlx4_limits {
-	uint32_t qps, cqs, srqs, keys, pds;
+	uint32_t qps, cqs, srqs, keys, pds, mtts;
 };
 void mlx4_hca_limits(const struct mlx4_hca *hca, struct mlx4_limits *limits);
-/* Objects in use and commands executed, for reports. */
-void mlx4_hca_usage(struct mlx4_hca *hca, uint32_t *qps, uint32_t *cqs, uint32_t *eqs, uint64_t *commands);
+/* Objects in use, event queues and commands executed, for reports. */
+void mlx4_hca_usage(struct mlx4_hca *hca, struct mlx4_limits *used, uint32_t *eqs, uint64_t *commands);
 
 struct mlx4_hca_config {
 	bool check_fw; /* refuse firmware below the supported versions */

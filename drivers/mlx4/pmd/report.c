@@ -24,6 +24,25 @@ model_of(uint16_t port_id, struct mlx4_eth **eth, struct tp_model **m)
 	return 0;
 }
 
+static void
+report_objects(struct mlx4_hca *hca, struct rte_pmd_mlx4_device *info)
+{
+	struct mlx4_limits used, most;
+
+	mlx4_hca_usage(hca, &used, &info->eqs, &info->commands);
+	mlx4_hca_limits(hca, &most);
+	info->qps = used.qps;
+	info->cqs = used.cqs;
+	info->srqs = used.srqs;
+	info->max_srqs = most.srqs;
+	info->mrs = used.keys;
+	info->max_mrs = most.keys;
+	info->mtts = used.mtts;
+	info->max_mtts = most.mtts;
+	info->pds = used.pds;
+	info->max_pds = most.pds;
+}
+
 int
 rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info)
 {
@@ -56,7 +75,7 @@ rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info)
 	snprintf(info->width, sizeof(info->width), "none");
 	info->max_qps = hca->caps.max_qps;
 	info->max_cqs = hca->caps.max_cqs;
-	mlx4_hca_usage(hca, &info->qps, &info->cqs, &info->eqs, &info->commands);
+	report_objects(hca, info);
 	memcpy(info->mac, &eth->dev->data->mac_addrs[0], sizeof(info->mac));
 	info->active_mtu = eth->dev->data->mtu;
 	snprintf(info->state, sizeof(info->state), "DOWN");

@@ -119,6 +119,10 @@ info(const uint16_t *at, struct rte_tel_data *d)
 	tel_dict_uint(d, "wake_on_lan_set", dev.wake_on_lan_set);
 	tel_dict_uint(d, "qps", dev.qps);
 	tel_dict_uint(d, "cqs", dev.cqs);
+	tel_dict_uint(d, "srqs", dev.srqs);
+	tel_dict_uint(d, "mrs", dev.mrs);
+	tel_dict_uint(d, "mtts", dev.mtts);
+	tel_dict_uint(d, "pds", dev.pds);
 	tel_dict_uint(d, "eqs", dev.eqs);
 	tel_dict_uint(d, "commands", dev.commands);
 	tel_dict_uint(d, "dead", dev.dead);

@@ -302,11 +302,19 @@ mlx4_hca_put(struct mlx4_hca *hca)
 }
 
 void
-mlx4_hca_usage(struct mlx4_hca *hca, uint32_t *qps, uint32_t *cqs, uint32_t *eqs, uint64_t *commands)
+mlx4_hca_usage(struct mlx4_hca *hca, struct mlx4_limits *used, uint32_t *eqs, uint64_t *commands)
 {
-	*qps = hca->up ? mlx4_numbers_used(hca->qpns) : 0;
-	*cqs = hca->up ? mlx4_numbers_used(hca->cqns) : 0;
-	*eqs = hca->up ? 1 + hca->num_comp_eq : 0;
+	memset(used, 0, sizeof(*used));
+	*eqs = 0;
+	if (hca->up) {
+		used->qps = mlx4_numbers_used(hca->qpns);
+		used->cqs = mlx4_numbers_used(hca->cqns);
+		used->srqs = mlx4_numbers_used(hca->srqns);
+		used->keys = mlx4_numbers_used(hca->mpts);
+		used->mtts = mlx4_numbers_used(hca->mtts);
+		used->pds = mlx4_numbers_used(hca->pds);
+		*eqs = 1 + hca->num_comp_eq;
+	}
 	*commands = mlx4_cmd_count(hca);
 }
 
@@ -317,5 +325,6 @@ mlx4_hca_limits(const struct mlx4_hca *hca, struct mlx4_limits *limits)
 	limits->cqs = mlx4_icm_num_cqs(hca);
 	limits->srqs = mlx4_icm_num_srqs(hca);
 	limits->keys = mlx4_icm_num_mpts(hca);
+	limits->mtts = mlx4_icm_num_mtts(hca);
 	limits->pds = PDS_END;
 }
