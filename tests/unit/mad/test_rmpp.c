@@ -278,29 +278,39 @@ senders_stand_all_acknowledgements(void **state)
 	assert_int_equal(ib_get32(r.log[r.logged - 1].data + 28), 10);
 }
 
-/* A sender that gives up says so: what came of its message is not kept. */
+/* A sender that gives up says so, in either way: what came of its message is not kept. */
 static void
-an_abort_of_the_sender_ends_what_came(void **state)
+an_end_by_the_sender_ends_what_came(void **state)
 {
+	static const struct {
+		uint8_t type, status;
+	} ends[] = {{RMPP_ABORT, 126}, {RMPP_STOP, 1}};
 	struct tp_mad_packet p;
+	struct tp_mad_stats st;
 
 	(void)state;
-	ask(1);
-	assert_int_equal(answer(2000), 0);
-	p = r.log[r.logged - 1];
-	p.slid = 0x20;
-	p.remote_qpn = 1;
-	r.lose = data_back;
-	rig_run(&r, RIG_MS);
-	r.num = 0;
-	p.data[RMPP_TYPE_AT] = RMPP_ABORT;
-	p.data[RMPP_STATUS_AT] = 126;
-	tp_mad_input(r.port[0].mad, &p);
-	/* Only the question is left, to its own end. */
-	rig_run(&r, 1500 * RIG_MS);
-	assert_int_equal(asker.num, 1);
-	assert_int_equal(asker.status[0], -ETIMEDOUT);
-	assert_int_equal(tp_mad_deadline(r.port[0].mad), UINT64_MAX);
+	for (unsigned int i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		r.lose = NULL;
+		ask(i + 1);
+		assert_int_equal(answer(2000), 0);
+		p = r.log[r.logged - 1];
+		p.slid = 0x20;
+		p.remote_qpn = 1;
+		r.lose = data_back;
+		rig_run(&r, RIG_MS);
+		r.num = 0;
+		p.data[RMPP_TYPE_AT] = ends[i].type;
+		p.data[RMPP_STATUS_AT] = ends[i].status;
+		tp_mad_input(r.port[0].mad, &p);
+		tp_mad_stats_get(r.port[0].mad, &st);
+		assert_int_equal(st.rmpp_aborted, i + 1);
+		assert_int_equal(st.late, 0);
+		/* Only the question is left, to its own end. */
+		rig_run(&r, 1500 * RIG_MS);
+		assert_int_equal(asker.num, i + 1);
+		assert_int_equal(asker.status[i], -ETIMEDOUT);
+		assert_int_equal(tp_mad_deadline(r.port[0].mad), UINT64_MAX);
+	}
 }
 
 /* Segments of a stranger: nothing is kept, and what can be said is said. */
@@ -377,6 +387,35 @@ answers_of_one_identifier_go_to_several_askers(void **state)
 	for (unsigned int i = 0; i < r.logged; i++)
 		to_other += r.log[i].dlid == 0x30 && r.log[i].data[RMPP_TYPE_AT] == RMPP_DATA;
 	assert_int_equal(to_other, 2);
+}
+
+/* Requests of two ports with one identifier are put together apart from each other. */
+static void
+segments_of_several_askers_do_not_mix(void **state)
+{
+	struct tp_mad_packet p = {.qpn = 1, .remote_qpn = 1, .dlid = 0x20};
+
+	(void)state;
+	r.lose = data_back;
+	mad_init(p.data, MAD_CLASS_SA, 2, SA_GET_TABLE, SA_ATTR_NODE, 5);
+	p.data[RMPP_VERSION_AT] = 1;
+	p.data[RMPP_TYPE_AT] = RMPP_DATA;
+	for (uint32_t seg = 1; seg <= 2; seg++) {
+		ib_put32(p.data + RMPP_SEGMENT_AT, seg);
+		p.data[RMPP_FLAGS_AT] = (uint8_t)(RMPP_ACTIVE | (seg == 1 ? RMPP_FIRST : RMPP_LAST));
+		ib_put32(p.data + RMPP_LENGTH_AT, seg == 1 ? 0 : 220);
+		for (uint16_t lid = 0x10; lid <= 0x11; lid++) {
+			p.slid = lid;
+			memset(p.data + SA_RECORD_AT, lid, MAD_SIZE - SA_RECORD_AT);
+			tp_mad_input(r.port[1].mad, &p);
+		}
+	}
+	assert_int_equal(server.num, 2);
+	assert_int_equal(server.pkt[0].slid, 0x10);
+	assert_int_equal(server.pkt[1].slid, 0x11);
+	assert_int_equal(server.len, SA_RECORD_AT + 400);
+	for (uint32_t i = SA_RECORD_AT; i < server.len; i++)
+		assert_int_equal(server.data[i], 0x11);
 }
 
 /* Nobody fills our memory with beginnings: those that stand still longest are not for ever either. */
@@ -478,7 +517,8 @@ main(void)
 		T(losses_are_made_good),
 		T(a_receiver_that_is_gone_ends_the_transfer),
 		T(senders_stand_all_acknowledgements),
-		T(an_abort_of_the_sender_ends_what_came),
+		T(an_end_by_the_sender_ends_what_came),
+		T(segments_of_several_askers_do_not_mix),
 		T(receivers_stand_all_segments),
 		T(answers_of_one_identifier_go_to_several_askers),
 		T(beginnings_are_bounded),
