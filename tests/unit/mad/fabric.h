@@ -20,7 +20,7 @@
 #include "tp_mad.h"
 
 #define FAB_NODES 12
-#define FAB_PORTS 8
+#define FAB_PORTS 20 /* more than the 16 of one block of a multicast table */
 #define FAB_LIDS 256
 #define FAB_GROUPS 128
 #define FAB_MS 1000000ull

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SWITCH_PORTS 8
+
 struct fab fab;
 
 /* --- fabrics ------------------------------------------------------------------------------------------------------ */
@@ -14,7 +16,7 @@ void
 sm_star(unsigned int n)
 {
 	fab_up(&fab);
-	fab_switch(&fab, 0, SWITCH(1), FAB_PORTS);
+	fab_switch(&fab, 0, SWITCH(1), SWITCH_PORTS);
 	for (unsigned int i = 1; i <= n; i++) {
 		fab_adapter(&fab, i, GUID(i), 1);
 		fab_cable(&fab, i, 1, 0, i);
@@ -26,7 +28,7 @@ sm_ring(void)
 {
 	fab_up(&fab);
 	for (unsigned int i = 0; i < 3; i++)
-		fab_switch(&fab, i, SWITCH(i + 1), FAB_PORTS);
+		fab_switch(&fab, i, SWITCH(i + 1), SWITCH_PORTS);
 	for (unsigned int i = 0; i < 3; i++) {
 		fab_cable(&fab, i, 7, (i + 1) % 3, 8);
 		for (unsigned int k = 0; k < 2; k++) {

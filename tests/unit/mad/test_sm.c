@@ -126,6 +126,97 @@ test_ring(void **state)
 	fab_down(&fab);
 }
 
+/*
+ * The first port of a switch leads on as any other does. Who was away behind a switch has a link that was up all the time,
+ * but is in no group any more: it is told to register anew.
+ */
+static void
+test_chain(void **state)
+{
+	struct tp_sm *sm;
+
+	(void)state;
+	fab_up(&fab);
+	for (unsigned int i = 0; i < 3; i++)
+		fab_switch(&fab, i, SWITCH(i + 1), FAB_PORTS);
+	fab_cable(&fab, 0, 7, 1, 8);
+	fab_cable(&fab, 1, 1, 2, 2);
+	fab_adapter(&fab, 3, GUID(3), 1);
+	fab_cable(&fab, 3, 1, 0, 1);
+	fab_adapter(&fab, 4, GUID(4), 1);
+	fab_cable(&fab, 4, 1, 2, 1);
+	sm = sm_manage(3, 0);
+	fab_run(&fab, 200);
+	assert_whole(3, 4);
+	assert_int_equal(fab.node[4].port[1].registered, 1);
+	fab_cut(&fab, 1, 1);
+	fab_run(&fab, 1000);
+	assert_int_equal(sm_stats(sm).switches, 2);
+	assert_int_equal(fab_state(&fab, 4, 1), 4);
+	fab_cable(&fab, 1, 1, 2, 2);
+	fab_run(&fab, 1000);
+	assert_whole(3, 4);
+	assert_int_equal(fab.node[3].port[1].registered, 1);
+	assert_int_equal(fab.node[4].port[1].registered, 2);
+	tp_sm_destroy(sm);
+	fab_down(&fab);
+}
+
+/* Members behind ports that are in different blocks of the switch's table (14.2.5.12). */
+static void
+test_far_ports(void **state)
+{
+	static const unsigned int port[] = {1, 15, 16, 17, 20};
+	const struct tp_sa_member want = {.mgid = broadcast, .join_state = TP_SA_FULL};
+	struct tp_sa_member got = {.mlid = 0};
+	struct tp_sa *sa[5];
+	struct tp_sm *sm;
+
+	(void)state;
+	fab_up(&fab);
+	fab_switch(&fab, 0, SWITCH(1), FAB_PORTS);
+	for (unsigned int i = 0; i < 5; i++) {
+		fab_adapter(&fab, i + 1, GUID(i + 1), 1);
+		fab_cable(&fab, i + 1, 1, 0, port[i]);
+	}
+	sm = sm_manage(1, 0);
+	fab_run(&fab, 200);
+	assert_whole(1, 5);
+	for (unsigned int i = 0; i < 5; i++) {
+		sa[i] = sm_client(i + 1);
+		assert_int_equal(sm_join(sa[i], &want, 0, &got), 0);
+	}
+	fab_run(&fab, 200);
+	for (unsigned int i = 0; i < 5; i++)
+		assert_int_equal(sm_copies_from(i + 1, got.mlid), 4);
+	for (unsigned int i = 0; i < 5; i++)
+		tp_sa_destroy(sa[i]);
+	tp_sm_destroy(sm);
+	fab_down(&fab);
+}
+
+/* Whoever is gone is in no table, though it was the last one that was found. */
+static void
+test_gone(void **state)
+{
+	struct tp_sm *sm;
+	uint16_t lid;
+
+	(void)state;
+	sm_star(4);
+	sm = sm_manage(1, 0);
+	fab_run(&fab, 500);
+	assert_whole(1, 4);
+	lid = fab_lid(&fab, 4, 1);
+	assert_int_equal(fab.node[0].lft[lid], 4);
+	fab_cut(&fab, 4, 1);
+	fab_run(&fab, 1000);
+	assert_whole(1, 3);
+	assert_int_equal(fab.node[0].lft[lid], 255);
+	tp_sm_destroy(sm);
+	fab_down(&fab);
+}
+
 static void
 test_cables_move(void **state)
 {
@@ -228,8 +319,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cable),       cmocka_unit_test(test_star), cmocka_unit_test(test_ring),
-		cmocka_unit_test(test_cables_move), cmocka_unit_test(test_deaf), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_cable),       cmocka_unit_test(test_star),      cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_cables_move), cmocka_unit_test(test_deaf),      cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_chain),       cmocka_unit_test(test_far_ports), cmocka_unit_test(test_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
