@@ -229,8 +229,12 @@ two_buffers_of_2k(void **state)
 	memset(rig_room(m, 1058), 0x11, 1058);
 	memset(rig_room(tail, 1000), 0x22, 1000);
 	assert_int_equal(rte_pktmbuf_chain(m, tail), 0);
+	/* What is wanted of the card goes along; where the buffer came from does not. */
+	m->ol_flags |= RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
 	one = ipoib_copy(small, m);
+	m->ol_flags = 0;
 	assert_non_null(one);
+	assert_int_equal(one->ol_flags, RTE_MBUF_F_TX_IP_CKSUM);
 	assert_int_equal(one->nb_segs, 1);
 	assert_int_equal(one->data_len, 2058);
 	assert_int_equal(rte_pktmbuf_mtod(one, uint8_t *)[1057], 0x11);
@@ -274,6 +278,7 @@ static void
 who_refuses_is_asked_again_later(void **state)
 {
 	struct rte_ether_addr b = meet();
+	struct ipoib_remote *r;
 	unsigned int asked;
 
 	(void)state;
@@ -299,6 +304,16 @@ who_refuses_is_asked_again_later(void **state)
 	send_len(&b, LONG);
 	rig_run(&rig, 5);
 	assert_int_equal(rig.node[0].conn_sent, 1);
+	forget_frames();
+	/* That is forgotten: the next refusal costs as little as the first one did. */
+	r = ipoib_remote_by_mac(rig.node[0].core, &b);
+	ipoib_conn_over(rig.node[0].core, r->conn, false);
+	connected(1, false);
+	rig_run(&rig, 5);
+	send_len(&b, LONG);
+	rig_run(&rig, 5);
+	assert_int_equal(rig.node[0].core->stats.conns_refused, 3);
+	assert_in_range(r->conn_hold_ms, rig.node[0].core->now_ms + 990, rig.node[0].core->now_ms + 1000);
 	forget_frames();
 }
 
@@ -371,10 +386,41 @@ idle_ones_are_ended_by_both(void **state)
 	forget_frames();
 	assert_int_equal(rig.node[0].core->num_conns, 2);
 	assert_int_equal(rig.node[1].core->num_conns, 2);
+	/* They are used again, and are not idle since the beginning. */
+	rig_run(&rig, 3 * 60000);
+	assert_int_equal(rig.node[0].core->num_conns, 2);
+	send_len(&b, LONG);
+	rig_run(&rig, 3 * 60000);
+	expect_frame(1, LONG);
+	assert_int_equal(rig.node[0].conns_asked, 1);
+	assert_non_null(ipoib_remote_by_mac(rig.node[0].core, &b)->conn);
 	rig_run(&rig, 7 * 60000);
 	assert_int_equal(rig.node[0].core->num_conns, 0);
 	assert_int_equal(rig.node[1].core->num_conns, 0);
 	assert_int_equal(rig.node[0].core->stats.conns_closed, 2);
+}
+
+/* Connections of a neighbour that is forgotten end with it, also the one that it asked for. */
+static void
+forgotten_ones_end(void **state)
+{
+	struct rte_ether_addr b = meet();
+	struct ipoib_core *core = rig.node[0].core;
+	struct ipoib_conn *conn;
+
+	(void)state;
+	send_len(&b, LONG);
+	rig_run(&rig, 5);
+	forget_frames();
+	assert_int_equal(core->num_conns, 2);
+	ipoib_remote_free(core, ipoib_remote_by_mac(core, &b));
+	TAILQ_FOREACH(conn, &core->conns, next)
+	{
+		assert_true(conn->closing);
+		assert_null(conn->remote);
+	}
+	rig_run(&rig, 5);
+	assert_int_equal(core->num_conns, 0);
 }
 
 /* The port goes away and comes back: connections end, and are there again when they are needed. */
@@ -526,6 +572,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(without_an_answer_only_long_packets_are_lost, open_rig, close_rig),
 		cmocka_unit_test_setup_teardown(groups_are_always_datagrams, open_rig, close_rig),
 		cmocka_unit_test_setup_teardown(idle_ones_are_ended_by_both, open_rig, close_rig),
+		cmocka_unit_test_setup_teardown(forgotten_ones_end, open_rig, close_rig),
 		cmocka_unit_test_setup_teardown(the_link_goes, open_rig, close_rig),
 		cmocka_unit_test_setup_teardown(neighbours_are_told_of_another_mode, open_rig, close_rig),
 		cmocka_unit_test_setup_teardown(snapshots, open_rig, close_rig),
