@@ -48,6 +48,8 @@ emit("ns_eth", ip6 / ICMPv6ND_NS(tgt="fe80::2") / ICMPv6NDOptSrcLLAddr(lladdr=OU
 emit("ns_ib", ip6 / ICMPv6ND_NS(tgt="fe80::2") / ll_ib(1, OUR_HW))
 emit("dad", IPv6(src="::", dst="ff02::1:ff00:2", hlim=255) / ICMPv6ND_NS(tgt="fe80::2"))
 emit("na_ib", uni / ICMPv6ND_NA(tgt="fe80::2", R=0, S=1, O=1) / ll_ib(2, PEER_HW))
+emit("na_vm", IPv6(src="fe80::aa", dst="ff02::1", hlim=255) / ICMPv6ND_NA(tgt="2001:db8::aa", R=0, S=0, O=1)
+     / ICMPv6NDOptDstLLAddr(lladdr="02:aa:00:00:00:01"))
 emit("na_eth", uni / ICMPv6ND_NA(tgt="fe80::2", R=0, S=1, O=1) / ICMPv6NDOptDstLLAddr(lladdr=PEER_MAC))
 emit("rs_eth", ip6 / ICMPv6ND_RS() / ICMPv6NDOptSrcLLAddr(lladdr=OUR_MAC))
 emit("rs_ib", ip6 / ICMPv6ND_RS() / ll_ib(1, OUR_HW))

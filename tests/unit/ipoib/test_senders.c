@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Neighbours that send by more queue pairs than the one of their hardware address. */
+/* Neighbours: who sends by more queue pairs than the one of its hardware address, whose addresses and paths are new. */
 #include <stdlib.h>
 
+#include "ipoib_packets.h"
 #include "link_rig.h"
 
 #define LID_B 2u
 #define ALIAS 0x900u
+#define IP_A 0x0a000001u
 
 static struct rig rig;
 
@@ -153,11 +155,124 @@ two_behind_a_lid(void **state)
 	assert_int_equal(c->num_aliases, 0);
 }
 
+static void
+take_to(unsigned int node, const struct rte_ether_addr *mac)
+{
+	struct rte_mbuf *m = rig_take(&rig, node);
+
+	assert_non_null(m);
+	assert_memory_equal(rte_pktmbuf_mtod(m, uint8_t *), mac, 6);
+	rte_pktmbuf_free(m);
+}
+
+/* How a node's application calls another node. */
+static struct rte_ether_addr
+mac_of(unsigned int node, unsigned int other)
+{
+	struct ipoib_hw hw = ipoib_own_hw(rig.node[other].core);
+
+	return ipoib_remote_get(rig.node[node].core, &hw)->mac;
+}
+
+/* A host behind the port advertises an address; what it sends besides tells nothing of addresses. */
+static void
+ipv6_hosts_behind_the_port(void **state)
+{
+	static const struct rte_ether_addr vm = {{2, 0xaa, 0, 0, 0, 1}}, nodes = {{0x33, 0x33, 0, 0, 0, 1}};
+	uint8_t na[sizeof(na_vm)], p[48] = {0x60, 0, 0, 0, 0, 8, 59, 64},
+				   v4[28] = {0x45, 0, 0, 28, 0, 0, 0, 0, 64, 253};
+	struct rte_ether_addr b, port;
+
+	(void)state;
+	port = rig.node[0].core->mac;
+	memcpy(na, na_vm, sizeof(na));
+	rig.node[0].core->mac = vm; /* rig_send() sends as the host */
+	rig_send(&rig, 0, &nodes, 0x86dd, na, sizeof(na));
+	/* Octets 14 to 17 would be the sender's address in ARP. */
+	ib_put32(v4 + 12, 0x0a000000u);
+	ib_put32(v4 + 14, IP_A);
+	b = mac_of(0, 1);
+	rig_send(&rig, 0, &b, 0x0800, v4, sizeof(v4));
+	rig.node[0].core->mac = port;
+	rig_run(&rig, 5);
+	while (rig.node[1].napp != 0)
+		rte_pktmbuf_free(rig_take(&rig, 1));
+	while (rig.node[2].napp != 0)
+		rte_pktmbuf_free(rig_take(&rig, 2));
+	/* Its target address is not the one that it was sent from; both are the host's. */
+	b = mac_of(1, 0);
+	memcpy(p + 24, na + 8, 16);
+	rig_send(&rig, 1, &b, 0x86dd, p, sizeof(p));
+	memcpy(p + 24, na + 48, 16);
+	rig_send(&rig, 1, &b, 0x86dd, p, sizeof(p));
+	ib_put32(v4 + 14, 0);
+	ib_put32(v4 + 16, IP_A);
+	rig_send(&rig, 1, &b, 0x0800, v4, sizeof(v4));
+	rig_run(&rig, 5);
+	take_to(0, &vm);
+	take_to(0, &vm);
+	take_to(0, &port);
+}
+
+/* A hardware address may come again with other flags, and a GID with another queue pair (RFC 4391, 9.1). */
+static void
+neighbours_by_address(void **state)
+{
+	struct ipoib_core *c = rig.node[0].core;
+	struct ipoib_hw hw[2] = {{{0}}, {{0}}}, from;
+	struct ipoib_remote *r[2];
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		hw[i] = ipoib_own_hw(rig.node[i + 1].core);
+		r[i] = ipoib_remote_get(c, &hw[i]);
+		assert_non_null(r[i]);
+	}
+	c->dirty = false;
+	assert_ptr_equal(ipoib_remote_get(c, &hw[0]), r[0]);
+	assert_false(c->dirty);
+	hw[0].b[0] ^= IPOIB_HW_RC;
+	assert_ptr_equal(ipoib_remote_get(c, &hw[0]), r[0]);
+	assert_true(c->dirty);
+	assert_int_equal(r[0]->hw.b[0], hw[0].b[0]);
+	for (unsigned int i = 0; i < 2; i++) {
+		from = hw[i];
+		from.b[3] ^= 0x55;
+		assert_ptr_equal(ipoib_remote_of_gid(c, &from), r[i]);
+	}
+	from.b[19] ^= 0x55;
+	assert_non_null(ipoib_remote_of_gid(c, &from));
+	assert_ptr_not_equal(ipoib_remote_of_gid(c, &from), r[0]);
+	assert_ptr_not_equal(ipoib_remote_of_gid(c, &from), r[1]);
+}
+
+/* The path that is in use is the last one that was told. */
+static void
+paths_are_kept(void **state)
+{
+	static const uint8_t v4[28] = {0x45, 0, 0, 28, 0, 0, 0, 0, 64, 253};
+	struct ipoib_core *c = rig.node[0].core;
+	struct ipoib_hw hw = ipoib_own_hw(rig.node[1].core);
+	struct ipoib_remote *r = ipoib_remote_get(c, &hw);
+	struct tp_sa_path path;
+
+	(void)state;
+	rig_send(&rig, 0, &r->mac, 0x0800, v4, sizeof(v4));
+	rig_run(&rig, 5);
+	assert_int_equal(r->path.dlid, LID_B);
+	path = r->path;
+	path.dlid = 0x123;
+	ipoib_core_path(c, r->token, 0, &path);
+	assert_int_equal(r->path.dlid, 0x123);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest tests[] = {T(known_by_more), T(moves), T(two_behind_a_lid)};
+	const struct CMUnitTest tests[] = {T(known_by_more),         T(moves),
+					   T(two_behind_a_lid),      T(ipv6_hosts_behind_the_port),
+					   T(neighbours_by_address), T(paths_are_kept)};
 
 	return cmocka_run_group_tests_name("ipoib senders", tests, NULL, NULL);
 }
