@@ -11,6 +11,7 @@ use a generous multiple of the CPU time that it used before; one that only waits
 Copies of the sources and the build are in .tp/mutate. The rest of the tree is not touched.
 """
 import argparse
+import collections
 import concurrent.futures
 import fnmatch
 import json
@@ -31,6 +32,7 @@ HOME = os.path.join(os.environ.get('TP_CACHE') or os.path.join(ROOT, '.tp'), 'mu
 SRC, BUILD = os.path.join(HOME, 'src'), os.path.join(HOME, 'src', 'build')
 NL = '\n'
 STOP = threading.Event()
+KILLS = collections.Counter()
 MODULES = ['drivers/mlx4', 'lib/roce', 'model', 'lib/mad', 'lib/ipoib', 'lib/dcb', 'apps/triplane-hca']
 
 # clang-format puts blanks around binary operators and around no others, so a text search finds them.
@@ -326,11 +328,13 @@ def judge(mutant, progs):
     """Runs one mutant until a program notices it."""
     if STOP.is_set():
         return
-    reach = [p for p in progs if mutant.id in p.reached]
+    # First those that have killed mutants of this source, then the shortest.
+    reach = sorted((p for p in progs if mutant.id in p.reached), key=lambda p: -KILLS[mutant.path, p.name])
     mutant.state = 'survived' if reach else 'unreached'
     for p in reach:
         status, _, _ = run(p.cmd, {'TP_MUTANT': str(mutant.id)}, int(10 * p.cpu) + 3, 10 * p.wall + 20)
         if status != 0:
+            KILLS[mutant.path, p.name] += 1
             mutant.state, mutant.by = 'killed', p.name + (' (time)' if status in (None, -signal.SIGXCPU, -signal.SIGKILL) else '')
             break
     print(f'{mutant.state:9} {mutant.where()}: {mutant.what}', *([f'[{mutant.by}]'] if mutant.by else []), flush=True)
