@@ -4,7 +4,7 @@
 
 A mutant is one small change of a source: another operator, a constant that is one off, a condition that is negated, a
 statement that is missing, bytes in the wrong order. All mutants of a run are in one build, each behind a switch
-(scripts/mutants.h). The unit programs run once without any, which shows the switches that each program reads. Then each
+(tests/mutants.h). The unit programs run once without any, which shows the switches that each program reads. Then each
 mutant is on in the programs that reach it, shortest first, until one fails (killed) or none does (survived). A program may
 use a generous multiple of the CPU time that it used before; one that only waits is ended much later.
 
@@ -226,7 +226,7 @@ def render(src, mutants):
             out.append('(' + ''.join(f'tp_mutant({m.id}) ? ({m.text}) : ' for m in group) + '(')
             stack.append((-end, '))'))
     out.append(src[at:])
-    return '#include "scripts/mutants.h"\n' + ''.join(out)
+    return '#include "tests/mutants.h"\n' + ''.join(out)
 
 
 def write_if_other(path, text):
