@@ -5,18 +5,15 @@
 # The driver does what real cards take and the reference advises against; each such thing has a name, and nothing else occurs.
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=tests/lab/common.sh
-. "$lab_scripts/common.sh"
 
 for c in ip dnsmasq python3; do
 	command -v $c >/dev/null || { printf 'skip ipxe: %s is not installed\n' $c; exit 0; }
 done
-ns=ipxe$$ tap=ipxe$$
+ns=ipxe$$ tap=ipxe$$ pids=() ipxe_net=192.0.2
 if ! ip netns add "$ns" 2>/dev/null || [ ! -c /dev/net/tun ]; then
 	printf 'skip ipxe: network namespaces and TAP devices need root\n'
 	exit 0
 fi
-pids=() www=$lab_tmp/www root=$LAB_DIR/root/usr
 ipxe_end() {
 	local p
 	for p in ${pids[@]+"${pids[@]}"}; do kill "$p" 2>/dev/null; done
@@ -24,107 +21,17 @@ ipxe_end() {
 	ip netns del "$ns"
 }
 trap ipxe_end EXIT
-
-# --- what is served: a kernel, a root file system that says what it finds, and a file
-
-mkdir -p "$www" "$lab_tmp/root"/{bin,dev,proc,lib64,usr/lib/x86_64-linux-gnu}
-ln -s "$LAB_DIR/kernel/boot/vmlinuz-"* "$www/linux"
-head -c 300000 /dev/urandom >"$www/blob"
-cp "$LAB_DIR/guest/usr/bin/busybox" "$lab_tmp/root/bin/"
-cp "$LAB_DIR/guest/usr/lib/x86_64-linux-gnu"/{ld-linux-x86-64.so.2,libc.so.6,libresolv.so.2} "$lab_tmp/root/usr/lib/x86_64-linux-gnu/"
-ln -s ../usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 "$lab_tmp/root/lib64/"
-ln -s busybox "$lab_tmp/root/bin/sh"
-cat >"$lab_tmp/root/init" <<'INIT'
-#!/bin/sh
-busybox mount -t proc proc /proc
-echo "booted $(busybox uname -r)"
-echo "blob $(busybox sha256sum </blob)"
-busybox poweroff -f
-INIT
-chmod 755 "$lab_tmp/root/init"
-(cd "$lab_tmp/root" && find . | in_root busybox cpio -o -H newc -R 0:0 2>/dev/null | gzip -1) >"$www/initrd"
-cat >"$lab_tmp/script" <<'IPXE'
-#!ipxe
-dhcp net0 || goto failed
-ifstat net0
-ping -c 3 192.0.2.1 || goto failed
-kernel http://192.0.2.1/linux console=ttyS0 quiet panic=-1 random.trust_cpu=on no_timer_check || goto failed
-initrd http://192.0.2.1/initrd || goto failed
-initrd http://192.0.2.1/blob /blob || goto failed
-boot
-:failed
-echo lab: failed
-IPXE
-
-# served NAME: the namespace has the tap's end, and servers that run on it.
-served() {
-	ip link set "$tap" netns "$ns" && ip -n "$ns" addr add 192.0.2.1/24 dev "$tap" && ip -n "$ns" link set "$tap" up || return
-	# Its answer is asked for until it runs.
-	ip netns exec "$ns" dnsmasq -k -p 0 --user=root -i "$tap" -z --dhcp-range=192.0.2.50,192.0.2.60,1h --no-ping \
-		--dhcp-leasefile="$lab_tmp/$1.leases" --conf-file=/dev/null --pid-file= >"$lab_tmp/$1.dnsmasq" 2>&1 &
-	servers=($!)
-	# Unbuffered, since its first line says that it listens.
-	(cd "$www" && exec ip netns exec "$ns" python3 -u -m http.server --bind 192.0.2.1 80) >"$lab_tmp/$1.http" 2>&1 &
-	servers+=($!)
-	pids+=("${servers[@]}")
-	wait_for_line "$lab_tmp/$1.http" 'Serving HTTP' 30
-}
-
-wait_for_line() { # FILE PATTERN SECONDS
-	local i
-	for ((i = 0; i < $3 * 10; i++)); do
-		grep -Eqs -- "$2" "$1" && return 0
-		sleep 0.1
-	done
-	return 1
-}
-
-# ipxe_boot NAME: a machine with the card as its only device starts iPXE with the script. It ends when the kernel, which was
-# booted, turns it off, or the script has failed; after three minutes at the latest.
-ipxe_boot() {
-	local i
-	QEMU_MODULE_DIR=$root/lib/x86_64-linux-gnu/qemu "$root/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2" \
-		--library-path "$root/lib/x86_64-linux-gnu" "$root/bin/qemu-system-x86_64" -nodefaults -no-user-config -no-reboot \
-		-display none -L "$root/share/qemu" -L "$root/share/seabios" -L "$root/lib/ipxe/qemu" -accel tcg -cpu max \
-		-object memory-backend-memfd,id=ram,size=512M,share=on -machine q35,memory-backend=ram,graphics=off,vmport=off \
-		-kernel "$root/lib/ipxe/ipxe.lkrn" -initrd "$lab_tmp/script" \
-		-chardev "file,id=con,path=$lab_tmp/$1.console" -serial chardev:con \
-		-device "{\"driver\":\"vfio-user-pci\",\"socket\":{\"type\":\"unix\",\"path\":\"$lab_tmp/$1.sock\"}}" \
-		</dev/null >"$lab_tmp/$1.qemu" 2>&1 &
-	pids+=($!)
-	for ((i = 0; i < 1800; i++)); do
-		kill -0 $! 2>/dev/null || break
-		grep -Eqs 'lab: failed|No bootable device|Kernel panic' "$lab_tmp/$1.console" && break
-		sleep 0.1
-	done
-	kill $! 2>/dev/null
-	wait $!
-	# Without carriage returns and what moves the cursor.
-	{ echo "== console"; tr -d '\r' <"$lab_tmp/$1.console" | sed -E 's/\x1b(\[[0-9;?]*[a-zA-Z]|c)//g'; } >"$lab_tmp/$1.out"
-}
-
-# What the driver does on every port, and each time that it opens one.
-always=(reset-semaphore steering-entry event-mask command-outbox qp-number)
+# shellcheck source=tests/lab/ipxe.sh
+. "$lab_scripts/ipxe.sh"
 
 ethernet() { # TYPE PCI-ID
-	local t=$1 sum
+	local t=$1
 	card "$t" --type "$t" --guid 0002c90300a1b200 --wire0 "tap:$tap" || exit
-	if ! served "$t"; then
-		fail "ipxe-$t-server" "$(tail -n 2 "$lab_tmp/$t.http" "$lab_tmp/$t.dnsmasq" | tr '\n' ';')"
-		exit
-	fi
-	ipxe_boot "$t"
-	want "ipxe-$t-driver" "$t" console "^net0: 00:02:c9:a1:b2:01 using $2 .*\\(Ethernet\\)"
+	ip link set "$tap" netns "$ns" && ip -n "$ns" addr add 192.0.2.1/24 dev "$tap" && ip -n "$ns" link set "$tap" up
+	served "$t" "$tap"
+	ipxe_judged "$t" "$2 .*\\(Ethernet\\)" 00:02:c9:a1:b2:01 "$lab_tmp/$t.sock"
 	want "ipxe-$t-link" "$t" console 'Link:up'
-	want "ipxe-$t-dhcp" "$t" console 'Configuring \(net0 .*ok'
-	if grep -q ' 00:02:c9:a1:b2:01 192\.0\.2\.' "$lab_tmp/$t.leases"; then pass "ipxe-$t-lease"; else fail "ipxe-$t-lease" "$(tail -n 2 "$lab_tmp/$t.dnsmasq" | tr '\n' ';')"; fi
-	want "ipxe-$t-ping" "$t" console '64 bytes from 192\.0\.2\.1: seq=3'
-	want "ipxe-$t-http" "$t" console 'http://192\.0\.2\.1/blob\.\.\. ok'
-	want "ipxe-$t-boot" "$t" console "^booted $(readlink -f "$www/linux" | sed 's/.*vmlinuz-//; s/[.+]/\\&/g')\$"
-	sum=$(sha256sum <"$www/blob")
-	want "ipxe-$t-octets" "$t" console "^blob ${sum% -}"
-	kill "${servers[@]}"
-	card_verdict "$t" "ipxe-$t" "${always[@]}" path-link
+	card_verdict "$t" "ipxe-$t" "${ipxe_always[@]}" path-link
 }
 
 ethernet cx3pro mt4103

@@ -156,7 +156,7 @@ struct ipoib_local {
 struct ipoib_dhcp_client {
 	uint32_t xid;
 	struct rte_ether_addr mac;
-	bool valid;
+	bool valid, afar; /* afar: of the fabric, and by that MAC; else of this side */
 };
 
 struct ipoib_core_stats {

@@ -164,25 +164,45 @@ learn_local(struct work *w, enum ipoib_class class)
 	}
 }
 
-static void
-dhcp_note(struct work *w)
+static struct ipoib_dhcp_client *
+dhcp_client(struct ipoib_core *c, uint32_t xid, bool afar)
 {
-	struct ipoib_core *c = w->c;
-	struct rte_ether_addr mac;
-	uint32_t xid, i;
-	uint8_t op;
+	for (uint32_t i = 0; i < IPOIB_DHCP_CLIENTS; i++) {
+		if (c->dhcp[i].valid && c->dhcp[i].xid == xid && c->dhcp[i].afar == afar)
+			return &c->dhcp[i];
+	}
+	return NULL;
+}
 
-	if (!ipoib_dhcp_peek(w->l3, w->len, &op, &xid, &mac) || op != IPOIB_DHCP_REQUEST)
+static void
+dhcp_note(struct ipoib_core *c, const struct ipoib_dhcp_head *h, bool afar)
+{
+	struct ipoib_dhcp_client *of = dhcp_client(c, h->xid, afar);
+
+	if (of == NULL) {
+		of = &c->dhcp[c->dhcp_next];
+		c->dhcp_next = (c->dhcp_next + 1) % IPOIB_DHCP_CLIENTS;
+	}
+	*of = (struct ipoib_dhcp_client){.valid = true, .afar = afar, .xid = h->xid, .mac = h->chaddr};
+}
+
+/* Who asks is noted; an answer goes to who asked. */
+static void
+dhcp_out(struct work *w, struct ipoib_dhcp_with *with)
+{
+	const struct ipoib_dhcp_client *to;
+	struct ipoib_dhcp_head h;
+
+	if (!ipoib_dhcp_peek(w->l3, w->len, &h))
 		return;
-	for (i = 0; i < IPOIB_DHCP_CLIENTS; i++) {
-		if (c->dhcp[i].valid && c->dhcp[i].xid == xid)
-			break;
+	if (h.op == IPOIB_DHCP_REQUEST) {
+		dhcp_note(w->c, &h, false);
+		return;
 	}
-	if (i == IPOIB_DHCP_CLIENTS) {
-		i = c->dhcp_next;
-		c->dhcp_next = (i + 1) % IPOIB_DHCP_CLIENTS;
-	}
-	c->dhcp[i] = (struct ipoib_dhcp_client){.valid = true, .xid = xid, .mac = mac};
+	to = dhcp_client(w->c, h.xid, true);
+	with->ether = to != NULL;
+	if (to != NULL)
+		with->mac = to->mac;
 }
 
 static void
@@ -262,7 +282,7 @@ encapsulate(struct work *w, struct rte_mbuf *m)
 {
 	struct ipoib_core *c = w->c;
 	enum ipoib_class class = classify(w, m);
-	const struct ipoib_dhcp_with with = {.guid = c->guid};
+	struct ipoib_dhcp_with with = {.guid = c->guid};
 	struct rte_mbuf *out = NULL;
 
 	switch (class) {
@@ -275,7 +295,7 @@ encapsulate(struct work *w, struct rte_mbuf *m)
 		c->stats.tx_nd += out != NULL && class == IPOIB_ND;
 		break;
 	case IPOIB_DHCP:
-		dhcp_note(w);
+		dhcp_out(w, &with);
 		out = translate(w, class, IPOIB_TO_IB, &with, IPOIB_ENCAP_LEN);
 		c->stats.tx_dhcp += out != NULL;
 		break;
@@ -419,21 +439,21 @@ static void
 dhcp_owner(struct work *w, const struct ipoib_remote *from, struct ipoib_dhcp_with *with)
 {
 	struct ipoib_core *c = w->c;
-	struct rte_ether_addr none;
-	uint32_t xid, i;
-	uint8_t op;
+	const struct ipoib_dhcp_client *to;
+	struct ipoib_dhcp_head h;
 
 	with->mac = c->mac;
-	if (!ipoib_dhcp_peek(w->l3, w->len, &op, &xid, &none))
+	if (!ipoib_dhcp_peek(w->l3, w->len, &h))
 		return;
-	if (op == IPOIB_DHCP_REQUEST) {
+	if (h.op == IPOIB_DHCP_REQUEST) {
 		with->mac = from->mac;
+		if (h.htype == IPOIB_ETHER_HW_TYPE)
+			dhcp_note(c, &h, true);
 		return;
 	}
-	for (i = 0; i < IPOIB_DHCP_CLIENTS; i++) {
-		if (c->dhcp[i].valid && c->dhcp[i].xid == xid)
-			with->mac = c->dhcp[i].mac;
-	}
+	to = dhcp_client(c, h.xid, false);
+	if (to != NULL)
+		with->mac = to->mac;
 }
 
 /* The packet as the application gets it, the header of Ethernet still to be written; NULL: dropped. */

@@ -49,16 +49,17 @@ message(const uint8_t *l3, uint32_t len, uint32_t *msg_len)
 }
 
 bool
-ipoib_dhcp_peek(const uint8_t *l3, uint32_t len, uint8_t *op, uint32_t *xid, struct rte_ether_addr *chaddr)
+ipoib_dhcp_peek(const uint8_t *l3, uint32_t len, struct ipoib_dhcp_head *head)
 {
 	uint32_t n;
 	const uint8_t *m = message(l3, len, &n);
 
 	if (m == NULL)
 		return false;
-	*op = m[OP];
-	*xid = ib_get32(m + XID);
-	memcpy(chaddr, m + CHADDR, sizeof(*chaddr));
+	head->op = m[OP];
+	head->htype = m[HTYPE];
+	head->xid = ib_get32(m + XID);
+	memcpy(&head->chaddr, m + CHADDR, sizeof(head->chaddr));
 	return true;
 }
 
@@ -134,6 +135,10 @@ to_ib(const struct ipoib_dhcp_with *with, uint8_t *l3, uint8_t *m, uint32_t n)
 	end = options_end(m, n, &has_id);
 	if (end == 0)
 		return IPOIB_XLATE_BAD;
+	if (with->ether) {
+		memcpy(m + CHADDR, &with->mac, sizeof(with->mac));
+		return close_packet(l3, n);
+	}
 	memcpy(&chaddr, m + CHADDR, sizeof(chaddr));
 	m[HTYPE] = IPOIB_HW_TYPE;
 	m[HLEN] = 0;
@@ -147,12 +152,21 @@ to_ib(const struct ipoib_dhcp_with *with, uint8_t *l3, uint8_t *m, uint32_t n)
 	return close_packet(l3, n);
 }
 
+/* Boot firmware may show itself on InfiniBand as it does on Ethernet. */
+static bool
+client_fits(const uint8_t *m)
+{
+	return m[HTYPE] == IPOIB_HW_TYPE ? m[HLEN] <= CHADDR_LEN
+					 : m[OP] == IPOIB_DHCP_REQUEST && m[HTYPE] == IPOIB_ETHER_HW_TYPE &&
+						   m[HLEN] == RTE_ETHER_ADDR_LEN;
+}
+
 static int
 to_eth(const struct ipoib_dhcp_with *with, uint8_t *l3, uint8_t *m, uint32_t n)
 {
 	bool has_id;
 
-	if (m[HTYPE] != IPOIB_HW_TYPE || m[HLEN] > CHADDR_LEN || options_end(m, n, &has_id) == 0)
+	if (!client_fits(m) || options_end(m, n, &has_id) == 0)
 		return IPOIB_XLATE_BAD;
 	m[HTYPE] = IPOIB_ETHER_HW_TYPE;
 	m[HLEN] = RTE_ETHER_ADDR_LEN;

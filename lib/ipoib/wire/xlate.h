@@ -54,10 +54,16 @@ int ipoib_nd(enum ipoib_dir dir, const struct ipoib_book *book, bool check, cons
 /* What DHCP needs beside the packet. */
 struct ipoib_dhcp_with {
 	uint64_t guid;             /* for the identifier of a client that gives none */
-	struct rte_ether_addr mac; /* TO_ETH: whose hardware address the packet shall carry */
+	struct rte_ether_addr mac; /* TO_ETH, and with ether: whose hardware address the packet shall carry */
+	bool ether;                /* TO_IB: the client knows itself by that one, as on Ethernet */
 };
-/* op, xid and chaddr of a packet that ipoib_classify() called DHCP. False: it is too short. */
-bool ipoib_dhcp_peek(const uint8_t *l3, uint32_t len, uint8_t *op, uint32_t *xid, struct rte_ether_addr *chaddr);
+struct ipoib_dhcp_head {
+	uint32_t xid;
+	struct rte_ether_addr chaddr;
+	uint8_t op, htype;
+};
+/* The head of a packet that ipoib_classify() called DHCP. False: it is too short. */
+bool ipoib_dhcp_peek(const uint8_t *l3, uint32_t len, struct ipoib_dhcp_head *head);
 #define IPOIB_DHCP_REQUEST 1u
 #define IPOIB_DHCP_REPLY 2u
 int ipoib_dhcp(enum ipoib_dir dir, const struct ipoib_dhcp_with *with, bool check, const uint8_t *l3, uint32_t len,

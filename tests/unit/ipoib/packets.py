@@ -77,6 +77,8 @@ discover = [("message-type", "discover")]
 emit("discover_eth", dhcp(*client, BOOTP(chaddr=mac(OUR_MAC), xid=0x12345678), discover))
 emit("discover_ib", dhcp(*client, BOOTP(htype=32, hlen=0, chaddr=b"", xid=0x12345678, flags=0x8000),
                          discover + [("client_id", IDENT)]))
+# Boot firmware is a client of Ethernet on InfiniBand, too.
+emit("discover_peer", dhcp(*client, BOOTP(chaddr=mac(PEER_MAC), xid=0x12345678), discover))
 emit("named_eth", dhcp(*client, BOOTP(chaddr=mac(OUR_MAC), xid=7), discover + [("client_id", b"\x01name")]))
 emit("named_ib", dhcp(*client, BOOTP(htype=32, hlen=0, chaddr=b"", xid=7, flags=0x8000),
                       discover + [("client_id", b"\x01name")]))
@@ -85,6 +87,8 @@ emit("offer_ib", dhcp(*server, BOOTP(op=2, htype=32, hlen=0, chaddr=b"", xid=0x1
                                      yiaddr="10.0.0.9"), offer))
 emit("offer_eth", dhcp(*server, BOOTP(op=2, chaddr=mac(OUR_MAC), xid=0x12345678, flags=0x8000, yiaddr="10.0.0.9"),
                        offer))
+emit("offer_peer", dhcp(*server, BOOTP(op=2, chaddr=mac(PEER_MAC), xid=0x12345678, flags=0x8000, yiaddr="10.0.0.9"),
+                        offer))
 emit("udp_eth", IP(src="10.0.0.1", dst="10.0.0.2") / UDP(sport=1, dport=2) / b"x")
 
 alert = [IPOption_Router_Alert()]

@@ -228,6 +228,19 @@ dhcp_both_ways(void **state)
 }
 
 static void
+dhcp_of_firmware(void **state)
+{
+	const struct ipoib_dhcp_with to = {.ether = true, .mac = peer_mac};
+	uint8_t out[sizeof(offer_eth) + IPOIB_XLATE_GROWTH];
+
+	(void)state;
+	BECOMES(DHCP, IPOIB_TO_ETH, discover_peer, discover_eth);
+	assert_int_equal(ipoib_dhcp(IPOIB_TO_IB, &to, true, offer_eth, sizeof(offer_eth), out), sizeof(offer_peer));
+	assert_memory_equal(out, offer_peer, sizeof(offer_peer));
+	refused(DHCP, IPOIB_TO_ETH, offer_peer, sizeof(offer_peer), IPOIB_XLATE_BAD);
+}
+
+static void
 dhcp_refusals(void **state)
 {
 	uint8_t p[sizeof(discover_eth)];
@@ -255,16 +268,15 @@ dhcp_refusals(void **state)
 static void
 peeks(void **state)
 {
-	struct rte_ether_addr chaddr;
-	uint32_t xid;
-	uint8_t op;
+	struct ipoib_dhcp_head h;
 
 	(void)state;
-	assert_true(ipoib_dhcp_peek(discover_eth, sizeof(discover_eth), &op, &xid, &chaddr));
-	assert_int_equal(op, IPOIB_DHCP_REQUEST);
-	assert_int_equal(xid, 0x12345678);
-	assert_memory_equal(&chaddr, &our_mac, sizeof(our_mac));
-	assert_false(ipoib_dhcp_peek(discover_eth, 200, &op, &xid, &chaddr));
+	assert_true(ipoib_dhcp_peek(discover_eth, sizeof(discover_eth), &h));
+	assert_int_equal(h.op, IPOIB_DHCP_REQUEST);
+	assert_int_equal(h.htype, 1);
+	assert_int_equal(h.xid, 0x12345678);
+	assert_memory_equal(&h.chaddr, &our_mac, sizeof(our_mac));
+	assert_false(ipoib_dhcp_peek(discover_eth, 200, &h));
 }
 
 static void
@@ -298,6 +310,7 @@ main(void)
 		cmocka_unit_test_setup(nd_refusals, setup),
 		cmocka_unit_test_setup(nd_any_lengths, setup),
 		cmocka_unit_test_setup(dhcp_both_ways, setup),
+		cmocka_unit_test_setup(dhcp_of_firmware, setup),
 		cmocka_unit_test_setup(dhcp_refusals, setup),
 		cmocka_unit_test(peeks),
 		cmocka_unit_test(classes),
