@@ -462,6 +462,7 @@ config(void **state)
 		{100000, 100000, 100000, true},
 		{100000, 100001, 0, false},
 		{100000, 5000, 5001, false},
+		{100000, 20000, 0, true}, /* XON is no more than XOFF, though a quarter of the buffer would be */
 		{0, 524289, 0, false},
 	};
 	struct tp_model_config cfg;

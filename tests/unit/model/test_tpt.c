@@ -77,6 +77,8 @@ test_translate(void **state)
 	assert_ptr_equal(xlat(c, KEY, CARD_PD, VA + 0x1900, &len, TPM_ACC_LW, &err), card_ptr(c, buf + 0x100));
 	assert_int_equal(why(c, KEY, CARD_PD, VA + 0x1fff, 1, TPM_ACC_LR), TPM_XLAT_OK);
 	assert_int_equal(why(c, KEY, CARD_PD, VA + 0x1fff, 2, TPM_ACC_LR), TPM_XLAT_BOUNDS);
+	assert_int_equal(why(c, KEY, CARD_PD, VA + 0x2000, 1, TPM_ACC_LR), TPM_XLAT_BOUNDS);
+	assert_int_equal(why(c, KEY, CARD_PD, VA + 0x2800, 1, TPM_ACC_LR), TPM_XLAT_BOUNDS);
 	assert_int_equal(why(c, KEY, CARD_PD, VA - 1, 1, TPM_ACC_LR), TPM_XLAT_BOUNDS);
 	assert_int_equal(why(c, KEY, CARD_PD + 1, VA + 0x1000, 1, TPM_ACC_RR), TPM_XLAT_PD);
 	assert_int_equal(why(c, KEY, CARD_PD, VA, 1, TPM_ACC_RW), TPM_XLAT_ACCESS);
@@ -85,6 +87,32 @@ test_translate(void **state)
 	assert_int_equal(why(c, 0xffffff00, CARD_PD, VA, 1, TPM_ACC_LR), TPM_XLAT_KEY);
 	/* The table has 2^10 entries: higher bits of the number lead to the same one, which has another key. */
 	assert_int_equal(why(c, KEY | 1u << (8 + CARD_LG_MPTS), CARD_PD, VA, 1, TPM_ACC_LR), TPM_XLAT_KEY);
+}
+
+/* A right is given by its own bit of the region's context, and by no other. */
+static void
+test_rights(void **state)
+{
+	static const uint32_t bit[] = {MLX4_MPT_LR, MLX4_MPT_LW, MLX4_MPT_RR, MLX4_MPT_RW, MLX4_MPT_ATOMIC};
+	static const uint32_t access[] = {TPM_ACC_LR, TPM_ACC_LW, TPM_ACC_RR, TPM_ACC_RW, TPM_ACC_ATOMIC};
+	struct card *c = *state;
+	uint64_t buf = card_alloc(c, CARD_PAGE, CARD_PAGE), mtt = card_mtt(c, buf, 1);
+
+	for (unsigned int given = 0; given < 5; given++) {
+		uint8_t *in = card_in(c);
+
+		card_mr_ctx(c, in, KEY, VA, CARD_PAGE, false);
+		prm_set(in, MLX4_MPT_MTT_L, (uint32_t)mtt);
+		for (unsigned int i = 0; i < 5; i++)
+			prm_set(in, bit[i], i == given);
+		assert_int_equal(card_cmd_in(c, MLX4_CMD_SW2HW_MPT, 0, CARD_MPT + 1), 0);
+		for (unsigned int i = 0; i < 5; i++) {
+			tlb = (struct tpm_tlb){0};
+			assert_int_equal(why(c, KEY, CARD_PD, VA, 8, access[i]),
+					 i == given ? TPM_XLAT_OK : TPM_XLAT_ACCESS);
+		}
+		assert_int_equal(card_cmd_none(c, MLX4_CMD_HW2SW_MPT, 1, CARD_MPT + 1), 0);
+	}
 }
 
 static void
@@ -190,6 +218,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_key_beyond_the_table, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_translate, setup_booted, teardown_card),
+		cmocka_unit_test_setup_teardown(test_rights, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_contiguous_pages_are_one_piece, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_physical, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_edit_in_place, setup_booted, teardown_card),
