@@ -13,9 +13,11 @@ Copies of the sources and the build are in .tp/mutate. The rest of the tree is n
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import fnmatch
 import json
 import os
+import pathlib
 import random
 import re
 import resource
@@ -42,12 +44,12 @@ OPERATOR = re.compile(r'(?<=[\w)\]]) (&&|\|\||<<|>>|[<>=!]=|[<>+\-&|%])(?=\s)')
 # Ends of the expression around an operator, at its depth of brackets.
 EDGE = re.compile(r'[;,{}?:]|(?<![=!<>])=(?!=)|[+\-*/%&|^]=|<<=|>>=|\b(?:return|case|else|do|goto)\b')
 CONSTANT = re.compile(r'(?<![\w.])(?:0x[0-9a-fA-F]+|[0-9]+)[uUlL]*(?![\w.])')
+MASK = re.compile(r'\s*(\w+)')
 CONDITION = re.compile(r'\b(?:if|while) \(')
 STATEMENT = re.compile(r'^\t+(?:(?:\+\+|--|\*)?(?:\(\*)?\w(?:[\w.)]|->|\[[^\]\n]*\])*(?: (?:[+\-*/%&|^]|<<|>>)?= |\(|\+\+|--)'
                        r'|break;|continue;|return;)', re.M)
-ERROR_CODE = re.compile(r'\breturn (-E[A-Z]+|NULL|false|true);')
-HOST_ORDER = re.compile(r'\brte_(?:be|cpu)_to_(?:be|cpu)_(?:16|32|64)\(')
-LOADED = re.compile(r'\b(?:ib_get|tpm_load|be|mlx4_be)(16|32|64)(?:_at)?\(')
+ERROR_CODE = re.compile(r'\breturn (-E[A-Z]+|false|true);')
+BYTES = re.compile(r'\brte_(?:be|cpu)_to_(?:be|cpu)_(?:16|32|64)\(|\b(?:ib_get|tpm_load|be|mlx4_be)(16|32|64)(?:_at)?\(')
 # Text of people is not judged, and no test could tell other words by a number.
 WORDS = re.compile(r'\b(?:\w*LOG\w*|\w*printf|\w*_log)\(|^\s*#|\b(?:static|_Static_assert|case)\b')
 HIDDEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
@@ -71,9 +73,6 @@ class Mutant:
     state: str = ''
     by: str = ''
 
-    def where(self):
-        return f'{self.path}:{self.line}'
-
     def module(self):
         return next((m for m in MODULES if self.path.startswith(m + '/')), os.path.dirname(self.path))
 
@@ -88,7 +87,7 @@ class Program:
 
 
 def closing(code, at):
-    """Index of the bracket that closes the one at this index."""
+    """Of the bracket that opens there: the index of its end."""
     depth = 0
     for i in range(at, len(code)):
         depth += (code[i] in '([{') - (code[i] in ')]}')
@@ -110,11 +109,8 @@ def around(code, edges, at):
         level += (code[end] in '([') - (code[end] in ')]')
         if level < 0 or (level == 0 and end in edges):
             break
-    while code[begin].isspace():
-        begin += 1
-    while code[end - 1].isspace():
-        end -= 1
-    return begin, end
+    text = code[begin:end]
+    return begin + len(text) - len(text.lstrip()), end - len(text) + len(text.rstrip())
 
 
 def right_side(code, op, at, end):
@@ -158,10 +154,9 @@ def mutants_of(path, src, rng):
             if op in ('&&', '||'):
                 cut = right_side(code, op, at, around(code, edges, at)[1])
                 change(at, cut, '', 'side', f'without `{short(src[at:cut])}`')
-            if op == '&':
-                mask = re.compile(r'\s*(\w+)').match(code, m.end())
-                if mask:
-                    change(mask.start(1), mask.end(1), f'({mask.group(1)} >> 1)', 'mask', f'mask `{mask.group(1)}` >> 1')
+            mask = MASK.match(code, m.end())
+            if op == '&' and mask:
+                change(mask.start(1), mask.end(1), f'({mask.group(1)} >> 1)', 'mask', f'mask `{mask.group(1)}` >> 1')
         for m in CONSTANT.finditer(code, lo, hi):
             other = f'({m.group()} {rng.choice("+-")} 1)'
             what = f'`{m.group()}` -> `{other[1:-1]}` in `{short(src[src.rfind(NL, 0, m.start()) + 1:src.find(NL, m.end())])}`'
@@ -176,15 +171,11 @@ def mutants_of(path, src, rng):
                 add(b, e, '', 'statement', f'without `{short(src[b:e])}`')
         for m in ERROR_CODE.finditer(code, lo, hi):
             other = {'false': 'true', 'true': 'false'}.get(m.group(1), '0')
-            if other != '0' or m.group(1) != 'NULL':
-                add(m.start(1), m.end(1), other, 'result', f'`{m.group(1)}` -> `{other}`')
-        for m in HOST_ORDER.finditer(code, lo, hi):
-            e = closing(code, m.end() - 1) + 1
-            add(m.start(), e, src[m.end() - 1:e], 'order', f'no change of byte order in `{short(src[m.start():e])}`')
-        for m in LOADED.finditer(code, lo, hi):
-            e = closing(code, m.end() - 1) + 1
-            what = f'bytes of `{short(src[m.start():e])}` swapped'
-            add(m.start(), e, f'__builtin_bswap{m.group(1)}({src[m.start():e]})', 'order', what)
+            add(m.start(1), m.end(1), other, 'result', f'`{m.group(1)}` -> `{other}`')
+        for m in BYTES.finditer(code, lo, hi):
+            call = src[m.start():(e := closing(code, m.end() - 1) + 1)]
+            other = f'__builtin_bswap{m.group(1)}({call})' if m.group(1) else src[m.end() - 1:e]
+            add(m.start(), e, other, 'order', f'other byte order of `{short(call)}`')
     return found
 
 
@@ -230,25 +221,24 @@ def render(src, mutants):
 
 
 def write_if_other(path, text):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    if not os.path.exists(path) or open(path, 'rb').read() != text:
-        with open(path, 'wb') as f:
-            f.write(text)
+    file = pathlib.Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.exists() or file.read_bytes() != text:
+        file.write_bytes(text)
 
 
 def copy_tree(changed):
     """The tree as git knows it, with the changed sources in it."""
     names = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard'], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in names.stdout.splitlines():
-        path = os.path.join(ROOT, name)
-        if os.path.isfile(path):
-            with open(path, 'rb') as f:
-                write_if_other(os.path.join(SRC, name), changed.get(name) or f.read())
-            os.chmod(os.path.join(SRC, name), os.stat(path).st_mode)
+        path = pathlib.Path(ROOT, name)
+        if path.is_file():
+            write_if_other(os.path.join(SRC, name), changed.get(name) or path.read_bytes())
+            os.chmod(os.path.join(SRC, name), path.stat().st_mode)
 
 
-def build(sources, mutants, jobs):
-    """Compiles all, without the mutants that are no C."""
+def build(sources, mutants, tests, jobs):
+    """Compiles what these programs need, without the mutants that are no C."""
     env = dict(os.environ, CCACHE_BASEDIR=SRC, CCACHE_NOHASHDIR='1', CCACHE_SLOPPINESS='pch_defines,time_macros')
     sdk = os.path.join(SRC, '.tp', 'dpdk-sdk')
     for attempt in range(12):
@@ -263,7 +253,8 @@ def build(sources, mutants, jobs):
                 os.symlink(os.path.join(os.path.dirname(HOME), 'dpdk-sdk'), sdk)
             subprocess.run(['meson', 'setup', BUILD, SRC, '--buildtype=release', f'-Ddriver_sdk={sdk}/include'], env=env,
                            stdout=subprocess.DEVNULL, check=True)
-        made = subprocess.run(['ninja', '-C', BUILD, '-k', '0', '-j', str(jobs), 'meson-test-prereq'], env=env,
+        targets = {os.path.relpath(p.cmd[0], BUILD) for p in programs(tests)}
+        made = subprocess.run(['ninja', '-C', BUILD, '-k', '0', '-j', str(jobs), *targets], env=env,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if made.returncode == 0:
             return
@@ -298,21 +289,19 @@ def run(cmd, env, cpu, wall):
                 status = p.returncode = os.waitstatus_to_exitcode(status_word)
             else:
                 time.sleep(0.005)
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(p.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         if status is None:
             _, _, usage = os.wait4(p.pid, 0)
             p.returncode = -signal.SIGKILL
     return status, usage.ru_utime + usage.ru_stime, time.monotonic() - start
 
 
-def programs():
-    """Unit programs of the build."""
+def programs(pattern):
+    """Unit programs of the build, with names like this."""
     tests = json.loads(subprocess.run(['meson', 'introspect', '--tests', BUILD], stdout=subprocess.PIPE, check=True).stdout)
     return [Program(t['name'], t['cmd']) for t in tests
-            if any(s.endswith(':unit') for s in t['suite']) and '/tests/unit/' in t['cmd'][0]]
+            if '/tests/unit/' in t['cmd'][0] and fnmatch.fnmatch(t['name'], pattern)]
 
 
 def measure(prog, mutants, slow):
@@ -337,7 +326,7 @@ def judge(mutant, progs):
             KILLS[mutant.path, p.name] += 1
             mutant.state, mutant.by = 'killed', p.name + (' (time)' if status in (None, -signal.SIGXCPU, -signal.SIGKILL) else '')
             break
-    print(f'{mutant.state:9} {mutant.where()}: {mutant.what}', *([f'[{mutant.by}]'] if mutant.by else []), flush=True)
+    print(f'{mutant.state:9} {mutant.path}:{mutant.line}: {mutant.what}', *([f'[{mutant.by}]'] if mutant.by else []), flush=True)
 
 
 def table(mutants, key):
@@ -372,8 +361,7 @@ def main():
     ap.add_argument('--slow', type=float, default=20, help='leave programs out that run longer, in seconds (default %(default)s)')
     ap.add_argument('--tests', default='*', help='only unit programs of these names, such as mad_*')
     ap.add_argument('-j', '--jobs', type=int, default=1, help='processes at a time (default %(default)s)')
-    ap.add_argument('--survivors', default=os.path.join(HOME, 'survivors'), metavar='FILE',
-                    help='what was not killed (default %(default)s)')
+    ap.add_argument('--survivors', default=os.path.join(HOME, 'survivors'), help='file of those (default %(default)s)')
     args = ap.parse_args()
 
     lines = {}
@@ -384,19 +372,17 @@ def main():
         lines.setdefault(path, set()).add(int(line))
     mutants, sources = [], {}
     for path in sorted(set(sources_of(list(lines) or args.names or MODULES))):
-        with open(os.path.join(ROOT, path), encoding='utf-8') as f:
-            sources[path] = f.read()
+        sources[path] = pathlib.Path(ROOT, path).read_text(encoding='utf-8')
         rng = random.Random(f'{args.seed}:{path}')
         some = mutants_of(path, sources[path], rng)
         mutants += [m for m in some if m.line in lines[path]] if lines else choose(some, args.count, rng)
     for i, m in enumerate(mutants):
         m.id = i + 1
-    if not mutants:
-        sys.exit('mutate.py: nothing to change there')
-    build(sources, mutants, args.jobs)
+    mutants or sys.exit('mutate.py: nothing to change there')
+    build(sources, mutants, args.tests, args.jobs)
     mutants = [m for m in mutants if m.state != 'dropped']
 
-    progs = [p for p in programs() if fnmatch.fnmatch(p.name, args.tests)]
+    progs = programs(args.tests)
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         fit = list(pool.map(lambda p: measure(p, mutants, args.slow), progs))
         slow = ' '.join(p.name for p, ok in zip(progs, fit) if not ok)
@@ -407,7 +393,7 @@ def main():
     mutants = [m for m in mutants if m.state]
     table(mutants, (lambda m: m.path) if lines or args.names else Mutant.module)
     with open(args.survivors, 'w', encoding='utf-8') as f:
-        f.writelines(f'{m.where()}: {m.what} ({m.state})\n' for m in mutants if m.state != 'killed')
+        f.writelines(f'{m.path}:{m.line}: {m.what} ({m.state})\n' for m in mutants if m.state != 'killed')
 
 
 if __name__ == '__main__':
