@@ -4,6 +4,8 @@
 /* Questions for paths: who is told what, when and how often. */
 #include "sa_rig.h"
 
+#include "lib/mad/sa/sa_record.h"
+
 static void
 a_path_is_asked_for_as_the_standard_has_it(void **state)
 {
@@ -253,6 +255,73 @@ who_is_told_may_give_up_for_others(void **state)
 	assert_int_equal(st.waiting, 0);
 }
 
+/* Each field at its place and in its width, by IBTA 15.2.5.16 and 15.2.5.17: once with patterns, once with all bits set. */
+static void
+records_are_laid_out_as_the_standard_has_it(void **state)
+{
+	static const uint8_t
+		path[SA_PATH_LEN] =
+			{
+				[8] = 0xd1,  [23] = 0xd2, [24] = 0x51, [39] = 0x52, [40] = 0x12,
+				0x34,        0x56,        0x78,              /* GIDs, LIDs */
+				[44] = 0x8a, 0xbc,        0xde,        0x3f, /* flow label of 20 bits, hop limit */
+				[48] = 0x9e, 0x80,        0xab,        0xcd,        [53] = 0xf9,
+				0xa5,        0x87,        0xb3, /* class, P_Key, SL, MTU, rate, life time */
+			};
+	static const uint8_t member[SA_MEMBER_LEN] = {
+		[0] = 0xff,  [15] = 0xd2, [16] = 0x51, [31] = 0x52, [32] = 0x01, 0x23, 0x45,
+		0x67, /* GIDs, Q_Key */
+		[36] = 0xc0, 0x0e,        0x85,        0x9e,        0xab,        0xcd, 0x47,
+		0xd3, /* LID, MTU, class, P_Key, rate, life time */
+		[44] = 0x9a, 0xbc,        0xde,        0x3f,        0x25,        0x80, /* SL, flow label, hop limit, scope, state, proxy */
+	};
+	uint8_t back[SA_MEMBER_LEN], ones[SA_MEMBER_LEN];
+	struct tp_sa_member m;
+	struct tp_sa_path p;
+
+	(void)state;
+	sa_path_take(path, &p);
+	assert_memory_equal(p.dgid.raw, path + 8, 16);
+	assert_memory_equal(p.sgid.raw, path + 24, 16);
+	assert_int_equal(p.dlid, 0x1234);
+	assert_int_equal(p.slid, 0x5678);
+	assert_int_equal(p.flow_label, 0xabcde);
+	assert_int_equal(p.hop_limit, 0x3f);
+	assert_int_equal(p.traffic_class, 0x9e);
+	assert_true(p.reversible);
+	assert_int_equal(p.pkey, 0xabcd);
+	assert_int_equal(p.sl, 9);
+	assert_int_equal(p.mtu, 0x25);
+	assert_int_equal(p.rate, 0x07);
+	assert_int_equal(p.lifetime, 0x33);
+	sa_member_take(member, &m);
+	assert_int_equal(m.qkey, 0x01234567);
+	assert_int_equal(m.mlid, 0xc00e);
+	assert_int_equal(m.mtu_selector, 2);
+	assert_int_equal(m.mtu, 5);
+	assert_int_equal(m.traffic_class, 0x9e);
+	assert_int_equal(m.pkey, 0xabcd);
+	assert_int_equal(m.rate_selector, 1);
+	assert_int_equal(m.rate, 7);
+	assert_int_equal(m.lifetime_selector, 3);
+	assert_int_equal(m.lifetime, 0x13);
+	assert_int_equal(m.sl, 9);
+	assert_int_equal(m.flow_label, 0xabcde);
+	assert_int_equal(m.hop_limit, 0x3f);
+	assert_int_equal(m.scope, 2);
+	assert_int_equal(m.join_state, 5);
+	assert_true(m.proxy_join);
+	memset(back, 0xee, sizeof(back));
+	sa_member_put(&m, back);
+	assert_memory_equal(back, member, sizeof(back));
+	memset(ones, 0xff, sizeof(ones));
+	sa_member_take(ones, &m);
+	assert_int_equal(m.flow_label, 0xfffff);
+	assert_int_equal(m.sl, 15);
+	assert_int_equal(m.join_state, 15);
+	assert_int_equal(m.mtu & m.rate & m.lifetime, 63);
+}
+
 int
 main(void)
 {
@@ -265,7 +334,8 @@ main(void)
 					   T(times_are_as_configured),
 					   T(refusals_have_their_names),
 					   T(answers_that_are_none_are_said_to_be),
-					   T(who_is_told_may_give_up_for_others)};
+					   T(who_is_told_may_give_up_for_others),
+					   T(records_are_laid_out_as_the_standard_has_it)};
 
 	return cmocka_run_group_tests_name("sa client", tests, NULL, NULL);
 }
