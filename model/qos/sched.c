@@ -173,7 +173,6 @@ struct pick {
 	struct tpm_qp *qp;
 	uint8_t prio;
 	uint64_t next; /* when something that waits for time may go */
-	bool backlog;  /* anything waits at all */
 };
 
 static uint64_t
@@ -250,15 +249,24 @@ served_not_before(struct tpm_class *c, uint64_t served)
 		c->served = served;
 }
 
+/* Classes with work. */
+static uint32_t
+backlog_of(const struct tpm_port *p)
+{
+	uint32_t backlog = 0;
+
+	for (unsigned int i = 0; i < MLX4_PRIOS; i++)
+		backlog |= (uint32_t)(p->qos->queue[i].head != NULL) << p->prio2tc[i];
+	return backlog;
+}
+
 static void
 pick(const struct tpm_port *p, uint64_t t, struct pick *k)
 {
 	struct tpm_qos *q = p->qos;
-	uint32_t backlog = 0; /* classes with work */
+	uint32_t backlog = backlog_of(p);
 
-	for (unsigned int i = 0; i < MLX4_PRIOS; i++)
-		backlog |= (uint32_t)(q->queue[i].head != NULL) << p->prio2tc[i];
-	*k = (struct pick){.next = UINT64_MAX, .backlog = backlog != 0};
+	*k = (struct pick){.next = UINT64_MAX};
 	for (unsigned int tc = 0; tc < MLX4_TCS; tc++) {
 		struct tpm_class *c = &q->tc[tc];
 		struct tpm_qp *qp;
@@ -333,7 +341,8 @@ tpm_sched_run(struct tp_model *m, struct tpm_port *p, unsigned int budget)
 		if (k.c == NULL && k.next > now)
 			break;
 	}
-	m->waits |= k.backlog;
+	/* Also when the link was not free at all: the card is not to sleep longer than its frames wait. */
+	m->waits |= backlog_of(p) != 0;
 	return done;
 }
 

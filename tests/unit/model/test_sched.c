@@ -37,6 +37,26 @@ down(void **state)
 	return 0;
 }
 
+/* While frames wait for their time the card sleeps shortly (thread.c), and no longer than that. */
+static void
+waits_are_told(void **state)
+{
+	struct qos_rig *x = *state;
+
+	assert_int_equal(qos_up(x, 1000), 0);
+	qos_queue(x, 0, 60, 0);
+	qos_time(x, x->now + 1000000);
+	assert_false(x->r.m->waits);
+	qos_post(x, 0, 4);
+	qos_time(x, x->now + 1);
+	assert_int_equal(x->tap.n, 1);
+	assert_true(x->r.m->waits);
+	qos_time(x, x->now + 1000000);
+	assert_int_equal(x->tap.n, 4);
+	qos_time(x, x->now + 1000000);
+	assert_false(x->r.m->waits);
+}
+
 /* 60 bytes take 60 + 4 + 20 octets of the wire: 16.8 ns at 40 Gb/s. */
 static void
 link_rate(void **state)
@@ -337,17 +357,10 @@ int
 main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
-	const struct CMUnitTest tests[] = {T(link_rate),
-					   T(idle_earns_nothing),
-					   T(strict_order),
-					   T(strict_starves),
-					   T(shares),
-					   T(shares_unpaced),
-					   T(class_limits),
-					   T(queue_limits),
-					   T(queues_take_turns),
-					   T(settings),
-					   T(speed),
+	const struct CMUnitTest tests[] = {T(link_rate),         T(waits_are_told), T(idle_earns_nothing),
+					   T(strict_order),      T(strict_starves), T(shares),
+					   T(shares_unpaced),    T(class_limits),   T(queue_limits),
+					   T(queues_take_turns), T(settings),       T(speed),
 					   T(counters)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
