@@ -517,30 +517,6 @@ dhcp_finds_its_client(void **state)
 	rte_pktmbuf_free(m);
 }
 
-/* A request of Ethernet's type on InfiniBand, as boot firmware makes it: the answer is of that type. */
-static void
-dhcp_of_firmware(void **state)
-{
-	static const struct rte_ether_addr all = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
-	struct ipoib_meta meta = {.qpn = rig_qpn(0)};
-	struct rte_mbuf *m;
-
-	(void)state;
-	rig_all_up(&rig);
-	(void)meet();
-	meta.slid = rig.node[0].core->place.lid;
-	ipoib_core_rx(rig.node[1].core, packet(0x0800, discover_eth, sizeof(discover_eth)), &meta);
-	m = rig_take(&rig, 1);
-	assert_non_null(m);
-	assert_memory_equal(rte_pktmbuf_mtod(m, uint8_t *) + 14 + 28 + 28, &rig.node[0].core->mac, 6);
-	rte_pktmbuf_free(m);
-	rig_send(&rig, 1, &all, 0x0800, offer_eth, sizeof(offer_eth));
-	rig_run(&rig, 5);
-	/* Other ports take no answer of that type: it is for the firmware alone. */
-	assert_null(rig_take(&rig, 0));
-	assert_int_equal(drops(0, IPOIB_DROP_RX_DHCP), 1);
-}
-
 /* The datapath's snapshot has what the interface has. */
 static void
 snapshots(void **state)
@@ -615,7 +591,6 @@ main(void)
 		T(everybody_is_forgotten_in_time),
 		T(hosts_behind_the_port),
 		T(dhcp_finds_its_client),
-		T(dhcp_of_firmware),
 		T(snapshots),
 		T(counters_go_on),
 	};

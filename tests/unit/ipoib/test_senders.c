@@ -266,13 +266,42 @@ paths_are_kept(void **state)
 	assert_int_equal(r->path.dlid, 0x123);
 }
 
+/* A request of Ethernet's type on InfiniBand, as boot firmware makes it: the answer is of that type. */
+static void
+dhcp_of_firmware(void **state)
+{
+	static const struct rte_ether_addr all = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+	const struct ipoib_meta meta = {.qpn = rig_qpn(1), .slid = LID_B};
+	struct rte_mbuf *m = rte_pktmbuf_alloc(rig.pool);
+	const struct ipoib_core *b = rig.node[1].core;
+	uint8_t *p;
+
+	(void)state;
+	assert_non_null(m);
+	p = rig_room(m, 40 + 4 + sizeof(discover_eth));
+	memset(p, 0, 44);
+	p[40] = 8;
+	memcpy(p + 44, discover_eth, sizeof(discover_eth));
+	ipoib_core_rx(rig.node[0].core, m, &meta);
+	m = rig_take(&rig, 0);
+	assert_non_null(m);
+	p = rte_pktmbuf_mtod(m, uint8_t *);
+	assert_memory_equal(p + 14 + 28 + 28, p + 6, 6); /* chaddr is the source */
+	rte_pktmbuf_free(m);
+	rig_send(&rig, 0, &all, 0x0800, offer_eth, sizeof(offer_eth));
+	rig_run(&rig, 5);
+	/* A port of ours takes no answer of that type: it is for the firmware alone. */
+	assert_null(rig_take(&rig, 1));
+	assert_int_equal(b->stats.drop[IPOIB_DROP_RX_DHCP], 1);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest tests[] = {T(known_by_more),         T(moves),
-					   T(two_behind_a_lid),      T(ipv6_hosts_behind_the_port),
-					   T(neighbours_by_address), T(paths_are_kept)};
+	const struct CMUnitTest tests[] = {
+		T(known_by_more),         T(moves),          T(two_behind_a_lid), T(ipv6_hosts_behind_the_port),
+		T(neighbours_by_address), T(paths_are_kept), T(dhcp_of_firmware)};
 
 	return cmocka_run_group_tests_name("ipoib senders", tests, NULL, NULL);
 }
