@@ -4,10 +4,10 @@
 /* The thread of a pair: looks at its ports and moves the traffic. */
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <rte_cycles.h>
 #include <rte_string_fns.h>
 
 #include "lib/ipoib/iface/carry.h"
@@ -245,7 +245,7 @@ ipoib_pair_unlisten(struct ipoib_pair *p)
 		/* It may be at work. */
 		while (rte_eth_dev_callback_unregister(p->member[i], RTE_ETH_EVENT_INTR_LSC, member_changed, p) ==
 		       -EAGAIN)
-			sched_yield();
+			rte_delay_us_sleep(1);
 	}
 	close(p->bell);
 }

@@ -3,10 +3,11 @@
  */
 /* The datapath's snapshot changes hands. */
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <rte_cycles.h>
 
 #include "port.h"
 
@@ -32,7 +33,7 @@ wait_turn(struct ipoib_turn *t)
 	uint32_t seen = atomic_load_explicit(&t->n, memory_order_acquire);
 
 	while ((seen & 1) != 0 && atomic_load_explicit(&t->n, memory_order_acquire) == seen)
-		sched_yield();
+		rte_delay_us_sleep(1);
 }
 
 void

@@ -2,9 +2,10 @@
  * Copyright(c) 2026 Triplane contributors
  */
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <rte_cycles.h>
 
 #include "gate.h"
 
@@ -27,7 +28,7 @@ rsw_gate_wait(struct rsw_dev *d)
 	do {
 		rsw_gate_leave(d);
 		while (atomic_load_explicit(&d->want, memory_order_acquire) != 0)
-			sched_yield();
+			rte_delay_us_sleep(1);
 		if (!rsw_is_owner(d))
 			return false;
 		atomic_store_explicit(&d->inside, 1, memory_order_relaxed);
@@ -44,7 +45,7 @@ shut(struct rsw_dev *d, uint32_t who)
 	if (!d->strong)
 		membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 	while (atomic_load_explicit(&d->inside, memory_order_acquire) != 0)
-		sched_yield();
+		rte_delay_us_sleep(1);
 }
 
 void

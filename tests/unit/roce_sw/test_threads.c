@@ -3,7 +3,6 @@
  */
 /* One thread drives the ports; others post, poll and make control calls. */
 #include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
@@ -31,7 +30,7 @@ drive(void *arg)
 
 	while (!atomic_load(&d->stop)) {
 		pair_step(d->p);
-		sched_yield();
+		rte_delay_us_sleep(1);
 	}
 	return NULL;
 }
@@ -80,7 +79,7 @@ take_one(struct ibv_cq *cq)
 	int rc;
 
 	while ((rc = ibv_poll_cq(cq, 1, &wc)) == 0)
-		sched_yield();
+		rte_delay_us_sleep(1);
 	return rc == 1 ? (int)wc.status : -1;
 }
 
@@ -239,7 +238,7 @@ keep_posting(void *arg)
 		rr.wr_id = 2;
 		s->sends += ibv_post_send(s->qp, &wr, &bad) == 0;
 		s->receives += ibv_post_recv(s->qp, &rr, &rbad) == 0;
-		sched_yield();
+		rte_delay_us_sleep(1);
 	}
 	return NULL;
 }
