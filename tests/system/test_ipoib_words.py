@@ -148,7 +148,7 @@ def accepts_again(net):
 
 def monitor(net):
     """A's stack is asked for its memberships by general queries, which B's, with the defaults, is not yet."""
-    p = subprocess.run(['ip', 'netns', 'exec', A, 'tshark', '-i', TAPS[0], '-c', '1', '-a', 'duration:60', '-Y', 'igmp.type == 0x11', '-T', 'fields',
+    p = subprocess.run(['ip', 'netns', 'exec', A, 'tshark', '-i', TAPS[0], '-c', '1', '-a', 'duration:60', '-f', 'igmp[0] = 0x11 and dst host 224.0.0.1', '-T', 'fields',
                         '-e', 'igmp.maddr'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
     if b'0.0.0.0' not in p.stdout:
         return 'no general query: %s' % (p.stdout + p.stderr)[-300:]
