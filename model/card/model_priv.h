@@ -80,7 +80,7 @@ enum tpm_sys_state {
 
 /* Fair, so that a control call gets in between two rounds of a busy runner. */
 struct tpm_lock {
-	atomic_uint next, owner;
+	atomic_uint next, owner, sleepers;
 };
 void tpm_lock(struct tpm_lock *l);
 void tpm_unlock(struct tpm_lock *l);

@@ -274,6 +274,32 @@ def topology():
     return None if got == [w for w in want for _ in range(2)] else str(got)
 
 
+def interactive():
+    """A program with commands to begin with goes on with what it reads."""
+    with tpmd.Triplane([CARD], ['-e', 'set fwd macswap', '--interactive', '--corelist', '2'], on='0@0,1@0,2@0') as t:
+        plan = t.ask('show config fwd')
+        t.end()
+    used = [lc['lcore'] for lc in plan['lcores']]
+    modes = {s['mode'] for lc in plan['lcores'] for s in lc['streams'] if 'mode' in s}
+    return None if used == [2] and modes <= {'macswap'} else str(plan)
+
+
+def ignore_fcs():
+    """All frames come damaged: they are errors, and packets where the port takes such frames."""
+    for word, name, none in (('off', 'rx_errors', 'rx_good_packets'), ('on', 'rx_good_packets', 'rx_errors')):
+        with tpmd.Triplane([CARD + ',impair1=corrupt:1000000']) as t:
+            for line in ('port stop all', 'set setting %d ignore-fcs %s' % (B, word), 'port start all', 'set fwd flowgen %d' % A,
+                         'set fwd rxonly %d' % B, 'start'):
+                t.tell(line)
+            seen = tpmd.wait_until(lambda: t.xstats(B)[name] > 100)
+            x = t.xstats(B)
+            if not seen or x[none] != 0:
+                return '%s: %d packets, %d errors' % (word, x['rx_good_packets'], x['rx_errors'])
+            t.tell('stop')
+            t.end()
+    return None
+
+
 def corelist():
     """The lcores that forward, in the order of the list; others rest."""
     with tpmd.Triplane([CARD], on='0@0,1@0,2@0') as t:
@@ -310,6 +336,6 @@ def seed():
 
 
 for name, fn in (('port mac', macs), ('port mcast and mcast-list', multicast), ('port vlan and vlan filter', vlans), ('vlan strip', strip), ('rss count', kinds), ('rss types', rss_types), ('checksums by protocol', checksums), ('header-split', header_split), ('flow_ctrl', flow_ctrl),
-                 ('set link', link), ('set topology and show config fwd', topology), ('set corelist', corelist), ('set seed', seed)):
+                 ('set link', link), ('set topology and show config fwd', topology), ('ignore-fcs', ignore_fcs), ('set corelist', corelist), ('options interactive and corelist', interactive), ('set seed', seed)):
     cases.run(name, fn)
 cases.exit()

@@ -23,6 +23,8 @@ OWN_MAC = '02:00:00:00:AA:01'
 # What A is made with; B is made with what follows of its defaults.
 WORDS = {'pkey': '0xffff', 'mode': 'connected', 'refuse-incoming': '1', 'cm-mtu': '9000', 'mac': OWN_MAC, 'guid-mask': hex(MASK),
          'mtu': '1800', 'age-interval': '10000', 'age': '1', 'monitor': '1000', 'query-runs': '2', 'leave-runs': '1'}
+# Of these, what is set when the port is there.
+LATER = {'age-interval': 'ipoib-age-interval', 'monitor': 'ipoib-monitor', 'query-runs': 'ipoib-query-runs'}
 SHOWN = {'pkey': '0xffff', 'mode': 'connected', 'refuse_incoming': True, 'connected_mtu': 9000, 'mac': OWN_MAC, 'guid_mask': hex(MASK),
          'mtu': 1800, 'age_interval_ms': 10000, 'age': 1, 'monitor_ms': 1000, 'query_runs': 2, 'leave_runs': 1}
 
@@ -58,11 +60,15 @@ def tshark(net, fields, *filters):
 def made(net):
     net.say('ib sm on %s/1' % CARD)
     # In no order that the program has.
-    net.say('ipoib add %s/1 %s' % (CARD, ' '.join('%s %s' % item for item in sorted(WORDS.items()))))
-    net.say('ipoib add %s/2 mode connected cm-mtu 4000' % CARD)
+    net.say('ipoib add %s/1 %s' % (CARD, ' '.join('%s %s' % item for item in sorted(WORDS.items()) if item[0] not in LATER)))
+    net.say('ipoib add %s/2 cm-mtu 4000' % CARD)
     bad = net.until(lambda: len(net.ipoib()) == 2, net.text)
+    for port, name, value in [(2, name, WORDS[name.partition('-')[2]]) for name in LATER.values()] + [(3, 'ipoib-mode', 'connected')]:
+        net.say('set setting %d %s %s' % (port, name, value))
     if bad:
         return bad
+    if net.port(3)['mode'] != 'connected':
+        return 'B: %s' % net.port(3)
     p = net.port(2)
     got = {k: p.get(k) for k in SHOWN}
     return None if got == SHOWN else 'made %s, not %s' % (got, SHOWN)

@@ -230,6 +230,15 @@ def main():
         fabric.close()
     fabric = Fabric(CABLE)
 
+    def taken_back():
+        fabric.say('ib umad off')
+        fabric.wait(lambda: not os.path.exists(fabric.socket), 60, 'the socket is still there')
+        out = fabric.run('ibstat', '-l')[1]
+        fabric.say('ib umad on ' + fabric.socket)
+        fabric.wait(lambda: os.path.exists(fabric.socket), 60, 'triplane serves no socket')
+        return 'a port that is not lent: ' + out if 'net_mlx4' in out else None
+    cases.run('opensm-taken-back', taken_back)
+
     def clean():
         fabric.start_sm()
         fabric.end(fabric.sm)

@@ -118,6 +118,32 @@ def datagrams(provider):
     return None
 
 
+def stopped(provider):
+    """Traffic without an end stops when told so, and goes on when it is started anew; a cable that is pulled is an event."""
+    with Session(MODEL, both(provider) + ['roce qp create 0 rc 1000', 'roce qp create 1 rc 1000', 'roce qp pair 0 0 1 0',
+                                          'roce traffic start 0 0 send 1000']) as t:
+        def sent():
+            return qp_of(t.ask('show roce qp all')['ports'], 0)['tx_messages']
+        if not tpmd.wait_until(lambda: sent() > 100):
+            return 'no traffic: %d' % sent()
+        t.tell('roce traffic stop 0 0')
+        before = sent()
+        for line in ('roce traffic start 1 0 send 1000 0 500', 'roce traffic wait 1 0 60'):
+            t.tell(line)
+        if sent() != before:
+            return '%d messages, %d after it was stopped' % (sent(), before)
+        t.tell('model cable 0 out')
+        seen = []
+
+        def events():
+            seen.extend(e['event'] for p in t.ask('show roce events 0')['ports'] for e in p['events'])
+            return seen
+        if not tpmd.wait_until(lambda: any('port' in e.lower() for e in events())):
+            return 'events: %s' % seen
+        t.end()
+    return None
+
+
 def lossy_wire(provider):
     """Of a hundred frames two are lost, by the card's own count; no message is."""
     with Session(['net_mlx4_model0,impair0=drop:20000/seed:7,impair1=drop:20000/seed:8'], both(provider) + [
@@ -351,7 +377,7 @@ def report():
 
 
 for who in providers():
-    for name, fn in (('connected', connected), ('datagrams', datagrams), ('lossy-wire', lossy_wire),
+    for name, fn in (('connected', connected), ('datagrams', datagrams), ('lossy-wire', lossy_wire), ('stopped', stopped),
                      ('beside-forwarding', beside_forwarding), ('captured', captured)):
         cases.run('roce-cli-%s-%s' % (name, who), lambda f=fn, w=who: f(w))
 cases.run('roce-cli-report', report)

@@ -501,7 +501,7 @@ def poll_setting():
         for value, want in ((None, 3000), ('10000', 10000), ('0', -1), ('1', 1)):
             if value:
                 t.tell('set setting 0 roce-gid-poll %s' % value)
-            t.tell('set setting 0 roce-netdev lo')
+            t.tell('set roce-netdev 0 lo')
             t.tell('roce 0 on')
             if not until(lambda w=want: follower_waits(t.proc.pid) == w):
                 return 'roce-gid-poll %s: the thread waits %s ms, not %d' % (value, follower_waits(t.proc.pid), want)

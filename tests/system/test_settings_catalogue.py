@@ -261,6 +261,7 @@ def infiniband():
         check("InfiniBand: saved and loaded", rc == 0 and err == "" and fabric(out) == first, (rc, err, first, fabric(out)))
         with open(path) as f:
             saved = f.read()
+        check("InfiniBand: the socket", f"ib-umad={sock}" in saved, saved)
         # What is refused further on leaves no port behind; a list of ports without these takes them away.
         bad, less = os.path.join(d, "bad"), os.path.join(d, "less")
         for name, text in ((bad, saved.replace("ipoib-age=7", "ipoib-age=21")), (less, "[program]\n")):

@@ -597,6 +597,27 @@ def ethdev_wire(_):
     assert "wire ethdev link" in open(card.log).read()
 
 
+def cpu_and_rates(_):
+    """The card's thread is where it was told to be, and each port trains at its own rate."""
+    cpu = max(os.sched_getaffinity(0))
+    card = Card("rates", "--cpu", str(cpu), "--rate0", "10000", "--rate1", "1000")
+    p = testpmd(card)
+    try:
+        until(p, b"testpmd>")
+        threads = [os.sched_getaffinity(int(t)) for t in os.listdir("/proc/%d/task" % card.p.pid)]
+        assert {cpu} in threads, threads
+        for port, speed in ((0, b"10 Gbps"), (1, b"1 Gbps")):
+            tell(p, "show port info %d" % port)
+            out = until(p, b"Link duplex")
+            assert b"Link speed: " + speed in out, out[-300:]
+        tell(p, "quit")
+        p.communicate(timeout=LIMIT)
+    finally:
+        p.kill()
+        p.wait()
+    card.end()
+
+
 def idle_costs_nothing(_):
     """Without a client there is nothing to run: no more than a tick in two seconds, when it has started."""
     def ticks():
@@ -639,7 +660,7 @@ def main():
     tests = [version, device_info, region_info, irq_info, config_space, registers, dma_command, dma_ranges, interrupts, no_reply,
              shared_uar, refused, hopeless, truncated, slow_bytes, file_cut_short, full_eventfd, second_waits,
              reattach_is_reset, client_killed]
-    late = [driver_killed, server_killed, several_cards, ethdev_wire, idle_costs_nothing, bad_options]
+    late = [driver_killed, server_killed, several_cards, ethdev_wire, cpu_and_rates, idle_costs_nothing, bad_options]
     only = sys.argv[1:]
     for t in tests + late:
         if only and t.__name__ not in only:
