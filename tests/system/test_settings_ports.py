@@ -57,6 +57,27 @@ def queues_to_come():
         return None if err.count('error') == 1 and 'memory' in err else err
 
 
+# The settings of offloads, by what DPDK calls them.
+OFFLOADS = ['rx-vlan-strip', 'rx-vlan-filter', 'rx-ipv4-cksum', 'rx-udp-cksum', 'rx-tcp-cksum', 'rx-scatter', 'rx-rss-hash', 'rx-timestamp',
+            'rx-keep-crc', 'rx-qinq-strip', 'rx-outer-ipv4-cksum', 'rx-outer-udp-cksum', 'rx-tcp-lro', 'tx-vlan-insert', 'tx-ipv4-cksum',
+            'tx-udp-cksum', 'tx-tcp-cksum', 'tx-tcp-tso', 'tx-multi-segs', 'tx-mbuf-fast-free', 'tx-outer-ipv4-cksum', 'tx-vxlan-tso', 'tx-gre-tso']
+
+
+def offloads():
+    """Those that testpmd finds in the port's capabilities can be switched on, and others cannot, by name."""
+    with tpmd.Testpmd([CARD]) as t:
+        told = {way: {w.lower().replace('_', '-') for w in re.findall(r'\b[A-Z][A-Z0-9_]+\b', t.cmd('show port 0 %s_offload capabilities' % way))}
+                for way in ('rx', 'tx')}
+    for name in OFFLOADS:
+        rc, got, err = run(['port stop 0', 'set setting 0 rx-queues 2', 'set setting 0 tx-queues 2', 'set setting 0 %s on' % name, 'port start 0',
+                            'show settings 0 json'])
+        on = got != [] and objects(got[0])['port 0'].get(name) == 'on'
+        offered = name[3:].replace('vxlan-tso', 'vxlan-tnl-tso').replace('gre-tso', 'gre-tnl-tso') in told[name[:2]]
+        if on != offered or (rc != 0) == offered or (not offered and name not in err):
+            return '%s: testpmd says %s, exit status %d, %s: %s' % (name, offered, rc, on, err)
+    return None
+
+
 def rate():
     """Whatever the link does: set while the port is stopped, loaded with what restarts it; beyond the speed it is refused with the range."""
     with tpmd.scratch() as d:
@@ -235,7 +256,7 @@ def bond():
     return None if rc == 1 and err.count('\n') == 1 and 'port 0: belongs to a bond' in err else f'{rc} {err}'
 
 
-for name, fn in (('queues of a stopped port', queues_to_come), ('rate of a queue', rate), ('dropless outlives its queue', dropless),
+for name, fn in (('queues of a stopped port', queues_to_come), ('offloads', offloads), ('rate of a queue', rate), ('dropless outlives its queue', dropless),
                  ('a guest in a saved file', guest), ('a port that was never started', never_started), ('mtu is live', mtu_live),
                  ('settings of RoCE while it is off', roce_off), ('no switch for all-multicast', no_switch),
                  ('topology tells the peers', peers), ('peers of a file', peers_of_a_file), ('who does not start', tune_names_who), ('VLAN filter that is off', vlan_hint),
