@@ -321,6 +321,10 @@ mlx4_hca_usage(struct mlx4_hca *hca, struct mlx4_limits *used, uint32_t *eqs, ui
 void
 mlx4_hca_limits(const struct mlx4_hca *hca, struct mlx4_limits *limits)
 {
+	memset(limits, 0, sizeof(*limits));
+	/* A card that did not come back from its reset has no tables. */
+	if (hca->icm == NULL)
+		return;
 	limits->qps = mlx4_icm_num_qps(hca);
 	limits->cqs = mlx4_icm_num_cqs(hca);
 	limits->srqs = mlx4_icm_num_srqs(hca);
