@@ -36,7 +36,8 @@ struct tp_ipoib_conf {
 	uint16_t pkey;              /**< of the partition, with or without the membership bit; 0: 0xffff */
 	/**
 	 * TP_IPOIB_MTU_MIN..TP_IPOIB_MTU_MAX; 0: TP_IPOIB_MTU_MAX when the mbufs of all receive queues have room for it, else
-	 * TP_IPOIB_MTU. The broadcast group may have less, which is then what counts.
+	 * TP_IPOIB_MTU. The broadcast group may have less, which is then what counts; rte_eth_dev_get_mtu() tells it once the
+	 * port is up.
 	 */
 	uint16_t mtu;
 	bool connected;       /**< connected mode (RFC 4755) */

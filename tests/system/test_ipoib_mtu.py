@@ -52,7 +52,8 @@ def come_up(link):
     link.wait(lambda: link.states() == ['up', 'up'], 120, 'ports do not come up')
     link.up()
     ports = link.ask('show ipoib')['ports']
-    return None if [p['mtu'] for p in ports] == [MTU, MTU] else 'MTUs of the ports: %s' % ports
+    told = [link.ask('show settings %d' % p)['objects'][0]['settings']['mtu'] for p in (0, 2)]
+    return None if [p['mtu'] for p in ports] == [MTU, MTU] and told == [str(MTU)] * 2 else 'MTUs of the ports: %s, told %s' % (ports, told)
 
 
 def longest(link):

@@ -110,7 +110,7 @@ notify(struct ipoib_pair *p)
 	ipoib_carry_free(y);
 }
 
-/* The application sees the link of the port that carries. True: it is another one than before. */
+/* The application sees the link and the MTU of the port that carries. True: the link is another one than before. */
 static bool
 link_changed(struct ipoib_pair *p)
 {
@@ -119,6 +119,7 @@ link_changed(struct ipoib_pair *p)
 	rte_eth_linkstatus_get(p->eth, &was);
 	if (rte_eth_link_get_nowait(p->member[p->state.active], &link) != 0)
 		memset(&link, 0, sizeof(link));
+	(void)rte_eth_dev_get_mtu(p->member[p->state.active], &p->eth->data->mtu);
 	rte_eth_linkstatus_set(p->eth, &link);
 	return was.link_status != link.link_status;
 }

@@ -210,6 +210,9 @@ io_link(void *arg, const struct tp_sa_member *broadcast)
 		else if (p->core.mtu < p->mtu && !p->mtu_open)
 			IPOIB_LOG(NOTICE, "port %u: the broadcast group takes %u octets, less than the MTU of %u",
 				  p->port_id, p->core.mtu, p->mtu);
+		/* Applications ask for it; one that they set stays what they set. */
+		if (p->mtu_open && !p->conf.connected)
+			p->eth->data->mtu = (uint16_t)p->core.mtu;
 	}
 	ipoib_link_update(p);
 }
