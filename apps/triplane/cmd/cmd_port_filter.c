@@ -239,8 +239,8 @@ static const struct cmd table[] = {
 	 false},
 	{"Filters", "show port mcast {ports:ports}",
 	 "Shows the multicast list: how many addresses it may hold (mcast-list), how many are listed, whether these "
-	 "are "
-	 "more, so that all multicast is received.",
+	 "are more, so "
+	 "that all multicast is received.",
 	 do_show_mcast, true},
 	{"Filters", "port vlan {what:add|remove} {port:port} {id:0..4095}", "Lets a VLAN through the filter, or not.",
 	 do_vlan_filter, false},

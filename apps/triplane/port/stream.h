@@ -36,10 +36,9 @@ struct fwd_stats {
 	uint64_t no_mbuf;   /* generator: rounds without buffers */
 	uint64_t tx_full;   /* bursts that the transmit queue did not take as a whole */
 	uint64_t doorbells; /* bursts of which it took something */
-	uint64_t sums
-		[4]; /* csum: received packets by what their device found, in the order of SWAP_IP_GOOD .. SWAP_L4_BAD */
-	uint64_t ignored; /* icmpecho: packets that want no answer */
-	uint64_t rx_full; /* receive bursts that were as large as was asked for: there is more */
+	uint64_t sums[4];   /* csum: received packets by what their device found, SWAP_IP_GOOD .. SWAP_L4_BAD */
+	uint64_t ignored;   /* icmpecho: packets that want no answer */
+	uint64_t rx_full;   /* receive bursts that were as large as was asked for: there is more */
 	uint64_t rx_bin[FWD_BINS], tx_bin[FWD_BINS]; /* tx: as handed to the queue */
 	uint64_t polls;                              /* calls of its mode */
 	uint64_t bursts;                             /* calls that moved packets */
@@ -59,8 +58,7 @@ struct fwd_stream {
 	struct rte_ether_addr src, dst;
 	uint64_t tx_flags; /* offload flags that every packet gets */
 	uint64_t tx_offloads;
-	uint8_t tx_sums,
-		rx_sums; /* SWAP_*: checksums that its device makes, and of which the other one's word counts */
+	uint8_t tx_sums, rx_sums; /* SWAP_*: checksums that its device makes; of which the other one's word counts */
 	struct fwd_reserve
 		*reserve; /* that it takes its packets from, or, when it catches, puts them into; else NULL */
 	struct fwd_gen *gen;

@@ -38,10 +38,8 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	const uint8_t sum = (uint8_t)row->id;
 	unsigned int want = 0;
 
-	if (app->fwd_runs) {
-		snprintf(err, TP_SETTING_ERR, "forwarding runs; 'stop' first");
-		return -EBUSY;
-	}
+	if (app->fwd_runs)
+		return setting_not_while_forwarding(err);
 	while (strcmp(directions[want], value) != 0)
 		want++;
 	p->sums_tx = want & TX ? p->sums_tx | sum : p->sums_tx & (uint8_t)~sum;

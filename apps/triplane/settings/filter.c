@@ -284,10 +284,8 @@ dcbx_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at
 	const bool on = tp_setting_on(value);
 	int ret;
 
-	if (app->fwd_runs) {
-		snprintf(err, TP_SETTING_ERR, "forwarding runs; 'stop' first");
-		return -EBUSY;
-	}
+	if (app->fwd_runs)
+		return setting_not_while_forwarding(err);
 	ret = row->id != 0 ? dcbx_port_want(app, p, p->dcbx_on, on) : dcbx_port_want(app, p, on, p->dcbx_willing);
 	if (ret != 0)
 		snprintf(err, TP_SETTING_ERR, "port %u: %s %s: %s", p->id, row->name, value, rte_strerror(-ret));

@@ -76,6 +76,9 @@ lent_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at
 	 char err[TP_SETTING_ERR])
 {
 	(void)ctx, (void)at;
+	/* Programs that have it open keep it. */
+	if (strcmp(value, ib_lent_path()) == 0)
+		return 0;
 	ib_stop();
 	return failed(row, value, strcmp(value, NONE) == 0 ? 0 : ib_lend(value), err);
 }
@@ -218,9 +221,6 @@ managers_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at
 
 /* --- times of subnet administration --------------------------------------------------------------------------------- */
 
-#define TIMEOUT_MS 1000u /* I-5 */
-#define RETRIES 10u
-
 /* "CARD/1 MS RETRIES" */
 static int
 take_times(char *entry, char device[64], uint32_t *ms, uint32_t *retries)
@@ -228,7 +228,8 @@ take_times(char *entry, char device[64], uint32_t *ms, uint32_t *retries)
 	char end;
 
 	return sscanf(entry, "%63s %u %u %c", device, ms, retries, &end) == 3 && strchr(device, '/') != NULL &&
-			       *ms >= 250 && *ms <= 60000 && *retries >= 1 && *retries <= 64
+			       *ms >= TP_SA_TIMEOUT_MS_MIN && *ms <= TP_SA_TIMEOUT_MS_MAX &&
+			       *retries >= TP_SA_RETRIES_MIN && *retries <= TP_SA_RETRIES_MAX
 		       ? 0
 		       : -EINVAL;
 }
@@ -273,7 +274,7 @@ times_get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *a
 		if (c->service == NULL)
 			continue;
 		tp_sa_conf_get(tp_mad_service_sa(c->service), &conf);
-		if (conf.timeout_ms == TIMEOUT_MS && conf.retries == RETRIES)
+		if (conf.timeout_ms == TP_SA_TIMEOUT_MS && conf.retries == TP_SA_RETRIES)
 			continue;
 		snprintf(text, sizeof(text), "%s %u %u", c->device, conf.timeout_ms, conf.retries);
 		append(value, &len, ",", text);
@@ -294,7 +295,7 @@ times_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *a
 	(void)ctx, (void)at;
 	for (unsigned int i = 0; ret == 0 && (c = ib_client(i)) != NULL; i++)
 		if (c->service != NULL)
-			ret = ib_sa_times(c->device, TIMEOUT_MS, RETRIES);
+			ret = ib_sa_times(c->device, TP_SA_TIMEOUT_MS, TP_SA_RETRIES);
 	return failed(row, value, ret != 0 ? ret : each(value, ",", set_times, NULL), err);
 }
 
@@ -372,12 +373,6 @@ want_port(void *arg, char *entry)
 	return 0;
 }
 
-static int
-unmake(struct app *app, uint16_t id)
-{
-	return port_close(app, &app->port[id]);
-}
-
 /* A port that would get another number is none of the list's: its sections would be another port's. */
 static int
 make_port(void *arg, char *entry)
@@ -403,7 +398,7 @@ void
 settings_unmake_ports(struct app *app, const uint16_t *new_ports, unsigned int n)
 {
 	while (n > 0)
-		(void)unmake(app, new_ports[--n]);
+		(void)port_close(app, &app->port[new_ports[--n]]);
 }
 
 /* None of them, or all. */
@@ -434,13 +429,11 @@ ports_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *a
 	int ret = each(value, ";", want_port, &m);
 
 	(void)at;
-	if (app->fwd_runs) {
-		snprintf(err, TP_SETTING_ERR, "forwarding runs; 'stop' first");
-		return -EBUSY;
-	}
+	if (app->fwd_runs)
+		return setting_not_while_forwarding(err);
 	for (uint16_t id = 0; ret == 0 && id < RTE_MAX_ETHPORTS; id++)
 		if (ib_made(id) != NULL && !m.wanted[id])
-			ret = unmake(app, id);
+			ret = port_close(app, &app->port[id]);
 	return failed(row, value, ret != 0 ? ret : make_ports(app, value, new_ports, &n), err);
 }
 

@@ -181,10 +181,8 @@ set_forwarding(struct app *app, struct app_port *p, const struct tp_setting *row
 {
 	const uint64_t peer = tp_setting_num(value);
 
-	if (app->fwd_runs) {
-		snprintf(err, TP_SETTING_ERR, "forwarding runs; 'stop' first");
-		return -EBUSY;
-	}
+	if (app->fwd_runs)
+		return setting_not_while_forwarding(err);
 	switch (row->id) {
 	case MODE: p->mode = (unsigned int)fwd_mode_by_name(value); return 0;
 	case ETH_PEER: return rte_ether_unformat_addr(value, &p->eth_peer);

@@ -145,10 +145,8 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	struct app *app = ctx;
 
 	(void)at;
-	if (app->fwd_runs) {
-		snprintf(err, TP_SETTING_ERR, "forwarding runs; 'stop' first");
-		return -EBUSY;
-	}
+	if (app->fwd_runs)
+		return setting_not_while_forwarding(err);
 	switch (row->id) {
 	case BURST: app->burst = (uint16_t)tp_setting_num(value); return 0;
 	case FLOWS: app->gen.flows = (uint32_t)tp_setting_num(value); return 0;

@@ -38,6 +38,8 @@ void settings_free(struct app *app);
 int setting_set(struct app *app, const struct tp_setting_at *at, const char *name, const char *value);
 /* For a row's judge: what its names say is wanted instead. -EINVAL. */
 int setting_refuse(const struct tp_setting *row, const char *value, char err[TP_SETTING_ERR]);
+/* The same of one that waits for the end of forwarding. -EBUSY. */
+int setting_not_while_forwarding(char err[TP_SETTING_ERR]);
 /* Runs a command and logs which of the named settings of its port it changed; names ends with NULL. */
 int settings_noted(struct app *app, const struct cmd_args *a, const char *const *names,
 		   int (*run)(void *, const struct cmd_args *));

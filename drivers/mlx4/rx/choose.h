@@ -27,8 +27,10 @@ uint16_t mlx4_rx_burst_headers(void *rxq, struct rte_mbuf **pkts, uint16_t n);
 /* With the port's start and stop. */
 void mlx4_rx_burst_choose(struct mlx4_eth *eth);
 void mlx4_rx_burst_off(struct mlx4_eth *eth);
-/* Chooses the receive burst anew: call it when rings get several buffers, software copies start or stop,
- * or counting by kind or header split changes. */
+/*
+ * Chooses the receive burst anew: call it when rings get several buffers, software copies start or stop, or counting by kind
+ * or header split changes.
+ */
 void mlx4_rx_burst_update(struct mlx4_eth *eth);
 
 #endif /* MLX4_RX_CHOOSE_H */

@@ -138,8 +138,10 @@ groups(struct ibsw *sw, bool set, uint32_t mod, uint8_t *d)
 	return 0;
 }
 
-/* Tables of a port: partitions (modifier: port, block), arbitration and extended state (port in the low
- * half), lanes (from, to). */
+/*
+ * Tables of a port: partitions (modifier: port, block), arbitration and extended state (port in the low half), lanes
+ * (from, to).
+ */
 static uint16_t
 tables(struct ibsw *sw, bool set, uint32_t attr, uint32_t mod, uint8_t *d)
 {
