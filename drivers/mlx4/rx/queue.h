@@ -84,12 +84,12 @@ struct mlx4_rxq {
 	uint64_t packets, bytes;
 	uint64_t errors;                        /* error CQEs */
 	uint64_t nombuf;                        /* WQEs that found the pool empty, each once */
-	uint64_t splits, unsplit;               /* packets with their headers split off; without a buffer for them */
 	const struct mlx4_flood *flood_busy;    /* what burst_flood.c has taken */
 	struct mlx4_rx_sides *sides;            /* sides.h; NULL: none */
 	const struct mlx4_rx_sides *sides_busy; /* what burst_sides.c has taken */
 	uint16_t side_turn;                     /* where its next one begins */
 	struct mlx4_lro *lro;                   /* lro.h; NULL: does not join segments */
+	uint64_t splits, unsplit;               /* packets with their headers split off; without a buffer for them */
 	/* control */
 	int32_t poller;             /* process of a burst with a list, when it is a secondary; 0: none */
 	struct mlx4_rx_counts base; /* at the last reset */
