@@ -49,7 +49,7 @@ run_app() {
 	local commands=$1
 	shift
 	"$app" --lcores "0@$cpu,1@$cpu" --no-pci --no-huge -m 512 --no-shconf --no-telemetry --file-prefix="tplx$id" \
-		"$@" -- -e "$commands" --live 60 >"$work/app" 2>&1 </dev/null &
+		"$@" -- -e "$commands" --live 600 >"$work/app" 2>&1 </dev/null &
 	pid=$!
 }
 
