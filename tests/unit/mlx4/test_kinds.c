@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Frames counted by kind: hashed or not, by protocol, live, and nothing while nobody asked. */
+/* Frames counted by kind: hashed or not, by protocol, in tunnels, live, and nothing while nobody asked. */
 #include <errno.h>
 
 #include "rig.h"
 #include "rte_pmd_mlx4_queue.h"
+#include "tests/unit/model/tunnel_frames.h"
 
 #define QUEUES 2
 
@@ -83,6 +84,54 @@ test_kinds(void **state)
 	expect(false, 0);
 }
 
+/* scapy's frames: VXLAN over IPv4 around TCP, NVGRE around TCP, VXLAN over IPv6 around UDP. */
+static void
+tunnels(void)
+{
+	static const struct {
+		const uint8_t *d;
+		uint16_t len;
+	} f[] = {
+		{vxlan_tcp4, sizeof(vxlan_tcp4)},
+		{nvgre_tcp4, sizeof(nvgre_tcp4)},
+		{vxlan6_udp6, sizeof(vxlan6_udp6)},
+	};
+	struct rte_ether_addr dst = rig_mac(1);
+	struct rte_mbuf *m;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(f); i++) {
+		m = rig_frame(&dst, f[i].len);
+		memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, 6), f[i].d + 6, f[i].len - 6u);
+		rig_send(0, m);
+	}
+	assert_int_equal(rig_drain(1, 0) + rig_drain(1, 1), RTE_DIM(f));
+}
+
+/* The protocols inside, once the port knows tunnels; the outer addresses spread, those of IPv6 do not here. */
+static void
+test_tunnels(void **state)
+{
+	struct rte_eth_udp_tunnel vxlan = {.udp_port = 4789, .prot_type = RTE_ETH_TUNNEL_TYPE_VXLAN};
+	struct rte_pmd_mlx4_rx_kinds want = {0}, is;
+
+	assert_int_equal(rte_pmd_mlx4_rx_kinds_count(1, true), 0);
+	tunnels();
+	want.packets[1][0][RTE_PMD_MLX4_RX_IPV4_UDP] = 1;
+	want.packets[1][0][RTE_PMD_MLX4_RX_IPV4] = 1;
+	want.packets[0][0][RTE_PMD_MLX4_RX_IPV6_UDP] = 1;
+	is = sum();
+	assert_memory_equal(is.packets, want.packets, sizeof(is.packets));
+	assert_int_equal(rte_eth_stats_reset(1), 0);
+	assert_int_equal(rte_eth_dev_udp_tunnel_port_add(1, &vxlan), 0);
+	tunnels();
+	memset(&want, 0, sizeof(want));
+	want.packets[1][1][RTE_PMD_MLX4_RX_IPV4_TCP] = 2;
+	want.packets[0][1][RTE_PMD_MLX4_RX_IPV6_UDP] = 1;
+	is = sum();
+	assert_memory_equal(is.packets, want.packets, sizeof(is.packets));
+}
+
 static void
 test_refusals(void **state)
 {
@@ -99,6 +148,7 @@ main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_kinds),
+		T(test_tunnels),
 		T(test_refusals),
 	};
 
