@@ -39,6 +39,15 @@ setup(void **state)
 	return 0;
 }
 
+static int
+setup_all(void **state)
+{
+	(void)state;
+	qr_open(16, 16);
+	configure(HF_ALL);
+	return 0;
+}
+
 static unsigned int
 queue_of(const struct tp_roce_ring *r)
 {
@@ -122,6 +131,27 @@ few_rings(void **state)
 	assert_int_equal(queue_of(&card.table->ring[0]), 0);
 	down();
 	port.num_rx = RX;
+}
+
+/* As many as a port has: a ring each, which eight entries of the table name; each sends by a queue pair of its own. */
+static void
+all_queues(void **state)
+{
+	unsigned int of[IPOIB_QUEUES] = {0}, i, k;
+
+	(void)state;
+	up();
+	assert_int_equal(card.table->num, 16);
+	for (i = 0; i < card.table->num; i++)
+		of[queue_of(&card.table->ring[i])]++;
+	for (i = 0; i < 16; i++)
+		assert_int_equal(of[i], 1);
+	same_as_asked();
+	assert_int_equal(port.num_own, 16 + 1);
+	for (i = 0; i < 16; i++)
+		for (k = 0; k < i; k++)
+			assert_ptr_not_equal(txq[i].qp, txq[k].qp);
+	down();
 }
 
 /* Two queues that send need one parent less: the first one's queue pair receives, too. */
@@ -322,9 +352,16 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, qr_teardown)
 	const struct CMUnitTest tests[] = {
-		T(shares),          T(few_rings),        T(one_receive_queue),       T(objects_refused),
-		T(steps_that_fail), T(changes_while_up), T(changes_while_not_ready), T(changes_that_fail),
+		T(shares),
+		T(few_rings),
+		T(one_receive_queue),
+		T(objects_refused),
+		T(steps_that_fail),
+		T(changes_while_up),
+		T(changes_while_not_ready),
+		T(changes_that_fail),
 		T(bad_wishes),
+		cmocka_unit_test_setup_teardown(all_queues, setup_all, qr_teardown),
 	};
 
 	return cmocka_run_group_tests_name("ipoib rss", tests, NULL, NULL);
