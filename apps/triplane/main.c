@@ -148,23 +148,19 @@ shut_down(struct app *app)
 
 /* Of the reference of settings: where a default is not the vendor's, and why. */
 static const char deviations[] =
-	"Some defaults are not those of the vendor's driver, since DPDK's programs ask for what they use:\n\n"
-	"* checksums are off, there on in both directions: the forwarding modes neither look at what the card found, "
-	"nor "
-	"ask it to make a sum, but for `csum`; `set setting N rx-ipv4-cksum on` and its like switch them on, and then "
-	"`tcp4-cksum` and its like, both as there, "
-	"say for which protocols;\n"
-	"* `tx-ring` is 512, there 2048: each descriptor counts in the pool of buffers, which has room for all rings, "
-	"so "
-	"2048 make it 1.75 times as large with a queue a port, and 2.5 times with many; profiles of `tune` set it;\n"
-	"* `rss-queues` is all, there 8: `rx-queues` has the number that was asked for, at first one;\n"
-	"* `lso-size` is what the card takes, there 64000, which the host's stack is told: no DPDK program is, and "
-	"larger "
-	"sends, as Linux guests make them, would be dropped.\n\n"
-	"Processors and NUMA nodes (there `*RssBaseProcNumber`, `*NumaNodeId`): rings and buffers are on the node of "
-	"the "
-	"port's device; `--lcores` says which CPUs there are, `lcores` (`set corelist`) which of them forward, in the "
-	"order of use, and a group's `lcore` who polls its queues.\n";
+	"Some defaults differ from those of the vendor's driver, here in brackets, because a DPDK program asks for "
+	"what it uses:\n\n"
+	"* Checksum offloads are off (on in both directions). No forwarding mode but `csum` looks at what the card "
+	"found, or asks it to make a checksum. `set setting N rx-ipv4-cksum on` and its like switch them on. "
+	"`tcp4-cksum` and its like, which are both as there, say for which protocols they count.\n"
+	"* `tx-ring` is 512 (2048). The pool of buffers has room for all rings, so 2048 make it 1.75 times as large "
+	"with one queue a port, and 2.5 times with many. Profiles of `tune` set it.\n"
+	"* `rss-queues` is all (8). How many queues there are, at first one, is what `rx-queues` says.\n"
+	"* `lso-size` is what the card takes (64000). The vendor's driver tells its limit to the host's stack; a DPDK"
+	" program hears of none, and its larger sends, such as those of Linux guests, would be dropped.\n\n"
+	"Processors and NUMA nodes (the vendor's `*RssBaseProcNumber`, `*NumaNodeId`): rings and buffers are on the "
+	"node of the port's device; `--lcores` says which CPUs there are, `lcores` (`set corelist`) which of them "
+	"forward, in the order of use, and a group's `lcore` who polls its queues.\n";
 
 /* Arguments that need no EAL. */
 static int

@@ -65,7 +65,7 @@ const struct app_offload app_tx_offloads[] = {
 	TX("tcp_tso", TCP_TSO, "tcp-tso", "*LsoV2IPv4, *LsoV2IPv6", "Cuts large TCP packets into segments"),
 	TX("multi_segs", MULTI_SEGS, "multi-segs", "", "Sends packets of several buffers; on where the device has it"),
 	TX("mbuf_fast_free", MBUF_FAST_FREE, "mbuf-fast-free", "",
-	   "Frees the buffers of a queue to one pool, unlooked"),
+	   "Frees the buffers of a queue to one pool, without a look at each"),
 	TX("outer_ipv4_cksum", OUTER_IPV4_CKSUM, "outer-ipv4-cksum", "",
 	   "Makes outer IPv4 header checksums of tunnels"),
 	TX("vxlan_tnl_tso", VXLAN_TNL_TSO, "vxlan-tso", "", "Cuts large TCP packets inside VXLAN into segments"),

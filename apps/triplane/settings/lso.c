@@ -58,10 +58,10 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 
 static const struct tp_setting rows[] = {
 	ROW("lso-size", "LSOSize", "octets", TP_SETTING_NUMBER, "131072", 0, 131072, SIZE,
-	    "Most data of a large send (tx-tcp-tso); below the MTU and 1024 there are none, and they are dropped"),
+	    "Most data of a large send (tx-tcp-tso), larger ones are dropped; below MTU + 1024 all of them are"),
 	ROW("lso-min-segments", "LSOMinSegment", "segments", TP_SETTING_NUMBER, "2", RTE_PMD_MLX4_LSO_SEGMENTS_MIN,
 	    RTE_PMD_MLX4_LSO_SEGMENTS_MAX, SEGMENTS,
-	    "Large sends of fewer segments are dropped; what fits into one is none"),
+	    "Large sends of fewer segments are dropped; a packet that fits into one segment is no large send"),
 	ROW("lso-tcp-options", "LSOTcpOptions", "", TP_SETTING_SWITCH, "on", 0, 0, WITH_TCP_OPTIONS,
 	    "Large sends may have TCP options"),
 	ROW("lso-ip-options", "LSOIpOptions", "", TP_SETTING_SWITCH, "on", 0, 0, WITH_IP_OPTIONS,

@@ -131,7 +131,7 @@ static const struct tp_setting rows[] = {
 	COUNT("thread-poll", "ThreadPoll", "polls", "10000", 200000, AT(thread_poll),
 	      "Empty polls in a row after which an adaptive queue waits for an interrupt"),
 	COUNT("average-weight", "AverageFactor", "1/256", "16", 256, AT(average_weight),
-	      "Of the newest poll in the average of packets a poll"),
+	      "Weight of the newest poll in the average number of packets a poll"),
 	COUNT("average-poll", "AveragePollThreshold", "packets", "10", 1000, AT(average_poll),
 	      "An adaptive queue is polled on while the average is this"),
 	COUNT("this-poll", "ThisPollThreshold", "packets", "100", 1000, AT(this_poll),
