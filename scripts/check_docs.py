@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holds the documents: a heading or a paragraph stands once in a file, links lead somewhere, files that are named
-exist, the rows of a table have as many cells, lines are not too long, README stays short."""
+"""Holds the documents: a heading or a paragraph stands once in a file, links lead somewhere, files and functions that are
+named exist, the rows of a table have as many cells, lines are not too long, README stays short."""
 import os
 import re
 import subprocess
@@ -13,6 +13,9 @@ MADE = {'docs/cli.md', 'docs/settings.md'}
 # Where files may be named from.
 BASES = ['', 'drivers/mlx4/', 'lib/ipoib/']
 LEAST = 40   # shorter paragraphs may stand twice
+# Functions of this tree by their names; others are looked for only where the file is named.
+OURS = re.compile(r'`((?:mlx4|tpm?|rte_pmd_mlx4|ipoib|troce)_\w+)\(\)`')
+PLACED = re.compile(r'`(\w+)\(\)` in `([\w./-]+\.[ch])`')
 
 
 def anchor(heading):
@@ -50,6 +53,26 @@ def links(path):
             for target in re.findall(r'\]\(([^)\s]+)\)', line):
                 if '://' not in target:
                     yield n, target
+
+
+def words():
+    """Names that sources call or define."""
+    sources = subprocess.run(['git', 'grep', '-hoE', r'\w+\(', '--', '*.c', '*.h'], capture_output=True, text=True, check=True)
+    return {w[:-1] for w in sources.stdout.split()}
+
+
+def functions(path, known):
+    with open(path) as f:
+        for n, line in enumerate(f, 1):
+            for name in OURS.findall(line):
+                if name not in known:
+                    print('%s:%d: names %s(), which does not exist' % (path, n, name))
+            for name, place in PLACED.findall(line):
+                there = [base + place for base in BASES if os.path.exists(base + place)]
+                if there:
+                    with open(there[0]) as source:
+                        if not re.search(r'\b%s\(' % name, source.read()):
+                            print('%s:%d: %s() is not in %s' % (path, n, name, place))
 
 
 def check(path):
@@ -91,8 +114,10 @@ def check(path):
 def main():
     names = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard', '*.md'], capture_output=True, text=True,
                            check=True)
+    known = words()
     for path in names.stdout.split():
         check(path)
+        functions(path, known)
     return 0
 
 
