@@ -248,7 +248,9 @@ static const struct cmd forwarding[] = {
 	 "and ports, or both.",
 	 do_set_choice, false},
 	{"Forwarding", "set txpkts {value:list}",
-	 "Sets the octets of the segments of generated packets, without FCS; the first holds 42 octets of headers.",
+	 "Sets the octets of the segments of generated packets, without FCS, such as 60 or 64,128; the first holds 42 "
+	 "octets "
+	 "of headers.",
 	 do_set_program, false},
 	{"Forwarding", "set flows {value:1..1048576}", "Sets the flows of flowgen.", do_set_program, false},
 	{"Forwarding", "set seed {value:0..18446744073709551615}", "Sets the seed of the flows.", do_set_program,
