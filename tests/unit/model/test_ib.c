@@ -319,6 +319,35 @@ test_qp1(void **state)
 	vr_quiet(v);
 }
 
+/* Software's header contradicts the packet or the control segment: nothing leaves, and the queue pair is in error. */
+static void
+test_wrong_headers(void **state)
+{
+	static const struct {
+		unsigned int port, which, at;
+		uint8_t value;
+	} wrong[] = {
+		{1, 1, 1, 1},                      /* LNH: raw, no transport header */
+		{2, 1, 5, (28 + 256 + 4) / 4 + 1}, /* one word more than there is */
+		{1, 0, 3, IR_LID2 + 1},            /* another destination than the control segment's */
+	};
+	struct vr *v = *state;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct vr_qp *q = ir_special(v, wrong[i].port, wrong[i].which);
+		uint8_t *lrh = vr_wqe(v, q) + 20;
+
+		ir_post_mad(v, q, wrong[i].port == 1 ? IR_LID2 : IR_LID1, wrong[i].which);
+		lrh[wrong[i].at] = wrong[i].value;
+		vr_step(v);
+		vr_expect_error(v, q, true, MLX4_SYND_LOCAL_QP_OP, 0);
+		assert_int_equal(card_violations(v->c, "wqe-lrh"), i + 1);
+	}
+	assert_int_equal(tp_model_violations_total(v->c->m), i);
+	assert_int_equal(v->end[0]->sent + v->end[1]->sent, 0);
+}
+
 int
 main(void)
 {
@@ -334,6 +363,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_firmware_sets_by_lid, ir_up, vr_down),
 		cmocka_unit_test_setup_teardown(test_software_answers, ir_up, vr_down),
 		cmocka_unit_test_setup_teardown(test_qp1, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_wrong_headers, ir_up, vr_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
