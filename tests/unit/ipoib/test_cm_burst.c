@@ -85,6 +85,56 @@ received_before_the_snapshot(void **state)
 	ipoib_conn_over(c, conn, false);
 }
 
+/* The control thread does not come: what its rings have no place for is dropped, each way by its name. */
+static void
+full_rings(void **state)
+{
+	struct rte_mbuf *m[64], *got;
+	unsigned int before = rte_mempool_in_use_count(rig.pool), i;
+
+	(void)state;
+	/* A ring of 64 holds 63. */
+	assert_int_equal(rte_pktmbuf_alloc_bulk(rig.pool, m, 64), 0);
+	for (i = 0; i < 64; i++)
+		ipoib_tx_hand_over(&txq, m[i]);
+	assert_int_equal(txq.n.handed, 63);
+	assert_int_equal(txq.n.drop[IPOIB_DROP_TX_RING_FULL], 1);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(rig.pool, m, 63), 0);
+	assert_int_equal(rte_ring_enqueue_bulk(rxq.slow, (void **)m, 63, NULL), 63);
+	arrive(100, IBV_WC_SUCCESS);
+	card.rx_done[0].qp_num = QPN + 1; /* of a connection that the bursts do not know */
+	assert_int_equal(ipoib_cm_rx(&rxq, port.view, &got, 1), 0);
+	assert_int_equal(rxq.n.handed, 0);
+	assert_int_equal(rxq.n.drop[IPOIB_DROP_RX_RING_FULL], 1);
+	assert_int_equal(rte_mempool_in_use_count(rig.pool), before + 2 * 63);
+}
+
+/* No mbuf is left for what the control thread says to the hosts behind the port. */
+static void
+no_mbuf(void **state)
+{
+	static struct rte_mbuf *m[4096];
+	struct ipoib_core *c = rig.node[0].core;
+	unsigned int n;
+
+	(void)state;
+	while ((m[0] = rig_take(&rig, 0)) != NULL)
+		rte_pktmbuf_free(m[0]);
+	for (n = 0; n < 4096 && (m[n] = rte_pktmbuf_alloc(rig.pool)) != NULL; n++)
+		;
+	assert_in_range(n, 1, 4095);
+	ipoib_query(c, false);
+	ipoib_query(c, true);
+	assert_int_equal(c->stats.drop[IPOIB_DROP_RX_NO_MBUF], 2);
+	assert_null(rig_take(&rig, 0));
+	rte_pktmbuf_free_bulk(m, n);
+	ipoib_query(c, false);
+	assert_int_equal(c->stats.drop[IPOIB_DROP_RX_NO_MBUF], 2);
+	m[0] = rig_take(&rig, 0);
+	assert_non_null(m[0]);
+	rte_pktmbuf_free(m[0]);
+}
+
 static void
 received_ones_that_are_wrong(void **state)
 {
@@ -235,6 +285,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(receives_what_takes_a_chain, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(received_before_the_snapshot, cm_rig_open, cm_rig_close),
+		cmocka_unit_test_setup_teardown(full_rings, cm_rig_open, cm_rig_close),
+		cmocka_unit_test_setup_teardown(no_mbuf, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(received_ones_that_are_wrong, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(sends_what_takes_a_chain, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(a_connection_without_room, cm_rig_open, cm_rig_close),
