@@ -166,6 +166,7 @@ check(enum ibv_qp_type type, uint8_t base, uint8_t opcode, enum state st)
 		assert_int_equal(answer[0], 0x11);
 		assert_int_equal(answer[12], 0x61);
 		assert_int_equal(ib_bth_psn(answer), before);
+		assert_int_equal(s->st.rs_op_err, 1);
 	}
 	rig_free(&r);
 }

@@ -164,7 +164,7 @@ group(struct pair *p, const char *text, enum pair_net net)
 {
 	struct ibv_qp *a = ud_qp(p, 0), *b = ud_qp(p, 1), *c = ud_qp(p, 1), *d = ud_qp(p, 0);
 	union ibv_gid gid = {.raw = {[10] = 0xff, [11] = 0xff}};
-	uint64_t nobody = pair_stat(p, 1, "bad_multicast");
+	uint64_t nobody = pair_stat(p, 1, "bad_multicast"), heard = pair_stat(p, 1, "multicast_received");
 	struct ibv_ah *ah;
 	struct ibv_wc wc[3];
 
@@ -188,6 +188,8 @@ group(struct pair *p, const char *text, enum pair_net net)
 		assert_int_equal(wc[i].src_qp, a->qp_num);
 		assert_memory_equal(p->n[i < 2].mem + wc[i].wr_id * 1000 + GRH, p->n[0].mem, 20);
 	}
+	/* A packet counts once, whoever hears it. */
+	assert_int_equal(pair_stat(p, 1, "multicast_received"), heard + 1);
 	/* One that left hears nothing more; nor does one that is gone. */
 	assert_int_equal(tp_roce_detach_mcast(b, &gid, 0), 0);
 	assert_int_equal(tp_roce_detach_mcast(d, &gid, 0), 0);
@@ -195,6 +197,7 @@ group(struct pair *p, const char *text, enum pair_net net)
 	ud_send(p, 0, a, ah, 0xffffff, QKEY, 20);
 	pair_run(p, 1);
 	assert_int_equal(pair_stat(p, 1, "bad_multicast"), nobody + 2);
+	assert_int_equal(pair_stat(p, 1, "multicast_received"), heard + 1);
 	assert_int_equal(tp_roce_destroy_ah(ah), 0);
 	assert_int_equal(tp_roce_destroy_qp(a), 0);
 	assert_int_equal(tp_roce_destroy_qp(b), 0);

@@ -63,6 +63,7 @@ shared_receives(void **state)
 	/* Fewer than three are left: told once. */
 	assert_ptr_equal(pair_event(p, 1, IBV_EVENT_SRQ_LIMIT_REACHED), srq);
 	pair_no_event(p, 1);
+	assert_int_equal(pair_stat(p, 1, "srq_limits"), 1);
 	assert_int_equal(tp_roce_query_srq(srq, &attr), 0);
 	assert_int_equal(attr.srq_limit, 0);
 	pair_send(p, 0, a[0], 3, 0, 10);
