@@ -207,3 +207,43 @@ sm_copies_from(unsigned int node, uint16_t mlid)
 		assert_in_range(fab.node[i].port[1].rx, 0, 1);
 	return copies;
 }
+
+/* --- octets of questions and answers --------------------------------------------------------------------------------- */
+
+static void
+reply_told(void *arg, const struct tp_mad_msg *msg)
+{
+	struct sm_reply *r = arg;
+
+	assert_int_equal(msg->status, 0);
+	assert_in_range(msg->len, MAD_DATA_AT, sizeof(r->data));
+	r->calls++;
+	r->status = ib_get16(msg->data + MAD_STATUS_AT);
+	r->len = msg->len;
+	memcpy(r->data, msg->data, msg->len);
+}
+
+const struct sm_reply *
+sm_raw(unsigned int node, uint8_t method, uint16_t attr, uint64_t key, uint64_t mask, const uint8_t *record,
+       uint32_t len)
+{
+	static struct sm_reply r;
+	const struct tp_mad_agent_conf conf = {
+		.qpn = 1, .mgmt_class = MAD_CLASS_SA, .rmpp_version = 1, .recv = reply_told, .arg = &r};
+	struct tp_mad_packet to = {.remote_qpn = 1, .qkey = MAD_QP1_QKEY};
+	struct tp_mad_agent *agent;
+	uint8_t mad[MAD_SIZE];
+
+	memset(&r, 0, sizeof(r));
+	to.dlid = ib_get16(fab.node[node].port[1].info + 18);
+	mad_init(mad, MAD_CLASS_SA, SA_CLASS_VERSION, method, attr, 0x51);
+	ib_put64(mad + SA_SM_KEY_AT, key);
+	ib_put64(mad + SA_MASK_AT, mask);
+	memcpy(mad + SA_RECORD_AT, record, len);
+	assert_int_equal(tp_mad_register(fab_mad(&fab, node, 1), &conf, &agent), 0);
+	assert_int_equal(tp_mad_send(agent, &to, mad, sizeof(mad), 100, 0), 0);
+	fab_run(&fab, 50);
+	tp_mad_unregister(agent);
+	assert_int_equal(r.calls, 1);
+	return &r;
+}

@@ -48,4 +48,15 @@ struct tp_sa_member sm_group(uint8_t last, uint8_t join_state);
 int sm_join(struct tp_sa *sa, const struct tp_sa_member *want, uint64_t mask, struct tp_sa_member *got);
 int sm_leave(struct tp_sa *sa, const union ibv_gid *mgid, uint8_t join_state);
 
+/* What a question looks like, and the whole answer: header and records as they were on the wire. */
+struct sm_reply {
+	unsigned int calls;
+	uint16_t status;
+	uint32_t len;
+	uint8_t data[40000];
+};
+/* Asks the administrator from port 1 of a node. key: SM_Key. @return the answer, until the next question. */
+const struct sm_reply *sm_raw(unsigned int node, uint8_t method, uint16_t attr, uint64_t key, uint64_t mask,
+			      const uint8_t *record, uint32_t len);
+
 #endif /* MAD_SM_RIG_H */
