@@ -39,6 +39,21 @@ sm_port_rate(const struct sm_port *p)
 	return 2;
 }
 
+uint32_t
+sm_rate_order(uint8_t code)
+{
+	static const uint16_t by_code[] = {
+		[IBV_RATE_2_5_GBPS] = 25,   [IBV_RATE_5_GBPS] = 50,     [IBV_RATE_10_GBPS] = 100,
+		[IBV_RATE_14_GBPS] = 140,   [IBV_RATE_20_GBPS] = 200,   [IBV_RATE_25_GBPS] = 250,
+		[IBV_RATE_30_GBPS] = 300,   [IBV_RATE_40_GBPS] = 400,   [IBV_RATE_56_GBPS] = 560,
+		[IBV_RATE_60_GBPS] = 600,   [IBV_RATE_80_GBPS] = 800,   [IBV_RATE_100_GBPS] = 1000,
+		[IBV_RATE_112_GBPS] = 1120, [IBV_RATE_120_GBPS] = 1200, [IBV_RATE_168_GBPS] = 1680,
+		[IBV_RATE_200_GBPS] = 2000, [IBV_RATE_300_GBPS] = 3000,
+	};
+
+	return code < RTE_DIM(by_code) ? by_code[code] : 0;
+}
+
 void
 sm_answer(struct tp_sm *sm, const struct tp_mad_msg *msg, uint16_t status, const uint8_t *records, uint32_t stride,
 	  uint32_t n)

@@ -78,22 +78,6 @@ answer_member(struct tp_sm *sm, const struct tp_mad_msg *msg, const struct sm_gr
 	sm_answer(sm, msg, 0, rec, sizeof(rec), 1);
 }
 
-/* In 100 Mb/s; the codes, which are enum ibv_rate's, came one after the other and are in no order (15.2.5.16). */
-static uint32_t
-rate_of(uint8_t code)
-{
-	static const uint16_t by_code[] = {
-		[IBV_RATE_2_5_GBPS] = 25,   [IBV_RATE_5_GBPS] = 50,     [IBV_RATE_10_GBPS] = 100,
-		[IBV_RATE_14_GBPS] = 140,   [IBV_RATE_20_GBPS] = 200,   [IBV_RATE_25_GBPS] = 250,
-		[IBV_RATE_30_GBPS] = 300,   [IBV_RATE_40_GBPS] = 400,   [IBV_RATE_56_GBPS] = 560,
-		[IBV_RATE_60_GBPS] = 600,   [IBV_RATE_80_GBPS] = 800,   [IBV_RATE_100_GBPS] = 1000,
-		[IBV_RATE_112_GBPS] = 1120, [IBV_RATE_120_GBPS] = 1200, [IBV_RATE_168_GBPS] = 1680,
-		[IBV_RATE_200_GBPS] = 2000, [IBV_RATE_300_GBPS] = 3000,
-	};
-
-	return code < RTE_DIM(by_code) ? by_code[code] : 0;
-}
-
 /* Whether a value that is asked for with its selector may be the group's. */
 static bool
 fits(uint8_t selector, uint32_t want, uint32_t is)
@@ -112,7 +96,8 @@ agrees(const struct sm_group *g, const struct tp_sa_member *m, uint64_t mask)
 		return false;
 	if ((mask & TP_SA_MC_MTU_SELECTOR) != 0 && !fits(m->mtu_selector, m->mtu, g->rec.mtu))
 		return false;
-	return (mask & TP_SA_MC_RATE_SELECTOR) == 0 || fits(m->rate_selector, rate_of(m->rate), rate_of(g->rec.rate));
+	return (mask & TP_SA_MC_RATE_SELECTOR) == 0 ||
+	       fits(m->rate_selector, sm_rate_order(m->rate), sm_rate_order(g->rec.rate));
 }
 
 static struct sm_group *

@@ -37,26 +37,18 @@ sm_has_pkey(const struct tp_sm *sm, uint16_t pkey, bool *full)
 	return false;
 }
 
-/* Widths by the speed of a lane in units of 100 Mb/s. */
-static uint32_t
-speed(const struct sm_port *p)
-{
-	uint32_t ext = p->info[SM_PI_EXT_SPEED] >> 4, base = p->info[SM_PI_SPEED] >> 4;
-
-	return (uint32_t)p->info[SM_PI_WIDTH] * (ext == 0 ? 25 * base : ext == 1 ? 140 : 257);
-}
-
 /* The slower end's rate, the smaller one's MTU; each way is the other one back. */
 static bool
 path_between(const struct end *from, const struct end *to, uint16_t pkey, struct tp_sa_path *path)
 {
 	const struct sm_port *a = &from->node->port[from->port], *b = &to->node->port[to->port];
+	uint8_t rate_a = sm_port_rate(a), rate_b = sm_port_rate(b);
 
 	*path = (struct tp_sa_path){.dlid = to->lid,
 				    .slid = from->lid,
 				    .pkey = pkey,
 				    .mtu = RTE_MIN(sm_port_mtu(a), sm_port_mtu(b)),
-				    .rate = sm_port_rate(speed(b) < speed(a) ? b : a),
+				    .rate = sm_rate_order(rate_b) < sm_rate_order(rate_a) ? rate_b : rate_a,
 				    .lifetime = from->lid == to->lid ? 0 : SM_LIFETIME,
 				    .reversible = true};
 	ib_put64(path->dgid.raw, SM_PREFIX);

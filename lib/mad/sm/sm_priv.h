@@ -187,6 +187,8 @@ bool sm_has_pkey(const struct tp_sm *sm, uint16_t pkey, bool *full);
 /* Codes of MTU and rate of a port (PortInfo). */
 uint8_t sm_port_mtu(const struct sm_port *p);
 uint8_t sm_port_rate(const struct sm_port *p);
+/* A rate in 100 Mb/s, 0: none. The codes came one after the other and are in no order (15.2.5.16). */
+uint32_t sm_rate_order(uint8_t code);
 
 /* --- sm_group.c --- */
 void sm_groups_begin(struct tp_sm *sm);
