@@ -65,6 +65,8 @@ set_port_info(struct fab_port *p, const uint8_t *d)
 	bool good = want == 0 || want == now || (now == INIT && want == ARMED) || (now == ARMED && want == ACTIVE) ||
 		    (want == DOWN);
 
+	if (p->num_set < 8)
+		memcpy(p->set[p->num_set++], d, 64);
 	if (!good || (d[36] >> 4) > 5)
 		return false;
 	memcpy(p->info + 8, d + 8, 12);
@@ -108,7 +110,7 @@ attribute(struct fab_node *n, struct fab_port *in, uint16_t attr, uint32_t mod, 
 	switch (attr) {
 	case 0x10: memcpy(d, n->is_switch ? "switch" : "adapter", 7); return !set;
 	case 0x11: node_info(n, in, d); return !set;
-	case 0x12: return n->is_switch && (set || memset(d, 0, 64) != NULL);
+	case 0x12: return n->is_switch && (set ? memcpy(n->switch_set, d, 64) : memset(d, 0x11, 64)) != NULL;
 	case 0x15:
 		if (n->is_switch)
 			p = mod > n->ports ? NULL : &n->port[mod];

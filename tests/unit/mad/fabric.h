@@ -32,6 +32,8 @@ struct fab_port {
 	int peer; /* -1: no cable */
 	unsigned int peer_port;
 	uint8_t info[64], pkeys[64];
+	uint8_t set[8][64]; /* the first PortInfos that were set, whatever became of them */
+	unsigned int num_set;
 	struct tp_mad *mad;      /* of an adapter's port */
 	unsigned int registered; /* how often it was told to register anew */
 	uint64_t rx;             /* group packets that arrived here, fab_multicast() */
@@ -44,6 +46,7 @@ struct fab_node {
 	struct fab_port port[FAB_PORTS + 1];
 	uint8_t lft[FAB_LIDS];
 	uint64_t mft[FAB_GROUPS];
+	uint8_t switch_set[64]; /* SwitchInfo as set last */
 };
 
 struct fab {
