@@ -12,11 +12,18 @@
 
 /* --- LIDs -------------------------------------------------------------------------------------------------------- */
 
-/* A port keeps the LID that it was given once, also by a manager before us. */
+/* Whether a port may keep the LID that it has of a manager before us. */
+static bool
+may_keep(const struct tp_sm *sm, uint64_t guid, uint16_t has)
+{
+	return has != 0 && has <= SM_LIDS && (sm->lid_guid[has] == 0 || sm->lid_guid[has] == guid);
+}
+
+/* A port keeps the LID that it was given once. */
 static uint16_t
 lid_of(struct tp_sm *sm, uint64_t guid, uint16_t has)
 {
-	uint16_t none = has != 0 && has <= SM_LIDS && sm->lid_guid[has] == 0 ? has : 0;
+	uint16_t none = may_keep(sm, guid, has) ? has : 0;
 
 	for (uint16_t lid = 1; lid <= SM_LIDS; lid++) {
 		if (sm->lid_guid[lid] == guid)
@@ -39,7 +46,7 @@ has_lid(const struct sm_node *n, unsigned int port)
 
 /* Ports that keep theirs come first: nobody else gets it. */
 static void
-assign(struct tp_sm *sm, bool keeps)
+assign(struct tp_sm *sm, bool only_kept)
 {
 	for (unsigned int i = 0; i < sm->num_nodes; i++) {
 		struct sm_node *n = &sm->node[i];
@@ -47,7 +54,7 @@ assign(struct tp_sm *sm, bool keeps)
 		for (unsigned int p = 0; p <= n->ports; p++) {
 			uint16_t has = ib_get16(n->port[p].info + SM_PI_LID);
 
-			if (has_lid(n, p) && n->lid[p] == 0 && (has != 0) == keeps)
+			if (has_lid(n, p) && n->lid[p] == 0 && (!only_kept || may_keep(sm, n->port_guid[p], has)))
 				n->lid[p] = lid_of(sm, n->port_guid[p], has);
 		}
 	}
