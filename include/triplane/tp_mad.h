@@ -70,7 +70,7 @@ struct tp_mad_agent_conf {
 	uint8_t qpn;           /**< 0 or 1 */
 	uint8_t mgmt_class;    /**< 0: answers only */
 	uint8_t class_version; /**< of what it serves */
-	uint64_t methods[2];   /**< bit per method that it serves; both 0: answers only */
+	uint64_t methods[2];   /**< bit per method that it serves of its class; both 0: answers only */
 	uint32_t oui;          /**< of vendor classes 0x30 to 0x4f that it serves, in host order */
 	uint8_t rmpp_version;  /**< 1: the service segments and reassembles, 0: it shows each datagram */
 	/** Called without and within calls of the agent; may call everything, also tp_mad_unregister(). */

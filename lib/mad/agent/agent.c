@@ -14,7 +14,7 @@
 static bool
 serves(const struct tp_mad_agent_conf *c)
 {
-	return c->mgmt_class != 0 && (c->methods[0] | c->methods[1]) != 0;
+	return (c->methods[0] | c->methods[1]) != 0;
 }
 
 /* A manager of the subnet is one for both ways to route: what it serves of one class may differ in the other. */
@@ -50,9 +50,6 @@ valid(const struct tp_mad_agent_conf *c)
 		return false;
 	if (c->rmpp_version != 0 && !mad_class_has_rmpp(c->mgmt_class))
 		return false;
-	/* Answers are matched by identifiers, nobody serves them. */
-	if ((c->methods[1] & ~0x7full) != 0 && c->mgmt_class == 0)
-		return false;
 	return c->oui == 0 || (vendor && c->oui <= 0xffffff);
 }
 
@@ -71,9 +68,12 @@ tp_mad_register(struct tp_mad *m, const struct tp_mad_agent_conf *conf, struct t
 	TAILQ_INIT(&a->transfers);
 	a->mad = m;
 	a->conf = *conf;
+	/* Of no class there is nothing to serve, as with Linux. */
+	if (conf->mgmt_class == 0)
+		memset(a->conf.methods, 0, sizeof(a->conf.methods));
 	a->alarm = MAD_NEVER;
 	tp_mad_lock(m);
-	if (serves(conf) && taken(m, conf))
+	if (serves(&a->conf) && taken(m, conf))
 		err = -EBUSY;
 	else if (m->num_agents == TP_MAD_AGENTS)
 		err = -ENOSPC;
@@ -179,30 +179,30 @@ alarms(struct tp_mad *m)
 	}
 }
 
-/* One turn for each that is awake now; an agent's work may end agents. */
+/* One turn for each that is awake now, though it wakes itself; an agent's work may end agents. */
 unsigned int
 mad_agents_work(struct tp_mad *m)
 {
-	unsigned int left, n;
+	struct tp_mad_agent *a;
+	unsigned int n;
 
 	alarms(m);
-	n = left = m->awake;
-	while (left-- != 0 && m->awake != 0) {
-		struct tp_mad_agent *a;
-
+	n = m->awake;
+	TAILQ_FOREACH(a, &m->agents, next)
+	a->turn = a->awake;
+	for (;;) {
 		TAILQ_FOREACH(a, &m->agents, next)
 		{
-			if (a->awake) /* what was freed is in the list no more: NOLINT */
+			if (a->turn) /* what was freed is in the list no more: NOLINT */
 				break;
 		}
 		if (a == NULL)
-			break;
-		a->awake = false;
+			return n;
+		a->turn = a->awake = false;
 		m->awake--;
 		a->busy++;
 		a->conf.work(a->conf.arg);
 		a->busy--;
 		mad_agent_free(a);
 	}
-	return n;
 }

@@ -57,9 +57,9 @@ struct tp_mad_agent {
 	struct tp_mad *mad;
 	struct tp_mad_agent_conf conf;
 	uint32_t hi_tid;
-	unsigned int busy; /* calls of it that have not returned */
-	bool gone, awake;
-	uint64_t alarm; /* wakes it; MAD_NEVER */
+	unsigned int busy;      /* calls of it that have not returned */
+	bool gone, awake, turn; /* turn: this time */
+	uint64_t alarm;         /* wakes it; MAD_NEVER */
 	TAILQ_HEAD(mad_sends, mad_send) sends;
 	TAILQ_HEAD(mad_transfers, mad_transfer) transfers;
 	unsigned int num_sends, num_transfers;
