@@ -173,6 +173,58 @@ times_are_as_configured(void **state)
 	assert_int_equal(t.num, 2);
 }
 
+/* Each value alone and at its ends; 0 is the default, and what is refused changes nothing. */
+static void
+times_have_ranges(void **state)
+{
+	static const struct {
+		struct tp_sa_conf conf, want; /* want.timeout_ms 0: refused */
+	} row[] = {
+		{{250, 1}, {250, 1}},  {{249, 1}, {0, 0}},  {{60000, 64}, {60000, 64}}, {{60001, 64}, {0, 0}},
+		{{60000, 65}, {0, 0}}, {{0, 5}, {1000, 5}}, {{500, 0}, {500, 10}},      {{0, 0}, {1000, 10}},
+	};
+	struct tp_sa_conf got, before;
+
+	(void)state;
+	tp_sa_conf_get(sa, &before);
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		bool good = row[i].want.timeout_ms != 0;
+
+		assert_int_equal(tp_sa_configure(sa, &row[i].conf), good ? 0 : -EINVAL);
+		tp_sa_conf_get(sa, &got);
+		assert_int_equal(got.timeout_ms, good ? row[i].want.timeout_ms : before.timeout_ms);
+		assert_int_equal(got.retries, good ? row[i].want.retries : before.retries);
+		before = got;
+	}
+	assert_int_equal(tp_sa_configure(sa, NULL), 0);
+	tp_sa_conf_get(sa, &got);
+	assert_int_equal(got.timeout_ms, 1000);
+	assert_int_equal(got.retries, 10);
+}
+
+/* Who waits for what is known already is told it when the client is closed; who waits for an answer is told that. */
+static void
+closing_tells_all(void **state)
+{
+	union ibv_gid g = gid(1), other = gid(2);
+	struct told t[3] = {{0}};
+
+	(void)state;
+	assert_int_equal(tp_sa_path(sa, &g, PKEY, on_path, &t[0]), 0);
+	rig_run(&r, RIG_MS);
+	assert_int_equal(t[0].num, 1);
+	answering = false;
+	assert_int_equal(tp_sa_path(sa, &g, PKEY, on_path, &t[1]), 0);
+	assert_int_equal(tp_sa_path(sa, &other, PKEY, on_path, &t[2]), 0);
+	tp_sa_destroy(sa);
+	sa = NULL;
+	assert_int_equal(t[1].num, 1);
+	assert_int_equal(t[1].status, 0);
+	assert_int_equal(t[1].path.dlid, 1);
+	assert_int_equal(t[2].num, 1);
+	assert_int_equal(t[2].status, -ECANCELED);
+}
+
 static void
 refusals_have_their_names(void **state)
 {
@@ -320,6 +372,13 @@ records_are_laid_out_as_the_standard_has_it(void **state)
 	assert_int_equal(m.sl, 15);
 	assert_int_equal(m.join_state, 15);
 	assert_int_equal(m.mtu & m.rate & m.lifetime, 63);
+	/* What is too wide is cut to its field. */
+	m.scope = 0;
+	sa_member_put(&m, back);
+	ones[48] = 0x0f;
+	ones[49] = 0x80;
+	memset(ones + 50, 0, 2);
+	assert_memory_equal(back, ones, sizeof(back));
 }
 
 int
@@ -332,6 +391,8 @@ main(void)
 					   T(answers_may_come_in_any_order),
 					   T(many_questions_are_spread),
 					   T(times_are_as_configured),
+					   T(times_have_ranges),
+					   T(closing_tells_all),
 					   T(refusals_have_their_names),
 					   T(answers_that_are_none_are_said_to_be),
 					   T(who_is_told_may_give_up_for_others),

@@ -315,13 +315,159 @@ test_refused(void **state)
 	fab_down(&fab);
 }
 
+/* --- what is asked and set, octet by octet ------------------------------------------------------------------------------ */
+
+/*
+ * A switch of 8 ports with 3 adapters, the manager's at port 1. It asks: of its own node NodeInfo, description, PortInfo; of the
+ * switch NodeInfo, description, SwitchInfo and PortInfo of ports 0 to 8; of each other adapter NodeInfo, description, PortInfo:
+ * 3 + 12 + 6. Each time it sets SwitchInfo, three blocks of 64 of the 129 LIDs from 0, and two blocks of 32 of the 64 groups: 6.
+ * The first time the LID of the switch (1), LIDs and keys of the adapters (6), and the six ends of links ARMED and ACTIVE.
+ */
+static void
+test_nothing_in_vain(void **state)
+{
+	struct tp_sm_stats first, later;
+	struct tp_sm *sm;
+
+	(void)state;
+	sm_star(3);
+	sm = sm_manage(1, 0);
+	fab_run(&fab, 50);
+	first = sm_stats(sm);
+	assert_int_equal(first.sweeps, 1);
+	assert_int_equal(first.requests, 21 + 6 + 1 + 6 + 6 + 6);
+	assert_int_equal(first.failed, 0);
+	fab_run(&fab, 1000);
+	later = sm_stats(sm);
+	assert_int_equal(later.sweeps, 11);
+	assert_int_equal(later.requests - first.requests, 10 * 27);
+	assert_true(later.up);
+	tp_sm_destroy(sm);
+	fab_down(&fab);
+}
+
+/* PortInfo and SwitchInfo as they are set (14.2.5.4, 14.2.5.6): 0 is "as it is" of states, widths and speeds. */
+static void
+test_what_is_set(void **state)
+{
+	static const unsigned int states[] = {0, 3, 4};
+	struct tp_sm *sm;
+
+	(void)state;
+	sm_star(3);
+	for (unsigned int i = 1; i <= 3; i++) {
+		uint8_t *d = fab.node[i].port[1].info;
+
+		d[29] = d[63] = 0x0f; /* enabled widths and speeds */
+		d[33] = 0x52;
+		d[34] = 0xc3; /* protection, LMC 3 */
+		d[36] = 0x1b;
+		d[51] = 0x85;
+		fab.node[0].port[i].info[36] = 0x1b;
+	}
+	/* One that cannot be told to register, and a link whose other end takes no more than 2048 octets. */
+	fab.node[3].port[1].info[20] = 0;
+	fab.node[0].port[2].info[41] = 4;
+	sm = sm_manage(1, 0);
+	fab_run(&fab, 100);
+	assert_whole(1, 3);
+	for (unsigned int i = 1; i <= 3; i++) {
+		const struct fab_port *p = &fab.node[i].port[1];
+		uint8_t mtu = i == 2 ? 4 : 5;
+
+		assert_int_equal(p->num_set, 3);
+		for (unsigned int k = 0; k < 3; k++) {
+			const uint8_t *d = p->set[k];
+
+			assert_int_equal(ib_get64(d + 8), 0xfe80000000000000ull);
+			assert_int_equal(ib_get16(d + 16), fab_lid(&fab, i, 1));
+			assert_int_equal(ib_get16(d + 18), fab_lid(&fab, 1, 1));
+			assert_int_equal(ib_get32(d + 20), ib_get32(p->info + 20));
+			assert_int_equal(d[29], 0);
+			assert_int_equal(d[32] & 0xf, states[k]);
+			assert_int_equal(d[33], 0);
+			assert_int_equal(d[34], 0);
+			assert_int_equal(d[35], 0x40);
+			assert_int_equal(d[36], mtu << 4); /* and service level 0 for the manager */
+			assert_int_equal(d[63], 0);
+		}
+		/* To register anew is said once; answers take 4.096 us * 2^18. */
+		assert_int_equal(p->set[0][51], i == 3 ? 18 : 0x80 | 18);
+		assert_int_equal(p->set[1][51] & 0x80, 0);
+		assert_int_equal(p->set[2][51] & 0x80, 0);
+		/* Of the switch's port the level is not looked at. */
+		assert_int_equal(fab.node[0].port[i].num_set, 2);
+		assert_int_equal(fab.node[0].port[i].set[1][36], mtu << 4 | 0xb);
+		assert_int_equal(fab.node[0].port[i].set[1][32] & 0xf, 4);
+	}
+	assert_int_equal(fab.node[0].port[0].num_set, 1);
+	assert_int_equal(ib_get16(fab.node[0].port[0].set[0] + 16), fab_lid(&fab, 0, 0));
+	/* LIDs up to 128 in the linear table; packets live 2^18, changes of state are known. The rest is as it was. */
+	for (unsigned int i = 0; i < 64; i++)
+		assert_int_equal(fab.node[0].switch_set[i], i == 6 ? 0 : i == 7 ? 128 : i == 11 ? 18 << 3 | 4 : 0x11);
+	tp_sm_destroy(sm);
+	fab_down(&fab);
+}
+
+/* Ports keep LIDs of a manager before us, but not one that another has, and none that is beyond the tables. */
+static void
+test_lids_are_kept(void **state)
+{
+	static const uint16_t had[] = {0, 7, 7, 129, 128, 0, 1};
+	struct tp_sm *sm;
+
+	(void)state;
+	sm_star(6);
+	for (unsigned int i = 1; i <= 6; i++)
+		ib_put16(fab.node[i].port[1].info + 16, had[i]);
+	sm = sm_manage(1, 0);
+	fab_run(&fab, 100);
+	assert_whole(1, 6);
+	assert_int_equal(fab_lid(&fab, 1, 1), 7);
+	assert_int_equal(fab_lid(&fab, 4, 1), 128);
+	assert_int_equal(fab_lid(&fab, 6, 1), 1);
+	for (unsigned int i = 2; i <= 5; i++)
+		assert_in_range(fab_lid(&fab, i, 1), 2, 128);
+	assert_true(sm_stats(sm).up);
+	tp_sm_destroy(sm);
+	fab_down(&fab);
+}
+
+/* Keys of partitions differ in any of 15 bits. */
+static void
+test_keys(void **state)
+{
+	static const uint16_t good[][2] = {{0x4005, 0x0005}, {0x8001, 0x0002}, {0x7ffe, 0xbfff}};
+	struct tp_sm *sm;
+
+	(void)state;
+	sm_star(2);
+	sm = sm_manage(1, 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(tp_sm_partitions(sm, good[i], 2), 0);
+		fab_run(&fab, 100);
+		assert_int_equal(ib_get16(fab.node[2].port[1].pkeys + 2), good[i][0]);
+		assert_int_equal(ib_get16(fab.node[2].port[1].pkeys + 4), good[i][1]);
+		assert_int_equal(sm_stats(sm).groups, 3);
+	}
+	tp_sm_destroy(sm);
+	assert_string_equal(tp_sm_role_name(TP_SM_NOT_ACTIVE), "not-active");
+	assert_string_equal(tp_sm_role_name(TP_SM_MASTER), "master");
+	assert_string_equal(tp_sm_role_name(4), "unknown");
+	fab_down(&fab);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cable),       cmocka_unit_test(test_star),      cmocka_unit_test(test_ring),
-		cmocka_unit_test(test_cables_move), cmocka_unit_test(test_deaf),      cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_chain),       cmocka_unit_test(test_far_ports), cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_cable),       cmocka_unit_test(test_star),
+		cmocka_unit_test(test_ring),        cmocka_unit_test(test_cables_move),
+		cmocka_unit_test(test_deaf),        cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_chain),       cmocka_unit_test(test_far_ports),
+		cmocka_unit_test(test_gone),        cmocka_unit_test(test_nothing_in_vain),
+		cmocka_unit_test(test_what_is_set), cmocka_unit_test(test_lids_are_kept),
+		cmocka_unit_test(test_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
