@@ -50,7 +50,7 @@ node_info(const struct fab_node *n, const struct fab_port *in, uint8_t *d)
 	memset(d, 0, 64);
 	d[0] = d[1] = 1;
 	d[2] = n->is_switch ? 2 : 1;
-	d[3] = (uint8_t)n->ports;
+	d[3] = n->says_none ? 0 : n->says_ports != 0 ? n->says_ports : (uint8_t)n->ports;
 	ib_put64(d + 4, n->guid);
 	ib_put64(d + 12, n->guid);
 	ib_put64(d + 20, n->guid + (n->is_switch ? 0 : in->num));
@@ -107,6 +107,9 @@ attribute(struct fab_node *n, struct fab_port *in, uint16_t attr, uint32_t mod, 
 {
 	struct fab_port *p = attr == 0x15 && mod != 0 && mod <= n->ports ? &n->port[mod] : in;
 
+	/* NodeDescription, NodeInfo and SwitchInfo are one each (14.2.5). */
+	if (attr <= 0x12)
+		assert_int_equal(mod, 0);
 	switch (attr) {
 	case 0x10: memcpy(d, n->is_switch ? "switch" : "adapter", 7); return !set;
 	case 0x11: node_info(n, in, d); return !set;

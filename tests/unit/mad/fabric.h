@@ -43,6 +43,8 @@ struct fab_node {
 	bool used, is_switch, deaf; /* deaf: answers nothing */
 	uint64_t guid;
 	unsigned int ports;
+	uint8_t says_ports; /* in its NodeInfo; 0: how many it has */
+	bool says_none;     /* that it has no ports */
 	struct fab_port port[FAB_PORTS + 1];
 	uint8_t lft[FAB_LIDS];
 	uint64_t mft[FAB_GROUPS];

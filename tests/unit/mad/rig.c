@@ -15,6 +15,8 @@ rig_send(void *home, const struct tp_mad_packet *pkt)
 
 	if (p->full)
 		return -EAGAIN;
+	if (p->dead)
+		return -EIO;
 	r->sent++;
 	if (r->logged < sizeof(r->log) / sizeof(r->log[0]))
 		r->log[r->logged++] = *pkt;
@@ -40,6 +42,7 @@ rig_process(void *home, const struct tp_mad_packet *in, struct tp_mad_packet *ou
 	struct rig_port *p = home;
 
 	p->fw_calls++;
+	p->fw_in = *in;
 	if (in->data[MAD_METHOD_AT] == MAD_TRAP_REPRESS)
 		return 0;
 	if (in->data[MAD_METHOD_AT] != MAD_GET)

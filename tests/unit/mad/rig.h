@@ -29,7 +29,9 @@ struct rig_port {
 	struct tp_mad *mad;
 	struct tp_mad_port_state state; /* LID 0x10, 0x20 */
 	unsigned int fw_calls;
-	bool full; /* no room to send */
+	bool full;                  /* no room to send */
+	bool dead;                  /* what is sent is lost */
+	struct tp_mad_packet fw_in; /* what the firmware was shown last */
 };
 
 struct rig {

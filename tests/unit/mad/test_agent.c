@@ -337,6 +337,7 @@ agents_of_one_port_reach_each_other(void **state)
 	rig_run(&r, 10 * RIG_MS);
 	assert_int_equal(direct.num, 1);
 	assert_int_equal(direct.status[0], 0);
+	assert_int_equal(direct.data[SMP_HOP_POINTER_AT], 0);
 	assert_int_equal(r.logged, 0);
 	heard_free(&asker);
 	heard_free(&direct);

@@ -99,6 +99,9 @@ own_lids_need_no_wire(void **state)
 		(void)tp_mad_progress(r.port[0].mad);
 		assert_int_equal(r.port[0].fw_calls, row[i].here);
 		assert_int_equal(h.num, row[i].here);
+		/* By this the firmware knows what is the host's own. */
+		if (row[i].here)
+			assert_int_equal(r.port[0].fw_in.slid | r.port[0].fw_in.dlid, 0);
 		heard_free(&h);
 		/* What is no subnet management goes over the wire always. */
 		rig_agent(&r, 0, VENDOR, 1, 0, 0, &h);
@@ -272,6 +275,66 @@ turns_are_one_each(void **state)
 	tp_mad_unregister(worker[2]);
 }
 
+/* What cannot be sent is counted, at once and when it had waited for room. */
+static void
+lost_ones_are_counted(void **state)
+{
+	struct tp_mad_packet to = rig_to(&r, 1);
+	struct tp_mad_stats st;
+	uint8_t mad[MAD_SIZE];
+	struct heard h;
+
+	(void)state;
+	rig_agent(&r, 0, VENDOR, 1, 0, 0, &h);
+	mad_init(mad, VENDOR, 1, MAD_SEND, 7, 1);
+	r.port[0].full = true;
+	assert_int_equal(tp_mad_send(h.agent, &to, mad, MAD_SIZE, 0, 0), 0);
+	r.port[0].full = false;
+	r.port[0].dead = true;
+	assert_int_equal(tp_mad_progress(r.port[0].mad), 1);
+	assert_int_equal(tp_mad_send(h.agent, &to, mad, MAD_SIZE, 0, 0), 0);
+	tp_mad_stats_get(r.port[0].mad, &st);
+	assert_int_equal(st.send_errors, 2);
+	assert_int_equal(st.sent, 0);
+	assert_int_equal(st.send_full, 0);
+}
+
+static unsigned int nested;
+
+static void
+asks_for_progress(void *arg, const struct tp_mad_msg *msg)
+{
+	(void)arg, (void)msg;
+	nested++;
+	(void)tp_mad_progress(r.port[0].mad);
+}
+
+/* Who is called may ask for progress himself: what waits for others of this port is then his to hand out, and once. */
+static void
+progress_within_a_call(void **state)
+{
+	const struct tp_mad_agent_conf c = {.qpn = 0,
+					    .mgmt_class = MAD_CLASS_SMP,
+					    .class_version = 1,
+					    .methods = {M(MAD_GET), 0},
+					    .recv = asks_for_progress};
+	struct tp_mad_packet to = {.dlid = 0x10};
+	struct tp_mad_agent *a;
+	uint8_t mad[MAD_SIZE];
+	struct heard h;
+
+	(void)state;
+	nested = 0;
+	assert_int_equal(tp_mad_register(r.port[0].mad, &c, &a), 0);
+	rig_agent(&r, 0, MAD_CLASS_SMP, 1, 0, 0, &h);
+	for (uint32_t i = 0; i < 3; i++) {
+		mad_init(mad, MAD_CLASS_SMP, 1, MAD_GET, SMP_ATTR_SM_INFO, i);
+		assert_int_equal(tp_mad_send(h.agent, &to, mad, MAD_SIZE, 100, 0), 0);
+	}
+	(void)tp_mad_progress(r.port[0].mad);
+	assert_int_equal(nested, 3);
+}
+
 static void
 nothing(void *home, struct tp_mad_port_state *state)
 {
@@ -325,6 +388,8 @@ main(void)
 		T(identifiers_are_of_a_qp),
 		T(no_class_serves_nothing),
 		T(turns_are_one_each),
+		T(lost_ones_are_counted),
+		T(progress_within_a_call),
 		T(unsaid_is_zero),
 		T(short_ones_are_filled),
 	};

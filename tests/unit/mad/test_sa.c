@@ -225,14 +225,86 @@ closing_tells_all(void **state)
 	assert_int_equal(t[2].status, -ECANCELED);
 }
 
+/* An answer of one record has 200 octets of it; methods are those of requests (13.4.5). */
+static void
+any_request(void **state)
+{
+	static const struct {
+		uint8_t method;
+		uint32_t len;
+		int err;
+	} row[] = {{MAD_GET, 200, 0},
+		   {MAD_GET, 201, -EINVAL},
+		   {0, 10, -EINVAL},
+		   {MAD_GET | MAD_RESPONSE, 10, -EINVAL},
+		   {MAD_SET, 0, 0}};
+	uint8_t record[201];
+
+	(void)state;
+	answering = false;
+	memset(record, 0x5a, sizeof(record));
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct told t = {0};
+
+		num_asked = 0;
+		assert_int_equal(tp_sa_request(sa, row[i].method, 0x31, 0x1122334455667788ull, record, row[i].len,
+					       on_records, &t),
+				 row[i].err);
+		rig_run(&r, RIG_MS);
+		assert_int_equal(num_asked, row[i].err == 0);
+		if (row[i].err != 0)
+			continue;
+		assert_int_equal(ib_get64(asked[0].data + 48), 0x1122334455667788ull);
+		assert_int_equal(asked[0].data[56 + 199], row[i].len == 200 ? 0x5a : 0);
+		answer(&asked[0], 0, record, 200);
+		rig_run(&r, RIG_MS);
+		assert_int_equal(t.num, 1);
+		assert_int_equal(t.status, 0);
+		assert_int_equal(t.records, 1);
+		assert_int_equal(t.stride, 200);
+		assert_int_equal(t.first[63], 0x5a);
+	}
+}
+
+/* Of several that are known only who is asked for again is told again; who is asked for is not known yet. */
+static void
+known_ones_that_nobody_waits_for(void **state)
+{
+	struct told t[8] = {{0}}, again = {0}, later = {0};
+	struct tp_sa_path path;
+	union ibv_gid g;
+
+	(void)state;
+	for (uint8_t i = 0; i < 8; i++) {
+		g = gid((uint8_t)(i + 1));
+		assert_int_equal(tp_sa_path(sa, &g, PKEY, on_path, &t[i]), 0);
+	}
+	rig_run(&r, RIG_MS);
+	assert_int_equal(tp_sa_path(sa, &g, PKEY, on_path, &again), 0);
+	rig_run(&r, RIG_MS);
+	assert_int_equal(again.num, 1);
+	assert_int_equal(again.path.dlid, 8);
+	for (unsigned int i = 0; i < 8; i++)
+		assert_int_equal(t[i].num, 1);
+	answering = false;
+	g = gid(9);
+	assert_int_equal(tp_sa_path(sa, &g, PKEY, on_path, &later), 0);
+	rig_run(&r, RIG_MS);
+	assert_false(tp_sa_path_cached(sa, &g, PKEY, &path));
+	assert_int_equal(later.num, 0);
+	tp_sa_destroy(sa);
+	sa = NULL;
+	assert_int_equal(later.status, -ECANCELED);
+}
+
 static void
 refusals_have_their_names(void **state)
 {
 	static const struct {
 		uint16_t status;
 		int err;
-	} cases[] = {{0x0100, -ENOBUFS}, {0x0200, -EINVAL}, {0x0300, -ENOENT}, {0x0500, -EINVAL},
-		     {0x0600, -EINVAL},  {0x0700, -EACCES}, {0x001c, -EINVAL}};
+	} cases[] = {{0x0100, -ENOBUFS}, {0x0200, -EINVAL}, {0x0300, -ENOENT}, {0x0500, -EINVAL}, {0x0600, -EINVAL},
+		     {0x0700, -EACCES},  {0x001c, -EINVAL}, {0x4100, -EINVAL}, {0x0400, -E2BIG}};
 	union ibv_gid g = gid(1);
 	struct tp_sa_stats st;
 
@@ -249,7 +321,7 @@ refusals_have_their_names(void **state)
 		assert_int_equal(t.status, cases[i].err);
 	}
 	tp_sa_stats_get(sa, &st);
-	assert_int_equal(st.refused, 7);
+	assert_int_equal(st.refused, 9);
 	assert_int_equal(st.paths, 0);
 }
 
@@ -327,7 +399,7 @@ records_are_laid_out_as_the_standard_has_it(void **state)
 		0xd3, /* LID, MTU, class, P_Key, rate, life time */
 		[44] = 0x9a, 0xbc,        0xde,        0x3f,        0x25,        0x80, /* SL, flow label, hop limit, scope, state, proxy */
 	};
-	uint8_t back[SA_MEMBER_LEN], ones[SA_MEMBER_LEN];
+	uint8_t back[SA_MEMBER_LEN], ones[SA_MEMBER_LEN], again[SA_PATH_LEN];
 	struct tp_sa_member m;
 	struct tp_sa_path p;
 
@@ -346,6 +418,16 @@ records_are_laid_out_as_the_standard_has_it(void **state)
 	assert_int_equal(p.mtu, 0x25);
 	assert_int_equal(p.rate, 0x07);
 	assert_int_equal(p.lifetime, 0x33);
+	/* Said again, selectors are "exactly", the number of paths is the caller's, and what is not a field is 0. */
+	memset(again, 0xee, sizeof(again));
+	sa_path_put(&p, 0x7f, again);
+	for (unsigned int i = 0; i < SA_PATH_LEN; i++)
+		assert_int_equal(again[i], i == 44   ? 0x0a
+					   : i == 49 ? 0xff
+					   : i == 53 ? 9
+					   : i == 55 ? 0x87
+					   : i == 56 ? 0xb3
+						     : path[i]);
 	sa_member_take(member, &m);
 	assert_int_equal(m.qkey, 0x01234567);
 	assert_int_equal(m.mlid, 0xc00e);
@@ -393,6 +475,8 @@ main(void)
 					   T(times_are_as_configured),
 					   T(times_have_ranges),
 					   T(closing_tells_all),
+					   T(any_request),
+					   T(known_ones_that_nobody_waits_for),
 					   T(refusals_have_their_names),
 					   T(answers_that_are_none_are_said_to_be),
 					   T(who_is_told_may_give_up_for_others),

@@ -429,6 +429,68 @@ test_lids_are_kept(void **state)
 	for (unsigned int i = 2; i <= 5; i++)
 		assert_in_range(fab_lid(&fab, i, 1), 2, 128);
 	assert_true(sm_stats(sm).up);
+	/* Whoever has the first of them, and was away, registers anew. */
+	assert_int_equal(fab.node[6].port[1].registered, 1);
+	fab_cut(&fab, 6, 1);
+	fab_run(&fab, 500);
+	fab_cable(&fab, 6, 1, 0, 6);
+	fab_run(&fab, 500);
+	assert_int_equal(fab_lid(&fab, 6, 1), 1);
+	assert_int_equal(fab.node[6].port[1].registered, 2);
+	tp_sm_destroy(sm);
+	fab_down(&fab);
+}
+
+/* A node with more ports than we care for, or with none, is left out; the others are served. */
+static void
+test_odd_nodes(void **state)
+{
+	static const struct {
+		uint8_t says;
+		bool none, served;
+	} row[] = {{36, false, true}, {37, false, false}, {255, false, false}, {0, true, false}};
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct tp_sm *sm;
+
+		sm_star(3);
+		fab.node[3].says_ports = row[i].says;
+		fab.node[3].says_none = row[i].none;
+		sm = sm_manage(1, 0);
+		fab_run(&fab, 3000);
+		assert_whole(1, 2);
+		assert_int_equal(sm_stats(sm).up, row[i].served);
+		assert_int_equal(sm_stats(sm).nodes, row[i].served ? 4 : 3);
+		assert_int_equal(fab_lid(&fab, 3, 1) != 0, row[i].served);
+		tp_sm_destroy(sm);
+		fab_down(&fab);
+	}
+}
+
+/* Who begins where a class is served already leaves nothing behind. */
+static void
+test_class_taken(void **state)
+{
+	const struct tp_mad_agent_conf conf = {.qpn = 1,
+					       .mgmt_class = MAD_CLASS_SA,
+					       .class_version = 2,
+					       .methods = {1ull << MAD_GET, 0},
+					       .recv = (void (*)(void *, const struct tp_mad_msg *))abort};
+	struct tp_mad_agent *agent;
+	struct tp_sm *sm;
+
+	(void)state;
+	sm_star(2);
+	assert_int_equal(tp_mad_register(fab_mad(&fab, 1, 1), &conf, &agent), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(tp_sm_create(fab_mad(&fab, 1, 1), NULL, &sm), -EBUSY);
+	fab_run(&fab, 2000);
+	assert_int_equal(fab.smps, 0);
+	tp_mad_unregister(agent);
+	sm = sm_manage(1, 0);
+	fab_run(&fab, 200);
+	assert_whole(1, 2);
 	tp_sm_destroy(sm);
 	fab_down(&fab);
 }
@@ -467,7 +529,8 @@ main(void)
 		cmocka_unit_test(test_chain),       cmocka_unit_test(test_far_ports),
 		cmocka_unit_test(test_gone),        cmocka_unit_test(test_nothing_in_vain),
 		cmocka_unit_test(test_what_is_set), cmocka_unit_test(test_lids_are_kept),
-		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_keys),        cmocka_unit_test(test_odd_nodes),
+		cmocka_unit_test(test_class_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

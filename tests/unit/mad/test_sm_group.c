@@ -136,6 +136,11 @@ test_made_as_asked(void **state)
 		{TP_SA_MC_RATE_SELECTOR | TP_SA_MC_RATE, 0, 2 << 6 | 3, 0, 5, 3, 18},
 		{TP_SA_MC_RATE_SELECTOR | TP_SA_MC_RATE, 0, 0 << 6 | 3, 0, 5, 7, 18},
 		{TP_SA_MC_LIFETIME_SELECTOR | TP_SA_MC_LIFETIME, 0, 0, 2 << 6 | 15, 5, 7, 15},
+		/* A selector without a value, and the other way round. */
+		{TP_SA_MC_MTU_SELECTOR, 2 << 6 | 4, 0, 0, 5, 7, 18},
+		{TP_SA_MC_RATE_SELECTOR, 0, 2 << 6 | 3, 0, 5, 7, 18},
+		{TP_SA_MC_LIFETIME_SELECTOR, 0, 0, 2 << 6 | 15, 5, 7, 18},
+		{TP_SA_MC_MTU | TP_SA_MC_RATE, 2 << 6 | 4, 2 << 6 | 3, 0, 4, 3, 18},
 	};
 	const struct sm_reply *a;
 
