@@ -4,15 +4,13 @@
 /* Packets that wait for an answer. */
 #include "core.h"
 
-bool
+void
 ipoib_wait_put(struct ipoib_core *c, struct ipoib_wait *w, struct rte_mbuf *m)
 {
-	if (w->n == RTE_DIM(w->pkts)) {
+	if (w->n == RTE_DIM(w->pkts))
 		ipoib_drop(c, IPOIB_DROP_TX_WAIT_FULL, m);
-		return false;
-	}
-	w->pkts[w->n++] = m;
-	return true;
+	else
+		w->pkts[w->n++] = m;
 }
 
 void
