@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include <rte_kvargs.h>
-#include <rte_string_fns.h>
 
 #include "conf.h"
 #include "lib/ipoib/port/port.h"
@@ -105,20 +104,26 @@ ipoib_conf_check(struct tp_ipoib_conf *c)
 static int
 set_device(struct tp_ipoib_conf *c, const char *value)
 {
-	if (rte_strlcpy(c->device, value, sizeof(c->device)) < sizeof(c->device))
-		return 0;
-	IPOIB_LOG(ERR, "port '%s' is longer than %zu characters", value, sizeof(c->device) - 1);
-	return -EINVAL;
+	if (strlen(value) >= sizeof(c->device)) {
+		IPOIB_LOG(ERR, "port '%s' is longer than %zu characters", value, sizeof(c->device) - 1);
+		return -EINVAL;
+	}
+	strcpy(c->device, value);
+	return 0;
 }
 
 static int
 set_mac(struct tp_ipoib_conf *c, const char *value)
 {
+	struct rte_ether_addr mac;
+
+	if (rte_ether_unformat_addr(value, &mac) != 0) {
+		IPOIB_LOG(ERR, "mac '%s' is no address", value);
+		return -EINVAL;
+	}
+	c->mac = mac;
 	c->has_mac = true;
-	if (rte_ether_unformat_addr(value, &c->mac) == 0)
-		return 0;
-	IPOIB_LOG(ERR, "mac '%s' is no address", value);
-	return -EINVAL;
+	return 0;
 }
 
 static int
