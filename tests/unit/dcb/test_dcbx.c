@@ -471,6 +471,100 @@ no_room_for_rules(void **state)
 	assert_int_equal(q.rule[TP_QOS_RULES - 1].lo, 100 + TP_QOS_RULES - 3);
 }
 
+/* Bit by bit: willing, credit-based shaper, classes of which 0 are eight (D.2.8); willing, MACsec, classes (D.2.10). */
+static void
+fields(void **state)
+{
+	static const struct {
+		uint8_t octet, max_tc;
+		bool willing, cbs;
+	} ets[] = {{0x00, 8, false, false}, {0x87, 7, true, false},  {0x44, 4, false, true},
+		   {0xc1, 1, true, true},   {0x38, 8, false, false}, {0x02, 2, false, false}};
+	static const struct {
+		uint8_t octet, cap;
+		bool willing, mbc;
+	} pfc[] = {{0x00, 0, false, false}, {0x88, 8, true, false},  {0x4f, 15, false, true},
+		   {0xc1, 1, true, true},   {0x30, 0, false, false}, {0x06, 6, false, false}};
+	static const struct {
+		uint8_t octet, prio, sel;
+	} app[] = {{0x00, 0, 0}, {0xff, 7, 7}, {0x18, 0, 0}, {0xe4, 7, 4}, {0x83, 4, 3}, {0x22, 1, 2}};
+	struct tp_dcbx_peer p;
+
+	(void)state;
+	for (unsigned int i = 0; i < 6; i++) {
+		uint8_t tlvs[] = {ETS(0), PFC(0), APP, END};
+
+		tlvs[6] = ets[i].octet;
+		tlvs[27 + 6] = pfc[i].octet;
+		tlvs[27 + 8 + 7] = app[i].octet;
+		tlvs[27 + 8 + 8] = 0x12;
+		memset(&p, 0xff, sizeof(p));
+		tp_dcbx_peer_parse(tlvs, sizeof(tlvs), &p);
+		assert_true(p.has_ets && p.has_pfc && p.has_apps);
+		assert_false(p.has_rec || p.has_cee);
+		assert_int_equal(p.ets_willing, ets[i].willing);
+		assert_int_equal(p.ets.cbs, ets[i].cbs);
+		assert_int_equal(p.ets.max_tc, ets[i].max_tc);
+		assert_int_equal(p.pfc_willing, pfc[i].willing);
+		assert_int_equal(p.pfc.mbc, pfc[i].mbc);
+		assert_int_equal(p.pfc.cap, pfc[i].cap);
+		assert_int_equal(p.apps.n, 1);
+		assert_int_equal(p.apps.app[0].prio, app[i].prio);
+		assert_int_equal(p.apps.app[0].sel, app[i].sel);
+		assert_int_equal(p.apps.app[0].proto, 0x1250);
+		assert_memory_equal(p.rec.bw, ((const uint8_t[8]){0}), 8);
+	}
+}
+
+/* What is counted is counted as what it is; three octets of an organisation are no TLV of it, whatever stands behind them. */
+static void
+kinds(void **state)
+{
+	static const uint8_t cut[] = {0xfe, 0x03, 0x00, 0x1b, 0x21, 0x02, 0x00, PFC(0), END};
+	struct tp_dcbx_peer p;
+
+	(void)state;
+	start(true);
+	HEARS(HIGHER, REC, END);
+	assert_int_equal(d.stats.rx_rec, 1);
+	assert_int_equal(d.stats.rx_tlvs[TP_DCBX_ETS], 0);
+	HEARS(HIGHER, ETS(0), PFC(0), APP, END);
+	assert_int_equal(d.stats.rx_rec, 1);
+	for (unsigned int f = 0; f < TP_DCBX_FEATURES; f++)
+		assert_int_equal(d.stats.rx_tlvs[f], 1);
+	tp_dcbx_peer_parse(cut, sizeof(cut), &p);
+	assert_false(p.has_cee);
+	assert_true(p.has_pfc);
+}
+
+/* A rule for many ports is as many entries as there is room for; what a port does not say is 0. */
+static void
+from_a_port_with_ranges(void **state)
+{
+	static const struct tp_qos_limits lim = {.max_tc = 4};
+	static const struct tp_qos_port q = {
+		.num_rules = 2,
+		.rule = {{.match = TP_MATCH_UDP_PORT, .prio = 3, .lo = 100, .hi = 1000},
+			 {.match = TP_MATCH_TCP_PORT, .prio = 4, .lo = 1, .hi = 1}},
+	};
+	struct {
+		struct tp_dcbx_params p;
+		uint8_t behind[64];
+	} all;
+
+	(void)state;
+	memset(&all, 0xff, sizeof(all));
+	tp_dcbx_from_qos(&q, &lim, &all.p);
+	assert_int_equal(all.p.apps.n, TP_DCBX_APPS);
+	for (unsigned int i = 0; i < TP_DCBX_APPS; i++)
+		assert_int_equal(all.p.apps.app[i].proto, 100 + i);
+	assert_int_equal(all.behind[0], 0xff);
+	assert_int_equal(all.p.pfc.enable, 0);
+	assert_false(all.p.pfc.mbc);
+	assert_false(all.p.ets.cbs);
+	assert_int_equal(all.p.ets.max_tc, 4);
+}
+
 int
 main(void)
 {
@@ -492,6 +586,9 @@ main(void)
 		cmocka_unit_test(from_a_port),
 		cmocka_unit_test(to_a_port),
 		cmocka_unit_test(no_room_for_rules),
+		cmocka_unit_test(fields),
+		cmocka_unit_test(kinds),
+		cmocka_unit_test(from_a_port_with_ranges),
 	};
 
 	return cmocka_run_group_tests_name("dcbx", tests, NULL, NULL);

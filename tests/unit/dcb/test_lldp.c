@@ -426,6 +426,15 @@ identities_as_text(void **state)
 		{TP_LLDP_CHASSIS, {5, 1, 192, 0, 2, 1}, 6, "192.0.2.1"},
 		{TP_LLDP_PORT, {4, 2, 0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}, 18, "2001:db8::7"},
 		{TP_LLDP_PORT, {7, 1, 2}, 3, "0102"},
+		/* Printable are 0x20 to 0x7e; others make it all digits. */
+		{TP_LLDP_PORT, {7, 'a', 0x20, 0x7e}, 4, "a ~"},
+		{TP_LLDP_PORT, {7, 'a', 0x7f}, 3, "617f"},
+		{TP_LLDP_PORT, {7, 'a', 0x1f}, 3, "611f"},
+		/* Lengths that are not of such addresses. */
+		{TP_LLDP_CHASSIS, {4, 2, 0, 0, 0, 0}, 6, "0200000000"},
+		{TP_LLDP_CHASSIS, {5, 1, 192, 0, 2}, 5, "01c00002"},
+		{TP_LLDP_PORT, {7}, 1, ""},
+		{TP_LLDP_PORT, {7}, 0, ""},
 	};
 	struct tp_lldp_tlv tlv;
 	char text[300];
@@ -433,9 +442,56 @@ identities_as_text(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+		memset(text, 'x', sizeof(text));
 		tlv = (struct tp_lldp_tlv){.type = c[i].type, .len = c[i].len, .info = c[i].info};
 		tp_lldp_id_text(c[i].type, &tlv, text, sizeof(text));
 		assert_string_equal(text, c[i].text);
+	}
+}
+
+/* Both ends of each time are good. */
+static void
+times_in_range(void **state)
+{
+	static const struct {
+		uint16_t tx_interval_s;
+		uint8_t tx_hold;
+		uint16_t fast_interval_s;
+		uint8_t fast_count, credit_max, reinit_s;
+	} ends[] = {{1, 1, 1, 1, 1, 1}, {3600, 100, 3600, 8, 10, 10}};
+	struct tp_lldp_conf c;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		tp_lldp_conf_default(&c, own_mac);
+		c.tx_interval_s = ends[i].tx_interval_s;
+		c.tx_hold = ends[i].tx_hold;
+		c.fast_interval_s = ends[i].fast_interval_s;
+		c.fast_count = ends[i].fast_count;
+		c.credit_max = ends[i].credit_max;
+		c.reinit_s = ends[i].reinit_s;
+		assert_int_equal(tp_lldp_init(&agent, &c, NULL), 0);
+		assert_int_equal(agent.conf.fast_interval_s, ends[i].fast_interval_s);
+	}
+	/* 3600 s times 100 are more than a TTL can say. */
+	tp_lldp_port_set(&agent, true);
+	tp_lldp_admin_set(&agent, TP_LLDP_TX_ONLY);
+	assert_true(tp_lldp_poll(&agent, 0, out) > 0);
+	assert_int_equal(out[TTL_AT] << 8 | out[TTL_AT + 1], 0xffff);
+}
+
+/* Neighbours are known while frames are received, whether any are sent or not. */
+static void
+reception_off(void **state)
+{
+	static const enum tp_lldp_admin admin[] = {TP_LLDP_RX_ONLY, TP_LLDP_RX_TX, TP_LLDP_TX_ONLY, TP_LLDP_OFF};
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		fresh(NULL);
+		assert_int_equal(says(5, 120, 0), 0);
+		tp_lldp_admin_set(&agent, admin[i]);
+		assert_int_equal(tp_lldp_neighbours(&agent), i < 2);
 	}
 }
 
@@ -461,6 +517,8 @@ main(void)
 		cmocka_unit_test_setup(optional, fresh),
 		cmocka_unit_test_setup(update, fresh),
 		cmocka_unit_test_setup(identities_as_text, fresh),
+		cmocka_unit_test_setup(times_in_range, fresh),
+		cmocka_unit_test_setup(reception_off, fresh),
 	};
 
 	return cmocka_run_group_tests_name("lldp", tests, NULL, NULL);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* How long TLVs, identities, and LLDPDUs may be (IEEE 802.1AB-2016, 8.4 to 8.5), sent and received. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tp_lldp.h"
+
+static const uint8_t own_mac[6] = {0x02, 0, 0, 0, 0, 0x01};
+
+/* A neighbour 02:00:00:00:00:<id> with some time to live, in 14 + 9 + 9 + 4 + 2 octets. */
+static const uint8_t hello[] = {
+	0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e, 0x02, 0x00, 0x00, 0x00, 0x00, 0x05, 0x88, 0xcc, /* Ethernet */
+	0x02, 0x07, 0x04, 0x02, 0x00, 0x00, 0x00, 0x00, 0x05,                               /* chassis: MAC */
+	0x04, 0x07, 0x03, 0x02, 0x00, 0x00, 0x00, 0x00, 0x05,                               /* port: MAC */
+	0x06, 0x02, 0x00, 0x78,                                                             /* 120 s */
+	0x00, 0x00,                                                                         /* end */
+};
+
+static struct tp_lldp agent;
+static uint8_t out[TP_LLDP_MAX_FRAME];
+
+static int
+fresh(void **state)
+{
+	struct tp_lldp_conf c;
+
+	(void)state;
+	tp_lldp_conf_default(&c, own_mac);
+	if (tp_lldp_init(&agent, &c, NULL) != 0)
+		return -1;
+	tp_lldp_port_set(&agent, true);
+	tp_lldp_admin_set(&agent, TP_LLDP_RX_TX);
+	return 0;
+}
+
+/* 511 octets are the longest information; it is put whole where there is room for it, or not at all. */
+static void
+tlvs_put(void **state)
+{
+	static const struct {
+		size_t len, room, put;
+	} row[] = {{511, 600, 513}, {512, 600, 0}, {511, 513, 513}, {511, 512, 0},
+		   {0, 2, 2},       {0, 1, 0},     {256, 258, 258}};
+	uint8_t info[512], to[600];
+
+	(void)state;
+	memset(info, 0xa5, sizeof(info));
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		memset(to, 0, sizeof(to));
+		assert_int_equal(tp_lldp_tlv_put(to, row[i].room, 5, info, row[i].len), row[i].put);
+		assert_int_equal(to[0], row[i].put == 0 ? 0 : 5 << 1 | (row[i].len > 255));
+		assert_int_equal(to[1], row[i].put == 0 ? 0 : row[i].len & 0xff);
+		assert_int_equal(to[row[i].put], 0);
+		if (row[i].put > 2)
+			assert_int_equal(to[row[i].put - 1], 0xa5);
+	}
+}
+
+static size_t room_seen;
+
+static size_t
+fills(void *arg, uint8_t *to, size_t room)
+{
+	size_t n = 0;
+
+	(void)arg;
+	room_seen = room;
+	while (room - n >= 2)
+		n += tp_lldp_tlv_put(to + n, room - n, 127, NULL, 0);
+	return n;
+}
+
+/* A frame is 1514 octets at most, and ends with its End TLV. */
+static void
+whole_frames(void **state)
+{
+	static const struct tp_lldp_client client = {.build = fills};
+	struct tp_lldp_conf c;
+
+	(void)state;
+	tp_lldp_conf_default(&c, own_mac);
+	assert_int_equal(tp_lldp_init(&agent, &c, &client), 0);
+	tp_lldp_port_set(&agent, true);
+	tp_lldp_admin_set(&agent, TP_LLDP_TX_ONLY);
+	/* Behind Ethernet 14, chassis 9, port 9, TTL 4, capabilities 6; 2 are the End's. */
+	assert_int_equal(tp_lldp_poll(&agent, 0, out), 1514);
+	assert_int_equal(room_seen, 1514 - 42 - 2);
+	assert_int_equal(out[1512] | out[1513], 0);
+}
+
+/* Identities of 255 octets behind their subtype, and LLDPDUs of 1500, are the longest. */
+static void
+longest(void **state)
+{
+	static uint8_t f[2000];
+	size_t n;
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		size_t chassis = i < 2 ? 256 + i : 7, port = i >= 2 ? 256 + (i - 2) : 7;
+
+		memcpy(f, hello, 14);
+		n = 14;
+		memset(f + n, 7, 600);
+		f[n] = (uint8_t)(1 << 1 | chassis >> 8);
+		f[n + 1] = (uint8_t)chassis;
+		n += 2 + chassis;
+		f[n] = (uint8_t)(2 << 1 | port >> 8);
+		f[n + 1] = (uint8_t)port;
+		n += 2 + port;
+		memcpy(f + n, hello + 32, 6);
+		n += 6;
+		assert_int_equal(tp_lldp_input(&agent, f, n, 0), i % 2 == 0 ? 0 : -EBADMSG);
+	}
+	for (unsigned int more = 0; more < 2; more++) {
+		static const size_t lens[] = {500, 500, 472};
+
+		memcpy(f, hello, sizeof(hello) - 2);
+		n = sizeof(hello) - 2;
+		for (unsigned int k = 0; k < 3; k++) {
+			size_t len = lens[k] + (k == 2 ? more : 0);
+
+			memset(f + n, 0x33, 2 + len);
+			f[n] = 127 << 1 | 1;
+			f[n + 1] = (uint8_t)len;
+			n += 2 + len;
+		}
+		assert_int_equal(n, 14 + 1500 + more);
+		assert_int_equal(tp_lldp_input(&agent, f, n, 0), more == 0 ? 0 : -EBADMSG);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(tlvs_put, fresh),
+		cmocka_unit_test_setup(whole_frames, fresh),
+		cmocka_unit_test_setup(longest, fresh),
+	};
+
+	return cmocka_run_group_tests_name("sizes of LLDP", tests, NULL, NULL);
+}
