@@ -30,6 +30,8 @@ macs_of_guids(void **state)
 	/* The two forms. */
 	assert_mac(UINT64_C(0x0002c90200123456), 0, "00:02:c9:12:34:56");
 	assert_mac(UINT64_C(0x0002c90300123456), 0, "00:02:ca:12:34:56");
+	assert_mac(UINT64_C(0x0002c90200ffffff), 0, "00:02:c9:ff:ff:ff");
+	assert_mac(UINT64_C(0x0002c90300ffffff), 0, "00:02:ca:ff:ff:ff");
 	/* A mask that is none is the default, which for these forms is their own rule. */
 	assert_mac(UINT64_C(0x0002c90300123456), 0x7f, "00:02:ca:12:34:56");
 	assert_mac(UINT64_C(0x0002c90300123456), 0xe7, "00:02:c9:12:34:56");
@@ -53,6 +55,9 @@ guids_without_a_mac(void **state)
 	assert_int_equal(rte_ether_unformat_addr("02:00:00:00:00:2a", &expected), 0);
 	ipoib_counter_mac(42, &mac);
 	assert_memory_equal(&mac, &expected, sizeof(mac));
+	assert_int_equal(rte_ether_unformat_addr("02:00:00:ff:ff:fe", &expected), 0);
+	ipoib_counter_mac(0x5fffffe, &mac);
+	assert_memory_equal(&mac, &expected, sizeof(mac));
 }
 
 static void
@@ -65,6 +70,8 @@ masks(void **state)
 		valid += ipoib_guid_mask_valid(mask);
 	assert_int_equal(valid, 28); /* 8 over 6 */
 	assert_false(ipoib_guid_mask_valid(0));
+	assert_true(ipoib_guid_mask_valid(0xfc));
+	assert_false(ipoib_guid_mask_valid(0x13f >> 1 | 0x100));
 }
 
 static void

@@ -101,6 +101,37 @@ wrong_ones(void **state)
 	assert_int_equal(bent(0x0800, igmp2_report, sizeof(igmp2_report), 28, 10, false), 0);
 }
 
+/* Lengths that a packet says of itself: not more than there is, and eight octets of IGMP at least. */
+static void
+lengths(void **state)
+{
+	static const struct {
+		unsigned int total, len;
+		int ret;
+	} row[] = {{32, 32, 1}, {33, 32, -1}, {31, 32, -1}, {24, 32, -1}, {32, 40, 1}};
+	uint8_t p[40] = {0};
+	struct heard h;
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		memset(&h, 0, sizeof(h));
+		memcpy(p, igmp2_report, sizeof(igmp2_report));
+		p[3] = (uint8_t)row[i].total;
+		assert_int_equal(ipoib_snoop(0x0800, p, row[i].len, false, hear, &h), row[i].ret);
+		assert_int_equal(h.n, row[i].ret > 0);
+	}
+	/* What stands behind a packet of IPv6 is not of it: its checksum is over what it says that it has. */
+	{
+		uint8_t longer[sizeof(mld1_report) + 9] = {0};
+
+		memset(longer, 0xff, sizeof(longer));
+		memcpy(longer, mld1_report, sizeof(mld1_report));
+		memset(&h, 0, sizeof(h));
+		assert_int_equal(ipoib_snoop(0x86dd, longer, sizeof(longer), true, hear, &h), 1);
+		assert_string_equal(h.call[0].text, "ff02::99");
+	}
+}
+
 static void
 queries(void **state)
 {
@@ -126,10 +157,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(igmp),
-		cmocka_unit_test(mld),
-		cmocka_unit_test(wrong_ones),
-		cmocka_unit_test(queries),
+		cmocka_unit_test(igmp),    cmocka_unit_test(mld),     cmocka_unit_test(wrong_ones),
+		cmocka_unit_test(lengths), cmocka_unit_test(queries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -300,6 +300,70 @@ classes(void **state)
 		assert_int_equal(ipoib_classify(0x86dd, mld2_report, n), IPOIB_MALFORMED);
 }
 
+/* A UDP packet between two of its ports, with options of IP or not, and a part of a datagram. */
+static enum ipoib_class
+udp(uint16_t src, uint16_t dst, unsigned int words, uint16_t fragment, uint32_t len)
+{
+	uint8_t p[80] = {(uint8_t)(0x40 | words), 0, 0, 0, 0, 0, 0, 0, 64, 17};
+
+	p[2] = (uint8_t)(len >> 8);
+	p[3] = (uint8_t)len;
+	p[6] = (uint8_t)(fragment >> 8);
+	p[7] = (uint8_t)fragment;
+	p[words * 4] = (uint8_t)(src >> 8);
+	p[words * 4 + 1] = (uint8_t)src;
+	p[words * 4 + 2] = (uint8_t)(dst >> 8);
+	p[words * 4 + 3] = (uint8_t)dst;
+	return ipoib_classify(0x0800, p, len);
+}
+
+/* DHCP is between ports 68 and 67 (RFC 2131, 4.1), relays ask from 67; a packet says how long it and its header are. */
+static void
+ports_tell_dhcp(void **state)
+{
+	static const struct {
+		uint16_t src, dst;
+		enum ipoib_class class;
+	} row[] = {
+		{68, 67, IPOIB_DHCP},  {67, 67, IPOIB_DHCP},  {67, 68, IPOIB_DHCP},      {68, 68, IPOIB_PLAIN},
+		{66, 67, IPOIB_PLAIN}, {69, 67, IPOIB_PLAIN}, {66, 68, IPOIB_PLAIN},     {67, 69, IPOIB_PLAIN},
+		{67, 66, IPOIB_PLAIN}, {68, 66, IPOIB_PLAIN}, {0x4344, 68, IPOIB_PLAIN},
+	};
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		assert_int_equal(udp(row[i].src, row[i].dst, 5, 0, 28), row[i].class);
+		assert_int_equal(udp(row[i].src, row[i].dst, 15, 0, 68), row[i].class);
+		/* What is one part of several is too long to be it; that it must not be parted says nothing. */
+		assert_int_equal(udp(row[i].src, row[i].dst, 5, 0x2000, 28), IPOIB_PLAIN);
+		assert_int_equal(udp(row[i].src, row[i].dst, 5, 0x0001, 28), IPOIB_PLAIN);
+		assert_int_equal(udp(row[i].src, row[i].dst, 5, 0x1000, 28), IPOIB_PLAIN);
+		assert_int_equal(udp(row[i].src, row[i].dst, 5, 0x4000, 28), row[i].class);
+	}
+	assert_int_equal(udp(68, 67, 5, 0, 27), IPOIB_MALFORMED);
+	assert_int_equal(udp(68, 67, 15, 0, 67), IPOIB_MALFORMED);
+	assert_int_equal(udp(68, 67, 4, 0, 28), IPOIB_MALFORMED);
+}
+
+/* Boot firmware is a client of Ethernet with addresses of six octets, and nothing else. */
+static void
+clients_of_firmware_have_six_octets(void **state)
+{
+	uint8_t p[sizeof(discover_eth)], *out;
+
+	(void)state;
+	for (unsigned int hlen = 5; hlen <= 7; hlen++) {
+		memcpy(p, discover_eth, sizeof(p));
+		p[26] = p[27] = 0;
+		p[30] = (uint8_t)hlen;
+		if (hlen == 6)
+			assert_true(translate(DHCP, IPOIB_TO_ETH, p, sizeof(p), &out) > 0);
+		else
+			assert_int_equal(translate(DHCP, IPOIB_TO_ETH, p, sizeof(p), &out), IPOIB_XLATE_BAD);
+		free(out);
+	}
+}
+
 int
 main(void)
 {
@@ -314,6 +378,8 @@ main(void)
 		cmocka_unit_test_setup(dhcp_refusals, setup),
 		cmocka_unit_test(peeks),
 		cmocka_unit_test(classes),
+		cmocka_unit_test(ports_tell_dhcp),
+		cmocka_unit_test_setup(clients_of_firmware_have_six_octets, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
