@@ -20,8 +20,9 @@
 #include "tp_dcbx_port.h"
 
 #define BURST 16
-#define INTERVAL_S 30
-#define RX_RING 64 /* frames that wait for the agent, one less */
+#define INTERVAL_S 20 /* not the default, 30 */
+#define HOLD 3        /* nor this, 4 */
+#define RX_RING 64    /* frames that wait for the agent, one less */
 
 static struct rte_mempool *pool;
 static struct tp_dcbx_port *agent;
@@ -140,7 +141,7 @@ static int
 start(void **state)
 {
 	const struct tp_dcbx_attach args = {
-		.port_id = 0, .pool = pool, .ops = &ops, .tx_interval_s = INTERVAL_S, .tx_hold = 4};
+		.port_id = 0, .pool = pool, .ops = &ops, .tx_interval_s = INTERVAL_S, .tx_hold = HOLD};
 
 	(void)state;
 	memset(&port, 0, sizeof(port));
@@ -188,6 +189,9 @@ speaks_when_it_is_time(void **state)
 	for (uint32_t i = 0; i + sizeof(name) <= m[0]->pkt_len; i++)
 		named = named || memcmp(p + i, name, sizeof(name)) == 0;
 	assert_true(named);
+	/* Chassis and port are MACs; the time to live is what they hold, and a second (802.1AB 9.2.5.22). */
+	assert_memory_equal(p + 32, "\x06\x02", 2);
+	assert_int_equal(p[34] << 8 | p[35], INTERVAL_S * HOLD + 1);
 	drop(m, 1);
 	assert_false(tp_dcbx_poll(agent, at_ms(1001)));
 	assert_false(tp_dcbx_poll(agent, at_ms(15000)));
@@ -202,6 +206,52 @@ speaks_when_it_is_time(void **state)
 	drop(m, 1);
 	assert_false(tp_dcbx_poll(agent, at_ms(500000)));
 	assert_int_equal(receive(m), 0);
+}
+
+static bool
+says_pfc(const struct rte_mbuf *m, uint8_t enable)
+{
+	static const uint8_t pfc[] = {0xfe, 0x06, 0x00, 0x80, 0xc2, 0x0b};
+	const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
+
+	for (uint32_t i = 0; i + 8 <= m->pkt_len; i++) {
+		if (memcmp(p + i, pfc, sizeof(pfc)) == 0)
+			return p[i + 7] == enable;
+	}
+	return false;
+}
+
+/* Other settings of the port's own are in force and said at once, not at the next time; what the port refuses is neither. */
+static void
+own_settings_are_said_at_once(void **state)
+{
+	struct rte_mbuf *m[BURST];
+	struct tp_qos_port q;
+	char err[TP_ERR_LEN];
+
+	(void)state;
+	assert_false(tp_dcbx_poll(agent, at_ms(1000)));
+	assert_int_equal(receive(m), 1);
+	assert_true(says_pfc(m[0], 0x08));
+	drop(m, 1);
+	tp_dcbx_port_local_get(agent, &q);
+	q.rx_pfc = q.tx_pfc = 0x10;
+	port.no_pfc = true;
+	assert_int_equal(tp_dcbx_port_local_set(agent, &q, err), -EINVAL);
+	assert_int_equal(port.is.rx_pfc, 0x08);
+	assert_false(tp_dcbx_poll(agent, at_ms(2500)));
+	assert_int_equal(receive(m), 0);
+	port.no_pfc = false;
+	assert_int_equal(tp_dcbx_port_local_set(agent, &q, err), 0);
+	assert_int_equal(port.is.rx_pfc, 0x10);
+	(void)tp_dcbx_poll(agent, at_ms(2600));
+	assert_int_equal(receive(m), 1);
+	assert_true(says_pfc(m[0], 0x10));
+	drop(m, 1);
+	tp_dcbx_port_local_get(agent, &q);
+	assert_int_equal(q.rx_pfc, 0x10);
+	q.rx_pfc = q.tx_pfc = 0x08;
+	assert_int_equal(tp_dcbx_port_local_set(agent, &q, err), 0);
 }
 
 /* A full queue delays a frame; it comes once. Without buffers there is none, which is counted. */
@@ -385,8 +435,12 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, start, stop)
 	const struct CMUnitTest tests[] = {
-		T(speaks_when_it_is_time),         T(a_full_queue_delays), T(bursts_lose_what_is_for_the_agent),
-		T(the_peers_settings_are_applied), T(refusals_are_sifted),
+		T(speaks_when_it_is_time),
+		T(own_settings_are_said_at_once),
+		T(a_full_queue_delays),
+		T(bursts_lose_what_is_for_the_agent),
+		T(the_peers_settings_are_applied),
+		T(refusals_are_sifted),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -44,6 +44,8 @@ static const struct good_word good[] = {
 	{"pause=on", "rx-pause=on\ntx-pause=on\n"},
 	{"pause=1 tx-pause=0", "rx-pause=on\n"},
 	{"rx-pause=on", "rx-pause=on\n"},
+	{"pause=on pause=0", ""},
+	{"pause=on pause=off", ""},
 	{"pfc=3,4", "rx-pfc=3,4\ntx-pfc=3,4\n"},
 	{"pfc=all rx-pfc=none", "tx-pfc=all\n"},
 	{"pfc=0-7", "rx-pfc=all\ntx-pfc=all\n"},
