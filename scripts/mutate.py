@@ -253,6 +253,8 @@ def build(sources, mutants, tests, jobs):
                 os.symlink(os.path.join(os.path.dirname(HOME), 'dpdk-sdk'), sdk)
             subprocess.run(['meson', 'setup', BUILD, SRC, '--buildtype=release', f'-Ddriver_sdk={sdk}/include'], env=env,
                            stdout=subprocess.DEVNULL, check=True)
+        # Which programs there are, meson knows when it has read what may be new in its files.
+        subprocess.run(['ninja', '-C', BUILD, 'build.ninja'], env=env, stdout=subprocess.DEVNULL, check=True)
         targets = {os.path.relpath(p.cmd[0], BUILD) for p in programs(tests)}
         made = subprocess.run(['ninja', '-C', BUILD, '-k', '0', '-j', str(jobs), *targets], env=env,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
