@@ -377,9 +377,8 @@ struct tp_model {
 	/* BAR2: polled doorbell words */
 	uint8_t *uar;
 	int uar_fd;
-	bool db_messages;                                  /* doorbells came as messages since the last reset */
-	atomic_uint_least64_t uar_used[TPM_NUM_UARS / 64]; /* pages that a live context names: the ones to poll */
-	uint32_t *uar_list;                                /* the same as a list, for the runner */
+	bool db_messages;   /* doorbells came as messages since the last reset */
+	uint32_t *uar_list; /* pages that a live context names: the ones to poll */
 	uint32_t uar_count;
 	struct tpm_qp_list pending; /* QPs of ports that no scheduler manages */
 	bool waits;                 /* something waits for time or for software: do not sleep long */

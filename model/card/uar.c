@@ -24,7 +24,6 @@ tpm_uar_get(struct tp_model *m, uint32_t page)
 {
 	if (m->ctl->uar_refs[page]++ != 0)
 		return;
-	atomic_fetch_or_explicit(&m->uar_used[page / 64], UINT64_C(1) << (page % 64), memory_order_relaxed);
 	uar_list_build(m);
 }
 
@@ -33,6 +32,5 @@ tpm_uar_put(struct tp_model *m, uint32_t page)
 {
 	if (--m->ctl->uar_refs[page] != 0)
 		return;
-	atomic_fetch_and_explicit(&m->uar_used[page / 64], ~(UINT64_C(1) << (page % 64)), memory_order_relaxed);
 	uar_list_build(m);
 }
