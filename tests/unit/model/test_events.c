@@ -184,6 +184,7 @@ doorbells_of_event_queues(void **state)
 		{CARD_EQN, 0x40000000, "doorbell-reserved"},
 		{CARD_EQN, 0x20000000, "doorbell-reserved"},
 		{CARD_EQN, 1, "doorbell-eq-ci"},
+		{CARD_EQN, 0x800000, "doorbell-eq-ci"},
 		{CARD_EQN, 0xffffff, "doorbell-eq-ci"},
 		{CARD_EQN + 1, 0, "doorbell-eqn"},
 		{31, 0, "doorbell-eqn"},

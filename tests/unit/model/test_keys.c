@@ -277,6 +277,15 @@ kinds_of_windows(void **state)
 	assert_int_equal(bind(&b), -IBV_WC_MW_BIND_ERR);
 	assert_int_equal(bind(&good2), 0);
 	assert_int_equal(bind(&good2), -IBV_WC_MW_BIND_ERR);
+	b = good2;
+	b.type2 = false;
+	assert_int_equal(bind(&b), -IBV_WC_MW_BIND_ERR);
+	/* One that is closed again takes nothing from the region's count, which has another window. */
+	b = good1;
+	b.len = 0;
+	assert_int_equal(bind(&b), 0);
+	assert_int_equal(bind(&b), 0);
+	assert_int_equal(prm_get(entry(c, REGION), MLX4_MPT_WIN_CNT), 1);
 	/* It is freed by the queue that bound it, in its domain, by its key. */
 	assert_int_equal(tpm_roce_invalidate(&roce.e, KEY(TYPE2) ^ 1), -IBV_WC_MW_BIND_ERR);
 	qp.qpn++;
