@@ -193,8 +193,11 @@ test_ipv6(void **state)
 				 k.proto, k.len_ok, k.frag);
 		assert_int_equal(k.ext, row[i].frag ? 0x10 : 0);
 	}
+	/* Another version. */
+	parse(70, 70);
+	assert_true(k.len_ok);
 	frame[14] = 0x50;
-	parse(62, 62);
+	parse(70, 70);
 	assert_int_equal(k.status, V6);
 	assert_false(k.len_ok);
 }
