@@ -371,13 +371,13 @@ run_local(struct tre_qp *qp, struct tre_wqe *w)
 {
 	int rc = qp->ops->local(qp, w);
 
-	w->started = true;
-	w->num_psn = 0;
+	/* One that failed is not started: nothing behind it goes out while those before it are not acknowledged. */
 	if (rc < 0) {
 		local_error(qp, w, (enum ibv_wc_status) - rc);
 		return;
 	}
-	w->answered = true;
+	w->started = w->answered = true;
+	w->num_psn = 0;
 	qp->next++;
 	tre_requester_retire(qp);
 }
