@@ -147,7 +147,9 @@ scatter_recv(struct tre_qp *qp, const struct tre_rwqe *w, uint32_t off, const vo
 static int
 remote_check(struct tre_qp *qp, uint32_t rkey, uint64_t va, uint32_t len, int access)
 {
-	return rkey == RIG_RKEY && inside(va, len) ? 0 : -1;
+	const struct rig_side *s = qp->home;
+
+	return !s->closed && rkey == RIG_RKEY && inside(va, len) ? 0 : -1;
 }
 
 static int

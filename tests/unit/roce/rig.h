@@ -75,6 +75,7 @@ struct rig_side {
 	struct rig_wire out; /* towards the other side */
 	uint32_t events[32]; /* by enum ibv_event_type */
 	uint32_t invalidated;
+	bool closed; /* its remote key is good no longer */
 };
 
 struct rig {

@@ -472,6 +472,8 @@ malformed(void **state)
 		rig_inject(B, p, len == 0 ? 1 : len);
 	/* Not a multiple of four; padding that is not there; a version that nobody speaks; a short header. */
 	rig_inject(B, p, 13);
+	rig_inject(B, p, 14);
+	rig_inject(B, p, 15);
 	p[1] = 0x70;
 	rig_inject(B, p, 12);
 	p[1] = 0x41;
@@ -482,7 +484,7 @@ malformed(void **state)
 	rig_inject(B, p, 32);
 	run(B);
 	expect_nothing(B);
-	assert_int_equal(B->st.rs_malformed, 12 + 5);
+	assert_int_equal(B->st.rs_malformed, 12 + 7);
 	assert_int_equal(B->qp.state, IBV_QPS_RTS);
 }
 
