@@ -30,15 +30,9 @@ advance(struct tre_qp *qp, uint32_t psn, uint64_t now)
 	qp->una_psn = psn;
 	qp->implied = false;
 	if (ib_psn_diff(qp->next_psn, psn) < 0) {
-		/* What was to be sent again arrived after all. */
+		/* What was to be sent again arrived after all. The requests that are done by that come off the queue next. */
 		qp->next_psn = psn;
-		for (qp->next = qp->una; qp->next != qp->tail; qp->next++) {
-			const struct tre_wqe *w = sq_at(qp, qp->next);
-
-			if (!w->started ||
-			    (w->opcode != TRE_WR_LOCAL && ib_psn_diff(psn, ib_psn_add(w->first_psn, w->num_psn)) < 0))
-				break;
-		}
+		qp->next = qp->una;
 	}
 	qp->retries = qp->a.retry_cnt;
 	qp->rnr_retries = qp->a.rnr_retry;
@@ -153,7 +147,7 @@ awaited(struct tre_qp *qp, uint32_t psn)
 			return NULL;
 		if (w->opcode == TRE_WR_LOCAL || ib_psn_diff(psn, ib_psn_add(w->first_psn, w->num_psn)) >= 0)
 			continue;
-		return ib_psn_diff(psn, w->first_psn) >= 0 && tre_is_rd_atomic(w) && !w->answered ? w : NULL;
+		return ib_psn_diff(psn, w->first_psn) >= 0 && tre_is_rd_atomic(w) ? w : NULL;
 	}
 	return NULL;
 }
@@ -175,10 +169,7 @@ read_response(struct tre_qp *qp, struct tre_wqe *w, const struct ib_opcode *o, c
 	bool last = left <= qp->a.mtu;
 	int rc;
 
-	if (ib_psn_diff(psn, want) < 0) {
-		qp->stats->rq_ghost++;
-		return;
-	}
+	/* What lies before it is acknowledged and was dropped. */
 	if (psn != want) {
 		implied_nak(qp, want, now);
 		return;

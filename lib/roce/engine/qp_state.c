@@ -90,9 +90,6 @@ void
 tre_to_error(struct tre_qp *qp)
 {
 	qp->state = IBV_QPS_ERR;
-	qp->ack_due = false;
-	qp->num_due = 0;
-	qp->msg_op = 0;
 	tre_flush_send(qp);
 	tre_flush_recv(qp);
 }

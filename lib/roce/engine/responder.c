@@ -207,7 +207,7 @@ make_due(struct tre_qp *qp, unsigned int slot)
 	qp->due[i] = (uint8_t)slot;
 	qp->num_due++;
 	/* The response says it too (9.7.5.1.2). */
-	if (qp->ack_due && (qp->ack_syndrome & IB_AETH_TYPE) == IB_AETH_ACK && ib_psn_diff(qp->ack_psn, r->psn) < 0)
+	if (qp->ack_due && qp->ack_syndrome == IB_AETH_ACK && ib_psn_diff(qp->ack_psn, r->psn) < 0)
 		qp->ack_due = false;
 }
 

@@ -9,18 +9,8 @@
 uint32_t
 troce_crc32_scalar(uint32_t reg, const void *p, size_t len)
 {
-	const Bytef *b = p;
-
-	/* zlib complements on the way in and out, and counts in unsigned int. */
-	reg = ~reg;
-	while (len != 0) {
-		uInt n = len > 1u << 30 ? 1u << 30 : (uInt)len;
-
-		reg = (uint32_t)crc32(reg, b, n);
-		b += n;
-		len -= n;
-	}
-	return ~reg;
+	/* zlib complements on the way in and out. */
+	return ~(uint32_t)crc32_z(~reg, p, len);
 }
 
 #ifdef __x86_64__
