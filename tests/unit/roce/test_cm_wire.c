@@ -278,11 +278,15 @@ test_ip_header(void **state)
 	assert_int_equal(out.port, 7174);
 	assert_memory_equal(out.src, h.src, 16);
 	assert_memory_equal(out.dst, h.dst, 16);
-	bytes[0] = 0x10;
-	assert_false(cm_ip_get(bytes, &out));
-	bytes[0] = 0;
-	bytes[1] = 0x50;
-	assert_false(cm_ip_get(bytes, &out));
+	for (unsigned int v = 0; v < 16; v++) {
+		bytes[1] = (uint8_t)(v << 4);
+		assert_int_equal(cm_ip_get(bytes, &out), v == 4 || v == 6);
+	}
+	bytes[1] = 0x40;
+	for (unsigned int v = 1; v < 16; v++) {
+		bytes[0] = (uint8_t)(v << 4);
+		assert_false(cm_ip_get(bytes, &out));
+	}
 	/* As libibverbs and the kernel number them */
 	assert_true(CM_IP_SERVICE(0x0106, 7174) == 0x0000000001061c06ull);
 	assert_true(cm_time_ns(20) == 4294967296ull);
@@ -357,6 +361,7 @@ test_qp1(void **state)
 			continue;
 		/* 16.1.3.5 and 16.1.4.11: counters stop at their end, data count in words */
 		if (q->attr == 0x12) {
+			assert_int_equal(mad[64 + 1], q->port);
 			assert_int_equal(ib_get16(mad + 64 + 8), 0xffff);
 			assert_int_equal(ib_get16(mad + 64 + 14), 2);
 			assert_int_equal(ib_get32(mad + 64 + 24), 1000);
@@ -364,8 +369,14 @@ test_qp1(void **state)
 			assert_int_equal(ib_get32(mad + 64 + 32), 5);
 			assert_int_equal(ib_get32(mad + 64 + 36), 0xffffffff);
 		} else if (q->attr == 0x1d) {
+			assert_int_equal(mad[64 + 1], q->port);
+			assert_true(ib_get64(mad + 64 + 8) == 1000);
 			assert_true(ib_get64(mad + 64 + 16) == 1ull << 38);
+			assert_true(ib_get64(mad + 64 + 24) == 5);
 			assert_true(ib_get64(mad + 64 + 32) == 1ull << 33);
+		} else {
+			/* 13.4.8.1: versions, capabilities, and how long an answer takes: 4.096 us * 2^18 */
+			assert_memory_equal(mad + 64, "\1\1\4\0\0\0\0\22", 8);
 		}
 	}
 }
