@@ -82,6 +82,7 @@ asked_for(const char *addr, uint16_t vlan)
 static void
 on_link(void **state)
 {
+	np.dev.net->side->woken = 0;
 	assert_int_equal(way("192.0.2.2", A4_V2, NULL), EINPROGRESS);
 	assert_int_equal(asked_for("192.0.2.2", NONE), 1);
 	assert_true(np.dev.net->side->woken != 0);
@@ -146,6 +147,7 @@ static void
 groups(void **state)
 {
 	assert_int_equal(way("239.129.2.3", A4_V2, "01:00:5e:01:02:03"), 0);
+	assert_int_equal(way("239.255.254.253", A4_V2, "01:00:5e:7f:fe:fd"), 0);
 	assert_int_equal(way("ff02::1:ff11:2233", A6_V2, "33:33:ff:11:22:33"), 0);
 	assert_int_equal(way("ff0e::ffff:239.129.2.3", A4_V1, "33:33:ef:81:02:03"), 0);
 }
