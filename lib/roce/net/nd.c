@@ -91,13 +91,12 @@ trn_nd_announce(const struct rte_ether_addr *mac, uint16_t vlan, const union ibv
 	advertise(mac, NULL, vlan, target, &all_nodes, ND_NA_FLAG_OVERRIDE, out);
 }
 
-/* Finds the option with a MAC. False: an option is longer than what is left, or has no length (7.1.1, 7.1.2). */
+/* Finds the option with a MAC, or leaves *mac as it is. False: an option is longer than what is left, or has no length (7.1.1, 7.1.2). */
 static bool
 options(const uint8_t *p, uint32_t len, uint8_t type, const struct rte_ether_addr **mac)
 {
 	unsigned int i;
 
-	*mac = NULL;
 	for (i = 0; len != 0 && i < OPT_MAX; i++) {
 		uint32_t n;
 
@@ -185,7 +184,8 @@ trn_nd_input(struct troce_net *net, const struct trn_frame *f, uint64_t now, str
 	bool solicits;
 	uint32_t len;
 
-	if (f->len < sizeof(*ip) + ND_MSG_MIN || ip->proto != IPPROTO_ICMPV6)
+	/* Of ICMPv6 it is, by trn_classify(). */
+	if (f->len < sizeof(*ip) + ND_MSG_MIN)
 		return TRN_OTHER;
 	solicits = msg->type == ND_NEIGHBOR_SOLICIT;
 	if (!solicits && msg->type != ND_NEIGHBOR_ADVERT)

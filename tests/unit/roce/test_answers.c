@@ -235,6 +235,41 @@ nak_stays(void **state)
 	assert_int_equal(B->st.rs_duplicate, 1);
 }
 
+/* Nobody answers UC and UD: without a receive request, or without memory to write to, a message is gone, and counted. */
+static void
+nobody_asked(void **state)
+{
+	uint8_t p[64] = {0};
+
+	fresh(IBV_QPT_UC);
+	send_part(0x24, PSN0, 8);
+	request(0x2b, PSN0 + 1, RIG_RKEY, rig_addr(0x4000), 8, 8);
+	assert_int_equal(B->st.rs_uc_discarded, 2);
+	assert_int_equal(B->mem[0x4000], 0);
+	request(0x2a, PSN0 + 2, RIG_RKEY, rig_addr(0x4000), 8, 8);
+	assert_int_equal(B->mem[0x4000], 0xf2);
+	request(0x26, PSN0 + 3, RIG_RKEY, rig_addr(0x4000), 2 * MTU, MTU);
+	B->closed = true;
+	request(0x28, PSN0 + 4, 0, 0, 0, MTU);
+	assert_int_equal(B->st.rs_uc_discarded, 3);
+	assert_true(B->qp.drop_msg);
+	B->closed = false;
+	request(0x2a, PSN0 + 5, BAD_KEY, rig_addr(0x4000), 8, 8);
+	B->qp.a.access = IBV_ACCESS_REMOTE_READ;
+	request(0x2a, PSN0 + 6, RIG_RKEY, rig_addr(0x4000), 8, 8);
+	assert_int_equal(B->st.rs_uc_discarded, 5);
+	assert_int_equal(B->mem[0x4000], 0xf3);
+	fresh(IBV_QPT_UD);
+	ib_bth_put(p, 0x64, false, 0, 0xffff, 0x101, false, PSN0);
+	ib_put32(p + 12, 0x11111111);
+	rig_inject(B, p, 28);
+	assert_int_equal(B->st.rs_ud_discarded, 1);
+	rig_recv(B, 1, 0x1000, 0x1000);
+	rig_inject(B, p, 28);
+	assert_int_equal(B->num_got, 1);
+	assert_int_equal(B->st.rs_ud_discarded, 1);
+}
+
 /* Keys that are bad when the receive request is taken already end that request, without an event besides (9.9.3). */
 static void
 access_with_receive(void **state)
@@ -511,21 +546,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(lengths),
-		T(longest_message),
-		T(longest_request),
-		T(reads_share_the_numbers),
-		T(not_ready),
-		T(nak_stays),
-		T(access_with_receive),
-		T(reads_that_differ),
-		T(answers_kept),
-		T(kinds_again),
-		T(new_takes_place),
-		T(ack_behind_read),
-		T(full_wire),
-		T(key_goes_away),
-		T(no_depth),
+		T(lengths),           T(longest_message), T(longest_request), T(reads_share_the_numbers),
+		T(not_ready),         T(nak_stays),       T(nobody_asked),    T(access_with_receive),
+		T(reads_that_differ), T(answers_kept),    T(kinds_again),     T(new_takes_place),
+		T(ack_behind_read),   T(full_wire),       T(key_goes_away),   T(no_depth),
 		T(messages_wrap),
 	};
 

@@ -115,6 +115,17 @@ test_one_transaction(void **state)
 	setup(NULL);
 	(void)bring(&r, TCM_REP_SENT, false);
 	assert_true(last_tid() == REQ_TID);
+	/* Who disconnects is answered in its own, whenever it asks. */
+	rig_down(&r);
+	setup(NULL);
+	c = bring(&r, TCM_ESTABLISHED, false);
+	for (uint64_t k = 0; k < 2; k++) {
+		const struct cm_dreq m = {.local_id = PEER_ID, .remote_id = c->local_id, .remote_qpn = QPN};
+
+		rig_inject(&r, 0, CM_DREQ, &m, 0x1122334455667788 + k);
+		assert_int_equal(rig_sent(E, NULL), CM_DREP);
+		assert_true(last_tid() == 0x1122334455667788 + k);
+	}
 }
 
 /* Private data up to the length of its field (12.6). */
@@ -202,6 +213,8 @@ test_calls_in_states(void **state)
 			}
 			if (rc != (t[i].states[s] == 'x' ? 0 : -EINVAL))
 				fail_msg("call %u, %s: %d", t[i].call, tcm_state_str((enum tcm_state)s), rc);
+			if (rc == 0 && t[i].call == 3)
+				assert_int_equal(rig_last(E)->reason, 0);
 			if (rc != 0) {
 				assert_int_equal(c->state, s);
 				assert_int_equal(E->sents, sents);
@@ -344,6 +357,27 @@ test_times_of_states(void **state)
 	}
 }
 
+/* A peer names times of hours and gets seconds: 4.3 s after the end, 69 s for an answer. */
+static void
+test_longest_times(void **state)
+{
+	struct cm_req req = peer_req();
+	struct cm_rep rep = {.qpn = QPN};
+	struct cm_dreq m = {.local_id = PEER_ID, .remote_qpn = QPN};
+	struct tcm_conn *c;
+
+	(void)state;
+	req.local_timeout = req.path.ack_timeout = 31;
+	rig_inject(&r, 0, CM_REQ, &req, REQ_TID);
+	c = rig_last(E)->conn;
+	assert_int_equal(tcm_accept(c, &rep), 0);
+	assert_true(tcm_deadline(&E->cm) == TIME(24) + 2 * TIME(20));
+	m.remote_id = c->local_id;
+	rig_inject(&r, 0, CM_DREQ, &m, 1);
+	assert_int_equal(c->state, TCM_TIMEWAIT);
+	assert_true(tcm_deadline(&E->cm) == 2 * TIME(19));
+}
+
 /* How often a message is sent that nobody answers; each kind of message has all its tries, whatever was used up before. */
 static void
 test_tries(void **state)
@@ -404,6 +438,8 @@ test_more_time_costs(void **state)
 	assert_int_equal(E->cm.stats.unexpected, 2);
 	rig_run(&r, TIME(20) + 2 * TIME(14));
 	assert_int_equal(E->count[TCM_EV_UNREACHABLE], 1);
+	/* Nothing of it can come: the peer has no queue pair. */
+	assert_int_equal(c->state, TCM_IDLE);
 	/* With tries left, it asks again when that time is up, and waits as at first. */
 	c = asked(&r);
 	peer_mra(&r, c, CM_ABOUT_REQ);
@@ -532,19 +568,11 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_path_of_request),
-		T(test_one_transaction),
-		T(test_private_data),
-		T(test_calls_in_states),
-		T(test_reject_says_about_what),
-		T(test_borders_of_request),
-		T(test_times_of_states),
-		T(test_tries),
-		T(test_more_time_costs),
-		T(test_earliest_time),
-		T(test_old_names),
-		T(test_all_places),
-		T(test_datagram_peers),
+		T(test_path_of_request), T(test_one_transaction),        T(test_private_data),
+		T(test_calls_in_states), T(test_reject_says_about_what), T(test_borders_of_request),
+		T(test_times_of_states), T(test_longest_times),          T(test_tries),
+		T(test_more_time_costs), T(test_earliest_time),          T(test_old_names),
+		T(test_all_places),      T(test_datagram_peers),
 	};
 
 	return cmocka_run_group_tests_name("cm_calls", tests, NULL, NULL);

@@ -210,6 +210,7 @@ test_refusals(void **state)
 	assert_int_equal(r.end[0].cm.conns, 0);
 	assert_int_equal(r.end[0].evs, 0);
 	assert_int_equal(r.end[0].cm.stats.rejected_out, 10);
+	assert_int_equal(r.end[0].cm.stats.no_service, 1);
 	rig_down(&r);
 }
 

@@ -225,6 +225,12 @@ echo_v6(void **state)
 			assert_int_equal(q[14 + 42] << 8 | q[14 + 43], 0x1200 - 0x100);
 			free(q);
 			assert_null(ping(p, t[i].len, RTE_ETHER_TYPE_IPV6, 42));
+			/* With two carries: ~(~0x00ff + ~0x8000 + 0x8100) (RFC 1624) */
+			p[42] = 0;
+			p[43] = 0xff;
+			q = ping(p, t[i].len, RTE_ETHER_TYPE_IPV6, NONE);
+			assert_int_equal(q[14 + 42] << 8 | q[14 + 43], 0xfffe);
+			free(q);
 		}
 		memcpy(p + 8, &none, 16);
 		assert_null(ping(p, t[i].len, RTE_ETHER_TYPE_IPV6, NONE));
@@ -297,6 +303,12 @@ send_nothing(void *arg, const struct trn_out *out)
 {
 }
 
+static void
+count(void *arg, const struct trn_out *out)
+{
+	(*(unsigned int *)arg)++;
+}
+
 /* When something is to be done next is the earliest time of all entries, however they came and went. */
 static void
 next_time(void **state)
@@ -314,6 +326,7 @@ next_time(void **state)
 	for (unsigned int i = 0; i < 400; i++, now += SEC / 7) {
 		union ibv_gid gid = trn_gid_v4(rte_cpu_to_be_32(RTE_IPV4(192, 0, 2, 2) + (rng >> 20) % 50));
 		uint64_t least = TRN_NEVER;
+		unsigned int num, done;
 		bool looks;
 
 		rng = rng * 1664525 + 1013904223;
@@ -322,7 +335,10 @@ next_time(void **state)
 		else
 			(void)trn_neigh_lookup(&net->neighs, &gid, NONE, &src, &m);
 		looks = net->neighs.due <= now;
-		trn_run(net, now, send_nothing, NULL);
+		num = 0;
+		/* How much was done is how much was sent. */
+		done = trn_run(net, now, count, &num);
+		assert_int_equal(done, num);
 		for (unsigned int k = 0; k < TRN_NEIGHS; k++)
 			if (net->neighs.e[k].state != TRN_FREE && net->neighs.e[k].due < least)
 				least = net->neighs.e[k].due;

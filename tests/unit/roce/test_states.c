@@ -94,6 +94,8 @@ states(void **state)
 		run(A);
 		assert_int_equal(A->out.n, t[i].sends);
 		assert_int_equal(A->st.rq_flush_err, t[i].flushes);
+		if (t[i].flushes)
+			assert_true(tre_deadline(&A->qp) == TRE_NEVER);
 		rig_recv(A, 1, 0x1000, 64);
 		ib_bth_put(p, op[t[i].type], false, 0, 0xffff, 0x100, false, 0x7ffff8);
 		ib_put32(p + 12, 0x11111111);
@@ -115,10 +117,14 @@ fails(void **state)
 	fresh(IBV_QPT_RC);
 	rig_recv(A, 1, 0, 64);
 	post_write(2, 8);
+	run(A);
+	assert_true(tre_deadline(&A->qp) != TRE_NEVER);
 	tre_qp_fail(&A->qp, IBV_EVENT_QP_FATAL);
 	assert_int_equal(A->qp.state, IBV_QPS_ERR);
 	assert_int_equal(A->events[IBV_EVENT_QP_FATAL], 1);
 	expect_done(A, 0, 2, IBV_WC_WR_FLUSH_ERR);
+	/* Nothing is waited for any more. */
+	assert_true(tre_deadline(&A->qp) == TRE_NEVER);
 	assert_int_equal(A->got[0].wc.status, IBV_WC_WR_FLUSH_ERR);
 	assert_int_equal(A->got[0].wc.opcode, IBV_WC_RECV);
 	assert_int_equal(A->st.rs_flush_err, 1);

@@ -128,9 +128,9 @@ test_from_wc(void **state)
 	struct ibv_ah_attr a;
 	struct ibv_ah *ah;
 
-	/* a GRH of RoCE v1, traffic class 0xab, flow label 0x12345, from fe80::99 to fe80::1 */
+	/* a GRH of RoCE v1, traffic class 0xab, flow label 0x92345, from fe80::99 to fe80::1 */
 	memset(&u, 0, sizeof(u));
-	u.grh.version_tclass_flow = rte_cpu_to_be_32(0x6ab12345);
+	u.grh.version_tclass_flow = rte_cpu_to_be_32(0x6ab92345);
 	u.grh.next_hdr = 0x1b;
 	u.grh.hop_limit = 64;
 	memcpy(u.grh.sgid.raw, (const uint8_t[16]){0xfe, 0x80, [15] = 0x99}, 16);
@@ -141,7 +141,7 @@ test_from_wc(void **state)
 	assert_int_equal(a.sl, 3);
 	assert_int_equal(a.grh.sgid_index, 0);
 	assert_int_equal(a.grh.traffic_class, 0xab);
-	assert_int_equal(a.grh.flow_label, 0x12345);
+	assert_int_equal(a.grh.flow_label, 0x92345);
 	assert_int_equal(a.grh.hop_limit, 64);
 	assert_memory_equal(&a.grh.dgid, &u.grh.sgid, 16);
 
