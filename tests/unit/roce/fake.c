@@ -28,7 +28,9 @@ seen(const char *op, void *obj)
 	fake.calls++;
 	fake.last_op = op;
 	fake.last_obj = obj;
-	return fake.fail_op != NULL && strcmp(fake.fail_op, op) == 0 ? fake.fail_err : 0;
+	if (fake.fail_op == NULL || strcmp(fake.fail_op, op) != 0)
+		return 0;
+	return fake.fail_after == 0 ? fake.fail_err : (fake.fail_after--, 0);
 }
 
 static unsigned int
@@ -147,7 +149,9 @@ create_qp(struct troce_qp *qp)
 {
 	static uint32_t qpn = 0x40;
 
-	qp->v.qp_num = qpn++;
+	/* Of a ring it is one that was reserved. */
+	if (qp->role != TROCE_QP_RING)
+		qp->v.qp_num = qpn++;
 	qp->init.cap.max_send_wr = rte_align32pow2(qp->init.cap.max_send_wr);
 	return seen("create_qp", qp);
 }
@@ -173,13 +177,30 @@ query_qp(struct troce_qp *qp, struct ibv_qp_attr *attr)
 static int
 attach_mcast(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac)
 {
+	fake.mac = *mac;
 	return seen("attach_mcast", qp);
 }
 
 static int
 detach_mcast(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac)
 {
+	fake.mac = *mac;
 	return seen("detach_mcast", qp);
+}
+
+static int
+reserve_qpns(struct troce_dev *dev, uint32_t n, uint32_t *base)
+{
+	*base = 0x4000;
+	return seen("reserve_qpns", dev);
+}
+
+static void
+release_qpns(struct troce_dev *dev, uint32_t base, uint32_t n)
+{
+	fake.qpns_back = base;
+	fake.num_qpns_back = n;
+	seen("release_qpns", dev);
 }
 
 static unsigned int
@@ -233,6 +254,8 @@ static const struct troce_provider prov = {
 	.modify_qp = modify_qp,
 	.query_qp = query_qp,
 	.destroy_qp = destroy_qp,
+	.reserve_qpns = reserve_qpns,
+	.release_qpns = release_qpns,
 	.create_ah = create_ah,
 	.destroy_ah = destroy_ah,
 	.attach_mcast = attach_mcast,
@@ -298,7 +321,7 @@ troce_path_resolve(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t
 void
 troce_mcast_mac(const union ibv_gid *gid, struct rte_ether_addr *mac)
 {
-	*mac = (struct rte_ether_addr){{0x33, 0x33}};
+	*mac = (struct rte_ether_addr){{0x33, 0x33, gid->raw[12], gid->raw[13], gid->raw[14], gid->raw[15]}};
 }
 
 uint16_t

@@ -23,9 +23,10 @@
 
 /* What the last operations of each kind were given, and what the next one answers. */
 struct fake {
-	const char *fail_op; /* this operation fails ... */
-	int fail_err;        /* ... with this */
-	unsigned int calls;  /* since fake_reset() */
+	const char *fail_op;     /* this operation fails ... */
+	int fail_err;            /* ... with this */
+	unsigned int fail_after; /* ... but for so many times before */
+	unsigned int calls;      /* since fake_reset() */
 	const char *last_op;
 	void *last_obj;
 	/* modify_qp */
@@ -36,7 +37,9 @@ struct fake {
 	/* create_cq, modify_cq */
 	int vector;
 	uint16_t count, period;
-	uint32_t srq_limit; /* create_srq */
+	uint32_t srq_limit;                /* create_srq */
+	struct rte_ether_addr mac;         /* attach_mcast, detach_mcast */
+	uint32_t qpns_back, num_qpns_back; /* release_qpns */
 	struct ibv_mw_bind_info bound;
 	uint32_t bound_key;
 	enum tp_roce_mode best; /* open() lowers the mode to it */

@@ -390,6 +390,34 @@ test_async(void **state)
 	assert_int_equal(tp_roce_destroy_cq(cq), 0);
 }
 
+/* The same twice in a row is said once; of another object it is another event. Channels give their descriptors back. */
+static void
+test_async_twice(void **state)
+{
+	int free_fd = dup(0);
+	struct ibv_cq *cq = make_cq(NULL, NULL);
+	struct ibv_qp *qp[2] = {make_qp(cq, NULL), make_qp(cq, NULL)};
+	struct ibv_comp_channel *ch;
+	struct ibv_async_event e;
+
+	for (unsigned int i = 0; i < 4; i++)
+		troce_async_event(dev, IBV_EVENT_QP_FATAL, qp[i / 2]);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(tp_roce_get_async_event(ctx, &e), 0);
+		assert_ptr_equal(e.element.qp, qp[i]);
+		tp_roce_ack_async_event(&e);
+	}
+	assert_false(readable(ctx->async_fd, 0));
+	close(free_fd);
+	ch = tp_roce_create_comp_channel(ctx);
+	assert_non_null(ch);
+	assert_int_equal(tp_roce_destroy_comp_channel(ch), 0);
+	assert_int_equal(dup(0), free_fd);
+	close(free_fd);
+	assert_int_equal(tp_roce_destroy_qp(qp[0]) | tp_roce_destroy_qp(qp[1]), 0);
+	assert_int_equal(tp_roce_destroy_cq(cq), 0);
+}
+
 static void
 test_async_destroyed(void **state)
 {
@@ -539,6 +567,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_stale_octet, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_signal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_async, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_async_twice, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_async_destroyed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_async_flood, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
