@@ -228,6 +228,63 @@ offloads(void **state)
 	pair_close(p);
 }
 
+/* --- echo --------------------------------------------------------------------------------------------------------- */
+
+static unsigned int answers;
+
+static unsigned int
+count_answers(struct pair *p, unsigned int from, struct rte_mbuf *m)
+{
+	const uint8_t *f = rte_pktmbuf_mtod(m, uint8_t *);
+
+	/* An echo reply of IPv4 */
+	answers += from == 1 && f[12] == 8 && f[13] == 0 && f[23] == 1 && f[34] == 0;
+	return 0;
+}
+
+/* An echo request of 192.0.2.1 to node 1, to this MAC. */
+static void
+ping(struct pair *p, uint8_t mac)
+{
+	uint8_t f[60] = {2, 0, 0, 0, 0, mac, 2, 0, 0, 0, 0, 1, 8, 0, 0x45};
+
+	f[17] = 28;
+	f[22] = 64;
+	f[23] = 1;
+	memcpy(f + 26, (const uint8_t[]){192, 0, 2, 1, 192, 0, 2, 2}, 8);
+	ip_sum(f + 14);
+	f[34] = 8;
+	f[36] = 0xf7;
+	f[37] = 0xff;
+	pair_inject(p, 1, f, sizeof(f));
+}
+
+/* A port that polls its own queue answers pings to its own MAC; others are freed and counted. */
+static void
+pings(void **state)
+{
+	struct pair *p = *state;
+	uint64_t freed = pair_stat(p, 1, "rx_not_roce_freed");
+
+	answers = 0;
+	p->wire = count_answers;
+	ping(p, 2);
+	ping(p, 3);
+	pair_run(p, 1);
+	assert_int_equal(answers, 1);
+	assert_int_equal(pair_stat(p, 1, "net_echoes_sent"), 1);
+	assert_int_equal(pair_stat(p, 1, "rx_not_roce_freed"), freed + 1);
+	assert_int_equal(pair_stat(p, 1, "net_rate_limited"), 0);
+	for (unsigned int i = 0; i < 100; i++) {
+		ping(p, 2);
+		pair_step(p);
+	}
+	pair_run(p, 1);
+	assert_int_equal(pair_stat(p, 1, "net_echoes_sent") + pair_stat(p, 1, "net_rate_limited"), 101);
+	assert_int_equal(answers, pair_stat(p, 1, "net_echoes_sent"));
+	p->wire = NULL;
+}
+
 /* --- how many ---------------------------------------------------------------------------------------------------- */
 
 /* Numbers of queue pairs are of 24 bits, and differ where the table has its places (none is 0 or 1). */
@@ -304,7 +361,7 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
 	const struct CMUnitTest tests[] = {
-		T(sent_headers), T(way_back), cmocka_unit_test(offloads), T(numbers), T(groups),
+		T(sent_headers), T(way_back), T(pings), cmocka_unit_test(offloads), T(numbers), T(groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
