@@ -545,6 +545,8 @@ test_datagram_peers(void **state)
 {
 	struct cm_sidr_req m = {.request_id = PEER_ID, .service_id = RIG_SERVICE, .pkey = 0xffff};
 	struct troce_mad mad = {.path = rig_path(0), .remote_qpn = 1};
+	struct cm_sidr_rep rep = {.qpn = QPN};
+	union cm_any got;
 
 	(void)state;
 	for (unsigned int i = 0; i < 4; i++) {
@@ -558,6 +560,11 @@ test_datagram_peers(void **state)
 		assert_int_equal(E->count[TCM_EV_SIDR_REQ], i < 3 ? i + 1 : 3);
 	}
 	assert_int_equal(E->cm.stats.duplicates, 1);
+	/* Answers name request and service. */
+	assert_int_equal(tcm_sidr_answer(rig_last(E)->conn, &rep), 0);
+	assert_int_equal(rig_sent(E, &got), CM_SIDR_REP);
+	assert_int_equal(got.sidr_rep.request_id, PEER_ID);
+	assert_true(got.sidr_rep.service_id == RIG_SERVICE);
 	/* A connection of that number is none of them. */
 	(void)was_asked(&r);
 	assert_int_equal(E->count[TCM_EV_REQ], 1);

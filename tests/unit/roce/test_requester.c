@@ -431,6 +431,7 @@ receiver_seldom_ready(void **state)
 	}
 	expect_done(A, 1, 2, IBV_WC_RNR_RETRY_EXC_ERR);
 	assert_int_equal(A->st.rq_rnr_exceeded, 1);
+	assert_true(tre_deadline(&A->qp) == TRE_NEVER);
 	assert_int_equal(A->st.rq_rnr_nak, 5);
 }
 
