@@ -80,6 +80,14 @@ can_send(const struct tre_qp *qp)
 	return qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD;
 }
 
+/* Stopped, and nothing that was begun is still under way. */
+static bool
+has_drained(const struct tre_qp *qp)
+{
+	return qp->state == IBV_QPS_SQD && qp->sq_draining &&
+	       (qp->una == qp->tail || !qp->sq[qp->una & qp->sq_mask].started);
+}
+
 unsigned int
 tre_run(struct tre_qp *qp, unsigned int budget, uint64_t now_ns)
 {
@@ -94,8 +102,7 @@ tre_run(struct tre_qp *qp, unsigned int budget, uint64_t now_ns)
 		sent = tre_responder_run(qp, budget);
 	if (can_send(qp))
 		sent += tre_requester_run(qp, budget - sent, now_ns);
-	if (qp->state == IBV_QPS_SQD && qp->sq_draining &&
-	    (qp->una == qp->tail || !qp->sq[qp->una & qp->sq_mask].started)) {
+	if (has_drained(qp)) {
 		qp->sq_draining = false;
 		qp->ops->event(qp, IBV_EVENT_SQ_DRAINED);
 	}
@@ -113,5 +120,5 @@ tre_busy(const struct tre_qp *qp)
 {
 	if (qp->state == IBV_QPS_ERR || qp->state == IBV_QPS_SQE)
 		return qp->una != qp->tail;
-	return qp->ack_due || qp->num_due != 0 || (can_send(qp) && tre_requester_busy(qp));
+	return qp->ack_due || qp->num_due != 0 || has_drained(qp) || (can_send(qp) && tre_requester_busy(qp));
 }
