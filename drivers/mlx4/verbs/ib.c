@@ -238,7 +238,7 @@ mlx4_ib_packet_process(struct troce_dev *dev, const struct tp_mad_packet *in, st
 	return mlx4_roce_errno(rc);
 }
 
-static bool
+static void
 receive(struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *data, uint32_t qpn)
 {
 	uint32_t from = rte_be_to_cpu_32(cqe->g_mlpath_rqpn);
@@ -258,19 +258,18 @@ receive(struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *data, ui
 		memcpy(&p.grh, data, IB_GRH_LEN);
 	memcpy(p.data, data + IB_GRH_LEN, TP_MAD_SIZE);
 	r->batch->pkt[r->batch->num++] = p;
-	return true;
 }
 
-static bool
+static void
 receive_qp0(struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *data)
 {
-	return receive(r, cqe, data, 0);
+	receive(r, cqe, data, 0);
 }
 
-static bool
+static void
 receive_qp1(struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *data)
 {
-	return receive(r, cqe, data, 1);
+	receive(r, cqe, data, 1);
 }
 
 /* --- life -------------------------------------------------------------------------------------------------- */

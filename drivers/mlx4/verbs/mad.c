@@ -45,7 +45,6 @@ struct mlx4_mad_end {
 	struct mlx4_dma buf;
 	uint8_t *sends, *recvs; /* in buf */
 	uint32_t rq_head;
-	uint64_t dropped;
 	bool has_cq, leaving;
 };
 
@@ -328,9 +327,8 @@ received(struct mlx4_mad_end *g, const struct mlx4_cqe *cqe)
 
 	if (g->leaving)
 		return;
-	if (rte_be_to_cpu_32(cqe->byte_cnt) != IB_GRH_LEN + TROCE_MAD_SIZE ||
-	    !g->ops->receive(g->home, cqe, g->recvs + (size_t)slot * RECV_ROOM))
-		g->dropped++;
+	if (rte_be_to_cpu_32(cqe->byte_cnt) == IB_GRH_LEN + TROCE_MAD_SIZE)
+		g->ops->receive(g->home, cqe, g->recvs + (size_t)slot * RECV_ROOM);
 	post_recv(g, slot);
 }
 

@@ -21,8 +21,8 @@ struct mlx4_mad_ops {
 	const char *what;
 	/* What the context of a sender needs beside the common part. */
 	void (*context)(const struct mlx4_roce *r, uint8_t *ctx, unsigned int sender);
-	/* data: GRH_LEN bytes of network header, then the datagram. false: it is nobody's. The port's thread. */
-	bool (*receive)(struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *data);
+	/* data: GRH_LEN bytes of network header, then the datagram. The port's thread. */
+	void (*receive)(struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *data);
 };
 
 /* A datagram to be sent: its headers, and what the control segment says of them [DP 3.13]. */

@@ -173,17 +173,16 @@ read_path(const struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *
 	return index >= 0;
 }
 
-static bool
+static void
 receive(struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *data)
 {
 	struct troce_mad mad;
 
 	if (!read_path(r, cqe, data, &mad.path))
-		return false;
+		return;
 	mad.remote_qpn = rte_be_to_cpu_32(cqe->g_mlpath_rqpn) & MLX4_CQE_QPN_MASK;
 	memcpy(mad.data, data + IB_GRH_LEN, TROCE_MAD_SIZE);
 	troce_mad_input(r->dev, &mad);
-	return true;
 }
 
 /* --- life -------------------------------------------------------------------------------------------------- */

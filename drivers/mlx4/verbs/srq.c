@@ -58,8 +58,6 @@ mlx4_roce_modify_srq(struct troce_srq *srq, const struct ibv_srq_attr *attr, int
 
 	if (!s->live)
 		return EIO;
-	if ((mask & IBV_SRQ_MAX_WR) != 0)
-		return EOPNOTSUPP;
 	return mlx4_roce_errno(mlx4_srq_arm(s->home->hca, &s->hw, attr->srq_limit));
 }
 
