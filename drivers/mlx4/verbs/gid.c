@@ -54,7 +54,7 @@ set_vlans(struct mlx4_roce *r, const struct troce_gid *table)
 		at = mlx4_roce_vlan_index(r, 0);
 		if (at == 0) {
 			TROCE_LOG(ERR, "%s: VLAN %u is one too many, the card's table has room for %u", r->dev->where,
-				  vid, MLX4_VLAN_TABLE_ENTRIES - MLX4_VLAN_TABLE_FIRST);
+				  vid, MLX4_VLAN_TABLE_ENTRIES - MLX4_VLAN_TABLE_FIRST - 1); /* without the tag's */
 			memcpy(r->vlan, old, sizeof(old));
 			return -ENOSPC;
 		}

@@ -267,6 +267,49 @@ test_mads(void **state)
 		}
 }
 
+/* A VLAN whose number has all of its bits, in the tag of a datagram and in what the receiver is told. */
+static void
+test_mad_vlan(void **state)
+{
+	struct sockaddr_in sa = {.sin_family = AF_INET};
+	struct troce_dev *dev = troce_dev_of(rr_ctx[0]);
+	struct ibv_gid_entry e;
+	struct troce_mad mad;
+	unsigned int p, i;
+
+	for (p = 0; p < 2; p++) {
+		sa.sin_addr.s_addr = RTE_BE32(0xcb007101 + p); /* 203.0.113.1 */
+		assert_int_equal(tp_roce_addr_add(rr_ctx[p], (struct sockaddr *)&sa, 24, 0xfed), 0);
+	}
+	mad_to(&mad, 0, 1, RR_IPV4_V2);
+	for (i = RR_GIDS; tp_roce_query_gid_ex(rr_ctx[0], 1, i, &e) == 0; i++)
+		if (e.gid_type == IBV_GID_TYPE_ROCE_V2)
+			break;
+	mad.path.sgid = e.gid;
+	mad.path.sgid_index = (uint8_t)i;
+	assert_int_equal(tp_roce_query_gid(rr_ctx[1], 1, (int)i, &mad.path.dgid), 0);
+	mad.path.vlan = 0xfed;
+	mad.path.prio = 3;
+	num_got = 0;
+	assert_int_equal(dev->prov->mad_send(dev, &mad), 0);
+	rr_run();
+	assert_int_equal(num_got, 1);
+	assert_int_equal(got[0].path.vlan, 0xfed);
+	assert_int_equal(got[0].path.prio, 3);
+	assert_int_equal(got[0].path.sgid_index, i);
+	/* To an address that the port has not it is for nobody, and what comes next has a buffer. */
+	mad.path.dgid.raw[15] ^= 0x55;
+	for (i = 0; i < 70; i++) {
+		assert_int_equal(dev->prov->mad_send(dev, &mad), 0);
+		rr_run();
+	}
+	assert_int_equal(num_got, 1);
+	mad.path.dgid.raw[15] ^= 0x55;
+	assert_int_equal(dev->prov->mad_send(dev, &mad), 0);
+	rr_run();
+	assert_int_equal(num_got, 2);
+}
+
 /* More than there is room for: the caller is told, the rest arrives. */
 static void
 test_mad_flood(void **state)
@@ -541,6 +584,7 @@ main(int argc, char **argv)
 		TEST(test_last_wqe),
 		TEST(test_channel),
 		TEST(test_mads),
+		TEST(test_mad_vlan),
 		TEST(test_mad_flood),
 		TEST(test_link),
 		TEST(test_dead_card),
