@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What ports, their queues and cards tell: by telemetry, through its socket, and by the reports that it is made of. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "rig.h"
+#include "rte_pmd_mlx4.h"
+#include "rte_pmd_mlx4_queue.h"
+#include "roce_rig.h"
+
+static int sock;
+
+static int
+dial(void **state)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	char hello[1024];
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/dpdk_telemetry.v2", rte_eal_get_runtime_dir());
+	sock = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	if (sock < 0 || connect(sock, (const struct sockaddr *)&addr, sizeof(addr)) != 0)
+		return -1;
+	return read(sock, hello, sizeof(hello)) > 0 ? 0 : -1;
+}
+
+static int
+hang_up(void **state)
+{
+	return close(sock);
+}
+
+/* The answer to a command, as it is on the socket. */
+static const char *
+ask(const char *command)
+{
+	static char answer[16384];
+	ssize_t n;
+
+	assert_int_equal(write(sock, command, strlen(command)), strlen(command));
+	n = read(sock, answer, sizeof(answer) - 1);
+	assert_true(n > 0);
+	answer[n] = 0;
+	return answer;
+}
+
+static void
+says(const char *command, const char *word)
+{
+	const char *text = ask(command);
+
+	if (strstr(text, word) == NULL)
+		fail_msg("%s: no %s in %s", command, word, text);
+}
+
+static void
+test_list(void **state)
+{
+	assert_string_equal(ask("/mlx4/list"), "{\"/mlx4/list\":[]}");
+	rig_open("");
+	assert_string_equal(ask("/mlx4/list"), "{\"/mlx4/list\":[0,1]}");
+	rig_close();
+}
+
+/* Numbers with commas between them, as many as a command takes, of ports and queues that there are. */
+static void
+test_parameters(void **state)
+{
+	static const char *const none[] = {"/mlx4/info",       "/mlx4/info,",   "/mlx4/info,x",    "/mlx4/info,0x",
+					   "/mlx4/info,0,0",   "/mlx4/info,-1", "/mlx4/info,7",    "/mlx4/info,65535",
+					   "/mlx4/info,65536", "/mlx4/regs,7",  "/mlx4/rxq,0",     "/mlx4/rxq,0,",
+					   "/mlx4/rxq,0,1",    "/mlx4/rxq,0;0", "/mlx4/txq,0,0,0", "/mlx4/txq,0,65535",
+					   "/mlx4/txq,7,0"};
+	unsigned int i;
+
+	rig_open_pair("", 1, NULL);
+	for (i = 0; i < RTE_DIM(none); i++) {
+		const char *text = ask(none[i]);
+
+		if (strstr(text, ":null}") == NULL)
+			fail_msg("%s: %s", none[i], text);
+	}
+	rig_close();
+}
+
+static void
+test_info(void **state)
+{
+	struct rte_eth_fc_conf fc = {.mode = RTE_ETH_FC_RX_PAUSE};
+	const struct tp_roce_conf v1 = {.mode = TP_ROCE_V1};
+	struct rte_pmd_mlx4_device d;
+
+	rig_open_pair("guid=0x0002c90300123450,wol=1", 1, NULL);
+	rig_run(0);
+	assert_int_equal(rte_pmd_mlx4_wake_on_lan_set(1, true), 0);
+	assert_int_equal(rte_eth_dev_flow_ctrl_set(1, &fc), 0);
+	says("/mlx4/info,1", "\"name\":\"" RIG_DEV "\",\"bus\":\"model\",\"firmware\":\"2.42.5000\"");
+	says("/mlx4/info,1", "\"link_layer\":\"Ethernet\"");
+	says("/mlx4/info,1",
+	     "\"state\":\"ACTIVE\",\"physical_state\":\"LinkUp\",\"width\":\"4X\",\"roce_mode\":\"off\"");
+	says("/mlx4/info,1", "\"gids\":[]");
+	says("/mlx4/info,1", "\"device_id\":4103,\"port\":2");
+	says("/mlx4/info,1", "\"node_guid\":783964676699216");
+	says("/mlx4/info,1", "\"port_guid\":783964676699218");
+	says("/mlx4/info,0", "\"port_guid\":783964676699217");
+	says("/mlx4/info,1", "\"system_guid\":783964676699219");
+	says("/mlx4/info,1", "\"active_mtu\":1500");
+	says("/mlx4/info,1", "\"rx_pause\":1,\"tx_pause\":0,\"wake_on_lan\":1,\"wake_on_lan_set\":1");
+	says("/mlx4/info,0", "\"wake_on_lan\":1,\"wake_on_lan_set\":0");
+	says("/mlx4/info,0", "\"dead\":0");
+	fc.mode = RTE_ETH_FC_TX_PAUSE;
+	assert_int_equal(rte_eth_dev_flow_ctrl_set(1, &fc), 0);
+	says("/mlx4/info,1", "\"rx_pause\":0,\"tx_pause\":1");
+	fc.mode = RTE_ETH_FC_FULL;
+	assert_int_equal(rte_eth_dev_flow_ctrl_set(1, &fc), 0);
+	says("/mlx4/info,1", "\"rx_pause\":1,\"tx_pause\":1");
+	/* Without a cable, and without a start */
+	assert_int_equal(rte_pmd_mlx4_model_cable(1, false), 0);
+	says("/mlx4/info,1", "\"state\":\"DOWN\",\"physical_state\":\"Polling\",\"width\":\"none\"");
+	says("/mlx4/info,1", "\"speed_mbps\":0");
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	says("/mlx4/info,1", "\"state\":\"DOWN\",\"physical_state\":\"Disabled\"");
+	assert_int_equal(rte_pmd_mlx4_device_get(0, &d), 0);
+	assert_true(d.speed_mbps == 0 || d.speed_mbps == 40000);
+	assert_int_equal(d.num_ports, 2);
+	assert_int_equal(d.num_gids | d.num_pkeys, 0);
+	assert_int_equal(rte_pmd_mlx4_device_get(7, &d), -ENODEV);
+	/* RoCE of one version */
+	rr_ctx[0] = tp_roce_open(0, &v1);
+	assert_non_null(rr_ctx[0]);
+	says("/mlx4/info,0", "\"roce_mode\":\"v1\"");
+	says("/mlx4/info,0", "\"gids\":[\"0 v1 fe80::");
+	assert_int_equal(tp_roce_close_device(rr_ctx[0]), 0);
+	rr_ctx[0] = NULL;
+	says("/mlx4/info,0", "\"roce_mode\":\"off\"");
+	rig_close();
+}
+
+/* The card's own GIDs: by their index, with their version; one partition; and neither while RoCE is off. */
+static void
+test_gids(void **state)
+{
+	struct rte_pmd_mlx4_gid g;
+	struct ibv_gid_entry e;
+	struct rte_pmd_mlx4_device d;
+	unsigned int i, n = 0;
+	uint16_t pkey = 0;
+
+	rr_open("", NULL);
+	assert_int_equal(rte_pmd_mlx4_device_get(1, &d), 0);
+	assert_string_equal(d.roce_mode, "v2");
+	assert_int_equal(d.num_gids, 128);
+	assert_int_equal(d.num_pkeys, 1);
+	for (i = 0; i < 128; i++) {
+		int rc = rte_pmd_mlx4_gid_get(1, i, &g);
+
+		if (i < RR_GIDS) {
+			assert_int_equal(rc, 0);
+			assert_int_equal(tp_roce_query_gid_ex(rr_ctx[1], 1, i, &e), 0);
+			assert_memory_equal(g.gid, e.gid.raw, 16);
+			assert_int_equal(g.roce_version, (i & 1) + 1);
+			n++;
+		} else {
+			assert_int_equal(rc, -ENODATA);
+		}
+	}
+	assert_int_equal(n, RR_GIDS);
+	assert_int_equal(rte_pmd_mlx4_gid_get(1, 128, &g), -ENOENT);
+	assert_int_equal(rte_pmd_mlx4_gid_get(7, 0, &g), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_pkey_get(1, 0, &pkey), 0);
+	assert_int_equal(pkey, 0xffff);
+	assert_int_equal(rte_pmd_mlx4_pkey_get(1, 1, &pkey), -ENOENT);
+	assert_int_equal(rte_pmd_mlx4_pkey_get(7, 0, &pkey), -ENODEV);
+	says("/mlx4/info,1", "\"2 v1 ::ffff:192.0.2.2\",\"3 v2 ::ffff:192.0.2.2\",\"4 v1 2001:db8::2\"");
+	rr_close_ports();
+	assert_int_equal(rte_pmd_mlx4_gid_get(1, 0, &g), -ENOENT);
+	assert_int_equal(rte_pmd_mlx4_pkey_get(1, 0, &pkey), -ENOENT);
+	rig_close();
+}
+
+static void
+test_queues(void **state)
+{
+	struct rte_pmd_mlx4_tx_load load;
+	char word[64];
+	struct rte_ether_addr mac;
+	unsigned int i;
+
+	rig_open_pair("", 1, NULL);
+	mac = rig_mac(1);
+	for (i = 0; i < 3; i++)
+		rig_send(0, rig_frame(&mac, RIG_FRAME));
+	says("/mlx4/rxq,1,0",
+	     "\"started\":1,\"descriptors\":256,\"posted\":256,\"waiting\":3,\"packets\":0,\"nombuf\":0,"
+	     "\"errors\":0,\"moderation_count\":");
+	says("/mlx4/txq,0,0", "\"started\":1,\"descriptors\":256");
+	assert_int_equal(rte_pmd_mlx4_tx_load_get(0, 0, &load), 0);
+	snprintf(word, sizeof(word), "\"used\":%u,\"room\":%u,", load.used, load.room);
+	assert_in_range(load.room, 1, 256);
+	says("/mlx4/txq,0,0", word);
+	says("/mlx4/txq,0,0", "\"packets\":3,\"burst_mode\":\"Scalar\"");
+	assert_int_equal(rig_drain(1, 0), 3);
+	says("/mlx4/rxq,1,0", "\"waiting\":0,\"packets\":3");
+	rig_close();
+}
+
+/* The words of the dump: HCR first. */
+static void
+test_registers(void **state)
+{
+	uint32_t words[256];
+	struct rte_dev_reg_info r = {.data = NULL};
+	char want[4096] = "{\"/mlx4/regs\":[";
+	uint32_t i;
+
+	rig_open("");
+	assert_int_equal(rte_eth_dev_get_reg_info(0, &r), 0);
+	assert_in_range(r.length, 7, 256);
+	assert_int_equal(r.width, 4);
+	assert_int_equal(r.version, 0x1007);
+	r.data = words;
+	assert_int_equal(rte_eth_dev_get_reg_info(0, &r), 0);
+	for (i = 0; i < r.length; i++)
+		snprintf(want + strlen(want), sizeof(want) - strlen(want), "%s%u", i == 0 ? "" : ",", words[i]);
+	snprintf(want + strlen(want), sizeof(want) - strlen(want), "]}");
+	assert_string_equal(ask("/mlx4/regs,0"), want);
+	rig_close();
+}
+
+/* Each rule of the model by its number; those behind the last are none. */
+static void
+test_rules(void **state)
+{
+	const unsigned int n = rte_pmd_mlx4_model_rules();
+	unsigned int i, advice = 0;
+	const char *name, *text;
+	uint64_t count;
+
+	rig_open("");
+	assert_int_equal(n, tp_model_violation_count());
+	for (i = 0; i < n; i++) {
+		assert_int_equal(rte_pmd_mlx4_model_violation(0, i, &name, &text, &count), 0);
+		assert_int_equal(tp_model_violation_by_name(name), i);
+		assert_int_equal(count, 0);
+		assert_true(strlen(text) > 10);
+		assert_int_equal(rte_pmd_mlx4_model_is_advice(i), tp_model_violation_class(i) == TP_RULE_ADVICE);
+		advice += rte_pmd_mlx4_model_is_advice(i) == 1;
+	}
+	assert_in_range(advice, 1, n - 1);
+	assert_int_equal(rte_pmd_mlx4_model_violation(0, n, &name, &text, &count), -EINVAL);
+	assert_int_equal(rte_pmd_mlx4_model_violation(7, 0, &name, &text, &count), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_model_is_advice(n), -EINVAL);
+	assert_int_equal(rte_pmd_mlx4_model_cable(7, true), -ENODEV);
+	rig_close();
+}
+
+static void
+on_counter(void *arg, unsigned int port, int prio, const char *name, uint64_t value)
+{
+	++*(unsigned int *)arg;
+}
+
+/* Switches have names, counters and settings, as long as a card is plugged into them. */
+static void
+test_switches(void **state)
+{
+	char names[4][RTE_PMD_MLX4_SWITCH_NAME], err[128] = "";
+	unsigned int n = 0;
+
+	rig_open("wire0=switch:alpha,wire1=switch:alpha");
+	assert_int_equal(rte_pmd_mlx4_switch_list(names, 4), 1);
+	assert_string_equal(names[0], "alpha");
+	assert_int_equal(rte_pmd_mlx4_switch_counters("alpha", on_counter, &n), 0);
+	assert_true(n > 2);
+	assert_int_equal(rte_pmd_mlx4_switch_counters("beta", on_counter, &n), -ENOENT);
+	assert_int_equal(rte_pmd_mlx4_switch_set("beta", 0, "x:1", err, sizeof(err)), -ENOENT);
+	assert_string_equal(err, "there is no switch 'beta'");
+	err[0] = '\0';
+	assert_true(rte_pmd_mlx4_switch_set("alpha", 0, "x:1", err, sizeof(err)) < 0);
+	assert_int_not_equal(err[0], '\0');
+	rig_close();
+	assert_int_equal(rte_pmd_mlx4_switch_list(names, 4), 0);
+	assert_int_equal(rte_pmd_mlx4_switch_counters("alpha", on_counter, &n), -ENOENT);
+}
+
+int
+main(int argc, char **argv)
+{
+	static char arg[][24] = {"test",        "--no-huge", "-m", "512", "--no-pci", "--file-prefix=mlx4_tell",
+				 "--lcores=0@0"};
+	char *eal[RTE_DIM(arg) + 1] = {NULL};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_list),  cmocka_unit_test(test_parameters), cmocka_unit_test(test_info),
+		cmocka_unit_test(test_gids),  cmocka_unit_test(test_queues),     cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_rules), cmocka_unit_test(test_switches),
+	};
+	unsigned int i;
+	int rc;
+
+	for (i = 0; i < RTE_DIM(arg); i++)
+		eal[i] = arg[i];
+	if (rte_eal_init((int)RTE_DIM(arg), eal) < 0)
+		return 1;
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	rc = cmocka_run_group_tests_name("mlx4-telemetry", tests, dial, hang_up);
+	rte_eal_cleanup(); /* the socket goes */
+	return rc;
+}
