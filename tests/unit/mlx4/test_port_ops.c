@@ -328,6 +328,39 @@ test_rss(void **state)
 	rig_close();
 }
 
+/* --- VLAN stripping -------------------------------------------------------------------------------------------------- */
+
+/* All queues or none: one whose packets carry the time of arrival keeps the others from it. */
+static void
+test_strip(void **state)
+{
+	static const struct rte_eth_conf conf = {.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS};
+	unsigned int q;
+
+	rig_open_pair("", 2, &conf);
+	eth_of(1)->rxqs[0]->stamp_flag = 1;
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_set_vlan_offload(1, RTE_ETH_VLAN_STRIP_OFFLOAD), -ENOTSUP);
+	rig_log_one("port 1 Rx queue 0", "no VLAN stripping");
+	for (q = 0; q < 2; q++)
+		assert_false(eth_of(1)->rxqs[q]->vlan_strip);
+	assert_int_equal(rte_eth_dev_set_vlan_strip_on_queue(1, 1, 1), 0);
+	assert_true(eth_of(1)->rxqs[1]->vlan_strip);
+	assert_false(eth_of(1)->rxqs[0]->vlan_strip);
+	eth_of(1)->rxqs[0]->stamp_flag = 0;
+	assert_int_equal(rte_eth_dev_set_vlan_offload(1, RTE_ETH_VLAN_STRIP_OFFLOAD), 0);
+	for (q = 0; q < 2; q++)
+		assert_true(eth_of(1)->rxqs[q]->vlan_strip);
+	/* A card that refuses leaves them as they were. */
+	assert_int_equal(tp_model_fault(rig_model(1), TP_FAULT_STATUS, MLX4_CMD_RST2INIT_QP, 1, MLX4_STAT_BAD_PARAM),
+			 0);
+	assert_true(rte_eth_dev_set_vlan_offload(1, 0) < 0);
+	tp_model_fault(rig_model(1), TP_FAULT_STATUS, 0, 0, 0);
+	for (q = 0; q < 2; q++)
+		assert_true(eth_of(1)->rxqs[q]->vlan_strip);
+	rig_close();
+}
+
 /* --- MTU ----------------------------------------------------------------------------------------------------------- */
 
 static void
@@ -537,6 +570,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_light),      cmocka_unit_test(test_interrupts),
 		cmocka_unit_test(test_fcs),        cmocka_unit_test(test_other_ports),
 		cmocka_unit_test(test_events),     cmocka_unit_test(test_rss),
+		cmocka_unit_test(test_strip),
 	};
 
 	if (rig_eal("mlx4_port_ops", "0@0") < 0)

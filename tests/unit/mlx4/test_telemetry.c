@@ -64,6 +64,14 @@ test_list(void **state)
 	rig_open("");
 	assert_string_equal(ask("/mlx4/list"), "{\"/mlx4/list\":[0,1]}");
 	rig_close();
+	/* Ports of other drivers are not in it, and have none of the reports. */
+	assert_int_equal(rig_plug("net_null0", ""), 0);
+	rig_open("");
+	assert_string_equal(ask("/mlx4/list"), "{\"/mlx4/list\":[1,2]}");
+	assert_int_equal(rte_pmd_mlx4_device_get(0, &(struct rte_pmd_mlx4_device){0}), -ENODEV);
+	says("/mlx4/regs,0", ":null}");
+	rig_unplug(RIG_DEV);
+	rig_unplug("net_null0");
 }
 
 /* Numbers with commas between them, as many as a command takes, of ports and queues that there are. */
@@ -185,12 +193,14 @@ test_gids(void **state)
 static void
 test_queues(void **state)
 {
+	static const struct rte_eth_conf intr = {.intr_conf.rxq = 1};
 	struct rte_pmd_mlx4_tx_load load;
-	char word[64];
+	struct rte_eth_burst_mode mode;
+	char word[128];
 	struct rte_ether_addr mac;
 	unsigned int i;
 
-	rig_open_pair("", 1, NULL);
+	rig_open_pair("", 1, &intr);
 	mac = rig_mac(1);
 	for (i = 0; i < 3; i++)
 		rig_send(0, rig_frame(&mac, RIG_FRAME));
@@ -205,6 +215,11 @@ test_queues(void **state)
 	says("/mlx4/txq,0,0", "\"packets\":3,\"burst_mode\":\"Scalar\"");
 	assert_int_equal(rig_drain(1, 0), 3);
 	says("/mlx4/rxq,1,0", "\"waiting\":0,\"packets\":3");
+	assert_int_equal(rte_pmd_mlx4_rx_moderation_set(1, 0, 9, 77), 0);
+	assert_int_equal(rte_eth_rx_burst_mode_get(1, 0, &mode), 0);
+	assert_int_not_equal(mode.info[0], '\0');
+	snprintf(word, sizeof(word), "\"moderation_count\":9,\"moderation_us\":77,\"burst_mode\":\"%.20s\"", mode.info);
+	says("/mlx4/rxq,1,0", word);
 	rig_close();
 }
 
