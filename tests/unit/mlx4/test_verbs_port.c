@@ -120,6 +120,30 @@ test_capabilities(void **state)
 	rig_unplug(RIG_DEV);
 }
 
+/* BlueFlame is for ports of either kind, where it was asked for. */
+static void
+test_blueflame(void **state)
+{
+	struct ibv_context *ctx;
+	unsigned int bf;
+	char args[80];
+
+	for (bf = 0; bf < 2; bf++) {
+		snprintf(args, sizeof(args), "port0=eth,port1=ib,wire0=loopback,wire1=loopback,bf=%u", bf);
+		rig_open(args);
+		rig_start(0, 1, NULL);
+		ctx = tp_roce_open_ib(RIG_DEV "/2", NULL);
+		assert_non_null(ctx);
+		assert_int_equal(mlx4_roce_of(ctx)->bf, bf);
+		assert_int_equal(tp_roce_close_device(ctx), 0);
+		ctx = tp_roce_open(0, NULL);
+		assert_non_null(ctx);
+		assert_int_equal(mlx4_roce_of(ctx)->bf, bf);
+		assert_int_equal(tp_roce_close_device(ctx), 0);
+		rig_close();
+	}
+}
+
 /* An Ethernet port: what does not change, and its link [IBA 14.2.5.6]: four lanes of 10 Gb/s. */
 static void
 test_ethernet_port(void **state)
@@ -411,6 +435,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_capabilities),
+		cmocka_unit_test(test_blueflame),
 		TEST(test_ethernet_port),
 		cmocka_unit_test(test_infiniband_speeds),
 		TEST_IB(test_rss),
