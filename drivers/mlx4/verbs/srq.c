@@ -46,8 +46,6 @@ mlx4_roce_create_srq(struct troce_srq *srq, struct ibv_srq_attr *attr)
 	r->srq_of[s->hw.srqn & (r->num_srqs - 1)] = s;
 	LIST_INSERT_HEAD(&r->srqs, s, next);
 	pthread_mutex_unlock(&r->tables);
-	if (attr->srq_limit != 0)
-		mlx4_srq_arm(r->hca, &s->hw, attr->srq_limit);
 	return 0;
 }
 
