@@ -1,0 +1,771 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Priorities and marks of frames to send, frame by frame: what the headers say up to the last byte that is looked at, what is
+ * written, what is copied before, and who sends. Wanted values are counted by hand in the frames' bytes.
+ */
+#include <rte_cycles.h>
+#include <rte_ip.h>
+
+#include "rings.h"
+#include "drivers/mlx4/tx/policy.h"
+#include "drivers/mlx4/tx/wqe.h"
+
+#define LEN 120
+#define INS_CVLAN 0x4000u
+#define DEFAULT_PRIO 6
+#define ROOM_MIN (RTE_PKTMBUF_HEADROOM + 86u) /* 14 and two tags, 60 of IPv4, 4 of ports */
+
+static uint32_t
+dw(const struct mlx4_txq *q, uint32_t block, uint32_t n)
+{
+	const uint8_t *p = q->sq + (block % TX_BLOCKS) * 64 + n * 4;
+
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* The frame in the ring. */
+static const uint8_t *
+sent(const struct mlx4_txq *q, uint32_t block)
+{
+	return (const uint8_t *)(uintptr_t)((uint64_t)dw(q, block, 6) << 32 | dw(q, block, 7));
+}
+
+/* The tag that the card inserts, -1: none. */
+static int
+inserted(const struct mlx4_txq *q, uint32_t block)
+{
+	uint32_t w = dw(q, block, 1);
+
+	return (w & INS_CVLAN) != 0 ? (int)(w >> 16) : -1;
+}
+
+/* Of the test that runs: a queue has its policy by a pointer. */
+static struct mlx4_tx_policy policy;
+
+/* Every frame gets a tag with its priority alone; the DSCP stays. */
+static struct mlx4_tx_policy *
+marks(struct rings *r)
+{
+	struct mlx4_tx_policy *p = &policy;
+	unsigned int i;
+
+	*p = (struct mlx4_tx_policy){.mark = true, .look = true, .tags = 0xff, .prio = DEFAULT_PRIO};
+	for (i = 0; i < 8; i++) {
+		p->tci[i] = (uint16_t)(i << 13);
+		p->dscp[i] = -1;
+	}
+	r->txq.policy = p;
+	return p;
+}
+
+/* UDP to port 0x1234: 5, any other UDP: 2; TCP to it: 3, any other TCP: 1. */
+static struct mlx4_tx_policy *
+rules(struct rings *r)
+{
+	static const struct tp_qos_classes classes = {
+		.n = 4,
+		.rule = {{0x1234, 0, 17, 5, -1}, {0, 0xffff, 17, 2, -1}, {0x1234, 0, 6, 3, -1}, {0, 0xffff, 6, 1, -1}},
+	};
+	struct mlx4_tx_policy *p = marks(r);
+
+	p->classify = true;
+	p->classes = classes;
+	return p;
+}
+
+static void
+put(struct rte_mbuf *m, uint32_t at, const void *bytes, uint32_t n)
+{
+	memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, at), bytes, n);
+}
+
+/* A frame of so many bytes: zeroes but for what is from byte 12 on. */
+static struct rte_mbuf *
+frame(struct rings *r, uint16_t len, const void *bytes, uint32_t n)
+{
+	struct rte_mbuf *m = rings_mbuf(r, LEN, 0);
+
+	memset(rte_pktmbuf_mtod(m, void *), 0, LEN);
+	put(m, 12, bytes, n);
+	m->pkt_len = m->data_len = len;
+	return m;
+}
+
+static uint32_t
+send_one(struct rings *r, struct rte_mbuf *m)
+{
+	uint32_t at = r->txq.sq_pi;
+
+	assert_int_equal(mlx4_tx_burst_policy(&r->txq, &m, 1), 1);
+	return at;
+}
+
+/* Where the protocol and the ports are, and how long a frame must be that they are looked at. */
+static void
+headers(void **state)
+{
+	static const struct {
+		uint16_t len;
+		uint8_t n;     /* of these bytes */
+		uint8_t ports; /* where the destination port is, 0: there is none */
+		uint8_t prio;
+		uint8_t bytes[24];
+	} t[] = {
+#define V4(first, f0, f1, proto) 0x08, 0x00, first, 0, 0, 0, 0, 0, f0, f1, 64, proto
+#define V6(first, proto) 0x86, 0xdd, first, 0, 0, 0, 0, 0, proto
+		{LEN, 12, 36, 5, {V4(0x45, 0, 0, 17)}},
+		{LEN, 12, 36, 3, {V4(0x45, 0, 0, 6)}},
+		{LEN, 12, 35, 2, {V4(0x45, 0, 0, 17)}},
+		{LEN, 12, 36, 6, {V4(0x45, 0, 0, 1)}},
+		{LEN, 12, 40, 5, {V4(0x46, 0, 0, 17)}}, /* options */
+		{LEN, 12, 76, 5, {V4(0x4f, 0, 0, 17)}},
+		{LEN, 12, 36, 5, {V4(0x45, 0x60, 0, 17)}}, /* first fragment, must not be fragmented */
+		{LEN, 12, 36, 2, {V4(0x45, 0x20, 1, 17)}}, /* not the first */
+		{LEN, 12, 36, 2, {V4(0x45, 0x10, 0, 17)}},
+		{LEN, 12, 36, 6, {V4(0x55, 0, 0, 17)}},
+		{38, 12, 36, 5, {V4(0x45, 0, 0, 17)}}, /* the ports are the last bytes, one is missing */
+		{37, 12, 36, 2, {V4(0x45, 0, 0, 17)}},
+		{34, 12, 0, 2, {V4(0x45, 0, 0, 17)}}, /* the header is, and is not all there */
+		{33, 12, 0, 6, {V4(0x45, 0, 0, 17)}},
+		{LEN, 9, 56, 5, {V6(0x60, 17)}},
+		{LEN, 9, 56, 3, {V6(0x6f, 6)}},
+		{LEN, 9, 56, 6, {V6(0x40, 17)}},
+		{LEN, 9, 56, 6, {V6(0x60, 58)}},
+		{58, 9, 56, 5, {V6(0x60, 17)}},
+		{57, 9, 56, 2, {V6(0x60, 17)}},
+		{54, 9, 0, 2, {V6(0x60, 17)}},
+		{53, 9, 0, 6, {V6(0x60, 17)}},
+		{LEN, 4, 36, 6, {0x88, 0xb5, 0x45}},
+	};
+	struct rings *r = *state;
+	uint32_t i, at;
+
+	rules(r);
+	for (i = 0; i < RTE_DIM(t); i++) {
+		struct rte_mbuf *m = frame(r, t[i].len, t[i].bytes, t[i].n);
+
+		if (t[i].ports != 0)
+			put(m, t[i].ports, "\x12\x34", 2);
+		at = send_one(r, m);
+		if (inserted(&r->txq, at) != t[i].prio << 13)
+			fail_msg("case %u: tag %d", i, inserted(&r->txq, at));
+	}
+}
+
+/* Behind one tag and two, of either kind, also when headers of the greatest length end with the ports. */
+static void
+behind_tags(void **state)
+{
+	static const struct {
+		uint16_t len;
+		uint8_t ports, tag; /* tag: what its first byte becomes */
+		uint8_t n;
+		uint8_t bytes[32];
+	} t[] = {
+		{LEN, 40, 0xb0, 16, {0x81, 0x00, 0x10, 0x64, V4(0x45, 0, 0, 17)}},
+		{LEN, 40, 0x7f, 16, {0x88, 0xa8, 0xff, 0xff, V4(0x45, 0, 0, 6)}},
+		{LEN, 44, 0xa0, 20, {0x88, 0xa8, 0x20, 1, 0x81, 0x00, 0xe0, 2, V4(0x45, 0, 0, 17)}},
+		{LEN, 84, 0xa0, 20, {0x88, 0xa8, 0x20, 1, 0x81, 0x00, 0xe0, 2, V4(0x4f, 0, 0, 17)}},
+		{86, 84, 0xa0, 20, {0x88, 0xa8, 0x20, 1, 0x81, 0x00, 0xe0, 2, V4(0x4f, 0, 0, 17)}},
+		{85, 84, 0x40, 20, {0x88, 0xa8, 0x20, 1, 0x81, 0x00, 0xe0, 2, V4(0x4f, 0, 0, 17)}},
+		{LEN, 64, 0xa0, 17, {0x88, 0xa8, 0x20, 1, 0x81, 0x00, 0xe0, 2, V6(0x60, 17)}},
+		/* behind a third one nothing is looked for */
+		{LEN, 48, 0xc0, 24, {0x81, 0, 0, 1, 0x81, 0, 0, 2, 0x81, 0, 0, 3, V4(0x45, 0, 0, 17)}},
+		/* the second tag is not all there */
+		{21, 0, 0xc0, 8, {0x81, 0x00, 0x20, 1, 0x81, 0x00, 0xe0, 2}},
+		{18, 0, 0xc0, 4, {0x81, 0x00, 0x20, 1}},
+	};
+	struct rings *r = *state;
+	struct mlx4_tx_policy *p = rules(r);
+	uint32_t i, at;
+
+	for (i = 0; i < RTE_DIM(t); i++) {
+		struct rte_mbuf *m = frame(r, t[i].len, t[i].bytes, t[i].n);
+
+		if (t[i].ports != 0)
+			put(m, t[i].ports, "\x12\x34", 2);
+		at = send_one(r, m);
+		if (inserted(&r->txq, at) != -1 || sent(&r->txq, at)[14] != t[i].tag ||
+		    sent(&r->txq, at)[15] != t[i].bytes[3])
+			fail_msg("case %u: tag %d, first byte 0x%02x", i, inserted(&r->txq, at), sent(&r->txq, at)[14]);
+	}
+	/* A frame that ends within its first tag has none. */
+	for (p->look = true;; p->look = false) {
+		at = send_one(r, frame(r, 17, "\x81\x00\x20", 3));
+		assert_int_equal(inserted(&r->txq, at), DEFAULT_PRIO << 13);
+		assert_int_equal(sent(&r->txq, at)[14], 0x20);
+		at = send_one(r, frame(r, 18, "\x88\xa8\x20", 3));
+		assert_int_equal(inserted(&r->txq, at), -1);
+		assert_int_equal(sent(&r->txq, at)[14], DEFAULT_PRIO << 5);
+		if (!p->look)
+			break;
+	}
+}
+
+/* Frames of one link alone have no tag, by the first four, the fifth and the last byte of the address. */
+static void
+link_local(void **state)
+{
+	static const struct {
+		uint8_t dst[6];
+		bool tagged;
+	} t[] = {
+		{{0x01, 0x80, 0xc2, 0x00, 0x00, 0x00}, false}, {{0x01, 0x80, 0xc2, 0x00, 0x00, 0x0f}, false},
+		{{0x01, 0x80, 0xc2, 0x00, 0x00, 0x10}, true},  {{0x01, 0x80, 0xc2, 0x00, 0x01, 0x00}, true},
+		{{0x01, 0x80, 0xc2, 0x01, 0x00, 0x00}, true},  {{0x00, 0x80, 0xc2, 0x00, 0x00, 0x00}, true},
+	};
+	struct rings *r = *state;
+	struct mlx4_tx_policy *p = marks(r);
+	uint32_t i, k, at;
+
+	for (k = 0; k < 3; k++) {
+		p->look = k == 0;
+		for (i = 0; i < RTE_DIM(t); i++) {
+			struct rte_mbuf *m = frame(r, LEN, "\x88\xcc", 2);
+
+			put(m, 0, t[i].dst, 6);
+			if (k == 2) /* others look at it, too: the usual frame has one owner */
+				rte_mbuf_refcnt_update(m, 1);
+			at = send_one(r, m);
+			assert_int_equal(inserted(&r->txq, at), t[i].tagged ? DEFAULT_PRIO << 13 : -1);
+			if (k == 2) {
+				assert_true((r->txq.elts[at] == m) == !t[i].tagged);
+				assert_int_equal(m->ol_flags & RTE_MBUF_F_TX_VLAN, 0);
+				rte_pktmbuf_free(m);
+			}
+		}
+	}
+}
+
+/* A priority that gets no tag; and a tag that the card inserts in any case. */
+static void
+tags(void **state)
+{
+	static const struct {
+		uint8_t prio;
+		bool vlan;
+		uint16_t had;
+		int tci;
+	} t[] = {
+		{3, false, 0, 0x6000},     {4, false, 0, -1},         {3, true, 0x1064, 0x7064},
+		{3, true, 0x7064, 0x7064}, {4, true, 0x0fff, 0x8fff}, /* no tag of its own, but another priority */
+		{0, true, 0xb064, 0xb064},                            /* priority 0 takes none away */
+		{5, true, 0x0123, 0x0123},                            /* the port's own, which it had got before */
+		{5, true, 0x0124, 0xa124},
+	};
+	struct rings *r = *state;
+	struct mlx4_tx_policy *p = marks(r);
+	uint32_t i, k, at;
+
+	p->tags = 0xef;
+	p->tci[5] = 0x0123;
+	for (k = 0; k < 2; k++) {
+		p->look = k == 0;
+		for (i = 0; i < RTE_DIM(t); i++) {
+			struct rte_mbuf *m = frame(r, LEN, "\x88\xb5", 2);
+
+			p->prio = t[i].prio;
+			if (t[i].vlan) {
+				m->ol_flags |= RTE_MBUF_F_TX_VLAN;
+				m->vlan_tci = t[i].had;
+			}
+			at = send_one(r, m);
+			if (inserted(&r->txq, at) != t[i].tci)
+				fail_msg("case %u: tag %d", i, inserted(&r->txq, at));
+		}
+	}
+	/* A tag in the frame: priority 0 changes nothing, nor does the one that it has. */
+	p->prio = 0;
+	at = send_one(r, frame(r, LEN, "\x81\x00\xf2\x34", 4));
+	assert_int_equal(sent(&r->txq, at)[14], 0xf2);
+	p->prio = 7;
+	at = send_one(r, frame(r, LEN, "\x81\x00\xf2\x34", 4));
+	assert_int_equal(sent(&r->txq, at)[14], 0xf2);
+	p->prio = 1;
+	at = send_one(r, frame(r, LEN, "\x81\x00\xf2\x34", 4));
+	assert_int_equal(sent(&r->txq, at)[14], 0x32);
+}
+
+#define UDP4 "\x08\x00\x45\x03\x00\x64\x00\x01\x00\x00\x40\x11"
+
+/* An IPv4 header at 14 whose sum is right. */
+static struct rte_mbuf *
+ipv4(struct rings *r, uint8_t tos)
+{
+	struct rte_mbuf *m = frame(r, LEN, UDP4, 12);
+	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14);
+
+	ip->type_of_service = tos;
+	ip->hdr_checksum = rte_ipv4_cksum(ip);
+	return m;
+}
+
+/* Which DSCP: a rule's, else the queue's, else that of the priority, else its own; and what of it decides the priority. */
+static void
+which_dscp(void **state)
+{
+	static const struct {
+		int8_t rule, table; /* -1: none */
+		uint8_t fixed;      /* + 1 */
+		bool by_dscp;
+		uint8_t tos, prio, tos_out;
+	} t[] = {
+		{-1, -1, 0, false, 0x2b, 2, 0x2b}, {-1, 46, 0, false, 0x2b, 2, 0xbb},
+		{-1, 46, 9, false, 0x2b, 2, 0x23}, /* 8 << 2 | 3 */
+		{63, 46, 9, false, 0x2b, 2, 0xff}, {0, 46, 9, false, 0x2b, 2, 0x03},
+		{-1, -1, 1, false, 0x2b, 2, 0x03}, {-1, -1, 0, true, 0x1f, 0, 0x1f}, /* DSCP 7 */
+		{-1, -1, 0, true, 0x20, 1, 0x20},                                    /* 8 */
+		{-1, -1, 0, true, 0xff, 7, 0xff},  {-1, 46, 0, true, 0x00, 5, 0xb8},
+		{0, 46, 0, true, 0xff, 0, 0x03},
+	};
+	struct rings *r = *state;
+	struct mlx4_tx_policy *p = rules(r);
+	uint32_t i, at;
+
+	for (i = 0; i < RTE_DIM(t); i++) {
+		p->classes.rule[1].dscp = t[i].rule;
+		p->dscp[2] = t[i].table;
+		p->fixed_dscp = t[i].fixed;
+		p->by_dscp = t[i].by_dscp;
+		at = send_one(r, ipv4(r, t[i].tos));
+		if (inserted(&r->txq, at) != t[i].prio << 13 || sent(&r->txq, at)[15] != t[i].tos_out)
+			fail_msg("case %u: tag %d, TOS 0x%02x", i, inserted(&r->txq, at), sent(&r->txq, at)[15]);
+		assert_int_equal(rte_raw_cksum(sent(&r->txq, at) + 14, 20), 0xffff);
+	}
+	/* Not by the DSCP of what is no IP: its priority is the queue's. */
+	at = send_one(r, frame(r, LEN, "\x88\xb5\xff\xff", 4));
+	assert_int_equal(inserted(&r->txq, at), DEFAULT_PRIO << 13);
+	/* IPv6: the class is in two bytes, the flow label beside it stays, as does the version. */
+	p = marks(r);
+	p->fixed_dscp = 42 + 1;
+	at = send_one(r, frame(r, LEN, "\x86\xdd\x69\x9f\xab\xcd", 6));
+	assert_memory_equal(sent(&r->txq, at) + 12, "\x86\xdd\x6a\x9f\xab\xcd", 6); /* 42 << 2 | 1 = 0xa9 */
+	p->by_dscp = true;
+	p->fixed_dscp = 0;
+	at = send_one(r, frame(r, LEN, "\x86\xdd\x69\x9f\xab\xcd", 6)); /* 0x99 >> 2 = 38 */
+	assert_int_equal(inserted(&r->txq, at), 4 << 13);
+	/* Frames that come decided keep everything. */
+	p->decided = RTE_MBUF_F_TX_UDP_CKSUM;
+	p->dscp[7] = 1;
+	{
+		struct rte_mbuf *m = ipv4(r, 0xab);
+
+		m->ol_flags |= RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_TX_VLAN;
+		m->vlan_tci = 0xe005;
+		at = send_one(r, m);
+		assert_int_equal(inserted(&r->txq, at), 0xe005);
+		assert_int_equal(sent(&r->txq, at)[15], 0xab);
+	}
+}
+
+/* Who makes the sum of the IPv4 header. */
+static void
+checksums(void **state)
+{
+	static const struct {
+		uint64_t flags;
+		bool ours;
+	} t[] = {
+		{0, true},
+		{RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM, true},
+		{RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM, false},
+		{RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_TCP_SEG, false},
+		/* of a tunnel the outer header, whatever is asked for the inner one */
+		{RTE_MBUF_F_TX_TUNNEL_VXLAN | RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM, true},
+		{RTE_MBUF_F_TX_TUNNEL_VXLAN | RTE_MBUF_F_TX_OUTER_IPV4 | RTE_MBUF_F_TX_OUTER_IP_CKSUM, false},
+	};
+	struct rings *r = *state;
+	struct mlx4_tx_policy *p = marks(r);
+	struct rte_ipv4_hdr *ip;
+	struct rte_mbuf *m;
+	uint32_t i, at;
+
+	p->fixed_dscp = 46 + 1;
+	r->txq.tunnels = true;
+	for (i = 0; i < RTE_DIM(t); i++) {
+		m = ipv4(r, 0);
+		m->ol_flags |= t[i].flags;
+		m->l2_len = 14;
+		m->l3_len = 20;
+		m->l4_len = 8;
+		m->tso_segsz = 100;
+		ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14);
+		ip->hdr_checksum = RTE_BE16(0x5555);
+		at = r->txq.sq_pi;
+		send_one(r, m);
+		ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14);
+		assert_int_equal(ip->type_of_service, 0xb8);
+		/* 0x4500 has become 0x45b8, so the sum is less by 0xb8. */
+		assert_int_equal(rte_be_to_cpu_16(ip->hdr_checksum), t[i].ours ? 0x5555 - 0xb8 : 0x5555);
+		assert_int_not_equal(r->txq.sq_pi, at);
+	}
+	/*
+	 * Every sum that such a header can have, by its identification: one of them is all ones in the middle of the
+	 * addition, which carries twice.
+	 */
+	for (i = 0; i < 0x10000; i += i < 0x100 || i > 0xff00 ? 1 : 0x7f) {
+		m = ipv4(r, 0);
+		ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14);
+		ip->hdr_checksum = rte_cpu_to_be_16((uint16_t)i);
+		ip->packet_id = 0;
+		ip->packet_id = rte_ipv4_cksum(ip); /* fills up what is missing to all ones */
+		ip->hdr_checksum = rte_cpu_to_be_16((uint16_t)i);
+		assert_int_equal(rte_raw_cksum(ip, 20), 0xffff);
+		at = send_one(r, m);
+		assert_int_equal(sent(&r->txq, at)[15], 0xb8);
+		assert_int_equal(rte_raw_cksum(sent(&r->txq, at) + 14, 20), 0xffff);
+		if (r->txq.ends_pi != r->card_tx_pi)
+			rings_tx_done(r, 0, MLX4_OP_SEND);
+	}
+}
+
+/* Marks in headers that lie in pieces, up to the last byte that is written to; who else has the frame sees nothing of it. */
+static void
+pieces(void **state)
+{
+	static const struct {
+		uint8_t cut; /* bytes in the first segment */
+		bool dscp, copied;
+	} t[] = {{34, true, false}, {33, true, true}, {16, false, false}, {15, false, true}, {13, false, true}};
+	struct rings *r = *state;
+	struct mlx4_tx_policy *p = marks(r);
+	struct rte_mbuf *m, *tail;
+	uint8_t all[LEN];
+	uint32_t i, at;
+
+	for (i = 0; i < RTE_DIM(t); i++) {
+		m = t[i].dscp ? ipv4(r, 0) : frame(r, LEN, "\x81\x00\x02\x34\x88\xb5", 6);
+		memcpy(all, rte_pktmbuf_mtod(m, void *), LEN);
+		tail = rings_mbuf(r, (uint16_t)(LEN - t[i].cut), 0);
+		put(tail, 0, all + t[i].cut, LEN - t[i].cut);
+		m->pkt_len = m->data_len = t[i].cut;
+		assert_int_equal(rte_pktmbuf_chain(m, tail), 0);
+		p->fixed_dscp = t[i].dscp ? 2 + 1 : 0;
+		at = send_one(r, m);
+		if ((r->txq.elts[at] == m) == t[i].copied)
+			fail_msg("case %u", i);
+		if (t[i].copied || t[i].cut > 20)
+			assert_int_equal(sent(&r->txq, at)[t[i].dscp ? 15 : 14], t[i].dscp ? 8 : 0xc2);
+		if (t[i].copied)
+			assert_memory_equal(sent(&r->txq, at) + 34, all + 34, LEN - 34);
+	}
+	/* A DSCP that it has already is not written: it stays whose it was. */
+	p->fixed_dscp = 2 + 1;
+	p->tags = 0;
+	m = ipv4(r, 8);
+	rte_mbuf_refcnt_update(m, 1);
+	at = send_one(r, m);
+	assert_ptr_equal(r->txq.elts[at], m);
+	rte_mbuf_refcnt_update(m, -1);
+}
+
+/* A pool whose buffers have no place for headers serves no copy, now or later: the frame is dropped and counted. */
+static void
+small_buffers(void **state)
+{
+	struct rings *r = *state;
+	struct rte_mempool *mp;
+	struct rte_mbuf *m;
+	unsigned int small;
+
+	marks(r);
+	for (small = 0; small < 2; small++) {
+		mp = rte_pktmbuf_pool_create("small", 63, 0, 0, (uint16_t)(ROOM_MIN - small), 0);
+		assert_non_null(mp);
+		m = rte_pktmbuf_alloc(mp);
+		assert_non_null(rte_pktmbuf_append(m, 60));
+		memset(rte_pktmbuf_mtod(m, void *), 0, 60);
+		rte_mbuf_refcnt_update(m, 1);
+		send_one(r, m);
+		assert_int_equal(r->txq.packets, 1);
+		assert_int_equal(r->txq.errors, small);
+		/* sent: the copy is in the ring, dropped: the original is not the driver's any more */
+		assert_int_equal(rte_mbuf_refcnt_read(m), 1);
+		rte_pktmbuf_free(m);
+		rings_drain(r);
+		assert_int_equal(rte_mempool_in_use_count(mp), 0);
+		rte_mempool_free(mp);
+	}
+}
+
+/* No buffer for a copy: the burst ends before that frame, which is the caller's, and goes when there is one. */
+static void
+empty_pool(void **state)
+{
+	static struct rte_mbuf *taken[1024];
+	struct rings *r = *state;
+	struct rte_mbuf *m[3];
+	unsigned int i, n;
+
+	marks(r);
+	for (i = 0; i < RTE_DIM(m); i++)
+		m[i] = frame(r, 60, "\x88\xb5", 2);
+	rte_mbuf_refcnt_update(m[1], 1);
+	for (n = 0; n < RTE_DIM(taken) && (taken[n] = rte_pktmbuf_alloc(r->pool)) != NULL; n++)
+		;
+	assert_int_equal(mlx4_tx_burst_policy(&r->txq, m, 3), 1);
+	assert_int_equal(r->txq.packets, 1);
+	assert_int_equal(r->txq.errors, 0);
+	rte_pktmbuf_free_bulk(taken, n);
+	assert_int_equal(mlx4_tx_burst_policy(&r->txq, m + 1, 2), 2);
+	assert_int_equal(r->txq.packets, 3);
+	assert_int_equal(rte_mbuf_refcnt_read(m[1]), 1);
+	rte_pktmbuf_free(m[1]);
+}
+
+/* Copies of what the ring did not take go home, the originals are as they were. */
+static void
+full_ring(void **state)
+{
+	struct rings *r = *state;
+	struct rte_mbuf *m[6];
+	unsigned int i, before;
+
+	marks(r);
+	while (r->txq.sq_pi != r->txq.sq_room - 2)
+		send_one(r, frame(r, 60, "\x88\xb5", 2));
+	for (i = 0; i < RTE_DIM(m); i++) {
+		m[i] = frame(r, 60, "\x88\xb5", 2);
+		rte_mbuf_refcnt_update(m[i], 1);
+	}
+	before = rte_mempool_in_use_count(r->pool);
+	assert_int_equal(mlx4_tx_burst_policy(&r->txq, m, RTE_DIM(m)), 2);
+	assert_int_equal(rte_mempool_in_use_count(r->pool), before + 2);
+	for (i = 0; i < RTE_DIM(m); i++) {
+		assert_int_equal(rte_mbuf_refcnt_read(m[i]), i < 2 ? 1 : 2);
+		assert_int_equal(m[i]->ol_flags, 0);
+		rte_mbuf_refcnt_set(m[i], 1);
+		rte_pktmbuf_free(m[i]);
+	}
+}
+
+/* Each priority by its own queue pair, in order; what these count is the queue's. */
+static void
+lanes(void **state)
+{
+	static const uint8_t tos[] = {0x20, 0x20, 0x60, 0x20, 0x00, 0x60}; /* priorities 1 1 3 1 0 3 */
+	struct rings *r = *state, *one, *three;
+	struct mlx4_tx_policy *p = marks(r);
+	struct rte_mbuf *m[RTE_DIM(tos)], *many;
+	void *other[2];
+	unsigned int i;
+
+	assert_int_equal(rings_setup(&other[0]), 0);
+	assert_int_equal(rings_setup(&other[1]), 0);
+	one = other[0];
+	three = other[1];
+	p->by_dscp = true;
+	p->lane[1] = &one->txq;
+	p->lane[3] = &three->txq;
+	for (i = 0; i < RTE_DIM(tos); i++)
+		m[i] = ipv4(r, tos[i]);
+	/* What happened to a pair since is told with its next frame. */
+	three->txq.failures = 1;
+	three->txq.lost_packets = 5;
+	three->txq.lost_bytes = 700;
+	assert_int_equal(mlx4_tx_burst_policy(&r->txq, m, RTE_DIM(m)), RTE_DIM(m));
+	assert_ptr_equal(one->txq.elts[0], m[0]);
+	assert_ptr_equal(one->txq.elts[1], m[1]);
+	assert_ptr_equal(one->txq.elts[2], m[3]);
+	assert_ptr_equal(three->txq.elts[0], m[2]);
+	assert_ptr_equal(three->txq.elts[1], m[5]);
+	assert_ptr_equal(r->txq.elts[0], m[4]);
+	assert_int_equal(one->txq.sq_pi, 3);
+	assert_int_equal(three->txq.sq_pi, 2);
+	assert_int_equal(r->txq.sq_pi, 1);
+	assert_int_equal(r->txq.packets, 6);
+	assert_int_equal(r->txq.bytes, 6 * LEN);
+	assert_int_equal(r->txq.failures, 1);
+	assert_int_equal(r->txq.lost_packets, 5);
+	assert_int_equal(r->txq.lost_bytes, 700);
+	assert_int_equal(three->txq.failures + three->txq.lost_packets + three->txq.lost_bytes, 0);
+	/* One that is refused, and one of more segments than fit, which is put together. */
+	many = ipv4(r, 0x20);
+	many->ol_flags |= RTE_MBUF_F_TX_QINQ;
+	send_one(r, many);
+	assert_int_equal(r->txq.errors, 1);
+	many = ipv4(r, 0x20);
+	for (i = 0; i < 70; i++)
+		assert_int_equal(rte_pktmbuf_chain(many, rings_mbuf(r, 1, 0)), 0);
+	send_one(r, many);
+	assert_int_equal(r->txq.linearized, 1);
+	assert_int_equal(r->txq.packets, 7);
+	/* A full pair ends the burst; those behind it wait, whatever their priority is. */
+	one->txq.sq_room = one->txq.sq_pi - one->txq.sq_ci;
+	for (i = 0; i < 3; i++)
+		m[i] = ipv4(r, i == 1 ? 0x20 : 0x60);
+	assert_int_equal(mlx4_tx_burst_policy(&r->txq, m, 3), 1);
+	assert_int_equal(three->txq.sq_pi, 3);
+	rte_pktmbuf_free(m[1]);
+	rte_pktmbuf_free(m[2]);
+	rings_drain(one);
+	rings_drain(three);
+	rings_drain(r);
+	assert_int_equal(rings_teardown(&other[0]), 0);
+	assert_int_equal(rings_teardown(&other[1]), 0);
+}
+
+/* Frames of a priority that waits stay the caller's, frames of one that discards go, and are counted with it. */
+static void
+hold_and_discard(void **state)
+{
+	struct rings *r = *state;
+	struct mlx4_tx_policy *p = marks(r);
+	struct rte_mbuf *m[4];
+	unsigned int i;
+
+	p->by_dscp = true;
+	p->discard = 1u << 1;
+	p->hold = 1u << 3;
+	for (i = 0; i < RTE_DIM(m); i++)
+		m[i] = ipv4(r, i == 3 ? 0x60 : i == 2 ? 0x00 : 0x20);
+	assert_int_equal(mlx4_tx_burst_policy(&r->txq, m, RTE_DIM(m)), 3);
+	assert_int_equal(r->txq.packets, 1);
+	assert_ptr_equal(r->txq.elts[0], m[2]);
+	assert_int_equal(r->txq.prio_count[1].discards, 2);
+	assert_int_equal(r->txq.prio_count[3].discards, 0);
+	assert_int_equal(rte_mempool_in_use_count(r->pool), 2);
+	rte_pktmbuf_free(m[3]);
+}
+
+/* Frames that go without the tag of their priority are counted as the wire has them, with FCS. */
+static void
+untagged_counts(void **state)
+{
+	static const struct {
+		uint16_t len, mss, l4, frames;
+		uint32_t bytes;
+	} t[] = {
+		{60, 0, 0, 1, 64},
+		{120, 33, 20, 2, 120 + 54 + 8}, /* 66 bytes behind 54 */
+		{120, 32, 20, 3, 120 + 108 + 12},
+		{120, 66, 20, 1, 124},
+		{120, 0, 20, 1, 124}, /* no size, no data: refused further on */
+		{54, 100, 20, 1, 58},
+		{55, 100, 20, 1, 59},
+	};
+	struct rings *r = *state;
+	struct mlx4_tx_policy *p = marks(r);
+	struct rte_mbuf *m;
+	uint64_t frames = 0, bytes = 0;
+	unsigned int i, k;
+
+	p->tags = 0;
+	p->prio = 4;
+	for (i = 0; i < RTE_DIM(t); i++) {
+		m = frame(r, t[i].len, UDP4, 12);
+		if (t[i].l4 != 0) {
+			m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IPV4;
+			m->l2_len = 14;
+			m->l3_len = 20;
+			m->l4_len = t[i].l4;
+			m->tso_segsz = t[i].mss;
+		}
+		send_one(r, m);
+		frames += t[i].frames;
+		bytes += t[i].bytes;
+		if (r->txq.prio_count[4].untagged != frames || r->txq.prio_count[4].untagged_bytes != bytes)
+			fail_msg("case %u: %u frames, %u bytes", i, (unsigned int)r->txq.prio_count[4].untagged,
+				 (unsigned int)r->txq.prio_count[4].untagged_bytes);
+	}
+	/* Not what has a tag, nor what is of priority 0, is discarded, or found no room. */
+	m = frame(r, 60, UDP4, 12);
+	m->ol_flags |= RTE_MBUF_F_TX_VLAN;
+	m->vlan_tci = 0x8001;
+	send_one(r, m);
+	p->prio = 0;
+	send_one(r, frame(r, 60, UDP4, 12));
+	p->prio = 4;
+	p->discard = 1u << 4;
+	send_one(r, frame(r, 60, UDP4, 12));
+	p->discard = 0;
+	r->txq.sq_room = r->txq.sq_pi - r->txq.sq_ci + 1;
+	for (k = 0; k < 2; k++) {
+		m = frame(r, 60, UDP4, 12);
+		assert_int_equal(mlx4_tx_burst_policy(&r->txq, &m, 1), k == 0);
+	}
+	rte_pktmbuf_free(m);
+	assert_int_equal(r->txq.prio_count[4].untagged, frames + 1);
+	assert_int_equal(r->txq.prio_count[4].untagged_bytes, bytes + 64);
+	assert_int_equal(r->txq.prio_count[0].untagged, 0);
+}
+
+/* A budget in bytes for what several pairs send: by the time that went by, at most so much at once, never below what is owed. */
+static void
+pace(void **state)
+{
+	struct rings *r = *state;
+	struct mlx4_tx_policy *p = marks(r);
+	struct rte_mbuf *m[64];
+	uint32_t i, n;
+
+	p->tags = 0;
+	p->pace = 1; /* 2^32 cycles are 16 bytes */
+	p->pace_burst = (int64_t)(1000 * MLX4_PACE_ONE);
+	for (i = 0; i < RTE_DIM(m); i++)
+		m[i] = frame(r, 96, UDP4, 12); /* 100 on the wire */
+	/* More than the burst's size was saved: ten frames go, not one more. */
+	r->txq.pace_room = 5 * p->pace_burst;
+	assert_int_equal(mlx4_tx_burst_policy(&r->txq, m, 64), 10);
+	assert_true(r->txq.pace_room == 0);
+	assert_int_equal(r->txq.packets, 10);
+	/* A byte more covers a part of the next, which goes whole and is owed. */
+	r->txq.pace_tsc = rte_rdtsc();
+	r->txq.pace_room = (int64_t)(901 * MLX4_PACE_ONE);
+	assert_int_equal(mlx4_tx_burst_policy(&r->txq, m + 10, 54), 10);
+	assert_true(r->txq.pace_room < (int64_t)(-83 * (int64_t)MLX4_PACE_ONE));
+	r->txq.pace_tsc = rte_rdtsc();
+	assert_int_equal(mlx4_tx_burst_policy(&r->txq, m + 20, 44), 0);
+	/* However long nothing was sent, no more than 2^32 cycles count: 4096 bytes less a part of one. */
+	p->pace = 256;
+	p->pace_burst = (int64_t)(UINT64_C(1000000) * MLX4_PACE_ONE);
+	r->txq.pace_room = 0;
+	r->txq.pace_tsc = rte_rdtsc() - (UINT64_C(1) << 34);
+	n = mlx4_tx_burst_policy(&r->txq, m + 20, 44);
+	assert_int_equal(n, 41);
+	/* What the ring does not take is not counted as sent. */
+	r->txq.pace_tsc = rte_rdtsc();
+	r->txq.pace_room = p->pace_burst;
+	r->txq.sq_room = r->txq.sq_pi - r->txq.sq_ci + 1;
+	assert_int_equal(mlx4_tx_burst_policy(&r->txq, m + 61, 3), 1);
+	assert_true(r->txq.pace_room == p->pace_burst - (int64_t)(100 * MLX4_PACE_ONE));
+	rte_pktmbuf_free(m[62]);
+	rte_pktmbuf_free(m[63]);
+}
+
+/* Frames without all of a header are for the checks further on, and harm nobody. */
+static void
+too_short(void **state)
+{
+	struct rings *r = *state;
+	struct mlx4_tx_policy *p = marks(r);
+
+	for (p->look = true;; p->look = false) {
+		uint64_t errors = r->txq.errors, packets = r->txq.packets;
+
+		send_one(r, frame(r, 13, "\x81", 1));
+		assert_int_equal(r->txq.errors, errors + 1);
+		send_one(r, frame(r, 14, "\x88\xb5", 2));
+		assert_int_equal(r->txq.errors, errors + 1);
+		assert_int_equal(r->txq.packets, packets + 1);
+		if (!p->look)
+			break;
+	}
+}
+
+int
+main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, rings_setup, rings_teardown)
+	const struct CMUnitTest tests[] = {
+		T(headers),   T(behind_tags),      T(link_local),      T(tags),       T(which_dscp),
+		T(checksums), T(pieces),           T(small_buffers),   T(empty_pool), T(full_ring),
+		T(lanes),     T(hold_and_discard), T(untagged_counts), T(pace),       T(too_short),
+	};
+
+	if (rings_eal() != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
