@@ -52,6 +52,8 @@ ERROR_CODE = re.compile(r'\breturn (-E[A-Z]+|false|true);')
 BYTES = re.compile(r'\brte_(?:be|cpu)_to_(?:be|cpu)_(?:16|32|64)\(|\b(?:ib_get|tpm_load|be|mlx4_be)(16|32|64)(?:_at)?\(')
 # Text of people is not judged, and no test could tell other words by a number.
 WORDS = re.compile(r'\b(?:\w*LOG\w*|\w*printf|\w*_log)\(|^\s*#|\b(?:static|_Static_assert|case)\b')
+# Where the compiler refuses something: a line of its own, or of a source that calls an intrinsic with it.
+BROKEN = (r'^(?:In function [^\n]*\n +inlined from [^\n]* at )?(?:\.\./|/\S*/src/)*(\S+\.c):(\d+):\d+(?:: error|[:,]$)')
 HIDDEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
 
 
@@ -261,7 +263,7 @@ def build(sources, mutants, tests, jobs):
         if made.returncode == 0:
             return
         bad = set()
-        for path, line in re.findall(r'^(?:\.\./|/\S*/src/)*(\S+\.c):(\d+):\d+: error', made.stdout, re.M):
+        for path, line in re.findall(BROKEN, made.stdout, re.M):
             if path in by_path:
                 text = render(sources[path], by_path[path]).split('\n')[int(line) - 1]
                 bad |= {int(i) for i in re.findall(r'tp_mutant\((\d+)\)', text)}
