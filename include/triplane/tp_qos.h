@@ -174,7 +174,7 @@ struct tp_qos_classes {
 void tp_qos_classes_make(const struct tp_qos_port *q, struct tp_qos_classes *c);
 
 /**
- * Priority and DSCP of a frame by the first rule that matches. proto 6 or 17, else any other; port 0: none. dscp -1: the
+ * Priority and DSCP of a frame by the first rule that matches. The port is looked at with proto 6 and 17 only. dscp -1: the
  * table's. @return false: none matches, and both stay.
  */
 static inline bool

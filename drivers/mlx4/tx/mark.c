@@ -5,8 +5,6 @@
  * Classes and marks of transmitted frames, in software, since a send queue of the card has one priority and changes no
  * header: rules find a frame's priority, its tag and DSCP are written, and the queue pair of that priority sends it.
  */
-#include <netinet/in.h>
-
 #include <rte_cycles.h>
 #include <rte_ip.h>
 
@@ -24,8 +22,8 @@
 
 /* What of a frame the rules and marks look at. */
 struct headers {
-	uint32_t l3; /* 0: no IP */
-	uint16_t dst_port;
+	uint32_t l3;       /* 0: no IP */
+	uint16_t dst_port; /* of TCP and UDP; of others it means nothing, and no rule asks for it */
 	uint8_t proto;
 	uint8_t tos; /* DSCP and ECN */
 	bool v6, tagged, link_local;
@@ -119,8 +117,6 @@ parse(const uint8_t *h, uint32_t len, struct headers *k)
 		k->l3 = at;
 		parse_ipv6(h, len, k);
 	}
-	if (k->proto != IPPROTO_TCP && k->proto != IPPROTO_UDP)
-		k->dst_port = 0;
 }
 
 /* Decides and says what has to be written. */
