@@ -32,25 +32,14 @@ put_bulk(struct rte_mempool *mp, struct rte_mbuf **m, uint32_t n)
 	rte_mempool_put_bulk(mp, (void **)m, n);
 }
 
-/* What is wrong with an mbuf that shall go back to its pool as it is: counts that are not 1, a foreign buffer. */
+/* What is wrong with an mbuf that shall go back to its pool as it is: other owners, a foreign buffer. */
 static __rte_always_inline uint64_t
-not_simple(const struct rte_mbuf *m, bool count_segs)
+not_simple(const struct rte_mbuf *m)
 {
-	const size_t refs = offsetof(struct rte_mbuf, refcnt) - offsetof(struct rte_mbuf, rearm_data);
-	const size_t segs = offsetof(struct rte_mbuf, nb_segs) - offsetof(struct rte_mbuf, rearm_data);
-	const uint8_t ones[8] = {[refs] = 1, [segs] = 1};
-	uint64_t word, want, mask = UINT64_C(0xffff) << (8 * refs);
-
-	if (count_segs)
-		mask |= UINT64_C(0xffff) << (8 * segs);
-	/* The two counts lie side by side in the rearm word. */
-	memcpy(&word, (const uint8_t *)m + offsetof(struct rte_mbuf, rearm_data), sizeof(word));
-	memcpy(&want, ones, sizeof(want));
-	word = rte_le_to_cpu_64(word ^ want) & mask;
-	return word | (m->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL));
+	return (uint64_t)(rte_mbuf_refcnt_read(m) ^ 1) | (m->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL));
 }
 
-/* Runs of simple mbufs of one pool go back in one call; anything else one by one. */
+/* Runs of simple mbufs of one pool go back in one call; anything else one by one. All are of one segment. */
 static __rte_noinline void
 free_plain(struct rte_mbuf **elts, uint32_t n)
 {
@@ -62,7 +51,7 @@ free_plain(struct rte_mbuf **elts, uint32_t n)
 		for (from = i; i < n; i++) {
 			const struct rte_mbuf *m = elts[i];
 
-			if (unlikely(m->pool != mp || not_simple(m, true) != 0))
+			if (unlikely(m->pool != mp || not_simple(m) != 0))
 				break;
 		}
 		if (likely(i != from))
@@ -104,7 +93,7 @@ free_mixed(struct mlx4_txq *q, uint32_t from, uint32_t to)
 		/* NULL: nothing was kept. */
 		for (; m != NULL; m = next) {
 			next = m->next;
-			if (unlikely(not_simple(m, false) != 0)) {
+			if (unlikely(not_simple(m) != 0)) {
 				rte_pktmbuf_free_seg(m);
 				continue;
 			}
