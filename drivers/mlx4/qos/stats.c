@@ -10,7 +10,6 @@
 #include "drivers/mlx4/tx/counts.h"
 #include "qos.h"
 
-#define TRIPLE 0x18u /* stride of octet and frame counters */
 #define UNSUPPORTED UINT64_MAX
 
 /* Counters that the card does not have read as all ones. */
@@ -25,10 +24,10 @@ get(const uint8_t *box, uint32_t off)
 static void
 add_class(const uint8_t *box, uint32_t from, struct tp_qos_prio_stats *rx, struct tp_qos_prio_stats *tx)
 {
-	rx->rx_frames += get(box, MLX4_STATS_RX_FRAMES(0) + from * TRIPLE);
-	rx->rx_bytes += get(box, MLX4_STATS_RX_OCT_GOOD(0) + from * TRIPLE);
-	tx->tx_frames += get(box, MLX4_STATS_TX_FRAMES(0) + from * TRIPLE);
-	tx->tx_bytes += get(box, MLX4_STATS_TX_OCT_GOOD(0) + from * TRIPLE);
+	rx->rx_frames += get(box, MLX4_STATS_RX_FRAMES(from));
+	rx->rx_bytes += get(box, MLX4_STATS_RX_OCT_GOOD(from));
+	tx->tx_frames += get(box, MLX4_STATS_TX_FRAMES(from));
+	tx->tx_bytes += get(box, MLX4_STATS_TX_OCT_GOOD(from));
 }
 
 static void
