@@ -46,5 +46,14 @@ void rings_rx_done(struct rings *r, struct mlx4_cqe *cqe, uint8_t opcode);
 /* A send completion. */
 void rings_tx_done(struct rings *r, uint16_t wqe_index, uint8_t opcode);
 struct rte_mbuf *rings_mbuf(struct rings *r, uint16_t len, uint8_t first);
+/* n mbufs of so many bytes each. */
+struct rte_mbuf *rings_chain(struct rings *r, uint16_t len, unsigned int n);
+uint16_t rings_send(struct rings *r, struct rte_mbuf *m);
+/* A dword of the send ring, as the card reads it. */
+uint32_t rings_dw(const struct rings *r, uint32_t block, uint32_t n);
+/* The card completes what it was asked a completion for, and the queue takes note. */
+void rings_complete(struct rings *r);
+/* The empty send ring is where it would be after so many blocks. */
+void rings_seek(struct rings *r, uint32_t at);
 
 #endif /* RINGS_H */

@@ -127,14 +127,16 @@ short_and_split(void **state)
 	m = frame(r, own, ip, 2);
 	tail = rings_mbuf(r, FRAME, 0);
 	put(tail, 0, ip, 2);
+	put(m, 12, "\xff\xff", 2); /* behind the segment's end is anything */
 	m->data_len = 12;
 	m->pkt_len = 12 + FRAME;
 	m->nb_segs = 2;
 	m->next = tail;
 	send_one(r, m);
 	assert_int_equal(r->txq.packets, 1);
-	m = frame(r, other, ip, 2);
+	m = frame(r, own, ip, 2);
 	tail = rings_mbuf(r, FRAME, 0);
+	put(tail, 0, other + 2, 4);
 	m->data_len = 8;
 	m->pkt_len = 8 + FRAME;
 	m->nb_segs = 2;
