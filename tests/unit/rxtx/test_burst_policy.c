@@ -37,6 +37,7 @@ checks(bool mac, bool type)
 	p.type[0] = RTE_BE16(0x0800);
 	p.type[1] = RTE_BE16(0x0806);
 	p.type[2] = RTE_BE16(0x86dd);
+	p.type[3] = RTE_BE16(0x88cc); /* behind the last, so not one of them */
 	return p;
 }
 
@@ -120,6 +121,7 @@ short_and_split(void **state)
 
 	r->txq.policy = &p;
 	m = frame(r, own, tag, sizeof(tag));
+	put(m, 16, ip, 2); /* where a frame that is longer has its type */
 	m->data_len = 16;
 	m->pkt_len = 16;
 	send_one(r, m);

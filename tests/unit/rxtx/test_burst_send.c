@@ -187,6 +187,7 @@ asked_about(void **state)
 			policy.hold = 1u << 5;
 			assert_int_equal(mlx4_tx_descriptor_status(&r->txq, 0), RTE_ETH_TX_DESC_DONE);
 			assert_int_equal(rte_mempool_in_use_count(r->pool), 32);
+			assert_null(r->txq.policy_busy);
 			policy.hold = 0;
 			assert_int_equal(mlx4_tx_done_cleanup(&r->txq, 0), 32);
 		} else {
@@ -268,6 +269,16 @@ refusals(void **state)
 		{RTE_MBUF_F_TX_TUNNEL_VXLAN, false, true},
 		{RTE_MBUF_F_TX_TUNNEL_GENEVE, true, true},
 	};
+	static const struct {
+		uint64_t flags;
+		uint32_t dw0, sums;
+	} inner[] = {
+		{RTE_MBUF_F_TX_IP_CKSUM, 0x1000000a, 0},
+		{RTE_MBUF_F_TX_UDP_CKSUM, 0x0800000a, 0},
+		{RTE_MBUF_F_TX_SCTP_CKSUM, 0x0000000a, 0},
+		{RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM, 0x1800000a, 0},
+		{RTE_MBUF_F_TX_OUTER_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM, 0x0800000a, 0x10},
+	};
 	struct rings *r = *state;
 	uint64_t errors = 0, packets = 0;
 	struct rte_mbuf *m;
@@ -322,6 +333,16 @@ refusals(void **state)
 	TAKEN(m);
 	assert_int_equal(rings_dw(r, i, 0), 0x1800004e); /* both inner sums, with those of TCP and IPv4 */
 	assert_int_equal(rings_dw(r, i, 4), 1000u << 16 | (14 + 20 + 14 + 20 + 32));
+	/* The sum of the inner IP header and that of TCP or UDP, one without the other; the outer header's beside them. */
+	for (i = 0; i < RTE_DIM(inner); i++) {
+		uint32_t at = r->txq.sq_pi;
+
+		m = rings_mbuf(r, 200, 0);
+		m->ol_flags |= RTE_MBUF_F_TX_TUNNEL_VXLAN | inner[i].flags;
+		TAKEN(m);
+		assert_int_equal(rings_dw(r, at, 0), inner[i].dw0);
+		assert_int_equal(rings_dw(r, at, 2) & 0x30, inner[i].sums);
+	}
 	/* Lengths that are none: no size, no headers, nothing behind them. */
 	REFUSED(large(r, 20, 32, 0, 500), EINVAL);
 	m = large(r, 0, 0, 1000, 500);
@@ -370,7 +391,7 @@ large_sends(void **state)
 	m[0]->vlan_tci = 0xe123;
 	assert_int_equal(rings_send(r, m[0]), 1);
 	assert_int_equal(rings_dw(r, at, 1), 0xe1234000 | (1 + 5 + 1));
-	/* A dozen, of two and three blocks in turn: they lie side by side, and the blocks with numbers 31 ask for a completion. */
+	/* A dozen, of two and three blocks in turn, side by side; who covers the last of 32 blocks asks for a completion. */
 	at = r->txq.sq_pi;
 	assert_int_equal(at, 5);
 	for (i = 0; i < RTE_DIM(m); i++) {
