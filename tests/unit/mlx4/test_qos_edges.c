@@ -455,14 +455,43 @@ test_event_names(void **state)
 	assert_int_equal(rte_pmd_mlx4_qos_on_event(9, NULL, NULL), -ENODEV);
 }
 
+/* Ports that are not ours; ethdev's port VLAN leaves nothing behind. */
+static void
+test_ports(void **state)
+{
+	struct rte_pmd_mlx4_txq_policy policy;
+	struct rte_pmd_mlx4_stalls st;
+	struct tp_qos_limits lim;
+	struct tp_qos_port q;
+	char err[TP_ERR_LEN];
+
+	assert_int_equal(rte_pmd_mlx4_qos_limits(9, &lim), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_stalls_get(9, &st), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_txq_prio_set(9, 0, 1, err), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_txq_policy_get(9, 0, &policy), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_txq_policy_get(0, QUEUES, &policy), -EINVAL);
+	assert_int_equal(rte_eth_dev_set_vlan_pvid(0, 4095, 1), 0);
+	assert_int_equal(rte_eth_dev_set_vlan_pvid(0, 4095, 0), 0);
+	assert_int_equal(rte_pmd_mlx4_qos_get(0, &q), 0);
+	assert_int_equal(q.port_vlan, 0);
+	assert_int_equal(q.tag_untagged, 0);
+	/* The first class counts, too. */
+	eth_of(0)->qos->hol[0].until_us = 1;
+	eth_of(0)->qos->hol[0].drops = 5;
+	assert_int_equal(rte_pmd_mlx4_stalls_get(0, &st), 0);
+	assert_int_equal(st.tc_stalled, 1);
+	assert_int_equal(st.tc_drops[0], 5);
+	eth_of(0)->qos->hol[0].until_us = 0;
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_watch_period),  T(test_flow_ctrl),     T(test_dcb_blocks),
-		T(test_dcb_refused),   T(test_counter_names), T(test_counters),
-		T(test_rate_of_lanes), T(test_not_restored),  T(test_event_names),
+		T(test_watch_period),  T(test_flow_ctrl), T(test_dcb_blocks),    T(test_dcb_refused),
+		T(test_counter_names), T(test_counters),  T(test_rate_of_lanes), T(test_not_restored),
+		T(test_event_names),   T(test_ports),
 	};
 
 	if (rig_eal("mlx4qed", "0") < 0)
