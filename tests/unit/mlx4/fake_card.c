@@ -11,6 +11,8 @@
 #define HCR 0x80680u
 #define GO (1u << 23)
 #define EVENT (1u << 22)
+#define ATTACH 0x065
+#define DETACH 0x066
 #define UARS 1024u
 #define PAGE 4096u
 
@@ -70,6 +72,32 @@ tell(struct fake_card *c, uint16_t token, uint8_t status, uint64_t imm)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Keeps what is attached; an id that nobody attached is none to detach. */
+static uint64_t
+attach(struct fake_card *c, const struct fake_cmd *cmd)
+{
+	struct fake_rule *r = c->rule;
+
+	while (r->id != 0)
+		assert_true(++r < c->rule + FAKE_RULES);
+	r->id = ++c->rule_ids;
+	memcpy(r->box, cmd->box, sizeof(r->box));
+	return r->id;
+}
+
+static void
+detach(struct fake_card *c, uint64_t id)
+{
+	struct fake_rule *r;
+
+	for (r = c->rule; r < c->rule + FAKE_RULES; r++)
+		if (r->id == id) {
+			r->id = 0;
+			return;
+		}
+	fail_msg("rule %u is not attached", (unsigned int)id);
+}
+
 static void
 run(struct fake_card *c)
 {
@@ -105,6 +133,13 @@ run(struct fake_card *c)
 	if (a != NULL && out == NULL) {
 		c->hcr[3] = (uint32_t)(a->imm >> 32);
 		c->hcr[4] = (uint32_t)a->imm;
+	} else if (a == NULL && cmd->op == ATTACH) {
+		uint64_t id = attach(c, cmd);
+
+		c->hcr[3] = (uint32_t)(id >> 32);
+		c->hcr[4] = (uint32_t)id;
+	} else if (a == NULL && cmd->op == DETACH && cmd->in_param <= c->rule_ids) {
+		detach(c, cmd->in_param);
 	}
 }
 
@@ -319,6 +354,37 @@ fake_bytes_are(const uint8_t *box, size_t len, const struct fake_dword *want, un
 		if (got != v)
 			fail_msg("dword 0x%03zx is 0x%08x, wanted 0x%08x", off, got, v);
 	}
+}
+
+unsigned int
+fake_rules(const struct fake_card *c)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < FAKE_RULES; i++)
+		n += c->rule[i].id != 0;
+	return n;
+}
+
+bool
+fake_has_rule(const struct fake_card *c, uint32_t kind, const struct rte_ether_addr *mac, uint32_t vlan, uint32_t qpn)
+{
+	uint8_t want[64] = {0};
+	unsigned int i;
+
+	prm_set32(want, 0x00, kind);
+	prm_set32(want, 0x04, 1);
+	prm_set32(want, 0x08, qpn);
+	if (mac != NULL) {
+		prm_set32(want, 0x10, 0x0c00e001);
+		memcpy(want + 0x1a, mac, 6);
+		memset(want + 0x22, 0xff, 6);
+		prm_set32(want, 0x3c, vlan);
+	}
+	for (i = 0; i < FAKE_RULES; i++)
+		if (c->rule[i].id != 0 && memcmp(c->rule[i].box, want, sizeof(want)) == 0)
+			return true;
+	return false;
 }
 
 void

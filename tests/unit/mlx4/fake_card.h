@@ -15,6 +15,7 @@
 #define FAKE_CMDS 512u
 #define FAKE_ANSWERS 64u
 #define FAKE_WRITES 16u
+#define FAKE_RULES 400u
 #define FAKE_ALWAYS UINT32_MAX
 
 /* The seven dwords of the HCR, what they say, and the mailbox; zeros for none. */
@@ -37,6 +38,12 @@ struct fake_answer {
 	uint8_t box[0x200];
 };
 
+/* A steering rule as it was given; id 0: none. */
+struct fake_rule {
+	uint64_t id;
+	uint8_t box[64];
+};
+
 struct fake_card {
 	struct mlx4_bus bus;
 	struct mlx4_hca hca;
@@ -51,6 +58,9 @@ struct fake_card {
 	unsigned int num_answers;
 	struct fake_cmd *cmd;
 	unsigned int num_cmds;
+	/* Attached and not detached; without an answer laid down each has another id. */
+	struct fake_rule rule[FAKE_RULES];
+	uint64_t rule_ids;
 	struct rte_device dev;
 	pthread_mutex_t lock; /* of the completions of commands that are told by events */
 	uint8_t eqe[64][MLX4_EQE_SIZE];
@@ -94,6 +104,10 @@ void fake_bytes_are(const uint8_t *box, size_t len, const struct fake_dword *wan
 	fake_bytes_are((cmd)->box, sizeof((cmd)->box), (const struct fake_dword[]){__VA_ARGS__},                       \
 		       RTE_DIM(((const struct fake_dword[]){__VA_ARGS__})))
 
+/* How many rules there are; whether one of them is this, with all other fields zero. The address NULL: no specification. */
+unsigned int fake_rules(const struct fake_card *c);
+bool fake_has_rule(const struct fake_card *c, uint32_t kind, const struct rte_ether_addr *mac, uint32_t vlan,
+		   uint32_t qpn);
 /* Completions that wait, told to the command interface; a function for mlx4_cmd_use_events(). */
 void fake_complete(struct mlx4_hca *hca);
 

@@ -249,7 +249,7 @@ test_rss_parent(void **state)
 	rig_log_begin();
 	a.lg_rings = 8;
 	assert_int_equal(mlx4_qp_create_rss(hca, 0x300, &a, &qp), -EINVAL);
-	rig_log_one("a table of 256 rings" + 2, "wanted up to 128");
+	rig_log_one("an RSS table of 256 rings", "wanted up to 128");
 	a.lg_rings = 7;
 	assert_int_equal(mlx4_qp_create_rss(hca, 0x300, &a, &qp), -EINVAL);
 	a.base_qpn = 0x380;
