@@ -72,6 +72,78 @@ tell(struct fake_card *c, uint16_t token, uint8_t status, uint64_t imm)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Commands without an op_modifier [CP 3.1], and those without an in_modifier. */
+static void
+check_modifiers(const struct fake_cmd *cmd)
+{
+	static const uint16_t no_op[] = {
+		MLX4_CMD_QUERY_DEV_CAP,
+		MLX4_CMD_QUERY_FW,
+		MLX4_CMD_QUERY_ADAPTER,
+		MLX4_CMD_INIT_HCA,
+		MLX4_CMD_CLOSE_HCA,
+		MLX4_CMD_INIT_PORT,
+		MLX4_CMD_CLOSE_PORT,
+		MLX4_CMD_SW2HW_MPT,
+		MLX4_CMD_MAP_EQ,
+		MLX4_CMD_SW2HW_EQ,
+		MLX4_CMD_SW2HW_CQ,
+		MLX4_CMD_RST2INIT_QP,
+		MLX4_CMD_INIT2RTR_QP,
+		MLX4_CMD_RTR2RTS_QP,
+		MLX4_CMD_RTS2RTS_QP,
+		MLX4_CMD_SQERR2RTS_QP,
+		MLX4_CMD_2ERR_QP,
+		MLX4_CMD_RTS2SQD_QP,
+		MLX4_CMD_SQD2RTS_QP,
+		MLX4_CMD_QUERY_QP,
+		MLX4_CMD_CONF_SPECIAL_QP,
+		MLX4_CMD_INIT2INIT_QP,
+		MLX4_CMD_SW2HW_SRQ,
+		MLX4_CMD_QUERY_SRQ,
+		MLX4_CMD_SQD2SQD_QP,
+		MLX4_CMD_CONFIG_DEV,
+		MLX4_CMD_ARM_SRQ,
+		MLX4_CMD_QUERY_PORT,
+		MLX4_CMD_SET_VLAN_FLTR,
+		MLX4_CMD_DUMP_ETH_STATS,
+		MLX4_CMD_SENSE_PORT,
+		MLX4_CMD_QUERY_FUNC,
+		MLX4_CMD_UPDATE_QP,
+		MLX4_CMD_QP_FLOW_STEERING_ATTACH,
+		MLX4_CMD_QP_FLOW_STEERING_DETACH,
+		MLX4_CMD_RUN_FW,
+		MLX4_CMD_UNMAP_ICM,
+		MLX4_CMD_MAP_ICM,
+		MLX4_CMD_UNMAP_ICM_AUX,
+		MLX4_CMD_MAP_ICM_AUX,
+		MLX4_CMD_SET_ICM_SIZE,
+		MLX4_CMD_UNMAP_FA,
+		MLX4_CMD_MAP_FA,
+	};
+	static const uint16_t no_in[] = {
+		MLX4_CMD_QUERY_DEV_CAP,
+		MLX4_CMD_QUERY_FW,
+		MLX4_CMD_QUERY_ADAPTER,
+		MLX4_CMD_INIT_HCA,
+		MLX4_CMD_CLOSE_HCA,
+		MLX4_CMD_RUN_FW,
+		MLX4_CMD_SET_ICM_SIZE,
+		MLX4_CMD_UNMAP_FA,
+		MLX4_CMD_UNMAP_ICM_AUX,
+		MLX4_CMD_CONFIG_DEV,
+		MLX4_CMD_QP_FLOW_STEERING_DETACH,
+	};
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(no_op); i++)
+		if (no_op[i] == cmd->op && cmd->op_modifier != 0)
+			fail_msg("command 0x%03x has op_modifier %u", cmd->op, cmd->op_modifier);
+	for (i = 0; i < RTE_DIM(no_in); i++)
+		if (no_in[i] == cmd->op && cmd->in_modifier != 0)
+			fail_msg("command 0x%03x has in_modifier 0x%x", cmd->op, cmd->in_modifier);
+}
+
 /* Keeps what is attached; an id that nobody attached is none to detach. */
 static uint64_t
 attach(struct fake_card *c, const struct fake_cmd *cmd)
@@ -118,6 +190,8 @@ run(struct fake_card *c)
 	/* A number is no place in EAL's memory. */
 	if (rte_mem_virt2memseg_list((void *)(uintptr_t)cmd->in_param) != NULL)
 		memcpy(cmd->box, (void *)(uintptr_t)cmd->in_param, sizeof(cmd->box));
+	if (!c->any_modifier)
+		check_modifiers(cmd);
 	a = find_answer(c, cmd);
 	if (a != NULL && a->times != FAKE_ALWAYS)
 		a->times--;

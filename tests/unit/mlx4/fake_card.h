@@ -66,6 +66,7 @@ struct fake_card {
 	uint8_t eqe[64][MLX4_EQE_SIZE];
 	unsigned int num_eqes, most_eqes;
 	int irq_setup_rc;
+	bool any_modifier; /* commands are not looked at for modifiers that they have not */
 	size_t heap;
 };
 

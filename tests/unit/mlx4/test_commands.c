@@ -19,6 +19,7 @@ static int
 setup(void **state)
 {
 	fake_open(&card);
+	card.any_modifier = true;
 	return 0;
 }
 

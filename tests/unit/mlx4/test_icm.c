@@ -241,7 +241,9 @@ test_uars(void **state)
 	assert_int_equal(page, 129);
 	assert_ptr_equal(mlx4_uar_addr(hca, 129), card.uar + 129 * 4096);
 	assert_ptr_equal(mlx4_bf_addr(hca, 129), card.uar + (1024 + 129) * 4096);
-	mlx4_uar_free(hca, 129);
+	mlx4_uar_free(hca, 128);
+	assert_int_equal(mlx4_uar_alloc(hca, &page), 0);
+	assert_int_equal(page, 128);
 	mlx4_uars_fini(hca);
 	assert_null(hca->uars);
 	hca->caps.rsvd_uars = 1022;
@@ -253,6 +255,30 @@ test_uars(void **state)
 	assert_int_equal(mlx4_uar_alloc(hca, &page), -ENOSPC);
 	rig_log_one("all 2 UAR pages", "in use");
 	mlx4_uars_fini(hca);
+}
+
+/* Memory for the card is zeros, also where there were others. */
+static void
+test_memory(void **state)
+{
+	struct mlx4_dma d;
+	unsigned int i, k;
+
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(mlx4_dma_alloc(hca, "a test", 8192, 4096, 0, &d), 0);
+		assert_int_equal(d.iova % 4096, 0);
+		assert_int_equal(d.len, 8192);
+		for (k = 0; k < 8192; k++)
+			assert_int_equal(((uint8_t *)d.va)[k], 0);
+		memset(d.va, 0x5a, d.len);
+		mlx4_dma_free(&d);
+		assert_null(d.va);
+		mlx4_dma_free(&d);
+	}
+	rig_log_begin();
+	assert_int_equal(mlx4_dma_alloc(hca, "a test", (size_t)1 << 40, 4096, 0, &d), -ENOMEM);
+	rig_log_one("cannot get 1099511627776 bytes of DMA memory for a test on NUMA node 0", "fake0");
+	assert_null(d.mz);
 }
 
 /* The reset waits for its semaphore; a card whose registers are all ones for two seconds is gone. */
@@ -283,8 +309,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_icm),       T(test_init_hca),  T(test_rule_size), T(test_small_card),
-		T(test_icm_fails), T(test_aux_stays), T(test_uars),      T(test_reset),
+		T(test_icm),       T(test_init_hca), T(test_rule_size), T(test_small_card), T(test_icm_fails),
+		T(test_aux_stays), T(test_uars),     T(test_memory),    T(test_reset),
 	};
 
 	if (rig_eal("mlx4icm", "0") < 0)

@@ -57,6 +57,7 @@ test_limits(void **state)
 	mlx4_numbers_put(n, 127, 2);
 	assert_int_equal(get(1, 1, 0, true), 128);
 	assert_int_equal(get(141, 1, 0, false), UINT32_MAX);
+	assert_int_equal(get(201, 1, 0, false), UINT32_MAX);
 	assert_int_equal(get(0, 1, 0, false), UINT32_MAX);
 }
 
