@@ -56,5 +56,4 @@ mlx4_fw_limit(struct mlx4_hca *hca, bool check)
 		if (cap[i] != NULL)
 			*cap[i] = false;
 	}
-	c->roce_v2 = c->roce_v2 && c->roce;
 }

@@ -65,7 +65,7 @@ mlx4_numbers_get(struct mlx4_numbers *n, uint32_t count, uint32_t align, uint32_
 	uint32_t first = RTE_ALIGN_CEIL(n->first, align);
 	uint32_t last, i, at;
 
-	if (count == 0 || first >= n->end || count > n->end - first)
+	if (count == 0 || count > n->end)
 		return -ENOSPC;
 	last = RTE_ALIGN_FLOOR(n->end - count, align);
 	rte_spinlock_lock(&n->lock);
