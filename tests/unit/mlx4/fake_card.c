@@ -35,7 +35,10 @@ read32(struct mlx4_bus *bus, uint32_t off)
 			c->sem = 0;
 		return c->sem;
 	case 0x8069c: return c->owner;
-	default: return c->catas;
+	default:
+		if (c->catas_frees)
+			c->hcr[6] = 0;
+		return c->catas;
 	}
 }
 
@@ -193,6 +196,10 @@ run(struct fake_card *c)
 	if (!c->any_modifier)
 		check_modifiers(cmd);
 	a = find_answer(c, cmd);
+	if (c->refuse_at != 0 && --c->refuse_at == 0) {
+		c->hcr[6] = (ctrl & ~(GO | 0xff000000u)) | 3u << 24;
+		return;
+	}
 	if (a != NULL && a->times != FAKE_ALWAYS)
 		a->times--;
 	if (a != NULL && a->silent)

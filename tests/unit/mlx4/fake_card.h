@@ -51,6 +51,8 @@ struct fake_card {
 	uint32_t hcr[7];
 	uint32_t sem, owner, catas; /* what the registers read as */
 	uint32_t sem_reads;         /* the semaphore is free after so many reads */
+	bool catas_frees;           /* who finds the error buffer filled finds the command registers free behind that */
+	unsigned int refuse_at;     /* the nth command from now on is refused, 0: none */
 	unsigned int resets, irqs;
 	uint32_t written[FAKE_WRITES]; /* offsets of the last writes of registers, in their order */
 	unsigned int num_written;

@@ -291,6 +291,20 @@ test_fatal_error(void **state)
 	assert_false(mlx4_hca_catas(hca));
 }
 
+/* Registers that are free when it is too late do not make a command that was never written succeed. */
+static void
+test_free_too_late(void **state)
+{
+	hca->caps.catas_off = 0x1f020;
+	card.catas = 1;
+	card.catas_frees = true;
+	card.hcr[6] = 1u << 23;
+	card.bus.cmd_timeout_ms = 3600 * 1000;
+	assert_int_equal(mlx4_cmd(hca, MLX4_CMD_NOP, 0, 0, NULL, 0, NULL, 0), -ETIMEDOUT);
+	assert_int_equal(card.num_cmds, 0);
+	assert_int_equal(mlx4_cmd_count(hca), 0);
+}
+
 static void
 complete_late(struct mlx4_hca *h)
 {
@@ -408,10 +422,10 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_registers),    T(test_immediate), T(test_mailboxes), T(test_status),
-		T(test_what_is_said), T(test_kinds),     T(test_no_answer), T(test_busy_registers),
-		T(test_fatal_error),  T(test_events),    T(test_no_events), T(test_refused_by_event),
-		T(test_threads),
+		T(test_registers),        T(test_immediate),     T(test_mailboxes), T(test_status),
+		T(test_what_is_said),     T(test_kinds),         T(test_no_answer), T(test_busy_registers),
+		T(test_fatal_error),      T(test_free_too_late), T(test_events),    T(test_no_events),
+		T(test_refused_by_event), T(test_threads),
 	};
 
 	if (rig_eal("mlx4cmds", "0") < 0)

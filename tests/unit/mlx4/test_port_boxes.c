@@ -56,14 +56,14 @@ test_query(void **state)
 	prm_set32(a->box, 0x00, 0x8b801234); /* link up, Ethernet suggested, both; negotiates; MTU */
 	prm_set32(a->box, 0x04, 0x00400075); /* 40 Gb/s; lg GIDs 7, lg P_Keys 5 */
 	prm_set32(a->box, 0x08, 0x00006983); /* lg VLANs 6, lg MACs 9; classes 8, lanes 3 */
-	prm_set32(a->box, 0x10, 0xffff0002);
+	prm_set32(a->box, 0x10, 0x7fff8002);
 	prm_set32(a->box, 0x14, 0xc9a0b0c1);
 	assert_int_equal(mlx4_port_query(hca, 2, &i), 0);
 	assert_int_equal(fake_last(&card, QUERY_PORT)->in_modifier, 2);
 	assert_true(i.link_up && i.type_eth && i.type_ib && i.suggested_eth && i.autoneg);
 	assert_int_equal(i.eth_mtu, 0x1234);
 	assert_int_equal(i.speed, 40000);
-	assert_int_equal(i.mac, UINT64_C(0x0002c9a0b0c1));
+	assert_int_equal(i.mac, UINT64_C(0x8002c9a0b0c1));
 	assert_int_equal(i.lg_macs, 9);
 	assert_int_equal(i.lg_vlans, 6);
 	assert_int_equal(i.max_tc, 8);
