@@ -275,10 +275,17 @@ test_memory(void **state)
 		assert_null(d.va);
 		mlx4_dma_free(&d);
 	}
+	/* In whole cache lines. */
+	assert_int_equal(mlx4_dma_alloc(hca, "a test", 65, 4096, 0, &d), 0);
+	assert_int_equal(d.len, 128);
+	mlx4_dma_free(&d);
+	memset(&d, 0x5a, sizeof(d));
 	rig_log_begin();
 	assert_int_equal(mlx4_dma_alloc(hca, "a test", (size_t)1 << 40, 4096, 0, &d), -ENOMEM);
 	rig_log_one("cannot get 1099511627776 bytes of DMA memory for a test on NUMA node 0", "fake0");
 	assert_null(d.mz);
+	assert_null(d.va);
+	assert_int_equal(d.iova | d.len, 0);
 }
 
 /* The reset waits for its semaphore; a card whose registers are all ones for two seconds is gone. */

@@ -205,7 +205,7 @@ test_switches(void **state)
 static void
 test_tables(void **state)
 {
-	struct rte_ether_addr mac[129];
+	struct rte_ether_addr mac[1024];
 	uint32_t map[128] = {[0] = 1, [1] = 0x80000002, [127] = 0x12345678};
 	uint16_t vids[128] = {[0] = 7, [1] = 8, [2] = 9, [5] = 0x1000, [127] = 4095};
 	const struct fake_cmd *cmd;
@@ -215,7 +215,7 @@ test_tables(void **state)
 		mac[i] = (struct rte_ether_addr){{0x02, 0x11, 0x22, 0x33, 0x44, (uint8_t)i}};
 	assert_int_equal(mlx4_port_set_macs(hca, 2, mac, 2), 0);
 	FAKE_BOX(set_port(2, 2), {0x00, 0x80000211}, {0x04, 0x22334400}, {0x08, 0x80000211}, {0x0c, 0x22334401});
-	assert_int_equal(mlx4_port_set_macs(hca, 2, mac, 129), 0);
+	assert_int_equal(mlx4_port_set_macs(hca, 2, mac, RTE_DIM(mac)), 0);
 	cmd = set_port(2, 2);
 	assert_int_equal(prm_get32(cmd->box, 127 * 8 + 4), 0x2233447f);
 	fake_bytes_are(cmd->box + 1024, 1024, NULL, 0);
