@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Resets while bursts are at work: no packet is missing in the totals, and no reset is undone. */
+/* Counters by name, and resets while bursts are at work: no packet is missing in the totals, and no reset is undone. */
 #include <pthread.h>
 
 #include <rte_ethdev.h>
@@ -332,6 +332,94 @@ stopped_queue_sends_nothing(void **state)
 	assert_int_equal(t.tx_errors, 1);
 }
 
+/* Each reason has its own counter: what bursts and the control thread count of it is one number under its name. */
+static void
+reasons_have_names(void **state)
+{
+	static const struct {
+		enum ipoib_drop drop;
+		const char *name;
+	} t[] = {
+		{IPOIB_DROP_TX_NO_CONN, "drop_tx_no_conn"}, {IPOIB_DROP_TX_TYPE, "drop_tx_type"},
+		{IPOIB_DROP_TX_ARP, "drop_tx_arp"},         {IPOIB_DROP_TX_ND, "drop_tx_nd"},
+		{IPOIB_DROP_TX_GROUP, "drop_tx_group"},     {IPOIB_DROP_TX_WAIT_FULL, "drop_tx_wait_full"},
+		{IPOIB_DROP_TX_TSO, "drop_tx_tso"},         {IPOIB_DROP_TX_RING_FULL, "drop_tx_ring_full"},
+		{IPOIB_DROP_RX_NO_MBUF, "drop_rx_no_mbuf"}, {IPOIB_DROP_RX_RING_FULL, "drop_rx_ring_full"},
+	};
+	struct tp_ipoib_totals totals;
+	uint64_t sent = 0;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < RTE_DIM(t); i++) {
+		port.core.stats.drop[t[i].drop] = 1u << i;
+		rxq.n.drop[t[i].drop] = 1000;
+		txq.n.drop[t[i].drop] = 20000;
+	}
+	for (i = 0; i < RTE_DIM(t); i++) {
+		assert_int_equal(xstat(t[i].name), 21000 + (1u << i));
+		sent += strncmp(t[i].name, "drop_tx", 7) == 0 ? 21000 + (1u << i) : 0;
+	}
+	ipoib_port_totals(&port, true, &totals);
+	assert_int_equal(totals.tx_errors, sent);
+	ipoib_stats_reset(&rte_eth_devices[ACTIVE]);
+	for (i = 0; i < RTE_DIM(t); i++)
+		assert_int_equal(xstat(t[i].name), 0);
+}
+
+#define RING 63u /* packets that a ring of 64 takes */
+#define MORE 7u
+
+/* What the control thread has to see and finds no room on its way there. */
+static void
+full_rings_are_counted(void **state)
+{
+	struct rte_mbuf *m, *got[IPOIB_BURST];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < RING + MORE; i++) {
+		m = frame(60);
+		memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, 12), "\x08\x06", 2);
+		assert_int_equal(xstat("drop_tx_ring_full"), i < RING ? 0 : i - RING);
+		assert_int_equal(rte_eth_tx_burst(ACTIVE, 0, &m, 1), 1);
+	}
+	assert_int_equal(xstat("drop_tx_ring_full"), MORE);
+	assert_int_equal(rte_ring_count(txq.slow), RING);
+	for (i = 0; i < RING + MORE; i++) {
+		uint8_t *at = (uint8_t *)(uintptr_t)card.buffer[0][0].addr;
+
+		arrive(60, IBV_WC_SUCCESS);
+		memcpy(at, "\x08\x06", 2);
+		assert_int_equal(rte_eth_rx_burst(ACTIVE, 0, got, IPOIB_BURST), 0);
+	}
+	assert_int_equal(xstat("drop_rx_ring_full"), MORE);
+	assert_int_equal(rte_ring_count(rxq.slow), RING);
+	assert_int_equal(xstat("drop_rx_no_mbuf"), 0);
+}
+
+/* A packet for the application that the control thread makes, while the pool is empty. */
+static void
+empty_pool_is_counted(void **state)
+{
+	struct rte_mbuf *m, *taken = NULL;
+
+	(void)state;
+	while ((m = rte_pktmbuf_alloc(rig.pool)) != NULL) {
+		m->next = taken;
+		taken = m;
+	}
+	ipoib_query(&port.core, false);
+	ipoib_query(&port.core, true);
+	while ((m = taken) != NULL) {
+		taken = m->next;
+		m->next = NULL;
+		rte_pktmbuf_free(m);
+	}
+	assert_int_equal(xstat("drop_rx_no_mbuf"), 2);
+	assert_int_equal(xstat("queries"), 0);
+}
+
 /* The pair counts what the application gets: of what the other port has, only what is for the host. */
 static void
 pair_loses_nothing(void **state)
@@ -372,6 +460,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(port_loses_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(control_thread_is_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(stopped_queue_sends_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(reasons_have_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(full_rings_are_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(empty_pool_is_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(pair_loses_nothing, setup, teardown),
 	};
 
