@@ -205,6 +205,84 @@ test_bad_fcs(void **state)
 	assert_int_equal(tp_model_impair(rig_model(1), 2, &none), 0);
 }
 
+/* A wire on which one frame comes that is no frame. */
+struct stub {
+	struct tp_wire w;
+	uint32_t len; /* 0: nothing comes */
+};
+
+static unsigned int
+stub_send(struct tp_wire *w, const struct tp_frame *f, unsigned int n)
+{
+	return n;
+}
+
+static unsigned int
+stub_poll(struct tp_wire *w, struct tp_model *m, unsigned int port, unsigned int budget)
+{
+	static const uint8_t octets[RTE_ETHER_HDR_LEN];
+	struct stub *s = (struct stub *)w;
+	struct tp_frame_seg seg = {.data = octets, .len = s->len};
+	const struct tp_frame f = {.seg = &seg, .nseg = 1, .len = s->len};
+
+	if (s->len == 0)
+		return 0;
+	s->len = 0;
+	(void)tp_model_port_receive(m, port, &f, 1);
+	return 1;
+}
+
+static bool
+stub_link(struct tp_wire *w)
+{
+	return true;
+}
+
+static void
+stub_destroy(struct tp_wire *w)
+{
+}
+
+/* What a port counts of frames that are longer than its MTU, with a right and with a wrong FCS, and of less than a header. */
+static void
+test_wrong_lengths(void **state)
+{
+	static const struct tp_wire_ops ops = {
+		.name = "stub", .send = stub_send, .poll = stub_poll, .link = stub_link, .destroy = stub_destroy};
+	static struct stub stub = {.w.ops = &ops};
+	const struct tp_impair all = {.corrupt_ppm = 1000000, .seed = 1}, none = {0};
+	struct rte_ether_addr dst = rig_mac(1);
+	unsigned int i;
+
+	assert_int_equal(rte_eth_dev_set_mtu(0, 1900), 0);
+	/* 1500 and a header with two tags come, one octet more does not. */
+	rig_send(0, rig_frame(&dst, 1522));
+	assert_int_equal(rig_drain(1, 0), 1);
+	for (i = 0; i < 3; i++)
+		rig_send(0, rig_frame(&dst, 1523));
+	assert_int_equal(rig_xstat(1, "rx_port_too_long_errors"), 3);
+	assert_int_equal(rig_xstat(1, "rx_size_above_mtu_packets"), 3);
+	assert_int_equal(rig_xstat(1, "rx_port_jabber_errors"), 0);
+	assert_int_equal(tp_model_impair(rig_model(1), 2, &all), 0);
+	for (i = 0; i < 2; i++)
+		rig_send(0, rig_frame(&dst, 1523));
+	assert_int_equal(rig_xstat(1, "rx_port_jabber_errors"), 2);
+	assert_int_equal(rig_xstat(1, "rx_port_crc_errors"), 0);
+	assert_int_equal(tp_model_impair(rig_model(1), 2, &none), 0);
+	assert_int_equal(rig_drain(1, 0), 0);
+	/* A header is the shortest that a port without a filter would take. */
+	assert_int_equal(rte_eth_promiscuous_enable(1), 0);
+	assert_int_equal(tp_model_wire_attach(rig_model(1), 2, &stub.w), 0);
+	stub.len = RTE_ETHER_HDR_LEN - 1;
+	rig_run(1);
+	assert_int_equal(rig_xstat(1, "rx_port_runt_errors"), 1);
+	assert_int_equal(rig_drain(1, 0), 0);
+	stub.len = RTE_ETHER_HDR_LEN;
+	rig_run(1);
+	assert_int_equal(rig_xstat(1, "rx_port_runt_errors"), 1);
+	assert_int_equal(rig_drain(1, 0), 1);
+}
+
 /* Wanted frames with a wrong FCS come, whatever became of their addresses; also after the port was started again. */
 static void
 test_ignored_fcs(void **state)
@@ -432,6 +510,7 @@ main(void)
 		T(test_missed),
 		T(test_stop_drops),
 		T(test_bad_fcs),
+		T(test_wrong_lengths),
 		T(test_ignored_fcs),
 		T(test_info),
 		T(test_refusals),
