@@ -45,7 +45,7 @@ enum tp_roce_mode {
 	TP_ROCE_V2 = 0, /**< addresses, over UDP; each address has a v1 GID beside it */
 	TP_ROCE_V1,     /**< addresses, as Ethertype 0x8915 */
 	TP_ROCE_V1_MAC, /**< one GID of the MAC, as Ethertype 0x8915 */
-	TP_ROCE_OFF,    /**< no GID, no queue pair */
+	TP_ROCE_OFF,    /**< no GID, no queue pair but those of raw packets */
 };
 
 /** How a port is opened; all zero is the default of everything. */
@@ -282,6 +282,30 @@ int tp_roce_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 int tp_roce_destroy_qp(struct ibv_qp *qp);
 /** The UDP source port of a RoCEv2 queue pair, before RTR. @return 0, EINVAL below 0xc000 or in another state. */
 int tp_roce_set_udp_sport(struct ibv_qp *qp, uint16_t port);
+
+/*
+ * Raw packets (IBV_QPT_RAW_PACKET): a queue pair of an Ethernet port of a card whose requests are whole frames, from the destination
+ * address on and without FCS. Its states are RESET, INIT (port_num alone), RTR and RTS (nothing), ERR. IBV_WR_SEND is its only
+ * opcode; a frame has 14 octets at least, 17 inline, and 22 more than the MTU at most; the card pads short ones. IBV_SEND_IP_CSUM:
+ * the card puts in the sums of IPv4, TCP and UDP. A received frame has its tags; IBV_WC_IP_CSUM_OK says that the sums of IPv4 and
+ * of the TCP or UDP over it are right. A frame that is longer than its receive request ends it with IBV_WC_LOC_LEN_ERR,
+ * and the queue pair goes on; where the card has put it into ERR, no receive request is taken. Frames go
+ * to the wire, not to queues of the same port.
+ */
+
+/**
+ * Gives frames to a raw packet queue pair, which receives none without a rule, until the rule is destroyed. Frames that agree with
+ * all specifications in the bits of their masks go to it and to nobody else, not to the queues of the ethdev either: these rules
+ * come before those of rte_flow and the port's addresses. Two rules of one priority that say the same give each a copy.
+ * @param attr type IBV_FLOW_ATTR_NORMAL, port 1, flags 0, priority 0 (first) .. 4095; behind it at most one IBV_FLOW_SPEC_ETH, _IPV4,
+ *   and _TCP or _UDP, in this order; ether_type is the one behind the tag where vlan_tag is masked in. No specification: all frames.
+ * @param qp not in RESET
+ * @return NULL and errno: EINVAL a value out of its range, or another type of queue pair; EOPNOTSUPP what the card does not compare;
+ *   ENOMEM, EIO.
+ */
+struct ibv_flow *tp_roce_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
+/** The queue pair can go when its rules have gone. @return 0. */
+int tp_roce_destroy_flow(struct ibv_flow *flow);
 
 struct ibv_srq *tp_roce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
 int tp_roce_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int attr_mask);

@@ -46,8 +46,8 @@ rule_install(struct mlx4_eth *eth, const struct rte_flow *f, const struct mlx4_f
 		if (rc != 0)
 			return rc;
 	}
-	return mlx4_rule_specs(eth->hca, eth->port, place(f, turn), f->match.spec, f->match.len,
-			       mlx4_flow_rings_qpn(eth, r), id);
+	return mlx4_rule_specs(eth->hca, eth->port, MLX4_DMFS_PRIO_ETHTOOL + place(f, turn), f->match.spec,
+			       f->match.len, mlx4_flow_rings_qpn(eth, r), id);
 }
 
 /* All rules of a target go to other rings, or none. */

@@ -52,7 +52,7 @@ void mlx4_numbers_destroy(struct mlx4_numbers *n);
  */
 int mlx4_numbers_get(struct mlx4_numbers *n, uint32_t count, uint32_t align, uint32_t clear, bool top, uint32_t *base);
 /* One of the last window numbers, each in its turn, so that one that was given back rests; another one when all are taken. */
-int mlx4_numbers_cycle(struct mlx4_numbers *n, uint32_t window, uint32_t *number);
+int mlx4_numbers_cycle(struct mlx4_numbers *n, uint32_t window, uint32_t clear, uint32_t *number);
 void mlx4_numbers_put(struct mlx4_numbers *n, uint32_t base, uint32_t count);
 uint32_t mlx4_numbers_used(const struct mlx4_numbers *n);
 

@@ -60,7 +60,7 @@ cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int 
 		HCA_LOG(hca, ERR, "a CQ on interrupt vector %d: the card has 0..%d", vector, (int)hca->num_comp_eq - 1);
 		return -EINVAL;
 	}
-	rc = mlx4_numbers_cycle(hca->cqns, UINT32_MAX, &cq->cqn);
+	rc = mlx4_numbers_cycle(hca->cqns, UINT32_MAX, 0, &cq->cqn);
 	if (rc != 0) {
 		HCA_LOG(hca, ERR, "all %u CQs are in use", mlx4_numbers_used(hca->cqns));
 		return rc;

@@ -374,8 +374,11 @@ int mlx4_cq_moderate(struct mlx4_hca *hca, struct mlx4_cq *cq, uint16_t count, u
 /* --- queue pairs (qp.c) --- */
 /* Reserves n consecutive QPNs; align a power of two; BlueFlame: bits 7:6 of every number are clear. */
 int mlx4_qpn_reserve(struct mlx4_hca *hca, uint32_t n, uint32_t align, bool bf, uint32_t *base);
-/* A number for a queue pair that peers know: it was not used lately, or they would take it for the one before (IBTA 12.9.8.4). */
-int mlx4_qpn_reserve_fresh(struct mlx4_hca *hca, uint32_t *qpn);
+/*
+ * A number for a queue pair that peers know: it was not used lately, or they would take it for the one before (IBTA 12.9.8.4).
+ * frames: it sends Ethernet frames, which wants bits 7:6 clear [CP 5.10].
+ */
+int mlx4_qpn_reserve_fresh(struct mlx4_hca *hca, bool frames, uint32_t *qpn);
 void mlx4_qpn_release(struct mlx4_hca *hca, uint32_t base, uint32_t n);
 /*
  * Allocates the rings and doorbell record and fills the context; the QP stays in RST. The SQ ring is zeroed, to be
@@ -541,7 +544,7 @@ int mlx4_rule_remove(struct mlx4_hca *hca, uint64_t id);
 #define MLX4_NO_RULE UINT64_MAX
 /* Removes the rule that *id names, if it names one, and sets it to MLX4_NO_RULE. */
 void mlx4_rule_drop(struct mlx4_hca *hca, uint64_t *id);
-/* A rule of the application: any specifications, in front of all rules of the NIC; prio: 0..4095. */
+/* A rule of the application: any specifications; prio: 0..4095 and MLX4_DMFS_PRIO_USER or _ETHTOOL, in front of all rules of the NIC. */
 int mlx4_rule_specs(struct mlx4_hca *hca, unsigned int port, uint16_t prio, const uint8_t *specs, size_t len,
 		    uint32_t qpn, uint64_t *id);
 /* Datagrams to a multicast GID, to a queue pair. */

@@ -85,7 +85,7 @@ mlx4_numbers_get(struct mlx4_numbers *n, uint32_t count, uint32_t align, uint32_
 }
 
 int
-mlx4_numbers_cycle(struct mlx4_numbers *n, uint32_t window, uint32_t *number)
+mlx4_numbers_cycle(struct mlx4_numbers *n, uint32_t window, uint32_t clear, uint32_t *number)
 {
 	uint32_t bottom = n->end - n->first > window ? n->end - window : n->first, at, tries;
 
@@ -93,7 +93,7 @@ mlx4_numbers_cycle(struct mlx4_numbers *n, uint32_t window, uint32_t *number)
 	at = n->turn > bottom ? n->turn : n->end;
 	for (tries = 0; tries < n->end - bottom; tries++) {
 		at = at > bottom ? at - 1 : n->end - 1;
-		if (is_taken(n, at))
+		if (is_taken(n, at) || (at & clear) != 0)
 			continue;
 		n->taken[at / 64] |= UINT64_C(1) << (at % 64);
 		n->used++;
@@ -102,7 +102,7 @@ mlx4_numbers_cycle(struct mlx4_numbers *n, uint32_t window, uint32_t *number)
 		return 0;
 	}
 	rte_spinlock_unlock(&n->lock);
-	return mlx4_numbers_get(n, 1, 1, 0, true, number);
+	return mlx4_numbers_get(n, 1, 1, clear, true, number);
 }
 
 void

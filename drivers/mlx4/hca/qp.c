@@ -26,10 +26,10 @@ mlx4_qpn_reserve(struct mlx4_hca *hca, uint32_t n, uint32_t align, bool bf, uint
 }
 
 int
-mlx4_qpn_reserve_fresh(struct mlx4_hca *hca, uint32_t *qpn)
+mlx4_qpn_reserve_fresh(struct mlx4_hca *hca, bool frames, uint32_t *qpn)
 {
 	/* Events of the last one with this number may be on their way, too. */
-	int rc = mlx4_numbers_cycle(hca->qpns, QPN_WINDOW, qpn);
+	int rc = mlx4_numbers_cycle(hca->qpns, QPN_WINDOW, frames ? MLX4_QPN_BF_CLEAR : 0, qpn);
 
 	if (rc != 0)
 		HCA_LOG(hca, ERR, "no QP number left: %u of %u in use", mlx4_numbers_used(hca->qpns),

@@ -95,7 +95,7 @@ mlx4_rule_specs(struct mlx4_hca *hca, unsigned int port, uint16_t prio, const ui
 
 	if (len > sizeof(box) - MLX4_DMFS_CTRL_SIZE)
 		return -EINVAL;
-	fill_control(box, port, MLX4_DMFS_REGULAR, MLX4_DMFS_PRIO_ETHTOOL + prio, qpn);
+	fill_control(box, port, MLX4_DMFS_REGULAR, prio, qpn);
 	memcpy(box + MLX4_DMFS_CTRL_SIZE, specs, len);
 	return attach(hca, box, MLX4_DMFS_CTRL_SIZE + len, id);
 }

@@ -87,7 +87,7 @@ mlx4_srq_create(struct mlx4_hca *hca, uint32_t pd, uint32_t entries, uint32_t st
 		return rc;
 	srq->entries = entries;
 	srq->stride = stride;
-	rc = mlx4_numbers_cycle(hca->srqns, UINT32_MAX, &srq->srqn);
+	rc = mlx4_numbers_cycle(hca->srqns, UINT32_MAX, 0, &srq->srqn);
 	if (rc != 0) {
 		HCA_LOG(hca, ERR, "all %u shared receive queues are in use", mlx4_numbers_used(hca->srqns));
 		return rc;

@@ -94,7 +94,7 @@ sender_create(struct mlx4_mad_end *g, uint32_t qpn)
 		return rc;
 	g->senders++;
 	if (index != 0) {
-		rc = mlx4_qpn_reserve_fresh(r->hca, &qpn);
+		rc = mlx4_qpn_reserve_fresh(r->hca, false, &qpn);
 		if (rc != 0)
 			return rc;
 		s->reserved = true;

@@ -54,7 +54,13 @@ error_cqe(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, bool send, struct 
 	wc->byte_len = 0;
 	if (wc->status == IBV_WC_WR_FLUSH_ERR || *state == IBV_QPS_RESET || *state == IBV_QPS_ERR)
 		return;
-	*state = send && q->q.v.qp_type != IBV_QPT_RC && *state != IBV_QPS_SQD ? IBV_QPS_SQE : IBV_QPS_ERR;
+	/* A frame that was too long ends its request alone [DP 5.3]. */
+	if (q->raw && !send && wc->status == IBV_WC_LOC_LEN_ERR)
+		return;
+	if (send && !q->raw && q->q.v.qp_type != IBV_QPT_RC && *state != IBV_QPS_SQD)
+		*state = IBV_QPS_SQE;
+	else
+		*state = IBV_QPS_ERR;
 }
 
 /* IPv4 whose header and whose TCP or UDP the card found right [DP 6.3]; IPv6 has no such flag. */
@@ -125,6 +131,8 @@ fill_receive(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op
 		wc->imm_data = cqe->immed_rss;
 	if (q->ud)
 		fill_ud(q, cqe, wc);
+	else if (q->raw)
+		wc->wc_flags = csum_flag(cqe);
 }
 
 static __rte_always_inline void
@@ -149,7 +157,7 @@ fill(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op, struct
 		wc->opcode = IBV_WC_RECV;
 	}
 	/* A plain message of a connection needs no more. */
-	if (!send && (op != MLX4_CQE_RECV_SEND || q->ud))
+	if (!send && (op != MLX4_CQE_RECV_SEND || q->more_recv))
 		fill_receive(q, cqe, op, wc);
 }
 

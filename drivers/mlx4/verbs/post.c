@@ -18,6 +18,7 @@
 #define UD (1u << IBV_QPT_UD)
 #define LEN_MAX (1u << 30) /* of a list element; a byte count has 31 bits, and more is no message */
 #define ATOMIC_LEN 8u
+#define FRAME_HEADER (uint32_t)(RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
 #define BLOCK_ROOM (MLX4_TXBB_SIZE - 4) /* inline bytes of a block behind the first */
 
 enum kind { KIND_SEND, KIND_RDMA, KIND_READ, KIND_ATOMIC, KIND_INVALIDATE, KIND_BIND, KIND_LSO, KIND_FAST_REG };
@@ -363,6 +364,36 @@ put_wqe(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, uint32_t head)
 	c->owner_opcode = owner_of(slot, op);
 }
 
+/*
+ * A whole frame [DP 3.4], by a queue pair whose type is in no row of the table of opcodes, so that the others need not ask for
+ * it. False: refused.
+ */
+static __rte_noinline bool
+put_frame(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, uint32_t head)
+{
+	const bool is_inline = (wr->send_flags & IBV_SEND_INLINE) != 0;
+	struct mlx4_roce_slot *slot = &q->slots[head & q->sq_mask];
+	struct mlx4_wqe_ctrl *c = (void *)slot->wqe;
+	uint8_t *seg = slot->wqe + sizeof(*c), *end;
+	uint64_t len;
+
+	if (!q->raw || wr->opcode != IBV_WR_SEND || (unsigned int)wr->num_sge > q->sq_sges)
+		return false;
+	len = list_len(wr->sg_list, wr->num_sge);
+	if (len < (is_inline ? MLX4_INLINE_MIN : RTE_ETHER_HDR_LEN) || len > *q->mtu + FRAME_HEADER ||
+	    (is_inline && len > q->max_inline))
+		return false;
+	end = is_inline ? put_inline(seg, wr->sg_list, wr->num_sge) : put_list(seg, wr->sg_list, wr->num_sge);
+	c->vlan_ds = rte_cpu_to_be_32(((uint32_t)(end - slot->wqe) + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE);
+	c->flags = flags_of(q, wr->send_flags) | ((wr->send_flags & IBV_SEND_IP_CSUM) != 0 ? q->csum : 0);
+	c->imm = 0;
+	slot->done = (struct mlx4_roce_done){wr->wr_id, IBV_WC_SUCCESS, IBV_WC_SEND};
+	stamp_ahead(q, slot);
+	rte_io_wmb(); /* the owner bit last */
+	c->owner_opcode = owner_of(slot, MLX4_OP_SEND);
+	return true;
+}
+
 /* The only WQE of a call as a copy in the BlueFlame register, which is the doorbell [DP 2.5]. */
 static __rte_noinline bool
 blueflame(struct mlx4_roce_qp *q, uint32_t head)
@@ -466,6 +497,8 @@ post_any(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **ba
 			break;
 		}
 		if (unlikely(!is_allowed(q, wr))) {
+			if (put_frame(q, wr, head))
+				continue;
 			err = EINVAL;
 			break;
 		}

@@ -89,6 +89,10 @@ fill_device(const struct mlx4_roce *r, struct ibv_device_attr *a)
 		a->device_cap_flags |= IBV_DEVICE_MEM_MGT_EXTENSIONS;
 	if (r->dev->ib != NULL && ((c->flags >> MLX4_DEV_FLAG_IPOIB_CSUM) & 1) != 0)
 		a->device_cap_flags |= IBV_DEVICE_UD_IP_CSUM | (c->max_gso != 0 ? TP_ROCE_DEVICE_UD_TSO : 0);
+	if (r->dev->ib == NULL) {
+		a->device_cap_flags |= IBV_DEVICE_RAW_IP_CSUM | IBV_DEVICE_MANAGED_FLOW_STEERING;
+		a->max_raw_ethy_qp = a->max_qp;
+	}
 	if (c->mw2)
 		a->device_cap_flags |= c->mw2b ? IBV_DEVICE_MEM_WINDOW_TYPE_2B : IBV_DEVICE_MEM_WINDOW_TYPE_2A;
 }
@@ -372,6 +376,7 @@ const struct troce_provider mlx4_roce_provider = {
 	.qp_size = sizeof(struct mlx4_roce_qp),
 	.srq_size = sizeof(struct mlx4_roce_srq),
 	.ah_size = sizeof(struct mlx4_roce_ah),
+	.flow_size = sizeof(struct mlx4_roce_flow),
 	.serves = serves,
 	.marks = marks,
 	.open = open_port,
@@ -403,6 +408,8 @@ const struct troce_provider mlx4_roce_provider = {
 	.destroy_ah = mlx4_roce_destroy_ah,
 	.attach_mcast = mlx4_roce_attach_mcast,
 	.detach_mcast = mlx4_roce_detach_mcast,
+	.create_flow = mlx4_roce_create_flow,
+	.destroy_flow = mlx4_roce_destroy_flow,
 	.mad_send = mlx4_roce_mad_send,
 	.progress = mlx4_roce_progress,
 	.stats = mlx4_roce_stats,

@@ -38,6 +38,8 @@ mlx4_roce_inline_fit(uint32_t hdr, uint32_t wqe)
 static uint32_t
 header_len(enum ibv_qp_type type)
 {
+	if (type == IBV_QPT_RAW_PACKET)
+		return sizeof(struct mlx4_wqe_ctrl);
 	return sizeof(struct mlx4_wqe_ctrl) + (type == IBV_QPT_UD ? MLX4_DGRAM_SIZE : MLX4_RADDR_SIZE);
 }
 
@@ -96,7 +98,7 @@ send_size(struct mlx4_roce_qp *q, struct ibv_qp_cap *cap, struct mlx4_vqp_attr *
 	q->sq_sges = (uint16_t)RTE_MIN((RTE_MIN(1u << lg, MLX4_SEND_WQE_MAX) - hdr) / MLX4_DS_SIZE,
 				       (uint32_t)q->home->dev->attr.max_sge);
 	/* The short way stamps one block, so that it takes WQEs of two; and knows no BlueFlame. */
-	if (type != IBV_QPT_UD && !q->home->bf && lg == MLX4_ROCE_SMALL_LG && q->max_inline >= MLX4_ROCE_SMALL_MIN)
+	if (!q->ud && !q->raw && !q->home->bf && lg == MLX4_ROCE_SMALL_LG && q->max_inline >= MLX4_ROCE_SMALL_MIN)
 		q->small_span = RTE_MIN(q->max_inline, MLX4_ROCE_SMALL_MAX) - MLX4_ROCE_SMALL_MIN + 1;
 	cap->max_send_wr = q->sq_cap;
 	cap->max_send_sge = q->sq_sges;
@@ -128,7 +130,12 @@ recv_size(struct mlx4_roce_qp *q, struct ibv_qp_cap *cap, struct mlx4_vqp_attr *
 static uint8_t
 service_of(enum ibv_qp_type type)
 {
-	return type == IBV_QPT_RC ? MLX4_QP_ST_RC : type == IBV_QPT_UC ? MLX4_QP_ST_UC : MLX4_QP_ST_UD;
+	switch ((int)type) {
+	case IBV_QPT_RC: return MLX4_QP_ST_RC;
+	case IBV_QPT_UC: return MLX4_QP_ST_UC;
+	case IBV_QPT_RAW_PACKET: return MLX4_QP_ST_MLX;
+	default: return MLX4_QP_ST_UD;
+	}
 }
 
 static void
@@ -136,7 +143,7 @@ bf_setup(struct mlx4_roce_qp *q)
 {
 	const struct mlx4_roce *r = q->home;
 
-	if (!r->bf || !r->hca->caps.bf)
+	if (!r->bf || !r->hca->caps.bf || q->raw)
 		return;
 	q->bf = mlx4_bf_addr(r->hca, q->uar);
 	q->bf_half = r->hca->caps.bf_reg_size / 2;
@@ -182,7 +189,7 @@ rings_create(struct mlx4_roce_qp *q, struct mlx4_vqp_attr *a)
 	if (q->q.role == TROCE_QP_RING)
 		q->qpn = q->q.v.qp_num;
 	else
-		rc = mlx4_qpn_reserve_fresh(r->hca, &q->qpn);
+		rc = mlx4_qpn_reserve_fresh(r->hca, q->raw, &q->qpn);
 	if (rc != 0)
 		goto err_qpn;
 	a->uar = q->uar;
@@ -224,8 +231,9 @@ slots_fill(struct mlx4_roce_qp *q)
 	for (i = 0; i <= q->sq_mask + q->sq_spare; i++)
 		q->slots[i].wqe = q->sq + ((size_t)(i & q->sq_mask) << q->lg_sq_stride);
 	for (i = 0; i < RTE_DIM(q->flags); i++)
-		q->flags[i] = rte_cpu_to_be_32((all || (i & 1) != 0 ? MLX4_CTRL_CQE : 0) |
-					       ((i & 2) != 0 ? MLX4_CTRL_SOLICITED : 0));
+		q->flags[i] =
+			rte_cpu_to_be_32((all || (i & 1) != 0 ? MLX4_CTRL_CQE : 0) |
+					 ((i & 2) != 0 ? MLX4_CTRL_SOLICITED : 0) | (q->raw ? MLX4_CTRL_NO_ICRC : 0));
 }
 
 int
@@ -247,9 +255,13 @@ mlx4_roce_create_qp(struct troce_qp *qp)
 	q->srq = (struct mlx4_roce_srq *)(void *)qp->init.srq;
 	q->ud = qp->init.qp_type == IBV_QPT_UD;
 	q->ib = a.ib;
-	q->plain_recv = !q->ud && q->srq == NULL;
-	q->services = (uint8_t)(1u << qp->init.qp_type);
-	if ((r->dev->attr.device_cap_flags & IBV_DEVICE_UD_IP_CSUM) != 0)
+	q->raw = qp->init.qp_type == IBV_QPT_RAW_PACKET;
+	q->more_recv = q->ud || q->raw;
+	q->plain_recv = !q->more_recv && q->srq == NULL;
+	q->services = q->raw ? 0 : (uint8_t)(1u << qp->init.qp_type);
+	if (q->raw)
+		q->mtu = &mlx4_eth_by_port(r->dev->port_id)->mtu;
+	if (q->raw || (r->dev->attr.device_cap_flags & IBV_DEVICE_UD_IP_CSUM) != 0)
 		q->csum = RTE_BE32(MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM);
 	a.pd = mlx4_roce_pdn(qp->v.pd);
 	a.cqn_send = ((struct mlx4_roce_cq *)(void *)qp->init.send_cq)->cqn;
@@ -299,6 +311,7 @@ release(struct mlx4_roce_qp *q)
 
 	q->sq_room = q->rq_room = 0;
 	mlx4_roce_mcast_drop(q);
+	mlx4_roce_flows_drop(q);
 	mlx4_qp_step(hca, &q->hw, MLX4_QP_RST, 0, false);
 	mlx4_qp_retire(hca, &q->hw);
 	mlx4_qpn_release(hca, q->qpn, 1);
@@ -444,6 +457,13 @@ fill_context(struct mlx4_roce_qp *q, int mask)
 	const struct ibv_qp_attr *at = &q->q.attr;
 	uint8_t *ctx = q->hw.ctx, *path = ctx + MLX4_QPC_PRI_PATH;
 
+	/* What frames need is said when the queue pair is made, but for these [DP 8.1]. */
+	if (q->raw) {
+		prm_set(ctx, MLX4_QPC_MTU, MLX4_QPC_MTU_RAW);
+		prm_set(ctx, MLX4_QPC_LG_MSG, MLX4_QPC_LG_MSG_RAW);
+		prm_set(ctx, MLX4_QPC_VLAN_KEEP, 1);
+		return 0;
+	}
 	if (!q->ib) {
 		prm_set(path, MLX4_PATH_GRH, 1);
 		prm_set(path, MLX4_PATH_SMAC_INDEX, 0); /* the port's address is the table's first */
@@ -502,14 +522,14 @@ optional(int mask)
 	return opt;
 }
 
-/* What may be posted in a state (10.3.1). */
+/* What may be posted in a state (10.3.1); where no frames come, the card looks for no receive requests either, to flush them. */
 static void
 open_rings(struct mlx4_roce_qp *q, enum ibv_qp_state to)
 {
 	bool send = to == IBV_QPS_RTS || to == IBV_QPS_SQD || to == IBV_QPS_SQE || to == IBV_QPS_ERR;
 
 	q->sq_room = send ? (uint16_t)q->sq_cap : 0;
-	q->rq_room = to != IBV_QPS_RESET ? q->rq_cap : 0;
+	q->rq_room = to == IBV_QPS_RESET || (q->raw && to == IBV_QPS_ERR) ? 0 : q->rq_cap;
 }
 
 int

@@ -77,6 +77,8 @@ struct mlx4_roce_qp {
 	uint16_t rq_sges;
 	uint8_t lg_rq_stride;
 	bool ud, ib;
+	bool raw;        /* whole Ethernet frames */
+	bool more_recv;  /* ud or raw: a received message has more to tell than its length */
 	bool plain_recv; /* a connection with a receive queue of its own */
 	struct mlx4_roce_srq *srq;
 	/* control */
@@ -88,6 +90,15 @@ struct mlx4_roce_qp {
 	bool own_uar;
 	LIST_ENTRY(mlx4_roce_qp) next;
 	LIST_HEAD(, mlx4_roce_group) groups;
+	const uint16_t *mtu; /* raw: the port's, as it is now */
+	LIST_HEAD(, mlx4_roce_flow) flows;
+};
+
+/* A steering rule of a raw packet queue pair. */
+struct mlx4_roce_flow {
+	struct troce_flow f;
+	uint64_t rule; /* MLX4_NO_RULE: the card has it no more */
+	LIST_ENTRY(mlx4_roce_flow) next;
 };
 
 /* A multicast group that a queue pair is attached to. */
@@ -299,6 +310,12 @@ int mlx4_roce_destroy_ah(struct troce_ah *ah);
 int mlx4_roce_attach_mcast(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
 int mlx4_roce_detach_mcast(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
 void mlx4_roce_mcast_drop(struct mlx4_roce_qp *qp);
+
+/* --- raw.c --- */
+int mlx4_roce_create_flow(struct troce_flow *flow, const struct ibv_flow_attr *attr);
+int mlx4_roce_destroy_flow(struct troce_flow *flow);
+/* Takes the rules of a queue pair from the card. */
+void mlx4_roce_flows_drop(struct mlx4_roce_qp *q);
 
 /* --- gid.c --- */
 int mlx4_roce_gids_init(struct mlx4_roce *r);

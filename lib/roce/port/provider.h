@@ -149,6 +149,11 @@ struct troce_qp {
 	unsigned int refs, async_events;
 	SLIST_HEAD(, troce_group) groups;
 };
+/* A steering rule of a raw packet queue pair. */
+struct troce_flow {
+	struct ibv_flow v;
+	struct troce_qp *qp;
+};
 struct troce_ah {
 	struct ibv_ah v;
 	struct ibv_ah_attr attr;
@@ -167,7 +172,7 @@ struct troce_mad {
 struct troce_provider {
 	const char *name;
 	size_t dev_size; /* of the provider's part of a port, dev->home */
-	size_t pd_size, mr_size, mw_size, cq_size, qp_size, srq_size, ah_size;
+	size_t pd_size, mr_size, mw_size, cq_size, qp_size, srq_size, ah_size, flow_size;
 
 	/* How well the provider serves a port: 0 not at all; the highest wins. */
 	unsigned int (*serves)(uint16_t port_id);
@@ -224,6 +229,13 @@ struct troce_provider {
 	/* mac: of Ethernet's groups */
 	int (*attach_mcast)(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
 	int (*detach_mcast)(struct troce_qp *qp, const union ibv_gid *gid, const struct rte_ether_addr *mac);
+
+	/*
+	 * Steering rules of raw packet queue pairs; attr is well formed, its specifications are Ethernet's, IPv4's, TCP's and UDP's.
+	 * NULL: there are no such queue pairs.
+	 */
+	int (*create_flow)(struct troce_flow *flow, const struct ibv_flow_attr *attr);
+	int (*destroy_flow)(struct troce_flow *flow);
 
 	/* A datagram from our QP1 to remote_qpn's; the Q_Key is the well-known one. Any thread. EAGAIN: no room now. */
 	int (*mad_send)(struct troce_dev *dev, const struct troce_mad *mad);

@@ -42,15 +42,39 @@ cap_check(struct troce_dev *dev, const struct ibv_qp_cap *cap, bool srq)
 }
 
 static int
+type_check(struct troce_dev *dev, const struct ibv_qp_init_attr *a)
+{
+	switch ((int)a->qp_type) {
+	case IBV_QPT_RC:
+	case IBV_QPT_UC:
+	case IBV_QPT_UD:
+		if (dev->mode == TP_ROCE_OFF)
+			return TROCE_REFUSE(dev, ENOTSUP, "RoCE is off, there are no queue pairs with a transport");
+		return 0;
+	case IBV_QPT_RAW_PACKET: break;
+	default:
+		return TROCE_REFUSE(dev, EOPNOTSUPP,
+				    "queue pair type %d is none of %d (RC), %d (UC), %d (UD), %d (raw packet)",
+				    (int)a->qp_type, IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_RAW_PACKET);
+	}
+	if (dev->ib != NULL || dev->prov->create_flow == NULL)
+		return TROCE_REFUSE(dev, EOPNOTSUPP,
+				    "provider %s has no raw packet queue pairs here, the Ethernet port of a card has",
+				    dev->prov->name);
+	if (a->srq != NULL)
+		return TROCE_REFUSE(dev, EINVAL,
+				    "a raw packet queue pair has a receive queue of its own, no shared one");
+	return 0;
+}
+
+static int
 create_check(struct troce_dev *dev, const struct ibv_qp_init_attr *a)
 {
 	const struct ibv_context *ctx = &dev->vctx.context;
+	int err = type_check(dev, a);
 
-	if (dev->mode == TP_ROCE_OFF)
-		return TROCE_REFUSE(dev, ENOTSUP, "RoCE is off, there are no queue pairs");
-	if (a->qp_type != IBV_QPT_RC && a->qp_type != IBV_QPT_UC && a->qp_type != IBV_QPT_UD)
-		return TROCE_REFUSE(dev, EOPNOTSUPP, "queue pair type %d is none of %d (RC), %d (UC), %d (UD)",
-				    a->qp_type, IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD);
+	if (err != 0)
+		return err;
 	if (a->send_cq == NULL || a->recv_cq == NULL)
 		return TROCE_REFUSE(dev, EINVAL, "a queue pair needs a %s completion queue",
 				    a->send_cq == NULL ? "send" : "receive");
@@ -181,8 +205,9 @@ tp_roce_destroy_qp(struct ibv_qp *ibqp)
 
 	troce_lock(dev);
 	if (qp->refs != 0)
-		err = TROCE_REFUSE(dev, EBUSY, "queue pair 0x%x is attached to %u multicast group(s)", ibqp->qp_num,
-				   qp->refs);
+		err = TROCE_REFUSE(dev, EBUSY, "queue pair 0x%x %s %u %s", ibqp->qp_num,
+				   ibqp->qp_type == IBV_QPT_UD ? "is attached to" : "has", qp->refs,
+				   ibqp->qp_type == IBV_QPT_UD ? "multicast group(s)" : "steering rule(s)");
 	else
 		err = dev->prov->destroy_qp(qp);
 	if (err == 0) {

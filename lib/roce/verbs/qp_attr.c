@@ -12,7 +12,7 @@
 #define BIT24 0xffffffu
 
 /* Columns of a rule. */
-enum { UD, UC, RC, TYPES };
+enum { UD, UC, RC, RAW, TYPES };
 
 /* A legal transition, and for each type what it needs and what it may have besides IBV_QP_STATE. */
 struct rule {
@@ -34,21 +34,30 @@ struct rule {
 	(SQD_UC_TAKES | IBV_QP_PORT | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC | \
 	 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
 
-/* To RESET and to ERR leads a way from everywhere, without attributes. */
+/*
+ * To RESET and to ERR leads a way from everywhere, without attributes. Raw packets need a port and nothing else. They are not
+ * stopped (SQD): no source says what becomes of frames then; and a bad request ends in ERR, so that there is no SQE.
+ */
 static const struct rule rules[] = {
-	{IBV_QPS_RESET, IBV_QPS_INIT, {INIT_UD, INIT_C, INIT_C}, {0}},
-	{IBV_QPS_INIT, IBV_QPS_INIT, {0}, {INIT_UD, INIT_C, INIT_C}},
-	{IBV_QPS_INIT, IBV_QPS_RTR, {0, RTR_UC, RTR_RC}, {IBV_QP_PKEY_INDEX | IBV_QP_QKEY, RTR_C_TAKES, RTR_C_TAKES}},
-	{IBV_QPS_RTR, IBV_QPS_RTS, {IBV_QP_SQ_PSN, IBV_QP_SQ_PSN, RTS_RC}, {RTS_UD_TAKES, RTS_UC_TAKES, RTS_RC_TAKES}},
-	{IBV_QPS_RTS, IBV_QPS_RTS, {0}, {RTS_UD_TAKES, RTS_UC_TAKES, RTS_RC_TAKES}},
+	{IBV_QPS_RESET, IBV_QPS_INIT, {INIT_UD, INIT_C, INIT_C, IBV_QP_PORT}, {0}},
+	{IBV_QPS_INIT, IBV_QPS_INIT, {0}, {INIT_UD, INIT_C, INIT_C, 0}},
+	{IBV_QPS_INIT,
+	 IBV_QPS_RTR,
+	 {0, RTR_UC, RTR_RC, 0},
+	 {IBV_QP_PKEY_INDEX | IBV_QP_QKEY, RTR_C_TAKES, RTR_C_TAKES, 0}},
+	{IBV_QPS_RTR,
+	 IBV_QPS_RTS,
+	 {IBV_QP_SQ_PSN, IBV_QP_SQ_PSN, RTS_RC, 0},
+	 {RTS_UD_TAKES, RTS_UC_TAKES, RTS_RC_TAKES, 0}},
+	{IBV_QPS_RTS, IBV_QPS_RTS, {0}, {RTS_UD_TAKES, RTS_UC_TAKES, RTS_RC_TAKES, 0}},
 	{IBV_QPS_RTS,
 	 IBV_QPS_SQD,
 	 {0},
-	 {IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY}},
-	{IBV_QPS_SQD, IBV_QPS_RTS, {0}, {RTS_UD_TAKES, RTS_UC_TAKES, RTS_RC_TAKES}},
-	{IBV_QPS_SQD, IBV_QPS_SQD, {0}, {IBV_QP_PKEY_INDEX | IBV_QP_QKEY, SQD_UC_TAKES, SQD_RC_TAKES}},
+	 {IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_EN_SQD_ASYNC_NOTIFY, -1}},
+	{IBV_QPS_SQD, IBV_QPS_RTS, {0}, {RTS_UD_TAKES, RTS_UC_TAKES, RTS_RC_TAKES, -1}},
+	{IBV_QPS_SQD, IBV_QPS_SQD, {0}, {IBV_QP_PKEY_INDEX | IBV_QP_QKEY, SQD_UC_TAKES, SQD_RC_TAKES, -1}},
 	/* an error of a reliable connection is one of both directions: it never is in SQE */
-	{IBV_QPS_SQE, IBV_QPS_RTS, {0}, {RTS_UD_TAKES, IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS, -1}},
+	{IBV_QPS_SQE, IBV_QPS_RTS, {0}, {RTS_UD_TAKES, IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS, -1, -1}},
 };
 
 static const char *const state_names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
@@ -97,10 +106,21 @@ attr_name(int mask)
 	return "an unknown bit";
 }
 
+static unsigned int
+column(enum ibv_qp_type type)
+{
+	switch ((int)type) {
+	case IBV_QPT_UD: return UD;
+	case IBV_QPT_UC: return UC;
+	case IBV_QPT_RAW_PACKET: return RAW;
+	default: return RC;
+	}
+}
+
 static bool
 rule_find(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to, int *needs, int *takes)
 {
-	unsigned int col = type == IBV_QPT_UD ? UD : type == IBV_QPT_UC ? UC : RC;
+	const unsigned int col = column(type);
 
 	*needs = *takes = 0;
 	if (to == IBV_QPS_RESET || to == IBV_QPS_ERR)

@@ -207,6 +207,12 @@ large_qp(struct ir_end *e)
 	init.qp_type = IBV_QPT_RC;
 	assert_null(tp_roce_create_qp_ex(ir_ctx[e->port], &init));
 	assert_int_equal(errno, EOPNOTSUPP);
+	/* Frames are those of Ethernet. */
+	init.max_tso_header = 0;
+	init.qp_type = IBV_QPT_RAW_PACKET;
+	assert_null(tp_roce_create_qp_ex(ir_ctx[e->port], &init));
+	assert_int_equal(errno, EOPNOTSUPP);
+	init.max_tso_header = 128;
 	init.qp_type = IBV_QPT_UD;
 	e->qp = tp_roce_create_qp_ex(ir_ctx[e->port], &init);
 	assert_non_null(e->qp);

@@ -203,6 +203,18 @@ release_qpns(struct troce_dev *dev, uint32_t base, uint32_t n)
 	seen("release_qpns", dev);
 }
 
+static int
+create_flow(struct troce_flow *flow, const struct ibv_flow_attr *attr)
+{
+	return seen("create_flow", flow);
+}
+
+static int
+destroy_flow(struct troce_flow *flow)
+{
+	return seen("destroy_flow", flow);
+}
+
 static unsigned int
 prov_progress(struct troce_dev *dev)
 {
@@ -233,6 +245,7 @@ static const struct troce_provider prov = {
 	.name = "fake",
 	.dev_size = 64,
 	.qp_size = sizeof(struct troce_qp) + 100,
+	.flow_size = sizeof(struct troce_flow) + 10,
 	.serves = serves,
 	.open = prov_open,
 	.close = prov_close,
@@ -260,6 +273,8 @@ static const struct troce_provider prov = {
 	.destroy_ah = destroy_ah,
 	.attach_mcast = attach_mcast,
 	.detach_mcast = detach_mcast,
+	.create_flow = create_flow,
+	.destroy_flow = destroy_flow,
 	.progress = prov_progress,
 	.input = input,
 	.stats = stats,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Completion queues, shared receive queues, address handles, multicast groups. */
+/* Completion queues, shared receive queues, address handles, multicast groups, steering rules. */
 #include <errno.h>
 #include <string.h>
 
@@ -207,6 +207,51 @@ test_mcast(void **state)
 	assert_int_equal(tp_roce_destroy_qp(rc), 0);
 }
 
+/* What a provider is shown is well formed; its refusal leaves nothing, and a rule keeps its queue pair. */
+static void
+test_flow(void **state)
+{
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_eth eth;
+		struct ibv_flow_spec_tcp_udp l4;
+	} r = {.attr = {.size = sizeof(r), .num_of_specs = 2, .port = 1, .priority = 4095},
+	       .eth = {.type = IBV_FLOW_SPEC_ETH, .size = sizeof(r.eth)},
+	       .l4 = {.type = IBV_FLOW_SPEC_UDP, .size = sizeof(r.l4)}};
+	struct ibv_qp *qp = make(IBV_QPT_RAW_PACKET), *ud = make(IBV_QPT_UD);
+	struct ibv_flow *f, *g;
+
+	inner(ud)->v.state = IBV_QPS_RTS;
+	REFUSED_PTR(tp_roce_create_flow(ud, &r.attr), EINVAL, "are those of raw packets (type 8), not type 4");
+	REFUSED_PTR(tp_roce_create_flow(qp, &r.attr), EINVAL, "in RESET: a steering rule wants INIT");
+	inner(qp)->v.state = IBV_QPS_INIT;
+	r.attr.size--;
+	REFUSED_PTR(tp_roce_create_flow(qp, &r.attr), EINVAL,
+		    "specification 1 of type 0x41 has 16 octets, wanted 16; the rule has 15 left");
+	r.attr.size++;
+	fake_reset();
+	fake.fail_op = "create_flow";
+	fake.fail_err = ENOSPC;
+	assert_null(tp_roce_create_flow(qp, &r.attr));
+	assert_int_equal(errno, ENOSPC);
+	fake_reset();
+	f = tp_roce_create_flow(qp, &r.attr);
+	g = tp_roce_create_flow(qp, &r.attr);
+	assert_true(f != NULL && g != NULL);
+	assert_ptr_equal(f->context, ctx);
+	assert_int_equal(fake.calls, 2);
+	REFUSED_INT(tp_roce_destroy_qp(qp), EBUSY, "has 2 steering rule(s)");
+	fake.fail_op = "destroy_flow";
+	fake.fail_err = EIO;
+	assert_int_equal(tp_roce_destroy_flow(g), EIO);
+	fake_reset();
+	assert_int_equal(tp_roce_destroy_flow(g), 0);
+	REFUSED_INT(tp_roce_destroy_qp(qp), EBUSY, "has 1 steering rule(s)");
+	assert_int_equal(tp_roce_destroy_flow(f), 0);
+	assert_int_equal(tp_roce_destroy_qp(qp), 0);
+	assert_int_equal(tp_roce_destroy_qp(ud), 0);
+}
+
 int
 main(void)
 {
@@ -216,6 +261,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_ah, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_from_wc, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mcast, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_flow, setup, teardown),
 	};
 
 	return fake_eal("--no-telemetry") != 0 ? 1 : cmocka_run_group_tests_name("roce_verbs_more", tests, NULL, NULL);

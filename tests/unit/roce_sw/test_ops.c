@@ -307,6 +307,26 @@ alone(void **state)
 	assert_int_equal(tp_roce_destroy_qp(a), 0);
 }
 
+/* Whole frames are the application's already: there is no queue pair for them. */
+static void
+no_raw_packets(void **state)
+{
+	struct pair *p = *state;
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.send_cq = p->n[0].cq,
+		.recv_cq = p->n[0].cq,
+		.cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1}};
+	struct ibv_device_attr a;
+
+	assert_int_equal(tp_roce_query_device(p->n[0].ctx, &a), 0);
+	assert_int_equal(a.device_cap_flags & (IBV_DEVICE_RAW_IP_CSUM | IBV_DEVICE_MANAGED_FLOW_STEERING), 0);
+	assert_int_equal(a.max_raw_ethy_qp, 0);
+	errno = 0;
+	assert_null(tp_roce_create_qp(p->n[0].pd, &init));
+	assert_int_equal(errno, EOPNOTSUPP);
+}
+
 /* Port 1021, of before the standard. */
 static void
 old_port(void **state)
@@ -335,6 +355,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(unsignaled, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(to_itself, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(alone, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(no_raw_packets, pair_setup, pair_teardown),
 		cmocka_unit_test(old_port),
 	};
 
