@@ -117,37 +117,44 @@ test_cycle(void **state)
 
 	create(10, 20);
 	for (i = 0; i < 25; i++) {
-		assert_int_equal(mlx4_numbers_cycle(n, 100, &v), 0);
+		assert_int_equal(mlx4_numbers_cycle(n, 100, 0, &v), 0);
 		assert_int_equal(v, 19 - i % 10);
 		mlx4_numbers_put(n, v, 1);
 	}
 	create(10, 20);
 	for (i = 0; i < 9; i++) {
-		assert_int_equal(mlx4_numbers_cycle(n, 4, &v), 0);
+		assert_int_equal(mlx4_numbers_cycle(n, 4, 0, &v), 0);
 		assert_int_equal(v, 19 - i % 4);
 		assert_int_equal(mlx4_numbers_used(n), 1);
 		mlx4_numbers_put(n, v, 1);
 	}
 	/* With those of the window in use it is the highest one of the others. */
 	for (i = 0; i < 10; i++) {
-		assert_int_equal(mlx4_numbers_cycle(n, 4, &v), 0);
+		assert_int_equal(mlx4_numbers_cycle(n, 4, 0, &v), 0);
 		assert_int_equal(v, i < 3 ? 18 - i : i == 3 ? 19 : 19 - i);
 	}
 	assert_int_equal(mlx4_numbers_used(n), 10);
 	v = 77;
-	assert_int_equal(mlx4_numbers_cycle(n, 4, &v), -ENOSPC);
+	assert_int_equal(mlx4_numbers_cycle(n, 4, 0, &v), -ENOSPC);
 	assert_int_equal(v, 77);
 	/* One comes back: it alone is given, again and again. */
 	mlx4_numbers_put(n, 17, 1);
 	for (i = 0; i < 3; i++) {
-		assert_int_equal(mlx4_numbers_cycle(n, 4, &v), 0);
+		assert_int_equal(mlx4_numbers_cycle(n, 4, 0, &v), 0);
 		assert_int_equal(v, 17);
 		mlx4_numbers_put(n, 17, 1);
+	}
+	/* Of those with bits that must be clear none in the window is given, nor any other. */
+	create(10, 20);
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(mlx4_numbers_cycle(n, 4, 1, &v), 0);
+		assert_int_equal(v, i % 2 == 0 ? 18 : 16);
+		mlx4_numbers_put(n, v, 1);
 	}
 	/* A window of all there is. */
 	create(10, 14);
 	for (i = 0; i < 8; i++) {
-		assert_int_equal(mlx4_numbers_cycle(n, 4, &v), 0);
+		assert_int_equal(mlx4_numbers_cycle(n, 4, 0, &v), 0);
 		assert_int_equal(v, 13 - i % 4);
 		mlx4_numbers_put(n, v, 1);
 	}
@@ -179,13 +186,13 @@ test_qpns(void **state)
 	mlx4_qpn_release(hca, b, 1);
 	/* 2048 of them before the first one comes again. */
 	for (i = 0; i < 2049; i++) {
-		assert_int_equal(mlx4_qpn_reserve_fresh(hca, &a), 0);
+		assert_int_equal(mlx4_qpn_reserve_fresh(hca, false, &a), 0);
 		assert_int_equal(a, i < 2048 ? 0xfff - i : 0xfff);
 		mlx4_qpn_release(hca, a, 1);
 	}
 	assert_int_equal(mlx4_qpn_reserve(hca, 0xfc0, 1, false, &a), 0);
 	rig_log_begin();
-	assert_int_equal(mlx4_qpn_reserve_fresh(hca, &b), -ENOSPC);
+	assert_int_equal(mlx4_qpn_reserve_fresh(hca, false, &b), -ENOSPC);
 	rig_log_one("no QP number left", "4032 of 4096 in use");
 	mlx4_qpn_release(hca, a, 0xfc0);
 	fake_close_with_numbers(&card);
