@@ -229,7 +229,7 @@ test_rules(void **state)
 		 {0x20, 0xff12401b}, {0x2c, 0x77}, {0x30, UINT32_MAX}, {0x34, UINT32_MAX}, {0x38, UINT32_MAX},
 		 {0x3c, UINT32_MAX});
 	memset(specs, 0x5a, sizeof(specs));
-	assert_int_equal(mlx4_rule_specs(hca, 1, 0xffe, specs, sizeof(specs), 5, &id), 0);
+	assert_int_equal(mlx4_rule_specs(hca, 1, 0x2ffe, specs, sizeof(specs), 5, &id), 0);
 	assert_int_equal(fake_last(&card, ATTACH)->in_modifier, 10);
 	FAKE_BOX(fake_last(&card, ATTACH), {0x00, 0x2ffe0008}, {0x04, 1}, {0x08, 5}, {0x10, 0x5a5a5a5a},
 		 {0x14, 0x5a5a5a5a}, {0x18, 0x5a5a5a5a}, {0x1c, 0x5a5a5a5a}, {0x20, 0x5a5a5a5a}, {0x24, 0x5a5a5a5a});
