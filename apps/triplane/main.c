@@ -14,6 +14,7 @@
 #include "apps/common/eal.h"
 #include "apps/triplane/app/app.h"
 #include "apps/triplane/port/ib.h"
+#include "apps/triplane/app/share.h"
 #include "apps/triplane/fwd/fwd.h"
 #include "apps/triplane/fwd/guest.h"
 #include "apps/triplane/settings/settings.h"
@@ -32,12 +33,12 @@ static int
 commands_register(struct app *app)
 {
 	int (*const tables[])(struct app *) = {
-		cmd_general_register,      cmd_fwd_register,        cmd_show_register,   cmd_port_register,
-		cmd_port_filter_register,  cmd_rss_register,        cmd_device_register, cmd_qos_register,
-		cmd_dcbx_register,         cmd_switch_register,     cmd_roce_register,   cmd_roce_qp_register,
-		cmd_settings_register,     cmd_tune_register,       cmd_perf_register,   cmd_flow_register,
-		cmd_roce_capture_register, cmd_ib_register,         cmd_sm_register,     cmd_ib_show_register,
-		cmd_ipoib_register,        cmd_ipoib_pair_register,
+		cmd_general_register,     cmd_fwd_register,        cmd_show_register,   cmd_port_register,
+		cmd_port_filter_register, cmd_rss_register,        cmd_device_register, cmd_qos_register,
+		cmd_dcbx_register,        cmd_switch_register,     cmd_roce_register,   cmd_roce_qp_register,
+		cmd_settings_register,    cmd_tune_register,       cmd_perf_register,   cmd_flow_register,
+		cmd_share_register,       cmd_ib_register,         cmd_sm_register,     cmd_ib_show_register,
+		cmd_ipoib_register,       cmd_ipoib_pair_register,
 	};
 	unsigned int i;
 	int ret = 0;
@@ -224,6 +225,7 @@ run(struct app *app, int eal_argc, char **argv)
 	app_control_take(); /* for good: telemetry is answered to the end */
 	ib_sm_stop();
 	ib_sa_stop();
+	share_off();
 	ib_stop();
 	err = shut_down(app);
 	rte_eal_cleanup();

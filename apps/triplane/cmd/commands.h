@@ -20,7 +20,7 @@ int cmd_dcbx_register(struct app *app);
 int cmd_qos_register(struct app *app);
 int cmd_roce_register(struct app *app);
 int cmd_roce_qp_register(struct app *app);
-int cmd_roce_capture_register(struct app *app);
+int cmd_share_register(struct app *app);
 int cmd_ib_register(struct app *app);
 int cmd_ib_show_register(struct app *app);
 int cmd_sm_register(struct app *app);

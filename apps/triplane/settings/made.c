@@ -13,6 +13,7 @@
 
 #include "apps/triplane/port/ib.h"
 #include "apps/triplane/port/port.h"
+#include "apps/triplane/app/share.h"
 #include "settings.h"
 
 #define NONE "none"
@@ -81,6 +82,30 @@ lent_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at
 		return 0;
 	ib_stop();
 	return failed(row, value, strcmp(value, NONE) == 0 ? 0 : ib_lend(value), err);
+}
+
+/* --- ports shared with programs --------------------------------------------------------------------------------- */
+
+static int
+shared_get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE])
+{
+	const char *path = share_path();
+
+	(void)ctx, (void)row, (void)at;
+	snprintf(value, TP_SETTING_VALUE, "%s", path[0] != '\0' ? path : NONE);
+	return 0;
+}
+
+static int
+shared_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
+	   char err[TP_SETTING_ERR])
+{
+	(void)ctx, (void)at;
+	/* Programs that use it go on. */
+	if (strcmp(value, share_path()) == 0)
+		return 0;
+	share_off();
+	return failed(row, value, strcmp(value, NONE) == 0 ? 0 : share_on(value), err);
 }
 
 /* --- subnet managers ---------------------------------------------------------------------------------------------- */
@@ -471,6 +496,8 @@ settings_make_ports(struct app *app, const char *path, uint16_t new_ports[RTE_MA
 static const struct tp_setting rows[] = {
 	ROW("ib-umad", lent, TP_WHEN_LIVE, judge_path, NONE " or a path with a / in it, of at most 107 characters",
 	    "Socket at which the management of InfiniBand ports is lent to programs of libibumad"),
+	ROW("share", shared, TP_WHEN_LIVE, judge_path, NONE " or a path with a / in it, of at most 107 characters",
+	    "Socket at which ports are shared with programs of libibverbs"),
 	ROW("ib-managers", managers, TP_WHEN_LIVE, judge_managers,
 	    NONE " or CARD/PORT PRIORITY [P_KEY ...] of each, such as net_mlx4_model0/1 3 0x8005, with commas between",
 	    "Subnet managers of the program: InfiniBand port, priority 0..15, partitions beside the default one"),

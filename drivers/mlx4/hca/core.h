@@ -166,8 +166,8 @@ void mlx4_uars_fini(struct mlx4_hca *hca);
 int mlx4_special_qps_create(struct mlx4_hca *hca);
 void mlx4_special_qps_destroy(struct mlx4_hca *hca);
 /* Both rings in one buffer, the one with the larger stride first [DP 4.1]; the doorbell record behind them. */
-int mlx4_qp_rings_alloc(struct mlx4_hca *hca, const char *what, size_t sq_len, size_t rq_len, bool rq_first,
-			int numa_node, struct mlx4_qp *qp, uint8_t *lg_page);
+int mlx4_qp_rings_alloc(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, const char *what, size_t sq_len,
+			size_t rq_len, bool rq_first, int numa_node, struct mlx4_qp *qp, uint8_t *lg_page);
 /* The interface counter of a port in a context. True: it has one of its own. */
 bool mlx4_qp_counter(struct mlx4_hca *hca, uint8_t *ctx, unsigned int port);
 

@@ -8,14 +8,15 @@
 #include "core.h"
 
 static int
-cq_alloc(struct mlx4_hca *hca, uint32_t entries, int numa_node, struct mlx4_cq *cq, uint8_t *lg_page)
+cq_alloc(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t entries, int numa_node, struct mlx4_cq *cq,
+	 uint8_t *lg_page)
 {
 	size_t len = (size_t)entries * sizeof(struct mlx4_cqe);
 	uint32_t i;
 	int rc;
 
-	rc = mlx4_dma_alloc(hca, "a completion queue", len + RTE_CACHE_LINE_SIZE, mlx4_mtt_align(len), numa_node,
-			    &cq->buf);
+	rc = mlx4_dma_alloc_of(hca, pool, "a completion queue", len + RTE_CACHE_LINE_SIZE, mlx4_mtt_align(len),
+			       numa_node, &cq->buf);
 	if (rc != 0)
 		return rc;
 	cq->cqes = cq->buf.va;
@@ -44,8 +45,8 @@ cq_free(struct mlx4_cq *cq)
 }
 
 static int
-cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node, bool stamped,
-	  struct mlx4_cq *cq)
+cq_create(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t entries, uint32_t uar, int vector,
+	  int numa_node, bool stamped, struct mlx4_cq *cq)
 {
 	uint8_t ctx[MLX4_CQC_SIZE] = {0}, lg_page;
 	struct mlx4_eq *eq;
@@ -68,7 +69,7 @@ cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int 
 	cq->entries = entries;
 	cq->uar = uar;
 	cq->vector = vector;
-	rc = cq_alloc(hca, entries, numa_node, cq, &lg_page);
+	rc = cq_alloc(hca, pool, entries, numa_node, cq, &lg_page);
 	if (rc != 0) {
 		mlx4_numbers_put(hca->cqns, cq->cqn, 1);
 		return rc;
@@ -96,14 +97,21 @@ cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int 
 int
 mlx4_cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node, struct mlx4_cq *cq)
 {
-	return cq_create(hca, entries, uar, vector, numa_node, false, cq);
+	return cq_create(hca, NULL, entries, uar, vector, numa_node, false, cq);
+}
+
+int
+mlx4_cq_create_of(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t entries, uint32_t uar, int vector,
+		  int numa_node, struct mlx4_cq *cq)
+{
+	return cq_create(hca, pool, entries, uar, vector, numa_node, false, cq);
 }
 
 int
 mlx4_cq_create_stamped(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node,
 		       struct mlx4_cq *cq)
 {
-	return cq_create(hca, entries, uar, vector, numa_node, true, cq);
+	return cq_create(hca, NULL, entries, uar, vector, numa_node, true, cq);
 }
 
 int

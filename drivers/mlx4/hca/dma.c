@@ -36,10 +36,30 @@ mlx4_dma_alloc(struct mlx4_hca *hca, const char *what, size_t len, size_t align,
 	return 0;
 }
 
+int
+mlx4_dma_alloc_of(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, const char *what, size_t len, size_t align,
+		  int numa_node, struct mlx4_dma *d)
+{
+	if (pool == NULL)
+		return mlx4_dma_alloc(hca, what, len, align, numa_node, d);
+	memset(d, 0, sizeof(*d));
+	d->va = pool->get(pool->arg, len, align);
+	if (d->va == NULL) {
+		HCA_LOG(hca, ERR, "cannot get %zu bytes of a guest's memory for %s", len, what);
+		return -ENOMEM;
+	}
+	d->pool = *pool;
+	d->iova = (uintptr_t)d->va;
+	d->len = len;
+	return 0;
+}
+
 void
 mlx4_dma_free(struct mlx4_dma *d)
 {
 	if (d->mz != NULL)
 		rte_memzone_free(d->mz);
+	if (d->pool.get != NULL)
+		d->pool.put(d->pool.arg, d->va, d->len);
 	memset(d, 0, sizeof(*d));
 }

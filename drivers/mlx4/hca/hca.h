@@ -96,9 +96,17 @@ struct mlx4_prio_map {
 	uint8_t untagged_prio;
 };
 
-/* DMA memory that the card can see: a memzone. */
+/* Where memory comes from that is not a memzone: zeroed, its IO address that of this process. */
+struct mlx4_dma_pool {
+	void *(*get)(void *arg, size_t len, size_t align);
+	void (*put)(void *arg, void *mem, size_t len);
+	void *arg;
+};
+
+/* DMA memory that the card can see: a memzone, or of a pool. */
 struct mlx4_dma {
 	const struct rte_memzone *mz;
+	struct mlx4_dma_pool pool; /* get NULL: of none */
 	void *va;
 	uint64_t iova;
 	size_t len;
@@ -154,6 +162,7 @@ struct mlx4_vqp_attr {
 	bool srq;
 	uint32_t srqn;
 	int numa_node;
+	const struct mlx4_dma_pool *pool; /* of the rings, NULL: none */
 };
 
 struct mlx4_srq {
@@ -344,6 +353,9 @@ int mlx4_cmd_imm(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint8_t op_modif
 
 /* --- memory (dma.c) --- */
 int mlx4_dma_alloc(struct mlx4_hca *hca, const char *what, size_t len, size_t align, int numa_node, struct mlx4_dma *d);
+/* pool NULL: as mlx4_dma_alloc(). */
+int mlx4_dma_alloc_of(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, const char *what, size_t len,
+		      size_t align, int numa_node, struct mlx4_dma *d);
 void mlx4_dma_free(struct mlx4_dma *d);
 
 /* --- UAR pages (uar.c): one per queue --- */
@@ -363,6 +375,9 @@ mlx4_bf_addr(const struct mlx4_hca *hca, uint32_t page)
 
 /* --- completion queues (cq.c); vector: index of a completion EQ or -1 --- */
 int mlx4_cq_create(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node, struct mlx4_cq *cq);
+/* The same with memory of a pool, NULL: of none. */
+int mlx4_cq_create_of(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t entries, uint32_t uar,
+		      int vector, int numa_node, struct mlx4_cq *cq);
 /* Entries of Ethernet queue pairs carry the card's time (MLX4_CQE_STAMP_*) in place of the VLAN. */
 int mlx4_cq_create_stamped(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node,
 			   struct mlx4_cq *cq);
@@ -415,8 +430,8 @@ void mlx4_qp_retire(struct mlx4_hca *hca, struct mlx4_qp *qp);
 
 /* --- shared receive queues (srq.c) --- */
 /* WQEs of stride bytes, a power of two from 32 on, are chained and empty. */
-int mlx4_srq_create(struct mlx4_hca *hca, uint32_t pd, uint32_t entries, uint32_t stride, int numa_node,
-		    struct mlx4_srq *srq);
+int mlx4_srq_create(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t pd, uint32_t entries,
+		    uint32_t stride, int numa_node, struct mlx4_srq *srq);
 /* Event when fewer WQEs are left, once; 0: none. */
 int mlx4_srq_arm(struct mlx4_hca *hca, struct mlx4_srq *srq, uint32_t limit);
 /* The limit that is in force. */
@@ -432,6 +447,7 @@ void mlx4_pd_free(struct mlx4_hca *hca, uint32_t pd);
 #define MLX4_KEY_REMOTE_WRITE 4u
 #define MLX4_KEY_ATOMIC 8u
 #define MLX4_KEY_BIND 16u
+#define MLX4_KEY_OPENED 32u /* the memory is not the EAL's: the card has it at its address */
 /*
  * A region of memory of the EAL, or that it was told of, addressed from va on. -EFAULT: the EAL does not know some page;
  * -EINVAL: va lies elsewhere in its page than addr; -ENOSPC: too many pages.

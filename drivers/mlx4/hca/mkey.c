@@ -78,7 +78,20 @@ page_at(uintptr_t at, uint64_t size)
 struct pages {
 	uintptr_t base; /* of the first page */
 	uint32_t lg, n;
+	uintptr_t start,
+		end; /* whole pages that were opened, not by the EAL: their IO address is their address; end 0: the EAL's */
 };
+
+static uint64_t
+page_iova(const struct pages *p, uint32_t i)
+{
+	uintptr_t at = p->base + ((uint64_t)i << p->lg);
+	uint64_t size = UINT64_C(1) << p->lg;
+
+	if (p->end == 0)
+		return page_at(at, size);
+	return at >= p->start && at + size <= p->end && (at & (size - 1)) == 0 ? at : RTE_BAD_IOVA;
+}
 
 static bool
 pages_fit(const struct pages *p)
@@ -86,7 +99,7 @@ pages_fit(const struct pages *p)
 	uint32_t i;
 
 	for (i = 0; i < p->n; i++)
-		if (page_at(p->base + ((uint64_t)i << p->lg), UINT64_C(1) << p->lg) == RTE_BAD_IOVA)
+		if (page_iova(p, i) == RTE_BAD_IOVA)
 			return false;
 	return true;
 }
@@ -152,7 +165,7 @@ key_to_hw(struct mlx4_hca *hca, struct mlx4_mkey *key, uint8_t *mpt, uint32_t pd
 static rte_be64_t
 page_entry(const struct pages *p, uint32_t i)
 {
-	return rte_cpu_to_be_64(page_at(p->base + ((uint64_t)i << p->lg), UINT64_C(1) << p->lg) | MLX4_MTT_PRESENT);
+	return rte_cpu_to_be_64(page_iova(p, i) | MLX4_MTT_PRESENT);
 }
 
 static int
@@ -184,9 +197,13 @@ mlx4_region_create(struct mlx4_hca *hca, uint32_t pd, const void *addr, size_t l
 		   struct mlx4_mkey *key)
 {
 	uint8_t mpt[MLX4_MPT_SIZE] = {0};
-	struct pages p;
+	struct pages p = {0};
 	int rc;
 
+	if ((access & MLX4_KEY_OPENED) != 0) {
+		p.start = RTE_ALIGN_FLOOR((uintptr_t)addr, (uintptr_t)1 << LG_PAGE_MIN);
+		p.end = RTE_ALIGN_CEIL((uintptr_t)addr + len, (uintptr_t)1 << LG_PAGE_MIN);
+	}
 	rc = pages_find(hca, addr, len, va, &p);
 	if (rc == 0)
 		rc = pages_to_mtt(hca, &p, key);
@@ -256,7 +273,7 @@ int
 mlx4_fast_region_pages(struct mlx4_hca *hca, const struct mlx4_mkey *key, const void *addr, size_t len, uint64_t va,
 		       rte_be64_t *list, uint32_t *lg_page)
 {
-	struct pages p;
+	struct pages p = {0};
 	uint32_t i;
 	int rc;
 

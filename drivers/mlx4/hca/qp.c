@@ -110,13 +110,13 @@ check_attr(struct mlx4_hca *hca, const struct mlx4_qp_attr *a)
 }
 
 int
-mlx4_qp_rings_alloc(struct mlx4_hca *hca, const char *what, size_t sq_len, size_t rq_len, bool rq_first, int numa_node,
-		    struct mlx4_qp *qp, uint8_t *lg_page)
+mlx4_qp_rings_alloc(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, const char *what, size_t sq_len,
+		    size_t rq_len, bool rq_first, int numa_node, struct mlx4_qp *qp, uint8_t *lg_page)
 {
 	size_t len = sq_len + rq_len, db_off = RTE_ALIGN_CEIL(len, RTE_CACHE_LINE_SIZE);
 	int rc;
 
-	rc = mlx4_dma_alloc(hca, what, db_off + RTE_CACHE_LINE_SIZE, mlx4_mtt_align(len), numa_node, &qp->buf);
+	rc = mlx4_dma_alloc_of(hca, pool, what, db_off + RTE_CACHE_LINE_SIZE, mlx4_mtt_align(len), numa_node, &qp->buf);
 	if (rc != 0)
 		return rc;
 	qp->sq = (uint8_t *)qp->buf.va + (rq_first ? rq_len : 0);
@@ -134,7 +134,7 @@ alloc_rings(struct mlx4_hca *hca, const struct mlx4_qp_attr *a, struct mlx4_qp *
 	size_t sq_len = (size_t)RTE_MAX(a->sq_txbbs, 1u) * MLX4_TXBB_SIZE;
 	size_t rq_len = (size_t)a->rq_entries * a->rq_stride;
 	bool rq_first = a->rq_stride > MLX4_TXBB_SIZE && rq_len != 0;
-	int rc = mlx4_qp_rings_alloc(hca, "queue rings", sq_len, rq_len, rq_first, a->numa_node, qp, lg_page);
+	int rc = mlx4_qp_rings_alloc(hca, NULL, "queue rings", sq_len, rq_len, rq_first, a->numa_node, qp, lg_page);
 
 	if (rc == 0 && a->sq_txbbs == 0) {
 		/* The block that is never sent must not look posted. */

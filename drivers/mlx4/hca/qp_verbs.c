@@ -30,7 +30,7 @@ alloc_rings(struct mlx4_hca *hca, const struct mlx4_vqp_attr *a, struct mlx4_qp 
 	size_t sq_len = (size_t)1 << (a->lg_sq + a->lg_sq_stride), rq_len = (size_t)a->rq_entries << a->lg_rq_stride;
 	bool rq_first = rq_len != 0 && a->lg_rq_stride > a->lg_sq_stride;
 
-	return mlx4_qp_rings_alloc(hca, "a queue pair", sq_len, rq_len, rq_first, a->numa_node, qp, lg_page);
+	return mlx4_qp_rings_alloc(hca, a->pool, "a queue pair", sq_len, rq_len, rq_first, a->numa_node, qp, lg_page);
 }
 
 int

@@ -40,13 +40,13 @@ check(struct mlx4_hca *hca, uint32_t entries, uint32_t stride)
 }
 
 static int
-alloc(struct mlx4_hca *hca, int numa_node, struct mlx4_srq *srq, uint8_t *lg_page)
+alloc(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, int numa_node, struct mlx4_srq *srq, uint8_t *lg_page)
 {
 	size_t len = (size_t)srq->entries * srq->stride, db_off = RTE_ALIGN_CEIL(len, RTE_CACHE_LINE_SIZE);
 	int rc;
 
-	rc = mlx4_dma_alloc(hca, "a shared receive queue", db_off + RTE_CACHE_LINE_SIZE, mlx4_mtt_align(len), numa_node,
-			    &srq->buf);
+	rc = mlx4_dma_alloc_of(hca, pool, "a shared receive queue", db_off + RTE_CACHE_LINE_SIZE, mlx4_mtt_align(len),
+			       numa_node, &srq->buf);
 	if (rc != 0)
 		return rc;
 	srq->wqes = srq->buf.va;
@@ -75,8 +75,8 @@ to_hw(struct mlx4_hca *hca, struct mlx4_srq *srq, uint32_t pd, uint8_t lg_page)
 }
 
 int
-mlx4_srq_create(struct mlx4_hca *hca, uint32_t pd, uint32_t entries, uint32_t stride, int numa_node,
-		struct mlx4_srq *srq)
+mlx4_srq_create(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t pd, uint32_t entries, uint32_t stride,
+		int numa_node, struct mlx4_srq *srq)
 {
 	uint8_t lg_page;
 	int rc;
@@ -92,7 +92,7 @@ mlx4_srq_create(struct mlx4_hca *hca, uint32_t pd, uint32_t entries, uint32_t st
 		HCA_LOG(hca, ERR, "all %u shared receive queues are in use", mlx4_numbers_used(hca->srqns));
 		return rc;
 	}
-	rc = alloc(hca, numa_node, srq, &lg_page);
+	rc = alloc(hca, pool, numa_node, srq, &lg_page);
 	if (rc != 0)
 		goto err_alloc;
 	chain(srq);

@@ -55,8 +55,8 @@ mlx4_roce_reg_mr(struct troce_mr *mr)
 
 	if (r->hca == NULL)
 		return EIO;
-	rc = mlx4_region_create(r->hca, mlx4_roce_pdn(mr->v.pd), mr->v.addr, mr->v.length, mr->iova, rights(mr->access),
-				&m->key.hw);
+	rc = mlx4_region_create(r->hca, mlx4_roce_pdn(mr->v.pd), mr->v.addr, mr->v.length, mr->iova,
+				rights(mr->access) | (mr->opened ? MLX4_KEY_OPENED : 0), &m->key.hw);
 	if (rc != 0)
 		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
 	m->key.home = r;

@@ -324,3 +324,35 @@ mlx4_roce_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	rte_io_wmb();
 	return 0;
 }
+
+/* Entries slide up over those that go; each place keeps the owner bit of its pass [DP 6.5]. */
+void
+mlx4_roce_cq_clean(struct mlx4_roce_cq *c, uint32_t qpn, struct mlx4_roce_srq *srq)
+{
+	uint32_t end = c->ci, gone = 0, i;
+
+	for (; end - c->ci <= c->mask; end++) {
+		uint8_t phase = (end & (c->mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
+
+		if ((c->cqes[end & c->mask].owner_sr_opcode & MLX4_CQE_OWNER) != phase)
+			break;
+	}
+	for (i = end; i-- != c->ci;) {
+		struct mlx4_cqe *from = &c->cqes[i & c->mask], *to = &c->cqes[(i + gone) & c->mask];
+
+		if ((rte_be_to_cpu_32(from->vlan_my_qpn) & MLX4_CQE_QPN_MASK) == qpn) {
+			if (srq != NULL && (from->owner_sr_opcode & MLX4_CQE_IS_SEND) == 0)
+				mlx4_roce_srq_free(srq, rte_be_to_cpu_16(from->wqe_index) & srq->mask);
+			gone++;
+		} else if (gone != 0) {
+			uint8_t owner = to->owner_sr_opcode & MLX4_CQE_OWNER;
+
+			*to = *from;
+			to->owner_sr_opcode = (uint8_t)((from->owner_sr_opcode & ~MLX4_CQE_OWNER) | owner);
+		}
+	}
+	c->ci += gone;
+	c->phase = (c->ci & (c->mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
+	if (gone != 0)
+		*c->dbrec = rte_cpu_to_be_32(c->ci & MLX4_CQ_CI_MASK);
+}

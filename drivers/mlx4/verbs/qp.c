@@ -247,10 +247,12 @@ mlx4_roce_create_qp(struct troce_qp *qp)
 		.service = service_of(qp->init.qp_type),
 		.numa_node = r->dev->numa_node,
 	};
+	struct mlx4_dma_pool pool;
 	int rc;
 
 	if (r->hca == NULL)
 		return EIO;
+	a.pool = mlx4_roce_pool(qp->guest, &pool);
 	q->home = r;
 	q->srq = (struct mlx4_roce_srq *)(void *)qp->init.srq;
 	q->ud = qp->init.qp_type == IBV_QPT_UD;
@@ -298,6 +300,9 @@ cqs_clean(struct mlx4_roce_qp *q)
 	struct mlx4_roce_cq *s = (struct mlx4_roce_cq *)(void *)q->q.v.send_cq,
 			    *c = (struct mlx4_roce_cq *)(void *)q->q.v.recv_cq;
 
+	/* A guest knows itself how far it has read. */
+	if (q->q.guest != NULL)
+		return;
 	mlx4_roce_cq_clean(c, q->qpn, q->srq);
 	if (s != c)
 		mlx4_roce_cq_clean(s, q->qpn, NULL);

@@ -17,6 +17,7 @@ mlx4_roce_create_srq(struct troce_srq *srq, struct ibv_srq_attr *attr)
 	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)srq;
 	struct mlx4_roce *r = mlx4_roce_of(srq->v.context);
 	uint32_t stride = rte_align32pow2(MLX4_SRQ_WQE_LIST + attr->max_sge * MLX4_DS_SIZE), entries;
+	struct mlx4_dma_pool pool;
 	int rc;
 
 	if (r->hca == NULL)
@@ -26,8 +27,8 @@ mlx4_roce_create_srq(struct troce_srq *srq, struct ibv_srq_attr *attr)
 	s->wrid = rte_calloc_socket("mlx4_srq", entries, sizeof(*s->wrid), 0, r->dev->numa_node);
 	if (s->wrid == NULL)
 		return ENOMEM;
-	rc = mlx4_srq_create(r->hca, mlx4_roce_pdn(srq->v.pd), entries, RTE_MAX(stride, STRIDE_MIN), r->dev->numa_node,
-			     &s->hw);
+	rc = mlx4_srq_create(r->hca, mlx4_roce_pool(srq->guest, &pool), mlx4_roce_pdn(srq->v.pd), entries,
+			     RTE_MAX(stride, STRIDE_MIN), r->dev->numa_node, &s->hw);
 	if (rc != 0) {
 		rte_free(s->wrid);
 		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);

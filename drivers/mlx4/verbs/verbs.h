@@ -240,6 +240,8 @@ int mlx4_roce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_re
 int mlx4_roce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int mlx4_roce_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int mlx4_roce_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+/* Forgets completions of a queue pair that is in RST. */
+void mlx4_roce_cq_clean(struct mlx4_roce_cq *cq, uint32_t qpn, struct mlx4_roce_srq *srq);
 /* An entry of a shared receive queue is free again. */
 static inline void
 mlx4_roce_srq_free(struct mlx4_roce_srq *s, uint32_t entry)
@@ -247,6 +249,17 @@ mlx4_roce_srq_free(struct mlx4_roce_srq *s, uint32_t entry)
 	prm_set(s->wqes + ((size_t)s->tail << s->lg_stride), MLX4_SRQ_WQE_NEXT, entry);
 	s->tail = entry;
 }
+
+/* --- guest.c --- */
+/* Where the rings of a guest's object come from; NULL: it is this process's. */
+const struct mlx4_dma_pool *mlx4_roce_pool(struct troce_guest *guest, struct mlx4_dma_pool *pool);
+int mlx4_roce_mem_open(struct troce_dev *dev, void *mem, size_t len);
+void mlx4_roce_mem_close(struct troce_dev *dev, void *mem, size_t len);
+int mlx4_roce_view_uars(struct troce_dev *dev, struct troce_view_uars *view);
+void mlx4_roce_view_cq(const struct troce_cq *cq, struct troce_view_cq *view);
+void mlx4_roce_view_qp(const struct troce_qp *qp, struct troce_view_qp *view);
+void mlx4_roce_view_srq(const struct troce_srq *srq, struct troce_view_srq *view);
+void mlx4_roce_view_ah(const struct troce_ah *ah, uint8_t dgram[TROCE_VIEW_AH]);
 
 /* --- capture.c --- */
 int mlx4_roce_capture(struct troce_dev *dev, bool on);
@@ -276,8 +289,6 @@ int mlx4_roce_create_cq(struct troce_cq *cq, int vector);
 int mlx4_roce_modify_cq(struct troce_cq *cq, uint16_t count, uint16_t period_us);
 int mlx4_roce_destroy_cq(struct troce_cq *cq);
 void mlx4_roce_cq_detach(struct mlx4_roce_cq *cq);
-/* Forgets completions of a queue pair that is in RST. */
-void mlx4_roce_cq_clean(struct mlx4_roce_cq *cq, uint32_t qpn, struct mlx4_roce_srq *srq);
 
 /* --- srq.c --- */
 int mlx4_roce_create_srq(struct troce_srq *srq, struct ibv_srq_attr *attr);

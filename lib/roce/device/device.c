@@ -313,10 +313,13 @@ tp_roce_close_device(struct ibv_context *ctx)
 {
 	struct troce_dev *dev = troce_dev_of(ctx);
 
+	/* A guest that asks for the list of ports must not wait for one that waits for the guest. */
+	troce_guests_leave(dev);
 	troce_open_begin();
 	if (dev->cm != NULL)
 		troce_cm_tidy(dev);
 	if (objects_left(dev)) {
+		troce_guests_welcome(dev);
 		troce_open_end();
 		return EBUSY;
 	}

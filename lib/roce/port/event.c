@@ -25,6 +25,7 @@ TAILQ_HEAD(events, event);
 
 struct troce_async {
 	pthread_mutex_t lock;
+	pthread_cond_t left; /* a guest has */
 	struct troce_bell bell;
 	struct events waiting, unused;
 	uint64_t lost;
@@ -66,8 +67,10 @@ troce_async_init(struct troce_dev *dev)
 		return err;
 	}
 	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->left, NULL);
 	TAILQ_INIT(&a->waiting);
 	TAILQ_INIT(&a->unused);
+	TAILQ_INIT(&dev->guests);
 	for (unsigned int i = 0; i < MAX_EVENTS; i++)
 		TAILQ_INSERT_TAIL(&a->unused, &a->store[i], next);
 	dev->async = a;
@@ -79,6 +82,7 @@ void
 troce_async_fini(struct troce_dev *dev)
 {
 	troce_bell_close(&dev->async->bell);
+	pthread_cond_destroy(&dev->async->left);
 	pthread_mutex_destroy(&dev->async->lock);
 	free(dev->async);
 	dev->async = NULL;
@@ -95,6 +99,70 @@ sides_event(struct troce_dev *dev, enum ibv_event_type type)
 	}
 }
 
+int
+troce_guest_add(struct troce_dev *dev, struct troce_guest *g)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&dev->async->lock);
+	if (dev->closing)
+		err = ENODEV;
+	else
+		TAILQ_INSERT_TAIL(&dev->guests, g, next);
+	pthread_mutex_unlock(&dev->async->lock);
+	return err;
+}
+
+void
+troce_guest_del(struct troce_dev *dev, struct troce_guest *g)
+{
+	pthread_mutex_lock(&dev->async->lock);
+	TAILQ_REMOVE(&dev->guests, g, next);
+	pthread_cond_broadcast(&dev->async->left);
+	pthread_mutex_unlock(&dev->async->lock);
+}
+
+void
+troce_guests_leave(struct troce_dev *dev)
+{
+	struct troce_async *a = dev->async;
+	struct troce_guest *g;
+
+	pthread_mutex_lock(&a->lock);
+	dev->closing = true;
+	TAILQ_FOREACH(g, &dev->guests, next)
+	g->leave(g);
+	while (!TAILQ_EMPTY(&dev->guests))
+		pthread_cond_wait(&a->left, &a->lock);
+	pthread_mutex_unlock(&a->lock);
+}
+
+void
+troce_guests_welcome(struct troce_dev *dev)
+{
+	pthread_mutex_lock(&dev->async->lock);
+	dev->closing = false;
+	pthread_mutex_unlock(&dev->async->lock);
+}
+
+/* What is a guest's goes to it alone, what is the port's to all. False: the event is nobody else's. */
+static bool
+guests_event(struct troce_dev *dev, enum ibv_event_type type, void *obj)
+{
+	struct troce_guest *g = NULL;
+
+	switch (obj == NULL ? KIND_PORT : kind_of(type)) {
+	case KIND_CQ: g = ((struct troce_cq *)obj)->guest; break;
+	case KIND_QP: g = ((struct troce_qp *)obj)->guest; break;
+	case KIND_SRQ: g = ((struct troce_srq *)obj)->guest; break;
+	case KIND_PORT: TAILQ_FOREACH(g, &dev->guests, next) g->async(g, type, NULL); break;
+	}
+	if (g == NULL)
+		return true;
+	g->async(g, type, obj);
+	return false;
+}
+
 void
 troce_async_event(struct troce_dev *dev, enum ibv_event_type type, void *obj)
 {
@@ -106,6 +174,8 @@ troce_async_event(struct troce_dev *dev, enum ibv_event_type type, void *obj)
 	if (type == IBV_EVENT_DEVICE_FATAL)
 		troce_status(dev, TP_ROCE_ADAPTER_DOWN);
 	pthread_mutex_lock(&a->lock);
+	if (!guests_event(dev, type, obj))
+		goto out;
 	last = TAILQ_LAST(&a->waiting, events);
 	/* said twice in a row is said once: nobody may be listening */
 	if (last != NULL && last->type == type && last->obj == obj)

@@ -27,6 +27,8 @@
 #include "tp_mad_port.h"
 #include "tp_roce.h"
 
+#include "guest.h"
+
 extern int troce_logtype;
 #define TROCE_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, troce_logtype, "roce: " fmt "\n", ##__VA_ARGS__)
 
@@ -89,6 +91,7 @@ struct troce_mr {
 	uint64_t iova;
 	int access;
 	unsigned int windows; /* bound: it cannot go */
+	bool opened;          /* its memory is of mem_open, not of the EAL */
 	uint32_t pages;       /* most that a fast registration may have; 0: an ordinary region */
 };
 /*
@@ -113,6 +116,7 @@ struct troce_channel {
 };
 struct troce_cq {
 	struct ibv_cq v;
+	struct troce_guest *guest; /* whose it is, NULL: this process's */
 	unsigned int refs, async_events;
 	unsigned int events;         /* that wait in the channel; the rest is v.comp_events_completed's business */
 	unsigned int delivered;      /* handed to the application */
@@ -121,6 +125,7 @@ struct troce_cq {
 };
 struct troce_srq {
 	struct ibv_srq v;
+	struct troce_guest *guest;
 	uint32_t max_wr, max_sge;
 	unsigned int refs, async_events;
 };
@@ -134,7 +139,8 @@ struct tp_roce_table {
 	struct ibv_qp *qp[];
 };
 struct troce_qp {
-	struct ibv_qp v;              /* v.state: the provider sets it when the home moved the queue pair by itself */
+	struct ibv_qp v; /* v.state: the provider sets it when the home moved the queue pair by itself */
+	struct troce_guest *guest;
 	struct ibv_qp_init_attr init; /* as granted */
 	struct ibv_qp_attr attr;      /* as set so far */
 	struct troce_path path;
@@ -251,6 +257,18 @@ struct troce_provider {
 	int (*capture)(struct troce_dev *dev, bool on);
 
 	/*
+	 * Guests; NULL: the home has none. mem_open: memory that the EAL does not have, whole pages, opened to the card under the
+	 * addresses of this process. The views are of objects that were made with a guest, whose rings are of its mem_get.
+	 */
+	int (*mem_open)(struct troce_dev *dev, void *mem, size_t len);
+	void (*mem_close)(struct troce_dev *dev, void *mem, size_t len);
+	int (*view_uars)(struct troce_dev *dev, struct troce_view_uars *view);
+	void (*view_cq)(const struct troce_cq *cq, struct troce_view_cq *view);
+	void (*view_qp)(const struct troce_qp *qp, struct troce_view_qp *view);
+	void (*view_srq)(const struct troce_srq *srq, struct troce_view_srq *view);
+	void (*view_ah)(const struct troce_ah *ah, uint8_t dgram[TROCE_VIEW_AH]);
+
+	/*
 	 * Ports of InfiniBand (dev->ib is not NULL): all operations but serves, set_gids and mad_send serve them, too, and these.
 	 * Entries of their tables, as the subnet manager set them: index is in range.
 	 */
@@ -327,6 +345,8 @@ struct troce_dev {
 	struct troce_side side[TROCE_SIDES];
 	struct troce_net *net; /* NULL on InfiniBand */
 	struct troce_async *async;
+	struct troce_guests guests; /* under the lock of async, as closing: there will be no more of them */
+	bool closing;
 	struct troce_cm *cm;
 	struct troce_smi *smi; /* NULL on Ethernet */
 	atomic_bool capturing;

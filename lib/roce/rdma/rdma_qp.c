@@ -3,7 +3,7 @@
  */
 /* The queue pair of an id: made with it, and brought up by what the two ends agreed on. */
 #include "rdma_priv.h"
-#include "tp_roce_pool.h"
+#include "tp_rdma.h"
 
 #define MIN_RNR_TIMER 12u /* 0.64 ms (9.7.5.2.8) */
 

@@ -65,6 +65,10 @@ troce_cq_event(struct troce_cq *cq)
 {
 	struct troce_channel *ch = channel_of(cq->v.channel);
 
+	if (cq->guest != NULL) {
+		cq->guest->cq_event(cq->guest, cq);
+		return;
+	}
 	if (ch == NULL)
 		return;
 	pthread_mutex_lock(&ch->lock);

@@ -21,11 +21,11 @@ cq_check(struct troce_dev *dev, int cqe, const struct ibv_comp_channel *channel,
 }
 
 struct ibv_cq *
-tp_roce_create_cq(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv_comp_channel *channel, int comp_vector)
+troce_cq_make(struct ibv_context *ctx, int cqe, const struct troce_cq_more *more)
 {
 	struct troce_dev *dev = troce_dev_of(ctx);
 	struct troce_cq *cq;
-	int err = cq_check(dev, cqe, channel, comp_vector);
+	int err = cq_check(dev, cqe, more->channel, more->vector);
 
 	if (err != 0) {
 		errno = err;
@@ -35,22 +35,30 @@ tp_roce_create_cq(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv
 	if (cq == NULL)
 		return NULL;
 	cq->v.context = ctx;
-	cq->v.channel = channel;
-	cq->v.cq_context = cq_context;
+	cq->v.channel = more->channel;
+	cq->v.cq_context = more->context;
+	cq->guest = more->guest;
 	cq->v.cqe = cqe;
 	pthread_mutex_init(&cq->v.mutex, NULL);
 	pthread_cond_init(&cq->v.cond, NULL);
 	troce_lock(dev);
 	err = troce_room(dev, "completion queues", dev->cqs, dev->attr.max_cq);
 	if (err == 0)
-		err = dev->prov->create_cq(cq, channel == NULL ? -1 : comp_vector);
+		err = dev->prov->create_cq(cq, more->channel == NULL && !more->events ? -1 : more->vector);
 	if (err == 0) {
 		dev->cqs++;
-		if (channel != NULL)
-			channel->refcnt++;
+		if (more->channel != NULL)
+			more->channel->refcnt++;
 	}
 	troce_unlock(dev);
 	return troce_made(cq, err);
+}
+
+struct ibv_cq *
+tp_roce_create_cq(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv_comp_channel *channel, int comp_vector)
+{
+	return troce_cq_make(ctx, cqe,
+			     &(struct troce_cq_more){.channel = channel, .vector = comp_vector, .context = cq_context});
 }
 
 int

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "lib/roce/port/front.h"
+#include "verbs.h"
 
 #define ACCESS_KNOWN                                                                                                   \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |        \
@@ -92,8 +92,8 @@ mr_make(struct troce_dev *dev, struct ibv_pd *pd, struct troce_mr *mr, int (*mak
 	return troce_made(mr, err);
 }
 
-struct ibv_mr *
-tp_roce_reg_mr_iova(struct ibv_pd *ibpd, void *addr, size_t length, uint64_t iova, int access)
+static struct ibv_mr *
+mr_of(struct ibv_pd *ibpd, void *addr, size_t length, uint64_t iova, int access, bool opened)
 {
 	struct troce_dev *dev = troce_dev_of(ibpd->context);
 	struct troce_mr *mr;
@@ -110,7 +110,20 @@ tp_roce_reg_mr_iova(struct ibv_pd *ibpd, void *addr, size_t length, uint64_t iov
 	mr->v.length = length;
 	mr->iova = iova;
 	mr->access = access & ~IBV_ACCESS_OPTIONAL_RANGE;
+	mr->opened = opened;
 	return mr_make(dev, ibpd, mr, dev->prov->reg_mr);
+}
+
+struct ibv_mr *
+tp_roce_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
+{
+	return mr_of(pd, addr, length, iova, access, false);
+}
+
+struct ibv_mr *
+troce_mr_opened(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
+{
+	return mr_of(pd, addr, length, iova, access, true);
 }
 
 struct ibv_mr *

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/roce/port/front.h"
-#include "tp_roce_pool.h"
+#include "tp_rdma.h"
 
 struct tp_roce_qp_pool {
 	struct tp_roce_qp_pool_conf conf;

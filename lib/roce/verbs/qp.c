@@ -134,6 +134,7 @@ troce_qp_make(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, const struct tro
 	qp->init = *attr;
 	qp->v.qp_num = more->qpn;
 	qp->role = more->role;
+	qp->guest = more->guest;
 	qp->max_tso_header = more->max_tso_header;
 	if (qp->role == TROCE_QP_PLAIN)
 		cap_init(&qp->init.cap, attr->srq != NULL);

@@ -4,7 +4,7 @@
 /* Shared receive queues (10.2.9). */
 #include <errno.h>
 
-#include "lib/roce/port/front.h"
+#include "verbs.h"
 
 static struct troce_srq *
 srq_of(struct ibv_srq *srq)
@@ -27,7 +27,7 @@ create_check(struct troce_dev *dev, const struct ibv_srq_attr *a)
 }
 
 struct ibv_srq *
-tp_roce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
+troce_srq_make(struct ibv_pd *pd, struct ibv_srq_init_attr *init, struct troce_guest *guest)
 {
 	struct troce_dev *dev = troce_dev_of(pd->context);
 	struct ibv_srq_attr granted = init->attr;
@@ -44,6 +44,7 @@ tp_roce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
 	srq->v.context = pd->context;
 	srq->v.srq_context = init->srq_context;
 	srq->v.pd = pd;
+	srq->guest = guest;
 	pthread_mutex_init(&srq->v.mutex, NULL);
 	pthread_cond_init(&srq->v.cond, NULL);
 	granted.max_sge = RTE_MAX(granted.max_sge, 1u);
@@ -62,6 +63,12 @@ tp_roce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
 	}
 	troce_unlock(dev);
 	return troce_made(srq, err);
+}
+
+struct ibv_srq *
+tp_roce_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
+{
+	return troce_srq_make(pd, init, NULL);
 }
 
 int

@@ -32,6 +32,24 @@ extern const struct troce_side_ops troce_smi_side;
 int troce_mad_class_set(struct troce_dev *dev, uint8_t class,
 			void (*input)(struct troce_dev *dev, const struct tp_mad_packet *pkt));
 
+/* --- cq.c ------------------------------------------------------------------------------------------------------- */
+
+struct troce_cq_more {
+	struct ibv_comp_channel *channel;
+	int vector;
+	void *context;
+	struct troce_guest *guest;
+	bool events; /* of a guest: the queue may be armed */
+};
+struct ibv_cq *troce_cq_make(struct ibv_context *ctx, int cqe, const struct troce_cq_more *more);
+
+/* --- srq.c, mem.c ----------------------------------------------------------------------------------------------- */
+
+/* As tp_roce_create_srq(); guest NULL: this process's. */
+struct ibv_srq *troce_srq_make(struct ibv_pd *pd, struct ibv_srq_init_attr *init, struct troce_guest *guest);
+/* As tp_roce_reg_mr_iova(), of memory that was opened by the provider's mem_open. */
+struct ibv_mr *troce_mr_opened(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access);
+
 /* --- qp.c ------------------------------------------------------------------------------------------------------- */
 
 /* What a queue pair has besides its attributes: qpn of a ring, the others have none. */
@@ -39,6 +57,7 @@ struct troce_qp_more {
 	uint16_t max_tso_header;
 	enum troce_qp_role role;
 	uint32_t qpn;
+	struct troce_guest *guest;
 };
 struct ibv_qp *troce_qp_make(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, const struct troce_qp_more *more);
 

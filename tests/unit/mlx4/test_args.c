@@ -189,17 +189,17 @@ test_wires(void **state)
 	assert_int_equal(conf.wire[0].kind, MODEL_WIRE_IBSWITCH);
 	assert_string_equal(conf.wire[0].name, "a");
 	/* As long as a name may be, and one more */
-	memset(name, 'x', sizeof(name));
+	memset(name, 'y', sizeof(name));
 	name[511] = '\0';
 	snprintf(text, sizeof(text), "wire1=switch:%s", name);
 	taken(text);
 	assert_string_equal(conf.wire[1].name, name);
-	name[511] = 'x';
+	name[511] = 'y';
 	name[512] = '\0';
 	snprintf(text, sizeof(text), "wire1=switch:%s", name);
 	rig_log_begin();
 	assert_int_equal(parse(text), -EINVAL);
-	rig_log_one("wire1=switch:xxx", "wanted loopback, cross, none, ethdev:NAME");
+	rig_log_one("wire1=switch:yyy", "wanted loopback, cross, none, ethdev:NAME");
 }
 
 static void

@@ -550,7 +550,7 @@ test_no_server(void **state)
 {
 	char path[120];
 
-	memset(path, 'x', sizeof(path));
+	memset(path, 'y', sizeof(path));
 	path[108] = '\0';
 	rig_log_begin();
 	assert_int_equal(mlx4_bus_user_open(&dev, "u", path, &bus), -ENAMETOOLONG);
@@ -558,7 +558,7 @@ test_no_server(void **state)
 	path[107] = '\0';
 	rig_log_begin();
 	assert_int_equal(mlx4_bus_user_open(&dev, "u", path, &bus), -ENOENT);
-	rig_log_one("wanted the socket of a running triplane-hca", "xxx: No such file");
+	rig_log_one("wanted the socket of a running triplane-hca", "yyy: No such file");
 	bus = NULL;
 }
 

@@ -236,7 +236,7 @@ test_srq(void **state)
 	uint64_t rec;
 	unsigned int i, at;
 
-	assert_int_equal(mlx4_srq_create(hca, 6, 64, 64, 0, &srq), 0);
+	assert_int_equal(mlx4_srq_create(hca, NULL, 6, 64, 64, 0, &srq), 0);
 	assert_int_equal(srq.srqn, 0x7f);
 	assert_int_equal(fake_last(&card, SW2HW_SRQ)->in_modifier, 0x7f);
 	rec = srq.buf.iova + 64 * 64;
@@ -275,28 +275,28 @@ test_srq_refused(void **state)
 
 	for (i = 0; i < RTE_DIM(bad); i++) {
 		rig_log_begin();
-		assert_int_equal(mlx4_srq_create(hca, 6, bad[i][0], bad[i][1], 0, &srq), -EINVAL);
+		assert_int_equal(mlx4_srq_create(hca, NULL, 6, bad[i][0], bad[i][1], 0, &srq), -EINVAL);
 		rig_log_one("wanted powers of two", "2..16384 and 32..1024");
 	}
-	assert_int_equal(mlx4_srq_create(hca, 6, 2, 1024, 0, &srq), 0);
+	assert_int_equal(mlx4_srq_create(hca, NULL, 6, 2, 1024, 0, &srq), 0);
 	assert_int_equal(mlx4_srq_retire(hca, &srq), 0);
 	mlx4_dma_free(&srq.buf);
 	fake_refuse(&card, SW2HW_SRQ, 1, 8);
-	assert_int_equal(mlx4_srq_create(hca, 6, 2, 32, 0, &srq), -ENOSPC);
+	assert_int_equal(mlx4_srq_create(hca, NULL, 6, 2, 32, 0, &srq), -ENOSPC);
 	assert_int_equal(card.resets, 0);
 	for (i = 0; i < RTE_DIM(many); i++)
-		assert_int_equal(mlx4_srq_create(hca, 6, 2, 32, 0, &many[i]), 0);
+		assert_int_equal(mlx4_srq_create(hca, NULL, 6, 2, 32, 0, &many[i]), 0);
 	rig_log_begin();
-	assert_int_equal(mlx4_srq_create(hca, 6, 2, 32, 0, &srq), -ENOSPC);
+	assert_int_equal(mlx4_srq_create(hca, NULL, 6, 2, 32, 0, &srq), -ENOSPC);
 	rig_log_one("all 64 shared receive queues", "in use");
 	for (i = 0; i < RTE_DIM(many); i++) {
 		assert_int_equal(mlx4_srq_retire(hca, &many[i]), 0);
 		mlx4_dma_free(&many[i].buf);
 	}
 	assert_int_equal(mlx4_mtt_get(hca, 0x1000 - 0x10, &(uint32_t){0}), 0);
-	assert_int_equal(mlx4_srq_create(hca, 6, 2, 32, 0, &srq), -ENOSPC);
+	assert_int_equal(mlx4_srq_create(hca, NULL, 6, 2, 32, 0, &srq), -ENOSPC);
 	mlx4_numbers_put(hca->mtts, 0x10, 0x1000 - 0x10);
-	assert_int_equal(mlx4_srq_create(hca, 6, 2, 32, 0, &srq), 0);
+	assert_int_equal(mlx4_srq_create(hca, NULL, 6, 2, 32, 0, &srq), 0);
 	fake_refuse(&card, HW2SW_SRQ, 1, 6);
 	assert_int_equal(mlx4_srq_retire(hca, &srq), -EBUSY);
 	assert_int_equal(card.resets, 1);

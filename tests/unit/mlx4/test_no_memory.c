@@ -139,7 +139,7 @@ queues_step(void)
 	rc = mlx4_cq_create(hca, 64, 1, -1, 0, &cq);
 	if (rc != 0)
 		goto err_cq;
-	rc = mlx4_srq_create(hca, 5, 64, 64, 0, &srq);
+	rc = mlx4_srq_create(hca, NULL, 5, 64, 64, 0, &srq);
 	if (rc != 0)
 		goto err_srq;
 	rc = mlx4_qp_create(hca, 0x200, &a, &qp);

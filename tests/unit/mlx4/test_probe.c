@@ -87,10 +87,10 @@ test_user_arguments(void **state)
 	user("socket=", "socket=", "a value");
 	user("socket=/tmp/x,bf=3", "bf=3", "0 or 1");
 	user("socket=/tmp/x,fw=1.2.3", "unknown device argument 'fw'", " socket");
-	memset(at, 'x', MLX4_USER_PATH_LEN);
-	user(path, "socket=xxx", "the path of a vfio-user socket");
+	memset(at, 'y', MLX4_USER_PATH_LEN);
+	user(path, "socket=yyy", "the path of a vfio-user socket");
 	at[MLX4_USER_PATH_LEN - 1] = '\0';
-	user(path, "net_mlx4_user0", "xxxx");
+	user(path, "net_mlx4_user0", "yyyy");
 }
 
 /* Memory of the application, for a card that has an Ethernet port to find it by, in windows that do not overlap. */

@@ -7,7 +7,7 @@
 #include <rte_cycles.h>
 
 #include "conn.h"
-#include "tp_roce_pool.h"
+#include "tp_rdma.h"
 
 static struct tp_roce_qp_pool_stats
 pool_stats(struct tp_roce_qp_pool *pool)

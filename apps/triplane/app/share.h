@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Ports of this program that programs of libibverbs use, too. */
+#ifndef TRIPLANE_APP_SHARE_H
+#define TRIPLANE_APP_SHARE_H
+
+#include <tp_share.h>
+
+/* 0 or a negative errno, which was said. */
+int share_on(const char *path);
+void share_off(void);
+/* Where guests call, "": nowhere. */
+const char *share_path(void);
+/* NULL: nothing is shared. */
+struct tp_share *share_of(void);
+
+#endif /* TRIPLANE_APP_SHARE_H */

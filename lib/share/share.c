@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The socket that guests call at. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rte_lcore.h>
+
+#include "share_priv.h"
+
+#define BACKLOG 64
+#define GUESTS 64u
+#define OBJECTS 65536u
+#define OBJECTS_MAX 1048576u
+#define RING_BYTES (UINT64_C(256) << 20)
+#define REGION_BYTES (UINT64_C(64) << 30)
+
+/* --- guests --- */
+
+static int
+start_thread(struct share_guest *s)
+{
+	pthread_t thread;
+	char name[16];
+
+	snprintf(name, sizeof(name), "share-%d", s->pid);
+	return -rte_ctrl_thread_create(&thread, name, NULL, share_guest_main, s);
+}
+
+static int
+take(struct tp_share *h, int fd)
+{
+	struct share_guest *s = calloc(1, sizeof(*s));
+	struct ucred cred = {0};
+	socklen_t len = sizeof(cred);
+	int err;
+
+	if (s == NULL)
+		return ENOMEM;
+	(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+	s->share = h;
+	s->fd = fd;
+	s->pid = cred.pid;
+	s->uid = cred.uid;
+	s->async_fd = -1;
+	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_init(&s->arena, NULL);
+	pthread_mutex_lock(&h->lock);
+	err = h->num_guests < h->conf.guests ? 0 : EUSERS;
+	if (err == 0) {
+		TAILQ_INSERT_TAIL(&h->guests, s, next);
+		h->num_guests++;
+		h->stats.connected++;
+	}
+	pthread_mutex_unlock(&h->lock);
+	if (err == 0 && s->wake >= 0)
+		err = start_thread(s);
+	if (err == 0)
+		return 0;
+	if (err != EUSERS) {
+		pthread_mutex_lock(&h->lock);
+		TAILQ_REMOVE(&h->guests, s, next);
+		h->num_guests--;
+		pthread_mutex_unlock(&h->lock);
+	}
+	if (s->wake >= 0)
+		close(s->wake);
+	free(s);
+	return err;
+}
+
+static void
+accept_one(struct tp_share *h)
+{
+	int fd = accept4(h->fd, NULL, NULL, SOCK_CLOEXEC), err;
+
+	if (fd < 0)
+		return;
+	err = take(h, fd);
+	if (err == 0)
+		return;
+	TROCE_LOG(ERR, "%s: a program is turned away: %s (%u connections of %u)", h->addr.sun_path, strerror(err),
+		  h->num_guests, h->conf.guests);
+	pthread_mutex_lock(&h->lock);
+	h->stats.refused++;
+	pthread_mutex_unlock(&h->lock);
+	close(fd);
+}
+
+static void *
+listen_main(void *arg)
+{
+	struct tp_share *h = arg;
+
+	for (;;) {
+		struct pollfd fds[2] = {{.fd = h->fd, .events = POLLIN}, {.fd = h->stop, .events = POLLIN}};
+
+		if (poll(fds, 2, -1) < 0)
+			continue;
+		if (fds[1].revents != 0)
+			return NULL;
+		accept_one(h);
+	}
+}
+
+/* --- life --- */
+
+static int
+range(const char *what, uint64_t value, uint64_t max)
+{
+	if (value <= max)
+		return 0;
+	TROCE_LOG(ERR, "share: %s: %" PRIu64 " is not in 1..%" PRIu64, what, value, max);
+	return -EINVAL;
+}
+
+static int
+conf_init(struct tp_share *h, const struct tp_share_conf *conf)
+{
+	struct tp_share_conf *c = &h->conf;
+	int rc;
+
+	if (conf != NULL)
+		*c = *conf;
+	c->path = c->path != NULL ? c->path : TP_SHARE_PATH;
+	c->guests = c->guests != 0 ? c->guests : GUESTS;
+	c->objects = c->objects != 0 ? c->objects : OBJECTS;
+	c->ring_bytes = c->ring_bytes != 0 ? c->ring_bytes : RING_BYTES;
+	c->region_bytes = c->region_bytes != 0 ? c->region_bytes : REGION_BYTES;
+	rc = range("connections", c->guests, TP_SHARE_GUESTS);
+	if (rc == 0)
+		rc = range("objects", c->objects, OBJECTS_MAX);
+	if (rc != 0)
+		return rc;
+	if (strlen(c->path) >= sizeof(h->addr.sun_path)) {
+		TROCE_LOG(ERR, "share: socket '%s' has more than %zu characters", c->path,
+			  sizeof(h->addr.sun_path) - 1);
+		return -ENAMETOOLONG;
+	}
+	h->addr.sun_family = AF_UNIX;
+	memcpy(h->addr.sun_path, c->path, strlen(c->path));
+	c->path = h->addr.sun_path;
+	return 0;
+}
+
+/* A socket whose owner is gone is nobody's. */
+static int
+clear(const struct tp_share *h)
+{
+	const struct sockaddr *sa = (const void *)&h->addr;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	bool served = fd >= 0 && connect(fd, sa, sizeof(h->addr)) == 0;
+	struct stat st;
+
+	if (fd >= 0)
+		close(fd);
+	if (served)
+		return -EADDRINUSE;
+	if (lstat(h->addr.sun_path, &st) != 0)
+		return errno == ENOENT ? 0 : -errno;
+	if ((st.st_mode & S_IFMT) != S_IFSOCK)
+		return -EEXIST;
+	return unlink(h->addr.sun_path) == 0 ? 0 : -errno;
+}
+
+/* The folder of the socket that everybody knows. */
+static void
+folder(const struct tp_share *h)
+{
+	static const char dir[] = "/run/triplane";
+
+	if (strncmp(h->addr.sun_path, dir, sizeof(dir) - 1) == 0 && h->addr.sun_path[sizeof(dir) - 1] == '/')
+		(void)mkdir(dir, 0755);
+}
+
+static int
+serve(struct tp_share *h)
+{
+	int rc;
+
+	folder(h);
+	rc = clear(h);
+	if (rc != 0)
+		return rc;
+	h->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	h->stop = eventfd(0, EFD_CLOEXEC);
+	if (h->fd < 0 || h->stop < 0 || bind(h->fd, (const void *)&h->addr, sizeof(h->addr)) != 0 ||
+	    listen(h->fd, BACKLOG) != 0)
+		return -errno;
+	return rte_ctrl_thread_create(&h->listener, "share", NULL, listen_main, h);
+}
+
+static void
+share_free(struct tp_share *h)
+{
+	if (h->fd >= 0)
+		close(h->fd);
+	if (h->stop >= 0)
+		close(h->stop);
+	pthread_mutex_destroy(&h->lock);
+	pthread_cond_destroy(&h->gone);
+	free(h);
+}
+
+int
+tp_share_start(const struct tp_share_conf *conf, struct tp_share **share)
+{
+	struct tp_share *h = calloc(1, sizeof(*h));
+	int rc;
+
+	if (h == NULL)
+		return -ENOMEM;
+	h->fd = h->stop = -1;
+	TAILQ_INIT(&h->guests);
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_cond_init(&h->gone, NULL);
+	rc = conf_init(h, conf);
+	if (rc == 0)
+		rc = serve(h);
+	if (rc != 0) {
+		share_free(h);
+		return rc;
+	}
+	*share = h;
+	return 0;
+}
+
+void
+tp_share_stop(struct tp_share *h)
+{
+	const uint64_t one = 1;
+	struct share_guest *s;
+
+	if (h == NULL)
+		return;
+	while (write(h->stop, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+	(void)pthread_join(h->listener, NULL);
+	pthread_mutex_lock(&h->lock);
+	TAILQ_FOREACH(s, &h->guests, next)
+	share_guest_leave(&s->g);
+	while (!TAILQ_EMPTY(&h->guests))
+		pthread_cond_wait(&h->gone, &h->lock);
+	pthread_mutex_unlock(&h->lock);
+	unlink(h->addr.sun_path);
+	share_free(h);
+}
+
+/* --- what there is --- */
+
+void
+tp_share_stats_get(struct tp_share *h, struct tp_share_stats *stats)
+{
+	struct share_guest *s;
+
+	pthread_mutex_lock(&h->lock);
+	*stats = h->stats;
+	TAILQ_FOREACH(s, &h->guests, next)
+	{
+		stats->guests += s->dev != NULL;
+		stats->calls += s->calls;
+		stats->failed += s->failed;
+		stats->ring_bytes += s->ring_bytes;
+		stats->region_bytes += s->region_bytes;
+		for (unsigned int i = 0; i < SHARE_KINDS; i++)
+			stats->objects += s->count[i];
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+unsigned int
+tp_share_guests_get(struct tp_share *h, struct tp_share_guest *guest, unsigned int max)
+{
+	unsigned int n = 0;
+	struct share_guest *s;
+
+	pthread_mutex_lock(&h->lock);
+	TAILQ_FOREACH(s, &h->guests, next)
+	{
+		if (s->name[0] == '\0')
+			continue;
+		if (n < max) {
+			guest[n] = (struct tp_share_guest){
+				.pid = s->pid,
+				.uid = s->uid,
+				.qps = s->count[SHARE_QP],
+				.cqs = s->count[SHARE_CQ],
+				.srqs = s->count[SHARE_SRQ],
+				.mrs = s->count[SHARE_MR],
+				.ring_bytes = s->ring_bytes,
+				.region_bytes = s->region_bytes,
+				.calls = s->calls,
+				.failed = s->failed,
+			};
+			memcpy(guest[n].device, s->name, sizeof(guest[n].device));
+		}
+		n++;
+	}
+	pthread_mutex_unlock(&h->lock);
+	return n;
+}

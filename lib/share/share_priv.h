@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The owner's side: who listens, who is connected, what they have. */
+#ifndef SHARE_PRIV_H
+#define SHARE_PRIV_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+#include <sys/un.h>
+
+#include "lib/roce/port/front.h"
+
+#include "proto.h"
+#include "tp_share.h"
+
+#define SHARE_FDS SHARE_PIECES /* of a message */
+
+enum share_kind {
+	SHARE_FREE,
+	SHARE_PD,
+	SHARE_MR,
+	SHARE_MW,
+	SHARE_CHANNEL,
+	SHARE_CQ,
+	SHARE_SRQ,
+	SHARE_QP,
+	SHARE_AH,
+	SHARE_KINDS
+};
+
+/* Where the events of completion queues go. */
+struct share_channel {
+	int fd;
+	unsigned int cqs;
+};
+/* A group that a queue pair listens to. */
+struct share_group {
+	SLIST_ENTRY(share_group) next;
+	union ibv_gid gid;
+	uint16_t lid;
+};
+
+/* An object of a guest; its number is its place in the table, from 1 on. */
+struct share_obj {
+	enum share_kind kind;
+	void *obj; /* of verbs; of a channel struct share_channel */
+	union {
+		struct {
+			void *va; /* the region's memory here, whole pages */
+			size_t len;
+		} mr;
+		struct {
+			struct share_channel *channel;
+			atomic_uint owed; /* events that found no room */
+		} cq;
+		struct {
+			SLIST_HEAD(, share_group) groups;
+		} qp;
+	};
+};
+
+/* Memory that the guest has, too, given away by pages. */
+struct share_chunk {
+	int fd;
+	bool told; /* the guest has the descriptor */
+	uint8_t *va;
+	size_t len;
+	uint8_t *used; /* of each page */
+};
+
+struct share_guest {
+	struct troce_guest g; /* first */
+	struct tp_share *share;
+	TAILQ_ENTRY(share_guest) next;
+	int fd;
+	int wake; /* an event is owed */
+	int pid, uid;
+	struct troce_dev *dev; /* NULL: nothing is open */
+	struct ibv_context *ctx;
+	int async_fd;
+	atomic_bool async_lost;
+	struct share_obj **obj;
+	uint32_t num_obj;
+	struct share_chunk *chunk;
+	uint32_t num_chunks;
+	uint64_t ring_bytes, region_bytes;
+	unsigned int count[SHARE_KINDS];
+	uint64_t calls, failed;        /* with these, under the lock of share */
+	char name[IBV_SYSFS_NAME_MAX]; /* of the device, empty: none was opened */
+	pthread_mutex_t arena;         /* of chunk */
+};
+
+struct tp_share {
+	struct sockaddr_un addr;
+	struct tp_share_conf conf;
+	int fd;
+	int stop; /* readable: the listener ends */
+	pthread_t listener;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t gone;
+	TAILQ_HEAD(, share_guest) guests;
+	unsigned int num_guests;
+	struct tp_share_stats stats; /* of those that are gone */
+};
+
+/* A question, which becomes its answer; descriptors that come belong to the one who handles it, what goes out is closed. */
+struct share_call {
+	struct share_msg *m;
+	int in[SHARE_FDS], out[SHARE_FDS];
+	unsigned int num_in, num_out;
+	bool close_out[SHARE_FDS];
+};
+
+/* --- guest.c --- */
+void *share_guest_main(void *arg);
+/* Its connection ends; the thread gives back what it has. */
+void share_guest_leave(struct troce_guest *g);
+
+/* --- table.c --- */
+/* A free place; 0: the guest has as many as it may have, or there is no memory. */
+uint32_t share_obj_new(struct share_guest *s, enum share_kind kind, void *obj);
+/* The object of that kind, NULL: there is none of that number. */
+struct share_obj *share_obj_of(const struct share_guest *s, enum share_kind kind, uint32_t handle);
+void share_obj_drop(struct share_guest *s, uint32_t handle);
+/* Room for another one. 0 or ENOMEM, and a line. */
+int share_obj_room(struct share_guest *s);
+/* Everything, in the order of who refers to whom. */
+void share_objs_drop_all(struct share_guest *s);
+
+/* --- arena.c --- */
+void *share_mem_get(struct troce_guest *g, size_t len, size_t align);
+void share_mem_put(struct troce_guest *g, void *mem, size_t len);
+/* What the guest must know to find a piece of memory; the descriptor, if it has none, goes with the answer. */
+void share_mem_tell(struct share_guest *s, const void *mem, struct share_mem *tell, struct share_call *c);
+void share_arena_free(struct share_guest *s);
+/* Address space for len bytes at the same place in 2 MiB as like; NULL: none. */
+void *share_space(size_t len, uint64_t like);
+
+/* --- ops.c, ops_queue.c, ops_mem.c: 0 or a positive errno --- */
+typedef int (*share_op_fn)(struct share_guest *s, struct share_call *c);
+int share_do_alloc_pd(struct share_guest *s, struct share_call *c);
+int share_do_dealloc_pd(struct share_guest *s, struct share_call *c);
+int share_do_reg_mr(struct share_guest *s, struct share_call *c);
+int share_do_dereg_mr(struct share_guest *s, struct share_call *c);
+int share_do_alloc_mw(struct share_guest *s, struct share_call *c);
+int share_do_dealloc_mw(struct share_guest *s, struct share_call *c);
+int share_do_create_channel(struct share_guest *s, struct share_call *c);
+int share_do_destroy_channel(struct share_guest *s, struct share_call *c);
+int share_do_create_cq(struct share_guest *s, struct share_call *c);
+int share_do_modify_cq(struct share_guest *s, struct share_call *c);
+int share_do_destroy_cq(struct share_guest *s, struct share_call *c);
+int share_do_create_srq(struct share_guest *s, struct share_call *c);
+int share_do_modify_srq(struct share_guest *s, struct share_call *c);
+int share_do_query_srq(struct share_guest *s, struct share_call *c);
+int share_do_destroy_srq(struct share_guest *s, struct share_call *c);
+int share_do_create_qp(struct share_guest *s, struct share_call *c);
+int share_do_modify_qp(struct share_guest *s, struct share_call *c);
+int share_do_query_qp(struct share_guest *s, struct share_call *c);
+int share_do_destroy_qp(struct share_guest *s, struct share_call *c);
+int share_do_create_ah(struct share_guest *s, struct share_call *c);
+int share_do_destroy_ah(struct share_guest *s, struct share_call *c);
+int share_do_attach_mcast(struct share_guest *s, struct share_call *c);
+int share_do_detach_mcast(struct share_guest *s, struct share_call *c);
+
+/* Each frees what it holds; in table.c's order. */
+void share_free_mr(struct share_guest *s, struct share_obj *o);
+void share_free_qp(struct share_guest *s, struct share_obj *o);
+void share_free_cq(struct share_guest *s, struct share_obj *o);
+void share_free_channel(struct share_guest *s, struct share_obj *o);
+
+#endif /* SHARE_PRIV_H */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What a guest has, by the numbers that it was given. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "share_priv.h"
+
+#define STEP 64u
+
+int
+share_obj_room(struct share_guest *s)
+{
+	unsigned int all = 0;
+
+	for (unsigned int i = 0; i < SHARE_KINDS; i++)
+		all += s->count[i];
+	if (all < s->share->conf.objects)
+		return 0;
+	return TROCE_REFUSE(s->dev, ENOMEM, "process %d has %u objects, the limit is %u", s->pid, all,
+			    s->share->conf.objects);
+}
+
+/* Objects stay where they are, since threads that tell of events have their addresses. */
+static uint32_t
+place(struct share_guest *s)
+{
+	struct share_obj **all;
+	uint32_t i;
+
+	for (i = 0; i < s->num_obj && s->obj[i] != NULL; i++)
+		;
+	if (i < s->num_obj)
+		return i;
+	all = realloc(s->obj, (s->num_obj + STEP) * sizeof(struct share_obj *));
+	if (all == NULL)
+		return UINT32_MAX;
+	for (i = 0; i < STEP; i++)
+		all[s->num_obj + i] = NULL;
+	s->obj = all;
+	s->num_obj += STEP;
+	return s->num_obj - STEP;
+}
+
+uint32_t
+share_obj_new(struct share_guest *s, enum share_kind kind, void *obj)
+{
+	struct share_obj *o = calloc(1, sizeof(*o));
+	uint32_t at = o == NULL ? UINT32_MAX : place(s);
+
+	if (at == UINT32_MAX) {
+		free(o);
+		return 0;
+	}
+	o->kind = kind;
+	o->obj = obj;
+	s->obj[at] = o;
+	s->count[kind]++;
+	return at + 1;
+}
+
+struct share_obj *
+share_obj_of(const struct share_guest *s, enum share_kind kind, uint32_t handle)
+{
+	struct share_obj *o;
+
+	if (handle == 0 || handle > s->num_obj)
+		return NULL;
+	o = s->obj[handle - 1];
+	return o != NULL && o->kind == kind ? o : NULL;
+}
+
+void
+share_obj_drop(struct share_guest *s, uint32_t handle)
+{
+	s->count[s->obj[handle - 1]->kind]--;
+	free(s->obj[handle - 1]);
+	s->obj[handle - 1] = NULL;
+}
+
+static void
+free_one(struct share_guest *s, struct share_obj *o)
+{
+	switch (o->kind) {
+	case SHARE_AH: (void)tp_roce_destroy_ah(o->obj); break;
+	case SHARE_QP: share_free_qp(s, o); break;
+	case SHARE_SRQ: (void)tp_roce_destroy_srq(o->obj); break;
+	case SHARE_CQ: share_free_cq(s, o); break;
+	case SHARE_CHANNEL: share_free_channel(s, o); break;
+	case SHARE_MW: (void)tp_roce_dealloc_mw(o->obj); break;
+	case SHARE_MR: share_free_mr(s, o); break;
+	case SHARE_PD: (void)tp_roce_dealloc_pd(o->obj); break;
+	default: break;
+	}
+}
+
+void
+share_objs_drop_all(struct share_guest *s)
+{
+	static const enum share_kind order[] = {SHARE_AH,      SHARE_QP, SHARE_SRQ, SHARE_CQ,
+						SHARE_CHANNEL, SHARE_MW, SHARE_MR,  SHARE_PD};
+
+	for (unsigned int k = 0; k < RTE_DIM(order); k++) {
+		for (uint32_t i = 0; i < s->num_obj; i++) {
+			if (s->obj[i] == NULL || s->obj[i]->kind != order[k])
+				continue;
+			free_one(s, s->obj[i]);
+			share_obj_drop(s, i + 1);
+		}
+	}
+	free(s->obj);
+	s->obj = NULL;
+	s->num_obj = 0;
+}

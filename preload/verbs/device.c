@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Devices: the ports of the owner; and what they say of themselves. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "verbs_client.h"
+
+#define DEVICES 64u
+
+/* --- the list --- */
+
+static void
+device_put(struct vc_device *d)
+{
+	if (__atomic_sub_fetch(&d->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		free(d);
+}
+
+static struct vc_device *
+device_make(const struct share_hello *h)
+{
+	struct vc_device *d = calloc(1, sizeof(*d));
+
+	if (d == NULL)
+		return NULL;
+	d->refs = 1;
+	d->guid = h->guid;
+	d->v.node_type = IBV_NODE_CA;
+	d->v.transport_type = IBV_TRANSPORT_IB;
+	snprintf(d->v.name, sizeof(d->v.name), "%s", h->name);
+	snprintf(d->v.dev_name, sizeof(d->v.dev_name), "uverbs%u", h->index);
+	snprintf(d->v.dev_path, sizeof(d->v.dev_path), "/sys/class/infiniband_verbs/uverbs%u", h->index);
+	snprintf(d->v.ibdev_path, sizeof(d->v.ibdev_path), "/sys/class/infiniband/%s", h->name);
+	return d;
+}
+
+VC_EXPORT void
+ibv_free_device_list(struct ibv_device **list)
+{
+	for (unsigned int i = 0; list[i] != NULL; i++)
+		device_put((struct vc_device *)list[i]);
+	free(list);
+}
+
+VC_EXPORT struct ibv_device **
+ibv_get_device_list(int *num)
+{
+	struct ibv_device **list = calloc(DEVICES + 1, sizeof(*list));
+	unsigned int n = 0;
+	int fd, err = 0;
+
+	if (num != NULL)
+		*num = 0;
+	if (list == NULL)
+		return NULL;
+	fd = vc_connect();
+	/* No owner: no devices, as without a driver. */
+	while (fd >= 0 && err == 0 && n < DEVICES) {
+		struct share_msg m = {.op = SHARE_HELLO, .hello = {.version = SHARE_VERSION, .index = n}};
+
+		err = vc_exchange(fd, &m, NULL, 0, NULL, 0);
+		if (err == 0)
+			list[n++] = (struct ibv_device *)device_make(&m.hello);
+		if (err == EPROTO)
+			fprintf(stderr, "triplane: the owner of the ports speaks version %u, this program %u\n",
+				m.hello.version, SHARE_VERSION);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (num != NULL)
+		*num = (int)n;
+	return list;
+}
+
+VC_EXPORT const char *
+ibv_get_device_name(struct ibv_device *device)
+{
+	return device->name;
+}
+
+VC_EXPORT int
+ibv_get_device_index(struct ibv_device *device)
+{
+	(void)device;
+	return -1;
+}
+
+VC_EXPORT __be64
+ibv_get_device_guid(struct ibv_device *device)
+{
+	return ((struct vc_device *)device)->guid;
+}
+
+/* --- opening --- */
+
+static int query_port_ex(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr, size_t len);
+
+static void
+tables(struct vc_context *c)
+{
+	struct ibv_context *ctx = &c->vctx.context;
+
+	ctx->device = &c->device->v;
+	ctx->abi_compat = __VERBS_ABI_IS_EXTENDED;
+	ctx->cmd_fd = c->fd;
+	ctx->ops.post_send = vc_post_send;
+	ctx->ops.post_recv = vc_post_recv;
+	ctx->ops.post_srq_recv = vc_post_srq_recv;
+	ctx->ops.poll_cq = vc_poll_cq;
+	ctx->ops.req_notify_cq = vc_req_notify_cq;
+	ctx->ops.alloc_mw = vc_alloc_mw;
+	ctx->ops.dealloc_mw = vc_dealloc_mw;
+	ctx->ops.bind_mw = vc_bind_mw;
+	c->vctx.sz = sizeof(c->vctx);
+	c->vctx.query_port = query_port_ex;
+	c->vctx.modify_cq = vc_modify_cq;
+	pthread_mutex_init(&ctx->mutex, NULL);
+}
+
+static int
+home_init(struct vc_context *c, const struct share_open *o)
+{
+	struct mlx4_roce *r = &c->home;
+	size_t len = (size_t)o->qp_numbers * sizeof(*r->qp_of);
+
+	r->hca = &c->hca;
+	r->num_qps = o->qp_numbers;
+	pthread_mutex_init(&r->tables, NULL);
+	/* Only pages of it that are used take memory. */
+	r->qp_of = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return r->qp_of == MAP_FAILED ? errno : 0;
+}
+
+static int
+open_it(struct vc_context *c)
+{
+	struct share_msg m = {.op = SHARE_OPEN};
+	int fds[VC_FDS], err;
+
+	snprintf(m.open.name, sizeof(m.open.name), "%s", c->device->v.name);
+	err = vc_exchange(c->fd, &m, NULL, 0, fds, VC_FDS);
+	if (err != 0)
+		return err;
+	if (fds[0] < 0 || fds[1] < 0)
+		return EPROTO;
+	c->vctx.context.async_fd = fds[1];
+	c->vctx.context.num_comp_vectors = (int)m.open.num_comp_vectors;
+	c->max_inline = m.open.max_inline;
+	c->infiniband = m.open.infiniband != 0;
+	c->attr = m.open.attr;
+	c->uars_len = m.open.uar_len;
+	c->uars = mmap(NULL, c->uars_len, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], (off_t)m.open.uar_off);
+	close(fds[0]);
+	if (c->uars == MAP_FAILED)
+		return errno;
+	(void)madvise(c->uars, c->uars_len, MADV_DONTFORK);
+	return home_init(c, &m.open);
+}
+
+static void
+context_free(struct vc_context *c)
+{
+	for (uint32_t i = 0; i < c->num_chunks; i++)
+		munmap(c->chunk[i].va, c->chunk[i].len);
+	if (c->home.qp_of != NULL && c->home.qp_of != MAP_FAILED)
+		munmap(c->home.qp_of, (size_t)c->home.num_qps * sizeof(*c->home.qp_of));
+	if (c->uars != NULL && c->uars != MAP_FAILED)
+		munmap(c->uars, c->uars_len);
+	if (c->vctx.context.async_fd >= 0)
+		close(c->vctx.context.async_fd);
+	if (c->fd >= 0)
+		close(c->fd);
+	device_put(c->device);
+	free(c->chunk);
+	free(c->obj);
+	free(c);
+}
+
+VC_EXPORT struct ibv_context *
+ibv_open_device(struct ibv_device *device)
+{
+	struct vc_context *c = calloc(1, sizeof(*c));
+	int err = 0;
+
+	if (c == NULL)
+		return NULL;
+	c->device = (struct vc_device *)device;
+	__atomic_add_fetch(&c->device->refs, 1, __ATOMIC_RELAXED);
+	c->vctx.context.async_fd = -1;
+	pthread_mutex_init(&c->lock, NULL);
+	c->fd = vc_connect();
+	if (c->fd < 0)
+		err = errno;
+	if (err == 0)
+		err = open_it(c);
+	if (err == 0) {
+		tables(c);
+		err = vc_watch_start(c);
+	}
+	if (err == 0)
+		return &c->vctx.context;
+	context_free(c);
+	errno = err;
+	return NULL;
+}
+
+VC_EXPORT int
+ibv_close_device(struct ibv_context *ctx)
+{
+	struct vc_context *c = vc_of(ctx);
+
+	vc_watch_stop(c);
+	context_free(c);
+	return 0;
+}
+
+/* --- questions --- */
+
+VC_EXPORT int
+ibv_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
+{
+	*attr = vc_of(ctx)->attr;
+	return 0;
+}
+
+static int
+query_port_ex(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr, size_t len)
+{
+	struct share_msg m = {0};
+	int err = port == 1 ? vc_ask(vc_of(ctx), SHARE_QUERY_PORT, 0, &m) : EINVAL;
+
+	if (err == 0) {
+		memset(attr, 0, len);
+		memcpy(attr, &m.port, RTE_MIN(len, sizeof(m.port)));
+	}
+	return err;
+}
+
+/* The old form ends where link_layer, flags and port_cap_flags2 were added, in padding. */
+VC_EXPORT int
+ibv_query_port(struct ibv_context *ctx, uint8_t port, struct _compat_ibv_port_attr *attr)
+{
+	return query_port_ex(ctx, port, (struct ibv_port_attr *)attr, offsetof(struct ibv_port_attr, port_cap_flags2));
+}
+
+static int
+gid_entry(struct ibv_context *ctx, uint32_t index, struct ibv_gid_entry *entry)
+{
+	struct share_msg m = {.gid = {.index = index}};
+	int err = vc_ask(vc_of(ctx), SHARE_QUERY_GID, 0, &m);
+
+	if (err == 0)
+		*entry = m.gid.entry;
+	return err;
+}
+
+VC_EXPORT int
+ibv_query_gid(struct ibv_context *ctx, uint8_t port, int index, union ibv_gid *gid)
+{
+	struct ibv_gid_entry e = {0};
+	int err = port == 1 && index >= 0 ? gid_entry(ctx, (uint32_t)index, &e) : EINVAL;
+
+	/* An empty entry is read as zeros. */
+	if (err == ENODATA)
+		err = 0;
+	if (err == 0)
+		*gid = e.gid;
+	errno = err;
+	return err == 0 ? 0 : -1;
+}
+
+VC_EXPORT int
+_ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index, struct ibv_gid_entry *entry, uint32_t flags,
+		  size_t size)
+{
+	struct ibv_gid_entry e = {0};
+	int err;
+
+	if (flags != 0)
+		return EOPNOTSUPP;
+	err = port == 1 ? gid_entry(ctx, index, &e) : EINVAL;
+	if (err == 0)
+		memcpy(entry, &e, RTE_MIN(size, sizeof(e)));
+	return err;
+}
+
+VC_EXPORT ssize_t
+_ibv_query_gid_table(struct ibv_context *ctx, struct ibv_gid_entry *entries, size_t max, uint32_t flags, size_t size)
+{
+	struct ibv_port_attr attr;
+	ssize_t n = 0;
+	int err;
+
+	if (flags != 0)
+		return -EOPNOTSUPP;
+	err = query_port_ex(ctx, 1, &attr, sizeof(attr));
+	if (err != 0)
+		return -err;
+	for (int i = 0; i < attr.gid_tbl_len; i++) {
+		struct ibv_gid_entry e = {0};
+
+		if (gid_entry(ctx, (uint32_t)i, &e) != 0)
+			continue;
+		if ((size_t)n == max)
+			return -EINVAL;
+		memcpy((uint8_t *)entries + (size_t)n++ * size, &e, RTE_MIN(size, sizeof(e)));
+	}
+	return n;
+}
+
+VC_EXPORT int ibv_query_gid_type(struct ibv_context *ctx, uint8_t port, unsigned int index, unsigned int *type);
+
+/* Part of libibverbs' private interface, which ibv_devinfo uses; 0: InfiniBand or RoCE v1, 1: RoCE v2. */
+VC_EXPORT int
+ibv_query_gid_type(struct ibv_context *ctx, uint8_t port, unsigned int index, unsigned int *type)
+{
+	struct ibv_gid_entry e = {0};
+	int err = port == 1 ? gid_entry(ctx, index, &e) : EINVAL;
+
+	errno = err;
+	if (err != 0 && err != ENODATA)
+		return -1;
+	*type = e.gid_type == IBV_GID_TYPE_ROCE_V2;
+	return 0;
+}
+
+VC_EXPORT int
+ibv_query_pkey(struct ibv_context *ctx, uint8_t port, int index, __be16 *pkey)
+{
+	struct share_msg m = {.pkey = {.index = (uint32_t)index}};
+	int err = port == 1 ? vc_ask(vc_of(ctx), SHARE_QUERY_PKEY, 0, &m) : EINVAL;
+
+	if (err == 0)
+		*pkey = (__be16)m.pkey.pkey;
+	errno = err;
+	return err == 0 ? 0 : -1;
+}
+
+VC_EXPORT int
+ibv_get_pkey_index(struct ibv_context *ctx, uint8_t port, __be16 pkey)
+{
+	__be16 have;
+
+	for (int i = 0; ibv_query_pkey(ctx, port, i, &have) == 0; i++)
+		if (have == pkey)
+			return i;
+	return -1;
+}
+
+VC_EXPORT int
+ibv_fork_init(void)
+{
+	return 0;
+}
+
+VC_EXPORT enum ibv_fork_status
+ibv_is_fork_initialized(void)
+{
+	return IBV_FORK_UNNEEDED;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Completion queues and shared receive queues. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "verbs_client.h"
+
+static volatile uint8_t *
+uar_of(const struct vc_context *c, uint32_t page)
+{
+	return c->uars + (size_t)page * MLX4_UAR_PAGE_SIZE;
+}
+
+/* --- completion queues --- */
+
+static int
+cq_fill(struct vc_context *c, struct vc_cq *q, const struct share_cq *r, int fd)
+{
+	struct mlx4_roce_cq *k = &q->c;
+	uint8_t *mem = vc_mem(c, &r->mem, fd);
+
+	if (mem == NULL)
+		return errno;
+	k->home = &c->home;
+	k->qp_of = c->home.qp_of;
+	k->cqes = (struct mlx4_cqe *)(void *)mem;
+	k->mask = r->entries - 1;
+	k->dbrec = (volatile rte_be32_t *)(volatile void *)(mem + r->dbrec);
+	k->cqn = r->cqn;
+	atomic_init(&k->arm_sn, 1);
+	k->arm_db = (volatile uint64_t *)(volatile void *)(uar_of(c, r->uar) + MLX4_UAR_CQ_ARM);
+	pthread_mutex_init(&k->c.v.mutex, NULL);
+	pthread_cond_init(&k->c.v.cond, NULL);
+	return 0;
+}
+
+VC_EXPORT struct ibv_cq *
+ibv_create_cq(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv_comp_channel *channel, int vector)
+{
+	struct vc_context *c = vc_of(ctx);
+	struct vc_cq *q = calloc(1, sizeof(*q));
+	struct share_msg m = {.op = SHARE_CREATE_CQ};
+	int fd, err;
+
+	if (q == NULL)
+		return NULL;
+	m.cq.cqe = cqe;
+	m.cq.vector = vector;
+	m.cq.channel = channel == NULL ? 0 : ((struct vc_channel *)channel)->handle;
+	err = vc_call(c, &m, NULL, 0, &fd, 1);
+	if (err != 0)
+		return vc_made(q, err);
+	q->c.c.v = (struct ibv_cq){
+		.context = ctx, .channel = channel, .cq_context = cq_context, .handle = m.handle, .cqe = m.cq.cqe};
+	err = cq_fill(c, q, &m.cq, fd);
+	if (err == 0)
+		err = vc_obj_put(c, m.handle, q);
+	if (err != 0) {
+		(void)vc_ask(c, SHARE_DESTROY_CQ, m.handle, &m);
+		return vc_made(q, err);
+	}
+	if (channel != NULL)
+		__atomic_add_fetch(&channel->refcnt, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&c->home.tables);
+	LIST_INSERT_HEAD(&c->home.cqs, &q->c, next);
+	q->c.dead = c->hca.dead;
+	pthread_mutex_unlock(&c->home.tables);
+	return &q->c.c.v;
+}
+
+int
+vc_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	struct share_msg m = {.cq = {.count = attr->moderate.cq_count, .period = attr->moderate.cq_period}};
+
+	if (attr->attr_mask != IBV_CQ_ATTR_MODERATE)
+		return EINVAL;
+	return vc_ask(vc_of(cq->context), SHARE_MODIFY_CQ, cq->handle, &m);
+}
+
+VC_EXPORT int
+ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+	(void)cq;
+	(void)cqe;
+	return EOPNOTSUPP;
+}
+
+VC_EXPORT int
+ibv_destroy_cq(struct ibv_cq *cq)
+{
+	struct vc_context *c = vc_of(cq->context);
+	struct vc_cq *q = (struct vc_cq *)cq;
+	struct share_msg m = {0};
+	int err = vc_ask(c, SHARE_DESTROY_CQ, cq->handle, &m);
+
+	if (err != 0 && err != EIO)
+		return err;
+	vc_obj_del(c, cq->handle);
+	pthread_mutex_lock(&c->home.tables);
+	LIST_REMOVE(&q->c, next);
+	pthread_mutex_unlock(&c->home.tables);
+	/* Events that were fetched are acknowledged first. */
+	pthread_mutex_lock(&cq->mutex);
+	while (cq->comp_events_completed != q->delivered || cq->async_events_completed != q->c.c.async_events)
+		pthread_cond_wait(&cq->cond, &cq->mutex);
+	pthread_mutex_unlock(&cq->mutex);
+	if (cq->channel != NULL)
+		__atomic_sub_fetch(&cq->channel->refcnt, 1, __ATOMIC_RELAXED);
+	free(q);
+	return 0;
+}
+
+/* --- shared receive queues --- */
+
+static int
+srq_fill(struct vc_context *c, struct mlx4_roce_srq *s, const struct share_srq *r, int fd)
+{
+	uint8_t *mem = vc_mem(c, &r->mem, fd);
+
+	s->wrid = calloc(r->entries, sizeof(*s->wrid));
+	if (mem == NULL || s->wrid == NULL)
+		return mem == NULL ? errno : ENOMEM;
+	s->home = &c->home;
+	s->wqes = mem;
+	s->dbrec = (volatile rte_be32_t *)(volatile void *)(mem + r->dbrec);
+	s->mask = r->entries - 1;
+	s->tail = r->entries - 1;
+	s->sges = r->sges;
+	s->lg_stride = r->lg_stride;
+	s->hw.srqn = r->srqn;
+	s->refuse = c->hca.dead;
+	pthread_mutex_init(&s->s.v.mutex, NULL);
+	pthread_cond_init(&s->s.v.cond, NULL);
+	return 0;
+}
+
+VC_EXPORT struct ibv_srq *
+ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
+{
+	struct vc_context *c = vc_of(pd->context);
+	struct mlx4_roce_srq *s = calloc(1, sizeof(*s));
+	struct share_msg m = {.op = SHARE_CREATE_SRQ};
+	int fd, err;
+
+	if (s == NULL)
+		return NULL;
+	m.srq.pd = pd->handle;
+	m.srq.attr = init->attr;
+	err = vc_call(c, &m, NULL, 0, &fd, 1);
+	if (err != 0)
+		return vc_made(s, err);
+	s->s.v = (struct ibv_srq){
+		.context = pd->context, .srq_context = init->srq_context, .pd = pd, .handle = m.handle};
+	err = srq_fill(c, s, &m.srq, fd);
+	if (err == 0)
+		err = vc_obj_put(c, m.handle, s);
+	if (err != 0) {
+		free(s->wrid);
+		(void)vc_ask(c, SHARE_DESTROY_SRQ, m.handle, &m);
+		return vc_made(s, err);
+	}
+	init->attr = m.srq.attr;
+	pthread_mutex_lock(&c->home.tables);
+	LIST_INSERT_HEAD(&c->home.srqs, s, next);
+	__atomic_add_fetch(&c->num_srqs, 1, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&c->home.tables);
+	return &s->s.v;
+}
+
+VC_EXPORT int
+ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
+{
+	struct share_msg m = {.srq = {.attr = *attr, .mask = (uint32_t)mask}};
+
+	return vc_ask(vc_of(srq->context), SHARE_MODIFY_SRQ, srq->handle, &m);
+}
+
+VC_EXPORT int
+ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+{
+	struct share_msg m = {0};
+	int err = vc_ask(vc_of(srq->context), SHARE_QUERY_SRQ, srq->handle, &m);
+
+	if (err == 0)
+		*attr = m.srq.attr;
+	return err;
+}
+
+VC_EXPORT int
+ibv_destroy_srq(struct ibv_srq *srq)
+{
+	struct vc_context *c = vc_of(srq->context);
+	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)srq;
+	struct share_msg m = {0};
+	int err = vc_ask(c, SHARE_DESTROY_SRQ, srq->handle, &m);
+
+	if (err != 0 && err != EIO)
+		return err;
+	vc_obj_del(c, srq->handle);
+	pthread_mutex_lock(&c->home.tables);
+	LIST_REMOVE(s, next);
+	__atomic_sub_fetch(&c->num_srqs, 1, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&c->home.tables);
+	pthread_mutex_lock(&srq->mutex);
+	while (srq->events_completed != s->s.async_events)
+		pthread_cond_wait(&srq->cond, &srq->mutex);
+	pthread_mutex_unlock(&srq->mutex);
+	free(s->wrid);
+	free(s);
+	return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * libibverbs' functions for a program that knows nothing of DPDK: objects are made by the process that has the port, which is
+ * asked over a socket (lib/share/proto.h); their rings lie in memory of both, and the card's own datapath runs on them here.
+ */
+#ifndef PRELOAD_VERBS_CLIENT_H
+#define PRELOAD_VERBS_CLIENT_H
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rte_spinlock.h>
+
+#include "drivers/mlx4/verbs/verbs.h"
+
+#include "lib/share/proto.h"
+
+/* Functions that verbs.h hides behind macros. */
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+#undef ibv_query_port
+#undef ibv_get_device_list
+
+#define VC_FDS 2u /* of an answer, at most three: two and that of memory */
+#define VC_EXPORT __attribute__((visibility("default")))
+
+/* Programs compare fields that only libibverbs and its drivers know, behind the public ones: they find zeros. */
+#define VC_PRIVATE 1024u
+struct vc_device {
+	struct ibv_device v;
+	uint8_t hidden[VC_PRIVATE];
+	__be64 guid;
+	unsigned int refs; /* lists and open devices */
+};
+
+/* Memory of queues that the owner gave. */
+struct vc_chunk {
+	uint8_t *va;
+	size_t len;
+};
+
+struct vc_context {
+	uint8_t hidden[VC_PRIVATE]; /* in front: struct verbs_context grows upwards */
+	struct verbs_context vctx;
+	struct vc_device *device;
+	int fd;
+	pthread_mutex_t lock; /* of the socket and of what follows */
+	struct vc_chunk *chunk;
+	uint32_t num_chunks;
+	uint8_t *uars;
+	size_t uars_len;
+	void **obj; /* by number: who may have events */
+	uint32_t num_obj;
+	uint32_t max_inline;
+	bool infiniband;
+	struct ibv_device_attr attr;
+	rte_spinlock_t srq_lock; /* of the lists of free entries */
+	unsigned int num_srqs;
+	/* What the datapath looks at: a home of its own, which has a card while the owner lives. */
+	struct mlx4_roce home;
+	struct mlx4_hca hca;
+	pthread_t watch;
+	int stop;
+	LIST_HEAD(, vc_channel) channels;
+};
+
+struct vc_channel {
+	struct ibv_comp_channel v;
+	uint32_t handle;
+	LIST_ENTRY(vc_channel) next;
+};
+struct vc_cq {
+	struct mlx4_roce_cq c;
+	rte_spinlock_t lock;
+	uint32_t empty;         /* polls in a row that found nothing */
+	unsigned int delivered; /* events that the program fetched */
+};
+struct vc_qp {
+	struct mlx4_roce_qp q;
+	rte_spinlock_t send, recv;
+};
+struct vc_mr {
+	struct mlx4_roce_mr m; /* no list: not for fast registration */
+};
+
+static inline struct vc_context *
+vc_of(struct ibv_context *ctx)
+{
+	return (struct vc_context *)((char *)ctx - offsetof(struct vc_context, vctx.context));
+}
+
+/* --- sock.c --- */
+/* What is asked for becomes its answer. 0 or a positive errno; EIO: the owner is gone. fds: of the answer, -1 for none. */
+int vc_call(struct vc_context *c, struct share_msg *m, const int *send, unsigned int num_send, int *fds,
+	    unsigned int num_fds);
+/* The same without descriptors. */
+int vc_ask(struct vc_context *c, enum share_op op, uint32_t handle, struct share_msg *m);
+/* To the owner; -1 and errno. */
+int vc_connect(void);
+int vc_exchange(int fd, struct share_msg *m, const int *send, unsigned int num_send, int *fds, unsigned int num_fds);
+/* Where an answer's memory is here; fd: came with it, is taken. NULL and errno. */
+void *vc_mem(struct vc_context *c, const struct share_mem *mem, int fd);
+
+/* --- table.c --- */
+/* An object that events name. 0, ENOMEM. */
+int vc_obj_put(struct vc_context *c, uint32_t handle, void *obj);
+void vc_obj_del(struct vc_context *c, uint32_t handle);
+void *vc_obj_get(struct vc_context *c, uint32_t handle);
+
+/* --- event.c --- */
+int vc_watch_start(struct vc_context *c);
+void vc_watch_stop(struct vc_context *c);
+
+/* --- pages.c, mem.c --- */
+/* Pages of [addr, addr + len) as pieces of files that the owner can map; fds[i] of piece[i], to be closed. 0 or errno. */
+int vc_pages_share(const void *addr, size_t len, struct share_piece *piece, int *fds, uint32_t *num);
+
+struct ibv_mw *vc_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int vc_dealloc_mw(struct ibv_mw *mw);
+int vc_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+
+/* --- queue.c --- */
+int vc_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
+
+/* --- datapath.c --- */
+int vc_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int vc_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int vc_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int vc_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+int vc_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+/* Forgets completions of a queue pair that is in RST. */
+void vc_cq_clean(struct ibv_cq *cq, const struct mlx4_roce_qp *qp);
+
+/* err: a positive errno; an object as libibverbs gives it. */
+static inline void *
+vc_made(void *obj, int err)
+{
+	if (err == 0)
+		return obj;
+	free(obj);
+	errno = err;
+	return NULL;
+}
+
+#endif /* PRELOAD_VERBS_CLIENT_H */

@@ -1,0 +1,287 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs of libibverbs as Debian ships them, on ports that a triplane shares: both ends of each are processes of their own."""
+import os
+import random
+import re
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+
+import tpmd
+
+cases = tpmd.Cases()
+BUILD = os.environ['TP_BUILD']
+RUN = os.path.join(BUILD, 'apps/triplane-run/triplane-run')
+DEV = ('net_mlx4_model0_p0', 'net_mlx4_model0_p1')
+GID = 3  # of the IPv4 address, as RoCE v2
+PORT = 20000 + os.getpid() * 40 % 10000
+LIMIT = 30
+
+
+class Owner:
+    """A triplane that shares both ports of a card, with a cable between them; its lcores sleep until there is a packet."""
+
+    def __init__(self):
+        self.dir = tpmd.scratch()
+        self.socket = os.path.join(self.dir.name, 'share')
+        self.app = tpmd.Triplane(['net_mlx4_model0'])
+        for line in ('set fwd rxonly', 'set setting 0 rx-completion interrupt', 'set setting 1 rx-completion interrupt',
+                     'roce 0 on', 'roce 1 on', 'roce addr add 0 192.0.2.1/24', 'roce addr add 1 192.0.2.2/24',
+                     'share on ' + self.socket, 'start'):
+            self.app.tell(line)
+        self.show()
+
+    def show(self):
+        return self.app.ask('show share')
+
+    def wait(self, what, limit=60):
+        return tpmd.wait_until(lambda: what(self.show()), limit)
+
+    def empty(self):
+        """Nothing of guests is left."""
+        return None if self.wait(lambda s: s['guests'] == 0 and s['objects'] == 0) else 'left: %s' % self.show()
+
+    def start(self, *cmd, **kw):
+        kw.setdefault('stdin', subprocess.DEVNULL)
+        return subprocess.Popen([RUN, '--quiet', '--attach', self.socket, *cmd], stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, **kw)
+
+    def run(self, *cmd, **kw):
+        p = self.start(*cmd, **kw)
+        out = finish(p)
+        return p.returncode, out
+
+    def close(self):
+        """Refusals are lines of its log; its end is in order all the same."""
+        self.app.tell('quit')
+        _, err = self.app.proc.communicate(timeout=60)
+        self.dir.cleanup()
+        return None if self.app.proc.returncode == 0 else 'exit code %d: %s' % (self.app.proc.returncode, err[-400:])
+
+
+def finish(p):
+    try:
+        return p.communicate(timeout=LIMIT)[0]
+    except subprocess.TimeoutExpired:
+        p.kill()
+        return p.communicate()[0] + '\n(ended by the test)'
+
+
+port = PORT
+
+
+def listens(tcp):
+    """Some socket of this machine listens at the port."""
+    with open('/proc/net/tcp') as f, open('/proc/net/tcp6') as g:
+        return any(' 0A ' in line and ':%04X ' % tcp in line[:48] for line in f.read().splitlines() + g.read().splitlines())
+
+
+def pair(owner, prog, gid, done, *args):
+    """Runs a program on both ports, the second one calls the first; None, or what went wrong."""
+    global port
+    port += 1
+    cmd = [prog, *args, '-p', str(port), gid, str(GID), '-d']
+    server = owner.start(*cmd, DEV[0])
+    tpmd.wait_until(lambda: listens(port) or server.poll() is not None, LIMIT)
+    rc, out = owner.run(*cmd, DEV[1], '127.0.0.1')
+    if rc != 0:
+        server.kill()
+    end = finish(server)
+    if rc != 0 or not re.search(done, out, re.S):
+        return '%s: exit code %d: %s; the server: %s' % (prog, rc, out[-400:], end[-400:])
+    if server.returncode != 0:
+        return '%s, server: exit code %d: %s' % (prog, server.returncode, end[-400:])
+    return None
+
+
+# --- what programs see -------------------------------------------------------------------------------------------------
+
+
+def devices(owner):
+    rc, out = owner.run('ibv_devices')
+    names = re.findall(r'^\s+(net_\S+)\s+([0-9a-f]{16})$', out, re.M)
+    want = [(d, '0002c90300a1b200') for d in DEV]
+    return None if rc == 0 and names == want else 'exit code %d, %s' % (rc, out)
+
+
+def devinfo(owner):
+    """Each GID that triplane shows, and no other."""
+    rc, out = owner.run('ibv_devinfo', '-v', '-d', DEV[1])
+    shown = owner.app.ask('show roce gid 1')['ports'][0]['gids']
+    seen = re.findall(r'GID\[ *(\d+)\]:\s+(\S+), RoCE (v\d)', out)
+    want = [(str(g['index']), g['type'].lower().replace('roce', '').strip()) for g in shown]
+    if rc != 0 or [(i, t) for i, _, t in seen] != want:
+        return 'exit code %d, GIDs %s, triplane has %s' % (rc, seen, shown)
+    for text in ('vendor_id:\t\t\t0x15b3', 'vendor_part_id:\t\t\t4103', 'state:\t\t\tPORT_ACTIVE (4)', 'active_mtu:\t\t1024 (3)',
+                 'link_layer:\t\tEthernet'):
+        if text not in out:
+            return 'no "%s" in %s' % (text, out)
+    return None
+
+
+def no_xrc(owner):
+    rc, out = owner.run('ibv_xsrq_pingpong', '-d', DEV[0], '-g', str(GID))
+    return None if rc != 0 and 'XRC' in out else 'exit code %d: %s' % (rc, out)
+
+
+# --- life and death ----------------------------------------------------------------------------------------------------
+
+
+def killed(owner):
+    """A program ends in the middle: what it had is given back, and another one does not notice."""
+    victim = owner.start('ib_write_bw', '-x', str(GID), '-F', '-D', '600', '-p', str(PORT + 500), '-d', DEV[0])
+    tpmd.wait_until(lambda: listens(PORT + 500), LIMIT)
+    other = owner.start('ib_write_bw', '-x', str(GID), '-F', '-D', '600', '-p', str(PORT + 500), '-d', DEV[1], '127.0.0.1')
+    try:
+        if not owner.wait(lambda s: s['guests'] == 2 and all(p['qps'] == 1 for p in s['programs']), LIMIT):
+            return 'not two programs: %s' % owner.show()
+        victim.send_signal(signal.SIGKILL)
+        if not owner.wait(lambda s: s['guests'] == 1):
+            return 'still there: %s' % owner.show()
+        return pair(owner, 'ibv_rc_pingpong', '-g', '100 iters', '-e', '-c', '-n', '100')
+    finally:
+        for p in (victim, other):
+            p.kill()
+            p.communicate()
+
+
+def share_off(owner):
+    """Who watches is told, and a program that waits for completions ends with an error."""
+    watch = owner.start('stdbuf', '-oL', 'ibv_asyncwatch', '-d', DEV[0])
+    waits = owner.start('ibv_rc_pingpong', '-g', str(GID), '-p', str(PORT + 501), '-d', DEV[1])
+    try:
+        if not owner.wait(lambda s: s['guests'] == 2, LIMIT):
+            return 'not two programs: %s' % owner.show()
+        owner.app.tell('share off')
+        line = watch.stdout.readline() + watch.stdout.readline()
+        if 'event_type' not in line and 'local catastrophic error' not in line.lower() and 'fatal' not in line.lower():
+            return 'ibv_asyncwatch says: ' + line
+        if not tpmd.wait_until(lambda: not owner.show()['shared'], 60):
+            return 'still shared: %s' % owner.show()
+        if os.path.exists(owner.socket):
+            return 'the socket is still there'
+        return None
+    finally:
+        owner.app.tell('share on ' + owner.socket)
+        for p in (watch, waits):
+            p.kill()
+            p.communicate()
+
+
+def rubbish(owner):
+    """Messages of a program that means no good: each is refused or ends the connection, and pages that nobody sealed are not taken."""
+    rng = random.Random(7)
+    before = owner.show()['failed']
+    size = len(hello(0))
+    for _ in range(40):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.settimeout(60)
+            s.connect(owner.socket)
+            if rng.random() < 0.8:
+                s.send(struct.pack('<IIiI', 1, 0, 0, 0) + DEV[rng.randrange(2)].encode().ljust(size - 16, b'\0'))
+                s.recv(4096)
+            for _ in range(50):
+                op, handle = rng.choice((rng.randrange(34), rng.getrandbits(32))), rng.choice((0, 1, 2, 3, rng.getrandbits(32)))
+                body = bytes(rng.getrandbits(8) & rng.choice((0, 1, 3, 255)) for _ in range(size - 16))
+                data = struct.pack('<IIiI', op, handle, 0, 0) + body
+                try:
+                    with tempfile.TemporaryFile() as f:
+                        f.truncate(1 << 20)
+                        socket.send_fds(s, [data[:rng.choice((size,) * 60 + (size - 1, 3))]], [f.fileno()] * rng.randrange(3))
+                    if not s.recv(4096):
+                        break
+                except (BrokenPipeError, ConnectionResetError):
+                    break
+    bad = owner.empty()
+    refused = owner.show()['failed'] - before
+    return bad if bad else None if refused > 500 else 'only %d calls were refused' % refused
+
+
+def hello(index):
+    """The size of a message is the owner's to say: it ends the connection for any other."""
+    for size in range(200, 1024, 8):
+        data = struct.pack('<IIiIII', 0, 0, 0, 0, 1, index).ljust(size, b'\0')
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.settimeout(60)
+            s.connect(rubbish.socket)
+            s.send(data)
+            try:
+                answer = s.recv(4096)
+            except ConnectionResetError:
+                answer = b''
+            if answer:
+                return answer
+    raise RuntimeError('no size of a message is understood')
+
+
+def broken(owner):
+    return [p['violated'] for p in owner.app.ask('show model')['ports'] if p['violations'] != 0]
+
+
+# --- refusals ------------------------------------------------------------------------------------------------------------
+
+
+def refused(*cmd):
+    p = subprocess.run([RUN, *cmd], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
+                       timeout=LIMIT)
+    return p.returncode, p.stdout
+
+
+REFUSALS = [
+    ('no-owner', ['--attach', '/nowhere/share', 'ibv_devices'], r'^triplane-run: /nowhere/share: No such file.*share on'),
+    ('no-program', ['--attach', '/nowhere/share'], r'^triplane-run: no program is named'),
+    ('long-name', ['--attach', '/' + 'x' * 200, 'ibv_devices'], r'more than 107 characters'),
+    ('bad-option', ['--sharp', 'ibv_devices'], r"unrecognized option '--sharp'.*usage:"),
+]
+
+
+def refusal(cmd, pattern):
+    rc, out = refused(*cmd)
+    return None if rc == 1 and re.search(pattern, out, re.S) else 'exit code %d: %s' % (rc, out)
+
+
+def missing_program(owner):
+    rc, out = owner.run('no-such-program')
+    return None if rc == 1 and re.search(r'^triplane-run: no-such-program: No such file', out) else 'exit code %d: %s' % (rc, out)
+
+
+def main():
+    for name, cmd, pattern in REFUSALS:
+        cases.run('refusal-' + name, refusal, cmd, pattern)
+    owner = Owner()
+    cases.run('missing-program', missing_program, owner)
+    cases.run('devices', devices, owner)
+    cases.run('devinfo', devinfo, owner)
+    iters = r'\d+ iters in'
+    for prog in ('rc', 'uc', 'srq'):
+        cases.run('pingpong-' + prog, pair, owner, 'ibv_%s_pingpong' % prog, '-g', iters, '-e', '-c', '-n', '200')
+    cases.run('pingpong-ud', pair, owner, 'ibv_ud_pingpong', '-g', iters, '-e', '-c', '-n', '200', '-s', '1024')
+    cases.run('pingpong-polling', pair, owner, 'ibv_rc_pingpong', '-g', iters, '-c', '-n', '200')
+    cases.run('pingpong-large', pair, owner, 'ibv_rc_pingpong', '-g', iters, '-e', '-c', '-n', '20', '-s', '1000000')
+    cases.run('no-xrc', no_xrc, owner)
+    for kind in ('send', 'write', 'read', 'atomic'):
+        for what in ('bw', 'lat'):
+            # What writes into the peer's memory has no completions there to wait for.
+            events = [] if kind == 'write' else ['-e']
+            cases.run('%s-%s' % (kind, what), pair, owner, 'ib_%s_%s' % (kind, what), '-x', r'\n \d+ +100 ', '-F', '-n', '100',
+                      *events)
+    cases.run('send-ud', pair, owner, 'ib_send_lat', '-x', r'\n \d+ +100 ', '-F', '-n', '100', '-e', '-c', 'UD')
+    cases.run('write-queues', pair, owner, 'ib_write_bw', '-x', r'\n \d+ +400 ', '-F', '-n', '50', '-q', '8')
+    cases.run('sizes', pair, owner, 'ib_send_bw', '-x', r'\n 8388608 +20 ', '-F', '-n', '20', '-a')
+    cases.run('killed', killed, owner)
+    cases.run('given-back', owner.empty)
+    rubbish.socket = owner.socket
+    cases.run('rubbish', rubbish, owner)
+    cases.run('after-rubbish', pair, owner, 'ibv_rc_pingpong', '-g', iters, '-e', '-c', '-n', '50')
+    cases.run('share-off', share_off, owner)
+    cases.run('shared-again', pair, owner, 'ibv_rc_pingpong', '-g', iters, '-e', '-c', '-n', '50')
+    cases.run('no-violation', lambda: None if not broken(owner) else 'rules broken: %s' % broken(owner))
+    cases.run('ends', owner.close)
+    cases.exit()
+
+
+if __name__ == '__main__':
+    main()
