@@ -344,7 +344,7 @@ ipoib_drop(struct ipoib_core *c, enum ipoib_drop why, struct rte_mbuf *m)
 
 /* --- wait.c -------------------------------------------------------------------------------------------------------- */
 
-/* False: there is no room, and the packet is gone. */
+/* Where there is no room for it the packet is dropped. */
 void ipoib_wait_put(struct ipoib_core *c, struct ipoib_wait *w, struct rte_mbuf *m);
 void ipoib_wait_drop(struct ipoib_core *c, struct ipoib_wait *w, enum ipoib_drop why);
 
