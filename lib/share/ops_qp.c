@@ -60,6 +60,9 @@ share_do_create_qp(struct share_guest *s, struct share_call *c)
 	struct ibv_qp *qp;
 	int err = pd == NULL ? EINVAL : init_of(s, &c->m->qp, &init);
 
+	/* Whole frames, and the rules that bring them, are the owner's. */
+	if (err == 0 && init.qp_type == IBV_QPT_RAW_PACKET)
+		err = EOPNOTSUPP;
 	if (err != 0)
 		return err;
 	qp = troce_qp_make(pd->obj, &init, &(struct troce_qp_more){.guest = &s->g});

@@ -251,76 +251,105 @@ pieces_of(FILE *maps, uintptr_t start, uintptr_t end, struct share_piece *piece,
 
 /* --- fork --- */
 
-/* The child's pages must be its own before the parent goes on, which changes them. */
-static struct copy {
-	struct copy *next;
-	uintptr_t start;
-	size_t len;
-	void *mem;
-} * copies;
+/*
+ * The child's pages must be its own before the parent goes on, which changes them: the parent waits until the other end of a
+ * pipe is closed. The heap may lie in these pages, so that nothing of it is used meanwhile.
+ */
+static int gate[2] = {-1, -1};
 
 static void
-copy_one(const struct mapping *m)
+own_copy(const struct mapping *m)
 {
 	size_t len = m->end - m->start;
-	struct copy *c = malloc(sizeof(*c));
-	void *mem =
-		c == NULL ? MAP_FAILED : mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (mem == MAP_FAILED) {
-		free(c);
+	if (mem == MAP_FAILED)
 		return;
-	}
 	memcpy(mem, (const void *)m->start, len);
-	*c = (struct copy){copies, m->start, len, mem};
-	copies = c;
+	if (m->prot != (PROT_READ | PROT_WRITE))
+		(void)mprotect(mem, len, m->prot);
+	if (mremap(mem, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)m->start) == MAP_FAILED)
+		munmap(mem, len);
+}
+
+/* The next line of the list of mappings; the rest stays in text. False: there is none. */
+static bool
+next_line(int fd, char *text, size_t size, size_t *have, char *line, size_t line_size)
+{
+	char *end = memchr(text, '\n', *have);
+	size_t len;
+
+	while (end == NULL) {
+		ssize_t n = read(fd, text + *have, size - *have);
+
+		if (n <= 0)
+			return false;
+		end = memchr(text + *have, '\n', (size_t)n);
+		*have += (size_t)n;
+	}
+	len = (size_t)(end - text);
+	memcpy(line, text, RTE_MIN(len, line_size - 1));
+	line[RTE_MIN(len, line_size - 1)] = '\0';
+	*have -= len + 1;
+	memmove(text, end + 1, *have);
+	return true;
+}
+
+#define LINE_MAX_LEN 4608u /* a path of 4096 octets and what is in front */
+
+static void
+own_copies(void)
+{
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	char text[2 * LINE_MAX_LEN], line[LINE_MAX_LEN];
+	struct mapping m;
+	size_t have = 0;
+
+	while (fd >= 0 && next_line(fd, text, sizeof(text), &have, line, sizeof(line)))
+		if (parse(line, &m) && m.ours && (m.prot & PROT_READ) != 0)
+			own_copy(&m);
+	if (fd >= 0)
+		close(fd);
 }
 
 static void
 fork_prepare(void)
 {
-	FILE *maps;
-	char line[512];
-	struct mapping m;
-
 	pthread_mutex_lock(&lock);
-	if (segments == NULL)
-		return;
-	maps = fopen("/proc/self/maps", "re");
-	while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
-		if (parse(line, &m) && m.ours && (m.prot & PROT_READ) != 0)
-			copy_one(&m);
-	if (maps != NULL)
-		fclose(maps);
+	if (segments != NULL && pipe2(gate, O_CLOEXEC) != 0)
+		gate[0] = gate[1] = -1;
 }
 
 static void
-copies_end(bool child)
+gate_close(unsigned int end)
 {
-	struct copy *c;
-
-	while ((c = copies) != NULL) {
-		copies = c->next;
-		if (!child ||
-		    mremap(c->mem, c->len, c->len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)c->start) == MAP_FAILED)
-			munmap(c->mem, c->len);
-		free(c);
-	}
+	if (gate[end] >= 0)
+		close(gate[end]);
+	gate[end] = -1;
 }
 
 static void
 fork_parent(void)
 {
-	copies_end(false);
+	char none;
+
+	gate_close(1);
+	if (gate[0] >= 0)
+		while (read(gate[0], &none, 1) < 0 && errno == EINTR)
+			;
+	gate_close(0);
 	pthread_mutex_unlock(&lock);
 }
 
 static void
 fork_child(void)
 {
+	gate_close(0);
+	if (segments != NULL)
+		own_copies();
 	/* What the parent registered is not the child's. */
-	copies_end(true);
 	segments = NULL;
+	gate_close(1);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -64,6 +64,7 @@ qp_fill(struct vc_context *c, struct mlx4_roce_qp *q, const struct share_qp *r, 
 	q->max_inline = r->max_inline;
 	q->ud = r->type == IBV_QPT_UD;
 	q->ib = c->infiniband;
+	q->more_recv = q->ud;
 	q->plain_recv = !q->ud && q->srq == NULL;
 	q->services = (uint8_t)(1u << r->type);
 	if (!q->ud && q->lg_sq_stride == MLX4_ROCE_SMALL_LG && q->max_inline >= MLX4_ROCE_SMALL_MIN)

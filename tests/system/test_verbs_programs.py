@@ -15,6 +15,7 @@ import tpmd
 cases = tpmd.Cases()
 BUILD = os.environ['TP_BUILD']
 RUN = os.path.join(BUILD, 'apps/triplane-run/triplane-run')
+OWN = os.path.join(BUILD, 'tests/system/verbs_own')
 DEV = ('net_mlx4_model0_p0', 'net_mlx4_model0_p1')
 GID = 3  # of the IPv4 address, as RoCE v2
 PORT = 20000 + os.getpid() * 40 % 10000
@@ -120,6 +121,15 @@ def devinfo(owner):
         if text not in out:
             return 'no "%s" in %s' % (text, out)
     return None
+
+
+def own(owner):
+    """A program of ours that looks at what those of others do not; each of its lines is a case."""
+    rc, out = owner.run(OWN, *DEV, str(GID))
+    for line in out.splitlines():
+        word, name, *why = re.match(r'(ok|not ok) ([\w-]+)(?:: (.*))?$', line).groups()
+        cases.run('own-' + name, lambda: None if word == 'ok' else why)
+    return None if rc == 0 else 'exit code %d: %s' % (rc, out)
 
 
 def no_xrc(owner):
@@ -255,6 +265,7 @@ def main():
     cases.run('missing-program', missing_program, owner)
     cases.run('devices', devices, owner)
     cases.run('devinfo', devinfo, owner)
+    cases.run('own', own, owner)
     iters = r'\d+ iters in'
     for prog in ('rc', 'uc', 'srq'):
         cases.run('pingpong-' + prog, pair, owner, 'ibv_%s_pingpong' % prog, '-g', iters, '-e', '-c', '-n', '200')
