@@ -230,6 +230,7 @@ forks(struct end *a, struct end *b)
 			return "the child wrote into its parent's heap";
 	if (src[0] != 6 || src[LEN - 1] != 6)
 		return "the child wrote into its parent's region";
+	free(near);
 	why = one(a, b, from, to, 3);
 	(void)ibv_dereg_mr(from);
 	(void)ibv_dereg_mr(to);
