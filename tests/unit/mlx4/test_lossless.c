@@ -34,6 +34,7 @@
  * before it asks for a pause, 16 to 32 frames, and the headroom. Its own buffer has room for that behind its 60.
  */
 #define REAL_FRAMES (60 + SENDERS * (32 + FABRIC_DESC + HEADROOM))
+#define SETTLES 240u /* seconds, on a machine where threads seldom get a CPU */
 
 static const struct rte_ether_addr storage = {{0x02, 0xaa, 0, 0, 0, 0x33}};
 
@@ -258,13 +259,14 @@ test_real_time(void **state)
 	struct sums s;
 
 	run(f, 3 * SECOND);
-	for (i = 0; i < 20 && (i == 0 || s.got[0] != s.sent[0]); i++) {
+	/* The application takes 32 frames each time that it has a CPU, and some thousands may be on their way. */
+	for (i = 0; i < SETTLES && (i == 0 || (s.got[0] != s.sent[0] && s.dropped[0] == 0)); i++) {
 		settle(f);
 		s = sums(f);
 	}
+	assert_int_equal(s.dropped[0], 0);
 	assert_int_equal(s.got[0], s.sent[0]);
 	assert_int_equal(s.gaps[0], 0);
-	assert_int_equal(s.dropped[0], 0);
 	assert_true(s.got[0] > 0);
 	assert_true(s.dropped[1] > 0);
 	assert_true(fabric_card(RECEIVER).tx_pause[3].frames > 0);
