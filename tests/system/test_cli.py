@@ -298,7 +298,7 @@ def terminal():
         return found, seen
 
     check("terminal prompt", *expect("triplane> "))
-    os.write(fd, b"sh\t")
+    os.write(fd, b"sho\t")
     check("terminal completes", *expect("show "))
     os.write(fd, b"port \t\t")
     check("terminal lists choices", *expect("(?s)xstats.*queues"))
