@@ -32,6 +32,7 @@ mlx4_dma_alloc(struct mlx4_hca *hca, const char *what, size_t len, size_t align,
 	d->va = d->mz->addr;
 	d->iova = d->mz->iova;
 	d->len = len;
+	d->pool = (struct mlx4_dma_pool){0};
 	memset(d->va, 0, len);
 	return 0;
 }

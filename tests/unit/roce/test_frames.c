@@ -324,7 +324,7 @@ next_time(void **state)
 		trn_run(net, now, send_nothing, NULL);
 	assert_true(net->due == TRN_NEVER);
 	for (unsigned int i = 0; i < 400; i++, now += SEC / 7) {
-		union ibv_gid gid = trn_gid_v4(rte_cpu_to_be_32(RTE_IPV4(192, 0, 2, 2) + (rng >> 20) % 50));
+		union ibv_gid gid = trn_gid_v4(rte_cpu_to_be_32(RTE_IPV4(192u, 0, 2, 2) + (rng >> 20) % 50));
 		uint64_t least = TRN_NEVER;
 		unsigned int num, done;
 		bool looks;
