@@ -265,7 +265,6 @@ do_open(struct share_guest *s, struct share_call *c)
 	r->uar_off = f.v.off;
 	r->uar_len = f.v.len;
 	r->qp_numbers = f.v.qp_numbers;
-	r->max_inline = s->dev->max_inline;
 	r->num_comp_vectors = (uint32_t)s->ctx->num_comp_vectors;
 	r->infiniband = s->dev->ib != NULL;
 	r->attr = s->dev->attr;

@@ -71,7 +71,7 @@ struct share_hello {
 struct share_open {
 	char name[IBV_SYSFS_NAME_MAX];
 	uint64_t uar_off, uar_len;
-	uint32_t qp_numbers, max_inline, num_comp_vectors, infiniband;
+	uint32_t qp_numbers, num_comp_vectors, infiniband;
 	struct ibv_device_attr attr;
 };
 

@@ -138,6 +138,48 @@ home_init(struct vc_context *c, const struct share_open *o)
 	return r->qp_of == MAP_FAILED ? errno : 0;
 }
 
+/*
+ * A child of fork() has no device: with its copies of the sockets it would answer for its parent, and keep the parent's objects
+ * when that ends.
+ */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static LIST_HEAD(, vc_context) opened = LIST_HEAD_INITIALIZER(opened);
+
+static void
+fork_prepare(void)
+{
+	pthread_mutex_lock(&open_lock);
+}
+
+static void
+fork_parent(void)
+{
+	pthread_mutex_unlock(&open_lock);
+}
+
+static void
+fork_child(void)
+{
+	struct vc_context *c;
+
+	LIST_FOREACH(c, &opened, next)
+	{
+		c->hca.dead = true;
+		close(c->fd);
+		close(c->vctx.context.async_fd);
+		close(c->stop);
+		c->fd = c->vctx.context.async_fd = c->stop = -1;
+		/* Another thread of the parent may have had it. */
+		pthread_mutex_init(&c->lock, NULL);
+	}
+	pthread_mutex_unlock(&open_lock);
+}
+
+static void __attribute__((constructor)) fork_init(void)
+{
+	(void)pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
 static int
 open_it(struct vc_context *c)
 {
@@ -152,7 +194,6 @@ open_it(struct vc_context *c)
 		return EPROTO;
 	c->vctx.context.async_fd = fds[1];
 	c->vctx.context.num_comp_vectors = (int)m.open.num_comp_vectors;
-	c->max_inline = m.open.max_inline;
 	c->infiniband = m.open.infiniband != 0;
 	c->attr = m.open.attr;
 	c->uars_len = m.open.uar_len;
@@ -204,8 +245,12 @@ ibv_open_device(struct ibv_device *device)
 		tables(c);
 		err = vc_watch_start(c);
 	}
-	if (err == 0)
+	if (err == 0) {
+		pthread_mutex_lock(&open_lock);
+		LIST_INSERT_HEAD(&opened, c, next);
+		pthread_mutex_unlock(&open_lock);
 		return &c->vctx.context;
+	}
 	context_free(c);
 	errno = err;
 	return NULL;
@@ -216,6 +261,9 @@ ibv_close_device(struct ibv_context *ctx)
 {
 	struct vc_context *c = vc_of(ctx);
 
+	pthread_mutex_lock(&open_lock);
+	LIST_REMOVE(c, next);
+	pthread_mutex_unlock(&open_lock);
 	vc_watch_stop(c);
 	context_free(c);
 	return 0;

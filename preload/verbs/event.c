@@ -288,6 +288,9 @@ vc_watch_stop(struct vc_context *c)
 {
 	const uint64_t one = 1;
 
+	/* A child of fork() has no such thread. */
+	if (c->stop < 0)
+		return;
 	while (write(c->stop, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 	(void)pthread_join(c->watch, NULL);

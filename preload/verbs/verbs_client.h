@@ -53,7 +53,6 @@ struct vc_context {
 	size_t uars_len;
 	void **obj; /* by number: who may have events */
 	uint32_t num_obj;
-	uint32_t max_inline;
 	bool infiniband;
 	struct ibv_device_attr attr;
 	rte_spinlock_t srq_lock; /* of the lists of free entries */
@@ -64,6 +63,7 @@ struct vc_context {
 	pthread_t watch;
 	int stop;
 	LIST_HEAD(, vc_channel) channels;
+	LIST_ENTRY(vc_context) next; /* of all that are open */
 };
 
 struct vc_channel {

@@ -360,8 +360,10 @@ over_a_tap_device(void **state)
 	int fd, s;
 
 	(void)state;
-	if (unshare(CLONE_NEWNET) != 0 || access("/dev/net/tun", R_OK | W_OK) != 0)
+	if (unshare(CLONE_NEWNET) != 0 || access("/dev/net/tun", R_OK | W_OK) != 0) {
+		printf("skip over_a_tap_device: no network namespace, or no /dev/net/tun: %s\n", strerror(errno));
 		skip();
+	}
 	/* The stack would say something of itself as soon as the interface is up. */
 	fd = open("/proc/sys/net/ipv6/conf/default/disable_ipv6", O_WRONLY);
 	if (fd >= 0) {
