@@ -3,9 +3,7 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <semaphore.h>
 
-#include <rte_alarm.h>
 #include <rte_byteorder.h>
 
 #include "ib_rig.h"
@@ -229,39 +227,13 @@ ir_state(unsigned int port)
 	return a.state;
 }
 
-static void
-turned(void *arg)
-{
-	sem_post(arg);
-}
-
-/*
- * Whatever has been raised so far was handled: interrupts and alarms have one thread. The second of two alarms, each set
- * when the one before has run, comes in or after the turn that sees the interrupt, and the fourth behind an alarm that its
- * handler set.
- */
-static void
-handled(void)
-{
-	unsigned int i;
-	sem_t sem;
-
-	assert_int_equal(sem_init(&sem, 0, 0), 0);
-	for (i = 0; i < 4; i++) {
-		assert_int_equal(rte_eal_alarm_set(1, turned, &sem), 0);
-		while (sem_wait(&sem) != 0)
-			assert_int_equal(errno, EINTR);
-	}
-	sem_destroy(&sem);
-}
-
 enum ibv_event_type
 ir_event(unsigned int port)
 {
 	struct pollfd fd = {.fd = ir_ctx[port]->async_fd, .events = POLLIN};
 	struct ibv_async_event e;
 
-	handled();
+	rig_handled();
 	if (poll(&fd, 1, EVENT_MS) != 1)
 		return IBV_EVENT_DEVICE_FATAL;
 	assert_int_equal(tp_roce_get_async_event(ir_ctx[port], &e), 0);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
+#include <semaphore.h>
 #include <stdlib.h>
 
+#include <rte_alarm.h>
 #include <rte_tcp.h>
 #include <rte_udp.h>
 
@@ -261,6 +263,27 @@ rig_xstat(uint16_t port, const char *name)
 	return v;
 }
 
+static void
+turned(void *arg)
+{
+	sem_post(arg);
+}
+
+void
+rig_handled(void)
+{
+	unsigned int i;
+	sem_t sem;
+
+	assert_int_equal(sem_init(&sem, 0, 0), 0);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(rte_eal_alarm_set(1, turned, &sem), 0);
+		while (sem_wait(&sem) != 0)
+			assert_int_equal(errno, EINTR);
+	}
+	sem_destroy(&sem);
+}
+
 void
 rig_log_begin(void)
 {
@@ -274,7 +297,10 @@ rig_log_end(unsigned int *lines)
 {
 	const char *p;
 
+	rig_handled();
 	rte_openlog_stream(NULL);
+	/* A thread that took the file before is done with it. */
+	rig_handled();
 	fclose(log_file);
 	log_file = NULL;
 	*lines = 0;

@@ -71,7 +71,17 @@ unsigned int rig_reaches(const struct rte_ether_addr *dst);
 struct rte_ether_addr rig_mac(uint16_t port);
 uint64_t rig_xstat(uint16_t port, const char *name);
 
-/* What the driver says meanwhile: rig_log_end gives the text, to be freed, and how many lines are the driver's. */
+/*
+ * Whatever has been raised so far was handled: interrupts and alarms have one thread. The second of two alarms, each set
+ * when the one before has run, comes in or after the turn that sees the interrupt, and the fourth behind an alarm that its
+ * handler set.
+ */
+void rig_handled(void);
+
+/*
+ * What the driver says meanwhile: rig_log_end waits for the interrupt thread, gives the text, to be freed, and
+ * how many lines are the driver's.
+ */
 void rig_log_begin(void);
 char *rig_log_end(unsigned int *lines);
 /* Asserts that the driver said one line, with these words. */
