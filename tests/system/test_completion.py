@@ -92,6 +92,55 @@ def polling_never_sleeps():
     return None if all(lc['sleeps'] == 0 and lc['rounds'] >= 1000 for lc in a['lcores']) else str(a)
 
 
+def voluntary(pid, lcore):
+    """How often an lcore's thread gave its CPU away of itself, by the kernel."""
+    for task in os.listdir('/proc/%d/task' % pid):
+        with open('/proc/%d/task/%s/status' % (pid, task)) as f:
+            text = f.read()
+        if 'worker-%d\n' % lcore in text:
+            return int(text.split('voluntary_ctxt_switches:')[1].split()[0])
+    raise RuntimeError('no thread of lcore %d' % lcore)
+
+
+def idle_lcores_sleep():
+    """With idle-sleep, polling lcores to which nothing comes give their CPUs away, and poll on when it is taken back."""
+    with Session(['set fwd rxonly', 'start']) as t:
+        before = t.look(lambda a: all(lc['rounds'] >= 1000 for lc in a['lcores']))
+        ids = [lc['lcore'] for lc in before['lcores']]
+        begun = {i: voluntary(t.proc.pid, i) for i in ids}
+        t.tell('set setting program idle-sleep 200')
+        slept = t.look(lambda a: all(lc['sleeps'] >= 50 for lc in a['lcores']))
+        gave = {i: voluntary(t.proc.pid, i) - begun[i] for i in ids}
+        t.tell('set setting program idle-sleep 0')
+        # each has looked at what it is to do: none sleeps in what follows
+        t.look(lambda a: all(x['rounds'] >= y['rounds'] + 100000 for x, y in zip(a['lcores'], slept['lcores'])))
+        first = t.ask('show fwd')
+        last = t.look(lambda a: all(x['rounds'] >= y['rounds'] + 100000 for x, y in zip(a['lcores'], first['lcores'])))
+        t.end()
+    if any(lc['sleeps'] != 0 for lc in before['lcores']):
+        return 'without it: %s' % before
+    if any(n < 45 for n in gave.values()) or any(lc['sleeps'] < 50 for lc in slept['lcores']):
+        return 'gave the CPU away %s times: %s' % (gave, slept)
+    if [lc['sleeps'] for lc in first['lcores']] != [lc['sleeps'] for lc in last['lcores']]:
+        return 'taken back: %s, then %s' % (first, last)
+    return None
+
+
+def idle_sleep_loses_nothing():
+    """A generator never sleeps; who receives does, between what comes."""
+    with Session(['set setting program idle-sleep 100'] + GENERATE) as t:
+        a = t.look(lambda a: got(a, 1)[0] >= 1000)
+        for line in ('stop', 'set fwd rxonly 0', 'start'):
+            t.tell(line)
+        idle = t.look(lambda a: all(lc['sleeps'] >= 20 for lc in a['lcores']))
+        for line in ('stop', 'set fwd flowgen 0', 'start'):
+            t.tell(line)
+        again = t.look(lambda a: got(a, 1)[0] >= 1000)
+        if lcore_of(a, 0)['sleeps'] != 0 or any(lc['sleeps'] < 20 for lc in idle['lcores']) or got(again, 1)[0] < 1000:
+            return '%s, then %s, then %s' % (a, idle, again)
+        return t.nothing_lost()
+
+
 def interrupts_bring_packets():
     with Session([setting('rx-completion', 'interrupt')] + GENERATE) as t:
         a = t.look(lambda a: lcore_of(a, 1)['interrupts'] >= 3 and got(a, 1)[0] >= 100)
@@ -178,6 +227,9 @@ def refused():
     wrong = [e for e, (n, v, want) in zip(err.splitlines(), bad) if n not in e or "'%s'" % v not in e or want not in e]
     if len(err.splitlines()) != len(bad) or wrong:
         return err
+    _, err = run(['set setting program idle-sleep 100001'])
+    if "'100001'" not in err or '0..100000' not in err:
+        return err
     _, err = run([setting('rx-completion', 'interrupt', 0)], vdevs=['net_null0'])
     if 'no receive interrupts' not in err or err.count('\n') != 1:
         return 'net_null: ' + err
@@ -211,7 +263,7 @@ def rss_queues():
         return t.nothing_lost()
 
 
-for case in (polling_never_sleeps, interrupts_when_idle, interrupts_bring_packets, switched_live, adaptive_thread_poll,
+for case in (polling_never_sleeps, idle_lcores_sleep, idle_sleep_loses_nothing, interrupts_when_idle, interrupts_bring_packets, switched_live, adaptive_thread_poll,
              adaptive_gives_up, moderated, moderation_by_rate, refused, rss_queues):
     cases.run('completion-' + case.__name__.replace('_', '-'), case)
 cases.exit()

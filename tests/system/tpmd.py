@@ -26,6 +26,10 @@ CPUS = sorted(os.sched_getaffinity(0))
 LANE = int(os.environ.get('TP_LANE', '0'))
 
 
+# For triplane where a test is no matter of speed: lcores to which nothing comes leave their CPUs to others.
+IDLE = 'set setting program idle-sleep 200'
+
+
 def cpu(n):
     """The number of the n-th CPU of those that this test may use, round and round."""
     return CPUS[(n + LANE) % len(CPUS)]

@@ -20,6 +20,7 @@
 
 #define APP_BURST_DEFAULT 32
 #define APP_BURST_MAX 512
+#define APP_IDLE_SLEEP_MAX 100000 /* us */
 #define APP_RX_DESC 512
 #define APP_TX_DESC 512
 #define APP_RING_MIN 64 /* buffers of one ring where a queue has several */
@@ -134,6 +135,7 @@ struct app {
 	unsigned int num_pools, pool_seq;
 	struct gen_conf gen;
 	uint16_t burst;
+	uint32_t idle_sleep;           /* us, of lcores to which nothing comes */
 	uint32_t cores[RTE_MAX_LCORE]; /* forwarding lcores in the order of use */
 	unsigned int num_cores;
 	struct fwd *fwd; /* while forwarding and after, until the next start */

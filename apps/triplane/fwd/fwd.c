@@ -31,8 +31,8 @@ work(uint64_t cycles)
 		rte_pause();
 }
 
-/* One call of a stream's mode, and where its cycles went. */
-static __rte_always_inline void
+/* One call of a stream's mode, and where its cycles went. Whether something came. */
+static __rte_always_inline bool
 one_call(struct fwd_stream *s, uint64_t *last)
 {
 	uint64_t now, full = s->stats.tx_full;
@@ -51,18 +51,20 @@ one_call(struct fwd_stream *s, uint64_t *last)
 	if (unlikely(s->stats.tx_full != full))
 		stat_add(&s->stats.full_cycles, now - *last);
 	*last = now;
+	return n > 0;
 }
 
 /*
  * With one burst a stream and round, a queue gets no more of an lcore than its share, however little there is in the others:
  * what one flow brings to one of four queues would be lost at a quarter of the rate that the lcore can do. So a stream whose
  * burst came full is called again, as often as would make up for the others being empty, up to a bound that keeps
- * the others from waiting long.
+ * the others from waiting long. Whether something came.
  */
-static __rte_always_inline void
+static __rte_always_inline bool
 one_round(struct fwd_lcore *lc, uint64_t *last)
 {
 	unsigned int i, most = RTE_MIN(lc->num, FWD_AGAIN_MAX);
+	bool any = false;
 
 	for (i = 0; i < lc->num; i++) {
 		struct fwd_stream *s = lc->stream[i];
@@ -71,10 +73,11 @@ one_round(struct fwd_lcore *lc, uint64_t *last)
 
 		do {
 			full = s->stats.rx_full;
-			one_call(s, last);
+			any |= one_call(s, last);
 		} while (--calls != 0 && s->stats.rx_full != full);
 	}
 	stat_add(&lc->rounds, 1);
+	return any;
 }
 
 static inline uint32_t
@@ -102,7 +105,7 @@ lcore_main(void *arg)
 	struct fwd_lcore *lc = arg;
 	uint64_t last = rte_rdtsc();
 	struct fwd_wait *w;
-	uint32_t look;
+	uint32_t look, us, idle = 0;
 
 	__atomic_store_n(&lc->tid, rte_gettid(), __ATOMIC_RELAXED);
 	while (called(lc) != FWD_STOP) {
@@ -110,6 +113,12 @@ lcore_main(void *arg)
 		__atomic_compare_exchange_n(&lc->call, &look, FWD_GO, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 		take_list(lc);
 		w = fwd_may_wait(lc) ? fwd_wait_begin(lc) : NULL;
+		us = w == NULL ? fwd_idle_us(lc) : 0;
+		if (us != 0) {
+			while (called(lc) == FWD_GO)
+				fwd_idle_round(lc, us, one_round(lc, &last), &idle);
+			continue;
+		}
 		if (w == NULL) {
 			while (called(lc) == FWD_GO)
 				one_round(lc, &last);
@@ -122,6 +131,19 @@ lcore_main(void *arg)
 		fwd_wait_end(lc, w);
 	}
 	return 0;
+}
+
+void
+fwd_idle_sleep_set(struct app *app, uint32_t us)
+{
+	unsigned int i;
+
+	app->idle_sleep = us;
+	if (!app->fwd_runs)
+		return;
+	__atomic_store_n(&app->fwd->idle_sleep, us, __ATOMIC_RELAXED);
+	for (i = 0; i < app->fwd->num_lcores; i++)
+		fwd_lcore_look(&app->fwd->lcore[i]);
 }
 
 void
@@ -338,6 +360,7 @@ fwd_plan(struct app *app, struct fwd **out)
 		rte_free(fwd);
 		return app_err(-ENOMEM, "no memory for %u streams", max);
 	}
+	fwd->idle_sleep = app->idle_sleep;
 	for (q = 0; q < APP_MAX_QUEUES && ret == 0; q++) {
 		for (i = 0; i < RTE_MAX_ETHPORTS && ret == 0; i++) {
 			const struct app_port *p = &app->port[i];
@@ -409,6 +432,7 @@ fwd_lcore_start(struct fwd *fwd, struct fwd_lcore *lc)
 	int ret;
 
 	lc->conf_lock = &fwd->conf_lock;
+	lc->idle_sleep = &fwd->idle_sleep;
 	__atomic_store_n(&lc->call, FWD_GO, __ATOMIC_RELEASE);
 	app_cpu_take(lc->id);
 	ret = rte_eal_remote_launch(lcore_main, lc, lc->id);

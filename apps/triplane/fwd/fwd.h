@@ -54,7 +54,8 @@ struct fwd_lcore {
 	uint32_t lists_given, lists_taken; /* how many such lists there were, and which it has */
 	int tid;                           /* of its thread, 0: it did not run yet */
 	pthread_mutex_t *conf_lock;
-	uint64_t sleeps, wakes; /* waits for interrupts, and those that one ended */
+	const uint32_t *idle_sleep;
+	uint64_t sleeps, wakes; /* also for interrupts, and those that one ended */
 	uint64_t rounds __rte_cache_aligned;
 };
 
@@ -63,11 +64,12 @@ struct fwd {
 	unsigned int num_streams;
 	struct fwd_lcore lcore[RTE_MAX_LCORE];
 	unsigned int num_lcores;
-	struct fwd_lcore *catcher;                      /* that empties rings into reserves, NULL: there are none */
-	pthread_mutex_t conf_lock;                      /* what lcores read of ports when they are called */
-	uint64_t start_tsc, stop_tsc;                   /* stop_tsc 0: runs */
-	bool silence_told;                              /* that nothing came */
-	struct rte_eth_stats base[RTE_MAX_ETHPORTS];    /* at the start */
+	struct fwd_lcore *catcher;                   /* that empties rings into reserves, NULL: there are none */
+	pthread_mutex_t conf_lock;                   /* what lcores read of ports when they are called */
+	uint32_t idle_sleep;                         /* us that lcores to which nothing comes sleep, 0: they poll on */
+	uint64_t start_tsc, stop_tsc;                /* stop_tsc 0: runs */
+	bool silence_told;                           /* that nothing came */
+	struct rte_eth_stats base[RTE_MAX_ETHPORTS]; /* at the start */
 	struct rte_eth_stats cleared[RTE_MAX_ETHPORTS]; /* what ports of other drivers set to zero since then */
 };
 
@@ -127,6 +129,8 @@ void fwd_reserve_free(struct fwd_stream *s);
 /* Waits for the reserves to be empty, but not for long; nobody fills them now. */
 void fwd_reserve_drain(const struct fwd *fwd);
 
+/* Changes how long lcores sleep to which nothing comes, in us, 0: not at all; forwarding goes on. */
+void fwd_idle_sleep_set(struct app *app, uint32_t us);
 /* Changes how a port's queues wait; forwarding goes on. */
 void fwd_wait_set(struct app *app, struct app_port *p, const struct rxwait_conf *c);
 
@@ -136,6 +140,10 @@ bool fwd_may_wait(const struct fwd_lcore *lc);
 struct fwd_wait *fwd_wait_begin(struct fwd_lcore *lc);
 void fwd_wait_round(struct fwd_lcore *lc, struct fwd_wait *w);
 void fwd_wait_end(struct fwd_lcore *lc, struct fwd_wait *w);
+/* How long the lcore may sleep with the streams that it has, in us, 0: not at all. A generator always has something to send. */
+uint32_t fwd_idle_us(const struct fwd_lcore *lc);
+/* After a round, of an lcore that may sleep so long; idle: rounds in a row that brought nothing. */
+void fwd_idle_round(struct fwd_lcore *lc, uint32_t us, bool any, uint32_t *idle);
 
 /* mode_gen.c */
 int fwd_gen_init(struct app *app, struct fwd_stream *s);

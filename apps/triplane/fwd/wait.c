@@ -3,7 +3,8 @@
  */
 /*
  * Lcores that wait for interrupts. One may sleep when none of its streams has anything else to do than to receive; it does when
- * all of them are to wait. Polling lcores never come here.
+ * all of them are to wait. Others may sleep for a fixed time when nothing has come for a while. Lcores that only poll never come
+ * here.
  */
 #include <stdlib.h>
 
@@ -18,6 +19,8 @@
 #define SLEEP_MS 20
 /* Over what time a packet rate is measured. */
 #define RATE_MS 50u
+/* Rounds in a row without anything after which an lcore is idle: it goes on sleeping then until something comes. */
+#define IDLE_ROUNDS 1000u
 
 struct fwd_wait_queue {
 	struct rxwait_conf conf;
@@ -162,4 +165,29 @@ fwd_wait_end(struct fwd_lcore *lc, struct fwd_wait *w)
 	watch(lc, lc->num, RTE_INTR_EVENT_DEL);
 	free(w->queue);
 	free(w);
+}
+
+uint32_t
+fwd_idle_us(const struct fwd_lcore *lc)
+{
+	unsigned int i;
+
+	for (i = 0; i < lc->num; i++)
+		if (lc->stream[i]->mode->generates)
+			return 0;
+	return __atomic_load_n(lc->idle_sleep, __ATOMIC_RELAXED);
+}
+
+void
+fwd_idle_round(struct fwd_lcore *lc, uint32_t us, bool any, uint32_t *idle)
+{
+	if (any) {
+		*idle = 0;
+		return;
+	}
+	if (++*idle < IDLE_ROUNDS)
+		return;
+	*idle = IDLE_ROUNDS;
+	stat_add(&lc->sleeps, 1);
+	rte_delay_us_sleep(us);
 }

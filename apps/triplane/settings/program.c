@@ -10,7 +10,7 @@
 #include "settings.h"
 #include "apps/triplane/port/port.h"
 
-enum { BURST, TOPOLOGY, LCORES, TXPKTS, FLOWS, SEED };
+enum { BURST, TOPOLOGY, LCORES, TXPKTS, FLOWS, SEED, IDLE_SLEEP };
 
 /* "1,4,5" */
 static void
@@ -48,6 +48,7 @@ get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, cha
 	case TOPOLOGY: snprintf(value, TP_SETTING_VALUE, "%s", app_topology_names[app->opt.topology]); break;
 	case LCORES: lcores_text(app, value); break;
 	case FLOWS: snprintf(value, TP_SETTING_VALUE, "%u", app->gen.flows); break;
+	case IDLE_SLEEP: snprintf(value, TP_SETTING_VALUE, "%u", app->idle_sleep); break;
 	case SEED: snprintf(value, TP_SETTING_VALUE, "%" PRIu64, app->gen.seed); break;
 	default:
 		for (i = 0; i < app->gen.num_segs; i++)
@@ -145,6 +146,10 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	struct app *app = ctx;
 
 	(void)at;
+	if (row->id == IDLE_SLEEP) {
+		fwd_idle_sleep_set(app, (uint32_t)tp_setting_num(value));
+		return 0;
+	}
 	if (app->fwd_runs)
 		return setting_not_while_forwarding(err);
 	switch (row->id) {
@@ -157,23 +162,27 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	}
 }
 
-#define ROW(text, unit_, type_, def_, names_, lo, hi, id_, help_)                                                      \
+#define ROW(text, unit_, type_, def_, names_, lo, hi, when_, id_, help_)                                               \
 	{                                                                                                              \
 		.name = text, .vendor = "", .unit = unit_, .def = def_, .help = help_, .names = names_,                \
-		.scope = TP_SCOPE_PROGRAM, .type = type_, .when = TP_WHEN_IDLE, .min = lo, .max = hi, .get = get,      \
+		.scope = TP_SCOPE_PROGRAM, .type = type_, .when = TP_WHEN_##when_, .min = lo, .max = hi, .get = get,   \
 		.set = set, .id = id_                                                                                  \
 	}
 
 static const struct tp_setting rows[] = {
-	ROW("burst", "packets", TP_SETTING_NUMBER, "32", NULL, 1, APP_BURST_MAX, BURST, "Most packets of a burst"),
-	ROW("topology", "", TP_SETTING_CHOICE, "paired", "paired|chained|loop", 0, 0, TOPOLOGY,
+	ROW("burst", "packets", TP_SETTING_NUMBER, "32", NULL, 1, APP_BURST_MAX, IDLE, BURST,
+	    "Most packets of a burst"),
+	ROW("topology", "", TP_SETTING_CHOICE, "paired", "paired|chained|loop", 0, 0, IDLE, TOPOLOGY,
 	    "Who forwards to whom; setting it sets the peer of each port"),
-	ROW("lcores", "", TP_SETTING_TEXT, "all", "all or lcores such as 1,4-6", 0, 0, LCORES,
+	ROW("lcores", "", TP_SETTING_TEXT, "all", "all or lcores such as 1,4-6", 0, 0, IDLE, LCORES,
 	    "Forwarding lcores in the order of use"),
 	ROW("txpkts", "octets", TP_SETTING_TEXT, "60", "1 to 8 segments such as 60 or 64,128; the first at least 42", 0,
-	    0, TXPKTS, "Segments of a generated packet, without FCS"),
-	ROW("flows", "flows", TP_SETTING_NUMBER, "1024", NULL, 1, GEN_MAX_FLOWS, FLOWS, "Flows of flowgen"),
-	ROW("seed", "", TP_SETTING_NUMBER, "1", NULL, 0, UINT64_MAX, SEED, "Seed of the flows"),
+	    0, IDLE, TXPKTS, "Segments of a generated packet, without FCS"),
+	ROW("flows", "flows", TP_SETTING_NUMBER, "1024", NULL, 1, GEN_MAX_FLOWS, IDLE, FLOWS, "Flows of flowgen"),
+	ROW("seed", "", TP_SETTING_NUMBER, "1", NULL, 0, UINT64_MAX, IDLE, SEED, "Seed of the flows"),
+	ROW("idle-sleep", "us", TP_SETTING_NUMBER, "0", NULL, 0, APP_IDLE_SLEEP_MAX, LIVE, IDLE_SLEEP,
+	    "An lcore to which nothing comes sleeps so long between two polls; 0: it polls on. Those that generate "
+	    "never sleep"),
 };
 
 int
