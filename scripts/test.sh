@@ -214,7 +214,8 @@ alone() { grep -q '^# Alone: ' "$(program_file "$1")"; } # suite/name
 
 run_programs() { # suite, seconds
 	local n last=()
-	for n in $(chosen "$1"); do
+	# The longest first: in the end little runs by itself.
+	for n in $(chosen "$1" | while read -r n; do printf '%s %s\n' "$(expected "$1/$n")" "$n"; done | sort -s -k1,1nr | sed 's/.* //'); do
 		if alone "$1/$n"; then last+=("$n"); else run_beside "$1/$n" "$2" "$(program_file "$1/$n")"; fi
 	done
 	while [ ${#lane_pid[@]} != 0 ]; do lane_wait "$2"; done

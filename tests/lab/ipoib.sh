@@ -6,6 +6,8 @@
 # over our port. Sourced after lib.sh by tests that have set ipoib_test, what their cases' names begin with.
 : "${ipoib_test:?}"
 export LD_LIBRARY_PATH=$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# Another test may run beside this one.
+lane=$((${TP_LANE:-0} % $(nproc)))
 app=$TP_BUILD/apps/triplane preload=$TP_BUILD/lib/mad/libtp_umad.so
 # The Linux stack, and the ends of its wires that triplane has.
 ns=ipoib$$ wires=ipoibw$$
@@ -111,11 +113,12 @@ ipoib_program() {
 	mkfifo "$lab_tmp/say"
 	exec 9<>"$lab_tmp/say"
 	# shellcheck disable=SC2086 # options
-	ip netns exec "$wires" "$app" --no-huge -m 512 --no-shconf --no-telemetry --no-pci --file-prefix="$ns" --lcores 0@0,1@0 \
+	ip netns exec "$wires" "$app" --no-huge -m 512 --no-shconf --no-telemetry --no-pci --file-prefix="$ns" --lcores "0@$lane,1@$lane" \
 		--vdev="net_mlx4_user0,socket=$lab_tmp/ours.sock" "$@" -- $options <"$lab_tmp/say" >"$lab_tmp/triplane.out" 2>&1 &
 	triplane=$!
 	pids+=("$triplane")
 	for a in "${ipoib_first[@]}"; do say "$a"; done
+	say "set setting program idle-sleep 200"
 	say "ib umad on $lab_tmp/umad.sock"
 	until_ok 120 test -S "$lab_tmp/umad.sock" || { ipoib_fail triplane "$(tail -n 3 "$lab_tmp/triplane.out" | tr '\n' ';')"; exit 1; }
 	printf 'Default=0x7fff,ipoib:ALL=full;\nlab=0x0007,ipoib:ALL=full;\n' >"$lab_tmp/partitions"

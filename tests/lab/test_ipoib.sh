@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: a busy lcore beside the guest.
 # The stock kernel's ib_ipoib in a guest against our IPoIB ports in datagram mode: Linux stacks at both ends judge addresses,
 # datagrams of the whole MTU, TCP, groups and a partition of its own. OpenSM runs outside over our port, starts again, and
 # dies while traffic flows: one in the guest, over the kernel's ib_umad, takes over.

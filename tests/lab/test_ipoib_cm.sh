@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: a busy lcore beside the guest.
 # The stock kernel's ib_ipoib in a guest against our IPoIB port in connected mode (RFC 4755): packets of the whole MTU of 65520
 # that triplane answers itself; packets of 65028 octets and TCP both ways between Linux stacks, either side without connections,
 # modes that change and interfaces that go while traffic flows.

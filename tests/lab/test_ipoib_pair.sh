@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: a busy lcore beside the guest.
 # Cables are taken out between the stock kernel's ib_ipoib in a guest and our IPoIB ports, while echoes and TCP flow: first those of
 # our failover pair, of which the kernel is the peer, then those of the kernel's bond of two interfaces, of which we are. What
 # is lost is counted. OpenSM runs over the port of ours whose cable stays.

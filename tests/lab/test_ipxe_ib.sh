@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: a busy lcore beside the guest.
 # iPXE's own driver on an InfiniBand port: OpenSM, which runs over our port, brings it up, iPXE joins the group of IPoIB, and
 # has DHCP, ping, HTTP and a Linux kernel from the host's stack behind our IPoIB port. It shows itself to DHCP as it does on
 # Ethernet.

@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: a busy lcore, the card and two TAPs fill both CPUs.
 """IPoIB ports between two Linux stacks: the ports of a card, which an unmodified OpenSM manages, bridged to taps in namespaces."""
 import json
 import os
@@ -19,6 +18,7 @@ BUILD = os.environ['TP_BUILD']
 APP = os.path.join(BUILD, 'apps/triplane')
 ID = os.getpid()
 A, B = 'tpia%d' % ID, 'tpib%d' % ID
+TAPS = ['tpi%d%d' % (i, ID) for i in (0, 1)]
 GUID = 0x0002c90300a1b201
 
 
@@ -37,7 +37,7 @@ def ns(space, *cmd, **kw):
 class Link:
     """triplane with two IPoIB ports and two taps, forwarding between each pair."""
 
-    taps = ('net_tap0,iface=tpi0', 'net_tap1,iface=tpi1')
+    taps = ['net_tap%d,iface=%s' % (i, tap) for i, tap in enumerate(TAPS)]
     card = ipoib = ''
     telemetry = False
     options = ('--tx-offloads', 'ipv4_cksum,udp_cksum,tcp_cksum')
@@ -61,6 +61,7 @@ class Link:
         self.log = os.path.join(self.dir, 'triplane.log')
         self.out = open(self.log, 'w')
         self.app = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=self.out, stderr=subprocess.STDOUT)
+        self.say(tpmd.IDLE)
         self.say('ib umad on ' + self.socket)
         self.wait(lambda: os.path.exists(self.socket), 120, 'triplane serves no socket')
         self.say('start')
@@ -117,7 +118,7 @@ class Link:
 
     def spaces(self):
         for i, space in enumerate((A, B)):
-            dev = 'tpi%d' % i
+            dev = TAPS[i]
             sh('ip', 'netns', 'add', space, check=True)
             sh('ip', 'link', 'set', dev, 'netns', space, check=True)
             sh('ip', '-n', space, 'addr', 'add', '10.8.0.%d/24' % (i + 1), 'dev', dev, check=True)
@@ -270,12 +271,12 @@ def dhcp(link):
     with open(script, 'w') as f:
         f.write('#!/bin/sh\n[ "$1" = bound ] && echo "bound $ip"\nexit 0\n')
     os.chmod(script, 0o755)
-    server = subprocess.Popen(['ip', 'netns', 'exec', B, 'dnsmasq', '-k', '-p', '0', '--user=root', '-i', 'tpi1', '-z',
+    server = subprocess.Popen(['ip', 'netns', 'exec', B, 'dnsmasq', '-k', '-p', '0', '--user=root', '-i', TAPS[1], '-z',
                                '--dhcp-range=10.8.0.50,10.8.0.60,1h', '--dhcp-leasefile=' + leases, '--no-ping', '--conf-file=/dev/null',
                                '--pid-file='], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         # It asks until the server is there.
-        rc, out = ns(A, 'udhcpc', '-i', 'tpi0', '-n', '-q', '-f', '-t', '30', '-T', '2', '-s', script, timeout=120)
+        rc, out = ns(A, 'udhcpc', '-i', TAPS[0], '-n', '-q', '-f', '-t', '30', '-T', '2', '-s', script, timeout=120)
     finally:
         server.terminate()
         server.wait()

@@ -1,13 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: a busy lcore, the card and two TAPs fill both CPUs.
 """IPoIB in connected mode between two Linux stacks: packets longer than a datagram, the mode changes while it runs, a peer without connections."""
 import os
 import re
 
 import test_ipoib
 from ib_cases import REFUSED, run_cases
-from test_ipoib import A, B, iperf, ns, ping, sh
+from test_ipoib import A, B, TAPS, iperf, ns, ping, sh
 
 # What net_pcap sends of several buffers; the port itself takes 65520.
 MTU = '9600'
@@ -33,12 +32,12 @@ class Link(test_ipoib.Link):
     def start(self):
         for i, space in enumerate((A, B)):
             sh('ip', 'netns', 'add', space, check=True)
-            sh('ip', 'link', 'add', VETH[i], 'mtu', MTU, 'type', 'veth', 'peer', 'name', 'tpi%d' % i, 'mtu', MTU, check=True)
+            sh('ip', 'link', 'add', VETH[i], 'mtu', MTU, 'type', 'veth', 'peer', 'name', TAPS[i], 'mtu', MTU, check=True)
             sh('sysctl', '-qw', 'net.ipv6.conf.%s.disable_ipv6=1' % VETH[i])
-            for dev in (VETH[i], 'tpi%d' % i):
+            for dev in (VETH[i], TAPS[i]):
                 sh('ethtool', '-K', dev, 'tx', 'off', 'rx', 'off', 'gso', 'off', 'tso', 'off', 'gro', 'off', check=True)
             sh('ip', 'link', 'set', VETH[i], 'up', check=True)
-            sh('ip', 'link', 'set', 'tpi%d' % i, 'netns', space, check=True)
+            sh('ip', 'link', 'set', TAPS[i], 'netns', space, check=True)
         super().__init__()
 
     def end(self):
@@ -53,10 +52,10 @@ class Link(test_ipoib.Link):
     def spaces(self):
         """Addresses come when the ports are up, which so hear the reports of membership."""
         for i, space in enumerate((A, B)):
-            sh('ip', '-n', space, 'link', 'set', 'tpi%d' % i, 'up', check=True)
+            sh('ip', '-n', space, 'link', 'set', TAPS[i], 'up', check=True)
             sh('ip', '-n', space, 'link', 'set', 'lo', 'up', check=True)
-            sh('ip', '-n', space, 'addr', 'add', '10.8.0.%d/24' % (i + 1), 'dev', 'tpi%d' % i, check=True)
-            sh('ip', '-n', space, 'addr', 'add', 'fd00:8::%d/64' % (i + 1), 'dev', 'tpi%d' % i, 'nodad', check=True)
+            sh('ip', '-n', space, 'addr', 'add', '10.8.0.%d/24' % (i + 1), 'dev', TAPS[i], check=True)
+            sh('ip', '-n', space, 'addr', 'add', 'fd00:8::%d/64' % (i + 1), 'dev', TAPS[i], 'nodad', check=True)
 
     def connections(self):
         ports = self.ask('show ipoib')['ports']
@@ -103,11 +102,11 @@ def checksums(link):
     before = link.counter(0, 'tx_conn_packets')
     try:
         for i, space in enumerate((A, B)):
-            ns(space, 'ethtool', '-K', 'tpi%d' % i, 'tx', 'on', check=True)
+            ns(space, 'ethtool', '-K', TAPS[i], 'tx', 'on', check=True)
         bad = test_ipoib.checksums(link)
     finally:
         for i, space in enumerate((A, B)):
-            ns(space, 'ethtool', '-K', 'tpi%d' % i, 'tx', 'off')
+            ns(space, 'ethtool', '-K', TAPS[i], 'tx', 'off')
     sent = link.counter(0, 'tx_conn_packets') - before
     return bad or (None if sent > 200 else 'only %d packets by the connection' % sent)
 
@@ -125,7 +124,7 @@ def datagram_peer(link):
     """B takes no connections from now on: A's stack hears what passes, and its long packets go in parts."""
     link.say('ipoib set 2 mode datagram')
     link.wait(lambda: link.ask('show ipoib')['ports'][0]['connections_out'] == 0, 120, 'the connection stays')
-    sh('ip', '-n', B, 'link', 'set', 'tpi1', 'mtu', '2044', check=True)
+    sh('ip', '-n', B, 'link', 'set', TAPS[1], 'mtu', '2044', check=True)
     # B's address has no flag any more, which A's stack and port learn by asking anew.
     sh('ip', '-n', A, 'neigh', 'flush', 'all')
     sh('ip', '-n', B, 'neigh', 'flush', 'all')
@@ -142,7 +141,7 @@ def datagram_peer(link):
 
 def connected_again(link):
     link.say('ipoib set 2 mode connected')
-    sh('ip', '-n', B, 'link', 'set', 'tpi1', 'mtu', MTU, check=True)
+    sh('ip', '-n', B, 'link', 'set', TAPS[1], 'mtu', MTU, check=True)
     link.wait(lambda: link.ask('show ipoib')['ports'][1]['mode'] == 'connected', 40, 'it stays in datagram mode')
 
     def through():

@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: a busy lcore, the card and two TAPs fill both CPUs.
 """IPoIB in connected mode on a cable that loses packets: connections send them again, and what the card counts of that is told."""
 import json
 import os

@@ -1,12 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: a busy lcore, the card and two TAPs fill both CPUs.
 """IPoIB with the largest datagrams, which are the default with mbufs that hold them: OpenSM gives the broadcast group an MTU of 4096, Linux stacks on veth pairs use all of it."""
 import os
 
 import test_ipoib
 from ib_cases import run_cases
-from test_ipoib import A, B, ID, ping, sh
+from test_ipoib import A, B, ID, TAPS, ping, sh
 
 MTU = 4092
 
@@ -22,9 +21,9 @@ class LargeLink(test_ipoib.Link):
         self.taps = ['net_pcap%d,rx_iface_in=%s,tx_iface=%s' % (i, near, near) for i, near in enumerate(self.near)]
         for i, space in enumerate((A, B)):
             sh('ip', 'netns', 'add', space, check=True)
-            sh('ip', 'link', 'add', self.near[i], 'type', 'veth', 'peer', 'name', 'tpi%d' % i, 'netns', space, check=True)
+            sh('ip', 'link', 'add', self.near[i], 'type', 'veth', 'peer', 'name', TAPS[i], 'netns', space, check=True)
             # What leaves the stack here has no card behind it.
-            sh('ip', 'netns', 'exec', space, 'ethtool', '-K', 'tpi%d' % i, 'tx', 'off', 'tso', 'off', 'gso', 'off', check=True)
+            sh('ip', 'netns', 'exec', space, 'ethtool', '-K', TAPS[i], 'tx', 'off', 'tso', 'off', 'gso', 'off', check=True)
             sh('ip', 'link', 'set', self.near[i], 'mtu', '9000', 'up', check=True)
         super().__init__()
         partitions = os.path.join(self.dir, 'partitions')
@@ -35,7 +34,7 @@ class LargeLink(test_ipoib.Link):
     def up(self):
         """When the ports are, so that they hear the reports of membership."""
         for i, space in enumerate((A, B)):
-            dev = 'tpi%d' % i
+            dev = TAPS[i]
             sh('ip', '-n', space, 'addr', 'add', '10.8.0.%d/24' % (i + 1), 'dev', dev, check=True)
             sh('ip', '-n', space, 'addr', 'add', 'fd00:8::%d/64' % (i + 1), 'dev', dev, 'nodad', check=True)
             sh('ip', '-n', space, 'link', 'set', dev, 'mtu', str(MTU), 'up', check=True)
@@ -71,9 +70,9 @@ def tcp(link):
 
 def above(link):
     """One octet more is dropped, and counted by its reason; nothing else is lost by that."""
-    sh('ip', '-n', A, 'link', 'set', 'tpi0', 'mtu', '5000', check=True)
+    sh('ip', '-n', A, 'link', 'set', TAPS[0], 'mtu', '5000', check=True)
     rc, out = test_ipoib.ns(A, 'ping', '-n', '-c', '2', '-i', '0.2', '-W', '1', '-s', str(MTU - 27), '-M', 'do', '10.8.0.2')
-    sh('ip', '-n', A, 'link', 'set', 'tpi0', 'mtu', str(MTU), check=True)
+    sh('ip', '-n', A, 'link', 'set', TAPS[0], 'mtu', str(MTU), check=True)
     if rc == 0:
         return 'a packet of %d octets arrives' % (MTU + 1)
     link.wait(lambda: link.ask('show ipoib counters 0')['drop_tx_long'] >= 2, 120, 'they are not counted as drop_tx_long')

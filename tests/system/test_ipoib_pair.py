@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: a busy lcore, the card and two TAPs fill both CPUs.
 """A failover pair of IPoIB ports at an InfiniBand switch, a third port as its peer, a Linux stack behind each: who carries, what
 neighbours are told, what is lost. tshark reads the announcements on the wire."""
 import os
@@ -15,7 +14,7 @@ from test_sm import Net, sh, switch_lid, tool
 
 ID = os.getpid()
 A, B = SPACES = ['tppa%d' % ID, 'tppb%d' % ID]    # behind the pair, behind the peer
-TAPS = ['tpp%d' % i for i in (0, 1)]
+TAPS = ['tpp%d%d' % (i, ID) for i in (0, 1)]
 GUIDS = (0x0002c90300a1d200, 0x0002c90300a1e200)
 DIR = tempfile.mkdtemp(prefix='tppair')
 MASTER = 'net_mlx4_model1/2'

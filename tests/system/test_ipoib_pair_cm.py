@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: a busy lcore, the card and two TAPs fill both CPUs.
 """A failover pair of IPoIB ports in connected mode: the peer's packets come by a connection to the port that carries, before and
 after each move, and a stream of echo requests goes on by itself."""
 

@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: a busy lcore, the card and two TAPs fill both CPUs.
 """OpenSM's partitions file reaches IPoIB ports: a full and two limited members of a P_Key, a Linux stack behind each; who is in
 no partition waits for it, keys are taken away and given back while it runs."""
 import os
@@ -11,7 +10,7 @@ from test_sm import Net, sh
 
 ID = os.getpid()
 SPACES = ['tpq%d%s' % (ID, c) for c in 'abc']
-TAPS = ['tpq%d' % i for i in range(3)]
+TAPS = ['tpq%d%d' % (i, ID) for i in range(3)]
 CARDS = (0x0002c90300a1f200, 0x0002c90300a2f200)
 GUIDS = (CARDS[0] + 1, CARDS[0] + 2, CARDS[1] + 1)
 MASTER = CARDS[1] + 2

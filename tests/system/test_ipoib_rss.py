@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: two busy lcores.
 """IPoIB ports with several queues between two Linux stacks: flows come to the queues that a Toeplitz hash of our own says."""
 import re
 import signal
@@ -10,7 +9,7 @@ import time
 import test_ipoib
 from ib_cases import REFUSED, run_all
 from rss_hash import KEY, toeplitz, tuple_of
-from test_ipoib import A, B, ns, ping, sh
+from test_ipoib import A, B, TAPS, ns, ping, sh
 
 QUEUES = 4
 PACKETS = 20
@@ -43,7 +42,7 @@ class RssLink(test_ipoib.Link):
         super().spaces()
         # Nobody but the test sends anything that is hashed.
         for i, space in enumerate((A, B)):
-            ns(space, 'ip', 'link', 'set', 'tpi%d' % i, 'multicast', 'off')
+            ns(space, 'ip', 'link', 'set', TAPS[i], 'multicast', 'off')
 
     def queues(self, port=PORT):
         x = self.ask('show port xstats %d' % port)['ports'][0]
@@ -213,7 +212,7 @@ def start_again(link):
     link.wait(lambda: link.states() == ['up', 'up'], 120, 'not up again')
     link.say('rss reta %d 0,1,2,3' % PORT)
     # It has another number now, which neighbours hear of by what its host asks them.
-    ns(B, 'ip', 'neigh', 'flush', 'dev', 'tpi1')
+    ns(B, 'ip', 'neigh', 'flush', 'dev', TAPS[1])
     bad = ping(B, '10.8.0.1') or ping(A, '10.8.0.2')
     if bad:
         return bad

@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: a busy lcore, the card and two TAPs fill both CPUs.
 """IPoIB ports made at run time with all that a port is made with: Linux stacks, tshark and the fabric see what each word does."""
 import os
 import re

@@ -36,6 +36,7 @@ class Fabric:
         cmd = [APP] + tpmd.eal('tpsm%d' % os.getpid(), plugin=False, memory=512) + ['--vdev=' + v for v in vdevs]
         self.out = open(os.path.join(self.dir, 'triplane.log'), 'w+')
         self.app = subprocess.Popen(cmd + ['--', *self.options], stdin=subprocess.PIPE, stdout=self.out, stderr=subprocess.STDOUT)
+        self.say(tpmd.IDLE)
         self.say('ib umad on ' + self.socket)
         self.wait(lambda: os.path.exists(self.socket), 120, 'triplane serves no socket')
 

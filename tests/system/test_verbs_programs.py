@@ -23,14 +23,13 @@ LIMIT = 30
 
 
 class Owner:
-    """A triplane that shares both ports of a card, with a cable between them; its lcores sleep until there is a packet."""
+    """A triplane that shares both ports of a card, with a cable between them; its lcores sleep when there is nothing to do."""
 
     def __init__(self):
         self.dir = tpmd.scratch()
         self.socket = os.path.join(self.dir.name, 'share')
         self.app = tpmd.Triplane(['net_mlx4_model0'])
-        for line in ('set fwd rxonly', 'set setting 0 rx-completion interrupt', 'set setting 1 rx-completion interrupt',
-                     'roce 0 on', 'roce 1 on', 'roce addr add 0 192.0.2.1/24', 'roce addr add 1 192.0.2.2/24',
+        for line in ('set fwd rxonly', tpmd.IDLE, 'roce 0 on', 'roce 1 on', 'roce addr add 0 192.0.2.1/24', 'roce addr add 1 192.0.2.2/24',
                      'share on ' + self.socket, 'start'):
             self.app.tell(line)
         self.show()
