@@ -21,7 +21,12 @@ qp_event(struct mlx4_roce *r, const uint8_t *eqe, enum ibv_event_type type)
 	pthread_mutex_lock(&r->tables);
 	q = r->qp_of[qpn & (r->num_qps - 1)];
 	if (q != NULL && q->qpn == qpn) {
-		if (type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_QP_REQ_ERR || type == IBV_EVENT_QP_ACCESS_ERR)
+		bool error =
+			type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_QP_REQ_ERR || type == IBV_EVENT_QP_ACCESS_ERR;
+		enum ibv_qp_state s = q->q.v.state;
+
+		/* One that was reset meanwhile has no errors. */
+		if (error && s != IBV_QPS_RESET && s != IBV_QPS_INIT)
 			q->q.v.state = IBV_QPS_ERR;
 		troce_async_event(r->dev, type, q);
 	}

@@ -265,8 +265,11 @@ change(struct troce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_q
 	}
 	if (to == IBV_QPS_RESET)
 		forget(qp);
-	/* A home that works on while this returns says itself where the queue pair is: in error already, perhaps. */
-	if (from != to && qp->v.state == from)
+	/*
+	 * A home that works on while this returns says itself where the queue pair is: in error already, perhaps. But what was
+	 * reset is, whatever it has heard of the time before.
+	 */
+	if (to == IBV_QPS_RESET || (from != to && qp->v.state == from))
 		qp->v.state = to;
 	return 0;
 }

@@ -164,6 +164,8 @@ modify_qp(struct troce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ib
 	fake.to = to;
 	fake.seen = qp->attr;
 	fake.path = qp->path;
+	if (fake.fails_meanwhile)
+		qp->v.state = IBV_QPS_ERR;
 	return seen("modify_qp", qp);
 }
 

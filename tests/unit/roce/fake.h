@@ -32,6 +32,7 @@ struct fake {
 	/* modify_qp */
 	int mask;
 	enum ibv_qp_state from, to;
+	bool fails_meanwhile;    /* the queue pair is in ERR when it returns */
 	struct ibv_qp_attr seen; /* qp->attr at that moment */
 	struct troce_path path;
 	/* create_cq, modify_cq */

@@ -405,6 +405,25 @@ test_sport(void **state)
 	assert_int_equal(tp_roce_destroy_qp(qp), 0);
 }
 
+/* An error that the home tells during a change lasts, but for what is reset. */
+static void
+test_error_meanwhile(void **state)
+{
+	struct ibv_qp *qp = make(IBV_QPT_RC);
+	struct ibv_qp_attr init = good(IBV_QPS_RESET, IBV_QPS_INIT), rtr = good(IBV_QPS_INIT, IBV_QPS_RTR),
+			   reset = {.qp_state = IBV_QPS_RESET};
+
+	assert_int_equal(tp_roce_modify_qp(qp, &init, INIT_RC), 0);
+	fake.fails_meanwhile = true;
+	assert_int_equal(tp_roce_modify_qp(qp, &rtr, RTR_RC), 0);
+	assert_int_equal(qp->state, IBV_QPS_ERR);
+	inner(qp)->v.state = IBV_QPS_RTS;
+	assert_int_equal(tp_roce_modify_qp(qp, &reset, IBV_QP_STATE), 0);
+	assert_int_equal(qp->state, IBV_QPS_RESET);
+	fake.fails_meanwhile = false;
+	assert_int_equal(tp_roce_destroy_qp(qp), 0);
+}
+
 int
 main(void)
 {
@@ -416,6 +435,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_create, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sport, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_error_meanwhile, setup, teardown),
 	};
 
 	return fake_eal("--no-telemetry") != 0 ? 1 : cmocka_run_group_tests_name("roce_verbs_qp", tests, NULL, NULL);
