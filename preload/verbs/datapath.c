@@ -43,8 +43,8 @@ nap(void)
 }
 
 /* Whoever has it may wait for a CPU. */
-static __rte_noinline void
-lock_slow(rte_spinlock_t *l)
+void
+vc_lock_slow(rte_spinlock_t *l)
 {
 	unsigned int tries;
 
@@ -56,13 +56,6 @@ lock_slow(rte_spinlock_t *l)
 	}
 }
 
-static __rte_always_inline void
-lock(rte_spinlock_t *l)
-{
-	if (unlikely(rte_spinlock_trylock(l) == 0))
-		lock_slow(l);
-}
-
 /* --- requests ---------------------------------------------------------------------------------------------------- */
 
 int
@@ -71,7 +64,7 @@ vc_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad
 	struct vc_qp *q = (struct vc_qp *)qp;
 	int err;
 
-	lock(&q->send);
+	vc_lock(&q->send);
 	err = mlx4_roce_post_send(qp, wr, bad);
 	rte_spinlock_unlock(&q->send);
 	return err;
@@ -83,7 +76,7 @@ vc_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad
 	struct vc_qp *q = (struct vc_qp *)qp;
 	int err;
 
-	lock(&q->recv);
+	vc_lock(&q->recv);
 	err = mlx4_roce_post_recv(qp, wr, bad);
 	rte_spinlock_unlock(&q->recv);
 	return err;
@@ -96,7 +89,7 @@ vc_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr
 	struct vc_context *c = vc_of(srq->context);
 	int err;
 
-	lock(&c->srq_lock);
+	vc_lock(&c->srq_lock);
 	err = mlx4_roce_post_srq_recv(srq, wr, bad);
 	rte_spinlock_unlock(&c->srq_lock);
 	return err;
@@ -104,28 +97,168 @@ vc_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr
 
 /* --- completions ------------------------------------------------------------------------------------------------- */
 
+/* With the queue's lock. */
+static __rte_always_inline int
+poll_it(struct vc_cq *q, int n, struct ibv_wc *wc)
+{
+	struct vc_context *c = vc_of(q->c.c.v.context);
+	bool srqs = __atomic_load_n(&c->num_srqs, __ATOMIC_RELAXED) != 0;
+	int done;
+
+	if (unlikely(srqs))
+		vc_lock(&c->srq_lock);
+	done = mlx4_roce_poll_cq(&q->c.c.v, n, wc);
+	if (unlikely(srqs))
+		rte_spinlock_unlock(&c->srq_lock);
+	/* The count stays at its end: one poll, one nap, until there is something. */
+	q->empty = done != 0 ? 0 : RTE_MIN(q->empty + 1, spin);
+	return done;
+}
+
+static __rte_always_inline void
+rest(uint32_t empty)
+{
+	if (unlikely(empty == spin) && spin != UINT32_MAX)
+		nap();
+}
+
 int
 vc_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct vc_cq *q = (struct vc_cq *)cq;
-	struct vc_context *c = vc_of(cq->context);
-	bool srqs = __atomic_load_n(&c->num_srqs, __ATOMIC_RELAXED) != 0;
 	uint32_t empty;
 	int done;
 
-	lock(&q->lock);
-	if (unlikely(srqs))
-		lock(&c->srq_lock);
-	done = mlx4_roce_poll_cq(cq, n, wc);
-	if (unlikely(srqs))
-		rte_spinlock_unlock(&c->srq_lock);
-	/* The count stays at its end: one poll, one nap, until there is something. */
-	empty = done != 0 ? 0 : RTE_MIN(q->empty + 1, spin);
-	q->empty = empty;
+	vc_lock(&q->lock);
+	done = poll_it(q, n, wc);
+	empty = q->empty;
 	rte_spinlock_unlock(&q->lock);
-	if (unlikely(empty == spin) && spin != UINT32_MAX)
-		nap();
+	rest(empty);
 	return done;
+}
+
+/* --- one completion at a time ---------------------------------------------------------------------------------- */
+
+static __rte_always_inline int
+next(struct vc_cq *q)
+{
+	if (poll_it(q, 1, &q->wc) == 0)
+		return ENOENT;
+	q->c.c.ex.wr_id = q->wc.wr_id;
+	q->c.c.ex.status = q->wc.status;
+	return 0;
+}
+
+static int
+start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+{
+	struct vc_cq *q = (struct vc_cq *)cq;
+	int err;
+
+	if (attr->comp_mask != 0)
+		return EINVAL;
+	err = next(q);
+	if (err != 0)
+		rest(q->empty);
+	return err;
+}
+
+static int
+start_poll_locked(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+{
+	struct vc_cq *q = (struct vc_cq *)cq;
+	uint32_t empty;
+	int err;
+
+	if (attr->comp_mask != 0)
+		return EINVAL;
+	vc_lock(&q->lock);
+	err = next(q);
+	if (err == 0) {
+		__atomic_store_n(&q->inside, pthread_self(), __ATOMIC_RELAXED);
+		return 0;
+	}
+	empty = q->empty;
+	rte_spinlock_unlock(&q->lock);
+	rest(empty);
+	return err;
+}
+
+static int
+next_poll(struct ibv_cq_ex *cq)
+{
+	return next((struct vc_cq *)cq);
+}
+
+static void
+end_poll(struct ibv_cq_ex *cq)
+{
+	(void)cq;
+}
+
+static void
+end_poll_locked(struct ibv_cq_ex *cq)
+{
+	struct vc_cq *q = (struct vc_cq *)cq;
+
+	__atomic_store_n(&q->inside, 0, __ATOMIC_RELAXED);
+	rte_spinlock_unlock(&q->lock);
+}
+
+#define READ(type, name, field)                                                                                        \
+	static type read_##name(struct ibv_cq_ex *cq)                                                                  \
+	{                                                                                                              \
+		return ((const struct vc_cq *)cq)->wc.field;                                                           \
+	}
+READ(enum ibv_wc_opcode, opcode, opcode)
+READ(uint32_t, vendor_err, vendor_err)
+READ(uint32_t, byte_len, byte_len)
+READ(__be32, imm_data, imm_data)
+READ(uint32_t, qp_num, qp_num)
+READ(uint32_t, src_qp, src_qp)
+READ(unsigned int, wc_flags, wc_flags)
+READ(uint32_t, slid, slid)
+READ(uint8_t, sl, sl)
+READ(uint8_t, dlid_path_bits, dlid_path_bits)
+
+/* What a program did not ask for is not there. */
+void
+vc_cq_ex_init(struct vc_cq *q, uint64_t flags, bool single)
+{
+	struct ibv_cq_ex *x = &q->c.c.ex;
+
+	x->start_poll = single ? start_poll : start_poll_locked;
+	x->next_poll = next_poll;
+	x->end_poll = single ? end_poll : end_poll_locked;
+	x->read_opcode = read_opcode;
+	x->read_vendor_err = read_vendor_err;
+	x->read_wc_flags = read_wc_flags;
+	x->read_byte_len = (flags & IBV_WC_EX_WITH_BYTE_LEN) != 0 ? read_byte_len : NULL;
+	x->read_imm_data = (flags & IBV_WC_EX_WITH_IMM) != 0 ? read_imm_data : NULL;
+	x->read_qp_num = (flags & IBV_WC_EX_WITH_QP_NUM) != 0 ? read_qp_num : NULL;
+	x->read_src_qp = (flags & IBV_WC_EX_WITH_SRC_QP) != 0 ? read_src_qp : NULL;
+	x->read_slid = (flags & IBV_WC_EX_WITH_SLID) != 0 ? read_slid : NULL;
+	x->read_sl = (flags & IBV_WC_EX_WITH_SL) != 0 ? read_sl : NULL;
+	x->read_dlid_path_bits = (flags & IBV_WC_EX_WITH_DLID_PATH_BITS) != 0 ? read_dlid_path_bits : NULL;
+}
+
+/* --- between polls --------------------------------------------------------------------------------------------- */
+
+/* A thread may call this between start_poll and end_poll, where it has the lock. False: it has. */
+static bool
+enter(struct vc_cq *q)
+{
+	if (__atomic_load_n(&q->inside, __ATOMIC_RELAXED) == pthread_self())
+		return false;
+	vc_lock(&q->lock);
+	return true;
+}
+
+static void
+leave(struct vc_cq *q, bool entered)
+{
+	if (entered)
+		rte_spinlock_unlock(&q->lock);
 }
 
 void
@@ -133,12 +266,13 @@ vc_cq_clean(struct ibv_cq *cq, const struct mlx4_roce_qp *qp)
 {
 	struct vc_cq *q = (struct vc_cq *)cq;
 	struct vc_context *c = vc_of(cq->context);
+	bool entered;
 
-	lock(&q->lock);
-	lock(&c->srq_lock);
+	entered = enter(q);
+	vc_lock(&c->srq_lock);
 	mlx4_roce_cq_clean(&q->c, qp->qpn, qp->srq);
 	rte_spinlock_unlock(&c->srq_lock);
-	rte_spinlock_unlock(&q->lock);
+	leave(q, entered);
 }
 
 /* Most completions that are passed over; with more of them the event comes at once, which is allowed. */
@@ -149,9 +283,9 @@ vc_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
 	struct vc_cq *q = (struct vc_cq *)cq;
 	struct mlx4_roce_cq *k = &q->c;
+	bool entered = enter(q);
 	uint32_t ci, first;
 
-	lock(&q->lock);
 	first = k->ci;
 	for (ci = first; ci - first < RTE_MIN(PASS_MAX, k->mask + 1); ci++) {
 		uint8_t owner = (ci & (k->mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
@@ -162,6 +296,6 @@ vc_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	k->ci = ci;
 	(void)mlx4_roce_req_notify_cq(cq, solicited_only);
 	k->ci = first;
-	rte_spinlock_unlock(&q->lock);
+	leave(q, entered);
 	return 0;
 }

@@ -101,6 +101,8 @@ ibv_get_device_guid(struct ibv_device *device)
 /* --- opening --- */
 
 static int query_port_ex(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr *attr, size_t len);
+static int query_device_ex(struct ibv_context *ctx, const struct ibv_query_device_ex_input *input,
+			   struct ibv_device_attr_ex *attr, size_t len);
 
 static void
 tables(struct vc_context *c)
@@ -121,6 +123,9 @@ tables(struct vc_context *c)
 	c->vctx.sz = sizeof(c->vctx);
 	c->vctx.query_port = query_port_ex;
 	c->vctx.modify_cq = vc_modify_cq;
+	c->vctx.create_cq_ex = vc_create_cq_ex;
+	c->vctx.create_qp_ex = vc_create_qp_ex;
+	c->vctx.query_device_ex = query_device_ex;
 	pthread_mutex_init(&ctx->mutex, NULL);
 }
 
@@ -275,6 +280,25 @@ VC_EXPORT int
 ibv_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
 {
 	*attr = vc_of(ctx)->attr;
+	return 0;
+}
+
+/* What there is not, stays zero: paging on demand, stamps of time, large sends of frames, hashing, tags. */
+static int
+query_device_ex(struct ibv_context *ctx, const struct ibv_query_device_ex_input *input, struct ibv_device_attr_ex *attr,
+		size_t len)
+{
+	const struct ibv_device_attr *a = &vc_of(ctx)->attr;
+	struct ibv_device_attr_ex x = {.orig_attr = *a,
+				       .device_cap_flags_ex = a->device_cap_flags,
+				       .cq_mod_caps = {UINT16_MAX, UINT16_MAX},
+				       .phys_port_cnt_ex = a->phys_port_cnt};
+
+	(void)input;
+	if (len < offsetof(struct ibv_device_attr_ex, comp_mask) + sizeof(x.comp_mask))
+		return EINVAL;
+	memset(attr, 0, len);
+	memcpy(attr, &x, RTE_MIN(len, sizeof(x)));
 	return 0;
 }
 

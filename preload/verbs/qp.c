@@ -289,6 +289,33 @@ ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
 	return ibv_create_ah(pd, &attr);
 }
 
+/* 0 or a negative errno; *vid 0xffff: no VLAN. Of Ethernet, as the owner resolves an address. */
+VC_EXPORT int
+ibv_resolve_eth_l2_from_gid(struct ibv_context *ctx, struct ibv_ah_attr *attr, uint8_t mac[ETHERNET_LL_SIZE],
+			    uint16_t *vid)
+{
+	struct ibv_pd *pd = vc_of(ctx)->infiniband ? NULL : ibv_alloc_pd(ctx);
+	const struct mlx4_roce_ah *ah = NULL;
+	int err = 0;
+
+	if (vc_of(ctx)->infiniband)
+		return -EOPNOTSUPP;
+	if (pd != NULL)
+		ah = (const struct mlx4_roce_ah *)ibv_create_ah(pd, attr);
+	if (ah == NULL) {
+		err = -errno;
+	} else {
+		uint32_t tag = prm_get(ah->dgram, MLX4_DGRAM_VLAN);
+
+		memcpy(mac, ah->dgram + MLX4_DGRAM_DMAC, ETHERNET_LL_SIZE);
+		*vid = (uint16_t)(tag == MLX4_DGRAM_NO_VLAN ? tag : tag & 0xfff);
+		(void)ibv_destroy_ah((struct ibv_ah *)(uintptr_t)ah);
+	}
+	if (pd != NULL)
+		(void)ibv_dealloc_pd(pd);
+	return err;
+}
+
 static int
 group(struct ibv_qp *qp, enum share_op op, const union ibv_gid *gid, uint16_t lid)
 {

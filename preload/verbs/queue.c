@@ -3,6 +3,7 @@
  */
 /* Completion queues and shared receive queues. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "verbs_client.h"
@@ -34,6 +35,31 @@ cq_fill(struct vc_context *c, struct vc_cq *q, const struct share_cq *r, int fd)
 	pthread_mutex_init(&k->c.v.mutex, NULL);
 	pthread_cond_init(&k->c.v.cond, NULL);
 	return 0;
+}
+
+/* What libibverbs knows beyond these, the card or the datapath does not tell. */
+#define FLAGS IBV_WC_STANDARD_FLAGS
+
+struct ibv_cq_ex *
+vc_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *a)
+{
+	uint32_t flags = (a->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? a->flags : 0;
+	struct ibv_cq *cq;
+
+	if ((a->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 || (a->wc_flags & ~(uint64_t)FLAGS) != 0 ||
+	    (flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	if (a->cqe > INT_MAX || a->comp_vector > INT_MAX) {
+		errno = EINVAL;
+		return NULL;
+	}
+	cq = ibv_create_cq(ctx, (int)a->cqe, a->cq_context, a->channel, (int)a->comp_vector);
+	if (cq == NULL)
+		return NULL;
+	vc_cq_ex_init((struct vc_cq *)cq, a->wc_flags, flags != 0);
+	return &((struct vc_cq *)cq)->c.c.ex;
 }
 
 VC_EXPORT struct ibv_cq *

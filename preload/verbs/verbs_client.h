@@ -74,12 +74,20 @@ struct vc_channel {
 struct vc_cq {
 	struct mlx4_roce_cq c;
 	rte_spinlock_t lock;
+	pthread_t inside;       /* has it from start_poll to end_poll; 0: nobody */
+	struct ibv_wc wc;       /* what start_poll or next_poll found */
 	uint32_t empty;         /* polls in a row that found nothing */
 	unsigned int delivered; /* events that the program fetched */
 };
 struct vc_qp {
 	struct mlx4_roce_qp q;
 	rte_spinlock_t send, recv;
+	/* From wr_start to wr_complete, with the lock of send; see wr.c. */
+	struct ibv_send_wr wr; /* the last request */
+	uint32_t head;         /* requests in the ring, those that are not the card's among them */
+	unsigned int wanted;   /* what the last one still lacks */
+	int err;
+	bool extended; /* it is a struct ibv_qp_ex */
 };
 struct vc_mr {
 	struct mlx4_roce_mr m; /* no list: not for fast registration */
@@ -123,8 +131,20 @@ int vc_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 
 /* --- queue.c --- */
 int vc_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
+struct ibv_cq_ex *vc_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr);
+
+/* --- wr.c --- */
+struct ibv_qp *vc_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr);
 
 /* --- datapath.c --- */
+/* Whoever has it may wait for a CPU. */
+void vc_lock_slow(rte_spinlock_t *l);
+static __rte_always_inline void
+vc_lock(rte_spinlock_t *l)
+{
+	if (unlikely(rte_spinlock_trylock(l) == 0))
+		vc_lock_slow(l);
+}
 int vc_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int vc_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int vc_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
@@ -132,6 +152,9 @@ int vc_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int vc_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 /* Forgets completions of a queue pair that is in RST. */
 void vc_cq_clean(struct ibv_cq *cq, const struct mlx4_roce_qp *qp);
+
+/* What polls it one by one; flags: of enum ibv_create_cq_wc_flags, single: one thread at a time. */
+void vc_cq_ex_init(struct vc_cq *q, uint64_t flags, bool single);
 
 /* err: a positive errno; an object as libibverbs gives it. */
 static inline void *

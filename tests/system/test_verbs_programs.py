@@ -175,6 +175,7 @@ def share_off(owner):
         return None
     finally:
         owner.app.tell('share on ' + owner.socket)
+        owner.wait(lambda s: s['shared'])
         for p in (watch, waits):
             p.kill()
             p.communicate()

@@ -43,7 +43,7 @@ struct mlx4_roce_slot {
 	uint8_t *wqe;
 	struct mlx4_roce_done done;
 	rte_be32_t owner; /* owner bit of the last pass */
-	uint32_t pad;     /* a place is a shift */
+	uint32_t op;      /* of a WQE that waits for its owner bit; and a place is a shift */
 };
 
 struct mlx4_roce_qp {

@@ -114,8 +114,12 @@ struct troce_channel {
 	pthread_mutex_t lock; /* of ready, and of events, delivered and queued of the CQs */
 	STAILQ_HEAD(, troce_cq) ready;
 };
+/* ex: v with what extended verbs add, of programs of libibverbs (preload/verbs). */
 struct troce_cq {
-	struct ibv_cq v;
+	union {
+		struct ibv_cq v;
+		struct ibv_cq_ex ex;
+	};
 	struct troce_guest *guest; /* whose it is, NULL: this process's */
 	unsigned int refs, async_events;
 	unsigned int events;         /* that wait in the channel; the rest is v.comp_events_completed's business */
@@ -139,7 +143,10 @@ struct tp_roce_table {
 	struct ibv_qp *qp[];
 };
 struct troce_qp {
-	struct ibv_qp v; /* v.state: the provider sets it when the home moved the queue pair by itself */
+	union {
+		struct ibv_qp v; /* v.state: the provider sets it when the home moved the queue pair by itself */
+		struct ibv_qp_ex ex;
+	};
 	struct troce_guest *guest;
 	struct ibv_qp_init_attr init; /* as granted */
 	struct ibv_qp_attr attr;      /* as set so far */
