@@ -114,6 +114,12 @@ void tp_model_bar0_write32(struct tp_model *m, uint32_t off, uint32_t val);
 void *tp_model_uar(struct tp_model *m, size_t *len);
 /* The same memory as a file, for a driver in another process. Stays the card's. */
 int tp_model_uar_fd(struct tp_model *m);
+/*
+ * UAR page `page` is, from now on, what file fd has at the place that the page has in this memory: who has that file, and not the
+ * card's, writes doorbells into this page and no other. fd -1: it is the card's own again. Pages of event queues stay the card's.
+ * The descriptor stays the caller's. 0, -EINVAL: no such page; what mmap(2) says.
+ */
+int tp_model_uar_lend(struct tp_model *m, uint32_t page, int fd);
 
 /* A doorbell write that arrives as a message: exact for any sharing of pages. len is 4, 8, or a BlueFlame copy. */
 int tp_model_uar_write(struct tp_model *m, uint32_t off, const void *buf, uint32_t len);

@@ -35,6 +35,20 @@ share_space(size_t len, uint64_t like)
 	return p + before;
 }
 
+int
+share_file(const char *name, size_t len)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), err;
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)len) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+		return fd;
+	err = errno;
+	close(fd);
+	return -err;
+}
+
 static void
 chunk_free(struct share_guest *s, struct share_chunk *c)
 {
@@ -51,27 +65,24 @@ static int
 chunk_make(struct share_guest *s, struct share_chunk *c, size_t len)
 {
 	void *va = share_space(len, 0);
-	int err;
+	int err = 0;
 
 	*c = (struct share_chunk){.fd = -1, .len = len};
 	if (va == NULL)
 		return ENOMEM;
-	c->fd = memfd_create("triplane-queues", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (c->fd < 0 || ftruncate(c->fd, (off_t)len) != 0 ||
-	    fcntl(c->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
-	    mmap(va, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, c->fd, 0) == MAP_FAILED) {
+	c->fd = share_file("triplane-queues", len);
+	if (c->fd < 0)
+		err = -c->fd;
+	else if (mmap(va, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, c->fd, 0) == MAP_FAILED)
 		err = errno;
-		munmap(va, len);
-		goto fail;
-	}
-	c->used = calloc(len / PAGE, 1);
-	err = c->used == NULL ? ENOMEM : s->dev->prov->mem_open(s->dev, va, len);
+	c->used = err == 0 ? calloc(len / PAGE, 1) : NULL;
+	if (err == 0)
+		err = c->used == NULL ? ENOMEM : s->dev->prov->mem_open(s->dev, va, len);
 	if (err == 0) {
 		c->va = va;
 		return 0;
 	}
 	munmap(va, len);
-fail:
 	if (c->fd >= 0)
 		close(c->fd);
 	free(c->used);

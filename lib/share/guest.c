@@ -177,11 +177,10 @@ struct find {
 	int err;
 };
 
-/* Its doorbells can be given to others. */
-static bool
-can_share(struct troce_dev *dev, struct troce_view_uars *v)
+int
+share_can(struct troce_dev *dev, struct troce_view_uars *v)
 {
-	return dev->prov->view_uars != NULL && dev->prov->view_uars(dev, v) == 0;
+	return dev->prov->view_uars == NULL ? EOPNOTSUPP : dev->prov->view_uars(dev, v);
 }
 
 static void
@@ -190,7 +189,7 @@ one_of(struct troce_dev *dev, void *arg)
 	struct troce_view_uars v;
 	struct find *f = arg;
 
-	if (!can_share(dev, &v) || f->at++ != f->index)
+	if (share_can(dev, &v) != 0 || f->at++ != f->index)
 		return;
 	rte_strlcpy(f->hello->name, dev->vctx.context.device->name, sizeof(f->hello->name));
 	f->hello->guid = dev->attr.node_guid;
@@ -216,13 +215,21 @@ open_it(struct troce_dev *dev, void *arg)
 {
 	struct find *f = arg;
 
-	if (f->err == 0 || strcmp(dev->vctx.context.device->name, f->name) != 0 || !can_share(dev, &f->v))
+	struct share_guest *s = f->s;
+
+	if (f->err == 0 || strcmp(dev->vctx.context.device->name, f->name) != 0)
 		return;
-	f->s->dev = dev;
-	f->s->ctx = &dev->vctx.context;
-	f->err = troce_guest_add(dev, &f->s->g);
+	f->err = share_can(dev, &f->v);
 	if (f->err != 0)
-		f->s->dev = NULL;
+		return;
+	s->g.uar_fd = share_file("triplane-doorbells", f->v.len);
+	f->err = s->g.uar_fd < 0 ? -s->g.uar_fd : troce_guest_add(dev, &s->g);
+	if (f->err == 0) {
+		s->dev = dev;
+		s->ctx = &dev->vctx.context;
+	} else if (s->g.uar_fd >= 0) {
+		close(s->g.uar_fd);
+	}
 }
 
 static void
@@ -235,6 +242,7 @@ leave_dev(struct share_guest *s)
 	share_objs_drop_all(s);
 	share_arena_free(s);
 	close(s->async_fd);
+	close(s->g.uar_fd);
 	s->dev = NULL;
 	/* From here on the port may go. */
 	troce_guest_del(dev, &s->g);
@@ -262,13 +270,12 @@ do_open(struct share_guest *s, struct share_call *c)
 	pthread_mutex_lock(&s->share->lock);
 	rte_strlcpy(s->name, r->name, sizeof(s->name));
 	pthread_mutex_unlock(&s->share->lock);
-	r->uar_off = f.v.off;
 	r->uar_len = f.v.len;
 	r->qp_numbers = f.v.qp_numbers;
 	r->num_comp_vectors = (uint32_t)s->ctx->num_comp_vectors;
 	r->infiniband = s->dev->ib != NULL;
 	r->attr = s->dev->attr;
-	c->out[c->num_out++] = f.v.fd;
+	c->out[c->num_out++] = s->g.uar_fd;
 	c->close_out[c->num_out] = true;
 	c->out[c->num_out++] = fds[1];
 	return 0;

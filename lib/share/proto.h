@@ -70,7 +70,7 @@ struct share_hello {
 
 struct share_open {
 	char name[IBV_SYSFS_NAME_MAX];
-	uint64_t uar_off, uar_len;
+	uint64_t uar_len; /* of the file with pages of doorbells */
 	uint32_t qp_numbers, num_comp_vectors, infiniband;
 	struct ibv_device_attr attr;
 };

@@ -209,6 +209,18 @@ share_free(struct tp_share *h)
 	free(h);
 }
 
+/* Who looks for a port in vain finds why. */
+static void
+say_what_cannot(struct troce_dev *dev, void *arg)
+{
+	struct troce_view_uars v;
+
+	(void)arg;
+	if (share_can(dev, &v) == EOPNOTSUPP)
+		TROCE_LOG(WARNING, "%s: not shared: this home of RoCE has no page of doorbells for each program alone",
+			  dev->where);
+}
+
 int
 tp_share_start(const struct tp_share_conf *conf, struct tp_share **share)
 {
@@ -228,6 +240,7 @@ tp_share_start(const struct tp_share_conf *conf, struct tp_share **share)
 		share_free(h);
 		return rc;
 	}
+	troce_open_each(say_what_cannot, NULL);
 	*share = h;
 	return 0;
 }

@@ -116,6 +116,8 @@ struct share_call {
 
 /* --- guest.c --- */
 void *share_guest_main(void *arg);
+/* 0: the device has what guests need; EOPNOTSUPP, or why it has not now. */
+int share_can(struct troce_dev *dev, struct troce_view_uars *v);
 /* Its connection ends; the thread gives back what it has. */
 void share_guest_leave(struct troce_guest *g);
 
@@ -135,6 +137,8 @@ void *share_mem_get(struct troce_guest *g, size_t len, size_t align);
 void share_mem_put(struct troce_guest *g, void *mem, size_t len);
 /* What the guest must know to find a piece of memory; the descriptor, if it has none, goes with the answer. */
 void share_mem_tell(struct share_guest *s, const void *mem, struct share_mem *tell, struct share_call *c);
+/* A sealed file of zeros, so that nobody makes it shorter or longer: its descriptor, or a negative errno. */
+int share_file(const char *name, size_t len);
 void share_arena_free(struct share_guest *s);
 /* Address space for len bytes at the same place in 2 MiB as like; NULL: none. */
 void *share_space(size_t len, uint64_t like);

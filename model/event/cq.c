@@ -220,8 +220,10 @@ tpm_cq_doorbell(struct tp_model *m, uint32_t page, uint32_t hi, uint32_t lo)
 		tpm_violate(m, TPM_V_DB_CQN, "CQ", cqn, "armed on UAR page %u: no such CQ in hardware", page);
 		return;
 	}
-	if (page != cq->uar)
+	if (page != cq->uar) {
 		tpm_violate(m, TPM_V_DB_PAGE, "CQ", cqn, "armed on UAR page %u, its context names %u", page, cq->uar);
+		return;
+	}
 	if ((hi & ARM_HI_RSVD) != 0 || (lo & ARM_LO_RSVD) != 0 || cmd == 0 || cmd > MLX4_CQ_ARM_NCOMP) {
 		tpm_violate(m, TPM_V_DB_RSVD, "CQ", cqn,
 			    "arm doorbell 0x%08x 0x%08x: command %u, wanted 1..3, reserved bits 0", hi, lo, cmd);

@@ -230,6 +230,22 @@ tp_model_uar_fd(struct tp_model *m)
 }
 
 int
+tp_model_uar_lend(struct tp_model *m, uint32_t page, int fd)
+{
+	off_t off = (off_t)page * MLX4_UAR_PAGE_SIZE;
+	void *va;
+
+	/* Also of a card that was reset, which has none in use. */
+	if (page < MLX4_UAR_EQ_PAGES || page >= TPM_NUM_UARS)
+		return -EINVAL;
+	tpm_lock(&m->lock);
+	va = mmap((uint8_t *)m->uar + off, MLX4_UAR_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		  fd < 0 ? m->uar_fd : fd, off);
+	tpm_unlock(&m->lock);
+	return va == MAP_FAILED ? -errno : 0;
+}
+
+int
 tp_model_irq_set(struct tp_model *m, uint32_t vector, int fd)
 {
 	if (vector >= MLX4_MSIX_VECTORS)

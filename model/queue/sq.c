@@ -107,9 +107,12 @@ tpm_sq_doorbell(struct tp_model *m, uint32_t page, uint32_t qpn)
 		tpm_violate(m, TPM_V_DB_QPN, "QP", qpn, "send doorbell on UAR page %u: no such send queue", page);
 		return;
 	}
-	if (page != qp->uar)
+	/* Who may write into one page alone must not move queues of others. */
+	if (page != qp->uar) {
 		tpm_violate(m, TPM_V_DB_PAGE, "QP", qpn, "send doorbell on UAR page %u, its context names %u", page,
 			    qp->uar);
+		return;
+	}
 	if (qp->state == MLX4_QP_ERR || qp->state == MLX4_QP_SQER) {
 		tpm_sq_flush(m, qp);
 		return;

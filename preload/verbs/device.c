@@ -202,7 +202,7 @@ open_it(struct vc_context *c)
 	c->infiniband = m.open.infiniband != 0;
 	c->attr = m.open.attr;
 	c->uars_len = m.open.uar_len;
-	c->uars = mmap(NULL, c->uars_len, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], (off_t)m.open.uar_off);
+	c->uars = mmap(NULL, c->uars_len, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
 	close(fds[0]);
 	if (c->uars == MAP_FAILED)
 		return errno;

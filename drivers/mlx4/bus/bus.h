@@ -39,6 +39,11 @@ struct mlx4_bus_ops {
 	int (*irq_setup)(struct mlx4_bus *bus, unsigned int n);
 	/* An interrupt of vector 0 was taken; NULL: nothing to do. */
 	void (*irq_ack)(struct mlx4_bus *bus);
+	/*
+	 * The UAR page of uar_len / 2 bytes at offset off is what file fd has there, so that who has that file rings doorbells of this page
+	 * and no other; fd -1: it is the card's own again. NULL: the card's pages come as a whole. 0 or negative errno.
+	 */
+	int (*uar_lend)(struct mlx4_bus *bus, uint32_t off, int fd);
 	void (*close)(struct mlx4_bus *bus);
 	/* The software model behind the bus; NULL on a real card. For reports only: nothing may act on it. */
 	struct tp_model *(*model)(struct mlx4_bus *bus);

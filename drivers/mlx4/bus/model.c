@@ -117,6 +117,20 @@ model_irq_ack(struct mlx4_bus *bus)
 	mlx4_irq_fds_ack(&to_model(bus)->irq);
 }
 
+static int
+model_uar_lend(struct mlx4_bus *bus, uint32_t off, int fd)
+{
+	int rc = tp_model_uar_lend(to_model(bus)->model, off / MLX4_UAR_PAGE_SIZE, fd);
+
+	if (rc != 0)
+		return rc;
+	/* This process sees the same page as the card. */
+	return mmap((void *)(uintptr_t)(bus->uar + off), MLX4_UAR_PAGE_SIZE, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_FIXED, fd < 0 ? bus->share_fd : fd, (off_t)off) == MAP_FAILED
+		       ? -errno
+		       : 0;
+}
+
 static struct tp_model *
 model_of(struct mlx4_bus *bus)
 {
@@ -168,6 +182,7 @@ static const struct mlx4_bus_ops model_ops = {
 	.dma_unmap = model_dma_unmap,
 	.irq_setup = model_irq_setup,
 	.irq_ack = model_irq_ack,
+	.uar_lend = model_uar_lend,
 	.close = model_close,
 	.model = model_of,
 };

@@ -19,13 +19,13 @@ mlx4_roce_create_cq(struct troce_cq *cq, int vector)
 		return EIO;
 	if (vector >= 0 && r->vector < 0)
 		return EOPNOTSUPP;
-	rc = mlx4_uar_alloc(r->hca, &c->uar);
+	rc = mlx4_roce_uar_get(r, cq->guest, &c->uar);
 	if (rc != 0)
 		return ENOMEM;
 	rc = mlx4_cq_create_of(r->hca, mlx4_roce_pool(cq->guest, &pool), RTE_MAX(entries, 2u), c->uar,
 			       vector < 0 ? -1 : r->vector, r->dev->numa_node, &c->hw);
 	if (rc != 0) {
-		mlx4_uar_free(r->hca, c->uar);
+		mlx4_roce_uar_put(r, cq->guest, c->uar);
 		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
 	}
 	c->home = r;
@@ -65,7 +65,7 @@ release(struct mlx4_roce_cq *c)
 	r->cq_of[c->cqn & (r->num_cqs - 1)] = NULL;
 	pthread_mutex_unlock(&r->tables);
 	mlx4_cq_retire(r->hca, &c->hw);
-	mlx4_uar_free(r->hca, c->uar);
+	mlx4_roce_uar_put(r, c->c.guest, c->uar);
 	c->live = false;
 }
 

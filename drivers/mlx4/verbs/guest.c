@@ -58,11 +58,42 @@ mlx4_roce_view_uars(struct troce_dev *dev, struct troce_view_uars *view)
 
 	if (r->hca == NULL)
 		return EIO;
-	if (r->hca->bus->share_fd < 0)
+	if (r->hca->bus->ops->uar_lend == NULL)
 		return EOPNOTSUPP;
-	*view = (struct troce_view_uars){r->hca->bus->share_fd, r->hca->bus->share_off, r->hca->bus->uar_len,
-					 r->num_qps};
+	*view = (struct troce_view_uars){(size_t)r->hca->caps.num_uars * MLX4_UAR_PAGE_SIZE, r->num_qps};
 	return 0;
+}
+
+static int
+lend(struct mlx4_roce *r, uint32_t page, int fd)
+{
+	return r->hca->bus->ops->uar_lend(r->hca->bus, page * MLX4_UAR_PAGE_SIZE, fd);
+}
+
+int
+mlx4_roce_uar_get(struct mlx4_roce *r, const struct troce_guest *guest, uint32_t *page)
+{
+	int rc = mlx4_uar_alloc(r->hca, page);
+
+	if (rc != 0 || guest == NULL)
+		return rc;
+	rc = lend(r, *page, guest->uar_fd);
+	if (rc != 0)
+		mlx4_roce_uar_put(r, guest, *page);
+	return rc;
+}
+
+void
+mlx4_roce_uar_put(struct mlx4_roce *r, const struct troce_guest *guest, uint32_t page)
+{
+	int rc = guest == NULL ? 0 : lend(r, page, -1);
+
+	/* Nobody else may get a page that is still the guest's. */
+	if (rc == 0)
+		mlx4_uar_free(r->hca, page);
+	else
+		TROCE_LOG(ERR, "%s: UAR page %u stays with a process that is gone: %s", r->dev->where, page,
+			  strerror(-rc));
 }
 
 static uint32_t

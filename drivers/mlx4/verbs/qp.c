@@ -183,7 +183,7 @@ rings_create(struct mlx4_roce_qp *q, struct mlx4_vqp_attr *a)
 	q->own_uar = q->q.role == TROCE_QP_PLAIN;
 	q->uar = ((struct mlx4_roce_cq *)(void *)q->q.init.recv_cq)->uar;
 	if (q->own_uar)
-		rc = mlx4_uar_alloc(r->hca, &q->uar);
+		rc = mlx4_roce_uar_get(r, q->q.guest, &q->uar);
 	if (rc != 0)
 		goto err;
 	if (q->q.role == TROCE_QP_RING)
@@ -204,7 +204,7 @@ err_create:
 		mlx4_qpn_release(r->hca, q->qpn, 1);
 err_qpn:
 	if (q->own_uar)
-		mlx4_uar_free(r->hca, q->uar);
+		mlx4_roce_uar_put(r, q->q.guest, q->uar);
 err:
 	rte_free(q->slots);
 	rte_free(q->rq_wrid);
@@ -321,7 +321,7 @@ release(struct mlx4_roce_qp *q)
 	mlx4_qp_retire(hca, &q->hw);
 	mlx4_qpn_release(hca, q->qpn, 1);
 	if (q->own_uar)
-		mlx4_uar_free(hca, q->uar);
+		mlx4_roce_uar_put(q->home, q->q.guest, q->uar);
 	q->live = false;
 }
 

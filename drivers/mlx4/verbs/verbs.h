@@ -255,6 +255,9 @@ mlx4_roce_srq_free(struct mlx4_roce_srq *s, uint32_t entry)
 const struct mlx4_dma_pool *mlx4_roce_pool(struct troce_guest *guest, struct mlx4_dma_pool *pool);
 int mlx4_roce_mem_open(struct troce_dev *dev, void *mem, size_t len);
 void mlx4_roce_mem_close(struct troce_dev *dev, void *mem, size_t len);
+/* A page of doorbells for one queue, which the guest has, too; NULL: nobody has. 0 or negative errno. */
+int mlx4_roce_uar_get(struct mlx4_roce *r, const struct troce_guest *guest, uint32_t *page);
+void mlx4_roce_uar_put(struct mlx4_roce *r, const struct troce_guest *guest, uint32_t page);
 int mlx4_roce_view_uars(struct troce_dev *dev, struct troce_view_uars *view);
 void mlx4_roce_view_cq(const struct troce_cq *cq, struct troce_view_cq *view);
 void mlx4_roce_view_qp(const struct troce_qp *qp, struct troce_view_qp *view);

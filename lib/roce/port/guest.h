@@ -18,6 +18,7 @@ struct troce_dev;
 struct troce_cq;
 
 struct troce_guest {
+	int uar_fd; /* its file for pages of doorbells, see struct troce_view_uars */
 	/* Zeroed memory, open to the card, its IO address that of this process. NULL: there is none left. */
 	void *(*mem_get)(struct troce_guest *g, size_t len, size_t align);
 	void (*mem_put)(struct troce_guest *g, void *mem, size_t len);
@@ -64,11 +65,12 @@ struct troce_view_srq {
 	uint8_t lg_stride;
 };
 #define TROCE_VIEW_AH 48u /* octets of an address in the work request of a datagram [DP 3.3] */
-/* The pages of doorbells as a file. */
+/*
+ * Pages of doorbells lie in a file of the guest's own, where the card's have the same place; those of its objects are the card's as
+ * long as there is the object. No other guest has this file.
+ */
 struct troce_view_uars {
-	int fd;
-	uint64_t off;
-	size_t len;
+	size_t len;          /* of the file */
 	uint32_t qp_numbers; /* numbers of queue pairs are below: a power of two */
 };
 

@@ -387,10 +387,16 @@ doorbells_of_completion_queues(void **state)
 		uint64_t before = tp_model_violations_total(c->m),
 			 of = row[i].rule != NULL ? card_violations(c, row[i].rule) : 0;
 
+		cq_of(c)->arm = 0;
 		tpm_cq_doorbell(c->m, row[i].page, row[i].hi, row[i].lo);
 		assert_int_equal(tp_model_violations_total(c->m), before + (row[i].rule != NULL));
 		if (row[i].rule != NULL)
 			assert_int_equal(card_violations(c, row[i].rule), of + 1);
+		/* Who breaks a rule arms nothing. */
+		if (row[i].rule != NULL)
+			assert_int_equal(cq_of(c)->arm, 0);
+		else if (i == 0)
+			assert_int_equal(cq_of(c)->arm, MLX4_CQ_STATE_ARMED);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -137,6 +138,43 @@ a_new_card(void **state)
 	tp_model_destroy(m);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	tp_model_destroy(NULL);
+}
+
+/* A page of another file is the card's while it is lent, and no other page of that file. */
+static void
+pages_of_others(void **state)
+{
+	const uint32_t page = 200;
+	struct tp_model_config cfg;
+	struct tp_model *m;
+	uint8_t *uar, *file;
+	int fd = memfd_create("pages", MFD_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 4 << 20), 0);
+	file = mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(file != MAP_FAILED);
+	tp_model_config_default(&cfg);
+	assert_int_equal(tp_model_create(&cfg, &m), 0);
+	uar = tp_model_uar(m, NULL);
+	assert_int_equal(tp_model_uar_lend(m, 127, fd), -EINVAL); /* of event queues */
+	assert_int_equal(tp_model_uar_lend(m, 1024, fd), -EINVAL);
+	assert_int_equal(tp_model_uar_lend(m, page, fd), 0);
+	for (uint32_t i = page - 1; i <= page + 1; i++)
+		file[i * 4096 + 0x14] = 1;
+	assert_int_equal(uar[page * 4096 + 0x14], 1);
+	assert_int_equal(uar[(page - 1) * 4096 + 0x14], 0);
+	assert_int_equal(uar[(page + 1) * 4096 + 0x14], 0);
+	/* A reset takes nothing back; it is the lender who does. */
+	tp_model_reset(m);
+	assert_int_equal(uar[page * 4096 + 0x14], 1);
+	assert_int_equal(tp_model_uar_lend(m, page, -1), 0);
+	assert_int_equal(uar[page * 4096 + 0x14], 0);
+	file[page * 4096 + 0x14] = 2;
+	assert_int_equal(uar[page * 4096 + 0x14], 0);
+	tp_model_destroy(m);
+	munmap(file, 4 << 20);
+	close(fd);
 }
 
 /* --- faults --- */
@@ -303,9 +341,9 @@ main(void)
 #define ON(f) cmocka_unit_test_setup_teardown(f, setup_power_on, teardown_card)
 #define OBJ(f) cmocka_unit_test_setup_teardown(f, setup_objects, teardown_card)
 	const struct CMUnitTest tests[] = {
-		ON(a_reset_leaves_nothing),         cmocka_unit_test(a_new_card),  ON(faults_that_may_be_asked_for),
-		ON(settings_of_the_thread),         OBJ(pages_that_are_looked_at), OBJ(doorbells_before_commands),
-		OBJ(interrupts_without_a_listener),
+		ON(a_reset_leaves_nothing),       cmocka_unit_test(a_new_card),       cmocka_unit_test(pages_of_others),
+		ON(faults_that_may_be_asked_for), ON(settings_of_the_thread),         OBJ(pages_that_are_looked_at),
+		OBJ(doorbells_before_commands),   OBJ(interrupts_without_a_listener),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

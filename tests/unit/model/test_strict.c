@@ -97,6 +97,11 @@ doorbells(void **state)
 	prm_set32(uar + (size_t)f->rx.qp->uar * 4096, MLX4_UAR_SEND_DB, 8 << 8);
 	tp_model_step(f->r.m, 32);
 	assert_int_equal(rig_violations(&f->r, "doorbell-page"), 1);
+	/* which moves nothing */
+	assert_int_equal(f->tx.qp->sq_head, 0);
+	rig_ring(&f->r, &f->tx);
+	tp_model_step(f->r.m, 32);
+	assert_int_equal(f->tx.qp->sq_head, 1);
 	/* no such QP; reserved bits; a QP that is not ready */
 	prm_set32(db, 0, 0x55 << 8);
 	assert_int_equal(tp_model_uar_write(f->r.m, f->tx.qp->uar * 4096 + MLX4_UAR_SEND_DB, db, 4), 0);
