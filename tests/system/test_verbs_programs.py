@@ -19,7 +19,7 @@ OWN = os.path.join(BUILD, 'tests/system/verbs_own')
 DEV = ('net_mlx4_model0_p0', 'net_mlx4_model0_p1')
 GID = 3  # of the IPv4 address, as RoCE v2
 PORT = 20000 + os.getpid() * 40 % 10000
-LIMIT = 30
+LIMIT = 120
 
 
 class Owner:
