@@ -2,8 +2,9 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * triplane-run [--attach SOCKET] [--] PROGRAM [ARGUMENT...]: runs a program of libibverbs on the ports that another process
- * shares ('share on' of triplane, tp_share_start()). The program gets libtriplane-verbs.so in front of its libraries.
+ * triplane-run [--attach SOCKET] [--] PROGRAM [ARGUMENT...]: runs a program of libibverbs and librdmacm on the ports that
+ * another process shares ('share on' of triplane, tp_share_start()). The program gets libtriplane-verbs.so and
+ * libtriplane-rdmacm.so in front of its libraries.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -17,11 +18,15 @@
 
 #include "lib/share/proto.h"
 
-#define LIBRARY "libtriplane-verbs.so"
 #define PATH 4096u
 
+/* As built, and as installed. */
+static const char *const libraries[][2] = {{"../../preload/verbs", "libtriplane-verbs.so"},
+					   {"../../preload/rdmacm", "libtriplane-rdmacm.so"}};
+#define LIBRARIES (sizeof(libraries) / sizeof(libraries[0]))
+
 static const char usage[] = "usage: triplane-run [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
-			    "Runs a program of libibverbs on the ports that another process shares.\n"
+			    "Runs a program of libibverbs and librdmacm on the ports that another process shares.\n"
 			    "  --attach SOCKET  where that process listens (" SHARE_SOCKET ")\n"
 			    "  --quiet          does not say what is used\n"
 			    "  --help           shows this text\n";
@@ -38,11 +43,11 @@ static int __attribute__((format(printf, 1, 2))) refuse(const char *fmt, ...)
 	return 1;
 }
 
-/* The library lies beside the program's folder: as built, and as installed. */
+/* A library lies beside the program's folder. */
 static int
-library(char path[PATH])
+library(const char *folder, const char *name, char path[PATH])
 {
-	static const char *const places[] = {"../../preload/verbs/" LIBRARY, TRIPLANE_LIBDIR "/" LIBRARY};
+	const char *const folders[] = {folder, TRIPLANE_LIBDIR};
 	char self[PATH], *slash, *real;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	unsigned int i;
@@ -51,8 +56,8 @@ library(char path[PATH])
 		return refuse("/proc/self/exe: %s", strerror(errno));
 	self[n] = '\0';
 	slash = strrchr(self, '/');
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(slash + 1, sizeof(self) - (size_t)(slash + 1 - self), "%s", places[i]);
+	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(slash + 1, sizeof(self) - (size_t)(slash + 1 - self), "%s/%s", folders[i], name);
 		real = realpath(self, NULL);
 		if (real == NULL)
 			continue;
@@ -60,7 +65,22 @@ library(char path[PATH])
 		free(real);
 		return 0;
 	}
-	return refuse(LIBRARY " is not where the build or the installation of this program puts it");
+	return refuse("%s is not where the build or the installation of this program puts it", name);
+}
+
+/* All of them, with colons between. */
+static int
+preloads(char list[LIBRARIES * PATH])
+{
+	char path[PATH];
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < LIBRARIES; i++) {
+		if (library(libraries[i][0], libraries[i][1], path) != 0)
+			return 1;
+		used += (size_t)snprintf(list + used, LIBRARIES * PATH - used, "%s%s", i == 0 ? "" : ":", path);
+	}
+	return 0;
 }
 
 /* Devices that are shared there; their number, or -1, which was said. */
@@ -102,12 +122,12 @@ devices(const char *at, char *names, size_t size)
 }
 
 static int
-run(const char *at, const char *lib, char **argv)
+run(const char *at, const char *libs, char **argv)
 {
 	const char *before = getenv("LD_PRELOAD");
-	char preload[2 * PATH];
+	char preload[(LIBRARIES + 1) * PATH];
 
-	snprintf(preload, sizeof(preload), "%s%s%s", lib, before == NULL ? "" : ":", before == NULL ? "" : before);
+	snprintf(preload, sizeof(preload), "%s%s%s", libs, before == NULL ? "" : ":", before == NULL ? "" : before);
 	if (setenv("LD_PRELOAD", preload, 1) != 0 || setenv(SHARE_ENV, at, 1) != 0)
 		return refuse("%s", strerror(errno));
 	execvp(argv[0], argv);
@@ -124,7 +144,7 @@ main(int argc, char **argv)
 		{NULL, 0, NULL, 0},
 	};
 	const char *at = getenv(SHARE_ENV);
-	char lib[PATH], names[1024] = "";
+	char libs[LIBRARIES * PATH], names[1024] = "";
 	int c, n, quiet = 0;
 
 	at = at == NULL || at[0] == '\0' ? SHARE_SOCKET : at;
@@ -138,7 +158,7 @@ main(int argc, char **argv)
 	}
 	if (optind == argc)
 		return refuse("no program is named, as in: triplane-run ibv_devinfo");
-	if (library(lib) != 0)
+	if (preloads(libs) != 0)
 		return 1;
 	n = devices(at, names, sizeof(names));
 	if (n < 0)
@@ -147,5 +167,5 @@ main(int argc, char **argv)
 		return refuse("%s: no port has RoCE on; 'roce 0 on' of triplane, say", at);
 	if (!quiet)
 		fprintf(stderr, "triplane-run: %d device%s of %s:%s\n", n, n == 1 ? "" : "s", at, names);
-	return run(at, lib, argv + optind);
+	return run(at, libs, argv + optind);
 }

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define TP_SHARE_PATH "/run/triplane/share" /**< where guests look, unless TRIPLANE_SHARE names another socket */
-#define TP_SHARE_GUESTS 256u                /**< most connections: open devices of all guests */
+#define TP_SHARE_GUESTS 256u                /**< most connections: open devices of all guests, and one for each of librdmacm */
 
 /** Limits of each connection; 0 stands for the default. */
 struct tp_share_conf {
@@ -49,16 +49,17 @@ struct tp_share_stats {
 	uint64_t connected, refused; /**< connections so far; those that found no room or spoke another version */
 	uint64_t calls, failed;      /**< control calls; those that were refused */
 	unsigned int objects;        /**< of all guests now */
+	unsigned int ids;            /**< of connections, which are objects, too */
 	uint64_t ring_bytes, region_bytes;
 };
 void tp_share_stats_get(struct tp_share *share, struct tp_share_stats *stats);
 
-/** One guest's. */
+/** One connection: an open device, or what a program has of connection management. */
 struct tp_share_guest {
 	pid_t pid;
 	uid_t uid;
-	char device[64];
-	unsigned int qps, cqs, srqs, mrs;
+	char device[64]; /**< "rdma_cm": of connection management */
+	unsigned int qps, cqs, srqs, mrs, ids;
 	uint64_t ring_bytes, region_bytes, calls, failed;
 };
 /** @return how many there are; the first max of them are in guest. */

@@ -194,6 +194,7 @@ one_of(struct troce_dev *dev, void *arg)
 	rte_strlcpy(f->hello->name, dev->vctx.context.device->name, sizeof(f->hello->name));
 	f->hello->guid = dev->attr.node_guid;
 	f->hello->infiniband = dev->ib != NULL;
+	f->hello->ibdev = share_ibdev(f->hello->name);
 	f->err = 0;
 }
 
@@ -237,9 +238,9 @@ leave_dev(struct share_guest *s)
 {
 	struct troce_dev *dev = s->dev;
 
+	share_objs_drop_all(s);
 	if (dev == NULL)
 		return;
-	share_objs_drop_all(s);
 	share_arena_free(s);
 	close(s->async_fd);
 	close(s->g.uar_fd);
@@ -256,7 +257,7 @@ do_open(struct share_guest *s, struct share_call *c)
 	int fds[2];
 
 	r->name[sizeof(r->name) - 1] = '\0';
-	if (s->dev != NULL)
+	if (s->dev != NULL || s->cm)
 		return EBUSY;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
 		return errno;
@@ -352,6 +353,9 @@ static const struct {
 	[SHARE_INIT_AH] = {do_init_ah, SHARE_FREE},
 	[SHARE_ATTACH_MCAST] = {share_do_attach_mcast, SHARE_FREE},
 	[SHARE_DETACH_MCAST] = {share_do_detach_mcast, SHARE_FREE},
+	[SHARE_CM_OPEN] = {share_do_cm_open, SHARE_EVENTS},
+	[SHARE_CM_CLOSE] = {share_do_cm_close, SHARE_FREE},
+	[SHARE_CM_COMMAND] = {share_do_cm_command, SHARE_FREE},
 };
 
 static int
@@ -362,7 +366,7 @@ handle(struct share_guest *s, struct share_call *c)
 
 	if (op >= SHARE_OPS)
 		return EOPNOTSUPP;
-	if (s->dev == NULL && op > SHARE_OPEN)
+	if (op >= SHARE_CM_OPEN ? s->dev != NULL : s->dev == NULL && op > SHARE_OPEN)
 		return ENODEV;
 	if (ops[op].makes != SHARE_FREE) {
 		err = share_obj_room(s);

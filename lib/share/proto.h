@@ -3,7 +3,7 @@
  */
 /*
  * Between a process that has ports and its guests: what goes over the socket. A connection is one open device, as a kernel's
- * uverbs file is. The guest asks, the owner answers, one at a time; each way a message of the same fixed size (SOCK_SEQPACKET), with
+ * uverbs file is, or all event channels of a program, files of a kernel's rdma_cm. The guest asks, the owner answers, one at a time; each way a message of the same fixed size (SOCK_SEQPACKET), with
  * descriptors where they are named. Events come by sockets of their own.
  *
  * Objects have numbers, which the owner gives. A guest can name its own alone.
@@ -17,7 +17,7 @@
 
 #include "tp_share.h"
 
-#define SHARE_VERSION 1u
+#define SHARE_VERSION 2u
 #define SHARE_SOCKET TP_SHARE_PATH /* where one side listens and the other calls, unless told otherwise */
 #define SHARE_ENV "TRIPLANE_SHARE" /* names another one */
 #define SHARE_DGRAM 48u
@@ -52,6 +52,9 @@ enum share_op {
 	SHARE_INIT_AH,
 	SHARE_ATTACH_MCAST,
 	SHARE_DETACH_MCAST,
+	SHARE_CM_OPEN, /* an event channel; descriptor: readable while there is an event */
+	SHARE_CM_CLOSE,
+	SHARE_CM_COMMAND,
 	SHARE_OPS
 };
 
@@ -66,6 +69,7 @@ struct share_hello {
 	char name[IBV_SYSFS_NAME_MAX];
 	uint32_t infiniband;
 	__be64 guid;
+	uint32_t ibdev; /* the device's own number, which stays */
 };
 
 struct share_open {
@@ -146,6 +150,18 @@ struct share_mcast {
 	uint16_t lid;
 };
 
+/*
+ * A command of <rdma/rdma_user_cm.h>, header and structure, of len octets, to the event channel that the message names. Pointers
+ * in it mean nothing here: what one points to, an option's value, comes behind the structure; a descriptor is the number of its
+ * channel. The answer is what the kernel would write, at most out octets; there are len of them.
+ */
+#define SHARE_CM_DATA 512u
+struct share_cm {
+	uint32_t cmd;
+	uint16_t len, out;
+	uint8_t data[SHARE_CM_DATA];
+};
+
 /* handle: of the object that is meant, or that was made. err: 0 or a positive errno, of answers. */
 struct share_msg {
 	uint32_t op, handle;
@@ -170,6 +186,7 @@ struct share_msg {
 		struct share_ah ah;
 		struct share_from_wc from_wc;
 		struct share_mcast mcast;
+		struct share_cm cm;
 	};
 };
 

@@ -278,6 +278,7 @@ tp_share_stats_get(struct tp_share *h, struct tp_share_stats *stats)
 	TAILQ_FOREACH(s, &h->guests, next)
 	{
 		stats->guests += s->dev != NULL;
+		stats->ids += s->count[SHARE_ID];
 		stats->calls += s->calls;
 		stats->failed += s->failed;
 		stats->ring_bytes += s->ring_bytes;
@@ -307,6 +308,7 @@ tp_share_guests_get(struct tp_share *h, struct tp_share_guest *guest, unsigned i
 				.cqs = s->count[SHARE_CQ],
 				.srqs = s->count[SHARE_SRQ],
 				.mrs = s->count[SHARE_MR],
+				.ids = s->count[SHARE_ID],
 				.ring_bytes = s->ring_bytes,
 				.region_bytes = s->region_bytes,
 				.calls = s->calls,

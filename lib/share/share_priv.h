@@ -28,6 +28,9 @@ enum share_kind {
 	SHARE_SRQ,
 	SHARE_QP,
 	SHARE_AH,
+	SHARE_EVENTS, /* an event channel of connections */
+	SHARE_ID,
+	SHARE_JOINED, /* a multicast group that an id is in */
 	SHARE_KINDS
 };
 
@@ -43,10 +46,19 @@ struct share_group {
 	uint16_t lid;
 };
 
+/* The guest's word for it, its events so far, and whose it is. */
+struct share_joined {
+	LIST_ENTRY(share_joined) next;
+	struct share_obj *id;
+	uint64_t uid, serial;
+	uint32_t handle, reported;
+	struct sockaddr_storage addr;
+};
+
 /* An object of a guest; its number is its place in the table, from 1 on. */
 struct share_obj {
 	enum share_kind kind;
-	void *obj; /* of verbs; of a channel struct share_channel */
+	void *obj; /* of verbs or tp_rdma.h; struct share_channel, struct share_joined */
 	union {
 		struct {
 			void *va; /* the region's memory here, whole pages */
@@ -59,6 +71,14 @@ struct share_obj {
 		struct {
 			SLIST_HEAD(, share_group) groups;
 		} qp;
+		struct {
+			uint64_t uid; /* the guest's word for it, 0: has none yet */
+			uint32_t handle;
+			uint32_t events;   /* the channel's handle */
+			uint32_t reported; /* events that were fetched */
+			uint32_t unread;   /* asked for since the guest last fetched one */
+			LIST_HEAD(, share_joined) joined;
+		} id;
 	};
 };
 
@@ -80,6 +100,8 @@ struct share_guest {
 	int pid, uid;
 	struct troce_dev *dev; /* NULL: nothing is open */
 	struct ibv_context *ctx;
+	bool cm; /* has event channels; dev is NULL */
+	uint64_t serial; /* of groups */
 	int async_fd;
 	atomic_bool async_lost;
 	struct share_obj **obj;
@@ -143,6 +165,10 @@ void share_arena_free(struct share_guest *s);
 /* Address space for len bytes at the same place in 2 MiB as like; NULL: none. */
 void *share_space(size_t len, uint64_t like);
 
+/* --- cm.c, cm_cmd.c --- */
+/* The number of a device of that name, the same as long as the process lives. */
+uint32_t share_ibdev(const char *name);
+
 /* --- ops.c, ops_queue.c, ops_mem.c: 0 or a positive errno --- */
 typedef int (*share_op_fn)(struct share_guest *s, struct share_call *c);
 int share_do_alloc_pd(struct share_guest *s, struct share_call *c);
@@ -168,11 +194,17 @@ int share_do_create_ah(struct share_guest *s, struct share_call *c);
 int share_do_destroy_ah(struct share_guest *s, struct share_call *c);
 int share_do_attach_mcast(struct share_guest *s, struct share_call *c);
 int share_do_detach_mcast(struct share_guest *s, struct share_call *c);
+int share_do_cm_open(struct share_guest *s, struct share_call *c);
+int share_do_cm_close(struct share_guest *s, struct share_call *c);
+int share_do_cm_command(struct share_guest *s, struct share_call *c);
 
 /* Each frees what it holds; in table.c's order. */
 void share_free_mr(struct share_guest *s, struct share_obj *o);
 void share_free_qp(struct share_guest *s, struct share_obj *o);
 void share_free_cq(struct share_guest *s, struct share_obj *o);
 void share_free_channel(struct share_guest *s, struct share_obj *o);
+void share_free_events(struct share_guest *s, struct share_obj *o);
+void share_free_id(struct share_guest *s, struct share_obj *o);
+void share_free_joined(struct share_guest *s, struct share_obj *o);
 
 #endif /* SHARE_PRIV_H */

@@ -18,8 +18,8 @@ share_obj_room(struct share_guest *s)
 		all += s->count[i];
 	if (all < s->share->conf.objects)
 		return 0;
-	return TROCE_REFUSE(s->dev, ENOMEM, "process %d has %u objects, the limit is %u", s->pid, all,
-			    s->share->conf.objects);
+	TROCE_LOG(ERR, "%s: process %d has %u objects, the limit is %u", s->name, s->pid, all, s->share->conf.objects);
+	return ENOMEM;
 }
 
 /* Objects stay where they are, since threads that tell of events have their addresses. */
@@ -83,6 +83,9 @@ static void
 free_one(struct share_guest *s, struct share_obj *o)
 {
 	switch (o->kind) {
+	case SHARE_JOINED: share_free_joined(s, o); break;
+	case SHARE_ID: share_free_id(s, o); break;
+	case SHARE_EVENTS: share_free_events(s, o); break;
 	case SHARE_AH: (void)tp_roce_destroy_ah(o->obj); break;
 	case SHARE_QP: share_free_qp(s, o); break;
 	case SHARE_SRQ: (void)tp_roce_destroy_srq(o->obj); break;
@@ -98,8 +101,8 @@ free_one(struct share_guest *s, struct share_obj *o)
 void
 share_objs_drop_all(struct share_guest *s)
 {
-	static const enum share_kind order[] = {SHARE_AH,      SHARE_QP, SHARE_SRQ, SHARE_CQ,
-						SHARE_CHANNEL, SHARE_MW, SHARE_MR,  SHARE_PD};
+	static const enum share_kind order[] = {SHARE_JOINED, SHARE_ID, SHARE_EVENTS,  SHARE_AH, SHARE_QP, SHARE_SRQ,
+						SHARE_CQ, SHARE_CHANNEL, SHARE_MW, SHARE_MR,  SHARE_PD};
 
 	for (unsigned int k = 0; k < RTE_DIM(order); k++) {
 		for (uint32_t i = 0; i < s->num_obj; i++) {

@@ -16,11 +16,27 @@
 
 /* --- the list --- */
 
+/* As with libibverbs, a device is the same one in all lists while somebody has it. */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static LIST_HEAD(, vc_device) known = LIST_HEAD_INITIALIZER(known);
+
 static void
 device_put(struct vc_device *d)
 {
-	if (__atomic_sub_fetch(&d->refs, 1, __ATOMIC_ACQ_REL) == 0)
+	pthread_mutex_lock(&list_lock);
+	if (--d->refs == 0) {
+		LIST_REMOVE(d, next);
 		free(d);
+	}
+	pthread_mutex_unlock(&list_lock);
+}
+
+static void
+device_take(struct vc_device *d)
+{
+	pthread_mutex_lock(&list_lock);
+	d->refs++;
+	pthread_mutex_unlock(&list_lock);
 }
 
 static struct vc_device *
@@ -30,14 +46,36 @@ device_make(const struct share_hello *h)
 
 	if (d == NULL)
 		return NULL;
-	d->refs = 1;
 	d->guid = h->guid;
+	d->index = (int)h->ibdev;
 	d->v.node_type = IBV_NODE_CA;
 	d->v.transport_type = IBV_TRANSPORT_IB;
 	snprintf(d->v.name, sizeof(d->v.name), "%s", h->name);
-	snprintf(d->v.dev_name, sizeof(d->v.dev_name), "uverbs%u", h->index);
-	snprintf(d->v.dev_path, sizeof(d->v.dev_path), "/sys/class/infiniband_verbs/uverbs%u", h->index);
+	snprintf(d->v.dev_name, sizeof(d->v.dev_name), "uverbs%u", h->ibdev);
+	snprintf(d->v.dev_path, sizeof(d->v.dev_path), "/sys/class/infiniband_verbs/uverbs%u", h->ibdev);
 	snprintf(d->v.ibdev_path, sizeof(d->v.ibdev_path), "/sys/class/infiniband/%s", h->name);
+	return d;
+}
+
+static struct vc_device *
+device_of(const struct share_hello *h)
+{
+	struct vc_device *d;
+
+	pthread_mutex_lock(&list_lock);
+	LIST_FOREACH(d, &known, next)
+	{
+		if (d->index == (int)h->ibdev && d->guid == h->guid && strcmp(d->v.name, h->name) == 0)
+			break;
+	}
+	if (d == NULL) {
+		d = device_make(h);
+		if (d != NULL)
+			LIST_INSERT_HEAD(&known, d, next);
+	}
+	if (d != NULL)
+		d->refs++;
+	pthread_mutex_unlock(&list_lock);
 	return d;
 }
 
@@ -60,14 +98,17 @@ ibv_get_device_list(int *num)
 		*num = 0;
 	if (list == NULL)
 		return NULL;
-	fd = vc_connect();
+	fd = owner_connect();
 	/* No owner: no devices, as without a driver. */
 	while (fd >= 0 && err == 0 && n < DEVICES) {
 		struct share_msg m = {.op = SHARE_HELLO, .hello = {.version = SHARE_VERSION, .index = n}};
 
-		err = vc_exchange(fd, &m, NULL, 0, NULL, 0);
-		if (err == 0)
-			list[n++] = (struct ibv_device *)device_make(&m.hello);
+		err = owner_ask(fd, &m, NULL, 0, NULL, 0);
+		if (err == 0) {
+			list[n] = (struct ibv_device *)device_of(&m.hello);
+			err = list[n] == NULL ? ENOMEM : 0;
+			n += err == 0;
+		}
 		if (err == EPROTO)
 			fprintf(stderr, "triplane: the owner of the ports speaks version %u, this program %u\n",
 				m.hello.version, SHARE_VERSION);
@@ -88,8 +129,7 @@ ibv_get_device_name(struct ibv_device *device)
 VC_EXPORT int
 ibv_get_device_index(struct ibv_device *device)
 {
-	(void)device;
-	return -1;
+	return ((struct vc_device *)device)->index;
 }
 
 VC_EXPORT __be64
@@ -154,11 +194,13 @@ static void
 fork_prepare(void)
 {
 	pthread_mutex_lock(&open_lock);
+	pthread_mutex_lock(&list_lock);
 }
 
 static void
 fork_parent(void)
 {
+	pthread_mutex_unlock(&list_lock);
 	pthread_mutex_unlock(&open_lock);
 }
 
@@ -177,6 +219,7 @@ fork_child(void)
 		/* Another thread of the parent may have had it. */
 		pthread_mutex_init(&c->lock, NULL);
 	}
+	pthread_mutex_unlock(&list_lock);
 	pthread_mutex_unlock(&open_lock);
 }
 
@@ -192,7 +235,7 @@ open_it(struct vc_context *c)
 	int fds[VC_FDS], err;
 
 	snprintf(m.open.name, sizeof(m.open.name), "%s", c->device->v.name);
-	err = vc_exchange(c->fd, &m, NULL, 0, fds, VC_FDS);
+	err = owner_ask(c->fd, &m, NULL, 0, fds, VC_FDS);
 	if (err != 0)
 		return err;
 	if (fds[0] < 0 || fds[1] < 0)
@@ -238,10 +281,10 @@ ibv_open_device(struct ibv_device *device)
 	if (c == NULL)
 		return NULL;
 	c->device = (struct vc_device *)device;
-	__atomic_add_fetch(&c->device->refs, 1, __ATOMIC_RELAXED);
+	device_take(c->device);
 	c->vctx.context.async_fd = -1;
 	pthread_mutex_init(&c->lock, NULL);
-	c->fd = vc_connect();
+	c->fd = owner_connect();
 	if (c->fd < 0)
 		err = errno;
 	if (err == 0)

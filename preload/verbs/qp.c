@@ -236,6 +236,23 @@ ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t fl
 	return 0;
 }
 
+/* Nothing beyond the standard is agreed on with a peer. librdmacm asks of each queue pair. */
+VC_EXPORT int
+ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	(void)qp;
+	*ece = (struct ibv_ece){0};
+	return EOPNOTSUPP;
+}
+
+VC_EXPORT int
+ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	(void)qp;
+	(void)ece;
+	return EOPNOTSUPP;
+}
+
 /* --- addresses and groups --- */
 
 VC_EXPORT struct ibv_ah *

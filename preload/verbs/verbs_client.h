@@ -15,7 +15,7 @@
 
 #include "drivers/mlx4/verbs/verbs.h"
 
-#include "lib/share/proto.h"
+#include "preload/sock/owner.h"
 
 /* Functions that verbs.h hides behind macros. */
 #undef ibv_reg_mr
@@ -32,7 +32,9 @@ struct vc_device {
 	struct ibv_device v;
 	uint8_t hidden[VC_PRIVATE];
 	__be64 guid;
+	int index;
 	unsigned int refs; /* lists and open devices */
+	LIST_ENTRY(vc_device) next;
 };
 
 /* Memory of queues that the owner gave. */
@@ -105,9 +107,6 @@ int vc_call(struct vc_context *c, struct share_msg *m, const int *send, unsigned
 	    unsigned int num_fds);
 /* The same without descriptors. */
 int vc_ask(struct vc_context *c, enum share_op op, uint32_t handle, struct share_msg *m);
-/* To the owner; -1 and errno. */
-int vc_connect(void);
-int vc_exchange(int fd, struct share_msg *m, const int *send, unsigned int num_send, int *fds, unsigned int num_fds);
 /* Where an answer's memory is here; fd: came with it, is taken. NULL and errno. */
 void *vc_mem(struct vc_context *c, const struct share_mem *mem, int fd);
 

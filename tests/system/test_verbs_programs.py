@@ -213,7 +213,7 @@ def rubbish(owner):
 def hello(index):
     """The size of a message is the owner's to say: it ends the connection for any other."""
     for size in range(200, 1024, 8):
-        data = struct.pack('<IIiIII', 0, 0, 0, 0, 1, index).ljust(size, b'\0')
+        data = struct.pack('<IIiIII', 0, 0, 0, 0, 2, index).ljust(size, b'\0')
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
             s.settimeout(60)
             s.connect(rubbish.socket)

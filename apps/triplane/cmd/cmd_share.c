@@ -48,6 +48,7 @@ show_guest(struct out *o, const struct tp_share_guest *g)
 	out_u64(o, "cqs", g->cqs);
 	out_u64(o, "srqs", g->srqs);
 	out_u64(o, "mrs", g->mrs);
+	out_u64(o, "ids", g->ids);
 	out_u64(o, "ring_bytes", g->ring_bytes);
 	out_u64(o, "region_bytes", g->region_bytes);
 	out_u64(o, "calls", g->calls);
@@ -75,6 +76,7 @@ do_show(void *arg, const struct cmd_args *a)
 		out_u64(&o, "calls", st.calls);
 		out_u64(&o, "failed", st.failed);
 		out_u64(&o, "objects", st.objects);
+		out_u64(&o, "ids", st.ids);
 		out_u64(&o, "ring_bytes", st.ring_bytes);
 		out_u64(&o, "region_bytes", st.region_bytes);
 		n = tp_share_guests_get(share_of(), guest, TP_SHARE_GUESTS);

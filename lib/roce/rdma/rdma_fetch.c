@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
+#include "rdma_guest.h"
 #include "rdma_priv.h"
 
 #define LOOK_MS 10 /* how often a thread that waits looks whether it must drive a port itself */
@@ -120,6 +121,18 @@ wait_some(struct trd_channel *ch)
 		return trd_fail(EAGAIN);
 	if (driven == 0 && poll(&p, 1, LOOK_MS) < 0)
 		return -1;
+	return 0;
+}
+
+int
+trd_event_now(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	struct trd_event *e = fetch(trd_channel_of(channel));
+
+	if (e == NULL)
+		return EAGAIN;
+	prepare(e);
+	*event = &e->v;
 	return 0;
 }
 

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include <rte_random.h>
+#include <rte_string_fns.h>
 
+#include "rdma_guest.h"
 #include "rdma_priv.h"
 
 #define PORT_FIRST 49152u /* of those that are chosen (RFC 6335) */
@@ -293,6 +295,28 @@ tp_rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id)
 	event->id->event = event;
 	*id = event->id;
 	return 0;
+}
+
+void
+trd_view(struct rdma_cm_id *v, struct trd_view *view)
+{
+	struct trd_id *id = trd_id_of(v);
+	const struct rdma_addr *a = &v->route.addr;
+
+	*view = (struct trd_view){0};
+	trd_lock();
+	view->src = a->src_storage;
+	view->dst = a->dst_storage;
+	if (id->dev != NULL) {
+		rte_strlcpy(view->device, id->dev->vctx.context.device->name, sizeof(view->device));
+		view->node_guid = id->dev->attr.node_guid;
+		view->port_num = v->port_num;
+		view->sgid = a->addr.ibaddr.sgid;
+		view->dgid = a->addr.ibaddr.dgid;
+		view->path = id->path_rec;
+		view->num_paths = (unsigned int)v->route.num_paths;
+	}
+	trd_unlock();
 }
 
 /* --- options --- */
