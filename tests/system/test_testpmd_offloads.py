@@ -5,8 +5,10 @@ Unmodified dpdk-testpmd in scripted sessions as DPDK's test plans have them: fil
 and inserted, checksums, large sends, jumbo frames. scapy makes the frames that come in by one port, and judges what leaves by
 the other. Filters are set before a port starts, since its wire brings what it has at once.
 """
+import re
+
 import tpmd
-from scapy.all import Dot1Q, Ether, IP, IPv6, Raw, TCP, UDP, rdpcap, wrpcap
+from scapy.all import Dot1Q, Ether, IP, IPv6, Raw, SCTP, TCP, UDP, rdpcap, wrpcap
 
 cases = tpmd.Cases()
 OWN, OTHER, GROUP, ALL = '00:02:c9:a1:b2:01', '02:00:00:00:00:77', '01:00:5e:01:02:03', 'ff:ff:ff:ff:ff:ff'
@@ -130,6 +132,30 @@ def jumbo():
     return bad or (None if errors['rx_size_above_mtu_packets'] == 1 else 'too long: %s' % errors['rx_size_above_mtu_packets'])
 
 
+def buffer_split():
+    """testpmd's --rxhdrs: packets with these headers come in two buffers, others in one; what leaves is what came."""
+    l2 = Ether(dst=OWN, src='02:00:00:00:00:09')
+    four, six = IP(src='10.0.0.1', dst='10.0.0.2'), IPv6(src='fd00::1', dst='fd00::2')
+    ends = {'udp4': l2 / four / UDP(sport=5, dport=6), 'tcp4': l2 / four / TCP(sport=5, dport=6, options=[('Timestamp', (1, 2))]),
+            'udp6': l2 / six / UDP(sport=5, dport=6), 'tcp6': l2 / six / TCP(sport=5, dport=6), 'sctp4': l2 / four / SCTP(sport=5, dport=6)}
+    frames = [head / DATA[:200 + i] for i, head in enumerate(ends.values())]
+    for word, heads in (('ipv4-udp', ['udp4']), ('ipv4-tcp', ['tcp4']), ('ipv6-udp', ['udp6']), ('ipv6-tcp', ['tcp6']),
+                        ('ipv4-sctp', ['sctp4']), ('ipv4', ['udp4', 'tcp4', 'sctp4']), ('eth', [*ends, 'LAST'])):
+        seen = {}
+
+        def ask(t):
+            seen.update(t.xstats(a), said=t.text, config=t.cmd('show config rxhdrs'))
+        got = through(frames, ['set verbose 1'], len(frames) + 1, [
+            '--rxhdrs=' + word, '--mbuf-size=512,2176', '--rx-offloads=0x100000', '--tx-offloads=0x8000'], get=ask)
+        # Of each packet, in the order in which they came: its length and how many buffers it has.
+        told = re.findall(r'type=0x[0-9a-f]+ - length=(\d+) - nb_segs=(\d+)', seen['said'])[:len(frames) + 1]
+        want = [(str(len(f)), '2' if name in heads else '1') for name, f in zip([*ends, 'LAST'], [*frames, LAST])]
+        bad = same(got, frames)
+        if bad or told != want or seen['rx_header_splits'] != len(heads) or word not in seen['config']:
+            return '%s: %s; %s buffers, wanted %s; %s' % (word, bad, told, want, seen['config'])
+    return None
+
+
 cases.run('plan-mac-filter-off-promisc', addresses, [], (OWN, ALL))
 cases.run('plan-mac-filter-added', addresses, ['mac_addr add {a} ' + OTHER], (OWN, OTHER, ALL))
 cases.run('plan-multicast-added', addresses, ['mcast_addr add {a} ' + GROUP], (OWN, ALL, GROUP))
@@ -141,4 +167,5 @@ cases.run('plan-vlan-insert', vlan_insert)
 cases.run('plan-checksums', checksums)
 cases.run('plan-tso', large_sends)
 cases.run('plan-jumbo', jumbo)
+cases.run('plan-rxhdrs', buffer_split)
 cases.exit()

@@ -6,6 +6,7 @@
 #include "drivers/mlx4/flow/flow.h"
 #include "drivers/mlx4/qos/qos.h"
 #include "drivers/mlx4/qos/tm/tm.h"
+#include "drivers/mlx4/rx/choose.h"
 #include "drivers/mlx4/rx/timestamp.h"
 #include "drivers/mlx4/steer/filter.h"
 #include "drivers/mlx4/steer/rss.h"
@@ -103,6 +104,7 @@ const struct eth_dev_ops mlx4_eth_ops = {
 	.xstats_reset = stats_reset,
 	.dev_infos_get = mlx4_infos_get,
 	.dev_supported_ptypes_get = mlx4_ptypes_get,
+	.buffer_split_supported_hdr_ptypes_get = mlx4_rx_split_types,
 	.rxq_info_get = mlx4_rxq_info,
 	.txq_info_get = mlx4_txq_info,
 	.rx_burst_mode_get = mlx4_rx_burst_mode,

@@ -66,8 +66,12 @@ queues_way(struct mlx4_eth *eth)
 static unsigned int
 rx_way(struct mlx4_eth *eth)
 {
-	return queues_way(eth) | (eth->counts_kinds ? MLX4_RX_COUNTED : 0) |
-	       (eth->splits_headers ? MLX4_RX_HEADERS : 0);
+	bool headers = eth->splits_headers;
+	uint16_t i;
+
+	for (i = 0; i < eth->dev->data->nb_rx_queues; i++)
+		headers |= eth->rxqs[i] != NULL && eth->rxqs[i]->split_at != 0;
+	return queues_way(eth) | (eth->counts_kinds ? MLX4_RX_COUNTED : 0) | (headers ? MLX4_RX_HEADERS : 0);
 }
 
 /* What is below the joining of segments, with its frames counted. */

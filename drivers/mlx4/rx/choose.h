@@ -8,6 +8,7 @@
 #ifndef MLX4_RX_CHOOSE_H
 #define MLX4_RX_CHOOSE_H
 
+#include "drivers/mlx4/port/compat.h"
 #include "drivers/mlx4/port/port.h"
 
 enum mlx4_rx_way { MLX4_RX_OFF, MLX4_RX_PLAIN, MLX4_RX_SCATTERED, MLX4_RX_FLOOD, MLX4_RX_SIDES, MLX4_RX_LRO };
@@ -23,6 +24,8 @@ uint16_t mlx4_rx_burst_counting(void *rxq, struct rte_mbuf **pkts, uint16_t n);
 
 /* The burst of a port that splits headers off, round all others. */
 uint16_t mlx4_rx_burst_headers(void *rxq, struct rte_mbuf **pkts, uint16_t n);
+/* Packet types that a queue may be told to split behind, for ethdev. */
+const uint32_t *mlx4_rx_split_types(MLX4_PTYPES_GET_ARGS);
 
 /* With the port's start and stop. */
 void mlx4_rx_burst_choose(struct mlx4_eth *eth);

@@ -90,6 +90,8 @@ struct mlx4_rxq {
 	uint16_t side_turn;                     /* where its next one begins */
 	struct mlx4_lro *lro;                   /* lro.h; NULL: does not join segments */
 	uint64_t splits, unsplit;               /* packets with their headers split off; without a buffer for them */
+	uint32_t split_at;                      /* packet type whose headers the application wants apart; 0: none */
+	struct rte_mempool *split_mp;           /* of their buffers */
 	/* control */
 	int32_t poller;             /* process of a burst with a list, when it is a secondary; 0: none */
 	struct mlx4_rx_counts base; /* at the last reset */

@@ -3,7 +3,8 @@
  */
 /*
  * Which buffers a frame is received into: as many of one pool as it needs, or (lookahead split) a first one of the length
- * of headers, of a pool of its own if wanted, and the rest behind it. The card splits by length and knows no headers.
+ * of headers, of a pool of its own if wanted, and the rest behind it. The card splits by length and knows no headers: a
+ * split behind the headers of some protocol is made by the burst (burst_headers.c) of frames that come whole.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@
 
 #define SPLIT_MIN 32u
 #define SPLIT_MAX 1024u
+/* Headers that any packet may have: two tags, IPv4 and TCP with all the options that there is room for. */
+#define HEADERS_ROOM (RTE_ETHER_HDR_LEN + 2u * RTE_VLAN_HLEN + 60u + 60u)
 /* Segments are joined that have their headers in the first buffer; of IPv4 and TCP without options or tag: */
 #define LRO_SPLIT_MIN (RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_tcp_hdr))
 
@@ -98,7 +101,26 @@ check_rest(const struct mlx4_rxq *q, const struct rte_eth_rxseg_split *rest)
 	return -EINVAL;
 }
 
-/* The segments that the application wants, as pool and length of headers and pool of the rest. */
+/* What protocols there are, and no length beside them, ethdev has looked at. */
+static int
+check_headers(const struct mlx4_rxq *q, const struct rte_eth_rxseg_split *hdr, const struct rte_eth_rxseg_split *rest)
+{
+	const uint32_t room = rte_pktmbuf_data_room_size(hdr->mp);
+
+	if (rest->proto_hdr != 0) {
+		MLX4_LOG(ERR, "port %u Rx queue %u: headers 0x%x in the last segment, wanted 0: it has the rest",
+			 q->port_id, q->queue_id, rest->proto_hdr);
+		return -EINVAL;
+	}
+	if (room < RTE_PKTMBUF_HEADROOM + HEADERS_ROOM) {
+		MLX4_LOG(ERR, "port %u Rx queue %u: mbufs of pool %s have %u bytes, headers want %u or more",
+			 q->port_id, q->queue_id, hdr->mp->name, room, RTE_PKTMBUF_HEADROOM + HEADERS_ROOM);
+		return -EINVAL;
+	}
+	return check_rest(q, rest);
+}
+
+/* The segments that the application wants: pool and length or protocols of headers, and pool of the rest. */
 static int
 check_segments(const struct mlx4_rxq *q, const struct rte_eth_rxconf *conf)
 {
@@ -109,10 +131,8 @@ check_segments(const struct mlx4_rxq *q, const struct rte_eth_rxconf *conf)
 			 conf->rx_nseg);
 		return -EINVAL;
 	}
-	if (seg[0].split.proto_hdr != 0 || seg[1].split.proto_hdr != 0) {
-		MLX4_LOG(ERR, "port %u Rx queue %u: a split by headers, wanted one by length", q->port_id, q->queue_id);
-		return -ENOTSUP;
-	}
+	if (seg[0].split.proto_hdr != 0)
+		return check_headers(q, &seg[0].split, &seg[1].split);
 	if (seg[0].split.length >= SPLIT_MIN && seg[0].split.length <= SPLIT_MAX)
 		return check_rest(q, &seg[1].split);
 	MLX4_LOG(ERR, "port %u Rx queue %u: a first segment of %u bytes, wanted %u..%u", q->port_id, q->queue_id,
@@ -131,8 +151,13 @@ mlx4_rxq_init_shape(struct mlx4_rxq *q, const struct rte_eth_rxconf *conf, struc
 		rc = check_segments(q, conf);
 		if (rc != 0)
 			return rc;
-		q->own_hdr_mp = conf->rx_seg[0].split.mp;
-		q->own_hdr_len = conf->rx_seg[0].split.length;
+		q->split_at = conf->rx_seg[0].split.proto_hdr;
+		if (q->split_at != 0) {
+			q->split_mp = conf->rx_seg[0].split.mp;
+		} else {
+			q->own_hdr_mp = conf->rx_seg[0].split.mp;
+			q->own_hdr_len = conf->rx_seg[0].split.length;
+		}
 		mp = conf->rx_seg[1].split.mp;
 	}
 	room = rte_pktmbuf_data_room_size(mp);
