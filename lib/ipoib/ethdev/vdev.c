@@ -72,7 +72,8 @@ ipoib_probe(struct rte_vdev_device *vdev)
 	if (ret != 0) {
 		IPOIB_LOG(ERR, "%s: no port on %s: %s", rte_vdev_device_name(vdev), conf.device, strerror(-ret));
 		rte_eth_dev_release_port(eth);
-		return ret;
+		/* EAL takes the other word for a device that is there already, and says that all is well. */
+		return ret == -EEXIST ? -EADDRINUSE : ret;
 	}
 	eth->data->mtu = conf.mtu != 0 ? conf.mtu : TP_IPOIB_MTU;
 	eth->data->dev_flags |= RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;

@@ -32,9 +32,12 @@ ipoib_vdev_remove(struct rte_vdev_device *vdev)
 {
 	struct rte_eth_dev *eth = rte_eth_dev_allocated(rte_vdev_device_name(vdev));
 
-	if (eth != NULL)
-		rte_eth_dev_close(eth->data->port_id);
-	return 0;
+	if (eth == NULL)
+		return 0;
+	/* Who takes the device away need not have stopped the port, and ethdev closes none that is started. */
+	if (eth->data->dev_started)
+		rte_eth_dev_stop(eth->data->port_id);
+	return rte_eth_dev_close(eth->data->port_id);
 }
 
 int
@@ -46,16 +49,17 @@ ipoib_vdev_add(const char *prefix, const char *args, uint16_t *port_id)
 
 	for (n = 0; n < RTE_MAX_ETHPORTS; n++) {
 		snprintf(name, sizeof(name), "%s%u", prefix, n);
-		if (rte_eth_dev_get_port_by_name(name, port_id) != 0)
+		/* A port that was closed left the bus its name; of a device that no driver took the bus keeps it. */
+		if (rte_eth_dev_get_port_by_name(name, port_id) != 0 && rte_vdev_uninit(name) <= 0)
 			break;
 	}
 	if (n == RTE_MAX_ETHPORTS) {
 		IPOIB_LOG(ERR, "%s0..%u are taken: DPDK is built for %u ports in all", prefix, n - 1, n);
 		return -ENOSPC;
 	}
-	/* A port that was closed left the bus its name. */
-	rte_vdev_uninit(name);
 	ret = rte_vdev_init(name, args);
+	if (ret == -EADDRINUSE)
+		return -EEXIST;
 	return ret != 0 ? ret : rte_eth_dev_get_port_by_name(name, port_id);
 }
 

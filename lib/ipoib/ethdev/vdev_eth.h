@@ -22,7 +22,7 @@ int ipoib_vdev_check_process(const struct rte_vdev_device *vdev);
 /* Shows a port that was made; MACs are on no wire, so none is refused. */
 void ipoib_vdev_show(struct rte_eth_dev *eth, const struct eth_dev_ops *ops, eth_rx_burst_t rx, eth_tx_burst_t tx);
 
-/* A bus driver's remove. */
+/* A bus driver's remove; stops and closes the port. */
 int ipoib_vdev_remove(struct rte_vdev_device *vdev);
 
 /*
