@@ -77,6 +77,20 @@ pair_stop(struct rte_eth_dev *dev)
 	return 0;
 }
 
+static void
+rx_release(struct rte_eth_dev *dev, uint16_t id)
+{
+	rte_free(dev->data->rx_queues[id]);
+	dev->data->rx_queues[id] = NULL;
+}
+
+static void
+tx_release(struct rte_eth_dev *dev, uint16_t id)
+{
+	rte_free(dev->data->tx_queues[id]);
+	dev->data->tx_queues[id] = NULL;
+}
+
 static int
 pair_close(struct rte_eth_dev *dev)
 {
@@ -89,6 +103,11 @@ pair_close(struct rte_eth_dev *dev)
 	ipoib_pair_unlisten(p);
 	for (i = 0; i < IPOIB_PAIR_MEMBERS; i++)
 		rte_eth_dev_close(p->member[i]);
+	/* Those that were set up for an earlier configuration are the ethdev's to release. */
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		rx_release(dev, (uint16_t)i);
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		tx_release(dev, (uint16_t)i);
 	pthread_mutex_destroy(&p->lock);
 	return 0;
 }
@@ -105,20 +124,6 @@ queue_new(struct rte_eth_dev *dev, uint16_t id, unsigned int socket)
 		q->id = id;
 	}
 	return q;
-}
-
-static void
-rx_release(struct rte_eth_dev *dev, uint16_t id)
-{
-	rte_free(dev->data->rx_queues[id]);
-	dev->data->rx_queues[id] = NULL;
-}
-
-static void
-tx_release(struct rte_eth_dev *dev, uint16_t id)
-{
-	rte_free(dev->data->tx_queues[id]);
-	dev->data->tx_queues[id] = NULL;
 }
 
 static int
