@@ -448,6 +448,50 @@ pr_meet(uint16_t a, uint32_t aip, uint16_t b, uint32_t bip, struct rte_ether_add
 	return ask.said;
 }
 
+/* --- two ports ------------------------------------------------------------------------------------------------------- */
+
+void
+pr_open_two(uint16_t *a, uint16_t *b)
+{
+	pr_card(0, "");
+	*a = pr_plug("net_ipoib0", "port=" PR_PORT(1));
+	*b = pr_plug("net_ipoib1", "port=" PR_PORT(2));
+}
+
+void
+pr_close_two(void)
+{
+	rig_unplug("net_ipoib0");
+	rig_unplug("net_ipoib1");
+	assert_int_equal(rte_eth_dev_count_avail(), 0);
+	pr_unplug();
+	assert_int_equal(rte_mempool_in_use_count(rig_pool()), 0);
+}
+
+void
+pr_start_two(uint16_t a, uint16_t b)
+{
+	if (sm == NULL)
+		pr_manage(0, 1, NULL, 0);
+	pr_start(a, 1, 1, rig_pool());
+	pr_start(b, 1, 1, rig_pool());
+	pr_wait_up(a);
+	pr_wait_up(b);
+}
+
+void
+pr_exchange(uint16_t a, uint16_t b, uint16_t octets)
+{
+	const struct rte_ether_addr amac = rig_mac(a), bmac = rig_mac(b);
+	struct rte_ether_addr b_at_a, a_at_b;
+
+	pr_meet(a, PR_IP_A, b, PR_IP_B, &b_at_a, &a_at_b);
+	pr_send(a, 0, pr_udp(&amac, &b_at_a, PR_IP_A, PR_IP_B, octets));
+	pr_expect(b, &a_at_b, &bmac, PR_IP_A, PR_IP_B, octets);
+	pr_send(b, 0, pr_udp(&bmac, &a_at_b, PR_IP_B, PR_IP_A, octets));
+	pr_expect(a, &b_at_a, &amac, PR_IP_B, PR_IP_A, octets);
+}
+
 /* --- log ------------------------------------------------------------------------------------------------------------- */
 
 void

@@ -74,6 +74,17 @@ void pr_nothing(uint16_t port, uint16_t etype);
 unsigned int pr_meet(uint16_t a, uint32_t aip, uint16_t b, uint32_t bip, struct rte_ether_addr *b_at_a,
 		     struct rte_ether_addr *a_at_b);
 
+/* --- two ports of a card */
+/* net_ipoib0 and net_ipoib1 on the ports of card 0, and their end, with a look at what is left. */
+void pr_open_two(uint16_t *a, uint16_t *b);
+void pr_close_two(void);
+/* They start, under a manager. */
+void pr_start_two(uint16_t a, uint16_t b);
+/* Hosts 10.0.0.1 and 10.0.0.2 behind them exchange packets of so many octets. */
+#define PR_IP_A RTE_IPV4(10, 0, 0, 1)
+#define PR_IP_B RTE_IPV4(10, 0, 0, 2)
+void pr_exchange(uint16_t a, uint16_t b, uint16_t octets);
+
 /* --- log: what lib/ipoib says meanwhile */
 void pr_log_begin(void);
 void pr_log_wait(const char *words);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* What is told of IPoIB ports while a subnet comes and goes, and what changes while they are at work. */
+/* What is told of IPoIB ports while a subnet comes and goes. */
 #include <errno.h>
 
 #include <rte_arp.h>
 
 #include "port_rig.h"
 
-#define IP_A RTE_IPV4(10, 0, 0, 1)
-#define IP_B RTE_IPV4(10, 0, 0, 2)
+#define IP_A PR_IP_A
+#define IP_B PR_IP_B
 #define QKEY 0x0b1bu /* of IPoIB's groups, OpenSM's and this manager's */
 
 static uint16_t a, b;
@@ -17,46 +17,15 @@ static uint16_t a, b;
 static int
 setup(void **state)
 {
-	pr_card(0, "");
-	a = pr_plug("net_ipoib0", "port=" PR_PORT(1));
-	b = pr_plug("net_ipoib1", "port=" PR_PORT(2));
+	pr_open_two(&a, &b);
 	return 0;
 }
 
 static int
 teardown(void **state)
 {
-	rig_unplug("net_ipoib0");
-	rig_unplug("net_ipoib1");
-	assert_int_equal(rte_eth_dev_count_avail(), 0);
-	pr_unplug();
-	assert_int_equal(rte_mempool_in_use_count(rig_pool()), 0);
+	pr_close_two();
 	return 0;
-}
-
-static void
-both_up(void)
-{
-	if (pr_sm() == NULL)
-		pr_manage(0, 1, NULL, 0);
-	pr_start(a, 1, 1, rig_pool());
-	pr_start(b, 1, 1, rig_pool());
-	pr_wait_up(a);
-	pr_wait_up(b);
-}
-
-/* Unicast goes both ways. */
-static void
-exchange(uint16_t octets)
-{
-	const struct rte_ether_addr amac = rig_mac(a), bmac = rig_mac(b);
-	struct rte_ether_addr b_at_a, a_at_b;
-
-	pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
-	pr_send(a, 0, pr_udp(&amac, &b_at_a, IP_A, IP_B, octets));
-	pr_expect(b, &a_at_b, &bmac, IP_A, IP_B, octets);
-	pr_send(b, 0, pr_udp(&bmac, &a_at_b, IP_B, IP_A, octets));
-	pr_expect(a, &b_at_a, &amac, IP_B, IP_A, octets);
 }
 
 /* --- states ---------------------------------------------------------------------------------------------------------- */
@@ -134,19 +103,19 @@ test_renewal(void **state)
 	uint64_t joins;
 	struct tp_sm_stats st;
 
-	both_up();
-	exchange(100);
+	pr_start_two(a, b);
+	pr_exchange(a, b, 100);
 	joins = rig_xstat(a, "joins");
 	assert_true(joins >= 1);
 	pr_unmanage();
-	exchange(100);
+	pr_exchange(a, b, 100);
 	pr_manage(0, 2, NULL, 0);
 	do {
 		assert_true(pr_is_up(&a));
 		pr_step();
 		tp_sm_stats_get(pr_sm(), &st);
 	} while (rig_xstat(a, "joins") == joins || st.groups == 0);
-	exchange(100);
+	pr_exchange(a, b, 100);
 }
 
 /* --- what is told ---------------------------------------------------------------------------------------------------- */
@@ -162,8 +131,8 @@ test_info(void **state)
 	assert_int_equal(i.lid, 0);
 	assert_int_equal(i.remotes + i.groups + i.locals, 0);
 	assert_int_equal(i.mtu, 2044);
-	both_up();
-	exchange(100);
+	pr_start_two(a, b);
+	pr_exchange(a, b, 100);
 	i = pr_info(a);
 	assert_string_equal(i.name, "net_ipoib0");
 	assert_string_equal(i.device, PR_PORT(1));
@@ -224,7 +193,7 @@ test_endpoints(void **state)
 	unsigned int i;
 
 	assert_int_equal(endpoints(a, TP_IPOIB_REMOTE).n, 0);
-	both_up();
+	pr_start_two(a, b);
 	pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
 	pr_send(a, 0, pr_udp(&amac, &b_at_a, IP_A, IP_B, 100));
 	pr_expect(b, &a_at_b, &bmac, IP_A, IP_B, 100);
@@ -361,7 +330,7 @@ test_partitions(void **state)
 	assert_int_equal(i.pkey, 2);
 	assert_int_equal(i.pkey_used, 0x8002);
 	assert_true(i.pkey_full);
-	exchange(200);
+	pr_exchange(a, b, 200);
 	/* One place further up: the queue pairs start again there. */
 	pr_log_begin();
 	assert_int_equal(tp_sm_partitions(pr_sm(), one, 1), 0);
@@ -370,7 +339,7 @@ test_partitions(void **state)
 	pr_log_end(NULL, NULL);
 	pr_wait_up(a);
 	pr_wait_up(b);
-	exchange(200);
+	pr_exchange(a, b, 200);
 	assert_int_equal(tp_sm_partitions(pr_sm(), NULL, 0), 0);
 	pr_wait_state(a, TP_IPOIB_NO_PKEY);
 	pr_wait_state(b, TP_IPOIB_NO_PKEY);
@@ -381,349 +350,6 @@ test_partitions(void **state)
 	assert_int_equal(tp_sm_partitions(pr_sm(), one, 1), 0);
 	pr_wait_up(a);
 	pr_wait_up(b);
-}
-
-/* --- changes --------------------------------------------------------------------------------------------------------- */
-
-static void
-test_change(void **state)
-{
-	static const char *const made_with[] = {"port", "mac", "pkey", "mtu", "cm-mtu", "guid-mask"};
-	struct tp_ipoib_conf c;
-	unsigned int i;
-
-	both_up();
-	for (i = 0; i < RTE_DIM(made_with); i++)
-		assert_int_equal(tp_ipoib_change(a, made_with[i], "1"), -EPERM);
-	assert_int_equal(tp_ipoib_change(PR_NONE, "age", "3"), -ENODEV);
-	assert_int_equal(tp_ipoib_change(a, "ages", "3"), -ENOENT);
-	assert_int_equal(tp_ipoib_change(a, "age", "21"), -EINVAL);
-	assert_int_equal(pr_info(a).conf.age, 5);
-	assert_int_equal(tp_ipoib_change(a, "age", "3"), 0);
-	assert_int_equal(tp_ipoib_change(a, "age-interval", "20000"), 0);
-	assert_int_equal(tp_ipoib_change(a, "monitor", "2000"), 0);
-	assert_int_equal(tp_ipoib_change(a, "query-runs", "7"), 0);
-	assert_int_equal(tp_ipoib_change(a, "leave-runs", "8"), 0);
-	assert_int_equal(tp_ipoib_change(a, "refuse-incoming", "1"), 0);
-	assert_int_equal(tp_ipoib_change(a, "connected", "1"), 0);
-	c = pr_info(a).conf;
-	assert_int_equal(c.age, 3);
-	assert_int_equal(c.age_interval_ms, 20000);
-	assert_int_equal(c.monitor_ms, 2000);
-	assert_int_equal(c.query_runs, 7);
-	assert_int_equal(c.leave_runs, 8);
-	assert_true(c.refuse_incoming);
-	assert_true(c.connected);
-	assert_int_equal(pr_info(a).hw[0], 0x80);
-	assert_int_equal(tp_ipoib_change(a, "connected", "0"), 0);
-	assert_false(pr_info(a).connected);
-	assert_int_equal(pr_info(a).hw[0], 0);
-	exchange(100);
-}
-
-/* The monitor of groups is that of now: with the shortest time, hosts are asked for reports within seconds. */
-static void
-test_monitor(void **state)
-{
-	const struct rte_ether_addr all_hosts = {{0x01, 0x00, 0x5e, 0, 0, 1}}, amac = rig_mac(a);
-	const struct rte_ipv4_hdr *ip;
-	struct rte_mbuf *m;
-
-	both_up();
-	assert_int_equal(tp_ipoib_change(a, "monitor", "1000"), 0);
-	assert_int_equal(tp_ipoib_change(a, "query-runs", "1"), 0);
-	/* A report of a group [RFC 2236]: the host behind the port is in 239.1.2.3. */
-	m = pr_udp(&amac, &(struct rte_ether_addr){{0x01, 0x00, 0x5e, 0x01, 0x02, 0x03}}, IP_A, RTE_IPV4(239, 1, 2, 3),
-		   28);
-	memcpy(rte_pktmbuf_mtod_offset(m, void *, 34), ((uint8_t[]){0x16, 0, 0xf8, 0xfa, 239, 1, 2, 3}), 8);
-	rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14)->next_proto_id = 2;
-	rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14)->hdr_checksum = 0;
-	rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14)->hdr_checksum =
-		rte_ipv4_cksum(rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14));
-	pr_send(a, 0, m);
-	pr_wait_xstat(a, "queries", 1);
-	m = pr_take(a, RTE_ETHER_TYPE_IPV4, NULL);
-	ip = rte_pktmbuf_mtod_offset(m, const struct rte_ipv4_hdr *, 14);
-	assert_memory_equal(rte_pktmbuf_mtod(m, void *), &all_hosts, sizeof(all_hosts));
-	assert_int_equal(ip->next_proto_id, 2);
-	assert_int_equal(ip->dst_addr, rte_cpu_to_be_32(RTE_IPV4(224, 0, 0, 1)));
-	rte_pktmbuf_free(m);
-}
-
-/* Too long a packet: counted, and said with its length and the limit. */
-static void
-test_too_long(void **state)
-{
-	const struct rte_ether_addr amac = rig_mac(a);
-	struct rte_ether_addr b_at_a, a_at_b;
-
-	both_up();
-	pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
-	pr_log_begin();
-	pr_send(a, 0, pr_udp(&amac, &b_at_a, IP_A, IP_B, 2045));
-	pr_log_wait("port 0: packet len 2045 > 2044 too long to send, dropping");
-	pr_log_end(NULL, NULL);
-	pr_wait_xstat(a, "drop_tx_long", 1);
-}
-
-/* --- made and taken away at run time --------------------------------------------------------------------------------- */
-
-static void
-test_add(void **state)
-{
-	const struct rte_ether_addr mac = {{0x02, 0xaa, 0xbb, 0xcc, 0xdd, 0xee}};
-	struct tp_ipoib_conf conf = {.device = PR_PORT(1), .pkey = 0x8003}, got;
-	struct tp_ipoib_info info;
-	size_t heap = rig_heap();
-	struct rte_eth_link link;
-	uint16_t port, again;
-
-	assert_int_equal(tp_ipoib_add(&conf, &port), 0);
-	assert_string_equal(pr_info(port).name, "net_ipoib2");
-	assert_int_equal(pr_info(port).conf.mtu, 0);
-	assert_int_equal(rte_eth_link_get_nowait(port, &link), 0);
-	assert_int_equal(link.link_status, RTE_ETH_LINK_DOWN);
-	assert_int_equal(tp_ipoib_add(&conf, &again), -EEXIST);
-	assert_int_equal(tp_ipoib_rem(port), 0);
-	assert_int_equal(tp_ipoib_rem(port), -ENODEV);
-	/* All that there is to say. */
-	conf = (struct tp_ipoib_conf){.device = PR_PORT(2),
-				      .pkey = 0x8005,
-				      .mtu = 1600,
-				      .connected = true,
-				      .cm_mtu = 9000,
-				      .refuse_incoming = true,
-				      .guid_mask = 0x77,
-				      .has_mac = true,
-				      .mac = mac,
-				      .age_interval_ms = 12000,
-				      .age = 6,
-				      .monitor_ms = 4000,
-				      .query_runs = 4,
-				      .leave_runs = 5};
-	assert_int_equal(tp_ipoib_add(&conf, &port), 0);
-	got = pr_info(port).conf;
-	assert_memory_equal(&got.device, &conf.device, sizeof(got.device));
-	assert_int_equal(got.pkey, 0x8005);
-	assert_int_equal(got.mtu, 1600);
-	assert_true(got.connected && got.refuse_incoming && got.has_mac);
-	assert_int_equal(got.cm_mtu, 9000);
-	assert_int_equal(got.guid_mask, 0x77);
-	assert_int_equal(got.age_interval_ms, 12000);
-	assert_int_equal(got.age, 6);
-	assert_int_equal(got.monitor_ms, 4000);
-	assert_int_equal(got.query_runs, 4);
-	assert_int_equal(got.leave_runs, 5);
-	info = pr_info(port);
-	assert_memory_equal(&info.mac, &mac, sizeof(mac));
-	assert_int_equal(info.mtu, 1600);
-	pr_start(port, 1, 1, rig_pool());
-	assert_int_equal(tp_ipoib_rem(port), -EBUSY);
-	assert_int_equal(rte_eth_dev_stop(port), 0);
-	/* A port that was closed left the bus its name, which the next one takes. */
-	assert_int_equal(rte_eth_dev_close(port), 0);
-	conf.has_mac = false;
-	assert_int_equal(tp_ipoib_add(&conf, &port), 0);
-	assert_string_equal(pr_info(port).name, "net_ipoib2");
-	assert_int_equal(pr_info(port).mac.addr_bytes[0], 0x02); /* octets 1, 2, 3, 5, 6, 7 of the GUID */
-	assert_int_equal(pr_info(port).mac.addr_bytes[1], 0xc9);
-	assert_int_equal(tp_ipoib_rem(port), 0);
-	assert_int_equal(rig_heap(), heap);
-}
-
-static void
-test_not_added(void **state)
-{
-	struct tp_ipoib_conf conf = {.device = "net_mlx4_model7/1"};
-	size_t heap;
-	uint16_t port;
-
-	heap = rig_heap();
-	assert_int_equal(tp_ipoib_add(&conf, &port), -ENODEV);
-	strcpy(conf.device, "net_mlx4_model0");
-	assert_int_equal(tp_ipoib_add(&conf, &port), -EINVAL);
-	strcpy(conf.device, PR_PORT(1));
-	assert_int_equal(tp_ipoib_add(&conf, &port), -EEXIST);
-	conf.pkey = 0x8000;
-	assert_int_equal(tp_ipoib_add(&conf, &port), -EINVAL);
-	assert_int_not_equal(rig_plug("net_ipoib40", "pkey=0x10000,port=" PR_PORT(1)), 0);
-	assert_int_not_equal(rig_plug("net_ipoib41", ""), 0);
-	assert_int_not_equal(rig_plug("net_ipoib42", "port=" PR_PORT(1)), 0);
-	assert_int_equal(rte_eth_dev_count_avail(), 2);
-	assert_int_equal(rig_heap(), heap);
-}
-
-/* As many ports as DPDK has places for. */
-static void
-test_all_places(void **state)
-{
-	struct tp_ipoib_conf conf = {.device = PR_PORT(1), .pkey = 0x8001};
-	uint16_t port[RTE_MAX_ETHPORTS];
-	unsigned int n;
-
-	for (n = 2; n < RTE_MAX_ETHPORTS; n++, conf.pkey++) {
-		if (n > 20)
-			strcpy(conf.device, PR_PORT(2));
-		assert_int_equal(tp_ipoib_add(&conf, &port[n]), 0);
-	}
-	pr_log_begin();
-	assert_int_equal(tp_ipoib_add(&conf, &port[0]), -ENOSPC);
-	pr_log_end("net_ipoib0..31 are taken", "32 ports in all");
-	while (--n > 1)
-		assert_int_equal(tp_ipoib_rem(port[n]), 0);
-}
-
-/* What could not be plugged in leaves its name to the bus; the next port has another one. The last test, since it stays so. */
-static void
-test_name_taken(void **state)
-{
-	struct tp_ipoib_conf conf = {.device = PR_PORT(1), .pkey = 0x8001};
-	uint16_t port;
-
-	assert_int_not_equal(rig_plug("net_ipoib2", "port=x"), 0);
-	assert_int_equal(tp_ipoib_add(&conf, &port), 0);
-	assert_string_equal(pr_info(port).name, "net_ipoib3");
-	assert_int_equal(tp_ipoib_rem(port), 0);
-}
-
-/* A GUID that no rule knows: a MAC of the counter, by the port's number. */
-static void
-test_counter_mac(void **state)
-{
-	struct rte_ether_addr want = {{0x02, 0, 0, 0, 0, 0}};
-	struct tp_ipoib_info info;
-	uint16_t port;
-
-	assert_int_equal(rig_plug("net_mlx4_model1", "run=step,port0=ib,port1=ib,guid=0x1022334455667700"), 0);
-	port = pr_plug("net_ipoib2", "port=net_mlx4_model1/1");
-	want.addr_bytes[5] = (uint8_t)(port + 1);
-	info = pr_info(port);
-	assert_memory_equal(&info.mac, &want, sizeof(want));
-	rig_unplug("net_ipoib2");
-	rig_unplug("net_mlx4_model1");
-}
-
-/* --- counters -------------------------------------------------------------------------------------------------------- */
-
-struct counters {
-	char name[128][64];
-	uint64_t value[128];
-	unsigned int n;
-};
-
-static void
-count(void *arg, const char *name, const char *text, uint64_t value)
-{
-	struct counters *c = arg;
-
-	assert_true(c->n < RTE_DIM(c->value) && text[0] != '\0');
-	snprintf(c->name[c->n], sizeof(c->name[0]), "%s", name);
-	c->value[c->n++] = value;
-}
-
-static uint64_t
-counter(uint16_t port, const char *name)
-{
-	struct counters c = {.n = 0};
-	unsigned int i, found = 0;
-	uint64_t value = 0;
-
-	assert_int_equal(tp_ipoib_counters(port, count, &c), 0);
-	for (i = 0; i < c.n; i++)
-		if (strcmp(c.name[i], name) == 0) {
-			value = c.value[i];
-			found++;
-		}
-	if (found != 1)
-		fail_msg("%s: %u times", name, found);
-	return value;
-}
-
-/* Three packets this way and four that; what a reset leaves, and what it does not touch. */
-static void
-test_counters(void **state)
-{
-	const struct rte_ether_addr amac = rig_mac(a), bmac = rig_mac(b);
-	struct rte_ether_addr b_at_a, a_at_b;
-	struct tp_ipoib_totals before, t;
-	struct rte_eth_stats st;
-	struct counters c = {.n = 0};
-	unsigned int i, asked;
-
-	both_up();
-	asked = pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
-	assert_int_equal(counter(a, "tx_arp"), asked);
-	assert_true(counter(a, "rx_arp") >= 1);
-	assert_int_equal(counter(a, "rx_learned"), 1);
-	assert_int_equal(rig_xstat(a, "rx_learned"), 1);
-	/* The control thread asks for the path and sends the first one. */
-	pr_send(a, 0, pr_udp(&amac, &b_at_a, IP_A, IP_B, 100));
-	pr_expect(b, &a_at_b, &bmac, IP_A, IP_B, 100);
-	assert_int_equal(counter(a, "tx_control_sent"), asked + 1);
-	assert_int_equal(rte_eth_stats_reset(a), 0);
-	assert_int_equal(counter(a, "tx_control_sent"), 0);
-	assert_int_equal(tp_ipoib_totals_get(a, &before), 0);
-	assert_int_equal(before.tx_packets, asked + 1);
-	for (i = 0; i < 3; i++) {
-		pr_send(a, 0, pr_udp(&amac, &b_at_a, IP_A, IP_B, 100));
-		pr_expect(b, &a_at_b, &bmac, IP_A, IP_B, 100);
-	}
-	for (i = 0; i < 4; i++) {
-		pr_send(b, 0, pr_udp(&bmac, &a_at_b, IP_B, IP_A, 86));
-		pr_expect(a, &b_at_a, &amac, IP_B, IP_A, 86);
-	}
-	pr_send(a, 0, pr_udp(&amac, &b_at_a, IP_A, IP_B, 2045));
-	pr_wait_xstat(a, "drop_tx_long", 1);
-	assert_int_equal(rte_eth_stats_get(a, &st), 0);
-	assert_int_equal(st.opackets, 3);
-	assert_int_equal(st.obytes, 3 * 114);
-	assert_int_equal(st.oerrors, 1);
-	assert_int_equal(st.ipackets, 4);
-	assert_int_equal(st.ibytes, 4 * 100);
-	assert_int_equal(st.ierrors, 0);
-	assert_int_equal(st.q_opackets[0], 3);
-	assert_int_equal(st.q_ipackets[0], 4);
-	assert_int_equal(st.q_obytes[0], 3 * 114);
-	assert_int_equal(st.q_ibytes[0], 4 * 100);
-	assert_int_equal(counter(a, "tx_arp"), 0);
-	assert_int_equal(tp_ipoib_totals_get(a, &t), 0);
-	assert_int_equal(t.tx_packets, before.tx_packets + 3);
-	assert_int_equal(t.rx_packets, before.rx_packets + 4);
-	assert_int_equal(t.tx_errors, before.tx_errors + 1);
-	assert_int_equal(tp_ipoib_totals_get(PR_NONE, &t), -ENODEV);
-	/* The card's come last: nobody had to send a packet again. */
-	assert_int_equal(tp_ipoib_counters(a, count, &c), 0);
-	assert_string_equal(c.name[c.n - 9], "card_req_timeouts");
-	assert_string_equal(c.name[c.n - 1], "card_resp_ud_dropped");
-	assert_int_equal(counter(a, "card_resp_ud_dropped"), 0);
-	assert_int_equal(tp_ipoib_counters(PR_NONE, count, &c), -ENODEV);
-}
-
-static bool
-is_dropped(void *arg)
-{
-	return counter(b, "card_resp_ud_dropped") >= *(uint64_t *)arg;
-}
-
-/* Nobody takes what comes: the card counts what it has no buffer for. */
-static void
-test_card_counters(void **state)
-{
-	const struct rte_ether_addr amac = rig_mac(a), bmac = rig_mac(b);
-	struct rte_ether_addr b_at_a, a_at_b;
-	uint64_t want = 10;
-	unsigned int i;
-
-	both_up();
-	pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
-	pr_send(a, 0, pr_udp(&amac, &b_at_a, IP_A, IP_B, 100));
-	pr_expect(b, &a_at_b, &bmac, IP_A, IP_B, 100);
-	for (i = 0; i < RIG_DESC + 10; i++)
-		pr_send(a, 0, pr_udp(&amac, &b_at_a, IP_A, IP_B, 100));
-	pr_until(is_dropped, &want, "card_resp_ud_dropped");
-	/* A queue gets buffers when half a burst is missing. */
-	assert_in_range(counter(b, "card_resp_ud_dropped"), 10, 10 + 16);
-	assert_int_equal(counter(a, "card_resp_ud_dropped"), 0);
 }
 
 int
@@ -737,16 +363,6 @@ main(void)
 		cmocka_unit_test(test_guid2mac),
 		cmocka_unit_test(test_speeds),
 		cmocka_unit_test_setup_teardown(test_partitions, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_change, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_monitor, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_too_long, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_add, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_added, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_all_places, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_counter_mac, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_counters, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_card_counters, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_name_taken, setup, teardown),
 	};
 
 	if (pr_eal("ipoib_port_info") < 0)
