@@ -301,11 +301,11 @@ def run(cmd, env, cpu, wall):
     return status, usage.ru_utime + usage.ru_stime, time.monotonic() - start
 
 
-def programs(pattern):
-    """Unit programs of the build, with names like this."""
+def programs(patterns):
+    """Unit programs of the build, with names like these; None: all."""
     tests = json.loads(subprocess.run(['meson', 'introspect', '--tests', BUILD], stdout=subprocess.PIPE, check=True).stdout)
     return [Program(t['name'], t['cmd']) for t in tests
-            if '/tests/unit/' in t['cmd'][0] and fnmatch.fnmatch(t['name'], pattern)]
+            if '/tests/unit/' in t['cmd'][0] and any(fnmatch.fnmatch(t['name'], p) for p in patterns or '*')]
 
 
 def measure(prog, mutants, slow):
@@ -363,7 +363,7 @@ def main():
     ap.add_argument('--count', type=int, default=4, help='mutants of each source, 0: all (default %(default)s)')
     ap.add_argument('--seed', type=int, default=1, help='others of the same number (default %(default)s)')
     ap.add_argument('--slow', type=float, default=20, help='leave programs out that run longer, in seconds (default %(default)s)')
-    ap.add_argument('--tests', default='*', help='only unit programs of these names, such as mad_*')
+    ap.add_argument('--tests', action='append', help='only unit programs of these names, such as mad_*; may be said several times')
     ap.add_argument('-j', '--jobs', type=int, default=1, help='processes at a time (default %(default)s)')
     ap.add_argument('--survivors', default=os.path.join(HOME, 'survivors'), help='file of those (default %(default)s)')
     args = ap.parse_args()

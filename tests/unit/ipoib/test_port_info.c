@@ -93,6 +93,12 @@ test_states(void **state)
 	assert_int_equal(pr_info(b).state, TP_IPOIB_STOPPED);
 	assert_int_equal(rte_eth_dev_stop(a), 0);
 	wait_told(4);
+	/* One that did not ask for it is told nothing. */
+	pr_manage(0, 1, NULL, 0);
+	pr_start(a, 1, 1, rig_pool());
+	pr_wait_up(a);
+	assert_int_equal(rte_eth_dev_stop(a), 0);
+	assert_int_equal(told, 4);
 	assert_int_equal(rte_eth_dev_callback_unregister(a, RTE_ETH_EVENT_INTR_LSC, on_link, NULL), 0);
 }
 

@@ -366,6 +366,76 @@ test_deferred(void **state)
 	assert_int_equal(rte_eth_dev_stop(b), 0);
 }
 
+static struct rte_mbuf *
+large(const struct rte_ether_addr *dst)
+{
+	const struct rte_ether_addr amac = rig_mac(a);
+	struct rte_mbuf *m = pr_udp(&amac, dst, IP_A, IP_B, 1240);
+	uint8_t *tcp = rte_pktmbuf_mtod_offset(m, uint8_t *, 34);
+
+	/* 1200 octets behind 20 and 20. */
+	rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14)->next_proto_id = IPPROTO_TCP;
+	memset(tcp, 0, 20);
+	tcp[12] = 5 << 4;
+	m->ol_flags = RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM;
+	m->l2_len = 14;
+	m->l3_len = 20;
+	m->l4_len = 20;
+	m->tso_segsz = 500;
+	return m;
+}
+
+/* A queue with the offload has large sends cut, three parts of this one; others drop them by name. */
+static void
+test_large_sends(void **state)
+{
+	const struct rte_eth_txconf tx = {.offloads = RTE_ETH_TX_OFFLOAD_TCP_TSO};
+	const struct rte_eth_conf conf = {.txmode.offloads = 0};
+	const uint32_t parts[] = {554, 554, 254};
+	struct rte_ether_addr b_at_a, a_at_b, amac = rig_mac(a), bmac = rig_mac(b);
+	struct rte_mbuf *m;
+	unsigned int i;
+
+	assert_int_equal(rig_configure(a, 1, 2, &conf, rig_pool()), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(a, 1, RIG_DESC, SOCKET_ID_ANY, &tx), 0);
+	assert_int_equal(rte_eth_dev_start(a), 0);
+	pr_start(b, 1, 1, rig_pool());
+	pr_wait_up(a);
+	pr_wait_up(b);
+	pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
+	pr_send(a, 0, pr_udp(&amac, &b_at_a, IP_A, IP_B, 60));
+	pr_expect(b, &a_at_b, &bmac, IP_A, IP_B, 60);
+	pr_send(a, 1, large(&b_at_a));
+	for (i = 0; i < RTE_DIM(parts); i++) {
+		m = pr_take(b, RTE_ETHER_TYPE_IPV4, NULL);
+		assert_int_equal(m->pkt_len, parts[i]);
+		rte_pktmbuf_free(m);
+	}
+	assert_int_equal(rig_xstat(a, "tx_large"), 1);
+	pr_send(a, 0, large(&b_at_a));
+	pr_nothing(b, RTE_ETHER_TYPE_IPV4);
+	assert_int_equal(rig_xstat(a, "drop_tx_tso"), 1);
+}
+
+/* A port of one queue takes other keys and types, too, and goes on. */
+static void
+test_one_queue_rss(void **state)
+{
+	const struct rte_eth_conf conf = {.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS};
+	uint8_t key[40] = {0x5a, 1}, got[40] = {0};
+	struct rte_eth_rss_conf rss = {.rss_key = key, .rss_key_len = 40, .rss_hf = RTE_ETH_RSS_IPV4};
+
+	rig_start(a, 1, &conf);
+	pr_start(b, 1, 1, rig_pool());
+	pr_wait_up(a);
+	pr_wait_up(b);
+	assert_int_equal(rte_eth_dev_rss_hash_update(a, &rss), 0);
+	rss.rss_key = got;
+	assert_int_equal(rte_eth_dev_rss_hash_conf_get(a, &rss), 0);
+	assert_memory_equal(got, key, sizeof(got));
+	exchange(2044);
+}
+
 /* --- addresses ------------------------------------------------------------------------------------------------------- */
 
 /* What comes has the MAC that the application has now. */
@@ -496,6 +566,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_stop_and_start, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deferred, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_large_sends, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_one_queue_rss, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mac, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mc_list, setup, teardown),
 	};

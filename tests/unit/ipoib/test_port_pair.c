@@ -16,6 +16,7 @@ test_infos(void **state)
 	struct tp_ipoib_pair_info p = pair_info();
 	struct rte_eth_dev_owner owner;
 	struct rte_eth_dev_info i, m;
+	struct rte_ether_addr mac;
 	struct rte_eth_link link;
 
 	assert_string_equal(p.name, "net_ib_pair0");
@@ -48,6 +49,10 @@ test_infos(void **state)
 	assert_int_equal(i.max_tx_queues, 16);
 	assert_int_equal(i.reta_size, 128);
 	assert_int_equal(i.flow_type_rss_offloads, m.flow_type_rss_offloads);
+	mac = rig_mac(pair);
+	assert_memory_equal(&mac, &primary_mac, sizeof(mac));
+	mac = rig_mac(p.member[1]);
+	assert_memory_equal(&mac, &primary_mac, sizeof(mac));
 	assert_int_equal(rte_eth_promiscuous_disable(pair), 0);
 	assert_int_equal(rte_eth_promiscuous_enable(pair), 0);
 	assert_int_equal(rte_eth_link_get_nowait(pair, &link), 0);
@@ -101,6 +106,11 @@ test_link(void **state)
 		assert_int_equal(rte_eth_devices[pair].data->tx_queue_state[1], RTE_ETH_QUEUE_STATE_STOPPED);
 		want++;
 	}
+	/* One that did not ask for it is told nothing. */
+	pr_start(pair, 1, 1, rig_pool());
+	pair_members_up();
+	assert_int_equal(rte_eth_dev_stop(pair), 0);
+	assert_int_equal(told, want - 1);
 	assert_int_equal(rte_eth_dev_callback_unregister(pair, RTE_ETH_EVENT_INTR_LSC, on_link, NULL), 0);
 }
 
