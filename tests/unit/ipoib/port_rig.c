@@ -384,6 +384,21 @@ pr_expect(uint16_t port, const struct rte_ether_addr *src, const struct rte_ethe
 	rte_pktmbuf_free(m);
 }
 
+unsigned int
+pr_by_burst(uint16_t from, uint16_t to, const struct rte_ether_addr *dst, uint32_t sip, uint32_t dip)
+{
+	const struct rte_ether_addr src = rig_mac(from);
+	uint64_t before = rig_xstat(from, "tx_q0_packets");
+	unsigned int n = 0;
+
+	do {
+		pr_send(from, 0, pr_udp(&src, dst, sip, dip, 60));
+		rte_pktmbuf_free(pr_take(to, RTE_ETHER_TYPE_IPV4, NULL));
+		n++;
+	} while (rig_xstat(from, "tx_q0_packets") == before);
+	return n;
+}
+
 void
 pr_nothing(uint16_t port, uint16_t etype)
 {

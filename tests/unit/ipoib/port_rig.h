@@ -65,6 +65,8 @@ struct rte_mbuf *pr_take(uint16_t port, uint16_t etype, uint16_t *queue);
 /* The next UDP datagram; asserts that it is this packet as pr_udp() writes it, and frees it. */
 void pr_expect(uint16_t port, const struct rte_ether_addr *src, const struct rte_ether_addr *dst, uint32_t sip,
 	       uint32_t dip, uint16_t octets);
+/* Packets of 60 octets until a burst itself sends one, since the control thread asks for the path first; how many. */
+unsigned int pr_by_burst(uint16_t from, uint16_t to, const struct rte_ether_addr *dst, uint32_t sip, uint32_t dip);
 /* Nothing of this EtherType has come. */
 void pr_nothing(uint16_t port, uint16_t etype);
 /*

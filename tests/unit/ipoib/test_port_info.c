@@ -217,7 +217,7 @@ test_endpoints(void **state)
 	assert_int_equal(l.e[0].cm_mtu, 0);
 
 	/* A group that is only sent to, beside those that are heard. */
-	pr_send(a, 0, pr_udp(&amac, &other, IP_A, RTE_IPV4(224, 1, 2, 3), 100));
+	pr_send(a, 0, pr_udp(&amac, &other, IP_A, 0xe0010203u, 100));
 	do
 		l = endpoints(a, TP_IPOIB_MULTICAST);
 	while (l.n < 4 || strcmp(l.e[3].state, "joined") != 0 ? (pr_step(), true) : false);

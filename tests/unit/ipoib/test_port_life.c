@@ -392,7 +392,7 @@ test_large_sends(void **state)
 	const struct rte_eth_txconf tx = {.offloads = RTE_ETH_TX_OFFLOAD_TCP_TSO};
 	const struct rte_eth_conf conf = {.txmode.offloads = 0};
 	const uint32_t parts[] = {554, 554, 254};
-	struct rte_ether_addr b_at_a, a_at_b, amac = rig_mac(a), bmac = rig_mac(b);
+	struct rte_ether_addr b_at_a, a_at_b;
 	struct rte_mbuf *m;
 	unsigned int i;
 
@@ -403,8 +403,7 @@ test_large_sends(void **state)
 	pr_wait_up(a);
 	pr_wait_up(b);
 	pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
-	pr_send(a, 0, pr_udp(&amac, &b_at_a, IP_A, IP_B, 60));
-	pr_expect(b, &a_at_b, &bmac, IP_A, IP_B, 60);
+	(void)pr_by_burst(a, b, &b_at_a, IP_A, IP_B);
 	pr_send(a, 1, large(&b_at_a));
 	for (i = 0; i < RTE_DIM(parts); i++) {
 		m = pr_take(b, RTE_ETHER_TYPE_IPV4, NULL);
@@ -498,7 +497,7 @@ taken_group(void *arg)
 {
 	const struct rte_ether_addr bmac = rig_mac(b);
 	struct looking *l = arg;
-	struct rte_mbuf *m[8], *p = pr_udp(&bmac, &l->mac, IP_B, RTE_IPV4(224, 1, 2, 3), 64);
+	struct rte_mbuf *m[8], *p = pr_udp(&bmac, &l->mac, IP_B, 0xe0010203u, 64);
 	uint16_t n, i;
 
 	/* The sender joins the group first, in order to send. */

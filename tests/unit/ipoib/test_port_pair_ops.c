@@ -176,6 +176,7 @@ test_counters(void **state)
 	pair_all_up(2);
 	pair_exchange(&primary_mac);
 	pr_meet(pair, IP_A, peer, IP_B, &at_pair, &at_peer);
+	(void)pr_by_burst(pair, peer, &at_pair, IP_A, IP_B);
 	assert_int_equal(rte_eth_stats_reset(pair), 0);
 	for (k = 0; k < RTE_DIM(names); k++)
 		assert_int_equal(rig_xstat(pair, names[k]), 0);
