@@ -214,9 +214,13 @@ int tp_model_wire_attach(struct tp_model *m, unsigned int port, struct tp_wire *
 /* For wires: frames arrive at the port. Called by the runner from poll. Returns how many the port took in. */
 unsigned int tp_model_port_receive(struct tp_model *m, unsigned int port, const struct tp_frame *f, unsigned int n);
 
-/* Seeded impairment of what arrives at a port; probabilities in parts per million, 0..1000000. */
+/*
+ * Seeded impairment of what arrives at a port; probabilities in parts per million, 0..1000000. corrupt: a wrong bit. symbol:
+ * octets that are none, which the line's code shows (PCS error). short: the sender's frame is shorter than 64 octets, and its
+ * FCS is that of these. The last two are an Ethernet port's; to an InfiniBand port such a packet is a damaged one.
+ */
 struct tp_impair {
-	uint32_t drop_ppm, corrupt_ppm, dup_ppm, reorder_ppm;
+	uint32_t drop_ppm, corrupt_ppm, dup_ppm, reorder_ppm, symbol_ppm, short_ppm;
 	uint32_t delay_us; /* 0..10000000 */
 	uint64_t seed;
 };

@@ -284,7 +284,7 @@ struct tpm_port_counters {
 	uint64_t tx_size[MLX4_STATS_SIZE_BLOCKS][10], tx_bcast[10], tx_mcast[10], tx_ucast[10], tx_oct[10],
 		tx_frames[10];
 	uint64_t rx_tagged[9], tx_tagged[10];
-	uint64_t rx_control, rx_in_range, rx_out_range, rx_too_long;
+	uint64_t rx_control, rx_in_range, rx_out_range, rx_too_long, rx_pcs;
 	uint32_t rx_jabber, rx_crc, rx_runt, rx_short, rx_drop, rx_overflow, rx_length, tx_drop;
 };
 

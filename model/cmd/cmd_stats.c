@@ -42,6 +42,7 @@ dump_rx(const struct tpm_port_counters *k, uint8_t *out)
 	prm_set64(out, MLX4_STATS_RX_INRANGE_LEN, k->rx_in_range);
 	prm_set64(out, MLX4_STATS_RX_OUTRANGE_LEN, k->rx_out_range);
 	prm_set64(out, MLX4_STATS_RX_TOO_LONG, k->rx_too_long);
+	prm_set64(out, MLX4_STATS_RX_PCS, k->rx_pcs);
 }
 
 static void

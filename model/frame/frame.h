@@ -26,6 +26,9 @@
 #define TPM_FRAME_IP_OK 0x100u /* the sender's hardware computed the IPv4 header checksum of this very frame ... */
 #define TPM_FRAME_L4_OK 0x200u /* ... and its TCP/UDP checksum */
 #define TPM_FRAME_LOOP 0x400u  /* looped inside the card, never on a wire */
+#define TPM_FRAME_SHORT 0x800u /* came without the octets up to 64 that a wire else is taken to have padded */
+#define TPM_FRAME_CODE 0x1000u /* came with a code error of the line */
+#define TPM_FRAME_BAD (TP_FRAME_BAD_FCS | TPM_FRAME_SHORT | TPM_FRAME_CODE)
 
 /* splitmix64: short, seedable, good enough for coin tosses. */
 static inline uint64_t

@@ -15,6 +15,9 @@
 #define ROCE_PORT_AT_V4 36u
 #define ROCE_PORT_AT_V6 56u
 
+#define MIN_TYPE 0x600u /* below it is a length */
+#define MAX_LENGTH_FIELD 1500u
+#define MIN_DATA (TPM_ETH_ZLEN - TPM_ETH_HLEN)
 #define RUNS 8u /* QPs of a burst whose frames are collected at once */
 
 /* --- from the port to a QP -------------------------------------------------------------------------------- */
@@ -104,12 +107,32 @@ count_too_long(struct tpm_port *p, const struct tp_frame *f)
 		p->c.rx_size[MLX4_STATS_SIZE_BLOCKS - 1][tagged ? h[14] >> 5 : MLX4_STATS_NOVLAN]++;
 }
 
-/* Does the port take the frame in? */
+/*
+ * A length field that says otherwise than the frame is long (IEEE 802.3, 30.3.1.1.23), or neither a length nor a type
+ * (30.3.1.1.24). Wires bring frames without their padding.
+ */
+static void
+count_length_field(struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, const struct tpm_pkt *k)
+{
+	uint32_t head = TPM_ETH_HLEN + k->tags * TPM_VLAN_HLEN, said = tpm_load16(h + head - 2);
+	uint32_t has = (f->len < TPM_ETH_ZLEN ? TPM_ETH_ZLEN : f->len) - head;
+
+	if (said > MAX_LENGTH_FIELD)
+		p->c.rx_out_range++;
+	else if (has < said || (has > said && has > MIN_DATA))
+		p->c.rx_in_range++;
+}
+
+/* Does the port take the frame in? [DP 13.1] */
 static bool
 port_accepts(struct tpm_port *p, const struct tp_frame *f)
 {
-	if (f->len < TPM_ETH_HLEN) {
-		p->c.rx_runt++;
+	if ((f->flags & TPM_FRAME_CODE) != 0) {
+		p->c.rx_pcs++;
+		return false;
+	}
+	if (f->len < TPM_ETH_HLEN || (f->flags & TPM_FRAME_SHORT) != 0) {
+		*((f->flags & TP_FRAME_BAD_FCS) != 0 ? &p->c.rx_runt : &p->c.rx_short) += 1;
 		return false;
 	}
 	if (f->len + TPM_FCS_LEN > p->max_frame) {
@@ -149,6 +172,8 @@ rx_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const s
 	}
 	tpm_parse(h, hlen, f->len, &k);
 	count_rx(p, f, h, &k);
+	if (tpm_unlikely(k.enc != 0))
+		count_length_field(p, f, h, &k);
 	m->st.port[p->num - 1].rx_frames++;
 	m->st.port[p->num - 1].rx_bytes += f->len;
 	if (tpm_unlikely(p->roce_qps != 0) && tpm_roce_receive(m, p, f, h, hlen, &k))
@@ -192,14 +217,14 @@ maybe_special(const struct tp_model *m, const struct tpm_port *p, const struct t
 	return (p->roce_qps != 0 && maybe_roce(m, f)) || (p->tunnels && tpm_tunnel_maybe(m, f));
 }
 
-/* Untagged unicast in one piece, of good size and FCS: what bursts are made of. */
+/* Untagged unicast in one piece, of good size and FCS, with a type: what bursts are made of. */
 static inline bool
 is_plain(const struct tpm_port *p, const struct tp_frame *f)
 {
 	const uint8_t *d = f->seg[0].data;
 
 	return f->nseg == 1 && f->len >= TPM_ETH_HLEN + 2 && f->len + TPM_FCS_LEN <= p->max_frame &&
-	       (f->flags & (TP_FRAME_BAD_FCS | TPM_FRAME_LOOP)) == 0 && (d[0] & 1) == 0 &&
+	       (f->flags & (TPM_FRAME_BAD | TPM_FRAME_LOOP)) == 0 && (d[0] & 1) == 0 && d[12] >= MIN_TYPE >> 8 &&
 	       !(d[12] == 0x81 && d[13] == 0);
 }
 
@@ -330,7 +355,7 @@ tpm_port_mirror(struct tp_model *m, struct tpm_port *p, bool sent, const struct 
 	for (unsigned int i = 0; i < n && hit.n != 0; i++) {
 		const uint8_t *h = tpm_frame_head(&f[i], buf, &hlen);
 
-		if (f[i].len < TPM_ETH_HLEN || (f[i].flags & TP_FRAME_BAD_FCS) != 0)
+		if (f[i].len < TPM_ETH_HLEN || (f[i].flags & TPM_FRAME_BAD) != 0)
 			continue;
 		for (uint32_t k = 0; k < hit.n; k++) {
 			qp = ring_qp(m, hit.qpn[k], h, hlen, f[i].len, &hash, true);

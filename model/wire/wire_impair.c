@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * A bad wire, seeded: what arrives at a port is dropped, damaged, doubled, swapped with its successor or held back.
+ * A bad wire, seeded: what arrives at a port is dropped, damaged, cut, doubled, swapped with its successor or held back.
  * The same seed and the same frames give the same result.
  */
 #include <errno.h>
@@ -73,7 +73,8 @@ impair_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f)
 {
 	struct tpm_impair_state *s = p->impair;
 	bool drop = toss(s, s->cfg.drop_ppm), corrupt = toss(s, s->cfg.corrupt_ppm), dup = toss(s, s->cfg.dup_ppm),
-	     reorder = toss(s, s->cfg.reorder_ppm);
+	     reorder = toss(s, s->cfg.reorder_ppm), symbol = toss(s, s->cfg.symbol_ppm),
+	     cut = toss(s, s->cfg.short_ppm);
 	struct tpm_held *h = drop ? NULL : tpm_hold(f), *copy;
 
 	if (h == NULL) {
@@ -87,6 +88,15 @@ impair_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f)
 		/* The checksums of the sender's hardware are not those of these bytes, nor is the FCS. */
 		h->flags = TP_FRAME_BAD_FCS;
 		m->st.port[p->num - 1].impair_corrupts++;
+	}
+	/* Where there is no code of Ethernet's, the packet is damaged. */
+	if (symbol)
+		h->flags |= TPM_FRAME_CODE | TP_FRAME_BAD_FCS;
+	if (cut) {
+		uint32_t len = TPM_ETH_HLEN + (uint32_t)(tpm_random(&s->rng) % (TPM_ETH_ZLEN - TPM_ETH_HLEN));
+
+		h->len = RTE_MIN(h->len, len);
+		h->flags |= TPM_FRAME_SHORT;
 	}
 	if (reorder && s->swap == NULL) {
 		h->due_ns = tpm_now(m) + REORDER_WAIT_NS;
@@ -149,9 +159,10 @@ tp_model_impair(struct tp_model *m, unsigned int port, const struct tp_impair *i
 	struct tpm_impair_state *s = NULL;
 
 	if (port < 1 || port > TP_MODEL_PORTS || imp->drop_ppm > PPM || imp->corrupt_ppm > PPM || imp->dup_ppm > PPM ||
-	    imp->reorder_ppm > PPM || imp->delay_us > DELAY_MAX_US)
+	    imp->reorder_ppm > PPM || imp->symbol_ppm > PPM || imp->short_ppm > PPM || imp->delay_us > DELAY_MAX_US)
 		return -EINVAL;
-	if ((imp->drop_ppm | imp->corrupt_ppm | imp->dup_ppm | imp->reorder_ppm | imp->delay_us) != 0) {
+	if ((imp->drop_ppm | imp->corrupt_ppm | imp->dup_ppm | imp->reorder_ppm | imp->symbol_ppm | imp->short_ppm |
+	     imp->delay_us) != 0) {
 		s = calloc(1, sizeof(*s));
 		if (s == NULL)
 			return -ENOMEM;

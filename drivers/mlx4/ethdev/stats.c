@@ -136,8 +136,16 @@ counter_by_name(const uint8_t *box, const char *name)
 static void
 card_counts(const uint8_t *box, struct mlx4_card_counts *c)
 {
+	/* A frame is in one of them. Those with a wrong length field are received. */
+	static const char *const lost[] = {
+		"rx_port_crc_errors",    "rx_port_runt_errors",       "rx_port_short_errors",   "rx_port_symbol_errors",
+		"rx_port_jabber_errors", "rx_size_above_mtu_packets", "rx_port_length_discards"};
+	unsigned int i;
+
+	c->rx_errors = 0;
 	c->missed = counter_by_name(box, "rx_port_discards") + counter_by_name(box, "rx_port_overflow_discards");
-	c->rx_errors = counter_by_name(box, "rx_port_crc_errors") + counter_by_name(box, "rx_port_length_discards");
+	for (i = 0; i < RTE_DIM(lost); i++)
+		c->rx_errors += counter_by_name(box, lost[i]);
 	c->tx_errors = counter_by_name(box, "tx_port_discards");
 }
 

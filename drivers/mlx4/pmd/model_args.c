@@ -233,6 +233,8 @@ impair_item(const char *dev, const char *key, char *item, struct tp_impair *imp)
 		 {"corrupt", "damaged packets in a million", &imp->corrupt_ppm, PPM_MAX},
 		 {"dup", "doubled packets in a million", &imp->dup_ppm, PPM_MAX},
 		 {"reorder", "packets in a million that the next one overtakes", &imp->reorder_ppm, PPM_MAX},
+		 {"symbol", "packets in a million with a code error", &imp->symbol_ppm, PPM_MAX},
+		 {"short", "packets in a million that are shorter than 64 octets", &imp->short_ppm, PPM_MAX},
 		 {"delay", "microseconds", &imp->delay_us, DELAY_US_MAX}};
 	const size_t len = strcspn(item, ":");
 	char wanted[128], *end;
@@ -253,10 +255,9 @@ impair_item(const char *dev, const char *key, char *item, struct tp_impair *imp)
 		snprintf(wanted, sizeof(wanted), "%s:N with N in 0..%u, %s", t[i].name, t[i].max, t[i].what);
 		return mlx4_arg_refuse(dev, key, item, wanted);
 	}
-	return mlx4_arg_refuse(
-		dev, key, item,
-		"one of drop:N, corrupt:N, dup:N, reorder:N (packets in a million), delay:N (microseconds), "
-		"seed:N; several are joined by '/'");
+	return mlx4_arg_refuse(dev, key, item,
+			       "one of drop:N, corrupt:N, dup:N, reorder:N, symbol:N, short:N (packets in a million), "
+			       "delay:N (microseconds), seed:N; several are joined by '/'");
 }
 
 static int
@@ -380,7 +381,7 @@ parse_wake(const char *dev, const char *key, const char *value, void *arg)
 }
 
 #define WIRES "loopback, cross, none, ethdev:NAME, switch:NAME[/KEY:VALUE]... or ibswitch:NAME[/KEY:VALUE]..."
-#define IMPAIRS "drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N"
+#define IMPAIRS "drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/symbol:PPM/short:PPM/delay:US/seed:N"
 
 const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"type", parse_type, 0, "cx3 or cx3pro", "", "cx3pro", "Which card"},

@@ -207,12 +207,15 @@ test_impairments(void **state)
 {
 	const struct tp_impair *i0 = &conf.impair[0].imp, *i1 = &conf.impair[1].imp;
 
-	taken("impair0=drop:1/corrupt:2/dup:3/reorder:4/delay:5/seed:18446744073709551615,impair1=drop:1000000");
+	taken("impair0=drop:1/corrupt:2/dup:3/reorder:4/symbol:6/short:7/delay:5/"
+	      "seed:18446744073709551615,impair1=drop:1000000");
 	assert_true(conf.impair[0].set && conf.impair[1].set);
 	assert_int_equal(i0->drop_ppm, 1);
 	assert_int_equal(i0->corrupt_ppm, 2);
 	assert_int_equal(i0->dup_ppm, 3);
 	assert_int_equal(i0->reorder_ppm, 4);
+	assert_int_equal(i0->symbol_ppm, 6);
+	assert_int_equal(i0->short_ppm, 7);
 	assert_int_equal(i0->delay_us, 5);
 	assert_int_equal(i0->seed, UINT64_MAX);
 	assert_int_equal(i1->drop_ppm, 1000000);

@@ -252,6 +252,7 @@ test_wrong_lengths(void **state)
 	static struct stub stub = {.w.ops = &ops};
 	const struct tp_impair all = {.corrupt_ppm = 1000000, .seed = 1}, none = {0};
 	struct rte_ether_addr dst = rig_mac(1);
+	struct rte_eth_stats st;
 	unsigned int i;
 
 	assert_int_equal(rte_eth_dev_set_mtu(0, 1900), 0);
@@ -275,12 +276,76 @@ test_wrong_lengths(void **state)
 	assert_int_equal(tp_model_wire_attach(rig_model(1), 2, &stub.w), 0);
 	stub.len = RTE_ETHER_HDR_LEN - 1;
 	rig_run(1);
-	assert_int_equal(rig_xstat(1, "rx_port_runt_errors"), 1);
+	assert_int_equal(rig_xstat(1, "rx_port_short_errors"), 1);
 	assert_int_equal(rig_drain(1, 0), 0);
 	stub.len = RTE_ETHER_HDR_LEN;
 	rig_run(1);
-	assert_int_equal(rig_xstat(1, "rx_port_runt_errors"), 1);
+	assert_int_equal(rig_xstat(1, "rx_port_short_errors"), 1);
 	assert_int_equal(rig_drain(1, 0), 1);
+	/* Three above the MTU, two jabbers and a short one. */
+	assert_int_equal(rte_eth_stats_get(1, &st), 0);
+	assert_int_equal(st.ierrors, 6);
+	assert_int_equal(rig_xstat(1, "rx_port_runt_errors"), 0);
+}
+
+/* What a bad line or sender makes of frames: each is in one counter, and among the port's errors. */
+static void
+test_bad_line(void **state)
+{
+	static const struct {
+		const char *name;
+		struct tp_impair imp;
+	} t[] = {
+		{"rx_port_symbol_errors", {.symbol_ppm = 1000000}},
+		{"rx_port_short_errors", {.short_ppm = 1000000}},
+		{"rx_port_runt_errors", {.short_ppm = 1000000, .corrupt_ppm = 1000000}},
+		{"rx_port_crc_errors", {.corrupt_ppm = 1000000}},
+	};
+	struct rte_ether_addr dst = rig_mac(1);
+	struct rte_eth_stats st;
+	unsigned int i, k;
+
+	for (i = 0; i < RTE_DIM(t); i++) {
+		assert_int_equal(rte_eth_stats_reset(1), 0);
+		assert_int_equal(tp_model_impair(rig_model(1), 2, &t[i].imp), 0);
+		for (k = 0; k < 3; k++)
+			rig_send(0, rig_frame(&dst, 1000));
+		assert_int_equal(rig_drain(1, 0), 0);
+		for (k = 0; k < RTE_DIM(t); k++)
+			assert_int_equal(rig_xstat(1, t[k].name), k == i ? 3 : 0);
+		assert_int_equal(rte_eth_stats_get(1, &st), 0);
+		assert_int_equal(st.ierrors, 3);
+		assert_int_equal(st.imissed, 0);
+	}
+}
+
+/* A frame with a length field that is not its length is received, and told. */
+static void
+test_length_fields(void **state)
+{
+	static const struct {
+		uint16_t said, len;
+		const char *name;
+	} t[] = {{86, 100, NULL},
+		 {85, 100, "rx_port_in_range_length_errors"},
+		 {87, 100, "rx_port_in_range_length_errors"},
+		 {1501, 1514, "rx_port_out_of_range_length_errors"},
+		 {0x88b5, 100, NULL}};
+	struct rte_ether_addr dst = rig_mac(1);
+	uint64_t in = 0, out = 0;
+	struct rte_mbuf *m;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(t); i++) {
+		m = rig_frame(&dst, t[i].len);
+		*rte_pktmbuf_mtod_offset(m, rte_be16_t *, 12) = rte_cpu_to_be_16(t[i].said);
+		rig_send(0, m);
+		assert_int_equal(rig_drain(1, 0), 1);
+		in += t[i].name != NULL && strstr(t[i].name, "in_range") != NULL;
+		out += t[i].name != NULL && strstr(t[i].name, "out_of_range") != NULL;
+		assert_int_equal(rig_xstat(1, "rx_port_in_range_length_errors"), in);
+		assert_int_equal(rig_xstat(1, "rx_port_out_of_range_length_errors"), out);
+	}
 }
 
 /* Wanted frames with a wrong FCS come, whatever became of their addresses; also after the port was started again. */
@@ -511,6 +576,8 @@ main(void)
 		T(test_stop_drops),
 		T(test_bad_fcs),
 		T(test_wrong_lengths),
+		T(test_bad_line),
+		T(test_length_fields),
 		T(test_ignored_fcs),
 		T(test_info),
 		T(test_refusals),

@@ -40,6 +40,7 @@ number_counters(struct tpm_port_counters *k)
 	k->rx_in_range = 52;
 	k->rx_out_range = 53;
 	k->rx_too_long = 54;
+	k->rx_pcs = 55;
 	k->rx_jabber = 61;
 	k->rx_crc = 62;
 	k->rx_runt = 63;
@@ -86,6 +87,7 @@ counters_of_a_port(void **state)
 	prm_set64(want, 0x578, 52);
 	prm_set64(want, 0x580, 53);
 	prm_set64(want, 0x588, 54);
+	prm_set64(want, 0x590, 55);
 	for (uint32_t i = 0; i < 7; i++)
 		prm_set32(want, 0xb88 + 4 * i, 61 + i);
 	/* Good frames: three kinds of nine priorities. */

@@ -309,6 +309,57 @@ sizes_of_frames(void **state)
 	}
 }
 
+/* IEEE 802.3, 30.3.1.1.23 and 24: what a length field may say of the octets behind it, of which there are 46 at least. */
+static void
+length_fields(void **state)
+{
+	static const struct {
+		uint32_t said, len; /* without FCS */
+		bool in, out;
+	} row[] = {
+		{0, 60, false, false},     {38, 60, false, false},     {46, 60, false, false},
+		{47, 60, true, false},     {46, 61, true, false},      {38, 61, true, false},
+		{47, 61, false, false},    {100, 114, false, false},   {100, 113, true, false},
+		{100, 115, true, false},   {1500, 1514, false, false}, {1500, 1513, true, false},
+		{1501, 1515, false, true}, {1501, 60, false, true},    {1535, 60, false, true},
+		{1536, 60, false, false},  {1536, 1514, false, false}, {30, 44, false, false},
+		{46, 44, false, false},    {47, 44, true, false},
+	};
+	static uint8_t f[1600];
+	struct tpm_port *p = &r.m->port[0];
+
+	(void)state;
+	p->link = true;
+	p->max_frame = 9000;
+	for (unsigned int pieces = 1; pieces <= 2; pieces++)
+		for (unsigned int i = 0; i < COUNT(row); i++) {
+			memset(f, 0, sizeof(f));
+			f[0] = 2;
+			f[12] = (uint8_t)(row[i].said >> 8);
+			f[13] = (uint8_t)row[i].said;
+			memset(&p->c, 0, sizeof(p->c));
+			arrive(f, row[i].len, pieces, 0);
+			assert_int_equal(p->c.rx_in_range, row[i].in);
+			assert_int_equal(p->c.rx_out_range, row[i].out);
+			/* It is received like others. */
+			assert_int_equal(p->c.rx_frames[8], 1);
+		}
+	/* Behind a tag; there 46 octets may be 42 and padding. */
+	memcpy(f + 12, "\x81\x00\x00\x01\x00\x64", 6);
+	memset(&p->c, 0, sizeof(p->c));
+	arrive(f, 118, 1, 0);
+	arrive(f, 60, 1, 0);
+	arrive(f, 119, 1, 0);
+	assert_int_equal(p->c.rx_in_range, 2);
+	memcpy(f + 16, "\x05\xdd", 2);
+	arrive(f, 60, 1, 0);
+	assert_int_equal(p->c.rx_out_range, 1);
+	memcpy(f + 16, "\x00\x2a", 2);
+	arrive(f, 60, 1, 0);
+	arrive(f, 64, 1, 0);
+	assert_int_equal(p->c.rx_in_range, 2);
+}
+
 static void
 addresses_of_frames(void **state)
 {
@@ -353,8 +404,12 @@ frames_that_are_not_taken(void **state)
 	(void)state;
 	p->link = true;
 	arrive(f, 14, 2, 0);
-	assert_int_equal(p->c.rx_runt, 0);
+	assert_int_equal(p->c.rx_short, 0);
 	arrive(f, 13, 1, 0);
+	assert_int_equal(p->c.rx_short, 1);
+	assert_int_equal(p->c.rx_runt, 0);
+	arrive(f, 13, 1, TP_FRAME_BAD_FCS);
+	assert_int_equal(p->c.rx_short, 1);
 	assert_int_equal(p->c.rx_runt, 1);
 	memset(&p->c, 0, sizeof(p->c));
 	arrive(f, 60, 1, TP_FRAME_BAD_FCS);
@@ -423,7 +478,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(each_octet_of_a_rule),      T(kinds_that_a_rule_wants), T(order_of_rules),
 		T(rules_that_are_refused),    T(sizes_of_frames),         T(addresses_of_frames),
-		T(frames_that_are_not_taken),
+		T(frames_that_are_not_taken), T(length_fields),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

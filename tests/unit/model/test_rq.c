@@ -169,7 +169,7 @@ not_taken(void **state)
 	assert_int_equal(p->c.rx_jabber, 1);
 	assert_int_equal(p->c.rx_size[9][MLX4_STATS_NOVLAN] + p->c.rx_size[9][5], 2);
 	assert_null(arrive(f, d, 13));
-	assert_int_equal(p->c.rx_runt, 1);
+	assert_int_equal(p->c.rx_short, 1);
 	tp_model_cable(f->r.m, 2, false);
 	assert_null(arrive(f, frame_tcp6, sizeof(frame_tcp6)));
 	assert_int_equal(p->rx_link_down, 1);

@@ -66,6 +66,18 @@ rates(void **state)
 	got = through(f, 2000);
 	assert_in_range(got, 2000 - 254, 2000 - 146);
 	assert_int_equal(f->r.m->port[1].rx_bad_fcs, 2000 - got);
+	impair(f, (struct tp_impair){.symbol_ppm = 100000});
+	got = through(f, 2000);
+	assert_in_range(got, 2000 - 254, 2000 - 146);
+	assert_int_equal(f->r.m->port[1].c.rx_pcs, 2000 - got);
+	impair(f, (struct tp_impair){.short_ppm = 100000});
+	got = through(f, 2000);
+	assert_in_range(got, 2000 - 254, 2000 - 146);
+	assert_int_equal(f->r.m->port[1].c.rx_short, 2000 - got);
+	impair(f, (struct tp_impair){.short_ppm = 1000000, .corrupt_ppm = 100000});
+	assert_int_equal(through(f, 2000), 0);
+	assert_in_range(f->r.m->port[1].c.rx_runt, 146, 254);
+	assert_int_equal(f->r.m->port[1].c.rx_runt + f->r.m->port[1].c.rx_short, 2000 - got + 2000);
 	impair(f, (struct tp_impair){0});
 	assert_int_equal(through(f, 100), 100);
 	assert_int_equal(tp_model_violations_total(f->r.m), 0);
@@ -102,6 +114,8 @@ ranges(void **state)
 
 	assert_int_equal(tp_model_impair(f->r.m, 3, &(struct tp_impair){0}), -EINVAL);
 	assert_int_equal(tp_model_impair(f->r.m, 1, &(struct tp_impair){.drop_ppm = 1000001}), -EINVAL);
+	assert_int_equal(tp_model_impair(f->r.m, 1, &(struct tp_impair){.symbol_ppm = 1000001}), -EINVAL);
+	assert_int_equal(tp_model_impair(f->r.m, 1, &(struct tp_impair){.short_ppm = 1000001}), -EINVAL);
 	assert_int_equal(tp_model_wire_loopback(f->r.m, 0), -EINVAL);
 	assert_int_equal(tp_model_cable(f->r.m, 3, true), -EINVAL);
 }
