@@ -545,6 +545,40 @@ destroyed_at_work(void **state)
 	pair_run(r.p, 2);
 }
 
+/* No mbuf for packets: they are counted and wait; nothing is lost when there are some again. */
+static void
+no_packets(void **state)
+{
+	const struct qp_conf c = {.type = IBV_QPT_RC, .timeout = 20};
+	struct rc r = start(state, &c);
+	struct rte_mempool *mp;
+	struct rte_mbuf **taken;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = pair_wr(r.p, 0, IBV_WR_RDMA_WRITE, &sge, 0, 100000, 0);
+	unsigned int n = 0;
+	char name[32];
+
+	snprintf(name, sizeof(name), "tp_roce_%u", r.p->n[0].port);
+	mp = rte_mempool_lookup(name);
+	assert_non_null(mp);
+	taken = calloc(mp->size + 1, sizeof(taken[0]));
+	assert_non_null(taken);
+	while ((taken[n] = rte_pktmbuf_alloc(mp)) != NULL)
+		n++;
+	assert_int_equal(pair_stat(r.p, 0, "tx_no_mbuf"), 0);
+	pair_fill(r.p, 0, 0, 100000, 1);
+	pair_post(r.a, &wr);
+	pair_step(r.p);
+	assert_true(pair_stat(r.p, 0, "tx_no_mbuf") > 0);
+	quiet(&r, 0);
+	rte_pktmbuf_free_bulk(taken, n);
+	free(taken);
+	ends(&r, 0, 0, IBV_WC_SUCCESS);
+	pair_same(r.p, 0, 0, 100000);
+	assert_int_equal(pair_stat(r.p, 0, "req_timeouts"), 0);
+	stop(&r);
+}
+
 int
 main(void)
 {
@@ -554,7 +588,7 @@ main(void)
 		T(not_allowed), T(region_gone),       T(receive_too_short),    T(receive_key),
 		T(not_ready),   T(silence),           T(address_gone),         T(refused_requests),
 		T(services),    T(cq_overrun),        T(flush_by_application), T(reset_and_again),
-		T(drained),     T(destroyed_at_work),
+		T(drained),     T(destroyed_at_work), T(no_packets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
