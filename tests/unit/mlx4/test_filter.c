@@ -167,10 +167,12 @@ test_list_size(void **state)
 	rig_log_begin();
 	assert_int_equal(rte_pmd_mlx4_mcast_size_set(1, RTE_DIM(list), err), -ENOSPC);
 	rig_log_one("QP_FLOW_STEERING_ATTACH", "0x");
+	assert_non_null(strstr(err, "129 addresses: the card refuses a rule"));
 	assert_list(RTE_PMD_MLX4_MCAST_SIZE_MIN, RTE_DIM(list), true);
 	assert_int_equal(rig_reaches(&group2), 1);
 	assert_int_equal(rig_reaches(&list[3]), 1);
 	assert_int_equal(rte_pmd_mlx4_mcast_size_set(1, RTE_DIM(list), err), 0);
+	assert_string_equal(err, "");
 	assert_int_equal(rig_reaches(&group2), 0);
 	assert_int_equal(rig_reaches(&list[3]), 1);
 	assert_int_equal(rte_pmd_mlx4_mcast_size_set(1, RTE_PMD_MLX4_MCAST_SIZE_MIN - 1, err), -EINVAL);

@@ -197,7 +197,8 @@ test_names(void **state)
 static void
 test_rss(void **state)
 {
-	static const uint16_t four[] = {3, 1, 2, 0}, three[] = {0, 2, 3};
+	/* What lies behind the last of so many queues is none. */
+	static const uint16_t four[] = {3, 1, 2, 0, QUEUES}, three[] = {0, 2, 3, QUEUES};
 	uint8_t key[40];
 	struct rte_flow_action_rss rss = {.queue = four,
 					  .queue_num = 4,
