@@ -5,34 +5,9 @@
 #include <sys/eventfd.h>
 
 #include "model/card/model_priv.h"
-#include "vfu_rig.h"
+#include "vfu_greeted.h"
 
 #define VECTORS 128u
-
-static struct rig rig;
-
-static int
-up(void **state)
-{
-	(void)state;
-	rig_up(&rig);
-	rig_hello(&rig);
-	return 0;
-}
-
-static int
-down(void **state)
-{
-	(void)state;
-	rig_down(&rig);
-	return 0;
-}
-
-static const uint8_t *
-payload(void)
-{
-	return rig.reply.buf + 16;
-}
 
 static void
 interrupt_kinds(void **state)

@@ -2,36 +2,11 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Regions of the card behind vfio-user: what may be read and written, and what writes of doorbells do. */
-#include "vfu_rig.h"
+#include "vfu_greeted.h"
 
 #define BAR2_SIZE (8u << 20)
 
-static struct rig rig;
-
-static int
-up(void **state)
-{
-	(void)state;
-	rig_up(&rig);
-	rig_hello(&rig);
-	return 0;
-}
-
-static int
-down(void **state)
-{
-	(void)state;
-	rig_down(&rig);
-	return 0;
-}
-
 /* --- regions --- */
-
-static const uint8_t *
-payload(void)
-{
-	return rig.reply.buf + 16;
-}
 
 static uint32_t
 read_at(uint32_t region, uint64_t off, uint32_t count)

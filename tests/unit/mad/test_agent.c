@@ -2,30 +2,9 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Who gets a datagram, identifiers, times and retries, what nobody serves, and directed routes (IBTA 13.4, 13.5, 14.2.2). */
-#include "rig.h"
+#include "rig_one.h"
 
 #include <errno.h>
-
-#define M(method) (1ull << (method))
-#define VENDOR 0x0a /* a class of one vendor, no RMPP */
-
-static struct rig r;
-
-static int
-up(void **state)
-{
-	(void)state;
-	rig_up(&r);
-	return 0;
-}
-
-static int
-down(void **state)
-{
-	(void)state;
-	rig_down(&r);
-	return 0;
-}
 
 static void
 request(uint8_t mad[MAD_SIZE], uint8_t mgmt_class, uint8_t method, uint16_t attr, uint32_t tid)

@@ -2,31 +2,10 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Where a datagram goes: to whom an answer is sent, what is for this port, who is asked, whose turn it is. */
-#include "rig.h"
+#include "rig_one.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#define M(method) (1ull << (method))
-#define VENDOR 0x0a
-
-static struct rig r;
-
-static int
-up(void **state)
-{
-	(void)state;
-	rig_up(&r);
-	return 0;
-}
-
-static int
-down(void **state)
-{
-	(void)state;
-	rig_down(&r);
-	return 0;
-}
 
 /* 13.5.4: back to who sent, with addresses of the global header turned around, from the key that it came with. */
 static void

@@ -4,7 +4,7 @@
 /* Memory keys and steering rules in bytes [CP 5.8, 5.9, 6.3], and what is left when one is refused. */
 #include <errno.h>
 
-#include "fake_card.h"
+#include "fake_one.h"
 
 #define SW2HW_MPT 0x00d
 #define HW2SW_MPT 0x00f
@@ -12,23 +12,6 @@
 #define DETACH 0x066
 #define HI(x) ((uint32_t)((x) >> 32))
 #define LO(x) ((uint32_t)(x))
-
-static struct fake_card card;
-static struct mlx4_hca *const hca = &card.hca;
-
-static int
-setup(void **state)
-{
-	fake_open_with_numbers(&card);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	fake_close_with_numbers(&card);
-	return 0;
-}
 
 /* The region of all memory by IO addresses. */
 static void
@@ -247,7 +230,7 @@ test_rules(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, fake_up_with_numbers, fake_down_with_numbers)
 	const struct CMUnitTest tests[] = {
 		T(test_whole_memory),       T(test_region), T(test_fast_region), T(test_windows),
 		T(test_protection_domains), T(test_rules),

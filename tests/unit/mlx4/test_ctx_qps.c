@@ -4,7 +4,7 @@
 /* Contexts of queue pairs in bytes, their steps and live changes [CP 5.4..5.13], and what is left when one is refused. */
 #include <errno.h>
 
-#include "fake_card.h"
+#include "fake_one.h"
 
 #define RST2INIT 0x019
 #define RTR2RTS 0x01b
@@ -16,23 +16,6 @@
 #define UPDATE_QP 0x061
 #define HI(x) ((uint32_t)((x) >> 32))
 #define LO(x) ((uint32_t)(x))
-
-static struct fake_card card;
-static struct mlx4_hca *const hca = &card.hca;
-
-static int
-setup(void **state)
-{
-	fake_open_with_numbers(&card);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	fake_close_with_numbers(&card);
-	return 0;
-}
 
 static struct mlx4_cq scq = {.cqn = 0x85, .uar = 0x91}, rcq = {.cqn = 0x86};
 
@@ -555,7 +538,7 @@ test_special_qps(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, fake_up_with_numbers, fake_down_with_numbers)
 	const struct CMUnitTest tests[] = {
 		T(test_sender),          T(test_receiver),   T(test_both_queues),      T(test_qp_refused),
 		T(test_qp_no_answer),    T(test_rss_parent), T(test_counters),         T(test_update),

@@ -4,7 +4,7 @@
 /* Contexts of completion, event and shared receive queues in bytes [CP 5.1..5.3], and what is left when one is refused. */
 #include <errno.h>
 
-#include "fake_card.h"
+#include "fake_one.h"
 
 #define SW2HW_EQ 0x013
 #define HW2SW_EQ 0x014
@@ -17,23 +17,6 @@
 #define ARM_SRQ 0x040
 #define HI(x) ((uint32_t)((x) >> 32))
 #define LO(x) ((uint32_t)(x))
-
-static struct fake_card card;
-static struct mlx4_hca *const hca = &card.hca;
-
-static int
-setup(void **state)
-{
-	fake_open_with_numbers(&card);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	fake_close_with_numbers(&card);
-	return 0;
-}
 
 static void
 test_cq(void **state)
@@ -306,7 +289,7 @@ test_srq_refused(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, fake_up_with_numbers, fake_down_with_numbers)
 	const struct CMUnitTest tests[] = {
 		T(test_cq), T(test_large_cq),   T(test_cq_refused), T(test_cq_no_answer),
 		T(test_eq), T(test_eq_refused), T(test_srq),        T(test_srq_refused),

@@ -4,7 +4,7 @@
 /* What the firmware is given, and what it says of itself, in bytes [CP 3.2..3.5]. */
 #include <errno.h>
 
-#include "fake_card.h"
+#include "fake_one.h"
 
 #define QUERY_DEV_CAP 0x003
 #define QUERY_FW 0x004
@@ -16,26 +16,6 @@
 #define MAP_ICM_AUX 0xffc
 #define UNMAP_FA 0xffe
 #define MAP_FA 0xfff
-
-static struct fake_card card;
-static struct mlx4_hca *const hca = &card.hca;
-static size_t heap;
-
-static int
-setup(void **state)
-{
-	heap = rig_heap();
-	fake_open(&card);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	fake_close(&card);
-	assert_int_equal(rig_heap(), heap);
-	return 0;
-}
 
 /* Pieces are powers of two, aligned at both ends; 256 at most go with a command. */
 static void
@@ -501,7 +481,7 @@ test_board(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, fake_up, fake_down)
 	const struct CMUnitTest tests[] = {
 		T(test_map),
 		T(test_start),

@@ -4,28 +4,11 @@
 /* Commands of InfiniBand ports in bytes: management datagrams, PortInfo, the way up, rates [CP 4.2, 4.9]. */
 #include <errno.h>
 
-#include "fake_card.h"
+#include "fake_one.h"
 
 #define INIT_PORT 0x009
 #define SET_PORT 0x00c
 #define MAD_IFC 0x024
-
-static struct fake_card card;
-static struct mlx4_hca *const hca = &card.hca;
-
-static int
-setup(void **state)
-{
-	fake_open(&card);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	fake_close(&card);
-	return 0;
-}
 
 static void
 test_mads(void **state)
@@ -190,7 +173,7 @@ test_rates(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, fake_up, fake_down)
 	const struct CMUnitTest tests[] = {
 		T(test_mads),
 		T(test_port_info),

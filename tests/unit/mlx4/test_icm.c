@@ -4,7 +4,7 @@
 /* Where the contexts lie, UAR pages and the reset, in bytes and registers [CP 1.4, 3.6, 7, 8]. */
 #include <errno.h>
 
-#include "fake_card.h"
+#include "fake_one.h"
 
 #define INIT_HCA 0x007
 #define UNMAP_ICM 0xff9
@@ -12,26 +12,6 @@
 #define UNMAP_ICM_AUX 0xffb
 #define MAP_ICM_AUX 0xffc
 #define SET_ICM_SIZE 0xffd
-
-static struct fake_card card;
-static struct mlx4_hca *const hca = &card.hca;
-static size_t heap;
-
-static int
-setup(void **state)
-{
-	heap = rig_heap();
-	fake_open(&card);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	fake_close(&card);
-	assert_int_equal(rig_heap(), heap);
-	return 0;
-}
 
 /* 2^10 bytes for a steering entry: 121 members in lines of four, behind two lines of other things. */
 static void
@@ -314,7 +294,7 @@ test_reset(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, fake_up, fake_down)
 	const struct CMUnitTest tests[] = {
 		T(test_icm),       T(test_init_hca), T(test_rule_size), T(test_small_card), T(test_icm_fails),
 		T(test_aux_stays), T(test_uars),     T(test_memory),    T(test_reset),

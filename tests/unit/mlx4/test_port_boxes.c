@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "drivers/mlx4/hca/port/type.h"
-#include "fake_card.h"
+#include "fake_one.h"
 
 #define INIT_PORT 0x009
 #define CLOSE_PORT 0x00a
@@ -18,23 +18,6 @@
 #define SET_MCAST_FLTR 0x048
 #define DUMP_ETH_STATS 0x049
 #define SENSE_PORT 0x04d
-
-static struct fake_card card;
-static struct mlx4_hca *const hca = &card.hca;
-
-static int
-setup(void **state)
-{
-	fake_open(&card);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	fake_close(&card);
-	return 0;
-}
 
 /* SET_PORT of an Ethernet port: selector and port. */
 static const struct fake_cmd *
@@ -436,7 +419,7 @@ test_types_are_said(void **state)
 int
 main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, fake_up, fake_down)
 	const struct CMUnitTest tests[] = {
 		T(test_query),          T(test_speed),        T(test_mtu),         T(test_pause),
 		T(test_classes),        T(test_priority_map), T(test_switches),    T(test_tables),
