@@ -516,13 +516,48 @@ test_flood_all(void **state)
 	rte_mempool_free(mp);
 }
 
+/* Two groups of one address: networks that the card can tell apart go beside each other, in either order. */
+static void
+test_one_address(void **state)
+{
+	static const struct {
+		uint16_t vlan, beside;
+		int error; /* of the second */
+	} row[] = {
+		{TP_VLAN_ANY, TP_VLAN_NONE, -ENOTSUP},
+		{TP_VLAN_NONE, TP_VLAN_ANY, -ENOTSUP},
+		{TP_VLAN_NONE, 7, 0},
+		{7, TP_VLAN_NONE, 0},
+		{TP_VLAN_ANY, 7, 0},
+		{7, TP_VLAN_ANY, 0},
+		{7, 8, 0},
+		{7, 7, -EEXIST},
+	};
+	unsigned int i;
+
+	group_start(4, NULL);
+	for (i = 0; i < RTE_DIM(row); i++) {
+		const struct tp_group first = group_conf("first", 5, row[i].vlan, 1, 1);
+		const struct tp_group second = group_conf("second", 5, row[i].beside, 2, 1);
+
+		group_add(&first, 1);
+		if (row[i].error != 0) {
+			group_refused(&second, row[i].error, "group", "first");
+		} else {
+			group_add(&second, 1);
+			group_remove("second");
+		}
+		group_remove("first");
+	}
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, group_open, group_close)
 	const struct CMUnitTest tests[] = {
-		T(test_all_groups), T(test_promiscuous), T(test_nothing_left), T(test_vlan_filter),
-		T(test_refusals),   T(test_isolated),    T(test_flood),        T(test_flood_all),
+		T(test_all_groups), T(test_promiscuous), T(test_nothing_left), T(test_vlan_filter), T(test_refusals),
+		T(test_isolated),   T(test_flood),       T(test_flood_all),    T(test_one_address),
 	};
 
 	if (rig_eal("mlx4grp", "0") < 0)
