@@ -95,11 +95,6 @@ mlx4_pfc_set(struct rte_eth_dev *dev, struct rte_eth_pfc_conf *pfc)
 	struct tp_qos_port q;
 	int rc;
 
-	if (pfc->priority >= TP_PRIOS) {
-		MLX4_LOG(ERR, "port %u: flow control of priority %u, wanted 0..%u", dev->data->port_id, pfc->priority,
-			 TP_PRIOS - 1);
-		return -EINVAL;
-	}
 	rc = check_fc(dev, &pfc->fc);
 	if (rc != 0)
 		return rc;

@@ -152,7 +152,7 @@ test_all_or_nothing(void **state)
 {
 	static const char *const sel[] = {PRIO2TC, SCHEDULER, PRIO_MAP, GENERAL};
 	struct tp_qos_port before, want = rich(), now;
-	char had[RTE_DIM(sel)][512], err[TP_ERR_LEN];
+	char had[RTE_DIM(sel)][512], err[TP_ERR_LEN], *text;
 	struct card_trace t;
 	unsigned int n, i;
 
@@ -176,7 +176,10 @@ test_all_or_nothing(void **state)
 		card_trace_begin(&t, rig_model(0));
 		rig_log_begin();
 		assert_int_not_equal(rte_pmd_mlx4_qos_set(0, &want, err), 0);
-		free(rig_log_end(&i));
+		text = rig_log_end(&i);
+		/* Of what was taken back nothing is said. */
+		assert_null(strstr(text, "did not take"));
+		free(text);
 		card_trace_end(&t);
 		assert_non_null(strstr(err, "the card refused"));
 		assert_null(strchr(err, '\n'));
@@ -358,7 +361,8 @@ test_changes_are_told(void **state)
 	static char port_setting[] = "port-setting", txq_setting[] = "txq-setting";
 	struct tp_qos_port q;
 	struct rte_eth_link link;
-	char err[TP_ERR_LEN];
+	char err[TP_ERR_LEN], *text;
+	unsigned int lines;
 
 	tp_qos_port_default(&q);
 	assert_int_equal(rte_pmd_mlx4_qos_on_event(0, on_event, port_setting), 0);
@@ -405,6 +409,18 @@ test_changes_are_told(void **state)
 	logged("mlx4: [txq-setting] port 0 Tx queue 0: prio: 0 -> 5\n"
 	       "mlx4: [txq-setting] port 0 Tx queue 0: rate: 0 -> 300\n");
 	assert_string_equal(last_told, "0: port 0 Tx queue 0: rate: 0 -> 300");
+	assert_int_equal(rte_pmd_mlx4_qos_on_event(0, NULL, NULL), 0);
+	rig_log_begin();
+	assert_int_equal(rte_pmd_mlx4_dropless_set(0, 0, 50, err), 0);
+	assert_int_equal(rte_pmd_mlx4_dropless_set(0, 0, 50, err), 0);
+	assert_int_equal(rte_pmd_mlx4_dropless_set(0, 0, 65536, err), -EINVAL);
+	assert_int_equal(rte_pmd_mlx4_dropless_set(0, 0, 0, err), 0);
+	/* Among states that the queue enters and leaves. */
+	text = rig_log_end(&lines);
+	assert_non_null(strstr(text, "mlx4: [rxq-setting] port 0 Rx queue 0: dropless: 0 -> 50\n"));
+	assert_non_null(strstr(text, "mlx4: [rxq-setting] port 0 Rx queue 0: dropless: 50 -> 0\n"));
+	assert_null(strstr(text, "50 -> 50"));
+	free(text);
 }
 
 int
