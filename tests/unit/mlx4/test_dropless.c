@@ -228,6 +228,7 @@ test_many_rings(void **state)
 	char err[TP_ERR_LEN];
 	const struct mlx4_rx_set *s;
 	enum rte_pmd_mlx4_dropless st;
+	struct card_trace t;
 	unsigned int lines;
 
 	assert_int_equal(rte_eth_dev_stop(1), 0);
@@ -235,9 +236,14 @@ test_many_rings(void **state)
 	assert_true(eth->rxqs[0]->set->num_rings > 2);
 	assert_int_equal(tp_model_fault(rig_model(1), TP_FAULT_STATUS, MLX4_CMD_UPDATE_QP, 3, MLX4_STAT_BAD_PARAM), 0);
 	rig_log_begin();
+	card_trace_begin(&t, rig_model(1));
 	assert_int_not_equal(rte_pmd_mlx4_dropless_set(1, 0, 5, err), 0);
+	card_trace_end(&t);
 	free(rig_log_end(&lines));
 	assert_non_null(strstr(err, "the card refused"));
+	/* Two went through and are taken back; the one that failed is in no trace. */
+	assert_int_equal(card_trace_count(&t, "UPDATE_QP"), 4);
+	card_trace_free(&t);
 	assert_int_equal(rte_pmd_mlx4_dropless_get(1, 0, NULL, &st), 0);
 	assert_int_equal(st, RTE_PMD_MLX4_DROPLESS_OFF);
 	s = eth->rxqs[0]->set;

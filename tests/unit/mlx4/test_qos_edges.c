@@ -223,9 +223,15 @@ test_dcb_blocks(void **state)
 static void
 test_dcb_refused(void **state)
 {
+	static const struct {
+		enum rte_eth_rx_mq_mode mode;
+		bool taken;
+	} rx[] = {{RTE_ETH_MQ_RX_NONE, true},      {RTE_ETH_MQ_RX_RSS, true},          {RTE_ETH_MQ_RX_DCB, true},
+		  {RTE_ETH_MQ_RX_DCB_RSS, true},   {RTE_ETH_MQ_RX_VMDQ_ONLY, false},   {RTE_ETH_MQ_RX_VMDQ_RSS, false},
+		  {RTE_ETH_MQ_RX_VMDQ_DCB, false}, {RTE_ETH_MQ_RX_VMDQ_DCB_RSS, false}};
 	struct rte_eth_conf conf = dcb(RTE_ETH_4_TCS, RTE_ETH_DCB_PG_SUPPORT);
 	struct tp_qos_port before, q;
-	unsigned int lines;
+	unsigned int i, lines;
 
 	assert_int_equal(rte_pmd_mlx4_qos_get(0, &before), 0);
 	assert_int_equal(rte_eth_dev_stop(0), 0);
@@ -239,6 +245,14 @@ test_dcb_refused(void **state)
 	rig_log_begin();
 	assert_int_equal(rte_eth_dev_configure(0, 1, QUEUES, &conf), -EINVAL);
 	rig_log_one("queue modes", "wanted none, RSS or DCB");
+	/* Of the modes of receive queues all without VMDq are taken. */
+	for (i = 0; i < RTE_DIM(rx); i++) {
+		conf = (struct rte_eth_conf){.rxmode.mq_mode = rx[i].mode};
+		rig_log_begin();
+		assert_int_equal(rte_eth_dev_configure(0, 1, QUEUES, &conf), rx[i].taken ? 0 : -EINVAL);
+		free(rig_log_end(&lines));
+		assert_int_equal(lines, rx[i].taken ? 0 : 1);
+	}
 	rig_start(0, QUEUES, NULL);
 }
 
