@@ -258,6 +258,41 @@ test_many_rings(void **state)
 	rings_wait(eth->rxqs[1]->set, 0);
 }
 
+/* Of two dropless queues the second one's time is over: it is named, and the first one stays as it is. */
+static void
+test_which_queue(void **state)
+{
+	const struct rte_eth_conf conf = {.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS,
+					  .rx_adv_conf.rss_conf.rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_UDP};
+	struct rte_eth_rss_reta_entry64 reta[2] = {{.mask = UINT64_MAX}, {.mask = UINT64_MAX}};
+	enum rte_pmd_mlx4_dropless st;
+	char err[TP_ERR_LEN];
+	unsigned int i;
+
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	rig_start(1, 2, &conf);
+	for (i = 0; i < 128; i++)
+		reta[i / 64].reta[i % 64] = 1;
+	assert_int_equal(rte_eth_dev_rss_reta_update(1, reta, 128), 0);
+	rig_drain(1, 0);
+	rig_drain(1, 1);
+	rig_log_begin();
+	set_ok(50);
+	assert_int_equal(rte_pmd_mlx4_dropless_set(1, 1, 50, err), 0);
+	wait_events(1);
+	send_many(RIG_DESC + REFILL);
+	time_is(5 + 6);
+	wait_events(2);
+	free(rig_log_end(&i));
+	assert_int_equal(seen.event[1], RTE_PMD_MLX4_EVENT_DROPLESS_TIMEOUT);
+	assert_int_equal(seen.index[1], 1);
+	assert_int_equal(rte_pmd_mlx4_dropless_get(1, 0, NULL, &st), 0);
+	assert_int_equal(st, RTE_PMD_MLX4_DROPLESS_ON);
+	assert_int_equal(rte_pmd_mlx4_dropless_get(1, 1, NULL, &st), 0);
+	assert_int_equal(st, RTE_PMD_MLX4_DROPLESS_EXPIRED);
+	assert_int_equal(rig_drain(1, 1), RIG_DESC);
+}
+
 /* What was set for a queue's number holds for the queue that a new configuration makes, on the card, too. */
 static void
 test_configured_again(void **state)
@@ -454,6 +489,7 @@ main(void)
 		T(test_life, setup),
 		T(test_warning, setup),
 		T(test_many_rings, setup),
+		T(test_which_queue, setup),
 		T(test_configured_again, setup),
 		cmocka_unit_test(test_refusals),
 		T(test_stall, setup_small_buffer),

@@ -69,6 +69,7 @@ test_queue_prio(void **state)
 	rig_log_begin();
 	assert_int_not_equal(rte_pmd_mlx4_txq_prio_set(0, 1, 5, err), 0);
 	free(rig_log_end(&(unsigned int){0}));
+	assert_non_null(strstr(err, "priority 5 of Tx queue 1: the card refused"));
 	m = through(1, udp(7));
 	assert_memory_equal(bytes(m) + 12, "\x81\x00\x60\x00", 4);
 	rte_pktmbuf_free(m);
