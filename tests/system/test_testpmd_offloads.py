@@ -139,8 +139,8 @@ def buffer_split():
     ends = {'udp4': l2 / four / UDP(sport=5, dport=6), 'tcp4': l2 / four / TCP(sport=5, dport=6, options=[('Timestamp', (1, 2))]),
             'udp6': l2 / six / UDP(sport=5, dport=6), 'tcp6': l2 / six / TCP(sport=5, dport=6), 'sctp4': l2 / four / SCTP(sport=5, dport=6)}
     frames = [head / DATA[:200 + i] for i, head in enumerate(ends.values())]
-    for word, heads in (('ipv4-udp', ['udp4']), ('ipv4-tcp', ['tcp4']), ('ipv6-udp', ['udp6']), ('ipv6-tcp', ['tcp6']),
-                        ('ipv4-sctp', ['sctp4']), ('ipv4', ['udp4', 'tcp4', 'sctp4']), ('eth', [*ends, 'LAST'])):
+    for word, heads in (('ipv4-udp', ['udp4']), ('ipv6-tcp', ['tcp6']), ('ipv4-sctp', ['sctp4']), ('ipv4', ['udp4', 'tcp4', 'sctp4']),
+                        ('eth', [*ends, 'LAST'])):
         seen = {}
 
         def ask(t):

@@ -169,6 +169,13 @@ test_rules(void **state)
 	freed = rte_eth_tx_done_cleanup(0, 0, 0);
 	assert_in_range(freed, 33, RTE_DIM(burst) + RTE_DIM(t));
 	assert_int_equal(rte_mempool_in_use_count(rig_pool()), in_use - (unsigned int)freed);
+	/* Queues that are set up later do the same. */
+	assert_int_equal(rte_eth_dev_stop(0), 0);
+	rig_start(0, 1, NULL);
+	m = through(0, udp(4791));
+	assert_int_equal(bytes(m)[14] >> 5, 5);
+	assert_int_equal(bytes(m)[19], 26 << 2);
+	rte_pktmbuf_free(m);
 	q = defaults();
 	declare(&q);
 	m = through(0, udp(4791));
