@@ -4,6 +4,7 @@
 /* The one UDP port of VXLAN that the ports of a card share: who wants it, who has it, and what happens when one of them goes. */
 #include <errno.h>
 
+#include "card_trace.h"
 #include "rig.h"
 #include "rte_pmd_mlx4.h"
 
@@ -74,6 +75,7 @@ static void
 test_shared(void **state)
 {
 	static const struct rte_eth_conf outer = {.txmode.offloads = RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM};
+	struct card_trace t;
 	struct mlx4_hca *hca;
 	uint16_t port = 1;
 
@@ -97,7 +99,13 @@ test_shared(void **state)
 	rig_log_begin();
 	assert_int_equal(change(0, false, 5000), -ENOENT);
 	rig_log_one("UDP port 5000 for VXLAN was not added", "4789 was");
+	/* It goes, and the card keeps the number for the other. */
+	card_trace_begin(&t, rig_model(0));
 	assert_int_equal(change(0, false, IANA), 0);
+	card_trace_end(&t);
+	assert_int_equal(card_trace_count(&t, "CONFIG_DEV"), 0);
+	assert_int_equal(card_trace_count(&t, "SET_PORT"), 1);
+	card_trace_free(&t);
 	assert_int_equal(hca->tunnel.users, 1u << 2);
 	assert_false(eth_of(0)->tunnels);
 	/* A port without any: nothing to delete. */
