@@ -393,7 +393,7 @@ question(struct share_guest *s)
 		c.num_out = 0;
 	pthread_mutex_lock(&s->share->lock);
 	s->calls++;
-	s->failed += m.err != 0 && m.op != SHARE_HELLO;
+	s->failed += m.err != 0 && m.err != EAGAIN && m.op != SHARE_HELLO;
 	pthread_mutex_unlock(&s->share->lock);
 	ok = reply(s, &c);
 	for (unsigned int i = 0; i < c.num_out; i++)

@@ -8,6 +8,7 @@
 
 #include "model/port/port.h"
 #include "model/qos/qos.h"
+#include "model/queue/queue.h"
 #include "model/roce/roce.h"
 #include "cmd.h"
 
@@ -279,6 +280,22 @@ tpm_cmd_qp_modify(struct tp_model *m, struct tpm_cmd *c)
 	return qp_move(m, qp, t, c);
 }
 
+#define LAST_WORK 128u
+
+/*
+ * Doorbells that were rung before the command arrive before it, and a card is done with datagrams and the first requests of
+ * a connection in less time than a command takes: programs rely on that.
+ */
+static void
+last_work(struct tp_model *m, struct tpm_qp *qp)
+{
+	if (qp->roce == NULL)
+		return;
+	tpm_uar_poll(m);
+	if (qp->pending == &m->pending)
+		(void)tpm_sq_run(m, qp, LAST_WORK);
+}
+
 uint8_t
 tpm_cmd_qp_2rst(struct tp_model *m, struct tpm_cmd *c)
 {
@@ -289,6 +306,7 @@ tpm_cmd_qp_2rst(struct tp_model *m, struct tpm_cmd *c)
 	/* Every op_modifier is taken: sources disagree on what it says [U]. A QP in reset stays there. */
 	if (st != MLX4_STAT_OK || qp == NULL)
 		return st;
+	last_work(m, qp);
 	icm = tpm_icm_probe(m, m->qpc_base + (uint64_t)tpm_qp_place(m, qpn) * TPM_QPC_ENTRY, TPM_QPC_ENTRY);
 	if (icm != NULL)
 		memset(icm, 0, TPM_QPC_ENTRY);

@@ -109,6 +109,24 @@ test_ud_lost(void **state)
 		vr_expect(v, a, VR_SENT | MLX4_OP_SEND, i * 2);
 }
 
+/* The doorbell was rung before the command that ends its queue pair: the datagram is on the wire. */
+static void
+test_ud_before_reset(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+
+	vr_pair(v, MLX4_QP_ST_UD, VR_GID_V4, &a, &b);
+	vr_fill(vr_mem(v, a), 20, 3);
+	vr_post_recv(v, b, VR_RW_KEY, b->mem, 60);
+	vr_post_ud(v, a, 2, b->qpn, VR_GID_V4, 0xffff, 20);
+	assert_int_equal(card_cmd_none(v->c, MLX4_CMD_2RST_QP, 2, a->qpn), 0);
+	vr_step(v);
+	assert_int_equal(prm_get32(vr_expect(v, b, 1, 0), 0x14), 60);
+	assert_memory_equal(vr_mem(v, b) + 40, vr_mem(v, a), 20);
+	card_expect_clean(v->c);
+}
+
 /* The address names another protection domain. */
 static void
 test_ud_wrong_pd(void **state)
@@ -552,6 +570,7 @@ main(void)
 		T(test_ud),
 		T(test_ud_tagged),
 		T(test_ud_lost),
+		T(test_ud_before_reset),
 		T(test_ud_wrong_pd),
 		T(test_vlan_of_the_path),
 		T(test_qp1),
