@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define TP_SHARE_PATH "/run/triplane/share" /**< where guests look, unless TRIPLANE_SHARE names another socket */
-#define TP_SHARE_GUESTS 256u                /**< most connections: open devices of all guests, and one for each of librdmacm */
+#define TP_SHARE_GUESTS 256u /**< most connections: open devices of all guests, and one for each of librdmacm */
 
 /** Limits of each connection; 0 stands for the default. */
 struct tp_share_conf {
@@ -60,6 +60,7 @@ struct tp_share_guest {
 	uid_t uid;
 	char device[64]; /**< "rdma_cm": of connection management */
 	unsigned int qps, cqs, srqs, mrs, ids;
+	unsigned int listening; /**< of ids, those that wait for requests */
 	uint64_t ring_bytes, region_bytes, calls, failed;
 };
 /** @return how many there are; the first max of them are in guest. */

@@ -13,15 +13,15 @@
 
 #include "cm.h"
 
-#define ID_MAX 0xffffu  /* librdmacm's table of ids ends there */
-#define UNREAD_MAX 64u  /* questions of an id whose answers nobody fetches */
+#define ID_MAX 0xffffu   /* librdmacm's table of ids ends there */
+#define UNREAD_MAX 64u   /* questions of an id whose answers nobody fetches */
 #define DEVICE "rdma_cm" /* what such a connection is called */
 
 uint32_t
 share_ibdev(const char *name)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static char (*names)[IBV_SYSFS_NAME_MAX];
+	static char(*names)[IBV_SYSFS_NAME_MAX];
 	static uint32_t num;
 	char(*all)[IBV_SYSFS_NAME_MAX];
 	uint32_t i;
@@ -121,7 +121,8 @@ new_id(struct share_cm_call *k, struct rdma_cm_id *id, uint64_t uid)
 	struct share_obj *o;
 
 	if (handle > ID_MAX) {
-		TROCE_LOG(ERR, "%s: process %d: number %u of an id is not in 1..%u", k->s->name, k->s->pid, handle, ID_MAX);
+		TROCE_LOG(ERR, "%s: process %d: number %u of an id is not in 1..%u", k->s->name, k->s->pid, handle,
+			  ID_MAX);
 		share_obj_drop(k->s, handle);
 		return 0;
 	}
@@ -189,6 +190,7 @@ share_free_id(struct share_guest *s, struct share_obj *o)
 		share_free_joined(s, share_obj_of(s, SHARE_JOINED, handle));
 		share_obj_drop(s, handle);
 	}
+	s->listening -= o->id.listens;
 	/* Its events were given back when they were fetched, so this does not wait. */
 	(void)tp_rdma_destroy_id(o->obj);
 }

@@ -47,8 +47,7 @@ do_bind(struct share_cm_call *k)
 }
 
 static int
-resolve(struct share_cm_call *k, uint32_t handle, struct sockaddr *src, struct sockaddr *dst,
-	uint32_t timeout_ms)
+resolve(struct share_cm_call *k, uint32_t handle, struct sockaddr *src, struct sockaddr *dst, uint32_t timeout_ms)
 {
 	struct share_obj *o;
 	int err = share_cm_id(k, handle, &o);
@@ -57,8 +56,7 @@ resolve(struct share_cm_call *k, uint32_t handle, struct sockaddr *src, struct s
 		err = share_cm_room(k, o);
 	if (err != 0)
 		return err;
-	if (tp_rdma_resolve_addr(o->obj, src, dst,
-				 (int)RTE_MIN(timeout_ms, (uint32_t)INT32_MAX)) != 0)
+	if (tp_rdma_resolve_addr(o->obj, src, dst, (int)RTE_MIN(timeout_ms, (uint32_t)INT32_MAX)) != 0)
 		return errno;
 	o->id.unread++;
 	return 0;
@@ -128,7 +126,11 @@ do_listen(struct share_cm_call *k)
 		return err;
 	if (backlog <= 0 || backlog > BACKLOG_MAX)
 		backlog = BACKLOG_MAX;
-	return tp_rdma_listen(o->obj, backlog) != 0 ? errno : 0;
+	if (tp_rdma_listen(o->obj, backlog) != 0)
+		return errno;
+	o->id.listens = true;
+	k->s->listening++;
+	return 0;
 }
 
 /* With parameters the answer to a request; without, the active side's: its queue pair is ready. */
@@ -221,10 +223,19 @@ do_set_option(struct share_cm_call *k)
 
 /* --- the table --- */
 
-#define NONE(fn, in) {fn, sizeof(struct ucma_abi_##in), 0, 0}
-#define WITH(fn, in, out) {fn, sizeof(struct ucma_abi_##in), sizeof(struct out), sizeof(struct out)}
+#define NONE(fn, in)                                                                                                   \
+	{                                                                                                              \
+		fn, sizeof(struct ucma_abi_##in), 0, 0                                                                 \
+	}
+#define WITH(fn, in, out)                                                                                              \
+	{                                                                                                              \
+		fn, sizeof(struct ucma_abi_##in), sizeof(struct out), sizeof(struct out)                               \
+	}
 /* Programs of older releases have room up to the member. */
-#define FROM(fn, in, out, member) {fn, sizeof(struct ucma_abi_##in), sizeof(struct out), offsetof(struct out, member)}
+#define FROM(fn, in, out, member)                                                                                      \
+	{                                                                                                              \
+		fn, sizeof(struct ucma_abi_##in), sizeof(struct out), offsetof(struct out, member)                     \
+	}
 
 static const struct {
 	int (*fn)(struct share_cm_call *k);
@@ -248,8 +259,8 @@ static const struct {
 	[UCMA_CMD_JOIN_IP_MCAST] = WITH(share_cm_join_ip, join_ip_mcast, ucma_abi_create_id_resp),
 	[UCMA_CMD_LEAVE_MCAST] = WITH(share_cm_leave, destroy_id, ucma_abi_destroy_id_resp),
 	[UCMA_CMD_MIGRATE_ID] = WITH(share_cm_migrate, migrate_id, ucma_abi_migrate_resp),
-	[UCMA_CMD_QUERY] =
-		{share_cm_query, sizeof(struct ucma_abi_query), SHARE_CM_DATA, sizeof(struct ucma_abi_query_path_resp)},
+	[UCMA_CMD_QUERY] = {share_cm_query, sizeof(struct ucma_abi_query), SHARE_CM_DATA,
+			    sizeof(struct ucma_abi_query_path_resp)},
 	[UCMA_CMD_BIND] = NONE(do_bind, bind),
 	[UCMA_CMD_RESOLVE_ADDR] = NONE(do_resolve_addr, resolve_addr),
 	[UCMA_CMD_JOIN_MCAST] = WITH(share_cm_join, join_mcast, ucma_abi_create_id_resp),

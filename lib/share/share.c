@@ -309,6 +309,7 @@ tp_share_guests_get(struct tp_share *h, struct tp_share_guest *guest, unsigned i
 				.srqs = s->count[SHARE_SRQ],
 				.mrs = s->count[SHARE_MR],
 				.ids = s->count[SHARE_ID],
+				.listening = s->listening,
 				.ring_bytes = s->ring_bytes,
 				.region_bytes = s->region_bytes,
 				.calls = s->calls,

@@ -77,6 +77,7 @@ struct share_obj {
 			uint32_t events;   /* the channel's handle */
 			uint32_t reported; /* events that were fetched */
 			uint32_t unread;   /* asked for since the guest last fetched one */
+			bool listens;
 			LIST_HEAD(, share_joined) joined;
 		} id;
 	};
@@ -100,7 +101,7 @@ struct share_guest {
 	int pid, uid;
 	struct troce_dev *dev; /* NULL: nothing is open */
 	struct ibv_context *ctx;
-	bool cm; /* has event channels; dev is NULL */
+	bool cm;         /* has event channels; dev is NULL */
 	uint64_t serial; /* of groups */
 	int async_fd;
 	atomic_bool async_lost;
@@ -109,7 +110,7 @@ struct share_guest {
 	struct share_chunk *chunk;
 	uint32_t num_chunks;
 	uint64_t ring_bytes, region_bytes;
-	unsigned int count[SHARE_KINDS];
+	unsigned int count[SHARE_KINDS], listening;
 	uint64_t calls, failed;        /* with these, under the lock of share */
 	char name[IBV_SYSFS_NAME_MAX]; /* of the device, empty: none was opened */
 	pthread_mutex_t arena;         /* of chunk */

@@ -101,8 +101,9 @@ free_one(struct share_guest *s, struct share_obj *o)
 void
 share_objs_drop_all(struct share_guest *s)
 {
-	static const enum share_kind order[] = {SHARE_JOINED, SHARE_ID, SHARE_EVENTS,  SHARE_AH, SHARE_QP, SHARE_SRQ,
-						SHARE_CQ, SHARE_CHANNEL, SHARE_MW, SHARE_MR,  SHARE_PD};
+	static const enum share_kind order[] = {SHARE_JOINED, SHARE_ID,  SHARE_EVENTS, SHARE_AH,
+						SHARE_QP,     SHARE_SRQ, SHARE_CQ,     SHARE_CHANNEL,
+						SHARE_MW,     SHARE_MR,  SHARE_PD};
 
 	for (unsigned int k = 0; k < RTE_DIM(order); k++) {
 		for (uint32_t i = 0; i < s->num_obj; i++) {

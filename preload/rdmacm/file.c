@@ -263,7 +263,8 @@ file_stat(struct stat *st)
 {
 	struct stat real;
 
-	*st = (struct stat){.st_mode = S_IFCHR | 0666, .st_nlink = 1, .st_blksize = 4096, .st_rdev = makedev(MISC_MAJOR, 0)};
+	*st = (struct stat){
+		.st_mode = S_IFCHR | 0666, .st_nlink = 1, .st_blksize = 4096, .st_rdev = makedev(MISC_MAJOR, 0)};
 	/* A kernel that has the device, too, has told librdmacm its number. */
 	if (fstatat(AT_FDCWD, RDMACM_DEVICE, &real, 0) == 0 && S_ISCHR(real.st_mode))
 		st->st_rdev = real.st_rdev;

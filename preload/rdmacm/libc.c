@@ -19,7 +19,7 @@
 /* The next library's function of that name, which there is. */
 #define NEXT(type, name)                                                                                               \
 	({                                                                                                             \
-		static __typeof__(type) next_fn;                                                                                   \
+		static __typeof__(type) next_fn;                                                                       \
 		__typeof__(type) fn = __atomic_load_n(&next_fn, __ATOMIC_RELAXED);                                     \
 		if (fn == NULL) {                                                                                      \
 			fn = (__typeof__(type))dlsym(RTLD_NEXT, name);                                                 \
@@ -114,7 +114,7 @@ OPENAT_2(hook_openat64_2, __openat64_2)
 	{                                                                                                              \
 		uint32_t channel;                                                                                      \
                                                                                                                        \
-		if (!maybe(fd) || file_of(fd, &channel) == FILE_OTHER)                                                   \
+		if (!maybe(fd) || file_of(fd, &channel) == FILE_OTHER)                                                 \
 			return NEXT(int (*)(int, struct stat *), #name)(fd, st);                                       \
 		file_stat(st);                                                                                         \
 		return 0;                                                                                              \
@@ -126,7 +126,7 @@ OPENAT_2(hook_openat64_2, __openat64_2)
 	{                                                                                                              \
 		uint32_t channel;                                                                                      \
                                                                                                                        \
-		if (!maybe(fd) || file_of(fd, &channel) == FILE_OTHER)                                                   \
+		if (!maybe(fd) || file_of(fd, &channel) == FILE_OTHER)                                                 \
 			return NEXT(int (*)(int, int, struct stat *), #name)(version, fd, st);                         \
 		file_stat(st);                                                                                         \
 		return 0;                                                                                              \
@@ -206,7 +206,7 @@ hook_dup3(int fd, int to, int flags)
 		arg = va_arg(ap, void *);                                                                              \
 		va_end(ap);                                                                                            \
 		rc = NEXT(int (*)(int, int, ...), #name)(fd, cmd, arg);                                                \
-		if (maybe(fd) && rc >= 0 && (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC))                                  \
+		if (maybe(fd) && rc >= 0 && (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC))                                \
 			file_copied(fd, rc);                                                                           \
 		return rc;                                                                                             \
 	}

@@ -49,6 +49,7 @@ show_guest(struct out *o, const struct tp_share_guest *g)
 	out_u64(o, "srqs", g->srqs);
 	out_u64(o, "mrs", g->mrs);
 	out_u64(o, "ids", g->ids);
+	out_u64(o, "listening", g->listening);
 	out_u64(o, "ring_bytes", g->ring_bytes);
 	out_u64(o, "region_bytes", g->region_bytes);
 	out_u64(o, "calls", g->calls);
