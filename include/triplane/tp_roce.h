@@ -202,6 +202,15 @@ struct ibv_mr *tp_roce_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length,
  *   them and access is open from afar, otherwise as tp_roce_reg_mr().
  */
 struct ibv_mr *tp_roce_reg_mempool(struct ibv_pd *pd, struct rte_mempool *pool, int access);
+/**
+ * Gives a region other memory, another protection domain or other rights, under the keys that it has (11.2.8.8). No request may
+ * be using it.
+ * @param flags what is to change, at least one of IBV_REREG_MR_CHANGE_TRANSLATION (addr, length), _CHANGE_PD and _CHANGE_ACCESS;
+ *   arguments of what is not to change are not looked at
+ * @return 0; IBV_REREG_MR_ERR_INPUT and errno, the region is as it was: EINVAL, EBUSY windows are bound to it, EOPNOTSUPP, EFAULT,
+ *   ENOMEM; IBV_REREG_MR_ERR_CMD and EIO: the card is lost, or has the region no more, which can only be deregistered.
+ */
+int tp_roce_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access);
 int tp_roce_dereg_mr(struct ibv_mr *mr);
 /** Most pages of a region for fast registration. */
 #define TP_ROCE_FAST_REG_PAGES 511u

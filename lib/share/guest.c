@@ -356,6 +356,9 @@ static const struct {
 	[SHARE_CM_OPEN] = {share_do_cm_open, SHARE_EVENTS},
 	[SHARE_CM_CLOSE] = {share_do_cm_close, SHARE_FREE},
 	[SHARE_CM_COMMAND] = {share_do_cm_command, SHARE_FREE},
+	[SHARE_REREG_MR] = {share_do_rereg_mr, SHARE_FREE},
+	[SHARE_CREATE_FLOW] = {share_do_create_flow, SHARE_FLOW},
+	[SHARE_DESTROY_FLOW] = {share_do_destroy_flow, SHARE_FREE},
 };
 
 static int

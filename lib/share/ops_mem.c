@@ -113,64 +113,108 @@ region_room(struct share_guest *s, uint64_t span)
 			    s->pid, s->region_bytes, span, s->share->conf.region_bytes);
 }
 
+/* Memory of a region here, open to the card. */
+struct region {
+	uint8_t *va;
+	uint64_t len, off; /* whole pages; where in them it begins */
+};
+
+static int
+region_map(struct share_guest *s, const struct share_call *c, struct region *g)
+{
+	const struct share_mr *r = &c->m->mr;
+	int err;
+
+	if (r->len == 0 || r->len > REGION_MAX)
+		return EINVAL;
+	g->off = r->addr & (PAGE - 1);
+	g->len = RTE_ALIGN_CEIL(g->off + r->len, (uint64_t)PAGE);
+	err = region_room(s, g->len);
+	if (err == 0)
+		err = pieces_check(s, c, r, g->len);
+	if (err != 0)
+		return err;
+	g->va = pieces_map(c, r, g->len);
+	if (g->va == NULL)
+		return ENOMEM;
+	err = s->dev->prov->mem_open(s->dev, g->va, g->len);
+	if (err != 0)
+		munmap(g->va, g->len);
+	else
+		s->region_bytes += g->len;
+	return err;
+}
+
+static void
+region_unmap(struct share_guest *s, void *va, size_t len)
+{
+	s->dev->prov->mem_close(s->dev, va, len);
+	munmap(va, len);
+	s->region_bytes -= len;
+}
+
 int
 share_do_reg_mr(struct share_guest *s, struct share_call *c)
 {
 	struct share_mr *r = &c->m->mr;
 	const struct share_obj *pd = share_obj_of(s, SHARE_PD, r->pd);
-	uint64_t off = r->addr & (PAGE - 1), span;
 	struct ibv_mr *mr = NULL;
 	struct share_obj *o;
-	uint8_t *va;
-	int err;
+	struct region g;
+	int err = pd == NULL ? EINVAL : region_map(s, c, &g);
 
-	if (pd == NULL || r->len == 0 || r->len > REGION_MAX)
-		return EINVAL;
-	span = RTE_ALIGN_CEIL(off + r->len, (uint64_t)PAGE);
-	err = region_room(s, span);
-	if (err == 0)
-		err = pieces_check(s, c, r, span);
 	if (err != 0)
 		return err;
-	va = pieces_map(c, r, span);
-	if (va == NULL)
-		return ENOMEM;
-	err = s->dev->prov->mem_open(s->dev, va, span);
-	if (err != 0)
-		goto err_open;
-	mr = troce_mr_opened(pd->obj, va + off, r->len, r->iova, (int)r->access);
+	mr = troce_mr_opened(pd->obj, g.va + g.off, r->len, r->iova, (int)r->access);
 	err = mr == NULL ? errno : keep(s, c, SHARE_MR, mr);
-	if (err != 0 || mr == NULL)
-		goto err_mr;
+	if (err != 0 || mr == NULL) {
+		if (mr != NULL)
+			(void)tp_roce_dereg_mr(mr);
+		region_unmap(s, g.va, g.len);
+		return err;
+	}
 	o = share_obj_of(s, SHARE_MR, c->m->handle);
-	o->mr.va = va;
-	o->mr.len = span;
-	s->region_bytes += span;
+	o->mr.va = g.va;
+	o->mr.len = g.len;
 	r->key = mr->lkey;
 	return 0;
-
-err_mr:
-	if (mr != NULL)
-		(void)tp_roce_dereg_mr(mr);
-	s->dev->prov->mem_close(s->dev, va, span);
-err_open:
-	munmap(va, span);
-	return err;
 }
 
-static void
-region_unmap(struct share_guest *s, struct share_obj *o)
+/* Other memory is there beside the old until the card has it. */
+int
+share_do_rereg_mr(struct share_guest *s, struct share_call *c)
 {
-	s->dev->prov->mem_close(s->dev, o->mr.va, o->mr.len);
-	munmap(o->mr.va, o->mr.len);
-	s->region_bytes -= o->mr.len;
+	struct share_mr *r = &c->m->mr;
+	struct share_obj *o = share_obj_of(s, SHARE_MR, c->m->handle);
+	const struct share_obj *pd = share_obj_of(s, SHARE_PD, r->pd);
+	bool moves = (r->flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+	struct troce_mr to = {.iova = r->iova, .access = (int)r->access};
+	struct region g = {0};
+	int err;
+
+	if (o == NULL || r->flags > INT32_MAX || (pd == NULL && (r->flags & IBV_REREG_MR_CHANGE_PD) != 0))
+		return EINVAL;
+	err = moves ? region_map(s, c, &g) : 0;
+	if (err != 0)
+		return err;
+	to.v = (struct ibv_mr){.pd = pd == NULL ? NULL : pd->obj, .addr = g.va + g.off, .length = r->len};
+	err = troce_mr_change(o->obj, (int)r->flags, &to);
+	if (err == 0 && moves) {
+		region_unmap(s, o->mr.va, o->mr.len);
+		o->mr.va = g.va;
+		o->mr.len = g.len;
+	} else if (moves) {
+		region_unmap(s, g.va, g.len);
+	}
+	r->key = ((struct ibv_mr *)o->obj)->lkey;
+	return err;
 }
 
 void
 share_free_mr(struct share_guest *s, struct share_obj *o)
 {
 	(void)tp_roce_dereg_mr(o->obj);
-	region_unmap(s, o);
+	region_unmap(s, o->mr.va, o->mr.len);
 }
 
 int
@@ -181,7 +225,7 @@ share_do_dereg_mr(struct share_guest *s, struct share_call *c)
 
 	if (err != 0)
 		return err;
-	region_unmap(s, o);
+	region_unmap(s, o->mr.va, o->mr.len);
 	share_obj_drop(s, c->m->handle);
 	return 0;
 }

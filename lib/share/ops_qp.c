@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
 
 #include "lib/roce/verbs/verbs.h"
 
@@ -49,7 +52,20 @@ answer(struct share_guest *s, struct share_call *c, const struct ibv_qp *qp)
 	r->rq_sges = v.rq_sges;
 	r->lg_sq_stride = v.lg_sq_stride;
 	r->lg_rq_stride = v.lg_rq_stride;
+	if (s->dev->ib == NULL)
+		(void)rte_eth_dev_get_mtu(s->dev->port_id, &r->mtu);
 	share_mem_tell(s, v.mem, &r->mem, c);
+}
+
+/* Rules for whole frames take them away from the port: Linux asks for CAP_NET_RAW. */
+static int
+may_have_frames(const struct share_guest *s)
+{
+	if (s->uid == 0 || (uid_t)s->uid == geteuid())
+		return 0;
+	return TROCE_REFUSE(s->dev, EPERM,
+			    "process %d of user %d: raw packet queue pairs are for user 0 and for %u, who has the port",
+			    s->pid, s->uid, geteuid());
 }
 
 int
@@ -60,9 +76,8 @@ share_do_create_qp(struct share_guest *s, struct share_call *c)
 	struct ibv_qp *qp;
 	int err = pd == NULL ? EINVAL : init_of(s, &c->m->qp, &init);
 
-	/* Whole frames, and the rules that bring them, are the owner's. */
 	if (err == 0 && init.qp_type == IBV_QPT_RAW_PACKET)
-		err = EOPNOTSUPP;
+		err = may_have_frames(s);
 	if (err != 0)
 		return err;
 	qp = troce_qp_make(pd->obj, &init, &(struct troce_qp_more){.guest = &s->g});

@@ -55,6 +55,9 @@ enum share_op {
 	SHARE_CM_OPEN, /* an event channel; descriptor: readable while there is an event */
 	SHARE_CM_CLOSE,
 	SHARE_CM_COMMAND,
+	SHARE_REREG_MR, /* descriptors: as of SHARE_REG_MR, when there is other memory */
+	SHARE_CREATE_FLOW,
+	SHARE_DESTROY_FLOW,
 	SHARE_OPS
 };
 
@@ -92,6 +95,7 @@ struct share_piece {
 struct share_mr {
 	uint32_t pd, key, num, access;
 	uint64_t addr, len, iova;
+	uint64_t flags; /* of SHARE_REREG_MR: IBV_REREG_MR_CHANGE_*, which say what of these is meant */
 	struct share_piece piece[SHARE_PIECES];
 };
 
@@ -120,7 +124,15 @@ struct share_qp {
 	uint32_t qpn, uar, sq, rq, dbrec, sq_entries, rq_entries, max_inline;
 	uint16_t sq_sges, rq_sges;
 	uint8_t lg_sq_stride, lg_rq_stride;
+	uint16_t mtu; /* of the port: raw packets are that long */
 	struct share_mem mem;
+};
+
+/* A steering rule with its specifications behind it, as verbs have them. */
+#define SHARE_FLOW_MAX 256u
+struct share_flow {
+	uint32_t qp, len;
+	uint8_t attr[SHARE_FLOW_MAX];
 };
 
 /* mask: of struct ibv_qp_attr; state: where the guest has seen that the queue pair is. */
@@ -187,6 +199,7 @@ struct share_msg {
 		struct share_from_wc from_wc;
 		struct share_mcast mcast;
 		struct share_cm cm;
+		struct share_flow flow;
 	};
 };
 

@@ -31,6 +31,7 @@ enum share_kind {
 	SHARE_EVENTS, /* an event channel of connections */
 	SHARE_ID,
 	SHARE_JOINED, /* a multicast group that an id is in */
+	SHARE_FLOW,
 	SHARE_KINDS
 };
 
@@ -175,6 +176,7 @@ typedef int (*share_op_fn)(struct share_guest *s, struct share_call *c);
 int share_do_alloc_pd(struct share_guest *s, struct share_call *c);
 int share_do_dealloc_pd(struct share_guest *s, struct share_call *c);
 int share_do_reg_mr(struct share_guest *s, struct share_call *c);
+int share_do_rereg_mr(struct share_guest *s, struct share_call *c);
 int share_do_dereg_mr(struct share_guest *s, struct share_call *c);
 int share_do_alloc_mw(struct share_guest *s, struct share_call *c);
 int share_do_dealloc_mw(struct share_guest *s, struct share_call *c);
@@ -198,6 +200,8 @@ int share_do_detach_mcast(struct share_guest *s, struct share_call *c);
 int share_do_cm_open(struct share_guest *s, struct share_call *c);
 int share_do_cm_close(struct share_guest *s, struct share_call *c);
 int share_do_cm_command(struct share_guest *s, struct share_call *c);
+int share_do_create_flow(struct share_guest *s, struct share_call *c);
+int share_do_destroy_flow(struct share_guest *s, struct share_call *c);
 
 /* Each frees what it holds; in table.c's order. */
 void share_free_mr(struct share_guest *s, struct share_obj *o);

@@ -86,6 +86,7 @@ free_one(struct share_guest *s, struct share_obj *o)
 	case SHARE_JOINED: share_free_joined(s, o); break;
 	case SHARE_ID: share_free_id(s, o); break;
 	case SHARE_EVENTS: share_free_events(s, o); break;
+	case SHARE_FLOW: (void)tp_roce_destroy_flow(o->obj); break;
 	case SHARE_AH: (void)tp_roce_destroy_ah(o->obj); break;
 	case SHARE_QP: share_free_qp(s, o); break;
 	case SHARE_SRQ: (void)tp_roce_destroy_srq(o->obj); break;
@@ -101,9 +102,8 @@ free_one(struct share_guest *s, struct share_obj *o)
 void
 share_objs_drop_all(struct share_guest *s)
 {
-	static const enum share_kind order[] = {SHARE_JOINED, SHARE_ID,  SHARE_EVENTS, SHARE_AH,
-						SHARE_QP,     SHARE_SRQ, SHARE_CQ,     SHARE_CHANNEL,
-						SHARE_MW,     SHARE_MR,  SHARE_PD};
+	static const enum share_kind order[] = {SHARE_JOINED, SHARE_ID, SHARE_EVENTS,  SHARE_FLOW, SHARE_AH, SHARE_QP,
+						SHARE_SRQ,    SHARE_CQ, SHARE_CHANNEL, SHARE_MW,   SHARE_MR, SHARE_PD};
 
 	for (unsigned int k = 0; k < RTE_DIM(order); k++) {
 		for (uint32_t i = 0; i < s->num_obj; i++) {

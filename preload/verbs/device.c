@@ -166,6 +166,8 @@ tables(struct vc_context *c)
 	c->vctx.create_cq_ex = vc_create_cq_ex;
 	c->vctx.create_qp_ex = vc_create_qp_ex;
 	c->vctx.query_device_ex = query_device_ex;
+	c->vctx.ibv_create_flow = vc_create_flow;
+	c->vctx.ibv_destroy_flow = vc_destroy_flow;
 	pthread_mutex_init(&ctx->mutex, NULL);
 }
 
@@ -338,6 +340,8 @@ query_device_ex(struct ibv_context *ctx, const struct ibv_query_device_ex_input 
 				       .phys_port_cnt_ex = a->phys_port_cnt};
 
 	(void)input;
+	if (!vc_of(ctx)->infiniband)
+		x.raw_packet_caps = IBV_RAW_PACKET_CAP_IP_CSUM;
 	if (len < offsetof(struct ibv_device_attr_ex, comp_mask) + sizeof(x.comp_mask))
 		return EINVAL;
 	memset(attr, 0, len);

@@ -90,18 +90,44 @@ ibv_dereg_mr(struct ibv_mr *mr)
 	return err == EIO ? 0 : err;
 }
 
+/* The region is as it was, unless the owner says that it lost it. */
+static int
+rereg_failed(int err)
+{
+	errno = err;
+	return err == EIO ? IBV_REREG_MR_ERR_CMD : IBV_REREG_MR_ERR_INPUT;
+}
+
 VC_EXPORT int
 ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	(void)mr;
-	(void)flags;
-	(void)pd;
-	(void)addr;
-	(void)length;
-	(void)access;
-	/* The region stays as it was. */
-	errno = EOPNOTSUPP;
-	return IBV_REREG_MR_ERR_INPUT;
+	bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+	struct share_msg m = {.op = SHARE_REREG_MR, .handle = mr->handle};
+	int fds[SHARE_PIECES], err = 0;
+
+	if (flags < 0 || ((flags & IBV_REREG_MR_CHANGE_PD) != 0 && (pd == NULL || pd->context != mr->context)))
+		return rereg_failed(EINVAL);
+	m.mr.flags = (uint64_t)flags;
+	m.mr.pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0 ? pd->handle : 0;
+	m.mr.access = (uint32_t)access;
+	if (moves) {
+		m.mr.addr = (uintptr_t)addr;
+		m.mr.len = length;
+		m.mr.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : (uintptr_t)addr;
+		err = vc_pages_share(addr, length, m.mr.piece, fds, &m.mr.num);
+	}
+	if (err == 0)
+		err = vc_call(vc_of(mr->context), &m, fds, m.mr.num, NULL, 0);
+	if (err != 0)
+		return rereg_failed(err);
+	mr->lkey = mr->rkey = m.mr.key;
+	if ((flags & IBV_REREG_MR_CHANGE_PD) != 0)
+		mr->pd = pd;
+	if (moves) {
+		mr->addr = addr;
+		mr->length = length;
+	}
+	return 0;
 }
 
 /* --- windows --- */

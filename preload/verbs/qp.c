@@ -31,8 +31,9 @@ slots_make(struct mlx4_roce_qp *q, bool all_signaled)
 	for (i = 0; i <= q->sq_mask + q->sq_spare; i++)
 		q->slots[i].wqe = q->sq + ((size_t)(i & q->sq_mask) << q->lg_sq_stride);
 	for (i = 0; i < RTE_DIM(q->flags); i++)
-		q->flags[i] = rte_cpu_to_be_32((all_signaled || (i & 1) != 0 ? MLX4_CTRL_CQE : 0) |
-					       ((i & 2) != 0 ? MLX4_CTRL_SOLICITED : 0));
+		q->flags[i] =
+			rte_cpu_to_be_32((all_signaled || (i & 1) != 0 ? MLX4_CTRL_CQE : 0) |
+					 ((i & 2) != 0 ? MLX4_CTRL_SOLICITED : 0) | (q->raw ? MLX4_CTRL_NO_ICRC : 0));
 	rings_reset(q);
 	return 0;
 }
@@ -64,12 +65,15 @@ qp_fill(struct vc_context *c, struct mlx4_roce_qp *q, const struct share_qp *r, 
 	q->max_inline = r->max_inline;
 	q->ud = r->type == IBV_QPT_UD;
 	q->ib = c->infiniband;
-	q->more_recv = q->ud;
-	q->plain_recv = !q->ud && q->srq == NULL;
-	q->services = (uint8_t)(1u << r->type);
-	if (!q->ud && q->lg_sq_stride == MLX4_ROCE_SMALL_LG && q->max_inline >= MLX4_ROCE_SMALL_MIN)
+	q->raw = r->type == IBV_QPT_RAW_PACKET;
+	((struct vc_qp *)q)->mtu = r->mtu;
+	q->mtu = &((struct vc_qp *)q)->mtu;
+	q->more_recv = q->ud || q->raw;
+	q->plain_recv = !q->more_recv && q->srq == NULL;
+	q->services = q->raw ? 0 : (uint8_t)(1u << r->type);
+	if (!q->ud && !q->raw && q->lg_sq_stride == MLX4_ROCE_SMALL_LG && q->max_inline >= MLX4_ROCE_SMALL_MIN)
 		q->small_span = RTE_MIN(q->max_inline, MLX4_ROCE_SMALL_MAX) - MLX4_ROCE_SMALL_MIN + 1;
-	if ((c->attr.device_cap_flags & IBV_DEVICE_UD_IP_CSUM) != 0)
+	if (q->raw || (c->attr.device_cap_flags & IBV_DEVICE_UD_IP_CSUM) != 0)
 		q->csum = RTE_BE32(MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM);
 	pthread_mutex_init(&q->q.v.mutex, NULL);
 	pthread_cond_init(&q->q.v.cond, NULL);
@@ -351,4 +355,42 @@ VC_EXPORT int
 ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
 	return group(qp, SHARE_DETACH_MCAST, gid, lid);
+}
+
+/* --- steering rules ------------------------------------------------------------------------------------------------ */
+
+struct vc_flow {
+	struct ibv_flow v;
+	uint32_t handle;
+};
+
+struct ibv_flow *
+vc_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
+{
+	struct vc_flow *f = calloc(1, sizeof(*f));
+	struct share_msg m = {.flow = {.qp = qp->handle, .len = attr->size}};
+	int err = f == NULL ? ENOMEM : 0;
+
+	if (err == 0 && (attr->size < sizeof(*attr) || attr->size > sizeof(m.flow.attr)))
+		err = EINVAL;
+	if (err == 0) {
+		memcpy(m.flow.attr, attr, attr->size);
+		err = vc_ask(vc_of(qp->context), SHARE_CREATE_FLOW, 0, &m);
+	}
+	if (err == 0) {
+		f->v.context = qp->context;
+		f->handle = m.handle;
+	}
+	return vc_made(f, err);
+}
+
+int
+vc_destroy_flow(struct ibv_flow *flow)
+{
+	struct share_msg m = {0};
+	int err = vc_ask(vc_of(flow->context), SHARE_DESTROY_FLOW, ((struct vc_flow *)flow)->handle, &m);
+
+	if (err == 0 || err == EIO)
+		free(flow);
+	return err == EIO ? 0 : err;
 }

@@ -90,6 +90,7 @@ struct vc_qp {
 	unsigned int wanted;   /* what the last one still lacks */
 	int err;
 	bool extended; /* it is a struct ibv_qp_ex */
+	uint16_t mtu;  /* of raw packets */
 };
 struct vc_mr {
 	struct mlx4_roce_mr m; /* no list: not for fast registration */
@@ -131,6 +132,10 @@ int vc_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 /* --- queue.c --- */
 int vc_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 struct ibv_cq_ex *vc_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr);
+
+/* --- qp.c --- */
+struct ibv_flow *vc_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
+int vc_destroy_flow(struct ibv_flow *flow);
 
 /* --- wr.c --- */
 struct ibv_qp *vc_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr);

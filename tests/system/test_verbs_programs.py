@@ -143,7 +143,7 @@ def rubbish(owner):
                 s.send(struct.pack('<IIiI', 1, 0, 0, 0) + DEV[rng.randrange(2)].encode().ljust(size - 16, b'\0'))
                 s.recv(4096)
             for _ in range(50):
-                op, handle = rng.choice((rng.randrange(34), rng.getrandbits(32))), rng.choice((0, 1, 2, 3, rng.getrandbits(32)))
+                op, handle = rng.choice((rng.randrange(40), rng.getrandbits(32))), rng.choice((0, 1, 2, 3, rng.getrandbits(32)))
                 body = bytes(rng.getrandbits(8) & rng.choice((0, 1, 3, 255)) for _ in range(size - 16))
                 data = struct.pack('<IIiI', op, handle, 0, 0) + body
                 try:

@@ -5,183 +5,9 @@
  * verbs_ex DEVICE DEVICE GID_INDEX: extended verbs between two ports: completions that are read field by field, requests that are
  * told piece by piece. It is linked with Debian's libibverbs and knows nothing of the libraries here.
  */
-#include "verbs_end.h"
+#include "verbs_ends.h"
 
-#define QKEY 0x11111111u
-#define GRH 40u
-#define DEPTH 16u
-#define MEM 8192u
-#define IMM 0x12345678u
-
-#define FIELDS IBV_WC_STANDARD_FLAGS
-
-struct end {
-	struct ibv_context *ctx;
-	struct ibv_pd *pd;
-	struct ibv_cq_ex *cq;
-	struct ibv_qp *rc, *ud;
-	struct ibv_qp_ex *rcx, *udx;
-	union ibv_gid gid;
-	int index;
-	uint8_t *mem;
-	struct ibv_mr *mr;
-};
-
-/* --- ends ---------------------------------------------------------------------------------------------------------- */
-
-static struct ibv_qp *
-make_qp(struct end *e, enum ibv_qp_type type, uint64_t ops)
-{
-	struct ibv_qp_init_attr_ex init = {
-		.send_cq = ibv_cq_ex_to_cq(e->cq),
-		.recv_cq = ibv_cq_ex_to_cq(e->cq),
-		.cap = {DEPTH, DEPTH, 4, 1, 200},
-		.qp_type = type,
-		.sq_sig_all = 1,
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.pd = e->pd,
-		.send_ops_flags = ops,
-	};
-
-	return need(ibv_create_qp_ex(e->ctx, &init), "queue pair");
-}
-
-static void
-open_end(struct end *e, const char *name, int index, uint32_t flags)
-{
-	struct ibv_cq_init_attr_ex cq = {
-		.cqe = 4 * DEPTH,
-		.wc_flags = FIELDS,
-		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
-		.flags = flags,
-	};
-
-	e->ctx = open_device(name);
-	e->index = index;
-	e->pd = need(ibv_alloc_pd(e->ctx), "protection domain");
-	e->cq = need(ibv_create_cq_ex(e->ctx, &cq), "completion queue");
-	done(ibv_query_gid(e->ctx, 1, index, &e->gid), "GID");
-	e->rc = make_qp(e, IBV_QPT_RC,
-			IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
-				IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |
-				IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |
-				IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_SEND_WITH_INV);
-	e->ud = make_qp(e, IBV_QPT_UD, IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM);
-	e->rcx = need(ibv_qp_to_qp_ex(e->rc), "ibv_qp_to_qp_ex");
-	e->udx = need(ibv_qp_to_qp_ex(e->ud), "ibv_qp_to_qp_ex");
-	e->mem = need(malloc(MEM), "memory");
-	memset(e->mem, 0, MEM);
-	e->mr = need(ibv_reg_mr(e->pd, e->mem, MEM,
-				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-					IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND),
-		     "region");
-}
-
-static void
-ud_up(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY};
-
-	done(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY), "INIT");
-	a.qp_state = IBV_QPS_RTR;
-	done(ibv_modify_qp(qp, &a, IBV_QP_STATE), "RTR");
-	a.qp_state = IBV_QPS_RTS;
-	done(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN), "RTS");
-}
-
-static struct ibv_ah_attr
-av_of(const struct end *from, const struct end *to)
-{
-	return (struct ibv_ah_attr){.is_global = 1,
-				    .port_num = 1,
-				    .grh = {.dgid = to->gid, .sgid_index = (uint8_t)from->index, .hop_limit = 64}};
-}
-
-static void
-rc_up(struct end *e, struct end *peer)
-{
-	struct ibv_qp_attr a = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer->rc->qp_num,
-		.max_dest_rd_atomic = 4,
-		.max_rd_atomic = 4,
-		.min_rnr_timer = 12,
-		.timeout = 18,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.ah_attr = av_of(e, peer),
-	};
-
-	done(ibv_modify_qp(e->rc, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "INIT");
-	a.qp_state = IBV_QPS_RTR;
-	done(ibv_modify_qp(e->rc, &a,
-			   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-	     "RTR");
-	a.qp_state = IBV_QPS_RTS;
-	done(ibv_modify_qp(e->rc, &a,
-			   IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-				   IBV_QP_MAX_QP_RD_ATOMIC),
-	     "RTS");
-}
-
-static void
-post_recv(struct end *e, struct ibv_qp *qp, uint32_t at, uint32_t len, uint64_t id)
-{
-	struct ibv_sge sge = {(uintptr_t)e->mem + at, len, e->mr->lkey};
-	struct ibv_recv_wr *bad, wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1};
-
-	done(ibv_post_recv(qp, &wr, &bad), "post_recv");
-}
-
-/* --- completions --------------------------------------------------------------------------------------------------- */
-
-/* Waits for one; the poll is not over when it returns true. */
-static bool
-polled(struct end *e)
-{
-	struct ibv_poll_cq_attr attr = {0};
-	time_t end = time(NULL) + LIMIT_S;
-	int err;
-
-	while ((err = ibv_start_poll(e->cq, &attr)) == ENOENT)
-		if (time(NULL) > end)
-			return false;
-	return err == 0;
-}
-
-/* The next completion succeeded and is the one of this opcode and wr_id. NULL, or what is wrong. */
-static const char *
-completed(struct end *e, enum ibv_wc_opcode opcode, uint64_t id)
-{
-	static char text[80];
-	enum ibv_wc_status status;
-	enum ibv_wc_opcode got;
-	uint64_t wr_id;
-
-	if (!polled(e))
-		return "no completion";
-	status = e->cq->status;
-	wr_id = e->cq->wr_id;
-	got = ibv_wc_read_opcode(e->cq);
-	ibv_end_poll(e->cq);
-	if (status == IBV_WC_SUCCESS && got == opcode && wr_id == id)
-		return NULL;
-	snprintf(text, sizeof(text), "%s, opcode %d of wr_id %lu where %d of %lu was due", ibv_wc_status_str(status),
-		 got, (unsigned long)wr_id, opcode, (unsigned long)id);
-	return text;
-}
-
-static bool
-is_idle(struct end *e)
-{
-	struct ibv_poll_cq_attr attr = {0};
-
-	return ibv_start_poll(e->cq, &attr) == ENOENT;
-}
+/* --- completions --- */
 
 /* Each field of a datagram's completion and of the second of two in one poll; queues may be used between the polls. */
 static const char *
@@ -248,7 +74,6 @@ fields(struct end *a, struct end *b)
 static const char *
 remote_error(struct end *a, struct end *b)
 {
-	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
 	const char *why = NULL;
 
 	ibv_wr_start(a->rcx);
@@ -263,23 +88,11 @@ remote_error(struct end *a, struct end *b)
 	if (a->cq->status != IBV_WC_REM_ACCESS_ERR || a->cq->wr_id != 5)
 		why = ibv_wc_status_str(a->cq->status);
 	ibv_end_poll(a->cq);
-	done(ibv_modify_qp(a->rc, &reset, IBV_QP_STATE), "RESET");
-	done(ibv_modify_qp(b->rc, &reset, IBV_QP_STATE), "RESET");
-	rc_up(a, b);
-	rc_up(b, a);
+	again(a, b);
 	return why;
 }
 
 /* --- requests -------------------------------------------------------------------------------------------------------- */
-
-static void
-fill(struct end *a, struct end *b)
-{
-	for (unsigned int i = 0; i < MEM; i++) {
-		a->mem[i] = (uint8_t)(i * 7 + 1);
-		b->mem[i] = 0;
-	}
-}
 
 static const char *
 messages(struct end *a, struct end *b)
@@ -383,65 +196,6 @@ remote_memory(struct end *a, struct end *b)
 		return "what compare and swap found";
 	memcpy(&word, b->mem, 8);
 	return word == 7 ? NULL : "what compare and swap left";
-}
-
-/* A window of type 2 opens 64 octets, and the peer's SEND with its key closes it. */
-static const char *
-window(struct end *a, struct end *b)
-{
-	struct ibv_mw *mw = need(ibv_alloc_mw(b->pd, IBV_MW_TYPE_2), "window");
-	struct ibv_mw_bind_info info = {b->mr, (uintptr_t)b->mem + 512, 64, IBV_ACCESS_REMOTE_WRITE};
-	uint32_t key = ibv_inc_rkey(mw->rkey);
-	const char *why;
-
-	fill(a, b);
-	ibv_wr_start(b->rcx);
-	b->rcx->wr_id = 60;
-	b->rcx->wr_flags = 0;
-	ibv_wr_bind_mw(b->rcx, mw, key, &info);
-	if (ibv_wr_complete(b->rcx) != 0)
-		return "bind";
-	why = completed(b, IBV_WC_BIND_MW, 60);
-	post_recv(b, b->rc, 4000, 100, 62);
-	ibv_wr_start(a->rcx);
-	a->rcx->wr_flags = 0;
-	a->rcx->wr_id = 61;
-	ibv_wr_rdma_write(a->rcx, key, (uintptr_t)b->mem + 512);
-	ibv_wr_set_sge(a->rcx, a->mr->lkey, (uintptr_t)a->mem, 64);
-	a->rcx->wr_id = 62;
-	ibv_wr_send_inv(a->rcx, key);
-	ibv_wr_set_sge(a->rcx, a->mr->lkey, (uintptr_t)a->mem, 1);
-	if (ibv_wr_complete(a->rcx) != 0)
-		return "write";
-	if (why == NULL)
-		why = completed(a, IBV_WC_RDMA_WRITE, 61);
-	if (why == NULL)
-		why = completed(a, IBV_WC_SEND, 62);
-	if (why == NULL && !polled(b))
-		return "no completion";
-	if (why == NULL) {
-		if (ibv_wc_read_wc_flags(b->cq) != IBV_WC_WITH_INV || ibv_wc_read_invalidated_rkey(b->cq) != key)
-			why = "the key that was closed";
-		ibv_end_poll(b->cq);
-	}
-	if (why == NULL && (memcmp(b->mem + 512, a->mem, 64) != 0 || b->mem[576] != 0))
-		why = "data";
-	/* Again, closed by who bound it. */
-	mw->rkey = key;
-	key = ibv_inc_rkey(key);
-	ibv_wr_start(b->rcx);
-	b->rcx->wr_id = 63;
-	ibv_wr_bind_mw(b->rcx, mw, key, &info);
-	b->rcx->wr_id = 64;
-	ibv_wr_local_inv(b->rcx, key);
-	if (ibv_wr_complete(b->rcx) != 0)
-		return "bind and local_inv";
-	if (why == NULL)
-		why = completed(b, IBV_WC_BIND_MW, 63);
-	if (why == NULL)
-		why = completed(b, IBV_WC_LOCAL_INV, 64);
-	done(ibv_dealloc_mw(mw), "dealloc_mw");
-	return why;
 }
 
 /* --- what is taken back, and what is refused ------------------------------------------------------------------------- */
@@ -693,18 +447,6 @@ addresses(struct end *a, struct end *b)
 	return why;
 }
 
-static void
-close_end(struct end *e)
-{
-	done(ibv_destroy_qp(e->rc), "destroy_qp");
-	done(ibv_destroy_qp(e->ud), "destroy_qp");
-	done(ibv_destroy_cq(ibv_cq_ex_to_cq(e->cq)), "destroy_cq");
-	done(ibv_dereg_mr(e->mr), "dereg_mr");
-	done(ibv_dealloc_pd(e->pd), "dealloc_pd");
-	done(ibv_close_device(e->ctx), "close_device");
-	free(e->mem);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -728,7 +470,6 @@ main(int argc, char **argv)
 	say("addresses", addresses(&a, &b));
 	say("messages", messages(&a, &b));
 	say("remote-memory", remote_memory(&a, &b));
-	say("window", window(&a, &b));
 	say("taken-back", taken_back(&a, &b));
 	say("refused-requests", refused_requests(&a, &b));
 	say("refused-queues", refused_queues(&a));

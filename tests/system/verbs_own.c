@@ -320,8 +320,8 @@ threads(struct end *a, struct end *b)
 static const char *
 refusals(struct end *a)
 {
-	struct ibv_qp_init_attr raw = {
-		.qp_type = IBV_QPT_RAW_PACKET, .send_cq = a->cq, .recv_cq = a->cq, .cap = {1, 1, 1, 1, 0}};
+	struct ibv_qp_init_attr xrc = {
+		.qp_type = IBV_QPT_XRC_SEND, .send_cq = a->cq, .recv_cq = a->cq, .cap = {1, 1, 1, 1, 0}};
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
 	uint8_t stack[64];
 
@@ -333,8 +333,8 @@ refusals(struct end *a)
 		return "a region of no octets";
 	if (ibv_reg_mr(a->pd, malloc(64), 64, IBV_ACCESS_REMOTE_WRITE) != NULL || errno != EINVAL)
 		return "remote writing without local writing";
-	if (ibv_create_qp(a->pd, &raw) != NULL || errno != EOPNOTSUPP)
-		return "a raw packet queue pair";
+	if (ibv_create_qp(a->pd, &xrc) != NULL || errno != EOPNOTSUPP)
+		return "a queue pair of XRC";
 	if (ibv_create_cq(a->ctx, 1 << 30, NULL, NULL, 0) != NULL || errno != EINVAL)
 		return "a completion queue that is too large";
 	if (ibv_modify_qp(a->qp, &attr, IBV_QP_STATE) != EINVAL)

@@ -454,6 +454,12 @@ void mlx4_pd_free(struct mlx4_hca *hca, uint32_t pd);
  */
 int mlx4_region_create(struct mlx4_hca *hca, uint32_t pd, const void *addr, size_t len, uint64_t va, uint32_t access,
 		       struct mlx4_mkey *key);
+/*
+ * A region gets other memory, rights or another protection domain under its key [CP 5.8]. Errors as of mlx4_region_create(), and
+ * -EBUSY: windows are bound to it. It stays as it was then, unless *lost: the card has it no more, and its key was given back.
+ */
+int mlx4_region_change(struct mlx4_hca *hca, uint32_t pd, const void *addr, size_t len, uint64_t va, uint32_t access,
+		       struct mlx4_mkey *key, bool *lost);
 /* A region with room for pages translation entries and no memory: free until a work request registers some [DP 11.3]. */
 int mlx4_fast_region_create(struct mlx4_hca *hca, uint32_t pd, uint32_t pages, struct mlx4_mkey *key);
 /*

@@ -192,26 +192,24 @@ set_mtt(uint8_t *mpt, const struct mlx4_mkey *key)
 	prm_set(mpt, MLX4_MPT_MTT_L, (uint32_t)key->mtt_off);
 }
 
-int
-mlx4_region_create(struct mlx4_hca *hca, uint32_t pd, const void *addr, size_t len, uint64_t va, uint32_t access,
-		   struct mlx4_mkey *key)
+/* The pages of memory of the EAL, or that was opened, and translation entries for them. */
+static int
+region_pages(struct mlx4_hca *hca, const void *addr, size_t len, uint64_t va, uint32_t access, struct pages *p,
+	     struct mlx4_mkey *key)
 {
-	uint8_t mpt[MLX4_MPT_SIZE] = {0};
-	struct pages p = {0};
 	int rc;
 
 	if ((access & MLX4_KEY_OPENED) != 0) {
-		p.start = RTE_ALIGN_FLOOR((uintptr_t)addr, (uintptr_t)1 << LG_PAGE_MIN);
-		p.end = RTE_ALIGN_CEIL((uintptr_t)addr + len, (uintptr_t)1 << LG_PAGE_MIN);
+		p->start = RTE_ALIGN_FLOOR((uintptr_t)addr, (uintptr_t)1 << LG_PAGE_MIN);
+		p->end = RTE_ALIGN_CEIL((uintptr_t)addr + len, (uintptr_t)1 << LG_PAGE_MIN);
 	}
-	rc = pages_find(hca, addr, len, va, &p);
-	if (rc == 0)
-		rc = pages_to_mtt(hca, &p, key);
-	if (rc != 0)
-		return rc;
-	rc = key_get(hca, key);
-	if (rc != 0)
-		goto err_key;
+	rc = pages_find(hca, addr, len, va, p);
+	return rc != 0 ? rc : pages_to_mtt(hca, p, key);
+}
+
+static void
+region_entry(uint8_t *mpt, size_t len, uint64_t va, uint32_t access, uint32_t lg_page, const struct mlx4_mkey *key)
+{
 	prm_set(mpt, MLX4_MPT_STATUS, MLX4_MPT_SW);
 	prm_set(mpt, MLX4_MPT_MIO, 1);
 	prm_set(mpt, MLX4_MPT_REGION, 1);
@@ -225,7 +223,23 @@ mlx4_region_create(struct mlx4_hca *hca, uint32_t pd, const void *addr, size_t l
 	prm_set64(mpt, MLX4_MPT_START, va);
 	prm_set64(mpt, MLX4_MPT_LENGTH, len);
 	set_mtt(mpt, key);
-	prm_set(mpt, MLX4_MPT_ENTITY, p.lg);
+	prm_set(mpt, MLX4_MPT_ENTITY, lg_page);
+}
+
+int
+mlx4_region_create(struct mlx4_hca *hca, uint32_t pd, const void *addr, size_t len, uint64_t va, uint32_t access,
+		   struct mlx4_mkey *key)
+{
+	uint8_t mpt[MLX4_MPT_SIZE] = {0};
+	struct pages p = {0};
+	int rc = region_pages(hca, addr, len, va, access, &p, key);
+
+	if (rc != 0)
+		return rc;
+	rc = key_get(hca, key);
+	if (rc != 0)
+		goto err_key;
+	region_entry(mpt, len, va, access, p.lg, key);
 	rc = key_to_hw(hca, key, mpt, pd);
 	if (rc != 0)
 		goto err_key;
@@ -233,6 +247,35 @@ mlx4_region_create(struct mlx4_hca *hca, uint32_t pd, const void *addr, size_t l
 
 err_key:
 	mlx4_mtt_unmap(hca, key->mtt_off, key->mtt_pages);
+	return rc;
+}
+
+int
+mlx4_region_change(struct mlx4_hca *hca, uint32_t pd, const void *addr, size_t len, uint64_t va, uint32_t access,
+		   struct mlx4_mkey *key, bool *lost)
+{
+	uint8_t mpt[MLX4_MPT_SIZE] = {0};
+	struct mlx4_mkey old = *key;
+	struct pages p = {0};
+	int rc = region_pages(hca, addr, len, va, access, &p, key);
+
+	*lost = false;
+	if (rc == 0) {
+		rc = mlx4_cmd(hca, MLX4_CMD_HW2SW_MPT, MLX4_OPM_NO_OUTBOX, key->index, NULL, 0, NULL, 0);
+		if (rc != 0)
+			mlx4_mtt_unmap(hca, key->mtt_off, key->mtt_pages);
+	}
+	if (rc != 0) {
+		*key = old;
+		return rc;
+	}
+	mlx4_mtt_unmap(hca, old.mtt_off, old.mtt_pages);
+	region_entry(mpt, len, va, access, p.lg, key);
+	rc = key_to_hw(hca, key, mpt, pd);
+	if (rc != 0) {
+		mlx4_mtt_unmap(hca, key->mtt_off, key->mtt_pages);
+		*lost = true;
+	}
 	return rc;
 }
 

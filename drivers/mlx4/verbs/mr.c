@@ -67,6 +67,24 @@ mlx4_roce_reg_mr(struct troce_mr *mr)
 }
 
 int
+mlx4_roce_rereg_mr(struct troce_mr *mr, const struct troce_mr *to)
+{
+	struct mlx4_roce_mr *m = (struct mlx4_roce_mr *)mr;
+	struct mlx4_roce *r = m->key.home;
+	bool lost;
+	int rc;
+
+	if (!m->key.live || r->hca->dead)
+		return EIO;
+	rc = mlx4_region_change(r->hca, mlx4_roce_pdn(to->v.pd), to->v.addr, to->v.length, to->iova,
+				rights(to->access) | (to->opened ? MLX4_KEY_OPENED : 0), &m->key.hw, &lost);
+	m->key.live = !lost;
+	if (lost)
+		return EIO;
+	return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
+}
+
+int
 mlx4_roce_alloc_mr(struct troce_mr *mr)
 {
 	struct mlx4_roce_mr *m = (struct mlx4_roce_mr *)mr;

@@ -386,6 +386,7 @@ const struct troce_provider mlx4_roce_provider = {
 	.alloc_pd = mlx4_roce_alloc_pd,
 	.dealloc_pd = mlx4_roce_dealloc_pd,
 	.reg_mr = mlx4_roce_reg_mr,
+	.rereg_mr = mlx4_roce_rereg_mr,
 	.dereg_mr = mlx4_roce_dereg_mr,
 	.alloc_mr = mlx4_roce_alloc_mr,
 	.alloc_mw = mlx4_roce_alloc_mw,

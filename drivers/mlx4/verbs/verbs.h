@@ -274,6 +274,7 @@ unsigned int mlx4_roce_capture_poll(struct mlx4_roce *r);
 int mlx4_roce_alloc_pd(struct troce_pd *pd);
 int mlx4_roce_dealloc_pd(struct troce_pd *pd);
 int mlx4_roce_reg_mr(struct troce_mr *mr);
+int mlx4_roce_rereg_mr(struct troce_mr *mr, const struct troce_mr *to);
 int mlx4_roce_dereg_mr(struct troce_mr *mr);
 int mlx4_roce_alloc_mr(struct troce_mr *mr);
 /* Puts the pages of a request into the list of its region. False: it has none, or they do not fit. */

@@ -205,6 +205,8 @@ struct troce_provider {
 	int (*alloc_pd)(struct troce_pd *pd);
 	int (*dealloc_pd)(struct troce_pd *pd);
 	int (*reg_mr)(struct troce_mr *mr); /* sets v.lkey, v.rkey */
+	/* mr becomes what to says: v.pd, v.addr, v.length, iova, access, opened. Its keys stay; on an error it is as it was, but EIO. */
+	int (*rereg_mr)(struct troce_mr *mr, const struct troce_mr *to);
 	int (*dereg_mr)(struct troce_mr *mr);
 	int (*alloc_mr)(
 		struct troce_mr *mr); /* of mr->pages, without memory; sets v.lkey, v.rkey. dereg_mr takes it, too */

@@ -41,6 +41,16 @@ free_key(struct rsw_dev *d, const struct rsw_key *k)
 	d->num_keys--;
 }
 
+static void
+set_memory(struct rsw_mr *mr, const struct troce_mr *m)
+{
+	mr->k.start = m->iova;
+	mr->k.len = m->v.length;
+	mr->k.shift = (uintptr_t)m->v.addr - (uintptr_t)m->iova;
+	mr->k.pd = m->v.pd;
+	mr->k.access = (uint32_t)m->access;
+}
+
 int
 rsw_reg_mr(struct troce_mr *m)
 {
@@ -50,16 +60,28 @@ rsw_reg_mr(struct troce_mr *m)
 
 	if (rc != 0)
 		return rc;
-	mr->k.start = m->iova;
-	mr->k.len = m->v.length;
-	mr->k.shift = (uintptr_t)m->v.addr - (uintptr_t)m->iova;
-	mr->k.pd = m->v.pd;
-	mr->k.access = (uint32_t)m->access;
+	set_memory(mr, m);
 	mr->k.valid = true;
 	mr->k.mr = mr;
 	m->v.lkey = m->v.rkey = mr->k.key;
 	publish(d, &mr->k);
 	return 0;
+}
+
+int
+rsw_rereg_mr(struct troce_mr *m, const struct troce_mr *to)
+{
+	struct rsw_dev *d = rsw_dev_of(m->v.context);
+	int rc = 0;
+
+	rsw_gate_close(d);
+	/* A window may have been bound since the library looked. */
+	if (m->windows != 0)
+		rc = EBUSY;
+	else
+		set_memory((struct rsw_mr *)m, to);
+	rsw_gate_open(d);
+	return rc;
 }
 
 int

@@ -237,6 +237,7 @@ static const struct troce_provider provider = {
 	.alloc_pd = pd_nothing,
 	.dealloc_pd = pd_nothing,
 	.reg_mr = rsw_reg_mr,
+	.rereg_mr = rsw_rereg_mr,
 	.dereg_mr = rsw_dereg_mr,
 	.alloc_mr = rsw_alloc_mr,
 	.alloc_mw = rsw_alloc_mw,

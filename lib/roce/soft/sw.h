@@ -263,6 +263,7 @@ rsw_now(const struct rsw_dev *d)
 /* --- key.c ------------------------------------------------------------------------------------------------------ */
 
 int rsw_reg_mr(struct troce_mr *mr);
+int rsw_rereg_mr(struct troce_mr *mr, const struct troce_mr *to);
 int rsw_dereg_mr(struct troce_mr *mr);
 int rsw_alloc_mr(struct troce_mr *mr);
 int rsw_alloc_mw(struct troce_mw *mw);

@@ -133,6 +133,76 @@ tp_roce_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 				   access);
 }
 
+/* A region as it is to be. */
+static int
+mr_merge(struct troce_dev *dev, const struct troce_mr *mr, int flags, const struct troce_mr *to, struct troce_mr *new)
+{
+	const int known = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
+
+	if (dev->prov->rereg_mr == NULL)
+		return TROCE_REFUSE(dev, EOPNOTSUPP, "provider %s changes no memory regions", dev->prov->name);
+	if (flags == 0 || (flags & ~known) != 0)
+		return TROCE_REFUSE(dev, EINVAL, "flags 0x%x of a change of a memory region: some of 0x%x are wanted",
+				    flags, known);
+	if (mr->pages != 0)
+		return TROCE_REFUSE(dev, EINVAL, "memory region 0x%x is for fast registration", mr->v.lkey);
+	*new = *mr;
+	if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
+		new->v.addr = to->v.addr;
+		new->v.length = to->v.length;
+		new->iova = to->iova;
+	}
+	if ((flags & IBV_REREG_MR_CHANGE_PD) != 0)
+		new->v.pd = to->v.pd;
+	if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0)
+		new->access = to->access & ~IBV_ACCESS_OPTIONAL_RANGE;
+	if (new->v.pd == NULL || new->v.pd->context != mr->v.context)
+		return TROCE_REFUSE(dev, EINVAL, "memory region 0x%x: no protection domain of its device", mr->v.lkey);
+	return mr_check(dev, (uintptr_t) new->v.addr, new->v.length, new->iova, new->access, ACCESS_KNOWN);
+}
+
+int
+troce_mr_change(struct ibv_mr *ibmr, int flags, const struct troce_mr *to)
+{
+	struct troce_mr *mr = (struct troce_mr *)ibmr, new;
+	struct troce_dev *dev = troce_dev_of(ibmr->context);
+	int err = mr_merge(dev, mr, flags, to, &new);
+
+	if (err != 0)
+		return err;
+	troce_lock(dev);
+	if (mr->windows != 0)
+		err = TROCE_REFUSE(dev, EBUSY, "memory region 0x%x has %u bound window(s)", ibmr->lkey, mr->windows);
+	else
+		err = dev->prov->rereg_mr(mr, &new);
+	if (err == 0) {
+		((struct troce_pd *)ibmr->pd)->refs--;
+		((struct troce_pd *)new.v.pd)->refs++;
+		ibmr->pd = new.v.pd;
+		ibmr->addr = new.v.addr;
+		ibmr->length = new.v.length;
+		mr->iova = new.iova;
+		mr->access = new.access;
+	}
+	troce_unlock(dev);
+	return err;
+}
+
+int
+tp_roce_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	const struct troce_mr to = {
+		.v = {.pd = pd, .addr = addr, .length = length},
+		.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : (uintptr_t)addr,
+		.access = access,
+	};
+
+	errno = troce_mr_change(mr, flags, &to);
+	if (errno == 0)
+		return 0;
+	return errno == EIO ? IBV_REREG_MR_ERR_CMD : IBV_REREG_MR_ERR_INPUT;
+}
+
 struct ibv_mr *
 tp_roce_alloc_mr(struct ibv_pd *ibpd, uint32_t max_pages)
 {

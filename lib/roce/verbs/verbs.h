@@ -49,6 +49,8 @@ struct ibv_cq *troce_cq_make(struct ibv_context *ctx, int cqe, const struct troc
 struct ibv_srq *troce_srq_make(struct ibv_pd *pd, struct ibv_srq_init_attr *init, struct troce_guest *guest);
 /* As tp_roce_reg_mr_iova(), of memory that was opened by the provider's mem_open. */
 struct ibv_mr *troce_mr_opened(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access);
+/* As tp_roce_rereg_mr(), but a positive errno; of to those fields that flags names: v.pd; v.addr, v.length, iova; access. */
+int troce_mr_change(struct ibv_mr *mr, int flags, const struct troce_mr *to);
 
 /* --- qp.c ------------------------------------------------------------------------------------------------------- */
 

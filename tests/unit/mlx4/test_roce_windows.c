@@ -321,6 +321,57 @@ test_fast_reg_refused(void **state)
 	rr_end_free(&b);
 }
 
+/* A region gets other memory, rights and another protection domain under its key, but not while a window is bound. */
+static void
+test_changed_region(void **state)
+{
+	struct ibv_mw_bind info = {.wr_id = 78, .send_flags = IBV_SEND_SIGNALED};
+	struct rr_end a, b;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+	uint32_t key;
+
+	rr_pair(&a, &b, IBV_QPT_RC, RR_IPV4_V2);
+	pd = tp_roce_alloc_pd(rr_pd[1]->context);
+	mw = tp_roce_alloc_mw(rr_pd[1], IBV_MW_TYPE_1);
+	mr = tp_roce_reg_mr(rr_pd[1], b.mem, 4096,
+			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_MW_BIND);
+	assert_non_null(pd);
+	assert_non_null(mw);
+	assert_non_null(mr);
+	key = mr->rkey;
+	assert_int_equal(tp_roce_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b.mem + 4096, 100, 0), 0);
+	assert_int_equal(mr->rkey, key);
+	rr_fill(a.mem, 100, 3);
+	assert_int_equal(write_by(&a, 100, (uintptr_t)b.mem + 4096, key), 0);
+	rr_run();
+	rr_expect(&a, IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, 5);
+	assert_memory_equal(b.mem + 4096, a.mem, 100);
+	info.bind_info = (struct ibv_mw_bind_info){mr, (uintptr_t)b.mem + 4096, 50, IBV_ACCESS_REMOTE_WRITE};
+	assert_int_equal(tp_roce_bind_mw(b.qp, mw, &info), 0);
+	rr_run();
+	rr_expect(&b, IBV_WC_SUCCESS, IBV_WC_BIND_MW, 78);
+	assert_int_equal(tp_roce_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, pd, NULL, 0, 0), IBV_REREG_MR_ERR_INPUT);
+	assert_int_equal(errno, EBUSY);
+	assert_int_equal(write_by(&a, 50, (uintptr_t)b.mem + 4096, mw->rkey), 0);
+	rr_run();
+	rr_expect(&a, IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, 5);
+	assert_int_equal(tp_roce_dealloc_mw(mw), 0);
+	assert_int_equal(tp_roce_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, &key, 4, 0),
+			 IBV_REREG_MR_ERR_INPUT);
+	assert_int_equal(errno, EFAULT);
+	assert_int_equal(tp_roce_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, pd, NULL, 0, 0), 0);
+	assert_int_equal(write_by(&a, 50, (uintptr_t)b.mem + 4096, key), 0);
+	rr_run();
+	rr_expect(&a, IBV_WC_REM_ACCESS_ERR, 0, 5);
+	rr_expect_event(1, IBV_EVENT_QP_ACCESS_ERR, b.qp);
+	assert_int_equal(tp_roce_dereg_mr(mr), 0);
+	assert_int_equal(tp_roce_dealloc_pd(pd), 0);
+	rr_end_free(&a);
+	rr_end_free(&b);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rr_setup, rr_teardown)
 
 int
@@ -328,7 +379,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_window_type1), TEST(test_window_type2),     TEST(test_send_with_invalidate),
-		TEST(test_fast_reg),     TEST(test_fast_reg_refused),
+		TEST(test_fast_reg),     TEST(test_fast_reg_refused), TEST(test_changed_region),
 	};
 
 	if (rig_eal("mlx4_roce_windows", "0@0") < 0)

@@ -83,6 +83,13 @@ query_port(struct troce_dev *dev, struct ibv_port_attr *attr)
 	{                                                                                                              \
 		return seen(#name, obj);                                                                               \
 	}
+static int
+rereg_mr(struct troce_mr *mr, const struct troce_mr *to)
+{
+	fake.region = *to;
+	return seen("rereg_mr", mr);
+}
+
 PLAIN(alloc_pd, struct troce_pd)
 PLAIN(dealloc_pd, struct troce_pd)
 PLAIN(dereg_mr, struct troce_mr)
@@ -255,6 +262,7 @@ static const struct troce_provider prov = {
 	.alloc_pd = alloc_pd,
 	.dealloc_pd = dealloc_pd,
 	.reg_mr = reg_mr,
+	.rereg_mr = rereg_mr,
 	.dereg_mr = dereg_mr,
 	.alloc_mw = alloc_mw,
 	.dealloc_mw = dealloc_mw,

@@ -35,6 +35,7 @@ struct fake {
 	bool fails_meanwhile;    /* the queue pair is in ERR when it returns */
 	struct ibv_qp_attr seen; /* qp->attr at that moment */
 	struct troce_path path;
+	struct troce_mr region; /* rereg_mr: as it is to be */
 	/* create_cq, modify_cq */
 	int vector;
 	uint16_t count, period;

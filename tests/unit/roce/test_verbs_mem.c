@@ -271,12 +271,66 @@ test_mw(void **state)
 	assert_int_equal(tp_roce_dealloc_pd(other), 0);
 }
 
+#define MOVE IBV_REREG_MR_CHANGE_TRANSLATION
+#define GO IBV_REREG_MR_CHANGE_PD
+#define OPEN IBV_REREG_MR_CHANGE_ACCESS
+#define INPUT IBV_REREG_MR_ERR_INPUT
+
+/* Of a region what is named changes, and nothing else; what is refused reaches nobody. */
+static void
+test_rereg_mr(void **state)
+{
+	struct ibv_pd *other = tp_roce_alloc_pd(ctx);
+	struct ibv_mr *mr = tp_roce_reg_mr(pd, buf, 100, IBV_ACCESS_LOCAL_WRITE);
+	struct troce_mr *t = (struct troce_mr *)mr;
+
+	assert_non_null(mr);
+	assert_int_equal(tp_roce_rereg_mr(mr, MOVE, other, buf + 50, 20, IBV_ACCESS_REMOTE_READ), 0);
+	assert_string_equal(fake.last_op, "rereg_mr");
+	assert_ptr_equal(fake.region.v.addr, buf + 50);
+	assert_int_equal(fake.region.iova, (uintptr_t)buf + 50);
+	assert_int_equal(fake.region.access, IBV_ACCESS_LOCAL_WRITE);
+	assert_ptr_equal(mr->addr, buf + 50);
+	assert_int_equal(mr->length, 20);
+	assert_ptr_equal(mr->pd, pd);
+	assert_int_equal(t->access, IBV_ACCESS_LOCAL_WRITE);
+	assert_int_equal(tp_roce_rereg_mr(mr, GO | OPEN, other, NULL, 0, IBV_ACCESS_REMOTE_READ), 0);
+	assert_ptr_equal(mr->pd, other);
+	assert_int_equal(mr->length, 20);
+	assert_int_equal(t->access, IBV_ACCESS_REMOTE_READ);
+	REFUSED_INT(tp_roce_dealloc_pd(other), EBUSY, "has 1 object(s)");
+	assert_int_equal(tp_roce_rereg_mr(mr, MOVE | OPEN, NULL, buf, 30, IBV_ACCESS_ZERO_BASED), 0);
+	assert_int_equal(t->iova, 0);
+
+	REFUSED_INT(tp_roce_rereg_mr(mr, 0, pd, buf, 1, 0), INPUT, "flags 0x0 of a change");
+	assert_int_equal(errno, EINVAL);
+	REFUSED_INT(tp_roce_rereg_mr(mr, 16, pd, buf, 1, 0), INPUT, "flags 0x10 of a change");
+	REFUSED_INT(tp_roce_rereg_mr(mr, MOVE, pd, buf, 0, 0), INPUT, "length 0 of a memory region");
+	REFUSED_INT(tp_roce_rereg_mr(mr, GO, NULL, buf, 1, 0), INPUT, "no protection domain of its device");
+	REFUSED_INT(tp_roce_rereg_mr(mr, OPEN, NULL, NULL, 0, IBV_ACCESS_REMOTE_WRITE), INPUT, "needs local writing");
+	t->windows = 1;
+	REFUSED_INT(tp_roce_rereg_mr(mr, GO, pd, NULL, 0, 0), INPUT, "has 1 bound window(s)");
+	assert_int_equal(errno, EBUSY);
+	t->windows = 0;
+	fake_reset();
+	fake.fail_op = "rereg_mr";
+	fake.fail_err = EIO;
+	assert_int_equal(tp_roce_rereg_mr(mr, GO, pd, NULL, 0, 0), IBV_REREG_MR_ERR_CMD);
+	assert_int_equal(errno, EIO);
+	assert_ptr_equal(mr->pd, other);
+	fake_reset();
+	assert_int_equal(tp_roce_rereg_mr(mr, GO, pd, NULL, 0, 0), 0);
+	assert_int_equal(tp_roce_dealloc_pd(other), 0);
+	assert_int_equal(tp_roce_dereg_mr(mr), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_pd, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mr, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rereg_mr, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mempool, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mempool_chunks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mempool_outside, setup, teardown),

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * verbs_raw DEVICE DEVICE GID_INDEX: whole frames between two ports, octet by octet, and the rules that bring them. It is linked with
+ * Debian's libibverbs and knows nothing of the libraries here.
+ */
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "verbs_end.h"
+
+#define DEPTH 8u
+#define MEM 4096u
+#define HEADER 14u
+#define NOBODY 65534
+
+struct raw {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	uint8_t *mem;
+	struct ibv_mr *mr;
+};
+
+/* A rule and its only specification. */
+struct rule {
+	struct ibv_flow_attr attr;
+	struct ibv_flow_spec_eth eth;
+} __attribute__((packed));
+
+static const uint8_t here[6] = {2, 0, 0, 0, 0, 1}, there[6] = {2, 0, 0, 0, 0, 2}, elsewhere[6] = {2, 0, 0, 0, 0, 3};
+
+static struct ibv_qp *
+make(struct raw *r)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.send_cq = r->cq,
+		.recv_cq = r->cq,
+		.cap = {DEPTH, DEPTH, 2, 1, 100},
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.sq_sig_all = 1,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = r->pd,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND,
+	};
+
+	return ibv_create_qp_ex(r->ctx, &init);
+}
+
+static void
+open_raw(struct raw *r, const char *name)
+{
+	r->ctx = open_device(name);
+	r->pd = need(ibv_alloc_pd(r->ctx), "protection domain");
+	r->cq = need(ibv_create_cq(r->ctx, 4 * DEPTH, NULL, NULL, 0), "completion queue");
+	r->qp = need(make(r), "raw packet queue pair");
+	r->mem = need(malloc(MEM), "memory");
+	r->mr = need(ibv_reg_mr(r->pd, r->mem, MEM, IBV_ACCESS_LOCAL_WRITE), "region");
+}
+
+static void
+up(struct raw *r)
+{
+	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+
+	done(ibv_modify_qp(r->qp, &a, IBV_QP_STATE | IBV_QP_PORT), "INIT");
+	a.qp_state = IBV_QPS_RTR;
+	done(ibv_modify_qp(r->qp, &a, IBV_QP_STATE), "RTR");
+	a.qp_state = IBV_QPS_RTS;
+	done(ibv_modify_qp(r->qp, &a, IBV_QP_STATE), "RTS");
+}
+
+static struct rule
+rule_of(const uint8_t *mac)
+{
+	struct rule r = {
+		.attr = {.type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(r), .num_of_specs = 1, .port = 1},
+		.eth = {.type = IBV_FLOW_SPEC_ETH, .size = sizeof(r.eth)},
+	};
+
+	memcpy(r.eth.val.dst_mac, mac, 6);
+	memset(r.eth.mask.dst_mac, 0xff, 6);
+	return r;
+}
+
+/* A frame of len octets at the beginning of the memory, told as one piece, as two, or as octets. */
+static void
+send_frame(struct raw *r, const uint8_t *to, uint32_t len, unsigned int pieces)
+{
+	struct ibv_qp_ex *x = need(ibv_qp_to_qp_ex(r->qp), "ibv_qp_to_qp_ex");
+	struct ibv_sge list[2] = {{(uintptr_t)r->mem, 20, r->mr->lkey},
+				  {(uintptr_t)r->mem + 20, len - 20, r->mr->lkey}};
+	struct ibv_wc wc;
+
+	for (uint32_t i = 0; i < len; i++)
+		r->mem[i] = (uint8_t)(i * 3 + len);
+	memcpy(r->mem, to, 6);
+	memcpy(r->mem + 6, here, 6);
+	r->mem[12] = 0x88;
+	r->mem[13] = 0xb5;
+	ibv_wr_start(x);
+	x->wr_id = len;
+	x->wr_flags = 0;
+	ibv_wr_send(x);
+	if (pieces == 0)
+		ibv_wr_set_inline_data(x, r->mem, len);
+	else if (pieces == 1)
+		ibv_wr_set_sge(x, r->mr->lkey, (uintptr_t)r->mem, len);
+	else
+		ibv_wr_set_sge_list(x, 2, list);
+	done(ibv_wr_complete(x), "wr_complete");
+	if (!completes(r->cq, &wc) || wc.status != IBV_WC_SUCCESS || wc.wr_id != len) {
+		printf("not ok send: %s\n", ibv_wc_status_str(wc.status));
+		exit(1);
+	}
+}
+
+static void
+post_recv(struct raw *r)
+{
+	struct ibv_sge sge = {(uintptr_t)r->mem, MEM, r->mr->lkey};
+	struct ibv_recv_wr *bad, wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1};
+
+	done(ibv_post_recv(r->qp, &wr, &bad), "post_recv");
+}
+
+/* What b receives next is what a has sent last. */
+static const char *
+arrives(struct raw *a, struct raw *b, uint32_t len)
+{
+	struct ibv_wc wc;
+
+	if (!completes(b->cq, &wc) || wc.status != IBV_WC_SUCCESS)
+		return "no frame";
+	if (wc.byte_len != len || wc.opcode != IBV_WC_RECV || wc.qp_num != b->qp->qp_num)
+		return "the length of the frame";
+	return memcmp(a->mem, b->mem, len) == 0 ? NULL : "the octets of the frame";
+}
+
+/* Frames to other addresses are not b's: the one behind them comes first. */
+static const char *
+frames(struct raw *a, struct raw *b)
+{
+	static const uint32_t lengths[] = {60, 100, 61, 1514, 99, 1000};
+	const char *why = NULL;
+
+	for (unsigned int i = 0; i < 60 && why == NULL; i++) {
+		uint32_t len = lengths[i % 6];
+
+		post_recv(b);
+		send_frame(a, elsewhere, 200, 1);
+		send_frame(a, there, len, len <= 100 ? i % 3 : 1 + i % 2);
+		why = arrives(a, b, len);
+	}
+	return why;
+}
+
+static const char *
+rules(struct raw *a, struct raw *b, struct ibv_flow **flow)
+{
+	struct rule other = rule_of(elsewhere), first = rule_of(there);
+	struct ibv_flow *f = ibv_create_flow(b->qp, &other.attr);
+	const char *why;
+
+	if (f == NULL)
+		return "a second rule";
+	post_recv(b);
+	send_frame(a, elsewhere, 80, 1);
+	why = arrives(a, b, 80);
+	if (why == NULL && ibv_destroy_qp(b->qp) != EBUSY)
+		why = "a queue pair with rules can go";
+	/* The rule goes: what it brought does not come any more. */
+	done(ibv_destroy_flow(f), "destroy_flow");
+	if (why == NULL)
+		why = frames(a, b);
+	done(ibv_destroy_flow(*flow), "destroy_flow");
+	*flow = need(ibv_create_flow(b->qp, &first.attr), "the rule again");
+	return why == NULL ? frames(a, b) : why;
+}
+
+static const char *
+refused(struct raw *r)
+{
+	struct ibv_qp_init_attr ud = {
+		.send_cq = r->cq, .recv_cq = r->cq, .cap = {1, 1, 1, 1, 0}, .qp_type = IBV_QPT_UD};
+	struct ibv_qp *qp = need(ibv_create_qp(r->pd, &ud), "queue pair");
+	struct rule rule = rule_of(there);
+	const char *why = NULL;
+
+	if (ibv_create_flow(qp, &rule.attr) != NULL || errno != EINVAL)
+		why = "a rule for datagrams";
+	rule.attr.type = IBV_FLOW_ATTR_SNIFFER;
+	if (why == NULL && (ibv_create_flow(r->qp, &rule.attr) != NULL || errno != EOPNOTSUPP))
+		why = "a sniffer";
+	rule = rule_of(there);
+	rule.attr.size = 4;
+	if (why == NULL && (ibv_create_flow(r->qp, &rule.attr) != NULL || errno != EINVAL))
+		why = "a rule that ends before its specification";
+	rule.attr.size = 60000;
+	if (why == NULL && (ibv_create_flow(r->qp, &rule.attr) != NULL || errno != EINVAL))
+		why = "a rule that is too long";
+	done(ibv_destroy_qp(qp), "destroy_qp");
+	return why;
+}
+
+/* Linux gives frames to who has CAP_NET_RAW; here to the user who has the port, and to user 0. */
+static const char *
+other_user(const char *name)
+{
+	struct raw r = {0};
+	const char *why = NULL;
+
+	if (geteuid() != 0)
+		return "the test is not run by user 0";
+	done(seteuid(NOBODY) == 0 ? 0 : errno, "seteuid");
+	r.ctx = open_device(name);
+	r.pd = need(ibv_alloc_pd(r.ctx), "protection domain");
+	r.cq = need(ibv_create_cq(r.ctx, 4, NULL, NULL, 0), "completion queue");
+	r.qp = make(&r);
+	if (r.qp != NULL || errno != EPERM)
+		why = "a raw packet queue pair of another user";
+	done(ibv_destroy_cq(r.cq), "destroy_cq");
+	done(ibv_dealloc_pd(r.pd), "dealloc_pd");
+	done(ibv_close_device(r.ctx), "close_device");
+	done(seteuid(0) == 0 ? 0 : errno, "seteuid");
+	return why;
+}
+
+static void
+close_raw(struct raw *r)
+{
+	done(ibv_destroy_qp(r->qp), "destroy_qp");
+	done(ibv_destroy_cq(r->cq), "destroy_cq");
+	done(ibv_dereg_mr(r->mr), "dereg_mr");
+	done(ibv_dealloc_pd(r->pd), "dealloc_pd");
+	done(ibv_close_device(r->ctx), "close_device");
+	free(r->mem);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct rule rule = rule_of(there);
+	struct raw a = {0}, b = {0};
+	struct ibv_flow *flow;
+
+	if (argc != 4)
+		return 2;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	open_raw(&a, argv[1]);
+	open_raw(&b, argv[2]);
+	up(&a);
+	up(&b);
+	flow = need(ibv_create_flow(b.qp, &rule.attr), "rule");
+	say("frames", frames(&a, &b));
+	say("rules", rules(&a, &b, &flow));
+	say("refused", refused(&b));
+	say("other-user", other_user(argv[1]));
+	done(ibv_destroy_flow(flow), "destroy_flow");
+	close_raw(&a);
+	close_raw(&b);
+	say("closed", NULL);
+	return failed != 0;
+}
