@@ -2,170 +2,218 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * triplane-run [--attach SOCKET] [--] PROGRAM [ARGUMENT...]: runs a program of libibverbs and librdmacm on the ports that
- * another process shares ('share on' of triplane, tp_share_start()). The program gets libtriplane-verbs.so and
- * libtriplane-rdmacm.so in front of its libraries.
+ * triplane-run [OPTION...] [--] PROGRAM [ARGUMENT...]: runs a program of libibverbs and librdmacm on the ports that another
+ * process shares ('share on' of triplane, tp_share_start()), or on those of a triplane that it starts and ends. The program gets
+ * libtriplane-verbs.so and libtriplane-rdmacm.so in front of its libraries.
  */
 #include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "lib/share/proto.h"
-
-#define PATH 4096u
+#include "run.h"
 
 /* As built, and as installed. */
-static const char *const libraries[][2] = {{"../../preload/verbs", "libtriplane-verbs.so"},
-					   {"../../preload/rdmacm", "libtriplane-rdmacm.so"}};
-#define LIBRARIES (sizeof(libraries) / sizeof(libraries[0]))
+static const char *const library[][3] = {
+	{"libtriplane-verbs.so", "../../preload/verbs/libtriplane-verbs.so", TRIPLANE_LIBDIR "/libtriplane-verbs.so"},
+	{"libtriplane-rdmacm.so", "../../preload/rdmacm/libtriplane-rdmacm.so",
+	 TRIPLANE_LIBDIR "/libtriplane-rdmacm.so"},
+};
+#define LIBRARIES (sizeof(library) / sizeof(library[0]))
 
-static const char usage[] = "usage: triplane-run [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
-			    "Runs a program of libibverbs and librdmacm on the ports that another process shares.\n"
-			    "  --attach SOCKET  where that process listens (" SHARE_SOCKET ")\n"
-			    "  --quiet          does not say what is used\n"
-			    "  --help           shows this text\n";
+static const char usage[] =
+	"usage: triplane-run [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
+	"Runs a program of libibverbs and librdmacm on the ports that another process shares, or on those of its own.\n"
+	"  --attach SOCKET  where that process listens (" SHARE_SOCKET ")\n"
+	"  --vdev ARGS      starts a triplane with that device, --vdev=net_mlx4_model0 for one; ends it with the "
+	"program\n"
+	"  -a BDF           the same with a card\n"
+	"  --addr A/L       an address: the first one of its first port, the second of the second, and so on\n"
+	"  --quiet          does not say what is used\n"
+	"  --help           shows this text\n";
 
-static int __attribute__((format(printf, 1, 2))) refuse(const char *fmt, ...)
-{
-	va_list ap;
+struct run {
+	struct run_owner own;
+	const char *at;
+	bool quiet, attach;
+	char libraries[LIBRARIES * RUN_PATH]; /* with colons between */
+	char names[1024];
+	char **argv;
+};
 
-	fputs("triplane-run: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	return 1;
-}
-
-/* A library lies beside the program's folder. */
+/* 0 or RUN_EXIT, said. */
 static int
-library(const char *folder, const char *name, char path[PATH])
+preloads(struct run *r)
 {
-	const char *const folders[] = {folder, TRIPLANE_LIBDIR};
-	char self[PATH], *slash, *real;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	unsigned int i;
-
-	if (n < 0)
-		return refuse("/proc/self/exe: %s", strerror(errno));
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		snprintf(slash + 1, sizeof(self) - (size_t)(slash + 1 - self), "%s/%s", folders[i], name);
-		real = realpath(self, NULL);
-		if (real == NULL)
-			continue;
-		snprintf(path, PATH, "%s", real);
-		free(real);
-		return 0;
-	}
-	return refuse("%s is not where the build or the installation of this program puts it", name);
-}
-
-/* All of them, with colons between. */
-static int
-preloads(char list[LIBRARIES * PATH])
-{
-	char path[PATH];
+	char path[RUN_PATH];
 	size_t used = 0;
 
 	for (unsigned int i = 0; i < LIBRARIES; i++) {
-		if (library(libraries[i][0], libraries[i][1], path) != 0)
-			return 1;
-		used += (size_t)snprintf(list + used, LIBRARIES * PATH - used, "%s%s", i == 0 ? "" : ":", path);
+		if (run_find(library[i][0], &library[i][1], 2, path) != 0)
+			return RUN_EXIT;
+		used += (size_t)snprintf(r->libraries + used, sizeof(r->libraries) - used, "%s%s", i == 0 ? "" : ":",
+					 path);
 	}
 	return 0;
 }
 
 /* Devices that are shared there; their number, or -1, which was said. */
 static int
-devices(const char *at, char *names, size_t size)
+devices(struct run *r)
 {
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), n = 0;
+	int fd = run_call(r->at), n = 0, err = 0;
+	struct share_hello h;
 	size_t used = 0;
 
-	if (strlen(at) >= sizeof(sa.sun_path))
-		return refuse("socket '%s' has more than %zu characters", at, sizeof(sa.sun_path) - 1), -1;
-	memcpy(sa.sun_path, at, strlen(at));
-	if (fd < 0 || connect(fd, (const struct sockaddr *)&sa, sizeof(sa)) != 0)
-		return refuse("%s: %s; a process shares its ports there by 'share on %s' of triplane", at,
-			      strerror(errno), at),
-		       -1;
-	for (;;) {
-		struct share_msg m = {.op = SHARE_HELLO, .hello = {.version = SHARE_VERSION, .index = (uint32_t)n}};
-
-		if (send(fd, &m, sizeof(m), MSG_NOSIGNAL) != sizeof(m) || recv(fd, &m, sizeof(m), 0) != sizeof(m)) {
-			close(fd);
-			return refuse("%s: the process there does not speak as it should", at), -1;
-		}
-		if (m.err == EPROTO) {
-			close(fd);
-			return refuse("%s: the process there speaks version %u, this program %u", at, m.hello.version,
-				      SHARE_VERSION),
-			       -1;
-		}
-		if (m.err != 0)
-			break;
-		n++;
-		if (used < size)
-			used += (size_t)snprintf(names + used, size - used, " %s", m.hello.name);
+	if (fd < 0)
+		return -1;
+	while (err == 0 && n < (int)RUN_DEVICES) {
+		err = run_hello(fd, r->at, (uint32_t)n, &h);
+		if (err == 0 && used < sizeof(r->names))
+			used += (size_t)snprintf(r->names + used, sizeof(r->names) - used, " %s", h.name);
+		n += err == 0;
 	}
 	close(fd);
-	return n;
+	return err == 0 || err == ENOENT ? n : -1;
 }
 
 static int
-run(const char *at, const char *libs, char **argv)
+look(struct run *r)
+{
+	int n = devices(r);
+
+	if (n < 0)
+		return RUN_EXIT;
+	if (n == 0)
+		return run_refuse("%s: no port has RoCE on; 'roce 0 on' of triplane, say", r->at);
+	if (!r->quiet && r->attach)
+		fprintf(stderr, "triplane-run: %d device%s of %s:%s\n", n, n == 1 ? "" : "s", r->at, r->names);
+	else if (!r->quiet)
+		fprintf(stderr, "triplane-run: %d device%s of a triplane of its own:%s\n", n, n == 1 ? "" : "s",
+			r->names);
+	return 0;
+}
+
+/* Returns when the program does not start, which was said. */
+static void
+start(void *arg)
 {
 	const char *before = getenv("LD_PRELOAD");
-	char preload[(LIBRARIES + 1) * PATH];
+	struct run *r = arg;
+	char preload[(LIBRARIES + 1) * RUN_PATH];
 
-	snprintf(preload, sizeof(preload), "%s%s%s", libs, before == NULL ? "" : ":", before == NULL ? "" : before);
-	if (setenv("LD_PRELOAD", preload, 1) != 0 || setenv(SHARE_ENV, at, 1) != 0)
-		return refuse("%s", strerror(errno));
-	execvp(argv[0], argv);
-	return refuse("%s: %s", argv[0], strerror(errno));
+	snprintf(preload, sizeof(preload), "%s%s%s", r->libraries, before == NULL ? "" : ":",
+		 before == NULL ? "" : before);
+	if (setenv("LD_PRELOAD", preload, 1) != 0 || setenv(SHARE_ENV, r->at, 1) != 0) {
+		run_refuse("%s", strerror(errno));
+		return;
+	}
+	execvp(r->argv[0], r->argv);
+	run_refuse("%s: %s", r->argv[0], strerror(errno));
+}
+
+static int
+own(struct run *r)
+{
+	struct run_kept kept;
+	int rc = run_owner_start(&r->own, &kept), end;
+
+	if (rc != 0)
+		return rc;
+	r->at = kept.socket;
+	rc = look(r);
+	if (rc == 0)
+		rc = run_program(start, r);
+	end = run_owner_end(&kept);
+	return rc != 0 ? rc : end;
+}
+
+static int
+attached(struct run *r)
+{
+	if (look(r) == 0)
+		start(r);
+	return RUN_EXIT;
+}
+
+static int
+source(struct run *r, const char *option, const char *value)
+{
+	static char text[RUN_SOURCES][RUN_PATH];
+	struct run_owner *o = &r->own;
+
+	if (o->num_sources == RUN_SOURCES)
+		return run_refuse("more than %u of --vdev and -a", RUN_SOURCES);
+	if ((size_t)snprintf(text[o->num_sources], RUN_PATH, "%s%s", option, value) >= RUN_PATH)
+		return run_refuse("%s has more than %u characters", option, RUN_PATH - 1);
+	o->source[o->num_sources] = text[o->num_sources];
+	o->num_sources++;
+	o->pci |= option[1] == 'a';
+	return 0;
+}
+
+static int
+address(struct run *r, const char *text)
+{
+	if (r->own.num_addrs == RUN_ADDRS)
+		return run_refuse("more than %u of --addr", RUN_ADDRS);
+	if (!run_addr(text))
+		return run_refuse("--addr: '%s' is no address with its length, such as 192.0.2.1/24 or fd00::1/64",
+				  text);
+	r->own.addr[r->own.num_addrs++] = text;
+	return 0;
+}
+
+/* 0, or RUN_EXIT: a refusal, said. */
+static int
+options(struct run *r, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"attach", required_argument, NULL, 's'}, {"vdev", required_argument, NULL, 'v'},
+		{"addr", required_argument, NULL, 'A'},   {"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+	};
+	int c, rc = 0;
+
+	while (rc == 0 && (c = getopt_long(argc, argv, "+a:", longs, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			r->at = optarg;
+			r->attach = true;
+			break;
+		case 'v': rc = source(r, "--vdev=", optarg); break;
+		case 'a': rc = source(r, "-a", optarg); break;
+		case 'A': rc = address(r, optarg); break;
+		case 'q': r->quiet = true; break;
+		case 'h': fputs(usage, stdout); exit(0);
+		default: fputs(usage, stderr); rc = RUN_EXIT;
+		}
+	}
+	r->argv = argv + optind;
+	if (rc != 0)
+		return rc;
+	if (r->attach && r->own.num_sources != 0)
+		return run_refuse("--attach uses the ports of another process, %s wants some of its own: one of them",
+				  r->own.pci ? "-a" : "--vdev");
+	if (r->own.num_addrs != 0 && r->own.num_sources == 0)
+		return run_refuse("--addr goes with --vdev or -a: the ports of another process have their addresses");
+	if (optind == argc)
+		return run_refuse("no program is named, as in: triplane-run ibv_devinfo");
+	return 0;
 }
 
 int
 main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"attach", required_argument, NULL, 'a'},
-		{"quiet", no_argument, NULL, 'q'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
-	const char *at = getenv(SHARE_ENV);
-	char libs[LIBRARIES * PATH], names[1024] = "";
-	int c, n, quiet = 0;
+	const char *env = getenv(SHARE_ENV);
+	struct run r = {.at = env == NULL || env[0] == '\0' ? SHARE_SOCKET : env};
 
-	at = at == NULL || at[0] == '\0' ? SHARE_SOCKET : at;
-	while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
-		switch (c) {
-		case 'a': at = optarg; break;
-		case 'q': quiet = 1; break;
-		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 1;
-		}
-	}
-	if (optind == argc)
-		return refuse("no program is named, as in: triplane-run ibv_devinfo");
-	if (preloads(libs) != 0)
-		return 1;
-	n = devices(at, names, sizeof(names));
-	if (n < 0)
-		return 1;
-	if (n == 0)
-		return refuse("%s: no port has RoCE on; 'roce 0 on' of triplane, say", at);
-	if (!quiet)
-		fprintf(stderr, "triplane-run: %d device%s of %s:%s\n", n, n == 1 ? "" : "s", at, names);
-	return run(at, libs, argv + optind);
+	if (options(&r, argc, argv) != 0 || preloads(&r) != 0)
+		return RUN_EXIT;
+	if (r.own.num_sources != 0)
+		return own(&r);
+	r.attach = true;
+	return attached(&r);
 }
