@@ -243,7 +243,10 @@ accept_connection(struct trd_id *id, const struct rdma_conn_param *p)
 
 	if (p->private_data_len > sizeof(rep.private_data))
 		return too_long("accept", p->private_data_len, sizeof(rep.private_data));
-	err = accept_depths(id, p);
+	trd_lock();
+	/* The port may have gone since. */
+	err = id->dev == NULL ? ENODEV : accept_depths(id, p);
+	trd_unlock();
 	id->flow_control = p->flow_control != 0;
 	if (err == 0 && id->v.qp != NULL)
 		err = trd_qp_connect(id);
