@@ -3,8 +3,9 @@
  */
 /**
  * @file
- * Ports that this process has open for RoCE or InfiniBand (tp_roce.h), shared with programs of libibverbs: unmodified programs
- * that preload libtriplane-verbs.so, or run by triplane-run, find the ports as devices. Control calls go over a Unix socket.
+ * Ports that this process has open for RoCE or InfiniBand (tp_roce.h), shared with programs of libibverbs and librdmacm:
+ * unmodified programs that preload libtriplane-verbs.so and libtriplane-rdmacm.so, or run by triplane-run, find the ports as
+ * devices. Control calls go over a Unix socket.
  * Queues lie in memory of both processes, so that work requests and completions need no call.
  *
  * A port is shared from when it is opened until it is closed. When it closes, its guests get IBV_EVENT_DEVICE_FATAL, their

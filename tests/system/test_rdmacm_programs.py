@@ -222,6 +222,18 @@ def killed(owner):
     return bad or (None if 'DISCONNECT EVENT' in said else 'the server: exit code %d: %s' % (s.returncode, said[-600:]))
 
 
+def port_goes(owner):
+    """A program that listens at the port's address hears of it; the port comes back."""
+    s = serve(owner, 'rping', '-s', '-a', THERE, '-p', new_port())
+    for line in ('stop', 'roce 1 off'):
+        owner.app.tell(line)
+    said = finish(s)
+    for line in ('roce 1 on', 'start'):
+        owner.app.tell(line)
+    owner.show()
+    return None if 'device removal' in said and s.returncode > 0 else 'exit code %d: %s' % (s.returncode, said)
+
+
 def share_off(owner):
     """A program that waits for connections ends, and its events say so."""
     s = serve(owner, 'rping', '-s', '-a', THERE, '-p', new_port())
@@ -265,6 +277,8 @@ def main():
     cases.run('taken', taken, owner)
     cases.run('killed', killed, owner)
     cases.run('given-back', owner.empty)
+    cases.run('port-goes', port_goes, owner)
+    cases.run('port-back', rping, owner)
     cases.run('share-off', share_off, owner)
     cases.run('shared-again', rping, owner)
     cases.run('no-violation', lambda: None if not broken(owner) else 'rules broken: %s' % broken(owner))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Commands of ports that programs of libibverbs use, too. */
+/* Commands of ports that other programs use, too. */
 #include <errno.h>
 
 #include "apps/triplane/app/share.h"
@@ -92,8 +92,8 @@ do_show(void *arg, const struct cmd_args *a)
 
 static const struct cmd table[] = {
 	{"Share", "share on [{socket:str}]",
-	 "Shares ports that have RoCE on, and InfiniBand ports, with programs of libibverbs that 'triplane-run' starts "
-	 "(" TP_SHARE_PATH ").",
+	 "Shares ports that have RoCE on, and InfiniBand ports, with programs of libibverbs and librdmacm that "
+	 "'triplane-run' starts (" TP_SHARE_PATH ").",
 	 do_on, false},
 	{"Share", "share off", "Ends it: these programs lose their devices.", do_off, false},
 	{"Share", "show share", "Shows who uses the ports, and what each has.", do_show, true},
