@@ -61,16 +61,3 @@ ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t io
 {
 	return no_object();
 }
-
-/* The cards have no options of connections (ECE). */
-VC_EXPORT int
-ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
-{
-	return EOPNOTSUPP;
-}
-
-VC_EXPORT int
-ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
-{
-	return EOPNOTSUPP;
-}
