@@ -6,8 +6,8 @@
 
 #include "port_rig.h"
 
-#define IP_A RTE_IPV4(10, 0, 0, 1)
-#define IP_B RTE_IPV4(10, 0, 0, 2)
+#define IP_A PR_IP_A
+#define IP_B PR_IP_B
 #define LONG 9000u
 #define HEAD 64u /* octets of IP in the first mbuf of a chain */
 

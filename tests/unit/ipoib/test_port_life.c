@@ -6,8 +6,8 @@
 
 #include "port_rig.h"
 
-#define IP_A RTE_IPV4(10, 0, 0, 1)
-#define IP_B RTE_IPV4(10, 0, 0, 2)
+#define IP_A PR_IP_A
+#define IP_B PR_IP_B
 #define FRONT 60u /* of a buffer, in front of an Ethernet frame's packet of IP: 44 and 16 (docs/ipoib.md) */
 
 static uint16_t a, b;
@@ -15,27 +15,15 @@ static uint16_t a, b;
 static int
 setup(void **state)
 {
-	pr_card(0, "");
+	pr_open_two(&a, &b);
 	pr_manage(0, 1, NULL, 0);
-	a = pr_plug("net_ipoib0", "port=" PR_PORT(1));
-	b = pr_plug("net_ipoib1", "port=" PR_PORT(2));
 	return 0;
-}
-
-static void
-unplug_ports(void)
-{
-	rig_unplug("net_ipoib0");
-	rig_unplug("net_ipoib1");
-	assert_int_equal(rte_eth_dev_count_avail(), 0);
-	assert_int_equal(rte_mempool_in_use_count(rig_pool()), 0);
 }
 
 static int
 teardown(void **state)
 {
-	unplug_ports();
-	pr_unplug();
+	pr_close_two();
 	return 0;
 }
 
@@ -140,22 +128,6 @@ test_queues_are_needed(void **state)
 	assert_int_equal(rte_eth_dev_stop(a), 0);
 }
 
-/* A packet of every length from one that fits to the longest comes whole. */
-static void
-exchange(uint32_t longest)
-{
-	const struct rte_ether_addr amac = rig_mac(a), bmac = rig_mac(b);
-	struct rte_ether_addr b_at_a, a_at_b;
-
-	pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
-	pr_send(a, 0, pr_udp(&amac, &b_at_a, IP_A, IP_B, 28));
-	pr_expect(b, &a_at_b, &bmac, IP_A, IP_B, 28);
-	pr_send(a, 0, pr_udp(&amac, &b_at_a, IP_A, IP_B, (uint16_t)longest));
-	pr_expect(b, &a_at_b, &bmac, IP_A, IP_B, (uint16_t)longest);
-	pr_send(b, 0, pr_udp(&bmac, &a_at_b, IP_B, IP_A, (uint16_t)longest));
-	pr_expect(a, &b_at_a, &amac, IP_B, IP_A, (uint16_t)longest);
-}
-
 /* Mbufs hold the MTU, and 60 octets more; one octet less is refused by name. */
 static void
 test_smallest_mbufs(void **state)
@@ -175,7 +147,8 @@ test_smallest_mbufs(void **state)
 	a = pr_plug("net_ipoib0", "port=" PR_PORT(1));
 	both_up(1, pr_pool(FRONT + 2044));
 	assert_int_equal(pr_info(a).mtu, 2044);
-	exchange(2044);
+	pr_exchange(a, b, 28);
+	pr_exchange(a, b, 2044);
 	assert_int_equal(rte_eth_dev_stop(a), 0);
 	assert_int_equal(rte_eth_dev_stop(b), 0);
 }
@@ -416,15 +389,44 @@ test_large_sends(void **state)
 	assert_int_equal(rig_xstat(a, "drop_tx_tso"), 1);
 }
 
+/* The control thread sends the first packet to somebody, who gets its checksum, too. */
+static void
+test_first_sum(void **state)
+{
+	const struct rte_ether_addr amac = rig_mac(a), bmac = rig_mac(b);
+	struct rte_ether_addr b_at_a, a_at_b;
+	struct rte_mbuf *m;
+
+	both_up(1, rig_pool());
+	pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
+	m = pr_udp(&amac, &b_at_a, IP_A, IP_B, 100);
+	rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14)->hdr_checksum = 0;
+	m->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM;
+	m->l2_len = 14;
+	m->l3_len = 20;
+	pr_send(a, 0, m);
+	m = pr_take(b, RTE_ETHER_TYPE_IPV4, NULL);
+	assert_memory_equal(rte_pktmbuf_mtod(m, void *), &bmac, sizeof(bmac));
+	assert_int_equal(rte_raw_cksum(rte_pktmbuf_mtod_offset(m, void *, 14), 20), 0xffff);
+	rte_pktmbuf_free(m);
+	assert_true(rig_xstat(a, "tx_control_sent") >= 2);
+}
+
 /* A port of one queue takes other keys and types, too, and goes on. */
 static void
 test_one_queue_rss(void **state)
 {
-	const struct rte_eth_conf conf = {.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS};
-	uint8_t key[40] = {0x5a, 1}, got[40] = {0};
-	struct rte_eth_rss_conf rss = {.rss_key = key, .rss_key_len = 40, .rss_hf = RTE_ETH_RSS_IPV4};
+	uint8_t first[40] = {0x11, 2}, key[40] = {0x5a, 1}, got[40] = {0};
+	const struct rte_eth_conf conf = {
+		.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS,
+		.rx_adv_conf.rss_conf = {.rss_key = first, .rss_key_len = 40, .rss_hf = RTE_ETH_RSS_IPV4}};
+	struct rte_eth_rss_conf rss = {.rss_key = got, .rss_key_len = 40};
 
 	rig_start(a, 1, &conf);
+	assert_int_equal(rte_eth_dev_rss_hash_conf_get(a, &rss), 0);
+	assert_memory_equal(got, first, sizeof(got));
+	assert_true(rss.rss_hf == RTE_ETH_RSS_IPV4);
+	rss.rss_key = key;
 	pr_start(b, 1, 1, rig_pool());
 	pr_wait_up(a);
 	pr_wait_up(b);
@@ -432,7 +434,8 @@ test_one_queue_rss(void **state)
 	rss.rss_key = got;
 	assert_int_equal(rte_eth_dev_rss_hash_conf_get(a, &rss), 0);
 	assert_memory_equal(got, key, sizeof(got));
-	exchange(2044);
+	pr_exchange(a, b, 28);
+	pr_exchange(a, b, 2044);
 }
 
 /* --- addresses ------------------------------------------------------------------------------------------------------- */
@@ -566,6 +569,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deferred, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_large_sends, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_first_sum, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_one_queue_rss, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mac, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mc_list, setup, teardown),

@@ -10,8 +10,8 @@
 
 #include "port_rig.h"
 
-#define IP_A RTE_IPV4(10, 0, 0, 1)
-#define IP_B RTE_IPV4(10, 0, 0, 2)
+#define IP_A PR_IP_A
+#define IP_B PR_IP_B
 #define COUNTERS "/triplane/ipoib/counters"
 
 static int sock;
