@@ -293,13 +293,95 @@ addresses_gone(void **state)
 		assert_int_equal(tp_rdma_destroy_id(id[i]), 0);
 }
 
+/* --- rules of the ethdev's driver ----------------------------------------------------------------------------------- */
+
+static struct troce_marks rule;
+static bool ruled_v2;
+
+static bool
+marks(uint16_t port_id, bool v2, uint16_t service, struct troce_marks *out)
+{
+	if (service != CONN_SERVICE)
+		return false;
+	ruled_v2 = v2;
+	*out = rule;
+	return rule.ruled;
+}
+
+static unsigned int
+serves_none(uint16_t port_id)
+{
+	return 0;
+}
+
+static void
+goes_by(struct rdma_cm_id *id, uint8_t sl, uint8_t traffic_class)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	assert_int_equal(tp_roce_query_qp(id->qp, &attr, IBV_QP_AV, &init), 0);
+	assert_int_equal(attr.ah_attr.sl, sl);
+	assert_int_equal(attr.ah_attr.grh.traffic_class, traffic_class);
+}
+
+/* A driver's rule for a service gives its connections priority and DSCP at both ends; a type of service that was set stays. */
+static void
+rules(void **state)
+{
+	static const struct troce_provider prov = {.name = "rules", .serves = serves_none, .marks = marks};
+	struct pair *p = *state;
+	struct conn_both c;
+	uint8_t tos = 0x28;
+
+	rule = (struct troce_marks){.dscp = -1};
+	troce_provider_register(&prov);
+	c = conn_connected(p, PAIR_V4);
+	goes_by(c.a, 0, 0);
+	goes_by(c.b, 0, 0);
+	conn_disconnected(p, &c);
+	rule = (struct troce_marks){.ruled = true, .prio = 5, .dscp = 46};
+	c = conn_connected(p, PAIR_V6);
+	goes_by(c.a, 5, 46 << 2);
+	goes_by(c.b, 5, 46 << 2);
+	assert_true(ruled_v2);
+	conn_disconnected(p, &c);
+	rule.dscp = 0;
+	c = conn_connected(p, PAIR_V4);
+	goes_by(c.a, 5, 0);
+	conn_disconnected(p, &c);
+	rule = (struct troce_marks){.ruled = true, .prio = 3, .dscp = -1};
+	c = conn_connected(p, PAIR_V4);
+	goes_by(c.a, 3, 0);
+	conn_disconnected(p, &c);
+	/* What the application sets for itself. */
+	rule = (struct troce_marks){.ruled = true, .prio = 5, .dscp = 46};
+	c.a = conn_new_id(0, RDMA_PS_TCP);
+	assert_int_equal(tp_rdma_set_option(c.a, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)), 0);
+	c.l = conn_listening(1, RDMA_PS_TCP, conn_address(PAIR_V4, 1, CONN_SERVICE), 4);
+	assert_int_equal(tp_rdma_resolve_addr(c.a, NULL, conn_address(PAIR_V4, 1, CONN_SERVICE), 2000), 0);
+	conn_expect_status(p, 0, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	assert_int_equal(tp_rdma_resolve_route(c.a, 2000), 0);
+	conn_expect_status(p, 0, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	conn_with_qp(p, 0, c.a);
+	assert_int_equal(tp_rdma_connect(c.a, NULL), 0);
+	c.b = conn_request(p, c.l);
+	conn_with_qp(p, 1, c.b);
+	assert_int_equal(tp_rdma_accept(c.b, NULL), 0);
+	conn_expect_status(p, 0, RDMA_CM_EVENT_ESTABLISHED, 0);
+	conn_expect_status(p, 1, RDMA_CM_EVENT_ESTABLISHED, 0);
+	goes_by(c.a, 5, tos);
+	conn_disconnected(p, &c);
+	rule = (struct troce_marks){.dscp = -1};
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names), T(shared_ports),   T(options), T(route), T(sources),
-		T(descriptor),           T(addresses_gone),
+		T(descriptor),           T(addresses_gone), T(rules),
 	};
 
 	return cmocka_run_group_tests_name("rdma_calls", tests, NULL, NULL);
