@@ -7,6 +7,7 @@
 #include <rte_epoll.h>
 #include <rte_interrupts.h>
 
+#include "drivers/mlx4/rx/queue.h"
 #include "rig.h"
 #include "rte_pmd_mlx4_queue.h"
 
@@ -73,6 +74,26 @@ disable(unsigned int frames)
 {
 	assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
 	assert_int_equal(rig_drain(1, 0), frames);
+}
+
+/* [DP 6.5] The record says what the doorbell does, high octet first: number and command, then how far was consumed. */
+static void
+test_arm_record(void **state)
+{
+	const struct mlx4_eth *eth = rte_eth_devices[1].data->dev_private;
+	const uint8_t *rec;
+	unsigned int i;
+
+	frames(5);
+	assert_int_equal(rig_drain(1, 0), 5);
+	for (i = 1; i <= 3; i++) {
+		enable();
+		rec = (const uint8_t *)(uintptr_t)eth->rxqs[0]->set->cq_dbrec + 4;
+		assert_int_equal(rec[0] & 0xf, 2); /* the next completion */
+		assert_int_equal(rec[1] << 16 | rec[2] << 8 | rec[3], 4 + i);
+		frames(1);
+		disable(1);
+	}
 }
 
 /* The interrupt comes with frame number count and not before, or us after the first frame and not before. */
@@ -172,7 +193,8 @@ int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest tests[] = {T(test_count_and_time), T(test_new_rings), T(test_refusals)};
+	const struct CMUnitTest tests[] = {T(test_count_and_time), T(test_arm_record), T(test_new_rings),
+					   T(test_refusals)};
 
 	if (rig_eal("mlx4mod", "0") < 0)
 		return 1;

@@ -3,6 +3,7 @@
  */
 /* A capture of the card's RoCE packets: what it counts, a card that dies or goes meanwhile, commands that fail. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "roce_rig.h"
 
@@ -24,6 +25,29 @@ talk(struct rr_end *a, struct rr_end *b, unsigned int n)
 	}
 }
 
+/* Length in the file and on the wire of the n-th packet of a pcapng file: of its enhanced packet blocks (type 6). */
+static uint32_t
+packet_len(const char *path, unsigned int n)
+{
+	static uint8_t b[65536];
+	FILE *f = fopen(path, "rb");
+	uint32_t word[7];
+	size_t len, at;
+
+	assert_non_null(f);
+	len = fread(b, 1, sizeof(b), f);
+	fclose(f);
+	for (at = 0; at + sizeof(word) <= len; at += word[1]) {
+		memcpy(word, b + at, sizeof(word));
+		if (word[0] != 6 || n-- != 0)
+			continue;
+		assert_int_equal(word[5], word[6]);
+		return word[5];
+	}
+	fail_msg("%s has too few packets", path);
+	return 0;
+}
+
 /* Steering rules that the card has. */
 static uint32_t
 rules(void)
@@ -40,8 +64,11 @@ test_counted(void **state)
 {
 	const uint32_t before = rules();
 	uint64_t captured, lost;
+	char path[] = "/tmp/tp-capture-XXXXXX";
+	uint32_t len[2];
 	struct rr_end a, b;
 	unsigned int port;
+	int fd;
 
 	rr_pair(&a, &b, IBV_QPT_RC, RR_IPV4_V2);
 	for (port = 0; port < 2; port++) {
@@ -56,6 +83,19 @@ test_counted(void **state)
 	}
 	talk(&a, &b, 3);
 	assert_int_equal(tp_roce_capture_stop(rr_ctx[0], NULL, NULL), ENOENT);
+	/* 64 octets behind Ethernet, IPv4, UDP and BTH, with an ICRC; the acknowledgement has an AETH. */
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(tp_roce_capture_start(rr_ctx[0], path, 0), 0);
+	talk(&a, &b, 1);
+	assert_int_equal(tp_roce_capture_stop(rr_ctx[0], &captured, &lost), 0);
+	assert_int_equal(captured, 2);
+	len[0] = packet_len(path, 0);
+	len[1] = packet_len(path, 1);
+	assert_int_equal(RTE_MAX(len[0], len[1]), 14 + 20 + 8 + 12 + 64 + 4);
+	assert_int_equal(RTE_MIN(len[0], len[1]), 14 + 20 + 8 + 12 + 4 + 4);
+	close(fd);
+	unlink(path);
 	rr_end_free(&a);
 	rr_end_free(&b);
 }
