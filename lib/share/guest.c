@@ -207,7 +207,7 @@ do_hello(struct share_guest *s, struct share_call *c)
 		c->m->hello.version = SHARE_VERSION;
 		return EPROTO;
 	}
-	troce_open_each(one_of, &f);
+	troce_open_all(one_of, &f);
 	return f.err;
 }
 
@@ -262,7 +262,7 @@ do_open(struct share_guest *s, struct share_call *c)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
 		return errno;
 	s->async_fd = fds[0];
-	troce_open_each(open_it, &f);
+	troce_open_all(open_it, &f);
 	if (f.err != 0) {
 		close(fds[0]);
 		close(fds[1]);

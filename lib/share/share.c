@@ -240,7 +240,7 @@ tp_share_start(const struct tp_share_conf *conf, struct tp_share **share)
 		share_free(h);
 		return rc;
 	}
-	troce_open_each(say_what_cannot, NULL);
+	troce_open_all(say_what_cannot, NULL);
 	*share = h;
 	return 0;
 }

@@ -88,6 +88,14 @@ def can_be_user():
     return os.geteuid() == 0 and subprocess.run([*USER, 'test', '-x', RUN], check=False).returncode == 0
 
 
+def at_once():
+    """Each of many programs that begin together finds all devices."""
+    script = ('import subprocess as s; p = [s.Popen(["ibv_devices"], stdout=s.PIPE, text=True) for _ in range(40)];'
+              'print(sum(q.communicate()[0].count("%s_p") for q in p))' % DEV[0][:-3])
+    rc, out, err = run(*CARD, sys.executable, '-c', script)
+    return left() if rc == 0 and out == '80\n' else 'exit code %s, 80 devices: %s %s' % (rc, out, err)
+
+
 def exit_code():
     rc, _, err = run('--quiet', '--vdev', 'net_mlx4_model0', 'sh', '-c', 'exit 7')
     return left() if rc == 7 and err == '' else 'exit code %s: %s' % (rc, err)
@@ -164,6 +172,7 @@ def main():
         cases.run('user', user)
     else:
         print('skip user: the build is not for other users to read', flush=True)
+    cases.run('at-once', at_once)
     cases.run('exit-code', exit_code)
     cases.run('by-signal', by_signal)
     cases.run('killed', killed)

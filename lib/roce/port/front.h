@@ -28,8 +28,10 @@ struct troce_dev *troce_open_find(uint16_t port_id);
 struct troce_dev *troce_open_find_ib(const struct troce_ib_port *port);
 void troce_open_begin(void);
 void troce_open_end(void);
-/* Calls fn for each open port; for none while ports are opened or closed. */
+/* Calls fn for each open port; for none while the list is in use elsewhere. */
 void troce_open_each(void (*fn)(struct troce_dev *dev, void *arg), void *arg);
+/* The same, and waits for the list. Not from where a port is being opened or closed, or makes progress. */
+void troce_open_all(void (*fn)(struct troce_dev *dev, void *arg), void *arg);
 void troce_open_add(struct troce_dev *dev);
 void troce_open_remove(struct troce_dev *dev);
 

@@ -208,16 +208,28 @@ troce_open_find_ib(const struct troce_ib_port *port)
 }
 
 /* Does not wait: the caller may have locks that an opening port wants. */
-void
-troce_open_each(void (*fn)(struct troce_dev *dev, void *arg), void *arg)
+static void
+each_locked(void (*fn)(struct troce_dev *dev, void *arg), void *arg)
 {
 	struct troce_dev *dev;
 
-	if (pthread_mutex_trylock(&registry_lock) != 0)
-		return;
 	TAILQ_FOREACH(dev, &open_devs, next)
 	fn(dev, arg);
 	pthread_mutex_unlock(&registry_lock);
+}
+
+void
+troce_open_each(void (*fn)(struct troce_dev *dev, void *arg), void *arg)
+{
+	if (pthread_mutex_trylock(&registry_lock) == 0)
+		each_locked(fn, arg);
+}
+
+void
+troce_open_all(void (*fn)(struct troce_dev *dev, void *arg), void *arg)
+{
+	pthread_mutex_lock(&registry_lock);
+	each_locked(fn, arg);
 }
 
 void
