@@ -47,7 +47,8 @@ ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, un
 	if (mr == NULL)
 		return NULL;
 	m.mr.pd = pd->handle;
-	m.mr.access = access;
+	/* What a device does not know of these it may ignore. */
+	m.mr.access = access & ~(unsigned int)IBV_ACCESS_OPTIONAL_RANGE;
 	m.mr.addr = (uintptr_t)addr;
 	m.mr.len = length;
 	m.mr.iova = iova;

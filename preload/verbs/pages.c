@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "verbs_client.h"
@@ -84,6 +85,16 @@ unguard(void)
 
 /* --- exchange --- */
 
+/*
+ * Libraries that watch memory (UCX) put functions of their own in front of libc's: theirs of mremap() loses the last argument,
+ * and what happens here is no change of memory that a program must hear of.
+ */
+static bool
+move(void *from, size_t len, void *to)
+{
+	return syscall(SYS_mremap, from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, to) != -1;
+}
+
 static int
 file_make(size_t len)
 {
@@ -123,7 +134,7 @@ exchange(uintptr_t start, uintptr_t end, int prot, struct segment **out)
 		memcpy(tmp, (const void *)start, len);
 		if ((prot & PROT_WRITE) == 0 && mprotect(tmp, len, prot) != 0)
 			err = errno;
-		if (err == 0 && mremap(tmp, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)start) == MAP_FAILED)
+		if (err == 0 && !move(tmp, len, (void *)start))
 			err = errno;
 		if (err != 0)
 			(void)mprotect((void *)start, len, prot);
@@ -268,7 +279,7 @@ own_copy(const struct mapping *m)
 	memcpy(mem, (const void *)m->start, len);
 	if (m->prot != (PROT_READ | PROT_WRITE))
 		(void)mprotect(mem, len, m->prot);
-	if (mremap(mem, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)m->start) == MAP_FAILED)
+	if (!move(mem, len, (void *)m->start))
 		munmap(mem, len);
 }
 

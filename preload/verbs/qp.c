@@ -161,6 +161,13 @@ cqs_clean(const struct mlx4_roce_qp *q)
 		vc_cq_clean(q->q.v.send_cq, q);
 }
 
+/* A flow label has 20 bits; programs (UCX) fill the whole number, and libibverbs' drivers take the 20 of it. */
+static void
+flow_label(struct ibv_ah_attr *a)
+{
+	a->grh.flow_label &= 0xfffff;
+}
+
 /* What may be posted in a state (10.3.1). */
 static void
 open_rings(struct mlx4_roce_qp *q)
@@ -178,7 +185,11 @@ ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	struct vc_context *c = vc_of(qp->context);
 	struct mlx4_roce_qp *q = (struct mlx4_roce_qp *)(void *)qp;
 	struct share_msg m = {.qp_attr = {.mask = (uint32_t)mask, .state = qp->state, .attr = *attr}};
-	int err = vc_ask(c, SHARE_MODIFY_QP, qp->handle, &m);
+	int err;
+
+	flow_label(&m.qp_attr.attr.ah_attr);
+	flow_label(&m.qp_attr.attr.alt_ah_attr);
+	err = vc_ask(c, SHARE_MODIFY_QP, qp->handle, &m);
 
 	if (err != 0)
 		return err;
@@ -264,7 +275,10 @@ ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	struct mlx4_roce_ah *ah = calloc(1, sizeof(*ah));
 	struct share_msg m = {.ah = {.pd = pd->handle, .attr = *attr}};
-	int err = ah == NULL ? ENOMEM : vc_ask(vc_of(pd->context), SHARE_CREATE_AH, 0, &m);
+	int err;
+
+	flow_label(&m.ah.attr);
+	err = ah == NULL ? ENOMEM : vc_ask(vc_of(pd->context), SHARE_CREATE_AH, 0, &m);
 
 	if (err == 0) {
 		ah->a.v = (struct ibv_ah){.context = pd->context, .pd = pd, .handle = m.handle};
