@@ -84,3 +84,31 @@ run_hello(int fd, const char *at, uint32_t index, struct share_hello *hello)
 		run_refuse("%s: the process there does not speak as it should", at);
 	return EPROTO;
 }
+
+/* The port of the device at that place in the list is up. False: or there is no such device any more. */
+static bool
+active(const char *at, uint32_t index)
+{
+	struct share_msg m = {0};
+	struct share_hello h;
+	int fd = run_call(at);
+	bool up = false;
+
+	if (fd < 0)
+		return false;
+	if (run_hello(fd, at, index, &h) == 0) {
+		memcpy(m.open.name, h.name, sizeof(m.open.name));
+		up = run_ask(fd, SHARE_OPEN, &m) == 0 && run_ask(fd, SHARE_QUERY_PORT, &m) == 0 &&
+		     m.port.state == IBV_PORT_ACTIVE;
+	}
+	close(fd);
+	return up;
+}
+
+void
+run_wait_active(const char *at, unsigned int num, unsigned int ms)
+{
+	for (uint32_t i = 0; i < num; i++)
+		for (; ms > 0 && !active(at, i); ms--)
+			usleep(1000);
+}

@@ -13,14 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/share/name.h"
 #include "run.h"
 
-/* As built, and as installed. */
+/* As built, and as installed; that of verbs first. */
 static const char *const library[][3] = {
 	{"libtriplane-verbs.so", "../../preload/verbs/libtriplane-verbs.so", TRIPLANE_LIBDIR "/libtriplane-verbs.so"},
 	{"libtriplane-rdmacm.so", "../../preload/rdmacm/libtriplane-rdmacm.so",
 	 TRIPLANE_LIBDIR "/libtriplane-rdmacm.so"},
 };
+/* In the place of libibverbs. */
+static const char *const instead[] = {"../../preload/verbs/dropin/libibverbs.so.1",
+				      TRIPLANE_LIBDIR "/triplane/libibverbs.so.1"};
+#define LINK_MS 3000 /* how long a link may take to come up */
 #define LIBRARIES (sizeof(library) / sizeof(library[0]))
 
 static const char usage[] =
@@ -31,14 +36,18 @@ static const char usage[] =
 	"program\n"
 	"  -a BDF           the same with a card\n"
 	"  --addr A/L       an address: the first one of its first port, the second of the second, and so on\n"
+	"  --drop-in        a libibverbs.so.1 in place of the system's, for programs that load it by name\n"
+	"  --view WORD      own /sys/class/infiniband and /dev/infiniband: try (the default), need, off\n"
+	"  --short-names    no name of a device is longer than 15 octets, which is what UCX and Open MPI can use\n"
 	"  --quiet          does not say what is used\n"
 	"  --help           shows this text\n";
 
 struct run {
 	struct run_owner own;
 	const char *at;
-	bool quiet, attach;
+	bool quiet, attach, view, need_view, drop_in;
 	char libraries[LIBRARIES * RUN_PATH]; /* with colons between */
+	char folder[RUN_PATH];                /* of the one in libibverbs' place */
 	char names[1024];
 	char **argv;
 };
@@ -50,7 +59,12 @@ preloads(struct run *r)
 	char path[RUN_PATH];
 	size_t used = 0;
 
-	for (unsigned int i = 0; i < LIBRARIES; i++) {
+	if (r->drop_in) {
+		if (run_find("libibverbs.so.1", instead, 2, r->folder) != 0)
+			return RUN_EXIT;
+		*strrchr(r->folder, '/') = '\0';
+	}
+	for (unsigned int i = r->drop_in ? 1 : 0; i < LIBRARIES; i++) {
 		if (run_find(library[i][0], &library[i][1], 2, path) != 0)
 			return RUN_EXIT;
 		used += (size_t)snprintf(r->libraries + used, sizeof(r->libraries) - used, "%s%s", i == 0 ? "" : ":",
@@ -64,6 +78,7 @@ static int
 devices(struct run *r)
 {
 	int fd = run_call(r->at), n = 0, err = 0;
+	char name[IBV_SYSFS_NAME_MAX];
 	struct share_hello h;
 	size_t used = 0;
 
@@ -71,8 +86,10 @@ devices(struct run *r)
 		return -1;
 	while (err == 0 && n < (int)RUN_DEVICES) {
 		err = run_hello(fd, r->at, (uint32_t)n, &h);
-		if (err == 0 && used < sizeof(r->names))
-			used += (size_t)snprintf(r->names + used, sizeof(r->names) - used, " %s", h.name);
+		if (err == 0 && used < sizeof(r->names)) {
+			share_name(name, h.name, h.ibdev, getenv(SHARE_NAMES_ENV));
+			used += (size_t)snprintf(r->names + used, sizeof(r->names) - used, " %s", name);
+		}
 		n += err == 0;
 	}
 	close(fd);
@@ -86,8 +103,13 @@ look(struct run *r)
 
 	if (n < 0)
 		return RUN_EXIT;
+	if (n == 0 && !r->attach)
+		return run_refuse("the triplane that was started has no port that can be shared; 'share on' says why");
 	if (n == 0)
 		return run_refuse("%s: no port has RoCE on; 'roce 0 on' of triplane, say", r->at);
+	/* Programs such as those of UCX look once, at their start. */
+	if (!r->attach)
+		run_wait_active(r->at, (unsigned int)n, LINK_MS);
 	if (!r->quiet && r->attach)
 		fprintf(stderr, "triplane-run: %d device%s of %s:%s\n", n, n == 1 ? "" : "s", r->at, r->names);
 	else if (!r->quiet)
@@ -96,18 +118,33 @@ look(struct run *r)
 	return 0;
 }
 
+/* A list of the environment with something in front of it. 0 or errno. */
+static int
+in_front(const char *variable, const char *what)
+{
+	const char *before = getenv(variable);
+	char list[(LIBRARIES + 1) * RUN_PATH];
+
+	snprintf(list, sizeof(list), "%s%s%s", what, before == NULL ? "" : ":", before == NULL ? "" : before);
+	return setenv(variable, list, 1) == 0 ? 0 : errno;
+}
+
 /* Returns when the program does not start, which was said. */
 static void
 start(void *arg)
 {
-	const char *before = getenv("LD_PRELOAD");
 	struct run *r = arg;
-	char preload[(LIBRARIES + 1) * RUN_PATH];
+	int err;
 
-	snprintf(preload, sizeof(preload), "%s%s%s", r->libraries, before == NULL ? "" : ":",
-		 before == NULL ? "" : before);
-	if (setenv("LD_PRELOAD", preload, 1) != 0 || setenv(SHARE_ENV, r->at, 1) != 0) {
-		run_refuse("%s", strerror(errno));
+	if (r->view && run_view(r->at, !r->quiet || r->need_view) != 0 && r->need_view)
+		return;
+	err = in_front("LD_PRELOAD", r->libraries);
+	if (err == 0 && r->drop_in)
+		err = in_front("LD_LIBRARY_PATH", r->folder);
+	if (err == 0 && setenv(SHARE_ENV, r->at, 1) != 0)
+		err = errno;
+	if (err != 0) {
+		run_refuse("%s", strerror(err));
 		return;
 	}
 	execvp(r->argv[0], r->argv);
@@ -166,14 +203,30 @@ address(struct run *r, const char *text)
 	return 0;
 }
 
+static int
+view(struct run *r, const char *word)
+{
+	r->view = strcmp(word, "off") != 0;
+	r->need_view = strcmp(word, "need") == 0;
+	return !r->view || r->need_view || strcmp(word, "try") == 0
+		       ? 0
+		       : run_refuse("--view: '%s' is not one of try, need, off", word);
+}
+
 /* 0, or RUN_EXIT: a refusal, said. */
 static int
 options(struct run *r, int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{"attach", required_argument, NULL, 's'}, {"vdev", required_argument, NULL, 'v'},
-		{"addr", required_argument, NULL, 'A'},   {"quiet", no_argument, NULL, 'q'},
-		{"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+		{"attach", required_argument, NULL, 's'},
+		{"vdev", required_argument, NULL, 'v'},
+		{"addr", required_argument, NULL, 'A'},
+		{"view", required_argument, NULL, 'V'},
+		{"drop-in", no_argument, NULL, 'd'},
+		{"short-names", no_argument, NULL, 'n'},
+		{"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
 	int c, rc = 0;
 
@@ -186,6 +239,9 @@ options(struct run *r, int argc, char **argv)
 		case 'v': rc = source(r, "--vdev=", optarg); break;
 		case 'a': rc = source(r, "-a", optarg); break;
 		case 'A': rc = address(r, optarg); break;
+		case 'd': r->drop_in = true; break;
+		case 'V': rc = view(r, optarg); break;
+		case 'n': rc = setenv(SHARE_NAMES_ENV, "short", 1) == 0 ? 0 : run_refuse("%s", strerror(errno)); break;
 		case 'q': r->quiet = true; break;
 		case 'h': fputs(usage, stdout); exit(0);
 		default: fputs(usage, stderr); rc = RUN_EXIT;
@@ -208,7 +264,7 @@ int
 main(int argc, char **argv)
 {
 	const char *env = getenv(SHARE_ENV);
-	struct run r = {.at = env == NULL || env[0] == '\0' ? SHARE_SOCKET : env};
+	struct run r = {.at = env == NULL || env[0] == '\0' ? SHARE_SOCKET : env, .view = true};
 
 	if (options(&r, argc, argv) != 0 || preloads(&r) != 0)
 		return RUN_EXIT;

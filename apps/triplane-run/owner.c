@@ -39,6 +39,7 @@ struct keeper {
 	int in, out, err; /* of the owner */
 	char line[LINE];  /* of what it says, whose end has not come */
 	size_t len;
+	bool shares;
 	bool complained; /* it has said what is wrong */
 };
 
@@ -133,7 +134,7 @@ owner_fork(struct keeper *k, const char *path)
 	return 0;
 }
 
-/* What it says of errors is for the user; the rest of a driver's log was not asked for. */
+/* What keeps it from sharing is for the user. What it says later of programs' wrong requests the programs are told, too. */
 static void
 complaints(struct keeper *k)
 {
@@ -147,7 +148,8 @@ complaints(struct keeper *k)
 	}
 	text[n] = '\0';
 	k->complained |= strncmp(text, "error:", 6) == 0 || strstr(text, "\nerror:") != NULL;
-	(void)!write(STDERR_FILENO, text, (size_t)n);
+	if (!k->shares)
+		(void)!write(STDERR_FILENO, text, (size_t)n);
 }
 
 static void
@@ -306,6 +308,7 @@ keeper_main(struct keeper *k, const char *path)
 	if (rc == 0) {
 		rc = owner_share(k);
 		if (rc == 0) {
+			k->shares = true;
 			(void)!write(k->fd, "y", 1);
 			keep(k);
 		}

@@ -46,6 +46,8 @@ int run_call(const char *at);
 int run_hello(int fd, const char *at, uint32_t index, struct share_hello *h);
 /* One question; what comes with the answer is closed. 0 or errno. */
 int run_ask(int fd, enum share_op op, struct share_msg *m);
+/* Until the ports of so many devices are up; a port without a cable is waited for that many ms. */
+void run_wait_active(const char *at, unsigned int num, unsigned int ms);
 
 /* --- owner.c --- */
 /* An address as 192.0.2.1/24 or fd00::1/64. */
@@ -58,5 +60,11 @@ int run_owner_end(struct run_kept *kept);
 /* --- program.c --- */
 /* Runs start() in a child, which never returns, until that ends. The exit code; 128 and the signal that ended it. */
 int run_program(void (*start)(void *), void *arg);
+
+/* --- view.c, tree.c --- */
+/* This process and its children see the devices of who shares there in sysfs and /dev. 0 or RUN_EXIT, said when loud. */
+int run_view(const char *at, bool loud);
+/* Puts the devices into folders that are there for them. 0 or errno. */
+int run_tree(const char *at);
 
 #endif /* RUN_H */

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/share/name.h"
 #include "verbs_client.h"
 
 #define DEVICES 64u
@@ -50,10 +51,11 @@ device_make(const struct share_hello *h)
 	d->index = (int)h->ibdev;
 	d->v.node_type = IBV_NODE_CA;
 	d->v.transport_type = IBV_TRANSPORT_IB;
-	snprintf(d->v.name, sizeof(d->v.name), "%s", h->name);
+	snprintf(d->owner_name, sizeof(d->owner_name), "%s", h->name);
+	share_name(d->v.name, h->name, h->ibdev, getenv(SHARE_NAMES_ENV));
 	snprintf(d->v.dev_name, sizeof(d->v.dev_name), "uverbs%u", h->ibdev);
 	snprintf(d->v.dev_path, sizeof(d->v.dev_path), "/sys/class/infiniband_verbs/uverbs%u", h->ibdev);
-	snprintf(d->v.ibdev_path, sizeof(d->v.ibdev_path), "/sys/class/infiniband/%s", h->name);
+	snprintf(d->v.ibdev_path, sizeof(d->v.ibdev_path), "/sys/class/infiniband/%s", d->v.name);
 	return d;
 }
 
@@ -65,7 +67,7 @@ device_of(const struct share_hello *h)
 	pthread_mutex_lock(&list_lock);
 	LIST_FOREACH(d, &known, next)
 	{
-		if (d->index == (int)h->ibdev && d->guid == h->guid && strcmp(d->v.name, h->name) == 0)
+		if (d->index == (int)h->ibdev && d->guid == h->guid && strcmp(d->owner_name, h->name) == 0)
 			break;
 	}
 	if (d == NULL) {
@@ -236,7 +238,7 @@ open_it(struct vc_context *c)
 	struct share_msg m = {.op = SHARE_OPEN};
 	int fds[VC_FDS], err;
 
-	snprintf(m.open.name, sizeof(m.open.name), "%s", c->device->v.name);
+	snprintf(m.open.name, sizeof(m.open.name), "%s", c->device->owner_name);
 	err = owner_ask(c->fd, &m, NULL, 0, fds, VC_FDS);
 	if (err != 0)
 		return err;

@@ -33,6 +33,7 @@ struct vc_device {
 	uint8_t hidden[VC_PRIVATE];
 	__be64 guid;
 	int index;
+	char owner_name[IBV_SYSFS_NAME_MAX]; /* what the owner calls it */
 	unsigned int refs; /* lists and open devices */
 	LIST_ENTRY(vc_device) next;
 };

@@ -1,10 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""triplane-run: an owner of its own, what it leaves behind, what it refuses."""
+"""triplane-run: an owner of its own, the view of devices, what it leaves behind, what it refuses; programs of UCX on it."""
+import ctypes
+import errno
 import glob
 import os
+import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 
@@ -138,6 +142,212 @@ def owner_gone():
     return left() if 'the owner that was started ended with exit code 137' in err else 'it says: ' + err
 
 
+# --- the view ------------------------------------------------------------------------------------------------------------
+
+PORTS = {'state': '4: ACTIVE', 'phys_state': '5: LinkUp', 'rate': '40 Gb/sec (4X QDR)', 'link_layer': 'Ethernet', 'lid': '0x0',
+         'gids/3': '0000:0000:0000:0000:0000:ffff:c000:0202', 'gid_attrs/types/2': 'IB/RoCE v1', 'gid_attrs/types/3': 'RoCE v2',
+         'gid_attrs/ndevs/3': DEV[1], 'pkeys/0': '0xffff'}
+DEVICE = {'node_guid': '0002:c903:00a1:b200', 'fw_ver': '2.42.5000', 'hca_type': 'MT4103', 'device/vendor': '0x15b3',
+          'device/device': '0x1007', 'device/numa_node': '-1'}
+
+
+def view(prefix=()):
+    """Files as the kernel has them, beside all that was in these folders; nobody else sees them."""
+    script = ('import glob, os; print({f: open(f).read().strip() for f in glob.glob("/sys/class/infiniband/%s/**", recursive=True)'
+              ' if os.path.isfile(f)}); print(os.stat("/dev/infiniband/uverbs1").st_mode, sorted(os.listdir("/sys/class")),'
+              ' sorted(os.listdir("/dev")), os.path.exists("/dev/shm"), len(open("/dev/urandom", "rb").read(9)))' % DEV[1])
+    rc, out, err = run('--view', 'need', *CARD, sys.executable, '-c', script, prefix=prefix)
+    if rc != 0 or 'namespaces: Operation not permitted' in err:
+        return 'skip no namespaces here' if 'Operation not permitted' in err else 'exit code %s: %s' % (rc, err)
+    files = eval(out.splitlines()[0])  # what the line above printed
+    base = '/sys/class/infiniband/%s/' % DEV[1]
+    want = {base + k: v for k, v in DEVICE.items()}
+    want.update({base + 'ports/1/' + k: v for k, v in PORTS.items()})
+    wrong = {k: (files.get(k), v) for k, v in want.items() if files.get(k) != v}
+    mode, rest = out.splitlines()[1].split(' ', 1)
+    there = [d for d in os.listdir('/sys/class') + os.listdir('/dev') if "'%s'" % d not in rest]
+    if wrong or int(mode) & 0o170000 != 0o020000 or not rest.endswith('True 9'):
+        return 'wrong: %s; %s' % (wrong, out.splitlines()[1])
+    if there and not all(d.startswith(('tty', 'vcs', 'loop')) for d in there):
+        return 'not there any more: %s' % there
+    return 'seen outside' if os.path.exists('/sys/class/infiniband/' + DEV[1]) else left()
+
+
+def ibstat():
+    """A program that reads all of it by itself, without this project's libraries in front."""
+    rc, out, err = run('--view', 'need', *CARD, 'env', '-u', 'LD_PRELOAD', 'ibstat', DEV[0], '1')
+    for line in ('State: Active', 'Physical state: LinkUp', 'Rate: 40', 'Link layer: Ethernet', 'Port GUID: 0x0202c9fffea1b201'):
+        if line not in out:
+            return 'exit code %s, no %s: %s %s' % (rc, line, out, err)
+    return left() if rc == 0 else 'exit code %s: %s' % (rc, err)
+
+
+def no_view():
+    """Nothing of it when it is not wanted."""
+    rc, out, err = run('--view', 'off', *CARD, 'sh', '-c', 'ls -d /sys/class/infiniband/%s; ibv_devices' % DEV[0])
+    return left() if rc == 0 and '/sys' not in out and DEV[0] in out else 'exit code %s: %s %s' % (rc, out, err)
+
+
+# --- in libibverbs' place --------------------------------------------------------------------------------------------------
+
+DROP_IN = os.path.join(BUILD, 'preload/verbs/dropin/libibverbs.so.1')
+
+
+def system_library():
+    out = subprocess.run(['/sbin/ldconfig', '-p'], check=True, capture_output=True, text=True).stdout
+    return re.search(r'libibverbs\.so\.1 .*=> (\S+)', out).group(1)
+
+
+def versions():
+    """Each symbol of the system's library, with its version, and no other."""
+    def of(path):
+        out = subprocess.run(['readelf', '-W', '--dyn-syms', path], check=True, capture_output=True, text=True).stdout
+        return {w[7] for w in map(str.split, out.splitlines()) if len(w) > 7 and w[6] not in ('UND', 'Ndx')}
+    return None if of(DROP_IN) == of(system_library()) else 'differ: %s' % sorted(of(DROP_IN) ^ of(system_library()))
+
+
+def answers():
+    """What asks no device answers as the system's library does: names, rates, the kernel's structures, files of sysfs."""
+    both = [ctypes.CDLL(path) for path in (system_library(), DROP_IN)]
+    bad = []
+
+    def same(name, kind, *args):
+        got = []
+        for lib in both:
+            fn = getattr(lib, name)
+            fn.restype = kind
+            out = ctypes.create_string_buffer(b'\x5a' * 512)
+            got.append((fn(*[out if a is None else a for a in args]), out.raw if None in args else None))
+        if got[0] != got[1]:
+            bad.append((name, str(args[-1])[:20], [str(g)[:120] for g in got]))
+
+    for name in ('ibv_wc_status_str', 'ibv_event_type_str', 'ibv_node_type_str', 'ibv_port_state_str'):
+        for value in range(-1, 30):
+            same(name, ctypes.c_char_p, value)
+    for value in range(-1, 30):
+        same('ibv_rate_to_mult', ctypes.c_int, value)
+        same('ibv_rate_to_mbps', ctypes.c_int, value)
+    for value in [both[0].ibv_rate_to_mbps(i) for i in range(30)] + list(range(-1, 500)):
+        same('mbps_to_ibv_rate', ctypes.c_int, value)
+        same('mult_to_ibv_rate', ctypes.c_int, value)
+    rng = random.Random(3)
+    for name in ('ibv_copy_ah_attr_from_kern', 'ibv_copy_qp_attr_from_kern', 'ibv_copy_path_rec_from_kern', 'ibv_copy_path_rec_to_kern'):
+        for _ in range(20):
+            same(name, None, None, bytes(rng.getrandbits(8) for _ in range(512)))
+    same('ibv_get_sysfs_path', ctypes.c_char_p)
+    for path in (b'/proc/sys/kernel', b'/nowhere'):
+        for size in (100, 3):
+            same('ibv_read_sysfs_file', ctypes.c_int, path, b'ostype', None, ctypes.c_size_t(size))
+    return None if not bad else '%d differ: %s' % (len(bad), bad[:3])
+
+
+BY_NAME = r'''
+import ctypes
+lib, this = ctypes.CDLL('libibverbs.so.1'), ctypes.CDLL(None)
+this.dlvsym.restype, this.dlvsym.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
+def call(name, version, kind, *args):
+    at = this.dlvsym(lib._handle, name, version)
+    return ctypes.CFUNCTYPE(kind, *[type(a) for a in args])(at)(*args)
+n = ctypes.c_int()
+devs = call(b'ibv_get_device_list', b'IBVERBS_1.1', ctypes.POINTER(ctypes.c_void_p), ctypes.pointer(n))
+print(*[call(b'ibv_get_device_name', b'IBVERBS_1.1', ctypes.c_char_p, ctypes.c_void_p(devs[i])).decode() for i in range(n.value)])
+ctx = call(b'ibv_open_device', b'IBVERBS_1.1', ctypes.c_void_p, ctypes.c_void_p(devs[1]))
+gid = (ctypes.c_ubyte * 16)()
+call(b'ibv_query_gid', b'IBVERBS_1.1', ctypes.c_int, ctypes.c_void_p(ctx), ctypes.c_uint8(1), ctypes.c_int(3), ctypes.pointer(gid))
+print(*gid[10:])
+print(call(b'ibv_get_device_list', b'IBVERBS_1.0', ctypes.c_void_p), call(b'ibv_cmd_alloc_pd', b'IBVERBS_PRIVATE_%d', ctypes.c_int))
+'''
+
+
+def by_name():
+    """A program that loads the library and asks for versions; one that is linked with it; what is private or too old is refused."""
+    private = subprocess.run(['readelf', '-W', '--dyn-syms', system_library()], check=True, capture_output=True, text=True).stdout
+    script = BY_NAME.replace('%d', re.search(r'IBVERBS_PRIVATE_(\d+)', private).group(1))
+    rc, out, err = run('--drop-in', *CARD, sys.executable, '-c', script)
+    if rc != 0 or out.splitlines() != ['%s %s' % DEV, '255 255 192 0 2 2', 'None %d' % errno.EOPNOTSUPP]:
+        return 'exit code %s: %s %s' % (rc, out, err)
+    rc, out, err = run('--drop-in', *CARD, 'sh', '-c', 'ibv_devices; echo $LD_PRELOAD')
+    return left() if rc == 0 and DEV[1] in out and 'libtriplane-verbs' not in out else 'exit code %s: %s %s' % (rc, out, err)
+
+
+# --- other people's programs ---------------------------------------------------------------------------------------------
+
+SHORT = ('mlx4_model0_p0', 'mlx4_model0_p1')
+# UCX tells a datagram's IPv4 header by what later cards put into sl: the address of IPv6 is what this card and it agree on.
+UCX = {'UCX_IB_GID_INDEX': '1', 'UCX_WARN_UNUSED_ENV_VARS': 'n'}
+UCX_TESTS = [('rc_verbs', 'tag_lat', 8, 500), ('rc_verbs', 'tag_bw', 65536, 200), ('rc_verbs', 'ucp_put_bw', 8, 500),
+             ('rc_verbs', 'ucp_get', 4096, 200), ('rc_verbs', 'ucp_am_lat', 1024, 200), ('rc_verbs', 'ucp_add', 8, 200),
+             ('ud_verbs', 'tag_lat', 8, 500), ('ud_verbs', 'tag_bw', 16384, 100), ('ud_verbs', 'ucp_am_lat', 1024, 200)]
+QPERF = ('rc_lat', 'rc_bw', 'rc_rdma_read_lat', 'rc_rdma_write_bw')
+
+
+def in_card():
+    """This file's part below, in a triplane-run and a network of its own; each of its lines is a case."""
+    ENV.update(UCX)
+    rc, out, err = run('--view', 'need', '--short-names', *CARD, 'unshare', '-n', sys.executable, os.path.abspath(__file__),
+                       'programs')
+    for line in out.splitlines():
+        word, name, *why = re.match(r'(ok|not ok) ([\w-]+)[^:]*(?:: (.*))?$', line).groups()
+        cases.run(name, lambda: None if word == 'ok' else why)
+    return left() if rc == 0 else 'exit code %s: %s %s' % (rc, out[-900:], err[-900:])
+
+
+def listens(tcp):
+    with open('/proc/net/tcp') as f, open('/proc/net/tcp6') as g:
+        return any(' 0A ' in line and ':%04X ' % tcp in line[:48] for line in f.read().splitlines() + g.read().splitlines())
+
+
+def both(port, server, client, env=({}, {})):
+    """The client's exit code and output; the server is ended."""
+    env = [{**os.environ, **e} for e in env]
+    p = subprocess.Popen(server, env=env[0], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
+    try:
+        tpmd.wait_until(lambda: listens(port) or p.poll() is not None, LIMIT)
+        c = subprocess.run(client, env=env[1], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT,
+                           stdin=subprocess.DEVNULL, check=False)
+    finally:
+        p.kill()
+        said = p.communicate()[0]
+    return c.returncode, c.stdout[-600:] + ('' if c.returncode == 0 else '; the server: ' + said[-400:])
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        return s.getsockname()[1]
+
+
+def ucx(tl, test, size, count):
+    port = free_port()
+    cmd = ['ucx_perftest', '-t', test, '-s', str(size), '-n', str(count), '-w', '5', '-p', str(port)]
+    tls = {'UCX_TLS': tl + ',self' + (',ud_verbs:aux' if tl == 'rc_verbs' else '')}
+    rc, out = both(port, cmd, cmd + ['127.0.0.1'], [{**tls, 'UCX_NET_DEVICES': d + ':1'} for d in SHORT])
+    return None if rc == 0 and re.search(r'Final: +%d ' % count, out) else 'exit code %d: %r' % (rc, out)
+
+
+def qperf(test):
+    """By rdma_cm: without it, qperf knows no RoCE. Its own connection goes to the same address, which the kernel has here, too."""
+    port = free_port()
+    rc, out = both(port, ['qperf', '-lp', str(port)], ['qperf', '-lp', str(port), '-cm', '1', '-t', '1', '192.0.2.1', test])
+    return None if rc == 0 and re.search(r'(latency|bw) += +[1-9]', out) else 'exit code %d: %r' % (rc, out)
+
+
+def programs():
+    subprocess.run('ip link set lo up; ip addr add 192.0.2.1/32 dev lo; ip addr add 192.0.2.2/32 dev lo', shell=True, check=True)
+    for tl, test, size, count in UCX_TESTS:
+        cases.run('ucx-%s-%s-%d' % (tl[:2], test, size), ucx, tl, test, size, count)
+    for test in QPERF:
+        cases.run('qperf-' + test, qperf, test)
+    cases.exit()
+
+
+def ucx_devices():
+    rc, out, err = run('--view', 'need', '--short-names', *CARD, 'ucx_info', '-d')
+    seen = set(re.findall(r'Transport: (\S+_verbs)\s+#\s+Device: (\S+)', out))
+    want = {(t, d + ':1') for t in ('rc_verbs', 'ud_verbs') for d in SHORT}
+    return left() if rc == 0 and seen >= want else 'exit code %s: %s %s' % (rc, seen, err)
+
+
 # --- refusals --------------------------------------------------------------------------------------------------------------
 
 MODEL = ('--vdev', 'net_mlx4_model0')
@@ -155,6 +365,7 @@ REFUSALS = [
     ('argument', ['--vdev', 'net_mlx4_model0,foo=1', 'true'], r"unknown device argument 'foo'.*shares no port"),
     ('card', ['-a', 'ffff:ff:1f.7', 'true'], r'shares no port'),
     ('program', [*MODEL, 'no-such-program'], r'triplane-run: no-such-program: No such file'),
+    ('view', ['--view', 'maybe', *MODEL, 'true'], r"^triplane-run: --view: 'maybe' is not one of try, need, off"),
     ('nothing', [*MODEL], r'^triplane-run: no program is named'),
 ]
 
@@ -177,9 +388,22 @@ def main():
     cases.run('by-signal', by_signal)
     cases.run('killed', killed)
     cases.run('owner-gone', owner_gone)
+    cases.run('view', view)
+    if can_be_user():
+        cases.run('view-user', view, USER)
+    cases.run('ibstat', ibstat)
+    cases.run('no-view', no_view)
+    cases.run('drop-in-versions', versions)
+    cases.run('drop-in-answers', answers)
+    cases.run('drop-in-by-name', by_name)
+    cases.run('ucx-devices', ucx_devices)
+    cases.run('programs', in_card)
     scratch.cleanup()
     cases.exit()
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    if sys.argv[1:] == ['programs']:
+        programs()
+    else:
+        main()

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Names of devices on the guest's side. */
+#ifndef SHARE_NAME_H
+#define SHARE_NAME_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <infiniband/verbs.h>
+
+#define SHARE_NAMES_ENV "TRIPLANE_NAMES" /* "short": names of at most SHARE_SHORT octets, as UCX wants them */
+#define SHARE_SHORT 15u
+
+/**
+ * The name that programs see.
+ *
+ * @param name of the owner
+ * @param index in the owner's list
+ * @param names of SHARE_NAMES_ENV, NULL: not set
+ */
+static inline void
+share_name(char out[IBV_SYSFS_NAME_MAX], const char *name, uint32_t index, const char *names)
+{
+	if (names == NULL || strcmp(names, "short") != 0) {
+		snprintf(out, IBV_SYSFS_NAME_MAX, "%s", name);
+		return;
+	}
+	/* What kind of device DPDK found says little to a program of libibverbs. */
+	if (strncmp(name, "net_", 4) == 0)
+		name += 4;
+	if (strlen(name) <= SHARE_SHORT)
+		snprintf(out, IBV_SYSFS_NAME_MAX, "%s", name);
+	else
+		snprintf(out, IBV_SYSFS_NAME_MAX, "mlx4_%u", index);
+}
+
+#endif /* SHARE_NAME_H */
