@@ -365,11 +365,12 @@ static int
 handle(struct share_guest *s, struct share_call *c)
 {
 	uint32_t op = c->m->op;
+	bool cm = op >= SHARE_CM_OPEN && op <= SHARE_CM_COMMAND;
 	int err;
 
 	if (op >= SHARE_OPS)
 		return EOPNOTSUPP;
-	if (op >= SHARE_CM_OPEN ? s->dev != NULL : s->dev == NULL && op > SHARE_OPEN)
+	if (cm ? s->dev != NULL : s->dev == NULL && op > SHARE_OPEN)
 		return ENODEV;
 	if (ops[op].makes != SHARE_FREE) {
 		err = share_obj_room(s);
