@@ -306,8 +306,9 @@ int tp_roce_set_udp_sport(struct ibv_qp *qp, uint16_t port);
  * Gives frames to a raw packet queue pair, which receives none without a rule, until the rule is destroyed. Frames that agree with
  * all specifications in the bits of their masks go to it and to nobody else, not to the queues of the ethdev either: these rules
  * come before those of rte_flow and the port's addresses. Two rules of one priority that say the same give each a copy.
- * @param attr type IBV_FLOW_ATTR_NORMAL, port 1, flags 0, priority 0 (first) .. 4095; behind it at most one IBV_FLOW_SPEC_ETH, _IPV4,
- *   and _TCP or _UDP, in this order; ether_type is the one behind the tag where vlan_tag is masked in. No specification: all frames.
+ * @param attr type IBV_FLOW_ATTR_NORMAL, port 1, flags 0, priority 0 (first) .. 4095; behind it at most one IBV_FLOW_SPEC_ETH, _IPV4
+ *   or _IPV4_EXT, and _TCP or _UDP, in this order; ether_type is the one behind the tag where vlan_tag is masked in.
+ *   No specification: all frames.
  * @param qp not in RESET
  * @return NULL and errno: EINVAL a value out of its range, or another type of queue pair; EOPNOTSUPP what the card does not compare;
  *   ENOMEM, EIO.

@@ -109,6 +109,8 @@ def main():
     cases.run('table', complete)
     cases.run('refused', refused, owner)
     cases.run('raw-lat', raw_pair, owner, 'raw_ethernet_lat', '-s', '100', '-n', '200')
+    cases.run('raw-lat-udp', raw_pair, owner, 'raw_ethernet_lat', '-s', '100', '-n', '200', '-J', '192.0.2.7', '-j', '192.0.2.7',
+              '-K', '7000', '-k', '7000')
     cases.run('raw-bw', raw_pair, owner, 'raw_ethernet_bw', '-s', '512', '-D', '2')
     cases.run('given-back', owner.empty)
     cases.run('no-violation', lambda: None if not programs.broken(owner) else 'rules broken: %s' % programs.broken(owner))

@@ -24,6 +24,12 @@ struct raw {
 	struct ibv_mr *mr;
 };
 
+/* A rule for what comes in packets of UDP, or has a type of service. */
+struct ip_rule {
+	struct ibv_flow_attr attr;
+	struct ibv_flow_spec_ipv4_ext ip;
+} __attribute__((packed));
+
 /* A rule and its only specification. */
 struct rule {
 	struct ibv_flow_attr attr;
@@ -180,6 +186,34 @@ rules(struct raw *a, struct raw *b, struct ibv_flow **flow)
 	return why == NULL ? frames(a, b) : why;
 }
 
+/* The protocol of IP is compared; what the card does not compare is refused. */
+static const char *
+ip_rules(struct raw *r)
+{
+	struct ip_rule rule = {
+		.attr = {.type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(rule), .num_of_specs = 1, .port = 1},
+		.ip = {.type = IBV_FLOW_SPEC_IPV4_EXT,
+		       .size = sizeof(rule.ip),
+		       .val = {.proto = 17},
+		       .mask = {.proto = 255}},
+	};
+	struct ibv_flow *f = ibv_create_flow(r->qp, &rule.attr);
+	const char *why = NULL;
+
+	if (f == NULL)
+		return "a rule for UDP";
+	done(ibv_destroy_flow(f), "destroy_flow");
+	for (unsigned int i = 0; i < 4 && why == NULL; i++) {
+		uint8_t *mask = &rule.ip.mask.proto + i;
+
+		memset(&rule.ip.mask, 0, sizeof(rule.ip.mask));
+		*mask = 1;
+		if (ibv_create_flow(r->qp, &rule.attr) != NULL || errno == 0)
+			why = "a rule for a bit of the protocol, a type of service, a time to live or flags";
+	}
+	return why;
+}
+
 static const char *
 refused(struct raw *r)
 {
@@ -256,6 +290,7 @@ main(int argc, char **argv)
 	flow = need(ibv_create_flow(b.qp, &rule.attr), "rule");
 	say("frames", frames(&a, &b));
 	say("rules", rules(&a, &b, &flow));
+	say("ip-rules", ip_rules(&b));
 	say("refused", refused(&b));
 	say("other-user", other_user(argv[1]));
 	done(ibv_destroy_flow(flow), "destroy_flow");

@@ -50,6 +50,18 @@ say_ipv4(struct said *s, const struct ibv_flow_ipv4_filter *f)
 	s->ipv4.hdr.dst_addr = f->dst_ip;
 }
 
+/* What the card does not compare is said, too, so that it is refused where it is not masked out. */
+static void
+say_ipv4_ext(struct said *s, const struct ibv_flow_ipv4_ext_filter *f)
+{
+	s->ipv4.hdr.src_addr = f->src_ip;
+	s->ipv4.hdr.dst_addr = f->dst_ip;
+	s->ipv4.hdr.next_proto_id = f->proto;
+	s->ipv4.hdr.type_of_service = f->tos;
+	s->ipv4.hdr.time_to_live = f->ttl;
+	s->ipv4.hdr.fragment_offset = f->flags;
+}
+
 static void
 say_ports(struct said *s, const struct ibv_flow_tcp_udp_filter *f, bool udp)
 {
@@ -86,6 +98,11 @@ take_spec(struct pattern *p, unsigned int i, const struct ibv_flow_spec *s)
 	case IBV_FLOW_SPEC_IPV4:
 		say_ipv4(val, &s->ipv4.val);
 		say_ipv4(mask, &s->ipv4.mask);
+		add(p, RTE_FLOW_ITEM_TYPE_IPV4, &val->ipv4, &mask->ipv4);
+		break;
+	case IBV_FLOW_SPEC_IPV4_EXT:
+		say_ipv4_ext(val, &s->ipv4_ext.val);
+		say_ipv4_ext(mask, &s->ipv4_ext.mask);
 		add(p, RTE_FLOW_ITEM_TYPE_IPV4, &val->ipv4, &mask->ipv4);
 		break;
 	default:

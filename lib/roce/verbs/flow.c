@@ -15,6 +15,7 @@ static const struct {
 } known[] = {
 	{IBV_FLOW_SPEC_ETH, sizeof(struct ibv_flow_spec_eth)},
 	{IBV_FLOW_SPEC_IPV4, sizeof(struct ibv_flow_spec_ipv4)},
+	{IBV_FLOW_SPEC_IPV4_EXT, sizeof(struct ibv_flow_spec_ipv4_ext)},
 	{IBV_FLOW_SPEC_TCP, sizeof(struct ibv_flow_spec_tcp_udp)},
 	{IBV_FLOW_SPEC_UDP, sizeof(struct ibv_flow_spec_tcp_udp)},
 };
@@ -46,12 +47,11 @@ specs_check(struct troce_dev *dev, const struct ibv_flow_attr *a)
 		memcpy(&s, (const uint8_t *)a + at, offsetof(struct ibv_flow_spec_eth, val));
 		size = spec_size(s.type);
 		if (size == 0)
-			return TROCE_REFUSE(
-				dev, EOPNOTSUPP,
-				"specification %u has type 0x%x, none of 0x%x (Ethernet), 0x%x (IPv4), 0x%x (TCP), "
-				"0x%x (UDP)",
-				i, (unsigned int)s.type, IBV_FLOW_SPEC_ETH, IBV_FLOW_SPEC_IPV4, IBV_FLOW_SPEC_TCP,
-				IBV_FLOW_SPEC_UDP);
+			return TROCE_REFUSE(dev, EOPNOTSUPP,
+					    "specification %u has type 0x%x, none of 0x%x (Ethernet), 0x%x or 0x%x "
+					    "(IPv4), 0x%x (TCP), 0x%x (UDP)",
+					    i, (unsigned int)s.type, IBV_FLOW_SPEC_ETH, IBV_FLOW_SPEC_IPV4,
+					    IBV_FLOW_SPEC_IPV4_EXT, IBV_FLOW_SPEC_TCP, IBV_FLOW_SPEC_UDP);
 		if (s.size != size || at + size > a->size)
 			return TROCE_REFUSE(
 				dev, EINVAL,
