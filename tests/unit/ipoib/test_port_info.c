@@ -7,6 +7,7 @@
 #include <rte_arp.h>
 
 #include "port_rig.h"
+#include "tp_mad_port.h"
 
 #define IP_A PR_IP_A
 #define IP_B PR_IP_B
@@ -358,6 +359,36 @@ test_partitions(void **state)
 	pr_wait_up(b);
 }
 
+static bool
+is_full(void *arg)
+{
+	return pr_info(a).pkey_used == 0x8002;
+}
+
+/* A table that has the partition twice: the full member's place counts, wherever it is. */
+static void
+test_full_member(void **state)
+{
+	const uint16_t partial[] = {0x0002}, table[] = {0xffff, 0x0002, 0x8002, 0x0002};
+	struct tp_mad_packet set = {.data = {1, 1, 1, 2, [17] = 0x16}}, out; /* SubnSet(P_KeyTable) [IBA 14.2.5.7] */
+	unsigned int i;
+
+	rig_unplug("net_ipoib0");
+	a = pr_plug("net_ipoib0", "pkey=2,port=" PR_PORT(1));
+	pr_manage(0, 1, partial, 1);
+	pr_start(a, 1, 1, rig_pool());
+	pr_wait_up(a);
+	assert_int_equal(pr_info(a).pkey_used, 0x0002);
+	pr_unmanage();
+	for (i = 0; i < RTE_DIM(table); i++) {
+		set.data[64 + 2 * i] = (uint8_t)(table[i] >> 8);
+		set.data[65 + 2 * i] = (uint8_t)table[i];
+	}
+	assert_int_equal(tp_mad_port_process(tp_mad_service_ctx(pr_service(0)), &set, &out), 0);
+	pr_until(is_full, NULL, "the port is a full member");
+	assert_true(pr_info(a).pkey_full);
+}
+
 int
 main(void)
 {
@@ -369,6 +400,7 @@ main(void)
 		cmocka_unit_test(test_guid2mac),
 		cmocka_unit_test(test_speeds),
 		cmocka_unit_test_setup_teardown(test_partitions, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full_member, setup, teardown),
 	};
 
 	if (pr_eal("ipoib_port_info") < 0)

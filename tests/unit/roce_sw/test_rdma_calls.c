@@ -3,6 +3,7 @@
  */
 /* Calls of librdmacm one by one: names, ports and their sharing, what a route says, options, the channel's descriptor. */
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 
@@ -293,6 +294,30 @@ addresses_gone(void **state)
 		assert_int_equal(tp_rdma_destroy_id(id[i]), 0);
 }
 
+/* A channel that an id has for itself alone goes with it: when the id moves to another channel, or ends. */
+static void
+own_channel(void **state)
+{
+	struct rdma_cm_id *id;
+	int fd;
+
+	(void)state;
+	assert_int_equal(tp_rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP), 0);
+	fd = id->channel->fd;
+	assert_true(fcntl(fd, F_GETFD) >= 0);
+	assert_int_equal(tp_rdma_migrate_id(id, conn_ch[0]), 0);
+	assert_ptr_equal(id->channel, conn_ch[0]);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	/* The other one is its owner's. */
+	assert_int_equal(tp_rdma_migrate_id(id, NULL), 0);
+	fd = id->channel->fd;
+	assert_int_not_equal(fd, conn_ch[0]->fd);
+	assert_true(fcntl(conn_ch[0]->fd, F_GETFD) >= 0);
+	assert_true(fcntl(fd, F_GETFD) >= 0);
+	assert_int_equal(tp_rdma_destroy_id(id), 0);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
 /* --- rules of the ethdev's driver ----------------------------------------------------------------------------------- */
 
 static struct troce_marks rule;
@@ -380,8 +405,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names), T(shared_ports),   T(options), T(route), T(sources),
-		T(descriptor),           T(addresses_gone), T(rules),
+		cmocka_unit_test(names), T(shared_ports),   T(options), T(route),       T(sources),
+		T(descriptor),           T(addresses_gone), T(rules),   T(own_channel),
 	};
 
 	return cmocka_run_group_tests_name("rdma_calls", tests, NULL, NULL);
