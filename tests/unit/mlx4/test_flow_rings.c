@@ -3,6 +3,7 @@
  */
 /* Which rules share rings, where a rule stands among others on the card, and what of attributes and queries is refused. */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 
 #include <rte_errno.h>
@@ -135,6 +136,26 @@ test_places(void **state)
 	at_place("000: 2ffe0008 ", port_restart);
 	assert_int_equal(flow_queue_of_port(7, QUEUES), 2);
 	flow_remove(rule);
+}
+
+/* Rings of a rule that goes stay until what waits in them was received, whatever rules come and go meanwhile. */
+static void
+test_waiting_frames(void **state)
+{
+	struct rte_flow *f = flow_add(0, TO_PORT(1), ACTIONS(QUEUE(2)));
+	unsigned int i;
+
+	for (i = 0; i < 5; i++)
+		rig_send(0, rig_ipv4(IPPROTO_UDP, 0x0a000001, 0x0a000002, 1000, 1));
+	flow_remove(f);
+	for (i = 0; i < 3; i++)
+		flow_remove(flow_add(0, TO_PORT(2), ACTIONS(QUEUE(3))));
+	assert_int_equal(rig_drain(1, 2), 5);
+	assert_int_equal(rig_xstat(1, "rx_stop_drops"), 0);
+	flow_remove(flow_add(0, TO_PORT(2), ACTIONS(QUEUE(3))));
+	rig_send(0, rig_ipv4(IPPROTO_UDP, 0x0a000001, 0x0a000002, 1000, 1));
+	assert_int_equal(rig_drain(1, 2), 0);
+	assert_int_equal(rig_drain(1, 0) + rig_drain(1, 1) + rig_drain(1, 3), 1);
 }
 
 static void
@@ -291,7 +312,7 @@ main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_sharing),          T(test_places), T(test_attributes),    T(test_queries),
-		T(test_goes_with_frames), T(test_pool),   T(test_change_of_key),
+		T(test_goes_with_frames), T(test_pool),   T(test_change_of_key), T(test_waiting_frames),
 	};
 
 	if (rig_eal("mlx4frings", "0") < 0)
