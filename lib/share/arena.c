@@ -134,12 +134,8 @@ share_mem_get(struct troce_guest *g, size_t len, size_t align)
 	void *mem = NULL;
 
 	align = RTE_MAX(align, (size_t)PAGE);
-	if (s->ring_bytes + n * PAGE > s->share->conf.ring_bytes) {
-		TROCE_LOG(ERR,
-			  "%s: process %d: queues of %" PRIu64 " and %zu bytes more are over the limit of %" PRIu64,
-			  s->dev->where, s->pid, s->ring_bytes, n * PAGE, s->share->conf.ring_bytes);
+	if (share_limit(s, TP_SHARE_QUEUE_BYTES, s->ring_bytes, n * PAGE) != 0)
 		return NULL;
-	}
 	pthread_mutex_lock(&s->arena);
 	for (uint32_t i = 0; i < s->num_chunks && mem == NULL; i++)
 		mem = chunk_get(&s->chunk[i], n, align);

@@ -241,6 +241,8 @@ leave_dev(struct share_guest *s)
 	share_objs_drop_all(s);
 	if (dev == NULL)
 		return;
+	TROCE_LOG(INFO, "%s: process %d of user %d leaves: %" PRIu64 " calls, %" PRIu64 " refused", dev->where, s->pid,
+		  s->uid, s->calls, s->failed);
 	share_arena_free(s);
 	close(s->async_fd);
 	close(s->g.uar_fd);
@@ -266,8 +268,11 @@ do_open(struct share_guest *s, struct share_call *c)
 	if (f.err != 0) {
 		close(fds[0]);
 		close(fds[1]);
+		TROCE_LOG(ERR, "share: process %d of user %d does not get the device that it names: %s", s->pid, s->uid,
+			  strerror(f.err));
 		return f.err;
 	}
+	TROCE_LOG(INFO, "%s: process %d of user %d and group %d has the port", s->dev->where, s->pid, s->uid, s->gid);
 	pthread_mutex_lock(&s->share->lock);
 	rte_strlcpy(s->name, r->name, sizeof(s->name));
 	pthread_mutex_unlock(&s->share->lock);
@@ -373,7 +378,7 @@ handle(struct share_guest *s, struct share_call *c)
 	if (cm ? s->dev != NULL : s->dev == NULL && op > SHARE_OPEN)
 		return ENODEV;
 	if (ops[op].makes != SHARE_FREE) {
-		err = share_obj_room(s);
+		err = share_obj_room(s, ops[op].makes);
 		if (err != 0)
 			return err;
 	}

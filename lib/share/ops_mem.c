@@ -102,17 +102,6 @@ pieces_map(const struct share_call *c, const struct share_mr *r, uint64_t span)
 	return va;
 }
 
-static int
-region_room(struct share_guest *s, uint64_t span)
-{
-	if (s->region_bytes + span <= s->share->conf.region_bytes)
-		return 0;
-	return TROCE_REFUSE(s->dev, ENOMEM,
-			    "process %d: regions of %" PRIu64 " and %" PRIu64
-			    " octets more are over the limit of %" PRIu64,
-			    s->pid, s->region_bytes, span, s->share->conf.region_bytes);
-}
-
 /* Memory of a region here, open to the card. */
 struct region {
 	uint8_t *va;
@@ -129,7 +118,7 @@ region_map(struct share_guest *s, const struct share_call *c, struct region *g)
 		return EINVAL;
 	g->off = r->addr & (PAGE - 1);
 	g->len = RTE_ALIGN_CEIL(g->off + r->len, (uint64_t)PAGE);
-	err = region_room(s, g->len);
+	err = share_limit(s, TP_SHARE_REGION_BYTES, s->region_bytes, g->len);
 	if (err == 0)
 		err = pieces_check(s, c, r, g->len);
 	if (err != 0)

@@ -16,11 +16,6 @@
 #include "share_priv.h"
 
 #define BACKLOG 64
-#define GUESTS 64u
-#define OBJECTS 65536u
-#define OBJECTS_MAX 1048576u
-#define RING_BYTES (UINT64_C(256) << 20)
-#define REGION_BYTES (UINT64_C(64) << 30)
 
 /* --- guests --- */
 
@@ -48,12 +43,13 @@ take(struct tp_share *h, int fd)
 	s->share = h;
 	s->fd = fd;
 	s->pid = cred.pid;
-	s->uid = cred.uid;
+	s->uid = (int)cred.uid;
+	s->gid = (int)cred.gid;
 	s->async_fd = -1;
 	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&s->arena, NULL);
 	pthread_mutex_lock(&h->lock);
-	err = h->num_guests < h->conf.guests ? 0 : EUSERS;
+	err = h->num_guests < atomic_load(&h->limit[TP_SHARE_CONNECTIONS]) ? 0 : EUSERS;
 	if (err == 0) {
 		TAILQ_INSERT_TAIL(&h->guests, s, next);
 		h->num_guests++;
@@ -76,6 +72,31 @@ take(struct tp_share *h, int fd)
 	return err;
 }
 
+/* Its first question is answered before it is asked. */
+static void
+turn_away(struct tp_share *h, int fd, int err)
+{
+	const struct share_msg m = {.op = SHARE_HELLO, .err = err, .hello = {.version = SHARE_VERSION}};
+	char unread;
+	struct ucred cred = {0};
+	socklen_t len = sizeof(cred);
+
+	(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+	TROCE_LOG(ERR, "%s: process %d of user %u is turned away: %s (%u connections of %" PRIu64 ")", h->addr.sun_path,
+		  cred.pid, cred.uid, strerror(err), h->num_guests, atomic_load(&h->limit[TP_SHARE_CONNECTIONS]));
+	/* Who closes a socket with something unread in it takes its own words back. */
+	(void)shutdown(fd, SHUT_RD);
+	while (recv(fd, &unread, sizeof(unread), MSG_DONTWAIT) > 0)
+		;
+	(void)send(fd, &m, sizeof(m), MSG_DONTWAIT | MSG_NOSIGNAL);
+	pthread_mutex_lock(&h->lock);
+	h->stats.refused++;
+	pthread_mutex_unlock(&h->lock);
+	if (err == EUSERS)
+		atomic_fetch_add(&h->limited[TP_SHARE_CONNECTIONS], 1);
+	close(fd);
+}
+
 static void
 accept_one(struct tp_share *h)
 {
@@ -84,14 +105,8 @@ accept_one(struct tp_share *h)
 	if (fd < 0)
 		return;
 	err = take(h, fd);
-	if (err == 0)
-		return;
-	TROCE_LOG(ERR, "%s: a program is turned away: %s (%u connections of %u)", h->addr.sun_path, strerror(err),
-		  h->num_guests, h->conf.guests);
-	pthread_mutex_lock(&h->lock);
-	h->stats.refused++;
-	pthread_mutex_unlock(&h->lock);
-	close(fd);
+	if (err != 0)
+		turn_away(h, fd, err);
 }
 
 static void *
@@ -113,32 +128,14 @@ listen_main(void *arg)
 /* --- life --- */
 
 static int
-range(const char *what, uint64_t value, uint64_t max)
+conf_init(struct tp_share *h, struct tp_share_conf *c)
 {
-	if (value <= max)
-		return 0;
-	TROCE_LOG(ERR, "share: %s: %" PRIu64 " is not in 1..%" PRIu64, what, value, max);
-	return -EINVAL;
-}
+	int rc = share_limits_check(c);
 
-static int
-conf_init(struct tp_share *h, const struct tp_share_conf *conf)
-{
-	struct tp_share_conf *c = &h->conf;
-	int rc;
-
-	if (conf != NULL)
-		*c = *conf;
-	c->path = c->path != NULL ? c->path : TP_SHARE_PATH;
-	c->guests = c->guests != 0 ? c->guests : GUESTS;
-	c->objects = c->objects != 0 ? c->objects : OBJECTS;
-	c->ring_bytes = c->ring_bytes != 0 ? c->ring_bytes : RING_BYTES;
-	c->region_bytes = c->region_bytes != 0 ? c->region_bytes : REGION_BYTES;
-	rc = range("connections", c->guests, TP_SHARE_GUESTS);
-	if (rc == 0)
-		rc = range("objects", c->objects, OBJECTS_MAX);
 	if (rc != 0)
 		return rc;
+	share_limits_set(h, c);
+	c->path = c->path != NULL ? c->path : TP_SHARE_PATH;
 	if (strlen(c->path) >= sizeof(h->addr.sun_path)) {
 		TROCE_LOG(ERR, "share: socket '%s' has more than %zu characters", c->path,
 			  sizeof(h->addr.sun_path) - 1);
@@ -146,7 +143,6 @@ conf_init(struct tp_share *h, const struct tp_share_conf *conf)
 	}
 	h->addr.sun_family = AF_UNIX;
 	memcpy(h->addr.sun_path, c->path, strlen(c->path));
-	c->path = h->addr.sun_path;
 	return 0;
 }
 
@@ -181,7 +177,7 @@ folder(const struct tp_share *h)
 }
 
 static int
-serve(struct tp_share *h)
+serve(struct tp_share *h, const struct tp_share_conf *conf)
 {
 	int rc;
 
@@ -191,9 +187,16 @@ serve(struct tp_share *h)
 		return rc;
 	h->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	h->stop = eventfd(0, EFD_CLOEXEC);
-	if (h->fd < 0 || h->stop < 0 || bind(h->fd, (const void *)&h->addr, sizeof(h->addr)) != 0 ||
-	    listen(h->fd, BACKLOG) != 0)
+	if (h->fd < 0 || h->stop < 0 || bind(h->fd, (const void *)&h->addr, sizeof(h->addr)) != 0)
 		return -errno;
+	/* Nobody calls before it is said who may. */
+	rc = share_door(h->addr.sun_path, conf);
+	if (rc == 0 && listen(h->fd, BACKLOG) != 0)
+		rc = -errno;
+	if (rc != 0) {
+		unlink(h->addr.sun_path);
+		return rc;
+	}
 	return rte_ctrl_thread_create(&h->listener, "share", NULL, listen_main, h);
 }
 
@@ -225,6 +228,7 @@ int
 tp_share_start(const struct tp_share_conf *conf, struct tp_share **share)
 {
 	struct tp_share *h = calloc(1, sizeof(*h));
+	struct tp_share_conf c = conf == NULL ? (struct tp_share_conf){0} : *conf;
 	int rc;
 
 	if (h == NULL)
@@ -233,9 +237,9 @@ tp_share_start(const struct tp_share_conf *conf, struct tp_share **share)
 	TAILQ_INIT(&h->guests);
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_cond_init(&h->gone, NULL);
-	rc = conf_init(h, conf);
+	rc = conf_init(h, &c);
 	if (rc == 0)
-		rc = serve(h);
+		rc = serve(h, &c);
 	if (rc != 0) {
 		share_free(h);
 		return rc;
@@ -243,6 +247,19 @@ tp_share_start(const struct tp_share_conf *conf, struct tp_share **share)
 	troce_open_all(say_what_cannot, NULL);
 	*share = h;
 	return 0;
+}
+
+int
+tp_share_change(struct tp_share *h, const struct tp_share_conf *conf)
+{
+	struct tp_share_conf c = *conf;
+	int rc = share_limits_check(&c);
+
+	if (rc == 0)
+		rc = share_door(h->addr.sun_path, &c);
+	if (rc == 0)
+		share_limits_set(h, &c);
+	return rc;
 }
 
 void
@@ -275,6 +292,8 @@ tp_share_stats_get(struct tp_share *h, struct tp_share_stats *stats)
 
 	pthread_mutex_lock(&h->lock);
 	*stats = h->stats;
+	for (unsigned int i = 0; i < TP_SHARE_LIMITS; i++)
+		stats->limited[i] = atomic_load(&h->limited[i]);
 	TAILQ_FOREACH(s, &h->guests, next)
 	{
 		stats->guests += s->dev != NULL;
@@ -303,13 +322,15 @@ tp_share_guests_get(struct tp_share *h, struct tp_share_guest *guest, unsigned i
 		if (n < max) {
 			guest[n] = (struct tp_share_guest){
 				.pid = s->pid,
-				.uid = s->uid,
+				.uid = (uid_t)s->uid,
+				.gid = (gid_t)s->gid,
 				.qps = s->count[SHARE_QP],
 				.cqs = s->count[SHARE_CQ],
 				.srqs = s->count[SHARE_SRQ],
 				.mrs = s->count[SHARE_MR],
 				.ids = s->count[SHARE_ID],
 				.listening = s->listening,
+				.ahs = s->count[SHARE_AH],
 				.ring_bytes = s->ring_bytes,
 				.region_bytes = s->region_bytes,
 				.calls = s->calls,

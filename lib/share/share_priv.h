@@ -99,7 +99,7 @@ struct share_guest {
 	TAILQ_ENTRY(share_guest) next;
 	int fd;
 	int wake; /* an event is owed */
-	int pid, uid;
+	int pid, uid, gid;
 	struct troce_dev *dev; /* NULL: nothing is open */
 	struct ibv_context *ctx;
 	bool cm;         /* has event channels; dev is NULL */
@@ -119,7 +119,7 @@ struct share_guest {
 
 struct tp_share {
 	struct sockaddr_un addr;
-	struct tp_share_conf conf;
+	_Atomic uint64_t limit[TP_SHARE_LIMITS], limited[TP_SHARE_LIMITS];
 	int fd;
 	int stop; /* readable: the listener ends */
 	pthread_t listener;
@@ -145,14 +145,23 @@ int share_can(struct troce_dev *dev, struct troce_view_uars *v);
 /* Its connection ends; the thread gives back what it has. */
 void share_guest_leave(struct troce_guest *g);
 
+/* --- limits.c --- */
+/* Values that are left out, and those that are not possible. 0 or -EINVAL and a line. */
+int share_limits_check(struct tp_share_conf *conf);
+void share_limits_set(struct tp_share *h, const struct tp_share_conf *conf);
+/* 0: the guest, which has so much of it, may have more; ENOMEM, counted, and a line. */
+int share_limit(struct share_guest *s, enum tp_share_limit limit, uint64_t have, uint64_t more);
+/* Who may call at the socket. 0 or a negative errno. */
+int share_door(const char *path, const struct tp_share_conf *conf);
+
 /* --- table.c --- */
 /* A free place; 0: the guest has as many as it may have, or there is no memory. */
 uint32_t share_obj_new(struct share_guest *s, enum share_kind kind, void *obj);
 /* The object of that kind, NULL: there is none of that number. */
 struct share_obj *share_obj_of(const struct share_guest *s, enum share_kind kind, uint32_t handle);
 void share_obj_drop(struct share_guest *s, uint32_t handle);
-/* Room for another one. 0 or ENOMEM, and a line. */
-int share_obj_room(struct share_guest *s);
+/* Room for another one of that kind. 0 or ENOMEM, and a line. */
+int share_obj_room(struct share_guest *s, enum share_kind kind);
 /* Everything, in the order of who refers to whom. */
 void share_objs_drop_all(struct share_guest *s);
 

@@ -10,16 +10,22 @@
 #define STEP 64u
 
 int
-share_obj_room(struct share_guest *s)
+share_obj_room(struct share_guest *s, enum share_kind kind)
 {
+	static const enum tp_share_limit of[SHARE_KINDS] = {[SHARE_QP] = TP_SHARE_QPS,
+							    [SHARE_CQ] = TP_SHARE_CQS,
+							    [SHARE_SRQ] = TP_SHARE_SRQS,
+							    [SHARE_MR] = TP_SHARE_REGIONS,
+							    [SHARE_AH] = TP_SHARE_AHS};
 	unsigned int all = 0;
+	int err;
 
 	for (unsigned int i = 0; i < SHARE_KINDS; i++)
 		all += s->count[i];
-	if (all < s->share->conf.objects)
-		return 0;
-	TROCE_LOG(ERR, "%s: process %d has %u objects, the limit is %u", s->name, s->pid, all, s->share->conf.objects);
-	return ENOMEM;
+	err = share_limit(s, TP_SHARE_OBJECTS, all, 1);
+	if (err == 0 && of[kind] != 0)
+		err = share_limit(s, of[kind], s->count[kind], 1);
+	return err;
 }
 
 /* Objects stay where they are, since threads that tell of events have their addresses. */

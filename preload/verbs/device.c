@@ -102,6 +102,8 @@ ibv_get_device_list(int *num)
 		return NULL;
 	fd = owner_connect();
 	/* No owner: no devices, as without a driver. */
+	if (fd < 0 && errno == EACCES)
+		fprintf(stderr, "triplane: the socket of the ports' owner is not for this user\n");
 	while (fd >= 0 && err == 0 && n < DEVICES) {
 		struct share_msg m = {.op = SHARE_HELLO, .hello = {.version = SHARE_VERSION, .index = n}};
 
@@ -114,6 +116,8 @@ ibv_get_device_list(int *num)
 		if (err == EPROTO)
 			fprintf(stderr, "triplane: the owner of the ports speaks version %u, this program %u\n",
 				m.hello.version, SHARE_VERSION);
+		if (err == EUSERS)
+			fprintf(stderr, "triplane: the owner of the ports has as many connections as it takes\n");
 	}
 	if (fd >= 0)
 		close(fd);

@@ -7,6 +7,7 @@
  *
  * steady FILE           exchanges messages until SIGTERM; their number is the first 8 octets of FILE
  * count N               N messages
+ * make KIND N           makes up to N queue pairs, completion queues ... on the first device; says how many there are, and why no more
  * doorbells A B C D      rings doorbells of queue pairs A..B and completion queues C..D on all pages of doorbells that it has
  */
 #include <errno.h>
@@ -78,6 +79,45 @@ count(struct pair *p, char **arg)
 		why = pair_exchange(p, &status);
 	printf(why == NULL ? "ok %llu\n" : "not ok %llu: %s\n", (unsigned long long)p->sent, why);
 	return why != NULL;
+}
+
+/* --- as much as there may be --- */
+
+#define REGION 65536u
+
+static void *
+make_one(struct end *e, const char *kind)
+{
+	struct ibv_qp_init_attr qp = {
+		.qp_type = IBV_QPT_UD, .send_cq = e->cq, .recv_cq = e->cq, .cap = {1, 1, 1, 1, 0}};
+	struct ibv_srq_init_attr srq = {.attr = {1, 1, 0}};
+	struct ibv_ah_attr ah = {.is_global = 1,
+				 .port_num = 1,
+				 .grh = {.dgid = e->gid, .sgid_index = (uint8_t)e->index, .hop_limit = 1}};
+
+	if (strcmp(kind, "qps") == 0)
+		return ibv_create_qp(e->pd, &qp);
+	if (strcmp(kind, "cqs") == 0)
+		return ibv_create_cq(e->ctx, 1000, NULL, NULL, 0);
+	if (strcmp(kind, "srqs") == 0)
+		return ibv_create_srq(e->pd, &srq);
+	if (strcmp(kind, "addresses") == 0)
+		return ibv_create_ah(e->pd, &ah);
+	if (strcmp(kind, "pds") == 0)
+		return ibv_alloc_pd(e->ctx);
+	return ibv_reg_mr(e->pd, aligned_alloc(4096, REGION), REGION, IBV_ACCESS_LOCAL_WRITE);
+}
+
+static int
+make(struct pair *p, char **arg)
+{
+	unsigned long n = strtoul(arg[1], NULL, 10), made = 0;
+
+	errno = 0;
+	while (made < n && make_one(&p->e[0], arg[0]) != NULL)
+		made++;
+	printf("made %lu: %s\n", made, made == n ? "all" : strerrorname_np(errno));
+	return 0;
 }
 
 /* --- memory of both processes --- */
@@ -186,7 +226,7 @@ main(int argc, char **argv)
 		const char *name;
 		int args;
 		int (*run)(struct pair *p, char **arg);
-	} mode[] = {{"steady", 1, steady}, {"count", 1, count}, {"doorbells", 4, doorbells}};
+	} mode[] = {{"steady", 1, steady}, {"count", 1, count}, {"make", 2, make}, {"doorbells", 4, doorbells}};
 	struct pair p;
 
 	for (size_t i = 0; argc > 4 && i < sizeof(mode) / sizeof(mode[0]); i++) {
@@ -195,6 +235,7 @@ main(int argc, char **argv)
 		pair_open(&p, (const char *const[]){argv[1], argv[2]}, atoi(argv[3]));
 		return mode[i].run(&p, argv + 5);
 	}
-	fprintf(stderr, "usage: verbs_guest DEVICE DEVICE GID_INDEX steady FILE | count N | doorbells A B C D\n");
+	fprintf(stderr,
+		"usage: verbs_guest DEVICE DEVICE GID_INDEX steady FILE | count N | make KIND N | doorbells A B C D\n");
 	return 2;
 }

@@ -12,6 +12,12 @@ int share_on(const char *path);
 void share_off(void);
 /* Where guests call, "": nowhere. */
 const char *share_path(void);
+/* Limits, mode and group, which are in force from now on, or once ports are shared. */
+const struct tp_share_conf *share_conf(void);
+int share_set_limit(enum tp_share_limit limit, uint64_t value);
+int share_set_mode(mode_t mode);
+/* NULL: the program's own. */
+int share_set_group(const char *group);
 /* NULL: nothing is shared. */
 struct tp_share *share_of(void);
 

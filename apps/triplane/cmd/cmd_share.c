@@ -43,6 +43,7 @@ show_guest(struct out *o, const struct tp_share_guest *g)
 	out_object(o, NULL);
 	out_u64(o, "pid", (uint64_t)g->pid);
 	out_u64(o, "uid", g->uid);
+	out_u64(o, "gid", g->gid);
 	out_str(o, "device", g->device);
 	out_u64(o, "qps", g->qps);
 	out_u64(o, "cqs", g->cqs);
@@ -50,10 +51,21 @@ show_guest(struct out *o, const struct tp_share_guest *g)
 	out_u64(o, "mrs", g->mrs);
 	out_u64(o, "ids", g->ids);
 	out_u64(o, "listening", g->listening);
+	out_u64(o, "ahs", g->ahs);
 	out_u64(o, "ring_bytes", g->ring_bytes);
 	out_u64(o, "region_bytes", g->region_bytes);
 	out_u64(o, "calls", g->calls);
 	out_u64(o, "failed", g->failed);
+	out_end(o);
+}
+
+/* How often each limit refused something. */
+static void
+show_limited(struct out *o, const struct tp_share_stats *st)
+{
+	out_object(o, "limited");
+	for (unsigned int i = 0; i < TP_SHARE_LIMITS; i++)
+		out_u64(o, tp_share_limit_name(i), st->limited[i]);
 	out_end(o);
 }
 
@@ -80,6 +92,7 @@ do_show(void *arg, const struct cmd_args *a)
 		out_u64(&o, "ids", st.ids);
 		out_u64(&o, "ring_bytes", st.ring_bytes);
 		out_u64(&o, "region_bytes", st.region_bytes);
+		show_limited(&o, &st);
 		n = tp_share_guests_get(share_of(), guest, TP_SHARE_GUESTS);
 		out_array(&o, "programs");
 		for (unsigned int i = 0; i < RTE_MIN(n, TP_SHARE_GUESTS); i++)

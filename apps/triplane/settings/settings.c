@@ -349,6 +349,8 @@ settings_create(struct app *app)
 	if (ret == 0)
 		ret = settings_program_add(app);
 	if (ret == 0)
+		ret = settings_share_add(app);
+	if (ret == 0)
 		ret = settings_port_add(app);
 	if (ret == 0)
 		ret = settings_wait_add(app);
