@@ -72,6 +72,7 @@ struct tp_share_stats {
 	unsigned int guests;         /**< connected now, with a device open */
 	uint64_t connected, refused; /**< connections so far; those that found no room or spoke another version */
 	uint64_t calls, failed;      /**< control calls; those that were refused */
+	uint64_t calls_per_s;        /**< of all guests now, in the last whole second */
 	unsigned int objects;        /**< of all guests now */
 	unsigned int ids;            /**< of connections, which are objects, too */
 	uint64_t ring_bytes, region_bytes;
@@ -87,7 +88,7 @@ struct tp_share_guest {
 	char device[64]; /**< "rdma_cm": of connection management */
 	unsigned int qps, cqs, srqs, mrs, ahs, ids;
 	unsigned int listening; /**< of ids, those that wait for requests */
-	uint64_t ring_bytes, region_bytes, calls, failed;
+	uint64_t ring_bytes, region_bytes, calls, failed, calls_per_s;
 };
 /** @return how many there are; the first max of them are in guest. */
 unsigned int tp_share_guests_get(struct tp_share *share, struct tp_share_guest *guest, unsigned int max);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "share_priv.h"
@@ -323,6 +324,38 @@ do_init_ah(struct share_guest *s, struct share_call *c)
 	return tp_roce_init_ah_from_wc(s->ctx, (uint8_t)r->port, &r->wc, &r->grh, &r->attr);
 }
 
+/* --- rates --- */
+
+static time_t
+now_s(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_sec;
+}
+
+void
+share_rate_count(struct share_guest *s)
+{
+	time_t now = now_s();
+
+	if (now != s->second) {
+		s->in_last = now == s->second + 1 ? s->in_second : 0;
+		s->in_second = 0;
+		s->second = now;
+	}
+	s->in_second++;
+}
+
+uint64_t
+share_rate(const struct share_guest *s)
+{
+	time_t now = now_s();
+
+	return now == s->second ? s->in_last : now == s->second + 1 ? s->in_second : 0;
+}
+
 /* --- the thread --- */
 
 static const struct {
@@ -402,6 +435,7 @@ question(struct share_guest *s)
 		c.num_out = 0;
 	pthread_mutex_lock(&s->share->lock);
 	s->calls++;
+	share_rate_count(s);
 	s->failed += m.err != 0 && m.err != EAGAIN && m.op != SHARE_HELLO;
 	pthread_mutex_unlock(&s->share->lock);
 	ok = reply(s, &c);

@@ -15,24 +15,30 @@
 #define GROUP_BUF 4096u
 
 static const struct {
-	const char *name;
+	const char *name, *key;
 	uint64_t def, max;
 } limits[TP_SHARE_LIMITS] = {
-	[TP_SHARE_CONNECTIONS] = {"connections", 64, TP_SHARE_GUESTS},
-	[TP_SHARE_OBJECTS] = {"objects", NUMBER, NUMBER_MAX},
-	[TP_SHARE_QPS] = {"queue-pairs", NUMBER, NUMBER_MAX},
-	[TP_SHARE_CQS] = {"completion-queues", NUMBER, NUMBER_MAX},
-	[TP_SHARE_SRQS] = {"shared-receive-queues", NUMBER, NUMBER_MAX},
-	[TP_SHARE_REGIONS] = {"regions", NUMBER, NUMBER_MAX},
-	[TP_SHARE_AHS] = {"addresses", NUMBER, NUMBER_MAX},
-	[TP_SHARE_QUEUE_BYTES] = {"queue-bytes", UINT64_C(256) << 20, UINT64_C(1) << 40},
-	[TP_SHARE_REGION_BYTES] = {"region-bytes", UINT64_C(64) << 30, UINT64_C(1) << 50},
+	[TP_SHARE_CONNECTIONS] = {"connections", "connections", 64, TP_SHARE_GUESTS},
+	[TP_SHARE_OBJECTS] = {"objects", "objects", NUMBER, NUMBER_MAX},
+	[TP_SHARE_QPS] = {"queue-pairs", "queue_pairs", NUMBER, NUMBER_MAX},
+	[TP_SHARE_CQS] = {"completion-queues", "completion_queues", NUMBER, NUMBER_MAX},
+	[TP_SHARE_SRQS] = {"shared-receive-queues", "shared_receive_queues", NUMBER, NUMBER_MAX},
+	[TP_SHARE_REGIONS] = {"regions", "regions", NUMBER, NUMBER_MAX},
+	[TP_SHARE_AHS] = {"addresses", "addresses", NUMBER, NUMBER_MAX},
+	[TP_SHARE_QUEUE_BYTES] = {"queue-bytes", "queue_bytes", UINT64_C(256) << 20, UINT64_C(1) << 40},
+	[TP_SHARE_REGION_BYTES] = {"region-bytes", "region_bytes", UINT64_C(64) << 30, UINT64_C(1) << 50},
 };
 
 const char *
 tp_share_limit_name(unsigned int limit)
 {
 	return limit < TP_SHARE_LIMITS ? limits[limit].name : NULL;
+}
+
+const char *
+share_limit_key(unsigned int limit)
+{
+	return limits[limit].key;
 }
 
 void

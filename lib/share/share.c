@@ -29,6 +29,8 @@ start_thread(struct share_guest *s)
 	return -rte_ctrl_thread_create(&thread, name, NULL, share_guest_main, s);
 }
 
+static _Atomic uint64_t ids = 1;
+
 static int
 take(struct tp_share *h, int fd)
 {
@@ -54,6 +56,7 @@ take(struct tp_share *h, int fd)
 		TAILQ_INSERT_TAIL(&h->guests, s, next);
 		h->num_guests++;
 		h->stats.connected++;
+		s->id = atomic_fetch_add(&ids, 1);
 	}
 	pthread_mutex_unlock(&h->lock);
 	if (err == 0 && s->wake >= 0)
@@ -244,6 +247,7 @@ tp_share_start(const struct tp_share_conf *conf, struct tp_share **share)
 		share_free(h);
 		return rc;
 	}
+	share_tel_add(h);
 	troce_open_all(say_what_cannot, NULL);
 	*share = h;
 	return 0;
@@ -270,6 +274,7 @@ tp_share_stop(struct tp_share *h)
 
 	if (h == NULL)
 		return;
+	share_tel_del(h);
 	while (write(h->stop, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 	(void)pthread_join(h->listener, NULL);
@@ -299,6 +304,7 @@ tp_share_stats_get(struct tp_share *h, struct tp_share_stats *stats)
 		stats->guests += s->dev != NULL;
 		stats->ids += s->count[SHARE_ID];
 		stats->calls += s->calls;
+		stats->calls_per_s += share_rate(s);
 		stats->failed += s->failed;
 		stats->ring_bytes += s->ring_bytes;
 		stats->region_bytes += s->region_bytes;
@@ -335,6 +341,7 @@ tp_share_guests_get(struct tp_share *h, struct tp_share_guest *guest, unsigned i
 				.region_bytes = s->region_bytes,
 				.calls = s->calls,
 				.failed = s->failed,
+				.calls_per_s = share_rate(s),
 			};
 			memcpy(guest[n].device, s->name, sizeof(guest[n].device));
 		}

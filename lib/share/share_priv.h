@@ -113,6 +113,9 @@ struct share_guest {
 	uint64_t ring_bytes, region_bytes;
 	unsigned int count[SHARE_KINDS], listening;
 	uint64_t calls, failed;        /* with these, under the lock of share */
+	uint64_t id;                   /* of no other connection of this process */
+	time_t second;                 /* whose calls are counted */
+	uint64_t in_second, in_last;   /* calls of it, and of the one before */
 	char name[IBV_SYSFS_NAME_MAX]; /* of the device, empty: none was opened */
 	pthread_mutex_t arena;         /* of chunk */
 };
@@ -128,6 +131,7 @@ struct tp_share {
 	TAILQ_HEAD(, share_guest) guests;
 	unsigned int num_guests;
 	struct tp_share_stats stats; /* of those that are gone */
+	LIST_ENTRY(tp_share) tel;
 };
 
 /* A question, which becomes its answer; descriptors that come belong to the one who handles it, what goes out is closed. */
@@ -145,7 +149,17 @@ int share_can(struct troce_dev *dev, struct troce_view_uars *v);
 /* Its connection ends; the thread gives back what it has. */
 void share_guest_leave(struct troce_guest *g);
 
+/* Calls a second; the lock of share is held. */
+void share_rate_count(struct share_guest *s);
+uint64_t share_rate(const struct share_guest *s);
+
+/* --- telemetry.c --- */
+void share_tel_add(struct tp_share *h);
+void share_tel_del(struct tp_share *h);
+
 /* --- limits.c --- */
+/* A limit's name as a key: with '_'. */
+const char *share_limit_key(unsigned int limit);
 /* Values that are left out, and those that are not possible. 0 or -EINVAL and a line. */
 int share_limits_check(struct tp_share_conf *conf);
 void share_limits_set(struct tp_share *h, const struct tp_share_conf *conf);

@@ -13,10 +13,10 @@ LIMIT = 120
 class Owner:
     """A triplane that shares both ports of a card, with a cable between them; its lcores sleep when there is nothing to do."""
 
-    def __init__(self):
+    def __init__(self, vdevs=(), **kw):
         self.dir = tpmd.scratch()
         self.socket = os.path.join(self.dir.name, 'share')
-        self.app = tpmd.Triplane(['net_mlx4_model0'])
+        self.app = tpmd.Triplane(['net_mlx4_model0', *vdevs], **kw)
         for line in ('set fwd rxonly', tpmd.IDLE, 'roce 0 on', 'roce 1 on', 'roce addr add 0 192.0.2.1/24', 'roce addr add 1 192.0.2.2/24',
                      'share on ' + self.socket, 'start'):
             self.app.tell(line)

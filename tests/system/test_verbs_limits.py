@@ -166,6 +166,43 @@ def bad_values():
     return None
 
 
+def telemetry():
+    """DPDK's telemetry says what show share says."""
+    owner = Owner(telemetry=True)
+    watch = owner.start('stdbuf', '-oL', 'ibv_asyncwatch', '-d', DEV[0])
+    try:
+        set_to(owner, 'share-qps', 77)
+        if not owner.wait(lambda s: s['guests'] == 1 and s['calls_per_s'] == 0, LIMIT):
+            return 'no program: %s' % owner.show()
+        show, tel = owner.show(), owner.app.tel
+        program = show['programs'][0]
+        ids = tel('/triplane/share/list')
+        if len(ids) != 1:
+            return 'connections: %s' % ids
+        one = tel('/triplane/share/info,%d' % ids[0])
+        if {k: one[k] for k in program} != program or one['pid'] != watch.pid or one['channels'] != 0:
+            return 'telemetry: %s, show share: %s' % (one, program)
+        stats = tel('/triplane/share/stats')
+        want = {k: v for k, v in show.items() if k in stats}
+        want.update({'limited_' + k.replace('-', '_'): v for k, v in show['limited'].items()})
+        if stats != want or len(stats) != 9 + len(show['limited']):
+            return 'telemetry: %s, show share: %s' % (stats, want)
+        if tel('/triplane/share/limits') != {k.replace('-', '_'): v for k, v in show['limits'].items()} or \
+                show['limits']['queue-pairs'] != 77:
+            return 'limits: %s, show share: %s' % (tel('/triplane/share/limits'), show['limits'])
+        for bad in ('info,%d' % (ids[0] + 1000), 'info', 'info,x', 'stats,1', 'limits,9'):
+            if tel('/triplane/share/' + bad):
+                return '%s: %s' % (bad, tel('/triplane/share/' + bad))
+        owner.app.tell('share off')
+        if not owner.wait(lambda s: not s['shared']) or tel('/triplane/share/list') or tel('/triplane/share/stats'):
+            return 'after share off: %s' % tel('/triplane/share/stats')
+        return None
+    finally:
+        watch.kill()
+        finish(watch)
+        owner.close()
+
+
 def lines(owner):
     """What the owner says of each refusal: who, what, how much, and the limit."""
     owner.app.tell('quit')
@@ -190,6 +227,7 @@ def main():
     cases.run('door', door, owner)
     cases.run('kept', kept, owner)
     cases.run('lines', lines, owner)
+    cases.run('telemetry', telemetry)
     cases.exit()
 
 

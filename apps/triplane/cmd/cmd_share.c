@@ -56,6 +56,20 @@ show_guest(struct out *o, const struct tp_share_guest *g)
 	out_u64(o, "region_bytes", g->region_bytes);
 	out_u64(o, "calls", g->calls);
 	out_u64(o, "failed", g->failed);
+	out_u64(o, "calls_per_s", g->calls_per_s);
+	out_end(o);
+}
+
+static void
+show_limits(struct out *o)
+{
+	out_object(o, "limits");
+	for (unsigned int i = 0; i < TP_SHARE_LIMITS; i++) {
+		uint64_t v = share_conf()->limit[i], def, max;
+
+		tp_share_limit_range((enum tp_share_limit)i, &def, &max);
+		out_u64(o, tp_share_limit_name(i), v != 0 ? v : def);
+	}
 	out_end(o);
 }
 
@@ -88,10 +102,12 @@ do_show(void *arg, const struct cmd_args *a)
 		out_u64(&o, "refused", st.refused);
 		out_u64(&o, "calls", st.calls);
 		out_u64(&o, "failed", st.failed);
+		out_u64(&o, "calls_per_s", st.calls_per_s);
 		out_u64(&o, "objects", st.objects);
 		out_u64(&o, "ids", st.ids);
 		out_u64(&o, "ring_bytes", st.ring_bytes);
 		out_u64(&o, "region_bytes", st.region_bytes);
+		show_limits(&o);
 		show_limited(&o, &st);
 		n = tp_share_guests_get(share_of(), guest, TP_SHARE_GUESTS);
 		out_array(&o, "programs");
