@@ -204,6 +204,9 @@ do_hello(struct share_guest *s, struct share_call *c)
 {
 	struct find f = {.s = s, .index = c->m->hello.index, .hello = &c->m->hello, .err = ENOENT};
 
+	/* A port that closes waits for its guests with the list in its hands. */
+	if (s->dev != NULL)
+		return EBUSY;
 	if (c->m->hello.version != SHARE_VERSION) {
 		c->m->hello.version = SHARE_VERSION;
 		return EPROTO;
