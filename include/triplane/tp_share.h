@@ -73,6 +73,7 @@ struct tp_share_stats {
 	uint64_t connected, refused; /**< connections so far; those that found no room or spoke another version */
 	uint64_t calls, failed;      /**< control calls; those that were refused */
 	uint64_t calls_per_s;        /**< of all guests now, in the last whole second */
+	uint64_t unsaid;             /**< refusals that have no line in the log, since there were too many */
 	unsigned int objects;        /**< of all guests now */
 	unsigned int ids;            /**< of connections, which are objects, too */
 	uint64_t ring_bytes, region_bytes;

@@ -143,10 +143,16 @@ async_event(struct troce_guest *g, enum ibv_event_type type, void *obj)
 {
 	struct share_guest *s = (struct share_guest *)g;
 
-	if (!async_send(s, type, handle_of(type, obj)) && !atomic_exchange(&s->async_lost, true))
+	bool say;
+
+	if (async_send(s, type, handle_of(type, obj)) || atomic_exchange(&s->async_lost, true))
+		return;
+	say = share_may_say(&s->share->say);
+	if (say)
 		TROCE_LOG(WARNING,
 			  "%s: process %d does not read its asynchronous events; event %d and later ones are lost",
 			  s->dev->where, s->pid, type);
+	share_said(&s->share->say, say);
 }
 
 /* What found no room before. True: there is still some of it. */
@@ -428,11 +434,16 @@ question(struct share_guest *s)
 	struct share_msg m;
 	struct share_call c = {.m = &m};
 	int got = receive(s, &c);
-	bool ok;
+	bool ok, say;
 
 	if (got <= 0)
 		return got < 0;
+	say = share_may_say(&s->share->say);
+	troce_hush = !say;
 	m.err = handle(s, &c);
+	troce_hush = false;
+	if (m.err != 0 && m.err != EAGAIN && m.op != SHARE_HELLO)
+		share_said(&s->share->say, say);
 	fds_close(c.in, c.num_in);
 	if (m.err != 0)
 		c.num_out = 0;

@@ -81,12 +81,17 @@ turn_away(struct tp_share *h, int fd, int err)
 {
 	const struct share_msg m = {.op = SHARE_HELLO, .err = err, .hello = {.version = SHARE_VERSION}};
 	char unread;
+	bool say;
 	struct ucred cred = {0};
 	socklen_t len = sizeof(cred);
 
 	(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+	say = share_may_say(&h->say);
+	troce_hush = !say;
 	TROCE_LOG(ERR, "%s: process %d of user %u is turned away: %s (%u connections of %" PRIu64 ")", h->addr.sun_path,
 		  cred.pid, cred.uid, strerror(err), h->num_guests, atomic_load(&h->limit[TP_SHARE_CONNECTIONS]));
+	troce_hush = false;
+	share_said(&h->say, say);
 	/* Who closes a socket with something unread in it takes its own words back. */
 	(void)shutdown(fd, SHUT_RD);
 	while (recv(fd, &unread, sizeof(unread), MSG_DONTWAIT) > 0)
@@ -238,6 +243,7 @@ tp_share_start(const struct tp_share_conf *conf, struct tp_share **share)
 		return -ENOMEM;
 	h->fd = h->stop = -1;
 	TAILQ_INIT(&h->guests);
+	share_say_init(&h->say);
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_cond_init(&h->gone, NULL);
 	rc = conf_init(h, &c);
@@ -285,6 +291,7 @@ tp_share_stop(struct tp_share *h)
 		pthread_cond_wait(&h->gone, &h->lock);
 	pthread_mutex_unlock(&h->lock);
 	unlink(h->addr.sun_path);
+	share_say_end(&h->say);
 	share_free(h);
 }
 
@@ -297,6 +304,9 @@ tp_share_stats_get(struct tp_share *h, struct tp_share_stats *stats)
 
 	pthread_mutex_lock(&h->lock);
 	*stats = h->stats;
+	pthread_mutex_lock(&h->say.lock);
+	stats->unsaid = h->say.unsaid_ever;
+	pthread_mutex_unlock(&h->say.lock);
 	for (unsigned int i = 0; i < TP_SHARE_LIMITS; i++)
 		stats->limited[i] = atomic_load(&h->limited[i]);
 	TAILQ_FOREACH(s, &h->guests, next)

@@ -120,6 +120,14 @@ struct share_guest {
 	pthread_mutex_t arena;         /* of chunk */
 };
 
+/* What is said of guests. */
+struct share_say {
+	pthread_mutex_t lock;
+	uint32_t room; /* for so many lines */
+	time_t since, told;
+	uint64_t unsaid, unsaid_ever;
+};
+
 struct tp_share {
 	struct sockaddr_un addr;
 	_Atomic uint64_t limit[TP_SHARE_LIMITS], limited[TP_SHARE_LIMITS];
@@ -132,6 +140,7 @@ struct tp_share {
 	unsigned int num_guests;
 	struct tp_share_stats stats; /* of those that are gone */
 	LIST_ENTRY(tp_share) tel;
+	struct share_say say;
 };
 
 /* A question, which becomes its answer; descriptors that come belong to the one who handles it, what goes out is closed. */
@@ -152,6 +161,13 @@ void share_guest_leave(struct troce_guest *g);
 /* Calls a second; the lock of share is held. */
 void share_rate_count(struct share_guest *s);
 uint64_t share_rate(const struct share_guest *s);
+
+/* --- say.c --- */
+void share_say_init(struct share_say *y);
+/* There is room for a line; what was refused is then told to share_said(), whether in a line or not. */
+bool share_may_say(struct share_say *y);
+void share_said(struct share_say *y, bool said);
+void share_say_end(struct share_say *y);
 
 /* --- telemetry.c --- */
 void share_tel_add(struct tp_share *h);

@@ -152,6 +152,7 @@ stats(const char *cmd, const char *params, struct rte_tel_data *d)
 	tel_dict_uint(d, "calls", st.calls);
 	tel_dict_uint(d, "failed", st.failed);
 	tel_dict_uint(d, "calls_per_s", st.calls_per_s);
+	tel_dict_uint(d, "unsaid", st.unsaid);
 	tel_dict_uint(d, "objects", st.objects);
 	tel_dict_uint(d, "ring_bytes", st.ring_bytes);
 	tel_dict_uint(d, "region_bytes", st.region_bytes);

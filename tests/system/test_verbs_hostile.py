@@ -1,14 +1,23 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs on shared ports that mean no good, or that are many: others beside them notice nothing."""
+"""
+Programs on shared ports that mean no good, or that are many: others beside them notice nothing, and forwarding loses no packet.
+--seconds N: random octets and messages for so long each, 10 unless given; --seed N: others.
+"""
+import argparse
+import fcntl
 import os
+import random
 import re
 import signal
+import socket
 import struct
 import subprocess
+import threading
+import time
 
 import tpmd
-from test_verbs_programs import DEV, GID, LIMIT, Owner, finish
+from test_verbs_programs import DEV, GID, LIMIT, Owner, finish, hello, rubbish
 
 cases = tpmd.Cases()
 PRELOAD = 'preload/verbs/libtriplane-verbs.so'
@@ -25,11 +34,16 @@ class Steady:
     def __init__(self, owner, name='steady'):
         self.file = os.path.join(owner.dir.name, name)
         self.proc = start(owner, 'steady', self.file)
+        self.qpns = None
+
+    def runs(self):
+        """Waits until its first message has come back."""
         line = self.proc.stdout.readline()
         found = re.match(r'ready (\d+) (\d+)$', line)
         if not found:
             raise RuntimeError(line + finish(self.proc))
         self.qpns = [int(n) for n in found.groups()]
+        return self
 
     def sent(self):
         with open(self.file, 'rb') as f:
@@ -59,7 +73,7 @@ def rules(owner):
 
 def doorbells(owner):
     """Doorbells of queues of others, on every page that a program can reach: none moves, and the rule has a name."""
-    steady = Steady(owner)
+    steady = Steady(owner).runs()
     before = owner.show()['objects']
     try:
         rogue = start(owner, 'doorbells', str(min(steady.qpns) - 8), str(max(steady.qpns) + 8), '0', '255')
@@ -67,7 +81,7 @@ def doorbells(owner):
         found = re.match(r'ok (\d+) pages, (\d+) doorbells$', out)
         if rogue.returncode != 0 or not found:
             return 'the other program: exit code %d: %s' % (rogue.returncode, out)
-        # Its own pages: of two queue pairs and two completion queues. Two others' and its own queue pairs it rang on the wrong one.
+        # Its pages are of two queue pairs and two completion queues; it rang two others' queue pairs and its own on wrong ones.
         if int(found[1]) != 4 or int(found[2]) != 4 * (18 + 256):
             return 'it rang ' + out
         broken = rules(owner)
@@ -92,7 +106,7 @@ def sole_pages(owner):
                     found.add((at[2], int(at[1])))
         return found
 
-    both = [Steady(owner, name) for name in ('one', 'two')]
+    both = [Steady(owner, name).runs() for name in ('one', 'two')]
     try:
         of = [files(s.proc.pid) for s in both]
         cards = {inode for name, inode in files(owner.app.proc.pid) if name == 'uar'}
@@ -131,12 +145,271 @@ def left_out():
         return None if len(lines) == 1 and 'page of doorbells for each program' in lines[0] else text
 
 
-def main():
-    cases.run('left-out', left_out)
+# --- forwarding beside it ------------------------------------------------------------------------------------------------
+
+TAPS = ['tph%d%s' % (os.getpid() % 100000, c) for c in 'ab']
+FORWARDS = ['net_tap0,iface=' + TAPS[0], 'net_tap1,iface=' + TAPS[1],
+            'net_mlx4_model1,wire0=ethdev:net_tap0,wire1=ethdev:net_tap1']
+ETHERTYPE = 0x88b5
+
+
+class Forwarding(threading.Thread):
+    """Frames go in at one end of two ports that forward to each other, and must come out at the other: WINDOW at a time."""
+    WINDOW = 4
+
+    def __init__(self):
+        super().__init__()
+        self.ends = []
+        for tap in TAPS:
+            subprocess.run(['ip', 'link', 'set', tap, 'up'], check=True)
+            end = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
+            end.bind((tap, ETHERTYPE))
+            end.settimeout(30)
+            self.ends.append(end)
+        self.sent = self.came = 0
+        self.over = False
+
+    def run(self):
+        while not self.over:
+            numbers = list(range(self.sent, self.sent + self.WINDOW))
+            for n in numbers:
+                self.ends[0].send(b'\xff' * 6 + b'\x02\0\0\0\0\1' + struct.pack('!HQ', ETHERTYPE, n) + bytes(50))
+            self.sent += len(numbers)
+            for n in numbers:
+                try:
+                    if struct.unpack('!Q', self.ends[1].recv(2048)[14:22])[0] == n:
+                        self.came += 1
+                except socket.timeout:
+                    return
+
+    def end(self):
+        """None, or what is missing."""
+        self.over = True
+        self.join()
+        for end in self.ends:
+            end.close()
+        return None if self.sent == self.came and self.sent > 100 else '%d frames were sent, %d came' % (self.sent, self.came)
+
+
+def forwarding_owner():
+    """An owner whose other card forwards; ports 2 and 3 are the wires of 4 and 5."""
+    owner = Owner(FORWARDS)
+    for line in ('stop', 'set fwd io 4,5', *('set setting %d rx-completion interrupt' % p for p in (4, 5)), 'start'):
+        owner.app.tell(line)
+    owner.show()
+    return owner
+
+
+def beside(owner, fn, *args):
+    """fn while another program's messages are checked and frames are forwarded."""
+    steady, forwards = Steady(owner).runs(), Forwarding()
+    forwards.start()
+    try:
+        bad = fn(owner, *args) or steady.goes_on() or steady.end()
+    finally:
+        lost = forwards.end()
+        steady.kill()
+    return bad or lost or owner.empty()
+
+
+# --- hostile -------------------------------------------------------------------------------------------------------------
+
+
+def random_octets(owner, seconds, seed):
+    rogue = start(owner, 'random', str(seconds), str(seed))
+    try:
+        out = rogue.communicate(timeout=seconds + LIMIT)[0]
+    except subprocess.TimeoutExpired:
+        rogue.kill()
+        return 'it hangs: ' + rogue.communicate()[0]
+    if rogue.returncode != 0 or not re.match(r'ok [1-9]\d* rounds', out):
+        return 'exit code %d: %s' % (rogue.returncode, out)
+    return None if rules(owner) else 'no rule was broken'
+
+
+OPEN, ALLOC_PD, REG_MR, CREATE_AH, OPS = 1, 5, 7, 24, 35
+
+
+def sealed(size):
+    fd = os.memfd_create('fuzz', os.MFD_ALLOW_SEALING)
+    os.ftruncate(fd, size)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    return fd
+
+
+def talk(s, rng, size):
+    """Questions with numbers of objects that there are, or are not; returns how many were asked."""
+    words, have, asked = (size - 16) // 4, [1], 0
+    s.send(struct.pack('<IIiI', OPEN, 0, 0, 0) + DEV[rng.randrange(2)].encode().ljust(size - 16, b'\0'))
+    s.recv(4096)
+    for _ in range(rng.randrange(1, 80)):
+        op = rng.choice((rng.randrange(OPS), ALLOC_PD, rng.randrange(ALLOC_PD, CREATE_AH + 1), rng.getrandbits(32)))
+        body = [rng.choice((0, 0, 1, 2, rng.choice(have), rng.randrange(1 << 12), rng.getrandbits(32)))
+                for _ in range(rng.randrange(40))]
+        body += [0] * (words - len(body))
+        fds = []
+        if op == REG_MR:
+            length = 4096 * rng.randrange(1, 9)
+            body[:16] = [rng.choice(have), 0, 1, rng.randrange(16), 0x1000, 0, length, 0, 0x1000, 0, 0, 0, 0, 0, length, 0]
+            if rng.random() < 0.3:
+                body[rng.randrange(16)] = rng.getrandbits(32)
+            fds = [sealed(rng.choice((length, 4096)))]
+        data = struct.pack('<IIiI', op, rng.choice(have), 0, 0) + struct.pack('<%dI' % words, *body)
+        try:
+            socket.send_fds(s, [data], fds)
+            answer, got, _, _ = socket.recv_fds(s, 4096, 16)
+        except (BrokenPipeError, ConnectionResetError):
+            return asked
+        finally:
+            for fd in fds:
+                os.close(fd)
+        for fd in got:
+            os.close(fd)
+        if not answer:
+            return asked
+        asked += 1
+        _, handle, err, _ = struct.unpack('<IIiI', answer[:16])
+        if err == 0 and handle != 0:
+            have = have[-7:] + [handle]
+    return asked
+
+
+def messages(owner, seconds, seed):
+    """Questions without sense for so long; most lines that they could cause are left out of the log, and counted."""
+    rng, end, asked = random.Random(seed), time.monotonic() + seconds, 0
+    rubbish.socket = owner.socket
+    before, size = owner.show(), len(hello(0))
+    while time.monotonic() < end:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.settimeout(60)
+            s.connect(owner.socket)
+            asked += talk(s, rng, size)
+    show = owner.show()
+    refused, unsaid = show['failed'] - before['failed'], show['unsaid'] - before['unsaid']
+    if asked < 1000 or refused < 500 or refused - unsaid > 110 + 2 * (seconds + 60):
+        return '%d questions, %d refused, %d of them without a line' % (asked, refused, unsaid)
+    return None
+
+
+def unread(owner):
+    """Who asks and does not read the answers loses its connection; who does not read events gets them in the end."""
+    rubbish.socket = owner.socket
+    size = len(hello(0))
+    ask = struct.pack('<IIiI', 0, 0, 0, 0) + struct.pack('<II', 2, 0).ljust(size - 16, b'\0')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+        s.connect(owner.socket)
+        s.settimeout(60)
+        try:
+            for _ in range(100000):
+                s.send(ask)
+            return 'it is still there after 100000 questions'
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+    deaf = start(owner, 'deaf', '400')
+    out = finish(deaf)
+    return None if deaf.returncode == 0 and out == 'ok 400\n' else 'exit code %d: %s' % (deaf.returncode, out)
+
+
+def killed(owner, seed):
+    """50 programs are killed, each at another moment of its life."""
+    rng, before, longest = random.Random(seed), owner.show()['objects'], 0
+    for i in range(50):
+        victim = start(owner, 'count', '1000000')
+        time.sleep(rng.random() ** 2 * 0.4)
+        victim.kill()
+        victim.communicate()
+        at = time.monotonic()
+        if not owner.wait(lambda s: s['objects'] == before, 60):
+            return 'number %d left something: %s' % (i, owner.show())
+        longest = max(longest, time.monotonic() - at)
+    print('# what the killed ones had was given back within %.2f s' % longest)
+    return None
+
+
+# --- many ------------------------------------------------------------------------------------------------------------------
+
+
+def many(owner, n=64):
+    """So many programs at once, each with both ports open; all messages of all are checked."""
+    owner.app.tell('set setting program share-connections 256')
+    owner.show()
+    all_of_them = []
+    try:
+        for i in range(n):
+            all_of_them.append(Steady(owner, 'steady%d' % i))
+        for s in all_of_them:
+            s.runs()
+        show = owner.show()
+        if show['guests'] != 2 * n or len({p['pid'] for p in show['programs']}) != n:
+            return '%d connections of %d programs' % (show['guests'], len({p['pid'] for p in show['programs']}))
+        for s in all_of_them:
+            bad = s.goes_on(2)
+            if bad:
+                return bad
+        for s in all_of_them:
+            s.proc.send_signal(signal.SIGTERM)
+        for s in all_of_them:
+            out = finish(s.proc)
+            if s.proc.returncode != 0 or not out.startswith('ok '):
+                return 'exit code %d: %s' % (s.proc.returncode, out)
+        return owner.empty()
+    finally:
+        for s in all_of_them:
+            if s.proc.poll() is None:
+                s.kill()
+
+
+def ends(owner):
+    """The log has the first of many refusals, then a few a second, and how many it has not."""
+    owner.app.tell('quit')
+    _, err = owner.app.proc.communicate(timeout=60)
+    owner.dir.cleanup()
+    lines = err.decode(errors='replace').splitlines()
+    told = sum(int(n) for line in lines for n in re.findall(r'(\d+) more refusals of what programs asked for', line))
+    if owner.app.proc.returncode != 0 or len(lines) > 1000 or told < 500:
+        return 'exit code %d, %d lines, which tell of %d more: %s' % (owner.app.proc.returncode, len(lines), told, lines[-5:])
+    return None
+
+
+def owner_killed():
+    """Programs whose owner is killed are told, are refused, do not spin, and can take back what they had."""
     owner = Owner()
+    guests = [start(owner, 'fatal') for _ in range(3)]
+    try:
+        for g in guests:
+            line = g.stdout.readline()
+            if not line.startswith('ready'):
+                return line
+        owner.app.proc.kill()
+        owner.app.proc.communicate()
+        for g in guests:
+            out = finish(g)
+            if g.returncode != 0 or out != 'ok\n':
+                return 'exit code %d: %s' % (g.returncode, out)
+        return None
+    finally:
+        for g in guests:
+            if g.poll() is None:
+                g.kill()
+        owner.dir.cleanup()
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__)
+    args.add_argument('--seconds', type=int, default=10)
+    args.add_argument('--seed', type=int, default=1)
+    args = args.parse_args()
+    cases.run('left-out', left_out)
+    owner = forwarding_owner()
     cases.run('doorbells', doorbells, owner)
     cases.run('sole-pages', sole_pages, owner)
-    cases.run('ends', owner.close)
+    cases.run('random-octets', beside, owner, random_octets, args.seconds, args.seed)
+    cases.run('messages', beside, owner, messages, args.seconds, args.seed)
+    cases.run('unread', beside, owner, unread)
+    cases.run('killed', beside, owner, killed, args.seed)
+    cases.run('many', many, owner)
+    cases.run('ends', ends, owner)
+    cases.run('owner-killed', owner_killed)
     cases.exit()
 
 

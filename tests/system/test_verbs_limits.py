@@ -185,7 +185,7 @@ def telemetry():
         stats = tel('/triplane/share/stats')
         want = {k: v for k, v in show.items() if k in stats}
         want.update({'limited_' + k.replace('-', '_'): v for k, v in show['limited'].items()})
-        if stats != want or len(stats) != 9 + len(show['limited']):
+        if stats != want or len(stats) != 10 + len(show['limited']):
             return 'telemetry: %s, show share: %s' % (stats, want)
         if tel('/triplane/share/limits') != {k.replace('-', '_'): v for k, v in show['limits'].items()} or \
                 show['limits']['queue-pairs'] != 77:

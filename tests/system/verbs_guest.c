@@ -9,14 +9,19 @@
  * count N               N messages
  * make KIND N           makes up to N queue pairs, completion queues ... on the first device; says how many there are, and why no more
  * doorbells A B C D      rings doorbells of queue pairs A..B and completion queues C..D on all pages of doorbells that it has
+ * random SECONDS SEED   writes random octets into all memory that it shares with the owner, beside messages
+ * deaf N                is told of completions in N <= 400 queues, and reads that in the end only
+ * fatal                 waits for the end of the owner; what is asked of a device that is gone must be refused, and nothing may spin
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +33,7 @@
 #define ARM_NEXT (2u << 24)
 
 static volatile sig_atomic_t over;
+static const char *devices[2];
 
 static void
 on_term(int sig)
@@ -219,6 +225,228 @@ doorbells(struct pair *p, char **arg)
 	return 0;
 }
 
+/* --- random octets --- */
+
+static uint64_t seed;
+
+static uint64_t
+rnd(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+#define AREAS 64u
+
+static unsigned int
+areas(struct area *a)
+{
+	static const char *const name[] = {"memfd:triplane-doorbells", "memfd:triplane-queues"};
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		FILE *maps = fopen("/proc/self/maps", "r");
+
+		while (maps != NULL && n < AREAS && area_next(maps, name[i], &a[n]))
+			n++;
+		if (maps != NULL)
+			fclose(maps);
+	}
+	return n;
+}
+
+/* A word somewhere: any, a small one, or one with one bit changed; pages of queues from their beginning, where the rings are. */
+static void
+scribble(const struct area *a)
+{
+	size_t span = a->len < 65536 || rnd() % 4 == 0 ? a->len : 65536;
+	volatile uint32_t *w = (volatile uint32_t *)(void *)(a->at + (rnd() % (span / 4)) * 4);
+
+	switch (rnd() % 4) {
+	case 0: *w = (uint32_t)rnd(); break;
+	case 1: *w = htobe32((uint32_t)(rnd() % 8192)); break;
+	case 2: *w ^= 1u << rnd() % 32; break;
+	default: *w = htobe32((uint32_t)(rnd() % 8192) << 8); break;
+	}
+}
+
+/* Doorbells of the pages that are polled, so that what was written is looked at. */
+static void
+knock(struct pair *p, uint8_t *const *page, unsigned int pages)
+{
+	uint8_t *at = page[rnd() % pages];
+	uint32_t qpn = p->e[rnd() % 2].qp->qp_num;
+
+	*(volatile uint32_t *)(void *)(at + SEND_DB) = htobe32(qpn << 8);
+}
+
+static int
+random_octets(struct pair *p, char **arg)
+{
+	const char *const *name = devices;
+	time_t end = time(NULL) + atoi(arg[0]);
+	unsigned long rounds = 0, words = 0;
+
+	seed = strtoull(arg[1], NULL, 10) * 2654435761u + 1;
+	while (time(NULL) < end) {
+		static uint8_t *page[PAGES];
+		unsigned int n, pages = 0;
+		struct area a[AREAS];
+
+		n = areas(a);
+		for (unsigned int i = 0; i < n && pages < PAGES - 4; i++)
+			if (a[i].len == PAGES * UAR_PAGE)
+				pages += polled(&a[i], page + pages);
+		/* Something to be read by who runs the queues. */
+		for (unsigned int i = 0; i < 4; i++) {
+			(void)pair_receive(&p->e[0], i);
+			(void)pair_receive(&p->e[1], i);
+			(void)pair_send(&p->e[i & 1], i);
+		}
+		for (unsigned int i = 0; i < 20000 && n != 0; i++) {
+			scribble(&a[rnd() % n]);
+			if (pages != 0 && i % 16 == 0)
+				knock(p, page, pages);
+			words++;
+		}
+		/* What it has may be ruined by now: it begins anew. */
+		for (unsigned int i = 0; i < 2; i++) {
+			(void)ibv_destroy_qp(p->e[i].qp);
+			(void)ibv_destroy_cq(p->e[i].cq);
+			(void)ibv_close_device(p->e[i].ctx);
+		}
+		pair_open(p, name, p->e[0].index);
+		rounds++;
+	}
+	printf("ok %lu rounds, %lu words\n", rounds, words);
+	return 0;
+}
+
+/* --- events that nobody reads, and an owner that ends --- */
+
+/* A queue on the program's channel, with a completion of which the channel is told. */
+static struct ibv_cq *
+tell_of_one(struct end *e, unsigned long id)
+{
+	struct ibv_cq *cq = ibv_create_cq(e->ctx, 1, (void *)id, e->channel, 0);
+	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_UD, .send_cq = cq, .recv_cq = cq, .cap = {1, 1, 1, 1, 0}};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+	struct end other = *e;
+
+	other.qp = cq == NULL ? NULL : ibv_create_qp(e->pd, &init);
+	if (other.qp == NULL ||
+	    ibv_modify_qp(other.qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) != 0)
+		pair_die("queue");
+	attr.qp_state = IBV_QPS_ERR;
+	if (pair_receive(&other, 0) != 0 || ibv_req_notify_cq(cq, 0) != 0 ||
+	    ibv_modify_qp(other.qp, &attr, IBV_QP_STATE) != 0)
+		pair_die("flush");
+	return cq;
+}
+
+#define QUEUES 400u
+
+/* More events than the channel has room for; it looks at them in the end, and each queue must be there once. */
+static int
+deaf(struct pair *p, char **arg)
+{
+	unsigned long n = strtoul(arg[0], NULL, 10), events = 0;
+	struct end *e = &p->e[0];
+	struct pollfd fd = {.fd = e->channel->fd, .events = POLLIN};
+	static bool told[QUEUES];
+	enum ibv_wc_status status;
+	const char *why = NULL;
+	struct ibv_cq *cq;
+	void *context;
+
+	for (unsigned long i = 0; i < n && i < QUEUES; i++)
+		(void)tell_of_one(e, i);
+	while (events < n && why == NULL && poll(&fd, 1, PAIR_LIMIT_MS) > 0) {
+		unsigned long id;
+
+		if (ibv_get_cq_event(e->channel, &cq, &context) != 0)
+			pair_die("event");
+		ibv_ack_cq_events(cq, 1);
+		id = (unsigned long)context;
+		if (id >= n || told[id])
+			why = "an event of a queue that was not armed, or was told of already";
+		else
+			told[id] = true;
+		events++;
+	}
+	if (why == NULL && events != n)
+		why = "events are missing";
+	if (why == NULL)
+		why = pair_exchange(p, &status);
+	printf(why == NULL ? "ok %lu\n" : "not ok %lu: %s\n", events, why);
+	return why != NULL;
+}
+
+static double
+cpu_s(void)
+{
+	struct rusage r;
+
+	(void)getrusage(RUSAGE_SELF, &r);
+	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
+	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
+}
+
+static const char *
+gone(struct end *e)
+{
+	struct pollfd fd = {.fd = e->ctx->async_fd, .events = POLLIN};
+	struct ibv_async_event event;
+
+	if (poll(&fd, 1, PAIR_LIMIT_MS) <= 0 || ibv_get_async_event(e->ctx, &event) != 0)
+		return "no asynchronous event";
+	ibv_ack_async_event(&event);
+	if (event.event_type != IBV_EVENT_DEVICE_FATAL)
+		return ibv_event_type_str(event.event_type);
+	if (pair_send(e, 0) != EIO)
+		return "post_send is not refused with EIO";
+	errno = 0;
+	if (ibv_alloc_pd(e->ctx) != NULL || errno != EIO)
+		return "alloc_pd is not refused with EIO";
+	return NULL;
+}
+
+static int
+fatal(struct pair *p, char **arg)
+{
+	enum ibv_wc_status status = IBV_WC_SUCCESS;
+	const char *why = NULL;
+	double before;
+
+	(void)arg;
+	while (why == NULL) {
+		why = pair_exchange(p, &status);
+		if (p->sent == 1)
+			print_numbers(p);
+	}
+	/* What was posted ends in error, or is refused, whichever comes first. */
+	if (status != IBV_WC_WR_FLUSH_ERR && strncmp(why, "post_", 5) != 0) {
+		printf("not ok ended by: %s\n", why);
+		return 1;
+	}
+	why = gone(&p->e[0]);
+	if (why == NULL)
+		why = gone(&p->e[1]);
+	before = cpu_s();
+	(void)sleep(1);
+	if (why == NULL && cpu_s() - before > 0.3)
+		why = "a thread spins";
+	for (unsigned int i = 0; i < 2 && why == NULL; i++)
+		if (ibv_destroy_qp(p->e[i].qp) != 0 || ibv_destroy_cq(p->e[i].cq) != 0 ||
+		    ibv_dereg_mr(p->e[i].mr) != 0 || ibv_destroy_comp_channel(p->e[i].channel) != 0 ||
+		    ibv_dealloc_pd(p->e[i].pd) != 0 || ibv_close_device(p->e[i].ctx) != 0)
+			why = "what it had is not taken back";
+	printf(why == NULL ? "ok\n" : "not ok %s\n", why);
+	return why != NULL;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -226,13 +454,16 @@ main(int argc, char **argv)
 		const char *name;
 		int args;
 		int (*run)(struct pair *p, char **arg);
-	} mode[] = {{"steady", 1, steady}, {"count", 1, count}, {"make", 2, make}, {"doorbells", 4, doorbells}};
+	} mode[] = {{"steady", 1, steady},        {"count", 1, count}, {"make", 2, make},  {"doorbells", 4, doorbells},
+		    {"random", 2, random_octets}, {"deaf", 1, deaf},   {"fatal", 0, fatal}};
 	struct pair p;
 
 	for (size_t i = 0; argc > 4 && i < sizeof(mode) / sizeof(mode[0]); i++) {
 		if (strcmp(argv[4], mode[i].name) != 0 || argc != 5 + mode[i].args)
 			continue;
-		pair_open(&p, (const char *const[]){argv[1], argv[2]}, atoi(argv[3]));
+		devices[0] = argv[1];
+		devices[1] = argv[2];
+		pair_open(&p, devices, atoi(argv[3]));
 		return mode[i].run(&p, argv + 5);
 	}
 	fprintf(stderr,

@@ -86,14 +86,13 @@ pair_open(struct pair *p, const char *const name[2], int gid_index)
 		connect_to(&p->e[i], &p->e[!i]);
 }
 
-void
+int
 pair_receive(struct end *e, unsigned int slot)
 {
 	struct ibv_sge sge = {(uintptr_t)e->buf + (PAIR_DEPTH + slot) * PAIR_LEN, PAIR_LEN, e->mr->lkey};
 	struct ibv_recv_wr *bad, wr = {.wr_id = RECV_ID + slot, .sg_list = &sge, .num_sge = 1};
 
-	if (ibv_post_recv(e->qp, &wr, &bad) != 0)
-		pair_die("post_recv");
+	return ibv_post_recv(e->qp, &wr, &bad);
 }
 
 int
@@ -178,7 +177,8 @@ pair_exchange(struct pair *p, enum ibv_wc_status *status)
 		for (unsigned int i = 0; i < PAIR_LEN; i++)
 			e->buf[slot * PAIR_LEN + i] = octet(2 * p->sent + k, i);
 		memset(e->buf + (PAIR_DEPTH + slot) * PAIR_LEN, 0, PAIR_LEN);
-		pair_receive(e, slot);
+		if (pair_receive(e, slot) != 0)
+			return "post_recv";
 	}
 	for (unsigned int k = 0; k < 2; k++)
 		if (pair_send(&p->e[k], slot) != 0)

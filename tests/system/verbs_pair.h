@@ -35,8 +35,8 @@ struct pair {
 void pair_die(const char *what);
 /* RTS on both sides, nothing posted. */
 void pair_open(struct pair *p, const char *const name[2], int gid_index);
-void pair_receive(struct end *e, unsigned int slot);
-/* 0 or what ibv_post_send() says. */
+/* 0 or what ibv_post_recv() and ibv_post_send() say. */
+int pair_receive(struct end *e, unsigned int slot);
 int pair_send(struct end *e, unsigned int slot);
 /*
  * One message each way, whose octets depend on its number; sleeps until there are completions. NULL, or what went wrong; *status of

@@ -103,6 +103,7 @@ do_show(void *arg, const struct cmd_args *a)
 		out_u64(&o, "calls", st.calls);
 		out_u64(&o, "failed", st.failed);
 		out_u64(&o, "calls_per_s", st.calls_per_s);
+		out_u64(&o, "unsaid", st.unsaid);
 		out_u64(&o, "objects", st.objects);
 		out_u64(&o, "ids", st.ids);
 		out_u64(&o, "ring_bytes", st.ring_bytes);

@@ -7,7 +7,10 @@
 
 #include <rte_log.h>
 
+#include "lib/roce/port/hush.h"
+
 extern int mlx4_logtype;
-#define MLX4_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, mlx4_logtype, "mlx4: " fmt "\n", ##__VA_ARGS__)
+#define MLX4_LOG(level, fmt, ...)                                                                                      \
+	((void)(troce_hush ? 0 : rte_log(RTE_LOG_##level, mlx4_logtype, "mlx4: " fmt "\n", ##__VA_ARGS__)))
 
 #endif /* MLX4_BUS_LOG_H */

@@ -3,6 +3,7 @@
  */
 /* The bus "model": a card in software, in this process. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -187,11 +188,46 @@ static const struct mlx4_bus_ops model_ops = {
 	.model = model_of,
 };
 
+#define LINES 100u /* of broken rules at once; then so many a second */
+#define LINES_A_SECOND 5u
+
+/*
+ * Programs on shared ports may break a rule with every work request. The counters have all of them, the log has the first, and how
+ * many it has not. The model's lock is held.
+ */
+static bool
+may_say(struct model_bus *b)
+{
+	uint64_t now = rte_get_timer_cycles(), hz = rte_get_timer_hz();
+
+	if (b->lines_since == 0) {
+		b->lines_since = now;
+		b->lines = LINES;
+	}
+	if (now - b->lines_since >= hz) {
+		b->lines = (uint32_t)RTE_MIN((uint64_t)LINES, b->lines + (now - b->lines_since) / hz * LINES_A_SECOND);
+		b->lines_since = now;
+		if (b->unsaid != 0)
+			rte_log(RTE_LOG_WARNING, mlx4_logtype,
+				"mlx4: %s: model: %" PRIu64 " more lines of broken rules were not said\n", b->name,
+				b->unsaid);
+		b->unsaid = 0;
+	}
+	if (b->lines == 0) {
+		b->unsaid++;
+		return false;
+	}
+	b->lines--;
+	return true;
+}
+
 static void
 on_model_line(void *arg, enum tp_model_line kind, const char *line)
 {
-	const struct model_bus *b = arg;
+	struct model_bus *b = arg;
 
+	if (kind != TP_LINE_NOTE && !may_say(b))
+		return;
 	rte_log(kind != TP_LINE_NOTE ? RTE_LOG_WARNING : RTE_LOG_DEBUG, mlx4_logtype, "mlx4: %s: model: %s\n", b->name,
 		line);
 }

@@ -21,6 +21,9 @@ struct model_bus {
 	struct irq_fds irq;
 	uint32_t service;
 	bool has_service;
+	/* what is said of broken rules */
+	uint32_t lines;
+	uint64_t lines_since, unsaid;
 };
 
 /* model_mem.c: opens the memory of the EAL to the card, and follows its changes. */

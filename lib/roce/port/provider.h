@@ -28,9 +28,11 @@
 #include "tp_roce.h"
 
 #include "guest.h"
+#include "hush.h"
 
 extern int troce_logtype;
-#define TROCE_LOG(level, fmt, ...) rte_log(RTE_LOG_##level, troce_logtype, "roce: " fmt "\n", ##__VA_ARGS__)
+#define TROCE_LOG(level, fmt, ...)                                                                                     \
+	((void)(troce_hush ? 0 : rte_log(RTE_LOG_##level, troce_logtype, "roce: " fmt "\n", ##__VA_ARGS__)))
 
 struct troce_dev;
 struct troce_net;     /* net_priv.h: addresses, GIDs, neighbours */

@@ -8,6 +8,7 @@
 
 struct net_port np;
 int troce_logtype;
+__thread bool troce_hush;
 
 static FILE *log_file;
 static char *log_text;

@@ -8,6 +8,7 @@
 #include "rings.h"
 
 int mlx4_logtype;
+__thread bool troce_hush;
 static struct rte_mempool *the_pool;
 
 int
