@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Congestion control: RFC 5681 (Reno), RFC 9438 (CUBIC), with the initial window of RFC 6928 and bytes counted (RFC 3465). */
+#include <math.h>
+
+#include "tcp_priv.h"
+
+#define CUBIC_C 0.4f
+#define CUBIC_BETA 0.7f
+#define CUBIC_ALPHA (3.0f * (1.0f - CUBIC_BETA) / (1.0f + CUBIC_BETA))
+#define ABC_LIMIT 8u /* segments that one acknowledgement can stand for, where the receiver joins them */
+
+static uint32_t
+initial_window(const struct tcp_conn *c)
+{
+	return RTE_MIN(10u * c->mss, RTE_MAX(2u * c->mss, 14600u));
+}
+
+void
+tcp_cc_start(struct tcp_conn *c)
+{
+	/* RFC 5681 3.1: after a lost SYN, one segment. */
+	c->cwnd = c->retries > 1 ? c->mss : initial_window(c);
+	c->ssthresh = TCP_BUF_MAX;
+	if (c->cc == TCP_CC_NONE)
+		c->cwnd = TCP_BUF_MAX;
+	c->epoch_ms = 0;
+	c->w_max = 0;
+}
+
+static void
+reno_acked(struct tcp_conn *c, uint32_t bytes)
+{
+	c->acked_part += bytes;
+	if (c->acked_part >= c->cwnd) {
+		c->acked_part -= c->cwnd;
+		c->cwnd += c->mss;
+	}
+}
+
+static void
+cubic_acked(struct tcp_conn *c, uint32_t bytes)
+{
+	const float mss = c->mss, cwnd = (float)c->cwnd / mss, acked = (float)bytes / mss;
+	float t, target, d;
+
+	if (c->epoch_ms == 0) {
+		c->epoch_ms = c->s->now_ms | 1;
+		c->w_est = cwnd;
+		if (cwnd < c->w_max) {
+			c->cubic_k = cbrtf((c->w_max - cwnd) / CUBIC_C);
+		} else {
+			c->cubic_k = 0;
+			c->w_max = cwnd;
+		}
+	}
+	/* Where it should be one round trip from now (4.2); the comparison with Reno's is made now (4.3). */
+	t = (float)(c->s->now_ms - c->epoch_ms) / 1000.0f;
+	d = t - c->cubic_k;
+	c->w_est += (c->w_est >= c->w_max ? 1.0f : CUBIC_ALPHA) * acked / cwnd;
+	if (CUBIC_C * d * d * d + c->w_max < c->w_est) {
+		if (c->w_est > cwnd)
+			c->cwnd = (uint32_t)(c->w_est * mss);
+		return;
+	}
+	d += (float)(c->srtt8 >> 3) / 1e6f;
+	target = CUBIC_C * d * d * d + c->w_max;
+	target = RTE_MIN(RTE_MAX(target, cwnd), 1.5f * cwnd);
+	c->cwnd += (uint32_t)((target - cwnd) / cwnd * (float)bytes);
+}
+
+void
+tcp_cc_acked(struct tcp_conn *c, uint32_t bytes)
+{
+	if (c->cc == TCP_CC_NONE)
+		return;
+	if (c->cwnd < c->ssthresh) {
+		c->cwnd += RTE_MIN(bytes, ABC_LIMIT * c->mss);
+	} else if (c->cc == TCP_CC_RENO) {
+		reno_acked(c, bytes);
+	} else {
+		cubic_acked(c, bytes);
+	}
+	c->cwnd = RTE_MIN(c->cwnd, TCP_BUF_MAX);
+}
+
+void
+tcp_cc_loss(struct tcp_conn *c)
+{
+	const uint32_t flight = tcp_flight(c);
+	float cwnd;
+
+	switch (c->cc) {
+	case TCP_CC_NONE: c->ssthresh = c->cwnd; return;
+	case TCP_CC_RENO: c->ssthresh = RTE_MAX(flight / 2, 2u * c->mss); return;
+	default: break;
+	}
+	cwnd = (float)c->cwnd / (float)c->mss;
+	/* Fast convergence (4.7): a flow that got less than last time makes room. */
+	c->w_max = cwnd < c->w_max ? cwnd * (1.0f + CUBIC_BETA) / 2.0f : cwnd;
+	c->epoch_ms = 0;
+	c->ssthresh = RTE_MAX((uint32_t)((float)RTE_MIN(flight, c->cwnd) * CUBIC_BETA), 2u * c->mss);
+}

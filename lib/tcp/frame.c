@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Segments as frames: headers, options, checksums, and the batch that goes to the home. */
+#include <errno.h>
+
+#include "tcp_priv.h"
+
+#define HDRS_MAX 120u
+
+int
+tcp_path_get(struct tcp_conn *c)
+{
+	struct tcp_stack *s = c->s;
+	struct tcp_path p = {.mtu = 1500};
+	uint32_t at = 2 * RTE_ETHER_ADDR_LEN;
+	int rc;
+
+	if (likely(c->path_gen == s->path_gen))
+		return 0;
+	rc = s->ops->path(s->home, c->n.laddr, c->n.raddr, &p);
+	if (rc != 0)
+		return rc;
+	if (c->n.laddr == 0)
+		c->n.laddr = p.local;
+	memcpy(c->l2, &p.dst, RTE_ETHER_ADDR_LEN);
+	memcpy(c->l2 + RTE_ETHER_ADDR_LEN, &p.src, RTE_ETHER_ADDR_LEN);
+	if (p.vlan != 0) {
+		c->l2[at++] = 0x81;
+		c->l2[at++] = 0;
+		c->l2[at++] = (uint8_t)(p.vlan >> 8);
+		c->l2[at++] = (uint8_t)p.vlan;
+	}
+	c->l2[at++] = 0x08;
+	c->l2[at++] = 0;
+	c->l2_len = (uint8_t)at;
+	c->mtu = RTE_MAX(RTE_MIN(p.mtu, (uint16_t)(TCP_MSS_MAX + 40)), (uint16_t)68);
+	c->path_gen = s->path_gen;
+	if (c->mss != 0)
+		tcp_mss_set(c);
+	return 0;
+}
+
+void
+tcp_flush(struct tcp_stack *s)
+{
+	uint16_t done;
+
+	if (s->ntx == 0)
+		return;
+	done = s->ops->tx(s->home, s->tx, (uint16_t)s->ntx);
+	s->sent += done;
+	s->ntx -= done;
+	if (s->ntx != 0) {
+		memmove(s->tx, s->tx + done, s->ntx * sizeof(s->tx[0]));
+		s->blocked = true;
+		s->st.tx_blocked++;
+	} else {
+		s->blocked = false;
+	}
+}
+
+/* There is room in the batch for one frame. */
+static bool
+room(struct tcp_stack *s)
+{
+	if (likely(s->ntx < TCP_TX_BATCH))
+		return true;
+	tcp_flush(s);
+	return s->ntx < TCP_TX_BATCH;
+}
+
+static struct rte_mbuf *
+header_mbuf(struct tcp_stack *s)
+{
+	struct rte_mbuf *m = room(s) ? rte_pktmbuf_alloc(s->conf.pool) : NULL;
+
+	if (m == NULL) {
+		s->st.tx_no_mbuf += s->ntx < TCP_TX_BATCH;
+		return NULL;
+	}
+	m->data_off = TCP_MBUF_FRONT;
+	return m;
+}
+
+/* Not rte_raw_cksum_mbuf: of a piece at an odd place it loses the carries (DPDK 22.11). */
+uint16_t
+tcp_sum(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32_t off, uint32_t len)
+{
+	uint32_t sum = (ip->src_addr >> 16) + (ip->src_addr & 0xffff) + (ip->dst_addr >> 16) + (ip->dst_addr & 0xffff) +
+		       RTE_BE16(IPPROTO_TCP) + rte_cpu_to_be_16((uint16_t)len);
+	bool odd = false;
+
+	for (; len != 0; m = m->next) {
+		uint32_t n = m->data_len;
+		uint16_t part;
+
+		if (off >= n) {
+			off -= n;
+			continue;
+		}
+		n = RTE_MIN(n - off, len);
+		part = rte_raw_cksum(rte_pktmbuf_mtod_offset(m, const void *, off), n);
+		sum += odd ? rte_bswap16(part) : part;
+		odd ^= (n & 1) != 0;
+		len -= n;
+		off = 0;
+	}
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)((sum & 0xffff) + (sum >> 16));
+}
+
+/* Checksums and the device's orders; the payload is in m, tso_mss 0: one segment. */
+static void
+finish(struct tcp_stack *s, struct rte_mbuf *m, uint32_t l2_len, uint32_t thl, uint32_t tso_mss)
+{
+	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, l2_len);
+	struct rte_tcp_hdr *th = (struct rte_tcp_hdr *)(ip + 1);
+
+	ip->total_length = rte_cpu_to_be_16((uint16_t)(m->pkt_len - l2_len));
+	if (s->conf.tx_checksum) {
+		m->l2_len = l2_len & 0x7f;
+		m->l3_len = sizeof(*ip);
+		m->l4_len = thl & 0xff;
+		m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM;
+		if (tso_mss != 0) {
+			m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
+			m->tso_segsz = (uint16_t)tso_mss;
+		}
+		th->cksum = rte_ipv4_phdr_cksum(ip, m->ol_flags);
+	} else {
+		ip->hdr_checksum = rte_ipv4_cksum(ip);
+		th->cksum = (uint16_t)~tcp_sum(m, ip, l2_len + (uint32_t)sizeof(*ip),
+					       m->pkt_len - l2_len - (uint32_t)sizeof(*ip));
+	}
+	s->tx[s->ntx++] = m;
+	s->st.tx_segments++;
+}
+
+static uint8_t *
+put32(uint8_t *p, uint32_t v)
+{
+	v = rte_cpu_to_be_32(v);
+	memcpy(p, &v, 4);
+	return p + 4;
+}
+
+/* Of a SYN: what we can do, or what both can do. */
+static uint8_t *
+put_syn_options(const struct tcp_conn *c, uint8_t *p)
+{
+	const struct tcp_conf *f = &c->s->conf;
+	const bool answer = c->n.state == TCP_SYN_RECV;
+	const uint32_t mss = RTE_MIN((uint32_t)c->mtu - 40, c->mss_set != 0 ? c->mss_set : TCP_MSS_MAX);
+	const bool ts = answer ? c->opt_ts : !f->no_timestamps, sack = answer ? c->opt_sack : !f->no_sack;
+
+	*p++ = TCPOPT_MAXSEG;
+	*p++ = 4;
+	*p++ = (uint8_t)(mss >> 8);
+	*p++ = (uint8_t)mss;
+	*p++ = sack ? TCPOPT_SACK_PERMITTED : TCPOPT_NOP;
+	*p++ = sack ? 2 : TCPOPT_NOP;
+	*p++ = ts ? TCPOPT_TIMESTAMP : TCPOPT_NOP;
+	*p++ = ts ? 10 : TCPOPT_NOP;
+	if (ts) {
+		p = put32(p, tcp_ts_now(c));
+		p = put32(p, c->ts_recent);
+	}
+	if (answer ? c->opt_wscale : !f->no_wscale) {
+		*p++ = TCPOPT_NOP;
+		*p++ = TCPOPT_WINDOW;
+		*p++ = 3;
+		*p++ = c->rcv_wscale;
+	}
+	return p;
+}
+
+static uint8_t *
+put_options(struct tcp_conn *c, uint8_t *p, uint32_t room_for)
+{
+	uint32_t block[TCP_SACK_MAX][2], n, i, max;
+
+	if (c->opt_ts) {
+		p = put32(p, 0x0101080a);
+		p = put32(p, tcp_ts_now(c));
+		p = put32(p, c->ts_recent);
+	}
+	if (likely(!c->opt_sack || (c->ooo == NULL && !c->dsack)) || room_for < 12)
+		return p;
+	max = RTE_MIN((room_for - 4) / 8, c->opt_ts ? 3u : 4u);
+	n = tcp_rx_sack(c, block, max);
+	c->dsack = false;
+	if (n == 0)
+		return p;
+	p = put32(p, 0x01010500 | (2 + 8 * n));
+	for (i = 0; i < n; i++) {
+		p = put32(p, block[i][0]);
+		p = put32(p, block[i][1]);
+	}
+	return p;
+}
+
+static uint16_t
+window_field(struct tcp_conn *c, uint8_t flags)
+{
+	const uint8_t shift = (flags & RTE_TCP_SYN_FLAG) != 0 ? 0 : c->rcv_wscale;
+	uint32_t w;
+
+	if (unlikely(c->n.state == TCP_SYN_SENT))
+		return (uint16_t)RTE_MIN(c->rcvbuf, UINT32_C(65535));
+	w = (tcp_rx_window(c) + (1u << shift) - 1) >> shift;
+	w = RTE_MIN(w, UINT32_C(65535));
+	if (seq_lt(c->rcv_adv, c->rcv_nxt + (w << shift)))
+		c->rcv_adv = c->rcv_nxt + (w << shift);
+	return (uint16_t)w;
+}
+
+/* Puts the headers in front of what m has; the bytes of all TCP headers. */
+static uint32_t
+put_headers(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flags, uint32_t payload)
+{
+	uint8_t opt[40], *end = opt;
+	struct rte_ipv4_hdr *ip;
+	struct rte_tcp_hdr *th;
+	uint32_t olen, hlen;
+	uint8_t *p;
+
+	if (unlikely((flags & RTE_TCP_SYN_FLAG) != 0))
+		end = put_syn_options(c, opt);
+	else if ((flags & RTE_TCP_RST_FLAG) == 0)
+		end = put_options(c, opt,
+				  payload >= c->mss ? 0 : RTE_MIN(c->mss - payload, 28u + (c->opt_ts ? 0 : 12)));
+	olen = (uint32_t)(end - opt);
+	hlen = c->l2_len + sizeof(*ip) + sizeof(*th) + olen;
+	p = (uint8_t *)rte_pktmbuf_prepend(m, (uint16_t)hlen);
+	memcpy(p, c->l2, sizeof(c->l2)); /* 18 octets, of which l2_len count */
+	ip = (struct rte_ipv4_hdr *)(p + c->l2_len);
+	*ip = (struct rte_ipv4_hdr){
+		.version_ihl = RTE_IPV4_VHL_DEF,
+		.packet_id = rte_cpu_to_be_16(c->ip_id++),
+		.fragment_offset = RTE_BE16(RTE_IPV4_HDR_DF_FLAG),
+		.time_to_live = 64,
+		.next_proto_id = IPPROTO_TCP,
+		.src_addr = c->n.laddr,
+		.dst_addr = c->n.raddr,
+	};
+	th = (struct rte_tcp_hdr *)(ip + 1);
+	*th = (struct rte_tcp_hdr){
+		.src_port = c->n.lport,
+		.dst_port = c->n.rport,
+		.sent_seq = rte_cpu_to_be_32(seq),
+		.recv_ack = (flags & RTE_TCP_ACK_FLAG) != 0 ? rte_cpu_to_be_32(c->rcv_nxt) : 0,
+		.data_off = (uint8_t)((sizeof(*th) + olen) << 2),
+		.tcp_flags = flags,
+		.rx_win = rte_cpu_to_be_16(window_field(c, flags)),
+	};
+	memcpy(th + 1, opt, olen);
+	if ((flags & RTE_TCP_ACK_FLAG) != 0) {
+		c->rcv_acked = c->rcv_nxt;
+		c->ack_now = c->ack_delayed = false;
+		c->at[TCP_T_ACK] = TCP_NEVER;
+	}
+	return (uint32_t)sizeof(*th) + olen;
+}
+
+bool
+tcp_send_control(struct tcp_conn *c, uint32_t seq, uint8_t flags)
+{
+	struct tcp_stack *s = c->s;
+	struct rte_mbuf *m;
+	uint32_t thl;
+
+	if (tcp_path_get(c) != 0) {
+		s->st.tx_no_path++;
+		return false;
+	}
+	m = header_mbuf(s);
+	if (m == NULL)
+		return false;
+	thl = put_headers(c, m, seq, flags, 0);
+	s->st.tx_rst += (flags & RTE_TCP_RST_FLAG) != 0;
+	finish(s, m, c->l2_len, thl, 0);
+	return true;
+}
+
+bool
+tcp_send_ack(struct tcp_conn *c)
+{
+	return tcp_send_control(c, c->snd_nxt, RTE_TCP_ACK_FLAG);
+}
+
+/* A segment's mbuf as the packet's payload: itself, or a view of it while the device has it. */
+static struct rte_mbuf *
+payload_mbuf(struct tcp_stack *s, struct tcp_tseg *t)
+{
+	struct rte_mbuf *m = t->m;
+
+	if (likely(rte_mbuf_refcnt_read(m) == 1)) {
+		m->next = NULL;
+		m->nb_segs = 1;
+		m->ol_flags = 0;
+		rte_mbuf_refcnt_set(m, 2);
+	} else {
+		m = rte_pktmbuf_alloc(s->conf.pool);
+		if (m == NULL) {
+			s->st.tx_no_mbuf++;
+			return NULL;
+		}
+		rte_pktmbuf_attach(m, t->m);
+	}
+	m->data_off = t->off;
+	m->data_len = t->len;
+	m->pkt_len = t->len;
+	return m;
+}
+
+/* The first mbuf: with room for headers in front, which a view has not. */
+static struct rte_mbuf *
+first_mbuf(struct tcp_stack *s, struct tcp_tseg *t)
+{
+	struct rte_mbuf *h, *m;
+
+	if (likely(rte_mbuf_refcnt_read(t->m) == 1))
+		return payload_mbuf(s, t);
+	h = header_mbuf(s);
+	if (h == NULL || t->len == 0)
+		return h;
+	m = payload_mbuf(s, t);
+	if (m == NULL) {
+		rte_pktmbuf_free(h);
+		return NULL;
+	}
+	h->next = m;
+	h->nb_segs = 2;
+	h->pkt_len = m->pkt_len;
+	return h;
+}
+
+bool
+tcp_send_data(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n, uint32_t len)
+{
+	struct tcp_stack *s = c->s;
+	const struct tcp_tseg *const first = t;
+	struct rte_mbuf *head, *last, *m;
+	uint8_t flags = RTE_TCP_ACK_FLAG;
+	uint32_t thl;
+
+	if (unlikely(tcp_path_get(c) != 0)) {
+		s->st.tx_no_path++;
+		return false;
+	}
+	if (!room(s))
+		return false;
+	head = first_mbuf(s, t);
+	if (head == NULL)
+		return false;
+	for (last = head; last->next != NULL; last = last->next)
+		;
+	for (;;) {
+		if ((t->flags & TSEG_FIN) != 0)
+			flags |= RTE_TCP_FIN_FLAG;
+		if ((t->flags & TSEG_PSH) != 0)
+			flags |= RTE_TCP_PSH_FLAG;
+		if (--n == 0)
+			break;
+		t = t->next;
+		m = payload_mbuf(s, t);
+		if (m == NULL) {
+			rte_pktmbuf_free(head);
+			return false;
+		}
+		last->next = m;
+		last = m;
+		head->nb_segs++;
+		head->pkt_len += m->pkt_len;
+	}
+	/* No more data here now, or the last of a write: RFC 9293 3.9.1.2. */
+	if (t->next == NULL && !c->more)
+		flags |= RTE_TCP_PSH_FLAG;
+	if (len == 0)
+		flags &= (uint8_t)~RTE_TCP_PSH_FLAG;
+	thl = put_headers(c, head, first->seq, flags, len);
+	s->st.tx_bytes += len;
+	finish(s, head, c->l2_len, thl, len > c->mss ? c->mss : 0);
+	return true;
+}
+
+void
+tcp_send_answer(struct tcp_stack *s, const struct tcp_seg *g, uint32_t seq, uint32_t ack, uint8_t flags, uint16_t wnd,
+		const uint32_t *ts)
+{
+	struct rte_mbuf *m = header_mbuf(s);
+	const uint32_t olen = ts != NULL ? 12 : 0;
+	struct rte_ether_hdr *eth;
+	struct rte_ipv4_hdr *ip;
+	struct rte_tcp_hdr *th;
+	uint8_t *p;
+
+	if (m == NULL)
+		return;
+	eth = (struct rte_ether_hdr *)rte_pktmbuf_append(m, (uint16_t)(g->l2_len + sizeof(*ip) + sizeof(*th) + olen));
+	memcpy(eth, g->eth, g->l2_len);
+	eth->dst_addr = g->eth->src_addr;
+	eth->src_addr = g->eth->dst_addr;
+	ip = (struct rte_ipv4_hdr *)((uint8_t *)eth + g->l2_len);
+	*ip = (struct rte_ipv4_hdr){
+		.version_ihl = RTE_IPV4_VHL_DEF,
+		.fragment_offset = RTE_BE16(RTE_IPV4_HDR_DF_FLAG),
+		.time_to_live = 64,
+		.next_proto_id = IPPROTO_TCP,
+		.src_addr = g->ip->dst_addr,
+		.dst_addr = g->ip->src_addr,
+	};
+	th = (struct rte_tcp_hdr *)(ip + 1);
+	*th = (struct rte_tcp_hdr){
+		.src_port = g->th->dst_port,
+		.dst_port = g->th->src_port,
+		.sent_seq = rte_cpu_to_be_32(seq),
+		.recv_ack = rte_cpu_to_be_32(ack),
+		.data_off = (uint8_t)((sizeof(*th) + olen) << 2),
+		.tcp_flags = flags,
+		.rx_win = rte_cpu_to_be_16(wnd),
+	};
+	if (ts != NULL) {
+		p = put32((uint8_t *)(th + 1), 0x0101080a);
+		p = put32(p, ts[0]);
+		put32(p, ts[1]);
+	}
+	s->st.tx_rst += (flags & RTE_TCP_RST_FLAG) != 0;
+	finish(s, m, g->l2_len, (uint32_t)sizeof(*th) + olen, 0);
+}
+
+void
+tcp_send_reset(struct tcp_stack *s, const struct tcp_seg *g)
+{
+	const uint32_t len = g->len + ((g->flags & RTE_TCP_SYN_FLAG) != 0) + ((g->flags & RTE_TCP_FIN_FLAG) != 0);
+
+	if ((g->flags & RTE_TCP_RST_FLAG) != 0)
+		return;
+	if ((g->flags & RTE_TCP_ACK_FLAG) != 0)
+		tcp_send_answer(s, g, g->ack, 0, RTE_TCP_RST_FLAG, 0, NULL);
+	else
+		tcp_send_answer(s, g, 0, g->seq + len, RTE_TCP_RST_FLAG | RTE_TCP_ACK_FLAG, 0, NULL);
+}
+
+void
+tcp_challenge(struct tcp_conn *c)
+{
+	struct tcp_stack *s = c->s;
+
+	if (s->now_ms - c->chal_ms >= 5000) {
+		c->chal_ms = s->now_ms;
+		c->chal_n = 0;
+	}
+	if (c->chal_n >= 10) {
+		s->st.tx_challenge_limited++;
+		return;
+	}
+	c->chal_n++;
+	s->st.tx_challenge++;
+	tcp_send_ack(c);
+}

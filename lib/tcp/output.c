@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What a connection sends now: what was lost, then new data as windows, Nagle and the peer allow, then acknowledgements. */
+#include "tcp_priv.h"
+
+static bool
+output_syn(struct tcp_conn *c)
+{
+	uint8_t flags = RTE_TCP_SYN_FLAG;
+
+	if (c->n.state == TCP_SYN_RECV)
+		flags |= RTE_TCP_ACK_FLAG;
+	if (!tcp_send_control(c, c->iss, flags) && c->s->blocked)
+		return false;
+	/* Without a path or an mbuf the timer tries again. */
+	c->syn_out = false;
+	c->ack_now = false;
+	c->snd_nxt = c->iss + 1;
+	c->rtx_kind = TCP_RTX_RTO;
+	tcp_timer(c, TCP_T_RTX, c->s->now + tcp_rto(c));
+	return true;
+}
+
+static void
+sent(struct tcp_conn *c, struct tcp_tseg *t)
+{
+	const uint32_t len = tseg_end(t) - t->seq;
+
+	t->sent_us = (uint32_t)c->s->now;
+	if (t->sends < UINT8_MAX)
+		t->sends++;
+	if ((t->flags & TSEG_LOST) != 0) {
+		c->lost -= len;
+		t->flags &= (uint8_t)~TSEG_LOST;
+	}
+	if ((t->flags & TSEG_FLIGHT) == 0) {
+		t->flags |= TSEG_FLIGHT;
+		c->pipe += len;
+	}
+	if (c->phase == TCP_PH_RECOVERY)
+		c->prr_out += len;
+}
+
+static bool
+resend(struct tcp_conn *c, struct tcp_tseg *t)
+{
+	if (t->len > c->mss && !tcp_tx_split(c, t, c->mss)) /* the path became narrower */
+		return false;
+	if (!tcp_send_data(c, t, 1, t->len))
+		return false;
+	t->flags |= TSEG_RETX;
+	sent(c, t);
+	c->s->st.retransmits++;
+	return true;
+}
+
+/* true: nothing keeps new data from being sent. */
+static bool
+output_lost(struct tcp_conn *c)
+{
+	struct tcp_tseg *t = c->lost_hint != NULL ? c->lost_hint : c->tx_head;
+
+	while (c->lost != 0 && t != c->unsent) {
+		if ((t->flags & TSEG_LOST) == 0) {
+			t = t->next;
+			continue;
+		}
+		c->lost_hint = t;
+		if (!c->force && tcp_pipe(c) + t->len > c->cwnd)
+			return false;
+		if (!resend(c, t))
+			return false;
+		c->force = false;
+		if (c->at[TCP_T_RTX] == TCP_NEVER || c->rtx_kind == TCP_RTX_PERSIST)
+			tcp_rtx_arm(c);
+		t = t->next;
+	}
+	c->lost_hint = NULL;
+	return true;
+}
+
+/* Segments from t on that make one frame of at most limit octets; their payload in *len. */
+static uint32_t
+gather(const struct tcp_conn *c, const struct tcp_tseg *t, uint32_t limit, uint32_t *len)
+{
+	uint32_t n = 1;
+
+	*len = t->len;
+	while (t->next != NULL && n < TCP_TSO_SEGS && (t->flags & TSEG_FIN) == 0) {
+		/* Behind an mbuf that is not full the device would cut elsewhere. */
+		if (t->len != c->unit && *len + t->next->len > c->mss)
+			break;
+		t = t->next;
+		if (*len + t->len > limit)
+			break;
+		*len += t->len;
+		n++;
+	}
+	return n;
+}
+
+/* Nagle (RFC 9293 3.7.4) as Minshall has it: one segment that is not full may be out, whatever else is; and what the application holds back. */
+static bool
+held_back(const struct tcp_conn *c, const struct tcp_tseg *t, uint32_t len, uint32_t n)
+{
+	uint32_t i;
+
+	if (len >= c->mss || c->fin_queued || c->probe_due)
+		return false;
+	for (i = 0; i < n; i++)
+		t = t->next;
+	if (t != NULL)
+		return false; /* more stands behind it */
+	return c->cork || c->more || (!c->nodelay && seq_lt(c->snd_una, c->snd_small));
+}
+
+/* What the peer's window lets through of a segment: its length in sequence space, less, or 0 (RFC 9293 3.8.6.2.1). */
+static uint32_t
+window_allows(const struct tcp_conn *c, const struct tcp_tseg *t)
+{
+	const uint32_t need = tseg_end(t) - t->seq;
+	const int32_t usable = (int32_t)(c->snd_una + c->snd_wnd - t->seq);
+
+	if (usable >= (int32_t)need)
+		return need;
+	if (c->probe_due && tcp_flight(c) == 0)
+		return (uint32_t)RTE_MAX(usable, 1);
+	if (usable > 0 && (uint32_t)usable >= c->snd_wnd_max / 2)
+		return (uint32_t)usable;
+	return 0;
+}
+
+static void
+new_sent(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n)
+{
+	for (; n-- > 0; t = t->next) {
+		sent(c, t);
+		c->snd_nxt = tseg_end(t);
+		c->unsent = t->next;
+	}
+	c->probe_due = false;
+	/* 8985 7.2: the tail probe runs from the last transmission; the retransmission timer that runs goes on (6298 5.1). */
+	if (c->at[TCP_T_RTX] == TCP_NEVER || c->rtx_kind == TCP_RTX_PROBE || c->rtx_kind == TCP_RTX_PERSIST) {
+		tcp_rtx_arm(c);
+	} else if (c->rtx_kind == TCP_RTX_RTO) {
+		const uint64_t at = c->at[TCP_T_RTX];
+
+		tcp_rtx_arm(c);
+		if (c->rtx_kind == TCP_RTX_RTO)
+			tcp_timer(c, TCP_T_RTX, at);
+	}
+}
+
+static void
+output_new(struct tcp_conn *c)
+{
+	struct tcp_tseg *t;
+
+	while ((t = c->unsent) != NULL) {
+		const uint32_t pipe = tcp_pipe(c), room = c->cwnd > pipe ? c->cwnd - pipe : 0;
+		const uint32_t usable = c->snd_una + c->snd_wnd - t->seq, need = tseg_end(t) - t->seq;
+		uint32_t limit = c->mss, n, len, fits = window_allows(c, t);
+
+		if (fits == 0)
+			break;
+		if (room < RTE_MIN(fits, c->mss) && pipe != 0) {
+			c->cwnd_limited = true;
+			break;
+		}
+		if (fits < need || t->len > c->mss) {
+			if (!tcp_tx_split(c, t, RTE_MIN(fits, (uint32_t)c->mss)))
+				break;
+			if (!tcp_send_data(c, t, 1, t->len))
+				break;
+			new_sent(c, t, 1);
+			continue;
+		}
+		if (c->s->conf.tso) {
+			limit = RTE_MIN(RTE_MIN(room, usable), TCP_TSO_MAX);
+			limit = limit < 2u * c->mss ? c->mss : limit - limit % c->mss;
+		}
+		n = gather(c, t, RTE_MAX(RTE_MIN(limit, usable), (uint32_t)t->len), &len);
+		/* FIN takes a place in the window, too. */
+		if (n > 1 && len + 1 > usable)
+			n = 1, len = t->len;
+		if (held_back(c, t, len, n))
+			break;
+		if (!tcp_send_data(c, t, n, len))
+			break;
+		if (len % c->mss != 0)
+			c->snd_small = t->seq + len;
+		new_sent(c, t, n);
+	}
+	if (c->unsent == NULL && tcp_pipe(c) < c->cwnd / 2)
+		c->cwnd_limited = false;
+}
+
+/* Data waits, nothing is out, and no acknowledgement will tell: the persist timer asks (3.8.6.1, 3.8.6.2.1). */
+static void
+persist(struct tcp_conn *c)
+{
+	if (tcp_flight(c) != 0 || c->at[TCP_T_RTX] != TCP_NEVER)
+		return;
+	if (c->unsent == NULL && (!c->fin_wanted || c->fin_queued))
+		return;
+	if ((c->cork || c->more) && c->snd_wnd != 0)
+		tcp_timer(c, TCP_T_RTX, c->s->now + 200 * TCP_US_PER_MS); /* as long as Linux holds it */
+	else
+		tcp_timer(c, TCP_T_RTX, c->s->now + tcp_rto(c));
+	c->rtx_kind = TCP_RTX_PERSIST;
+}
+
+/* RFC 5681 4.1: after a silence nobody knows what the path can take. */
+static void
+after_idle(struct tcp_conn *c)
+{
+	if (tcp_flight(c) == 0 && c->unsent != NULL && c->cc != TCP_CC_NONE && c->s->now - c->progress_us > c->rto) {
+		c->cwnd = RTE_MIN(c->cwnd, RTE_MIN(10u * c->mss, RTE_MAX(2u * c->mss, 14600u)));
+		c->progress_us = c->s->now;
+	}
+}
+
+void
+tcp_output(struct tcp_conn *c)
+{
+	switch (c->n.state) {
+	case TCP_CLOSE:
+	case TCP_LISTEN: return;
+	case TCP_SYN_SENT:
+	case TCP_SYN_RECV:
+		if (c->syn_out)
+			output_syn(c);
+		else if (c->ack_now)
+			tcp_send_ack(c);
+		return;
+	default: break;
+	}
+	if (c->fin_wanted && !c->fin_queued)
+		tcp_tx_fin(c);
+	if (c->unsent != NULL || c->lost != 0) {
+		after_idle(c);
+		if (output_lost(c))
+			output_new(c);
+	}
+	persist(c);
+	if (c->ack_now)
+		tcp_send_ack(c);
+}

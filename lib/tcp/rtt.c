@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Round trips and the retransmission timer (RFC 6298; the tail probe's of RFC 8985 7.2). */
+#include "tcp_priv.h"
+
+#define MIN_RTT_MS 10000u /* a lowest round trip that is older is not believed */
+
+void
+tcp_rtt_sample(struct tcp_conn *c, uint32_t us)
+{
+	uint64_t rto;
+
+	us = RTE_MIN(RTE_MAX(us, 1u), 1u << 27);
+	if (us <= c->min_rtt || c->min_rtt == 0 || c->s->now_ms - c->min_rtt_ms > MIN_RTT_MS) {
+		c->min_rtt = us;
+		c->min_rtt_ms = c->s->now_ms;
+	}
+	if (c->srtt8 == 0) {
+		c->srtt8 = us << 3;
+		c->rttvar4 = us << 1;
+	} else {
+		const int32_t err = (int32_t)us - (int32_t)(c->srtt8 >> 3);
+		const uint32_t dist = (uint32_t)(err < 0 ? -err : err);
+
+		c->rttvar4 += dist - (c->rttvar4 >> 2);
+		c->srtt8 = RTE_MAX((uint32_t)((int32_t)c->srtt8 + err), 1u);
+	}
+	rto = (c->srtt8 >> 3) + RTE_MAX(c->rttvar4, 1u << WHEEL_SHIFT);
+	rto = RTE_MAX(rto, c->s->conf.rto_min_ms * TCP_US_PER_MS);
+	c->rto = (uint32_t)RTE_MIN(rto, TCP_RTO_MAX);
+}
+
+uint64_t
+tcp_rto(const struct tcp_conn *c)
+{
+	const uint64_t t = (uint64_t)c->rto << RTE_MIN(c->backoff, 20);
+
+	return RTE_MIN(t, TCP_RTO_MAX);
+}
+
+void
+tcp_rtx_arm(struct tcp_conn *c)
+{
+	uint64_t after = tcp_rto(c);
+
+	if (tcp_flight(c) == 0) {
+		c->rtx_kind = TCP_RTX_NONE;
+		c->at[TCP_T_RTX] = TCP_NEVER;
+		return;
+	}
+	c->rtx_kind = TCP_RTX_RTO;
+	if (c->opt_sack && c->phase == TCP_PH_OPEN && c->probe_end == 0 && c->sacked == 0 && c->srtt8 != 0 &&
+	    c->snd_wnd != 0 && c->tx_head != NULL && c->tx_head != c->unsent && c->backoff == 0) {
+		uint64_t pto = c->srtt8 >> 2;
+
+		/* The peer may hold the acknowledgement of one segment back. */
+		if (c->tx_head->next == c->unsent)
+			pto += c->s->conf.rto_min_ms * TCP_US_PER_MS;
+		else
+			pto += 2 * TCP_US_PER_MS;
+		if (pto < after) {
+			after = pto;
+			c->rtx_kind = TCP_RTX_PROBE;
+		}
+	}
+	tcp_timer(c, TCP_T_RTX, c->s->now + after);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What time brings, and the round that sends. */
+#include <errno.h>
+
+#include "tcp_priv.h"
+
+static void
+give_up(struct tcp_conn *c)
+{
+	c->s->st.timed_out++;
+	tcp_end(c, ETIMEDOUT, c->n.state > TCP_SYN_RECV || c->n.state == TCP_ESTABLISHED);
+	tcp_event(c, TCP_EV_ERROR | TCP_EV_HUP | TCP_EV_READABLE | TCP_EV_WRITABLE);
+}
+
+/* RFC 9293 3.8.3: R2, or RFC 5482. */
+static bool
+too_long(const struct tcp_conn *c)
+{
+	if (c->user_timeout_ms != 0)
+		return c->s->now - c->progress_us >= c->user_timeout_ms * TCP_US_PER_MS;
+	return c->retries > c->s->conf.data_retries;
+}
+
+static void
+syn_timeout(struct tcp_conn *c)
+{
+	if (c->retries++ >= c->s->conf.syn_retries) {
+		give_up(c);
+		return;
+	}
+	c->backoff++;
+	c->syn_out = true;
+	c->s->st.timeouts++;
+	tcp_dirty(c);
+}
+
+static void
+data_timeout(struct tcp_conn *c)
+{
+	/* A peer that answers may keep its window closed as long as it likes (3.8.6.1). */
+	if (c->snd_wnd == 0 && c->heard_us + tcp_rto(c) > c->s->now)
+		c->retries = 0;
+	c->retries++;
+	if (too_long(c)) {
+		give_up(c);
+		return;
+	}
+	tcp_loss_timeout(c);
+	tcp_dirty(c);
+}
+
+/* RFC 8985 7.3: new data if there is some, else the last segment once more. */
+static void
+tail_probe(struct tcp_conn *c)
+{
+	struct tcp_tseg *t, *last = NULL;
+
+	c->s->st.tail_probes++;
+	c->probe_retx = c->unsent == NULL || tcp_flight(c) >= c->snd_wnd;
+	if (c->probe_retx) {
+		for (t = c->tx_head; t != c->unsent; t = t->next)
+			last = t;
+		if (last != NULL) {
+			tcp_mark_lost(c, last);
+			c->force = true;
+		}
+	} else {
+		c->cwnd += c->mss; /* for this segment */
+	}
+	tcp_output(c);
+	if (!c->probe_retx)
+		c->cwnd -= c->mss;
+	c->probe_end = c->snd_nxt;
+	tcp_rtx_arm(c);
+}
+
+static void
+persist_timeout(struct tcp_conn *c)
+{
+	if (c->snd_wnd == 0)
+		c->s->st.window_probes++;
+	if (c->cork || c->more)
+		c->more = false;
+	else if (c->backoff < UINT8_MAX)
+		c->backoff++;
+	c->retries++;
+	if (c->heard_us + tcp_rto(c) > c->s->now)
+		c->retries = 0;
+	if (too_long(c)) {
+		give_up(c);
+		return;
+	}
+	c->probe_due = true;
+	tcp_dirty(c);
+}
+
+static void
+rtx_timeout(struct tcp_conn *c)
+{
+	const enum tcp_rtx kind = c->rtx_kind;
+
+	c->at[TCP_T_RTX] = TCP_NEVER;
+	c->rtx_kind = TCP_RTX_NONE;
+	if (c->n.state == TCP_SYN_SENT || c->n.state == TCP_SYN_RECV) {
+		syn_timeout(c);
+		return;
+	}
+	switch (kind) {
+	case TCP_RTX_RTO: data_timeout(c); break;
+	case TCP_RTX_PROBE: tail_probe(c); break;
+	case TCP_RTX_REORDER:
+		tcp_loss_reorder_timeout(c);
+		tcp_dirty(c);
+		break;
+	case TCP_RTX_PERSIST: persist_timeout(c); break;
+	case TCP_RTX_NONE: break;
+	}
+}
+
+/* RFC 9293 3.8.4, or FIN-WAIT-2 that nobody waits for. */
+static void
+keep_timeout(struct tcp_conn *c)
+{
+	const uint64_t idle = c->keep_idle_s * TCP_US_PER_S, quiet = c->s->now - c->heard_us;
+
+	c->at[TCP_T_KEEP] = TCP_NEVER;
+	if (c->n.state == TCP_FIN_WAIT2 && c->orphan) {
+		tcp_end(c, 0, false);
+		return;
+	}
+	if (!c->keepalive || c->n.state == TCP_LISTEN)
+		return;
+	if (tcp_flight(c) != 0 || quiet < idle) {
+		tcp_timer(c, TCP_T_KEEP, tcp_flight(c) != 0 ? c->s->now + idle : c->heard_us + idle);
+		return;
+	}
+	if (c->keep_sent >= c->keep_cnt) {
+		tcp_send_control(c, c->snd_nxt, RTE_TCP_RST_FLAG | RTE_TCP_ACK_FLAG);
+		give_up(c);
+		return;
+	}
+	c->keep_sent++;
+	c->s->st.keepalives++;
+	tcp_send_control(c, c->snd_una - 1, RTE_TCP_ACK_FLAG);
+	tcp_timer(c, TCP_T_KEEP, c->s->now + c->keep_intvl_s * TCP_US_PER_S);
+}
+
+static void
+timers(struct tcp_conn *c)
+{
+	const uint64_t now = c->s->now;
+	uint64_t next;
+
+	if (c->at[TCP_T_ACK] <= now) {
+		c->at[TCP_T_ACK] = TCP_NEVER;
+		c->ack_now |= c->ack_delayed;
+		c->ack_delayed = false;
+		tcp_dirty(c);
+	}
+	if (c->at[TCP_T_RTX] <= now)
+		rtx_timeout(c);
+	if (c->at[TCP_T_KEEP] <= now)
+		keep_timeout(c);
+	next = RTE_MIN(c->at[TCP_T_RTX], RTE_MIN(c->at[TCP_T_ACK], c->at[TCP_T_KEEP]));
+	if (next != TCP_NEVER && !c->timed) {
+		wheel_add(&c->s->wheel, &c->wheel, next);
+		c->timed = true;
+	}
+}
+
+static void
+wheel_round(struct tcp_stack *s)
+{
+	struct wheel_entry *e = wheel_turn(&s->wheel, s->now), *next;
+
+	for (; e != NULL; e = next) {
+		struct tcp_conn *c = RTE_PTR_SUB(e, offsetof(struct tcp_conn, wheel));
+
+		next = e->next;
+		e->next = NULL;
+		c->timed = false;
+		timers(c);
+	}
+}
+
+/* Each connection with work, once; one that the home stopped goes first the next time. */
+static void
+send_round(struct tcp_stack *s)
+{
+	struct tcp_conn *c = s->dirty_head, *next;
+
+	s->dirty_head = s->dirty_tail = NULL;
+	for (; c != NULL; c = next) {
+		next = c->dirty_next;
+		c->dirty = false;
+		if (unlikely(c->n.state == TCP_CLOSE)) {
+			if (c->orphan)
+				tcp_conn_free(c);
+			continue;
+		}
+		if (unlikely(c->n.state == TCP_TIME_WAIT)) {
+			if (c->orphan)
+				tcp_conn_free(c);
+			continue;
+		}
+		tcp_output(c);
+		if (unlikely(s->blocked && s->ntx == TCP_TX_BATCH))
+			tcp_dirty(c);
+	}
+}
+
+uint32_t
+tcp_run(struct tcp_stack *s, uint64_t now_us)
+{
+	const uint32_t sent = s->sent;
+
+	tcp_clock(s, now_us);
+	tcp_flush(s);
+	tcp_tw_expire(s);
+	wheel_round(s);
+	if (s->dirty_head != NULL)
+		send_round(s);
+	tcp_flush(s);
+	return s->sent - sent;
+}
+
+uint64_t
+tcp_deadline(const struct tcp_stack *s)
+{
+	uint64_t at = wheel_next(&s->wheel);
+
+	if (s->dirty_head != NULL || s->ntx != 0)
+		return 0;
+	if (s->tw_head != NULL) {
+		const int32_t left = (int32_t)(s->tw_head->end_ms - s->now_ms);
+
+		at = RTE_MIN(at, (s->now / TCP_US_PER_MS + (uint64_t)RTE_MAX(left, 0)) * TCP_US_PER_MS);
+	}
+	return at;
+}

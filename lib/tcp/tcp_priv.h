@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What the engine's files share: its objects, and who offers what to whom, from the ground up. */
+#ifndef TCP_TCP_PRIV_H
+#define TCP_TCP_PRIV_H
+
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_byteorder.h>
+#include <rte_common.h>
+#include <rte_ip.h>
+#include <rte_tcp.h>
+
+#include "tcp.h"
+
+#define TCP_US_PER_MS UINT64_C(1000)
+#define TCP_US_PER_S UINT64_C(1000000)
+
+#define TCP_MSS_MAX 9560u
+#define TCP_BUF_MIN 4096u
+#define TCP_BUF_MAX 16777216u
+#define TCP_WSCALE_MAX 14u
+#define TCP_RTO_INITIAL (1 * TCP_US_PER_S) /* RFC 6298 2.1 */
+#define TCP_RTO_MAX (120 * TCP_US_PER_S)
+#define TCP_TX_BATCH 64u
+#define TCP_TSO_MAX 57344u /* payload of one large send */
+#define TCP_TSO_SEGS 40u
+#define TCP_DUPTHRESH 3u
+
+/* --- sequence numbers (RFC 9293 3.4) --- */
+static inline bool
+seq_lt(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+static inline bool
+seq_leq(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) <= 0;
+}
+static inline uint32_t
+seq_max(uint32_t a, uint32_t b)
+{
+	return seq_lt(a, b) ? b : a;
+}
+
+/* --- wheel.c: timers by time, O(1) --- */
+#define WHEEL_SHIFT 4u /* a tick is 16 us */
+#define WHEEL_BITS 8u
+#define WHEEL_SLOTS (1u << WHEEL_BITS)
+#define WHEEL_LEVELS 4u
+
+struct wheel_entry {
+	struct wheel_entry *next, **prev; /* prev NULL: in no slot */
+	uint64_t tick;
+};
+struct wheel {
+	uint64_t tick; /* all before and this one are done */
+	uint64_t used[WHEEL_LEVELS][WHEEL_SLOTS / 64];
+	struct wheel_entry *slot[WHEEL_LEVELS][WHEEL_SLOTS];
+};
+
+void wheel_init(struct wheel *w, uint64_t now_us);
+/* Due at at_us or up to a tick later. An entry that is in the wheel moves. */
+void wheel_add(struct wheel *w, struct wheel_entry *e, uint64_t at_us);
+void wheel_del(struct wheel *w, struct wheel_entry *e);
+/* Entries that are due, taken out; a list by next. */
+struct wheel_entry *wheel_turn(struct wheel *w, uint64_t now_us);
+/* When wheel_turn must be called; TCP_NEVER. It may have nothing to give then. */
+uint64_t wheel_next(const struct wheel *w);
+
+/* --- slab.c: objects of one size --- */
+struct slab {
+	void *free;
+	void *chunks;
+	size_t size;
+};
+void slab_init(struct slab *s, size_t size);
+void *slab_get(struct slab *s); /* zeroed; NULL: no memory */
+void slab_put(struct slab *s, void *p);
+void slab_each(struct slab *s, void (*fn)(void *)); /* objects in use and free ones alike */
+void slab_fini(struct slab *s);
+
+/* --- siphash.c --- */
+uint64_t tcp_siphash(const uint64_t key[2], uint64_t a, uint64_t b);
+
+/* --- option.c (RFC 9293 3.1, 7323, 2018) --- */
+#define TCP_SACK_MAX 4u
+struct tcp_opts {
+	bool has_ts, has_mss, has_wscale, sack_ok;
+	uint8_t wscale, nsack;
+	uint16_t mss;
+	uint32_t tsval, tsecr;
+	uint32_t sack[TCP_SACK_MAX][2];
+};
+/* false: an option of impossible length; what stood before it is valid. */
+bool tcp_opts_read(const struct rte_tcp_hdr *th, uint32_t hlen, struct tcp_opts *o);
+
+/* --- objects --- */
+
+/* What a tuple leads to. */
+enum tcp_kind { TCP_NODE_CONN, TCP_NODE_TIME_WAIT };
+struct tcp_node {
+	struct tcp_node *next;
+	rte_be32_t laddr, raddr;
+	rte_be16_t lport, rport;
+	uint8_t kind;
+	uint8_t state;
+};
+
+/* Data that is sent or will be; stands at the front of the mbuf's buffer. */
+struct tcp_tseg {
+	struct tcp_tseg *next;
+	struct rte_mbuf *m;
+	uint32_t seq, sent_us;
+	uint16_t len, off; /* of payload; off from the buffer's start */
+	uint8_t flags;
+	uint8_t sends;
+};
+#define TSEG_FIN 0x01u
+#define TSEG_PSH 0x02u
+#define TSEG_SACKED 0x04u
+#define TSEG_LOST 0x08u   /* to be sent again */
+#define TSEG_FLIGHT 0x10u /* counted in pipe */
+#define TSEG_RETX 0x20u   /* was sent again: no RTT (Karn) */
+
+static inline uint32_t
+tseg_end(const struct tcp_tseg *t)
+{
+	return t->seq + t->len + (t->flags & TSEG_FIN);
+}
+
+/* A run of data with something missing in front of it. */
+struct tcp_ooo {
+	struct tcp_ooo *next;
+	struct rte_mbuf *head, *tail;
+	uint32_t seq, end;
+	uint32_t touched, mbufs;
+};
+
+enum tcp_timer { TCP_T_RTX, TCP_T_ACK, TCP_T_KEEP, TCP_TIMERS };
+/* What TCP_T_RTX stands for. */
+enum tcp_rtx { TCP_RTX_NONE, TCP_RTX_RTO, TCP_RTX_PROBE, TCP_RTX_REORDER, TCP_RTX_PERSIST };
+enum tcp_phase { TCP_PH_OPEN, TCP_PH_RECOVERY, TCP_PH_LOSS };
+
+/* Sorted by use; the first part is all that a segment in order needs. */
+struct tcp_conn {
+	struct tcp_node n;
+	struct tcp_stack *s;
+	struct tcp_conn *dirty_next;
+
+	/* Receiving (RFC 9293 3.3.1) */
+	uint32_t rcv_nxt;
+	uint32_t rcv_adv;    /* right edge that was told */
+	uint32_t rcv_acked;  /* last that was acknowledged */
+	uint32_t rcv_queued; /* bytes to read */
+	struct rte_mbuf *rx_head, *rx_tail;
+	struct tcp_ooo *ooo;
+	uint32_t ts_recent;
+
+	/* Sending */
+	uint32_t snd_una, snd_nxt;
+	uint32_t snd_small; /* end of the last segment that was not full */
+	uint32_t snd_wnd, snd_wl1, snd_wl2, snd_wnd_max;
+	uint32_t cwnd, ssthresh, pipe;
+	struct tcp_tseg *tx_head, *tx_tail, *unsent;
+	uint32_t snd_queued; /* bytes that are not acknowledged, sent or not */
+	uint32_t ts_offset;
+	uint16_t mss;  /* payload of a full segment */
+	uint16_t unit; /* payload of an mbuf */
+	uint8_t snd_wscale, rcv_wscale;
+
+	bool dirty : 1, ack_now : 1, ack_delayed : 1, opt_ts : 1, opt_sack : 1, opt_wscale : 1;
+	bool nodelay : 1, cork : 1, quickack : 1, keepalive : 1, passive : 1, orphan : 1;
+	bool fin_wanted : 1; /* FIN goes behind the data */
+	bool fin_queued : 1; /* it has a place in the queue */
+	bool fin_ooo : 1;    /* FIN came, and what is in front of it has not */
+	bool fin_rcvd : 1, read_shut : 1, want_write : 1, more : 1;
+	bool syn_out : 1; /* SYN is to be sent (again) */
+	bool rst_out : 1; /* RST is to be sent, then it is over */
+	bool in_accept : 1, hashed : 1, timed : 1, dsack : 1, probe_retx : 1, cwnd_limited : 1, reorder_seen : 1;
+	bool probe_due : 1; /* something must go out whatever the peer's window says */
+	bool force : 1;     /* one retransmission whatever cwnd says */
+
+	struct wheel_entry wheel;
+	uint64_t at[TCP_TIMERS];
+	uint8_t rtx_kind, phase, backoff, probes, cc, dupacks;
+
+	/* Round trips (RFC 6298), us, eighths and quarters; srtt8 0: none measured */
+	uint32_t srtt8, rttvar4, min_rtt, min_rtt_ms, rto;
+	uint64_t progress_us; /* when the peer last acknowledged something new, or nothing was out */
+	/* Loss (RFC 6675, 8985, 6937) */
+	uint32_t recover;      /* snd_nxt when the phase began */
+	uint32_t sacked, lost; /* bytes */
+	uint32_t high_sacked;  /* end of the highest that was selectively acknowledged */
+	uint32_t rack_sent, rack_end, rack_rtt;
+	uint32_t reorder_mult, reorder_round;
+	uint32_t probe_end; /* RFC 8985 7.4: end of the tail probe */
+	uint32_t prr_delivered, prr_out, prr_flight;
+	struct tcp_tseg *sack_hint, *lost_hint; /* the last SACKed; none before it is lost */
+	/* CUBIC (RFC 9438) */
+	float w_max, w_est, cubic_k;
+	uint32_t epoch_ms; /* 0: none */
+	uint32_t acked_part;
+
+	/* Seldom used */
+	void *user;
+	uint32_t iss, irs, fin_seq;
+	uint32_t ts_recent_ms;
+	uint32_t dsack_seq, dsack_end, ooo_touch;
+	uint32_t sndbuf, rcvbuf, rx_mbufs;
+	uint32_t user_timeout_ms;
+	uint32_t chal_ms;
+	uint32_t path_gen;
+	uint16_t mss_set, mss_peer, mtu;
+	uint16_t keep_idle_s, keep_intvl_s, linger2_s;
+	uint16_t ip_id;
+	uint8_t keep_cnt, keep_sent, chal_n, retries;
+	int error;
+	uint64_t heard_us; /* when the peer was last heard */
+	uint8_t l2_len;
+	uint8_t l2[RTE_ETHER_HDR_LEN + 4];
+	struct tcp_listener *listener; /* of a connection that is not accepted yet; or itself */
+	struct tcp_conn *accept_next;
+};
+
+/* The part that only a listener has. */
+struct tcp_listener {
+	struct tcp_conn c;
+	struct tcp_listener *next;    /* of the same bucket */
+	struct tcp_conn *head, *tail; /* to accept */
+	uint32_t backlog, waiting;    /* waiting: also those under way */
+};
+
+/* RFC 9293 3.6.1; at most 64 octets. */
+struct tcp_tw {
+	struct tcp_node n;
+	struct tcp_tw *next, **prev;
+	uint32_t rcv_nxt, snd_nxt;
+	uint32_t ts_recent, ts_offset; /* ts_recent 0 and no_ts: no timestamps */
+	uint32_t end_ms;
+	uint16_t wnd;
+	bool ts;
+};
+
+#define TCP_LISTEN_BUCKETS 256u
+struct tcp_stack {
+	const struct tcp_home *ops;
+	void *home;
+	uint64_t now;
+	uint32_t now_ms;
+	struct tcp_node **table;
+	uint32_t mask, conns, tws, path_gen, ooo_mbufs, seed;
+	struct tcp_conn *dirty_head, *dirty_tail;
+	struct rte_mbuf *tx[TCP_TX_BATCH];
+	uint32_t ntx, sent;
+	bool blocked;
+	struct tcp_conf conf;
+	struct tcp_stats st;
+	uint64_t key[2], key_ts[2];
+	uint32_t port_step;
+	struct slab conn_slab, tw_slab, ooo_slab;
+	struct tcp_tw *tw_head, **tw_tail;
+	struct tcp_listener *listener[TCP_LISTEN_BUCKETS];
+	struct wheel wheel;
+};
+
+/* A segment that arrived. */
+struct tcp_seg {
+	struct rte_mbuf *m; /* NULL: taken */
+	const struct rte_ether_hdr *eth;
+	const struct rte_ipv4_hdr *ip;
+	const struct rte_tcp_hdr *th;
+	uint32_t seq, ack, len; /* len of payload */
+	uint32_t wnd;
+	uint32_t l2_len, hdr_len; /* of Ethernet; of all headers */
+	uint8_t flags;
+	struct tcp_opts o;
+};
+
+/* --- stack.c --- */
+/* Time never goes back. */
+void tcp_clock(struct tcp_stack *s, uint64_t now_us);
+
+/* --- table.c: tuples, listeners, life of connections --- */
+struct tcp_node *tcp_find(const struct tcp_stack *s, rte_be32_t laddr, rte_be32_t raddr, rte_be16_t lport,
+			  rte_be16_t rport);
+struct tcp_listener *tcp_find_listener(const struct tcp_stack *s, rte_be32_t laddr, rte_be16_t lport);
+void tcp_node_add(struct tcp_stack *s, struct tcp_node *n);
+void tcp_node_del(struct tcp_stack *s, struct tcp_node *n);
+struct tcp_conn *tcp_conn_new(struct tcp_stack *s, const struct tcp_conn *like);
+/* Work for tcp_run. */
+void tcp_dirty(struct tcp_conn *c);
+void tcp_event(struct tcp_conn *c, unsigned int events);
+void tcp_timer(struct tcp_conn *c, enum tcp_timer t, uint64_t at);
+/* Out of all tables, into CLOSED; queues are emptied, but what can be read stays when keep_rx. */
+void tcp_end(struct tcp_conn *c, int error, bool keep_rx);
+/* Memory goes back: it is the last use of c. */
+void tcp_conn_free(struct tcp_conn *c);
+uint32_t tcp_isn(const struct tcp_stack *s, const struct tcp_node *n);
+uint32_t tcp_ts_offset(const struct tcp_stack *s, const struct tcp_node *n);
+/* The payload of a full segment by path, peer and options. */
+void tcp_mss_set(struct tcp_conn *c);
+/* What both ends agreed on has come with the peer's SYN. */
+void tcp_syn_options(struct tcp_conn *c, const struct tcp_seg *g);
+
+/* --- rxq.c: what arrived --- */
+/* Text of an acceptable segment (RFC 9293 3.10.7.4, seventh); takes g->m. */
+void tcp_rx_text(struct tcp_conn *c, struct tcp_seg *g);
+uint32_t tcp_rx_copy(struct tcp_conn *c, const struct iovec *iov, int n, bool peek);
+void tcp_rx_free(struct tcp_conn *c);
+void tcp_ooo_free(struct tcp_conn *c);
+/* The window to tell, bytes (3.8.6.2.2). */
+uint32_t tcp_rx_window(const struct tcp_conn *c);
+/* SACK blocks, the newest first. */
+uint32_t tcp_rx_sack(const struct tcp_conn *c, uint32_t (*block)[2], uint32_t max);
+
+/* --- txq.c: what is to be sent --- */
+ssize_t tcp_tx_append(struct tcp_conn *c, const struct iovec *iov, int n, bool more);
+/* A place for FIN; false: no mbuf. */
+bool tcp_tx_fin(struct tcp_conn *c);
+/* The first len bytes become a segment of their own; false: no mbuf. */
+bool tcp_tx_split(struct tcp_conn *c, struct tcp_tseg *t, uint32_t len);
+/* Up to ack is acknowledged. */
+void tcp_tx_acked(struct tcp_conn *c, uint32_t ack);
+void tcp_tx_free(struct tcp_conn *c);
+
+/* --- frame.c: segments as frames --- */
+/* Finds the way again if it changed; 0 or a negative errno. */
+int tcp_path_get(struct tcp_conn *c);
+void tcp_flush(struct tcp_stack *s);
+/* Sum of len octets of a segment and its pseudo-header, from off on; 0xffff where a checksum is in it and is right. */
+uint16_t tcp_sum(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32_t off, uint32_t len);
+/* false: no path, no mbuf, or the home takes no more (s->blocked). */
+bool tcp_send_control(struct tcp_conn *c, uint32_t seq, uint8_t flags);
+bool tcp_send_ack(struct tcp_conn *c);
+/* n segments of the queue from t on, as one frame. */
+bool tcp_send_data(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n, uint32_t len);
+/* An answer without a connection, on the way that the segment came. */
+void tcp_send_answer(struct tcp_stack *s, const struct tcp_seg *g, uint32_t seq, uint32_t ack, uint8_t flags,
+		     uint16_t wnd, const uint32_t *ts);
+/* RFC 9293 3.10.7.1: RST for a segment that belongs nowhere. */
+void tcp_send_reset(struct tcp_stack *s, const struct tcp_seg *g);
+/* RFC 5961 7: an ACK that asks whether the peer means it, 10 in 5 s at most. */
+void tcp_challenge(struct tcp_conn *c);
+
+/* --- cc.c: congestion control --- */
+void tcp_cc_start(struct tcp_conn *c);
+void tcp_cc_acked(struct tcp_conn *c, uint32_t bytes);
+/* A loss: sets ssthresh. */
+void tcp_cc_loss(struct tcp_conn *c);
+
+/* --- rtt.c --- */
+void tcp_rtt_sample(struct tcp_conn *c, uint32_t us);
+uint64_t tcp_rto(const struct tcp_conn *c);
+/* The retransmission timer, or the tail probe's, from now on; or none. */
+void tcp_rtx_arm(struct tcp_conn *c);
+
+/* --- loss.c: scoreboard --- */
+/* An acceptable acknowledgement: queue, SACK, RTT, windows, losses. */
+void tcp_ack(struct tcp_conn *c, const struct tcp_seg *g);
+void tcp_loss_timeout(struct tcp_conn *c);
+void tcp_loss_reorder_timeout(struct tcp_conn *c);
+void tcp_mark_lost(struct tcp_conn *c, struct tcp_tseg *t);
+
+/* --- output.c --- */
+void tcp_output(struct tcp_conn *c);
+
+/* --- timewait.c --- */
+void tcp_tw_enter(struct tcp_conn *c);
+/* true: the segment opens a connection anew, and the entry is gone (RFC 6191). */
+bool tcp_tw_input(struct tcp_stack *s, struct tcp_tw *tw, struct tcp_seg *g);
+void tcp_tw_expire(struct tcp_stack *s);
+void tcp_tw_free(struct tcp_stack *s, struct tcp_tw *tw);
+
+/* --- segment.c, open.c: RFC 9293 3.10.7 --- */
+void tcp_open(struct tcp_conn *c);
+void tcp_fin_input(struct tcp_conn *c, uint32_t seq);
+void tcp_listen_input(struct tcp_listener *l, struct tcp_seg *g);
+void tcp_syn_sent_input(struct tcp_conn *c, struct tcp_seg *g);
+/* A connection that a listener made is there. */
+void tcp_established(struct tcp_conn *c);
+void tcp_segment_input(struct tcp_conn *c, struct tcp_seg *g);
+
+static inline uint32_t
+tcp_ts_now(const struct tcp_conn *c)
+{
+	return c->s->now_ms + c->ts_offset;
+}
+
+/* Sequence space that is sent and not acknowledged. */
+static inline uint32_t
+tcp_flight(const struct tcp_conn *c)
+{
+	return c->snd_nxt - c->snd_una;
+}
+
+/* Bytes that may be queued for sending now. */
+static inline uint32_t
+tcp_room(const struct tcp_conn *c)
+{
+	if ((c->n.state != TCP_ESTABLISHED && c->n.state != TCP_CLOSE_WAIT) || c->fin_wanted)
+		return 0;
+	return c->sndbuf > c->snd_queued ? c->sndbuf - c->snd_queued : 0;
+}
+
+/* What is believed to be on the way; without SACK each duplicate stands for a segment that left (RFC 6582 3.2). */
+static inline uint32_t
+tcp_pipe(const struct tcp_conn *c)
+{
+	return c->opt_sack ? c->pipe : c->pipe - RTE_MIN(c->pipe, (uint32_t)c->dupacks * c->mss);
+}
+
+#endif /* TCP_TCP_PRIV_H */

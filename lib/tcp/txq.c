@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * What is to be sent: mbufs of up to a unit of payload, copied once. The notes on each stand at the front of its buffer
+ * and room for headers behind them, so that it is sent as it lies. An mbuf that the device still has is not touched.
+ */
+#include <errno.h>
+
+#include "tcp_priv.h"
+
+#define TSEG_ROOM 64u
+_Static_assert(sizeof(struct tcp_tseg) <= TSEG_ROOM, "the notes leave 128 octets for headers");
+
+static struct tcp_tseg *
+tseg_new(struct tcp_conn *c)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(c->s->conf.pool);
+	struct tcp_tseg *t;
+
+	if (m == NULL) {
+		c->s->st.tx_no_mbuf++;
+		return NULL;
+	}
+	t = m->buf_addr;
+	t->next = NULL;
+	t->m = m;
+	t->sent_us = 0;
+	t->len = 0;
+	t->off = TCP_MBUF_FRONT;
+	t->flags = 0;
+	t->sends = 0;
+	return t;
+}
+
+static void
+enqueue(struct tcp_conn *c, struct tcp_tseg *t)
+{
+	if (c->tx_tail == NULL) {
+		t->seq = c->snd_nxt;
+		c->tx_head = t;
+	} else {
+		t->seq = tseg_end(c->tx_tail);
+		c->tx_tail->next = t;
+	}
+	c->tx_tail = t;
+	if (c->unsent == NULL)
+		c->unsent = t;
+}
+
+/* Where the next byte goes: the last mbuf, if nothing of it was sent and it has room. */
+static struct tcp_tseg *
+open_tail(struct tcp_conn *c)
+{
+	struct tcp_tseg *t = c->tx_tail;
+
+	if (t == NULL || c->unsent == NULL || t->sends != 0 || t->len >= c->unit || t->off != TCP_MBUF_FRONT) {
+		t = tseg_new(c);
+		if (t != NULL)
+			enqueue(c, t);
+	}
+	return t;
+}
+
+ssize_t
+tcp_tx_append(struct tcp_conn *c, const struct iovec *iov, int n, bool more)
+{
+	uint32_t room = tcp_room(c), done = 0;
+	struct tcp_tseg *t = NULL;
+	int i;
+
+	for (i = 0; i < n && room != 0; i++) {
+		const uint8_t *from = iov[i].iov_base;
+		size_t left = RTE_MIN(iov[i].iov_len, (size_t)room);
+
+		room -= (uint32_t)left;
+		while (left != 0) {
+			uint32_t k;
+
+			t = open_tail(c);
+			if (t == NULL)
+				goto out;
+			k = (uint32_t)RTE_MIN(left, (size_t)(c->unit - t->len));
+			memcpy((uint8_t *)t->m->buf_addr + t->off + t->len, from, k);
+			t->len += (uint16_t)k;
+			from += k;
+			left -= k;
+			done += k;
+		}
+	}
+out:
+	c->snd_queued += done;
+	c->more = more;
+	if (done != 0 && !more)
+		c->tx_tail->flags |= TSEG_PSH;
+	if (done != 0)
+		return done;
+	c->want_write = true;
+	return room == 0 && n != 0 ? -EAGAIN : -ENOBUFS;
+}
+
+bool
+tcp_tx_fin(struct tcp_conn *c)
+{
+	struct tcp_tseg *t = c->tx_tail;
+
+	if (t == NULL || t->sends != 0) {
+		t = tseg_new(c);
+		if (t == NULL)
+			return false;
+		enqueue(c, t);
+	}
+	t->flags |= TSEG_FIN;
+	c->fin_queued = true;
+	return true;
+}
+
+bool
+tcp_tx_split(struct tcp_conn *c, struct tcp_tseg *t, uint32_t len)
+{
+	struct tcp_tseg *b = tseg_new(c);
+
+	if (b == NULL)
+		return false;
+	b->len = (uint16_t)(t->len - len);
+	memcpy((uint8_t *)b->m->buf_addr + b->off, (uint8_t *)t->m->buf_addr + t->off + len, b->len);
+	b->seq = t->seq + len;
+	b->sent_us = t->sent_us;
+	b->sends = t->sends;
+	b->flags = t->flags;
+	t->flags &= (uint8_t) ~(TSEG_FIN | TSEG_PSH);
+	t->len = (uint16_t)len;
+	b->next = t->next;
+	t->next = b;
+	if (c->tx_tail == t)
+		c->tx_tail = b;
+	return true;
+}
+
+/* It leaves the counts that it is in; n of its octets do. */
+static void
+uncount(struct tcp_conn *c, const struct tcp_tseg *t, uint32_t n)
+{
+	if ((t->flags & TSEG_FLIGHT) != 0)
+		c->pipe -= n;
+	if ((t->flags & TSEG_LOST) != 0)
+		c->lost -= n;
+	if ((t->flags & TSEG_SACKED) != 0)
+		c->sacked -= n;
+}
+
+void
+tcp_tx_acked(struct tcp_conn *c, uint32_t ack)
+{
+	struct tcp_tseg *t;
+
+	while ((t = c->tx_head) != c->unsent && seq_lt(t->seq, ack)) {
+		if (seq_lt(ack, tseg_end(t))) {
+			const uint32_t k = ack - t->seq;
+
+			/* All but FIN, or some of the payload. */
+			uncount(c, t, k);
+			t->seq += k;
+			t->off += (uint16_t)k;
+			t->len -= (uint16_t)k;
+			c->snd_queued -= k;
+			break;
+		}
+		uncount(c, t, tseg_end(t) - t->seq);
+		c->snd_queued -= t->len;
+		c->tx_head = t->next;
+		if (c->sack_hint == t)
+			c->sack_hint = NULL;
+		if (c->lost_hint == t)
+			c->lost_hint = NULL;
+		if (c->tx_tail == t)
+			c->tx_tail = NULL;
+		rte_pktmbuf_free_seg(t->m);
+	}
+}
+
+void
+tcp_tx_free(struct tcp_conn *c)
+{
+	struct tcp_tseg *t;
+
+	while ((t = c->tx_head) != NULL) {
+		c->tx_head = t->next;
+		rte_pktmbuf_free_seg(t->m);
+	}
+	c->tx_tail = c->unsent = c->sack_hint = c->lost_hint = NULL;
+	c->snd_queued = c->pipe = c->lost = c->sacked = 0;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Timers in four rings of 256 slots: ticks of 16 us, then 4 ms, 1 s and 268 s. An entry lies in the ring that its distance
+ * asks for and moves to a finer one when its slot comes.
+ */
+#include "tcp_priv.h"
+
+#define SLOT_MASK (WHEEL_SLOTS - 1)
+#define REACH (1ull << (WHEEL_BITS * WHEEL_LEVELS))
+
+void
+wheel_init(struct wheel *w, uint64_t now_us)
+{
+	memset(w, 0, sizeof(*w));
+	w->tick = now_us >> WHEEL_SHIFT;
+}
+
+/* Not before the tick `first`: a slot that is being emptied is not entered again. */
+static void
+place(struct wheel *w, struct wheel_entry *e, uint64_t first)
+{
+	uint64_t at = RTE_MAX(e->tick, first);
+	uint64_t ahead = at - w->tick;
+	uint32_t level = 0, i;
+	struct wheel_entry **slot;
+
+	if (ahead >= REACH) {
+		at = w->tick + REACH - 1;
+		ahead = REACH - 1;
+	}
+	while (level < WHEEL_LEVELS - 1 && ahead >= 1ull << (WHEEL_BITS * (level + 1)))
+		level++;
+	i = (at >> (WHEEL_BITS * level)) & SLOT_MASK;
+	slot = &w->slot[level][i];
+	w->used[level][i / 64] |= 1ull << (i % 64);
+	e->next = *slot;
+	if (*slot != NULL)
+		(*slot)->prev = &e->next;
+	e->prev = slot;
+	*slot = e;
+}
+
+void
+wheel_del(struct wheel *w, struct wheel_entry *e)
+{
+	if (e->prev == NULL)
+		return;
+	*e->prev = e->next;
+	if (e->next != NULL) {
+		e->next->prev = e->prev;
+	} else if ((uintptr_t)e->prev >= (uintptr_t)w->slot &&
+		   (uintptr_t)e->prev < (uintptr_t)(w->slot + WHEEL_LEVELS)) {
+		/* The last of its slot. */
+		const uint32_t n = (uint32_t)(e->prev - &w->slot[0][0]);
+
+		w->used[n / WHEEL_SLOTS][n % WHEEL_SLOTS / 64] &= ~(1ull << (n % 64));
+	}
+	e->prev = NULL;
+	e->next = NULL;
+}
+
+void
+wheel_add(struct wheel *w, struct wheel_entry *e, uint64_t at_us)
+{
+	wheel_del(w, e);
+	e->tick = (at_us + (1u << WHEEL_SHIFT) - 1) >> WHEEL_SHIFT;
+	place(w, e, w->tick + 1);
+}
+
+/* The first used slot at or after i, going round; WHEEL_SLOTS: none. */
+static uint32_t
+first_used(const uint64_t *used, uint32_t i)
+{
+	uint32_t k, word = i / 64;
+	uint64_t bits = used[word] & (UINT64_MAX << (i % 64));
+
+	for (k = 0; k <= WHEEL_SLOTS / 64; k++) {
+		if (bits != 0)
+			return word * 64 + (uint32_t)__builtin_ctzll(bits);
+		word = (word + 1) % (WHEEL_SLOTS / 64);
+		bits = used[word];
+	}
+	return WHEEL_SLOTS;
+}
+
+/* The next tick at which a slot must be looked at. */
+static uint64_t
+next_tick(const struct wheel *w)
+{
+	uint64_t best = UINT64_MAX;
+	uint32_t level;
+
+	for (level = 0; level < WHEEL_LEVELS; level++) {
+		const uint32_t shift = WHEEL_BITS * level;
+		const uint64_t here = w->tick >> shift;
+		const uint32_t i = first_used(w->used[level], (here + 1) & SLOT_MASK);
+		uint64_t at;
+
+		if (i == WHEEL_SLOTS)
+			continue;
+		at = (here + 1 + ((i - (here + 1)) & SLOT_MASK)) << shift;
+		best = RTE_MIN(best, at);
+	}
+	return best;
+}
+
+uint64_t
+wheel_next(const struct wheel *w)
+{
+	const uint64_t tick = next_tick(w);
+
+	return tick == UINT64_MAX ? TCP_NEVER : tick << WHEEL_SHIFT;
+}
+
+/* Takes a slot's list. */
+static struct wheel_entry *
+take(struct wheel *w, uint32_t level, uint32_t i)
+{
+	struct wheel_entry *list = w->slot[level][i];
+
+	w->slot[level][i] = NULL;
+	w->used[level][i / 64] &= ~(1ull << (i % 64));
+	return list;
+}
+
+struct wheel_entry *
+wheel_turn(struct wheel *w, uint64_t now_us)
+{
+	const uint64_t end = now_us >> WHEEL_SHIFT;
+	struct wheel_entry *due = NULL, *e, *next;
+	uint32_t level;
+
+	for (;;) {
+		const uint64_t tick = next_tick(w);
+
+		if (tick > end)
+			break;
+		w->tick = tick;
+		/* Coarse slots that begin here go to finer rings first, the tick itself included. */
+		for (level = WHEEL_LEVELS - 1; level > 0; level--) {
+			if ((tick & ((1ull << (WHEEL_BITS * level)) - 1)) != 0)
+				continue;
+			for (e = take(w, level, (tick >> (WHEEL_BITS * level)) & SLOT_MASK); e != NULL; e = next) {
+				next = e->next;
+				place(w, e, tick);
+			}
+		}
+		for (e = take(w, 0, tick & SLOT_MASK); e != NULL; e = next) {
+			next = e->next;
+			e->prev = NULL;
+			e->next = due;
+			due = e;
+		}
+	}
+	w->tick = RTE_MAX(w->tick, end);
+	return due;
+}

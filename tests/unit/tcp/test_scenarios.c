@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Random transfers both ways over a wire that loses, repeats and reorders: every byte arrives once, in order, and both ends
+ * close in order with nothing left behind. A seed says everything. With a number as argument that many seeds are run
+ * instead, with two the seeds from the second on.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#include "rig.h"
+
+#define SEEDS 1500u
+#define LIMIT_US UINT64_C(7200000000) /* of virtual time */
+
+static unsigned long seeds = SEEDS, first_seed = 1;
+
+struct app {
+	struct tcp_conn *c;
+	uint64_t to_send, sent, got, expect;
+	uint32_t write_max, read_max, read_pause; /* read_pause: of 64 times it does not read */
+	bool shut, eof;
+};
+
+static void
+write_some(struct rig *r, struct app *a, int n)
+{
+	static uint8_t buf[65536];
+	const uint32_t len = (uint32_t)RTE_MIN((uint64_t)(1 + rig_random(r, a->write_max)), a->to_send - a->sent);
+	/* In pieces, also empty ones. */
+	const uint32_t k = rig_random(r, len + 1);
+	const struct iovec iov[3] = {{buf, k}, {buf, 0}, {buf + k, len - k}};
+	ssize_t done;
+	uint32_t i;
+
+	for (i = 0; i < len; i++)
+		buf[i] = rig_byte(n, a->sent + i);
+	done = tcp_send(a->c, iov, 3, rig_random(r, 8) == 0 && a->sent + len < a->to_send ? MSG_MORE : 0);
+	if (done > 0)
+		a->sent += (uint64_t)done;
+	else if (done != -EAGAIN && done != -ENOBUFS)
+		rig_fail(r, "side %d: send: %zd", n, done);
+}
+
+static void
+read_some(struct rig *r, struct app *a, int n)
+{
+	static uint8_t buf[65536];
+	const uint32_t room = 1 + rig_random(r, a->read_max), k = rig_random(r, room + 1);
+	const struct iovec iov[2] = {{buf, k}, {buf + k, room - k}};
+	const bool peek = rig_random(r, 16) == 0;
+	ssize_t done = tcp_recv(a->c, iov, 2, peek ? MSG_PEEK : 0);
+	ssize_t i;
+
+	if (done == 0) {
+		a->eof = true;
+		if (a->got != a->expect)
+			rig_fail(r, "side %d: the end after %lu of %lu octets", n, (unsigned long)a->got,
+				 (unsigned long)a->expect);
+		return;
+	}
+	if (done < 0) {
+		if (done != -EAGAIN)
+			rig_fail(r, "side %d: recv: %zd", n, done);
+		return;
+	}
+	for (i = 0; i < done; i++) {
+		if (buf[i] != rig_byte(!n, a->got + (uint64_t)i)) {
+			rig_fail(r, "side %d: octet %lu is wrong", n, (unsigned long)(a->got + (uint64_t)i));
+			return;
+		}
+	}
+	if (!peek)
+		a->got += (uint64_t)done;
+}
+
+static void
+act(struct rig *r, struct app *a, int n)
+{
+	if (a->c == NULL)
+		return;
+	if (!a->eof && rig_random(r, 64) >= a->read_pause)
+		read_some(r, a, n);
+	if (a->sent < a->to_send)
+		write_some(r, a, n);
+	if (a->sent == a->to_send && !a->shut) {
+		a->shut = true;
+		if (tcp_shutdown(a->c, SHUT_WR) != 0)
+			rig_fail(r, "side %d: shutdown in state %d", n, tcp_state(a->c));
+	}
+	/* Its peer's data has been read to the end, so nothing is reset. */
+	if (a->shut && a->eof) {
+		tcp_close(a->c);
+		a->c = NULL;
+	}
+}
+
+/* There is data to read, the end of it, or room. */
+static bool
+wants(const struct app *a)
+{
+	if (a->c == NULL)
+		return false;
+	if (tcp_readable(a->c) != 0 || (a->sent < a->to_send && tcp_writable(a->c) != 0) || (a->eof && !a->shut))
+		return true;
+	switch (tcp_state(a->c)) {
+	case TCP_ESTABLISHED:
+	case TCP_FIN_WAIT1:
+	case TCP_FIN_WAIT2: return false;
+	default: return !a->eof;
+	}
+}
+
+static uint32_t
+one_of(struct rig *r, const uint32_t *of, uint32_t n)
+{
+	return of[rig_random(r, n)];
+}
+#define ONE_OF(r, ...) one_of(r, (const uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / 4)
+
+static void
+choose(struct rig *r, struct tcp_conf conf[2], struct rig_wire wire[2], uint16_t mtu[2], struct app app[2])
+{
+	const bool large = rig_random(r, 24) == 0;
+	int i;
+
+	memset(conf, 0, 2 * sizeof(conf[0]));
+	memset(wire, 0, 2 * sizeof(wire[0]));
+	memset(app, 0, 2 * sizeof(app[0]));
+	mtu[0] = (uint16_t)ONE_OF(r, 576, 1500, 1500, 9000);
+	mtu[1] = mtu[0];
+	for (i = 0; i < 2; i++) {
+		conf[i] = (struct tcp_conf){
+			.max_conns = 16,
+			.sndbuf = ONE_OF(r, 4096, 20000, 131072, 1048576),
+			.rcvbuf = ONE_OF(r, 4096, 9000, 65535, 131072, 1048576),
+			.rto_min_ms = ONE_OF(r, 1, 5, 200, 200),
+			.delack_ms = ONE_OF(r, 1, 40, 40, 200),
+			.time_wait_ms = ONE_OF(r, 1, 1000, 60000),
+			.max_ooo_mbufs = ONE_OF(r, 1, 16, 16384, 16384),
+			.data_retries = 30,
+			.syn_retries = 15,
+			.cc = (enum tcp_cc)ONE_OF(r, TCP_CC_CUBIC, TCP_CC_CUBIC, TCP_CC_RENO, TCP_CC_NONE),
+			.tx_checksum = true,
+			.tso = rig_random(r, 2) != 0,
+			.no_timestamps = rig_random(r, 4) == 0,
+			.no_sack = rig_random(r, 4) == 0,
+			.no_wscale = rig_random(r, 4) == 0,
+		};
+		if (!conf[i].tso)
+			conf[i].tx_checksum = rig_random(r, 2) != 0;
+		wire[i].delay_us = ONE_OF(r, 1, 20, 500, 5000, 40000);
+		wire[i].jitter_us = ONE_OF(r, 0, 0, 10, 300);
+		wire[i].loss = ONE_OF(r, 0, 0, 600, 3000, 8000);
+		wire[i].dup = ONE_OF(r, 0, 0, 600, 6000);
+		wire[i].reorder = ONE_OF(r, 0, 0, 1000, 16000);
+		wire[i].bytes_per_ms = ONE_OF(r, 0, 0, 1250, 125000);
+		wire[i].queue_bytes = ONE_OF(r, 0, 20000, 100000);
+		app[i].to_send = app[!i].expect = rig_random(r, 5) == 0 ? 0 : rig_random(r, large ? 200000 : 6000);
+		app[i].write_max = ONE_OF(r, large ? 1000 : 10, 100, 1448, 5000, 60000);
+		app[i].read_max = ONE_OF(r, 100, 1448, 60000, 60000);
+		app[i].read_pause = ONE_OF(r, 0, 0, 32, 63);
+	}
+}
+
+/* true: as it must be. */
+static bool
+run_seed(unsigned long seed, char *why, size_t room)
+{
+	static struct rig r;
+	struct tcp_conf conf[2];
+	struct rig_wire wire[2];
+	uint16_t mtu[2];
+	struct app app[2];
+	struct tcp_conn *c[2];
+	uint64_t limit;
+	int i;
+
+	r.random = seed * UINT64_C(0xd1342543de82ef95) + 77;
+	choose(&r, conf, wire, mtu, app);
+	rig_start(&r, seed, conf, wire, mtu);
+	for (i = 0; i < 2; i++)
+		r.side[i].tx_room = rig_random(&r, 16) == 0 ? 3 : 0;
+	limit = r.now + LIMIT_US;
+	if (rig_connect(&r, c)) {
+		for (i = 0; i < 2; i++) {
+			app[i].c = c[i];
+			tcp_opt_set(c[i], IPPROTO_TCP, TCP_NODELAY, (int)rig_random(&r, 2));
+			tcp_opt_set(c[i], IPPROTO_TCP, TCP_QUICKACK, rig_random(&r, 8) == 0);
+		}
+		while (r.why[0] == 0 && r.now < limit) {
+			for (i = 0; i < 2; i++)
+				act(&r, &app[i], i);
+			/* A program that has something to do gets its turn soon, whatever the wire does. */
+			if (wants(&app[0]) || wants(&app[1]))
+				rig_until(&r, r.now + rig_random(&r, 1000));
+			else if (!rig_step(&r))
+				break;
+		}
+		if (r.why[0] == 0 && (app[0].c != NULL || app[1].c != NULL) && r.now < limit)
+			rig_fail(&r, "nothing is due, and they wait in states %d %d",
+				 app[0].c != NULL ? tcp_state(app[0].c) : 0,
+				 app[1].c != NULL ? tcp_state(app[1].c) : 0);
+		if (r.now >= limit)
+			rig_fail(&r, "not over after two hours: %lu/%lu, %lu/%lu octets, states %d %d",
+				 (unsigned long)app[0].got, (unsigned long)app[0].expect, (unsigned long)app[1].got,
+				 (unsigned long)app[1].expect, app[0].c != NULL ? tcp_state(app[0].c) : 0,
+				 app[1].c != NULL ? tcp_state(app[1].c) : 0);
+		for (i = 0; i < 2; i++)
+			if (r.why[0] == 0 && (tcp_conns(r.side[i].s) != 0 || tcp_time_waits(r.side[i].s) != 0))
+				rig_fail(&r, "side %d keeps %u connections and %u in TIME-WAIT", i,
+					 tcp_conns(r.side[i].s), tcp_time_waits(r.side[i].s));
+	}
+	rig_end(&r);
+	snprintf(why, room, "%s", r.why);
+	return why[0] == 0;
+}
+
+static void
+test_scenarios(void **state)
+{
+	unsigned long seed, bad = 0;
+	char why[256];
+
+	(void)state;
+	for (seed = first_seed; seed < first_seed + seeds; seed++) {
+		if (run_seed(seed, why, sizeof(why)))
+			continue;
+		print_message("seed %lu: %s\n", seed, why);
+		if (++bad == 10)
+			break;
+	}
+	assert_int_equal(bad, 0);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_scenarios)};
+
+	if (argc > 1)
+		seeds = strtoul(argv[1], NULL, 0);
+	if (argc > 2)
+		first_seed = strtoul(argv[2], NULL, 0);
+	rig_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

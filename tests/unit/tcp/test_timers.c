@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What time does, frame by frame: retransmission of SYN and data, acknowledgements that wait, Nagle, closed windows, keepalive,
+ * TIME-WAIT. Times are those of the RFCs and of the configuration. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#include "rig.h"
+
+#define MS UINT64_C(1000)
+#define S UINT64_C(1000000)
+#define LOG 256u
+
+/* Frames that a side sent. */
+struct entry {
+	uint64_t at;
+	uint32_t seq, ack, len, wnd;
+	uint8_t flags;
+};
+struct record {
+	struct entry e[LOG];
+	uint32_t n;
+	bool lose;      /* all */
+	bool lose_data; /* those with data */
+};
+#define SYN 2u
+#define FIN 1u
+#define RST 4u
+#define ACK 16u
+
+static struct rig r;
+static struct record rec[2];
+static struct tcp_conn *c[2];
+
+static uint32_t
+be32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static bool
+tap(struct rig_side *side, const uint8_t *frame, uint32_t len)
+{
+	struct record *k = side->tap_arg;
+	const uint8_t *t = frame + 34;
+	struct entry *e = &k->e[k->n < LOG - 1 ? k->n++ : LOG - 1];
+
+	*e = (struct entry){.at = side->r->now,
+			    .seq = be32(t + 4),
+			    .ack = be32(t + 8),
+			    .len = len - 34 - (t[12] >> 4) * 4u,
+			    .wnd = (uint32_t)t[14] << 8 | t[15],
+			    .flags = t[13]};
+	return k->lose || (k->lose_data && e->len != 0);
+}
+
+static const struct tcp_conf plain[2];
+
+static void
+start(const struct tcp_conf conf[2], uint64_t delay_us)
+{
+	const struct rig_wire wire[2] = {{.delay_us = delay_us}, {.delay_us = delay_us}};
+	const uint16_t mtu[2] = {1500, 1500};
+	int i;
+
+	rig_start(&r, 42, conf, wire, mtu);
+	memset(rec, 0, sizeof(rec));
+	for (i = 0; i < 2; i++) {
+		r.side[i].tap = tap;
+		r.side[i].tap_arg = &rec[i];
+	}
+}
+
+static void
+connected(const struct tcp_conf conf[2], uint64_t delay_us)
+{
+	start(conf, delay_us);
+	if (!rig_connect(&r, c))
+		fail_msg("%s", r.why);
+	rig_until(&r, r.now + 300 * MS);
+	rec[0].n = rec[1].n = 0;
+}
+
+static void
+end(void)
+{
+	if (!rig_end(&r))
+		fail_msg("%s", r.why);
+}
+
+static ssize_t
+put(int n, size_t len)
+{
+	static uint8_t buf[65536];
+
+	return tcp_send(c[n], &(struct iovec){buf, len}, 1, 0);
+}
+
+static ssize_t
+get(int n, size_t len)
+{
+	static uint8_t buf[65536];
+
+	return tcp_recv(c[n], &(struct iovec){buf, len}, 1, 0);
+}
+
+static void
+near(uint64_t is, uint64_t should)
+{
+	/* A tick of the wheel. */
+	if (is < should || is > should + 16)
+		fail_msg("%lu us instead of %lu", (unsigned long)is, (unsigned long)should);
+}
+
+/* RFC 6298 2.1, 5.5: one second, then twice as long each time; then the caller is told. */
+static void
+test_syn(void **state)
+{
+	const struct tcp_conf conf[2] = {{.syn_retries = 3}, {0}};
+	uint32_t i;
+	int err;
+
+	(void)state;
+	start(conf, 10);
+	rec[0].lose = true;
+	c[0] = tcp_connect(r.side[0].s, NULL, &(struct tcp_addr){r.side[1].ip, RTE_BE16(80)}, NULL, &err);
+	assert_non_null(c[0]);
+	rig_until(&r, r.now + 60 * S);
+	assert_int_equal(rec[0].n, 4);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(rec[0].e[i].flags, SYN);
+	for (i = 1; i < 4; i++)
+		near(rec[0].e[i].at - rec[0].e[i - 1].at, (S << (i - 1)));
+	assert_int_equal(tcp_state(c[0]), TCP_CLOSE);
+	assert_int_equal(tcp_error(c[0]), ETIMEDOUT);
+	tcp_close(c[0]);
+	end();
+}
+
+static void
+test_refused(void **state)
+{
+	int err;
+
+	(void)state;
+	start(plain, 10);
+	c[0] = tcp_connect(r.side[0].s, NULL, &(struct tcp_addr){r.side[1].ip, RTE_BE16(80)}, NULL, &err);
+	rig_until(&r, r.now + S);
+	assert_int_equal(rec[1].n, 1);
+	assert_int_equal(rec[1].e[0].flags, RST | ACK);
+	assert_int_equal(tcp_error(c[0]), ECONNREFUSED);
+	assert_int_equal(tcp_error(c[0]), 0);
+	tcp_close(c[0]);
+	end();
+}
+
+/* Without SACK there is no tail probe: the first retransmission is the timer's, at no less than rto_min, then twice. */
+static void
+test_rto(void **state)
+{
+	const struct tcp_conf conf[2] = {{.no_sack = true, .data_retries = 4, .rto_min_ms = 300}, {0}};
+	uint32_t i;
+
+	(void)state;
+	connected(conf, 1000);
+	rec[0].lose_data = true;
+	assert_int_equal(put(0, 100), 100);
+	rig_until(&r, r.now + 60 * S);
+	assert_int_equal(rec[0].n, 5);
+	for (i = 1; i < 5; i++) {
+		near(rec[0].e[i].at - rec[0].e[i - 1].at, 300 * MS << (i - 1));
+		assert_int_equal(rec[0].e[i].seq, rec[0].e[0].seq);
+	}
+	assert_int_equal(tcp_state(c[0]), TCP_CLOSE);
+	assert_int_equal(put(0, 1), -ETIMEDOUT);
+	tcp_close(c[0]);
+	end();
+}
+
+/* RFC 8985 7.2: with SACK the last segment goes again after two round trips and the time that its ACK may wait. */
+static void
+test_tail_probe(void **state)
+{
+	const struct tcp_conf conf[2] = {{.rto_min_ms = 200}, {0}};
+
+	(void)state;
+	connected(conf, 100 * MS);
+	assert_int_equal(put(0, 2 * 1448), 2 * 1448);
+	rec[0].lose_data = true;
+	rig_until(&r, r.now + 420 * MS);
+	assert_int_equal(rec[0].n, 3);
+	assert_int_equal(rec[0].e[2].seq, rec[0].e[1].seq);
+	assert_true(rec[0].e[2].at - rec[0].e[1].at <= 405 * MS && rec[0].e[2].at - rec[0].e[1].at >= 400 * MS);
+	rec[0].lose_data = false;
+	rig_until(&r, r.now + 5 * S);
+	assert_int_equal(get(1, 5000), 2 * 1448);
+	assert_int_equal(tcp_stats(r.side[0].s)->tail_probes, 1);
+	end();
+}
+
+/* RFC 9293 3.8.6.3: one small segment waits for its acknowledgement, the second full one does not. */
+static void
+test_delayed_ack(void **state)
+{
+	const struct tcp_conf conf[2] = {{0}, {.delack_ms = 70}};
+
+	(void)state;
+	connected(conf, 10);
+	assert_int_equal(put(0, 100), 100);
+	rig_until(&r, r.now + S);
+	assert_int_equal(rec[1].n, 1);
+	near(rec[1].e[0].at - rec[0].e[0].at, 10 + 70 * MS);
+	rec[0].n = rec[1].n = 0;
+	assert_int_equal(put(0, 2 * 1448), 2 * 1448);
+	rig_until(&r, r.now + S);
+	assert_int_equal(rec[1].n, 1);
+	assert_true(rec[1].e[0].at - rec[0].e[1].at <= 20);
+	tcp_opt_set(c[1], IPPROTO_TCP, TCP_QUICKACK, 1);
+	rec[0].n = rec[1].n = 0;
+	put(0, 100);
+	rig_until(&r, r.now + S);
+	assert_true(rec[1].e[0].at - rec[0].e[0].at <= 20);
+	/* Data that goes back takes the acknowledgement along. */
+	tcp_opt_set(c[1], IPPROTO_TCP, TCP_QUICKACK, 0);
+	rec[0].n = rec[1].n = 0;
+	put(0, 100);
+	rig_until(&r, r.now + 30);
+	put(1, 10);
+	rig_until(&r, r.now + 30);
+	assert_int_equal(rec[1].n, 1);
+	assert_int_equal(rec[1].e[0].ack, rec[0].e[0].seq + 100);
+	end();
+}
+
+/* RFC 9293 3.7.4: small data waits while some is not acknowledged; TCP_NODELAY and TCP_CORK change that. */
+static void
+test_nagle(void **state)
+{
+	(void)state;
+	connected(plain, 5000);
+	put(0, 10);
+	rig_until(&r, r.now + 100);
+	put(0, 10);
+	put(0, 10);
+	rig_until(&r, r.now + 100);
+	assert_int_equal(rec[0].n, 1);
+	rig_until(&r, r.now + S);
+	assert_int_equal(rec[0].n, 2);
+	assert_int_equal(rec[0].e[1].len, 20);
+	tcp_opt_set(c[0], IPPROTO_TCP, TCP_NODELAY, 1);
+	rec[0].n = 0;
+	put(0, 10);
+	rig_until(&r, r.now + 100);
+	put(0, 10);
+	rig_until(&r, r.now + 100);
+	assert_int_equal(rec[0].n, 2);
+	rig_until(&r, r.now + S);
+	tcp_opt_set(c[0], IPPROTO_TCP, TCP_CORK, 1);
+	rec[0].n = 0;
+	put(0, 10);
+	rig_until(&r, r.now + 100);
+	assert_int_equal(rec[0].n, 0);
+	tcp_opt_set(c[0], IPPROTO_TCP, TCP_CORK, 0);
+	rig_until(&r, r.now + 100);
+	assert_int_equal(rec[0].n, 1);
+	end();
+}
+
+/* RFC 9293 3.8.6.1: a closed window is asked, ever more seldom, and the connection stays. */
+static void
+test_closed_window(void **state)
+{
+	const struct tcp_conf conf[2] = {{.data_retries = 3}, {.rcvbuf = 4096}};
+	uint32_t before, i;
+
+	(void)state;
+	connected(conf, 100);
+	assert_int_equal(put(0, 6000), 6000);
+	rig_until(&r, r.now + 2 * S);
+	assert_int_equal(tcp_readable(c[1]), 4096);
+	before = rec[0].n;
+	rig_until(&r, r.now + 600 * S);
+	assert_true(rec[0].n >= before + 6);
+	for (i = before + 1; i < rec[0].n; i++) {
+		assert_int_equal(rec[0].e[i].len, 1);
+		assert_true(rec[0].e[i].at - rec[0].e[i - 1].at <= 121 * S);
+		if (i > before + 1)
+			assert_true(rec[0].e[i].at - rec[0].e[i - 1].at >=
+				    (rec[0].e[i - 1].at - rec[0].e[i - 2].at) * 9 / 10);
+	}
+	assert_int_equal(tcp_state(c[0]), TCP_ESTABLISHED);
+	/* It opens: the rest follows at once. */
+	assert_int_equal(get(1, 4096), 4096);
+	rig_until(&r, r.now + 100 * MS);
+	assert_int_equal(tcp_readable(c[1]), 6000 - 4096);
+	/* But a peer that says nothing is given up. */
+	assert_int_equal(put(0, 6000), 6000);
+	rig_until(&r, r.now + 2 * S);
+	rec[1].lose = true;
+	rig_until(&r, r.now + 900 * S);
+	assert_int_equal(tcp_error(c[0]), ETIMEDOUT);
+	end();
+}
+
+/* RFC 9293 3.8.4 */
+static void
+test_keepalive(void **state)
+{
+	(void)state;
+	connected(plain, 100);
+	tcp_opt_set(c[0], IPPROTO_TCP, TCP_KEEPIDLE, 10);
+	tcp_opt_set(c[0], IPPROTO_TCP, TCP_KEEPINTVL, 3);
+	tcp_opt_set(c[0], IPPROTO_TCP, TCP_KEEPCNT, 2);
+	rig_until(&r, r.now + 60 * S);
+	assert_int_equal(rec[0].n, 0);
+	tcp_opt_set(c[0], SOL_SOCKET, SO_KEEPALIVE, 1);
+	rig_until(&r, r.now + 35 * S);
+	assert_int_equal(rec[0].n, 3);
+	assert_int_equal(rec[1].n, 3);
+	assert_int_equal(rec[0].e[0].len, 0);
+	assert_int_equal(rec[0].e[0].seq + 1, rec[1].e[0].ack);
+	rec[1].lose = true;
+	rec[0].n = 0;
+	rig_until(&r, r.now + 60 * S);
+	assert_int_equal(rec[0].n, 3);
+	near(rec[0].e[1].at - rec[0].e[0].at, 3 * S);
+	assert_true((rec[0].e[2].flags & RST) != 0);
+	assert_int_equal(tcp_error(c[0]), ETIMEDOUT);
+	end();
+}
+
+/* RFC 5482 */
+static void
+test_user_timeout(void **state)
+{
+	uint64_t began;
+
+	(void)state;
+	connected(plain, 100);
+	tcp_opt_set(c[0], IPPROTO_TCP, TCP_USER_TIMEOUT, 5000);
+	rec[0].lose = true;
+	put(0, 100);
+	began = r.now;
+	while (tcp_state(c[0]) == TCP_ESTABLISHED && rig_step(&r))
+		;
+	assert_true(r.now - began >= 5 * S && r.now - began <= 13 * S);
+	assert_int_equal(tcp_error(c[0]), ETIMEDOUT);
+	end();
+}
+
+/* RFC 9293 3.6.1: who closes first waits; a FIN that comes again starts the wait anew. */
+static void
+test_time_wait(void **state)
+{
+	const struct tcp_conf conf[2] = {{.time_wait_ms = 5000}, {.no_sack = true}};
+
+	(void)state;
+	connected(conf, 100);
+	tcp_close(c[0]);
+	rig_until(&r, r.now + 10 * MS);
+	assert_int_equal(tcp_state(c[1]), TCP_CLOSE_WAIT);
+	assert_int_equal(get(1, 10), 0);
+	rec[0].lose = true;
+	tcp_close(c[1]);
+	rig_until(&r, r.now + 3 * S);
+	assert_int_equal(tcp_time_waits(r.side[0].s), 1);
+	assert_int_equal(tcp_conns(r.side[0].s), 0);
+	assert_int_equal(tcp_conns(r.side[1].s), 1);
+	rec[0].lose = false;
+	rig_until(&r, r.now + 3 * S);
+	assert_int_equal(tcp_conns(r.side[1].s), 0);
+	assert_int_equal(tcp_time_waits(r.side[0].s), 1);
+	rig_until(&r, r.now + 6 * S);
+	assert_int_equal(tcp_time_waits(r.side[0].s), 0);
+	end();
+}
+
+/* A FIN-WAIT-2 that nobody holds ends by TCP_LINGER2. */
+static void
+test_fin_wait2(void **state)
+{
+	(void)state;
+	connected(plain, 100);
+	tcp_opt_set(c[0], IPPROTO_TCP, TCP_LINGER2, 7);
+	tcp_close(c[0]);
+	rig_until(&r, r.now + 6 * S);
+	assert_int_equal(tcp_conns(r.side[0].s), 1);
+	rig_until(&r, r.now + 2 * S);
+	assert_int_equal(tcp_conns(r.side[0].s), 0);
+	end();
+}
+
+/* RFC 2525 2.17: data that nobody will read is not passed over in silence. */
+static void
+test_close_unread(void **state)
+{
+	(void)state;
+	connected(plain, 100);
+	put(0, 100);
+	rig_until(&r, r.now + 10 * MS);
+	tcp_close(c[1]);
+	rig_until(&r, r.now + 10 * MS);
+	assert_true((rec[1].e[rec[1].n - 1].flags & RST) != 0);
+	assert_int_equal(tcp_conns(r.side[1].s), 0);
+	assert_int_equal(get(0, 10), -ECONNRESET);
+	tcp_close(c[0]);
+	end();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_syn),           cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_rto),           cmocka_unit_test(test_tail_probe),
+		cmocka_unit_test(test_delayed_ack),   cmocka_unit_test(test_nagle),
+		cmocka_unit_test(test_closed_window), cmocka_unit_test(test_keepalive),
+		cmocka_unit_test(test_user_timeout),  cmocka_unit_test(test_time_wait),
+		cmocka_unit_test(test_fin_wait2),     cmocka_unit_test(test_close_unread),
+	};
+
+	rig_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
