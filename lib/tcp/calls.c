@@ -220,9 +220,10 @@ close_listener(struct tcp_listener *l)
 	struct tcp_conn *c;
 	uint32_t i;
 
-	while (*at != l)
+	while (*at != NULL && *at != l)
 		at = &(*at)->next;
-	*at = l->next;
+	if (*at != NULL)
+		*at = l->next;
 	while ((c = tcp_accept(&l->c, NULL)) != NULL)
 		tcp_abort(c);
 	/* Those under way: 3.10.4 deletes them all. Rare, so the table is walked. */

@@ -155,21 +155,22 @@ new_sent(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n)
 static void
 output_new(struct tcp_conn *c)
 {
+	const uint32_t mss = RTE_MAX(c->mss, (uint16_t)1);
 	struct tcp_tseg *t;
 
 	while ((t = c->unsent) != NULL) {
 		const uint32_t pipe = tcp_pipe(c), room = c->cwnd > pipe ? c->cwnd - pipe : 0;
 		const uint32_t usable = c->snd_una + c->snd_wnd - t->seq, need = tseg_end(t) - t->seq;
-		uint32_t limit = c->mss, n, len, fits = window_allows(c, t);
+		uint32_t limit = mss, n, len, fits = window_allows(c, t);
 
 		if (fits == 0)
 			break;
-		if (room < RTE_MIN(fits, c->mss) && pipe != 0) {
+		if (room < RTE_MIN(fits, mss) && pipe != 0) {
 			c->cwnd_limited = true;
 			break;
 		}
-		if (fits < need || t->len > c->mss) {
-			if (!tcp_tx_split(c, t, RTE_MIN(fits, (uint32_t)c->mss)))
+		if (fits < need || t->len > mss) {
+			if (!tcp_tx_split(c, t, RTE_MIN(fits, mss)))
 				break;
 			if (!tcp_send_data(c, t, 1, t->len))
 				break;
@@ -178,7 +179,7 @@ output_new(struct tcp_conn *c)
 		}
 		if (c->s->conf.tso) {
 			limit = RTE_MIN(RTE_MIN(room, usable), TCP_TSO_MAX);
-			limit = limit < 2u * c->mss ? c->mss : limit - limit % c->mss;
+			limit = limit < 2 * mss ? mss : limit - limit % mss;
 		}
 		n = gather(c, t, RTE_MAX(RTE_MIN(limit, usable), (uint32_t)t->len), &len);
 		/* FIN takes a place in the window, too. */
@@ -188,7 +189,7 @@ output_new(struct tcp_conn *c)
 			break;
 		if (!tcp_send_data(c, t, n, len))
 			break;
-		if (len % c->mss != 0)
+		if (len % mss != 0)
 			c->snd_small = t->seq + len;
 		new_sent(c, t, n);
 	}

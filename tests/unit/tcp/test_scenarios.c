@@ -21,7 +21,7 @@
 
 #include "rig.h"
 
-#define SEEDS 1500u
+#define SEEDS 400u
 #define LIMIT_US UINT64_C(7200000000) /* of virtual time */
 
 static unsigned long seeds = SEEDS, first_seed = 1;
