@@ -117,7 +117,7 @@ share_cm_room(const struct share_cm_call *k, const struct share_obj *o)
 static uint32_t
 new_id(struct share_cm_call *k, struct rdma_cm_id *id, uint64_t uid)
 {
-	uint32_t handle = share_obj_room(k->s) != 0 ? 0 : share_obj_new(k->s, SHARE_ID, id);
+	uint32_t handle = share_obj_room(k->s, SHARE_ID) != 0 ? 0 : share_obj_new(k->s, SHARE_ID, id);
 	struct share_obj *o;
 
 	if (handle > ID_MAX) {
@@ -242,7 +242,7 @@ join(struct share_cm_call *k, uint32_t id, uint64_t uid, const struct sockaddr *
 	int err = share_cm_id(k, id, &o);
 
 	if (err == 0)
-		err = share_obj_room(k->s);
+		err = share_obj_room(k->s, SHARE_JOINED);
 	if (err != 0)
 		return err;
 	j = calloc(1, sizeof(*j));
