@@ -34,7 +34,7 @@ struct vc_device {
 	__be64 guid;
 	int index;
 	char owner_name[IBV_SYSFS_NAME_MAX]; /* what the owner calls it */
-	unsigned int refs; /* lists and open devices */
+	unsigned int refs;                   /* lists and open devices */
 	LIST_ENTRY(vc_device) next;
 };
 
