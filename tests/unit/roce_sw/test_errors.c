@@ -197,52 +197,6 @@ not_allowed(void **state)
 	}
 }
 
-/* The region goes while the queue pairs stay. */
-static void
-region_gone(void **state)
-{
-	struct rc r = start(state, &plain);
-	struct ibv_mr *mr = tp_roce_reg_mr(r.p->n[1].pd, r.p->n[1].mem, 4096, PAIR_ALL);
-	struct ibv_sge sge;
-	struct ibv_send_wr wr = pair_wr(r.p, 0, IBV_WR_RDMA_WRITE, &sge, 0, 8, 0);
-
-	wr.wr.rdma.rkey = mr->rkey;
-	pair_post(r.a, &wr);
-	pair_wait(r.p, r.p->n[0].cq, 1, NULL);
-	assert_int_equal(tp_roce_dereg_mr(mr), 0);
-	/* The place may be somebody else's now; the key is not. */
-	mr = tp_roce_reg_mr(r.p->n[1].pd, r.p->n[1].mem, 4096, PAIR_ALL);
-	a_fails(&r, &wr, IBV_WC_REM_ACCESS_ERR);
-	pair_event(r.p, 1, IBV_EVENT_QP_ACCESS_ERR);
-	assert_int_equal(tp_roce_dereg_mr(mr), 0);
-	stop(&r);
-}
-
-/* The region gets other memory and then no rights, under its key, while the queue pairs stay. */
-static void
-region_changed(void **state)
-{
-	struct rc r = start(state, &plain);
-	uint8_t *mem = r.p->n[1].mem;
-	struct ibv_mr *mr = tp_roce_reg_mr(r.p->n[1].pd, mem, 4096, PAIR_ALL);
-	struct ibv_sge sge;
-	struct ibv_send_wr wr = pair_wr(r.p, 0, IBV_WR_RDMA_WRITE, &sge, 0, 8, 0);
-
-	wr.wr.rdma.rkey = mr->rkey;
-	wr.wr.rdma.remote_addr = (uintptr_t)mem + 4096;
-	assert_int_equal(tp_roce_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, mem + 4096, 100, 0), 0);
-	memset(r.p->n[0].mem, 0x5a, 8);
-	memset(mem + 4096, 0, 9);
-	pair_post(r.a, &wr);
-	pair_wait(r.p, r.p->n[0].cq, 1, NULL);
-	assert_memory_equal(mem + 4096, "ZZZZZZZZ", 9);
-	assert_int_equal(tp_roce_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE), 0);
-	a_fails(&r, &wr, IBV_WC_REM_ACCESS_ERR);
-	pair_event(r.p, 1, IBV_EVENT_QP_ACCESS_ERR);
-	assert_int_equal(tp_roce_dereg_mr(mr), 0);
-	stop(&r);
-}
-
 /* --- receivers ---------------------------------------------------------------------------------------------------- */
 
 static void
@@ -609,26 +563,11 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
 	const struct CMUnitTest tests[] = {
-		T(local_key),
-		T(local_key_later),
-		T(read_into_read_only),
-		T(remote_key),
-		T(not_allowed),
-		T(region_gone),
-		T(region_changed),
-		T(receive_too_short),
-		T(receive_key),
-		T(not_ready),
-		T(silence),
-		T(address_gone),
-		T(refused_requests),
-		T(services),
-		T(cq_overrun),
-		T(flush_by_application),
-		T(reset_and_again),
-		T(drained),
-		T(destroyed_at_work),
-		T(no_packets),
+		T(local_key),         T(local_key_later),      T(read_into_read_only), T(remote_key),
+		T(not_allowed),       T(receive_too_short),    T(receive_key),         T(not_ready),
+		T(silence),           T(address_gone),         T(refused_requests),    T(services),
+		T(cq_overrun),        T(flush_by_application), T(reset_and_again),     T(drained),
+		T(destroyed_at_work), T(no_packets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

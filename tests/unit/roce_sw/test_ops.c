@@ -342,6 +342,66 @@ old_port(void **state)
 	pair_close(p);
 }
 
+/* --- regions that change while the queue pairs stay -------------------------------------------------------------- */
+
+/* How a write of 8 octets to the second page ends. */
+static enum ibv_wc_status
+outcome(struct pair *p, struct ibv_qp *a, uint32_t rkey)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = pair_wr(p, 0, IBV_WR_RDMA_WRITE, &sge, 0, 8, 4096);
+	struct ibv_wc wc;
+
+	wr.wr.rdma.rkey = rkey;
+	pair_post(a, &wr);
+	pair_wait(p, p->n[0].cq, 1, &wc);
+	if (wc.status != IBV_WC_SUCCESS)
+		pair_event(p, 1, IBV_EVENT_QP_ACCESS_ERR);
+	return wc.status;
+}
+
+static void
+region_gone(void **state)
+{
+	static const struct qp_conf conf = {.type = IBV_QPT_RC};
+	struct pair *p = *state;
+	struct node *n = &p->n[1];
+	struct ibv_mr *mr = tp_roce_reg_mr(n->pd, n->mem, 8192, PAIR_ALL);
+	uint32_t rkey = mr->rkey;
+	struct ibv_qp *a, *b;
+
+	pair_qps(p, &conf, &a, &b);
+	assert_int_equal(outcome(p, a, rkey), IBV_WC_SUCCESS);
+	assert_int_equal(tp_roce_dereg_mr(mr), 0);
+	/* The place may be somebody else's now; the key is not. */
+	mr = tp_roce_reg_mr(n->pd, n->mem, 8192, PAIR_ALL);
+	assert_int_equal(outcome(p, a, rkey), IBV_WC_REM_ACCESS_ERR);
+	assert_int_equal(tp_roce_dereg_mr(mr), 0);
+	destroy(a, b);
+}
+
+/* It gets other memory and then no rights, under its key. */
+static void
+region_changed(void **state)
+{
+	static const struct qp_conf conf = {.type = IBV_QPT_RC};
+	struct pair *p = *state;
+	struct node *n = &p->n[1];
+	struct ibv_mr *mr = tp_roce_reg_mr(n->pd, n->mem, 4096, PAIR_ALL);
+	struct ibv_qp *a, *b;
+
+	pair_qps(p, &conf, &a, &b);
+	assert_int_equal(tp_roce_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, n->mem + 4096, 100, 0), 0);
+	memset(p->n[0].mem, 0x5a, 8);
+	memset(n->mem + 4096, 0, 9);
+	assert_int_equal(outcome(p, a, mr->rkey), IBV_WC_SUCCESS);
+	assert_memory_equal(n->mem + 4096, "ZZZZZZZZ", 9);
+	assert_int_equal(tp_roce_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE), 0);
+	assert_int_equal(outcome(p, a, mr->rkey), IBV_WC_REM_ACCESS_ERR);
+	assert_int_equal(tp_roce_dereg_mr(mr), 0);
+	destroy(a, b);
+}
+
 int
 main(void)
 {
@@ -356,6 +416,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(to_itself, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(alone, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(no_raw_packets, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(region_gone, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(region_changed, pair_setup, pair_teardown),
 		cmocka_unit_test(old_port),
 	};
 
