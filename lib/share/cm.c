@@ -336,6 +336,7 @@ fill_request(struct share_cm_call *k, const struct rdma_cm_event *e, struct ucma
 {
 	struct share_obj *listener = e->listen_id->context;
 
+	share_cm_event_out(e, e->listen_id->qp_type == IBV_QPT_UD, r);
 	e->id->qp_type = e->listen_id->qp_type;
 	e->id->context = NULL;
 	r->id = new_id(k, e->id, 0);
@@ -353,9 +354,9 @@ fill(struct share_cm_call *k, const struct rdma_cm_event *e, struct ucma_abi_eve
 	struct share_obj *o = e->id->context;
 	struct share_joined *j;
 
-	share_cm_event_out(e, (e->listen_id != NULL ? e->listen_id : e->id)->qp_type == IBV_QPT_UD, r);
 	if (e->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		return fill_request(k, e, r);
+	share_cm_event_out(e, e->id->qp_type == IBV_QPT_UD, r);
 	o->id.unread = 0;
 	r->uid = o->id.uid;
 	r->id = o->id.handle;
