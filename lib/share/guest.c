@@ -427,6 +427,13 @@ handle(struct share_guest *s, struct share_call *c)
 	return ops[op].fn(s, c);
 }
 
+/* No refusals: the end of the list of devices, an entry of a table that is empty, and what has to be asked again. */
+static bool
+refused(const struct share_msg *m)
+{
+	return m->err != 0 && m->err != EAGAIN && m->err != ENODATA && m->op != SHARE_HELLO;
+}
+
 /* False: the connection is over. */
 static bool
 question(struct share_guest *s)
@@ -442,7 +449,7 @@ question(struct share_guest *s)
 	troce_hush = !say;
 	m.err = handle(s, &c);
 	troce_hush = false;
-	if (m.err != 0 && m.err != EAGAIN && m.op != SHARE_HELLO)
+	if (refused(&m))
 		share_said(&s->share->say, say);
 	fds_close(c.in, c.num_in);
 	if (m.err != 0)
@@ -450,7 +457,7 @@ question(struct share_guest *s)
 	pthread_mutex_lock(&s->share->lock);
 	s->calls++;
 	share_rate_count(s);
-	s->failed += m.err != 0 && m.err != EAGAIN && m.op != SHARE_HELLO;
+	s->failed += refused(&m);
 	pthread_mutex_unlock(&s->share->lock);
 	ok = reply(s, &c);
 	for (unsigned int i = 0; i < c.num_out; i++)

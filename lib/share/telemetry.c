@@ -97,6 +97,8 @@ tell(const struct share_guest *s, struct rte_tel_data *d)
 	tel_dict_uint(d, "pds", s->count[SHARE_PD]);
 	tel_dict_uint(d, "mws", s->count[SHARE_MW]);
 	tel_dict_uint(d, "channels", s->count[SHARE_CHANNEL]);
+	tel_dict_uint(d, "ids", s->count[SHARE_ID]);
+	tel_dict_uint(d, "listening", s->listening);
 	tel_dict_uint(d, "ring_bytes", s->ring_bytes);
 	tel_dict_uint(d, "region_bytes", s->region_bytes);
 	tel_dict_uint(d, "calls", s->calls);
@@ -156,6 +158,7 @@ stats(const char *cmd, const char *params, struct rte_tel_data *d)
 	tel_dict_uint(d, "objects", st.objects);
 	tel_dict_uint(d, "ring_bytes", st.ring_bytes);
 	tel_dict_uint(d, "region_bytes", st.region_bytes);
+	tel_dict_uint(d, "ids", st.ids);
 	for (unsigned int i = 0; i < TP_SHARE_LIMITS; i++) {
 		char name[RTE_TEL_MAX_STRING_LEN];
 

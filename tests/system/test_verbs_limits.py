@@ -75,6 +75,7 @@ def connections(owner):
     owner.empty()
     first = owner.start('stdbuf', '-oL', 'ibv_asyncwatch', '-d', DEV[0])
     try:
+        first.stdout.readline()  # it has the device, and triplane-run asks no more
         if not owner.wait(lambda s: s['guests'] == 1, LIMIT):
             return 'no first one: %s' % owner.show()
         set_to(owner, 'share-connections', 1)
@@ -171,6 +172,7 @@ def telemetry():
     owner = Owner(telemetry=True)
     watch = owner.start('stdbuf', '-oL', 'ibv_asyncwatch', '-d', DEV[0])
     try:
+        watch.stdout.readline()
         set_to(owner, 'share-qps', 77)
         if not owner.wait(lambda s: s['guests'] == 1 and s['calls_per_s'] == 0, LIMIT):
             return 'no program: %s' % owner.show()
@@ -185,7 +187,7 @@ def telemetry():
         stats = tel('/triplane/share/stats')
         want = {k: v for k, v in show.items() if k in stats}
         want.update({'limited_' + k.replace('-', '_'): v for k, v in show['limited'].items()})
-        if stats != want or len(stats) != 10 + len(show['limited']):
+        if stats != want or len(stats) != 11 + len(show['limited']):
             return 'telemetry: %s, show share: %s' % (stats, want)
         if tel('/triplane/share/limits') != {k.replace('-', '_'): v for k, v in show['limits'].items()} or \
                 show['limits']['queue-pairs'] != 77:
