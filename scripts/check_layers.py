@@ -92,10 +92,14 @@ def symbols(build, root):
     # One run for all: a line "OBJECT: NAME KIND ..." a symbol.
     out = subprocess.run(['nm', '-A', '-P', '-g', *pending.values()], capture_output=True, text=True, check=True).stdout if pending else ''
     source = {obj: src for src, obj in pending.items()}
+    # Who uses what the C library has, too, means that: a library that is preloaded stands in for it in programs of others.
+    libc = subprocess.check_output(['cc', '-print-file-name=libc.so.6'], text=True).strip()
+    names = subprocess.check_output(['nm', '-D', '-P', '--defined-only', libc], text=True)
+    of_libc = {line.split()[0].split('@')[0] for line in names.splitlines()}
     for line in out.splitlines():
         obj, symbol = line.split(': ', 1)
         name, kind = symbol.split()[:2]
-        if name == 'main':
+        if name == 'main' or name in of_libc:
             continue
         if kind in 'TDBRVWC':
             owner.setdefault(name, source[obj])

@@ -212,10 +212,17 @@ program_file() { # suite/name
 
 alone() { grep -q '^# Alone: ' "$(program_file "$1")"; } # suite/name
 
+# In the end little runs by itself then.
+longest_first() { # suite
+	local name
+	for name in $(chosen "$1"); do
+		printf '%s %s\n' "$(expected "$1/$name")" "$name"
+	done | sort -s -k1,1nr | sed 's/.* //'
+}
+
 run_programs() { # suite, seconds
 	local n last=()
-	# The longest first: in the end little runs by itself.
-	for n in $(chosen "$1" | while read -r n; do printf '%s %s\n' "$(expected "$1/$n")" "$n"; done | sort -s -k1,1nr | sed 's/.* //'); do
+	for n in $(longest_first "$1"); do
 		if alone "$1/$n"; then last+=("$n"); else run_beside "$1/$n" "$2" "$(program_file "$1/$n")"; fi
 	done
 	while [ ${#lane_pid[@]} != 0 ]; do lane_wait "$2"; done

@@ -244,11 +244,51 @@ open_it(struct troce_dev *dev, void *arg)
 }
 
 static void
+free_one(struct share_guest *s, struct share_obj *o)
+{
+	switch (o->kind) {
+	case SHARE_JOINED: share_free_joined(s, o); break;
+	case SHARE_ID: share_free_id(s, o); break;
+	case SHARE_EVENTS: share_free_events(s, o); break;
+	case SHARE_FLOW: (void)tp_roce_destroy_flow(o->obj); break;
+	case SHARE_AH: (void)tp_roce_destroy_ah(o->obj); break;
+	case SHARE_QP: share_free_qp(s, o); break;
+	case SHARE_SRQ: (void)tp_roce_destroy_srq(o->obj); break;
+	case SHARE_CQ: share_free_cq(s, o); break;
+	case SHARE_CHANNEL: share_free_channel(s, o); break;
+	case SHARE_MW: (void)tp_roce_dealloc_mw(o->obj); break;
+	case SHARE_MR: share_free_mr(s, o); break;
+	case SHARE_PD: (void)tp_roce_dealloc_pd(o->obj); break;
+	default: break;
+	}
+}
+
+/* Everything, in the order of who refers to whom. */
+static void
+drop_all(struct share_guest *s)
+{
+	static const enum share_kind order[] = {SHARE_JOINED, SHARE_ID, SHARE_EVENTS,  SHARE_FLOW, SHARE_AH, SHARE_QP,
+						SHARE_SRQ,    SHARE_CQ, SHARE_CHANNEL, SHARE_MW,   SHARE_MR, SHARE_PD};
+
+	for (unsigned int k = 0; k < RTE_DIM(order); k++) {
+		for (uint32_t i = 0; i < s->num_obj; i++) {
+			if (s->obj[i] == NULL || s->obj[i]->kind != order[k])
+				continue;
+			free_one(s, s->obj[i]);
+			share_obj_drop(s, i + 1);
+		}
+	}
+	free(s->obj);
+	s->obj = NULL;
+	s->num_obj = 0;
+}
+
+static void
 leave_dev(struct share_guest *s)
 {
 	struct troce_dev *dev = s->dev;
 
-	share_objs_drop_all(s);
+	drop_all(s);
 	if (dev == NULL)
 		return;
 	TROCE_LOG(INFO, "%s: process %d of user %d leaves: %" PRIu64 " calls, %" PRIu64 " refused", dev->where, s->pid,

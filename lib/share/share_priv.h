@@ -192,8 +192,6 @@ struct share_obj *share_obj_of(const struct share_guest *s, enum share_kind kind
 void share_obj_drop(struct share_guest *s, uint32_t handle);
 /* Room for another one of that kind. 0 or ENOMEM, and a line. */
 int share_obj_room(struct share_guest *s, enum share_kind kind);
-/* Everything, in the order of who refers to whom. */
-void share_objs_drop_all(struct share_guest *s);
 
 /* --- arena.c --- */
 void *share_mem_get(struct troce_guest *g, size_t len, size_t align);
