@@ -110,6 +110,7 @@ tcp_accept(struct tcp_conn *listener, void *user)
 		return NULL;
 	l->head = c->accept_next;
 	l->waiting--;
+	l->ready--;
 	c->accept_next = NULL;
 	c->listener = NULL;
 	c->in_accept = false;

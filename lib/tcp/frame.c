@@ -386,15 +386,13 @@ tcp_send_data(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n, uint32_t len)
 }
 
 void
-tcp_send_answer(struct tcp_stack *s, const struct tcp_seg *g, uint32_t seq, uint32_t ack, uint8_t flags, uint16_t wnd,
-		const uint32_t *ts)
+tcp_send_answer(struct tcp_stack *s, const struct tcp_seg *g, const struct tcp_answer *a)
 {
 	struct rte_mbuf *m = header_mbuf(s);
-	const uint32_t olen = ts != NULL ? 12 : 0;
+	const uint32_t olen = a->olen;
 	struct rte_ether_hdr *eth;
 	struct rte_ipv4_hdr *ip;
 	struct rte_tcp_hdr *th;
-	uint8_t *p;
 
 	if (m == NULL)
 		return;
@@ -415,18 +413,15 @@ tcp_send_answer(struct tcp_stack *s, const struct tcp_seg *g, uint32_t seq, uint
 	*th = (struct rte_tcp_hdr){
 		.src_port = g->th->dst_port,
 		.dst_port = g->th->src_port,
-		.sent_seq = rte_cpu_to_be_32(seq),
-		.recv_ack = rte_cpu_to_be_32(ack),
+		.sent_seq = rte_cpu_to_be_32(a->seq),
+		.recv_ack = rte_cpu_to_be_32(a->ack),
 		.data_off = (uint8_t)((sizeof(*th) + olen) << 2),
-		.tcp_flags = flags,
-		.rx_win = rte_cpu_to_be_16(wnd),
+		.tcp_flags = a->flags,
+		.rx_win = rte_cpu_to_be_16(a->wnd),
 	};
-	if (ts != NULL) {
-		p = put32((uint8_t *)(th + 1), 0x0101080a);
-		p = put32(p, ts[0]);
-		put32(p, ts[1]);
-	}
-	s->st.tx_rst += (flags & RTE_TCP_RST_FLAG) != 0;
+	if (olen != 0)
+		memcpy(th + 1, a->opt, olen);
+	s->st.tx_rst += (a->flags & RTE_TCP_RST_FLAG) != 0;
 	finish(s, m, g->l2_len, (uint32_t)sizeof(*th) + olen, 0);
 }
 
@@ -438,9 +433,10 @@ tcp_send_reset(struct tcp_stack *s, const struct tcp_seg *g)
 	if ((g->flags & RTE_TCP_RST_FLAG) != 0)
 		return;
 	if ((g->flags & RTE_TCP_ACK_FLAG) != 0)
-		tcp_send_answer(s, g, g->ack, 0, RTE_TCP_RST_FLAG, 0, NULL);
+		tcp_send_answer(s, g, &(struct tcp_answer){.seq = g->ack, .flags = RTE_TCP_RST_FLAG});
 	else
-		tcp_send_answer(s, g, 0, g->seq + len, RTE_TCP_RST_FLAG | RTE_TCP_ACK_FLAG, 0, NULL);
+		tcp_send_answer(
+			s, g, &(struct tcp_answer){.ack = g->seq + len, .flags = RTE_TCP_RST_FLAG | RTE_TCP_ACK_FLAG});
 }
 
 void

@@ -34,6 +34,62 @@ tcp_open(struct tcp_conn *c)
 	tcp_dirty(c);
 }
 
+/* A connection for the peer of a segment; NULL: there is no memory or no path, the peer asks again. */
+static struct tcp_conn *
+passive(struct tcp_listener *l, const struct tcp_seg *g)
+{
+	struct tcp_stack *s = l->c.s;
+	struct tcp_conn *c = tcp_conn_new(s, &l->c);
+
+	if (c == NULL) {
+		s->st.rx_no_memory++;
+		return NULL;
+	}
+	c->n.laddr = g->ip->dst_addr;
+	c->n.raddr = g->ip->src_addr;
+	c->n.lport = g->th->dst_port;
+	c->n.rport = g->th->src_port;
+	if (tcp_path_get(c) != 0) {
+		s->st.tx_no_path++;
+		c->orphan = true;
+		tcp_end(c, 0, false);
+		return NULL;
+	}
+	c->passive = true;
+	c->listener = l;
+	l->waiting++;
+	c->n.state = TCP_SYN_RECV;
+	return c;
+}
+
+/* An ACK that brings a cookie back stands for the SYN that nobody kept. */
+static void
+by_cookie(struct tcp_listener *l, struct tcp_seg *g, uint16_t mss)
+{
+	struct tcp_conn *c;
+
+	if (l->ready >= l->backlog) {
+		l->c.s->st.rx_backlog_full++;
+		return;
+	}
+	c = passive(l, g);
+	if (c == NULL)
+		return;
+	tcp_open(c);
+	c->syn_out = false;
+	c->iss = g->ack - 1;
+	c->snd_una = c->iss;
+	c->snd_nxt = g->ack;
+	c->irs = g->seq - 1;
+	c->rcv_wscale = 0;
+	c->rcv_nxt = c->rcv_acked = g->seq;
+	c->rcv_adv = g->seq + RTE_MIN(c->rcvbuf, UINT32_C(65535));
+	c->mss_peer = mss;
+	tcp_mss_set(c);
+	c->s->st.cookies_good++;
+	tcp_segment_input(c, g);
+}
+
 void
 tcp_listen_input(struct tcp_listener *l, struct tcp_seg *g)
 {
@@ -43,35 +99,27 @@ tcp_listen_input(struct tcp_listener *l, struct tcp_seg *g)
 	if ((g->flags & RTE_TCP_RST_FLAG) != 0)
 		return;
 	if ((g->flags & RTE_TCP_ACK_FLAG) != 0) {
-		tcp_send_reset(s, g);
+		const uint16_t mss = tcp_cookie_check(l, g);
+
+		if (mss != 0)
+			by_cookie(l, g, mss);
+		else
+			tcp_send_reset(s, g);
 		return;
 	}
 	if ((g->flags & RTE_TCP_SYN_FLAG) == 0 || (g->flags & RTE_TCP_FIN_FLAG) != 0)
 		return;
-	if (l->waiting >= l->backlog) {
+	if (l->ready >= l->backlog) {
 		s->st.rx_backlog_full++;
 		return;
 	}
-	c = tcp_conn_new(s, &l->c);
-	if (c == NULL) {
-		s->st.rx_no_memory++;
+	if (l->waiting - l->ready >= l->backlog) {
+		tcp_cookie_send(l, g);
 		return;
 	}
-	c->n.laddr = g->ip->dst_addr;
-	c->n.raddr = g->ip->src_addr;
-	c->n.lport = g->th->dst_port;
-	c->n.rport = g->th->src_port;
-	if (tcp_path_get(c) != 0) {
-		/* The peer asks again. */
-		s->st.tx_no_path++;
-		c->orphan = true;
-		tcp_end(c, 0, false);
+	c = passive(l, g);
+	if (c == NULL)
 		return;
-	}
-	c->passive = true;
-	c->listener = l;
-	l->waiting++;
-	c->n.state = TCP_SYN_RECV;
 	tcp_open(c);
 	tcp_syn_options(c, g);
 	/* Text that came along is sent again (3.10.7.2 lets it wait, too). */
@@ -102,6 +150,7 @@ tcp_established(struct tcp_conn *c)
 		else
 			l->tail->accept_next = c;
 		l->tail = c;
+		l->ready++;
 		c->s->st.accepted++;
 		tcp_event(&l->c, TCP_EV_READABLE);
 	} else {

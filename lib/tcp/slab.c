@@ -49,12 +49,14 @@ slab_put(struct slab *s, void *p)
 void
 slab_each(struct slab *s, void (*fn)(void *))
 {
-	uint8_t *chunk = s->chunks;
+	void *chunk = s->chunks;
 	uint32_t i;
 
-	for (; chunk != NULL; memcpy(&chunk, chunk, sizeof(chunk)))
+	while (chunk != NULL) {
 		for (i = 0; i < CHUNK; i++)
-			fn(chunk + 64 + i * s->size);
+			fn((uint8_t *)chunk + 64 + i * s->size);
+		memcpy(&chunk, chunk, sizeof(void *));
+	}
 }
 
 void

@@ -96,6 +96,7 @@ struct tcp_stats {
 	/* segments that a connection refused */
 	uint64_t rx_paws, rx_no_timestamp, rx_outside, rx_bad_ack, rx_no_ack, rx_duplicate, rx_after_close;
 	uint64_t rx_ooo, rx_ooo_dropped, rx_backlog_full, rx_no_memory;
+	uint64_t cookies_sent, cookies_good; /* SYN cookies */
 	uint64_t tx_rst, tx_challenge, tx_challenge_limited, tx_no_path, tx_no_mbuf, tx_blocked;
 	uint64_t retransmits, fast_retransmits, tail_probes, timeouts, window_probes, keepalives, spurious;
 	uint64_t opened, accepted, refused, reset, timed_out, closed, time_waits, time_waits_reused;
@@ -120,7 +121,8 @@ uint32_t tcp_time_waits(const struct tcp_stack *s);
 /* Routes or neighbours changed: each connection asks for its path again. */
 void tcp_paths_changed(struct tcp_stack *s);
 
-/* RFC 9293 3.10.1. Passive: backlog 1..65535 connections that are not accepted yet. -EADDRINUSE, -ENOMEM, -EINVAL. */
+/* RFC 9293 3.10.1. Passive. backlog 1..65535: so many may wait to be accepted, and so many be under way; where more are under
+ * way, cookies are sent (RFC 4987), and connections by these have no options but the MSS. -EADDRINUSE, -ENOMEM, -EINVAL. */
 struct tcp_conn *tcp_listen(struct tcp_stack *s, const struct tcp_addr *local, uint32_t backlog, void *user, int *err);
 /* Active: TCP_EV_WRITABLE says that it is there, TCP_EV_ERROR that it failed. local NULL: any address and port.
  * -EADDRINUSE, -EADDRNOTAVAIL (no port left), -ENOMEM, -ENFILE (max_conns), or what path says. */

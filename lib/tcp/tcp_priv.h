@@ -231,7 +231,10 @@ struct tcp_listener {
 	struct tcp_conn c;
 	struct tcp_listener *next;    /* of the same bucket */
 	struct tcp_conn *head, *tail; /* to accept */
-	uint32_t backlog, waiting;    /* waiting: also those under way */
+	uint32_t backlog;
+	uint32_t waiting, ready; /* not accepted yet: all, and those that are there */
+	uint32_t cookie_ms;      /* when the last cookie went out */
+	bool cookies;            /* ever */
 };
 
 /* RFC 9293 3.6.1; at most 64 octets. */
@@ -339,8 +342,13 @@ bool tcp_send_ack(struct tcp_conn *c);
 /* n segments of the queue from t on, as one frame. */
 bool tcp_send_data(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n, uint32_t len);
 /* An answer without a connection, on the way that the segment came. */
-void tcp_send_answer(struct tcp_stack *s, const struct tcp_seg *g, uint32_t seq, uint32_t ack, uint8_t flags,
-		     uint16_t wnd, const uint32_t *ts);
+struct tcp_answer {
+	uint32_t seq, ack, olen;
+	const uint8_t *opt; /* olen octets of options, a multiple of 4 */
+	uint16_t wnd;
+	uint8_t flags;
+};
+void tcp_send_answer(struct tcp_stack *s, const struct tcp_seg *g, const struct tcp_answer *a);
 /* RFC 9293 3.10.7.1: RST for a segment that belongs nowhere. */
 void tcp_send_reset(struct tcp_stack *s, const struct tcp_seg *g);
 /* RFC 5961 7: an ACK that asks whether the peer means it, 10 in 5 s at most. */
@@ -374,6 +382,12 @@ void tcp_tw_enter(struct tcp_conn *c);
 bool tcp_tw_input(struct tcp_stack *s, struct tcp_tw *tw, struct tcp_seg *g);
 void tcp_tw_expire(struct tcp_stack *s);
 void tcp_tw_free(struct tcp_stack *s, struct tcp_tw *tw);
+
+/* --- cookie.c: RFC 4987 3.6 --- */
+/* The answer to a SYN for which there is no room. */
+void tcp_cookie_send(struct tcp_listener *l, const struct tcp_seg *g);
+/* The segment acknowledges a cookie of ours: the MSS that the peer named, about; 0: it does not. */
+uint16_t tcp_cookie_check(const struct tcp_listener *l, const struct tcp_seg *g);
 
 /* --- segment.c, open.c: RFC 9293 3.10.7 --- */
 void tcp_open(struct tcp_conn *c);

@@ -71,9 +71,16 @@ tcp_tw_enter(struct tcp_conn *c)
 static void
 answer(struct tcp_stack *s, const struct tcp_tw *tw, const struct tcp_seg *g)
 {
-	const uint32_t ts[2] = {s->now_ms + tw->ts_offset, tw->ts_recent};
+	const rte_be32_t ts[3] = {RTE_BE32(0x0101080a), rte_cpu_to_be_32(s->now_ms + tw->ts_offset),
+				  rte_cpu_to_be_32(tw->ts_recent)};
+	const struct tcp_answer a = {.seq = tw->snd_nxt,
+				     .ack = tw->rcv_nxt,
+				     .flags = RTE_TCP_ACK_FLAG,
+				     .wnd = tw->wnd,
+				     .opt = (const uint8_t *)ts,
+				     .olen = tw->ts ? sizeof(ts) : 0};
 
-	tcp_send_answer(s, g, tw->snd_nxt, tw->rcv_nxt, RTE_TCP_ACK_FLAG, tw->wnd, tw->ts ? ts : NULL);
+	tcp_send_answer(s, g, &a);
 }
 
 /* 3.10.7.4 for this state. */

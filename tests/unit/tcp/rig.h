@@ -85,7 +85,7 @@ void rig_until(struct rig *r, uint64_t us);
 bool rig_step(struct rig *r);
 uint32_t rig_random(struct rig *r, uint32_t below);
 void rig_fail(struct rig *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Puts a frame on the wire to a side, as if its peer had sent it; it is taken. */
+/* Gives a side a frame of up to 2048 octets as if a peer had sent it; its checksums are written. */
 void rig_inject(struct rig *r, int to, const uint8_t *frame, uint32_t len);
 /* A connection between the two, port 80 of side 1; c[0] opened it. false: not within a minute. */
 bool rig_connect(struct rig *r, struct tcp_conn *c[2]);
