@@ -57,7 +57,8 @@ struct wheel_entry {
 	uint64_t tick;
 };
 struct wheel {
-	uint64_t tick; /* all before and this one are done */
+	uint64_t tick;    /* all before and this one are done */
+	uint64_t soonest; /* no slot need be looked at before; UINT64_MAX: none is used */
 	uint64_t used[WHEEL_LEVELS][WHEEL_SLOTS / 64];
 	struct wheel_entry *slot[WHEEL_LEVELS][WHEEL_SLOTS];
 };

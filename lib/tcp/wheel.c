@@ -15,6 +15,7 @@ wheel_init(struct wheel *w, uint64_t now_us)
 {
 	memset(w, 0, sizeof(*w));
 	w->tick = now_us >> WHEEL_SHIFT;
+	w->soonest = UINT64_MAX;
 }
 
 /* Not before the tick `first`: a slot that is being emptied is not entered again. */
@@ -40,6 +41,8 @@ place(struct wheel *w, struct wheel_entry *e, uint64_t first)
 		(*slot)->prev = &e->next;
 	e->prev = slot;
 	*slot = e;
+	/* A coarse slot is looked at when it begins. */
+	w->soonest = RTE_MIN(w->soonest, at >> (WHEEL_BITS * level) << (WHEEL_BITS * level));
 }
 
 void
@@ -109,9 +112,7 @@ next_tick(const struct wheel *w)
 uint64_t
 wheel_next(const struct wheel *w)
 {
-	const uint64_t tick = next_tick(w);
-
-	return tick == UINT64_MAX ? TCP_NEVER : tick << WHEEL_SHIFT;
+	return w->soonest == UINT64_MAX ? TCP_NEVER : w->soonest << WHEEL_SHIFT;
 }
 
 /* Takes a slot's list. */
@@ -131,12 +132,14 @@ wheel_turn(struct wheel *w, uint64_t now_us)
 	const uint64_t end = now_us >> WHEEL_SHIFT;
 	struct wheel_entry *due = NULL, *e, *next;
 	uint32_t level;
+	uint64_t tick;
 
-	for (;;) {
-		const uint64_t tick = next_tick(w);
-
-		if (tick > end)
-			break;
+	/* Most rounds find nothing. */
+	if (end < w->soonest) {
+		w->tick = RTE_MAX(w->tick, end);
+		return NULL;
+	}
+	while ((tick = next_tick(w)) <= end) {
 		w->tick = tick;
 		/* Coarse slots that begin here go to finer rings first, the tick itself included. */
 		for (level = WHEEL_LEVELS - 1; level > 0; level--) {
@@ -155,5 +158,6 @@ wheel_turn(struct wheel *w, uint64_t now_us)
 		}
 	}
 	w->tick = RTE_MAX(w->tick, end);
+	w->soonest = tick;
 	return due;
 }
