@@ -103,11 +103,12 @@ tcp_connect(struct tcp_stack *s, const struct tcp_addr *local, const struct tcp_
 struct tcp_conn *
 tcp_accept(struct tcp_conn *listener, void *user)
 {
-	struct tcp_listener *l = listener->listener;
-	struct tcp_conn *c = l->head;
+	struct tcp_listener *l = (struct tcp_listener *)listener;
+	struct tcp_conn *c;
 
-	if (c == NULL)
+	if (listener->n.state != TCP_LISTEN || l->head == NULL)
 		return NULL;
+	c = l->head;
 	l->head = c->accept_next;
 	l->waiting--;
 	l->ready--;
@@ -248,7 +249,7 @@ void
 tcp_abort(struct tcp_conn *c)
 {
 	if (c->n.state == TCP_LISTEN) {
-		close_listener(c->listener);
+		close_listener((struct tcp_listener *)c);
 		return;
 	}
 	/* 3.10.5: states in which the peer knows of us. */
@@ -262,7 +263,7 @@ void
 tcp_close(struct tcp_conn *c)
 {
 	switch (c->n.state) {
-	case TCP_LISTEN: close_listener(c->listener); return;
+	case TCP_LISTEN: close_listener((struct tcp_listener *)c); return;
 	case TCP_CLOSE:
 	case TCP_TIME_WAIT:
 		c->orphan = true;

@@ -55,7 +55,9 @@ tcp_tw_enter(struct tcp_conn *c)
 		tw->ts = c->opt_ts;
 		tw->ts_recent = c->ts_recent;
 		tw->ts_offset = c->ts_offset;
-		tw->wnd = (uint16_t)RTE_MIN((c->rcv_adv - c->rcv_nxt) >> c->rcv_wscale, UINT32_C(65535));
+		/* Rounded up: the edge that was told never goes back. */
+		tw->wnd = (uint16_t)RTE_MIN((c->rcv_adv - c->rcv_nxt + (1u << c->rcv_wscale) - 1) >> c->rcv_wscale,
+					    UINT32_C(65535));
 		tcp_node_add(s, &tw->n);
 		link_last(s, tw);
 		s->tws++;
