@@ -203,7 +203,7 @@ unicast(rte_be32_t ip)
 {
 	const uint32_t a = rte_be_to_cpu_32(ip);
 
-	return a < RTE_IPV4_MIN_MCAST && a >> 24 != 0;
+	return a < UINT32_C(0xe0000000) && a >> 24 != 0; /* 224.0.0.0 on: groups, and all */
 }
 
 static bool
