@@ -392,7 +392,7 @@ tcp_loss_timeout(struct tcp_conn *c)
 	}
 	for (t = c->tx_head; t != c->unsent; t = t->next)
 		tcp_mark_lost(c, t);
-	c->pipe = 0;
+	c->lost_hint = c->tx_head;
 }
 
 void

@@ -172,7 +172,7 @@ tcp_tx_acked(struct tcp_conn *c, uint32_t ack)
 		if (c->sack_hint == t)
 			c->sack_hint = NULL;
 		if (c->lost_hint == t)
-			c->lost_hint = NULL;
+			c->lost_hint = t->next; /* what is lost behind it stays known */
 		if (c->tx_tail == t)
 			c->tx_tail = NULL;
 		rte_pktmbuf_free_seg(t->m);
