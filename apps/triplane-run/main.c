@@ -164,6 +164,7 @@ own(struct run *r)
 	if (rc == 0)
 		rc = run_program(start, r);
 	end = run_owner_end(&kept);
+	r->at = NULL;
 	return rc != 0 ? rc : end;
 }
 

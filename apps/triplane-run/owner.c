@@ -223,7 +223,7 @@ ask(struct keeper *k, const char *question, char text[LINE])
 static int
 owner_share(struct keeper *k)
 {
-	unsigned int port[PORTS], n = 0;
+	unsigned int port[PORTS] = {0}, n = 0;
 	char text[LINE];
 
 	if (!ask(k, "show roce devices", text))
@@ -233,9 +233,10 @@ owner_share(struct keeper *k)
 	if (k->conf->num_addrs > n)
 		return run_refuse("--addr: %u addresses, and %u port%s that can have one", k->conf->num_addrs, n,
 				  n == 1 ? "" : "s");
-	tell(k, "set fwd rxonly\n");
+	/* The program needs the CPU, and nothing else comes to these ports. */
+	tell(k, "set fwd rxonly\nset setting program idle-sleep 200\n");
 	for (unsigned int i = 0; i < n; i++)
-		tell(k, "set setting %u rx-completion interrupt\nroce %u on\n", port[i], port[i]);
+		tell(k, "roce %u on\n", port[i]);
 	for (unsigned int i = 0; i < k->conf->num_addrs; i++)
 		tell(k, "roce addr add %u %s\n", port[i], k->conf->addr[i]);
 	tell(k, "start\nshare on %s\n", k->socket);

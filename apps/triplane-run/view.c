@@ -108,7 +108,7 @@ lay_out(const char *path)
 	d = opendir(was);
 	if (d == NULL)
 		err = errno;
-	while (err == 0 && (e = readdir(d)) != NULL) {
+	while (d != NULL && err == 0 && (e = readdir(d)) != NULL) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
 		    strncmp(e->d_name, OURS, sizeof(OURS) - 1) == 0)
 			continue;

@@ -198,7 +198,7 @@ static const struct mlx4_bus_ops model_ops = {
 static bool
 may_say(struct model_bus *b)
 {
-	uint64_t now = rte_get_timer_cycles(), hz = rte_get_timer_hz();
+	uint64_t now = rte_get_timer_cycles(), hz = RTE_MAX(rte_get_timer_hz(), UINT64_C(1));
 
 	if (b->lines_since == 0) {
 		b->lines_since = now;
