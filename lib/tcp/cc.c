@@ -73,8 +73,10 @@ cubic_acked(struct tcp_conn *c, uint32_t bytes)
 void
 tcp_cc_acked(struct tcp_conn *c, uint32_t bytes)
 {
-	if (c->cc == TCP_CC_NONE)
+	if (c->cc == TCP_CC_NONE) {
+		c->cwnd = TCP_BUF_MAX;
 		return;
+	}
 	if (c->cwnd < c->ssthresh) {
 		c->cwnd += RTE_MIN(bytes, ABC_LIMIT * c->mss);
 	} else if (c->cc == TCP_CC_RENO) {
@@ -92,7 +94,7 @@ tcp_cc_loss(struct tcp_conn *c)
 	float cwnd;
 
 	switch (c->cc) {
-	case TCP_CC_NONE: c->ssthresh = c->cwnd; return;
+	case TCP_CC_NONE: c->ssthresh = TCP_BUF_MAX; return;
 	case TCP_CC_RENO: c->ssthresh = RTE_MAX(flight / 2, 2u * c->mss); return;
 	default: break;
 	}

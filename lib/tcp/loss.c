@@ -378,7 +378,8 @@ tcp_loss_timeout(struct tcp_conn *c)
 	/* The same window is not punished twice. */
 	if (c->phase != TCP_PH_LOSS)
 		tcp_cc_loss(c);
-	c->cwnd = c->cc == TCP_CC_NONE ? TCP_BUF_MAX : c->mss;
+	/* Also without congestion control: a path that lost all of a window may lose it again, and the round trip is measured anew. */
+	c->cwnd = c->mss;
 	c->recover = c->snd_nxt;
 	c->phase = TCP_PH_LOSS;
 	c->dupacks = 0;

@@ -574,7 +574,8 @@ rig_connect(struct rig *r, struct tcp_conn *c[2])
 {
 	const struct tcp_addr at = {0, RTE_BE16(80)}, to = {r->side[1].ip, RTE_BE16(80)};
 	struct tcp_conn *l;
-	const uint64_t limit = r->now + MINUTE;
+	/* A bad wire may lose a SYN, or its answer, many times; between the last tries are two minutes. */
+	const uint64_t limit = r->now + 60 * MINUTE;
 	int err;
 
 	c[1] = NULL;
