@@ -119,8 +119,10 @@ def active_backup():
     with start(1) as t:
         if mac(t, A) != mac(t, 0):
             return 'the bond has MAC %s, its first member %s' % (mac(t, A), mac(t, 0))
-        return steps(t, [(None, 'the first member carries', only(0)), (DOWN0, 'the second takes over', only(2)),
-                         (UP0, 'and keeps it', only(2)), (DOWN2, 'the first takes over', only(0)), (UP2, 'and keeps it', only(0))])
+        # At first it is the one whose link comes first.
+        return steps(t, [(DOWN2, 'the first member carries', only(0)), (UP2, 'and keeps it', only(0)),
+                         (DOWN0, 'the second takes over', only(2)), (UP0, 'and keeps it', only(2)),
+                         (DOWN2, 'the first takes over', only(0)), (UP2, 'and keeps it', only(0))])
 
 
 def active_backup_failback():
@@ -225,8 +227,9 @@ def vlan_filter():
     none = lambda t: t[B][0] > BUSY and t[A][1] == 0
     with Bonds(CARDS, ['--forward-mode=flowgen']) as t:
         t.cmd('port stop all')
-        t.bond(1, (0, 2))
-        t.bond(1, (1, 3))
+        # Only the primary member receives what is for others: not the one whose link came first, but that of the cable.
+        t.bond(1, (0, 2), 'set bonding primary 0 %d' % A)
+        t.bond(1, (1, 3), 'set bonding primary 1 %d' % B)
         for line in ('port config %d rx_offload vlan_filter on' % A, 'port config %d tx_offload vlan_insert on' % B, 'tx_vlan set %d 100' % B,
                      'port start %d' % A, 'port start %d' % B,
                      'set promisc %d on' % A, 'set promisc %d on' % B,
