@@ -119,8 +119,13 @@ class Testpmd:
             self.text += data.decode(errors='replace')
 
     def stats(self, port):
-        out = self.cmd('show port stats %d' % port)
-        return {k.lower(): int(v) for k, v in re.findall(r'([RT]X-[a-z]+): +(\d+)', out)}
+        # A line of another thread, such as one of a link, may stand in the middle of one of these: then once more.
+        for _ in range(5):
+            out = self.cmd('show port stats %d' % port)
+            s = {k.lower(): int(v) for k, v in re.findall(r'([RT]X-[a-z]+): +(\d+)', out)}
+            if 'rx-packets' in s and 'tx-packets' in s:
+                return s
+        raise RuntimeError('statistics of port %d: %s' % (port, out))
 
     def until(self, port, name, least, patience=60, get=None):
         """Waits for a counter of a port; the statistics at last. get: self.stats or self.xstats."""
