@@ -12,6 +12,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'system'))
 import ipoib_rate  # noqa: E402
+import programs  # noqa: E402
 import roce  # noqa: E402
 import scale  # noqa: E402
 import tpmd  # noqa: E402
@@ -316,12 +317,17 @@ def bench_roce(rep):
     roce.bench(rep, BENCH_DIR)
 
 
+def bench_programs(rep):
+    programs.bench(rep)
+
+
 def bench_scale(rep):
     scale.bench(rep, os.path.join(CACHE, 'bench'))
 
 
 BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'ipoib': bench_ipoib, 'pps': bench_pps,
-           'scale': bench_scale, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model, 'roce': bench_roce}
+           'scale': bench_scale, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model, 'roce': bench_roce,
+           'verbs-programs': bench_programs}
 
 
 def main(argv):

@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import rocepair
+import tpmd
 
 LAT_SIZES = (2, 64, 1024, 4096, 65536, 1048576)
 BW_SIZES = (64, 1024, 4096, 65536, 1048576)
