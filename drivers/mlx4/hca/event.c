@@ -82,7 +82,6 @@ dispatch(struct mlx4_hca *hca, const uint8_t *eqe)
 	uint8_t type = prm_get(eqe, MLX4_EQE_TYPE), sub = prm_get(eqe, MLX4_EQE_SUBTYPE);
 
 	switch (type) {
-	case MLX4_EVENT_CMD: mlx4_cmd_completed(hca, eqe); return;
 	case MLX4_EVENT_PORT_CHANGE: tell_ports(hca, prm_get(eqe, MLX4_EQE_PORT), type, eqe); return;
 	case MLX4_EVENT_PORT_MNG: tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), type, eqe); return;
 	case MLX4_EVENT_CQ_ERROR:
@@ -229,8 +228,16 @@ on_interrupt(void *arg)
 	run_deferred(hca->events);
 	do {
 		n = mlx4_eq_take(hca->async_eq, eqe, TAKE_MAX, true);
+		/*
+		 * Commands first. What is told of the others may wait for a lock of the application, or of bonding, and
+		 * who has that may be waiting for its command.
+		 */
 		for (i = 0; i < n; i++)
-			dispatch(hca, eqe[i]);
+			if (prm_get(eqe[i], MLX4_EQE_TYPE) == MLX4_EVENT_CMD)
+				mlx4_cmd_completed(hca, eqe[i]);
+		for (i = 0; i < n; i++)
+			if (prm_get(eqe[i], MLX4_EQE_TYPE) != MLX4_EVENT_CMD)
+				dispatch(hca, eqe[i]);
 	} while (n != 0);
 }
 
