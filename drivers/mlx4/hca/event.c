@@ -230,7 +230,8 @@ on_interrupt(void *arg)
 		n = mlx4_eq_take(hca->async_eq, eqe, TAKE_MAX, true);
 		/*
 		 * Commands first. What is told of the others may wait for a lock of the application, or of bonding, and
-		 * who has that may be waiting for its command.
+		 * who has that may be waiting for its command. One that is done later is found by who waits for it
+		 * (mlx4_events_poll_cmd).
 		 */
 		for (i = 0; i < n; i++)
 			if (prm_get(eqe[i], MLX4_EQE_TYPE) == MLX4_EVENT_CMD)

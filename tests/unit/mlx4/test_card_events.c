@@ -3,6 +3,7 @@
  */
 /* Events of a card, in bytes as it writes them [CP 9.2, 9.3]: who hears of them, and what is said. */
 #include <errno.h>
+#include <semaphore.h>
 #include <stdlib.h>
 
 #include <sys/eventfd.h>
@@ -222,6 +223,59 @@ test_found_by_others(void **state)
 	assert_memory_equal(told.eqe, eqe, 31);
 }
 
+static sem_t answered;
+
+/* A program's function for links that wants a lock, which the thread that waits for a command has. */
+static void
+on_link(struct mlx4_hca *h, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg)
+{
+	while (sem_wait(&answered) != 0)
+		assert_int_equal(errno, EINTR);
+	on_event(h, port, type, eqe, arg);
+}
+
+/* The card wrote of a link and then of the command, before the interrupt thread looks. */
+static void
+link_and_command(struct mlx4_hca *h)
+{
+	static const uint8_t link[MLX4_EQE_SIZE] = {[1] = 0x09, [12] = 0x10};
+	bool both;
+
+	pthread_mutex_lock(&card.lock);
+	both = card.num_eqes != 0;
+	if (both) {
+		put(h->async_eq, h->async_eq->ci + 1, card.eqe[--card.num_eqes]);
+		put(h->async_eq, h->async_eq->ci, link);
+	}
+	pthread_mutex_unlock(&card.lock);
+	if (both)
+		interrupt();
+}
+
+/* One interrupt brings both: the command is answered while the function for links is at work. */
+static void
+test_command_behind_link(void **state)
+{
+	int rc;
+
+	assert_int_equal(sem_init(&answered, 0, 0), 0);
+	hca->caps.max_cmds = 1;
+	mlx4_hca_on_event(hca, 1, MLX4_CLIENT_ETH, on_link, (void *)0);
+	/* Its first command, and another one. */
+	rc = mlx4_cmd_use_events(hca, link_and_command);
+	sem_post(&answered);
+	assert_int_equal(rc, 0);
+	rig_handled();
+	assert_int_equal(told.heard[1][0], 1);
+	rc = mlx4_cmd(hca, MLX4_CMD_NOP, 0, MLX4_NOP_MODIFIER, NULL, 0, NULL, 0);
+	sem_post(&answered);
+	assert_int_equal(rc, 0);
+	rig_handled();
+	assert_int_equal(told.heard[1][0], 2);
+	mlx4_cmd_use_polling(hca);
+	sem_destroy(&answered);
+}
+
 static uint32_t cqns[64];
 static unsigned int num_cqns;
 
@@ -362,7 +416,7 @@ main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_events),      T(test_fatal),      T(test_watch),   T(test_found_by_others),
-		T(test_completions), T(test_no_vectors), T(test_clients),
+		T(test_completions), T(test_no_vectors), T(test_clients), T(test_command_behind_link),
 	};
 
 	if (rig_eal("mlx4cevt", "0") < 0)
