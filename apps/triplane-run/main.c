@@ -34,7 +34,6 @@ static const char usage[] =
 	"  --attach SOCKET  where that process listens (" SHARE_SOCKET ")\n"
 	"  --vdev ARGS      starts a triplane with that device, --vdev=net_mlx4_model0 for one; ends it with the "
 	"program\n"
-	"  -a BDF           the same with a card\n"
 	"  --addr A/L       an address: the first one of its first port, the second of the second, and so on\n"
 	"  --drop-in        a libibverbs.so.1 in place of the system's, for programs that load it by name\n"
 	"  --view WORD      own /sys/class/infiniband and /dev/infiniband: try (the default), need, off\n"
@@ -177,18 +176,17 @@ attached(struct run *r)
 }
 
 static int
-source(struct run *r, const char *option, const char *value)
+vdev(struct run *r, const char *args)
 {
-	static char text[RUN_SOURCES][RUN_PATH];
+	static char text[RUN_VDEVS][RUN_PATH];
 	struct run_owner *o = &r->own;
 
-	if (o->num_sources == RUN_SOURCES)
-		return run_refuse("more than %u of --vdev and -a", RUN_SOURCES);
-	if ((size_t)snprintf(text[o->num_sources], RUN_PATH, "%s%s", option, value) >= RUN_PATH)
-		return run_refuse("%s has more than %u characters", option, RUN_PATH - 1);
-	o->source[o->num_sources] = text[o->num_sources];
-	o->num_sources++;
-	o->pci |= option[1] == 'a';
+	if (o->num_vdevs == RUN_VDEVS)
+		return run_refuse("more than %u of --vdev", RUN_VDEVS);
+	if ((size_t)snprintf(text[o->num_vdevs], RUN_PATH, "--vdev=%s", args) >= RUN_PATH)
+		return run_refuse("--vdev has more than %zu characters", RUN_PATH - sizeof("--vdev="));
+	o->vdev[o->num_vdevs] = text[o->num_vdevs];
+	o->num_vdevs++;
 	return 0;
 }
 
@@ -231,14 +229,13 @@ options(struct run *r, int argc, char **argv)
 	};
 	int c, rc = 0;
 
-	while (rc == 0 && (c = getopt_long(argc, argv, "+a:", longs, NULL)) != -1) {
+	while (rc == 0 && (c = getopt_long(argc, argv, "+", longs, NULL)) != -1) {
 		switch (c) {
 		case 's':
 			r->at = optarg;
 			r->attach = true;
 			break;
-		case 'v': rc = source(r, "--vdev=", optarg); break;
-		case 'a': rc = source(r, "-a", optarg); break;
+		case 'v': rc = vdev(r, optarg); break;
 		case 'A': rc = address(r, optarg); break;
 		case 'd': r->drop_in = true; break;
 		case 'V': rc = view(r, optarg); break;
@@ -251,11 +248,11 @@ options(struct run *r, int argc, char **argv)
 	r->argv = argv + optind;
 	if (rc != 0)
 		return rc;
-	if (r->attach && r->own.num_sources != 0)
-		return run_refuse("--attach uses the ports of another process, %s wants some of its own: one of them",
-				  r->own.pci ? "-a" : "--vdev");
-	if (r->own.num_addrs != 0 && r->own.num_sources == 0)
-		return run_refuse("--addr goes with --vdev or -a: the ports of another process have their addresses");
+	if (r->attach && r->own.num_vdevs != 0)
+		return run_refuse(
+			"--attach uses the ports of another process, --vdev wants some of its own: one of them");
+	if (r->own.num_addrs != 0 && r->own.num_vdevs == 0)
+		return run_refuse("--addr goes with --vdev: the ports of another process have their addresses");
 	if (optind == argc)
 		return run_refuse("no program is named, as in: triplane-run ibv_devinfo");
 	return 0;
@@ -269,7 +266,7 @@ main(int argc, char **argv)
 
 	if (options(&r, argc, argv) != 0 || preloads(&r) != 0)
 		return RUN_EXIT;
-	if (r.own.num_sources != 0)
+	if (r.own.num_vdevs != 0)
 		return own(&r);
 	r.attach = true;
 	return attached(&r);

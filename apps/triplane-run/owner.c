@@ -87,17 +87,15 @@ static void
 owner_exec(const struct keeper *k, const char *path)
 {
 	char cpus[2100], prefix[64];
-	const char *argv[ARGS + RUN_SOURCES] = {
-		"triplane",       "--no-huge",           "-m",       MEM_MIB, "--no-shconf",
-		"--no-telemetry", "--log-level=*:error", "--lcores", cpus,    prefix};
-	unsigned int n = 10;
+	const char *argv[ARGS + RUN_VDEVS] = {
+		"triplane", "--no-huge", "-m",   MEM_MIB,   "--no-shconf", "--no-telemetry", "--log-level=*:error",
+		"--lcores", cpus,        prefix, "--no-pci"};
+	unsigned int n = 11;
 
 	lcores(cpus, sizeof(cpus));
 	snprintf(prefix, sizeof(prefix), "--file-prefix=run%d", getpid());
-	if (!k->conf->pci)
-		argv[n++] = "--no-pci";
-	for (unsigned int i = 0; i < k->conf->num_sources; i++)
-		argv[n++] = k->conf->source[i];
+	for (unsigned int i = 0; i < k->conf->num_vdevs; i++)
+		argv[n++] = k->conf->vdev[i];
 	if (setenv("RUNTIME_DIRECTORY", k->dir, 1) == 0)
 		execv(path, (char *const *)(uintptr_t)argv);
 	run_refuse("%s: %s", path, strerror(errno));

@@ -13,15 +13,14 @@
 #define RUN_PATH 4096u
 #define RUN_SOCKET 108u /* octets of a socket's name with its end */
 #define RUN_ADDRS 16u   /* --addr */
-#define RUN_SOURCES 8u  /* --vdev and -a */
+#define RUN_VDEVS 8u    /* --vdev */
 #define RUN_DEVICES 64u /* of one who shares */
 #define RUN_EXIT 1      /* what every refusal exits with */
 
 /* What to start an owner of one's own with. */
 struct run_owner {
-	const char *source[RUN_SOURCES]; /* "--vdev=ARGS" and "-aBDF", of triplane */
-	unsigned int num_sources;
-	bool pci;
+	const char *vdev[RUN_VDEVS]; /* "--vdev=ARGS" of triplane */
+	unsigned int num_vdevs;
 	const char *addr[RUN_ADDRS]; /* the first of the first port, and so on */
 	unsigned int num_addrs;
 };
