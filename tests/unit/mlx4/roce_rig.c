@@ -104,6 +104,8 @@ rr_open_ports(const struct tp_roce_conf *conf)
 	}
 	rr_run();
 	resolve();
+	/* The thread of interrupts may tell of a link only now. */
+	rig_handled();
 	for (p = 0; p < 2; p++)
 		forget_events(p);
 }
