@@ -484,9 +484,12 @@ def follower_waits(pid):
     """How long the thread that follows an interface waits for news, by its system call: ms, or -1 for ever."""
     POLL = 7  # of x86-64
     for task in os.listdir('/proc/%d/task' % pid):
-        with open('/proc/%d/task/%s/comm' % (pid, task)) as f:
-            if f.read() != 'roce-netdev\n':
-                continue
+        try:
+            with open('/proc/%d/task/%s/comm' % (pid, task)) as f:
+                if f.read() != 'roce-netdev\n':
+                    continue
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # a thread that ended meanwhile
         with open('/proc/%d/task/%s/syscall' % (pid, task)) as f:
             words = f.read().split()
         if words[0] == str(POLL):
