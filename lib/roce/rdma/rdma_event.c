@@ -136,12 +136,20 @@ trd_events_move(struct trd_id *id, struct trd_channel *to)
 	struct trd_channel *from = trd_channel_of(id->v.channel);
 	struct trd_event *e, *after;
 
+	if (from == to)
+		return;
 	for (e = TAILQ_FIRST(&from->events); e != NULL; e = after) {
 		after = TAILQ_NEXT(e, next);
 		if (e->id != id)
 			continue;
 		TAILQ_REMOVE(&from->events, e, next);
 		queue(to, e);
+		/* Of a request that nobody has fetched, the new id hears by the same channel. */
+		if (e->v.event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			trd_events_move(trd_id_of(e->v.id), to);
+			e->v.id->channel = &to->v;
+			after = TAILQ_FIRST(&from->events);
+		}
 	}
 	if (TAILQ_EMPTY(&from->events))
 		troce_bell_hush(&from->bell);

@@ -318,6 +318,42 @@ own_channel(void **state)
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
+/* A listener that moves takes requests that nobody has fetched along, and the channel that it leaves may go. */
+static void
+moved_with_requests(void **state)
+{
+	struct pair *p = *state;
+	struct rdma_event_channel *first = tp_rdma_create_event_channel();
+	struct rdma_cm_id *l, *b, *a[2];
+	struct pollfd fd;
+
+	assert_non_null(first);
+	l = conn_listening(1, RDMA_PS_TCP, conn_address(PAIR_V4, 1, CONN_SERVICE), 4);
+	assert_int_equal(tp_rdma_migrate_id(l, first), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		a[i] = conn_routed(p, RDMA_PS_TCP, conn_address(PAIR_V4, 1, CONN_SERVICE));
+		conn_with_qp(p, 0, a[i]);
+		assert_int_equal(tp_rdma_connect(a[i], NULL), 0);
+	}
+	fd = (struct pollfd){.fd = first->fd, .events = POLLIN};
+	while (poll(&fd, 1, 0) == 0)
+		pair_step(p);
+	/* The second one may still be under way. To where it is is no move. */
+	assert_int_equal(tp_rdma_migrate_id(l, first), 0);
+	assert_int_equal(tp_rdma_migrate_id(l, conn_ch[1]), 0);
+	assert_int_equal(poll(&fd, 1, 0), 0);
+	tp_rdma_destroy_event_channel(first);
+	for (unsigned int i = 0; i < 2; i++) {
+		b = conn_request(p, l);
+		assert_ptr_equal(b->channel, conn_ch[1]);
+		assert_int_equal(tp_rdma_reject(b, NULL, 0), 0);
+		conn_expect_status(p, 0, RDMA_CM_EVENT_REJECTED, 28);
+		assert_int_equal(tp_rdma_destroy_id(b), 0);
+		conn_destroy(a[i]);
+	}
+	assert_int_equal(tp_rdma_destroy_id(l), 0);
+}
+
 /* --- rules of the ethdev's driver ----------------------------------------------------------------------------------- */
 
 static struct troce_marks rule;
@@ -406,7 +442,7 @@ main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names), T(shared_ports),   T(options), T(route),       T(sources),
-		T(descriptor),           T(addresses_gone), T(rules),   T(own_channel),
+		T(descriptor),           T(addresses_gone), T(rules),   T(own_channel), T(moved_with_requests),
 	};
 
 	return cmocka_run_group_tests_name("rdma_calls", tests, NULL, NULL);
