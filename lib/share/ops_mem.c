@@ -78,7 +78,15 @@ pieces_check(struct share_guest *s, const struct share_call *c, const struct sha
 				    r->num, c->num_in);
 	for (uint32_t i = 0; i < r->num && err == 0; i++) {
 		err = piece_check(s, c->in[i], &r->piece[i]);
-		sum += r->piece[i].len;
+		/* None of them may reach beyond the place that is there for all: the sum of lengths may not wrap. */
+		if (err == 0 && r->piece[i].len > span - sum)
+			err = TROCE_REFUSE(s->dev, EINVAL,
+					   "process %d: piece %u of %" PRIu64
+					   " octets is longer than what is left of a "
+					   "region of %" PRIu64,
+					   s->pid, i, r->piece[i].len, span);
+		if (err == 0)
+			sum += r->piece[i].len;
 	}
 	if (err == 0 && sum != span)
 		err = TROCE_REFUSE(s->dev, EINVAL, "process %d: %" PRIu64 " octets of memory for a region of %" PRIu64,
