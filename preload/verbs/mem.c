@@ -56,6 +56,7 @@ ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, un
 	if (err == 0)
 		err = vc_call(c, &m, fds, m.mr.num, NULL, 0);
 	if (err == 0) {
+		mr->m.m.access = (int)access;
 		mr->m.m.v = (struct ibv_mr){.context = pd->context,
 					    .pd = pd,
 					    .addr = addr,
@@ -104,6 +105,8 @@ ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t
 {
 	bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
 	struct share_msg m = {.op = SHARE_REREG_MR, .handle = mr->handle};
+	struct troce_mr *own = &((struct vc_mr *)mr)->m.m;
+	int now = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 ? access : own->access;
 	int fds[SHARE_PIECES], err = 0;
 
 	if (flags < 0 || ((flags & IBV_REREG_MR_CHANGE_PD) != 0 && (pd == NULL || pd->context != mr->context)))
@@ -114,7 +117,7 @@ ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t
 	if (moves) {
 		m.mr.addr = (uintptr_t)addr;
 		m.mr.len = length;
-		m.mr.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : (uintptr_t)addr;
+		m.mr.iova = (now & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : (uintptr_t)addr;
 		err = vc_pages_share(addr, length, m.mr.piece, fds, &m.mr.num);
 	}
 	if (err == 0)
@@ -122,6 +125,7 @@ ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t
 	if (err != 0)
 		return rereg_failed(err);
 	mr->lkey = mr->rkey = m.mr.key;
+	own->access = now;
 	if ((flags & IBV_REREG_MR_CHANGE_PD) != 0)
 		mr->pd = pd;
 	if (moves) {

@@ -191,9 +191,10 @@ troce_mr_change(struct ibv_mr *ibmr, int flags, const struct troce_mr *to)
 int
 tp_roce_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
 {
+	const int now = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0 ? access : ((struct troce_mr *)mr)->access;
 	const struct troce_mr to = {
 		.v = {.pd = pd, .addr = addr, .length = length},
-		.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : (uintptr_t)addr,
+		.iova = (now & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : (uintptr_t)addr,
 		.access = access,
 	};
 
