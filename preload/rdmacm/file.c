@@ -35,6 +35,10 @@ static struct channel **pages[PAGES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of pages and of the connection */
 static int owner = -1;
 static pid_t owner_pid; /* whose connection it is */
+static dev_t owner_dev; /* and which socket */
+static ino_t owner_ino;
+/* This thread is at work here: what it closes is none of the program's. */
+static __thread bool inside;
 
 /* A thread that is cancelled must not take the lock along. */
 static int
@@ -44,34 +48,47 @@ enter(void)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_mutex_lock(&lock);
+	inside = true;
 	return state;
 }
 
 static void
 leave(int state)
 {
+	inside = false;
 	pthread_mutex_unlock(&lock);
 	pthread_setcancelstate(state, NULL);
+}
+
+static bool
+is_it(int fd, dev_t dev, ino_t ino)
+{
+	struct stat st;
+
+	return fstatat(fd, "", &st, AT_EMPTY_PATH) == 0 && st.st_dev == dev && st.st_ino == ino;
 }
 
 static void
 fork_prepare(void)
 {
 	pthread_mutex_lock(&lock);
+	inside = true;
 }
 
 static void
 fork_done(void)
 {
+	inside = false;
 	pthread_mutex_unlock(&lock);
 }
 
 static void
 fork_child(void)
 {
-	if (owner >= 0)
+	if (owner >= 0 && is_it(owner, owner_dev, owner_ino))
 		close(owner);
 	owner = -1;
+	inside = false;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -86,7 +103,7 @@ file_maybe(int fd)
 	struct channel **page =
 		fd < 0 || fd >= PAGE * PAGES ? NULL : __atomic_load_n(&pages[fd / PAGE], __ATOMIC_ACQUIRE);
 
-	return page != NULL && __atomic_load_n(&page[fd % PAGE], __ATOMIC_RELAXED) != NULL;
+	return page != NULL && !inside && __atomic_load_n(&page[fd % PAGE], __ATOMIC_RELAXED) != NULL;
 }
 
 /* --- the table; with the lock --- */
@@ -104,26 +121,21 @@ place(int fd, bool make)
 	return *page == NULL ? NULL : &(*page)[fd % PAGE];
 }
 
-static bool
-is_socket(const struct channel *ch, int fd)
-{
-	struct stat st;
-
-	return fstatat(fd, "", &st, AT_EMPTY_PATH) == 0 && st.st_dev == ch->dev && st.st_ino == ch->ino;
-}
-
 static struct channel *
 channel_at(int fd)
 {
 	struct channel **p = place(fd, false);
 
-	return p != NULL && *p != NULL && is_socket(*p, fd) ? *p : NULL;
+	return p != NULL && *p != NULL && is_it(fd, (*p)->dev, (*p)->ino) ? *p : NULL;
 }
 
 /* The lock is held, by a thread of the process that has the connection. */
 static int
 ask(struct share_msg *m, int *fd)
 {
+	/* The program may have closed it, and have something else at its number. */
+	if (owner >= 0 && !is_it(owner, owner_dev, owner_ino))
+		owner = -1;
 	return owner < 0 ? EIO : owner_ask(owner, m, NULL, 0, fd, fd == NULL ? 0 : 1);
 }
 
@@ -180,9 +192,16 @@ open_it(int flags, int *fd)
 	struct share_msg m = {.op = SHARE_CM_OPEN};
 	int err;
 
+	if (owner >= 0 && !is_it(owner, owner_dev, owner_ino))
+		owner = -1;
 	if (owner < 0) {
+		struct stat st = {0};
+
 		owner = owner_connect();
 		owner_pid = getpid();
+		(void)fstatat(owner, "", &st, AT_EMPTY_PATH);
+		owner_dev = st.st_dev;
+		owner_ino = st.st_ino;
 	}
 	if (owner < 0)
 		return ENXIO;
