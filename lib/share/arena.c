@@ -71,9 +71,9 @@ chunk_make(struct share_guest *s, struct share_chunk *c, size_t len)
 	if (va == NULL)
 		return ENOMEM;
 	c->fd = share_file("triplane-queues", len);
-	if (c->fd < 0)
-		err = -c->fd;
-	else if (mmap(va, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, c->fd, 0) == MAP_FAILED)
+	err = c->fd < 0 ? -c->fd : share_fd_room(s, c->fd);
+	if (err == 0 &&
+	    mmap(va, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, c->fd, 0) == MAP_FAILED)
 		err = errno;
 	c->used = err == 0 ? calloc(len / PAGE, 1) : NULL;
 	if (err == 0)
@@ -112,9 +112,16 @@ chunk_get(struct share_chunk *c, size_t n, size_t align)
 static struct share_chunk *
 chunk_add(struct share_guest *s, size_t len)
 {
-	struct share_chunk *all = realloc(s->chunk, (s->num_chunks + 1) * sizeof(*all));
+	struct share_chunk *all;
+	uint64_t held = 0;
 	int err;
 
+	/* What is free between rings is held all the same. */
+	for (uint32_t i = 0; i < s->num_chunks; i++)
+		held += s->chunk[i].len;
+	if (held != 0 && share_limit(s, TP_SHARE_QUEUE_BYTES, held, len) != 0)
+		return NULL;
+	all = realloc(s->chunk, (s->num_chunks + 1) * sizeof(*all));
 	if (all == NULL)
 		return NULL;
 	s->chunk = all;

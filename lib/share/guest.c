@@ -142,17 +142,14 @@ static void
 async_event(struct troce_guest *g, enum ibv_event_type type, void *obj)
 {
 	struct share_guest *s = (struct share_guest *)g;
-
-	bool say;
+	struct troce_talk begun;
 
 	if (async_send(s, type, handle_of(type, obj)) || atomic_exchange(&s->async_lost, true))
 		return;
-	say = share_may_say(&s->share->say);
-	if (say)
-		TROCE_LOG(WARNING,
-			  "%s: process %d does not read its asynchronous events; event %d and later ones are lost",
-			  s->dev->where, s->pid, type);
-	share_said(&s->share->say, say);
+	begun = share_talk_begin(&s->share->say);
+	TROCE_LOG(WARNING, "%s: process %d does not read its asynchronous events; event %d and later ones are lost",
+		  s->dev->where, s->pid, type);
+	share_talk_end(&s->share->say, begun, false);
 }
 
 /* What found no room before. True: there is still some of it. */
@@ -210,7 +207,7 @@ do_hello(struct share_guest *s, struct share_call *c)
 {
 	struct find f = {.s = s, .index = c->m->hello.index, .hello = &c->m->hello, .err = ENOENT};
 
-	/* A port that closes waits for its guests with the list in its hands. */
+	/* A connection is one device: who has one lists others by another. */
 	if (s->dev != NULL)
 		return EBUSY;
 	if (c->m->hello.version != SHARE_VERSION) {
@@ -294,11 +291,11 @@ leave_dev(struct share_guest *s)
 	TROCE_LOG(INFO, "%s: process %d of user %d leaves: %" PRIu64 " calls, %" PRIu64 " refused", dev->where, s->pid,
 		  s->uid, s->calls, s->failed);
 	share_arena_free(s);
+	/* From here on the port may go, and tells nothing any more. */
+	troce_guest_del(dev, &s->g);
+	s->dev = NULL;
 	close(s->async_fd);
 	close(s->g.uar_fd);
-	s->dev = NULL;
-	/* From here on the port may go. */
-	troce_guest_del(dev, &s->g);
 }
 
 static int
@@ -375,19 +372,10 @@ do_init_ah(struct share_guest *s, struct share_call *c)
 
 /* --- rates --- */
 
-static time_t
-now_s(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return ts.tv_sec;
-}
-
 void
 share_rate_count(struct share_guest *s)
 {
-	time_t now = now_s();
+	time_t now = share_now_s();
 
 	if (now != s->second) {
 		s->in_last = now == s->second + 1 ? s->in_second : 0;
@@ -400,7 +388,7 @@ share_rate_count(struct share_guest *s)
 uint64_t
 share_rate(const struct share_guest *s)
 {
-	time_t now = now_s();
+	time_t now = share_now_s();
 
 	return now == s->second ? s->in_last : now == s->second + 1 ? s->in_second : 0;
 }
@@ -481,16 +469,14 @@ question(struct share_guest *s)
 	struct share_msg m;
 	struct share_call c = {.m = &m};
 	int got = receive(s, &c);
-	bool ok, say;
+	struct troce_talk begun;
+	bool ok;
 
 	if (got <= 0)
 		return got < 0;
-	say = share_may_say(&s->share->say);
-	troce_hush = !say;
+	begun = share_talk_begin(&s->share->say);
 	m.err = handle(s, &c);
-	troce_hush = false;
-	if (refused(&m))
-		share_said(&s->share->say, say);
+	share_talk_end(&s->share->say, begun, refused(&m));
 	fds_close(c.in, c.num_in);
 	if (m.err != 0)
 		c.num_out = 0;
@@ -519,10 +505,11 @@ done(struct share_guest *s)
 	struct tp_share *h = s->share;
 
 	leave_dev(s);
-	close(s->fd);
 	close(s->wake);
 	pthread_mutex_lock(&h->lock);
 	TAILQ_REMOVE(&h->guests, s, next);
+	/* Who ends the sharing shuts it down as long as it is in the list. */
+	close(s->fd);
 	h->num_guests--;
 	h->stats.calls += s->calls;
 	h->stats.failed += s->failed;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,32 +14,27 @@
 #define NUMBER_MAX 1048576u
 #define NUMBER 65536u
 #define GROUP_BUF 4096u
+#define FDS_SPARE 64u /* descriptors that guests leave to the process */
 
 static const struct {
-	const char *name, *key;
+	const char *name;
 	uint64_t def, max;
 } limits[TP_SHARE_LIMITS] = {
-	[TP_SHARE_CONNECTIONS] = {"connections", "connections", 64, TP_SHARE_GUESTS},
-	[TP_SHARE_OBJECTS] = {"objects", "objects", NUMBER, NUMBER_MAX},
-	[TP_SHARE_QPS] = {"queue-pairs", "queue_pairs", NUMBER, NUMBER_MAX},
-	[TP_SHARE_CQS] = {"completion-queues", "completion_queues", NUMBER, NUMBER_MAX},
-	[TP_SHARE_SRQS] = {"shared-receive-queues", "shared_receive_queues", NUMBER, NUMBER_MAX},
-	[TP_SHARE_REGIONS] = {"regions", "regions", NUMBER, NUMBER_MAX},
-	[TP_SHARE_AHS] = {"addresses", "addresses", NUMBER, NUMBER_MAX},
-	[TP_SHARE_QUEUE_BYTES] = {"queue-bytes", "queue_bytes", UINT64_C(256) << 20, UINT64_C(1) << 40},
-	[TP_SHARE_REGION_BYTES] = {"region-bytes", "region_bytes", UINT64_C(64) << 30, UINT64_C(1) << 50},
+	[TP_SHARE_CONNECTIONS] = {"connections", 64, TP_SHARE_GUESTS},
+	[TP_SHARE_OBJECTS] = {"objects", NUMBER, NUMBER_MAX},
+	[TP_SHARE_QPS] = {"queue-pairs", NUMBER, NUMBER_MAX},
+	[TP_SHARE_CQS] = {"completion-queues", NUMBER, NUMBER_MAX},
+	[TP_SHARE_SRQS] = {"shared-receive-queues", NUMBER, NUMBER_MAX},
+	[TP_SHARE_REGIONS] = {"regions", NUMBER, NUMBER_MAX},
+	[TP_SHARE_AHS] = {"addresses", NUMBER, NUMBER_MAX},
+	[TP_SHARE_QUEUE_BYTES] = {"queue-bytes", UINT64_C(256) << 20, UINT64_C(1) << 40},
+	[TP_SHARE_REGION_BYTES] = {"region-bytes", UINT64_C(64) << 30, UINT64_C(1) << 50},
 };
 
 const char *
 tp_share_limit_name(unsigned int limit)
 {
 	return limit < TP_SHARE_LIMITS ? limits[limit].name : NULL;
-}
-
-const char *
-share_limit_key(unsigned int limit)
-{
-	return limits[limit].key;
 }
 
 void
@@ -87,23 +83,53 @@ share_limit(struct share_guest *s, enum tp_share_limit limit, uint64_t have, uin
 	return ENOMEM;
 }
 
+int
+share_fd_room(const struct share_guest *s, int fd)
+{
+	struct rlimit most;
+
+	/* A new descriptor has the lowest number that is free. */
+	if (getrlimit(RLIMIT_NOFILE, &most) != 0 || (rlim_t)fd + FDS_SPARE < most.rlim_cur)
+		return 0;
+	TROCE_LOG(
+		ERR,
+		"share: process %d of user %d gets no descriptor: %d is not %u below the limit of open files, %" PRIu64
+		"; ulimit -n",
+		s->pid, s->uid, fd, FDS_SPARE, (uint64_t)most.rlim_cur);
+	return EMFILE;
+}
+
 /* A group's number; -1 and errno. */
 static int64_t
 group_of(const char *name)
 {
-	char buf[GROUP_BUF], *end;
 	struct group g, *found = NULL;
+	char *buf = NULL, *end, *more;
 	unsigned long n = strtoul(name, &end, 10);
-	int rc;
+	int64_t gid = -1;
+	int rc = ERANGE;
 
 	if (end != name && *end == '\0' && n < UINT32_MAX)
 		return (int64_t)n;
-	rc = getgrnam_r(name, &g, buf, sizeof(buf), &found);
+	/* A group of many members needs much room. */
+	for (size_t len = GROUP_BUF; rc == ERANGE; len *= 2) {
+		more = realloc(buf, len);
+		if (more == NULL) {
+			rc = ENOMEM;
+			break;
+		}
+		buf = more;
+		rc = getgrnam_r(name, &g, buf, len, &found);
+	}
 	if (found != NULL)
-		return g.gr_gid;
-	TROCE_LOG(ERR, "share: there is no group '%s'", name);
+		gid = g.gr_gid;
+	else if (rc != 0)
+		TROCE_LOG(ERR, "share: group '%s' cannot be looked up: %s", name, strerror(rc));
+	else
+		TROCE_LOG(ERR, "share: there is no group '%s'", name);
+	free(buf);
 	errno = rc != 0 ? rc : ENOENT;
-	return -1;
+	return gid;
 }
 
 int
@@ -113,7 +139,9 @@ share_door(const char *path, const struct tp_share_conf *conf)
 
 	if (group < 0)
 		return -errno;
-	if (chown(path, (uid_t)-1, (gid_t)group) == 0 && chmod(path, conf->mode == 0 ? TP_SHARE_MODE : conf->mode) == 0)
+	/* Neither the old group nor the new one has the other's rights for a moment. */
+	if (chmod(path, TP_SHARE_MODE) == 0 && chown(path, (uid_t)-1, (gid_t)group) == 0 &&
+	    chmod(path, conf->mode == 0 ? TP_SHARE_MODE : conf->mode) == 0)
 		return 0;
 	return -errno;
 }

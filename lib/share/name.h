@@ -18,7 +18,7 @@
  * The name that programs see.
  *
  * @param name of the owner
- * @param index in the owner's list
+ * @param index the number that the owner gave it for as long as the owner lives
  * @param names of SHARE_NAMES_ENV, NULL: not set
  */
 static inline void

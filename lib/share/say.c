@@ -14,8 +14,8 @@
 #define LINES_A_SECOND 2u
 #define SUMMARY_S 10
 
-static time_t
-now_s(void)
+time_t
+share_now_s(void)
 {
 	struct timespec ts;
 
@@ -28,23 +28,7 @@ share_say_init(struct share_say *y)
 {
 	pthread_mutex_init(&y->lock, NULL);
 	y->room = LINES;
-	y->since = y->told = now_s();
-}
-
-bool
-share_may_say(struct share_say *y)
-{
-	time_t now = now_s();
-	bool may;
-
-	pthread_mutex_lock(&y->lock);
-	if (now > y->since) {
-		y->room = (uint32_t)RTE_MIN((uint64_t)LINES, y->room + (uint64_t)(now - y->since) * LINES_A_SECOND);
-		y->since = now;
-	}
-	may = y->room != 0;
-	pthread_mutex_unlock(&y->lock);
-	return may;
+	y->since = y->told = share_now_s();
 }
 
 /* With the lock. */
@@ -57,20 +41,43 @@ summary(struct share_say *y, time_t now)
 		return;
 	y->told = now;
 	y->unsaid = 0;
-	TROCE_LOG(ERR, "share: %" PRIu64 " more refusals of what programs asked for were not said", n);
+	TROCE_LOG(ERR, "share: %" PRIu64 " more lines about what programs asked for were not said", n);
+}
+
+struct troce_talk
+share_talk_begin(struct share_say *y)
+{
+	struct troce_talk begun = troce_talk;
+	time_t now = share_now_s();
+
+	pthread_mutex_lock(&y->lock);
+	if (now > y->since) {
+		y->room = (uint32_t)RTE_MIN((uint64_t)LINES, y->room + (uint64_t)(now - y->since) * LINES_A_SECOND);
+		y->since = now;
+	}
+	troce_talk.hush = y->room == 0;
+	pthread_mutex_unlock(&y->lock);
+	return begun;
 }
 
 void
-share_said(struct share_say *y, bool said)
+share_talk_end(struct share_say *y, struct troce_talk begun, bool refused)
 {
+	/* A refusal without a line is one that the log does not have, too. */
+	unsigned int n = RTE_MAX(troce_talk.lines - begun.lines, (unsigned int)refused);
+	bool said = !troce_talk.hush;
+
+	troce_talk.hush = begun.hush;
+	if (n == 0)
+		return;
 	pthread_mutex_lock(&y->lock);
-	if (said && y->room != 0)
-		y->room--;
-	if (!said) {
-		y->unsaid++;
-		y->unsaid_ever++;
+	if (said) {
+		y->room -= RTE_MIN(y->room, n);
+	} else {
+		y->unsaid += n;
+		y->unsaid_ever += n;
 	}
-	summary(y, now_s());
+	summary(y, share_now_s());
 	pthread_mutex_unlock(&y->lock);
 }
 

@@ -16,6 +16,7 @@
 #include "share_priv.h"
 
 #define BACKLOG 64
+#define AGAIN_MS 100
 
 /* --- guests --- */
 
@@ -49,6 +50,13 @@ take(struct tp_share *h, int fd)
 	s->gid = (int)cred.gid;
 	s->async_fd = -1;
 	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = s->wake < 0 ? errno : share_fd_room(s, s->wake);
+	if (err != 0) {
+		if (s->wake >= 0)
+			close(s->wake);
+		free(s);
+		return err;
+	}
 	pthread_mutex_init(&s->arena, NULL);
 	pthread_mutex_lock(&h->lock);
 	err = h->num_guests < atomic_load(&h->limit[TP_SHARE_CONNECTIONS]) ? 0 : EUSERS;
@@ -59,7 +67,7 @@ take(struct tp_share *h, int fd)
 		s->id = atomic_fetch_add(&ids, 1);
 	}
 	pthread_mutex_unlock(&h->lock);
-	if (err == 0 && s->wake >= 0)
+	if (err == 0)
 		err = start_thread(s);
 	if (err == 0)
 		return 0;
@@ -69,8 +77,8 @@ take(struct tp_share *h, int fd)
 		h->num_guests--;
 		pthread_mutex_unlock(&h->lock);
 	}
-	if (s->wake >= 0)
-		close(s->wake);
+	pthread_mutex_destroy(&s->arena);
+	close(s->wake);
 	free(s);
 	return err;
 }
@@ -80,41 +88,42 @@ static void
 turn_away(struct tp_share *h, int fd, int err)
 {
 	const struct share_msg m = {.op = SHARE_HELLO, .err = err, .hello = {.version = SHARE_VERSION}};
-	char unread;
-	bool say;
+	struct troce_talk begun = share_talk_begin(&h->say);
+	unsigned int guests;
 	struct ucred cred = {0};
 	socklen_t len = sizeof(cred);
+	char unread;
 
 	(void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len);
-	say = share_may_say(&h->say);
-	troce_hush = !say;
+	pthread_mutex_lock(&h->lock);
+	h->stats.refused++;
+	guests = h->num_guests;
+	pthread_mutex_unlock(&h->lock);
+	if (err == EUSERS)
+		atomic_fetch_add(&h->limited[TP_SHARE_CONNECTIONS], 1);
 	TROCE_LOG(ERR, "%s: process %d of user %u is turned away: %s (%u connections of %" PRIu64 ")", h->addr.sun_path,
-		  cred.pid, cred.uid, strerror(err), h->num_guests, atomic_load(&h->limit[TP_SHARE_CONNECTIONS]));
-	troce_hush = false;
-	share_said(&h->say, say);
+		  cred.pid, cred.uid, strerror(err), guests, atomic_load(&h->limit[TP_SHARE_CONNECTIONS]));
+	share_talk_end(&h->say, begun, true);
 	/* Who closes a socket with something unread in it takes its own words back. */
 	(void)shutdown(fd, SHUT_RD);
 	while (recv(fd, &unread, sizeof(unread), MSG_DONTWAIT) > 0)
 		;
 	(void)send(fd, &m, sizeof(m), MSG_DONTWAIT | MSG_NOSIGNAL);
-	pthread_mutex_lock(&h->lock);
-	h->stats.refused++;
-	pthread_mutex_unlock(&h->lock);
-	if (err == EUSERS)
-		atomic_fetch_add(&h->limited[TP_SHARE_CONNECTIONS], 1);
 	close(fd);
 }
 
-static void
+/* False: who calls cannot be taken now, whoever it is. */
+static bool
 accept_one(struct tp_share *h)
 {
 	int fd = accept4(h->fd, NULL, NULL, SOCK_CLOEXEC), err;
 
 	if (fd < 0)
-		return;
+		return errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS;
 	err = take(h, fd);
 	if (err != 0)
 		turn_away(h, fd, err);
+	return true;
 }
 
 static void *
@@ -129,7 +138,9 @@ listen_main(void *arg)
 			continue;
 		if (fds[1].revents != 0)
 			return NULL;
-		accept_one(h);
+		/* The process has no descriptor left: it is looked again, but not all the time. */
+		if (!accept_one(h))
+			(void)poll(&fds[1], 1, AGAIN_MS);
 	}
 }
 
@@ -205,7 +216,10 @@ serve(struct tp_share *h, const struct tp_share_conf *conf)
 		unlink(h->addr.sun_path);
 		return rc;
 	}
-	return rte_ctrl_thread_create(&h->listener, "share", NULL, listen_main, h);
+	rc = rte_ctrl_thread_create(&h->listener, "share", NULL, listen_main, h);
+	if (rc != 0)
+		unlink(h->addr.sun_path);
+	return rc;
 }
 
 static void

@@ -110,8 +110,9 @@ struct share_guest {
 	uint32_t num_obj;
 	struct share_chunk *chunk;
 	uint32_t num_chunks;
-	uint64_t ring_bytes, region_bytes;
-	unsigned int count[SHARE_KINDS], listening;
+	/* Written by the guest's thread alone, read by who asks how much there is. */
+	_Atomic uint64_t ring_bytes, region_bytes;
+	atomic_uint count[SHARE_KINDS], listening;
 	uint64_t calls, failed;        /* with these, under the lock of share */
 	uint64_t id;                   /* of no other connection of this process */
 	time_t second;                 /* whose calls are counted */
@@ -158,15 +159,17 @@ int share_can(struct troce_dev *dev, struct troce_view_uars *v);
 /* Its connection ends; the thread gives back what it has. */
 void share_guest_leave(struct troce_guest *g);
 
+/* Of a clock that goes on, not exact. */
+time_t share_now_s(void);
 /* Calls a second; the lock of share is held. */
 void share_rate_count(struct share_guest *s);
 uint64_t share_rate(const struct share_guest *s);
 
 /* --- say.c --- */
 void share_say_init(struct share_say *y);
-/* There is room for a line; what was refused is then told to share_said(), whether in a line or not. */
-bool share_may_say(struct share_say *y);
-void share_said(struct share_say *y, bool said);
+/* Around what a thread does for a guest: its lines are written as long as there is room, and counted. begin's value goes to end. */
+struct troce_talk share_talk_begin(struct share_say *y);
+void share_talk_end(struct share_say *y, struct troce_talk begun, bool refused);
 void share_say_end(struct share_say *y);
 
 /* --- telemetry.c --- */
@@ -174,13 +177,16 @@ void share_tel_add(struct tp_share *h);
 void share_tel_del(struct tp_share *h);
 
 /* --- limits.c --- */
-/* A limit's name as a key: with '_'. */
-const char *share_limit_key(unsigned int limit);
 /* Values that are left out, and those that are not possible. 0 or -EINVAL and a line. */
 int share_limits_check(struct tp_share_conf *conf);
 void share_limits_set(struct tp_share *h, const struct tp_share_conf *conf);
 /* 0: the guest, which has so much of it, may have more; ENOMEM, counted, and a line. */
 int share_limit(struct share_guest *s, enum tp_share_limit limit, uint64_t have, uint64_t more);
+/*
+ * A descriptor that was just made, which this connection would keep: 0; EMFILE, and a line: the process has not enough left for
+ * what it does itself.
+ */
+int share_fd_room(const struct share_guest *s, int fd);
 /* Who may call at the socket. 0 or a negative errno. */
 int share_door(const char *path, const struct tp_share_conf *conf);
 

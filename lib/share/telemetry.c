@@ -134,6 +134,16 @@ info(const char *cmd, const char *params, struct rte_tel_data *d)
 	return rc;
 }
 
+/* A limit's name as telemetry wants it. */
+static const char *
+key(char name[RTE_TEL_MAX_STRING_LEN], const char *before, unsigned int limit)
+{
+	snprintf(name, RTE_TEL_MAX_STRING_LEN, "%s%s", before, tp_share_limit_name(limit));
+	for (char *c = name; (c = strchr(c, '-')) != NULL;)
+		*c = '_';
+	return name;
+}
+
 static int
 stats(const char *cmd, const char *params, struct rte_tel_data *d)
 {
@@ -162,8 +172,7 @@ stats(const char *cmd, const char *params, struct rte_tel_data *d)
 	for (unsigned int i = 0; i < TP_SHARE_LIMITS; i++) {
 		char name[RTE_TEL_MAX_STRING_LEN];
 
-		snprintf(name, sizeof(name), "limited_%s", share_limit_key(i));
-		tel_dict_uint(d, name, st.limited[i]);
+		tel_dict_uint(d, key(name, "limited_", i), st.limited[i]);
 	}
 	return 0;
 }
@@ -176,8 +185,11 @@ limits(const char *cmd, const char *params, struct rte_tel_data *d)
 	rte_tel_data_start_dict(d);
 	pthread_mutex_lock(&shares_lock);
 	h = sharing(params);
-	for (unsigned int i = 0; h != NULL && i < TP_SHARE_LIMITS; i++)
-		tel_dict_uint(d, share_limit_key(i), atomic_load(&h->limit[i]));
+	for (unsigned int i = 0; h != NULL && i < TP_SHARE_LIMITS; i++) {
+		char name[RTE_TEL_MAX_STRING_LEN];
+
+		tel_dict_uint(d, key(name, "", i), atomic_load(&h->limit[i]));
+	}
 	pthread_mutex_unlock(&shares_lock);
 	return h == NULL ? -ENOENT : 0;
 }

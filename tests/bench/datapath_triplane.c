@@ -24,7 +24,7 @@
 #define REFILL_MIN 32u /* as rxq.c chooses for this ring size */
 
 int mlx4_logtype;
-__thread bool troce_hush;
+__thread struct troce_talk troce_talk;
 const char bench_driver[] = "triplane";
 
 /* What ethdev would find in a queue's template mbuf [rte_mbuf.h: rearm_data]. */

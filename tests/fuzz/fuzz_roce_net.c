@@ -21,7 +21,7 @@ static struct troce_net net, judge;
 static uint64_t now;
 static const struct rte_ether_addr us = {{2, 0, 0, 0, 0, 0xaa}}, other = {{2, 0, 0, 0, 0, 0xcc}};
 int troce_logtype;
-__thread bool troce_hush;
+__thread struct troce_talk troce_talk;
 
 static void
 need(bool good)

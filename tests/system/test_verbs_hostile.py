@@ -365,7 +365,7 @@ def ends(owner):
     _, err = owner.app.proc.communicate(timeout=60)
     owner.dir.cleanup()
     lines = err.decode(errors='replace').splitlines()
-    told = sum(int(n) for line in lines for n in re.findall(r'(\d+) more refusals of what programs asked for', line))
+    told = sum(int(n) for line in lines for n in re.findall(r'(\d+) more lines about what programs asked for', line))
     if owner.app.proc.returncode != 0 or len(lines) > 1000 or told < 500:
         return 'exit code %d, %d lines, which tell of %d more: %s' % (owner.app.proc.returncode, len(lines), told, lines[-5:])
     return None

@@ -11,6 +11,7 @@
 
 extern int mlx4_logtype;
 #define MLX4_LOG(level, fmt, ...)                                                                                      \
-	((void)(troce_hush ? 0 : rte_log(RTE_LOG_##level, mlx4_logtype, "mlx4: " fmt "\n", ##__VA_ARGS__)))
+	((void)(troce_talk.lines++,                                                                                    \
+		troce_talk.hush ? 0 : rte_log(RTE_LOG_##level, mlx4_logtype, "mlx4: " fmt "\n", ##__VA_ARGS__)))
 
 #endif /* MLX4_BUS_LOG_H */

@@ -321,7 +321,8 @@ report(struct mlx4_hca *hca, const struct cmd_req *r, const struct cmd_slot *s, 
 	if (rc == 0 && status == MLX4_STAT_OK)
 		return 0;
 	if (rc == 0) {
-		if (!troce_hush)
+		troce_talk.lines++;
+		if (!troce_talk.hush)
 			rte_log(r->optional ? RTE_LOG_DEBUG : RTE_LOG_ERR, mlx4_logtype,
 				"mlx4: %s: command %s (0x%03x), op_modifier %u, in_modifier 0x%x: status 0x%02x: %s\n",
 				hca->bus->where, r->desc->name, r->desc->opcode, r->op_modifier, r->in_modifier, status,

@@ -3,13 +3,18 @@
  */
 /*
  * A thread that works for another program says no more than so much of what that program does wrong, or the program could fill the
- * disk on which the log is. While it is hushed, neither the library nor the card's driver write lines of this thread.
+ * disk on which the log is. While it is hushed, neither the library nor the card's driver write lines of this thread; they are
+ * counted all the same.
  */
 #ifndef ROCE_PORT_HUSH_H
 #define ROCE_PORT_HUSH_H
 
 #include <stdbool.h>
 
-extern __thread bool troce_hush;
+struct troce_talk {
+	bool hush;
+	unsigned int lines; /* so far, those that were written and those that were not */
+};
+extern __thread struct troce_talk troce_talk;
 
 #endif /* ROCE_PORT_HUSH_H */

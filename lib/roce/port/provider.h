@@ -32,7 +32,8 @@
 
 extern int troce_logtype;
 #define TROCE_LOG(level, fmt, ...)                                                                                     \
-	((void)(troce_hush ? 0 : rte_log(RTE_LOG_##level, troce_logtype, "roce: " fmt "\n", ##__VA_ARGS__)))
+	((void)(troce_talk.lines++,                                                                                    \
+		troce_talk.hush ? 0 : rte_log(RTE_LOG_##level, troce_logtype, "roce: " fmt "\n", ##__VA_ARGS__)))
 
 struct troce_dev;
 struct troce_net;     /* net_priv.h: addresses, GIDs, neighbours */

@@ -15,7 +15,7 @@
 #define MAX_IB_PORTS 64u
 
 RTE_LOG_REGISTER(troce_logtype, lib.roce, NOTICE);
-__thread bool troce_hush;
+__thread struct troce_talk troce_talk;
 
 static const struct troce_provider *providers[MAX_PROVIDERS + 1]; /* NULL behind the last */
 /* They outlast lists and open ports, as pointers to devices are compared and kept. */

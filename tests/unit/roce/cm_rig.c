@@ -7,7 +7,7 @@
 #define RIG_FROM_QPN 0x20au
 
 int troce_logtype;
-__thread bool troce_hush;
+__thread struct troce_talk troce_talk;
 
 static struct rig *the_rig;
 

@@ -8,7 +8,7 @@
 
 struct net_port np;
 int troce_logtype;
-__thread bool troce_hush;
+__thread struct troce_talk troce_talk;
 
 static FILE *log_file;
 static char *log_text;

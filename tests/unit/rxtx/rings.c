@@ -8,7 +8,7 @@
 #include "rings.h"
 
 int mlx4_logtype;
-__thread bool troce_hush;
+__thread struct troce_talk troce_talk;
 static struct rte_mempool *the_pool;
 
 int
