@@ -33,6 +33,8 @@ share_ibdev(const char *name)
 	if (all != NULL) {
 		names = all;
 		rte_strlcpy(names[num++], name, sizeof(*names));
+	} else if (i == num) {
+		i = UINT32_MAX; /* no memory: no device that there is */
 	}
 	pthread_mutex_unlock(&lock);
 	return i;
@@ -45,12 +47,15 @@ share_do_cm_open(struct share_guest *s, struct share_call *c)
 {
 	struct rdma_event_channel *ch = tp_rdma_create_event_channel();
 
+	int err;
+
 	if (ch == NULL)
 		return errno;
-	c->m->handle = share_obj_new(s, SHARE_EVENTS, ch);
+	err = share_fd_room(s, ch->fd);
+	c->m->handle = err != 0 ? 0 : share_obj_new(s, SHARE_EVENTS, ch);
 	if (c->m->handle == 0) {
 		tp_rdma_destroy_event_channel(ch);
-		return ENOMEM;
+		return err != 0 ? err : ENOMEM;
 	}
 	if (!s->cm) {
 		s->cm = true;
@@ -347,6 +352,14 @@ fill_request(struct share_cm_call *k, const struct rdma_cm_event *e, struct ucma
 	return true;
 }
 
+/* What an id is told because it asked. */
+static bool
+answers(enum rdma_cm_event_type type)
+{
+	return type == RDMA_CM_EVENT_ADDR_RESOLVED || type == RDMA_CM_EVENT_ADDR_ERROR ||
+	       type == RDMA_CM_EVENT_MULTICAST_JOIN || type == RDMA_CM_EVENT_MULTICAST_ERROR;
+}
+
 /* False: the guest does not hear of it. */
 static bool
 fill(struct share_cm_call *k, const struct rdma_cm_event *e, struct ucma_abi_event_resp *r)
@@ -357,7 +370,8 @@ fill(struct share_cm_call *k, const struct rdma_cm_event *e, struct ucma_abi_eve
 	if (e->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		return fill_request(k, e, r);
 	share_cm_event_out(e, e->id->qp_type == IBV_QPT_UD, r);
-	o->id.unread = 0;
+	if (answers(e->event) && o->id.unread != 0)
+		o->id.unread--;
 	r->uid = o->id.uid;
 	r->id = o->id.handle;
 	if (e->event == RDMA_CM_EVENT_MULTICAST_JOIN) {

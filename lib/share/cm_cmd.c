@@ -94,7 +94,8 @@ do_resolve_route(struct share_cm_call *k)
 
 	if (err != 0)
 		return err;
-	return tp_rdma_resolve_route(o->obj, (int)q->timeout_ms) != 0 ? errno : 0;
+	/* It is answered at once. */
+	return tp_rdma_resolve_route(o->obj, 0) != 0 ? errno : 0;
 }
 
 /* --- connections --- */

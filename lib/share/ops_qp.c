@@ -204,6 +204,12 @@ share_do_attach_mcast(struct share_guest *s, struct share_call *c)
 
 	if (o == NULL)
 		return EINVAL;
+	/* Once more is no more. */
+	SLIST_FOREACH(g, &o->qp.groups, next)
+	{
+		if (memcmp(&g->gid, &r->gid, sizeof(g->gid)) == 0)
+			return 0;
+	}
 	g = calloc(1, sizeof(*g));
 	if (g == NULL)
 		return ENOMEM;

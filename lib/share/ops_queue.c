@@ -17,19 +17,20 @@ int
 share_do_create_channel(struct share_guest *s, struct share_call *c)
 {
 	struct share_channel *ch = calloc(1, sizeof(*ch));
-	int fds[2];
+	int fds[2], err;
 
 	if (ch == NULL || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
 		free(ch);
 		return errno;
 	}
 	ch->fd = fds[0];
-	c->m->handle = share_obj_new(s, SHARE_CHANNEL, ch);
+	err = share_fd_room(s, fds[1]);
+	c->m->handle = err != 0 ? 0 : share_obj_new(s, SHARE_CHANNEL, ch);
 	if (c->m->handle == 0) {
 		close(fds[0]);
 		close(fds[1]);
 		free(ch);
-		return ENOMEM;
+		return err != 0 ? err : ENOMEM;
 	}
 	c->close_out[c->num_out] = true;
 	c->out[c->num_out++] = fds[1];

@@ -21,7 +21,7 @@ mlx4_roce_create_cq(struct troce_cq *cq, int vector)
 		return EOPNOTSUPP;
 	rc = mlx4_roce_uar_get(r, cq->guest, &c->uar);
 	if (rc != 0)
-		return ENOMEM;
+		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
 	rc = mlx4_cq_create_of(r->hca, mlx4_roce_pool(cq->guest, &pool), RTE_MAX(entries, 2u), c->uar,
 			       vector < 0 ? -1 : r->vector, r->dev->numa_node, &c->hw);
 	if (rc != 0) {
