@@ -4,68 +4,37 @@
 /* Questions to who shares ports. */
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "preload/sock/owner.h"
 #include "run.h"
 
 int
 run_call(const char *at)
 {
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	int fd;
+	int fd = owner_connect(at);
 
-	if (strlen(at) >= sizeof(sa.sun_path))
-		return run_refuse("socket '%s' has more than %zu characters", at, sizeof(sa.sun_path) - 1), -1;
-	memcpy(sa.sun_path, at, strlen(at));
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && connect(fd, (const struct sockaddr *)&sa, sizeof(sa)) == 0)
+	if (fd >= 0)
 		return fd;
-	if (errno == EACCES)
-		run_refuse("%s: this user may not call there; the owner's user and root may", at);
+	if (errno == ENAMETOOLONG)
+		run_refuse("socket '%s' has more than %zu characters", at,
+			   sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1);
+	else if (errno == EACCES)
+		run_refuse(
+			"%s: this user may not call there; the owner's settings share-mode and share-group say who may",
+			at);
 	else
 		run_refuse("%s: %s; a process shares its ports there by 'share on %s' of triplane", at, strerror(errno),
 			   at);
-	if (fd >= 0)
-		close(fd);
 	return -1;
-}
-
-static void
-fds_close(struct msghdr *h)
-{
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c != NULL; c = CMSG_NXTHDR(h, c)) {
-		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		int fd;
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < n; i++) {
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
-			close(fd);
-		}
-	}
 }
 
 int
 run_ask(int fd, enum share_op op, struct share_msg *m)
 {
-	union {
-		char buf[CMSG_SPACE(sizeof(int) * SHARE_PIECES)];
-		struct cmsghdr align;
-	} ctl;
-	struct iovec iov = {m, sizeof(*m)};
-	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = ctl.buf, .msg_controllen = sizeof(ctl.buf)};
-	ssize_t n;
-
 	m->op = op;
-	if (send(fd, m, sizeof(*m), MSG_NOSIGNAL) != sizeof(*m))
-		return EIO;
-	n = recvmsg(fd, &h, MSG_CMSG_CLOEXEC);
-	if (n >= 0)
-		fds_close(&h);
-	return n != sizeof(*m) ? EIO : m->err;
+	return owner_ask(fd, m, NULL, 0, NULL, 0);
 }
 
 int
@@ -75,14 +44,20 @@ run_hello(int fd, const char *at, uint32_t index, struct share_hello *hello)
 	int err = run_ask(fd, SHARE_HELLO, &m);
 
 	*hello = m.hello;
-	if (err == 0 || err == ENOENT)
-		return err;
-	if (err == EPROTO)
+	switch (err) {
+	case 0:
+	case ENOENT: return err;
+	case EPROTO:
 		run_refuse("%s: the process there speaks version %u, this program %u", at, m.hello.version,
 			   SHARE_VERSION);
-	else
-		run_refuse("%s: the process there does not speak as it should", at);
-	return EPROTO;
+		break;
+	case EUSERS:
+		run_refuse("%s: the process there has as many connections as it takes (share-connections)", at);
+		break;
+	case EIO: run_refuse("%s: the process there does not speak as it should", at); break;
+	default: run_refuse("%s: the process there turns this program away: %s", at, strerror(err));
+	}
+	return err;
 }
 
 /* The port of the device at that place in the list is up. False: or there is no such device any more. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/share/name.h"
+#include "preload/sock/owner.h"
 #include "run.h"
 
 /* As built, and as installed; that of verbs first. */
@@ -261,8 +262,7 @@ options(struct run *r, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	const char *env = getenv(SHARE_ENV);
-	struct run r = {.at = env == NULL || env[0] == '\0' ? SHARE_SOCKET : env, .view = true};
+	struct run r = {.at = owner_path(), .view = true};
 
 	if (options(&r, argc, argv) != 0 || preloads(&r) != 0)
 		return RUN_EXIT;

@@ -41,7 +41,7 @@ int run_find(const char *what, const char *const places[], unsigned int n, char 
 /* --- ask.c --- */
 /* To who shares there; -1: cannot, said. */
 int run_call(const char *at);
-/* The device at a place in the list. 0, ENOENT: there is none; EPROTO, said. */
+/* The device at a place in the list. 0, ENOENT: there is none; another errno, said. */
 int run_hello(int fd, const char *at, uint32_t index, struct share_hello *h);
 /* One question; what comes with the answer is closed. 0 or errno. */
 int run_ask(int fd, enum share_op op, struct share_msg *m);

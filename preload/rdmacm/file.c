@@ -197,7 +197,7 @@ open_it(int flags, int *fd)
 	if (owner < 0) {
 		struct stat st = {0};
 
-		owner = owner_connect();
+		owner = owner_connect(owner_path());
 		owner_pid = getpid();
 		(void)fstatat(owner, "", &st, AT_EMPTY_PATH);
 		owner_dev = st.st_dev;

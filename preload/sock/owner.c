@@ -13,14 +13,20 @@
 
 #define FDS_MAX SHARE_PIECES
 
+const char *
+owner_path(void)
+{
+	const char *path = getenv(SHARE_ENV);
+
+	return path == NULL || path[0] == '\0' ? SHARE_SOCKET : path;
+}
+
 int
-owner_connect(void)
+owner_connect(const char *path)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	const char *path = getenv(SHARE_ENV);
 	int fd, err;
 
-	path = path == NULL || path[0] == '\0' ? SHARE_SOCKET : path;
 	if (strlen(path) >= sizeof(sa.sun_path)) {
 		errno = ENAMETOOLONG;
 		return -1;

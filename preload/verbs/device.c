@@ -100,7 +100,7 @@ ibv_get_device_list(int *num)
 		*num = 0;
 	if (list == NULL)
 		return NULL;
-	fd = owner_connect();
+	fd = owner_connect(owner_path());
 	/* No owner: no devices, as without a driver. */
 	if (fd < 0 && errno == EACCES)
 		fprintf(stderr, "triplane: the socket of the ports' owner is not for this user\n");
@@ -292,7 +292,7 @@ ibv_open_device(struct ibv_device *device)
 	device_take(c->device);
 	c->vctx.context.async_fd = -1;
 	pthread_mutex_init(&c->lock, NULL);
-	c->fd = owner_connect();
+	c->fd = owner_connect(owner_path());
 	if (c->fd < 0)
 		err = errno;
 	if (err == 0)

@@ -83,6 +83,9 @@ def connections(owner):
         p = devices(owner.socket)
         if 'has as many connections as it takes' not in p.stdout or DEV[0] in p.stdout:
             return 'the second one sees: ' + p.stdout
+        rc, out = owner.run('ibv_devices')
+        if rc != 1 or not out.endswith('has as many connections as it takes (share-connections)\n') or out.count('\n') != 1:
+            return 'triplane-run: exit code %s: %s' % (rc, out)
         show = owner.show()
         if show['limited']['connections'] == 0 or show['refused'] != show['limited']['connections']:
             return 'not counted: %s' % show
