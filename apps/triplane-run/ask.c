@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload/sock/owner.h"
@@ -60,30 +61,48 @@ run_hello(int fd, const char *at, uint32_t index, struct share_hello *hello)
 	return err;
 }
 
-/* The port of the device at that place in the list is up. False: or there is no such device any more. */
-static bool
-active(const char *at, uint32_t index)
+static uint64_t
+now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* Until the port of the device at that place in the list is up, or the time has come. 0, or errno: the device is not there. */
+static int
+wait_one(int fd, const char *at, uint32_t index, uint64_t until)
 {
 	struct share_msg m = {0};
 	struct share_hello h;
-	int fd = run_call(at);
-	bool up = false;
+	int err = run_hello(fd, at, index, &h);
 
-	if (fd < 0)
-		return false;
-	if (run_hello(fd, at, index, &h) == 0) {
-		memcpy(m.open.name, h.name, sizeof(m.open.name));
-		up = run_ask(fd, SHARE_OPEN, &m) == 0 && run_ask(fd, SHARE_QUERY_PORT, &m) == 0 &&
-		     m.port.state == IBV_PORT_ACTIVE;
+	memcpy(m.open.name, h.name, sizeof(m.open.name));
+	if (err == 0)
+		err = run_ask(fd, SHARE_OPEN, &m);
+	while (err == 0) {
+		err = run_ask(fd, SHARE_QUERY_PORT, &m);
+		if (err != 0 || m.port.state == IBV_PORT_ACTIVE || now_ms() >= until)
+			break;
+		usleep(1000);
 	}
-	close(fd);
-	return up;
+	return err;
 }
 
-void
+int
 run_wait_active(const char *at, unsigned int num, unsigned int ms)
 {
-	for (uint32_t i = 0; i < num; i++)
-		for (; ms > 0 && !active(at, i); ms--)
-			usleep(1000);
+	const uint64_t until = now_ms() + ms;
+	int err = 0;
+
+	for (uint32_t i = 0; i < num && err == 0; i++) {
+		int fd = run_call(at);
+
+		if (fd < 0)
+			return RUN_EXIT;
+		err = wait_one(fd, at, i, until);
+		close(fd);
+	}
+	return err == 0 ? 0 : run_refuse("%s: a device went before its port was up: %s", at, strerror(err));
 }

@@ -108,8 +108,8 @@ look(struct run *r)
 	if (n == 0)
 		return run_refuse("%s: no port has RoCE on; 'roce 0 on' of triplane, say", r->at);
 	/* Programs such as those of UCX look once, at their start. */
-	if (!r->attach)
-		run_wait_active(r->at, (unsigned int)n, LINK_MS);
+	if (!r->attach && run_wait_active(r->at, (unsigned int)n, LINK_MS) != 0)
+		return RUN_EXIT;
 	if (!r->quiet && r->attach)
 		fprintf(stderr, "triplane-run: %d device%s of %s:%s\n", n, n == 1 ? "" : "s", r->at, r->names);
 	else if (!r->quiet)

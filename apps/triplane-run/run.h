@@ -45,8 +45,8 @@ int run_call(const char *at);
 int run_hello(int fd, const char *at, uint32_t index, struct share_hello *h);
 /* One question; what comes with the answer is closed. 0 or errno. */
 int run_ask(int fd, enum share_op op, struct share_msg *m);
-/* Until the ports of so many devices are up; a port without a cable is waited for that many ms. */
-void run_wait_active(const char *at, unsigned int num, unsigned int ms);
+/* Until the ports of so many devices are up, at most that many ms: a port may have no cable. 0, or RUN_EXIT: one went, said. */
+int run_wait_active(const char *at, unsigned int num, unsigned int ms);
 
 /* --- owner.c --- */
 /* An address as 192.0.2.1/24 or fd00::1/64. */

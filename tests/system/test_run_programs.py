@@ -127,19 +127,46 @@ def killed():
     return left() if len(seen) >= 4 else 'not triplane-run, its keeper, an owner and a program: %s' % seen
 
 
+def kill_owner():
+    for pid in processes():
+        try:
+            if os.path.basename(os.readlink('/proc/%s/exe' % pid)) == 'triplane':
+                os.kill(int(pid), signal.SIGKILL)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+
+
 def owner_gone():
     """A program hears of the end of its owner, and so does who started both."""
     p = start(*CARD, 'stdbuf', '-oL', 'ibv_asyncwatch', '-d', DEV[0])
     p.stdout.readline()  # it watches
-    for pid in processes():
-        if os.path.basename(os.readlink('/proc/%s/exe' % pid)) == 'triplane':
-            os.kill(int(pid), signal.SIGKILL)
+    kill_owner()
     event = p.stdout.readline()
     p.terminate()
     _, err = p.communicate(timeout=LIMIT)
     if p.returncode != 143 or not re.search('fatal|catastrophic|event_type', event, re.I):
         return 'exit code %s: %s' % (p.returncode, event)
     return left() if 'the owner that was started ended with exit code 137' in err else 'it says: ' + err
+
+
+def calls(path):
+    """A connection to the socket is there."""
+    with open('/proc/net/unix') as f:
+        return any(w[5] == '03' and w[-1] == path for w in map(str.split, f.read().splitlines()[1:]))
+
+
+def owner_gone_first():
+    """An owner that ends while its link is waited for ends the wait, and no program is started."""
+    for _ in range(5):
+        p = start('--vdev', 'net_mlx4_model0,ports=1,wire0=none', 'echo', 'ran')
+        tpmd.wait_until(lambda: any(map(calls, glob.glob(scratch.name + '/*/share'))) or p.poll() is not None, LIMIT)
+        kill_owner()
+        out, err = p.communicate(timeout=LIMIT)
+        if out == '':
+            break
+    if p.returncode != 1 or out != '' or len(err.splitlines()) > 4 or 'ended with exit code 137' not in err:
+        return 'exit code %s: %s %s' % (p.returncode, out, err[-900:])
+    return left()
 
 
 # --- the view ------------------------------------------------------------------------------------------------------------
@@ -387,6 +414,7 @@ def main():
     cases.run('by-signal', by_signal)
     cases.run('killed', killed)
     cases.run('owner-gone', owner_gone)
+    cases.run('owner-gone-first', owner_gone_first)
     cases.run('view', view)
     if can_be_user():
         cases.run('view-user', view, USER)
