@@ -104,7 +104,8 @@ look(struct run *r)
 	if (n < 0)
 		return RUN_EXIT;
 	if (n == 0 && !r->attach)
-		return run_refuse("the triplane that was started has no port that can be shared; 'share on' says why");
+		return run_refuse(
+			"no port of the triplane that was started can be shared; those of a card in software can");
 	if (n == 0)
 		return run_refuse("%s: no port has RoCE on; 'roce 0 on' of triplane, say", r->at);
 	/* Programs such as those of UCX look once, at their start. */
