@@ -137,7 +137,7 @@ start(void *arg)
 	struct run *r = arg;
 	int err;
 
-	if (r->view && run_view(r->at, !r->quiet || r->need_view) != 0 && r->need_view)
+	if (r->view && run_view(r->at, r->need_view, r->quiet) != 0)
 		return;
 	err = in_front("LD_PRELOAD", r->libraries);
 	if (err == 0 && r->drop_in)

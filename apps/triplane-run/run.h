@@ -61,8 +61,11 @@ int run_owner_end(struct run_kept *kept);
 int run_program(void (*start)(void *), void *arg);
 
 /* --- view.c, tree.c --- */
-/* This process and its children see the devices of who shares there in sysfs and /dev. 0 or RUN_EXIT, said when loud. */
-int run_view(const char *at, bool loud);
+/*
+ * This process and its children see the devices of who shares there in sysfs and /dev. When that cannot be and is not needed, it
+ * is said, unless quiet, and nothing has changed. 0 or RUN_EXIT, said.
+ */
+int run_view(const char *at, bool need, bool quiet);
 /* Puts the devices into folders that are there for them. 0 or errno. */
 int run_tree(const char *at);
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "run.h"
@@ -124,25 +125,62 @@ lay_out(const char *path)
 	return err;
 }
 
-int
-run_view(const char *at, bool loud)
+/* All of it. 0, or errno and what is in its way. */
+static int
+make(const char *at, const char **what)
 {
-	const char *what = "namespaces";
 	int err = namespaces();
 
+	*what = "namespaces";
 	if (err == 0) {
-		what = "/sys/class";
-		err = lay_out(what);
+		*what = "/sys/class";
+		err = lay_out(*what);
 	}
 	if (err == 0) {
-		what = "/dev";
-		err = lay_out(what);
+		*what = "/dev";
+		err = lay_out(*what);
 	}
 	if (err == 0) {
-		what = "devices";
+		*what = "devices";
 		err = run_tree(at);
 	}
-	if (err == 0 || !loud)
-		return err == 0 ? 0 : RUN_EXIT;
-	return run_refuse("no view of /sys/class/infiniband and /dev/infiniband: %s: %s", what, strerror(err));
+	return err;
+}
+
+static int
+refuse(const char *what, int err, const char *hint)
+{
+	return run_refuse("no view of /sys/class/infiniband and /dev/infiniband: %s: %s%s", what, strerror(err), hint);
+}
+
+/* Whether a child can have it. It was said why not, unless quiet. */
+static bool
+child_can(const char *at, bool quiet)
+{
+	const char *what = "a process to try it in";
+	const pid_t pid = fork();
+	int status = 0, err = pid < 0 ? errno : 0;
+
+	if (pid == 0)
+		err = make(at, &what);
+	if (err != 0 && !quiet)
+		refuse(what, err, "");
+	if (pid == 0)
+		_exit(err == 0 ? 0 : RUN_EXIT);
+	while (err == 0 && waitpid(pid, &status, 0) < 0)
+		err = errno == EINTR ? 0 : errno;
+	return err == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+int
+run_view(const char *at, bool need, bool quiet)
+{
+	const char *what;
+	int err;
+
+	/* Nobody comes back from a user namespace, also when it can have no names of users: what may fail is tried elsewhere. */
+	if (!need && !child_can(at, quiet))
+		return 0;
+	err = make(at, &what);
+	return err == 0 ? 0 : refuse(what, err, "; --view off does without");
 }

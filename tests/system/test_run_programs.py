@@ -215,6 +215,33 @@ def no_view():
     return left() if rc == 0 and '/sys' not in out and DEV[0] in out else 'exit code %s: %s %s' % (rc, out, err)
 
 
+# Where a view cannot be: what a shell does first, as root of a namespace; what is said.
+WITHOUT_RIGHTS = 'exec setpriv --bounding-set=-all --inh-caps=-all "$@"'
+NO_VIEW = [
+    ('no-namespaces', 'echo 0 >/proc/sys/user/max_user_namespaces; ' + WITHOUT_RIGHTS, 'namespaces: No space left on device'),
+    ('no-names-of-users', 'mount -o remount,ro,bind /proc; ' + WITHOUT_RIGHTS, 'namespaces: Read-only file system'),
+    ('no-device-full', 'mount -t tmpfs dev /mnt; cd /mnt; mkdir -m 1777 shm; for f in null zero random urandom; do touch $f;'
+     'mount --bind /dev/$f $f; done; mount --rbind /mnt /dev; cd /; exec "$@"', 'devices: No such file or directory'),
+]
+
+
+def failed_view(script, why):
+    """One that cannot be leaves nothing of it to the program, which runs, or refuses it when it is needed."""
+    prefix = ('unshare', '-U', '-r', '-m', 'sh', '-ec', script, 'sh')
+    able = subprocess.run([*prefix, 'true'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if able.returncode != 0:
+        return 'skip no namespaces here: ' + able.stdout
+    said = 'triplane-run: no view of /sys/class/infiniband and /dev/infiniband: ' + why
+    look = 'id -u; for f in /sys/class/infiniband/%s /dev/infiniband/uverbs0; do test -e $f && echo $f; done; ibv_devices' % DEV[0]
+    rc, out, err = run(*CARD, 'sh', '-c', look, prefix=prefix)
+    if rc != 0 or out.splitlines()[0] != '0' or '/' in out or DEV[1] not in out or err.splitlines()[1:] != [said]:
+        return 'exit code %s: %s %s' % (rc, out, err)
+    rc, out, err = run('--quiet', '--view', 'need', *CARD, 'echo', 'ran', prefix=prefix)
+    if rc != 1 or out != '' or err != said + '; --view off does without\n':
+        return 'needed: exit code %s: %s %s' % (rc, out, err)
+    return left()
+
+
 # --- in libibverbs' place --------------------------------------------------------------------------------------------------
 
 DROP_IN = os.path.join(BUILD, 'preload/verbs/dropin/libibverbs.so.1')
@@ -422,6 +449,8 @@ def main():
         cases.run('view-user', view, USER)
     cases.run('ibstat', ibstat)
     cases.run('no-view', no_view)
+    for name, script, why in NO_VIEW:
+        cases.run('view-' + name, failed_view, script, why)
     cases.run('drop-in-versions', versions)
     cases.run('drop-in-answers', answers)
     cases.run('drop-in-by-name', by_name)
