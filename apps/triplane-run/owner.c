@@ -298,6 +298,12 @@ remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
 }
 
 static void
+remove_all(const char *dir)
+{
+	(void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void
 keeper_main(struct keeper *k, const char *path)
 {
 	int rc;
@@ -314,7 +320,7 @@ keeper_main(struct keeper *k, const char *path)
 		}
 		rc |= owner_end(k);
 	}
-	(void)nftw(k->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	remove_all(k->dir);
 	_exit(rc);
 }
 
@@ -329,6 +335,30 @@ folder(char *dir, size_t size)
 	return mkdtemp(dir) != NULL ? 0 : run_refuse("%s: %s", dir, strerror(errno));
 }
 
+/* The folder is the keeper's, once there is one. 0 or RUN_EXIT, said. */
+static int
+keeper_fork(struct keeper *k, const char *path, struct run_kept *kept)
+{
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
+		return run_refuse("no owner can be started: %s", strerror(errno));
+	kept->keeper = fork();
+	if (kept->keeper == 0) {
+		close(fds[0]);
+		k->fd = fds[1];
+		keeper_main(k, path);
+	}
+	if (kept->keeper < 0)
+		run_refuse("no owner can be started: %s", strerror(errno));
+	close(fds[1]);
+	kept->fd = fds[0];
+	if (kept->keeper > 0)
+		return 0;
+	close(kept->fd);
+	return RUN_EXIT;
+}
+
 int
 run_owner_start(const struct run_owner *conf, struct run_kept *kept)
 {
@@ -336,23 +366,14 @@ run_owner_start(const struct run_owner *conf, struct run_kept *kept)
 	static const char *const places[] = {"triplane", "../triplane"};
 	struct keeper k = {.conf = conf, .socket = kept->socket};
 	char path[RUN_PATH], shares;
-	int fds[2];
 
 	if (run_find("triplane", places, 2, path) != 0 || folder(k.dir, sizeof(k.dir)) != 0)
 		return RUN_EXIT;
 	snprintf(kept->socket, sizeof(kept->socket), "%s/share", k.dir);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
-		return run_refuse("%s", strerror(errno));
-	kept->keeper = fork();
-	if (kept->keeper < 0)
-		return run_refuse("no owner can be started: %s", strerror(errno));
-	if (kept->keeper == 0) {
-		close(fds[0]);
-		k.fd = fds[1];
-		keeper_main(&k, path);
+	if (keeper_fork(&k, path, kept) != 0) {
+		remove_all(k.dir);
+		return RUN_EXIT;
 	}
-	close(fds[1]);
-	kept->fd = fds[0];
 	if (read(kept->fd, &shares, 1) == 1)
 		return 0;
 	close(kept->fd);

@@ -425,14 +425,15 @@ REFUSALS = [
 ]
 
 
-def refusal(cmd, pattern):
-    rc, out, err = run(*cmd)
+def refusal(cmd, pattern, prefix=()):
+    rc, out, err = run(*cmd, prefix=prefix)
     return left() if rc == 1 and out == '' and re.search(pattern, err, re.S) else 'exit code %s: %s %s' % (rc, out, err)
 
 
 def main():
     for name, cmd, pattern in REFUSALS:
         cases.run('refusal-' + name, refusal, cmd, pattern)
+    cases.run('refusal-descriptors', refusal, [*MODEL, 'true'], 'no owner can be started: Too many open files', ('prlimit', '--nofile=4'))
     cases.run('own', own)
     if can_be_user():
         cases.run('user', user)
