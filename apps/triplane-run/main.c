@@ -44,6 +44,7 @@ static const char usage[] =
 
 struct run {
 	struct run_owner own;
+	struct run_kept kept; /* once it runs */
 	const char *at;
 	bool quiet, attach, view, need_view, drop_in;
 	char libraries[LIBRARIES * RUN_PATH]; /* with colons between */
@@ -67,7 +68,7 @@ preloads(struct run *r)
 	for (unsigned int i = r->drop_in ? 1 : 0; i < LIBRARIES; i++) {
 		if (run_find(library[i][0], &library[i][1], 2, path) != 0)
 			return RUN_EXIT;
-		used += (size_t)snprintf(r->libraries + used, sizeof(r->libraries) - used, "%s%s", i == 0 ? "" : ":",
+		used += (size_t)snprintf(r->libraries + used, sizeof(r->libraries) - used, "%s%s", used == 0 ? "" : ":",
 					 path);
 	}
 	return 0;
@@ -124,10 +125,15 @@ static int
 in_front(const char *variable, const char *what)
 {
 	const char *before = getenv(variable);
-	char list[(LIBRARIES + 1) * RUN_PATH];
+	bool alone = before == NULL || before[0] == '\0';
+	char *list;
+	int err;
 
-	snprintf(list, sizeof(list), "%s%s%s", what, before == NULL ? "" : ":", before == NULL ? "" : before);
-	return setenv(variable, list, 1) == 0 ? 0 : errno;
+	if (asprintf(&list, "%s%s%s", what, alone ? "" : ":", alone ? "" : before) < 0)
+		return ENOMEM;
+	err = setenv(variable, list, 1) == 0 ? 0 : errno;
+	free(list);
+	return err;
 }
 
 /* Returns when the program does not start, which was said. */
@@ -155,17 +161,15 @@ start(void *arg)
 static int
 own(struct run *r)
 {
-	struct run_kept kept;
-	int rc = run_owner_start(&r->own, &kept), end;
+	int rc = run_owner_start(&r->own, &r->kept), end;
 
 	if (rc != 0)
 		return rc;
-	r->at = kept.socket;
+	r->at = r->kept.socket;
 	rc = look(r);
 	if (rc == 0)
 		rc = run_program(start, r);
-	end = run_owner_end(&kept);
-	r->at = NULL;
+	end = run_owner_end(&r->kept);
 	return rc != 0 ? rc : end;
 }
 

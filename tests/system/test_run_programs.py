@@ -244,6 +244,7 @@ def failed_view(script, why):
 
 # --- in libibverbs' place --------------------------------------------------------------------------------------------------
 
+RDMACM = os.path.join(BUILD, 'preload/rdmacm/libtriplane-rdmacm.so')
 DROP_IN = os.path.join(BUILD, 'preload/verbs/dropin/libibverbs.so.1')
 
 
@@ -320,8 +321,20 @@ def by_name():
     rc, out, err = run('--drop-in', *CARD, sys.executable, '-c', script)
     if rc != 0 or out.splitlines() != ['%s %s' % DEV, '255 255 192 0 2 2', 'None %d' % errno.EOPNOTSUPP]:
         return 'exit code %s: %s %s' % (rc, out, err)
-    rc, out, err = run('--drop-in', *CARD, 'sh', '-c', 'ibv_devices; echo $LD_PRELOAD')
-    return left() if rc == 0 and DEV[1] in out and 'libtriplane-verbs' not in out else 'exit code %s: %s %s' % (rc, out, err)
+    rc, out, err = run('--drop-in', *CARD, 'sh', '-c', 'ibv_devices; echo $LD_PRELOAD; echo $LD_LIBRARY_PATH')
+    if rc != 0 or DEV[1] not in out or 'libtriplane-verbs' in out:
+        return 'exit code %s: %s %s' % (rc, out, err)
+    lists = out.splitlines()[-2:]
+    want = [RDMACM, os.path.dirname(DROP_IN)]
+    wrong = [w for w, got in zip(want, lists) if got.split(':')[0] != os.path.realpath(w)]
+    return left() if not wrong else 'lists: %s' % lists
+
+
+def long_lists():
+    """What was in the lists before stays in them, however much it is."""
+    more = ':'.join('/nowhere/%d' % i for i in range(1500))
+    rc, out, err = run('--drop-in', *CARD, 'sh', '-c', 'echo $LD_LIBRARY_PATH', prefix=('env', 'LD_LIBRARY_PATH=' + more))
+    return left() if rc == 0 and out.rstrip().endswith(':' + more) else 'exit code %s: %s %s' % (rc, out[-200:], err)
 
 
 # --- other people's programs ---------------------------------------------------------------------------------------------
@@ -455,6 +468,7 @@ def main():
     cases.run('drop-in-versions', versions)
     cases.run('drop-in-answers', answers)
     cases.run('drop-in-by-name', by_name)
+    cases.run('drop-in-long-lists', long_lists)
     cases.run('ucx-devices', ucx_devices)
     cases.run('programs', in_card)
     scratch.cleanup()
