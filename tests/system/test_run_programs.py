@@ -200,6 +200,23 @@ def view(prefix=()):
     return 'seen outside' if os.path.exists('/sys/class/infiniband/' + DEV[1]) else left()
 
 
+INDEX = r'''
+import ctypes
+lib, n = ctypes.CDLL(None), ctypes.c_int()
+lib.ibv_get_device_list.restype, lib.ibv_get_device_name.restype = ctypes.POINTER(ctypes.c_void_p), ctypes.c_char_p
+devs = lib.ibv_get_device_list(ctypes.byref(n))
+for dev in map(ctypes.c_void_p, devs[:n.value]):
+    with open('/sys/class/infiniband_verbs/uverbs%d/ibdev' % lib.ibv_get_device_index(dev)) as f:
+        print(lib.ibv_get_device_name(dev).decode(), f.read().strip())
+'''
+
+
+def index():
+    """The number of a device is that of its uverbs."""
+    rc, out, err = run('--view', 'need', *CARD, sys.executable, '-c', INDEX)
+    return left() if rc == 0 and out.splitlines() == [d + ' ' + d for d in DEV] else 'exit code %s: %s %s' % (rc, out, err)
+
+
 def ibstat():
     """A program that reads all of it by itself, without this project's libraries in front."""
     rc, out, err = run('--view', 'need', *CARD, 'env', '-u', 'LD_PRELOAD', 'ibstat', DEV[0], '1')
@@ -461,6 +478,7 @@ def main():
     cases.run('view', view)
     if can_be_user():
         cases.run('view-user', view, USER)
+    cases.run('device-index', index)
     cases.run('ibstat', ibstat)
     cases.run('no-view', no_view)
     for name, script, why in NO_VIEW:
