@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Ports of this program that programs of libibverbs use, too. */
+/* Ports of this program that programs of libibverbs and librdmacm use, too. */
 #ifndef TRIPLANE_APP_SHARE_H
 #define TRIPLANE_APP_SHARE_H
 

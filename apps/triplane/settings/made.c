@@ -497,7 +497,7 @@ static const struct tp_setting rows[] = {
 	ROW("ib-umad", lent, TP_WHEN_LIVE, judge_path, NONE " or a path with a / in it, of at most 107 characters",
 	    "Socket at which the management of InfiniBand ports is lent to programs of libibumad"),
 	ROW("share", shared, TP_WHEN_LIVE, judge_path, NONE " or a path with a / in it, of at most 107 characters",
-	    "Socket at which ports are shared with programs of libibverbs"),
+	    "Socket at which ports are shared with programs of libibverbs and librdmacm"),
 	ROW("ib-managers", managers, TP_WHEN_LIVE, judge_managers,
 	    NONE " or CARD/PORT PRIORITY [P_KEY ...] of each, such as net_mlx4_model0/1 3 0x8005, with commas between",
 	    "Subnet managers of the program: InfiniBand port, priority 0..15, partitions beside the default one"),

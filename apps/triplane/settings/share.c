@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Settings of the program: how much programs of libibverbs may have of shared ports, and who may use them. */
+/* Settings of the program: how much programs of libibverbs and librdmacm may have of shared ports, and who may use them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
