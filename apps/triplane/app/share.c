@@ -34,6 +34,15 @@ share_conf(void)
 	return &on.conf;
 }
 
+uint64_t
+share_limit_now(enum tp_share_limit limit)
+{
+	uint64_t def, max;
+
+	tp_share_limit_range(limit, &def, &max);
+	return on.conf.limit[limit] != 0 ? on.conf.limit[limit] : def;
+}
+
 int
 share_set_limit(enum tp_share_limit limit, uint64_t value)
 {

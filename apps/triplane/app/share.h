@@ -14,6 +14,8 @@ void share_off(void);
 const char *share_path(void);
 /* Limits, mode and group, which are in force from now on, or once ports are shared. */
 const struct tp_share_conf *share_conf(void);
+/* The value in force. */
+uint64_t share_limit_now(enum tp_share_limit limit);
 int share_set_limit(enum tp_share_limit limit, uint64_t value);
 int share_set_mode(mode_t mode);
 /* NULL: the program's own. */

@@ -64,12 +64,8 @@ static void
 show_limits(struct out *o)
 {
 	out_object(o, "limits");
-	for (unsigned int i = 0; i < TP_SHARE_LIMITS; i++) {
-		uint64_t v = share_conf()->limit[i], def, max;
-
-		tp_share_limit_range((enum tp_share_limit)i, &def, &max);
-		out_u64(o, tp_share_limit_name(i), v != 0 ? v : def);
-	}
+	for (unsigned int i = 0; i < TP_SHARE_LIMITS; i++)
+		out_u64(o, tp_share_limit_name(i), share_limit_now((enum tp_share_limit)i));
 	out_end(o);
 }
 

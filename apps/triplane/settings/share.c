@@ -18,12 +18,8 @@
 static int
 limit_get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE])
 {
-	uint64_t v = share_conf()->limit[row->id], max;
-
 	(void)ctx, (void)at;
-	if (v == 0)
-		tp_share_limit_range((enum tp_share_limit)row->id, &v, &max);
-	snprintf(value, TP_SETTING_VALUE, "%" PRIu64, v);
+	snprintf(value, TP_SETTING_VALUE, "%" PRIu64, share_limit_now((enum tp_share_limit)row->id));
 	return 0;
 }
 
