@@ -283,16 +283,19 @@ tpm_cmd_qp_modify(struct tp_model *m, struct tpm_cmd *c)
 #define LAST_WORK 128u
 
 /*
- * Doorbells that were rung before the command arrive before it, and a card is done with datagrams and the first requests of
- * a connection in less time than a command takes: programs rely on that.
+ * Doorbells that were rung before the command arrived before it, and a card is done with datagrams and the first requests of
+ * a connection in less time than a command takes: programs rely on that. A port with a scheduler keeps its order and rates.
  */
 static void
 last_work(struct tp_model *m, struct tpm_qp *qp)
 {
-	if (qp->roce == NULL)
+	struct tpm_port *p = &m->port[qp->port - 1];
+
+	if (qp->roce == NULL || qp->pending == NULL)
 		return;
-	tpm_uar_poll(m);
-	if (qp->pending == &m->pending)
+	if (p->tx_managed)
+		(void)tpm_sched_run(m, p, LAST_WORK);
+	else
 		(void)tpm_sq_run(m, qp, LAST_WORK);
 }
 

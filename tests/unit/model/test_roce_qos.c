@@ -129,6 +129,40 @@ test_waiting_for_answers(void **state)
 	vr_quiet(v);
 }
 
+/* Rung before the command that ends its queue pair: on the wire, as on a port without a scheduler. */
+static void
+test_before_reset(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+
+	classes(v, 0);
+	vr_pair(v, MLX4_QP_ST_UD, VR_GID_V4, &a, &b);
+	vr_fill(vr_mem(v, a), 20, 3);
+	vr_post_recv(v, b, VR_RW_KEY, b->mem, 60);
+	vr_post_ud(v, a, 2, b->qpn, VR_GID_V4, 0xffff, 20);
+	assert_int_equal(card_cmd_none(v->c, MLX4_CMD_2RST_QP, 2, a->qpn), 0);
+	vr_step(v);
+	assert_int_equal(prm_get32(vr_expect(v, b, 1, 0), 0x14), 60);
+	assert_memory_equal(vr_mem(v, b) + 40, vr_mem(v, a), 20);
+	card_expect_clean(v->c);
+}
+
+/* But no more than the rate lets go. */
+static void
+test_rate_before_reset(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+
+	classes(v, RATE_MBPS / 100);
+	pair(v, 0, &a, &b);
+	post_writes(v, a, b, WRITES);
+	assert_int_equal(card_cmd_none(v->c, MLX4_CMD_2RST_QP, 2, a->qpn), 0);
+	assert_in_range(bytes_sent(v->end[0]), 1, BURST + VR_FRAME_MAX);
+	card_expect_clean(v->c);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, vr_up, vr_down)
 
 int
@@ -137,6 +171,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_rate_of_a_class),
 		T(test_waiting_for_answers),
+		T(test_before_reset),
+		T(test_rate_before_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
