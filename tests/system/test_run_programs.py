@@ -449,7 +449,7 @@ REFUSALS = [
     ('argument', ['--vdev', 'net_mlx4_model0,foo=1', 'true'], r"unknown device argument 'foo'.*shares no port"),
     ('program', [*MODEL, 'no-such-program'], r'triplane-run: no-such-program: No such file'),
     ('port', ['--vdev', 'net_null0', 'true'],
-     r'net_null0: not shared: this home of RoCE has no page of doorbells.*\ntriplane-run: no port of the triplane that was started can be'),
+     r'port 0: not shared: this home of RoCE has no page of doorbells.*\ntriplane-run: no port of the triplane that was started can be'),
     ('view', ['--view', 'maybe', *MODEL, 'true'], r"^triplane-run: --view: 'maybe' is not one of try, need, off"),
     ('nothing', [*MODEL], r'^triplane-run: no program is named'),
 ]
