@@ -3,8 +3,9 @@
  */
 /*
  * Between a process that has ports and its guests: what goes over the socket. A connection is one open device, as a kernel's
- * uverbs file is, or all event channels of a program, files of a kernel's rdma_cm. The guest asks, the owner answers, one at a time; each way a message of the same fixed size (SOCK_SEQPACKET), with
- * descriptors where they are named. Events come by sockets of their own.
+ * uverbs file is, or all event channels of a program, files of a kernel's rdma_cm. The guest asks, the owner answers, one at a
+ * time; each way a message of the same fixed size (SOCK_SEQPACKET), with descriptors where they are named. Events come by sockets
+ * of their own.
  *
  * Objects have numbers, which the owner gives. A guest can name its own alone.
  */
