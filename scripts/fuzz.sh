@@ -6,7 +6,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/common.sh
-all="cmd wqe frame cqe vfu qos settings lldp roce roce_net mad ibmad ipoib ipoib_core tcp"
+all="share cmd wqe frame cqe vfu qos settings lldp roce roce_net mad ibmad ipoib ipoib_core tcp"
 [ "${1:-}" != --list ] || { tr ' ' '\n' <<<"$all"; exit; }
 seconds=${1:-60}
 [ $# = 0 ] || shift
@@ -23,7 +23,9 @@ mkdir -p "$corpus"
 /usr/bin/python3 tests/fuzz/seeds.py "$corpus/seeds" 2>"$corpus/seeds.log" || tp_say "no seeds; see $corpus/seeds.log"
 
 one() { # target
-	local t=$1 log=$corpus/$1.log runs
+	local t=$1 log=$corpus/$1.log runs seconds=$seconds
+	# An input of it is a connection with threads and commands of its own.
+	[ "$t" != share ] || [ "$seconds" -ge 20 ] || seconds=20
 	[ -x "$build/tests/fuzz/fuzz_$t" ] || return 1
 	mkdir -p "$corpus/$t" "$corpus/found" "$corpus/seeds/$t"
 	if UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 "$build/tests/fuzz/fuzz_$t" -max_total_time="$seconds" \
@@ -39,18 +41,15 @@ one() { # target
 }
 
 status=0
-pids=
+running=0
+one_ended() {
+	wait -n || status=1
+	running=$((running - 1))
+}
 for t in $targets; do
 	one "$t" &
-	pids="$pids $!"
-	# shellcheck disable=SC2086
-	if [ "$(echo $pids | wc -w)" -ge 2 ]; then
-		set -- $pids
-		wait "$1" || status=1
-		pids="${*:2}"
-	fi
+	running=$((running + 1))
+	[ $running -lt 2 ] || one_ended
 done
-for p in $pids; do
-	wait "$p" || status=1
-done
+while [ $running -gt 0 ]; do one_ended; done
 exit $status

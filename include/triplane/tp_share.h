@@ -5,8 +5,8 @@
  * @file
  * Ports that this process has open for RoCE or InfiniBand (tp_roce.h), shared with programs of libibverbs and librdmacm:
  * unmodified programs that preload libtriplane-verbs.so and libtriplane-rdmacm.so, or run by triplane-run, find the ports as
- * devices. Control calls go over a Unix socket.
- * Queues lie in memory of both processes, so that work requests and completions need no call.
+ * devices. Control calls go over a Unix socket. Queues lie in memory of both processes, so that work requests and completions
+ * need no call.
  *
  * A port is shared from when it is opened until it is closed. When it closes, its guests get IBV_EVENT_DEVICE_FATAL, their
  * requests end "flushed in error", and what they had is given back.
@@ -56,8 +56,8 @@ struct tp_share;
 /**
  * Shares all ports that are open, and those that will be.
  * @param conf NULL: all defaults
- * @return 0, or a negative errno: EINVAL a value out of its range, ENOENT no such group, ENAMETOOLONG, EADDRINUSE another process serves that socket,
- *   EEXIST something that is no socket has that name, ENOMEM, or what bind(2) says.
+ * @return 0, or a negative errno: EINVAL a value out of its range, ENOENT no such group, ENAMETOOLONG, EADDRINUSE another
+ *   process serves that socket, EEXIST something that is no socket has that name, ENOMEM, or what bind(2) says.
  */
 int tp_share_start(const struct tp_share_conf *conf, struct tp_share **share);
 /** Guests lose their devices. When it returns, nothing of theirs is left. NULL: nothing to do. */

@@ -194,7 +194,8 @@ share_do_rereg_mr(struct share_guest *s, struct share_call *c)
 	err = moves ? region_map(s, c, &g) : 0;
 	if (err != 0)
 		return err;
-	to.v = (struct ibv_mr){.pd = pd == NULL ? NULL : pd->obj, .addr = g.va + g.off, .length = r->len};
+	to.v = (struct ibv_mr){
+		.pd = pd == NULL ? NULL : pd->obj, .addr = moves ? g.va + g.off : NULL, .length = r->len};
 	err = troce_mr_change(o->obj, (int)r->flags, &to);
 	if (err == 0 && moves) {
 		region_unmap(s, o->mr.va, o->mr.len);

@@ -213,6 +213,20 @@ def management():
             yield start + bytes([4, call, 1, 0xff, 0xff, 0, 0]) + answer + bytes([7, 64]) + bytes(64) + later * 3
 
 
+def programs():
+    """For fuzz_share: which connection, then each call by its number, what is in it, and whether it is changed."""
+    hello, reg_mr, rereg_mr = 0, 7, 32
+    make = [(5, 0), (reg_mr, 1), (9, 0), (9, 1), (11, 0), (13, 15), (13, 14), (16, 9), (20, 0), (20, 0x10), (20, 0x20), (20, 0x30), (24, 2)]
+    use = [(2, 0), (3, 1), (4, 0), (14, 0), (17, 3), (18, 0), (26, 0)]
+    steps = [(21, n | 2 << 3) for n in (1, 3, 6, 0, 2, 5, 7)] + [(22, 0), (27, 1), (28, 1), (33, 1), (rereg_mr, 0x10), (rereg_mr, 0x40)]
+    unmake = [(34, 0), (25, 0), (23, 0), (19, 0), (15, 0), (12, 0), (10, 0), (8, 0), (6, 0)]
+    for kind in (2, 3):
+        for calls in (make + use + steps + unmake, make + unmake[::-1], [(5, 0), (reg_mr, 0x81)], [(hello, 0), (hello, 9)]):
+            yield bytes([kind]) + b''.join(bytes([op, how, 0]) for op, how in calls)
+    for cmd in range(24):                              # of librdmacm, each with an empty structure and with one that is full
+        yield bytes([1]) + bytes([31, 0, 0, 0, 24]) + bytes(24) + bytes([31, cmd, 0, 1, 32]) + b'\xff' * 288 + bytes([31, cmd, 0, 1, 32]) + bytes(288)
+
+
 def write(folder, target, items):
     path = os.path.join(folder, target)
     os.makedirs(path, exist_ok=True)
@@ -235,6 +249,7 @@ def main(folder):
     write(folder, 'mad', datagrams())
     write(folder, 'ibmad', management())
     write(folder, 'roce_net', neighbours())
+    write(folder, 'share', programs())
     write(folder, 'vfu', vfu_messages())
     write(folder, 'qos', configurations())
     write(folder, 'settings', settings())
