@@ -42,12 +42,16 @@ class Owner:
         out = finish(p)
         return p.returncode, out
 
+    def over(self):
+        """Ends it; its exit code, and its log."""
+        err = self.app.over()
+        self.dir.cleanup()
+        return self.app.proc.returncode, err
+
     def close(self):
         """Refusals are lines of its log; its end is in order all the same."""
-        self.app.tell('quit')
-        _, err = self.app.proc.communicate(timeout=60)
-        self.dir.cleanup()
-        return None if self.app.proc.returncode == 0 else 'exit code %d: %s' % (self.app.proc.returncode, err[-400:])
+        code, err = self.over()
+        return None if code == 0 else 'exit code %d: %s' % (code, err[-400:])
 
 
 def finish(p):

@@ -121,8 +121,7 @@ def refused():
             t.tell(line)
         after, groups = homes(t), counts(t)
         t.tell('stop')
-        t.tell('quit')
-        err = t.proc.communicate(timeout=60)[1].decode().splitlines()
+        err = t.over().splitlines()
     if len(err) != len(want) or any(w not in e for e, (_, w) in zip(err, want)):
         return str(err)
     policy = {n: g['policy']['lcore'] for n, g in groups.items()}

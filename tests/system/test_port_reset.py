@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 
 import tpmd
 
@@ -22,27 +23,21 @@ cases = tpmd.Cases()
 class Session(tpmd.Triplane):
     """What it says of events and errors goes to a file, that is looked into while it runs."""
 
-    def __init__(self, log, vdevs, args=()):
-        self.path, self.text, self.rest, self.sock = log, '', b'', None
+    def __init__(self, vdevs, args=()):
+        self.text, self.rest, self.sock, self.errors = '', b'', None, tempfile.TemporaryFile()
         cmd = [APP] + tpmd.eal('reset%d' % os.getpid(), plugin=False) + ['--vdev=' + v for v in vdevs] + ['--', *args]
-        with open(log, 'w') as f:
-            self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=f)
+        self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
 
     def _line(self, end):
         line = super()._line(end)
         self.text += line + '\n'
         return line
 
-    def log(self):
-        with open(self.path) as f:
-            return f.read()
-
     def says(self, text, count=1):
-        return tpmd.wait_until(lambda: self.log().count(text) >= count)
+        return tpmd.wait_until(lambda: self.said().count(text) >= count)
 
     def quit(self):
-        self.tell('quit')
-        self.proc.communicate(timeout=60)
+        self.over()
         return self.proc.returncode
 
     def queues(self):
@@ -65,7 +60,7 @@ class Session(tpmd.Triplane):
 
 def session(name, fn, vdevs, args=()):
     def case():
-        with tpmd.scratch() as d, Session(os.path.join(d, 'log'), vdevs, args) as t:
+        with Session(vdevs, args) as t:
             return fn(t)
     cases.run(name, case)
 
@@ -74,17 +69,17 @@ def links(t):
     """Each change once, with its port, from the cable and from either end."""
     # port 0 was started before its peer
     if not t.says('[link-up] port 0'):
-        return t.log()
+        return t.said()
     for line in ('model cable 0 out', 'wait link down all 20', 'model cable 0 in', 'wait link up all 20', 'set link 0 down',
                  'wait link down all 20', 'set link 0 up', 'wait link up all 20'):
-        before = t.log().count('[link-')
+        before = t.said().count('[link-')
         t.tell(line)
-        if not line.startswith('wait') and not tpmd.wait_until(lambda: t.log().count('[link-') >= before + 2):
-            return '%s: %s' % (line, t.log())
+        if not line.startswith('wait') and not tpmd.wait_until(lambda: t.said().count('[link-') >= before + 2):
+            return '%s: %s' % (line, t.said())
     t.ask('show port info all')
-    told = re.findall(r'\[link-(up|down)\] port (\d)(.*)', t.log())
+    told = re.findall(r'\[link-(up|down)\] port (\d)(.*)', t.said())
     if t.quit() != 0:
-        return t.log()
+        return t.said()
     for port in '01':
         mine = [state for state, n, _ in told if n == port]
         if mine[-4:] != ['down', 'up', 'down', 'up'] or len(mine) > 5:
@@ -127,8 +122,8 @@ def living(t):
         why = as_it_was(t)
         if why:
             return ports + ': ' + why
-    if 'error' in t.log() or t.log().count('[port-reset] port 1: started again') != 2:
-        return t.log()
+    if 'error' in t.said() or t.said().count('[port-reset] port 1: started again') != 2:
+        return t.said()
     return None if t.quit() == 0 else 'exit status %d' % t.proc.returncode
 
 
@@ -141,22 +136,22 @@ def died(t):
     for _ in range(12):
         t.tell('show port stats 0')
     if not t.says('[port-removed] port 0') or not t.says('[port-removed] port 1'):
-        return 'no removal is told: ' + t.log()
+        return 'no removal is told: ' + t.said()
     for what in ('stats', 'xstats'):
-        told = len(t.log())
+        told = len(t.said())
         port = t.ask('show port %s 1' % what)['ports'][0]
-        if set(port) != {'port'} or not tpmd.wait_until(lambda: DIED in t.log()[told:]):
-            return '%s: %s %s' % (what, port, t.log()[told:])
+        if set(port) != {'port'} or not tpmd.wait_until(lambda: DIED in t.said()[told:]):
+            return '%s: %s %s' % (what, port, t.said()[told:])
     if [p['removed'] for p in t.ask('show port info all')['ports']] != [True, True]:
         return 'not removed'
     for line, words in (('port reset all', "'stop' first"), ('stop; port reset 0', "'port stop 1' first")):
         t.tell(line)
         if not t.says(words):
-            return '%s: %s' % (line, t.log())
+            return '%s: %s' % (line, t.said())
     t.tell('port reset all')
     info = t.ask('show port info all')['ports']
-    if [(p['removed'], p['started']) for p in info] != [(False, True)] * 2 or 'changed its mind' in t.log():
-        return '%s %s' % (info, t.log())
+    if [(p['removed'], p['started']) for p in info] != [(False, True)] * 2 or 'changed its mind' in t.said():
+        return '%s %s' % (info, t.said())
     gids = t.ask('show roce gid 0')['ports'][0]['gids']
     if '1 queue pairs of RoCE are gone' not in t.text or not any('192.0.2.1' in json.dumps(g) for g in gids):
         return 'RoCE: %s %s' % (t.text, gids)
@@ -175,7 +170,7 @@ def process_gone():
         try:
             if not tpmd.wait_until(lambda: os.path.exists(path)):
                 return 'no socket'
-            with Session(os.path.join(d, 'log'), ['net_mlx4_user0,socket=' + path]) as t:
+            with Session(['net_mlx4_user0,socket=' + path]) as t:
                 for line in ('set fwd flowgen 0', 'set fwd rxonly 1', 'start'):
                     t.tell(line)
                 tpmd.wait_until(lambda: t.xstats(1)['rx_good_packets'] > 0)
@@ -183,17 +178,17 @@ def process_gone():
                 card.wait()
                 for text in ('[port-removed] port 0', '[port-removed] port 1', '[link-down] port 0', '[link-down] port 1'):
                     if not t.says(text):
-                        return 'no %s: %s' % (text, t.log())
+                        return 'no %s: %s' % (text, t.said())
                 for line, words in (('show port stats 1', 'port 1: statistics: ' + DIED),
                                     ('stop; port reset all', 'port 0: its device did not come back by a reset')):
                     t.tell(line)
                     if not t.says(words):
-                        return '%s: %s' % (line, t.log())
+                        return '%s: %s' % (line, t.said())
                 t.tell('port close all')
                 t.tell('show port info 0')
                 if not t.says('no port 0'):
-                    return 'port 0 is left: ' + t.log()
-                return None if t.quit() == 1 else 'exit status %s: %s' % (t.proc.returncode, t.log()[-500:])
+                    return 'port 0 is left: ' + t.said()
+                return None if t.quit() == 1 else 'exit status %s: %s' % (t.proc.returncode, t.said()[-500:])
         finally:
             card.kill()
             card.wait()

@@ -361,13 +361,11 @@ def many(owner, n=64):
 
 def ends(owner):
     """The log has the first of many refusals, then a few a second, and how many it has not."""
-    owner.app.tell('quit')
-    _, err = owner.app.proc.communicate(timeout=60)
-    owner.dir.cleanup()
-    lines = err.decode(errors='replace').splitlines()
+    code, err = owner.over()
+    lines = err.splitlines()
     told = sum(int(n) for line in lines for n in re.findall(r'(\d+) more lines about what programs asked for', line))
-    if owner.app.proc.returncode != 0 or len(lines) > 1000 or told < 500:
-        return 'exit code %d, %d lines, which tell of %d more: %s' % (owner.app.proc.returncode, len(lines), told, lines[-5:])
+    if code != 0 or len(lines) > 1000 or told < 500:
+        return 'exit code %d, %d lines, which tell of %d more: %s' % (code, len(lines), told, lines[-5:])
     return None
 
 

@@ -160,8 +160,7 @@ def bad_values():
                             ('share-group', 'no-such-group-here'), ('share-qps', '0'), ('share-qps', '1048577'),
                             ('share-connections', '257')):
             t.tell('set setting program %s %s' % (name, value))
-        t.tell('quit')
-        err = t.proc.communicate(timeout=60)[1].decode()
+        err = t.over()
     lines = [line for line in err.splitlines() if 'share-' in line]
     want = ["'888', want an octal mode of 0001..0777", "'01000', want an octal", "'0', want an octal",
             "'no-such-group-here', want none or a number, or the name of a group", '1..1048576', '1..1048576', '1..256']
@@ -210,16 +209,13 @@ def telemetry():
 
 def lines(owner):
     """What the owner says of each refusal: who, what, how much, and the limit."""
-    owner.app.tell('quit')
-    _, err = owner.app.proc.communicate(timeout=60)
-    err = err.decode()
-    owner.dir.cleanup()
+    code, err = owner.over()
     for pattern in (r'net_mlx4_model0_p0: process \d+ of user 0 has 5 queue-pairs, and 1 more are over the limit of 5$',
                     r'process \d+ of user 0 is turned away: Too many users \(1 connections of 1\)$',
                     r'process \d+ of user 0 has \d+ region-bytes, and 65536 more are over the limit of 1048576$'):
         if not re.search(pattern, err, re.M):
             return 'no line %s in %s' % (pattern, err[-2000:])
-    return None if owner.app.proc.returncode == 0 else 'exit code %d' % owner.app.proc.returncode
+    return None if code == 0 else 'exit code %d' % code
 
 
 def main():

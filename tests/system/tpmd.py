@@ -187,7 +187,9 @@ class Triplane:
         if telemetry:
             cmd.remove('--no-telemetry')
         cmd += ['--vdev=' + v for v in vdevs] + ['--', *args]
-        self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # A file: of a pipe that is full it would wait for who reads it.
+        self.errors = tempfile.TemporaryFile()
+        self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
         self.rest = b''
         self.sock = None
 
@@ -199,6 +201,7 @@ class Triplane:
             self.sock.close()
         self.proc.kill()
         self.proc.communicate()
+        self.errors.close()
 
     def tell(self, line):
         self.proc.stdin.write((line + '\n').encode())
@@ -210,7 +213,7 @@ class Triplane:
                 raise RuntimeError('triplane does not answer')
             data = os.read(self.proc.stdout.fileno(), 65536)
             if not data:
-                raise RuntimeError('triplane ended: ' + self.proc.stderr.read().decode())
+                raise RuntimeError('triplane ended: ' + self.said())
             self.rest += data
         line, self.rest = self.rest.split(b'\n', 1)
         return line.decode()
@@ -237,12 +240,21 @@ class Triplane:
     def xstats(self, port):
         return self.ask('show port xstats %d' % port)['ports'][0]
 
+    def said(self):
+        """What it said of errors so far; both have one place in the file, and the program writes there."""
+        return os.pread(self.errors.fileno(), os.fstat(self.errors.fileno()).st_size, 0).decode(errors='replace')
+
+    def over(self, timeout=60):
+        """Ends it; what it said of errors."""
+        self.tell('quit')
+        self.proc.communicate(timeout=timeout)
+        return self.said()
+
     def end(self):
         """Ends it; what it said of errors is one."""
-        self.tell('quit')
-        _, err = self.proc.communicate(timeout=60)
+        err = self.over()
         if err:
-            raise RuntimeError(err.decode())
+            raise RuntimeError(err)
 
 
 class Cases:
