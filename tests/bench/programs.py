@@ -2,57 +2,36 @@
 """Unmodified RDMA programs of Debian on the ports that a triplane shares, beside the nearest program on the kernel's stack: veth
 between two network namespaces, in the same run. All of the card is software here: the model's thread, both ends and the owner
 share the CPUs."""
-import os
 import re
 import shutil
-import socket
-import subprocess
 
 import roce
 import tpmd
-from share_owner import DEV, Owner, finish
+from share_owner import DEV, GID, LIMIT, Owner, finish, pair
 
 SHORT = [d.replace('net_', '', 1) for d in DEV]
-LIMIT = 120
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
-
-
-def listens(port):
-    with open('/proc/net/tcp') as f, open('/proc/net/tcp6') as g:
-        return any(' 0A ' in line and ':%04X ' % port in line[:48] for line in f.read().splitlines() + g.read().splitlines())
-
-
-def pair(owner, port, server, client, env=({}, {})):
-    """What the client printed; None: one of the two failed."""
-    s = owner.start(*server, env={**os.environ, **env[0]})
-    try:
-        tpmd.wait_until(lambda: listens(port) or s.poll() is not None, LIMIT)
-        rc, out = owner.run(*client, env={**os.environ, **env[1]})
-        return out if rc == 0 else None
-    finally:
-        s.kill()
-        finish(s)
+def said(owner, port, server, client, env=({}, {})):
+    """What the client printed; None: it failed."""
+    ends = pair(owner.start, server, client, lambda _: tpmd.listens(port), True, env)
+    return ends.out if ends.rc == 0 else None
 
 
 def perftest(owner, prog, size, count):
     """The columns behind size and count."""
-    port = free_port()
-    cmd = [prog, '-F', '-x', '3', '-s', str(size), '-n', str(count), '-p', str(port), '-d']
-    out = pair(owner, port, cmd + [DEV[0]], cmd + [DEV[1], '127.0.0.1'])
+    port = tpmd.free_port()
+    cmd = [prog, '-F', '-x', str(GID), '-s', str(size), '-n', str(count), '-p', str(port), '-d']
+    out = said(owner, port, cmd + [DEV[0]], cmd + [DEV[1], '127.0.0.1'])
     found = re.search(r'^ %d +%d +(.*)$' % (size, count), out or '', re.M)
     return [float(x) for x in found[1].split()] if found else None
 
 
 def ucx(owner, test, size, count):
-    port = free_port()
+    port = tpmd.free_port()
     cmd = ['--short-names', 'ucx_perftest', '-t', test, '-s', str(size), '-n', str(count), '-f', '-p', str(port)]
     tls = {'UCX_TLS': 'rc_verbs,self,ud_verbs:aux', 'UCX_IB_GID_INDEX': '1'}
-    out = pair(owner, port, cmd, cmd + ['127.0.0.1'], [{**tls, 'UCX_NET_DEVICES': d + ':1'} for d in SHORT])
+    out = said(owner, port, cmd, cmd + ['127.0.0.1'], [{**tls, 'UCX_NET_DEVICES': d + ':1'} for d in SHORT])
     rows = re.findall(r'^ *\d+ +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)', (out or '').replace('Final:', ''), re.M)
     return [float(x) for x in rows[-1]] if rows else None
 

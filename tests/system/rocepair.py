@@ -2,7 +2,6 @@
 """Runs the two ends of a RoCE program, each a process with a port of its own, or both in one."""
 import os
 import signal
-import socket
 import subprocess
 import tempfile
 
@@ -18,12 +17,6 @@ def program(name):
         if os.path.isfile(path):
             return path
     return name
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
 
 
 class Ends:
@@ -68,7 +61,7 @@ def memif_pair(prog, args, server_args=None, addrs=('192.0.2.1/24', '192.0.2.2/2
                tcp=True):
     """Both ends over a memif, in software. tcp: they meet by a socket of the host."""
     with tempfile.TemporaryDirectory(prefix='roce.') as tmp:
-        sock, port = os.path.join(tmp, 'memif.sock'), free_port()
+        sock, port = os.path.join(tmp, 'memif.sock'), tpmd.free_port()
         procs = []
         for i, role in enumerate(('server', 'client')):
             vdev = '--vdev=net_memif0,role=%s,socket=%s,socket-abstract=no,id=0,bsize=4096' % (role, sock)

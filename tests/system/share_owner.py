@@ -1,13 +1,59 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A triplane that shares its ports, and other people's programs on them."""
+import collections
 import os
+import re
+import socket
+import struct
 import subprocess
 
 import tpmd
 
 RUN = os.path.join(os.environ['TP_BUILD'], 'apps/triplane-run/triplane-run')
 DEV = ('net_mlx4_model0_p0', 'net_mlx4_model0_p1')
+GID = 3  # of the IPv4 address, as RoCE v2
 LIMIT = 120
+PROTO = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../lib/share/proto.h')
+
+
+# --- programs ------------------------------------------------------------------------------------------------------------
+
+
+def start(*cmd, **kw):
+    kw.setdefault('stdin', subprocess.DEVNULL)
+    return subprocess.Popen(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kw)
+
+
+def finish(p):
+    try:
+        return p.communicate(timeout=LIMIT)[0]
+    except subprocess.TimeoutExpired:
+        p.kill()
+        return p.communicate()[0] + '\n(ended by the test)'
+
+
+Ends = collections.namedtuple('Ends', 'rc out server_rc said')  # the client's exit code and output, the server's
+
+
+def pair(start, server, client, ready, keeps=False, env=({}, {})):
+    """A server, and its client once ready(server) is true; start: as above. keeps: a server that does not end by itself."""
+    env = [{**os.environ, **e} for e in env]
+    s = start(*server, env=env[0])
+    try:
+        if not tpmd.wait_until(lambda: s.poll() is not None or ready(s), LIMIT):
+            raise RuntimeError('%s does not get ready' % server[0])
+        c = start(*client, env=env[1])
+        out = finish(c)
+        if keeps or c.returncode != 0:
+            s.kill()
+    except BaseException:
+        s.kill()
+        raise
+    said = finish(s)
+    return Ends(c.returncode, out, s.returncode, said)
+
+
+# --- an owner ------------------------------------------------------------------------------------------------------------
 
 
 class Owner:
@@ -32,10 +78,17 @@ class Owner:
         """Nothing of guests is left."""
         return None if self.wait(lambda s: s['guests'] == 0 and s['objects'] == 0) else 'left: %s' % self.show()
 
+    def rules(self):
+        """Broken rules of the shared card by name, with how often."""
+        return self.app.ask('show model')['ports'][0]['violated']
+
+    def clean(self):
+        """None, or what rules of cards were broken."""
+        broken = [p['violated'] for p in self.app.ask('show model')['ports'] if p['violations'] != 0]
+        return 'rules broken: %s' % broken if broken else None
+
     def start(self, *cmd, **kw):
-        kw.setdefault('stdin', subprocess.DEVNULL)
-        return subprocess.Popen([RUN, '--quiet', '--attach', self.socket, *cmd], stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True, **kw)
+        return start(RUN, '--quiet', '--attach', self.socket, *cmd, **kw)
 
     def run(self, *cmd, **kw):
         p = self.start(*cmd, **kw)
@@ -54,9 +107,40 @@ class Owner:
         return None if code == 0 else 'exit code %d: %s' % (code, err[-400:])
 
 
-def finish(p):
-    try:
-        return p.communicate(timeout=LIMIT)[0]
-    except subprocess.TimeoutExpired:
-        p.kill()
-        return p.communicate()[0] + '\n(ended by the test)'
+# --- its messages, without a library -------------------------------------------------------------------------------------
+
+
+def proto():
+    """The version of the protocol; what may be asked for, in the order of the numbers."""
+    with open(PROTO) as f:
+        text = f.read()
+    body = re.search(r'enum share_op \{(.*?)\};', text, re.S)[1]
+    return int(re.search(r'#define SHARE_VERSION (\d+)', text)[1]), re.findall(r'^\tSHARE_(\w+)', body, re.M)
+
+
+VERSION, _names = proto()
+OP = {name: number for number, name in enumerate(_names)}  # 'OPS': how many
+
+
+def message(op, handle, body, size):
+    return (struct.pack('<IIiI', op, handle, 0, 0) + body).ljust(size, b'\0')
+
+
+def hello(size):
+    return message(OP['HELLO'], 0, struct.pack('<II', VERSION, 0), size)
+
+
+def message_size(path):
+    """Octets of a message, which are the owner's to say: it ends the connection for any other number."""
+    for size in range(200, 2048, 8):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.settimeout(60)
+            s.connect(path)
+            s.send(hello(size))
+            try:
+                answer = s.recv(4096)
+            except ConnectionResetError:
+                answer = b''
+            if answer:
+                return len(answer)
+    raise RuntimeError('no size of a message is understood')

@@ -92,25 +92,15 @@ def polling_never_sleeps():
     return None if all(lc['sleeps'] == 0 and lc['rounds'] >= 1000 for lc in a['lcores']) else str(a)
 
 
-def voluntary(pid, lcore):
-    """How often an lcore's thread gave its CPU away of itself, by the kernel."""
-    for task in os.listdir('/proc/%d/task' % pid):
-        with open('/proc/%d/task/%s/status' % (pid, task)) as f:
-            text = f.read()
-        if 'worker-%d\n' % lcore in text:
-            return int(text.split('voluntary_ctxt_switches:')[1].split()[0])
-    raise RuntimeError('no thread of lcore %d' % lcore)
-
-
 def idle_lcores_sleep():
     """With idle-sleep, polling lcores to which nothing comes give their CPUs away, and poll on when it is taken back."""
     with Session(['set fwd rxonly', 'start']) as t:
         before = t.look(lambda a: all(lc['rounds'] >= 1000 for lc in a['lcores']))
         ids = [lc['lcore'] for lc in before['lcores']]
-        begun = {i: voluntary(t.proc.pid, i) for i in ids}
+        begun = {i: tpmd.voluntary(tpmd.lcore_task(t.proc.pid, i)) for i in ids}
         t.tell('set setting program idle-sleep 200')
         slept = t.look(lambda a: all(lc['sleeps'] >= 50 for lc in a['lcores']))
-        gave = {i: voluntary(t.proc.pid, i) - begun[i] for i in ids}
+        gave = {i: tpmd.voluntary(tpmd.lcore_task(t.proc.pid, i)) - begun[i] for i in ids}
         t.tell('set setting program idle-sleep 0')
         # each has looked at what it is to do: none sleeps in what follows
         t.look(lambda a: all(x['rounds'] >= y['rounds'] + 100000 for x, y in zip(a['lcores'], slept['lcores'])))

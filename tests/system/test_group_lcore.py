@@ -3,7 +3,6 @@
 # Alone: three busy lcores.
 """The lcore that a group of queues wants (Q-1, V-7): who polls its queues, by triplane's tables and by the kernel's account of
 its threads; it moves while frames of two groups come, and each of them arrives."""
-import os
 import struct
 import tempfile
 
@@ -40,12 +39,8 @@ def homes(t):
 
 def busy(t, lcore):
     """Ticks of CPU that the lcore's thread had."""
-    for task in os.listdir('/proc/%d/task' % t.proc.pid):
-        with open('/proc/%d/task/%s/stat' % (t.proc.pid, task)) as f:
-            name, rest = f.read().split('(', 1)[1].rsplit(')', 1)
-        if name in ('lcore-worker-%d' % lcore, 'rte-worker-%d' % lcore, 'dpdk-worker%d' % lcore):
-            return sum(int(n) for n in rest.split()[11:13])
-    raise RuntimeError('no thread of lcore %d' % lcore)
+    with open(tpmd.lcore_task(t.proc.pid, lcore) + '/stat') as f:
+        return sum(int(n) for n in f.read().rsplit(')', 1)[1].split()[11:13])
 
 
 def counts(t):

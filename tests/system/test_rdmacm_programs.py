@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 
+import share_owner
 import tpmd
 from share_owner import DEV, LIMIT, Owner, finish
 
@@ -27,31 +28,24 @@ def new_port():
     return str(port)
 
 
+def listens(owner):
+    return lambda p: any(g['listening'] for g in owner.show()['programs'] if g['pid'] == p.pid)
+
+
 def serve(owner, *cmd, **kw):
     """A server, once it listens."""
     p = owner.start('stdbuf', '-oL', *cmd, **kw)
-    owner.wait(lambda s: p.poll() is not None or any(g['listening'] for g in s['programs'] if g['pid'] == p.pid), LIMIT)
+    tpmd.wait_until(lambda: p.poll() is not None or listens(owner)(p), LIMIT)
     return p
 
 
-def ended(p, keeps):
-    """What a server says at its end, which comes by itself unless it is one that goes on."""
-    if keeps:
-        p.terminate()
-    return finish(p)
-
-
-def pair(owner, server, client, done, end='', keeps=False, **kw):
-    """None, or what went wrong. done, end: what the client and the server say."""
-    s = serve(owner, *server, **kw)
-    rc, out = owner.run(*client, **kw)
-    if rc != 0:
-        s.kill()
-    said = ended(s, keeps)
-    if rc != 0 or not re.search(done, out, re.S):
-        return '%s: exit code %d: %s; the server: %s' % (client[0], rc, out[-600:], said[-600:])
-    if (s.returncode != 0 and not keeps) or not re.search(end, said, re.S):
-        return '%s, server: exit code %d: %s' % (server[0], s.returncode, said[-600:])
+def pair(owner, server, client, done, end='', keeps=False):
+    """None, or what went wrong. done, end: what the client and the server say; keeps: the server does not end by itself."""
+    ends = share_owner.pair(owner.start, ['stdbuf', '-oL', *server], client, listens(owner), keeps)
+    if ends.rc != 0 or not re.search(done, ends.out, re.S):
+        return '%s: exit code %d: %s; the server: %s' % (client[0], ends.rc, ends.out[-600:], ends.said[-600:])
+    if (ends.server_rc != 0 and not keeps) or not re.search(end, ends.said, re.S):
+        return '%s, server: exit code %d: %s' % (server[0], ends.server_rc, ends.said[-600:])
     return None
 
 
@@ -155,12 +149,7 @@ def tcp(owner):
 def abi(owner):
     """Commands in octets; each line is a case."""
     rc, out = owner.run('/usr/bin/python3', ABI, HERE, THERE)
-    for line in out.splitlines():
-        m = re.match(r'(ok|not ok) ([\w-]+)(?:: (.*))?$', line)
-        if m is None:
-            return out
-        cases.run('abi-' + m.group(2), lambda: None if m.group(1) == 'ok' else m.group(3))
-    return None if rc == 0 else 'exit code %d: %s' % (rc, out)
+    return cases.relay(out, 'abi-') or (None if rc == 0 else 'exit code %d: %s' % (rc, out))
 
 
 def on_the_wire(owner):
@@ -244,10 +233,6 @@ def share_off(owner):
     return None if 'rdma_get_cm_event' in said and 'ended by the test' not in said else said
 
 
-def broken(owner):
-    return [p['violated'] for p in owner.app.ask('show model')['ports'] if p['violations'] != 0]
-
-
 def main():
     owner = Owner()
     cases.run('abi', abi, owner)
@@ -281,7 +266,7 @@ def main():
     cases.run('port-back', rping, owner)
     cases.run('share-off', share_off, owner)
     cases.run('shared-again', rping, owner)
-    cases.run('no-violation', lambda: None if not broken(owner) else 'rules broken: %s' % broken(owner))
+    cases.run('no-violation', owner.clean)
     cases.run('ends', owner.close)
     cases.exit()
 

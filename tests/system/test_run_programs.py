@@ -8,19 +8,16 @@ import os
 import random
 import re
 import signal
-import socket
 import subprocess
 import sys
 
+import share_owner
 import tpmd
+from share_owner import DEV, GID, LIMIT, RUN
 
 cases = tpmd.Cases()
 BUILD = os.environ['TP_BUILD']
-RUN = os.path.join(BUILD, 'apps/triplane-run/triplane-run')
-DEV = ('net_mlx4_model0_p0', 'net_mlx4_model0_p1')
 CARD = ('--vdev', 'net_mlx4_model0', '--addr', '192.0.2.1/24', '--addr', '192.0.2.2/24')
-GID = 3  # of the IPv4 address, as RoCE v2
-LIMIT = 60
 USER = ('setpriv', '--reuid=65534', '--regid=65534', '--clear-groups')
 
 scratch = tpmd.scratch()
@@ -370,39 +367,17 @@ def in_card():
     ENV.update(UCX)
     rc, out, err = run('--view', 'need', '--short-names', *CARD, 'unshare', '-n', sys.executable, os.path.abspath(__file__),
                        'programs')
-    for line in out.splitlines():
-        word, name, *why = re.match(r'(ok|not ok) ([\w-]+)[^:]*(?:: (.*))?$', line).groups()
-        cases.run(name, lambda: None if word == 'ok' else why)
-    return left() if rc == 0 else 'exit code %s: %s %s' % (rc, out[-900:], err[-900:])
-
-
-def listens(tcp):
-    with open('/proc/net/tcp') as f, open('/proc/net/tcp6') as g:
-        return any(' 0A ' in line and ':%04X ' % tcp in line[:48] for line in f.read().splitlines() + g.read().splitlines())
+    return cases.relay(out) or (left() if rc == 0 else 'exit code %s: %s %s' % (rc, out[-900:], err[-900:]))
 
 
 def both(port, server, client, env=({}, {})):
     """The client's exit code and output; the server is ended."""
-    env = [{**os.environ, **e} for e in env]
-    p = subprocess.Popen(server, env=env[0], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
-    try:
-        tpmd.wait_until(lambda: listens(port) or p.poll() is not None, LIMIT)
-        c = subprocess.run(client, env=env[1], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT,
-                           stdin=subprocess.DEVNULL, check=False)
-    finally:
-        p.kill()
-        said = p.communicate()[0]
-    return c.returncode, c.stdout[-600:] + ('' if c.returncode == 0 else '; the server: ' + said[-400:])
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
+    ends = share_owner.pair(share_owner.start, server, client, lambda _: tpmd.listens(port), True, env)
+    return ends.rc, ends.out[-600:] + ('' if ends.rc == 0 else '; the server: ' + ends.said[-400:])
 
 
 def ucx(tl, test, size, count):
-    port = free_port()
+    port = tpmd.free_port()
     cmd = ['ucx_perftest', '-t', test, '-s', str(size), '-n', str(count), '-w', '5', '-p', str(port)]
     tls = {'UCX_TLS': tl + ',self' + (',ud_verbs:aux' if tl == 'rc_verbs' else '')}
     rc, out = both(port, cmd, cmd + ['127.0.0.1'], [{**tls, 'UCX_NET_DEVICES': d + ':1'} for d in SHORT])
@@ -411,7 +386,7 @@ def ucx(tl, test, size, count):
 
 def qperf(test):
     """By rdma_cm: without it, qperf knows no RoCE. Its own connection goes to the same address, which the kernel has here, too."""
-    port = free_port()
+    port = tpmd.free_port()
     rc, out = both(port, ['qperf', '-lp', str(port)], ['qperf', '-lp', str(port), '-cm', '1', '-t', '1', '192.0.2.1', test])
     return None if rc == 0 and re.search(r'(latency|bw) += +[1-9]', out) else 'exit code %d: %r' % (rc, out)
 

@@ -7,21 +7,17 @@ import re
 import subprocess
 import tempfile
 
-import test_verbs_programs as programs
+import tpmd
+from share_owner import DEV, GID, Owner, finish
 
-cases = programs.cases
+cases = tpmd.Cases()
+BUILD = os.environ['TP_BUILD']
 
 
 def own(owner, name, *args):
     """Cases of a program; None, or how it ended."""
-    rc, out = owner.run(os.path.join(programs.BUILD, 'tests/system/verbs_' + name), *args)
-    for line in out.splitlines():
-        said = re.match(r'(ok|not ok) ([\w-]+)(?:: (.*))?$', line)
-        if not said:
-            return 'it says: ' + out
-        word, what, why = said.groups()
-        cases.run('%s-%s' % (name, what), lambda: None if word == 'ok' else why)
-    return None if rc == 0 else 'exit code %d: %s' % (rc, out)
+    rc, out = owner.run(os.path.join(BUILD, 'tests/system/verbs_' + name), *args)
+    return cases.relay(out, name + '-') or (None if rc == 0 else 'exit code %d: %s' % (rc, out))
 
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../docs/verbs-functions.md')
@@ -62,7 +58,7 @@ def complete():
     made = [n for n, m in maker.items() if m not in says]
     if missing or more or made:
         return 'no row: %s; no function: %s, %s' % (missing, more, made)
-    symbols = subprocess.run(['nm', '-D', '--defined-only', os.path.join(programs.BUILD, 'preload/verbs/libtriplane-verbs.so')],
+    symbols = subprocess.run(['nm', '-D', '--defined-only', os.path.join(BUILD, 'preload/verbs/libtriplane-verbs.so')],
                              stdout=subprocess.PIPE, check=True, text=True).stdout.split()
     left = [n for n, how in found.items() if how == 'extern' and n not in symbols and n not in theirs]
     return 'libibverbs has them to itself: %s' % left if left else None
@@ -70,7 +66,7 @@ def complete():
 
 def refused(owner):
     """A program calls each function that the table says is refused."""
-    rc, out = owner.run(os.path.join(programs.BUILD, 'tests/system/verbs_refused'), programs.DEV[0])
+    rc, out = owner.run(os.path.join(BUILD, 'tests/system/verbs_refused'), DEV[0])
     got = dict(line.split(' ', 1) for line in out.splitlines())
     want = {name: answer for name, answer in table()[0].items() if answer not in ('works', 'never')}
     want['unimported'] = 'works'
@@ -83,16 +79,16 @@ def raw_pair(owner, prog, *args):
     mac = ('02:00:00:00:00:01', '02:00:00:00:00:02')
     for _ in range(3):
         end = ''
-        server = owner.start('stdbuf', '-oL', prog, '--server', '-d', programs.DEV[0], '-B', mac[0], '-E', mac[1], '-F', *args)
+        server = owner.start('stdbuf', '-oL', prog, '--server', '-d', DEV[0], '-B', mac[0], '-E', mac[1], '-F', *args)
         while 'MAC attached' not in end:
             line = server.stdout.readline()
             end += line
             if not line:
                 return '%s, server: %s' % (prog, end)
-        rc, out = owner.run(prog, '--client', '-d', programs.DEV[1], '-B', mac[1], '-E', mac[0], '-F', *args)
+        rc, out = owner.run(prog, '--client', '-d', DEV[1], '-B', mac[1], '-E', mac[0], '-F', *args)
         if rc != 0:
             server.kill()
-        end = programs.finish(server)
+        end = finish(server)
         if rc == 0 and server.returncode == 0:
             rows = [re.search(r'^ \d+ +(\d+) +', text, re.M) for text in (out, end)]
             return None if all(row and int(row.group(1)) > 0 for row in rows) else 'no figures: %s %s' % (out, end)
@@ -100,12 +96,12 @@ def raw_pair(owner, prog, *args):
 
 
 def main():
-    owner = programs.Owner()
+    owner = Owner()
     # Another user may come, but not for whole frames.
     os.chmod(owner.dir.name, 0o711)
     os.chmod(owner.socket, 0o777)
     for name in ('ex', 'mem', 'raw'):
-        cases.run(name, own, owner, name, *programs.DEV, str(programs.GID))
+        cases.run(name, own, owner, name, *DEV, str(GID))
     cases.run('table', complete)
     cases.run('refused', refused, owner)
     cases.run('raw-lat', raw_pair, owner, 'raw_ethernet_lat', '-s', '100', '-n', '200')
@@ -113,7 +109,7 @@ def main():
               '-K', '7000', '-k', '7000')
     cases.run('raw-bw', raw_pair, owner, 'raw_ethernet_bw', '-s', '512', '-D', '2')
     cases.run('given-back', owner.empty)
-    cases.run('no-violation', lambda: None if not programs.broken(owner) else 'rules broken: %s' % programs.broken(owner))
+    cases.run('no-violation', owner.clean)
     cases.run('ends', owner.close)
     cases.exit()
 

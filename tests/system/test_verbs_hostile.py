@@ -17,7 +17,7 @@ import threading
 import time
 
 import tpmd
-from test_verbs_programs import DEV, GID, LIMIT, Owner, finish, hello, rubbish
+from share_owner import DEV, GID, LIMIT, OP, Owner, finish, hello, message, message_size
 
 cases = tpmd.Cases()
 PRELOAD = 'preload/verbs/libtriplane-verbs.so'
@@ -66,11 +66,6 @@ class Steady:
         self.proc.communicate()
 
 
-def rules(owner):
-    """Broken rules of the card by name, with how often."""
-    return owner.app.ask('show model')['ports'][0]['violated']
-
-
 def doorbells(owner):
     """Doorbells of queues of others, on every page that a program can reach: none moves, and the rule has a name."""
     steady = Steady(owner).runs()
@@ -84,7 +79,7 @@ def doorbells(owner):
         # Its pages are of two queue pairs and two completion queues; it rang two others' queue pairs and its own on wrong ones.
         if int(found[1]) != 4 or int(found[2]) != 4 * (18 + 256):
             return 'it rang ' + out
-        broken = rules(owner)
+        broken = owner.rules()
         if broken.get('doorbell-page', 0) < 14 or 'wqe-owner' not in broken:
             return 'broken rules: %s' % broken
         bad = steady.goes_on()
@@ -224,10 +219,7 @@ def random_octets(owner, seconds, seed):
         return 'it hangs: ' + rogue.communicate()[0]
     if rogue.returncode != 0 or not re.match(r'ok [1-9]\d* rounds', out):
         return 'exit code %d: %s' % (rogue.returncode, out)
-    return None if rules(owner) else 'no rule was broken'
-
-
-OPEN, ALLOC_PD, REG_MR, CREATE_AH, OPS = 1, 5, 7, 24, 35
+    return None if owner.rules() else 'no rule was broken'
 
 
 def sealed(size):
@@ -240,21 +232,21 @@ def sealed(size):
 def talk(s, rng, size):
     """Questions with numbers of objects that there are, or are not; returns how many were asked."""
     words, have, asked = (size - 16) // 4, [1], 0
-    s.send(struct.pack('<IIiI', OPEN, 0, 0, 0) + DEV[rng.randrange(2)].encode().ljust(size - 16, b'\0'))
+    s.send(message(OP['OPEN'], 0, DEV[rng.randrange(2)].encode(), size))
     s.recv(4096)
     for _ in range(rng.randrange(1, 80)):
-        op = rng.choice((rng.randrange(OPS), ALLOC_PD, rng.randrange(ALLOC_PD, CREATE_AH + 1), rng.getrandbits(32)))
+        op = rng.choice((rng.randrange(OP['OPS']), OP['ALLOC_PD'], rng.randrange(OP['ALLOC_PD'], OP['CREATE_AH'] + 1), rng.getrandbits(32)))
         body = [rng.choice((0, 0, 1, 2, rng.choice(have), rng.randrange(1 << 12), rng.getrandbits(32)))
                 for _ in range(rng.randrange(40))]
         body += [0] * (words - len(body))
         fds = []
-        if op == REG_MR:
+        if op == OP['REG_MR']:
             length = 4096 * rng.randrange(1, 9)
             body[:16] = [rng.choice(have), 0, 1, rng.randrange(16), 0x1000, 0, length, 0, 0x1000, 0, 0, 0, 0, 0, length, 0]
             if rng.random() < 0.3:
                 body[rng.randrange(16)] = rng.getrandbits(32)
             fds = [sealed(rng.choice((length, 4096)))]
-        data = struct.pack('<IIiI', op, rng.choice(have), 0, 0) + struct.pack('<%dI' % words, *body)
+        data = message(op, rng.choice(have), struct.pack('<%dI' % words, *body), size)
         try:
             socket.send_fds(s, [data], fds)
             answer, got, _, _ = socket.recv_fds(s, 4096, 16)
@@ -277,8 +269,7 @@ def talk(s, rng, size):
 def messages(owner, seconds, seed):
     """Questions without sense for so long; most lines that they could cause are left out of the log, and counted."""
     rng, end, asked = random.Random(seed), time.monotonic() + seconds, 0
-    rubbish.socket = owner.socket
-    before, size = owner.show(), len(hello(0))
+    before, size = owner.show(), message_size(owner.socket)
     while time.monotonic() < end:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
             s.settimeout(60)
@@ -293,9 +284,7 @@ def messages(owner, seconds, seed):
 
 def unread(owner):
     """Who asks and does not read the answers loses its connection; who does not read events gets them in the end."""
-    rubbish.socket = owner.socket
-    size = len(hello(0))
-    ask = struct.pack('<IIiI', 0, 0, 0, 0) + struct.pack('<II', 2, 0).ljust(size - 16, b'\0')
+    ask = hello(message_size(owner.socket))
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
         s.connect(owner.socket)
         s.settimeout(60)

@@ -7,7 +7,7 @@ import stat
 import subprocess
 
 import tpmd
-from test_verbs_programs import DEV, GID, LIMIT, Owner, finish
+from share_owner import DEV, GID, LIMIT, Owner, finish
 
 cases = tpmd.Cases()
 BUILD = os.environ['TP_BUILD']

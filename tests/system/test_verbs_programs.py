@@ -6,43 +6,25 @@ import random
 import re
 import signal
 import socket
-import struct
 import subprocess
 import tempfile
 
 import tpmd
-from share_owner import DEV, LIMIT, RUN, Owner, finish
+from share_owner import DEV, GID, LIMIT, OP, RUN, Owner, message, message_size, pair
 
 cases = tpmd.Cases()
-BUILD = os.environ['TP_BUILD']
-OWN = os.path.join(BUILD, 'tests/system/verbs_own')
-GID = 3  # of the IPv4 address, as RoCE v2
-PORT = 20000 + os.getpid() * 40 % 10000
-
-port = PORT
+OWN = os.path.join(os.environ['TP_BUILD'], 'tests/system/verbs_own')
 
 
-def listens(tcp):
-    """Some socket of this machine listens at the port."""
-    with open('/proc/net/tcp') as f, open('/proc/net/tcp6') as g:
-        return any(' 0A ' in line and ':%04X ' % tcp in line[:48] for line in f.read().splitlines() + g.read().splitlines())
-
-
-def pair(owner, prog, gid, done, *args):
+def both(owner, prog, gid, done, *args):
     """Runs a program on both ports, the second one calls the first; None, or what went wrong."""
-    global port
-    port += 1
+    port = tpmd.free_port()
     cmd = [prog, *args, '-p', str(port), gid, str(GID), '-d']
-    server = owner.start(*cmd, DEV[0])
-    tpmd.wait_until(lambda: listens(port) or server.poll() is not None, LIMIT)
-    rc, out = owner.run(*cmd, DEV[1], '127.0.0.1')
-    if rc != 0:
-        server.kill()
-    end = finish(server)
-    if rc != 0 or not re.search(done, out, re.S):
-        return '%s: exit code %d: %s; the server: %s' % (prog, rc, out[-400:], end[-400:])
-    if server.returncode != 0:
-        return '%s, server: exit code %d: %s' % (prog, server.returncode, end[-400:])
+    ends = pair(owner.start, cmd + [DEV[0]], cmd + [DEV[1], '127.0.0.1'], lambda _: tpmd.listens(port))
+    if ends.rc != 0 or not re.search(done, ends.out, re.S):
+        return '%s: exit code %d: %s; the server: %s' % (prog, ends.rc, ends.out[-400:], ends.said[-400:])
+    if ends.server_rc != 0:
+        return '%s, server: exit code %d: %s' % (prog, ends.server_rc, ends.said[-400:])
     return None
 
 
@@ -74,10 +56,7 @@ def devinfo(owner):
 def own(owner):
     """A program of ours that looks at what those of others do not; each of its lines is a case."""
     rc, out = owner.run(OWN, *DEV, str(GID))
-    for line in out.splitlines():
-        word, name, *why = re.match(r'(ok|not ok) ([\w-]+)(?:: (.*))?$', line).groups()
-        cases.run('own-' + name, lambda: None if word == 'ok' else why)
-    return None if rc == 0 else 'exit code %d: %s' % (rc, out)
+    return cases.relay(out, 'own-') or (None if rc == 0 else 'exit code %d: %s' % (rc, out))
 
 
 def no_xrc(owner):
@@ -90,16 +69,18 @@ def no_xrc(owner):
 
 def killed(owner):
     """A program ends in the middle: what it had is given back, and another one does not notice."""
-    victim = owner.start('ib_write_bw', '-x', str(GID), '-F', '-D', '600', '-p', str(PORT + 500), '-d', DEV[0])
-    tpmd.wait_until(lambda: listens(PORT + 500), LIMIT)
-    other = owner.start('ib_write_bw', '-x', str(GID), '-F', '-D', '600', '-p', str(PORT + 500), '-d', DEV[1], '127.0.0.1')
+    port = tpmd.free_port()
+    cmd = ['ib_write_bw', '-x', str(GID), '-F', '-D', '600', '-p', str(port), '-d']
+    victim = owner.start(*cmd, DEV[0])
+    tpmd.wait_until(lambda: tpmd.listens(port), LIMIT)
+    other = owner.start(*cmd, DEV[1], '127.0.0.1')
     try:
         if not owner.wait(lambda s: s['guests'] == 2 and all(p['qps'] == 1 for p in s['programs']), LIMIT):
             return 'not two programs: %s' % owner.show()
         victim.send_signal(signal.SIGKILL)
         if not owner.wait(lambda s: s['guests'] == 1):
             return 'still there: %s' % owner.show()
-        return pair(owner, 'ibv_rc_pingpong', '-g', '100 iters', '-e', '-c', '-n', '100')
+        return both(owner, 'ibv_rc_pingpong', '-g', '100 iters', '-e', '-c', '-n', '100')
     finally:
         for p in (victim, other):
             p.kill()
@@ -109,7 +90,7 @@ def killed(owner):
 def share_off(owner):
     """Who watches is told, and a program that waits for completions ends with an error."""
     watch = owner.start('stdbuf', '-oL', 'ibv_asyncwatch', '-d', DEV[0])
-    waits = owner.start('ibv_rc_pingpong', '-g', str(GID), '-p', str(PORT + 501), '-d', DEV[1])
+    waits = owner.start('ibv_rc_pingpong', '-g', str(GID), '-p', str(tpmd.free_port()), '-d', DEV[1])
     try:
         watch.stdout.readline()  # it has the device, as the other one has a queue pair
         if not owner.wait(lambda s: any(p['qps'] for p in s['programs']), LIMIT):
@@ -135,18 +116,17 @@ def rubbish(owner):
     """Messages of a program that means no good: each is refused or ends the connection, and pages that nobody sealed are not taken."""
     rng = random.Random(7)
     before = owner.show()['failed']
-    size = len(hello(0))
+    size = message_size(owner.socket)
     for _ in range(40):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
             s.settimeout(60)
             s.connect(owner.socket)
             if rng.random() < 0.8:
-                s.send(struct.pack('<IIiI', 1, 0, 0, 0) + DEV[rng.randrange(2)].encode().ljust(size - 16, b'\0'))
+                s.send(message(OP['OPEN'], 0, DEV[rng.randrange(2)].encode(), size))
                 s.recv(4096)
             for _ in range(50):
-                op, handle = rng.choice((rng.randrange(40), rng.getrandbits(32))), rng.choice((0, 1, 2, 3, rng.getrandbits(32)))
-                body = bytes(rng.getrandbits(8) & rng.choice((0, 1, 3, 255)) for _ in range(size - 16))
-                data = struct.pack('<IIiI', op, handle, 0, 0) + body
+                op, handle = rng.choice((rng.randrange(OP['OPS'] + 5), rng.getrandbits(32))), rng.choice((0, 1, 2, 3, rng.getrandbits(32)))
+                data = message(op, handle, bytes(rng.getrandbits(8) & rng.choice((0, 1, 3, 255)) for _ in range(size - 16)), size)
                 try:
                     with tempfile.TemporaryFile() as f:
                         f.truncate(1 << 20)
@@ -158,27 +138,6 @@ def rubbish(owner):
     bad = owner.empty()
     refused = owner.show()['failed'] - before
     return bad if bad else None if refused > 500 else 'only %d calls were refused' % refused
-
-
-def hello(index):
-    """The size of a message is the owner's to say: it ends the connection for any other."""
-    for size in range(200, 1024, 8):
-        data = struct.pack('<IIiIII', 0, 0, 0, 0, 2, index).ljust(size, b'\0')
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
-            s.settimeout(60)
-            s.connect(rubbish.socket)
-            s.send(data)
-            try:
-                answer = s.recv(4096)
-            except ConnectionResetError:
-                answer = b''
-            if answer:
-                return answer
-    raise RuntimeError('no size of a message is understood')
-
-
-def broken(owner):
-    return [p['violated'] for p in owner.app.ask('show model')['ports'] if p['violations'] != 0]
 
 
 # --- refusals ------------------------------------------------------------------------------------------------------------
@@ -218,28 +177,27 @@ def main():
     cases.run('own', own, owner)
     iters = r'\d+ iters in'
     for prog in ('rc', 'uc', 'srq'):
-        cases.run('pingpong-' + prog, pair, owner, 'ibv_%s_pingpong' % prog, '-g', iters, '-e', '-c', '-n', '200')
-    cases.run('pingpong-ud', pair, owner, 'ibv_ud_pingpong', '-g', iters, '-e', '-c', '-n', '200', '-s', '1024')
-    cases.run('pingpong-polling', pair, owner, 'ibv_rc_pingpong', '-g', iters, '-c', '-n', '200')
-    cases.run('pingpong-large', pair, owner, 'ibv_rc_pingpong', '-g', iters, '-e', '-c', '-n', '20', '-s', '1000000')
+        cases.run('pingpong-' + prog, both, owner, 'ibv_%s_pingpong' % prog, '-g', iters, '-e', '-c', '-n', '200')
+    cases.run('pingpong-ud', both, owner, 'ibv_ud_pingpong', '-g', iters, '-e', '-c', '-n', '200', '-s', '1024')
+    cases.run('pingpong-polling', both, owner, 'ibv_rc_pingpong', '-g', iters, '-c', '-n', '200')
+    cases.run('pingpong-large', both, owner, 'ibv_rc_pingpong', '-g', iters, '-e', '-c', '-n', '20', '-s', '1000000')
     cases.run('no-xrc', no_xrc, owner)
     for kind in ('send', 'write', 'read', 'atomic'):
         for what in ('bw', 'lat'):
             # What writes into the peer's memory has no completions there to wait for.
             events = [] if kind == 'write' else ['-e']
-            cases.run('%s-%s' % (kind, what), pair, owner, 'ib_%s_%s' % (kind, what), '-x', r'\n \d+ +100 ', '-F', '-n', '100',
+            cases.run('%s-%s' % (kind, what), both, owner, 'ib_%s_%s' % (kind, what), '-x', r'\n \d+ +100 ', '-F', '-n', '100',
                       *events)
-    cases.run('send-ud', pair, owner, 'ib_send_lat', '-x', r'\n \d+ +100 ', '-F', '-n', '100', '-e', '-c', 'UD')
-    cases.run('write-queues', pair, owner, 'ib_write_bw', '-x', r'\n \d+ +400 ', '-F', '-n', '50', '-q', '8')
-    cases.run('sizes', pair, owner, 'ib_send_bw', '-x', r'\n 8388608 +20 ', '-F', '-n', '20', '-a')
+    cases.run('send-ud', both, owner, 'ib_send_lat', '-x', r'\n \d+ +100 ', '-F', '-n', '100', '-e', '-c', 'UD')
+    cases.run('write-queues', both, owner, 'ib_write_bw', '-x', r'\n \d+ +400 ', '-F', '-n', '50', '-q', '8')
+    cases.run('sizes', both, owner, 'ib_send_bw', '-x', r'\n 8388608 +20 ', '-F', '-n', '20', '-a')
     cases.run('killed', killed, owner)
     cases.run('given-back', owner.empty)
-    rubbish.socket = owner.socket
     cases.run('rubbish', rubbish, owner)
-    cases.run('after-rubbish', pair, owner, 'ibv_rc_pingpong', '-g', iters, '-e', '-c', '-n', '50')
+    cases.run('after-rubbish', both, owner, 'ibv_rc_pingpong', '-g', iters, '-e', '-c', '-n', '50')
     cases.run('share-off', share_off, owner)
-    cases.run('shared-again', pair, owner, 'ibv_rc_pingpong', '-g', iters, '-e', '-c', '-n', '50')
-    cases.run('no-violation', lambda: None if not broken(owner) else 'rules broken: %s' % broken(owner))
+    cases.run('shared-again', both, owner, 'ibv_rc_pingpong', '-g', iters, '-e', '-c', '-n', '50')
+    cases.run('no-violation', owner.clean)
     cases.run('ends', owner.close)
     cases.exit()
 

@@ -177,6 +177,35 @@ def wait_until(what, limit=60):
     return True
 
 
+def free_port():
+    """A TCP port of this machine that nobody has now."""
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        return s.getsockname()[1]
+
+
+def listens(port):
+    """Some socket of this machine listens at the TCP port."""
+    with open('/proc/net/tcp') as f, open('/proc/net/tcp6') as g:
+        return any(' 0A ' in line and ':%04X ' % port in line[:48] for line in f.read().splitlines() + g.read().splitlines())
+
+
+def lcore_task(pid, lcore):
+    """The folder of /proc of an lcore's thread; its name depends on the release of DPDK."""
+    for task in os.listdir('/proc/%d/task' % pid):
+        path = '/proc/%d/task/%s' % (pid, task)
+        with open(path + '/comm') as f:
+            if f.read().rstrip() in ('lcore-worker-%d' % lcore, 'rte-worker-%d' % lcore, 'dpdk-worker%d' % lcore):
+                return path
+    raise RuntimeError('no thread of lcore %d' % lcore)
+
+
+def voluntary(task):
+    """How often a thread gave its CPU away of itself, by the kernel; task: its folder of /proc."""
+    with open(task + '/status') as f:
+        return int(re.search(r'^voluntary_ctxt_switches:\s*(\d+)', f.read(), re.M)[1])
+
+
 class Triplane:
     """triplane that is told commands and answers in JSON; a context, that kills it."""
 
@@ -276,6 +305,15 @@ class Cases:
         else:
             self.failed += 1
             print('not ok %s: %s' % (name, why), flush=True)
+
+    def relay(self, text, prefix=''):
+        """Lines of another program become cases here. None, or what it said if that are no such lines."""
+        said = [re.match(r'(ok|not ok|skip) ([\w-]+)(?: \([\d.]+ s\))?(?:: (.*))?$', line) for line in text.splitlines()]
+        if not said or None in said:
+            return 'it says: ' + text
+        for word, name, why in (m.groups() for m in said):
+            self.run(prefix + name, lambda: {'ok': None, 'skip': 'skip %s' % why}.get(word, why or 'it does not say why'))
+        return None
 
     def exit(self):
         raise SystemExit(1 if self.failed else 0)
