@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: up to 64 programs at once, and random octets as fast as they can be written, fill the CPUs.
 """
 Programs on shared ports that mean no good, or that are many: others beside them notice nothing, and forwarding loses no packet.
 --seconds N: random octets and messages for so long each, 10 unless given; --seed N: others.
@@ -335,8 +336,8 @@ def many(owner, n=64):
             all_of_them.append(Steady(owner, 'steady%d' % i))
         for s in all_of_them:
             s.runs()
-        show = owner.show()
-        if show['guests'] != 2 * n or len({p['pid'] for p in show['programs']}) != n:
+        if not owner.wait(lambda s: s['guests'] == 2 * n and len({p['pid'] for p in s['programs']}) == n):
+            show = owner.show()
             return '%d connections of %d programs' % (show['guests'], len({p['pid'] for p in show['programs']}))
         for s in all_of_them:
             bad = s.goes_on(2)
