@@ -3,9 +3,11 @@
 import collections
 import os
 import re
+import select
 import socket
 import struct
 import subprocess
+import time
 
 import tpmd
 
@@ -30,6 +32,17 @@ def finish(p):
     except subprocess.TimeoutExpired:
         p.kill()
         return p.communicate()[0] + '\n(ended by the test)'
+
+
+def until_says(p, text):
+    """What a program says until it has said this, or has ended. Octet by octet: what comes behind it is finish()'s."""
+    said, end = b'', time.monotonic() + LIMIT
+    while text.encode() not in said and select.select([p.stdout], [], [], max(0, end - time.monotonic()))[0]:
+        octet = os.read(p.stdout.fileno(), 1)
+        if not octet:
+            break
+        said += octet
+    return said.decode()
 
 
 Ends = collections.namedtuple('Ends', 'rc out server_rc said')  # the client's exit code and output, the server's

@@ -12,7 +12,7 @@ import subprocess
 
 import share_owner
 import tpmd
-from share_owner import DEV, LIMIT, Owner, finish
+from share_owner import DEV, LIMIT, Owner, finish, until_says
 
 cases = tpmd.Cases()
 HERE, THERE = '192.0.2.1', '192.0.2.2'
@@ -80,12 +80,11 @@ def udaddy(owner):
 
 
 def mckey(owner):
-    """The one end sends to the group, the other counts ten messages."""
-    s = owner.start('mckey', '-m', '239.1.2.3', '-b', THERE)
-    if not owner.wait(lambda x: x['ids'] == 1, LIMIT):
-        return 'does not come: %s' % finish(s)
+    """The one end sends to the group, the other counts ten messages, once it has joined."""
+    s = owner.start('stdbuf', '-oL', 'mckey', '-m', '239.1.2.3', '-b', THERE)
+    said = until_says(s, 'joined dgid: ')
     rc, out = owner.run('mckey', '-m', '239.1.2.3', '-b', HERE, '-s')
-    said = finish(s)
+    said += finish(s)
     ok = rc == 0 and s.returncode == 0 and 'joined dgid: ::ffff:239.1.2.3' in said and 'return status 0' in said
     return None if ok else 'exit codes %d, %d: %s%s' % (rc, s.returncode, out, said)
 
