@@ -78,7 +78,7 @@ def killed(owner):
         if not owner.wait(lambda s: s['guests'] == 2 and all(p['qps'] == 1 for p in s['programs']), LIMIT):
             return 'not two programs: %s' % owner.show()
         victim.send_signal(signal.SIGKILL)
-        if not owner.wait(lambda s: s['guests'] == 1):
+        if not owner.wait(lambda s: all(p['pid'] != victim.pid for p in s['programs'])):
             return 'still there: %s' % owner.show()
         return both(owner, 'ibv_rc_pingpong', '-g', '100 iters', '-e', '-c', '-n', '100')
     finally:
