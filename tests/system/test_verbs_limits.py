@@ -34,7 +34,9 @@ def make(owner, kind, n):
 
 
 def set_to(owner, name, value):
+    """The setting holds from now on."""
     owner.app.tell('set setting program %s %s' % (name, value))
+    owner.show()
 
 
 def limit(owner, setting, value, kind, want, counter):
@@ -79,7 +81,6 @@ def connections(owner):
         if not owner.wait(lambda s: s['guests'] == 1, LIMIT):
             return 'no first one: %s' % owner.show()
         set_to(owner, 'share-connections', 1)
-        owner.show()
         p = devices(owner.socket)
         if 'has as many connections as it takes' not in p.stdout or DEV[0] in p.stdout:
             return 'the second one sees: ' + p.stdout
@@ -112,7 +113,6 @@ def door(owner):
         return 'at first: %s %s' % socket_of(owner)
     set_to(owner, 'share-mode', '660')
     set_to(owner, 'share-group', NOBODY)
-    owner.show()
     if socket_of(owner) != ('0660', NOBODY):
         return 'then: %s %s' % socket_of(owner)
     for line in ('share off', 'share on ' + owner.socket):
