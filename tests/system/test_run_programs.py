@@ -78,14 +78,19 @@ def own():
     return left()
 
 
-def user():
-    rc, out, err = run(*CARD, 'ibv_devices', prefix=USER)
+def user(prefix):
+    rc, out, err = run(*CARD, 'ibv_devices', prefix=prefix)
     return left() if rc == 0 and all(d in out for d in DEV) else 'exit code %s: %s %s' % (rc, out, err)
 
 
-def can_be_user():
-    """The build is somewhere that only root may enter, in some clones."""
-    return os.geteuid() == 0 and subprocess.run([*USER, 'test', '-x', RUN], check=False).returncode == 0
+def as_user(name, case, fn):
+    """A case of another user. The build is somewhere that only root may enter, in some clones."""
+    if os.geteuid() != 0:
+        cases.run(name, lambda: 'skip only root can become another user')
+    elif subprocess.run([*USER, 'test', '-x', RUN], check=False).returncode != 0:
+        cases.run(name, lambda: 'skip the build is not for other users to read')
+    else:
+        case(name, fn, USER)
 
 
 def at_once():
@@ -374,6 +379,8 @@ QPERF = ('rc_lat', 'rc_bw', 'rc_rdma_read_lat', 'rc_rdma_write_bw')
 
 def in_card():
     """This file's part below, in a triplane-run and a network of its own; each of its lines is a case."""
+    if os.geteuid() != 0:
+        return 'skip only root can make a network'
     ENV.update(UCX)
     rc, out, err = run('--view', 'need', '--short-names', *CARD, 'unshare', '-n', sys.executable, os.path.abspath(__file__),
                        'programs', limit=LIMIT * (len(UCX_TESTS) + len(QPERF)))
@@ -450,10 +457,7 @@ def main():
         cases.run('refusal-' + name, refusal, cmd, pattern)
     cases.run('refusal-descriptors', refusal, [*MODEL, 'true'], 'no owner can be started: Too many open files', ('prlimit', '--nofile=4'))
     cases.run('own', own)
-    if can_be_user():
-        cases.run('user', user)
-    else:
-        print('skip user: the build is not for other users to read', flush=True)
+    as_user('user', cases.run, user)
     cases.run('at-once', at_once)
     cases.run('exit-code', exit_code)
     cases.run('by-signal', by_signal)
@@ -461,8 +465,7 @@ def main():
     cases.run('owner-gone', owner_gone)
     cases.run('owner-gone-first', owner_gone_first)
     with_view('view', view)
-    if can_be_user():
-        with_view('view-user', view, USER)
+    as_user('view-user', with_view, view)
     with_view('device-index', index)
     with_view('ibstat', ibstat)
     cases.run('no-view', no_view)

@@ -246,8 +246,6 @@ other_user(const char *name)
 	struct raw r = {0};
 	const char *why = NULL;
 
-	if (geteuid() != 0)
-		return "the test is not run by user 0";
 	done(seteuid(NOBODY) == 0 ? 0 : errno, "seteuid");
 	r.ctx = open_device(name);
 	r.pd = need(ibv_alloc_pd(r.ctx), "protection domain");
@@ -292,7 +290,10 @@ main(int argc, char **argv)
 	say("rules", rules(&a, &b, &flow));
 	say("ip-rules", ip_rules(&b));
 	say("refused", refused(&b));
-	say("other-user", other_user(argv[1]));
+	if (geteuid() == 0)
+		say("other-user", other_user(argv[1]));
+	else
+		printf("skip other-user: only root can become another user\n");
 	done(ibv_destroy_flow(flow), "destroy_flow");
 	close_raw(&a);
 	close_raw(&b);
