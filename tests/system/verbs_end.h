@@ -30,23 +30,26 @@ say(const char *name, const char *why)
 	failed += why != NULL;
 }
 
+static inline void
+die(int err, const char *what)
+{
+	printf("not ok %s: %s\n", what, strerror(err));
+	exit(1);
+}
+
 static inline void *
 need(void *made, const char *what)
 {
-	if (made == NULL) {
-		printf("not ok %s: %s\n", what, strerror(errno));
-		exit(1);
-	}
+	if (made == NULL)
+		die(errno, what);
 	return made;
 }
 
 static inline void
 done(int err, const char *what)
 {
-	if (err != 0) {
-		printf("not ok %s: %s\n", what, strerror(err));
-		exit(1);
-	}
+	if (err != 0)
+		die(err, what);
 }
 
 static inline struct ibv_context *

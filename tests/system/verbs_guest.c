@@ -13,16 +13,11 @@
  * deaf N                is told of completions in N <= 400 queues, and reads that in the end only
  * fatal                 waits for the end of the owner; what is asked of a device that is gone must be refused, and nothing may spin
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "verbs_pair.h"
@@ -59,10 +54,10 @@ steady(struct pair *p, char **arg)
 	const char *why = NULL;
 
 	if (fd < 0 || ftruncate(fd, sizeof(*n)) != 0)
-		pair_die(arg[0]);
+		die(errno, arg[0]);
 	n = mmap(NULL, sizeof(*n), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (n == MAP_FAILED)
-		pair_die(arg[0]);
+		die(errno, arg[0]);
 	signal(SIGTERM, on_term);
 	while (!over && why == NULL) {
 		why = pair_exchange(p, &status);
@@ -338,11 +333,11 @@ tell_of_one(struct end *e, unsigned long id)
 	other.qp = cq == NULL ? NULL : ibv_create_qp(e->pd, &init);
 	if (other.qp == NULL ||
 	    ibv_modify_qp(other.qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) != 0)
-		pair_die("queue");
+		die(errno, "queue");
 	attr.qp_state = IBV_QPS_ERR;
 	if (pair_receive(&other, 0) != 0 || ibv_req_notify_cq(cq, 0) != 0 ||
 	    ibv_modify_qp(other.qp, &attr, IBV_QP_STATE) != 0)
-		pair_die("flush");
+		die(errno, "flush");
 	return cq;
 }
 
@@ -363,11 +358,11 @@ deaf(struct pair *p, char **arg)
 
 	for (unsigned long i = 0; i < n && i < QUEUES; i++)
 		(void)tell_of_one(e, i);
-	while (events < n && why == NULL && poll(&fd, 1, PAIR_LIMIT_MS) > 0) {
+	while (events < n && why == NULL && poll(&fd, 1, LIMIT_S * 1000) > 0) {
 		unsigned long id;
 
 		if (ibv_get_cq_event(e->channel, &cq, &context) != 0)
-			pair_die("event");
+			die(errno, "event");
 		ibv_ack_cq_events(cq, 1);
 		id = (unsigned long)context;
 		if (id >= n || told[id])
@@ -400,7 +395,7 @@ gone(struct end *e)
 	struct pollfd fd = {.fd = e->ctx->async_fd, .events = POLLIN};
 	struct ibv_async_event event;
 
-	if (poll(&fd, 1, PAIR_LIMIT_MS) <= 0 || ibv_get_async_event(e->ctx, &event) != 0)
+	if (poll(&fd, 1, LIMIT_S * 1000) <= 0 || ibv_get_async_event(e->ctx, &event) != 0)
 		return "no asynchronous event";
 	ibv_ack_async_event(&event);
 	if (event.event_type != IBV_EVENT_DEVICE_FATAL)

@@ -6,24 +6,17 @@
  * completion, registered memory across fork() and munmap(), threads that share queues, and refusals. It is linked with Debian's
  * libibverbs and knows nothing of the libraries here.
  */
-#include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <infiniband/verbs.h>
+#include "verbs_end.h"
 
 #define QKEY 0x11111111u
 #define GRH 40u
 #define LEN 1000u
 #define DEPTH 64
-#define LIMIT_S 60
 
 struct end {
 	struct ibv_context *ctx;
@@ -34,73 +27,37 @@ struct end {
 	int index;
 };
 
-static int failed;
-
-static void
-say(const char *name, const char *why)
-{
-	if (why == NULL)
-		printf("ok %s\n", name);
-	else
-		printf("not ok %s: %s\n", name, why);
-	failed += why != NULL;
-}
-
-static void
-die(const char *what)
-{
-	printf("not ok %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
 static void
 up(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY};
 
-	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) != 0)
-		die("INIT");
+	done(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY), "INIT");
 	a.qp_state = IBV_QPS_RTR;
-	if (ibv_modify_qp(qp, &a, IBV_QP_STATE) != 0)
-		die("RTR");
+	done(ibv_modify_qp(qp, &a, IBV_QP_STATE), "RTR");
 	a.qp_state = IBV_QPS_RTS;
-	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN) != 0)
-		die("RTS");
+	done(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN), "RTS");
 }
 
 static void
 open_end(struct end *e, const char *name, int index)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_UD, .cap = {DEPTH, DEPTH, 1, 1, 0}};
-	unsigned int i;
 
-	for (i = 0; list != NULL && list[i] != NULL; i++)
-		if (strcmp(ibv_get_device_name(list[i]), name) == 0)
-			e->ctx = ibv_open_device(list[i]);
-	if (e->ctx == NULL)
-		die(name);
-	ibv_free_device_list(list);
+	e->ctx = open_device(name);
 	e->index = index;
-	e->pd = ibv_alloc_pd(e->ctx);
-	e->cq = ibv_create_cq(e->ctx, 2 * DEPTH, NULL, NULL, 0);
-	if (e->pd == NULL || e->cq == NULL || ibv_query_gid(e->ctx, 1, index, &e->gid) != 0)
-		die("objects");
+	e->pd = need(ibv_alloc_pd(e->ctx), "protection domain");
+	e->cq = need(ibv_create_cq(e->ctx, 2 * DEPTH, NULL, NULL, 0), "completion queue");
+	done(ibv_query_gid(e->ctx, 1, index, &e->gid), "GID");
 	init.send_cq = init.recv_cq = e->cq;
-	e->qp = ibv_create_qp(e->pd, &init);
-	if (e->qp == NULL)
-		die("queue pair");
+	e->qp = need(ibv_create_qp(e->pd, &init), "queue pair");
 	up(e->qp);
 }
 
 static struct ibv_mr *
 reg(struct end *e, void *mem, size_t len)
 {
-	struct ibv_mr *mr = ibv_reg_mr(e->pd, mem, len, IBV_ACCESS_LOCAL_WRITE);
-
-	if (mr == NULL)
-		die("region");
-	return mr;
+	return need(ibv_reg_mr(e->pd, mem, len, IBV_ACCESS_LOCAL_WRITE), "region");
 }
 
 static struct ibv_ah *
@@ -109,11 +66,8 @@ towards(struct end *from, const struct end *to)
 	struct ibv_ah_attr a = {.is_global = 1,
 				.port_num = 1,
 				.grh = {.dgid = to->gid, .sgid_index = (uint8_t)from->index, .hop_limit = 64}};
-	struct ibv_ah *ah = ibv_create_ah(from->pd, &a);
 
-	if (ah == NULL)
-		die("address");
-	return ah;
+	return need(ibv_create_ah(from->pd, &a), "address");
 }
 
 static void
@@ -122,8 +76,7 @@ post_recv(struct end *e, void *mem, uint32_t len, uint32_t lkey, uint64_t id)
 	struct ibv_sge sge = {(uintptr_t)mem, len, lkey};
 	struct ibv_recv_wr *bad, wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1};
 
-	if (ibv_post_recv(e->qp, &wr, &bad) != 0)
-		die("post_recv");
+	done(ibv_post_recv(e->qp, &wr, &bad), "post_recv");
 }
 
 static int
@@ -141,15 +94,11 @@ post_send(struct end *e, struct ibv_ah *ah, uint32_t qpn, void *mem, uint32_t le
 	return ibv_post_send(e->qp, &wr, &bad);
 }
 
-/* A completion within a minute. */
 static const char *
 wait_for(struct ibv_cq *cq, struct ibv_wc *wc)
 {
-	time_t end = time(NULL) + LIMIT_S;
-
-	while (ibv_poll_cq(cq, 1, wc) == 0)
-		if (time(NULL) > end)
-			return "no completion";
+	if (!completes(cq, wc))
+		return "no completion";
 	return wc->status == IBV_WC_SUCCESS ? NULL : ibv_wc_status_str(wc->status);
 }
 
@@ -345,9 +294,10 @@ refusals(struct end *a)
 static void
 close_end(struct end *e)
 {
-	if (ibv_destroy_qp(e->qp) != 0 || ibv_destroy_cq(e->cq) != 0 || ibv_dealloc_pd(e->pd) != 0 ||
-	    ibv_close_device(e->ctx) != 0)
-		die("close");
+	done(ibv_destroy_qp(e->qp), "destroy_qp");
+	done(ibv_destroy_cq(e->cq), "destroy_cq");
+	done(ibv_dealloc_pd(e->pd), "dealloc_pd");
+	done(ibv_close_device(e->ctx), "close_device");
 }
 
 int

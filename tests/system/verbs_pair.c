@@ -3,48 +3,25 @@
  */
 #include "verbs_pair.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define RECV_ID 1000u
-
-void
-pair_die(const char *what)
-{
-	printf("not ok %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static void
 end_open(struct end *e, const char *name, int index)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC, .cap = {PAIR_DEPTH, PAIR_DEPTH, 1, 1, 0}};
-	unsigned int i;
 
-	for (i = 0; list != NULL && list[i] != NULL; i++)
-		if (strcmp(ibv_get_device_name(list[i]), name) == 0)
-			e->ctx = ibv_open_device(list[i]);
-	if (e->ctx == NULL)
-		pair_die(name);
-	ibv_free_device_list(list);
+	e->ctx = open_device(name);
 	e->index = index;
-	e->pd = ibv_alloc_pd(e->ctx);
-	e->channel = ibv_create_comp_channel(e->ctx);
-	e->buf = malloc(2 * PAIR_DEPTH * PAIR_LEN);
-	if (e->pd == NULL || e->channel == NULL || e->buf == NULL || ibv_query_gid(e->ctx, 1, index, &e->gid) != 0)
-		pair_die("objects");
-	e->cq = ibv_create_cq(e->ctx, 4 * PAIR_DEPTH, NULL, e->channel, 0);
-	e->mr = ibv_reg_mr(e->pd, e->buf, 2 * PAIR_DEPTH * PAIR_LEN, IBV_ACCESS_LOCAL_WRITE);
-	if (e->cq == NULL || e->mr == NULL)
-		pair_die("queue or region");
+	e->pd = need(ibv_alloc_pd(e->ctx), "protection domain");
+	e->channel = need(ibv_create_comp_channel(e->ctx), "channel");
+	e->buf = need(malloc(2 * PAIR_DEPTH * PAIR_LEN), "memory");
+	done(ibv_query_gid(e->ctx, 1, index, &e->gid), "GID");
+	e->cq = need(ibv_create_cq(e->ctx, 4 * PAIR_DEPTH, NULL, e->channel, 0), "completion queue");
+	e->mr = need(ibv_reg_mr(e->pd, e->buf, 2 * PAIR_DEPTH * PAIR_LEN, IBV_ACCESS_LOCAL_WRITE), "region");
 	init.send_cq = init.recv_cq = e->cq;
-	e->qp = ibv_create_qp(e->pd, &init);
-	if (e->qp == NULL)
-		pair_die("queue pair");
+	e->qp = need(ibv_create_qp(e->pd, &init), "queue pair");
 }
 
 static void
@@ -52,8 +29,7 @@ connect_to(struct end *e, const struct end *to)
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 1};
 
-	if (ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) != 0)
-		pair_die("INIT");
+	done(ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "INIT");
 	a = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = IBV_MTU_1024,
@@ -64,16 +40,16 @@ connect_to(struct end *e, const struct end *to)
 			    .port_num = 1,
 			    .grh = {.dgid = to->gid, .sgid_index = (uint8_t)e->index, .hop_limit = 64}},
 	};
-	if (ibv_modify_qp(e->qp, &a,
-			  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0)
-		pair_die("RTR");
+	done(ibv_modify_qp(e->qp, &a,
+			   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+	     "RTR");
 	a = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_RTS, .timeout = 18, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1};
-	if (ibv_modify_qp(e->qp, &a,
-			  IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-				  IBV_QP_MAX_QP_RD_ATOMIC) != 0)
-		pair_die("RTS");
+	done(ibv_modify_qp(e->qp, &a,
+			   IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+				   IBV_QP_MAX_QP_RD_ATOMIC),
+	     "RTS");
 }
 
 void
@@ -125,7 +101,7 @@ sleep_for(struct end *e)
 	int n;
 
 	do
-		n = poll(&fd, 1, PAIR_LIMIT_MS);
+		n = poll(&fd, 1, LIMIT_S * 1000);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return "no completion";

@@ -5,14 +5,10 @@
 #ifndef TESTS_SYSTEM_VERBS_PAIR_H
 #define TESTS_SYSTEM_VERBS_PAIR_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <infiniband/verbs.h>
+#include "verbs_end.h"
 
 #define PAIR_LEN 3000u /* octets of a message, of several packets */
 #define PAIR_DEPTH 16u
-#define PAIR_LIMIT_MS 60000
 
 struct end {
 	struct ibv_context *ctx;
@@ -31,9 +27,7 @@ struct pair {
 	uint64_t sent;
 };
 
-/* The program ends when something fails. */
-void pair_die(const char *what);
-/* RTS on both sides, nothing posted. */
+/* RTS on both sides, nothing posted. The program ends when something fails. */
 void pair_open(struct pair *p, const char *const name[2], int gid_index);
 /* 0 or what ibv_post_recv() and ibv_post_send() say. */
 int pair_receive(struct end *e, unsigned int slot);
