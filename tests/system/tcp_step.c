@@ -6,7 +6,7 @@
  * line "out HEX" for each frame that was sent, in any order, and a line ".". One handle, and one listener at port 80; 10.0.0.2 is its address.
  *
  *   conf NAME=N... | listen | connect PORT | accept | send N | recv N | shutdown | close | abort | in HEX | wait US | state |
- *   error | conns
+ *   conns
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -79,6 +79,13 @@ home_random(void *home)
 }
 
 static void
+die(const char *what, const char *word)
+{
+	fprintf(stderr, "tcp_step: %s '%s'\n", what, word);
+	exit(2);
+}
+
+static void
 input(const char *hex)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
@@ -108,6 +115,8 @@ make(char *words)
 			conf.rcvbuf = (uint32_t)atoi(w + 7);
 		else if (strcmp(w, "plain=1") == 0)
 			conf.no_timestamps = conf.no_sack = conf.no_wscale = true;
+		else
+			die("unknown word", w);
 	}
 	if (s != NULL)
 		tcp_stack_destroy(s);
@@ -180,8 +189,6 @@ command(char *line)
 		return tcp_shutdown(c, SHUT_WR);
 	if (strcmp(line, "state") == 0)
 		return tcp_state(c);
-	if (strcmp(line, "error") == 0)
-		return tcp_error(c);
 	if (strcmp(line, "close") == 0)
 		tcp_close(c);
 	else if (strcmp(line, "abort") == 0)
