@@ -277,13 +277,13 @@ from_tap(struct tcp_stack *s)
 }
 
 static void
-wait_for(const struct tcp_stack *s, const struct tcp_conn *c, bool known)
+wait_for(const struct tcp_stack *s, const struct tcp_conn *c)
 {
 	const uint64_t at = tcp_deadline(s), now = now_us();
 	struct pollfd p[2] = {{w.fd, POLLIN, 0}, {-1, POLLIN, 0}};
 	struct timespec t = {0, 20000000};
 
-	if (known && tcp_writable(c) != 0 && in_len < sizeof(in) && !in_end)
+	if (c != NULL && tcp_writable(c) != 0 && in_len < sizeof(in) && !in_end)
 		p[1].fd = STDIN_FILENO;
 	if (at < now + 20000)
 		t.tv_nsec = at <= now ? 0 : (long)(at - now) * 1000;
@@ -330,7 +330,7 @@ main(int argc, char **argv)
 	struct tcp_stack *s;
 	uint64_t quiet;
 	uint64_t seen = 0;
-	bool known = false;
+	bool known = false, closed = false;
 	int err;
 
 	if (argc < 6) {
@@ -362,9 +362,9 @@ main(int argc, char **argv)
 		die("open");
 	fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
 	quiet = now_us();
-	while (tcp_conns(s) != 0 || c == NULL || !known) {
+	while (!closed || tcp_conns(s) != 0) {
 		from_tap(s);
-		if (c == NULL)
+		if (c == NULL && !closed)
 			c = tcp_accept(listener, NULL);
 		if (c != NULL && !known) {
 			const int state = tcp_state(c);
@@ -381,13 +381,8 @@ main(int argc, char **argv)
 			if (eof && shut) {
 				tcp_close(c);
 				/* It is the stack's now. */
-				while (tcp_conns(s) != 0 && now_us() < quiet + PATIENCE_S * 1000000) {
-					tcp_run(s, now_us());
-					from_tap(s);
-					if (tcp_deadline(s) > now_us())
-						usleep(200);
-				}
-				break;
+				c = NULL;
+				closed = true;
 			}
 		}
 		tcp_run(s, now_us());
@@ -397,9 +392,9 @@ main(int argc, char **argv)
 		}
 		if (now_us() > quiet + PATIENCE_S * 1000000) {
 			errno = ETIMEDOUT;
-			die("no word from the peer");
+			die(closed ? "the connection does not end" : "no word from the peer");
 		}
-		wait_for(s, c, known);
+		wait_for(s, known ? c : NULL);
 	}
 	report(s, &info);
 	tcp_stack_destroy(s);
