@@ -43,6 +43,10 @@ print(n, h.hexdigest(), flush=True)
 '''
 
 
+def has_header(capture):
+    return os.path.exists(capture) and os.path.getsize(capture) >= 24
+
+
 class Transfer:
     """One connection; mode is what the engine does."""
 
@@ -62,16 +66,13 @@ class Transfer:
             sh('ip', '-n', SPACE, 'link', 'set', TAP, 'up', check=True)
             sh('ip', '-n', SPACE, 'neigh', 'replace', OWN, 'lladdr', mac, 'nud', 'permanent', 'dev', TAP, check=True)
             if capture:
-                shark = subprocess.Popen(['ip', 'netns', 'exec', SPACE, 'tshark', '-q', '-i', TAP, '-w', capture, '-F', 'pcap',
-                                          '-f', 'tcp'], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
-                # It says so on a line of its own, and it is true when the file has its header.
-                for line in shark.stderr:
-                    if b'Capturing on' in line:
-                        break
-                while not os.path.exists(capture) or os.path.getsize(capture) < 24:
-                    if shark.poll() is not None:
-                        self.wrong = 'tshark ended'
-                        return
+                # A buffer for all that there is: a capture that lacks frames would be a stack that left them out.
+                shark = subprocess.Popen(['ip', 'netns', 'exec', SPACE, 'dumpcap', '-q', '-B', '32', '-i', TAP, '-P', '-w', capture,
+                                          '-f', 'tcp'], stderr=subprocess.DEVNULL)
+                # It captures when the file has its header.
+                if not tpmd.wait_until(lambda: shark.poll() is not None or has_header(capture)) or shark.poll() is not None:
+                    self.wrong = 'dumpcap does not begin, exit code %s' % shark.poll()
+                    return
             peer = 'listen' if mode == 'connect' else 'connect'
             linux = subprocess.Popen(['ip', 'netns', 'exec', SPACE, sys.executable, '-c', LINUX, peer, str(theirs),
                                       str(theirs + 2)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -127,6 +128,13 @@ def lossy(mode, *words):
     return None if t.counters['retransmits'] else 'nothing was lost'
 
 
+def frames_of(pcap, which, *fields):
+    """Lines of tshark, one for each frame that the filter takes."""
+    return subprocess.run(['tshark', '-r', pcap, '-o', 'tcp.check_checksum:TRUE', '-T', 'fields',
+                           *(x for f in ('frame.number', *fields) for x in ('-e', f)), '-Y', which],
+                          capture_output=True, text=True, check=True).stdout.splitlines()
+
+
 def shark_agrees(mode):
     """Without loss tshark finds nothing to remark on but what a full window is."""
     with tempfile.TemporaryDirectory() as folder:
@@ -134,16 +142,17 @@ def shark_agrees(mode):
         t = Transfer(mode, 1_000_000, 1_000_000, capture=pcap)
         if t.wrong:
             return t.wrong
-        out = subprocess.run(['tshark', '-r', pcap, '-o', 'tcp.check_checksum:TRUE', '-T', 'fields', '-e', 'frame.number', '-e',
-                              'ip.src', '-e', 'tcp.analysis.flags', '-e', '_ws.expert.message', '-Y',
-                              'ip.src == %s && (tcp.analysis.flags || tcp.checksum.status == 0 || _ws.malformed)' % OWN],
-                             capture_output=True, text=True, check=True).stdout
-        found = [line for line in out.splitlines() if 'window' not in line.lower()]
+        found = frames_of(pcap, 'ip.src == %s && (tcp.analysis.flags || tcp.checksum.status == 0 || _ws.malformed)' % OWN,
+                          'ip.src', 'tcp.analysis.flags', '_ws.expert.message')
+        found = [line for line in found if 'window' not in line.lower()]
         # A peer that gets no CPU is asked again: that is the timers' doing, and they say so.
         if t.counters['tail_probes'] + t.counters['timeouts']:
             found = [line for line in found if 'retransmission' not in line]
-        frames = subprocess.run(['tshark', '-r', pcap, '-Y', 'ip.src == %s && tcp.len > 0' % OWN], capture_output=True,
-                                text=True, check=True).stdout.count('\n')
+        # So does Linux, and what it sends again is acknowledged again, once each (RFC 9293, 3.10.7.4).
+        again = frames_of(pcap, 'ip.src == %s && (tcp.analysis.retransmission || tcp.analysis.spurious_retransmission)' % PEER)
+        if sum('Duplicate ACK' in line for line in found) <= len(again):
+            found = [line for line in found if 'Duplicate ACK' not in line]
+        frames = len(frames_of(pcap, 'ip.src == %s && tcp.len > 0' % OWN))
     if frames < 300:
         return 'tshark saw only %d frames with data' % frames
     return '; '.join(found[:5]) or None
