@@ -6,8 +6,9 @@
 # over our port. Sourced after lib.sh by tests that have set ipoib_test, what their cases' names begin with.
 : "${ipoib_test:?}"
 export LD_LIBRARY_PATH=$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-# Another test may run beside this one.
-lane=$((${TP_LANE:-0} % $(nproc)))
+# Another test may run beside this one: the CPUs that may be used, in another order.
+read -ra cpus < <(/usr/bin/python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
+lane=${cpus[${TP_LANE:-0} % ${#cpus[@]}]}
 app=$TP_BUILD/apps/triplane preload=$TP_BUILD/lib/mad/libtp_umad.so
 # The Linux stack, and the ends of its wires that triplane has.
 ns=ipoib$$ wires=ipoibw$$
