@@ -67,13 +67,14 @@ tcp_tx_append(struct tcp_conn *c, const struct iovec *iov, int n, bool more)
 {
 	uint32_t room = tcp_room(c), done = 0;
 	struct tcp_tseg *t = NULL;
+	bool empty = true;
 	int i;
 
-	for (i = 0; i < n && room != 0; i++) {
+	for (i = 0; i < n && (room != 0 || empty); i++) {
 		const uint8_t *from = iov[i].iov_base;
 		size_t left = RTE_MIN(iov[i].iov_len, (size_t)room);
 
-		room -= (uint32_t)left;
+		empty &= iov[i].iov_len == 0;
 		while (left != 0) {
 			uint32_t k;
 
@@ -85,18 +86,21 @@ tcp_tx_append(struct tcp_conn *c, const struct iovec *iov, int n, bool more)
 			t->len += (uint16_t)k;
 			from += k;
 			left -= k;
+			room -= k;
 			done += k;
 		}
 	}
 out:
 	c->snd_queued += done;
-	c->more = more;
+	if (done == 0 && !empty) {
+		c->want_write = true;
+		return room == 0 ? -EAGAIN : -ENOBUFS;
+	}
+	if (done != 0)
+		c->more = more;
 	if (done != 0 && !more)
 		c->tx_tail->flags |= TSEG_PSH;
-	if (done != 0)
-		return done;
-	c->want_write = true;
-	return room == 0 && n != 0 ? -EAGAIN : -ENOBUFS;
+	return done;
 }
 
 bool

@@ -147,7 +147,7 @@ test_refusals(void **state)
 	assert_int_equal(tcp_opt_set(c[0], IPPROTO_TCP, TCP_KEEPINTVL, 32767), 0);
 	assert_int_equal(tcp_opt_get(c[0], IPPROTO_TCP, TCP_KEEPINTVL, &v), 0);
 	assert_int_equal(v, 32767);
-	assert_int_equal(tcp_send(c[0], NULL, 0, 0), -ENOBUFS);
+	assert_int_equal(tcp_send(c[0], NULL, 0, 0), 0);
 	assert_int_equal(tcp_shutdown(c[0], SHUT_WR), 0);
 	assert_int_equal(tcp_send(c[0], &(struct iovec){&v, 4}, 1, 0), -EPIPE);
 	assert_int_equal(tcp_recv(c[0], &(struct iovec){&v, 4}, 1, 0), -EAGAIN);
