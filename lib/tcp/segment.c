@@ -237,7 +237,7 @@ text(struct tcp_conn *c, struct tcp_seg *g)
 void
 tcp_segment_input(struct tcp_conn *c, struct tcp_seg *g)
 {
-	const uint32_t len = g->len + ((g->flags & RTE_TCP_SYN_FLAG) != 0) + ((g->flags & RTE_TCP_FIN_FLAG) != 0);
+	uint32_t len = g->len + ((g->flags & RTE_TCP_SYN_FLAG) != 0) + ((g->flags & RTE_TCP_FIN_FLAG) != 0);
 	struct tcp_stack *s = c->s;
 
 	if (c->n.state == TCP_SYN_SENT) {
@@ -246,6 +246,15 @@ tcp_segment_input(struct tcp_conn *c, struct tcp_seg *g)
 	}
 	if (c->opt_ts && !timestamps(c, g))
 		return;
+	/* Figure 8, line 6: both opened at once, and the answer to our SYN repeats the peer's own, which is known. */
+	if (unlikely(c->n.state == TCP_SYN_RECV) && !c->passive && g->seq == c->irs &&
+	    (g->flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG | RTE_TCP_RST_FLAG)) ==
+		    (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) {
+		g->flags &= (uint8_t)~RTE_TCP_SYN_FLAG;
+		g->seq++;
+		len--;
+		c->ack_now = true; /* our own answer may have been lost */
+	}
 	if (unlikely(!acceptable(c, g, len))) {
 		s->st.rx_outside++;
 		if ((g->flags & RTE_TCP_RST_FLAG) != 0)
@@ -271,6 +280,8 @@ tcp_segment_input(struct tcp_conn *c, struct tcp_seg *g)
 		    c->n.state == TCP_SYN_RECV || g->seq - c->rcv_nxt >= TCP_BUF_MAX)
 			return;
 		g->flags &= (uint8_t)~RTE_TCP_FIN_FLAG;
+		c->heard_us = s->now;
+		c->keep_sent = 0;
 		acknowledgement(c, g);
 		return;
 	}

@@ -193,7 +193,12 @@ def simultaneous_open():
     """3.5, figure 8"""
     step.bring(SYN_SENT)
     step.put('S', IRS)
-    return step.expect(SYN_RECV, 'ACK of our SYN', step.put('A', IRS + 1, step.iss + 1), [], ESTABLISHED)
+    why = step.expect(SYN_RECV, 'ACK of our SYN', step.put('A', IRS + 1, step.iss + 1), [], ESTABLISHED)
+    if why:
+        return why
+    step.bring(SYN_SENT)
+    step.put('S', IRS)
+    return step.expect(SYN_RECV, 'SYN, ACK (line 6)', step.put('SA', IRS, step.iss + 1), ack(step), ESTABLISHED)
 
 
 def syn_received():

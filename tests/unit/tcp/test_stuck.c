@@ -28,6 +28,33 @@ pool_empty(bool empty)
 		rte_pktmbuf_free(held[--n]);
 }
 
+/* RFC 9293 3.5, figure 8: both open at once. */
+static void
+test_simultaneous_open(void **state)
+{
+	struct tcp_addr at[2];
+	int i, err;
+
+	(void)state;
+	start(plain, 1000);
+	for (i = 0; i < 2; i++)
+		at[i] = (struct tcp_addr){r.side[i].ip, rte_cpu_to_be_16((uint16_t)(1000 + i))};
+	for (i = 0; i < 2; i++) {
+		c[i] = tcp_connect(r.side[i].s, &at[i], &at[!i], NULL, &err);
+		assert_non_null(c[i]);
+	}
+	rig_until(&r, r.now + S);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(tcp_state(c[i]), TCP_ESTABLISHED);
+		assert_int_equal(rec[i].n, 3);
+		assert_int_equal(put(i, 1000), 1000);
+	}
+	rig_until(&r, r.now + S);
+	assert_int_equal(get(0, 2000), 1000);
+	assert_int_equal(get(1, 2000), 1000);
+	end();
+}
+
 /* A send that takes nothing says why, and changes nothing. */
 static void
 test_send_refused(void **state)
@@ -55,11 +82,41 @@ test_send_refused(void **state)
 	end();
 }
 
+/* RFC 9293 3.8.6.1: neither end reads, and both answer: nobody gives up. */
+static void
+test_both_closed(void **state)
+{
+	const struct tcp_conf conf[2] = {{.data_retries = 3, .rcvbuf = 4096}, {.data_retries = 3, .rcvbuf = 4096}};
+	uint32_t got[2] = {0, 0}, k;
+	int i;
+
+	(void)state;
+	connected(conf, 100);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(put(i, 8192), 8192);
+	rig_until(&r, r.now + 3600 * S);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(tcp_state(c[i]), TCP_ESTABLISHED);
+	for (k = 0; k < 10; k++) {
+		for (i = 0; i < 2; i++) {
+			const ssize_t n = get(i, 8192);
+
+			got[i] += n > 0 ? (uint32_t)n : 0;
+		}
+		rig_until(&r, r.now + S);
+	}
+	assert_int_equal(got[0], 8192);
+	assert_int_equal(got[1], 8192);
+	end();
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_simultaneous_open),
 		cmocka_unit_test(test_send_refused),
+		cmocka_unit_test(test_both_closed),
 	};
 
 	rig_init();
