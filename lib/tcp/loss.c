@@ -353,8 +353,23 @@ tcp_ack(struct tcp_conn *c, const struct tcp_seg *g)
 		c->want_write = false;
 		tcp_event(c, TCP_EV_WRITABLE);
 	}
-	if (c->unsent != NULL || c->lost != 0)
+	if (c->unsent != NULL || c->lost != 0 || (c->fin_wanted && !c->fin_queued))
 		tcp_dirty(c);
+}
+
+/* RFC 2018 8: a receiver that said it had the first segment, and still does not acknowledge it, threw it away. */
+static void
+forget_sacked(struct tcp_conn *c)
+{
+	struct tcp_tseg *t;
+
+	if (c->tx_head == c->unsent || (c->tx_head->flags & TSEG_SACKED) == 0)
+		return;
+	for (t = c->tx_head; t != c->unsent; t = t->next)
+		t->flags &= (uint8_t)~TSEG_SACKED;
+	c->sacked = 0;
+	c->high_sacked = 0;
+	c->sack_hint = NULL;
 }
 
 /* RFC 6298 5.4, RFC 5681 3.1. */
@@ -368,6 +383,7 @@ tcp_loss_timeout(struct tcp_conn *c)
 		c->backoff++;
 	c->force = true;
 	c->probe_end = 0;
+	forget_sacked(c);
 	/* The peer's window is closed: only asked again (3.8.6.1), nothing says that the path is full. */
 	if (c->snd_wnd == 0) {
 		c->s->st.window_probes++;
@@ -383,14 +399,6 @@ tcp_loss_timeout(struct tcp_conn *c)
 	c->recover = c->snd_nxt;
 	c->phase = TCP_PH_LOSS;
 	c->dupacks = 0;
-	/* RFC 2018 8: a receiver that said it had the first segment, and still does not acknowledge it, threw it away. */
-	if (c->tx_head != c->unsent && (c->tx_head->flags & TSEG_SACKED) != 0) {
-		for (t = c->tx_head; t != c->unsent; t = t->next)
-			t->flags &= (uint8_t)~TSEG_SACKED;
-		c->sacked = 0;
-		c->high_sacked = 0;
-		c->sack_hint = NULL;
-	}
 	for (t = c->tx_head; t != c->unsent; t = t->next)
 		tcp_mark_lost(c, t);
 	c->lost_hint = c->tx_head;

@@ -4,22 +4,23 @@
 /* What a connection sends now: what was lost, then new data as windows, Nagle and the peer allow, then acknowledgements. */
 #include "tcp_priv.h"
 
-static bool
+static void
 output_syn(struct tcp_conn *c)
 {
 	uint8_t flags = RTE_TCP_SYN_FLAG;
 
 	if (c->n.state == TCP_SYN_RECV)
 		flags |= RTE_TCP_ACK_FLAG;
-	if (!tcp_send_control(c, c->iss, flags) && c->s->blocked)
-		return false;
-	/* Without a path or an mbuf the timer tries again. */
-	c->syn_out = false;
-	c->ack_now = false;
-	c->snd_nxt = c->iss + 1;
+	if (tcp_send_control(c, c->iss, flags)) {
+		c->syn_out = false;
+		c->ack_now = false;
+		if (c->snd_nxt == c->iss)
+			c->progress_us = c->s->now; /* the first: its answer tells the round trip */
+		c->snd_nxt = c->iss + 1;
+	}
+	/* Without a path, an mbuf or room the timer tries again. */
 	c->rtx_kind = TCP_RTX_RTO;
 	tcp_timer(c, TCP_T_RTX, c->s->now + tcp_rto(c));
-	return true;
 }
 
 static void
@@ -239,7 +240,10 @@ tcp_output(struct tcp_conn *c)
 	}
 	if (c->fin_wanted && !c->fin_queued)
 		tcp_tx_fin(c);
-	if (c->unsent != NULL || c->lost != 0) {
+	/* The path first: what it lets through decides how data is cut. */
+	if ((c->unsent != NULL || c->lost != 0) && tcp_path_get(c) != 0) {
+		c->s->st.tx_no_path++;
+	} else if (c->unsent != NULL || c->lost != 0) {
 		after_idle(c);
 		if (output_lost(c))
 			output_new(c);

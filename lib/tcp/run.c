@@ -26,6 +26,12 @@ too_long(const struct tcp_conn *c)
 static void
 syn_timeout(struct tcp_conn *c)
 {
+	/* One that never left, for want of a path, is no try that a peer did not answer; but it ends, too. */
+	if (c->snd_nxt == c->iss && c->syn_waits < c->s->conf.syn_retries) {
+		c->syn_waits++;
+		tcp_dirty(c);
+		return;
+	}
 	if (c->retries++ >= c->s->conf.syn_retries) {
 		give_up(c);
 		return;
@@ -36,11 +42,17 @@ syn_timeout(struct tcp_conn *c)
 	tcp_dirty(c);
 }
 
+/* A peer that answers may keep its window closed as long as it likes (3.8.6.1), but not when nobody holds our end (RFC 6429). */
+static bool
+answers(const struct tcp_conn *c)
+{
+	return !c->orphan && c->heard_us + tcp_rto(c) > c->s->now;
+}
+
 static void
 data_timeout(struct tcp_conn *c)
 {
-	/* A peer that answers may keep its window closed as long as it likes (3.8.6.1). */
-	if (c->snd_wnd == 0 && c->heard_us + tcp_rto(c) > c->s->now)
+	if (c->snd_wnd == 0 && answers(c))
 		c->retries = 0;
 	c->retries++;
 	if (too_long(c)) {
@@ -48,6 +60,7 @@ data_timeout(struct tcp_conn *c)
 		return;
 	}
 	tcp_loss_timeout(c);
+	tcp_rtx_arm(c); /* RFC 6298 5.6, also where nothing can be sent now */
 	tcp_dirty(c);
 }
 
@@ -86,7 +99,7 @@ persist_timeout(struct tcp_conn *c)
 	else if (c->backoff < UINT8_MAX)
 		c->backoff++;
 	c->retries++;
-	if (c->heard_us + tcp_rto(c) > c->s->now)
+	if (answers(c))
 		c->retries = 0;
 	if (too_long(c)) {
 		give_up(c);
@@ -164,7 +177,8 @@ timers(struct tcp_conn *c)
 	if (c->at[TCP_T_KEEP] <= now)
 		keep_timeout(c);
 	next = RTE_MIN(c->at[TCP_T_RTX], RTE_MIN(c->at[TCP_T_ACK], c->at[TCP_T_KEEP]));
-	if (next != TCP_NEVER && !c->timed) {
+	/* One of them may have entered itself before an earlier one. */
+	if (next != TCP_NEVER && (!c->timed || next < c->wheel.tick << WHEEL_SHIFT)) {
 		wheel_add(&c->s->wheel, &c->wheel, next);
 		c->timed = true;
 	}

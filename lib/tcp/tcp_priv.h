@@ -187,7 +187,7 @@ struct tcp_conn {
 
 	struct wheel_entry wheel;
 	uint64_t at[TCP_TIMERS];
-	uint8_t rtx_kind, phase, backoff, probes, cc, dupacks;
+	uint8_t rtx_kind, phase, backoff, cc, dupacks;
 
 	/* Round trips (RFC 6298), us, eighths and quarters; srtt8 0: none measured */
 	uint32_t srtt8, rttvar4, min_rtt, min_rtt_ms, rto;
@@ -219,6 +219,7 @@ struct tcp_conn {
 	uint16_t keep_idle_s, keep_intvl_s, linger2_s;
 	uint16_t ip_id;
 	uint8_t keep_cnt, keep_sent, chal_n, retries;
+	uint8_t syn_waits; /* times that SYN could not be sent */
 	int error;
 	uint64_t heard_us; /* when the peer was last heard */
 	uint8_t l2_len;

@@ -375,6 +375,8 @@ home_tx(void *home, struct rte_mbuf **m, uint16_t n)
 	struct rig *r = a->r;
 	uint16_t i;
 
+	if (a->stopped)
+		return 0;
 	if (a->tx_room != 0)
 		n = RTE_MIN(n, (uint16_t)rig_random(r, a->tx_room + 1));
 	for (i = 0; i < n; i++) {
@@ -525,7 +527,7 @@ advance(struct rig *r, uint64_t at)
 			tcp_input(r->side[i].s, m[i], n[i], r->now);
 		tcp_run(r->side[i].s, r->now);
 		/* What could not be sent for want of room is tried again; else nothing is due any more. */
-		if (r->side[i].tx_room == 0 && tcp_deadline(r->side[i].s) <= r->now)
+		if (r->side[i].tx_room == 0 && !r->side[i].stopped && tcp_deadline(r->side[i].s) <= r->now)
 			rig_fail(r, "side %d: still due after tcp_run", i);
 	}
 	give_back(r);
@@ -539,7 +541,10 @@ rig_step(struct rig *r)
 	if (at == TCP_NEVER)
 		return false;
 	/* With no room the time goes on by itself. */
-	advance(r, at == r->now && r->side[0].tx_room + r->side[1].tx_room != 0 ? at + 10 : at);
+	advance(r, at == r->now && (r->side[0].tx_room + r->side[1].tx_room != 0 || r->side[0].stopped ||
+				    r->side[1].stopped)
+			   ? at + 10
+			   : at);
 	return true;
 }
 

@@ -52,6 +52,7 @@ struct rig_side {
 	unsigned int events;
 	struct tcp_conn *event_conn;
 	uint32_t tx_room; /* frames that tx takes at a time; 0: all */
+	bool stopped;     /* tx takes none */
 	/* Looks at each frame before the wire, may be NULL; true: it is lost */
 	bool (*tap)(struct rig_side *side, const uint8_t *frame, uint32_t len);
 	void *tap_arg;

@@ -28,6 +28,100 @@ pool_empty(bool empty)
 		rte_pktmbuf_free(held[--n]);
 }
 
+/* RFC 6298 5.6: the timer runs on, also when the segment could not be sent again: for want of an mbuf to cut it for a path that
+ * became narrower, or of a path. */
+static void
+test_resend_fails(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		connected(plain, 1000);
+		rec[0].lose_data = true;
+		assert_int_equal(put(0, 1000), 1000);
+		rig_until(&r, r.now + 100);
+		assert_int_equal(rec[0].n, 1);
+		if (i == 0) {
+			pool_empty(true);
+			r.side[0].mtu = 600;
+		} else {
+			r.side[0].path_error = -EAGAIN;
+		}
+		tcp_paths_changed(r.side[0].s);
+		rig_until(&r, r.now + 5 * S);
+		assert_int_equal(rec[0].n, 1);
+		pool_empty(false);
+		r.side[0].path_error = 0;
+		rec[0].lose_data = false;
+		rig_until(&r, r.now + 30 * S);
+		assert_int_equal(get(1, 2000), 1000);
+		end();
+	}
+}
+
+/* RFC 2018 8: a peer that took its SACK back and closed its window is asked all the same. */
+static void
+test_sacked_and_closed(void **state)
+{
+	const struct tcp_conf conf[2] = {{.no_timestamps = true}, {0}};
+	uint8_t sack[12] = {1, 1, 5, 10};
+	uint32_t seq, ack;
+
+	(void)state;
+	connected(conf, 1000);
+	rec[0].lose_data = true;
+	assert_int_equal(put(0, 100), 100);
+	rig_until(&r, r.now + 100);
+	seq = rec[0].e[0].seq;
+	ack = rec[0].e[0].ack;
+	put_be32(sack + 4, seq);
+	put_be32(sack + 8, seq + 100);
+	forge(0, ACK, ack, seq, 0, sack, sizeof(sack), 0);
+	rec[0].lose_data = false;
+	rig_until(&r, r.now + 30 * S);
+	assert_int_equal(get(1, 1000), 100);
+	end();
+}
+
+/* A timer that moves on does not take one with it that comes earlier. */
+static void
+test_keepalive_and_loss(void **state)
+{
+	const struct tcp_conf conf[2] = {{.no_sack = true}, {0}};
+
+	(void)state;
+	connected(conf, 100);
+	tcp_opt_set(c[0], IPPROTO_TCP, TCP_KEEPIDLE, 10);
+	tcp_opt_set(c[0], SOL_SOCKET, SO_KEEPALIVE, 1);
+	rig_until(&r, r.now + 9900 * MS);
+	rec[0].lose_data = true;
+	assert_int_equal(put(0, 100), 100);
+	rig_until(&r, r.now + 500 * MS);
+	assert_int_equal(rec[0].n, 2);
+	near(rec[0].e[1].at - rec[0].e[0].at, 200 * MS);
+	end();
+}
+
+/* FIN for which there was no mbuf while data was out follows the acknowledgement. */
+static void
+test_fin_without_mbuf(void **state)
+{
+	(void)state;
+	connected(plain, 5000);
+	assert_int_equal(put(0, 100), 100);
+	rig_until(&r, r.now + 100);
+	pool_empty(true);
+	assert_int_equal(tcp_shutdown(c[0], SHUT_WR), 0);
+	rig_until(&r, r.now + 100);
+	assert_int_equal(rec[0].n, 1);
+	pool_empty(false);
+	rig_until(&r, r.now + 5 * S);
+	assert_int_equal(tcp_state(c[0]), TCP_FIN_WAIT2);
+	assert_int_equal(tcp_state(c[1]), TCP_CLOSE_WAIT);
+	end();
+}
+
 /* RFC 9293 3.5, figure 8: both open at once. */
 static void
 test_simultaneous_open(void **state)
@@ -82,6 +176,73 @@ test_send_refused(void **state)
 	end();
 }
 
+static struct tcp_conn *
+open_to(uint16_t port)
+{
+	const struct tcp_addr from = {r.side[0].ip, 0}, to = {r.side[1].ip, rte_cpu_to_be_16(port)};
+	struct tcp_conn *k;
+	int err;
+
+	k = tcp_connect(r.side[0].s, &from, &to, NULL, &err);
+	assert_non_null(k);
+	return k;
+}
+
+/* A path that must be asked for first costs no try, and SYN that leaves later is the first one: it is answered by RTT and window. */
+static void
+test_path_comes_late(void **state)
+{
+	const struct tcp_conf conf[2] = {{.syn_retries = 2}, {0}};
+	uint32_t i;
+
+	(void)state;
+	start(conf, 10);
+	r.side[0].path_error = -EAGAIN;
+	rec[0].lose = true;
+	c[0] = open_to(80);
+	rig_until(&r, r.now + 1500 * MS);
+	assert_int_equal(rec[0].n, 0);
+	r.side[0].path_error = 0;
+	rig_until(&r, r.now + 60 * S);
+	assert_int_equal(rec[0].n, 3);
+	for (i = 1; i < 3; i++)
+		near(rec[0].e[i].at - rec[0].e[i - 1].at, S << (i - 1));
+	assert_int_equal(tcp_error(c[0]), ETIMEDOUT);
+	tcp_close(c[0]);
+	/* One that never comes ends, too. */
+	r.side[0].path_error = -EAGAIN;
+	tcp_paths_changed(r.side[0].s);
+	c[0] = open_to(80);
+	rig_until(&r, r.now + 60 * S);
+	assert_int_equal(tcp_error(c[0]), ETIMEDOUT);
+	tcp_close(c[0]);
+	end();
+}
+
+/* SYN without a path while the card takes nothing: it leaves when both are there. */
+static void
+test_syn_while_blocked(void **state)
+{
+	struct tcp_conn *first;
+
+	(void)state;
+	start(plain, 10);
+	r.side[0].stopped = true;
+	first = open_to(80);
+	rig_until(&r, r.now + 1000);
+	r.side[0].path_error = -EAGAIN;
+	c[0] = open_to(81);
+	rig_until(&r, r.now + 1000);
+	r.side[0].path_error = 0;
+	r.side[0].stopped = false;
+	rig_until(&r, r.now + 10 * S);
+	assert_int_equal(tcp_error(first), ECONNREFUSED);
+	assert_int_equal(tcp_error(c[0]), ECONNREFUSED);
+	tcp_close(first);
+	tcp_close(c[0]);
+	end();
+}
+
 /* RFC 9293 3.8.6.1: neither end reads, and both answer: nobody gives up. */
 static void
 test_both_closed(void **state)
@@ -110,13 +271,32 @@ test_both_closed(void **state)
 	end();
 }
 
+/* RFC 6429: an end that nobody holds does not wait for ever for a peer that keeps its window closed. */
+static void
+test_orphan_behind_closed_window(void **state)
+{
+	const struct tcp_conf conf[2] = {{.data_retries = 3}, {.rcvbuf = 4096}};
+
+	(void)state;
+	connected(conf, 100);
+	assert_int_equal(put(0, 8192), 8192);
+	rig_until(&r, r.now + S);
+	tcp_close(c[0]);
+	assert_int_equal(tcp_conns(r.side[0].s), 1);
+	rig_until(&r, r.now + 600 * S);
+	assert_int_equal(tcp_conns(r.side[0].s), 0);
+	end();
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_simultaneous_open),
-		cmocka_unit_test(test_send_refused),
-		cmocka_unit_test(test_both_closed),
+		cmocka_unit_test(test_resend_fails),       cmocka_unit_test(test_sacked_and_closed),
+		cmocka_unit_test(test_keepalive_and_loss), cmocka_unit_test(test_fin_without_mbuf),
+		cmocka_unit_test(test_simultaneous_open),  cmocka_unit_test(test_send_refused),
+		cmocka_unit_test(test_path_comes_late),    cmocka_unit_test(test_syn_while_blocked),
+		cmocka_unit_test(test_both_closed),        cmocka_unit_test(test_orphan_behind_closed_window),
 	};
 
 	rig_init();
