@@ -29,11 +29,18 @@ tcp_rx_free(struct tcp_conn *c)
 }
 
 static void
+ooo_put(struct tcp_conn *c, struct tcp_ooo *o)
+{
+	c->ooo_runs--;
+	slab_put(&c->s->ooo_slab, o);
+}
+
+static void
 ooo_drop(struct tcp_conn *c, struct tcp_ooo *o)
 {
 	free_chain(o->head);
 	c->s->ooo_mbufs -= o->mbufs;
-	slab_put(&c->s->ooo_slab, o);
+	ooo_put(c, o);
 }
 
 void
@@ -117,7 +124,7 @@ take_ooo(struct tcp_conn *c)
 		/* Its count may include mbufs that were just freed, never fewer than there are. */
 		append(c, o->head, o->tail, o->end - c->rcv_nxt, o->mbufs);
 		c->rcv_nxt = o->end;
-		slab_put(&c->s->ooo_slab, o);
+		ooo_put(c, o);
 	}
 }
 
@@ -147,7 +154,7 @@ merge_after(struct tcp_conn *c, struct tcp_ooo *o)
 		o->tail = n->tail;
 		o->end = n->end;
 		o->mbufs += n->mbufs;
-		slab_put(&c->s->ooo_slab, n);
+		ooo_put(c, n);
 	}
 }
 
@@ -160,6 +167,7 @@ add_ooo(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint32_t len)
 	struct rte_mbuf *tail;
 	const uint32_t end = seq + len;
 	uint32_t mbufs;
+	bool joins;
 
 	s->st.rx_ooo++;
 	while (*at != NULL && seq_leq((*at)->seq, seq)) {
@@ -174,13 +182,14 @@ add_ooo(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint32_t len)
 		return;
 	}
 	tail = cut_back(m, len, &mbufs);
-	/* The newest goes first when memory is short: nothing that was acknowledged (RFC 2018 8). */
-	if (s->ooo_mbufs + mbufs > s->conf.max_ooo_mbufs) {
+	/* The newest goes first when there is too much: nothing that was acknowledged (RFC 2018 8). */
+	joins = prev != NULL && seq_leq(seq, prev->end);
+	if (s->ooo_mbufs + mbufs > s->conf.max_ooo_mbufs || (!joins && c->ooo_runs >= TCP_OOO_RUNS)) {
 		s->st.rx_ooo_dropped++;
 		free_chain(m);
 		return;
 	}
-	if (prev != NULL && seq_leq(seq, prev->end)) {
+	if (joins) {
 		m = cut_front(m, prev->end - seq);
 		prev->tail->next = m;
 		prev->tail = tail;
@@ -196,6 +205,7 @@ add_ooo(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint32_t len)
 		}
 		*o = (struct tcp_ooo){.next = *at, .head = m, .tail = tail, .seq = seq, .end = end, .mbufs = mbufs};
 		*at = o;
+		c->ooo_runs++;
 	}
 	s->ooo_mbufs += mbufs;
 	o->touched = ++c->ooo_touch;

@@ -133,7 +133,8 @@ tseg_end(const struct tcp_tseg *t)
 	return t->seq + t->len + (t->flags & TSEG_FIN);
 }
 
-/* A run of data with something missing in front of it. */
+/* A run of data with something missing in front of it. Each segment looks at all of a connection's: there are not many. */
+#define TCP_OOO_RUNS 128u
 struct tcp_ooo {
 	struct tcp_ooo *next;
 	struct rte_mbuf *head, *tail;
@@ -220,6 +221,7 @@ struct tcp_conn {
 	uint16_t ip_id;
 	uint8_t keep_cnt, keep_sent, chal_n, retries;
 	uint8_t syn_waits; /* times that SYN could not be sent */
+	uint8_t ooo_runs;
 	int error;
 	uint64_t heard_us; /* when the peer was last heard */
 	uint8_t l2_len;
