@@ -96,7 +96,7 @@ tcp_connect(struct tcp_stack *s, const struct tcp_addr *local, const struct tcp_
 		c->mtu = 1500;
 	c->user = user;
 	c->n.state = TCP_SYN_SENT;
-	tcp_open(c);
+	tcp_open(c, tcp_isn(s, &c->n));
 	return c;
 }
 

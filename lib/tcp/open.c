@@ -18,11 +18,11 @@ wanted_wscale(const struct tcp_conn *c)
 
 /* First values of a connection that sends SYN next. */
 void
-tcp_open(struct tcp_conn *c)
+tcp_open(struct tcp_conn *c, uint32_t isn)
 {
 	struct tcp_stack *s = c->s;
 
-	c->iss = tcp_isn(s, &c->n);
+	c->iss = isn;
 	c->snd_una = c->snd_nxt = c->iss;
 	c->ts_offset = tcp_ts_offset(s, &c->n);
 	c->rcv_wscale = s->conf.no_wscale ? 0 : wanted_wscale(c);
@@ -75,10 +75,8 @@ by_cookie(struct tcp_listener *l, struct tcp_seg *g, uint16_t mss)
 	c = passive(l, g);
 	if (c == NULL)
 		return;
-	tcp_open(c);
+	tcp_open(c, g->ack - 1);
 	c->syn_out = false;
-	c->iss = g->ack - 1;
-	c->snd_una = c->iss;
 	c->snd_nxt = g->ack;
 	c->irs = g->seq - 1;
 	c->rcv_wscale = 0;
@@ -95,6 +93,7 @@ tcp_listen_input(struct tcp_listener *l, struct tcp_seg *g)
 {
 	struct tcp_stack *s = l->c.s;
 	struct tcp_conn *c;
+	uint32_t isn;
 
 	if ((g->flags & RTE_TCP_RST_FLAG) != 0)
 		return;
@@ -113,14 +112,22 @@ tcp_listen_input(struct tcp_listener *l, struct tcp_seg *g)
 		s->st.rx_backlog_full++;
 		return;
 	}
-	if (l->waiting - l->ready >= l->backlog) {
+	/* A cookie cannot choose its number: one that follows another connection of the tuple has a place. */
+	if (l->waiting - l->ready >= l->backlog && g->tw == NULL) {
 		tcp_cookie_send(l, g);
 		return;
 	}
 	c = passive(l, g);
 	if (c == NULL)
 		return;
-	tcp_open(c);
+	isn = tcp_isn(s, &c->n);
+	if (g->tw != NULL) {
+		/* 3.6.1: larger than any number of the last one. */
+		isn = seq_max(isn, g->tw->snd_nxt + TCP_TW_AHEAD);
+		tcp_tw_free(s, g->tw);
+		s->st.time_waits_reused++;
+	}
+	tcp_open(c, isn);
 	tcp_syn_options(c, g);
 	/* Text that came along is sent again (3.10.7.2 lets it wait, too). */
 }

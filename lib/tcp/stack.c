@@ -263,9 +263,10 @@ input_one(struct tcp_stack *s, struct tcp_seg *g)
 		return;
 	s->st.rx_segments++;
 	n = tcp_find(s, g->ip->dst_addr, g->ip->src_addr, g->th->dst_port, g->th->src_port);
-	if (n != NULL && n->kind == TCP_NODE_TIME_WAIT && !tcp_tw_input(s, (struct tcp_tw *)n, g))
+	g->tw = n != NULL && n->kind == TCP_NODE_TIME_WAIT ? (struct tcp_tw *)n : NULL;
+	if (g->tw != NULL && !tcp_tw_input(s, g->tw, g))
 		return;
-	if (n == NULL || n->kind == TCP_NODE_TIME_WAIT) {
+	if (n == NULL || g->tw != NULL) {
 		no_conn(s, g);
 		return;
 	}

@@ -277,6 +277,7 @@ struct tcp_stack {
 /* A segment that arrived. */
 struct tcp_seg {
 	struct rte_mbuf *m; /* NULL: taken */
+	struct tcp_tw *tw;  /* the entry that a SYN makes a connection of */
 	const struct rte_ether_hdr *eth;
 	const struct rte_ipv4_hdr *ip;
 	const struct rte_tcp_hdr *th;
@@ -382,7 +383,8 @@ void tcp_output(struct tcp_conn *c);
 
 /* --- timewait.c --- */
 void tcp_tw_enter(struct tcp_conn *c);
-/* true: the segment opens a connection anew, and the entry is gone (RFC 6191). */
+/* true: the segment may open a connection anew (RFC 6191), whose first number is so far behind the last one. */
+#define TCP_TW_AHEAD 65537u
 bool tcp_tw_input(struct tcp_stack *s, struct tcp_tw *tw, struct tcp_seg *g);
 void tcp_tw_expire(struct tcp_stack *s);
 void tcp_tw_free(struct tcp_stack *s, struct tcp_tw *tw);
@@ -394,7 +396,7 @@ void tcp_cookie_send(struct tcp_listener *l, const struct tcp_seg *g);
 uint16_t tcp_cookie_check(const struct tcp_listener *l, const struct tcp_seg *g);
 
 /* --- segment.c, open.c: RFC 9293 3.10.7 --- */
-void tcp_open(struct tcp_conn *c);
+void tcp_open(struct tcp_conn *c, uint32_t isn);
 void tcp_fin_input(struct tcp_conn *c, uint32_t seq);
 void tcp_listen_input(struct tcp_listener *l, struct tcp_seg *g);
 void tcp_syn_sent_input(struct tcp_conn *c, struct tcp_seg *g);

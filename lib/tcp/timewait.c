@@ -91,19 +91,14 @@ tcp_tw_input(struct tcp_stack *s, struct tcp_tw *tw, struct tcp_seg *g)
 {
 	const bool old_ts = tw->ts && g->o.has_ts && seq_lt(g->o.tsval, tw->ts_recent);
 
-	if ((g->flags & RTE_TCP_RST_FLAG) != 0) {
-		/* RFC 1337: it does not end the wait; but one that is exact tells that nobody waits for us. */
+	/* RFC 1337: it does not end the wait. */
+	if ((g->flags & RTE_TCP_RST_FLAG) != 0)
 		return false;
-	}
 	if ((g->flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) == RTE_TCP_SYN_FLAG && !old_ts) {
 		const bool newer_ts = tw->ts && g->o.has_ts && seq_lt(tw->ts_recent, g->o.tsval);
 
-		if ((newer_ts || seq_lt(tw->rcv_nxt, g->seq)) &&
-		    tcp_find_listener(s, tw->n.laddr, tw->n.lport) != NULL) {
-			tcp_tw_free(s, tw);
-			s->st.time_waits_reused++;
+		if ((newer_ts || seq_lt(tw->rcv_nxt, g->seq)) && tcp_find_listener(s, tw->n.laddr, tw->n.lport) != NULL)
 			return true;
-		}
 	}
 	if (old_ts)
 		s->st.rx_paws++;
