@@ -131,7 +131,7 @@ told_error(struct tcp_conn *c, int other)
 ssize_t
 tcp_send(struct tcp_conn *c, const struct iovec *iov, int n, int flags)
 {
-	const bool was_empty = c->unsent == NULL;
+	const bool was_empty = c->unsent == NULL && tcp_flight(c) == 0;
 	ssize_t done;
 
 	switch (c->n.state) {
@@ -150,8 +150,8 @@ tcp_send(struct tcp_conn *c, const struct iovec *iov, int n, int flags)
 	if (c->fin_wanted)
 		return -EPIPE;
 	done = tcp_tx_append(c, iov, n, (flags & MSG_MORE) != 0);
-	if (done > 0 && was_empty && tcp_flight(c) == 0)
-		c->progress_us = RTE_MAX(c->progress_us, c->s->now - RTE_MIN(c->s->now, (uint64_t)c->rto * 2));
+	if (done > 0 && was_empty)
+		c->progress_us = c->s->now;
 	if (done > 0)
 		tcp_dirty(c);
 	return done;
@@ -206,6 +206,8 @@ tcp_shutdown(struct tcp_conn *c, int how)
 		return 0;
 	c->fin_wanted = true;
 	c->more = c->cork = false;
+	if (c->unsent == NULL && tcp_flight(c) == 0)
+		c->progress_us = c->s->now;
 	if (c->n.state == TCP_ESTABLISHED)
 		c->n.state = TCP_FIN_WAIT1;
 	else if (c->n.state == TCP_CLOSE_WAIT)

@@ -11,8 +11,8 @@
 #define CUBIC_ALPHA (3.0f * (1.0f - CUBIC_BETA) / (1.0f + CUBIC_BETA))
 #define ABC_LIMIT 8u /* segments that one acknowledgement can stand for, where the receiver joins them */
 
-static uint32_t
-initial_window(const struct tcp_conn *c)
+uint32_t
+tcp_cc_initial(const struct tcp_conn *c)
 {
 	return RTE_MIN(10u * c->mss, RTE_MAX(2u * c->mss, 14600u));
 }
@@ -21,7 +21,7 @@ void
 tcp_cc_start(struct tcp_conn *c)
 {
 	/* RFC 5681 3.1: after a lost SYN, one segment. */
-	c->cwnd = c->retries > 1 ? c->mss : initial_window(c);
+	c->cwnd = c->retries > 1 ? c->mss : tcp_cc_initial(c);
 	c->ssthresh = TCP_BUF_MAX;
 	if (c->cc == TCP_CC_NONE)
 		c->cwnd = TCP_BUF_MAX;

@@ -262,8 +262,7 @@ count_duplicates(struct tcp_conn *c, bool dup, bool progress, struct news *w)
 	if (!dup || c->dupacks == UINT8_MAX)
 		return;
 	c->dupacks++;
-	if (c->dupacks == TCP_DUPTHRESH && c->phase == TCP_PH_OPEN && c->tx_head != c->unsent &&
-	    (c->recover == 0 || seq_leq(c->recover, c->snd_una))) {
+	if (c->dupacks == TCP_DUPTHRESH && c->phase == TCP_PH_OPEN && c->tx_head != c->unsent) {
 		tcp_mark_lost(c, c->tx_head);
 		w->lost = true;
 	}
@@ -285,7 +284,10 @@ cumulative(struct tcp_conn *c, uint32_t ack, struct news *w)
 		c->high_sacked = 0;
 	c->backoff = 0;
 	c->retries = 0;
-	c->progress_us = c->s->now;
+	c->progress_us = c->acked_us = c->s->now;
+	/* Of what was sent before a long silence no clock of 32 bits could tell whether it was before. */
+	if (c->tx_head == c->unsent)
+		c->rack_rtt = 0;
 	return acked;
 }
 

@@ -147,7 +147,7 @@ tcp_established(struct tcp_conn *c)
 	c->backoff = 0;
 	c->retries = 0;
 	c->recover = c->snd_small = c->snd_una;
-	c->progress_us = c->s->now;
+	c->progress_us = c->acked_us = c->s->now;
 	if (c->keepalive)
 		tcp_timer(c, TCP_T_KEEP, c->s->now + c->keep_idle_s * TCP_US_PER_S);
 	if (c->passive && l != NULL) {

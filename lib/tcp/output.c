@@ -68,8 +68,10 @@ output_lost(struct tcp_conn *c)
 			continue;
 		}
 		c->lost_hint = t;
-		if (!c->force && tcp_pipe(c) + t->len > c->cwnd)
+		if (!c->force && tcp_pipe(c) + t->len > c->cwnd) {
+			c->cwnd_limited = true; /* so that it grows, also where all had been sent before */
 			return false;
+		}
 		if (!resend(c, t))
 			return false;
 		c->force = false;
@@ -81,9 +83,9 @@ output_lost(struct tcp_conn *c)
 	return true;
 }
 
-/* Segments from t on that make one frame of at most limit octets; their payload in *len. */
+/* Segments from t on that make one frame of at most limit octets and usable sequence numbers; their payload in *len. */
 static uint32_t
-gather(const struct tcp_conn *c, const struct tcp_tseg *t, uint32_t limit, uint32_t *len)
+gather(const struct tcp_conn *c, const struct tcp_tseg *t, uint32_t limit, uint32_t usable, uint32_t *len)
 {
 	uint32_t n = 1;
 
@@ -93,8 +95,8 @@ gather(const struct tcp_conn *c, const struct tcp_tseg *t, uint32_t limit, uint3
 		if (t->len != c->unit && *len + t->next->len > c->mss)
 			break;
 		t = t->next;
-		if (*len + t->len > limit)
-			break;
+		if (*len + t->len > limit || *len + (tseg_end(t) - t->seq) > usable)
+			break; /* FIN takes a place in the window, too */
 		*len += t->len;
 		n++;
 	}
@@ -113,7 +115,8 @@ held_back(const struct tcp_conn *c, const struct tcp_tseg *t, uint32_t len, uint
 		t = t->next;
 	if (t != NULL)
 		return false; /* more stands behind it */
-	return c->cork || c->more || (!c->nodelay && seq_lt(c->snd_una, c->snd_small));
+	return c->cork || c->more ||
+	       (!c->nodelay && seq_lt(c->snd_una, c->snd_small) && seq_leq(c->snd_small, c->snd_nxt));
 }
 
 /* What the peer's window lets through of a segment: its length in sequence space, less, or 0 (RFC 9293 3.8.6.2.1). */
@@ -182,10 +185,7 @@ output_new(struct tcp_conn *c)
 			limit = RTE_MIN(RTE_MIN(room, usable), TCP_TSO_MAX);
 			limit = limit < 2 * mss ? mss : limit - limit % mss;
 		}
-		n = gather(c, t, RTE_MAX(RTE_MIN(limit, usable), (uint32_t)t->len), &len);
-		/* FIN takes a place in the window, too. */
-		if (n > 1 && len + 1 > usable)
-			n = 1, len = t->len;
+		n = gather(c, t, RTE_MAX(limit, (uint32_t)t->len), usable, &len);
 		if (held_back(c, t, len, n))
 			break;
 		if (!tcp_send_data(c, t, n, len))
@@ -209,7 +209,7 @@ persist(struct tcp_conn *c)
 	if ((c->cork || c->more) && c->snd_wnd != 0)
 		tcp_timer(c, TCP_T_RTX, c->s->now + 200 * TCP_US_PER_MS); /* as long as Linux holds it */
 	else
-		tcp_timer(c, TCP_T_RTX, c->s->now + tcp_rto(c));
+		tcp_timer(c, TCP_T_RTX, c->s->now + tcp_rtx_after(c));
 	c->rtx_kind = TCP_RTX_PERSIST;
 }
 
@@ -217,10 +217,8 @@ persist(struct tcp_conn *c)
 static void
 after_idle(struct tcp_conn *c)
 {
-	if (tcp_flight(c) == 0 && c->unsent != NULL && c->cc != TCP_CC_NONE && c->s->now - c->progress_us > c->rto) {
-		c->cwnd = RTE_MIN(c->cwnd, RTE_MIN(10u * c->mss, RTE_MAX(2u * c->mss, 14600u)));
-		c->progress_us = c->s->now;
-	}
+	if (tcp_flight(c) == 0 && c->unsent != NULL && c->cc != TCP_CC_NONE && c->s->now - c->acked_us > c->rto)
+		c->cwnd = RTE_MIN(c->cwnd, tcp_cc_initial(c));
 }
 
 void

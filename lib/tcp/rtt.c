@@ -39,10 +39,18 @@ tcp_rto(const struct tcp_conn *c)
 	return RTE_MIN(t, TCP_RTO_MAX);
 }
 
+uint64_t
+tcp_rtx_after(const struct tcp_conn *c)
+{
+	const uint64_t end = c->progress_us + c->user_timeout_ms * TCP_US_PER_MS, now = c->s->now;
+
+	return c->user_timeout_ms == 0 ? tcp_rto(c) : RTE_MIN(tcp_rto(c), end > now ? end - now : 0);
+}
+
 void
 tcp_rtx_arm(struct tcp_conn *c)
 {
-	uint64_t after = tcp_rto(c);
+	uint64_t after = tcp_rtx_after(c);
 
 	if (tcp_flight(c) == 0) {
 		c->rtx_kind = TCP_RTX_NONE;

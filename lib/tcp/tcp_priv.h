@@ -192,7 +192,9 @@ struct tcp_conn {
 
 	/* Round trips (RFC 6298), us, eighths and quarters; srtt8 0: none measured */
 	uint32_t srtt8, rttvar4, min_rtt, min_rtt_ms, rto;
-	uint64_t progress_us; /* when the peer last acknowledged something new, or nothing was out */
+	uint64_t
+		progress_us; /* when the peer last acknowledged something new, or data came and none waited before it */
+	uint64_t acked_us;   /* the former alone */
 	/* Loss (RFC 6675, 8985, 6937) */
 	uint32_t recover;      /* snd_nxt when the phase began */
 	uint32_t sacked, lost; /* bytes */
@@ -361,6 +363,8 @@ void tcp_challenge(struct tcp_conn *c);
 
 /* --- cc.c: congestion control --- */
 void tcp_cc_start(struct tcp_conn *c);
+/* RFC 6928 */
+uint32_t tcp_cc_initial(const struct tcp_conn *c);
 void tcp_cc_acked(struct tcp_conn *c, uint32_t bytes);
 /* A loss: sets ssthresh. */
 void tcp_cc_loss(struct tcp_conn *c);
@@ -368,6 +372,8 @@ void tcp_cc_loss(struct tcp_conn *c);
 /* --- rtt.c --- */
 void tcp_rtt_sample(struct tcp_conn *c, uint32_t us);
 uint64_t tcp_rto(const struct tcp_conn *c);
+/* That, but not beyond the user time-out (RFC 5482). */
+uint64_t tcp_rtx_after(const struct tcp_conn *c);
 /* The retransmission timer, or the tail probe's, from now on; or none. */
 void tcp_rtx_arm(struct tcp_conn *c);
 

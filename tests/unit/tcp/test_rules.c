@@ -15,6 +15,110 @@
 
 #include "record.h"
 
+#define MSS 1448u
+
+/* RFC 5681 3.1: after a time-out the window doubles each round trip, also of a flow that it did not limit before. */
+static void
+test_slow_start_after_timeout(void **state)
+{
+	const uint64_t rtt = 100 * MS;
+	uint64_t began;
+
+	(void)state;
+	connected(plain, rtt / 2);
+	tcp_opt_set(c[1], IPPROTO_TCP, TCP_QUICKACK, 1);
+	rec[0].lose_data = true;
+	assert_int_equal(put(0, 10 * MSS), 10 * MSS);
+	while (tcp_stats(r.side[0].s)->tail_probes == 0 && rig_step(&r))
+		;
+	rec[0].lose_data = false;
+	while (tcp_stats(r.side[0].s)->timeouts == 0 && rig_step(&r))
+		;
+	began = r.now;
+	while (tcp_readable(c[1]) < 10 * MSS && rig_step(&r))
+		;
+	/* 1, 2, 4 and 3 segments */
+	assert_true(r.now - began <= 4 * rtt);
+	end();
+}
+
+/* RFC 8985 goes on after a silence in which a clock of 32 bits came half round. */
+static void
+test_loss_after_silence(void **state)
+{
+	(void)state;
+	connected(plain, 1000);
+	r.wire[0].bytes_per_ms = 1500; /* they arrive one by one */
+	assert_int_equal(put(0, 2 * MSS), 2 * MSS);
+	rig_until(&r, r.now + 40 * 60 * S);
+	assert_int_equal(get(1, 65536), 2 * MSS);
+	rec[0].lose_next = 1;
+	assert_int_equal(put(0, 10 * MSS), 10 * MSS);
+	rig_until(&r, r.now + 20 * MS);
+	assert_int_equal(get(1, 65536), 10 * MSS);
+	assert_int_equal(tcp_stats(r.side[0].s)->fast_retransmits, 1);
+	/* Only what was lost. */
+	assert_int_equal(tcp_stats(r.side[0].s)->retransmits, 1);
+	end();
+}
+
+/* More than half of the sequence space without a loss or a small segment: numbers that were kept from before do not mislead. */
+static void
+test_two_gigabytes(void **state)
+{
+	const struct tcp_conf fast = {.no_sack = true, .cc = TCP_CC_NONE, .tx_checksum = true, .tso = true};
+	const struct tcp_conf conf[2] = {fast, fast};
+	const uint64_t all = UINT64_C(2200000000);
+	uint64_t sent = 100, got = 0;
+	ssize_t n;
+
+	(void)state;
+	start(conf, 10);
+	r.side[0].mtu = r.side[1].mtu = 9000;
+	if (!rig_connect(&r, c))
+		fail_msg("%s", r.why);
+	assert_int_equal(put(0, 100), 100);
+	rig_until(&r, r.now + S);
+	while (got < all && r.why[0] == 0) {
+		while (sent < all && (n = put(0, 65536)) > 0)
+			sent += (uint64_t)n;
+		assert_true(rig_step(&r));
+		while ((n = get(1, 65536)) > 0)
+			got += (uint64_t)n;
+	}
+	rig_until(&r, r.now + S);
+	/* Nagle: nothing is out, so it leaves. */
+	rec[0].n = 0;
+	assert_int_equal(put(0, 10), 10);
+	rig_until(&r, r.now + 100);
+	assert_int_equal(rec[0].n, 1);
+	rig_until(&r, r.now + S);
+	/* RFC 5681 3.2: three duplicates. */
+	rec[0].lose_next = 1;
+	assert_int_equal(put(0, 60000), 60000);
+	rig_until(&r, r.now + 100 * MS);
+	assert_int_equal(get(1, 65536), 10 + 60000);
+	assert_int_equal(tcp_stats(r.side[0].s)->fast_retransmits, 1);
+	end();
+}
+
+/* A window that holds exactly what waits is filled by one large send. */
+static void
+test_whole_window(void **state)
+{
+	const struct tcp_conf conf[2] = {{.tx_checksum = true, .tso = true, .no_wscale = true}, {.rcvbuf = 10 * MSS}};
+	uint64_t before;
+
+	(void)state;
+	connected(conf, 5000);
+	before = tcp_stats(r.side[0].s)->tx_segments;
+	assert_int_equal(put(0, 20 * MSS), 20 * MSS);
+	rig_until(&r, r.now + 100);
+	assert_int_equal(rec[0].n, 10);
+	assert_int_equal(tcp_stats(r.side[0].s)->tx_segments, before + 1);
+	end();
+}
+
 static struct tcp_conn *
 connect_from(uint16_t port)
 {
@@ -119,6 +223,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_slow_start_after_timeout),
+		cmocka_unit_test(test_loss_after_silence),
+		cmocka_unit_test(test_two_gigabytes),
+		cmocka_unit_test(test_whole_window),
 		cmocka_unit_test(test_time_wait_reused),
 		cmocka_unit_test(test_many_holes),
 	};
