@@ -103,12 +103,22 @@ test_states(void **state)
 	assert_int_equal(rte_eth_dev_callback_unregister(a, RTE_ETH_EVENT_INTR_LSC, on_link, NULL), 0);
 }
 
+/* It joined again, with the manager that is there now; it is up all the time. */
+static bool
+joined_again(void *arg)
+{
+	struct tp_sm_stats st;
+
+	assert_true(pr_is_up(&a));
+	tp_sm_stats_get(pr_sm(), &st);
+	return rig_xstat(a, "joins") != *(uint64_t *)arg && st.groups != 0;
+}
+
 /* Another manager: what is known is asked for anew, and used until then. */
 static void
 test_renewal(void **state)
 {
 	uint64_t joins;
-	struct tp_sm_stats st;
 
 	pr_start_two(a, b);
 	pr_exchange(a, b, 100);
@@ -117,11 +127,7 @@ test_renewal(void **state)
 	pr_unmanage();
 	pr_exchange(a, b, 100);
 	pr_manage(0, 2, NULL, 0);
-	do {
-		assert_true(pr_is_up(&a));
-		pr_step();
-		tp_sm_stats_get(pr_sm(), &st);
-	} while (rig_xstat(a, "joins") == joins || st.groups == 0);
+	pr_until(joined_again, &joins, "the group is joined again");
 	pr_exchange(a, b, 100);
 }
 
@@ -188,6 +194,15 @@ endpoints(uint16_t port, enum tp_ipoib_table table)
 	return l;
 }
 
+static bool
+fourth_joined(void *arg)
+{
+	struct list *l = arg;
+
+	*l = endpoints(a, TP_IPOIB_MULTICAST);
+	return l->n >= 4 && strcmp(l->e[3].state, "joined") == 0;
+}
+
 static void
 test_endpoints(void **state)
 {
@@ -219,9 +234,7 @@ test_endpoints(void **state)
 
 	/* A group that is only sent to, beside those that are heard. */
 	pr_send(a, 0, pr_udp(&amac, &other, IP_A, 0xe0010203u, 100));
-	do
-		l = endpoints(a, TP_IPOIB_MULTICAST);
-	while (l.n < 4 || strcmp(l.e[3].state, "joined") != 0 ? (pr_step(), true) : false);
+	pr_until(fourth_joined, &l, "the group that is sent to is joined");
 	assert_int_equal(l.n, 4);
 	for (i = 0; i < l.n; i++) {
 		const bool broadcast = rte_is_same_ether_addr(&l.e[i].mac, &all),
