@@ -337,6 +337,18 @@ one_frame(struct rig_side *a, const uint8_t *frame, uint32_t len)
 	carry(a, frame, len);
 }
 
+/* What a card that writes the checksum goes by: the pseudo-header's sum, which of a large send is without the length. */
+static void
+check_pseudo(struct rig_side *a, const uint8_t *ip, uint32_t len)
+{
+	const uint32_t is = get16(ip + 36), should = fold(add(ip + 12, 8, 6 + len));
+
+	if (is != should)
+		rig_fail(a->r, "side %u: %#x instead of the pseudo-header's sum %#x", a->n, is, should);
+	if (get16(ip + 10) != 0)
+		rig_fail(a->r, "side %u: the sum of the IP header is not the card's", a->n);
+}
+
 /* As a card does: one frame, or many. */
 static void
 cut(struct rig_side *a, const struct rte_mbuf *m)
@@ -349,12 +361,15 @@ cut(struct rig_side *a, const struct rte_mbuf *m)
 	if (p != all)
 		memcpy(all, p, len);
 	if ((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) {
-		if ((m->ol_flags & RTE_MBUF_F_TX_TCP_CKSUM) != 0)
+		if ((m->ol_flags & RTE_MBUF_F_TX_TCP_CKSUM) != 0) {
+			check_pseudo(a, all + 14, get16(all + 16) - 20);
 			write_sums(all + 14);
+		}
 		one_frame(a, all, len);
 		return;
 	}
 	hlen = m->l2_len + m->l3_len + m->l4_len;
+	check_pseudo(a, all + 14, 0);
 	for (off = hlen; off < len; off += n) {
 		n = RTE_MIN(len - off, (uint32_t)m->tso_segsz);
 		memcpy(one, all, hlen);
