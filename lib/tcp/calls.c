@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include <rte_jhash.h>
-
 #include "tcp_priv.h"
 
 struct tcp_conn *
@@ -27,17 +25,10 @@ tcp_listen(struct tcp_stack *s, const struct tcp_addr *local, uint32_t backlog, 
 	if (l == NULL)
 		return NULL;
 	*err = 0;
-	l->c.s = s;
+	tcp_conn_presets(s, &l->c);
 	l->c.n.laddr = local->ip;
 	l->c.n.lport = local->port;
 	l->c.n.state = TCP_LISTEN;
-	l->c.sndbuf = s->conf.sndbuf;
-	l->c.rcvbuf = s->conf.rcvbuf;
-	l->c.keep_idle_s = 7200;
-	l->c.keep_intvl_s = 75;
-	l->c.keep_cnt = 9;
-	l->c.linger2_s = 60;
-	l->c.cc = (uint8_t)s->conf.cc;
 	l->c.user = user;
 	l->c.listener = l;
 	l->backlog = backlog;

@@ -302,8 +302,6 @@ measure(struct tcp_conn *c, const struct tcp_seg *g, const struct news *w, uint3
 
 		if (ms < 1u << 17)
 			tcp_rtt_sample(c, RTE_MAX(ms, 1u) * 1000);
-	} else {
-		c->rto = RTE_MAX(c->rto, (uint32_t)(c->s->conf.rto_min_ms * TCP_US_PER_MS));
 	}
 }
 

@@ -128,9 +128,8 @@ take_ooo(struct tcp_conn *c)
 	}
 }
 
-/* RFC 2883: the bytes that came twice are the first block of the next acknowledgement. */
-static void
-note_duplicate(struct tcp_conn *c, uint32_t seq, uint32_t end)
+void
+tcp_rx_twice(struct tcp_conn *c, uint32_t seq, uint32_t end)
 {
 	c->dsack = true;
 	c->dsack_seq = seq;
@@ -175,7 +174,7 @@ add_ooo(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint32_t len)
 		at = &prev->next;
 	}
 	if (prev != NULL && seq_leq(end, prev->end)) {
-		note_duplicate(c, seq, end);
+		tcp_rx_twice(c, seq, end);
 		prev->touched = ++c->ooo_touch;
 		s->st.rx_duplicate++;
 		free_chain(m);
@@ -224,7 +223,7 @@ tcp_rx_text(struct tcp_conn *c, struct tcp_seg *g)
 	if (seq_lt(seq, c->rcv_nxt)) {
 		const uint32_t old = RTE_MIN(c->rcv_nxt - seq, len);
 
-		note_duplicate(c, seq, seq + old);
+		tcp_rx_twice(c, seq, seq + old);
 		skip += old;
 		seq += old;
 		len -= old;

@@ -211,7 +211,6 @@ text(struct tcp_conn *c, struct tcp_seg *g)
 			c->s->st.rx_after_close++;
 			tcp_send_control(c, c->snd_nxt, RTE_TCP_RST_FLAG | RTE_TCP_ACK_FLAG);
 			tcp_end(c, ECONNRESET, false);
-			tcp_event(c, TCP_EV_ERROR | TCP_EV_HUP);
 			return;
 		} else {
 			c->s->st.rx_bytes += g->len;
@@ -267,9 +266,7 @@ tcp_segment_input(struct tcp_conn *c, struct tcp_seg *g)
 			tcp_challenge(c); /* two that disagree must not talk forever */
 		} else {
 			if (g->len != 0 && seq_lt(g->seq, c->rcv_nxt)) {
-				c->dsack = true;
-				c->dsack_seq = g->seq;
-				c->dsack_end = g->seq + g->len;
+				tcp_rx_twice(c, g->seq, g->seq + g->len);
 				s->st.rx_duplicate++;
 			}
 			tcp_send_ack(c);

@@ -60,6 +60,19 @@ tcp_find_listener(const struct tcp_stack *s, rte_be32_t laddr, rte_be16_t lport)
 	return any;
 }
 
+void
+tcp_conn_presets(struct tcp_stack *s, struct tcp_conn *c)
+{
+	c->s = s;
+	c->sndbuf = s->conf.sndbuf;
+	c->rcvbuf = s->conf.rcvbuf;
+	c->keep_idle_s = 7200; /* RFC 9293 3.8.4 */
+	c->keep_intvl_s = 75;
+	c->keep_cnt = 9;
+	c->linger2_s = 60;
+	c->cc = (uint8_t)s->conf.cc;
+}
+
 struct tcp_conn *
 tcp_conn_new(struct tcp_stack *s, const struct tcp_conn *like)
 {
@@ -71,16 +84,9 @@ tcp_conn_new(struct tcp_stack *s, const struct tcp_conn *like)
 	if (c == NULL)
 		return NULL;
 	s->conns++;
-	c->s = s;
+	tcp_conn_presets(s, c);
 	c->n.state = TCP_CLOSE;
 	c->at[TCP_T_RTX] = c->at[TCP_T_ACK] = c->at[TCP_T_KEEP] = TCP_NEVER;
-	c->sndbuf = s->conf.sndbuf;
-	c->rcvbuf = s->conf.rcvbuf;
-	c->keep_idle_s = 7200; /* RFC 9293 3.8.4 */
-	c->keep_intvl_s = 75;
-	c->keep_cnt = 9;
-	c->linger2_s = 60;
-	c->cc = (uint8_t)s->conf.cc;
 	c->rto = TCP_RTO_INITIAL;
 	c->heard_us = c->progress_us = s->now;
 	c->path_gen = s->path_gen - 1;
@@ -143,18 +149,10 @@ static void
 leave_listener(struct tcp_conn *c)
 {
 	struct tcp_listener *l = c->listener;
-	struct tcp_conn **at;
 
-	if (l == NULL)
-		return;
 	/* One that waits to be accepted stays, so that accept tells what happened. */
-	if (c->in_accept) {
-		for (at = &l->head; *at != NULL && *at != c; at = &(*at)->accept_next)
-			;
-		if (*at == c)
-			return;
-	}
-	c->in_accept = false;
+	if (l == NULL || c->in_accept)
+		return;
 	c->listener = NULL;
 	l->waiting--;
 }
@@ -177,7 +175,7 @@ tcp_end(struct tcp_conn *c, int error, bool keep_rx)
 	if (c->passive && c->listener != NULL && !c->in_accept)
 		c->orphan = true; /* nobody has heard of it */
 	leave_listener(c);
-	c->ack_now = c->ack_delayed = c->syn_out = c->rst_out = c->fin_wanted = false;
+	c->ack_now = c->ack_delayed = c->syn_out = c->fin_wanted = false;
 	c->n.state = TCP_CLOSE;
 	c->error = error;
 	if (c->orphan)

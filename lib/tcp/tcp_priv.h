@@ -181,7 +181,6 @@ struct tcp_conn {
 	bool fin_ooo : 1;    /* FIN came, and what is in front of it has not */
 	bool fin_rcvd : 1, read_shut : 1, want_write : 1, more : 1;
 	bool syn_out : 1; /* SYN is to be sent (again) */
-	bool rst_out : 1; /* RST is to be sent, then it is over */
 	bool in_accept : 1, hashed : 1, timed : 1, dsack : 1, probe_retx : 1, cwnd_limited : 1, reorder_seen : 1;
 	bool probe_due : 1; /* something must go out whatever the peer's window says */
 	bool force : 1;     /* one retransmission whatever cwnd says */
@@ -248,10 +247,10 @@ struct tcp_tw {
 	struct tcp_node n;
 	struct tcp_tw *next, **prev;
 	uint32_t rcv_nxt, snd_nxt;
-	uint32_t ts_recent, ts_offset; /* ts_recent 0 and no_ts: no timestamps */
+	uint32_t ts_recent, ts_offset;
 	uint32_t end_ms;
 	uint16_t wnd;
-	bool ts;
+	bool ts; /* the connection had timestamps */
 };
 
 #define TCP_LISTEN_BUCKETS 256u
@@ -300,6 +299,8 @@ struct tcp_node *tcp_find(const struct tcp_stack *s, rte_be32_t laddr, rte_be32_
 struct tcp_listener *tcp_find_listener(const struct tcp_stack *s, rte_be32_t laddr, rte_be16_t lport);
 void tcp_node_add(struct tcp_stack *s, struct tcp_node *n);
 void tcp_node_del(struct tcp_stack *s, struct tcp_node *n);
+/* What a connection and a listener begin with. */
+void tcp_conn_presets(struct tcp_stack *s, struct tcp_conn *c);
 struct tcp_conn *tcp_conn_new(struct tcp_stack *s, const struct tcp_conn *like);
 /* Work for tcp_run. */
 void tcp_dirty(struct tcp_conn *c);
@@ -319,6 +320,8 @@ void tcp_syn_options(struct tcp_conn *c, const struct tcp_seg *g);
 /* --- rxq.c: what arrived --- */
 /* Text of an acceptable segment (RFC 9293 3.10.7.4, seventh); takes g->m. */
 void tcp_rx_text(struct tcp_conn *c, struct tcp_seg *g);
+/* RFC 2883: the bytes that came twice are the first block of the next acknowledgement. */
+void tcp_rx_twice(struct tcp_conn *c, uint32_t seq, uint32_t end);
 uint32_t tcp_rx_copy(struct tcp_conn *c, const struct iovec *iov, int n, bool peek);
 void tcp_rx_free(struct tcp_conn *c);
 void tcp_ooo_free(struct tcp_conn *c);
