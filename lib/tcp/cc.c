@@ -20,7 +20,7 @@ tcp_cc_initial(const struct tcp_conn *c)
 void
 tcp_cc_start(struct tcp_conn *c)
 {
-	/* RFC 5681 3.1: after a lost SYN, one segment. */
+	/* RFC 6928 2: after more than one lost SYN, one segment. */
 	c->cwnd = c->retries > 1 ? c->mss : tcp_cc_initial(c);
 	c->ssthresh = TCP_BUF_MAX;
 	if (c->cc == TCP_CC_NONE)

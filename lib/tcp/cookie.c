@@ -35,7 +35,7 @@ tcp_cookie_send(struct tcp_listener *l, const struct tcp_seg *g)
 		s->st.tx_no_path++;
 		return;
 	}
-	mss = RTE_MIN((uint32_t)p.mtu - 40, l->c.mss_set != 0 ? l->c.mss_set : TCP_MSS_MAX);
+	mss = tcp_mss_ours(tcp_path_mtu(&p), l->c.mss_set);
 	opt[2] = (uint8_t)(mss >> 8);
 	opt[3] = (uint8_t)mss;
 	while (i > 0 && mss_of[i] > (g->o.has_mss ? g->o.mss : TCP_MSS_DEFAULT))

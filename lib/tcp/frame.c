@@ -6,8 +6,6 @@
 
 #include "tcp_priv.h"
 
-#define HDRS_MAX 120u
-
 int
 tcp_path_get(struct tcp_conn *c)
 {
@@ -34,7 +32,7 @@ tcp_path_get(struct tcp_conn *c)
 	c->l2[at++] = 0x08;
 	c->l2[at++] = 0;
 	c->l2_len = (uint8_t)at;
-	c->mtu = RTE_MAX(RTE_MIN(p.mtu, (uint16_t)(TCP_MSS_MAX + 40)), (uint16_t)68);
+	c->mtu = tcp_path_mtu(&p);
 	c->path_gen = s->path_gen;
 	if (c->mss != 0)
 		tcp_mss_set(c);
@@ -151,7 +149,7 @@ put_syn_options(const struct tcp_conn *c, uint8_t *p)
 {
 	const struct tcp_conf *f = &c->s->conf;
 	const bool answer = c->n.state == TCP_SYN_RECV;
-	const uint32_t mss = RTE_MIN((uint32_t)c->mtu - 40, c->mss_set != 0 ? c->mss_set : TCP_MSS_MAX);
+	const uint32_t mss = tcp_mss_ours(c->mtu, c->mss_set);
 	const bool ts = answer ? c->opt_ts : !f->no_timestamps, sack = answer ? c->opt_sack : !f->no_sack;
 
 	*p++ = TCPOPT_MAXSEG;

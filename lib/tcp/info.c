@@ -64,7 +64,7 @@ tcp_info_get(const struct tcp_conn *c, struct tcp_info *info)
 		.tcpi_rttvar = c->rttvar4 >> 2,
 		.tcpi_snd_ssthresh = c->ssthresh / mss,
 		.tcpi_snd_cwnd = c->cwnd / mss,
-		.tcpi_advmss = c->mss,
+		.tcpi_advmss = tcp_mss_ours(c->mtu, c->mss_set),
 		.tcpi_rcv_space = c->rcvbuf,
 	};
 }
@@ -186,7 +186,12 @@ tcp_cc_set(struct tcp_conn *c, enum tcp_cc cc)
 	if (cc > TCP_CC_NONE)
 		return -EINVAL;
 	c->cc = (uint8_t)cc;
-	if (c->n.state == TCP_ESTABLISHED || c->n.state == TCP_CLOSE_WAIT)
+	if (c->n.state != TCP_ESTABLISHED && c->n.state != TCP_CLOSE_WAIT)
+		return 0;
+	/* A loss that is being repaired counts for the new one, too; cwnd stays what the repair made it. */
+	if (c->phase == TCP_PH_OPEN)
 		tcp_cc_start(c);
+	else
+		tcp_cc_loss(c);
 	return 0;
 }

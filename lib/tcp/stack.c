@@ -7,6 +7,8 @@
 
 #include "tcp_priv.h"
 
+#define HDRS_MAX 138u /* with a VLAN tag and all options */
+
 /* A number of the configuration, its default and range. */
 struct bound {
 	size_t at;
@@ -66,7 +68,8 @@ tcp_stack_create(const struct tcp_conf *conf, const struct tcp_home *ops, void *
 	s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return NULL;
-	s->mask = rte_align32pow2(RTE_MAX(f.max_conns, 64u)) - 1;
+	/* Entries of TIME-WAIT lie in it, too. */
+	s->mask = rte_align32pow2(RTE_MAX(RTE_MAX(f.max_conns, f.max_time_wait), 64u)) - 1;
 	s->table = calloc(s->mask + 1, sizeof(s->table[0]));
 	if (s->table == NULL) {
 		free(s);
@@ -145,7 +148,7 @@ parse_ip(struct tcp_stack *s, struct tcp_seg *g)
 	rte_be16_t type;
 
 	/* Headers are read in one piece; what the last mbuf cannot take is malformed for us. */
-	if (unlikely(m->data_len < RTE_MIN(m->pkt_len, 134u)) && rte_pktmbuf_linearize(m) != 0)
+	if (unlikely(m->data_len < RTE_MIN(m->pkt_len, HDRS_MAX)) && rte_pktmbuf_linearize(m) != 0)
 		goto malformed;
 	if (m->data_len < l2 + sizeof(struct rte_ipv4_hdr))
 		goto other;

@@ -162,8 +162,10 @@ tcp_end(struct tcp_conn *c, int error, bool keep_rx)
 {
 	struct tcp_stack *s = c->s;
 
-	if (c->hashed)
+	if (c->hashed) {
 		tcp_node_del(s, &c->n);
+		s->st.closed++;
+	}
 	c->hashed = false;
 	wheel_del(&s->wheel, &c->wheel);
 	c->timed = false;
@@ -189,7 +191,6 @@ tcp_conn_free(struct tcp_conn *c)
 
 	tcp_rx_free(c);
 	s->conns--;
-	s->st.closed++;
 	c->s = NULL; /* tcp_stack_destroy looks at it */
 	slab_put(&s->conn_slab, c);
 }
@@ -221,7 +222,7 @@ tcp_mss_set(struct tcp_conn *c)
 	if (c->mss_set != 0)
 		mss = RTE_MIN(mss, (uint32_t)c->mss_set);
 	/* RFC 6691: options are taken off what the peer named. */
-	mss = RTE_MAX(mss, 48u) - opts;
+	mss = RTE_MAX(mss, TCP_MSS_MIN) - opts;
 	/* Each full segment is made of equal mbufs, so that the device's cuts are ours. */
 	n = (mss + room - 1) / room;
 	c->unit = (uint16_t)(mss / n);

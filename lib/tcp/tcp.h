@@ -7,9 +7,9 @@
  * thread at a time; any number of stacks may exist.
  *
  * The order of calls is free: tcp_input for frames that arrived, the calls of connections, then tcp_run, which sends what
- * is due, and again when tcp_deadline has passed. Only tcp_run, tcp_input and tcp_abort send. The time of a call is that of the last
- * tcp_input or tcp_run. Addresses and ports are in network
- * order everywhere. What returns int or ssize_t returns a negative errno on failure.
+ * is due, and again when tcp_deadline has passed. tcp_run and tcp_input send, and tcp_abort and tcp_close where many resets
+ * wait. The time of a call is that of the last tcp_input or tcp_run. Addresses and ports are in network order everywhere.
+ * What returns int or ssize_t returns a negative errno on failure.
  *
  * docs/tcp.md says which RFCs are obeyed and which tests prove it.
  */
@@ -43,7 +43,7 @@ struct tcp_addr {
 struct tcp_path {
 	struct rte_ether_addr src, dst;
 	rte_be32_t local; /* address to use when the caller named none */
-	uint16_t mtu;     /* of IP packets, 68..9600 */
+	uint16_t mtu;     /* of IP packets, 88..9600; what is outside counts as the nearer end */
 	uint16_t vlan;    /* VLAN tag, 0: none */
 };
 
@@ -99,7 +99,7 @@ struct tcp_stats {
 	uint64_t cookies_sent, cookies_good; /* SYN cookies */
 	uint64_t tx_rst, tx_challenge, tx_challenge_limited, tx_no_path, tx_no_mbuf, tx_blocked;
 	uint64_t retransmits, fast_retransmits, tail_probes, timeouts, window_probes, keepalives, spurious;
-	uint64_t opened, accepted, refused, reset, timed_out, closed, time_waits, time_waits_reused;
+	uint64_t opened, accepted, refused, reset, timed_out, closed /* of opened */, time_waits, time_waits_reused;
 };
 
 /* NULL and *err a negative errno: -EINVAL (the range is named in struct tcp_conf), -ENOMEM. *conf is copied. */
@@ -121,8 +121,9 @@ uint32_t tcp_time_waits(const struct tcp_stack *s);
 /* Routes or neighbours changed: each connection asks for its path again. */
 void tcp_paths_changed(struct tcp_stack *s);
 
-/* RFC 9293 3.10.1. Passive. backlog 1..65535: so many may wait to be accepted, and so many be under way; where more are under
- * way, cookies are sent (RFC 4987), and connections by these have no options but the MSS. -EADDRINUSE, -ENOMEM, -EINVAL. */
+/* RFC 9293 3.10.1. Passive. backlog 1..65535: while so many wait to be accepted no other begins, and so many may be under way, so
+ * that twice as many can come to wait; where more are under way, cookies are sent (RFC 4987), and connections by these have no
+ * options but the MSS. -EADDRINUSE, -ENOMEM, -EINVAL. */
 struct tcp_conn *tcp_listen(struct tcp_stack *s, const struct tcp_addr *local, uint32_t backlog, void *user, int *err);
 /* Active: TCP_EV_WRITABLE says that it is there, TCP_EV_ERROR that it failed. local NULL: any address and port.
  * -EADDRINUSE, -EADDRNOTAVAIL (no port left), -ENOMEM, -ENFILE (max_conns), or what path says. */
@@ -154,7 +155,8 @@ uint32_t tcp_writable(const struct tcp_conn *c);
 void tcp_info_get(const struct tcp_conn *c, struct tcp_info *info);
 
 /*
- * Level and name of Linux. SOL_SOCKET: SO_KEEPALIVE 0|1, SO_SNDBUF and SO_RCVBUF 4096..16777216 bytes. IPPROTO_TCP:
+ * Level and name of Linux. SOL_SOCKET: SO_KEEPALIVE 0|1, SO_SNDBUF and SO_RCVBUF 4096..16777216 bytes; once SYN is out, the peer
+ * is told of no more than the window scale in it can say, 65535 * 2^tcpi_rcv_wscale. IPPROTO_TCP:
  * TCP_NODELAY, TCP_CORK, TCP_QUICKACK 0|1, TCP_MAXSEG 536..9560 (before the connection), TCP_KEEPIDLE and TCP_KEEPINTVL
  * 1..32767 s, TCP_KEEPCNT 1..127, TCP_USER_TIMEOUT 0..2^31-1 ms (0: by retries), TCP_LINGER2 1..3600 s.
  * -ENOPROTOOPT, -EINVAL: outside of the range; -EISCONN: too late.

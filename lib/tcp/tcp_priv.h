@@ -19,6 +19,8 @@
 #define TCP_US_PER_S UINT64_C(1000000)
 
 #define TCP_MSS_MAX 9560u
+#define TCP_MSS_MIN 48u /* room for options beside data */
+#define TCP_MTU_MIN (TCP_MSS_MIN + 40u)
 #define TCP_BUF_MIN 4096u
 #define TCP_BUF_MAX 16777216u
 #define TCP_WSCALE_MAX 14u
@@ -343,6 +345,17 @@ void tcp_tx_free(struct tcp_conn *c);
 /* --- frame.c: segments as frames --- */
 /* Finds the way again if it changed; 0 or a negative errno. */
 int tcp_path_get(struct tcp_conn *c);
+static inline uint16_t
+tcp_path_mtu(const struct tcp_path *p)
+{
+	return RTE_MAX(RTE_MIN(p->mtu, (uint16_t)(TCP_MSS_MAX + 40)), (uint16_t)TCP_MTU_MIN);
+}
+/* The MSS that we tell. */
+static inline uint32_t
+tcp_mss_ours(uint16_t mtu, uint16_t mss_set)
+{
+	return RTE_MIN((uint32_t)mtu - 40, mss_set != 0 ? mss_set : TCP_MSS_MAX);
+}
 void tcp_flush(struct tcp_stack *s);
 /* Sum of len octets of a segment and its pseudo-header, from off on; 0xffff where a checksum is in it and is right. */
 uint16_t tcp_sum(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32_t off, uint32_t len);

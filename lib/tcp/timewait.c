@@ -41,12 +41,12 @@ tcp_tw_enter(struct tcp_conn *c)
 	struct tcp_stack *s = c->s;
 	struct tcp_tw *tw;
 
+	tcp_event(c, TCP_EV_HUP);
+	tcp_end(c, 0, true);
 	if (s->tws >= s->conf.max_time_wait)
 		tcp_tw_free(s, s->tw_head);
 	tw = slab_get(&s->tw_slab);
 	if (tw != NULL) {
-		tcp_node_del(s, &c->n);
-		c->hashed = false;
 		tw->n = c->n;
 		tw->n.kind = TCP_NODE_TIME_WAIT;
 		tw->n.state = TCP_TIME_WAIT;
@@ -65,8 +65,6 @@ tcp_tw_enter(struct tcp_conn *c)
 	} else {
 		s->st.rx_no_memory++;
 	}
-	tcp_event(c, TCP_EV_HUP);
-	tcp_end(c, 0, true);
 	c->n.state = TCP_TIME_WAIT; /* as the handle sees it */
 }
 

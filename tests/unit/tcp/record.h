@@ -27,7 +27,7 @@ struct record {
 	bool lose;          /* all */
 	bool lose_data;     /* those with data */
 	uint32_t lose_next; /* so many of these */
-	uint8_t last[54];   /* headers of the last, without options */
+	uint8_t last[128];  /* what the last began with */
 };
 #define SYN 2u
 #define FIN 1u
@@ -51,7 +51,8 @@ tap(struct rig_side *side, const uint8_t *frame, uint32_t len)
 	const uint8_t *t = frame + 34;
 	struct entry *e = &k->e[k->n < LOG - 1 ? k->n++ : LOG - 1];
 
-	memcpy(k->last, frame, sizeof(k->last));
+	memset(k->last, 0, sizeof(k->last));
+	memcpy(k->last, frame, RTE_MIN(len, (uint32_t)sizeof(k->last)));
 	*e = (struct entry){.at = side->r->now,
 			    .seq = be32(t + 4),
 			    .ack = be32(t + 8),
@@ -129,7 +130,7 @@ forge(int to, uint8_t flags, uint32_t seq, uint32_t ack, uint16_t wnd, const uin
 	uint8_t f[2048] = {0};
 
 	r.free_window = true; /* the rig does not know what the other end meant to say */
-	memcpy(f, rec[!to].last, sizeof(rec[0].last));
+	memcpy(f, rec[!to].last, 54);
 	f[16] = (uint8_t)((40 + olen + len) >> 8);
 	f[17] = (uint8_t)(40 + olen + len);
 	put_be32(f + 38, seq);
