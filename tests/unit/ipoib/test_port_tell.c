@@ -4,48 +4,13 @@
 /* What DPDK's telemetry tells of IPoIB ports and of pairs, through its socket. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "port_rig.h"
+#include "tests/unit/telemetry_client.h"
 
 #define IP_A PR_IP_A
 #define IP_B PR_IP_B
 #define COUNTERS "/triplane/ipoib/counters"
-
-static int sock;
-static char text[65536];
-
-static int
-dial(void **state)
-{
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/dpdk_telemetry.v2", rte_eal_get_runtime_dir());
-	sock = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-	if (sock < 0 || connect(sock, (const struct sockaddr *)&addr, sizeof(addr)) != 0)
-		return -1;
-	return read(sock, text, sizeof(text)) > 0 ? 0 : -1;
-}
-
-static int
-hang_up(void **state)
-{
-	return close(sock);
-}
-
-static const char *
-ask(const char *command)
-{
-	ssize_t n;
-
-	assert_int_equal(write(sock, command, strlen(command)), (ssize_t)strlen(command));
-	n = read(sock, text, sizeof(text) - 1);
-	assert_true(n > 0);
-	text[n] = '\0';
-	return text;
-}
 
 /* Of a number in the answer. */
 static uint64_t
@@ -64,7 +29,7 @@ value(const char *answer, const char *name)
 static void
 is(const char *command, const char *want)
 {
-	assert_string_equal(ask(command), want);
+	assert_string_equal(tell_ask(command), want);
 }
 
 static void
@@ -88,10 +53,10 @@ test_ports(void **state)
 	pr_wait_up(b);
 	asked = pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
 	snprintf(command, sizeof(command), COUNTERS ",%u", a);
-	assert_int_equal(value(ask(command), "tx_arp"), asked);
-	assert_int_equal(value(ask(command), "rx_learned"), 1);
-	assert_int_equal(value(ask(command), "card_req_timeouts"), 0);
-	assert_int_equal(value(ask(command), "card_resp_ud_dropped"), 0);
+	assert_int_equal(value(tell_ask(command), "tx_arp"), asked);
+	assert_int_equal(value(tell_ask(command), "rx_learned"), 1);
+	assert_int_equal(value(tell_ask(command), "card_req_timeouts"), 0);
+	assert_int_equal(value(tell_ask(command), "card_resp_ud_dropped"), 0);
 	/* No port, none of IPoIB, and no number. */
 	is(COUNTERS, "{\"" COUNTERS "\":null}");
 	is(COUNTERS ",x", "{\"" COUNTERS "\":null}");
@@ -134,9 +99,9 @@ test_pair(void **state)
 	pr_send(pair, 0, pr_udp(&mac, &none, IP_A, IP_B, 100));
 	pr_wait_xstat(info.member[info.active], "drop_tx_no_neighbour", 1);
 	snprintf(command, sizeof(command), COUNTERS ",%u", pair);
-	assert_int_equal(value(ask(command), "drop_tx_no_neighbour"), 1);
+	assert_int_equal(value(tell_ask(command), "drop_tx_no_neighbour"), 1);
 	snprintf(command, sizeof(command), COUNTERS ",%u", info.member[info.active ^ 1]);
-	assert_int_equal(value(ask(command), "drop_tx_no_neighbour"), 0);
+	assert_int_equal(value(tell_ask(command), "drop_tx_no_neighbour"), 0);
 	rig_unplug("net_ib_pair0");
 	pr_unplug();
 }
@@ -158,7 +123,7 @@ main(void)
 		eal[i] = arg[i];
 	if (rte_eal_init((int)RTE_DIM(arg), eal) < 0)
 		return 1;
-	rc = cmocka_run_group_tests_name("ipoib-port_tell", tests, dial, hang_up);
+	rc = cmocka_run_group_tests_name("ipoib-port_tell", tests, tell_dial, tell_hang_up);
 	rte_eal_cleanup(); /* the socket goes */
 	return rc;
 }

@@ -4,54 +4,17 @@
 /* What ports, their queues and cards tell: by telemetry, through its socket, and by the reports that it is made of. */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "rig.h"
 #include "rte_pmd_mlx4.h"
 #include "rte_pmd_mlx4_queue.h"
 #include "roce_rig.h"
-
-static int sock;
-
-static int
-dial(void **state)
-{
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	char hello[1024];
-
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/dpdk_telemetry.v2", rte_eal_get_runtime_dir());
-	sock = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-	if (sock < 0 || connect(sock, (const struct sockaddr *)&addr, sizeof(addr)) != 0)
-		return -1;
-	return read(sock, hello, sizeof(hello)) > 0 ? 0 : -1;
-}
-
-static int
-hang_up(void **state)
-{
-	return close(sock);
-}
-
-/* The answer to a command, as it is on the socket. */
-static const char *
-ask(const char *command)
-{
-	static char answer[16384];
-	ssize_t n;
-
-	assert_int_equal(write(sock, command, strlen(command)), strlen(command));
-	n = read(sock, answer, sizeof(answer) - 1);
-	assert_true(n > 0);
-	answer[n] = 0;
-	return answer;
-}
+#include "tests/unit/telemetry_client.h"
 
 static void
 says(const char *command, const char *word)
 {
-	const char *text = ask(command);
+	const char *text = tell_ask(command);
 
 	if (strstr(text, word) == NULL)
 		fail_msg("%s: no %s in %s", command, word, text);
@@ -60,14 +23,14 @@ says(const char *command, const char *word)
 static void
 test_list(void **state)
 {
-	assert_string_equal(ask("/mlx4/list"), "{\"/mlx4/list\":[]}");
+	assert_string_equal(tell_ask("/mlx4/list"), "{\"/mlx4/list\":[]}");
 	rig_open("");
-	assert_string_equal(ask("/mlx4/list"), "{\"/mlx4/list\":[0,1]}");
+	assert_string_equal(tell_ask("/mlx4/list"), "{\"/mlx4/list\":[0,1]}");
 	rig_close();
 	/* Ports of other drivers are not in it, and have none of the reports. */
 	assert_int_equal(rig_plug("net_null0", ""), 0);
 	rig_open("");
-	assert_string_equal(ask("/mlx4/list"), "{\"/mlx4/list\":[1,2]}");
+	assert_string_equal(tell_ask("/mlx4/list"), "{\"/mlx4/list\":[1,2]}");
 	assert_int_equal(rte_pmd_mlx4_device_get(0, &(struct rte_pmd_mlx4_device){0}), -ENODEV);
 	says("/mlx4/regs,0", ":null}");
 	rig_unplug(RIG_DEV);
@@ -87,7 +50,7 @@ test_parameters(void **state)
 
 	rig_open_pair("", 1, NULL);
 	for (i = 0; i < RTE_DIM(none); i++) {
-		const char *text = ask(none[i]);
+		const char *text = tell_ask(none[i]);
 
 		if (strstr(text, ":null}") == NULL)
 			fail_msg("%s: %s", none[i], text);
@@ -242,7 +205,7 @@ test_registers(void **state)
 	for (i = 0; i < r.length; i++)
 		snprintf(want + strlen(want), sizeof(want) - strlen(want), "%s%u", i == 0 ? "" : ",", words[i]);
 	snprintf(want + strlen(want), sizeof(want) - strlen(want), "]}");
-	assert_string_equal(ask("/mlx4/regs,0"), want);
+	assert_string_equal(tell_ask("/mlx4/regs,0"), want);
 	rig_close();
 }
 
@@ -322,7 +285,7 @@ main(int argc, char **argv)
 		return 1;
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	rc = cmocka_run_group_tests_name("mlx4-telemetry", tests, dial, hang_up);
+	rc = cmocka_run_group_tests_name("mlx4-telemetry", tests, tell_dial, tell_hang_up);
 	rte_eal_cleanup(); /* the socket goes */
 	return rc;
 }
