@@ -9,6 +9,7 @@
 
 #include <rte_byteorder.h>
 
+#include "octets.h"
 #include "rig.h"
 
 #define MS UINT64_C(1000)
@@ -38,12 +39,6 @@ static struct rig r;
 static struct record rec[2];
 static struct tcp_conn *c[2];
 
-static inline uint32_t
-be32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 static inline bool
 tap(struct rig_side *side, const uint8_t *frame, uint32_t len)
 {
@@ -54,8 +49,8 @@ tap(struct rig_side *side, const uint8_t *frame, uint32_t len)
 	memset(k->last, 0, sizeof(k->last));
 	memcpy(k->last, frame, RTE_MIN(len, (uint32_t)sizeof(k->last)));
 	*e = (struct entry){.at = side->r->now,
-			    .seq = be32(t + 4),
-			    .ack = be32(t + 8),
+			    .seq = get32(t + 4),
+			    .ack = get32(t + 8),
 			    .len = len - 34 - (t[12] >> 4) * 4u,
 			    .wnd = (uint32_t)t[14] << 8 | t[15],
 			    .flags = t[13]};
@@ -116,13 +111,6 @@ get(int n, size_t len)
 	return tcp_recv(c[n], &(struct iovec){buf, len}, 1, 0);
 }
 
-static inline void
-put_be32(uint8_t *p, uint32_t v)
-{
-	v = rte_cpu_to_be_32(v);
-	memcpy(p, &v, 4);
-}
-
 /* A segment as if the peer had sent it, with olen octets of options and len of data. */
 static inline void
 forge(int to, uint8_t flags, uint32_t seq, uint32_t ack, uint16_t wnd, const uint8_t *opt, uint32_t olen, uint32_t len)
@@ -133,8 +121,8 @@ forge(int to, uint8_t flags, uint32_t seq, uint32_t ack, uint16_t wnd, const uin
 	memcpy(f, rec[!to].last, 54);
 	f[16] = (uint8_t)((40 + olen + len) >> 8);
 	f[17] = (uint8_t)(40 + olen + len);
-	put_be32(f + 38, seq);
-	put_be32(f + 42, ack);
+	put32(f + 38, seq);
+	put32(f + 42, ack);
 	f[46] = (uint8_t)((5 + olen / 4) << 4);
 	f[47] = flags;
 	f[48] = (uint8_t)(wnd >> 8);

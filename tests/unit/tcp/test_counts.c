@@ -126,7 +126,7 @@ old_timestamp(void)
 {
 	uint8_t ts[12] = {1, 1, 8, 10};
 
-	put_be32(ts + 4, be32(rec[1].last + 62) - 1);
+	put32(ts + 4, get32(rec[1].last + 62) - 1);
 	forge(0, ACK, seq, ack, 65535, ts, sizeof(ts), 0);
 }
 
@@ -177,8 +177,8 @@ told_twice(void)
 {
 	uint8_t sack[12] = {1, 1, 5, 10};
 
-	put_be32(sack + 4, ack - 1);
-	put_be32(sack + 8, ack);
+	put32(sack + 4, ack - 1);
+	put32(sack + 8, ack);
 	forge(0, ACK, seq, ack, 65535, sack, sizeof(sack), 0);
 }
 
@@ -377,8 +377,8 @@ test_counts(void **state)
 		uint64_t before;
 
 		connected(conf, 100);
-		seq = be32(rec[1].last + 38) + 1;
-		ack = be32(rec[1].last + 42);
+		seq = get32(rec[1].last + 38) + 1;
+		ack = get32(rec[1].last + 42);
 		before = value(counts[i].at);
 		counts[i].provoke();
 		if (value(counts[i].at) - before != counts[i].by)

@@ -18,6 +18,7 @@
 
 #include <rte_byteorder.h>
 
+#include "octets.h"
 #include "rig.h"
 
 #define BACKLOG 4u
@@ -36,22 +37,6 @@ tap(struct rig_side *side, const uint8_t *frame, uint32_t len)
 	last_len = len;
 	memcpy(last, frame, RTE_MIN(len, (uint32_t)sizeof(last)));
 	return false;
-}
-
-static void
-put32(uint8_t *p, uint32_t v)
-{
-	v = rte_cpu_to_be_32(v);
-	memcpy(p, &v, 4);
-}
-
-static uint32_t
-get32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, 4);
-	return rte_be_to_cpu_32(v);
 }
 
 /* A segment to port 80 of side 1 from 10.9.0.x. */

@@ -170,7 +170,7 @@ test_time_wait_reused(void **state)
 	tcp_close(c[0]);
 	rig_until(&r, r.now + MS);
 	assert_int_equal(tcp_time_waits(r.side[1].s), 1);
-	last = be32(rec[1].last + 38);
+	last = get32(rec[1].last + 38);
 	other = connect_from(1235);
 	rig_until(&r, r.now + MS);
 	assert_int_equal(tcp_state(other), TCP_ESTABLISHED);
@@ -203,8 +203,8 @@ test_many_holes(void **state)
 	(void)state;
 	connected(conf, 1000);
 	st = tcp_stats(r.side[0].s);
-	seq = be32(rec[1].last + 38) + 1;
-	ack = be32(rec[1].last + 42);
+	seq = get32(rec[1].last + 38) + 1;
+	ack = get32(rec[1].last + 42);
 	for (k = 1; k <= 2; k++) {
 		for (i = 0; i < 200; i++)
 			forge(0, ACK, seq + 1 + 2 * i, ack, 65535, NULL, 0, 1);

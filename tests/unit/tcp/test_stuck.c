@@ -75,8 +75,8 @@ test_sacked_and_closed(void **state)
 	rig_until(&r, r.now + 100);
 	seq = rec[0].e[0].seq;
 	ack = rec[0].e[0].ack;
-	put_be32(sack + 4, seq);
-	put_be32(sack + 8, seq + 100);
+	put32(sack + 4, seq);
+	put32(sack + 8, seq + 100);
 	forge(0, ACK, ack, seq, 0, sack, sizeof(sack), 0);
 	rec[0].lose_data = false;
 	rig_until(&r, r.now + 30 * S);
