@@ -484,14 +484,20 @@ pr_close_two(void)
 }
 
 void
+pr_both_up(uint16_t a, uint16_t b, uint16_t queues, struct rte_mempool *mp)
+{
+	pr_start(a, queues, queues, mp);
+	pr_start(b, queues, queues, mp);
+	pr_wait_up(a);
+	pr_wait_up(b);
+}
+
+void
 pr_start_two(uint16_t a, uint16_t b)
 {
 	if (sm == NULL)
 		pr_manage(0, 1, NULL, 0);
-	pr_start(a, 1, 1, rig_pool());
-	pr_start(b, 1, 1, rig_pool());
-	pr_wait_up(a);
-	pr_wait_up(b);
+	pr_both_up(a, b, 1, rig_pool());
 }
 
 void

@@ -80,7 +80,9 @@ unsigned int pr_meet(uint16_t a, uint32_t aip, uint16_t b, uint32_t bip, struct 
 /* net_ipoib0 and net_ipoib1 on the ports of card 0, and their end, with a look at what is left. */
 void pr_open_two(uint16_t *a, uint16_t *b);
 void pr_close_two(void);
-/* They start, under a manager. */
+/* They start under the manager that is there, with so many queues each way from this pool, and come up. */
+void pr_both_up(uint16_t a, uint16_t b, uint16_t queues, struct rte_mempool *pool);
+/* The same with one queue, under a manager. */
 void pr_start_two(uint16_t a, uint16_t b);
 /* Hosts 10.0.0.1 and 10.0.0.2 behind them exchange packets of so many octets. */
 #define PR_IP_A RTE_IPV4(10, 0, 0, 1)

@@ -48,10 +48,7 @@ teardown(void **state)
 static void
 both_up(struct rte_mempool *pool)
 {
-	pr_start(a, 1, 1, pool);
-	pr_start(b, 1, 1, pool);
-	pr_wait_up(a);
-	pr_wait_up(b);
+	pr_both_up(a, b, 1, pool);
 	pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
 }
 

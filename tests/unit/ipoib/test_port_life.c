@@ -27,15 +27,6 @@ teardown(void **state)
 	return 0;
 }
 
-static void
-both_up(uint16_t queues, struct rte_mempool *pool)
-{
-	pr_start(a, queues, queues, pool);
-	pr_start(b, queues, queues, pool);
-	pr_wait_up(a);
-	pr_wait_up(b);
-}
-
 /* --- what it is ------------------------------------------------------------------------------------------------------ */
 
 static void
@@ -145,7 +136,7 @@ test_smallest_mbufs(void **state)
 	assert_int_equal(rte_eth_dev_stop(a), 0);
 	rig_unplug("net_ipoib0");
 	a = pr_plug("net_ipoib0", "port=" PR_PORT(1));
-	both_up(1, pr_pool(FRONT + 2044));
+	pr_both_up(a, b, 1, pr_pool(FRONT + 2044));
 	assert_int_equal(pr_info(a).mtu, 2044);
 	pr_exchange(a, b, 28);
 	pr_exchange(a, b, 2044);
@@ -253,7 +244,7 @@ test_stop_and_start(void **state)
 	struct rte_eth_link link;
 	unsigned int i;
 
-	both_up(2, rig_pool());
+	pr_both_up(a, b, 2, rig_pool());
 	for (i = 0; i < 3; i++) {
 		states(RTE_ETH_QUEUE_STATE_STARTED);
 		pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
@@ -397,7 +388,7 @@ test_first_sum(void **state)
 	struct rte_ether_addr b_at_a, a_at_b;
 	struct rte_mbuf *m;
 
-	both_up(1, rig_pool());
+	pr_both_up(a, b, 1, rig_pool());
 	pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
 	m = pr_udp(&amac, &b_at_a, IP_A, IP_B, 100);
 	rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, 14)->hdr_checksum = 0;
@@ -446,7 +437,7 @@ test_mac(void **state)
 {
 	struct rte_ether_addr other = {{0x02, 0, 0, 0, 0, 0x55}}, bmac, b_at_a, a_at_b;
 
-	both_up(1, rig_pool());
+	pr_both_up(a, b, 1, rig_pool());
 	pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
 	bmac = rig_mac(b);
 	assert_int_equal(rte_eth_dev_default_mac_addr_set(a, &other), 0);
@@ -538,7 +529,7 @@ test_mc_list(void **state)
 		list[i] = (struct rte_ether_addr){{0x01, 0x00, 0x5e, 0x11, 0x00, (uint8_t)i}};
 	assert_int_equal(rig_configure(a, 1, 1, NULL, rig_pool()), 0);
 	assert_int_equal(rte_eth_dev_set_mc_addr_list(a, list, 1), 0);
-	both_up(1, rig_pool());
+	pr_both_up(a, b, 1, rig_pool());
 	pr_until(heard, &l, "the group of before the start is joined");
 	assert_memory_equal(l.hw + 4, group, sizeof(group));
 	assert_memory_equal(l.hw, ((uint8_t[]){0, 0xff, 0xff, 0xff}), 4);

@@ -47,10 +47,7 @@ test_ports(void **state)
 	b = pr_plug("net_ipoib1", "port=" PR_PORT(2));
 	snprintf(want, sizeof(want), "{\"/triplane/ipoib/list\":[%u,%u]}", a, b);
 	is("/triplane/ipoib/list", want);
-	pr_start(a, 1, 1, rig_pool());
-	pr_start(b, 1, 1, rig_pool());
-	pr_wait_up(a);
-	pr_wait_up(b);
+	pr_both_up(a, b, 1, rig_pool());
 	asked = pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
 	snprintf(command, sizeof(command), COUNTERS ",%u", a);
 	assert_int_equal(value(tell_ask(command), "tx_arp"), asked);
