@@ -291,12 +291,19 @@ static void
 cut(struct rig_side *a, const struct rte_mbuf *m)
 {
 	static uint8_t all[65536 + 256], one[16384];
-	const uint32_t len = m->pkt_len;
+	uint32_t len = m->pkt_len, hlen, off, n;
 	const uint8_t *p = rte_pktmbuf_read(m, 0, len, all);
-	uint32_t hlen, off, n;
 
 	if (p != all)
 		memcpy(all, p, len);
+	if ((m->ol_flags & RTE_MBUF_F_TX_TCP_CKSUM) != 0 && m->l2_len != (a->vlan != 0 ? 18 : 14))
+		rig_fail(a->r, "side %u: Ethernet of %u octets", a->n, m->l2_len);
+	if (a->vlan != 0) {
+		if (get16(all + 12) != 0x8100 || get16(all + 14) != a->vlan)
+			rig_fail(a->r, "side %u: a tag of %#x", a->n, get32(all + 12));
+		len -= 4;
+		memmove(all + 12, all + 16, len - 12);
+	}
 	if ((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0) {
 		if ((m->ol_flags & RTE_MBUF_F_TX_TCP_CKSUM) != 0) {
 			check_pseudo(a, all + 14, get16(all + 16) - 20);
@@ -305,7 +312,7 @@ cut(struct rig_side *a, const struct rte_mbuf *m)
 		one_frame(a, all, len);
 		return;
 	}
-	hlen = m->l2_len + m->l3_len + m->l4_len;
+	hlen = 14 + m->l3_len + m->l4_len;
 	check_pseudo(a, all + 14, 0);
 	for (off = hlen; off < len; off += n) {
 		n = RTE_MIN(len - off, (uint32_t)m->tso_segsz);
@@ -360,7 +367,7 @@ home_path(void *home, rte_be32_t local, rte_be32_t remote, struct tcp_path *path
 	(void)local, (void)remote;
 	path->local = a->ip;
 	path->mtu = a->mtu;
-	path->vlan = 0;
+	path->vlan = a->vlan;
 	memset(&path->src, 2 + a->n * 2, sizeof(path->src));
 	memset(&path->dst, 2 + !a->n * 2, sizeof(path->dst));
 	return a->path_error;

@@ -53,6 +53,7 @@ struct rig_side {
 	struct tcp_conn *event_conn;
 	uint32_t tx_room; /* frames that tx takes at a time; 0: all */
 	bool stopped;     /* tx takes none */
+	uint16_t vlan;    /* tag of what it sends, 0: none; the wire takes it off */
 	/* Looks at each frame before the wire, may be NULL; true: it is lost */
 	bool (*tap)(struct rig_side *side, const uint8_t *frame, uint32_t len);
 	void *tap_arg;

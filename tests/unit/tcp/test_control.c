@@ -287,6 +287,30 @@ test_sizes_by_option(void **state)
 	end();
 }
 
+/* IEEE 802.1Q: what a path's frames are tagged with, also large sends. */
+static void
+test_vlan(void **state)
+{
+	const struct tcp_conf conf[2][2] = {{{0}, {0}}, {{.tx_checksum = true, .tso = true}, {0}}};
+	struct tcp_conn *l;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		start(conf[i], 10);
+		r.side[0].vlan = 0x2005;
+		l = listener(1);
+		assert_non_null(c[0] = connect_to(PEER, 80, 0));
+		rig_until(&r, r.now + MS);
+		assert_int_equal(put(0, 20000), 20000);
+		rig_until(&r, r.now + S);
+		assert_non_null(c[1] = tcp_accept(l, NULL));
+		assert_int_equal(get(1, 65536), 20000);
+		tcp_close(l);
+		end();
+	}
+}
+
 int
 main(void)
 {
@@ -298,6 +322,7 @@ main(void)
 		cmocka_unit_test(test_ports),
 		cmocka_unit_test(test_max_time_wait),
 		cmocka_unit_test(test_sizes_by_option),
+		cmocka_unit_test(test_vlan),
 	};
 
 	rig_init();
