@@ -194,9 +194,12 @@ def lcore_task(pid, lcore):
     """The folder of /proc of an lcore's thread; its name depends on the release of DPDK."""
     for task in os.listdir('/proc/%d/task' % pid):
         path = '/proc/%d/task/%s' % (pid, task)
-        with open(path + '/comm') as f:
-            if f.read().rstrip() in ('lcore-worker-%d' % lcore, 'rte-worker-%d' % lcore, 'dpdk-worker%d' % lcore):
-                return path
+        try:
+            with open(path + '/comm') as f:
+                if f.read().rstrip() in ('lcore-worker-%d' % lcore, 'rte-worker-%d' % lcore, 'dpdk-worker%d' % lcore):
+                    return path
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # a thread that ended meanwhile
     raise RuntimeError('no thread of lcore %d' % lcore)
 
 
