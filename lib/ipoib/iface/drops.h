@@ -23,7 +23,8 @@
 	X(TX_DOWN, "tx_down", "the link or the broadcast group is down")                                               \
 	X(TX_STOPPED, "tx_stopped", "its queue is stopped")                                                            \
 	X(TX_NO_MBUF, "tx_no_mbuf", "no mbuf for a translated packet")                                                 \
-	X(TX_TSO, "tx_tso", "large send without the offload, or with lengths or segments that it cannot have")         \
+	X(TX_TSO, "tx_tso",                                                                                            \
+	  "large send without the offload or a path, or with lengths or segments that it cannot have")                 \
 	X(TX_RING_FULL, "tx_ring_full", "more packets to be resolved than the ring takes")                             \
 	X(TX_ERROR, "tx_error", "the card could not send it")                                                          \
 	X(RX_SHORT, "rx_short", "packet shorter than its headers")                                                     \

@@ -254,6 +254,24 @@ classify(const struct work *w, const struct rte_mbuf *m)
 	return m->nb_segs == 1 ? ipoib_classify(w->etype, w->l3, w->len) : IPOIB_PLAIN;
 }
 
+/*
+ * What is to be cut goes by paths and connections that the datapath knows, or not at all. A large send of one segment is a packet
+ * like others. False: dropped.
+ */
+static bool
+one_segment(struct ipoib_core *c, struct rte_mbuf *m)
+{
+	if ((m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0)
+		return true;
+	if (m->pkt_len > (uint32_t)m->l2_len + m->l3_len + m->l4_len + m->tso_segsz) {
+		ipoib_drop(c, IPOIB_DROP_TX_TSO, m);
+		return false;
+	}
+	/* It asked for the checksum by that. */
+	m->ol_flags = (m->ol_flags & ~(RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_L4_MASK)) | RTE_MBUF_F_TX_TCP_CKSUM;
+	return true;
+}
+
 /* What fits a datagram, in one buffer; NULL: dropped. */
 static struct rte_mbuf *
 in_one(struct ipoib_core *c, struct rte_mbuf *m)
@@ -317,9 +335,11 @@ ipoib_core_tx(struct ipoib_core *c, struct rte_mbuf *m)
 	struct rte_ether_addr dst;
 	struct ipoib_remote *r;
 	uint8_t mgid[16], *head;
-	bool as_datagram, group;
 	uint32_t longest;
+	bool group;
 
+	if (!one_segment(c, m))
+		return;
 	m = in_one(c, m);
 	if (m == NULL)
 		return;
@@ -339,9 +359,7 @@ ipoib_core_tx(struct ipoib_core *c, struct rte_mbuf *m)
 		return;
 	}
 	group = rte_is_multicast_ether_addr(&dst);
-	/* What is to be cut goes by connections that the datapath knows. */
-	as_datagram = group || (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
-	longest = as_datagram ? c->mtu : ipoib_longest(c);
+	longest = group ? c->mtu : ipoib_longest(c);
 	if (w.len > longest) {
 		ipoib_note_long(c, w.len, longest);
 		ipoib_drop(c, IPOIB_DROP_TX_LONG, m);

@@ -219,6 +219,7 @@ io_send(void *arg, struct ibv_ah *ah, uint32_t qpn, struct rte_mbuf *m)
 	int g;
 
 	n->sent++;
+	n->sent_flags = m->ol_flags;
 	for (i = 0; i < RIG_NODES; i++) {
 		struct rig_node *peer = &r->node[i];
 

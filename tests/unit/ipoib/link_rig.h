@@ -43,6 +43,7 @@ struct rig_node {
 	struct rte_mbuf *app[RIG_QUEUE]; /* frames for the application */
 	unsigned int napp;
 	uint64_t sent;
+	uint64_t sent_flags; /* what the last datagram asked of the card */
 	unsigned int path_asked, join_asked, left, detached;
 	unsigned int conns_asked, conn_sent;
 };
