@@ -16,6 +16,7 @@
 #define V6_SRC 8u  /* in that of IPv6 */
 #define V6_DST 24u
 #define ND_TARGET 48u
+#define LOOKED_AT 40u /* octets behind the header of Ethernet, in packets that are longer than a datagram */
 
 /* A packet that is being looked at. */
 struct work {
@@ -272,15 +273,16 @@ one_segment(struct ipoib_core *c, struct rte_mbuf *m)
 	return true;
 }
 
-/* What fits a datagram, in one buffer; NULL: dropped. */
+/* What fits a datagram, in one buffer; of what is longer the headers in the first one. NULL: dropped. */
 static struct rte_mbuf *
 in_one(struct ipoib_core *c, struct rte_mbuf *m)
 {
+	bool longer = m->pkt_len > c->mtu + RTE_ETHER_HDR_LEN;
 	struct rte_mbuf *one;
 
-	if (m->nb_segs == 1 || m->pkt_len > c->mtu + RTE_ETHER_HDR_LEN)
+	if (m->nb_segs == 1 || (longer && m->data_len >= RTE_ETHER_HDR_LEN + LOOKED_AT))
 		return m;
-	one = ipoib_copy(c->pool, m);
+	one = longer ? rte_pktmbuf_copy(m, c->pool, 0, UINT32_MAX) : ipoib_copy(c->pool, m);
 	if (one == NULL)
 		c->stats.drop[IPOIB_DROP_TX_NO_MBUF]++;
 	rte_pktmbuf_free(m);
@@ -291,7 +293,7 @@ in_one(struct ipoib_core *c, struct rte_mbuf *m)
 static bool
 in_reach(struct rte_mbuf *m, uint32_t headers)
 {
-	return m->pkt_len >= headers && (rte_pktmbuf_linearize(m) == 0 || m->data_len >= headers + 40);
+	return m->pkt_len >= headers && (rte_pktmbuf_linearize(m) == 0 || m->data_len >= headers + LOOKED_AT);
 }
 
 /* The frame as it goes, in place or anew; NULL: dropped. */
