@@ -98,11 +98,44 @@ ipoib_cm_post(struct ipoib_cm *cm, struct ipoib_rc *rc, struct rte_mbuf *m, uint
 	return true;
 }
 
+/* What the card can read as it is, and nobody else reads where the header is written. */
+static bool
+is_plain_chain(const struct rte_mbuf *m, uint32_t sges)
+{
+	if (rte_mbuf_refcnt_read(m) != 1 || m->nb_segs > sges)
+		return false;
+	for (; m != NULL; m = m->next)
+		if (!RTE_MBUF_DIRECT(m))
+			return false;
+	return true;
+}
+
+/* In buffers of the port's own pool. The packet is freed; NULL: no memory, or more of it than a request takes. */
+static __rte_noinline struct rte_mbuf *
+copy_of(struct ipoib_cm *cm, struct rte_mbuf *m)
+{
+	struct rte_mbuf *copy = rte_pktmbuf_copy(m, cm->port->pool, 0, UINT32_MAX);
+
+	if (copy != NULL && copy->nb_segs > cm->sges) {
+		rte_pktmbuf_free(copy);
+		copy = NULL;
+	}
+	rte_pktmbuf_free(m);
+	return copy;
+}
+
 void
 ipoib_cm_send(struct ipoib_port *p, struct ipoib_conn *conn, struct rte_mbuf *m)
 {
 	struct ipoib_cm *cm = p->cm;
 
+	if (!is_plain_chain(m, cm->sges)) {
+		m = copy_of(cm, m);
+		if (m == NULL) {
+			p->core.stats.drop[IPOIB_DROP_TX_NO_MBUF]++;
+			return;
+		}
+	}
 	if ((m->ol_flags & IPOIB_TX_CHECKSUMS) != 0 && !ipoib_cm_sums(m, IPOIB_ENCAP_LEN)) {
 		ipoib_drop(&p->core, IPOIB_DROP_TX_SHORT, m);
 		return;
@@ -136,36 +169,6 @@ ipoib_cm_stalled(struct ipoib_rc *rc, uint64_t now_ms)
 	rc->stall_done = rc->done;
 	rc->stall_busy = rc->inflight != 0;
 	return was_busy && rc->stall_busy && rc->done == before;
-}
-
-/* What the card can read as it is, and nobody else reads where the header is written. */
-static bool
-is_plain_chain(const struct rte_mbuf *m, uint32_t sges)
-{
-	if (rte_mbuf_refcnt_read(m) != 1 || m->nb_segs > sges)
-		return false;
-	for (; m != NULL; m = m->next)
-		if (!RTE_MBUF_DIRECT(m))
-			return false;
-	return true;
-}
-
-/* NULL: dropped. */
-static __rte_noinline struct rte_mbuf *
-copy_of(struct ipoib_txq *q, struct rte_mbuf *m)
-{
-	struct rte_mbuf *copy = rte_pktmbuf_copy(m, q->port->pool, 0, UINT32_MAX);
-
-	if (copy != NULL && copy->nb_segs > q->port->cm->sges) {
-		rte_pktmbuf_free(copy);
-		copy = NULL;
-	}
-	rte_pktmbuf_free(m);
-	if (copy == NULL)
-		q->n.drop[IPOIB_DROP_TX_NO_MBUF]++;
-	else
-		q->n.copied++;
-	return copy;
 }
 
 enum way { BY_CONN, IN_PARTS, AS_DATAGRAM, BY_CONTROL };
@@ -238,9 +241,12 @@ send_one(struct ipoib_txq *q, const struct ipoib_cm_ent *to, struct rte_mbuf *m)
 	if (rc->inflight == IPOIB_RC_SENDS || cm->num_slots == 0)
 		return false;
 	if (unlikely(!is_plain_chain(m, cm->sges))) {
-		m = copy_of(q, m);
-		if (m == NULL)
+		m = copy_of(cm, m);
+		if (m == NULL) {
+			q->n.drop[IPOIB_DROP_TX_NO_MBUF]++;
 			return true;
+		}
+		q->n.copied++;
 	}
 	if (unlikely((m->ol_flags & WISHES) != 0) && !ipoib_cm_sums(m, RTE_ETHER_HDR_LEN)) {
 		drop(q, IPOIB_DROP_TX_SHORT, m);

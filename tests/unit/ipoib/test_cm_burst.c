@@ -279,6 +279,58 @@ a_connection_that_stalls(void **state)
 	card.num_tx_done = 1;
 }
 
+/* Of 60 buffers, and of others' memory: a packet that waited for its connection is what it was. */
+static void
+sent_in_odd_buffers(void **state)
+{
+	struct ipoib_conn *conn = ipoib_remote_by_mac(rig.node[0].core, &peer)->conn;
+
+	(void)state;
+	for (unsigned int how = 0; how < 2; how++) {
+		struct rte_mbuf *m = NULL, *next;
+		uint32_t at = IPOIB_ENCAP_LEN, i;
+
+		if (how == 0) {
+			for (unsigned int k = 0; k < 60; k++) {
+				uint8_t *p;
+
+				next = rte_pktmbuf_alloc(rig.pool);
+				assert_non_null(next);
+				p = rig_room(next, 100);
+				for (i = 0; i < 100; i++)
+					p[i] = octet(k * 100 + i);
+				if (m == NULL)
+					m = next;
+				else
+					assert_int_equal(rte_pktmbuf_chain(m, next), 0);
+			}
+		} else {
+			struct rte_mbuf *whole = frame(6000);
+
+			m = rte_pktmbuf_clone(whole, rig.pool);
+			assert_non_null(m);
+			rte_pktmbuf_free(whole);
+			rte_pktmbuf_adj(m, 14 - IPOIB_ENCAP_LEN);
+		}
+		ipoib_cm_send(&port, conn, m);
+		assert_int_equal(port.n.slow_sent, how + 1);
+		assert_int_equal(card.num_sent, how + 1);
+		assert_in_range(card.num_sge, 1, IPOIB_RC_SGES);
+		assert_int_equal(card.wire_len[how], how == 0 ? 6000 : 5990);
+		for (at = 40; at < card.wire_len[how]; at++)
+			if (wire[how][at] != octet(at + (how == 0 ? 0 : 10)))
+				fail_msg("octet %u is wrong", at);
+		/* All that the card reads is the port's. */
+		for (i = 0; i < (uint32_t)card.num_sge; i++)
+			assert_int_equal(card.sent[i].lkey, 0x1234);
+	}
+	/* More than a request takes */
+	cm->sges = 1;
+	ipoib_cm_send(&port, conn, frame(9000));
+	assert_int_equal(card.num_sent, 2);
+	assert_int_equal(port.core.stats.drop[IPOIB_DROP_TX_NO_MBUF], 1);
+}
+
 int
 main(void)
 {
@@ -289,6 +341,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(no_mbuf, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(received_ones_that_are_wrong, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(sends_what_takes_a_chain, cm_rig_open, cm_rig_close),
+		cmocka_unit_test_setup_teardown(sent_in_odd_buffers, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(a_connection_without_room, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(a_connection_that_breaks, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(a_connection_that_stalls, cm_rig_open, cm_rig_close),
