@@ -12,8 +12,16 @@
 static void
 test_telemetry(void **state)
 {
+	const struct tp_roce_conf conf = {.mode = TP_ROCE_V1};
+	struct ibv_srq_init_attr si = {.attr = {.max_wr = 1}};
+	struct ibv_comp_channel *ch;
 	struct ibv_context *ctx;
+	static uint8_t memory[64];
+	struct ibv_cq *cq[2];
+	struct ibv_srq *srq;
 	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw[3];
 	char stats[32], info[32], want[64];
 	const char *said;
 
@@ -23,8 +31,15 @@ test_telemetry(void **state)
 	assert_string_equal(tell_ask("/triplane/roce/list"), "{\"/triplane/roce/list\":[]}");
 	assert_string_equal(tell_ask(info), "{\"/triplane/roce/info\":null}");
 
-	ctx = fake_open(NULL);
+	ctx = fake_open(&conf);
 	pd = tp_roce_alloc_pd(ctx);
+	ch = tp_roce_create_comp_channel(ctx);
+	srq = tp_roce_create_srq(pd, &si);
+	mr = tp_roce_reg_mr(pd, memory, sizeof(memory), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		cq[i] = tp_roce_create_cq(ctx, 1, NULL, NULL, 0);
+	for (unsigned int i = 0; i < 3; i++)
+		mw[i] = tp_roce_alloc_mw(pd, IBV_MW_TYPE_1);
 	snprintf(want, sizeof(want), "{\"/triplane/roce/list\":[%u]}", fake_port);
 	assert_string_equal(tell_ask("/triplane/roce/list"), want);
 	said = tell_ask(info);
@@ -32,8 +47,15 @@ test_telemetry(void **state)
 	assert_non_null(strstr(said, "\"device\":\"net_null0\""));
 	assert_non_null(strstr(said, "\"udp_port\":4791"));
 	assert_non_null(strstr(said, "\"mtu\":1024"));
+	assert_non_null(strstr(said, "\"mode\":1"));
 	assert_non_null(strstr(said, "\"pds\":1"));
 	assert_non_null(strstr(said, "\"qps\":0"));
+	assert_non_null(strstr(said, "\"cqs\":2"));
+	assert_non_null(strstr(said, "\"srqs\":1"));
+	assert_non_null(strstr(said, "\"ahs\":0"));
+	assert_non_null(strstr(said, "\"mrs\":1"));
+	assert_non_null(strstr(said, "\"mws\":3"));
+	assert_non_null(strstr(said, "\"channels\":1"));
 	said = tell_ask(stats);
 	assert_non_null(strstr(said, "\"fake_counter\":42"));
 	assert_non_null(strstr(said, "\"net_counter\":1"));
@@ -44,6 +66,18 @@ test_telemetry(void **state)
 	assert_string_equal(tell_ask("/triplane/roce/stats,x"), "{\"/triplane/roce/stats\":null}");
 	assert_string_equal(tell_ask("/triplane/roce/stats,31"), "{\"/triplane/roce/stats\":null}");
 	assert_string_equal(tell_ask("/triplane/roce/stats,99999999999"), "{\"/triplane/roce/stats\":null}");
+	/* no number, and one whose low 16 bits are the port's */
+	snprintf(info, sizeof(info), "/triplane/roce/info,%ux", fake_port);
+	assert_string_equal(tell_ask(info), "{\"/triplane/roce/info\":null}");
+	snprintf(info, sizeof(info), "/triplane/roce/info,%u", fake_port + 65536u);
+	assert_string_equal(tell_ask(info), "{\"/triplane/roce/info\":null}");
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(tp_roce_dealloc_mw(mw[i]), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(tp_roce_destroy_cq(cq[i]), 0);
+	assert_int_equal(tp_roce_dereg_mr(mr), 0);
+	assert_int_equal(tp_roce_destroy_srq(srq), 0);
+	assert_int_equal(tp_roce_destroy_comp_channel(ch), 0);
 	assert_int_equal(tp_roce_dealloc_pd(pd), 0);
 	fake_close(ctx);
 	assert_string_equal(tell_ask("/triplane/roce/list"), "{\"/triplane/roce/list\":[]}");

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Messages of connections on the wire: what is no request of ours is refused for its reason, what one says of its sender; and who
+ * listens for which addresses.
+ */
+#include <errno.h>
+
+#include <rte_mbuf.h>
+
+#include "lib/roce/wire/icrc.h"
+#include "lib/roce/wire/wire.h"
+#include "conn.h"
+
+/* Octets in front of a message's own fields: Ethernet, IPv4, UDP; BTH, DETH; the common header (13.4.2). */
+#define BTH_AT 42u
+#define DATA_AT (BTH_AT + 12u + 8u + 24u)
+#define ATTR_AT (BTH_AT + 12u + 8u + 16u)
+#define ATTR_REQ 0x10u
+#define ATTR_SIDR_REQ 0x17u
+
+static struct change {
+	uint8_t attr;         /* low octet of the attribute that is changed */
+	uint8_t at[2], to[2]; /* octets behind the common header */
+	unsigned int done;
+} change;
+
+static unsigned int
+alter(struct pair *p, unsigned int from, struct rte_mbuf *m)
+{
+	uint8_t *f = rte_pktmbuf_mtod(m, uint8_t *), *bth = f + BTH_AT;
+	uint32_t end = m->data_len - 4u;
+
+	if (from != 0 || m->data_len != DATA_AT + 232 + 4 || f[12] != 8 || f[ATTR_AT + 1] != change.attr)
+		return 1;
+	for (unsigned int i = 0; i < 2; i++)
+		f[DATA_AT + change.at[i]] = change.to[i];
+	troce_icrc_put(troce_crc32(troce_icrc_start(TROCE_ICRC_IPV4_UDP, f + 14, bth), bth + 12, end - BTH_AT - 12),
+		       f + end);
+	change.done++;
+	return 1;
+}
+
+/*
+ * A service is a port space and a port (A11.2); private data begins with a version and the kind of IP addresses (A11.3): in a REQ
+ * the service is at 8 and private data at 140, in a SIDR_REQ at 8 and 16.
+ */
+static void
+changed_requests(void **state)
+{
+	static const struct {
+		enum rdma_port_space ps;
+		struct change change;
+		int status;
+	} t[] = {
+		/* No such service, whatever else it says; a header that is none; addresses of no kind */
+		{RDMA_PS_TCP, {ATTR_REQ, {8 + 5, 140}, {0x07, 0}, 0}, 8},
+		{RDMA_PS_TCP, {ATTR_REQ, {8 + 5, 140}, {0x07, 0xff}, 0}, 8},
+		{RDMA_PS_TCP, {ATTR_REQ, {140, 141}, {0x10, 0x40}, 0}, 28},
+		{RDMA_PS_TCP, {ATTR_REQ, {140, 141}, {0, 0x50}, 0}, 28},
+		{RDMA_PS_UDP, {ATTR_SIDR_REQ, {8 + 5, 16}, {0x07, 0}, 0}, 1},
+		{RDMA_PS_UDP, {ATTR_SIDR_REQ, {8 + 5, 16}, {0x07, 0xff}, 0}, 1},
+		{RDMA_PS_UDP, {ATTR_SIDR_REQ, {16, 17}, {0, 0x50}, 0}, 2},
+		/* Connections are no datagrams, and datagrams are no connections. */
+		{RDMA_PS_TCP, {ATTR_REQ, {8 + 5, 140}, {0x11, 0}, 0}, 8},
+		{RDMA_PS_UDP, {ATTR_SIDR_REQ, {8 + 5, 16}, {0x06, 0}, 0}, 1},
+	};
+	struct pair *p = *state;
+
+	for (unsigned int i = 0; i < RTE_DIM(t); i++) {
+		struct rdma_cm_id *l = conn_listening(1, t[i].ps, conn_address(PAIR_V4, 1, CONN_SERVICE), 4);
+		struct rdma_cm_id *a = conn_routed(p, t[i].ps, conn_address(PAIR_V4, 1, CONN_SERVICE));
+
+		conn_with_qp(p, 0, a);
+		change = t[i].change;
+		p->wire = alter;
+		assert_int_equal(tp_rdma_connect(a, NULL), 0);
+		conn_expect_status(p, 0, t[i].ps == RDMA_PS_TCP ? RDMA_CM_EVENT_REJECTED : RDMA_CM_EVENT_UNREACHABLE,
+				   t[i].status);
+		assert_int_equal(change.done, 1);
+		p->wire = NULL;
+		conn_silence(p, 1);
+		conn_destroy(a);
+		assert_int_equal(tp_rdma_destroy_id(l), 0);
+	}
+}
+
+static uint8_t guid[8];
+
+static unsigned int
+see_guid(struct pair *p, unsigned int from, struct rte_mbuf *m)
+{
+	const uint8_t *f = rte_pktmbuf_mtod(m, uint8_t *);
+
+	if (from == 0 && m->data_len == DATA_AT + 232 + 4 && f[ATTR_AT + 1] == ATTR_REQ)
+		memcpy(guid, f + DATA_AT + 16, sizeof(guid));
+	return 1;
+}
+
+/* 12.6.5: who asks names its channel adapter. */
+static void
+adapter(void **state)
+{
+	struct pair *p = *state;
+	struct rdma_cm_id *a = conn_routed(p, RDMA_PS_TCP, conn_address(PAIR_V4, 1, CONN_SERVICE));
+	struct ibv_device_attr attr;
+
+	assert_int_equal(tp_roce_query_device(p->n[0].ctx, &attr), 0);
+	conn_with_qp(p, 0, a);
+	p->wire = see_guid;
+	assert_int_equal(tp_rdma_connect(a, NULL), 0);
+	conn_expect_status(p, 0, RDMA_CM_EVENT_REJECTED, 8);
+	p->wire = NULL;
+	assert_memory_equal(guid, &attr.node_guid, 8);
+	/* That of the MAC 02:00:00:00:00:01 */
+	assert_memory_equal(guid, "\2\0\0\xff\xfe\0\0\1", 8);
+	conn_destroy(a);
+}
+
+/* As with sockets: who listens on all of IPv6 hears IPv4, too, unless it says no. */
+static void
+all_of_ipv6(void **state)
+{
+	struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = RTE_BE16(CONN_SERVICE)};
+	struct pair *p = *state;
+
+	for (int only = 0; only < 2; only++) {
+		for (unsigned int net = PAIR_V4; net <= PAIR_V6; net++) {
+			struct rdma_cm_id *l = conn_new_id(1, RDMA_PS_TCP), *a, *b;
+
+			assert_int_equal(
+				tp_rdma_set_option(l, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &only, sizeof(only)), 0);
+			assert_int_equal(tp_rdma_bind_addr(l, (struct sockaddr *)&any), 0);
+			assert_int_equal(tp_rdma_listen(l, 1), 0);
+			a = conn_routed(p, RDMA_PS_TCP, conn_address((enum pair_net)net, 1, CONN_SERVICE));
+			conn_with_qp(p, 0, a);
+			assert_int_equal(tp_rdma_connect(a, NULL), 0);
+			if (only == 0 || net == PAIR_V6) {
+				b = conn_request(p, l);
+				assert_int_equal(tp_rdma_destroy_id(b), 0);
+				conn_expect_status(p, 0, RDMA_CM_EVENT_REJECTED, 28);
+			} else {
+				conn_expect_status(p, 0, RDMA_CM_EVENT_REJECTED, 8);
+			}
+			conn_destroy(a);
+			assert_int_equal(tp_rdma_destroy_id(l), 0);
+		}
+	}
+}
+
+/* A16.5: on RoCE v1 a group of IPv4 is one of IPv6, with its address at the end of a mapped one. */
+static void
+group_of_v1(void **state)
+{
+	static const uint8_t mgid[16] = {0xff, 0x0e, [10] = 0xff, 0xff, 224, 1, 2, 3};
+	struct sockaddr_in group = {.sin_family = AF_INET, .sin_addr.s_addr = RTE_BE32(0xe0010203)};
+	const struct tp_roce_conf v1 = {.provider = "sw", .mtu = 1024, .mode = TP_ROCE_V1}, v2 = {.provider = "sw"};
+	struct pair *p = *state;
+	struct node *n = &p->n[0];
+	struct rdma_cm_event *e;
+	struct rdma_cm_id *id;
+
+	for (unsigned int turn = 0; turn < 2; turn++) {
+		assert_int_equal(tp_roce_destroy_cq(n->cq), 0);
+		assert_int_equal(tp_roce_dereg_mr(n->mr), 0);
+		assert_int_equal(tp_roce_dealloc_pd(n->pd), 0);
+		assert_int_equal(tp_roce_close_device(n->ctx), 0);
+		n->ctx = tp_roce_open(n->port, turn == 0 ? &v1 : &v2);
+		assert_non_null(n->ctx);
+		n->pd = tp_roce_alloc_pd(n->ctx);
+		n->mr = tp_roce_reg_mr(n->pd, n->mem, PAIR_MEM, PAIR_ALL);
+		n->cq = tp_roce_create_cq(n->ctx, 16, NULL, NULL, 0);
+		assert_int_equal(tp_roce_addr_add(n->ctx, conn_address(PAIR_V4, 0, 0), 24, TP_ROCE_NO_VLAN), 0);
+		id = conn_new_id(0, RDMA_PS_UDP);
+		assert_int_equal(tp_rdma_bind_addr(id, conn_address(PAIR_V4, 0, 0)), 0);
+		conn_with_qp(p, 0, id);
+		assert_int_equal(tp_rdma_join_multicast(id, (struct sockaddr *)&group, NULL), 0);
+		e = conn_expect(p, 0, RDMA_CM_EVENT_MULTICAST_JOIN);
+		if (turn == 0)
+			assert_memory_equal(e->param.ud.ah_attr.grh.dgid.raw, mgid, 16);
+		else
+			assert_memory_equal(e->param.ud.ah_attr.grh.dgid.raw + 2, mgid + 2, 14);
+		assert_int_equal(e->param.ud.ah_attr.grh.dgid.raw[0], turn == 0 ? 0xff : 0);
+		assert_int_equal(tp_rdma_ack_cm_event(e), 0);
+		conn_destroy(id);
+	}
+}
+
+static void
+event_names(void **state)
+{
+	(void)state;
+	assert_string_equal(tp_rdma_event_str(RDMA_CM_EVENT_TIMEWAIT_EXIT), "RDMA_CM_EVENT_TIMEWAIT_EXIT");
+	assert_string_equal(tp_rdma_event_str((enum rdma_cm_event_type)(RDMA_CM_EVENT_TIMEWAIT_EXIT + 1)),
+			    "UNKNOWN EVENT");
+	assert_string_equal(tp_rdma_event_str((enum rdma_cm_event_type) - 1), "UNKNOWN EVENT");
+}
+
+int
+main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
+	const struct CMUnitTest tests[] = {
+		T(changed_requests), T(adapter), T(all_of_ipv6), T(group_of_v1), cmocka_unit_test(event_names),
+	};
+
+	return cmocka_run_group_tests_name("rdma_wire", tests, NULL, NULL);
+}
