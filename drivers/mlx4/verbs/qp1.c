@@ -168,6 +168,8 @@ read_path(const struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *
 	p->vlan = tagged && (tci & 0xfff) != 0 ? tci & 0xfff : TP_ROCE_NO_VLAN;
 	p->prio = tagged ? (uint8_t)(tci >> 13) : dev->conf.prio;
 	p->sport = SPORT;
+	/* What the network marked is not sent back (RFC 3168, 6.1.1). */
+	p->tclass &= (uint8_t)~RTE_IPV4_HDR_ECN_MASK;
 	index = troce_gid_find(dev, &p->sgid, p->type, p->vlan);
 	p->sgid_index = (uint8_t)index;
 	return index >= 0;

@@ -91,8 +91,9 @@ struct both {
 	struct rdma_cm_id *l, *a, *b;
 };
 
+/* The type of service is of packets from the client. */
 static struct both
-connected(const char *server)
+connected_with(const char *server, uint8_t tos)
 {
 	struct rdma_conn_param param = {
 		.retry_count = 7, .rnr_retry_count = 7, .responder_resources = 4, .initiator_depth = 4};
@@ -106,6 +107,7 @@ connected(const char *server)
 	assert_int_equal(tp_rdma_create_id(ch, &c.a, NULL, RDMA_PS_TCP), 0);
 	/* Both ports are on that network; the client is to be the first one. */
 	assert_int_equal(tp_rdma_bind_port(c.a, rr_ctx[0]), 0);
+	assert_int_equal(tp_rdma_set_option(c.a, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)), 0);
 	assert_int_equal(tp_rdma_resolve_addr(c.a, NULL, address(server, SERVICE), 2000), 0);
 	assert_ptr_equal(expect(RDMA_CM_EVENT_ADDR_RESOLVED), c.a);
 	assert_int_equal(tp_rdma_resolve_route(c.a, 2000), 0);
@@ -119,6 +121,12 @@ connected(const char *server)
 	assert_ptr_equal(expect(RDMA_CM_EVENT_ESTABLISHED), c.a);
 	assert_ptr_equal(expect(RDMA_CM_EVENT_ESTABLISHED), c.b);
 	return c;
+}
+
+static struct both
+connected(const char *server)
+{
+	return connected_with(server, 0);
 }
 
 /* A message, a WRITE and a READ */
@@ -182,6 +190,34 @@ test_life(void **state)
 	assert_int_equal(rr_stat(0, "cm_active"), 0);
 }
 
+/* The peer answers in the class that it was asked in, without what networks mark in it (RFC 3168, 6.1.1). */
+static void
+expect_class(struct both *c, uint8_t tos)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr a;
+
+	assert_int_equal(tp_roce_query_qp(c->a->qp, &a, IBV_QP_AV, &init), 0);
+	assert_int_equal(a.ah_attr.grh.traffic_class, tos);
+	assert_int_equal(tp_roce_query_qp(c->b->qp, &a, IBV_QP_AV, &init), 0);
+	assert_int_equal(a.ah_attr.grh.traffic_class, tos & 0xfc);
+}
+
+static void
+test_class(void **state)
+{
+	static const char *const servers[] = {"192.0.2.2", "2001:db8::2", "198.51.100.2"};
+	static const uint8_t classes[] = {0xb8, 0x6b, 0x02};
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(servers); i++) {
+		struct both c = connected_with(servers[i], classes[i]);
+
+		expect_class(&c, classes[i]);
+		disconnected(&c);
+	}
+}
+
 /* RoCE v1, which is all that a card without the Pro has */
 static void
 test_v1(void **state)
@@ -192,7 +228,8 @@ test_v1(void **state)
 	(void)state;
 	channel_up();
 	rr_open("type=cx3", &conf);
-	c = connected("192.0.2.2");
+	c = connected_with("192.0.2.2", 0x6f);
+	expect_class(&c, 0x6f);
 	exchange(&c);
 	disconnected(&c);
 	rr_close();
@@ -269,6 +306,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_class, setup, teardown),
 		cmocka_unit_test(test_v1),
 		cmocka_unit_test(test_last_word),
 		cmocka_unit_test_setup_teardown(test_dead, setup, teardown),
