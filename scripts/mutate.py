@@ -45,6 +45,8 @@ OPERATOR = re.compile(r'(?<=[\w)\]]) (&&|\|\||<<|>>|[<>=!]=|[<>+\-&|%])(?=\s)')
 EDGE = re.compile(r'[;,{}?:]|(?<![=!<>])=(?!=)|[+\-*/%&|^]=|<<=|>>=|\b(?:return|case|else|do|goto)\b')
 CONSTANT = re.compile(r'(?<![\w.])(?:0x[0-9a-fA-F]+|[0-9]+)[uUlL]*(?![\w.])')
 MASK = re.compile(r'\s*(\w+)')
+# What a condition is likely to be changes nothing.
+HINT = re.compile(r'\b__builtin_expect\(.*, $')
 CONDITION = re.compile(r'\b(?:if|while) \(')
 STATEMENT = re.compile(r'^\t+(?:(?:\+\+|--|\*)?(?:\(\*)?\w(?:[\w.)]|->|\[[^\]\n]*\])*(?: (?:[+\-*/%&|^]|<<|>>)?= |\(|\+\+|--)'
                        r'|break;|continue;|return;)', re.M)
@@ -160,6 +162,8 @@ def mutants_of(path, src, rng):
             if op == '&' and mask:
                 change(mask.start(1), mask.end(1), f'({mask.group(1)} >> 1)', 'mask', f'mask `{mask.group(1)}` >> 1')
         for m in CONSTANT.finditer(code, lo, hi):
+            if HINT.search(code[code.rfind('\n', 0, m.start()) + 1:m.start()]):
+                continue
             other = f'({m.group()} {rng.choice("+-")} 1)'
             what = f'`{m.group()}` -> `{other[1:-1]}` in `{short(src[src.rfind(NL, 0, m.start()) + 1:src.find(NL, m.end())])}`'
             add(m.start(), m.end(), other, 'constant', what)

@@ -518,12 +518,19 @@ much_for_itself(void **state)
 	uint32_t was;
 
 	pair_connect(p, a, peer, &ud);
-	assert_int_equal(tp_roce_attach_mcast(a, &gid, 0), 0);
 	assert_int_equal(tp_roce_attach_mcast(peer, &gid, 0), 0);
 	wr = pair_wr(p, 0, IBV_WR_SEND, &sge, 0, 8, 0);
 	wr.wr.ud.ah = ah;
 	wr.wr.ud.remote_qpn = 0xffffff;
 	wr.wr.ud.remote_qkey = 0x1234;
+	/* Without a member of its own the port keeps no copy. */
+	pair_post(a, &wr);
+	pair_wait(p, p->n[0].cq, 1, NULL);
+	pair_run(p, 1);
+	assert_int_equal(pair_stat(p, 0, "looped"), looped);
+	assert_int_equal(pair_stat(p, 0, "bad_multicast"), 0);
+	assert_int_equal(pair_stat(p, 1, "multicast_received"), ++heard);
+	assert_int_equal(tp_roce_attach_mcast(a, &gid, 0), 0);
 	pair_post(a, &wr);
 	pair_wait(p, p->n[0].cq, 1, NULL);
 	pair_run(p, 1);
