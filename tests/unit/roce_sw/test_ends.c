@@ -380,7 +380,12 @@ shortest(void **state)
 		uint16_t etype;
 		uint32_t len;
 		const char *counter; /* NULL: it is left to others */
+		uint16_t part;       /* flags and offset of a fragment */
 	} t[] = {
+		/* The first part of a packet says what it is, others do not. */
+		{0x0800, 14 + 28 + 16, "ip_fragments", 0x2000},
+		{0x0800, 14 + 28 + 16, NULL, 0x2001},
+		{0x0800, 14 + 28 + 16, NULL, 0x1000},
 		/* A UDP header is there, and behind it not enough. */
 		{0x0800, 14 + 27, NULL},
 		{0x0800, 14 + 28, "malformed"},
@@ -413,6 +418,7 @@ shortest(void **state)
 		if (t[i].etype == 0x0800) {
 			memcpy(ip, "\x45\0\0\0\0\0\x40\0\x09\x11\0\0\xc0\0\2\1\xc0\0\2\2", 20);
 			ib_put16(ip + 2, (uint16_t)(t[i].len - 14));
+			ib_put16(ip + 6, t[i].part);
 			for (unsigned int k = 0; k < 20; k += 2)
 				sum += ib_get16(ip + k);
 			sum = (sum & 0xffff) + (sum >> 16);

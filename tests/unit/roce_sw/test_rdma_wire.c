@@ -187,6 +187,41 @@ group_of_v1(void **state)
 	}
 }
 
+/* The port has no place for one group more: who would join hears why, and is not in it. */
+static void
+no_place_for_a_group(void **state)
+{
+	struct sockaddr_in group = {.sin_family = AF_INET, .sin_addr.s_addr = RTE_BE32(0xe0010203)};
+	const struct qp_conf ud = {.type = IBV_QPT_UD};
+	union ibv_gid gid = {.raw = {0xff, 0x0e}};
+	struct pair *p = *state;
+	struct rdma_cm_id *id = conn_new_id(0, RDMA_PS_UDP);
+	struct ibv_qp *qp = pair_qp(p, 0, &ud);
+	struct ibv_device_attr attr;
+
+	assert_int_equal(tp_roce_query_device(p->n[0].ctx, &attr), 0);
+	for (unsigned int turn = 0; turn < 2; turn++) {
+		for (int i = 0; i < attr.max_mcast_grp; i++) {
+			gid.raw[14] = (uint8_t)(i >> 8);
+			gid.raw[15] = (uint8_t)i;
+			assert_int_equal(
+				turn == 0 ? tp_roce_attach_mcast(qp, &gid, 0) : tp_roce_detach_mcast(qp, &gid, 0), 0);
+		}
+		if (turn == 0) {
+			assert_int_equal(tp_rdma_bind_addr(id, conn_address(PAIR_V4, 0, 0)), 0);
+			conn_with_qp(p, 0, id);
+		}
+		assert_int_equal(tp_rdma_join_multicast(id, (struct sockaddr *)&group, NULL), 0);
+		if (turn == 0)
+			conn_expect_status(p, 0, RDMA_CM_EVENT_MULTICAST_ERROR, -ENOMEM);
+		else
+			conn_expect_status(p, 0, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
+		assert_int_equal(tp_rdma_leave_multicast(id, (struct sockaddr *)&group), 0);
+	}
+	conn_destroy(id);
+	assert_int_equal(tp_roce_destroy_qp(qp), 0);
+}
+
 static void
 event_names(void **state)
 {
@@ -202,7 +237,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
 	const struct CMUnitTest tests[] = {
-		T(changed_requests), T(adapter), T(all_of_ipv6), T(group_of_v1), cmocka_unit_test(event_names),
+		T(changed_requests),           T(adapter), T(all_of_ipv6), T(group_of_v1), T(no_place_for_a_group),
+		cmocka_unit_test(event_names),
 	};
 
 	return cmocka_run_group_tests_name("rdma_wire", tests, NULL, NULL);
