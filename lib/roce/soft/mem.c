@@ -75,6 +75,8 @@ scatter(const struct rsw_qp *qp, const struct tre_sge *s, uint32_t num, uint32_t
 		uint32_t part = s->len - off;
 		uint8_t *p;
 
+		if (part == 0)
+			continue;
 		part = part < len ? part : len;
 		p = local(qp, s->lkey, s->addr + off, part, IBV_ACCESS_LOCAL_WRITE);
 		if (p == NULL)

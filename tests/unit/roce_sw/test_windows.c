@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Memory windows of the provider in software: which are refused, and that refusing leaves all as it was. */
+/* Memory in software: windows that are refused, which leaves all as it was; atomics; elements of lists without octets. */
 #include <errno.h>
 
 #include "pair.h"
@@ -242,12 +242,53 @@ atomics_in_memory(void **state)
 	}
 }
 
+#define NOBODYS 0x12345601u
+
+/* An element of no octets names no memory, whatever its key, in the first place, between others and in the last one. */
+static void
+empty_elements(void **state)
+{
+	struct pair *p = *state;
+
+	for (unsigned int empty = 0; empty < 3; empty++) {
+		struct ibv_sge sge[3], rsge[3], none;
+		struct ibv_send_wr wr = pair_wr(p, 0, IBV_WR_SEND, sge, 0, 0, 0), read;
+		struct ibv_recv_wr *bad, rr = {.sg_list = rsge, .num_sge = 3};
+		struct ibv_qp *a, *b;
+		uint32_t at = 0;
+
+		pair_qps(p, &rc, &a, &b);
+		for (unsigned int i = 0; i < 3; i++) {
+			sge[i] = (struct ibv_sge){(uintptr_t)p->n[0].mem + at, 700, p->n[0].mr->lkey};
+			rsge[i] = (struct ibv_sge){(uintptr_t)p->n[1].mem + 8192 + at, 700, p->n[1].mr->lkey};
+			at += i == empty ? 0 : 700;
+		}
+		sge[empty] = rsge[empty] = (struct ibv_sge){.lkey = NOBODYS};
+		pair_fill(p, 0, 0, 1400, empty);
+		assert_int_equal(ibv_post_recv(b, &rr, &bad), 0);
+		wr.num_sge = 3;
+		pair_post(a, &wr);
+		pair_wait(p, p->n[1].cq, 1, NULL);
+		pair_wait(p, p->n[0].cq, 1, NULL);
+		pair_same(p, 0, 8192, 1400);
+		/* What a READ brings, too */
+		pair_fill(p, 1, 16384, 1400, empty + 9);
+		read = pair_wr(p, 0, IBV_WR_RDMA_READ, &none, 0, 1400, 16384);
+		read.sg_list = sge;
+		read.num_sge = 3;
+		pair_post(a, &read);
+		pair_wait(p, p->n[0].cq, 1, NULL);
+		pair_same(p, 0, 16384, 1400);
+		destroy(a, b);
+	}
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
 	const struct CMUnitTest tests[] = {T(refused_binds), T(refused_invalidations), T(one_octet),
-					   T(atomics_in_memory)};
+					   T(atomics_in_memory), T(empty_elements)};
 
 	return cmocka_run_group_tests_name("roce_sw_windows", tests, NULL, NULL);
 }
