@@ -356,6 +356,19 @@ port_counters(void **state)
 	assert_in_range(ib_get32(d + 64 + 36), before.ipackets + 1, after.ipackets);
 	/* Rings count no octets. */
 	assert_in_range(ib_get32(d + 64 + 24), before.obytes / 4, after.obytes / 4);
+	/* What is of no version that there is, and what wants no answer (13.4.4, 13.4.5) */
+	mad.data[0] = 2;
+	assert_int_equal(dev->prov->mad_send(dev, &mad), 0);
+	mad.data[0] = 1;
+	mad.data[3] = 0x81;
+	assert_int_equal(dev->prov->mad_send(dev, &mad), 0);
+	assert_int_equal(dev->prov->mad_send(dev, &mad), 0);
+	pair_run(p, 1);
+	assert_int_equal(pair_stat(p, 1, "mads_answered"), 1);
+	assert_int_equal(pair_stat(p, 1, "mads_malformed"), 1);
+	/* The answer to node 0 is none that wants one. */
+	assert_int_equal(pair_stat(p, 1, "mads_ignored"), 2);
+	assert_int_equal(pair_stat(p, 0, "mads_ignored"), 1);
 }
 
 /* --- addresses ------------------------------------------------------------------------------------------------------ */
