@@ -91,6 +91,19 @@ rsw_create_qp(struct troce_qp *q)
 	return 0;
 }
 
+/*
+ * What was received is acknowledged, also when its completion was seen before the queue pair had a turn: the peer would ask for an
+ * answer until it gives up. With the gate closed.
+ */
+static void
+answer_last(struct rsw_qp *qp)
+{
+	if (!qp->e.ack_due || atomic_load(&qp->d->gone))
+		return;
+	tre_run(&qp->e, 1, rsw_now(qp->d));
+	rsw_tx_flush(qp->d);
+}
+
 int
 rsw_destroy_qp(struct troce_qp *q)
 {
@@ -98,6 +111,7 @@ rsw_destroy_qp(struct troce_qp *q)
 	struct rsw_dev *d = qp->d;
 
 	rsw_gate_close(d);
+	answer_last(qp);
 	d->qps[RSW_QPN_INDEX(q->v.qp_num)] = NULL;
 	d->num_qps--;
 	rsw_qp_forget(qp);
@@ -169,6 +183,8 @@ rsw_modify_qp(struct troce_qp *q, const struct ibv_qp_attr *attr, int mask, enum
 			  from, from);
 		return EINVAL;
 	}
+	if (to == IBV_QPS_ERR || to == IBV_QPS_RESET)
+		answer_last(qp);
 	if ((mask & IBV_QP_AV) != 0)
 		rsw_route_set(&qp->route, d, &q->path);
 	if (to == IBV_QPS_SQD && (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0)

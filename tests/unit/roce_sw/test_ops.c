@@ -402,6 +402,58 @@ region_changed(void **state)
 	destroy(a, b);
 }
 
+/* Its receiver sees a message's completion and is gone before the port's next turn: the sender has its answer all the same. */
+static struct ibv_qp *leaver;
+static bool to_error;
+
+static unsigned int
+received_and_gone(struct pair *p, unsigned int from, struct rte_mbuf *m)
+{
+	struct rte_mbuf *copy;
+	struct ibv_wc wc;
+
+	if (from != 0 || leaver == NULL)
+		return 1;
+	copy = rte_pktmbuf_copy(m, m->pool, 0, UINT32_MAX);
+	assert_non_null(copy);
+	assert_int_equal(tp_roce_input(p->n[1].ctx, &copy, 1), 0);
+	assert_int_equal(ibv_poll_cq(p->n[1].cq, 1, &wc), 1);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	if (to_error)
+		pair_to_error(leaver);
+	else
+		assert_int_equal(tp_roce_destroy_qp(leaver), 0);
+	leaver = NULL;
+	return 0;
+}
+
+static void
+answered_at_the_end(void **state)
+{
+	struct pair *p = *state;
+	const struct qp_conf c = {.type = IBV_QPT_RC};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct ibv_qp *a, *b;
+		struct ibv_wc wc;
+
+		pair_qps(p, &c, &a, &b);
+		pair_recv(p, 1, b, 1, 0, 64);
+		leaver = b;
+		to_error = i != 0;
+		p->wire = received_and_gone;
+		pair_send(p, 0, a, 2, 0, 64);
+		pair_wait(p, p->n[0].cq, 1, &wc);
+		assert_int_equal(wc.status, IBV_WC_SUCCESS);
+		assert_null(leaver);
+		p->wire = NULL;
+		assert_int_equal(tp_roce_destroy_qp(a), 0);
+		if (to_error)
+			assert_int_equal(tp_roce_destroy_qp(b), 0);
+	}
+	assert_int_equal(pair_stat(p, 0, "req_timeouts"), 0);
+}
+
 int
 main(void)
 {
@@ -418,6 +470,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(no_raw_packets, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(region_gone, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(region_changed, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(answered_at_the_end, pair_setup, pair_teardown),
 		cmocka_unit_test(old_port),
 	};
 
