@@ -48,14 +48,17 @@ def until_says(p, text):
 Ends = collections.namedtuple('Ends', 'rc out server_rc said')  # the client's exit code and output, the server's
 
 
-def pair(start, server, client, ready, keeps=False, env=({}, {})):
-    """A server, and its client once ready(server) is true; start: as above. keeps: a server that does not end by itself."""
+def pair(start, server, client, ready, keeps=False, env=({}, {}), client_start=None):
+    """
+    A server, and its client once ready(server) is true; start: as above, client_start: of the client where it differs. keeps: a
+    server that does not end by itself.
+    """
     env = [{**os.environ, **e} for e in env]
     s = start(*server, env=env[0])
     try:
         if not tpmd.wait_until(lambda: s.poll() is not None or ready(s), LIMIT):
             raise RuntimeError('%s does not get ready' % server[0])
-        c = start(*client, env=env[1])
+        c = (client_start or start)(*client, env=env[1])
         out = finish(c)
         if keeps or c.returncode != 0:
             s.kill()
@@ -69,17 +72,8 @@ def pair(start, server, client, ready, keeps=False, env=({}, {})):
 # --- an owner ------------------------------------------------------------------------------------------------------------
 
 
-class Owner:
-    """A triplane that shares both ports of a card, with a cable between them; its lcores sleep when there is nothing to do."""
-
-    def __init__(self, vdevs=(), **kw):
-        self.dir = tpmd.scratch()
-        self.socket = os.path.join(self.dir.name, 'share')
-        self.app = tpmd.Triplane(['net_mlx4_model0', *vdevs], **kw)
-        for line in ('set fwd rxonly', tpmd.IDLE, 'roce 0 on', 'roce 1 on', 'roce addr add 0 192.0.2.1/24', 'roce addr add 1 192.0.2.2/24',
-                     'share on ' + self.socket, 'start'):
-            self.app.tell(line)
-        self.show()
+class Sharing:
+    """A triplane that shares its ports at socket."""
 
     def show(self):
         return self.app.ask('show share')
@@ -118,6 +112,45 @@ class Owner:
         """Refusals are lines of its log; its end is in order all the same."""
         code, err = self.over()
         return None if code == 0 else 'exit code %d: %s' % (code, err[-400:])
+
+
+class Owner(Sharing):
+    """
+    Shares both ports of a card, with a cable between them; its lcores sleep when there is nothing to do. home: 'v2 sw' for RoCE in
+    software.
+    """
+
+    def __init__(self, vdevs=(), home='', **kw):
+        self.dir = tpmd.scratch()
+        self.socket = os.path.join(self.dir.name, 'share')
+        self.app = tpmd.Triplane(['net_mlx4_model0', *vdevs], **kw)
+        for line in ('set fwd rxonly', tpmd.IDLE, 'roce 0 on ' + home, 'roce 1 on ' + home, 'roce addr add 0 192.0.2.1/24',
+                     'roce addr add 1 192.0.2.2/24', 'share on ' + self.socket, 'start'):
+            self.app.tell(line)
+        self.show()
+
+
+class End(Sharing):
+    """One of two with a memif between them, RoCE in software at both; the server is there before the client."""
+    DEV = 'net_memif0'
+
+    def __init__(self, role, path, addr):
+        self.dir = tpmd.scratch()
+        self.socket = os.path.join(self.dir.name, 'share')
+        vdev = 'net_memif0,role=%s,socket=%s,socket-abstract=no,id=0,bsize=4096' % (role, path)
+        # As many queues each way, and RoCE sends by one of its own.
+        self.app = tpmd.Triplane([vdev], ['--rxq', '2'], name=role)
+        # A memif whose client goes while it connects ends the server [DPDK 22.11].
+        self.client = role == 'client'
+        self.settled()
+        for line in ('set fwd rxonly', tpmd.IDLE, 'roce 0 on', 'roce addr add 0 ' + addr, 'share on ' + self.socket, 'start'):
+            self.app.tell(line)
+        self.settled()
+
+    def settled(self):
+        up = tpmd.wait_until(lambda: self.app.ask('show port info 0')['ports'][0]['link'] or not self.client)
+        if not up:
+            raise RuntimeError('no link')
 
 
 # --- its messages, without a library -------------------------------------------------------------------------------------

@@ -67,9 +67,9 @@ class Steady:
         self.proc.communicate()
 
 
-def newly_broken(owner, before):
-    """Rules of the card by name, with how often they were broken since owner.rules() said that."""
-    now = owner.rules()
+def newly_broken(owner, before, broken=Owner.rules):
+    """Rules of the card by name, with how often they were broken since broken(owner) said that."""
+    now = broken(owner)
     return {name: n - before.get(name, 0) for name, n in now.items() if n > before.get(name, 0)}
 
 
@@ -125,13 +125,13 @@ def sole_pages(owner):
 def left_out():
     """A port without pages of doorbells for each program alone is named, and is no device."""
     app = os.environ.get('TRIPLANE', os.path.join(os.environ['TP_BUILD'], 'apps', 'triplane'))
-    with tpmd.scratch() as tmp:
+    with tpmd.scratch() as tmp, tpmd.Hca(os.path.join(tmp, 'card')) as card:
         path = os.path.join(tmp, 'share')
         p = subprocess.Popen([app, *tpmd.eal('tpl%d' % os.getpid(), plugin=False), '--log-level=lib.roce:warning',
-                              '--vdev=net_mlx4_model0', '--'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              '--vdev=net_mlx4_model0,guid=0x0002c90300c5e000', '--vdev=net_mlx4_user0,socket=' + card.path, '--'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True)
         try:
-            p.stdin.write('set fwd rxonly\nroce 0 on v2 sw\nroce 1 on\nstart\nshare on %s\n' % path)
+            p.stdin.write('set fwd rxonly\nroce 0 on\nroce 2 on\nstart\nshare on %s\n' % path)
             p.stdin.flush()
             if not tpmd.wait_until(lambda: os.path.exists(path) or p.poll() is not None):
                 return 'no socket'
@@ -141,7 +141,7 @@ def left_out():
         finally:
             p.kill()
         names = re.findall(r'^\s+(net_\S+)\s+[0-9a-f]{16}$', seen, re.M)
-        if names != [DEV[1]]:
+        if names != [DEV[0]]:
             return 'devices: ' + seen
         lines = [line for line in text.splitlines() if 'not shared' in line]
         return None if len(lines) == 1 and 'page of doorbells for each program' in lines[0] else text
@@ -217,8 +217,9 @@ def beside(owner, fn, *args):
 # --- hostile -------------------------------------------------------------------------------------------------------------
 
 
-def random_octets(owner, seconds, seed):
-    before = owner.rules()
+def random_octets(owner, seconds, seed, broken=Owner.rules):
+    """broken: what the owner counted of it, by name."""
+    before = broken(owner)
     rogue = start(owner, 'random', str(seconds), str(seed))
     try:
         out = rogue.communicate(timeout=seconds + LIMIT)[0]
@@ -227,7 +228,7 @@ def random_octets(owner, seconds, seed):
         return 'it hangs: ' + rogue.communicate()[0]
     if rogue.returncode != 0 or not re.match(r'ok [1-9]\d* rounds', out):
         return 'exit code %d: %s' % (rogue.returncode, out)
-    return None if newly_broken(owner, before) else 'no rule was broken'
+    return None if newly_broken(owner, before, broken) else 'no rule was broken'
 
 
 def sealed(size):

@@ -18,13 +18,19 @@ OWN = os.path.join(os.environ['TP_BUILD'], 'tests/system/verbs_own')
 
 def both(owner, prog, gid, done, *args):
     """Runs a program on both ports, the second one calls the first; None, or what went wrong."""
+    return across(((owner, DEV[0]), (owner, DEV[1])), prog, gid, done, *args)
+
+
+def across(ends, prog, gid, done, *args):
+    """The same of two ports, each with its owner."""
+    (here, dev), (there, dev_there) = ends
     port = tpmd.free_port()
     cmd = [prog, *args, '-p', str(port), gid, str(GID), '-d']
-    ends = pair(owner.start, cmd + [DEV[0]], cmd + [DEV[1], '127.0.0.1'], lambda _: tpmd.listens(port))
-    if ends.rc != 0 or not re.search(done, ends.out, re.S):
-        return '%s: exit code %d: %s; the server: %s' % (prog, ends.rc, ends.out[-400:], ends.said[-400:])
-    if ends.server_rc != 0:
-        return '%s, server: exit code %d: %s' % (prog, ends.server_rc, ends.said[-400:])
+    e = pair(here.start, cmd + [dev], cmd + [dev_there, '127.0.0.1'], lambda _: tpmd.listens(port), client_start=there.start)
+    if e.rc != 0 or not re.search(done, e.out, re.S):
+        return '%s: exit code %d: %s; the server: %s' % (prog, e.rc, e.out[-400:], e.said[-400:])
+    if e.server_rc != 0:
+        return '%s, server: exit code %d: %s' % (prog, e.server_rc, e.said[-400:])
     return None
 
 

@@ -209,12 +209,30 @@ def voluntary(task):
         return int(re.search(r'^voluntary_ctxt_switches:\s*(\d+)', f.read(), re.M)[1])
 
 
+class Hca:
+    """A card that is a process of its own; a context."""
+
+    def __init__(self, path):
+        self.path = path
+        self.proc = subprocess.Popen([os.path.join(os.environ['TP_BUILD'], 'apps/triplane-hca/triplane-hca'), '--socket', path],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if not wait_until(lambda: os.path.exists(path)):
+            raise RuntimeError('triplane-hca makes no socket')
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, tb):
+        self.proc.kill()
+        self.proc.wait()
+
+
 class Triplane:
     """triplane that is told commands and answers in JSON; a context, that kills it."""
 
-    def __init__(self, vdevs, args=(), telemetry=False, **eal_kw):
+    def __init__(self, vdevs, args=(), telemetry=False, name='', **eal_kw):
         app = os.environ.get('TRIPLANE', os.path.join(os.environ.get('TP_BUILD', 'build'), 'apps', 'triplane'))
-        self.prefix = 'tpl%d' % os.getpid()
+        self.prefix = 'tpl%d%s' % (os.getpid(), name)
         cmd = [app] + eal(self.prefix, plugin=False, **eal_kw) + ['--log-level=*:error']
         if telemetry:
             cmd.remove('--no-telemetry')

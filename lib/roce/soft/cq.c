@@ -10,6 +10,7 @@
 #include <rte_common.h>
 
 #include "gate.h"
+#include "guest.h"
 
 /* --- moderation --- */
 
@@ -41,6 +42,15 @@ hold(struct rsw_cq *cq)
 		cq->held = true;
 		TAILQ_INSERT_TAIL(&cq->d->held, cq, next_held);
 	}
+}
+
+static void
+fire(struct rsw_cq *cq)
+{
+	if (cq->mod_count != 1 && cq->mod_ns != 0)
+		hold(cq);
+	else
+		tell(cq);
 }
 
 unsigned int
@@ -80,14 +90,23 @@ int
 rsw_create_cq(struct troce_cq *c, int vector)
 {
 	struct rsw_cq *cq = (struct rsw_cq *)c;
+	int rc;
 
 	cq->d = rsw_dev_of(c->v.context);
-	cq->depth = rte_align32pow2((uint32_t)c->v.cqe);
-	cq->ring = calloc(cq->depth, sizeof(*cq->ring));
+	/* One more than the guest asks for, as of the card. */
+	cq->depth = rte_align32pow2((uint32_t)c->v.cqe + (c->guest != NULL));
+	cq->ring_mask = c->guest != NULL ? 0 : cq->depth - 1;
+	cq->ring = calloc(cq->ring_mask + 1, sizeof(*cq->ring));
 	if (cq->ring == NULL)
 		return ENOMEM;
 	c->v.cqe = (int)cq->depth;
-	return 0;
+	if (c->guest == NULL)
+		return 0;
+	c->v.cqe--;
+	rc = rsw_guest_cq_make(cq, vector >= 0);
+	if (rc != 0)
+		free(cq->ring);
+	return rc;
 }
 
 int
@@ -99,6 +118,8 @@ rsw_destroy_cq(struct troce_cq *c)
 	rsw_gate_close(cq->d);
 	release(cq);
 	rsw_gate_open(cq->d);
+	if (cq->g != NULL)
+		rsw_guest_cq_free(cq);
 	free(cq->ring);
 	cq->ring = NULL;
 	return 0;
@@ -110,10 +131,11 @@ rsw_cq_slot(struct rsw_cq *cq, struct rsw_qp *qp)
 	uint32_t tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
 
 	if (tail - cq->head_seen < cq->depth)
-		return &cq->ring[tail & (cq->depth - 1)];
-	cq->head_seen = atomic_load_explicit(&cq->head, memory_order_acquire);
+		return &cq->ring[tail & cq->ring_mask];
+	cq->head_seen =
+		cq->g != NULL ? rsw_guest_cq_head(cq, tail) : atomic_load_explicit(&cq->head, memory_order_acquire);
 	if (tail - cq->head_seen < cq->depth && !cq->broken)
-		return &cq->ring[tail & (cq->depth - 1)];
+		return &cq->ring[tail & cq->ring_mask];
 	/* One completion is lost: the queue takes no more, and all who use it fail (10.8.2). */
 	cq->head_seen = tail - cq->depth;
 	if (!cq->broken) {
@@ -134,13 +156,12 @@ notify(struct rsw_cq *cq, bool solicited)
 
 	/* Who armed it looks at the ring afterwards; here the ring was filled before. */
 	atomic_thread_fence(memory_order_seq_cst);
+	if (cq->g != NULL && rsw_guest_cq_armed(cq))
+		solicited = true;
 	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
 	if (armed == RSW_ARM_NONE || (armed == RSW_ARM_SOLICITED && !solicited))
 		return;
-	if (cq->mod_count != 1 && cq->mod_ns != 0)
-		hold(cq);
-	else
-		tell(cq);
+	fire(cq);
 }
 
 void
@@ -148,9 +169,20 @@ rsw_cq_commit(struct rsw_cq *cq, bool solicited)
 {
 	uint32_t tail = atomic_load_explicit(&cq->tail, memory_order_relaxed);
 
+	if (cq->g != NULL)
+		rsw_guest_cq_put(cq, cq->ring, tail, solicited);
 	atomic_store_explicit(&cq->tail, tail + 1, memory_order_release);
-	if (cq->c.v.channel != NULL)
+	if (cq->c.v.channel != NULL || (cq->g != NULL && cq->g->events))
 		notify(cq, solicited);
+}
+
+unsigned int
+rsw_cq_look(struct rsw_cq *cq)
+{
+	if (!rsw_guest_cq_armed(cq))
+		return 0;
+	fire(cq);
+	return 1;
 }
 
 int

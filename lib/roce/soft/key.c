@@ -10,6 +10,7 @@
 #include <rte_random.h>
 
 #include "gate.h"
+#include "guest.h"
 
 /* A free index, looked for behind the last: a key that was given back stays unused for long. */
 static int
@@ -177,11 +178,14 @@ bindable(const struct rsw_qp *qp, const struct ibv_mw_bind_info *b)
 }
 
 static int
-bind_window(struct rsw_qp *qp, const struct rsw_slot *s, uint32_t rkey)
+bind_window(struct rsw_qp *qp, struct rsw_slot *s, uint32_t rkey)
 {
-	struct rsw_key *k = &s->mw->k;
 	struct rsw_mr *mr;
+	struct rsw_key *k;
 
+	if (qp->g != NULL && !rsw_guest_bind(qp->d, s, rkey))
+		return -IBV_WC_MW_BIND_ERR;
+	k = &s->mw->k;
 	/* A window of type 2 is bound once until it is invalidated; of type 1 again and again. */
 	if (k->pd != qp->q.v.pd || RSW_KEY_INDEX(rkey) != RSW_KEY_INDEX(k->key) ||
 	    (k->window == IBV_MW_TYPE_2 && (k->valid || s->info.length == 0 || rkey == k->key)))
@@ -246,9 +250,10 @@ int
 rsw_local(struct tre_qp *e, const struct tre_wqe *w)
 {
 	struct rsw_qp *qp = e->home;
-	const struct rsw_slot *s = &qp->slot[w - qp->sq];
+	struct rsw_slot *s = &qp->slot[w - qp->sq];
 
 	switch ((unsigned int)s->local) {
+	case RSW_WR_BAD: return -IBV_WC_LOC_QP_OP_ERR;
 	case IBV_WR_BIND_MW: return bind_window(qp, s, w->rkey);
 	case TROCE_WR_FAST_REG: return fast_register(qp, s, w);
 	default: return rsw_invalidate(e, w->imm);

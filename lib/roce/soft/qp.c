@@ -9,6 +9,7 @@
 #include <rte_random.h>
 
 #include "gate.h"
+#include "guest.h"
 
 /* --- numbers ----------------------------------------------------------------------------------------------------- */
 
@@ -34,6 +35,8 @@ new_number(struct rsw_dev *d, uint32_t *qpn)
 static void
 free_memory(struct rsw_qp *qp)
 {
+	if (qp->g != NULL)
+		rsw_guest_qp_free(qp);
 	rsw_rq_free(&qp->rq);
 	free(qp->sq);
 	free(qp->slot);
@@ -42,25 +45,52 @@ free_memory(struct rsw_qp *qp)
 }
 
 static int
-get_memory(struct rsw_qp *qp, struct ibv_qp_cap *cap)
+get_send_memory(struct rsw_qp *qp, const struct ibv_qp_cap *cap)
 {
-	int rc;
-
-	qp->sq_depth = rte_align32pow2(cap->max_send_wr == 0 ? 1 : cap->max_send_wr);
-	cap->max_send_sge = cap->max_send_sge == 0 ? 1 : cap->max_send_sge;
-	cap->max_recv_sge = cap->max_recv_sge == 0 ? 1 : cap->max_recv_sge;
 	qp->data_stride = RTE_MAX(cap->max_send_sge * (uint32_t)sizeof(struct tre_sge), cap->max_inline_data);
 	qp->data_stride = RTE_ALIGN_CEIL(qp->data_stride, 16u);
 	qp->sq = calloc(qp->sq_depth, sizeof(*qp->sq));
 	qp->slot = calloc(qp->sq_depth, sizeof(*qp->slot));
 	qp->data = calloc(qp->sq_depth, qp->data_stride);
+	return qp->sq == NULL || qp->slot == NULL || qp->data == NULL ? ENOMEM : 0;
+}
+
+/* The rings are the guest's; what is read of them is kept here. */
+static int
+get_guest_memory(struct rsw_qp *qp, struct ibv_qp_cap *cap)
+{
+	uint32_t sges;
+	int rc = rsw_guest_qp_make(qp, cap);
+
+	if (rc != 0)
+		return rc;
+	qp->sq_depth = qp->g->sq.mask + 1;
+	sges = qp->srq != NULL ? qp->srq->g->rq.sges : qp->g->rq.sges;
+	qp->mine = calloc(1, sizeof(*qp->mine) + sges * sizeof(qp->mine->sge[0]));
+	rc = get_send_memory(qp, cap);
+	return qp->mine == NULL ? ENOMEM : rc;
+}
+
+static int
+get_memory(struct rsw_qp *qp, struct ibv_qp_cap *cap)
+{
+	int rc;
+
+	if (qp->q.guest != NULL)
+		return get_guest_memory(qp, cap);
+	qp->sq_depth = rte_align32pow2(cap->max_send_wr == 0 ? 1 : cap->max_send_wr);
+	cap->max_send_sge = cap->max_send_sge == 0 ? 1 : cap->max_send_sge;
+	cap->max_recv_sge = cap->max_recv_sge == 0 ? 1 : cap->max_recv_sge;
+	rc = get_send_memory(qp, cap);
+	if (rc != 0)
+		return rc;
 	if (qp->srq == NULL) {
 		rc = rsw_rq_init(&qp->rq, cap->max_recv_wr, cap->max_recv_sge);
 	} else {
 		qp->mine = calloc(1, qp->srq->rq.stride);
 		rc = qp->mine == NULL ? ENOMEM : 0;
 	}
-	if (rc != 0 || qp->sq == NULL || qp->slot == NULL || qp->data == NULL)
+	if (rc != 0)
 		return ENOMEM;
 	cap->max_send_wr = qp->sq_depth;
 	cap->max_recv_wr = qp->rq.depth;
@@ -87,6 +117,11 @@ rsw_create_qp(struct troce_qp *q)
 		return rc;
 	}
 	tre_qp_init(&qp->e, &rsw_ops, qp, &d->st, qp->sq, (unsigned int)rte_log2_u32(qp->sq_depth));
+	if (qp->g != NULL) {
+		rsw_gate_close(d);
+		rsw_guest_qp_join(qp);
+		rsw_gate_open(d);
+	}
 	__atomic_store_n(&d->qps[RSW_QPN_INDEX(q->v.qp_num)], qp, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -114,6 +149,8 @@ rsw_destroy_qp(struct troce_qp *q)
 	answer_last(qp);
 	d->qps[RSW_QPN_INDEX(q->v.qp_num)] = NULL;
 	d->num_qps--;
+	if (qp->g != NULL)
+		rsw_guest_qp_leave(qp);
 	rsw_qp_forget(qp);
 	rsw_gate_open(d);
 	free_memory(qp);
@@ -160,6 +197,8 @@ reset(struct rsw_qp *qp)
 	atomic_store(&qp->done, 0);
 	atomic_store(&qp->rq.head, 0);
 	atomic_store(&qp->rq.tail, 0);
+	if (qp->g != NULL)
+		rsw_guest_qp_reset(qp);
 }
 
 int

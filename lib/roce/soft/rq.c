@@ -9,6 +9,7 @@
 #include <rte_common.h>
 
 #include "gate.h"
+#include "guest.h"
 
 int
 rsw_rq_init(struct rsw_rq *rq, uint32_t depth, uint32_t max_sge)
@@ -91,7 +92,9 @@ rsw_create_srq(struct troce_srq *s, struct ibv_srq_attr *attr)
 	int rc;
 
 	srq->d = rsw_dev_of(s->v.context);
-	rc = rsw_rq_init(&srq->rq, attr->max_wr == 0 ? 1 : attr->max_wr, attr->max_sge == 0 ? 1 : attr->max_sge);
+	rc = s->guest != NULL ? rsw_guest_srq_make(srq, attr)
+			      : rsw_rq_init(&srq->rq, attr->max_wr == 0 ? 1 : attr->max_wr,
+					    attr->max_sge == 0 ? 1 : attr->max_sge);
 	if (rc != 0)
 		return rc;
 	attr->max_wr = srq->rq.depth;
@@ -136,7 +139,12 @@ rsw_query_srq(struct troce_srq *s, struct ibv_srq_attr *attr)
 int
 rsw_destroy_srq(struct troce_srq *s)
 {
-	rsw_rq_free(&((struct rsw_srq *)s)->rq);
+	struct rsw_srq *srq = (struct rsw_srq *)s;
+
+	if (srq->g != NULL)
+		rsw_guest_srq_free(srq);
+	else
+		rsw_rq_free(&srq->rq);
 	return 0;
 }
 
@@ -150,7 +158,9 @@ rsw_post_srq_recv(struct ibv_srq *v, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 static void
 watch_limit(struct rsw_srq *srq)
 {
-	if (srq->limit == 0 || count(&srq->rq) >= srq->limit)
+	uint32_t left = srq->g != NULL ? rsw_guest_posted(&srq->g->rq) : count(&srq->rq);
+
+	if (srq->limit == 0 || left >= srq->limit)
 		return;
 	srq->limit = 0;
 	srq->d->sw.srq_limits++;
@@ -167,21 +177,35 @@ take_shared(struct rsw_qp *qp)
 
 	if (qp->taken)
 		return qp->mine;
-	r = qp->e.state == IBV_QPS_ERR ? NULL : oldest(&qp->srq->rq);
-	if (r == NULL)
+	if (qp->e.state == IBV_QPS_ERR)
 		return NULL;
-	memcpy(qp->mine, r, sizeof(*r) + r->num_sge * sizeof(r->sge[0]));
-	drop_oldest(&qp->srq->rq);
+	if (qp->srq->g != NULL) {
+		if (!rsw_guest_srq_recv(qp->srq->g, qp->mine))
+			return NULL;
+	} else {
+		r = oldest(&qp->srq->rq);
+		if (r == NULL)
+			return NULL;
+		memcpy(qp->mine, r, sizeof(*r) + r->num_sge * sizeof(r->sge[0]));
+		drop_oldest(&qp->srq->rq);
+	}
 	qp->taken = true;
 	watch_limit(qp->srq);
 	return qp->mine;
+}
+
+static const struct rsw_rqe *
+take_guest(struct rsw_qp *qp)
+{
+	qp->taken = qp->taken || rsw_guest_recv(qp->g, qp->mine);
+	return qp->taken ? qp->mine : NULL;
 }
 
 bool
 rsw_recv_next(struct tre_qp *e, struct tre_rwqe *out)
 {
 	struct rsw_qp *qp = e->home;
-	const struct rsw_rqe *r = qp->srq != NULL ? take_shared(qp) : oldest(&qp->rq);
+	const struct rsw_rqe *r = qp->srq != NULL ? take_shared(qp) : qp->g != NULL ? take_guest(qp) : oldest(&qp->rq);
 
 	if (r == NULL)
 		return false;
@@ -198,6 +222,8 @@ rsw_recv_count(struct tre_qp *e)
 {
 	const struct rsw_qp *qp = e->home;
 
+	if (qp->g != NULL && qp->srq == NULL)
+		return rsw_guest_posted(&qp->g->rq) + qp->taken;
 	return qp->srq != NULL ? UINT32_MAX : count(&qp->rq);
 }
 
@@ -226,7 +252,7 @@ rsw_recv_done(struct tre_qp *e, const struct tre_rwqe *r, const struct tre_recv 
 			wc->wc_flags |= IBV_WC_GRH;
 		rsw_cq_commit(qp->rcq, in->solicited || in->status != IBV_WC_SUCCESS);
 	}
-	if (qp->srq != NULL)
+	if (qp->srq != NULL || qp->g != NULL)
 		qp->taken = false;
 	else
 		drop_oldest(&qp->rq);

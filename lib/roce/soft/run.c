@@ -9,6 +9,7 @@
 #include <rte_ring.h>
 
 #include "gate.h"
+#include "guest.h"
 
 /* --- the line ---------------------------------------------------------------------------------------------------- */
 
@@ -150,16 +151,20 @@ void
 rsw_qp_run(struct rsw_qp *qp, uint64_t now)
 {
 	uint32_t posted = atomic_load_explicit(&qp->posted, memory_order_acquire);
+	bool more = false;
 
-	while (qp->e.tail != posted)
-		tre_post(&qp->e);
+	if (qp->g != NULL)
+		more = rsw_guest_take(qp);
+	else
+		while (qp->e.tail != posted)
+			tre_post(&qp->e);
 	if (__builtin_expect(qp->cq_failed, 0))
 		tre_qp_fail(&qp->e, IBV_EVENT_QP_FATAL);
 	tre_run(&qp->e, RSW_BUDGET, now);
 	if (__builtin_expect(qp->e.state != qp->q.v.state, 0))
 		follow(qp);
 	keep_timer(qp);
-	if (tre_busy(&qp->e))
+	if (tre_busy(&qp->e) || more)
 		rsw_qp_queue(qp);
 }
 
@@ -261,6 +266,8 @@ rsw_progress(struct troce_dev *dev)
 		n += run_loop(d, now);
 	if (atomic_load_explicit(&d->kicks, memory_order_relaxed) != NULL)
 		n += take_kicks(d);
+	if (!TAILQ_EMPTY(&d->guests))
+		n += rsw_guests_poll(d);
 	if (d->heap_len != 0 && d->heap[1].due <= now)
 		n += run_timers(d, now);
 	if (__builtin_expect(!TAILQ_EMPTY(&d->held), 0))

@@ -54,6 +54,7 @@ static const struct counter counters[] = {
 	ENGINE("bad_opcodes", rs_bad_opcode),
 	ENGINE("malformed_transport", rs_malformed),
 	ENGINE("cnps", cnp),
+	OWN("guest_bad_requests", guest_bad_wqe),
 	OWN("invalid_qp", rx_no_qp),
 	OWN("bad_icrc", rx_bad_icrc),
 	OWN("malformed", rx_malformed),

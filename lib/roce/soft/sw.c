@@ -10,6 +10,7 @@
 #include <rte_ring.h>
 
 #include "gate.h"
+#include "guest.h"
 
 #define FRAME_ROOM (RSW_HDR_MAX + IB_HDR_MAX + 4u + IB_ICRC_LEN) /* round a payload; blocks are copied whole */
 
@@ -114,6 +115,7 @@ open_port(struct troce_dev *dev)
 	d->udp_port = dev->conf.udp_port;
 	d->decided = troce_decided_flag();
 	TAILQ_INIT(&d->held);
+	TAILQ_INIT(&d->guests);
 	d->pool = dev->conf.pool;
 	d->next_qp = (uint32_t)rte_rand_max(RSW_QPS - 2);
 	d->next_key = (uint32_t)rte_rand_max(RSW_KEYS - 1);
@@ -261,5 +263,12 @@ static const struct troce_provider provider = {
 	.progress = rsw_progress,
 	.input = rsw_input,
 	.stats = rsw_stats,
+	.mem_open = rsw_mem_open,
+	.mem_close = rsw_mem_close,
+	.view_uars = rsw_view_uars,
+	.view_cq = rsw_view_cq,
+	.view_qp = rsw_view_qp,
+	.view_srq = rsw_view_srq,
+	.view_ah = rsw_view_ah,
 };
 TROCE_PROVIDER(provider)

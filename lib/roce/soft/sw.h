@@ -49,6 +49,10 @@
 
 struct rsw_dev;
 struct rsw_qp;
+struct rsw_guest; /* guest.h, with the next three */
+struct rsw_guest_qp;
+struct rsw_guest_cq;
+struct rsw_guest_srq;
 
 /* --- objects ---------------------------------------------------------------------------------------------------- */
 
@@ -78,8 +82,9 @@ struct rsw_mw {
 struct rsw_cq {
 	struct troce_cq c;
 	struct rsw_dev *d;
+	struct rsw_guest_cq *g; /* of another process, NULL: of this one */
 	struct ibv_wc *ring;
-	uint32_t depth;
+	uint32_t depth, ring_mask; /* of a guest, the ring has the completion that is being made */
 	/* The port's thread writes. */
 	uint32_t head_seen;
 	bool broken; /* it overran */
@@ -118,8 +123,9 @@ struct rsw_rq {
 struct rsw_srq {
 	struct troce_srq s;
 	struct rsw_dev *d;
-	struct rsw_rq rq;
-	uint32_t limit; /* 0: nobody wants to know */
+	struct rsw_guest_srq *g;
+	struct rsw_rq rq; /* of a guest, its sizes alone */
+	uint32_t limit;   /* 0: nobody wants to know */
 };
 
 /* The headers of a path up to the BTH, ready but for lengths. */
@@ -150,6 +156,7 @@ struct rsw_slot {
 	uint8_t wc_opcode; /* enum ibv_wc_opcode */
 	bool signaled;
 	enum ibv_wr_opcode local; /* of a TRE_WR_LOCAL: IBV_WR_LOCAL_INV, IBV_WR_BIND_MW, TROCE_WR_FAST_REG */
+	uint32_t lkey;            /* of a guest to bind: of its region; mw and info.mr are found when its turn comes */
 	struct rsw_mw *mw;
 	struct ibv_mw_bind_info info;
 };
@@ -159,6 +166,7 @@ struct rsw_qp {
 	struct rsw_dev *d;
 	struct tre_qp e;
 	struct rsw_route route;
+	struct rsw_guest_qp *g;
 	struct rsw_cq *scq, *rcq;
 	struct rsw_srq *srq;
 	bool all_signaled, taken, cq_failed, tell_drained;
@@ -170,7 +178,7 @@ struct rsw_qp {
 	_Atomic uint32_t done; /* requests that ended; the port's thread writes */
 	uint8_t apart[RTE_CACHE_LINE_SIZE];
 	_Atomic uint32_t posted; /* the posting thread writes */
-	/* Receive requests; the one at hand of a shared queue is copied. */
+	/* Receive requests; the one at hand of a shared queue or a guest is copied. */
 	struct rsw_rq rq;
 	struct rsw_rqe *mine;
 	/* The port's thread. */
@@ -197,7 +205,7 @@ struct rsw_timer {
 struct rsw_stats {
 	uint64_t rx_no_qp, rx_bad_icrc, rx_malformed, rx_bad_ip, rx_bad_udp, rx_ip_options, rx_fragments,
 		rx_bad_address, rx_no_group, rx_ecn, rx_mads, rx_mad_dropped, rx_groups;
-	uint64_t tx_no_gid, tx_no_mbuf, tx_full, tx_mads, looped, cq_overruns, srq_limits;
+	uint64_t tx_no_gid, tx_no_mbuf, tx_full, tx_mads, looped, cq_overruns, srq_limits, guest_bad_wqe;
 };
 
 /* A port: dev->home. */
@@ -243,8 +251,9 @@ struct rsw_dev {
 	struct rte_flow *flow[3];
 	bool overran;              /* some completion queue, just now */
 	TAILQ_HEAD(, rsw_cq) held; /* completion queues whose event waits */
-	atomic_bool gone;          /* the ethdev was reset or removed; it stays so until the port is closed */
-	bool flushed;              /* because of that */
+	TAILQ_HEAD(, rsw_guest) guests;
+	atomic_bool gone; /* the ethdev was reset or removed; it stays so until the port is closed */
+	bool flushed;     /* because of that */
 	uint8_t bounce[RSW_PACKET_MAX];
 };
 
@@ -291,6 +300,8 @@ int rsw_req_notify_cq(struct ibv_cq *v, int solicited_only);
 /* A place for a completion; NULL: it overran, and the queue pair is to fail. */
 struct ibv_wc *rsw_cq_slot(struct rsw_cq *cq, struct rsw_qp *qp);
 void rsw_cq_commit(struct rsw_cq *cq, bool solicited);
+/* Of a guest: it may have been armed. Returns how many events that made. */
+unsigned int rsw_cq_look(struct rsw_cq *cq);
 int rsw_modify_cq(struct troce_cq *c, uint16_t count, uint16_t period_us);
 /* Tells the events that are due. Returns how many. */
 unsigned int rsw_cq_run_held(struct rsw_dev *d, uint64_t now);
