@@ -81,16 +81,35 @@ def one_owner():
         cases.run(name, ex.own, owner, name, *programs.DEV, str(programs.GID))
     pingpongs('one-owner', ((owner, programs.DEV[0]), (owner, programs.DEV[1])))
     cases.run('one-port', programs.across, ((owner, programs.DEV[0]), ) * 2, 'ibv_rc_pingpong', '-g', ITERS, '-e', '-c', '-n', '200')
-    cases.run('rping', rdma.rping, owner)
-    cases.run('rcopy', rdma.rcopy, owner)
+    connections(owner)
     cases.run('killed', programs.killed, owner)
     cases.run('given-back', owner.empty)
     cases.run('good-requests', lambda: 'requests that are none: %d' % counted(owner, 'guest_bad_requests')
               if counted(owner, 'guest_bad_requests') else None)
     cases.run('random-octets', random_octets, owner)
+    cases.run('sole-pages', hostile.sole_pages, owner)
+    cases.run('unread', hostile.unread, owner)
+    cases.run('read-in-the-end', owner.empty)
+    cases.run('killed-often', hostile.killed, owner, 1)
+    cases.run('many', hostile.many, owner)
     cases.run('share-off', programs.share_off, owner)
     cases.run('shared-again', programs.pair, owner, 'ibv_rc_pingpong', '-g', ITERS, '-e', '-c', '-n', '50')
     cases.run('ends', owner.close)
+
+
+def connections(owner):
+    """Programs of librdmacm, on the wire and inside a port."""
+    cases.run('rping', rdma.rping, owner)
+    cases.run('rping-inside-a-port', rdma.rping, owner, rdma.HERE, rdma.HERE)
+    cases.run('udaddy', rdma.udaddy, owner)
+    cases.run('mckey', rdma.mckey, owner)
+    cases.run('cmtime', lambda: rdma.by_port(owner, 'cmtime', '-c', '50', done=r'\ndestroy +: +[\d.]+', keeps=True))
+    cases.run('rdma-xclient', rdma.client_server, owner, 'rdma_xclient', 'rdma_xserver')
+    cases.run('perftest-by-connection', rdma.perftest, owner, 'ib_write_bw')
+    cases.run('rcopy', rdma.rcopy, owner)
+    for prog in ('rstream', 'riostream'):
+        cases.run(prog, rdma.rsockets, owner, prog)
+    cases.run('tcp', rdma.tcp, owner)
 
 
 def random_octets(owner):

@@ -126,16 +126,28 @@ rsw_create_qp(struct troce_qp *q)
 	return 0;
 }
 
+#define LAST_TURNS 8u
+
 /*
  * What was received is acknowledged, also when its completion was seen before the queue pair had a turn: the peer would ask for an
- * answer until it gives up. With the gate closed.
+ * answer until it gives up. And what another process posted is looked at, since it may end a queue right after its last doorbell.
+ * With the gate closed.
  */
 static void
-answer_last(struct rsw_qp *qp)
+last_turn(struct rsw_qp *qp)
 {
-	if (!qp->e.ack_due || atomic_load(&qp->d->gone))
+	uint64_t now = rsw_now(qp->d);
+	bool more = true;
+
+	if (atomic_load(&qp->d->gone))
 		return;
-	tre_run(&qp->e, 1, rsw_now(qp->d));
+	if (qp->g == NULL && qp->e.ack_due)
+		tre_run(&qp->e, 1, now);
+	for (unsigned int i = 0; qp->g != NULL && more && i < LAST_TURNS; i++) {
+		more = rsw_guest_take(qp);
+		tre_run(&qp->e, RSW_BUDGET, now);
+		more = more || tre_busy(&qp->e);
+	}
 	rsw_tx_flush(qp->d);
 }
 
@@ -146,7 +158,7 @@ rsw_destroy_qp(struct troce_qp *q)
 	struct rsw_dev *d = qp->d;
 
 	rsw_gate_close(d);
-	answer_last(qp);
+	last_turn(qp);
 	d->qps[RSW_QPN_INDEX(q->v.qp_num)] = NULL;
 	d->num_qps--;
 	if (qp->g != NULL)
@@ -223,7 +235,7 @@ rsw_modify_qp(struct troce_qp *q, const struct ibv_qp_attr *attr, int mask, enum
 		return EINVAL;
 	}
 	if (to == IBV_QPS_ERR || to == IBV_QPS_RESET)
-		answer_last(qp);
+		last_turn(qp);
 	if ((mask & IBV_QP_AV) != 0)
 		rsw_route_set(&qp->route, d, &q->path);
 	if (to == IBV_QPS_SQD && (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0)
