@@ -93,7 +93,7 @@ def one_owner():
     cases.run('killed-often', hostile.killed, owner, 1)
     cases.run('many', hostile.many, owner)
     cases.run('share-off', programs.share_off, owner)
-    cases.run('shared-again', programs.pair, owner, 'ibv_rc_pingpong', '-g', ITERS, '-e', '-c', '-n', '50')
+    cases.run('shared-again', programs.both, owner, 'ibv_rc_pingpong', '-g', ITERS, '-e', '-c', '-n', '50')
     cases.run('ends', owner.close)
 
 
@@ -116,7 +116,7 @@ def random_octets(owner):
     """A program ruins its rings and records, and another one does not notice."""
     steady = hostile.Steady(owner).runs()
     try:
-        bad = hostile.random_octets(owner, 10, 1, lambda o: counted(o, 'guest_bad_requests'))
+        bad = hostile.random_octets(owner, 10, 1, lambda o: {'requests': counted(o, 'guest_bad_requests')})
         return bad or steady.goes_on() or steady.end() or owner.empty()
     finally:
         steady.kill()
