@@ -138,6 +138,7 @@ test_vpd(void **state)
 	assert_in_range(len, 32, sizeof(whole));
 	ee = (struct rte_dev_eeprom_info){.data = whole, .length = (uint32_t)len};
 	assert_int_equal(rte_eth_dev_get_eeprom(0, &ee), 0);
+	assert_int_equal(ee.magic, 0x15b3); /* whose it is: the vendor's number */
 	assert_int_equal(whole[0], 0x82);
 	assert_int_equal(whole[3 + whole[1]], 0x90);
 	assert_int_equal(whole[len - 1], 0x78);
