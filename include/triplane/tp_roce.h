@@ -257,6 +257,12 @@ struct ibv_cq *tp_roce_create_cq(struct ibv_context *ctx, int cqe, void *cq_cont
  * them; 0..65535 each. A count of 0 is no number; a period of 0 is over at once. @return 0, errno.
  */
 int tp_roce_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
+/**
+ * Makes room for cqe completions, 1..max_cqe, or for fewer than before; as many as there is room for then are in cq->cqe. What was
+ * not polled stays, and what comes meanwhile is not lost. Nobody polls the queue or arms it during the call (11.2.8.3).
+ * @return 0; EINVAL: cqe is out of range, or less than what waits to be polled; ENOMEM; EIO: the port has lost its card.
+ */
+int tp_roce_resize_cq(struct ibv_cq *cq, int cqe);
 int tp_roce_destroy_cq(struct ibv_cq *cq);
 /**
  * Waits, unless the channel's descriptor does not block. Each event must be acknowledged, or destroying its queue waits.

@@ -434,6 +434,7 @@ static const struct {
 	[SHARE_REREG_MR] = {share_do_rereg_mr, SHARE_FREE},
 	[SHARE_CREATE_FLOW] = {share_do_create_flow, SHARE_FLOW},
 	[SHARE_DESTROY_FLOW] = {share_do_destroy_flow, SHARE_FREE},
+	[SHARE_RESIZE_CQ] = {share_do_resize_cq, SHARE_FREE},
 };
 
 static int

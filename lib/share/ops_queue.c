@@ -63,12 +63,26 @@ share_do_destroy_channel(struct share_guest *s, struct share_call *c)
 
 /* --- completion queues --- */
 
+static void
+cq_tell(struct share_guest *s, struct ibv_cq *cq, struct share_call *c)
+{
+	struct share_cq *r = &c->m->cq;
+	struct troce_view_cq v;
+
+	s->dev->prov->view_cq((struct troce_cq *)cq, &v);
+	r->cqe = cq->cqe;
+	r->cqn = v.cqn;
+	r->uar = v.uar;
+	r->entries = v.entries;
+	r->dbrec = v.dbrec;
+	share_mem_tell(s, v.mem, &r->mem, c);
+}
+
 int
 share_do_create_cq(struct share_guest *s, struct share_call *c)
 {
 	struct share_cq *r = &c->m->cq;
 	const struct share_obj *ch = NULL;
-	struct troce_view_cq v;
 	struct share_obj *o;
 	struct ibv_cq *cq;
 
@@ -93,13 +107,7 @@ share_do_create_cq(struct share_guest *s, struct share_call *c)
 	o->obj = cq;
 	if (ch != NULL)
 		o->cq.channel->cqs++;
-	s->dev->prov->view_cq((struct troce_cq *)cq, &v);
-	r->cqe = cq->cqe;
-	r->cqn = v.cqn;
-	r->uar = v.uar;
-	r->entries = v.entries;
-	r->dbrec = v.dbrec;
-	share_mem_tell(s, v.mem, &r->mem, c);
+	cq_tell(s, cq, c);
 	return 0;
 }
 
@@ -110,6 +118,18 @@ share_do_modify_cq(struct share_guest *s, struct share_call *c)
 	struct ibv_modify_cq_attr attr = {IBV_CQ_ATTR_MODERATE, {c->m->cq.count, c->m->cq.period}};
 
 	return o == NULL ? EINVAL : tp_roce_modify_cq(o->obj, &attr);
+}
+
+/* The guest does not read its queue until it has the answer. */
+int
+share_do_resize_cq(struct share_guest *s, struct share_call *c)
+{
+	struct share_obj *o = share_obj_of(s, SHARE_CQ, c->m->handle);
+	int err = o == NULL ? EINVAL : tp_roce_resize_cq(o->obj, c->m->cq.cqe);
+
+	if (err == 0)
+		cq_tell(s, o->obj, c);
+	return err;
 }
 
 void

@@ -59,6 +59,7 @@ enum share_op {
 	SHARE_REREG_MR, /* descriptors: as of SHARE_REG_MR, when there is other memory */
 	SHARE_CREATE_FLOW,
 	SHARE_DESTROY_FLOW,
+	SHARE_RESIZE_CQ,
 	SHARE_OPS
 };
 

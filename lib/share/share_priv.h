@@ -227,6 +227,7 @@ int share_do_create_channel(struct share_guest *s, struct share_call *c);
 int share_do_destroy_channel(struct share_guest *s, struct share_call *c);
 int share_do_create_cq(struct share_guest *s, struct share_call *c);
 int share_do_modify_cq(struct share_guest *s, struct share_call *c);
+int share_do_resize_cq(struct share_guest *s, struct share_call *c);
 int share_do_destroy_cq(struct share_guest *s, struct share_call *c);
 int share_do_create_srq(struct share_guest *s, struct share_call *c);
 int share_do_modify_srq(struct share_guest *s, struct share_call *c);

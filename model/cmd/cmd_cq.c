@@ -189,6 +189,19 @@ tpm_cmd_query_cq(struct tp_model *m, struct tpm_cmd *c)
 	return st != MLX4_STAT_OK ? st : cq_write_back(m, cq, c->out);
 }
 
+/* Numbers go on, so that the ring begins in the middle of a pass: no entry may look complete before it is. */
+static void
+cq_ring_init(struct tpm_cq *cq)
+{
+	tpm_ring_fill(&cq->ring, CQE_INIT);
+	for (uint32_t i = cq->pi; i - cq->pi <= cq->mask; i++) {
+		struct mlx4_cqe *cqe = (void *)(tpm_ring_at(&cq->ring, (i & cq->mask) << cq->lg_stride) + cq->cqe_off);
+
+		if ((i & (cq->mask + 1)) != 0)
+			cqe->owner_sr_opcode &= (uint8_t)~MLX4_CQE_OWNER;
+	}
+}
+
 /*
  * Completions go on in a new buffer after one RESIZE entry in the old one, which takes a number of its own [DP 6.7]. What
  * is still unread stays in the old buffer, so the new one must hold at least as many.
@@ -207,6 +220,8 @@ cq_resize(struct tp_model *m, struct tpm_cq *cq, const uint8_t *in)
 	ctx = tpm_ctx_at(m, m->cqc_base, TPM_CQC_ENTRY, MLX4_CMPT_CQ, "CQ", cq->cqn);
 	if (ctx == NULL)
 		return MLX4_STAT_ICM_ERROR;
+	/* What was read since the ring was full last counts no more. */
+	tpm_cq_read_ci(m, cq);
 	cqe = tpm_cqe_next(m, cq);
 	used = cq->pi - cq->ci + 1;
 	if (cqe == NULL || used > 1u << lg)
@@ -218,11 +233,11 @@ cq_resize(struct tp_model *m, struct tpm_cq *cq, const uint8_t *in)
 		tpm_ring_fini(&ring);
 		return MLX4_STAT_ICM_ERROR;
 	}
-	tpm_ring_fill(&ring, CQE_INIT);
 	tpm_cqe_commit(cq, cqe, MLX4_CQE_RESIZE);
 	tpm_ring_fini(&cq->ring);
 	cq->ring = ring;
 	cq->mask = (1u << lg) - 1;
+	cq_ring_init(cq);
 	prm_set(ctx, MLX4_CQC_LG_SIZE, lg);
 	prm_set(ctx, MLX4_CQC_PAGE_OFFSET, prm_get(in, MLX4_CQC_PAGE_OFFSET));
 	prm_set(ctx, MLX4_CQC_LG_PAGE, prm_get(in, MLX4_CQC_LG_PAGE));

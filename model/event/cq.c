@@ -18,9 +18,8 @@ cq_dbrec(struct tp_model *m, struct tpm_cq *cq)
 	return cq->dbrec;
 }
 
-/* Takes in the consumer index that software published. */
-static void
-cq_read_ci(struct tp_model *m, struct tpm_cq *cq)
+void
+tpm_cq_read_ci(struct tp_model *m, struct tpm_cq *cq)
 {
 	const rte_be32_t *rec = cq_dbrec(m, cq);
 	uint32_t found, step;
@@ -73,7 +72,7 @@ tpm_cq_room(struct tp_model *m, struct tpm_cq *cq)
 		cq->ci = cq->pi - cq->mask;
 		return true;
 	}
-	cq_read_ci(m, cq);
+	tpm_cq_read_ci(m, cq);
 	if (cq->pi - cq->ci <= cq->mask)
 		return true;
 	tpm_violate(m, TPM_V_CQ_OVERRUN, "CQ", cq->cqn, "%u entries, consumer index 0x%x, producer index 0x%x: no room",

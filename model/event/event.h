@@ -42,6 +42,9 @@ bool tpm_cq_room(struct tp_model *m, struct tpm_cq *cq);
 void tpm_cq_notify(struct tp_model *m, struct tpm_cq *cq, bool solicited);
 void tpm_cq_timers(struct tp_model *m);
 
+/* Takes in the consumer index that software published. */
+void tpm_cq_read_ci(struct tp_model *m, struct tpm_cq *cq);
+
 /* The slot of the next CQE, or NULL when the CQ is full or unreachable. */
 static inline struct mlx4_cqe *
 tpm_cqe_next(struct tp_model *m, struct tpm_cq *cq)

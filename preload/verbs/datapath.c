@@ -244,9 +244,8 @@ vc_cq_ex_init(struct vc_cq *q, uint64_t flags, bool single)
 
 /* --- between polls --------------------------------------------------------------------------------------------- */
 
-/* A thread may call this between start_poll and end_poll, where it has the lock. False: it has. */
-static bool
-enter(struct vc_cq *q)
+bool
+vc_cq_enter(struct vc_cq *q)
 {
 	if (__atomic_load_n(&q->inside, __ATOMIC_RELAXED) == pthread_self())
 		return false;
@@ -254,8 +253,8 @@ enter(struct vc_cq *q)
 	return true;
 }
 
-static void
-leave(struct vc_cq *q, bool entered)
+void
+vc_cq_leave(struct vc_cq *q, bool entered)
 {
 	if (entered)
 		rte_spinlock_unlock(&q->lock);
@@ -268,11 +267,11 @@ vc_cq_clean(struct ibv_cq *cq, const struct mlx4_roce_qp *qp)
 	struct vc_context *c = vc_of(cq->context);
 	bool entered;
 
-	entered = enter(q);
+	entered = vc_cq_enter(q);
 	vc_lock(&c->srq_lock);
 	mlx4_roce_cq_clean(&q->c, qp->qpn, qp->srq);
 	rte_spinlock_unlock(&c->srq_lock);
-	leave(q, entered);
+	vc_cq_leave(q, entered);
 }
 
 /* Most completions that are passed over; with more of them the event comes at once, which is allowed. */
@@ -283,7 +282,7 @@ vc_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
 	struct vc_cq *q = (struct vc_cq *)cq;
 	struct mlx4_roce_cq *k = &q->c;
-	bool entered = enter(q);
+	bool entered = vc_cq_enter(q);
 	uint32_t ci, first;
 
 	first = k->ci;
@@ -296,6 +295,6 @@ vc_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	k->ci = ci;
 	(void)mlx4_roce_req_notify_cq(cq, solicited_only);
 	k->ci = first;
-	leave(q, entered);
+	vc_cq_leave(q, entered);
 	return 0;
 }

@@ -106,12 +106,36 @@ vc_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
 	return vc_ask(vc_of(cq->context), SHARE_MODIFY_CQ, cq->handle, &m);
 }
 
+static int
+cq_move(struct vc_context *c, struct vc_cq *q, const struct share_cq *r, int fd)
+{
+	void *mem = vc_mem(c, &r->mem, fd);
+
+	if (mem == NULL) {
+		/* Nobody sees any more what completes. */
+		q->c.dead = true;
+		return errno;
+	}
+	mlx4_roce_cq_moved(&q->c, mem, r->entries - 1);
+	return 0;
+}
+
+/* The owner puts what was not polled into the new ring; whoever polls or arms the queue waits for it. */
 VC_EXPORT int
 ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
-	(void)cq;
-	(void)cqe;
-	return EOPNOTSUPP;
+	struct vc_context *c = vc_of(cq->context);
+	struct share_msg m = {.op = SHARE_RESIZE_CQ, .handle = cq->handle, .cq = {.cqe = cqe}};
+	struct vc_cq *q = (struct vc_cq *)cq;
+	bool entered = vc_cq_enter(q);
+	int fd, err = vc_call(c, &m, NULL, 0, &fd, 1);
+
+	if (err == 0 && m.cq.entries - 1 != q->c.mask)
+		err = cq_move(c, q, &m.cq, fd);
+	if (err == 0)
+		cq->cqe = m.cq.cqe;
+	vc_cq_leave(q, entered);
+	return err;
 }
 
 VC_EXPORT int

@@ -155,6 +155,9 @@ int vc_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr *
 int vc_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int vc_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int vc_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+/* A thread may call this between start_poll and end_poll, where it has the queue's lock. False: it has. */
+bool vc_cq_enter(struct vc_cq *q);
+void vc_cq_leave(struct vc_cq *q, bool entered);
 /* Forgets completions of a queue pair that is in RST. */
 void vc_cq_clean(struct ibv_cq *cq, const struct mlx4_roce_qp *qp);
 

@@ -97,7 +97,7 @@ def main():
     # Another user may come, but not for whole frames.
     os.chmod(owner.dir.name, 0o711)
     os.chmod(owner.socket, 0o777)
-    for name in ('ex', 'mem', 'raw'):
+    for name in ('ex', 'mem', 'resize', 'raw'):
         cases.run(name, own, owner, name, *DEV, str(GID))
     cases.run('table', complete)
     cases.run('refused', refused, owner)

@@ -35,6 +35,8 @@ open_end(struct end *e, const char *name, int index, uint32_t flags)
 	e->ctx = open_device(name);
 	e->index = index;
 	e->pd = need(ibv_alloc_pd(e->ctx), "protection domain");
+	if (e->events)
+		cq.channel = e->channel = need(ibv_create_comp_channel(e->ctx), "channel");
 	e->cq = need(ibv_create_cq_ex(e->ctx, &cq), "completion queue");
 	done(ibv_query_gid(e->ctx, 1, index, &e->gid), "GID");
 	e->rc = make_qp(e, IBV_QPT_RC,
@@ -183,6 +185,8 @@ close_end(struct end *e)
 	done(ibv_destroy_qp(e->rc), "destroy_qp");
 	done(ibv_destroy_qp(e->ud), "destroy_qp");
 	done(ibv_destroy_cq(ibv_cq_ex_to_cq(e->cq)), "destroy_cq");
+	if (e->channel != NULL)
+		done(ibv_destroy_comp_channel(e->channel), "destroy_comp_channel");
 	done(ibv_dereg_mr(e->mr), "dereg_mr");
 	done(ibv_dealloc_pd(e->pd), "dealloc_pd");
 	done(ibv_close_device(e->ctx), "close_device");

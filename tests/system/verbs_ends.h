@@ -19,6 +19,8 @@ struct end {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_cq_ex *cq;
+	bool events; /* set before it is opened: with a channel */
+	struct ibv_comp_channel *channel;
 	struct ibv_qp *rc, *ud;
 	struct ibv_qp_ex *rcx, *udx;
 	union ibv_gid gid;

@@ -88,7 +88,6 @@ made_up(struct ibv_context *ctx, struct ibv_pd *pd, struct ibv_srq *srq, struct 
 	INT(ibv_query_rt_values_ex, ctx, &values);
 	INT(ibv_read_counters, &counters, &value, 1, 0);
 	PTR(ibv_reg_dm_mr, pd, &dm, 0, 64, 0);
-	INT(ibv_resize_cq, qp->recv_cq, 100);
 	INT(ibv_set_ece, qp, &ece);
 }
 

@@ -1,26 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Completion queues [CP 5.2, DP 6.1]: 32-byte entries, the doorbell record behind the ring in the same memory. */
+/* Completion queues [CP 5.2, DP 6.1]: 32-byte entries, the doorbell record behind the first ring in the same memory. */
 #include <errno.h>
 #include <string.h>
 
 #include "core.h"
 
 static int
-cq_alloc(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t entries, int numa_node, struct mlx4_cq *cq,
-	 uint8_t *lg_page)
+entries_check(const struct mlx4_hca *hca, uint32_t entries)
+{
+	if (entries >= 2 && (entries & (entries - 1)) == 0 && entries <= hca->caps.max_cqes)
+		return 0;
+	HCA_LOG(hca, ERR, "a CQ of %u entries: wanted a power of two, 2..%u", entries, hca->caps.max_cqes);
+	return -EINVAL;
+}
+
+/* The ring, and more bytes behind it. */
+static int
+cq_alloc(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t entries, size_t more, int numa_node,
+	 struct mlx4_cq *cq, uint8_t *lg_page)
 {
 	size_t len = (size_t)entries * sizeof(struct mlx4_cqe);
 	uint32_t i;
 	int rc;
 
-	rc = mlx4_dma_alloc_of(hca, pool, "a completion queue", len + RTE_CACHE_LINE_SIZE, mlx4_mtt_align(len),
-			       numa_node, &cq->buf);
+	rc = mlx4_dma_alloc_of(hca, pool, "a completion queue", len + more, mlx4_mtt_align(len), numa_node, &cq->buf);
 	if (rc != 0)
 		return rc;
+	cq->entries = entries;
 	cq->cqes = cq->buf.va;
-	cq->dbrec = (volatile rte_be32_t *)((uint8_t *)cq->buf.va + len);
 	/* Owned by the card in pass 0; it writes the same at SW2HW_CQ. */
 	for (i = 0; i < entries; i++)
 		cq->cqes[i].owner_sr_opcode = MLX4_CQE_OWNER;
@@ -37,11 +46,22 @@ cq_release(struct mlx4_hca *hca, struct mlx4_cq *cq)
 	mlx4_numbers_put(hca->cqns, cq->cqn, 1);
 }
 
-static void
-cq_free(struct mlx4_cq *cq)
+void
+mlx4_cq_free(struct mlx4_cq *cq)
 {
 	mlx4_dma_free(&cq->buf);
+	mlx4_dma_free(&cq->first);
 	memset(cq, 0, sizeof(*cq));
+}
+
+/* Where its ring is. */
+static void
+fill_ring(uint8_t *ctx, const struct mlx4_cq *cq, uint8_t lg_page)
+{
+	prm_set(ctx, MLX4_CQC_LG_SIZE, mlx4_lg(cq->entries));
+	prm_set(ctx, MLX4_CQC_LG_PAGE, lg_page);
+	prm_set(ctx, MLX4_CQC_MTT_H, cq->mtt_off >> 32);
+	prm_set(ctx, MLX4_CQC_MTT_L, (uint32_t)cq->mtt_off);
 }
 
 static int
@@ -53,10 +73,9 @@ cq_create(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t entri
 	int rc;
 
 	memset(cq, 0, sizeof(*cq));
-	if (entries < 2 || (entries & (entries - 1)) != 0 || entries > hca->caps.max_cqes) {
-		HCA_LOG(hca, ERR, "a CQ of %u entries: wanted a power of two, 2..%u", entries, hca->caps.max_cqes);
-		return -EINVAL;
-	}
+	rc = entries_check(hca, entries);
+	if (rc != 0)
+		return rc;
 	if (vector >= (int)hca->num_comp_eq) {
 		HCA_LOG(hca, ERR, "a CQ on interrupt vector %d: the card has 0..%d", vector, (int)hca->num_comp_eq - 1);
 		return -EINVAL;
@@ -66,30 +85,27 @@ cq_create(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t entri
 		HCA_LOG(hca, ERR, "all %u CQs are in use", mlx4_numbers_used(hca->cqns));
 		return rc;
 	}
-	cq->entries = entries;
 	cq->uar = uar;
 	cq->vector = vector;
-	rc = cq_alloc(hca, pool, entries, numa_node, cq, &lg_page);
+	rc = cq_alloc(hca, pool, entries, RTE_CACHE_LINE_SIZE, numa_node, cq, &lg_page);
 	if (rc != 0) {
 		mlx4_numbers_put(hca->cqns, cq->cqn, 1);
 		return rc;
 	}
+	cq->dbrec = (volatile rte_be32_t *)(volatile void *)(cq->cqes + entries);
 	/* A CQ that nobody arms needs an EQ in its context nevertheless. */
 	eq = vector >= 0 ? hca->comp_eq[vector] : hca->async_eq;
 	prm_set(ctx, MLX4_CQC_TIMESTAMP, stamped);
-	prm_set(ctx, MLX4_CQC_LG_SIZE, mlx4_lg(entries));
 	prm_set(ctx, MLX4_CQC_UAR, uar);
 	prm_set(ctx, MLX4_CQC_EQN, eq->eqn);
-	prm_set(ctx, MLX4_CQC_LG_PAGE, lg_page);
-	prm_set(ctx, MLX4_CQC_MTT_H, cq->mtt_off >> 32);
-	prm_set(ctx, MLX4_CQC_MTT_L, (uint32_t)cq->mtt_off);
+	fill_ring(ctx, cq, lg_page);
 	prm_set64(ctx, MLX4_CQC_DBREC, cq->buf.iova + (uint64_t)entries * sizeof(struct mlx4_cqe));
 	rc = mlx4_cmd(hca, MLX4_CMD_SW2HW_CQ, 0, cq->cqn, ctx, sizeof(ctx), NULL, 0);
 	if (rc != 0) {
 		if (hca->dead)
 			mlx4_hca_stop_dma(hca);
 		cq_release(hca, cq);
-		cq_free(cq);
+		mlx4_cq_free(cq);
 	}
 	return rc;
 }
@@ -131,7 +147,7 @@ mlx4_cq_destroy(struct mlx4_hca *hca, struct mlx4_cq *cq)
 {
 	int rc = mlx4_cq_retire(hca, cq);
 
-	cq_free(cq);
+	mlx4_cq_free(cq);
 	return rc;
 }
 
@@ -143,4 +159,42 @@ mlx4_cq_moderate(struct mlx4_hca *hca, struct mlx4_cq *cq, uint16_t count, uint1
 	prm_set(ctx, MLX4_CQC_MOD_COUNT, count);
 	prm_set(ctx, MLX4_CQC_MOD_PERIOD, period_us);
 	return mlx4_cmd(hca, MLX4_CMD_MODIFY_CQ, MLX4_MODIFY_CQ_MODERATION, cq->cqn, ctx, sizeof(ctx), NULL, 0);
+}
+
+int
+mlx4_cq_resize(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t entries, int numa_node,
+	       struct mlx4_cq *cq, struct mlx4_dma *old)
+{
+	uint8_t ctx[MLX4_CQC_SIZE] = {0}, lg_page;
+	struct mlx4_cq to = *cq;
+	int rc = entries_check(hca, entries);
+
+	if (rc == 0)
+		rc = cq_alloc(hca, pool, entries, 0, numa_node, &to, &lg_page);
+	if (rc != 0)
+		return rc;
+	fill_ring(ctx, &to, lg_page);
+	rc = mlx4_cmd(hca, MLX4_CMD_MODIFY_CQ, MLX4_MODIFY_CQ_RESIZE, cq->cqn, ctx, sizeof(ctx), NULL, 0);
+	if (rc != 0) {
+		if (hca->dead)
+			mlx4_hca_stop_dma(hca);
+		mlx4_mtt_unmap(hca, to.mtt_off, to.mtt_pages);
+		mlx4_dma_free(&to.buf);
+		/* The status of a size that is too small for what waits. */
+		return rc == -ENOSPC ? -EINVAL : rc;
+	}
+	mlx4_mtt_unmap(hca, cq->mtt_off, cq->mtt_pages);
+	*old = cq->buf;
+	*cq = to;
+	return 0;
+}
+
+void
+mlx4_cq_drop(struct mlx4_cq *cq, struct mlx4_dma *old)
+{
+	/* The record stays where it is. */
+	if (cq->first.va == NULL)
+		cq->first = *old;
+	else
+		mlx4_dma_free(old);
 }

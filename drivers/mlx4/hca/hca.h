@@ -120,7 +120,7 @@ struct mlx4_cq {
 	volatile rte_be32_t *dbrec; /* MLX4_CQ_DBREC_* */
 	uint32_t uar;               /* page index */
 	int vector;                 /* interrupt vector, -1: none */
-	struct mlx4_dma db;
+	struct mlx4_dma first; /* the ring before the first other size, while it has the doorbell record; else empty */
 	uint64_t mtt_off;
 	uint32_t mtt_pages;
 };
@@ -382,8 +382,16 @@ int mlx4_cq_create_of(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, ui
 int mlx4_cq_create_stamped(struct mlx4_hca *hca, uint32_t entries, uint32_t uar, int vector, int numa_node,
 			   struct mlx4_cq *cq);
 int mlx4_cq_destroy(struct mlx4_hca *hca, struct mlx4_cq *cq);
-/* Takes it back from the card; its memory stays readable until mlx4_dma_free(&cq->buf). */
+/* Takes it back from the card; its memory stays readable until mlx4_cq_free(). */
 int mlx4_cq_retire(struct mlx4_hca *hca, struct mlx4_cq *cq);
+void mlx4_cq_free(struct mlx4_cq *cq);
+/*
+ * Gives it a ring of another size, a power of two, 2..max_cqes, where the card goes on behind one entry of MLX4_CQE_RESIZE in the
+ * old one [DP 6.7]. What was not read lies in the old one, until mlx4_cq_drop(). -EINVAL: it would not fit; -ENOMEM: no memory.
+ */
+int mlx4_cq_resize(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t entries, int numa_node,
+		   struct mlx4_cq *cq, struct mlx4_dma *old);
+void mlx4_cq_drop(struct mlx4_cq *cq, struct mlx4_dma *old);
 int mlx4_cq_moderate(struct mlx4_hca *hca, struct mlx4_cq *cq, uint16_t count, uint16_t period_us);
 
 /* --- queue pairs (qp.c) --- */

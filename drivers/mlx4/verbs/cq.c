@@ -55,6 +55,41 @@ mlx4_roce_modify_cq(struct troce_cq *cq, uint16_t count, uint16_t period_us)
 	return mlx4_roce_errno(mlx4_cq_moderate(c->home->hca, &c->hw, count, period_us));
 }
 
+int
+mlx4_roce_resize_cq(struct troce_cq *cq, int cqe)
+{
+	struct mlx4_roce_cq *c = (struct mlx4_roce_cq *)cq;
+	struct mlx4_roce *r = c->home;
+	uint32_t entries = RTE_MAX(rte_align32pow2((uint32_t)cqe + 1), 2u), waiting;
+	struct mlx4_dma_pool pool;
+	struct mlx4_dma old;
+	int rc;
+
+	if (!c->live)
+		return EIO;
+	/* One entry goes to the card's word of where it went on. */
+	waiting = mlx4_roce_cq_waiting(c);
+	if (waiting >= entries) {
+		TROCE_LOG(ERR,
+			  "%s: completion queue 0x%x: %u completions were not polled: wanted at least as many entries",
+			  r->dev->where, c->cqn, waiting);
+		return EINVAL;
+	}
+	if (entries != c->hw.entries) {
+		rc = mlx4_cq_resize(r->hca, mlx4_roce_pool(cq->guest, &pool), entries, r->dev->numa_node, &c->hw, &old);
+		if (rc != 0)
+			return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
+		mlx4_roce_cq_carry(c, c->hw.cqes, entries - 1);
+		if (cq->guest == NULL)
+			mlx4_roce_cq_moved(c, c->hw.cqes, entries - 1);
+		c->cqes = c->hw.cqes;
+		c->mask = entries - 1;
+		mlx4_cq_drop(&c->hw, &old);
+	}
+	cq->v.cqe = (int)c->mask;
+	return 0;
+}
+
 /* What the card has of it. */
 static void
 release(struct mlx4_roce_cq *c)
@@ -85,6 +120,6 @@ mlx4_roce_destroy_cq(struct troce_cq *cq)
 	pthread_mutex_lock(&c->home->tables);
 	LIST_REMOVE(c, next);
 	pthread_mutex_unlock(&c->home->tables);
-	mlx4_dma_free(&c->hw.buf);
+	mlx4_cq_free(&c->hw);
 	return 0;
 }

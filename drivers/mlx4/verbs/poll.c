@@ -325,18 +325,30 @@ mlx4_roce_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return 0;
 }
 
+static uint8_t
+phase_of(uint32_t ci, uint32_t mask)
+{
+	return (ci & (mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
+}
+
+/* Behind the last entry from ci on that is ours. */
+static uint32_t
+end_of(const struct mlx4_roce_cq *c, uint32_t ci)
+{
+	uint32_t end;
+
+	for (end = ci; end - ci <= c->mask; end++)
+		if ((c->cqes[end & c->mask].owner_sr_opcode & MLX4_CQE_OWNER) != phase_of(end, c->mask))
+			break;
+	return end;
+}
+
 /* Entries slide up over those that go; each place keeps the owner bit of its pass [DP 6.5]. */
 void
 mlx4_roce_cq_clean(struct mlx4_roce_cq *c, uint32_t qpn, struct mlx4_roce_srq *srq)
 {
-	uint32_t end = c->ci, gone = 0, i;
+	uint32_t end = end_of(c, c->ci), gone = 0, i;
 
-	for (; end - c->ci <= c->mask; end++) {
-		uint8_t phase = (end & (c->mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
-
-		if ((c->cqes[end & c->mask].owner_sr_opcode & MLX4_CQE_OWNER) != phase)
-			break;
-	}
 	for (i = end; i-- != c->ci;) {
 		struct mlx4_cqe *from = &c->cqes[i & c->mask], *to = &c->cqes[(i + gone) & c->mask];
 
@@ -352,7 +364,51 @@ mlx4_roce_cq_clean(struct mlx4_roce_cq *c, uint32_t qpn, struct mlx4_roce_srq *s
 		}
 	}
 	c->ci += gone;
-	c->phase = (c->ci & (c->mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
+	c->phase = phase_of(c->ci, c->mask);
 	if (gone != 0)
 		*c->dbrec = rte_cpu_to_be_32(c->ci & MLX4_CQ_CI_MASK);
+}
+
+/* --- another ring [DP 6.7] --- */
+
+/* The record tells how far it was read, also of a guest's. */
+static uint32_t
+read_so_far(const struct mlx4_roce_cq *c)
+{
+	return rte_be_to_cpu_32(*c->dbrec) & MLX4_CQ_CI_MASK;
+}
+
+uint32_t
+mlx4_roce_cq_waiting(const struct mlx4_roce_cq *c)
+{
+	uint32_t ci = read_so_far(c);
+
+	return end_of(c, ci) - ci;
+}
+
+/* The card's word of the move took a number: each entry before it goes one further. */
+void
+mlx4_roce_cq_carry(const struct mlx4_roce_cq *c, struct mlx4_cqe *to, uint32_t mask)
+{
+	uint32_t first = read_so_far(c);
+
+	for (uint32_t i = first; i - first <= c->mask; i++) {
+		const struct mlx4_cqe *from = &c->cqes[i & c->mask];
+		struct mlx4_cqe *e = &to[(i + 1) & mask];
+
+		if ((from->owner_sr_opcode & MLX4_CQE_OPCODE_MASK) == MLX4_CQE_RESIZE)
+			break;
+		*e = *from;
+		e->owner_sr_opcode = (uint8_t)((from->owner_sr_opcode & ~MLX4_CQE_OWNER) | phase_of(i + 1, mask));
+	}
+}
+
+void
+mlx4_roce_cq_moved(struct mlx4_roce_cq *c, struct mlx4_cqe *to, uint32_t mask)
+{
+	c->cqes = to;
+	c->mask = mask;
+	c->ci++;
+	c->phase = phase_of(c->ci, mask);
+	*c->dbrec = rte_cpu_to_be_32(c->ci & MLX4_CQ_CI_MASK);
 }

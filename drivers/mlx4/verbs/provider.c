@@ -393,6 +393,7 @@ const struct troce_provider mlx4_roce_provider = {
 	.dealloc_mw = mlx4_roce_dealloc_mw,
 	.create_cq = mlx4_roce_create_cq,
 	.modify_cq = mlx4_roce_modify_cq,
+	.resize_cq = mlx4_roce_resize_cq,
 	.destroy_cq = mlx4_roce_destroy_cq,
 	.create_srq = mlx4_roce_create_srq,
 	.modify_srq = mlx4_roce_modify_srq,

@@ -242,6 +242,13 @@ int mlx4_roce_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int mlx4_roce_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 /* Forgets completions of a queue pair that is in RST. */
 void mlx4_roce_cq_clean(struct mlx4_roce_cq *cq, uint32_t qpn, struct mlx4_roce_srq *srq);
+/*
+ * When it gets another ring: completions that were not polled; what is left of the old ring goes to the new one, up to where the
+ * card went on; and polling goes on there.
+ */
+uint32_t mlx4_roce_cq_waiting(const struct mlx4_roce_cq *c);
+void mlx4_roce_cq_carry(const struct mlx4_roce_cq *c, struct mlx4_cqe *to, uint32_t mask);
+void mlx4_roce_cq_moved(struct mlx4_roce_cq *c, struct mlx4_cqe *to, uint32_t mask);
 /* An entry of a shared receive queue is free again. */
 static inline void
 mlx4_roce_srq_free(struct mlx4_roce_srq *s, uint32_t entry)
@@ -291,6 +298,7 @@ mlx4_roce_pdn(const struct ibv_pd *pd)
 /* --- cq.c --- */
 int mlx4_roce_create_cq(struct troce_cq *cq, int vector);
 int mlx4_roce_modify_cq(struct troce_cq *cq, uint16_t count, uint16_t period_us);
+int mlx4_roce_resize_cq(struct troce_cq *cq, int cqe);
 int mlx4_roce_destroy_cq(struct troce_cq *cq);
 void mlx4_roce_cq_detach(struct mlx4_roce_cq *cq);
 

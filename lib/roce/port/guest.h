@@ -46,7 +46,7 @@ void troce_guests_welcome(struct troce_dev *dev);
 struct troce_view_cq {
 	void *mem; /* in this process */
 	size_t len;
-	uint32_t cqn, uar, entries, dbrec;
+	uint32_t cqn, uar, entries, dbrec; /* dbrec: until it gets another ring, it stays where it is */
 };
 struct troce_view_qp {
 	void *mem;

@@ -218,6 +218,8 @@ struct troce_provider {
 
 	int (*create_cq)(struct troce_cq *cq, int vector); /* v.cqe: asked for, then granted; vector -1: no channel */
 	int (*modify_cq)(struct troce_cq *cq, uint16_t count, uint16_t period_us);
+	/* v.cqe becomes what is granted; nobody polls it meanwhile. EINVAL: what was not polled does not fit. */
+	int (*resize_cq)(struct troce_cq *cq, int cqe);
 	int (*destroy_cq)(struct troce_cq *cq);
 
 	int (*create_srq)(struct troce_srq *srq, struct ibv_srq_attr *attr); /* attr: as granted */

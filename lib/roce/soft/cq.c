@@ -110,6 +110,36 @@ rsw_create_cq(struct troce_cq *c, int vector)
 }
 
 int
+rsw_resize_cq(struct troce_cq *c, int cqe)
+{
+	struct rsw_cq *cq = (struct rsw_cq *)c;
+	uint32_t depth = rte_align32pow2((uint32_t)cqe), head, tail;
+	struct ibv_wc *ring = calloc(depth, sizeof(*ring));
+
+	if (ring == NULL)
+		return ENOMEM;
+	rsw_gate_close(cq->d);
+	head = atomic_load(&cq->head);
+	tail = atomic_load(&cq->tail);
+	if (tail - head > depth) {
+		rsw_gate_open(cq->d);
+		free(ring);
+		TROCE_LOG(ERR, "port %u: %u completions were not polled: wanted at least as many entries", cq->d->port,
+			  tail - head);
+		return EINVAL;
+	}
+	for (uint32_t i = head; i != tail; i++)
+		ring[i & (depth - 1)] = cq->ring[i & (cq->depth - 1)];
+	free(cq->ring);
+	cq->ring = ring;
+	cq->depth = depth;
+	cq->head_seen = head;
+	c->v.cqe = (int)depth;
+	rsw_gate_open(cq->d);
+	return 0;
+}
+
+int
 rsw_destroy_cq(struct troce_cq *c)
 {
 	struct rsw_cq *cq = (struct rsw_cq *)c;

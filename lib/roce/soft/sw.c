@@ -246,6 +246,7 @@ static const struct troce_provider provider = {
 	.dealloc_mw = rsw_dealloc_mw,
 	.create_cq = rsw_create_cq,
 	.modify_cq = rsw_modify_cq,
+	.resize_cq = rsw_resize_cq,
 	.destroy_cq = rsw_destroy_cq,
 	.create_srq = rsw_create_srq,
 	.modify_srq = rsw_modify_srq,

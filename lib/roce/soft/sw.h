@@ -303,6 +303,7 @@ void rsw_cq_commit(struct rsw_cq *cq, bool solicited);
 /* Of a guest: it may have been armed. Returns how many events that made. */
 unsigned int rsw_cq_look(struct rsw_cq *cq);
 int rsw_modify_cq(struct troce_cq *c, uint16_t count, uint16_t period_us);
+int rsw_resize_cq(struct troce_cq *c, int cqe);
 /* Tells the events that are due. Returns how many. */
 unsigned int rsw_cq_run_held(struct rsw_dev *d, uint64_t now);
 

@@ -7,11 +7,21 @@
 #include "verbs.h"
 
 static int
-cq_check(struct troce_dev *dev, int cqe, const struct ibv_comp_channel *channel, int vector)
+entries_check(struct troce_dev *dev, int cqe)
 {
 	if (cqe < 1 || cqe > dev->attr.max_cqe)
 		return TROCE_REFUSE(dev, EINVAL, "%d entries of a completion queue are not in 1..%d", cqe,
 				    dev->attr.max_cqe);
+	return 0;
+}
+
+static int
+cq_check(struct troce_dev *dev, int cqe, const struct ibv_comp_channel *channel, int vector)
+{
+	int err = entries_check(dev, cqe);
+
+	if (err != 0)
+		return err;
 	if (vector < 0 || vector >= dev->vctx.context.num_comp_vectors)
 		return TROCE_REFUSE(dev, EINVAL, "completion vector %d is not in 0..%d", vector,
 				    dev->vctx.context.num_comp_vectors - 1);
@@ -74,6 +84,20 @@ tp_roce_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 		return TROCE_REFUSE(dev, ENOTSUP, "provider %s has no moderation of events", dev->prov->name);
 	troce_lock(dev);
 	err = dev->prov->modify_cq((struct troce_cq *)ibcq, attr->moderate.cq_count, attr->moderate.cq_period);
+	troce_unlock(dev);
+	return err;
+}
+
+int
+tp_roce_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct troce_dev *dev = troce_dev_of(ibcq->context);
+	int err = entries_check(dev, cqe);
+
+	if (err != 0)
+		return err;
+	troce_lock(dev);
+	err = dev->prov->resize_cq((struct troce_cq *)ibcq, cqe);
 	troce_unlock(dev);
 	return err;
 }

@@ -275,6 +275,7 @@ test_detached(void **state)
 	assert_int_equal(port.state, IBV_PORT_DOWN);
 	assert_int_equal(port.phys_state, 2); /* polling */
 	assert_int_equal(tp_roce_modify_cq(a.cq, &moderation), EIO);
+	assert_int_equal(tp_roce_resize_cq(a.cq, 7), EIO);
 	assert_int_equal(tp_roce_modify_srq(srq, &limit, IBV_SRQ_LIMIT), EIO);
 	assert_int_equal(tp_roce_query_srq(srq, &limit), EIO);
 	assert_int_equal(tp_roce_query_qp(a.qp, &at, 0, &qp_init), 0);

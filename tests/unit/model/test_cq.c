@@ -53,7 +53,9 @@ test_resize(void **state)
 	assert_int_equal(card_cmd_in(c, MLX4_CMD_MODIFY_CQ, 0, CARD_CQN), 0);
 	/* Entry 0 of the old ring tells where it ends; the next completion is number 1 of the new one. */
 	assert_int_equal(card_ptr(c, c->cq_buf)[0x1f], 0x16);
-	assert_int_equal(card_ptr(c, buf)[0x1f] & 0x80, 0x80);
+	assert_int_equal(card_ptr(c, buf)[32 + 0x1f] & 0x80, 0x80);
+	/* Entry 0 is the last one to be written, as number 512, which 1 hands over. */
+	assert_int_equal(card_ptr(c, buf)[0x1f] & 0x80, 0);
 	assert_int_equal(card_cmd_out(c, MLX4_CMD_QUERY_CQ, 0, CARD_CQN), 0);
 	assert_int_equal(prm_get32(card_out(c), 0x0c) >> 24, 9);
 	assert_int_equal(prm_get32(card_out(c), 0x2c), 1);

@@ -131,6 +131,13 @@ modify_cq(struct troce_cq *cq, uint16_t count, uint16_t period_us)
 }
 
 static int
+resize_cq(struct troce_cq *cq, int cqe)
+{
+	cq->v.cqe = (int)rte_align32pow2((uint32_t)cqe + 1) - 1;
+	return seen("resize_cq", cq);
+}
+
+static int
 create_srq(struct troce_srq *srq, struct ibv_srq_attr *attr)
 {
 	fake.srq_limit = attr->srq_limit;
@@ -268,6 +275,7 @@ static const struct troce_provider prov = {
 	.dealloc_mw = dealloc_mw,
 	.create_cq = create_cq,
 	.modify_cq = modify_cq,
+	.resize_cq = resize_cq,
 	.destroy_cq = destroy_cq,
 	.create_srq = create_srq,
 	.modify_srq = modify_srq,

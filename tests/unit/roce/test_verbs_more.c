@@ -32,6 +32,15 @@ test_cq(void **state)
 	m.attr_mask = 3;
 	REFUSED_INT(tp_roce_modify_cq(cq, &m), EINVAL, "mask 0x3 of a completion queue's attributes is not 0x1");
 
+	assert_int_equal(tp_roce_resize_cq(cq, 100), 0);
+	assert_int_equal(cq->cqe, 127);
+	REFUSED_INT(tp_roce_resize_cq(cq, 0), EINVAL, "0 entries of a completion queue are not in 1..500");
+	REFUSED_INT(tp_roce_resize_cq(cq, 501), EINVAL, "501 entries");
+	assert_int_equal(cq->cqe, 127);
+	fake.fail_op = "resize_cq";
+	fake.fail_err = ENOMEM;
+	assert_int_equal(tp_roce_resize_cq(cq, 1), ENOMEM);
+
 	qp = make(IBV_QPT_UC);
 	REFUSED_INT(tp_roce_destroy_cq(cq), EBUSY, "is in use by 2 queue(s)");
 	assert_int_equal(tp_roce_destroy_qp(qp), 0);
