@@ -378,17 +378,37 @@ struct vc_flow {
 	uint32_t handle;
 };
 
+/* A rule as it goes to the owner. Like libibverbs, it asks the specifications how long they are, not attr: pyverbs leaves them out. */
+static int
+rule_of(const struct ibv_flow_attr *attr, struct share_flow *r)
+{
+	struct ibv_flow_attr all = *attr;
+	size_t len = sizeof(*attr);
+
+	for (unsigned int i = 0; i < attr->num_of_specs; i++) {
+		struct ibv_flow_spec_eth s; /* all begin alike */
+		size_t hdr = offsetof(struct ibv_flow_spec_eth, val);
+
+		memcpy(&s, (const uint8_t *)attr + len, hdr);
+		if (s.size < hdr || s.size > sizeof(r->attr) - len)
+			return EINVAL;
+		memcpy(r->attr + len, (const uint8_t *)attr + len, s.size);
+		len += s.size;
+	}
+	all.size = (uint16_t)len;
+	memcpy(r->attr, &all, sizeof(all));
+	r->len = (uint32_t)len;
+	return 0;
+}
+
 struct ibv_flow *
 vc_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
 {
 	struct vc_flow *f = calloc(1, sizeof(*f));
-	struct share_msg m = {.flow = {.qp = qp->handle, .len = attr->size}};
-	int err = f == NULL ? ENOMEM : 0;
+	struct share_msg m = {.flow = {.qp = qp->handle}};
+	int err = f == NULL ? ENOMEM : rule_of(attr, &m.flow);
 
-	if (err == 0 && (attr->size < sizeof(*attr) || attr->size > sizeof(m.flow.attr)))
-		err = EINVAL;
 	if (err == 0) {
-		memcpy(m.flow.attr, attr, attr->size);
 		err = vc_ask(vc_of(qp->context), SHARE_CREATE_FLOW, 0, &m);
 	}
 	if (err == 0) {

@@ -203,6 +203,12 @@ ip_rules(struct raw *r)
 	if (f == NULL)
 		return "a rule for UDP";
 	done(ibv_destroy_flow(f), "destroy_flow");
+	/* libibverbs goes by the sizes of the specifications, and some programs by that. */
+	rule.attr.size = sizeof(rule.attr);
+	f = ibv_create_flow(r->qp, &rule.attr);
+	if (f == NULL)
+		return "a rule that counts itself alone";
+	done(ibv_destroy_flow(f), "destroy_flow");
 	for (unsigned int i = 0; i < 4 && why == NULL; i++) {
 		uint8_t *mask = &rule.ip.mask.proto + i;
 
@@ -229,12 +235,12 @@ refused(struct raw *r)
 	if (why == NULL && (ibv_create_flow(r->qp, &rule.attr) != NULL || errno != EOPNOTSUPP))
 		why = "a sniffer";
 	rule = rule_of(there);
-	rule.attr.size = 4;
+	rule.eth.size = 4;
 	if (why == NULL && (ibv_create_flow(r->qp, &rule.attr) != NULL || errno != EINVAL))
-		why = "a rule that ends before its specification";
-	rule.attr.size = 60000;
+		why = "a specification that is too short";
+	rule.eth.size = 60000;
 	if (why == NULL && (ibv_create_flow(r->qp, &rule.attr) != NULL || errno != EINVAL))
-		why = "a rule that is too long";
+		why = "a specification that is too long";
 	done(ibv_destroy_qp(qp), "destroy_qp");
 	return why;
 }
