@@ -52,7 +52,7 @@ def devinfo(owner):
     want = [(str(g['index']), g['type'].lower().replace('roce', '').strip()) for g in shown]
     if rc != 0 or [(i, t) for i, _, t in seen] != want:
         return 'exit code %d, GIDs %s, triplane has %s' % (rc, seen, shown)
-    for text in ('vendor_id:\t\t\t0x15b3', 'vendor_part_id:\t\t\t4103', 'state:\t\t\tPORT_ACTIVE (4)', 'active_mtu:\t\t1024 (3)',
+    for text in ('vendor_id:\t\t\t0x02c9', 'vendor_part_id:\t\t\t4103', 'state:\t\t\tPORT_ACTIVE (4)', 'active_mtu:\t\t1024 (3)',
                  'link_layer:\t\tEthernet'):
         if text not in out:
             return 'no "%s" in %s' % (text, out)

@@ -7,6 +7,8 @@
 
 #include <rte_malloc.h>
 
+#include "ib_prm.h"
+
 #include "ib_port.h"
 #include "drivers/mlx4/qos/qos.h"
 #include "verbs.h"
@@ -59,7 +61,7 @@ fill_device(const struct mlx4_roce *r, struct ibv_device_attr *a)
 	a->sys_image_guid = rte_cpu_to_be_64(r->hca->node_guid + 3);
 	a->max_mr_size = UINT64_C(1) << 40;
 	a->page_size_cap = ~UINT64_C(0xfff);
-	a->vendor_id = MLX4_PCI_VENDOR;
+	a->vendor_id = IB_VENDOR_MELLANOX;
 	a->vendor_part_id = r->hca->bus->device_id;
 	a->max_qp = RTE_MIN((int)r->num_qps / 2, uars);
 	a->max_qp_wr = (int)(c->max_qp_wqes - MLX4_SQ_HEADROOM_TXBBS);

@@ -48,7 +48,7 @@ check_device(struct ibv_context *ctx, const struct mlx4_caps *c, uint64_t flags,
 	assert_int_equal(d.device_cap_flags, ALWAYS | flags);
 	assert_int_equal(d.max_mr_size, UINT64_C(1) << 40);
 	assert_int_equal(d.page_size_cap, UINT64_MAX - 0xfff);
-	assert_int_equal(d.vendor_id, 0x15b3);
+	assert_int_equal(d.vendor_id, 0x02c9);
 	assert_int_equal(d.max_qp, RTE_MIN((int)r->num_qps / 2, uars));
 	assert_int_equal(d.max_cq, RTE_MIN((int)r->num_cqs, uars));
 	/* 2 KiB and one block of a ring stay free [DP 4.4]; so do an entry of a CQ and of an SRQ. */
