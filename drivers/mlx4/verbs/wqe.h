@@ -365,6 +365,16 @@ put_wqe(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, struct mlx4_
 	return op;
 }
 
+/* The first octets of a message of that many or more. */
+static __rte_always_inline void
+first_of(const struct ibv_sge *sge, uint8_t *to, uint32_t n)
+{
+	for (uint32_t k; n != 0; sge++, to += k, n -= k) {
+		k = RTE_MIN(sge->length, n);
+		memcpy(to, (const void *)(uintptr_t)sge->addr, k);
+	}
+}
+
 /*
  * A whole frame [DP 3.4], by a queue pair whose type is in no row of the table of opcodes, so that the others need not ask for
  * it; its opcode is MLX4_OP_SEND. False: refused.
@@ -374,7 +384,7 @@ put_frame(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, struct mlx
 {
 	const bool is_inline = (wr->send_flags & IBV_SEND_INLINE) != 0;
 	struct mlx4_wqe_ctrl *c = (void *)slot->wqe;
-	uint8_t *seg = slot->wqe + sizeof(*c), *end;
+	uint8_t *seg = slot->wqe + sizeof(*c), *end, mac[RTE_ETHER_ADDR_LEN];
 	uint64_t len;
 
 	if (!q->raw || wr->opcode != IBV_WR_SEND || (unsigned int)wr->num_sge > q->sq_sges)
@@ -386,7 +396,10 @@ put_frame(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, struct mlx
 	end = is_inline ? put_inline(seg, wr->sg_list, wr->num_sge) : put_list(seg, wr->sg_list, wr->num_sge);
 	c->vlan_ds = rte_cpu_to_be_32(((uint32_t)(end - slot->wqe) + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE);
 	c->flags = flags_of(q, wr->send_flags) | ((wr->send_flags & IBV_SEND_IP_CSUM) != 0 ? q->csum : 0);
-	c->imm = 0;
+	/* Rules of the own port take the frame where the card is told its destination here, too [DP 3.1]. */
+	first_of(wr->sg_list, mac, sizeof(mac));
+	memcpy(&c->imm, mac + sizeof(uint16_t), sizeof(c->imm));
+	c->flags |= rte_cpu_to_be_32((uint32_t)(mac[0] << 8 | mac[1]) << 16);
 	slot->done = (struct mlx4_roce_done){wr->wr_id, IBV_WC_SUCCESS, IBV_WC_SEND};
 	stamp_ahead(q, slot);
 	return true;
