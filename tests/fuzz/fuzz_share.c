@@ -166,6 +166,7 @@ maker(uint32_t op)
 	case SHARE_DEALLOC_MW: return SHARE_ALLOC_MW;
 	case SHARE_DESTROY_CHANNEL: return SHARE_CREATE_CHANNEL;
 	case SHARE_MODIFY_CQ:
+	case SHARE_RESIZE_CQ:
 	case SHARE_DESTROY_CQ: return SHARE_CREATE_CQ;
 	case SHARE_MODIFY_SRQ:
 	case SHARE_QUERY_SRQ:
@@ -283,6 +284,7 @@ as_usual(const struct program *p, struct share_msg *m, unsigned int how)
 		m->cq.cqe = 1 + (int)how;
 		m->cq.channel = (how & 1) != 0 ? made(p, SHARE_CREATE_CHANNEL, how) : 0;
 		break;
+	case SHARE_RESIZE_CQ: m->cq.cqe = 1 + (int)how; break;
 	case SHARE_CREATE_SRQ:
 		m->srq.pd = made(p, SHARE_ALLOC_PD, how);
 		m->srq.attr = (struct ibv_srq_attr){.max_wr = 1 + how, .max_sge = 2};

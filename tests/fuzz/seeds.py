@@ -217,7 +217,7 @@ def programs():
     """For fuzz_share: which connection, then each call by its number, what is in it, and whether it is changed."""
     hello, reg_mr, rereg_mr = 0, 7, 32
     make = [(5, 0), (reg_mr, 1), (9, 0), (9, 1), (11, 0), (13, 15), (13, 14), (16, 9), (20, 0), (20, 0x10), (20, 0x20), (20, 0x30), (24, 2)]
-    use = [(2, 0), (3, 1), (4, 0), (14, 0), (17, 3), (18, 0), (26, 0)]
+    use = [(2, 0), (3, 1), (4, 0), (14, 0), (35, 99), (17, 3), (18, 0), (26, 0)]
     steps = [(21, n | 2 << 3) for n in (1, 3, 6, 0, 2, 5, 7)] + [(22, 0), (27, 1), (28, 1), (33, 1), (rereg_mr, 0x10), (rereg_mr, 0x40)]
     unmake = [(34, 0), (25, 0), (23, 0), (19, 0), (15, 0), (12, 0), (10, 0), (8, 0), (6, 0)]
     for kind in (2, 3):

@@ -114,8 +114,14 @@ rsw_resize_cq(struct troce_cq *c, int cqe)
 {
 	struct rsw_cq *cq = (struct rsw_cq *)c;
 	uint32_t depth = rte_align32pow2((uint32_t)cqe), head, tail;
-	struct ibv_wc *ring = calloc(depth, sizeof(*ring));
+	struct ibv_wc *ring;
 
+	if (cq->g != NULL) {
+		TROCE_LOG(ERR, "port %u: %d completions: the queue of another program keeps its %d", cq->d->port, cqe,
+			  c->v.cqe);
+		return EOPNOTSUPP;
+	}
+	ring = calloc(depth, sizeof(*ring));
 	if (ring == NULL)
 		return ENOMEM;
 	rsw_gate_close(cq->d);
@@ -129,10 +135,11 @@ rsw_resize_cq(struct troce_cq *c, int cqe)
 		return EINVAL;
 	}
 	for (uint32_t i = head; i != tail; i++)
-		ring[i & (depth - 1)] = cq->ring[i & (cq->depth - 1)];
+		ring[i & (depth - 1)] = cq->ring[i & cq->ring_mask];
 	free(cq->ring);
 	cq->ring = ring;
 	cq->depth = depth;
+	cq->ring_mask = depth - 1;
 	cq->head_seen = head;
 	c->v.cqe = (int)depth;
 	rsw_gate_open(cq->d);
