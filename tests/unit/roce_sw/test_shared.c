@@ -423,41 +423,6 @@ moderation(void **state)
 	assert_int_equal(tp_roce_destroy_comp_channel(ch), 0);
 }
 
-/* What was not polled stays where the queue gets another size, and must have room there. */
-static void
-sizes(void **state)
-{
-	struct pair *p = *state;
-	struct ibv_cq *cq = tp_roce_create_cq(p->n[1].ctx, 4, p, NULL, 0);
-	const struct qp_conf c = {.type = IBV_QPT_RC, .rcq = cq};
-	struct ibv_qp *a = pair_qp(p, 0, &plain), *b = pair_qp(p, 1, &c);
-	static const int sizes[] = {64, 16, 32, 16};
-	uint64_t id = 0, next = 0;
-	struct ibv_wc wc[16];
-
-	assert_non_null(cq);
-	pair_connect(p, a, b, &c);
-	for (unsigned int i = 0; i < 40; i++) {
-		assert_int_equal(tp_roce_resize_cq(cq, sizes[i % RTE_DIM(sizes)]), 0);
-		assert_int_equal(cq->cqe, sizes[i % RTE_DIM(sizes)]);
-		for (unsigned int k = 0; k < 11; k++, id++) {
-			pair_recv(p, 1, b, id, 0, 8);
-			pair_send(p, 0, a, id, 0, 8);
-		}
-		pair_wait(p, p->n[0].cq, 11, NULL);
-		assert_int_equal(tp_roce_resize_cq(cq, 8), EINVAL);
-		assert_int_equal(cq->cqe, sizes[i % RTE_DIM(sizes)]);
-		/* Three wait for the next size; the first of the turn before, too. */
-		pair_wait(p, cq, (int)(id - next) - 3, wc);
-		for (unsigned int k = 0; next != id - 3; k++, next++) {
-			assert_int_equal(wc[k].status, IBV_WC_SUCCESS);
-			assert_int_equal(wc[k].wr_id, next);
-		}
-	}
-	destroy(a, b);
-	assert_int_equal(tp_roce_destroy_cq(cq), 0);
-}
-
 /* --- turns -------------------------------------------------------------------------------------------------------- */
 
 /* A short request is not behind another queue pair's long ones. */
@@ -610,8 +575,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
 	const struct CMUnitTest tests[] = {
-		T(shared_receives), T(windows_type_1), T(windows_type_2), T(fast_registration), T(completion_events),
-		T(moderation),      T(sizes),          T(fair),           T(many_timers),       T(through_a_bad_wire),
+		T(shared_receives), T(windows_type_1), T(windows_type_2), T(fast_registration),  T(completion_events),
+		T(moderation),      T(fair),           T(many_timers),    T(through_a_bad_wire),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
