@@ -18,6 +18,7 @@
 #include "run.h"
 
 #define SYS "/sys/class"
+#define PCI_VENDOR 0x15b3u
 #define ABI_VERBS "6" /* of the kernel's interfaces, whose place this is */
 #define ABI_MAD "5"
 
@@ -212,7 +213,8 @@ pci(const char *at, struct node *dev, const struct ibv_device_attr *a)
 	struct node n = {.err = dev->err};
 
 	enter(&n, "%s/device", at);
-	put(&n, "vendor", "0x%04x\n", a->vendor_id);
+	/* That of PCI, where verbs name the vendor by its IEEE number. */
+	put(&n, "vendor", "0x%04x\n", PCI_VENDOR);
 	put(&n, "device", "0x%04x\n", a->vendor_part_id);
 	put(&n, "numa_node", "-1\n");
 	cpus(&n, "local_cpus");

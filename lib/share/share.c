@@ -58,25 +58,21 @@ take(struct tp_share *h, int fd)
 		return err;
 	}
 	pthread_mutex_init(&s->arena, NULL);
+	/* The thread of one that leaves at once may not end before who makes it is done with it: it needs this lock for that. */
 	pthread_mutex_lock(&h->lock);
 	err = h->num_guests < atomic_load(&h->limit[TP_SHARE_CONNECTIONS]) ? 0 : EUSERS;
+	if (err == 0) {
+		s->id = atomic_fetch_add(&ids, 1);
+		err = start_thread(s);
+	}
 	if (err == 0) {
 		TAILQ_INSERT_TAIL(&h->guests, s, next);
 		h->num_guests++;
 		h->stats.connected++;
-		s->id = atomic_fetch_add(&ids, 1);
 	}
 	pthread_mutex_unlock(&h->lock);
 	if (err == 0)
-		err = start_thread(s);
-	if (err == 0)
 		return 0;
-	if (err != EUSERS) {
-		pthread_mutex_lock(&h->lock);
-		TAILQ_REMOVE(&h->guests, s, next);
-		h->num_guests--;
-		pthread_mutex_unlock(&h->lock);
-	}
 	pthread_mutex_destroy(&s->arena);
 	close(s->wake);
 	free(s);

@@ -164,7 +164,7 @@ def cpus():
         return 'skip %d CPUs, this is about two' % len(CPUS)
     before = folders()
     with tpmd.scratch() as d:
-        sock, port = os.path.join(d, 'm.sock'), str(rocepair.free_port())
+        sock, port = os.path.join(d, 'm.sock'), str(tpmd.free_port())
         server = end(sock, 'server', '--addr', '192.0.2.1/24', '-p', port, '-n', '3000')
         got = tpmd.wait_until(lambda: pinned(server.p) is not None)
         client = end(sock, 'client', '--addr', '192.0.2.2/24', '-p', port, '-n', '3000', '127.0.0.1')
@@ -192,7 +192,7 @@ def workers():
     with tpmd.scratch() as d:
         vdev = '--vdev=net_memif0,role=server,socket=%s,socket-abstract=no' % os.path.join(d, 'm.sock')
         other = rocepair.Process([rocepair.program('tp_pingpong'), '--no-pci', '-l', str(CPUS[1]), vdev, '--', '--addr',
-                                  '192.0.2.1/24', '-p', str(rocepair.free_port())])
+                                  '192.0.2.1/24', '-p', str(tpmd.free_port())])
         try:
             if not tpmd.wait_until(lambda: pinned(other.p) == CPUS[1]):
                 return 'the other program does not start'

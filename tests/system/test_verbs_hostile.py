@@ -327,6 +327,27 @@ def killed(owner, seed):
 # --- many ------------------------------------------------------------------------------------------------------------------
 
 
+def gone_at_once(rounds=3):
+    """Connections that end before the owner is done with making their threads: each is counted, and the owner goes on."""
+    # What is left of a thread that has ended is unmapped as soon as another one ends.
+    owner = Owner(env={'LD_PRELOAD': os.path.join(os.environ['TP_BUILD'], 'tests/system/libslow_names.so'),
+                       'GLIBC_TUNABLES': 'glibc.pthread.stack_cache_size=0'})
+    for n in range(2, 2 * rounds + 1, 2):
+        other = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with other:
+            other.connect(owner.socket)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+                s.connect(owner.socket)
+            if not owner.wait(lambda s: s['connected'] == n):
+                return 'not %d connections: %s' % (n, owner.show())
+            time.sleep(0.05)  # into the time that a name takes, in which the thread may end
+        bad = owner.empty()
+        if bad:
+            return bad
+    refused = owner.show()['refused']
+    return owner.close() or ('%d refused' % refused if refused else None)
+
+
 def many(owner, n=64):
     """So many programs at once, each with both ports open; all messages of all are checked."""
     owner.app.tell('set setting program share-connections 256')
@@ -412,6 +433,7 @@ def main():
         beside_forwarding(args.seconds, args.seed)
     else:
         print('skip beside-forwarding: taps need root and /dev/net/tun', flush=True)
+    cases.run('gone-at-once', gone_at_once)
     cases.run('owner-killed', owner_killed)
     cases.exit()
 

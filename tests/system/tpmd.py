@@ -230,7 +230,8 @@ class Hca:
 class Triplane:
     """triplane that is told commands and answers in JSON; a context, that kills it."""
 
-    def __init__(self, vdevs, args=(), telemetry=False, name='', **eal_kw):
+    def __init__(self, vdevs, args=(), telemetry=False, name='', env=None, space=None, **eal_kw):
+        """env: more of the environment; space: the network namespace that it is in."""
         app = os.environ.get('TRIPLANE', os.path.join(os.environ.get('TP_BUILD', 'build'), 'apps', 'triplane'))
         self.prefix = 'tpl%d%s' % (os.getpid(), name)
         cmd = [app] + eal(self.prefix, plugin=False, **eal_kw) + ['--log-level=*:error']
@@ -239,7 +240,8 @@ class Triplane:
         cmd += ['--vdev=' + v for v in vdevs] + ['--', *args]
         # A file: of a pipe that is full it would wait for who reads it.
         self.errors = tempfile.TemporaryFile()
-        self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
+        cmd = (['ip', 'netns', 'exec', space] if space else []) + cmd
+        self.proc = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env={**os.environ, **(env or {})})
         self.rest = b''
         self.sock = None
 
