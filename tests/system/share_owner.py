@@ -131,26 +131,17 @@ class Owner(Sharing):
 
 
 class End(Sharing):
-    """One of two with a memif between them, RoCE in software at both; the server is there before the client."""
-    DEV = 'net_memif0'
+    """One of two with a wire of the kernel between them (rocepair.Veth), RoCE in software at both."""
+    DEV = 'net_af_packet0'
 
-    def __init__(self, role, path, addr):
+    def __init__(self, wire, end, addr):
         self.dir = tpmd.scratch()
         self.socket = os.path.join(self.dir.name, 'share')
-        vdev = 'net_memif0,role=%s,socket=%s,socket-abstract=no,id=0,bsize=4096' % (role, path)
         # As many queues each way, and RoCE sends by one of its own.
-        self.app = tpmd.Triplane([vdev], ['--rxq', '2'], name=role)
-        # A memif whose client goes while it connects ends the server [DPDK 22.11].
-        self.client = role == 'client'
-        self.settled()
+        self.app = tpmd.Triplane(['%s,iface=roce%d,qpairs=2' % (self.DEV, end)], ['--rxq', '2'], name='end%d' % end, space=wire.ns)
         for line in ('set fwd rxonly', tpmd.IDLE, 'roce 0 on', 'roce addr add 0 ' + addr, 'share on ' + self.socket, 'start'):
             self.app.tell(line)
-        self.settled()
-
-    def settled(self):
-        up = tpmd.wait_until(lambda: self.app.ask('show port info 0')['ports'][0]['link'] or not self.client)
-        if not up:
-            raise RuntimeError('no link')
+        self.show()
 
 
 # --- its messages, without a library -------------------------------------------------------------------------------------
