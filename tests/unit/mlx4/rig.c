@@ -90,7 +90,7 @@ rig_heap(void)
 	struct rte_malloc_socket_stats st;
 
 	assert_int_equal(rte_malloc_get_socket_stats(0, &st), 0);
-	return st.heap_allocsz_bytes;
+	return st.alloc_count;
 }
 
 void

@@ -41,6 +41,7 @@ void rig_close(void);
 int rig_teardown(void **state); /* closes; of tests */
 
 struct tp_model *rig_model(uint16_t port);
+/* Pieces of EAL's memory in use; their bytes depend on what was free when they were made. */
 size_t rig_heap(void);
 void rig_no_violations(uint16_t port);
 /* The next command of port 0's card kills it, and is not waited for as long as others are. */

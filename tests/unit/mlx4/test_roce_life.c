@@ -554,8 +554,8 @@ test_refused_commands(void **state)
 		whole_life();
 		tp_model_fault(rig_model(0), TP_FAULT_STATUS, 0, 0, 0);
 		if (rig_heap() != heap)
-			fail_msg("command %u of %u refused: the heap has %zu bytes, wanted %zu", (unsigned int)n,
-				 (unsigned int)commands, rig_heap(), heap);
+			fail_msg("command %u of %u refused: %zu pieces of memory are in use, wanted %zu",
+				 (unsigned int)n, (unsigned int)commands, rig_heap(), heap);
 		if (rte_eth_dev_is_removed(0) == 0)
 			continue;
 		/* It did not give back an object: it is given up, and must be reset. */

@@ -255,7 +255,7 @@ established_by_data(void **state)
 static void
 no_packets(void **state)
 {
-	static const char *const names[] = {"first", "second", "third"};
+	static const char names[][7] = {"first", "second", "third"};
 	struct pair *p = *state;
 	struct rte_mempool *mp = troce_dev_of(p->n[0].ctx)->conf.pool;
 	struct rte_mbuf **taken = calloc(mp->size + 1, sizeof(taken[0]));
@@ -270,7 +270,7 @@ no_packets(void **state)
 	while ((taken[n] = rte_pktmbuf_alloc(mp)) != NULL)
 		n++;
 	for (unsigned int i = 0; i < 3; i++) {
-		struct rdma_conn_param ask = {.private_data = names[i], .private_data_len = 7};
+		struct rdma_conn_param ask = {.private_data = names[i], .private_data_len = sizeof(names[i])};
 
 		assert_int_equal(tp_rdma_connect(a[i], &ask), 0);
 	}
