@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Send requests [DP 3]. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "ring.h"
@@ -196,6 +197,14 @@ read_segments(const struct troce_ring_sq *sq, struct reader *rd, uint8_t kind, s
 	}
 }
 
+/* The compiler does not look again at memory that the writer may have changed. */
+static inline void
+copy_once(uint8_t *to, const uint8_t *from, uint32_t len)
+{
+	memcpy(to, from, len);
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
 bool
 troce_ring_send(const struct troce_ring_sq *sq, uint32_t at, struct tre_wqe *w, uint8_t *data,
 		struct troce_ring_more *more)
@@ -206,7 +215,7 @@ troce_ring_send(const struct troce_ring_sq *sq, uint32_t at, struct tre_wqe *w, 
 	uint32_t flags, dw1, op;
 
 	memset(w, 0, sizeof(*w));
-	memcpy(buf, wqe, sizeof(struct mlx4_wqe_ctrl));
+	copy_once(buf, wqe, sizeof(struct mlx4_wqe_ctrl));
 	dw1 = prm_get32(buf, offsetof(struct mlx4_wqe_ctrl, vlan_ds));
 	flags = prm_get32(buf, offsetof(struct mlx4_wqe_ctrl, flags));
 	op = buf[3] & MLX4_CTRL_OPCODE_MASK;
@@ -217,7 +226,7 @@ troce_ring_send(const struct troce_ring_sq *sq, uint32_t at, struct tre_wqe *w, 
 	if (rd.len < rd.at || rd.len > 1u << sq->lg_stride || opcodes[op].kind == KIND_NONE ||
 	    (opcodes[op].types >> sq->type & 1) == 0)
 		return false;
-	memcpy(buf + rd.at, wqe + rd.at, rd.len - rd.at);
+	copy_once(buf + rd.at, wqe + rd.at, rd.len - rd.at);
 	w->opcode = (uint8_t)opcodes[op].wr;
 	w->flags = (uint8_t)(((flags & MLX4_CTRL_SOLICITED) != 0 ? IBV_SEND_SOLICITED : 0) |
 			     ((dw1 & MLX4_CTRL_FENCE) != 0 ? IBV_SEND_FENCE : 0));

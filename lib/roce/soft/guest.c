@@ -140,6 +140,7 @@ rsw_guest_cq_make(struct rsw_cq *cq, bool events)
 	if (events) {
 		rsw_gate_close(cq->d);
 		TAILQ_INSERT_TAIL(&g->guest->cqs, g, next);
+		g->guest->num_cqs++;
 		rsw_gate_open(cq->d);
 	}
 	return 0;
@@ -153,7 +154,10 @@ rsw_guest_cq_free(struct rsw_cq *cq)
 
 	if (g->events) {
 		rsw_gate_close(cq->d);
+		if (g->guest->next_cq == g)
+			g->guest->next_cq = TAILQ_NEXT(g, next);
 		TAILQ_REMOVE(&g->guest->cqs, g, next);
+		g->guest->num_cqs--;
 		rsw_gate_open(cq->d);
 	}
 	mem_put(&g->mem);
@@ -356,12 +360,19 @@ void
 rsw_guest_qp_join(struct rsw_qp *qp)
 {
 	TAILQ_INSERT_TAIL(&qp->g->guest->qps, qp->g, next);
+	qp->g->guest->num_qps++;
 }
 
 void
 rsw_guest_qp_leave(struct rsw_qp *qp)
 {
-	TAILQ_REMOVE(&qp->g->guest->qps, qp->g, next);
+	struct rsw_guest *s = qp->g->guest;
+
+	if (s->next_qp == qp->g)
+		s->next_qp = TAILQ_NEXT(qp->g, next);
+	TAILQ_REMOVE(&s->qps, qp->g, next);
+	s->num_qps--;
+	s->unseen = RTE_MIN(s->unseen, s->num_qps);
 }
 
 void

@@ -20,9 +20,14 @@ struct rsw_guest {
 	struct troce_guest *g;
 	uint8_t *page;
 	unsigned int refs; /* objects that use the page */
-	bool late;         /* some queue pair is in error: what it receives is looked at without a bell */
 	TAILQ_HEAD(, rsw_guest_qp) qps;
 	TAILQ_HEAD(, rsw_guest_cq) cqs; /* that have a channel */
+	/* A turn looks at some of them; where the next goes on, NULL: at the first. */
+	struct rsw_guest_qp *next_qp;
+	struct rsw_guest_cq *next_cq;
+	uint32_t num_qps, num_cqs;
+	uint32_t unseen; /* queue pairs that were not looked at since the bell */
+	bool late;       /* some queue pair is in error: what it receives is looked at without a bell */
 };
 
 /* A piece of the guest's memory, rings and at its end the doorbell record. */

@@ -15,6 +15,7 @@
 
 #define PAGE 4096u
 #define ENTRIES 16u /* of the completion queue */
+#define CROWD 600u  /* more than a turn looks at */
 
 struct rig {
 	struct troce_guest g;
@@ -73,8 +74,37 @@ get32(const void *at)
 	return ntohl(v);
 }
 
+/* Queue pairs of the same process, and completion queues on its channel, in front of the ones that are used. */
+struct crowd {
+	struct ibv_qp *qp[CROWD];
+	struct ibv_cq *cq[CROWD];
+};
+
 static void
-begin(struct rig *r, struct pair *p)
+gather(struct rig *r, struct crowd *c)
+{
+	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_UD, .cap = {1, 1, 1, 1, 0}};
+
+	for (unsigned int i = 0; i < CROWD; i++) {
+		c->cq[i] = troce_cq_make(r->p->n[0].ctx, 1, &(struct troce_cq_more){.guest = &r->g, .events = true});
+		assert_non_null(c->cq[i]);
+		init.send_cq = init.recv_cq = c->cq[i];
+		c->qp[i] = troce_qp_make(r->p->n[0].pd, &init, &(struct troce_qp_more){.guest = &r->g});
+		assert_non_null(c->qp[i]);
+	}
+}
+
+static void
+scatter(struct crowd *c)
+{
+	for (unsigned int i = 0; i < CROWD; i++) {
+		assert_int_equal(tp_roce_destroy_qp(c->qp[i]), 0);
+		assert_int_equal(tp_roce_destroy_cq(c->cq[i]), 0);
+	}
+}
+
+static void
+begin_among(struct rig *r, struct pair *p, struct crowd *crowd)
 {
 	const struct qp_conf c = {.type = IBV_QPT_RC};
 	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC, .cap = {8, 4, 2, 2, 0}};
@@ -89,6 +119,8 @@ begin(struct rig *r, struct pair *p)
 				    .async = async};
 	assert_int_equal(ftruncate(r->g.uar_fd, PAGE), 0);
 	r->page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, r->g.uar_fd, 0);
+	if (crowd != NULL)
+		gather(r, crowd);
 	r->cq = troce_cq_make(p->n[0].ctx, ENTRIES - 1, &(struct troce_cq_more){.guest = &r->g, .events = true});
 	assert_non_null(r->cq);
 	init.send_cq = init.recv_cq = r->cq;
@@ -101,6 +133,12 @@ begin(struct rig *r, struct pair *p)
 	troce_dev_of(p->n[0].ctx)->prov->view_cq((struct troce_cq *)r->cq, &r->cv);
 	troce_dev_of(p->n[0].ctx)->prov->view_qp((struct troce_qp *)r->qp, &r->qv);
 	assert_int_equal(r->cv.entries, ENTRIES);
+}
+
+static void
+begin(struct rig *r, struct pair *p)
+{
+	begin_among(r, p, NULL);
 }
 
 static void
@@ -355,11 +393,43 @@ ended(void **state)
 	end(&r);
 }
 
+/* A turn looks at some of many; each has its look in the end, also when one in the middle goes. */
+static void
+among_many(void **state)
+{
+	static struct crowd crowd;
+	struct rig r;
+
+	begin_among(&r, *state, &crowd);
+	pair_run(r.p, 5);
+	for (unsigned int i = 0; i < 20; i++) {
+		pair_recv(r.p, 1, r.peer, i, 4096, 64);
+		arm(&r, (i + 1) & 3, 2);
+		send_one(&r, 8, 0x0a);
+		ring(&r);
+		completes(&r, 0x4a, 0);
+		assert_int_equal(r.events, i + 1);
+	}
+	/* Where the looking stands is somewhere in the crowd. */
+	for (unsigned int i = 0; i < 3; i++) {
+		pair_recv(r.p, 1, r.peer, i, 4096, 64);
+		send_one(&r, 8, 0x0a);
+		ring(&r);
+		tp_roce_progress(r.p->n[0].ctx);
+	}
+	scatter(&crowd);
+	for (unsigned int i = 0; i < 3; i++)
+		completes(&r, 0x4a, 0);
+	pair_wait(r.p, r.p->n[1].cq, 23, NULL);
+	end(&r);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
-	const struct CMUnitTest tests[] = {T(passes), T(bell), T(events), T(no_request), T(record), T(full), T(ended)};
+	const struct CMUnitTest tests[] = {T(passes), T(bell), T(events), T(no_request),
+					   T(record), T(full), T(ended),  T(among_many)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
