@@ -78,7 +78,7 @@ def one_owner():
     owner = Owner(home='v2 sw')
     cases.run('devices', devices, owner, list(programs.DEV))
     cases.run('own', programs.own, owner)
-    for name in ('ex', 'mem'):
+    for name in ('ex', 'mem', 'resize'):
         cases.run(name, ex.own, owner, name, *programs.DEV, str(programs.GID))
     pingpongs('one-owner', ((owner, programs.DEV[0]), (owner, programs.DEV[1])))
     cases.run('one-port', programs.across, ((owner, programs.DEV[0]), ) * 2, 'ibv_rc_pingpong', '-g', ITERS, '-e', '-c', '-n', '200')

@@ -109,6 +109,31 @@ rsw_create_cq(struct troce_cq *c, int vector)
 	return rc;
 }
 
+/* One more than is asked for, as of the card. */
+static int
+resize_guest(struct rsw_cq *cq, int cqe)
+{
+	uint32_t entries = rte_align32pow2((uint32_t)cqe + 1);
+	struct rsw_guest_mem mem;
+	int rc;
+
+	if (entries != cq->depth) {
+		rc = rsw_guest_cq_room(cq, entries, &mem);
+		if (rc != 0)
+			return rc;
+		rsw_gate_close(cq->d);
+		/* By the numbers of the old ring. */
+		(void)rsw_cq_look(cq);
+		rc = rsw_guest_cq_move(cq, entries, &mem);
+		rsw_gate_open(cq->d);
+		rsw_guest_mem_put(&mem);
+		if (rc != 0)
+			return rc;
+	}
+	cq->c.v.cqe = (int)cq->depth - 1;
+	return 0;
+}
+
 int
 rsw_resize_cq(struct troce_cq *c, int cqe)
 {
@@ -116,11 +141,8 @@ rsw_resize_cq(struct troce_cq *c, int cqe)
 	uint32_t depth = rte_align32pow2((uint32_t)cqe), head, tail;
 	struct ibv_wc *ring;
 
-	if (cq->g != NULL) {
-		TROCE_LOG(ERR, "port %u: %d completions: the queue of another program keeps its %d", cq->d->port, cqe,
-			  c->v.cqe);
-		return EOPNOTSUPP;
-	}
+	if (cq->g != NULL)
+		return resize_guest(cq, cqe);
 	ring = calloc(depth, sizeof(*ring));
 	if (ring == NULL)
 		return ENOMEM;

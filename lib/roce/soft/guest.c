@@ -76,8 +76,8 @@ mem_get(struct rsw_guest_mem *m, struct troce_guest *g, size_t len)
 	return 0;
 }
 
-static void
-mem_put(struct rsw_guest_mem *m)
+void
+rsw_guest_mem_put(struct rsw_guest_mem *m)
 {
 	if (m->va != NULL)
 		m->g->mem_put(m->g, m->va, m->len);
@@ -160,10 +160,57 @@ rsw_guest_cq_free(struct rsw_cq *cq)
 		g->guest->num_cqs--;
 		rsw_gate_open(cq->d);
 	}
-	mem_put(&g->mem);
+	rsw_guest_mem_put(&g->ring);
+	rsw_guest_mem_put(&g->mem);
 	guest_put(cq->d, g->guest);
 	free(g);
 	cq->g = NULL;
+}
+
+int
+rsw_guest_cq_room(struct rsw_cq *cq, uint32_t entries, struct rsw_guest_mem *mem)
+{
+	*mem = (struct rsw_guest_mem){0};
+	return mem_get(mem, cq->c.guest, entries * sizeof(struct mlx4_cqe));
+}
+
+static uint8_t
+owner_of(uint32_t at, uint32_t entries)
+{
+	return (at & entries) != 0 ? MLX4_CQE_OWNER : 0;
+}
+
+/* The card would write a word of the move into the old ring, which takes a number: what waits goes one further [DP 6.7]. */
+int
+rsw_guest_cq_move(struct rsw_cq *cq, uint32_t entries, struct rsw_guest_mem *mem)
+{
+	uint32_t tail = atomic_load(&cq->tail), head = rsw_guest_cq_head(cq, tail), to = tail + 1;
+	struct mlx4_cqe *cqes = (struct mlx4_cqe *)(void *)mem->va;
+	struct rsw_guest_cq *g = cq->g;
+	struct rsw_guest_mem old = g->ring;
+
+	if (tail - head >= entries) {
+		TROCE_LOG(ERR, "port %u: %u completions were not polled: wanted at least as many entries", cq->d->port,
+			  tail - head);
+		return EINVAL;
+	}
+	/* None is the guest's until it is written in its pass. */
+	for (uint32_t i = to; i - to < entries; i++)
+		cqes[i & (entries - 1)].owner_sr_opcode = owner_of(i, entries) ^ MLX4_CQE_OWNER;
+	for (uint32_t i = head; i != tail; i++) {
+		struct mlx4_cqe *e = &cqes[(i + 1) & (entries - 1)];
+
+		*e = g->cqes[i & (cq->depth - 1)];
+		e->owner_sr_opcode = (uint8_t)((e->owner_sr_opcode & ~MLX4_CQE_OWNER) | owner_of(i + 1, entries));
+	}
+	g->cqes = cqes;
+	g->ring = *mem;
+	g->solicited++;
+	cq->depth = entries;
+	cq->head_seen = head + 1;
+	atomic_store(&cq->tail, to);
+	*mem = old;
+	return 0;
 }
 
 void
@@ -171,10 +218,10 @@ rsw_view_cq(const struct troce_cq *c, struct troce_view_cq *view)
 {
 	const struct rsw_cq *cq = (const struct rsw_cq *)c;
 
-	*view = (struct troce_view_cq){.mem = cq->g->mem.va,
-				       .len = cq->g->mem.len,
-				       .entries = cq->depth,
-				       .dbrec = place(&cq->g->mem, cq->g->mem.dbrec)};
+	const struct rsw_guest_mem *ring = cq->g->ring.va != NULL ? &cq->g->ring : &cq->g->mem;
+
+	*view = (struct troce_view_cq){
+		.mem = ring->va, .len = ring->len, .entries = cq->depth, .dbrec = place(&cq->g->mem, cq->g->mem.dbrec)};
 }
 
 /* --- shared receive queues ----------------------------------------------------------------------------------------- */
@@ -216,7 +263,7 @@ rsw_guest_srq_make(struct rsw_srq *srq, struct ibv_srq_attr *attr)
 void
 rsw_guest_srq_free(struct rsw_srq *srq)
 {
-	mem_put(&srq->g->mem);
+	rsw_guest_mem_put(&srq->g->mem);
 	free(srq->g);
 	srq->g = NULL;
 }
@@ -320,7 +367,7 @@ qp_memory(struct rsw_guest_qp *g)
 static void
 qp_release(struct rsw_guest_qp *g)
 {
-	mem_put(&g->mem);
+	rsw_guest_mem_put(&g->mem);
 	free(g->routes);
 	free(g->dgrams);
 	guest_put(g->qp->d, g->guest);

@@ -66,7 +66,7 @@ struct rsw_guest_cq {
 	TAILQ_ENTRY(rsw_guest_cq) next;
 	struct rsw_guest *guest;
 	struct rsw_cq *cq;
-	struct rsw_guest_mem mem;
+	struct rsw_guest_mem mem, ring; /* ring: when it got another size; the record stays in mem */
 	struct mlx4_cqe *cqes;
 	bool events;
 	uint32_t arm;       /* the record's second word as it was seen last */
@@ -86,6 +86,13 @@ struct rsw_guest_srq {
 
 int rsw_guest_cq_make(struct rsw_cq *cq, bool events);
 void rsw_guest_cq_free(struct rsw_cq *cq);
+/*
+ * A ring of another size, and what was not polled goes there. 0; ENOMEM; EINVAL: it does not fit. Between the two the gate is closed,
+ * and then mem has what is not needed any more.
+ */
+int rsw_guest_cq_room(struct rsw_cq *cq, uint32_t entries, struct rsw_guest_mem *mem);
+int rsw_guest_cq_move(struct rsw_cq *cq, uint32_t entries, struct rsw_guest_mem *mem);
+void rsw_guest_mem_put(struct rsw_guest_mem *mem);
 int rsw_guest_srq_make(struct rsw_srq *srq, struct ibv_srq_attr *attr);
 void rsw_guest_srq_free(struct rsw_srq *srq);
 /* cap: asked for, then granted. */

@@ -20,7 +20,7 @@
 struct rig {
 	struct troce_guest g;
 	struct pair *p;
-	uint8_t *page;
+	uint8_t *page, *record;      /* record: of the completion queue */
 	unsigned int events, failed; /* completions told, and errors of the queue */
 	struct ibv_cq *cq;
 	struct ibv_qp *qp, *peer;
@@ -133,6 +133,7 @@ begin_among(struct rig *r, struct pair *p, struct crowd *crowd)
 	troce_dev_of(p->n[0].ctx)->prov->view_cq((struct troce_cq *)r->cq, &r->cv);
 	troce_dev_of(p->n[0].ctx)->prov->view_qp((struct troce_qp *)r->qp, &r->qv);
 	assert_int_equal(r->cv.entries, ENTRIES);
+	r->record = (uint8_t *)r->cv.mem + r->cv.dbrec;
 }
 
 static void
@@ -196,16 +197,16 @@ recv_one(struct rig *r, uint32_t off, uint32_t len)
 	put32((uint8_t *)r->qv.mem + r->qv.dbrec, r->received & 0xffff);
 }
 
-/* [6.2, 6.5] The next completion, NULL: none; taken: the record says so. */
+/* [6.2, 6.5] The next completion, NULL: none; the record says that it is taken. */
 static const uint8_t *
 next(struct rig *r)
 {
-	const uint8_t *c = (uint8_t *)r->cv.mem + (r->seen % ENTRIES) * 32;
+	const uint8_t *c = (uint8_t *)r->cv.mem + (r->seen % r->cv.entries) * 32;
 
-	if ((c[31] >> 7) != (r->seen / ENTRIES) % 2)
+	if ((c[31] >> 7) != (r->seen / r->cv.entries) % 2)
 		return NULL;
 	r->seen++;
-	put32((uint8_t *)r->cv.mem + r->cv.dbrec, r->seen & 0xffffff);
+	put32(r->record, r->seen & 0xffffff);
 	return c;
 }
 
@@ -228,7 +229,7 @@ completes(struct rig *r, uint8_t kind, uint8_t syndrome)
 static void
 arm(struct rig *r, uint32_t sn, uint32_t cmd)
 {
-	put32((uint8_t *)r->cv.mem + r->cv.dbrec + 4, sn << 28 | cmd << 24 | (r->seen & 0xffffff));
+	put32(r->record + 4, sn << 28 | cmd << 24 | (r->seen & 0xffffff));
 }
 
 /* Several passes over both rings and the queue. */
@@ -424,12 +425,86 @@ among_many(void **state)
 	end(&r);
 }
 
+/* [6.7] Another ring: the word of the move takes a number, and what waits comes behind it. */
+static int
+resize(struct rig *r, int cqe)
+{
+	uint32_t was = r->cv.entries;
+	int err = tp_roce_resize_cq(r->cq, cqe);
+
+	if (err != 0)
+		return err;
+	troce_dev_of(r->p->n[0].ctx)->prov->view_cq((struct troce_cq *)r->cq, &r->cv);
+	if (r->cv.entries == was)
+		return 0;
+	r->seen++;
+	put32(r->record, r->seen & 0xffffff);
+	return 0;
+}
+
+static void
+sizes(void **state)
+{
+	static const uint8_t waits[] = {0, 1, 7, 3};
+	static const struct {
+		int asked;
+		uint32_t entries;
+	} to[] = {{100, 128}, {7, 8}, {8, 16}, {31, 32}};
+	struct rig r;
+	uint32_t n = 0;
+
+	begin(&r, *state);
+	for (unsigned int i = 0; i < 40; i++) {
+		unsigned int waiting = waits[i % 4];
+
+		for (unsigned int k = 0; k < waiting; k++, n++) {
+			pair_recv(r.p, 1, r.peer, n, 4096, 64);
+			send_one(&r, 1 + n % 60, 0x0a);
+			ring(&r);
+			pair_wait(r.p, r.p->n[1].cq, 1, NULL);
+			pair_run(r.p, 1);
+		}
+		/* Four entries have no room for seven. */
+		if (waiting == 7)
+			assert_int_equal(resize(&r, 3), EINVAL);
+		assert_int_equal(resize(&r, to[i / 4 % 4].asked), 0);
+		assert_int_equal(r.cv.entries, to[i / 4 % 4].entries);
+		assert_int_equal(r.cq->cqe, to[i / 4 % 4].entries - 1);
+		for (unsigned int k = 0; k < waiting; k++) {
+			const uint8_t *c = next(&r);
+
+			assert_non_null(c);
+			assert_int_equal(c[31] & 0x7f, 0x4a);
+			assert_int_equal(get32(c + 0x14), 1 + (n - waiting + k) % 60);
+		}
+		assert_null(next(&r));
+		/* It goes on there, more than once round. */
+		for (unsigned int k = 0; k < 20; k++, n++) {
+			pair_recv(r.p, 1, r.peer, n, 4096, 64);
+			send_one(&r, 1 + n % 60, 0x0a);
+			ring(&r);
+			completes(&r, 0x4a, 0);
+			pair_wait(r.p, r.p->n[1].cq, 1, NULL);
+		}
+	}
+	/* The same size is no move, and events go on. */
+	assert_int_equal(tp_roce_resize_cq(r.cq, r.cq->cqe), 0);
+	arm(&r, 1, 2);
+	pair_recv(r.p, 1, r.peer, n, 4096, 64);
+	send_one(&r, 1, 0x0a);
+	ring(&r);
+	completes(&r, 0x4a, 0);
+	assert_int_equal(r.events, 1);
+	pair_wait(r.p, r.p->n[1].cq, 1, NULL);
+	end(&r);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
-	const struct CMUnitTest tests[] = {T(passes), T(bell), T(events), T(no_request),
-					   T(record), T(full), T(ended),  T(among_many)};
+	const struct CMUnitTest tests[] = {T(passes), T(bell),  T(events),     T(no_request), T(record),
+					   T(full),   T(ended), T(among_many), T(sizes)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
