@@ -32,7 +32,8 @@
 #define RSW_MAX_WR 32768u
 #define RSW_MAX_SGE 32u
 #define RSW_MAX_INLINE 1024u
-#define RSW_MAX_CQE (1u << 22)
+/* With one more, which queues of guests have, a power of two. */
+#define RSW_MAX_CQE ((1u << 22) - 1)
 #define RSW_GROUPS 256u    /* multicast groups */
 #define RSW_GROUP_QPS 128u /* queue pairs of one */
 #define RSW_TX 64u         /* packets that are handed to the ethdev at once */

@@ -487,6 +487,9 @@ sizes(void **state)
 			pair_wait(r.p, r.p->n[1].cq, 1, NULL);
 		}
 	}
+	/* The largest that the port offers is one that it has. */
+	assert_int_equal(resize(&r, troce_dev_of(r.p->n[0].ctx)->attr.max_cqe), 0);
+	assert_int_equal(r.cq->cqe, troce_dev_of(r.p->n[0].ctx)->attr.max_cqe);
 	/* The same size is no move, and events go on. */
 	assert_int_equal(tp_roce_resize_cq(r.cq, r.cq->cqe), 0);
 	arm(&r, 1, 2);
