@@ -57,13 +57,14 @@ int tp_rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel
 int tp_rdma_bind_port(struct rdma_cm_id *id, struct ibv_context *ctx);
 
 /**
- * @param addr struct sockaddr_in or _in6; port 0: a free one is chosen
+ * @param addr struct sockaddr_in or _in6; unspecified, or of loopback: any address; port 0: a free one is chosen
  * @return -1: EADDRNOTAVAIL no open port has the address, EADDRINUSE, EAFNOSUPPORT, EINVAL it is bound.
  */
 int tp_rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr);
 /**
  * Finds the port and address towards a destination, and the destination's neighbour: RDMA_CM_EVENT_ADDR_RESOLVED, or
- * RDMA_CM_EVENT_ADDR_ERROR with status -EHOSTUNREACH or -ETIMEDOUT.
+ * RDMA_CM_EVENT_ADDR_ERROR with status -EHOSTUNREACH or -ETIMEDOUT. A destination that is unspecified or of loopback becomes the
+ * port's own address.
  * @param src NULL: the address is chosen
  * @param timeout_ms 0..3600000
  * @return -1: ENODEV no open port has a route there, EADDRNOTAVAIL, EAFNOSUPPORT, EINVAL.

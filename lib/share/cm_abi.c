@@ -10,6 +10,8 @@
 
 #include "cm.h"
 
+#define RETRY_MAX 7u /* three bits (12.7.2) */
+
 socklen_t
 share_cm_addr_len(const struct sockaddr *addr)
 {
@@ -187,8 +189,9 @@ share_cm_param(const struct ucma_abi_conn_param *p)
 		.responder_resources = p->responder_resources,
 		.initiator_depth = p->initiator_depth,
 		.flow_control = p->flow_control,
-		.retry_count = p->retry_count,
-		.rnr_retry_count = p->rnr_retry_count,
+		/* A kernel takes the most that there is, too: libfabric asks for 15. */
+		.retry_count = RTE_MIN(p->retry_count, RETRY_MAX),
+		.rnr_retry_count = RTE_MIN(p->rnr_retry_count, RETRY_MAX),
 		.srq = p->srq,
 		.qp_num = p->qp_num,
 	};

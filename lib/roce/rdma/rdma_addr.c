@@ -98,6 +98,35 @@ choose_port(struct trd_id *id, const struct sockaddr *src, const union ibv_gid *
 	return -1;
 }
 
+/* For a destination that is any: the source's address, or the first of that family of the first port that has one. */
+static bool
+own_addr(const struct trd_id *id, const struct sockaddr *src, struct sockaddr_storage *to)
+{
+	uint16_t port = trd_port((struct sockaddr *)to);
+	bool v4 = to->ss_family == AF_INET;
+	struct troce_cm *cm;
+	struct troce_gid g;
+
+	if (!trd_addr_any(src)) {
+		memcpy(to, src, trd_addr_len(src));
+		trd_port_set((struct sockaddr *)to, port);
+		return true;
+	}
+	TAILQ_FOREACH(cm, &trd_cms, next)
+	{
+		if (id->dev != NULL && id->dev != cm->dev)
+			continue;
+		for (uint32_t i = 0; i < TP_ROCE_GIDS; i++) {
+			if (!troce_gid_get(cm->dev, i, &g) || g.type != trd_gid_type(cm->dev) ||
+			    trn_is_v4(&g.gid) != v4)
+				continue;
+			addr_of_gid(to, &g.gid, port);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* As Linux computes it; on its side, and in packets over IPv6, it tells connections apart. */
 static uint32_t
 flow_label(const struct trd_id *id)
@@ -108,19 +137,24 @@ flow_label(const struct trd_id *id)
 static int
 resolve(struct trd_id *id, struct sockaddr *src, const struct sockaddr *dst, int timeout_ms)
 {
-	const union ibv_gid dgid = trd_gid(dst);
-	struct sockaddr_storage local;
+	struct sockaddr_storage local, to;
+	union ibv_gid dgid;
 	struct troce_gid g;
 	int index, err;
 
 	memset(&local, 0, sizeof(local));
+	memset(&to, 0, sizeof(to));
 	local.ss_family = dst->sa_family;
+	memcpy(&to, dst, trd_addr_len(dst));
 	if (id->state == TRD_IDLE && src != NULL)
 		memcpy(&local, src, trd_addr_len(src));
 	else if (id->state == TRD_BOUND)
 		local = id->v.route.addr.src_storage;
 	else if (id->state != TRD_IDLE)
 		return EINVAL;
+	if (trd_addr_any(dst) && !own_addr(id, (struct sockaddr *)&local, &to))
+		return ENODEV;
+	dgid = trd_gid((struct sockaddr *)&to);
 	index = choose_port(id, (struct sockaddr *)&local, &dgid);
 	if (index < 0 || !troce_gid_get(id->dev, (uint32_t)index, &g))
 		return ENODEV;
@@ -132,8 +166,7 @@ resolve(struct trd_id *id, struct sockaddr *src, const struct sockaddr *dst, int
 			return err;
 	}
 	id->v.route.addr.src_storage = local;
-	memset(&id->v.route.addr.dst_storage, 0, sizeof(id->v.route.addr.dst_storage));
-	memcpy(&id->v.route.addr.dst_storage, dst, trd_addr_len(dst));
+	id->v.route.addr.dst_storage = to;
 	id->v.route.addr.addr.ibaddr.sgid = g.gid;
 	id->v.route.addr.addr.ibaddr.dgid = dgid;
 	id->v.route.addr.addr.ibaddr.pkey = 0xffff;

@@ -171,6 +171,7 @@ struct trd_id *trd_listener(const struct troce_dev *dev, enum rdma_port_space ps
 
 bool trd_addr_ok(const struct sockaddr *addr);
 socklen_t trd_addr_len(const struct sockaddr *addr);
+/* The unspecified address, or, as Linux has it, a loopback address: any of a port's own. */
 bool trd_addr_any(const struct sockaddr *addr);
 /* Without ports */
 bool trd_addr_equal(const struct sockaddr *a, const struct sockaddr *b);

@@ -38,9 +38,12 @@ in6(const struct sockaddr *addr)
 bool
 trd_addr_any(const struct sockaddr *addr)
 {
+	uint32_t v4;
+
 	if (addr->sa_family == AF_INET6)
-		return IN6_IS_ADDR_UNSPECIFIED(&in6(addr)->sin6_addr);
-	return in4(addr)->sin_addr.s_addr == 0;
+		return IN6_IS_ADDR_UNSPECIFIED(&in6(addr)->sin6_addr) || IN6_IS_ADDR_LOOPBACK(&in6(addr)->sin6_addr);
+	v4 = rte_be_to_cpu_32(in4(addr)->sin_addr.s_addr);
+	return v4 == 0 || v4 >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
 }
 
 union ibv_gid

@@ -175,6 +175,38 @@ addresses(void **state)
 	assert_int_equal(tp_rdma_create_id(conn_ch[0], &id, NULL, RDMA_PS_IPOIB), -1);
 }
 
+/* As Linux has it, 127.0.0.1 and ::1 are any of a port's own addresses: to listen at, and to call. */
+static void
+loopback(void **state)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = RTE_BE32(INADDR_LOOPBACK)};
+	struct sockaddr_in6 at6 = {
+		.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT, .sin6_port = RTE_BE16(9)};
+	const struct sockaddr_in *own = (struct sockaddr_in *)conn_address(PAIR_V4, 0, 0);
+	struct pair *p = *state;
+	struct rdma_cm_id *l = conn_listening(1, RDMA_PS_TCP, (struct sockaddr *)&at, 0), *id;
+
+	assert_null(l->verbs);
+	at.sin_port = tp_rdma_get_src_port(l);
+	id = conn_routed(p, RDMA_PS_TCP, conn_address(PAIR_V4, 1, rte_be_to_cpu_16(at.sin_port)));
+	conn_with_qp(p, 0, id);
+	assert_int_equal(tp_rdma_connect(id, NULL), 0);
+	assert_int_equal(tp_rdma_destroy_id(conn_request(p, l)), 0);
+	conn_expect_status(p, 0, RDMA_CM_EVENT_REJECTED, 28);
+	conn_destroy(id);
+
+	id = conn_routed(p, RDMA_PS_TCP, (struct sockaddr *)&at);
+	assert_int_equal(id->route.addr.dst_sin.sin_addr.s_addr, own->sin_addr.s_addr);
+	assert_int_equal(id->route.addr.src_sin.sin_addr.s_addr, own->sin_addr.s_addr);
+	assert_int_equal(tp_rdma_get_dst_port(id), at.sin_port);
+	assert_int_equal(tp_rdma_destroy_id(id), 0);
+	id = conn_routed(p, RDMA_PS_TCP, (struct sockaddr *)&at6);
+	assert_memory_equal(&id->route.addr.dst_sin6.sin6_addr, &id->route.addr.src_sin6.sin6_addr, 16);
+	assert_int_equal(id->route.addr.dst_sin6.sin6_addr.s6_addr[0], 0xfe);
+	assert_int_equal(tp_rdma_destroy_id(id), 0);
+	assert_int_equal(tp_rdma_destroy_id(l), 0);
+}
+
 /* The address goes, under a connection. */
 static void
 address_gone(void **state)
@@ -282,13 +314,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
 	const struct CMUnitTest tests[] = {
-		T(datagrams),
-		T(groups),
-		T(addresses),
-		T(address_gone),
-		T(port_gone),
-		T(all_of_its_own),
-		cmocka_unit_test(names),
+		T(datagrams),    T(groups),    T(addresses),      T(loopback),
+		T(address_gone), T(port_gone), T(all_of_its_own), cmocka_unit_test(names),
 	};
 
 	return cmocka_run_group_tests_name("rdma_more", tests, NULL, NULL);
