@@ -131,6 +131,13 @@ overlap(const struct sockaddr *a, const struct sockaddr *b)
 	return trd_addr_equal(a, b);
 }
 
+/* An IPv6 id takes IPv4, too, unless it says no. */
+static bool
+of_one_family(const struct trd_id *id, const struct sockaddr *addr)
+{
+	return addr->sa_family == AF_INET || id->afonly;
+}
+
 /* 12.7.2: a service is one id's; connections of one source port to several services do not disturb each other. */
 static bool
 taken(const struct trd_id *id, const struct sockaddr *addr, uint16_t port)
@@ -143,6 +150,9 @@ taken(const struct trd_id *id, const struct sockaddr *addr, uint16_t port)
 		    trd_port(&o->v.route.addr.src_addr) != port || (o->reuse && id->reuse && o->state != TRD_LISTEN))
 			continue;
 		if (o->dev != NULL && id->dev != NULL && o->dev != id->dev)
+			continue;
+		if (o->v.route.addr.src_addr.sa_family != addr->sa_family && of_one_family(id, addr) &&
+		    of_one_family(o, &o->v.route.addr.src_addr))
 			continue;
 		if (overlap(&o->v.route.addr.src_addr, addr))
 			return true;

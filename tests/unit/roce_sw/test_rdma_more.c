@@ -175,6 +175,25 @@ addresses(void **state)
 	assert_int_equal(tp_rdma_create_id(conn_ch[0], &id, NULL, RDMA_PS_IPOIB), -1);
 }
 
+/* IPv4 and IPv6 ids share a port where the latter takes its own family alone. */
+static void
+families(void **state)
+{
+	struct sockaddr_in any4 = {.sin_family = AF_INET, .sin_port = RTE_BE16(3260)};
+	struct sockaddr_in6 any6 = {.sin6_family = AF_INET6, .sin6_port = RTE_BE16(3260)};
+	struct rdma_cm_id *l4 = conn_listening(1, RDMA_PS_TCP, (struct sockaddr *)&any4, 0), *l6;
+	int on = 1;
+
+	l6 = conn_new_id(1, RDMA_PS_TCP);
+	assert_int_equal(tp_rdma_bind_addr(l6, (struct sockaddr *)&any6), -1);
+	assert_int_equal(errno, EADDRINUSE);
+	assert_int_equal(tp_rdma_set_option(l6, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, sizeof(on)), 0);
+	assert_int_equal(tp_rdma_bind_addr(l6, (struct sockaddr *)&any6), 0);
+	assert_int_equal(tp_rdma_listen(l6, 0), 0);
+	assert_int_equal(tp_rdma_destroy_id(l4), 0);
+	assert_int_equal(tp_rdma_destroy_id(l6), 0);
+}
+
 /* As Linux has it, 127.0.0.1 and ::1 are any of a port's own addresses: to listen at, and to call. */
 static void
 loopback(void **state)
@@ -314,8 +333,9 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
 	const struct CMUnitTest tests[] = {
-		T(datagrams),    T(groups),    T(addresses),      T(loopback),
-		T(address_gone), T(port_gone), T(all_of_its_own), cmocka_unit_test(names),
+		T(datagrams), T(groups),         T(addresses),
+		T(loopback),  T(families),       T(address_gone),
+		T(port_gone), T(all_of_its_own), cmocka_unit_test(names),
 	};
 
 	return cmocka_run_group_tests_name("rdma_more", tests, NULL, NULL);
