@@ -134,6 +134,57 @@ test_cq_no_answer(void **state)
 	assert_int_equal(card.resets, 1);
 }
 
+/* Another ring: size and translation, nothing else; the doorbell record stays where it is, and its memory with it. */
+static void
+test_cq_resize(void **state)
+{
+	struct mlx4_dma first, old;
+	const struct fake_cmd *cmd;
+	struct mlx4_cq cq;
+	uint32_t i;
+
+	assert_int_equal(mlx4_cq_create(hca, 1024, 0x81, 0, 0, &cq), 0);
+	first = cq.buf;
+	assert_int_equal(mlx4_cq_resize(hca, NULL, 64, 0, &cq, &old), 0);
+	cmd = fake_last(&card, MODIFY_CQ);
+	assert_int_equal(cmd->op_modifier, 0);
+	assert_int_equal(cmd->in_modifier, 0xff);
+	FAKE_BOX(cmd, {0x0c, 0x06000000}, {0x1c, 0x11 * 8});
+	fake_mtts_are(&card, 0x11, 1, 4096, cq.buf.iova);
+	assert_int_equal(fake_mtt(&card, 0x10), 0);
+	assert_int_equal(cq.entries, 64);
+	for (i = 0; i < 64; i++)
+		assert_int_equal(((uint8_t *)cq.cqes)[i * 32 + 31], 0x80);
+	assert_ptr_equal(cq.dbrec, (uint8_t *)first.va + 1024 * 32);
+	/* What was not read is there until nobody needs it. */
+	assert_ptr_equal(old.va, first.va);
+	mlx4_cq_drop(&cq, &old);
+	assert_int_equal(*cq.dbrec, 0);
+	assert_int_equal(mlx4_cq_resize(hca, NULL, 4096, 0, &cq, &old), 0);
+	cmd = fake_last(&card, MODIFY_CQ);
+	assert_int_equal(prm_get32(cmd->box, 0x0c), 0x0c000000);
+	assert_int_equal(prm_get32(cmd->box, 0x18), 0x04000000);
+	assert_ptr_equal(cq.dbrec, (uint8_t *)first.va + 1024 * 32);
+	assert_ptr_not_equal(old.va, first.va);
+	mlx4_cq_drop(&cq, &old);
+	assert_null(old.va);
+	/* Refused: a size that is none, one that the card finds too small; the queue is as it was. */
+	old = cq.buf;
+	rig_log_begin();
+	assert_int_equal(mlx4_cq_resize(hca, NULL, 3, 0, &cq, &first), -EINVAL);
+	rig_log_one("a CQ of 3 entries: wanted a power of two", "2..");
+	fake_refuse(&card, MODIFY_CQ, 1, 0x40);
+	assert_int_equal(mlx4_cq_resize(hca, NULL, 2, 0, &cq, &first), -EINVAL);
+	fake_refuse(&card, MODIFY_CQ, 1, 6);
+	assert_int_equal(mlx4_cq_resize(hca, NULL, 2, 0, &cq, &first), -EBUSY);
+	assert_int_equal(cq.entries, 4096);
+	assert_ptr_equal(cq.buf.va, old.va);
+	assert_int_equal(mlx4_cq_destroy(hca, &cq), 0);
+	assert_null(cq.buf.va);
+	assert_null(cq.first.va);
+	assert_int_equal(card.resets, 0);
+}
+
 static void
 test_eq(void **state)
 {
@@ -291,7 +342,7 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, fake_up_with_numbers, fake_down_with_numbers)
 	const struct CMUnitTest tests[] = {
-		T(test_cq), T(test_large_cq),   T(test_cq_refused), T(test_cq_no_answer),
+		T(test_cq), T(test_large_cq),   T(test_cq_refused), T(test_cq_no_answer), T(test_cq_resize),
 		T(test_eq), T(test_eq_refused), T(test_srq),        T(test_srq_refused),
 	};
 
