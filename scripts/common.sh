@@ -34,10 +34,9 @@ tp_need_root() {
 	[ "$(id -u)" = 0 ] || tp_die "needs root to $1; run it once as root: ./tp setup"
 }
 
-tp_install_packages() {
+tp_install() { # package...
 	local missing
-	# shellcheck disable=SC2086
-	missing=$(tp_missing_packages $TP_PACKAGES_BUILD $TP_PACKAGES_TEST)
+	missing=$(tp_missing_packages "$@")
 	[ -n "$missing" ] || return 0
 	command -v apt-get >/dev/null || tp_die "these packages are missing and there is no apt-get: $missing"
 	tp_need_root "install packages: $missing"
@@ -50,6 +49,9 @@ tp_install_packages() {
 	apt-get -qy install --no-install-recommends $missing >>"$TP_CACHE/apt.log" 2>&1 ||
 		tp_die "apt-get install failed; see $TP_CACHE/apt.log; wanted: $missing"
 }
+
+# shellcheck disable=SC2086
+tp_install_packages() { tp_install $TP_PACKAGES_BUILD $TP_PACKAGES_TEST; }
 
 # Debian's libdpdk-dev lacks the driver headers; take them from the source package of the installed version.
 tp_driver_headers() {

@@ -40,7 +40,8 @@ check_shell() {
 
 # A test that cannot be started would be missed by nobody.
 check_mode() {
-	git ls-files -s -- 'tests/system/test_*' 'tests/lab/test_*' | sed -n 's/^100644 .*\t\(.*\)/\1 is not executable/p'
+	git ls-files -s -- 'tests/system/test_*' 'tests/lab/test_*' 'tests/long/test_*' |
+		sed -n 's/^100644 .*\t\(.*\)/\1 is not executable/p'
 }
 
 check_spdx() {

@@ -8,10 +8,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/common.sh
 
 all="system unit lab fuzz compat lint"
+# Those of "long" run only when they are asked for. What they need and nothing else does, they name: "# Packages: NAME...".
+known="$all long"
 logs=$TP_CACHE/test-logs
 times=$TP_CACHE/test-times # NAME SECONDS: the last time each took here
 fuzz_seconds=5
-lab_limit=1500 system_limit=1200
+lab_limit=1500 system_limit=1200 long_limit=3600
 lanes=$(nproc)
 [ "$lanes" -le 2 ] || lanes=2
 passed=0 failed=0 skipped=0
@@ -27,7 +29,7 @@ PY
 names_of() { # suite
 	local t
 	case $1 in
-	system | lab)
+	system | lab | long)
 		for t in tests/"$1"/test_*.sh tests/"$1"/test_*.py; do
 			[ -e "$t" ] || continue
 			t=${t##*/test_}
@@ -43,9 +45,9 @@ check_names() { # SUITE or SUITE/NAME...
 	local a suite
 	for a in "$@"; do
 		suite=${a%%/*}
-		case " $all " in
+		case " $known " in
 		*" $suite "*) ;;
-		*) tp_die "unknown suite '$suite'; known: $all" ;;
+		*) tp_die "unknown suite '$suite'; known: $known" ;;
 		esac
 		[ "$suite" = unit ] && ! [ -f "$TP_BUILD/build.ninja" ] && { tp_setup; tp_meson "$TP_BUILD" --buildtype=release; }
 		[ "$a" = "$suite" ] || grep -qFx -- "${a#*/}" <<<"$(names_of "$suite")" ||
@@ -81,7 +83,11 @@ plan() {
 	for s in $suites; do
 		case $s in
 		unit) printf 'unit-release 1\nunit-asan 1\n' ;;
-		system | lab) for n in $(chosen "$s"); do printf '%s/%s %s\n' "$s" "$n" "$(alone "$s/$n" && echo 1 || echo "$lanes")"; done ;;
+		system | lab | long)
+			for n in $(chosen "$s"); do
+				printf '%s/%s %s\n' "$s" "$n" "$(alone "$s/$n" && echo 1 || echo "$lanes")"
+			done
+			;;
 		*) printf '%s 1\n' "$s" ;;
 		esac
 	done
@@ -231,6 +237,14 @@ run_programs() { # suite, seconds
 
 suite_system() { run_programs system $system_limit; }
 
+suite_long() {
+	local n packages=
+	for n in $(chosen long); do packages="$packages $(sed -n 's/^# Packages: //p' "$(program_file "long/$n")")"; done
+	# shellcheck disable=SC2086
+	tp_install $packages
+	run_programs long $long_limit
+}
+
 # What a guest shows is part of every run.
 suite_lab() {
 	local begun=$SECONDS
@@ -280,7 +294,7 @@ wanted=${wanted:- $all} wanted=${wanted# }
 # shellcheck disable=SC2086
 check_names $wanted || exit
 suites=
-for s in $all; do
+for s in $known; do
 	case " $wanted" in *" $s/"* | *" $s "* | *" $s") suites="$suites $s" ;; esac
 done
 if [ -n "$list" ]; then
