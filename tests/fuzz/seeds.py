@@ -221,7 +221,8 @@ def programs():
     steps = [(21, n | 2 << 3) for n in (1, 3, 6, 0, 2, 5, 7)] + [(22, 0), (27, 1), (28, 1), (33, 1), (rereg_mr, 0x10), (rereg_mr, 0x40)]
     unmake = [(34, 0), (25, 0), (23, 0), (19, 0), (15, 0), (12, 0), (10, 0), (8, 0), (6, 0)]
     for kind in (2, 3):
-        for calls in (make + use + steps + unmake, make + unmake[::-1], [(5, 0), (reg_mr, 0x81)], [(hello, 0), (hello, 9)]):
+        for calls in (make + use + steps + unmake, make + unmake[::-1], [(5, 0), (reg_mr, 0x81)],
+                      [(5, 0), (13, 15), (20, 0x30), (21, 0), (33, 0)], [(5, 0), (13, 15), (20, 0x20), (27, 1)], [(hello, 0), (hello, 9)]):
             yield bytes([kind]) + b''.join(bytes([op, how, 0]) for op, how in calls)
     for cmd in range(24):                              # of librdmacm, each with an empty structure and with one that is full
         yield bytes([1]) + bytes([31, 0, 0, 0, 24]) + bytes(24) + bytes([31, cmd, 0, 1, 32]) + b'\xff' * 288 + bytes([31, cmd, 0, 1, 32]) + bytes(288)

@@ -73,6 +73,9 @@ mlx4_roce_attach_mcast(struct troce_qp *qp, const union ibv_gid *gid, const stru
 
 	if (!q->live)
 		return EIO;
+	rc = mlx4_roce_on_card(q, "multicast group");
+	if (rc != 0)
+		return rc;
 	g = rte_zmalloc_socket("mlx4_group", sizeof(*g), 0, q->home->dev->numa_node);
 	if (g == NULL)
 		return ENOMEM;

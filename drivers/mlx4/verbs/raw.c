@@ -157,6 +157,9 @@ mlx4_roce_create_flow(struct troce_flow *flow, const struct ibv_flow_attr *attr)
 
 	if (!q->live || q->home->hca->dead)
 		return EIO;
+	rc = mlx4_roce_on_card(q, "steering rule");
+	if (rc != 0)
+		return rc;
 	rc = match_of(q, attr, &m);
 	if (rc != 0)
 		return rc;

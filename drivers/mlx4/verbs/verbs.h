@@ -312,6 +312,8 @@ void mlx4_roce_srq_detach(struct mlx4_roce_srq *srq);
 
 /* --- qp.c --- */
 int mlx4_roce_create_qp(struct troce_qp *qp);
+/* 0, or EINVAL and a line: it has not been in INIT since RESET. */
+int mlx4_roce_on_card(const struct mlx4_roce_qp *q, const char *what);
 int mlx4_roce_modify_qp(struct troce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
 			enum ibv_qp_state to);
 int mlx4_roce_query_qp(struct troce_qp *qp, struct ibv_qp_attr *attr);

@@ -148,6 +148,10 @@ test_rules_refused(void **state)
 	rr_end(&e, 1);
 	rr_qp(&e, IBV_QPT_RAW_PACKET, NULL);
 	refused(&e, &r.attr, EINVAL, "in RESET: a steering rule wants INIT or a later state");
+	rr_state(&e, IBV_QPS_ERR);
+	refused(&e, &r.attr, EINVAL,
+		"has not been in INIT since RESET, and the card does not know it: a steering rule");
+	rr_state(&e, IBV_QPS_RESET);
 	ready(&e);
 #define BAD(field, value, err, words)                                                                                  \
 	do {                                                                                                           \
