@@ -222,7 +222,7 @@ def programs():
     unmake = [(34, 0), (25, 0), (23, 0), (19, 0), (15, 0), (12, 0), (10, 0), (8, 0), (6, 0)]
     for kind in (2, 3):
         for calls in (make + use + steps + unmake, make + unmake[::-1], [(5, 0), (reg_mr, 0x81)],
-                      [(5, 0), (13, 15), (20, 0x30), (21, 0), (33, 0)], [(5, 0), (13, 15), (20, 0x20), (27, 1)], [(hello, 0), (hello, 9)]):
+                      [(5, 0), (13, 15), (20, 0x30), (21, 0), (33, 0)], [(5, 0), (13, 15), (20, 0x20), (27, 1)], [(13, 0)] + [(35, 127)] * 200, [(hello, 0), (hello, 9)]):
             yield bytes([kind]) + b''.join(bytes([op, how, 0]) for op, how in calls)
     for cmd in range(24):                              # of librdmacm, each with an empty structure and with one that is full
         yield bytes([1]) + bytes([31, 0, 0, 0, 24]) + bytes(24) + bytes([31, cmd, 0, 1, 32]) + b'\xff' * 288 + bytes([31, cmd, 0, 1, 32]) + bytes(288)
