@@ -537,19 +537,6 @@ open_rings(struct mlx4_roce_qp *q, enum ibv_qp_state to)
 	q->rq_room = to == IBV_QPS_RESET || (q->raw && to == IBV_QPS_ERR) ? 0 : q->rq_cap;
 }
 
-/* Rules name queue pairs that the card has; it knows none in RESET, nor one that went from there to ERR. */
-int
-mlx4_roce_on_card(const struct mlx4_roce_qp *q, const char *what)
-{
-	if (q->hw.state != MLX4_QP_RST)
-		return 0;
-	TROCE_LOG(
-		ERR,
-		"%s: queue pair 0x%x has not been in INIT since RESET, and the card does not know it: a %s wants that",
-		q->home->dev->where, q->qpn, what);
-	return EINVAL;
-}
-
 int
 mlx4_roce_modify_qp(struct troce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
 		    enum ibv_qp_state to)

@@ -147,6 +147,19 @@ match_of(const struct mlx4_roce_qp *q, const struct ibv_flow_attr *attr, struct 
 	return mlx4_roce_errno(rc);
 }
 
+/* Rules name queue pairs that the card has; it knows none in RESET, nor one that went from there to ERR. */
+int
+mlx4_roce_on_card(const struct mlx4_roce_qp *q, const char *what)
+{
+	if (q->hw.state != MLX4_QP_RST)
+		return 0;
+	TROCE_LOG(
+		ERR,
+		"%s: queue pair 0x%x has not been in INIT since RESET, and the card does not know it: a %s wants that",
+		q->home->dev->where, q->qpn, what);
+	return EINVAL;
+}
+
 int
 mlx4_roce_create_flow(struct troce_flow *flow, const struct ibv_flow_attr *attr)
 {

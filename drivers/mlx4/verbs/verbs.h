@@ -312,8 +312,6 @@ void mlx4_roce_srq_detach(struct mlx4_roce_srq *srq);
 
 /* --- qp.c --- */
 int mlx4_roce_create_qp(struct troce_qp *qp);
-/* 0, or EINVAL and a line: it has not been in INIT since RESET. */
-int mlx4_roce_on_card(const struct mlx4_roce_qp *q, const char *what);
 int mlx4_roce_modify_qp(struct troce_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
 			enum ibv_qp_state to);
 int mlx4_roce_query_qp(struct troce_qp *qp, struct ibv_qp_attr *attr);
@@ -337,6 +335,8 @@ int mlx4_roce_detach_mcast(struct troce_qp *qp, const union ibv_gid *gid, const 
 void mlx4_roce_mcast_drop(struct mlx4_roce_qp *qp);
 
 /* --- raw.c --- */
+/* 0, or EINVAL and a line: it has not been in INIT since RESET. */
+int mlx4_roce_on_card(const struct mlx4_roce_qp *q, const char *what);
 int mlx4_roce_create_flow(struct troce_flow *flow, const struct ibv_flow_attr *attr);
 int mlx4_roce_destroy_flow(struct troce_flow *flow);
 /* Takes the rules of a queue pair from the card. */
