@@ -37,47 +37,13 @@ cp -r /host/lib /host/bin /host/tests /tmp/
 cd /tmp
 # tests of other makers' cards
 rm -f tests/test_mlx5* tests/test_efa* tests/test_cuda*
-cat >tests/lab.py <<'PY'
-import os, sys, time, unittest
-from importlib.machinery import SourceFileLoader
-from args_parser import parser
-
-class Result(unittest.TextTestResult):
-    def say(self, test, word, why=''):
-        sys.stdout.write('\nRESULT %s %s %s\n' % (word, test.id(), ' '.join(str(why).split())))
-        sys.stdout.flush()
-    def addSuccess(self, test):
-        self.say(test, 'ok')
-    def addSkip(self, test, reason):
-        self.say(test, 'skip', reason)
-    def addFailure(self, test, err):
-        self.say(test, 'fail', err[1])
-    def addError(self, test, err):
-        self.say(test, 'fail', err[1])
-
-tests = SourceFileLoader('tests', os.path.join(os.path.dirname(__file__), '__init__.py')).load_module()
-
-# One test sends and looks at once for what libmlx4 says of completions that are in the queue: they have to have come.
-from tests import test_cq, utils
-resize_cq, send = test_cq.CQTest.test_resize_cq, utils.send
-
-def send_and_wait(*args, **kwargs):
-    send(*args, **kwargs)
-    time.sleep(0.1)
-
-def test_resize_cq(self):
-    utils.send = send_and_wait
-    try:
-        resize_cq(self)
-    finally:
-        utils.send = send
-
-test_cq.CQTest.test_resize_cq = test_resize_cq
-parser.parse_args()
-unittest.main(module=tests, testRunner=unittest.TextTestRunner(resultclass=Result))
+cat >suite.py <<'PY'
+GUEST
+	cat "$lab_scripts/../system/pyverbs_suite.py"
+	cat <<'GUEST'
 PY
 PYTHONHOME=/tmp PYTHONPATH=/tmp/lib LD_LIBRARY_PATH=/tmp/lib PYTHONDONTWRITEBYTECODE=1 \
-	/tmp/bin/python3 tests/lab.py --dev mlx4_0 --port 1 --gid 1 2>&1
+	/tmp/bin/python3 suite.py /tmp - --dev mlx4_0 --port 1 --gid 1 2>&1
 echo "== dmesg"
 dmesg
 GUEST
