@@ -50,7 +50,8 @@ def kinds(sources):
 
 
 def says(text, how, words):
-    return how(re.search(r'(?<![\w-])%s' % re.escape(w) + ('' if w.endswith('=') else r'(?![a-z0-9-])'), text) for w in words)
+    # A plain search first: the pattern of most words is in few of the texts that it would be tried on.
+    return how(w in text and re.search(r'(?<![\w-])%s' % re.escape(w) + ('' if w.endswith('=') else r'(?![a-z0-9-])'), text) for w in words)
 
 
 def main():
@@ -58,11 +59,11 @@ def main():
     if '--table' in sys.argv:
         print('| | | source | tests |\n| --- | --- | --- | --- |')
     for kind, name, how, words in kinds(sources):
-        by = [os.path.basename(path) for path, text in tests.items() if says(text, how, words)]
+        by = (os.path.basename(path) for path, text in tests.items() if says(text, how, words))
         if '--table' in sys.argv:
             home = [path for path, text in sources.items() if '"%s' % name.split(' {')[0] in text]
-            print('| %s | `%s` | %s | %s |' % (kind, name, ', '.join(home[:2]), ', '.join(by[:4])))
-        elif not by:
+            print('| %s | `%s` | %s | %s |' % (kind, name, ', '.join(home[:2]), ', '.join(list(by)[:4])))
+        elif next(by, None) is None:
             print('%s `%s`: no test says it' % (kind, name))
 
 

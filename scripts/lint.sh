@@ -18,7 +18,7 @@ report() { # name, findings
 sources() { git ls-files -- "$@"; }
 
 check_format() {
-	sources '*.c' '*.h' | xargs -r clang-format-14 --dry-run -Werror 2>&1 | grep -E 'error:' | cut -c1-160
+	sources '*.c' '*.h' | xargs -r -n 100 -P "$(nproc)" clang-format-14 --dry-run -Werror 2>&1 | grep -E 'error:' | cut -c1-160
 }
 
 # Only what the build compiles can be analysed; a header is seen through the files that include it.
@@ -35,7 +35,7 @@ check_layers() {
 }
 
 check_shell() {
-	sources '*.sh' tp .ci/run | xargs -r shellcheck -x -f gcc
+	sources '*.sh' tp .ci/run | xargs -r -n 6 -P "$(nproc)" shellcheck -x -f gcc
 }
 
 # A test that cannot be started would be missed by nobody.
@@ -63,12 +63,15 @@ check_length() {
 
 # Each row of the tables of features ends with the names of tests, in backquotes.
 check_features() {
-	local name
+	local name text
+	text=$(mktemp) # what names may stand in, read once
+	sources tests scripts | xargs -d '\n' cat >"$text"
 	awk '/^\| *Feature/ { table = 1; getline; next } !/^\|/ { table = 0 } table' docs/features.md |
 		sed 's/.*|\([^|]*\)|[ \t]*$/\1/' | grep -o '`[^`]*`' | tr -d '`' | sort -u | while read -r name; do
-		git grep -qF -- "$name" -- tests scripts || git ls-files --error-unmatch "$name" >/dev/null 2>&1 ||
+		grep -qF -- "$name" "$text" || git ls-files --error-unmatch "$name" >/dev/null 2>&1 ||
 			printf 'docs/features.md names the test %s, which does not exist\n' "$name"
 	done
+	rm -f "$text"
 	awk '/^\| *Feature/ { table = 1; getline; next } !/^\|/ { table = 0 }
 		table && !/`[^`|]*`[^|]*\|[ \t]*$/ { printf "docs/features.md:%d: a feature without a test\n", NR }' docs/features.md
 }
