@@ -12,7 +12,8 @@
 #include "drivers/mlx4/rx/queue.h"
 #include "drivers/mlx4/tx/lso_limits.h"
 
-#define BURST_US 200u
+#define BURST_NAP_US 200u
+#define BURST_NAPS 500u
 
 static int
 link_look(struct rte_eth_dev *dev)
@@ -118,17 +119,25 @@ txqs_frame_max(struct mlx4_eth *eth, uint16_t mtu)
 
 /*
  * The card fails a queue pair for a frame that is longer than the MTU: none is posted from now on, and those that are get sent
- * before the card is told. A burst that runs at this moment is over soon; what it may still post is looked at by the card alone.
+ * before the card is told. A burst that runs at this moment keeps the old length; it is over when the next one has begun. Of a
+ * queue that sends no more nobody knows whether its last burst is over or waits for a CPU: after BURST_NAPS it counts as over.
  */
 static int
 shorten(struct mlx4_eth *eth, uint16_t mtu)
 {
+	unsigned int naps = 0;
 	uint16_t i;
 
-	txqs_frame_max(eth, mtu);
-	if (!eth->dev->data->dev_started)
+	if (!eth->dev->data->dev_started) {
+		txqs_frame_max(eth, mtu);
 		return 0;
-	rte_delay_us_sleep(BURST_US);
+	}
+	for (i = 0; i < eth->dev->data->nb_tx_queues; i++)
+		if (eth->txqs[i] != NULL)
+			mlx4_txq_shorten(eth->txqs[i], mtu);
+	for (i = 0; i < eth->dev->data->nb_tx_queues; i++)
+		while (eth->txqs[i] != NULL && !mlx4_txq_shortened(eth->txqs[i]) && naps++ < BURST_NAPS)
+			rte_delay_us_sleep(BURST_NAP_US);
 	for (i = 0; i < eth->dev->data->nb_tx_queues; i++) {
 		if (eth->txqs[i] == NULL || mlx4_txq_sent(eth->txqs[i]))
 			continue;

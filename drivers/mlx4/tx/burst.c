@@ -444,6 +444,8 @@ tx_burst(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n, const bool tags
 				break;
 			continue; /* all done, or the ring wraps */
 		}
+		if (unlikely(k.plain_from == MLX4_TX_NONE_PLAIN))
+			__atomic_store_n(&q->none_plain, true, __ATOMIC_RELEASE);
 		used = post_general(q, pkts + i, n - i, &bytes, &dropped);
 		if (used < 0)
 			break;

@@ -258,6 +258,39 @@ mlx4_txq_frame_max(struct mlx4_txq *q, uint16_t mtu)
 			mlx4_txq_lengths(q->lane[p], mtu);
 }
 
+/* A burst keeps what it read at its start. The next one says that it has begun, as it finds nothing plain. */
+void
+mlx4_txq_shorten(struct mlx4_txq *q, uint16_t mtu)
+{
+	struct mlx4_txq *pair;
+	unsigned int p;
+
+	mlx4_txq_frame_max(q, mtu);
+	for (p = 0; p <= MLX4_PRIOS; p++) {
+		pair = p == MLX4_PRIOS ? q : q->lane[p];
+		if (pair == NULL)
+			continue;
+		__atomic_store_n(&pair->none_plain, false, __ATOMIC_RELAXED);
+		__atomic_store_n(&pair->plain_from, MLX4_TX_NONE_PLAIN, __ATOMIC_RELEASE);
+	}
+}
+
+bool
+mlx4_txq_shortened(struct mlx4_txq *q)
+{
+	struct mlx4_txq *pair;
+	unsigned int p;
+
+	for (p = 0; p <= MLX4_PRIOS; p++) {
+		pair = p == MLX4_PRIOS ? q : q->lane[p];
+		/* One that has not sent since its start does not send now. */
+		if (pair != NULL && pair->started && __atomic_load_n(&pair->sq_pi, __ATOMIC_RELAXED) != 0 &&
+		    !__atomic_load_n(&pair->none_plain, __ATOMIC_ACQUIRE))
+			return false;
+	}
+	return true;
+}
+
 /* What was posted before pi is on the wire. */
 static bool
 pair_sent(struct mlx4_txq *pair, uint32_t pi)

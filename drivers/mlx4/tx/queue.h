@@ -44,7 +44,8 @@ struct mlx4_txq {
 	uint32_t cq_mask, cq_ci;
 	uint32_t ends_pi, ends_ci;
 	uint32_t last_mixed; /* position of the newest slot that is not one plain mbuf */
-	uint32_t plain_from; /* bytes of the shortest frame that need not take the general path */
+	uint32_t
+		plain_from; /* bytes of the shortest frame that need not take the general path, or MLX4_TX_NONE_PLAIN */
 	uint32_t plain_span; /* how many such lengths there are from that on */
 	bool fast_free;      /* all mbufs come from one pool and have one owner */
 	bool mixed;          /* there are such slots in flight */
@@ -58,6 +59,7 @@ struct mlx4_txq {
 	uint16_t frame_max;  /* bytes of a frame without FCS, with the tag that the card inserts: by the port's MTU */
 	bool mac_loopback;
 	bool tunnels;     /* the card knows what is inside a tunnel */
+	bool none_plain;  /* a burst runs, or ran, that knew MLX4_TX_NONE_PLAIN from its start */
 	uint32_t bf_half; /* bytes of half a register */
 	uint32_t bf_off;
 	uint32_t qpn;
@@ -101,6 +103,9 @@ struct mlx4_txq {
 	uint8_t fixed_dscp; /* DSCP + 1 that its IP packets get, 0: by the port's tables */
 	bool started, deferred;
 };
+
+/* Every frame takes the general path, which looks at frame_max; far from any length. */
+#define MLX4_TX_NONE_PLAIN (UINT32_C(1) << 31)
 
 /* At this MTU; again when what goes inline changes. The general path is for frames that go inline, and for all with a MAC loopback. */
 static inline void
@@ -146,6 +151,10 @@ bool mlx4_txq_recover(struct mlx4_txq *q);
 bool mlx4_txq_sent(struct mlx4_txq *q);
 /* What a frame may be at most, at this MTU. */
 void mlx4_txq_frame_max(struct mlx4_txq *q, uint16_t mtu);
+/* The same, for a queue that may send right now: no burst but one that runs already posts anything longer. */
+void mlx4_txq_shorten(struct mlx4_txq *q, uint16_t mtu);
+/* No such burst runs any more; false: it is not known, since none has begun since. */
+bool mlx4_txq_shortened(struct mlx4_txq *q);
 
 /* --- recover.c: queue pairs that failed are taken back by the interrupt thread --- */
 /* By whoever sends, in a burst: a pair failed. */
