@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the two ends of a RoCE program, each a process with a port of its own, or both in one."""
 import os
+import selectors
 import signal
 import subprocess
 import tempfile
+import time
 
 import tpmd
 
@@ -37,17 +39,33 @@ class Ends:
 
 class Process:
     def __init__(self, cmd, env=None):
-        self.p = subprocess.Popen(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  env=dict(os.environ, **(env or {})))
+        self.p = subprocess.Popen(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, **(env or {})))
 
     def wait(self, timeout):
-        try:
-            self.out, self.err = self.p.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            self.p.kill()
-            self.out, self.err = self.p.communicate()
-            self.err += ' (not finished after %s s)' % timeout
-        self.returncode = self.p.returncode
+        """Until it has ended, or has said nothing for so long: a table of many sizes takes its time where others want the CPUs."""
+        said, until = {self.p.stdout: [], self.p.stderr: []}, time.monotonic() + timeout
+        quiet = False
+        with selectors.DefaultSelector() as sel:
+            for f in said:
+                sel.register(f, selectors.EVENT_READ)
+            while sel.get_map():
+                ready = sel.select(None if quiet else max(0, until - time.monotonic()))
+                if not ready and not quiet:
+                    quiet = True
+                    self.p.kill()
+                for key, _ in ready:
+                    data = os.read(key.fd, 65536)
+                    if data:
+                        said[key.fileobj].append(data)
+                        until = time.monotonic() + timeout
+                    else:
+                        sel.unregister(key.fileobj)
+        self.returncode = self.p.wait()
+        self.out, self.err = (b''.join(said[f]).decode(errors='replace') for f in (self.p.stdout, self.p.stderr))
+        for f in said:
+            f.close()
+        if quiet:
+            self.err += ' (said nothing for %s s)' % timeout
         return self
 
 
