@@ -26,6 +26,7 @@ capabilities(struct troce_dev *dev)
 {
 	struct ibv_device_attr *a = &dev->attr;
 
+	a->vendor_id = RSW_VENDOR;
 	a->max_mr_size = UINT64_C(1) << 47;
 	a->page_size_cap = UINT64_MAX << 12;
 	a->max_qp = RSW_QPS - 2;

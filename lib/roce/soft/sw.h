@@ -47,6 +47,7 @@
 #define RSW_PACKET_MAX 4608u
 #define RSW_QP1_QKEY 0x80010000u
 #define RSW_PKEY 0xffffu
+#define RSW_VENDOR 0xffffffu /* no maker's OUI: what devices in software say, the kernel's among them */
 
 struct rsw_dev;
 struct rsw_qp;

@@ -324,6 +324,7 @@ no_raw_packets(void **state)
 	assert_int_equal(tp_roce_query_device(p->n[0].ctx, &a), 0);
 	assert_int_equal(a.device_cap_flags & (IBV_DEVICE_RAW_IP_CSUM | IBV_DEVICE_MANAGED_FLOW_STEERING), 0);
 	assert_int_equal(a.max_raw_ethy_qp, 0);
+	assert_int_equal(a.vendor_id, 0xffffff);
 	errno = 0;
 	assert_null(tp_roce_create_qp(p->n[0].pd, &init));
 	assert_int_equal(errno, EOPNOTSUPP);
