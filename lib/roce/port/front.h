@@ -5,6 +5,7 @@
 #ifndef ROCE_PORT_FRONT_H
 #define ROCE_PORT_FRONT_H
 
+#include "lib/roce/wire/mad.h"
 #include "provider.h"
 
 /* --- status.c --------------------------------------------------------------------------------------------------- */
@@ -90,6 +91,11 @@ void troce_bell_hush(struct troce_bell *bell);
 void troce_bell_taken(struct troce_bell *bell, bool empty);
 /* Waits for a ring and takes it, unless the descriptor does not block. 0, or -1 and errno. */
 int troce_bell_wait(struct troce_bell *bell);
+
+/* --- traffic.c -------------------------------------------------------------------------------------------------- */
+
+/* Of an Ethernet port: all frames of the wire where its driver knows them, else those of its queues. 0 or EIO. Any thread. */
+int troce_traffic(const struct troce_dev *dev, struct mad_port_counters *c);
 
 /* --- event.c ---------------------------------------------------------------------------------------------------- */
 

@@ -23,18 +23,11 @@ static const struct mad_port_counters *
 counters(struct troce_cm *cm)
 {
 	uint64_t now = troce_now_ns(cm->dev);
-	struct rte_eth_stats s;
 
 	if (cm->counters_at != 0 && now - cm->counters_at < COUNTERS_NS)
 		return &cm->counters;
 	cm->counters_at = now;
-	if (rte_eth_stats_get(cm->dev->port_id, &s) == 0)
-		cm->counters = (struct mad_port_counters){.tx_packets = s.opackets,
-							  .tx_bytes = s.obytes,
-							  .rx_packets = s.ipackets,
-							  .rx_bytes = s.ibytes,
-							  .rx_errors = s.ierrors,
-							  .tx_discards = s.oerrors};
+	(void)troce_traffic(cm->dev, &cm->counters);
 	return &cm->counters;
 }
 
