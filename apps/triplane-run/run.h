@@ -68,5 +68,13 @@ int run_program(void (*start)(void *), void *arg);
 int run_view(const char *at, bool need, bool quiet);
 /* Puts the devices into folders that are there for them. 0 or errno. */
 int run_tree(const char *at);
+/* The folder of a device's port there; -1 and errno. */
+int run_tree_port(const char *name);
+/* Writes what a device of the owner's has counted below the folder of its port. 0 or errno. */
+int run_tree_counters(int fd, const char *owner, int port);
+
+/* --- live.c --- */
+/* Counters of the view follow the owner's as long as this process lives, whatever program it becomes. 0 or errno. */
+int run_live(const char *at);
 
 #endif /* RUN_H */

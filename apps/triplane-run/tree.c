@@ -6,6 +6,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +19,9 @@
 #include "run.h"
 
 #define SYS "/sys/class"
-#define PCI_VENDOR 0x15b3u
-#define ABI_VERBS "6" /* of the kernel's interfaces, whose place this is */
+#define IEEE_VENDOR 0x2c9u /* of the maker of these cards, as verbs say it */
+#define PCI_VENDOR 0x15b3u /* the same, as PCI does */
+#define ABI_VERBS "6"      /* of the kernel's interfaces, whose place this is */
 #define ABI_MAD "5"
 
 /* A place in the tree; the first thing that goes wrong stays. */
@@ -186,6 +188,69 @@ one_port(struct node *dev, int fd, const struct share_hello *h)
 	dev->err = port.err;
 }
 
+/* --- counters ------------------------------------------------------------------------------------------------------ */
+
+/* Where something is already, it is no longer than what is written now, but when a counter began again. 0 or errno. */
+static int
+count(int port, const char *name, uint64_t value)
+{
+	const int fd = openat(port, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
+	char text[32];
+	int len = snprintf(text, sizeof(text), "%" PRIu64 "\n", value), err = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return errno;
+	if (pwrite(fd, text, (size_t)len, 0) != len || fstat(fd, &st) != 0 ||
+	    (st.st_size > len && ftruncate(fd, len) != 0))
+		err = errno;
+	close(fd);
+	return err;
+}
+
+int
+run_tree_counters(int fd, const char *owner, int port)
+{
+	struct share_msg m = {0};
+	uint32_t first = 0;
+	int err = 0;
+
+	do {
+		m = (struct share_msg){.counters = {.first = first}};
+		memcpy(m.counters.device, owner, sizeof(m.counters.device));
+		err = run_ask(fd, SHARE_COUNTERS, &m);
+		for (uint32_t i = 0; err == 0 && i < m.counters.num; i++)
+			err = count(port, m.counters.one[i].name, m.counters.one[i].value);
+		first += m.counters.num;
+	} while (err == 0 && m.counters.num != 0);
+	return err;
+}
+
+int
+run_tree_port(const char *name)
+{
+	char at[256];
+
+	snprintf(at, sizeof(at), SYS "/infiniband/%s/ports/1", name);
+	return open(at, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void
+counters(struct node *dev, int fd, const struct share_hello *h, const char *owner)
+{
+	struct node n = {.err = dev->err};
+	int port;
+
+	enter(&n, SYS "/infiniband/%s/ports/1/counters", h->name);
+	enter(&n, SYS "/infiniband/%s/ports/1/hw_counters", h->name);
+	port = run_tree_port(h->name);
+	if (n.err == 0)
+		n.err = port < 0 ? errno : run_tree_counters(fd, owner, port);
+	if (port >= 0)
+		close(port);
+	dev->err = n.err;
+}
+
 /* --- devices ------------------------------------------------------------------------------------------------------- */
 
 /* The kernel's form of all CPUs: 32 of them a word, the highest first. */
@@ -206,14 +271,18 @@ cpus(struct node *n, const char *name)
 	put(n, name, "%s\n", text);
 }
 
-/* What it is plugged in as; the owner's process is where its memory is, not this machine's node. */
+/*
+ * What it is plugged in as; the owner's process is where its memory is, not this machine's node. A device in software is in no slot:
+ * as with a kernel's, there is no such folder.
+ */
 static void
 pci(const char *at, struct node *dev, const struct ibv_device_attr *a)
 {
 	struct node n = {.err = dev->err};
 
+	if (a->vendor_id != IEEE_VENDOR)
+		return;
 	enter(&n, "%s/device", at);
-	/* That of PCI, where verbs name the vendor by its IEEE number. */
 	put(&n, "vendor", "0x%04x\n", PCI_VENDOR);
 	put(&n, "device", "0x%04x\n", a->vendor_part_id);
 	put(&n, "numa_node", "-1\n");
@@ -257,24 +326,29 @@ device(int fd, struct share_hello *h)
 	struct share_msg m = {0};
 	struct ibv_device_attr a;
 	struct node dev = {0};
-	char at[256], owner[IBV_SYSFS_NAME_MAX];
+	char at[256], owner[IBV_SYSFS_NAME_MAX], board[sizeof(m.open.board_id)];
 
 	memcpy(owner, h->name, sizeof(owner));
 	memcpy(m.open.name, owner, sizeof(m.open.name));
 	dev.err = run_ask(fd, SHARE_OPEN, &m);
 	share_name(h->name, owner, h->ibdev, getenv(SHARE_NAMES_ENV));
 	a = m.open.attr;
+	memcpy(board, m.open.board_id, sizeof(board));
 	snprintf(at, sizeof(at), SYS "/infiniband/%s", h->name);
 	enter(&dev, "%s", at);
 	guid(&dev, "node_guid", a.node_guid);
 	guid(&dev, "sys_image_guid", a.sys_image_guid);
 	put(&dev, "fw_ver", "%s\n", a.fw_ver);
 	put(&dev, "hw_rev", "%x\n", a.hw_ver);
-	put(&dev, "hca_type", "MT%u\n", a.vendor_part_id);
+	if (a.vendor_id == IEEE_VENDOR)
+		put(&dev, "hca_type", "MT%u\n", a.vendor_part_id);
+	if (board[0] != '\0')
+		put(&dev, "board_id", "%s\n", board);
 	put(&dev, "node_type", "1: CA\n");
 	put(&dev, "node_desc", "%s\n", h->name);
 	pci(at, &dev, &a);
 	one_port(&dev, fd, h);
+	counters(&dev, fd, h, owner);
 	verbs(&dev, h, &a);
 	return dev.err;
 }

@@ -182,5 +182,11 @@ run_view(const char *at, bool need, bool quiet)
 	if (!need && !child_can(at, quiet))
 		return 0;
 	err = make(at, &what);
-	return err == 0 ? 0 : refuse(what, err, "; --view off does without");
+	if (err == 0) {
+		err = run_live(at);
+		if (err != 0 && !quiet)
+			run_refuse("counters in the view stay as they are: %s", strerror(err));
+		return 0;
+	}
+	return refuse(what, err, "; --view off does without");
 }

@@ -328,6 +328,7 @@ do_open(struct share_guest *s, struct share_call *c)
 	r->num_comp_vectors = (uint32_t)s->ctx->num_comp_vectors;
 	r->infiniband = s->dev->ib != NULL;
 	r->attr = s->dev->attr;
+	memcpy(r->board_id, s->dev->board_id, sizeof(r->board_id));
 	c->out[c->num_out++] = s->g.uar_fd;
 	c->close_out[c->num_out] = true;
 	c->out[c->num_out++] = fds[1];
@@ -435,6 +436,7 @@ static const struct {
 	[SHARE_CREATE_FLOW] = {share_do_create_flow, SHARE_FLOW},
 	[SHARE_DESTROY_FLOW] = {share_do_destroy_flow, SHARE_FREE},
 	[SHARE_RESIZE_CQ] = {share_do_resize_cq, SHARE_FREE},
+	[SHARE_COUNTERS] = {share_do_counters, SHARE_FREE},
 };
 
 static int
@@ -446,7 +448,7 @@ handle(struct share_guest *s, struct share_call *c)
 
 	if (op >= SHARE_OPS)
 		return EOPNOTSUPP;
-	if (cm ? s->dev != NULL : s->dev == NULL && op > SHARE_OPEN)
+	if (cm ? s->dev != NULL : s->dev == NULL && op > SHARE_OPEN && op != SHARE_COUNTERS)
 		return ENODEV;
 	if (ops[op].makes != SHARE_FREE) {
 		err = share_obj_room(s, ops[op].makes);

@@ -6,6 +6,7 @@
 #define SHARE_NAME_H
 
 #include <stdint.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,17 +25,18 @@
 static inline void
 share_name(char out[IBV_SYSFS_NAME_MAX], const char *name, uint32_t index, const char *names)
 {
-	if (names == NULL || strcmp(names, "short") != 0) {
-		snprintf(out, IBV_SYSFS_NAME_MAX, "%s", name);
-		return;
-	}
+	const bool cut = names != NULL && strcmp(names, "short") == 0;
+
 	/* What kind of device DPDK found says little to a program of libibverbs. */
-	if (strncmp(name, "net_", 4) == 0)
+	if (cut && strncmp(name, "net_", 4) == 0)
 		name += 4;
-	if (strlen(name) <= SHARE_SHORT)
-		snprintf(out, IBV_SYSFS_NAME_MAX, "%s", name);
-	else
+	if (cut && strlen(name) > SHARE_SHORT)
 		snprintf(out, IBV_SYSFS_NAME_MAX, "mlx4_%u", index);
+	else
+		snprintf(out, IBV_SYSFS_NAME_MAX, "%s", name);
+	/* The port of a card: a kernel's device is a folder of that name. */
+	for (char *slash = strchr(out, '/'); slash != NULL; slash = strchr(slash, '/'))
+		*slash = '_';
 }
 
 #endif /* SHARE_NAME_H */

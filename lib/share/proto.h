@@ -18,7 +18,7 @@
 
 #include "tp_share.h"
 
-#define SHARE_VERSION 2u
+#define SHARE_VERSION 3u
 #define SHARE_SOCKET TP_SHARE_PATH /* where one side listens and the other calls, unless told otherwise */
 #define SHARE_ENV "TRIPLANE_SHARE" /* names another one */
 #define SHARE_DGRAM 48u
@@ -60,6 +60,7 @@ enum share_op {
 	SHARE_CREATE_FLOW,
 	SHARE_DESTROY_FLOW,
 	SHARE_RESIZE_CQ,
+	SHARE_COUNTERS, /* of a device by its name, which need not be open */
 	SHARE_OPS
 };
 
@@ -82,6 +83,7 @@ struct share_open {
 	uint64_t uar_len; /* of the file with pages of doorbells */
 	uint32_t qp_numbers, num_comp_vectors, infiniband;
 	struct ibv_device_attr attr;
+	char board_id[32]; /* empty: it has none */
 };
 
 struct share_gid {
@@ -176,6 +178,18 @@ struct share_cm {
 	uint8_t data[SHARE_CM_DATA];
 };
 
+/* Counters of a port from the first-th on, num of them, with names as files below ports/1 of a kernel's device. None: that is all. */
+#define SHARE_COUNTERS_NUM 8u
+#define SHARE_COUNTER_NAME 48u
+struct share_counters {
+	char device[IBV_SYSFS_NAME_MAX];
+	uint32_t first, num;
+	struct {
+		char name[SHARE_COUNTER_NAME];
+		uint64_t value;
+	} one[SHARE_COUNTERS_NUM];
+};
+
 /* handle: of the object that is meant, or that was made. err: 0 or a positive errno, of answers. */
 struct share_msg {
 	uint32_t op, handle;
@@ -202,6 +216,7 @@ struct share_msg {
 		struct share_mcast mcast;
 		struct share_cm cm;
 		struct share_flow flow;
+		struct share_counters counters;
 	};
 };
 

@@ -214,7 +214,7 @@ void *share_space(size_t len, uint64_t like);
 /* The number of a device of that name, the same as long as the process lives. */
 uint32_t share_ibdev(const char *name);
 
-/* --- ops.c, ops_queue.c, ops_mem.c: 0 or a positive errno --- */
+/* --- ops.c, ops_queue.c, ops_mem.c, counters.c: 0 or a positive errno --- */
 typedef int (*share_op_fn)(struct share_guest *s, struct share_call *c);
 int share_do_alloc_pd(struct share_guest *s, struct share_call *c);
 int share_do_dealloc_pd(struct share_guest *s, struct share_call *c);
@@ -246,6 +246,7 @@ int share_do_cm_close(struct share_guest *s, struct share_call *c);
 int share_do_cm_command(struct share_guest *s, struct share_call *c);
 int share_do_create_flow(struct share_guest *s, struct share_call *c);
 int share_do_destroy_flow(struct share_guest *s, struct share_call *c);
+int share_do_counters(struct share_guest *s, struct share_call *c);
 
 /* Each frees what it holds; in table.c's order. */
 void share_free_mr(struct share_guest *s, struct share_obj *o);

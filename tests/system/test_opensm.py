@@ -16,6 +16,7 @@ cases = tpmd.Cases()
 BUILD = os.environ['TP_BUILD']
 APP = os.path.join(BUILD, 'apps/triplane')
 PRELOAD = os.path.join(BUILD, 'lib/mad/libtp_umad.so')
+RUN = os.path.join(BUILD, 'apps/triplane-run/triplane-run')
 GUID = (0x0002c90300a1b201, 0x0002c90300a1b202)
 CABLE = ['net_mlx4_model0,port0=ib,port1=ib']
 
@@ -164,6 +165,49 @@ def ibping(fabric):
     return None if '1 received' not in out else 'a server that is gone answers: ' + out[-300:]
 
 
+COUNTERS = {'PortXmitPkts': 'port_xmit_packets', 'PortRcvPkts': 'port_rcv_packets', 'PortXmitData': 'port_xmit_data',
+            'PortRcvData': 'port_rcv_data'}
+LOOK = """cd /sys/class/infiniband/net_mlx4_model0_1/ports/1/counters
+env -u LD_PRELOAD ibstat net_mlx4_model0_1 1 | tr '\\n' ' '
+while echo; read line; do cat %s | tr '\\n' ' '; done""" % ' '.join(COUNTERS.values())
+
+
+def view(fabric):
+    """What programs on a shared port see of it in files, judged by what perfquery is told: one after the other they do not sink."""
+    def told():
+        found = {}
+        if not tpmd.wait_until(lambda: len(found) == len(COUNTERS) or found.update(
+                {k: int(v) for k, v in re.findall(r'^(\w+):\.+(\d+)$', fabric.run('perfquery', '-x', '1', '1')[1], re.M) if k in COUNTERS}), 60):
+            raise RuntimeError('perfquery says nothing')
+        return list(map(found.get, COUNTERS))
+
+    path = os.path.join(fabric.dir, 'share')
+    fabric.say('share on ' + path)
+    fabric.wait(lambda: os.path.exists(path), 60, 'nothing is shared')
+    p = subprocess.Popen([RUN, '--quiet', '--view', 'need', '--attach', path, 'sh', '-c', LOOK], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def seen():
+        p.stdin.write('\n')
+        p.stdin.flush()
+        return list(map(int, p.stdout.readline().split()))
+
+    try:
+        said = p.stdout.readline()
+        if 'namespaces: Operation not permitted' in said:
+            return 'skip the kernel gives no namespaces'
+        if not re.search('State: Active .*Port GUID: 0x0002c90300a1b201 .*Link layer: InfiniBand', said):
+            return 'ibstat says: ' + said
+        before = told()
+        if not tpmd.wait_until(lambda: all(s >= b for s, b in zip(seen(), before)), 60):
+            return 'files have %s, before that perfquery %s' % (seen(), before)
+        now, after = seen(), told()
+        return None if all(n <= a for n, a in zip(now, after)) and min(now) > 0 else 'files have %s, after that perfquery %s' % (now, after)
+    finally:
+        p.stdin.close()
+        p.wait()
+
+
 def capability(fabric):
     """Who is a subnet manager is seen while it runs, and no longer; killed as well as ended."""
     for end in (fabric.end, lambda p: (p.kill(), p.wait())):
@@ -224,7 +268,7 @@ def main():
         cases.run('opensm-log', lambda: fabric.wait(lambda: 'SUBNET UP' in fabric.osm_log(), 60, fabric.osm_log()[-300:]))
         for name, cmd, patterns in TOOLS:
             cases.run('opensm-' + name, lambda c=cmd, p=patterns: in_time(fabric, c, *p))
-        for f in (osmtest, ibping, capability, other_port):
+        for f in (osmtest, ibping, view, capability, other_port):
             cases.run('opensm-' + f.__name__.replace('_', '-'), lambda f=f: f(fabric))
         cases.run('opensm-death', lambda: death(fabric))
     finally:

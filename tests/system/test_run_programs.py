@@ -14,6 +14,7 @@ import sys
 
 import share_owner
 import tpmd
+import view_counters
 from share_owner import DEV, GID, LIMIT, RUN
 
 cases = tpmd.Cases()
@@ -176,7 +177,7 @@ PORTS = {'state': '4: ACTIVE', 'phys_state': '5: LinkUp', 'rate': '40 Gb/sec (4X
          'gids/3': '0000:0000:0000:0000:0000:ffff:c000:0202', 'gid_attrs/types/2': 'IB/RoCE v1', 'gid_attrs/types/3': 'RoCE v2',
          'gid_attrs/ndevs/3': DEV[1], 'pkeys/0': '0xffff'}
 DEVICE = {'node_guid': '0002:c903:00a1:b200', 'fw_ver': '2.42.5000', 'hca_type': 'MT4103', 'device/vendor': '0x15b3',
-          'device/device': '0x1007', 'device/numa_node': '-1'}
+          'device/device': '0x1007', 'device/numa_node': '-1', 'board_id': 'MT_1090120019'}
 
 
 @functools.cache
@@ -236,6 +237,37 @@ def ibstat():
         if line not in out:
             return 'exit code %s, no %s: %s %s' % (rc, line, out, err)
     return left() if rc == 0 else 'exit code %s: %s' % (rc, err)
+
+
+def counters(prefix=()):
+    rc, out, err = run('--view', 'need', *CARD, sys.executable, view_counters.__file__, *DEV, str(tpmd.free_port()), prefix=prefix,
+                       limit=3 * LIMIT)
+    return view_counters.wrong(rc, out, err) or left()
+
+
+NOBODYS_CHILD = ('import os\ntry:\n    os.wait()\nexcept ChildProcessError:\n    print("alone")\n'
+                 'os.write(int(os.environ["HELD"]), b"x")')
+
+
+def beside():
+    """What keeps counters going is no child of the program, holds nothing of it open, and goes with it."""
+    r, w = os.pipe()
+    p = start('--view', 'need', *CARD, sys.executable, '-c', NOBODYS_CHILD, pass_fds=(w, ), prefix=('env', 'HELD=%d' % w))
+    os.close(w)
+    out, err = p.communicate(timeout=LIMIT)
+    with os.fdopen(r, 'rb') as f:
+        said = f.read()  # until nobody can write any more
+    return left() if p.returncode == 0 and out == 'alone\n' and said == b'x' else 'exit code %s, %s: %s %s' % (p.returncode, said, out, err)
+
+
+def in_software():
+    """RoCE in software says so: no maker's number, no slot, no board."""
+    script = 'ibv_devinfo -v; cd /sys/class/infiniband/net_null0 && ls . device board_id hca_type; cat ports/1/hw_counters/looped'
+    rc, out, err = run('--view', 'need', '--vdev', 'net_null0', 'sh', '-c', script)
+    there = out.split('/sys/class')[-1]
+    if not re.search(r'vendor_id:\s+0xffffff\n', out) or re.search('board_id:|^device|^hca_type|^board', out, re.M):
+        return 'exit code %s: %s %s' % (rc, there, err)
+    return left() if rc == 0 and out.endswith('\n0\n') and err.count('No such file') == 3 else 'exit code %s: %s %s' % (rc, there, err)
 
 
 def no_view():
@@ -474,6 +506,10 @@ def main():
     as_user('view-user', with_view, view)
     with_view('device-index', index)
     with_view('ibstat', ibstat)
+    with_view('counters', counters)
+    as_user('counters-user', with_view, counters)
+    with_view('beside', beside)
+    with_view('in-software', in_software)
     cases.run('no-view', no_view)
     for name, script, why in NO_VIEW:
         cases.run('view-' + name, failed_view, script, why)

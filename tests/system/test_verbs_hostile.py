@@ -26,7 +26,7 @@ GUEST = os.path.join(os.environ['TP_BUILD'], 'tests/system/verbs_guest')
 
 
 def start(owner, *args):
-    return owner.start(GUEST, *DEV, str(GID), *args)
+    return owner.start(GUEST, *DEV, str(GID), *args, view='off')
 
 
 class Steady:

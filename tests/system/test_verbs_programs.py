@@ -77,9 +77,9 @@ def killed(owner):
     """A program ends in the middle: what it had is given back, and another one does not notice."""
     port = tpmd.free_port()
     cmd = ['ib_write_bw', '-x', str(GID), '-F', '-D', '600', '-p', str(port), '-d']
-    victim = owner.start(*cmd, DEV[0])
+    victim = owner.start(*cmd, DEV[0], view='off')
     tpmd.wait_until(lambda: tpmd.listens(port), LIMIT)
-    other = owner.start(*cmd, DEV[1], '127.0.0.1')
+    other = owner.start(*cmd, DEV[1], '127.0.0.1', view='off')
     try:
         if not owner.wait(lambda s: s['guests'] == 2 and all(p['qps'] == 1 for p in s['programs']), LIMIT):
             return 'not two programs: %s' % owner.show()

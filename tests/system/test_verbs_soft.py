@@ -5,6 +5,7 @@ Programs of libibverbs and librdmacm as Debian ships them on RoCE in software: t
 wire of the kernel between them.
 """
 import re
+import sys
 
 import rocepair
 import test_rdmacm_programs as rdma
@@ -12,6 +13,7 @@ import test_verbs_ex as ex
 import test_verbs_hostile as hostile
 import test_verbs_programs as programs
 import tpmd
+import view_counters
 from share_owner import End, Owner
 
 cases = programs.cases
@@ -26,6 +28,13 @@ def devices(owner, want):
 
 def counted(owner, name):
     return sum(owner.app.ask('show roce stats %d' % p)['ports'][0]['counters'][name] for p in (0, 1))
+
+
+def view(owner):
+    """Counters of both ports go on in the view of a program."""
+    if owner.run('true', view='need')[0] != 0:
+        return 'skip the kernel gives no namespaces'
+    return view_counters.wrong(*owner.run(sys.executable, view_counters.__file__, *programs.DEV, str(tpmd.free_port()), view='need'))
 
 
 def pingpongs(name, ends):
@@ -82,6 +91,7 @@ def one_owner():
         cases.run(name, ex.own, owner, name, *programs.DEV, str(programs.GID))
     pingpongs('one-owner', ((owner, programs.DEV[0]), (owner, programs.DEV[1])))
     cases.run('one-port', programs.across, ((owner, programs.DEV[0]), ) * 2, 'ibv_rc_pingpong', '-g', ITERS, '-e', '-c', '-n', '200')
+    cases.run('view', view, owner)
     connections(owner)
     cases.run('killed', programs.killed, owner)
     cases.run('given-back', owner.empty)

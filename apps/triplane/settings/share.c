@@ -118,7 +118,7 @@ static const struct tp_setting rows[] = {
 	DOOR("share-group", group, NONE, NONE " or a number, or the name of a group of this machine",
 	     "Group of the socket of 'share'; none: the program's own"),
 	LIMIT("share-connections", "connections", "64", TP_SHARE_GUESTS, TP_SHARE_CONNECTIONS,
-	      "Most connections of programs to shared ports: each open device is one"),
+	      "Most connections of programs to shared ports: each open device is one, each view of triplane-run, too"),
 	LIMIT("share-objects", "objects", "65536", MANY, TP_SHARE_OBJECTS, "Most objects of all kinds of a connection"),
 	LIMIT("share-qps", "queue pairs", "65536", MANY, TP_SHARE_QPS, "Most queue pairs of a connection"),
 	LIMIT("share-cqs", "queues", "65536", MANY, TP_SHARE_CQS, "Most completion queues of a connection"),

@@ -341,6 +341,7 @@ struct troce_dev {
 	enum tp_roce_status status; /* as it was told */
 	struct rte_ether_addr mac;
 	struct ibv_device_attr attr;
+	char board_id[32]; /* empty: it has none */
 	struct ibv_port_attr port;
 	uint32_t max_inline;
 	struct tp_roce_rss_caps rss;
