@@ -230,6 +230,8 @@ share_free(struct tp_share *h)
 	free(h);
 }
 
+#define NO_PAGES "its card has no page of doorbells for each program alone"
+
 /* Who looks for a port in vain finds why. */
 static void
 say_what_cannot(struct troce_dev *dev, void *arg)
@@ -237,9 +239,13 @@ say_what_cannot(struct troce_dev *dev, void *arg)
 	struct troce_view_uars v;
 
 	(void)arg;
-	if (share_can(dev, &v) == EOPNOTSUPP)
-		TROCE_LOG(WARNING, "%s: not shared: this home of RoCE has no page of doorbells for each program alone",
-			  dev->where);
+	if (share_can(dev, &v) != EOPNOTSUPP)
+		return;
+	if (dev->ib != NULL)
+		TROCE_LOG(WARNING, "%s: not shared: " NO_PAGES, dev->where);
+	else
+		TROCE_LOG(WARNING, "%s, %s: not shared: " NO_PAGES "; RoCE in software is shared ('roce %u on v2 sw')",
+			  dev->where, dev->vctx.context.device->name, dev->port_id);
 }
 
 int

@@ -483,10 +483,21 @@ def refusal(cmd, pattern, prefix=()):
 
 
 def no_port():
-    """A card in another process has no page of doorbells for each program."""
+    """A card in another process has no page of doorbells for each program: what is said names the port, and how it is shared."""
     with tpmd.scratch() as tmp, tpmd.Hca(os.path.join(tmp, 'card')) as card:
-        return refusal(['--vdev', 'net_mlx4_user0,socket=' + card.path, 'true'],
-                       r'not shared: this home of RoCE has no page.*\ntriplane-run: no port of the triplane that was started can be')
+        vdev = 'net_mlx4_user0,socket=' + card.path
+        bad = refusal(['--vdev', vdev, 'true'],
+                      r"port 0, net_mlx4_user0_p0: not shared: .* page of doorbells.* \('roce 0 on v2 sw'\)\n"
+                      r'.*\ntriplane-run: no port of the triplane that was started can be shared; .* --attach$')
+        if bad:
+            return bad
+        app, path = tpmd.Triplane([vdev], name='noport'), os.path.join(tmp, 'share')
+        for line in ('set fwd rxonly', tpmd.IDLE, 'roce 0 on v2 sw', 'start', 'share on ' + path):
+            app.tell(line)
+        app.ask('show share')
+        rc, out, err = run('--attach', path, 'ibv_devices')
+        app.over()
+        return None if rc == 0 and 'net_mlx4_user0_p0' in out else 'as it says: exit code %s: %s %s' % (rc, out, err)
 
 
 def main():
