@@ -270,15 +270,21 @@ ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 
 /* --- addresses and groups --- */
 
+/* The owner's answer: the handle, and where a datagram goes. 0 or errno. */
+static int
+ask_address(struct ibv_pd *pd, const struct ibv_ah_attr *attr, struct share_msg *m)
+{
+	*m = (struct share_msg){.ah = {.pd = pd->handle, .attr = *attr}};
+	flow_label(&m->ah.attr);
+	return vc_ask(vc_of(pd->context), SHARE_CREATE_AH, 0, m);
+}
+
 VC_EXPORT struct ibv_ah *
 ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	struct mlx4_roce_ah *ah = calloc(1, sizeof(*ah));
-	struct share_msg m = {.ah = {.pd = pd->handle, .attr = *attr}};
-	int err;
-
-	flow_label(&m.ah.attr);
-	err = ah == NULL ? ENOMEM : vc_ask(vc_of(pd->context), SHARE_CREATE_AH, 0, &m);
+	struct share_msg m;
+	int err = ah == NULL ? ENOMEM : ask_address(pd, attr, &m);
 
 	if (err == 0) {
 		ah->a.v = (struct ibv_ah){.context = pd->context, .pd = pd, .handle = m.handle};
@@ -329,26 +335,25 @@ VC_EXPORT int
 ibv_resolve_eth_l2_from_gid(struct ibv_context *ctx, struct ibv_ah_attr *attr, uint8_t mac[ETHERNET_LL_SIZE],
 			    uint16_t *vid)
 {
-	struct ibv_pd *pd = vc_of(ctx)->infiniband ? NULL : ibv_alloc_pd(ctx);
-	const struct mlx4_roce_ah *ah = NULL;
-	int err = 0;
+	struct share_msg m;
+	struct ibv_pd *pd;
+	uint32_t tag;
+	int err;
 
 	if (vc_of(ctx)->infiniband)
 		return -EOPNOTSUPP;
-	if (pd != NULL)
-		ah = (const struct mlx4_roce_ah *)ibv_create_ah(pd, attr);
-	if (ah == NULL) {
-		err = -errno;
-	} else {
-		uint32_t tag = prm_get(ah->dgram, MLX4_DGRAM_VLAN);
-
-		memcpy(mac, ah->dgram + MLX4_DGRAM_DMAC, ETHERNET_LL_SIZE);
+	pd = ibv_alloc_pd(ctx);
+	if (pd == NULL)
+		return -errno;
+	err = ask_address(pd, attr, &m);
+	if (err == 0) {
+		tag = prm_get(m.ah.dgram, MLX4_DGRAM_VLAN);
+		memcpy(mac, m.ah.dgram + MLX4_DGRAM_DMAC, ETHERNET_LL_SIZE);
 		*vid = (uint16_t)(tag == MLX4_DGRAM_NO_VLAN ? tag : tag & 0xfff);
-		(void)ibv_destroy_ah((struct ibv_ah *)(uintptr_t)ah);
+		(void)vc_ask(vc_of(ctx), SHARE_DESTROY_AH, m.handle, &m);
 	}
-	if (pd != NULL)
-		(void)ibv_dealloc_pd(pd);
-	return err;
+	(void)ibv_dealloc_pd(pd);
+	return -err;
 }
 
 static int
