@@ -203,12 +203,15 @@ test_key_and_types(void **state)
 static void
 test_live_changes(void **state)
 {
-	struct rte_eth_rss_conf conf = {.rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP};
+	uint8_t key[40];
+	struct rte_eth_rss_conf conf = {
+		.rss_key = key, .rss_key_len = sizeof(key), .rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP};
 	unsigned int round, i, n, sent = 0, got = 0;
 	struct rte_eth_dev_info info;
 	struct rte_mbuf *m[32];
 	uint16_t table[256], q;
 
+	memset(key, 0x5a, sizeof(key));
 	rig_start(1, QUEUES, &rss_conf);
 	assert_int_equal(rte_eth_dev_info_get(1, &info), 0);
 	for (round = 0; round < 40; round++) {
@@ -227,7 +230,9 @@ test_live_changes(void **state)
 			set_reta(info.reta_size, table);
 		else if (round % 3 == 1)
 			conf.rss_hf ^= RTE_ETH_RSS_NONFRAG_IPV6_TCP;
-		if (round % 3 == 1)
+		else
+			key[round] ^= 0xff;
+		if (round % 3 != 0)
 			assert_int_equal(rte_eth_dev_rss_hash_update(1, &conf), 0);
 		rig_run(0);
 		for (i = 0; i < 4; i++)
