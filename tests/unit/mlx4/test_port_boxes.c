@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "drivers/mlx4/hca/port/type.h"
+#include "drivers/mlx4/verbs/verbs.h"
 #include "fake_one.h"
 
 #define INIT_PORT 0x009
@@ -274,6 +275,73 @@ test_counters(void **state)
 	assert_int_equal(fake_last(&card, DIAG_RPRT)->in_modifier, 2);
 }
 
+/* which counter of the transport has which name, by the places of the reference [CP 4.8]. */
+static const struct diag {
+	const char *name;
+	uint32_t at;
+} diags[] = {
+	{"resp_length_errors", 0x00},
+	{"req_length_errors", 0x04},
+	{"resp_qp_operation_errors", 0x08},
+	{"req_qp_operation_errors", 0x0c},
+	{"resp_protection_errors", 0x18},
+	{"req_protection_errors", 0x1c},
+	{"resp_flushed", 0x20},
+	{"req_flushed", 0x24},
+	{"req_bind_errors", 0x2c},
+	{"req_bad_responses", 0x34},
+	{"req_remote_invalid_requests", 0x44},
+	{"resp_invalid_requests", 0x48},
+	{"req_remote_access_errors", 0x4c},
+	{"resp_access_errors", 0x50},
+	{"req_remote_operation_errors", 0x54},
+	{"req_retries_exceeded", 0x5c},
+	{"req_rnr_retries_exceeded", 0x64},
+	{"resp_rnr_naks", 0x68},
+	{"req_rnr_naks", 0x6c},
+	{"resp_out_of_order", 0x100},
+	{"req_out_of_order", 0x104},
+	{"resp_ud_dropped", 0x118},
+	{"resp_uc_dropped", 0x120},
+	{"resp_duplicates", 0x130},
+	{"req_timeouts", 0x134},
+	{"cq_overflows", 0x1a0},
+	{"eq_overflows", 0x1a4},
+	{"bad_doorbells", 0x1a8},
+};
+
+#define DIAG_VALUE(at) (0xf0000000u | (at))
+
+static void
+is_at_its_place(void *arg, const char *name, uint64_t value)
+{
+	unsigned int i, *n = arg;
+
+	for (i = 0; i < RTE_DIM(diags) && strcmp(diags[i].name, name) != 0; i++)
+		;
+	if (i == RTE_DIM(diags) || value != DIAG_VALUE(diags[i].at))
+		fail_msg("%s: 0x%" PRIx64, name, value);
+	(*n)++;
+}
+
+static void
+test_counters_of_the_transport(void **state)
+{
+	struct mlx4_roce roce = {.hca = hca, .port = 2};
+	struct troce_dev dev = {.home = &roce};
+	struct fake_answer *a = fake_answer(&card, DIAG_RPRT, FAKE_ALWAYS);
+	unsigned int n = 0;
+	uint32_t at;
+
+	for (at = 0; at < sizeof(a->box); at += 4)
+		prm_set32(a->box, at, DIAG_VALUE(at));
+	assert_int_equal(mlx4_roce_stats(&dev, is_at_its_place, &n), 0);
+	assert_int_equal(n, RTE_DIM(diags));
+	fake_refuse(&card, DIAG_RPRT, 1, 0x0a);
+	a->times = 0;
+	assert_int_equal(mlx4_roce_stats(&dev, is_at_its_place, &n), EIO);
+}
+
 static void
 test_wake_on_lan(void **state)
 {
@@ -421,9 +489,19 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, fake_up, fake_down)
 	const struct CMUnitTest tests[] = {
-		T(test_query),          T(test_speed),        T(test_mtu),         T(test_pause),
-		T(test_classes),        T(test_priority_map), T(test_switches),    T(test_tables),
-		T(test_gids),           T(test_counters),     T(test_wake_on_lan), T(test_types),
+		T(test_query),
+		T(test_speed),
+		T(test_mtu),
+		T(test_pause),
+		T(test_classes),
+		T(test_priority_map),
+		T(test_switches),
+		T(test_tables),
+		T(test_gids),
+		T(test_counters),
+		T(test_counters_of_the_transport),
+		T(test_wake_on_lan),
+		T(test_types),
 		T(test_types_are_said),
 	};
 
