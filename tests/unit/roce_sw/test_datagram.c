@@ -131,6 +131,7 @@ datagrams_lost(void **state)
 	ud_send(p, 0, a, ah, b->qp_num, QKEY, 10);
 	pair_run(p, 1);
 	assert_int_equal(pair_stat(p, 1, "resp_ud_dropped"), 1);
+	assert_int_equal(pair_stat(p, 1, "ud_discarded"), 1);
 	pair_recv(p, 1, b, 7, 100, 49);
 	ud_send(p, 0, a, ah, b->qp_num, QKEY + 1, 9);
 	pair_run(p, 1);

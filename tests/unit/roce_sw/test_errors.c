@@ -159,7 +159,9 @@ remote_key(void **state)
 				*rkey = how == 0 ? NOWHERE : how == 2 ? other->rkey : closed->rkey;
 			a_fails(&r, &wr, IBV_WC_REM_ACCESS_ERR);
 			assert_int_equal(pair_stat(r.p, 1, "resp_access_errors"), ++refused);
+			assert_int_equal(pair_stat(r.p, 1, "responder_remote_access_errors"), refused);
 			assert_int_equal(pair_stat(r.p, 0, "req_remote_access_errors"), refused);
+			assert_int_equal(pair_stat(r.p, 0, "requester_remote_access_errors"), refused);
 			assert_ptr_equal(pair_event(r.p, 1, IBV_EVENT_QP_ACCESS_ERR), r.b);
 			assert_int_equal(pair_state(r.b), IBV_QPS_ERR);
 			assert_int_equal(tp_roce_dereg_mr(other), 0);
@@ -424,6 +426,7 @@ cq_overrun(void **state)
 	assert_int_equal(pair_state(a), IBV_QPS_ERR);
 	assert_int_equal(pair_state(c), IBV_QPS_ERR);
 	assert_int_equal(pair_stat(p, 0, "cq_overflows"), 1);
+	assert_int_equal(pair_stat(p, 0, "cq_overruns"), 1);
 	/* What was in it is still there; then it says that no more will come. */
 	assert_int_equal(ibv_poll_cq(small, 8, wc), small->cqe);
 	assert_true(ibv_poll_cq(small, 8, wc) < 0);

@@ -189,6 +189,24 @@ uc_all(void **state)
 	destroy(a, b);
 }
 
+/* A message that finds no receive request is lost, and counted. */
+static void
+uc_not_ready(void **state)
+{
+	const struct qp_conf c = {.type = IBV_QPT_UC};
+	struct pair *p = *state;
+	struct ibv_qp *a, *b;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = pair_wr(p, 0, IBV_WR_SEND, &sge, 0, 8, 0);
+
+	pair_qps(p, &c, &a, &b);
+	pair_post(a, &wr);
+	pair_run(p, 1);
+	assert_int_equal(pair_stat(p, 1, "resp_uc_dropped"), 1);
+	assert_int_equal(pair_stat(p, 1, "uc_discarded"), 1);
+	destroy(a, b);
+}
+
 /* Lists of several elements, some empty, and inline data of several. */
 static void
 lists(void **state)
@@ -501,6 +519,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(rc_v1, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(rc_vlan, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(uc_all, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(uc_not_ready, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(lists, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(unsignaled, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(to_itself, pair_setup, pair_teardown),

@@ -566,6 +566,9 @@ through_a_bad_wire(void **state)
 	assert_int_equal(*there, adds);
 	assert_true(pair_stat(p, 1, "bad_icrc") > 50);
 	assert_true(pair_stat(p, 0, "req_resent") > 50);
+	assert_true(pair_stat(p, 1, "resp_out_of_order") > 0);
+	assert_true(pair_stat(p, 0, "req_out_of_order") > 0);
+	assert_true(pair_stat(p, 1, "resp_duplicates") > 0);
 	p->wire = NULL;
 	destroy(a, b);
 }
