@@ -110,6 +110,32 @@ def forwarder():
         p.kill()
 
 
+def pairs_of_programs():
+    """The examples of RoCE, each built alone: two processes over memif, one of which sends words and prints what comes back."""
+    port = os.path.join(ROOT, 'examples/roce/port.c')
+    for name, words, want in (('echo', ['hello', 'world'], ['hello', 'world']), ('kv', ['k1', 'nothing'], ['k1: value ', 'nothing: (none)'])):
+        exe, why = build('roce_' + name, 'libtp_roce', [os.path.join(ROOT, 'examples/roce', name + '.c'), port])
+        if why:
+            return '%s: %s' % (name, why)
+        sock, env = os.path.join(tree, name + '.sock'), dict(os.environ, LD_LIBRARY_PATH=lib)
+        cmds = [[exe] + tpmd.eal('inst%d%s%s' % (os.getpid(), name, role), plugin=False, memory=128, on='0@%d' % i) +
+                ['--vdev=net_memif0,role=%s,socket=%s,socket-abstract=no,id=0' % (role, sock), '--', '192.0.2.%d/24' % (i + 1)]
+                for i, role in enumerate(('server', 'client'))]
+        with open(sock + '.log', 'w+') as log:
+            server = subprocess.Popen(cmds[0], stdout=log, stderr=log, env=env)
+            try:
+                if not tpmd.wait_until(lambda s=server, f=sock: os.path.exists(f) or s.poll() is not None):
+                    return '%s: the server makes no socket' % name
+                rc, out = run(cmds[1][0], *cmds[1][1:], '192.0.2.1', *words)
+            finally:
+                server.kill()
+                server.wait()
+            log.seek(0)
+            if rc != 0 or any(not re.search('^' + re.escape(w), out, re.M) for w in want):
+                return '%s: %d: %s; the server: %s' % (name, rc, out[-300:], log.read()[-300:])
+    return None
+
+
 def queue_pairs():
     """RoCE in software needs no driver of ours: a port of DPDK's is opened."""
     src = os.path.join(tree, 'open.c')
@@ -159,7 +185,8 @@ def not_installed():
 
 
 try:
-    for name, fn in (('files', installed), ('headers', headers), ('forwarder', forwarder), ('queue-pairs', queue_pairs),
+    for name, fn in (('files', installed), ('headers', headers), ('forwarder', forwarder), ('pairs-of-programs', pairs_of_programs),
+                     ('queue-pairs', queue_pairs),
                      ('program', program), ('not-installed', not_installed)):
         cases.run('install-' + name, fn)
 finally:
