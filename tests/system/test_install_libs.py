@@ -107,6 +107,12 @@ def sh(*cmd, **kw):
     return p.returncode, p.stdout.decode(errors='replace')
 
 
+def complete():
+    """No library is left out."""
+    packages = {f.removesuffix('.pc') for f in os.listdir(folder())}
+    return None if packages == set(PROGRAMS) else 'installed packages %s, programs of %s' % (sorted(packages), sorted(PROGRAMS))
+
+
 def installed():
     first = os.path.join(tree, 'first')
     rc, out = sh('meson', 'install', '--no-rebuild', '--quiet', '-C', os.environ['TP_BUILD'], '--destdir', first)
@@ -142,6 +148,7 @@ def alone():
 
 try:
     cases.run('install-libs-files', installed)
+    cases.run('install-libs-complete', complete)
     for name in PROGRAMS:
         cases.run('install-libs-' + name, serves, name)
     cases.run('install-libs-model-alone', alone)
