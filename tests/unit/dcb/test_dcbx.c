@@ -190,6 +190,12 @@ tie_break(void **state)
 	assert_true(d.feature[TP_DCBX_PFC].from_peer);
 	assert_int_equal(d.oper.pfc.enable, 0x10);
 	start(true);
+	HEARS(0x11, PFC(1), END); /* higher by one */
+	assert_int_equal(d.oper.pfc.enable, 0x10);
+	start(true);
+	HEARS(0x0f, PFC(1), END);
+	uses_own(TP_DCBX_PFC);
+	start(true);
 	HEARS(LOWER, PFC(1), END);
 	uses_own(TP_DCBX_PFC);
 	start(true);
@@ -449,28 +455,6 @@ to_a_port(void **state)
 	assert_int_equal(q.rule[4].dscp, -1);
 }
 
-/* The port's own rules are never pushed out. */
-static void
-no_room_for_rules(void **state)
-{
-	struct tp_dcbx_params p = {.apps = {.n = 3,
-					    .app = {{.sel = 2, .prio = 1, .proto = 1},
-						    {.sel = 4, .prio = 1, .proto = 2},
-						    {.sel = 3, .prio = 1, .proto = 3}}}};
-	struct tp_qos_port q = {.num_rules = TP_QOS_RULES - 2};
-	unsigned int i;
-
-	(void)state;
-	for (i = 0; i < q.num_rules; i++)
-		q.rule[i] = (struct tp_qos_rule){.match = TP_MATCH_TCP_PORT, .lo = (uint16_t)(100 + i)};
-	assert_int_equal(tp_dcbx_to_qos(&p, 1u << TP_DCBX_APP, &q), 1);
-	assert_int_equal(q.num_rules, TP_QOS_RULES);
-	assert_int_equal(q.rule[0].lo, 1);
-	assert_int_equal(q.rule[1].lo, 3);
-	assert_int_equal(q.rule[2].lo, 100);
-	assert_int_equal(q.rule[TP_QOS_RULES - 1].lo, 100 + TP_QOS_RULES - 3);
-}
-
 /* Bit by bit: willing, credit-based shaper, classes of which 0 are eight (D.2.8); willing, MACsec, classes (D.2.10). */
 static void
 fields(void **state)
@@ -585,7 +569,6 @@ main(void)
 		cmocka_unit_test(cee),
 		cmocka_unit_test(from_a_port),
 		cmocka_unit_test(to_a_port),
-		cmocka_unit_test(no_room_for_rules),
 		cmocka_unit_test(fields),
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(from_a_port_with_ranges),

@@ -156,6 +156,13 @@ one_agent_serves_a_method(void **state)
 	c.class_version = 1;
 	tp_mad_unregister(a);
 	assert_int_equal(tp_mad_register(r.port[0].mad, &c, &got), 0);
+	/* Methods from 64 on are others. */
+	c.methods[1] = c.methods[0];
+	c.methods[0] = 0;
+	assert_int_equal(tp_mad_register(r.port[0].mad, &c, &a), 0);
+	assert_int_equal(tp_mad_register(r.port[0].mad, &c, &a), -EBUSY);
+	c.methods[1] = M(MAD_GET + 1);
+	assert_int_equal(tp_mad_register(r.port[0].mad, &c, &a), 0);
 	c.mgmt_class = MAD_CLASS_SMP;
 	assert_int_equal(tp_mad_register(r.port[0].mad, &c, &got), -EINVAL); /* on QP1 */
 	c = (struct tp_mad_agent_conf){.qpn = 2, .recv = c.recv};

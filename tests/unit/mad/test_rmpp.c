@@ -146,6 +146,7 @@ static void
 all_sizes_arrive(void **state)
 {
 	static const uint32_t size[] = {0, 1, 199, 200, 201, 400, 12800, 12801, 1000000};
+	struct tp_mad_stats st;
 
 	(void)state;
 	for (unsigned int i = 0; i < sizeof(size) / sizeof(size[0]); i++) {
@@ -159,6 +160,50 @@ all_sizes_arrive(void **state)
 	rig_run(&r, 100000 * RIG_MS);
 	assert_int_equal(tp_mad_deadline(r.port[1].mad), UINT64_MAX);
 	assert_int_equal(tp_mad_deadline(r.port[0].mad), UINT64_MAX);
+	tp_mad_stats_get(r.port[0].mad, &st);
+	assert_int_equal(st.rmpp_received, sizeof(size) / sizeof(size[0]));
+	assert_int_equal(st.rmpp_dropped, 0);
+}
+
+/* The acknowledgement of the last segment is lost: it comes again and is acknowledged again, and that is all. */
+static void
+a_whole_message_is_remembered(void **state)
+{
+	struct tp_mad_packet last = {.qpn = 2};
+	struct tp_mad_stats st;
+
+	(void)state;
+	ask(1);
+	assert_int_equal(answer(450), 0);
+	rig_run(&r, 10 * RIG_MS);
+	assert_table(450);
+	for (unsigned int i = 0; i < r.logged; i++) {
+		if (r.log[i].dlid == 0x10 && (r.log[i].data[RMPP_FLAGS_AT] & RMPP_LAST) != 0)
+			last = r.log[i];
+	}
+	last.slid = 0x20;
+	last.remote_qpn = 1;
+	for (unsigned int i = 0; i < 3; i++) {
+		r.logged = 0;
+		/* So does one that would come behind it. */
+		ib_put32(last.data + RMPP_SEGMENT_AT, i < 2 ? 3 : 4);
+		tp_mad_input(r.port[0].mad, &last);
+		assert_int_equal(r.logged, 1);
+		assert_int_equal(r.log[0].data[RMPP_TYPE_AT], RMPP_ACK);
+		assert_int_equal(ib_get32(r.log[0].data + RMPP_SEGMENT_AT), 3);
+		assert_int_equal(asker.num, 1);
+	}
+	tp_mad_stats_get(r.port[0].mad, &st);
+	assert_int_equal(st.rmpp_dropped, 0);
+	assert_int_equal(st.late, 0);
+	assert_int_equal(st.rmpp_received, 1);
+	/* Ten seconds on it is forgotten. */
+	rig_run(&r, 11000 * RIG_MS);
+	tp_mad_input(r.port[0].mad, &last);
+	assert_int_equal(r.logged, 1);
+	tp_mad_stats_get(r.port[0].mad, &st);
+	assert_int_equal(st.late, 1);
+	assert_int_equal(st.rmpp_dropped, 0);
 }
 
 static bool
@@ -256,7 +301,7 @@ senders_stand_all_acknowledgements(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct tp_mad_packet p;
-		unsigned int told;
+		unsigned int told, sent;
 
 		r.lose = NULL;
 		ask(i);
@@ -265,13 +310,30 @@ senders_stand_all_acknowledgements(void **state)
 		assert_int_equal(answer(2000), 0);
 		p = control(&r.log[r.logged - 1], cases[i].type, cases[i].status, cases[i].seg, cases[i].window);
 		p.data[RMPP_VERSION_AT] = cases[i].version;
+		sent = r.logged;
 		tp_mad_input(r.port[1].mad, &p);
 		assert_int_equal(server.num, told + (cases[i].told != 0));
 		if (cases[i].told != 0)
 			assert_int_equal(server.status[told], cases[i].told);
 		if (cases[i].aborted != 0) {
-			assert_int_equal(r.log[r.logged - 1].data[RMPP_TYPE_AT], RMPP_ABORT);
-			assert_int_equal(r.log[r.logged - 1].data[RMPP_STATUS_AT], cases[i].aborted);
+			const struct tp_mad_packet *a = &r.log[sent];
+
+			assert_int_equal(r.logged, sent + 1);
+			assert_int_equal(a->data[RMPP_TYPE_AT], RMPP_ABORT);
+			assert_int_equal(a->data[RMPP_STATUS_AT], cases[i].aborted);
+			assert_int_equal(a->data[RMPP_FLAGS_AT], RMPP_ACTIVE);
+			/* It goes to whom the data went, as a word about the same message, and has none of it. */
+			assert_int_equal(a->dlid, 0x10);
+			assert_int_equal(a->remote_qpn, 1);
+			assert_memory_equal(a->data, r.log[sent - 1].data, RMPP_VERSION_AT);
+			for (unsigned int k = RMPP_SEGMENT_AT; k < MAD_SIZE; k++)
+				assert_int_equal(a->data[k], 0);
+		}
+		/* Who was told once is told no more. */
+		if (cases[i].told != 0) {
+			rig_run(&r, 3000 * RIG_MS);
+			assert_int_equal(server.num, told + 1);
+			assert_int_equal(tp_mad_deadline(r.port[1].mad), UINT64_MAX);
 		}
 	}
 	/* One that was answered with a window has sent everything. */
@@ -514,6 +576,7 @@ main(void)
 		T(segments_are_headed_as_the_standard_says),
 		T(acknowledgements_turn_the_method_around_and_open_windows),
 		T(all_sizes_arrive),
+		T(a_whole_message_is_remembered),
 		T(losses_are_made_good),
 		T(a_receiver_that_is_gone_ends_the_transfer),
 		T(senders_stand_all_acknowledgements),

@@ -461,6 +461,14 @@ records_are_laid_out_as_the_standard_has_it(void **state)
 	ones[49] = 0x80;
 	memset(ones + 50, 0, 2);
 	assert_memory_equal(back, ones, sizeof(back));
+	/* Each field of a path in full. */
+	memset(again, 0xff, sizeof(again));
+	sa_path_take(again, &p);
+	assert_int_equal(p.flow_label, 0xfffff);
+	assert_int_equal(p.sl, 15);
+	assert_int_equal(p.mtu, 63);
+	assert_int_equal(p.rate, 63);
+	assert_int_equal(p.lifetime, 63);
 }
 
 int

@@ -525,13 +525,22 @@ shared_by_all(void **state)
 	assert_int_equal(atomic_load(&told[0]), 1);
 	assert_int_equal(atomic_load(&told[1]), 2);
 	assert_int_equal(atomic_load(&told[2]), 1);
+	/* Who listens twice ends once. */
+	assert_int_equal(tp_mad_service_listen(shared, listener, (void *)1), 0);
+	assert_int_equal(tp_mad_service_listen(shared, other, NULL), 0);
+	event_comes();
+	assert_int_equal(atomic_load(&told[1]), 4);
+	tp_mad_service_unlisten(shared, listener, (void *)1);
+	event_comes();
+	assert_int_equal(atomic_load(&told[1]), 5);
+	tp_mad_service_unlisten(shared, other, NULL);
 	for (unsigned int i = 1; i < TP_MAD_LISTENERS; i++)
 		assert_int_equal(tp_mad_service_listen(shared, other, NULL), 0);
 	assert_int_equal(tp_mad_service_listen(shared, other, NULL), -ENOSPC);
 	tp_mad_service_close(shared);
 	assert_int_equal(port.closed, 0);
 	event_comes();
-	assert_int_equal(atomic_load(&told[1]), 3);
+	assert_int_equal(atomic_load(&told[1]), 6);
 	tp_mad_service_close(shared);
 	assert_int_equal(port.closed, 1);
 	assert_null(port.input);

@@ -5,6 +5,7 @@
 #include "rig.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,7 +29,8 @@ static char dir[32], path[64];
 static pthread_t server;
 static pthread_mutex_t rig_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool ends;
-static atomic_uint state_of[3];
+static atomic_uint state_of[3], issm_calls;
+static atomic_bool issm_on;
 
 /* The ports 1 and 2 of "card", and the one of "other". */
 static void
@@ -59,6 +61,14 @@ describe(void *arg, struct tp_umad_desc *d)
 	snprintf(d->ca_type, sizeof(d->ca_type), "MT4099");
 }
 
+static void
+issm(void *arg, bool on)
+{
+	assert_null(arg);
+	issm_on = on;
+	issm_calls++;
+}
+
 static void *
 serve(void *arg)
 {
@@ -78,7 +88,8 @@ up(void **state)
 {
 	(void)state;
 	rig_up(&r);
-	ends = false;
+	ends = issm_on = false;
+	issm_calls = 0;
 	for (unsigned int i = 0; i < 3; i++)
 		state_of[i] = 2;
 	strcpy(dir, "/tmp/tpumadXXXXXX");
@@ -87,8 +98,10 @@ up(void **state)
 	assert_int_equal(setenv("TP_UMAD_SOCKET", path, 1), 0);
 	assert_int_equal(tp_umad_create(path, &u), 0);
 	for (unsigned int i = 0; i < 3; i++) {
-		const struct tp_umad_port port = {
-			.mad = r.port[i % 2].mad, .describe = describe, .arg = (void *)(uintptr_t)i};
+		const struct tp_umad_port port = {.mad = r.port[i % 2].mad,
+						  .describe = describe,
+						  .issm = i == 0 ? issm : NULL,
+						  .arg = (void *)(uintptr_t)i};
 
 		assert_int_equal(tp_umad_add(u, &port), 0);
 	}
@@ -257,6 +270,28 @@ ports_are_picked(void **state)
 		snprintf(want, sizeof(want), "%s.issm-%s-%u", path, row[i].found < 2 ? "card" : "other",
 			 row[i].found == 1 ? 2u : 1u);
 		assert_string_equal(name, want);
+	}
+}
+
+/* A manager holds its port's file open; the server looks by itself, though nothing is sent. */
+static void
+managers_are_seen(void **state)
+{
+	char name[128];
+
+	(void)state;
+	assert_int_equal(umad_get_issm_path("card", 1, name, sizeof(name)), 0);
+	for (unsigned int i = 0; i < 4; i++) {
+		int fd = i % 2 == 0 ? open(name, O_RDONLY | O_NONBLOCK) : -1;
+
+		for (unsigned int ms = 0; issm_calls <= i && ms < WAIT_MS; ms += 5) {
+			(void)poll(NULL, 0, 5);
+			/* Open until it was seen. */
+			if (issm_calls > i && fd >= 0)
+				close(fd);
+		}
+		assert_int_equal(issm_calls, i + 1);
+		assert_int_equal(issm_on, i % 2 == 0);
 	}
 }
 
@@ -466,8 +501,9 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, up, down)
 	const struct CMUnitTest tests[] = {
-		T(adapters_by_name), T(adapters_in_full),      T(ports_are_picked),         T(ports_open_and_close),
-		T(agents_register),  T(datagrams_go_and_come), T(requests_run_out_of_time), T(the_server_goes),
+		T(adapters_by_name),      T(adapters_in_full),         T(ports_are_picked),
+		T(ports_open_and_close),  T(managers_are_seen),        T(agents_register),
+		T(datagrams_go_and_come), T(requests_run_out_of_time), T(the_server_goes),
 	};
 
 	return cmocka_run_group_tests_name("calls of libibumad", tests, NULL, NULL);

@@ -362,6 +362,30 @@ what_goes_is_addressed(void **state)
 	assert_int_equal(stats().refused, 0);
 }
 
+/* A program that says much at once loses nothing, and stays. */
+static void
+many_go_at_once(void **state)
+{
+	struct both out = {.um = {.addr = {.qpn = htobe32(1), .lid = htobe16(0x20)}}};
+	struct umad_proto_request q = {.ca = ""};
+
+	(void)state;
+	open_card(1);
+	out.um.agent_id = agent(VENDOR, 0);
+	for (uint32_t i = 0; i < 200; i++) {
+		mad_init(out.mad, VENDOR, 1, MAD_SEND, 7, i);
+		assert_int_equal(send(data_fd, &out, sizeof(out), 0), sizeof(out));
+	}
+	/* Others have their turn in between. */
+	assert_in_range(tp_umad_progress(u, 0), 1, 199);
+	progress();
+	assert_int_equal(r.logged, 200);
+	for (uint32_t i = 0; i < 200; i++)
+		assert_int_equal(ib_get32(r.log[i].data + MAD_TID_AT + 4), i);
+	assert_int_equal(stats().from_programs, 200);
+	assert_int_equal(ask(&q, UMAD_OP_PORTS, NULL).num_ports, 2);
+}
+
 /* A request that has no answer comes back as its header, with ETIMEDOUT of Linux; so does one that cannot be sent. */
 static void
 requests_come_back(void **state)
@@ -487,9 +511,15 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, wire_up, wire_down)
 	const struct CMUnitTest tests[] = {
-		T(ports_are_listed_and_opened_once), T(strangers_are_hung_up_on), T(agents_are_numbered),
-		T(what_comes_names_its_sender),      T(what_goes_is_addressed),   T(requests_come_back),
-		T(programs_that_do_not_read),        T(managers_come_and_go),
+		T(ports_are_listed_and_opened_once),
+		T(strangers_are_hung_up_on),
+		T(agents_are_numbered),
+		T(what_comes_names_its_sender),
+		T(what_goes_is_addressed),
+		T(many_go_at_once),
+		T(requests_come_back),
+		T(programs_that_do_not_read),
+		T(managers_come_and_go),
 	};
 
 	return cmocka_run_group_tests_name("programs of libibumad", tests, NULL, NULL);
