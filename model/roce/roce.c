@@ -66,7 +66,8 @@ send_done(struct tre_qp *e, struct tre_wqe *w, enum ibv_wc_status status)
 	if (s->opcode == MLX4_OP_RDMA_READ || s->opcode == MLX4_OP_ATOMIC_CS || s->opcode == MLX4_OP_ATOMIC_FA)
 		c->byte_cnt = rte_cpu_to_be_32(w->len);
 	tpm_cqe_commit(cq, c, s->opcode | MLX4_CQE_IS_SEND);
-	tpm_cq_notify(r->m, cq, (w->flags & IBV_SEND_SOLICITED) != 0);
+	/* Whatever it asked for at the other end: a send that went well is not solicited here (IBTA 11.4.2.2). */
+	tpm_cq_notify(r->m, cq, false);
 }
 
 static uint8_t

@@ -252,7 +252,8 @@ rsw_send_done(struct tre_qp *e, struct tre_wqe *w, enum ibv_wc_status status)
 			wc->wc_flags = 0;
 			wc->pkey_index = wc->slid = 0;
 			wc->sl = wc->dlid_path_bits = 0;
-			rsw_cq_commit(qp->scq, (w->flags & IBV_SEND_SOLICITED) != 0 || status != IBV_WC_SUCCESS);
+			/* A send that went well is never solicited, whatever it asked for (ibv_req_notify_cq(3)). */
+			rsw_cq_commit(qp->scq, status != IBV_WC_SUCCESS);
 		}
 	}
 	atomic_store_explicit(&qp->done, atomic_load_explicit(&qp->done, memory_order_relaxed) + 1,

@@ -303,7 +303,7 @@ completion_events(void **state)
 	struct pair *p = *state;
 	struct ibv_comp_channel *ch = tp_roce_create_comp_channel(p->n[1].ctx);
 	struct ibv_cq *cq = tp_roce_create_cq(p->n[1].ctx, 64, p, ch, 0);
-	const struct qp_conf c = {.type = IBV_QPT_RC, .rcq = cq};
+	const struct qp_conf c = {.type = IBV_QPT_RC, .scq = cq, .rcq = cq};
 	struct ibv_qp *a = pair_qp(p, 0, &plain), *b = pair_qp(p, 1, &c);
 	struct ibv_sge sge;
 	struct ibv_send_wr wr = pair_wr(p, 0, IBV_WR_SEND, &sge, 0, 8, 0);
@@ -331,6 +331,14 @@ completion_events(void **state)
 	pair_post(a, &wr);
 	pair_wait(p, p->n[0].cq, 1, NULL);
 	assert_true(channel_has(ch, cq));
+	/* A send asks for an event at the other end, and is none here. */
+	assert_int_equal(ibv_req_notify_cq(cq, 1), 0);
+	pair_recv(p, 0, a, 9, 0, 8);
+	wr = pair_wr(p, 1, IBV_WR_SEND, &sge, 0, 8, 0);
+	wr.send_flags |= IBV_SEND_SOLICITED;
+	pair_post(b, &wr);
+	pair_wait(p, cq, 6, NULL);
+	assert_false(channel_has(ch, cq));
 	/* An error is told to whoever waits for solicited ones. */
 	assert_int_equal(ibv_req_notify_cq(cq, 1), 0);
 	pair_to_error(b);
