@@ -62,6 +62,29 @@ test_resize(void **state)
 	card_expect_clean(c);
 }
 
+/* What is unread stays where it is, so that no smaller buffer is taken; it goes where it was, and one entry says so. */
+static void
+test_resize_too_small(void **state)
+{
+	struct card *c = *state;
+	struct tpm_cq *cq = c->m->cq[CARD_CQN];
+
+	for (unsigned int i = 0; i < 20; i++)
+		tpm_cqe_commit(cq, tpm_cqe_next(c->m, cq), MLX4_OP_SEND);
+	card_cq_ctx(c, card_in(c), card_alloc(c, 4096, CARD_PAGE), 4, CARD_EQN, 0);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_MODIFY_CQ, 0, CARD_CQN), MLX4_STAT_BAD_SIZE);
+	assert_int_equal(card_cmd_out(c, MLX4_CMD_QUERY_CQ, 0, CARD_CQN), 0);
+	assert_int_equal(prm_get32(card_out(c), 0x0c) >> 24, 8);
+	/* Four were read: 16 and the one that says so are too many still. */
+	prm_set32(card_ptr(c, c->cq_dbrec), 0, 4);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_MODIFY_CQ, 0, CARD_CQN), MLX4_STAT_BAD_SIZE);
+	prm_set32(card_ptr(c, c->cq_dbrec), 0, 5);
+	card_cq_ctx(c, card_in(c), card_alloc(c, 4096, CARD_PAGE), 4, CARD_EQN, 0);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_MODIFY_CQ, 0, CARD_CQN), 0);
+	assert_int_equal(card_ptr(c, c->cq_buf)[20 * 32 + 0x1f] & 0x1f, 0x16);
+	card_expect_clean(c);
+}
+
 static void
 wrong(struct card *c, uint32_t field, uint32_t value, int status)
 {
@@ -139,6 +162,22 @@ test_armed_by_nobody(void **state)
 	card_expect(c, "doorbell-cqn", 1);
 }
 
+/* A number has 24 bits; none of them is left out. */
+static void
+test_numbers_of_others(void **state)
+{
+	struct card *c = *state;
+
+	for (unsigned int bit = 9; bit < 24; bit++) {
+		tpm_cq_doorbell(c->m, CARD_UAR,
+				1u << MLX4_CQ_ARM_SN_SHIFT | MLX4_CQ_ARM_NEXT << MLX4_CQ_ARM_CMD_SHIFT | 1u << bit |
+					CARD_CQN,
+				0);
+		card_expect(c, "doorbell-cqn", bit - 8);
+	}
+	assert_false(tpm_eq_tells_of_cq(c->m, CARD_EQN + 1, CARD_CQN));
+}
+
 static void
 test_srq(void **state)
 {
@@ -154,6 +193,7 @@ test_srq(void **state)
 	assert_int_equal(card_cmd_out(c, MLX4_CMD_QUERY_SRQ, 0, CARD_SRQN), 0);
 	assert_memory_equal(card_out(c) + 0x1c, "\x00\x09", 2);
 	assert_int_equal(card_cmd(c, MLX4_CMD_ARM_SRQ, 0, CARD_SRQN, 33, 0), MLX4_STAT_EXCEED_LIM);
+	assert_int_equal(card_cmd(c, MLX4_CMD_ARM_SRQ, 0, CARD_SRQN, 32, 0), 0);
 	assert_int_equal(card_cmd_none(c, MLX4_CMD_HW2SW_SRQ, 1, CARD_SRQN), 0);
 	assert_int_equal(card_cmd_none(c, MLX4_CMD_HW2SW_SRQ, 1, CARD_SRQN), MLX4_STAT_BAD_RES_STATE);
 	assert_int_equal(card_cmd_none(c, MLX4_CMD_HW2SW_SRQ, 1, 3), MLX4_STAT_BAD_INDEX);
@@ -167,6 +207,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_software_initialised, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_moderation_and_query, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_resize, setup_objects, teardown_card),
+		cmocka_unit_test_setup_teardown(test_numbers_of_others, setup_objects, teardown_card),
+		cmocka_unit_test_setup_teardown(test_resize_too_small, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_wrong_use, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_armed_by_a_handler_at_work, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_armed_by_nobody, setup_objects, teardown_card),

@@ -60,6 +60,7 @@ taker(struct card *c, const uint8_t mac[6], int vid)
 	memcpy(f + 6, other, 6);
 	if (vid >= 0) {
 		memcpy(f + 12, "\x81\x00", 2);
+		f[14] = (uint8_t)(vid >> 8);
 		f[15] = (uint8_t)vid;
 	}
 	tpm_parse(f, sizeof(f), sizeof(f), &k);
@@ -94,6 +95,15 @@ groups(void **state)
 	write_entry(c, 0, b, k_vlan, 0, 0x53);
 	assert_int_equal(taker(c, uc, 5), 0x53);
 	assert_int_equal(taker(c, uc, 6), taker(c, uc, -1));
+	/* in all twelve bits of its number */
+	for (unsigned int bit = 3; bit < 12; bit++) {
+		uint16_t vid = (uint16_t)(1u << bit | 5);
+
+		key_of(k_vlan, uc, 3, vid);
+		write_entry(c, 0, bucket(c, k_vlan), k_vlan, 0, 0x70 + bit);
+		assert_int_equal(taker(c, uc, vid), 0x70 + bit);
+		assert_int_equal(taker(c, uc, vid ^ 1 << bit) == 0x70 + bit, false);
+	}
 	/* defaults, of port 1: multicast 0x10000, unicast 0x10002 */
 	write_entry(c, 1, 0x10000, NULL, 0, 0x60);
 	assert_int_equal(taker(c, other, -1), 0);
@@ -104,6 +114,12 @@ groups(void **state)
 	write_entry(c, 1, 0x10002, NULL, 0, 0);
 	assert_int_equal(taker(c, other, -1), 0);
 	assert_int_equal(card_cmd_in(c, MLX4_CMD_WRITE_MCG, 1, 0x30000), MLX4_STAT_BAD_INDEX);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_WRITE_MCG, 1, 0x810000), MLX4_STAT_BAD_INDEX);
+	/* an entry without members is none */
+	write_entry(c, 1, 0x10002, NULL, 0, 0x61);
+	key_of(k_uc, other, 2, 0);
+	write_entry(c, 0, bucket(c, k_uc), k_uc, 0, 0);
+	assert_int_equal(taker(c, other, -1), 0x61);
 	card_free(c);
 }
 

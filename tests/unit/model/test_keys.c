@@ -375,7 +375,10 @@ registered_by_work_request(void **state)
 	assert_int_equal(register_it(), -IBV_WC_MW_BIND_ERR);
 	assert_int_equal(give_back(KEY(FREE)), -IBV_WC_MW_BIND_ERR);
 	assert_int_equal(give_back(KEY(REGION)), -IBV_WC_MW_BIND_ERR);
+	/* What the card remembers of it is forgotten then. */
+	assert_int_equal(why(c, KEY(FREE) + 1, VA + 0x800, TPM_ACC_LR, &at), TPM_XLAT_OK);
 	assert_int_equal(give_back(KEY(FREE) + 1), 0);
+	assert_int_equal(why(c, KEY(FREE) + 1, VA + 0x800, TPM_ACC_LR, &at), TPM_XLAT_KEY);
 	assert_int_equal(give_back(KEY(FREE) + 1), -IBV_WC_MW_BIND_ERR);
 	assert_int_equal(why(c, KEY(FREE) + 1, VA + 0x800, TPM_ACC_LR, &at), TPM_XLAT_KEY);
 	assert_int_equal(register_it(), 0);
@@ -447,6 +450,12 @@ registrations_that_are_refused(void **state)
 	}
 	/* A page more than the address and the length say, since they begin in the middle of one. */
 	registration(c, VA + 1, 0x4000);
+	assert_int_equal(register_it(), -IBV_WC_MW_BIND_ERR);
+	/* To the last of all addresses. */
+	registration(c, UINT64_MAX - 0xfff, 0x1000);
+	assert_int_equal(register_it(), 0);
+	assert_int_equal(give_back(KEY(FREE) + 1), 0);
+	registration(c, UINT64_MAX - 0xfff, 0x1001);
 	assert_int_equal(register_it(), -IBV_WC_MW_BIND_ERR);
 	/* The list lies on 64 octets, in memory that the card may read. */
 	registration(c, VA, 0x1000);
