@@ -322,6 +322,15 @@ local_change(void **state)
 	assert_int_equal(out[42 + 54 + 7], 0x03);
 	tp_dcbx_local_set(&d, &p); /* the same: nothing to say */
 	assert_int_equal(tp_lldp_poll(&d.lldp, 200, out), 0);
+	/* What is recommended is the port's own, though it uses the peer's. */
+	HEARS(HIGHER, ETS(0), REC, PFC(0), APP, END);
+	(void)tp_lldp_poll(&d.lldp, 300, out);
+	assert_int_equal(tp_lldp_poll(&d.lldp, 400, out), 0);
+	p.ets.bw[0] = 41;
+	p.ets.bw[1] = 59;
+	tp_dcbx_local_set(&d, &p);
+	assert_true(tp_lldp_poll(&d.lldp, 500, out) > 0);
+	assert_int_equal(out[69 + 11], 41);
 }
 
 /* Wrong lengths and second TLVs are discarded and counted; the first good one counts. */

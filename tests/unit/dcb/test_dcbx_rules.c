@@ -111,6 +111,20 @@ features_alone(void **state)
 	assert_true(q.rx_pause && q.tx_pause);
 }
 
+/* Without a word every priority is in class 0, all is strict and nothing is lossless. */
+static void
+defaults(void **state)
+{
+	struct tp_dcbx_params p, want;
+
+	(void)state;
+	memset(&p, 0xee, sizeof(p));
+	tp_dcbx_params_default(&p);
+	memset(&want, 0, sizeof(want));
+	want.ets.max_tc = want.pfc.cap = 8;
+	assert_memory_equal(&p, &want, sizeof(p));
+}
+
 int
 main(void)
 {
@@ -118,6 +132,7 @@ main(void)
 		cmocka_unit_test(no_room_for_rules),
 		cmocka_unit_test(default_and_room),
 		cmocka_unit_test(features_alone),
+		cmocka_unit_test(defaults),
 	};
 
 	return cmocka_run_group_tests_name("DCBX's rules", tests, NULL, NULL);

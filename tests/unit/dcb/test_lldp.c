@@ -104,7 +104,10 @@ times_out_of_range(void **state)
 	REFUSED(credit_max, 11);
 	REFUSED(reinit_s, 0);
 	REFUSED(reinit_s, 11);
+	REFUSED(fast_interval_s, 3601);
+	REFUSED(fast_count, 0);
 	REFUSED(chassis.len, 0);
+	REFUSED(port.len, 0);
 #undef REFUSED
 	c = good;
 	c.tx_interval_s = 3600;

@@ -61,7 +61,7 @@ whole_frames(void **state)
 	assert_int_equal(out[1512] | out[1513], 0);
 }
 
-/* Identities of 255 octets behind their subtype, and LLDPDUs of 1500, are the longest. */
+/* Identities of 255 octets behind their subtype, and LLDPDUs of 1500, are the longest; of one octet the shortest. */
 static void
 longest(void **state)
 {
@@ -69,8 +69,10 @@ longest(void **state)
 	size_t n;
 
 	(void)state;
-	for (unsigned int i = 0; i < 4; i++) {
-		size_t chassis = i < 2 ? 256 + i : 7, port = i >= 2 ? 256 + (i - 2) : 7;
+	for (unsigned int i = 0; i < 8; i++) {
+		/* The longest that is good and one more; then the shortest, and one less. */
+		static const size_t size[] = {256, 257, 2, 1};
+		size_t one = size[i / 4 * 2 + i % 2], chassis = i % 4 < 2 ? one : 7, port = i % 4 < 2 ? 7 : one;
 
 		memcpy(f, hello, 14);
 		n = 14;
@@ -103,6 +105,29 @@ longest(void **state)
 	}
 }
 
+/* Text that does not fit is no text: it is shown as octets, as many as there is room for. */
+static void
+names_in_little_room(void **state)
+{
+	static const uint8_t info[] = "\x07"
+				      "switch-of-the-lab";
+	const struct tp_lldp_tlv tlv = {.type = TP_LLDP_CHASSIS, .len = sizeof(info) - 1, .info = info};
+	char text[24];
+
+	(void)state;
+	for (size_t size = 1; size <= 20; size++) {
+		memset(text, 0x7e, sizeof(text));
+		tp_lldp_id_text(TP_LLDP_CHASSIS, &tlv, text, size);
+		assert_non_null(memchr(text, '\0', size));
+		for (size_t i = size; i < sizeof(text); i++)
+			assert_int_equal(text[i], 0x7e);
+		if (size > 17)
+			assert_string_equal(text, "switch-of-the-lab");
+		else if (size > 3)
+			assert_memory_equal(text, "73", 2);
+	}
+}
+
 int
 main(void)
 {
@@ -110,6 +135,7 @@ main(void)
 		cmocka_unit_test_setup(tlvs_put, fresh),
 		cmocka_unit_test_setup(whole_frames, fresh),
 		cmocka_unit_test_setup(longest, fresh),
+		cmocka_unit_test(names_in_little_room),
 	};
 
 	return cmocka_run_group_tests_name("sizes of LLDP", tests, NULL, NULL);

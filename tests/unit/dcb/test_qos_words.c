@@ -4,6 +4,7 @@
 /* A port's words: every key with its range, what is printed, what is refused, what random text does. */
 #include <errno.h>
 
+#include "lib/dcb/words.h"
 #include "words_test.h"
 
 #define LIST "none, all or priorities such as 3,4 in 0..7"
@@ -354,13 +355,51 @@ random_text(void **state)
 	kind_random(&port_kind, 24, 7, &q, &before, sizeof(before));
 }
 
+/* How far apart words are: Levenshtein's distances as textbooks have them, and 0 for how a key begins. */
+static void
+distances(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		unsigned int apart;
+	} row[] = {{"kitten", "sitting", 3}, {"sunday", "saturday", 3},
+		   {"flaw", "lawn", 2},      {"gumbo", "gambol", 2},
+		   {"", "abc", 3},           {"abc", "", 3},
+		   {"abc", "xyz", 3},        {"abcd", "bcda", 2},
+		   {"book", "back", 2},      {"rx", "rx-pause", 0},
+		   {"rx-pause", "rx", 6},    {"prio", "tx-prio", 3}};
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		assert_int_equal(word_distance(row[i].a, row[i].b), row[i].apart);
+}
+
+/* A value may be as long as there is room for it and its end. */
+static void
+long_values(void **state)
+{
+	char word[600], err[TP_ERR_LEN];
+	struct tp_qos_port q;
+
+	(void)state;
+	for (unsigned int len = WORDS_VALUE_LEN - 2; len <= WORDS_VALUE_LEN + 1; len++) {
+		tp_qos_port_default(&q);
+		memset(word, 0, sizeof(word));
+		strcpy(word, "rule=");
+		memset(word + 5, 'x', len);
+		assert_int_equal(tp_qos_port_word(&q, word, err), -EINVAL);
+		assert_int_equal(strstr(err, "characters") != NULL, len >= WORDS_VALUE_LEN);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_and_ranges), cmocka_unit_test(defaults),   cmocka_unit_test(taken_and_printed),
-		cmocka_unit_test(members),         cmocka_unit_test(refused),    cmocka_unit_test(falls_back),
-		cmocka_unit_test(rules_run_out),   cmocka_unit_test(round_trip), cmocka_unit_test(random_text),
+		cmocka_unit_test(keys_and_ranges), cmocka_unit_test(defaults),    cmocka_unit_test(taken_and_printed),
+		cmocka_unit_test(members),         cmocka_unit_test(refused),     cmocka_unit_test(falls_back),
+		cmocka_unit_test(rules_run_out),   cmocka_unit_test(round_trip),  cmocka_unit_test(random_text),
+		cmocka_unit_test(distances),       cmocka_unit_test(long_values),
 	};
 
 	return cmocka_run_group_tests_name("qos_words", tests, NULL, NULL);

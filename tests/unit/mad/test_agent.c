@@ -165,6 +165,15 @@ one_agent_serves_a_method(void **state)
 	assert_int_equal(tp_mad_register(r.port[0].mad, &c, &a), 0);
 	c.mgmt_class = MAD_CLASS_SMP;
 	assert_int_equal(tp_mad_register(r.port[0].mad, &c, &got), -EINVAL); /* on QP1 */
+	/* Vendors of classes 0x30 to 0x4f have a number, no others (13.4.3). */
+	c.oui = 0x0002c9;
+	for (unsigned int class = 0x2e; class <= 0x52; class ++) {
+		c.mgmt_class = (uint8_t) class;
+		assert_int_equal(tp_mad_register(r.port[0].mad, &c, &got),
+				 class >= 0x30 && class <= 0x4f ? 0 : -EINVAL);
+		if (class >= 0x30 && class <= 0x4f)
+			tp_mad_unregister(got);
+	}
 	c = (struct tp_mad_agent_conf){.qpn = 2, .recv = c.recv};
 	assert_int_equal(tp_mad_register(r.port[0].mad, &c, &got), -EINVAL);
 	c = (struct tp_mad_agent_conf){.qpn = 1, .recv = c.recv, .rmpp_version = 2, .mgmt_class = MAD_CLASS_SA};
@@ -193,6 +202,37 @@ vendors_are_told_apart_by_oui(void **state)
 	tp_mad_input(r.port[0].mad, &pkt);
 	assert_int_equal(r.logged, 1);
 	assert_int_equal(ib_get16(r.log[0].data + MAD_STATUS_AT), 0x000c);
+	/* In classes beyond those, these octets are data. */
+	for (uint8_t class = 0x50; class <= 0x51; class ++) {
+		struct heard h;
+
+		rig_agent(&r, 0, class, 1, M(MAD_GET), 0, &h);
+		request(pkt.data, class, MAD_GET, 1, 1);
+		ib_put24(pkt.data + 37, 0x0002c9);
+		tp_mad_input(r.port[0].mad, &pkt);
+		assert_int_equal(h.num, 1);
+		heard_free(&h);
+	}
+}
+
+/* Counters are the firmware's, to be read and to be set; what it does not answer is nobody's. */
+static void
+firmware_counts(void **state)
+{
+	static const struct {
+		uint8_t method;
+		unsigned int calls;
+	} row[] = {{MAD_GET, 1}, {MAD_SET, 1}, {MAD_TRAP, 0}, {MAD_SEND, 0}};
+
+	(void)state;
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct tp_mad_packet pkt = {.qpn = 1, .remote_qpn = 1, .slid = 0x20, .dlid = 0x10};
+
+		r.port[0].fw_calls = 0;
+		request(pkt.data, MAD_CLASS_PERF, row[i].method, MAD_ATTR_PORT_COUNTERS, 1);
+		tp_mad_input(r.port[0].mad, &pkt);
+		assert_int_equal(r.port[0].fw_calls, row[i].calls);
+	}
 }
 
 static void
@@ -422,6 +462,16 @@ what_finds_no_room_goes_later_in_order(void **state)
 		assert_int_equal(ib_get32(r.log[i].data + MAD_TID_AT + 4), i);
 	tp_mad_stats_get(r.port[0].mad, &st);
 	assert_int_equal(st.send_full, 1);
+	/* What stays in the port has as much room. */
+	to.dlid = 0x10;
+	tp_mad_unregister(h.agent);
+	rig_agent(&r, 0, MAD_CLASS_SMP, 1, 0, 0, &h);
+	for (uint32_t i = 0; i < 1026; i++) {
+		request(mad, MAD_CLASS_SMP, MAD_GET, SMP_ATTR_NODE_DESC, i);
+		assert_int_equal(tp_mad_send(h.agent, &to, mad, MAD_SIZE, 0, 0), 0);
+	}
+	tp_mad_stats_get(r.port[0].mad, &st);
+	assert_int_equal(st.send_full, 3);
 }
 
 static void
@@ -453,6 +503,7 @@ main(void)
 		T(what_nobody_serves_is_refused_where_an_answer_is_due),
 		T(one_agent_serves_a_method),
 		T(vendors_are_told_apart_by_oui),
+		T(firmware_counts),
 		T(firmware_comes_before_agents_and_leaves_them_the_managers_own),
 		T(a_directed_route_of_one_hop_goes_there_and_back),
 		T(a_directed_route_of_no_hops_is_this_port),

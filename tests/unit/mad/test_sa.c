@@ -148,6 +148,7 @@ times_are_as_configured(void **state)
 	static const struct tp_sa_conf bad[] = {{249, 0}, {60001, 0}, {0, 65}};
 	const struct tp_sa_conf fast = {250, 2};
 	union ibv_gid g = gid(1);
+	struct tp_sa_stats st;
 	struct told t = {0};
 
 	(void)state;
@@ -171,6 +172,8 @@ times_are_as_configured(void **state)
 	rig_run(&r, 751 * RIG_MS);
 	assert_int_equal(num_asked, 3);
 	assert_int_equal(t.num, 2);
+	tp_sa_stats_get(sa, &st);
+	assert_int_equal(st.timeouts, 2);
 }
 
 /* Each value alone and at its ends; 0 is the default, and what is refused changes nothing. */

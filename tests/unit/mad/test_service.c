@@ -167,7 +167,7 @@ port_up(void **state)
 	pi[31] = 2;
 	pi[32] = 0x54;
 	pi[33] = 0x52;
-	pi[34] = 0xc3;
+	pi[34] = 0xc5;
 	pi[35] = 0x44;
 	pi[36] = 0x4b;
 	assert_int_equal(pipe(fd), 0);
@@ -240,7 +240,7 @@ described_to_programs(void **state)
 	assert_int_equal(d.capmask, 0x0251486a);
 	assert_int_equal(d.state, 4);
 	assert_int_equal(d.phys_state, 5);
-	assert_int_equal(d.lmc, 3);
+	assert_int_equal(d.lmc, 5);
 	assert_int_equal(d.sm_sl, 11);
 	assert_int_equal(d.rate, 40);
 	assert_string_equal(d.ca_type, "MT4099");
@@ -291,7 +291,7 @@ the_firmwares_word(void **state)
 	tp_mad_port_state_get(s->mad, &st);
 	assert_int_equal(st.lid, 0x1234);
 	assert_int_equal(st.sm_lid, 0x5678);
-	assert_int_equal(st.lmc, 3);
+	assert_int_equal(st.lmc, 5);
 	assert_int_equal(st.sm_sl, 11);
 	assert_int_equal(st.port_num, 2);
 	assert_true(st.active);

@@ -75,10 +75,9 @@ serve(void *arg)
 	(void)arg;
 	while (!ends) {
 		pthread_mutex_lock(&rig_lock);
-		tp_umad_progress(u, 0);
+		tp_umad_progress(u, 1000);
 		rig_run(&r, RIG_MS);
 		pthread_mutex_unlock(&rig_lock);
-		(void)poll(NULL, 0, 1);
 	}
 	return NULL;
 }
