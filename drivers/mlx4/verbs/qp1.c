@@ -29,9 +29,10 @@ put_eth(uint8_t *h, const struct troce_path *p, uint16_t etype)
 	memcpy(h, p->dmac.addr_bytes, RTE_ETHER_ADDR_LEN);
 	memcpy(h + RTE_ETHER_ADDR_LEN, p->smac.addr_bytes, RTE_ETHER_ADDR_LEN);
 	h += 2 * RTE_ETHER_ADDR_LEN;
-	if (p->vlan != TP_ROCE_NO_VLAN) {
+	/* A priority without a VLAN travels in a tag of VLAN 0, as that of any queue pair here (802.1Q 6.9). */
+	if (p->vlan != TP_ROCE_NO_VLAN || (p->prio != 0 && !p->untag)) {
 		ib_put16(h, RTE_ETHER_TYPE_VLAN);
-		ib_put16(h + 2, (uint16_t)(p->prio << 13 | p->vlan));
+		ib_put16(h + 2, (uint16_t)(p->prio << 13 | (p->vlan != TP_ROCE_NO_VLAN ? p->vlan : 0)));
 		h += RTE_VLAN_HLEN;
 	}
 	ib_put16(h, etype);
@@ -167,6 +168,8 @@ read_path(const struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *
 	p->hop_limit = dev->conf.ttl;
 	p->vlan = tagged && (tci & 0xfff) != 0 ? tci & 0xfff : TP_ROCE_NO_VLAN;
 	p->prio = tagged ? (uint8_t)(tci >> 13) : dev->conf.prio;
+	/* An answer goes as the question came. */
+	p->untag = !tagged;
 	p->sport = SPORT;
 	/* What the network marked is not sent back (RFC 3168, 6.1.1). */
 	p->tclass &= (uint8_t)~RTE_IPV4_HDR_ECN_MASK;

@@ -236,6 +236,23 @@ test_v1(void **state)
 	tp_rdma_destroy_event_channel(ch);
 }
 
+/* A port of a priority: its datagrams have tags of VLAN 0, which the peer takes for what they are, and answers alike. */
+static void
+test_priority(void **state)
+{
+	struct tp_roce_conf conf = {.prio = 5};
+	struct both c;
+
+	(void)state;
+	channel_up();
+	rr_open("", &conf);
+	c = connected("192.0.2.2");
+	exchange(&c);
+	disconnected(&c);
+	rr_close();
+	tp_rdma_destroy_event_channel(ch);
+}
+
 /* A link that is down is no end of a connection; a card that is dead is, for all ids on it. */
 static void
 test_dead(void **state)
@@ -308,6 +325,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_class, setup, teardown),
 		cmocka_unit_test(test_v1),
+		cmocka_unit_test(test_priority),
 		cmocka_unit_test(test_last_word),
 		cmocka_unit_test_setup_teardown(test_dead, setup, teardown),
 	};

@@ -97,16 +97,22 @@ send_mad(struct troce_mad *mad)
 static void
 test_qp1_frames(void **state)
 {
+	/* A priority without a VLAN is in a tag of VLAN 0, unless the port shall leave such tags out. */
+	static const struct {
+		unsigned int prio;
+		bool untag;
+	} marks[] = {{0, false}, {7, false}, {3, true}};
 	struct rte_ether_addr mac = {{2, 3, 4, 5, 6, 7}};
 	uint32_t psn[2], last[2] = {0};
 	struct troce_mad mad;
-	unsigned int gid, prio;
+	unsigned int gid, step;
 
 	tap.w.ops = &tap_ops;
 	assert_int_equal(tp_model_wire_attach(rig_model(0), 1, &tap.w), 0);
 	rig_run(0);
 	for (gid = 0; gid < RR_GIDS; gid++)
-		for (prio = 0; prio < 8; prio += 7) {
+		for (step = 0; step < RTE_DIM(marks); step++) {
+			const unsigned int prio = marks[step].prio;
 			const bool v2 = (gid & 1) != 0, v4 = v2 && (gid == RR_IPV4_V2 || gid == RR_VLAN_V2);
 			const bool vlan = gid >= RR_VLAN_V1;
 			struct ibv_gid_entry e;
@@ -125,13 +131,14 @@ test_qp1_frames(void **state)
 						       .hop_limit = 77,
 						       .flow_label = 0x54321,
 						       .prio = (uint8_t)prio,
+						       .untag = marks[step].untag,
 						       .sport = prio != 0 ? 0xd123 : 0,
 						       .vlan = vlan ? RR_VLAN : TP_ROCE_NO_VLAN};
 			send_mad(&mad);
 			assert_memory_equal(tap.frame, mac.addr_bytes, 6);
 			assert_memory_equal(tap.frame + 6, mad.path.smac.addr_bytes, 6);
-			if (vlan) {
-				assert_int_equal(dword(at), 0x81000000 | prio << 13 | RR_VLAN);
+			if (vlan || step == 1) {
+				assert_int_equal(dword(at), 0x81000000 | prio << 13 | (vlan ? RR_VLAN : 0));
 				at += 4;
 			}
 			assert_int_equal(word(at), !v2 ? 0x8915 : v4 ? 0x0800 : 0x86dd);
