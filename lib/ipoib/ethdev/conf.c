@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What an IPoIB port is made with, as text: arguments of net_ipoib, and words of applications. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -134,7 +135,7 @@ set_number(struct tp_ipoib_conf *c, const struct arg *a, const char *value)
 
 	errno = 0;
 	v = strtoull(value, &end, 0);
-	if (errno == 0 && end != value && *end == '\0' && value[0] != '-' && v >= a->min && v <= a->max) {
+	if (errno == 0 && isdigit((unsigned char)value[0]) && *end == '\0' && v >= a->min && v <= a->max) {
 		set(c, a, v);
 		return 0;
 	}

@@ -122,13 +122,29 @@ ranges(void **state)
 static void
 numbers(void **state)
 {
-	static const char *const bad[] = {"", "x", "5x", "-5", " ", "5 5", "0x", "99999999999999999999", "+-5", "1e1"};
+	/* The last but one is 5 in 64 bits. */
+	static const char *const bad[] = {"",
+					  "x",
+					  "5x",
+					  "-5",
+					  " ",
+					  "5 5",
+					  "0x",
+					  "99999999999999999999",
+					  "+-5",
+					  "1e1",
+					  " 5",
+					  "+5",
+					  "-18446744073709551611",
+					  " -18446744073709551611"};
 	struct tp_ipoib_conf c = {.age = 7};
 
 	(void)state;
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(tp_ipoib_conf_set(&c, "age", bad[i]), -EINVAL);
 		assert_int_equal(c.age, 7);
+		/* One whose numbers begin with 0. */
+		assert_int_equal(tp_ipoib_conf_set(&c, "connected", bad[i]), -EINVAL);
 	}
 	assert_int_equal(tp_ipoib_conf_set(&c, "age", NULL), -EINVAL);
 	assert_int_equal(tp_ipoib_conf_set(&c, "age", "0x10"), 0);
