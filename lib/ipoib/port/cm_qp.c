@@ -23,11 +23,7 @@ layout(struct ipoib_cm *cm, const struct ibv_device_attr *attr)
 		 most = RTE_MIN(attr->max_srq_sge, (int)IPOIB_RC_SGES);
 	uint32_t len = p->conf.cm_mtu + IPOIB_ENCAP_LEN;
 
-	if (room < 2 * IPOIB_RC_OFFSET) {
-		IPOIB_LOG(ERR, "port %u: mbufs of %u octets are too small for connected mode, which takes %zu",
-			  p->port_id, room, 2 * (size_t)IPOIB_RC_OFFSET);
-		return -EINVAL;
-	}
+	/* Smaller ones than IPOIB_RC_OFFSET are no mbufs of a receive queue: a packet of the least MTU is in one. */
 	cm->segs = 1 + (len <= room - IPOIB_RC_OFFSET ? 0 : (len - (room - IPOIB_RC_OFFSET) + room - 1) / room);
 	if (cm->segs > most) {
 		IPOIB_LOG(
