@@ -37,7 +37,9 @@ receives_what_takes_a_chain(void **state)
 	arrive(OCTETS, IBV_WC_SUCCESS);
 	arrive(100, IBV_WC_SUCCESS);
 	arrive(4343, IBV_WC_SUCCESS); /* one octet in the second buffer */
+	TAILQ_LAST(&rig.node[0].core->conns, ipoib_conns)->touched = 0;
 	assert_int_equal(ipoib_cm_rx(&rxq, port.view, m, DEPTH), 3);
+	assert_int_equal(TAILQ_LAST(&rig.node[0].core->conns, ipoib_conns)->touched, 1);
 	expect_received(m[0], OCTETS, 15);
 	expect_received(m[1], 100, 1);
 	expect_received(m[2], 4343, 2);
@@ -83,6 +85,38 @@ received_before_the_snapshot(void **state)
 	expect_received(m, 4343, 2);
 	rte_pktmbuf_free(m);
 	ipoib_conn_over(c, conn, false);
+}
+
+/* What others hold, too, goes to the control thread as a copy, since that writes. */
+static void
+hands_over_a_copy(void **state)
+{
+	struct rte_mbuf *m = frame(5000), *copy = NULL;
+	uint32_t at;
+
+	(void)state;
+	rte_mbuf_refcnt_update(m, 1);
+	ipoib_tx_hand_over(&txq, m);
+	assert_int_equal(rte_mbuf_refcnt_read(m), 1);
+	assert_int_equal(rte_ring_dequeue(txq.slow, (void **)&copy), 0);
+	assert_ptr_not_equal(copy, m);
+	assert_int_equal(copy->pkt_len, 5000);
+	for (at = 0; at < 5000; at++) {
+		uint8_t a, b;
+
+		if (*(const uint8_t *)rte_pktmbuf_read(copy, at, 1, &a) !=
+		    *(const uint8_t *)rte_pktmbuf_read(m, at, 1, &b))
+			fail_msg("octet %u differs", at);
+	}
+	rte_pktmbuf_free(m);
+	rte_pktmbuf_free(copy);
+	/* One that nobody else holds is itself. */
+	m = frame(100);
+	ipoib_tx_hand_over(&txq, m);
+	assert_int_equal(rte_ring_dequeue(txq.slow, (void **)&copy), 0);
+	assert_ptr_equal(copy, m);
+	rte_pktmbuf_free(m);
+	assert_int_equal(txq.n.handed, 2);
 }
 
 /* The control thread does not come: what its rings have no place for is dropped, each way by its name. */
@@ -163,6 +197,7 @@ received_ones_that_are_wrong(void **state)
 static void
 sends_what_takes_a_chain(void **state)
 {
+	struct ipoib_conn *conn = ipoib_remote_by_mac(rig.node[0].core, &peer)->conn;
 	struct rte_mbuf *m = frame(MTU + 14);
 	uint32_t at = 10;
 	int i;
@@ -170,7 +205,9 @@ sends_what_takes_a_chain(void **state)
 	(void)state;
 	assert_int_equal(m->nb_segs, 16);
 	card.hold = true;
+	conn->touched = 0;
 	assert_int_equal(send_burst(&m, 1, 0), 1);
+	assert_int_equal(conn->touched, 1);
 	assert_int_equal(card.num_sge, 16);
 	for (i = 0; i < card.num_sge; i++) {
 		const uint8_t *p = (const uint8_t *)(uintptr_t)card.sent[i].addr;
@@ -337,6 +374,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(receives_what_takes_a_chain, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(received_before_the_snapshot, cm_rig_open, cm_rig_close),
+		cmocka_unit_test_setup_teardown(hands_over_a_copy, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(full_rings, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(no_mbuf, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(received_ones_that_are_wrong, cm_rig_open, cm_rig_close),

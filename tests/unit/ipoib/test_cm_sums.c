@@ -92,6 +92,44 @@ sums_are_written(void **state)
 	ib_put16(rte_pktmbuf_mtod(m, uint8_t *) + 16, 87);
 	assert_int_equal(send_burst(&m, 1, 0), 1);
 	assert_int_equal(txq.n.drop[IPOIB_DROP_TX_SHORT], 1);
+	/* One that says that it is shorter than its header. */
+	m = asking(100, false, IPPROTO_TCP, V4 | RTE_MBUF_F_TX_TCP_CKSUM);
+	ib_put16(rte_pktmbuf_mtod(m, uint8_t *) + 16, 19);
+	assert_int_equal(send_burst(&m, 1, 0), 1);
+	assert_int_equal(txq.n.drop[IPOIB_DROP_TX_SHORT], 2);
+}
+
+/* Of the pseudo header of UDP over IPv4 and of what follows (RFC 768, 1071), 16 bits after 16. */
+static uint64_t
+sum_of_udp(const uint8_t *l3, uint32_t len)
+{
+	uint64_t sum = IPPROTO_UDP + len;
+	uint32_t i;
+
+	for (i = 12; i < 20 + len; i += 2)
+		sum += ib_get16(l3 + i);
+	while (sum >> 16 != 0)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/* Whatever a word is, its carries are all added: a right sum is 0xffff in ones' complement, and is never said as 0. */
+static void
+every_carry(void **state)
+{
+	struct rte_mbuf *m = asking(80, false, IPPROTO_UDP, V4 | RTE_MBUF_F_TX_UDP_CKSUM);
+	uint8_t *l3 = rte_pktmbuf_mtod_offset(m, uint8_t *, 14);
+	uint32_t word;
+
+	(void)state;
+	memset(l3 + 28, 0xff, 80 - 14 - 28);
+	for (word = 0; word < 0x10000; word++) {
+		ib_put16(l3 + 40, (uint16_t)word);
+		assert_true(ipoib_cm_sums(m, 14));
+		if (sum_of_udp(l3, 46) != 0xffff || ib_get16(l3 + 26) == 0)
+			fail_msg("the sum of 0x%04x is 0x%04x", word, ib_get16(l3 + 26));
+	}
+	rte_pktmbuf_free(m);
 }
 
 static void
@@ -198,6 +236,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(every_carry, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(sums_are_written, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(the_control_thread_writes_them_too, cm_rig_open, cm_rig_close),
 		cmocka_unit_test_setup_teardown(large_sends_go_in_parts, cm_rig_open, cm_rig_close),

@@ -160,6 +160,29 @@ look_at(void *arg, const struct tp_ipoib_endpoint *e)
 	*(struct tp_ipoib_endpoint *)arg = *e;
 }
 
+/* One burst has what goes by the connection and what is a datagram. */
+static void
+one_burst(void)
+{
+	const struct rte_ether_addr amac = rig_mac(a), bmac = rig_mac(b), hosts = {{1, 0, 0x5e, 0, 0, 1}};
+	struct rte_mbuf *m[3];
+
+	m[0] = pr_udp(&amac, &b_at_a, IP_A, IP_B, 3000);
+	m[1] = pr_udp(&amac, &hosts, IP_A, 0xe0000001u, 100);
+	m[2] = pr_udp(&amac, &b_at_a, IP_A, IP_B, 4000);
+	assert_int_equal(rte_eth_tx_burst(a, 0, m, 3), 3);
+	pr_step();
+	m[0] = pr_take(b, RTE_ETHER_TYPE_IPV4, NULL);
+	m[1] = pr_take(b, RTE_ETHER_TYPE_IPV4, NULL);
+	m[2] = pr_take(b, RTE_ETHER_TYPE_IPV4, NULL);
+	/* Each way keeps its order. */
+	assert_int_equal(m[0]->pkt_len + m[1]->pkt_len + m[2]->pkt_len, 3014 + 114 + 4014);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_memory_equal(rte_pktmbuf_mtod(m[i], void *), m[i]->pkt_len == 114 ? &hosts : &bmac, 6);
+		rte_pktmbuf_free(m[i]);
+	}
+}
+
 /* Each direction has a connection of its own, which the first long packet brings. */
 static void
 test_connections(void **state)
@@ -208,6 +231,7 @@ test_connections(void **state)
 	assert_int_equal(rte_eth_dev_tx_queue_stop(a, 0), 0);
 	assert_int_equal(rte_eth_dev_tx_queue_start(a, 0), 0);
 	a_to_b(5000);
+	one_burst();
 }
 
 static bool

@@ -111,6 +111,22 @@ queue_is(uint16_t port, uint16_t queue, uint8_t rx, uint8_t tx)
 	assert_int_equal(rte_eth_devices[port].data->tx_queue_state[queue], tx);
 }
 
+/* One port of the two is at work: nothing is set up, and it is not the other one that has the last word. */
+static void
+test_one_is_busy(void **state)
+{
+	struct tp_ipoib_pair_info i = pair_info();
+
+	for (unsigned int k = 0; k < 2; k++) {
+		assert_int_equal(rig_configure(pair, 1, 1, NULL, rig_pool()), 0);
+		assert_int_equal(rte_eth_dev_start(i.member[k]), 0);
+		assert_int_equal(rte_eth_rx_queue_setup(pair, 0, RIG_DESC, SOCKET_ID_ANY, NULL, rig_pool()), -EBUSY);
+		assert_int_equal(rte_eth_tx_queue_setup(pair, 0, RIG_DESC, SOCKET_ID_ANY, NULL), -EBUSY);
+		assert_int_equal(rte_eth_dev_configure(pair, 1, 1, &(struct rte_eth_conf){0}), -EBUSY);
+		assert_int_equal(rte_eth_dev_stop(i.member[k]), 0);
+	}
+}
+
 /* Single queues of both ports; when the second port refuses, those of none. */
 static void
 test_queue_states(void **state)
@@ -315,6 +331,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_settings, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(test_rss, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_one_is_busy, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(test_queue_states, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(test_start_fails, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(test_counters, pair_setup, pair_teardown),

@@ -162,13 +162,45 @@ octets_of_the_control_thread(void **state)
 	assert_int_equal(stats.obytes, 0);
 }
 
+/* What the control thread cannot send is counted and given back. */
+static void
+what_the_control_thread_cannot_send(void **state)
+{
+	struct rte_mbuf *m[2];
+	unsigned int before = rte_mempool_in_use_count(rig.pool), i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		m[i] = rte_pktmbuf_alloc(rig.pool);
+		assert_non_null(m[i]);
+		rig_room(m[i], 60);
+	}
+	/* Before the queue pairs are ready; then in two buffers. */
+	ipoib_slow_send(&port, NULL, 0x48, m[0]);
+	assert_int_equal(port.n.tx_error, 1);
+	assert_int_equal(ipoib_queues_ready(&port), 0);
+	m[0] = rte_pktmbuf_alloc(rig.pool);
+	assert_non_null(m[0]);
+	rig_room(m[0], 60);
+	assert_int_equal(rte_pktmbuf_chain(m[1], m[0]), 0);
+	ipoib_slow_send(&port, NULL, 0x48, m[1]);
+	assert_int_equal(port.n.tx_error, 2);
+	assert_int_equal(port.n.slow_sent, 0);
+	assert_int_equal(port.slow_inflight, 0);
+	assert_int_equal(rte_mempool_in_use_count(rig.pool), before);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, qr_teardown)
 	const struct CMUnitTest tests[] = {
-		T(a_start_that_fails),           T(pools_come_and_go), T(many_pools), T(a_pool_that_is_refused),
+		T(a_start_that_fails),
+		T(pools_come_and_go),
+		T(many_pools),
+		T(a_pool_that_is_refused),
 		T(octets_of_the_control_thread),
+		T(what_the_control_thread_cannot_send),
 	};
 
 	return cmocka_run_group_tests_name("ipoib queue", tests, NULL, NULL);
