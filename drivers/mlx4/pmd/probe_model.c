@@ -54,7 +54,6 @@ bus_of(struct rte_vdev_device *vdev)
 
 	RTE_ETH_FOREACH_DEV_OF(id, &vdev->device)
 	return mlx4_eth_of(&rte_eth_devices[id])->hca->bus;
-	rte_errno = ENODEV;
 	return NULL;
 }
 
