@@ -31,6 +31,7 @@ enum wrong {
 	OTHER_ID,
 	OTHER_CMD,
 	NO_REPLY_BIT,
+	OTHER_TYPE, /* the lowest of its four bits is a reply's */
 	SHORT,
 	LONG,
 	CUT,
@@ -174,6 +175,7 @@ do_wrong(enum wrong w, struct vfu_header *h, size_t *len)
 	case OTHER_ID: h->id ^= 1; break;
 	case OTHER_CMD: h->cmd ^= 1; break;
 	case NO_REPLY_BIT: h->flags = 0; break;
+	case OTHER_TYPE: h->flags |= 8; break;
 	case SHORT: *len -= 1; break;
 	case LONG: *len += 4096; break;
 	case LEAVE: return false;
@@ -452,7 +454,7 @@ test_wrong_answers(void **state)
 	} row[] = {
 		{ERRNO, -EBUSY},  {ERRNO_0, -EIO},   {ERRNO_LARGE, -EIO}, {ERROR_WITH_MORE, -EIO},
 		{OTHER_ID, -EIO}, {OTHER_CMD, -EIO}, {LONG, -EIO},        {NO_REPLY_BIT, -EIO},
-		{CUT, -EIO},      {LEAVE, -EIO},
+		{CUT, -EIO},      {LEAVE, -EIO},     {OTHER_TYPE, -EIO},
 	};
 	unsigned int i, n;
 	uint8_t d[4];

@@ -12,6 +12,7 @@
 #include "card_trace.h"
 #include "drivers/mlx4/qos/qos.h"
 #include "drivers/mlx4/rx/queue.h"
+#include "drivers/mlx4/rx/sides.h"
 #include "rig.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -481,6 +482,19 @@ test_stall_refused(void **state)
 	assert_int_equal(rte_eth_dev_start(1), 0);
 }
 
+/* The card's word of a queue that need not wait any more comes too late: nothing is over, and nobody is told. */
+static void
+test_late_word(void **state)
+{
+	struct mlx4_eth *eth = rte_eth_devices[1].data->dev_private;
+	uint16_t side = 0;
+	const struct mlx4_rx_set *set = mlx4_rxq_next_set(eth->rxqs[0], NULL, &side);
+
+	mlx4_dropless_expired(eth, set->ring[0].qp.qpn);
+	assert_false(eth->rxqs[0]->delay_drop_over);
+	assert_int_equal(seen.n, 0);
+}
+
 int
 main(void)
 {
@@ -488,6 +502,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_life, setup),
 		T(test_warning, setup),
+		T(test_late_word, setup),
 		T(test_many_rings, setup),
 		T(test_which_queue, setup),
 		T(test_configured_again, setup),

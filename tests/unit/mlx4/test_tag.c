@@ -9,8 +9,8 @@
 #include "drivers/mlx4/tx/policy.h"
 
 #define QUEUES 2
-#define PRIO 3 /* of queue 1 */
-#define VID 0x123
+#define PRIO 3    /* of queue 1 */
+#define VID 0x124 /* with zeros on both sides of a one */
 #define RINGFUL 300u
 #define UNTAGGED -1
 

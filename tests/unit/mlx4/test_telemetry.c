@@ -3,6 +3,7 @@
  */
 /* What ports, their queues and cards tell: by telemetry, through its socket, and by the reports that it is made of. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "rig.h"
@@ -58,6 +59,23 @@ test_parameters(void **state)
 	rig_close();
 }
 
+/* What is in use of the card, by the report. */
+static void
+counts(void)
+{
+	struct rte_pmd_mlx4_device d;
+	char want[160];
+
+	assert_int_equal(rte_pmd_mlx4_device_get(0, &d), 0);
+	assert_true(d.mtts != 0 && d.cqs != 0 && d.qps != 0 && d.eqs != 0);
+	snprintf(want, sizeof(want),
+		 "\"qps\":%" PRIu64 ",\"cqs\":%" PRIu64 ",\"srqs\":%" PRIu64 ",\"mrs\":%" PRIu64 ",\"mtts\":%" PRIu64
+		 ",\"pds\":%" PRIu64 ",\"eqs\":%" PRIu64 ",\"commands\":",
+		 (uint64_t)d.qps, (uint64_t)d.cqs, (uint64_t)d.srqs, (uint64_t)d.mrs, (uint64_t)d.mtts, (uint64_t)d.pds,
+		 (uint64_t)d.eqs);
+	says("/mlx4/info,0", want);
+}
+
 static void
 test_info(void **state)
 {
@@ -83,6 +101,7 @@ test_info(void **state)
 	says("/mlx4/info,1", "\"rx_pause\":1,\"tx_pause\":0,\"wake_on_lan\":1,\"wake_on_lan_set\":1");
 	says("/mlx4/info,0", "\"wake_on_lan\":1,\"wake_on_lan_set\":0");
 	says("/mlx4/info,0", "\"dead\":0");
+	counts();
 	fc.mode = RTE_ETH_FC_TX_PAUSE;
 	assert_int_equal(rte_eth_dev_flow_ctrl_set(1, &fc), 0);
 	says("/mlx4/info,1", "\"rx_pause\":0,\"tx_pause\":1");

@@ -80,6 +80,23 @@ build(void)
 	assert_int_equal(leaf(2, CLASS_NODE + 3, NONE, NULL), 0);
 }
 
+static struct {
+	unsigned int n;
+	char text[8][TP_ERR_LEN];
+} told;
+
+static void
+on_event(uint16_t port, enum rte_pmd_mlx4_qos_event event, uint16_t index, const char *text, void *arg)
+{
+	(void)arg;
+	if (event != RTE_PMD_MLX4_EVENT_TXQ_SETTING)
+		return;
+	assert_int_equal(port, 0);
+	assert_in_range(index, 0, 2);
+	assert_true(told.n < RTE_DIM(told.text));
+	snprintf(told.text[told.n++], sizeof(told.text[0]), "%s", text);
+}
+
 static void
 test_commit(void **state)
 {
@@ -90,9 +107,17 @@ test_commit(void **state)
 	static const uint8_t prio[QUEUES] = {3, 0, 2, 0, 0, 0, 0, 0};
 
 	build();
+	told.n = 0;
+	assert_int_equal(rte_pmd_mlx4_qos_on_event(0, on_event, NULL), 0);
 	card_trace_begin(&t, rig_model(0));
 	assert_int_equal(rte_tm_hierarchy_commit(0, 0, &e), 0);
 	card_trace_end(&t);
+	assert_int_equal(rte_pmd_mlx4_qos_on_event(0, NULL, NULL), 0);
+	/* What changed for queues is told, each once. */
+	assert_int_equal(told.n, 3);
+	assert_string_equal(told.text[0], "port 0 Tx queue 0: prio: 0 -> 3");
+	assert_string_equal(told.text[1], "port 0 Tx queue 1: rate: 0 -> 600");
+	assert_string_equal(told.text[2], "port 0 Tx queue 2: prio: 0 -> 2");
 	/* Those that share are classes 0 to 2, the strict one is 3; priority n is in class n. */
 	assert_string_equal(card_trace_box(&t, "SET_PORT", PRIO2TC), "000: 01230000 00000000 00000000 00000000\n");
 	/* A third each: 34, 33 and 33 percent. Class 3 has 20 of 100 Mb/s. */

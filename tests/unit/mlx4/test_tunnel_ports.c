@@ -140,6 +140,11 @@ test_later(void **state)
 	assert_int_equal(port, 0);
 	assert_int_equal(hca->tunnel.users, 0);
 	assert_false(eth_of(0)->tunnels);
+	assert_int_equal(tp_model_fault(rig_model(0), TP_FAULT_STATUS, MLX4_CMD_SET_PORT, 1, MLX4_STAT_BAD_PARAM), 0);
+	assert_true(change(0, true, 5000) < 0);
+	tp_model_fault(rig_model(0), TP_FAULT_STATUS, 0, 0, 0);
+	assert_int_equal(hca->tunnel.users, 0);
+	assert_false(eth_of(0)->tunnels);
 	assert_int_equal(change(0, true, 5000), 0);
 	assert_int_equal(rig_configure(1, 1, 1, &outer, rig_pool()), 0);
 	assert_int_equal(rte_eth_dev_start(1), 0);
