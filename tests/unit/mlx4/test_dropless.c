@@ -334,6 +334,7 @@ test_refusals(void **state)
 	assert_int_equal(rte_pmd_mlx4_dropless_set(0, 1, 5, err), -EINVAL);
 	assert_non_null(strstr(err, "queue 1"));
 	assert_int_equal(rte_pmd_mlx4_dropless_set(9, 0, 5, err), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_dropless_get(9, 0, NULL, NULL), -ENODEV);
 	rig_close();
 	open_with("fw=2.31.5049");
 	rig_start(0, 1, NULL);

@@ -111,6 +111,8 @@ path_to(struct troce_path *p, unsigned int from, unsigned int to, bool grh)
 	p->prio = 3;
 	p->grh = grh;
 	p->hop_limit = grh ? 9 : 0;
+	p->flow_label = grh ? 0xa5a5a : 0;
+	p->tclass = grh ? 0x6c : 0;
 	assert_int_equal(tp_roce_query_gid(ir_ctx[from], 1, 0, &p->sgid), 0);
 	assert_int_equal(tp_roce_query_gid(ir_ctx[to], 1, 0, &p->dgid), 0);
 }
@@ -188,6 +190,10 @@ life(bool grh)
 	assert_int_equal(b.conn->out.path.dlid, IR_LID(0));
 	assert_int_equal(b.conn->out.path.prio, 3);
 	assert_int_equal(b.conn->out.path.grh, grh);
+	assert_int_equal(b.conn->out.path.flow_label, grh ? 0xa5a5a : 0);
+	assert_int_equal(b.conn->out.path.tclass, grh ? 0x6c : 0);
+	if (grh)
+		assert_memory_equal(&b.conn->out.path.dgid, &gid[0], sizeof(gid[0]));
 	troce_cm_ib_unlock();
 	ir_recv(&b.end, AT, LEN);
 	ir_send(&a.end, &wr, 0, LEN);

@@ -8,6 +8,7 @@
 #include <rte_tcp.h>
 #include <rte_udp.h>
 
+#include "drivers/mlx4/verbs/verbs.h"
 #include "ib_rig.h"
 
 #define LEN 500u
@@ -216,6 +217,8 @@ large_qp(struct ir_end *e)
 	init.qp_type = IBV_QPT_UD;
 	e->qp = tp_roce_create_qp_ex(ir_ctx[e->port], &init);
 	assert_non_null(e->qp);
+	/* Of a request: 64 octets for the card and the address, 144 for the headers and their length, 16 for each element. */
+	assert_int_equal(((struct mlx4_roce_qp *)e->qp)->lg_sq_stride, 8);
 }
 
 /* The headers in front of the payload: four octets, IP, TCP with options; returns their length. */

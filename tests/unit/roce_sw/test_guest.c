@@ -394,6 +394,27 @@ ended(void **state)
 	end(&r);
 }
 
+/* 10.3.1: what is posted in error is flushed; to receive, without a bell. */
+static void
+posted_in_error(void **state)
+{
+	struct rig r;
+
+	begin(&r, *state);
+	pair_to_error(r.qp);
+	pair_run(r.p, 1);
+	assert_null(next(&r));
+	for (unsigned int i = 0; i < 2; i++) {
+		recv_one(&r, 4096, 64);
+		completes(&r, 0x1e, 0x05);
+	}
+	send_one(&r, 8, 0x0a);
+	ring(&r);
+	completes(&r, 0x5e, 0x05);
+	assert_null(next(&r));
+	end(&r);
+}
+
 /* A turn looks at some of many; each has its look in the end, also when one in the middle goes. */
 static void
 among_many(void **state)
@@ -506,8 +527,8 @@ int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
-	const struct CMUnitTest tests[] = {T(passes), T(bell),  T(events),     T(no_request), T(record),
-					   T(full),   T(ended), T(among_many), T(sizes)};
+	const struct CMUnitTest tests[] = {T(passes), T(bell),  T(events),          T(no_request), T(record),
+					   T(full),   T(ended), T(posted_in_error), T(among_many), T(sizes)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,8 +55,12 @@ datagrams(void **state)
 	a = conn_routed(p, RDMA_PS_UDP, conn_address(PAIR_V4, 1, CONN_SERVICE));
 	assert_int_equal(tp_rdma_connect(a, &param), 0);
 	b = conn_request(p, l);
-	assert_int_equal(tp_rdma_reject(b, NULL, 0), 0);
-	conn_expect_status(p, 0, RDMA_CM_EVENT_UNREACHABLE, 2);
+	assert_int_equal(tp_rdma_reject(b, "\x5a", 1), 0);
+	e = conn_expect(p, 0, RDMA_CM_EVENT_UNREACHABLE);
+	assert_int_equal(e->status, 2);
+	assert_int_equal(e->param.ud.private_data_len, 136);
+	assert_memory_equal(e->param.ud.private_data, "\x5a\0", 2);
+	assert_int_equal(tp_rdma_ack_cm_event(e), 0);
 	conn_destroy(a);
 	conn_destroy(b);
 	a = conn_routed(p, RDMA_PS_UDP, conn_address(PAIR_V4, 1, CONN_SERVICE + 1));

@@ -6,6 +6,7 @@
  * listens for which addresses.
  */
 #include <errno.h>
+#include <poll.h>
 
 #include <rte_mbuf.h>
 
@@ -222,6 +223,45 @@ no_place_for_a_group(void **state)
 	assert_int_equal(tp_roce_destroy_qp(qp), 0);
 }
 
+/*
+ * A listener for all addresses takes those of IPv4, too; its channel can be waited for with poll(). The event of a request has all
+ * 56 octets of private data behind the addresses (A11.3), used or not.
+ */
+static void
+listener_of_all(void **state)
+{
+	struct sockaddr_in6 all = {.sin6_family = AF_INET6, .sin6_port = rte_cpu_to_be_16(CONN_SERVICE)};
+	struct rdma_conn_param param = {.private_data = "all", .private_data_len = 3};
+	struct pair *p = *state;
+	struct rdma_cm_id *l = conn_listening(1, RDMA_PS_TCP, (struct sockaddr *)&all, 4);
+
+	for (unsigned int net = PAIR_V4; net <= PAIR_V6; net++) {
+		struct rdma_cm_id *a = conn_routed(p, RDMA_PS_TCP, conn_address((enum pair_net)net, 1, CONN_SERVICE));
+		struct pollfd fd = {.fd = conn_ch[1]->fd, .events = POLLIN};
+		struct rdma_cm_event *e;
+		struct rdma_cm_id *b;
+
+		conn_with_qp(p, 0, a);
+		assert_int_equal(poll(&fd, 1, 0), 0);
+		assert_int_equal(tp_rdma_connect(a, &param), 0);
+		for (unsigned int i = 0; i < 1000 && poll(&fd, 1, 0) == 0; i++)
+			pair_run(p, 1);
+		assert_int_equal(fd.revents, POLLIN);
+		e = conn_expect(p, 1, RDMA_CM_EVENT_CONNECT_REQUEST);
+		b = e->id;
+		assert_ptr_equal(e->listen_id, l);
+		assert_int_equal(e->param.conn.private_data_len, 56);
+		assert_memory_equal(e->param.conn.private_data, "all\0\0", 5);
+		assert_int_equal(tp_rdma_ack_cm_event(e), 0);
+		assert_int_equal(poll(&fd, 1, 0), 0);
+		assert_int_equal(tp_rdma_reject(b, NULL, 0), 0);
+		conn_expect_status(p, 0, RDMA_CM_EVENT_REJECTED, 28);
+		conn_destroy(b);
+		conn_destroy(a);
+	}
+	assert_int_equal(tp_rdma_destroy_id(l), 0);
+}
+
 static void
 event_names(void **state)
 {
@@ -237,7 +277,12 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
 	const struct CMUnitTest tests[] = {
-		T(changed_requests),           T(adapter), T(all_of_ipv6), T(group_of_v1), T(no_place_for_a_group),
+		T(changed_requests),
+		T(adapter),
+		T(all_of_ipv6),
+		T(group_of_v1),
+		T(no_place_for_a_group),
+		T(listener_of_all),
 		cmocka_unit_test(event_names),
 	};
 

@@ -175,11 +175,84 @@ another_address(void **state)
 	}
 }
 
+/* RFC 791: what is behind the first fragment has no header of UDP, whatever octets stand in its place. */
+static void
+later_fragment(void **state)
+{
+	const struct qp_conf c = {.type = IBV_QPT_RC, .net = PAIR_V4, .timeout = 20};
+	struct pair *p = *state;
+	struct ibv_qp *a, *b;
+	uint64_t before = pair_stat(p, 1, "ip_fragments");
+
+	pair_qps(p, &c, &a, &b);
+	pair_recv(p, 1, b, 1, 0, 64);
+	p->wire = keep;
+	kept_len = 0;
+	pair_send(p, 0, a, 2, 0, 64);
+	while (kept_len == 0)
+		pair_step(p);
+	for (unsigned int i = 0; i < 3; i++) {
+		/* The first of several, one that is not the first, the last one. */
+		static const uint16_t part[] = {0x2000, 0x2003, 0x0003};
+
+		ib_put16(kept + 20, part[i]);
+		ib_put16(kept + 24, 0);
+		ib_put16(kept + 24, ip_sum(kept + 14));
+		pair_inject(p, 1, kept, kept_len);
+		pair_run(p, 1);
+		assert_int_equal(pair_stat(p, 1, "ip_fragments"), before + 1);
+	}
+	ib_put16(kept + 20, 0x4000);
+	ib_put16(kept + 24, 0);
+	ib_put16(kept + 24, ip_sum(kept + 14));
+	pair_inject(p, 1, kept, kept_len);
+	pair_wait(p, p->n[1].cq, 1, NULL);
+	p->wire = NULL;
+	pair_wait(p, p->n[0].cq, 1, NULL);
+	assert_int_equal(tp_roce_destroy_qp(a), 0);
+	assert_int_equal(tp_roce_destroy_qp(b), 0);
+}
+
+/* 10.5.2.1: a group's datagram comes back to members of the port that sent it, and to no port without one. */
+static void
+members_of_its_own(void **state)
+{
+	const struct qp_conf c = {.type = IBV_QPT_UD, .net = PAIR_V6};
+	union ibv_gid group = {.raw = {0xff, 0x0e, [15] = 0x77}};
+	struct pair *p = *state;
+	struct ibv_qp *a = pair_qp(p, 0, &c);
+	struct ibv_ah *ah = pair_ah(p, 0, &group, PAIR_V6);
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+
+	pair_connect(p, a, a, &c);
+	pair_recv(p, 0, a, 1, 4096, 1024);
+	for (unsigned int member = 0; member < 2; member++) {
+		uint64_t before = pair_stat(p, 0, "looped");
+
+		if (member != 0)
+			assert_int_equal(tp_roce_attach_mcast(a, &group, 0), 0);
+		wr = pair_wr(p, 0, IBV_WR_SEND, &sge, 0, 64, 0);
+		wr.wr.ud.ah = ah;
+		wr.wr.ud.remote_qpn = 0xffffff;
+		wr.wr.ud.remote_qkey = 0x11111111;
+		pair_post(a, &wr);
+		pair_wait(p, p->n[0].cq, 1, NULL);
+		pair_run(p, 1);
+		assert_int_equal(pair_stat(p, 0, "looped"), before + member);
+	}
+	/* The ethdev has taken all that there was. */
+	assert_int_equal(pair_stat(p, 0, "tx_queue_full"), 0);
+	assert_int_equal(tp_roce_detach_mcast(a, &group, 0), 0);
+	assert_int_equal(tp_roce_destroy_ah(ah), 0);
+	assert_int_equal(tp_roce_destroy_qp(a), 0);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
-	const struct CMUnitTest tests[] = {T(bad_mads), T(another_address)};
+	const struct CMUnitTest tests[] = {T(bad_mads), T(another_address), T(later_fragment), T(members_of_its_own)};
 
 	return cmocka_run_group_tests_name("roce_sw_wire", tests, NULL, NULL);
 }
