@@ -190,6 +190,7 @@ test_connections(void **state)
 	struct tp_ipoib_endpoint e = {.state = NULL};
 	struct rte_eth_dev_info info;
 	struct rte_eth_stats st;
+	uint16_t mtu;
 
 	plug(",cm-mtu=9000", ",cm-mtu=8999");
 	assert_int_equal(rte_eth_dev_info_get(a, &info), 0);
@@ -198,6 +199,9 @@ test_connections(void **state)
 	assert_int_equal(pr_info(a).hw[0], 0x80);
 	assert_true(pr_info(a).connected);
 	assert_int_equal(pr_info(a).cm_mtu, LONG);
+	/* That of ethdev is what configuring made of it: the broadcast group, with 2044, is the MTU of datagrams alone. */
+	assert_int_equal(rte_eth_dev_get_mtu(a, &mtu), 0);
+	assert_int_equal(mtu, RTE_ETHER_MTU);
 	/* The answer to ARP was the first packet to a. */
 	wait_conns(b, 1, 0);
 	wait_conns(a, 0, 1);
