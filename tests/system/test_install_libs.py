@@ -78,6 +78,17 @@ int main(void)
 	return 0;
 }
 '''),
+    'libtp_kernel': ('tp0: 0, tp%d: -22, port 0: -19', '''
+#include <stdio.h>
+#include <tp_kernel.h>
+int main(void)
+{
+	struct tp_kernel *k;
+
+	printf("tp0: %d, tp%%d: %d, port 0: %d", tp_kernel_name_check("tp0"), tp_kernel_name_check("tp%d"), tp_kernel_open(0, NULL, &k));
+	return 0;
+}
+'''),
     'libtp_roce': ('RDMA_CM_EVENT_ESTABLISHED', '''
 #include <stdio.h>
 #include <tp_rdma.h>
