@@ -39,6 +39,7 @@
 #define APP_INTR_QUEUES 32           /* receive queues of a port that have an interrupt each */
 
 struct fwd;
+struct kernel_port;
 struct roce_port;
 struct tp_dcbx_port;
 struct app_settings;
@@ -102,10 +103,11 @@ struct app_port {
 	struct rte_ether_addr eth_peer; /* destination in mac, txonly and flowgen modes */
 	bool dcbx_on, dcbx_willing;     /* what the user wants */
 	uint16_t dcbx_interval, dcbx_hold;
-	struct tp_dcbx_port *dcbx; /* while the port is started */
-	uint64_t dcbx_untaken;     /* frames of others that came while nobody else polled */
-	struct roce_port *roce;    /* NULL: never asked for */
-	struct app_flow *flows;    /* flow_rules.h: rules that were made here */
+	struct tp_dcbx_port *dcbx;  /* while the port is started */
+	uint64_t dcbx_untaken;      /* frames of others that came while nobody else polled */
+	struct roce_port *roce;     /* NULL: never asked for */
+	struct kernel_port *kernel; /* NULL: it has no interface of the kernel */
+	struct app_flow *flows;     /* flow_rules.h: rules that were made here */
 	uint32_t flow_ids;
 };
 

@@ -15,6 +15,7 @@
 
 #include "apps/common/eal.h"
 #include "apps/triplane/port/dcbx.h"
+#include "apps/triplane/port/kernel.h"
 #include "fwd.h"
 #include "guest.h"
 #include "apps/triplane/port/roce.h"
@@ -272,6 +273,11 @@ stream_init(struct app *app, struct fwd_stream *s, const struct app_port *p, uin
 	s->rx_port = p->id;
 	s->rx_queue = q;
 	s->has_rx = q < p->rxq;
+	if (s->mode->deaf && p->kernel != NULL)
+		return app_err(-EINVAL,
+			       "port %u: mode %s receives nothing, also for its kernel interface; 'set fwd flowgen %u' "
+			       "sends and receives, or 'kernel %u off'",
+			       p->id, s->mode->name, p->id, p->id);
 	s->tx_port = s->mode->to_self ? p->id : p->peer;
 	out = &app->port[s->tx_port];
 	if (s->mode->sends && (!out->present || !out->started))
@@ -388,6 +394,15 @@ fwd_plan(struct app *app, struct fwd **out)
 	return 0;
 }
 
+/* A bridge passes multicast and broadcast on, whoever else has them; packets of the other modes end here. */
+static bool
+shares_groups(const struct app_port *p)
+{
+	const struct fwd_mode *m = &fwd_modes[p->mode];
+
+	return m->sends && !m->to_self;
+}
+
 int
 fwd_start(struct app *app)
 {
@@ -401,6 +416,11 @@ fwd_start(struct app *app)
 	if (ret != 0)
 		return ret;
 	ret = roce_hook_all(app);
+	if (ret == 0) {
+		ret = kernel_hook_all(app, shares_groups);
+		if (ret != 0)
+			roce_unhook_all(app);
+	}
 	if (ret != 0) {
 		fwd_free(fwd);
 		return ret;
@@ -479,6 +499,7 @@ fwd_stop(struct app *app)
 	app->fwd->stop_tsc = rte_rdtsc();
 	app->fwd_runs = false;
 	pthread_mutex_unlock(&app->fwd_lock);
+	kernel_unhook_all(app);
 	roce_unhook_all(app);
 	dcbx_ticks(app, true);
 	for (i = 0; i < app->fwd->num_streams; i++) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "apps/triplane/port/group.h"
+#include "apps/triplane/port/kernel.h"
 #include "fwd.h"
 #include "rte_pmd_mlx4_group.h"
 
@@ -246,6 +247,7 @@ fwd_group_settle(struct app *app, uint16_t port)
 	int ret;
 
 	group_settle(app, port);
+	kernel_groups(&app->port[port]);
 	if (!app->fwd_runs)
 		return 0;
 	m = move_new(app->fwd);

@@ -361,7 +361,9 @@ tell_silence(struct app *app, const struct look *l)
 	unsigned int i;
 
 	for (i = 0; i < app->fwd->num_streams; i++) {
-		if (app->fwd->stream[i].mode->generates)
+		const struct fwd_stream *s = &app->fwd->stream[i];
+
+		if (s->mode->generates || app->port[s->rx_port].kernel != NULL)
 			return;
 		rx += l->stream[i].rx;
 		tx += l->stream[i].tx;

@@ -13,6 +13,7 @@
 #include "apps/triplane/traffic/swap.h"
 #include "dcbx.h"
 #include "ib.h"
+#include "kernel.h"
 #include "roce.h"
 #include "port.h"
 #include "flow_rules.h"
@@ -173,11 +174,14 @@ check_limits(const struct app_port *p)
 			       "port %u: %u receive queues asked for, the device has 0..%u; 'port config %u rxq N' "
 			       "asks for fewer",
 			       p->id, p->rxq, in->max_rx_queues, p->id);
-	if (p->txq + roce_txq(p) > in->max_tx_queues)
+	if (p->txq + roce_txq(p) + kernel_txq(p) > in->max_tx_queues)
 		return app_err(-EINVAL,
 			       "port %u: %u transmit queues asked for%s, the device has 0..%u; 'port config %u txq N' "
 			       "asks for fewer",
-			       p->id, p->txq + roce_txq(p), roce_txq(p) != 0 ? ", one of them for RoCE" : "",
+			       p->id, p->txq + roce_txq(p) + kernel_txq(p),
+			       roce_txq(p) != 0     ? ", one of them for RoCE"
+			       : kernel_txq(p) != 0 ? ", one of them for the kernel"
+						    : "",
 			       in->max_tx_queues, p->id);
 	if (p->rxq == 0 && roce_txq(p) != 0)
 		return app_err(-EINVAL, "port %u: RoCE wants a receive queue, the port has 0; 'port config %u rxq 1'",
@@ -236,6 +240,33 @@ port_mtu_live(const struct app *app, const struct app_port *p, uint16_t mtu)
 {
 	return p->started && is_ours(p) &&
 	       (mtu <= p->mtu_made || (uint32_t)mtu + frame_overhead(&p->info) <= buffer_room(app));
+}
+
+int
+port_mtu_put(struct app_port *p, uint16_t mtu, char *err, size_t len)
+{
+	const uint16_t least = RTE_MAX(p->info.min_mtu, (uint16_t)APP_MTU_MIN);
+	const uint16_t most = RTE_MIN(p->info.max_mtu, (uint16_t)APP_MTU_MAX);
+	uint16_t was = 0;
+	int ret = mtu < least || mtu > most ? -ERANGE : 0;
+
+	(void)rte_eth_dev_get_mtu(p->id, &was);
+	if (ret == 0)
+		ret = rte_eth_dev_set_mtu(p->id, mtu);
+	if (ret == -ERANGE)
+		snprintf(err, len, "port %u: MTU %u, want %u..%u", p->id, mtu, least, most);
+	else if (ret == -EBUSY && p->started)
+		snprintf(err, len,
+			 "port %u: MTU %u wants other buffers; 'port stop %u; port config %u mtu %u; port start %u'",
+			 p->id, mtu, p->id, p->id, mtu, p->id);
+	else if (ret != 0)
+		snprintf(err, len, "port %u: MTU %u: %s", p->id, mtu, rte_strerror(-ret));
+	if (ret != 0)
+		return ret;
+	p->mtu = mtu;
+	p->dirty |= !p->started;
+	app_event("port-setting", "port %u: mtu: %u -> %u", p->id, was, mtu);
+	return 0;
 }
 
 static int
@@ -303,7 +334,7 @@ port_configure(struct app *app, struct app_port *p)
 		}
 	}
 	p->rxq_up = p->txq_up = 0;
-	ret = rte_eth_dev_configure(p->id, p->rxq, p->txq + roce_txq(p), &conf);
+	ret = rte_eth_dev_configure(p->id, p->rxq, p->txq + roce_txq(p) + kernel_txq(p), &conf);
 	if (ret != 0)
 		return app_err(ret, "port %u: configure with %u receive and %u transmit queues: %s", p->id, p->rxq,
 			       p->txq, rte_strerror(-ret));
@@ -331,8 +362,11 @@ port_queues(struct app *app, struct app_port *p)
 				       rte_strerror(-ret));
 		p->rxq_up++;
 	}
-	for (q = 0; q < p->txq + roce_txq(p); q++) {
-		ret = rte_eth_tx_queue_setup(p->id, q, p->txd, (unsigned int)socket, NULL);
+	for (q = 0; q < p->txq + roce_txq(p) + kernel_txq(p); q++) {
+		const bool kernels = q == p->txq + roce_txq(p);
+		const struct rte_eth_txconf conf = kernels ? kernel_txconf(p) : p->info.default_txconf;
+
+		ret = rte_eth_tx_queue_setup(p->id, q, p->txd, (unsigned int)socket, kernels ? &conf : NULL);
 		if (ret != 0)
 			return app_err(ret, "port %u: transmit queue %u of %u descriptors (%u..%u): %s", p->id, q,
 				       p->txd, p->info.tx_desc_lim.nb_min, p->info.tx_desc_lim.nb_max,
@@ -361,6 +395,21 @@ try_allmulti(struct app_port *p)
 		(void)(on ? rte_eth_allmulticast_enable(p->id) : rte_eth_allmulticast_disable(p->id));
 }
 
+int
+port_promisc_put(const struct app_port *p, bool user)
+{
+	const bool on = user || (p->kernel != NULL && p->kernel->all);
+
+	return on ? rte_eth_promiscuous_enable(p->id) : rte_eth_promiscuous_disable(p->id);
+}
+
+/* The kernel chooses among multicast frames itself. */
+int
+port_allmulti_put(const struct app_port *p, bool user)
+{
+	return user || p->kernel != NULL ? rte_eth_allmulticast_enable(p->id) : rte_eth_allmulticast_disable(p->id);
+}
+
 /* Modes that a device may lack: asked for only when wanted, and refused only when the user insisted. */
 static int
 port_modes(struct app_port *p)
@@ -368,11 +417,11 @@ port_modes(struct app_port *p)
 	int ret;
 
 	try_allmulti(p);
-	ret = p->promisc ? rte_eth_promiscuous_enable(p->id) : rte_eth_promiscuous_disable(p->id);
+	ret = port_promisc_put(p, p->promisc);
 	if (ret != 0 && ret != -ENOTSUP)
 		return app_err(ret, "port %u: promiscuous %s: %s", p->id, p->promisc ? "on" : "off",
 			       rte_strerror(-ret));
-	ret = p->allmulti ? rte_eth_allmulticast_enable(p->id) : rte_eth_allmulticast_disable(p->id);
+	ret = port_allmulti_put(p, p->allmulti);
 	if (ret != 0 && ret != -ENOTSUP)
 		return app_err(ret, "port %u: all-multicast %s: %s", p->id, p->allmulti ? "on" : "off",
 			       rte_strerror(-ret));
@@ -498,6 +547,7 @@ port_close(struct app *app, struct app_port *p)
 	/* DPDK's bonds look at links of members in the interrupt thread, also while they are closed. */
 	if (port_is_bond(p))
 		events_settle();
+	kernel_unmake(p);
 	ret = rte_eth_dev_close(p->id);
 	if (ret != 0)
 		return app_err(ret, "port %u: close: %s", p->id, rte_strerror(-ret));

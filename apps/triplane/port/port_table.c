@@ -11,6 +11,7 @@
 #include <rte_ethdev.h>
 
 #include "apps/triplane/app/app.h"
+#include "kernel.h"
 #include "roce.h"
 #include "rte_pmd_mlx4.h"
 #include "port.h"
@@ -88,6 +89,8 @@ buffers_wanted(const struct app *app, bool spare)
 		if (!o->present)
 			continue;
 		held = tx + 2 * APP_BURST_MAX;
+		if (o->kernel != NULL)
+			held += TP_KERNEL_HELD;
 		if (o->burst_buffer)
 			held += (uint64_t)o->rxq * o->reservation;
 		sum += (rx_buffers(o, spare) + held) * buffers_a_frame(app, o) + (headers ? held : 0);

@@ -13,6 +13,7 @@
 #include <rte_malloc.h>
 
 #include "apps/roce_common/end.h"
+#include "port.h"
 
 const char *const roce_mode_names[] = {
 	[TP_ROCE_V2] = "v2", [TP_ROCE_V1] = "v1", [TP_ROCE_V1_MAC] = "v1-mac", [TP_ROCE_OFF] = "off"};
@@ -130,7 +131,7 @@ roce_port_down(struct app_port *p)
 	if (err != 0)
 		app_err(-err, "port %u: RoCE is not closed: %s", p->id, strerror(err));
 	if (!p->promisc && !p->allmulti)
-		(void)rte_eth_allmulticast_disable(p->id);
+		(void)port_allmulti_put(p, false);
 	r->ctx = NULL;
 	r->pd = NULL;
 }

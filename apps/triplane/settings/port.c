@@ -168,9 +168,9 @@ set_taken(struct app_port *p, const struct tp_setting *row, const char *value, c
 	int ret;
 
 	if (row->id == ALLMULTI)
-		ret = on ? rte_eth_allmulticast_enable(p->id) : rte_eth_allmulticast_disable(p->id);
+		ret = port_allmulti_put(p, on);
 	else
-		ret = on ? rte_eth_promiscuous_enable(p->id) : rte_eth_promiscuous_disable(p->id);
+		ret = port_promisc_put(p, on);
 	if (ret == 0)
 		*(row->id == ALLMULTI ? &p->allmulti : &p->promisc) = on;
 	return refused(p, row, value, ret, err);

@@ -17,8 +17,8 @@
 struct app_settings {
 	struct tp_settings *reg;
 	struct tp_declared *qos, *group;
-	struct tp_settings_table port, offload, wait, reserve, lso, rss, filter, mcast, cksum, roce, ib, made, program,
-		share, queue, card;
+	struct tp_settings_table port, offload, wait, reserve, lso, rss, filter, mcast, cksum, roce, kernel, ib, made,
+		program, share, queue, card;
 	struct tp_setting *offloads, *cards; /* rows made from other tables */
 	struct tp_setting ports[16];         /* with the names of the forwarding modes */
 	char modes[256];
@@ -70,6 +70,7 @@ int settings_cksum_add(struct app *app);
 int settings_program_add(struct app *app);
 int settings_share_add(struct app *app);
 int settings_roce_add(struct app *app);
+int settings_kernel_add(struct app *app);
 int settings_ib_add(struct app *app);
 int settings_made_add(struct app *app);
 int settings_queue_add(struct app *app);
