@@ -12,6 +12,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'system'))
 import ipoib_rate  # noqa: E402
+import kernel  # noqa: E402
 import programs  # noqa: E402
 import roce  # noqa: E402
 import scale  # noqa: E402
@@ -327,7 +328,7 @@ def bench_scale(rep):
 
 BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'ipoib': bench_ipoib, 'pps': bench_pps,
            'scale': bench_scale, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model, 'roce': bench_roce,
-           'verbs-programs': bench_programs}
+           'verbs-programs': bench_programs, 'kernel': kernel.bench}
 
 
 def main(argv):

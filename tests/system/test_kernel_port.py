@@ -128,8 +128,10 @@ class Kernels:
 
 
 def pinged(space, address, count=3, *args):
+    """None when so many were answered; with a deadline ping goes on until then."""
     out = inside(space, 'ping', '-n', '-c', str(count), '-i', '0.05', '-w', '30', *args, address, ok=False)
-    return None if ' %d received' % count in out else out[-300:]
+    got = re.search(r' (\d+) received', out)
+    return None if got and int(got[1]) >= count and 'DUP' not in out else out[-300:]
 
 
 def peer(space, *args):
@@ -392,7 +394,7 @@ def beside_forwarding():
 
 
 def beside_roce(provider):
-    """RoCE has its frames, the kernel all others; RoCE's addresses are those of the interface."""
+    """RoCE has its frames, the kernel all others."""
     lines = ['kernel 0 on ' + IF[0], 'kernel 1 on ' + IF[1], 'roce 0 on v2 ' + provider, 'roce 1 on v2 ' + provider,
              'roce addr add 0 192.0.2.1/24', 'roce addr add 1 192.0.2.2/24', 'set fwd rxonly', 'start']
     with triplane(*lines) as t, Kernels(t) as k:
@@ -408,6 +410,34 @@ def beside_roce(provider):
         if why or not tpmd.wait_until(lambda: received()['rx_messages'] >= 500):
             return '%s; %s; %s' % (why, received(), t.said())
         return ended(t)
+
+
+def roce_has_its_addresses():
+    """RoCE follows the addresses of the interface beside the same port; the kernel answers for them."""
+    with triplane('kernel 0 on ' + IF[0], 'set roce-netdev 0 ' + IF[0], 'roce 0 on v2', 'set fwd rxonly', 'start') as t:
+        until(lambda: link(IF[0]) is not None, 'an interface: ' + t.said())
+        run('ip', 'addr', 'add', '10.67.0.1/24', 'dev', IF[0])
+        run('ip', 'link', 'set', IF[0], 'up')
+        until(lambda: '10.67.0.1' in str(t.ask('show roce gid 0')), 'a GID: %s' % t.ask('show roce gid 0'))
+        run('ip', 'addr', 'del', '10.67.0.1/24', 'dev', IF[0])
+        until(lambda: '10.67.0.1' not in str(t.ask('show roce gid 0')), 'it is gone again')
+        return ended(t)
+
+
+def over_infiniband():
+    """Between two IPoIB ports: ARP and neighbour discovery are translated, large sends are cut."""
+    vdevs = ['net_mlx4_model0,port0=ib,port1=ib', 'net_ipoib0,port=net_mlx4_model0/1', 'net_ipoib1,port=net_mlx4_model0/2']
+    lines = ['ib sm on net_mlx4_model0/1', 'kernel 0 on ' + IF[0], 'kernel 1 on ' + IF[1], 'set fwd rxonly', 'start']
+    with triplane(*lines, vdevs=vdevs) as t, Kernels(t) as k:
+        k.up()
+        if link(IF[0], A)['mtu'] != 2044:
+            return 'MTU: %s' % link(IF[0], A)
+        why = pinged(A, '10.66.0.2') or pinged(B, 'fd66::1') or copied(A, B, 'AF_INET', '10.66.0.2') or copied(B, A, 'AF_INET6', 'fd66::1')
+        if why or ports(t)[0]['tx_large'] == 0:
+            return '%s; %s' % (why, ports(t))
+        ip(A, 'link', 'set', IF[0], 'mtu', '1600')
+        until(lambda: "port 0: MTU 1600: not while it is started; 'port stop 0; port config 0 mtu 1600; port start 0'" in t.said(), t.said())
+        until(lambda: link(IF[0], A)['mtu'] == 2044, 'the MTU is set back')
 
 
 # --- life ----------------------------------------------------------------------------------------------------------------------
@@ -503,6 +533,8 @@ def main():
     cases.run('beside forwarding', beside_forwarding)
     cases.run('beside RoCE on the card', beside_roce, 'mlx4')
     cases.run('beside RoCE in software', beside_roce, 'sw')
+    cases.run("RoCE has the interface's addresses", roce_has_its_addresses)
+    cases.run('between IPoIB ports', over_infiniband)
     cases.run('off, on, save, load', off_and_on)
     cases.run('killed', killed)
     cases.run('deleted by the kernel', deleted)

@@ -257,7 +257,7 @@ port_mtu_put(struct app_port *p, uint16_t mtu, char *err, size_t len)
 		snprintf(err, len, "port %u: MTU %u, want %u..%u", p->id, mtu, least, most);
 	else if (ret == -EBUSY && p->started)
 		snprintf(err, len,
-			 "port %u: MTU %u wants other buffers; 'port stop %u; port config %u mtu %u; port start %u'",
+			 "port %u: MTU %u: not while it is started; 'port stop %u; port config %u mtu %u; port start %u'",
 			 p->id, mtu, p->id, p->id, mtu, p->id);
 	else if (ret != 0)
 		snprintf(err, len, "port %u: MTU %u: %s", p->id, mtu, rte_strerror(-ret));
