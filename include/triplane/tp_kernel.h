@@ -29,9 +29,10 @@
 extern "C" {
 #endif
 
-#define TP_KERNEL_NAME 16u   /**< room of an interface's name with its end: IFNAMSIZ of Linux */
-#define TP_KERNEL_HELD 2080u /**< received packets that are on their way to the kernel at most */
-#define TP_KERNEL_BURST 512u /**< packets that tp_kernel_input() takes at a time */
+#define TP_KERNEL_NAME 16u     /**< room of an interface's name with its end: IFNAMSIZ of Linux */
+#define TP_KERNEL_HELD 2080u   /**< received packets that are on their way to the kernel at most */
+#define TP_KERNEL_LARGE 64000u /**< octets of data of a large send at most, which any card cuts */
+#define TP_KERNEL_BURST 512u   /**< packets that tp_kernel_input() takes at a time */
 
 /**
  * What the application is asked when somebody changed the interface (ip link set). Each returns 0, and the port is as the
@@ -85,9 +86,10 @@ void tp_kernel_close(struct tp_kernel *k);
  * @param tx_queue a transmit queue of the port that nobody else uses until tp_kernel_stop()
  * @param tx_offloads RTE_ETH_TX_OFFLOAD_*: what that queue was set up with, of the queue and of the port. IPv4, TCP and UDP
  *   checksums together spare the kernel checksums; TCP_TSO and MULTI_SEGS as well spare it TCP's segments
+ * @param tx_large octets of data that a large send of that queue may have; 0 and more than TP_KERNEL_LARGE: TP_KERNEL_LARGE
  * @return 0, or -EALREADY; -ENODEV: somebody deleted the interface
  */
-int tp_kernel_start(struct tp_kernel *k, uint16_t tx_queue, uint64_t tx_offloads);
+int tp_kernel_start(struct tp_kernel *k, uint16_t tx_queue, uint64_t tx_offloads, uint32_t tx_large);
 
 /** The interface loses its carrier. Returns when its thread will use the port no more. Before the port stops. */
 void tp_kernel_stop(struct tp_kernel *k);

@@ -97,8 +97,6 @@ make_interface(struct tp_kernel *k, const char *name)
 		ret = tpk_link_get(k, &l);
 	if (ret != 0)
 		return ret;
-	/* An old kernel has the limit of 64 KiB. */
-	(void)tpk_link_gso(k, TPK_GSO_MAX);
 	k->mtu = (uint16_t)l.mtu;
 	tpk_follow(k);
 	return k->port_mtu == 0 ? -ENODEV : 0;
@@ -202,7 +200,7 @@ command(struct tp_kernel *k, bool run)
 }
 
 int
-tp_kernel_start(struct tp_kernel *k, uint16_t tx_queue, uint64_t tx_offloads)
+tp_kernel_start(struct tp_kernel *k, uint16_t tx_queue, uint64_t tx_offloads, uint32_t tx_large)
 {
 	if (__atomic_load_n(&k->gone, __ATOMIC_RELAXED))
 		return -ENODEV;
@@ -210,6 +208,7 @@ tp_kernel_start(struct tp_kernel *k, uint16_t tx_queue, uint64_t tx_offloads)
 		return -EALREADY;
 	k->want_queue = tx_queue;
 	k->want_offloads = tx_offloads;
+	k->want_large = tx_large == 0 ? TP_KERNEL_LARGE : RTE_MIN(tx_large, TP_KERNEL_LARGE);
 	command(k, true);
 	return 0;
 }

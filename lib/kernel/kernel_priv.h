@@ -26,7 +26,6 @@
 #define TPK_ROOM 4096u /* of a buffer for packets from the kernel */
 #define TPK_SEGS 17u   /* buffers of the longest packet: 64 KiB and its headers */
 #define TPK_MBUFS 2047u
-#define TPK_GSO_MAX 64000u /* octets of a large send, which cards cut */
 
 extern int tpk_logtype;
 #define TPK_LOG(level, ...) rte_log(RTE_LOG_##level, (uint32_t)tpk_logtype, "kernel: " __VA_ARGS__)
@@ -56,6 +55,7 @@ struct tp_kernel {
 	pthread_cond_t answered;
 	unsigned int asked, answers;
 	bool want_runs, quit;
+	uint32_t want_large;
 	uint16_t want_queue;
 	uint64_t want_offloads;
 	pthread_t thread;

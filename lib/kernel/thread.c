@@ -200,6 +200,7 @@ begin(struct tp_kernel *k)
 	k->tso = k->csum && (k->want_offloads & segs) == segs;
 	k->prepares = k->csum;
 	(void)tpk_tap_offload(k->tap, k->csum, k->tso);
+	(void)tpk_link_gso(k, k->want_large);
 	__atomic_store_n(&k->runs, true, __ATOMIC_RELAXED);
 }
 

@@ -360,6 +360,51 @@ def listens_to_all():
         return ended(t)
 
 
+def limits():
+    """Large sends and MTU as the port has them."""
+    with triplane('set setting 0 lso-size 16000', 'set setting 1 lso-min-segments 4', 'kernel 0 on ' + IF[0], 'kernel 1 on ' + IF[1],
+                  'set fwd rxonly', 'start') as t, Kernels(t) as k:
+        k.up()
+        if link(IF[0], A)['gso_max_size'] != 16000 or ports(t)[1]['offloads'] != 'checksums':
+            return '%s; %s' % (link(IF[0], A), ports(t))
+        why = copied(A, B, 'AF_INET', '10.66.0.2') or copied(B, A, 'AF_INET', '10.66.0.1')
+        if why or ports(t)[0]['tx_large'] == 0 or ports(t)[1]['tx_large'] != 0 or ports(t)[0]['drops']['tx_refused'] != 0:
+            return '%s; %s' % (why, ports(t))
+        # Longer than a buffer: it comes in pieces
+        t.tell('stop; port stop all; port config all mtu 9000; port start all; start')
+        until(lambda: [link(IF[n], s)['mtu'] for n, s in ((0, A), (1, B))] == [9000, 9000], 'both MTUs: ' + t.said())
+        k.up()
+        return pinged(A, '10.66.0.2', 3, '-M', 'do', '-s', '8972') or copied(A, B, 'AF_INET6', 'fd66::2') or ended(t)
+
+
+SEND = '''
+import sys
+from scapy.all import Dot1Q, Ether, IP, UDP, sendp
+sendp(Ether(src='02:00:00:00:05:05', dst=sys.argv[2]) / Dot1Q(vlan=5, prio=3) / IP(src='10.5.0.1', dst='10.5.0.2') / UDP() / b'tagged',
+      iface=sys.argv[1], count=3, verbose=False)
+'''
+
+
+def tags():
+    """A tag that the port takes off is in the frame again; lcores that wait for interrupts notice frames for the kernel."""
+    with triplane('port stop all', 'port config all vlan strip on', 'set setting 1 rx-completion interrupt', 'port start all',
+                  'kernel 0 on ' + IF[0], 'kernel 1 on ' + IF[1], 'set fwd rxonly', 'start') as t, Kernels(t) as k:
+        k.up()
+        tap = subprocess.Popen(['ip', 'netns', 'exec', B, 'tshark', '-n', '-l', '-c', '3', '-i', IF[1], '-f', 'ether src 02:00:00:00:05:05',
+                                '-T', 'fields', '-e', 'vlan.id', '-e', 'vlan.priority', '-e', 'udp.length'], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL)
+        try:
+            until(lambda: ports(t)[1]['promiscuous'], 'tshark listens')
+            inside(A, '/usr/bin/python3', '-c', SEND, IF[0], link(IF[1], B)['address'])
+            out = tap.communicate(timeout=60)[0].decode()
+        finally:
+            tap.kill()
+            tap.wait()
+        if out.split() != ['5', '3', '14'] * 3:
+            return 'tshark has %r' % out
+        return pinged(A, '10.66.0.2') or ended(t)
+
+
 # --- beside others ---------------------------------------------------------------------------------------------------------
 
 
@@ -530,6 +575,8 @@ def main():
     cases.run('joined segments', joined)
     cases.run('each side follows the other', follows)
     cases.run('somebody listens to all frames', listens_to_all)
+    cases.run('limits of the port', limits)
+    cases.run('tags', tags)
     cases.run('beside forwarding', beside_forwarding)
     cases.run('beside RoCE on the card', beside_roce, 'mlx4')
     cases.run('beside RoCE in software', beside_roce, 'sw')

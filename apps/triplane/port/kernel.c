@@ -12,6 +12,7 @@
 #include "port.h"
 #include "roce.h"
 #include "rte_pmd_mlx4_group.h"
+#include "rte_pmd_mlx4_tx.h"
 
 #define TX_OFFLOADS                                                                                                    \
 	(RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |                 \
@@ -152,16 +153,34 @@ kernel_groups(struct app_port *p)
 		__atomic_store_n(&p->kernel->passes[q], passes[q], __ATOMIC_RELAXED);
 }
 
+/* Limits of large sends that the user set: those of the kernel are no others. How much data one may have. */
+static uint32_t
+large(const struct app_port *p, uint64_t *offloads)
+{
+	struct rte_pmd_mlx4_lso lso;
+	uint16_t mtu = 0;
+
+	if (rte_pmd_mlx4_lso_get(p->id, &lso) != 0)
+		return 0;
+	(void)rte_eth_dev_get_mtu(p->id, &mtu);
+	if (lso.min_segments > RTE_PMD_MLX4_LSO_SEGMENTS_MIN || !lso.tcp_options || !lso.ip_options ||
+	    lso.size < mtu + RTE_PMD_MLX4_LSO_OVER_MTU)
+		*offloads &= ~RTE_ETH_TX_OFFLOAD_TCP_TSO;
+	return lso.size;
+}
+
 static int
 hook(struct app_port *p, bool shares)
 {
 	struct kernel_port *kp = p->kernel;
+	uint64_t offloads = kp->tx_offloads;
+	const uint32_t most = large(p, &offloads);
 	uint16_t q;
 	int ret;
 
 	kernel_groups(p);
 	tp_kernel_share(kp->k, shares);
-	ret = tp_kernel_start(kp->k, (uint16_t)(p->txq + roce_txq(p)), kp->tx_offloads);
+	ret = tp_kernel_start(kp->k, (uint16_t)(p->txq + roce_txq(p)), offloads, most);
 	if (ret != 0)
 		return app_err(ret,
 			       "port %u: its kernel interface %s was deleted; 'kernel %u off' and 'kernel %u on' make "
