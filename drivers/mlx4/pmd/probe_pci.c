@@ -5,11 +5,11 @@
  * Cards that are PCI functions: net_mlx4_vfio.
  *
  * DPDK has a driver for these cards too, net_mlx4, which needs the kernel's RDMA stack. The PCI bus asks its drivers
- * in the order in which they registered, and plugins given with -d are loaded before those of DPDK's own folder, so
- * this driver is asked first. Probe returns 0: taken; greater than 0: asks the next driver; less: an error, and no
- * other driver is asked. Because this driver needs mapping, the bus skips it without a call for a card that is bound
- * to a kernel driver: such a card still goes to net_mlx4. Both can be loaded; the binding decides, and the name
- * differs.
+ * in the order of its list. A plugin of -d comes before those of DPDK's own folder, but in that folder the order is the
+ * file system's. So this driver registers and then moves itself to the list's head. Probe returns 0: taken; greater
+ * than 0: asks the next driver; less: an error, and no other driver is asked. Because this driver needs mapping, the bus
+ * skips it without a call for a card that is bound to a kernel driver: such a card still goes to net_mlx4. Both can be
+ * loaded; the binding decides, and the name differs.
  */
 #include <errno.h>
 
@@ -20,6 +20,7 @@
 #include "card.h"
 #include "devargs.h"
 #include "drivers/mlx4/bus/open.h"
+#include "drivers/mlx4/port/compat.h"
 #include "drivers/mlx4/port/share.h"
 
 static int
@@ -76,4 +77,27 @@ static struct rte_pci_driver pci_driver = {
 	.probe = pci_probe,
 	.remove = pci_remove,
 };
-RTE_PMD_REGISTER_PCI(net_mlx4_vfio, pci_driver);
+
+/* The bus keeps its list to itself; each entry knows its neighbours, and the first one the head. */
+static void
+to_the_front(MLX4_PCI_LIST_ENTRY *own)
+{
+	RTE_TAILQ_HEAD(list, MLX4_PCI_LIST_TAG) * list;
+	MLX4_PCI_LIST_ENTRY *first = own, *before;
+
+	while ((before = TAILQ_PREV(first, list, next)) != NULL)
+		first = before;
+	if (first == own)
+		return;
+	list = (void *)first->next.tqe_prev;
+	TAILQ_REMOVE(list, own, next);
+	TAILQ_INSERT_HEAD(list, own, next);
+}
+
+/* What RTE_PMD_REGISTER_PCI does, and the place in the list; what tools read of the driver is in pmdinfo.c. */
+RTE_INIT(mlx4_register_pci)
+{
+	pci_driver.driver.name = "net_mlx4_vfio";
+	rte_pci_register(&pci_driver);
+	to_the_front(MLX4_PCI_LIST_OF(&pci_driver));
+}

@@ -54,6 +54,16 @@ typedef int mlx4_queue_count_t;
 typedef uint32_t mlx4_queue_count_t;
 #endif
 
+/* The entries of the PCI bus's list of drivers: its own, later those that all buses share. */
+#if RTE_VERSION >= RTE_VERSION_NUM(26, 7, 0, 0)
+#define MLX4_PCI_LIST_TAG rte_driver
+#define MLX4_PCI_LIST_OF(pci_driver) (&(pci_driver)->driver)
+#else
+#define MLX4_PCI_LIST_TAG rte_pci_driver
+#define MLX4_PCI_LIST_OF(pci_driver) (pci_driver)
+#endif
+#define MLX4_PCI_LIST_ENTRY struct MLX4_PCI_LIST_TAG
+
 /* What keeps a driver's name in its object for tools that list drivers. */
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 7, 0, 0) && !defined(RTE_PMD_EXPORT_NAME)
 #define RTE_PMD_EXPORT_NAME(name, idx) static const char mlx4_pmd_##name[] __rte_used = RTE_STR(name)
