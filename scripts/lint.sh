@@ -35,7 +35,7 @@ check_layers() {
 }
 
 check_shell() {
-	sources '*.sh' tp .ci/run | xargs -r -n 6 -P "$(nproc)" shellcheck -x -f gcc
+	sources '*.sh' 'share/completion/*' tp .ci/run | xargs -r -n 6 -P "$(nproc)" shellcheck -x -f gcc
 }
 
 # A test that cannot be started would be missed by nobody.

@@ -28,6 +28,7 @@
 #define EXIT_USAGE 2
 /* Two ports with eight queues each take a half of it; ordinary pages that are not used cost nothing. */
 #define MEM_MIB 512
+#define WAIT_MS 1000 /* a signal ends it at once */
 
 static int
 commands_register(struct app *app)
@@ -115,6 +116,8 @@ session(struct app *app)
 	}
 	if (ret == 0 && opt->interactive && !app_stopping(app))
 		ret = console_interact(app);
+	while (ret == 0 && opt->wait && !app_stopping(app))
+		app_sleep_ms(app, WAIT_MS);
 	return ret;
 }
 
@@ -163,6 +166,22 @@ static const char deviations[] =
 	"node of the port's device; `--lcores` says which CPUs there are, `lcores` (`set corelist`) which of them "
 	"forward, in the order of use, and a group's `lcore` who polls its queues.\n";
 
+#define MAX_WORDS 256
+
+/* For shells: what may follow in a line of commands, a word in each line. Ports and values are not known without the EAL. */
+static void
+print_completion(struct app *app, const char *line)
+{
+	static char word[MAX_WORDS][CMD_WORD_LEN];
+	const char *last = strrchr(line, ';');
+	unsigned int n, typed, i;
+
+	line = last == NULL ? line : last + 1;
+	n = cmd_complete(app->reg, line + strspn(line, " "), word, MAX_WORDS, &typed);
+	for (i = 0; i < n - typed; i++)
+		puts(word[i]);
+}
+
 /* Arguments that need no EAL. */
 static int
 early(struct app *app, int argc, char **argv)
@@ -172,6 +191,12 @@ early(struct app *app, int argc, char **argv)
 	for (i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--version") == 0) {
 			printf("triplane %s\n", TRIPLANE_VERSION);
+			return 1;
+		}
+		if (strcmp(argv[i], "--complete") == 0) {
+			if (i + 1 == argc)
+				return app_err(-EINVAL, "--complete: wanted the line of commands so far");
+			print_completion(app, argv[i + 1]);
 			return 1;
 		}
 		if (strcmp(argv[i], "--help-md") == 0) {

@@ -20,8 +20,9 @@ static const char usage_text[] =
 	"\n"
 	"  -e 'CMD; CMD'            run commands and end; may be repeated\n"
 	"  --cmdline-file FILE      run the commands of a file, before those of -e\n"
-	"  -i, --interactive        read commands from the terminal afterwards (default without -e, FILE and --live)\n"
+	"  -i, --interactive        read commands from the terminal afterwards (default without -e, FILE, --live and --wait)\n"
 	"  --live SECONDS           forward with a table each second, then end; 0: until Ctrl-C\n"
+	"  --wait                   at last wait for SIGTERM or Ctrl-C, as a service does\n"
 	"  --json[=lines|array]     show commands print JSON: a document in each line (lines), or one array of all\n"
 	"  --forward-mode MODE      mode of all ports (io)\n"
 	"  --topology NAME          paired, chained or loop (paired)\n"
@@ -40,6 +41,7 @@ static const char usage_text[] =
 	"  --no-promisc             receive only what is addressed to the port\n"
 	"  --help, --help-md        this text; the command reference in Markdown\n"
 	"  --settings-md            the table of settings in Markdown\n"
+	"  --complete LINE          what may follow in this line of commands, for the completion of shells\n"
 	"  --version\n"
 	"\n"
 	"Exit code: 0 everything succeeded, 1 a command or the set-up failed, 2 wrong arguments.\n";
@@ -55,6 +57,7 @@ enum {
 	OPT_TX_OFFLOADS,
 	OPT_TXPKTS,
 	OPT_NO_PROMISC,
+	OPT_WAIT,
 	OPT_NUMBERS, /* the table of numbers starts here */
 };
 
@@ -183,6 +186,7 @@ set_option(struct app_options *opt, int c, const char *arg)
 	case OPT_TOPOLOGY: return set_topology(opt, arg);
 	case OPT_CORELIST: opt->corelist = arg; return 0;
 	case OPT_TXPKTS: opt->txpkts = arg; return 0;
+	case OPT_WAIT: opt->wait = true; return 0;
 	case OPT_NO_PROMISC: opt->no_promisc = true; return 0;
 	case OPT_RX_OFFLOADS:
 		return set_offloads("rx-offloads", arg, app_rx_offloads, app_num_rx_offloads, &opt->rx_offloads);
@@ -209,6 +213,7 @@ options_parse(int argc, char **argv, struct app_options *opt)
 		{"corelist", required_argument, NULL, OPT_CORELIST},
 		{"txpkts", required_argument, NULL, OPT_TXPKTS},
 		{"no-promisc", no_argument, NULL, OPT_NO_PROMISC},
+		{"wait", no_argument, NULL, OPT_WAIT},
 		{"rx-offloads", required_argument, NULL, OPT_RX_OFFLOADS},
 		{"tx-offloads", required_argument, NULL, OPT_TX_OFFLOADS},
 	};
@@ -240,7 +245,7 @@ options_parse(int argc, char **argv, struct app_options *opt)
 	}
 	if (optind < argc)
 		return app_err(-EINVAL, "'%s' is no argument of triplane; see triplane -- --help", argv[optind]);
-	if (opt->num_commands == 0 && opt->file == NULL && !opt->live)
+	if (opt->num_commands == 0 && opt->file == NULL && !opt->live && !opt->wait)
 		opt->interactive = true;
 	return 0;
 }

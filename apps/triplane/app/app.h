@@ -63,6 +63,7 @@ struct app_options {
 	bool no_promisc, interactive;
 	bool json, json_array; /* array: its documents are elements of one */
 	bool live;
+	bool wait; /* for a signal, in the end */
 	uint32_t live_seconds;
 	const char *file;
 	const char *commands[64];

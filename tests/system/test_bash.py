@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Completion in a real bash: a line is typed with a tabulator at its end, and what the shell makes of it is read back."""
+import os
+import pty
+import re
+import select
+import subprocess
+import time
+
+import tpmd
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ['TP_BUILD']
+APPS = os.path.join(BUILD, 'apps')
+PATHS = (APPS, *(os.path.join(APPS, d) for d in ('triplane-hca', 'triplane-run', 'perf', 'pingpong', 'tp_rping')))
+cases = tpmd.Cases()
+
+
+class Bash:
+    """An interactive shell in a terminal of its own."""
+
+    def __init__(self, env=None):
+        self.fd, end = pty.openpty()
+        env = {**os.environ, 'PATH': ':'.join((*PATHS, os.environ['PATH'])), 'PS1': '', 'TERM': 'dumb', 'INPUTRC': '/dev/null', **(env or {})}
+        self.proc = subprocess.Popen(['bash', '--norc', '--noprofile', '-i'], stdin=end, stdout=end, stderr=end, env=env,
+                                     start_new_session=True)
+        os.close(end)
+        self.said('bind "set completion-query-items 0"; bind "set page-completions off"; stty cols 10000; PS1=; '
+                  'shopt -s checkwinsize; . %s/share/completion/triplane' % ROOT)
+
+    def _until(self, mark):
+        end, out = time.monotonic() + 120, ''
+        while mark not in out:
+            if not select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]:
+                raise RuntimeError('bash says no more than %r' % out[-300:])
+            out += os.read(self.fd, 65536).decode(errors='replace')
+        return out
+
+    def said(self, line):
+        """What a line prints."""
+        os.write(self.fd, (line + "; echo 'e''nd'\n").encode())
+        return self._until('\nend')
+
+    def typed(self, line):
+        """The line after one tabulator: it becomes an argument of printf."""
+        os.write(self.fd, (line + "\t\x05'\x01printf '<%s>\\n' '\n").encode())
+        return re.findall(r'\n<(.*?)>', self._until('>\r\n'))[-1]
+
+    def offered(self, line):
+        """What two tabulators list."""
+        os.write(self.fd, (line + "\t\t\x15echo 'e''nd'\n").encode())
+        return set(self._until('\nend').split())
+
+    def close(self):
+        self.proc.kill()
+        self.proc.wait()
+        os.close(self.fd)
+
+
+bash = Bash()
+
+
+def becomes(line, wanted):
+    got = bash.typed(line)
+    return None if got.rstrip() == wanted else '%r became %r' % (line, got)
+
+
+def offers(line, *wanted):
+    """wanted: a word, or one with ! in front that is not to be there."""
+    got = bash.offered(line)
+    wrong = [w for w in wanted if (w[1:] in got if w[0] == '!' else w not in got)]
+    return '%r: %s of %s' % (line, wrong, sorted(got)[:30]) if wrong else None
+
+
+try:
+    for name, line, wanted in (
+            ('option', 'triplane-hca --soc', 'triplane-hca --socket'),
+            ('choice', 'triplane-hca --ib-speed0 fdr1', 'triplane-hca --ib-speed0 fdr10'),
+            ('own-option', 'triplane --vdev=net_mlx4_model0 -- --for', 'triplane --vdev=net_mlx4_model0 -- --forward-mode'),
+            ('eal-option', 'tp_perf --file', 'tp_perf --file-prefix'),
+            ('device', 'triplane --vdev=net_mlx4_m', 'triplane --vdev=net_mlx4_model0'),
+            ('word', 'triplane-run --view ne', 'triplane-run --view need'),
+            ('by-name', 'tp_send_bw -- --conn', 'tp_send_bw -- --connection')):
+        cases.run('bash-' + name, becomes, line, wanted)
+    cases.run('bash-eal-alone', offers, 'triplane --', '--vdev', '--lcores', '!--forward-mode')
+    cases.run('bash-options', offers, 'tp_rping -- --p', '--port', '--persistent', '--provider', '--prio')
+    cases.run('bash-choices', offers, 'triplane-hca --port0 ', 'eth', 'ib', 'auto')
+    cases.run('bash-commands', offers, "triplane -- -e 'show port ", 'stats', 'xstats', 'info')
+    cases.run('bash-second-command', becomes, 'triplane -- -e "start; set fwd flow', 'triplane -- -e "start; set fwd flowgen"')
+finally:
+    bash.close()
+cases.exit()
