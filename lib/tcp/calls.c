@@ -110,50 +110,32 @@ tcp_accept(struct tcp_conn *listener, void *user)
 	return c;
 }
 
-/* What keeps a call from its work: 0 or a negative errno. */
-static int
-told_error(struct tcp_conn *c, int other)
-{
-	const int error = tcp_error(c);
-
-	return error != 0 ? -error : other;
-}
-
-ssize_t
-tcp_send(struct tcp_conn *c, const struct iovec *iov, int n, int flags)
-{
-	const bool was_empty = c->unsent == NULL && tcp_flight(c) == 0;
-	ssize_t done;
-
-	switch (c->n.state) {
-	case TCP_ESTABLISHED:
-	case TCP_CLOSE_WAIT: break;
-	case TCP_SYN_SENT:
-	case TCP_SYN_RECV:
-		if (c->fin_wanted)
-			return -EPIPE;
-		c->want_write = true;
-		return -EAGAIN;
-	case TCP_CLOSE: return told_error(c, c->iss == 0 && c->irs == 0 ? -ENOTCONN : -EPIPE);
-	case TCP_LISTEN: return -ENOTCONN;
-	default: return -EPIPE;
-	}
-	if (c->fin_wanted)
-		return -EPIPE;
-	done = tcp_tx_append(c, iov, n, (flags & MSG_MORE) != 0);
-	if (done > 0 && was_empty)
-		c->progress_us = c->s->now;
-	if (done > 0)
-		tcp_dirty(c);
-	return done;
-}
-
 ssize_t
 tcp_recv(struct tcp_conn *c, const struct iovec *iov, int n, int flags)
 {
-	uint32_t told, done;
+	struct rte_mbuf *m = c->rx_head;
+	uint32_t more, told, done;
 
-	if (c->rx_head == NULL) {
+	/* What one mbuf has. */
+	if (likely(m != NULL && n == 1 && (flags & MSG_PEEK) == 0)) {
+		if (iov->iov_len < m->data_len) {
+			done = (uint32_t)iov->iov_len;
+			memcpy(iov->iov_base, rte_pktmbuf_mtod(m, const void *), done);
+			m->data_off += (uint16_t)done;
+			m->data_len -= (uint16_t)done;
+			c->rcv_queued -= done;
+			goto window;
+		}
+		if (m->next == NULL) {
+			done = m->data_len;
+			memcpy(iov->iov_base, rte_pktmbuf_mtod(m, const void *), done);
+			rte_pktmbuf_free_seg(m);
+			c->rx_head = c->rx_tail = NULL;
+			c->rx_mbufs = c->rcv_queued = 0;
+			goto window;
+		}
+	}
+	if (m == NULL) {
 		if (c->fin_rcvd || c->read_shut)
 			return 0;
 		switch (c->n.state) {
@@ -162,15 +144,18 @@ tcp_recv(struct tcp_conn *c, const struct iovec *iov, int n, int flags)
 		case TCP_ESTABLISHED:
 		case TCP_FIN_WAIT1:
 		case TCP_FIN_WAIT2: return -EAGAIN;
-		case TCP_CLOSE: return told_error(c, 0);
+		case TCP_CLOSE: return tcp_told_error(c, 0);
 		case TCP_LISTEN: return -ENOTCONN;
 		default: return 0;
 		}
 	}
 	done = tcp_rx_copy(c, iov, n, (flags & MSG_PEEK) != 0);
+window:
 	/* The window opens by two segments or half of the buffer: the peer should know (3.8.6.2.2). */
-	told = seq_lt(c->rcv_nxt, c->rcv_adv) ? c->rcv_adv - c->rcv_nxt : 0;
-	if (c->hashed && tcp_rx_window(c) >= told + RTE_MIN(2u * c->mss, c->rcvbuf / 2) && !c->fin_rcvd) {
+	told = tcp_rx_told(c);
+	more = RTE_MIN(2u * c->mss, c->rcvbuf / 2);
+	if (unlikely(c->rcvbuf >= c->rcv_queued + told + more) && c->hashed && tcp_rx_window(c) >= told + more &&
+	    !c->fin_rcvd) {
 		/* A peer that has half of it open needs no packet of its own for that. */
 		if (told < c->rcvbuf / 2 || c->ack_delayed) {
 			c->ack_now = true;

@@ -4,18 +4,16 @@
 /* Segments as frames: headers, options, checksums, and the batch that goes to the home. */
 #include <errno.h>
 
-#include "tcp_priv.h"
+#include "tcp_frame.h"
 
 int
-tcp_path_get(struct tcp_conn *c)
+tcp_path_ask(struct tcp_conn *c)
 {
 	struct tcp_stack *s = c->s;
 	struct tcp_path p = {.mtu = 1500};
 	uint32_t at = 2 * RTE_ETHER_ADDR_LEN;
 	int rc;
 
-	if (likely(c->path_gen == s->path_gen))
-		return 0;
 	rc = s->ops->path(s->home, c->n.laddr, c->n.raddr, &p);
 	if (rc != 0)
 		return rc;
@@ -34,6 +32,8 @@ tcp_path_get(struct tcp_conn *c)
 	c->l2_len = (uint8_t)at;
 	c->mtu = tcp_path_mtu(&p);
 	c->path_gen = s->path_gen;
+	c->addr_sum = (c->n.laddr >> 16) + (c->n.laddr & 0xffff) + (c->n.raddr >> 16) + (c->n.raddr & 0xffff) +
+		      RTE_BE16(IPPROTO_TCP);
 	if (c->mss != 0)
 		tcp_mss_set(c);
 	return 0;
@@ -44,8 +44,6 @@ tcp_flush(struct tcp_stack *s)
 {
 	uint16_t done;
 
-	if (s->ntx == 0)
-		return;
 	done = s->ops->tx(s->home, s->tx, (uint16_t)s->ntx);
 	s->sent += done;
 	s->ntx -= done;
@@ -71,12 +69,10 @@ room(struct tcp_stack *s)
 static struct rte_mbuf *
 header_mbuf(struct tcp_stack *s)
 {
-	struct rte_mbuf *m = room(s) ? rte_pktmbuf_alloc(s->conf.pool) : NULL;
+	struct rte_mbuf *m = room(s) ? tcp_mbuf(s) : NULL;
 
-	if (m == NULL) {
-		s->st.tx_no_mbuf += s->ntx < TCP_TX_BATCH;
+	if (unlikely(m == NULL))
 		return NULL;
-	}
 	m->data_off = TCP_MBUF_FRONT;
 	return m;
 }
@@ -108,31 +104,13 @@ tcp_sum(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32_t off, u
 	return (uint16_t)((sum & 0xffff) + (sum >> 16));
 }
 
-/* Checksums and the device's orders; the payload is in m, tso_mss 0: one segment. */
-static void
-finish(struct tcp_stack *s, struct rte_mbuf *m, uint32_t l2_len, uint32_t thl, uint32_t tso_mss)
+void
+tcp_write_sums(const struct rte_mbuf *m, struct rte_ipv4_hdr *ip, uint32_t l4)
 {
-	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m, struct rte_ipv4_hdr *, l2_len);
 	struct rte_tcp_hdr *th = (struct rte_tcp_hdr *)(ip + 1);
 
-	ip->total_length = rte_cpu_to_be_16((uint16_t)(m->pkt_len - l2_len));
-	if (s->conf.tx_checksum) {
-		m->l2_len = l2_len & 0x7f;
-		m->l3_len = sizeof(*ip);
-		m->l4_len = thl & 0xff;
-		m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM;
-		if (tso_mss != 0) {
-			m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
-			m->tso_segsz = (uint16_t)tso_mss;
-		}
-		th->cksum = rte_ipv4_phdr_cksum(ip, m->ol_flags);
-	} else {
-		ip->hdr_checksum = rte_ipv4_cksum(ip);
-		th->cksum = (uint16_t)~tcp_sum(m, ip, l2_len + (uint32_t)sizeof(*ip),
-					       m->pkt_len - l2_len - (uint32_t)sizeof(*ip));
-	}
-	s->tx[s->ntx++] = m;
-	s->st.tx_segments++;
+	ip->hdr_checksum = rte_ipv4_cksum(ip);
+	th->cksum = (uint16_t)~tcp_sum(m, ip, m->pkt_len - l4, l4);
 }
 
 static uint8_t *
@@ -179,7 +157,7 @@ put_options(struct tcp_conn *c, uint8_t *p, uint32_t room_for)
 	uint32_t block[TCP_SACK_MAX][2], n, i, max;
 
 	if (c->opt_ts) {
-		p = put32(p, 0x0101080a);
+		p = put32(p, TCP_TS_WORD);
 		p = put32(p, tcp_ts_now(c));
 		p = put32(p, c->ts_recent);
 	}
@@ -198,67 +176,29 @@ put_options(struct tcp_conn *c, uint8_t *p, uint32_t room_for)
 	return p;
 }
 
-static uint16_t
-window_field(struct tcp_conn *c, uint8_t flags)
-{
-	const uint8_t shift = (flags & RTE_TCP_SYN_FLAG) != 0 ? 0 : c->rcv_wscale;
-	uint32_t w;
-
-	if (unlikely(c->n.state == TCP_SYN_SENT))
-		return (uint16_t)RTE_MIN(c->rcvbuf, UINT32_C(65535));
-	w = (tcp_rx_window(c) + (1u << shift) - 1) >> shift;
-	w = RTE_MIN(w, UINT32_C(65535));
-	if (seq_lt(c->rcv_adv, c->rcv_nxt + (w << shift)))
-		c->rcv_adv = c->rcv_nxt + (w << shift);
-	return (uint16_t)w;
-}
-
-/* Puts the headers in front of what m has; the bytes of all TCP headers. */
+/* Options beside timestamps, seldom: their octets. */
 static uint32_t
-put_headers(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flags, uint32_t payload)
+put_rare_options(struct tcp_conn *c, uint8_t *opt, uint8_t flags, uint32_t payload)
 {
-	uint8_t opt[40], *end = opt;
-	struct rte_ipv4_hdr *ip;
-	struct rte_tcp_hdr *th;
-	uint32_t olen, hlen;
-	uint8_t *p;
+	const uint8_t *end = opt;
 
-	if (unlikely((flags & RTE_TCP_SYN_FLAG) != 0))
+	if ((flags & RTE_TCP_SYN_FLAG) != 0)
 		end = put_syn_options(c, opt);
 	else if ((flags & RTE_TCP_RST_FLAG) == 0)
 		end = put_options(c, opt,
 				  payload >= c->mss ? 0 : RTE_MIN(c->mss - payload, 28u + (c->opt_ts ? 0 : 12)));
-	olen = (uint32_t)(end - opt);
-	hlen = c->l2_len + sizeof(*ip) + sizeof(*th) + olen;
-	p = (uint8_t *)rte_pktmbuf_prepend(m, (uint16_t)hlen);
-	memcpy(p, c->l2, sizeof(c->l2)); /* 18 octets, of which l2_len count */
-	ip = (struct rte_ipv4_hdr *)(p + c->l2_len);
-	*ip = (struct rte_ipv4_hdr){
-		.version_ihl = RTE_IPV4_VHL_DEF,
-		.packet_id = rte_cpu_to_be_16(c->ip_id++),
-		.fragment_offset = RTE_BE16(RTE_IPV4_HDR_DF_FLAG),
-		.time_to_live = 64,
-		.next_proto_id = IPPROTO_TCP,
-		.src_addr = c->n.laddr,
-		.dst_addr = c->n.raddr,
-	};
-	th = (struct rte_tcp_hdr *)(ip + 1);
-	*th = (struct rte_tcp_hdr){
-		.src_port = c->n.lport,
-		.dst_port = c->n.rport,
-		.sent_seq = rte_cpu_to_be_32(seq),
-		.recv_ack = (flags & RTE_TCP_ACK_FLAG) != 0 ? rte_cpu_to_be_32(c->rcv_nxt) : 0,
-		.data_off = (uint8_t)((sizeof(*th) + olen) << 2),
-		.tcp_flags = flags,
-		.rx_win = rte_cpu_to_be_16(window_field(c, flags)),
-	};
-	memcpy(th + 1, opt, olen);
-	if ((flags & RTE_TCP_ACK_FLAG) != 0) {
-		c->rcv_acked = c->rcv_nxt;
-		c->ack_now = c->ack_delayed = false;
-		c->at[TCP_T_ACK] = TCP_NEVER;
-	}
-	return (uint32_t)sizeof(*th) + olen;
+	return (uint32_t)(end - opt);
+}
+
+static void
+send_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flags, uint32_t payload, uint32_t tso_mss)
+{
+	uint8_t opt[40];
+
+	if (likely((flags & (RTE_TCP_SYN_FLAG | RTE_TCP_RST_FLAG)) == 0 && c->ooo == NULL && !c->dsack))
+		tcp_put_frame(c, m, seq, flags, payload, tso_mss, NULL, c->opt_ts ? 12 : 0);
+	else
+		tcp_put_frame(c, m, seq, flags, payload, tso_mss, opt, put_rare_options(c, opt, flags, payload));
 }
 
 bool
@@ -266,7 +206,6 @@ tcp_send_control(struct tcp_conn *c, uint32_t seq, uint8_t flags)
 {
 	struct tcp_stack *s = c->s;
 	struct rte_mbuf *m;
-	uint32_t thl;
 
 	if (tcp_path_get(c) != 0) {
 		s->st.tx_no_path++;
@@ -275,9 +214,8 @@ tcp_send_control(struct tcp_conn *c, uint32_t seq, uint8_t flags)
 	m = header_mbuf(s);
 	if (m == NULL)
 		return false;
-	thl = put_headers(c, m, seq, flags, 0);
 	s->st.tx_rst += (flags & RTE_TCP_RST_FLAG) != 0;
-	finish(s, m, c->l2_len, thl, 0);
+	send_frame(c, m, seq, flags, 0, 0);
 	return true;
 }
 
@@ -299,11 +237,9 @@ payload_mbuf(struct tcp_stack *s, struct tcp_tseg *t)
 		m->ol_flags = 0;
 		rte_mbuf_refcnt_set(m, 2);
 	} else {
-		m = rte_pktmbuf_alloc(s->conf.pool);
-		if (m == NULL) {
-			s->st.tx_no_mbuf++;
+		m = tcp_mbuf(s);
+		if (unlikely(m == NULL))
 			return NULL;
-		}
 		rte_pktmbuf_attach(m, t->m);
 	}
 	m->data_off = t->off;
@@ -341,7 +277,6 @@ tcp_send_data(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n, uint32_t len)
 	const struct tcp_tseg *const first = t;
 	struct rte_mbuf *head, *last, *m;
 	uint8_t flags = RTE_TCP_ACK_FLAG;
-	uint32_t thl;
 
 	if (unlikely(tcp_path_get(c) != 0)) {
 		s->st.tx_no_path++;
@@ -377,9 +312,8 @@ tcp_send_data(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n, uint32_t len)
 		flags |= RTE_TCP_PSH_FLAG;
 	if (len == 0)
 		flags &= (uint8_t)~RTE_TCP_PSH_FLAG;
-	thl = put_headers(c, head, first->seq, flags, len);
 	s->st.tx_bytes += len;
-	finish(s, head, c->l2_len, thl, len > c->mss ? c->mss : 0);
+	send_frame(c, head, first->seq, flags, len, len > c->mss ? c->mss : 0);
 	return true;
 }
 
@@ -401,6 +335,7 @@ tcp_send_answer(struct tcp_stack *s, const struct tcp_seg *g, const struct tcp_a
 	ip = (struct rte_ipv4_hdr *)((uint8_t *)eth + g->l2_len);
 	*ip = (struct rte_ipv4_hdr){
 		.version_ihl = RTE_IPV4_VHL_DEF,
+		.total_length = rte_cpu_to_be_16((uint16_t)(sizeof(*ip) + sizeof(*th) + olen)),
 		.fragment_offset = RTE_BE16(RTE_IPV4_HDR_DF_FLAG),
 		.time_to_live = 64,
 		.next_proto_id = IPPROTO_TCP,
@@ -420,7 +355,15 @@ tcp_send_answer(struct tcp_stack *s, const struct tcp_seg *g, const struct tcp_a
 	if (olen != 0)
 		memcpy(th + 1, a->opt, olen);
 	s->st.tx_rst += (a->flags & RTE_TCP_RST_FLAG) != 0;
-	finish(s, m, g->l2_len, (uint32_t)sizeof(*th) + olen, 0);
+	if (s->conf.tx_checksum) {
+		m->tx_offload = rte_mbuf_tx_offload(g->l2_len, sizeof(*ip), sizeof(*th) + olen, 0, 0, 0, 0);
+		m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM;
+		th->cksum = rte_ipv4_phdr_cksum(ip, 0);
+	} else {
+		tcp_write_sums(m, ip, (uint32_t)sizeof(*th) + olen);
+	}
+	s->tx[s->ntx++] = m;
+	s->st.tx_segments++;
 }
 
 void

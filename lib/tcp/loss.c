@@ -21,13 +21,6 @@ now32(const struct tcp_conn *c)
 	return (uint32_t)c->s->now;
 }
 
-/* Sent after: by time, then by sequence (8985 3.2). */
-static bool
-sent_after(uint32_t t1, uint32_t end1, uint32_t t2, uint32_t end2)
-{
-	return seq_lt(t2, t1) || (t1 == t2 && seq_lt(end2, end1));
-}
-
 static void
 delivered(struct tcp_conn *c, const struct tcp_tseg *t, struct news *w)
 {
@@ -42,7 +35,7 @@ delivered(struct tcp_conn *c, const struct tcp_tseg *t, struct news *w)
 	} else if (age < c->min_rtt) {
 		return; /* the first transmission arrived (8985 6.2, step 2) */
 	}
-	if (c->rack_rtt == 0 || sent_after(t->sent_us, tseg_end(t), c->rack_sent, c->rack_end)) {
+	if (c->rack_rtt == 0 || tcp_sent_after(t->sent_us, tseg_end(t), c->rack_sent, c->rack_end)) {
 		c->rack_sent = t->sent_us;
 		c->rack_end = tseg_end(t);
 		c->rack_rtt = RTE_MAX(age, 1u);
@@ -144,7 +137,7 @@ rack_detect(struct tcp_conn *c, struct news *w)
 
 		if ((t->flags & TSEG_FLIGHT) == 0)
 			continue;
-		if (!sent_after(c->rack_sent, c->rack_end, t->sent_us, tseg_end(t))) {
+		if (!tcp_sent_after(c->rack_sent, c->rack_end, t->sent_us, tseg_end(t))) {
 			/* Those behind it that were sent once were sent later. */
 			if ((t->flags & TSEG_RETX) == 0)
 				break;

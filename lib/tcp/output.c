@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What a connection sends now: what was lost, then new data as windows, Nagle and the peer allow, then acknowledgements. */
-#include "tcp_priv.h"
+#include "tcp_frame.h"
 
 static void
 output_syn(struct tcp_conn *c)
@@ -135,6 +135,21 @@ window_allows(const struct tcp_conn *c, const struct tcp_tseg *t)
 	return 0;
 }
 
+/* The timers of what was sent: 8985 7.2: the tail probe runs from the last transmission; the retransmission timer that runs goes
+ * on (6298 5.1). */
+static void
+sent_timer(struct tcp_conn *c)
+{
+	const uint64_t at = c->at[TCP_T_RTX];
+	const bool runs = at != TCP_NEVER && c->rtx_kind == TCP_RTX_RTO;
+
+	if (at != TCP_NEVER && c->rtx_kind == TCP_RTX_REORDER)
+		return;
+	tcp_rtx_arm(c);
+	if (runs && c->rtx_kind == TCP_RTX_RTO)
+		tcp_timer(c, TCP_T_RTX, at);
+}
+
 static void
 new_sent(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n)
 {
@@ -144,16 +159,45 @@ new_sent(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n)
 		c->unsent = t->next;
 	}
 	c->probe_due = false;
-	/* 8985 7.2: the tail probe runs from the last transmission; the retransmission timer that runs goes on (6298 5.1). */
-	if (c->at[TCP_T_RTX] == TCP_NEVER || c->rtx_kind == TCP_RTX_PROBE || c->rtx_kind == TCP_RTX_PERSIST) {
-		tcp_rtx_arm(c);
-	} else if (c->rtx_kind == TCP_RTX_RTO) {
-		const uint64_t at = c->at[TCP_T_RTX];
+	sent_timer(c);
+}
 
-		tcp_rtx_arm(c);
-		if (c->rtx_kind == TCP_RTX_RTO)
-			tcp_timer(c, TCP_T_RTX, at);
+/* Segments as they lie, a frame each, while nothing is in their way; true: nothing is left to do. */
+static bool
+output_plain(struct tcp_conn *c)
+{
+	struct tcp_tseg *const first = c->unsent, *t;
+	const uint32_t edge = c->snd_una + c->snd_wnd;
+	bool done = true;
+
+	for (t = first; t != NULL; t = t->next) {
+		const uint32_t len = t->len, end = t->seq + len;
+
+		if (len == 0 || len > c->mss || (t->flags & TSEG_FIN) != 0 || seq_lt(edge, end) ||
+		    c->pipe + len > c->cwnd ||
+		    /* One that is not full waits for others, as output_new knows. */
+		    (len < c->mss &&
+		     (t->next != NULL || c->cork || c->more || (!c->nodelay && seq_lt(c->snd_una, c->snd_small))))) {
+			done = false;
+			break;
+		}
+		if (!tcp_send_plain(c, t))
+			break;
+		if (len < c->mss)
+			c->snd_small = end;
+		t->sent_us = (uint32_t)c->s->now;
+		t->sends = 1;
+		t->flags |= TSEG_FLIGHT;
+		c->pipe += len;
+		c->snd_nxt = end;
+		c->unsent = t->next;
 	}
+	/* With two out before these, a timer runs that need not be touched: the tail probe's looks at what was sent since. */
+	if (t != first && (first == c->tx_head || first == c->tx_head->next || c->at[TCP_T_RTX] == TCP_NEVER))
+		sent_timer(c);
+	if (c->unsent == NULL && c->pipe < c->cwnd / 2)
+		c->cwnd_limited = false;
+	return done;
 }
 
 static void
@@ -224,6 +268,13 @@ after_idle(struct tcp_conn *c)
 void
 tcp_output(struct tcp_conn *c)
 {
+	if (likely(c->n.state == TCP_ESTABLISHED && c->unsent != NULL && (c->lost | c->phase) == 0 && c->opt_sack &&
+		   !c->probe_due && !c->s->conf.tso) &&
+	    tcp_path_get(c) == 0) {
+		after_idle(c);
+		if (output_plain(c) && tcp_flight(c) != 0)
+			return;
+	}
 	switch (c->n.state) {
 	case TCP_CLOSE:
 	case TCP_LISTEN: return;

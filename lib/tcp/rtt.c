@@ -47,26 +47,29 @@ tcp_rtx_after(const struct tcp_conn *c)
 	return c->user_timeout_ms == 0 ? tcp_rto(c) : RTE_MIN(tcp_rto(c), end > now ? end - now : 0);
 }
 
+uint32_t
+tcp_probe_after(const struct tcp_conn *c)
+{
+	/* The peer may hold the acknowledgement of one segment back. */
+	return (c->srtt8 >> 2) + (uint32_t)TCP_US_PER_MS * (c->tx_head->next == c->unsent ? c->s->conf.rto_min_ms : 2);
+}
+
 void
 tcp_rtx_arm(struct tcp_conn *c)
 {
-	uint64_t after = tcp_rtx_after(c);
+	uint64_t after;
 
 	if (tcp_flight(c) == 0) {
 		c->rtx_kind = TCP_RTX_NONE;
 		c->at[TCP_T_RTX] = TCP_NEVER;
 		return;
 	}
+	after = likely(c->backoff == 0 && c->user_timeout_ms == 0) ? c->rto : tcp_rtx_after(c);
 	c->rtx_kind = TCP_RTX_RTO;
 	if (c->opt_sack && c->phase == TCP_PH_OPEN && c->probe_end == 0 && c->sacked == 0 && c->srtt8 != 0 &&
 	    c->snd_wnd != 0 && c->tx_head != NULL && c->tx_head != c->unsent && c->backoff == 0) {
-		uint64_t pto = c->srtt8 >> 2;
+		const uint32_t pto = tcp_probe_after(c);
 
-		/* The peer may hold the acknowledgement of one segment back. */
-		if (c->tx_head->next == c->unsent)
-			pto += c->s->conf.rto_min_ms * TCP_US_PER_MS;
-		else
-			pto += 2 * TCP_US_PER_MS;
 		if (pto < after) {
 			after = pto;
 			c->rtx_kind = TCP_RTX_PROBE;

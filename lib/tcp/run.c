@@ -64,6 +64,23 @@ data_timeout(struct tcp_conn *c)
 	tcp_dirty(c);
 }
 
+/* What was sent since the timer was set puts it off (8985 7.2); output_plain leaves that to this. */
+static bool
+put_off(struct tcp_conn *c)
+{
+	const uint32_t now = (uint32_t)c->s->now, after = tcp_probe_after(c);
+	const struct tcp_tseg *t;
+	uint32_t quiet = after;
+
+	for (t = c->tx_head; t != c->unsent; t = t->next)
+		quiet = RTE_MIN(quiet, now - t->sent_us);
+	if (quiet == after)
+		return false;
+	c->rtx_kind = TCP_RTX_PROBE;
+	tcp_timer(c, TCP_T_RTX, c->s->now + after - quiet);
+	return true;
+}
+
 /* RFC 8985 7.3: new data if there is some, else the last segment once more. */
 static void
 tail_probe(struct tcp_conn *c)
@@ -122,7 +139,10 @@ rtx_timeout(struct tcp_conn *c)
 	}
 	switch (kind) {
 	case TCP_RTX_RTO: data_timeout(c); break;
-	case TCP_RTX_PROBE: tail_probe(c); break;
+	case TCP_RTX_PROBE:
+		if (!put_off(c))
+			tail_probe(c);
+		break;
 	case TCP_RTX_REORDER:
 		tcp_loss_reorder_timeout(c);
 		tcp_dirty(c);
@@ -225,19 +245,31 @@ send_round(struct tcp_stack *s)
 	}
 }
 
-uint32_t
-tcp_run(struct tcp_stack *s, uint64_t now_us)
+static __rte_noinline uint32_t
+busy_round(struct tcp_stack *s)
 {
 	const uint32_t sent = s->sent;
 
-	tcp_clock(s, now_us);
-	tcp_flush(s);
-	tcp_tw_expire(s);
-	wheel_round(s);
+	if (unlikely(s->ntx != 0))
+		tcp_flush(s);
+	if (s->tw_head != NULL)
+		tcp_tw_expire(s);
+	if (wheel_due(&s->wheel, s->now))
+		wheel_round(s);
 	if (s->dirty_head != NULL)
 		send_round(s);
-	tcp_flush(s);
+	if (s->ntx != 0)
+		tcp_flush(s);
 	return s->sent - sent;
+}
+
+uint32_t
+tcp_run(struct tcp_stack *s, uint64_t now_us)
+{
+	tcp_clock(s, now_us);
+	if (s->dirty_head == NULL && s->ntx == 0 && s->tw_head == NULL && !wheel_due(&s->wheel, s->now))
+		return 0;
+	return busy_round(s);
 }
 
 uint64_t

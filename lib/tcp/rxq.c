@@ -4,8 +4,6 @@
 /* What arrived: bytes in order as one chain of mbufs, and runs behind holes. */
 #include "tcp_priv.h"
 
-/* Small segments go into the tail's free room rather than hold an mbuf each, once many wait. */
-#define RX_JOIN_FROM 32u
 #define RX_JOIN_LEN 512u
 
 static void
@@ -86,12 +84,12 @@ cut_back(struct rte_mbuf *m, uint32_t len, uint32_t *mbufs)
 	return m;
 }
 
-static void
-append(struct tcp_conn *c, struct rte_mbuf *head, struct rte_mbuf *tail, uint32_t len, uint32_t mbufs)
+void
+tcp_rx_append(struct tcp_conn *c, struct rte_mbuf *head, struct rte_mbuf *tail, uint32_t len, uint32_t mbufs)
 {
 	struct rte_mbuf *t = c->rx_tail;
 
-	if (c->rx_mbufs >= RX_JOIN_FROM && mbufs == 1 && len <= RX_JOIN_LEN && RTE_MBUF_DIRECT(t) &&
+	if (c->rx_mbufs >= TCP_RX_JOIN_FROM && mbufs == 1 && len <= RX_JOIN_LEN && RTE_MBUF_DIRECT(t) &&
 	    rte_mbuf_refcnt_read(t) == 1 && rte_pktmbuf_tailroom(t) >= len) {
 		memcpy(rte_pktmbuf_mtod_offset(t, uint8_t *, t->data_len), rte_pktmbuf_mtod(head, uint8_t *), len);
 		t->data_len += (uint16_t)len;
@@ -122,7 +120,7 @@ take_ooo(struct tcp_conn *c)
 		o->head = cut_front(o->head, c->rcv_nxt - o->seq);
 		c->s->ooo_mbufs -= o->mbufs;
 		/* Its count may include mbufs that were just freed, never fewer than there are. */
-		append(c, o->head, o->tail, o->end - c->rcv_nxt, o->mbufs);
+		tcp_rx_append(c, o->head, o->tail, o->end - c->rcv_nxt, o->mbufs);
 		c->rcv_nxt = o->end;
 		ooo_put(c, o);
 	}
@@ -245,7 +243,7 @@ tcp_rx_text(struct tcp_conn *c, struct tcp_seg *g)
 	}
 	tail = cut_back(m, len, &mbufs);
 	c->rcv_nxt += len;
-	append(c, m, tail, len, mbufs);
+	tcp_rx_append(c, m, tail, len, mbufs);
 	if (had_hole) {
 		c->ack_now = true;
 		take_ooo(c);
@@ -294,17 +292,6 @@ tcp_rx_copy(struct tcp_conn *c, const struct iovec *iov, int n, bool peek)
 	}
 	c->rcv_queued -= done;
 	return done;
-}
-
-/* What was told stays told (3.8.6.2.1: the right edge never goes back); it moves on by a good piece or not at all. */
-uint32_t
-tcp_rx_window(const struct tcp_conn *c)
-{
-	const uint32_t told = seq_lt(c->rcv_nxt, c->rcv_adv) ? c->rcv_adv - c->rcv_nxt : 0;
-	uint32_t room = c->rcvbuf > c->rcv_queued ? c->rcvbuf - c->rcv_queued : 0;
-
-	room = RTE_MIN(room, UINT32_C(65535) << c->rcv_wscale) & ~((UINT32_C(1) << c->rcv_wscale) - 1);
-	return room < told + RTE_MIN((uint32_t)c->mss, c->rcvbuf / 2) ? told : room;
 }
 
 uint32_t

@@ -182,20 +182,6 @@ tcp_fin_input(struct tcp_conn *c, uint32_t seq)
 	tcp_dirty(c);
 }
 
-/* RFC 9293 3.8.6.3: at once for the second full segment, else within the time. */
-static void
-plan_ack(struct tcp_conn *c)
-{
-	if (c->rcv_nxt == c->rcv_acked)
-		return;
-	if (c->rcv_nxt - c->rcv_acked >= 2u * c->mss || c->quickack)
-		c->ack_now = true;
-	if (c->ack_now || c->ack_delayed)
-		return;
-	c->ack_delayed = true;
-	tcp_timer(c, TCP_T_ACK, c->s->now + c->s->conf.delack_ms * TCP_US_PER_MS);
-}
-
 /* Sixth to eighth. */
 static void
 text(struct tcp_conn *c, struct tcp_seg *g)
@@ -228,7 +214,7 @@ text(struct tcp_conn *c, struct tcp_seg *g)
 		tcp_fin_input(c, c->fin_seq);
 	if (c->n.state == TCP_CLOSE || c->n.state == TCP_TIME_WAIT)
 		return;
-	plan_ack(c);
+	tcp_plan_ack(c);
 	if (c->ack_now)
 		tcp_dirty(c);
 }

@@ -82,8 +82,8 @@ tcp_stack_create(const struct tcp_conf *conf, const struct tcp_home *ops, void *
 	s->now = now_us;
 	s->now_ms = (uint32_t)(now_us / TCP_US_PER_MS);
 	s->path_gen = 1;
-	s->seed = ops->random(home);
 	for (i = 0; i < 2; i++) {
+		s->key_hash[i] = (uint64_t)ops->random(home) << 32 | ops->random(home);
 		s->key[i] = (uint64_t)ops->random(home) << 32 | ops->random(home);
 		s->key_ts[i] = (uint64_t)ops->random(home) << 32 | ops->random(home);
 	}
@@ -123,20 +123,13 @@ tcp_stack_destroy(struct tcp_stack *s)
 	}
 	for (i = 0; i < s->ntx; i++)
 		rte_pktmbuf_free(s->tx[i]);
+	for (i = 0; i < s->nspare; i++)
+		rte_pktmbuf_free(s->spare[i]);
 	slab_fini(&s->conn_slab);
 	slab_fini(&s->tw_slab);
 	slab_fini(&s->ooo_slab);
 	free(s->table);
 	free(s);
-}
-
-void
-tcp_clock(struct tcp_stack *s, uint64_t now_us)
-{
-	if (now_us <= s->now)
-		return;
-	s->now = now_us;
-	s->now_ms = (uint32_t)(now_us / TCP_US_PER_MS);
 }
 
 /* Ethernet and IP; false: not for TCP here, or not well-formed. */
@@ -184,20 +177,30 @@ other:
 	return false;
 }
 
-/* By the device, or by ourselves where it did not look. */
-static bool
-checksums(struct tcp_stack *s, const struct tcp_seg *g)
+struct rte_mbuf *
+tcp_mbuf_more(struct tcp_stack *s)
 {
-	const struct rte_mbuf *m = g->m;
-	const uint64_t ip = m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK, l4 = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
-	bool good = ip != RTE_MBUF_F_RX_IP_CKSUM_BAD && l4 != RTE_MBUF_F_RX_L4_CKSUM_BAD;
+	struct rte_mbuf *m;
 
-	if (good && ip == RTE_MBUF_F_RX_IP_CKSUM_UNKNOWN)
-		good = rte_raw_cksum(g->ip, rte_ipv4_hdr_len(g->ip)) == 0xffff;
-	if (good && l4 == RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN)
-		good = tcp_sum(m, g->ip, g->hdr_len, g->len) == 0xffff;
-	s->st.rx_checksum += !good;
-	return good;
+	if (likely(rte_pktmbuf_alloc_bulk(s->conf.pool, s->spare, TCP_SPARE) == 0)) {
+		s->nspare = TCP_SPARE - 1;
+		return s->spare[TCP_SPARE - 1];
+	}
+	m = rte_pktmbuf_alloc(s->conf.pool);
+	s->st.tx_no_mbuf += m == NULL;
+	return m;
+}
+
+bool
+tcp_sums_check(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32_t off, uint32_t len)
+{
+	const uint64_t l3 = m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK, l4 = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
+
+	if (l3 == RTE_MBUF_F_RX_IP_CKSUM_BAD || l4 == RTE_MBUF_F_RX_L4_CKSUM_BAD)
+		return false;
+	if (l3 == RTE_MBUF_F_RX_IP_CKSUM_UNKNOWN && rte_raw_cksum(ip, rte_ipv4_hdr_len(ip)) != 0xffff)
+		return false;
+	return l4 != RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN || tcp_sum(m, ip, off, len) == 0xffff;
 }
 
 /* RFC 9293 3.9.2.3: no segment comes from or goes to several hosts. */
@@ -220,8 +223,10 @@ parse_tcp(struct tcp_stack *s, struct tcp_seg *g)
 		s->st.rx_malformed++;
 		return false;
 	}
-	if (!checksums(s, g))
+	if (!tcp_sums_good(g->m, g->ip, g->hdr_len, g->len)) {
+		s->st.rx_checksum++;
 		return false;
+	}
 	if (!unicast(g->ip->src_addr) || !unicast(g->ip->dst_addr)) {
 		s->st.rx_other++;
 		return false;
@@ -280,18 +285,13 @@ input_one(struct tcp_stack *s, struct tcp_seg *g)
 }
 
 void
-tcp_input(struct tcp_stack *s, struct rte_mbuf **m, uint16_t n, uint64_t now_us)
+tcp_slow_input(struct tcp_stack *s, struct rte_mbuf *m)
 {
 	struct tcp_seg g;
-	uint16_t i;
 
-	tcp_clock(s, now_us);
-	for (i = 0; i < n; i++) {
-		g.m = m[i];
-		input_one(s, &g);
-		rte_pktmbuf_free(g.m);
-	}
-	tcp_flush(s);
+	g.m = m;
+	input_one(s, &g);
+	rte_pktmbuf_free(g.m);
 }
 
 const struct tcp_stats *

@@ -4,30 +4,12 @@
 /* Tuples and listeners, and the life of connections. */
 #include <errno.h>
 
-#include <rte_jhash.h>
-
 #include "tcp_priv.h"
-
-static uint32_t
-slot_of(const struct tcp_stack *s, rte_be32_t laddr, rte_be32_t raddr, rte_be16_t lport, rte_be16_t rport)
-{
-	return rte_jhash_3words(laddr, raddr, (uint32_t)lport << 16 | rport, s->seed) & s->mask;
-}
-
-struct tcp_node *
-tcp_find(const struct tcp_stack *s, rte_be32_t laddr, rte_be32_t raddr, rte_be16_t lport, rte_be16_t rport)
-{
-	struct tcp_node *n = s->table[slot_of(s, laddr, raddr, lport, rport)];
-
-	while (n != NULL && (n->rport != rport || n->raddr != raddr || n->lport != lport || n->laddr != laddr))
-		n = n->next;
-	return n;
-}
 
 void
 tcp_node_add(struct tcp_stack *s, struct tcp_node *n)
 {
-	struct tcp_node **at = &s->table[slot_of(s, n->laddr, n->raddr, n->lport, n->rport)];
+	struct tcp_node **at = &s->table[tcp_slot(s, n->laddr, n->raddr, n->lport, n->rport)];
 
 	n->next = *at;
 	*at = n;
@@ -36,7 +18,7 @@ tcp_node_add(struct tcp_stack *s, struct tcp_node *n)
 void
 tcp_node_del(struct tcp_stack *s, struct tcp_node *n)
 {
-	struct tcp_node **at = &s->table[slot_of(s, n->laddr, n->raddr, n->lport, n->rport)];
+	struct tcp_node **at = &s->table[tcp_slot(s, n->laddr, n->raddr, n->lport, n->rport)];
 
 	while (*at != n)
 		at = &(*at)->next;
@@ -107,42 +89,6 @@ tcp_conn_new(struct tcp_stack *s, const struct tcp_conn *like)
 		c->cc = like->cc;
 	}
 	return c;
-}
-
-void
-tcp_dirty(struct tcp_conn *c)
-{
-	struct tcp_stack *s = c->s;
-
-	if (c->dirty)
-		return;
-	c->dirty = true;
-	c->dirty_next = NULL;
-	if (s->dirty_head == NULL)
-		s->dirty_head = c;
-	else
-		s->dirty_tail->dirty_next = c;
-	s->dirty_tail = c;
-}
-
-void
-tcp_event(struct tcp_conn *c, unsigned int events)
-{
-	if (!c->orphan && !c->in_accept)
-		c->s->ops->event(c->s->home, c, c->user, events);
-}
-
-/* The wheel holds the earliest of three, or something earlier that was put off since: it is looked at when it comes. */
-void
-tcp_timer(struct tcp_conn *c, enum tcp_timer t, uint64_t at)
-{
-	c->at[t] = at;
-	if (at == TCP_NEVER)
-		return;
-	if (!c->timed || at < c->wheel.tick << WHEEL_SHIFT) {
-		wheel_add(&c->s->wheel, &c->wheel, at);
-		c->timed = true;
-	}
 }
 
 static void

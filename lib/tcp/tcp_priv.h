@@ -27,6 +27,7 @@
 #define TCP_RTO_INITIAL (1 * TCP_US_PER_S) /* RFC 6298 2.1 */
 #define TCP_RTO_MAX (120 * TCP_US_PER_S)
 #define TCP_TX_BATCH 64u
+#define TCP_SPARE 32u
 #define TCP_TSO_MAX 57344u /* payload of one large send */
 #define TCP_TSO_SEGS 40u
 #define TCP_DUPTHRESH 3u
@@ -73,6 +74,17 @@ void wheel_del(struct wheel *w, struct wheel_entry *e);
 struct wheel_entry *wheel_turn(struct wheel *w, uint64_t now_us);
 /* When wheel_turn must be called; TCP_NEVER. It may have nothing to give then. */
 uint64_t wheel_next(const struct wheel *w);
+/* Most rounds find nothing: false, and time has gone on. */
+static inline bool
+wheel_due(struct wheel *w, uint64_t now_us)
+{
+	const uint64_t end = now_us >> WHEEL_SHIFT;
+
+	if (end >= w->soonest)
+		return true;
+	w->tick = RTE_MAX(w->tick, end);
+	return false;
+}
 
 /* --- slab.c: objects of one size --- */
 struct slab {
@@ -219,6 +231,7 @@ struct tcp_conn {
 	uint32_t user_timeout_ms;
 	uint32_t chal_ms;
 	uint32_t path_gen;
+	uint32_t addr_sum; /* of the pseudo-header, without the length */
 	uint16_t mss_set, mss_peer, mtu;
 	uint16_t keep_idle_s, keep_intvl_s, linger2_s;
 	uint16_t ip_id;
@@ -262,10 +275,12 @@ struct tcp_stack {
 	uint64_t now;
 	uint32_t now_ms;
 	struct tcp_node **table;
-	uint32_t mask, conns, tws, path_gen, ooo_mbufs, seed;
+	uint64_t key_hash[2];
+	uint32_t mask, conns, tws, path_gen, ooo_mbufs;
 	struct tcp_conn *dirty_head, *dirty_tail;
 	struct rte_mbuf *tx[TCP_TX_BATCH];
-	uint32_t ntx, sent;
+	struct rte_mbuf *spare[TCP_SPARE]; /* of the pool, taken many at a time */
+	uint32_t nspare, ntx, sent;
 	bool blocked;
 	struct tcp_conf conf;
 	struct tcp_stats st;
@@ -292,12 +307,51 @@ struct tcp_seg {
 };
 
 /* --- stack.c --- */
+struct rte_mbuf *tcp_mbuf_more(struct tcp_stack *s);
+/* NULL: the pool is empty; it is counted. */
+static inline struct rte_mbuf *
+tcp_mbuf(struct tcp_stack *s)
+{
+	return likely(s->nspare != 0) ? s->spare[--s->nspare] : tcp_mbuf_more(s);
+}
 /* Time never goes back. */
-void tcp_clock(struct tcp_stack *s, uint64_t now_us);
+static inline void
+tcp_clock(struct tcp_stack *s, uint64_t now_us)
+{
+	if (now_us <= s->now)
+		return;
+	s->now = now_us;
+	s->now_ms = (uint32_t)(now_us / TCP_US_PER_MS);
+}
+/* Checksums of IP and TCP, by the device, or by ourselves where it did not look; len octets of TCP from off on. */
+bool tcp_sums_check(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32_t off, uint32_t len);
+static inline bool
+tcp_sums_good(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32_t off, uint32_t len)
+{
+	return likely((m->ol_flags & (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK)) ==
+		      (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD)) ||
+	       tcp_sums_check(m, ip, off, len);
+}
 
 /* --- table.c: tuples, listeners, life of connections --- */
-struct tcp_node *tcp_find(const struct tcp_stack *s, rte_be32_t laddr, rte_be32_t raddr, rte_be16_t lport,
-			  rte_be16_t rport);
+/* Addresses and ports as they lie in struct tcp_node; with a key, so that others cannot tell what falls together. */
+static inline uint32_t
+tcp_slot(const struct tcp_stack *s, rte_be32_t laddr, rte_be32_t raddr, rte_be16_t lport, rte_be16_t rport)
+{
+	const uint64_t a = (uint64_t)raddr << 32 | laddr, b = (uint64_t)rport << 16 | lport;
+	const unsigned __int128 p = (unsigned __int128)(a ^ s->key_hash[0]) * (b ^ s->key_hash[1]);
+
+	return ((uint32_t)p ^ (uint32_t)(p >> 64) ^ (uint32_t)(p >> 96)) & s->mask;
+}
+static inline struct tcp_node *
+tcp_find(const struct tcp_stack *s, rte_be32_t laddr, rte_be32_t raddr, rte_be16_t lport, rte_be16_t rport)
+{
+	struct tcp_node *n = s->table[tcp_slot(s, laddr, raddr, lport, rport)];
+
+	while (n != NULL && (n->rport != rport || n->raddr != raddr || n->lport != lport || n->laddr != laddr))
+		n = n->next;
+	return n;
+}
 struct tcp_listener *tcp_find_listener(const struct tcp_stack *s, rte_be32_t laddr, rte_be16_t lport);
 void tcp_node_add(struct tcp_stack *s, struct tcp_node *n);
 void tcp_node_del(struct tcp_stack *s, struct tcp_node *n);
@@ -305,9 +359,37 @@ void tcp_node_del(struct tcp_stack *s, struct tcp_node *n);
 void tcp_conn_presets(struct tcp_stack *s, struct tcp_conn *c);
 struct tcp_conn *tcp_conn_new(struct tcp_stack *s, const struct tcp_conn *like);
 /* Work for tcp_run. */
-void tcp_dirty(struct tcp_conn *c);
-void tcp_event(struct tcp_conn *c, unsigned int events);
-void tcp_timer(struct tcp_conn *c, enum tcp_timer t, uint64_t at);
+static inline void
+tcp_dirty(struct tcp_conn *c)
+{
+	struct tcp_stack *s = c->s;
+
+	if (c->dirty)
+		return;
+	c->dirty = true;
+	c->dirty_next = NULL;
+	if (s->dirty_head == NULL)
+		s->dirty_head = c;
+	else
+		s->dirty_tail->dirty_next = c;
+	s->dirty_tail = c;
+}
+static inline void
+tcp_event(struct tcp_conn *c, unsigned int events)
+{
+	if (!c->orphan && !c->in_accept)
+		c->s->ops->event(c->s->home, c, c->user, events);
+}
+/* The wheel holds the earliest of three, or something earlier that was put off since: it is looked at when it comes. */
+static inline void
+tcp_timer(struct tcp_conn *c, enum tcp_timer t, uint64_t at)
+{
+	c->at[t] = at;
+	if (at != TCP_NEVER && (!c->timed || at < c->wheel.tick << WHEEL_SHIFT)) {
+		wheel_add(&c->s->wheel, &c->wheel, at);
+		c->timed = true;
+	}
+}
 /* Out of all tables, into CLOSED; queues are emptied, but what can be read stays when keep_rx. */
 void tcp_end(struct tcp_conn *c, int error, bool keep_rx);
 /* Memory goes back: it is the last use of c. */
@@ -319,21 +401,51 @@ void tcp_mss_set(struct tcp_conn *c);
 /* What both ends agreed on has come with the peer's SYN. */
 void tcp_syn_options(struct tcp_conn *c, const struct tcp_seg *g);
 
+/* What keeps a call from its work: 0 or a negative errno. */
+static inline int
+tcp_told_error(struct tcp_conn *c, int other)
+{
+	const int error = tcp_error(c);
+
+	return error != 0 ? -error : other;
+}
+
 /* --- rxq.c: what arrived --- */
+/* Small segments go into the tail's free room rather than hold an mbuf each, once many wait. */
+#define TCP_RX_JOIN_FROM 32u
 /* Text of an acceptable segment (RFC 9293 3.10.7.4, seventh); takes g->m. */
 void tcp_rx_text(struct tcp_conn *c, struct tcp_seg *g);
+/* The next len bytes, mbufs from head to tail; rcv_nxt is the caller's. */
+void tcp_rx_append(struct tcp_conn *c, struct rte_mbuf *head, struct rte_mbuf *tail, uint32_t len, uint32_t mbufs);
 /* RFC 2883: the bytes that came twice are the first block of the next acknowledgement. */
 void tcp_rx_twice(struct tcp_conn *c, uint32_t seq, uint32_t end);
 uint32_t tcp_rx_copy(struct tcp_conn *c, const struct iovec *iov, int n, bool peek);
 void tcp_rx_free(struct tcp_conn *c);
 void tcp_ooo_free(struct tcp_conn *c);
-/* The window to tell, bytes (3.8.6.2.2). */
-uint32_t tcp_rx_window(const struct tcp_conn *c);
+/* The window that was told and is open. */
+static inline uint32_t
+tcp_rx_told(const struct tcp_conn *c)
+{
+	return seq_lt(c->rcv_nxt, c->rcv_adv) ? c->rcv_adv - c->rcv_nxt : 0;
+}
+/* The window to tell, bytes. What was told stays told (3.8.6.2.1: the right edge never goes back); it moves on by a good piece or
+ * not at all (3.8.6.2.2). */
+static inline uint32_t
+tcp_rx_window(const struct tcp_conn *c)
+{
+	const uint32_t told = tcp_rx_told(c), piece = RTE_MIN((uint32_t)c->mss, c->rcvbuf / 2);
+	uint32_t room;
+
+	if (likely(c->rcvbuf < c->rcv_queued + told + piece))
+		return told;
+	room = c->rcvbuf - c->rcv_queued;
+	room = RTE_MIN(room, UINT32_C(65535) << c->rcv_wscale) & ~((UINT32_C(1) << c->rcv_wscale) - 1);
+	return room < told + piece ? told : room;
+}
 /* SACK blocks, the newest first. */
 uint32_t tcp_rx_sack(const struct tcp_conn *c, uint32_t (*block)[2], uint32_t max);
 
 /* --- txq.c: what is to be sent --- */
-ssize_t tcp_tx_append(struct tcp_conn *c, const struct iovec *iov, int n, bool more);
 /* A place for FIN; false: no mbuf. */
 bool tcp_tx_fin(struct tcp_conn *c);
 /* The first len bytes become a segment of their own; false: no mbuf. */
@@ -343,8 +455,13 @@ void tcp_tx_acked(struct tcp_conn *c, uint32_t ack);
 void tcp_tx_free(struct tcp_conn *c);
 
 /* --- frame.c: segments as frames --- */
+int tcp_path_ask(struct tcp_conn *c);
 /* Finds the way again if it changed; 0 or a negative errno. */
-int tcp_path_get(struct tcp_conn *c);
+static inline int
+tcp_path_get(struct tcp_conn *c)
+{
+	return likely(c->path_gen == c->s->path_gen) ? 0 : tcp_path_ask(c);
+}
 static inline uint16_t
 tcp_path_mtu(const struct tcp_path *p)
 {
@@ -392,6 +509,8 @@ uint64_t tcp_rto(const struct tcp_conn *c);
 uint64_t tcp_rtx_after(const struct tcp_conn *c);
 /* The retransmission timer, or the tail probe's, from now on; or none. */
 void tcp_rtx_arm(struct tcp_conn *c);
+/* RFC 8985 7.2: how long after the last transmission the tail is probed, us. */
+uint32_t tcp_probe_after(const struct tcp_conn *c);
 
 /* --- loss.c: scoreboard --- */
 /* An acceptable acknowledgement: queue, SACK, RTT, windows, losses. */
@@ -399,6 +518,12 @@ void tcp_ack(struct tcp_conn *c, const struct tcp_seg *g);
 void tcp_loss_timeout(struct tcp_conn *c);
 void tcp_loss_reorder_timeout(struct tcp_conn *c);
 void tcp_mark_lost(struct tcp_conn *c, struct tcp_tseg *t);
+/* Sent after: by time, then by sequence (8985 3.2). */
+static inline bool
+tcp_sent_after(uint32_t t1, uint32_t end1, uint32_t t2, uint32_t end2)
+{
+	return seq_lt(t2, t1) || (t1 == t2 && seq_lt(end2, end1));
+}
 
 /* --- output.c --- */
 void tcp_output(struct tcp_conn *c);
@@ -425,6 +550,24 @@ void tcp_syn_sent_input(struct tcp_conn *c, struct tcp_seg *g);
 /* A connection that a listener made is there. */
 void tcp_established(struct tcp_conn *c);
 void tcp_segment_input(struct tcp_conn *c, struct tcp_seg *g);
+/* RFC 9293 3.8.6.3: what arrived is acknowledged at once for the second full segment, else within the time. */
+static inline void
+tcp_plan_ack(struct tcp_conn *c)
+{
+	const uint32_t n = c->rcv_nxt - c->rcv_acked;
+
+	if (n == 0)
+		return;
+	if (n >= 2u * c->mss || c->quickack)
+		c->ack_now = true;
+	if (c->ack_now || c->ack_delayed)
+		return;
+	c->ack_delayed = true;
+	tcp_timer(c, TCP_T_ACK, c->s->now + c->s->conf.delack_ms * TCP_US_PER_MS);
+}
+
+/* --- stack.c: any frame; takes m --- */
+void tcp_slow_input(struct tcp_stack *s, struct rte_mbuf *m);
 
 static inline uint32_t
 tcp_ts_now(const struct tcp_conn *c)

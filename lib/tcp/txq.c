@@ -6,22 +6,21 @@
  * and room for headers behind them, so that it is sent as it lies. An mbuf that the device still has is not touched.
  */
 #include <errno.h>
+#include <sys/socket.h>
 
 #include "tcp_priv.h"
 
 #define TSEG_ROOM 64u
 _Static_assert(sizeof(struct tcp_tseg) <= TSEG_ROOM, "the notes leave 128 octets for headers");
 
-static struct tcp_tseg *
+static inline struct tcp_tseg *
 tseg_new(struct tcp_conn *c)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(c->s->conf.pool);
+	struct rte_mbuf *m = tcp_mbuf(c->s);
 	struct tcp_tseg *t;
 
-	if (m == NULL) {
-		c->s->st.tx_no_mbuf++;
+	if (unlikely(m == NULL))
 		return NULL;
-	}
 	t = m->buf_addr;
 	t->next = NULL;
 	t->m = m;
@@ -33,7 +32,7 @@ tseg_new(struct tcp_conn *c)
 	return t;
 }
 
-static void
+static inline void
 enqueue(struct tcp_conn *c, struct tcp_tseg *t)
 {
 	if (c->tx_tail == NULL) {
@@ -62,8 +61,37 @@ open_tail(struct tcp_conn *c)
 	return t;
 }
 
-ssize_t
-tcp_tx_append(struct tcp_conn *c, const struct iovec *iov, int n, bool more)
+/* What goes into one mbuf: its length; 0: it does not. */
+static inline ssize_t
+append_one(struct tcp_conn *c, const void *data, size_t len, bool more)
+{
+	struct tcp_tseg *t = c->tx_tail;
+
+	if (len == 0 || c->snd_queued + len > c->sndbuf)
+		return 0;
+	if (c->unsent == NULL || t->sends != 0) {
+		if (len > c->unit)
+			return 0;
+		t = tseg_new(c);
+		if (unlikely(t == NULL)) {
+			c->want_write = true;
+			return -ENOBUFS;
+		}
+		enqueue(c, t);
+	} else if (t->len + len > c->unit || t->off != TCP_MBUF_FRONT) {
+		return 0;
+	}
+	memcpy((uint8_t *)t->m->buf_addr + TCP_MBUF_FRONT + t->len, data, len);
+	t->len += (uint16_t)len;
+	if (!more)
+		t->flags |= TSEG_PSH;
+	c->more = more;
+	c->snd_queued += (uint32_t)len;
+	return (ssize_t)len;
+}
+
+static ssize_t
+append(struct tcp_conn *c, const struct iovec *iov, int n, bool more)
 {
 	uint32_t room = tcp_room(c), done = 0;
 	struct tcp_tseg *t = NULL;
@@ -100,6 +128,51 @@ out:
 		c->more = more;
 	if (done != 0 && !more)
 		c->tx_tail->flags |= TSEG_PSH;
+	return done;
+}
+
+static __rte_noinline ssize_t
+send_any(struct tcp_conn *c, const struct iovec *iov, int n, bool more)
+{
+	const bool was_empty = c->tx_head == NULL;
+	ssize_t done;
+
+	switch (c->n.state) {
+	case TCP_ESTABLISHED:
+	case TCP_CLOSE_WAIT: break;
+	case TCP_SYN_SENT:
+	case TCP_SYN_RECV:
+		if (c->fin_wanted)
+			return -EPIPE;
+		c->want_write = true;
+		return -EAGAIN;
+	case TCP_CLOSE: return tcp_told_error(c, c->iss == 0 && c->irs == 0 ? -ENOTCONN : -EPIPE);
+	case TCP_LISTEN: return -ENOTCONN;
+	default: return -EPIPE;
+	}
+	if (c->fin_wanted)
+		return -EPIPE;
+	done = append(c, iov, n, more);
+	if (done > 0 && was_empty)
+		c->progress_us = c->s->now;
+	if (done > 0)
+		tcp_dirty(c);
+	return done;
+}
+
+ssize_t
+tcp_send(struct tcp_conn *c, const struct iovec *iov, int n, int flags)
+{
+	const bool more = (flags & MSG_MORE) != 0, was_empty = c->tx_head == NULL;
+	ssize_t done = 0;
+
+	if (likely(c->n.state == TCP_ESTABLISHED && n == 1))
+		done = append_one(c, iov->iov_base, iov->iov_len, more);
+	if (unlikely(done <= 0))
+		return done == 0 ? send_any(c, iov, n, more) : done;
+	if (was_empty)
+		c->progress_us = c->s->now;
+	tcp_dirty(c);
 	return done;
 }
 

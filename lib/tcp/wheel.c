@@ -134,11 +134,8 @@ wheel_turn(struct wheel *w, uint64_t now_us)
 	uint32_t level;
 	uint64_t tick;
 
-	/* Most rounds find nothing. */
-	if (end < w->soonest) {
-		w->tick = RTE_MAX(w->tick, end);
+	if (!wheel_due(w, now_us))
 		return NULL;
-	}
 	while ((tick = next_tick(w)) <= end) {
 		w->tick = tick;
 		/* Coarse slots that begin here go to finer rings first, the tick itself included. */

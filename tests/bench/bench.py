@@ -27,7 +27,8 @@ SECONDS = 1.0
 BURSTS = 2048
 POLICY_BURSTS = 256
 # What the project set itself: shares of the peer's instructions, instructions, ms, percent.
-GOALS = {'plain': 0.4, 'other': 0.6, 'empty': 20, 'bringup': 100, 'idle': 2.0}
+GOALS = {'plain': 0.4, 'other': 0.6, 'empty': 20, 'bringup': 100, 'idle': 2.0, 'tcp': 950, 'tcp-flush': 330,
+         'tcp-conns': 1.25}
 
 
 class Report:
@@ -150,6 +151,20 @@ def bench_verbs(rep):
         rep.row('verbs', case, 'instructions', round(v, 1), 'instr')
         if case in goals:
             rep.goal('instructions of %s for 64 B' % function.replace('mlx4_roce_', ''), v, goals[case], 'instr')
+
+
+def bench_tcp(rep):
+    """Both ends of lib/tcp in one process; what a message costs on both, acknowledgements and all."""
+    program = os.path.join(BENCH_DIR, 'bench_tcp')
+    rep.title('tcp: instructions per message or segment, sender and receiver together, with a card that does checksums')
+    found = {}
+    for case in run([program, 'list']).splitlines():
+        found[case] = instructions(['bench_*'], [program, case, '16000'])
+        rep.row('tcp', case, 'instructions', round(found[case], 1), 'instr')
+    rep.goal('instructions of 100 B in a segment of its own', found['100_B'], GOALS['tcp'], 'instr')
+    rep.goal('instructions of 100 B, 16 a flush', found['100_B_16_a_flush'], GOALS['tcp-flush'], 'instr')
+    rep.goal('instructions over 1,000 connections against one', found['100_B_1000_connections'],
+             GOALS['tcp-conns'] * found['100_B'], 'instr')
 
 
 def bench_ipoib(rep):
@@ -326,8 +341,8 @@ def bench_scale(rep):
     scale.bench(rep, os.path.join(CACHE, 'bench'))
 
 
-BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'ipoib': bench_ipoib, 'pps': bench_pps,
-           'scale': bench_scale, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model, 'roce': bench_roce,
+BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'tcp': bench_tcp, 'ipoib': bench_ipoib,
+           'pps': bench_pps, 'scale': bench_scale, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model, 'roce': bench_roce,
            'verbs-programs': bench_programs, 'kernel': kernel.bench}
 
 

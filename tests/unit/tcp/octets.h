@@ -53,7 +53,7 @@ fold(uint32_t sum)
 }
 
 static inline uint32_t
-tcp_sum(const uint8_t *ip, uint32_t len)
+segment_sum(const uint8_t *ip, uint32_t len)
 {
 	return fold(add(ip + 20, len, add(ip + 12, 8, 6 + len)));
 }
@@ -66,7 +66,7 @@ write_sums(uint8_t *ip)
 	put16(ip + 10, 0);
 	put16(ip + 10, ~fold(add(ip, 20, 0)));
 	put16(ip + 36, 0);
-	put16(ip + 36, ~tcp_sum(ip, len));
+	put16(ip + 36, ~segment_sum(ip, len));
 }
 
 #endif /* TCP_OCTETS_H */

@@ -9,6 +9,7 @@
 #include <rte_ip.h>
 #include <rte_mempool.h>
 
+#include "lib/tcp/tcp_priv.h"
 #include "octets.h"
 #include "rig.h"
 
@@ -173,6 +174,8 @@ carry(struct rig_side *from, const uint8_t *frame, uint32_t len)
 			f.at += rig_random(r, (uint32_t)w->jitter_us);
 		f.order = r->order++;
 		f.m->port = !from->n;
+		if (r->hold) /* a card that looks at checksums, too */
+			f.m->ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 		push(r, f);
 	}
 }
@@ -237,7 +240,7 @@ check_frame(struct rig_side *a, const uint8_t *frame, uint32_t len)
 		rig_fail(a->r, "side %u: frame of %u octets, IP says %u, MTU %u", a->n, len, total, a->mtu);
 		return;
 	}
-	if (fold(add(ip, 20, 0)) != 0xffff || tcp_sum(ip, total - 20) != 0xffff)
+	if (fold(add(ip, 20, 0)) != 0xffff || segment_sum(ip, total - 20) != 0xffff)
 		rig_fail(a->r, "side %u: bad checksum", a->n);
 	a->frames++;
 	read_options(a, t, thl, syn);
@@ -443,6 +446,22 @@ rig_end(struct rig *r)
 		rig_fail(r, "mbufs are missing: %u of %u sent, %u of %u received", rte_mempool_in_use_count(tx_pool),
 			 TX_MBUFS, rte_mempool_in_use_count(rx_pool), RX_MBUFS);
 	return r->why[0] == 0;
+}
+
+void
+rig_pool_empty(struct rig *r, bool empty)
+{
+	static struct rte_mbuf *taken[TX_MBUFS + 1];
+	static uint32_t n;
+	int i;
+
+	while (!empty && n != 0)
+		rte_pktmbuf_free(taken[--n]);
+	for (i = 0; empty && i < 2; i++)
+		while (r->side[i].s->nspare != 0)
+			taken[n++] = r->side[i].s->spare[--r->side[i].s->nspare];
+	while (empty && (taken[n] = rte_pktmbuf_alloc(tx_pool)) != NULL)
+		n++;
 }
 
 static void

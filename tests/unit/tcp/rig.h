@@ -91,6 +91,8 @@ void rig_fail(struct rig *r, const char *fmt, ...) __attribute__((format(printf,
 void rig_inject(struct rig *r, int to, const uint8_t *frame, uint32_t len);
 /* A connection between the two, port 80 of side 1; c[0] opened it. false: not within a minute. */
 bool rig_connect(struct rig *r, struct tcp_conn *c[2]);
+/* Takes all mbufs that stacks send with, also those that they have laid by, or gives them back. */
+void rig_pool_empty(struct rig *r, bool empty);
 /* Byte number i of what a side sends. */
 uint8_t rig_byte(int side, uint64_t i);
 

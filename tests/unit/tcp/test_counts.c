@@ -216,14 +216,9 @@ send_without_path(void)
 static void
 send_without_mbuf(void)
 {
-	static struct rte_mbuf *held[16384];
-	uint32_t n = 0;
-
-	while ((held[n] = rte_pktmbuf_alloc(r.side[0].conf.pool)) != NULL)
-		n++;
+	rig_pool_empty(&r, true);
 	assert_int_equal(put(0, 100), -ENOBUFS);
-	while (n != 0)
-		rte_pktmbuf_free(held[--n]);
+	rig_pool_empty(&r, false);
 }
 
 static void

@@ -15,19 +15,6 @@
 
 #include "record.h"
 
-/* Takes all mbufs that stacks send with, or gives them back. */
-static void
-pool_empty(bool empty)
-{
-	static struct rte_mbuf *held[16384];
-	static uint32_t n;
-
-	while (empty && (held[n] = rte_pktmbuf_alloc(r.side[0].conf.pool)) != NULL)
-		n++;
-	while (!empty && n != 0)
-		rte_pktmbuf_free(held[--n]);
-}
-
 /* RFC 6298 5.6: the timer runs on, also when the segment could not be sent again: for want of an mbuf to cut it for a path that
  * became narrower, or of a path. */
 static void
@@ -43,7 +30,7 @@ test_resend_fails(void **state)
 		rig_until(&r, r.now + 100);
 		assert_int_equal(rec[0].n, 1);
 		if (i == 0) {
-			pool_empty(true);
+			rig_pool_empty(&r, true);
 			r.side[0].mtu = 600;
 		} else {
 			r.side[0].path_error = -EAGAIN;
@@ -51,7 +38,7 @@ test_resend_fails(void **state)
 		tcp_paths_changed(r.side[0].s);
 		rig_until(&r, r.now + 5 * S);
 		assert_int_equal(rec[0].n, 1);
-		pool_empty(false);
+		rig_pool_empty(&r, false);
 		r.side[0].path_error = 0;
 		rec[0].lose_data = false;
 		rig_until(&r, r.now + 30 * S);
@@ -111,11 +98,11 @@ test_fin_without_mbuf(void **state)
 	connected(plain, 5000);
 	assert_int_equal(put(0, 100), 100);
 	rig_until(&r, r.now + 100);
-	pool_empty(true);
+	rig_pool_empty(&r, true);
 	assert_int_equal(tcp_shutdown(c[0], SHUT_WR), 0);
 	rig_until(&r, r.now + 100);
 	assert_int_equal(rec[0].n, 1);
-	pool_empty(false);
+	rig_pool_empty(&r, false);
 	rig_until(&r, r.now + 5 * S);
 	assert_int_equal(tcp_state(c[0]), TCP_FIN_WAIT2);
 	assert_int_equal(tcp_state(c[1]), TCP_CLOSE_WAIT);
@@ -157,10 +144,10 @@ test_send_refused(void **state)
 
 	(void)state;
 	connected(conf, 1000);
-	pool_empty(true);
+	rig_pool_empty(&r, true);
 	/* More than there is room for: what is missing is an mbuf all the same. */
 	assert_int_equal(put(0, 10000), -ENOBUFS);
-	pool_empty(false);
+	rig_pool_empty(&r, false);
 	assert_int_equal(put(0, 10000), 4096);
 	assert_int_equal(put(0, 1), -EAGAIN);
 	assert_int_equal(put(0, 0), 0);

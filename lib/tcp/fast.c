@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Header prediction: the next data of an established connection, or an acknowledgement of what was sent, where nothing is
+ * lost, out of order or about to end. What is done here is what segment.c, loss.c and rxq.c come to for such a segment.
+ */
+#include "tcp_priv.h"
+
+/* Nothing but timestamps. */
+struct plain {
+	const struct rte_ipv4_hdr *ip;
+	uint32_t seq, ack, len, wnd, off /* of the payload */;
+	uint32_t tsval;
+	bool ts;
+};
+
+static uint32_t
+load32(const void *p)
+{
+	rte_be32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return rte_be_to_cpu_32(v);
+}
+
+/* The connection of a segment that is plain; NULL. */
+static inline struct tcp_conn *
+parse(const struct tcp_stack *s, const struct rte_mbuf *m, struct plain *g)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(m, const uint8_t *);
+	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(eth + RTE_ETHER_HDR_LEN);
+	const struct rte_tcp_hdr *th = (const struct rte_tcp_hdr *)(ip + 1);
+	uint32_t total, hlen = sizeof(*ip) + sizeof(*th);
+	struct tcp_node *n;
+
+	if (unlikely(m->next != NULL || m->data_len < RTE_ETHER_HDR_LEN + hlen ||
+		     ((const struct rte_ether_hdr *)eth)->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4) ||
+		     ip->version_ihl != RTE_IPV4_VHL_DEF || ip->next_proto_id != IPPROTO_TCP ||
+		     (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)) != 0 ||
+		     (th->tcp_flags & ~RTE_TCP_PSH_FLAG) != RTE_TCP_ACK_FLAG))
+		return NULL;
+	total = rte_be_to_cpu_16(ip->total_length);
+	g->ts = th->data_off == (sizeof(*th) + 12) << 2;
+	if (g->ts)
+		hlen += 12;
+	else if (th->data_off != sizeof(*th) << 2)
+		return NULL;
+	if (unlikely(total < hlen || RTE_ETHER_HDR_LEN + total > m->data_len ||
+		     (g->ts && load32(th + 1) != UINT32_C(0x0101080a))))
+		return NULL;
+	n = tcp_find(s, ip->dst_addr, ip->src_addr, th->dst_port, th->src_port);
+	if (unlikely(n == NULL || n->kind != TCP_NODE_CONN || n->state != TCP_ESTABLISHED))
+		return NULL;
+	g->ip = ip;
+	g->seq = rte_be_to_cpu_32(th->sent_seq);
+	g->ack = rte_be_to_cpu_32(th->recv_ack);
+	g->wnd = (uint32_t)rte_be_to_cpu_16(th->rx_win) << ((struct tcp_conn *)n)->snd_wscale;
+	g->tsval = g->ts ? load32((const uint8_t *)(th + 1) + 4) : 0;
+	g->off = RTE_ETHER_HDR_LEN + hlen;
+	g->len = total - hlen;
+	return (struct tcp_conn *)n;
+}
+
+/* Nothing is amiss, and the segment brings something. */
+static inline bool
+expected(const struct tcp_conn *c, const struct plain *g)
+{
+	if (unlikely(g->seq != c->rcv_nxt || g->ts != c->opt_ts || (g->ts && seq_lt(g->tsval, c->ts_recent)) ||
+		     g->ack - c->snd_una > c->snd_nxt - c->snd_una || g->len > tcp_rx_told(c) ||
+		     (g->len == 0 && g->ack == c->snd_una)))
+		return false;
+	if (unlikely(c->fin_ooo || c->fin_rcvd || c->fin_wanted || c->orphan || c->read_shut || c->probe_due ||
+		     c->force || c->ooo != NULL || c->snd_wnd == 0))
+		return false;
+	/* One branch for what is always 0. */
+	return likely((c->sacked | c->lost | c->probe_end | c->phase | c->dupacks) == 0 &&
+		      c->rtx_kind <= TCP_RTX_PROBE);
+}
+
+/* What the acknowledgement covers goes; the round trip of the oldest segment that was sent once, 0: there is none. */
+static inline uint32_t
+take_acked(struct tcp_conn *c, uint32_t ack)
+{
+	const uint32_t now = (uint32_t)c->s->now;
+	uint32_t rtt = 0, gone = 0;
+	struct tcp_tseg *t;
+
+	while ((t = c->tx_head) != c->unsent && seq_leq(t->seq + t->len, ack)) {
+		const uint32_t age = RTE_MAX(now - t->sent_us, 1u), end = t->seq + t->len;
+
+		if (likely((t->flags & TSEG_RETX) == 0))
+			rtt = rtt == 0 ? age : rtt;
+		if (((t->flags & TSEG_RETX) == 0 || age >= c->min_rtt) &&
+		    (c->rack_rtt == 0 || tcp_sent_after(t->sent_us, end, c->rack_sent, c->rack_end))) {
+			c->rack_sent = t->sent_us;
+			c->rack_end = end;
+			c->rack_rtt = age;
+		}
+		gone += t->len;
+		c->tx_head = t->next;
+		rte_pktmbuf_free_seg(t->m);
+	}
+	c->pipe -= gone;
+	c->snd_queued -= gone;
+	if (c->tx_head == NULL)
+		c->tx_tail = NULL;
+	c->sack_hint = c->lost_hint = NULL; /* nothing is */
+	if (t != c->unsent && seq_lt(t->seq, ack))
+		tcp_tx_acked(c, ack);
+	if (c->tx_head == c->unsent)
+		c->rack_rtt = 0;
+	return rtt;
+}
+
+static __rte_noinline void
+acked(struct tcp_conn *c, uint32_t ack)
+{
+	const uint32_t bytes = ack - c->snd_una, rtt = take_acked(c, ack);
+
+	c->snd_una = ack;
+	c->backoff = 0;
+	c->retries = 0;
+	c->progress_us = c->acked_us = c->s->now;
+	if (rtt != 0)
+		tcp_rtt_sample(c, rtt);
+	if (c->cwnd_limited)
+		tcp_cc_acked(c, bytes);
+	tcp_rtx_arm(c);
+	if (unlikely(c->want_write) && tcp_room(c) >= c->sndbuf / 3) {
+		c->want_write = false;
+		tcp_event(c, TCP_EV_WRITABLE);
+	}
+}
+
+/* A segment of a connection on which nothing is amiss is done with, and m is taken; false: not such a one, m is untouched. */
+static inline bool
+fast_input(struct tcp_stack *s, struct rte_mbuf *m)
+{
+	struct plain g;
+	struct tcp_conn *c = parse(s, m, &g);
+
+	if (unlikely(c == NULL || !expected(c, &g) ||
+		     !tcp_sums_good(m, g.ip, RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr),
+				    g.off - RTE_ETHER_HDR_LEN - (uint32_t)sizeof(struct rte_ipv4_hdr) + g.len)))
+		return false;
+	s->st.rx_segments++;
+	if (g.ts && seq_leq(g.seq, c->rcv_acked)) {
+		c->ts_recent = g.tsval;
+		c->ts_recent_ms = s->now_ms;
+	}
+	c->heard_us = s->now;
+	c->keep_sent = 0;
+	c->snd_wl1 = g.seq;
+	c->snd_wl2 = g.ack;
+	if (g.wnd != c->snd_wnd) {
+		c->snd_wnd = g.wnd;
+		c->snd_wnd_max = RTE_MAX(c->snd_wnd_max, g.wnd);
+	}
+	if (g.ack != c->snd_una)
+		acked(c, g.ack);
+	if (c->unsent != NULL)
+		tcp_dirty(c);
+	if (g.len == 0) {
+		rte_pktmbuf_free_seg(m);
+		return true;
+	}
+	s->st.rx_bytes += g.len;
+	m->data_off += (uint16_t)g.off;
+	m->data_len = (uint16_t)g.len;
+	c->rcv_nxt += g.len;
+	if (unlikely(c->rx_mbufs >= TCP_RX_JOIN_FROM)) {
+		tcp_rx_append(c, m, m, g.len, 1);
+	} else {
+		if (c->rx_tail == NULL)
+			c->rx_head = m;
+		else
+			c->rx_tail->next = m;
+		c->rx_tail = m;
+		c->rx_mbufs++;
+		c->rcv_queued += g.len;
+	}
+	tcp_event(c, TCP_EV_READABLE);
+	tcp_plan_ack(c);
+	if (c->ack_now)
+		tcp_dirty(c);
+	return true;
+}
+
+void
+tcp_input(struct tcp_stack *s, struct rte_mbuf **m, uint16_t n, uint64_t now_us)
+{
+	struct rte_mbuf *const *const end = m + n;
+
+	tcp_clock(s, now_us);
+	for (; m != end; m++)
+		if (unlikely(!fast_input(s, *m)))
+			tcp_slow_input(s, *m);
+	if (s->ntx != 0)
+		tcp_flush(s);
+}

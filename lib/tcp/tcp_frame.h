@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* How a connection's headers are written; a header, so that the common segment costs no calls. */
+#ifndef TCP_TCP_FRAME_H
+#define TCP_TCP_FRAME_H
+
+#include "tcp_priv.h"
+
+#define TCP_TS_WORD 0x0101080a /* two NOPs, timestamps of 10 octets */
+
+/* Both checksums, without a device that does it; l4 octets of TCP. */
+void tcp_write_sums(const struct rte_mbuf *m, struct rte_ipv4_hdr *ip, uint32_t l4);
+
+static inline uint16_t
+tcp_window_field(struct tcp_conn *c, uint8_t flags)
+{
+	const uint8_t shift = (flags & RTE_TCP_SYN_FLAG) != 0 ? 0 : c->rcv_wscale;
+	uint32_t w;
+
+	if (unlikely(c->n.state == TCP_SYN_SENT))
+		return (uint16_t)RTE_MIN(c->rcvbuf, UINT32_C(65535));
+	w = (tcp_rx_window(c) + (1u << shift) - 1) >> shift;
+	w = RTE_MIN(w, UINT32_C(65535));
+	if (seq_lt(c->rcv_adv, c->rcv_nxt + (w << shift)))
+		c->rcv_adv = c->rcv_nxt + (w << shift);
+	return (uint16_t)w;
+}
+
+/* The pseudo-header's sum as a device wants it; that of a large send is without the length. */
+static inline uint16_t
+tcp_pseudo_sum(const struct tcp_conn *c, uint32_t len)
+{
+	uint32_t sum = c->addr_sum + rte_cpu_to_be_16((uint16_t)len);
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)(sum + (sum >> 16));
+}
+
+/* Headers in front of what m has, and the frame into the batch; opt NULL: timestamps or nothing; tso_mss 0: one segment. */
+static __rte_always_inline void
+tcp_put_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flags, uint32_t payload, uint32_t tso_mss,
+	      const uint8_t *opt, uint32_t olen)
+{
+	const uint32_t thl = (uint32_t)sizeof(struct rte_tcp_hdr) + olen, l4 = thl + payload;
+	const uint32_t front = c->l2_len + (uint32_t)sizeof(struct rte_ipv4_hdr) + thl;
+	struct tcp_stack *s = c->s;
+	struct rte_ipv4_hdr *ip;
+	struct rte_tcp_hdr *th;
+	uint8_t *p;
+
+	m->data_off -= (uint16_t)front;
+	m->data_len += (uint16_t)front;
+	m->pkt_len += front;
+	p = rte_pktmbuf_mtod(m, uint8_t *);
+	memcpy(p, c->l2, sizeof(c->l2)); /* 18 octets, of which l2_len count */
+	ip = (struct rte_ipv4_hdr *)(p + c->l2_len);
+	*ip = (struct rte_ipv4_hdr){
+		.version_ihl = RTE_IPV4_VHL_DEF,
+		.total_length = rte_cpu_to_be_16((uint16_t)(sizeof(*ip) + l4)),
+		.packet_id = rte_cpu_to_be_16(c->ip_id++),
+		.fragment_offset = RTE_BE16(RTE_IPV4_HDR_DF_FLAG),
+		.time_to_live = 64,
+		.next_proto_id = IPPROTO_TCP,
+		.src_addr = c->n.laddr,
+		.dst_addr = c->n.raddr,
+	};
+	th = (struct rte_tcp_hdr *)(ip + 1);
+	*th = (struct rte_tcp_hdr){
+		.src_port = c->n.lport,
+		.dst_port = c->n.rport,
+		.sent_seq = rte_cpu_to_be_32(seq),
+		.recv_ack = (flags & RTE_TCP_ACK_FLAG) != 0 ? rte_cpu_to_be_32(c->rcv_nxt) : 0,
+		.data_off = (uint8_t)(thl << 2),
+		.tcp_flags = flags,
+		.rx_win = rte_cpu_to_be_16(tcp_window_field(c, flags)),
+	};
+	if (opt != NULL) {
+		memcpy(th + 1, opt, olen);
+	} else if (olen != 0) {
+		rte_be32_t *ts = (rte_be32_t *)(th + 1);
+
+		ts[0] = RTE_BE32(TCP_TS_WORD);
+		ts[1] = rte_cpu_to_be_32(tcp_ts_now(c));
+		ts[2] = rte_cpu_to_be_32(c->ts_recent);
+	}
+	if (likely((flags & RTE_TCP_ACK_FLAG) != 0)) {
+		c->rcv_acked = c->rcv_nxt;
+		c->ack_now = c->ack_delayed = false;
+		c->at[TCP_T_ACK] = TCP_NEVER;
+	}
+	if (likely(s->conf.tx_checksum)) {
+		m->tx_offload = rte_mbuf_tx_offload(c->l2_len, sizeof(*ip), thl, tso_mss, 0, 0, 0);
+		m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM |
+			       (tso_mss != 0 ? RTE_MBUF_F_TX_TCP_SEG : 0);
+		th->cksum = tcp_pseudo_sum(c, tso_mss != 0 ? 0 : l4);
+	} else {
+		tcp_write_sums(m, ip, l4);
+	}
+	s->tx[s->ntx++] = m;
+	s->st.tx_segments++;
+}
+
+/* A segment that is no FIN, on a connection whose path is known; as it lies, where that goes. */
+static __rte_always_inline bool
+tcp_send_plain(struct tcp_conn *c, struct tcp_tseg *t)
+{
+	struct tcp_stack *s = c->s;
+	struct rte_mbuf *m = t->m;
+	uint8_t flags = RTE_TCP_ACK_FLAG;
+
+	if (unlikely(rte_mbuf_refcnt_read(m) != 1 || c->ooo != NULL || c->dsack || s->ntx == TCP_TX_BATCH))
+		return tcp_send_data(c, t, 1, t->len);
+	if ((t->flags & TSEG_PSH) != 0 || (t->next == NULL && !c->more))
+		flags |= RTE_TCP_PSH_FLAG;
+	m->next = NULL;
+	m->nb_segs = 1;
+	m->ol_flags = 0;
+	rte_mbuf_refcnt_set(m, 2);
+	m->data_off = t->off;
+	m->data_len = t->len;
+	m->pkt_len = t->len;
+	s->st.tx_bytes += t->len;
+	tcp_put_frame(c, m, t->seq, flags, t->len, 0, NULL, c->opt_ts * 12u);
+	return true;
+}
+
+#endif /* TCP_TCP_FRAME_H */
