@@ -4,7 +4,8 @@
 /*
  * triplane-run [OPTION...] [--] PROGRAM [ARGUMENT...]: runs a program of libibverbs and librdmacm on the ports that another
  * process shares ('share on' of triplane, tp_share_start()), or on those of a triplane that it starts and ends. The program gets
- * libtriplane-verbs.so and libtriplane-rdmacm.so in front of its libraries.
+ * libtriplane-verbs.so and libtriplane-rdmacm.so in front of its libraries; with --sockets it is any program with sockets, and gets
+ * libtriplane-sockets.so.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -23,19 +24,27 @@ static const char *const library[][3] = {
 	{"libtriplane-rdmacm.so", "../../preload/rdmacm/libtriplane-rdmacm.so",
 	 TRIPLANE_LIBDIR "/libtriplane-rdmacm.so"},
 };
+static const char sockets[] = "libtriplane-sockets.so";
+static const char *const sockets_at[] = {"../../preload/sockets/libtriplane-sockets.so",
+					 TRIPLANE_LIBDIR "/libtriplane-sockets.so"};
 /* In the place of libibverbs. */
 static const char *const instead[] = {"../../preload/verbs/dropin/libibverbs.so.1",
 				      TRIPLANE_LIBDIR "/triplane/libibverbs.so.1"};
+#define PORT_ENV "TRIPLANE_SOCKETS_PORT"
 #define LINK_MS 3000 /* how long a link may take to come up */
 #define LIBRARIES (sizeof(library) / sizeof(library[0]))
 
 static const char usage[] =
 	"usage: triplane-run [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
-	"Runs a program of libibverbs and librdmacm on the ports that another process shares, or on those of its own.\n"
+	"Runs a program of libibverbs and librdmacm on the ports that another process shares, or on those of its own;\n"
+	"or one of sockets.\n"
 	"  --attach SOCKET  where that process listens (" SHARE_SOCKET ")\n"
 	"  --vdev ARGS      starts a triplane with that device, --vdev=net_mlx4_model0 for one; ends it with the "
 	"program\n"
 	"  --addr A/L       an address: the first one of its first port, the second of the second, and so on\n"
+	"  --sockets        the program's sockets of TCP over IPv4 are the port's, where the port leads to their "
+	"peers\n"
+	"  --port N         which port of those: its place in the list, from 0 on (0)\n"
 	"  --drop-in        a libibverbs.so.1 in place of the system's, for programs that load it by name\n"
 	"  --view WORD      own /sys/class/infiniband and /dev/infiniband: try (the default), need, off\n"
 	"  --short-names    no name of a device is longer than 15 octets, which is what UCX and Open MPI can use\n"
@@ -46,7 +55,8 @@ struct run {
 	struct run_owner own;
 	struct run_kept kept; /* once it runs */
 	const char *at;
-	bool quiet, attach, view, need_view, drop_in;
+	bool quiet, attach, view, need_view, drop_in, sockets;
+	const char *port;                     /* of sockets */
 	char libraries[LIBRARIES * RUN_PATH]; /* with colons between */
 	char folder[RUN_PATH];                /* of the one in libibverbs' place */
 	char names[1024];
@@ -60,6 +70,8 @@ preloads(struct run *r)
 	char path[RUN_PATH];
 	size_t used = 0;
 
+	if (r->sockets)
+		return run_find(sockets, sockets_at, 2, r->libraries);
 	if (r->drop_in) {
 		if (run_find("libibverbs.so.1", instead, 2, r->folder) != 0)
 			return RUN_EXIT;
@@ -144,12 +156,14 @@ start(void *arg)
 	struct run *r = arg;
 	int err;
 
-	if (r->view && run_view(r->at, r->need_view, r->quiet) != 0)
+	if (r->view && !r->sockets && run_view(r->at, r->need_view, r->quiet) != 0)
 		return;
 	err = in_front("LD_PRELOAD", r->libraries);
 	if (err == 0 && r->drop_in)
 		err = in_front("LD_LIBRARY_PATH", r->folder);
 	if (err == 0 && setenv(SHARE_ENV, r->at, 1) != 0)
+		err = errno;
+	if (err == 0 && r->port != NULL && setenv(PORT_ENV, r->port, 1) != 0)
 		err = errno;
 	if (err != 0) {
 		run_refuse("%s", strerror(err));
@@ -219,6 +233,16 @@ view(struct run *r, const char *word)
 		       : run_refuse("--view: '%s' is not one of try, need, off", word);
 }
 
+static int
+port(struct run *r, const char *text)
+{
+	if (strspn(text, "0123456789") != strlen(text) || text[0] == '\0' || strlen(text) > 2 ||
+	    atoi(text) >= (int)RUN_DEVICES)
+		return run_refuse("--port: '%s' is not a number of 0..%u", text, RUN_DEVICES - 1);
+	r->port = text;
+	return 0;
+}
+
 /* 0, or RUN_EXIT: a refusal, said. */
 static int
 options(struct run *r, int argc, char **argv)
@@ -229,6 +253,8 @@ options(struct run *r, int argc, char **argv)
 		{"addr", required_argument, NULL, 'A'},
 		{"view", required_argument, NULL, 'V'},
 		{"drop-in", no_argument, NULL, 'd'},
+		{"sockets", no_argument, NULL, 'S'},
+		{"port", required_argument, NULL, 'p'},
 		{"short-names", no_argument, NULL, 'n'},
 		{"quiet", no_argument, NULL, 'q'},
 		{"help", no_argument, NULL, 'h'},
@@ -245,6 +271,8 @@ options(struct run *r, int argc, char **argv)
 		case 'v': rc = vdev(r, optarg); break;
 		case 'A': rc = address(r, optarg); break;
 		case 'd': r->drop_in = true; break;
+		case 'S': r->sockets = true; break;
+		case 'p': rc = port(r, optarg); break;
 		case 'V': rc = view(r, optarg); break;
 		case 'n': rc = setenv(SHARE_NAMES_ENV, "short", 1) == 0 ? 0 : run_refuse("%s", strerror(errno)); break;
 		case 'q': r->quiet = true; break;
@@ -260,6 +288,10 @@ options(struct run *r, int argc, char **argv)
 			"--attach uses the ports of another process, --vdev wants some of its own: one of them");
 	if (r->own.num_addrs != 0 && r->own.num_vdevs == 0)
 		return run_refuse("--addr goes with --vdev: the ports of another process have their addresses");
+	if (r->sockets && r->drop_in)
+		return run_refuse("--drop-in is for programs of libibverbs, --sockets for others: one of them");
+	if (r->port != NULL && !r->sockets)
+		return run_refuse("--port goes with --sockets: programs of libibverbs name the port themselves");
 	if (optind == argc)
 		return run_refuse("no program is named, as in: triplane-run ibv_devinfo");
 	return 0;

@@ -437,6 +437,7 @@ static const struct {
 	[SHARE_DESTROY_FLOW] = {share_do_destroy_flow, SHARE_FREE},
 	[SHARE_RESIZE_CQ] = {share_do_resize_cq, SHARE_FREE},
 	[SHARE_COUNTERS] = {share_do_counters, SHARE_FREE},
+	[SHARE_RESOLVE] = {share_do_resolve, SHARE_FREE},
 };
 
 static int

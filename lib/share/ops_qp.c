@@ -9,6 +9,7 @@
 
 #include <rte_ethdev.h>
 
+#include "lib/roce/net/net.h"
 #include "lib/roce/verbs/verbs.h"
 
 #include "share_priv.h"
@@ -192,6 +193,22 @@ share_do_destroy_ah(struct share_guest *s, struct share_call *c)
 	if (err == 0)
 		share_obj_drop(s, c->m->handle);
 	return err;
+}
+
+int
+share_do_resolve(struct share_guest *s, struct share_call *c)
+{
+	struct share_resolve *r = &c->m->resolve;
+	int state = EOPNOTSUPP;
+
+	if (s->dev->ib == NULL)
+		state = troce_routed(s->dev, r->sgid_index, &r->dgid)
+				? tp_roce_resolve(s->ctx, r->sgid_index, &r->dgid, r->mac)
+				: ENETUNREACH;
+	if (state == EINVAL || state == EOPNOTSUPP)
+		return state;
+	r->state = (uint32_t)state;
+	return 0;
 }
 
 int

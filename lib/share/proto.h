@@ -61,6 +61,7 @@ enum share_op {
 	SHARE_DESTROY_FLOW,
 	SHARE_RESIZE_CQ,
 	SHARE_COUNTERS, /* of a device by its name, which need not be open */
+	SHARE_RESOLVE,
 	SHARE_OPS
 };
 
@@ -161,6 +162,16 @@ struct share_from_wc {
 	struct ibv_ah_attr attr;
 };
 
+/*
+ * The MAC towards a destination, without waiting. state: 0: mac is it; EINPROGRESS: it was asked for; EHOSTUNREACH: it does not
+ * answer; ENETUNREACH: neither a network of the port's nor a router leads there.
+ */
+struct share_resolve {
+	uint32_t sgid_index, state;
+	union ibv_gid dgid;
+	uint8_t mac[6];
+};
+
 struct share_mcast {
 	union ibv_gid gid;
 	uint16_t lid;
@@ -217,6 +228,7 @@ struct share_msg {
 		struct share_cm cm;
 		struct share_flow flow;
 		struct share_counters counters;
+		struct share_resolve resolve;
 	};
 };
 

@@ -239,6 +239,7 @@ int share_do_query_qp(struct share_guest *s, struct share_call *c);
 int share_do_destroy_qp(struct share_guest *s, struct share_call *c);
 int share_do_create_ah(struct share_guest *s, struct share_call *c);
 int share_do_destroy_ah(struct share_guest *s, struct share_call *c);
+int share_do_resolve(struct share_guest *s, struct share_call *c);
 int share_do_attach_mcast(struct share_guest *s, struct share_call *c);
 int share_do_detach_mcast(struct share_guest *s, struct share_call *c);
 int share_do_cm_open(struct share_guest *s, struct share_call *c);

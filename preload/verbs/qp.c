@@ -356,6 +356,18 @@ ibv_resolve_eth_l2_from_gid(struct ibv_context *ctx, struct ibv_ah_attr *attr, u
 	return -err;
 }
 
+int
+vc_resolve(struct ibv_context *ctx, uint32_t sgid_index, const union ibv_gid *dgid, uint8_t mac[ETHERNET_LL_SIZE])
+{
+	struct share_msg m = {.resolve = {.sgid_index = sgid_index, .dgid = *dgid}};
+	int err = vc_ask(vc_of(ctx), SHARE_RESOLVE, 0, &m);
+
+	if (err != 0)
+		return err;
+	memcpy(mac, m.resolve.mac, ETHERNET_LL_SIZE);
+	return (int)m.resolve.state;
+}
+
 static int
 group(struct ibv_qp *qp, enum share_op op, const union ibv_gid *gid, uint16_t lid)
 {

@@ -137,6 +137,8 @@ struct ibv_cq_ex *vc_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_at
 /* --- qp.c --- */
 struct ibv_flow *vc_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
 int vc_destroy_flow(struct ibv_flow *flow);
+/* As SHARE_RESOLVE has it: 0, EINPROGRESS, EHOSTUNREACH, ENETUNREACH, or what is wrong with the question. */
+int vc_resolve(struct ibv_context *ctx, uint32_t sgid_index, const union ibv_gid *dgid, uint8_t mac[ETHERNET_LL_SIZE]);
 
 /* --- wr.c --- */
 struct ibv_qp *vc_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr);

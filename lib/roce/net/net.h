@@ -26,6 +26,8 @@ int troce_gid_find(struct troce_dev *dev, const union ibv_gid *gid, enum ibv_gid
  */
 int troce_path_resolve(struct troce_dev *dev, const struct ibv_ah_attr *av, uint16_t sport, uint16_t service,
 		       struct troce_path *path);
+/* A network of the port's has the destination, or there is a router for it. False, too, where the entry of the table is empty. */
+bool troce_routed(struct troce_dev *dev, uint32_t sgid_index, const union ibv_gid *dgid);
 void troce_mcast_mac(const union ibv_gid *gid, struct rte_ether_addr *mac);
 /*
  * The UDP source port of a flow label; where that is 0, of the label that Linux computes of the queue pairs' numbers. A

@@ -76,6 +76,21 @@ sgid_of(struct troce_dev *dev, uint32_t index, struct troce_gid *src)
 	return false;
 }
 
+bool
+troce_routed(struct troce_dev *dev, uint32_t sgid_index, const union ibv_gid *dgid)
+{
+	struct troce_gid src;
+	union ibv_gid hop;
+	bool routed;
+
+	if (!troce_gid_get(dev, sgid_index, &src))
+		return false;
+	pthread_mutex_lock(&dev->net->lock);
+	routed = next_hop(&dev->net->a, &src, dgid, &hop) == 0;
+	pthread_mutex_unlock(&dev->net->lock);
+	return routed;
+}
+
 int
 tp_roce_resolve(struct ibv_context *ctx, uint32_t sgid_index, const union ibv_gid *dgid, uint8_t mac[6])
 {

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Sockets of streams on TCP of lib/tcp: what blocks and for how long, what is ready, errors and options as Linux has them. There
+ * are no descriptors here and no functions of libc in front of others: that is who calls. Any thread may call; a net has one lock.
+ *
+ * Frames come and go by a home. Whoever calls moves the net on by what has come so far; while nobody calls, a thread of its own
+ * does, which sleeps until a frame comes or a timer is due.
+ *
+ * Addresses and ports are in network order. What returns int or ssize_t returns a negative errno on failure.
+ */
+#ifndef SOCK_SOCK_H
+#define SOCK_SOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/queue.h>
+
+#include "lib/tcp/tcp.h"
+
+struct sock_net;
+struct sock;
+
+/* Where frames come from and go to. Each is called with the net's lock; none may call the net. */
+struct sock_home {
+	/* Frames that have come, at most n. */
+	uint16_t (*rx)(void *home, struct rte_mbuf **m, uint16_t n);
+	/* As struct tcp_home's. */
+	uint16_t (*tx)(void *home, struct rte_mbuf **m, uint16_t n);
+	/* Frames that tx took have all left. */
+	bool (*sent)(void *home);
+	/* event_fd() becomes readable once with the next frame that comes; what has come is looked for after this. */
+	void (*arm)(void *home);
+	int (*event_fd)(void *home);
+	/* Takes what made event_fd() readable. */
+	void (*event)(void *home);
+	/* 0; -EAGAIN: it was asked for; -ENETUNREACH: there is no way; -EHOSTUNREACH. local may be 0. */
+	int (*path)(void *home, rte_be32_t local, rte_be32_t remote, struct tcp_path *path);
+	bool (*local)(void *home, rte_be32_t ip);
+	/* Frames to a port of ours come here, or come no more. */
+	int (*steer)(void *home, rte_be16_t port, bool on);
+};
+
+struct sock_conf {
+	struct tcp_conf tcp;
+	uint32_t spin_us; /* 0..1000000: so long a call looks for frames itself before it sleeps */
+};
+
+/* NULL and *err: -EINVAL, -ENOMEM, -EAGAIN (no thread). */
+struct sock_net *sock_net_create(const struct sock_conf *conf, const struct sock_home *ops, void *home, int *err);
+/* The program ends: connections end in order as far as their peers answer, at most so long. */
+void sock_net_end(struct sock_net *n, uint32_t ms);
+/* The lock of a net, for what sock_watch and sock_wait call; and around fork(): a child forgets the net, whose thread it has not. */
+void sock_net_lock(struct sock_net *n);
+void sock_net_unlock(struct sock_net *n);
+
+/* Descriptors of its own, that a program should not close. */
+void sock_fds(const struct sock_net *n, int fds[2]);
+/* Time of CLOCK_MONOTONIC in microseconds; a moment that never comes is TCP_NEVER. */
+uint64_t sock_now(void);
+
+/* --- sockets ------------------------------------------------------------------------------------------------------ */
+
+/* NULL: no memory. */
+struct sock *sock_new(struct sock_net *n);
+/* The last word of the program: as close(2), with SO_LINGER. */
+void sock_close(struct sock *s);
+
+/*
+ * Begins: 0; -EALREADY, -EISCONN; what keeps it from beginning, -ENETUNREACH among it; -EADDRINUSE. Then sock_connected() says how
+ * it went: -EINPROGRESS while it is under way.
+ */
+int sock_connect(struct sock *s, const struct tcp_addr *local, const struct tcp_addr *remote);
+int sock_connected(struct sock *s);
+/* Again: another backlog is no other one. */
+int sock_listen(struct sock *s, const struct tcp_addr *local, uint32_t backlog);
+/* *out: a connection. -EAGAIN: none waits; -EINVAL: it does not listen. */
+int sock_accept(struct sock *s, struct sock **out);
+
+/*
+ * A listener's other half: a socket of the operating system that listens, too, and does not block. sock_os_ready(): it may have a connection; the
+ * answer is true once for each time that it told so, and after sock_os_again().
+ */
+int sock_os_listen(struct sock *s, int fd);
+bool sock_os_ready(struct sock *s);
+void sock_os_again(struct sock *s);
+/* What the way from an address of ours to another one is: as struct sock_home's path says. */
+int sock_route(struct sock_net *n, rte_be32_t local, rte_be32_t remote);
+
+/*
+ * flags: MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL; MSG_PEEK, MSG_WAITALL, MSG_TRUNC. Without MSG_DONTWAIT they wait as SO_SNDTIMEO and SO_RCVTIMEO say. -EINTR:
+ * a signal came before the first byte. A broken pipe is a signal of this thread, too. -EOPNOTSUPP: MSG_OOB.
+ */
+ssize_t sock_send(struct sock *s, const struct iovec *iov, int n, int flags);
+ssize_t sock_recv(struct sock *s, const struct iovec *iov, int n, int flags);
+int sock_shutdown(struct sock *s, int how);
+/* Bytes to read; bytes that the peer has not acknowledged. */
+int sock_inq(struct sock *s);
+/* The two ends. remote: -ENOTCONN. */
+int sock_name(struct sock *s, struct tcp_addr *local, struct tcp_addr *remote);
+
+/* Options that the engine knows, as setsockopt(2). -ENOPROTOOPT: not one of these. */
+int sock_opt_set(struct sock *s, int level, int name, const void *value, uint32_t len);
+int sock_opt_get(struct sock *s, int level, int name, void *value, uint32_t *len);
+
+/* --- readiness ------------------------------------------------------------------------------------------------------ */
+
+/* Hears of each change that may have made a socket ready. fn runs with the lock of the net, and may not call it. */
+struct sock_watch {
+	LIST_ENTRY(sock_watch) next;
+	void (*fn)(struct sock_watch *w);
+};
+/* With the lock. */
+void sock_watch_add(struct sock *s, struct sock_watch *w);
+void sock_watch_del(struct sock_watch *w);
+/* EPOLLIN and others of epoll(7), as they are now. */
+uint32_t sock_ready(struct sock *s);
+/* With the lock. */
+uint32_t sock_ready_now(struct sock *s);
+
+/*
+ * Waits for what who says: until done(arg) is true, with the lock of the net; sleep(arg, until) is called without it when spinning brought nothing, and returns
+ * 0 or a negative errno, which ends the wait. until: see sock_now(). 0; -EAGAIN: the time has come; or what sleep said.
+ */
+int sock_wait(struct sock_net *n, bool (*done)(void *arg), int (*sleep)(void *arg, uint64_t until), void *arg,
+	      uint64_t until);
+/* Until the socket has one of these events. -EAGAIN, -EINTR. */
+int sock_wait_ready(struct sock *s, uint32_t events, uint64_t until);
+/* SO_RCVTIMEO, SO_SNDTIMEO as a moment from now on. */
+uint64_t sock_until(struct sock *s, bool recv);
+
+/* Counters of the net. */
+struct sock_stats {
+	uint64_t sleeps, spins; /* waits that slept; that spinning ended */
+	uint64_t wakes;         /* of the net's own thread */
+	struct tcp_stats tcp;
+};
+void sock_stats(struct sock_net *n, struct sock_stats *st);
+
+#endif /* SOCK_SOCK_H */

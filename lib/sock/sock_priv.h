@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+#ifndef SOCK_SOCK_PRIV_H
+#define SOCK_SOCK_PRIV_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "sock.h"
+
+#define SOCK_PORTS 65536u
+/* So long frames to a port come here after its last socket: a peer's last FIN may come again. */
+#define SOCK_PORT_US UINT64_C(2000000)
+
+enum sock_state {
+	SOCK_NEW,       /* neither connected nor listening */
+	SOCK_RESOLVING, /* the neighbour is asked for */
+	SOCK_CONNECTING,
+	SOCK_CONNECTED,
+	SOCK_LISTENING,
+};
+
+struct sock {
+	struct sock_net *net;
+	struct tcp_conn *conn;
+	enum sock_state state;
+	struct tcp_addr local, remote;
+	int err; /* that ended it and was not told yet, positive */
+	bool shut_rd, shut_wr, steered;
+	struct linger linger;
+	uint64_t rcvtimeo_us, sndtimeo_us; /* 0: none */
+	_Atomic uint32_t seq;              /* of changes; a futex */
+	uint32_t waiters;
+	struct sock *ready; /* of a listener: a connection that nobody took yet */
+	int os_fd;          /* of a listener: its other half, -1: none */
+	bool os_ready;
+	LIST_HEAD(, sock_watch) watches;
+	LIST_ENTRY(sock) next;    /* of all */
+	LIST_ENTRY(sock) resolve; /* in SOCK_RESOLVING */
+	LIST_ENTRY(sock) os_next; /* with os_fd */
+	/* Options that a connection does not have before it is one. */
+	struct {
+		bool is;
+		int value;
+	} preset[16];
+};
+
+/* A port that nobody uses any more. */
+struct sock_port_end {
+	uint64_t at;
+	rte_be16_t port;
+	STAILQ_ENTRY(sock_port_end) next;
+};
+
+struct sock_net {
+	pthread_mutex_t lock;
+	struct sock_home ops;
+	void *home;
+	struct tcp_stack *stack;
+	uint32_t spin_us;
+	uint64_t now;   /* of the last look */
+	uint64_t until; /* the thread sleeps so long */
+	uint64_t calls; /* that moved the net on */
+	bool armed, dead, stop, sleeping;
+	int wake; /* the thread should look again */
+	int os;   /* an epoll set of listeners' other halves */
+	pthread_t thread;
+	LIST_HEAD(, sock) socks;
+	LIST_HEAD(, sock) resolving, os_socks;
+	STAILQ_HEAD(, sock_port_end) port_ends;
+	uint32_t *port_refs; /* by port */
+	struct sock_stats stats;
+};
+
+/* --- net.c: with the lock --- */
+/* Takes the lock, and frames that have come. */
+void sock_enter(struct sock_net *n);
+/* Sends what is due; gives the lock back. */
+void sock_leave(struct sock_net *n);
+/* The thread looks again. */
+void sock_wake(struct sock_net *n);
+/* Somebody may want to hear of it. */
+void sock_changed(struct sock *s);
+int sock_port_get(struct sock_net *n, rte_be16_t port);
+void sock_port_put(struct sock_net *n, rte_be16_t port);
+
+/* --- conn.c: with the lock --- */
+/* The neighbour may be known now. */
+void sock_resolve(struct sock *s);
+/* What the engine knows of an error comes here. */
+void sock_pull_error(struct sock *s);
+/* A child of fork() or a net that has ended has none. */
+static inline bool
+sock_dead(const struct sock *s)
+{
+	return s->net->dead;
+}
+
+/* --- opt.c --- */
+void sock_presets(struct sock *s);
+
+/* --- conn.c: a connection waits to be accepted --- */
+bool sock_has_ready(struct sock *s);
+
+#endif /* SOCK_SOCK_PRIV_H */

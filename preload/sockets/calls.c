@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Sockets begin: socket, bind, listen, connect, accept, shutdown; and their names. */
+#include <fcntl.h>
+#include <string.h>
+
+#include "sockets.h"
+
+EXPORT int
+socket(int domain, int type, int protocol)
+{
+	int fd = real()->socket(domain, type, protocol);
+	struct file *f;
+
+	if (fd < 0 || domain != AF_INET || (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) != SOCK_STREAM ||
+	    (protocol != 0 && protocol != IPPROTO_TCP))
+		return fd;
+	f = file_new((type & SOCK_NONBLOCK) != 0);
+	if (f != NULL && file_add(fd, f) != 0)
+		file_put(f);
+	return fd;
+}
+
+static bool
+inet_of(const struct sockaddr *sa, socklen_t len, struct tcp_addr *addr)
+{
+	struct sockaddr_in in;
+
+	if (sa == NULL || len < sizeof(in) || sa->sa_family != AF_INET)
+		return false;
+	memcpy(&in, sa, sizeof(in));
+	*addr = (struct tcp_addr){in.sin_addr.s_addr, in.sin_port};
+	return true;
+}
+
+static bool
+loopback(rte_be32_t ip)
+{
+	return rte_be_to_cpu_32(ip) >> 24 == 127;
+}
+
+static void
+put_addr(const struct tcp_addr *addr, struct sockaddr *sa, socklen_t *len)
+{
+	const struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = addr->ip, .sin_port = addr->port};
+
+	if (sa == NULL || len == NULL)
+		return;
+	memcpy(sa, &in, RTE_MIN((size_t)*len, sizeof(in)));
+	*len = sizeof(in);
+}
+
+/* Where the shadow is bound; false: nowhere. */
+static bool
+bound(int fd, struct tcp_addr *addr)
+{
+	struct sockaddr_in in = {0};
+	socklen_t len = sizeof(in);
+
+	if (real()->getsockname(fd, (struct sockaddr *)&in, &len) != 0 || in.sin_family != AF_INET || in.sin_port == 0)
+		return false;
+	*addr = (struct tcp_addr){in.sin_addr.s_addr, in.sin_port};
+	return true;
+}
+
+/* The kernel may know nothing of the port's addresses. */
+static void
+foreign(int fd)
+{
+	const int one = 1;
+
+	(void)real()->setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &one, sizeof(one));
+}
+
+EXPORT int
+bind(int fd, const struct sockaddr *sa, socklen_t len)
+{
+	struct file *f = file_get(fd);
+	int rc = real()->bind(fd, sa, len);
+	struct tcp_addr addr;
+
+	if (rc != 0 && errno == EADDRNOTAVAIL && f != NULL && inet_of(sa, len, &addr) && net_has(addr.ip)) {
+		foreign(fd);
+		rc = real()->bind(fd, sa, len);
+	}
+	file_put(f);
+	return rc;
+}
+
+/* --- listen, accept --- */
+
+EXPORT int
+listen(int fd, int backlog)
+{
+	struct file *f = file_get(fd);
+	int rc = f != NULL && f->s != NULL && !f->forced ? (int)result(-EINVAL) : real()->listen(fd, backlog);
+	struct tcp_addr addr;
+
+	if (rc == 0 && f != NULL && bound(fd, &addr) && !loopback(addr.ip) && rules_engine(TCP_SERVER, &addr)) {
+		f->backlog = backlog <= 0 ? 1 : RTE_MIN(backlog, 65535);
+		f->wants = f->s == NULL;
+	}
+	file_put(f);
+	return rc;
+}
+
+static void
+begin(int fd, struct file *f)
+{
+	struct sock_net *n = net_start();
+	struct tcp_addr addr;
+	struct sock *s;
+	int flags;
+
+	if (n == NULL || !bound(fd, &addr) || (addr.ip != 0 && !net_has(addr.ip)))
+		return;
+	/* A process that listened before, its parent, say, keeps the port. */
+	f->claim = net_claim(addr.port);
+	if (f->claim < 0)
+		return;
+	s = sock_new(n);
+	if (s == NULL)
+		return;
+	opt_carry(fd, f, s);
+	flags = real()->fcntl(fd, F_GETFL);
+	if (sock_listen(s, &addr, (uint32_t)f->backlog) != 0 || sock_os_listen(s, fd) != 0 ||
+	    real()->fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
+		sock_close(s);
+		own_close(f->claim);
+		f->claim = -1;
+		return;
+	}
+	f->forced = true;
+	f->s = s;
+	ep_began(f);
+}
+
+void
+file_begin(int fd, struct file *f)
+{
+	if (!f->wants)
+		return;
+	pthread_mutex_lock(&f->lock);
+	if (f->wants)
+		begin(fd, f);
+	f->wants = false;
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* A connection of the engine gets a shadow and a number. */
+static int
+number(const struct file *listener, int from, struct sock *s, struct sockaddr *sa, socklen_t *len, int flags)
+{
+	int fd = real()->socket(AF_INET, SOCK_STREAM | (flags & (SOCK_NONBLOCK | SOCK_CLOEXEC)), 0);
+	struct file *f = fd < 0 ? NULL : file_new((flags & SOCK_NONBLOCK) != 0);
+	struct tcp_addr local, remote;
+	const int saved = errno;
+
+	if (f == NULL) {
+		sock_close(s);
+		if (fd >= 0)
+			real()->close(fd);
+		errno = fd < 0 ? saved : ENOMEM;
+		return -1;
+	}
+	f->s = s;
+	if (listener->touched) {
+		f->touched = true;
+		opt_copy(from, fd);
+	}
+	(void)sock_name(s, &local, &remote);
+	put_addr(&remote, sa, len);
+	if (file_add(fd, f) != 0) {
+		file_put(f);
+		real()->close(fd);
+		errno = EMFILE;
+		return -1;
+	}
+	return fd;
+}
+
+/* The other half of a listener. -1 and EAGAIN: nothing waits there. */
+static int
+accept_os(int fd, struct sockaddr *sa, socklen_t *len, int flags)
+{
+	int got = real()->accept4(fd, sa, len, flags);
+	struct file *f;
+
+	if (got < 0)
+		return -1;
+	/* What the program sets is its shadow's alone; a copy of its number should be known. */
+	f = file_new((flags & SOCK_NONBLOCK) != 0);
+	if (f != NULL && file_add(got, f) != 0)
+		file_put(f);
+	return got;
+}
+
+static int
+accept_one(int fd, struct file *f, struct sockaddr *sa, socklen_t *len, int flags)
+{
+	struct sock *s;
+	int rc = sock_accept(f->s, &s), got;
+
+	if (rc == 0)
+		return number(f, fd, s, sa, len, flags);
+	if (rc != -EAGAIN && rc != -ECONNABORTED)
+		return (int)result(rc);
+	if (rc == -EAGAIN && !sock_os_ready(f->s))
+		return (int)result(-EAGAIN);
+	got = accept_os(fd, sa, len, flags);
+	if (got >= 0)
+		sock_os_again(f->s);
+	return got;
+}
+
+static int
+accept_file(int fd, struct file *f, struct sockaddr *sa, socklen_t *len, int flags)
+{
+	const uint64_t until = sock_until(f->s, true);
+	int got, rc;
+
+	for (;;) {
+		got = accept_one(fd, f, sa, len, flags);
+		if (got >= 0 || errno != EAGAIN || f->nonblock)
+			return got;
+		rc = sock_wait_ready(f->s, EPOLLIN, until);
+		if (rc != 0)
+			return (int)result(rc);
+	}
+}
+
+/* The shadow of a listener whose engine is its parent's. */
+static int
+accept_left(int fd, const struct file *f, struct sockaddr *sa, socklen_t *len, int flags)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int got;
+
+	for (;;) {
+		got = real()->accept4(fd, sa, len, flags);
+		if (got >= 0 || errno != EAGAIN || f->nonblock)
+			return got;
+		if (real()->poll(&p, 1, -1) < 0)
+			return -1;
+	}
+}
+
+EXPORT int
+accept4(int fd, struct sockaddr *sa, socklen_t *len, int flags)
+{
+	struct file *f = file_get(fd);
+	int rc;
+
+	if (f != NULL)
+		file_begin(fd, f);
+	if (f == NULL || (f->s == NULL && !f->forced))
+		rc = real()->accept4(fd, sa, len, flags);
+	else if ((flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) != 0)
+		rc = (int)result(-EINVAL);
+	else if (f->s == NULL)
+		rc = accept_left(fd, f, sa, len, flags);
+	else
+		rc = accept_file(fd, f, sa, len, flags);
+	file_put(f);
+	return rc;
+}
+
+EXPORT int
+accept(int fd, struct sockaddr *sa, socklen_t *len)
+{
+	return accept4(fd, sa, len, 0);
+}
+
+/* --- connect --- */
+
+/* The shadow holds the port. False: it is the operating system's socket. */
+static bool
+prepare(int fd, const struct tcp_addr *remote, struct tcp_addr *local)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET};
+
+	if (loopback(remote->ip) || remote->ip == 0 || !rules_engine(TCP_CLIENT, remote))
+		return false;
+	if (bound(fd, local) && local->ip != 0)
+		return net_has(local->ip) && !net_has(remote->ip);
+	local->ip = net_from(remote->ip);
+	if (local->ip == 0)
+		return false;
+	if (local->port != 0)
+		return true;
+	foreign(fd);
+	in.sin_addr.s_addr = local->ip;
+	return real()->bind(fd, (const struct sockaddr *)&in, sizeof(in)) == 0 && bound(fd, local);
+}
+
+/* 0: it began; 1: it is not for the engine; a negative errno. */
+static int
+connect_first(int fd, struct file *f, const struct tcp_addr *remote)
+{
+	struct tcp_addr local = {0};
+	struct sock *s;
+	int rc;
+
+	if (!prepare(fd, remote, &local))
+		return 1;
+	s = sock_new(net_now());
+	if (s == NULL)
+		return -ENOMEM;
+	opt_carry(fd, f, s);
+	rc = sock_connect(s, &local, remote);
+	if (rc == 0) {
+		f->s = s;
+		ep_began(f);
+		return 0;
+	}
+	sock_close(s);
+	return rc == -ENETUNREACH ? 1 : rc;
+}
+
+static int
+connect_again(struct file *f, int fd, const struct tcp_addr *remote)
+{
+	struct tcp_addr local = {0};
+	int rc = sock_connected(f->s);
+
+	if (rc != -ENOTCONN)
+		return rc == -EINPROGRESS ? -EALREADY : rc;
+	(void)bound(fd, &local);
+	rc = sock_connect(f->s, &local, remote);
+	return rc == 0 ? -EINPROGRESS : rc;
+}
+
+static int
+connect_wait(struct file *f)
+{
+	const uint64_t until = sock_until(f->s, false);
+	int rc, waited;
+
+	for (;;) {
+		rc = sock_connected(f->s);
+		if (rc != -EINPROGRESS || f->nonblock)
+			return rc;
+		waited = sock_wait_ready(f->s, EPOLLOUT, until);
+		if (waited != 0)
+			return waited == -EAGAIN ? -EINPROGRESS : waited;
+	}
+}
+
+static int
+connect_file(int fd, struct file *f, const struct sockaddr *sa, socklen_t len)
+{
+	struct tcp_addr remote;
+	bool again;
+	int rc;
+
+	if (!inet_of(sa, len, &remote) || f->wants)
+		return 1;
+	pthread_mutex_lock(&f->lock);
+	again = f->s != NULL;
+	if (!again)
+		rc = connect_first(fd, f, &remote);
+	else
+		rc = connect_again(f, fd, &remote);
+	pthread_mutex_unlock(&f->lock);
+	/* Only now it is told that the connection is there. */
+	if (again && rc == 0)
+		return 0;
+	if (rc == 0 || rc == -EINPROGRESS || (rc == -EALREADY && !f->nonblock))
+		return f->s != NULL ? connect_wait(f) : rc;
+	return rc;
+}
+
+EXPORT int
+connect(int fd, const struct sockaddr *sa, socklen_t len)
+{
+	struct file *f = file_get(fd);
+	int rc = f == NULL ? 1 : connect_file(fd, f, sa, len);
+
+	rc = rc == 1 ? real()->connect(fd, sa, len) : (int)result(rc);
+	file_put(f);
+	return rc;
+}
+
+/* --- the end and names --- */
+
+EXPORT int
+shutdown(int fd, int how)
+{
+	struct file *f = file_get(fd);
+	int rc;
+
+	if (f == NULL || f->s == NULL) {
+		rc = real()->shutdown(fd, how);
+	} else {
+		if (f->forced)
+			(void)real()->shutdown(fd, how);
+		rc = (int)result(sock_shutdown(f->s, how));
+	}
+	file_put(f);
+	return rc;
+}
+
+EXPORT int
+getsockname(int fd, struct sockaddr *sa, socklen_t *len)
+{
+	struct file *f = file_get(fd);
+	struct tcp_addr local, remote;
+	int rc = 0;
+
+	if (f == NULL || f->s == NULL || f->forced || (sock_name(f->s, &local, &remote) != 0 && local.port == 0))
+		rc = real()->getsockname(fd, sa, len);
+	else
+		put_addr(&local, sa, len);
+	file_put(f);
+	return rc;
+}
+
+EXPORT int
+getpeername(int fd, struct sockaddr *sa, socklen_t *len)
+{
+	struct file *f = file_get(fd);
+	struct tcp_addr local, remote;
+	int rc = 0;
+
+	if (f == NULL || f->s == NULL)
+		rc = real()->getpeername(fd, sa, len);
+	else if (sock_name(f->s, &local, &remote) != 0)
+		rc = (int)result(-ENOTCONN);
+	else
+		put_addr(&remote, sa, len);
+	file_put(f);
+	return rc;
+}

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The queue pair: memory, frames both ways, steering rules, neighbours. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "preload/verbs/verbs_client.h"
+
+#include "home.h"
+
+#define RECVS 512u
+#define SENDS 1024u
+#define BURST 32u
+#define SIGNAL_EVERY 16u
+#define PIECES 4u                        /* of a frame; one of more is copied */
+#define HEADERS (RTE_ETHER_HDR_LEN + 4u) /* with a tag */
+/* A neighbour's MAC is asked for again after so long, and one that did not answer after a shorter time. */
+#define FRESH_US UINT64_C(10000000)
+#define RETRY_US UINT64_C(1000)
+#define NEIGHBOURS 1024u /* a power of two: an entry has one place */
+
+struct neighbour {
+	rte_be32_t ip; /* 0: free */
+	struct rte_ether_addr mac;
+	bool known;
+	int err; /* -EAGAIN while it is asked for */
+	uint64_t again;
+};
+
+struct home {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	uint8_t *mem;
+	size_t mem_len;
+	struct rte_mempool *pool;
+	uint16_t mtu;
+	unsigned int num_addrs;
+	struct home_addr addr[HOME_ADDRS];
+	struct rte_ether_addr mac;
+	/* Frames under way. Sends complete in order, one of several tells. */
+	struct rte_mbuf *sent[SENDS];
+	uint32_t send_head, send_tail, unsignaled;
+	uint32_t posted;        /* receive requests that the card has */
+	struct ibv_flow **flow; /* by port, one behind the other: one for each address */
+	struct neighbour neigh[NEIGHBOURS];
+};
+
+/* --- frames in ------------------------------------------------------------------------------------------------------ */
+
+static void
+refill(struct home *h)
+{
+	struct ibv_recv_wr wr[BURST], *bad;
+	struct rte_mbuf *m[BURST];
+	struct ibv_sge sge[BURST];
+
+	while (RECVS - h->posted >= BURST && rte_pktmbuf_alloc_bulk(h->pool, m, BURST) == 0) {
+		for (unsigned int i = 0; i < BURST; i++) {
+			sge[i] = (struct ibv_sge){(uintptr_t)rte_pktmbuf_mtod(m[i], void *),
+						  m[i]->buf_len - (uint32_t)m[i]->data_off, h->mr->lkey};
+			wr[i] = (struct ibv_recv_wr){.wr_id = (uintptr_t)m[i],
+						     .next = i + 1 < BURST ? &wr[i + 1] : NULL,
+						     .sg_list = &sge[i],
+						     .num_sge = 1};
+		}
+		if (ibv_post_recv(h->qp, wr, &bad) != 0) {
+			for (unsigned int i = (unsigned int)(bad - wr); i < BURST; i++)
+				rte_pktmbuf_free(m[i]);
+			h->posted += (uint32_t)(bad - wr);
+			return;
+		}
+		h->posted += BURST;
+	}
+}
+
+static struct neighbour *
+place_of(struct home *h, rte_be32_t ip)
+{
+	const uint32_t v = rte_be_to_cpu_32(ip);
+
+	return &h->neigh[(v ^ v >> 10 ^ v >> 20) & (NEIGHBOURS - 1)];
+}
+
+/* A peer that calls is answered the way it came, until it is asked for. */
+static void
+learn(struct home *h, const struct rte_mbuf *m)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(eth + 1);
+	const struct rte_tcp_hdr *th = (const struct rte_tcp_hdr *)(ip + 1);
+	struct neighbour *n;
+
+	if (m->data_len < sizeof(*eth) + sizeof(*ip) + sizeof(*th) ||
+	    eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4) || ip->version_ihl != RTE_IPV4_VHL_DEF ||
+	    (th->tcp_flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) != RTE_TCP_SYN_FLAG ||
+	    !rte_is_unicast_ether_addr(&eth->src_addr))
+		return;
+	n = place_of(h, ip->src_addr);
+	if (n->ip == ip->src_addr && n->known)
+		return;
+	*n = (struct neighbour){.ip = ip->src_addr, .mac = eth->src_addr, .known = true};
+}
+
+static struct rte_mbuf *
+frame_of(struct home *h, const struct ibv_wc *wc)
+{
+	struct rte_mbuf *m = (struct rte_mbuf *)(uintptr_t)wc->wr_id;
+
+	h->posted--;
+	if (wc->status != IBV_WC_SUCCESS) {
+		rte_pktmbuf_free(m);
+		return NULL;
+	}
+	m->data_len = (uint16_t)wc->byte_len;
+	m->pkt_len = wc->byte_len;
+	/* What the card did not find right is looked at by the engine. */
+	m->ol_flags =
+		(wc->wc_flags & IBV_WC_IP_CSUM_OK) != 0 ? RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD : 0;
+	learn(h, m);
+	return m;
+}
+
+static void
+sends_done(struct home *h, uint32_t head)
+{
+	while (h->send_tail != head) {
+		rte_pktmbuf_free(h->sent[h->send_tail & (SENDS - 1)]);
+		h->send_tail++;
+	}
+}
+
+static uint16_t
+home_rx(void *home, struct rte_mbuf **m, uint16_t n)
+{
+	struct home *h = home;
+	struct ibv_wc wc[BURST];
+	uint16_t k = 0;
+	int got;
+
+	got = ibv_poll_cq(h->cq, RTE_MIN(n, (uint16_t)BURST), wc);
+	for (int i = 0; i < got; i++) {
+		if ((wc[i].opcode & IBV_WC_RECV) == 0) {
+			sends_done(h, (uint32_t)wc[i].wr_id);
+			continue;
+		}
+		m[k] = frame_of(h, &wc[i]);
+		k += m[k] != NULL;
+	}
+	if (RECVS - h->posted >= BURST)
+		refill(h);
+	return k;
+}
+
+/* --- frames out ----------------------------------------------------------------------------------------------------- */
+
+/* Many small writes behind each other: one mbuf. False: there is none. */
+static bool
+flatten(struct home *h, struct rte_mbuf **m)
+{
+	struct rte_mbuf *one = (*m)->nb_segs <= PIECES ? *m : rte_pktmbuf_alloc(h->pool);
+
+	if (one == *m)
+		return true;
+	if (one == NULL)
+		return false;
+	for (const struct rte_mbuf *s = *m; s != NULL; s = s->next)
+		memcpy(rte_pktmbuf_append(one, s->data_len), rte_pktmbuf_mtod(s, const void *), s->data_len);
+	rte_pktmbuf_free(*m);
+	*m = one;
+	return true;
+}
+
+static uint16_t
+home_tx(void *home, struct rte_mbuf **m, uint16_t n)
+{
+	struct home *h = home;
+	const uint32_t room = SENDS - (h->send_head - h->send_tail);
+	struct ibv_send_wr wr[BURST], *bad;
+	struct ibv_sge sge[BURST][PIECES];
+	uint32_t k;
+
+	n = (uint16_t)RTE_MIN(n, BURST);
+	n = (uint16_t)RTE_MIN(n, room);
+	for (k = 0; k < n && flatten(h, &m[k]); k++)
+		;
+	n = (uint16_t)k;
+	for (k = 0; k < n; k++) {
+		const bool tell = ++h->unsignaled == SIGNAL_EVERY || k + 1 == n;
+		const struct rte_mbuf *s = m[k];
+		int pieces = 0;
+
+		for (; s != NULL; s = s->next, pieces++)
+			sge[k][pieces] =
+				(struct ibv_sge){(uintptr_t)rte_pktmbuf_mtod(s, void *), s->data_len, h->mr->lkey};
+		h->unsignaled = tell ? 0 : h->unsignaled;
+		wr[k] = (struct ibv_send_wr){
+			.wr_id = h->send_head + k + 1,
+			.next = k + 1U < n ? &wr[k + 1] : NULL,
+			.sg_list = sge[k],
+			.num_sge = pieces,
+			.opcode = IBV_WR_SEND,
+			.send_flags = IBV_SEND_IP_CSUM | (tell ? IBV_SEND_SIGNALED : 0),
+		};
+	}
+	if (n == 0)
+		return 0;
+	if (ibv_post_send(h->qp, wr, &bad) != 0)
+		n = (uint16_t)(bad - wr);
+	for (k = 0; k < n; k++)
+		h->sent[h->send_head++ & (SENDS - 1)] = m[k];
+	return n;
+}
+
+static bool
+home_sent(void *home)
+{
+	const struct home *h = home;
+
+	return h->send_head == h->send_tail;
+}
+
+/* --- events --------------------------------------------------------------------------------------------------------- */
+
+static void
+home_arm(void *home)
+{
+	struct home *h = home;
+
+	(void)ibv_req_notify_cq(h->cq, 0);
+}
+
+static int
+home_event_fd(void *home)
+{
+	return ((struct home *)home)->channel->fd;
+}
+
+static void
+home_event(void *home)
+{
+	struct home *h = home;
+	struct ibv_cq *cq;
+	void *ctx;
+
+	if (ibv_get_cq_event(h->channel, &cq, &ctx) == 0)
+		ibv_ack_cq_events(cq, 1);
+}
+
+/* --- ways ----------------------------------------------------------------------------------------------------------- */
+
+static const struct home_addr *
+addr_of(const struct home *h, rte_be32_t ip)
+{
+	for (unsigned int i = 0; i < h->num_addrs; i++)
+		if (h->addr[i].ip == ip || ip == 0)
+			return &h->addr[i];
+	return NULL;
+}
+
+static union ibv_gid
+gid_of(rte_be32_t ip)
+{
+	union ibv_gid gid = {.raw = {0}};
+
+	gid.raw[10] = gid.raw[11] = 0xff;
+	memcpy(gid.raw + 12, &ip, sizeof(ip));
+	return gid;
+}
+
+static int
+resolve(struct home *h, const struct home_addr *from, struct neighbour *n, uint64_t now)
+{
+	const union ibv_gid gid = gid_of(n->ip);
+	int err = vc_resolve(h->ctx, from->gid, &gid, n->mac.addr_bytes);
+
+	switch (err) {
+	case 0:
+		n->known = true;
+		n->again = now + FRESH_US;
+		return 0;
+	case EINPROGRESS: n->again = now + RETRY_US; return -EAGAIN;
+	case EIO: return -ENETDOWN; /* the owner is gone */
+	default: n->again = now + RETRY_US; return -err;
+	}
+}
+
+static int
+home_path(void *home, rte_be32_t local, rte_be32_t remote, struct tcp_path *path)
+{
+	struct home *h = home;
+	const struct home_addr *from = addr_of(h, local);
+	struct neighbour *n = place_of(h, remote);
+	const uint64_t now = sock_now();
+
+	if (from == NULL)
+		return -EADDRNOTAVAIL;
+	if (n->ip != remote)
+		*n = (struct neighbour){.ip = remote};
+	if (now >= n->again)
+		n->err = resolve(h, from, n, now);
+	/* One that was known is used until another is. */
+	if (n->err == -EHOSTUNREACH)
+		n->known = false;
+	if (!n->known)
+		return n->err;
+	*path = (struct tcp_path){.src = h->mac, .dst = n->mac, .local = from->ip, .mtu = h->mtu};
+	return 0;
+}
+
+static bool
+home_local(void *home, rte_be32_t ip)
+{
+	return ip != 0 && addr_of(home, ip) != NULL;
+}
+
+/* --- steering ------------------------------------------------------------------------------------------------------- */
+
+struct rule {
+	struct ibv_flow_attr attr;
+	struct ibv_flow_spec_eth eth;
+	struct ibv_flow_spec_ipv4 ip;
+	struct ibv_flow_spec_tcp_udp tcp;
+} __attribute__((packed));
+
+static struct ibv_flow *
+rule_make(struct home *h, rte_be32_t ip, rte_be16_t port)
+{
+	struct rule r = {
+		.attr = {.type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(r), .num_of_specs = 3, .port = 1},
+		.eth = {.type = IBV_FLOW_SPEC_ETH, .size = sizeof(r.eth)},
+		.ip = {.type = IBV_FLOW_SPEC_IPV4,
+		       .size = sizeof(r.ip),
+		       .val = {.dst_ip = ip},
+		       .mask = {.dst_ip = UINT32_MAX}},
+		.tcp = {.type = IBV_FLOW_SPEC_TCP,
+			.size = sizeof(r.tcp),
+			.val = {.dst_port = port},
+			.mask = {.dst_port = UINT16_MAX}},
+	};
+
+	memcpy(r.eth.val.dst_mac, h->mac.addr_bytes, sizeof(r.eth.val.dst_mac));
+	memset(r.eth.mask.dst_mac, 0xff, sizeof(r.eth.mask.dst_mac));
+	return ibv_create_flow(h->qp, &r.attr);
+}
+
+static void
+rules_end(struct home *h, struct ibv_flow **flow)
+{
+	for (unsigned int i = 0; i < h->num_addrs; i++) {
+		if (flow[i] != NULL)
+			(void)ibv_destroy_flow(flow[i]);
+		flow[i] = NULL;
+	}
+}
+
+static int
+home_steer(void *home, rte_be16_t port, bool on)
+{
+	struct home *h = home;
+	struct ibv_flow **flow = h->flow + (size_t)rte_be_to_cpu_16(port) * h->num_addrs;
+	int err;
+
+	for (unsigned int i = 0; on && i < h->num_addrs; i++) {
+		flow[i] = rule_make(h, h->addr[i].ip, port);
+		if (flow[i] == NULL) {
+			err = errno == EIO ? ENETDOWN : errno;
+			rules_end(h, flow);
+			return -err;
+		}
+	}
+	if (!on)
+		rules_end(h, flow);
+	return 0;
+}
+
+const struct sock_home home_ops = {
+	.rx = home_rx,
+	.tx = home_tx,
+	.sent = home_sent,
+	.arm = home_arm,
+	.event_fd = home_event_fd,
+	.event = home_event,
+	.path = home_path,
+	.local = home_local,
+	.steer = home_steer,
+};
+
+/* --- opening -------------------------------------------------------------------------------------------------------- */
+
+static struct ibv_context *
+device_open(unsigned int index, const char **why)
+{
+	struct ibv_context *ctx = NULL;
+	struct ibv_device **list;
+	int num;
+
+	list = ibv_get_device_list(&num);
+	if (list == NULL)
+		return NULL;
+	if (num == 0)
+		*why = "no process shares a port there";
+	else if ((unsigned int)num <= index)
+		*why = "the process there shares fewer ports than that";
+	else
+		ctx = ibv_open_device(list[index]);
+	ibv_free_device_list(list);
+	return ctx;
+}
+
+/* Addresses without a tag. */
+static void
+addrs_read(struct home *h)
+{
+	struct ibv_gid_entry e[256];
+	ssize_t n = ibv_query_gid_table(h->ctx, e, 256, 0);
+	struct ibv_ah_attr ah = {.is_global = 1, .port_num = 1};
+	uint16_t vid;
+
+	for (ssize_t i = 0; i < n && h->num_addrs < HOME_ADDRS; i++) {
+		const union ibv_gid like = gid_of(0);
+
+		if (e[i].gid_type != IBV_GID_TYPE_ROCE_V2 || memcmp(e[i].gid.raw, like.raw, 12) != 0)
+			continue;
+		ah.grh.dgid = e[i].gid;
+		ah.grh.sgid_index = (uint8_t)e[i].gid_index;
+		/* An address of ours is at our MAC. */
+		if (ibv_resolve_eth_l2_from_gid(h->ctx, &ah, h->mac.addr_bytes, &vid) != 0 || vid != 0xffff)
+			continue;
+		memcpy(&h->addr[h->num_addrs].ip, e[i].gid.raw + 12, 4);
+		h->addr[h->num_addrs++].gid = e[i].gid_index;
+	}
+}
+
+static bool
+memory(struct home *h, unsigned int mbufs)
+{
+	const unsigned int room = RTE_MAX(TCP_MBUF_FRONT, (unsigned int)RTE_PKTMBUF_HEADROOM) + h->mtu + HEADERS;
+
+	h->mem_len = RTE_ALIGN_CEIL(pool_size(mbufs, room), 4096);
+	h->mem = mmap(NULL, h->mem_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (h->mem == MAP_FAILED)
+		return false;
+	h->pool = pool_make(h->mem, mbufs, room);
+	if (h->pool == NULL)
+		return false;
+	h->mr = ibv_reg_mr(h->pd, h->mem, h->mem_len, IBV_ACCESS_LOCAL_WRITE);
+	/* A child of fork() has no use for frames of its parent. */
+	return h->mr != NULL && madvise(h->mem, h->mem_len, MADV_DONTFORK) == 0;
+}
+
+static bool
+queues(struct home *h)
+{
+	struct ibv_qp_init_attr a = {.cap = {SENDS, RECVS, PIECES, 1, 0}, .qp_type = IBV_QPT_RAW_PACKET};
+	struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+
+	h->channel = ibv_create_comp_channel(h->ctx);
+	if (h->channel == NULL || fcntl(h->channel->fd, F_SETFL, O_NONBLOCK) != 0)
+		return false;
+	h->cq = ibv_create_cq(h->ctx, SENDS + RECVS, NULL, h->channel, 0);
+	if (h->cq == NULL)
+		return false;
+	a.send_cq = a.recv_cq = h->cq;
+	h->qp = ibv_create_qp(h->pd, &a);
+	if (h->qp == NULL || ibv_modify_qp(h->qp, &to, IBV_QP_STATE | IBV_QP_PORT) != 0)
+		return false;
+	h->mtu = ((const struct vc_qp *)h->qp)->mtu;
+	to.qp_state = IBV_QPS_RTR;
+	if (ibv_modify_qp(h->qp, &to, IBV_QP_STATE) != 0)
+		return false;
+	to.qp_state = IBV_QPS_RTS;
+	return ibv_modify_qp(h->qp, &to, IBV_QP_STATE) == 0;
+}
+
+static void
+home_close(struct home *h)
+{
+	if (h->qp != NULL)
+		(void)ibv_destroy_qp(h->qp);
+	if (h->cq != NULL)
+		(void)ibv_destroy_cq(h->cq);
+	if (h->channel != NULL)
+		(void)ibv_destroy_comp_channel(h->channel);
+	if (h->mr != NULL)
+		(void)ibv_dereg_mr(h->mr);
+	if (h->pd != NULL)
+		(void)ibv_dealloc_pd(h->pd);
+	if (h->ctx != NULL)
+		(void)ibv_close_device(h->ctx);
+	free(h->flow);
+	free(h);
+}
+
+struct home *
+home_open(unsigned int index, unsigned int mbufs, const char **why)
+{
+	struct home *h = calloc(1, sizeof(*h));
+
+	*why = "no memory";
+	if (h == NULL)
+		return NULL;
+	h->ctx = device_open(index, why);
+	if (h->ctx != NULL)
+		addrs_read(h);
+	if (h->ctx != NULL && h->num_addrs == 0)
+		*why = "the port has no address of IPv4";
+	if (h->num_addrs != 0) {
+		*why = "the port's owner does not give a queue pair";
+		h->pd = ibv_alloc_pd(h->ctx);
+		h->flow = calloc((size_t)65536 * h->num_addrs, sizeof(struct ibv_flow *));
+		if (h->pd != NULL && h->flow != NULL && queues(h) && memory(h, mbufs)) {
+			refill(h);
+			return h;
+		}
+	}
+	home_close(h);
+	return NULL;
+}
+
+unsigned int
+home_addrs(const struct home *h, struct home_addr addr[HOME_ADDRS])
+{
+	memcpy(addr, h->addr, sizeof(h->addr));
+	return h->num_addrs;
+}
+
+struct rte_mempool *
+home_pool(struct home *h)
+{
+	return h->pool;
+}
+
+unsigned int
+home_fds(const struct home *h, int fds[4])
+{
+	fds[0] = h->ctx->cmd_fd;
+	fds[1] = h->ctx->async_fd;
+	fds[2] = h->channel->fd;
+	return 3;
+}

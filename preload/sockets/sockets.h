@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Functions of libc in front of libc's, for a program that knows nothing of DPDK. Each socket of the program is one of the operating
+ * system, too, its shadow: the number is the shadow's, and so are its place in fstat(2), the port that it holds, and options that
+ * the engine does not know. What a rule or the destination leaves to the operating system is the shadow alone.
+ */
+#ifndef PRELOAD_SOCKETS_SOCKETS_H
+#define PRELOAD_SOCKETS_SOCKETS_H
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/ioctl.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "home.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* --- real.c: libc's own --- */
+struct real {
+	__typeof__(socket) *socket;
+	__typeof__(close) *close;
+	int (*bind)(int, const struct sockaddr *, socklen_t);
+	int (*connect)(int, const struct sockaddr *, socklen_t);
+	__typeof__(listen) *listen;
+	int (*accept4)(int, struct sockaddr *, socklen_t *, int);
+	__typeof__(shutdown) *shutdown;
+	int (*getsockname)(int, struct sockaddr *, socklen_t *);
+	int (*getpeername)(int, struct sockaddr *, socklen_t *);
+	int (*getsockopt)(int, int, int, void *, socklen_t *);
+	int (*setsockopt)(int, int, int, const void *, socklen_t);
+	int (*fcntl)(int, int, ...);
+	int (*ioctl)(int, unsigned long, ...);
+	__typeof__(read) *read;
+	__typeof__(write) *write;
+	ssize_t (*readv)(int, const struct iovec *, int);
+	ssize_t (*writev)(int, const struct iovec *, int);
+	ssize_t (*recv)(int, void *, size_t, int);
+	ssize_t (*recvfrom)(int, void *, size_t, int, struct sockaddr *, socklen_t *);
+	ssize_t (*recvmsg)(int, struct msghdr *, int);
+	int (*recvmmsg)(int, struct mmsghdr *, unsigned int, int, struct timespec *);
+	ssize_t (*send)(int, const void *, size_t, int);
+	ssize_t (*sendto)(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
+	ssize_t (*sendmsg)(int, const struct msghdr *, int);
+	int (*sendmmsg)(int, struct mmsghdr *, unsigned int, int);
+	ssize_t (*sendfile)(int, int, off64_t *, size_t);
+	ssize_t (*splice)(int, off64_t *, int, off64_t *, size_t, unsigned int);
+	__typeof__(ppoll) *ppoll;
+	int (*poll)(struct pollfd *, nfds_t, int);
+	int (*select)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
+	int (*pselect)(int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *);
+	int (*epoll_create1)(int);
+	int (*epoll_ctl)(int, int, int, struct epoll_event *);
+	int (*epoll_pwait)(int, struct epoll_event *, int, int, const sigset_t *);
+	__typeof__(dup) *dup;
+	__typeof__(dup2) *dup2;
+	int (*dup3)(int, int, int);
+	int (*close_range)(unsigned int, unsigned int, int);
+	__typeof__(_exit) *exit;
+};
+extern struct real real_of;
+void real_init(void);
+static inline const struct real *
+real(void)
+{
+	if (__builtin_expect(real_of.socket == NULL, 0))
+		real_init();
+	return &real_of;
+}
+
+/* --- table.c: descriptors --- */
+
+struct ep;
+
+/* A socket of the program: what the descriptors that are copies of each other share. */
+struct file {
+	atomic_int refs;
+	struct sock *_Atomic s; /* NULL: it is the shadow's alone */
+	atomic_bool nonblock;
+	bool forced;         /* the shadow does not block, whatever the program said */
+	bool wants;          /* it listens, and so shall the engine from the first call on that looks */
+	bool touched;        /* options were set */
+	bool sndbuf, rcvbuf; /* these among them */
+	int backlog;
+	int claim;            /* of a listener's port, -1: none */
+	pthread_mutex_t lock; /* of s, when it begins */
+	unsigned int items;   /* of epoll sets, more or less */
+};
+
+enum fork_step { FORK_PREPARE, FORK_PARENT, FORK_CHILD };
+void table_fork(enum fork_step step);
+void ep_fork(enum fork_step step);
+
+/* What a number is. */
+enum kind { NONE, SOCKET, EPOLL, OWN };
+
+/* A socket of the program, held; NULL: it is none that this library knows. */
+struct file *file_get(int fd);
+void file_put(struct file *f);
+/* One that was made just now. 0 or -1: no memory; what is not known is the operating system's. */
+int file_add(int fd, struct file *f);
+struct file *file_new(bool nonblock);
+enum kind kind_of(int fd);
+/* An epoll set of the program, held. */
+struct ep *ep_get(int fd);
+int ep_put_at(int fd, struct ep *e);
+/* A descriptor that the program must not close, in this process; it is closed here alone. */
+void own_add(int fd);
+void own_close(int fd);
+bool own_is(int fd);
+/* The number stands for nothing from now on. */
+void fd_forget(int fd);
+/* A number is another one's copy. */
+void fd_copy(int fd, int from);
+bool fd_any_own(unsigned int first, unsigned int last, unsigned int *at);
+unsigned int fd_max(void);
+
+/* --- state.c: the engine of this process --- */
+/* It is started when it is not; NULL: there is none, which was said. */
+struct sock_net *net_start(void);
+/* NULL: it has not been started. */
+struct sock_net *net_now(void);
+/* An address of the port's. The engine may be started to know. */
+bool net_has(rte_be32_t ip);
+/* From where to an address; 0: no way leads there. */
+rte_be32_t net_from(rte_be32_t remote);
+/* Which process listens to a port of TCP is the first that asks. A descriptor that stands for it; -1: another one has it. */
+int net_claim(rte_be16_t port);
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* --- rules.c --- */
+enum role { TCP_SERVER, TCP_CLIENT };
+/* The engine shall have it. local, remote: as far as they are known, else 0. */
+bool rules_engine(enum role role, const struct tcp_addr *addr);
+
+/* --- calls.c --- */
+/* A listener that was told so begins; others are left alone. */
+void file_begin(int fd, struct file *f);
+/* errno and -1 of a negative errno, else the value. */
+static inline ssize_t
+result(ssize_t rc)
+{
+	if (rc >= 0)
+		return rc;
+	errno = (int)-rc;
+	return -1;
+}
+
+/* --- epoll.c --- */
+void ep_free(struct ep *e);
+/* The number is closed: sets that have it lose it. The file's socket began: sets that had the shadow have it now. */
+void ep_closed(int fd, struct file *f);
+void ep_began(struct file *f);
+/* Another set or poll(2) has it. */
+void ep_nested(int fd);
+
+/* --- opt.c --- */
+/* Options of a shadow that was told some go to the socket of the engine. */
+void opt_carry(int fd, const struct file *f, struct sock *s);
+/* And from one shadow to another. */
+void opt_copy(int from, int to);
+
+#endif /* PRELOAD_SOCKETS_SOCKETS_H */

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* The engine of this process: it begins with the first socket that needs it, in this process, not in its parent. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "preload/sock/owner.h"
+#include "sockets.h"
+
+#define PORT_ENV "TRIPLANE_SOCKETS_PORT" /* place in the owner's list, from 0 on */
+#define SPIN_ENV "TRIPLANE_SOCKETS_SPIN" /* microseconds */
+#define MBUFS_ENV "TRIPLANE_SOCKETS_MBUFS"
+#define END_MS 5000u /* a program's end waits so long for peers to take what was sent */
+
+static struct {
+	pthread_mutex_t lock;
+	struct sock_net *_Atomic net;
+	struct home *home;
+	unsigned int num_addrs;
+	struct home_addr addr[HOME_ADDRS];
+	bool tried;
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void
+say(const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		dprintf(STDERR_FILENO, "triplane-sockets: %s\n", text);
+}
+
+/* A number of the environment; what is none, or outside, is said, and the usual one is taken. */
+static unsigned int
+setting(const char *name, unsigned int usual, unsigned int min, unsigned int max)
+{
+	const char *text = getenv(name);
+	char *end;
+	unsigned long v;
+
+	if (text == NULL || text[0] == '\0')
+		return usual;
+	errno = 0;
+	v = strtoul(text, &end, 10);
+	if (*end == '\0' && errno == 0 && text[0] != '-' && v >= min && v <= max)
+		return (unsigned int)v;
+	say("%s: '%s' is not a number of %u..%u; %u is taken", name, text, min, max, usual);
+	return usual;
+}
+
+/* --- fork and the end --- */
+
+static void
+fork_prepare(void)
+{
+	pthread_mutex_lock(&state.lock);
+	ep_fork(FORK_PREPARE);
+	if (state.net != NULL)
+		sock_net_lock(state.net);
+	table_fork(FORK_PREPARE);
+}
+
+static void
+fork_parent(void)
+{
+	table_fork(FORK_PARENT);
+	if (state.net != NULL)
+		sock_net_unlock(state.net);
+	ep_fork(FORK_PARENT);
+	pthread_mutex_unlock(&state.lock);
+}
+
+/* Sockets of the parent's engine are none here; one of its own begins with the next socket. */
+static void
+fork_child(void)
+{
+	table_fork(FORK_CHILD);
+	ep_fork(FORK_CHILD);
+	state.net = NULL;
+	state.tried = false;
+	pthread_mutex_unlock(&state.lock);
+}
+
+static void __attribute__((constructor)) fork_init(void)
+{
+	(void)pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
+static void
+at_end(void)
+{
+	if (state.net != NULL)
+		sock_net_end(state.net, END_MS);
+}
+
+EXPORT void
+_exit(int status)
+{
+	at_end();
+	real()->exit(status);
+	__builtin_unreachable();
+}
+
+EXPORT void
+_Exit(int status)
+{
+	_exit(status);
+}
+
+/* --- the beginning --- */
+
+static void
+own_fds(void)
+{
+	int fds[4];
+	unsigned int n = home_fds(state.home, fds);
+
+	for (unsigned int i = 0; i < n; i++)
+		own_add(fds[i]);
+	sock_fds(state.net, fds);
+	own_add(fds[0]);
+	own_add(fds[1]);
+}
+
+static struct sock_net *
+start(void)
+{
+	static bool once;
+	const unsigned int port = setting(PORT_ENV, 0, 0, 63), mbufs = setting(MBUFS_ENV, 8192, 2048, 1048576);
+	struct sock_conf conf = {.spin_us = setting(SPIN_ENV, 20, 0, 1000000), .tcp = {.tx_checksum = true}};
+	const char *why;
+	int err = 0;
+
+	state.home = home_open(port, mbufs, &why);
+	if (state.home == NULL) {
+		say("%s, port %u: %s; sockets are the operating system's", owner_path(), port, why);
+		return NULL;
+	}
+	state.num_addrs = home_addrs(state.home, state.addr);
+	conf.tcp.pool = home_pool(state.home);
+	/* A buffer of an idle program's connections must not take all frames. */
+	conf.tcp.sndbuf = conf.tcp.rcvbuf = 1u << 20;
+	state.net = sock_net_create(&conf, &home_ops, state.home, &err);
+	if (state.net == NULL) {
+		say("the engine does not start: %s; sockets are the operating system's", strerror(-err));
+		return NULL;
+	}
+	own_fds();
+	if (!once)
+		(void)atexit(at_end);
+	once = true;
+	return state.net;
+}
+
+struct sock_net *
+net_start(void)
+{
+	struct sock_net *n;
+	const int saved = errno;
+
+	if (state.net != NULL)
+		return state.net;
+	pthread_mutex_lock(&state.lock);
+	n = state.net != NULL ? state.net : state.tried ? NULL : start();
+	state.tried = true;
+	pthread_mutex_unlock(&state.lock);
+	errno = saved;
+	return n;
+}
+
+struct sock_net *
+net_now(void)
+{
+	return state.net;
+}
+
+bool
+net_has(rte_be32_t ip)
+{
+	if (net_start() == NULL)
+		return false;
+	for (unsigned int i = 0; i < state.num_addrs; i++)
+		if (state.addr[i].ip == ip)
+			return true;
+	return false;
+}
+
+rte_be32_t
+net_from(rte_be32_t remote)
+{
+	if (net_start() == NULL || net_has(remote))
+		return 0;
+	for (unsigned int i = 0; i < state.num_addrs; i++)
+		if (sock_route(state.net, state.addr[i].ip, remote) != -ENETUNREACH)
+			return state.addr[i].ip;
+	return 0;
+}
+
+int
+net_claim(rte_be16_t port)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	/* A name of no file goes with the process that has it. */
+	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "triplane-sockets/%u/%u%s",
+			 setting(PORT_ENV, 0, 0, 63), rte_be_to_cpu_16(port), owner_path());
+	int fd = real()->socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	n = RTE_MIN(n, (int)sizeof(sa.sun_path) - 2);
+	if (real()->bind(fd, (const struct sockaddr *)&sa,
+			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0) {
+		own_add(fd);
+		return fd;
+	}
+	real()->close(fd);
+	return -1;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What each descriptor of the program is. A number that is nothing here costs a load. */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "sockets.h"
+
+#define FDS (1u << 20)
+
+struct entry {
+	enum kind kind;
+	void *what;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Only pages of it that are used take memory. */
+static struct entry *_Atomic table;
+static atomic_uint top; /* no number from here on stands for anything */
+
+static struct entry *
+all(void)
+{
+	struct entry *t = table;
+
+	if (t != NULL)
+		return t;
+	pthread_mutex_lock(&lock);
+	if (table == NULL) {
+		t = mmap(NULL, FDS * sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			 -1, 0);
+		table = t == MAP_FAILED ? NULL : t;
+	}
+	t = table;
+	pthread_mutex_unlock(&lock);
+	return t;
+}
+
+enum kind
+kind_of(int fd)
+{
+	return table == NULL || (unsigned int)fd >= FDS ? NONE : __atomic_load_n(&table[fd].kind, __ATOMIC_RELAXED);
+}
+
+unsigned int
+fd_max(void)
+{
+	return top;
+}
+
+static int
+put(int fd, enum kind kind, void *what)
+{
+	struct entry *t = all();
+
+	if (t == NULL || (unsigned int)fd >= FDS)
+		return -1;
+	pthread_mutex_lock(&lock);
+	t[fd].what = what;
+	__atomic_store_n(&t[fd].kind, kind, __ATOMIC_RELEASE);
+	if (top <= (unsigned int)fd)
+		top = (unsigned int)fd + 1;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+/* --- fork --- */
+
+void
+table_fork(enum fork_step step)
+{
+	if (step == FORK_PREPARE)
+		pthread_mutex_lock(&lock);
+	/* Shadows of the parent's connections stay, which are no connections; of its listeners, the other halves. */
+	for (unsigned int i = 0; step == FORK_CHILD && i < top; i++) {
+		struct file *f = table[i].kind == SOCKET ? table[i].what : NULL;
+
+		if (f != NULL) {
+			f->s = NULL;
+			f->claim = -1;
+		}
+		if (table[i].kind == OWN) {
+			table[i].kind = NONE;
+			real()->close((int)i);
+		}
+	}
+	if (step != FORK_PREPARE)
+		pthread_mutex_unlock(&lock);
+}
+
+/* --- sockets --- */
+
+struct file *
+file_new(bool nonblock)
+{
+	struct file *f = calloc(1, sizeof(*f));
+
+	if (f == NULL)
+		return NULL;
+	f->refs = 1;
+	f->nonblock = nonblock;
+	f->claim = -1;
+	pthread_mutex_init(&f->lock, NULL);
+	return f;
+}
+
+int
+file_add(int fd, struct file *f)
+{
+	return put(fd, SOCKET, f);
+}
+
+struct file *
+file_get(int fd)
+{
+	struct file *f = NULL;
+
+	if (kind_of(fd) != SOCKET)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	if (table[fd].kind == SOCKET) {
+		f = table[fd].what;
+		f->refs++;
+	}
+	pthread_mutex_unlock(&lock);
+	return f;
+}
+
+void
+file_put(struct file *f)
+{
+	if (f == NULL || --f->refs != 0)
+		return;
+	if (f->s != NULL)
+		sock_close(f->s);
+	own_close(f->claim);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+/* --- epoll sets, and what is this library's --- */
+
+struct ep *
+ep_get(int fd)
+{
+	return kind_of(fd) == EPOLL ? table[fd].what : NULL;
+}
+
+int
+ep_put_at(int fd, struct ep *e)
+{
+	return put(fd, EPOLL, e);
+}
+
+/* A child of fork() has copies, which nobody there needs. */
+void
+own_add(int fd)
+{
+	(void)put(fd, OWN, (void *)(intptr_t)getpid());
+}
+
+void
+own_close(int fd)
+{
+	if (fd < 0)
+		return;
+	if (kind_of(fd) == OWN)
+		(void)put(fd, NONE, NULL);
+	real()->close(fd);
+}
+
+bool
+own_is(int fd)
+{
+	return kind_of(fd) == OWN && table[fd].what == (void *)(intptr_t)getpid();
+}
+
+bool
+fd_any_own(unsigned int first, unsigned int last, unsigned int *at)
+{
+	for (; first <= last && first < top; first++) {
+		if (own_is((int)first)) {
+			*at = first;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* --- numbers --- */
+
+void
+fd_forget(int fd)
+{
+	const enum kind kind = kind_of(fd);
+	void *what;
+
+	if (kind == NONE || kind == OWN)
+		return;
+	pthread_mutex_lock(&lock);
+	what = table[fd].what;
+	table[fd].kind = NONE;
+	table[fd].what = NULL;
+	pthread_mutex_unlock(&lock);
+	if (kind == SOCKET) {
+		ep_closed(fd, what);
+		file_put(what);
+	} else {
+		ep_free(what);
+	}
+}
+
+void
+fd_copy(int fd, int from)
+{
+	struct file *f = file_get(from);
+
+	if (f != NULL && file_add(fd, f) != 0)
+		file_put(f);
+}
