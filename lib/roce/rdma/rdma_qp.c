@@ -5,7 +5,11 @@
 #include "rdma_priv.h"
 #include "tp_rdma.h"
 
-#define MIN_RNR_TIMER 12u /* 0.64 ms (9.7.5.2.8) */
+/*
+ * 655.36 ms (9.7.5.2.8): a peer that asked for a few repetitions only waits for seconds, until whoever just learnt of the connection
+ * posts what receives. It is what Linux's connection manager sets.
+ */
+#define MIN_RNR_TIMER 0u
 
 /* --- completion queues that the application does not bring --- */
 

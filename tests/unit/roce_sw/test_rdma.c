@@ -308,6 +308,32 @@ watch_credits(struct pair *p, unsigned int from, struct rte_mbuf *m)
 	return 1;
 }
 
+/* Who learns late of the connection posts late what receives: a peer that repeats a few times only is patient. */
+static void
+receives_late(void **state)
+{
+	struct rdma_conn_param param = {.retry_count = 7, .rnr_retry_count = 5};
+	struct pair *p = *state;
+	struct conn_both c;
+
+	c.l = conn_listening(1, RDMA_PS_TCP, conn_address(PAIR_V4, 1, CONN_SERVICE), 4);
+	c.a = conn_routed(p, RDMA_PS_TCP, conn_address(PAIR_V4, 1, CONN_SERVICE));
+	conn_with_qp(p, 0, c.a);
+	assert_int_equal(tp_rdma_connect(c.a, &param), 0);
+	c.b = conn_request(p, c.l);
+	conn_with_qp(p, 1, c.b);
+	assert_int_equal(tp_rdma_accept(c.b, &param), 0);
+	conn_expect_status(p, 0, RDMA_CM_EVENT_ESTABLISHED, 0);
+	conn_expect_status(p, 1, RDMA_CM_EVENT_ESTABLISHED, 0);
+	pair_send(p, 1, c.b->qp, 1, 0, 10);
+	pair_run(p, 50);
+	assert_int_equal(pair_stat(p, 0, "resp_rnr_naks"), 1);
+	pair_recv(p, 0, c.a->qp, 1, 4096, 10);
+	pair_wait(p, p->n[1].cq, 1, NULL);
+	pair_wait(p, p->n[0].cq, 1, NULL);
+	conn_disconnected(p, &c);
+}
+
 /*
  * One receive request, then none: the ACK of the first message says so, and of the next ones a single one is sent, whose RNR
  * NAK is the backstop. Without flow control the ACK counts nothing (code 31), and all are sent.
@@ -372,7 +398,7 @@ main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
 	const struct CMUnitTest tests[] = {
 		T(life), T(depths),    T(private_data), T(refused),         T(backlog),
-		T(lost), T(to_itself), T(credits),      T(credits_refused),
+		T(lost), T(to_itself), T(credits),      T(credits_refused), T(receives_late),
 	};
 
 	return cmocka_run_group_tests_name("rdma", tests, NULL, NULL);

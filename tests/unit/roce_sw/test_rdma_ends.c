@@ -100,6 +100,7 @@ parameters(void **state)
 		assert_int_equal(a.timeout, 17); /* twice the path's 0.27 s (code 16), where nobody says another */
 		assert_int_equal(a.retry_cnt, t[i].retry);
 		assert_int_equal(a.rnr_retry, 4);
+		assert_int_equal(a.min_rnr_timer, 0); /* 655.36 ms */
 		assert_int_equal(a.max_rd_atomic, t[i].qp_depth);
 		assert_int_equal(a.max_dest_rd_atomic, t[i].qp_resources);
 		/* The peer may read what it was told it may read. */
