@@ -204,7 +204,7 @@ def rping():
 def cm_on_the_wire(path, qps, tos):
     """What tshark reads of connections between the two ends, all to one service, each ended; and of what went over them."""
     names = ['infiniband.mad.attributeid', 'infiniband.cm.req.serviceid.dport', 'infiniband.cm.req.localqpn', 'infiniband.bth.destqp',
-             'ip.dsfield', 'infiniband.bth.opcode']
+             'ip.dsfield', 'infiniband.bth.opcode', 'infiniband.cm.req.ip_cm.sport', 'udp.srcport']
     rows = [dict(zip(names, line.split('\t'))) for line in subprocess.run(
         ['tshark', '-r', path, '-T', 'fields', '-E', 'occurrence=f'] + [a for n in names for a in ('-e', n)], stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, text=True, timeout=60, check=True).stdout.splitlines()]
@@ -219,7 +219,13 @@ def cm_on_the_wire(path, qps, tos):
     to = {int(r['infiniband.bth.destqp'], 0) for r in rows if r['infiniband.bth.opcode'] and int(r['infiniband.bth.destqp'], 0) != 1}
     if len(callers) != qps + 1 or not callers <= to or len(to) != 2 * (qps + 1):
         return 'queue pairs that called %s, queue pairs on the wire %s' % (callers, to)
-    seen = {int(r['ip.dsfield'], 0) & 0xfc for r in rows if r['infiniband.bth.opcode'] and int(r['infiniband.bth.destqp'], 0) != 1}
+    # R-2: the UDP source port says which connection it is, at both ends.
+    wanted = {(int(r['infiniband.cm.req.ip_cm.sport'], 0) ^ 18515) | 0xc000 for r in rows if r['infiniband.cm.req.ip_cm.sport']}
+    data = [r for r in rows if r['infiniband.bth.opcode'] and int(r['infiniband.bth.destqp'], 0) != 1]
+    sources = {int(r['udp.srcport']) for r in data}
+    if sources != wanted or len(wanted) != qps + 1:
+        return 'UDP source ports %s, wanted %s' % (sources, wanted)
+    seen = {int(r['ip.dsfield'], 0) & 0xfc for r in data}
     return None if seen == {tos} else 'DSCP and ECN of the connections: %s' % seen
 
 
