@@ -94,6 +94,89 @@ test_lengths_of_rules(void **state)
 				 MLX4_STAT_BAD_PARAM);
 		card_expect(c, "cmd-param", i + 1);
 	}
+	/* All of it is one: what is wrong then is the rule. */
+	(void)card_in(c);
+	assert_int_equal(card_cmd(c, MLX4_CMD_QP_FLOW_STEERING_ATTACH, 0, 1024, c->in, 0), MLX4_STAT_BAD_PARAM);
+	assert_int_equal(card_violations(c, "cmd-param"), sizeof(dwords) / sizeof(dwords[0]));
+}
+
+/* 512 addresses a port, each port its own; bit 63 empties the list before [CP 4.5]. */
+static void
+test_multicast_lists(void **state)
+{
+	const uint64_t first = UINT64_C(0x01005e000000), clear = UINT64_C(1) << 63;
+	struct card *c = *state;
+
+	for (uint64_t i = 0; i < 512; i++)
+		assert_int_equal(card_cmd(c, MLX4_CMD_SET_MCAST_FLTR, MLX4_MCAST_FLTR_CONFIG, 1, first + i, 0), 0);
+	assert_int_equal(card_cmd(c, MLX4_CMD_SET_MCAST_FLTR, MLX4_MCAST_FLTR_CONFIG, 1, first + 7, 0),
+			 0); /* is there */
+	card_expect_clean(c);
+	assert_int_equal(card_cmd(c, MLX4_CMD_SET_MCAST_FLTR, MLX4_MCAST_FLTR_CONFIG, 1, first + 512, 0),
+			 MLX4_STAT_EXCEED_LIM);
+	card_expect(c, "cmd-limit", 1);
+	assert_int_equal(card_cmd(c, MLX4_CMD_SET_MCAST_FLTR, MLX4_MCAST_FLTR_CONFIG, 2, first + 512, 0), 0);
+	assert_int_equal(card_cmd(c, MLX4_CMD_SET_MCAST_FLTR, MLX4_MCAST_FLTR_CONFIG, 1, clear | (first + 512), 0), 0);
+	for (uint64_t i = 0; i < 511; i++)
+		assert_int_equal(card_cmd(c, MLX4_CMD_SET_MCAST_FLTR, MLX4_MCAST_FLTR_CONFIG, 1, first + i, 0), 0);
+	assert_int_equal(card_cmd(c, MLX4_CMD_SET_MCAST_FLTR, MLX4_MCAST_FLTR_CONFIG, 1, first + 511, 0),
+			 MLX4_STAT_EXCEED_LIM);
+	card_expect(c, "cmd-limit", 2);
+}
+
+/* Pages of regions from 4 KiB to 2 GiB, where there are pages. */
+static void
+test_page_sizes(void **state)
+{
+	static const struct {
+		uint32_t lg;
+		bool good;
+	} row[] = {{0, false}, {11, false}, {12, true}, {31, true}, {32, false}, {63, false}};
+	struct card *c = *state;
+	unsigned int bad = 0;
+
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		uint8_t *in = card_in(c);
+		uint32_t mpt = CARD_MPT + 1 + i;
+
+		card_mr_ctx(c, in, mpt << 8, 0x1000, 0x1000, false);
+		prm_set(in, MLX4_MPT_ENTITY, row[i].lg);
+		assert_int_equal(card_cmd_in(c, MLX4_CMD_SW2HW_MPT, 0, mpt), row[i].good ? 0 : MLX4_STAT_BAD_PARAM);
+		bad += !row[i].good;
+		card_expect(c, "cmd-param", bad);
+	}
+}
+
+/* The table of interrupts is memory, 16 octets a vector, and what is behind it is not [CP 1.4]. */
+static void
+test_table_of_interrupts(void **state)
+{
+	const uint32_t end = MLX4_REG_MSIX_TABLE + 16 * MLX4_MSIX_VECTORS;
+	struct card *c = *state;
+
+	for (uint32_t off = end - 16; off < end + 16; off += 4) {
+		tp_model_bar0_write32(c->m, off, 0x5a5a0000 | off);
+		assert_int_equal(tp_model_bar0_read32(c->m, off), off < end ? 0x5a5a0000 | off : 0);
+	}
+}
+
+/* A command that never ends leaves the register busy: it is not to be written [CP 2.2]. */
+static void
+test_commands_that_never_end(void **state)
+{
+	for (unsigned int kind = 0; kind < 2; kind++) {
+		struct card *c = card_new(NULL);
+
+		card_boot(c, CARD_DMFS);
+		assert_int_equal(
+			tp_model_fault(c->m, kind == 0 ? TP_FAULT_TIMEOUT : TP_FAULT_CATAS, MLX4_CMD_NOP, 1, 0), 0);
+		assert_int_equal(card_cmd_none(c, MLX4_CMD_NOP, 0, 0), -1);
+		card_expect_clean(c);
+		tp_model_bar0_write32(c->m, MLX4_REG_HCR, 0);
+		card_expect(c, "hcr-busy", 1);
+		card_free(c);
+	}
+	*state = NULL;
 }
 
 /* Addresses of chunks have twelve bits that say other things; entries fit the mailbox. */
@@ -319,6 +402,10 @@ main(void)
 		POWER(test_reserved_bits_of_the_register),
 		BOOTED(test_ports_that_are_none),
 		BOOTED(test_lengths_of_rules),
+		BOOTED(test_multicast_lists),
+		BOOTED(test_page_sizes),
+		POWER(test_table_of_interrupts),
+		cmocka_unit_test(test_commands_that_never_end),
 		POWER(test_chunks),
 		OBJECTS(test_events_of_a_queue_that_went),
 		OBJECTS(test_contexts_of_event_queues),

@@ -85,6 +85,51 @@ test_resize_too_small(void **state)
 	card_expect_clean(c);
 }
 
+/* An index that is further behind than the queue is long was never true [CP 5.2]. */
+static void
+test_armed_far_behind(void **state)
+{
+	struct card *c = *state;
+	struct tpm_cq *cq = c->m->cq[CARD_CQN];
+
+	for (unsigned int i = 0; i < 300; i++) {
+		tpm_cqe_commit(cq, tpm_cqe_next(c->m, cq), MLX4_OP_SEND);
+		prm_set32(card_ptr(c, c->cq_dbrec), 0, i + 1);
+	}
+	tpm_cq_doorbell(c->m, CARD_UAR,
+			1u << MLX4_CQ_ARM_SN_SHIFT | MLX4_CQ_ARM_NEXT << MLX4_CQ_ARM_CMD_SHIFT | CARD_CQN, 300 - 256);
+	card_expect_clean(c);
+	tpm_cq_doorbell(c->m, CARD_UAR,
+			2u << MLX4_CQ_ARM_SN_SHIFT | MLX4_CQ_ARM_NEXT << MLX4_CQ_ARM_CMD_SHIFT | CARD_CQN, 300 - 257);
+	card_expect(c, "dbrec-cq", 1);
+	tpm_cq_doorbell(c->m, CARD_UAR,
+			2u << MLX4_CQ_ARM_SN_SHIFT | MLX4_CQ_ARM_NEXT << MLX4_CQ_ARM_CMD_SHIFT | CARD_CQN, 301);
+	card_expect(c, "dbrec-cq", 2);
+}
+
+/* Its state of arming is in the context: 9 any, 6 solicited, 10 it has fired [CP 5.2]. */
+static void
+test_state_of_arming(void **state)
+{
+	struct card *c = *state;
+	static const struct {
+		uint32_t command, state;
+	} row[] = {{MLX4_CQ_ARM_SOLICITED, 6}, {MLX4_CQ_ARM_NEXT, 9}};
+
+	for (uint32_t i = 0; i < 2; i++) {
+		tpm_cq_doorbell(c->m, CARD_UAR,
+				(i + 1) << MLX4_CQ_ARM_SN_SHIFT | row[i].command << MLX4_CQ_ARM_CMD_SHIFT | CARD_CQN,
+				0);
+		assert_int_equal(card_cmd_out(c, MLX4_CMD_QUERY_CQ, 0, CARD_CQN), 0);
+		assert_int_equal(prm_get32(card_out(c), 0) >> 8 & 0xf, row[i].state);
+	}
+	tpm_cqe_commit(c->m->cq[CARD_CQN], tpm_cqe_next(c->m, c->m->cq[CARD_CQN]), MLX4_OP_SEND);
+	tpm_cq_notify(c->m, c->m->cq[CARD_CQN], false);
+	assert_int_equal(card_cmd_out(c, MLX4_CMD_QUERY_CQ, 0, CARD_CQN), 0);
+	assert_int_equal(prm_get32(card_out(c), 0) >> 8 & 0xf, 10);
+	card_expect_clean(c);
+}
+
 static void
 wrong(struct card *c, uint32_t field, uint32_t value, int status)
 {
@@ -208,6 +253,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_moderation_and_query, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_resize, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_numbers_of_others, setup_objects, teardown_card),
+		cmocka_unit_test_setup_teardown(test_armed_far_behind, setup_objects, teardown_card),
+		cmocka_unit_test_setup_teardown(test_state_of_arming, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_resize_too_small, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_wrong_use, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_armed_by_a_handler_at_work, setup_objects, teardown_card),

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <rte_byteorder.h>
+
+#include "frames.h"
 #include "ibswitch_rig.h"
 
 /* --- a port ----------------------------------------------------------------------------------------------------------------- */
@@ -48,6 +51,14 @@ test_each_bit_of_the_crcs(void **state)
 		assert_null(vr_poll_cq(v, b));
 	}
 	assert_int_equal(receive_errors(v, 2), 16);
+	/* Four octets more than its header says, under a good CRC of the link. */
+	memcpy(pkt, ir_last(v, 1)->data, f.len - 2);
+	memset(pkt + f.len - 2, 0, 4);
+	f.len = seg.len = f.len + 4;
+	crc = ir_crc16(pkt, f.len - 2);
+	memcpy(pkt + f.len - 2, (uint8_t[]){(uint8_t)crc, (uint8_t)(crc >> 8)}, 2);
+	tp_model_port_receive(v->c->m, 2, &f, 1);
+	assert_int_equal(receive_errors(v, 2), 17);
 	tp_model_get_stats(v->c->m, &st);
 	assert_int_equal(st.port[1].roce_bad_icrc, 32);
 	card_expect_clean(v->c);
@@ -114,8 +125,7 @@ test_sizes_of_management(void **state)
 		} else {
 			vr_expect_error(v, q, true, MLX4_SYND_LOCAL_LENGTH, 0);
 			assert_int_equal(v->end[0]->sent, 0);
-			assert_int_equal(card_violations(v->c, "wqe-length") + card_violations(v->c, "wqe-inline-min"),
-					 1);
+			card_expect(v->c, i == 1 ? "wqe-length" : "wqe-inline-min", 1);
 		}
 		if (i < 2)
 			vr_down(state);
@@ -150,6 +160,86 @@ test_full_fields(void **state)
 		}
 	}
 	card_expect_clean(v->c);
+}
+
+/* A key of a datagram that is not the same backwards; lanes as they are before anybody says otherwise: two levels each. */
+static void
+test_keys_and_lanes(void **state)
+{
+	static const uint8_t lanes[8] = {0x01, 0x23, 0x45, 0x67, 0x01, 0x23, 0x45, 0x67};
+	struct vr *v = *state;
+	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_UD), *b = ir_qp(v, 2, MLX4_QP_ST_UD);
+	uint8_t *w = vr_wqe(v, a);
+
+	prm_set(b->ctx, MLX4_QPC_QKEY, 0x12345678);
+	vr_qp_up(v, a);
+	vr_qp_up(v, b);
+	vr_post_recv(v, b, VR_RW_KEY, b->mem, 1000);
+	ir_post_ud(v, a, IR_LID2, b->qpn, NULL, 30);
+	prm_set32(w, 16 + 36, 0x12345678);
+	vr_step(v);
+	vr_expect(v, b, 1, 0);
+	assert_int_equal(ir_get(v, 2, 0x15, 2)[49], 0); /* violations of Q_Keys */
+	for (unsigned int p = 1; p <= 2; p++)
+		assert_memory_equal(ir_get(v, p, 0x17, 0), lanes, sizeof(lanes));
+	vr_quiet(v);
+}
+
+/* IP in a datagram of IPoIB (RFC 4391): the completion says what it is and which of its checksums are right. */
+static void
+test_ipoib_received(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_UD), *b = ir_qp(v, 2, MLX4_QP_ST_UD);
+	const uint32_t len = 4 + sizeof(frame_udp4) - 14;
+
+	vr_qp_up(v, a);
+	vr_qp_up(v, b);
+	for (unsigned int i = 0; i < 4; i++) {
+		bool ip = i != 1, udp = i != 2, encap = i != 3;
+		uint8_t *p = vr_mem(v, a);
+		const struct mlx4_cqe *e;
+
+		memset(p, 0, 4);
+		p[0] = 8;
+		p[1] = encap ? 0 : 6; /* ARP */
+		memcpy(p + 4, frame_udp4 + 14, len - 4);
+		p[4 + 10] ^= ip ? 0 : 1;
+		p[len - 1] ^= udp ? 0 : 1;
+		vr_post_recv(v, b, VR_RW_KEY, b->mem, 1000);
+		ir_post_ud(v, a, IR_LID2, b->qpn, NULL, len);
+		vr_step(v);
+		e = (const struct mlx4_cqe *)(const void *)vr_expect(v, b, 1, (uint16_t)i);
+		assert_int_equal(rte_be_to_cpu_16(e->status),
+				 !encap ? 0
+				 : ip   ? MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP | MLX4_CQE_ST_IP_OK
+					: MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP);
+		assert_int_equal(rte_be_to_cpu_16(e->checksum), encap && udp ? MLX4_CQE_CSUM_OK : 0);
+	}
+	card_expect_clean(v->c);
+}
+
+/* Classes that the firmware has nobody for are answered so, classes that there are not are refused (IBTA 13.4.4). */
+static void
+test_classes(void **state)
+{
+	struct vr *v = *state;
+	unsigned int refused = 0;
+
+	for (unsigned int class = 0; class < 256; class ++) {
+		bool known = class == 1 || class == 4 || class == 9 || class == 0x0a || class == 0x21 || class == 0x81;
+		int st;
+
+		ir_mad(v, (uint8_t) class, 1, 0x01, 0);
+		st = card_cmd(v->c, MLX4_CMD_MAD_IFC, 3, 1, v->c->in, v->c->out);
+		assert_int_equal(st, known ? MLX4_STAT_OK : MLX4_STAT_BAD_PKT);
+		refused += !known;
+		if (class == 9 || class == 0x0a || class == 0x21) {
+			assert_int_equal(card_out(v->c)[3], 0x81);
+			assert_int_equal(card_out(v->c)[5], 0x0c);
+		}
+	}
+	card_expect(v->c, "cmd-param", refused);
 }
 
 /* Of eight GUIDs those that changed are told, one bit each; the first is the card's. */
@@ -236,6 +326,8 @@ test_switch_says(void **state)
 	/* The pointer of an answer is back at the first hop (14.2.2.4), over one hop and over two. */
 	assert_int_equal(ask(v, 1, 0, 1, 0x11, 0, NULL)[6], 1);
 	assert_int_equal(ask(v, 2, 3, 1, 0x11, 0, NULL)[6], 1);
+	/* An adapter is the end: it passes nothing on, and answers nothing that was to go further. */
+	assert_null(ask(v, 3, 3, 1, 0x11, 0, NULL));
 	/* The last port is one. */
 	for (uint32_t p = 0; p <= 4; p++)
 		assert_int_equal(ask_ok(v, 1, 0, 1, 0x15, p, NULL)[28], 1);
@@ -409,7 +501,9 @@ test_switch_bad_routes(void **state)
 {
 	static const struct {
 		uint8_t pointer, hops;
-	} row[] = {{2, 1}, {63, 1}, {64, 64}, {65, 66}, {255, 255}};
+		bool back;
+	} row[] = {{2, 1, false}, {63, 1, false}, {64, 64, false}, {65, 66, false}, {255, 255, false},
+		   {1, 1, true},  {0, 1, true},   {3, 2, true},    {64, 64, true}};
 	struct vr *v = *state;
 	uint8_t *mad = vr_mem(v, sm);
 
@@ -421,9 +515,11 @@ test_switch_bad_routes(void **state)
 		mad[1] = 0x81;
 		mad[6] = row[i].pointer;
 		mad[7] = row[i].hops;
+		mad[4] = row[i].back ? 0x80 : 0;
 		mad[0x11] = 0x11;
 		memset(mad + 0x20, 0xff, 4);
 		memset(mad + 0x81, 1, 63);
+		memset(mad + 0xc1, 1, 63);
 		vr_post_recv(v, sm, VR_RW_KEY, sm->mem + 4096, 512);
 		ir_post_mad(v, sm, 0xffff, 0);
 		vr_step(v);
@@ -432,6 +528,10 @@ test_switch_bad_routes(void **state)
 		sm->rprod = recv;
 	}
 	assert_int_equal(ask_ok(v, 1, 0, 1, 0x11, 0, NULL)[2], 2);
+	/* A port that there is not is counted where the question came in. */
+	assert_int_equal(counter("port1.relay_errors"), 0);
+	assert_null(ask(v, 2, 9, 1, 0x11, 0, NULL));
+	assert_int_equal(counter("port1.relay_errors"), 1);
 	card_expect_clean(v->c);
 }
 
@@ -450,6 +550,7 @@ main(void)
 #define SWITCH(f) cmocka_unit_test_setup_teardown(f, up, vr_down)
 	const struct CMUnitTest tests[] = {
 		PORT(test_each_bit_of_the_crcs), PORT(test_path_bits_of_management), OWN(test_sizes_of_management),
+		PORT(test_keys_and_lanes),       PORT(test_ipoib_received),          PORT(test_classes),
 		PORT(test_full_fields),          PORT(test_guids_that_change),       OWN(test_fdr10_is_enabled),
 		SWITCH(test_switch_says),        SWITCH(test_switch_lanes),          SWITCH(test_switch_port_armed),
 		SWITCH(test_switch_partitions),  SWITCH(test_switch_by_table),       SWITCH(test_switch_bad_routes),

@@ -185,11 +185,13 @@ test_rss_parent(void **state)
 	assert_int_equal(prm_get32(card_out(c) + 8, 0x3c), 2u << 24 | CARD_QPN);
 	rss_ctx(c, CARD_QPN + 9, CARD_QPN + 1, 2); /* not aligned to four */
 	assert_int_equal(card_qp_up(c, CARD_QPN + 9, ctx), MLX4_STAT_BAD_PARAM);
+	rss_ctx(c, CARD_QPN + 12, CARD_QPN + 1, 1); /* nor to two, though both are there */
+	assert_int_equal(card_qp_up(c, CARD_QPN + 12, ctx), MLX4_STAT_BAD_PARAM);
 	rss_ctx(c, CARD_QPN + 10, CARD_QPN, 3); /* rings 4..7 do not exist */
 	assert_int_equal(card_qp_up(c, CARD_QPN + 10, ctx), MLX4_STAT_BAD_PARAM);
 	rss_ctx(c, CARD_QPN + 11, 0, 8);
 	assert_int_equal(card_qp_up(c, CARD_QPN + 11, ctx), MLX4_STAT_EXCEED_LIM);
-	card_expect(c, "rss-range", 3);
+	card_expect(c, "rss-range", 4);
 }
 
 static void

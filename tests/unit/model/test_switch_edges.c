@@ -148,6 +148,10 @@ pause_ends_with_its_link(void **state)
 		r->now += 100000;
 		/* PFC leaves the others be. */
 		assert_int_equal(swrig_drain(r, 1), pfc != 0 ? 5 : 0);
+		/* A pause counts as far as it has gone. */
+		for (unsigned int prio = 0; prio < 8; prio++)
+			assert_int_equal(swrig_prio(r, 1, prio).rx_pause_ns,
+					 pfc == 0 || (0x89 >> prio & 1) != 0 ? 100000 * (pfc + 1) : 100000);
 		tp_switch_port_link(r->port[1], false);
 		tp_switch_port_link(r->port[1], true);
 		for (int prio = 0; prio < 8; prio++)
@@ -175,6 +179,10 @@ last_pause(struct swrig *r, uint16_t *timer3)
 			const uint8_t *h = r->got[i].seg[0].data;
 
 			assert_int_equal(h[12] << 8 | h[13], 0x8808);
+			/* From an address of this port's own, to the one that no bridge forwards (802.1Qbb). */
+			assert_memory_equal(h, "\x01\x80\xc2\0\0\x01", 6);
+			assert_int_equal(h[6], 2);
+			assert_int_equal(h[11], 1);
 			*timer3 = (uint16_t)(h[24] << 8 | h[25]);
 			n++;
 		}
@@ -200,18 +208,65 @@ lossless_no_more(void **state)
 	assert_int_not_equal(timer, 0);
 	swrig_word(r, 0, "lossless:3");
 	assert_int_equal(last_pause(r, &timer), 0);
+	/* A frame more does not stop who has stopped; who takes none gets none. */
+	r->now += 5000;
+	swrig_send(r, 0, 2, 1, 3, 1000);
+	assert_int_equal(swrig_prio(r, 0, 3).tx_pause_ns, 5000);
+	assert_int_equal(tp_switch_port_recv(r->port[0], r->now + 100000000, r->got, 0), 0);
+	r->now += 100000000;
+	assert_int_equal(last_pause(r, &timer), 1);
+	assert_int_not_equal(timer, 0);
 	swrig_word(r, 0, "lossless:4");
 	assert_int_equal(last_pause(r, &timer), 1);
 	assert_int_equal(timer, 0);
-	assert_int_equal(swrig_prio(r, 0, 3).tx_pause_frames, 2);
+	assert_int_equal(swrig_prio(r, 0, 3).tx_pause_frames, 3);
+}
+
+/* As the header says them. */
+static void
+defaults(void **state)
+{
+	struct swrig *r = *state;
+	struct tp_switch_port_config p;
+	struct tp_switch_config c;
+
+	tp_switch_config_get(r->sw, &c);
+	assert_int_equal(c.max_ports, 64);
+	assert_int_equal(c.lossless, 0);
+	assert_int_equal(c.buffer_bytes, 12 << 20);
+	assert_int_equal(c.reserve_bytes, 0);
+	assert_int_equal(c.alpha_pct, 100);
+	assert_int_equal(c.xoff_bytes, 64 << 10);
+	assert_int_equal(c.xon_bytes, 32 << 10);
+	assert_int_equal(c.headroom_bytes, 256 << 10);
+	assert_int_equal(c.ecn_prios, 0);
+	assert_int_equal(c.ecn_kmin_bytes, 100 << 10);
+	assert_int_equal(c.ecn_kmax_bytes, 400 << 10);
+	assert_int_equal(c.ecn_pmax_ppm, 10000);
+	assert_int_equal(c.mac_entries, 8192);
+	assert_int_equal(c.mac_age_s, 300);
+	assert_false(c.flood_link_local);
+	assert_int_equal(c.seed, 1);
+	tp_switch_port_config_get(r->port[0], &p);
+	assert_int_equal(p.rate_mbps, 0);
+	assert_int_equal(p.trust, TP_SWITCH_TRUST_PCP);
+	assert_int_equal(p.flow, TP_SWITCH_FLOW_AUTO);
+	assert_int_equal(p.untagged_prio, 0);
+	assert_int_equal(p.max_frame, 9728);
+	for (unsigned int i = 0; i < 8; i++) {
+		assert_int_equal(p.prio_tc[i], i);
+		assert_int_equal(p.tc[i].weight, 0);
+		assert_int_equal(p.tc[i].rate_mbps, 0);
+	}
 }
 
 int
 main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, swrig_up, swrig_down)
-	const struct CMUnitTest tests[] = {T(trusted_headers), T(seeds), T(link_goes_under_way),
-					   T(pause_ends_with_its_link), T(lossless_no_more)};
+	const struct CMUnitTest tests[] = {T(trusted_headers),     T(seeds),
+					   T(link_goes_under_way), T(pause_ends_with_its_link),
+					   T(lossless_no_more),    T(defaults)};
 
 	return cmocka_run_group_tests_name("switch_edges", tests, NULL, NULL);
 }

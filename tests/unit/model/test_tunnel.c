@@ -115,6 +115,10 @@ receive_no_tunnel(void **state)
 	memcpy(d, nvgre_tcp4, sizeof(nvgre_tcp4));
 	d[34] = 0;
 	expect(arrives(f, d, sizeof(nvgre_tcp4)), 0, MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_IP_OK, false);
+	/* GRE around something else than Ethernet */
+	memcpy(d, nvgre_tcp4, sizeof(nvgre_tcp4));
+	tpm_store16(d + 36, 0x0800);
+	expect(arrives(f, d, sizeof(nvgre_tcp4)), 0, MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_IP_OK, false);
 	f->r.m->vxlan_port = 4790;
 	expect(arrives(f, vxlan_tcp4, sizeof(vxlan_tcp4)), 0, outer, false);
 	f->r.m->vxlan_port = 4789;
@@ -163,12 +167,15 @@ transmit(void **state)
 		{vxlan6_udp6, sizeof(vxlan6_udp6), 0, 0, 14 + 40 + 16 + 14 + 40 + 6, MLX4_CTRL_ILP},
 		{nvgre_tcp4, sizeof(nvgre_tcp4), 24, 66, 92, MLX4_CTRL_IIP | MLX4_CTRL_ILP},
 		{ipip_tcp4, sizeof(ipip_tcp4), 24, 44, 70, MLX4_CTRL_IIP | MLX4_CTRL_ILP},
+		/* One of both alone */
+		{vxlan_tcp4, sizeof(vxlan_tcp4), 24, INNER_IP + 10, 0, MLX4_CTRL_IIP},
+		{vxlan_tcp4, sizeof(vxlan_tcp4), 24, 0, INNER_TCP + 16, MLX4_CTRL_ILP},
 	};
 	struct fix *f = *state;
 	const uint8_t *d;
 	uint32_t len;
 
-	for (unsigned int i = 0; i < 4; i++) {
+	for (unsigned int i = 0; i < 6; i++) {
 		uint8_t *src = f->tx.bufs;
 
 		memcpy(src, c[i].d, c[i].len);
@@ -176,7 +183,8 @@ transmit(void **state)
 			tpm_store16(src + c[i].outer_ip, 0xdead);
 		if (c[i].inner_ip != 0)
 			tpm_store16(src + c[i].inner_ip, 0xbeef);
-		tpm_store16(src + c[i].inner_l4, 0xcafe);
+		if (c[i].inner_l4 != 0)
+			tpm_store16(src + c[i].inner_l4, 0xcafe);
 		rig_data(&f->tx, 1, src, 57);
 		rig_data(&f->tx, 2, src + 57, c[i].len - 57);
 		rig_post(&f->tx, MLX4_OP_SEND | c[i].dw0, 3, MLX4_CTRL_NO_ICRC | MLX4_CTRL_IP_CSUM);

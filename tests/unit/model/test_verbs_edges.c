@@ -339,6 +339,59 @@ test_malformed_lists(void **state)
 	}
 }
 
+/* A slot of the card's that held inline data holds a list the next time: 40 requests are more than there are slots. */
+static void
+test_slots_are_used_again(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+
+	vr_pair(v, reliable, VR_GID_V4, &a, &b);
+	for (unsigned int i = 0; i < 40; i++) {
+		uint8_t *w = vr_wqe(v, a);
+		uint16_t sent = (uint16_t)a->prod, taken = (uint16_t)b->rprod;
+
+		vr_post_recv(v, b, VR_RW_KEY, b->mem, 64);
+		prm_set32(w, 16, MLX4_DATA_INLINE | 12);
+		memset(w + 20, (int)i + 1, 12);
+		vr_post(v, a, MLX4_OP_SEND, 2, 0, 0);
+		vr_step(v);
+		vr_expect(v, a, VR_SENT | MLX4_OP_SEND, sent);
+		vr_expect(v, b, 1, taken);
+		assert_int_equal(vr_mem(v, b)[11], i + 1);
+	}
+	for (unsigned int i = 0; i < 40; i++)
+		vr_exchange(v, a, b, 30 + i);
+	vr_quiet(v);
+}
+
+/* A damaged packet is nobody's: no rule of Ethernet is asked about it. */
+static void
+test_damaged(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+	struct tp_model_stats st;
+	struct tp_frame_seg seg;
+	struct tp_frame f = {.seg = &seg, .nseg = 1};
+	uint8_t pkt[256];
+
+	vr_pair(v, MLX4_QP_ST_UC, VR_GID_V4, &a, &b);
+	vr_exchange(v, a, b, 64);
+	vr_post_recv(v, b, VR_RW_KEY, b->mem, 64);
+	f.len = seg.len = last(v, 1)->len;
+	seg.data = pkt;
+	memcpy(pkt, last(v, 1)->data, f.len);
+	pkt[f.len - 10] ^= 1;
+	tp_model_port_receive(v->c->m, 2, &f, 1);
+	vr_step(v);
+	assert_null(vr_poll_cq(v, b));
+	tp_model_get_stats(v->c->m, &st);
+	assert_int_equal(st.port[1].roce_bad_icrc, 1);
+	assert_int_equal(st.port[1].rx_no_rule, 0);
+	vr_quiet(v);
+}
+
 /* --- memory ---------------------------------------------------------------------------------------------------------------------- */
 
 /* Software gives the card other memory at the same addresses: all that the card knew of the old one is forgotten. */
@@ -500,6 +553,8 @@ main(void)
 		T(test_paused_port),
 		T(test_list_of_many_pieces),
 		OWN(test_malformed_lists),
+		T(test_slots_are_used_again),
+		T(test_damaged),
 		T(test_memory_moves),
 		OWN(test_through_a_window),
 		T(test_fields_by_transition),

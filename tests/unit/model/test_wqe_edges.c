@@ -287,6 +287,7 @@ large_send_with_a_tag(void **state)
 {
 	struct fix *f = *state;
 	uint8_t *pay = f->tx.bufs;
+	struct tp_model_stats st;
 
 	f->rx.qp->vlan_keep = true;
 	for (uint32_t i = 0; i < 2500; i++)
@@ -317,6 +318,9 @@ large_send_with_a_tag(void **state)
 		}
 	}
 	assert_int_equal(tp_model_violations_total(f->r.m), 0);
+	tp_model_get_stats(f->r.m, &st);
+	assert_int_equal(st.port[0].tx_ip_sums, 6);
+	assert_int_equal(st.port[0].tx_l4_sums, 6);
 }
 
 /* What is no large send: each condition alone. */
@@ -334,11 +338,16 @@ large_sends_that_are_none(void **state)
 		NOT_IP,
 		NOT_TCP,
 		NO_DATA,
+		SHORT,
 		CASES
 	};
 
 	for (unsigned int i = 0; i < CASES; i++) {
-		uint32_t hdr = i == LONG_HEADER ? 0x200 | 54 : i == NO_HEADER ? 0 : 54, op = MLX4_OP_LSO | MLX4_CTRL_RR;
+		uint32_t hdr = i == LONG_HEADER ? 0x200 | 54
+			       : i == NO_HEADER ? 0
+			       : i == SHORT     ? 50
+						: 54,
+			 op = MLX4_OP_LSO | MLX4_CTRL_RR;
 		struct fix *f;
 		uint8_t *w;
 
@@ -402,6 +411,48 @@ packets_in_one_turn(void **state)
 	rig_post(&f->tx, MLX4_OP_SEND, 2, MLX4_CTRL_CQE | 1u << 4);
 	ring(f);
 	assert_refused(f, MLX4_SYND_LOCAL_LENGTH, "wqe-length");
+}
+
+/* Packets that carry no RoCE get no CRC of it; a key that is none ends a packet of QP1 as it ends any other. */
+static void
+packets_without_roce(void **state)
+{
+	/* IPv4 with TCP, IPv4 with options, IPv6 that ends in its UDP header, a type that is no network's. */
+	static const struct {
+		uint16_t etype;
+		uint8_t version, proto;
+		uint32_t len;
+	} row[] = {{0x0800, 0x45, 6, 80}, {0x0800, 0x46, 17, 80}, {0x86dd, 0x60, 17, 70}, {0x88b5, 0x45, 17, 80}};
+
+	for (unsigned int i = 0; i <= sizeof(row) / sizeof(row[0]); i++) {
+		struct fix *f;
+		uint8_t *p, *w;
+
+		assert_int_equal(up(state), 0);
+		f = *state;
+		f->tx.qp->eth = false;
+		tpm_qp_ops_set(f->tx.qp);
+		p = f->tx.bufs;
+		memset(p, 0, 200);
+		memcpy(p, mac2, 6);
+		if (i < sizeof(row) / sizeof(row[0])) {
+			tpm_store16(p + 12, row[i].etype);
+			p[14] = row[i].version;
+			p[row[i].etype == 0x86dd ? 20 : 23] = row[i].proto;
+		}
+		rig_data(&f->tx, 1, p, i < sizeof(row) / sizeof(row[0]) ? row[i].len : 80);
+		w = rig_wqe(&f->tx);
+		if (i == sizeof(row) / sizeof(row[0]))
+			prm_set32(w, 16 + 4, RIG_KEY + 1);
+		prm_set32(w, 32, MLX4_DATA_INLINE | 4);
+		rig_post(&f->tx, MLX4_OP_SEND, 3, MLX4_CTRL_CQE);
+		ring(f);
+		if (i < sizeof(row) / sizeof(row[0]))
+			assert_refused(f, MLX4_SYND_LOCAL_QP_OP, "wqe-roce");
+		else
+			assert_refused(f, MLX4_SYND_LOCAL_PROT, "wqe-lkey");
+		down(state);
+	}
 }
 
 /* A byte count has 31 bits; the last one is no length [DP 5.1]. */
@@ -486,6 +537,7 @@ main(void)
 		T(large_send_with_a_tag),
 		cmocka_unit_test(large_sends_that_are_none),
 		T(packets_in_one_turn),
+		cmocka_unit_test(packets_without_roce),
 		cmocka_unit_test(receive_byte_counts),
 		T(odd_headers),
 	};
