@@ -174,6 +174,17 @@ one_agent_serves_a_method(void **state)
 		if (class >= 0x30 && class <= 0x4f)
 			tp_mad_unregister(got);
 	}
+	/* Of three octets; versions of a class run to eight. */
+	c.mgmt_class = 0x30;
+	c.class_version = 8;
+	c.oui = 0xffffff;
+	assert_int_equal(tp_mad_register(r.port[0].mad, &c, &got), 0);
+	tp_mad_unregister(got);
+	c.oui = 0x1000000;
+	assert_int_equal(tp_mad_register(r.port[0].mad, &c, &got), -EINVAL);
+	c.oui = 0xffffff;
+	c.class_version = 9;
+	assert_int_equal(tp_mad_register(r.port[0].mad, &c, &got), -EINVAL);
 	c = (struct tp_mad_agent_conf){.qpn = 2, .recv = c.recv};
 	assert_int_equal(tp_mad_register(r.port[0].mad, &c, &got), -EINVAL);
 	c = (struct tp_mad_agent_conf){.qpn = 1, .recv = c.recv, .rmpp_version = 2, .mgmt_class = MAD_CLASS_SA};

@@ -333,6 +333,16 @@ senders_stand_all_acknowledgements(void **state)
 		p = control(&r.log[r.logged - 1], cases[i].type, cases[i].status, cases[i].seg, cases[i].window);
 		p.data[RMPP_VERSION_AT] = cases[i].version;
 		sent = r.logged;
+		/* What names another message, or a class that is another, is about another. */
+		for (unsigned int k = 0; k < 9; k++) {
+			unsigned int at = k < 8 ? MAD_TID_AT + k : MAD_CLASS_AT;
+
+			p.data[at] ^= 1;
+			tp_mad_input(r.port[1].mad, &p);
+			p.data[at] ^= 1;
+			assert_int_equal(r.logged, sent);
+			assert_int_equal(server.num, told);
+		}
 		tp_mad_input(r.port[1].mad, &p);
 		assert_int_equal(server.num, told + (cases[i].told != 0));
 		if (cases[i].told != 0)

@@ -117,6 +117,8 @@ test_broadcast_groups(void **state)
 		want[48] = 2 << 4;
 		assert_memory_equal(got + (size_t)STRIDE * i, want, STRIDE);
 	}
+	/* Who may see members sees that there is a group, which has none. */
+	assert_int_equal(table(1, 0, none, &got), 3);
 	group_down();
 }
 

@@ -395,6 +395,7 @@ datagrams_go_and_come(void **state)
 	/* Nothing is there yet. */
 	len = MAD_SIZE;
 	assert_fails(umad_poll(fd, 5), ETIMEDOUT);
+	assert_fails(umad_poll(1 << 20, 5), EIO); /* no descriptor that is open */
 	assert_fails(umad_recv(fd, &got, &len, 5), ETIMEDOUT);
 	assert_fails(umad_recv(fd, &got, &len, 0), EWOULDBLOCK);
 	assert_fails(umad_recv(fd, NULL, &len, 0), EINVAL);

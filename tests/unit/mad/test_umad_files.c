@@ -94,6 +94,7 @@ what_an_earlier_server_left_is_taken_over(void **state)
 	const struct tp_umad_port port = {.mad = r.port[0].mad, .describe = describe};
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	struct tp_umad *u = NULL, *second = NULL;
+	struct stat st;
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 
 	(void)state;
@@ -103,6 +104,10 @@ what_an_earlier_server_left_is_taken_over(void **state)
 	assert_int_equal(mkfifo(fifo, 0600), 0);
 	assert_int_equal(tp_umad_create(path, &u), 0);
 	assert_int_equal(tp_umad_add(u, &port), 0);
+	/* A file of the server's own, for this user alone. */
+	assert_int_equal(stat(fifo, &st), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(tp_umad_add(u, &port), -EEXIST);
 	assert_int_equal(tp_umad_create(path, &second), -EADDRINUSE);
 	tp_umad_destroy(u);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "model/frame/frame.h"
+#include "model/roce/roce.h"
 #include "frames.h"
 
 static bool
@@ -99,11 +100,44 @@ sums(void **state)
 					 plain_sum(0, d + off, n) % 0xffff);
 }
 
+/* The same packets behind the four octets of IPoIB (RFC 4391, 6): type, and two that are 0. */
+static void
+ipoib(void **state)
+{
+	const uint32_t len4 = sizeof(frame_udp4) - 10, len6 = sizeof(frame_tcp6) - 10;
+	uint32_t good4 = (uint32_t)(MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP | MLX4_CQE_ST_IP_OK) << 16 | MLX4_CQE_L4_OK;
+	uint8_t d[128] = {0};
+	uint16_t sum = 7;
+
+	memcpy(d, frame_udp4 + 12, 2);
+	memcpy(d + 4, frame_udp4 + 14, sizeof(frame_udp4) - 14);
+	assert_int_equal(tpm_ipoib_status(d, len4, &sum) & ~UINT32_C(0xff00), good4);
+	assert_int_equal(sum, 0xffff);
+	for (unsigned int i = 0; i < 4; i++) {
+		d[i] ^= 0x40;
+		assert_int_equal(tpm_ipoib_status(d, len4, &sum), 0);
+		assert_int_equal(sum, 0);
+		d[i] ^= 0x40;
+	}
+	/* The header alone, and nothing. */
+	assert_int_equal(tpm_ipoib_status(d, 4, &sum), 0);
+	assert_int_equal(tpm_ipoib_status(d, 0, &sum), 0);
+	d[4 + 20 + 8] ^= 1;
+	assert_int_equal(tpm_ipoib_status(d, len4, &sum) & ~UINT32_C(0xff00), good4 & ~MLX4_CQE_L4_OK);
+	assert_int_equal(sum, 0);
+	d[4 + 12] ^= 1;
+	assert_int_equal(tpm_ipoib_status(d, len4, &sum) >> 16, MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP);
+	memcpy(d, frame_tcp6 + 12, 2);
+	memcpy(d + 4, frame_tcp6 + 14, sizeof(frame_tcp6) - 14);
+	assert_int_equal(tpm_ipoib_status(d, len6, &sum) >> 16, MLX4_CQE_ST_IPV6 | MLX4_CQE_ST_TCP | MLX4_CQE_ST_IP_OK);
+	assert_int_equal(sum, 0xffff);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(verify), cmocka_unit_test(parse), cmocka_unit_test(fcs),
-					   cmocka_unit_test(sums)};
+					   cmocka_unit_test(sums), cmocka_unit_test(ipoib)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,35 @@ trusted_headers(void **state)
 	}
 }
 
+/* Behind two tags as behind one; the first says the priority where no address does, and a third is not looked behind. */
+static void
+two_tags(void **state)
+{
+	static const struct {
+		unsigned int tags, prio;
+		uint32_t len;
+	} row[] = {{1, 5, 60}, {2, 5, 60}, {3, 6, 60}, {2, 5, 42}, {2, 6, 41}, {1, 5, 38}, {1, 6, 37}};
+	struct swrig *r = *state;
+
+	swrig_word(r, 1, "trust:dscp");
+	swrig_teach(r);
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		uint64_t before = swrig_prio(r, 0, row[i].prio).rx_frames;
+		uint8_t *h = swrig_frame(r, 2, 1, UNTAGGED, 0) + 12;
+
+		for (unsigned int k = 0; k < row[i].tags; k++, h += 4) {
+			h[0] = k == 0 && row[i].tags > 1 ? 0x88 : 0x81;
+			h[1] = h[0] == 0x88 ? 0xa8 : 0x00;
+			h[2] = k == 0 ? 6 << 5 : 3 << 5;
+			h[3] = 0;
+		}
+		memcpy(h, "\x08\x00\x45\xb8", 4);
+		swrig_send_buf(r, 0, row[i].len, 0);
+		if (swrig_prio(r, 0, row[i].prio).rx_frames != before + 1)
+			fail_msg("row %u: not in priority %u", i, row[i].prio);
+	}
+}
+
 /* --- the coin -------------------------------------------------------------------------------------------------------------- */
 
 /* Which of 64 packets are marked, each of which finds 40000 octets waiting: one in five (switch_ecn has the curve). */
@@ -222,6 +251,39 @@ lossless_no_more(void **state)
 	assert_int_equal(swrig_prio(r, 0, 3).tx_pause_frames, 3);
 }
 
+/* Who has filled headroom goes on when that is empty again, and not only when little waits. */
+static void
+headroom_first(void **state)
+{
+	struct tp_switch_stats st;
+	struct swrig *r = *state;
+	unsigned int sent = 0, out = 0;
+	uint16_t timer = 1;
+
+	swrig_word(r, 0, "lossless:3");
+	swrig_word(r, 0, "xoff:150000");
+	swrig_word(r, 0, "xon:140000");
+	swrig_word(r, 0, "buffer:1148576"); /* four times 256 KiB of headroom, and 100000 octets for all */
+	swrig_word(r, 1, "flow:pfc");
+	swrig_teach(r);
+	do {
+		swrig_send(r, 0, 2, 1, 3, 9000);
+		sent++;
+		tp_switch_stats_get(r->sw, &st);
+	} while (st.headroom_used < 20000 && sent < 500);
+	assert_in_range(st.used, 110000, 140000);
+	assert_int_equal(last_pause(r, &timer), 1);
+	assert_int_not_equal(timer, 0);
+	for (; st.headroom_used != 0; out++) {
+		assert_int_equal(last_pause(r, &timer), 0);
+		assert_int_equal(tp_switch_port_recv(r->port[1], r->now, r->got, 1), 1);
+		tp_switch_stats_get(r->sw, &st);
+	}
+	assert_int_equal(out, sent);
+	assert_int_equal(last_pause(r, &timer), 1);
+	assert_int_equal(timer, 0);
+}
+
 /* As the header says them. */
 static void
 defaults(void **state)
@@ -264,9 +326,9 @@ int
 main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, swrig_up, swrig_down)
-	const struct CMUnitTest tests[] = {T(trusted_headers),     T(seeds),
-					   T(link_goes_under_way), T(pause_ends_with_its_link),
-					   T(lossless_no_more),    T(defaults)};
+	const struct CMUnitTest tests[] = {
+		T(trusted_headers),  T(seeds),    T(link_goes_under_way), T(pause_ends_with_its_link),
+		T(lossless_no_more), T(two_tags), T(headroom_first),      T(defaults)};
 
 	return cmocka_run_group_tests_name("switch_edges", tests, NULL, NULL);
 }

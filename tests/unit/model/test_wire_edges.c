@@ -87,12 +87,38 @@ swapped_with_nobody(void **state)
 	assert_int_equal(len, 101);
 }
 
+/* Each frame that is damaged is counted, by what was done to it. */
+static void
+damage_is_counted(void **state)
+{
+	struct tp_impair imp = {.corrupt_ppm = 1000000, .seed = 1};
+	struct fix *f = *state;
+	struct tp_model_stats st;
+	uint32_t len;
+
+	assert_int_equal(tp_model_impair(f->r.m, 2, &imp), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		send_it(f, 100, 0);
+	assert_null(received(f, &len));
+	tp_model_get_stats(f->r.m, &st);
+	assert_int_equal(st.port[1].impair_corrupts, 3);
+	assert_int_equal(st.port[1].impair_drops + st.port[1].impair_dups + st.port[1].impair_reorders, 0);
+	imp = (struct tp_impair){.drop_ppm = 1000000, .corrupt_ppm = 1000000, .dup_ppm = 1000000, .seed = 1};
+	assert_int_equal(tp_model_impair(f->r.m, 2, &imp), 0);
+	send_it(f, 100, 0);
+	tp_model_get_stats(f->r.m, &st);
+	assert_int_equal(st.port[1].impair_corrupts, 3);
+	assert_int_equal(st.port[1].impair_drops, 1);
+	assert_int_equal(st.port[1].impair_dups, 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(udp_sum_of_nothing, up, down),
 		cmocka_unit_test_setup_teardown(swapped_with_nobody, up, down),
+		cmocka_unit_test_setup_teardown(damage_is_counted, up, down),
 	};
 
 	return cmocka_run_group_tests_name("wire_edges", tests, NULL, NULL);
