@@ -51,6 +51,13 @@ test_each_bit_of_the_crcs(void **state)
 		assert_null(vr_poll_cq(v, b));
 	}
 	assert_int_equal(receive_errors(v, 2), 16);
+	/* One that ended in a symbol that says that it is bad, with good CRCs. */
+	memcpy(pkt, ir_last(v, 1)->data, f.len);
+	f.flags = TP_FRAME_BAD_FCS;
+	tp_model_port_receive(v->c->m, 2, &f, 1);
+	vr_step(v);
+	assert_null(vr_poll_cq(v, b));
+	f.flags = 0;
 	/* Four octets more than its header says, under a good CRC of the link. */
 	memcpy(pkt, ir_last(v, 1)->data, f.len - 2);
 	memset(pkt + f.len - 2, 0, 4);
@@ -58,9 +65,31 @@ test_each_bit_of_the_crcs(void **state)
 	crc = ir_crc16(pkt, f.len - 2);
 	memcpy(pkt + f.len - 2, (uint8_t[]){(uint8_t)crc, (uint8_t)(crc >> 8)}, 2);
 	tp_model_port_receive(v->c->m, 2, &f, 1);
-	assert_int_equal(receive_errors(v, 2), 17);
+	assert_int_equal(receive_errors(v, 2), 18);
 	tp_model_get_stats(v->c->m, &st);
 	assert_int_equal(st.port[1].roce_bad_icrc, 32);
+	card_expect_clean(v->c);
+}
+
+/* QP0 has no Q_Key: whatever a packet says there (IBTA 10.2.4). */
+static void
+test_no_key_of_qp0(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *q = ir_special(v, 1, 0), *to = ir_special(v, 2, 0);
+	uint8_t *mad = vr_mem(v, q), *w = vr_wqe(v, q);
+
+	mad[0] = mad[1] = mad[2] = 1;
+	mad[3] = 0x81;
+	mad[0x11] = 0x20; /* an answer about a subnet manager */
+	vr_post_recv(v, to, VR_RW_KEY, to->mem, 512);
+	ir_post_mad(v, q, IR_LID2, 0);
+	prm_set32(w, 40, 0x1234567);
+	vr_step(v);
+	vr_expect(v, q, VR_SENT | MLX4_OP_SEND, 0);
+	assert_int_equal(prm_get32(ir_last(v, 1)->data, 20), 0x1234567);
+	vr_expect(v, to, 1, 0);
+	assert_memory_equal(vr_mem(v, to) + 40, mad, 256);
 	card_expect_clean(v->c);
 }
 
@@ -554,6 +583,7 @@ main(void)
 		PORT(test_full_fields),          PORT(test_guids_that_change),       OWN(test_fdr10_is_enabled),
 		SWITCH(test_switch_says),        SWITCH(test_switch_lanes),          SWITCH(test_switch_port_armed),
 		SWITCH(test_switch_partitions),  SWITCH(test_switch_by_table),       SWITCH(test_switch_bad_routes),
+		PORT(test_no_key_of_qp0),
 	};
 
 	return cmocka_run_group_tests_name("ib_edges", tests, NULL, NULL);

@@ -365,6 +365,35 @@ test_slots_are_used_again(void **state)
 	vr_quiet(v);
 }
 
+/* An inline piece ends where its block of 16 octets ends, however long it is; the next begins there [DP 3.7]. */
+static void
+test_inline_pieces(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+
+	vr_pair(v, reliable, VR_GID_V4, &a, &b);
+	for (uint32_t n = 1; n <= 28; n++) {
+		uint8_t *w = vr_wqe(v, a);
+		uint32_t next = n <= 12 ? 32 : 48;
+
+		memset(w, 0xee, 64);
+		memset(vr_mem(v, b), 0, 64);
+		vr_post_recv(v, b, VR_RW_KEY, b->mem, 64);
+		prm_set32(w, 16, MLX4_DATA_INLINE | n);
+		vr_fill(w + 20, n, (uint8_t)n);
+		prm_set32(w, next, MLX4_DATA_INLINE | 7);
+		memcpy(w + next + 4, "behind", 7);
+		vr_post(v, a, MLX4_OP_SEND, next / 16 + 1, 0, 0);
+		vr_step(v);
+		vr_expect(v, a, VR_SENT | MLX4_OP_SEND, (uint16_t)(n - 1));
+		assert_int_equal(prm_get32(vr_expect(v, b, 1, (uint16_t)(n - 1)), 0x14), n + 7);
+		assert_memory_equal(vr_mem(v, b), w + 20, n);
+		assert_memory_equal(vr_mem(v, b) + n, "behind", 7);
+	}
+	vr_quiet(v);
+}
+
 /* A damaged packet is nobody's: no rule of Ethernet is asked about it. */
 static void
 test_damaged(void **state)
@@ -554,6 +583,7 @@ main(void)
 		T(test_list_of_many_pieces),
 		OWN(test_malformed_lists),
 		T(test_slots_are_used_again),
+		T(test_inline_pieces),
 		T(test_damaged),
 		T(test_memory_moves),
 		OWN(test_through_a_window),
