@@ -75,11 +75,11 @@ tpm_ipoib_checksum(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *
 	uint8_t *b = stage(r, s);
 	uint16_t type;
 
-	/* Too long for a packet: the transport says so. */
-	if (w->len < ENCAP || w->len > r->e.a.mtu)
-		return true;
-	if (b == NULL || !fetch(r, w, 0, w->len, b + AT))
+	if (b == NULL)
 		return false;
+	/* Too long for a packet, or memory that it may not read: the transport says so. */
+	if (w->len < ENCAP || w->len > r->e.a.mtu || !fetch(r, w, 0, w->len, b + AT))
+		return true;
 	type = as_frame(b);
 	checksum(b, w->len, flags);
 	as_datagram(b, type);

@@ -260,7 +260,7 @@ tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *
 	if (!read_data(&rd, w, s))
 		return MLX4_SYND_LOCAL_QP_OP;
 	flags &= MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM;
-	return !ib_ud || flags == 0 || tpm_ipoib_checksum(r, w, s, flags) ? 0 : MLX4_SYND_LOCAL_PROT;
+	return !ib_ud || flags == 0 || tpm_ipoib_checksum(r, w, s, flags) ? 0 : MLX4_SYND_LOCAL_QP_OP;
 }
 
 void

@@ -309,6 +309,99 @@ test_ipoib_large_send(void **state)
 	vr_quiet(v);
 }
 
+/* The same over IPv6 (RFC 8200): the length of the payload, and the sum with the addresses of 16 octets. */
+static void
+test_ipoib_large_send_v6(void **state)
+{
+	static const uint8_t v6[24] = {0x86, 0xdd, 0, 0, 0x60, 0, 0, 0, 0, 0, 6, 64, 0x20, 1, 0x0d, 0xb8},
+			     tcp[20] = {0x30, 0, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0x50, 0x10};
+	struct vr *v = *state;
+	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_UD);
+	uint8_t *w = vr_wqe(v, a);
+
+	vr_qp_up(v, a);
+	vr_fill(vr_mem(v, a), 1300, 9);
+	ir_post_ud(v, a, IR_LID2, 5, NULL, 1);
+	a->prod = 0;
+	prm_set32(w, 64, 900u << MLX4_LSO_MSS_SHIFT | 64);
+	memset(w + 68, 7, 64);
+	memcpy(w + 68, v6, 12);
+	memcpy(w + 68 + 44, tcp, sizeof(tcp));
+	prm_set32(w, 144, 1300);
+	prm_set32(w, 148, VR_RW_KEY);
+	prm_set64(w, 152, a->mem);
+	vr_post(v, a, MLX4_OP_LSO, 10, MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM, 0);
+	vr_step(v);
+	vr_expect(v, a, VR_SENT | MLX4_OP_LSO, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		const uint8_t *d = v->end[0]->frame[v->end[0]->sent - 2 + i].data + DATAGRAM;
+		uint32_t len = i == 0 ? 900 : 400, tcp_len = 20 + len;
+		uint8_t pseudo[8] = {0, 0, (uint8_t)(tcp_len >> 8), (uint8_t)tcp_len, 0, 0, 0, 6};
+
+		assert_memory_equal(d, v6, 8);
+		assert_int_equal(d[8] << 8 | d[9], tcp_len);
+		assert_int_equal(prm_get32(d, 48), 0x100 + 900 * i);
+		assert_int_equal(ones(ones(ones(0, pseudo, 8), d + 12, 32), d + 44, tcp_len), 0xffff);
+		assert_memory_equal(d + 64, vr_mem(v, a) + 900 * i, len);
+	}
+	vr_quiet(v);
+}
+
+/* What has no TCP, no size of segments, no memory or no room in a packet is not sent, and ends in an error. */
+static void
+test_ipoib_refused(void **state)
+{
+	static const struct {
+		bool large;
+		unsigned int at; /* this octet of the header is another one */
+		uint8_t octet;
+		uint32_t mss, len, key;
+		uint8_t syndrome;
+	} row[] = {
+		{true, 13, 17, 900, 1300, VR_RW_KEY, MLX4_SYND_LOCAL_QP_OP},
+		{true, 1, 6, 900, 1300, VR_RW_KEY, MLX4_SYND_LOCAL_QP_OP},
+		{true, 4, 0x65, 900, 1300, VR_RW_KEY, MLX4_SYND_LOCAL_QP_OP},
+		{true, 0, 8, 0, 1300, VR_RW_KEY, MLX4_SYND_LOCAL_QP_OP},
+		{true, 0, 8, 900, 0, VR_RW_KEY, MLX4_SYND_LOCAL_QP_OP},
+		{true, 0, 8, 981, 1300, VR_RW_KEY, MLX4_SYND_LOCAL_QP_OP},
+		{true, 0, 8, 900, 1300, VR_PD_KEY, MLX4_SYND_LOCAL_QP_OP},
+		{false, 0, 8, 0, 100, VR_PD_KEY, MLX4_SYND_LOCAL_PROT},
+		{false, 0, 8, 0, 1025, VR_RW_KEY, MLX4_SYND_LOCAL_LENGTH},
+	};
+
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct vr *v;
+		struct vr_qp *a;
+		uint8_t *w;
+
+		assert_int_equal(ir_up(state), 0);
+		v = *state;
+		a = ir_qp(v, 1, MLX4_QP_ST_UD);
+		w = vr_wqe(v, a);
+		vr_qp_up(v, a);
+		ir_post_ud(v, a, IR_LID2, 5, NULL, row[i].len);
+		ip_headers(vr_mem(v, a), 0);
+		prm_set32(w, 8, MLX4_CTRL_CQE | MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM);
+		prm_set32(w, 68, row[i].key);
+		if (row[i].large) {
+			a->prod = 0;
+			prm_set32(w, 64, row[i].mss << MLX4_LSO_MSS_SHIFT | 44);
+			ip_headers(w + 68, 0);
+			w[68 + row[i].at] = row[i].octet;
+			prm_set32(w, 112, row[i].len);
+			prm_set32(w, 116, row[i].key);
+			prm_set64(w, 120, a->mem);
+			vr_post(v, a, MLX4_OP_LSO, 8, MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM, 0);
+		}
+		vr_step(v);
+		if (v->end[0]->sent != 0)
+			fail_msg("row %u: something was sent", i);
+		vr_expect_error(v, a, true, row[i].syndrome, 0);
+		vr_down(state);
+	}
+	assert_int_equal(ir_up(state), 0);
+}
+
 /* Room for the CRC behind the data, as iPXE leaves it, makes the packet that room in a segment of its own makes. */
 static void
 test_crc_in_the_data(void **state)
@@ -381,6 +474,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_not_active, ir_up_init, vr_down),
 		cmocka_unit_test_setup_teardown(test_ipoib_checksum, ir_up, vr_down),
 		cmocka_unit_test_setup_teardown(test_ipoib_large_send, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_ipoib_large_send_v6, ir_up, vr_down),
+		cmocka_unit_test_setup_teardown(test_ipoib_refused, NULL, vr_down),
 		cmocka_unit_test_setup_teardown(test_crc_in_the_data, ir_up, vr_down),
 		cmocka_unit_test_setup_teardown(test_damaged, ir_up, vr_down),
 	};
