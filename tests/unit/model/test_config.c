@@ -153,6 +153,18 @@ test_bad_config(void **state)
 	assert_int_equal(tp_model_create(&k, &m), -22);
 	k.num_ports = 0;
 	assert_int_equal(tp_model_create(&k, &m), -22);
+	/* Each kind that there is none of, of either port. */
+	for (unsigned int i = 0; i < 2; i++) {
+		tp_model_config_default(&k);
+		k.sense[i] = (enum tp_sense)(TP_SENSE_IB + 1);
+		assert_int_equal(tp_model_create(&k, &m), -22);
+		tp_model_config_default(&k);
+		k.port_type[i] = (enum tp_port_type)(TP_PORT_AUTO + 1);
+		assert_int_equal(tp_model_create(&k, &m), -22);
+		tp_model_config_default(&k);
+		k.ib_speed[i] = (enum tp_ib_speed)(TP_IB_FDR + 1);
+		assert_int_equal(tp_model_create(&k, &m), -22);
+	}
 }
 
 int

@@ -239,7 +239,9 @@ test_srq(void **state)
 	assert_memory_equal(card_out(c) + 0x1c, "\x00\x09", 2);
 	assert_int_equal(card_cmd(c, MLX4_CMD_ARM_SRQ, 0, CARD_SRQN, 33, 0), MLX4_STAT_EXCEED_LIM);
 	assert_int_equal(card_cmd(c, MLX4_CMD_ARM_SRQ, 0, CARD_SRQN, 32, 0), 0);
-	assert_int_equal(card_cmd_none(c, MLX4_CMD_HW2SW_SRQ, 1, CARD_SRQN), 0);
+	assert_int_equal(card_cmd_out(c, MLX4_CMD_HW2SW_SRQ, 0, CARD_SRQN), 0);
+	assert_memory_equal(card_out(c) + 0x1c, "\x00\x20", 2);
+	assert_int_equal(prm_get(card_out(c), MLX4_SRQC_LG_SIZE), 5);
 	assert_int_equal(card_cmd_none(c, MLX4_CMD_HW2SW_SRQ, 1, CARD_SRQN), MLX4_STAT_BAD_RES_STATE);
 	assert_int_equal(card_cmd_none(c, MLX4_CMD_HW2SW_SRQ, 1, 3), MLX4_STAT_BAD_INDEX);
 }

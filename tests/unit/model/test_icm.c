@@ -71,9 +71,10 @@ test_map_checks(void **state)
 	assert_int_equal(map_icm(c, UINT64_C(1) << 40, page), MLX4_STAT_BAD_PARAM);
 	assert_int_equal(card_violations(c, "icm-overlap"), 1);
 	assert_int_equal(map_icm(c, 0, page | 60), MLX4_STAT_BAD_PARAM);
+	assert_int_equal(map_icm(c, 0, page | 32), MLX4_STAT_BAD_PARAM);
 	assert_int_equal(card_cmd_in(c, MLX4_CMD_MAP_ICM, 0, 257), MLX4_STAT_BAD_PARAM);
 	assert_int_equal(card_cmd_in(c, MLX4_CMD_MAP_ICM, 0, 0), MLX4_STAT_BAD_PARAM);
-	assert_int_equal(card_violations(c, "cmd-param"), 3);
+	assert_int_equal(card_violations(c, "cmd-param"), 4);
 	assert_int_equal(map_icm(c, 0, CARD_IOVA + CARD_MEM_SIZE), MLX4_STAT_BAD_PARAM);
 	assert_int_equal(card_violations(c, "dma-unmapped"), 1);
 }

@@ -133,11 +133,55 @@ ipoib(void **state)
 	assert_int_equal(sum, 0xffff);
 }
 
+/* What sums of other protocols are made of: IPv4 as if it were TCP or UDP, IPv6 from the length of its payload on. */
+static void
+partial(void **state)
+{
+	const uint8_t *h = frame_udp4 + 14, *h6 = frame_tcp6 + 14;
+	struct tp_frame_seg seg = {.data = frame_udp4, .len = sizeof(frame_udp4)};
+	struct tp_frame f = {.seg = &seg, .nseg = 1, .len = sizeof(frame_udp4)};
+	struct tpm_pkt k;
+
+	tpm_parse(frame_udp4, sizeof(frame_udp4), sizeof(frame_udp4), &k);
+	assert_int_equal(tpm_csum_partial(&f, frame_udp4, &k), plain_sum(17 + 23, h + 12, 8 + 23));
+	k.len_ok = false;
+	assert_int_equal(tpm_csum_partial(&f, frame_udp4, &k), 0);
+	k.len_ok = true;
+	k.l4 = 0;
+	assert_int_equal(tpm_csum_partial(&f, frame_udp4, &k), 0);
+	seg = (struct tp_frame_seg){.data = frame_tcp6, .len = sizeof(frame_tcp6)};
+	f.len = sizeof(frame_tcp6);
+	tpm_parse(frame_tcp6, sizeof(frame_tcp6), sizeof(frame_tcp6), &k);
+	assert_int_equal(tpm_csum_partial(&f, frame_tcp6, &k),
+			 plain_sum((uint32_t)(h6[4] << 8 | h6[5]), h6 + 8, 32 + 23));
+}
+
+/* No CRC of RoCE in what is too short for its headers, or is no UDP. */
+static void
+no_icrc(void **state)
+{
+	struct tp_frame_seg seg = {.data = frame_udp4, .len = sizeof(frame_udp4)};
+	struct tp_frame f = {.seg = &seg, .nseg = 1};
+	uint8_t crc[4];
+
+	for (f.len = 14; f.len < 14 + 20 + 8 + 12 + 4; f.len++) {
+		seg.len = f.len < sizeof(frame_udp4) ? f.len : (uint32_t)sizeof(frame_udp4);
+		f.len = seg.len;
+		assert_false(tpm_icrc(&f, crc));
+		if (f.len == sizeof(frame_udp4))
+			break;
+	}
+	f.len = seg.len = sizeof(frame_tcp6);
+	seg.data = frame_tcp6;
+	assert_false(tpm_icrc(&f, crc));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(verify), cmocka_unit_test(parse), cmocka_unit_test(fcs),
-					   cmocka_unit_test(sums), cmocka_unit_test(ipoib)};
+					   cmocka_unit_test(sums),   cmocka_unit_test(ipoib), cmocka_unit_test(partial),
+					   cmocka_unit_test(no_icrc)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,14 +165,47 @@ test_rate_before_reset(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, vr_up, vr_down)
 
+/* What goes to an address that software put in the port's table (SET_PORT) turns round inside the card [DP 8.7]. */
+static void
+test_other_addresses(void **state)
+{
+	static const uint8_t mac[6] = {0x02, 0xc9, 0x80, 0x55, 0xaa, 0x81};
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+	uint8_t *in;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		uint32_t sent = v->end[0]->sent;
+
+		a = vr_qp(v, 1, MLX4_QP_ST_UC);
+		b = vr_qp(v, 1, MLX4_QP_ST_UC);
+		vr_to(v, a, 1, b->qpn, VR_GID_V4);
+		vr_to(v, b, 1, a->qpn, VR_GID_V4);
+		memcpy(a->ctx + MLX4_QPC_PRI_PATH + MLX4_PATH_DMAC, mac, 6);
+		vr_qp_up(v, a);
+		vr_qp_up(v, b);
+		in = card_in(v->c);
+		/* The last of 128; first not valid, then valid, then another one. */
+		prm_set64(in, 127 * 8, UINT64_C(0x02c98055aa81) | (i == 0 ? 0 : UINT64_C(1) << 63));
+		in[127 * 8 + 2] ^= i == 2 ? 0x80 : 0;
+		assert_int_equal(card_cmd_in(v->c, MLX4_CMD_SET_PORT, 1, MLX4_SET_PORT_MAC_TABLE << 8 | 1), 0);
+		vr_post_recv(v, b, VR_RW_KEY, b->mem, 64);
+		vr_post_send(v, a, a->mem, 40);
+		vr_step(v);
+		if (i == 1)
+			vr_expect(v, b, 1, 0);
+		else
+			assert_null(vr_poll_cq(v, b));
+		assert_int_equal(v->end[0]->sent - sent, i != 1);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_rate_of_a_class),
-		T(test_waiting_for_answers),
-		T(test_before_reset),
-		T(test_rate_before_reset),
+		T(test_rate_of_a_class),   T(test_waiting_for_answers), T(test_before_reset),
+		T(test_rate_before_reset), T(test_other_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

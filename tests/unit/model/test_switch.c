@@ -113,6 +113,7 @@ static_entries(void **state)
 {
 	struct swrig *r = *state;
 	uint8_t group[6] = {3, 0, 0, 0, 0, 9}, mac2[6] = {2, 0, 0, 0, 0, 2};
+	char err[TP_SWITCH_TEXT];
 
 	assert_int_equal(tp_switch_mac_static(r->sw, 0, group, 0x6), 0);
 	swrig_frame(r, 9, 1, UNTAGGED, 0)[0] = 3;
@@ -126,6 +127,16 @@ static_entries(void **state)
 	r->now += 2 * AGE_NS;
 	tp_switch_step(r->sw, r->now);
 	assert_int_equal(tp_switch_mac_lookup(r->sw, 0, mac2), 0x8);
+	/* It stays when its link goes, with others' links too, and goes with its port. */
+	tp_switch_port_link(r->port[3], false);
+	tp_switch_port_link(r->port[2], false);
+	assert_int_equal(tp_switch_mac_lookup(r->sw, 0, mac2), 0x8);
+	assert_int_equal(tp_switch_mac_lookup(r->sw, 0, group), 0x6);
+	tp_switch_port_remove(r->port[3]);
+	assert_int_equal(tp_switch_mac_lookup(r->sw, 0, mac2), 0);
+	assert_int_equal(tp_switch_port_add(r->sw, &r->port[3], err), 0);
+	assert_int_equal(tp_switch_port_number(r->port[3]), 4);
+	assert_int_equal(tp_switch_mac_static(r->sw, 0, mac2, 0x8), 0);
 	assert_int_equal(tp_switch_mac_static(r->sw, 0, mac2, 0), 0);
 	assert_int_equal(tp_switch_mac_static(r->sw, 0, mac2, 0), -ENOENT);
 	assert_int_equal(tp_switch_mac_static(r->sw, 0, mac2, 0x10), -EINVAL);
@@ -218,6 +229,10 @@ life(void **state)
 	assert_int_equal(tp_switch_list(names, 4), 2);
 	assert_string_equal(names[0], "brief");
 	assert_string_equal(names[1], "rig");
+	memset(names, 'x', sizeof(names));
+	assert_int_equal(tp_switch_list(names, 1), 2);
+	assert_string_equal(names[0], "brief");
+	assert_int_equal(names[1][0], 'x');
 	tp_switch_port_remove(p);
 	assert_ptr_equal(tp_switch_find("brief"), sw);
 	tp_switch_put(sw);

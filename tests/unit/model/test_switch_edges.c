@@ -284,6 +284,24 @@ headroom_first(void **state)
 	assert_int_equal(timer, 0);
 }
 
+/* Priorities of one class leave as they came. */
+static void
+one_class(void **state)
+{
+	static const uint8_t order[] = {5, 1, 7, 1, 0, 5};
+	struct swrig *r = *state;
+
+	swrig_word(r, 2, "tc:2+2+2+2+2+2+2+2");
+	swrig_teach(r);
+	for (unsigned int i = 0; i < sizeof(order); i++)
+		swrig_send(r, 0, 2, 1, order[i], 60 + i);
+	assert_int_equal(swrig_recv(r, 1), sizeof(order));
+	for (unsigned int i = 0; i < sizeof(order); i++) {
+		assert_int_equal(r->got[i].len, 60 + i);
+		assert_int_equal(((const uint8_t *)r->got[i].seg[0].data)[14] >> 5, order[i]);
+	}
+}
+
 /* As the header says them. */
 static void
 defaults(void **state)
@@ -328,7 +346,8 @@ main(void)
 #define T(fn) cmocka_unit_test_setup_teardown(fn, swrig_up, swrig_down)
 	const struct CMUnitTest tests[] = {
 		T(trusted_headers),  T(seeds),    T(link_goes_under_way), T(pause_ends_with_its_link),
-		T(lossless_no_more), T(two_tags), T(headroom_first),      T(defaults)};
+		T(lossless_no_more), T(two_tags), T(headroom_first),      T(defaults),
+		T(one_class)};
 
 	return cmocka_run_group_tests_name("switch_edges", tests, NULL, NULL);
 }
