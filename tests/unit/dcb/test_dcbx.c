@@ -420,6 +420,7 @@ from_a_port(void **state)
 	assert_int_equal(p.ets.prio_tc[3], 1);
 	assert_int_equal(p.ets.prio_tc[7], 2);
 	assert_int_equal(p.ets.bw[1], 60);
+	assert_int_equal(p.ets.tsa[1], 2);
 	assert_int_equal(p.ets.tsa[2], 0);
 	assert_int_equal(p.ets.max_tc, 8);
 	assert_int_equal(p.pfc.enable, 0x08); /* only what works both ways */

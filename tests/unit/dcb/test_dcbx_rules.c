@@ -95,6 +95,7 @@ features_alone(void **state)
 		own_rules(&q, 1);
 		q.rx_pause = q.tx_pause = true;
 		assert_int_equal(tp_dcbx_to_qos(&p, mask, &q), 0);
+		assert_int_equal(q.prio_tc[0], (mask >> TP_DCBX_ETS & 1) != 0 ? 1 : 0);
 		assert_int_equal(q.prio_tc[7], (mask >> TP_DCBX_ETS & 1) != 0 ? 7 : 0);
 		assert_int_equal(q.tc[1].bw_pct, (mask >> TP_DCBX_ETS & 1) != 0 ? 90 : 0);
 		assert_int_equal(q.rx_pfc, (mask >> TP_DCBX_PFC & 1) != 0 ? 0x81 : 0);

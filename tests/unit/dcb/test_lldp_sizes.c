@@ -112,9 +112,18 @@ names_in_little_room(void **state)
 	static const uint8_t info[] = "\x07"
 				      "switch-of-the-lab";
 	const struct tp_lldp_tlv tlv = {.type = TP_LLDP_CHASSIS, .len = sizeof(info) - 1, .info = info};
+	struct tp_lldp_tlv some = tlv;
 	char text[24];
 
 	(void)state;
+	/* Nothing, the kind alone, one letter, two. */
+	for (some.len = 0; some.len <= 3; some.len++) {
+		char want[] = "sw";
+
+		want[some.len == 0 ? 0 : some.len - 1] = '\0';
+		tp_lldp_id_text(TP_LLDP_CHASSIS, &some, text, sizeof(text));
+		assert_string_equal(text, want);
+	}
 	for (size_t size = 1; size <= 20; size++) {
 		memset(text, 0x7e, sizeof(text));
 		tp_lldp_id_text(TP_LLDP_CHASSIS, &tlv, text, size);

@@ -108,6 +108,11 @@ sections(void **state)
 	assert_int_equal(got.ports + got.groups, 0);
 	assert_int_equal(read_text("[port 0]", err, sizeof(err)), 0);
 	assert_int_equal(got.ports, 1);
+	/* What one port has is not the next one's. */
+	assert_int_equal(read_text("[port 1]\npfc=3\n[port 2]\ntrust=pcp\n", err, sizeof(err)), 0);
+	assert_int_equal(got.ports, 2);
+	assert_int_equal(got.port, 2);
+	assert_int_equal(got.q.rx_pfc, 0);
 }
 
 static const struct {

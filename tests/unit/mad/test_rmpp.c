@@ -333,13 +333,14 @@ senders_stand_all_acknowledgements(void **state)
 		p = control(&r.log[r.logged - 1], cases[i].type, cases[i].status, cases[i].seg, cases[i].window);
 		p.data[RMPP_VERSION_AT] = cases[i].version;
 		sent = r.logged;
-		/* What names another message, or a class that is another, is about another. */
-		for (unsigned int k = 0; k < 9; k++) {
-			unsigned int at = k < 8 ? MAD_TID_AT + k : MAD_CLASS_AT;
+		/* What names another message, a class that is another or the other direction is about another. */
+		for (unsigned int k = 0; k < (p.data[RMPP_TYPE_AT] == RMPP_ACK ? 10u : 9u); k++) {
+			unsigned int at = k < 8 ? MAD_TID_AT + k : k == 8 ? MAD_CLASS_AT : MAD_METHOD_AT;
+			uint8_t bit = k < 9 ? 1 : MAD_RESPONSE;
 
-			p.data[at] ^= 1;
+			p.data[at] ^= bit;
 			tp_mad_input(r.port[1].mad, &p);
-			p.data[at] ^= 1;
+			p.data[at] ^= bit;
 			assert_int_equal(r.logged, sent);
 			assert_int_equal(server.num, told);
 		}

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "lib/mad/sm/sm_priv.h"
+
 #define RECORD 52u
 #define STRIDE 56u
 #define BASIC (TP_SA_MC_MGID | TP_SA_MC_PORT_GID | TP_SA_MC_JOIN_STATE)
@@ -117,6 +119,17 @@ test_broadcast_groups(void **state)
 		want[48] = 2 << 4;
 		assert_memory_equal(got + (size_t)STRIDE * i, want, STRIDE);
 	}
+	/* A key is one by its 15 bits, each of which counts (IBTA 10.9.3). */
+	for (unsigned int bit = 0; bit < 16; bit++) {
+		bool full = bit < 15;
+
+		assert_int_equal(sm_has_pkey(sm, (uint16_t)(0x8005 ^ 1u << bit), &full), bit == 15);
+		assert_int_equal(sm_has_pkey(sm, 0x8006, &full), true);
+		assert_false(full);
+		assert_int_equal(sm_has_pkey(sm, 0x0005, &full), true);
+		assert_true(full);
+	}
+	assert_false(sm_has_pkey(sm, 0, &(bool){false}));
 	/* Who may see members sees that there is a group, which has none. */
 	assert_int_equal(table(1, 0, none, &got), 3);
 	group_down();
