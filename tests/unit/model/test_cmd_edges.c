@@ -392,6 +392,29 @@ test_trace_of_numbers(void **state)
 	assert_null(strstr(text, "5a5a5a5a"));
 }
 
+/* The UDP ports of VXLAN and of RoCE are set each by its own bit, to what the command says. */
+static void
+test_udp_ports(void **state)
+{
+	struct card *c = *state;
+	uint16_t vxlan = c->m->vxlan_port, roce = c->m->roce_port;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		uint8_t *in = card_in(c);
+
+		prm_set(in, MLX4_CFGDEV_V_VXLAN, i & 1);
+		prm_set(in, MLX4_CFGDEV_V_ROCE, i >> 1);
+		prm_set(in, MLX4_CFGDEV_VXLAN_PORT, 0x8123 + i);
+		prm_set(in, MLX4_CFGDEV_ROCE_PORT, 0x9234 + i);
+		vxlan = (i & 1) != 0 ? (uint16_t)(0x8123 + i) : vxlan;
+		roce = i >> 1 != 0 ? (uint16_t)(0x9234 + i) : roce;
+		assert_int_equal(card_cmd_in(c, MLX4_CMD_CONFIG_DEV, 0, 0), 0);
+		assert_int_equal(c->m->vxlan_port, vxlan);
+		assert_int_equal(c->m->roce_port, roce);
+	}
+	card_expect_clean(c);
+}
+
 int
 main(void)
 {
@@ -412,6 +435,7 @@ main(void)
 		OBJECTS(test_one_completion),
 		cmocka_unit_test(test_cables),
 		OBJECTS(test_trace_of_numbers),
+		BOOTED(test_udp_ports),
 	};
 
 	return cmocka_run_group_tests_name("cmd_edges", tests, NULL, NULL);

@@ -559,6 +559,11 @@ test_srq_runs_dry(void **state)
 	vr_expect(v, b, 1, 0);
 	vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 0);
 	vr_no_event(v);
+	srq_post(v, &s, 17); /* more than it has */
+	vr_post_send(v, a, a->mem, 20);
+	vr_step(v);
+	assert_null(vr_poll_cq(v, b));
+	assert_true(card_violations(v->c, "dbrec-rq") > 0);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, vr_up, vr_down)

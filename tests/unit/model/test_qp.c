@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model/card/model_priv.h"
+#include "model/cmd/cmd.h"
 
 static uint8_t ctx[MLX4_QPC_SIZE];
 
@@ -247,6 +248,34 @@ test_special_qps(void **state)
 	card_expect(c, "cmd-index", 2);
 }
 
+/* A queue pair without a receive ring has its send ring at the beginning, whatever the stride of the other would be. */
+static void
+test_layout(void **state)
+{
+	uint8_t q[MLX4_QPC_SIZE] = {0};
+	uint32_t sq = 7, rq = 7;
+
+	(void)state;
+	prm_set(q, MLX4_QPC_SQ_LG_SIZE, 4);
+	prm_set(q, MLX4_QPC_SQ_LG_STRIDE, 2);
+	prm_set(q, MLX4_QPC_RQ_LG_SIZE, 3);
+	prm_set(q, MLX4_QPC_RQ_LG_STRIDE, 3);
+	assert_int_equal(tpm_qpc_layout(q, &sq, &rq), 16 * 64);
+	assert_int_equal(sq, 0);
+	prm_set(q, MLX4_QPC_SQ_LG_SIZE, 0);
+	assert_int_equal(tpm_qpc_layout(q, &sq, &rq), 0);
+	/* With one the ring of larger strides comes first. */
+	prm_set64(q, MLX4_QPC_DBREC, 64);
+	prm_set(q, MLX4_QPC_SQ_LG_SIZE, 4);
+	assert_int_equal(tpm_qpc_layout(q, &sq, &rq), 16 * 64 + 8 * 128);
+	assert_int_equal(rq, 0);
+	assert_int_equal(sq, 8 * 128);
+	prm_set(q, MLX4_QPC_RQ_LG_STRIDE, 2);
+	assert_int_equal(tpm_qpc_layout(q, &sq, &rq), 16 * 64 + 8 * 64);
+	assert_int_equal(sq, 0);
+	assert_int_equal(rq, 16 * 64);
+}
+
 int
 main(void)
 {
@@ -260,6 +289,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_rss_parent, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_update, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_special_qps, setup_objects, teardown_card),
+		cmocka_unit_test(test_layout),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

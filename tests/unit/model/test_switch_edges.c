@@ -284,6 +284,30 @@ headroom_first(void **state)
 	assert_int_equal(timer, 0);
 }
 
+/* Who takes no pause frames any more gets none, nor one about the time before when it takes them again. */
+static void
+no_flow_control_any_more(void **state)
+{
+	struct swrig *r = *state;
+	uint16_t timer = 0;
+
+	swrig_word(r, 0, "lossless:3");
+	swrig_word(r, 0, "xon:2000");
+	swrig_word(r, 0, "xoff:4000");
+	swrig_word(r, 1, "flow:pfc");
+	swrig_teach(r);
+	for (unsigned int i = 0; i < 5; i++)
+		swrig_send(r, 0, 2, 1, 3, 1000);
+	assert_int_equal(last_pause(r, &timer), 1);
+	swrig_word(r, 1, "flow:off");
+	assert_int_equal(swrig_drain(r, 1), 5);
+	assert_int_equal(last_pause(r, &timer), 0);
+	swrig_word(r, 1, "flow:pfc");
+	r->now += 1000000000;
+	assert_int_equal(last_pause(r, &timer), 0);
+	assert_int_equal(swrig_prio(r, 0, 3).tx_pause_frames, 1);
+}
+
 /* Priorities of one class leave as they came. */
 static void
 one_class(void **state)
@@ -347,7 +371,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(trusted_headers),  T(seeds),    T(link_goes_under_way), T(pause_ends_with_its_link),
 		T(lossless_no_more), T(two_tags), T(headroom_first),      T(defaults),
-		T(one_class)};
+		T(one_class),           T(no_flow_control_any_more)};
 
 	return cmocka_run_group_tests_name("switch_edges", tests, NULL, NULL);
 }
