@@ -415,6 +415,24 @@ test_udp_ports(void **state)
 	card_expect_clean(c);
 }
 
+/* A queue pair looks into tunnels where its context says so. */
+static void
+test_tunnel_mode(void **state)
+{
+	struct card *c = *state;
+	uint8_t ctx[MLX4_QPC_SIZE];
+
+	for (uint32_t i = 0; i < 2; i++) {
+		uint64_t buf = card_alloc(c, card_qp_buf_size(4, 4, 4), CARD_PAGE);
+
+		memset(ctx, 0, sizeof(ctx));
+		card_qp_ctx(c, ctx, CARD_QPN + i, 1, buf, 4, 4, 4, card_alloc(c, 8, 8));
+		prm_set(ctx, MLX4_QPC_TUNNEL_MODE, i == 0 ? 0 : MLX4_QPC_TUNNEL_ALL);
+		assert_int_equal(card_qp_up(c, CARD_QPN + i, ctx), 0);
+		assert_int_equal(tpm_qp_get(c->m, CARD_QPN + i)->tunnels, i == 1);
+	}
+}
+
 int
 main(void)
 {
@@ -436,6 +454,7 @@ main(void)
 		cmocka_unit_test(test_cables),
 		OBJECTS(test_trace_of_numbers),
 		BOOTED(test_udp_ports),
+		OBJECTS(test_tunnel_mode),
 	};
 
 	return cmocka_run_group_tests_name("cmd_edges", tests, NULL, NULL);

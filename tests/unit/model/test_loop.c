@@ -180,16 +180,19 @@ static void
 blueflame_number(void **state)
 {
 	struct fix *f = *state;
-	struct rig_q q;
+	for (uint32_t i = 0; i < 3; i++) {
+		static const uint32_t qpn[] = {0x60, 0x81, 0x21};
+		struct rig_q q;
 
-	rig_qp(&f->r, &q, 0x60, 1, 16, false);
-	rig_data(&q, 1, f->tx.bufs, 60);
-	rig_post(&q, MLX4_OP_SEND, 0x60 << 8 | 2, FLAGS);
-	rig_ring(&f->r, &q);
-	tp_model_step(f->r.m, 8);
-	assert_int_equal(rig_violations(&f->r, "wqe-vlan-bf"), 1);
-	assert_int_equal(tp_model_violations_total(f->r.m), 1);
-	assert_int_equal(q.qp->state, MLX4_QP_ERR);
+		rig_qp(&f->r, &q, qpn[i], 1, 16, false);
+		rig_data(&q, 1, f->tx.bufs, 60);
+		rig_post(&q, MLX4_OP_SEND, qpn[i] << 8 | 2, FLAGS);
+		rig_ring(&f->r, &q);
+		tp_model_step(f->r.m, 8);
+		assert_int_equal(rig_violations(&f->r, "wqe-vlan-bf"), i < 2 ? i + 1 : 2);
+		assert_int_equal(tp_model_violations_total(f->r.m), i < 2 ? i + 1 : 2);
+		assert_int_equal(q.qp->state, i < 2 ? MLX4_QP_ERR : MLX4_QP_RTS);
+	}
 }
 
 int

@@ -110,6 +110,30 @@ general(struct vr *v, struct vr_qp *gsi, uint8_t class, uint8_t method, uint16_t
 	return mad + 4096 + 40;
 }
 
+static void
+sm_by_lid(struct vr *v, uint8_t method, bool answered)
+{
+	uint8_t *mad = vr_mem(v, sm);
+	uint16_t send = (uint16_t)sm->prod;
+	bool got;
+
+	memset(mad, 0, 256);
+	mad[0] = mad[1] = mad[2] = 1;
+	mad[3] = method;
+	mad[4] = method == 1 ? 0x80 : 0; /* no direction here */
+	mad[0x11] = 0x11;
+	vr_post_recv(v, sm, VR_RW_KEY, sm->mem + 4096, 512);
+	ir_post_mad(v, sm, 7, 0);
+	vr_step(v);
+	vr_expect(v, sm, VR_SENT | MLX4_OP_SEND, send);
+	got = vr_poll_cq(v, sm) != NULL;
+	assert_int_equal(got, answered);
+	if (got) {
+		assert_int_equal(mad[4096 + 40 + 3], 0x81);
+		assert_int_equal(mad[4096 + 40 + 0x40 + 2], 2); /* a switch */
+	}
+}
+
 /* The switch answers questions about its counters, not answers, nor questions of other classes (13.4.5). */
 static void
 test_no_questions(void **state)
@@ -125,6 +149,9 @@ test_no_questions(void **state)
 	info[33] &= 0x0f;
 	ask_ok(v, 1, 0, 2, 0x15, 0, info);
 	gsi = ir_special(v, 1, 1);
+	/* A subnet manager's question by LID, and its answer. */
+	sm_by_lid(v, 1, true);
+	sm_by_lid(v, 0x81, false);
 	assert_int_equal(general(v, gsi, 4, 1, 7)[3], 0x81);
 	assert_int_equal(general(v, gsi, 4, 2, 7)[3], 0x81);
 	assert_null(general(v, gsi, 4, 0x81, 7));

@@ -368,10 +368,11 @@ int
 main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, swrig_up, swrig_down)
-	const struct CMUnitTest tests[] = {
-		T(trusted_headers),  T(seeds),    T(link_goes_under_way), T(pause_ends_with_its_link),
-		T(lossless_no_more), T(two_tags), T(headroom_first),      T(defaults),
-		T(one_class),           T(no_flow_control_any_more)};
+	const struct CMUnitTest tests[] = {T(trusted_headers),     T(seeds),
+					   T(link_goes_under_way), T(pause_ends_with_its_link),
+					   T(lossless_no_more),    T(two_tags),
+					   T(headroom_first),      T(defaults),
+					   T(one_class),           T(no_flow_control_any_more)};
 
 	return cmocka_run_group_tests_name("switch_edges", tests, NULL, NULL);
 }
