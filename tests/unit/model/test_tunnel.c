@@ -101,6 +101,25 @@ receive(void **state)
 	assert_int_equal(tp_model_violations_total(f->r.m), 0);
 }
 
+/* Options of the outer IPv4 header (RFC 791) move what follows, and are no reason not to look. */
+static void
+receive_with_options(void **state)
+{
+	struct fix *f = *state;
+	uint8_t d[256];
+
+	memcpy(d, vxlan_tcp4, 34);
+	memset(d + 34, 1, 4); /* four that do nothing */
+	memcpy(d + 38, vxlan_tcp4 + 34, sizeof(vxlan_tcp4) - 34);
+	d[14] = 0x46;
+	tpm_store16(d + 16, (uint16_t)(tpm_load16(d + 16) + 4));
+	tpm_store16(d + 24, 0);
+	tpm_store16(d + 24, (uint16_t)~plain_sum(0, d + 14, 24));
+	expect(arrives(f, d, sizeof(vxlan_tcp4) + 4), OUTER4 | MLX4_CQE_TUNNEL_IP_OK | MLX4_CQE_TUNNEL_UDP_OK, TCP4_OK,
+	       true);
+	assert_int_equal(tp_model_violations_total(f->r.m), 0);
+}
+
 /* A frame is a tunnel's only with the port, the flag and the key of one, and when port and queue are told to look. */
 static void
 receive_no_tunnel(void **state)
@@ -309,6 +328,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(receive, tunnels_up, down),
+		cmocka_unit_test_setup_teardown(receive_with_options, tunnels_up, down),
 		cmocka_unit_test_setup_teardown(receive_no_tunnel, tunnels_up, down),
 		cmocka_unit_test_setup_teardown(cut_frames, tunnels_up, down),
 		cmocka_unit_test_setup_teardown(transmit, tunnels_up, down),
