@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Commands and registers at their edges: each reserved bit, numbers with bits that are left out, what is kept and what is not. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "model/event/event.h"
 #include "model/port/port.h"
+#include "model/qos/qos.h"
 #include "model/queue/queue.h"
 
 /* --- the command register --------------------------------------------------------------------------------------------------- */
@@ -433,6 +435,25 @@ test_tunnel_mode(void **state)
 	}
 }
 
+/* Who is told to pause: each priority by its bit, and all by a global pause. */
+static void
+test_who_is_stopped(void **state)
+{
+	struct card *c = *state;
+	struct tp_model_qos s;
+
+	for (unsigned int prio = 0; prio < 9; prio++) {
+		c->m->port[1].qos->stopped = 1u << prio;
+		assert_int_equal(tp_model_get_qos(c->m, 2, &s), 0);
+		assert_int_equal(s.rx_paused, prio == TPM_POOL_GLOBAL ? 0xff : 1u << prio);
+		assert_int_equal(tp_model_get_qos(c->m, 1, &s), 0);
+		assert_int_equal(s.rx_paused, 0);
+	}
+	assert_int_equal(tp_model_get_qos(c->m, 0, &s), -EINVAL);
+	assert_int_equal(tp_model_get_qos(c->m, 3, &s), -EINVAL);
+	c->m->port[1].qos->stopped = 0;
+}
+
 int
 main(void)
 {
@@ -454,6 +475,7 @@ main(void)
 		cmocka_unit_test(test_cables),
 		OBJECTS(test_trace_of_numbers),
 		BOOTED(test_udp_ports),
+		BOOTED(test_who_is_stopped),
 		OBJECTS(test_tunnel_mode),
 	};
 

@@ -119,6 +119,8 @@ scatter(void **state)
 static void
 keep_fcs(void **state)
 {
+	struct tp_frame_seg seg = {.data = frame_tcp6, .len = sizeof(frame_tcp6)};
+	struct tp_frame fr = {.seg = &seg, .nseg = 1, .len = sizeof(frame_tcp6)};
 	struct fix *f = *state;
 	const struct mlx4_cqe *c;
 	uint32_t residue;
@@ -129,6 +131,15 @@ keep_fcs(void **state)
 	/* A frame with its own FCS behind it always has this residue. */
 	residue = tpm_crc32(0, f->q.bufs, sizeof(frame_tcp6) + 4);
 	assert_int_equal(residue, 0x2144df1c);
+	/* One that came with a wrong FCS, on a port that lets them in, has one that is wrong. */
+	f->r.m->port[1].ignore_fcs = true;
+	fr.flags = TP_FRAME_BAD_FCS;
+	tp_model_port_receive(f->r.m, 2, &fr, 1);
+	c = rig_poll(f->q.rcq, 64, &f->q.rci, f->q.rcq_rec);
+	assert_non_null(c);
+	assert_int_equal(rte_be_to_cpu_32(c->byte_cnt), sizeof(frame_tcp6) + 4);
+	assert_memory_equal(f->q.bufs + RIG_BUF, frame_tcp6, sizeof(frame_tcp6));
+	assert_int_not_equal(tpm_crc32(0, f->q.bufs + RIG_BUF, sizeof(frame_tcp6) + 4), 0x2144df1c);
 }
 
 static void
