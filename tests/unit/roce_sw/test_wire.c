@@ -235,7 +235,7 @@ members_of_its_own(void **state)
 		wr = pair_wr(p, 0, IBV_WR_SEND, &sge, 0, 64, 0);
 		wr.wr.ud.ah = ah;
 		wr.wr.ud.remote_qpn = 0xffffff;
-		wr.wr.ud.remote_qkey = 0x11111111;
+		wr.wr.ud.remote_qkey = 0x1234;
 		pair_post(a, &wr);
 		pair_wait(p, p->n[0].cq, 1, NULL);
 		pair_run(p, 1);
