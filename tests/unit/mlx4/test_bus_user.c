@@ -547,6 +547,27 @@ test_refused(void **state)
 	}
 }
 
+/* A heap that an application brought is no file: it cannot be the card's, and nothing is begun without it. */
+static void
+test_heap(void **state)
+{
+	const size_t len = 2u << 20;
+	void *mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t heap = rig_heap();
+
+	assert_true(mem != MAP_FAILED);
+	assert_int_equal(rte_malloc_heap_create("brought"), 0);
+	assert_int_equal(rte_malloc_heap_memory_add("brought", mem, len, NULL, 0, 4096), 0);
+	rig_log_begin();
+	assert_int_equal(open_bus(), -ENOTSUP);
+	rig_log_one("is no file that another process could map", "without memory of the application's own");
+	bus = NULL;
+	assert_int_equal(rig_heap(), heap);
+	assert_int_equal(rte_malloc_heap_memory_remove("brought", mem, len), 0);
+	assert_int_equal(rte_malloc_heap_destroy("brought"), 0);
+	munmap(mem, len);
+}
+
 static void
 test_no_server(void **state)
 {
@@ -569,8 +590,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_open),          T(test_registers), T(test_config),    T(test_vectors),
-		T(test_wrong_answers), T(test_refused),   T(test_no_server),
+		T(test_open),    T(test_heap),          T(test_registers), T(test_config),
+		T(test_vectors), T(test_wrong_answers), T(test_refused),   T(test_no_server),
 	};
 
 	if (rig_eal("mlx4user", "0") < 0)

@@ -3,6 +3,7 @@
  */
 /* Where an operation of a port ends: at the queue next to it, at one that is missing, at a card that refuses, at what is said. */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -108,6 +109,27 @@ test_key_without_length(void **state)
 	rig_close();
 }
 
+/* A card that is to serve groups (rss-or-vmq=vmq) spreads nothing over the others' queues, whatever is asked for. */
+static void
+test_groups_before_rss(void **state)
+{
+	const struct rte_eth_conf conf = {.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS,
+					  .rx_adv_conf.rss_conf = {.rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_TCP}};
+
+	for (unsigned int vmq = 0; vmq < 2; vmq++) {
+		unsigned int n[4] = {0};
+
+		rig_open_pair(vmq != 0 ? "rss-or-vmq=vmq" : "", 4, &conf);
+		for (uint16_t i = 0; i < 64; i++)
+			rig_send(0, rig_ipv4(IPPROTO_TCP, 0x0a000001, 0x0a000002, (uint16_t)(1000 + i), 80));
+		for (uint16_t q = 0; q < 4; q++)
+			n[q] = rig_drain(1, q);
+		assert_int_equal(n[0] + n[1] + n[2] + n[3], 64);
+		assert_int_equal(n[0] == 64, vmq != 0);
+		rig_close();
+	}
+}
+
 /* What a group says of its transmit queues is theirs while it has them. */
 static void
 test_lifetime_of_group(void **state)
@@ -146,6 +168,7 @@ test_rules_of_group(void **state)
 {
 	struct tp_group g = group_conf("flooded", 1, 100, 1, 2);
 	char err[TP_ERR_LEN];
+	struct rte_flow_error e;
 	unsigned int n, refused = 0;
 	uint32_t before;
 	int rc;
@@ -166,6 +189,10 @@ test_rules_of_group(void **state)
 	}
 	assert_in_range(refused, 1, 18);
 	assert_true(rules() > before);
+	/* Where flow rules alone say what comes, there are no groups. */
+	assert_true(rte_flow_isolate(1, 1, &e) < 0);
+	assert_non_null(strstr(e.message, "group"));
+	assert_int_equal(rte_flow_isolate(1, 0, &e), 0);
 	group_remove("flooded");
 	assert_int_equal(rules(), before);
 }
@@ -337,11 +364,60 @@ test_memory_twice(void **state)
 	assert_int_equal(rte_errno, EEXIST);
 	assert_int_equal(rte_dev_dma_unmap(dev, mem, (uintptr_t)mem, 65536), 0);
 	rte_errno = 0;
-	assert_int_equal(rte_dev_dma_unmap(dev, mem, (uintptr_t)mem, 0), -1);
-	assert_int_not_equal(rte_errno, 0);
+	/* Addresses that begin anew behind the last one. */
+	assert_int_equal(rte_dev_dma_unmap(dev, mem, UINT64_MAX - 4095, 65536), -1);
+	assert_int_equal(rte_errno, EINVAL);
 	assert_int_equal(rte_extmem_unregister(mem, 65536), 0);
 	munmap(mem, 65536);
 	rig_close();
+}
+
+static void
+freed(void *addr, void *arg)
+{
+	(void)addr;
+	*(bool *)arg = true;
+}
+
+/* A heap that an application brought before there was a card: its memory is the card's, too. */
+static void
+test_heap_before_card(void **state)
+{
+	struct rte_mbuf_ext_shared_info info = {.free_cb = freed};
+	const size_t len = 2u << 20;
+	uint8_t *mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *data;
+	struct rte_mbuf *m, *got = NULL;
+	struct rte_ether_addr dst;
+	bool gone = false;
+
+	assert_true(mem != MAP_FAILED);
+	assert_int_equal(rte_malloc_heap_create("brought"), 0);
+	assert_int_equal(rte_malloc_heap_memory_add("brought", mem, len, NULL, 0, 4096), 0);
+	rig_open_pair("", 1, NULL);
+	dst = rig_mac(1);
+	data = rte_malloc_socket(NULL, 1000, 0, rte_malloc_heap_get_socket("brought"));
+	assert_in_range((uintptr_t)data, (uintptr_t)mem, (uintptr_t)mem + len - 1000);
+	memset(data, 0x5a, 1000);
+	memcpy(data, &dst, sizeof(dst));
+	info.fcb_opaque = &gone;
+	rte_mbuf_ext_refcnt_set(&info, 1);
+	m = rte_pktmbuf_alloc(rig_pool());
+	assert_non_null(m);
+	rte_pktmbuf_attach_extbuf(m, data, (uintptr_t)data, 1000, &info);
+	m->data_len = 1000;
+	m->pkt_len = 1000;
+	rig_send(0, m);
+	assert_int_equal(rte_eth_rx_burst(1, 0, &got, 1), 1);
+	assert_int_equal(got->pkt_len, 1000);
+	assert_memory_equal(rte_pktmbuf_mtod(got, uint8_t *), data, 1000);
+	rte_pktmbuf_free(got);
+	assert_int_equal(rte_eth_dev_stop(0), 0);
+	assert_true(gone);
+	rte_free(data);
+	rig_close();
+	assert_int_equal(rte_malloc_heap_memory_remove("brought", mem, len), 0);
+	assert_int_equal(rte_malloc_heap_destroy("brought"), 0);
+	munmap(mem, len);
 }
 
 int
@@ -351,12 +427,14 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_strip_one),
 		cmocka_unit_test(test_missing_queue),
 		cmocka_unit_test(test_key_without_length),
+		cmocka_unit_test(test_groups_before_rss),
 		cmocka_unit_test_setup_teardown(test_lifetime_of_group, group_open, group_close),
 		cmocka_unit_test_setup_teardown(test_rules_of_group, group_open, group_close),
 		cmocka_unit_test(test_what_is_given_back),
 		cmocka_unit_test(test_place_of_doorbells),
 		cmocka_unit_test(test_lines_of_broken_rules),
 		cmocka_unit_test(test_memory_twice),
+		cmocka_unit_test(test_heap_before_card),
 	};
 
 	if (rig_eal("mlx4_port_edges", "0@0") < 0)
