@@ -15,8 +15,8 @@
 
 #define TTL 64u
 #define ICMP_LEN 8u
-#define V4_QUOTE (60u + 8u) /* the header with all options, and eight octets */
-#define V6_QUOTE 512u       /* more than the headers that tell a flow; an answer has 1280 at most */
+#define V4_QUOTE (60u + 8u)               /* the header with all options, and eight octets */
+#define V6_QUOTE (1280u - 40u - ICMP_LEN) /* as much as the least MTU holds (RFC 4443, 2.4) */
 
 static void
 answer_v4(uint8_t *out, const uint8_t *l3, uint32_t quote, uint32_t mtu)

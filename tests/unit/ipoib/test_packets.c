@@ -399,6 +399,56 @@ first_parts_are_answered(void **state)
 	assert_int_equal(rig.node[0].core->stats.too_big_told, 3);
 }
 
+/* RFC 4443, 3.2: Packet Too Big has the MTU, and as much of the packet as 1280 octets hold. */
+static void
+answers_of_ipv6(void **state)
+{
+	static const uint8_t src[16] = {0xfd, [15] = 1}, dst[16] = {0xfd, [15] = 2};
+	struct ipoib_core *c = rig.node[0].core;
+	uint8_t p[LONG] = {0x60, 0, 0, 0, 0, 0, 17, 9};
+	struct ipoib_remote *r;
+	struct rte_mbuf *m;
+	const uint8_t *f;
+	uint64_t sum = 0;
+
+	(void)state;
+	connect_all(1);
+	memcpy(p + 8, src, 16);
+	memcpy(p + 24, dst, 16);
+	ipoib_local_seen(c, src, &vm);
+	r = remote(1);
+	for (unsigned int i = 0; i < 2; i++) {
+		/* The first one asks for the path. */
+		uint32_t len = i == 0 ? 100 : LONG;
+
+		ib_put16(p + 4, (uint16_t)(len - 40));
+		ipoib_core_tx(c, frame(&r->mac, &vm, 0x86dd, p, len));
+		if (i != 0)
+			break;
+		rig_run(&rig, 5);
+		forget_frames();
+	}
+	m = rig_take(&rig, 0);
+	assert_non_null(m);
+	assert_int_equal(m->pkt_len, 14 + 1280);
+	f = rte_pktmbuf_mtod(m, const uint8_t *);
+	assert_memory_equal(f, &vm, 6);
+	assert_memory_equal(f + 6, &r->mac, 6);
+	assert_memory_equal(f + 12, "\x86\xdd\x60\0\0\0\x04\xd8\x3a", 9); /* 1240 octets of ICMPv6 */
+	assert_memory_equal(f + 14 + 8, dst, 16);
+	assert_memory_equal(f + 14 + 24, src, 16);
+	assert_memory_equal(f + 54, "\2\0", 2);
+	assert_int_equal(ib_get32(f + 58), c->mtu);
+	assert_memory_equal(f + 62, p, 1232);
+	for (unsigned int i = 14 + 8; i < 14 + 1280; i += 2)
+		sum += ib_get16(f + i);
+	for (sum += 1240 + 58; sum >> 16 != 0;)
+		sum = (sum & 0xffff) + (sum >> 16);
+	assert_int_equal(sum, 0xffff);
+	rte_pktmbuf_free(m);
+	assert_int_equal(c->stats.too_big_told, 1);
+}
+
 /* What is to be cut goes by what the datapath knows; here nobody cuts it, and it is not that it is too long. */
 static void
 large_sends_are_not_cut_here(void **state)
@@ -484,6 +534,7 @@ main(void)
 		T(no_buffers),
 		T(copies),
 		T(first_parts_are_answered),
+		T(answers_of_ipv6),
 		T(large_sends_are_not_cut_here),
 		T(too_many_connections),
 		T(connections_of_one),
