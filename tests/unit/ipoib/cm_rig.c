@@ -218,6 +218,8 @@ cm_rig_close(void **state)
 	free(cm);
 	free(port.view);
 	ipoib_conn_over(c, TAILQ_LAST(&c->conns, ipoib_conns), false);
+	/* Those that were there have not failed. */
+	assert_int_equal(c->stats.conns_failed, 0);
 	rig_close(&rig);
 	return 0;
 }

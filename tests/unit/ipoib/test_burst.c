@@ -517,7 +517,7 @@ received_ones_that_go_on(void **state)
 	struct rte_mbuf *m[8], *slow;
 
 	(void)state;
-	arrive(arp_answer_ib, sizeof(arp_answer_ib), 0x0806, NULL, 2, rig_qpn(1));
+	arrive(arp_answer_ib, sizeof(arp_answer_ib), 0x0806, (const uint8_t[16]){0xfe, 0x80}, 2, rig_qpn(1));
 	arrive(udp4, sizeof(udp4), 0x0800, NULL, 9, 0x77);
 	arrive(udp4, 4, 0x0800, NULL, 2, rig_qpn(1));
 	card.rx_done[2].status = IBV_WC_SUCCESS;
@@ -528,7 +528,7 @@ received_ones_that_go_on(void **state)
 	assert_int_equal(rxq.n.drop[IPOIB_DROP_RX_SHORT], 1);
 	assert_int_equal(rxq.n.drop[IPOIB_DROP_RX_ERROR], 1);
 	assert_int_equal(rte_ring_dequeue(rxq.slow, (void **)&slow), 0);
-	assert_int_equal(ipoib_meta_of(slow)->slid, 2);
+	assert_true(ipoib_meta_of(slow)->slid == 2 && ipoib_meta_of(slow)->grh);
 	assert_int_equal(ipoib_meta_of(slow)->qpn, rig_qpn(1));
 	assert_int_equal(slow->pkt_len, 44 + sizeof(arp_answer_ib));
 	assert_memory_equal(rte_pktmbuf_mtod(slow, uint8_t *) + 44, arp_answer_ib, sizeof(arp_answer_ib));

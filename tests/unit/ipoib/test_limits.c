@@ -242,7 +242,10 @@ one_of_a_partition(void **state)
 	assert_int_equal(ipoib_device_add(device[0], &port[0][1]), -EEXIST);
 	/* The other port of the card is in another subnet. */
 	assert_int_equal(ipoib_device_add(device[1], &port[1][0]), 0);
-	empty(0, 1);
+	/* All other 15 bits tell partitions apart. */
+	port[0][1].conf.pkey = PKEY | 0x4000;
+	assert_int_equal(ipoib_device_add(device[0], &port[0][1]), 0);
+	empty(0, 2);
 	empty(1, 1);
 }
 

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <rte_ip.h>
+
 #include "ipoib_packets.h"
 #include "lib/ipoib/wire/xlate.h"
 
@@ -183,6 +185,10 @@ nd_refusals(void **state)
 	}
 	memcpy(p, ns_ib, sizeof(p));
 	p[7] = 254; /* somebody forwarded it */
+	refused(ND, IPOIB_TO_ETH, p, sizeof(p), IPOIB_XLATE_BAD);
+	memcpy(p, ns_ib, sizeof(p));
+	p[41] = 1; /* the code, with its checksum */
+	p[43]--;
 	refused(ND, IPOIB_TO_ETH, p, sizeof(p), IPOIB_XLATE_BAD);
 	memcpy(p, ns_ib, sizeof(p));
 	p[60] ^= 1; /* checksum */
@@ -364,6 +370,34 @@ clients_of_firmware_have_six_octets(void **state)
 	}
 }
 
+/* The header of IP may have options: 60 octets at most. */
+static void
+dhcp_behind_options(void **state)
+{
+	uint8_t p[sizeof(discover_eth) + 40], *out;
+	uint16_t sum;
+	int n;
+
+	(void)state;
+	memcpy(p, discover_eth, 20);
+	memset(p + 20, 1, 40); /* no operation */
+	memcpy(p + 60, discover_eth + 20, sizeof(discover_eth) - 20);
+	p[0] = 0x4f;
+	p[2] = (uint8_t)(sizeof(p) >> 8);
+	p[3] = (uint8_t)sizeof(p);
+	p[10] = p[11] = 0;
+	sum = (uint16_t)~rte_raw_cksum(p, 60);
+	memcpy(p + 10, &sum, sizeof(sum));
+	n = translate(DHCP, IPOIB_TO_IB, p, sizeof(p), &out);
+	assert_true(n >= (int)sizeof(p));
+	assert_int_equal(out[2] << 8 | out[3], n);
+	assert_int_equal(rte_raw_cksum(out, 60), 0xffff);
+	assert_memory_equal(out + 20, p + 20, 44);
+	assert_int_equal(out[64] << 8 | out[65], n - 60);
+	assert_int_equal(out[60 + 8 + 1], 32); /* of InfiniBand (RFC 4390) */
+	free(out);
+}
+
 int
 main(void)
 {
@@ -376,6 +410,7 @@ main(void)
 		cmocka_unit_test_setup(dhcp_both_ways, setup),
 		cmocka_unit_test_setup(dhcp_of_firmware, setup),
 		cmocka_unit_test_setup(dhcp_refusals, setup),
+		cmocka_unit_test_setup(dhcp_behind_options, setup),
 		cmocka_unit_test(peeks),
 		cmocka_unit_test(classes),
 		cmocka_unit_test(ports_tell_dhcp),
