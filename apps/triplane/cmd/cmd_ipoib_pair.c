@@ -7,7 +7,7 @@
 
 #include <rte_string_fns.h>
 
-#include <tp_ipoib_pair.h>
+#include <tp_ipoib.h>
 
 #include "apps/triplane/app/app.h"
 #include "apps/triplane/port/ib.h"

@@ -8,7 +8,7 @@
 
 #include <rte_string_fns.h>
 
-#include <tp_ipoib_pair.h>
+#include <tp_ipoib.h>
 
 #include "ib.h"
 #include "port.h"

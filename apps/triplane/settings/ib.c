@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include <tp_ipoib_pair.h>
+#include <tp_ipoib.h>
 
 #include "settings.h"
 

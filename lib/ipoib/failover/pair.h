@@ -11,7 +11,7 @@
 
 #include "pair_state.h"
 #include "lib/ipoib/port/port.h"
-#include "tp_ipoib_pair.h"
+#include "tp_ipoib.h"
 
 struct ipoib_pair;
 

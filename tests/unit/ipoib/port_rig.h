@@ -10,7 +10,6 @@
 
 #include "tests/unit/mlx4/rig.h"
 #include "tp_ipoib.h"
-#include "tp_ipoib_pair.h"
 #include "tp_mad_service.h"
 #include "tp_roce.h"
 #include "tp_sm.h"
