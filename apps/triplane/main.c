@@ -39,7 +39,7 @@ commands_register(struct app *app)
 		cmd_dcbx_register,        cmd_switch_register,     cmd_roce_register,   cmd_roce_qp_register,
 		cmd_settings_register,    cmd_tune_register,       cmd_perf_register,   cmd_flow_register,
 		cmd_share_register,       cmd_ib_register,         cmd_sm_register,     cmd_ib_show_register,
-		cmd_ipoib_register,       cmd_ipoib_pair_register, cmd_kernel_register,
+		cmd_ipoib_register,       cmd_ipoib_pair_register,
 	};
 	unsigned int i;
 	int ret = 0;

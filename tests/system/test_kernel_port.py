@@ -20,6 +20,7 @@ A, B = 'tpka%d' % ID, 'tpkb%d' % ID  # namespaces
 IF = ['tk0%d' % ID, 'tk1%d' % ID]
 MODEL = ['net_mlx4_model0']
 OCTETS = 8_000_000
+APP = os.path.join(os.environ['TP_BUILD'], 'apps/triplane')
 # Both ends of a transfer; the sender's octets are a sequence that both can make.
 PEER = '''
 import hashlib, random, socket, sys
@@ -523,6 +524,23 @@ def killed():
         until(lambda: link(IF[0]) is None and link(IF[1]) is None, 'they are gone')
 
 
+def shut_out():
+    """A program that may not enter the namespace of its interface serves it all the same."""
+    with tempfile.TemporaryDirectory(prefix='tpk') as d:
+        wrap = os.path.join(d, 'triplane')
+        with open(wrap, 'w') as f:
+            f.write('#!/bin/sh\nexec capsh --drop=cap_sys_admin -- -c \'exec "$0" "$@"\' %s "$@"\n' % APP)
+        os.chmod(wrap, 0o755)
+        os.environ['TRIPLANE'] = wrap
+        try:
+            t = triplane('kernel 0 on ' + IF[0], 'kernel 1 on ' + IF[1], 'set fwd rxonly', 'start')
+        finally:
+            del os.environ['TRIPLANE']
+        with t, Kernels(t) as k:
+            k.up()
+            return pinged(A, '10.66.0.2') or ended(t)
+
+
 def deleted():
     with triplane('kernel 0 on ' + IF[0], 'set fwd rxonly', 'start') as t:
         until(lambda: link(IF[0]) is not None, 'an interface')
@@ -546,7 +564,8 @@ def refused():
              ('kernel 0 on %s; kernel 0 on %s' % (IF[0], IF[1]), 'port 0: the kernel has interface %s' % IF[0]),
              ('kernel 1 on ' + IF[0], 'an interface of that name is there already'),
              ('set setting 0 kernel off', "kernel off: not while it is started; 'port stop 0' first"),
-             ('set fwd txonly 0; start', "port 0: mode txonly receives nothing, also for its kernel interface; 'set fwd flowgen 0'"),
+             ('port stop 0; set setting 0 kernel lo', 'an interface of that name is there already'),
+             ('port start 0; set fwd txonly 0; start', "port 0: mode txonly receives nothing, also for its kernel interface; 'set fwd flowgen 0'"),
              ('set fwd rxonly 0; start; kernel 0 off', "port 0: forwarding runs; 'stop' first"),
              ('kernel 1 on', "port 1: forwarding runs; 'stop' first")]
     with triplane() as t:
@@ -554,12 +573,12 @@ def refused():
             seen = len(t.said())
             t.tell(line)
             until(lambda: want in t.said()[seen:], '%r says %r: %r' % (line, want, t.said()[seen:]))
-        if list(ports(t)) != [0] or link(IF[1]) is not None:
+        if list(ports(t)) != [0] or link(IF[0]) is None or link(IF[1]) is not None:
             return str(ports(t))
     # As somebody who may make no interfaces
     with tempfile.TemporaryFile() as f:
         p = subprocess.run(['capsh', '--drop=cap_net_admin', '--', '-c', ' '.join(
-            [os.path.join(os.environ['TP_BUILD'], 'apps/triplane')] + ["'%s'" % a for a in tpmd.eal('tpk%d' % ID, plugin=False)] +
+            [APP] + ["'%s'" % a for a in tpmd.eal('tpk%d' % ID, plugin=False)] +
             ['--vdev=net_mlx4_model0', '--', '-e', "'kernel 0 on'"])], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=f, timeout=60)
     said = p.stderr.decode(errors='replace')
     return None if p.returncode != 0 and 'wants CAP_NET_ADMIN' in said else said[-300:]
@@ -584,6 +603,7 @@ def main():
     cases.run('between IPoIB ports', over_infiniband)
     cases.run('off, on, save, load', off_and_on)
     cases.run('killed', killed)
+    cases.run('shut out of a namespace', shut_out)
     cases.run('deleted by the kernel', deleted)
     cases.run('refused', refused)
 

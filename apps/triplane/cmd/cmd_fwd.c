@@ -138,7 +138,7 @@ static const struct cmd_topic topics[] = {
 	{"RoCE", "addresses, queue pairs, traffic, captures"},
 	{"Settings", "show and set them by name, save, load, tune"},
 	{"Flow rules", "rte_flow in testpmd's words"},
-	{"Share", "ports that programs of libibverbs and librdmacm use, too"},
+	{"Share", "ports that other programs use, too, or the kernel"},
 	{"InfiniBand", "ports, subnet manager, IPoIB, pairs of ports"},
 };
 

@@ -27,7 +27,6 @@ int cmd_sm_register(struct app *app);
 int cmd_ipoib_register(struct app *app);
 int cmd_ipoib_pair_register(struct app *app);
 int cmd_switch_register(struct app *app);
-int cmd_kernel_register(struct app *app);
 int cmd_settings_register(struct app *app);
 int cmd_tune_register(struct app *app);
 

@@ -242,33 +242,6 @@ port_mtu_live(const struct app *app, const struct app_port *p, uint16_t mtu)
 	       (mtu <= p->mtu_made || (uint32_t)mtu + frame_overhead(&p->info) <= buffer_room(app));
 }
 
-int
-port_mtu_put(struct app_port *p, uint16_t mtu, char *err, size_t len)
-{
-	const uint16_t least = RTE_MAX(p->info.min_mtu, (uint16_t)APP_MTU_MIN);
-	const uint16_t most = RTE_MIN(p->info.max_mtu, (uint16_t)APP_MTU_MAX);
-	uint16_t was = 0;
-	int ret = mtu < least || mtu > most ? -ERANGE : 0;
-
-	(void)rte_eth_dev_get_mtu(p->id, &was);
-	if (ret == 0)
-		ret = rte_eth_dev_set_mtu(p->id, mtu);
-	if (ret == -ERANGE)
-		snprintf(err, len, "port %u: MTU %u, want %u..%u", p->id, mtu, least, most);
-	else if (ret == -EBUSY && p->started)
-		snprintf(err, len,
-			 "port %u: MTU %u: not while it is started; 'port stop %u; port config %u mtu %u; port start %u'",
-			 p->id, mtu, p->id, p->id, mtu, p->id);
-	else if (ret != 0)
-		snprintf(err, len, "port %u: MTU %u: %s", p->id, mtu, rte_strerror(-ret));
-	if (ret != 0)
-		return ret;
-	p->mtu = mtu;
-	p->dirty |= !p->started;
-	app_event("port-setting", "port %u: mtu: %u -> %u", p->id, was, mtu);
-	return 0;
-}
-
 static int
 port_table_check(struct app *app, struct app_port *p)
 {
@@ -348,6 +321,7 @@ port_configure(struct app *app, struct app_port *p)
 static int
 port_queues(struct app *app, struct app_port *p)
 {
+	const uint16_t txq = (uint16_t)(p->txq + roce_txq(p) + kernel_txq(p));
 	int socket = rte_eth_dev_socket_id(p->id), ret;
 	uint16_t q;
 
@@ -362,7 +336,7 @@ port_queues(struct app *app, struct app_port *p)
 				       rte_strerror(-ret));
 		p->rxq_up++;
 	}
-	for (q = 0; q < p->txq + roce_txq(p) + kernel_txq(p); q++) {
+	for (q = 0; q < txq; q++) {
 		const bool kernels = q == p->txq + roce_txq(p);
 		const struct rte_eth_txconf conf = kernels ? kernel_txconf(p) : p->info.default_txconf;
 
@@ -393,21 +367,6 @@ try_allmulti(struct app_port *p)
 		p->allmulti = on;
 	else
 		(void)(on ? rte_eth_allmulticast_enable(p->id) : rte_eth_allmulticast_disable(p->id));
-}
-
-int
-port_promisc_put(const struct app_port *p, bool user)
-{
-	const bool on = user || (p->kernel != NULL && p->kernel->all);
-
-	return on ? rte_eth_promiscuous_enable(p->id) : rte_eth_promiscuous_disable(p->id);
-}
-
-/* The kernel chooses among multicast frames itself. */
-int
-port_allmulti_put(const struct app_port *p, bool user)
-{
-	return user || p->kernel != NULL ? rte_eth_allmulticast_enable(p->id) : rte_eth_allmulticast_disable(p->id);
 }
 
 /* Modes that a device may lack: asked for only when wanted, and refused only when the user insisted. */

@@ -25,11 +25,6 @@ int port_close(struct app *app, struct app_port *p);
 bool port_is_bond(const struct app_port *p);
 /* Whether the port, while it is started, surely takes this MTU. */
 bool port_mtu_live(const struct app *app, const struct app_port *p, uint16_t mtu);
-/* Another MTU, asked for by other than a command. 0, or a negative errno with a line in err. */
-int port_mtu_put(struct app_port *p, uint16_t mtu, char *err, size_t len);
-/* Tells the device what the user wants, or the kernel's interface does. 0 or a negative errno. */
-int port_promisc_put(const struct app_port *p, bool user);
-int port_allmulti_put(const struct app_port *p, bool user);
 /* 0, or -EBUSY with a line in err. */
 int port_check_stopped(const struct app *app, const struct app_port *p, char *err, size_t len);
 void ports_topology(struct app *app, enum app_topology topology);
@@ -69,13 +64,18 @@ int port_queue_refuse(const struct app_port *p, const char *what, unsigned int q
 /* What gives a port so many receive queues. */
 const char *port_queues_advice(const struct app_port *p, unsigned int queues, char *buf, size_t len);
 
-/* --- vlan.c: VLANs that pass the filter, also while there is none ------------------------------------------------ */
+/* --- taken.c: what a port takes in --------------------------------------------------------------------------- */
 
+/* Another MTU, asked for by other than a command. 0, or a negative errno with a line in err. */
+int port_mtu_put(struct app_port *p, uint16_t mtu, char *err, size_t len);
+/* Tells the device what the user wants, or the kernel's interface does. 0 or a negative errno. */
+int port_promisc_put(const struct app_port *p, bool user);
+int port_allmulti_put(const struct app_port *p, bool user);
+
+/* VLANs that pass the filter, also while there is none. */
 int port_vlans_set(struct app_port *p, const uint64_t vlans[APP_VLAN_WORDS]);
 /* Tells the device once it has a filter. */
 int port_vlans_put(struct app_port *p);
-
-/* --- mcast.c: multicast addresses ------------------------------------------------------------------------------- */
 
 static inline uint64_t
 port_mac_num(const struct rte_ether_addr *mac)
