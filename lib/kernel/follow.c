@@ -181,6 +181,20 @@ lost(struct tp_kernel *k)
 	__atomic_store_n(&k->gone, true, __ATOMIC_RELAXED);
 }
 
+/* Renamed, or in another namespace: it is looked for there. */
+static bool
+find(struct tp_kernel *k, struct tpk_link *l)
+{
+	char name[TP_KERNEL_NAME];
+
+	if (k->ask >= 0 && tpk_tap_name(k->tap, name) == 0 && strcmp(name, k->name) == 0 && tpk_link_get(k, l) == 0)
+		return true;
+	if (tpk_link_open(k) != 0)
+		return false;
+	k->look_soon = tpk_link_get(k, l) != 0;
+	return !k->look_soon;
+}
+
 void
 tpk_follow(struct tp_kernel *k)
 {
@@ -194,15 +208,13 @@ tpk_follow(struct tp_kernel *k)
 		lost(k);
 		return;
 	}
-	if (k->ask < 0 || strcmp(name, k->name) != 0 || tpk_link_get(k, &l) != 0) {
-		/* Renamed, or in another namespace: the next look finds it there. */
-		k->look_soon = tpk_link_open(k) == 0;
-		if (!k->look_soon || tpk_link_get(k, &l) != 0)
-			return;
-		k->look_soon = false;
+	if (find(k, &l)) {
+		follow_mtu(k, &l);
+		follow_mac(k, &l);
+		follow_flags(k, &l);
+	} else {
+		/* It may be up. */
+		put_how(k, TPK_DOWN, false);
 	}
-	follow_mtu(k, &l);
-	follow_mac(k, &l);
-	follow_flags(k, &l);
 	follow_link(k);
 }

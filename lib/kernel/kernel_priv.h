@@ -68,6 +68,7 @@ struct tp_kernel {
 	int tap, news, ask; /* news, ask: netlink sockets in the interface's namespace, -1: none */
 	unsigned int index; /* of the interface there */
 	char name[TP_KERNEL_NAME];
+	bool shut_out; /* of the interface's namespace */
 	bool runs, gone, carrier, look_soon, csum, tso, prepares, was_promiscuous;
 	uint16_t mtu, port_mtu; /* that both have, and the port's at the last look */
 	struct rte_ether_addr now, port_mac;

@@ -79,19 +79,24 @@ call(const struct tp_kernel *k, struct request *r, char *buf, size_t size)
 	return head->nlmsg_type == NLMSG_ERROR ? err->error : (int)len;
 }
 
-static void
-go_there(const struct tp_kernel *k)
+/* A kernel that cannot tell the namespace keeps the interface where it was made. */
+static int
+go_there(struct tp_kernel *k)
 {
 	struct stat there, here;
-	int fd = tpk_tap_netns(k->tap);
+	int fd = tpk_tap_netns(k->tap), ret = 0;
 
 	if (fd < 0)
-		return;
+		return 0;
 	if (fstat(fd, &there) == 0 && stat("/proc/thread-self/ns/net", &here) == 0 && there.st_ino != here.st_ino &&
 	    setns(fd, CLONE_NEWNET) != 0)
-		TPK_LOG(WARNING, "%s: its namespace cannot be entered (%s); changes there are not followed\n", k->name,
-			strerror(errno));
+		ret = -errno;
 	close(fd);
+	if (ret != 0 && !k->shut_out)
+		TPK_LOG(WARNING, "%s: its namespace cannot be entered (%s); changes there are not followed\n", k->name,
+			strerror(-ret));
+	k->shut_out = ret != 0;
+	return ret;
 }
 
 int
@@ -101,9 +106,10 @@ tpk_link_open(struct tp_kernel *k)
 
 	tpk_link_close(k);
 	ret = tpk_tap_name(k->tap, k->name);
+	if (ret == 0)
+		ret = go_there(k);
 	if (ret != 0)
 		return ret;
-	go_there(k);
 	k->index = if_nametoindex(k->name);
 	if (k->index == 0)
 		return -ENODEV;
