@@ -107,6 +107,7 @@ kernel_make(struct app *app, struct app_port *p, const char *name, char *err, si
 		return ret;
 	}
 	snprintf(kp->name, sizeof(kp->name), "%s", name);
+	kernel_unmake(p);
 	p->kernel = kp;
 	p->dirty = true;
 	return 0;

@@ -33,7 +33,7 @@ kernel_txq(const struct app_port *p)
 }
 /* What its transmit queue is set up with, of what the device can do for a queue. */
 struct rte_eth_txconf kernel_txconf(const struct app_port *p);
-/* Makes the interface. 0 or a negative errno with a line in err. The port is to be configured anew. */
+/* Makes the interface, in place of the one that there is. 0 or a negative errno with a line in err. The port is to be configured anew. */
 int kernel_make(struct app *app, struct app_port *p, const char *name, char *err, size_t len);
 void kernel_unmake(struct app_port *p);
 /* While forwarding starts, and when it has ended. */

@@ -48,8 +48,10 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 			 row->name, value, p->id);
 		return -EBUSY;
 	}
+	if (strcmp(value, OFF) != 0)
+		return kernel_make(app, p, value, err, TP_SETTING_ERR);
 	kernel_unmake(p);
-	return strcmp(value, OFF) == 0 ? 0 : kernel_make(app, p, value, err, TP_SETTING_ERR);
+	return 0;
 }
 
 static const struct tp_setting rows[] = {
