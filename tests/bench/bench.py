@@ -341,9 +341,17 @@ def bench_scale(rep):
     scale.bench(rep, os.path.join(CACHE, 'bench'))
 
 
+def bench_kernel(rep):
+    rep.title('kernel: what an interface of the kernel costs the lcore that polls the port, a packet; a port without one: nothing')
+    for case, word in (('a frame of others', 'others'), ('a frame for the kernel', 'own')):
+        rep.row('kernel', case, 'instructions', instructions(['tp_kernel_input'], [os.path.join(BENCH_DIR, 'bench_kernel_input'), word]),
+                'instr')
+    kernel.bench(rep)
+
+
 BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'tcp': bench_tcp, 'ipoib': bench_ipoib,
            'pps': bench_pps, 'scale': bench_scale, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model, 'roce': bench_roce,
-           'verbs-programs': bench_programs, 'kernel': kernel.bench}
+           'verbs-programs': bench_programs, 'kernel': bench_kernel}
 
 
 def main(argv):
