@@ -243,9 +243,11 @@ def frames_are_right():
         tap = subprocess.Popen(['ip', 'netns', 'exec', B, 'dumpcap', '-q', '-i', IF[1], '-w', path, '-B', '64'], stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE)
         until(lambda: os.path.exists(path) and ports(t)[1]['promiscuous'], 'dumpcap listens')
-        udp(A, ['10.66.0.2', 'fd66::2'])
+        udp(A, 'x' * 777, '10.66.0.2', 'fd66::2')
         why = copied(A, B, 'AF_INET', '10.66.0.2') or copied(A, B, 'AF_INET6', 'fd66::2') or pinged(A, '10.66.0.2', 3, '-s', '4000')
         want = ports(t)[1]['rx_packets']
+        # What is written behind all others
+        until(lambda: udp(A, 'the-end', '10.66.0.2') or b'the-end' in contents(path), 'the capture has all')
         if why:
             tap.kill()
             tap.communicate()
@@ -261,17 +263,22 @@ def frames_are_right():
         octets = sum(int(r[5]) for r in rows if r[5])
         full = [r for r in rows if r[0] == '1514']
         udps = [r for r in rows if r[2] == '1']
-        if big or bad or octets < 2 * OCTETS or len(full) < 2 * OCTETS // 1600 or len(udps) < 2:
+        if big or bad or octets < 2 * OCTETS or len(full) < 2 * OCTETS // 1600 or len(udps) < 3:
             return '%u frames (%u to the kernel), %u of 1514 octets, %u octets of TCP, %u good sums of UDP; too long: %s, wrong: %s' % (
                 len(rows), want, len(full), octets, len(udps), big[:3], bad[:3])
         return ended(t)
 
 
-def udp(space, addresses):
-    code = ('import socket, sys\nfor a in sys.argv[1:]:\n'
+def udp(space, text, *addresses):
+    code = ('import socket, sys\nfor a in sys.argv[2:]:\n'
             '    s = socket.socket(socket.AF_INET6 if ":" in a else socket.AF_INET, socket.SOCK_DGRAM)\n'
-            '    s.sendto(b"x" * 777, (a, 9))\n')
-    inside(space, sys.executable, '-c', code, *addresses)
+            '    s.sendto(sys.argv[1].encode(), (a, 9))\n')
+    inside(space, sys.executable, '-c', code, text, *addresses)
+
+
+def contents(path):
+    with open(path, 'rb') as f:
+        return f.read()
 
 
 def joined():
