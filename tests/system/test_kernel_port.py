@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Interfaces of the kernel beside ports of triplane: two kernels (network namespaces) talk over the ports of a card as over any
 interface, beside forwarding and RoCE. MTU, MAC address and link are followed both ways; tshark judges the frames."""
-import hashlib
 import json
 import os
-import random
 import re
 import signal
 import subprocess
@@ -13,35 +11,14 @@ import sys
 import tempfile
 
 import tpmd
+from tcp_copy import OCTETS, copied
 
 cases = tpmd.Cases()
 ID = os.getpid()
 A, B = 'tpka%d' % ID, 'tpkb%d' % ID  # namespaces
 IF = ['tk0%d' % ID, 'tk1%d' % ID]
 MODEL = ['net_mlx4_model0']
-OCTETS = 8_000_000
 APP = os.path.join(os.environ['TP_BUILD'], 'apps/triplane')
-# Both ends of a transfer; the sender's octets are a sequence that both can make.
-PEER = '''
-import hashlib, random, socket, sys
-family, address, octets = getattr(socket, sys.argv[2]), sys.argv[3], int(sys.argv[4])
-if sys.argv[1] == 'receive':
-    s = socket.create_server((address, 5299), family=family)
-    print('listening', flush=True)
-    s.settimeout(60)
-    c = s.accept()[0]
-    c.settimeout(60)
-    h, n = hashlib.sha256(), 0
-    while data := c.recv(1 << 18):
-        h.update(data)
-        n += len(data)
-    print(n, h.hexdigest())
-else:
-    s = socket.create_connection((address, 5299), timeout=60)
-    s.sendall(random.Random(octets).randbytes(octets))
-    s.shutdown(socket.SHUT_WR)
-    s.recv(1)
-'''
 
 
 def run(*args, ok=True, timeout=60):
@@ -133,29 +110,6 @@ def pinged(space, address, count=3, *args):
     out = inside(space, 'ping', '-n', '-c', str(count), '-i', '0.05', '-w', '30', *args, address, ok=False)
     got = re.search(r' (\d+) received', out)
     return None if got and int(got[1]) >= count and 'DUP' not in out else out[-300:]
-
-
-def peer(space, *args):
-    return subprocess.Popen(['ip', 'netns', 'exec', space, sys.executable, '-c', PEER, *args], stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True)
-
-
-def copied(source, sink, family, address):
-    """None, or what is wrong with octets that one kernel sent to the other."""
-    receiver, sender = peer(sink, 'receive', family, address, str(OCTETS)), None
-    try:
-        if receiver.stdout.readline() != 'listening\n':
-            return 'no server: ' + receiver.communicate(timeout=10)[0]
-        sender = peer(source, 'send', family, address, str(OCTETS))
-        out = receiver.communicate(timeout=180)[0].split()
-        sender.communicate(timeout=60)
-    finally:
-        for p in (receiver, sender):
-            if p is not None and p.poll() is None:
-                p.kill()
-                p.wait()
-    want = [str(OCTETS), hashlib.sha256(random.Random(OCTETS).randbytes(OCTETS)).hexdigest()]
-    return None if out == want else '%s, not %s' % (out, want)
 
 
 # --- as an interface ---------------------------------------------------------------------------------------------------
