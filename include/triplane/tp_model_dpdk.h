@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Parts of the model that need DPDK. */
+/**
+ * @file
+ * Parts of the model that need DPDK.
+ */
 #ifndef TP_MODEL_DPDK_H
 #define TP_MODEL_DPDK_H
 
@@ -9,7 +12,7 @@
 
 #include "tp_model.h"
 
-/*
+/**
  * A wire over an ethdev (tap, pcap, af_packet, memif ...) that exists, is not started and belongs to nobody: the wire
  * owns it from now on, configures one receive and one transmit queue, and starts it in promiscuous mode. Destroying
  * the wire stops the ethdev and gives it back.

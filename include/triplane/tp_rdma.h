@@ -101,7 +101,7 @@ int tp_rdma_disconnect(struct rdma_cm_id *id);
 /**
  * Multicast, for ids of RDMA_PS_UDP: RDMA_CM_EVENT_MULTICAST_JOIN, whose param.ud names the group's address vector, queue
  * pair and Q_Key. The queue pair of the id is attached. Networks that must be told by IGMP or MLD are not.
- * @param addr the group; of an IPv4 group the MGID is ::ffff:a.b.c.d on RoCEv2, ff0e::ffff:a.b.c.d on v1
+ * @param addr the group; of an IPv4 group the MGID is its address mapped to IPv6 on RoCEv2, and that with ff0e in front on v1
  */
 int tp_rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context);
 int tp_rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr);
