@@ -11,7 +11,7 @@ trap 'rm -rf "$dir"' EXIT
 # help2man takes the name from what it starts, and knows a synopsis by its capital letter.
 cat >"$dir/$name" <<HELP
 #!/bin/sh
-"$program" $* --help | sed -e 's/^usage:/Usage:/' -e 's/^       \($name\|tp_\)/  or:  \1/'
+"$program" $* --help | sed -e 's/^usage:/Usage:/' -e 's/^       \(triplane\|tp_\)/  or:  \1/'
 HELP
 chmod +x "$dir/$name"
 cp "$include" "$dir/include"

@@ -22,6 +22,7 @@
 #include "apps/triplane/port/port.h"
 #include "apps/triplane/fwd/live.h"
 #include "apps/triplane/cmd/commands.h"
+#include "apps/triplane/vfio/vfio.h"
 #include "console.h"
 #include "options.h"
 
@@ -261,8 +262,12 @@ int
 main(int argc, char **argv)
 {
 	int split = 1, ret;
-	struct app *app = calloc(1, sizeof(*app));
+	struct app *app;
 
+	if (argc > 1 &&
+	    (strcmp(argv[1], "status") == 0 || strcmp(argv[1], "bind") == 0 || strcmp(argv[1], "unbind") == 0))
+		return vfio_command(argc - 1, argv + 1);
+	app = calloc(1, sizeof(*app));
 	if (app == NULL || cmd_reg_create(app, ports_list, &app->reg) != 0)
 		return app_err(EXIT_FAILURE, "no memory");
 	pthread_mutex_init(&app->fwd_lock, NULL);

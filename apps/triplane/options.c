@@ -17,10 +17,12 @@
 
 static const char usage_text[] =
 	"usage: triplane [EAL arguments] -- [arguments]\n"
+	"       triplane {status|bind|unbind} [--help] [ADDRESS]...   cards of this machine and VFIO\n"
 	"\n"
 	"  -e 'CMD; CMD'            run commands and end; may be repeated\n"
 	"  --cmdline-file FILE      run the commands of a file, before those of -e\n"
-	"  -i, --interactive        read commands from the terminal afterwards (default without -e, FILE, --live and --wait)\n"
+	"  -i, --interactive        read commands from the terminal afterwards (default without -e, FILE, --live and "
+	"--wait)\n"
 	"  --live SECONDS           forward with a table each second, then end; 0: until Ctrl-C\n"
 	"  --wait                   at last wait for SIGTERM or Ctrl-C, as a service does\n"
 	"  --json[=lines|array]     show commands print JSON: a document in each line (lines), or one array of all\n"

@@ -6,6 +6,7 @@ import pty
 import re
 import select
 import subprocess
+import tempfile
 import time
 
 import tpmd
@@ -48,8 +49,8 @@ class Bash:
         return re.findall(r'\n<(.*?)>', self._until('>\r\n'))[-1]
 
     def offered(self, line):
-        """What two tabulators list."""
-        os.write(self.fd, (line + "\t\t\x15echo 'e''nd'\n").encode())
+        """What the key for possible completions lists."""
+        os.write(self.fd, (line + "\x1b?\x15echo 'e''nd'\n").encode())
         return set(self._until('\nend').split())
 
     def close(self):
@@ -58,7 +59,15 @@ class Bash:
         os.close(self.fd)
 
 
-bash = Bash()
+# Cards of a machine that is made up; the second device is none.
+machine = tempfile.TemporaryDirectory(prefix='tpbash')
+for addr, device in (('0000:03:00.0', 0x1007), ('0000:04:00.0', 0x1013)):
+    place = os.path.join(machine.name, 'sys/bus/pci/devices', addr)
+    os.makedirs(place)
+    for key, value in (('vendor', 0x15b3), ('device', device)):
+        with open(os.path.join(place, key), 'w') as f:
+            f.write('0x%04x\n' % value)
+bash = Bash({'TRIPLANE_SYSROOT': machine.name})
 
 
 def becomes(line, wanted):
@@ -81,6 +90,11 @@ try:
             ('eal-option', 'tp_perf --file', 'tp_perf --file-prefix'),
             ('device', 'triplane --vdev=net_mlx4_m', 'triplane --vdev=net_mlx4_model0'),
             ('word', 'triplane-run --view ne', 'triplane-run --view need'),
+            ('verb', 'triplane unb', 'triplane unbind'),
+            ('card', 'triplane bind 0', 'triplane bind 0000:03:00.0'),
+            ('card-begun', 'triplane bind 0000:0', 'triplane bind 0000:03:00.0'),
+            ('card-eal', 'triplane -a ', 'triplane -a 0000:03:00.0'),
+            ('verb-option', 'triplane bind --ow', 'triplane bind --owner'),
             ('by-name', 'tp_send_bw -- --conn', 'tp_send_bw -- --connection')):
         cases.run('bash-' + name, becomes, line, wanted)
     cases.run('bash-eal-alone', offers, 'triplane --', '--vdev', '--lcores', '!--forward-mode')

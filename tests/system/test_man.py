@@ -33,6 +33,8 @@ def shown(name):
 
 
 def help_of(name):
+    if name == 'triplane-bind':
+        return sh(os.path.join(bindir, 'triplane'), 'bind', '--help')[1]
     own = ['--'] if name == 'triplane' or name.startswith('tp_') else []
     return sh(os.path.join(bindir, name), *own, '--help')[1]
 
@@ -43,7 +45,7 @@ def page(name):
         return 'status %d: %s' % (rc, err[-300:])
     options = set(re.findall(r'(?:^|[\s,])(--?[A-Za-z][\w-]*)', '\n'.join(
         re.sub(r'   .*', '', line.strip()) for line in help_of(name).splitlines() if re.match(r' +-', line))))
-    if len(options) < 5:
+    if len(options) < 4:
         return 'its help has %s' % options
     missing = [o for o in options if not re.search(r'(?:^|[\s,])%s(?:$|[\s,=[])' % re.escape(o), text, re.M)]
     sections = [s for s in ('NAME', 'SYNOPSIS', 'SEE ALSO') if not re.search('^%s$' % s, text, re.M)]
@@ -59,7 +61,7 @@ def commands():
 
 
 cases.run('man-installed', installed)
-for name in sorted(os.listdir(bindir)):
+for name in ['triplane-bind', *sorted(os.listdir(bindir))]:
     cases.run('man-' + name, page, name)
 cases.run('man-commands', commands)
 cases.exit()
