@@ -82,7 +82,7 @@ uint16_t
 tcp_sum(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32_t off, uint32_t len)
 {
 	uint32_t sum = (ip->src_addr >> 16) + (ip->src_addr & 0xffff) + (ip->dst_addr >> 16) + (ip->dst_addr & 0xffff) +
-		       RTE_BE16(IPPROTO_TCP) + rte_cpu_to_be_16((uint16_t)len);
+		       rte_cpu_to_be_16(ip->next_proto_id) + rte_cpu_to_be_16((uint16_t)len);
 	bool odd = false;
 
 	for (; len != 0; m = m->next) {

@@ -13,6 +13,7 @@
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
+#include "sum.h"
 #include "tcp.h"
 
 #define TCP_US_PER_MS UINT64_C(1000)
@@ -474,8 +475,6 @@ tcp_mss_ours(uint16_t mtu, uint16_t mss_set)
 	return RTE_MIN((uint32_t)mtu - 40, mss_set != 0 ? mss_set : TCP_MSS_MAX);
 }
 void tcp_flush(struct tcp_stack *s);
-/* Sum of len octets of a segment and its pseudo-header, from off on; 0xffff where a checksum is in it and is right. */
-uint16_t tcp_sum(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32_t off, uint32_t len);
 /* false: no path, no mbuf, or the home takes no more (s->blocked). */
 bool tcp_send_control(struct tcp_conn *c, uint32_t seq, uint8_t flags);
 bool tcp_send_ack(struct tcp_conn *c);
