@@ -101,6 +101,9 @@ def symbols(build, root):
         name, kind = symbol.split()[:2]
         if name == 'main' or name in of_libc:
             continue
+        # What a library that is preloaded has in DPDK's place, for its inline functions, is DPDK's to all others.
+        if kind in 'TDBRVWC' and source[obj].startswith('preload/') and re.match(r'(__)?rte_|per_lcore_', name):
+            continue
         if kind in 'TDBRVWC':
             owner.setdefault(name, source[obj])
         elif kind == 'U':

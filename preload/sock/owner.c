@@ -16,9 +16,13 @@
 const char *
 owner_path(void)
 {
+	static char *_Atomic known;
 	const char *path = getenv(SHARE_ENV);
 
-	return path == NULL || path[0] == '\0' ? SHARE_SOCKET : path;
+	/* Programs (nginx) throw their environment away. */
+	if (known == NULL && path != NULL && path[0] != '\0')
+		known = strdup(path);
+	return known != NULL ? known : SHARE_SOCKET;
 }
 
 int

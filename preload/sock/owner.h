@@ -7,7 +7,7 @@
 
 #include "lib/share/proto.h"
 
-/* Where the owner listens: SHARE_ENV of the environment, SHARE_SOCKET when it is not set or empty. */
+/* Where the owner listens: SHARE_ENV of the environment as it was when first asked, SHARE_SOCKET when it was not set or empty. */
 const char *owner_path(void);
 /* A new connection to who listens there; -1 and errno, ENAMETOOLONG: no socket has such a name. */
 int owner_connect(const char *path);

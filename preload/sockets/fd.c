@@ -6,6 +6,20 @@
 
 #include "sockets.h"
 
+static void
+fd_forget(int fd)
+{
+	void *what = NULL;
+	const enum kind kind = fd_take(fd, &what);
+
+	if (kind == SOCKET) {
+		ep_closed(fd, what);
+		file_put(what);
+	} else if (kind == EPOLL) {
+		ep_free(what);
+	}
+}
+
 EXPORT int
 close(int fd)
 {

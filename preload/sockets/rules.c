@@ -17,8 +17,6 @@
 
 #include "sockets.h"
 
-#define RULES_ENV "TRIPLANE_SOCKETS_RULES"
-#define ID_ENV "TRIPLANE_SOCKETS_ID"
 #define RULES 256u
 
 struct rule {
@@ -127,7 +125,7 @@ line_of(char *line, bool *ours)
 	if (a == NULL || b == NULL)
 		return "a line is not whole";
 	if (strcmp(word, "application-id") == 0) {
-		*ours = is(a, program_invocation_short_name) && is(b, getenv(ID_ENV));
+		*ours = is(a, program_invocation_short_name) && is(b, setting_text(ID_ENV));
 		return NULL;
 	}
 	if (strcmp(word, "use") != 0)
@@ -138,13 +136,13 @@ line_of(char *line, bool *ours)
 static void
 load(void)
 {
-	const char *path = getenv(RULES_ENV), *why;
+	const char *path = setting_text(RULES_ENV), *why;
 	unsigned int number = 0;
 	char line[512];
 	bool ours = true;
 	FILE *file;
 
-	if (path == NULL || path[0] == '\0')
+	if (path == NULL)
 		return;
 	file = fopen(path, "re");
 	if (file == NULL) {

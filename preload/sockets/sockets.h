@@ -97,6 +97,7 @@ struct file {
 };
 
 enum fork_step { FORK_PREPARE, FORK_PARENT, FORK_CHILD };
+void state_fork(enum fork_step step);
 void table_fork(enum fork_step step);
 void ep_fork(enum fork_step step);
 
@@ -117,16 +118,24 @@ int ep_put_at(int fd, struct ep *e);
 void own_add(int fd);
 void own_close(int fd);
 bool own_is(int fd);
-/* The number stands for nothing from now on. */
-void fd_forget(int fd);
+/* The number stands for nothing from now on; what it was, *what is the caller's. */
+enum kind fd_take(int fd, void **what);
 /* A number is another one's copy. */
 void fd_copy(int fd, int from);
 bool fd_any_own(unsigned int first, unsigned int last, unsigned int *at);
 unsigned int fd_max(void);
 
+/* --- settings of the environment, state.c --- */
+#define RULES_ENV "TRIPLANE_SOCKETS_RULES"
+#define ID_ENV "TRIPLANE_SOCKETS_ID"
+/* As the program found it; NULL: it is not set, or empty. */
+const char *setting_text(const char *name);
+
 /* --- state.c: the engine of this process --- */
 /* It is started when it is not; NULL: there is none, which was said. */
 struct sock_net *net_start(void);
+/* The program ends: what was sent goes out, and peers hear of it. */
+void state_end(void);
 /* NULL: it has not been started. */
 struct sock_net *net_now(void);
 /* An address of the port's. The engine may be started to know. */

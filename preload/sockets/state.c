@@ -40,15 +40,39 @@ say(const char *fmt, ...)
 		dprintf(STDERR_FILENO, "triplane-sockets: %s\n", text);
 }
 
+/* Programs (nginx) throw their environment away: it is read before they begin. */
+static const char *const names[] = {PORT_ENV, SPIN_ENV, MBUFS_ENV, RULES_ENV, ID_ENV};
+static char *values[RTE_DIM(names)];
+
+static void __attribute__((constructor)) settings_read(void)
+{
+	for (unsigned int i = 0; i < RTE_DIM(names); i++) {
+		const char *text = getenv(names[i]);
+
+		if (text != NULL && text[0] != '\0')
+			values[i] = strdup(text);
+	}
+	(void)owner_path();
+}
+
+const char *
+setting_text(const char *name)
+{
+	for (unsigned int i = 0; i < RTE_DIM(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return values[i];
+	return NULL;
+}
+
 /* A number of the environment; what is none, or outside, is said, and the usual one is taken. */
 static unsigned int
 setting(const char *name, unsigned int usual, unsigned int min, unsigned int max)
 {
-	const char *text = getenv(name);
+	const char *text = setting_text(name);
 	char *end;
 	unsigned long v;
 
-	if (text == NULL || text[0] == '\0')
+	if (text == NULL)
 		return usual;
 	errno = 0;
 	v = strtoul(text, &end, 10);
@@ -60,61 +84,26 @@ setting(const char *name, unsigned int usual, unsigned int min, unsigned int max
 
 /* --- fork and the end --- */
 
-static void
-fork_prepare(void)
+void
+state_fork(enum fork_step step)
 {
-	pthread_mutex_lock(&state.lock);
-	ep_fork(FORK_PREPARE);
-	if (state.net != NULL)
-		sock_net_lock(state.net);
-	table_fork(FORK_PREPARE);
-}
-
-static void
-fork_parent(void)
-{
-	table_fork(FORK_PARENT);
-	if (state.net != NULL)
-		sock_net_unlock(state.net);
-	ep_fork(FORK_PARENT);
+	if (step == FORK_PREPARE) {
+		pthread_mutex_lock(&state.lock);
+		return;
+	}
+	/* Sockets of the parent's engine are none here; one of its own begins with the next socket. */
+	if (step == FORK_CHILD) {
+		state.net = NULL;
+		state.tried = false;
+	}
 	pthread_mutex_unlock(&state.lock);
 }
 
-/* Sockets of the parent's engine are none here; one of its own begins with the next socket. */
-static void
-fork_child(void)
-{
-	table_fork(FORK_CHILD);
-	ep_fork(FORK_CHILD);
-	state.net = NULL;
-	state.tried = false;
-	pthread_mutex_unlock(&state.lock);
-}
-
-static void __attribute__((constructor)) fork_init(void)
-{
-	(void)pthread_atfork(fork_prepare, fork_parent, fork_child);
-}
-
-static void
-at_end(void)
+void
+state_end(void)
 {
 	if (state.net != NULL)
 		sock_net_end(state.net, END_MS);
-}
-
-EXPORT void
-_exit(int status)
-{
-	at_end();
-	real()->exit(status);
-	__builtin_unreachable();
-}
-
-EXPORT void
-_Exit(int status)
-{
-	_exit(status);
 }
 
 /* --- the beginning --- */
@@ -157,7 +146,7 @@ start(void)
 	}
 	own_fds();
 	if (!once)
-		(void)atexit(at_end);
+		(void)atexit(state_end);
 	once = true;
 	return state.net;
 }

@@ -190,25 +190,19 @@ fd_any_own(unsigned int first, unsigned int last, unsigned int *at)
 
 /* --- numbers --- */
 
-void
-fd_forget(int fd)
+enum kind
+fd_take(int fd, void **what)
 {
 	const enum kind kind = kind_of(fd);
-	void *what;
 
 	if (kind == NONE || kind == OWN)
-		return;
+		return NONE;
 	pthread_mutex_lock(&lock);
-	what = table[fd].what;
+	*what = table[fd].what;
 	table[fd].kind = NONE;
 	table[fd].what = NULL;
 	pthread_mutex_unlock(&lock);
-	if (kind == SOCKET) {
-		ep_closed(fd, what);
-		file_put(what);
-	} else {
-		ep_free(what);
-	}
+	return *what == NULL ? NONE : kind;
 }
 
 void

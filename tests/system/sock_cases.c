@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Cases of sock_prog: what calls return, errno by errno. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -19,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sock_prog.h"
@@ -478,4 +480,66 @@ case_fds(bool calls)
 	tell("read", read(copy, &c, 1));
 	tell("close both", close(copy) + close(fd));
 	tell("closed", write(fd, "x", 1));
+}
+
+/* --- processes --- */
+
+void
+case_fork(bool calls)
+{
+	int fd = meet(calls), other, status = -1;
+	struct pollfd p = {.events = POLLIN};
+	struct sockaddr_in sa = {.sin_family = AF_INET};
+	pid_t pid;
+	char c;
+
+	if (calls) {
+		get_all(fd, &c, 1);
+		put_all(fd, "p", 1);
+		together(fd);
+		return;
+	}
+	pid = fork();
+	if (pid == 0) {
+		tell("child: recv", recv(fd, &c, 1, 0));
+		p.fd = fd;
+		tell("child: poll", poll(&p, 1, 1000) == 1 ? p.revents : -1);
+		close(fd);
+		close(listening());
+		other = make(0);
+		sa.sin_addr = peer()->sin_addr;
+		tell("child: its own", bind(other, (struct sockaddr *)&sa, sizeof(sa)) == 0 ? listen(other, 1) : -1);
+		_exit(0);
+	}
+	(void)waitpid(pid, &status, 0);
+	put_all(fd, "g", 1);
+	tell("parent: recv", recv(fd, &c, 1, 0));
+	tell("child ended", status);
+	together(fd);
+}
+
+/* Who calls, twice. */
+void
+case_halves(bool calls)
+{
+	struct sockaddr_in sa;
+	socklen_t len;
+	int fd, n;
+	char text[32], c;
+
+	if (calls) {
+		fd = meet(true);
+		get_all(fd, &c, 1);
+		printf("%c\n", c);
+		return;
+	}
+	for (n = 0; n < 2; n++) {
+		len = sizeof(sa);
+		fd = accept(listening(), (struct sockaddr *)&sa, &len);
+		if (fd < 0)
+			fatal("accept");
+		printf("%s\n", inet_ntop(AF_INET, &sa.sin_addr, text, sizeof(text)));
+		put_all(fd, "k", 1);
+		close(fd);
+	}
 }

@@ -207,6 +207,8 @@ static const struct {
 	{"epoll", case_epoll},
 	{"select", case_select},
 	{"fds", case_fds},
+	{"fork", case_fork},
+	{"halves", case_halves},
 };
 
 int

@@ -28,5 +28,7 @@ void case_signals(bool calls);
 void case_epoll(bool calls);
 void case_select(bool calls);
 void case_fds(bool calls);
+void case_fork(bool calls);
+void case_halves(bool calls);
 
 #endif /* SOCK_PROG_H */
