@@ -390,6 +390,9 @@ sock_net_end(struct sock_net *n, uint32_t ms)
 			continue;
 		tcp_close(s->conn);
 		s->conn = NULL;
+		/* Other threads may still call. */
+		if (s->state == SOCK_LISTENING)
+			s->state = SOCK_NEW;
 	}
 	sock_leave(n);
 	drain(n, sock_now() + (uint64_t)ms * 1000);

@@ -7,6 +7,8 @@
 
 #include "sockets.h"
 
+#define TRIES 64u /* of ports for a connection */
+
 EXPORT int
 socket(int domain, int type, int protocol)
 {
@@ -294,11 +296,35 @@ prepare(int fd, const struct tcp_addr *remote, struct tcp_addr *local)
 	return real()->bind(fd, (const struct sockaddr *)&in, sizeof(in)) == 0 && bound(fd, local);
 }
 
+/*
+ * The kernel gave a port that a connection of the engine, whose shadow is gone, still has towards the same peer: another shadow has
+ * another port.
+ */
+static bool
+shadow_anew(int fd, const struct file *f, struct tcp_addr *local)
+{
+	const int flags = real()->fcntl(fd, F_GETFD);
+	const struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = local->ip};
+	int fresh = real()->socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | (f->nonblock ? SOCK_NONBLOCK : 0), 0);
+	bool ok;
+
+	if (fresh < 0)
+		return false;
+	foreign(fresh);
+	opt_copy(fd, fresh);
+	ok = real()->bind(fresh, (const struct sockaddr *)&in, sizeof(in)) == 0 &&
+	     real()->dup3(fresh, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) == fd && bound(fd, local);
+	real()->close(fresh);
+	return ok;
+}
+
 /* 0: it began; 1: it is not for the engine; a negative errno. */
 static int
 connect_first(int fd, struct file *f, const struct tcp_addr *remote)
 {
 	struct tcp_addr local = {0};
+	const bool chosen = bound(fd, &local);
+	unsigned int tries = TRIES;
 	struct sock *s;
 	int rc;
 
@@ -308,7 +334,9 @@ connect_first(int fd, struct file *f, const struct tcp_addr *remote)
 	if (s == NULL)
 		return -ENOMEM;
 	opt_carry(fd, f, s);
-	rc = sock_connect(s, &local, remote);
+	do
+		rc = sock_connect(s, &local, remote);
+	while (rc == -EADDRINUSE && !chosen && --tries != 0 && shadow_anew(fd, f, &local));
 	if (rc == 0) {
 		f->s = s;
 		ep_began(f);

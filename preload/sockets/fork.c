@@ -40,6 +40,13 @@ static void __attribute__((constructor)) fork_init(void)
 	(void)pthread_atfork(prepare, parent, child);
 }
 
+/* A child in its parent's memory would close its parent's sockets. */
+EXPORT pid_t
+vfork(void)
+{
+	return fork();
+}
+
 EXPORT void
 _exit(int status)
 {

@@ -16,6 +16,7 @@ import kernel  # noqa: E402
 import programs  # noqa: E402
 import roce  # noqa: E402
 import scale  # noqa: E402
+import sockets  # noqa: E402
 import tpmd  # noqa: E402
 
 BUILD = os.environ['TP_BUILD']
@@ -337,6 +338,10 @@ def bench_programs(rep):
     programs.bench(rep)
 
 
+def bench_sockets(rep):
+    sockets.bench(rep, os.path.join(os.environ['TP_BUILD'], 'preload/sockets/libtriplane-sockets.so'))
+
+
 def bench_scale(rep):
     scale.bench(rep, os.path.join(CACHE, 'bench'))
 
@@ -351,7 +356,7 @@ def bench_kernel(rep):
 
 BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'tcp': bench_tcp, 'ipoib': bench_ipoib,
            'pps': bench_pps, 'scale': bench_scale, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model, 'roce': bench_roce,
-           'verbs-programs': bench_programs, 'kernel': bench_kernel}
+           'verbs-programs': bench_programs, 'kernel': bench_kernel, 'sockets': bench_sockets}
 
 
 def main(argv):

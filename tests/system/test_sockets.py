@@ -56,6 +56,36 @@ def names(owner):
     return None if rc == 0 and (client, server) == want else 'exit code %d: %s, %s' % (rc, client, server)
 
 
+def idle(owner):
+    """A connection where nothing comes: its program's threads sleep."""
+    port = str(tpmd.free_port())
+    server = owner.start('--sockets', '--port', '1', PROG, 'serve', SERVER, port, 'data')
+    until_says(server, 'listens\n')
+    client = owner.start('--sockets', '--port', '0', '/usr/bin/python3', '-c',
+                         'import socket, time; s = socket.create_connection(("%s", %s)); print("there", flush=True); s.recv(5000000, '
+                         'socket.MSG_WAITALL); time.sleep(600)' % (SERVER, port))
+    try:
+        until_says(client, 'there\n')
+
+        def woken():
+            n = 0
+            for task in os.listdir('/proc/%d/task' % client.pid):
+                with open('/proc/%d/task/%s/status' % (client.pid, task)) as f:
+                    n += int(re.search(r'^voluntary_ctxt_switches:\s+(\d+)', f.read(), re.M)[1])
+            return n
+
+        def quiet():
+            before = woken()
+            time.sleep(1)
+            return woken() - before <= 10
+        # What the other end sent is all here, and acknowledged.
+        return None if tpmd.wait_until(quiet, LIMIT) else 'woken again and again: %d times' % woken()
+    finally:
+        for p in (client, server):
+            p.kill()
+            p.communicate()
+
+
 def killed(owner):
     """A program ends in the middle: its queue pair and its rules are the owner's again."""
     server = owner.start('--sockets', '--port', '1', PROG, 'serve', SERVER, str(tpmd.free_port()), 'data')
@@ -206,6 +236,7 @@ def main():
     for name, text, engine in RULES:
         cases.run('rules-' + name, rules, owner, text, engine)
     cases.run('costs-nothing', costs_nothing, owner)
+    cases.run('idle', idle, owner)
     cases.run('killed', killed, owner)
     cases.run('given-back', owner.empty)
     cases.run('no-violation', owner.clean)

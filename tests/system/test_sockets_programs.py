@@ -136,6 +136,50 @@ def socat(owner):
     return None if same and rc == 0 and s.returncode == 0 else 'exit codes %d and %d: %s %s' % (rc, s.returncode, out, said)
 
 
+CHILDREN = """
+import socket, subprocess, sys
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+f = s.makefile('rwb')
+for n in range(3):
+    assert subprocess.run(['true'], close_fds=True).returncode == 0
+    try:
+        subprocess.run(['/no/such/program'])
+    except FileNotFoundError:
+        pass
+    assert subprocess.Popen(['cat'], stdin=subprocess.PIPE).communicate(b'') == (None, None)
+    f.write(b'GET /%d HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' % n)
+    f.flush()
+    line = f.readline()
+    length = 0
+    while True:
+        header = f.readline().strip().lower()
+        if header.startswith(b'content-length:'):
+            length = int(header.split()[1])
+        if not header:
+            break
+    f.read(length)
+    print(line.split()[1].decode())
+"""
+
+
+def children(owner):
+    """A program with a connection starts others, which close what they were not given: the connection stays."""
+    port = str(tpmd.free_port())
+    with tempfile.TemporaryDirectory() as d:
+        for n in range(3):
+            with open(os.path.join(d, str(n)), 'wb') as f:
+                f.write(b'one')
+        web = server(owner, '/usr/bin/python3', '-u', '-c',
+                     'import http.server as h; h.test(h.SimpleHTTPRequestHandler, h.ThreadingHTTPServer, protocol="HTTP/1.1", '
+                     'bind="%s", port=%s)' % (SERVER, port), cwd=d)
+        try:
+            until_says(web, 'Serving')
+            rc, out = client(owner, '/usr/bin/python3', '-c', CHILDREN, SERVER, port)
+        finally:
+            said = over(web)
+    return None if (rc, out) == (0, '200\n200\n200\n') else 'exit code %d: %s; %s' % (rc, out, said[-300:])
+
+
 def has(program, fn, *args):
     return fn(*args) if shutil.which(program) else 'skip %s is not installed' % program
 
@@ -143,6 +187,7 @@ def has(program, fn, *args):
 def main():
     owner = Owner()
     cases.run('curl', has, 'curl', http, owner)
+    cases.run('children', children, owner)
     cases.run('iperf3', iperf, owner, '-n', '40M')
     cases.run('iperf3-back', iperf, owner, '-n', '40M', '-R', '-P', '2')
     cases.run('sockperf', sockperf, owner)

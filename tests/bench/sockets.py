@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs of TCP sockets of Debian on the ports that a triplane shares, and the same programs on the kernel's stack over veth between
+two network namespaces, in the same run. All of the card is software here: the model's thread, both ends and the owner share the
+CPUs."""
+import json
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import roce
+import tpmd
+from share_owner import LIMIT, Owner, finish
+
+SERVER = '192.0.2.2'
+SECONDS = '3'
+
+
+def on_port(owner, server, client):
+    """What the client says; None: it failed."""
+    s = owner.start('--sockets', '--port', '1', *server)
+    try:
+        if not owner.wait(lambda st: any(p['pid'] == s.pid and p['qps'] for p in st['programs']), LIMIT):
+            return None
+        c = owner.start('--sockets', '--port', '0', *client)
+        out = finish(c)
+        return out if c.returncode == 0 else None
+    finally:
+        s.send_signal(signal.SIGINT)
+        finish(s)
+
+
+def on_veth(veth, server, client):
+    return veth.pair(server, client) if veth.ok else None
+
+
+def both(owner, veth, server, client):
+    """The same two commands, with the server's address in them: of a port, of the veth."""
+    def at(cmd, addr):
+        return [addr if w == '@' else w for w in cmd]
+    return (on_port(owner, at(server, SERVER), at(client, SERVER)),
+            on_veth(veth, at(server, roce.ADDRS[0]), at(client, roce.ADDRS[0])))
+
+
+def found(pattern, outs):
+    return [roce.number(pattern, o) for o in outs]
+
+
+def sockperf(owner, veth, mode, pattern):
+    at = ['-i', '@', '-p', str(tpmd.free_port()), '--tcp']
+    return found(pattern, both(owner, veth, ['sockperf', 'sr', *at], ['sockperf', mode, *at, '-m', '100', '-t', SECONDS]))
+
+
+def iperf(owner, veth):
+    port = str(tpmd.free_port())
+    outs = both(owner, veth, ['iperf3', '-s', '-1', '-B', '@', '-p', port], ['iperf3', '-c', '@', '-p', port, '-t', SECONDS, '-J'])
+    return [json.loads(o)['end']['sum_received']['bits_per_second'] / 8e6 if o else None for o in outs]
+
+
+def redis(owner, veth, depth):
+    port = str(tpmd.free_port())
+    outs = both(owner, veth, ['redis-server', '--bind', '@', '--port', port, '--save', '', '--protected-mode', 'no'],
+                ['redis-benchmark', '-h', '@', '-p', port, '-n', str(20000 * depth), '-P', str(depth), '-c', '50', '-t', 'get', '--csv'])
+    return found(r'"GET","([\d.]+)"', outs)
+
+
+def ls(env):
+    """Milliseconds, the least of many."""
+    best = 9e9
+    for _ in range(100):
+        start = time.monotonic()
+        subprocess.run(['/bin/ls', '/'], env=env, stdout=subprocess.DEVNULL, check=True)
+        best = min(best, time.monotonic() - start)
+    return best * 1000
+
+
+def bench(rep, library):
+    rep.title('sockets: programs of TCP sockets as Debian ships them, on a shared model card; peers: the same on the kernel over veth')
+    veth, owner = roce.Veth(), Owner()
+    rows = [('ping-pong 100 B', 'p50', 'us', lambda: sockperf(owner, veth, 'pp', r'percentile 50\.000 = +([\d.]+)'), 0.25),
+            ('messages of 100 B', 'sent', '/s', lambda: sockperf(owner, veth, 'tp', r'Message Rate is ([\d.]+)'), 6.6),
+            ('iperf3, one stream', 'average', 'MB/s', lambda: iperf(owner, veth), 1)]
+    if shutil.which('redis-server'):
+        rows += [('redis-benchmark, %d under way' % d, 'GET', '/s', lambda d=d: redis(owner, veth, d), 3) for d in (1, 16)]
+    try:
+        for case, metric, unit, measure, times in rows:
+            ours, theirs = measure()
+            rep.row('sockets', case, metric, ours, unit, 'kernel', theirs)
+            if ours and theirs:
+                rep.goal('%s, %g times the kernel' % (case, times), ours, times * theirs, unit, unit != 'us')
+        plain = ls({})
+        rep.row('sockets', 'ls with the library in front', 'more', round(ls({'LD_PRELOAD': library}) - plain, 3), 'ms')
+    finally:
+        veth.close()
+        owner.close()
