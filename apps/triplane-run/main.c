@@ -117,9 +117,9 @@ look(struct run *r)
 	if (n < 0)
 		return RUN_EXIT;
 	if (n == 0 && !r->attach)
-		return run_refuse(
-			"no port of the triplane that was started can be shared; one that runs by itself can share them "
-			"as RoCE in software, for --attach");
+		return run_refuse("no port of the triplane that was started can be shared; one that runs by itself can "
+				  "share them "
+				  "as RoCE in software, for --attach");
 	if (n == 0)
 		return run_refuse("%s: no port has RoCE on; 'roce 0 on' of triplane, say", r->at);
 	/* Programs such as those of UCX look once, at their start. */
