@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "drivers/mlx4/verbs/wqe.h"
+
 #include "verbs_client.h"
 
 /* --- waiting ----------------------------------------------------------------------------------------------------- */
@@ -58,16 +60,39 @@ vc_lock_slow(rte_spinlock_t *l)
 
 /* --- requests ---------------------------------------------------------------------------------------------------- */
 
-int
-vc_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+/* A way without a call beside that of the owner's own programs: what the lock costs is five instructions. */
+static __rte_noinline int
+post_any(struct vc_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	int err = mlx4_roce_post_any(&q->q, wr, bad);
+
+	vc_unlock(&q->send);
+	return err;
+}
+
+static __rte_noinline int
+post_late(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct vc_qp *q = (struct vc_qp *)qp;
 	int err;
 
-	vc_lock(&q->send);
+	vc_lock_slow(&q->send);
 	err = mlx4_roce_post_send(qp, wr, bad);
-	rte_spinlock_unlock(&q->send);
+	vc_unlock(&q->send);
 	return err;
+}
+
+int
+vc_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct vc_qp *q = (struct vc_qp *)qp;
+
+	if (unlikely(rte_spinlock_trylock(&q->send) == 0))
+		return post_late(qp, wr, bad);
+	if (!post_small(&q->q, wr))
+		return post_any(q, wr, bad);
+	vc_unlock(&q->send);
+	return 0;
 }
 
 int
@@ -78,11 +103,23 @@ vc_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad
 
 	vc_lock(&q->recv);
 	err = mlx4_roce_post_recv(qp, wr, bad);
-	rte_spinlock_unlock(&q->recv);
+	vc_unlock(&q->recv);
 	return err;
 }
 
-/* Completions give entries back to the list that posting takes from, so that both have the queue's lock; see vc_poll_cq(). */
+/* Completions give entries back to the list that posting takes from. */
+void
+vc_srq_enter(struct mlx4_roce_srq *s)
+{
+	vc_lock(&vc_of(s->s.v.context)->srq_lock);
+}
+
+void
+vc_srq_leave(struct mlx4_roce_srq *s)
+{
+	vc_unlock(&vc_of(s->s.v.context)->srq_lock);
+}
+
 int
 vc_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
@@ -91,29 +128,11 @@ vc_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr
 
 	vc_lock(&c->srq_lock);
 	err = mlx4_roce_post_srq_recv(srq, wr, bad);
-	rte_spinlock_unlock(&c->srq_lock);
+	vc_unlock(&c->srq_lock);
 	return err;
 }
 
 /* --- completions ------------------------------------------------------------------------------------------------- */
-
-/* With the queue's lock. */
-static __rte_always_inline int
-poll_it(struct vc_cq *q, int n, struct ibv_wc *wc)
-{
-	struct vc_context *c = vc_of(q->c.c.v.context);
-	bool srqs = __atomic_load_n(&c->num_srqs, __ATOMIC_RELAXED) != 0;
-	int done;
-
-	if (unlikely(srqs))
-		vc_lock(&c->srq_lock);
-	done = mlx4_roce_poll_cq(&q->c.c.v, n, wc);
-	if (unlikely(srqs))
-		rte_spinlock_unlock(&c->srq_lock);
-	/* The count stays at its end: one poll, one nap, until there is something. */
-	q->empty = done != 0 ? 0 : RTE_MIN(q->empty + 1, spin);
-	return done;
-}
 
 static __rte_always_inline void
 rest(uint32_t empty)
@@ -122,18 +141,53 @@ rest(uint32_t empty)
 		nap();
 }
 
+/* With the queue's lock: polls in a row that found nothing. At its end it stays: one poll, one nap, until there is something. */
+static __rte_always_inline uint32_t
+count_empty(struct vc_cq *q)
+{
+	if (q->empty_at != q->c.ci)
+		q->empty = 0;
+	q->empty_at = q->c.ci;
+	q->empty = RTE_MIN(q->empty + 1, spin);
+	return q->empty;
+}
+
+/* Lets go of the queue. */
+static __rte_noinline int
+found_nothing(struct vc_cq *q)
+{
+	uint32_t empty = count_empty(q);
+
+	vc_unlock(&q->lock);
+	rest(empty);
+	return 0;
+}
+
+static __rte_noinline int
+poll_late(struct vc_cq *q, int n, struct ibv_wc *wc)
+{
+	int done;
+
+	vc_lock_slow(&q->lock);
+	done = mlx4_roce_poll_cq(&q->c.c.v, n, wc);
+	if (done == 0)
+		return found_nothing(q);
+	vc_unlock(&q->lock);
+	return done;
+}
+
 int
 vc_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct vc_cq *q = (struct vc_cq *)cq;
-	uint32_t empty;
 	int done;
 
-	vc_lock(&q->lock);
-	done = poll_it(q, n, wc);
-	empty = q->empty;
-	rte_spinlock_unlock(&q->lock);
-	rest(empty);
+	if (unlikely(rte_spinlock_trylock(&q->lock) == 0))
+		return poll_late(q, n, wc);
+	done = mlx4_roce_poll(&q->c, n, wc);
+	if (done == 0)
+		return found_nothing(q);
+	vc_unlock(&q->lock);
 	return done;
 }
 
@@ -142,7 +196,7 @@ vc_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 static __rte_always_inline int
 next(struct vc_cq *q)
 {
-	if (poll_it(q, 1, &q->wc) == 0)
+	if (mlx4_roce_poll_cq(&q->c.c.v, 1, &q->wc) == 0)
 		return ENOENT;
 	q->c.c.ex.wr_id = q->wc.wr_id;
 	q->c.c.ex.status = q->wc.status;
@@ -159,7 +213,7 @@ start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 		return EINVAL;
 	err = next(q);
 	if (err != 0)
-		rest(q->empty);
+		rest(count_empty(q));
 	return err;
 }
 
@@ -167,7 +221,6 @@ static int
 start_poll_locked(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
 	struct vc_cq *q = (struct vc_cq *)cq;
-	uint32_t empty;
 	int err;
 
 	if (attr->comp_mask != 0)
@@ -178,9 +231,7 @@ start_poll_locked(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 		__atomic_store_n(&q->inside, pthread_self(), __ATOMIC_RELAXED);
 		return 0;
 	}
-	empty = q->empty;
-	rte_spinlock_unlock(&q->lock);
-	rest(empty);
+	(void)found_nothing(q);
 	return err;
 }
 
@@ -202,7 +253,7 @@ end_poll_locked(struct ibv_cq_ex *cq)
 	struct vc_cq *q = (struct vc_cq *)cq;
 
 	__atomic_store_n(&q->inside, 0, __ATOMIC_RELAXED);
-	rte_spinlock_unlock(&q->lock);
+	vc_unlock(&q->lock);
 }
 
 #define READ(type, name, field)                                                                                        \
@@ -257,20 +308,16 @@ void
 vc_cq_leave(struct vc_cq *q, bool entered)
 {
 	if (entered)
-		rte_spinlock_unlock(&q->lock);
+		vc_unlock(&q->lock);
 }
 
 void
 vc_cq_clean(struct ibv_cq *cq, const struct mlx4_roce_qp *qp)
 {
 	struct vc_cq *q = (struct vc_cq *)cq;
-	struct vc_context *c = vc_of(cq->context);
-	bool entered;
+	bool entered = vc_cq_enter(q);
 
-	entered = vc_cq_enter(q);
-	vc_lock(&c->srq_lock);
 	mlx4_roce_cq_clean(&q->c, qp->qpn, qp->srq);
-	rte_spinlock_unlock(&c->srq_lock);
 	vc_cq_leave(q, entered);
 }
 

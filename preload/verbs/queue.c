@@ -182,6 +182,8 @@ srq_fill(struct vc_context *c, struct mlx4_roce_srq *s, const struct share_srq *
 	s->lg_stride = r->lg_stride;
 	s->hw.srqn = r->srqn;
 	s->refuse = c->hca.dead;
+	s->enter = vc_srq_enter;
+	s->leave = vc_srq_leave;
 	pthread_mutex_init(&s->s.v.mutex, NULL);
 	pthread_cond_init(&s->s.v.cond, NULL);
 	return 0;
@@ -215,7 +217,6 @@ ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
 	init->attr = m.srq.attr;
 	pthread_mutex_lock(&c->home.tables);
 	LIST_INSERT_HEAD(&c->home.srqs, s, next);
-	__atomic_add_fetch(&c->num_srqs, 1, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&c->home.tables);
 	return &s->s.v;
 }
@@ -252,7 +253,6 @@ ibv_destroy_srq(struct ibv_srq *srq)
 	vc_obj_del(c, srq->handle);
 	pthread_mutex_lock(&c->home.tables);
 	LIST_REMOVE(s, next);
-	__atomic_sub_fetch(&c->num_srqs, 1, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&c->home.tables);
 	pthread_mutex_lock(&srq->mutex);
 	while (srq->events_completed != s->s.async_events)

@@ -59,7 +59,6 @@ struct vc_context {
 	bool infiniband;
 	struct ibv_device_attr attr;
 	rte_spinlock_t srq_lock; /* of the lists of free entries */
-	unsigned int num_srqs;
 	/* What the datapath looks at: a home of its own, which has a card while the owner lives. */
 	struct mlx4_roce home;
 	struct mlx4_hca hca;
@@ -79,7 +78,8 @@ struct vc_cq {
 	rte_spinlock_t lock;
 	pthread_t inside;       /* has it from start_poll to end_poll; 0: nobody */
 	struct ibv_wc wc;       /* what start_poll or next_poll found */
-	uint32_t empty;         /* polls in a row that found nothing */
+	uint32_t empty;         /* polls in a row that found nothing, */
+	uint32_t empty_at;      /* and where */
 	unsigned int delivered; /* events that the program fetched */
 };
 struct vc_qp {
@@ -152,9 +152,18 @@ vc_lock(rte_spinlock_t *l)
 	if (unlikely(rte_spinlock_trylock(l) == 0))
 		vc_lock_slow(l);
 }
+/* Without the exchange that DPDK's has: a store is enough here [SDM 8.2.2]. */
+static __rte_always_inline void
+vc_unlock(rte_spinlock_t *l)
+{
+	__atomic_store_n(&l->locked, 0, __ATOMIC_RELEASE);
+}
 int vc_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int vc_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int vc_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+/* Around the list of free entries. */
+void vc_srq_enter(struct mlx4_roce_srq *s);
+void vc_srq_leave(struct mlx4_roce_srq *s);
 int vc_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int vc_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 /* A thread may call this between start_poll and end_poll, where it has the queue's lock. False: it has. */

@@ -288,7 +288,7 @@ wr_complete(struct ibv_qp_ex *qp)
 		rte_io_wmb(); /* WQEs before the doorbell */
 		*k->db = k->db_val;
 	}
-	rte_spinlock_unlock(&q->send);
+	vc_unlock(&q->send);
 	return err;
 }
 
@@ -296,7 +296,7 @@ static void
 wr_abort(struct ibv_qp_ex *qp)
 {
 	take_back(of(qp));
-	rte_spinlock_unlock(&of(qp)->send);
+	vc_unlock(&of(qp)->send);
 }
 
 /* --- life ------------------------------------------------------------------------------------------------------------ */

@@ -2,6 +2,7 @@
 """Unmodified RDMA programs of Debian on the ports that a triplane shares, beside the nearest program on the kernel's stack: veth
 between two network namespaces, in the same run. All of the card is software here: the model's thread, both ends and the owner
 share the CPUs."""
+import os
 import re
 import shutil
 
@@ -34,6 +35,19 @@ def ucx(owner, test, size, count):
     out = said(owner, port, cmd, cmd + ['127.0.0.1'], [{**tls, 'UCX_NET_DEVICES': d + ':1'} for d in SHORT])
     rows = re.findall(r'^ *\d+ +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)', (out or '').replace('Final:', ''), re.M)
     return [float(x) for x in rows[-1]] if rows else None
+
+
+# Counted as bench_verbs counts the owner's calls.
+CALLS = {'vc_post_send': 'post_send', 'bench_poll_send': 'poll_cq, a send', 'bench_poll_recv': 'poll_cq, a receive'}
+
+
+def instructions(owner, function, rounds=200):
+    """Of a call of a program on the shared port, by callgrind; None: the program failed."""
+    with tpmd.scratch() as folder:
+        rc, out = owner.run('valgrind', '--tool=callgrind', '--callgrind-out-file=' + os.path.join(folder, 'callgrind'),
+                            '--collect-atstart=no', '--toggle-collect=' + function + '*',
+                            os.path.join(os.environ['TP_BUILD'], 'tests/bench/bench_verbs_client'), DEV[0], str(GID), str(rounds))
+    return int(re.search(r'Collected : (\d+)', out)[1]) / rounds if rc == 0 else None
 
 
 def connections(owner, count):
@@ -77,6 +91,8 @@ def bench(rep):
                     rep.goal('UCX %s of %d B against UCX over TCP on veth' % (test, size), ours,
                              theirs / 4 if unit == 'us' else 3 * theirs, unit, unit != 'us')
         rep.row('verbs-programs', 'cmtime', 'connections', connections(owner, 200), '/s')
+        for function, call in CALLS.items():
+            rep.row('verbs-programs', '%s of 64 B' % call, 'instructions', instructions(owner, function), 'instr')
     finally:
         veth.close()
         owner.close()

@@ -110,16 +110,6 @@ receive_done(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct ibv_wc *
 	}
 }
 
-/* One WQE at the place that the CQE names is done, and with it all before it [DP 4.6]. */
-static __rte_always_inline void
-send_done(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct ibv_wc *wc)
-{
-	uint32_t index = rte_be_to_cpu_16(cqe->wqe_index);
-
-	q->sq_tail = (uint16_t)(index + 1);
-	memcpy(wc, &q->slots[index & q->sq_mask].done, sizeof(struct mlx4_roce_done));
-}
-
 static __rte_noinline void
 fill_receive(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op, struct ibv_wc *wc)
 {
@@ -141,7 +131,7 @@ fill(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op, struct
 	bool send = (op & MLX4_CQE_IS_SEND) != 0;
 
 	if (send)
-		send_done(q, cqe, wc);
+		mlx4_roce_send_done(q, cqe, wc);
 	else
 		receive_done(q, cqe, wc);
 	op &= MLX4_CQE_OPCODE_MASK;
@@ -192,45 +182,18 @@ flush(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc)
 	return done;
 }
 
-/* The entry at ci when it is ours, or NULL: the owner bit changes with each pass [DP 6.5]. */
-static __rte_always_inline const struct mlx4_cqe *
-next_cqe(const struct mlx4_roce_cq *cq, uint32_t ci, unsigned int *op)
-{
-	const struct mlx4_cqe *cqe = &cq->cqes[ci & cq->mask];
-
-	/* Without the owner bit, if it is ours. */
-	*op = *(const volatile uint8_t *)&cqe->owner_sr_opcode ^ cq->phase;
-	if ((*op & MLX4_CQE_OWNER) != 0)
-		return NULL;
-	rte_io_rmb();
-	return cqe;
-}
-
-static __rte_always_inline void
-advance(struct mlx4_roce_cq *cq)
-{
-	if (unlikely((++cq->ci & cq->mask) == 0))
-		cq->phase ^= MLX4_CQE_OWNER;
-}
-
-static __rte_always_inline void
-publish(struct mlx4_roce_cq *cq)
-{
-	*cq->dbrec = rte_cpu_to_be_32(cq->ci & MLX4_CQ_CI_MASK);
-}
-
 /* Completions of any kind; done: how many there are before wc. */
-static __rte_noinline int
-poll_any(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc, int done)
+int
+mlx4_roce_poll_any(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc, int done)
 {
 	while (done < n) {
 		struct mlx4_roce_qp *q;
 		unsigned int op;
-		const struct mlx4_cqe *cqe = next_cqe(cq, cq->ci, &op);
+		const struct mlx4_cqe *cqe = mlx4_roce_next_cqe(cq, cq->ci, &op);
 
 		if (cqe == NULL)
 			break;
-		advance(cq);
+		mlx4_roce_cq_advance(cq);
 		wc->qp_num = rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK;
 		q = cq->qp_of[wc->qp_num];
 		if (unlikely(q == NULL))
@@ -238,68 +201,16 @@ poll_any(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc, int done)
 		fill(q, cqe, op, wc++);
 		done++;
 	}
-	publish(cq);
+	mlx4_roce_cq_publish(cq);
 	if (unlikely(done < n && cq->dead))
 		done += flush(cq, n - done, wc);
 	return done;
 }
 
-/* No vendor's error, and the length. */
-static __rte_always_inline void
-put_length(struct ibv_wc *wc, rte_be32_t byte_cnt)
-{
-	uint64_t v = rte_be_to_cpu_64(byte_cnt);
-
-	static_assert(offsetof(struct ibv_wc, byte_len) == offsetof(struct ibv_wc, vendor_err) + 4,
-		      "one store writes both");
-	memcpy(&wc->vendor_err, &v, sizeof(v));
-}
-
-/*
- * Sends that succeeded, and plain messages of connections, take a way without calls; at the first completion of another
- * kind, and when the card is lost, poll_any() goes on.
- */
 int
 mlx4_roce_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 {
-	struct mlx4_roce_cq *cq = (struct mlx4_roce_cq *)(void *)ibcq;
-	int done;
-
-	for (done = 0; done < n; done++, wc++) {
-		struct mlx4_roce_qp *q;
-		unsigned int kind;
-		uint32_t qpn;
-		unsigned int op;
-		const struct mlx4_cqe *cqe = next_cqe(cq, cq->ci, &op);
-
-		if (cqe == NULL) {
-			if (unlikely(cq->dead))
-				return poll_any(cq, n, wc, done);
-			break;
-		}
-		qpn = rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK;
-		q = cq->qp_of[qpn];
-		kind = op & (MLX4_CQE_IS_SEND | MLX4_CQE_OPCODE_MASK);
-		if (unlikely(q == NULL))
-			return poll_any(cq, n, wc, done);
-		if (kind == MLX4_CQE_RECV_SEND && likely(q->plain_recv)) {
-			const struct mlx4_roce_done ok = {q->rq_wrid[q->rq_tail++ & q->rq_mask], IBV_WC_SUCCESS,
-							  IBV_WC_RECV};
-
-			memcpy(wc, &ok, sizeof(ok));
-		} else if (kind - MLX4_CQE_IS_SEND < MLX4_CQE_ERROR) {
-			send_done(q, cqe, wc);
-		} else {
-			return poll_any(cq, n, wc, done);
-		}
-		put_length(wc, cqe->byte_cnt);
-		wc->qp_num = qpn;
-		wc->wc_flags = 0;
-		advance(cq);
-	}
-	if (done != 0)
-		publish(cq);
-	return done;
+	return mlx4_roce_poll((struct mlx4_roce_cq *)(void *)ibcq, n, wc);
 }
 
 int

@@ -139,6 +139,8 @@ struct mlx4_roce_srq {
 	uint16_t sges;
 	uint8_t lg_stride;
 	bool refuse; /* nothing may be posted */
+	/* Around what is done to the list of free entries by who polls; NULL: nobody posts meanwhile. */
+	void (*enter)(struct mlx4_roce_srq *s), (*leave)(struct mlx4_roce_srq *s);
 	/* control */
 	struct mlx4_roce *home;
 	struct mlx4_srq hw;
@@ -236,6 +238,8 @@ void mlx4_roce_detach(struct mlx4_roce *r);
 
 /* --- datapath: post.c, poll.c --- */
 int mlx4_roce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+/* What post_small() of wqe.h does not take. */
+int mlx4_roce_post_any(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int mlx4_roce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int mlx4_roce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int mlx4_roce_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
@@ -253,8 +257,109 @@ void mlx4_roce_cq_moved(struct mlx4_roce_cq *c, struct mlx4_cqe *to, uint32_t ma
 static inline void
 mlx4_roce_srq_free(struct mlx4_roce_srq *s, uint32_t entry)
 {
+	if (s->enter != NULL)
+		s->enter(s);
 	prm_set(s->wqes + ((size_t)s->tail << s->lg_stride), MLX4_SRQ_WQE_NEXT, entry);
 	s->tail = entry;
+	if (s->leave != NULL)
+		s->leave(s);
+}
+
+/* Completions of any kind; done: how many there are before wc. */
+int mlx4_roce_poll_any(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc, int done);
+
+/* The entry at ci when it is ours, or NULL: the owner bit changes with each pass [DP 6.5]. */
+static __rte_always_inline const struct mlx4_cqe *
+mlx4_roce_next_cqe(const struct mlx4_roce_cq *cq, uint32_t ci, unsigned int *op)
+{
+	const struct mlx4_cqe *cqe = &cq->cqes[ci & cq->mask];
+
+	/* Without the owner bit, if it is ours. */
+	*op = *(const volatile uint8_t *)&cqe->owner_sr_opcode ^ cq->phase;
+	if ((*op & MLX4_CQE_OWNER) != 0)
+		return NULL;
+	rte_io_rmb();
+	return cqe;
+}
+
+static __rte_always_inline void
+mlx4_roce_cq_advance(struct mlx4_roce_cq *cq)
+{
+	if (unlikely((++cq->ci & cq->mask) == 0))
+		cq->phase ^= MLX4_CQE_OWNER;
+}
+
+static __rte_always_inline void
+mlx4_roce_cq_publish(struct mlx4_roce_cq *cq)
+{
+	*cq->dbrec = rte_cpu_to_be_32(cq->ci & MLX4_CQ_CI_MASK);
+}
+
+/* One WQE at the place that the CQE names is done, and with it all before it [DP 4.6]. */
+static __rte_always_inline void
+mlx4_roce_send_done(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct ibv_wc *wc)
+{
+	uint32_t index = rte_be_to_cpu_16(cqe->wqe_index);
+
+	q->sq_tail = (uint16_t)(index + 1);
+	memcpy(wc, &q->slots[index & q->sq_mask].done, sizeof(struct mlx4_roce_done));
+}
+
+/* No vendor's error, and the length. */
+static __rte_always_inline void
+mlx4_roce_put_length(struct ibv_wc *wc, rte_be32_t byte_cnt)
+{
+	uint64_t v = rte_be_to_cpu_64(byte_cnt);
+
+	static_assert(offsetof(struct ibv_wc, byte_len) == offsetof(struct ibv_wc, vendor_err) + 4,
+		      "one store writes both");
+	memcpy(&wc->vendor_err, &v, sizeof(v));
+}
+
+/*
+ * Sends that succeeded, and plain messages of connections, take a way without calls; at the first completion of another
+ * kind, and when the card is lost, mlx4_roce_poll_any() goes on.
+ */
+static __rte_always_inline int
+mlx4_roce_poll(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc)
+{
+	int done;
+
+	for (done = 0; done < n; done++, wc++) {
+		struct mlx4_roce_qp *q;
+		unsigned int kind;
+		uint32_t qpn;
+		unsigned int op;
+		const struct mlx4_cqe *cqe = mlx4_roce_next_cqe(cq, cq->ci, &op);
+
+		if (cqe == NULL) {
+			if (unlikely(cq->dead))
+				return mlx4_roce_poll_any(cq, n, wc, done);
+			break;
+		}
+		qpn = rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK;
+		q = cq->qp_of[qpn];
+		kind = op & (MLX4_CQE_IS_SEND | MLX4_CQE_OPCODE_MASK);
+		if (unlikely(q == NULL))
+			return mlx4_roce_poll_any(cq, n, wc, done);
+		if (kind == MLX4_CQE_RECV_SEND && likely(q->plain_recv)) {
+			const struct mlx4_roce_done ok = {q->rq_wrid[q->rq_tail++ & q->rq_mask], IBV_WC_SUCCESS,
+							  IBV_WC_RECV};
+
+			memcpy(wc, &ok, sizeof(ok));
+		} else if (kind - MLX4_CQE_IS_SEND < MLX4_CQE_ERROR) {
+			mlx4_roce_send_done(q, cqe, wc);
+		} else {
+			return mlx4_roce_poll_any(cq, n, wc, done);
+		}
+		mlx4_roce_put_length(wc, cqe->byte_cnt);
+		wc->qp_num = qpn;
+		wc->wc_flags = 0;
+		mlx4_roce_cq_advance(cq);
+	}
+	if (done != 0)
+		mlx4_roce_cq_publish(cq);
+	return done;
 }
 
 /* --- guest.c --- */

@@ -245,7 +245,7 @@ put_lso(uint8_t *seg, const struct ibv_send_wr *wr)
 /* --- a request --------------------------------------------------------------------------------------------- */
 
 /* Why nothing may be posted, or ENOMEM: the queue is full. */
-static __rte_noinline int
+static __rte_unused __rte_noinline int
 why_not(const struct mlx4_roce_qp *q, uint32_t room)
 {
 	if (room != 0)
@@ -379,7 +379,7 @@ first_of(const struct ibv_sge *sge, uint8_t *to, uint32_t n)
  * A whole frame [DP 3.4], by a queue pair whose type is in no row of the table of opcodes, so that the others need not ask for
  * it; its opcode is MLX4_OP_SEND. False: refused.
  */
-static __rte_noinline bool
+static __rte_unused __rte_noinline bool
 put_frame(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, struct mlx4_roce_slot *slot)
 {
 	const bool is_inline = (wr->send_flags & IBV_SEND_INLINE) != 0;
@@ -411,6 +411,71 @@ give(struct mlx4_roce_slot *slot, uint8_t op)
 {
 	rte_io_wmb();
 	((struct mlx4_wqe_ctrl *)(void *)slot->wqe)->owner_opcode = owner_of(slot, op);
+}
+
+/* --- the small message ------------------------------------------------------------------------------------- */
+
+/*
+ * What latency is about: one SEND of one piece that fills the first block of its WQE and goes on in the second, inline.
+ * Lengths and places are known, so that nothing is searched for.
+ */
+#define SMALL_FIRST (MLX4_TXBB_SIZE - (uint32_t)sizeof(struct mlx4_wqe_ctrl) - 4) /* bytes of data in the first block */
+#define SMALL_DATA ((uint32_t)sizeof(struct mlx4_wqe_ctrl) + 4)
+#define SMALL_MORE (MLX4_TXBB_SIZE + 4)
+#define SMALL_SHIFT (SMALL_MORE - SMALL_FIRST)
+static_assert(MLX4_ROCE_SMALL_MIN == SMALL_FIRST + 16, "the second piece is copied in words of 16");
+
+static __rte_always_inline bool
+is_small(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned int flags)
+{
+	return wr->next == NULL && wr->opcode == IBV_WR_SEND && wr->num_sge == 1 &&
+	       (flags & (IBV_SEND_INLINE | IBV_SEND_FENCE)) == IBV_SEND_INLINE &&
+	       wr->sg_list->length - MLX4_ROCE_SMALL_MIN < q->small_span;
+}
+
+static __rte_always_inline void
+put_small(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned int send_flags, uint32_t head)
+{
+	const uint8_t *src = (const uint8_t *)(uintptr_t)wr->sg_list->addr;
+	uint32_t len = wr->sg_list->length, i;
+	struct mlx4_roce_slot *slot = &q->slots[head & q->sq_mask];
+	uint8_t *wqe = slot->wqe;
+	struct mlx4_wqe_ctrl *c = (void *)wqe;
+	struct {
+		rte_be32_t flags, imm;
+	} flags = {flags_of(q, send_flags), 0};
+
+	memcpy(wqe + SMALL_DATA, src, SMALL_FIRST);
+	/* Behind the first block each byte lies 24 bytes behind its place in the message. */
+	memcpy(wqe + SMALL_MORE, src + SMALL_FIRST, 16);
+	for (i = SMALL_FIRST + 16; unlikely(i + 16 < len); i += 16)
+		memcpy(wqe + SMALL_SHIFT + i, src + i, 16);
+	memcpy(wqe + SMALL_SHIFT + len - 16, src + len - 16, 16);
+	*(rte_be32_t *)(void *)(wqe + sizeof(*c)) = RTE_BE32(MLX4_DATA_INLINE | SMALL_FIRST);
+	c->vlan_ds = rte_cpu_to_be_32((SMALL_SHIFT + len + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE);
+	memcpy(&c->flags, &flags, sizeof(flags));
+	slot->done = (struct mlx4_roce_done){wr->wr_id, IBV_WC_SUCCESS, IBV_WC_SEND};
+	*(uint32_t *)(void *)(slot[MLX4_ROCE_SPARE(MLX4_ROCE_SMALL_LG)].wqe + MLX4_TXBB_SIZE) = UINT32_MAX;
+	rte_io_wmb();
+	*(rte_be32_t *)(void *)(wqe + MLX4_TXBB_SIZE) = rte_cpu_to_be_32(MLX4_DATA_INLINE - SMALL_FIRST + len);
+	rte_io_wmb();
+	c->owner_opcode = owner_of(slot, MLX4_OP_SEND);
+}
+
+/* True: it was one, and is the card's. */
+static __rte_always_inline bool
+post_small(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
+{
+	unsigned int flags = wr->send_flags;
+	uint32_t head = q->sq_head;
+
+	if (!is_small(q, wr, flags) || (uint16_t)(head - q->sq_tail) >= q->sq_room)
+		return false;
+	put_small(q, wr, flags, head);
+	q->sq_head = head + 1;
+	rte_io_wmb();
+	*q->db = q->db_val;
+	return true;
 }
 
 #endif /* MLX4_VERBS_WQE_H */
