@@ -124,6 +124,10 @@ test_multicast_lists(void **state)
 	assert_int_equal(card_cmd(c, MLX4_CMD_SET_MCAST_FLTR, MLX4_MCAST_FLTR_CONFIG, 1, first + 511, 0),
 			 MLX4_STAT_EXCEED_LIM);
 	card_expect(c, "cmd-limit", 2);
+	/* Nothing but an end of the list is no entry of the next one. */
+	assert_int_equal(card_cmd(c, MLX4_CMD_SET_MCAST_FLTR, MLX4_MCAST_FLTR_CONFIG, 1, clear, 0), 0);
+	for (uint64_t i = 0; i < 512; i++)
+		assert_int_equal(card_cmd(c, MLX4_CMD_SET_MCAST_FLTR, MLX4_MCAST_FLTR_CONFIG, 1, first + i, 0), 0);
 }
 
 /* Pages of regions from 4 KiB to 2 GiB, where there are pages. */

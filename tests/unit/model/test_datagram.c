@@ -559,7 +559,12 @@ test_srq_runs_dry(void **state)
 	vr_expect(v, b, 1, 0);
 	vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 0);
 	vr_no_event(v);
-	srq_post(v, &s, 17); /* more than it has */
+	srq_post(v, &s, 16); /* all that it has */
+	vr_post_send(v, a, a->mem, 20);
+	vr_step(v);
+	vr_expect(v, b, 1, 5);
+	card_expect_clean(v->c);
+	srq_post(v, &s, 2); /* and one more */
 	vr_post_send(v, a, a->mem, 20);
 	vr_step(v);
 	assert_null(vr_poll_cq(v, b));

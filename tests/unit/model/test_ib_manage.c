@@ -180,6 +180,12 @@ counters_are_cleared(void **state)
 		assert_int_equal(pm(1, 0x1d, 1, 0), 0);
 		assert_int_equal(mad[0x40 + 31], 103);
 	}
+	/* A bit of what the port does not count clears nothing. */
+	memset(port, 0, sizeof(port));
+	fill_counters(&port[0].c);
+	assert_int_equal(pm(2, 0x12, 1, 0x0001), 0);
+	assert_int_equal(pm(1, 0x12, 1, 0), 0);
+	assert_int_equal(mad[0x40 + 43], 13);
 	fill_counters(&port[2].c);
 	assert_int_equal(pm(2, 0x1d, 0xff, 0), 0);
 	assert_int_equal(pm(1, 0x1d, 0xff, 0), 0);

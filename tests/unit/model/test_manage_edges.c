@@ -70,6 +70,40 @@ test_ports_of_tables(void **state)
 	ask_ok(v, 1, 0, 1, 0x16, 4u << 16, NULL);
 }
 
+/* Tables of groups keep each of the sixteen ports of a word, whether the switch has them or not [IBTA 14.2.5.12]. */
+static void
+test_words_of_groups(void **state)
+{
+	struct vr *v = *state;
+	uint8_t mft[64];
+
+	for (unsigned int bit = 0; bit < 16; bit++) {
+		memset(mft, 0, sizeof(mft));
+		mft[2 * bit] = (uint8_t)(0x8000u >> bit >> 8);
+		mft[2 * bit + 1] = (uint8_t)(0x8000u >> bit);
+		mft[63] = 0xff;
+		mft[62] = 0xff;
+		ask_ok(v, 1, 0, 2, 0x1b, 0, mft);
+		assert_memory_equal(ask_ok(v, 1, 0, 1, 0x1b, 0, NULL), mft, 64);
+	}
+}
+
+/* What leaves by a port that is not active is discarded there (18.2.4.1). */
+static void
+test_port_not_active(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_UD);
+
+	manage(v);
+	vr_qp_up(v, a);
+	switch_port_state(v, 3, 1);
+	ir_post_ud(v, a, IR_LID2, 5, NULL, 30);
+	vr_step(v);
+	assert_int_equal(counter("port3.xmit_discards"), 1);
+	assert_int_equal(counter("port3.tx_packets"), 0);
+}
+
 /* Who does not know the key of a switch that is protected altogether hears nothing (14.2.4.1). */
 static void
 test_key_of_the_switch(void **state)
@@ -190,6 +224,22 @@ test_to_itself(void **state)
 	card_expect_clean(v->c);
 }
 
+/* A directed route that goes on by LIDs at its end is not for this port (14.2.1.2). */
+static void
+test_mixed_routes(void **state)
+{
+	struct vr *v = *state;
+
+	sm = ir_special(v, 1, 0);
+	assert_non_null(changed(v, 3, 1));
+	assert_null(changed(v, 0x22, 0));
+	assert_null(changed(v, 0x23, 0));
+	assert_null(changed(v, 7, 2));
+	assert_null(changed(v, 4, 0x80));
+	assert_non_null(changed(v, 3, 1));
+	card_expect_clean(v->c);
+}
+
 /* Each bit of an opcode counts: queue pairs of whole packets only send. */
 static void
 test_opcodes(void **state)
@@ -251,9 +301,15 @@ main(void)
 #define PORT(f) cmocka_unit_test_setup_teardown(f, ir_up, vr_down)
 #define SWITCH(f) cmocka_unit_test_setup_teardown(f, up, vr_down)
 	const struct CMUnitTest tests[] = {
-		SWITCH(test_versions),          SWITCH(test_ports_of_tables),
-		SWITCH(test_key_of_the_switch), SWITCH(test_no_questions),
-		PORT(test_to_itself),           cmocka_unit_test_setup_teardown(test_opcodes, none, vr_down),
+		SWITCH(test_versions),
+		SWITCH(test_ports_of_tables),
+		SWITCH(test_key_of_the_switch),
+		SWITCH(test_words_of_groups),
+		SWITCH(test_port_not_active),
+		PORT(test_mixed_routes),
+		SWITCH(test_no_questions),
+		PORT(test_to_itself),
+		cmocka_unit_test_setup_teardown(test_opcodes, none, vr_down),
 		PORT(test_short_packets),
 	};
 

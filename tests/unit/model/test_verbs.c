@@ -177,7 +177,7 @@ test_indirection_of_the_first_step(void **state)
 {
 	struct card *c = *state;
 	const uint8_t *o = card_out(c) + MLX4_QP_MBOX_CTX;
-	uint8_t later[MLX4_QPC_SIZE];
+	uint8_t later[MLX4_QPC_SIZE], db[4];
 
 	for (uint32_t i = 0; i < 2; i++) {
 		make_ctx(c, CARD_QPN + i, MLX4_QP_ST_MLX);
@@ -199,6 +199,10 @@ test_indirection_of_the_first_step(void **state)
 	assert_memory_equal(o + 0x3c, ctx + 0x3c, 0x38);
 	assert_int_equal(o[0x18 + 4], 9);
 	card_expect_clean(c);
+	/* It has no queue to send from. */
+	prm_set32(db, 0, (CARD_QPN + 8) << 8);
+	assert_int_equal(tp_model_uar_write(c->m, CARD_UAR * 4096 + MLX4_UAR_SEND_DB, db, 4), 0);
+	card_expect(c, "doorbell-qpn", 1);
 }
 
 int
