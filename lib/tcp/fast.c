@@ -78,19 +78,19 @@ expected(const struct tcp_conn *c, const struct plain *g)
 		      c->rtx_kind <= TCP_RTX_PROBE);
 }
 
-/* What the acknowledgement covers goes; the round trip of the oldest segment that was sent once, 0: there is none. */
+/* What the acknowledgement covers goes; the round trip of the oldest segment, 0: one was sent again (Karn). */
 static inline uint32_t
 take_acked(struct tcp_conn *c, uint32_t ack)
 {
 	const uint32_t now = (uint32_t)c->s->now;
-	uint32_t rtt = 0, gone = 0;
+	uint32_t rtt = 0, gone = 0, again = 0;
 	struct tcp_tseg *t;
 
 	while ((t = c->tx_head) != c->unsent && seq_leq(t->seq + t->len, ack)) {
 		const uint32_t age = RTE_MAX(now - t->sent_us, 1u), end = t->seq + t->len;
 
-		if (likely((t->flags & TSEG_RETX) == 0))
-			rtt = rtt == 0 ? age : rtt;
+		rtt = rtt == 0 ? age : rtt;
+		again |= t->flags & TSEG_RETX;
 		if (((t->flags & TSEG_RETX) == 0 || age >= c->min_rtt) &&
 		    (c->rack_rtt == 0 || tcp_sent_after(t->sent_us, end, c->rack_sent, c->rack_end))) {
 			c->rack_sent = t->sent_us;
@@ -110,7 +110,7 @@ take_acked(struct tcp_conn *c, uint32_t ack)
 		tcp_tx_acked(c, ack);
 	if (c->tx_head == c->unsent)
 		c->rack_rtt = 0;
-	return rtt;
+	return again != 0 ? 0 : rtt;
 }
 
 static __rte_noinline void

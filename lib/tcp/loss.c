@@ -267,10 +267,16 @@ cumulative(struct tcp_conn *c, uint32_t ack, struct news *w)
 {
 	const uint32_t acked = ack - c->snd_una;
 	const struct tcp_tseg *t;
+	bool again = false;
 
-	for (t = c->tx_head; t != c->unsent && seq_leq(tseg_end(t), ack); t = t->next)
+	for (t = c->tx_head; t != c->unsent && seq_leq(tseg_end(t), ack); t = t->next) {
 		if ((t->flags & TSEG_SACKED) == 0)
 			delivered(c, t, w);
+		again |= (t->flags & TSEG_RETX) != 0;
+	}
+	/* What was sent once behind a hole waited for what was sent again: that is no round trip (Karn). */
+	if (again)
+		w->rtt = 0;
 	tcp_tx_acked(c, ack);
 	c->snd_una = ack;
 	if (c->high_sacked != 0 && seq_leq(c->high_sacked, ack))

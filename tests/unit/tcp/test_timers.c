@@ -81,6 +81,26 @@ test_rto(void **state)
 	end();
 }
 
+/* RFC 6298 3 (Karn): what waited behind a hole, and was sent once, tells nothing of the round trip. */
+static void
+test_rtt_behind_hole(void **state)
+{
+	const struct tcp_conf conf[2] = {{.no_sack = true, .no_timestamps = true}, {0}};
+	struct tcp_info info;
+
+	(void)state;
+	connected(conf, 1000);
+	/* Two that arrive behind it are too few for a fast retransmission, and the time-out sends the first alone. */
+	rec[0].lose_next = 1;
+	assert_int_equal(put(0, 3 * 1460), 3 * 1460);
+	rig_until(&r, r.now + 10 * S);
+	assert_int_equal(rec[0].n, 4);
+	assert_int_equal(get(1, 10000), 3 * 1460);
+	tcp_info_get(c[0], &info);
+	assert_in_range(info.tcpi_rtt, 2000, 5000);
+	end();
+}
+
 /* RFC 8985 7.2: with SACK the last segment goes again after two round trips and the time that its ACK may wait. */
 static void
 test_tail_probe(void **state)
@@ -325,12 +345,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_syn),           cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_rto),           cmocka_unit_test(test_tail_probe),
-		cmocka_unit_test(test_delayed_ack),   cmocka_unit_test(test_nagle),
-		cmocka_unit_test(test_closed_window), cmocka_unit_test(test_keepalive),
-		cmocka_unit_test(test_user_timeout),  cmocka_unit_test(test_time_wait),
-		cmocka_unit_test(test_fin_wait2),     cmocka_unit_test(test_close_unread),
+		cmocka_unit_test(test_syn),          cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_rto),          cmocka_unit_test(test_rtt_behind_hole),
+		cmocka_unit_test(test_tail_probe),   cmocka_unit_test(test_delayed_ack),
+		cmocka_unit_test(test_nagle),        cmocka_unit_test(test_closed_window),
+		cmocka_unit_test(test_keepalive),    cmocka_unit_test(test_user_timeout),
+		cmocka_unit_test(test_time_wait),    cmocka_unit_test(test_fin_wait2),
+		cmocka_unit_test(test_close_unread),
 	};
 
 	rig_init();
