@@ -70,3 +70,17 @@ slab_fini(struct slab *s)
 	}
 	s->free = s->chunks = NULL;
 }
+
+struct rte_mbuf *
+tcp_mbuf_more(struct tcp_stack *s)
+{
+	struct rte_mbuf *m;
+
+	if (likely(rte_pktmbuf_alloc_bulk(s->conf.pool, s->spare, TCP_SPARE) == 0)) {
+		s->nspare = TCP_SPARE - 1;
+		return s->spare[TCP_SPARE - 1];
+	}
+	m = rte_pktmbuf_alloc(s->conf.pool);
+	s->st.tx_no_mbuf += m == NULL;
+	return m;
+}

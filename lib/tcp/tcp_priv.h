@@ -307,7 +307,7 @@ struct tcp_seg {
 	struct tcp_opts o;
 };
 
-/* --- stack.c --- */
+/* --- slab.c, mbufs --- */
 struct rte_mbuf *tcp_mbuf_more(struct tcp_stack *s);
 /* NULL: the pool is empty; it is counted. */
 static inline struct rte_mbuf *
@@ -315,6 +315,7 @@ tcp_mbuf(struct tcp_stack *s)
 {
 	return likely(s->nspare != 0) ? s->spare[--s->nspare] : tcp_mbuf_more(s);
 }
+/* --- stack.c --- */
 /* Time never goes back. */
 static inline void
 tcp_clock(struct tcp_stack *s, uint64_t now_us)
@@ -406,8 +407,9 @@ void tcp_syn_options(struct tcp_conn *c, const struct tcp_seg *g);
 static inline int
 tcp_told_error(struct tcp_conn *c, int other)
 {
-	const int error = tcp_error(c);
+	const int error = c->error;
 
+	c->error = 0;
 	return error != 0 ? -error : other;
 }
 
