@@ -79,11 +79,9 @@ uint64_t wheel_next(const struct wheel *w);
 static inline bool
 wheel_due(struct wheel *w, uint64_t now_us)
 {
-	const uint64_t end = now_us >> WHEEL_SHIFT;
-
-	if (end >= w->soonest)
+	if (now_us >> WHEEL_SHIFT >= w->soonest)
 		return true;
-	w->tick = RTE_MAX(w->tick, end);
+	w->tick = RTE_MAX(w->tick, now_us >> WHEEL_SHIFT);
 	return false;
 }
 

@@ -61,7 +61,7 @@ def ended(p):
 
 
 def forwards():
-    """With a command more, by which it is seen that all of them were done; then it waits until it is told."""
+    """With a command more, by which it is seen that all of them were done; then, by `--wait`, it stays until it is told."""
     with tempfile.TemporaryDirectory(prefix='tpunit') as run:
         commands = os.path.join(tree.name, PREFIX, 'etc/triplane/commands')
         done = os.path.join(run, 'share')
