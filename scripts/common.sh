@@ -127,9 +127,21 @@ tp_meson_asan() {
 	grep -q fuzz_cmd "$TP_BUILD_ASAN/build.ninja" || meson configure "$TP_BUILD_ASAN" -Dfuzz=true
 }
 
+# clang notes in a precompiled header where it was made, and refuses it when that is gone. One out of ccache may be of a clone
+# that was deleted: it is made anew, here.
+tp_pch_here() { # build directory
+	local f from
+	for f in $(ninja -C "$1" -t targets all | sed -n 's/^\(.*\.pch\): .*/\1/p'); do
+		ninja -C "$1" "$f" >/dev/null 2>&1 || continue
+		from=$(grep -a -o -m1 '/[[:print:]]*/include/pch/dpdk\.h' "$1/$f" | head -n 1)
+		[ -z "$from" ] || [ -e "$from" ] || { rm "$1/$f"; CCACHE_RECACHE=1 ninja -C "$1" "$f" >/dev/null 2>&1; }
+	done
+}
+
 # What unit tests need, no more.
 tp_build_asan() {
 	tp_meson_asan
+	tp_pch_here "$TP_BUILD_ASAN"
 	tp_ninja "$TP_BUILD_ASAN" meson-test-prereq
 }
 

@@ -60,7 +60,7 @@ netlink(unsigned int groups)
 static int
 call(const struct tp_kernel *k, struct request *r, char *buf, size_t size)
 {
-	const struct nlmsghdr *head = (const void *)buf;
+	struct nlmsghdr *head = (void *)buf;
 	const struct nlmsgerr *err;
 	ssize_t len;
 
@@ -136,9 +136,9 @@ int
 tpk_link_get(struct tp_kernel *k, struct tpk_link *l)
 {
 	struct request r = {.head = {.nlmsg_len = NLMSG_LENGTH(sizeof(r.info)), .nlmsg_type = RTM_GETLINK}};
-	const struct ifinfomsg *info;
+	struct ifinfomsg *info;
 	char buf[16384] __rte_aligned(NLMSG_ALIGNTO);
-	const struct rtattr *a;
+	struct rtattr *a;
 	int ret = call(k, &r, buf, sizeof(buf)), left;
 
 	if (ret <= 0)
