@@ -394,6 +394,9 @@ connect_file(int fd, struct file *f, const struct sockaddr *sa, socklen_t len)
 	/* Only now it is told that the connection is there. */
 	if (again && rc == 0)
 		return 0;
+	/* However soon the answer comes, who does not wait hears of it by the descriptor. */
+	if (rc == 0 && f->nonblock)
+		return -EINPROGRESS;
 	if (rc == 0 || rc == -EINPROGRESS || (rc == -EALREADY && !f->nonblock))
 		return f->s != NULL ? connect_wait(f) : rc;
 	return rc;
