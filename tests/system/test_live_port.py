@@ -49,6 +49,8 @@ def sender_mtu():
         if not grows(1, 'rx_good_packets'):
             return 'nothing comes in the end: %s' % t.xstats(0)
         t.tell('stop')
+        # what was sent last may be with the card still
+        tpmd.wait_until(lambda: t.xstats(0)['tx_good_packets'] == t.xstats(1)['rx_port_packets'])
         sent, got = t.xstats(0), t.xstats(1)
         broken = [p['violations'] for p in t.ask('show model')['ports']]
         t.end()

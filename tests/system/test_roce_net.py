@@ -488,10 +488,10 @@ def follower_waits(pid):
             with open('/proc/%d/task/%s/comm' % (pid, task)) as f:
                 if f.read() != 'roce-netdev\n':
                     continue
+            with open('/proc/%d/task/%s/syscall' % (pid, task)) as f:
+                words = f.read().split()
         except (FileNotFoundError, ProcessLookupError):
             continue  # a thread that ended meanwhile
-        with open('/proc/%d/task/%s/syscall' % (pid, task)) as f:
-            words = f.read().split()
         if words[0] == str(POLL):
             ms = int(words[3], 16) & 0xffffffff
             return ms if ms < 1 << 31 else -1

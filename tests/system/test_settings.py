@@ -86,6 +86,8 @@ def every_row():
     bad = []
     for obj, name, row in rows:
         values = ["bogus", "-1"]
+        if name == "kernel":
+            values = ["a/b", "abcdefghijklmnop"]  # others may be names
         if row["type"] == "number":
             values += [str(row["max"] + 1)] + ([str(row["min"] - 1)] if row["min"] > 0 else [])
         if name not in ("untagged-prio", "roce-netdev"):  # falls back to its default; any name may come to be
