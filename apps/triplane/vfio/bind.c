@@ -114,8 +114,8 @@ owner_ids(const char *owner, uid_t *uid, gid_t *gid)
 static int
 give(const struct vfio_card *c, const char *owner)
 {
-	uid_t uid;
-	gid_t gid;
+	uid_t uid = (uid_t)-1; /* chown leaves it as it is */
+	gid_t gid = (gid_t)-1;
 	unsigned int ms;
 
 	if (owner_ids(owner, &uid, &gid) != 0)
