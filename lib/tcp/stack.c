@@ -9,16 +9,8 @@
 
 #define HDRS_MAX 138u /* with a VLAN tag and all options */
 
-/* A number of the configuration, its default and range. */
-struct bound {
-	size_t at;
-	uint32_t size, preset, low, high;
-};
-#define BOUND(member, preset, low, high)                                                                               \
-	{                                                                                                              \
-		offsetof(struct tcp_conf, member), sizeof(((struct tcp_conf *)0)->member), preset, low, high           \
-	}
-static const struct bound bounds[] = {
+#define BOUND(...) TCP_BOUND(struct tcp_conf, __VA_ARGS__)
+static const struct tcp_bound bounds[] = {
 	BOUND(max_conns, 100000, 1, 1048576),
 	BOUND(max_time_wait, 100000, 1, 1048576),
 	BOUND(max_ooo_mbufs, 16384, 1, UINT32_MAX),
@@ -33,14 +25,11 @@ static const struct bound bounds[] = {
 	BOUND(data_retries, 15, 3, 30),
 };
 
-static bool
-conf_read(struct tcp_conf *f)
+bool
+tcp_bounds_read(void *conf, const struct tcp_bound *b, size_t n)
 {
-	uint32_t i;
-
-	for (i = 0; i < RTE_DIM(bounds); i++) {
-		const struct bound *b = &bounds[i];
-		uint8_t *p = (uint8_t *)f + b->at;
+	for (; n != 0; n--, b++) {
+		uint8_t *p = (uint8_t *)conf + b->at;
 		uint32_t v = 0;
 
 		memcpy(&v, p, b->size); /* little-endian, as all that DPDK runs this driver on */
@@ -50,8 +39,15 @@ conf_read(struct tcp_conf *f)
 			return false;
 		memcpy(p, &v, b->size);
 	}
-	return f->pool != NULL && rte_pktmbuf_data_room_size(f->pool) >= TCP_MBUF_ROOM_MIN &&
-	       f->port_min <= f->port_max && f->cc <= TCP_CC_NONE && (f->tx_checksum || !f->tso);
+	return true;
+}
+
+static bool
+conf_read(struct tcp_conf *f)
+{
+	return tcp_bounds_read(f, bounds, RTE_DIM(bounds)) && f->pool != NULL &&
+	       rte_pktmbuf_data_room_size(f->pool) >= TCP_MBUF_ROOM_MIN && f->port_min <= f->port_max &&
+	       f->cc <= TCP_CC_NONE && (f->tx_checksum || !f->tso);
 }
 
 struct tcp_stack *

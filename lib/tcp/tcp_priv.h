@@ -13,7 +13,7 @@
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
-#include "sum.h"
+#include "common.h"
 #include "tcp.h"
 
 #define TCP_US_PER_MS UINT64_C(1000)

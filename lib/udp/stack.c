@@ -9,15 +9,8 @@
 
 #define HEADERS_MAX 96u /* with a VLAN tag and IP options */
 
-struct bound {
-	size_t at;
-	uint32_t size, preset, low, high;
-};
-#define BOUND(member, preset, low, high)                                                                               \
-	{                                                                                                              \
-		offsetof(struct udp_conf, member), sizeof(((struct udp_conf *)0)->member), preset, low, high           \
-	}
-static const struct bound bounds[] = {
+#define BOUND(...) TCP_BOUND(struct udp_conf, __VA_ARGS__)
+static const struct tcp_bound bounds[] = {
 	BOUND(max_socks, 100000, 1, 1048576), BOUND(rcvbuf, 212992, 4096, 16777216),
 	BOUND(max_fragmented, 256, 1, 65536), BOUND(frag_ms, 30000, 1, 60000),
 	BOUND(port_min, 32768, 1, 65535),     BOUND(port_max, 60999, 1, 65535),
@@ -26,22 +19,8 @@ static const struct bound bounds[] = {
 static bool
 conf_read(struct udp_conf *f)
 {
-	uint32_t i;
-
-	for (i = 0; i < RTE_DIM(bounds); i++) {
-		const struct bound *b = &bounds[i];
-		uint8_t *p = (uint8_t *)f + b->at;
-		uint32_t v = 0;
-
-		memcpy(&v, p, b->size); /* little-endian, as all that DPDK runs this driver on */
-		if (v == 0)
-			v = b->preset;
-		if (v < b->low || v > b->high)
-			return false;
-		memcpy(p, &v, b->size);
-	}
-	return f->pool != NULL && rte_pktmbuf_data_room_size(f->pool) >= TCP_MBUF_ROOM_MIN &&
-	       f->port_min <= f->port_max;
+	return tcp_bounds_read(f, bounds, RTE_DIM(bounds)) && f->pool != NULL &&
+	       rte_pktmbuf_data_room_size(f->pool) >= TCP_MBUF_ROOM_MIN && f->port_min <= f->port_max;
 }
 
 struct udp_stack *

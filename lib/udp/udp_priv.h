@@ -14,7 +14,7 @@
 #include <rte_ip_frag.h>
 #include <rte_udp.h>
 
-#include "lib/tcp/sum.h"
+#include "lib/tcp/common.h"
 #include "udp.h"
 
 #define UDP_BUCKETS 4096u
