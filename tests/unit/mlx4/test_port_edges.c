@@ -287,6 +287,7 @@ test_place_of_doorbells(void **state)
 	/* A sanitizer may have its own tables there. */
 	if (taken == MAP_FAILED) {
 		close(fd);
+		printf("skip test_place_of_doorbells: something else lies behind the memory of EAL\n");
 		skip();
 	}
 	assert_int_equal(munmap(taken, 4096), 0);
