@@ -34,13 +34,13 @@ def peer(space, *args):
                             stderr=subprocess.STDOUT, text=True)
 
 
-def copied(source, sink, family, address):
+def copied(source, sink, family, address, octets=OCTETS):
     """None, or what is wrong with octets that one kernel sent to the other."""
-    receiver, sender = peer(sink, 'receive', family, address, str(OCTETS)), None
+    receiver, sender = peer(sink, 'receive', family, address, str(octets)), None
     try:
         if receiver.stdout.readline() != 'listening\n':
             return 'no server: ' + receiver.communicate(timeout=10)[0]
-        sender = peer(source, 'send', family, address, str(OCTETS))
+        sender = peer(source, 'send', family, address, str(octets))
         out = receiver.communicate(timeout=180)[0].split()
         sender.communicate(timeout=60)
     finally:
@@ -48,5 +48,5 @@ def copied(source, sink, family, address):
             if p is not None and p.poll() is None:
                 p.kill()
                 p.wait()
-    want = [str(OCTETS), hashlib.sha256(random.Random(OCTETS).randbytes(OCTETS)).hexdigest()]
+    want = [str(octets), hashlib.sha256(random.Random(octets).randbytes(octets)).hexdigest()]
     return None if out == want else '%s, not %s' % (out, want)

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """TCP between two Linux stacks through ports that join what comes in (LRO) and cut what goes out (TSO): every octet arrives, and
 Linux finds no checksum wrong."""
-import hashlib
 import os
-import random
 import re
-import subprocess
 import sys
 
 import tpmd
+from tcp_copy import copied
 from test_ipoib import ns, sh
 
 cases = tpmd.Cases()
@@ -17,51 +15,6 @@ ID = os.getpid()
 SPACES = ('tplra%d' % ID, 'tplrb%d' % ID)
 DEVS = ('tplr0%d' % ID, 'tplr1%d' % ID)
 OCTETS = 20_000_000
-# Both ends of a transfer; the sender's octets are a sequence that both can make.
-PEER = '''
-import hashlib, random, socket, sys
-family, address, octets = getattr(socket, sys.argv[2]), sys.argv[3], int(sys.argv[4])
-if sys.argv[1] == 'receive':
-    s = socket.create_server((address, 5299), family=family)
-    print('listening', flush=True)
-    s.settimeout(60)
-    c = s.accept()[0]
-    c.settimeout(60)
-    h, n = hashlib.sha256(), 0
-    while data := c.recv(1 << 18):
-        h.update(data)
-        n += len(data)
-    print(n, h.hexdigest())
-else:
-    s = socket.create_connection((address, 5299), timeout=60)
-    s.sendall(random.Random(octets).randbytes(octets))
-    s.shutdown(socket.SHUT_WR)
-    s.recv(1)
-'''
-
-
-def peer(space, *args):
-    return subprocess.Popen(['ip', 'netns', 'exec', space, sys.executable, '-c', PEER, *args], stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True)
-
-
-def transfer(to, family, address):
-    """None, or what is wrong with what arrived."""
-    receiver = peer(SPACES[to], 'receive', family, address, str(OCTETS))
-    sender = None
-    try:
-        if receiver.stdout.readline() != 'listening\n':
-            return 'no server: ' + receiver.communicate(timeout=10)[0]
-        sender = peer(SPACES[1 - to], 'send', family, address, str(OCTETS))
-        out = receiver.communicate(timeout=180)[0]
-        sender.communicate(timeout=60)
-    finally:
-        for p in (receiver, sender):
-            if p is not None and p.poll() is None:
-                p.kill()
-                p.wait()
-    want = '%d %s' % (OCTETS, hashlib.sha256(random.Random(OCTETS).randbytes(OCTETS)).hexdigest())
-    return None if out.strip() == want else 'arrived: %s; sent: %s' % (out.strip()[-300:], want)
 
 
 def bad_checksums(space):
@@ -81,7 +34,7 @@ def both_ways(t):
     before = [t.xstats(p) for p in ports]
     for to in (1, 0):
         for family, address in (('AF_INET', '10.11.0.%d' % (to + 1)), ('AF_INET6', 'fd00:11::%d' % (to + 1))):
-            bad = transfer(to, family, address)
+            bad = copied(SPACES[1 - to], SPACES[to], family, address, OCTETS)
             if bad:
                 return '%s: %s' % (address, bad)
     for p, old in zip(ports, before):
