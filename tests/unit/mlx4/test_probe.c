@@ -10,13 +10,21 @@
 #include <rte_errno.h>
 
 #include "drivers/mlx4/bus/open.h"
+#include "drivers/mlx4/port/compat.h"
 #include "rig.h"
 
 static struct rte_pci_driver *pci;
 
+/* The bus's list of drivers; one is in it before any other. */
+static RTE_TAILQ_HEAD(, MLX4_PCI_LIST_TAG) drivers = TAILQ_HEAD_INITIALIZER(drivers);
+static struct rte_pci_driver earlier;
+
 void
 rte_pci_register(struct rte_pci_driver *driver)
 {
+	if (TAILQ_EMPTY(&drivers))
+		TAILQ_INSERT_TAIL(&drivers, MLX4_PCI_LIST_OF(&earlier), next);
+	TAILQ_INSERT_TAIL(&drivers, MLX4_PCI_LIST_OF(driver), next);
 	if (driver->driver.name != NULL && strcmp(driver->driver.name, "net_mlx4_vfio") == 0)
 		pci = driver;
 }
@@ -35,6 +43,7 @@ test_pci_ids(void **state)
 	unsigned int i;
 
 	assert_non_null(pci);
+	assert_ptr_equal(TAILQ_FIRST(&drivers), MLX4_PCI_LIST_OF(pci));
 	assert_int_equal(pci->drv_flags, RTE_PCI_DRV_NEED_MAPPING | RTE_PCI_DRV_INTR_LSC);
 	for (i = 0; i < RTE_DIM(ids); i++) {
 		assert_int_equal(pci->id_table[i].vendor_id, 0x15b3);
