@@ -86,6 +86,60 @@ def idle(owner):
             p.communicate()
 
 
+def accepts(owner, **env):
+    """A program that waits for a connection that nobody makes, half a second at a time."""
+    p = owner.start('--sockets', '--port', '1', '/usr/bin/python3', '-c',
+                    'import select, socket\ns = socket.create_server(("%s", %d))\nprint("there", flush=True)\n'
+                    'while True: select.select([s], [], [], 0.5)' % (SERVER, tpmd.free_port()), env={**os.environ, **env})
+    until_says(p, 'there\n')
+    return p
+
+
+def gone(p):
+    p.kill()
+    p.communicate()
+
+
+def spin(owner):
+    """A call that waits uses its CPU for the time that it looks for frames itself, and then sleeps."""
+    def used(p):
+        with open('/proc/%d/stat' % p.pid) as f:
+            fields = f.read().rsplit(')', 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+    p = accepts(owner, TRIPLANE_SOCKETS_SPIN='1000000')
+    try:
+        begun = used(p)
+        if not tpmd.wait_until(lambda: used(p) - begun >= 0.5, LIMIT):
+            return 'it looks for %.2f s of CPU' % (used(p) - begun)
+    finally:
+        gone(p)
+    p = accepts(owner, TRIPLANE_SOCKETS_SPIN='0')
+    try:
+        begun = used(p)
+        time.sleep(4)  # eight times
+        return None if used(p) - begun < 0.5 else 'without looking: %.2f s of CPU' % (used(p) - begun)
+    finally:
+        gone(p)
+
+
+def mbufs(owner):
+    """Frames that all sockets have together lie in memory that the owner counts."""
+    octets = []
+    for n in ('2048', '16384'):
+        p = accepts(owner, TRIPLANE_SOCKETS_MBUFS=n)
+        try:
+            if not owner.wait(lambda s: any(q['region_bytes'] != 0 for q in s['programs']), LIMIT):
+                return 'no memory: %s' % owner.show()
+            octets.append(max(q['region_bytes'] for q in owner.show()['programs']))
+        finally:
+            gone(p)
+        why = owner.empty()
+        if why:
+            return why
+    least = (16384 - 2048) * 1536
+    return None if octets[1] - octets[0] >= least else 'octets of 2048 and 16384 frames: %s' % octets
+
+
 def killed(owner):
     """A program ends in the middle: its queue pair and its rules are the owner's again."""
     server = owner.start('--sockets', '--port', '1', PROG, 'serve', SERVER, str(tpmd.free_port()), 'data')
@@ -167,21 +221,12 @@ def fork(owner):
 
 
 def costs_nothing(owner):
-    """A program without sockets: the owner hears nothing of it, and its time is what it was, give or take a millisecond."""
+    """A program without sockets: the owner hears nothing of it, and no thread begins. What it costs is `./tp bench sockets`."""
     before = owner.show()['connected']
     env = {**os.environ, 'LD_PRELOAD': LIBRARY, 'TRIPLANE_SHARE': owner.socket}
-
-    def least(e):
-        best = 9e9
-        for _ in range(40):
-            start = time.monotonic()
-            subprocess.run(['/bin/ls', '/'], env=e, stdout=subprocess.DEVNULL, check=True)
-            best = min(best, time.monotonic() - start)
-        return best * 1000
-    # The least of many: whoever else uses the CPUs does not all the time.
-    more = least(env) - least(os.environ)
+    threads = subprocess.run(['/bin/ls', '/proc/self/task'], env=env, capture_output=True, text=True, check=True).stdout.split()
     calls = owner.show()['connected'] - before
-    return None if more < 1 and calls == 0 else '%.2f ms more, %d connections' % (more, calls)
+    return None if calls == 0 and len(threads) == 1 else '%d connections, threads %s' % (calls, threads)
 
 
 def bad_words():
@@ -237,6 +282,8 @@ def main():
         cases.run('rules-' + name, rules, owner, text, engine)
     cases.run('costs-nothing', costs_nothing, owner)
     cases.run('idle', idle, owner)
+    cases.run('spin', spin, owner)
+    cases.run('mbufs', mbufs, owner)
     cases.run('killed', killed, owner)
     cases.run('given-back', owner.empty)
     cases.run('no-violation', owner.clean)
