@@ -255,7 +255,6 @@ thread_main(void *arg)
 	sock_enter(n);
 	while (!n->stop) {
 		look(n);
-		n->stats.wakes++;
 		/* Who calls all the time takes frames, too; who goes to sleep arms. */
 		until = next_time(n);
 		if (n->calls != calls + 1)
@@ -448,7 +447,6 @@ sock_wait(struct sock_net *n, bool (*done)(void *arg), int (*sleep)(void *arg, u
 	spin = n->now + n->spin_us;
 	for (;;) {
 		if (n->dead || done(arg)) {
-			n->stats.spins += rc == 0;
 			rc = 0;
 			break;
 		}
@@ -466,7 +464,6 @@ sock_wait(struct sock_net *n, bool (*done)(void *arg), int (*sleep)(void *arg, u
 			arm(n);
 			continue;
 		}
-		n->stats.sleeps++;
 		sock_leave(n);
 		rc = sleep(arg, until);
 		sock_enter(n);
@@ -474,13 +471,4 @@ sock_wait(struct sock_net *n, bool (*done)(void *arg), int (*sleep)(void *arg, u
 	}
 	sock_leave(n);
 	return rc;
-}
-
-void
-sock_stats(struct sock_net *n, struct sock_stats *st)
-{
-	pthread_mutex_lock(&n->lock);
-	*st = n->stats;
-	st->tcp = *tcp_stats(n->stack);
-	pthread_mutex_unlock(&n->lock);
 }

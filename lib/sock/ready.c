@@ -74,17 +74,6 @@ sock_ready_now(struct sock *s)
 	return r;
 }
 
-uint32_t
-sock_ready(struct sock *s)
-{
-	uint32_t r;
-
-	sock_enter(s->net);
-	r = sock_ready_now(s);
-	sock_leave(s->net);
-	return r;
-}
-
 /* --- who hears of it --- */
 
 static long

@@ -115,9 +115,7 @@ struct sock_watch {
 /* With the lock. */
 void sock_watch_add(struct sock *s, struct sock_watch *w);
 void sock_watch_del(struct sock_watch *w);
-/* EPOLLIN and others of epoll(7), as they are now. */
-uint32_t sock_ready(struct sock *s);
-/* With the lock. */
+/* EPOLLIN and others of epoll(7), as they are now; with the lock. */
 uint32_t sock_ready_now(struct sock *s);
 
 /*
@@ -130,13 +128,5 @@ int sock_wait(struct sock_net *n, bool (*done)(void *arg), int (*sleep)(void *ar
 int sock_wait_ready(struct sock *s, uint32_t events, uint64_t until);
 /* SO_RCVTIMEO, SO_SNDTIMEO as a moment from now on. */
 uint64_t sock_until(struct sock *s, bool recv);
-
-/* Counters of the net. */
-struct sock_stats {
-	uint64_t sleeps, spins; /* waits that slept; that spinning ended */
-	uint64_t wakes;         /* of the net's own thread */
-	struct tcp_stats tcp;
-};
-void sock_stats(struct sock_net *n, struct sock_stats *st);
 
 #endif /* SOCK_SOCK_H */

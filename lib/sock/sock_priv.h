@@ -71,7 +71,6 @@ struct sock_net {
 	LIST_HEAD(, sock) resolving, os_socks;
 	STAILQ_HEAD(, sock_port_end) port_ends;
 	uint32_t *port_refs; /* by port */
-	struct sock_stats stats;
 };
 
 /* --- net.c: with the lock --- */
