@@ -75,6 +75,7 @@ struct tp_kernel {
 	struct rte_mempool *pool;
 	struct rte_mbuf *spare[TPK_SEGS]; /* that the next packet is read into */
 	unsigned int num_spare;
+	bool starved;                       /* the pool had too few for the next packet */
 	struct rte_mbuf *unsent[TPK_BURST]; /* that found no room in the queue */
 	uint16_t num_unsent, first_unsent;
 	struct tp_kernel_stats count; /* read by others: each value is whole */

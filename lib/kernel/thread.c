@@ -12,7 +12,7 @@
 
 #define LOOK_MS 200      /* between two looks at what nobody tells of */
 #define SOON_MS 20       /* until a look that somebody had no time for is made again */
-#define BUSY_NS 50000    /* until a full queue is tried again */
+#define BUSY_NS 50000    /* until a full queue or an empty pool is tried again */
 #define BUSY_MOST 2000u  /* times; then its packets are lost */
 #define STALE_MOST 4096u /* packets that may wait in the kernel */
 
@@ -161,7 +161,10 @@ from_kernel(struct tp_kernel *k)
 	uint16_t n = 0;
 	int len = 1, turns;
 
-	for (turns = 0; turns < (int)TPK_BURST && len != 0 && spare(k); turns++) {
+	for (turns = 0; turns < (int)TPK_BURST && len != 0; turns++) {
+		k->starved = !spare(k);
+		if (k->starved)
+			break;
 		len = tpk_tap_read(k->tap, &h, k->spare, TPK_SEGS);
 		if (len == -EBADFD || len == -EIO) {
 			__atomic_store_n(&k->look_now, true, __ATOMIC_RELAXED);
@@ -246,16 +249,17 @@ static bool
 wait(struct tp_kernel *k, bool more, uint64_t next_look)
 {
 	const uint64_t now = rte_get_timer_cycles(), hz = rte_get_timer_hz();
+	const bool late = k->runs && (k->num_unsent != 0 || k->starved); /* what the kernel has must wait */
 	struct pollfd fds[3] = {{.fd = k->wake, .events = POLLIN},
 				{.fd = k->news, .events = POLLIN},
-				{.fd = k->runs && k->num_unsent == 0 && !k->gone ? k->tap : -1, .events = POLLIN}};
+				{.fd = k->runs && !late && !k->gone ? k->tap : -1, .events = POLLIN}};
 	struct timespec t = {0};
 	uint64_t drop[512], ns;
 	bool told;
 
 	if (now < next_look && !more) {
 		ns = (uint64_t)((double)(next_look - now) * 1e9 / (double)hz);
-		if (k->num_unsent != 0)
+		if (late)
 			ns = RTE_MIN(ns, (uint64_t)BUSY_NS);
 		t.tv_nsec = (long)RTE_MIN(ns, UINT64_C(999999999));
 		__atomic_store_n(&k->sleeps, 1, __ATOMIC_RELAXED);
