@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """DPDK's bonding driver on ports of two model cards, through unmodified testpmd: two bonds that face each other over two
 cables, and cables that fail. Which member carries what is read from the members' own counters."""
+import collections
 import os
 import re
 import select
@@ -201,12 +202,14 @@ def asks():
 
 
 def own_address():
-    """By load, from the bond's address: a member sends with its own one, so that a switch keeps them apart."""
+    """By load, from the bond's address: a member sends with its own one, so that a switch keeps them apart. What a full member has
+    left goes by the other as it is by then (rte_eth_bond's burst), so most frames count, and no other address may be there."""
     with tempfile.TemporaryDirectory() as folder, Wires(folder, asks()) as t:
         bond, own = t.run(5, 'txonly')
         went = tpmd.wait_until(lambda: all(t.stats(m)['tx-packets'] > BUSY for m in t.members))
-        sources = [{f.src.upper() for f in frames} for frames in t.recorded()]
-    return None if went and sources == [{own[0]}, {own[1]}] else 'bond %s, members %s sent from %s' % (bond, own, sources)
+        sources = [collections.Counter(f.src.upper() for f in frames) for frames in t.recorded()]
+    good = went and all(s.most_common(1)[0][0] == own[i] and set(s) <= set(own) for i, s in enumerate(sources))
+    return None if good else 'bond %s, members %s sent from %s' % (bond, own, sources)
 
 
 def clients_shared_out():
