@@ -24,7 +24,8 @@
 #define DRIVER "vfio-pci"
 #define DRIVERS "/sys/bus/pci/drivers/%s"
 #define DEVICE "/sys/bus/pci/devices/%s"
-#define WAIT_MS 20000u /* mlx4_core needs seconds, and more on a busy machine */
+#define WAIT_MS 20000u     /* mlx4_core needs seconds, and more on a busy machine */
+#define WAIT_VFIO_MS 5000u /* vfio-pci has nothing to bring up */
 #define STEP_MS 20u
 
 /* The module of a driver, unless the driver is there. */
@@ -54,12 +55,12 @@ pause_ms(unsigned int ms)
 
 /* Until the device has this driver, or any when it is NULL, or none when it is "". */
 static bool
-wait_driver(const char *addr, const char *driver)
+wait_driver(const char *addr, const char *driver, unsigned int wait_ms)
 {
 	char now[VFIO_TEXT];
 	unsigned int ms;
 
-	for (ms = 0; ms < WAIT_MS; ms += STEP_MS) {
+	for (ms = 0; ms < wait_ms; ms += STEP_MS) {
 		root_link(now, root_path(DEVICE "/driver", addr));
 		if (driver == NULL ? now[0] != '\0' : strcmp(now, driver) == 0)
 			return true;
@@ -87,7 +88,7 @@ leave(const struct vfio_card *c)
 		return 0;
 	if (put(root_path(DEVICE "/driver/unbind", c->addr), c->addr) != 0)
 		return 1;
-	return wait_driver(c->addr, "") ? 0 : vfio_fault("%s: %s does not let it go", c->addr, c->driver);
+	return wait_driver(c->addr, "", WAIT_MS) ? 0 : vfio_fault("%s: %s does not let it go", c->addr, c->driver);
 }
 
 static int
@@ -156,6 +157,8 @@ back(const struct vfio_card *c)
 {
 	root_write(root_path(DEVICE "/driver_override", c->addr), "\n");
 	root_write(root_path("/sys/bus/pci/drivers_probe"), c->addr);
+	if (c->driver[0] != '\0' && !wait_driver(c->addr, c->driver, WAIT_MS))
+		vfio_fault("%s: %s does not take it back; dmesg says why", c->addr, c->driver);
 	return 1;
 }
 
@@ -178,7 +181,7 @@ vfio_bind(const char *addr, const struct vfio_how *how)
 			return 1;
 		if (leave(&c) != 0 || put(root_path("/sys/bus/pci/drivers_probe"), addr) != 0)
 			return back(&c);
-		if (!wait_driver(addr, DRIVER)) {
+		if (!wait_driver(addr, DRIVER, WAIT_VFIO_MS)) {
 			vfio_fault("%s: " DRIVER " does not take it; dmesg says why", addr);
 			return back(&c);
 		}
@@ -244,7 +247,7 @@ vfio_unbind(const char *addr)
 		printf("%s: bound to no driver: this kernel has no mlx4_core\n", addr);
 		return 0;
 	}
-	if (!wait_driver(addr, NULL))
+	if (!wait_driver(addr, NULL, WAIT_MS))
 		return vfio_fault("%s: no driver of the kernel takes it; dmesg says why", addr);
 	vfio_card_read(&c, addr);
 	printf("%s: bound to %s\n", addr, c.driver);
