@@ -109,7 +109,8 @@ want vxlan-checksum-rx guest 'tcp back' 'rx_csum_good: [1-9]'
 # Both addresses of a frame match: of the packet outside and of the one inside.
 least vxlan-inner-good 100 'vxlan.vni == 42 && ip.src == 198.51.100.1 && tcp.len > 1000 && tcp.checksum.status == 1'
 least vxlan-back-good 100 'vxlan.vni == 42 && ip.src == 198.51.100.2 && tcp.len > 1000 && tcp.checksum.status == 1'
-bad=$(frames 'vxlan && (ip.checksum.status == 0 || udp.checksum.status == 0 || tcp.checksum.status == 0 || icmp.checksum.status == 0)')
+# Of TCP Linux sends 0xffff where the sum is 0, once in 65536 segments: the same number (RFC 1624), which tshark would have as 0.
+bad=$(frames 'vxlan && (ip.checksum.status == 0 || udp.checksum.status == 0 || (tcp.checksum.status == 0 && !tcp.checksum.ffff) || icmp.checksum.status == 0)')
 if [ "$bad" = 0 ]; then pass vxlan-no-bad-checksum; else fail vxlan-no-bad-checksum "$bad frames"; fi
 no_errors vxlan-log guest dmesg
 for m in tcp 'tcp back'; do
