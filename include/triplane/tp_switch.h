@@ -194,6 +194,12 @@ void tp_switch_port_send(struct tp_switch_port *p, uint64_t now_ns, const struct
  */
 unsigned int tp_switch_port_recv(struct tp_switch_port *p, uint64_t now_ns, struct tp_frame *f, unsigned int n);
 
+/**
+ * When each port gives a frame by tp_switch_port_recv(), in ns: now_ns when one waits, UINT64_MAX when none will before
+ * another frame comes. next_ns[i] is that of port i + 1. For who plays switches in virtual time.
+ */
+void tp_switch_next(struct tp_switch *sw, uint64_t now_ns, uint64_t next_ns[TP_SWITCH_PORTS]);
+
 /** Lets time pass: forgets old addresses. The calls above do so too. */
 void tp_switch_step(struct tp_switch *sw, uint64_t now_ns);
 

@@ -34,7 +34,7 @@ def installed():
         if 'libtp_roce.pc' in files:
             lib = os.path.dirname(folder)
     include = os.path.join(tree, PREFIX, 'include/triplane')
-    missing = [f for f in ('triplane', 'triplane-hca', 'tp_perf', 'tp_send_bw', 'tp_pingpong', 'tp_rping')
+    missing = [f for f in ('triplane', 'triplane-hca', 'triplane-fabric', 'tp_perf', 'tp_send_bw', 'tp_pingpong', 'tp_rping')
                if not os.access(os.path.join(tree, PREFIX, 'bin', f), os.X_OK)]
     return 'missing: %s' % missing if missing or not lib else None
 
@@ -174,7 +174,7 @@ def not_installed():
     """What ./tp env prints is enough to find all programs of a build, and to compile and run another one."""
     rc, out = sh('sh', '-ec', '\n'.join((
         'eval "$(./tp env)"',
-        'for p in triplane triplane-hca tp_pingpong tp_perf tp_send_bw tp_atomic_lat tp_rping l2fwd roce_echo roce_kv; do',
+        'for p in triplane triplane-hca triplane-fabric tp_pingpong tp_perf tp_send_bw tp_atomic_lat tp_rping l2fwd roce_echo roce_kv; do',
         '\tcase $(command -v $p) in "$TP_BUILD"/*) ;; *) echo "$p: $(command -v $p)"; exit 1 ;; esac',
         'done',
         'gcc -Wall -Werror -o "$0/env_l2fwd" examples/l2fwd/main.c $(pkg-config --cflags --libs librte_net_mlx4_vfio)',

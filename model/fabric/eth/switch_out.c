@@ -132,17 +132,21 @@ take(struct tp_switch_port *p, struct sw_class *tc, unsigned int prio, uint64_t 
 	return b;
 }
 
-/* Puts a frame on the free line at the first moment up to now that one may go. */
+/* Puts a frame on the free line at the first moment up to now that one may go; false: not before *then. */
 static bool
-start(struct tp_switch_port *p, uint64_t now_ps)
+start(struct tp_switch_port *p, uint64_t now_ps, uint64_t *then)
 {
 	uint64_t t = p->free_ps;
 
-	while (t <= now_ps && p->busy != 0) {
+	*then = NEVER;
+	while (p->busy != 0) {
 		struct sw_class *tc;
 		unsigned int prio = 0;
 		uint64_t wake;
 
+		*then = t;
+		if (t > now_ps)
+			return false;
 		if (tpm_unlikely(p->paused != 0))
 			sw_pause_expire(p, t);
 		tc = select_class(p, t, &prio, &wake);
@@ -160,8 +164,9 @@ static struct sw_buf *
 depart(struct tp_switch_port *p)
 {
 	struct sw_buf *b;
+	uint64_t then;
 
-	if (p->current == NULL && !start(p, p->sw->now_ps))
+	if (p->current == NULL && !start(p, p->sw->now_ps, &then))
 		return NULL;
 	if (p->free_ps > p->sw->now_ps)
 		return NULL;
@@ -205,4 +210,36 @@ tp_switch_port_recv(struct tp_switch_port *p, uint64_t now_ns, struct tp_frame *
 	}
 	pthread_mutex_unlock(&p->sw->lock);
 	return done;
+}
+
+static uint64_t
+next_ps(struct tp_switch_port *p, uint64_t now_ps)
+{
+	uint64_t then;
+
+	if (p->pause_due)
+		return now_ps;
+	if (p->current != NULL || start(p, now_ps, &then))
+		then = p->free_ps;
+	if (p->told != 0)
+		earlier(&then, p->repeat_ps);
+	return then;
+}
+
+void
+tp_switch_next(struct tp_switch *sw, uint64_t now_ns, uint64_t next_ns[TP_SWITCH_PORTS])
+{
+	pthread_mutex_lock(&sw->lock);
+	sw_time(sw, now_ns);
+	for (unsigned int i = 0; i < TP_SWITCH_PORTS; i++) {
+		struct tp_switch_port *p = sw->port[i];
+		uint64_t at = p != NULL && p->link ? next_ps(p, sw->now_ps) : NEVER;
+
+		next_ns[i] = UINT64_MAX;
+		if (at <= sw->now_ps)
+			next_ns[i] = now_ns;
+		else if (at != NEVER)
+			next_ns[i] = now_ns + (at - sw->now_ps + 999) / 1000;
+	}
+	pthread_mutex_unlock(&sw->lock);
 }

@@ -1,0 +1,221 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""triplane-fabric: what congestion control does on switches, judged by the paper's formulas, a fluid model that shares no code, and
+for frames tshark and zlib. Time is virtual: no case depends on the machine."""
+import collections
+import json
+import os
+import subprocess
+import tempfile
+import xml.dom.minidom
+
+import fluid
+import tpmd
+from roce_icrc import wrong
+from scapy.all import IP, UDP, RawPcapReader, rdpcap
+
+FABRIC = os.path.join(os.environ['TP_BUILD'], 'apps', 'triplane-fabric', 'triplane-fabric')
+KMIN, KMAX, PMAX = 5000, 200000, 0.01
+LINE = 40 * 1000 / 1082  # Gb/s of payload: 1000 octets of 1058, an FCS, a gap and a preamble
+cases = tpmd.Cases()
+
+
+def fabric(*args, status=0):
+    p = subprocess.run([FABRIC, *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
+    if p.returncode != status:
+        raise AssertionError('%s: status %d: %s' % (args, p.returncode, p.stdout))
+    return p.stdout
+
+
+def play(name, *args, **sets):
+    return json.loads(fabric(name, *['-D%s=%s' % s for s in sets.items()], *args, '--json', '-'))
+
+
+def flows(result, start=''):
+    return {f['name']: f for f in result['flows'] if f['name'].startswith(start)}
+
+
+def depth(result, port):
+    return next(q for q in result['queues'] if q['port'] == port)
+
+
+def slope():
+    """Gb/s a ms = ai-rate / time-reset, and what stages of bytes add, after the other flow left at 30 ms (sample i ends at (i + 1) / 10 ms)."""
+    rate = flows(play('leave'))['stays']['rate_gbps']
+    got, mean = (rate[379] - rate[319]) / 6, (rate[379] + rate[319]) / 2
+    want = 0.04 / 0.055 + 0.04 * mean / 80 * 1000 / 1000
+    return None if abs(got / want - 1) < 0.03 else '%.4f Gb/s a ms, wanted %.4f' % (got, want)
+
+
+def fair():
+    """Each flow has half, 20 ms after the second came and for 30 ms."""
+    r = play('fair')
+    f = flows(r)
+    if r['jain'] < 0.99 or r['dropped'] or r['bad_icrc']:
+        return 'Jain %f, dropped %d' % (r['jain'], r['dropped'])
+    for name in ('f1', 'f2'):
+        late = f[name]['goodput_series_gbps'][250:]
+        if abs(sum(late) / len(late) / (LINE / 2) - 1) > 0.1:
+            return '%s has %.2f of %.2f' % (name, sum(late) / len(late), LINE)
+    return None
+
+
+def first_cut():
+    """With alpha at 1 the first CNP halves the rate, within a round trip and a half of the second flow's start. A stage of time later it is half
+    the way back; the next CNP takes half of what alpha is after one update, 255/256."""
+    f = flows(play('fair', SAMPLE='10us', END='6ms'))['f2']
+    rate = f['rate_gbps']
+    first = int(f['first_cnp_us'] / 10)
+    if not 5000 < f['first_cnp_us'] < 5030:
+        return 'first CNP at %.1f us' % f['first_cnp_us']
+    seen = [x for x, before in zip(rate[first - 1:first + 9], rate[first - 2:]) if x != before or x == 40][:4]
+    return None if [round(x, 2) for x in seen] == [40, 20, 30, round(30 * (1 - 255 / 512), 2)] else str(rate[first - 1:first + 9])
+
+
+def fluid_queue(n):
+    """The mean depth within 40 % of where the fluid model stands still."""
+    def case():
+        r = play('steady', N=n)
+        q, want = depth(r, 's->r'), fluid.queue(fluid.marked(n), KMIN, KMAX, PMAX)
+        if abs(q['mean'] / want - 1) > 0.4 or q['p99'] > KMAX + 60000:
+            return 'mean %.0f, fluid %.0f, p99 %.0f' % (q['mean'], want, q['p99'])
+        return None
+    return case
+
+
+def incast():
+    """Eight to one: pauses fall by 95 % and the line stays full."""
+    on, off = play('incast'), play('incast', CC='off')
+    if off['pause_frames'] < 500 or off['cnps'] or off['marked'] or off['dropped'] or on['dropped']:
+        return 'without: %d pauses, %d CNPs, %d marks, %d dropped' % (off['pause_frames'], off['cnps'], off['marked'], off['dropped'])
+    if on['pause_frames'] > 0.05 * off['pause_frames'] or on['total_gbps'] < 0.95 * LINE or on['jain'] < 0.99:
+        return '%d pauses of %d, %.2f Gb/s, Jain %.4f' % (on['pause_frames'], off['pause_frames'], on['total_gbps'], on['jain'])
+    return None
+
+
+def ecn_alone():
+    """Without pauses what congestion control is too slow for is dropped: at the beginning, and then no more."""
+    r = play('incast', PFC='flow:off', BUFFER='buffer:600000')
+    early = play('incast', PFC='flow:off', BUFFER='buffer:600000', FROM='0ms', TO='1ms')
+    if r['pause_frames'] or early['dropped'] < 100 or r['dropped'] > early['dropped'] / 20:
+        return '%d pauses, %d dropped in the first ms, %d later' % (r['pause_frames'], early['dropped'], r['dropped'])
+    return None
+
+
+def victim():
+    alone = flows(play('victim', N=1, START='59ms'))['victim']['goodput_gbps']
+    on, off = (flows(play('victim', CC=cc))['victim']['goodput_gbps'] for cc in ('paper', 'off'))
+    return None if on >= 0.95 * alone and off <= 0.5 * alone else 'alone %.2f, with %.2f, without %.2f' % (alone, on, off)
+
+
+def unfair():
+    """A near sender against three far ones: twice what each of them has by pauses, a quarter by congestion control."""
+    on, off = ({n: f['goodput_gbps'] for n, f in flows(play('unfair', CC=cc)).items()} for cc in ('paper', 'off'))
+    return None if off['near'] > 1.8 * off['far1'] and abs(on['near'] / (LINE / 4) - 1) < 0.15 else 'with %s, without %s' % (on, off)
+
+
+def burst():
+    """The flow that the burst meets falls, the other one hardly; both have the line's half again."""
+    f = flows(play('burst'), 'long')
+    lows = [min(f[n]['goodput_series_gbps'][200:230]) for n in ('long1', 'long2')]
+    late = [sum(f[n]['goodput_series_gbps'][450:]) / 50 for n in ('long1', 'long2')]
+    done = [x for x in flows(play('burst'), 'burst').values() if 'done_us' not in x]
+    return None if lows[1] < 0.5 * lows[0] and sum(late) > 0.9 * LINE and not done else 'lows %s, late %s, %d not done' % (lows, late, len(done))
+
+
+def thousand():
+    r = play('thousand')
+    return None if len(r['flows']) == 1000 and r['jain'] > 0.99 and r['total_gbps'] > 0.9 * LINE and not r['dropped'] else \
+        '%d flows, Jain %.4f, %.2f Gb/s, %d dropped' % (len(r['flows']), r['jain'], r['total_gbps'], r['dropped'])
+
+
+def other_sets():
+    """The card's defaults and those of later cards at the thresholds that their vendors give: the line is used, nothing is lost, all have
+    their part."""
+    for cc, ecn, least in (('card', '100000+400000+200000', 0.85), ('vendor', '160000+640000+200000', 0.95)):
+        r = play('incast', CC=cc, ECN=ecn, XOFF=500000)
+        if r['total_gbps'] < least * LINE or r['jain'] < 0.98 or r['dropped']:
+            return '%s: %.2f Gb/s, Jain %.4f, %d dropped' % (cc, r['total_gbps'], r['jain'], r['dropped'])
+    return None
+
+
+def frames():
+    """CNPs as tshark reads them; of one flow at least 50 us apart; each frame's ICRC by zlib."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'x.pcap')
+        r = play('incast', '--pcap', path, END='2ms', FROM='0ms', TO='2ms', N=4)
+        out = subprocess.run(['tshark', '-r', path, '-Y', 'infiniband.bth.opcode == 129', '-T', 'fields', '-e', 'frame.time_epoch',
+                              '-e', 'infiniband.bth.destqp', '-e', 'ip.dsfield.ecn', '-e', 'ip.dsfield.dscp', '-e', 'ip.len', '-e', 'ip.checksum.status',
+                              '-e', 'udp.dstport', '-e', 'udp.payload', '-e', '_ws.malformed', '-o', 'ip.check_checksum:TRUE'],
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=120, check=True, text=True).stdout
+        bad = wrong([f[0] for f, _ in zip(RawPcapReader(path), range(3000)) if f[0][12:14] == b'\x08\0'])
+        data = next(p for p in rdpcap(path, 50) if UDP in p)
+    rows = [line.split('\t') for line in out.splitlines()]
+    last = collections.defaultdict(lambda: -1.0)
+    if bad or data[IP].tos != 3 << 5 | 2:
+        return '%s, TOS %d' % (bad, data[IP].tos)
+    if len(rows) < 20 or len(rows) > r['cnps'] + 4:
+        return '%d CNPs in the file, %d counted' % (len(rows), r['cnps'])
+    for time, qp, ecn, dscp, length, status, port, becn, malformed in rows:
+        if (ecn, dscp, length, status, port, malformed) != ('2', '48', '60', '1', '4791', '') or becn[8:10] != '40':
+            return 'CNP: %s' % [ecn, dscp, length, status, port, becn, malformed]
+        if float(time) - last[qp] < 49.9e-6:
+            return 'CNPs of %s %.1f us apart' % (qp, (float(time) - last[qp]) * 1e6)
+        last[qp] = float(time)
+    return None
+
+
+def same():
+    a, b, c = (fabric('incast', '-DEND=10ms', '-DFROM=5ms', '-DTO=10ms', '--seed', s, '--json', '-') for s in ('7', '7', '8'))
+    return None if a == b and a != c else 'same seed: %s, another: %s' % (a == b, a == c)
+
+
+def picture():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'x.svg')
+        table = fabric('fair', '--svg', path)
+        lines = xml.dom.minidom.parse(path).getElementsByTagName('polyline')
+    if len(lines) < 3 or 'Jain' not in table or any(len(line) > 80 for line in table.splitlines() if not line.startswith('total')):
+        return '%d lines, %s' % (len(lines), table)
+    return None
+
+
+def listed():
+    """Each experiment of the list runs, but for the long ones that other cases play."""
+    names = [line.split()[0] for line in fabric('--list').splitlines()]
+    return None if {'incast', 'fair', 'leave', 'steady', 'victim', 'unfair', 'burst', 'thousand'} <= set(names) else str(names)
+
+
+def refused():
+    base = 'switch s\nhost a s\nhost b s\nflow f a b\n'
+    wrongs = (('swich s\n', "1: 'swich': wanted set, switch"), ('switch s bufer:1\n' + base[9:], "bufer:1"),
+              (base + 'host a s\n', "5: host 'a' is there twice"), (base + 'flow g a a\n', "5: flow g: host 'a' sends to itself"),
+              (base + 'flow g a c\n', "5: there is no host 'c'"), (base + 'cc papr\n', "5: cc 'papr': wanted off, paper, card or vendor"),
+              (base + 'cc paper threshold:32\n', "5: threshold '32': wanted a number 1..31"), (base + 'cc paper ai:1\n', "5: cc: 'ai:1': wanted"),
+              (base + 'time 5\n', "5: time '5': wanted a time of at most 1000s, such as 20us"), (base + 'measure 5ms 1ms\n', 'two times in order'),
+              (base + 'flow g a b payload:6\n', "5: payload '6': wanted a multiple of 4"), (base + 'flow g $X b\n', '5: $X is not set'),
+              (base + 'host c[1..99999] s\n', 'wanted a range such as h[1..8]'), ('switch s\nhost a s rate:0\n', "2: rate '0': wanted a number 1..1000000"),
+              ('switch s\nhost a s\n', 'there is no flow'), (base + 'link s s\n', "5: link: both ends are 's'"), ('', 'there is no flow'),
+              ('switch s\nhost a[1..65] s\nflow f a1 a2\n', 'switch s:'), (base + 'sample 1ns\n', "5: sample '1ns': wanted at least 1us"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'x.fabric')
+        for text, said in wrongs:
+            with open(path, 'w') as f:
+                f.write(text)
+            if said not in fabric(path, status=1):
+                return '%r: %s' % (text, fabric(path, status=1))
+        with open(path, 'w') as f:
+            f.write(base)
+        for args, status, said in (((path, '--json', '/nowhere/x'), 1, '/nowhere/x: No such file'), (('nothing',), 1, "no experiment 'nothing'"),
+                                   (('./nothing',), 1, './nothing: No such file'), ((path, '-D', 'X'), 2, "-D 'X': wanted NAME=VALUE"),
+                                   ((path, '--seed', 'x'), 1, "--seed 'x': wanted a number"), ((), 2, 'usage:'), ((path, '--json', '/dev/full'), 1, '/dev/full: could not be written')):
+            if said not in fabric(*args, status=status):
+                return '%s: %s' % (args, fabric(*args, status=status))
+    return None
+
+
+for name, case in (('slope', slope), ('fair', fair), ('first-cut', first_cut), ('fluid-2', fluid_queue(2)), ('fluid-4', fluid_queue(4)), ('incast', incast),
+                   ('ecn-alone', ecn_alone), ('victim', victim), ('unfair', unfair), ('burst', burst), ('thousand', thousand), ('other-sets', other_sets),
+                   ('frames', frames), ('same', same), ('picture', picture), ('listed', listed), ('refused', refused)):
+    cases.run('fabric-' + name, case)
+cases.exit()
