@@ -90,6 +90,12 @@ sim_frame_data(struct sim_flow *f, struct sim_pkt *pkt)
 	return pkt->len = len;
 }
 
+uint8_t
+sim_cnp_prio(const struct sim *m, uint32_t flow)
+{
+	return m->s->cc.cnp_prio_mode ? m->flow[flow].f->prio : m->s->cc.cnp_802p_prio;
+}
+
 uint32_t
 sim_frame_cnp(const struct sim *m, uint32_t flow, struct sim_pkt *pkt)
 {
@@ -97,7 +103,7 @@ sim_frame_cnp(const struct sim *m, uint32_t flow, struct sim_pkt *pkt)
 	uint8_t *h = pkt->data;
 
 	memset(h, 0, sizeof(pkt->data));
-	head(h, f->to, f->from, m->s->cnp_prio, ECT0, flow, IB_BTH_LEN + CNP_DATA + IB_ICRC_LEN);
+	head(h, f->to, f->from, sim_cnp_prio(m, flow), ECT0, flow, IB_BTH_LEN + CNP_DATA + IB_ICRC_LEN);
 	ib_bth_put(h + AT_BTH, IB_OPCODE_CNP, false, 0, 0xffff, QPN_BASE + flow, false, 0);
 	h[AT_BTH + 4] = IB_BTH_BECN;
 	seal(h, CNP_DATA);

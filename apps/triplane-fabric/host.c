@@ -136,10 +136,10 @@ sim_host_send(struct sim *m, uint32_t host)
 	h->wake = SIM_NEVER;
 	if (m->now < h->line_free)
 		return sim_host_wake(m, host, h->line_free);
-	if (h->cnp != NULL && h->paused_until[m->s->cnp_prio] <= m->now)
+	if (h->cnp != NULL && h->paused_until[sim_cnp_prio(m, h->cnp->flow)] <= m->now)
 		return send_cnp(m, h) != 0 ? -1 : sim_host_wake(m, host, h->line_free);
 	if (h->cnp != NULL)
-		wake = h->paused_until[m->s->cnp_prio];
+		wake = h->paused_until[sim_cnp_prio(m, h->cnp->flow)];
 	for (uint32_t i = 0; i < h->num_flows; i++) {
 		uint32_t k = (h->turn + i) % h->num_flows;
 		struct sim_flow *f = &m->flow[h->flow[k]];
@@ -223,5 +223,5 @@ sim_host_receive(struct sim *m, const struct sim_event *e)
 	if (!e->u.rx.ce)
 		return 0;
 	f->rx_marked++;
-	return tcc_np_mark(&f->np, m->s->cnp_us, m->now) ? owe_cnp(m, h, e->what, e->u.rx.flow) : 0;
+	return tcc_np_mark(&f->np, m->s->cc.cnp_interval, m->now) ? owe_cnp(m, h, e->what, e->u.rx.flow) : 0;
 }

@@ -241,30 +241,16 @@ read_flow(struct reader *r)
 static int
 cc_word(struct reader *r, const char *word)
 {
-	const char *colon = strchr(word, ':'), *t;
+	const char *colon = strchr(word, ':');
 	char name[SCENE_TEXT];
 	const struct tcc_param *p;
 	uint64_t v;
 	int i;
 
-	if ((t = rd_value(word, "cnp-interval")) != NULL) {
-		if (rd_duration(r, "cnp-interval", t, &v) != 0)
-			return -1;
-		r->s->cnp_us = (uint32_t)(v / 1000);
-		return 0;
-	}
-	if ((t = rd_value(word, "cnp-802p-prio")) != NULL) {
-		if (rd_number(r, "cnp-802p-prio", t, 0, 7, &v) != 0)
-			return -1;
-		r->s->cnp_prio = (uint8_t)v;
-		return 0;
-	}
 	snprintf(name, sizeof(name), "%.*s", colon != NULL ? (int)(colon - word) : 0, word);
 	i = tcc_param_find(name);
 	if (colon == NULL || i < 0)
-		return rd_fault(r,
-				"cc: '%s': wanted cnp-interval:TIME, cnp-802p-prio:N or a parameter such as ai-rate:40",
-				word);
+		return rd_fault(r, "cc: '%s': wanted a parameter, such as ai-rate:40", word);
 	p = tcc_param((unsigned int)i);
 	if (rd_number(r, name, colon + 1, p->min, p->line ? r->s->cc.line_rate : p->max, &v) != 0)
 		return -1;
@@ -278,8 +264,7 @@ read_cc(struct reader *r)
 	static const struct {
 		const char *name;
 		enum tcc_variant v;
-		uint32_t cnp_us;
-	} variants[] = {{"paper", TCC_PAPER, 50}, {"card", TCC_CARD, 4}, {"vendor", TCC_VENDOR, 4}};
+	} variants[] = {{"paper", TCC_PAPER}, {"card", TCC_CARD}, {"vendor", TCC_VENDOR}};
 
 	r->s->cc_on = strcmp(r->word[1], "off") != 0;
 	for (unsigned int i = 0; r->s->cc_on; i++) {
@@ -288,7 +273,6 @@ read_cc(struct reader *r)
 		if (strcmp(r->word[1], variants[i].name) != 0)
 			continue;
 		tcc_conf_default(&r->s->cc, variants[i].v, 1000000);
-		r->s->cnp_us = variants[i].cnp_us;
 		break;
 	}
 	for (unsigned int i = 2; i < r->num_words; i++)
@@ -385,10 +369,9 @@ scene_read(struct scene *s, FILE *f, const char *name, const struct scene_define
 	struct reader r = {.s = s, .file = name, .err = err};
 	char raw[LINE_MAX_LEN];
 
-	*s = (struct scene){.time_ns = 20000000, .sample_ns = 100000, .cnp_prio = 6, .seed = 1};
+	*s = (struct scene){.time_ns = 20000000, .sample_ns = 100000, .seed = 1};
 	tcc_conf_default(&s->cc, TCC_PAPER, 1000000);
 	s->cc_on = true;
-	s->cnp_us = 50;
 	for (unsigned int i = 0; i < num_def; i++)
 		if (rd_set(&r, def[i].name, def[i].value, true) != 0)
 			return -1;

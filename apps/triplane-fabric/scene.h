@@ -52,8 +52,6 @@ struct scene {
 	uint32_t num_sw, num_hosts, num_links, num_flows;
 	struct tcc_conf cc; /* line_rate is each host's own */
 	bool cc_on;
-	uint32_t cnp_us; /* between two CNPs of a flow */
-	uint8_t cnp_prio;
 	uint64_t time_ns, from_ns, to_ns, sample_ns;
 	uint64_t seed;
 };

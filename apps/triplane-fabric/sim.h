@@ -144,6 +144,7 @@ int sim_host_receive(struct sim *m, const struct sim_event *e);
 /* frame.c */
 void sim_frame_head(struct sim_flow *f, uint32_t index, bool ect);
 uint32_t sim_frame_data(struct sim_flow *f, struct sim_pkt *pkt);
+uint8_t sim_cnp_prio(const struct sim *m, uint32_t flow);
 uint32_t sim_frame_cnp(const struct sim *m, uint32_t flow, struct sim_pkt *pkt);
 void sim_frame_mac(uint32_t host, uint8_t mac[6]);
 /* What a frame is for its host; false: nothing of ours. */

@@ -157,7 +157,7 @@ def frames():
     if len(rows) < 20 or len(rows) > r['cnps'] + 4:
         return '%d CNPs in the file, %d counted' % (len(rows), r['cnps'])
     for time, qp, ecn, dscp, length, status, port, becn, malformed in rows:
-        if (ecn, dscp, length, status, port, malformed) != ('2', '48', '60', '1', '4791', '') or becn[8:10] != '40':
+        if (ecn, dscp, length, status, port, malformed) != ('2', '56', '60', '1', '4791', '') or becn[8:10] != '40':
             return 'CNP: %s' % [ecn, dscp, length, status, port, becn, malformed]
         if float(time) - last[qp] < 49.9e-6:
             return 'CNPs of %s %.1f us apart' % (qp, (float(time) - last[qp]) * 1e6)
@@ -191,7 +191,7 @@ def refused():
     wrongs = (('swich s\n', "1: 'swich': wanted set, switch"), ('switch s bufer:1\n' + base[9:], "bufer:1"),
               (base + 'host a s\n', "5: host 'a' is there twice"), (base + 'flow g a a\n', "5: flow g: host 'a' sends to itself"),
               (base + 'flow g a c\n', "5: there is no host 'c'"), (base + 'cc papr\n', "5: cc 'papr': wanted off, paper, card or vendor"),
-              (base + 'cc paper threshold:32\n', "5: threshold '32': wanted a number 1..31"), (base + 'cc paper ai:1\n', "5: cc: 'ai:1': wanted"),
+              (base + 'cc paper threshold:32\n', "5: threshold '32': wanted a number 1..31"), (base + 'cc paper ai:1\n', "5: cc: 'ai:1': wanted a parameter"),
               (base + 'time 5\n', "5: time '5': wanted a time of at most 1000s, such as 20us"), (base + 'measure 5ms 1ms\n', 'two times in order'),
               (base + 'flow g a b payload:6\n', "5: payload '6': wanted a multiple of 4"), (base + 'flow g $X b\n', '5: $X is not set'),
               (base + 'host c[1..99999] s\n', 'wanted a range such as h[1..8]'), ('switch s\nhost a s rate:0\n', "2: rate '0': wanted a number 1..1000000"),

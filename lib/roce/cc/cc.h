@@ -45,6 +45,10 @@ struct tcc_conf {
 	uint32_t min_rate;                   /* Mb/s, 0..line; line: no control */
 	uint32_t rate_on_first_cnp;          /* Mb/s, 0..line; 0: as any other */
 	uint32_t line_rate;                  /* Mb/s */
+	/* of the notification point */
+	uint32_t cnp_interval; /* us between two CNPs of a flow; 0: one for each mark */
+	uint8_t cnp_dscp, cnp_802p_prio;
+	bool cnp_prio_mode; /* CNPs have the priority of what was marked */
 };
 
 /* A queue pair. All 0: not limited. */

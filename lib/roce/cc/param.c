@@ -23,7 +23,11 @@
 	X(dce_tcp_g, "dce-tcp-g", "1/1024", 0, 1023)                                                                   \
 	X(dce_tcp_rtt, "dce-tcp-rtt", "us", 0, 131071)                                                                 \
 	X(rate_reduce_monitor_period, "rate-reduce-monitor-period", "us", 0, UINT32_MAX - 1)                           \
-	X(initial_alpha, "initial-alpha", "1/1024", 0, 1023)
+	X(initial_alpha, "initial-alpha", "1/1024", 0, 1023)                                                           \
+	X(cnp_interval, "cnp-interval", "us", 0, 131071)                                                               \
+	X(cnp_dscp, "cnp-dscp", "", 0, 63)                                                                             \
+	X(cnp_802p_prio, "cnp-802p-prio", "", 0, 7)                                                                    \
+	X(cnp_prio_mode, "cnp-prio-mode", "", 0, 1)
 
 static const struct tcc_param params[] = {
 #define ROW(member, name, unit, min, max) {name, unit, min, max, max == LINE},
@@ -112,6 +116,9 @@ tcc_conf_default(struct tcc_conf *c, enum tcc_variant v, uint32_t line)
 			       .dce_tcp_g = 32,
 			       .dce_tcp_rtt = 4,
 			       .rate_reduce_monitor_period = 32,
+			       .cnp_interval = 4,
+			       .cnp_802p_prio = 7,
+			       .cnp_prio_mode = v == TCC_CARD,
 			       .line_rate = line};
 	if (v == TCC_PAPER) {
 		/* Its table 14, and a hyper increase of ten additive ones, which it does not fix. */
@@ -125,6 +132,7 @@ tcc_conf_default(struct tcc_conf *c, enum tcc_variant v, uint32_t line)
 		c->dce_tcp_rtt = 55;
 		c->rate_reduce_monitor_period = 0;
 		c->initial_alpha = 1024;
+		c->cnp_interval = 50;
 	} else if (v == TCC_VENDOR) {
 		c->time_reset = 300;
 		c->byte_reset = 0;

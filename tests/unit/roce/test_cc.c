@@ -397,6 +397,10 @@ words(void **state)
 		{"dce-tcp-rtt", 0, 131071, 4, false},
 		{"rate-reduce-monitor-period", 0, UINT64_C(4294967294), 32, false},
 		{"initial-alpha", 0, 1023, 0, false},
+		{"cnp-interval", 0, 131071, 4, false},
+		{"cnp-dscp", 0, 63, 0, false},
+		{"cnp-802p-prio", 0, 7, 7, false},
+		{"cnp-prio-mode", 0, 1, 1, false},
 	};
 
 	(void)state;
