@@ -426,6 +426,38 @@ int tp_roce_home_stats(struct ibv_context *ctx, tp_roce_stat_fn fn, void *arg);
  */
 int tp_roce_stat(struct ibv_context *ctx, const char *name, uint64_t *value);
 
+/* --- congestion control (R-9) ----------------------------------------------------------------------------------- */
+
+#define TP_ROCE_PRIOS 8 /**< priorities of Ethernet, 0..7 */
+
+/**
+ * DCQCN of RoCE v2, by priority: packets say that they know ECN (RFC 3168), who receives marked ones tells the sender by CNPs
+ * (IBTA annex A17.9), and the sender limits its queue pair. Off at first. Address handles have what was on when they were made.
+ * @param prios bit n: priority n
+ * @return 0, EOPNOTSUPP the home of the port has none.
+ */
+int tp_roce_cc_enable(struct ibv_context *ctx, uint8_t prios, bool on);
+bool tp_roce_cc_enabled(struct ibv_context *ctx, unsigned int prio);
+
+/** A parameter of it. */
+struct tp_roce_cc_param {
+	const char *name; /**< the vendor's: "ai-rate", ... */
+	const char *unit; /**< "us", "Mb/s", "%", ...; "" for a number */
+	uint64_t min, max;
+	bool line; /**< a rate: at most that of the line, which is then max */
+};
+/** Parameter i, from 0; @return NULL behind the last. */
+const struct tp_roce_cc_param *tp_roce_cc_param(unsigned int i);
+/**
+ * Sets it, live. A rate above the line's becomes the line's, and that is said in the log.
+ * @return 0, ENOENT no such parameter, ERANGE, EOPNOTSUPP; the log names value and range.
+ */
+int tp_roce_cc_set(struct ibv_context *ctx, uint8_t prios, const char *name, uint64_t value);
+/** @return 0, ENOENT, EINVAL no such priority, EOPNOTSUPP. */
+int tp_roce_cc_get(struct ibv_context *ctx, unsigned int prio, const char *name, uint64_t *value);
+/** All parameters as at first; what is on stays on. @return as tp_roce_cc_enable(). */
+int tp_roce_cc_defaults(struct ibv_context *ctx, uint8_t prios);
+
 /* --- capture (O-5) ---------------------------------------------------------------------------------------------- */
 
 /**

@@ -4,6 +4,7 @@
 /* Commands of RoCE ports: on and off, addresses, GIDs, counters, events. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -338,6 +339,86 @@ do_show_stats(void *arg, const struct cmd_args *a)
 	return show_ports(arg, a, show_counters);
 }
 
+/* --- congestion control --- */
+
+static int
+cc_change(struct app *app, const struct cmd_args *a, const struct roce_cc_word *w)
+{
+	const struct cmd_val *prios = cmd_val(a, "prios");
+	int ret = 0;
+
+	for (unsigned int i = 0; i < prios->n; i++)
+		if (prios->list[i] >= TP_ROCE_PRIOS)
+			return app_err(-ERANGE, "priority %u: wanted 0..%u", prios->list[i], TP_ROCE_PRIOS - 1);
+	for (unsigned int i = 0; i < prios->n && ret == 0; i++)
+		ret = roce_cc_change(app, (uint16_t)cmd_num(a, "port", 0), prios->list[i], w);
+	return ret;
+}
+
+static int
+do_cc(void *arg, const struct cmd_args *a)
+{
+	const struct roce_cc_word w = {.what = cmd_is(a, "what", "on")    ? ROCE_CC_ON
+					       : cmd_is(a, "what", "off") ? ROCE_CC_OFF
+									  : ROCE_CC_DEFAULTS};
+
+	return cc_change(arg, a, &w);
+}
+
+static int
+do_cc_set(void *arg, const struct cmd_args *a)
+{
+	int i = roce_cc_param_of(cmd_text(a, "name"));
+	struct roce_cc_word w = {.what = ROCE_CC_SET, .param = (unsigned int)i, .value = cmd_num(a, "value", 0)};
+	const struct tp_roce_cc_param *p;
+
+	if (i < 0)
+		return app_err(-ENOENT,
+			       "'%s' is no parameter of congestion control; 'show roce cc %" PRIu64 "' has them",
+			       cmd_text(a, "name"), cmd_num(a, "port", 0));
+	p = tp_roce_cc_param(w.param);
+	if (w.value < p->min || w.value > p->max)
+		return app_err(-ERANGE, "%s %" PRIu64 ": wanted %" PRIu64 "..%" PRIu64 " %s", p->name, w.value, p->min,
+			       p->max, p->unit);
+	return cc_change(arg, a, &w);
+}
+
+static void
+show_cc_counter(void *arg, const char *name, uint64_t value)
+{
+	if (strncmp(name, "cc_", 3) == 0 || strcmp(name, "cnps") == 0 || strcmp(name, "ecn_marked") == 0)
+		out_u64(arg, name, value);
+}
+
+static void
+show_cc(struct out *o, struct roce_port *r)
+{
+	const struct tp_roce_cc_param *p;
+	uint64_t v;
+
+	out_array(o, "priorities");
+	for (unsigned int prio = 0; prio < TP_ROCE_PRIOS; prio++) {
+		if (tp_roce_cc_get(r->ctx, prio, "ai-rate", &v) != 0)
+			break;
+		out_item(o, "priority", prio);
+		out_bool(o, "on", tp_roce_cc_enabled(r->ctx, prio));
+		for (unsigned int i = 0; (p = tp_roce_cc_param(i)) != NULL; i++)
+			if (tp_roce_cc_get(r->ctx, prio, p->name, &v) == 0)
+				out_u64(o, p->name, v);
+		out_end(o);
+	}
+	out_end(o);
+	out_object(o, "counters");
+	(void)tp_roce_stats(r->ctx, show_cc_counter, o);
+	out_end(o);
+}
+
+static int
+do_show_cc(void *arg, const struct cmd_args *a)
+{
+	return show_ports(arg, a, show_cc);
+}
+
 static const char *
 event_name(enum ibv_event_type type)
 {
@@ -410,6 +491,13 @@ static const struct cmd table[] = {
 	{"RoCE", "roce addr del {port:port} {addr:str}", "Takes an address away.", do_addr_del, false},
 	{"RoCE", "roce gateway {port:port} {addr:str}",
 	 "Sets the router towards networks that no address covers, or none.", do_gateway, false},
+	{"RoCE", "roce cc {port:port} {prios:list} {what:on|off|defaults}",
+	 "Switches congestion control (DCQCN) of these priorities, or takes its parameters back. RoCE in software has "
+	 "it.",
+	 do_cc, false},
+	{"RoCE", "roce cc {port:port} {prios:list} set {name:str} {value:0..4294967295}",
+	 "Sets a parameter of it, live; a rate above the line's is the line's.", do_cc_set, false},
+	{"RoCE", "show roce cc {ports:ports}", "Shows its parameters by priority, and its counters.", do_show_cc, true},
 	{"RoCE", "show roce devices", "Shows the ports that can have RoCE, and who serves those that have it.",
 	 do_show_devices, true},
 	{"RoCE", "show roce gid {ports:ports}", "Shows GID tables.", do_show_gid, true},

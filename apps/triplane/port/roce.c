@@ -80,6 +80,31 @@ roce_gateway_apply(struct roce_port *r)
 }
 
 static int
+cc_apply_one(struct roce_port *r, unsigned int prio, const struct roce_cc *c)
+{
+	const struct tp_roce_cc_param *p;
+	uint8_t mask = (uint8_t)(1u << prio);
+	int err = tp_roce_cc_defaults(r->ctx, mask);
+
+	for (unsigned int i = 0; err == 0 && (p = tp_roce_cc_param(i)) != NULL; i++)
+		if ((c->has >> i & 1) != 0)
+			err = tp_roce_cc_set(r->ctx, mask, p->name, c->value[i]);
+	return err == 0 ? tp_roce_cc_enable(r->ctx, mask, c->on) : err;
+}
+
+int
+roce_cc_apply(struct roce_port *r, const struct roce_cc cc[TP_ROCE_PRIOS])
+{
+	int err = 0;
+
+	/* A home without it is asked for nothing. */
+	for (unsigned int i = 0; i < TP_ROCE_PRIOS && err == 0; i++)
+		if (cc[i].on || cc[i].has != 0 || tp_roce_cc_enabled(r->ctx, i))
+			err = cc_apply_one(r, i, &cc[i]);
+	return err == 0 ? 0 : app_err(-err, "port %u: congestion control: %s", r->id, strerror(err));
+}
+
+static int
 declare(struct roce_port *r)
 {
 	unsigned int i;
@@ -87,7 +112,9 @@ declare(struct roce_port *r)
 
 	for (i = 0; i < r->num_addrs && ret == 0; i++)
 		ret = roce_addr_apply(r, &r->addr[i]);
-	return ret == 0 && r->gateway.ss_family != 0 ? roce_gateway_apply(r) : ret;
+	if (ret == 0 && r->gateway.ss_family != 0)
+		ret = roce_gateway_apply(r);
+	return ret == 0 ? roce_cc_apply(r, r->cc) : ret;
 }
 
 int

@@ -78,6 +78,14 @@ struct roce_addr {
 	uint16_t vlan;
 };
 
+/* Congestion control of a priority: what differs from the defaults. */
+#define ROCE_CC_PARAMS 32u
+struct roce_cc {
+	bool on;
+	uint32_t has; /* bit n: tp_roce_cc_param(n) is value[n] */
+	uint64_t value[ROCE_CC_PARAMS];
+};
+
 struct roce_port {
 	uint16_t id;
 	bool on; /* the user wants it */
@@ -87,6 +95,7 @@ struct roce_port {
 	struct roce_addr addr[ROCE_ADDRS];
 	unsigned int num_addrs;
 	struct sockaddr_storage gateway; /* family 0: none */
+	struct roce_cc cc[TP_ROCE_PRIOS];
 	/* while the port is started */
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -118,6 +127,8 @@ void roce_port_free(struct app_port *p);
 /* Gives the open port an address, or the gateway, that the user declared. 0 or a negative errno, which was said. */
 int roce_addr_apply(struct roce_port *r, const struct roce_addr *a);
 int roce_gateway_apply(struct roce_port *r);
+/* Congestion control of the open port as cc says, by priority. 0 or a negative errno, which was said. */
+int roce_cc_apply(struct roce_port *r, const struct roce_cc cc[TP_ROCE_PRIOS]);
 void roce_stream_init(struct fwd_stream *s, const struct app_port *p);
 int roce_hook_all(struct app *app);
 void roce_unhook_all(struct app *app);

@@ -456,6 +456,18 @@ static const struct tp_setting rows[] = {
 	 .get = gateway_get,
 	 .set = gateway_set,
 	 .judge = judge_gateway},
+	{.name = "roce-cc",
+	 .vendor = "",
+	 .unit = "",
+	 .def = NONE,
+	 .help = "Priorities with congestion control, each with what differs from the defaults; behind a - one that is off",
+	 .names = NONE " or priorities with parameters such as 3,4:ai-rate=40:threshold=3",
+	 .scope = TP_SCOPE_PORT,
+	 .type = TP_SETTING_TEXT,
+	 .when = TP_WHEN_LIVE,
+	 .get = roce_cc_get,
+	 .set = roce_cc_set,
+	 .judge = roce_cc_judge},
 };
 
 int

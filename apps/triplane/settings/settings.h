@@ -69,6 +69,19 @@ int settings_mcast_add(struct app *app);
 int settings_cksum_add(struct app *app);
 int settings_program_add(struct app *app);
 int settings_share_add(struct app *app);
+/* roce_cc.c: the row of congestion control, and changes of it by commands. */
+int roce_cc_judge(const struct tp_setting *row, char value[TP_SETTING_VALUE], char err[TP_SETTING_ERR]);
+int roce_cc_get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE]);
+int roce_cc_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
+		char err[TP_SETTING_ERR]);
+struct roce_cc_word {
+	enum { ROCE_CC_ON, ROCE_CC_OFF, ROCE_CC_DEFAULTS, ROCE_CC_SET } what;
+	unsigned int param; /* of SET */
+	uint64_t value;
+};
+int roce_cc_change(struct app *app, uint16_t port, unsigned int prio, const struct roce_cc_word *w);
+/* -1: there is none of this name. */
+int roce_cc_param_of(const char *name);
 int settings_roce_add(struct app *app);
 int settings_kernel_add(struct app *app);
 int settings_ib_add(struct app *app);

@@ -45,6 +45,8 @@ tre_input(struct tre_qp *qp, const struct tre_in *in, uint64_t now_ns)
 	}
 	if (ib_bth_opcode(in->bth) == IB_OPCODE_CNP) {
 		qp->stats->cnp++;
+		if (qp->ops->congested != NULL)
+			qp->ops->congested(qp, now_ns);
 		return;
 	}
 	data = in->bth + o->hlen;

@@ -123,6 +123,8 @@ struct tre_ops {
 	int (*invalidate)(struct tre_qp *qp, uint32_t rkey);
 	/* Asynchronous: IBV_EVENT_COMM_EST, IBV_EVENT_SQ_DRAINED, IBV_EVENT_QP_FATAL, _REQ_ERR, _ACCESS_ERR, ... */
 	void (*event)(struct tre_qp *qp, enum ibv_event_type type);
+	/* A congestion notification packet came (A17.9). NULL: it is counted, no more. */
+	void (*congested)(struct tre_qp *qp, uint64_t now_ns);
 };
 
 /* Counters by cause: requester and responder. */

@@ -27,6 +27,7 @@
 #include "tp_mad_port.h"
 #include "tp_roce.h"
 
+#include "lib/roce/cc/cc.h"
 #include "guest.h"
 #include "hush.h"
 
@@ -185,6 +186,12 @@ struct troce_mad {
 	uint8_t data[TROCE_MAD_SIZE];
 };
 
+/* Congestion control of a priority. */
+struct troce_cc {
+	struct tcc_conf conf;
+	bool on;
+};
+
 struct troce_provider {
 	const char *name;
 	size_t dev_size; /* of the provider's part of a port, dev->home */
@@ -264,6 +271,9 @@ struct troce_provider {
 	/* Takes packets of the transport out of a burst, returns how many are left, in front. NULL: the home sees its own. */
 	uint16_t (*input)(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n);
 	int (*stats)(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg);
+	/* Congestion control of RoCE v2, by priority 0..7. NULL: the home has none. */
+	void (*cc_get)(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc);
+	int (*cc_set)(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc);
 	/*
 	 * A home whose packets do not pass through the ethdev's queues shows them by troce_capture_burst() between on and
 	 * off, from its progress. NULL: what it receives is shown by the library, what it sends by the home.

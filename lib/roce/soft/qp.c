@@ -159,6 +159,7 @@ rsw_destroy_qp(struct troce_qp *q)
 
 	rsw_gate_close(d);
 	last_turn(qp);
+	rsw_cc_reset(qp);
 	d->qps[RSW_QPN_INDEX(q->v.qp_num)] = NULL;
 	d->num_qps--;
 	if (qp->g != NULL)
@@ -238,6 +239,8 @@ rsw_modify_qp(struct troce_qp *q, const struct ibv_qp_attr *attr, int mask, enum
 		last_turn(qp);
 	if ((mask & IBV_QP_AV) != 0)
 		rsw_route_set(&qp->route, d, &q->path);
+	if ((mask & IBV_QP_AV) != 0 || to == IBV_QPS_RESET)
+		rsw_cc_reset(qp);
 	if (to == IBV_QPS_SQD && (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0)
 		qp->tell_drained = attr->en_sqd_async_notify != 0;
 	if (to == IBV_QPS_RESET)
@@ -297,4 +300,5 @@ const struct tre_ops rsw_ops = {
 	.remote_atomic = rsw_remote_atomic,
 	.invalidate = rsw_invalidate,
 	.event = event,
+	.congested = rsw_cc_congested,
 };

@@ -86,6 +86,20 @@ rsw_route_set(struct rsw_route *r, const struct rsw_dev *d, const struct troce_p
 	r->ready = true;
 }
 
+void
+rsw_route_ecn(struct rsw_route *r, uint8_t ecn)
+{
+	uint8_t *h = r->hdr + r->l3;
+
+	if (r->kind == TROCE_ICRC_IPV4_UDP) {
+		r->ip_sum -= ib_get16(h);
+		h[1] = (uint8_t)((h[1] & ~RSW_ECN_MASK) | ecn);
+		r->ip_sum += ib_get16(h);
+	} else if (r->kind == TROCE_ICRC_IPV6_UDP) {
+		h[1] = (uint8_t)((h[1] & ~(RSW_ECN_MASK << 4)) | ecn << 4);
+	}
+}
+
 bool
 rsw_route_check(const struct rsw_dev *d, struct rsw_route *r)
 {

@@ -103,14 +103,19 @@ heap_remove(struct rsw_dev *d, struct rsw_qp *qp)
 }
 
 static inline void
-keep_timer(struct rsw_qp *qp)
+timer_at(struct rsw_qp *qp, uint64_t due)
 {
-	uint64_t due = tre_deadline(&qp->e);
 	struct rsw_dev *d = qp->d;
 
 	if (due == TRE_NEVER || (qp->heap_at != 0 && d->heap[qp->heap_at].due <= due))
 		return;
 	heap_up(d, qp->heap_at != 0 ? qp->heap_at : ++d->heap_len, (struct rsw_timer){.due = due, .qp = qp});
+}
+
+static inline void
+keep_timer(struct rsw_qp *qp)
+{
+	timer_at(qp, tre_deadline(&qp->e));
 }
 
 static unsigned int
@@ -164,8 +169,15 @@ rsw_qp_run(struct rsw_qp *qp, uint64_t now)
 	if (__builtin_expect(qp->e.state != qp->q.v.state, 0))
 		follow(qp);
 	keep_timer(qp);
-	if (tre_busy(&qp->e) || more)
+	if (!tre_busy(&qp->e) && !more)
+		return;
+	if (__builtin_expect(qp->held_until == 0, 1)) {
 		rsw_qp_queue(qp);
+		return;
+	}
+	/* What else it has to do, such as answers, was done: what is left waits for its rate. */
+	timer_at(qp, qp->held_until);
+	qp->held_until = 0;
 }
 
 /* --- from other threads ---------------------------------------------------------------------------------------- */

@@ -82,6 +82,18 @@ parse_udp(struct rsw_dev *d, const struct rte_mbuf *m, struct span s, uint32_t h
 												     : RSW_BAD;
 }
 
+/* Marked on its way: the same, and its sender may be told (A17.9). */
+static enum verdict
+parse_marked(struct rsw_dev *d, const struct rte_mbuf *m, struct span s, uint32_t hlen, struct rsw_rx *rx)
+{
+	enum verdict v = parse_udp(d, m, s, hlen, rx);
+
+	d->sw.rx_ecn++;
+	if (v == RSW_ROCE)
+		rsw_cc_marked(d, rx);
+	return v;
+}
+
 static bool addressed(const struct rsw_dev *d, const union ibv_gid *gid, enum ibv_gid_type type, uint16_t vlan);
 
 static void
@@ -123,7 +135,7 @@ parse_ipv4(struct rsw_dev *d, const struct rte_mbuf *m, struct span s, struct rs
 	if (!ip_sum_ok(d, m, s.p))
 		return RSW_BAD;
 	if ((s.p[1] & RSW_ECN_MASK) == RSW_ECN_CE)
-		d->sw.rx_ecn++;
+		return parse_marked(d, m, s, RSW_IPV4_LEN, rx);
 	return parse_udp(d, m, s, RSW_IPV4_LEN, rx);
 }
 
@@ -136,7 +148,7 @@ parse_ipv6(struct rsw_dev *d, const struct rte_mbuf *m, struct span s, struct rs
 		return RSW_OTHER;
 	rx->kind = TROCE_ICRC_IPV6_UDP;
 	if ((s.p[1] >> 4 & RSW_ECN_MASK) == RSW_ECN_CE)
-		d->sw.rx_ecn++;
+		return parse_marked(d, m, s, RSW_IPV6_LEN, rx);
 	return parse_udp(d, m, s, RSW_IPV6_LEN, rx);
 }
 
@@ -238,8 +250,8 @@ on_route(const struct rsw_route *r, const struct rsw_rx *rx)
 	       memcmp(rx->net + at + sizeof(r->dgid), &r->sgid, sizeof(r->sgid)) == 0;
 }
 
-static bool
-icrc_ok(struct rsw_dev *d, const struct rsw_rx *rx)
+static inline bool
+crc_is(const struct rsw_rx *rx)
 {
 	uint8_t *bth = rx->bth, congestion = bth[4], want[IB_ICRC_LEN];
 	uint32_t len = rx->len - IB_ICRC_LEN, reg = troce_icrc_net(rx->kind, rx->net);
@@ -247,7 +259,25 @@ icrc_ok(struct rsw_dev *d, const struct rsw_rx *rx)
 	bth[4] = 0xff;
 	troce_icrc_put(troce_crc32(reg, bth, len), want);
 	bth[4] = congestion;
-	if (memcmp(want, bth + len, IB_ICRC_LEN) == 0)
+	return memcmp(want, bth + len, IB_ICRC_LEN) == 0;
+}
+
+bool
+rsw_icrc_ok(const struct rsw_rx *rx)
+{
+	return crc_is(rx);
+}
+
+bool
+rsw_on_route(const struct rsw_route *r, const struct rsw_rx *rx)
+{
+	return on_route(r, rx);
+}
+
+static bool
+icrc_ok(struct rsw_dev *d, const struct rsw_rx *rx)
+{
+	if (crc_is(rx))
 		return true;
 	d->sw.rx_bad_icrc++;
 	return false;

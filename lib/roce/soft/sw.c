@@ -11,6 +11,7 @@
 
 #include "gate.h"
 #include "guest.h"
+#include "wire_eth.h"
 
 #define FRAME_ROOM (RSW_HDR_MAX + IB_HDR_MAX + 4u + IB_ICRC_LEN) /* round a payload; blocks are copied whole */
 
@@ -131,6 +132,7 @@ open_port(struct troce_dev *dev)
 	}
 	rsw_gate_init(d);
 	capabilities(dev);
+	rsw_cc_init(d);
 	rsw_flow_open(d);
 	return 0;
 }
@@ -212,7 +214,12 @@ pd_nothing(struct troce_pd *pd)
 static int
 create_ah(struct troce_ah *ah)
 {
-	rsw_route_set(&((struct rsw_ah *)ah)->route, rsw_dev_of(ah->v.context), &ah->path);
+	struct rsw_route *r = &((struct rsw_ah *)ah)->route;
+	const struct rsw_dev *d = rsw_dev_of(ah->v.context);
+
+	rsw_route_set(r, d, &ah->path);
+	if (d->cc[r->prio].on)
+		rsw_route_ecn(r, RSW_ECN_ECT0);
 	return 0;
 }
 
@@ -265,6 +272,8 @@ static const struct troce_provider provider = {
 	.progress = rsw_progress,
 	.input = rsw_input,
 	.stats = rsw_stats,
+	.cc_get = rsw_cc_get,
+	.cc_set = rsw_cc_set,
 	.mem_open = rsw_mem_open,
 	.mem_close = rsw_mem_close,
 	.view_uars = rsw_view_uars,

@@ -47,6 +47,7 @@
 #define RSW_PACKET_MAX 4608u
 #define RSW_QP1_QKEY 0x80010000u
 #define RSW_PKEY 0xffffu
+#define RSW_PRIOS 8u
 #define RSW_VENDOR 0xffffffu /* no maker's OUI: what devices in software say, the kernel's among them */
 
 struct rsw_dev;
@@ -187,6 +188,10 @@ struct rsw_qp {
 	struct rsw_qp *run_next;
 	bool queued;
 	uint32_t heap_at; /* place among the timers, from 1; 0: none */
+	/* Congestion control, of the port's thread. */
+	struct tcc_rp rp;
+	struct tcc_np np;
+	uint64_t held_until; /* what it has to send waits for that; 0: for nothing */
 	/* Towards it from others. */
 	struct rsw_qp *kick_next;
 	atomic_bool kicked;
@@ -207,6 +212,7 @@ struct rsw_timer {
 struct rsw_stats {
 	uint64_t rx_no_qp, rx_bad_icrc, rx_malformed, rx_bad_ip, rx_bad_udp, rx_ip_options, rx_fragments,
 		rx_bad_address, rx_no_group, rx_ecn, rx_mads, rx_mad_dropped, rx_groups;
+	uint64_t cc_marks, cc_cnps_sent, cc_cnps_handled, cc_cnps_ignored, cc_limited;
 	uint64_t tx_no_gid, tx_no_mbuf, tx_full, tx_mads, looped, cq_overruns, srq_limits, guest_bad_wqe;
 };
 
@@ -236,6 +242,8 @@ struct rsw_dev {
 	struct rte_mbuf *fresh[RSW_TX];
 	struct rte_mbuf *loop[RSW_LOOP];
 	uint32_t loop_head, loop_tail;
+
+	struct troce_cc cc[RSW_PRIOS];
 
 	uint32_t gid_gen, num_gids;
 	struct troce_gid gids[TP_ROCE_GIDS];
@@ -360,6 +368,8 @@ unsigned int rsw_progress(struct troce_dev *dev);
 void rsw_route_set(struct rsw_route *r, const struct rsw_dev *d, const struct troce_path *p);
 /* The source is (still) an address of the port. */
 bool rsw_route_check(const struct rsw_dev *d, struct rsw_route *r);
+/* The traffic class's lowest two bits, of v2 (RFC 3168, 5). */
+void rsw_route_ecn(struct rsw_route *r, uint8_t ecn);
 bool rsw_xmit(struct tre_qp *e, struct tre_out *out);
 /* The packet in m, which is empty. */
 void rsw_build(const struct rsw_dev *d, struct rsw_route *r, const struct tre_out *out, struct rte_mbuf *m);
@@ -385,6 +395,9 @@ uint16_t rsw_input(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n);
 /* A packet that went out comes in. */
 void rsw_rx_loop(struct rsw_dev *d, struct rte_mbuf *m, uint64_t now);
 void rsw_deliver(struct rsw_qp *qp, struct rsw_rx *rx, uint64_t now);
+/* From the queue pair's peer, to its own address (9.6.1.2.3)? And is it whole? */
+bool rsw_on_route(const struct rsw_route *r, const struct rsw_rx *rx);
+bool rsw_icrc_ok(const struct rsw_rx *rx);
 
 struct rsw_group *rsw_group_find(struct rsw_dev *d, const union ibv_gid *gid);
 int rsw_attach_mcast(struct troce_qp *q, const union ibv_gid *gid, const struct rte_ether_addr *mac);
@@ -399,6 +412,20 @@ void rsw_mad_drain(struct rsw_dev *d);
 
 void rsw_flow_open(struct rsw_dev *d);
 void rsw_flow_close(struct rsw_dev *d);
+
+/* --- cc.c ------------------------------------------------------------------------------------------------------- */
+
+void rsw_cc_init(struct rsw_dev *d);
+void rsw_cc_get(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc);
+int rsw_cc_set(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc);
+/* A packet for the port, still to be judged, came marked. */
+void rsw_cc_marked(struct rsw_dev *d, const struct rsw_rx *rx);
+/* What the engine tells. */
+void rsw_cc_congested(struct tre_qp *e, uint64_t now);
+/* A new path, or another state: what was known of it is over. */
+void rsw_cc_reset(struct rsw_qp *qp);
+/* May a packet of a limited queue pair go now? If not, held_until says when. */
+bool rsw_cc_may_send(struct rsw_qp *qp, const struct tre_out *out);
 
 /* --- link.c ------------------------------------------------------------------------------------------------------ */
 

@@ -173,6 +173,23 @@ rsw_tx_put(struct rsw_dev *d, const struct rsw_route *r, struct rte_mbuf *m)
 	return true;
 }
 
+enum aside { GO, LOST, LATER };
+
+/* A source address that was taken away: the packet is lost, as it would be behind a router without a route. */
+static enum aside
+look_aside(struct rsw_qp *qp, struct rsw_route *r, const struct tre_out *out)
+{
+	if (!rsw_route_check(qp->d, r)) {
+		qp->d->sw.tx_no_gid++;
+		return LOST;
+	}
+	if (!qp->rp.limited || r != &qp->route)
+		return GO;
+	/* The next packet comes here, too. */
+	r->gen = qp->d->gid_gen - 1;
+	return rsw_cc_may_send(qp, out) ? GO : LATER;
+}
+
 bool
 rsw_xmit(struct tre_qp *e, struct tre_out *out)
 {
@@ -184,13 +201,14 @@ rsw_xmit(struct tre_qp *e, struct tre_out *out)
 	/* The engine hands the address of a datagram through as it was posted. */
 	if (out->wqe != NULL)
 		r = (struct rsw_route *)(uintptr_t)out->wqe->av;
-	/* A source address that was taken away: the packet is lost, as it would be behind a router without a route. */
-	if (__builtin_expect(r->gen != d->gid_gen, 0) && !rsw_route_check(d, r)) {
-		d->sw.tx_no_gid++;
-		return true;
-	}
 	if (!has_room(d, r))
 		return false;
+	if (__builtin_expect(r->gen != d->gid_gen, 0)) {
+		enum aside a = look_aside(qp, r, out);
+
+		if (a != GO)
+			return a == LOST;
+	}
 	m = fresh(d);
 	if (m == NULL)
 		return false;

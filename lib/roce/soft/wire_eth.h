@@ -22,6 +22,7 @@
 #define RSW_IPV4_FRAGMENT 0x3fffu /* more fragments, or an offset */
 #define RSW_ECN_MASK 3u
 #define RSW_ECN_CE 3u
+#define RSW_ECN_ECT0 2u
 
 static const uint8_t rsw_ipv4_gid[12] = {[10] = 0xff, [11] = 0xff};
 

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Congestion control of a RoCE port as one text: priorities that have it, each with what differs from the defaults, as in
+ * "3,4:ai-rate=40:threshold=3"; "-3:ai-rate=40" is a priority that has parameters and is off.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apps/triplane/port/port.h"
+#include "apps/triplane/port/roce.h"
+#include "settings.h"
+
+#define NONE "none"
+
+static void
+text_of(const struct roce_cc cc[TP_ROCE_PRIOS], char value[TP_SETTING_VALUE])
+{
+	const struct tp_roce_cc_param *p;
+	size_t at = 0;
+
+	snprintf(value, TP_SETTING_VALUE, NONE);
+	for (unsigned int i = 0; i < TP_ROCE_PRIOS; i++) {
+		if (!cc[i].on && cc[i].has == 0)
+			continue;
+		at += (size_t)snprintf(value + at, TP_SETTING_VALUE - at, "%s%s%u", at != 0 ? "," : "",
+				       cc[i].on ? "" : "-", i);
+		for (unsigned int k = 0; (p = tp_roce_cc_param(k)) != NULL; k++)
+			if ((cc[i].has >> k & 1) != 0)
+				at += (size_t)snprintf(value + at, TP_SETTING_VALUE - at, ":%s=%" PRIu64, p->name,
+						       cc[i].value[k]);
+	}
+}
+
+int
+roce_cc_param_of(const char *name)
+{
+	const struct tp_roce_cc_param *p;
+
+	for (unsigned int i = 0; (p = tp_roce_cc_param(i)) != NULL; i++)
+		if (strcmp(p->name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* "name=value" */
+static int
+param_of(char *text, struct roce_cc *c, char err[TP_SETTING_ERR])
+{
+	char *value = strchr(text, '='), *end = NULL;
+	const struct tp_roce_cc_param *p;
+	unsigned long long v = 0;
+	int i;
+
+	if (value != NULL) {
+		*value++ = '\0';
+		errno = 0;
+		v = strtoull(value, &end, 10);
+	}
+	i = roce_cc_param_of(text);
+	if (i < 0) {
+		snprintf(err, TP_SETTING_ERR, "roce-cc: '%.40s' is no parameter of congestion control, such as ai-rate",
+			 text);
+		return -EINVAL;
+	}
+	p = tp_roce_cc_param((unsigned int)i);
+	if (value == NULL || !isdigit((unsigned char)value[0]) || *end != '\0' || errno != 0 || v < p->min ||
+	    v > p->max) {
+		snprintf(err, TP_SETTING_ERR, "roce-cc: %s '%.40s', want %" PRIu64 "..%" PRIu64 " %s", p->name,
+			 value != NULL ? value : "", p->min, p->max, p->unit);
+		return -EINVAL;
+	}
+	c->has |= 1u << i;
+	c->value[i] = v;
+	return 0;
+}
+
+/* err NULL: it was judged before. */
+static int
+cc_of(const char *value, struct roce_cc cc[TP_ROCE_PRIOS], char err[TP_SETTING_ERR])
+{
+	char copy[TP_SETTING_VALUE], *next = copy, *one;
+
+	memset(cc, 0, TP_ROCE_PRIOS * sizeof(*cc));
+	if (strcmp(value, NONE) == 0)
+		return 0;
+	snprintf(copy, sizeof(copy), "%s", value);
+	while ((one = strsep(&next, ",")) != NULL) {
+		char *words = one, *prio = strsep(&words, ":"), *word;
+		bool on = prio[0] != '-';
+		struct roce_cc *c;
+
+		prio += !on;
+		if (prio[0] < '0' || prio[0] >= (char)('0' + TP_ROCE_PRIOS) || prio[1] != '\0') {
+			snprintf(err, TP_SETTING_ERR, "roce-cc: priority '%.40s', want 0..%u", prio, TP_ROCE_PRIOS - 1);
+			return -EINVAL;
+		}
+		c = &cc[prio[0] - '0'];
+		c->on = on;
+		while ((word = strsep(&words, ":")) != NULL)
+			if (param_of(word, c, err) != 0)
+				return -EINVAL;
+	}
+	return 0;
+}
+
+int
+roce_cc_judge(const struct tp_setting *row, char value[TP_SETTING_VALUE], char err[TP_SETTING_ERR])
+{
+	struct roce_cc cc[TP_ROCE_PRIOS];
+
+	if (value[0] == '\0')
+		return setting_refuse(row, value, err);
+	if (cc_of(value, cc, err) != 0)
+		return -EINVAL;
+	text_of(cc, value);
+	return 0;
+}
+
+int
+roce_cc_get(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, char value[TP_SETTING_VALUE])
+{
+	const struct app *app = ctx;
+	const struct roce_port *r = app->port[at->port].roce;
+
+	(void)row;
+	if (r == NULL)
+		snprintf(value, TP_SETTING_VALUE, NONE);
+	else
+		text_of(r->cc, value);
+	return 0;
+}
+
+int
+roce_cc_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
+	    char err[TP_SETTING_ERR])
+{
+	struct app *app = ctx;
+	struct roce_port *r = roce_of(&app->port[at->port]);
+	struct roce_cc cc[TP_ROCE_PRIOS];
+	int ret = r == NULL ? -ENOMEM : cc_of(value, cc, err);
+
+	(void)row;
+	if (ret == 0 && r->ctx != NULL)
+		ret = roce_cc_apply(r, cc);
+	if (ret != 0) {
+		snprintf(err, TP_SETTING_ERR, "port %u: roce-cc: %s", at->port, strerror(-ret));
+		return ret;
+	}
+	memcpy(r->cc, cc, sizeof(r->cc));
+	return 0;
+}
+
+/* --- one priority more, one parameter else ------------------------------------------------------------------------- */
+
+int
+roce_cc_change(struct app *app, uint16_t port, unsigned int prio, const struct roce_cc_word *w)
+{
+	const struct tp_setting_at at = {.scope = TP_SCOPE_PORT, .port = port};
+	struct roce_port *r = roce_of(&app->port[port]);
+	struct roce_cc cc[TP_ROCE_PRIOS];
+	char value[TP_SETTING_VALUE];
+
+	if (r == NULL)
+		return -ENOMEM;
+	memcpy(cc, r->cc, sizeof(cc));
+	switch (w->what) {
+	case ROCE_CC_ON: cc[prio].on = true; break;
+	case ROCE_CC_OFF: cc[prio].on = false; break;
+	case ROCE_CC_DEFAULTS: cc[prio].has = 0; break;
+	case ROCE_CC_SET:
+		cc[prio].has |= 1u << w->param;
+		cc[prio].value[w->param] = w->value;
+		break;
+	}
+	text_of(cc, value);
+	return setting_set(app, &at, "roce-cc", value);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Congestion control of RC and UC queue pairs over RoCE v2 (lib/roce/cc). Off, it costs a packet nothing: marked packets and
+ * CNPs leave the plain way by tests that are there anyway, and a queue pair that is limited by the generation of its route.
+ * Of a queue pair of datagrams CNPs are counted as ignored, since they do not say which of its destinations is meant.
+ */
+#include <string.h>
+
+#include "gate.h"
+#include "wire_eth.h"
+
+#define CNP_DATA 16u /* reserved octets behind the BTH (A17.9.3) */
+#define CNP_TTL 64u
+#define LINE_UNKNOWN 40000u /* Mb/s of a port that does not say its speed */
+
+/* --- settings ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t
+line_rate(uint16_t port)
+{
+	struct rte_eth_link link;
+
+	if (rte_eth_link_get_nowait(port, &link) != 0 || link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ||
+	    link.link_speed == RTE_ETH_SPEED_NUM_NONE)
+		return LINE_UNKNOWN;
+	return link.link_speed;
+}
+
+void
+rsw_cc_init(struct rsw_dev *d)
+{
+	for (unsigned int i = 0; i < RSW_PRIOS; i++)
+		tcc_conf_default(&d->cc[i].conf, TCC_CARD, line_rate(d->port));
+}
+
+void
+rsw_cc_get(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc)
+{
+	*cc = ((const struct rsw_dev *)dev->home)->cc[prio];
+}
+
+/* Packets say whether somebody listens to marks. */
+static void
+speak(struct rsw_dev *d, struct rsw_qp *qp)
+{
+	if (qp->route.ready)
+		rsw_route_ecn(&qp->route, d->cc[qp->route.prio].on ? RSW_ECN_ECT0 : qp->q.path.tclass & RSW_ECN_MASK);
+}
+
+static void
+let_go(struct rsw_qp *qp)
+{
+	if (qp->rp.limited)
+		qp->d->sw.cc_limited--;
+	qp->rp = (struct tcc_rp){0};
+}
+
+int
+rsw_cc_set(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc)
+{
+	struct rsw_dev *d = dev->home;
+
+	rsw_gate_close(d);
+	d->cc[prio] = *cc;
+	for (uint32_t i = 0; i < RSW_QPS; i++) {
+		struct rsw_qp *qp = d->qps[i];
+
+		if (qp == NULL || qp->route.prio != prio)
+			continue;
+		speak(d, qp);
+		if (!cc->on && qp->rp.limited) {
+			let_go(qp);
+			rsw_qp_queue(qp);
+		}
+	}
+	rsw_gate_open(d);
+	return 0;
+}
+
+void
+rsw_cc_reset(struct rsw_qp *qp)
+{
+	let_go(qp);
+	qp->np = (struct tcc_np){0};
+	qp->held_until = 0;
+	speak(qp->d, qp);
+}
+
+/* --- notification point ------------------------------------------------------------------------------------------ */
+
+/* Back to where the packet came from. */
+static void
+path_back(const struct rsw_dev *d, const struct rsw_rx *rx, struct troce_path *p)
+{
+	const struct tcc_conf *c = &d->cc[rx->prio].conf;
+	uint32_t udp = rx->kind == TROCE_ICRC_IPV4_UDP ? RSW_IPV4_LEN : RSW_IPV6_LEN;
+
+	*p = (struct troce_path){.type = IBV_GID_TYPE_ROCE_V2,
+				 .tclass = (uint8_t)(c->cnp_dscp << 2 | RSW_ECN_ECT0),
+				 .hop_limit = CNP_TTL,
+				 .prio = c->cnp_prio_mode ? rx->prio : c->cnp_802p_prio,
+				 .vlan = rx->vlan,
+				 .sport = ib_get16(rx->net + udp)};
+	memcpy(&p->dmac, rx->smac, sizeof(p->dmac));
+	memcpy(&p->smac, rx->smac - RTE_ETHER_ADDR_LEN, sizeof(p->smac));
+	if (rx->kind == TROCE_ICRC_IPV4_UDP) {
+		memcpy(p->dgid.raw, rsw_ipv4_gid, sizeof(rsw_ipv4_gid));
+		memcpy(p->sgid.raw, rsw_ipv4_gid, sizeof(rsw_ipv4_gid));
+		memcpy(p->dgid.raw + 12, rx->net + 12, 4);
+		memcpy(p->sgid.raw + 12, rx->net + 16, 4);
+	} else {
+		memcpy(&p->dgid, rx->net + 8, sizeof(p->dgid));
+		memcpy(&p->sgid, rx->net + 24, sizeof(p->sgid));
+	}
+}
+
+static void
+send_cnp(struct rsw_dev *d, const struct rsw_rx *rx, uint32_t qpn)
+{
+	static const uint8_t zeros[CNP_DATA];
+	struct tre_out out = {.hlen = IB_BTH_LEN,
+			      .iov = {{.iov_base = (void *)(uintptr_t)zeros, .iov_len = CNP_DATA}},
+			      .num_iov = 1,
+			      .len = CNP_DATA};
+	struct troce_path path;
+	struct rsw_route route;
+	struct rte_mbuf *m = rte_pktmbuf_alloc(d->pool);
+
+	if (m == NULL) {
+		d->sw.tx_no_mbuf++;
+		return;
+	}
+	path_back(d, rx, &path);
+	rsw_route_set(&route, d, &path);
+	ib_bth_put(out.hdr, IB_OPCODE_CNP, false, 0, RSW_PKEY, qpn, false, 0);
+	rsw_build(d, &route, &out, m);
+	/* The CRC takes this octet for ones, whatever it says. */
+	*rte_pktmbuf_mtod_offset(m, uint8_t *, route.len + 4u) = IB_BTH_BECN;
+	if (rsw_tx_put(d, &route, m))
+		d->sw.cc_cnps_sent++;
+	else
+		rte_pktmbuf_free(m);
+}
+
+/* Whom to tell; NULL: nobody. */
+static struct rsw_qp *
+receiver(const struct rsw_dev *d, const struct rsw_rx *rx, uint32_t *peer)
+{
+	uint32_t qpn = ib_bth_qpn(rx->bth);
+	struct rsw_qp *qp = d->qps[RSW_QPN_INDEX(qpn)];
+	const struct ib_opcode *o = &ib_opcodes[ib_bth_opcode(rx->bth)];
+
+	if (qp == NULL || qp->q.v.qp_num != qpn || (o->flags & IB_F_VALID) == 0 ||
+	    (qp->e.state != IBV_QPS_RTR && qp->e.state != IBV_QPS_RTS && qp->e.state != IBV_QPS_SQD))
+		return NULL;
+	*peer = qp->e.a.dest_qpn;
+	if (qp->e.a.type != IBV_QPT_UD)
+		return rsw_on_route(&qp->route, rx) ? qp : NULL;
+	if (o->deth == 0 || rx->len < o->hlen + IB_ICRC_LEN)
+		return NULL;
+	*peer = ib_get24(rx->bth + o->deth + 5);
+	return qp;
+}
+
+void
+rsw_cc_marked(struct rsw_dev *d, const struct rsw_rx *rx)
+{
+	const struct troce_cc *cc = &d->cc[rx->prio];
+	struct rsw_qp *qp;
+	uint32_t peer;
+
+	/* A CNP that was marked itself asks for nothing. */
+	if (!cc->on || ib_bth_opcode(rx->bth) == IB_OPCODE_CNP)
+		return;
+	qp = receiver(d, rx, &peer);
+	if (qp == NULL || !rsw_icrc_ok(rx))
+		return;
+	d->sw.cc_marks++;
+	if (tcc_np_mark(&qp->np, cc->conf.cnp_interval, rsw_now(d)))
+		send_cnp(d, rx, peer);
+}
+
+/* --- reaction point ---------------------------------------------------------------------------------------------- */
+
+void
+rsw_cc_congested(struct tre_qp *e, uint64_t now)
+{
+	struct rsw_qp *qp = e->home;
+	struct rsw_dev *d = qp->d;
+	const struct troce_cc *cc = &d->cc[qp->route.prio];
+	bool was = qp->rp.limited;
+
+	if (!cc->on || e->a.type == IBV_QPT_UD || !qp->route.ready ||
+	    (e->state != IBV_QPS_RTS && e->state != IBV_QPS_SQD) || !tcc_rp_cnp(&qp->rp, &cc->conf, now)) {
+		d->sw.cc_cnps_ignored++;
+		return;
+	}
+	d->sw.cc_cnps_handled++;
+	if (!was)
+		d->sw.cc_limited++;
+	qp->route.gen = d->gid_gen - 1;
+}
+
+bool
+rsw_cc_may_send(struct rsw_qp *qp, const struct tre_out *out)
+{
+	const struct tcc_conf *c = &qp->d->cc[qp->route.prio].conf;
+	uint64_t now, at;
+
+	/* Answers without data are not what fills queues, and the peer's rate depends on them. */
+	if (out->len == 0)
+		return true;
+	now = rsw_now(qp->d);
+	at = tcc_rp_next(&qp->rp, c, now);
+	if (at > now) {
+		qp->held_until = at;
+		return false;
+	}
+	tcc_rp_sent(&qp->rp, c, qp->route.len + out->hlen + out->len + out->pad + IB_ICRC_LEN + RTE_ETHER_CRC_LEN, now);
+	if (!qp->rp.limited) {
+		qp->d->sw.cc_limited--;
+		qp->route.gen = qp->d->gid_gen;
+	}
+	return true;
+}

@@ -1,0 +1,177 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Congestion control of RoCE in software: four queue pairs meet at a port of a switch of 500 Mb/s, which marks. The switch counts what
+it drops, tshark and zlib judge what the queue pairs say to each other."""
+import collections
+import os
+import subprocess
+import tempfile
+
+import tpmd
+from roce_icrc import wrong
+from scapy.all import RawPcapReader
+
+cases = tpmd.Cases()
+APP = os.path.join(os.environ['TP_BUILD'], 'apps/triplane')
+# A queue pair has 138 KB on its way at most: three of them fill the queue, four overflow it.
+SWITCH = 'switch:cc%d/ecn:30000+60000+1000000/ecn-prio:0+3/buffer:900000' % os.getpid()
+MODEL = ['net_mlx4_model0,wire0=%s,wire1=%s/rate:500' % (SWITCH, SWITCH.split('/', maxsplit=1)[0])]
+ADDRESSES = {4: ('192.0.2.1/24', '192.0.2.2/24'), 6: ('2001:db8::1/64', '2001:db8::2/64')}
+# The defaults are for 40 Gb/s: here rates and times are of this bottleneck.
+SLOW = {'initial-alpha': 1023, 'rate-on-first-cnp': 200, 'clamp-target-rate': 1, 'time-reset': 1500, 'byte-reset': 32767, 'ai-rate': 1, 'hai-rate': 5,
+        'dce-tcp-rtt': 1500, 'rate-reduce-monitor-period': 500, 'cnp-interval': 200}
+QPS = 4
+
+
+class Pair(tpmd.Triplane):
+    """Ports 0 and 1 of a card at the switch, and queue pairs of both that talk to each other."""
+
+    def __init__(self, on, ip=4, prio=0, sets=SLOW, kind='rc', memory=512):
+        super().__init__(MODEL, memory=memory)
+        for port in (0, 1):
+            self.tell('set roce %d prio %d' % (port, prio))
+            self.tell('roce %d on v2 sw' % port)
+            self.tell('roce addr add %d %s' % (port, ADDRESSES[ip][port]))
+            self.tell('set fwd rxonly %d' % port)
+            for name, value in sets.items():
+                self.tell('roce cc %d %d set %s %d' % (port, prio, name, value))
+            if on:
+                self.tell('roce cc %d %d on' % (port, prio))
+        self.tell('start')
+        for qp in range(QPS):
+            self.tell('roce qp create 0 %s 65536 32' % kind)
+            self.tell('roce qp create 1 %s 65536 32' % kind)
+            self.tell('roce qp pair 0 %d 1 %d' % (qp, qp))
+
+    def write(self, messages, size=65536):
+        for qp in range(QPS):
+            self.tell('roce traffic start 0 %d write %d 0 %d' % (qp, size, messages))
+        for qp in range(QPS):
+            self.tell('roce traffic wait 0 %d 100' % qp)
+
+    def counters(self, port):
+        return self.ask('show roce stats %d' % port)['ports'][0]['counters']
+
+    def dropped(self):
+        switch = next(iter(self.ask('show switch all')['switches'].values()))
+        return sum(v for p in switch['by_port'] for q in p['by_priority'] for k, v in q.items() if k.startswith('drop_'))
+
+
+def losses():
+    """Without it the switch drops thousands, with it next to nothing: only where a program of the test stood still for long."""
+    found = {}
+    for on in (False, True):
+        with Pair(on) as t:
+            t.write(300)
+            found[on] = (t.dropped(), t.counters(0), t.counters(1))
+            t.end()
+    (without, a, b), (with_it, c, d) = found[False], found[True]
+    if without < 1000 or a['req_resent'] < 1000 or b['ecn_marked'] or a['cnps'] or a['cc_limited_qps']:
+        return 'without: %d dropped, %s, %s' % (without, a, b)
+    if with_it > without / 10 or c['req_resent'] > a['req_resent'] / 10:
+        return '%d dropped of %d, %d sent again of %d' % (with_it, without, c['req_resent'], a['req_resent'])
+    # What one end says that it sent and marked, the other has.
+    if d['cc_cnps_sent'] < 10 or c['cc_cnps_handled'] != c['cnps'] or c['cc_cnps_ignored'] or d['cc_marked'] != d['ecn_marked'] or c['cc_limited_qps'] != QPS:
+        return 'sender %s, receiver %s' % (c, d)
+    return None if c['cnps'] <= d['cc_cnps_sent'] else '%d CNPs of %d' % (c['cnps'], d['cc_cnps_sent'])
+
+
+def on_the_wire(ip):
+    """ECT(0) from the sender, CE behind the switch, CNPs back: DSCP, priority and spacing as set, each with a good ICRC."""
+    def case():
+        sets = dict(SLOW, **{'cnp-dscp': 46, 'cnp-interval': 20000})
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'x.pcapng')
+            with Pair(True, ip=ip, sets=sets) as t:
+                t.tell('roce capture start 0 %s' % path)
+                t.write(60)
+                # What comes faster than it is written is lost, and counted.
+                lost = t.ask('roce capture stop 0')['lost']
+                counted = t.counters(0)
+                t.end()
+            frames = [f[0] for f in RawPcapReader(path)]
+            rows = subprocess.run(['tshark', '-r', path, '-T', 'fields', '-e', 'frame.time_epoch', '-e', 'infiniband.bth.opcode', '-e', 'infiniband.bth.destqp', '-e',
+                                   'ip.dsfield' if ip == 4 else 'ipv6.tclass', '-e', 'udp.dstport', '-e', 'udp.payload', '-e', '_ws.malformed'],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=120, check=True, text=True).stdout
+        cnps, data, last = 0, collections.Counter(), {}
+        for row in rows.splitlines():
+            at, opcode, qp, tclass, port, payload, malformed = row.split('\t')
+            if malformed or port != '4791':
+                return row
+            if opcode != '129':
+                data[int(tclass, 0) & 3] += int(opcode) in range(0x0b)
+                continue
+            cnps += 1
+            if int(tclass, 0) != 46 << 2 | 2 or payload[8:10] != '40' or payload[24:56] != '0' * 32:
+                return 'CNP: %s %s' % (tclass, payload)
+            if qp in last and float(at) - last[qp] < 0.019:
+                return 'CNPs of %s %.6f s apart' % (qp, float(at) - last[qp])
+            last[qp] = float(at)
+        if set(data) - {0, 2} or data[2] < 500 or not 2 <= cnps <= counted['cnps'] or (lost == 0 and cnps != counted['cnps']):
+            return 'codepoints of data %s, %d CNPs, %d counted, %d frames lost' % (dict(data), cnps, counted['cnps'], lost)
+        return wrong(frames)
+    return case
+
+
+def by_priority():
+    """It is on for the priority that it was switched on for, and for no other."""
+    with Pair(True, prio=3) as t:
+        t.write(60)
+        three = t.counters(1)
+        t.tell('roce cc 0 3 off')
+        t.tell('roce cc 1 3 off')
+        if t.counters(0)['cc_limited_qps']:
+            return 'limited after it was switched off: %s' % t.counters(0)
+        before = t.counters(1)['ecn_marked']
+        t.write(60)
+        off = t.counters(1)
+        t.tell('roce cc 0 4 on')
+        t.tell('roce cc 1 4 on')
+        t.write(60)
+        four = t.counters(1)
+        t.end()
+    if not three['cc_cnps_sent'] or off['ecn_marked'] != before or four['cc_cnps_sent'] != three['cc_cnps_sent']:
+        return '3: %d CNPs, off: %d marks of %d, 4: %d CNPs' % (three['cc_cnps_sent'], off['ecn_marked'], before, four['cc_cnps_sent'])
+    return None
+
+
+def parameters():
+    """min-rate holds a queue pair up; min-rate at the line switches it off. What is set is shown, saved and taken back."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'set.json')
+        with Pair(True, sets=dict(SLOW, **{'min-rate': 99999})) as t:
+            shown = t.ask('show roce cc 0')['ports'][0]['priorities'][0]
+            if shown['min-rate'] != 40000 or not shown['on'] or shown['rate-on-first-cnp'] != 200:
+                return str(shown)
+            t.write(60)
+            ignored = t.counters(0)
+            t.tell('save %s' % path)
+            t.tell('roce cc 0 0 defaults')
+            back = t.ask('show roce cc 0')['ports'][0]['priorities'][0]
+            t.tell('load %s' % path)
+            again = t.ask('show roce cc 0')['ports'][0]['priorities'][0]
+            t.end()
+    if not ignored['cc_cnps_ignored'] or ignored['cc_cnps_handled'] or ignored['cc_limited_qps']:
+        return 'not ignored: %s' % ignored
+    return None if (back['min-rate'], back['rate-on-first-cnp'], back['time-reset']) == (1, 3000, 100) and again == shown else '%s, %s' % (back, again)
+
+
+def refused():
+    said = (('roce cc 0 0 set ai 1', "'ai' is no parameter of congestion control"), ('roce cc 0 0 set threshold 32', 'threshold 32: wanted 1..31'),
+            ('roce cc 0 0 set time-reset 131072', 'time-reset 131072: wanted 0..131071 us'), ('roce cc 0 8 on', 'priority 8: wanted 0..7'),
+            ('set setting 0 roce-cc 9', "priority '9', want 0..7"), ('set setting 0 roce-cc 3:ai-rate', "ai-rate '', want 1.."),
+            ('set setting 0 roce-cc 3:x=1', "'x' is no parameter of congestion control"), ('set setting 0 roce-cc 3:cnp-dscp=64', "cnp-dscp '64', want 0..63"))
+    p = subprocess.run([APP] + tpmd.eal('tpcc%d' % os.getpid(), plugin=False, memory=256) + ['--vdev=net_mlx4_model0', '--', '-i'], input='\n'.join(line for line, _ in said),
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True, check=False)
+    missing = [want for _, want in said if want not in p.stdout]
+    if missing:
+        return 'not said: %s in %s' % (missing, p.stdout)
+    p = subprocess.run([APP] + tpmd.eal('tpcc%d' % os.getpid(), plugin=False, memory=512) + ['--vdev=net_mlx4_model0', '--', '-e', 'roce cc 0 3 on; roce 0 on v2 mlx4'],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True, check=False)
+    return None if p.returncode == 1 and 'provider mlx4 has no congestion control' in p.stdout else p.stdout
+
+
+for name, case in (('losses', losses), ('wire-4', on_the_wire(4)), ('wire-6', on_the_wire(6)), ('by-priority', by_priority), ('parameters', parameters),
+                   ('refused', refused)):
+    cases.run('roce-cc-' + name, case)
+cases.exit()
