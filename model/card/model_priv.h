@@ -355,7 +355,7 @@ struct tpm_port {
 	bool mirrored;                   /* there is a rule that copies what it receives or sends */
 	uint32_t roce_qps;               /* QPs with a transport: frames are looked at for RoCE */
 	uint64_t flushed_sq, flushed_rq; /* WQEs that ended with "flushed" without having been looked at */
-	uint64_t roce_tx, roce_rx, roce_bad_icrc, roce_no_qp, roce_no_gid, roce_malformed;
+	uint64_t roce_tx, roce_rx, roce_bad_icrc, roce_no_qp, roce_no_gid, roce_no_group, roce_malformed;
 	struct tpm_ib ibp; /* of an InfiniBand port (ib.h) */
 };
 

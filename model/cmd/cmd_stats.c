@@ -14,6 +14,7 @@
 #define DIAG_BAD_DOORBELLS 0x1a8u
 #define DIAG_RQ_FLUSH 0x20u
 #define DIAG_SQ_FLUSH 0x24u
+#define DIAG_RQ_MCAST 0x108u
 #define DIAG_CQ_OVERFLOW 0x1a0u
 #define DIAG_EQ_OVERFLOW 0x1a4u
 
@@ -137,12 +138,14 @@ static const struct {
 	{0x1c, ST(rq_prot_err)},
 	{DIAG_RQ_FLUSH, ST(rs_flush_err)},
 	{DIAG_SQ_FLUSH, ST(rq_flush_err)},
+	{0x2c, ST(rq_bind_err)},
 	{0x34, ST(rq_bad_response)},
 	{0x44, ST(rq_remote_invalid)},
 	{0x48, ST(rs_remote_invalid)},
 	{0x4c, ST(rq_remote_access)},
 	{0x50, ST(rs_remote_access)},
 	{0x54, ST(rq_remote_op)},
+	{0x58, ST(rs_remote_op)},
 	{0x5c, ST(rq_retry_exceeded)},
 	{0x64, ST(rq_rnr_exceeded)},
 	{0x68, ST(rs_rnr_nak)},
@@ -159,6 +162,7 @@ static void
 diag_transport(const struct tp_model *m, unsigned int port, uint8_t *out)
 {
 	struct tre_stats st;
+	uint64_t no_group = 0;
 
 	tpm_roce_stats(m, port, &st);
 	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
@@ -166,6 +170,7 @@ diag_transport(const struct tp_model *m, unsigned int port, uint8_t *out)
 			continue;
 		st.rs_flush_err += m->port[i].flushed_rq;
 		st.rq_flush_err += m->port[i].flushed_sq;
+		no_group += m->port[i].roce_no_group;
 	}
 	for (unsigned int i = 0; i < sizeof(diag) / sizeof(diag[0]); i++) {
 		uint64_t v;
@@ -173,6 +178,7 @@ diag_transport(const struct tp_model *m, unsigned int port, uint8_t *out)
 		memcpy(&v, (const uint8_t *)&st + diag[i].from, sizeof(v));
 		prm_set32(out, diag[i].at, (uint32_t)v);
 	}
+	prm_set32(out, DIAG_RQ_MCAST, (uint32_t)no_group);
 }
 
 uint8_t

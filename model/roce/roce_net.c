@@ -150,6 +150,9 @@ own_mac(const struct tpm_port *p, const uint8_t *mac)
 	return false;
 }
 
+static bool receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, uint32_t hlen,
+		    const struct tpm_pkt *k, bool own);
+
 /* The port's own members of a group hear it too. */
 static void
 loop_group(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f)
@@ -160,7 +163,7 @@ loop_group(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f)
 	const uint8_t *h = tpm_frame_head(f, buf, &hlen);
 
 	tpm_parse(h, hlen, f->len, &k);
-	tpm_roce_receive(m, p, f, h, hlen, &k);
+	receive(m, p, f, h, hlen, &k, true);
 }
 
 static bool
@@ -322,9 +325,10 @@ deliver_group(struct tp_model *m, struct tpm_port *p, const struct tpm_steer_hit
 	}
 }
 
-bool
-tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, uint32_t hlen,
-		 const struct tpm_pkt *k)
+/* own: the port sent it. */
+static bool
+receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, uint32_t hlen,
+	const struct tpm_pkt *k, bool own)
 {
 	uint8_t packet[TPM_ROCE_PACKET], icrc[IB_ICRC_LEN], gid[16];
 	enum troce_icrc_net kind;
@@ -341,8 +345,10 @@ tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *
 	dest_gid(net, kind, gid);
 	if (!addressed(m, p, gid, kind)) {
 		/* A group that nobody is attached to stays Ethernet. */
-		if ((h[0] & 1) != 0 && ib_bth_qpn(h + bth) == IB_MCAST_QPN)
+		if ((h[0] & 1) != 0 && ib_bth_qpn(h + bth) == IB_MCAST_QPN) {
 			tpm_steer_group(p, gid, &hit);
+			p->roce_no_group += hit.n == 0 && !own;
+		}
 		if (hit.n == 0)
 			return false;
 	}
@@ -371,6 +377,13 @@ tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *
 	}
 	deliver(m, p, qp, f, packet, len, &rx);
 	return true;
+}
+
+bool
+tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, uint32_t hlen,
+		 const struct tpm_pkt *k)
+{
+	return receive(m, p, f, h, hlen, k, false);
 }
 
 /* --- the link --------------------------------------------------------------------------------------------- */

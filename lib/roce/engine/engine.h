@@ -129,10 +129,12 @@ struct tre_ops {
 
 /* Counters by cause: requester and responder. */
 struct tre_stats {
-	uint64_t rq_len_err, rq_op_err, rq_prot_err, rq_flush_err, rq_remote_invalid, rq_remote_access, rq_remote_op;
+	uint64_t rq_len_err, rq_op_err, rq_prot_err, rq_flush_err, rq_bind_err;
+	uint64_t rq_remote_invalid, rq_remote_access, rq_remote_op;
 	uint64_t rq_rnr_nak, rq_out_of_order, rq_timeout, rq_retry_exceeded, rq_rnr_exceeded, rq_bad_response, rq_ghost;
 	uint64_t rq_resent;
-	uint64_t rs_len_err, rs_op_err, rs_prot_err, rs_flush_err, rs_remote_invalid, rs_remote_access, rs_rnr_nak;
+	uint64_t rs_len_err, rs_op_err, rs_prot_err, rs_flush_err;
+	uint64_t rs_remote_invalid, rs_remote_access, rs_remote_op, rs_rnr_nak; /* said by a NAK */
 	uint64_t rs_out_of_order, rs_duplicate, rs_uc_discarded, rs_ud_discarded, rs_bad_qkey, rs_bad_pkey,
 		rs_bad_opcode;
 	uint64_t rs_malformed, cnp;

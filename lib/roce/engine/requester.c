@@ -39,6 +39,7 @@ count_failure(struct tre_stats *st, enum ibv_wc_status status)
 	case IBV_WC_LOC_LEN_ERR: st->rq_len_err++; break;
 	case IBV_WC_LOC_QP_OP_ERR: st->rq_op_err++; break;
 	case IBV_WC_LOC_PROT_ERR: st->rq_prot_err++; break;
+	case IBV_WC_MW_BIND_ERR: st->rq_bind_err++; break;
 	case IBV_WC_REM_INV_REQ_ERR: st->rq_remote_invalid++; break;
 	case IBV_WC_REM_ACCESS_ERR: st->rq_remote_access++; break;
 	case IBV_WC_REM_OP_ERR: st->rq_remote_op++; break;

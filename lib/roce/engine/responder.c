@@ -92,6 +92,7 @@ put_send(struct tre_qp *qp, const struct tre_in *in, const uint8_t *data, uint32
 	rc = len == 0 ? 0 : qp->ops->scatter_recv(qp, &qp->rwqe, qp->got, data, len);
 	if (rc < 0) {
 		qp->stats->rs_prot_err++;
+		qp->stats->rs_remote_op++;
 		receive_error(qp, (enum ibv_wc_status) - rc, in);
 		refuse(qp, IB_NAK_OPERATION, psn);
 		return false;

@@ -159,6 +159,7 @@ counters_of_the_transport(void **state)
 		{0x64, &of[1].rq_rnr_exceeded},   {0x68, &of[1].rs_rnr_nak},        {0x6c, &of[1].rq_rnr_nak},
 		{0x100, &of[1].rs_out_of_order},  {0x104, &of[1].rq_out_of_order},  {0x118, &of[1].rs_ud_discarded},
 		{0x120, &of[1].rs_uc_discarded},  {0x130, &of[1].rs_duplicate},     {0x134, &of[1].rq_timeout},
+		{0x2c, &of[1].rq_bind_err},       {0x58, &of[1].rs_remote_op},
 	};
 	struct card *c = *state;
 	struct tre_stats *was = c->m->roce_stats;
@@ -175,6 +176,8 @@ counters_of_the_transport(void **state)
 	c->m->port[1].flushed_sq = 8;
 	prm_set32(want, 0x20, prm_get32(want, 0x20) + 7);
 	prm_set32(want, 0x24, prm_get32(want, 0x24) + 8);
+	c->m->port[1].roce_no_group = 6;
+	prm_set32(want, 0x108, 6);
 	c->m->violation[TPM_V_CQ_OVERRUN] = 21;
 	c->m->violation[TPM_V_EQ_OVERRUN] = 22;
 	c->m->violation[TPM_V_DB_PAGE] = 1;

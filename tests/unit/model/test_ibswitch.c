@@ -143,7 +143,8 @@ attach(struct vr *v, unsigned int port, const uint8_t *gid, uint32_t qpn)
 static void
 test_multicast(void **state)
 {
-	static const uint8_t gid[16] = {0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = 1};
+	static const uint8_t gid[16] = {0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = 1},
+			     nobody[16] = {0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = 2};
 	struct vr *v = *state;
 	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_UD), *b = ir_qp(v, 2, MLX4_QP_ST_UD), *c = ir_qp(v, 1, MLX4_QP_ST_UD);
 
@@ -163,6 +164,14 @@ test_multicast(void **state)
 	vr_expect(v, c, 1, 0); /* inside the card, once */
 	assert_null(vr_poll_cq(v, c));
 	assert_memory_equal(vr_mem(v, b) + 40, vr_mem(v, a), 60);
+	assert_int_equal(vr_diag(v, 0, 0x108), 0);
+	/* A group that the port is in, and none of its queue pairs: it is told of what comes, not of what it sends. */
+	ir_post_ud(v, a, MGID_LID, 0xffffff, nobody, 60);
+	vr_step(v);
+	vr_expect(v, a, VR_SENT | MLX4_OP_SEND, 2);
+	assert_null(vr_poll_cq(v, b));
+	assert_int_equal(vr_diag(v, 1, 0x108), 0);
+	assert_int_equal(vr_diag(v, 2, 0x108), 1);
 	/* A group without ports */
 	ir_post_ud(v, a, MGID_LID + 1, 0xffffff, gid, 60);
 	vr_step(v);

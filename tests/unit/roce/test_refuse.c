@@ -79,6 +79,7 @@ too_long_for_receive(void **state)
 	assert_int_equal(B->got[0].wc.status, IBV_WC_LOC_LEN_ERR);
 	assert_int_equal(B->got[0].id, 9);
 	assert_int_equal(B->st.rs_len_err, 1);
+	assert_int_equal(B->st.rs_remote_op, 0);
 }
 
 static void
@@ -92,6 +93,8 @@ bad_receive_list(void **state)
 	assert_int_equal(A->st.rq_remote_op, 1);
 	assert_int_equal(failures(&A->st), 1);
 	assert_int_equal(B->got[0].wc.status, IBV_WC_LOC_PROT_ERR);
+	assert_int_equal(B->st.rs_prot_err, 1);
+	assert_int_equal(B->st.rs_remote_op, 1);
 }
 
 /* A request that cannot be sent waits for those before it, then ends with its own status. */

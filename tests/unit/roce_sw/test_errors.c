@@ -230,6 +230,7 @@ receive_key(void **state)
 	a_fails(&r, &wr, IBV_WC_REM_OP_ERR);
 	ends(&r, 1, 9, IBV_WC_LOC_PROT_ERR);
 	assert_int_equal(pair_stat(r.p, 1, "resp_protection_errors"), 1);
+	assert_int_equal(pair_stat(r.p, 1, "resp_remote_operation_errors"), 1);
 	assert_int_equal(pair_stat(r.p, 0, "req_remote_operation_errors"), 1);
 	stop(&r);
 }
