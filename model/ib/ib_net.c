@@ -142,10 +142,10 @@ xmit(struct tre_qp *e, struct tre_out *out)
 	struct tp_frame f = {.seg = seg};
 	uint16_t vcrc;
 
-	/* No credit, or a packet to itself is not in yet. */
-	if (r->late != 0 || (!own && !tpm_ib_room(p, vl, len + IB_GRH_LEN + IB_LRH_SIZE)))
-		return false;
 	bth = (uint32_t)(put_headers(&p->ibp, path, vl, len, h) - h);
+	/* No credit, or a packet to itself is not in yet. */
+	if (r->late != 0 || (!own && !tpm_ib_room(p, vl, bth + len + IB_VCRC_SIZE)))
+		return false;
 	memcpy(h + bth, out->hdr, out->hlen);
 	tpm_store16(h + bth + BTH_PKEY, pkey_of(&p->ibp, r->qp));
 	reg = troce_crc32(tpm_ib_icrc_start(h), h + bth + IB_BTH_LEN, out->hlen - IB_BTH_LEN);
@@ -300,6 +300,9 @@ deliver_group(struct tp_model *m, struct tpm_port *p, struct rx *rx)
 	if (rx->x.no_grh)
 		return;
 	tpm_steer_group(p, rx->x.grh + 24, &hit);
+	/* What this card sends is for others, too. */
+	if (hit.n == 0 && rx->from == NULL)
+		p->roce_no_group++;
 	for (uint32_t i = 0; i < hit.n; i++) {
 		struct tpm_qp *qp = tpm_qp_get(m, hit.qpn[i]);
 		uint32_t at;

@@ -71,6 +71,42 @@ third_port(struct vr *v, void **other)
 	ir_events(v);
 }
 
+static unsigned int completions(struct vr *v, struct vr_qp *q);
+
+/* As many packets as fit, by their octets on the wire: with a GRH and without one. */
+static void
+test_credits_by_octets(void **state)
+{
+	enum { HEADERS = 8 + 12, CRCS = 4 + 2, GRH = 40, PAYLOAD = 968 };
+	struct vr *v = *state;
+	struct vr_qp *q;
+	void *other;
+
+	third_port(v, &other);
+	for (unsigned int grh = 0; grh < 2; grh++) {
+		unsigned int fit = 5000 / (HEADERS + grh * GRH + PAYLOAD + CRCS);
+
+		q = ir_qp(v, 1, MLX4_QP_ST_UC);
+		ir_to(q, 0x30, 0x50);
+		if (grh != 0)
+			ir_to_gid(q, 2);
+		vr_qp_up(v, q);
+		for (unsigned int i = 0; i < 8; i++)
+			vr_post_send(v, q, q->mem, PAYLOAD);
+		for (unsigned int i = 0; i < 100; i++)
+			tp_model_step(v->c->m, 32);
+		assert_int_equal(completions(v, q), fit);
+		assert_int_equal(fit, grh != 0 ? 4 : 5);
+		/* The other card takes them, and all the rest. */
+		for (unsigned int i = 0; i < 100; i++) {
+			tp_model_step(((struct vr *)other)->c->m, 32);
+			tp_model_step(v->c->m, 32);
+		}
+		assert_int_equal(completions(v, q), 8 - fit);
+	}
+	vr_down(&other);
+}
+
 static unsigned int
 completions(struct vr *v, struct vr_qp *q)
 {
@@ -152,6 +188,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_not_armed, up, vr_down),
 		cmocka_unit_test_setup_teardown(test_credits, up, vr_down),
+		cmocka_unit_test_setup_teardown(test_credits_by_octets, up, vr_down),
 		cmocka_unit_test_setup_teardown(test_credits_of_datagrams, up, vr_down),
 		cmocka_unit_test_setup_teardown(test_head_of_queue, up, vr_down),
 	};
