@@ -15,7 +15,6 @@
 #include "mlx4_prm_ib.h"
 #include "roce.h"
 
-#define BAD_OPCODE 0xfeu /* what the engine refuses as a request that nobody knows */
 #define PKEY_DEFAULT 0xffffu
 #define WINDOW 256u        /* unacknowledged packets of a QP */
 #define FRAME_OVERHEAD 96u /* the most that stands round a payload [DP 10.7] */
@@ -460,10 +459,7 @@ tpm_roce_send(struct tp_model *m, struct tpm_qp *qp, unsigned int budget, bool *
 
 	while (done < budget && tre_sq_slot(&r->e) != NULL) {
 		if (r->lso.active) {
-			struct tre_wqe *w = tre_sq_slot(&r->e);
-
-			if (!tpm_ipoib_segment(r, w, &r->slot[w - r->sq]))
-				w->opcode = BAD_OPCODE;
+			tpm_roce_segment(r);
 			tre_post(&r->e);
 			continue;
 		}
@@ -471,8 +467,7 @@ tpm_roce_send(struct tp_model *m, struct tpm_qp *qp, unsigned int budget, bool *
 			*idle = true;
 			break;
 		}
-		if (tpm_roce_fetch(m, r, qp->sq_head, &strides) != 0)
-			tre_sq_slot(&r->e)->opcode = BAD_OPCODE;
+		tpm_roce_fetch(m, r, qp->sq_head, &strides);
 		qp->sq_head += strides;
 		tre_post(&r->e);
 		done++;

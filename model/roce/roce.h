@@ -39,6 +39,7 @@ struct tpm_roce_slot {
 	uint16_t index;
 	uint8_t opcode;
 	bool signaled;
+	enum ibv_wc_status status; /* it cannot be sent, for this reason */
 };
 
 /* A large send of datagrams that is being cut. */
@@ -121,23 +122,26 @@ unsigned int tpm_roce_run(struct tp_model *m, unsigned int budget);
 
 /* --- WQEs (roce_wqe.c) --------------------------------------------------------------------------------------- */
 
-/* The WQE at head into the next slot; *strides: its size. 0, or a syndrome of MLX4_SYND_*. */
-uint8_t tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *strides);
+/* The WQE at head into the next slot; *strides: its size. One that cannot be sent ends with its status in its turn. */
+void tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *strides);
+/* The next segment of the large send that is under way into the next slot. */
+void tpm_roce_segment(struct tpm_roce *r);
 /* The receive WQE of n elements at w as a list. */
 void tpm_roce_list(struct tpm_roce *r, const uint8_t *w, unsigned int n);
 
-/* --- offloads of datagrams that carry IP (roce_ipoib.c): false when a request is none that can be done ----------- */
+/* --- offloads of datagrams that carry IP (roce_ipoib.c); their status: why a request cannot be done ---------------- */
 
 /* What a completion says of a datagram of len bytes, its dword at 0x10; *csum: its checksum field. 0: it is not of IP. */
 uint32_t tpm_ipoib_status(const uint8_t *d, uint32_t len, uint16_t *csum);
 /* The ring QPN that an RSS parent gives such a datagram. */
 uint32_t tpm_ipoib_ring(const struct tp_model *m, const struct tpm_qp *parent, const uint8_t *d, uint32_t len);
 /* Puts in the checksums that the flags (MLX4_CTRL_*_CSUM) ask for. */
-bool tpm_ipoib_checksum(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s, uint32_t flags);
+enum ibv_wc_status tpm_ipoib_checksum(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s, uint32_t flags);
 /* Begins a large send, of which w and s hold address and payload, and makes its first segment. */
-bool tpm_ipoib_lso(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s, const struct tpm_roce_lso *l);
+enum ibv_wc_status tpm_ipoib_lso(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s,
+				 const struct tpm_roce_lso *l);
 /* The next segment, while r->lso.active. */
-bool tpm_ipoib_segment(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s);
+enum ibv_wc_status tpm_ipoib_segment(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s);
 
 /* --- keys (roce_key.c) ---------------------------------------------------------------------------------------- */
 

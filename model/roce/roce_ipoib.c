@@ -69,23 +69,23 @@ checksum(uint8_t *b, uint32_t len, uint32_t flags)
 	tpm_csum_insert(&f, b, f.len < TPM_PARSE_MAX ? f.len : TPM_PARSE_MAX, flags);
 }
 
-bool
+enum ibv_wc_status
 tpm_ipoib_checksum(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s, uint32_t flags)
 {
 	uint8_t *b = stage(r, s);
 	uint16_t type;
 
 	if (b == NULL)
-		return false;
+		return IBV_WC_LOC_QP_OP_ERR;
 	/* Too long for a packet, or memory that it may not read: the transport says so. */
 	if (w->len < ENCAP || w->len > r->e.a.mtu || !fetch(r, w, 0, w->len, b + AT))
-		return true;
+		return IBV_WC_SUCCESS;
 	type = as_frame(b);
 	checksum(b, w->len, flags);
 	as_datagram(b, type);
 	w->inline_data = b + AT;
 	w->num_sge = 0;
-	return true;
+	return IBV_WC_SUCCESS;
 }
 
 /* A received datagram that is read as a frame. */
@@ -144,14 +144,14 @@ tpm_ipoib_ring(const struct tp_model *m, const struct tpm_qp *parent, const uint
 	return open_inside(&in, d, len) ? tpm_rss_select(m, parent, in.h, &in.k, &hash) : parent->rss.default_qpn;
 }
 
-bool
+enum ibv_wc_status
 tpm_ipoib_lso(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s, const struct tpm_roce_lso *l)
 {
 	uint8_t frame[AT + MLX4_SEND_WQE_MAX] = {0};
 	struct tpm_pkt k;
 
 	if (l->mss == 0 || l->hlen <= ENCAP || l->hlen > MLX4_SEND_WQE_MAX || w->len == 0 || w->inline_data != NULL)
-		return false;
+		return IBV_WC_LOC_QP_OP_ERR;
 	r->lso = *l;
 	r->lso.data = *w;
 	r->lso.slot = *s;
@@ -161,12 +161,12 @@ tpm_ipoib_lso(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s, co
 	/* The template's lengths need not mean anything yet. */
 	tpm_parse(frame, AT + l->hlen, AT + l->hlen, &k);
 	if (k.l3 == 0 || (k.etype != TPM_ETYPE_IPV4 && k.etype != TPM_ETYPE_IPV6))
-		return false;
+		return IBV_WC_LOC_QP_OP_ERR;
 	tpm_store16(frame + k.l3 + (k.etype == TPM_ETYPE_IPV4 ? 2 : 4),
 		    (uint16_t)(AT + l->hlen - k.l3 - (k.etype == TPM_ETYPE_IPV4 ? 0 : 40)));
 	tpm_parse(frame, AT + l->hlen, AT + l->hlen, &k);
 	if ((k.status & MLX4_CQE_ST_TCP) == 0)
-		return false;
+		return IBV_WC_LOC_QP_OP_ERR;
 	r->lso.k = k;
 	memcpy(r->lso.hdr, frame + AT, l->hlen);
 	tpm_store16(r->lso.hdr, k.etype);
@@ -175,7 +175,15 @@ tpm_ipoib_lso(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s, co
 	return tpm_ipoib_segment(r, w, s);
 }
 
-bool
+/* Nothing of it follows. */
+static enum ibv_wc_status
+stop(struct tpm_roce_lso *l, enum ibv_wc_status why)
+{
+	l->active = false;
+	return why;
+}
+
+enum ibv_wc_status
 tpm_ipoib_segment(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s)
 {
 	struct tpm_roce_lso *l = &r->lso;
@@ -191,10 +199,12 @@ tpm_ipoib_segment(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s
 	s->signaled = last && l->slot.signaled;
 	w->av = &s->path;
 	l->active = !last;
-	if (b == NULL || l->hlen + len > r->e.a.mtu || !fetch(r, &l->data, l->off, len, b + AT + l->hlen)) {
-		l->active = false;
-		return false;
-	}
+	if (b == NULL)
+		return stop(l, IBV_WC_LOC_QP_OP_ERR);
+	if (l->hlen + len > r->e.a.mtu)
+		return stop(l, IBV_WC_LOC_LEN_ERR);
+	if (!fetch(r, &l->data, l->off, len, b + AT + l->hlen))
+		return stop(l, IBV_WC_LOC_PROT_ERR);
 	memcpy(b + AT, l->hdr, l->hlen);
 	type = as_frame(b);
 	tpm_lso_header(b, &l->k, AT + l->hlen, l->off, len, l->index, last);
@@ -205,5 +215,5 @@ tpm_ipoib_segment(struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s
 	w->len = l->hlen + len;
 	l->off += len;
 	l->index++;
-	return true;
+	return IBV_WC_SUCCESS;
 }

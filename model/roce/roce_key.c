@@ -111,6 +111,8 @@ tpm_roce_local(struct tre_qp *e, const struct tre_wqe *w)
 	struct tpm_roce *r = e->home;
 	const struct tpm_roce_slot *s = &r->slot[w - r->sq];
 
+	if (s->status != IBV_WC_SUCCESS)
+		return -(int)s->status;
 	switch (s->opcode) {
 	case MLX4_OP_LOCAL_INV: return tpm_roce_invalidate(e, prm_get(s->data, MLX4_INV_KEY));
 	case MLX4_OP_BIND_MW: return tpm_roce_bind(r, s->data);

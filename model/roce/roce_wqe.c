@@ -161,7 +161,7 @@ read_data(struct reader *rd, struct tre_wqe *w, struct tpm_roce_slot *s)
 }
 
 /* Headers of a large send: their segment ends at 16 bytes [DP 3.5] */
-static bool
+static enum ibv_wc_status
 read_lso(struct tpm_roce *r, struct reader *rd, struct tre_wqe *w, struct tpm_roce_slot *s)
 {
 	const uint8_t *d = take(rd, 4), *h;
@@ -172,26 +172,26 @@ read_lso(struct tpm_roce *r, struct reader *rd, struct tre_wqe *w, struct tpm_ro
 	l.hlen = v & MLX4_LSO_HDR_MASK;
 	h = d == NULL || l.hlen > sizeof(l.hdr) ? NULL : take(rd, l.hlen);
 	if (h == NULL)
-		return false;
+		return IBV_WC_LOC_QP_OP_ERR;
 	memcpy(l.hdr, h, l.hlen);
 	end = (rd->at + MLX4_DS_SIZE - 1) & ~(MLX4_DS_SIZE - 1);
 	rd->at = end < rd->len ? end : rd->len;
-	return read_data(rd, w, s) && tpm_ipoib_lso(r, w, s, &l);
+	return read_data(rd, w, s) ? tpm_ipoib_lso(r, w, s, &l) : IBV_WC_LOC_QP_OP_ERR;
 }
 
 /* Strong ordering: behind what reads, at least. */
-static uint8_t
+static enum ibv_wc_status
 read_local(struct reader *rd, struct tre_wqe *w, struct tpm_roce_slot *s, uint32_t flags)
 {
 	uint32_t n = tpm_roce_local_size(s->opcode);
 	const uint8_t *d = take(rd, n);
 
 	if (d == NULL)
-		return MLX4_SYND_LOCAL_QP_OP;
+		return IBV_WC_LOC_QP_OP_ERR;
 	memcpy(s->data, d, n);
 	if ((flags & MLX4_CTRL_SO) != 0)
 		w->flags |= IBV_SEND_FENCE;
-	return 0;
+	return IBV_WC_SUCCESS;
 }
 
 static uint32_t
@@ -213,13 +213,12 @@ copy_wqe(struct tpm_qp *qp, uint32_t head, uint8_t *buf, uint32_t *strides)
 	return len;
 }
 
-uint8_t
-tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *strides)
+static enum ibv_wc_status
+read_wqe(struct tp_model *m, struct tpm_roce *r, struct tre_wqe *w, struct tpm_roce_slot *s, uint32_t head,
+	 uint32_t *strides)
 {
 	uint8_t buf[MLX4_SEND_WQE_MAX] __attribute__((aligned(64)));
 	struct reader rd = {.w = buf, .at = sizeof(struct mlx4_wqe_ctrl)};
-	struct tre_wqe *w = tre_sq_slot(&r->e);
-	struct tpm_roce_slot *s = &r->slot[w - r->sq];
 	bool ib_ud;
 	uint32_t flags;
 	int op;
@@ -233,7 +232,7 @@ tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *
 	if (rd.len < rd.at) {
 		tpm_violate(m, TPM_V_WQE_SIZE, "QP", r->qp->qpn, "WQE 0x%x: %u bytes, wanted %u..%u", s->index, rd.len,
 			    rd.at, MLX4_SEND_WQE_MAX);
-		return MLX4_SYND_LOCAL_QP_OP;
+		return IBV_WC_LOC_QP_OP_ERR;
 	}
 	flags = prm_get32(buf, 8);
 	s->opcode = buf[3] & MLX4_CTRL_OPCODE_MASK;
@@ -243,7 +242,7 @@ tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *
 	if (op < 0) {
 		tpm_violate(m, TPM_V_WQE_OPCODE, "QP", r->qp->qpn,
 			    "WQE 0x%x: opcode 0x%02x, which QUERY_DEV_CAP does not offer", s->index, s->opcode);
-		return MLX4_SYND_LOCAL_QP_OP;
+		return IBV_WC_LOC_QP_OP_ERR;
 	}
 	w->opcode = (uint8_t)op;
 	w->flags = (uint8_t)(((flags & MLX4_CTRL_SOLICITED) != 0 ? IBV_SEND_SOLICITED : 0) |
@@ -252,15 +251,42 @@ tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *
 	if (op == TRE_WR_LOCAL)
 		return read_local(&rd, w, s, flags);
 	if (r->e.a.type == IBV_QPT_UD && !read_dgram(r, &rd, w, s))
-		return MLX4_SYND_LOCAL_QP_OP;
+		return IBV_WC_LOC_QP_OP_ERR;
 	if (op != IBV_WR_SEND && op != IBV_WR_SEND_WITH_IMM && op != IBV_WR_SEND_WITH_INV && !read_remote(&rd, w))
-		return MLX4_SYND_LOCAL_QP_OP;
+		return IBV_WC_LOC_QP_OP_ERR;
 	if (s->opcode == MLX4_OP_LSO)
-		return read_lso(r, &rd, w, s) ? 0 : MLX4_SYND_LOCAL_QP_OP;
+		return read_lso(r, &rd, w, s);
 	if (!read_data(&rd, w, s))
-		return MLX4_SYND_LOCAL_QP_OP;
+		return IBV_WC_LOC_QP_OP_ERR;
 	flags &= MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM;
-	return !ib_ud || flags == 0 || tpm_ipoib_checksum(r, w, s, flags) ? 0 : MLX4_SYND_LOCAL_QP_OP;
+	return ib_ud && flags != 0 ? tpm_ipoib_checksum(r, w, s, flags) : IBV_WC_SUCCESS;
+}
+
+/* A request that cannot be sent goes through the engine as one that stays here: those before it end first. */
+static void
+fail_later(struct tre_wqe *w, struct tpm_roce_slot *s, enum ibv_wc_status status)
+{
+	s->status = status;
+	if (status != IBV_WC_SUCCESS)
+		w->opcode = TRE_WR_LOCAL;
+}
+
+void
+tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *strides)
+{
+	struct tre_wqe *w = tre_sq_slot(&r->e);
+	struct tpm_roce_slot *s = &r->slot[w - r->sq];
+
+	fail_later(w, s, read_wqe(m, r, w, s, head, strides));
+}
+
+void
+tpm_roce_segment(struct tpm_roce *r)
+{
+	struct tre_wqe *w = tre_sq_slot(&r->e);
+	struct tpm_roce_slot *s = &r->slot[w - r->sq];
+
+	fail_later(w, s, tpm_ipoib_segment(r, w, s));
 }
 
 void

@@ -280,31 +280,6 @@ test_damaged_or_for_nobody(void **state)
 	card_expect_clean(v->c);
 }
 
-static struct vr_qp *
-raw_qp(struct vr *v, unsigned int port)
-{
-	struct vr_qp *q = vr_qp(v, port, MLX4_QP_ST_MLX);
-
-	prm_set(q->ctx, MLX4_QPC_MTU, MLX4_QPC_MTU_RAW);
-	prm_set(q->ctx, MLX4_QPC_LG_MSG, MLX4_QPC_LG_MSG_RAW);
-	vr_qp_up(v, q);
-	return q;
-}
-
-/* A rule of a port: its own address to a QP. */
-static void
-rule(struct vr *v, unsigned int port, const struct vr_qp *q)
-{
-	uint8_t *in = card_in(v->c);
-
-	in[7] = (uint8_t)port;
-	prm_set32(in, 8, q->qpn);
-	memcpy(in + 16, "\x0c\0\xe0\x01", 4);
-	memcpy(in + 16 + 10, v->mac[port - 1], 6);
-	memset(in + 16 + 18, 0xff, 6);
-	assert_int_equal(card_cmd_in(v->c, MLX4_CMD_QP_FLOW_STEERING_ATTACH, 0, 16), 0);
-}
-
 /* RoCE for an address that the port does not have is an Ethernet frame like any other; so are other UDP ports. */
 static void
 test_foreign_is_ethernet(void **state)
@@ -315,8 +290,8 @@ test_foreign_is_ethernet(void **state)
 	uint16_t n = 0;
 
 	vr_pair(v, MLX4_QP_ST_UD, VR_GID_V1, &a, &b);
-	raw = raw_qp(v, 2);
-	rule(v, 2, raw);
+	raw = vr_raw_qp(v, 2);
+	vr_rule(v, 2, raw);
 	vr_post_recv(v, b, VR_RW_KEY, b->mem, 100);
 	for (unsigned int i = 0; i < 3; i++) {
 		uint8_t *gid = v->gid[1][where[i]];

@@ -363,8 +363,8 @@ test_ipoib_refused(void **state)
 		{true, 4, 0x65, 900, 1300, VR_RW_KEY, MLX4_SYND_LOCAL_QP_OP},
 		{true, 0, 8, 0, 1300, VR_RW_KEY, MLX4_SYND_LOCAL_QP_OP},
 		{true, 0, 8, 900, 0, VR_RW_KEY, MLX4_SYND_LOCAL_QP_OP},
-		{true, 0, 8, 981, 1300, VR_RW_KEY, MLX4_SYND_LOCAL_QP_OP},
-		{true, 0, 8, 900, 1300, VR_PD_KEY, MLX4_SYND_LOCAL_QP_OP},
+		{true, 0, 8, 981, 1300, VR_RW_KEY, MLX4_SYND_LOCAL_LENGTH},
+		{true, 0, 8, 900, 1300, VR_PD_KEY, MLX4_SYND_LOCAL_PROT},
 		{false, 0, 8, 0, 100, VR_PD_KEY, MLX4_SYND_LOCAL_PROT},
 		{false, 0, 8, 0, 1025, VR_RW_KEY, MLX4_SYND_LOCAL_LENGTH},
 	};
@@ -400,6 +400,36 @@ test_ipoib_refused(void **state)
 		vr_down(state);
 	}
 	assert_int_equal(ir_up(state), 0);
+}
+
+/* A large send whose second segment is in memory that it may not read: the first one has left. */
+static void
+test_ipoib_second_segment_refused(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_UD);
+	uint8_t *w = vr_wqe(v, a);
+	uint32_t first;
+
+	vr_qp_up(v, a);
+	first = v->end[0]->sent;
+	ir_post_ud(v, a, IR_LID2, 5, NULL, 1);
+	a->prod = 0;
+	prm_set32(w, 64, 900u << MLX4_LSO_MSS_SHIFT | 44);
+	ip_headers(w + 68, 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		prm_set32(w, 112 + 16 * i, 900);
+		prm_set32(w, 116 + 16 * i, i == 0 ? VR_RW_KEY : VR_PD_KEY);
+		prm_set64(w, 120 + 16 * i, a->mem);
+	}
+	vr_post(v, a, MLX4_OP_LSO, 9, MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM, 0);
+	vr_step(v);
+	assert_int_equal(v->end[0]->sent - first, 1);
+	vr_expect_error(v, a, true, MLX4_SYND_LOCAL_PROT, 0);
+	assert_null(vr_poll_cq(v, a));
+	assert_int_equal(vr_diag(v, 1, 0x1c), 1); /* protection errors of the requester, not of its queue pair */
+	assert_int_equal(vr_diag(v, 1, 0x0c), 0);
+	assert_int_equal(vr_state(v, a), MLX4_QP_SQER);
 }
 
 /* Room for the CRC behind the data, as iPXE leaves it, makes the packet that room in a segment of its own makes. */
@@ -476,6 +506,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_ipoib_large_send, ir_up, vr_down),
 		cmocka_unit_test_setup_teardown(test_ipoib_large_send_v6, ir_up, vr_down),
 		cmocka_unit_test_setup_teardown(test_ipoib_refused, NULL, vr_down),
+		cmocka_unit_test_setup_teardown(test_ipoib_second_segment_refused, ir_up, vr_down),
 		cmocka_unit_test_setup_teardown(test_crc_in_the_data, ir_up, vr_down),
 		cmocka_unit_test_setup_teardown(test_damaged, ir_up, vr_down),
 	};

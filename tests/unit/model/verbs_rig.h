@@ -380,6 +380,32 @@ vr_pair(struct vr *v, enum mlx4_qp_service service, unsigned int gid, struct vr_
 	vr_qp_up(v, *b);
 }
 
+/* One that takes Ethernet frames. */
+static inline struct vr_qp *
+vr_raw_qp(struct vr *v, unsigned int port)
+{
+	struct vr_qp *q = vr_qp(v, port, MLX4_QP_ST_MLX);
+
+	prm_set(q->ctx, MLX4_QPC_MTU, MLX4_QPC_MTU_RAW);
+	prm_set(q->ctx, MLX4_QPC_LG_MSG, MLX4_QPC_LG_MSG_RAW);
+	vr_qp_up(v, q);
+	return q;
+}
+
+/* A rule of a port: its own address to a QP. */
+static inline void
+vr_rule(struct vr *v, unsigned int port, const struct vr_qp *q)
+{
+	uint8_t *in = card_in(v->c);
+
+	in[7] = (uint8_t)port;
+	prm_set32(in, 8, q->qpn);
+	memcpy(in + 16, "\x0c\0\xe0\x01", 4);
+	memcpy(in + 16 + 10, v->mac[port - 1], 6);
+	memset(in + 16 + 18, 0xff, 6);
+	assert_int_equal(card_cmd_in(v->c, MLX4_CMD_QP_FLOW_STEERING_ATTACH, 0, 16), 0);
+}
+
 /* --- work requests --- */
 
 static inline uint8_t *
