@@ -146,6 +146,11 @@ not_willing(void **state)
 	}
 	HEARS(HIGHER, PFC(1), END);
 	uses_own(TP_DCBX_PFC);
+	/* The port's own entry with another one behind it, and alone. */
+	HEARS(HIGHER, 0xfe, 0x0b, 0x00, 0x80, 0xc2, 0x0c, 0x00, 0x63, 0x12, 0xb7, 0x42, 0x00, 0x50, END);
+	assert_false(d.feature[TP_DCBX_APP].synced);
+	HEARS(HIGHER, 0xfe, 0x08, 0x00, 0x80, 0xc2, 0x0c, 0x00, 0x63, 0x12, 0xb7, END);
+	assert_true(d.feature[TP_DCBX_APP].synced);
 	assert_int_equal(d.stats.changes, 0);
 }
 
@@ -166,6 +171,8 @@ willing(void **state)
 	assert_int_equal(d.stats.changes, 1);
 	HEARS(HIGHER, ETS(0), REC, PFC(0), APP, END);
 	assert_int_equal(d.stats.changes, 1);
+	tp_dcbx_refuse(&d, TP_DCBX_APP);
+	uses_own(TP_DCBX_APP);
 }
 
 /* 38.4.1: only a recommendation changes ETS, and both sides willing take each other's. */
@@ -388,8 +395,10 @@ cee(void **state)
 	assert_int_equal(d.stats.rx_cee, 1);
 	assert_int_equal(d.status, TP_DCBX_NO_PEER);
 	assert_int_equal(d.lldp.stats.rx_tlvs_unrecognised, 0);
+	HEARS(HIGHER, 0xfe, 0x04, 0x00, 0x1b, 0x21, 0x01, 0xfe, 0x04, 0x00, 0x1b, 0x21, 0x03, END);
+	assert_int_equal(d.stats.rx_cee, 2);
 	HEARS(HIGHER, 0xfe, 0x06, 0x00, 0x80, 0xc2, 0x08, 0x00, 0x00, 0xfe, 0x04, 0x00, 0x12, 0x0f, 0x01, END);
-	assert_int_equal(d.lldp.stats.rx_tlvs_unrecognised, 2);
+	assert_int_equal(d.lldp.stats.rx_tlvs_unrecognised, 1 + 2);
 	assert_int_equal(d.status, TP_DCBX_NO_PEER);
 }
 

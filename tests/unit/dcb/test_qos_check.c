@@ -231,6 +231,32 @@ frames_by_rules(void **state)
 	assert_int_equal(dscp, 9);
 }
 
+/* Services are not in a frame: only a rule of all of them is one of frames, to the port of RoCE v2. */
+static void
+frames_of_services(void **state)
+{
+	static const struct {
+		uint16_t lo, hi;
+		bool all;
+	} row[] = {{0, 65535, true}, {1, 65535, true}, {2, 65535, false}, {1, 65534, false}, {0, 4791, false}};
+	struct tp_qos_classes classes;
+	struct tp_qos_port q;
+	unsigned int i;
+	uint8_t prio;
+	int8_t dscp;
+
+	(void)state;
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		tp_qos_port_default(&q);
+		q.rule[q.num_rules++] = (struct tp_qos_rule){
+			.match = TP_MATCH_RDMA, .lo = row[i].lo, .hi = row[i].hi, .prio = 6, .dscp = 40};
+		tp_qos_classes_make(&q, &classes);
+		assert_int_equal(classes.n, row[i].all);
+		assert_int_equal(tp_qos_classify(&classes, 17, 4791, &prio, &dscp), row[i].all);
+		assert_false(tp_qos_classify(&classes, 17, 4790, &prio, &dscp));
+	}
+}
+
 /* D-4, R-8: packets of RoCE by the service of their connection. Worked out by hand: the first that matches. */
 static void
 services(void **state)
@@ -287,9 +313,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(conflicts),           cmocka_unit_test(members_out_of_range),
-		cmocka_unit_test(what_the_port_lacks), cmocka_unit_test(rates),
-		cmocka_unit_test(frames_by_rules),     cmocka_unit_test(services),
+		cmocka_unit_test(conflicts),
+		cmocka_unit_test(members_out_of_range),
+		cmocka_unit_test(what_the_port_lacks),
+		cmocka_unit_test(rates),
+		cmocka_unit_test(frames_by_rules),
+		cmocka_unit_test(frames_of_services),
+		cmocka_unit_test(services),
 	};
 
 	return cmocka_run_group_tests_name("qos_check", tests, NULL, NULL);

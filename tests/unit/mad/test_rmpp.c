@@ -119,6 +119,9 @@ segments_are_headed_as_the_standard_says(void **state)
 	assert_int_equal(n, 3);
 	tp_mad_stats_get(r.port[1].mad, &st);
 	assert_int_equal(st.rmpp_sent, 3);
+	/* Nobody answers an answer, and nobody is told so. */
+	rig_run(&r, 5000 * RIG_MS);
+	assert_int_equal(server.num, 1);
 }
 
 static void

@@ -122,12 +122,44 @@ memory_is_bounded(void **state)
 	assert_int_equal(stops(), 1);
 }
 
+/* The first segment and the last one are acknowledged, each once, also where they are the same and where a window ends with one. */
+static void
+acknowledged_once(void **state)
+{
+	static const uint32_t row[][2] = {{1, 1}, {2, 2}, {63, 2}, {64, 2}, {65, 3}};
+	struct tp_mad_packet p = {.qpn = 1, .remote_qpn = 1, .slid = 0x10, .dlid = 0x20};
+
+	(void)state;
+	r.lose = data_back;
+	mad_init(p.data, MAD_CLASS_SA, 2, SA_GET_TABLE, SA_ATTR_NODE, 0);
+	p.data[RMPP_VERSION_AT] = 1;
+	p.data[RMPP_TYPE_AT] = RMPP_DATA;
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		unsigned int acks = 0, before = r.logged;
+
+		ib_put32(p.data + MAD_TID_AT + 4, i);
+		for (uint32_t seg = 1; seg <= row[i][0]; seg++) {
+			p.data[RMPP_FLAGS_AT] = (uint8_t)(RMPP_ACTIVE | (seg == 1 ? RMPP_FIRST : 0) |
+							  (seg == row[i][0] ? RMPP_LAST : 0));
+			ib_put32(p.data + RMPP_SEGMENT_AT, seg);
+			ib_put32(p.data + RMPP_LENGTH_AT, 20 + 50);
+			tp_mad_input(r.port[1].mad, &p);
+		}
+		for (unsigned int k = before; k < r.logged; k++)
+			acks += r.log[k].data[RMPP_TYPE_AT] == RMPP_ACK;
+		assert_int_equal(acks, row[i][1]);
+		assert_int_equal(server.num, i + 1);
+		assert_int_equal(server.status[i], 0);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(beginnings_are_bounded, up, down),
 		cmocka_unit_test_setup_teardown(memory_is_bounded, up, down),
+		cmocka_unit_test_setup_teardown(acknowledged_once, up, down),
 	};
 
 	return cmocka_run_group_tests_name("mad rmpp bounds", tests, NULL, NULL);

@@ -308,7 +308,7 @@ test_configured_again(void **state)
 	free(rig_log_end(&(unsigned int){0}));
 	assert_int_equal(rte_pmd_mlx4_dropless_get(1, 0, &units, NULL), 0);
 	assert_int_equal(units, 50);
-	assert_int_equal(prm_get(eth->rxqs[0]->set->ring[0].qp.ctx, MLX4_QPC_DELAY_DROP), 50);
+	rings_wait(eth->rxqs[0]->set, 50);
 	assert_int_equal(rte_pmd_mlx4_dropless_get(1, 1, &units, NULL), 0);
 	assert_int_equal(units, 0);
 	send_many(RIG_DESC + REFILL);

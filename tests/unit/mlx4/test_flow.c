@@ -264,6 +264,32 @@ test_drop(void **state)
 	assert_int_equal(hits(udp(9)), 0);
 }
 
+/* A card that does not make the queue of dropped frames keeps nothing of it, however far it came. */
+static void
+test_drop_refused(void **state)
+{
+	static const uint16_t steps[] = {MLX4_CMD_SW2HW_CQ, MLX4_CMD_RST2INIT_QP, MLX4_CMD_INIT2RTR_QP,
+					 MLX4_CMD_RTR2RTS_QP};
+	const struct rte_flow_attr attr = {.ingress = 1};
+	struct mlx4_hca *hca = ((struct mlx4_eth *)rte_eth_devices[1].data->dev_private)->hca;
+	struct mlx4_limits before, after;
+	struct rte_flow_error e;
+	uint64_t commands;
+	unsigned int i;
+	uint32_t eqs;
+
+	mlx4_hca_usage(hca, &before, &eqs, &commands);
+	for (i = 0; i < RTE_DIM(steps); i++) {
+		assert_int_equal(tp_model_fault(rig_model(1), TP_FAULT_STATUS, steps[i], 1, MLX4_STAT_BAD_PARAM), 0);
+		rig_log_begin();
+		assert_null(rte_flow_create(1, &attr, TO_PORT(9), ACTIONS(ACTION(DROP)), &e));
+		free(rig_log_end(&(unsigned int){0}));
+		mlx4_hca_usage(hca, &after, &eqs, &commands);
+		assert_memory_equal(&after, &before, sizeof(before));
+	}
+	flow_remove(flow_add(0, TO_PORT(9), ACTIONS(ACTION(DROP))));
+}
+
 static uint64_t
 count_of(struct rte_flow *f, bool reset, uint64_t *bytes)
 {
@@ -508,10 +534,10 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_queue),   T(test_items),     T(test_vxlan_cx3),     T(test_mark),
-		T(test_rss),     T(test_drop),      T(test_count),         T(test_priority),
-		T(test_isolate), T(test_many),      T(test_come_and_go),   T(test_queue_stop),
-		T(test_restart), T(test_scattered), T(test_roce_software), T(test_names),
+		T(test_queue),       T(test_items),        T(test_vxlan_cx3), T(test_mark),      T(test_rss),
+		T(test_drop),        T(test_count),        T(test_priority),  T(test_isolate),   T(test_many),
+		T(test_come_and_go), T(test_queue_stop),   T(test_restart),   T(test_scattered), T(test_roce_software),
+		T(test_names),       T(test_drop_refused),
 	};
 
 	if (rig_eal("mlx4flow", "0") < 0)

@@ -398,6 +398,39 @@ test_trace_of_numbers(void **state)
 	assert_null(strstr(text, "5a5a5a5a"));
 }
 
+/* A line of a mailbox is written when one of its four dwords is not zero. */
+static void
+test_trace_of_a_mailbox(void **state)
+{
+	struct card *c = *state;
+	char text[4096], *at;
+	uint8_t *in = card_in(c);
+	size_t n;
+	FILE *f = tmpfile();
+
+	assert_non_null(f);
+	memset(in, 0, CARD_PAGE);
+	for (uint32_t i = 0; i < 4; i++)
+		prm_set32(in, 0x100 + 0x10 * i + 4 * i, 0xa0 + i);
+	prm_set32(in, 0xffc, 0xdeadbeef);
+	tp_model_trace(c->m, f);
+	/* It is written as it came, whatever becomes of it. */
+	assert_int_not_equal(card_cmd(c, MLX4_CMD_SW2HW_MPT, 0, 0xffffff, c->in, 0), 0);
+	tp_model_trace(c->m, NULL);
+	rewind(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = '\0';
+	fclose(f);
+	at = strchr(text, '\n');
+	assert_non_null(at);
+	*strstr(at + 1, "dump command") = '\0';
+	assert_string_equal(at + 1, "100: 000000a0 00000000 00000000 00000000\n"
+				    "110: 00000000 000000a1 00000000 00000000\n"
+				    "120: 00000000 00000000 000000a2 00000000\n"
+				    "130: 00000000 00000000 00000000 000000a3\n"
+				    "ff0: 00000000 00000000 00000000 deadbeef\n");
+}
+
 /* The UDP ports of VXLAN and of RoCE are set each by its own bit, to what the command says. */
 static void
 test_udp_ports(void **state)
@@ -478,6 +511,7 @@ main(void)
 		OBJECTS(test_one_completion),
 		cmocka_unit_test(test_cables),
 		OBJECTS(test_trace_of_numbers),
+		OBJECTS(test_trace_of_a_mailbox),
 		BOOTED(test_udp_ports),
 		BOOTED(test_who_is_stopped),
 		OBJECTS(test_tunnel_mode),

@@ -219,6 +219,45 @@ never_delivered(void **state)
 	assert_non_null(rig_poll(rx.rcq, 64, &rx.rci, rx.rcq_rec));
 }
 
+/* A pause by priority goes on under settings that honour it still, and is counted as one only while it is one. */
+static void
+settings_change(void **state)
+{
+	struct qos_rig *x = *state;
+	uint8_t pfc4[60];
+
+	memcpy(pfc4, pfc3_500, sizeof(pfc4));
+	pfc4[17] = 1 << 4;
+	memcpy(pfc4 + 26, "\xff\xff", 2); /* 3355 us */
+	assert_int_equal(qos_general(x, 1, false, 0, false, 1u << 3 | 1u << 4), 0);
+	arrive(x, pfc3_500, 0xffff);
+	qos_arrive(x, 1, pfc4, sizeof(pfc4));
+	qos_time(x, x->now + 10 * US);
+	/* The same once more, then without one of them. */
+	assert_int_equal(qos_general(x, 1, false, 0, false, 1u << 3 | 1u << 4), 0);
+	assert_int_equal(x->r.m->port[0].qos->paused, 1u << 3 | 1u << 4);
+	qos_time(x, x->now + 10 * US);
+	assert_int_equal(qos_general(x, 1, false, 0, false, 1u << 3), 0);
+	assert_int_equal(x->r.m->port[0].qos->paused, 1u << 3);
+	qos_time(x, x->now + 10 * US);
+	assert_int_equal(qos_counter(x, 1, MLX4_STATS_MOD_FLOW, FLOW(3, MLX4_FLOW_RX_DURATION)), 30);
+	assert_int_equal(qos_counter(x, 1, MLX4_STATS_MOD_FLOW, FLOW(4, MLX4_FLOW_RX_DURATION)), 20);
+	/* Under global pause it is held as long as it was to be, and counted as nothing of priority 3's. */
+	assert_int_equal(qos_general(x, 1, false, 0, true, 0), 0);
+	assert_int_equal(x->r.m->port[0].qos->paused, 1u << 3);
+	qos_time(x, x->now + 10 * US);
+	assert_int_equal(qos_counter(x, 1, MLX4_STATS_MOD_FLOW, FLOW(3, MLX4_FLOW_RX_DURATION)), 30);
+	assert_int_equal(qos_counter(x, 1, MLX4_STATS_MOD_FLOW, FLOW(3, MLX4_FLOW_RX_TRANSITION)), 1);
+	/* A global pause goes on under the same settings, too, in the first priority's counters. */
+	arrive(x, global_1000, 0xffff);
+	qos_time(x, x->now + 10 * US);
+	assert_int_equal(qos_general(x, 1, false, 0, true, 0), 0);
+	qos_time(x, x->now + 10 * US);
+	assert_int_equal(x->r.m->port[0].qos->paused, 0xff);
+	assert_int_equal(qos_counter(x, 1, MLX4_STATS_MOD_FLOW, FLOW(0, MLX4_FLOW_RX_DURATION)), 20);
+	assert_int_equal(qos_counter(x, 1, MLX4_STATS_MOD_FLOW, FLOW(3, MLX4_FLOW_RX_DURATION)), 30);
+}
+
 /* A port that is not paced is managed only while it is paused; the pause comes in the middle of a burst's answer. */
 static void
 unpaced(void **state)
@@ -253,8 +292,8 @@ int
 main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
-	const struct CMUnitTest tests[] = {T(global),       T(by_priority),     T(timers),
-					   T(not_honoured), T(never_delivered), T(unpaced)};
+	const struct CMUnitTest tests[] = {T(global),          T(by_priority),     T(timers), T(not_honoured),
+					   T(never_delivered), T(settings_change), T(unpaced)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

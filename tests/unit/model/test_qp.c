@@ -8,6 +8,7 @@
 
 #include "model/card/model_priv.h"
 #include "model/cmd/cmd.h"
+#include "model/qos/qos.h"
 
 static uint8_t ctx[MLX4_QPC_SIZE];
 
@@ -230,6 +231,22 @@ test_update(void **state)
 	assert_int_equal(c->m->qp[CARD_QPN]->rate_kbps, 4000);
 	assert_true(c->m->port[0].tx_managed);
 	card_expect(c, "cmd-limit", 2);
+	/* The port is paced as long as a queue pair is. */
+	for (unsigned int i = 0; i < 2; i++) {
+		prm_set(in + 0x20, MLX4_QPC_RATE_UNIT, 0);
+		prm_set(in + 0x20, MLX4_QPC_RATE_VALUE, 0);
+		assert_int_equal(card_cmd_in(c, MLX4_CMD_UPDATE_QP, 0, CARD_QPN), 0);
+		assert_int_equal(c->m->qp[CARD_QPN]->rate_kbps, 0);
+		assert_int_equal(c->m->port[0].qos->rated_qps, 0);
+		assert_false(c->m->port[0].tx_managed);
+	}
+	prm_set(in + 0x20, MLX4_QPC_RATE_UNIT, 2);
+	prm_set(in + 0x20, MLX4_QPC_RATE_VALUE, 100);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(card_cmd_in(c, MLX4_CMD_UPDATE_QP, 0, CARD_QPN), 0);
+		assert_int_equal(c->m->port[0].qos->rated_qps, 1);
+		assert_true(c->m->port[0].tx_managed);
+	}
 	prm_set64(in, 0, UINT64_C(1) << 34); /* QoS by virtual port is not offered */
 	assert_int_equal(card_cmd_in(c, MLX4_CMD_UPDATE_QP, 0, CARD_QPN), MLX4_STAT_BAD_PARAM);
 	assert_int_equal(card_cmd_in(c, MLX4_CMD_UPDATE_QP, 0, CARD_QPN + 1), MLX4_STAT_BAD_QP_STATE);

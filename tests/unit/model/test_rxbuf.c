@@ -463,6 +463,7 @@ config(void **state)
 		{100000, 100001, 0, false},
 		{100000, 5000, 5001, false},
 		{100000, 20000, 0, true}, /* XON is no more than XOFF, though a quarter of the buffer would be */
+		{24000, 6001, 6000, true},
 		{0, 524289, 0, false},
 	};
 	struct tp_model_config cfg;
@@ -476,6 +477,20 @@ config(void **state)
 		cfg.xoff_bytes = t[i].xoff;
 		cfg.xon_bytes = t[i].xon;
 		assert_int_equal(tp_model_create(&cfg, &m), t[i].ok ? 0 : -EINVAL);
+		tp_model_destroy(m);
+	}
+	/* Where XON is when only the size is said, or XOFF, too: a quarter, or where XOFF is. */
+	for (unsigned int i = 0; i < 3; i++) {
+		static const uint32_t xoff[] = {0, 30000, 20000}, want_xoff[] = {60000, 30000, 20000},
+				      want_xon[] = {30000, 30000, 20000};
+		struct tp_model *m;
+
+		tp_model_config_default(&cfg);
+		cfg.rxbuf_bytes = 120000;
+		cfg.xoff_bytes = xoff[i];
+		assert_int_equal(tp_model_create(&cfg, &m), 0);
+		assert_int_equal(m->port[1].qos->rx_xoff, want_xoff[i]);
+		assert_int_equal(m->port[1].qos->rx_xon, want_xon[i]);
 		tp_model_destroy(m);
 	}
 	tp_model_config_default(&cfg);

@@ -164,6 +164,41 @@ stamp_in_time(void **state)
 	assert_int_equal(rig_violations(&f->r, "wqe-stamp"), 0);
 }
 
+/* Nothing is said of a queue that is not where it was, whatever lies behind its last WQE. */
+static void
+stamp_of_another_state(void **state)
+{
+	enum { AS_IT_WAS, IN_ERROR, WAITS, MOVED, NO_DOORBELL, NUM };
+	struct fix *f;
+
+	for (unsigned int how = 0; how < NUM; how++) {
+		assert_int_equal(up(state), 0);
+		f = *state;
+		send_before_stale(f);
+		tp_model_set_time(f->r.m, 1000000000);
+		tp_model_step(f->r.m, 32);
+		switch (how) {
+		case IN_ERROR: f->tx.qp->state = MLX4_QP_ERR; break;
+		case WAITS: f->tx.qp->pending = &f->r.m->pending; break;
+		case MOVED: f->tx.qp->stamp_head++; break;
+		/* The WQE at the head is posted; its doorbell will come. */
+		case NO_DOORBELL:
+			rig_data(&f->tx, 1, f->tx.bufs, 60);
+			rig_post(&f->tx, MLX4_OP_SEND, 2, GOOD);
+			break;
+		default: break;
+		}
+		tpm_lock(&f->r.m->lock);
+		f->r.m->now_ns = 3100000000;
+		tpm_sq_stamp_check(f->r.m);
+		tpm_unlock(&f->r.m->lock);
+		assert_int_equal(rig_violations(&f->r, "wqe-stamp"), how == AS_IT_WAS);
+		f->tx.qp->pending = NULL;
+		down(state);
+	}
+	assert_int_equal(up(state), 0);
+}
+
 static void
 send_n(struct fix *f, unsigned int n)
 {
@@ -283,11 +318,19 @@ main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
 	const struct CMUnitTest tests[] = {
-		T(opcode),        T(reserved0),      T(reserved1),    T(reserved2),       T(cqe_bits),
-		T(lkey),          T(zero_length),    T(inline_cross), T(inline_short),    T(lso_bit),
-		T(too_short),     T(too_long),       T(size_zero),    T(csum_unknown),    T(doorbells),
-		T(stamp),         T(stamp_in_time),  T(cq_overrun),   T(receive_records), T(consumer_record),
-		T(scatter_empty), T(no_receive_wqe), T(steering),     T(rss_range),       T(blueflame),
+		T(opcode),          T(reserved0),
+		T(reserved1),       T(reserved2),
+		T(cqe_bits),        T(lkey),
+		T(zero_length),     T(inline_cross),
+		T(inline_short),    T(lso_bit),
+		T(too_short),       T(too_long),
+		T(size_zero),       T(csum_unknown),
+		T(doorbells),       cmocka_unit_test_setup_teardown(stamp_of_another_state, NULL, down),
+		T(stamp),           T(stamp_in_time),
+		T(cq_overrun),      T(receive_records),
+		T(consumer_record), T(scatter_empty),
+		T(no_receive_wqe),  T(steering),
+		T(rss_range),       T(blueflame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,6 +120,21 @@ receive_with_options(void **state)
 	assert_int_equal(tp_model_violations_total(f->r.m), 0);
 }
 
+/* A tag of 802.1ad in front of the outer header moves it, and is no reason not to look. */
+static void
+receive_tagged(void **state)
+{
+	struct fix *f = *state;
+	uint8_t d[256];
+
+	memcpy(d, vxlan_tcp4, 12);
+	memcpy(d + 12, "\x88\xa8\x00\x05", 4);
+	memcpy(d + 16, vxlan_tcp4 + 12, sizeof(vxlan_tcp4) - 12);
+	expect(arrives(f, d, sizeof(vxlan_tcp4) + 4), OUTER4 | MLX4_CQE_TUNNEL_IP_OK | MLX4_CQE_TUNNEL_UDP_OK, TCP4_OK,
+	       true);
+	assert_int_equal(tp_model_violations_total(f->r.m), 0);
+}
+
 /* A frame is a tunnel's only with the port, the flag and the key of one, and when port and queue are told to look. */
 static void
 receive_no_tunnel(void **state)
@@ -329,6 +344,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(receive, tunnels_up, down),
 		cmocka_unit_test_setup_teardown(receive_with_options, tunnels_up, down),
+		cmocka_unit_test_setup_teardown(receive_tagged, tunnels_up, down),
 		cmocka_unit_test_setup_teardown(receive_no_tunnel, tunnels_up, down),
 		cmocka_unit_test_setup_teardown(cut_frames, tunnels_up, down),
 		cmocka_unit_test_setup_teardown(transmit, tunnels_up, down),
