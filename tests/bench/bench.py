@@ -33,9 +33,13 @@ GOALS = {'plain': 0.4, 'other': 0.6, 'empty': 20, 'bringup': 100, 'idle': 2.0, '
 
 
 class Report:
+    """Rows as they come; goals in the end. Instructions are a property of the code, so that a goal of theirs can fail a run: other figures depend
+    on the machine and on what else it does."""
+
     def __init__(self, as_json):
         self.json = as_json
         self.goals = []
+        self.missed = []
 
     def title(self, text):
         if not self.json:
@@ -59,6 +63,8 @@ class Report:
             return
         met = value >= limit if at_least else value <= limit
         by = 100.0 * abs(value - limit) / limit if limit else 0.0
+        if not met and unit == 'instr':
+            self.missed.append(text)
         self.goals.append('%s: %s: %.4g %s, goal %s %.4g (%.1f %% %s)' % (
             'met' if met else 'MISSED', text, value, unit, '>=' if at_least else '<=', limit, by,
             'to spare' if met else 'short'))
@@ -69,6 +75,8 @@ class Report:
             print('\nGoals', file=out)
             for g in self.goals:
                 print('  ' + g, file=out)
+        for text in self.missed:
+            print('bench: goal missed: %s' % text, file=sys.stderr)
 
 
 def run(cmd, timeout=300):
@@ -126,8 +134,13 @@ def bench_datapath(rep):
             rep.goal('instructions of %s against net_mlx4' % case, v, share * w, 'instr')
 
 
+# What the card carries out, and what was taken off again.
+FREE_POLICIES = {'tx-off-again': 'policies that are off', 'tx-classes-pfc': 'classes, shares, limits and PFC when they send',
+                 'rx-group-dropless': 'a group, dropless queues, PFC and trust in DSCP when they receive'}
+
+
 def bench_policy(rep):
-    """Each policy beside the same burst without; one that is off must cost nothing."""
+    """Each policy beside the same burst without; one that is off must cost nothing, nor one that the card carries out."""
     program = os.path.join(BENCH_DIR, 'bench_policy')
     rep.title('policy: instructions per packet of 64 B with a queue policy, bursts of 32, on a model card')
     plain = {}
@@ -137,8 +150,8 @@ def bench_policy(rep):
         v = instructions([function], [program, case, str(POLICY_BURSTS)])
         plain.setdefault(d, v)
         rep.row('policy', case, 'instructions/packet', round(v, 1), 'instr', 'no policy', round(plain[d], 1))
-        if case == 'tx-off-again':
-            rep.goal('instructions per packet that policies cost when they are off', v - plain[d], 0.1, 'instr')
+        if case in FREE_POLICIES:
+            rep.goal('instructions per packet that %s cost' % FREE_POLICIES[case], v - plain[d], 0.1, 'instr')
 
 
 def bench_verbs(rep):
@@ -377,7 +390,7 @@ def main(argv):
             print('bench: %s failed: %s' % (n, e), file=sys.stderr)
             failed = 1
     rep.finish()
-    return failed
+    return failed or (3 if rep.missed else 0)
 
 
 if __name__ == '__main__':

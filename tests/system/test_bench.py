@@ -81,6 +81,52 @@ def rows():
     return None if json.loads(lines[0]) == want else 'the first row is %s' % lines[0]
 
 
+def main_of(name, function, *args):
+    """Exit status and standard error of a run of one bench that is this function."""
+    was, bench.BENCHES, err = bench.BENCHES, {name: function}, io.StringIO()
+    try:
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(err):
+            rc = bench.main([name, *args])
+    finally:
+        bench.BENCHES = was
+    return rc, out.getvalue(), err.getvalue()
+
+
+def goals():
+    """A goal of instructions that is missed fails the run, by name; one of time, which the machine has a part in, is said to be missed."""
+    def some(*figures):
+        def run_it(rep):
+            for text, value, limit, unit, at_least in figures:
+                rep.goal(text, value, limit, unit, at_least)
+        return run_it
+
+    for figures, status, named in (((('a burst', 60.0, 60, 'instr', False), ('a rate', 5.0, 5, 'Mpps', True)), 0, []),
+                                   ((('a burst', 60.2, 60, 'instr', False), ('a rate', 4.0, 5, 'Mpps', True)), 3, ['a burst']),
+                                   ((('a burst', None, 60, 'instr', False), ('a time', 101.0, 100, 'ms', False)), 0, [])):
+        rc, out, err = main_of('some', some(*figures))
+        got = [line[len('bench: goal missed: '):] for line in err.splitlines()]
+        words = [line.split(':')[0].strip() for line in out.split('Goals')[1].splitlines()[1:]]
+        want = ['not measured' if v is None else 'met' if (v >= limit if at_least else v <= limit) else 'MISSED' for _, v, limit, _, at_least in figures]
+        if rc != status or got != named or words != want:
+            return '%s: status %d, %s, %s' % (figures, rc, got, out)
+    return None
+
+
+def policies():
+    """What a policy costs that the card carries out, or that is off, is a goal; what the driver does for others is none."""
+    cost = {'tx-off-again': 0, 'tx-classes-pfc': 0, 'rx-group-dropless': 0, 'tx-rule': 200}
+    real_one = bench.instructions
+    try:
+        for case, more, status in ((None, 0, 0), ('tx-off-again', 1, 3), ('tx-classes-pfc', 1, 3), ('rx-group-dropless', 0.2, 3), ('tx-rule', 9, 0)):
+            bench.instructions = lambda functions, command: 60 + cost.get(command[1], 0) + (more if command[1] == case else 0)
+            rc, _, err = main_of('policy', bench.bench_policy)
+            if rc != status or err.count('bench: goal missed') != (status == 3):
+                return '%s %g more: status %d, %r' % (case, more, rc, err)
+    finally:
+        bench.instructions = real_one
+    return None
+
+
 def picture():
     """The plot of the scale bench: XML, a panel an axis, a point for each rate that was measured and none for the others."""
     rates = {axis: [1.0 + i for i in range(len(values))] for axis, values in scale.AXES.items()}
@@ -102,6 +148,8 @@ def unknown():
 
 cases.run('bench-json', real)
 cases.run('bench-json-rows', rows)
+cases.run('bench-goals', goals)
+cases.run('bench-policies', policies)
 cases.run('bench-plot', picture)
 cases.run('bench-unknown', unknown)
 cases.exit()
