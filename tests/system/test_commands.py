@@ -244,11 +244,48 @@ def header_split():
     return None
 
 
+PAUSE = Ether(dst='01:80:c2:00:00:01', src=SRC, type=0x8808) / Raw(b'\0\1\xff\xff' + bytes(42))
+
+
+def held(lines, paused):
+    """Frames that a port sends while pause frames come without end, before and after these commands; those of its wire are in a capture."""
+    with tpmd.scratch() as d:
+        there, out = os.path.join(d, 'in.pcap'), os.path.join(d, 'out.pcap')
+        wrpcap(there, [PAUSE] * 8)
+        answers = run(['set fwd flowgen 1', *lines, 'wait link up 1 30', 'wait counter rx_port_control_packets 1 1 30', 'start',
+                       # The port sends, or has been asked to for as long as a great many pause frames take.
+                       'wait counter rx_port_control_packets 20000 1 60' if paused else 'wait counter tx_port_packets 100 1 60',
+                       'show port xstats 1 json', 'port config flow_ctrl 1 none', 'wait counter tx_port_packets 100 1 60', 'stop'],
+                      ['net_pcap0,rx_pcap=%s,tx_pcap=%s,infinite_rx=1' % (there, out), CARD + ',wire0=ethdev:net_pcap0'])
+        return answers[0]['ports'][0], len(rdpcap(out))
+
+
+def pauses_sent(lines, full):
+    """What a port puts on its wire while frames come that nobody receives, until this counter of it has something."""
+    with tpmd.scratch() as d:
+        there, out = os.path.join(d, 'in.pcap'), os.path.join(d, 'out.pcap')
+        wrpcap(there, [frame(i, '00:02:c9:a1:b2:01') for i in range(8)])
+        run(['set setting rxq 1 0 dropless 65535', *lines, 'wait counter %s 1 1 60' % full],
+            ['net_pcap0,rx_pcap=%s,tx_pcap=%s,infinite_rx=1' % (there, out), CARD + ',rxbuf=65536,wire0=ethdev:net_pcap0'])
+        return rdpcap(out)
+
+
 def flow_ctrl():
+    """Received pause frames hold the port up, and it sends its own when it is full: each as the mode says."""
     got = run(['port config flow_ctrl 0 %s\nshow qos 0,1 json' % m for m in ('full', 'rx', 'tx', 'none')])
     pauses = [[(p['rx_pause'], p['tx_pause']) for p in g['ports']] for g in got]
     want = [[pair, (False, False)] for pair in ((True, True), (True, False), (False, True), (False, False))]
-    return None if pauses == want else str(pauses)
+    if pauses != want:
+        return str(pauses)
+    for mode, obeys in (('full', True), ('rx', True), ('tx', False)):
+        before, written = held(['port config flow_ctrl 1 ' + mode], obeys)
+        if (before['tx_port_packets'] == 0) != obeys or written < 100:
+            return '%s: %d frames sent, %d in all' % (mode, before['tx_port_packets'], written)
+    for mode, sends in (('full', True), ('tx', True), ('rx', False)):
+        sent = [bytes(p) for p in pauses_sent(['port config flow_ctrl 1 ' + mode], 'tx_prio0_pause' if sends else 'rx_port_overflow_discards')]
+        if bool(sent) != sends or any(p[:6] != bytes(PAUSE)[:6] or p[12:16] != bytes(PAUSE)[12:16] for p in sent):
+            return '%s: it sent %s' % (mode, [p.hex() for p in sent[:3]])
+    return None
 
 
 def link():
