@@ -96,6 +96,7 @@ refused_binds(void **state)
 		}
 		one(p, q, &wr, how <= READ ? IBV_WC_SUCCESS : IBV_WC_MW_BIND_ERR);
 		assert_int_equal(pair_state(q), how <= READ ? IBV_QPS_RTS : IBV_QPS_ERR);
+		assert_int_equal(pair_stat(p, 1, "req_bind_errors"), how <= READ ? 0 : how - READ);
 		/* What is refused keeps nothing of the region. */
 		if (how > READ && how != AGAIN)
 			assert_int_equal(tp_roce_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, (int)all), 0);
