@@ -243,6 +243,20 @@ enum tp_fault {
  */
 int tp_model_fault(struct tp_model *m, enum tp_fault kind, uint16_t opcode, uint32_t nth, uint8_t status);
 
+/** What a card that answers its commands does no more. */
+enum tp_break {
+	TP_BREAK_SQ,  /**< the send queue that gets the port's nth doorbell executes nothing until it is reset */
+	TP_BREAK_CQE, /**< the port's nth completion of a send is not written */
+	TP_BREAK_IRQ, /**< the card's nth interrupt is not raised; its event is in its queue */
+	TP_BREAKS
+};
+/**
+ * Counted from now on; nth 0 disarms. Each hits once.
+ * @param port 1..2; of TP_BREAK_IRQ any
+ * @return 0, -EINVAL (what, port)
+ */
+int tp_model_break(struct tp_model *m, enum tp_break what, unsigned int port, uint32_t nth);
+
 /* --- watching --------------------------------------------------------------------------------------------- */
 
 /**

@@ -224,6 +224,7 @@ struct tpm_qp {
 	bool is_rss, vlan_keep, fcs_keep, no_prefetch;
 	bool tunnels; /* receives tunnelled frames as such */
 	bool has_sq, has_rq;
+	bool stuck;   /* broken on request: executes nothing */
 	uint8_t prio; /* 0..7 from the schedule queue */
 	struct tpm_cq *scq, *rcq;
 	struct tpm_tlb tlb;
@@ -324,12 +325,13 @@ struct tpm_port_ops {
 };
 
 struct tpm_port {
-	unsigned int num;  /* 1..2 */
-	bool ib;           /* type in force */
-	bool open;         /* INIT_PORT */
-	uint64_t wol;      /* MLX4_WOL_* */
-	uint32_t beacon_s; /* the light blinks for so long since it was asked for, to find the port by */
-	bool cable, link;  /* cable plugged; link as last announced */
+	unsigned int num;             /* 1..2 */
+	uint32_t break_sq, break_cqe; /* doorbells, completions until one is lost; 0: none is */
+	bool ib;                      /* type in force */
+	bool open;                    /* INIT_PORT */
+	uint64_t wol;                 /* MLX4_WOL_* */
+	uint32_t beacon_s;            /* the light blinks for so long since it was asked for, to find the port by */
+	bool cable, link;             /* cable plugged; link as last announced */
 	uint64_t mac;
 	uint32_t max_frame; /* with header, tags and FCS */
 	uint32_t user_mtu;
@@ -425,6 +427,7 @@ struct tp_model {
 	uint8_t pci_cfg[4096];
 	uint8_t *bar0_misc; /* MSI-X table and PBA, catastrophic buffer, scratch */
 	struct tpm_fault fault;
+	uint32_t break_irq;  /* interrupts until one is lost, 0: none is */
 	uint64_t *cmd_count; /* per entry of MLX4_CMD_LIST */
 	uint32_t fw_pages, aux_pages;
 	uint64_t icm_size;

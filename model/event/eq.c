@@ -16,6 +16,10 @@ irq_fire(struct tp_model *m, uint16_t vector)
 	static const uint64_t one = 1;
 
 	m->st.interrupts++;
+	if (tpm_unlikely(m->break_irq != 0) && --m->break_irq == 0) {
+		tpm_note(m, "vector %u: the interrupt was lost on request", vector);
+		return;
+	}
 	if (vector >= MLX4_MSIX_VECTORS || m->irq_fd[vector] < 0)
 		return;
 	/* A full counter means that the interrupt is pending already. */

@@ -257,6 +257,22 @@ tp_model_irq_set(struct tp_model *m, uint32_t vector, int fd)
 }
 
 int
+tp_model_break(struct tp_model *m, enum tp_break what, unsigned int port, uint32_t nth)
+{
+	if ((unsigned int)what >= TP_BREAKS || (what != TP_BREAK_IRQ && (port < 1 || port > m->cfg.num_ports)))
+		return -EINVAL;
+	tpm_lock(&m->lock);
+	if (what == TP_BREAK_IRQ)
+		m->break_irq = nth;
+	else if (what == TP_BREAK_SQ)
+		m->port[port - 1].break_sq = nth;
+	else
+		m->port[port - 1].break_cqe = nth;
+	tpm_unlock(&m->lock);
+	return 0;
+}
+
+int
 tp_model_fault(struct tp_model *m, enum tp_fault kind, uint16_t opcode, uint32_t nth, uint8_t status)
 {
 	if ((unsigned int)kind > TP_FAULT_CATAS || (kind == TP_FAULT_STATUS && nth != 0 && status == 0))

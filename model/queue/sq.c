@@ -131,7 +131,13 @@ tpm_sq_doorbell(struct tp_model *m, uint32_t page, uint32_t qpn)
 		return;
 	}
 	check_owner(m, qp);
-	pending_add(m, qp);
+	if (tpm_unlikely(m->port[qp->port - 1].break_sq != 0) && --m->port[qp->port - 1].break_sq == 0) {
+		tpm_note(m, "QP 0x%x executes nothing more, on request", qp->qpn);
+		tpm_qp_forget(m, qp);
+		qp->stuck = true;
+	}
+	if (tpm_likely(!qp->stuck))
+		pending_add(m, qp);
 }
 
 void
@@ -208,8 +214,13 @@ tpm_tx_flush(struct tpm_tx *t)
 		tpm_port_send(m, t->p, t->f, t->n);
 	}
 	for (i = 0; i < t->ncqe; i++) {
-		struct mlx4_cqe *c = tpm_cqe_next(m, qp->scq);
+		struct mlx4_cqe *c;
 
+		if (tpm_unlikely(t->p->break_cqe != 0) && --t->p->break_cqe == 0) {
+			tpm_note(m, "QP 0x%x: a completion was lost on request", qp->qpn);
+			continue;
+		}
+		c = tpm_cqe_next(m, qp->scq);
 		if (tpm_unlikely(c == NULL))
 			break;
 		memset(c, 0, offsetof(struct mlx4_cqe, owner_sr_opcode));
