@@ -17,6 +17,7 @@
 #include "apps/triplane/app/share.h"
 #include "apps/triplane/fwd/fwd.h"
 #include "apps/triplane/fwd/guest.h"
+#include "apps/triplane/health/health.h"
 #include "apps/triplane/settings/settings.h"
 #include "apps/triplane/fwd/perf.h"
 #include "apps/triplane/port/port.h"
@@ -40,7 +41,7 @@ commands_register(struct app *app)
 		cmd_dcbx_register,        cmd_switch_register,     cmd_roce_register,   cmd_roce_qp_register,
 		cmd_settings_register,    cmd_tune_register,       cmd_perf_register,   cmd_flow_register,
 		cmd_share_register,       cmd_ib_register,         cmd_sm_register,     cmd_ib_show_register,
-		cmd_ipoib_register,       cmd_ipoib_pair_register,
+		cmd_ipoib_register,       cmd_ipoib_pair_register, cmd_health_register,
 	};
 	unsigned int i;
 	int ret = 0;
@@ -274,6 +275,8 @@ main(int argc, char **argv)
 	while (split < argc && strcmp(argv[split], "--") != 0)
 		split++;
 	ret = settings_create(app);
+	if (ret == 0)
+		ret = settings_health_add(app);
 	if (ret == 0)
 		ret = commands_register(app);
 	if (ret == 0 && split < argc) {

@@ -157,6 +157,91 @@ int rte_pmd_mlx4_wake_on_lan_get(uint16_t port_id, bool *on);
  */
 int rte_pmd_mlx4_vxlan_port_get(uint16_t port_id, uint16_t *udp_port);
 
+/* --- health ------------------------------------------------------------------------------------------------ */
+
+/** What is watched of a port; bits of masks. */
+#define RTE_PMD_MLX4_SENSOR_TX_STUCK 0x8u       /**< frames wait, and the card does not go on with their queue */
+#define RTE_PMD_MLX4_SENSOR_TX_COMPLETION 0x10u /**< the card sent frames, and their completions do not come */
+#define RTE_PMD_MLX4_SENSOR_RX_COMPLETION 0x40u /**< received frames wait, and nobody takes them */
+#define RTE_PMD_MLX4_SENSOR_RX_ERROR 0x10000u   /**< a receive queue failed */
+#define RTE_PMD_MLX4_SENSOR_TX_ERROR 0x20000u   /**< a transmit queue failed */
+#define RTE_PMD_MLX4_SENSOR_COMMAND 0x40000u    /**< a firmware command was not answered: the card is given up */
+#define RTE_PMD_MLX4_SENSOR_EVENT 0x80000u      /**< an event of which no interrupt told, or that had no room */
+#define RTE_PMD_MLX4_SENSORS 7u
+#define RTE_PMD_MLX4_SENSOR_ALL 0xf0058u
+
+#define RTE_PMD_MLX4_PATH 256
+#define RTE_PMD_MLX4_DUMP_PATH 512 /**< of a dump, which is a folder below that */
+
+/** How a port is watched. */
+struct rte_pmd_mlx4_health_conf {
+	uint32_t period_s; /**< between two looks: 1..3600, 4 at first; 0: never */
+	uint32_t
+		checks; /**< looks without progress that make an alarm: 1..1000, 4 at first; twice that for TX_COMPLETION */
+	uint32_t restart_mask;             /**< sensors whose alarm restarts the port; at first all */
+	uint32_t dump_mask;                /**< sensors whose alarm writes a dump; at first none */
+	char dump_path[RTE_PMD_MLX4_PATH]; /**< the folder of dumps; "/var/tmp/triplane-dumps" at first */
+};
+
+/** @return 0, -ENODEV. */
+int rte_pmd_mlx4_health_conf_get(uint16_t port_id, struct rte_pmd_mlx4_health_conf *conf);
+
+/**
+ * From now on; what was counted towards an alarm stays. Any thread.
+ * @param[out] err one line that names the value and what is wanted, when refused
+ * @return 0, -ENODEV, -EINVAL, and nothing changed
+ */
+int rte_pmd_mlx4_health_conf_set(uint16_t port_id, const struct rte_pmd_mlx4_health_conf *conf, char err[TP_ERR_LEN]);
+
+/** One sensor. */
+struct rte_pmd_mlx4_sensor {
+	const char *name; /**< stable, such as "tx-stuck" */
+	const char *text; /**< what it finds, a line */
+	uint32_t bit;
+	uint32_t idle;   /**< looks in a row without progress, of the worst queue */
+	uint32_t limit;  /**< looks that make an alarm; 1: at once */
+	uint16_t queue;  /**< of the last alarm */
+	bool alarm;      /**< since the last alarm nothing has moved */
+	uint64_t alarms; /**< since the port was made */
+};
+
+/** What the watch has found. */
+struct rte_pmd_mlx4_health {
+	struct rte_pmd_mlx4_sensor sensor[RTE_PMD_MLX4_SENSORS]; /**< in the order of their bits */
+	uint32_t alarms;                                         /**< bits of sensors that are in alarm */
+	uint64_t looks;                                          /**< how often it was looked at the port */
+	uint64_t restarts, restarts_failed, restarts_refused;    /**< refused: nobody polled the queue that waits */
+	uint64_t dumps, dumps_failed;
+	uint64_t lost_events;  /**< of the card */
+	uint64_t cmd_timeouts; /**< of the card */
+	char last[256];        /**< the last alarm in words, "": none */
+};
+
+/** @return 0, -ENODEV. */
+int rte_pmd_mlx4_health_get(uint16_t port_id, struct rte_pmd_mlx4_health *health);
+
+/**
+ * Stops and starts a port alone, while its queues may be polled: bursts find nothing and take nothing meanwhile, which is told by
+ * RTE_ETH_EVENT_ERR_RECOVERING, and RTE_ETH_EVENT_RECOVERY_SUCCESS or _FAILED. What waits in its rings is lost and counted
+ * (rx_stop_drops, tx_stop_drops). Rules, addresses and settings stay. Not from an event function.
+ * @param[out] err one line, when refused or failed
+ * @return 0, -ENODEV, -EINVAL (not started), -EIO (the card was given up), or an error of the card: then the port is stopped
+ */
+int rte_pmd_mlx4_restart(uint16_t port_id, char err[TP_ERR_LEN]);
+
+/**
+ * Writes what is known of a port at this moment as a folder dmn-DEVICE-eth-command-REASON--TIME (UTC): dump.txt for people and
+ * dump.json for programs, of the same content. Packets flow meanwhile. The first 8 dumps of a folder stay, and 128 at most. Any
+ * thread; a card that was given up is dumped without its own view.
+ * @param folder where, NULL: the port's dump_path; made when it is not there
+ * @param reason a word for the name, NULL: "request"
+ * @param[out] path of the dump
+ * @param[out] err one line, when it failed; then nothing of it is there
+ * @return 0, -ENODEV, -EINVAL (folder), -ENOSPC, -EACCES or what else the file system says, -ENOMEM
+ */
+int rte_pmd_mlx4_dump(uint16_t port_id, const char *folder, const char *reason, char path[RTE_PMD_MLX4_DUMP_PATH],
+		      char err[TP_ERR_LEN]);
+
 /** State of the software model behind a port. */
 struct rte_pmd_mlx4_model {
 	char wire[64]; /**< name of the port's wire */
@@ -197,6 +282,15 @@ int rte_pmd_mlx4_model_is_advice(unsigned int i);
 
 /** Plugs the cable of a model's port in or out. @return 0, -ENODEV, -ENOTSUP. */
 int rte_pmd_mlx4_model_cable(uint16_t port_id, bool plugged);
+
+/** What a model's card does no more, though it answers. */
+enum rte_pmd_mlx4_break {
+	RTE_PMD_MLX4_BREAK_SQ, /**< the queue that gets the port's nth send doorbell sends nothing until it is stopped */
+	RTE_PMD_MLX4_BREAK_CQE, /**< the port's nth completion of a send does not come */
+	RTE_PMD_MLX4_BREAK_IRQ, /**< the card's nth interrupt does not come */
+};
+/** Hits once, counted from now on; @p nth 0 disarms. @return 0, -ENODEV, -ENOTSUP, -EINVAL (no such kind). */
+int rte_pmd_mlx4_model_break(uint16_t port_id, enum rte_pmd_mlx4_break what, uint32_t nth);
 
 #define RTE_PMD_MLX4_SWITCH_NAME 32
 

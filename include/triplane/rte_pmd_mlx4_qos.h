@@ -127,6 +127,10 @@ enum rte_pmd_mlx4_qos_event {
 	RTE_PMD_MLX4_EVENT_RXQ_SETTING,   /**< a receive queue's, by itself; index: the queue */
 	RTE_PMD_MLX4_EVENT_TXQ_SETTING,
 	RTE_PMD_MLX4_EVENT_PORT_TYPE_REFUSED, /**< Ethernet without RoCE beside InfiniBand that was sensed on port 2 */
+	RTE_PMD_MLX4_EVENT_HEALTH_ALARM,      /**< a sensor of rte_pmd_mlx4_health_get(); index: the queue */
+	RTE_PMD_MLX4_EVENT_HEALTH_CLEARED,    /**< what stood still moves again */
+	RTE_PMD_MLX4_EVENT_PORT_RESTARTED,    /**< the port was stopped and started by itself, or on request */
+	RTE_PMD_MLX4_EVENT_DUMP_WRITTEN,
 	RTE_PMD_MLX4_EVENTS
 };
 

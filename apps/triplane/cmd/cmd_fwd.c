@@ -133,6 +133,7 @@ static const struct cmd_topic topics[] = {
 	{"Filters", "addresses, VLANs, promiscuous modes, pause frames, VXLAN"},
 	{"RSS", "hash types, key and table, counters by kind"},
 	{"Card", "the card of ports, its software model, switches, cables"},
+	{"Health", "what the watch over ports finds, dumps, restarts"},
 	{"Queue policies", "priorities, shares, rates, PFC, groups of queues"},
 	{"DCBX", "LLDP and DCBX with the peer"},
 	{"RoCE", "addresses, queue pairs, traffic, captures"},

@@ -149,7 +149,7 @@ port_add(struct app *app, uint16_t id)
 	/* Ranges of settings and profiles come from it, also before the first start, which asks again and says why not. */
 	if (rte_eth_dev_info_get(id, &p->info) != 0)
 		memset(&p->info, 0, sizeof(p->info));
-	port_listen(id);
+	port_listen(p);
 }
 
 void
@@ -453,6 +453,7 @@ port_stop(struct app *app, struct app_port *p)
 		return app_err(-EBUSY, "port %u: forwarding runs; 'stop' first", p->id);
 	if (!p->started)
 		return 0;
+	port_settle(p);
 	roce_port_down(p);
 	dcbx_port_down(p);
 	ret = rte_eth_dev_stop(p->id);

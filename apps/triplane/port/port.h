@@ -35,7 +35,9 @@ unsigned int ports_list(void *app, uint32_t ids[CMD_MAX_LIST]);
 /* --- port_reset.c ----------------------------------------------------------------------------------------------- */
 
 /* Logs what happens to a port by itself: its link comes and goes, its device is removed. */
-void port_listen(uint16_t id);
+void port_listen(struct app_port *p);
+/* Waits until its driver has restarted it, if that is under way. */
+void port_settle(const struct app_port *p);
 /* What to tell of an error of a port's operation: whether its device is gone, or what the error means. */
 const char *port_error(uint16_t id, int err);
 /*

@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 
 #include "roce.h"
 #include "port.h"
+
+#define RECOVER_NAP_US 1000u
 
 /* On the thread of the device's events. */
 static int
@@ -17,9 +20,20 @@ on_event(uint16_t id, enum rte_eth_event_type event, void *arg, void *ret_param)
 	char speed[32] = "";
 	struct rte_eth_link link;
 
-	(void)arg;
+	struct app_port *p = arg;
+
 	(void)ret_param;
-	if (event == RTE_ETH_EVENT_INTR_RMV) {
+	if (event == RTE_ETH_EVENT_ERR_RECOVERING || event == RTE_ETH_EVENT_RECOVERY_SUCCESS ||
+	    event == RTE_ETH_EVENT_RECOVERY_FAILED) {
+		__atomic_store_n(&p->recovering, event == RTE_ETH_EVENT_ERR_RECOVERING, __ATOMIC_SEQ_CST);
+		if (event == RTE_ETH_EVENT_RECOVERY_FAILED)
+			app_event("port-failed",
+				  "port %u: its restart failed, it is stopped; 'stop', 'port stop %u', "
+				  "'port start %u'",
+				  id, id, id);
+	} else if (event == RTE_ETH_EVENT_INTR_RESET) {
+		app_event("port-ails", "port %u: 'port restart %u' may help", id, id);
+	} else if (event == RTE_ETH_EVENT_INTR_RMV) {
 		app_event("port-removed", "port %u: its device died; 'stop' and 'port reset all' when it answers again",
 			  id);
 	} else if (rte_eth_link_get_nowait(id, &link) == 0) {
@@ -31,11 +45,25 @@ on_event(uint16_t id, enum rte_eth_event_type event, void *arg, void *ret_param)
 }
 
 void
-port_listen(uint16_t id)
+port_listen(struct app_port *p)
 {
-	if (rte_eth_dev_callback_register(id, RTE_ETH_EVENT_INTR_LSC, on_event, NULL) != 0 ||
-	    rte_eth_dev_callback_register(id, RTE_ETH_EVENT_INTR_RMV, on_event, NULL) != 0)
-		app_err(-ENOMEM, "port %u: no memory to listen to its events, of which nothing will be said", id);
+	static const enum rte_eth_event_type events[] = {RTE_ETH_EVENT_INTR_LSC,         RTE_ETH_EVENT_INTR_RMV,
+							 RTE_ETH_EVENT_INTR_RESET,       RTE_ETH_EVENT_ERR_RECOVERING,
+							 RTE_ETH_EVENT_RECOVERY_SUCCESS, RTE_ETH_EVENT_RECOVERY_FAILED};
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < RTE_DIM(events) && ret == 0; i++)
+		ret = rte_eth_dev_callback_register(p->id, events[i], on_event, p);
+	if (ret != 0)
+		app_err(-ENOMEM, "port %u: no memory to listen to its events, of which nothing will be said", p->id);
+}
+
+void
+port_settle(const struct app_port *p)
+{
+	while (__atomic_load_n(&p->recovering, __ATOMIC_SEQ_CST))
+		rte_delay_us_sleep(RECOVER_NAP_US);
 }
 
 const char *

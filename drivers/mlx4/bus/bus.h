@@ -8,6 +8,7 @@
 #ifndef MLX4_BUS_BUS_H
 #define MLX4_BUS_BUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -62,6 +63,7 @@ struct mlx4_bus {
 	/* Shortest time to wait after a software reset before the card may be touched, us. */
 	uint32_t reset_wait_us;
 	uint32_t cmd_timeout_ms; /* a command that takes longer never ends */
+	bool stepped;            /* runs when a test says so: the machine's clock says nothing about it */
 	struct rte_device *dev;
 	struct rte_intr_handle *intr;
 	const char *where; /* PCI address, model name or socket: for messages */

@@ -208,9 +208,9 @@ may_say(struct model_bus *b)
 		b->lines = (uint32_t)RTE_MIN((uint64_t)LINES, b->lines + (now - b->lines_since) / hz * LINES_A_SECOND);
 		b->lines_since = now;
 		if (b->unsaid != 0)
-			rte_log(RTE_LOG_WARNING, mlx4_logtype,
-				"mlx4: %s: model: %" PRIu64 " more lines of broken rules were not said\n", b->name,
-				b->unsaid);
+			mlx4_log(RTE_LOG_WARNING,
+				 "mlx4: %s: model: %" PRIu64 " more lines of broken rules were not said\n", b->name,
+				 b->unsaid);
 		b->unsaid = 0;
 	}
 	if (b->lines == 0) {
@@ -228,8 +228,7 @@ on_model_line(void *arg, enum tp_model_line kind, const char *line)
 
 	if (kind != TP_LINE_NOTE && !may_say(b))
 		return;
-	rte_log(kind != TP_LINE_NOTE ? RTE_LOG_WARNING : RTE_LOG_DEBUG, mlx4_logtype, "mlx4: %s: model: %s\n", b->name,
-		line);
+	mlx4_log(kind != TP_LINE_NOTE ? RTE_LOG_WARNING : RTE_LOG_DEBUG, "mlx4: %s: model: %s\n", b->name, line);
 }
 
 static int
@@ -287,6 +286,19 @@ wire_all(struct model_bus *b)
 		if (rc == 0 && b->conf.impair[p].set)
 			rc = tp_model_impair(b->model, p + 1, &b->conf.impair[p].imp);
 	}
+	return rc;
+}
+
+static int
+break_all(struct model_bus *b)
+{
+	unsigned int p, k;
+	int rc = 0;
+
+	for (p = 0; p < b->conf.cfg.num_ports; p++)
+		for (k = 0; k < TP_BREAKS && rc == 0; k++)
+			if (b->conf.breaks[p][k] != 0)
+				rc = tp_model_break(b->model, (enum tp_break)k, p + 1, b->conf.breaks[p][k]);
 	return rc;
 }
 
@@ -352,6 +364,7 @@ bus_init(struct model_bus *b, struct rte_device *dev)
 		bus->numa_node = 0;
 	bus->max_vectors = MLX4_MSIX_VECTORS;
 	bus->cmd_timeout_ms = MODEL_CMD_TIMEOUT_MS;
+	bus->stepped = b->conf.run == MODEL_RUN_STEP;
 	bus->dev = dev;
 	bus->where = b->name;
 	tp_model_uar(b->model, &bus->uar_len);
@@ -395,6 +408,8 @@ mlx4_bus_model_open(struct rte_device *dev, const char *name, const struct mlx4_
 	if (rc == 0 && b->conf.fault.nth != 0)
 		rc = tp_model_fault(b->model, b->conf.fault.kind, b->conf.fault.opcode, b->conf.fault.nth,
 				    b->conf.fault.status);
+	if (rc == 0)
+		rc = break_all(b);
 	if (rc == 0)
 		rc = run_start(b);
 	if (rc != 0)

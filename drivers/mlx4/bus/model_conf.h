@@ -40,6 +40,7 @@ struct mlx4_model_conf {
 		uint32_t nth;
 		uint8_t status;
 	} fault;
+	uint32_t breaks[TP_MODEL_PORTS][TP_BREAKS]; /* which one of each kind, 0: none */
 	enum model_run run;
 	int cpu;
 	uint32_t wake_us;

@@ -10,6 +10,7 @@
 
 #include "drivers/mlx4/flow/flow.h"
 #include "drivers/mlx4/group/group.h"
+#include "drivers/mlx4/health/health.h"
 #include "drivers/mlx4/port/share.h"
 #include "drivers/mlx4/qos/qos.h"
 #include "drivers/mlx4/rx/choose.h"
@@ -66,8 +67,13 @@ port_fill(struct rte_eth_dev *dev, struct mlx4_hca *hca, unsigned int port, cons
 	rc = mlx4_eth_intr_init(eth);
 	if (rc != 0)
 		goto err_intr;
+	rc = mlx4_health_create(eth, &args->health);
+	if (rc != 0)
+		goto err_health;
 	return 0;
 
+err_health:
+	mlx4_eth_intr_fini(eth);
 err_intr:
 	mlx4_flows_destroy(eth);
 err_flows:
@@ -123,6 +129,8 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	struct mlx4_hca *hca = eth->hca;
 
+	/* First, since a look may want any lock, or restart the port. */
+	mlx4_health_leave_port(eth);
 	if (dev->data->dev_started)
 		mlx4_eth_stop(dev);
 	mlx4_share_hide(dev);
@@ -137,6 +145,7 @@ mlx4_eth_close(struct rte_eth_dev *dev)
 	mlx4_eth_intr_fini(eth);
 	mlx4_qos_destroy(eth);
 	mlx4_rx_kinds_free(eth);
+	mlx4_health_destroy(eth);
 	mlx4_port_locks_fini(eth);
 	mlx4_hca_put(hca);
 	return 0;

@@ -6,6 +6,7 @@
 
 #include "drivers/mlx4/flow/flow.h"
 #include "drivers/mlx4/group/group.h"
+#include "drivers/mlx4/health/health.h"
 #include "drivers/mlx4/qos/qos.h"
 #include "drivers/mlx4/port/handover.h"
 #include "drivers/mlx4/rx/choose.h"
@@ -314,6 +315,7 @@ mlx4_eth_start(struct rte_eth_dev *dev)
 		goto err_port;
 	rx_queues_tell(dev);
 	bursts_set(dev);
+	mlx4_health_forget(eth);
 	mlx4_watch_start(eth);
 	/* The link counts as down before the port is started; now it may be up. */
 	mlx4_link_on(eth, true);

@@ -6,6 +6,7 @@
 
 #include <rte_cycles.h>
 
+#include "drivers/mlx4/health/health.h"
 #include "drivers/mlx4/qos/qos.h"
 #include "ethdev.h"
 #include "drivers/mlx4/rx/choose.h"
@@ -103,7 +104,7 @@ mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint
 		if (prm_get(eqe, MLX4_EQE_SUBTYPE) == MLX4_EQE_RECOVERABLE_DELAY_DROP)
 			mlx4_dropless_expired(eth, prm_get(eqe, MLX4_EQE_DELAY_DROP_QPN));
 		break;
-	default: break; /* the event is in the log */
+	default: mlx4_health_event(eth, type, eqe); break; /* the event is in the log */
 	}
 }
 

@@ -9,6 +9,7 @@
 
 #include "drivers/mlx4/rx/counts.h"
 #include "drivers/mlx4/group/group.h"
+#include "drivers/mlx4/health/health.h"
 #include "drivers/mlx4/qos/qos.h"
 #include "rte_pmd_mlx4_queue.h"
 #include "drivers/mlx4/rx/kinds.h"
@@ -95,13 +96,20 @@ enum sw_counter {
 	SW_QP_ERRORS,
 	SW_RX_SPLITS,
 	SW_RX_UNSPLIT,
+	SW_HEALTH_ALARMS, /* of each sensor, in their order */
+	SW_HEALTH_RESTARTS = SW_HEALTH_ALARMS + MLX4_SENSORS,
+	SW_HEALTH_DUMPS,
+	SW_HEALTH_LOST,
 	SW_COUNTERS
 };
 static const char *const sw_name[SW_COUNTERS] = {
-	"link_down_events",   "tx_copied_packets",   "total_port_packets", "total_port_bytes",
-	"tx_spoof_mac_drops", "tx_spoof_type_drops", "rx_stop_drops",      "tx_stop_drops",
-	"rx_lro_packets",     "rx_lro_octets",       "rx_lro_events",      "rx_lro_aborts",
-	"tx_queue_failures",  "device_qp_errors",    "rx_header_splits",   "rx_header_split_nombuf"};
+	"link_down_events",   "tx_copied_packets",    "total_port_packets",   "total_port_bytes",
+	"tx_spoof_mac_drops", "tx_spoof_type_drops",  "rx_stop_drops",        "tx_stop_drops",
+	"rx_lro_packets",     "rx_lro_octets",        "rx_lro_events",        "rx_lro_aborts",
+	"tx_queue_failures",  "device_qp_errors",     "rx_header_splits",     "rx_header_split_nombuf",
+	"health_tx_stuck",    "health_tx_completion", "health_rx_completion", "health_rx_error",
+	"health_tx_error",    "health_command",       "health_event",         "health_restarts",
+	"health_dumps",       "device_lost_events"};
 #define OWN_XSTATS (RTE_DIM(hw_counter) + SW_COUNTERS)
 #define XSTATS (OWN_XSTATS + mlx4_qos_xstats_num())
 
@@ -274,6 +282,7 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 	mlx4_qos_stats_reset(eth);
 	mlx4_groups_stats_reset(eth);
 	mlx4_rx_kinds_reset(eth);
+	mlx4_health_counts_reset(eth);
 	return 0;
 }
 
@@ -309,6 +318,18 @@ lro_counters(const struct mlx4_eth *eth, uint64_t sw[SW_COUNTERS])
 	}
 }
 
+static void
+health_counters(const struct mlx4_eth *eth, uint64_t sw[SW_COUNTERS])
+{
+	unsigned int i;
+
+	for (i = 0; i < MLX4_SENSORS; i++)
+		sw[SW_HEALTH_ALARMS + i] = eth->health->sensor[i].alarms - eth->health->base.alarms[i];
+	sw[SW_HEALTH_RESTARTS] = eth->health->restarts - eth->health->base.restarts;
+	sw[SW_HEALTH_DUMPS] = eth->health->dumps - eth->health->base.dumps;
+	sw[SW_HEALTH_LOST] = __atomic_load_n(&eth->hca->lost_events, __ATOMIC_RELAXED) - eth->health->base.lost;
+}
+
 int
 mlx4_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xs, unsigned int n)
 {
@@ -330,6 +351,7 @@ mlx4_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xs, unsigned int 
 	sw[SW_QP_ERRORS] = __atomic_load_n(&eth->hca->qp_errors, __ATOMIC_RELAXED) - eth->qp_errors_base;
 	lro_counters(eth, sw);
 	split_counters(eth, sw);
+	health_counters(eth, sw);
 	for (i = 0; i < dev->data->nb_tx_queues; i++) {
 		if (eth->txqs[i] == NULL)
 			continue;

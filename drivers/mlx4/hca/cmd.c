@@ -21,6 +21,7 @@
 #include <rte_pause.h>
 
 #include "core.h"
+#include "history.h"
 
 #define CMD_SLOTS_MAX 16u
 #define CMD_SPINS 2000u /* polls before the waiter starts to sleep */
@@ -323,10 +324,10 @@ report(struct mlx4_hca *hca, const struct cmd_req *r, const struct cmd_slot *s, 
 	if (rc == 0) {
 		troce_talk.lines++;
 		if (!troce_talk.hush)
-			rte_log(r->optional ? RTE_LOG_DEBUG : RTE_LOG_ERR, mlx4_logtype,
-				"mlx4: %s: command %s (0x%03x), op_modifier %u, in_modifier 0x%x: status 0x%02x: %s\n",
-				hca->bus->where, r->desc->name, r->desc->opcode, r->op_modifier, r->in_modifier, status,
-				mlx4_cmd_status_text(status));
+			mlx4_log(r->optional ? RTE_LOG_DEBUG : RTE_LOG_ERR,
+				 "mlx4: %s: command %s (0x%03x), op_modifier %u, in_modifier 0x%x: status 0x%02x: %s\n",
+				 hca->bus->where, r->desc->name, r->desc->opcode, r->op_modifier, r->in_modifier,
+				 status, mlx4_cmd_status_text(status));
 		dump_command(hca, r);
 		return status_errno(status);
 	}
@@ -337,17 +338,40 @@ report(struct mlx4_hca *hca, const struct cmd_req *r, const struct cmd_slot *s, 
 
 		snprintf(why, sizeof(why), "command %s (0x%03x), in_modifier 0x%x was not answered within %u ms",
 			 r->desc->name, r->desc->opcode, r->in_modifier, hca->bus->cmd_timeout_ms);
+		if (!hca->dead)
+			__atomic_add_fetch(&hca->cmd_timeouts, 1, __ATOMIC_RELAXED);
 		mlx4_hca_mark_dead(hca, why);
 	}
 	dump_command(hca, r);
 	return rc;
 }
 
+/* What became of a command, for who asks later. */
+static void
+remember(struct mlx4_hca *hca, const struct cmd_req *r, const struct cmd_slot *s, int rc, uint64_t since,
+	 const uint8_t *out)
+{
+	const struct mlx4_cmd_record record = {
+		.took_ns = (uint64_t)((double)(rte_get_tsc_cycles() - since) * 1e9 / (double)rte_get_tsc_hz()),
+		.in_imm = r->in_imm,
+		.out_imm = r->out_imm != NULL ? s->imm : 0,
+		.in_modifier = r->in_modifier,
+		.rc = rc,
+		.opcode = r->desc->opcode,
+		.in_len = (uint16_t)r->in_len,
+		.out_len = (uint16_t)r->out_len,
+		.op_modifier = r->op_modifier,
+		.status = s->status,
+	};
+
+	mlx4_history_add(hca->history, &record, r->in, r->out != NULL ? out : NULL);
+}
+
 static int
 execute(struct mlx4_hca *hca, const struct cmd_req *r)
 {
 	struct mlx4_cmd_if *c = hca->cmd;
-	uint64_t in_param = r->in_imm, out_param = 0;
+	uint64_t in_param = r->in_imm, out_param = 0, since;
 	struct cmd_slot *s;
 	uint8_t *in, *out;
 	size_t off;
@@ -368,7 +392,10 @@ execute(struct mlx4_hca *hca, const struct cmd_req *r)
 		memset(out, 0, MLX4_MAILBOX_SIZE);
 		out_param = c->mbox.iova + off + MLX4_MAILBOX_SIZE;
 	}
+	s->status = 0;
+	since = rte_get_tsc_cycles();
 	rc = report(hca, r, s, run(hca, r, s, in_param, out_param));
+	remember(hca, r, s, rc, since, out);
 	if (rc == 0 && r->out != NULL)
 		memcpy(r->out, out, r->out_len);
 	if (rc == 0 && r->out_imm != NULL)
@@ -471,6 +498,7 @@ mlx4_cmd_init(struct mlx4_hca *hca)
 	for (i = 0; i < CMD_SLOTS_MAX; i++)
 		c->slot[i].token = i;
 	hca->cmd = c;
+	hca->history = mlx4_history_create();
 	mlx4_cmd_after_reset(hca);
 	return 0;
 }
@@ -501,6 +529,8 @@ mlx4_cmd_fini(struct mlx4_hca *hca)
 	mlx4_dma_free(&c->mbox);
 	rte_free(c);
 	hca->cmd = NULL;
+	mlx4_history_free(hca->history);
+	hca->history = NULL;
 }
 
 int

@@ -143,6 +143,8 @@ struct mlx4_eq {
 };
 int mlx4_eq_create(struct mlx4_hca *hca, uint32_t eqn, uint32_t entries, uint16_t vector, struct mlx4_eq **out);
 void mlx4_eq_destroy(struct mlx4_eq *eq);
+/* An entry is there that nobody has taken; *ci: its index. */
+bool mlx4_eq_waits(struct mlx4_eq *eq, uint32_t *ci);
 /* Copies up to n entries out and tells the card, which arms the EQ; arm: even when there was none. Returns how many. */
 unsigned int mlx4_eq_take(struct mlx4_eq *eq, uint8_t (*eqe)[MLX4_EQE_SIZE], unsigned int n, bool arm);
 

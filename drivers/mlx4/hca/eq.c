@@ -35,6 +35,18 @@ eq_doorbell(struct mlx4_eq *eq)
 	rte_io_wmb();
 }
 
+bool
+mlx4_eq_waits(struct mlx4_eq *eq, uint32_t *ci)
+{
+	bool waits;
+
+	rte_spinlock_lock(&eq->lock);
+	waits = eqe_ready(eq);
+	*ci = eq->ci;
+	rte_spinlock_unlock(&eq->lock);
+	return waits;
+}
+
 unsigned int
 mlx4_eq_take(struct mlx4_eq *eq, uint8_t (*eqe)[MLX4_EQE_SIZE], unsigned int n, bool arm)
 {

@@ -29,6 +29,8 @@
 #define DEFERRED_MAX 64u
 #define CATAS_PERIOD_US 1000000u
 #define EVENT_NAP_US 20u
+/* Alarms behind each other after which the interrupt thread has seen each interrupt that was raised before the first. */
+#define OVERDUE_TURNS 4u
 
 /* Events that this driver can act on; others would only fill the queue [CP 9.3]. */
 #define EVENT_BIT(e) (UINT64_C(1) << (e))
@@ -47,6 +49,8 @@ struct mlx4_events {
 	uint64_t lost;
 	bool running; /* alarms may be set */
 	bool told_dead;
+	bool overdue; /* on_overdue() is on its way */
+	uint32_t overdue_ci, overdue_turns;
 };
 
 static void
@@ -140,6 +144,8 @@ run_deferred(struct mlx4_events *ev)
 		dispatch(ev->hca, eqe);
 	}
 	if (lost != 0)
+		__atomic_add_fetch(&ev->hca->lost_events, lost, __ATOMIC_RELAXED);
+	if (lost != 0)
 		HCA_LOG(ev->hca, WARNING, "%" PRIu64 " events were lost, more than %u at a time", lost, DEFERRED_MAX);
 }
 
@@ -217,14 +223,11 @@ mlx4_events_poll_cmd(struct mlx4_hca *hca)
 }
 
 static void
-on_interrupt(void *arg)
+take_events(struct mlx4_hca *hca)
 {
-	struct mlx4_hca *hca = arg;
 	uint8_t eqe[TAKE_MAX][MLX4_EQE_SIZE];
 	unsigned int i, n;
 
-	if (hca->bus->ops->irq_ack != NULL)
-		hca->bus->ops->irq_ack(hca->bus);
 	run_deferred(hca->events);
 	do {
 		n = mlx4_eq_take(hca->async_eq, eqe, TAKE_MAX, true);
@@ -240,6 +243,53 @@ on_interrupt(void *arg)
 			if (prm_get(eqe[i], MLX4_EQE_TYPE) != MLX4_EVENT_CMD)
 				dispatch(hca, eqe[i]);
 	} while (n != 0);
+}
+
+static void
+on_interrupt(void *arg)
+{
+	struct mlx4_hca *hca = arg;
+
+	if (hca->bus->ops->irq_ack != NULL)
+		hca->bus->ops->irq_ack(hca->bus);
+	take_events(hca);
+}
+
+/*
+ * An entry waits that was there before. This runs in the interrupt thread: when it comes again and again and that entry still
+ * waits, the thread was not busy but not told.
+ */
+static void
+on_overdue(void *arg)
+{
+	struct mlx4_events *ev = arg;
+	struct mlx4_hca *hca = ev->hca;
+	uint32_t ci;
+
+	if (ev->running && !hca->dead && mlx4_eq_waits(hca->async_eq, &ci) && ci == ev->overdue_ci) {
+		if (++ev->overdue_turns < OVERDUE_TURNS && rte_eal_alarm_set(1, on_overdue, ev) == 0)
+			return;
+		__atomic_add_fetch(&hca->lost_events, 1, __ATOMIC_RELAXED);
+		HCA_LOG(hca, WARNING, "an event waited in EQ %u at 0x%x, and no interrupt told of it",
+			hca->async_eq->eqn, ci);
+		take_events(hca);
+	}
+	__atomic_store_n(&ev->overdue, false, __ATOMIC_RELEASE);
+}
+
+void
+mlx4_events_check(struct mlx4_hca *hca)
+{
+	struct mlx4_events *ev = hca->events;
+	uint32_t ci;
+
+	if (ev == NULL || !ev->running || hca->dead || !mlx4_eq_waits(hca->async_eq, &ci) ||
+	    __atomic_exchange_n(&ev->overdue, true, __ATOMIC_ACQUIRE))
+		return;
+	ev->overdue_ci = ci;
+	ev->overdue_turns = 0;
+	if (rte_eal_alarm_set(1, on_overdue, ev) != 0)
+		__atomic_store_n(&ev->overdue, false, __ATOMIC_RELEASE);
 }
 
 void
@@ -457,6 +507,7 @@ mlx4_events_stop(struct mlx4_hca *hca)
 	irq_stop(hca);
 	rte_eal_alarm_cancel(on_watch, ev);
 	rte_eal_alarm_cancel(on_kick, ev);
+	rte_eal_alarm_cancel(on_overdue, ev);
 	comp_eqs_destroy(hca);
 	mlx4_eq_destroy(hca->async_eq);
 	hca->async_eq = NULL;

@@ -218,6 +218,7 @@ struct mlx4_gid {
 };
 
 struct mlx4_cmd_if;
+struct mlx4_history;
 struct mlx4_icm;
 struct mlx4_eq;
 struct mlx4_numbers; /* allocator of object numbers */
@@ -256,11 +257,13 @@ struct mlx4_hca {
 	struct mlx4_port_info port[MLX4_MAX_PORTS];
 	struct mlx4_pause pause[MLX4_MAX_PORTS]; /* as the card was told, or will be with the port's start */
 	uint8_t numa_node;
-	bool up;            /* from the end of bring-up to the begin of teardown, dead or not */
-	bool dead;          /* a command timed out or the card reported a catastrophic error */
-	bool quiet;         /* in reset: the card touches no memory */
-	bool gone;          /* nothing answered the last reset */
-	uint64_t qp_errors; /* queue pairs that the card said went to the error state */
+	bool up;                            /* from the end of bring-up to the begin of teardown, dead or not */
+	bool dead;                          /* a command timed out or the card reported a catastrophic error */
+	bool quiet;                         /* in reset: the card touches no memory */
+	bool gone;                          /* nothing answered the last reset */
+	uint64_t qp_errors;                 /* queue pairs that the card said went to the error state */
+	uint64_t cmd_timeouts, lost_events; /* commands never answered; events of which nobody was told in time */
+	struct mlx4_history *history;       /* history.h; NULL: nothing is kept */
 	rte_spinlock_t lock;
 	struct {
 		mlx4_event_fn fn;
@@ -296,6 +299,8 @@ void mlx4_hca_on_event(struct mlx4_hca *hca, unsigned int port, enum mlx4_client
 /* The EQ's part of arming a receive interrupt: what is in the EQ is taken, each CQ's event told, the EQ re-armed. */
 typedef void (*mlx4_cq_event_fn)(void *arg, uint32_t cqn);
 void mlx4_comp_eq_rearm(struct mlx4_hca *hca, unsigned int vector, mlx4_cq_event_fn fn, void *arg);
+/* Has the interrupt thread look whether an event waits of which it was not told, and then take it; lost_events says so. */
+void mlx4_events_check(struct mlx4_hca *hca);
 /*
  * Connects the vectors of receive queues, too, for the first port that wants receive interrupts: others are spared them, since the
  * kernel (and a hypervisor in front of it) sets each up on its own. 0 or a negative errno, which was said.

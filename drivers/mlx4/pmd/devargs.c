@@ -12,9 +12,11 @@
 #include <rte_kvargs.h>
 
 #include "devargs.h"
+#include "drivers/mlx4/health/health.h"
 #include "drivers/mlx4/hca/port/type.h"
 
 #define TX_INLINE_MAX 104u
+#define SENSOR_BITS "bits of 0xf0058"
 
 int
 mlx4_arg_refuse(const char *dev, const char *key, const char *value, const char *wanted)
@@ -146,6 +148,50 @@ parse_port_type(const char *dev, const char *key, const char *value, void *arg)
 	return mlx4_arg_refuse(dev, key, value, "eth, ib or auto");
 }
 
+static int
+parse_period(const char *dev, const char *key, const char *value, void *arg)
+{
+	uint64_t v;
+	int rc = mlx4_arg_number(dev, key, value, 0, MLX4_HEALTH_PERIOD_MAX, &v);
+
+	if (rc == 0)
+		*(uint32_t *)arg = (uint32_t)v;
+	return rc;
+}
+
+static int
+parse_checks(const char *dev, const char *key, const char *value, void *arg)
+{
+	uint64_t v;
+	int rc = mlx4_arg_number(dev, key, value, 1, MLX4_HEALTH_CHECKS_MAX, &v);
+
+	if (rc == 0)
+		*(uint32_t *)arg = (uint32_t)v;
+	return rc;
+}
+
+static int
+parse_sensors(const char *dev, const char *key, const char *value, void *arg)
+{
+	uint64_t v;
+	int rc = mlx4_arg_number(dev, key, value, 0, UINT32_MAX, &v);
+
+	if (rc == 0 && (v & ~(uint64_t)RTE_PMD_MLX4_SENSOR_ALL) != 0)
+		return mlx4_arg_refuse(dev, key, value, SENSOR_BITS);
+	if (rc == 0)
+		*(uint32_t *)arg = (uint32_t)v;
+	return rc;
+}
+
+static int
+parse_path(const char *dev, const char *key, const char *value, void *arg)
+{
+	if (value[0] != '/' || strlen(value) >= RTE_PMD_MLX4_PATH)
+		return mlx4_arg_refuse(dev, key, value, "a path that begins with /, of up to 255 octets");
+	snprintf(arg, RTE_PMD_MLX4_PATH, "%s", value);
+	return 0;
+}
+
 #define ARG(key, parse, field, values, unit, def, help)                                                                \
 	{                                                                                                              \
 		key, parse, offsetof(struct mlx4_eth_args, field), values, unit, def, help                             \
@@ -164,6 +210,15 @@ const struct mlx4_arg mlx4_eth_arg_table[] = {
 	    "What no group takes: over all queues without a group, or to one of them"),
 	ARG("mac-loopback", parse_bool, mac_loopback, "0 or 1", "", "0",
 	    "Lets the card loop frames to its own addresses back"),
+	ARG("health-time", parse_period, health.period_s, "0..3600", "s", "4",
+	    "Time between two looks at the health of ports; 0: none"),
+	ARG("health-checks", parse_checks, health.checks, "1..1000", "looks", "4",
+	    "Looks without progress that make an alarm; twice that for completions of sends"),
+	ARG("health-restart", parse_sensors, health.restart_mask, SENSOR_BITS, "", "0xf0058",
+	    "Sensors whose alarm restarts the port"),
+	ARG("health-dump", parse_sensors, health.dump_mask, SENSOR_BITS, "", "0", "Sensors whose alarm writes a dump"),
+	ARG("dump-path", parse_path, health.dump_path, "a path that begins with /", "", "/var/tmp/triplane-dumps",
+	    "The folder of dumps"),
 };
 const unsigned int mlx4_num_eth_args = RTE_DIM(mlx4_eth_arg_table);
 
@@ -174,4 +229,5 @@ mlx4_eth_args_default(struct mlx4_eth_args *a)
 	a->check_fw = true;
 	a->rss_udp = true;
 	a->rss_raw_ip = true;
+	mlx4_health_default(&a->health);
 }

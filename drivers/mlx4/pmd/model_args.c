@@ -9,6 +9,7 @@
  *   wire0=, wire1=loopback|cross|none|ethdev:NAME|switch:NAME/KEY:VALUE/...|ibswitch:NAME/KEY:VALUE/...
  *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N
  *   ib-speed0=, ib-speed1=sdr|ddr|qdr|fdr10|fdr  rate0=, rate1=MBPS  fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
+ *   break0=, break1=queue:NTH/completion:NTH/interrupt:NTH
  *   run=thread|service|step  cpu=N  wake-us=N
  */
 #include <ctype.h>
@@ -339,6 +340,33 @@ parse_timeout(const char *dev, const char *key, const char *value, void *arg)
 }
 
 static int
+parse_break(const char *dev, const char *key, const char *value, void *arg)
+{
+	static const char *const kinds[TP_BREAKS] = {
+		[TP_BREAK_SQ] = "queue:", [TP_BREAK_CQE] = "completion:", [TP_BREAK_IRQ] = "interrupt:"};
+	struct mlx4_model_conf *m = arg;
+	char text[MODEL_ARG_LEN], *save = NULL, *item, *end;
+	unsigned long v;
+	unsigned int k;
+
+	if ((size_t)snprintf(text, sizeof(text), "%s", value) >= sizeof(text))
+		return mlx4_arg_refuse(dev, key, value, "a shorter list");
+	for (item = strtok_r(text, "/", &save); item != NULL; item = strtok_r(NULL, "/", &save)) {
+		for (k = 0; k < TP_BREAKS && strncmp(item, kinds[k], strlen(kinds[k])) != 0; k++)
+			;
+		item = k < TP_BREAKS ? item + strlen(kinds[k]) : item;
+		v = strtoul(item, &end, 0);
+		if (k == TP_BREAKS || !isdigit((unsigned char)*item) || *end != '\0' || v < 1 || v > NTH_MAX)
+			return mlx4_arg_refuse(
+				dev, key, value,
+				"queue:NTH, completion:NTH or interrupt:NTH, NTH in 1..1000000; several are "
+				"joined by '/'");
+		m->breaks[port_of(key)][k] = (uint32_t)v;
+	}
+	return 0;
+}
+
+static int
 parse_run(const char *dev, const char *key, const char *value, void *arg)
 {
 	struct mlx4_model_conf *m = arg;
@@ -382,6 +410,7 @@ parse_wake(const char *dev, const char *key, const char *value, void *arg)
 
 #define WIRES "loopback, cross, none, ethdev:NAME, switch:NAME[/KEY:VALUE]... or ibswitch:NAME[/KEY:VALUE]..."
 #define IMPAIRS "drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/symbol:PPM/short:PPM/delay:US/seed:N"
+#define BREAKS "queue:NTH/completion:NTH/interrupt:NTH"
 
 const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"type", parse_type, 0, "cx3 or cx3pro", "", "cx3pro", "Which card"},
@@ -410,6 +439,9 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"xon", parse_rxbuf, 0, "1..xoff", "octets", "", "Where it goes on; a quarter of rxbuf"},
 	{"fail", parse_fail, 0, "OPCODE:NTH:STATUS", "", "", "A command that fails"},
 	{"timeout", parse_timeout, 0, "OPCODE:NTH", "", "", "A command that never ends"},
+	{"break0", parse_break, 0, BREAKS, "", "",
+	 "What breaks at the first port, once: its queue, a completion of a send, an interrupt of the card"},
+	{"break1", parse_break, 0, BREAKS, "", "", "What breaks at the second port"},
 	{"run", parse_run, 0, "thread, service or step", "", "thread", "Who runs the card"},
 	{"cpu", parse_cpu, 0, "0..1023", "", "", "The CPU of its thread; any"},
 	{"wake-us", parse_wake, 0, "1..1000000", "us", "2000", "An idle card sleeps so long at most"},
@@ -446,7 +478,9 @@ check(const char *dev, const struct mlx4_model_conf *m)
 			return mlx4_arg_refuse(dev, p == 0 ? "wire0" : "wire1", "(not cross)",
 					       "cross on both ports or on none");
 	for (p = m->cfg.num_ports; p < TP_MODEL_PORTS; p++)
-		if (m->wire[p].kind != MODEL_WIRE_DEFAULT || m->impair[p].set || m->cfg.rate_mbps[p] != 0)
+		if (m->wire[p].kind != MODEL_WIRE_DEFAULT || m->impair[p].set || m->cfg.rate_mbps[p] != 0 ||
+		    m->breaks[p][TP_BREAK_SQ] != 0 || m->breaks[p][TP_BREAK_CQE] != 0 ||
+		    m->breaks[p][TP_BREAK_IRQ] != 0)
 			return mlx4_arg_refuse(dev, "ports", "1", "2, as something is said of the second port");
 	return check_rxbuf(dev, &m->cfg);
 }

@@ -86,12 +86,15 @@ static struct rte_vdev_driver model_driver = {
 };
 RTE_PMD_REGISTER_VDEV(net_mlx4_model, model_driver);
 RTE_PMD_REGISTER_PARAM_STRING(
-	net_mlx4_model, "type=cx3|cx3pro fw=A.B.C guid=<num> ports=1|2 port0=eth|ib|auto port1=eth|ib|auto "
-			"sense0=wire|none|eth|ib sense1=wire|none|eth|ib stored0=eth|ib stored1=eth|ib "
-			"ib-speed0=sdr|ddr|qdr|fdr10|fdr ib-speed1=sdr|ddr|qdr|fdr10|fdr wol=0|1 "
-			"wire0=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]...|ibswitch:NAME[/KEY:VALUE]... "
-			"wire1=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]...|ibswitch:NAME[/KEY:VALUE]... "
-			"impair0=<list> impair1=<list> fail=OPCODE:NTH:STATUS timeout=OPCODE:NTH "
-			"run=thread|service|step cpu=<num> wake-us=<num> check-fw-version=0|1 port-type0=eth|ib|auto "
-			"port-type1=eth|ib|auto bf=0|1 "
-			"tx-inline=<num> rss-udp=0|1 rss-raw-ip=0|1 mac-loopback=0|1");
+	net_mlx4_model,
+	"type=cx3|cx3pro fw=A.B.C guid=<num> ports=1|2 port0=eth|ib|auto port1=eth|ib|auto "
+	"sense0=wire|none|eth|ib sense1=wire|none|eth|ib stored0=eth|ib stored1=eth|ib "
+	"ib-speed0=sdr|ddr|qdr|fdr10|fdr ib-speed1=sdr|ddr|qdr|fdr10|fdr wol=0|1 "
+	"wire0=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]...|ibswitch:NAME[/KEY:VALUE]... "
+	"wire1=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]...|ibswitch:NAME[/KEY:VALUE]... "
+	"impair0=<list> impair1=<list> fail=OPCODE:NTH:STATUS timeout=OPCODE:NTH "
+	"break0=<list> break1=<list> "
+	"run=thread|service|step cpu=<num> wake-us=<num> check-fw-version=0|1 port-type0=eth|ib|auto "
+	"port-type1=eth|ib|auto bf=0|1 "
+	"tx-inline=<num> rss-udp=0|1 rss-raw-ip=0|1 mac-loopback=0|1 health-time=<num> health-checks=<num> "
+	"health-restart=<mask> health-dump=<mask> dump-path=<path>");

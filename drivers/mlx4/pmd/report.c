@@ -196,6 +196,22 @@ rte_pmd_mlx4_model_is_advice(unsigned int i)
 }
 
 int
+rte_pmd_mlx4_model_break(uint16_t port_id, enum rte_pmd_mlx4_break what, uint32_t nth)
+{
+	static const enum tp_break kind[] = {[RTE_PMD_MLX4_BREAK_SQ] = TP_BREAK_SQ,
+					     [RTE_PMD_MLX4_BREAK_CQE] = TP_BREAK_CQE,
+					     [RTE_PMD_MLX4_BREAK_IRQ] = TP_BREAK_IRQ};
+	struct mlx4_eth *eth;
+	struct tp_model *m;
+	int rc;
+
+	rc = model_of(port_id, &eth, &m);
+	if (rc == 0 && (unsigned int)what >= RTE_DIM(kind))
+		rc = -EINVAL;
+	return rc != 0 ? rc : tp_model_break(m, kind[what], eth->port, nth);
+}
+
+int
 rte_pmd_mlx4_model_cable(uint16_t port_id, bool plugged)
 {
 	struct mlx4_eth *eth;

@@ -7,6 +7,7 @@
  *   /mlx4/info,PORT         card, firmware, link, RoCE and its GIDs, pause frames, wake-on-LAN, objects in use
  *   /mlx4/regs,PORT         the words of rte_eth_dev_get_reg_info()
  *   /mlx4/rxq,PORT,QUEUE    a receive queue at this moment, how its interrupts are moderated, its kind of burst
+ *   /mlx4/health,PORT       sensors, alarms, restarts, dumps
  *   /mlx4/txq,PORT,QUEUE    a transmit queue at this moment, its kind of burst
  * As with /ethdev/..., nobody may ask while a port is closed.
  */
@@ -152,6 +153,54 @@ regs(const uint16_t *at, struct rte_tel_data *d)
 	return 0;
 }
 
+/* Names of a dictionary have no '-'. */
+static void
+sensor_value(struct rte_tel_data *d, const struct rte_pmd_mlx4_sensor *s, const char *what, uint64_t v)
+{
+	char name[64], *c;
+
+	snprintf(name, sizeof(name), "%s_%s", s->name, what);
+	for (c = name; *c != '\0'; c++)
+		if (*c == '-')
+			*c = '_';
+	tel_dict_uint(d, name, v);
+}
+
+static void
+sensor(struct rte_tel_data *d, const struct rte_pmd_mlx4_sensor *s)
+{
+	sensor_value(d, s, "alarm", s->alarm);
+	sensor_value(d, s, "idle", s->idle);
+	sensor_value(d, s, "limit", s->limit);
+	sensor_value(d, s, "queue", s->queue);
+	sensor_value(d, s, "alarms", s->alarms);
+}
+
+static int
+health(const uint16_t *at, struct rte_tel_data *d)
+{
+	struct rte_pmd_mlx4_health h;
+	int rc = rte_pmd_mlx4_health_get(at[0], &h);
+	unsigned int i;
+
+	if (rc != 0)
+		return rc;
+	rte_tel_data_start_dict(d);
+	tel_dict_uint(d, "alarms", h.alarms);
+	tel_dict_uint(d, "looks", h.looks);
+	tel_dict_uint(d, "restarts", h.restarts);
+	tel_dict_uint(d, "restarts_failed", h.restarts_failed);
+	tel_dict_uint(d, "restarts_refused", h.restarts_refused);
+	tel_dict_uint(d, "dumps", h.dumps);
+	tel_dict_uint(d, "dumps_failed", h.dumps_failed);
+	tel_dict_uint(d, "lost_events", h.lost_events);
+	tel_dict_uint(d, "command_timeouts", h.cmd_timeouts);
+	rte_tel_data_add_dict_string(d, "last", h.last);
+	for (i = 0; i < RTE_PMD_MLX4_SENSORS; i++)
+		sensor(d, &h.sensor[i]);
+	return 0;
+}
+
 static int
 rxq(const uint16_t *at, struct rte_tel_data *d)
 {
@@ -209,6 +258,7 @@ static const struct {
 } commands[] = {
 	{"/mlx4/info", "A port. Parameter: port", 1, info},
 	{"/mlx4/regs", "Registers of a port's card. Parameter: port", 1, regs},
+	{"/mlx4/health", "Health of a port. Parameter: port", 1, health},
 	{"/mlx4/rxq", "A receive queue. Parameters: port,queue", 2, rxq},
 	{"/mlx4/txq", "A transmit queue. Parameters: port,queue", 2, txq},
 };

@@ -12,6 +12,7 @@
 #include <ethdev_driver.h>
 
 #include "drivers/mlx4/hca/hca.h"
+#include "rte_pmd_mlx4.h"
 #include "rte_pmd_mlx4_tx.h"
 #include "tp_qos.h"
 
@@ -34,6 +35,7 @@ struct mlx4_eth_args {
 	bool vmq;                          /* rss-or-vmq: what no group takes goes to one queue */
 	uint8_t port_type[MLX4_MAX_PORTS]; /* port-type0, port-type1: enum mlx4_port_want */
 	bool mac_loopback; /* put the destination MAC in the control segment, so that the card may loop frames back */
+	struct rte_pmd_mlx4_health_conf health;
 };
 
 struct mlx4_rxq;
@@ -101,6 +103,7 @@ struct mlx4_eth {
 	struct mlx4_card_counts cleared; /* what resets have set to zero in the card */
 	struct mlx4_filter *filter;      /* steer/filter.c's own: addresses and rule ids */
 	struct mlx4_qos *qos;            /* qos.h */
+	struct mlx4_health *health;      /* health.h */
 	struct mlx4_rx_kinds *rx_kinds;  /* rx/kinds.c; NULL: it never counted */
 	bool counts_kinds;
 	bool splits_headers;       /* rx/burst_headers.c */

@@ -22,6 +22,10 @@ static const char *const names[RTE_PMD_MLX4_EVENTS] = {
 	[RTE_PMD_MLX4_EVENT_RXQ_SETTING] = "rxq-setting",
 	[RTE_PMD_MLX4_EVENT_TXQ_SETTING] = "txq-setting",
 	[RTE_PMD_MLX4_EVENT_PORT_TYPE_REFUSED] = "port-type-refused",
+	[RTE_PMD_MLX4_EVENT_HEALTH_ALARM] = "health-alarm",
+	[RTE_PMD_MLX4_EVENT_HEALTH_CLEARED] = "health-cleared",
+	[RTE_PMD_MLX4_EVENT_PORT_RESTARTED] = "port-restarted",
+	[RTE_PMD_MLX4_EVENT_DUMP_WRITTEN] = "dump-written",
 };
 
 struct change {

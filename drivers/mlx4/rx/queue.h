@@ -115,6 +115,13 @@ struct mlx4_rxq {
 	uint16_t mod_count, mod_us; /* of its interrupts; us 0: none waits */
 	uint16_t delay_drop;        /* units of 100 us that frames wait for a WQE, as declared */
 	bool delay_drop_over;       /* one waited for longer: the queue drops until it is declared again */
+	struct {
+		uint64_t errors;
+		uint32_t ci;
+		bool waits;
+		uint16_t idle; /* looks in a row that found packets and nobody who takes them */
+	} seen;                /* of health/ */
+	bool polled;           /* while the port restarts: the poller has seen that */
 };
 
 /* bursts (burst.c, burst_avx2.c) */

@@ -98,6 +98,15 @@ struct mlx4_txq {
 		uint16_t sent;
 		bool empty;
 	} head; /* of qos/tx_hol.c */
+	struct {
+		uint64_t failures; /* of the queue with its pairs */
+		uint32_t ci;
+		uint16_t sent;
+		uint16_t stuck, lost; /* looks in a row that found the card, or its completions, standing still */
+		bool asked;           /* sent is of the last look */
+		bool broken;
+	} seen;      /* of health/ */
+	bool polled; /* while the port restarts: the sender has seen that */
 	int numa_node;
 	uint8_t prio;       /* of what it sends, 0..7 */
 	uint8_t fixed_dscp; /* DSCP + 1 that its IP packets get, 0: by the port's tables */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+#include "history.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_common.h>
+
+struct mlx4_history *
+mlx4_history_create(void)
+{
+	return calloc(1, sizeof(struct mlx4_history));
+}
+
+void
+mlx4_history_free(struct mlx4_history *h)
+{
+	free(h);
+}
+
+void
+mlx4_history_add(struct mlx4_history *h, const struct mlx4_cmd_record *r, const void *in, const void *out)
+{
+	struct mlx4_cmd_record *to;
+	struct timespec t;
+
+	if (h == NULL)
+		return;
+	clock_gettime(CLOCK_REALTIME, &t);
+	rte_spinlock_lock(&h->lock);
+	to = &h->record[h->number++ % MLX4_HISTORY];
+	*to = *r;
+	to->number = h->number;
+	to->at_us = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+	to->in_len = in == NULL ? 0 : RTE_MIN(r->in_len, MLX4_HISTORY_BOX);
+	to->out_len = out == NULL ? 0 : RTE_MIN(r->out_len, MLX4_HISTORY_BOX);
+	if (to->in_len != 0)
+		memcpy(to->in, in, to->in_len);
+	if (to->out_len != 0)
+		memcpy(to->out, out, to->out_len);
+	rte_spinlock_unlock(&h->lock);
+}
+
+unsigned int
+mlx4_history_get(struct mlx4_history *h, struct mlx4_cmd_record out[MLX4_HISTORY])
+{
+	uint64_t from, i;
+
+	if (h == NULL)
+		return 0;
+	rte_spinlock_lock(&h->lock);
+	from = h->number > MLX4_HISTORY ? h->number - MLX4_HISTORY : 0;
+	for (i = from; i < h->number; i++)
+		out[i - from] = h->record[i % MLX4_HISTORY];
+	rte_spinlock_unlock(&h->lock);
+	return (unsigned int)(i - from);
+}

@@ -1,0 +1,192 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The watch over ports in whole programs: what breaks is found and healed while the other port loses nothing; dumps under traffic;
+what triplane-inspect makes of them; unmodified testpmd; disks that are full, folders that cannot be written."""
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+import tpmd
+
+BUILD = os.environ.get('TP_BUILD', 'build')
+APP = os.path.join(BUILD, 'apps', 'triplane')
+INSPECT = os.path.join(BUILD, 'apps', 'inspect', 'triplane-inspect')
+FAST = 'health-time=1,health-checks=1'
+cases = tpmd.Cases()
+tmp = tempfile.TemporaryDirectory(prefix='tphealth')
+
+
+def triplane(commands, args=FAST, fails=False):
+    """The documents that it printed; what it said."""
+    eal = tpmd.eal('th%d' % os.getpid(), plugin=False) + ['--log-level=*:notice', '--vdev=net_mlx4_model0,wire0=loopback,wire1=loopback,' + args]
+    p = subprocess.run([APP, *eal, '--', '--json', '-e', tpmd.IDLE, '-e', commands], capture_output=True, text=True, timeout=120,
+                       stdin=subprocess.DEVNULL, check=False)
+    if (p.returncode != 0) != fails:
+        raise RuntimeError('exit status %d: %s %s' % (p.returncode, p.stdout[-300:], p.stderr[-1500:]))
+    return [json.loads(line) for line in p.stdout.splitlines() if line.startswith('{')], p.stderr
+
+
+def health(docs, port, which=-1):
+    return [p for d in docs if 'ports' in d for p in d['ports'] if p['port'] == port and 'sensors' in p][which]
+
+
+def sensor(h, name):
+    return [s for s in h['sensors'] if s['name'] == name][0]
+
+
+def inspect(folder):
+    p = subprocess.run([INSPECT, '--json', folder], capture_output=True, text=True, check=False, timeout=60)
+    if p.returncode != 0:
+        raise RuntimeError(p.stderr)
+    return json.loads(p.stdout)
+
+
+def stuck():
+    """Port 0's queue stands still under traffic: dumped, restarted, and sends again; port 1 goes on without a loss."""
+    where = os.path.join(tmp.name, 'stuck')
+    docs, said = triplane(
+        'set fwd flowgen; start; wait counter rx_good_packets 1000 all 60; model break 0 queue; wait counter health_tx_stuck 1 0 60; '
+        'wait counter health_restarts 1 0 60; clear port stats 0; wait counter rx_good_packets 1000 0 60; sleep 1500; stop; show health; show port xstats all',
+        args=FAST + ',rate0=100,rate1=100,health-dump=0x8,dump-path=' + where)
+    zero, one = health(docs, 0), health(docs, 1)
+    if sensor(zero, 'tx-stuck')['alarms'] != 1 or zero['restarts'] != 1 or zero['dumps'] != 1 or zero['state'] != 'well':
+        return 'port 0: %s' % zero
+    if one['restarts'] or one['alarms'] != '0x00000' or any(s['alarms'] for s in one['sensors']):
+        return 'port 1: %s' % one
+    flat = json.dumps(docs)
+    lost = {k: int(v) for k, v in re.findall(r'"(rx_missed_errors|rx_port_discards|rx_stop_drops)": (\d+)', flat.split('"port": 1')[-1])}
+    if not lost or any(lost.values()):
+        return 'port 1 lost %s' % lost
+    for word in ('[health-alarm] port 0 Tx queue 0: tx-stuck', '[dump-written] port 0: ' + where, '[port-restarted] port 0'):
+        if word not in said:
+            return 'not said: %r in %s' % (word, said[-800:])
+    names = os.listdir(where)
+    if len(names) != 1 or not re.fullmatch(r'dmn-net_mlx4_model0_p0-eth-sensor-tx_stuck--\d{8}T\d{6}\.\d{6}Z', names[0]):
+        return 'folders: %s' % names
+    found = [(f['kind'], f['object']) for f in inspect(os.path.join(where, names[0]))['findings']]
+    if ('waits-for-card', 'tx queue 0, priority 0') not in found:
+        return 'the dump says %s' % found
+    return None
+
+
+def sleeper():
+    """Ports that nobody polls: found, not restarted, and found well when they are polled."""
+    docs, said = triplane('set fwd txonly; start; sleep 200; stop; sleep 3200; show health; set fwd rxonly; start; sleep 1500; stop; show health')
+    first = health(docs, 0, 0)
+    if not sensor(first, 'rx-completion')['alarm'] or first['restarts'] != 0 or first['restarts_refused'] != 1:
+        return 'while it sleeps: %s' % first
+    now = health(docs, 0)
+    if now['state'] != 'well' or sensor(now, 'rx-completion')['alarms'] != 1 or '[health-cleared] port 0: rx-completion' not in said:
+        return 'awake: %s' % now
+    return None
+
+
+def interrupt():
+    """An interrupt that the card does not raise: the link is known to be down all the same, and why it was late is said."""
+    docs, said = triplane('wait link up all 20; model break 0 interrupt; model cable 0 out; sleep 2500; show health')
+    h = health(docs, 0)
+    if h['lost_events'] != 1 or sensor(h, 'event')['alarms'] != 1 or h['restarts']:
+        return str(h)
+    return None if '[link-down] port 0' in said and 'no interrupt told of it' in said else said[-800:]
+
+
+def under_traffic():
+    """Dumps while both ports forward: not a packet is lost. What is in them is what the program shows."""
+    where = os.path.join(tmp.name, 'traffic')
+    docs, _ = triplane('set fwd flowgen; start; wait counter rx_good_packets 1000 all 60; %s stop; show port xstats all; show device 0; dump 0 %s'
+                       % (('dump 0 %s; ' % where) * 5, where), args=FAST + ',rate0=100,rate1=100')
+    lost = re.findall(r'"(rx_missed_errors|rx_port_discards|rx_mbuf_allocation_errors|tx_stop_drops)": ([1-9]\d*)', json.dumps(docs))
+    if lost:
+        return 'lost: %s' % lost
+    paths = [d['dump'] for d in docs if 'dump' in d]
+    if len(paths) != 6 or sorted(os.listdir(where)) != [os.path.basename(p) for p in paths]:
+        return 'dumps: %s, there are %s' % (paths, os.listdir(where))
+    with open(os.path.join(paths[-1], 'dump.json'), encoding='utf-8') as f:
+        dump = json.load(f)
+    device = [p for d in docs if 'ports' in d for p in d['ports'] if 'board_id' in p][0]
+    mine = {'firmware': dump['firmware'], 'board_id': dump['board'], 'qps': dump['objects']['qps'], 'mac': dump['steering']['addresses'][0]}
+    if any(str(device[k]).lower() != str(v).lower() for k, v in mine.items()):
+        return 'the dump says %s, the device %s' % (mine, device)
+    counters = {n: v for d in docs if 'ports' in d for p in d['ports'] if p['port'] == 0 for n, v in p.get('xstats', p).items() if n in dump['counters']}
+    if any(dump['counters'][n] != v for n, v in counters.items() if n.startswith(('rx_port_pack', 'tx_port_pack'))):
+        return 'counters differ'
+    if dump['differences'] != 0 or len(dump['commands']) != 64 or not dump['log'] or not dump['event_queues'] or not dump['registers']:
+        return 'differences %s, %d commands' % (dump['differences'], len(dump['commands']))
+    with open(os.path.join(paths[-1], 'settings.conf'), encoding='utf-8') as f:
+        if 'mode=flowgen' not in f.read().replace(' ', ''):
+            return 'no settings of the program'
+    text = subprocess.run([INSPECT, paths[-1]], capture_output=True, text=True, check=True, timeout=60).stdout
+    return None if 'port 0 (net_mlx4_model0' in text and 'differs' not in text else text
+
+
+def refusals():
+    """Each mistake is a line that names the value, and an exit status."""
+    full = os.path.join(tmp.name, 'full')
+    os.mkdir(full)
+    mounted = os.geteuid() == 0 and subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=32k', 'none', full], check=False, capture_output=True).returncode == 0
+    tries = [('dump 0 /proc/nowhere', '/proc/nowhere: No such file'), ('set setting 0 health-restart 0x1', '0xf0058'),
+             ('port stop 0; port restart 0', 'not started'), ('dump 0 %s' % APP, 'Not a directory')]
+    if mounted:
+        tries.append(('dump 0 ' + full, 'No space left on device'))
+    try:
+        for command, word in tries:
+            _, said = triplane(command, fails=True)
+            if word not in said:
+                return '%s: %s' % (command, said[-400:])
+        if mounted and os.listdir(full):
+            return 'a part of a dump is left: %s' % os.listdir(full)
+    finally:
+        if mounted:
+            subprocess.run(['umount', full], check=True)
+    for arg, word in (('health-dump=1', '0xf0058'), ('break1=fan:1', 'interrupt:NTH')):
+        _, said = triplane('quit', args=arg, fails=True)
+        if word not in said:
+            return '%s: %s' % (arg, said[-400:])
+    for arguments, status, word in (([], 2, 'no folder'), (['a', 'b'], 2, "'b'"), ([tmp.name + '/none'], 1, 'No such file'), ([APP], 1, 'line 1'),
+                                    (['--help'], 0, '')):
+        p = subprocess.run([INSPECT, *arguments], capture_output=True, text=True, check=False, timeout=60)
+        if p.returncode != status or word not in p.stderr:
+            return 'triplane-inspect %s: %d %s' % (arguments, p.returncode, p.stderr)
+    return None
+
+
+def testpmd():
+    """Unmodified: the queue breaks by a device argument, testpmd hears of the restart, and sends again."""
+    t = tpmd.Testpmd(['net_mlx4_model0,wire0=cross,%s,rate0=50,break0=queue:20' % FAST], ['--forward-mode=txonly'], name='health', on='0@0,1@1')
+    try:
+        t.cmd('start')
+        for word in ('error recovering', 'error recovery successful'):
+            t.follow(word, 60)
+        t.cmd('stop')
+        t.cmd('clear port stats all')
+        t.cmd('start')
+        s = t.until(0, 'tx-packets', 1000)
+        x = t.xstats(0)
+        t.cmd('stop')
+        return None if s['tx-packets'] >= 1000 else 'after the restart: %s %s' % (s, x)
+    finally:
+        t.kill()
+
+
+def storm():
+    """Control operations of all kinds under traffic, looked at each second: no alarm."""
+    eal = [a for a in tpmd.eal('thl%d' % os.getpid(), plugin=False) if not a.startswith('--log-level')]
+    p = subprocess.run([os.path.join(BUILD, 'tests', 'system', 'longrun'), *eal, '--log-level=pmd.net.mlx4_vfio:notice',
+                        '--vdev=net_mlx4_model0,wire0=cross,health-time=1,health-checks=2', '--', 'seed=11', 'ops=60', 'check=30'],
+                       capture_output=True, text=True, timeout=300, check=False)
+    if p.returncode != 0:
+        return 'exit status %d: %s' % (p.returncode, (p.stdout + p.stderr)[-800:])
+    said = re.findall(r'.*\[health-alarm\].*', p.stdout + p.stderr)
+    return 'alarms: %s' % said[:3] if said else None
+
+
+cases.run('health-stuck-queue', stuck)
+cases.run('health-sleeping-consumer', sleeper)
+cases.run('health-lost-interrupt', interrupt)
+cases.run('health-dump-under-traffic', under_traffic)
+cases.run('health-refusals', refusals)
+cases.run('health-testpmd', testpmd)
+cases.run('health-storm', storm)
+cases.exit()
