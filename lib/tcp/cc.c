@@ -26,7 +26,8 @@ tcp_cc_start(struct tcp_conn *c)
 	if (c->cc == TCP_CC_NONE)
 		c->cwnd = TCP_BUF_MAX;
 	c->epoch_ms = 0;
-	c->w_max = 0;
+	c->w_max = c->w_est = c->cubic_k = 0;
+	c->hy_samples = c->hy_css = 0;
 }
 
 static void
@@ -71,26 +72,41 @@ cubic_acked(struct tcp_conn *c, uint32_t bytes)
 }
 
 void
-tcp_cc_acked(struct tcp_conn *c, uint32_t bytes)
+tcp_cc_acked(struct tcp_conn *c, uint32_t bytes, uint32_t rtt)
 {
 	if (c->cc == TCP_CC_NONE) {
 		c->cwnd = TCP_BUF_MAX;
 		return;
 	}
 	if (c->cwnd < c->ssthresh) {
-		c->cwnd += RTE_MIN(bytes, ABC_LIMIT * c->mss);
+		bytes = RTE_MIN(bytes, ABC_LIMIT * c->mss);
+		/* Only the first slow start knows nothing of the path. */
+		if (c->cc == TCP_CC_CUBIC && c->ssthresh == TCP_BUF_MAX)
+			bytes = tcp_hystart(c, bytes, rtt);
+		c->cwnd += bytes;
 	} else if (c->cc == TCP_CC_RENO) {
 		reno_acked(c, bytes);
-	} else {
+	} else if (c->ssthresh != TCP_BUF_MAX) {
 		cubic_acked(c, bytes);
 	}
 	c->cwnd = RTE_MIN(c->cwnd, TCP_BUF_MAX);
 }
 
 void
-tcp_cc_loss(struct tcp_conn *c)
+tcp_cc_full(struct tcp_conn *c)
 {
-	const uint32_t flight = tcp_flight(c);
+	if (c->cc == TCP_CC_NONE)
+		return;
+	/* It was HyStart++'s place. */
+	if (c->ssthresh == TCP_BUF_MAX)
+		c->w_max = 0;
+	c->epoch_ms = 0;
+	c->ssthresh = RTE_MAX(c->cwnd, 2u * c->mss);
+}
+
+void
+tcp_cc_loss(struct tcp_conn *c, uint32_t flight)
+{
 	float cwnd;
 
 	switch (c->cc) {
@@ -99,6 +115,8 @@ tcp_cc_loss(struct tcp_conn *c)
 	default: break;
 	}
 	cwnd = (float)c->cwnd / (float)c->mss;
+	if (c->ssthresh == TCP_BUF_MAX)
+		c->w_max = 0;
 	/* Fast convergence (4.7): a flow that got less than last time makes room. */
 	c->w_max = cwnd < c->w_max ? cwnd * (1.0f + CUBIC_BETA) / 2.0f : cwnd;
 	c->epoch_ms = 0;

@@ -37,6 +37,7 @@ parse(const struct tcp_stack *s, const struct rte_mbuf *m, struct plain *g)
 	if (unlikely(m->next != NULL || m->data_len < RTE_ETHER_HDR_LEN + hlen ||
 		     ((const struct rte_ether_hdr *)eth)->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4) ||
 		     ip->version_ihl != RTE_IPV4_VHL_DEF || ip->next_proto_id != IPPROTO_TCP ||
+		     (ip->type_of_service & RTE_IPV4_HDR_ECN_MASK) == RTE_IPV4_HDR_ECN_MASK ||
 		     (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)) != 0 ||
 		     (th->tcp_flags & ~RTE_TCP_PSH_FLAG) != RTE_TCP_ACK_FLAG))
 		return NULL;
@@ -74,7 +75,7 @@ expected(const struct tcp_conn *c, const struct plain *g)
 		     c->force || c->ooo != NULL || c->snd_wnd == 0))
 		return false;
 	/* One branch for what is always 0. */
-	return likely((c->sacked | c->lost | c->probe_end | c->phase | c->dupacks) == 0 &&
+	return likely((c->sacked | c->lost | c->probe_end | c->phase | c->dupacks | c->mtu_probe) == 0 &&
 		      c->rtx_kind <= TCP_RTX_PROBE);
 }
 
@@ -125,7 +126,7 @@ acked(struct tcp_conn *c, uint32_t ack)
 	if (rtt != 0)
 		tcp_rtt_sample(c, rtt);
 	if (c->cwnd_limited)
-		tcp_cc_acked(c, bytes);
+		tcp_cc_acked(c, bytes, rtt);
 	tcp_rtx_arm(c);
 	if (unlikely(c->want_write) && tcp_room(c) >= c->sndbuf / 3) {
 		c->want_write = false;

@@ -30,7 +30,7 @@ tcp_path_ask(struct tcp_conn *c)
 	c->l2[at++] = 0x08;
 	c->l2[at++] = 0;
 	c->l2_len = (uint8_t)at;
-	c->mtu = tcp_path_mtu(&p);
+	tcp_pmtu_path(c, tcp_path_mtu(&p));
 	c->path_gen = s->path_gen;
 	c->addr_sum = (c->n.laddr >> 16) + (c->n.laddr & 0xffff) + (c->n.raddr >> 16) + (c->n.raddr & 0xffff) +
 		      RTE_BE16(IPPROTO_TCP);
@@ -127,7 +127,7 @@ put_syn_options(const struct tcp_conn *c, uint8_t *p)
 {
 	const struct tcp_conf *f = &c->s->conf;
 	const bool answer = c->n.state == TCP_SYN_RECV;
-	const uint32_t mss = tcp_mss_ours(c->mtu, c->mss_set);
+	const uint32_t mss = tcp_mss_ours(c->mtu_path, c->mss_set);
 	const bool ts = answer ? c->opt_ts : !f->no_timestamps, sack = answer ? c->opt_sack : !f->no_sack;
 
 	*p++ = TCPOPT_MAXSEG;
@@ -191,14 +191,15 @@ put_rare_options(struct tcp_conn *c, uint8_t *opt, uint8_t flags, uint32_t paylo
 }
 
 static void
-send_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flags, uint32_t payload, uint32_t tso_mss)
+send_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flags, uint32_t payload, uint32_t tso_mss,
+	   uint8_t tos)
 {
 	uint8_t opt[40];
 
 	if (likely((flags & (RTE_TCP_SYN_FLAG | RTE_TCP_RST_FLAG)) == 0 && c->ooo == NULL && !c->dsack))
-		tcp_put_frame(c, m, seq, flags, payload, tso_mss, NULL, c->opt_ts ? 12 : 0);
+		tcp_put_frame(c, m, seq, flags, payload, tso_mss, tos, NULL, c->opt_ts ? 12 : 0);
 	else
-		tcp_put_frame(c, m, seq, flags, payload, tso_mss, opt, put_rare_options(c, opt, flags, payload));
+		tcp_put_frame(c, m, seq, flags, payload, tso_mss, tos, opt, put_rare_options(c, opt, flags, payload));
 }
 
 bool
@@ -215,7 +216,7 @@ tcp_send_control(struct tcp_conn *c, uint32_t seq, uint8_t flags)
 	if (m == NULL)
 		return false;
 	s->st.tx_rst += (flags & RTE_TCP_RST_FLAG) != 0;
-	send_frame(c, m, seq, flags, 0, 0);
+	send_frame(c, m, seq, flags, 0, 0, 0);
 	return true;
 }
 
@@ -271,12 +272,12 @@ first_mbuf(struct tcp_stack *s, struct tcp_tseg *t)
 }
 
 bool
-tcp_send_data(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n, uint32_t len)
+tcp_send_data(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n, uint32_t len, uint32_t cut)
 {
 	struct tcp_stack *s = c->s;
 	const struct tcp_tseg *const first = t;
 	struct rte_mbuf *head, *last, *m;
-	uint8_t flags = RTE_TCP_ACK_FLAG;
+	uint8_t flags = RTE_TCP_ACK_FLAG, tos = 0;
 
 	if (unlikely(tcp_path_get(c) != 0)) {
 		s->st.tx_no_path++;
@@ -312,8 +313,16 @@ tcp_send_data(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n, uint32_t len)
 		flags |= RTE_TCP_PSH_FLAG;
 	if (len == 0)
 		flags &= (uint8_t)~RTE_TCP_PSH_FLAG;
+	/* RFC 3168 6.1.5, 6.1.6: what is sent again, and what asks a closed window, is not ECN-capable. */
+	if (first->sends == 0 && len != 0 && !c->probe_due) {
+		tos = c->ect;
+		if (unlikely(c->cwr_due)) {
+			flags |= RTE_TCP_CWR_FLAG;
+			c->cwr_due = false;
+		}
+	}
 	s->st.tx_bytes += len;
-	send_frame(c, head, first->seq, flags, len, len > c->mss ? c->mss : 0);
+	send_frame(c, head, first->seq, flags, len, cut, tos);
 	return true;
 }
 

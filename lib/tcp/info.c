@@ -47,7 +47,7 @@ tcp_info_get(const struct tcp_conn *c, struct tcp_info *info)
 		.tcpi_probes = c->keep_sent,
 		.tcpi_backoff = c->backoff,
 		.tcpi_options = (uint8_t)((c->opt_ts ? TCPI_OPT_TIMESTAMPS : 0) | (c->opt_sack ? TCPI_OPT_SACK : 0) |
-					  (c->opt_wscale ? TCPI_OPT_WSCALE : 0)),
+					  (c->opt_wscale ? TCPI_OPT_WSCALE : 0) | (c->opt_ecn ? TCPI_OPT_ECN : 0)),
 		.tcpi_snd_wscale = c->snd_wscale,
 		.tcpi_rcv_wscale = c->rcv_wscale,
 		.tcpi_rto = (uint32_t)tcp_rto(c),
@@ -64,7 +64,7 @@ tcp_info_get(const struct tcp_conn *c, struct tcp_info *info)
 		.tcpi_rttvar = c->rttvar4 >> 2,
 		.tcpi_snd_ssthresh = c->ssthresh / mss,
 		.tcpi_snd_cwnd = c->cwnd / mss,
-		.tcpi_advmss = tcp_mss_ours(c->mtu, c->mss_set),
+		.tcpi_advmss = tcp_mss_ours(c->mtu_path, c->mss_set),
 		.tcpi_rcv_space = c->rcvbuf,
 	};
 }
@@ -186,12 +186,13 @@ tcp_cc_set(struct tcp_conn *c, enum tcp_cc cc)
 	if (cc > TCP_CC_NONE)
 		return -EINVAL;
 	c->cc = (uint8_t)cc;
+	tcp_ecn_start(c);
 	if (c->n.state != TCP_ESTABLISHED && c->n.state != TCP_CLOSE_WAIT)
 		return 0;
 	/* A loss that is being repaired counts for the new one, too; cwnd stays what the repair made it. */
 	if (c->phase == TCP_PH_OPEN)
 		tcp_cc_start(c);
 	else
-		tcp_cc_loss(c);
+		tcp_cc_loss(c, tcp_flight(c));
 	return 0;
 }

@@ -12,6 +12,7 @@
 struct news {
 	uint32_t rtt; /* us, of the oldest segment that was sent once; 0: none */
 	bool any, dsack, lost;
+	bool stale; /* it echoes what was sent before a time-out */
 	bool later; /* a segment arrived that was sent after all others before */
 };
 
@@ -71,6 +72,8 @@ tcp_mark_lost(struct tcp_conn *c, struct tcp_tseg *t)
 		c->pipe -= len;
 	t->flags = (uint8_t)((t->flags & ~TSEG_FLIGHT) | TSEG_LOST);
 	c->lost += len;
+	if (unlikely(c->mtu_probe != 0))
+		tcp_pmtu_lost(c, t);
 	if (c->lost_hint == NULL || seq_lt(t->seq, c->lost_hint->seq))
 		c->lost_hint = t;
 }
@@ -154,13 +157,29 @@ rack_detect(struct tcp_conn *c, struct news *w)
 	return wait;
 }
 
+/* The window is cut for what was lost of flight octets. */
+static void
+cut_window(struct tcp_conn *c, uint32_t flight)
+{
+	tcp_cc_loss(c, flight);
+	/* RFC 3168 6.1.2: once a window, whatever told of it. */
+	if (c->opt_ecn) {
+		c->ecn_end = c->snd_nxt;
+		c->cwr_due = true;
+	}
+}
+
 /* The first loss of a window: RFC 5681 3.2, RFC 6937. */
 static void
 enter_recovery(struct tcp_conn *c)
 {
 	c->prr_flight = RTE_MAX(tcp_flight(c), 1u);
 	c->prr_delivered = c->prr_out = 0;
-	tcp_cc_loss(c);
+	/* RFC 4821 7.5: a probe that was too large says nothing of congestion. */
+	if (unlikely(tcp_pmtu_alone(c)))
+		tcp_cc_full(c);
+	else
+		cut_window(c, tcp_flight(c));
 	c->recover = c->snd_nxt;
 	c->phase = TCP_PH_RECOVERY;
 	c->probe_end = 0;
@@ -209,7 +228,7 @@ probe_answered(struct tcp_conn *c, uint32_t ack, const struct news *w, bool prog
 		return;
 	if (c->probe_retx && !w->dsack) {
 		if (seq_lt(c->probe_end, ack)) {
-			tcp_cc_loss(c);
+			cut_window(c, tcp_flight(c));
 			c->cwnd = c->cc == TCP_CC_NONE ? TCP_BUF_MAX : RTE_MIN(c->cwnd, c->ssthresh);
 		} else if (progress) {
 			return; /* a duplicate tells that both came, more data that one did */
@@ -261,11 +280,11 @@ count_duplicates(struct tcp_conn *c, bool dup, bool progress, struct news *w)
 	}
 }
 
-/* Takes what ack covers; how many octets. */
+/* Takes what is acknowledged; how many octets. */
 static uint32_t
-cumulative(struct tcp_conn *c, uint32_t ack, struct news *w)
+cumulative(struct tcp_conn *c, const struct tcp_seg *g, struct news *w)
 {
-	const uint32_t acked = ack - c->snd_una;
+	const uint32_t ack = g->ack, acked = ack - c->snd_una;
 	const struct tcp_tseg *t;
 	bool again = false;
 
@@ -281,9 +300,15 @@ cumulative(struct tcp_conn *c, uint32_t ack, struct news *w)
 	c->snd_una = ack;
 	if (c->high_sacked != 0 && seq_leq(c->high_sacked, ack))
 		c->high_sacked = 0;
-	c->backoff = 0;
+	/* Who knows whether the way was long, or the first answer was lost and this is one to something later: no round trip, and
+	 * the timer stays as it is until there is one (Karn). Else it would count the time-out itself, and double. */
+	w->stale = c->backoff != 0 && c->opt_ts && g->o.has_ts && seq_lt(g->o.tsecr, c->timeout_ms + c->ts_offset);
+	if (!w->stale)
+		c->backoff = 0;
 	c->retries = 0;
 	c->progress_us = c->acked_us = c->s->now;
+	if (unlikely(c->mtu_probe != 0))
+		tcp_pmtu_acked(c);
 	/* Of what was sent before a long silence no clock of 32 bits could tell whether it was before. */
 	if (c->tx_head == c->unsent)
 		c->rack_rtt = 0;
@@ -295,7 +320,7 @@ measure(struct tcp_conn *c, const struct tcp_seg *g, const struct news *w, uint3
 {
 	if (w->rtt != 0) {
 		tcp_rtt_sample(c, w->rtt);
-	} else if (acked != 0 && c->opt_ts && g->o.has_ts && g->o.tsecr != 0) {
+	} else if (acked != 0 && c->opt_ts && g->o.has_ts && g->o.tsecr != 0 && !w->stale) {
 		/* RFC 7323 4.1: what was sent twice can be told apart. */
 		const uint32_t ms = tcp_ts_now(c) - g->o.tsecr;
 
@@ -308,12 +333,12 @@ void
 tcp_ack(struct tcp_conn *c, const struct tcp_seg *g)
 {
 	const uint32_t sacked = c->sacked, wnd = c->snd_wnd;
-	const bool had_flight = tcp_flight(c) != 0;
+	const bool had_flight = tcp_flight(c) != 0, marked = c->opt_ecn && (g->flags & RTE_TCP_ECE_FLAG) != 0;
 	struct news w = {0};
 	uint32_t acked = 0, wait = 0, bytes;
 
 	if (seq_lt(c->snd_una, g->ack))
-		acked = cumulative(c, g->ack, &w);
+		acked = cumulative(c, g, &w);
 	if (c->opt_sack && unlikely(g->o.nsack != 0))
 		sack_input(c, g, &w);
 	bytes = acked + c->sacked - sacked;
@@ -325,6 +350,8 @@ tcp_ack(struct tcp_conn *c, const struct tcp_seg *g)
 	if (c->phase != TCP_PH_OPEN && seq_leq(c->recover, c->snd_una))
 		leave_phase(c);
 	probe_answered(c, g->ack, &w, acked != 0);
+	if (unlikely(marked))
+		tcp_ecn_told(c, acked);
 	if (!c->opt_sack)
 		count_duplicates(c,
 				 had_flight && acked == 0 && g->len == 0 && wnd == c->snd_wnd &&
@@ -339,8 +366,8 @@ tcp_ack(struct tcp_conn *c, const struct tcp_seg *g)
 		if (!c->opt_sack && acked == 0 && had_flight)
 			bytes = RTE_MIN((uint32_t)c->mss, tcp_flight(c));
 		prr(c, bytes, acked != 0);
-	} else if (acked != 0 && c->cwnd_limited) {
-		tcp_cc_acked(c, acked);
+	} else if (acked != 0 && c->cwnd_limited && !marked) {
+		tcp_cc_acked(c, acked, w.rtt);
 	}
 	if (wait != 0) {
 		c->rtx_kind = TCP_RTX_REORDER;
@@ -378,6 +405,8 @@ tcp_loss_timeout(struct tcp_conn *c)
 	struct tcp_tseg *t;
 
 	c->s->st.timeouts++;
+	c->timeout_ms = c->s->now_ms;
+	tcp_pmtu_timeout(c);
 	if (c->backoff < UINT8_MAX)
 		c->backoff++;
 	c->force = true;
@@ -392,11 +421,12 @@ tcp_loss_timeout(struct tcp_conn *c)
 	}
 	/* The same window is not punished twice. */
 	if (c->phase != TCP_PH_LOSS)
-		tcp_cc_loss(c);
+		cut_window(c, tcp_flight(c));
 	/* Also without congestion control: a path that lost all of a window may lose it again, and the round trip is measured anew. */
 	c->cwnd = c->mss;
 	c->recover = c->snd_nxt;
 	c->phase = TCP_PH_LOSS;
+	c->mtu_lost = false;
 	c->dupacks = 0;
 	for (t = c->tx_head; t != c->unsent; t = t->next)
 		tcp_mark_lost(c, t);

@@ -144,6 +144,8 @@ tcp_established(struct tcp_conn *c)
 	if (c->backoff != 0 && c->srtt8 == 0)
 		c->rto = 3 * TCP_US_PER_S;
 	tcp_cc_start(c);
+	tcp_ecn_start(c);
+	c->ecn_end = c->snd_una;
 	c->backoff = 0;
 	c->retries = 0;
 	c->recover = c->snd_small = c->snd_una;

@@ -9,8 +9,13 @@ output_syn(struct tcp_conn *c)
 {
 	uint8_t flags = RTE_TCP_SYN_FLAG;
 
-	if (c->n.state == TCP_SYN_RECV)
-		flags |= RTE_TCP_ACK_FLAG;
+	if (c->n.state == TCP_SYN_RECV) {
+		flags |= RTE_TCP_ACK_FLAG | (c->opt_ecn ? RTE_TCP_ECE_FLAG : 0);
+	} else if (c->s->conf.ecn == TCP_ECN_ON && c->retries == 0) {
+		/* RFC 3168 6.1.1.1: something on the way may swallow such SYN, the next ones are plain. */
+		flags |= RTE_TCP_ECE_FLAG | RTE_TCP_CWR_FLAG;
+		c->ecn_asked = true;
+	}
 	if (tcp_send_control(c, c->iss, flags)) {
 		c->syn_out = false;
 		c->ack_now = false;
@@ -48,7 +53,7 @@ resend(struct tcp_conn *c, struct tcp_tseg *t)
 {
 	if (t->len > c->mss && !tcp_tx_split(c, t, c->mss)) /* the path became narrower */
 		return false;
-	if (!tcp_send_data(c, t, 1, t->len))
+	if (!tcp_send_data(c, t, 1, t->len, 0))
 		return false;
 	t->flags |= TSEG_RETX;
 	sent(c, t);
@@ -150,8 +155,8 @@ sent_timer(struct tcp_conn *c)
 		tcp_timer(c, TCP_T_RTX, at);
 }
 
-static void
-new_sent(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n)
+void
+tcp_new_sent(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n)
 {
 	for (; n-- > 0; t = t->next) {
 		sent(c, t);
@@ -220,23 +225,23 @@ output_new(struct tcp_conn *c)
 		if (fits < need || t->len > mss) {
 			if (!tcp_tx_split(c, t, RTE_MIN(fits, mss)))
 				break;
-			if (!tcp_send_data(c, t, 1, t->len))
+			if (!tcp_send_data(c, t, 1, t->len, 0))
 				break;
-			new_sent(c, t, 1);
+			tcp_new_sent(c, t, 1);
 			continue;
 		}
-		if (c->s->conf.tso) {
+		if (c->s->conf.tso && !c->cwr_due) { /* each piece would say that the window was cut */
 			limit = RTE_MIN(RTE_MIN(room, usable), TCP_TSO_MAX);
 			limit = limit < 2 * mss ? mss : limit - limit % mss;
 		}
 		n = gather(c, t, RTE_MAX(limit, (uint32_t)t->len), usable, &len);
 		if (held_back(c, t, len, n))
 			break;
-		if (!tcp_send_data(c, t, n, len))
+		if (!tcp_send_data(c, t, n, len, len > mss ? mss : 0))
 			break;
 		if (len % mss != 0)
 			c->snd_small = t->seq + len;
-		new_sent(c, t, n);
+		tcp_new_sent(c, t, n);
 	}
 	if (c->unsent == NULL && tcp_pipe(c) < c->cwnd / 2)
 		c->cwnd_limited = false;
@@ -268,8 +273,10 @@ after_idle(struct tcp_conn *c)
 void
 tcp_output(struct tcp_conn *c)
 {
+	const bool hold = unlikely(c->mtu_search) && tcp_pmtu_probe(c);
+
 	if (likely(c->n.state == TCP_ESTABLISHED && c->unsent != NULL && (c->lost | c->phase) == 0 && c->opt_sack &&
-		   !c->probe_due && !c->s->conf.tso) &&
+		   !c->probe_due && !c->cwr_due && !hold && !c->s->conf.tso) &&
 	    tcp_path_get(c) == 0) {
 		after_idle(c);
 		if (output_plain(c) && tcp_flight(c) != 0)
@@ -294,7 +301,7 @@ tcp_output(struct tcp_conn *c)
 		c->s->st.tx_no_path++;
 	} else if (c->unsent != NULL || c->lost != 0) {
 		after_idle(c);
-		if (output_lost(c))
+		if (output_lost(c) && !hold)
 			output_new(c);
 	}
 	persist(c);

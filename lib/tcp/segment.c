@@ -200,6 +200,8 @@ text(struct tcp_conn *c, struct tcp_seg *g)
 			return;
 		} else {
 			c->s->st.rx_bytes += g->len;
+			if (c->opt_ecn)
+				tcp_ecn_data(c, g);
 			tcp_rx_text(c, g);
 			if (unlikely(c->read_shut))
 				tcp_rx_free(c);
@@ -246,6 +248,8 @@ tcp_segment_input(struct tcp_conn *c, struct tcp_seg *g)
 			return;
 		if (c->n.state == TCP_SYN_RECV && (g->flags & RTE_TCP_SYN_FLAG) != 0 && g->seq == c->irs) {
 			/* The peer did not hear our SYN; hearing ACK alone it would go on asking. */
+			if (c->opt_ecn)
+				tcp_ecn_syn(c, g);
 			c->syn_out = true;
 			tcp_dirty(c);
 		} else if (len == 0) {

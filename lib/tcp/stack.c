@@ -47,7 +47,7 @@ conf_read(struct tcp_conf *f)
 {
 	return tcp_bounds_read(f, bounds, RTE_DIM(bounds)) && f->pool != NULL &&
 	       rte_pktmbuf_data_room_size(f->pool) >= TCP_MBUF_ROOM_MIN && f->port_min <= f->port_max &&
-	       f->cc <= TCP_CC_NONE && (f->tx_checksum || !f->tso);
+	       f->cc <= TCP_CC_NONE && f->ecn <= TCP_ECN_OFF && (f->tx_checksum || !f->tso);
 }
 
 struct tcp_stack *
@@ -128,6 +128,20 @@ tcp_stack_destroy(struct tcp_stack *s)
 	free(s);
 }
 
+struct rte_mbuf *
+tcp_mbuf_more(struct tcp_stack *s)
+{
+	struct rte_mbuf *m;
+
+	if (likely(rte_pktmbuf_alloc_bulk(s->conf.pool, s->spare, TCP_SPARE) == 0)) {
+		s->nspare = TCP_SPARE - 1;
+		return s->spare[TCP_SPARE - 1];
+	}
+	m = rte_pktmbuf_alloc(s->conf.pool);
+	s->st.tx_no_mbuf += m == NULL;
+	return m;
+}
+
 /* Ethernet and IP; false: not for TCP here, or not well-formed. */
 static bool
 parse_ip(struct tcp_stack *s, struct tcp_seg *g)
@@ -149,8 +163,13 @@ parse_ip(struct tcp_stack *s, struct tcp_seg *g)
 	}
 	g->l2_len = l2;
 	g->ip = rte_pktmbuf_mtod_offset(m, const struct rte_ipv4_hdr *, l2);
-	if (type != RTE_BE16(RTE_ETHER_TYPE_IPV4) || m->data_len < l2 + sizeof(struct rte_ipv4_hdr) ||
-	    g->ip->next_proto_id != IPPROTO_TCP)
+	if (type != RTE_BE16(RTE_ETHER_TYPE_IPV4) || m->data_len < l2 + sizeof(struct rte_ipv4_hdr))
+		goto other;
+	if (unlikely(g->ip->next_proto_id == IPPROTO_ICMP)) {
+		tcp_icmp_input(s, g);
+		return false;
+	}
+	if (g->ip->next_proto_id != IPPROTO_TCP)
 		goto other;
 	ihl = rte_ipv4_hdr_len(g->ip);
 	total = rte_be_to_cpu_16(g->ip->total_length);

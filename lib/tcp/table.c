@@ -125,7 +125,7 @@ tcp_end(struct tcp_conn *c, int error, bool keep_rx)
 	leave_listener(c);
 	c->ack_now = c->ack_delayed = c->syn_out = c->fin_wanted = false;
 	c->n.state = TCP_CLOSE;
-	c->error = error;
+	c->error = (uint8_t)error;
 	if (c->orphan)
 		tcp_dirty(c); /* tcp_run frees it */
 }
@@ -196,5 +196,6 @@ tcp_syn_options(struct tcp_conn *c, const struct tcp_seg *g)
 	c->rcv_nxt = c->rcv_acked = g->seq + 1;
 	c->rcv_adv = c->rcv_nxt + RTE_MIN(c->rcvbuf, UINT32_C(65535));
 	c->snd_wl1 = g->seq;
+	tcp_ecn_syn(c, g);
 	c->snd_wnd = c->snd_wnd_max = g->wnd; /* that of a SYN is never scaled (RFC 7323 2.2) */
 }

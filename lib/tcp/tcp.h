@@ -69,6 +69,9 @@ struct tcp_home {
 
 enum tcp_cc { TCP_CC_CUBIC, TCP_CC_RENO, TCP_CC_NONE };
 
+/* RFC 3168: ECN on connections whose peer asks for it, on own ones, too, or on none. Linux's tcp_ecn 2, 1 and 0. */
+enum tcp_ecn { TCP_ECN_PASSIVE, TCP_ECN_ON, TCP_ECN_OFF };
+
 /* 0 in a member means its default. */
 struct tcp_conf {
 	struct rte_mempool *pool;               /* of frames that are sent; data room from TCP_MBUF_ROOM_MIN on */
@@ -83,6 +86,7 @@ struct tcp_conf {
 	uint8_t syn_retries;                    /* 1..15; 6 */
 	uint8_t data_retries;                   /* 3..30; 15 (RFC 9293 3.8.3: R2) */
 	enum tcp_cc cc;                         /* congestion control of new connections */
+	enum tcp_ecn ecn;                       /* what is asked for and agreed to by SYN */
 	bool tx_checksum;                       /* the device writes checksums of IP and TCP */
 	bool tso;                               /* the device cuts segments; needs tx_checksum */
 	bool no_timestamps, no_sack, no_wscale; /* options that are not asked for */
@@ -99,6 +103,10 @@ struct tcp_stats {
 	uint64_t cookies_sent, cookies_good; /* SYN cookies */
 	uint64_t tx_rst, tx_challenge, tx_challenge_limited, tx_no_path, tx_no_mbuf, tx_blocked;
 	uint64_t retransmits, fast_retransmits, tail_probes, timeouts, window_probes, keepalives, spurious;
+	uint64_t rx_ce, ecn_cuts;              /* data that a router marked; windows that were cut for the peer's */
+	uint64_t rx_icmp_mtu, rx_icmp_ignored; /* narrower paths that were believed; other ICMP of ours */
+	uint64_t mtu_black_holes, mtu_probes,
+		mtu_probes_lost; /* RFC 4821: sizes fallen back from, probes of larger ones */
 	uint64_t opened, accepted, refused, reset, timed_out, closed /* of opened */, time_waits, time_waits_reused;
 };
 
@@ -108,7 +116,8 @@ struct tcp_stack *tcp_stack_create(const struct tcp_conf *conf, const struct tcp
 /* Connections end without a word. Every mbuf goes back but those that tx took. */
 void tcp_stack_destroy(struct tcp_stack *s);
 
-/* Takes n frames from the Ethernet header on. Chains of mbufs and joined segments (LRO) are welcome. */
+/* Takes n frames from the Ethernet header on. Chains of mbufs and joined segments (LRO) are welcome, and ICMP, which tells of
+ * narrower paths (RFC 1191). */
 void tcp_input(struct tcp_stack *s, struct rte_mbuf **m, uint16_t n, uint64_t now_us);
 /* Timers, then what is due; how many frames tx took. */
 uint32_t tcp_run(struct tcp_stack *s, uint64_t now_us);

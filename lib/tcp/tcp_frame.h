@@ -40,7 +40,7 @@ tcp_pseudo_sum(const struct tcp_conn *c, uint32_t len)
 /* Headers in front of what m has, and the frame into the batch; opt NULL: timestamps or nothing; tso_mss 0: one segment. */
 static __rte_always_inline void
 tcp_put_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flags, uint32_t payload, uint32_t tso_mss,
-	      const uint8_t *opt, uint32_t olen)
+	      uint8_t tos, const uint8_t *opt, uint32_t olen)
 {
 	const uint32_t thl = (uint32_t)sizeof(struct rte_tcp_hdr) + olen, l4 = thl + payload;
 	const uint32_t front = c->l2_len + (uint32_t)sizeof(struct rte_ipv4_hdr) + thl;
@@ -57,6 +57,7 @@ tcp_put_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flag
 	ip = (struct rte_ipv4_hdr *)(p + c->l2_len);
 	*ip = (struct rte_ipv4_hdr){
 		.version_ihl = RTE_IPV4_VHL_DEF,
+		.type_of_service = tos,
 		.total_length = rte_cpu_to_be_16((uint16_t)(sizeof(*ip) + l4)),
 		.packet_id = rte_cpu_to_be_16(c->ip_id++),
 		.fragment_offset = RTE_BE16(RTE_IPV4_HDR_DF_FLAG),
@@ -72,7 +73,7 @@ tcp_put_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flag
 		.sent_seq = rte_cpu_to_be_32(seq),
 		.recv_ack = (flags & RTE_TCP_ACK_FLAG) != 0 ? rte_cpu_to_be_32(c->rcv_nxt) : 0,
 		.data_off = (uint8_t)(thl << 2),
-		.tcp_flags = flags,
+		.tcp_flags = flags | c->echo,
 		.rx_win = rte_cpu_to_be_16(tcp_window_field(c, flags)),
 	};
 	if (opt != NULL) {
@@ -110,7 +111,7 @@ tcp_send_plain(struct tcp_conn *c, struct tcp_tseg *t)
 	uint8_t flags = RTE_TCP_ACK_FLAG;
 
 	if (unlikely(rte_mbuf_refcnt_read(m) != 1 || c->ooo != NULL || c->dsack || s->ntx == TCP_TX_BATCH))
-		return tcp_send_data(c, t, 1, t->len);
+		return tcp_send_data(c, t, 1, t->len, 0);
 	if ((t->flags & TSEG_PSH) != 0 || (t->next == NULL && !c->more))
 		flags |= RTE_TCP_PSH_FLAG;
 	m->next = NULL;
@@ -121,7 +122,7 @@ tcp_send_plain(struct tcp_conn *c, struct tcp_tseg *t)
 	m->data_len = t->len;
 	m->pkt_len = t->len;
 	s->st.tx_bytes += t->len;
-	tcp_put_frame(c, m, t->seq, flags, t->len, 0, NULL, c->opt_ts * 12u);
+	tcp_put_frame(c, m, t->seq, flags, t->len, 0, c->ect, NULL, c->opt_ts * 12u);
 	return true;
 }
 

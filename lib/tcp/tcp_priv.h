@@ -13,6 +13,10 @@
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
+#include "base/seq.h"
+#include "base/siphash.h"
+#include "base/slab.h"
+#include "base/wheel.h"
 #include "common.h"
 #include "tcp.h"
 
@@ -32,73 +36,6 @@
 #define TCP_TSO_MAX 57344u /* payload of one large send */
 #define TCP_TSO_SEGS 40u
 #define TCP_DUPTHRESH 3u
-
-/* --- sequence numbers (RFC 9293 3.4) --- */
-static inline bool
-seq_lt(uint32_t a, uint32_t b)
-{
-	return (int32_t)(a - b) < 0;
-}
-static inline bool
-seq_leq(uint32_t a, uint32_t b)
-{
-	return (int32_t)(a - b) <= 0;
-}
-static inline uint32_t
-seq_max(uint32_t a, uint32_t b)
-{
-	return seq_lt(a, b) ? b : a;
-}
-
-/* --- wheel.c: timers by time, O(1) --- */
-#define WHEEL_SHIFT 4u /* a tick is 16 us */
-#define WHEEL_BITS 8u
-#define WHEEL_SLOTS (1u << WHEEL_BITS)
-#define WHEEL_LEVELS 4u
-
-struct wheel_entry {
-	struct wheel_entry *next, **prev; /* prev NULL: in no slot */
-	uint64_t tick;
-};
-struct wheel {
-	uint64_t tick;    /* all before and this one are done */
-	uint64_t soonest; /* no slot need be looked at before; UINT64_MAX: none is used */
-	uint64_t used[WHEEL_LEVELS][WHEEL_SLOTS / 64];
-	struct wheel_entry *slot[WHEEL_LEVELS][WHEEL_SLOTS];
-};
-
-void wheel_init(struct wheel *w, uint64_t now_us);
-/* Due at at_us or up to a tick later. An entry that is in the wheel moves. */
-void wheel_add(struct wheel *w, struct wheel_entry *e, uint64_t at_us);
-void wheel_del(struct wheel *w, struct wheel_entry *e);
-/* Entries that are due, taken out; a list by next. */
-struct wheel_entry *wheel_turn(struct wheel *w, uint64_t now_us);
-/* When wheel_turn must be called; TCP_NEVER. It may have nothing to give then. */
-uint64_t wheel_next(const struct wheel *w);
-/* Most rounds find nothing: false, and time has gone on. */
-static inline bool
-wheel_due(struct wheel *w, uint64_t now_us)
-{
-	if (now_us >> WHEEL_SHIFT >= w->soonest)
-		return true;
-	w->tick = RTE_MAX(w->tick, now_us >> WHEEL_SHIFT);
-	return false;
-}
-
-/* --- slab.c: objects of one size --- */
-struct slab {
-	void *free;
-	void *chunks;
-	size_t size;
-};
-void slab_init(struct slab *s, size_t size);
-void *slab_get(struct slab *s); /* zeroed; NULL: no memory */
-void slab_put(struct slab *s, void *p);
-void slab_each(struct slab *s, void (*fn)(void *)); /* objects in use and free ones alike */
-void slab_fini(struct slab *s);
-
-/* --- siphash.c --- */
-uint64_t tcp_siphash(const uint64_t key[2], uint64_t a, uint64_t b);
 
 /* --- option.c (RFC 9293 3.1, 7323, 2018) --- */
 #define TCP_SACK_MAX 4u
@@ -180,12 +117,15 @@ struct tcp_conn {
 	uint32_t snd_small; /* end of the last segment that was not full */
 	uint32_t snd_wnd, snd_wl1, snd_wl2, snd_wnd_max;
 	uint32_t cwnd, ssthresh, pipe;
+	uint32_t ecn_end; /* snd_nxt when the window was cut last */
 	struct tcp_tseg *tx_head, *tx_tail, *unsent;
 	uint32_t snd_queued; /* bytes that are not acknowledged, sent or not */
 	uint32_t ts_offset;
 	uint16_t mss;  /* payload of a full segment */
 	uint16_t unit; /* payload of an mbuf */
 	uint8_t snd_wscale, rcv_wscale;
+	uint8_t ect;  /* ECN field of new data */
+	uint8_t echo; /* RTE_TCP_ECE_FLAG from a marked segment on until the peer's CWR (RFC 3168 6.1.3) */
 
 	bool dirty : 1, ack_now : 1, ack_delayed : 1, opt_ts : 1, opt_sack : 1, opt_wscale : 1;
 	bool nodelay : 1, cork : 1, quickack : 1, keepalive : 1, passive : 1, orphan : 1;
@@ -197,28 +137,42 @@ struct tcp_conn {
 	bool in_accept : 1, hashed : 1, timed : 1, dsack : 1, probe_retx : 1, cwnd_limited : 1, reorder_seen : 1;
 	bool probe_due : 1; /* something must go out whatever the peer's window says */
 	bool force : 1;     /* one retransmission whatever cwnd says */
+	bool opt_ecn : 1, ecn_asked : 1;
+	bool cwr_due : 1;    /* the next new data says that the window was cut */
+	bool mtu_search : 1; /* the path is narrower than it could be: larger segments are tried at times */
+	bool mtu_lost : 1;   /* what is lost may be a probe of the path alone */
+	bool mtu_top : 1;    /* mtu_high itself is tried next, else the middle */
 
 	struct wheel_entry wheel;
 	uint64_t at[TCP_TIMERS];
 	uint8_t rtx_kind, phase, backoff, cc, dupacks;
+	uint8_t reorder_mult, reorder_round;
+	uint8_t hy_samples,
+		hy_css; /* HyStart++: round trips of this round; rounds of conservative slow start, from 1 */
 
 	/* Round trips (RFC 6298), us, eighths and quarters; srtt8 0: none measured */
 	uint32_t srtt8, rttvar4, min_rtt, min_rtt_ms, rto;
 	uint64_t
 		progress_us; /* when the peer last acknowledged something new, or data came and none waited before it */
 	uint64_t acked_us;   /* the former alone */
+	uint32_t timeout_ms; /* of the last retransmission time-out */
 	/* Loss (RFC 6675, 8985, 6937) */
 	uint32_t recover;      /* snd_nxt when the phase began */
 	uint32_t sacked, lost; /* bytes */
 	uint32_t high_sacked;  /* end of the highest that was selectively acknowledged */
 	uint32_t rack_sent, rack_end, rack_rtt;
-	uint32_t reorder_mult, reorder_round;
 	uint32_t probe_end; /* RFC 8985 7.4: end of the tail probe */
 	uint32_t prr_delivered, prr_out, prr_flight;
 	struct tcp_tseg *sack_hint, *lost_hint; /* the last SACKed; none before it is lost */
-	/* CUBIC (RFC 9438) */
-	float w_max, w_est, cubic_k;
-	uint32_t epoch_ms; /* 0: none */
+	union {
+		struct { /* CUBIC (RFC 9438) */
+			float w_max, w_est, cubic_k;
+			uint32_t epoch_ms; /* 0: none */
+		};
+		struct { /* HyStart++ (RFC 9406) in the first slow start: the round's end, least round trips, 0: none */
+			uint32_t hy_end, hy_last, hy_now, hy_base;
+		};
+	};
 	uint32_t acked_part;
 
 	/* Seldom used */
@@ -231,13 +185,18 @@ struct tcp_conn {
 	uint32_t chal_ms;
 	uint32_t path_gen;
 	uint32_t addr_sum; /* of the pseudo-header, without the length */
-	uint16_t mss_set, mss_peer, mtu;
+	uint16_t mss_set, mss_peer;
+	uint16_t mtu, mtu_path;       /* of the packets that are sent, and what the home says */
+	uint16_t mtu_high, mtu_probe; /* largest that may pass, 0: no search; of the packet that tries it, 0: none */
+	uint16_t mtu_len;             /* payload of the probe */
+	uint32_t mtu_end;             /* sequence number behind the probe */
+	uint32_t mtu_next_ms;         /* when the next may go */
 	uint16_t keep_idle_s, keep_intvl_s, linger2_s;
 	uint16_t ip_id;
 	uint8_t keep_cnt, keep_sent, chal_n, retries;
 	uint8_t syn_waits; /* times that SYN could not be sent */
 	uint8_t ooo_runs;
-	int error;
+	uint8_t error;     /* errno */
 	uint64_t heard_us; /* when the peer was last heard */
 	uint8_t l2_len;
 	uint8_t l2[RTE_ETHER_HDR_LEN + 4];
@@ -305,7 +264,7 @@ struct tcp_seg {
 	struct tcp_opts o;
 };
 
-/* --- slab.c, mbufs --- */
+/* --- stack.c: mbufs --- */
 struct rte_mbuf *tcp_mbuf_more(struct tcp_stack *s);
 /* NULL: the pool is empty; it is counted. */
 static inline struct rte_mbuf *
@@ -478,8 +437,8 @@ void tcp_flush(struct tcp_stack *s);
 /* false: no path, no mbuf, or the home takes no more (s->blocked). */
 bool tcp_send_control(struct tcp_conn *c, uint32_t seq, uint8_t flags);
 bool tcp_send_ack(struct tcp_conn *c);
-/* n segments of the queue from t on, as one frame. */
-bool tcp_send_data(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n, uint32_t len);
+/* n segments of the queue from t on, of len octets, as one frame, which the device cuts behind cut octets; 0: it does not. */
+bool tcp_send_data(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n, uint32_t len, uint32_t cut);
 /* An answer without a connection, on the way that the segment came. */
 struct tcp_answer {
 	uint32_t seq, ack, olen;
@@ -497,9 +456,41 @@ void tcp_challenge(struct tcp_conn *c);
 void tcp_cc_start(struct tcp_conn *c);
 /* RFC 6928 */
 uint32_t tcp_cc_initial(const struct tcp_conn *c);
-void tcp_cc_acked(struct tcp_conn *c, uint32_t bytes);
-/* A loss: sets ssthresh. */
-void tcp_cc_loss(struct tcp_conn *c);
+/* rtt: us that the acknowledgement tells, 0: nothing. */
+void tcp_cc_acked(struct tcp_conn *c, uint32_t bytes, uint32_t rtt);
+/* Nothing was lost, but the window is as large as it should be: the first slow start is over. */
+void tcp_cc_full(struct tcp_conn *c);
+/* A loss, or a mark of ECN, of so many bytes that were out: sets ssthresh. */
+void tcp_cc_loss(struct tcp_conn *c, uint32_t flight);
+
+/* --- hystart.c: how the first slow start ends (RFC 9406) --- */
+/* What cwnd grows by. */
+uint32_t tcp_hystart(struct tcp_conn *c, uint32_t bytes, uint32_t rtt);
+
+/* --- ecn.c (RFC 3168) --- */
+/* What the peer's SYN says. */
+void tcp_ecn_syn(struct tcp_conn *c, const struct tcp_seg *g);
+/* The ECN field of new data follows the congestion control. */
+void tcp_ecn_start(struct tcp_conn *c);
+/* Data that is acceptable. */
+void tcp_ecn_data(struct tcp_conn *c, const struct tcp_seg *g);
+/* An acknowledgement of acked octets tells of a mark. */
+void tcp_ecn_told(struct tcp_conn *c, uint32_t acked);
+
+/* --- pmtu.c (RFC 1191, 4821) --- */
+/* The path can take so much, and no more; false: that is nothing new. */
+bool tcp_pmtu_told(struct tcp_conn *c, uint16_t mtu);
+/* Nothing came through for so long: perhaps the packets are too large. */
+void tcp_pmtu_timeout(struct tcp_conn *c);
+/* The home told another MTU. */
+void tcp_pmtu_path(struct tcp_conn *c, uint16_t mtu);
+/* Tries a larger packet, if it is time and there is data for it; true: it waits for room, and new data with it. */
+bool tcp_pmtu_probe(struct tcp_conn *c);
+/* More was acknowledged, or t is lost, while a probe is out. */
+void tcp_pmtu_acked(struct tcp_conn *c);
+void tcp_pmtu_lost(struct tcp_conn *c, const struct tcp_tseg *t);
+/* All that is lost is a probe. */
+bool tcp_pmtu_alone(struct tcp_conn *c);
 
 /* --- rtt.c --- */
 void tcp_rtt_sample(struct tcp_conn *c, uint32_t us);
@@ -526,6 +517,12 @@ tcp_sent_after(uint32_t t1, uint32_t end1, uint32_t t2, uint32_t end2)
 
 /* --- output.c --- */
 void tcp_output(struct tcp_conn *c);
+/* n segments from t on, the first that was not sent, have gone. */
+void tcp_new_sent(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n);
+
+/* --- icmp.c --- */
+/* A packet of ICMP; the header of IP is whole. */
+void tcp_icmp_input(struct tcp_stack *s, const struct tcp_seg *g);
 
 /* --- timewait.c --- */
 void tcp_tw_enter(struct tcp_conn *c);

@@ -164,6 +164,7 @@ segment(void)
 	memset(f, 0, RTE_ETHER_HDR_LEN);
 	f[12] = 8;
 	*ip = (struct rte_ipv4_hdr){.version_ihl = RTE_IPV4_VHL_DEF,
+				    .type_of_service = shape >> 6, /* of ECN */
 				    .total_length = rte_cpu_to_be_16((uint16_t)(40 + olen + len)),
 				    .next_proto_id = IPPROTO_TCP,
 				    .src_addr = PEER,
@@ -200,6 +201,45 @@ segment(void)
 	tcp_input(w.s, &m, 1, w.now);
 }
 
+/* A router's word about a segment near those that are under way. */
+static void
+too_large(void)
+{
+	const uint8_t who = bytes_u8(&w.in), how = bytes_u8(&w.in);
+	const struct flow *fl = &w.flow[(who & 0x80) == 0][who % CONNS];
+	uint8_t f[RTE_ETHER_HDR_LEN + 56] = {0};
+	struct rte_ipv4_hdr *ip = (void *)(f + RTE_ETHER_HDR_LEN), *in = (void *)(f + RTE_ETHER_HDR_LEN + 28);
+	struct rte_tcp_hdr *th = (void *)(in + 1);
+	struct rte_mbuf *m;
+	uint16_t sum;
+
+	f[12] = 8;
+	*ip = (struct rte_ipv4_hdr){.version_ihl = RTE_IPV4_VHL_DEF,
+				    .total_length = RTE_BE16(56),
+				    .next_proto_id = IPPROTO_ICMP,
+				    .src_addr = RTE_BE32(0x0a0000fe),
+				    .dst_addr = OWN};
+	*in = (struct rte_ipv4_hdr){.version_ihl = RTE_IPV4_VHL_DEF,
+				    .total_length =
+					    (how & 1) != 0 ? RTE_BE16(1500) : rte_cpu_to_be_16(bytes_u16(&w.in)),
+				    .next_proto_id = IPPROTO_TCP,
+				    .src_addr = OWN,
+				    .dst_addr = PEER};
+	th->src_port = rte_cpu_to_be_16((who & 0x80) != 0 ? 80 : 3000 + who % CONNS);
+	th->dst_port = rte_cpu_to_be_16(2000 + who % CONNS);
+	th->sent_seq = rte_cpu_to_be_32(fl->own_seq - 1 - ((how & 2) != 0 ? bytes_u16(&w.in) : 0));
+	ip->hdr_checksum = rte_ipv4_cksum(ip);
+	f[RTE_ETHER_HDR_LEN + 20] = 3;
+	f[RTE_ETHER_HDR_LEN + 21] = 4;
+	if ((how & 4) != 0)
+		bytes_copy(&w.in, f + RTE_ETHER_HDR_LEN + 26, 2);
+	sum = (uint16_t)~rte_raw_cksum(f + RTE_ETHER_HDR_LEN + 20, 36);
+	memcpy(f + RTE_ETHER_HDR_LEN + 22, &sum, sizeof(sum));
+	m = chain(f, sizeof(f), 2000);
+	if (m != NULL)
+		tcp_input(w.s, &m, 1, w.now);
+}
+
 /* Any octets. */
 static void
 frame(void)
@@ -212,7 +252,7 @@ frame(void)
 	if (len > 24) {
 		f[12] = 8;
 		f[13] = 0;
-		f[23] = IPPROTO_TCP;
+		f[23] = (piece & 4) != 0 ? IPPROTO_ICMP : IPPROTO_TCP;
 	}
 	m = chain(f, len, piece);
 	if (m == NULL)
@@ -322,7 +362,12 @@ step(void)
 	case 2:
 	case 3:
 	case 4: segment(); break;
-	case 5: frame(); break;
+	case 5:
+		if ((what & 0x40) != 0)
+			too_large();
+		else
+			frame();
+		break;
 	case 6:
 	case 7: call(); break;
 	case 8: listener(); break;
@@ -376,6 +421,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	conf.cc = how % 3;
 	conf.no_sack = (how & 8) != 0;
 	conf.no_timestamps = (how & 16) != 0;
+	conf.ecn = (how >> 5 & 3) % 3;
 	w.s = tcp_stack_create(&conf, &ops, NULL, w.now, &err);
 	MUST(w.s != NULL);
 	for (steps = 0; w.in.left != 0 && steps < STEPS; steps++)

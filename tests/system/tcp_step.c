@@ -115,6 +115,8 @@ make(char *words)
 			conf.rcvbuf = (uint32_t)atoi(w + 7);
 		else if (strcmp(w, "plain=1") == 0)
 			conf.no_timestamps = conf.no_sack = conf.no_wscale = true;
+		else if (strncmp(w, "ecn=", 4) == 0)
+			conf.ecn = (enum tcp_ecn)atoi(w + 4);
 		else
 			die("unknown word", w);
 	}

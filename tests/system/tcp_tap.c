@@ -5,9 +5,9 @@
  * One connection of lib/tcp with a TAP as its wire: what comes by standard input is sent, what arrives goes to standard
  * output, and counters go to standard error at the end. The kernel at the other side of the TAP is the peer.
  *
- *   tcp_tap TAP OWN-IP PEER-IP listen|connect PORT [loss=N] [reorder=N] [mtu=N] [rcvbuf=N] [NAME...]
+ *   tcp_tap TAP OWN-IP PEER-IP listen|connect PORT [loss=N] [reorder=N] [mark=N] [mtu=N] [rcvbuf=N] [ecn=N] [NAME...]
  *
- * loss, reorder: of 10000 frames, either way. NAME: no_sack, no_timestamps, no_wscale, reno.
+ * loss, reorder, mark (by ECN): of 10000 frames, either way. NAME: no_sack, no_timestamps, no_wscale, reno, no_icmp (none arrives).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -45,7 +45,8 @@ static struct {
 	rte_be32_t ip;
 	struct rte_ether_addr peer_mac;
 	uint16_t mtu;
-	uint32_t loss, reorder;
+	uint32_t loss, reorder, mark;
+	bool no_icmp;
 	uint64_t random;
 	struct rte_mempool *pool;
 	struct late late[2]; /* by direction: it goes behind the next frame */
@@ -82,14 +83,32 @@ chance(uint32_t of_10000)
 	return of_10000 != 0 && next_random() % 10000 < of_10000;
 }
 
+/* A copy, as a router marks it (RFC 3168 5); the sum by RFC 1624. */
+static const uint8_t *
+marked(const uint8_t *p, ssize_t len)
+{
+	static uint8_t copy[FRAME_MAX];
+	uint32_t sum;
+
+	memcpy(copy, p, (size_t)len);
+	sum = (uint32_t)(copy[24] << 8 | copy[25]) + (copy[15] & 3) + 0xffff - 3;
+	sum = (sum & 0xffff) + (sum >> 16);
+	copy[15] |= 3;
+	copy[24] = (uint8_t)(sum >> 8);
+	copy[25] = (uint8_t)sum;
+	return copy;
+}
+
 /* Gives a frame to pass(), later, or not at all. */
 static void
 wire(const uint8_t *p, ssize_t len, bool to_us, void (*pass)(const uint8_t *p, ssize_t len, void *arg), void *arg)
 {
 	struct late *late = &w.late[to_us];
 
-	if (chance(w.loss))
+	if (chance(w.loss) || (w.no_icmp && p[23] == IPPROTO_ICMP))
 		return;
+	if (p[12] == 8 && p[13] == 0 && (p[15] & 3) != 0 && chance(w.mark))
+		p = marked(p, len);
 	if (late->len == 0 && chance(w.reorder)) {
 		memcpy(late->data, p, (size_t)len);
 		late->len = len;
@@ -195,6 +214,12 @@ read_words(int argc, char **argv, struct tcp_conf *conf)
 			w.loss = n;
 		} else if (strncmp(argv[i], "reorder=", 8) == 0) {
 			w.reorder = n;
+		} else if (strncmp(argv[i], "mark=", 5) == 0) {
+			w.mark = n;
+		} else if (strncmp(argv[i], "ecn=", 4) == 0) {
+			conf->ecn = (enum tcp_ecn)n;
+		} else if (strcmp(argv[i], "no_icmp") == 0) {
+			w.no_icmp = true;
 		} else if (strncmp(argv[i], "mtu=", 4) == 0) {
 			w.mtu = (uint16_t)n;
 		} else if (strncmp(argv[i], "rcvbuf=", 7) == 0) {
@@ -298,10 +323,12 @@ report(const struct tcp_stack *s, const struct tcp_info *i)
 	fprintf(stderr,
 		"rx_segments=%lu tx_segments=%lu rx_bytes=%lu tx_bytes=%lu retransmits=%lu fast_retransmits=%lu "
 		"tail_probes=%lu timeouts=%lu rx_checksum=%lu rx_malformed=%lu snd_mss=%u snd_wscale=%u rcv_wscale=%u "
-		"options=%u rtt=%u\n",
+		"options=%u rtt=%u pmtu=%u rx_ce=%lu ecn_cuts=%lu rx_icmp_mtu=%lu mtu_black_holes=%lu mtu_probes=%lu "
+		"mtu_probes_lost=%lu\n",
 		t->rx_segments, t->tx_segments, t->rx_bytes, t->tx_bytes, t->retransmits, t->fast_retransmits,
 		t->tail_probes, t->timeouts, t->rx_checksum, t->rx_malformed, i->tcpi_snd_mss, i->tcpi_snd_wscale,
-		i->tcpi_rcv_wscale, i->tcpi_options, i->tcpi_rtt);
+		i->tcpi_rcv_wscale, i->tcpi_options, i->tcpi_rtt, i->tcpi_pmtu, t->rx_ce, t->ecn_cuts, t->rx_icmp_mtu,
+		t->mtu_black_holes, t->mtu_probes, t->mtu_probes_lost);
 }
 
 static void

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-from scapy.all import IP, TCP, Ether, Raw
+from scapy.all import ICMP, IP, TCP, Ether, Raw
 from scapy.utils import checksum
 
 import tpmd
@@ -45,9 +45,9 @@ class Step:
                 raise RuntimeError('tcp_step: ' + (answer or 'it ended'))
         return result
 
-    def put(self, flags, seq, ack=0, data=b'', window=20000, options=(), port=None):
+    def put(self, flags, seq, ack=0, data=b'', window=20000, options=(), port=None, tos=0):
         """A segment of the peer; the answers as (flags, seq, ack, length)."""
-        frame = Ether(src='02:00:00:00:00:01', dst='02:00:00:00:00:02') / IP(src='10.0.0.1', dst='10.0.0.2') / TCP(
+        frame = Ether(src='02:00:00:00:00:01', dst='02:00:00:00:00:02') / IP(src='10.0.0.1', dst='10.0.0.2', tos=tos) / TCP(
             sport=self.peer, dport=port or self.port, flags=flags, seq=seq & 0xffffffff, ack=ack & 0xffffffff, window=window,
             options=list(options))
         self.cmd('in ' + bytes(frame / Raw(data) if data else frame).hex())
@@ -387,6 +387,126 @@ def timestamps():
     step.put('A', rcv + 10, nxt, b'x', options=ts(5000))
     echo = dict(step.out[0][TCP].options)['Timestamp'][1]
     return None if echo == 1002 else 'echoes %d' % echo
+
+
+def ecn_setup():
+    """RFC 3168 6.1.1: what SYN and its answer say, by what the stack is told (0: it agrees, 1: it asks, 2: never)"""
+    for ecn in range(3):
+        step.start('plain=1 ecn=%d' % ecn)
+        for asked, answer in (('S', 'SA'), ('SEC', 'SA' if ecn == 2 else 'SAE'), ('SE', 'SA'), ('SC', 'SA')):
+            step.cmd('listen')
+            step.peer += 1
+            got = step.put(asked, IRS)
+            if [g[0] for g in got] != [answer] or step.out[0][IP].tos & 3:
+                return '%s is answered by %s with ecn=%d' % (asked, got, ecn)
+        step.bring(SYN_SENT)
+        step.start('plain=1 ecn=%d' % ecn)
+        step.cmd('connect 3000')
+        if step.out[0][TCP].flags != ('SEC' if ecn == 1 else 'S') or step.out[0][IP].tos & 3:
+            return 'a call with ecn=%d is %s' % (ecn, step.answers())
+    return None
+
+
+def ecn_echo():
+    """RFC 3168 6.1.3: each segment says ECE from a marked one on until CWR comes; marked data that is not new counts, too"""
+    step.start('plain=1 rcvbuf=%d' % WINDOW)
+    step.cmd('listen')
+    step.put('SEC', IRS)
+    step.iss = step.out[0][TCP].seq
+    step.put('A', IRS + 1, step.iss + 1)
+    step.cmd('accept')
+    step.nxt, step.rcv = step.iss + 1, IRS + 1
+    got = step.put('PA', step.rcv, step.nxt, b'abc', tos=3)
+    why = step.expect(ESTABLISHED, 'marked data', got, [('AE', step.nxt, step.rcv + 3)], ESTABLISHED)
+    if why:
+        return why
+    # A pure acknowledgement with the same mark is none, and data without a mark changes nothing.
+    step.put('PA', step.rcv + 3, step.nxt, b'def', tos=2)
+    step.cmd('wait 50000')
+    if [a[0] for a in step.answers()] != ['AE']:
+        return 'data without a mark ends the echo: %s' % step.answers()
+    step.cmd('send 10')
+    if [a[0] for a in step.answers()] != ['PAE'] or step.out[0][IP].tos & 3 != 2:
+        return 'own data is sent as %s, TOS %#x' % (step.answers(), step.out[0][IP].tos)
+    step.nxt += 10
+    # CWR ends it; with a mark of its own it begins again.
+    step.put('PAC', step.rcv + 6, step.nxt, b'ghi', tos=2)
+    step.cmd('wait 50000')
+    if [a[0] for a in step.answers()] != ['A']:
+        return 'CWR is answered by %s' % step.answers()
+    got = step.put('PAC', step.rcv + 9, step.nxt, b'jkl', tos=3)
+    return step.expect(ESTABLISHED, 'CWR with a mark', got, [('AE', step.nxt, step.rcv + 12)], ESTABLISHED)
+
+
+def ecn_cut():
+    """RFC 3168 6.1.2, 6.1.5: ECE leads to CWR on the next new data, once; what is sent again is not ECN-capable"""
+    step.start('rcvbuf=65536')
+    step.cmd('listen')
+    step.put('SEC', IRS, options=[('MSS', 1000)], window=60000)
+    step.iss = step.out[0][TCP].seq
+    step.put('A', IRS + 1, step.iss + 1, window=60000)
+    step.cmd('accept')
+    nxt, rcv = step.iss + 1, IRS + 1
+    step.cmd('send 10000')
+    sent = step.answers()
+    if len(sent) != 10 or any(f[IP].tos & 3 != 2 or 'C' in f[TCP].flags for f in step.out):
+        return 'ten segments leave as %s' % sent
+    step.cmd('send 10000')
+    before = len(step.out)
+    step.put('AE', rcv, nxt + 2000, window=60000)
+    if step.out:
+        return '%s leaves at once after a mark (%d before)' % (step.answers(), before)
+    new = []
+    for k in range(3, 11):
+        step.put('AE' if k < 10 else 'A', rcv, nxt + 1000 * k, window=60000)
+        new += step.out
+    if not 3 <= len(new) <= 8 or ['C' in f[TCP].flags for f in new] != [True] + [False] * (len(new) - 1):
+        return 'new data leaves as %s' % [(str(f[TCP].flags), f[TCP].seq - nxt) for f in new]
+    step.cmd('wait 1000000')
+    again = [f for f in step.out if f[TCP].seq - nxt < 20000 and f[IP].len > 60]
+    if not again or any(f[IP].tos & 3 for f in again if f[TCP].seq in [n[TCP].seq for n in new]):
+        return 'sent again: %s' % [(f[TCP].seq - nxt, f[IP].tos) for f in step.out]
+    return None
+
+
+def ecn_not_agreed():
+    """RFC 3168 6.1.1: without an agreement marks and flags mean nothing."""
+    step.bring(ESTABLISHED)
+    step.put('PAEC', step.rcv, step.nxt, b'abc', tos=3)
+    step.cmd('wait 50000')
+    if [a[0] for a in step.answers()] != ['A']:
+        return 'marked data is answered by %s' % step.answers()
+    step.cmd('send 100')
+    return None if step.out[0][IP].tos == 0 and step.out[0][TCP].flags == 'PA' else 'data leaves as %s' % step.answers()
+
+
+def path_mtu():
+    """RFC 1191, RFC 5927 4.1: a router's word about a segment that is under way is believed, and no other's"""
+    def too_large(quoted, mtu):
+        ip = bytes(quoted[IP])[:28]
+        step.cmd('in ' + bytes(Ether(src='02:00:00:00:00:01', dst='02:00:00:00:00:02') / IP(src='10.0.0.254', dst='10.0.0.2') /
+                               ICMP(type=3, code=4, nexthopmtu=mtu) / Raw(ip)).hex())
+        return [a[3] for a in step.answers()]
+    step.start('plain=1')
+    step.cmd('listen')
+    step.put('S', IRS, options=[('MSS', 1460)])
+    step.iss = step.out[0][TCP].seq
+    step.put('A', IRS + 1, step.iss + 1)
+    step.cmd('accept')
+    step.cmd('send 4380')
+    first = step.out
+    if [f[IP].len for f in first] != [1500] * 3 or any('DF' not in f[IP].flags for f in first):
+        return 'segments leave as %s' % step.answers()
+    old = first[0].copy()
+    old[TCP].seq -= 1000
+    if too_large(old, 1000) or too_large(first[0], 1500):
+        return 'a message that cannot be true is believed'
+    got = too_large(first[1], 1000)
+    if sum(got) != 4380 or max(got) != 960:
+        return 'behind a path of 1000 octets segments of %s leave' % got
+    if any('DF' not in f[IP].flags for f in step.out):
+        return 'a router may cut what is sent again'
+    return 'an older message is believed' if too_large(first[2], 1000) else None
 
 
 def close_calls():

@@ -10,7 +10,8 @@
 #include <rte_mempool.h>
 
 #include "lib/tcp/tcp_priv.h"
-#include "octets.h"
+#include "heap.h"
+#include "path.h"
 #include "rig.h"
 
 #define TX_MBUFS 8191u
@@ -70,46 +71,7 @@ rig_byte(int side, uint64_t i)
 	return (uint8_t)(x >> 56 ^ x >> 29);
 }
 
-/* --- the wire: a heap by time --- */
-
-static bool
-before(const struct rig_frame *a, const struct rig_frame *b)
-{
-	return a->at != b->at ? a->at < b->at : a->order < b->order;
-}
-
-static void
-push(struct rig *r, struct rig_frame f)
-{
-	uint32_t i = r->nq;
-
-	if (r->nq == RIG_FRAMES) {
-		rte_pktmbuf_free(f.m); /* a queue of any switch ends somewhere */
-		return;
-	}
-	r->nq++;
-	for (; i != 0 && before(&f, &r->q[(i - 1) / 2]); i = (i - 1) / 2)
-		r->q[i] = r->q[(i - 1) / 2];
-	r->q[i] = f;
-}
-
-static struct rig_frame
-pop(struct rig *r)
-{
-	const struct rig_frame top = r->q[0], last = r->q[--r->nq];
-	uint32_t i = 0, k;
-
-	while ((k = 2 * i + 1) < r->nq) {
-		if (k + 1 < r->nq && before(&r->q[k + 1], &r->q[k]))
-			k++;
-		if (!before(&r->q[k], &last))
-			break;
-		r->q[i] = r->q[k];
-		i = k;
-	}
-	r->q[i] = last;
-	return top;
-}
+/* --- the wire --- */
 
 static bool
 chance(struct rig *r, uint32_t of_65536)
@@ -152,14 +114,32 @@ carry(struct rig_side *from, const uint8_t *frame, uint32_t len)
 	uint64_t at = r->now;
 	struct rig_frame f;
 	int copies = chance(r, w->dup) ? 2 : 1;
+	bool mark = chance(r, w->mark);
+	uint8_t told[PATH_ICMP_LEN];
 
-	if (chance(r, w->loss) || (w->mtu != 0 && len > w->mtu + 14u))
+	if (chance(r, w->loss))
 		return;
+	if (w->mtu != 0 && len > w->mtu + 14u) {
+		from->too_large++;
+		if (w->icmp == RIG_SILENT)
+			return;
+		path_too_large(frame, w->icmp == RIG_ICMP_OLD ? 0 : w->mtu, told);
+		f = (struct rig_frame){
+			.at = at + w->delay_us, .order = r->order++, .m = frame_mbuf(told, sizeof(told))};
+		if (f.m != NULL) {
+			f.m->port = from->n;
+			push(r, f);
+		}
+		return;
+	}
 	if (w->bytes_per_ms != 0) {
 		const uint64_t start = RTE_MAX(from->busy_until, r->now);
 
-		if (w->queue_bytes != 0 && (start - r->now) * w->bytes_per_ms / 1000 + len > w->queue_bytes)
+		if (w->queue_bytes != 0 && (start - r->now) * w->bytes_per_ms / 1000 + len > w->queue_bytes) {
+			from->dropped++;
 			return;
+		}
+		mark |= w->mark_bytes != 0 && (start - r->now) * w->bytes_per_ms / 1000 > w->mark_bytes;
 		from->busy_until = start + (uint64_t)len * 1000 / w->bytes_per_ms;
 		at = from->busy_until;
 	}
@@ -174,6 +154,9 @@ carry(struct rig_side *from, const uint8_t *frame, uint32_t len)
 			f.at += rig_random(r, (uint32_t)w->jitter_us);
 		f.order = r->order++;
 		f.m->port = !from->n;
+		if (mark)
+			path_mark(rte_pktmbuf_mtod_offset(f.m, uint8_t *, 14));
+		from->marked += mark && (frame[15] & 3) != 0;
 		if (r->hold) /* a card that looks at checksums, too */
 			f.m->ol_flags = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 		push(r, f);
@@ -234,6 +217,7 @@ check_frame(struct rig_side *a, const uint8_t *frame, uint32_t len)
 	const uint8_t *ip = frame + 14, *t = ip + 20;
 	const uint32_t total = get16(ip + 2), thl = (uint32_t)(t[12] >> 4) * 4;
 	const bool syn = (t[13] & 2) != 0, ack = (t[13] & 16) != 0, rst = (t[13] & 4) != 0;
+	const char *wrong;
 	uint32_t space, edge;
 
 	if (len != 14 + total || thl < 20 || total < 20 + thl || total > a->mtu) {
@@ -246,6 +230,9 @@ check_frame(struct rig_side *a, const uint8_t *frame, uint32_t len)
 	read_options(a, t, thl, syn);
 	space = total - 20 - thl + syn + (t[13] & 1);
 	a->data_frames += total - 20 - thl != 0;
+	wrong = path_wrong(a, ip, total - 20 - thl);
+	if (wrong != NULL)
+		rig_fail(a->r, "side %u: %s", a->n, wrong);
 	if (rst)
 		return;
 	if (syn && !a->syn_seen) {
@@ -538,18 +525,24 @@ rig_until(struct rig *r, uint64_t us)
 }
 
 void
-rig_inject(struct rig *r, int to, const uint8_t *frame, uint32_t len)
+rig_frame(struct rig *r, int to, const uint8_t *frame, uint32_t len)
 {
-	uint8_t all[2048];
-	struct rte_mbuf *m;
+	struct rte_mbuf *m = frame_mbuf(frame, len);
 
-	memcpy(all, frame, len);
-	write_sums(all + 14);
-	m = frame_mbuf(all, len);
 	if (m == NULL)
 		abort();
 	tcp_input(r->side[to].s, &m, 1, r->now);
 	tcp_run(r->side[to].s, r->now);
+}
+
+void
+rig_inject(struct rig *r, int to, const uint8_t *frame, uint32_t len)
+{
+	uint8_t all[2048];
+
+	memcpy(all, frame, len);
+	write_sums(all + 14);
+	rig_frame(r, to, all, len);
 }
 
 bool

@@ -24,7 +24,14 @@ struct rig_wire {
 	uint64_t delay_us, jitter_us;
 	uint32_t bytes_per_ms; /* 0: no limit */
 	uint32_t queue_bytes;  /* with a rate: what waits at most; 0: all */
-	uint16_t mtu;          /* larger frames are dropped in silence; 0: none */
+	uint32_t mark_bytes;   /* with a rate: marks what finds more than this waiting (RFC 3168); 0: nothing */
+	uint32_t mark;         /* of 65536: marks so many whatever waits */
+	uint16_t mtu;          /* larger frames are dropped; 0: none */
+	enum {
+		RIG_SILENT,
+		RIG_ICMP,
+		RIG_ICMP_OLD
+	} icmp; /* what their sender is told; old routers do not say how large */
 };
 
 struct rig;
@@ -58,6 +65,8 @@ struct rig_side {
 	bool (*tap)(struct rig_side *side, const uint8_t *frame, uint32_t len);
 	void *tap_arg;
 	uint64_t frames, data_frames, rtx_bytes;
+	uint64_t too_large, dropped, marked; /* by its wire: by size; by a full queue; by ECN */
+	uint8_t ecn_said;                    /* flags of its SYN */
 };
 
 struct rig {
@@ -89,6 +98,8 @@ uint32_t rig_random(struct rig *r, uint32_t below);
 void rig_fail(struct rig *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Gives a side a frame of up to 2048 octets as if a peer had sent it; its checksums are written. */
 void rig_inject(struct rig *r, int to, const uint8_t *frame, uint32_t len);
+/* The same of any frame, as it is. */
+void rig_frame(struct rig *r, int to, const uint8_t *frame, uint32_t len);
 /* A connection between the two, port 80 of side 1; c[0] opened it. false: not within a minute. */
 bool rig_connect(struct rig *r, struct tcp_conn *c[2]);
 /* Takes all mbufs that stacks send with, also those that they have laid by, or gives them back. */

@@ -5,7 +5,9 @@
  * Timers in four rings of 256 slots: ticks of 16 us, then 4 ms, 1 s and 268 s. An entry lies in the ring that its distance
  * asks for and moves to a finer one when its slot comes.
  */
-#include "tcp_priv.h"
+#include <string.h>
+
+#include "wheel.h"
 
 #define SLOT_MASK (WHEEL_SLOTS - 1)
 #define REACH (1ull << (WHEEL_BITS * WHEEL_LEVELS))
@@ -112,7 +114,7 @@ next_tick(const struct wheel *w)
 uint64_t
 wheel_next(const struct wheel *w)
 {
-	return w->soonest == UINT64_MAX ? TCP_NEVER : w->soonest << WHEEL_SHIFT;
+	return w->soonest == UINT64_MAX ? WHEEL_NEVER : w->soonest << WHEEL_SHIFT;
 }
 
 /* Takes a slot's list. */

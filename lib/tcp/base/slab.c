@@ -2,9 +2,13 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Objects of one size from chunks that grow as they are needed. */
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "tcp_priv.h"
+#include <rte_common.h>
+
+#include "slab.h"
 
 #define CHUNK 64u
 
@@ -69,18 +73,4 @@ slab_fini(struct slab *s)
 		free(chunk);
 	}
 	s->free = s->chunks = NULL;
-}
-
-struct rte_mbuf *
-tcp_mbuf_more(struct tcp_stack *s)
-{
-	struct rte_mbuf *m;
-
-	if (likely(rte_pktmbuf_alloc_bulk(s->conf.pool, s->spare, TCP_SPARE) == 0)) {
-		s->nspare = TCP_SPARE - 1;
-		return s->spare[TCP_SPARE - 1];
-	}
-	m = rte_pktmbuf_alloc(s->conf.pool);
-	s->st.tx_no_mbuf += m == NULL;
-	return m;
 }

@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* SipHash-2-4 of 16 octets (Aumasson, Bernstein 2012): the keyed function of RFC 6528. */
-#include "tcp_priv.h"
+#include "siphash.h"
 
 static inline uint64_t
 rotl(uint64_t x, unsigned int n)
