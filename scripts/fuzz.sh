@@ -6,7 +6,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/common.sh
-all="share cmd wqe frame cqe vfu qos settings lldp roce roce_net mad ibmad ipoib ipoib_core tcp"
+all="share cmd wqe frame cqe vfu qos settings lldp roce roce_net mad ibmad ipoib ipoib_core tcp udp"
 [ "${1:-}" != --list ] || { tr ' ' '\n' <<<"$all"; exit; }
 seconds=${1:-60}
 [ $# = 0 ] || shift

@@ -23,7 +23,19 @@ udp_queue_free(struct udp_sock *u)
 		rte_pktmbuf_free(m);
 	}
 	u->tail = NULL;
-	u->queued = 0;
+	u->s->queued -= u->mbufs;
+	u->queued = u->mbufs = 0;
+}
+
+/* Frames are few, and sockets that nobody reads must not have them all. */
+static inline bool
+scarce(const struct udp_sock *u)
+{
+	const uint32_t max = u->s->conf.max_queued, queued = u->s->queued;
+
+	if (likely(queued < max))
+		return false;
+	return u->mbufs >= (queued < max + max / 2 ? UDP_MBUFS_LEAST : 1) || queued >= 2 * max;
 }
 
 /* Takes m, whose headers end at its data, or throws it away. */
@@ -33,7 +45,7 @@ enqueue(struct udp_sock *u, struct rte_mbuf *m, const struct udp_note *note)
 	struct udp_stack *s = u->s;
 
 	/* One datagram always finds room. */
-	if (u->head != NULL && u->queued + cost(m) > u->rcvbuf) {
+	if ((u->head != NULL && u->queued + cost(m) > u->rcvbuf) || unlikely(scarce(u))) {
 		u->drops++;
 		s->st.rx_full++;
 		rte_pktmbuf_free(m);
@@ -46,6 +58,8 @@ enqueue(struct udp_sock *u, struct rte_mbuf *m, const struct udp_note *note)
 		udp_note(u->tail)->next = m;
 	u->tail = m;
 	u->queued += cost(m);
+	u->mbufs += m->nb_segs;
+	s->queued += m->nb_segs;
 	s->st.rx_datagrams++;
 	s->st.rx_bytes += m->pkt_len;
 	s->ops->event(s->home, u, u->user, TCP_EV_READABLE);
@@ -112,14 +126,11 @@ deliver_many(struct udp_stack *s, struct udp_gram *g, const struct udp_note *n)
 		if (fits(u, n) == 0 || (group && !udp_member(u, n->to.ip, n->from.ip)))
 			continue;
 		if (last != NULL) {
-			/* With as many octets in front as the note needs. */
-			k = rte_pktmbuf_copy(g->m, s->conf.pool, 0, UINT32_MAX);
-			if (k != NULL) {
-				rte_pktmbuf_adj(k, (uint16_t)g->hdr_len);
+			k = udp_copy(s, g->m, g->hdr_len, g->m->pkt_len - g->hdr_len);
+			if (k != NULL)
 				enqueue(last, k, n);
-			} else {
+			else
 				s->st.rx_no_mbuf++;
-			}
 		}
 		last = u;
 	}
@@ -204,6 +215,8 @@ udp_recv(struct udp_sock *u, const struct iovec *iov, int n, int flags, struct u
 	if (u->head == NULL)
 		u->tail = NULL;
 	u->queued -= cost(first);
+	u->mbufs -= first->nb_segs;
+	u->s->queued -= first->nb_segs;
 	rte_pktmbuf_free(first);
 	return done;
 }

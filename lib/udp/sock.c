@@ -57,14 +57,12 @@ unhash(struct udp_sock *u)
 void
 udp_close(struct udp_sock *u)
 {
+	rte_be32_t group;
+
 	unhash(u);
 	udp_queue_free(u);
-	while (u->groups != NULL) {
-		struct udp_group *g = u->groups;
-
-		u->groups = g->next;
-		free(g);
-	}
+	while (udp_leave_any(u, &group))
+		;
 	*u->all_prev = u->all_next;
 	if (u->all_next != NULL)
 		u->all_next->all_prev = u->all_prev;
@@ -220,6 +218,20 @@ udp_leave(struct udp_sock *u, rte_be32_t group, rte_be32_t source)
 	return 0;
 }
 
+bool
+udp_leave_any(struct udp_sock *u, rte_be32_t *group)
+{
+	struct udp_group *g = u->groups;
+
+	if (g == NULL)
+		return false;
+	*group = g->group;
+	u->groups = g->next;
+	u->ngroups--;
+	free(g);
+	return true;
+}
+
 int
 udp_error(struct udp_sock *u)
 {
@@ -227,6 +239,18 @@ udp_error(struct udp_sock *u)
 
 	u->error = 0;
 	return error;
+}
+
+bool
+udp_failed(const struct udp_sock *u)
+{
+	return u->error != 0;
+}
+
+void
+udp_flush(struct udp_sock *u)
+{
+	udp_queue_free(u);
 }
 
 uint32_t

@@ -11,9 +11,10 @@
 
 #define BOUND(...) TCP_BOUND(struct udp_conf, __VA_ARGS__)
 static const struct tcp_bound bounds[] = {
-	BOUND(max_socks, 100000, 1, 1048576), BOUND(rcvbuf, 212992, 4096, 16777216),
-	BOUND(max_fragmented, 256, 1, 65536), BOUND(frag_ms, 30000, 1, 60000),
-	BOUND(port_min, 32768, 1, 65535),     BOUND(port_max, 60999, 1, 65535),
+	BOUND(max_socks, 100000, 1, 1048576),      BOUND(rcvbuf, 212992, 4096, 16777216),
+	BOUND(max_fragmented, 256, 1, 65536),      BOUND(frag_ms, 30000, 1, 60000),
+	BOUND(port_min, 32768, 1, 65535),          BOUND(port_max, 60999, 1, 65535),
+	BOUND(max_queued, 16777216, 64, 16777216),
 };
 
 static bool
@@ -36,14 +37,8 @@ udp_stack_create(const struct udp_conf *conf, const struct udp_home *ops, void *
 	s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return NULL;
-	/* Its clock is ours: microseconds. */
-	s->frags = rte_ip_frag_table_create(f.max_fragmented, 8, f.max_fragmented, (uint64_t)f.frag_ms * 1000,
-					    SOCKET_ID_ANY);
-	if (s->frags == NULL) {
-		free(s);
-		return NULL;
-	}
 	*err = 0;
+	TAILQ_INIT(&s->frags);
 	s->ops = ops;
 	s->home = home;
 	s->conf = f;
@@ -59,8 +54,7 @@ udp_stack_destroy(struct udp_stack *s)
 {
 	while (s->all != NULL)
 		udp_close(s->all);
-	rte_ip_frag_table_destroy(s->frags);
-	rte_ip_frag_free_death_row(&s->dead, 0);
+	udp_frags_expire(s, true);
 	free(s);
 }
 
@@ -101,9 +95,7 @@ parse(struct udp_stack *s, struct udp_gram *g)
 		return TAKEN;
 	}
 	if (g->ip->next_proto_id == IPPROTO_ICMP)
-		return !rte_ipv4_frag_pkt_is_fragmented(g->ip) && udp_icmp_input(s, m, g->ip, l2 + ihl, total - ihl)
-			       ? TAKEN
-			       : NOT_OURS;
+		return !udp_is_fragment(g->ip) && udp_icmp_input(s, m, g->ip, l2 + ihl, total - ihl) ? TAKEN : NOT_OURS;
 	/* Padding of short frames goes. */
 	if (l2 + total < m->pkt_len)
 		rte_pktmbuf_trim(m, (uint16_t)(m->pkt_len - l2 - total));
@@ -114,22 +106,14 @@ parse(struct udp_stack *s, struct udp_gram *g)
 static bool
 reassemble(struct udp_stack *s, struct udp_gram *g)
 {
-	struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(g->m, struct rte_ipv4_hdr *, g->l2_len);
 	struct rte_mbuf *m = g->m;
 
-	s->st.rx_fragments++;
-	m->l2_len = g->l2_len;
-	m->l3_len = g->hdr_len - g->l2_len;
-	m->ol_flags &= ~RTE_MBUF_F_RX_L4_CKSUM_MASK; /* of the whole nobody knows */
 	g->m = NULL;
-	m = rte_ipv4_frag_reassemble_packet(s->frags, &s->dead, m, s->now, ip);
-	s->st.rx_frag_dropped += s->dead.cnt;
-	rte_ip_frag_free_death_row(&s->dead, 0);
-	s->frags_until = s->now + (uint64_t)s->conf.frag_ms * 1000;
+	m = udp_reassemble(s, m, g);
 	if (m == NULL)
 		return false;
-	s->st.rx_joined++;
 	g->m = m;
+	g->hdr_len = g->l2_len + rte_ipv4_hdr_len(rte_pktmbuf_mtod_offset(m, const struct rte_ipv4_hdr *, g->l2_len));
 	g->eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
 	g->ip = rte_pktmbuf_mtod_offset(m, const struct rte_ipv4_hdr *, g->l2_len);
 	return true;
@@ -153,7 +137,7 @@ datagram(struct udp_stack *s, struct udp_gram *g)
 	struct rte_mbuf *m;
 	uint32_t total;
 
-	if (rte_ipv4_frag_pkt_is_fragmented(g->ip) && !reassemble(s, g))
+	if (udp_is_fragment(g->ip) && !reassemble(s, g))
 		return;
 	m = g->m;
 	total = m->pkt_len - g->hdr_len;
@@ -216,18 +200,13 @@ void
 udp_run(struct udp_stack *s, uint64_t now_us)
 {
 	s->now = RTE_MAX(s->now, now_us);
-	if (s->frags_until == 0 || s->now <= s->frags_until)
-		return;
-	s->frags_until = 0;
-	rte_ip_frag_table_del_expired_entries(s->frags, &s->dead, s->now);
-	s->st.rx_frag_dropped += s->dead.cnt;
-	rte_ip_frag_free_death_row(&s->dead, 0);
+	udp_frags_expire(s, false);
 }
 
 uint64_t
 udp_deadline(const struct udp_stack *s)
 {
-	return s->frags_until == 0 ? TCP_NEVER : s->frags_until + 1;
+	return udp_frags_deadline(s);
 }
 
 const struct udp_stats *

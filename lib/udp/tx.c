@@ -139,29 +139,52 @@ put_headers(struct rte_mbuf *m, const struct out *o, bool df, bool by_device)
 	}
 }
 
+/* Octets [off, off + len) of an IP packet as a packet; NULL: the pool is empty. */
+static struct rte_mbuf *
+fragment(struct udp_stack *s, const struct rte_mbuf *m, uint32_t off, uint32_t len)
+{
+	struct rte_mbuf *k = udp_copy(s, m, off, len);
+	const struct rte_ipv4_hdr *whole = rte_pktmbuf_mtod(m, const struct rte_ipv4_hdr *);
+	struct rte_ipv4_hdr *ip;
+
+	if (k == NULL)
+		return NULL;
+	ip = (struct rte_ipv4_hdr *)rte_pktmbuf_prepend(k, sizeof(*ip));
+	*ip = *whole;
+	ip->total_length = rte_cpu_to_be_16((uint16_t)(sizeof(*ip) + len));
+	ip->fragment_offset = rte_cpu_to_be_16(
+		(uint16_t)((off - sizeof(*ip)) / 8 | (off + len < m->pkt_len ? RTE_IPV4_HDR_MF_FLAG : 0)));
+	ip->hdr_checksum = 0;
+	ip->hdr_checksum = rte_ipv4_cksum(ip);
+	return k;
+}
+
 /* Fragments of an IP packet, which is freed; false: the pool is empty. */
 static bool
 send_fragments(struct rte_mbuf *m, const struct out *o, uint32_t mtu)
 {
 	struct udp_stack *s = o->u->s;
+	const uint32_t each = (mtu - (uint32_t)sizeof(struct rte_ipv4_hdr)) & ~7u, all = m->pkt_len;
 	struct rte_mbuf *part[FRAGS_MAX];
-	int32_t n = rte_ipv4_fragment_packet(m, part, RTE_DIM(part), (uint16_t)mtu, s->conf.pool, s->conf.pool), i;
+	uint32_t n = 0, i, off = sizeof(struct rte_ipv4_hdr);
 
+	for (; off < all && n < FRAGS_MAX; off += each, n++) {
+		part[n] = fragment(s, m, off, RTE_MIN(each, all - off));
+		if (part[n] == NULL)
+			break;
+	}
 	rte_pktmbuf_free(m);
-	if (n < 0) {
+	for (i = 0; i < n && off < all; i++)
+		rte_pktmbuf_free(part[i]);
+	if (off < all) {
 		s->st.tx_no_mbuf++;
 		return false;
 	}
 	for (i = 0; i < n; i++) {
-		struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod(part[i], struct rte_ipv4_hdr *);
-
-		part[i]->ol_flags &= ~(RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK);
-		ip->hdr_checksum = 0;
-		ip->hdr_checksum = rte_ipv4_cksum(ip);
 		put_ethernet(part[i], o);
 		udp_tx(s, part[i]);
 	}
-	s->st.tx_fragments += (uint32_t)n;
+	s->st.tx_fragments += n;
 	return true;
 }
 
@@ -170,7 +193,7 @@ static void
 loop_back(const struct rte_mbuf *m, const struct out *o)
 {
 	struct udp_stack *s = o->u->s;
-	struct udp_gram g = {.m = rte_pktmbuf_copy(m, s->conf.pool, 0, UINT32_MAX), .hdr_len = UDP_HDRS};
+	struct udp_gram g = {.m = udp_copy(s, m, 0, m->pkt_len), .hdr_len = UDP_HDRS};
 
 	if (g.m == NULL) {
 		s->st.rx_no_mbuf++;

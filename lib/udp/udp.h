@@ -35,11 +35,14 @@ struct udp_home {
 
 /* 0 in a member means its default. */
 struct udp_conf {
-	struct rte_mempool *pool;    /* of frames that are sent; data room from TCP_MBUF_ROOM_MIN on */
-	uint32_t max_socks;          /* 1..1048576; 100000 */
-	uint32_t rcvbuf;             /* octets a socket, 512 of them for each mbuf, 4096..16777216; 212992 */
-	uint32_t max_fragmented;     /* datagrams whose fragments wait for others, 1..65536; 256 */
-	uint32_t frag_ms;            /* how long they wait, 1..60000; 30000 (RFC 791 asks for 15 s at least) */
+	struct rte_mempool *pool; /* of frames that are sent; data room from TCP_MBUF_ROOM_MIN on */
+	uint32_t max_socks;       /* 1..1048576; 100000 */
+	uint32_t rcvbuf;          /* octets a socket, 512 of them for each mbuf, 4096..16777216; 212992 */
+	uint32_t max_fragmented;  /* datagrams whose fragments wait for others, 1..65536; 256 */
+	uint32_t frag_ms;         /* how long they wait, 1..60000; 30000 (RFC 791 asks for 15 s at least) */
+	/* mbufs in all sockets' queues, 64..16777216; 16777216. Where there are as many, a socket with 32 of its own gets no more;
+	 * of half as many again one that has any; of twice as many none. */
+	uint32_t max_queued;
 	uint16_t port_min, port_max; /* host order, of ports that nobody named; 32768..60999 */
 	bool tx_checksum;            /* the device writes checksums of IP and UDP */
 	bool no_unreachable;         /* no ICMP for datagrams to a port that nobody has: the host's kernel answers */
@@ -85,6 +88,8 @@ void udp_addrs(const struct udp_sock *u, struct tcp_addr *local, struct tcp_addr
  * -EADDRNOTAVAIL: none; -ENOBUFS: more than 64. */
 int udp_join(struct udp_sock *u, rte_be32_t group, rte_be32_t source);
 int udp_leave(struct udp_sock *u, rte_be32_t group, rte_be32_t source);
+/* One of those that it is in, whichever; false: it is in none. */
+bool udp_leave_any(struct udp_sock *u, rte_be32_t *group);
 
 /* What differs from the socket's own for one datagram; NULL: nothing. */
 struct udp_tx {
@@ -112,6 +117,10 @@ int udp_readable(const struct udp_sock *u);
 uint32_t udp_drops(const struct udp_sock *u);
 /* The error that came by ICMP, 0: none; it is told once (SO_ERROR). A positive errno. */
 int udp_error(struct udp_sock *u);
+/* There is one; it is not told by this. */
+bool udp_failed(const struct udp_sock *u);
+/* What is queued is thrown away. */
+void udp_flush(struct udp_sock *u);
 /*
  * Level and name of Linux. SOL_SOCKET: SO_RCVBUF 4096..16777216, SO_BROADCAST 0|1. IPPROTO_IP: IP_TTL 1..255, IP_TOS 0..255,
  * IP_MULTICAST_TTL 0..255, IP_MULTICAST_LOOP 0|1, IP_MTU_DISCOVER: IP_PMTUDISC_WANT (fragments of what is longer than the MTU is

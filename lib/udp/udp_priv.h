@@ -6,12 +6,12 @@
 #define UDP_UDP_PRIV_H
 
 #include <string.h>
+#include <sys/queue.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
 #include <rte_common.h>
 #include <rte_ip.h>
-#include <rte_ip_frag.h>
 #include <rte_udp.h>
 
 #include "lib/tcp/common.h"
@@ -19,7 +19,8 @@
 
 #define UDP_BUCKETS 4096u
 #define UDP_GROUPS_MAX 64u
-#define UDP_MBUF_COST 512u /* of a socket's buffer, beside the data */
+#define UDP_MBUF_COST 512u  /* of a socket's buffer, beside the data */
+#define UDP_MBUFS_LEAST 32u /* that a socket may have, however few frames there are */
 #define UDP_HDRS ((uint32_t)(sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr)))
 #define UDP_DATA_MAX (65535u - UDP_HDRS)
 
@@ -35,7 +36,7 @@ struct udp_sock {
 	void *user;
 	struct tcp_addr local, remote; /* port 0: none */
 	struct rte_mbuf *head, *tail;  /* each with a note in front of its data */
-	uint32_t queued, rcvbuf, drops;
+	uint32_t queued, mbufs, rcvbuf, drops;
 	int error;
 	bool share, broadcast, loop;
 	bool local_chosen; /* the address came with udp_connect */
@@ -72,10 +73,10 @@ struct udp_stack {
 	uint32_t socks, path_gen, key;
 	uint16_t ip_id;
 	struct udp_sock *all;
-	struct rte_ip_frag_tbl *frags;
-	struct rte_ip_frag_death_row dead;
-	uint64_t frags_until; /* when the last of them is too old; 0: none waits */
-	uint64_t icmp_from;   /* of the second that icmp_sent counts */
+	TAILQ_HEAD(, udp_frag) frags; /* the oldest first */
+	uint32_t nfrags, frag_mbufs;
+	uint32_t queued;    /* mbufs in the queues of all sockets */
+	uint64_t icmp_from; /* of the second that icmp_sent counts */
 	uint32_t icmp_sent;
 	struct udp_sock *bucket[UDP_BUCKETS];
 };
@@ -94,6 +95,11 @@ udp_is_group(rte_be32_t ip)
 {
 	return (ip & RTE_BE32(0xf0000000)) == RTE_BE32(0xe0000000);
 }
+static inline bool
+udp_is_fragment(const struct rte_ipv4_hdr *ip)
+{
+	return (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)) != 0;
+}
 static inline struct udp_sock **
 udp_bucket(struct udp_stack *s, rte_be16_t port)
 {
@@ -109,6 +115,15 @@ bool udp_member(const struct udp_sock *u, rte_be32_t group, rte_be32_t source);
 /* To the sockets that it is for; false: nobody has the port. */
 bool udp_deliver(struct udp_stack *s, struct udp_gram *g, bool to_many);
 void udp_queue_free(struct udp_sock *u);
+
+/* --- frag.c --- */
+/* Takes m, a fragment that g tells of, up to its last octet: the datagram if it was the last one that was missing. */
+struct rte_mbuf *udp_reassemble(struct udp_stack *s, struct rte_mbuf *m, const struct udp_gram *g);
+/* Gives up on those whose time is over, or all. */
+void udp_frags_expire(struct udp_stack *s, bool all);
+uint64_t udp_frags_deadline(const struct udp_stack *s);
+/* A copy of [off, off + len) in mbufs of the stack's pool, with room for headers in front; NULL: the pool is empty. */
+struct rte_mbuf *udp_copy(struct udp_stack *s, const struct rte_mbuf *m, uint32_t off, uint32_t len);
 
 /* --- tx.c --- */
 void udp_tx(struct udp_stack *s, struct rte_mbuf *m);
