@@ -261,8 +261,8 @@ sock_os_listen(struct sock *s, int fd)
 	return err;
 }
 
-static void
-os_end(struct sock *s)
+void
+sock_os_end(struct sock *s)
 {
 	if (s->os_fd < 0)
 		return;
@@ -331,7 +331,11 @@ static void
 end(struct sock *s)
 {
 	LIST_REMOVE(s, next);
-	os_end(s);
+	sock_os_end(s);
+	if (s->udp != NULL) {
+		sock_dgram_end(s);
+		return;
+	}
 	if (s->state == SOCK_RESOLVING)
 		LIST_REMOVE(s, resolve);
 	if (s->conn != NULL && s->linger.l_onoff != 0 && s->linger.l_linger == 0)

@@ -15,7 +15,6 @@
 #define BURST 32u
 #define ROUNDS 8u                 /* bursts in a row, so that what waits to be sent is not late */
 #define PARK_US 1000u             /* while others call so often, the thread looks only so often */
-#define RESOLVE_US 1000u          /* between questions for a neighbour */
 #define QUIET_US UINT64_C(300000) /* longer than a retransmission waits: whoever answers has got all */
 
 uint64_t
@@ -29,24 +28,24 @@ sock_now(void)
 
 /* --- what the engine asks for --- */
 
-static uint16_t
-home_tx(void *home, struct rte_mbuf **m, uint16_t n)
+uint16_t
+sock_home_tx(void *home, struct rte_mbuf **m, uint16_t n)
 {
 	struct sock_net *net = home;
 
 	return net->ops.tx(net->home, m, n);
 }
 
-static int
-home_path(void *home, rte_be32_t local, rte_be32_t remote, struct tcp_path *path)
+int
+sock_home_path(void *home, rte_be32_t local, rte_be32_t remote, struct tcp_path *path)
 {
 	struct sock_net *net = home;
 
 	return net->ops.path(net->home, local, remote, path);
 }
 
-static bool
-home_local(void *home, rte_be32_t ip)
+bool
+sock_home_local(void *home, rte_be32_t ip)
 {
 	struct sock_net *net = home;
 
@@ -61,8 +60,8 @@ home_event(void *home, struct tcp_conn *conn, void *user, unsigned int events)
 		sock_changed(user);
 }
 
-static uint32_t
-home_random(void *home)
+uint32_t
+sock_home_random(void *home)
 {
 	uint32_t v = 0;
 
@@ -77,12 +76,13 @@ static void
 take_frames(struct sock_net *n)
 {
 	struct rte_mbuf *m[BURST];
-	uint16_t k = BURST;
+	uint16_t k = BURST, left;
 
 	for (unsigned int i = 0; i < ROUNDS && k == BURST; i++) {
 		k = n->ops.rx(n->home, m, BURST);
-		if (k != 0)
-			tcp_input(n->stack, m, k, n->now);
+		left = k != 0 && n->udp != NULL ? sock_udp_input(n, m, k) : k;
+		if (left != 0)
+			tcp_input(n->stack, m, left, n->now);
 	}
 }
 
@@ -186,6 +186,8 @@ look(struct sock_net *n)
 		next = LIST_NEXT(s, resolve);
 		sock_resolve(s);
 	}
+	if (n->udp != NULL)
+		sock_udp_look(n);
 	(void)tcp_run(n->stack, n->now);
 }
 
@@ -195,7 +197,9 @@ next_time(const struct sock_net *n)
 	uint64_t at = tcp_deadline(n->stack);
 
 	if (!LIST_EMPTY(&n->resolving))
-		at = RTE_MIN(at, n->now + RESOLVE_US);
+		at = RTE_MIN(at, n->now + SOCK_RESOLVE_US);
+	if (n->udp != NULL)
+		at = RTE_MIN(at, sock_udp_next(n));
 	if (!STAILQ_EMPTY(&n->port_ends))
 		at = RTE_MIN(at, STAILQ_FIRST(&n->port_ends)->at);
 	return at;
@@ -214,7 +218,8 @@ os_events(struct sock_net *n)
 		{
 			if (s->os_fd != e[i].data.fd)
 				continue;
-			s->os_ready = true;
+			s->os_ready |= (e[i].events & EPOLLIN) != 0;
+			s->os_bad |= s->udp != NULL && (e[i].events & EPOLLERR) != 0;
 			sock_changed(s);
 		}
 	}
@@ -296,11 +301,11 @@ thread_start(struct sock_net *n)
 /* --- life --- */
 
 static const struct tcp_home engine_home = {
-	.tx = home_tx,
-	.path = home_path,
-	.local = home_local,
+	.tx = sock_home_tx,
+	.path = sock_home_path,
+	.local = sock_home_local,
 	.event = home_event,
-	.random = home_random,
+	.random = sock_home_random,
 };
 
 static void
@@ -327,6 +332,7 @@ sock_net_create(const struct sock_conf *conf, const struct sock_home *ops, void 
 	n->ops = *ops;
 	n->home = home;
 	n->spin_us = conf->spin_us;
+	n->udp_conf = conf->udp;
 	n->port_refs = calloc(SOCK_PORTS, sizeof(*n->port_refs));
 	n->now = sock_now();
 	LIST_INIT(&n->socks);
@@ -359,7 +365,7 @@ drain(struct sock_net *n, uint64_t until)
 
 	sock_enter(n);
 	(void)tcp_run(n->stack, n->now);
-	while ((tcp_conns(n->stack) != 0 || !n->ops.sent(n->home)) && n->now < until) {
+	while ((tcp_conns(n->stack) != 0 || sock_udp_late(n) || !n->ops.sent(n->home)) && n->now < until) {
 		const struct tcp_stats *st = tcp_stats(n->stack);
 
 		sum = st->rx_segments + st->tx_segments;

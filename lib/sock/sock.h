@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * Sockets of streams on TCP of lib/tcp: what blocks and for how long, what is ready, errors and options as Linux has them. There
+ * Sockets of streams on TCP of lib/tcp (those of datagrams are in dgram.h): what blocks and for how long, what is ready, errors and options as Linux has them. There
  * are no descriptors here and no functions of libc in front of others: that is who calls. Any thread may call; a net has one lock.
  *
  * Frames come and go by a home. Whoever calls moves the net on by what has come so far; while nobody calls, a thread of its own
@@ -19,6 +19,7 @@
 #include <sys/queue.h>
 
 #include "lib/tcp/tcp.h"
+#include "lib/udp/udp.h"
 
 struct sock_net;
 struct sock;
@@ -41,11 +42,15 @@ struct sock_home {
 	bool (*local)(void *home, rte_be32_t ip);
 	/* Frames to a port of ours come here, or come no more. */
 	int (*steer)(void *home, rte_be16_t port, bool on);
+	int (*steer_udp)(void *home, rte_be16_t port, bool on);
+	/* Frames to a group, of whatever port. */
+	int (*steer_group)(void *home, rte_be32_t group, bool on);
 };
 
 struct sock_conf {
 	struct tcp_conf tcp;
-	uint32_t spin_us; /* 0..1000000: so long a call looks for frames itself before it sleeps */
+	struct udp_conf udp; /* a net without datagrams has none of this */
+	uint32_t spin_us;    /* 0..1000000: so long a call looks for frames itself before it sleeps */
 };
 
 /* NULL and *err: -EINVAL, -ENOMEM, -EAGAIN (no thread). */

@@ -11,6 +11,7 @@
 #include "sock.h"
 
 #define SOCK_PORTS 65536u
+#define SOCK_RESOLVE_US 1000u /* between questions for a neighbour */
 /* So long frames to a port come here after its last socket: a peer's last FIN may come again. */
 #define SOCK_PORT_US UINT64_C(2000000)
 
@@ -36,6 +37,13 @@ struct sock {
 	struct sock *ready; /* of a listener: a connection that nobody took yet */
 	int os_fd;          /* of a listener: its other half, -1: none */
 	bool os_ready;
+	/* Of datagrams; conn is NULL then. */
+	struct udp_sock *udp;
+	bool os_bad;   /* the other half has an error */
+	bool hears;    /* what comes to its port comes to the net */
+	bool full;     /* the card took no more */
+	bool closed;   /* and is here as long as datagrams wait */
+	uint32_t late; /* datagrams that wait for a neighbour's address */
 	LIST_HEAD(, sock_watch) watches;
 	LIST_ENTRY(sock) next;    /* of all */
 	LIST_ENTRY(sock) resolve; /* in SOCK_RESOLVING */
@@ -70,7 +78,9 @@ struct sock_net {
 	LIST_HEAD(, sock) socks;
 	LIST_HEAD(, sock) resolving, os_socks;
 	STAILQ_HEAD(, sock_port_end) port_ends;
-	uint32_t *port_refs; /* by port */
+	uint32_t *port_refs;  /* by port */
+	struct sock_udp *udp; /* NULL: there are no datagrams */
+	struct udp_conf udp_conf;
 };
 
 /* --- net.c: with the lock --- */
@@ -82,12 +92,18 @@ void sock_leave(struct sock_net *n);
 void sock_wake(struct sock_net *n);
 /* Somebody may want to hear of it. */
 void sock_changed(struct sock *s);
+uint16_t sock_home_tx(void *home, struct rte_mbuf **m, uint16_t n);
+int sock_home_path(void *home, rte_be32_t local, rte_be32_t remote, struct tcp_path *path);
+bool sock_home_local(void *home, rte_be32_t ip);
+uint32_t sock_home_random(void *home);
 int sock_port_get(struct sock_net *n, rte_be16_t port);
 void sock_port_put(struct sock_net *n, rte_be16_t port);
 
 /* --- conn.c: with the lock --- */
 /* The neighbour may be known now. */
 void sock_resolve(struct sock *s);
+/* It has no other half any more. */
+void sock_os_end(struct sock *s);
 /* What the engine knows of an error comes here. */
 void sock_pull_error(struct sock *s);
 /* A child of fork() or a net that has ended has none. */
@@ -96,6 +112,19 @@ sock_dead(const struct sock *s)
 {
 	return s->net->dead;
 }
+
+/* --- dgram.c: with the lock, of a net or a socket with datagrams --- */
+/* As udp_input. */
+uint16_t sock_udp_input(struct sock_net *n, struct rte_mbuf **m, uint16_t k);
+/* What is due. */
+void sock_udp_look(struct sock_net *n);
+/* When to look again. */
+uint64_t sock_udp_next(const struct sock_net *n);
+/* A datagram waits for a neighbour; of any net. */
+bool sock_udp_late(const struct sock_net *n);
+uint32_t sock_dgram_ready(struct sock *s);
+/* It is closed, but for what waits. */
+void sock_dgram_end(struct sock *s);
 
 /* --- opt.c --- */
 void sock_presets(struct sock *s);

@@ -5,27 +5,36 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "sockets.h"
+#include "dgram.h"
 
 #define TRIES 64u /* of ports for a connection */
 
 EXPORT int
 socket(int domain, int type, int protocol)
 {
+	const int kind = type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
 	int fd = real()->socket(domain, type, protocol);
 	struct file *f;
 
-	if (fd < 0 || domain != AF_INET || (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) != SOCK_STREAM ||
-	    (protocol != 0 && protocol != IPPROTO_TCP))
+	if (fd < 0 || domain != AF_INET ||
+	    !((kind == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP)) ||
+	      (kind == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP))))
 		return fd;
 	f = file_new((type & SOCK_NONBLOCK) != 0);
+	if (f != NULL && kind == SOCK_DGRAM) {
+		f->dgram = dgram_new();
+		if (f->dgram == NULL) {
+			file_put(f);
+			return fd;
+		}
+	}
 	if (f != NULL && file_add(fd, f) != 0)
 		file_put(f);
 	return fd;
 }
 
-static bool
-inet_of(const struct sockaddr *sa, socklen_t len, struct tcp_addr *addr)
+bool
+addr_inet(const struct sockaddr *sa, socklen_t len, struct tcp_addr *addr)
 {
 	struct sockaddr_in in;
 
@@ -36,14 +45,14 @@ inet_of(const struct sockaddr *sa, socklen_t len, struct tcp_addr *addr)
 	return true;
 }
 
-static bool
-loopback(rte_be32_t ip)
+bool
+addr_loopback(rte_be32_t ip)
 {
 	return rte_be_to_cpu_32(ip) >> 24 == 127;
 }
 
-static void
-put_addr(const struct tcp_addr *addr, struct sockaddr *sa, socklen_t *len)
+void
+addr_put(const struct tcp_addr *addr, struct sockaddr *sa, socklen_t *len)
 {
 	const struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = addr->ip, .sin_port = addr->port};
 
@@ -54,8 +63,8 @@ put_addr(const struct tcp_addr *addr, struct sockaddr *sa, socklen_t *len)
 }
 
 /* Where the shadow is bound; false: nowhere. */
-static bool
-bound(int fd, struct tcp_addr *addr)
+bool
+addr_bound(int fd, struct tcp_addr *addr)
 {
 	struct sockaddr_in in = {0};
 	socklen_t len = sizeof(in);
@@ -67,8 +76,8 @@ bound(int fd, struct tcp_addr *addr)
 }
 
 /* The kernel may know nothing of the port's addresses. */
-static void
-foreign(int fd)
+void
+addr_foreign(int fd)
 {
 	const int one = 1;
 
@@ -82,10 +91,12 @@ bind(int fd, const struct sockaddr *sa, socklen_t len)
 	int rc = real()->bind(fd, sa, len);
 	struct tcp_addr addr;
 
-	if (rc != 0 && errno == EADDRNOTAVAIL && f != NULL && inet_of(sa, len, &addr) && net_has(addr.ip)) {
-		foreign(fd);
+	if (rc != 0 && errno == EADDRNOTAVAIL && f != NULL && addr_inet(sa, len, &addr) && net_has(addr.ip)) {
+		addr_foreign(fd);
 		rc = real()->bind(fd, sa, len);
 	}
+	if (rc == 0 && f != NULL && f->dgram != NULL)
+		dgram_bound(fd, f);
 	file_put(f);
 	return rc;
 }
@@ -96,10 +107,12 @@ EXPORT int
 listen(int fd, int backlog)
 {
 	struct file *f = file_get(fd);
-	int rc = f != NULL && f->s != NULL && !f->forced ? (int)result(-EINVAL) : real()->listen(fd, backlog);
+	int rc = f != NULL && f->s != NULL && !f->forced && f->dgram == NULL ? (int)result(-EINVAL)
+									     : real()->listen(fd, backlog);
 	struct tcp_addr addr;
 
-	if (rc == 0 && f != NULL && bound(fd, &addr) && !loopback(addr.ip) && rules_engine(TCP_SERVER, &addr)) {
+	if (rc == 0 && f != NULL && addr_bound(fd, &addr) && !addr_loopback(addr.ip) &&
+	    rules_engine(TCP_SERVER, &addr)) {
 		f->backlog = backlog <= 0 ? 1 : RTE_MIN(backlog, 65535);
 		f->wants = f->s == NULL;
 	}
@@ -115,10 +128,10 @@ begin(int fd, struct file *f)
 	struct sock *s;
 	int flags;
 
-	if (n == NULL || !bound(fd, &addr) || (addr.ip != 0 && !net_has(addr.ip)))
+	if (n == NULL || !addr_bound(fd, &addr) || (addr.ip != 0 && !net_has(addr.ip)))
 		return;
 	/* A process that listened before, its parent, say, keeps the port. */
-	f->claim = net_claim(addr.port);
+	f->claim = net_claim(false, addr.port);
 	if (f->claim < 0)
 		return;
 	s = sock_new(n);
@@ -144,7 +157,9 @@ file_begin(int fd, struct file *f)
 	if (!f->wants)
 		return;
 	pthread_mutex_lock(&f->lock);
-	if (f->wants)
+	if (f->wants && f->dgram != NULL)
+		(void)dgram_begin(fd, f);
+	else if (f->wants)
 		begin(fd, f);
 	f->wants = false;
 	pthread_mutex_unlock(&f->lock);
@@ -172,7 +187,7 @@ number(const struct file *listener, int from, struct sock *s, struct sockaddr *s
 		opt_copy(from, fd);
 	}
 	(void)sock_name(s, &local, &remote);
-	put_addr(&remote, sa, len);
+	addr_put(&remote, sa, len);
 	if (file_add(fd, f) != 0) {
 		file_put(f);
 		real()->close(fd);
@@ -256,7 +271,7 @@ accept4(int fd, struct sockaddr *sa, socklen_t *len, int flags)
 
 	if (f != NULL)
 		file_begin(fd, f);
-	if (f == NULL || (f->s == NULL && !f->forced))
+	if (f == NULL || f->dgram != NULL || (f->s == NULL && !f->forced))
 		rc = real()->accept4(fd, sa, len, flags);
 	else if ((flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) != 0)
 		rc = (int)result(-EINVAL);
@@ -282,18 +297,18 @@ prepare(int fd, const struct tcp_addr *remote, struct tcp_addr *local)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET};
 
-	if (loopback(remote->ip) || remote->ip == 0 || !rules_engine(TCP_CLIENT, remote))
+	if (addr_loopback(remote->ip) || remote->ip == 0 || !rules_engine(TCP_CLIENT, remote))
 		return false;
-	if (bound(fd, local) && local->ip != 0)
+	if (addr_bound(fd, local) && local->ip != 0)
 		return net_has(local->ip) && !net_has(remote->ip);
 	local->ip = net_from(remote->ip);
 	if (local->ip == 0)
 		return false;
 	if (local->port != 0)
 		return true;
-	foreign(fd);
+	addr_foreign(fd);
 	in.sin_addr.s_addr = local->ip;
-	return real()->bind(fd, (const struct sockaddr *)&in, sizeof(in)) == 0 && bound(fd, local);
+	return real()->bind(fd, (const struct sockaddr *)&in, sizeof(in)) == 0 && addr_bound(fd, local);
 }
 
 /*
@@ -310,10 +325,10 @@ shadow_anew(int fd, const struct file *f, struct tcp_addr *local)
 
 	if (fresh < 0)
 		return false;
-	foreign(fresh);
+	addr_foreign(fresh);
 	opt_copy(fd, fresh);
 	ok = real()->bind(fresh, (const struct sockaddr *)&in, sizeof(in)) == 0 &&
-	     real()->dup3(fresh, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) == fd && bound(fd, local);
+	     real()->dup3(fresh, fd, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0) == fd && addr_bound(fd, local);
 	real()->close(fresh);
 	return ok;
 }
@@ -323,7 +338,7 @@ static int
 connect_first(int fd, struct file *f, const struct tcp_addr *remote)
 {
 	struct tcp_addr local = {0};
-	const bool chosen = bound(fd, &local);
+	const bool chosen = addr_bound(fd, &local);
 	unsigned int tries = TRIES;
 	struct sock *s;
 	int rc;
@@ -354,7 +369,7 @@ connect_again(struct file *f, int fd, const struct tcp_addr *remote)
 
 	if (rc != -ENOTCONN)
 		return rc == -EINPROGRESS ? -EALREADY : rc;
-	(void)bound(fd, &local);
+	(void)addr_bound(fd, &local);
 	rc = sock_connect(f->s, &local, remote);
 	return rc == 0 ? -EINPROGRESS : rc;
 }
@@ -382,7 +397,7 @@ connect_file(int fd, struct file *f, const struct sockaddr *sa, socklen_t len)
 	bool again;
 	int rc;
 
-	if (!inet_of(sa, len, &remote) || f->wants)
+	if (!addr_inet(sa, len, &remote) || f->wants)
 		return 1;
 	pthread_mutex_lock(&f->lock);
 	again = f->s != NULL;
@@ -406,8 +421,14 @@ EXPORT int
 connect(int fd, const struct sockaddr *sa, socklen_t len)
 {
 	struct file *f = file_get(fd);
-	int rc = f == NULL ? 1 : connect_file(fd, f, sa, len);
+	int rc;
 
+	if (f != NULL && f->dgram != NULL) {
+		rc = dgram_connect(fd, f, sa, len);
+		file_put(f);
+		return rc;
+	}
+	rc = f == NULL ? 1 : connect_file(fd, f, sa, len);
 	rc = rc == 1 ? real()->connect(fd, sa, len) : (int)result(rc);
 	file_put(f);
 	return rc;
@@ -421,7 +442,9 @@ shutdown(int fd, int how)
 	struct file *f = file_get(fd);
 	int rc;
 
-	if (f == NULL || f->s == NULL) {
+	if (f != NULL && f->dgram != NULL) {
+		rc = dgram_shutdown(fd, f, how);
+	} else if (f == NULL || f->s == NULL) {
 		rc = real()->shutdown(fd, how);
 	} else {
 		if (f->forced)
@@ -439,10 +462,12 @@ getsockname(int fd, struct sockaddr *sa, socklen_t *len)
 	struct tcp_addr local, remote;
 	int rc = 0;
 
-	if (f == NULL || f->s == NULL || f->forced || (sock_name(f->s, &local, &remote) != 0 && local.port == 0))
+	if (f == NULL || f->s == NULL || f->forced ||
+	    (f->dgram != NULL ? dgram_name(f, &local, &remote) != 0
+			      : sock_name(f->s, &local, &remote) != 0 && local.port == 0))
 		rc = real()->getsockname(fd, sa, len);
 	else
-		put_addr(&local, sa, len);
+		addr_put(&local, sa, len);
 	file_put(f);
 	return rc;
 }
@@ -454,12 +479,12 @@ getpeername(int fd, struct sockaddr *sa, socklen_t *len)
 	struct tcp_addr local, remote;
 	int rc = 0;
 
-	if (f == NULL || f->s == NULL)
+	if (f == NULL || f->s == NULL || (f->dgram != NULL && dgram_name(f, &local, &remote) != 0))
 		rc = real()->getpeername(fd, sa, len);
-	else if (sock_name(f->s, &local, &remote) != 0)
+	else if (f->dgram == NULL && sock_name(f->s, &local, &remote) != 0)
 		rc = (int)result(-ENOTCONN);
 	else
-		put_addr(&remote, sa, len);
+		addr_put(&remote, sa, len);
 	file_put(f);
 	return rc;
 }

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-#include "sockets.h"
+#include "dgram.h"
 
 #define FILE_PIECE 65536u
 
-/* The socket of a number, held by its file; NULL: the call is libc's. */
+/* The socket of a number, held by its file; NULL: the call is libc's, or that of datagrams where the file is held. */
 static struct sock *
 mine(int fd, struct file **f)
 {
@@ -24,10 +24,23 @@ mine(int fd, struct file **f)
 	if (*f == NULL)
 		return NULL;
 	s = (*f)->s;
+	if ((*f)->dgram != NULL)
+		return NULL;
 	if (s == NULL) {
 		file_put(*f);
 		*f = NULL;
 	}
+	return s;
+}
+
+/* The same, where datagrams are as the operating system's. */
+static struct sock *
+stream(int fd, struct file **f)
+{
+	struct sock *s = mine(fd, f);
+
+	if (s == NULL)
+		file_put(*f);
 	return s;
 }
 
@@ -58,6 +71,8 @@ send(int fd, const void *data, size_t len, int flags)
 	struct sock *s = mine(fd, &f);
 	const struct iovec iov = {(void *)(uintptr_t)data, len};
 
+	if (s == NULL && f != NULL)
+		return dgram_out_iov(fd, f, &iov, 1, flags);
 	return s == NULL ? real()->send(fd, data, len, flags) : out(f, s, &iov, 1, flags);
 }
 
@@ -69,6 +84,14 @@ sendto(int fd, const void *data, size_t len, int flags, const struct sockaddr *t
 	struct sock *s = mine(fd, &f);
 	const struct iovec iov = {(void *)(uintptr_t)data, len};
 
+	if (s == NULL && f != NULL) {
+		const struct msghdr msg = {.msg_name = (void *)(uintptr_t)to,
+					   .msg_namelen = to_len,
+					   .msg_iov = (struct iovec *)(uintptr_t)&iov,
+					   .msg_iovlen = 1};
+
+		return dgram_out(fd, f, &msg, flags);
+	}
 	return s == NULL ? real()->sendto(fd, data, len, flags, to, to_len) : out(f, s, &iov, 1, flags);
 }
 
@@ -78,6 +101,8 @@ sendmsg(int fd, const struct msghdr *msg, int flags)
 	struct file *f;
 	struct sock *s = mine(fd, &f);
 
+	if (s == NULL && f != NULL)
+		return dgram_out(fd, f, msg, flags);
 	return s == NULL ? real()->sendmsg(fd, msg, flags) : out(f, s, msg->msg_iov, (int)msg->msg_iovlen, flags);
 }
 
@@ -89,7 +114,7 @@ sendmmsg(int fd, struct mmsghdr *msg, unsigned int n, int flags)
 	unsigned int i;
 	ssize_t rc = 0;
 
-	if (s == NULL)
+	if (s == NULL && f == NULL)
 		return real()->sendmmsg(fd, msg, n, flags);
 	file_put(f);
 	for (i = 0; i < n && rc >= 0; i++) {
@@ -108,6 +133,8 @@ write(int fd, const void *data, size_t len)
 	struct sock *s = mine(fd, &f);
 	const struct iovec iov = {(void *)(uintptr_t)data, len};
 
+	if (s == NULL && f != NULL)
+		return dgram_out_iov(fd, f, &iov, 1, 0);
 	return s == NULL ? real()->write(fd, data, len) : out(f, s, &iov, 1, 0);
 }
 
@@ -117,6 +144,8 @@ writev(int fd, const struct iovec *iov, int n)
 	struct file *f;
 	struct sock *s = mine(fd, &f);
 
+	if (s == NULL && f != NULL)
+		return dgram_out_iov(fd, f, iov, n, 0);
 	return s == NULL ? real()->writev(fd, iov, n) : out(f, s, iov, n, 0);
 }
 
@@ -129,6 +158,8 @@ recv(int fd, void *data, size_t len, int flags)
 	struct sock *s = mine(fd, &f);
 	const struct iovec iov = {data, len};
 
+	if (s == NULL && f != NULL)
+		return dgram_in_iov(fd, f, &iov, 1, flags);
 	return s == NULL ? real()->recv(fd, data, len, flags) : in(f, s, &iov, 1, flags);
 }
 
@@ -140,6 +171,17 @@ recvfrom(int fd, void *data, size_t len, int flags, struct sockaddr *from, sockl
 	struct sock *s = mine(fd, &f);
 	const struct iovec iov = {data, len};
 
+	if (s == NULL && f != NULL) {
+		struct msghdr msg = {.msg_name = from,
+				     .msg_namelen = from_len == NULL ? 0 : *from_len,
+				     .msg_iov = (struct iovec *)(uintptr_t)&iov,
+				     .msg_iovlen = 1};
+		ssize_t rc = dgram_in(fd, f, &msg, flags);
+
+		if (rc >= 0 && from != NULL && from_len != NULL)
+			*from_len = msg.msg_namelen;
+		return rc;
+	}
 	if (s == NULL)
 		return real()->recvfrom(fd, data, len, flags, from, from_len);
 	if (from != NULL && from_len != NULL)
@@ -153,6 +195,8 @@ recvmsg(int fd, struct msghdr *msg, int flags)
 	struct file *f;
 	struct sock *s = mine(fd, &f);
 
+	if (s == NULL && f != NULL)
+		return dgram_in(fd, f, msg, flags);
 	if (s == NULL)
 		return real()->recvmsg(fd, msg, flags);
 	if ((flags & MSG_ERRQUEUE) != 0) {
@@ -173,8 +217,10 @@ recvmmsg(int fd, struct mmsghdr *msg, unsigned int n, int flags, struct timespec
 	unsigned int i;
 	ssize_t rc = 0;
 
-	if (s == NULL)
+	if (s == NULL && f == NULL)
 		return real()->recvmmsg(fd, msg, n, flags, timeout);
+	if (s == NULL)
+		return dgram_in_many(fd, f, msg, n, flags, timeout);
 	file_put(f);
 	for (i = 0; i < n; i++) {
 		rc = recvmsg(fd, &msg[i].msg_hdr,
@@ -195,6 +241,8 @@ read(int fd, void *data, size_t len)
 	struct sock *s = mine(fd, &f);
 	const struct iovec iov = {data, len};
 
+	if (s == NULL && f != NULL)
+		return dgram_read(fd, f, &iov, 1);
 	return s == NULL ? real()->read(fd, data, len) : in(f, s, &iov, 1, 0);
 }
 
@@ -204,6 +252,8 @@ readv(int fd, const struct iovec *iov, int n)
 	struct file *f;
 	struct sock *s = mine(fd, &f);
 
+	if (s == NULL && f != NULL)
+		return dgram_read(fd, f, iov, n);
 	return s == NULL ? real()->readv(fd, iov, n) : in(f, s, iov, n, 0);
 }
 
@@ -260,7 +310,7 @@ EXPORT ssize_t
 sendfile64(int fd, int from, off64_t *offset, size_t len)
 {
 	struct file *f;
-	struct sock *s = mine(fd, &f);
+	struct sock *s = stream(fd, &f);
 	off64_t at = s == NULL || offset != NULL ? 0 : lseek64(from, 0, SEEK_CUR);
 	size_t done = 0;
 	ssize_t n = 0;
@@ -299,7 +349,7 @@ splice(int in_fd, off64_t *in_off, int out_fd, off64_t *out_off, size_t len, uns
 {
 	struct file *f;
 
-	if (mine(in_fd, &f) == NULL && mine(out_fd, &f) == NULL)
+	if (stream(in_fd, &f) == NULL && stream(out_fd, &f) == NULL)
 		return real()->splice(in_fd, in_off, out_fd, out_off, len, flags);
 	file_put(f);
 	return result(-EINVAL);

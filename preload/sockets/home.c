@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* The queue pair: memory, frames both ways, steering rules, neighbours. */
+/* The queue pair: memory, frames both ways, neighbours. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #include "preload/verbs/verbs_client.h"
 
-#include "home.h"
+#include "steer.h"
 
 #define RECVS 512u
 #define SENDS 1024u
@@ -25,6 +25,7 @@
 struct neighbour {
 	rte_be32_t ip; /* 0: free */
 	struct rte_ether_addr mac;
+	const struct home_addr *from; /* our address that was asked by; NULL: none was */
 	bool known;
 	int err; /* -EAGAIN while it is asked for */
 	uint64_t again;
@@ -47,8 +48,8 @@ struct home {
 	/* Frames under way. Sends complete in order, one of several tells. */
 	struct rte_mbuf *sent[SENDS];
 	uint32_t send_head, send_tail, unsignaled;
-	uint32_t posted;        /* receive requests that the card has */
-	struct ibv_flow **flow; /* by port, one behind the other: one for each address */
+	uint32_t posted; /* receive requests that the card has */
+	struct steer *steer;
 	struct neighbour neigh[NEIGHBOURS];
 };
 
@@ -88,7 +89,7 @@ place_of(struct home *h, rte_be32_t ip)
 	return &h->neigh[(v ^ v >> 10 ^ v >> 20) & (NEIGHBOURS - 1)];
 }
 
-/* A peer that calls is answered the way it came, until it is asked for. */
+/* A peer that calls, or sends a datagram, is answered the way it came, until it is asked for. */
 static void
 learn(struct home *h, const struct rte_mbuf *m)
 {
@@ -99,8 +100,9 @@ learn(struct home *h, const struct rte_mbuf *m)
 
 	if (m->data_len < sizeof(*eth) + sizeof(*ip) + sizeof(*th) ||
 	    eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4) || ip->version_ihl != RTE_IPV4_VHL_DEF ||
-	    (th->tcp_flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) != RTE_TCP_SYN_FLAG ||
-	    !rte_is_unicast_ether_addr(&eth->src_addr))
+	    (ip->next_proto_id != IPPROTO_UDP &&
+	     (th->tcp_flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) != RTE_TCP_SYN_FLAG) ||
+	    !rte_is_unicast_ether_addr(&eth->src_addr) || !rte_is_unicast_ether_addr(&eth->dst_addr))
 		return;
 	n = place_of(h, ip->src_addr);
 	if (n->ip == ip->src_addr && n->known)
@@ -141,18 +143,22 @@ home_rx(void *home, struct rte_mbuf **m, uint16_t n)
 {
 	struct home *h = home;
 	struct ibv_wc wc[BURST];
-	uint16_t k = 0;
+	uint16_t k = 0, most;
 	int got;
 
-	got = ibv_poll_cq(h->cq, RTE_MIN(n, (uint16_t)BURST), wc);
-	for (int i = 0; i < got; i++) {
-		if ((wc[i].opcode & IBV_WC_RECV) == 0) {
-			sends_done(h, (uint32_t)wc[i].wr_id);
-			continue;
+	/* Fewer than there is room for means that no more have come: ends of sends do not count. */
+	do {
+		most = (uint16_t)RTE_MIN((unsigned int)(n - k), BURST);
+		got = ibv_poll_cq(h->cq, most, wc);
+		for (int i = 0; i < got; i++) {
+			if ((wc[i].opcode & IBV_WC_RECV) == 0) {
+				sends_done(h, (uint32_t)wc[i].wr_id);
+				continue;
+			}
+			m[k] = frame_of(h, &wc[i]);
+			k += m[k] != NULL;
 		}
-		m[k] = frame_of(h, &wc[i]);
-		k += m[k] != NULL;
-	}
+	} while (got == most && k < n);
 	if (RECVS - h->posted >= BURST)
 		refill(h);
 	return k;
@@ -206,7 +212,8 @@ home_tx(void *home, struct rte_mbuf **m, uint16_t n)
 			.sg_list = sge[k],
 			.num_sge = pieces,
 			.opcode = IBV_WR_SEND,
-			.send_flags = IBV_SEND_IP_CSUM | (tell ? IBV_SEND_SIGNALED : 0),
+			.send_flags = ((m[k]->ol_flags & RTE_MBUF_F_TX_IP_CKSUM) != 0 ? IBV_SEND_IP_CSUM : 0) |
+				      (tell ? IBV_SEND_SIGNALED : 0),
 		};
 	}
 	if (n == 0)
@@ -280,6 +287,7 @@ resolve(struct home *h, const struct home_addr *from, struct neighbour *n, uint6
 	const union ibv_gid gid = gid_of(n->ip);
 	int err = vc_resolve(h->ctx, from->gid, &gid, n->mac.addr_bytes);
 
+	n->from = from;
 	switch (err) {
 	case 0:
 		n->known = true;
@@ -301,16 +309,26 @@ home_path(void *home, rte_be32_t local, rte_be32_t remote, struct tcp_path *path
 
 	if (from == NULL)
 		return -EADDRNOTAVAIL;
+	if (local == 0 && n->ip == remote && n->from != NULL)
+		from = n->from;
+	*path = (struct tcp_path){.src = h->mac, .local = from->ip, .mtu = h->mtu};
+	if ((remote & RTE_BE32(0xf0000000)) == RTE_BE32(0xe0000000))
+		return 0; /* a group has its MAC by itself */
 	if (n->ip != remote)
 		*n = (struct neighbour){.ip = remote};
-	if (now >= n->again)
+	/* That the networks of one address lead nowhere says nothing of another's. */
+	if (now >= n->again || (n->from != from && n->err == -ENETUNREACH))
 		n->err = resolve(h, from, n, now);
+	for (unsigned int i = 0; local == 0 && n->err == -ENETUNREACH && i < h->num_addrs; i++)
+		n->err = resolve(h, &h->addr[i], n, now);
+	if (local == 0 && n->from != NULL)
+		path->local = n->from->ip;
 	/* One that was known is used until another is. */
 	if (n->err == -EHOSTUNREACH)
 		n->known = false;
 	if (!n->known)
 		return n->err;
-	*path = (struct tcp_path){.src = h->mac, .dst = n->mac, .local = from->ip, .mtu = h->mtu};
+	path->dst = n->mac;
 	return 0;
 }
 
@@ -322,62 +340,22 @@ home_local(void *home, rte_be32_t ip)
 
 /* --- steering ------------------------------------------------------------------------------------------------------- */
 
-struct rule {
-	struct ibv_flow_attr attr;
-	struct ibv_flow_spec_eth eth;
-	struct ibv_flow_spec_ipv4 ip;
-	struct ibv_flow_spec_tcp_udp tcp;
-} __attribute__((packed));
-
-static struct ibv_flow *
-rule_make(struct home *h, rte_be32_t ip, rte_be16_t port)
-{
-	struct rule r = {
-		.attr = {.type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(r), .num_of_specs = 3, .port = 1},
-		.eth = {.type = IBV_FLOW_SPEC_ETH, .size = sizeof(r.eth)},
-		.ip = {.type = IBV_FLOW_SPEC_IPV4,
-		       .size = sizeof(r.ip),
-		       .val = {.dst_ip = ip},
-		       .mask = {.dst_ip = UINT32_MAX}},
-		.tcp = {.type = IBV_FLOW_SPEC_TCP,
-			.size = sizeof(r.tcp),
-			.val = {.dst_port = port},
-			.mask = {.dst_port = UINT16_MAX}},
-	};
-
-	memcpy(r.eth.val.dst_mac, h->mac.addr_bytes, sizeof(r.eth.val.dst_mac));
-	memset(r.eth.mask.dst_mac, 0xff, sizeof(r.eth.mask.dst_mac));
-	return ibv_create_flow(h->qp, &r.attr);
-}
-
-static void
-rules_end(struct home *h, struct ibv_flow **flow)
-{
-	for (unsigned int i = 0; i < h->num_addrs; i++) {
-		if (flow[i] != NULL)
-			(void)ibv_destroy_flow(flow[i]);
-		flow[i] = NULL;
-	}
-}
-
 static int
 home_steer(void *home, rte_be16_t port, bool on)
 {
-	struct home *h = home;
-	struct ibv_flow **flow = h->flow + (size_t)rte_be_to_cpu_16(port) * h->num_addrs;
-	int err;
+	return steer_port(((struct home *)home)->steer, false, port, on);
+}
 
-	for (unsigned int i = 0; on && i < h->num_addrs; i++) {
-		flow[i] = rule_make(h, h->addr[i].ip, port);
-		if (flow[i] == NULL) {
-			err = errno == EIO ? ENETDOWN : errno;
-			rules_end(h, flow);
-			return -err;
-		}
-	}
-	if (!on)
-		rules_end(h, flow);
-	return 0;
+static int
+home_steer_udp(void *home, rte_be16_t port, bool on)
+{
+	return steer_port(((struct home *)home)->steer, true, port, on);
+}
+
+static int
+home_steer_group(void *home, rte_be32_t group, bool on)
+{
+	return steer_group(((struct home *)home)->steer, group, on);
 }
 
 const struct sock_home home_ops = {
@@ -390,6 +368,8 @@ const struct sock_home home_ops = {
 	.path = home_path,
 	.local = home_local,
 	.steer = home_steer,
+	.steer_udp = home_steer_udp,
+	.steer_group = home_steer_group,
 };
 
 /* --- opening -------------------------------------------------------------------------------------------------------- */
@@ -494,7 +474,7 @@ home_close(struct home *h)
 		(void)ibv_dealloc_pd(h->pd);
 	if (h->ctx != NULL)
 		(void)ibv_close_device(h->ctx);
-	free(h->flow);
+	steer_free(h->steer);
 	free(h);
 }
 
@@ -514,8 +494,9 @@ home_open(unsigned int index, unsigned int mbufs, const char **why)
 	if (h->num_addrs != 0) {
 		*why = "the port's owner does not give a queue pair";
 		h->pd = ibv_alloc_pd(h->ctx);
-		h->flow = calloc((size_t)65536 * h->num_addrs, sizeof(struct ibv_flow *));
-		if (h->pd != NULL && h->flow != NULL && queues(h) && memory(h, mbufs)) {
+		if (h->pd != NULL && queues(h) && memory(h, mbufs))
+			h->steer = steer_new(h->qp, &h->mac, h->addr, h->num_addrs);
+		if (h->steer != NULL) {
 			refill(h);
 			return h;
 		}

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "sockets.h"
+#include "dgram.h"
 
 /*
  * BOTH: the shadow looks at the value, and answers what it is; the engine does it. ENGINE: the engine answers what it is. What is
@@ -107,6 +107,11 @@ setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 	struct file *f = file_get(fd);
 	int rc;
 
+	if (f != NULL && f->dgram != NULL) {
+		rc = dgram_setsockopt(fd, f, level, name, value, len);
+		file_put(f);
+		return rc;
+	}
 	if (f != NULL && f->s != NULL && whose(level, name) == REFUSED) {
 		file_put(f);
 		return (int)result(-EOPNOTSUPP);
@@ -128,6 +133,11 @@ getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 	struct file *f = file_get(fd);
 	int rc = -ENOPROTOOPT;
 
+	if (f != NULL && f->dgram != NULL) {
+		rc = dgram_getsockopt(fd, f, level, name, value, len);
+		file_put(f);
+		return rc;
+	}
 	if (f != NULL && f->s != NULL && !(f->forced && name == SO_ERROR) &&
 	    (whose(level, name) == ENGINE || (level == IPPROTO_TCP && name == TCP_MAXSEG))) {
 		uint32_t n = *len;
@@ -214,11 +224,11 @@ ioctl(int fd, unsigned long request, ...)
 		f->nonblock = *(const int *)arg != 0;
 		rc = f->forced ? 0 : real()->ioctl(fd, request, arg);
 	} else if (f != NULL && f->s != NULL && request == FIONREAD) {
-		rc = sock_inq(f->s);
+		rc = f->dgram != NULL ? dgram_inq(fd, f) : sock_inq(f->s);
 		if (rc >= 0)
 			*(int *)arg = rc;
 		rc = rc < 0 ? (int)result(rc) : 0;
-	} else if (f != NULL && f->s != NULL && (request == SIOCOUTQ || request == FIOASYNC)) {
+	} else if (f != NULL && f->s != NULL && f->dgram == NULL && (request == SIOCOUTQ || request == FIOASYNC)) {
 		rc = (int)result(-EOPNOTSUPP);
 	} else {
 		rc = real()->ioctl(fd, request, arg);

@@ -8,7 +8,8 @@
  *   application-id NAME|* ID|*     what follows is for programs of this name that were started with this TRIPLANE_SOCKETS_ID
  *   use triplane|vma|os ROLE ADDRESS[/LENGTH]|*:PORT[-PORT]|*
  *
- * ROLE is tcp_server (the address that it listens at), tcp_client (the one that it calls), udp_sender, udp_receiver or udp_connect.
+ * ROLE is tcp_server (the address that it listens at), tcp_client (the one that it calls), udp_receiver (the one that it is bound
+ * to), udp_sender (the one of a datagram), udp_connect (the one that it is connected to).
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -74,11 +75,17 @@ ports(struct rule *r, const char *text)
 	return NULL;
 }
 
+static const char *const roles[] = {
+	[TCP_SERVER] = "tcp_server",     [TCP_CLIENT] = "tcp_client",   [UDP_SENDER] = "udp_sender",
+	[UDP_RECEIVER] = "udp_receiver", [UDP_CONNECT] = "udp_connect",
+};
+
 static const char *
 use(char *transport, const char *role, char *where)
 {
 	struct rule r = {0};
 	char *colon = where == NULL ? NULL : strchr(where, ':');
+	unsigned int k = 0;
 	const char *why;
 
 	if (colon == NULL)
@@ -92,14 +99,11 @@ use(char *transport, const char *role, char *where)
 		why = ports(&r, colon + 1);
 	if (why != NULL)
 		return why;
-	if (strcmp(role, "tcp_server") == 0)
-		r.role = TCP_SERVER;
-	else if (strcmp(role, "tcp_client") == 0)
-		r.role = TCP_CLIENT;
-	else if (strncmp(role, "udp_", 4) != 0)
+	while (k < RTE_DIM(roles) && strcmp(role, roles[k]) != 0)
+		k++;
+	if (k == RTE_DIM(roles))
 		return "a role is not tcp_server, tcp_client, udp_sender, udp_receiver or udp_connect";
-	else
-		return r.engine ? "datagrams are the operating system's: only 'use os' can be said of them" : NULL;
+	r.role = (enum role)k;
 	if (num_rules == RULES)
 		return "there are more than 256 rules";
 	rule[num_rules++] = r;

@@ -80,6 +80,7 @@ real(void)
 /* --- table.c: descriptors --- */
 
 struct ep;
+struct dgram;
 
 /* A socket of the program: what the descriptors that are copies of each other share. */
 struct file {
@@ -87,11 +88,12 @@ struct file {
 	struct sock *_Atomic s; /* NULL: it is the shadow's alone */
 	atomic_bool nonblock;
 	bool forced;         /* the shadow does not block, whatever the program said */
-	bool wants;          /* it listens, and so shall the engine from the first call on that looks */
+	bool wants;          /* it listens or hears, and so shall the engine from the first call on that looks */
 	bool touched;        /* options were set */
 	bool sndbuf, rcvbuf; /* these among them */
 	int backlog;
-	int claim;            /* of a listener's port, -1: none */
+	int claim;            /* of a port that comes here, -1: none */
+	struct dgram *dgram;  /* NULL: it is one of streams */
 	pthread_mutex_t lock; /* of s, when it begins */
 	unsigned int items;   /* of epoll sets, more or less */
 };
@@ -142,18 +144,26 @@ struct sock_net *net_now(void);
 bool net_has(rte_be32_t ip);
 /* From where to an address; 0: no way leads there. */
 rte_be32_t net_from(rte_be32_t remote);
-/* Which process listens to a port of TCP is the first that asks. A descriptor that stands for it; -1: another one has it. */
-int net_claim(rte_be16_t port);
+/* Which process has what comes to a port is the first that asks. A descriptor that stands for it; -1: another one has it. */
+int net_claim(bool udp, rte_be16_t port);
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* --- rules.c --- */
-enum role { TCP_SERVER, TCP_CLIENT };
+enum role { TCP_SERVER, TCP_CLIENT, UDP_SENDER, UDP_RECEIVER, UDP_CONNECT };
 /* The engine shall have it. local, remote: as far as they are known, else 0. */
 bool rules_engine(enum role role, const struct tcp_addr *addr);
 
 /* --- calls.c --- */
 /* A listener that was told so begins; others are left alone. */
 void file_begin(int fd, struct file *f);
+/* An address of IPv4; false: it is none. */
+bool addr_inet(const struct sockaddr *sa, socklen_t len, struct tcp_addr *addr);
+bool addr_loopback(rte_be32_t ip);
+void addr_put(const struct tcp_addr *addr, struct sockaddr *sa, socklen_t *len);
+/* Where the shadow is bound; false: nowhere. */
+bool addr_bound(int fd, struct tcp_addr *addr);
+/* The kernel may know nothing of the port's addresses. */
+void addr_foreign(int fd);
 /* errno and -1 of a negative errno, else the value. */
 static inline ssize_t
 result(ssize_t rc)

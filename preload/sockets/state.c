@@ -126,7 +126,9 @@ start(void)
 {
 	static bool once;
 	const unsigned int port = setting(PORT_ENV, 0, 0, 63), mbufs = setting(MBUFS_ENV, 8192, 2048, 1048576);
-	struct sock_conf conf = {.spin_us = setting(SPIN_ENV, 20, 0, 1000000), .tcp = {.tx_checksum = true}};
+	struct sock_conf conf = {.spin_us = setting(SPIN_ENV, 20, 0, 1000000),
+				 .tcp = {.tx_checksum = true},
+				 .udp = {.tx_checksum = true}};
 	const char *why;
 	int err = 0;
 
@@ -136,9 +138,10 @@ start(void)
 		return NULL;
 	}
 	state.num_addrs = home_addrs(state.home, state.addr);
-	conf.tcp.pool = home_pool(state.home);
+	conf.tcp.pool = conf.udp.pool = home_pool(state.home);
 	/* A buffer of an idle program's connections must not take all frames. */
 	conf.tcp.sndbuf = conf.tcp.rcvbuf = 1u << 20;
+	conf.udp.max_queued = mbufs / 4;
 	state.net = sock_net_create(&conf, &home_ops, state.home, &err);
 	if (state.net == NULL) {
 		say("the engine does not start: %s; sockets are the operating system's", strerror(-err));
@@ -196,11 +199,11 @@ net_from(rte_be32_t remote)
 }
 
 int
-net_claim(rte_be16_t port)
+net_claim(bool udp, rte_be16_t port)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	/* A name of no file goes with the process that has it. */
-	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "triplane-sockets/%u/%u%s",
+	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "triplane-sockets/%s%u/%u%s", udp ? "udp/" : "",
 			 setting(PORT_ENV, 0, 0, 63), rte_be_to_cpu_16(port), owner_path());
 	int fd = real()->socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "sockets.h"
+#include "dgram.h"
 
 #define FDS (1u << 20)
 
@@ -77,6 +77,7 @@ table_fork(enum fork_step step)
 		struct file *f = table[i].kind == SOCKET ? table[i].what : NULL;
 
 		if (f != NULL) {
+			f->wants |= f->dgram != NULL && f->s != NULL;
 			f->s = NULL;
 			f->claim = -1;
 		}
@@ -135,6 +136,7 @@ file_put(struct file *f)
 	if (f->s != NULL)
 		sock_close(f->s);
 	own_close(f->claim);
+	dgram_free(f->dgram);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs of plain sockets over the queues of shared ports, and the same programs on the kernel: their calls return the same."""
-import difflib
 import os
 import re
 import signal
@@ -12,40 +11,11 @@ import time
 import share_owner
 import tpmd
 from share_owner import LIMIT, Owner, finish, until_says
+from sock_ends import PROG, SERVER, ends, same
 
 cases = tpmd.Cases()
-PROG = os.path.join(os.environ['TP_BUILD'], 'tests/system/sock_prog')
 LIBRARY = os.path.join(os.environ['TP_BUILD'], 'preload/sockets/libtriplane-sockets.so')
-SERVER = '192.0.2.2'
 SAME = ('data', 'nonblock', 'flags', 'options', 'ends', 'refused', 'signals', 'epoll', 'select', 'fds')
-
-
-def ends(owner, case, addr=SERVER, env=None):
-    """What the server and the client say, on the ports of an owner or, without one, on the kernel."""
-    port = str(tpmd.free_port())
-    begin = (lambda n, *cmd: owner.start('--sockets', '--port', n, *cmd, env={**os.environ, **(env or {})})) if owner else \
-        (lambda n, *cmd: share_owner.start(*cmd))
-    server = begin('1', PROG, 'serve', addr, port, case)
-    try:
-        said = until_says(server, 'listens\n')
-        client = begin('0', PROG, 'call', addr, port, case)
-        out = finish(client)
-        if client.returncode != 0:
-            server.kill()
-    except BaseException:
-        server.kill()
-        raise
-    return client.returncode, out.splitlines(), (said + finish(server)).splitlines(), server.returncode
-
-
-def same(owner, case):
-    kernel, ours = ends(None, case, '127.0.0.1'), ends(owner, case)
-    if kernel[0] != 0 or kernel[3] != 0:
-        return 'the kernel: %s' % (kernel,)
-    for who, k, o in (('client', kernel[1], ours[1]), ('server', kernel[2], ours[2])):
-        if k != o:
-            return '%s: %s' % (who, '; '.join(difflib.unified_diff(k, o, 'kernel', 'port', lineterm='', n=0)))
-    return None if ours == kernel else 'exit codes %d and %d' % (ours[0], ours[3])
 
 
 def names(owner):
@@ -233,7 +203,7 @@ def bad_words():
     """Wrong settings and rules are told, one line each, and the program runs."""
     with tempfile.NamedTemporaryFile('w') as f:
         f.write('\n# a remark\nuse os tcp_server 1.2.3:80\nuse os tcp_server 1.2.3.4/33:80\nuse os tcp_server *:70000\n'
-                'use none tcp_server *:*\nuse os server *:*\nuse triplane udp_sender *:*\nuse os\nhello a b\nuse os tcp_server *\n'
+                'use none tcp_server *:*\nuse os server *:*\nuse triplane udp_sender *.*:*\nuse os\nhello a b\nuse os tcp_server *\n'
                 'application-id other *\nuse nobody tcp_server *:*\n')
         f.flush()
         env = {**os.environ, 'LD_PRELOAD': LIBRARY, 'TRIPLANE_SHARE': '/nowhere/share', 'TRIPLANE_SOCKETS_RULES': f.name,
@@ -248,7 +218,7 @@ def bad_words():
     want = [('3', 'an address is not like 192.0.2.1'), ('4', 'the length of a prefix is not 0..32'),
             ('5', 'a port is not 0..65535, or the last one comes before the first'), ('6', 'who gets it is not triplane, vma or os'),
             ('7', 'a role is not tcp_server, tcp_client, udp_sender, udp_receiver or udp_connect'),
-            ('8', "datagrams are the operating system's: only 'use os' can be said of them"), ('9', 'a line is not whole'),
+            ('8', 'an address is not like 192.0.2.1'), ('9', 'a line is not whole'),
             ('10', "a line begins with neither 'use' nor 'application-id'"), ('11', "a rule is 'use triplane|os ROLE ADDRESS:PORTS'")]
     want_settings = {('TRIPLANE_SOCKETS_PORT', '64', '0..63'), ('TRIPLANE_SOCKETS_SPIN', 'x', '0..1000000'),
                      ('TRIPLANE_SOCKETS_MBUFS', '-1', '2048..1048576')}
