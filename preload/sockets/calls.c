@@ -27,6 +27,8 @@ socket(int domain, int type, int protocol)
 			file_put(f);
 			return fd;
 		}
+		/* One thread may wait before another one sends. */
+		f->wants = true;
 	}
 	if (f != NULL && file_add(fd, f) != 0)
 		file_put(f);
@@ -158,7 +160,7 @@ file_begin(int fd, struct file *f)
 		return;
 	pthread_mutex_lock(&f->lock);
 	if (f->wants && f->dgram != NULL)
-		(void)dgram_begin(fd, f);
+		dgram_wanted(fd, f);
 	else if (f->wants)
 		begin(fd, f);
 	f->wants = false;

@@ -108,6 +108,16 @@ dgram_begin(int fd, struct file *f)
 }
 
 void
+dgram_wanted(int fd, struct file *f)
+{
+	struct tcp_addr local = {0, 0};
+
+	(void)addr_bound(fd, &local);
+	if (!f->dgram->os_connected && !addr_loopback(local.ip) && rules_engine(UDP_RECEIVER, &local))
+		(void)dgram_begin(fd, f);
+}
+
+void
 dgram_again(struct file *f)
 {
 	struct tcp_addr local, remote;

@@ -44,6 +44,8 @@ struct dgram *dgram_new(void);
 void dgram_free(struct dgram *d);
 /* With the file's lock: the engine's half begins. False: there is none. */
 bool dgram_begin(int fd, struct file *f);
+/* The same, where somebody waits for datagrams, and the rules say so. */
+void dgram_wanted(int fd, struct file *f);
 /* A port that another process had may be free now. */
 void dgram_again(struct file *f);
 /* The shadow was bound. */
