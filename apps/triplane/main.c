@@ -18,6 +18,7 @@
 #include "apps/triplane/fwd/fwd.h"
 #include "apps/triplane/fwd/guest.h"
 #include "apps/triplane/health/health.h"
+#include "apps/triplane/fwd/lcores.h"
 #include "apps/triplane/settings/settings.h"
 #include "apps/triplane/fwd/perf.h"
 #include "apps/triplane/port/port.h"
@@ -236,6 +237,7 @@ run(struct app *app, int eal_argc, char **argv)
 	if (ret < 0)
 		return app_err(ret, "%s", error);
 	perf_telemetry(app);
+	lcores_telemetry(app);
 	gen_conf_default(&app->gen);
 	app->gen.flows = app->opt.flows;
 	app->gen.seed = app->opt.seed;

@@ -90,9 +90,24 @@ def serves():
             p.kill()
 
 
+def tells():
+    """It listens where its configuration says, here at a socket of this test."""
+    with tempfile.TemporaryDirectory(prefix='tpunit') as run:
+        at = os.path.join(run, 'metrics')
+        p = started('triplane-exporter.service', '', run, {'TRIPLANE_EXPORTER': '--listen %s --dir %s' % (at, run)})
+        try:
+            if not tpmd.wait_until(lambda: p.poll() is not None or os.path.exists(at)) or p.poll() is not None:
+                return 'it ended: %s' % p.communicate(timeout=60)[0][-400:]
+            return ended(p)
+        finally:
+            p.kill()
+
+
 cases.run('units-installed', installed)
 cases.run('units-triplane', verified, 'triplane.service')
 cases.run('units-hca', verified, 'triplane-hca@lab.service')
+cases.run('units-exporter', verified, 'triplane-exporter.service')
 cases.run('units-triplane-starts', forwards)
 cases.run('units-hca-starts', serves)
+cases.run('units-exporter-starts', tells)
 cases.exit()

@@ -9,6 +9,7 @@
  *   /mlx4/rxq,PORT,QUEUE    a receive queue at this moment, how its interrupts are moderated, its kind of burst
  *   /mlx4/health,PORT       sensors, alarms, restarts, dumps
  *   /mlx4/txq,PORT,QUEUE    a transmit queue at this moment, its kind of burst
+ *   /mlx4/xstats,PORT,FIRST the extended statistics from that one on, up to 200: /ethdev/xstats tells 256 and loses the rest
  * As with /ethdev/..., nobody may ask while a port is closed.
  */
 #include <arpa/inet.h>
@@ -250,6 +251,39 @@ txq(const uint16_t *at, struct rte_tel_data *d)
 	return 0;
 }
 
+/* What an answer has room for, with the longest names and numbers. */
+#define XSTATS 200u
+
+static int
+xstats(const uint16_t *at, struct rte_tel_data *d)
+{
+	struct rte_eth_xstat_name *names = NULL;
+	struct rte_eth_xstat *values = NULL;
+	int n, got = -ENOMEM, i;
+
+	if (mlx4_eth_by_port(at[0]) == NULL)
+		return -ENODEV;
+	n = rte_eth_xstats_get_names(at[0], NULL, 0);
+	if (n < 0)
+		return n;
+	names = calloc((size_t)n + 1, sizeof(*names));
+	values = calloc((size_t)n + 1, sizeof(*values));
+	if (names != NULL && values != NULL) {
+		got = rte_eth_xstats_get_names(at[0], names, (unsigned int)n);
+		if (got == n)
+			got = rte_eth_xstats_get(at[0], values, (unsigned int)n);
+		if (got >= 0 && got != n)
+			got = -EAGAIN; /* queues came or went in between */
+	}
+	if (got == n)
+		rte_tel_data_start_dict(d);
+	for (i = at[1]; got == n && i < n && i < at[1] + (int)XSTATS; i++)
+		tel_dict_uint(d, names[values[i].id].name, values[i].value);
+	free(names);
+	free(values);
+	return got == n ? 0 : got;
+}
+
 /* Commands that take numbers, and who answers. */
 static const struct {
 	const char *cmd, *help;
@@ -261,6 +295,7 @@ static const struct {
 	{"/mlx4/health", "Health of a port. Parameter: port", 1, health},
 	{"/mlx4/rxq", "A receive queue. Parameters: port,queue", 2, rxq},
 	{"/mlx4/txq", "A transmit queue. Parameters: port,queue", 2, txq},
+	{"/mlx4/xstats", "Up to 200 extended statistics. Parameters: port,number of the first", 2, xstats},
 };
 
 static int

@@ -42,11 +42,11 @@ test_list(void **state)
 static void
 test_parameters(void **state)
 {
-	static const char *const none[] = {"/mlx4/info",       "/mlx4/info,",   "/mlx4/info,x",    "/mlx4/info,0x",
-					   "/mlx4/info,0,0",   "/mlx4/info,-1", "/mlx4/info,7",    "/mlx4/info,65535",
-					   "/mlx4/info,65536", "/mlx4/regs,7",  "/mlx4/rxq,0",     "/mlx4/rxq,0,",
-					   "/mlx4/rxq,0,1",    "/mlx4/rxq,0;0", "/mlx4/txq,0,0,0", "/mlx4/txq,0,65535",
-					   "/mlx4/txq,7,0"};
+	static const char *const none[] = {
+		"/mlx4/info",        "/mlx4/info,",   "/mlx4/info,x",     "/mlx4/info,0x",    "/mlx4/info,0,0",
+		"/mlx4/info,-1",     "/mlx4/info,7",  "/mlx4/info,65535", "/mlx4/info,65536", "/mlx4/regs,7",
+		"/mlx4/rxq,0",       "/mlx4/rxq,0,",  "/mlx4/rxq,0,1",    "/mlx4/rxq,0;0",    "/mlx4/txq,0,0,0",
+		"/mlx4/txq,0,65535", "/mlx4/txq,7,0", "/mlx4/xstats,0",   "/mlx4/xstats,7,0", "/mlx4/xstats,0,x"};
 	unsigned int i;
 
 	rig_open_pair("", 1, NULL);
@@ -284,6 +284,45 @@ test_switches(void **state)
 	assert_int_equal(rte_pmd_mlx4_switch_counters("alpha", on_counter, &n), -ENOENT);
 }
 
+/* In parts, each of which fits an answer; all of them are what ethdev has. */
+static void
+test_xstats(void **state)
+{
+	struct rte_eth_xstat_name *names;
+	unsigned int first, members = 0;
+	int n, i;
+
+	rig_open_pair("", 8, NULL);
+	n = rte_eth_xstats_get_names(0, NULL, 0);
+	assert_true(n > 200);
+	names = calloc((size_t)n, sizeof(*names));
+	assert_non_null(names);
+	assert_int_equal(rte_eth_xstats_get_names(0, names, (unsigned int)n), n);
+	for (first = 0; first < (unsigned int)n; first += 200) {
+		char command[32], want[RTE_ETH_XSTATS_NAME_SIZE + 8];
+		const char *text, *c;
+
+		snprintf(command, sizeof(command), "/mlx4/xstats,0,%u", first);
+		text = tell_ask(command);
+		/* Whole, and within what every release has room for. */
+		assert_true(strlen(text) < 16384);
+		assert_string_equal(text + strlen(text) - 2, "}}");
+		for (i = (int)first; i < n && i < (int)first + 200; i++) {
+			snprintf(want, sizeof(want), "\"%s\":", names[i].name);
+			if (strstr(text, want) == NULL)
+				fail_msg("%s: no %s", command, want);
+		}
+		for (c = text; (c = strstr(c, "\":")) != NULL; c++)
+			members++;
+		members--; /* the question */
+	}
+	assert_int_equal(members, n);
+	snprintf(names[0].name, sizeof(names[0].name), "/mlx4/xstats,0,%u", (unsigned int)n);
+	says(names[0].name, "{\"/mlx4/xstats\":{}}");
+	free(names);
+	rig_close();
+}
+
 int
 main(int argc, char **argv)
 {
@@ -293,7 +332,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list),  cmocka_unit_test(test_parameters), cmocka_unit_test(test_info),
 		cmocka_unit_test(test_gids),  cmocka_unit_test(test_queues),     cmocka_unit_test(test_registers),
-		cmocka_unit_test(test_rules), cmocka_unit_test(test_switches),
+		cmocka_unit_test(test_rules), cmocka_unit_test(test_switches),   cmocka_unit_test(test_xstats),
 	};
 	unsigned int i;
 	int rc;
