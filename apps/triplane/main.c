@@ -24,6 +24,8 @@
 #include "apps/triplane/port/port.h"
 #include "apps/triplane/fwd/live.h"
 #include "apps/triplane/cmd/commands.h"
+#include "apps/triplane/snapshot/history.h"
+#include "apps/triplane/snapshot/snapshot.h"
 #include "apps/triplane/vfio/vfio.h"
 #include "console.h"
 #include "options.h"
@@ -43,6 +45,12 @@ commands_register(struct app *app)
 		cmd_settings_register,    cmd_tune_register,       cmd_perf_register,   cmd_flow_register,
 		cmd_share_register,       cmd_ib_register,         cmd_sm_register,     cmd_ib_show_register,
 		cmd_ipoib_register,       cmd_ipoib_pair_register, cmd_health_register,
+		cmd_general_register,     cmd_fwd_register,        cmd_show_register,     cmd_port_register,
+		cmd_port_filter_register, cmd_rss_register,        cmd_device_register,   cmd_qos_register,
+		cmd_dcbx_register,        cmd_switch_register,     cmd_roce_register,     cmd_roce_qp_register,
+		cmd_settings_register,    cmd_tune_register,       cmd_perf_register,     cmd_flow_register,
+		cmd_share_register,       cmd_ib_register,         cmd_sm_register,       cmd_ib_show_register,
+		cmd_ipoib_register,       cmd_ipoib_pair_register, cmd_snapshot_register,
 	};
 	unsigned int i;
 	int ret = 0;
@@ -249,8 +257,10 @@ run(struct app *app, int eal_argc, char **argv)
 		ret = start_ports(app);
 	if (ret == 0) {
 		settings_telemetry(app);
+		history_start(app);
 		ret = session(app);
 	}
+	history_stop();
 	app_control_take(); /* for good: telemetry is answered to the end */
 	ib_sm_stop();
 	ib_sa_stop();

@@ -62,6 +62,13 @@ struct rte_pmd_mlx4_totals {
 int rte_pmd_mlx4_totals_get(uint16_t port_id, struct rte_pmd_mlx4_totals *totals);
 
 /**
+ * Fills @p totals with what the port's queues have counted themselves, in software: it costs the card no command. What the card
+ * alone knows, as rx_missed, is missing.
+ * @return 0, -ENODEV (not a port of this driver)
+ */
+int rte_pmd_mlx4_queue_totals_get(uint16_t port_id, struct rte_pmd_mlx4_totals *totals);
+
+/**
  * Moderates the receive interrupts of a queue: an interrupt that is enabled comes with the completion number @p count since
  * it was enabled or @p us after the first one, whichever is first. It stays over stop and start of port and queue, and ends
  * when the queue is set up again. The values of a new queue are 0.

@@ -175,6 +175,8 @@ app_err_value(int err)
 {
 	return err;
 }
+/* From now on the last such line of this thread goes into text, which begins empty, and not to stderr; NULL: no longer. */
+void app_err_catch(char *text, size_t len);
 /* Progress for people: stdout, or stderr when stdout carries JSON. */
 void app_say(const struct app *app, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The program's log: what happened, by a name that is the same in all versions. */

@@ -97,12 +97,32 @@ app_sleep_ms(const struct app *app, unsigned int ms)
 	return !app_stopping(app);
 }
 
+/* Where this thread's errors go instead, NULL: to stderr. */
+static __thread char *caught;
+static __thread size_t caught_len;
+
+void
+app_err_catch(char *text, size_t len)
+{
+	caught = text;
+	caught_len = len;
+	if (text != NULL)
+		text[0] = '\0';
+}
+
 void
 app_err_line(const char *fmt, ...)
 {
 	const int kept = errno; /* the value of app_err may be -errno, which is read after this */
 	va_list ap;
 
+	if (caught != NULL) {
+		va_start(ap, fmt);
+		vsnprintf(caught, caught_len, fmt, ap);
+		va_end(ap);
+		errno = kept;
+		return;
+	}
 	fflush(stdout);
 	flockfile(stderr); /* another thread's line comes before or after it, not in between */
 	fputs("error: ", stderr);

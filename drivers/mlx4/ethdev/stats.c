@@ -255,6 +255,20 @@ rte_pmd_mlx4_totals_get(uint16_t port_id, struct rte_pmd_mlx4_totals *totals)
 }
 
 int
+rte_pmd_mlx4_queue_totals_get(uint16_t port_id, struct rte_pmd_mlx4_totals *totals)
+{
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+
+	if (eth == NULL)
+		return -ENODEV;
+	memset(totals, 0, sizeof(*totals));
+	mlx4_control_lock(eth);
+	queue_totals(eth, totals);
+	mlx4_control_unlock(eth);
+	return 0;
+}
+
+int
 mlx4_stats_reset(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
