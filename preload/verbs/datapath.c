@@ -176,6 +176,18 @@ poll_late(struct vc_cq *q, int n, struct ibv_wc *wc)
 	return done;
 }
 
+/* Completions of any kind, behind those that were found; lets go of the queue. */
+static __rte_noinline int
+poll_any(struct vc_cq *q, int n, struct ibv_wc *wc, int done)
+{
+	done = mlx4_roce_poll_any(&q->c, n, wc, done);
+	if (done == 0)
+		return found_nothing(q);
+	vc_unlock(&q->lock);
+	return done;
+}
+
+/* All calls are its end, so that it needs no registers of its caller's. */
 int
 vc_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
@@ -184,7 +196,8 @@ vc_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 
 	if (unlikely(rte_spinlock_trylock(&q->lock) == 0))
 		return poll_late(q, n, wc);
-	done = mlx4_roce_poll(&q->c, n, wc);
+	if (unlikely(!mlx4_roce_poll_plain(&q->c, n, &wc, &done)))
+		return poll_any(q, n, wc, done);
 	if (done == 0)
 		return found_nothing(q);
 	vc_unlock(&q->lock);

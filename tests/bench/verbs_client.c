@@ -45,6 +45,10 @@ bench_poll_recv(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	return ibv_poll_cq(cq, n, wc);
 }
 
+/* Called as the compiler sees nothing of: else they are made for this one caller, and take more than those of bench_verbs. */
+static int (*volatile poll_send)(struct ibv_cq *, int, struct ibv_wc *) = bench_poll_send;
+static int (*volatile poll_recv)(struct ibv_cq *, int, struct ibv_wc *) = bench_poll_recv;
+
 static int
 make(struct ibv_context *ctx, struct end *e)
 {
@@ -119,7 +123,7 @@ one_round(struct end *from, struct end *to)
 		return EIO;
 	if (wait_for(from) != 0 || wait_for(to) != 0)
 		return EIO;
-	if (bench_poll_send(from->cq, 1, &wc[0]) != 1 || bench_poll_recv(to->cq, 1, &wc[1]) != 1)
+	if (poll_send(from->cq, 1, &wc[0]) != 1 || poll_recv(to->cq, 1, &wc[1]) != 1)
 		return EAGAIN;
 	return wc[0].status == IBV_WC_SUCCESS && wc[1].status == IBV_WC_SUCCESS && memcmp(mem, mem + LEN, LEN) == 0
 		       ? 0

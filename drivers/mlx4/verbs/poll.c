@@ -210,7 +210,10 @@ mlx4_roce_poll_any(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc, int done)
 int
 mlx4_roce_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 {
-	return mlx4_roce_poll((struct mlx4_roce_cq *)(void *)ibcq, n, wc);
+	struct mlx4_roce_cq *cq = (struct mlx4_roce_cq *)(void *)ibcq;
+	int done;
+
+	return mlx4_roce_poll_plain(cq, n, &wc, &done) ? done : mlx4_roce_poll_any(cq, n, wc, done);
 }
 
 int

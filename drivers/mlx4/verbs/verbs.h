@@ -317,12 +317,14 @@ mlx4_roce_put_length(struct ibv_wc *wc, rte_be32_t byte_cnt)
 }
 
 /*
- * Sends that succeeded, and plain messages of connections, take a way without calls; at the first completion of another
- * kind, and when the card is lost, mlx4_roce_poll_any() goes on.
+ * Sends that succeeded, and plain messages of connections, take a way without calls. False: a completion of another kind is next,
+ * or the card is lost, and mlx4_roce_poll_any() goes on from *wc. Who has a lock calls that at its end, so that nothing is kept
+ * for afterwards on the short way.
  */
-static __rte_always_inline int
-mlx4_roce_poll(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc)
+static __rte_always_inline bool
+mlx4_roce_poll_plain(struct mlx4_roce_cq *cq, int n, struct ibv_wc **at, int *count)
 {
+	struct ibv_wc *wc = *at;
 	int done;
 
 	for (done = 0; done < n; done++, wc++) {
@@ -334,14 +336,16 @@ mlx4_roce_poll(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc)
 
 		if (cqe == NULL) {
 			if (unlikely(cq->dead))
-				return mlx4_roce_poll_any(cq, n, wc, done);
+				goto other;
 			break;
 		}
 		qpn = rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK;
+		/* Early: nothing has to keep it. */
+		wc->qp_num = qpn;
 		q = cq->qp_of[qpn];
 		kind = op & (MLX4_CQE_IS_SEND | MLX4_CQE_OPCODE_MASK);
 		if (unlikely(q == NULL))
-			return mlx4_roce_poll_any(cq, n, wc, done);
+			goto other;
 		if (kind == MLX4_CQE_RECV_SEND && likely(q->plain_recv)) {
 			const struct mlx4_roce_done ok = {q->rq_wrid[q->rq_tail++ & q->rq_mask], IBV_WC_SUCCESS,
 							  IBV_WC_RECV};
@@ -350,16 +354,20 @@ mlx4_roce_poll(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc)
 		} else if (kind - MLX4_CQE_IS_SEND < MLX4_CQE_ERROR) {
 			mlx4_roce_send_done(q, cqe, wc);
 		} else {
-			return mlx4_roce_poll_any(cq, n, wc, done);
+			goto other;
 		}
 		mlx4_roce_put_length(wc, cqe->byte_cnt);
-		wc->qp_num = qpn;
 		wc->wc_flags = 0;
 		mlx4_roce_cq_advance(cq);
 	}
 	if (done != 0)
 		mlx4_roce_cq_publish(cq);
-	return done;
+	*count = done;
+	return true;
+other:
+	*at = wc;
+	*count = done;
+	return false;
 }
 
 /* --- guest.c --- */
