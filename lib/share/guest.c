@@ -43,6 +43,13 @@ fds_of(struct msghdr *m, int *fds)
 	return n;
 }
 
+/* A program of another version, whose messages have another length: it is told which one this is. */
+static bool
+is_of_another(const struct share_msg *m, size_t len)
+{
+	return len >= SHARE_HELLO_LEN && m->op == SHARE_HELLO && m->hello.version != SHARE_VERSION;
+}
+
 /* 1: a message; 0: the guest is gone, or does not speak as it should; EINTR counts as none yet, -1. */
 static int
 receive(struct share_guest *s, struct share_call *c)
@@ -63,7 +70,8 @@ receive(struct share_guest *s, struct share_call *c)
 	if (n == sizeof(*c->m) && (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0)
 		return 1;
 	fds_close(c->in, c->num_in);
-	return 0;
+	c->num_in = 0;
+	return is_of_another(c->m, (size_t)n);
 }
 
 static bool

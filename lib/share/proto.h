@@ -12,6 +12,7 @@
 #ifndef SHARE_PROTO_H
 #define SHARE_PROTO_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <infiniband/verbs.h>
@@ -231,6 +232,9 @@ struct share_msg {
 		struct share_resolve resolve;
 	};
 };
+
+/* What each version has in its place, whatever the length of its messages: SHARE_HELLO, err, and the version. */
+#define SHARE_HELLO_LEN offsetof(struct share_msg, hello.index)
 
 /* Of a channel: a completion queue that was armed has something. */
 struct share_cq_event {

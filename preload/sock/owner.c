@@ -86,8 +86,9 @@ receive_msg(int fd, struct share_msg *m, int *fds, unsigned int max)
 	do
 		len = recvmsg(fd, &h, MSG_CMSG_CLOEXEC);
 	while (len < 0 && errno == EINTR);
-	if (len != sizeof(*m))
-		return EIO;
+	if (len != sizeof(*m) || (h.msg_flags & MSG_TRUNC) != 0)
+		/* The messages of another version may have another length. */
+		return len >= (ssize_t)SHARE_HELLO_LEN && m->op == SHARE_HELLO && m->err == EPROTO ? EPROTO : EIO;
 	c = CMSG_FIRSTHDR(&h);
 	if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
 		n = (unsigned int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));

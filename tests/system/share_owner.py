@@ -12,6 +12,7 @@ import time
 import tpmd
 
 RUN = os.path.join(os.environ['TP_BUILD'], 'apps/triplane-run/triplane-run')
+PRELOAD = os.path.join(os.environ['TP_BUILD'], 'preload/verbs/libtriplane-verbs.so')
 DEV = ('net_mlx4_model0_p0', 'net_mlx4_model0_p1')
 GID = 3  # of the IPv4 address, as RoCE v2
 LIMIT = 120

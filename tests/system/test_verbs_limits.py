@@ -7,12 +7,11 @@ import stat
 import subprocess
 
 import tpmd
-from share_owner import DEV, GID, LIMIT, Owner, finish
+from share_owner import DEV, GID, LIMIT, PRELOAD, Owner, finish
 
 cases = tpmd.Cases()
 BUILD = os.environ['TP_BUILD']
 GUEST = os.path.join(BUILD, 'tests/system/verbs_guest')
-PRELOAD = os.path.join(BUILD, 'preload/verbs/libtriplane-verbs.so')
 NOBODY = 65534
 # setting, its value, what the program makes, how many more than its pair has it gets, the counter
 LIMITS = [

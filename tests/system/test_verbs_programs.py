@@ -1,16 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs of libibverbs as Debian ships them, on ports that a triplane shares: both ends of each are processes of their own."""
+import errno
 import os
 import random
 import re
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
+import threading
 
 import tpmd
-from share_owner import DEV, GID, LIMIT, OP, RUN, Owner, message, message_size, pair
+from share_owner import DEV, GID, LIMIT, OP, PRELOAD, RUN, VERSION, Owner, message, message_size, pair, until_says
 
 cases = tpmd.Cases()
 OWN = os.path.join(os.environ['TP_BUILD'], 'tests/system/verbs_own')
@@ -63,6 +66,22 @@ def own(owner):
     """A program of ours that looks at what those of others do not; each of its lines is a case."""
     rc, out = owner.run(OWN, *DEV, str(GID))
     return cases.relay(out, 'own-') or (None if rc == 0 else 'exit code %d: %s' % (rc, out))
+
+
+def without_end(owner):
+    """perftest that runs until it is ended: a row of figures a second."""
+    port = tpmd.free_port()
+    cmd = ['stdbuf', '-oL', 'ib_write_bw', '-x', str(GID), '-F', '--run_infinitely', '-D', '1', '-p', str(port), '-d']
+    server = owner.start(*cmd, DEV[0])
+    tpmd.wait_until(lambda: server.poll() is not None or tpmd.listens(port), LIMIT)
+    client = owner.start(*cmd, DEV[1], '127.0.0.1')
+    said = until_says(client, '\n 65536 ') + until_says(client, '\n 65536 ')
+    ended = client.poll()
+    for p in (client, server):
+        p.kill()
+        said += p.communicate()[0] or ''
+    rows = re.findall(r'^ 65536 +(\d+) +([\d.]+) +([\d.]+)', said, re.M)
+    return None if ended is None and rows and all(int(r[0]) > 0 for r in rows) else 'exit code %s: %s' % (ended, said[-600:])
 
 
 def no_xrc(owner):
@@ -168,6 +187,78 @@ def refusal(cmd, pattern):
     return None if rc == 1 and re.search(pattern, out, re.S) else 'exit code %d: %s' % (rc, out)
 
 
+# --- what answers at the socket is no owner, or one of another version ---------------------------------------------------
+
+
+class Other:
+    """Answers each message with these octets, None: hangs up; without an answer at all, nobody listens."""
+
+    def __init__(self, *answer):
+        self.dir = tpmd.scratch()
+        self.path = os.path.join(self.dir.name, 'share')
+        self.s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.s.bind(self.path)
+        if answer:
+            self.s.listen()
+            threading.Thread(target=self.serve, args=answer, daemon=True).start()
+        else:
+            self.s.close()
+
+    def serve(self, answer):
+        try:
+            while True:
+                c, _ = self.s.accept()
+                with c:
+                    if answer is not None and c.recv(65536):
+                        c.send(answer)
+                        c.recv(65536)
+        except OSError:
+            pass  # closed by the test
+
+
+def says_version(version, size):
+    return (struct.pack('<IIiI', OP['HELLO'], 0, errno.EPROTO, 0) + struct.pack('<II', version, 0)).ljust(size, b'\0')
+
+
+OTHERS = [
+    ('dead', (), 'Connection refused'),
+    ('hangs-up', (None,), 'the process there does not speak as it should'),
+    ('rubbish', (b'HTTP/1.1 400 Bad Request',), 'the process there does not speak as it should'),
+    ('version-short', (says_version(1, 40),), 'the process there speaks version 1, this program %d' % VERSION),
+    ('version-long', (says_version(99, 9000),), 'the process there speaks version 99, this program %d' % VERSION),
+]
+
+
+def other(answer, why):
+    """One line, and nothing is started; a program that finds the socket by itself sees no devices, and is told so."""
+    o = Other(*answer)
+    try:
+        rc, out = refused('--attach', o.path, 'sh', '-c', 'echo started')
+        if rc != 1 or not out.startswith('triplane-run: %s: %s' % (o.path, why)) or out.count('\n') != 1:
+            return 'exit code %d: %s' % (rc, out)
+        p = subprocess.run(['ibv_devices'], env={**os.environ, 'TRIPLANE_SHARE': o.path, 'LD_PRELOAD': PRELOAD}, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True, timeout=LIMIT, check=False)
+        told = [line for line in p.stdout.splitlines() if line.startswith('triplane: ')]
+        want = ['triplane: the owner of the ports' + why.removeprefix('the process there')] if 'version' in why else []
+        return None if 'mlx4' not in p.stdout and told == want else 'ibv_devices says: ' + p.stdout
+    finally:
+        o.s.close()
+
+
+def version_told(owner):
+    """An owner tells each program of another version, whatever the length of its messages, and goes on."""
+    own_size = message_size(owner.socket)
+    for version, size in ((VERSION - 1, own_size), (1, 24), (VERSION + 1, own_size + 512), (VERSION + 1, own_size - 8)):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.settimeout(60)
+            s.connect(owner.socket)
+            s.send(struct.pack('<IIiIII', OP['HELLO'], 0, 0, 0, version, 0).ljust(size, b'\0'))
+            _, _, err, _, said = struct.unpack('<IIiII', s.recv(4096)[:20])
+        if (err, said) != (errno.EPROTO, VERSION):
+            return 'to version %d in %d octets: error %d, version %d' % (version, size, err, said)
+    return None
+
+
 def missing_program(owner):
     rc, out = owner.run('no-such-program')
     return None if rc == 1 and re.search(r'^triplane-run: no-such-program: No such file', out) else 'exit code %d: %s' % (rc, out)
@@ -176,8 +267,11 @@ def missing_program(owner):
 def main():
     for name, cmd, pattern in REFUSALS:
         cases.run('refusal-' + name, refusal, cmd, pattern)
+    for name, answer, why in OTHERS:
+        cases.run('other-' + name, other, answer, why)
     owner = Owner()
     cases.run('missing-program', missing_program, owner)
+    cases.run('version-told', version_told, owner)
     cases.run('devices', devices, owner)
     cases.run('devinfo', devinfo, owner)
     cases.run('own', own, owner)
@@ -196,6 +290,8 @@ def main():
                       *events)
     cases.run('send-ud', both, owner, 'ib_send_lat', '-x', r'\n \d+ +100 ', '-F', '-n', '100', '-e', '-c', 'UD')
     cases.run('write-queues', both, owner, 'ib_write_bw', '-x', r'\n \d+ +400 ', '-F', '-n', '50', '-q', '8')
+    cases.run('write-both-ways', both, owner, 'ib_write_bw', '-x', r'\n 65536 +200 ', '-F', '-n', '200', '-b')
+    cases.run('without-end', without_end, owner)
     cases.run('sizes', both, owner, 'ib_send_bw', '-x', r'\n 8388608 +20 ', '-F', '-n', '20', '-a')
     cases.run('killed', killed, owner)
     cases.run('given-back', owner.empty)
