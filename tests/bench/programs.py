@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Unmodified RDMA programs of Debian on the ports that a triplane shares, beside the nearest program on the kernel's stack: veth
 between two network namespaces, in the same run. All of the card is software here: the model's thread, both ends and the owner
-share the CPUs."""
+share the CPUs. Rows of programs that are not installed are left out."""
+# Packages: fio openmpi-bin libopenmpi-dev
+import json
 import os
 import re
 import shutil
+import subprocess
 
 import roce
 import tpmd
@@ -64,6 +67,73 @@ def connections(owner, count):
         finish(server)
 
 
+# --- Open MPI: the same program and the same UCX, whose way is RC or TCP on lo -------------------------------------------
+
+MPIRUN = ('mpirun.openmpi', '--allow-run-as-root', '--oversubscribe', '--bind-to', 'none', '--mca', 'plm', 'isolated', '--mca',
+          'pml', 'ucx', '--mca', 'osc', 'ucx', '--mca', 'btl', 'self', '--mca', 'mtl', '^ofi')
+# Open MPI takes UCX for InfiniBand alone, unless told.
+ANY_WAY = ('--mca', 'pml_ucx_tls', 'any', '--mca', 'pml_ucx_devices', 'any')
+OWN_NET = ('unshare', '-n', 'sh', '-c', 'ip link set lo up; exec "$@"', 'sh')
+
+
+def mpi_times(out, rc):
+    return {name: float(us) for name, us in re.findall(r'^(\w+) ([\d.]+)$', out, re.M)} if rc == 0 else {}
+
+
+def mpi(owner, rounds):
+    """Medians of mpi_rate by what it names: on the ports, over TCP."""
+    with tpmd.scratch() as folder:
+        os.chmod(folder, 0o755)
+        rate = os.path.join(folder, 'mpi_rate')
+        subprocess.run(['mpicc.openmpi', '-O2', '-o', rate, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'mpi_rate.c')],
+                       check=True)
+        ranks = []
+        for i, d in enumerate(SHORT):
+            ranks += [*([':'] if i else []), '-n', '1', '-x', 'UCX_NET_DEVICES=%s:1' % d, rate, str(rounds)]
+        env = {**os.environ, 'UCX_TLS': 'rc_verbs,ud_verbs:aux,self', 'UCX_IB_GID_INDEX': '1', 'UCX_WARN_UNUSED_ENV_VARS': 'n'}
+        rc, out = owner.run('--short-names', *OWN_NET, *MPIRUN, *ranks, env=env)
+        ours = mpi_times(out, rc)
+        env.update(UCX_TLS='tcp,self', UCX_NET_DEVICES='lo')
+        p = subprocess.run([*OWN_NET, *MPIRUN, *ANY_WAY, '-n', '2', rate, str(rounds)], env=env, stdout=subprocess.PIPE, timeout=LIMIT, text=True,
+                           check=False)
+        return ours, mpi_times(p.stdout, p.returncode)
+
+
+def bench_mpi(rep, owner):
+    ours, theirs = mpi(owner, 2000)
+    for name, case in (('8_B', 'MPI ping-pong of 8 B'), ('64_KiB', 'MPI ping-pong of 64 KiB'), ('allreduce', 'MPI allreduce of 8 B')):
+        rep.row('verbs-programs', case, 'p50', ours.get(name), 'us', 'MPI over TCP', theirs.get(name))
+        if name in theirs and name != '64_KiB':
+            rep.goal('%s, a quarter of MPI over TCP on lo' % case, ours.get(name), theirs[name] / 4, 'us')
+
+
+# --- fio: blocks of 4 KiB in sequence, 32 under way; its engines of RDMA and of TCP refuse random ones -----------------------
+
+BLOCKS = ('--bs=4k', '--size=64m', '--output-format=json')
+
+
+def fio_rate(out):
+    return json.JSONDecoder().raw_decode(out[out.index('{\n'):])[0]['jobs'][0]['write']['iops'] if out and '{\n' in out else None
+
+
+def fio(owner, veth):
+    port = str(tpmd.free_port())
+    cmd = ['fio', '--name=j', '--ioengine=rdma', '--thread', '--port=' + port, *BLOCKS]
+    ends = pair(owner.start, [*cmd, '--rw=read', '--iodepth=64'],
+                [*cmd, '--rw=write', '--verb=write', '--iodepth=32', '--hostname=192.0.2.2'],
+                lambda _: any(g['listening'] for g in owner.show()['programs']))
+    cmd = ['fio', '--name=j', '--ioengine=net', '--protocol=tcp', '--port=' + port, *BLOCKS]
+    theirs = veth.pair([*cmd, '--listen', '--rw=read'], [*cmd, '--hostname=' + roce.ADDRS[0], '--rw=write']) if veth.ok else None
+    return fio_rate(ends.out) if ends.rc == 0 else None, fio_rate(theirs)
+
+
+def bench_fio(rep, owner, veth):
+    ours, theirs = fio(owner, veth)
+    rep.row('verbs-programs', 'fio write 4 KiB', 'requests', ours, '/s', 'fio over TCP', theirs)
+    if ours and theirs:
+        rep.goal('fio write of 4 KiB, 3 times fio over TCP on veth', ours, 3 * theirs, '/s', True)
+
+
 def bench(rep):
     rep.title('verbs-programs: programs of libibverbs and librdmacm as Debian ships them, on a shared model card; peers: the '
               'kernel on veth')
@@ -90,6 +160,10 @@ def bench(rep):
                 if ours and theirs:
                     rep.goal('UCX %s of %d B against UCX over TCP on veth' % (test, size), ours,
                              theirs / 4 if unit == 'us' else 3 * theirs, unit, unit != 'us')
+        if shutil.which('mpicc.openmpi'):
+            bench_mpi(rep, owner)
+        if shutil.which('fio'):
+            bench_fio(rep, owner, veth)
         rep.row('verbs-programs', 'cmtime', 'connections', connections(owner, 200), '/s')
         for function, call in CALLS.items():
             rep.row('verbs-programs', '%s of 64 B' % call, 'instructions', instructions(owner, function), 'instr')
