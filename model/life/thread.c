@@ -3,7 +3,8 @@
  */
 /*
  * The card's own thread. It spins while there is work and for a while after; then it sleeps, longer each time, up to
- * wake_max_us. What a sleeping card costs is one round per wake_max_us.
+ * wake_max_us. What a sleeping card costs is one round per wake_max_us. A sleep is a part of the time since there was work, so that
+ * work which comes again and again waits for such a part of its interval at most.
  */
 #include <errno.h>
 #include <sched.h>
@@ -18,6 +19,7 @@
 #define ROUND_BUDGET 128u
 #define SPIN_NS 50000u
 #define SLEEP_MIN_US 10u
+#define SLEEP_PART 8u
 #define SLEEP_WAITS_US 20u /* while a frame waits for its time, or for a buffer */
 #define WAKE_MAX_US 1000000u
 
@@ -34,8 +36,8 @@ static void *
 thread_main(void *arg)
 {
 	struct tp_model *m = arg;
-	uint64_t busy_ns = clock_ns();
-	uint32_t sleep_us = SLEEP_MIN_US, max_us;
+	uint64_t busy_ns = clock_ns(), idle_ns;
+	uint32_t sleep_us, max_us;
 
 	/* Else the kernel may add 50 us to every sleep. */
 	prctl(PR_SET_TIMERSLACK, 1000);
@@ -44,22 +46,22 @@ thread_main(void *arg)
 
 		if (tp_model_step(m, ROUND_BUDGET) != 0) {
 			busy_ns = 0;
-			sleep_us = SLEEP_MIN_US;
 			continue;
 		}
 		if (busy_ns == 0)
 			busy_ns = clock_ns();
-		if (clock_ns() - busy_ns < SPIN_NS) {
+		idle_ns = clock_ns() - busy_ns;
+		if (idle_ns < SPIN_NS) {
 			rte_pause();
 			continue;
 		}
 		max_us = m->waits && m->wake_max_us > SLEEP_WAITS_US ? SLEEP_WAITS_US : m->wake_max_us;
-		sleep_us = sleep_us < max_us ? sleep_us : max_us;
+		idle_ns = RTE_MIN(idle_ns / SLEEP_PART / 1000, (uint64_t)max_us);
+		sleep_us = RTE_MIN(RTE_MAX((uint32_t)idle_ns, SLEEP_MIN_US), max_us);
 		ts.tv_sec = sleep_us / 1000000;
 		ts.tv_nsec = (long)(sleep_us % 1000000) * 1000;
 		m->st.sleeps++;
 		nanosleep(&ts, NULL);
-		sleep_us *= 2;
 	}
 	return NULL;
 }
