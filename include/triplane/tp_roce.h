@@ -62,6 +62,7 @@ struct tp_roce_conf {
 	 * true: the application polls its queues and shows each burst to tp_roce_input().
 	 */
 	bool app_rx;
+	bool host_tcp; /**< a host's TCP is behind the port, as by tp_kernel.h: while ports are shared, no connection is refused for it */
 	/** Frames that are not for RoCE; takes the mbufs. Called by tp_roce_progress(); opens and closes no port. NULL: freed. */
 	void (*rest)(void *arg, struct rte_mbuf **pkts, uint16_t n);
 	void *rest_arg;

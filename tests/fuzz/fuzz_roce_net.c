@@ -101,6 +101,9 @@ frame_in(struct bytes *b)
 			check_sent(NULL, &out);
 		if (v == TRN_OTHER && f.type != RTE_ETHER_TYPE_ARP)
 			(void)trn_echo(&net, (struct rte_ether_hdr *)data, data + (f.l3 - data), f.len, f.type, f.vlan);
+	} else if (trn_is_tcp(&f, UINT64_MAX)) {
+		need(!trn_refuse(&net, &f, &out) ||
+		     (out.len >= RTE_ETHER_MIN_LEN - RTE_ETHER_CRC_LEN && out.len <= sizeof(out.data)));
 	}
 	free(data);
 }

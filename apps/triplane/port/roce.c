@@ -129,6 +129,7 @@ roce_port_up(struct app_port *p)
 	r->conf.provider = r->provider[0] == '\0' ? NULL : r->provider;
 	r->conf.netdev = r->netdev[0] == '\0' ? NULL : r->netdev;
 	r->conf.tx_queue = p->txq;
+	r->conf.host_tcp = p->kernel != NULL;
 	r->ctx = tp_roce_open(p->id, &r->conf);
 	if (r->ctx == NULL)
 		return app_err(-errno, "port %u: RoCE: %s", p->id, strerror(errno));

@@ -39,6 +39,7 @@ switch_addrs(struct troce_net *net, const struct trn_addrs *next)
 			net->ann[i].left = ANNOUNCEMENTS;
 	}
 	net->a = *next;
+	net->tcp = net->refuses ? trn_v4_filter(next) : 0;
 }
 
 int

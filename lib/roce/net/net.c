@@ -11,7 +11,7 @@
 #define MAC_LOOK_NS UINT64_C(1000000000)
 #define ANSWER_NS UINT64_C(1000000) /* 1000 answers a second, 200 at once */
 #define ANSWER_BURST 200u
-#define ECHO_NS UINT64_C(50000) /* 20000 echoes a second, 512 at once */
+#define ECHO_NS UINT64_C(50000) /* 20000 echoes a second, 512 at once; as many connections are refused */
 #define ECHO_BURST 512u
 
 /* Neighbour discovery is multicast. */
@@ -45,9 +45,10 @@ net_init(struct troce_dev *dev)
 	trn_addrs_init(&net->a, dev->mode, &dev->mac);
 	net->ann[0].left = 1;
 	net->answers = (struct trn_rate){ANSWER_NS, ANSWER_NS * ANSWER_BURST, 0};
-	net->echoes = (struct trn_rate){ECHO_NS, ECHO_NS * ECHO_BURST, 0};
+	net->echoes = net->refusals = (struct trn_rate){ECHO_NS, ECHO_NS * ECHO_BURST, 0};
 	net->shared = dev->conf.netdev != NULL;
 	net->echo = !dev->conf.app_rx && dev->conf.rest == NULL && !net->shared;
+	net->refuses = !dev->conf.host_tcp && !net->shared;
 	net->side = &dev->side[TROCE_SIDE_LINK];
 	trn_wake(net);
 	net->due = TRN_NEVER;
@@ -195,6 +196,24 @@ echo(struct troce_dev *dev, struct rte_mbuf *m, const struct trn_frame *f, uint6
 	return true;
 }
 
+/* true: its connection is refused. */
+static bool
+refuse(struct troce_dev *dev, const struct trn_frame *f, uint64_t now)
+{
+	struct troce_net *net = dev->net;
+	struct trn_out out = {.len = 0};
+
+	if (!trn_refuse(net, f, &out))
+		return false;
+	if (trn_rate_ok(&net->refusals, now)) {
+		net->count.refused++;
+		send_out(dev, &out);
+	} else {
+		net->count.limited++;
+	}
+	return true;
+}
+
 /* true: the mbuf is gone. */
 static bool
 take(struct troce_dev *dev, struct rte_mbuf *m, const struct trn_frame *f, uint64_t now)
@@ -203,7 +222,9 @@ take(struct troce_dev *dev, struct rte_mbuf *m, const struct trn_frame *f, uint6
 	struct trn_out out = {.len = 0};
 	enum trn_verdict v = TRN_OTHER;
 
-	if (f->type != RTE_ETHER_TYPE_IPV4)
+	if (trn_is_tcp(f, UINT64_MAX))
+		v = refuse(dev, f, now) ? TRN_OURS : TRN_OTHER;
+	else if (f->type != RTE_ETHER_TYPE_IPV4)
 		v = trn_input(net, f, now, &out);
 	if (out.len != 0)
 		send_out(dev, &out);
@@ -221,6 +242,7 @@ net_input(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n, uint64_t no
 {
 	struct troce_net *net = dev->net;
 	struct trn_frame f;
+	const uint64_t tcp = trn_refuses() ? atomic_load_explicit(&net->tcp, memory_order_relaxed) : 0;
 	uint16_t i, left = 0;
 	bool taken;
 
@@ -228,7 +250,8 @@ net_input(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n, uint64_t no
 		const struct rte_mbuf *m = pkts[i];
 		uint16_t tci = (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0 ? m->vlan_tci : 0;
 
-		if (trn_classify(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, tci, net->echo, &f)) {
+		if (trn_classify(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, tci, net->echo, &f) ||
+		    (unlikely(tcp != 0) && trn_is_tcp(&f, tcp))) {
 			pthread_mutex_lock(&net->lock);
 			taken = take(dev, pkts[i], &f, now_ns);
 			pthread_mutex_unlock(&net->lock);
@@ -257,6 +280,7 @@ net_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 	fn(arg, "net_answers_sent", c.answered);
 	fn(arg, "net_announcements_sent", c.announced);
 	fn(arg, "net_echoes_sent", c.echoes);
+	fn(arg, "net_connections_refused", c.refused);
 	fn(arg, "net_malformed", c.malformed);
 	fn(arg, "net_address_conflicts", c.conflicts);
 	fn(arg, "net_rate_limited", c.limited);

@@ -35,6 +35,12 @@ void troce_mcast_mac(const union ibv_gid *gid, struct rte_ether_addr *mac);
  */
 uint16_t troce_sport(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qpn);
 
+/*
+ * Ports are shared from now on, or no more; calls count. Meanwhile connections of TCP to addresses that ports have by themselves are
+ * refused where no program takes them.
+ */
+void troce_refuse_tcp(bool on);
+
 /* The largest RoCE MTU that fits an Ethernet MTU with all headers: 256..4096, 0: none does. */
 uint16_t troce_mtu_fit(uint16_t eth_mtu);
 

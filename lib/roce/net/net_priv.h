@@ -3,7 +3,7 @@
  */
 /*
  * Inside the network side of a port. What packets say and what is answered is code on bytes, with time as an argument
- * (net_wire.c, frame.c, arp.c, nd.c, echo.c, neigh.c); mbufs, threads and the port are around it (net.c, addr.c, netdev.c).
+ * (net_wire.c, frame.c, arp.c, nd.c, echo.c, refuse.c, neigh.c); mbufs, threads and the port are around it (net.c, addr.c, netdev.c).
  *
  * Two locks: the port's, which serialises changes of addresses and is held while the provider takes the table; and
  * net->lock, which is held for moments only. Only the port's thread sends.
@@ -13,6 +13,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "neigh.h"
@@ -47,8 +48,8 @@ struct trn_rate {
 };
 
 struct trn_counters {
-	uint64_t asked, answered, announced, echoes; /* sent */
-	uint64_t malformed, conflicts, limited;      /* received: refused; someone has our address; not answered */
+	uint64_t asked, answered, announced, echoes, refused; /* sent */
+	uint64_t malformed, conflicts, limited; /* received: refused; someone has our address; not answered */
 	uint64_t no_mbuf, tx_dropped;
 };
 
@@ -60,9 +61,11 @@ struct troce_net {
 	struct trn_announce ann[TP_ROCE_GIDS]; /* of a.addr */
 	struct rte_ether_addr mac;
 	struct trn_neighs neighs;
-	struct trn_rate answers, echoes;
+	struct trn_rate answers, echoes, refusals;
 	struct trn_counters count;
 	bool echo;               /* nobody else answers pings */
+	bool refuses;            /* connections, while ports are shared */
+	_Atomic uint64_t tcp;    /* trn_v4_filter() of the addresses, if it refuses */
 	bool shared;             /* the kernel has the same addresses and sees what comes for them */
 	struct troce_side *side; /* when and whether there is something to send */
 	/* The port's thread's */
@@ -151,7 +154,7 @@ bool trn_on_link(const struct trn_addrs *a, const union ibv_gid *gid, uint16_t v
 /* Puts next into force; what the provider refuses changes nothing. */
 int trn_commit(struct troce_dev *dev, const struct trn_addrs *next);
 
-/* --- packets (net_wire.c, frame.c, arp.c, nd.c, echo.c); net->lock is held -------------------------------------- */
+/* --- packets (net_wire.c, frame.c, arp.c, nd.c, echo.c, refuse.c); net->lock is held -------------------------------------- */
 
 #define TRN_FRAME_MAX 128u
 
@@ -207,6 +210,22 @@ void trn_nd_announce(const struct rte_ether_addr *mac, uint16_t vlan, const unio
 /* Turns an echo request for one of our addresses around, in place. l3: where IP begins, len: bytes there. */
 bool trn_echo(struct troce_net *net, struct rte_ether_hdr *eth, uint8_t *l3, uint32_t len, uint16_t type,
 	      uint16_t vlan);
+
+/*
+ * Segments of TCP that no program takes. The filter has a bit of each address, so that few frames for others are looked at with the
+ * lock. trn_refuse(): RST for one to an address of ours; false: it is left alone.
+ */
+static inline uint64_t
+trn_v4_bit(rte_be32_t ip)
+{
+	const uint32_t v = rte_be_to_cpu_32(ip);
+
+	return UINT64_C(1) << ((v ^ v >> 8 ^ v >> 16) & 63);
+}
+uint64_t trn_v4_filter(const struct trn_addrs *a);
+bool trn_refuses(void);
+bool trn_is_tcp(const struct trn_frame *f, uint64_t filter);
+bool trn_refuse(struct troce_net *net, const struct trn_frame *f, struct trn_out *out);
 
 /* --- the kernel's interface (netdev.c) --------------------------------------------------------------------------- */
 

@@ -28,6 +28,7 @@ trn_classify(const uint8_t *data, uint32_t len, uint16_t tci, bool echo, struct 
 	const struct rte_vlan_hdr *tag = (const struct rte_vlan_hdr *)(eth + 1);
 	uint32_t off = sizeof(*eth);
 
+	f->type = 0;
 	if (unlikely(len < sizeof(*eth) + sizeof(*tag)))
 		return false;
 	f->type = rte_be_to_cpu_16(eth->ether_type);

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes net_packets.h: what neighbours send, and what a port has to send, as scapy builds it."""
-from scapy.all import ARP, Dot1Q, Ether, ICMP, IP, IPv6, Raw, UDP
+from scapy.all import ARP, Dot1Q, Ether, ICMP, IP, IPOption_NOP, IPv6, Raw, TCP, UDP
 from scapy.all import (ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr,
                        ICMPv6NDOptSrcLLAddr, ICMPv6NDOptMTU)
 
@@ -79,6 +79,45 @@ echoes = {
     "icmp_tagged": (tag(ping, 42),
                     tag(from_us / IP(src=A, dst=B, ttl=64, id=9) / ICMP(type=0, id=7, seq=5) / Raw(DATA), 42)),
     "icmp6": (ping6, from_us / IPv6(src=A6, dst=B6, hlim=64) / ICMPv6EchoReply(id=1, seq=2, data=DATA)),
+}
+tcp_in, tcp_out = to_us / IP(src=B, dst=A, ttl=9, id=7), from_us / IP(src=A, dst=B, ttl=64, id=0, flags="DF")
+
+
+def call(flags, data=b"", ip=tcp_in, **f):
+    return ip / TCP(sport=4000, dport=80, flags=flags, seq=1000, **f) / Raw(data)
+
+
+def rst(flags, **f):
+    return tcp_out / TCP(sport=80, dport=4000, flags=flags, window=0, **f)
+
+
+# RFC 9293, 3.10.7.1: what a segment is answered by where there is no connection.
+refusals = {
+    "syn": (call("S", options=[("MSS", 1460), ("WScale", 7)]), rst("RA", seq=0, ack=1001)),
+    "syn_wrap": (to_us / IP(src=B, dst=A) / TCP(sport=4000, dport=80, flags="S", seq=0xffffffff), rst("RA", seq=0, ack=0)),
+    "syn_data": (call("S", b"12345"), rst("RA", seq=0, ack=1006)),
+    "ack": (call("A", b"data", ack=77), rst("R", seq=77)),
+    "syn_ack": (call("SA", ack=0xfffffff0), rst("R", seq=0xfffffff0)),
+    "fin": (call("F", b"1"), rst("RA", seq=0, ack=1002)),
+    "none": (call("", b"123"), rst("RA", seq=0, ack=1003)),
+    "options": (call("S", ip=to_us / IP(src=B, dst=A, options=[IPOption_NOP()] * 4)), rst("RA", seq=0, ack=1001)),
+    "tagged": (tag(call("S"), 42), tag(rst("RA", seq=0, ack=1001), 42)),
+}
+# Nobody answers these.
+left_alone = {
+    "rst": call("R"),
+    "rst_ack": call("RA", ack=5),
+    "other": call("S", ip=to_us / IP(src=B, dst="192.0.2.77")),
+    "other_vlan": tag(call("S"), 43),
+    "other_mac": call("S", ip=Ether(src=PEER, dst=EVIL) / IP(src=B, dst=A)),
+    "group_source": call("S", ip=to_us / IP(src="224.0.0.1", dst=A)),
+    "piece": call("S", ip=to_us / IP(src=B, dst=A, flags="MF")),
+    "later_piece": call("S", ip=to_us / IP(src=B, dst=A, frag=9)),
+    "sum": patch(call("S"), 50, 0xde, 0xad),
+    "ip_sum": patch(call("S"), 24, 0xde, 0xad),
+    "header": patch(call("S"), 46, 0x40),
+    "long_header": patch(call("S"), 46, 0xf0),
+    "udp": to_us / IP(src=B, dst=A) / UDP(sport=4000, dport=80) / Raw(b"0123456789012345"),
 }
 # No answer, and nothing wrong with them either.
 quiet = {
@@ -171,8 +210,11 @@ def main():
     print("};\nstatic const struct net_pair echoes[] = {")
     for k, (a, b) in echoes.items():
         print('{"%s", %s, %s},' % (k, array(a), array(b)))
+    print("};\nstatic const struct net_pair refusals[] = {")
+    for k, (a, b) in refusals.items():
+        print('{"%s", %s, %s},' % (k, array(a), array(padded(b))))
     print("};")
-    for name, d, f in (("quiet", quiet, bytes), ("malformed", malformed, bytes), ("conflicts", conflicts, bytes),
+    for name, d, f in (("left_alone", left_alone, bytes), ("quiet", quiet, bytes), ("malformed", malformed, bytes), ("conflicts", conflicts, bytes),
                        ("own", own, padded), ("heard", heard, bytes)):
         print("static const struct net_packet %s[] = {" % name)
         for k, p in d.items():

@@ -503,13 +503,56 @@ echo(void **state)
 	}
 }
 
+static bool
+refused(const uint8_t *data, unsigned int len, struct trn_out *out)
+{
+	struct troce_net *net = np.dev.net;
+	struct trn_frame f;
+
+	assert_false(trn_classify(data, len, 0, true, &f));
+	return trn_is_tcp(&f, net->tcp) && trn_refuse(net, &f, out);
+}
+
+/* Connections are refused as the RFC has it, and nothing else is; short frames do no harm. */
+static void
+refuses(void **state)
+{
+	struct trn_out out;
+	unsigned int i, len;
+
+	for (i = 0; i < RTE_DIM(refusals); i++) {
+		print_message("%s\n", refusals[i].name);
+		assert_true(refused(refusals[i].in, refusals[i].in_len, &out));
+		assert_int_equal(out.len, refusals[i].out_len);
+		assert_memory_equal(out.data, refusals[i].out, refusals[i].out_len);
+		/* A refusal is not refused. */
+		assert_false(refused(out.data, out.len, &out));
+	}
+	for (i = 0; i < RTE_DIM(left_alone); i++) {
+		print_message("%s\n", left_alone[i].name);
+		assert_false(refused(left_alone[i].data, left_alone[i].len, &out));
+	}
+	for (len = 0; len < RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr) + 20; len++) {
+		uint8_t *cut = malloc(RTE_MAX(len, 1u));
+
+		assert_non_null(cut);
+		memcpy(cut, refusals[0].in, len);
+		assert_false(refused(cut, len, &out));
+		free(cut);
+	}
+	/* The address goes, and the filter with it. */
+	assert_int_not_equal(np.dev.net->tcp, 0);
+	assert_int_equal(np_del("192.0.2.1"), 0);
+	assert_false(refused(refusals[0].in, refusals[0].in_len, &out));
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, open_port, close_port)
 	const struct CMUnitTest tests[] = {
 		T(answers), T(silence), T(hostile),   T(no_answer), T(life4),    T(life6),   T(unused_goes), T(by_vlan),
-		T(table),   T(echo),    T(arp_heard), T(announced), T(defended), T(limited), T(bounded),
+		T(table),   T(echo),    T(arp_heard), T(announced), T(defended), T(limited), T(bounded),     T(refuses),
 	};
 
 	return cmocka_run_group_tests_name("neigh", tests, NULL, NULL);
