@@ -47,8 +47,9 @@ void tp_share_limit_range(enum tp_share_limit limit, uint64_t *def, uint64_t *ma
 struct tp_share_conf {
 	const char *path;                /**< NULL: TP_SHARE_PATH, whose folder is made */
 	uint64_t limit[TP_SHARE_LIMITS]; /**< 0: the default */
-	mode_t mode;       /**< of the socket, such as 0660; 0: TP_SHARE_MODE. Who may write to it may call */
-	const char *group; /**< of the socket, its name or number; NULL: that of the process */
+	mode_t mode; /**< of the socket, such as 0660; 0: TP_SHARE_MODE. Who may write to it may call */
+	/** Of the socket, its name or number; who is in it may have raw packet queue pairs. NULL: that of the process, without these. */
+	const char *group;
 };
 
 struct tp_share;

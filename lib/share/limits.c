@@ -133,15 +133,17 @@ group_of(const char *name)
 }
 
 int
-share_door(const char *path, const struct tp_share_conf *conf)
+share_door(struct tp_share *h, const struct tp_share_conf *conf)
 {
 	int64_t group = conf->group == NULL ? getegid() : group_of(conf->group);
+	const char *path = h->addr.sun_path;
 
 	if (group < 0)
 		return -errno;
 	/* Neither the old group nor the new one has the other's rights for a moment. */
-	if (chmod(path, TP_SHARE_MODE) == 0 && chown(path, (uid_t)-1, (gid_t)group) == 0 &&
-	    chmod(path, conf->mode == 0 ? TP_SHARE_MODE : conf->mode) == 0)
-		return 0;
-	return -errno;
+	if (chmod(path, TP_SHARE_MODE) != 0 || chown(path, (uid_t)-1, (gid_t)group) != 0 ||
+	    chmod(path, conf->mode == 0 ? TP_SHARE_MODE : conf->mode) != 0)
+		return -errno;
+	h->group = conf->group == NULL ? -1 : group;
+	return 0;
 }

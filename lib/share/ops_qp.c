@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rte_ethdev.h>
@@ -13,6 +14,8 @@
 #include "lib/roce/verbs/verbs.h"
 
 #include "share_priv.h"
+
+#define GROUPS 256u /* of a user, looked at */
 
 static int
 init_of(const struct share_guest *s, const struct share_qp *r, struct ibv_qp_init_attr *init)
@@ -58,15 +61,38 @@ answer(struct share_guest *s, struct share_call *c, const struct ibv_qp *qp)
 	share_mem_tell(s, v.mem, &r->mem, c);
 }
 
+/* The user who calls is in the group that was chosen for the socket. */
+static bool
+in_group(const struct share_guest *s)
+{
+	const int64_t group = s->share->group;
+	gid_t many[GROUPS];
+	socklen_t len = sizeof(many);
+
+	if (group < 0)
+		return false;
+	if (s->gid == group)
+		return true;
+	/* Of who is in more of them, none counts. */
+	if (getsockopt(s->fd, SOL_SOCKET, SO_PEERGROUPS, many, &len) != 0)
+		return false;
+	for (unsigned int i = 0; i < len / sizeof(many[0]); i++)
+		if (many[i] == group)
+			return true;
+	return false;
+}
+
 /* Rules for whole frames take them away from the port: Linux asks for CAP_NET_RAW. */
 static int
 may_have_frames(const struct share_guest *s)
 {
-	if (s->uid == 0 || (uid_t)s->uid == geteuid())
+	if (s->uid == 0 || (uid_t)s->uid == geteuid() || in_group(s))
 		return 0;
-	return TROCE_REFUSE(s->dev, EPERM,
-			    "process %d of user %d: raw packet queue pairs are for user 0 and for %u, who has the port",
-			    s->pid, s->uid, geteuid());
+	return TROCE_REFUSE(
+		s->dev, EPERM,
+		"process %d of user %d: raw packet queue pairs are for user 0, for %u, who has the port, and for "
+		"the group that was chosen for its socket (share-group)",
+		s->pid, s->uid, geteuid());
 }
 
 int

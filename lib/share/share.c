@@ -13,6 +13,8 @@
 
 #include <rte_lcore.h>
 
+#include "lib/roce/net/net.h"
+
 #include "share_priv.h"
 
 #define BACKLOG 64
@@ -205,7 +207,7 @@ serve(struct tp_share *h, const struct tp_share_conf *conf)
 	if (h->fd < 0 || h->stop < 0 || bind(h->fd, (const void *)&h->addr, sizeof(h->addr)) != 0)
 		return -errno;
 	/* Nobody calls before it is said who may. */
-	rc = share_door(h->addr.sun_path, conf);
+	rc = share_door(h, conf);
 	if (rc == 0 && listen(h->fd, BACKLOG) != 0)
 		rc = -errno;
 	if (rc != 0) {
@@ -258,6 +260,7 @@ tp_share_start(const struct tp_share_conf *conf, struct tp_share **share)
 	if (h == NULL)
 		return -ENOMEM;
 	h->fd = h->stop = -1;
+	h->group = -1;
 	TAILQ_INIT(&h->guests);
 	share_say_init(&h->say);
 	pthread_mutex_init(&h->lock, NULL);
@@ -270,6 +273,8 @@ tp_share_start(const struct tp_share_conf *conf, struct tp_share **share)
 		return rc;
 	}
 	share_tel_add(h);
+	/* Whose programs are gone, or not there yet, tells those who call. */
+	troce_refuse_tcp(true);
 	troce_open_all(say_what_cannot, NULL);
 	*share = h;
 	return 0;
@@ -282,7 +287,7 @@ tp_share_change(struct tp_share *h, const struct tp_share_conf *conf)
 	int rc = share_limits_check(&c);
 
 	if (rc == 0)
-		rc = share_door(h->addr.sun_path, &c);
+		rc = share_door(h, &c);
 	if (rc == 0)
 		share_limits_set(h, &c);
 	return rc;
@@ -297,6 +302,7 @@ tp_share_stop(struct tp_share *h)
 	if (h == NULL)
 		return;
 	share_tel_del(h);
+	troce_refuse_tcp(false);
 	while (write(h->stop, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 	(void)pthread_join(h->listener, NULL);

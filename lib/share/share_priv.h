@@ -133,7 +133,8 @@ struct tp_share {
 	struct sockaddr_un addr;
 	_Atomic uint64_t limit[TP_SHARE_LIMITS], limited[TP_SHARE_LIMITS];
 	int fd;
-	int stop; /* readable: the listener ends */
+	int stop;              /* readable: the listener ends */
+	_Atomic int64_t group; /* that was chosen for the socket, -1: none was */
 	pthread_t listener;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t gone;
@@ -188,7 +189,7 @@ int share_limit(struct share_guest *s, enum tp_share_limit limit, uint64_t have,
  */
 int share_fd_room(const struct share_guest *s, int fd);
 /* Who may call at the socket. 0 or a negative errno. */
-int share_door(const char *path, const struct tp_share_conf *conf);
+int share_door(struct tp_share *h, const struct tp_share_conf *conf);
 
 /* --- table.c --- */
 /* A free place; 0: the guest has as many as it may have, or there is no memory. */

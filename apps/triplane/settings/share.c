@@ -116,7 +116,8 @@ static const struct tp_setting rows[] = {
 	DOOR("share-mode", mode, "0600", "an octal mode of 0001..0777",
 	     "Access mode of the socket of 'share': who may write to it may use the ports"),
 	DOOR("share-group", group, NONE, NONE " or a number, or the name of a group of this machine",
-	     "Group of the socket of 'share'; none: the program's own"),
+	     "Group of the socket of 'share', whose users may have whole frames, as sockets need them; none: the "
+	     "program's own"),
 	LIMIT("share-connections", "connections", "64", TP_SHARE_GUESTS, TP_SHARE_CONNECTIONS,
 	      "Most connections of programs to shared ports: each open device is one, each view of triplane-run, too"),
 	LIMIT("share-objects", "objects", "65536", MANY, TP_SHARE_OBJECTS, "Most objects of all kinds of a connection"),
