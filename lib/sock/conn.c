@@ -357,9 +357,9 @@ lingered(void *arg)
 }
 
 static int
-nap(void *arg, uint64_t until)
+nap(void *arg, uint64_t until, struct pollfd *frames)
 {
-	(void)arg, (void)until;
+	(void)arg, (void)until, (void)frames;
 	usleep(500);
 	return 0;
 }
@@ -371,7 +371,8 @@ sock_close(struct sock *s)
 	bool wait = s->linger.l_onoff != 0 && s->linger.l_linger > 0 && s->conn != NULL && s->state == SOCK_CONNECTED;
 
 	if (wait && !n->dead && sock_shutdown(s, SHUT_WR) == 0)
-		(void)sock_wait(n, lingered, nap, s, sock_now() + (uint64_t)s->linger.l_linger * 1000000);
+		(void)sock_wait(n, &(struct sock_wait){lingered, NULL, nap, s, false},
+				sock_now() + (uint64_t)s->linger.l_linger * 1000000);
 	sock_enter(n);
 	if (!n->dead) {
 		if (s->ready != NULL)
@@ -379,6 +380,27 @@ sock_close(struct sock *s)
 		end(s);
 	}
 	sock_leave(n);
+}
+
+static void
+unsteer_now(struct sock *s)
+{
+	if (s != NULL && s->steered)
+		sock_port_drop(s->net, s->local.port);
+	if (s != NULL)
+		s->steered = false;
+}
+
+void
+sock_hand_over(struct sock *s)
+{
+	sock_enter(s->net);
+	if (!sock_dead(s)) {
+		unsteer_now(s->ready);
+		unsteer_now(s);
+	}
+	sock_leave(s->net);
+	sock_close(s);
 }
 
 int

@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* A net: its lock, what moves it on, and the thread that does so while nobody calls. */
-#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -15,6 +15,10 @@
 #define BURST 32u
 #define ROUNDS 8u                 /* bursts in a row, so that what waits to be sent is not late */
 #define PARK_US 1000u             /* while others call so often, the thread looks only so often */
+#define MANY_US UINT64_C(100000)  /* so long after two slept at once the thread looks for all */
+#define EAGER 8u                  /* looks of a call in a row before it lets others have the CPU in between */
+#define MISSES_MAX 6u             /* then every 64th wait looks */
+#define RESOLVE_US 1000u          /* between questions for a neighbour */
 #define QUIET_US UINT64_C(300000) /* longer than a retransmission waits: whoever answers has got all */
 
 uint64_t
@@ -86,15 +90,21 @@ take_frames(struct sock_net *n)
 	}
 }
 
-void
-sock_enter(struct sock_net *n)
+static void
+move_on(struct sock_net *n)
 {
-	pthread_mutex_lock(&n->lock);
 	if (n->dead)
 		return;
 	n->now = sock_now();
 	n->calls++;
 	take_frames(n);
+}
+
+void
+sock_enter(struct sock_net *n)
+{
+	pthread_mutex_lock(&n->lock);
+	move_on(n);
 }
 
 void
@@ -117,7 +127,7 @@ sock_leave(struct sock_net *n)
 	pthread_mutex_unlock(&n->lock);
 }
 
-/* From now on a frame that comes wakes the thread. */
+/* From now on a frame that comes wakes who sleeps. */
 static void
 arm(struct sock_net *n)
 {
@@ -140,8 +150,8 @@ sock_port_get(struct sock_net *n, rte_be16_t port)
 	return rc;
 }
 
-static void
-port_drop(struct sock_net *n, rte_be16_t port)
+void
+sock_port_drop(struct sock_net *n, rte_be16_t port)
 {
 	if (--n->port_refs[rte_be_to_cpu_16(port)] == 0)
 		(void)n->ops.steer(n->home, port, false);
@@ -153,7 +163,7 @@ sock_port_put(struct sock_net *n, rte_be16_t port)
 	struct sock_port_end *e = malloc(sizeof(*e));
 
 	if (e == NULL) {
-		port_drop(n, port);
+		sock_port_drop(n, port);
 		return;
 	}
 	*e = (struct sock_port_end){.at = n->now + SOCK_PORT_US, .port = port};
@@ -169,7 +179,7 @@ ports_end(struct sock_net *n)
 
 	while ((e = STAILQ_FIRST(&n->port_ends)) != NULL && e->at <= n->now) {
 		STAILQ_REMOVE_HEAD(&n->port_ends, next);
-		port_drop(n, e->port);
+		sock_port_drop(n, e->port);
 		free(e);
 	}
 }
@@ -225,30 +235,70 @@ os_events(struct sock_net *n)
 	}
 }
 
+/* With the lock: what event_fd() told. */
 static void
-sleep_until(struct sock_net *n, uint64_t until)
+event(struct sock_net *n)
+{
+	n->armed = false;
+	n->ops.event(n->home);
+}
+
+const struct timespec *
+sock_left(uint64_t until, struct timespec *t)
+{
+	const uint64_t now = sock_now(), left = until > now ? until - now : 0;
+
+	*t = (struct timespec){(time_t)(left / 1000000), (long)(left % 1000000 * 1000)};
+	return until == TCP_NEVER ? NULL : t;
+}
+
+/* frames: it looks for them, too. */
+static void
+sleep_until(struct sock_net *n, uint64_t until, bool frames)
 {
 	struct pollfd p[3] = {{.fd = n->wake, .events = POLLIN},
-			      {.fd = n->ops.event_fd(n->home), .events = POLLIN},
+			      {.fd = frames ? n->ops.event_fd(n->home) : -1, .events = POLLIN},
 			      {.fd = n->os, .events = POLLIN}};
-	const uint64_t now = sock_now();
-	struct timespec t = {0};
+	struct timespec t;
 	uint64_t count;
 
-	if (until > now && until != TCP_NEVER)
-		t = (struct timespec){(time_t)((until - now) / 1000000), (long)((until - now) % 1000000 * 1000)};
-	if (ppoll(p, 3, until == TCP_NEVER ? NULL : &t, NULL) <= 0)
+	if (ppoll(p, 3, sock_left(until, &t), NULL) <= 0)
 		return;
 	if (p[0].revents != 0)
 		(void)!read(n->wake, &count, sizeof(count));
 	pthread_mutex_lock(&n->lock);
-	if (p[1].revents != 0) {
-		n->armed = false;
-		n->ops.event(n->home);
-	}
+	if (p[1].revents != 0)
+		event(n);
 	if (p[2].revents != 0)
 		os_events(n);
 	pthread_mutex_unlock(&n->lock);
+}
+
+/* Until when the thread sleeps, and whether it looks for frames meanwhile. quiet: nobody called since the last look. */
+static uint64_t
+plan(struct sock_net *n, bool quiet, bool *frames)
+{
+	uint64_t until = next_time(n);
+
+	*frames = true;
+	/* This thread may have taken what told of a frame just when a call went to sleep over it. */
+	if (n->led)
+		arm(n);
+	if (n->now < n->many_until) {
+		/* Then it may be one again. */
+		until = RTE_MIN(until, n->many_until);
+		arm(n);
+	} else if (!quiet) {
+		/* Who calls all the time takes frames, too; who goes to sleep arms. */
+		until = RTE_MIN(until, n->now + PARK_US);
+		*frames = false;
+	} else if (n->led) {
+		n->deep = true;
+		*frames = false;
+	} else {
+		arm(n);
+	}
+	return until;
 }
 
 static void *
@@ -256,23 +306,19 @@ thread_main(void *arg)
 {
 	struct sock_net *n = arg;
 	uint64_t calls = 0, until;
+	bool frames;
 
 	sock_enter(n);
 	while (!n->stop) {
 		look(n);
-		/* Who calls all the time takes frames, too; who goes to sleep arms. */
-		until = next_time(n);
-		if (n->calls != calls + 1)
-			until = RTE_MIN(until, n->now + PARK_US);
-		else
-			arm(n);
+		until = plan(n, n->calls == calls + 1, &frames);
 		calls = n->calls;
 		n->until = until;
 		n->sleeping = true;
 		sock_leave(n);
-		sleep_until(n, until);
+		sleep_until(n, until, frames);
 		sock_enter(n);
-		n->sleeping = false;
+		n->sleeping = n->deep = false;
 	}
 	sock_leave(n);
 	return NULL;
@@ -288,7 +334,8 @@ thread_start(struct sock_net *n)
 	if (n->os < 0)
 		return -errno;
 	n->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (n->wake < 0)
+	n->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (n->wake < 0 || n->bell < 0)
 		return -errno;
 	/* The program's signals are not for this thread. */
 	sigfillset(&all);
@@ -328,11 +375,12 @@ sock_net_create(const struct sock_conf *conf, const struct sock_home *ops, void 
 	*err = -ENOMEM;
 	if (n == NULL)
 		return NULL;
-	n->wake = n->os = -1;
+	n->wake = n->os = n->bell = -1;
 	n->ops = *ops;
 	n->home = home;
 	n->spin_us = conf->spin_us;
 	n->udp_conf = conf->udp;
+	n->handlers = conf->handlers;
 	n->port_refs = calloc(SOCK_PORTS, sizeof(*n->port_refs));
 	n->now = sock_now();
 	LIST_INIT(&n->socks);
@@ -350,6 +398,8 @@ sock_net_create(const struct sock_conf *conf, const struct sock_home *ops, void 
 		tcp_stack_destroy(n->stack);
 	if (n->wake >= 0)
 		close(n->wake);
+	if (n->bell >= 0)
+		close(n->bell);
 	if (n->os >= 0)
 		close(n->os);
 	free(n->port_refs);
@@ -434,47 +484,114 @@ sock_route(struct sock_net *n, rte_be32_t local, rte_be32_t remote)
 }
 
 void
-sock_fds(const struct sock_net *n, int fds[2])
+sock_fds(const struct sock_net *n, int fds[SOCK_FDS])
 {
 	fds[0] = n->wake;
 	fds[1] = n->os;
+	fds[2] = n->bell;
 }
 
 /* --- waiting --- */
 
-int
-sock_wait(struct sock_net *n, bool (*done)(void *arg), int (*sleep)(void *arg, uint64_t until), void *arg,
-	  uint64_t until)
+/* Without the lock for a moment, in which others have the CPU that want it: the peer, or a card in software. */
+static void
+let_others(struct sock_net *n, unsigned int looks)
 {
-	uint64_t spin;
+	sock_leave(n);
+	if (looks < EAGER)
+		rte_pause();
+	else
+		(void)sched_yield();
+	sock_enter(n);
+}
+
+/* Looks for frames before the call sleeps. True: what it waits for is there. */
+static bool
+spin(struct sock_net *n, bool (*done)(void *arg), void *arg, uint64_t until)
+{
+	const uint64_t begin = n->now, end = RTE_MIN(begin + n->spin_us, until);
+	bool found = false;
+
+	if (n->skips != 0) {
+		n->skips--;
+		return false;
+	}
+	for (unsigned int looks = 0; !found && n->now < end && !n->dead; looks++) {
+		let_others(n, looks);
+		found = done(arg);
+	}
+	/* Where others wanted the CPU for longer than that, sleeping would have been better. */
+	if (found && n->now <= end)
+		n->misses = 0;
+	else
+		n->misses = RTE_MIN(n->misses + 1, MISSES_MAX);
+	n->skips = (1u << n->misses) - 1;
+	return found;
+}
+
+/* The descriptor that tells of frames, if who goes to sleep now is to look for them itself; else -1. */
+static int
+sleep_begin(struct sock_net *n, const struct sock_wait *w)
+{
+	if (w->asleep != NULL)
+		w->asleep(w->arg, true);
+	if (++n->sleepers == 1 && w->looks && n->now >= n->many_until) {
+		n->led = true;
+		return n->ops.event_fd(n->home);
+	}
+	if (n->sleepers != 1 || !w->looks) {
+		if (n->now >= n->many_until && n->sleeping)
+			sock_wake(n);
+		n->many_until = n->now + MANY_US;
+	}
+	return -1;
+}
+
+static void
+sleep_end(struct sock_net *n, const struct sock_wait *w, const struct pollfd *frames)
+{
+	if (w->asleep != NULL)
+		w->asleep(w->arg, false);
+	n->sleepers--;
+	if (frames->fd < 0)
+		return;
+	n->led = false;
+	if (frames->revents != 0)
+		event(n);
+	/* Somebody has to look while the program does something else. */
+	if (n->deep)
+		sock_wake(n);
+	n->deep = false;
+}
+
+int
+sock_wait(struct sock_net *n, const struct sock_wait *w, uint64_t until)
+{
+	struct pollfd frames = {.events = POLLIN};
+	bool over;
 	int rc = 0;
 
 	sock_enter(n);
-	spin = n->now + n->spin_us;
-	for (;;) {
-		if (n->dead || done(arg)) {
-			rc = 0;
-			break;
-		}
-		if (rc == 0 && until != 0 && n->now < RTE_MIN(spin, until)) {
-			sock_leave(n);
-			rte_pause();
-			sock_enter(n);
-			continue;
-		}
+	over = n->dead || w->done(w->arg) || (until != 0 && n->spin_us != 0 && spin(n, w->done, w->arg, until));
+	while (!over) {
 		if (rc == 0 || rc == -EAGAIN)
 			rc = n->now >= until ? -EAGAIN : 0;
 		if (rc != 0)
 			break;
 		if (!n->armed) {
 			arm(n);
-			continue;
+		} else {
+			frames.fd = sleep_begin(n, w);
+			frames.revents = 0;
+			sock_leave(n);
+			rc = w->sleep(w->arg, until, &frames);
+			pthread_mutex_lock(&n->lock);
+			/* Who is awake needs not be woken by what it finds. */
+			sleep_end(n, w, &frames);
+			move_on(n);
 		}
-		sock_leave(n);
-		rc = sleep(arg, until);
-		sock_enter(n);
-		spin = 0;
+		over = n->dead || w->done(w->arg);
 	}
 	sock_leave(n);
-	return rc;
+	return over ? 0 : rc;
 }

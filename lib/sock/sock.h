@@ -5,14 +5,15 @@
  * Sockets of streams on TCP of lib/tcp (those of datagrams are in dgram.h): what blocks and for how long, what is ready, errors and options as Linux has them. There
  * are no descriptors here and no functions of libc in front of others: that is who calls. Any thread may call; a net has one lock.
  *
- * Frames come and go by a home. Whoever calls moves the net on by what has come so far; while nobody calls, a thread of its own
- * does, which sleeps until a frame comes or a timer is due.
+ * Frames come and go by a home. Whoever calls moves the net on by what has come so far. Who waits looks for frames itself, and
+ * sleeps until one comes. While nobody calls or waits, and for timers, there is a thread.
  *
  * Addresses and ports are in network order. What returns int or ssize_t returns a negative errno on failure.
  */
 #ifndef SOCK_SOCK_H
 #define SOCK_SOCK_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -47,10 +48,20 @@ struct sock_home {
 	int (*steer_group)(void *home, rte_be32_t group, bool on);
 };
 
+/* What handlers of signals do to a call of the operating system that sleeps. */
+enum sock_handlers {
+	SOCK_HANDLERS_END,   /* it ends: EINTR */
+	SOCK_HANDLERS_GO_ON, /* all have SA_RESTART: it goes on, if it has no time to end at */
+	SOCK_HANDLERS_BOTH,  /* some this, some that */
+};
+
 struct sock_conf {
 	struct tcp_conf tcp;
 	struct udp_conf udp; /* a net without datagrams has none of this */
 	uint32_t spin_us;    /* 0..1000000: so long a call looks for frames itself before it sleeps */
+	/* 0..1000000: so long a call looks for frames before it sleeps, at most; where this brings nothing it does so seldom */
+	uint32_t spin_us;
+	enum sock_handlers (*handlers)(void); /* of now; NULL: SOCK_HANDLERS_BOTH */
 };
 
 /* NULL and *err: -EINVAL, -ENOMEM, -EAGAIN (no thread). */
@@ -62,7 +73,8 @@ void sock_net_lock(struct sock_net *n);
 void sock_net_unlock(struct sock_net *n);
 
 /* Descriptors of its own, that a program should not close. */
-void sock_fds(const struct sock_net *n, int fds[2]);
+#define SOCK_FDS 3u
+void sock_fds(const struct sock_net *n, int fds[SOCK_FDS]);
 /* Time of CLOCK_MONOTONIC in microseconds; a moment that never comes is TCP_NEVER. */
 uint64_t sock_now(void);
 
@@ -72,6 +84,8 @@ uint64_t sock_now(void);
 struct sock *sock_new(struct sock_net *n);
 /* The last word of the program: as close(2), with SO_LINGER. */
 void sock_close(struct sock *s);
+/* The same for a listener whose port another process gets now. */
+void sock_hand_over(struct sock *s);
 
 /*
  * Begins: 0; -EALREADY, -EISCONN; what keeps it from beginning, -ENETUNREACH among it; -EADDRINUSE. Then sock_connected() says how
@@ -123,12 +137,23 @@ void sock_watch_del(struct sock_watch *w);
 /* EPOLLIN and others of epoll(7), as they are now; with the lock. */
 uint32_t sock_ready_now(struct sock *s);
 
-/*
- * Waits for what who says: until done(arg) is true, with the lock of the net; sleep(arg, until) is called without it when spinning brought nothing, and returns
- * 0 or a negative errno, which ends the wait. until: see sock_now(). 0; -EAGAIN: the time has come; or what sleep said.
- */
-int sock_wait(struct sock_net *n, bool (*done)(void *arg), int (*sleep)(void *arg, uint64_t until), void *arg,
-	      uint64_t until);
+/* A wait. */
+struct sock_wait {
+	bool (*done)(void *arg); /* with the lock of the net: what it is for has come */
+	/* With the lock, behind a done() that was false: changes are told to who sleeps from now on, or no more. NULL: none is. */
+	void (*asleep)(void *arg, bool is);
+	/*
+	 * Without the lock, when looking brought nothing. 0, or a negative errno, which ends the wait; -EAGAIN: the time has come. It
+	 * returns also when frames->fd can be read, and leaves in frames->revents whether it can; an fd of -1 stands for none.
+	 */
+	int (*sleep)(void *arg, uint64_t until, struct pollfd *frames);
+	void *arg;
+	bool looks; /* sleep() looks at frames->fd at all */
+};
+/* until: see sock_now(). 0: done() is true; -EAGAIN: the time has come; or what sleep() said. */
+int sock_wait(struct sock_net *n, const struct sock_wait *w, uint64_t until);
+/* From now until a moment, as ppoll(2) takes it: NULL for TCP_NEVER, else *t. */
+const struct timespec *sock_left(uint64_t until, struct timespec *t);
 /* Until the socket has one of these events. -EAGAIN, -EINTR. */
 int sock_wait_ready(struct sock *s, uint32_t events, uint64_t until);
 /* SO_RCVTIMEO, SO_SNDTIMEO as a moment from now on. */

@@ -33,9 +33,10 @@ struct sock {
 	struct linger linger;
 	uint64_t rcvtimeo_us, sndtimeo_us; /* 0: none */
 	_Atomic uint32_t seq;              /* of changes; a futex */
-	uint32_t waiters;
-	struct sock *ready; /* of a listener: a connection that nobody took yet */
-	int os_fd;          /* of a listener: its other half, -1: none */
+	uint32_t waiters;                  /* that sleep, */
+	uint32_t lookers;                  /* and may look for frames: who does hears of changes by the net's bell */
+	struct sock *ready;                /* of a listener: a connection that nobody took yet */
+	int os_fd;                         /* of a listener: its other half, -1: none */
 	bool os_ready;
 	/* Of datagrams; conn is NULL then. */
 	struct udp_sock *udp;
@@ -68,11 +69,19 @@ struct sock_net {
 	void *home;
 	struct tcp_stack *stack;
 	uint32_t spin_us;
+	enum sock_handlers (*handlers)(void);
 	uint64_t now;   /* of the last look */
 	uint64_t until; /* the thread sleeps so long */
 	uint64_t calls; /* that moved the net on */
 	bool armed, dead, stop, sleeping;
+	/* Calls that wait. One that sleeps alone looks for frames itself; where several do, the thread does. */
+	uint32_t sleepers;
+	bool led, deep;      /* one looks itself; the thread sleeps meanwhile, and nobody else would look */
+	uint64_t many_until; /* several slept at once a short time before */
+	/* How often looking brought nothing, and so many waits do not look for that. */
+	uint32_t misses, skips;
 	int wake; /* the thread should look again */
+	int bell; /* of the one call on a socket that looks for frames itself */
 	int os;   /* an epoll set of listeners' other halves */
 	pthread_t thread;
 	LIST_HEAD(, sock) socks;
@@ -98,6 +107,8 @@ bool sock_home_local(void *home, rte_be32_t ip);
 uint32_t sock_home_random(void *home);
 int sock_port_get(struct sock_net *n, rte_be16_t port);
 void sock_port_put(struct sock_net *n, rte_be16_t port);
+/* Without the time that sock_port_put() leaves. */
+void sock_port_drop(struct sock_net *n, rte_be16_t port);
 
 /* --- conn.c: with the lock --- */
 /* The neighbour may be known now. */

@@ -153,8 +153,8 @@ begin(int fd, struct file *f)
 	ep_began(f);
 }
 
-void
-file_begin(int fd, struct file *f)
+static void
+begin_once(int fd, struct file *f)
 {
 	if (!f->wants)
 		return;
@@ -165,6 +165,56 @@ file_begin(int fd, struct file *f)
 		begin(fd, f);
 	f->wants = false;
 	pthread_mutex_unlock(&f->lock);
+}
+
+void
+file_begin(int fd, struct file *f)
+{
+	f->looked = true;
+	begin_once(fd, f);
+}
+
+/*
+ * A server that makes its workers by fork() listens before, and does not look itself: the port is for the first process that does.
+ * Connections that wait meanwhile end.
+ */
+void
+file_leave(int fd, struct file *f)
+{
+	struct sock *s;
+
+	if (!f->forced || f->looked || f->items != 0)
+		return;
+	pthread_mutex_lock(&f->lock);
+	s = f->s;
+	if (s != NULL && f->claim >= 0) {
+		f->s = NULL;
+		own_close(f->claim);
+		f->claim = -1;
+		f->forced = false;
+		f->wants = true;
+		if (!f->nonblock)
+			(void)real()->fcntl(fd, F_SETFL, real()->fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+		sock_hand_over(s);
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* At once, so that whoever calls from now on is waited for. */
+EXPORT int
+listen(int fd, int backlog)
+{
+	struct file *f = file_get(fd);
+	int rc = f != NULL && f->s != NULL && !f->forced ? (int)result(-EINVAL) : real()->listen(fd, backlog);
+	struct tcp_addr addr;
+
+	if (rc == 0 && f != NULL && bound(fd, &addr) && !loopback(addr.ip) && rules_engine(TCP_SERVER, &addr)) {
+		f->backlog = backlog <= 0 ? 1 : RTE_MIN(backlog, 65535);
+		f->wants = f->s == NULL;
+		begin_once(fd, f);
+	}
+	file_put(f);
+	return rc;
 }
 
 /* A connection of the engine gets a shadow and a number. */

@@ -5,6 +5,7 @@
  * Epoll sets. Each is one of the kernel's, which has the descriptors of the operating system, and an event that stands for sockets
  * of the engine; and a list of these that may be ready.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -347,7 +348,6 @@ struct waiting {
 	struct epoll_event *ev;
 	int max, n; /* n: of the engine */
 	int os;     /* of the kernel, behind them */
-	bool counted;
 	const sigset_t *mask;
 };
 
@@ -382,9 +382,6 @@ done(void *arg)
 {
 	struct waiting *w = arg;
 
-	if (!w->counted)
-		w->e->sleepers++;
-	w->counted = true;
 	if (w->os == 0)
 		w->n = collect(w->e, w->ev, w->max);
 	return w->n != 0 || w->os != 0;
@@ -402,14 +399,44 @@ kernel(struct ep *e, struct epoll_event *ev, int max, int timeout, const sigset_
 	return k < 0 ? -errno : k > 0 && n == 0 ? -EINPROGRESS : n;
 }
 
+static void
+asleep(void *arg, bool is)
+{
+	struct waiting *w = arg;
+
+	w->e->sleepers += is ? 1 : UINT_MAX;
+}
+
+/* Until the kernel's set has something, or frames come. */
 static int
-sleep_os(void *arg, uint64_t until)
+both_sleep(struct waiting *w, uint64_t until, struct pollfd *frames)
+{
+	struct pollfd p[2] = {{.fd = w->e->fd, .events = POLLIN}, *frames};
+	struct timespec t;
+	int k;
+
+	k = real()->ppoll(p, 2, sock_left(until, &t), w->mask);
+	if (k <= 0)
+		return k < 0 ? -errno : -EAGAIN;
+	frames->revents = p[1].revents;
+	if (p[0].revents == 0)
+		return 0;
+	k = kernel(w->e, w->ev, w->max, 0, NULL);
+	w->os = k > 0 ? k : 0;
+	return k < 0 && k != -EINPROGRESS ? k : 0;
+}
+
+static int
+sleep_os(void *arg, uint64_t until, struct pollfd *frames)
 {
 	struct waiting *w = arg;
 	const uint64_t now = sock_now();
 	const uint64_t ms = until <= now ? 0 : (until - now + 999) / 1000;
-	int k = kernel(w->e, w->ev, w->max, until == TCP_NEVER ? -1 : (int)RTE_MIN(ms, (uint64_t)INT32_MAX), w->mask);
+	int k;
 
+	if (frames->fd >= 0)
+		return both_sleep(w, until, frames);
+	k = kernel(w->e, w->ev, w->max, until == TCP_NEVER ? -1 : (int)RTE_MIN(ms, (uint64_t)INT32_MAX), w->mask);
 	if (k == -EINPROGRESS)
 		return 0;
 	w->os = k > 0 ? k : 0;
@@ -428,6 +455,7 @@ begin_all(struct ep *e)
 	pthread_mutex_lock(&lock);
 	LIST_FOREACH(i, &e->items, next)
 	{
+		i->f->looked = true;
 		if (!i->f->wants || n == RTE_DIM(wants))
 			continue;
 		fd[n] = i->fd;
@@ -460,12 +488,7 @@ wait_both(struct ep *e, struct epoll_event *ev, int max, int timeout, const sigs
 		sock_net_unlock(n);
 		return k;
 	}
-	rc = sock_wait(n, done, sleep_os, &w, until);
-	if (w.counted) {
-		sock_net_lock(n);
-		e->sleepers--;
-		sock_net_unlock(n);
-	}
+	rc = sock_wait(n, &(struct sock_wait){done, asleep, sleep_os, &w, true}, until);
 	return rc == 0 ? w.n + w.os : rc == -EAGAIN ? 0 : rc;
 }
 

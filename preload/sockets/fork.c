@@ -10,6 +10,7 @@
 static void
 prepare(void)
 {
+	file_each(file_leave);
 	state_fork(FORK_PREPARE);
 	ep_fork(FORK_PREPARE);
 	if (net_now() != NULL)

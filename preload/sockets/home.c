@@ -11,7 +11,7 @@
 
 #include "steer.h"
 
-#define RECVS 512u
+#define RECVS_MAX 2048u /* more than a peer may send before it is answered */
 #define SENDS 1024u
 #define BURST 32u
 #define SIGNAL_EVERY 16u
@@ -36,7 +36,8 @@ struct home {
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	struct ibv_comp_channel *channel;
-	struct ibv_cq *cq;
+	/* Apart, so that a frame that has left wakes nobody. */
+	struct ibv_cq *cq, *send_cq;
 	struct ibv_qp *qp;
 	uint8_t *mem;
 	size_t mem_len;
@@ -50,6 +51,8 @@ struct home {
 	uint32_t send_head, send_tail, unsignaled;
 	uint32_t posted; /* receive requests that the card has */
 	struct steer *steer;
+	uint32_t recvs, posted; /* receive requests that the card may have, and has */
+	struct ibv_flow **flow; /* by port, one behind the other: one for each address */
 	struct neighbour neigh[NEIGHBOURS];
 };
 
@@ -62,7 +65,7 @@ refill(struct home *h)
 	struct rte_mbuf *m[BURST];
 	struct ibv_sge sge[BURST];
 
-	while (RECVS - h->posted >= BURST && rte_pktmbuf_alloc_bulk(h->pool, m, BURST) == 0) {
+	while (h->recvs - h->posted >= BURST && rte_pktmbuf_alloc_bulk(h->pool, m, BURST) == 0) {
 		for (unsigned int i = 0; i < BURST; i++) {
 			sge[i] = (struct ibv_sge){(uintptr_t)rte_pktmbuf_mtod(m[i], void *),
 						  m[i]->buf_len - (uint32_t)m[i]->data_off, h->mr->lkey};
@@ -129,10 +132,15 @@ frame_of(struct home *h, const struct ibv_wc *wc)
 	return m;
 }
 
+/* Frames that have left are free again. */
 static void
-sends_done(struct home *h, uint32_t head)
+sends_done(struct home *h)
 {
-	while (h->send_tail != head) {
+	struct ibv_wc wc[BURST];
+	int n = h->send_head == h->send_tail ? 0 : ibv_poll_cq(h->send_cq, BURST, wc);
+
+	/* The last one tells of those before it. */
+	while (n > 0 && h->send_tail != (uint32_t)wc[n - 1].wr_id) {
 		rte_pktmbuf_free(h->sent[h->send_tail & (SENDS - 1)]);
 		h->send_tail++;
 	}
@@ -160,6 +168,13 @@ home_rx(void *home, struct rte_mbuf **m, uint16_t n)
 		}
 	} while (got == most && k < n);
 	if (RECVS - h->posted >= BURST)
+	sends_done(h);
+	got = ibv_poll_cq(h->cq, RTE_MIN(n, (uint16_t)BURST), wc);
+	for (int i = 0; i < got; i++) {
+		m[k] = frame_of(h, &wc[i]);
+		k += m[k] != NULL;
+	}
+	if (h->recvs - h->posted >= BURST)
 		refill(h);
 	return k;
 }
@@ -241,6 +256,9 @@ home_arm(void *home)
 	struct home *h = home;
 
 	(void)ibv_req_notify_cq(h->cq, 0);
+	/* What waits for room goes on when there is some; an answer need not come before. */
+	if (h->send_head - h->send_tail > SENDS / 2)
+		(void)ibv_req_notify_cq(h->send_cq, 0);
 }
 
 static int
@@ -438,16 +456,18 @@ memory(struct home *h, unsigned int mbufs)
 static bool
 queues(struct home *h)
 {
-	struct ibv_qp_init_attr a = {.cap = {SENDS, RECVS, PIECES, 1, 0}, .qp_type = IBV_QPT_RAW_PACKET};
+	struct ibv_qp_init_attr a = {.cap = {SENDS, h->recvs, PIECES, 1, 0}, .qp_type = IBV_QPT_RAW_PACKET};
 	struct ibv_qp_attr to = {.qp_state = IBV_QPS_INIT, .port_num = 1};
 
 	h->channel = ibv_create_comp_channel(h->ctx);
 	if (h->channel == NULL || fcntl(h->channel->fd, F_SETFL, O_NONBLOCK) != 0)
 		return false;
-	h->cq = ibv_create_cq(h->ctx, SENDS + RECVS, NULL, h->channel, 0);
-	if (h->cq == NULL)
+	h->cq = ibv_create_cq(h->ctx, (int)h->recvs, NULL, h->channel, 0);
+	h->send_cq = ibv_create_cq(h->ctx, SENDS, NULL, h->channel, 0);
+	if (h->cq == NULL || h->send_cq == NULL)
 		return false;
-	a.send_cq = a.recv_cq = h->cq;
+	a.send_cq = h->send_cq;
+	a.recv_cq = h->cq;
 	h->qp = ibv_create_qp(h->pd, &a);
 	if (h->qp == NULL || ibv_modify_qp(h->qp, &to, IBV_QP_STATE | IBV_QP_PORT) != 0)
 		return false;
@@ -466,6 +486,8 @@ home_close(struct home *h)
 		(void)ibv_destroy_qp(h->qp);
 	if (h->cq != NULL)
 		(void)ibv_destroy_cq(h->cq);
+	if (h->send_cq != NULL)
+		(void)ibv_destroy_cq(h->send_cq);
 	if (h->channel != NULL)
 		(void)ibv_destroy_comp_channel(h->channel);
 	if (h->mr != NULL)
@@ -486,6 +508,8 @@ home_open(unsigned int index, unsigned int mbufs, const char **why)
 	*why = "no memory";
 	if (h == NULL)
 		return NULL;
+	/* The rest is for what was received and not read, and for what is sent. */
+	h->recvs = RTE_MIN(RECVS_MAX, mbufs / 4);
 	h->ctx = device_open(index, why);
 	if (h->ctx != NULL)
 		addrs_read(h);

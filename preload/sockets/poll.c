@@ -9,6 +9,7 @@
 #include "sockets.h"
 
 #define FEW 64u
+#define OURS 2u /* descriptors behind the program's: what wakes us, and what tells of frames */
 
 /* One descriptor's part of a wait. */
 struct part {
@@ -18,11 +19,12 @@ struct part {
 };
 
 struct polling {
-	struct pollfd *fds, *os; /* os: with those that are the engine's left out, and our event behind them */
+	struct pollfd *fds, *os; /* os: with those that are the engine's left out, and ours behind them */
 	struct part *part;
 	nfds_t n;
 	int event, ready, os_ready;
-	bool watched, told;
+	bool others; /* descriptors of the operating system's are among them */
+	bool watched, asleep, told;
 	const sigset_t *mask;
 };
 
@@ -57,10 +59,8 @@ event_get(void)
 static void
 event_put(int fd)
 {
-	uint64_t count;
 	bool kept = false;
 
-	(void)!real()->read(fd, &count, sizeof(count));
 	pthread_mutex_lock(&pool_lock);
 	if (pooled < RTE_DIM(pool)) {
 		pool[pooled++] = fd;
@@ -79,9 +79,9 @@ on_change(struct sock_watch *w)
 	struct polling *p = ((struct part *)(void *)w)->all;
 	const uint64_t one = 1;
 
-	if (!p->told)
+	if (p->asleep && !p->told)
 		(void)!real()->write(p->event, &one, sizeof(one));
-	p->told = true;
+	p->told |= p->asleep;
 }
 
 static bool
@@ -106,31 +106,41 @@ done(void *arg)
 		p->ready += p->fds[i].revents != 0;
 	}
 	p->watched = true;
-	p->told = false;
 	return p->ready != 0 || p->os_ready != 0;
 }
 
-static int
-sleep_os(void *arg, uint64_t until)
+static void
+asleep(void *arg, bool is)
 {
 	struct polling *p = arg;
-	const uint64_t now = sock_now();
-	struct timespec t = {0};
 	uint64_t count;
+
+	p->asleep = is;
+	if (p->event < 0)
+		p->event = event_get();
+	if (!is && p->told)
+		(void)!real()->read(p->event, &count, sizeof(count));
+	p->told = false;
+}
+
+static int
+sleep_os(void *arg, uint64_t until, struct pollfd *frames)
+{
+	struct polling *p = arg;
+	struct timespec t;
 	int k;
 
-	if (until > now && until != TCP_NEVER)
-		t = (struct timespec){(time_t)((until - now) / 1000000), (long)((until - now) % 1000000 * 1000)};
-	k = real()->ppoll(p->os, p->n + 1, until == TCP_NEVER ? NULL : &t, p->mask);
+	if (p->event < 0)
+		return -EMFILE;
+	p->os[p->n] = (struct pollfd){.fd = p->event, .events = POLLIN};
+	p->os[p->n + 1] = *frames;
+	k = real()->ppoll(p->os, p->n + OURS, sock_left(until, &t), p->mask);
 	if (k < 0)
 		return -errno;
 	if (k == 0)
 		return -EAGAIN;
-	if (p->os[p->n].revents != 0) {
-		(void)!real()->read(p->event, &count, sizeof(count));
-		k--;
-	}
-	p->os_ready = k;
+	frames->revents = p->os[p->n + 1].revents;
+	p->os_ready = k - (p->os[p->n].revents != 0) - (frames->revents != 0);
 	return 0;
 }
 
@@ -148,18 +158,15 @@ static int
 both(struct polling *p, uint64_t until)
 {
 	const struct timespec none = {0};
-	int k = real()->ppoll(p->os, p->n, &none, NULL), rc;
+	int k = p->others ? real()->ppoll(p->os, p->n, &none, NULL) : 0, rc;
 
 	if (k < 0)
 		return -errno;
 	p->os_ready = k;
-	p->event = event_get();
-	if (p->event < 0)
-		return -errno;
-	p->os[p->n] = (struct pollfd){.fd = p->event, .events = POLLIN};
-	rc = sock_wait(net_now(), done, sleep_os, p, until);
+	rc = sock_wait(net_now(), &(struct sock_wait){done, asleep, sleep_os, p, true}, until);
 	unwatch(p);
-	event_put(p->event);
+	if (p->event >= 0)
+		event_put(p->event);
 	if (rc != 0 && rc != -EAGAIN)
 		return rc;
 	for (nfds_t i = 0; i < p->n; i++)
@@ -187,6 +194,7 @@ find(struct polling *p)
 			p->os[i].fd = -1;
 			found++;
 		} else {
+			p->others |= p->os[i].fd >= 0;
 			file_put(f);
 		}
 	}
@@ -206,16 +214,16 @@ any(const struct pollfd *fds, nfds_t n)
 static int
 wait_for(struct pollfd *fds, nfds_t n, uint64_t until, const sigset_t *mask)
 {
-	struct pollfd few_os[FEW + 1];
+	struct pollfd few_os[FEW + OURS];
 	struct part few[FEW];
-	struct polling p = {.fds = fds, .os = few_os, .part = few, .n = n, .mask = mask};
+	struct polling p = {.fds = fds, .os = few_os, .part = few, .n = n, .event = -1, .mask = mask};
 	int rc = -ENOSYS;
 
 	for (nfds_t i = 0; i < n; i++)
 		if (kind_of(fds[i].fd) == EPOLL)
 			ep_nested(fds[i].fd);
 	if (n > FEW) {
-		p.os = malloc((n + 1) * sizeof(*p.os));
+		p.os = malloc((n + OURS) * sizeof(*p.os));
 		p.part = malloc(n * sizeof(*p.part));
 	}
 	if (p.os == NULL || p.part == NULL)

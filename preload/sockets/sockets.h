@@ -89,6 +89,8 @@ struct file {
 	atomic_bool nonblock;
 	bool forced;         /* the shadow does not block, whatever the program said */
 	bool wants;          /* it listens or hears, and so shall the engine from the first call on that looks */
+	bool wants;          /* it listens, and so shall the engine from the next call on that looks */
+	bool looked;         /* a call of this process has looked for connections */
 	bool touched;        /* options were set */
 	bool sndbuf, rcvbuf; /* these among them */
 	int backlog;
@@ -101,6 +103,8 @@ struct file {
 enum fork_step { FORK_PREPARE, FORK_PARENT, FORK_CHILD };
 void state_fork(enum fork_step step);
 void table_fork(enum fork_step step);
+/* Of each socket, held. */
+void file_each(void (*fn)(int fd, struct file *f));
 void ep_fork(enum fork_step step);
 
 /* What a number is. */
@@ -148,13 +152,16 @@ rte_be32_t net_from(rte_be32_t remote);
 int net_claim(bool udp, rte_be16_t port);
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* --- signals.c --- */
+enum sock_handlers handlers_now(void);
+
 /* --- rules.c --- */
 enum role { TCP_SERVER, TCP_CLIENT, UDP_SENDER, UDP_RECEIVER, UDP_CONNECT };
 /* The engine shall have it. local, remote: as far as they are known, else 0. */
 bool rules_engine(enum role role, const struct tcp_addr *addr);
 
 /* --- calls.c --- */
-/* A listener that was told so begins; others are left alone. */
+/* A call looks for connections: a listener that has not begun begins; others are left alone. */
 void file_begin(int fd, struct file *f);
 /* An address of IPv4; false: it is none. */
 bool addr_inet(const struct sockaddr *sa, socklen_t len, struct tcp_addr *addr);
@@ -164,6 +171,8 @@ void addr_put(const struct tcp_addr *addr, struct sockaddr *sa, socklen_t *len);
 bool addr_bound(int fd, struct tcp_addr *addr);
 /* The kernel may know nothing of the port's addresses. */
 void addr_foreign(int fd);
+/* The process is about to fork: a listener that it never looked at may be the child's. */
+void file_leave(int fd, struct file *f);
 /* errno and -1 of a negative errno, else the value. */
 static inline ssize_t
 result(ssize_t rc)

@@ -117,8 +117,8 @@ own_fds(void)
 	for (unsigned int i = 0; i < n; i++)
 		own_add(fds[i]);
 	sock_fds(state.net, fds);
-	own_add(fds[0]);
-	own_add(fds[1]);
+	for (unsigned int i = 0; i < SOCK_FDS; i++)
+		own_add(fds[i]);
 }
 
 static struct sock_net *
@@ -129,6 +129,8 @@ start(void)
 	struct sock_conf conf = {.spin_us = setting(SPIN_ENV, 20, 0, 1000000),
 				 .tcp = {.tx_checksum = true},
 				 .udp = {.tx_checksum = true}};
+	struct sock_conf conf = {
+		.spin_us = setting(SPIN_ENV, 100, 0, 1000000), .handlers = handlers_now, .tcp = {.tx_checksum = true}};
 	const char *why;
 	int err = 0;
 

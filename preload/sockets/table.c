@@ -80,6 +80,7 @@ table_fork(enum fork_step step)
 			f->wants |= f->dgram != NULL && f->s != NULL;
 			f->s = NULL;
 			f->claim = -1;
+			f->looked = false;
 		}
 		if (table[i].kind == OWN) {
 			table[i].kind = NONE;
@@ -126,6 +127,18 @@ file_get(int fd)
 	}
 	pthread_mutex_unlock(&lock);
 	return f;
+}
+
+void
+file_each(void (*fn)(int fd, struct file *f))
+{
+	for (unsigned int i = 0; i < top; i++) {
+		struct file *f = file_get((int)i);
+
+		if (f != NULL)
+			fn((int)i, f);
+		file_put(f);
+	}
 }
 
 void

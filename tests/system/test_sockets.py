@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs of plain sockets over the queues of shared ports, and the same programs on the kernel: their calls return the same."""
+import ctypes
+import difflib
 import os
 import re
 import signal
@@ -71,16 +73,21 @@ def gone(p):
 
 
 def spin(owner):
-    """A call that waits uses its CPU for the time that it looks for frames itself, and then sleeps."""
-    def used(p):
+    """A call that waits runs for the time that it looks for frames itself, and then sleeps."""
+    def fields(p):
         with open('/proc/%d/stat' % p.pid) as f:
-            fields = f.read().rsplit(')', 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+            return f.read().rsplit(')', 1)[1].split()
+
+    def used(p):
+        return (int(fields(p)[11]) + int(fields(p)[12])) / os.sysconf('SC_CLK_TCK')
+
+    def runs(p):
+        # Twenty looks in a row, over most of the half second of a call. It lets others have the CPU, and stays ready to run.
+        return all(fields(p)[0] == 'R' and time.sleep(0.01) is None for _ in range(20))
     p = accepts(owner, TRIPLANE_SOCKETS_SPIN='1000000')
     try:
-        begun = used(p)
-        if not tpmd.wait_until(lambda: used(p) - begun >= 0.5, LIMIT):
-            return 'it looks for %.2f s of CPU' % (used(p) - begun)
+        if not tpmd.wait_until(lambda: runs(p), LIMIT):
+            return 'it does not look'
     finally:
         gone(p)
     p = accepts(owner, TRIPLANE_SOCKETS_SPIN='0')
@@ -90,6 +97,204 @@ def spin(owner):
         return None if used(p) - begun < 0.5 else 'without looking: %.2f s of CPU' % (used(p) - begun)
     finally:
         gone(p)
+
+
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
+
+
+class Halted:
+    """All threads of a program but its first stop."""
+
+    def __init__(self, pid):
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.tasks = []
+        for task in sorted(int(t) for t in os.listdir('/proc/%d/task' % pid)):
+            if task != pid:
+                self._ask(PTRACE_SEIZE, task)
+                self.tasks.append(task)
+                self._ask(PTRACE_INTERRUPT, task)
+                os.waitpid(task, WALL)
+
+    def _ask(self, request, task):
+        if self.libc.ptrace(request, task, None, None) != 0:
+            raise OSError(ctypes.get_errno(), 'ptrace')
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for task in self.tasks:
+            self._ask(PTRACE_DETACH, task)
+
+
+PINGS = """
+import os, select, socket, sys
+s = socket.create_connection((%r, %s))
+%s
+print('there', flush=True)
+sys.stdin.readline()
+for n in range(50):
+    s.send(b'ping')
+    %s
+    assert s.recv(4) == b'ping'
+print('done')
+"""
+WAITS = {'recv': ('', ''), 'poll': ('p = select.poll(); p.register(s, select.POLLIN)', 'p.poll()'),
+         'select': ('', 'select.select([s], [], [])'), 'epoll': ('e = select.epoll(); e.register(s, select.EPOLLIN)', 'e.poll()')}
+ECHO = """
+import socket
+s = socket.create_server((%r, %s))
+print('there', flush=True)
+while True:
+    c = s.accept()[0]
+    while True:
+        data = c.recv(4)
+        if not data:
+            break
+        c.send(data)
+"""
+
+
+def alone(owner, wait, spin_us):
+    """A call that waits does all by itself: the threads of the library stand still."""
+    port = str(tpmd.free_port())
+    env = {**os.environ, 'TRIPLANE_SOCKETS_SPIN': spin_us}
+    server = owner.start('--sockets', '--port', '1', '/usr/bin/python3', '-c', ECHO % (SERVER, port))
+    try:
+        until_says(server, 'there\n')
+        client = owner.start('--sockets', '--port', '0', '/usr/bin/python3', '-c', PINGS % (SERVER, port, *WAITS[wait]), env=env,
+                             stdin=subprocess.PIPE)
+        try:
+            until_says(client, 'there\n')
+            with Halted(client.pid):
+                client.stdin.write('go\n')
+                client.stdin.flush()
+                said = until_says(client, 'done\n')
+        finally:
+            gone(client)
+    finally:
+        gone(server)
+    return None if said == 'done\n' else said or 'no answer comes'
+
+
+def asked(owner, code, *args, **kw):
+    """What a program of Python on the first port says."""
+    rc, out = owner.run('--sockets', '--port', '0', '/usr/bin/python3', '-c', code, *args, **kw)
+    return out.strip() if rc == 0 else 'exit code %d: %s' % (rc, out)
+
+
+CONNECT = """
+import errno, socket, sys
+s = socket.socket()
+s.settimeout(60)
+try:
+    s.connect((sys.argv[1], int(sys.argv[2])))
+    print(s.recv(100).decode())
+except OSError as e:
+    print(errno.errorcode.get(e.errno, e))
+"""
+
+
+def nobody(owner):
+    """A port where no program listens refuses, whether programs are there or not, and one whose program went does."""
+    port = str(tpmd.free_port())
+    said = [asked(owner, CONNECT, SERVER, port)]
+    server = owner.start('--sockets', '--port', '1', '/usr/bin/python3', '-c', ECHO % (SERVER, tpmd.free_port()))
+    try:
+        until_says(server, 'there\n')
+        said.append(asked(owner, CONNECT, SERVER, port))
+    finally:
+        gone(server)
+    return None if said == ['ECONNREFUSED'] * 2 else said
+
+
+LATE = """
+import socket, sys
+s = socket.create_server((%r, %s))
+print('there', flush=True)
+sys.stdin.readline()
+c, peer = s.accept()
+c.send(peer[0].encode())
+"""
+EARLY = """
+import socket, sys
+s = socket.socket()
+s.settimeout(60)
+s.connect((sys.argv[1], int(sys.argv[2])))
+print('connected', flush=True)
+print(s.recv(100).decode())
+"""
+
+
+def early(owner):
+    """Who calls a server that listens, and does not wait yet, is connected."""
+    port = str(tpmd.free_port())
+    server = owner.start('--sockets', '--port', '1', '/usr/bin/python3', '-c', LATE % (SERVER, port), stdin=subprocess.PIPE)
+    try:
+        until_says(server, 'there\n')
+        client = owner.start('--sockets', '--port', '0', '/usr/bin/python3', '-c', EARLY, SERVER, port)
+        said = until_says(client, 'connected\n')
+        server.stdin.write('go\n')
+        server.stdin.flush()
+        said += finish(client)
+    finally:
+        gone(server)
+    return None if said == 'connected\n192.0.2.1\n' else said
+
+
+# A master that listens and never looks, and a worker that is another user, as nginx has them.
+MASTER = """
+import os, socket, sys
+s = socket.create_server((%r, %s))
+if os.fork() == 0:
+    %s
+    s.settimeout(0)
+    try:
+        s.accept()
+    except BlockingIOError:
+        pass
+    s.settimeout(None)
+    print('there', flush=True)
+    while True:
+        c, peer = s.accept()
+        c.send(peer[0].encode())
+        c.close()
+os.wait()
+"""
+NOBODY = 65534
+
+
+def served(owner, become):
+    port = str(tpmd.free_port())
+    master = owner.start('--sockets', '--port', '1', '/usr/bin/python3', '-c', MASTER % (SERVER, port, become), start_new_session=True)
+    try:
+        said = until_says(master, 'there\n')
+        return [asked(owner, CONNECT, SERVER, port) for _ in range(2)], said
+    finally:
+        os.killpg(master.pid, signal.SIGKILL)
+        master.communicate()
+
+
+def worker(owner):
+    """A worker has the port of the master that listened for it."""
+    got, said = served(owner, 'pass')
+    return None if got == ['192.0.2.1'] * 2 else '%s: %s' % (got, said)
+
+
+def other_user(owner):
+    """A worker that is another user has the port where its group is the socket's, and the kernel's sockets where it is not."""
+    if os.geteuid() != 0:
+        return 'skip only root can become another user'
+    os.chmod(owner.dir.name, 0o711)
+    become = 'os.setgroups([]); os.setgid(%d); os.setuid(%d)' % (NOBODY, NOBODY)
+    for group, mode, want in (('none', '0666', 'ECONNREFUSED'), (NOBODY, '0660', '192.0.2.1')):
+        owner.app.tell('set setting program share-mode ' + mode)
+        owner.app.tell('set setting program share-group %s' % group)
+        owner.show()
+        got, said = served(owner, become)
+        if got != [want] * 2:
+            return 'group %s: %s; %s' % (group, got, said)
+    return None
 
 
 def mbufs(owner):
@@ -253,6 +458,13 @@ def main():
     cases.run('costs-nothing', costs_nothing, owner)
     cases.run('idle', idle, owner)
     cases.run('spin', spin, owner)
+    for wait in WAITS:
+        cases.run('alone-' + wait, alone, owner, wait, '0')
+    cases.run('alone-looking', alone, owner, 'recv', '1000')
+    cases.run('nobody-listens', nobody, owner)
+    cases.run('early', early, owner)
+    cases.run('worker', worker, owner)
+    cases.run('other-user', other_user, owner)
     cases.run('mbufs', mbufs, owner)
     cases.run('killed', killed, owner)
     cases.run('given-back', owner.empty)
