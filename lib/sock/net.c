@@ -17,6 +17,7 @@
 #define PARK_US 1000u             /* while others call so often, the thread looks only so often */
 #define MANY_US UINT64_C(100000)  /* so long after two slept at once the thread looks for all */
 #define EAGER 8u                  /* looks of a call in a row before it lets others have the CPU in between */
+#define BUSY_PART 4u              /* of the time to look, that others may have the CPU at once */
 #define MISSES_MAX 6u             /* then every 64th wait looks */
 #define RESOLVE_US 1000u          /* between questions for a neighbour */
 #define QUIET_US UINT64_C(300000) /* longer than a retransmission waits: whoever answers has got all */
@@ -493,16 +494,19 @@ sock_fds(const struct sock_net *n, int fds[SOCK_FDS])
 
 /* --- waiting --- */
 
-/* Without the lock for a moment, in which others have the CPU that want it: the peer, or a card in software. */
-static void
+/* Without the lock for a moment, in which others have the CPU that want it: the peer, or a card in software. How long they had it. */
+static uint64_t
 let_others(struct sock_net *n, unsigned int looks)
 {
+	const uint64_t before = n->now;
+
 	sock_leave(n);
 	if (looks < EAGER)
 		rte_pause();
 	else
 		(void)sched_yield();
 	sock_enter(n);
+	return n->now - before;
 }
 
 /* Looks for frames before the call sleeps. True: what it waits for is there. */
@@ -510,18 +514,18 @@ static bool
 spin(struct sock_net *n, bool (*done)(void *arg), void *arg, uint64_t until)
 {
 	const uint64_t begin = n->now, end = RTE_MIN(begin + n->spin_us, until);
-	bool found = false;
+	bool found = false, pays = true;
 
 	if (n->skips != 0) {
 		n->skips--;
 		return false;
 	}
-	for (unsigned int looks = 0; !found && n->now < end && !n->dead; looks++) {
-		let_others(n, looks);
+	/* Who sleeps gets the CPU back sooner than who lets others have it that are busy. */
+	for (unsigned int looks = 0; !found && pays && n->now < end && !n->dead; looks++) {
+		pays = let_others(n, looks) <= n->spin_us / BUSY_PART;
 		found = done(arg);
 	}
-	/* Where others wanted the CPU for longer than that, sleeping would have been better. */
-	if (found && n->now <= end)
+	if (found && pays)
 		n->misses = 0;
 	else
 		n->misses = RTE_MIN(n->misses + 1, MISSES_MAX);
