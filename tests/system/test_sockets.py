@@ -395,6 +395,41 @@ def fork(owner):
     return None if (rc, code) == (0, 0) and server == want else 'exit codes %d and %d: %s; %s' % (rc, code, server, client)
 
 
+def host(owner):
+    """A kernel's interface behind the port has the same address: its connections are not refused."""
+    if os.geteuid() != 0 or not os.path.exists('/dev/net/tun'):
+        return 'skip wants root and /dev/net/tun'
+    name, port = 'tps%d' % (os.getpid() % 100000), str(tpmd.free_port())
+    for line in ('stop', 'kernel 1 on ' + name, 'start'):
+        owner.app.tell(line)
+    owner.show()
+    ip = ['ip', '-n', name]
+    subprocess.run(['ip', 'netns', 'add', name], check=True)
+    try:
+        subprocess.run(['ip', 'link', 'set', name, 'netns', name], check=True)
+        subprocess.run([*ip, 'addr', 'add', SERVER + '/24', 'dev', name], check=True)
+        subprocess.run([*ip, 'link', 'set', name, 'up'], check=True)
+
+        def up():
+            k = owner.app.ask('show kernel')['interfaces'][0]
+            return k['state'] == 'up' and k['carrier']
+        # Answers of ARP are RoCE's, which has the same address.
+        mac = owner.app.ask('show port info 0')['ports'][0]['mac']
+        subprocess.run([*ip, 'neigh', 'add', '192.0.2.1', 'lladdr', mac, 'dev', name], check=True)
+        if not tpmd.wait_until(up, LIMIT):
+            return 'the interface is not up: %s' % owner.app.ask('show kernel')
+        server = share_owner.start('ip', 'netns', 'exec', name, '/usr/bin/python3', '-c', MASTER.replace('if os.fork() == 0', 'if True')
+                                   % (SERVER, port, 'pass'))
+        try:
+            until_says(server, 'there\n')
+            said = asked(owner, CONNECT, SERVER, port)
+        finally:
+            gone(server)
+    finally:
+        subprocess.run(['ip', 'netns', 'del', name], check=True)
+    return None if said == '192.0.2.1' else '%s; %s' % (said, owner.app.ask('show kernel'))
+
+
 def costs_nothing(owner):
     """A program without sockets: the owner hears nothing of it, and no thread begins. What it costs is `./tp bench sockets`."""
     before = owner.show()['connected']
@@ -467,6 +502,7 @@ def main():
     cases.run('other-user', other_user, owner)
     cases.run('mbufs', mbufs, owner)
     cases.run('killed', killed, owner)
+    cases.run('host', host, owner)
     cases.run('given-back', owner.empty)
     cases.run('no-violation', owner.clean)
     cases.run('ends', owner.close)
