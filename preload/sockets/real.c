@@ -56,6 +56,7 @@ real_init(void)
 	FIND(dup3, "dup3");
 	FIND(close_range, "close_range");
 	FIND(exit, "_exit");
+	FIND(syscall, "syscall");
 	FIND(socket, "socket");
 	real_of = r;
 }

@@ -66,6 +66,7 @@ struct real {
 	int (*dup3)(int, int, int);
 	int (*close_range)(unsigned int, unsigned int, int);
 	__typeof__(_exit) *exit;
+	long (*syscall)(long, ...);
 };
 extern struct real real_of;
 void real_init(void);

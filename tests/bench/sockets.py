@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs of TCP sockets of Debian on the ports that a triplane shares, and the same programs on the kernel's stack over veth between
+"""Programs of TCP and UDP sockets of Debian on the ports that a triplane shares, and the same programs on the kernel's stack over veth between
 two network namespaces, in the same run. All of the card is software here: the model's thread, both ends and the owner share the
 CPUs."""
 import json
@@ -47,8 +47,8 @@ def found(pattern, outs):
     return [roce.number(pattern, o) for o in outs]
 
 
-def sockperf(owner, veth, mode, pattern):
-    at = ['-i', '@', '-p', str(tpmd.free_port()), '--tcp']
+def sockperf(owner, veth, mode, pattern, proto=('--tcp',)):
+    at = ['-i', '@', '-p', str(tpmd.free_port()), *proto]
     return found(pattern, both(owner, veth, ['sockperf', 'sr', *at], ['sockperf', mode, *at, '-m', '100', '-t', SECONDS]))
 
 
@@ -76,10 +76,12 @@ def ls(env):
 
 
 def bench(rep, library):
-    rep.title('sockets: programs of TCP sockets as Debian ships them, on a shared model card; peers: the same on the kernel over veth')
+    rep.title('sockets: programs of TCP and UDP sockets as Debian ships them, on a shared model card; peers: the same on the kernel over veth')
     veth, owner = roce.Veth(), Owner()
     rows = [('ping-pong 100 B', 'p50', 'us', lambda: sockperf(owner, veth, 'pp', r'percentile 50\.000 = +([\d.]+)'), 0.25),
             ('messages of 100 B', 'sent', '/s', lambda: sockperf(owner, veth, 'tp', r'Message Rate is ([\d.]+)'), 6.6),
+            ('UDP, ping-pong 100 B', 'p50', 'us', lambda: sockperf(owner, veth, 'pp', r'percentile 50\.000 = +([\d.]+)', ()), 0.25),
+            ('UDP, messages of 100 B', 'sent', '/s', lambda: sockperf(owner, veth, 'tp', r'Message Rate is ([\d.]+)', ()), 3),
             ('iperf3, one stream', 'average', 'MB/s', lambda: iperf(owner, veth), 1)]
     if shutil.which('redis-server'):
         rows += [('redis-benchmark, %d under way' % d, 'GET', '/s', lambda d=d: redis(owner, veth, d), 3) for d in (1, 16)]
