@@ -73,7 +73,7 @@ struct app_options {
 struct app_port {
 	bool present, configured, started, dirty;
 	bool recovering; /* its driver restarts it; set by the thread that tells of it */
-	bool guest; /* a vhost-user port that belongs to a group */
+	bool guest;      /* a vhost-user port that belongs to a group */
 	uint16_t id;
 	uint16_t rxq, txq, rxd, txd, mtu; /* mtu 0: the device's own */
 	uint16_t rxq_up, txq_up;          /* that are set up now; rxq and txq are what the next start makes */
