@@ -19,7 +19,6 @@
 #define EAGER 8u                  /* looks of a call in a row before it lets others have the CPU in between */
 #define BUSY_PART 4u              /* of the time to look, that others may have the CPU at once */
 #define MISSES_MAX 6u             /* then every 64th wait looks */
-#define RESOLVE_US 1000u          /* between questions for a neighbour */
 #define QUIET_US UINT64_C(300000) /* longer than a retransmission waits: whoever answers has got all */
 
 uint64_t
@@ -380,8 +379,8 @@ sock_net_create(const struct sock_conf *conf, const struct sock_home *ops, void 
 	n->ops = *ops;
 	n->home = home;
 	n->spin_us = conf->spin_us;
-	n->udp_conf = conf->udp;
 	n->handlers = conf->handlers;
+	n->udp_conf = conf->udp;
 	n->port_refs = calloc(SOCK_PORTS, sizeof(*n->port_refs));
 	n->now = sock_now();
 	LIST_INIT(&n->socks);

@@ -57,11 +57,10 @@ enum sock_handlers {
 
 struct sock_conf {
 	struct tcp_conf tcp;
-	struct udp_conf udp; /* a net without datagrams has none of this */
-	uint32_t spin_us;    /* 0..1000000: so long a call looks for frames itself before it sleeps */
 	/* 0..1000000: so long a call looks for frames before it sleeps, at most; where this brings nothing it does so seldom */
 	uint32_t spin_us;
 	enum sock_handlers (*handlers)(void); /* of now; NULL: SOCK_HANDLERS_BOTH */
+	struct udp_conf udp;                  /* a net without datagrams has none of this */
 };
 
 /* NULL and *err: -EINVAL, -ENOMEM, -EAGAIN (no thread). */

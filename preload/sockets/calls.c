@@ -105,23 +105,6 @@ bind(int fd, const struct sockaddr *sa, socklen_t len)
 
 /* --- listen, accept --- */
 
-EXPORT int
-listen(int fd, int backlog)
-{
-	struct file *f = file_get(fd);
-	int rc = f != NULL && f->s != NULL && !f->forced && f->dgram == NULL ? (int)result(-EINVAL)
-									     : real()->listen(fd, backlog);
-	struct tcp_addr addr;
-
-	if (rc == 0 && f != NULL && addr_bound(fd, &addr) && !addr_loopback(addr.ip) &&
-	    rules_engine(TCP_SERVER, &addr)) {
-		f->backlog = backlog <= 0 ? 1 : RTE_MIN(backlog, 65535);
-		f->wants = f->s == NULL;
-	}
-	file_put(f);
-	return rc;
-}
-
 static void
 begin(int fd, struct file *f)
 {
@@ -205,10 +188,12 @@ EXPORT int
 listen(int fd, int backlog)
 {
 	struct file *f = file_get(fd);
-	int rc = f != NULL && f->s != NULL && !f->forced ? (int)result(-EINVAL) : real()->listen(fd, backlog);
+	int rc = f != NULL && f->s != NULL && !f->forced && f->dgram == NULL ? (int)result(-EINVAL)
+									     : real()->listen(fd, backlog);
 	struct tcp_addr addr;
 
-	if (rc == 0 && f != NULL && bound(fd, &addr) && !loopback(addr.ip) && rules_engine(TCP_SERVER, &addr)) {
+	if (rc == 0 && f != NULL && addr_bound(fd, &addr) && !addr_loopback(addr.ip) &&
+	    rules_engine(TCP_SERVER, &addr)) {
 		f->backlog = backlog <= 0 ? 1 : RTE_MIN(backlog, 65535);
 		f->wants = f->s == NULL;
 		begin_once(fd, f);

@@ -49,10 +49,8 @@ struct home {
 	/* Frames under way. Sends complete in order, one of several tells. */
 	struct rte_mbuf *sent[SENDS];
 	uint32_t send_head, send_tail, unsignaled;
-	uint32_t posted; /* receive requests that the card has */
-	struct steer *steer;
 	uint32_t recvs, posted; /* receive requests that the card may have, and has */
-	struct ibv_flow **flow; /* by port, one behind the other: one for each address */
+	struct steer *steer;
 	struct neighbour neigh[NEIGHBOURS];
 };
 
@@ -154,26 +152,16 @@ home_rx(void *home, struct rte_mbuf **m, uint16_t n)
 	uint16_t k = 0, most;
 	int got;
 
-	/* Fewer than there is room for means that no more have come: ends of sends do not count. */
+	sends_done(h);
+	/* Fewer than there is room for means that no more have come. */
 	do {
 		most = (uint16_t)RTE_MIN((unsigned int)(n - k), BURST);
 		got = ibv_poll_cq(h->cq, most, wc);
 		for (int i = 0; i < got; i++) {
-			if ((wc[i].opcode & IBV_WC_RECV) == 0) {
-				sends_done(h, (uint32_t)wc[i].wr_id);
-				continue;
-			}
 			m[k] = frame_of(h, &wc[i]);
 			k += m[k] != NULL;
 		}
 	} while (got == most && k < n);
-	if (RECVS - h->posted >= BURST)
-	sends_done(h);
-	got = ibv_poll_cq(h->cq, RTE_MIN(n, (uint16_t)BURST), wc);
-	for (int i = 0; i < got; i++) {
-		m[k] = frame_of(h, &wc[i]);
-		k += m[k] != NULL;
-	}
 	if (h->recvs - h->posted >= BURST)
 		refill(h);
 	return k;

@@ -90,7 +90,6 @@ struct file {
 	atomic_bool nonblock;
 	bool forced;         /* the shadow does not block, whatever the program said */
 	bool wants;          /* it listens or hears, and so shall the engine from the first call on that looks */
-	bool wants;          /* it listens, and so shall the engine from the next call on that looks */
 	bool looked;         /* a call of this process has looked for connections */
 	bool touched;        /* options were set */
 	bool sndbuf, rcvbuf; /* these among them */
@@ -164,6 +163,8 @@ bool rules_engine(enum role role, const struct tcp_addr *addr);
 /* --- calls.c --- */
 /* A call looks for connections: a listener that has not begun begins; others are left alone. */
 void file_begin(int fd, struct file *f);
+/* The process is about to fork: a listener that it never looked at may be the child's. */
+void file_leave(int fd, struct file *f);
 /* An address of IPv4; false: it is none. */
 bool addr_inet(const struct sockaddr *sa, socklen_t len, struct tcp_addr *addr);
 bool addr_loopback(rte_be32_t ip);
@@ -172,8 +173,6 @@ void addr_put(const struct tcp_addr *addr, struct sockaddr *sa, socklen_t *len);
 bool addr_bound(int fd, struct tcp_addr *addr);
 /* The kernel may know nothing of the port's addresses. */
 void addr_foreign(int fd);
-/* The process is about to fork: a listener that it never looked at may be the child's. */
-void file_leave(int fd, struct file *f);
 /* errno and -1 of a negative errno, else the value. */
 static inline ssize_t
 result(ssize_t rc)

@@ -126,11 +126,10 @@ start(void)
 {
 	static bool once;
 	const unsigned int port = setting(PORT_ENV, 0, 0, 63), mbufs = setting(MBUFS_ENV, 8192, 2048, 1048576);
-	struct sock_conf conf = {.spin_us = setting(SPIN_ENV, 20, 0, 1000000),
+	struct sock_conf conf = {.spin_us = setting(SPIN_ENV, 100, 0, 1000000),
+				 .handlers = handlers_now,
 				 .tcp = {.tx_checksum = true},
 				 .udp = {.tx_checksum = true}};
-	struct sock_conf conf = {
-		.spin_us = setting(SPIN_ENV, 100, 0, 1000000), .handlers = handlers_now, .tcp = {.tx_checksum = true}};
 	const char *why;
 	int err = 0;
 

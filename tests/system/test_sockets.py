@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs of plain sockets over the queues of shared ports, and the same programs on the kernel: their calls return the same."""
 import ctypes
-import difflib
 import os
 import re
 import signal
