@@ -50,7 +50,7 @@ parse(const struct tcp_stack *s, const struct rte_mbuf *m, struct plain *g)
 	if (unlikely(total < hlen || RTE_ETHER_HDR_LEN + total > m->data_len ||
 		     (g->ts && load32(th + 1) != UINT32_C(0x0101080a))))
 		return NULL;
-	n = tcp_find(s, ip->dst_addr, ip->src_addr, th->dst_port, th->src_port);
+	n = tcp_find_packet(s, &ip->src_addr);
 	if (unlikely(n == NULL || n->kind != TCP_NODE_CONN || n->state != TCP_ESTABLISHED))
 		return NULL;
 	g->ip = ip;
@@ -84,23 +84,27 @@ static inline uint32_t
 take_acked(struct tcp_conn *c, uint32_t ack)
 {
 	const uint32_t now = (uint32_t)c->s->now;
-	uint32_t rtt = 0, gone = 0, again = 0;
-	struct tcp_tseg *t;
+	uint32_t oldest = now, sent = now, end = ack, gone = 0, again = 0;
+	struct tcp_stack *s = c->s;
+	struct tcp_tseg *t = c->tx_head, *next;
 
-	while ((t = c->tx_head) != c->unsent && seq_leq(t->seq + t->len, ack)) {
-		const uint32_t age = RTE_MAX(now - t->sent_us, 1u), end = t->seq + t->len;
-
-		rtt = rtt == 0 ? age : rtt;
+	if (t != c->unsent)
+		oldest = t->sent_us;
+	for (; t != c->unsent && seq_leq(t->seq + t->len, ack); t = next) {
+		next = t->next;
 		again |= t->flags & TSEG_RETX;
-		if (((t->flags & TSEG_RETX) == 0 || age >= c->min_rtt) &&
-		    (c->rack_rtt == 0 || tcp_sent_after(t->sent_us, end, c->rack_sent, c->rack_end))) {
-			c->rack_sent = t->sent_us;
-			c->rack_end = end;
-			c->rack_rtt = age;
-		}
+		sent = t->sent_us;
+		end = t->seq + t->len;
 		gone += t->len;
-		c->tx_head = t->next;
-		rte_pktmbuf_free_seg(t->m);
+		tcp_mbuf_done(s, t->m);
+	}
+	c->tx_head = t;
+	/* The last is the one that was sent last, but for what was sent twice: that says less than nothing to RACK. */
+	if (likely(gone != 0 && again == 0) &&
+	    (c->rack_rtt == 0 || tcp_sent_after(sent, end, c->rack_sent, c->rack_end))) {
+		c->rack_sent = sent;
+		c->rack_end = end;
+		c->rack_rtt = RTE_MAX(now - sent, 1u);
 	}
 	c->pipe -= gone;
 	c->snd_queued -= gone;
@@ -111,7 +115,7 @@ take_acked(struct tcp_conn *c, uint32_t ack)
 		tcp_tx_acked(c, ack);
 	if (c->tx_head == c->unsent)
 		c->rack_rtt = 0;
-	return again != 0 ? 0 : rtt;
+	return gone == 0 || again != 0 ? 0 : RTE_MAX(now - oldest, 1u);
 }
 
 static __rte_noinline void

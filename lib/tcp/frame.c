@@ -34,6 +34,8 @@ tcp_path_ask(struct tcp_conn *c)
 	c->path_gen = s->path_gen;
 	c->addr_sum = (c->n.laddr >> 16) + (c->n.laddr & 0xffff) + (c->n.raddr >> 16) + (c->n.raddr & 0xffff) +
 		      RTE_BE16(IPPROTO_TCP);
+	c->addr_sum = (c->addr_sum & 0xffff) + (c->addr_sum >> 16);
+	c->addr_sum = (c->addr_sum & 0xffff) + (c->addr_sum >> 16);
 	if (c->mss != 0)
 		tcp_mss_set(c);
 	return 0;
@@ -46,13 +48,14 @@ tcp_flush(struct tcp_stack *s)
 
 	done = s->ops->tx(s->home, s->tx, (uint16_t)s->ntx);
 	s->sent += done;
-	s->ntx -= done;
-	if (s->ntx != 0) {
+	if (likely(done == s->ntx)) {
+		s->ntx = 0;
+		s->blocked = false;
+	} else {
+		s->ntx -= done;
 		memmove(s->tx, s->tx + done, s->ntx * sizeof(s->tx[0]));
 		s->blocked = true;
 		s->st.tx_blocked++;
-	} else {
-		s->blocked = false;
 	}
 }
 

@@ -229,12 +229,8 @@ send_round(struct tcp_stack *s)
 	for (; c != NULL; c = next) {
 		next = c->dirty_next;
 		c->dirty = false;
-		if (unlikely(c->n.state == TCP_CLOSE)) {
-			if (c->orphan)
-				tcp_conn_free(c);
-			continue;
-		}
-		if (unlikely(c->n.state == TCP_TIME_WAIT)) {
+		if (unlikely(c->n.state != TCP_ESTABLISHED) &&
+		    (c->n.state == TCP_CLOSE || c->n.state == TCP_TIME_WAIT)) {
 			if (c->orphan)
 				tcp_conn_free(c);
 			continue;
@@ -256,6 +252,8 @@ busy_round(struct tcp_stack *s)
 		tcp_tw_expire(s);
 	if (wheel_due(&s->wheel, s->now))
 		wheel_round(s);
+	else
+		wheel_clock(&s->wheel, s->now);
 	if (s->dirty_head != NULL)
 		send_round(s);
 	if (s->ntx != 0)

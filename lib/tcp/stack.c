@@ -77,6 +77,7 @@ tcp_stack_create(const struct tcp_conf *conf, const struct tcp_home *ops, void *
 	s->conf = f;
 	s->now = now_us;
 	s->now_ms = (uint32_t)(now_us / TCP_US_PER_MS);
+	s->ms_end = now_us;
 	s->path_gen = 1;
 	for (i = 0; i < 2; i++) {
 		s->key_hash[i] = (uint64_t)ops->random(home) << 32 | ops->random(home);
@@ -133,9 +134,9 @@ tcp_mbuf_more(struct tcp_stack *s)
 {
 	struct rte_mbuf *m;
 
-	if (likely(rte_pktmbuf_alloc_bulk(s->conf.pool, s->spare, TCP_SPARE) == 0)) {
-		s->nspare = TCP_SPARE - 1;
-		return s->spare[TCP_SPARE - 1];
+	if (likely(rte_pktmbuf_alloc_bulk(s->conf.pool, s->spare, TCP_SPARE_MORE) == 0)) {
+		s->nspare = TCP_SPARE_MORE - 1;
+		return s->spare[TCP_SPARE_MORE - 1];
 	}
 	m = rte_pktmbuf_alloc(s->conf.pool);
 	s->st.tx_no_mbuf += m == NULL;

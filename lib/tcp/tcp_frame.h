@@ -27,13 +27,26 @@ tcp_window_field(struct tcp_conn *c, uint8_t flags)
 	return (uint16_t)w;
 }
 
+/* The same for data that nothing has arrived before since the window was told last, and that need not tell another one. */
+static inline uint16_t
+tcp_window_told(struct tcp_conn *c)
+{
+	uint32_t w;
+
+	if (unlikely(c->rcv_nxt != c->rcv_acked || c->ack_now || seq_lt(c->rcv_adv, c->rcv_nxt)))
+		return tcp_window_field(c, RTE_TCP_ACK_FLAG);
+	/* What SYN told had no scale. */
+	w = (c->rcv_adv - c->rcv_nxt + (1u << c->rcv_wscale) - 1) >> c->rcv_wscale;
+	c->rcv_adv = c->rcv_nxt + (w << c->rcv_wscale);
+	return (uint16_t)w;
+}
+
 /* The pseudo-header's sum as a device wants it; that of a large send is without the length. */
 static inline uint16_t
 tcp_pseudo_sum(const struct tcp_conn *c, uint32_t len)
 {
-	uint32_t sum = c->addr_sum + rte_cpu_to_be_16((uint16_t)len);
+	const uint32_t sum = c->addr_sum + rte_cpu_to_be_16((uint16_t)len);
 
-	sum = (sum & 0xffff) + (sum >> 16);
 	return (uint16_t)(sum + (sum >> 16));
 }
 
@@ -44,6 +57,7 @@ tcp_put_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flag
 {
 	const uint32_t thl = (uint32_t)sizeof(struct rte_tcp_hdr) + olen, l4 = thl + payload;
 	const uint32_t front = c->l2_len + (uint32_t)sizeof(struct rte_ipv4_hdr) + thl;
+	const bool plain = opt == NULL && payload != 0 && tso_mss == 0;
 	struct tcp_stack *s = c->s;
 	struct rte_ipv4_hdr *ip;
 	struct rte_tcp_hdr *th;
@@ -74,7 +88,7 @@ tcp_put_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flag
 		.recv_ack = (flags & RTE_TCP_ACK_FLAG) != 0 ? rte_cpu_to_be_32(c->rcv_nxt) : 0,
 		.data_off = (uint8_t)(thl << 2),
 		.tcp_flags = flags | c->echo,
-		.rx_win = rte_cpu_to_be_16(tcp_window_field(c, flags)),
+		.rx_win = rte_cpu_to_be_16(plain ? tcp_window_told(c) : tcp_window_field(c, flags)),
 	};
 	if (opt != NULL) {
 		memcpy(th + 1, opt, olen);
@@ -92,8 +106,8 @@ tcp_put_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flag
 	}
 	if (likely(s->conf.tx_checksum)) {
 		m->tx_offload = rte_mbuf_tx_offload(c->l2_len, sizeof(*ip), thl, tso_mss, 0, 0, 0);
-		m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM |
-			       (tso_mss != 0 ? RTE_MBUF_F_TX_TCP_SEG : 0);
+		m->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM |
+			      (tso_mss != 0 ? RTE_MBUF_F_TX_TCP_SEG : 0);
 		th->cksum = tcp_pseudo_sum(c, tso_mss != 0 ? 0 : l4);
 	} else {
 		tcp_write_sums(m, ip, l4);

@@ -32,7 +32,8 @@
 #define TCP_RTO_INITIAL (1 * TCP_US_PER_S) /* RFC 6298 2.1 */
 #define TCP_RTO_MAX (120 * TCP_US_PER_S)
 #define TCP_TX_BATCH 64u
-#define TCP_SPARE 32u
+#define TCP_SPARE 64u
+#define TCP_SPARE_MORE 32u
 #define TCP_TSO_MAX 57344u /* payload of one large send */
 #define TCP_TSO_SEGS 40u
 #define TCP_DUPTHRESH 3u
@@ -55,8 +56,8 @@ bool tcp_opts_read(const struct rte_tcp_hdr *th, uint32_t hlen, struct tcp_opts 
 enum tcp_kind { TCP_NODE_CONN, TCP_NODE_TIME_WAIT };
 struct tcp_node {
 	struct tcp_node *next;
-	rte_be32_t laddr, raddr;
-	rte_be16_t lport, rport;
+	rte_be32_t raddr, laddr; /* as in a packet that arrives */
+	rte_be16_t rport, lport;
 	uint8_t kind;
 	uint8_t state;
 };
@@ -127,7 +128,10 @@ struct tcp_conn {
 	uint8_t ect;  /* ECN field of new data */
 	uint8_t echo; /* RTE_TCP_ECE_FLAG from a marked segment on until the peer's CWR (RFC 3168 6.1.3) */
 
-	bool dirty : 1, ack_now : 1, ack_delayed : 1, opt_ts : 1, opt_sack : 1, opt_wscale : 1;
+	bool dirty : 1, ack_now : 1, ack_delayed : 1, opt_ts : 1, opt_sack : 1;
+	bool probe_due : 1; /* something must go out whatever the peer's window says */
+	bool cwr_due : 1;   /* the next new data says that the window was cut */
+	bool opt_ecn : 1, opt_wscale : 1;
 	bool nodelay : 1, cork : 1, quickack : 1, keepalive : 1, passive : 1, orphan : 1;
 	bool fin_wanted : 1; /* FIN goes behind the data */
 	bool fin_queued : 1; /* it has a place in the queue */
@@ -135,10 +139,8 @@ struct tcp_conn {
 	bool fin_rcvd : 1, read_shut : 1, want_write : 1, more : 1;
 	bool syn_out : 1; /* SYN is to be sent (again) */
 	bool in_accept : 1, hashed : 1, timed : 1, dsack : 1, probe_retx : 1, cwnd_limited : 1, reorder_seen : 1;
-	bool probe_due : 1; /* something must go out whatever the peer's window says */
-	bool force : 1;     /* one retransmission whatever cwnd says */
-	bool opt_ecn : 1, ecn_asked : 1;
-	bool cwr_due : 1;    /* the next new data says that the window was cut */
+	bool force : 1; /* one retransmission whatever cwnd says */
+	bool ecn_asked : 1;
 	bool mtu_search : 1; /* the path is narrower than it could be: larger segments are tried at times */
 	bool mtu_lost : 1;   /* what is lost may be a probe of the path alone */
 	bool mtu_top : 1;    /* mtu_high itself is tried next, else the middle */
@@ -230,7 +232,7 @@ struct tcp_tw {
 struct tcp_stack {
 	const struct tcp_home *ops;
 	void *home;
-	uint64_t now;
+	uint64_t now, ms_end; /* ms_end: of the millisecond */
 	uint32_t now_ms;
 	struct tcp_node **table;
 	uint64_t key_hash[2];
@@ -272,6 +274,21 @@ tcp_mbuf(struct tcp_stack *s)
 {
 	return likely(s->nspare != 0) ? s->spare[--s->nspare] : tcp_mbuf_more(s);
 }
+/* One that tcp_mbuf gave, and that nobody chained: for the next, if the device is done with it. */
+static inline void
+tcp_mbuf_done(struct tcp_stack *s, struct rte_mbuf *m)
+{
+	if (unlikely(rte_mbuf_refcnt_read(m) != 1 || s->nspare == TCP_SPARE)) {
+		rte_pktmbuf_free_seg(m);
+		return;
+	}
+	m->next = NULL;
+	m->nb_segs = 1;
+	m->ol_flags = 0;
+	m->data_len = 0;
+	m->pkt_len = 0;
+	s->spare[s->nspare++] = m;
+}
 /* --- stack.c --- */
 /* Time never goes back. */
 static inline void
@@ -280,7 +297,10 @@ tcp_clock(struct tcp_stack *s, uint64_t now_us)
 	if (now_us <= s->now)
 		return;
 	s->now = now_us;
+	if (now_us < s->ms_end)
+		return;
 	s->now_ms = (uint32_t)(now_us / TCP_US_PER_MS);
+	s->ms_end = (now_us / TCP_US_PER_MS + 1) * TCP_US_PER_MS;
 }
 /* Checksums of IP and TCP, by the device, or by ourselves where it did not look; len octets of TCP from off on. */
 bool tcp_sums_check(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32_t off, uint32_t len);
@@ -295,12 +315,17 @@ tcp_sums_good(const struct rte_mbuf *m, const struct rte_ipv4_hdr *ip, uint32_t 
 /* --- table.c: tuples, listeners, life of connections --- */
 /* Addresses and ports as they lie in struct tcp_node; with a key, so that others cannot tell what falls together. */
 static inline uint32_t
+tcp_hash(const struct tcp_stack *s, uint64_t addrs, uint32_t ports)
+{
+	const unsigned __int128 p = (unsigned __int128)(addrs ^ s->key_hash[0]) * (ports ^ s->key_hash[1]);
+	const uint64_t h = (uint64_t)p ^ (uint64_t)(p >> 64);
+
+	return (uint32_t)(h ^ h >> 32) & s->mask;
+}
+static inline uint32_t
 tcp_slot(const struct tcp_stack *s, rte_be32_t laddr, rte_be32_t raddr, rte_be16_t lport, rte_be16_t rport)
 {
-	const uint64_t a = (uint64_t)raddr << 32 | laddr, b = (uint64_t)rport << 16 | lport;
-	const unsigned __int128 p = (unsigned __int128)(a ^ s->key_hash[0]) * (b ^ s->key_hash[1]);
-
-	return ((uint32_t)p ^ (uint32_t)(p >> 64) ^ (uint32_t)(p >> 96)) & s->mask;
+	return tcp_hash(s, (uint64_t)laddr << 32 | raddr, (uint32_t)lport << 16 | rport);
 }
 static inline struct tcp_node *
 tcp_find(const struct tcp_stack *s, rte_be32_t laddr, rte_be32_t raddr, rte_be16_t lport, rte_be16_t rport)
@@ -309,6 +334,25 @@ tcp_find(const struct tcp_stack *s, rte_be32_t laddr, rte_be32_t raddr, rte_be16
 
 	while (n != NULL && (n->rport != rport || n->raddr != raddr || n->lport != lport || n->laddr != laddr))
 		n = n->next;
+	return n;
+}
+/* Whose a packet is, by the 12 octets of its addresses and ports. */
+static inline struct tcp_node *
+tcp_find_packet(const struct tcp_stack *s, const void *tuple)
+{
+	uint64_t a, na;
+	uint32_t b, nb;
+	struct tcp_node *n;
+
+	memcpy(&a, tuple, sizeof(a));
+	memcpy(&b, (const uint8_t *)tuple + sizeof(a), sizeof(b));
+	n = s->table[tcp_hash(s, a, b)];
+	for (; n != NULL; n = n->next) {
+		memcpy(&na, &n->raddr, sizeof(na));
+		memcpy(&nb, &n->rport, sizeof(nb));
+		if (likely(na == a && nb == b))
+			break;
+	}
 	return n;
 }
 struct tcp_listener *tcp_find_listener(const struct tcp_stack *s, rte_be32_t laddr, rte_be16_t lport);
@@ -452,55 +496,7 @@ void tcp_send_reset(struct tcp_stack *s, const struct tcp_seg *g);
 /* RFC 5961 7: an ACK that asks whether the peer means it, 10 in 5 s at most. */
 void tcp_challenge(struct tcp_conn *c);
 
-/* --- cc.c: congestion control --- */
-void tcp_cc_start(struct tcp_conn *c);
-/* RFC 6928 */
-uint32_t tcp_cc_initial(const struct tcp_conn *c);
-/* rtt: us that the acknowledgement tells, 0: nothing. */
-void tcp_cc_acked(struct tcp_conn *c, uint32_t bytes, uint32_t rtt);
-/* Nothing was lost, but the window is as large as it should be: the first slow start is over. */
-void tcp_cc_full(struct tcp_conn *c);
-/* A loss, or a mark of ECN, of so many bytes that were out: sets ssthresh. */
-void tcp_cc_loss(struct tcp_conn *c, uint32_t flight);
-
-/* --- hystart.c: how the first slow start ends (RFC 9406) --- */
-/* What cwnd grows by. */
-uint32_t tcp_hystart(struct tcp_conn *c, uint32_t bytes, uint32_t rtt);
-
-/* --- ecn.c (RFC 3168) --- */
-/* What the peer's SYN says. */
-void tcp_ecn_syn(struct tcp_conn *c, const struct tcp_seg *g);
-/* The ECN field of new data follows the congestion control. */
-void tcp_ecn_start(struct tcp_conn *c);
-/* Data that is acceptable. */
-void tcp_ecn_data(struct tcp_conn *c, const struct tcp_seg *g);
-/* An acknowledgement of acked octets tells of a mark. */
-void tcp_ecn_told(struct tcp_conn *c, uint32_t acked);
-
-/* --- pmtu.c (RFC 1191, 4821) --- */
-/* The path can take so much, and no more; false: that is nothing new. */
-bool tcp_pmtu_told(struct tcp_conn *c, uint16_t mtu);
-/* Nothing came through for so long: perhaps the packets are too large. */
-void tcp_pmtu_timeout(struct tcp_conn *c);
-/* The home told another MTU. */
-void tcp_pmtu_path(struct tcp_conn *c, uint16_t mtu);
-/* Tries a larger packet, if it is time and there is data for it; true: it waits for room, and new data with it. */
-bool tcp_pmtu_probe(struct tcp_conn *c);
-/* More was acknowledged, or t is lost, while a probe is out. */
-void tcp_pmtu_acked(struct tcp_conn *c);
-void tcp_pmtu_lost(struct tcp_conn *c, const struct tcp_tseg *t);
-/* All that is lost is a probe. */
-bool tcp_pmtu_alone(struct tcp_conn *c);
-
-/* --- rtt.c --- */
-void tcp_rtt_sample(struct tcp_conn *c, uint32_t us);
-uint64_t tcp_rto(const struct tcp_conn *c);
-/* That, but not beyond the user time-out (RFC 5482). */
-uint64_t tcp_rtx_after(const struct tcp_conn *c);
-/* The retransmission timer, or the tail probe's, from now on; or none. */
-void tcp_rtx_arm(struct tcp_conn *c);
-/* RFC 8985 7.2: how long after the last transmission the tail is probed, us. */
-uint32_t tcp_probe_after(const struct tcp_conn *c);
+#include "path/path.h"
 
 /* --- loss.c: scoreboard --- */
 /* An acceptable acknowledgement: queue, SACK, RTT, windows, losses. */
@@ -519,10 +515,6 @@ tcp_sent_after(uint32_t t1, uint32_t end1, uint32_t t2, uint32_t end2)
 void tcp_output(struct tcp_conn *c);
 /* n segments from t on, the first that was not sent, have gone. */
 void tcp_new_sent(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n);
-
-/* --- icmp.c --- */
-/* A packet of ICMP; the header of IP is whole. */
-void tcp_icmp_input(struct tcp_stack *s, const struct tcp_seg *g);
 
 /* --- timewait.c --- */
 void tcp_tw_enter(struct tcp_conn *c);

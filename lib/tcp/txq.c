@@ -252,7 +252,7 @@ tcp_tx_acked(struct tcp_conn *c, uint32_t ack)
 			c->lost_hint = t->next; /* what is lost behind it stays known */
 		if (c->tx_tail == t)
 			c->tx_tail = NULL;
-		rte_pktmbuf_free_seg(t->m);
+		tcp_mbuf_done(c->s, t->m);
 	}
 }
 

@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * Timers in four rings of 256 slots: ticks of 16 us, then 4 ms, 1 s and 268 s. An entry lies in the ring that its distance
- * asks for and moves to a finer one when its slot comes.
+ * Timers in three rings of 4096 slots: ticks of 16 us, then 66 ms and 268 s. An entry lies in the ring that its distance asks
+ * for and moves to a finer one when its slot comes; most are nearer than 66 ms and never move.
  */
 #include <string.h>
 
@@ -18,6 +18,31 @@ wheel_init(struct wheel *w, uint64_t now_us)
 	memset(w, 0, sizeof(*w));
 	w->tick = now_us >> WHEEL_SHIFT;
 	w->soonest = UINT64_MAX;
+}
+
+/* The first used slot at or after i, going round; WHEEL_SLOTS: none. */
+static inline uint32_t
+first_used(const struct wheel *w, uint32_t level, uint32_t i)
+{
+	const uint32_t word = i / 64;
+	const uint64_t bits = w->used[level][word] & (UINT64_MAX << (i % 64)), words = w->words[level];
+	const uint64_t behind = word == WHEEL_WORDS - 1 ? 0 : words & (UINT64_MAX << (word + 1));
+	uint32_t k;
+
+	if (bits != 0)
+		return word * 64 + (uint32_t)__builtin_ctzll(bits);
+	if (words == 0)
+		return WHEEL_SLOTS;
+	k = (uint32_t)__builtin_ctzll(behind != 0 ? behind : words);
+	return k * 64 + (uint32_t)__builtin_ctzll(w->used[level][k]);
+}
+
+static inline void
+not_used(struct wheel *w, uint32_t level, uint32_t i)
+{
+	w->used[level][i / 64] &= ~(1ull << (i % 64));
+	if (w->used[level][i / 64] == 0)
+		w->words[level] &= ~(1ull << (i / 64));
 }
 
 /* Not before the tick `first`: a slot that is being emptied is not entered again. */
@@ -38,6 +63,7 @@ place(struct wheel *w, struct wheel_entry *e, uint64_t first)
 	i = (at >> (WHEEL_BITS * level)) & SLOT_MASK;
 	slot = &w->slot[level][i];
 	w->used[level][i / 64] |= 1ull << (i % 64);
+	w->words[level] |= 1ull << (i / 64);
 	e->next = *slot;
 	if (*slot != NULL)
 		(*slot)->prev = &e->next;
@@ -60,7 +86,7 @@ wheel_del(struct wheel *w, struct wheel_entry *e)
 		/* The last of its slot. */
 		const uint32_t n = (uint32_t)(e->prev - &w->slot[0][0]);
 
-		w->used[n / WHEEL_SLOTS][n % WHEEL_SLOTS / 64] &= ~(1ull << (n % 64));
+		not_used(w, n / WHEEL_SLOTS, n % WHEEL_SLOTS);
 	}
 	e->prev = NULL;
 	e->next = NULL;
@@ -74,22 +100,6 @@ wheel_add(struct wheel *w, struct wheel_entry *e, uint64_t at_us)
 	place(w, e, w->tick + 1);
 }
 
-/* The first used slot at or after i, going round; WHEEL_SLOTS: none. */
-static uint32_t
-first_used(const uint64_t *used, uint32_t i)
-{
-	uint32_t k, word = i / 64;
-	uint64_t bits = used[word] & (UINT64_MAX << (i % 64));
-
-	for (k = 0; k <= WHEEL_SLOTS / 64; k++) {
-		if (bits != 0)
-			return word * 64 + (uint32_t)__builtin_ctzll(bits);
-		word = (word + 1) % (WHEEL_SLOTS / 64);
-		bits = used[word];
-	}
-	return WHEEL_SLOTS;
-}
-
 /* The next tick at which a slot must be looked at. */
 static uint64_t
 next_tick(const struct wheel *w)
@@ -100,7 +110,7 @@ next_tick(const struct wheel *w)
 	for (level = 0; level < WHEEL_LEVELS; level++) {
 		const uint32_t shift = WHEEL_BITS * level;
 		const uint64_t here = w->tick >> shift;
-		const uint32_t i = first_used(w->used[level], (here + 1) & SLOT_MASK);
+		const uint32_t i = first_used(w, level, (here + 1) & SLOT_MASK);
 		uint64_t at;
 
 		if (i == WHEEL_SLOTS)
@@ -124,7 +134,7 @@ take(struct wheel *w, uint32_t level, uint32_t i)
 	struct wheel_entry *list = w->slot[level][i];
 
 	w->slot[level][i] = NULL;
-	w->used[level][i / 64] &= ~(1ull << (i % 64));
+	not_used(w, level, i);
 	return list;
 }
 

@@ -11,9 +11,10 @@
 #include <rte_common.h>
 
 #define WHEEL_SHIFT 4u /* a tick is 16 us */
-#define WHEEL_BITS 8u
+#define WHEEL_BITS 12u
 #define WHEEL_SLOTS (1u << WHEEL_BITS)
-#define WHEEL_LEVELS 4u
+#define WHEEL_WORDS (WHEEL_SLOTS / 64)
+#define WHEEL_LEVELS 3u
 #define WHEEL_NEVER UINT64_MAX
 
 struct wheel_entry {
@@ -21,9 +22,10 @@ struct wheel_entry {
 	uint64_t tick;
 };
 struct wheel {
-	uint64_t tick;    /* all before and this one are done */
-	uint64_t soonest; /* no slot need be looked at before; UINT64_MAX: none is used */
-	uint64_t used[WHEEL_LEVELS][WHEEL_SLOTS / 64];
+	uint64_t tick;                /* all before and this one are done */
+	uint64_t soonest;             /* no slot need be looked at before; UINT64_MAX: none is used */
+	uint64_t words[WHEEL_LEVELS]; /* which words of used have a bit */
+	uint64_t used[WHEEL_LEVELS][WHEEL_WORDS];
 	struct wheel_entry *slot[WHEEL_LEVELS][WHEEL_SLOTS];
 };
 
@@ -35,14 +37,17 @@ void wheel_del(struct wheel *w, struct wheel_entry *e);
 struct wheel_entry *wheel_turn(struct wheel *w, uint64_t now_us);
 /* When wheel_turn must be called; WHEEL_NEVER. It may have nothing to give then. */
 uint64_t wheel_next(const struct wheel *w);
-/* Most rounds find nothing: false, and time has gone on. */
+/* Most rounds find nothing. */
 static inline bool
-wheel_due(struct wheel *w, uint64_t now_us)
+wheel_due(const struct wheel *w, uint64_t now_us)
 {
-	if (now_us >> WHEEL_SHIFT >= w->soonest)
-		return true;
+	return now_us >> WHEEL_SHIFT >= w->soonest;
+}
+/* Nothing is due: what is entered next is so far from here. */
+static inline void
+wheel_clock(struct wheel *w, uint64_t now_us)
+{
 	w->tick = RTE_MAX(w->tick, now_us >> WHEEL_SHIFT);
-	return false;
 }
 
 #endif /* TCP_BASE_WHEEL_H */

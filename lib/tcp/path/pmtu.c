@@ -6,7 +6,7 @@
  * time-outs of full segments lead to smaller ones. Both ways back up are probes (RFC 4821): one packet of several segments,
  * which, if it is lost alone, says nothing of congestion, and whose segments are sent again one by one.
  */
-#include "tcp_priv.h"
+#include "../tcp_priv.h"
 
 #define TIMEOUTS 2u                       /* in a row, before the size is doubted */
 #define STEP 8u                           /* no search for less */

@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Round trips and the retransmission timer (RFC 6298; the tail probe's of RFC 8985 7.2). */
-#include "tcp_priv.h"
+#include "../tcp_priv.h"
 
 #define MIN_RTT_MS 10000u /* a lowest round trip that is older is not believed */
 
@@ -50,8 +50,10 @@ tcp_rtx_after(const struct tcp_conn *c)
 uint32_t
 tcp_probe_after(const struct tcp_conn *c)
 {
-	/* The peer may hold the acknowledgement of one segment back. */
-	return (c->srtt8 >> 2) + (uint32_t)TCP_US_PER_MS * (c->tx_head->next == c->unsent ? c->s->conf.rto_min_ms : 2);
+	/* The peer may hold the acknowledgement of one segment back, and that of less than two full ones (RFC 5681 4.2). */
+	const bool held = c->tx_head->next == c->unsent || tcp_flight(c) < 2u * c->mss;
+
+	return (c->srtt8 >> 2) + (uint32_t)TCP_US_PER_MS * (held ? c->s->conf.rto_min_ms : 2);
 }
 
 void

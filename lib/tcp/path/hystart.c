@@ -5,7 +5,7 @@
  * HyStart++ (RFC 9406): slow start ends when round trips become longer, before a queue on the way is full. Round trips that
  * grow lead to a conservative slow start; where they shrink again, the growth had another reason, and slow start goes on.
  */
-#include "tcp_priv.h"
+#include "../tcp_priv.h"
 
 /* 4.3 */
 #define MIN_RTT_THRESH 4000u /* us */

@@ -4,7 +4,7 @@
 /* Congestion control: RFC 5681 (Reno), RFC 9438 (CUBIC), with the initial window of RFC 6928 and bytes counted (RFC 3465). */
 #include <math.h>
 
-#include "tcp_priv.h"
+#include "../tcp_priv.h"
 
 #define CUBIC_C 0.4f
 #define CUBIC_BETA 0.7f

@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Explicit congestion notification (RFC 3168): routers mark packets where they would have dropped them. */
-#include "tcp_priv.h"
+#include "../tcp_priv.h"
 
 #define ECN_SETUP (RTE_TCP_ECE_FLAG | RTE_TCP_CWR_FLAG)
 #define ECT_0 0x02u

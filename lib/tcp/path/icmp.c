@@ -7,7 +7,7 @@
  */
 #include <rte_icmp.h>
 
-#include "tcp_priv.h"
+#include "../tcp_priv.h"
 
 #define TYPE_UNREACHABLE 3u
 #define CODE_TOO_LARGE 4u
