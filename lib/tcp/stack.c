@@ -129,20 +129,6 @@ tcp_stack_destroy(struct tcp_stack *s)
 	free(s);
 }
 
-struct rte_mbuf *
-tcp_mbuf_more(struct tcp_stack *s)
-{
-	struct rte_mbuf *m;
-
-	if (likely(rte_pktmbuf_alloc_bulk(s->conf.pool, s->spare, TCP_SPARE_MORE) == 0)) {
-		s->nspare = TCP_SPARE_MORE - 1;
-		return s->spare[TCP_SPARE_MORE - 1];
-	}
-	m = rte_pktmbuf_alloc(s->conf.pool);
-	s->st.tx_no_mbuf += m == NULL;
-	return m;
-}
-
 /* Ethernet and IP; false: not for TCP here, or not well-formed. */
 static bool
 parse_ip(struct tcp_stack *s, struct tcp_seg *g)

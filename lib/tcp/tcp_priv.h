@@ -266,7 +266,7 @@ struct tcp_seg {
 	struct tcp_opts o;
 };
 
-/* --- stack.c: mbufs --- */
+/* --- mbuf.c --- */
 struct rte_mbuf *tcp_mbuf_more(struct tcp_stack *s);
 /* NULL: the pool is empty; it is counted. */
 static inline struct rte_mbuf *

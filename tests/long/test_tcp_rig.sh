@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 . scripts/common.sh
 seeds=${TCP_RIG_SEEDS:-20000}
-first=${TCP_RIG_FIRST:-$(($(date +%s) / 86400 * 20000))}
+first=${TCP_RIG_FIRST:-$((20000 * ($(date +%s) / 86400)))}
 ninja -C "$TP_BUILD" tests/unit/tcp/test_tcp >/dev/null || exit 1
 nice -n 19 "$TP_BUILD/tests/unit/tcp/test_tcp" scenarios "$seeds" "$first"
 rc=$?
