@@ -56,7 +56,7 @@ explain_card(struct teller *t, const struct json *d)
 		     "the driver gave the card up: it did not answer, or reported a fatal error; only a reset of its "
 		     "ports brings it back");
 	EACH(r, regs)
-	if (strncmp(r->key, "error_buffer_", 13) == 0 && json_num(regs, r->key, 0) != 0) {
+	if (r->key != NULL && strncmp(r->key, "error_buffer_", 13) == 0 && json_num(regs, r->key, 0) != 0) {
 		tell(t, "fatal-error", "card", "its error buffer is not empty: %s is %s", r->key,
 		     r->type == JSON_STRING ? r->text : "?");
 		break;
@@ -238,4 +238,34 @@ explain(const struct json *dump, finding_fn fn, void *arg)
 	differences(&t, dump, "");
 	explain_commands(&t, dump);
 	return t.n;
+}
+
+void
+kinds(void (*fn)(const char *kind, const char *text))
+{
+	static const struct {
+		const char *kind, *text;
+	} all[] = {
+		{"card-given-up", "the card did not answer, or reported a fatal error"},
+		{"fatal-error", "the card's error buffer is not empty"},
+		{"command-timeout", "firmware commands were never answered"},
+		{"lost-event", "of events nobody was told in time"},
+		{"port-stopped", "the port is not started"},
+		{"link-down", "the link is down"},
+		{"queue-failed", "a queue pair is in the error state"},
+		{"waits-for-card", "a transmit queue waits for the card to send"},
+		{"completion-missing", "the card sent, and did not say so"},
+		{"waits-for-sender", "completions wait until the program sends again; usual for an idle queue"},
+		{"cq-failed", "the card gave a completion queue up"},
+		{"waits-for-poller", "packets wait for the program to take them"},
+		{"no-buffers", "the card waits for receive buffers"},
+		{"waits-for-interrupt", "an event waits for the interrupt thread"},
+		{"eq-failed", "the card gave an event queue up"},
+		{"differs", "the driver believes one thing, the card says another"},
+		{"command-failed", "a firmware command was refused, or not answered"},
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		fn(all[i].kind, all[i].text);
 }

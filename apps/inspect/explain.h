@@ -13,4 +13,7 @@ typedef void (*finding_fn)(void *arg, const char *kind, const char *object, cons
 /* Calls fn for each finding, the gravest kinds first; how many there are. */
 unsigned int explain(const struct json *dump, finding_fn fn, void *arg);
 
+/* Calls fn for each kind, in the order of findings. */
+void kinds(void (*fn)(const char *kind, const char *text));
+
 #endif /* INSPECT_EXPLAIN_H */

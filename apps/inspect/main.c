@@ -16,7 +16,7 @@
 
 static const char usage[] =
 	"usage: triplane-inspect [--json] FOLDER\n"
-	"       triplane-inspect --help | --version\n"
+	"       triplane-inspect --kinds | --help | --version\n"
 	"\n"
 	"Explains a dump of a port that triplane or its driver wrote: what differs between the driver and the card, "
 	"and what\n"
@@ -24,6 +24,7 @@ static const char usage[] =
 	"\n"
 	"  FOLDER     a folder dmn-..., with dump.json in it, or that file\n"
 	"  --json     prints the findings as JSON\n"
+	"  --kinds    prints the kinds of findings and what they mean\n"
 	"  --help     prints this\n"
 	"  --version  prints the version\n"
 	"\n"
@@ -73,6 +74,12 @@ on_finding(void *arg, const char *kind, const char *object, const char *text)
 		printf("  %s: %s: %s\n", kind, object, text);
 	}
 	p->n++;
+}
+
+static void
+print_kind(const char *kind, const char *text)
+{
+	printf("%-20s %s\n", kind, text);
 }
 
 static int
@@ -178,6 +185,10 @@ main(int argc, char **argv)
 	for (i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--help") == 0) {
 			fputs(usage, stdout);
+			return EXIT_SUCCESS;
+		}
+		if (strcmp(argv[i], "--kinds") == 0) {
+			kinds(print_kind);
 			return EXIT_SUCCESS;
 		}
 		if (strcmp(argv[i], "--version") == 0) {

@@ -287,7 +287,7 @@ int rte_pmd_mlx4_model_cable(uint16_t port_id, bool plugged);
 enum rte_pmd_mlx4_break {
 	RTE_PMD_MLX4_BREAK_SQ, /**< the queue that gets the port's nth send doorbell sends nothing until it is stopped */
 	RTE_PMD_MLX4_BREAK_CQE, /**< the port's nth completion of a send does not come */
-	RTE_PMD_MLX4_BREAK_IRQ, /**< the card's nth interrupt does not come */
+	RTE_PMD_MLX4_BREAK_IRQ, /**< no interrupt tells of the card's nth event, but for ends of commands */
 };
 /** Hits once, counted from now on; @p nth 0 disarms. @return 0, -ENODEV, -ENOTSUP, -EINVAL (no such kind). */
 int rte_pmd_mlx4_model_break(uint16_t port_id, enum rte_pmd_mlx4_break what, uint32_t nth);

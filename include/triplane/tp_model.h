@@ -247,7 +247,7 @@ int tp_model_fault(struct tp_model *m, enum tp_fault kind, uint16_t opcode, uint
 enum tp_break {
 	TP_BREAK_SQ,  /**< the send queue that gets the port's nth doorbell executes nothing until it is reset */
 	TP_BREAK_CQE, /**< the port's nth completion of a send is not written */
-	TP_BREAK_IRQ, /**< the card's nth interrupt is not raised; its event is in its queue */
+	TP_BREAK_IRQ, /**< of the card's nth event that is no command's end no interrupt tells; it is in its queue */
 	TP_BREAKS
 };
 /**

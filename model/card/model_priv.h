@@ -147,6 +147,7 @@ struct tpm_eq {
 	uint8_t state; /* enum mlx4_eq_state */
 	uint8_t status;
 	bool ec, oi;
+	bool loses; /* broken on request: its next interrupt does not come */
 };
 
 struct tpm_cq {
@@ -427,7 +428,7 @@ struct tp_model {
 	uint8_t pci_cfg[4096];
 	uint8_t *bar0_misc; /* MSI-X table and PBA, catastrophic buffer, scratch */
 	struct tpm_fault fault;
-	uint32_t break_irq;  /* interrupts until one is lost, 0: none is */
+	uint32_t break_irq;  /* events until one raises no interrupt, 0: none does */
 	uint64_t *cmd_count; /* per entry of MLX4_CMD_LIST */
 	uint32_t fw_pages, aux_pages;
 	uint64_t icm_size;

@@ -16,10 +16,6 @@ irq_fire(struct tp_model *m, uint16_t vector)
 	static const uint64_t one = 1;
 
 	m->st.interrupts++;
-	if (tpm_unlikely(m->break_irq != 0) && --m->break_irq == 0) {
-		tpm_note(m, "vector %u: the interrupt was lost on request", vector);
-		return;
-	}
 	if (vector >= MLX4_MSIX_VECTORS || m->irq_fd[vector] < 0)
 		return;
 	/* A full counter means that the interrupt is pending already. */
@@ -30,12 +26,20 @@ irq_fire(struct tp_model *m, uint16_t vector)
 void
 tpm_eq_check(struct tp_model *m, struct tpm_eq *eq)
 {
-	if (((eq->pi - eq->ci) & MLX4_EQ_DB_CI_MASK) == 0)
+	if (((eq->pi - eq->ci) & MLX4_EQ_DB_CI_MASK) == 0) {
+		eq->loses = false;
 		return;
+	}
 	if (eq->state == MLX4_EQ_STATE_ARMED)
 		eq->state = MLX4_EQ_STATE_FIRED;
 	else if (eq->state != MLX4_EQ_STATE_ALWAYS_ARMED)
 		return;
+	/* The queue may be armed for an event some time after it was written. */
+	if (tpm_unlikely(eq->loses)) {
+		tpm_note(m, "EQ %u: an interrupt was lost on request", eq->eqn);
+		eq->loses = false;
+		return;
+	}
 	irq_fire(m, eq->vector);
 }
 
@@ -69,6 +73,8 @@ tpm_eqe_write(struct tp_model *m, struct tpm_eq *eq, const uint8_t eqe[MLX4_EQE_
 	__atomic_store_n(&p[MLX4_EQE_SIZE - 1], (uint8_t)((eq->pi & nent) != 0 ? 0x80 : 0), __ATOMIC_RELEASE);
 	eq->pi++;
 	m->st.events++;
+	if (tpm_unlikely(m->break_irq != 0) && prm_get(eqe, MLX4_EQE_TYPE) != MLX4_EVENT_CMD && --m->break_irq == 0)
+		eq->loses = true;
 	tpm_eq_check(m, eq);
 }
 

@@ -158,7 +158,7 @@ static const struct cmd table[] = {
 	 do_restart, false},
 	{"Health", "model break {port:port} {what:queue|completion|interrupt} [{nth:0..1000000}]",
 	 "Breaks a card in software once: the queue of the port's nth send doorbell sends no more, the port's nth "
-	 "completion of a send does not come, or the card's nth interrupt; 0: not any more.",
+	 "completion of a send does not come, or no interrupt tells of the card's nth event; 0: not any more.",
 	 do_break, false},
 };
 

@@ -47,6 +47,7 @@ mlx4_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 		.nb_mtu_seg_max = c->max_sq_sge,
 	};
 
+	info->err_handle_mode = RTE_ETH_ERROR_HANDLE_MODE_PROACTIVE;
 	info->min_mtu = MLX4_ETH_MTU_MIN;
 	info->max_mtu = RTE_MIN(MLX4_ETH_MTU_MAX, eth->hca->port[eth->port - 1].eth_mtu);
 	info->min_rx_bufsize = MIN_RX_BUF;

@@ -103,15 +103,42 @@ all_rest(const struct mlx4_eth *eth)
 	return all;
 }
 
-/* False: nobody polls the queue whose frames wait, and a restart would only throw them away. */
-static bool
-wait_for_rest(const struct mlx4_eth *eth, int asks)
+static void
+wait_for_rest(const struct mlx4_eth *eth)
 {
 	unsigned int naps;
 
 	for (naps = 0; naps < GRACE_NAPS && !all_rest(eth); naps++)
 		rte_delay_us_sleep(GRACE_NAP_US);
-	return asks < 0 || __atomic_load_n(&eth->rxqs[asks]->polled, __ATOMIC_ACQUIRE);
+}
+
+/* The burst as it was, and says that it ran. */
+static uint16_t
+rx_probing(void *rxq, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct mlx4_rxq *q = rxq;
+
+	__atomic_store_n(&q->polled, true, __ATOMIC_RELEASE);
+	return q->eth->dev->rx_pkt_burst(rxq, pkts, n);
+}
+
+/* Looked at while packets flow. */
+static bool
+is_polled(const struct mlx4_eth *eth, uint16_t queue)
+{
+	struct rte_eth_fp_ops *fp = &rte_eth_fp_ops[eth->dev->data->port_id];
+	eth_rx_burst_t was = fp->rx_pkt_burst, probing = rx_probing;
+	struct mlx4_rxq *q = eth->rxqs[queue];
+	unsigned int naps;
+
+	if (q == NULL)
+		return false;
+	q->polled = false;
+	__atomic_store_n(&fp->rx_pkt_burst, rx_probing, __ATOMIC_SEQ_CST);
+	for (naps = 0; naps < GRACE_NAPS && !__atomic_load_n(&q->polled, __ATOMIC_ACQUIRE); naps++)
+		rte_delay_us_sleep(GRACE_NAP_US);
+	__atomic_compare_exchange_n(&fp->rx_pkt_burst, &probing, was, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	return __atomic_load_n(&q->polled, __ATOMIC_ACQUIRE);
 }
 
 /* Queues that the application stopped alone stay so, and those that it started late are started. before: what to give back. */
@@ -170,22 +197,23 @@ port_restart(struct mlx4_eth *eth, int asks, char err[TP_ERR_LEN])
 {
 	struct rte_eth_dev *dev = eth->dev;
 	struct bursts b;
-	int rc = 0;
+	int rc;
 
 	if (!dev->data->dev_started || eth->hca->dead) {
 		snprintf(err, TP_ERR_LEN, "%s",
 			 eth->hca->dead ? "its card was given up; reset the port" : "it is not started");
 		return eth->hca->dead ? -EIO : -EINVAL;
 	}
-	rest(eth, &b);
-	if (wait_for_rest(eth, asks)) {
-		rc = down_and_up(dev, &b, err);
-	} else {
+	/* A restart would only throw the frames away that a sleeping consumer is going to take. */
+	if (asks >= 0 && !is_polled(eth, (uint16_t)asks)) {
 		snprintf(err, TP_ERR_LEN, "nobody polls receive queue %d", asks);
-		rc = -EAGAIN;
+		return -EAGAIN;
 	}
+	rest(eth, &b);
+	wait_for_rest(eth);
+	rc = down_and_up(dev, &b, err);
 	/* One that does not start again stays at rest. */
-	if (rc == 0 || rc == -EAGAIN)
+	if (rc == 0)
 		resume(dev, &b);
 	return rc;
 }
