@@ -41,7 +41,7 @@ def main():
     # designated initialisers, and macros that join names, count, too
     used = collections.Counter(re.findall(r'(?:->|[.(,])\s*(\w+)', code))
     named = collections.Counter(re.findall(r'\w+', text('tests/**/*.[ch]', 'tests/**/*.py', 'tests/**/*.sh')))
-    for header in sorted(glob.glob('include/triplane/*.h')):
+    for header in sorted(glob.glob('include/triplane/**/*.h', recursive=True)):
         for struct, body in STRUCT.findall(COMMENT.sub('', text(header))):
             for name in members(body):
                 if '--table' in sys.argv:

@@ -27,6 +27,7 @@
 #include "apps/triplane/snapshot/history.h"
 #include "apps/triplane/snapshot/snapshot.h"
 #include "apps/triplane/vfio/vfio.h"
+#include "apps/triplane/watch/watch.h"
 #include "console.h"
 #include "options.h"
 
@@ -45,6 +46,12 @@ commands_register(struct app *app)
 		cmd_settings_register,    cmd_tune_register,       cmd_perf_register,   cmd_flow_register,
 		cmd_share_register,       cmd_ib_register,         cmd_sm_register,     cmd_ib_show_register,
 		cmd_ipoib_register,       cmd_ipoib_pair_register, cmd_health_register, cmd_snapshot_register,
+		cmd_general_register,     cmd_fwd_register,        cmd_show_register,    cmd_port_register,
+		cmd_port_filter_register, cmd_rss_register,        cmd_device_register,  cmd_qos_register,
+		cmd_dcbx_register,        cmd_switch_register,     cmd_roce_register,    cmd_roce_qp_register,
+		cmd_settings_register,    cmd_tune_register,       cmd_perf_register,    cmd_flow_register,
+		cmd_share_register,       cmd_ib_register,         cmd_sm_register,      cmd_ib_show_register,
+		cmd_ipoib_register,       cmd_ipoib_pair_register, cmd_capture_register,
 	};
 	unsigned int i;
 	int ret = 0;
@@ -250,6 +257,7 @@ run(struct app *app, int eal_argc, char **argv)
 	if (ret == 0)
 		ret = start_ports(app);
 	if (ret == 0) {
+		watch_by_others();
 		settings_telemetry(app);
 		history_start(app);
 		ret = session(app);
@@ -261,6 +269,7 @@ run(struct app *app, int eal_argc, char **argv)
 	share_off();
 	ib_stop();
 	err = shut_down(app);
+	watch_by_nobody();
 	rte_eal_cleanup();
 	return ret != 0 ? ret : err;
 }

@@ -367,9 +367,16 @@ def bench_kernel(rep):
     kernel.bench(rep)
 
 
+def bench_capture(rep):
+    rep.title('capture: what a capture costs the lcore that polls the port, a packet of 60 octets; a port without one: nothing')
+    for case, word in (('into the ring', 'kept'), ("left out by 'udp dst port 53'", 'filtered'), ('lost, the ring is full', 'full')):
+        rep.row('capture', case, 'instructions', instructions(['cap_burst'], [os.path.join(BENCH_DIR, 'bench_capture_burst'), word]),
+                'instr')
+
+
 BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'tcp': bench_tcp, 'ipoib': bench_ipoib,
            'pps': bench_pps, 'scale': bench_scale, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model, 'roce': bench_roce,
-           'verbs-programs': bench_programs, 'kernel': bench_kernel, 'sockets': bench_sockets}
+           'verbs-programs': bench_programs, 'kernel': bench_kernel, 'capture': bench_capture, 'sockets': bench_sockets}
 
 
 def main(argv):

@@ -11,54 +11,11 @@ import re
 import subprocess
 
 import tpmd
-
-PAGES = 160
-NR = '/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
-FREE = '/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages'
+from pages import Pages
 
 # The primary's lcore has the first CPU; the card and the secondary's lcore share the last one.
 LAST = tpmd.cpu(1)
 cases = tpmd.Cases()
-
-
-def number(path):
-    with open(path) as f:
-        return int(f.read())
-
-
-class Pages:
-    """Hugepages that processes can share, in a folder; None with a reason when the machine gives none."""
-
-    def __init__(self):
-        self.folder = tpmd.scratch()
-        self.before = self.why = None
-
-    def __enter__(self):
-        try:
-            if number(FREE) < PAGES:
-                self.before = number(NR)
-                with open(NR, 'w') as f:
-                    f.write(str(self.before + PAGES))
-            if number(FREE) < PAGES:
-                self.why = 'fewer than %d hugepages are free, and processes share no other memory' % PAGES
-        except OSError as e:
-            self.why = 'hugepages cannot be reserved: %s' % e
-        if self.why is None and subprocess.run(['mount', '-t', 'hugetlbfs', 'none', self.folder.name],
-                                               stderr=subprocess.DEVNULL).returncode != 0:
-            self.why = 'hugetlbfs cannot be mounted'
-        self.mounted = self.why is None
-        return self
-
-    def __exit__(self, kind, value, tb):
-        if self.mounted:
-            subprocess.run(['umount', self.folder.name])
-        self.folder.cleanup()
-        if self.before is not None:
-            try:
-                with open(NR, 'w') as f:
-                    f.write(str(self.before))
-            except OSError:
-                pass
 
 
 def eal(prefix, pages, *more):

@@ -230,11 +230,11 @@ class Hca:
 class Triplane:
     """triplane that is told commands and answers in JSON; a context, that kills it."""
 
-    def __init__(self, vdevs, args=(), telemetry=False, name='', env=None, space=None, **eal_kw):
+    def __init__(self, vdevs, args=(), telemetry=False, name='', env=None, space=None, eal_args=None, **eal_kw):
         """env: more of the environment; space: the network namespace that it is in."""
         app = os.environ.get('TRIPLANE', os.path.join(os.environ.get('TP_BUILD', 'build'), 'apps', 'triplane'))
         self.prefix = 'tpl%d%s' % (os.getpid(), name)
-        cmd = [app] + eal(self.prefix, plugin=False, **eal_kw) + ['--log-level=*:error']
+        cmd = [app] + (eal_args if eal_args is not None else eal(self.prefix, plugin=False, **eal_kw)) + ['--log-level=*:error']
         if telemetry:
             cmd.remove('--no-telemetry')
         cmd += ['--vdev=' + v for v in vdevs] + ['--', *args]

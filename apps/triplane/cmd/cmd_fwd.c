@@ -129,6 +129,7 @@ static const struct cmd_topic topics[] = {
 	{"General", "help, the end, waiting"},
 	{"Forwarding", "start, stop, live tables; modes, peers, generated packets"},
 	{"Show", "counters, streams, and what limits the packet rate"},
+	{"Captures", "packets of ports in files that Wireshark opens, or in memory"},
 	{"Ports", "start, stop, reset; queues, rings, MTU, offloads"},
 	{"Filters", "addresses, VLANs, promiscuous modes, pause frames, VXLAN"},
 	{"RSS", "hash types, key and table, counters by kind"},

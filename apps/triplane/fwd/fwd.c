@@ -20,6 +20,7 @@
 #include "guest.h"
 #include "apps/triplane/port/roce.h"
 #include "apps/triplane/traffic/swap.h"
+#include "capture/tp_capture.h"
 #include "live.h"
 
 /* What an application would do with its packets. */
@@ -501,6 +502,7 @@ fwd_stop(struct app *app)
 	pthread_mutex_unlock(&app->fwd_lock);
 	kernel_unhook_all(app);
 	roce_unhook_all(app);
+	tp_capture_quiet();
 	dcbx_ticks(app, true);
 	for (i = 0; i < app->fwd->num_streams; i++) {
 		fwd_gen_free(&app->fwd->stream[i]);

@@ -17,6 +17,7 @@
 #include "roce.h"
 #include "port.h"
 #include "flow_rules.h"
+#include "capture/tp_capture.h"
 
 #ifdef RTE_ETH_DEV_BONDING_MEMBER
 #define IN_BOND RTE_ETH_DEV_BONDING_MEMBER
@@ -407,6 +408,7 @@ port_start(struct app *app, struct app_port *p)
 			return ret;
 		p->configured = true;
 		p->dirty = false;
+		tp_capture_refresh(p->id);
 	}
 	/* Modes before the start: a frame that waits on the wire comes with the link and would not be for this port. */
 	ret = port_modes(p);
@@ -508,6 +510,7 @@ port_close(struct app *app, struct app_port *p)
 	if (port_is_bond(p))
 		events_settle();
 	kernel_unmake(p);
+	tp_capture_forget(p->id);
 	ret = rte_eth_dev_close(p->id);
 	if (ret != 0)
 		return app_err(ret, "port %u: close: %s", p->id, rte_strerror(-ret));

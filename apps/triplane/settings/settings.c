@@ -373,6 +373,8 @@ settings_create(struct app *app)
 	if (ret == 0)
 		ret = settings_kernel_add(app);
 	if (ret == 0)
+		ret = settings_capture_add(app);
+	if (ret == 0)
 		ret = settings_ib_add(app);
 	if (ret == 0)
 		ret = settings_made_add(app);

@@ -19,6 +19,8 @@ struct app_settings {
 	struct tp_declared *qos, *group;
 	struct tp_settings_table port, offload, wait, reserve, lso, rss, filter, mcast, cksum, roce, kernel, ib, made,
 		program, share, queue, card, health;
+	struct tp_settings_table port, offload, wait, reserve, lso, rss, filter, mcast, cksum, roce, kernel, capture,
+		ib, made, program, share, queue, card;
 	struct tp_setting *offloads, *cards; /* rows made from other tables */
 	struct tp_setting ports[16];         /* with the names of the forwarding modes */
 	char modes[256];
@@ -84,6 +86,7 @@ int roce_cc_change(struct app *app, uint16_t port, unsigned int prio, const stru
 int roce_cc_param_of(const char *name);
 int settings_roce_add(struct app *app);
 int settings_kernel_add(struct app *app);
+int settings_capture_add(struct app *app);
 int settings_ib_add(struct app *app);
 int settings_made_add(struct app *app);
 int settings_queue_add(struct app *app);

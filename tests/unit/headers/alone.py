@@ -4,6 +4,7 @@
 
 What it includes of DPDK and rdma-core is not ours to warn about, and wants the C library's default features.
 """
+import glob
 import os
 import shlex
 import subprocess
@@ -19,7 +20,7 @@ def main(headers, language, standard, *compiler):
     bad = 0
     with tempfile.TemporaryDirectory() as tmp:
         source = os.path.join(tmp, 'one')
-        for name in sorted(n for n in os.listdir(headers) if n.endswith('.h')):
+        for name in sorted(os.path.relpath(n, headers) for n in glob.glob(headers + '/**/*.h', recursive=True)):
             with open(source, 'w', encoding='utf-8') as f:
                 f.write('#include <%s>\n' % name)
             run = subprocess.run([*compiler, '-x', language, '-std=' + standard, '-D_DEFAULT_SOURCE', '-Wall', '-Wextra', '-Werror',
