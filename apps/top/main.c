@@ -355,7 +355,8 @@ main(int argc, char **argv)
 					      {"version", no_argument, NULL, OPT_VERSION},
 					      {NULL, 0, NULL, 0}};
 	struct options o = {.where = {.timeout_ms = WHERE_TIMEOUT_MS}, .screen = {.view = top_views, .interval = 1}};
-	struct looks l = {calloc(1, sizeof(struct look)), calloc(1, sizeof(struct look))};
+	static struct look two[2];
+	struct looks l = {&two[0], &two[1]};
 	int c, ret = set_color(&o.screen, "auto");
 
 	while (ret == 0 && (c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
@@ -373,16 +374,10 @@ main(int argc, char **argv)
 		ret = refuse(EXIT_USAGE, "'%s' is no argument; see triplane-top --help", argv[optind]);
 	if (ret == 0)
 		ret = set_sort(&o.screen, o.sort);
-	if (ret == 0 && (l.now == NULL || l.before == NULL))
-		ret = refuse(EXIT_FAILURE, "no memory");
 	where_done(&o.where);
 	if (ret == 0)
 		ret = o.batch != 0 ? batch(&o.where, &o.screen, &l, o.batch) : interact(&o.where, &o.screen, &l);
-	if (l.now != NULL)
-		forget(l.now);
-	if (l.before != NULL)
-		forget(l.before);
-	free(l.now);
-	free(l.before);
+	forget(l.now);
+	forget(l.before);
 	return ret;
 }

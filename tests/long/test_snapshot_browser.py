@@ -43,10 +43,11 @@ def made():
     with tpmd.Triplane(['net_mlx4_model0'], args=['--rxq', '2', '--txq', '2', '--forward-mode', 'flowgen']) as t:
         t.tell(tpmd.IDLE)
         t.tell('set fwd rxonly 1')
-        t.tell('start')
-        for pause in (4000, 2000, 6000, 3000, 5000):
-            t.tell('sleep %d' % pause)
-            t.tell('set work %d 0' % (pause // 2))
+        for sends, waits in ((4000, 2000), (2000, 6000), (3000, 1000), (5000, 0)):
+            t.tell('start')
+            t.tell('sleep %d' % sends)
+            t.tell('stop' if waits else 'sleep 1')
+            t.tell('sleep %d' % (waits or 1))
         t.tell('snapshot ' + PAGE)
         t.tell('stop')
         t.ask('show fwd')

@@ -28,19 +28,11 @@ write_page(FILE *f, const char *text, size_t len)
 	return ret;
 }
 
-/* Beside the file first: one that is there is replaced by a whole one or not at all. */
 static int
-write_file(const char *path, bool page, const char *text, size_t len)
+write_all(FILE *f, bool page, const char *text, size_t len)
 {
-	char beside[4096];
-	FILE *f;
 	int ret = 0;
 
-	if ((size_t)snprintf(beside, sizeof(beside), "%s.new", path) >= sizeof(beside))
-		return -ENAMETOOLONG;
-	f = fopen(beside, "we");
-	if (f == NULL)
-		return -errno;
 	if (page)
 		ret = write_page(f, text, len);
 	else
@@ -48,6 +40,30 @@ write_file(const char *path, bool page, const char *text, size_t len)
 	errno = 0;
 	if ((fflush(f) != 0 || ferror(f)) && ret == 0)
 		ret = errno != 0 ? -errno : -EIO;
+	return ret;
+}
+
+/*
+ * Beside the file first, which is replaced by a whole one or not at all; and before anything is looked at, since that takes its
+ * time and would be for nothing.
+ */
+static int
+write_file(struct app *app, const char *path, bool page, unsigned int ms)
+{
+	char beside[4096], *text = NULL;
+	size_t len = 0;
+	FILE *f;
+	int ret;
+
+	if ((size_t)snprintf(beside, sizeof(beside), "%s.new", path) >= sizeof(beside))
+		return -ENAMETOOLONG;
+	f = fopen(beside, "we");
+	if (f == NULL)
+		return -errno;
+	ret = snapshot_gather(app, ms, &text, &len);
+	if (ret == 0)
+		ret = write_all(f, page, text, len);
+	free(text);
 	if (fclose(f) != 0 && ret == 0)
 		ret = -errno;
 	if (ret == 0 && rename(beside, path) != 0)
@@ -63,16 +79,11 @@ do_snapshot(void *arg, const struct cmd_args *a)
 	const char *path = cmd_text(a, "file"), *end = strrchr(path, '.');
 	const bool page = end != NULL && strcmp(end, ".html") == 0;
 	struct app *app = arg;
-	char *text = NULL;
-	size_t len = 0;
 	int ret;
 
 	if (!page && (end == NULL || strcmp(end, ".json") != 0))
 		return app_err(-EINVAL, "file '%s', want a name that ends with .html or .json", path);
-	ret = snapshot_gather(app, (unsigned int)cmd_num(a, "ms", LOOKS_MS), &text, &len);
-	if (ret == 0)
-		ret = write_file(path, page, text, len);
-	free(text);
+	ret = write_file(app, path, page, (unsigned int)cmd_num(a, "ms", LOOKS_MS));
 	if (ret != 0)
 		return app_err(ret, "cannot write '%s': %s", path, strerror(-ret));
 	app_event("snapshot-written", "%s", path);

@@ -32,6 +32,7 @@ static const char style[] =
 	".wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.2rem 0 .6rem}"
 	"th,td{text-align:left;padding:.16rem .7rem .16rem 0;vertical-align:top;border-bottom:1px solid var(--line)}"
 	"th{font-weight:500;color:var(--soft)}td.n{text-align:right}"
+	".kv th{white-space:nowrap;width:1%}.kv td,.kv td.n{text-align:left;overflow-wrap:anywhere}"
 	".many{columns:24rem auto}.many table{width:100%}"
 	"tr.zero{color:var(--soft)}.none{color:var(--soft)}.warn{color:var(--warn);font-weight:600}"
 	".plots{display:flex;flex-wrap:wrap;gap:1rem}"
@@ -133,7 +134,7 @@ object(FILE *f, const struct mj *o, const char *path)
 	for (v = o->first; v != NULL; v = v->next)
 		n += single(v);
 	if (n != 0) {
-		fprintf(f, "<div class=\"%s\"><table>", n > 12 ? "many" : "wide");
+		fprintf(f, "<div class=\"%s\"><table class=\"kv\">", n > 12 ? "many" : "wide");
 		for (v = o->first; v != NULL; v = v->next) {
 			if (!single(v))
 				continue;
@@ -340,10 +341,10 @@ counters(FILE *f, const struct mj *part)
 static void
 history(FILE *f, const struct mj *part)
 {
-	static const char *const series[][2] = {{"rx_pps", "received, packets/s"},
-						{"tx_pps", "sent, packets/s"},
-						{"rx_mbps", "received, Mbit/s"},
-						{"tx_mbps", "sent, Mbit/s"}};
+	static const char *const series[][2] = {{"rx_pps", "rx packets/s"},
+						{"tx_pps", "tx packets/s"},
+						{"rx_mbps", "rx Mbit/s"},
+						{"tx_mbps", "tx Mbit/s"}};
 	const struct mj *ports = mj_get(part, "ports"), *p, *points;
 	unsigned int i;
 
