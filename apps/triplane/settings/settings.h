@@ -17,10 +17,8 @@
 struct app_settings {
 	struct tp_settings *reg;
 	struct tp_declared *qos, *group;
-	struct tp_settings_table port, offload, wait, reserve, lso, rss, filter, mcast, cksum, roce, kernel, ib, made,
-		program, share, queue, card, health;
 	struct tp_settings_table port, offload, wait, reserve, lso, rss, filter, mcast, cksum, roce, kernel, capture,
-		ib, made, program, share, queue, card;
+		ib, made, program, share, queue, card, health;
 	struct tp_setting *offloads, *cards; /* rows made from other tables */
 	struct tp_setting ports[16];         /* with the names of the forwarding modes */
 	char modes[256];
