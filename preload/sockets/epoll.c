@@ -31,6 +31,7 @@ struct ep {
 	unsigned int sleepers, rounds;
 	bool nested, told;
 	atomic_uint num_engine, refs;
+	atomic_uint early; /* that wait in the kernel's set alone, without the net's lock */
 	LIST_HEAD(, item) items;
 	TAILQ_HEAD(ready_list, item) ready; /* with the net's lock, as what follows of items */
 	LIST_ENTRY(ep) next;
@@ -76,7 +77,7 @@ tell(struct ep *e)
 {
 	const uint64_t one = 1;
 
-	if (!e->told && e->event >= 0 && (e->sleepers != 0 || e->nested)) {
+	if (!e->told && e->event >= 0 && (e->sleepers != 0 || e->early != 0 || e->nested)) {
 		e->told = true;
 		(void)!real()->write(e->event, &one, sizeof(one));
 	}
@@ -501,15 +502,18 @@ epoll_pwait(int epfd, struct epoll_event *ev, int max, int timeout, const sigset
 	if (e == NULL || max <= 0 || ev == NULL)
 		return real()->epoll_pwait(epfd, ev, max, timeout, mask);
 	begin_all(e);
-	if (e->num_engine == 0 || net_now() == NULL) {
-		/* A socket may begin while another thread waits here: our event tells. */
-		do
-			rc = kernel(e, ev, max, timeout, mask);
-		while (rc == -EINPROGRESS && e->num_engine == 0);
-		if (rc != -EINPROGRESS)
-			return (int)result(rc);
-	}
 	e->refs++;
+	/* A socket may begin while this thread waits here: our event tells. */
+	e->early++;
+	rc = -EINPROGRESS;
+	while (rc == -EINPROGRESS && (e->num_engine == 0 || net_now() == NULL))
+		rc = kernel(e, ev, max, timeout, mask);
+	e->early--;
+	if (rc != -EINPROGRESS) {
+		if (--e->refs == 0)
+			free(e);
+		return (int)result(rc);
+	}
 	rc = wait_both(e, ev, max, timeout, mask);
 	if (--e->refs == 0)
 		free(e);

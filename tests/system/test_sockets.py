@@ -176,6 +176,34 @@ def alone(owner, wait, spin_us):
     return None if said == 'done\n' else said or 'no answer comes'
 
 
+ADDED = """
+import select, socket, sys, threading, time
+e = select.epoll()
+EPOLL = '232', '281'  # epoll_wait, epoll_pwait of x86-64
+got = []
+t = threading.Thread(target=lambda: got.extend(e.poll(60)))
+t.start()
+while open('/proc/self/task/%d/syscall' % t.native_id).read().split()[0] not in EPOLL:
+    time.sleep(0.01)
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+e.register(s, select.EPOLLOUT)
+t.join()
+print(got == [(s.fileno(), select.EPOLLOUT)])
+"""
+
+
+def added(owner):
+    """A thread waits at an empty epoll set, and hears of the first socket of the port that another one puts there."""
+    port = str(tpmd.free_port())
+    server = owner.start('--sockets', '--port', '1', '/usr/bin/python3', '-c', ECHO % (SERVER, port))
+    try:
+        until_says(server, 'there\n')
+        said = asked(owner, ADDED, SERVER, port)
+    finally:
+        gone(server)
+    return None if said == 'True' else said
+
+
 def asked(owner, code, *args, **kw):
     """What a program of Python on the first port says."""
     rc, out = owner.run('--sockets', '--port', '0', '/usr/bin/python3', '-c', code, *args, **kw)
@@ -495,6 +523,7 @@ def main():
     for wait in WAITS:
         cases.run('alone-' + wait, alone, owner, wait, '0')
     cases.run('alone-looking', alone, owner, 'recv', '1000')
+    cases.run('added', added, owner)
     cases.run('nobody-listens', nobody, owner)
     cases.run('early', early, owner)
     cases.run('worker', worker, owner)
