@@ -333,7 +333,7 @@ end(struct sock *s)
 	LIST_REMOVE(s, next);
 	sock_os_end(s);
 	if (s->udp != NULL) {
-		sock_dgram_end(s);
+		s->net->udp_ops->end(s);
 		return;
 	}
 	if (s->state == SOCK_RESOLVING)

@@ -29,6 +29,8 @@ static const struct udp_home engine_home = {
 
 /* --- the net's half --- */
 
+static const struct sock_udp_ops ops;
+
 static int
 udp_start(struct sock_net *n)
 {
@@ -48,17 +50,18 @@ udp_start(struct sock_net *n)
 		return err;
 	}
 	n->udp = u;
+	n->udp_ops = &ops;
 	return 0;
 }
 
-uint16_t
-sock_udp_input(struct sock_net *n, struct rte_mbuf **m, uint16_t k)
+static uint16_t
+udp_on_input(struct sock_net *n, struct rte_mbuf **m, uint16_t k)
 {
 	return udp_input(n->udp->stack, m, k, n->now);
 }
 
-void
-sock_udp_look(struct sock_net *n)
+static void
+udp_on_look(struct sock_net *n)
 {
 	struct sock *s;
 
@@ -72,18 +75,18 @@ sock_udp_look(struct sock_net *n)
 		sock_changed(s);
 }
 
-uint64_t
-sock_udp_next(const struct sock_net *n)
+static uint64_t
+udp_on_next(const struct sock_net *n)
 {
 	const uint64_t at = udp_deadline(n->udp->stack);
 
 	return n->udp->num_late != 0 || n->udp->full ? RTE_MIN(at, n->now + SOCK_RESOLVE_US) : at;
 }
 
-bool
-sock_udp_late(const struct sock_net *n)
+static bool
+udp_on_late(const struct sock_net *n)
 {
-	return n->udp != NULL && n->udp->num_late != 0;
+	return n->udp->num_late != 0;
 }
 
 /* --- life --- */
@@ -170,8 +173,8 @@ sock_dgram_free(struct sock *s)
 	free(s);
 }
 
-void
-sock_dgram_end(struct sock *s)
+static void
+dgram_end(struct sock *s)
 {
 	rte_be32_t group;
 
@@ -413,8 +416,8 @@ sock_dgram_opt(struct sock *s, int level, int name, int value)
 
 /* --- readiness, as datagram_poll() of Linux --- */
 
-uint32_t
-sock_dgram_ready(struct sock *s)
+static uint32_t
+dgram_ready(struct sock *s)
 {
 	uint32_t r = OUT;
 
@@ -432,6 +435,15 @@ sock_dgram_ready(struct sock *s)
 		r |= EPOLLHUP;
 	return r;
 }
+
+static const struct sock_udp_ops ops = {
+	.input = udp_on_input,
+	.look = udp_on_look,
+	.next = udp_on_next,
+	.late = udp_on_late,
+	.ready = dgram_ready,
+	.end = dgram_end,
+};
 
 /* --- the other half --- */
 

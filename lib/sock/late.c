@@ -87,7 +87,7 @@ sock_late_drop(struct sock_net *n, const struct sock *s)
 
 	for (l = STAILQ_FIRST(&n->udp->late); l != NULL; l = next) {
 		next = STAILQ_NEXT(l, next);
-		if (l->s == s || (s == NULL && l->s->closed))
+		if (s != NULL ? l->s == s : l->s->closed)
 			forget(n->udp, l);
 	}
 }

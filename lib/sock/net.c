@@ -84,7 +84,7 @@ take_frames(struct sock_net *n)
 
 	for (unsigned int i = 0; i < ROUNDS && k == BURST; i++) {
 		k = n->ops.rx(n->home, m, BURST);
-		left = k != 0 && n->udp != NULL ? sock_udp_input(n, m, k) : k;
+		left = k != 0 && n->udp != NULL ? n->udp_ops->input(n, m, k) : k;
 		if (left != 0)
 			tcp_input(n->stack, m, left, n->now);
 	}
@@ -197,7 +197,7 @@ look(struct sock_net *n)
 		sock_resolve(s);
 	}
 	if (n->udp != NULL)
-		sock_udp_look(n);
+		n->udp_ops->look(n);
 	(void)tcp_run(n->stack, n->now);
 }
 
@@ -209,7 +209,7 @@ next_time(const struct sock_net *n)
 	if (!LIST_EMPTY(&n->resolving))
 		at = RTE_MIN(at, n->now + SOCK_RESOLVE_US);
 	if (n->udp != NULL)
-		at = RTE_MIN(at, sock_udp_next(n));
+		at = RTE_MIN(at, n->udp_ops->next(n));
 	if (!STAILQ_EMPTY(&n->port_ends))
 		at = RTE_MIN(at, STAILQ_FIRST(&n->port_ends)->at);
 	return at;
@@ -415,7 +415,8 @@ drain(struct sock_net *n, uint64_t until)
 
 	sock_enter(n);
 	(void)tcp_run(n->stack, n->now);
-	while ((tcp_conns(n->stack) != 0 || sock_udp_late(n) || !n->ops.sent(n->home)) && n->now < until) {
+	while ((tcp_conns(n->stack) != 0 || (n->udp != NULL && n->udp_ops->late(n)) || !n->ops.sent(n->home)) &&
+	       n->now < until) {
 		const struct tcp_stats *st = tcp_stats(n->stack);
 
 		sum = st->rx_segments + st->tx_segments;

@@ -51,7 +51,7 @@ sock_ready_now(struct sock *s)
 	if (sock_dead(s))
 		return IN | OUT | EPOLLHUP | EPOLLERR | EPOLLRDHUP;
 	if (s->udp != NULL)
-		return sock_dgram_ready(s);
+		return s->net->udp_ops->ready(s);
 	if (s->state == SOCK_LISTENING)
 		return s->os_ready || sock_has_ready(s) ? IN : 0;
 	sock_pull_error(s);

@@ -63,6 +63,20 @@ struct sock_port_end {
 	STAILQ_ENTRY(sock_port_end) next;
 };
 
+/* What a net with datagrams does with them (dgram.c); with the lock. */
+struct sock_udp_ops {
+	/* As udp_input. */
+	uint16_t (*input)(struct sock_net *n, struct rte_mbuf **m, uint16_t k);
+	/* What is due; when to look again. */
+	void (*look)(struct sock_net *n);
+	uint64_t (*next)(const struct sock_net *n);
+	/* A datagram waits for a neighbour. */
+	bool (*late)(const struct sock_net *n);
+	uint32_t (*ready)(struct sock *s);
+	/* It is closed, but for what waits. */
+	void (*end)(struct sock *s);
+};
+
 struct sock_net {
 	pthread_mutex_t lock;
 	struct sock_home ops;
@@ -89,6 +103,7 @@ struct sock_net {
 	STAILQ_HEAD(, sock_port_end) port_ends;
 	uint32_t *port_refs;  /* by port */
 	struct sock_udp *udp; /* NULL: there are no datagrams */
+	const struct sock_udp_ops *udp_ops;
 	struct udp_conf udp_conf;
 };
 
@@ -123,19 +138,6 @@ sock_dead(const struct sock *s)
 {
 	return s->net->dead;
 }
-
-/* --- dgram.c: with the lock, of a net or a socket with datagrams --- */
-/* As udp_input. */
-uint16_t sock_udp_input(struct sock_net *n, struct rte_mbuf **m, uint16_t k);
-/* What is due. */
-void sock_udp_look(struct sock_net *n);
-/* When to look again. */
-uint64_t sock_udp_next(const struct sock_net *n);
-/* A datagram waits for a neighbour; of any net. */
-bool sock_udp_late(const struct sock_net *n);
-uint32_t sock_dgram_ready(struct sock *s);
-/* It is closed, but for what waits. */
-void sock_dgram_end(struct sock *s);
 
 /* --- opt.c --- */
 void sock_presets(struct sock *s);

@@ -19,7 +19,6 @@ struct piece {
 };
 
 struct udp_frag {
-	TAILQ_ENTRY(udp_frag) next; /* the oldest first */
 	rte_be32_t src, dst;
 	rte_be16_t id;
 	uint64_t until;
@@ -27,9 +26,21 @@ struct udp_frag {
 	struct piece piece[PIECES_MAX];
 };
 
-static void
-give_up(struct udp_stack *s, struct udp_frag *f)
+/* Out of the list; it is the caller's. */
+static struct udp_frag *
+take_out(struct udp_stack *s, uint32_t at)
 {
+	struct udp_frag *f = s->frag[at];
+
+	s->nfrags--;
+	memmove(&s->frag[at], &s->frag[at + 1], (s->nfrags - at) * sizeof(s->frag[0]));
+	return f;
+}
+
+static void
+give_up(struct udp_stack *s, uint32_t at)
+{
+	struct udp_frag *f = take_out(s, at);
 	uint32_t i;
 
 	for (i = 0; i < f->n; i++) {
@@ -37,48 +48,45 @@ give_up(struct udp_stack *s, struct udp_frag *f)
 		rte_pktmbuf_free(f->piece[i].m);
 	}
 	s->st.rx_frag_dropped += f->n;
-	s->nfrags--;
-	TAILQ_REMOVE(&s->frags, f, next);
 	free(f);
 }
 
 void
 udp_frags_expire(struct udp_stack *s, bool all)
 {
-	struct udp_frag *f;
-
-	while ((f = TAILQ_FIRST(&s->frags)) != NULL && (all || f->until <= s->now))
-		give_up(s, f);
+	while (s->nfrags != 0 && (all || s->frag[0]->until <= s->now))
+		give_up(s, 0);
 }
 
 uint64_t
 udp_frags_deadline(const struct udp_stack *s)
 {
-	const struct udp_frag *f = TAILQ_FIRST(&s->frags);
-
-	return f == NULL ? TCP_NEVER : f->until;
+	return s->nfrags == 0 ? TCP_NEVER : s->frag[0]->until;
 }
 
-static struct udp_frag *
+/* Its place in the list; UINT32_MAX: no memory. */
+static uint32_t
 find(struct udp_stack *s, const struct rte_ipv4_hdr *ip)
 {
 	struct udp_frag *f;
+	uint32_t i;
 
-	TAILQ_FOREACH(f, &s->frags, next)
-	if (f->id == ip->packet_id && f->src == ip->src_addr && f->dst == ip->dst_addr)
-		return f;
+	for (i = 0; i < s->nfrags; i++) {
+		f = s->frag[i];
+		if (f->id == ip->packet_id && f->src == ip->src_addr && f->dst == ip->dst_addr)
+			return i;
+	}
 	if (s->nfrags == s->conf.max_fragmented)
-		give_up(s, TAILQ_FIRST(&s->frags));
+		give_up(s, 0);
 	f = calloc(1, sizeof(*f));
 	if (f == NULL)
-		return NULL;
+		return UINT32_MAX;
 	f->id = ip->packet_id;
 	f->src = ip->src_addr;
 	f->dst = ip->dst_addr;
 	f->until = s->now + (uint64_t)s->conf.frag_ms * 1000;
-	s->nfrags++;
-	TAILQ_INSERT_TAIL(&s->frags, f, next);
-	return f;
+	s->frag[s->nfrags++] = f;
+	return s->nfrags - 1;
 }
 
 enum fit { FITS, KNOWN, WRONG };
@@ -104,7 +112,7 @@ place(struct udp_frag *f, const struct piece *p, bool last, uint32_t *at)
 	return FITS;
 }
 
-/* All of it is there: one mbuf behind the other, the headers are those of the first. */
+/* All of it is there: one mbuf behind the other, the headers are those of the first. NULL: they are too many. */
 static struct rte_mbuf *
 join(struct udp_stack *s, struct udp_frag *f)
 {
@@ -122,8 +130,6 @@ join(struct udp_stack *s, struct udp_frag *f)
 		if (!whole)
 			rte_pktmbuf_free(k);
 	}
-	s->nfrags--;
-	TAILQ_REMOVE(&s->frags, f, next);
 	if (whole) {
 		s->st.rx_joined++;
 		return m;
@@ -143,22 +149,23 @@ udp_reassemble(struct udp_stack *s, struct rte_mbuf *m, const struct udp_gram *g
 				(uint16_t)(m->pkt_len - g->hdr_len), (uint16_t)g->hdr_len};
 	struct udp_frag *f;
 	struct rte_mbuf *whole;
-	uint32_t at = 0;
+	uint32_t mine, at = 0;
 	enum fit fit;
 
 	s->st.rx_fragments++;
 	m->ol_flags &= ~RTE_MBUF_F_RX_L4_CKSUM_MASK; /* of the whole nobody knows */
-	while (s->frag_mbufs + m->nb_segs > s->conf.max_fragmented * MBUFS_EACH && !TAILQ_EMPTY(&s->frags))
-		give_up(s, TAILQ_FIRST(&s->frags));
-	f = find(s, ip);
-	fit = f == NULL ? KNOWN : place(f, &p, last, &at);
+	while (s->frag_mbufs + m->nb_segs > s->conf.max_fragmented * MBUFS_EACH && s->nfrags != 0)
+		give_up(s, 0);
+	mine = find(s, ip);
+	fit = mine == UINT32_MAX ? KNOWN : place(s->frag[mine], &p, last, &at);
 	if (fit == WRONG)
-		give_up(s, f);
+		give_up(s, mine);
 	if (fit != FITS) {
 		s->st.rx_frag_dropped++;
 		rte_pktmbuf_free(m);
 		return NULL;
 	}
+	f = s->frag[mine];
 	memmove(&f->piece[at + 1], &f->piece[at], (f->n - at) * sizeof(p));
 	f->piece[at] = p;
 	f->n++;
@@ -168,6 +175,7 @@ udp_reassemble(struct udp_stack *s, struct rte_mbuf *m, const struct udp_gram *g
 		f->total = (uint32_t)p.off + p.len;
 	if (f->have != f->total)
 		return NULL;
+	f = take_out(s, mine);
 	whole = join(s, f);
 	free(f);
 	return whole;

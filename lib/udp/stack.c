@@ -37,8 +37,12 @@ udp_stack_create(const struct udp_conf *conf, const struct udp_home *ops, void *
 	s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return NULL;
+	s->frag = calloc(f.max_fragmented, sizeof(s->frag[0]));
+	if (s->frag == NULL) {
+		free(s);
+		return NULL;
+	}
 	*err = 0;
-	TAILQ_INIT(&s->frags);
 	s->ops = ops;
 	s->home = home;
 	s->conf = f;
@@ -55,6 +59,7 @@ udp_stack_destroy(struct udp_stack *s)
 	while (s->all != NULL)
 		udp_close(s->all);
 	udp_frags_expire(s, true);
+	free(s->frag);
 	free(s);
 }
 

@@ -6,7 +6,6 @@
 #define UDP_UDP_PRIV_H
 
 #include <string.h>
-#include <sys/queue.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_byteorder.h>
@@ -64,6 +63,8 @@ udp_note(const struct rte_mbuf *m)
 	return (struct udp_note *)(rte_pktmbuf_mtod(m, uint8_t *) - sizeof(struct udp_note));
 }
 
+struct udp_frag;
+
 struct udp_stack {
 	const struct udp_home *ops;
 	void *home;
@@ -73,7 +74,7 @@ struct udp_stack {
 	uint32_t socks, path_gen, key;
 	uint16_t ip_id;
 	struct udp_sock *all;
-	TAILQ_HEAD(, udp_frag) frags; /* the oldest first */
+	struct udp_frag **frag; /* the oldest first */
 	uint32_t nfrags, frag_mbufs;
 	uint32_t queued;    /* mbufs in the queues of all sockets */
 	uint64_t icmp_from; /* of the second that icmp_sent counts */

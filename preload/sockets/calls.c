@@ -22,7 +22,7 @@ socket(int domain, int type, int protocol)
 		return fd;
 	f = file_new((type & SOCK_NONBLOCK) != 0);
 	if (f != NULL && kind == SOCK_DGRAM) {
-		f->dgram = dgram_new();
+		f->dgram = dgram_new(ep_began);
 		if (f->dgram == NULL) {
 			file_put(f);
 			return fd;
@@ -33,57 +33,6 @@ socket(int domain, int type, int protocol)
 	if (f != NULL && file_add(fd, f) != 0)
 		file_put(f);
 	return fd;
-}
-
-bool
-addr_inet(const struct sockaddr *sa, socklen_t len, struct tcp_addr *addr)
-{
-	struct sockaddr_in in;
-
-	if (sa == NULL || len < sizeof(in) || sa->sa_family != AF_INET)
-		return false;
-	memcpy(&in, sa, sizeof(in));
-	*addr = (struct tcp_addr){in.sin_addr.s_addr, in.sin_port};
-	return true;
-}
-
-bool
-addr_loopback(rte_be32_t ip)
-{
-	return rte_be_to_cpu_32(ip) >> 24 == 127;
-}
-
-void
-addr_put(const struct tcp_addr *addr, struct sockaddr *sa, socklen_t *len)
-{
-	const struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = addr->ip, .sin_port = addr->port};
-
-	if (sa == NULL || len == NULL)
-		return;
-	memcpy(sa, &in, RTE_MIN((size_t)*len, sizeof(in)));
-	*len = sizeof(in);
-}
-
-/* Where the shadow is bound; false: nowhere. */
-bool
-addr_bound(int fd, struct tcp_addr *addr)
-{
-	struct sockaddr_in in = {0};
-	socklen_t len = sizeof(in);
-
-	if (real()->getsockname(fd, (struct sockaddr *)&in, &len) != 0 || in.sin_family != AF_INET || in.sin_port == 0)
-		return false;
-	*addr = (struct tcp_addr){in.sin_addr.s_addr, in.sin_port};
-	return true;
-}
-
-/* The kernel may know nothing of the port's addresses. */
-void
-addr_foreign(int fd)
-{
-	const int one = 1;
-
-	(void)real()->setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &one, sizeof(one));
 }
 
 EXPORT int

@@ -9,23 +9,15 @@
 #define CLAIM_US UINT64_C(100000) /* between questions for a port that another process has */
 
 struct dgram *
-dgram_new(void)
+dgram_new(void (*began)(struct file *f))
 {
 	struct dgram *d = calloc(1, sizeof(*d));
 
-	if (d != NULL)
-		pthread_mutex_init(&d->more_lock, NULL);
-	return d;
-}
-
-void
-dgram_free(struct dgram *d)
-{
 	if (d == NULL)
-		return;
-	pthread_mutex_destroy(&d->more_lock);
-	free(d->more);
-	free(d);
+		return NULL;
+	d->began = began;
+	pthread_mutex_init(&d->more_lock, NULL);
+	return d;
 }
 
 bool
@@ -103,7 +95,7 @@ dgram_begin(int fd, struct file *f)
 		d->connected = false;
 	if (d->os_connected)
 		(void)sock_dgram_os_only(s, true);
-	ep_began(f);
+	d->began(f);
 	return true;
 }
 
@@ -115,6 +107,18 @@ dgram_wanted(int fd, struct file *f)
 	(void)addr_bound(fd, &local);
 	if (!f->dgram->os_connected && !addr_loopback(local.ip) && rules_engine(UDP_RECEIVER, &local))
 		(void)dgram_begin(fd, f);
+}
+
+void
+dgram_start(int fd, struct file *f)
+{
+	if (!f->wants)
+		return;
+	pthread_mutex_lock(&f->lock);
+	if (f->wants)
+		dgram_wanted(fd, f);
+	f->wants = false;
+	pthread_mutex_unlock(&f->lock);
 }
 
 void

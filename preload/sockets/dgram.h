@@ -8,6 +8,8 @@
 #ifndef PRELOAD_SOCKETS_DGRAM_H
 #define PRELOAD_SOCKETS_DGRAM_H
 
+#include <stdlib.h>
+
 #include "lib/sock/dgram.h"
 
 #include "sockets.h"
@@ -20,7 +22,8 @@ struct dgram_group {
 
 /* What a socket of datagrams has beside a struct file. */
 struct dgram {
-	bool connected; /* by the engine */
+	void (*began)(struct file *f); /* is called when the engine's half begins */
+	bool connected;                /* by the engine */
 	struct tcp_addr remote;
 	bool os_connected; /* by the shadow alone */
 	rte_be32_t via;    /* IP_MULTICAST_IF, 0: any */
@@ -39,13 +42,23 @@ struct dgram {
 };
 
 /* --- dgram.c --- */
-/* A socket that was made just now; NULL: no memory. */
-struct dgram *dgram_new(void);
-void dgram_free(struct dgram *d);
+/* A socket that was made just now; NULL: no memory. began: see there. */
+struct dgram *dgram_new(void (*began)(struct file *f));
+static inline void
+dgram_free(struct dgram *d)
+{
+	if (d == NULL)
+		return;
+	pthread_mutex_destroy(&d->more_lock);
+	free(d->more);
+	free(d);
+}
 /* With the file's lock: the engine's half begins. False: there is none. */
 bool dgram_begin(int fd, struct file *f);
 /* The same, where somebody waits for datagrams, and the rules say so. */
 void dgram_wanted(int fd, struct file *f);
+/* The same without the lock, once. */
+void dgram_start(int fd, struct file *f);
 /* A port that another process had may be free now. */
 void dgram_again(struct file *f);
 /* The shadow was bound. */

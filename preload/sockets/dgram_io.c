@@ -377,7 +377,7 @@ dgram_in(int fd, struct file *f, struct msghdr *msg, int flags)
 {
 	ssize_t rc;
 
-	file_begin(fd, f);
+	dgram_start(fd, f);
 	if (f->s == NULL || (flags & MSG_ERRQUEUE) != 0) {
 		file_put(f);
 		return real()->recvmsg(fd, msg, flags);

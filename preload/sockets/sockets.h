@@ -165,6 +165,7 @@ bool rules_engine(enum role role, const struct tcp_addr *addr);
 void file_begin(int fd, struct file *f);
 /* The process is about to fork: a listener that it never looked at may be the child's. */
 void file_leave(int fd, struct file *f);
+/* --- addr.c --- */
 /* An address of IPv4; false: it is none. */
 bool addr_inet(const struct sockaddr *sa, socklen_t len, struct tcp_addr *addr);
 bool addr_loopback(rte_be32_t ip);
