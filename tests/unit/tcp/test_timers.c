@@ -122,6 +122,56 @@ test_tail_probe(void **state)
 	end();
 }
 
+/* 8985 7.2, RFC 5681 4.2: for less than two full segments the peer may wait, and no probe asks before. */
+static void
+test_probe_waits(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	connected(plain, 500);
+	assert_int_equal(tcp_opt_set(c[0], IPPROTO_TCP, TCP_NODELAY, 1), 0);
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(put(0, 100), 100);
+		rig_until(&r, r.now + 2 * MS);
+	}
+	rig_until(&r, r.now + 100 * MS);
+	assert_int_equal(rec[0].n, 5);
+	assert_int_equal(rec[1].n, 1); /* after 40 ms */
+	assert_int_equal(tcp_stats(r.side[0].s)->tail_probes, 0);
+	end();
+}
+
+/* Karn: an answer that a time-out asked for, and that echoes what was sent before it, is no round trip; the timer stays backed
+ * off until there is one. */
+static void
+test_no_round_trip(void **state)
+{
+	struct tcp_info i;
+	uint32_t rto;
+
+	(void)state;
+	connected(plain, 5 * MS);
+	tcp_info_get(c[0], &i);
+	rto = i.tcpi_rto;
+	assert_int_equal(put(0, 100), 100);
+	rec[1].lose = true;
+	rig_until(&r, r.now + 3 * S);
+	rec[1].lose = false;
+	rig_until(&r, r.now + 10 * S);
+	assert_true(tcp_stats(r.side[0].s)->timeouts >= 3);
+	tcp_info_get(c[0], &i);
+	assert_int_equal(i.tcpi_unacked, 0);
+	assert_true(i.tcpi_rtt < 100 * MS);
+	assert_true(i.tcpi_backoff >= 3);
+	assert_int_equal(put(0, 100), 100);
+	rig_until(&r, r.now + S);
+	tcp_info_get(c[0], &i);
+	assert_int_equal(i.tcpi_backoff, 0);
+	assert_true(i.tcpi_rto <= rto + 100 * MS);
+	end();
+}
+
 /* RFC 9293 3.8.6.3: one small segment waits for its acknowledgement, the second full one does not. */
 static void
 test_delayed_ack(void **state)
@@ -348,6 +398,7 @@ main(void)
 		cmocka_unit_test(test_syn),          cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_rto),          cmocka_unit_test(test_rtt_behind_hole),
 		cmocka_unit_test(test_tail_probe),   cmocka_unit_test(test_delayed_ack),
+		cmocka_unit_test(test_probe_waits),  cmocka_unit_test(test_no_round_trip),
 		cmocka_unit_test(test_nagle),        cmocka_unit_test(test_closed_window),
 		cmocka_unit_test(test_keepalive),    cmocka_unit_test(test_user_timeout),
 		cmocka_unit_test(test_time_wait),    cmocka_unit_test(test_fin_wait2),
