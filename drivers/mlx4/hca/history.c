@@ -37,9 +37,9 @@ mlx4_history_add(struct mlx4_history *h, const struct mlx4_cmd_record *r, const 
 	to->at_us = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 	to->in_len = in == NULL ? 0 : RTE_MIN(r->in_len, MLX4_HISTORY_BOX);
 	to->out_len = out == NULL ? 0 : RTE_MIN(r->out_len, MLX4_HISTORY_BOX);
-	if (to->in_len != 0)
+	if (in != NULL)
 		memcpy(to->in, in, to->in_len);
-	if (to->out_len != 0)
+	if (out != NULL)
 		memcpy(to->out, out, to->out_len);
 	rte_spinlock_unlock(&h->lock);
 }

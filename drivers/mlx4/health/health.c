@@ -304,7 +304,7 @@ mlx4_health_event(struct mlx4_eth *eth, uint8_t type, const uint8_t *eqe)
 
 	if (!cq && type != MLX4_EVENT_WQ_CATAS && type != MLX4_EVENT_WQ_INVAL_REQ && type != MLX4_EVENT_WQ_ACCESS)
 		return;
-	number = cq ? prm_get(eqe, MLX4_EQE_CQN) : prm_get(eqe, MLX4_EQE_QPN);
+	number = prm_get(eqe, MLX4_EQE_QPN); /* that of a completion queue is in the same place */
 	mlx4_qos_lock(eth);
 	if (find_txq(eth, cq, number))
 		eth->health->tx_failed++;
