@@ -111,7 +111,8 @@ title(struct pen *p, const struct looks *l, unsigned int rows)
 	localtime_r(&now, &tm);
 	strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 	snprintf(text, sizeof(text), "triplane-top  %s  %s: %u  processes: %u%s%s", clock, p->s->view->title, rows, up,
-		 p->s->paused ? "  PAUSED" : "", l->before->num == 0 ? "  (rates at the next look)" : "");
+		 p->s->paused ? "  PAUSED" : "",
+		 l->before->num == 0 && l->now->num != 0 ? "  (rates at the next look)" : "");
 	line(p, text, "1");
 }
 

@@ -323,6 +323,30 @@ test_xstats(void **state)
 	rig_close();
 }
 
+/* What queues have counted, whatever was reset; the card hears of nothing but of what asks for the number of its commands. */
+static void
+test_queue_totals(void **state)
+{
+	const struct rte_ether_addr to = {{2, 0, 0, 0, 0, 9}};
+	struct rte_pmd_mlx4_device first, before, after;
+	struct rte_pmd_mlx4_totals t;
+	unsigned int i;
+
+	rig_open_pair("", 1, NULL);
+	for (i = 0; i < 3; i++)
+		rig_send(0, rig_frame(&to, 100));
+	assert_int_equal(rte_eth_stats_reset(0), 0);
+	assert_int_equal(rte_pmd_mlx4_device_get(0, &first), 0);
+	assert_int_equal(rte_pmd_mlx4_device_get(0, &before), 0);
+	assert_int_equal(rte_pmd_mlx4_queue_totals_get(0, &t), 0);
+	assert_int_equal(rte_pmd_mlx4_device_get(0, &after), 0);
+	assert_int_equal(t.tx_packets, 3);
+	assert_int_equal(t.tx_bytes, 300);
+	assert_int_equal(after.commands - before.commands, before.commands - first.commands);
+	assert_int_equal(rte_pmd_mlx4_queue_totals_get(31, &t), -ENODEV);
+	rig_close();
+}
+
 int
 main(int argc, char **argv)
 {
@@ -330,9 +354,11 @@ main(int argc, char **argv)
 				 "--lcores=0@0"};
 	char *eal[RTE_DIM(arg) + 1] = {NULL};
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list),  cmocka_unit_test(test_parameters), cmocka_unit_test(test_info),
-		cmocka_unit_test(test_gids),  cmocka_unit_test(test_queues),     cmocka_unit_test(test_registers),
-		cmocka_unit_test(test_rules), cmocka_unit_test(test_switches),   cmocka_unit_test(test_xstats),
+		cmocka_unit_test(test_list),   cmocka_unit_test(test_parameters),
+		cmocka_unit_test(test_info),   cmocka_unit_test(test_gids),
+		cmocka_unit_test(test_queues), cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_rules),  cmocka_unit_test(test_switches),
+		cmocka_unit_test(test_xstats), cmocka_unit_test(test_queue_totals),
 	};
 	unsigned int i;
 	int rc;
