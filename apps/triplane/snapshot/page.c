@@ -99,7 +99,7 @@ deeper(char to[PATH_LEN], const char *path, const char *key, unsigned int index)
 static void
 value(FILE *f, const struct mj *v)
 {
-	switch (v->kind) {
+	switch (v == NULL ? MJ_NULL : v->kind) {
 	case MJ_TRUE: fputs("on", f); break;
 	case MJ_FALSE: fputs("off", f); break;
 	case MJ_NULL: fputs("-", f); break;
