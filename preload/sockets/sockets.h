@@ -165,6 +165,7 @@ bool rules_engine(enum role role, const struct tcp_addr *addr);
 void file_begin(int fd, struct file *f);
 /* The process is about to fork: a listener that it never looked at may be the child's. */
 void file_leave(int fd, struct file *f);
+
 /* --- addr.c --- */
 /* An address of IPv4; false: it is none. */
 bool addr_inet(const struct sockaddr *sa, socklen_t len, struct tcp_addr *addr);
@@ -174,6 +175,7 @@ void addr_put(const struct tcp_addr *addr, struct sockaddr *sa, socklen_t *len);
 bool addr_bound(int fd, struct tcp_addr *addr);
 /* The kernel may know nothing of the port's addresses. */
 void addr_foreign(int fd);
+
 /* errno and -1 of a negative errno, else the value. */
 static inline ssize_t
 result(ssize_t rc)
