@@ -214,6 +214,11 @@ tp_capture_conf_parse(enum tp_capture_kind kind, const char *words, struct tp_ca
 	tp_capture_conf_default(kind, conf);
 	if (kind == TP_CAPTURE_FILE && !word(&words, conf->file, sizeof(conf->file)))
 		return refuse(err, "file", conf->file, "a path of at most 511 characters");
+	/* Another word, or a number, is none by mistake. */
+	if (kind == TP_CAPTURE_FILE && conf->file[0] != '\0' && strchr(conf->file, '/') == NULL) {
+		snprintf(err, TP_CAPTURE_ERR, "'%.80s', want a path with a / in it", conf->file);
+		return -EINVAL;
+	}
 	while (ret == 0) {
 		(void)word(&words, key, sizeof(key));
 		if (key[0] == '\0')

@@ -96,8 +96,8 @@ int main(void)
 {
 	char err[TP_CAPTURE_ERR];
 	struct tp_capture_conf conf;
-	int good = tp_capture_conf_parse(TP_CAPTURE_FILE, "a.pcapng filter udp port 53", &conf, err);
-	int bad = tp_capture_conf_parse(TP_CAPTURE_FILE, "a.pcapng filter udp prot", &conf, err);
+	int good = tp_capture_conf_parse(TP_CAPTURE_FILE, "./a.pcapng filter udp port 53", &conf, err);
+	int bad = tp_capture_conf_parse(TP_CAPTURE_FILE, "./a.pcapng filter udp prot", &conf, err);
 
 	printf("%d %d: %.6s", good, bad != -22, err);
 	return 0;

@@ -89,7 +89,7 @@ set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, con
 	}
 
 static const struct tp_setting rows[] = {
-	ROW("capture", TP_CAPTURE_FILE, OFF " or FILE, and any of" WORDS,
+	ROW("capture", TP_CAPTURE_FILE, OFF " or a path with a / in it, and any of" WORDS,
 	    "Packets of the port go to a pcapng file, which is overwritten"),
 	ROW("capture-memory", TP_CAPTURE_MEMORY, OFF " or on, and any of" WORDS,
 	    "The port's last packets are kept in memory; unless it says more, 128 octets of 1024 received ones that "

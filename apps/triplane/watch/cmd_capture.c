@@ -27,7 +27,8 @@ do_start(void *arg, const struct cmd_args *a)
 {
 	char words[CMD_MAX_LINE + TP_CAPTURE_TEXT];
 
-	snprintf(words, sizeof(words), "%s %s", cmd_text(a, "file"), cmd_has(a, "words") ? cmd_text(a, "words") : "");
+	snprintf(words, sizeof(words), "%s%s %s", strchr(cmd_text(a, "file"), '/') == NULL ? "./" : "",
+		 cmd_text(a, "file"), cmd_has(a, "words") ? cmd_text(a, "words") : "");
 	return set(arg, a, FILE_ROW, words);
 }
 

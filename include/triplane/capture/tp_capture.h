@@ -60,7 +60,7 @@ struct tp_capture_conf {
 void tp_capture_conf_default(enum tp_capture_kind kind, struct tp_capture_conf *conf);
 
 /**
- * Reads words: FILE (of a file) and then any of "direction in|out|both", "queue N|all", "rss any|none", "snap OCTETS",
+ * Reads words: FILE (of a file; a path with a / in it) and then any of "direction in|out|both", "queue N|all", "rss any|none", "snap OCTETS",
  * "ring OCTETS*PACKETS", and at last "filter EXPRESSION". Of memory, "on" alone is the default.
  * @param[out] err one line, when they are wrong
  * @return 0, -EINVAL

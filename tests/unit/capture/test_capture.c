@@ -214,6 +214,7 @@ words_refused(void **state)
 		const char *words, *says;
 	} bad[] = {
 		{"", "no file is named"},
+		{"bogus", "'bogus', want a path with a / in it"},
 		{"/tmp/a direction", "direction '', want a value behind it"},
 		{"/tmp/a queue 1024", "queue '1024', want 0..1023 or all"},
 		{"/tmp/a queue -1", "queue '-1'"},
