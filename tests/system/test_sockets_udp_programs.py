@@ -109,7 +109,7 @@ def main():
     owner = Owner()
     group = ['-i', GROUP]
     cases.run('sockperf', sockperf, owner, 'ping-pong', ['-i', SERVER])
-    cases.run('sockperf-load', sockperf, owner, 'under-load', ['-i', SERVER], (), ('--mps', '500'))
+    cases.run('sockperf-load', sockperf, owner, 'under-load', ['-i', SERVER], (), ('--mps', '500', '--reply-every', '10'))
     cases.run('sockperf-group', sockperf, owner, 'ping-pong', group, ('--mc-rx-if', SERVER, '--mc-tx-if', SERVER),
               ('--mc-rx-if', CLIENT, '--mc-tx-if', CLIENT))
     cases.run('sockperf-feed', feed, owner)

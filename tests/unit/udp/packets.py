@@ -58,9 +58,15 @@ frames = {
 }
 for i, p in enumerate(parts):
     frames['part%d' % i] = p
+frames['overlap'] = IN / IP(src=PEER, dst=US, id=77, frag=parts[1][IP].frag - 1, flags='MF', proto=17) / Raw(DATA[:1480])
+many = fragment(to_us(DATA[:4000], ip=IP(src=PEER, dst=US, id=78)), 200)
+for i, p in enumerate(many):
+    frames['many%d' % i] = p
 for i, p in enumerate(fragment(from_us(DATA[:3000], flags=0), 1480)):
     frames['out_part%d' % i] = p
 
 print('/* SPDX-License-Identifier: BSD-3-Clause */\n/* clang-format off */\n/* Made by packets.py. */')
 for name, p in frames.items():
     print('static const uint8_t p_%s[] = {%s};' % (name, ','.join(map(str, bytes(p)))))
+print('static const struct { const uint8_t *p; uint32_t len; } p_many[] = {%s};' % ','.join(
+    '{p_many%d, sizeof(p_many%d)}' % (i, i) for i in range(len(many))))

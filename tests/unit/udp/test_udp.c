@@ -112,6 +112,58 @@ test_fragments(void **state)
 	end();
 }
 
+/* More than a few, in any order and twice; one that overlaps makes an end of the datagram. */
+static void
+test_many_fragments(void **state)
+{
+	const uint32_t n = RTE_DIM(p_many);
+	struct udp_sock *u;
+	uint32_t i;
+
+	(void)state;
+	begin(&(struct udp_conf){.max_fragmented = 4});
+	u = sock(0, PORT);
+	assert_true(n > 20);
+	for (i = 0; i < n; i++) {
+		assert_int_equal(udp_readable(u), -1);
+		assert_true(give_pieces(p_many[i * 5 % n].p, p_many[i * 5 % n].len, 90));
+		if (i == 3)
+			assert_true(give_pieces(p_many[i * 5 % n].p, p_many[i * 5 % n].len, 90));
+	}
+	expect(u, 4000);
+	assert_int_equal(udp_stats(s)->rx_joined, 1);
+	assert_int_equal(udp_stats(s)->rx_frag_dropped, 1);
+	assert_true(GIVE(part0) && GIVE(part1) && GIVE(overlap) && GIVE(part2));
+	assert_int_equal(udp_readable(u), -1);
+	assert_int_equal(udp_stats(s)->rx_frag_dropped, 1 + 3);
+	end();
+}
+
+/* Sockets that nobody reads, and one that is read. */
+static void
+test_scarce(void **state)
+{
+	struct udp_sock *idle, *u;
+	uint32_t i;
+
+	(void)state;
+	begin(&(struct udp_conf){.max_queued = 64});
+	idle = sock(0, RTE_BE16(5001));
+	u = sock(0, PORT);
+	for (i = 0; i < 100; i++)
+		assert_true(GIVE(other_port));
+	assert_int_equal(udp_drops(idle), 36);
+	for (i = 0; i < 100; i++) {
+		assert_true(GIVE(plain));
+		expect(u, 100);
+	}
+	assert_int_equal(udp_drops(u), 0);
+	for (i = 0; i < 40; i++)
+		assert_true(GIVE(plain));
+	assert_int_equal(udp_drops(u), 8); /* 32 are its own */
+	end();
+}
+
 static void
 test_sent(void **state)
 {
@@ -420,10 +472,13 @@ main(void)
 		(char *)(uintptr_t) "0@0",         (char *)(uintptr_t) "--log-level=error",
 	};
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_received),  cmocka_unit_test(test_refused),     cmocka_unit_test(test_full),
-		cmocka_unit_test(test_fragments), cmocka_unit_test(test_sent),        cmocka_unit_test(test_large),
-		cmocka_unit_test(test_groups),    cmocka_unit_test(test_broadcast),   cmocka_unit_test(test_choice),
-		cmocka_unit_test(test_icmp),      cmocka_unit_test(test_unreachable), cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_received),       cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_full),           cmocka_unit_test(test_fragments),
+		cmocka_unit_test(test_many_fragments), cmocka_unit_test(test_scarce),
+		cmocka_unit_test(test_sent),           cmocka_unit_test(test_large),
+		cmocka_unit_test(test_groups),         cmocka_unit_test(test_broadcast),
+		cmocka_unit_test(test_choice),         cmocka_unit_test(test_icmp),
+		cmocka_unit_test(test_unreachable),    cmocka_unit_test(test_settings),
 	};
 
 	if (rte_eal_init(RTE_DIM(eal), eal) < 0)
