@@ -493,7 +493,6 @@ sock_fds(const struct sock_net *n, int fds[SOCK_FDS])
 }
 
 /* --- waiting --- */
-
 /* Without the lock for a moment, in which others have the CPU that want it: the peer, or a card in software. How long they had it. */
 static uint64_t
 let_others(struct sock_net *n, unsigned int looks)

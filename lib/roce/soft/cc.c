@@ -57,26 +57,14 @@ let_go(struct rsw_qp *qp)
 	qp->rp = (struct tcc_rp){0};
 }
 
-int
-rsw_cc_set(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc)
+bool
+rsw_cc_look(struct rsw_qp *qp)
 {
-	struct rsw_dev *d = dev->home;
-
-	rsw_gate_close(d);
-	d->cc[prio] = *cc;
-	for (uint32_t i = 0; i < RSW_QPS; i++) {
-		struct rsw_qp *qp = d->qps[i];
-
-		if (qp == NULL || qp->route.prio != prio)
-			continue;
-		speak(d, qp);
-		if (!cc->on && qp->rp.limited) {
-			let_go(qp);
-			rsw_qp_queue(qp);
-		}
-	}
-	rsw_gate_open(d);
-	return 0;
+	speak(qp->d, qp);
+	if (qp->d->cc[qp->route.prio].on || !qp->rp.limited)
+		return false;
+	let_go(qp);
+	return true;
 }
 
 void
@@ -201,27 +189,4 @@ rsw_cc_congested(struct tre_qp *e, uint64_t now)
 	if (!was)
 		d->sw.cc_limited++;
 	qp->route.gen = d->gid_gen - 1;
-}
-
-bool
-rsw_cc_may_send(struct rsw_qp *qp, const struct tre_out *out)
-{
-	const struct tcc_conf *c = &qp->d->cc[qp->route.prio].conf;
-	uint64_t now, at;
-
-	/* Answers without data are not what fills queues, and the peer's rate depends on them. */
-	if (out->len == 0)
-		return true;
-	now = rsw_now(qp->d);
-	at = tcc_rp_next(&qp->rp, c, now);
-	if (at > now) {
-		qp->held_until = at;
-		return false;
-	}
-	tcc_rp_sent(&qp->rp, c, qp->route.len + out->hlen + out->len + out->pad + IB_ICRC_LEN + RTE_ETHER_CRC_LEN, now);
-	if (!qp->rp.limited) {
-		qp->d->sw.cc_limited--;
-		qp->route.gen = qp->d->gid_gen;
-	}
-	return true;
 }

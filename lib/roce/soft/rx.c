@@ -235,49 +235,10 @@ dest_gid(const struct rsw_rx *rx, union ibv_gid *gid)
 		memcpy(gid->raw, rx->net + 24, sizeof(gid->raw));
 }
 
-/* From the queue pair's peer, to its own address (9.6.1.2.3)? */
-static inline bool
-on_route(const struct rsw_route *r, const struct rsw_rx *rx)
-{
-	uint8_t at = rx->kind == TROCE_ICRC_IPV4_UDP ? 12 : 8;
-
-	if (rx->kind != r->kind || rx->vlan != r->vlan)
-		return false;
-	if (rx->kind == TROCE_ICRC_IPV4_UDP)
-		return memcmp(rx->net + at, r->dgid.raw + 12, 4) == 0 &&
-		       memcmp(rx->net + at + 4, r->sgid.raw + 12, 4) == 0;
-	return memcmp(rx->net + at, &r->dgid, sizeof(r->dgid)) == 0 &&
-	       memcmp(rx->net + at + sizeof(r->dgid), &r->sgid, sizeof(r->sgid)) == 0;
-}
-
-static inline bool
-crc_is(const struct rsw_rx *rx)
-{
-	uint8_t *bth = rx->bth, congestion = bth[4], want[IB_ICRC_LEN];
-	uint32_t len = rx->len - IB_ICRC_LEN, reg = troce_icrc_net(rx->kind, rx->net);
-
-	bth[4] = 0xff;
-	troce_icrc_put(troce_crc32(reg, bth, len), want);
-	bth[4] = congestion;
-	return memcmp(want, bth + len, IB_ICRC_LEN) == 0;
-}
-
-bool
-rsw_icrc_ok(const struct rsw_rx *rx)
-{
-	return crc_is(rx);
-}
-
-bool
-rsw_on_route(const struct rsw_route *r, const struct rsw_rx *rx)
-{
-	return on_route(r, rx);
-}
-
 static bool
 icrc_ok(struct rsw_dev *d, const struct rsw_rx *rx)
 {
-	if (crc_is(rx))
+	if (rsw_icrc_ok(rx))
 		return true;
 	d->sw.rx_bad_icrc++;
 	return false;
@@ -360,7 +321,7 @@ receive(struct rsw_dev *d, struct rsw_rx *rx, uint64_t now)
 	/* In RESET and INIT it is as good as not there (10.3.1). */
 	if (qp != NULL && (qp->q.v.qp_num != qpn || qp->e.state == IBV_QPS_RESET || qp->e.state == IBV_QPS_INIT))
 		qp = NULL;
-	if (qp == NULL || qp->e.a.type == IBV_QPT_UD || !on_route(&qp->route, rx))
+	if (qp == NULL || qp->e.a.type == IBV_QPT_UD || !rsw_on_route(&qp->route, rx))
 		return deliver_by_gid(d, rx, qp, qpn, now);
 	if (icrc_ok(d, rx))
 		rsw_deliver(qp, rx, now);

@@ -206,6 +206,20 @@ set_gids(struct troce_dev *dev, const struct troce_gid *table)
 }
 
 static int
+cc_set(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc)
+{
+	struct rsw_dev *d = dev->home;
+
+	rsw_gate_close(d);
+	d->cc[prio] = *cc;
+	for (uint32_t i = 0; i < RSW_QPS; i++)
+		if (d->qps[i] != NULL && d->qps[i]->route.prio == prio && rsw_cc_look(d->qps[i]))
+			rsw_qp_queue(d->qps[i]);
+	rsw_gate_open(d);
+	return 0;
+}
+
+static int
 pd_nothing(struct troce_pd *pd)
 {
 	return 0;
@@ -273,7 +287,7 @@ static const struct troce_provider provider = {
 	.input = rsw_input,
 	.stats = rsw_stats,
 	.cc_get = rsw_cc_get,
-	.cc_set = rsw_cc_set,
+	.cc_set = cc_set,
 	.mem_open = rsw_mem_open,
 	.mem_close = rsw_mem_close,
 	.view_uars = rsw_view_uars,

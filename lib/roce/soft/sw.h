@@ -395,9 +395,6 @@ uint16_t rsw_input(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n);
 /* A packet that went out comes in. */
 void rsw_rx_loop(struct rsw_dev *d, struct rte_mbuf *m, uint64_t now);
 void rsw_deliver(struct rsw_qp *qp, struct rsw_rx *rx, uint64_t now);
-/* From the queue pair's peer, to its own address (9.6.1.2.3)? And is it whole? */
-bool rsw_on_route(const struct rsw_route *r, const struct rsw_rx *rx);
-bool rsw_icrc_ok(const struct rsw_rx *rx);
 
 struct rsw_group *rsw_group_find(struct rsw_dev *d, const union ibv_gid *gid);
 int rsw_attach_mcast(struct troce_qp *q, const union ibv_gid *gid, const struct rte_ether_addr *mac);
@@ -417,15 +414,14 @@ void rsw_flow_close(struct rsw_dev *d);
 
 void rsw_cc_init(struct rsw_dev *d);
 void rsw_cc_get(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc);
-int rsw_cc_set(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc);
+/* Packets of a queue pair say what its priority has; true: it was limited, and is no more. With the gate closed. */
+bool rsw_cc_look(struct rsw_qp *qp);
 /* A packet for the port, still to be judged, came marked. */
 void rsw_cc_marked(struct rsw_dev *d, const struct rsw_rx *rx);
 /* What the engine tells. */
 void rsw_cc_congested(struct tre_qp *e, uint64_t now);
 /* A new path, or another state: what was known of it is over. */
 void rsw_cc_reset(struct rsw_qp *qp);
-/* May a packet of a limited queue pair go now? If not, held_until says when. */
-bool rsw_cc_may_send(struct rsw_qp *qp, const struct tre_out *out);
 
 /* --- link.c ------------------------------------------------------------------------------------------------------ */
 

@@ -173,6 +173,30 @@ rsw_tx_put(struct rsw_dev *d, const struct rsw_route *r, struct rte_mbuf *m)
 	return true;
 }
 
+/* May a packet of a limited queue pair go now? If not, held_until says when. */
+static bool
+may_send(struct rsw_qp *qp, const struct tre_out *out)
+{
+	const struct tcc_conf *c = &qp->d->cc[qp->route.prio].conf;
+	uint64_t now, at;
+
+	/* Answers without data are not what fills queues, and the peer's rate depends on them. */
+	if (out->len == 0)
+		return true;
+	now = rsw_now(qp->d);
+	at = tcc_rp_next(&qp->rp, c, now);
+	if (at > now) {
+		qp->held_until = at;
+		return false;
+	}
+	tcc_rp_sent(&qp->rp, c, qp->route.len + out->hlen + out->len + out->pad + IB_ICRC_LEN + RTE_ETHER_CRC_LEN, now);
+	if (!qp->rp.limited) {
+		qp->d->sw.cc_limited--;
+		qp->route.gen = qp->d->gid_gen;
+	}
+	return true;
+}
+
 enum aside { GO, LOST, LATER };
 
 /* A source address that was taken away: the packet is lost, as it would be behind a router without a route. */
@@ -187,7 +211,7 @@ look_aside(struct rsw_qp *qp, struct rsw_route *r, const struct tre_out *out)
 		return GO;
 	/* The next packet comes here, too. */
 	r->gen = qp->d->gid_gen - 1;
-	return rsw_cc_may_send(qp, out) ? GO : LATER;
+	return may_send(qp, out) ? GO : LATER;
 }
 
 bool

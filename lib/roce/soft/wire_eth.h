@@ -10,6 +10,7 @@
 #include <rte_ether.h>
 
 #include "lib/roce/wire/wire.h"
+#include "sw.h"
 
 #define RSW_ETYPE_ROCE 0x8915u
 #define RSW_NEXT_IBA 0x1bu /* GRH: a BTH follows */
@@ -37,6 +38,33 @@ rsw_sum_fold(uint32_t sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
 	return (uint16_t)(sum + (sum >> 16));
+}
+
+/* From the queue pair's peer, to its own address (9.6.1.2.3)? */
+static inline bool
+rsw_on_route(const struct rsw_route *r, const struct rsw_rx *rx)
+{
+	uint8_t at = rx->kind == TROCE_ICRC_IPV4_UDP ? 12 : 8;
+
+	if (rx->kind != r->kind || rx->vlan != r->vlan)
+		return false;
+	if (rx->kind == TROCE_ICRC_IPV4_UDP)
+		return memcmp(rx->net + at, r->dgid.raw + 12, 4) == 0 &&
+		       memcmp(rx->net + at + 4, r->sgid.raw + 12, 4) == 0;
+	return memcmp(rx->net + at, &r->dgid, sizeof(r->dgid)) == 0 &&
+	       memcmp(rx->net + at + sizeof(r->dgid), &r->sgid, sizeof(r->sgid)) == 0;
+}
+
+static inline bool
+rsw_icrc_ok(const struct rsw_rx *rx)
+{
+	uint8_t *bth = rx->bth, congestion = bth[4], want[IB_ICRC_LEN];
+	uint32_t len = rx->len - IB_ICRC_LEN, reg = troce_icrc_net(rx->kind, rx->net);
+
+	bth[4] = 0xff;
+	troce_icrc_put(troce_crc32(reg, bth, len), want);
+	bth[4] = congestion;
+	return memcmp(want, bth + len, IB_ICRC_LEN) == 0;
 }
 
 #endif /* ROCE_SOFT_WIRE_ETH_H */
