@@ -161,7 +161,7 @@ def parameters():
 def refused():
     said = (('roce cc 0 0 set ai 1', "'ai' is no parameter of congestion control"), ('roce cc 0 0 set threshold 32', 'threshold 32: wanted 1..31'),
             ('roce cc 0 0 set time-reset 131072', 'time-reset 131072: wanted 0..131071 us'), ('roce cc 0 8 on', 'priority 8: wanted 0..7'),
-            ('set setting 0 roce-cc 9', "priority '9', want 0..7"), ('set setting 0 roce-cc 3:ai-rate', "ai-rate '', want 1.."),
+            ('set setting 0 roce-cc 9', "'9', want a priority 0..7"), ('set setting 0 roce-cc -1', "'-1', want parameters of what is off"), ('set setting 0 roce-cc 3:ai-rate', "ai-rate '', want 1.."),
             ('set setting 0 roce-cc 3:x=1', "'x' is no parameter of congestion control"), ('set setting 0 roce-cc 3:cnp-dscp=64', "cnp-dscp '64', want 0..63"))
     p = subprocess.run([APP] + tpmd.eal('tpcc%d' % os.getpid(), plugin=False, memory=256) + ['--vdev=net_mlx4_model0', '--', '-i'], input='\n'.join(line for line, _ in said),
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True, check=False)

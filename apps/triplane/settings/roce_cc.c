@@ -96,7 +96,8 @@ cc_of(const char *value, struct roce_cc cc[TP_ROCE_PRIOS], char err[TP_SETTING_E
 
 		prio += !on;
 		if (prio[0] < '0' || prio[0] >= (char)('0' + TP_ROCE_PRIOS) || prio[1] != '\0') {
-			snprintf(err, TP_SETTING_ERR, "roce-cc: priority '%.40s', want 0..%u", prio, TP_ROCE_PRIOS - 1);
+			snprintf(err, TP_SETTING_ERR, "roce-cc: '%.40s', want a priority 0..%u", prio,
+				 TP_ROCE_PRIOS - 1);
 			return -EINVAL;
 		}
 		c = &cc[prio[0] - '0'];
@@ -104,6 +105,12 @@ cc_of(const char *value, struct roce_cc cc[TP_ROCE_PRIOS], char err[TP_SETTING_E
 		while ((word = strsep(&words, ":")) != NULL)
 			if (param_of(word, c, err) != 0)
 				return -EINVAL;
+		if (!on && c->has == 0) {
+			snprintf(err, TP_SETTING_ERR,
+				 "roce-cc: '-%.40s', want parameters of what is off, such as -%s:ai-rate=40", prio,
+				 prio);
+			return -EINVAL;
+		}
 	}
 	return 0;
 }
