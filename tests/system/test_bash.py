@@ -27,16 +27,17 @@ class Bash:
         self.proc = subprocess.Popen(['bash', '--norc', '--noprofile', '-i'], stdin=end, stdout=end, stderr=end, env=env,
                                      start_new_session=True)
         os.close(end)
-        self.said('bind "set completion-query-items 0"; bind "set page-completions off"; stty cols 10000; PS1=; '
+        self.said('bind "set completion-query-items 0"; bind "set page-completions off"; stty cols 10000; PS1="@re""ady@"; '
                   'shopt -s checkwinsize; . %s/share/completion/triplane' % ROOT)
 
     def _until(self, mark):
+        """What comes up to this pattern and the next prompt: before that the terminal would keep keys such as ^U for itself."""
         end, out = time.monotonic() + 120, ''
-        while mark not in out:
+        while not re.search(mark + '.*@ready@', out, re.S):
             if not select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]:
                 raise RuntimeError('bash says no more than %r' % out[-300:])
             out += os.read(self.fd, 65536).decode(errors='replace')
-        return out
+        return out[:re.search(mark, out).end()]
 
     def said(self, line):
         """What a line prints."""
@@ -51,7 +52,7 @@ class Bash:
     def offered(self, line):
         """What the key for possible completions lists."""
         os.write(self.fd, (line + "\x1b?\x15echo 'e''nd'\n").encode())
-        return set(self._until('\nend').split())
+        return set(self._until('\nend').split()) - {'@ready@'}
 
     def close(self):
         self.proc.kill()
