@@ -456,10 +456,11 @@ test_not_restored(void **state)
 static void
 test_event_names(void **state)
 {
-	static const char *const name[] = {"dropless-entered", "dropless-exited", "dropless-timeout",
-					   "rx-stall-begin",   "rx-stall-end",    "tc-stall-begin",
-					   "tc-stall-end",     "port-setting",    "group-setting",
-					   "rxq-setting",      "txq-setting",     "port-type-refused"};
+	static const char *const name[] = {
+		"dropless-entered", "dropless-exited", "dropless-timeout", "rx-stall-begin",
+		"rx-stall-end",     "tc-stall-begin",  "tc-stall-end",     "port-setting",
+		"group-setting",    "rxq-setting",     "txq-setting",      "port-type-refused",
+		"health-alarm",     "health-cleared",  "port-restarted",   "dump-written"};
 	unsigned int i;
 
 	for (i = 0; i < RTE_DIM(name); i++)
