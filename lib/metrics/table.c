@@ -108,6 +108,35 @@ static const struct metric_row card[] = {
 static const char *const card_keys[] = {"name",           "bus",       "firmware", "board", "link_layer", "state",
 					"physical_state", "roce_mode", NULL};
 
+#define SENSOR(name)                                                                                                   \
+	{name "_alarm", M_ALARM, {"sensor", name}},                                                                    \
+	{                                                                                                              \
+		name "_alarms", M_ALARMS,                                                                              \
+		{                                                                                                      \
+			"sensor", name                                                                                 \
+		}                                                                                                      \
+	}
+#define OUTCOME(outcome)                                                                                               \
+	{                                                                                                              \
+		"outcome", outcome                                                                                     \
+	}
+static const struct metric_row health[] = {
+	SENSOR("tx_stuck"),
+	SENSOR("tx_completion"),
+	SENSOR("rx_completion"),
+	SENSOR("rx_error"),
+	SENSOR("tx_error"),
+	SENSOR("command"),
+	SENSOR("event"),
+	{"restarts", M_RESTARTS, OUTCOME("done")},
+	{"restarts_failed", M_RESTARTS, OUTCOME("failed")},
+	{"restarts_refused", M_RESTARTS, OUTCOME("refused")},
+	{"dumps", M_DUMPS, OUTCOME("done")},
+	{"dumps_failed", M_DUMPS, OUTCOME("failed")},
+	{"lost_events", M_LOST_EVENTS},
+	{"command_timeouts", M_TIMEOUTS},
+};
+
 static const struct metric_row rxq[] = {
 	{"started", M_RXQ_STARTED}, {"descriptors", M_RXQ_RING}, {"posted", M_RXQ_POSTED}, {"waiting", M_RXQ_WAITING},
 	{"packets", M_RXQ_PACKETS}, {"nombuf", M_RXQ_NOMBUF},    {"errors", M_RXQ_ERRORS},
@@ -196,6 +225,7 @@ const struct metric_page metric_pages[] = {
 	{"/ethdev/link_status", "/ethdev/list", EACH_LIST, "port", ROWS(ethdev_link)},
 	{"/ethdev/stats", "/ethdev/list", EACH_LIST, "port", ROWS(ethdev_stats)},
 	{"/mlx4/info", "/mlx4/list", EACH_LIST, "port", ROWS(card), .info = M_CARD, .info_keys = card_keys},
+	{"/mlx4/health", "/mlx4/list", EACH_LIST, "port", ROWS(health)},
 	{"/mlx4/rxq", "/mlx4/list", EACH_RX, "port", ROWS(rxq)},
 	{"/mlx4/txq", "/mlx4/list", EACH_TX, "port", ROWS(txq)},
 	{"/mempool/info", "/mempool/list", EACH_LIST, "pool", ROWS(mempool)},

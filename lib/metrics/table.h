@@ -81,6 +81,14 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_INFO, METRIC_UNKNOWN };
 	X(PRIO_DISCARDS, COUNTER, "triplane_priority_discarded_packets", "packets",                                    \
 	  "Frames of a priority that were not sent")                                                                   \
 	X(STALLS, COUNTER, "triplane_stalls", "", "Stalls that the monitors of receive path and classes saw")          \
+	X(ALARM, GAUGE, "triplane_port_alarm", "", "Whether a sensor of the port's health is in alarm, by sensor")     \
+	X(ALARMS, COUNTER, "triplane_port_alarms", "alarms", "Alarms of the port's health, by sensor")                 \
+	X(RESTARTS, COUNTER, "triplane_port_restarts", "restarts",                                                     \
+	  "Restarts of the port alone, for its health or on request, by outcome")                                      \
+	X(DUMPS, COUNTER, "triplane_port_dumps", "dumps", "Dumps of the port, by outcome")                             \
+	X(LOST_EVENTS, COUNTER, "triplane_card_lost_events", "events",                                                 \
+	  "Events of the card that no interrupt told of, or that it had no room for")                                  \
+	X(TIMEOUTS, COUNTER, "triplane_card_command_timeouts", "commands", "Firmware commands that were not answered") \
 	X(ROCE, INFO, "triplane_roce", "", "A port that is open for RoCE")                                             \
 	X(ROCE_OBJECTS, GAUGE, "triplane_roce_objects", "objects", "Verbs objects in use, by kind")                    \
 	X(ROCE_PACKETS, COUNTER, "triplane_roce_packets", "packets", "RoCE packets, by direction")                     \

@@ -307,7 +307,7 @@ def scraped(t, e):
     folder, port = os.path.join(place.name, 'prometheus'), tpmd.free_port()
     os.makedirs(folder)
     with open(os.path.join(folder, 'prometheus.yml'), 'w') as f:
-        json.dump({'global': {'scrape_interval': '1s', 'scrape_timeout': '1s'},
+        json.dump({'global': {'scrape_interval': '4s', 'scrape_timeout': '4s'},
                    'rule_files': [os.path.abspath(os.path.join(SHARE, 'prometheus/triplane-alerts.yml'))],
                    'scrape_configs': [{'job_name': 'triplane', 'static_configs': [{'targets': ['127.0.0.1:%d' % e.port]}]}]}, f)
     p = subprocess.Popen(['prometheus', '--config.file=%s/prometheus.yml' % folder, '--storage.tsdb.path=%s/data' % folder,
@@ -483,6 +483,23 @@ def hostile():
     return None if p.returncode == 0 else p.stdout[-500:]
 
 
+def health():
+    """A queue that the card leaves alone is an alarm of its port, and of no other."""
+    args = 'net_mlx4_model0,rate0=100,rate1=100,health-time=1,health-checks=1,health-restart=0'
+    with tpmd.Triplane([args], telemetry=True, name='h', memory=512) as t:
+        for line in ('set setting program idle-sleep 200', 'set fwd flowgen', 'start', 'wait counter rx_good_packets 100 all 60', 'model break 0 queue'):
+            t.tell(line)
+        told = lambda name, **labels: {k: v for k, v in pick(samples(once('--dir', tpmd.RUN)[1]), name, process=t.prefix, **labels).items() if v}
+        if not tpmd.wait_until(lambda: told('triplane_port_alarm'), LIMIT):
+            return 'no alarm is told'
+        alarm, alarms = told('triplane_port_alarm'), told('triplane_port_alarms_total')
+        t.end()
+    wanted = {('port', '0'), ('sensor', 'tx_stuck')}
+    if len(alarm) != 1 or len(alarms) != 1 or not all(wanted <= set(k[1]) for k in (*alarm, *alarms)):
+        return '%s, %s' % (alarm, alarms)
+    return None
+
+
 with stopped_triplane() as triplane:
     cases.run('metrics-refused', refused)
     for case in (numbers, xstats, lcores):
@@ -495,6 +512,7 @@ with stopped_triplane() as triplane:
         cases.run('metrics-slow', crowd.over)
     cases.run('metrics-unix', unix)
     triplane.end()
+cases.run('metrics-health', health)
 cases.run('metrics-rules', rules)
 cases.run('metrics-hostile', hostile)
 cases.exit()

@@ -15,6 +15,7 @@ const struct snapshot_part snapshot_parts[] = {
 	{"system", "System", NULL, false},
 	{"devices", "Devices and firmware", "show device", false},
 	{"ports", "Ports", "show port info all", false},
+	{"health", "Health", "show health all", false},
 	{"history", "The last minutes", NULL, false},
 	{"counters", "Counters", NULL, false},
 	{"model", "The card in software: broken rules", "show model", false},
