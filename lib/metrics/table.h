@@ -88,7 +88,7 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_INFO, METRIC_UNKNOWN };
 	X(DUMPS, COUNTER, "triplane_port_dumps", "dumps", "Dumps of the port, by outcome")                             \
 	X(LOST_EVENTS, COUNTER, "triplane_card_lost_events", "events",                                                 \
 	  "Events of the card that no interrupt told of, or that it had no room for")                                  \
-	X(TIMEOUTS, COUNTER, "triplane_card_command_timeouts", "commands", "Firmware commands that were not answered") \
+	X(TIMEOUTS, COUNTER, "triplane_card_command_timeouts", "timeouts", "Firmware commands that were not answered") \
 	X(ROCE, INFO, "triplane_roce", "", "A port that is open for RoCE")                                             \
 	X(ROCE_OBJECTS, GAUGE, "triplane_roce_objects", "objects", "Verbs objects in use, by kind")                    \
 	X(ROCE_PACKETS, COUNTER, "triplane_roce_packets", "packets", "RoCE packets, by direction")                     \

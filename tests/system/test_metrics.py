@@ -307,7 +307,7 @@ def scraped(t, e):
     folder, port = os.path.join(place.name, 'prometheus'), tpmd.free_port()
     os.makedirs(folder)
     with open(os.path.join(folder, 'prometheus.yml'), 'w') as f:
-        json.dump({'global': {'scrape_interval': '4s', 'scrape_timeout': '4s'},
+        json.dump({'global': {'scrape_interval': '2s', 'scrape_timeout': '2s'},
                    'rule_files': [os.path.abspath(os.path.join(SHARE, 'prometheus/triplane-alerts.yml'))],
                    'scrape_configs': [{'job_name': 'triplane', 'static_configs': [{'targets': ['127.0.0.1:%d' % e.port]}]}]}, f)
     p = subprocess.Popen(['prometheus', '--config.file=%s/prometheus.yml' % folder, '--storage.tsdb.path=%s/data' % folder,
