@@ -207,7 +207,8 @@ too_large(void)
 {
 	const uint8_t who = bytes_u8(&w.in), how = bytes_u8(&w.in);
 	const struct flow *fl = &w.flow[(who & 0x80) == 0][who % CONNS];
-	uint8_t f[RTE_ETHER_HDR_LEN + 56] = {0};
+	const uint32_t len = RTE_ETHER_HDR_LEN + 56; /* of TCP's header the first 8 octets */
+	uint8_t f[RTE_ETHER_HDR_LEN + 48 + sizeof(struct rte_tcp_hdr)] = {0};
 	struct rte_ipv4_hdr *ip = (void *)(f + RTE_ETHER_HDR_LEN), *in = (void *)(f + RTE_ETHER_HDR_LEN + 28);
 	struct rte_tcp_hdr *th = (void *)(in + 1);
 	struct rte_mbuf *m;
@@ -235,7 +236,7 @@ too_large(void)
 		bytes_copy(&w.in, f + RTE_ETHER_HDR_LEN + 26, 2);
 	sum = (uint16_t)~rte_raw_cksum(f + RTE_ETHER_HDR_LEN + 20, 36);
 	memcpy(f + RTE_ETHER_HDR_LEN + 22, &sum, sizeof(sum));
-	m = chain(f, sizeof(f), 2000);
+	m = chain(f, len, 2000);
 	if (m != NULL)
 		tcp_input(w.s, &m, 1, w.now);
 }
