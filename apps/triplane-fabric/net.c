@@ -117,7 +117,7 @@ ways(const struct sim *m, uint32_t to, uint32_t *way, uint32_t *queue)
 static int
 route(struct sim *m, char err[SCENE_TEXT])
 {
-	uint32_t *way = calloc(m->s->num_sw, 2 * sizeof(*way)), *queue = way + m->s->num_sw;
+	uint32_t *way = calloc(m->s->num_sw + (size_t)1, 2 * sizeof(*way)), *queue = way + m->s->num_sw;
 
 	if (way == NULL) {
 		snprintf(err, SCENE_TEXT, "out of memory");

@@ -41,6 +41,15 @@ by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Of n sorted values the one that so many percent are below. */
+static double
+percentile(const uint32_t *v, uint32_t n, uint32_t percent)
+{
+	const uint64_t at = (uint64_t)n * percent / 100;
+
+	return v[at];
+}
+
 void
 result_queue(const struct sim *m, uint32_t port, struct result_queue *q)
 {
@@ -58,9 +67,9 @@ result_queue(const struct sim *m, uint32_t port, struct result_queue *q)
 	for (uint32_t i = 0; i < n; i++)
 		sum += v[i];
 	q->mean = sum / n;
-	q->p50 = v[n / 2];
-	q->p90 = v[(uint64_t)n * 90 / 100];
-	q->p99 = v[(uint64_t)n * 99 / 100];
+	q->p50 = percentile(v, n, 50);
+	q->p90 = percentile(v, n, 90);
+	q->p99 = percentile(v, n, 99);
 	free(v);
 }
 

@@ -340,10 +340,11 @@ tp_capture_forget(uint16_t port)
 			continue;
 		if (c->running && stop_locked(c, &st, err) != 0)
 			CAP_LOG(ERR, "port %u: %s\n", port, err);
-		if (kind == TP_CAPTURE_MEMORY) {
-			captures[port][kind] = NULL;
+		/* One to a file is gone with its stop. */
+		c = captures[port][kind];
+		captures[port][kind] = NULL;
+		if (c != NULL)
 			capture_free(c);
-		}
 	}
 	cap_hooks_free();
 	pthread_mutex_unlock(&lock);
