@@ -14,16 +14,6 @@ line_ns(const struct sim_host *h, uint32_t len)
 	return ((uint64_t)(len + SIM_OVERHEAD) * 8000 + h->h->rate_mbps - 1) / h->h->rate_mbps;
 }
 
-/* Parameters that are rates are at most the host's own. */
-static void
-host_cc(struct tcc_conf *cc, uint32_t line)
-{
-	cc->line_rate = line;
-	for (unsigned int i = 0; tcc_param(i) != NULL; i++)
-		if (tcc_param(i)->line && tcc_param_get(cc, i) > line)
-			tcc_param_set(cc, i, line);
-}
-
 int
 sim_host_init(struct sim *m)
 {
@@ -34,7 +24,7 @@ sim_host_init(struct sim *m)
 
 		h->h = &s->host[i];
 		h->cc = s->cc;
-		host_cc(&h->cc, h->h->rate_mbps);
+		tcc_conf_line(&h->cc, h->h->rate_mbps);
 		h->wake = SIM_NEVER;
 		h->cnp_tail = &h->cnp;
 		h->flow = calloc(s->num_flows, sizeof(*h->flow));

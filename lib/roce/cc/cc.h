@@ -75,6 +75,9 @@ struct tcc_np {
 /* The defaults of a variant: those of the card's manual, or the paper's table. */
 void tcc_conf_default(struct tcc_conf *c, enum tcc_variant v, uint32_t line_mbps);
 
+/* The line has another rate: parameters that are rates are at most that. */
+void tcc_conf_line(struct tcc_conf *c, uint32_t line_mbps);
+
 /* A CNP came. false: it changes nothing, as min_rate is the line rate. */
 bool tcc_rp_cnp(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now);
 
@@ -109,7 +112,7 @@ struct tcc_param {
 	bool line; /* max is the line rate, if that is less: what is above is set to it */
 };
 
-/* Parameter i of the reaction point; NULL behind the last. */
+/* Parameter i of both points; NULL behind the last. */
 const struct tcc_param *tcc_param(unsigned int i);
 uint64_t tcc_param_get(const struct tcc_conf *c, unsigned int i);
 /* 0; 1: it was above the line rate and is the line rate now; -ERANGE. */

@@ -91,6 +91,15 @@ tcc_param_set(struct tcc_conf *c, unsigned int i, uint64_t value)
 	return clamped;
 }
 
+void
+tcc_conf_line(struct tcc_conf *c, uint32_t line)
+{
+	c->line_rate = line;
+	for (unsigned int i = 0; i < NUM_PARAMS; i++)
+		if (params[i].line && tcc_param_get(c, i) > line)
+			tcc_param_set(c, i, line);
+}
+
 /* What a slow line cannot have is the line rate. */
 static uint32_t
 at_most(uint32_t mbps, uint32_t line)

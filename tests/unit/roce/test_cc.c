@@ -425,6 +425,11 @@ words(void **state)
 	tcc_conf_default(&card, TCC_CARD, 50);
 	assert_int_equal(card.hai_rate, 50);
 	assert_int_equal(card.rate_on_first_cnp, 50);
+	/* A line that became slower. */
+	tcc_conf_line(&paper, 100);
+	assert_int_equal(paper.line_rate, 100);
+	assert_int_equal(paper.hai_rate, 100);
+	assert_int_equal(paper.ai_rate, 40);
 }
 
 int
