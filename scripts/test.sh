@@ -158,8 +158,27 @@ program_ended() { # name, limit, exit status, seconds
 # "# Alone: WHY" at its head says so, and nothing runs beside it.
 lane_pid=() lane_name=() lane_begun=()
 # What runs in the background does not hear of Ctrl-C by itself.
-fetch_pid=
-trap 'kill ${lane_pid[@]+"${lane_pid[@]}"} $fetch_pid 2>/dev/null; exit 130' INT TERM
+fetch_pid='' ahead_pid=''
+trap 'kill ${lane_pid[@]+"${lane_pid[@]}"} $fetch_pid 2>/dev/null; ahead_end; exit 130' INT TERM
+
+# clang-tidy takes longer than any other check where it has looked at no source before, and keeps each verdict that it has
+# reached. While programs of the suites system and unit wait, it uses what they leave of the CPUs: the idle class of the
+# scheduler gives way to everything else at once. It stands still beside those that run alone, and is gone before a guest starts.
+ahead_begin() {
+	[ -z "$ahead_pid" ] || return 0
+	case " $suites " in *" lint "*) ;; *) return 0 ;; esac
+	case " $(chosen lint | tr '\n' ' ')" in *" tidy "*) ;; *) return 0 ;; esac
+	setsid chrt --idle 0 scripts/lint.sh tidy >/dev/null 2>&1 </dev/null &
+	ahead_pid=$!
+}
+
+ahead_signal() { [ -z "$ahead_pid" ] || kill "-$1" -- "-$ahead_pid" 2>/dev/null || true; } # STOP, CONT or TERM
+
+ahead_end() {
+	ahead_signal TERM
+	ahead_signal CONT
+	ahead_pid=''
+}
 
 lane_wait() { # limit: until one of them has ended
 	local lane pid rc
@@ -232,7 +251,9 @@ run_programs() { # suite, seconds
 		if alone "$1/$n"; then last+=("$n"); else run_beside "$1/$n" "$2" "$(program_file "$1/$n")"; fi
 	done
 	while [ ${#lane_pid[@]} != 0 ]; do lane_wait "$2"; done
+	ahead_signal STOP
 	for n in ${last[@]+"${last[@]}"}; do run_program "$1/$n" "$2" "$(program_file "$1/$n")"; done
+	ahead_signal CONT
 }
 
 suite_system() { run_programs system $system_limit; }
@@ -331,6 +352,7 @@ for ((i = 0; i < repeat; i++)); do
 	for s in $suites; do
 		printf -- '--- %s\n' "$s"
 		begun=$SECONDS
+		case $s in system | unit) ahead_begin ;; *) ahead_end ;; esac
 		"suite_$s"
 		printf 'suite %s: %s s\n' "$s" $((SECONDS - begun))
 	done
