@@ -75,10 +75,18 @@ av_of(const struct end *from, const struct end *to)
 				    .grh = {.dgid = to->gid, .sgid_index = (uint8_t)from->index, .hop_limit = 64}};
 }
 
+/*
+ * The first PSN of connections. Those that follow on the same queue pairs begin elsewhere: packets of the one before that are still
+ * on their way are out of sequence then, where they would be requests with keys that are gone.
+ */
+static uint32_t first_psn;
+
 void
 rc_up(struct end *e, struct end *peer)
 {
 	struct ibv_qp_attr a = {
+		.rq_psn = first_psn,
+		.sq_psn = first_psn,
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
@@ -113,6 +121,7 @@ again(struct end *a, struct end *b)
 
 	done(ibv_modify_qp(a->rc, &reset, IBV_QP_STATE), "RESET");
 	done(ibv_modify_qp(b->rc, &reset, IBV_QP_STATE), "RESET");
+	first_psn = (first_psn + 0x10000) & 0xffffff;
 	rc_up(a, b);
 	rc_up(b, a);
 }
