@@ -239,6 +239,12 @@ void tre_input(struct tre_qp *qp, const struct tre_in *in, uint64_t now_ns);
 /* Sends what is due, at most budget packets; how many were sent. Handles timers. */
 unsigned int tre_run(struct tre_qp *qp, unsigned int budget, uint64_t now_ns);
 
+/*
+ * The home lets no packet out before at, since the QP's rate is limited: the ACK time-out of what waits for it runs from then on.
+ * A long message at a low rate would be sent again and again otherwise.
+ */
+void tre_held(struct tre_qp *qp, uint64_t at_ns);
+
 /* When tre_run must be called again if nothing else happens; TRE_NEVER. */
 uint64_t tre_deadline(const struct tre_qp *qp);
 

@@ -367,6 +367,13 @@ send_packet(struct tre_qp *qp, struct tre_wqe *w, uint64_t now)
 	return true;
 }
 
+void
+tre_held(struct tre_qp *qp, uint64_t at_ns)
+{
+	if (qp->timer != TRE_NEVER)
+		tre_requester_timer(qp, at_ns);
+}
+
 static void
 run_local(struct tre_qp *qp, struct tre_wqe *w)
 {

@@ -187,6 +187,7 @@ may_send(struct rsw_qp *qp, const struct tre_out *out)
 	at = tcc_rp_next(&qp->rp, c, now);
 	if (at > now) {
 		qp->held_until = at;
+		tre_held(&qp->e, at);
 		return false;
 	}
 	tcc_rp_sent(&qp->rp, c, qp->route.len + out->hlen + out->len + out->pad + IB_ICRC_LEN + RTE_ETHER_CRC_LEN, now);

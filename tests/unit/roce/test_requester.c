@@ -504,6 +504,34 @@ not_granted(void **state)
 	expect_done(A, 0, 1, IBV_WC_LOC_LEN_ERR);
 }
 
+/* What waits for its rate is not what the peer has not answered (9.7.6.1.3: the time-out runs from what was sent last). */
+static void
+held_by_a_rate(void **state)
+{
+	uint64_t at = r.now + TIMEOUT - 1;
+	uint8_t p[RIG_PACKET];
+
+	fresh(IBV_QPT_RC);
+	tre_held(&A->qp, at);
+	assert_true(tre_deadline(&A->qp) == TRE_NEVER);
+	post_write(1, 3 * MTU);
+	tre_run(&A->qp, 1, r.now);
+	expect_packet(A, 0x06, PSN0, p);
+	for (uint32_t i = 1; i < 3; i++, at += TIMEOUT - 1) {
+		tre_held(&A->qp, at);
+		assert_true(tre_deadline(&A->qp) == at + TIMEOUT);
+		r.now = at + 1;
+		tre_run(&A->qp, 1, r.now);
+		expect_packet(A, i == 2 ? 0x08 : 0x07, PSN0 + i, p);
+	}
+	assert_int_equal(A->st.rq_timeout, 0);
+	/* The last one was sent; from then on it is the peer's time. */
+	r.now = at + 1;
+	run(A);
+	assert_int_equal(A->st.rq_timeout, 1);
+	expect_packet(A, 0x06, PSN0, p);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int
@@ -513,7 +541,7 @@ main(void)
 		T(naks),           T(bad_responses), T(last_response),        T(answers_without_place),
 		T(lost_response),  T(late_acks),     T(memory_goes_away),     T(answers_in_states),
 		T(credits_again),  T(timer),         T(receiver_never_ready), T(receiver_seldom_ready),
-		T(local_requests), T(not_granted),
+		T(local_requests), T(not_granted),   T(held_by_a_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
