@@ -45,7 +45,7 @@ tools="usr/bin/busybox usr/bin/dash usr/bin/ip usr/bin/rdma usr/bin/tc usr/bin/d
 modules="mlx4_core mlx4_en mlx4_ib ib_ipoib ib_umad ib_uverbs rdma_ucm rdma_rxe
   crc32_generic crc32_pclmul
   virtio_pci virtio_net virtio_console virtio_rng virtio_blk 9p 9pnet_virtio
-  veth dummy tun bridge 8021q bonding vxlan af_packet sch_netem
+  veth dummy tun bridge 8021q bonding vxlan af_packet sch_netem sch_tbf sch_red
   vfio-pci vfio_iommu_type1 uio_pci_generic virtio_iommu
   ${LAB_MODULES:-}"
 
