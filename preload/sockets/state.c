@@ -15,6 +15,8 @@
 #define PORT_ENV "TRIPLANE_SOCKETS_PORT" /* place in the owner's list, from 0 on */
 #define SPIN_ENV "TRIPLANE_SOCKETS_SPIN" /* microseconds */
 #define MBUFS_ENV "TRIPLANE_SOCKETS_MBUFS"
+#define CC_ENV "TRIPLANE_SOCKETS_CC"
+#define ECN_ENV "TRIPLANE_SOCKETS_ECN"
 #define END_MS 5000u /* a program's end waits so long for peers to take what was sent */
 
 static struct {
@@ -41,7 +43,7 @@ say(const char *fmt, ...)
 }
 
 /* Programs (nginx) throw their environment away: it is read before they begin. */
-static const char *const names[] = {PORT_ENV, SPIN_ENV, MBUFS_ENV, RULES_ENV, ID_ENV};
+static const char *const names[] = {PORT_ENV, SPIN_ENV, MBUFS_ENV, CC_ENV, ECN_ENV, RULES_ENV, ID_ENV};
 static char *values[RTE_DIM(names)];
 
 static void __attribute__((constructor)) settings_read(void)
@@ -81,6 +83,29 @@ setting(const char *name, unsigned int usual, unsigned int min, unsigned int max
 	say("%s: '%s' is not a number of %u..%u; %u is taken", name, text, min, max, usual);
 	return usual;
 }
+
+/* The place of a word in a list that NULL ends, the usual one first; what is not in it is said, and the usual one is taken. */
+static unsigned int
+setting_word(const char *name, const char *const words[])
+{
+	const char *text = setting_text(name);
+	char list[64] = "";
+
+	for (unsigned int i = 0; text != NULL && words[i] != NULL; i++) {
+		if (strcmp(text, words[i]) == 0)
+			return i;
+		(void)snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i == 0 ? "" : "|", words[i]);
+	}
+	if (text != NULL)
+		say("%s: '%s' is none of %s; %s is taken", name, text, list, words[0]);
+	return 0;
+}
+
+/* In the order of enum tcp_cc and enum tcp_ecn. */
+static const char *const cc_words[] = {"cubic", "reno", "none", NULL};
+static const char *const ecn_words[] = {"passive", "on", "off", NULL};
+static_assert(TCP_CC_CUBIC == 0 && TCP_CC_RENO == 1 && TCP_CC_NONE == 2, "their order");
+static_assert(TCP_ECN_PASSIVE == 0 && TCP_ECN_ON == 1 && TCP_ECN_OFF == 2, "their order");
 
 /* --- fork and the end --- */
 
@@ -143,6 +168,8 @@ start(void)
 	/* A buffer of an idle program's connections must not take all frames. */
 	conf.tcp.sndbuf = conf.tcp.rcvbuf = 1u << 20;
 	conf.udp.max_queued = mbufs / 4;
+	conf.tcp.cc = (enum tcp_cc)setting_word(CC_ENV, cc_words);
+	conf.tcp.ecn = (enum tcp_ecn)setting_word(ECN_ENV, ecn_words);
 	state.net = sock_net_create(&conf, &home_ops, state.home, &err);
 	if (state.net == NULL) {
 		say("the engine does not start: %s; sockets are the operating system's", strerror(-err));
