@@ -62,6 +62,8 @@
 #define MLX4_DELAY_DROP_UNIT_US 100u
 #define MLX4_DELAY_DROP_FOREVER 0xffffu
 #define MLX4_UPDATE_QP_DELAY_DROP (UINT64_C(1) << 36)
+#define MLX4_EQE_RECOVERABLE_BAD_CABLE 0x01u         /* [CP 9.3] */
+#define MLX4_EQE_RECOVERABLE_UNSUPPORTED_CABLE 0x02u /* [CP 9.3] */
 #define MLX4_EQE_RECOVERABLE_DELAY_DROP 0x10u
 /* The port stands where the other recoverable errors have it, at MLX4_EQE_MNG_PORT. */
 #define MLX4_EQE_DELAY_DROP_QPN PRM_D(0x08, 23, 0)

@@ -40,13 +40,13 @@ static int
 commands_register(struct app *app)
 {
 	int (*const tables[])(struct app *) = {
-		cmd_general_register,     cmd_fwd_register,        cmd_show_register,   cmd_port_register,
-		cmd_port_filter_register, cmd_rss_register,        cmd_device_register, cmd_qos_register,
-		cmd_dcbx_register,        cmd_switch_register,     cmd_roce_register,   cmd_roce_qp_register,
-		cmd_settings_register,    cmd_tune_register,       cmd_perf_register,   cmd_flow_register,
-		cmd_share_register,       cmd_ib_register,         cmd_sm_register,     cmd_ib_show_register,
-		cmd_ipoib_register,       cmd_ipoib_pair_register, cmd_health_register, cmd_snapshot_register,
-		cmd_capture_register,
+		cmd_general_register,     cmd_fwd_register,        cmd_show_register,        cmd_port_register,
+		cmd_port_filter_register, cmd_rss_register,        cmd_device_register,      cmd_qos_register,
+		cmd_dcbx_register,        cmd_switch_register,     cmd_roce_register,        cmd_roce_qp_register,
+		cmd_settings_register,    cmd_tune_register,       cmd_perf_register,        cmd_flow_register,
+		cmd_share_register,       cmd_ib_register,         cmd_sm_register,          cmd_ib_show_register,
+		cmd_ipoib_register,       cmd_ipoib_pair_register, cmd_health_register,      cmd_snapshot_register,
+		cmd_capture_register,     cmd_card_register,       cmd_connections_register, cmd_filter_register,
 	};
 	unsigned int i;
 	int ret = 0;

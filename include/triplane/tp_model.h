@@ -229,6 +229,8 @@ int tp_model_impair(struct tp_model *m, unsigned int port, const struct tp_impai
 
 /** Plugs the cable of a port in or out, whatever the wire says. */
 int tp_model_cable(struct tp_model *m, unsigned int port, bool plugged);
+/** Plugs one in that the card does not support: it says so by an event, and there is no link until another one is plugged in. */
+int tp_model_cable_unsupported(struct tp_model *m, unsigned int port);
 
 /* --- faults ----------------------------------------------------------------------------------------------- */
 

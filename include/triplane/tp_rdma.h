@@ -181,6 +181,27 @@ void tp_roce_qp_pool_stats(struct tp_roce_qp_pool *pool, struct tp_roce_qp_pool_
  */
 int tp_rdma_create_qp_pooled(struct rdma_cm_id *id, struct tp_roce_qp_pool *pool);
 
+/* --- what there is ------------------------------------------------------------------------------------------------- */
+
+/** A connection, or an id that may become one: of this process, and of programs on its shared ports. */
+struct tp_rdma_conn {
+	char device[64];  /**< "": no port yet, or all of them */
+	const char *kind; /**< "rdma_cm": an id of this file; "ib-service": of IPoIB's connected mode */
+	const char *
+		state; /**< "idle", "bound", "resolving", "resolved", "routed", "listening", "done", or IBTA's (12.9.7): "established" ... */
+	bool passive;                          /**< the peer asked */
+	bool dgram;                            /**< of a datagram service */
+	struct sockaddr_storage local, remote; /**< of ids; family 0: not known */
+	uint64_t service_id;                   /**< 0: not known */
+	uint32_t local_qpn, remote_qpn;        /**< 0: not known */
+	uint16_t remote_lid;                   /**< on InfiniBand, else 0 */
+	unsigned int pending;                  /**< requests that a listening id has not answered */
+};
+typedef void (*tp_rdma_conn_fn)(void *arg, const struct tp_rdma_conn *conn);
+
+/** Calls fn for each, with the lock of connection management held: fn calls nothing of this file. Any thread. */
+void tp_rdma_connections(tp_rdma_conn_fn fn, void *arg);
+
 #ifdef __cplusplus
 }
 #endif

@@ -333,6 +333,7 @@ struct tpm_port {
 	uint64_t wol;                 /* MLX4_WOL_* */
 	uint32_t beacon_s;            /* the light blinks for so long since it was asked for, to find the port by */
 	bool cable, link;             /* cable plugged; link as last announced */
+	bool cable_bad;               /* the card cannot use it */
 	uint64_t mac;
 	uint32_t max_frame; /* with header, tags and FCS */
 	uint32_t user_mtu;

@@ -4,6 +4,8 @@
 /* Ports: link, what leaves, counters [DP 13]. */
 #include <errno.h>
 
+#include "mlx4_prm_qos.h"
+#include "model/event/event.h"
 #include "port.h"
 
 void
@@ -126,9 +128,30 @@ tp_model_cable(struct tp_model *m, unsigned int port, bool plugged)
 		return -EINVAL;
 	tpm_lock(&m->lock);
 	m->port[port - 1].cable = plugged;
+	m->port[port - 1].cable_bad = false;
 	tpm_port_update_link(m, &m->port[port - 1]);
 	/* The far end of a wire between the card's own ports sees it too. */
 	tpm_port_update_link(m, &m->port[2 - port]);
+	tpm_unlock(&m->lock);
+	return 0;
+}
+
+int
+tp_model_cable_unsupported(struct tp_model *m, unsigned int port)
+{
+	uint8_t eqe[MLX4_EQE_SIZE] = {0};
+
+	if (port < 1 || port > TP_MODEL_PORTS)
+		return -EINVAL;
+	prm_set(eqe, MLX4_EQE_TYPE, MLX4_EVENT_RECOVERABLE);
+	prm_set(eqe, MLX4_EQE_SUBTYPE, MLX4_EQE_RECOVERABLE_UNSUPPORTED_CABLE);
+	prm_set(eqe, MLX4_EQE_MNG_PORT, port);
+	tpm_lock(&m->lock);
+	m->port[port - 1].cable = true;
+	m->port[port - 1].cable_bad = true;
+	tpm_port_update_link(m, &m->port[port - 1]);
+	tpm_port_update_link(m, &m->port[2 - port]);
+	tpm_event(m, MLX4_EVENT_RECOVERABLE, eqe);
 	tpm_unlock(&m->lock);
 	return 0;
 }

@@ -85,6 +85,10 @@ def long_packets(link):
     if bad:
         return bad
     link.wait(lambda: link.connections() == [(1, 1), (1, 1)], 120, 'not one connection each way')
+    # Each end has both connections: one that it asked for, one that the other did.
+    listed = sorted((c['device'], c['asked_by']) for c in link.ask('show connections')['connections'] if (c['kind'], c['state']) == ('ib-service', 'established'))
+    if listed != [('net_mlx4_model0/%d' % i, by) for i in (1, 2) for by in ('peer', 'this side')]:
+        return 'listed: %s' % link.ask('show connections')
     if link.counter(0, 'tx_conn_packets') < 5 or link.counter(2, 'rx_conn_packets') < 5:
         return 'the packets went another way: %s' % link.ask('show ipoib counters 0')
     # The table of neighbours says so as well.

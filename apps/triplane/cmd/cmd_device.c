@@ -9,6 +9,7 @@
 #include <rte_ethdev.h>
 
 #include "apps/triplane/app/app.h"
+#include "report/rte_pmd_mlx4_report.h"
 #include "rte_pmd_mlx4.h"
 #include "apps/triplane/port/port.h"
 #include "commands.h"
@@ -204,7 +205,8 @@ static int
 do_cable(void *arg, const struct cmd_args *a)
 {
 	uint16_t id = (uint16_t)cmd_num(a, "port", 0);
-	int ret = rte_pmd_mlx4_model_cable(id, cmd_is(a, "state", "in"));
+	int ret = cmd_is(a, "state", "unsupported") ? rte_pmd_mlx4_model_cable_unsupported(id)
+						    : rte_pmd_mlx4_model_cable(id, cmd_is(a, "state", "in"));
 
 	(void)arg;
 	return ret == 0 ? 0 : app_err(ret, "port %u: cable %s: %s", id, cmd_text(a, "state"), rte_strerror(-ret));
@@ -215,8 +217,8 @@ static const struct cmd table[] = {
 	 true},
 	{"Card", "show model [{ports:ports}]", "Shows the software model of ports: broken rules, wire, counters.",
 	 do_show, true},
-	{"Card", "model cable {port:port} {state:in|out}", "Plugs the cable of a model's port in or out.", do_cable,
-	 false},
+	{"Card", "model cable {port:port} {state:in|out|unsupported}",
+	 "Plugs the cable of a model's port in or out, or one in that the card does not support.", do_cable, false},
 };
 
 int

@@ -51,6 +51,27 @@ phys_name(unsigned int phys)
 	return word_of(w, RTE_DIM(w), phys);
 }
 
+/* Why nothing is carried: the first that is true (IBTA 1.4, 7.2.7, 14.3.6). */
+static const char *
+why(const struct tp_umad_desc *p)
+{
+	if (p->state == 4)
+		return "the link is up";
+	if (p->state == 3)
+		return "armed; the subnet manager has not activated it yet";
+	if (p->state == 2)
+		return p->sm_lid == 0 ? "the cable carries, and no subnet manager has set the port up"
+				      : "the subnet manager has not armed the port yet";
+	switch (p->phys_state) {
+	case 1: return "the port sleeps";
+	case 2: return "no signal: no cable, the peer is off, or it speaks another type";
+	case 3: return "the port was switched off";
+	case 4: return "the ends are finding a common speed and width";
+	case 6: return "the link failed and is being recovered";
+	default: return "down";
+	}
+}
+
 static const char *
 width_name(unsigned int width)
 {
@@ -111,6 +132,7 @@ show_identity(struct out *o, const struct tp_umad_desc *p)
 	out_str(o, "link_layer", "InfiniBand");
 	out_str(o, "state", state_name(p->state));
 	out_str(o, "phys_state", phys_name(p->phys_state));
+	out_str(o, "why", why(p));
 	out_u64(o, "lid", p->lid);
 	out_u64(o, "lmc", p->lmc);
 	out_u64(o, "sm_lid", p->sm_lid);

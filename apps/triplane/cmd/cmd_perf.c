@@ -63,6 +63,7 @@ show_rx(struct out *o, const struct perf_rx *r)
 	out_u64(o, "packets", r->packets);
 	out_u64(o, "polls", r->polls);
 	out_real(o, "empty_polls_percent", 100 * ratio((double)r->bin[0], (double)r->polls), 1);
+	out_real(o, "packets_per_poll", ratio((double)r->packets, (double)r->polls), 3);
 	out_real(o, "burst_fill", ratio((double)r->packets, (double)(r->polls - r->bin[0])), 2);
 	out_real(o, "full_bursts_percent", 100 * ratio((double)r->full, (double)(r->polls - r->bin[0])), 1);
 	out_real(o, "cycles_per_packet", ratio((double)r->cycles, (double)r->packets), 1);
@@ -95,10 +96,23 @@ show_tx(struct out *o, const struct perf_tx *t)
 }
 
 static void
-show(struct out *o, const struct perf *p)
+show_queues(struct out *o, const struct perf *p)
 {
 	uint16_t q;
 
+	out_array(o, "rx_queues");
+	for (q = 0; q < p->num_rx; q++)
+		show_rx(o, &p->rx[q]);
+	out_end(o);
+	out_array(o, "tx_queues");
+	for (q = 0; q < p->num_tx; q++)
+		show_tx(o, &p->tx[q]);
+	out_end(o);
+}
+
+static void
+show(struct out *o, const struct perf *p)
+{
 	out_item(o, "port", p->port);
 	out_str(o, "limit", perf_limit_names[p->limit]);
 	out_str(o, "why", p->why);
@@ -109,14 +123,7 @@ show(struct out *o, const struct perf *p)
 	out_u64(o, "missed", p->missed);
 	out_u64(o, "no_mbuf", p->nombuf);
 	out_u64(o, "pause_frames", p->paused);
-	out_array(o, "rx_queues");
-	for (q = 0; q < p->num_rx; q++)
-		show_rx(o, &p->rx[q]);
-	out_end(o);
-	out_array(o, "tx_queues");
-	for (q = 0; q < p->num_tx; q++)
-		show_tx(o, &p->tx[q]);
-	out_end(o);
+	show_queues(o, p);
 	out_end(o);
 }
 
@@ -153,7 +160,71 @@ do_show_perf(void *arg, const struct cmd_args *a)
 	return ret == 0 ? 0 : app_err(ret, "port %u: %s", ports->list[i], err);
 }
 
+/* --- all the time ---------------------------------------------------------------------------------------------------- */
+
+static int
+do_show_total(void *arg, const struct cmd_args *a)
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	struct app *app = arg;
+	struct perf *p;
+	struct out o;
+	unsigned int i;
+	char err[128];
+	int ret = 0;
+
+	if (app->fwd == NULL)
+		return app_err(-EINVAL, "nothing was forwarded yet; 'start' first");
+	if (cmd_has(a, "ms") && !app->fwd_runs)
+		return app_err(-EINVAL, "nothing to watch: forwarding does not run; 'start' first");
+	out_init(&o, stdout, app->json || a->json);
+	out_array(&o, "ports");
+	for (i = 0; i < ports->n && ret == 0; i++) {
+		const uint16_t id = (uint16_t)ports->list[i];
+
+		if (cmd_has(a, "ms")) {
+			ret = perf_measure(app, id, (unsigned int)cmd_num(a, "ms", 0), &p, err, sizeof(err));
+		} else {
+			p = perf_total(app, id);
+			ret = p == NULL ? -ENOMEM : 0;
+			snprintf(err, sizeof(err), "no memory for the report");
+		}
+		if (ret != 0)
+			break;
+		out_item(&o, "port", id);
+		out_real(&o, "seconds", p->seconds, 3);
+		show_queues(&o, p);
+		out_end(&o);
+		free(p);
+	}
+	out_end(&o);
+	out_done(&o);
+	return ret == 0 ? 0 : app_err(ret, "port %u: %s", ports->list[i], err);
+}
+
+static int
+do_clear_total(void *arg, const struct cmd_args *a)
+{
+	struct app *app = arg;
+	int ret;
+
+	(void)a;
+	if (app->fwd == NULL)
+		return app_err(-EINVAL, "nothing was forwarded yet; 'start' first");
+	pthread_mutex_lock(&app->fwd_lock);
+	ret = perf_total_clear(app);
+	pthread_mutex_unlock(&app->fwd_lock);
+	return ret == 0 ? 0 : app_err(ret, "no memory for it");
+}
+
 static const struct cmd table[] = {
+	{"Show", "show perfstats {ports:ports} [{ms:10..60000}]",
+	 "Shows bursts by size and packets a poll of each queue, since forwarding began or since they were cleared; "
+	 "with "
+	 "ms, of so many milliseconds from now on.",
+	 do_show_total, true},
+	{"Show", "clear perfstats", "Lets them begin at zero, for all ports.", do_clear_total, false},
+
 	{"Show", "show perf {ports:ports} [{ms:10..60000}]",
 	 "Watches ports while they forward, for so many milliseconds (500): what their queues and lcores do, and what "
 	 "limits the packet rate.",
@@ -240,10 +311,6 @@ tell_port(struct rte_tel_data *d, const struct perf *p)
 	unsigned int told = 0;
 	uint16_t q;
 
-	rte_tel_data_add_dict_string(d, "limit", perf_limit_names[p->limit]);
-	rte_tel_data_add_dict_string(d, "why", p->why);
-	tel_dict_uint(d, "missed", p->missed);
-	tel_dict_uint(d, "no_mbuf", p->nombuf);
 	for (q = 0; q < p->num_rx && q < TELEMETRY_QUEUES; q++)
 		told += tell_rx(d, q, &p->rx[q]);
 	for (q = 0; q < p->num_tx && q < TELEMETRY_QUEUES; q++)
@@ -279,29 +346,73 @@ number(const char *text, char behind, unsigned long *n)
 /* Telemetry's functions have no argument of their own. */
 static struct app *telemetry_app;
 
+/* port[,queue]: false when it is something else. */
+static bool
+wanted(const char *params, unsigned long *port, unsigned long *queue, bool *one)
+{
+	const char *comma = params == NULL ? NULL : strchr(params, ',');
+
+	*one = comma != NULL;
+	*queue = 0;
+	return number(params, comma == NULL ? '\0' : ',', port) && *port < RTE_MAX_ETHPORTS &&
+	       (comma == NULL || number(comma + 1, '\0', queue));
+}
+
+static int
+telemetry_total(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	struct app *app = telemetry_app;
+	struct perf *p = NULL;
+	unsigned long port, queue;
+	int ret = -EINVAL;
+	bool one;
+
+	(void)cmd;
+	if (!wanted(params, &port, &queue, &one))
+		return -EINVAL;
+	pthread_mutex_lock(&app->fwd_lock);
+	if (app->fwd != NULL && app->port[port].present) {
+		p = perf_total(app, (uint16_t)port);
+		ret = p == NULL ? -ENOMEM : 0;
+	}
+	pthread_mutex_unlock(&app->fwd_lock);
+	if (ret == 0) {
+		rte_tel_data_start_dict(d);
+		tel_dict_uint(d, "milliseconds", (uint64_t)(p->seconds * 1000));
+		if (one)
+			ret = tell_pair(d, p, queue);
+		else
+			tell_port(d, p);
+	}
+	free(p);
+	return ret;
+}
+
 static int
 telemetry(const char *cmd, const char *params, struct rte_tel_data *d)
 {
 	struct app *app = telemetry_app;
 	struct perf *p = NULL;
-	unsigned long port, queue = 0;
-	const char *comma;
+	unsigned long port, queue;
 	int ret = -EINVAL;
 	char err[128];
+	bool one;
 
 	(void)cmd;
-	comma = params == NULL ? NULL : strchr(params, ',');
-	if (!number(params, comma == NULL ? '\0' : ',', &port) || port >= RTE_MAX_ETHPORTS ||
-	    (comma != NULL && !number(comma + 1, '\0', &queue)))
+	if (!wanted(params, &port, &queue, &one))
 		return -EINVAL;
 	rte_tel_data_start_dict(d);
 	pthread_mutex_lock(&app->fwd_lock);
 	if (app->fwd_runs && app->port[port].started)
 		ret = perf_measure(app, (uint16_t)port, TELEMETRY_MS, &p, err, sizeof(err));
 	pthread_mutex_unlock(&app->fwd_lock);
-	if (ret == 0 && comma == NULL)
+	if (ret == 0 && !one) {
+		rte_tel_data_add_dict_string(d, "limit", perf_limit_names[p->limit]);
+		rte_tel_data_add_dict_string(d, "why", p->why);
+		tel_dict_uint(d, "missed", p->missed);
+		tel_dict_uint(d, "no_mbuf", p->nombuf);
 		tell_port(d, p);
-	else if (ret == 0)
+	} else if (ret == 0)
 		ret = tell_pair(d, p, queue);
 	free(p);
 	return ret;
@@ -315,4 +426,8 @@ perf_telemetry(struct app *app)
 		"/triplane/perf", telemetry,
 		"What limits the packet rate of a port that forwards, and its first queues; or one of its "
 		"queues. Parameters: port[,queue]");
+	rte_telemetry_register_cmd(
+		"/triplane/perfstats", telemetry_total,
+		"Bursts of a port's queues by size since forwarding began or they were cleared. Parameters: "
+		"port[,queue]");
 }

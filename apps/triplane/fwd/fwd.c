@@ -339,6 +339,7 @@ fwd_free(struct fwd *fwd)
 	}
 	for (i = 0; i < fwd->num_lcores; i++)
 		free(fwd->lcore[i].stream);
+	free(fwd->zero);
 	rte_free(fwd->stream);
 	rte_free(fwd);
 }

@@ -64,12 +64,14 @@ struct fwd {
 	unsigned int num_streams;
 	struct fwd_lcore lcore[RTE_MAX_LCORE];
 	unsigned int num_lcores;
-	struct fwd_lcore *catcher;                   /* that empties rings into reserves, NULL: there are none */
-	pthread_mutex_t conf_lock;                   /* what lcores read of ports when they are called */
-	uint32_t idle_sleep;                         /* us that lcores to which nothing comes sleep, 0: they poll on */
-	uint64_t start_tsc, stop_tsc;                /* stop_tsc 0: runs */
-	bool silence_told;                           /* that nothing came */
-	struct rte_eth_stats base[RTE_MAX_ETHPORTS]; /* at the start */
+	struct fwd_lcore *catcher;    /* that empties rings into reserves, NULL: there are none */
+	pthread_mutex_t conf_lock;    /* what lcores read of ports when they are called */
+	uint32_t idle_sleep;          /* us that lcores to which nothing comes sleep, 0: they poll on */
+	uint64_t start_tsc, stop_tsc; /* stop_tsc 0: runs */
+	struct fwd_stats *zero;       /* what each stream had counted when that was cleared, NULL: never */
+	uint64_t zero_tsc;
+	bool silence_told;                              /* that nothing came */
+	struct rte_eth_stats base[RTE_MAX_ETHPORTS];    /* at the start */
 	struct rte_eth_stats cleared[RTE_MAX_ETHPORTS]; /* what ports of other drivers set to zero since then */
 };
 

@@ -129,43 +129,50 @@ lcore_of(const struct fwd *fwd, const struct fwd_stream *s, int memory)
 		.id = id, .socket = (int)rte_lcore_to_socket_id(id), .memory = memory, .sharing = sharing(fwd, id)};
 }
 
-/* Adds what the streams counted: with sign -1 before the watch, with 1 after it. */
+/* Adds what the streams counted, or (zero) what they had counted then: with sign -1 before the watch, with 1 after it. */
 static void
-add_streams(const struct fwd *fwd, struct perf *p, int sign)
+add_counts(const struct fwd *fwd, const struct fwd_stats *zero, struct perf *p, int sign)
 {
 	const uint64_t by = (uint64_t)(int64_t)sign;
 	unsigned int i, b;
 
 	for (i = 0; i < fwd->num_streams; i++) {
 		const struct fwd_stream *s = &fwd->stream[i];
+		const struct fwd_stats *st = zero != NULL ? &zero[i] : &s->stats;
 		struct perf_rx *r = &p->rx[s->rx_queue];
 		struct perf_tx *t = &p->tx[s->tx_queue];
 
 		if (s->mode->control)
 			continue;
 		if (s->rx_port == p->port && s->has_rx && s->rx_queue < p->num_rx) {
-			r->packets += by * stat_read(&s->stats.rx);
-			r->full += by * stat_read(&s->stats.rx_full);
-			r->cycles += by * stat_read(&s->stats.cycles);
-			r->idle_cycles += by * stat_read(&s->stats.idle_cycles);
+			r->packets += by * stat_read(&st->rx);
+			r->full += by * stat_read(&st->rx_full);
+			r->cycles += by * stat_read(&st->cycles);
+			r->idle_cycles += by * stat_read(&st->idle_cycles);
 			for (b = 0; b < FWD_BINS; b++) {
-				r->bin[b] += by * stat_read(&s->stats.rx_bin[b]);
-				r->polls += by * stat_read(&s->stats.rx_bin[b]);
+				r->bin[b] += by * stat_read(&st->rx_bin[b]);
+				r->polls += by * stat_read(&st->rx_bin[b]);
 			}
 		}
 		if (!s->mode->sends || s->tx_port != p->port || s->tx_queue >= p->num_tx)
 			continue;
-		t->sent += by * stat_read(&s->stats.tx);
-		t->blocked += by * stat_read(&s->stats.tx_full);
-		t->doorbells += by * stat_read(&s->stats.doorbells);
-		t->cycles += by * stat_read(&s->stats.cycles);
-		t->idle_cycles += by * stat_read(&s->stats.idle_cycles);
-		t->full_cycles += by * stat_read(&s->stats.full_cycles);
+		t->sent += by * stat_read(&st->tx);
+		t->blocked += by * stat_read(&st->tx_full);
+		t->doorbells += by * stat_read(&st->doorbells);
+		t->cycles += by * stat_read(&st->cycles);
+		t->idle_cycles += by * stat_read(&st->idle_cycles);
+		t->full_cycles += by * stat_read(&st->full_cycles);
 		for (b = 0; b < FWD_BINS; b++) {
-			t->bin[b] += by * stat_read(&s->stats.tx_bin[b]);
-			t->bursts += by * stat_read(&s->stats.tx_bin[b]);
+			t->bin[b] += by * stat_read(&st->tx_bin[b]);
+			t->bursts += by * stat_read(&st->tx_bin[b]);
 		}
 	}
+}
+
+static void
+add_streams(const struct fwd *fwd, struct perf *p, int sign)
+{
+	add_counts(fwd, NULL, p, sign);
 }
 
 /* Who serves which queue. */
@@ -301,23 +308,12 @@ port_after(const struct fwd *fwd, struct perf *p, const struct before *b)
 		p->rx[q].nombuf = since(p->rx[q].nombuf, b->nombuf[q]);
 }
 
-int
-perf_measure(const struct app *app, uint16_t port, unsigned int ms, struct perf **out, char *err, size_t err_len)
+static void
+queues_set(const struct app *app, uint16_t port, struct perf *p)
 {
 	const struct app_port *ap = &app->port[port];
-	struct rte_eth_link link = {.link_status = RTE_ETH_LINK_DOWN};
-	struct before *b = calloc(1, sizeof(*b));
-	struct perf *p = calloc(1, sizeof(*p));
-	uint64_t tsc;
-	unsigned int looks;
 	uint16_t q;
 
-	if (b == NULL || p == NULL) {
-		free(b);
-		free(p);
-		snprintf(err, err_len, "no memory for the report");
-		return -ENOMEM;
-	}
 	p->port = port;
 	p->num_rx = RTE_MIN(ap->rxq, PERF_QUEUES);
 	p->num_tx = RTE_MIN(ap->txq, PERF_QUEUES);
@@ -328,6 +324,59 @@ perf_measure(const struct app *app, uint16_t port, unsigned int ms, struct perf 
 	for (q = 0; q < p->num_tx; q++)
 		p->tx[q].queue = q;
 	add_owners(app->fwd, p);
+}
+
+/* Counters have one writer each, so that they are not set to zero: what they are now is remembered. */
+int
+perf_total_clear(const struct app *app)
+{
+	struct fwd *fwd = app->fwd;
+	unsigned int i;
+
+	if (fwd->zero == NULL)
+		fwd->zero = calloc(fwd->num_streams, sizeof(*fwd->zero));
+	if (fwd->zero == NULL)
+		return -ENOMEM;
+	for (i = 0; i < fwd->num_streams; i++)
+		fwd->zero[i] = fwd->stream[i].stats;
+	fwd->zero_tsc = rte_rdtsc();
+	return 0;
+}
+
+struct perf *
+perf_total(const struct app *app, uint16_t port)
+{
+	const struct fwd *fwd = app->fwd;
+	const uint64_t from = fwd->zero != NULL ? fwd->zero_tsc : fwd->start_tsc;
+	const uint64_t to = fwd->stop_tsc != 0 ? fwd->stop_tsc : rte_rdtsc();
+	struct perf *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return NULL;
+	queues_set(app, port, p);
+	if (fwd->zero != NULL)
+		add_counts(fwd, fwd->zero, p, -1);
+	add_streams(fwd, p, 1);
+	p->seconds = to > from ? (double)(to - from) / (double)rte_get_tsc_hz() : 0;
+	return p;
+}
+
+int
+perf_measure(const struct app *app, uint16_t port, unsigned int ms, struct perf **out, char *err, size_t err_len)
+{
+	struct rte_eth_link link = {.link_status = RTE_ETH_LINK_DOWN};
+	struct before *b = calloc(1, sizeof(*b));
+	struct perf *p = calloc(1, sizeof(*p));
+	uint64_t tsc;
+	unsigned int looks;
+
+	if (b == NULL || p == NULL) {
+		free(b);
+		free(p);
+		snprintf(err, err_len, "no memory for the report");
+		return -ENOMEM;
+	}
+	queues_set(app, port, p);
 	port_before(app->fwd, p, b);
 	add_streams(app->fwd, p, -1);
 	tsc = rte_rdtsc();

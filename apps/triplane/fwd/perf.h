@@ -91,6 +91,14 @@ extern const char *const perf_limit_names[];
  */
 int perf_measure(const struct app *app, uint16_t port, unsigned int ms, struct perf **out, char *err, size_t err_len);
 
+/*
+ * What the queues of a port have done since forwarding began, or since the last clear; also after its end. While app->fwd is
+ * there. Only what streams count is filled in; NULL: no memory.
+ */
+struct perf *perf_total(const struct app *app, uint16_t port);
+/* Of all ports. 0, -ENOMEM. */
+int perf_total_clear(const struct app *app);
+
 /* Fills in limit and why. */
 void perf_judge(struct perf *p);
 

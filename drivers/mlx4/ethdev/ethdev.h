@@ -71,6 +71,11 @@ int mlx4_fw_version(struct rte_eth_dev *dev, char *text, size_t len);
 int mlx4_regs_get(struct rte_eth_dev *dev, struct rte_dev_reg_info *regs);
 
 /* module.c */
+/*
+ * One datagram's worth of the EEPROM, at most MLX4_CABLE_DATA_MAX bytes; those from 256 on are at the second I2C address. 0, or a
+ * negative errno; why: the firmware's answer in words, NULL: it is the command that failed. Says nothing.
+ */
+int mlx4_module_read(struct mlx4_eth *eth, uint32_t off, uint32_t len, uint8_t *out, const char **why);
 int mlx4_module_info(struct rte_eth_dev *dev, struct rte_eth_dev_module_info *info);
 int mlx4_module_eeprom(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);
 int mlx4_eeprom_set(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);

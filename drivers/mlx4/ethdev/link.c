@@ -63,6 +63,7 @@ void
 mlx4_link_on(struct mlx4_eth *eth, bool on)
 {
 	eth->link_on = on;
+	eth->link_set_down = false;
 	__atomic_add_fetch(&eth->link_events, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -71,7 +72,11 @@ mlx4_link_up(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 
-	return mlx4_port_init(eth->hca, eth->port);
+	int rc = mlx4_port_init(eth->hca, eth->port);
+
+	if (rc == 0)
+		eth->link_set_down = false;
+	return rc;
 }
 
 int
@@ -79,7 +84,11 @@ mlx4_link_down(struct rte_eth_dev *dev)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 
-	return mlx4_port_close(eth->hca, eth->port);
+	int rc = mlx4_port_close(eth->hca, eth->port);
+
+	if (rc == 0)
+		eth->link_set_down = true;
+	return rc;
 }
 
 void
@@ -103,6 +112,8 @@ mlx4_eth_event(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint
 	case MLX4_EVENT_RECOVERABLE:
 		if (prm_get(eqe, MLX4_EQE_SUBTYPE) == MLX4_EQE_RECOVERABLE_DELAY_DROP)
 			mlx4_dropless_expired(eth, prm_get(eqe, MLX4_EQE_DELAY_DROP_QPN));
+		else
+			__atomic_add_fetch(&eth->bad_modules, 1, __ATOMIC_RELAXED);
 		break;
 	default: mlx4_health_event(eth, type, eqe); break; /* the event is in the log */
 	}

@@ -31,14 +31,14 @@ static const struct {
 	[MLX4_CABLE_BUSY] = {-EBUSY, "the bus of the module is busy"},
 };
 
-/* One datagram's worth; bytes from 256 on are at the second I2C address. */
-static int
-read_part(struct mlx4_eth *eth, uint32_t off, uint32_t len, uint8_t *out)
+int
+mlx4_module_read(struct mlx4_eth *eth, uint32_t off, uint32_t len, uint8_t *out, const char **why)
 {
 	uint8_t in[MLX4_MAD_SIZE] = {0}, mad[MLX4_MAD_SIZE];
 	uint32_t st;
 	int rc;
 
+	*why = NULL;
 	prm_set(in, MLX4_MAD_BASE_VERSION, 1);
 	prm_set(in, MLX4_MAD_CLASS, MLX4_MAD_CLASS_LID_ROUTED);
 	prm_set(in, MLX4_MAD_CLASS_VERSION, 1);
@@ -58,9 +58,20 @@ read_part(struct mlx4_eth *eth, uint32_t off, uint32_t len, uint8_t *out)
 	st >>= MLX4_MAD_STATUS_CABLE_SHIFT;
 	if (st == MLX4_CABLE_OK || st >= RTE_DIM(cable_status))
 		st = MLX4_CABLE_NOT_SUPPORTED;
-	MLX4_LOG(ERR, "port %u: bytes %u to %u of the module's EEPROM: %s", eth->dev->data->port_id, off, off + len - 1,
-		 cable_status[st].text);
+	*why = cable_status[st].text;
 	return cable_status[st].err;
+}
+
+static int
+read_part(struct mlx4_eth *eth, uint32_t off, uint32_t len, uint8_t *out)
+{
+	const char *why;
+	int rc = mlx4_module_read(eth, off, len, out, &why);
+
+	if (why != NULL)
+		MLX4_LOG(ERR, "port %u: bytes %u to %u of the module's EEPROM: %s", eth->dev->data->port_id, off,
+			 off + len - 1, why);
+	return rc;
 }
 
 int

@@ -114,6 +114,13 @@ dispatch(struct mlx4_hca *hca, const uint8_t *eqe)
 			tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), type, eqe);
 			return;
 		}
+		if (sub == MLX4_EQE_RECOVERABLE_BAD_CABLE || sub == MLX4_EQE_RECOVERABLE_UNSUPPORTED_CABLE) {
+			HCA_LOG(hca, WARNING, "port %u: the card %s what is plugged in",
+				prm_get(eqe, MLX4_EQE_MNG_PORT),
+				sub == MLX4_EQE_RECOVERABLE_BAD_CABLE ? "finds a fault in" : "does not support");
+			tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), type, eqe);
+			return;
+		}
 		HCA_LOG(hca, WARNING, "port %u: recoverable error, sub-type 0x%02x", prm_get(eqe, MLX4_EQE_MNG_PORT),
 			sub);
 		break;

@@ -68,7 +68,7 @@ struct mlx4_caps {
 
 /* What QUERY_PORT says. */
 struct mlx4_port_info {
-	bool link_up, type_eth, type_ib, suggested_eth, autoneg;
+	bool link_up, type_eth, type_ib, suggested_eth, autoneg, autoneg_done;
 	uint16_t eth_mtu; /* largest L3 MTU */
 	uint32_t speed;   /* Mb/s, 0: link down or unknown */
 	uint64_t mac;     /* 48 bits */

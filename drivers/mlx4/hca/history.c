@@ -21,6 +21,38 @@ mlx4_history_free(struct mlx4_history *h)
 	free(h);
 }
 
+/* Its place in the order; one opcode too many counts nowhere. */
+static struct mlx4_cmd_cost *
+cost_of(struct mlx4_history *h, uint16_t opcode)
+{
+	unsigned int i = 0;
+
+	while (i < h->num_costs && h->cost[i].opcode < opcode)
+		i++;
+	if (i < h->num_costs && h->cost[i].opcode == opcode)
+		return &h->cost[i];
+	if (h->num_costs == MLX4_HISTORY_OPCODES)
+		return NULL;
+	memmove(&h->cost[i + 1], &h->cost[i], (h->num_costs - i) * sizeof(h->cost[0]));
+	h->num_costs++;
+	h->cost[i] = (struct mlx4_cmd_cost){.opcode = opcode};
+	return &h->cost[i];
+}
+
+static void
+count(struct mlx4_history *h, const struct mlx4_cmd_record *r)
+{
+	struct mlx4_cmd_cost *c = cost_of(h, r->opcode);
+
+	if (c == NULL)
+		return;
+	c->count++;
+	c->failed += r->rc != 0 && r->status != 0;
+	c->unanswered += r->rc != 0 && r->status == 0;
+	c->total_ns += r->took_ns;
+	c->worst_ns = RTE_MAX(c->worst_ns, r->took_ns);
+}
+
 void
 mlx4_history_add(struct mlx4_history *h, const struct mlx4_cmd_record *r, const void *in, const void *out)
 {
@@ -31,6 +63,7 @@ mlx4_history_add(struct mlx4_history *h, const struct mlx4_cmd_record *r, const 
 		return;
 	clock_gettime(CLOCK_REALTIME, &t);
 	rte_spinlock_lock(&h->lock);
+	count(h, r);
 	to = &h->record[h->number++ % MLX4_HISTORY];
 	*to = *r;
 	to->number = h->number;
@@ -57,4 +90,28 @@ mlx4_history_get(struct mlx4_history *h, struct mlx4_cmd_record out[MLX4_HISTORY
 		out[i - from] = h->record[i % MLX4_HISTORY];
 	rte_spinlock_unlock(&h->lock);
 	return (unsigned int)(i - from);
+}
+
+unsigned int
+mlx4_history_costs(struct mlx4_history *h, struct mlx4_cmd_cost out[MLX4_HISTORY_OPCODES])
+{
+	unsigned int n;
+
+	if (h == NULL)
+		return 0;
+	rte_spinlock_lock(&h->lock);
+	n = h->num_costs;
+	memcpy(out, h->cost, n * sizeof(out[0]));
+	rte_spinlock_unlock(&h->lock);
+	return n;
+}
+
+void
+mlx4_history_costs_reset(struct mlx4_history *h)
+{
+	if (h == NULL)
+		return;
+	rte_spinlock_lock(&h->lock);
+	h->num_costs = 0;
+	rte_spinlock_unlock(&h->lock);
 }

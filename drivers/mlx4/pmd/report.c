@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "drivers/mlx4/ethdev/ethdev.h"
+#include "report/rte_pmd_mlx4_report.h"
 #include "rte_pmd_mlx4.h"
 #include "tp_model.h"
 
@@ -220,4 +221,15 @@ rte_pmd_mlx4_model_cable(uint16_t port_id, bool plugged)
 
 	rc = model_of(port_id, &eth, &m);
 	return rc != 0 ? rc : tp_model_cable(m, eth->port, plugged);
+}
+
+int
+rte_pmd_mlx4_model_cable_unsupported(uint16_t port_id)
+{
+	struct mlx4_eth *eth;
+	struct tp_model *m;
+	int rc;
+
+	rc = model_of(port_id, &eth, &m);
+	return rc != 0 ? rc : tp_model_cable_unsupported(m, eth->port);
 }

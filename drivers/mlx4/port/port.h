@@ -111,6 +111,9 @@ struct mlx4_eth {
 	pthread_mutex_t qos_lock;  /* mlx4_qos_lock() */
 	pthread_mutex_t sets_lock; /* chains of sets of receive queues, for those who look at them beside rss.c */
 	uint64_t link_downs;       /* how often the link went down */
+	uint64_t bad_modules;      /* how often the card said that it cannot use a module */
+	uint64_t bad_modules_old;  /* of them, those of modules that were seen to be gone */
+	bool link_set_down;        /* by the application, while it is started */
 	bool link_on;              /* between start and stop: the link is what the card says */
 	uint32_t link_events;      /* tells who asks the card that what it heard may be old */
 	uint64_t qp_errors_base;   /* what hca->qp_errors was at the last reset of counters */

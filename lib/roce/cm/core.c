@@ -241,3 +241,13 @@ tcm_input(struct tcm *cm, const struct troce_mad *mad)
 		nobody(cm, (enum cm_msg)type, mad, &msg);
 	}
 }
+
+void
+tcm_each(const struct tcm *cm, void (*fn)(void *arg, const struct tcm_conn *c), void *arg)
+{
+	uint32_t i;
+
+	for (i = 0; i < cm->num_slots; i++)
+		if (cm->slots[i].conn != NULL && cm->slots[i].conn->state != TCM_IDLE)
+			fn(arg, cm->slots[i].conn);
+}

@@ -152,6 +152,9 @@ int tcm_init(struct tcm *cm, const struct tcm_ops *ops, void *home, const struct
 /* Frees all connections without a word to anybody. */
 void tcm_fini(struct tcm *cm);
 
+/* Calls fn for each connection that is not over; fn calls nothing of this file. */
+void tcm_each(const struct tcm *cm, void (*fn)(void *arg, const struct tcm_conn *c), void *arg);
+
 /* The time; never goes back. Before any other call. */
 static inline void
 tcm_clock(struct tcm *cm, uint64_t now_ns)

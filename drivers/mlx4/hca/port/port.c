@@ -39,6 +39,7 @@ mlx4_port_query(struct mlx4_hca *hca, unsigned int port, struct mlx4_port_info *
 	info->type_ib = prm_get(box, MLX4_QPORT_TYPE_IB);
 	info->suggested_eth = prm_get(box, MLX4_QPORT_SUGGESTED_ETH);
 	info->autoneg = prm_get(box, MLX4_QPORT_AN_ENABLED);
+	info->autoneg_done = prm_get(box, MLX4_QPORT_AN_DONE);
 	info->eth_mtu = prm_get(box, MLX4_QPORT_ETH_MTU);
 	if (info->link_up)
 		info->speed = speed_mbps(prm_get(box, MLX4_QPORT_ETH_SPEED) & MLX4_QPORT_ETH_SPEED_MASK);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* What a port tells those who look after it, against what the card itself counted and what was done to it. */
+#include <errno.h>
+
+#include <rte_flow.h>
+
+#include "drivers/mlx4/hca/core.h"
+#include "report/rte_pmd_mlx4_report.h"
+#include "rig.h"
+
+static int
+setup(void **state)
+{
+	rig_open_pair("", 1, NULL);
+	return 0;
+}
+
+/* --- commands ----------------------------------------------------------------------------------------------- */
+
+static const struct rte_pmd_mlx4_command *
+command(uint16_t opcode)
+{
+	static struct rte_pmd_mlx4_command list[RTE_PMD_MLX4_COMMANDS];
+	int n = rte_pmd_mlx4_commands_get(0, list, RTE_DIM(list)), i;
+
+	assert_in_range(n, 1, RTE_DIM(list));
+	for (i = 0; i < n; i++) {
+		assert_true(i == 0 || list[i].opcode > list[i - 1].opcode);
+		assert_in_range(list[i].worst_ns, list[i].total_ns / list[i].count, list[i].total_ns);
+		if (list[i].opcode == opcode)
+			return &list[i];
+	}
+	return NULL;
+}
+
+static void
+sums(uint64_t *count, uint64_t *failed)
+{
+	struct rte_pmd_mlx4_command list[RTE_PMD_MLX4_COMMANDS];
+	int n = rte_pmd_mlx4_commands_get(0, list, RTE_DIM(list)), i;
+
+	*count = *failed = 0;
+	for (i = 0; i < n; i++) {
+		*count += list[i].count;
+		*failed += list[i].failed;
+		assert_int_equal(list[i].unanswered, 0);
+	}
+}
+
+/* The card's own counts are the judge. */
+static void
+test_commands(void **state)
+{
+	struct tp_model_stats st;
+	uint64_t count, failed;
+	struct rte_eth_link link;
+	unsigned int i;
+
+	tp_model_get_stats(rig_model(0), &st);
+	sums(&count, &failed);
+	assert_int_equal(count, st.commands);
+	assert_int_equal(failed, st.commands_failed);
+	assert_int_equal(rte_pmd_mlx4_commands_reset(0), 0);
+	sums(&count, &failed);
+	assert_int_equal(count, 0);
+	for (i = 0; i < 7; i++)
+		rte_eth_link_get_nowait(0, &link);
+	assert_int_equal(command(MLX4_CMD_QUERY_PORT)->count, 7);
+	assert_int_equal(tp_model_fault(rig_model(0), TP_FAULT_STATUS, MLX4_CMD_SET_PORT, 1, MLX4_STAT_BAD_PARAM), 0);
+	assert_true(rte_eth_dev_set_mtu(0, 1400) < 0);
+	assert_int_equal(rte_eth_dev_set_mtu(0, 1400), 0);
+	assert_string_equal(command(MLX4_CMD_QUERY_PORT)->name, "QUERY_PORT");
+	assert_int_equal(command(MLX4_CMD_QUERY_PORT)->failed, 0);
+	assert_int_equal(command(MLX4_CMD_SET_PORT)->failed, 1);
+	assert_true(command(MLX4_CMD_SET_PORT)->count >= 2);
+	assert_null(command(MLX4_CMD_NOP));
+	i = (unsigned int)st.commands;
+	tp_model_get_stats(rig_model(0), &st);
+	sums(&count, &failed);
+	assert_int_equal(count, st.commands - i);
+	assert_true(rte_pmd_mlx4_commands_get(0, NULL, 0) >= 2);
+	assert_int_equal(rte_pmd_mlx4_commands_get(31, NULL, 0), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_commands_reset(31), -ENODEV);
+}
+
+static void
+test_unanswered(void **state)
+{
+	const struct rte_pmd_mlx4_command *c;
+
+	rig_kill_card(TP_FAULT_TIMEOUT); /* with the card's counters */
+	c = command(MLX4_CMD_DUMP_ETH_STATS);
+	assert_int_equal(c->unanswered, 1);
+	assert_int_equal(c->failed, 0);
+	assert_in_range(c->worst_ns, 100000000, UINT64_MAX); /* half of the time that it had */
+}
+
+/* --- resources ---------------------------------------------------------------------------------------------- */
+
+static struct rte_pmd_mlx4_resource
+resource(const char *name)
+{
+	static struct rte_pmd_mlx4_resource list[RTE_PMD_MLX4_RESOURCES];
+	int n = rte_pmd_mlx4_resources_get(0, list, RTE_DIM(list)), i;
+
+	for (i = 0; i < n; i++) {
+		assert_true(list[i].limit == 0 ||
+			    list[i].used + (list[i].of_card ? 0 : list[i].reserved) <= list[i].limit);
+		if (strcmp(list[i].name, name) == 0)
+			return list[i];
+	}
+	fail_msg("no %s", name);
+	return list[0];
+}
+
+/* What the card has is counted there, too; what the port has was put there here. */
+static void
+test_resources(void **state)
+{
+	struct rte_ether_addr mac = {{0x02, 0, 0, 0, 0, 0x77}}, mc = {{0x01, 0, 0x5e, 0, 0, 1}};
+	const uint32_t special = resource("queue-pairs").used;
+	struct tp_model_stats st;
+
+	tp_model_get_stats(rig_model(0), &st);
+	assert_int_equal(resource("completion-queues").used, st.cqs);
+	assert_int_equal(resource("event-queues").used, st.eqs);
+	assert_int_equal(resource("memory-keys").used, st.mpts);
+	assert_true(special >= st.qps);
+	assert_int_equal(resource("addresses").used, 1);
+	assert_int_equal(resource("addresses").limit, 127);
+	assert_int_equal(rte_eth_dev_mac_addr_add(0, &mac, 0), 0);
+	assert_int_equal(resource("addresses").used, 2);
+	assert_int_equal(rte_eth_dev_set_mc_addr_list(0, &mc, 1), 0);
+	assert_int_equal(resource("multicast-addresses").used, 1);
+	assert_int_equal(resource("receive-queues").used, 1);
+	/* Stopping gives back what the model had beside what stays. */
+	rte_eth_dev_stop(1);
+	tp_model_get_stats(rig_model(0), &st);
+	assert_int_equal(resource("completion-queues").used, st.cqs);
+	assert_true(resource("queue-pairs").used < special);
+	assert_int_equal(rte_pmd_mlx4_resources_get(31, NULL, 0), -ENODEV);
+}
+
+/* --- links -------------------------------------------------------------------------------------------------- */
+
+static struct rte_pmd_mlx4_link
+link_is(enum rte_pmd_mlx4_link_reason reason, const char *name)
+{
+	struct rte_pmd_mlx4_link l;
+
+	assert_int_equal(rte_pmd_mlx4_link_get(0, &l), 0);
+	assert_int_equal(l.reason, reason);
+	assert_string_equal(rte_pmd_mlx4_link_reason_name(l.reason), name);
+	assert_true(l.text[0] != '\0');
+	assert_int_equal(l.speed_mbps != 0, reason == RTE_PMD_MLX4_LINK_UP);
+	return l;
+}
+
+static void
+test_link(void **state)
+{
+	struct rte_pmd_mlx4_link l = link_is(RTE_PMD_MLX4_LINK_UP, "up");
+
+	assert_string_equal(l.module, "QSFP+");
+	assert_string_equal(l.part, "MODEL-CABLE-1M");
+	assert_true(l.autoneg && l.autoneg_done);
+	assert_int_equal(rte_eth_dev_set_link_down(0), 0);
+	link_is(RTE_PMD_MLX4_LINK_SET_DOWN, "set-down");
+	assert_int_equal(rte_eth_dev_set_link_up(0), 0);
+	/* The peer's port is closed: a cable, and no signal. */
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	l = link_is(RTE_PMD_MLX4_LINK_NO_SIGNAL, "no-signal");
+	assert_string_equal(l.sensed, "");
+	assert_false(l.autoneg_done);
+	assert_int_equal(tp_model_cable(rig_model(0), 1, false), 0);
+	assert_string_equal(link_is(RTE_PMD_MLX4_LINK_NO_MODULE, "no-module").module, "none");
+	assert_int_equal(tp_model_cable_unsupported(rig_model(0), 1), 0);
+	rig_handled();
+	l = link_is(RTE_PMD_MLX4_LINK_BAD_MODULE, "bad-module");
+	assert_int_equal(l.bad_modules, 1);
+	/* Another one in its place. */
+	assert_int_equal(tp_model_cable(rig_model(0), 1, false), 0);
+	link_is(RTE_PMD_MLX4_LINK_NO_MODULE, "no-module");
+	assert_int_equal(tp_model_cable(rig_model(0), 1, true), 0);
+	link_is(RTE_PMD_MLX4_LINK_NO_SIGNAL, "no-signal");
+	assert_int_equal(rte_eth_dev_start(1), 0);
+	link_is(RTE_PMD_MLX4_LINK_UP, "up");
+	assert_int_equal(rte_eth_dev_stop(0), 0);
+	link_is(RTE_PMD_MLX4_LINK_STOPPED, "stopped");
+	rig_kill_card(TP_FAULT_TIMEOUT);
+	assert_int_equal(rte_eth_dev_start(0) == 0, 0);
+	link_is(RTE_PMD_MLX4_LINK_CARD_DEAD, "card-dead");
+	assert_string_equal(rte_pmd_mlx4_link_reason_name(RTE_PMD_MLX4_LINK_REASONS), "");
+	assert_int_equal(rte_pmd_mlx4_link_get(31, &l), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_model_cable_unsupported(31), -ENODEV);
+	assert_int_equal(tp_model_cable_unsupported(rig_model(0), 3), -EINVAL);
+}
+
+/* A port of both types that was made Ethernet, at an InfiniBand peer, and at one with which it does not agree. */
+static void
+test_link_senses(void **state)
+{
+	rig_open("port0=auto,port1=auto,sense0=ib,sense1=eth,port-type0=eth,port-type1=eth,wire0=none,wire1=none");
+	rig_start(0, 1, NULL);
+	assert_string_equal(link_is(RTE_PMD_MLX4_LINK_NO_MODULE, "no-module").sensed, "InfiniBand");
+	rig_close();
+}
+
+/* --- filters ------------------------------------------------------------------------------------------------ */
+
+static struct rte_pmd_mlx4_filter filter;
+
+static void
+test_filter(void **state)
+{
+	struct rte_ether_addr mac = {{0x02, 0, 0, 0, 0, 0x77}}, mc = {{0x01, 0, 0x5e, 0, 0, 1}}, own = rig_mac(0);
+	struct rte_flow_error e;
+
+	assert_int_equal(rte_pmd_mlx4_filter_get(0, &filter), 0);
+	assert_false(filter.promiscuous || filter.all_multicast || filter.isolated || filter.vlan_filter);
+	assert_int_equal(filter.num_unicast, 1);
+	assert_memory_equal(filter.unicast[0], &own, sizeof(own));
+	assert_int_equal(rte_eth_dev_mac_addr_add(0, &mac, 0), 0);
+	assert_int_equal(rte_eth_dev_set_mc_addr_list(0, &mc, 1), 0);
+	assert_int_equal(rte_eth_promiscuous_enable(0), 0);
+	assert_int_equal(rte_eth_allmulticast_enable(0), 0);
+	assert_int_equal(rte_pmd_mlx4_filter_get(0, &filter), 0);
+	assert_true(filter.promiscuous && filter.all_multicast && !filter.multicast_over);
+	assert_int_equal(filter.num_unicast, 2);
+	assert_memory_equal(filter.unicast[1], &mac, sizeof(mac));
+	assert_int_equal(filter.num_multicast, 1);
+	assert_memory_equal(filter.multicast[0], &mc, sizeof(mc));
+	assert_int_equal(rte_flow_isolate(0, 1, &e), 0);
+	assert_int_equal(rte_pmd_mlx4_filter_get(0, &filter), 0);
+	assert_true(filter.isolated);
+	assert_int_equal(rte_flow_isolate(0, 0, &e), 0);
+	assert_int_equal(rte_pmd_mlx4_filter_get(31, &filter), -ENODEV);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_commands, setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_unanswered, setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_resources, setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_link, setup, rig_teardown),
+		cmocka_unit_test(test_link_senses),
+		cmocka_unit_test_setup_teardown(test_filter, setup, rig_teardown),
+	};
+
+	if (rig_eal("mlx4rep", "0") < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
