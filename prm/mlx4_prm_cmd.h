@@ -81,7 +81,7 @@
 	X(FLOW_STEERING_IB_UC_QP_RANGE, 0x064, IMM, NONE)                                                              \
 	X(QP_FLOW_STEERING_ATTACH, 0x065, MBOX, IMM)                                                                   \
 	X(QP_FLOW_STEERING_DETACH, 0x066, IMM, NONE)                                                                   \
-	X(CONGESTION_CTRL, 0x068, MBOX, MBOX)                                                                          \
+	X(CONGESTION_CTRL, 0x068, MAYBE, MAYBE)                                                                        \
 	X(ALLOCATE_VPP, 0x080, MAYBE, MAYBE)                                                                           \
 	X(SET_VPORT_QOS, 0x081, MAYBE, MAYBE)                                                                          \
 	X(MAD_DEMUX, 0x203, MAYBE, MAYBE)                                                                              \

@@ -297,6 +297,7 @@ struct tpm_if_counter {
 struct tpm_impair_state;
 struct tpm_roce;
 struct tpm_qos;
+struct tpm_cc;
 struct tpm_steer; /* rules and their lookup, per port */
 
 struct tpm_port;
@@ -344,6 +345,7 @@ struct tpm_port {
 	bool tx_managed;     /* the scheduler decides what is sent next */
 	bool rx_waits;       /* frames wait in the receive buffers */
 	struct tpm_qos *qos; /* qos.h */
+	struct tpm_cc *cc;   /* roce_cc.h */
 	uint8_t prio2tc[8];
 	uint64_t mac_table[MLX4_MAC_TABLE_ENTRIES];
 	uint32_t vlan_table[MLX4_VLAN_TABLE_ENTRIES];

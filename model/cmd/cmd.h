@@ -155,6 +155,7 @@ uint8_t tpm_mcast_config(struct tp_model *m, struct tpm_port *p, bool clear, uin
 	X(mgid_hash)                                                                                                   \
 	X(flow_attach)                                                                                                 \
 	X(flow_detach)                                                                                                 \
+	X(congestion_ctrl)                                                                                             \
 	X(health_check)
 #define TPM_CMD_DECL(f) uint8_t tpm_cmd_##f(struct tp_model *m, struct tpm_cmd *c);
 TPM_CMD_FNS(TPM_CMD_DECL)

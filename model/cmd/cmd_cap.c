@@ -112,6 +112,7 @@ caps_device(const struct tp_model *m, uint8_t *out)
 	prm_set(out, MLX4_CAP_MIN_RATE_VAL, TPM_RATE_MIN_VAL);
 	prm_set(out, MLX4_CAP_ROCE_V1V2, tpm_roce_v2(m));
 	prm_set(out, MLX4_CAP_VXLAN, tpm_tunnels_offered(m));
+	prm_set(out, MLX4_CAP_QCN, !m->cfg.no_congestion);
 	prm_set(out, MLX4_CAP_DIAG_PORT, 1);
 	prm_set(out, MLX4_CAP_LOCAL_INV, 1);
 	prm_set(out, MLX4_CAP_REMOTE_INV, 1);

@@ -79,6 +79,7 @@ static const struct tpm_cmd_handler handlers[] = {
 	H(MGID_HASH, TPM_IN_HCA, mgid_hash),
 	H(QP_FLOW_STEERING_ATTACH, TPM_IN_HCA, flow_attach),
 	H(QP_FLOW_STEERING_DETACH, TPM_IN_HCA, flow_detach),
+	H(CONGESTION_CTRL, TPM_IN_HCA, congestion_ctrl),
 };
 
 const struct tpm_cmd_handler *

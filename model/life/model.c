@@ -15,6 +15,7 @@
 #include "model/ib/ib.h"
 #include "model/port/port.h"
 #include "model/qos/qos.h"
+#include "model/roce/roce_cc.h"
 #include "model/wire/wire.h"
 #include "life.h"
 
@@ -62,6 +63,7 @@ free_all(struct tp_model *m)
 		tpm_steer_fini(&m->port[i]);
 		tpm_impair_fini(&m->port[i]);
 		tpm_qos_fini(&m->port[i]);
+		tpm_cc_fini(&m->port[i]);
 	}
 	tpm_icm_destroy(m->icm);
 	if (m->uar != NULL)
@@ -102,6 +104,8 @@ alloc_all(struct tp_model *m)
 
 		if (rc == 0)
 			rc = tpm_qos_init(&m->port[i], &m->cfg, i);
+		if (rc == 0)
+			rc = tpm_cc_init(&m->port[i]);
 		if (rc != 0)
 			return rc;
 	}
@@ -172,6 +176,7 @@ port_reset(struct tp_model *m, struct tpm_port *p)
 	memset(&p->c, 0, sizeof(p->c));
 	tpm_ib_reset(m, p);
 	tpm_qos_reset(m, p);
+	tpm_cc_reset(p);
 }
 
 void

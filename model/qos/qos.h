@@ -122,6 +122,8 @@ tpm_is_mac_control(const uint8_t *h)
 
 /* --- receive buffers (rxbuf.c) --- */
 
+/* The priority of a received frame, by what the port trusts. */
+unsigned int tpm_qos_rx_prio(const struct tpm_port *p, const struct tpm_pkt *k, const uint8_t *h);
 bool tpm_rxbuf_config_valid(const struct tp_model_config *cfg);
 void tpm_rxbuf_init(struct tpm_port *p, const struct tp_model_config *cfg);
 void tpm_rxbuf_reset(struct tpm_port *p);

@@ -57,6 +57,18 @@ tpm_rxbuf_reset(struct tpm_port *p)
 
 /* --- priority --------------------------------------------------------------------------------------------- */
 
+unsigned int
+tpm_qos_rx_prio(const struct tpm_port *p, const struct tpm_pkt *k, const uint8_t *h)
+{
+	const struct tpm_qos *q = p->qos;
+
+	if (q->trust == MLX4_PRIOMAP_TRUST_DSCP && k->len_ok && k->etype == TPM_ETYPE_IPV4)
+		return q->dscp_prio[h[k->l3 + 1] >> 2];
+	if (q->trust == MLX4_PRIOMAP_TRUST_DSCP && k->len_ok)
+		return q->dscp_prio[tpm_load16(h + k->l3) >> 6 & 0x3f];
+	return k->cvlan ? k->tci >> 13 : q->untagged_prio;
+}
+
 /* The priority of a frame, by what the port trusts; *pool: whose space it takes. */
 static unsigned int
 frame_prio(const struct tpm_port *p, const struct tp_frame *f, uint8_t *pool)
@@ -68,11 +80,7 @@ frame_prio(const struct tpm_port *p, const struct tp_frame *f, uint8_t *pool)
 	const uint8_t *h = tpm_frame_head(f, buf, &hlen);
 
 	tpm_parse(h, hlen, f->len, &k);
-	prio = k.cvlan ? (uint8_t)(k.tci >> 13) : q->untagged_prio;
-	if (q->trust == MLX4_PRIOMAP_TRUST_DSCP && k.len_ok && k.etype == TPM_ETYPE_IPV4)
-		prio = q->dscp_prio[h[k.l3 + 1] >> 2];
-	else if (q->trust == MLX4_PRIOMAP_TRUST_DSCP && k.len_ok)
-		prio = q->dscp_prio[tpm_load16(h + k.l3) >> 6 & 0x3f];
+	prio = (uint8_t)tpm_qos_rx_prio(p, &k, h);
 	if (p->tx_pause)
 		*pool = TPM_POOL_GLOBAL;
 	else if ((p->tx_pfc >> prio & 1) != 0 && (k.cvlan || q->untagged_lossless))

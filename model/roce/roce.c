@@ -13,7 +13,7 @@
 #include "model/port/port.h"
 #include "model/qos/qos.h"
 #include "mlx4_prm_ib.h"
-#include "roce.h"
+#include "roce_cc.h"
 
 #define PKEY_DEFAULT 0xffffu
 #define WINDOW 256u        /* unacknowledged packets of a QP */
@@ -214,6 +214,7 @@ static const struct tre_ops ops = {
 	.remote_atomic = tpm_roce_remote_atomic,
 	.invalidate = tpm_roce_invalidate,
 	.event = event,
+	.congested = tpm_cc_congested,
 };
 
 /* --- life ------------------------------------------------------------------------------------------------- */
@@ -334,8 +335,10 @@ tpm_roce_state(struct tp_model *m, struct tpm_qp *qp, uint8_t state)
 		return -ENOMEM;
 	attributes(m, qp, &a);
 	tpm_link(m, &m->port[qp->port - 1])->path_of_qp(m, qp, &qp->roce->path);
-	if (state != MLX4_QP_RTS && state != MLX4_QP_SQD)
+	if (state != MLX4_QP_RTS && state != MLX4_QP_SQD) {
 		qp->roce->lso.active = false;
+		tpm_cc_release(qp->roce);
+	}
 	tre_qp_state(&qp->roce->e, verbs_state(state), &a);
 	return 0;
 }
@@ -382,6 +385,7 @@ tpm_roce_free(struct tp_model *m, struct tpm_qp *qp)
 
 	if (qp->roce == NULL)
 		return;
+	tpm_cc_release(qp->roce);
 	while (*at != qp->roce)
 		at = &(*at)->next;
 	*at = qp->roce->next;
@@ -520,6 +524,7 @@ tpm_roce_run(struct tp_model *m, unsigned int budget)
 	for (r = m->roce; r != NULL; r = next) {
 		next = r->next;
 		m->waits |= tre_deadline(&r->e) != TRE_NEVER;
+		m->waits |= r->limited && tre_busy(&r->e);
 		r->stuck = false;
 		due = r->tell_drained || tre_deadline(&r->e) <= tpm_now(m) || late_receive(m, r);
 		if (!m->port[r->qp->port - 1].tx_managed || r->qp->state != MLX4_QP_RTS) {

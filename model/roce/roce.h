@@ -8,6 +8,7 @@
 #ifndef MODEL_ROCE_ROCE_H
 #define MODEL_ROCE_ROCE_H
 
+#include "lib/roce/cc/cc.h"
 #include "lib/roce/engine/engine.h"
 #include "model/queue/queue.h"
 
@@ -89,6 +90,12 @@ struct tpm_roce {
 	uint8_t late_packet[TPM_ROCE_PACKET];
 	struct tpm_roce_rx late_rx;
 	uint8_t bounce[TPM_ROCE_PACKET];
+	/* Congestion control (roce_cc.h): its limiter, and whom it told of marks. */
+	struct tcc_rp rp;
+	struct tcc_np np;
+	uint64_t limited_since;
+	uint8_t limit_prio, np_prio;
+	bool limited;
 };
 
 /* --- life (roce.c); called by commands ---------------------------------------------------------------------- */
@@ -180,6 +187,9 @@ int tpm_roce_remote_atomic(struct tre_qp *e, uint32_t rkey, uint64_t va, enum tr
 /* --- packets (roce_net.c) ------------------------------------------------------------------------------------- */
 
 extern const struct tpm_link_ops tpm_eth_link_ops;
+struct tpm_gid;
+/* Sends the packet from this address, as the queue pair's: it waits for nothing. */
+void tpm_roce_emit(struct tpm_roce *r, const struct tpm_roce_path *path, const struct tpm_gid *src, struct tre_out *out);
 /* A frame of the port: true when it was RoCE for one of the port's addresses, and dealt with. */
 bool tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, uint32_t hlen,
 		      const struct tpm_pkt *k);

@@ -9,7 +9,7 @@
 #include "lib/roce/wire/icrc.h"
 #include "model/event/event.h"
 #include "model/port/port.h"
-#include "roce.h"
+#include "roce_cc.h"
 
 #define NEXT_IBA 0x1bu /* GRH: a BTH follows */
 #define IPV4_LEN 20u
@@ -17,6 +17,9 @@
 #define UDP_LEN 8u
 #define IPV4_DF 0x4000u
 #define HOP_DEFAULT 64u
+#define ECN_MASK 3u
+#define ECN_CE 3u
+#define ECN_ECT0 2u
 
 static bool
 is_ipv4_gid(const uint8_t *gid)
@@ -166,28 +169,17 @@ loop_group(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f)
 	receive(m, p, f, h, hlen, &k, true);
 }
 
-static bool
-xmit(struct tre_qp *e, struct tre_out *out)
+void
+tpm_roce_emit(struct tpm_roce *r, const struct tpm_roce_path *path, const struct tpm_gid *src, struct tre_out *out)
 {
-	struct tpm_roce *r = e->home;
 	struct tp_model *m = r->m;
 	struct tpm_port *p = &m->port[r->qp->port - 1];
-	const struct tpm_roce_path *path = out->wqe != NULL ? out->wqe->av : &r->path;
-	const struct tpm_gid *src = gid_entry(m, p, path->sgid_index);
 	uint8_t h[TPM_ROCE_HDR], tail[8] = {0}, *bth, *net;
 	struct tp_frame_seg seg[TRE_MAX_IOV + 2];
 	struct tp_frame f = {.seg = seg};
 	enum troce_icrc_net kind;
 	uint32_t reg;
 
-	/* Held back by pause, or a packet to itself is not in yet. */
-	if (r->late != 0 || (p->qos->paused >> path->prio & 1) != 0)
-		return false;
-	/* An address that was taken away: the packet is lost, as it would be behind a router without a route. */
-	if (src == NULL) {
-		p->roce_no_gid++;
-		return true;
-	}
 	bth = put_headers(m, p, r->qp, path, src, out->hlen + out->len + out->pad + IB_ICRC_LEN, h, &net, &kind);
 	memcpy(bth, out->hdr, out->hlen);
 	reg = troce_icrc_start(kind, net, bth);
@@ -210,11 +202,51 @@ xmit(struct tre_qp *e, struct tre_out *out)
 	if (own_mac(p, path->dmac)) {
 		tpm_port_count_loop(p, &f);
 		m->port_ops->deliver(m, p, &f, 1, r->qp);
-		return true;
+		return;
 	}
 	tpm_port_send(m, p, &f, 1);
 	if ((path->dmac[0] & 1) != 0)
 		loop_group(m, p, &f);
+}
+
+/* Bytes of its frame, without FCS. */
+static uint32_t
+frame_len(const struct tpm_roce_path *path, const struct tpm_gid *src, const struct tre_out *out)
+{
+	uint32_t net =
+		src->version == MLX4_ROCE_V1 ? IPV6_LEN : (is_ipv4_gid(src->gid) ? IPV4_LEN : IPV6_LEN) + UDP_LEN;
+
+	return TPM_ETH_HLEN + (path->vid != TPM_ROCE_NO_VLAN ? TPM_VLAN_HLEN : 0) + net + out->hlen + out->len +
+	       out->pad + IB_ICRC_LEN;
+}
+
+static bool
+xmit(struct tre_qp *e, struct tre_out *out)
+{
+	struct tpm_roce *r = e->home;
+	struct tp_model *m = r->m;
+	struct tpm_port *p = &m->port[r->qp->port - 1];
+	const struct tpm_roce_path *path = out->wqe != NULL ? out->wqe->av : &r->path;
+	const struct tpm_gid *src = gid_entry(m, p, path->sgid_index);
+	struct tpm_roce_path marked;
+
+	/* Held back by pause, or a packet to itself is not in yet. */
+	if (r->late != 0 || (p->qos->paused >> path->prio & 1) != 0)
+		return false;
+	/* An address that was taken away: the packet is lost, as it would be behind a router without a route. */
+	if (src == NULL) {
+		p->roce_no_gid++;
+		return true;
+	}
+	/* Answers without data are not what fills queues, and the peer's rate depends on them. */
+	if (tpm_unlikely(r->limited) && out->len != 0 && !tpm_cc_may_send(r, frame_len(path, src, out)))
+		return false;
+	if (tpm_unlikely(tpm_cc_says_ect(p, e->a.type, path)) && src->version != MLX4_ROCE_V1) {
+		marked = *path;
+		marked.tclass = (uint8_t)((marked.tclass & ~ECN_MASK) | ECN_ECT0);
+		path = &marked;
+	}
+	tpm_roce_emit(r, path, src, out);
 	return true;
 }
 
@@ -325,6 +357,15 @@ deliver_group(struct tp_model *m, struct tpm_port *p, const struct tpm_steer_hit
 	}
 }
 
+/* "Congestion experienced" (RFC 3168, 5) */
+static bool
+is_marked(const uint8_t *net, enum troce_icrc_net kind)
+{
+	return kind == TROCE_ICRC_IPV4_UDP   ? (net[1] & ECN_MASK) == ECN_CE
+	       : kind == TROCE_ICRC_IPV6_UDP ? (net[1] >> 4 & ECN_MASK) == ECN_CE
+					     : false;
+}
+
 /* own: the port sent it. */
 static bool
 receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, uint32_t hlen,
@@ -374,6 +415,16 @@ receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const 
 	if (qp == NULL) {
 		p->roce_no_qp++;
 		return true;
+	}
+	if (tpm_unlikely(is_marked(net, kind))) {
+		const struct tpm_cc_marked in = {.h = h,
+						 .net = net,
+						 .packet = packet,
+						 .len = len - IB_ICRC_LEN,
+						 .k = k,
+						 .v4 = kind == TROCE_ICRC_IPV4_UDP};
+
+		tpm_cc_marked(m, p, qp, &in);
 	}
 	deliver(m, p, qp, f, packet, len, &rx);
 	return true;

@@ -46,6 +46,7 @@ struct vr_end {
 	struct vr_frame *frame;
 	uint32_t sent, taken;
 	uint32_t lose; /* so many of the next frames are lost */
+	uint32_t mark; /* so many of the next ones that know ECN are marked, as by a switch */
 };
 
 struct vr_qp {
@@ -86,6 +87,45 @@ vr_send(struct tp_wire *w, const struct tp_frame *f, unsigned int n)
 	return n;
 }
 
+/* The octets of a packet that are the type of service or the traffic class. */
+static inline uint32_t
+vr_ip(const uint8_t *f)
+{
+	return f[12] == 0x81 ? 18 : 14;
+}
+
+static inline uint8_t
+vr_tos(const uint8_t *f)
+{
+	const uint8_t *ip = f + vr_ip(f);
+
+	return ip[0] >> 4 == 4 ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4);
+}
+
+/* "Congestion experienced" (RFC 3168, 5), in a packet that says ECT. */
+static inline bool
+vr_mark(uint8_t *f)
+{
+	uint8_t *ip = f + vr_ip(f);
+	uint32_t sum = 0;
+
+	if ((vr_tos(f) & 3) == 0)
+		return false;
+	if (ip[0] >> 4 != 4) {
+		ip[1] |= 0x30;
+		return true;
+	}
+	ip[1] |= 3;
+	ip[10] = ip[11] = 0;
+	for (unsigned int i = 0; i < 20; i += 2)
+		sum += (uint32_t)(ip[i] << 8 | ip[i + 1]);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~(sum + (sum >> 16));
+	ip[10] = (uint8_t)(sum >> 8);
+	ip[11] = (uint8_t)sum;
+	return true;
+}
+
 static inline unsigned int
 vr_poll(struct tp_wire *w, struct tp_model *m, unsigned int port, unsigned int budget)
 {
@@ -93,10 +133,12 @@ vr_poll(struct tp_wire *w, struct tp_model *m, unsigned int port, unsigned int b
 	unsigned int n = 0;
 
 	for (; from->taken != from->sent && n < budget; n++) {
-		const struct vr_frame *v = &from->frame[from->taken++];
-		struct tp_frame_seg seg = {.data = v->data, .len = v->len};
-		struct tp_frame f = {.seg = &seg, .nseg = 1, .len = v->len};
+		struct vr_frame v = from->frame[from->taken++];
+		struct tp_frame_seg seg = {.data = v.data, .len = v.len};
+		struct tp_frame f = {.seg = &seg, .nseg = 1, .len = v.len};
 
+		if (from->mark != 0 && vr_mark(v.data))
+			from->mark--;
 		if (from->lose != 0)
 			from->lose--;
 		else
