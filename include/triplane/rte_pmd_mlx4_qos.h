@@ -112,6 +112,53 @@ struct rte_pmd_mlx4_stalls {
 /** @return 0, -ENODEV. */
 int rte_pmd_mlx4_stalls_get(uint16_t port_id, struct rte_pmd_mlx4_stalls *st);
 
+/* --- congestion control ---------------------------------------------------------------------------------------- */
+
+/*
+ * DCQCN of the card's own RoCE v2 queue pairs, by priority: CONGESTION_CTRL. tp_roce_cc_*() of tp_roce.h are the same
+ * settings, for a port that is open for RoCE.
+ */
+
+/**
+ * Switches it for priorities: packets of RC and UC say ECT(0), marked ones are answered by CNPs, CNPs are heard.
+ * @param prios bit n: priority n
+ * @return 0, -ENODEV, -ENOTSUP the firmware has none, or what the card said.
+ */
+int rte_pmd_mlx4_cc_enable(uint16_t port_id, uint8_t prios, bool on);
+/** @return 1 it is on, 0, -ENODEV, -EINVAL no such priority, -ENOTSUP, or what the card said. */
+int rte_pmd_mlx4_cc_enabled(uint16_t port_id, unsigned int prio);
+/**
+ * Sets a parameter, live; names, units and ranges are those of tp_roce_cc_param(). The card has all of them but
+ * initial-alpha, rate-reduce-monitor-period and cnp-prio-mode. A rate above the line's becomes the line's.
+ * @return 0, -ENODEV, -ENOENT no such parameter, -EOPNOTSUPP the card has it not, -ERANGE, -ENOTSUP, or what the card said.
+ */
+int rte_pmd_mlx4_cc_set(uint16_t port_id, uint8_t prios, const char *name, uint64_t value);
+/** As the card has it. @return as rte_pmd_mlx4_cc_set(), -EINVAL no such priority. */
+int rte_pmd_mlx4_cc_get(uint16_t port_id, unsigned int prio, const char *name, uint64_t *value);
+/** All parameters as at first; what is on stays on. @return as rte_pmd_mlx4_cc_enable(). */
+int rte_pmd_mlx4_cc_defaults(uint16_t port_id, uint8_t prios);
+
+/** Of a priority, since the card's reset. Rates are Mb/s, of all queue pairs together that were or are limited. */
+struct rte_pmd_mlx4_cc_stats {
+	uint64_t limited;       /**< queue pairs that are limited now */
+	uint64_t cnps_handled;  /**< CNPs that limited a queue pair */
+	uint64_t cnps_ignored;  /**< others */
+	uint64_t cnps_dropped;  /**< the firmware was busy */
+	uint64_t rate;          /**< now; 0: nothing is limited */
+	uint64_t rate_min;      /**< at the lowest */
+	uint64_t rate_max;      /**< at the highest */
+	uint64_t rate_average;  /**< as the firmware estimates it */
+	uint64_t limited_cs;    /**< how long queue pairs were limited, added up, in 1/100 s */
+	uint64_t flows;         /**< queue pairs that were told of a mark within cnp-interval */
+	uint64_t marked;        /**< packets that came marked and that CNPs answer */
+	uint64_t marks_ignored; /**< others */
+	uint64_t cnps_sent;
+	uint64_t np_off;    /**< how often marks were not looked at, since receive buffers were scarce */
+	uint64_t np_off_us; /**< and how long */
+};
+/** @return 0, -ENODEV, -EINVAL no such priority, -ENOTSUP, or what the card said. */
+int rte_pmd_mlx4_cc_stats(uint16_t port_id, unsigned int prio, struct rte_pmd_mlx4_cc_stats *st);
+
 /* --- events ------------------------------------------------------------------------------------------------ */
 
 enum rte_pmd_mlx4_qos_event {

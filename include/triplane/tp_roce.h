@@ -433,9 +433,10 @@ int tp_roce_stat(struct ibv_context *ctx, const char *name, uint64_t *value);
 
 /**
  * DCQCN of RoCE v2, by priority: packets say that they know ECN (RFC 3168), who receives marked ones tells the sender by CNPs
- * (IBTA annex A17.9), and the sender limits its queue pair. Off at first. Address handles have what was on when they were made.
+ * (IBTA annex A17.9), and the sender limits its queue pair. Off at first. In software, address handles have what was on when they
+ * were made; on the card, datagrams say nothing.
  * @param prios bit n: priority n
- * @return 0, EOPNOTSUPP the home of the port has none.
+ * @return 0, EOPNOTSUPP the home of the port, or its firmware, has none; EIO.
  */
 int tp_roce_cc_enable(struct ibv_context *ctx, uint8_t prios, bool on);
 bool tp_roce_cc_enabled(struct ibv_context *ctx, unsigned int prio);
@@ -451,7 +452,8 @@ struct tp_roce_cc_param {
 const struct tp_roce_cc_param *tp_roce_cc_param(unsigned int i);
 /**
  * Sets it, live. A rate above the line's becomes the line's, and that is said in the log.
- * @return 0, ENOENT no such parameter, ERANGE, EOPNOTSUPP; the log names value and range.
+ * @return 0, ENOENT no such parameter, ERANGE, EOPNOTSUPP (also of a parameter that the card has not: initial-alpha,
+ *	rate-reduce-monitor-period, cnp-prio-mode), EIO; the log names value and range.
  */
 int tp_roce_cc_set(struct ibv_context *ctx, uint8_t prios, const char *name, uint64_t value);
 /** @return 0, ENOENT, EINVAL no such priority, EOPNOTSUPP. */

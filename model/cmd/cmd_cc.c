@@ -94,7 +94,7 @@ do_set(struct tp_model *m, struct tpm_port *p, struct tpm_cmd *c, uint32_t algor
 		if ((prios >> i & 1) == 0)
 			continue;
 		if (clear)
-			tpm_cc_defaults(&p->cc->prio[i], algorithm);
+			tpm_cc_defaults(p, i, algorithm);
 		else
 			set_apply(&forms[algorithm], c->in, p->cc->prio[i].set[algorithm]);
 		tpm_cc_changed(m, p, i);

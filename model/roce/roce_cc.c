@@ -59,15 +59,21 @@ values_get(const uint8_t *set, const struct mlx4_cc_value *v, unsigned int n, st
 
 #define NUM(a) (sizeof(a) / sizeof((a)[0]))
 
-void
-tpm_cc_defaults(struct tpm_cc_prio *c, unsigned int algorithm)
+static uint32_t
+line_mbps(const struct tpm_port *p)
 {
-	uint8_t *set = c->set[algorithm];
+	return p->qos->rate_kbps != 0 ? p->qos->rate_kbps / KBPS_PER_MBPS : TPM_SPEED_MBPS;
+}
+
+void
+tpm_cc_defaults(struct tpm_port *p, unsigned int prio, unsigned int algorithm)
+{
+	uint8_t *set = p->cc->prio[prio].set[algorithm];
 	struct tcc_conf conf;
 	uint32_t flags = 0;
 
 	memset(set, 0, MLX4_CC_RP_SIZE);
-	tcc_conf_default(&conf, TCC_CARD, TPM_SPEED_MBPS);
+	tcc_conf_default(&conf, TCC_CARD, line_mbps(p));
 	if (algorithm == MLX4_CC_RP) {
 		values_put(set, rp_values, NUM(rp_values), &conf);
 		for (unsigned int i = 0; i < NUM(rp_flags); i++)
@@ -94,12 +100,13 @@ bit_set(uint8_t *mask, unsigned int prio, bool on)
 
 /* The sets of a priority as what packets ask for. */
 static void
-load(struct tpm_cc *cc, unsigned int prio)
+load(struct tpm_port *p, unsigned int prio)
 {
+	struct tpm_cc *cc = p->cc;
 	struct tpm_cc_prio *c = &cc->prio[prio];
 	uint32_t rp = prm_get32(c->set[MLX4_CC_RP], MLX4_CC_FLAGS), np = prm_get32(c->set[MLX4_CC_NP], MLX4_CC_FLAGS);
 
-	tcc_conf_default(&c->conf, TCC_CARD, TPM_SPEED_MBPS);
+	tcc_conf_default(&c->conf, TCC_CARD, line_mbps(p));
 	values_get(c->set[MLX4_CC_RP], rp_values, NUM(rp_values), &c->conf);
 	values_get(c->set[MLX4_CC_NP], np_values, NUM(np_values), &c->conf);
 	for (unsigned int i = 0; i < NUM(rp_flags); i++)
@@ -133,8 +140,8 @@ tpm_cc_reset(struct tpm_port *p)
 	memset(p->cc, 0, sizeof(*p->cc));
 	for (unsigned int i = 0; i < MLX4_PRIOS; i++) {
 		for (unsigned int a = 0; a < MLX4_CC_ALGORITHMS; a++)
-			tpm_cc_defaults(&p->cc->prio[i], a);
-		load(p->cc, i);
+			tpm_cc_defaults(p, i, a);
+		load(p, i);
 	}
 	tpm_cc_general_defaults(p->cc);
 }
@@ -195,7 +202,7 @@ tpm_cc_limiters(struct tp_model *m, struct tpm_port *p, unsigned int prio, uint6
 void
 tpm_cc_changed(struct tp_model *m, struct tpm_port *p, unsigned int prio)
 {
-	load(p->cc, prio);
+	load(p, prio);
 	if ((p->cc->rp >> prio & 1) != 0)
 		return;
 	for (struct tpm_roce *r = m->roce; r != NULL; r = r->next)

@@ -42,7 +42,7 @@ void tpm_cc_reset(struct tpm_port *p);
 /* Parameters of a priority changed. */
 void tpm_cc_changed(struct tp_model *m, struct tpm_port *p, unsigned int prio);
 /* The defaults of an algorithm as a set of parameters. */
-void tpm_cc_defaults(struct tpm_cc_prio *c, unsigned int algorithm);
+void tpm_cc_defaults(struct tpm_port *p, unsigned int prio, unsigned int algorithm);
 void tpm_cc_general_defaults(struct tpm_cc *cc);
 /* The flows of a priority that are limited, or within the time between two CNPs: how many, and their rate in kb/s. */
 uint32_t tpm_cc_limiters(struct tp_model *m, struct tpm_port *p, unsigned int prio, uint64_t *kbps, uint64_t *lived_ns);

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Congestion control of RoCE in software: four queue pairs meet at a port of a switch of 300 Mb/s, which marks. The switch counts what
+"""Congestion control of RoCE, in software and on the card: four queue pairs meet at a port of a switch of 300 Mb/s, which marks. The switch counts what
 it drops, tshark and zlib judge what the queue pairs say to each other."""
 import collections
 import os
 import subprocess
+import sys
 import tempfile
 
 import tpmd
@@ -21,20 +22,24 @@ ADDRESSES = {4: ('192.0.2.1/24', '192.0.2.2/24'), 6: ('2001:db8::1/64', '2001:db
 # and rises slowly, down to where four queue pairs have half of the line.
 SLOW = {'initial-alpha': 1023, 'rate-on-first-cnp': 200, 'clamp-target-rate': 1, 'time-reset': 100000, 'byte-reset': 0, 'ai-rate': 1, 'hai-rate': 5, 'min-rate': 40,
         'dce-tcp-rtt': 100000, 'rate-reduce-monitor-period': 2000, 'cnp-interval': 200}
+# The card has no initial-alpha: it grows in ticks of 1 ms. Its link has 1 Gb/s, so that what it sends before the first CNP fits the queue.
+CARD = {'rate-on-first-cnp': 200, 'clamp-target-rate': 1, 'time-reset': 100000, 'byte-reset': 0, 'ai-rate': 1, 'hai-rate': 5, 'min-rate': 40, 'dce-tcp-g': 512,
+        'dce-tcp-rtt': 1000, 'cnp-interval': 200}
+SETS = {'sw': SLOW, 'mlx4': CARD}
 QPS = 4
 
 
 class Pair(tpmd.Triplane):
     """Ports 0 and 1 of a card at the switch, and queue pairs of both that talk to each other."""
 
-    def __init__(self, on, ip=4, prio=0, sets=SLOW, kind='rc', memory=512):
-        super().__init__(MODEL, memory=memory)
+    def __init__(self, on, ip=4, prio=0, sets=None, kind='rc', memory=512, home='sw'):
+        super().__init__([MODEL[0] + ',rate0=1000' if home == 'mlx4' else MODEL[0]], memory=memory)
         for port in (0, 1):
             self.tell('set roce %d prio %d' % (port, prio))
-            self.tell('roce %d on v2 sw' % port)
+            self.tell('roce %d on v2 %s' % (port, home))
             self.tell('roce addr add %d %s' % (port, ADDRESSES[ip][port]))
             self.tell('set fwd rxonly %d' % port)
-            for name, value in sets.items():
+            for name, value in (SETS[home] if sets is None else sets).items():
                 self.tell('roce cc %d %d set %s %d' % (port, prio, name, value))
             if on:
                 self.tell('roce cc %d %d on' % (port, prio))
@@ -77,6 +82,63 @@ def losses():
     return None if c['cnps'] <= d['cc_cnps_sent'] else '%d CNPs of %d' % (c['cnps'], d['cc_cnps_sent'])
 
 
+def losses_card():
+    """The same between the card's own queue pairs."""
+    found = {}
+    for on in (False, True):
+        with Pair(on, home='mlx4') as t:
+            t.write(120)
+            found[on] = (t.dropped(), t.counters(0), t.counters(1))
+            t.end()
+    (without, a, b), (with_it, c, d) = found[False], found[True]
+    if without < 300 or a['cnps'] or a['cc_limited_qps'] or b['cc_marked'] or b['cc_cnps_sent']:
+        return 'without: %d dropped, %s, %s' % (without, a, b)
+    if with_it > without / 10:
+        return '%d dropped of %d' % (with_it, without)
+    if d['cc_cnps_sent'] < 10 or c['cc_cnps_handled'] != c['cnps'] or c['cc_cnps_ignored'] or c['cc_limited_qps'] != QPS or d['cc_marked'] < d['cc_cnps_sent']:
+        return 'sender %s, receiver %s' % (c, d)
+    # Each has min-rate at least, and what the time since the last CNP added.
+    if c['cc_limited_mbps'] < QPS * 40:
+        return 'limited to %d Mb/s' % c['cc_limited_mbps']
+    return None if c['cnps'] <= d['cc_cnps_sent'] else '%d CNPs of %d' % (c['cnps'], d['cc_cnps_sent'])
+
+
+def on_the_wire_card(ip):
+    """At the card that receives: ECT(0) and CE come, CNPs go, each with a good ICRC."""
+    def case():
+        sets = dict(CARD, **{'cnp-dscp': 46, 'cnp-interval': 20000})
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'x.pcapng')
+            with Pair(True, ip=ip, sets=sets, home='mlx4') as t:
+                t.tell('roce capture start 1 %s' % path)
+                t.write(60)
+                t.tell('roce capture stop 1')
+                counted = t.counters(1)
+                t.end()
+            frames = [f[0] for f in RawPcapReader(path)]
+            rows = subprocess.run(['tshark', '-r', path, '-T', 'fields', '-e', 'frame.time_epoch', '-e', 'infiniband.bth.opcode', '-e', 'infiniband.bth.destqp', '-e',
+                                   'ip.dsfield' if ip == 4 else 'ipv6.tclass', '-e', 'udp.dstport', '-e', 'udp.payload', '-e', '_ws.malformed'],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=120, check=True, text=True).stdout
+        data, to, times = collections.Counter(), collections.Counter(), []
+        for row in rows.splitlines():
+            at, opcode, qp, tclass, port, payload, malformed = row.split('\t')
+            times.append(float(at))
+            if malformed or port != '4791':
+                return row
+            if opcode != '129':
+                data[int(tclass, 0) & 3] += int(opcode) in range(0x0b)
+                continue
+            if int(tclass, 0) != 46 << 2 | 2 or payload[8:10] != '40' or payload[24:56] != '0' * 32:
+                return 'CNP: %s %s' % (tclass, payload)
+            to[qp] += 1
+        # Frames that find a full queue of the capture are missing.
+        if set(data) - {0, 2, 3} or data[0] or data[2] + data[3] < 100 or data[3] < 20 or not 2 <= sum(to.values()) <= counted['cc_cnps_sent']:
+            return 'codepoints of data %s, %s CNPs, %d counted' % (dict(data), dict(to), counted['cc_cnps_sent'])
+        most = (max(times) - min(times)) / 0.02 + 2
+        return wrong(frames) or (None if max(to.values()) <= most else '%s CNPs, at most %d' % (to, most))
+    return case
+
+
 def on_the_wire(ip):
     """ECT(0) from the sender, CE behind the switch, CNPs back: DSCP, priority and spacing as set, each with a good ICRC."""
     def case():
@@ -113,6 +175,47 @@ def on_the_wire(ip):
         most = (max(times) - min(times)) / 0.02 + 2
         return wrong(frames) or (None if max(to.values()) <= most else '%s CNPs, at most %d' % (to, most))
     return case
+
+
+def by_priority_card():
+    with Pair(True, prio=3, home='mlx4') as t:
+        t.write(60)
+        three = t.counters(1)
+        t.tell('roce cc 0 3 off')
+        t.tell('roce cc 1 3 off')
+        if t.counters(0)['cc_limited_qps']:
+            return 'limited after it was switched off: %s' % t.counters(0)
+        t.write(60)
+        off = t.counters(1)
+        t.tell('roce cc 0 4 on')
+        t.tell('roce cc 1 4 on')
+        t.write(60)
+        four = t.counters(1)
+        t.end()
+    if not three['cc_cnps_sent'] or off['cc_cnps_sent'] != three['cc_cnps_sent'] or four['cc_cnps_sent'] != three['cc_cnps_sent']:
+        return '3: %d CNPs, off: %d, 4: %d' % (three['cc_cnps_sent'], off['cc_cnps_sent'], four['cc_cnps_sent'])
+    return None
+
+
+def parameters_card():
+    """As in software: what is set is shown, saved and taken back; what the card has not is not shown, and refused."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'set.json')
+        with Pair(True, sets=dict(CARD, **{'min-rate': 99999}), home='mlx4') as t:
+            shown = t.ask('show roce cc 0')['ports'][0]['priorities'][0]
+            if shown['min-rate'] != 1000 or not shown['on'] or shown['rate-on-first-cnp'] != 200 or 'initial-alpha' in shown or 'cnp-prio-mode' in shown:
+                return str(shown)
+            t.write(60)
+            ignored = t.counters(0)
+            t.tell('save %s' % path)
+            t.tell('roce cc 0 0 defaults')
+            back = t.ask('show roce cc 0')['ports'][0]['priorities'][0]
+            t.tell('load %s' % path)
+            again = t.ask('show roce cc 0')['ports'][0]['priorities'][0]
+            t.end()
+    if not ignored['cc_cnps_ignored'] or ignored['cc_cnps_handled'] or ignored['cc_limited_qps']:
+        return 'not ignored: %s' % ignored
+    return None if (back['min-rate'], back['rate-on-first-cnp'], back['time-reset']) == (1, 1000, 100) and again == shown else '%s, %s' % (back, again)
 
 
 def by_priority():
@@ -168,12 +271,19 @@ def refused():
     missing = [want for _, want in said if want not in p.stdout]
     if missing:
         return 'not said: %s in %s' % (missing, p.stdout)
-    p = subprocess.run([APP] + tpmd.eal('tpcc%d' % os.getpid(), plugin=False, memory=512) + ['--vdev=net_mlx4_model0', '--', '-e', 'roce cc 0 3 on; roce 0 on v2 mlx4'],
-                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True, check=False)
-    return None if p.returncode == 1 and 'provider mlx4 has no congestion control' in p.stdout else p.stdout
+    for device, line, want in (('net_mlx4_model0,congestion=0', 'roce cc 0 3 on; roce 0 on v2 mlx4', 'the firmware has no congestion control of RoCE v2'),
+                               ('net_mlx4_model0', 'roce 0 on v2 mlx4; roce cc 0 3 set initial-alpha 5', "provider mlx4 has no parameter 'initial-alpha'")):
+        p = subprocess.run([APP] + tpmd.eal('tpcc%d' % os.getpid(), plugin=False, memory=512) + ['--vdev=' + device, '--', '-e', line],
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True, check=False)
+        if p.returncode != 1 or want not in p.stdout:
+            return 'exit %d: %s' % (p.returncode, p.stdout)
+    return None
 
 
 for name, case in (('losses', losses), ('wire-4', on_the_wire(4)), ('wire-6', on_the_wire(6)), ('by-priority', by_priority), ('parameters', parameters),
-                   ('refused', refused)):
+                   ('refused', refused), ('card-losses', losses_card), ('card-wire-4', on_the_wire_card(4)), ('card-wire-6', on_the_wire_card(6)),
+                   ('card-by-priority', by_priority_card), ('card-parameters', parameters_card)):
+    if sys.argv[1:] and name not in sys.argv[1:]:
+        continue
     cases.run('roce-cc-' + name, case)
 cases.exit()

@@ -492,8 +492,8 @@ static const struct cmd table[] = {
 	{"RoCE", "roce gateway {port:port} {addr:str}",
 	 "Sets the router towards networks that no address covers, or none.", do_gateway, false},
 	{"RoCE", "roce cc {port:port} {prios:list} {what:on|off|defaults}",
-	 "Switches congestion control (DCQCN) of these priorities, or takes its parameters back. RoCE in software has "
-	 "it.",
+	 "Switches congestion control (DCQCN) of these priorities, or takes its parameters back. RoCE in software "
+	 "and the card have it.",
 	 do_cc, false},
 	{"RoCE", "roce cc {port:port} {prios:list} set {name:str} {value:0..4294967295}",
 	 "Sets a parameter of it, live; a rate above the line's is the line's.", do_cc_set, false},

@@ -23,6 +23,7 @@
 #include "drivers/mlx4/bus/bus.h"
 #include "drivers/mlx4/bus/log.h"
 #include "mlx4_prm.h"
+#include "mlx4_prm_cc.h"
 #include "mlx4_prm_cmd.h"
 #include "mlx4_prm_ctx.h"
 #include "mlx4_prm_ib.h"
@@ -54,6 +55,7 @@ struct mlx4_caps {
 	bool recover_event;  /* tells of recoverable errors */
 	bool port_mng_event; /* tells what the subnet manager changed */
 	bool roce, roce_v2;  /* RDMA over Ethernet: at all, over UDP too */
+	bool congestion;     /* congestion control of RoCE v2 */
 	bool mw, mw2, mw2b;  /* memory windows: at all, type 2, bound to a queue pair */
 	bool local_inv, fast_reg, diag_port;
 	bool beacon;           /* a port's light can blink */
@@ -562,6 +564,14 @@ int mlx4_port_prio_map(struct mlx4_hca *hca, unsigned int port, const struct mlx
 /* The flow-control counters. out: MLX4_FLOW_SIZE bytes. -ENOTSUP: the firmware has none. */
 #define MLX4_FLOW_SIZE (MLX4_PRIOS * MLX4_FLOW_ENTRY)
 int mlx4_port_flow_stats(struct mlx4_hca *hca, unsigned int port, bool reset, uint8_t *out);
+
+/* --- congestion control of a port (port/cc.c); -ENOTSUP: the firmware has none. algorithm: MLX4_CC_RP, MLX4_CC_NP --- */
+/* Parameters of a priority. set: MLX4_CC_RP_SIZE bytes. */
+int mlx4_port_cc_get(struct mlx4_hca *hca, unsigned int port, unsigned int algorithm, unsigned int prio, uint8_t *set);
+int mlx4_port_cc_set(struct mlx4_hca *hca, unsigned int port, unsigned int algorithm, unsigned int prio,
+		     const uint8_t *set);
+/* Counters of all priorities, MLX4_CC_STATS_SIZE bytes. */
+int mlx4_port_cc_stats(struct mlx4_hca *hca, unsigned int port, unsigned int algorithm, uint8_t *out);
 
 /* --- steering (rule.c) --- */
 /*

@@ -5,7 +5,7 @@
  * Device arguments of a card in software:
  *   type=cx3|cx3pro  fw=A.B.C  guid=0x...  ports=1|2  port0=, port1=eth|ib|auto
  *   sense0=, sense1=wire|none|eth|ib  stored0=, stored1=eth|ib
- *   wol=0|1
+ *   wol=0|1  congestion=0|1
  *   wire0=, wire1=loopback|cross|none|ethdev:NAME|switch:NAME/KEY:VALUE/...|ibswitch:NAME/KEY:VALUE/...
  *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N
  *   ib-speed0=, ib-speed1=sdr|ddr|qdr|fdr10|fdr  rate0=, rate1=MBPS  fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
@@ -94,6 +94,18 @@ parse_wol(const char *dev, const char *key, const char *value, void *arg)
 
 	if (rc == 0)
 		m->cfg.wol = v != 0;
+	return rc;
+}
+
+static int
+parse_congestion(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct mlx4_model_conf *m = arg;
+	uint64_t v;
+	int rc = mlx4_arg_number(dev, key, value, 0, 1, &v);
+
+	if (rc == 0)
+		m->cfg.no_congestion = v == 0;
 	return rc;
 }
 
@@ -428,6 +440,7 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	 "The highest speed that the first port trains at, if it is InfiniBand"},
 	{"ib-speed1", parse_ib_speed, 0, IB_SPEEDS, "", "qdr", "The highest speed that the second port trains at"},
 	{"wol", parse_wol, 0, "0 or 1", "", "0", "Whether the firmware offers wake-on-LAN"},
+	{"congestion", parse_congestion, 0, "0 or 1", "", "1", "Whether the firmware offers congestion control"},
 	{"wire0", parse_wire, 0, WIRES, "", "", "What the first port is plugged into; cross, loopback with one port"},
 	{"wire1", parse_wire, 0, WIRES, "", "", "What the second port is plugged into"},
 	{"impair0", parse_impair, 0, IMPAIRS, "", "", "A bad wire at the first port, reproducible"},

@@ -91,6 +91,8 @@ mlx4_qos_restore(struct mlx4_eth *eth)
 		mlx4_tell_port(eth, &qos->conf, &none);
 		qos->conf = none;
 	}
+	if (rc == 0)
+		rc = mlx4_cc_restore(eth);
 	mlx4_qos_unlock(eth);
 	return rc;
 }

@@ -3,13 +3,16 @@
  */
 /*
  * Quality of service of a port from the inside. One lock covers the declaration, what hangs on it and the watch over
- * stalls; it is never held by a burst. The files: qos.c puts declarations in force, card.c tells the card its part and
+ * stalls; it is never held by a burst. The files: qos.c puts declarations in force, card.c tells the card its part, cc.c
+ * what congestion control it does, and
  * tx_marks.c transmit queues theirs; flow_control.c, dcb.c and tm/ are ethdev's words for parts of declarations;
  * txq_policy.c treats single transmit queues, dropless.c single receive queues; watch.c, rx_stall.c and tx_hol.c look after
  * paths that stand still; notify.c says what has changed.
  */
 #ifndef MLX4_QOS_QOS_H
 #define MLX4_QOS_QOS_H
+
+#include "lib/roce/cc/cc.h"
 
 #include "drivers/mlx4/port/port.h"
 #include "drivers/mlx4/rx/queue.h"
@@ -46,6 +49,12 @@ struct mlx4_hol_tc {
 	uint64_t until_us; /* discards until then; 0: does not */
 };
 
+/* Congestion control of a priority, as the card was told. */
+struct mlx4_cc {
+	struct tcc_conf conf;
+	bool on, told; /* told: since the port was made, or restored */
+};
+
 struct mlx4_tm; /* tm/tm.h */
 
 struct mlx4_qos {
@@ -63,6 +72,8 @@ struct mlx4_qos {
 	uint16_t dropless; /* queues that are */
 	rte_pmd_mlx4_qos_event_fn event_fn;
 	void *event_arg;
+	struct mlx4_cc cc[TP_PRIOS];
+	struct rte_pmd_mlx4_cc_stats cc_base[TP_PRIOS]; /* at the last reset of counters */
 	struct mlx4_tm *tm;
 	/* Whether groups of queues can live with a declaration. Set by groups, NULL: there is none. For the primary process alone. */
 	int (*judge)(const struct mlx4_eth *eth, const struct tp_qos_port *q, const struct tp_qos_limits *lim,
@@ -86,6 +97,18 @@ void mlx4_qos_card_of(const struct tp_qos_port *q, bool stalled, struct mlx4_qos
 int mlx4_qos_card_change(struct mlx4_eth *eth, const struct mlx4_qos_card *want, char err[TP_ERR_LEN]);
 /* Tells the card about pause again, after stall.off has changed. */
 int mlx4_qos_pause_refresh(struct mlx4_eth *eth);
+
+/* --- cc.c: with the lock; what they do with the card is -ENOTSUP without congestion control --- */
+/* Has the card a parameter of lib/roce/cc? */
+bool mlx4_cc_has(const char *word);
+/* As the card has it. */
+int mlx4_cc_get(struct mlx4_eth *eth, unsigned int prio, struct tcc_conf *conf, bool *on);
+/* All of it or nothing. */
+int mlx4_cc_set(struct mlx4_eth *eth, unsigned int prio, const struct tcc_conf *conf, bool on);
+/* The card was reset and is told again. */
+int mlx4_cc_restore(struct mlx4_eth *eth);
+/* Since the card's reset. */
+int mlx4_cc_stats(struct mlx4_eth *eth, struct rte_pmd_mlx4_cc_stats st[TP_PRIOS]);
 
 /* --- notify.c: with the lock --- */
 /* Logs a line and tells whoever wants to hear. */

@@ -100,12 +100,16 @@ mlx4_qos_stats(struct mlx4_eth *eth, const uint8_t *box, struct tp_qos_prio_stat
 void
 mlx4_qos_stats_reset(struct mlx4_eth *eth)
 {
+	struct rte_pmd_mlx4_cc_stats cc[TP_PRIOS];
 	uint8_t flow[MLX4_FLOW_SIZE];
 
 	/* A firmware without this page has nothing to reset. */
 	mlx4_port_flow_stats(eth->hca, eth->port, true, flow);
 	mlx4_qos_lock(eth);
 	memset(eth->qos->tx_discards, 0, sizeof(eth->qos->tx_discards));
+	/* The card's go on, as others look at them, too. */
+	if (mlx4_cc_stats(eth, cc) == 0)
+		memcpy(eth->qos->cc_base, cc, sizeof(cc));
 	mlx4_qos_unlock(eth);
 }
 
@@ -132,6 +136,20 @@ static const struct {
 #undef C
 };
 
+/* Congestion control of each priority, behind all others: "rx_prio0_ecn_marked" and so on. What is said of now has no base. */
+static const struct {
+	const char *dir, *name;
+	size_t off;
+	bool now;
+} cc_counter[] = {
+#define C(d, n, f, now) {d, n, offsetof(struct rte_pmd_mlx4_cc_stats, f), now},
+	C("rx", "ecn_marked", marked, false) C("rx", "ecn_ignored", marks_ignored, false)
+		C("tx", "cnps", cnps_sent, false) C("rx", "cnps", cnps_handled, false)
+			C("rx", "cnps_ignored", cnps_ignored, false) C("tx", "limited_qps", limited, true)
+				C("tx", "limited_mbps", rate, true)
+#undef C
+};
+
 /* Behind the priorities. */
 enum { HOL_DROPS, HOL_STALLS, HOL_COUNTERS }; /* of each class, behind those */
 enum { STALL_MINOR, STALL_CRITICAL, STALL_COUNTERS };
@@ -140,7 +158,7 @@ static const char *const stall_name[STALL_COUNTERS] = {"rx_stall_minor", "rx_sta
 unsigned int
 mlx4_qos_xstats_num(void)
 {
-	return TP_PRIOS * RTE_DIM(counter) + STALL_COUNTERS + TP_TCS * HOL_COUNTERS;
+	return TP_PRIOS * (RTE_DIM(counter) + RTE_DIM(cc_counter)) + STALL_COUNTERS + TP_TCS * HOL_COUNTERS;
 }
 
 void
@@ -157,6 +175,32 @@ mlx4_qos_xstats_names(struct rte_eth_xstat_name *names)
 		snprintf(names[HOL_DROPS].name, sizeof(names->name), "tx_tc%u_lifetime_drops", i);
 		snprintf(names[HOL_STALLS].name, sizeof(names->name), "tx_tc%u_stalls", i);
 	}
+	for (p = 0; p < TP_PRIOS; p++)
+		for (i = 0; i < RTE_DIM(cc_counter); i++, names++)
+			snprintf(names->name, sizeof(names->name), "%s_prio%u_%s", cc_counter[i].dir, p,
+				 cc_counter[i].name);
+}
+
+static uint64_t
+cc_value(const struct rte_pmd_mlx4_cc_stats *st, unsigned int i)
+{
+	return *(const uint64_t *)(const void *)((const uint8_t *)st + cc_counter[i].off);
+}
+
+/* Of firmware without congestion control: zeros. With the lock. */
+static int
+cc_xstats(struct mlx4_eth *eth, struct rte_eth_xstat *xs)
+{
+	struct rte_pmd_mlx4_cc_stats st[TP_PRIOS];
+	unsigned int p, i;
+	int rc = mlx4_cc_stats(eth, st);
+
+	if (rc != 0 && rc != -ENOTSUP)
+		return rc;
+	for (p = 0; p < TP_PRIOS; p++)
+		for (i = 0; i < RTE_DIM(cc_counter); i++, xs++)
+			xs->value = cc_value(&st[p], i) - (cc_counter[i].now ? 0 : cc_value(&eth->qos->cc_base[p], i));
+	return 0;
 }
 
 int
@@ -175,6 +219,8 @@ mlx4_qos_xstats(struct mlx4_eth *eth, const uint8_t *box, struct rte_eth_xstat *
 		hol[HOL_DROPS].value = eth->qos->hol[i].drops;
 		hol[HOL_STALLS].value = eth->qos->hol[i].stalls;
 	}
+	if (rc == 0)
+		rc = cc_xstats(eth, hol);
 	mlx4_qos_unlock(eth);
 	if (rc != 0)
 		return rc;

@@ -49,6 +49,40 @@ marks(uint16_t port_id, bool v2, uint16_t service, struct troce_marks *m)
 	return true;
 }
 
+/* --- congestion control: the ethdev's ---------------------------------------------------------------------- */
+
+static int
+cc_get(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc)
+{
+	const struct mlx4_roce *r = dev->home;
+	struct mlx4_eth *eth = r->hca != NULL ? mlx4_eth_by_port(dev->port_id) : NULL;
+	int rc;
+
+	if (eth == NULL)
+		return EIO;
+	mlx4_qos_lock(eth);
+	rc = mlx4_cc_get(eth, prio, &cc->conf, &cc->on);
+	mlx4_qos_unlock(eth);
+	return mlx4_roce_errno(rc);
+}
+
+static int
+cc_set(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc)
+{
+	const struct mlx4_roce *r = dev->home;
+	struct mlx4_eth *eth = r->hca != NULL ? mlx4_eth_by_port(dev->port_id) : NULL;
+	int rc;
+
+	if (eth == NULL)
+		return EIO;
+	mlx4_qos_lock(eth);
+	rc = mlx4_cc_set(eth, prio, &cc->conf, cc->on);
+	mlx4_qos_unlock(eth);
+	return mlx4_roce_errno(rc);
+}
+
+/* --- what it is ---------------------------------------------------------------------------------------------- */
+
 /* Queue pairs and completion queues share the UAR pages, each has one. */
 static void
 fill_device(const struct mlx4_roce *r, struct ibv_device_attr *a)
@@ -418,6 +452,9 @@ const struct troce_provider mlx4_roce_provider = {
 	.mad_send = mlx4_roce_mad_send,
 	.progress = mlx4_roce_progress,
 	.stats = mlx4_roce_stats,
+	.cc_get = cc_get,
+	.cc_set = cc_set,
+	.cc_has = mlx4_cc_has,
 	.capture = mlx4_roce_capture,
 	.mem_open = mlx4_roce_mem_open,
 	.mem_close = mlx4_roce_mem_close,

@@ -4,6 +4,7 @@
 /* Counters of the card's transport (R-11) [DP 13.3]. They are of 32 bits. */
 #include <errno.h>
 
+#include "drivers/mlx4/qos/qos.h"
 #include "verbs.h"
 
 static const struct {
@@ -42,6 +43,40 @@ static const struct {
 	{"bad_doorbells", MLX4_DIAG_BAD_DOORBELL},
 };
 
+/* Of all priorities. */
+static const struct {
+	const char *name;
+	size_t off;
+} cc_counters[] = {
+#define C(name, member) {name, offsetof(struct rte_pmd_mlx4_cc_stats, member)},
+	C("cc_marked", marked) C("cc_marks_ignored", marks_ignored) C("cc_cnps_sent", cnps_sent)
+		C("cc_cnps_handled", cnps_handled) C("cc_cnps_ignored", cnps_ignored) C("cc_cnps_dropped", cnps_dropped)
+			C("cc_limited_qps", limited) C("cc_limited_mbps", rate)
+#undef C
+};
+
+static void
+cc_stats(const struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
+{
+	struct mlx4_eth *eth = dev->ib == NULL ? mlx4_eth_by_port(dev->port_id) : NULL;
+	struct rte_pmd_mlx4_cc_stats st[TP_PRIOS];
+	uint64_t cnps = 0;
+	unsigned int i, p;
+
+	if (eth == NULL || mlx4_cc_stats(eth, st) != 0)
+		return;
+	for (i = 0; i < RTE_DIM(cc_counters); i++) {
+		uint64_t sum = 0;
+
+		for (p = 0; p < TP_PRIOS; p++)
+			sum += *(const uint64_t *)(const void *)((const uint8_t *)&st[p] + cc_counters[i].off);
+		fn(arg, cc_counters[i].name, sum);
+	}
+	for (p = 0; p < TP_PRIOS; p++)
+		cnps += st[p].cnps_handled + st[p].cnps_ignored + st[p].cnps_dropped;
+	fn(arg, "cnps", cnps);
+}
+
 int
 mlx4_roce_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 {
@@ -57,5 +92,6 @@ mlx4_roce_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 		return EIO;
 	for (i = 0; i < RTE_DIM(counters); i++)
 		fn(arg, counters[i].name, prm_get32(box, counters[i].at));
+	cc_stats(dev, fn, arg);
 	return 0;
 }

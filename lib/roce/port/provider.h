@@ -271,9 +271,11 @@ struct troce_provider {
 	/* Takes packets of the transport out of a burst, returns how many are left, in front. NULL: the home sees its own. */
 	uint16_t (*input)(struct troce_dev *dev, struct rte_mbuf **pkts, uint16_t n);
 	int (*stats)(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg);
-	/* Congestion control of RoCE v2, by priority 0..7. NULL: the home has none. */
-	void (*cc_get)(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc);
+	/* Congestion control of RoCE v2, by priority 0..7. NULL: the home has none. EOPNOTSUPP: this port has none. */
+	int (*cc_get)(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc);
 	int (*cc_set)(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc);
+	/* Is it a parameter there? NULL: all are. */
+	bool (*cc_has)(const char *param);
 	/*
 	 * A home whose packets do not pass through the ethdev's queues shows them by troce_capture_burst() between on and
 	 * off, from its progress. NULL: what it receives is shown by the library, what it sends by the home.

@@ -36,11 +36,12 @@ rsw_cc_init(struct rsw_dev *d)
 }
 
 /* A link that came up since may have another speed. */
-void
+int
 rsw_cc_get(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc)
 {
 	*cc = ((const struct rsw_dev *)dev->home)->cc[prio];
 	tcc_conf_line(&cc->conf, line_rate(dev->port_id));
+	return 0;
 }
 
 /* Packets say whether somebody listens to marks. */

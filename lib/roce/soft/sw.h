@@ -413,7 +413,7 @@ void rsw_flow_close(struct rsw_dev *d);
 /* --- cc.c ------------------------------------------------------------------------------------------------------- */
 
 void rsw_cc_init(struct rsw_dev *d);
-void rsw_cc_get(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc);
+int rsw_cc_get(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc);
 /* Packets of a queue pair say what its priority has; true: it was limited, and is no more. With the gate closed. */
 bool rsw_cc_look(struct rsw_qp *qp);
 /* A packet for the port, still to be judged, came marked. */

@@ -35,11 +35,15 @@ each(struct ibv_context *ctx, uint8_t prios, void (*change)(struct troce_cc *cc,
 	for (unsigned int i = 0; i < TP_ROCE_PRIOS && err == 0; i++) {
 		if ((prios >> i & 1) == 0)
 			continue;
-		dev->prov->cc_get(dev, i, &cc);
+		err = dev->prov->cc_get(dev, i, &cc);
+		if (err != 0)
+			break;
 		change(&cc, arg);
 		err = dev->prov->cc_set(dev, i, &cc);
 	}
 	troce_unlock(dev);
+	if (err == EOPNOTSUPP)
+		return TROCE_REFUSE(dev, err, "the firmware has no congestion control of RoCE v2");
 	return err;
 }
 
@@ -68,6 +72,12 @@ tp_roce_cc_defaults(struct ibv_context *ctx, uint8_t prios)
 	return each(ctx, prios, change_all, NULL);
 }
 
+static bool
+has(const struct troce_dev *dev, const char *name)
+{
+	return dev->prov->cc_has == NULL || dev->prov->cc_has(name);
+}
+
 struct one {
 	unsigned int param;
 	uint64_t value;
@@ -94,6 +104,9 @@ tp_roce_cc_set(struct ibv_context *ctx, uint8_t prios, const char *name, uint64_
 
 	if (i < 0)
 		return TROCE_REFUSE(dev, ENOENT, "congestion control has no parameter '%s'", name);
+	if (!has(dev, name))
+		return TROCE_REFUSE(dev, EOPNOTSUPP, "congestion control of provider %s has no parameter '%s'",
+				    dev->prov->name, name);
 	p = tcc_param((unsigned int)i);
 	max = p->line ? UINT32_MAX : p->max;
 	if (value < p->min || value > max)
@@ -107,15 +120,16 @@ static int
 look(struct ibv_context *ctx, unsigned int prio, struct troce_cc *cc)
 {
 	struct troce_dev *dev = troce_dev_of(ctx);
+	int err;
 
 	if (dev->prov->cc_get == NULL || dev->ib != NULL)
 		return EOPNOTSUPP;
 	if (prio >= TP_ROCE_PRIOS)
 		return TROCE_REFUSE(dev, EINVAL, "priority %u: wanted 0..%u", prio, TP_ROCE_PRIOS - 1);
 	troce_lock(dev);
-	dev->prov->cc_get(dev, prio, cc);
+	err = dev->prov->cc_get(dev, prio, cc);
 	troce_unlock(dev);
-	return 0;
+	return err;
 }
 
 bool
@@ -134,7 +148,7 @@ tp_roce_cc_get(struct ibv_context *ctx, unsigned int prio, const char *name, uin
 
 	if (i < 0)
 		return TROCE_REFUSE(troce_dev_of(ctx), ENOENT, "congestion control has no parameter '%s'", name);
-	err = look(ctx, prio, &cc);
+	err = has(troce_dev_of(ctx), name) ? look(ctx, prio, &cc) : EOPNOTSUPP;
 	if (err == 0)
 		*value = tcc_param_get(&cc.conf, (unsigned int)i);
 	return err;

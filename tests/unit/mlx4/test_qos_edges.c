@@ -271,7 +271,10 @@ test_counter_names(void **state)
 					   "tx_prio%u_pause_us",
 					   "tx_prio%u_pause_transitions",
 					   "tx_prio%u_discards"};
-	struct rte_eth_xstat_name got[8 * 11 + 2 + 8 * 2], *at = got;
+	static const char *const congestion[] = {
+		"rx_prio%u_ecn_marked",   "rx_prio%u_ecn_ignored", "tx_prio%u_cnps",        "rx_prio%u_cnps",
+		"rx_prio%u_cnps_ignored", "tx_prio%u_limited_qps", "tx_prio%u_limited_mbps"};
+	struct rte_eth_xstat_name got[8 * 11 + 2 + 8 * 2 + 8 * 7], *at = got;
 	struct rte_eth_xstat xs[RTE_DIM(got)];
 	uint8_t box[MLX4_STATS_SIZE] = {0};
 	char want[RTE_ETH_XSTATS_NAME_SIZE];
@@ -292,6 +295,11 @@ test_counter_names(void **state)
 		snprintf(want, sizeof(want), "tx_tc%u_stalls", p);
 		assert_string_equal((at++)->name, want);
 	}
+	for (p = 0; p < 8; p++)
+		for (i = 0; i < RTE_DIM(congestion); i++, at++) {
+			snprintf(want, sizeof(want), congestion[i], p);
+			assert_string_equal(at->name, want);
+		}
 	eth_of(0)->qos->hol[7].stalls = 5;
 	eth_of(0)->qos->hol[0].drops = 6;
 	eth_of(0)->qos->stall.minors = 7;

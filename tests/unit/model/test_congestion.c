@@ -414,8 +414,10 @@ test_datagrams(void **state)
 
 	on(v);
 	pair(v, MLX4_QP_ST_UD, VR_GID_V4, &a, &b);
+	/* The rig's addresses have priority 0. */
+	set(v, MOD(2, 1, NP), 1u << 31, 1u << 31, 0, 0, 0);
 	vr_post_recv(v, b, VR_RW_KEY, b->mem, 200);
-	vr_post_ud(v, a, 2, b->qpn, VR_GID_V4, PRIO << 13 | 7, 100); /* traffic class 0x2b: marked already */
+	vr_post_ud(v, a, 2, b->qpn, VR_GID_V4, 7, 100); /* traffic class 0x2b: marked already */
 	vr_step(v);
 	vr_expect(v, b, 1, 0);
 	assert_int_equal(v->end[1]->sent, 1);
