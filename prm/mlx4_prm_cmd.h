@@ -542,6 +542,7 @@ enum mlx4_rqp_mc_mode {
 #define MLX4_OPM_NO_OUTBOX 1u
 /* op_modifier of 2RST_QP: from any state, no output mailbox [CP 3.1, U2] */
 #define MLX4_2RST_ANY 2u
+#define MLX4_2RST_ANY_NO_OUTBOX (MLX4_2RST_ANY | MLX4_OPM_NO_OUTBOX)
 
 /* MAP_EQ in_modifier [CP 3.1] */
 #define MLX4_MAP_EQ_UNMAP (1u << 31)

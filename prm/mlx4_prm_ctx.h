@@ -62,6 +62,12 @@ enum mlx4_ctx_status {
 	MLX4_CTX_STATUS_WRITE_FAIL = 0xa,
 };
 #define MLX4_MODIFY_CQ_RESIZE 0u
+/* The fields of a resize where the manual of 2007 has them, four octets earlier than in the context [U7]. */
+#define MLX4_RESIZE_2007_LG_SIZE PRM_D(0x08, 28, 24)
+#define MLX4_RESIZE_2007_PAGE_OFFSET PRM_D(0x04, 11, 5)
+#define MLX4_RESIZE_2007_LG_PAGE PRM_B(0x14, 5, 0)
+#define MLX4_RESIZE_2007_MTT_H PRM_B(0x17, 7, 0)
+#define MLX4_RESIZE_2007_MTT_L PRM_D(0x18, 31, 0)
 #define MLX4_MODIFY_CQ_MODERATION 1u
 
 /* SRQ context [CP 5.3] */
@@ -222,6 +228,9 @@ enum mlx4_qp_service {
 #define MLX4_PATH_FORCE_SMAC PRM_B(0x22, 5, 5)
 #define MLX4_PATH_FORCE_VLAN PRM_B(0x22, 3, 3)
 #define MLX4_PATH_DMAC 0x26u
+/* Where the manual of 2007 has the two indexes [U7]. */
+#define MLX4_PATH_COUNTER_2007 PRM_B(0x24, 7, 0)
+#define MLX4_PATH_VLAN_INDEX_2007 PRM_B(0x25, 6, 0)
 
 /* RSS context, offsets within the QP context [CP 5.7] */
 #define MLX4_RSS_LG_RINGS PRM_D(0x3c, 31, 24)

@@ -27,12 +27,14 @@ enum mlx4_dmfs_type {
 	MLX4_DMFS_UC_SNIFFER = 6,
 	MLX4_DMFS_MC_SNIFFER = 7,
 };
+#define MLX4_DMFS_PRIO_IN_DOMAIN 0x0fffu
 #define MLX4_DMFS_PRIO_USER 0x1000u
 #define MLX4_DMFS_PRIO_ETHTOOL 0x2000u
 #define MLX4_DMFS_PRIO_RFS 0x3000u
 #define MLX4_DMFS_PRIO_NIC 0x5000u
 #define MLX4_SPEC_SIZE PRM_B(0x00, 7, 0) /* dwords */
 #define MLX4_SPEC_ID PRM_H(0x02, 15, 0)
+#define MLX4_SPEC_HEAD 4u /* bytes of both */
 enum mlx4_dmfs_spec {
 	MLX4_SPEC_ETH = 0xe001,
 	MLX4_SPEC_IPV4 = 0xe002,

@@ -33,6 +33,8 @@
 #define MLX4_REG_OWNERSHIP 0x8069cu /* reads 0 once, then taken until 0 is written [CP 1.5] */
 #define MLX4_REG_RESET 0xf0010u
 #define MLX4_RESET_VALUE 0x00000001u
+#define MLX4_RESET_VALUE_SWAPPED 0x01000000u /* [U6] */
+#define MLX4_RESET_VALUE_BOTH 0x00000003u    /* [U6] */
 #define MLX4_REG_HW_ID 0xf0014u
 #define MLX4_HW_ID_CX3 0x1f5u
 #define MLX4_HW_ID_CX3_PRO 0x1f7u

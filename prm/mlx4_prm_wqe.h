@@ -252,6 +252,7 @@ enum mlx4_cqe_syndrome {
 #define MLX4_EQE_CMD_STATUS PRM_B(0x0f, 7, 0)
 #define MLX4_EQE_CMD_OUT_PARAM 0x10u /* be64 */
 #define MLX4_EQE_PORT PRM_D(0x0c, 31, 28)
+#define MLX4_EQE_PORT_2007 PRM_D(0x0c, 29, 28) /* of the manual of 2007 [U8] */
 #define MLX4_EQE_MNG_PORT PRM_B(0x07, 7, 0)
 enum mlx4_event {
 	MLX4_EVENT_COMP = 0x00,

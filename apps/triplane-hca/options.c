@@ -9,6 +9,7 @@
 #include <getopt.h>
 
 #include "hca.h"
+#include "lib/quirk/quirk.h"
 
 #define WAKE_US_DEFAULT 50u
 #define WAKE_US_MAX 1000000u
@@ -32,6 +33,7 @@ enum {
 	OPT_XOFF,
 	OPT_XON,
 	OPT_WOL,
+	OPT_QUIRKS,
 	OPT_TRACE,
 	OPT_CPU,
 	OPT_WAKE,
@@ -51,6 +53,7 @@ static const struct option long_options[] = {
 	{"wire0", required_argument, NULL, OPT_WIRE0},
 	{"wire1", required_argument, NULL, OPT_WIRE1},
 	{"wol", required_argument, NULL, OPT_WOL},
+	{"quirks", required_argument, NULL, OPT_QUIRKS},
 	{"trace", required_argument, NULL, OPT_TRACE},
 	{"ib-speed0", required_argument, NULL, OPT_IB_SPEED0},
 	{"ib-speed1", required_argument, NULL, OPT_IB_SPEED1},
@@ -94,6 +97,7 @@ static const char usage[] =
 	"  --rxbuf BYTES        receive buffers, 16384..16777216 (524288); --xoff and --xon BYTES of them\n"
 	"                       pause the sender (half) and let it go on (a quarter)\n"
 	"  --wol 0|1            whether the firmware offers wake-on-LAN (0)\n"
+	"  --quirks LIST        what the card does otherwise than is assumed: ID:VARIANT,... (docs/fidelity.md)\n"
 	"  --trace FILE         each firmware command with its mailboxes; - for standard output\n"
 	"  --eal 'ARGUMENTS'    starts the EAL for ethdev wires, such as\n"
 	"                       '--no-huge -m 64 --no-pci --vdev=net_tap0,iface=lab0'\n"
@@ -139,6 +143,20 @@ firmware(struct hca_options *o, struct hca_card *c, const char *text)
 	c->cfg.fw_minor = (uint16_t)v[1];
 	c->cfg.fw_subminor = (uint16_t)v[2];
 	return 0;
+}
+
+static int
+quirks(struct hca_options *o, struct hca_card *c, const char *arg)
+{
+	char err[MLX4_QUIRK_ERR];
+	struct mlx4_quirks q;
+
+	mlx4_quirks_default(&q);
+	c->cfg.quirks = arg;
+	if (mlx4_quirks_parse(&q, arg, err) == 0)
+		return 0;
+	snprintf(o->error, sizeof(o->error), "--quirks: %.230s", err);
+	return -1;
 }
 
 static int
@@ -250,6 +268,7 @@ one_option(struct hca_options *o, int opt, const char *arg)
 		rc = number(o, "wol", arg, 10, 0, 1, &v);
 		c->cfg.wol = rc == 0 && v != 0;
 		return rc;
+	case OPT_QUIRKS: return quirks(o, c, arg);
 	case OPT_TRACE: c->trace = arg; return 0;
 	case OPT_CPU:
 		rc = number(o, "cpu", arg, 10, 0, 1023, &v);

@@ -23,6 +23,9 @@
 extern "C" {
 #endif
 
+#define RTE_PMD_MLX4_QUIRKS 512
+#define RTE_PMD_MLX4_QUIRK_VARIANTS 3
+
 /** Device report of one port (in the manner of the vendor's vstat). */
 struct rte_pmd_mlx4_device {
 	char name[64];       /**< where the card is: PCI address or device name */
@@ -52,6 +55,7 @@ struct rte_pmd_mlx4_device {
 	uint64_t commands;                        /**< firmware commands executed */
 	bool wake_on_lan;                         /**< the firmware offers it for this port */
 	bool wake_on_lan_set;                     /**< a magic packet wakes the host */
+	char quirks[RTE_PMD_MLX4_QUIRKS];         /**< variants that are not the default: "F-12:b,F-40:b"; "" */
 	bool dead;                                /**< the card stopped answering or reported a fatal error */
 };
 
@@ -72,6 +76,26 @@ int rte_pmd_mlx4_gid_get(uint16_t port_id, unsigned int i, struct rte_pmd_mlx4_g
 
 /** P_Key number @p i, 0 .. num_pkeys - 1, likewise. @return 0, -ENODEV, -ENOENT (there is no such place) */
 int rte_pmd_mlx4_pkey_get(uint16_t port_id, unsigned int i, uint16_t *pkey);
+
+/**
+ * A point on which sources about the card are unsure (docs/fidelity.md). The driver takes the card for one of the variants: for
+ * that of the arguments quirks and quirks-file, else for the default.
+ */
+struct rte_pmd_mlx4_quirk {
+	const char *id;   /**< "F-12" */
+	const char *what; /**< the question */
+	const char
+		*variant[RTE_PMD_MLX4_QUIRK_VARIANTS]; /**< what a card of variant a, b, c does; NULL: there is none */
+	const char *shows;                             /**< what is seen when the card is another one */
+	const char *found;                             /**< what it takes to tell the variants apart */
+	char def;                                      /**< 'a'.. */
+};
+
+/** Point number @p i, in the order of their ids. @return 0, -ENOENT past the last. */
+int rte_pmd_mlx4_quirk(unsigned int i, struct rte_pmd_mlx4_quirk *quirk);
+
+/** What a port's card is taken for in point number @p i. @return 'a'.., -ENODEV, -ENOENT past the last. */
+int rte_pmd_mlx4_quirk_get(uint16_t port_id, unsigned int i);
 
 /** One device argument: what may follow --vdev=NAME, or -a ADDRESS, as name=value. */
 struct rte_pmd_mlx4_arg {

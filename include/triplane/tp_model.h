@@ -78,6 +78,11 @@ struct tp_model_config {
 	 * (0: half) pauses the sender until it is down to xon (0: a quarter, xoff at most).
 	 */
 	uint32_t rxbuf_bytes, xoff_bytes, xon_bytes;
+	/**
+	 * What the card does otherwise than is assumed where sources are unsure: "F-12:b,F-40:b", of the table in
+	 * docs/fidelity.md; NULL or "": nothing. Copied.
+	 */
+	const char *quirks;
 };
 #define TP_RATE_MAX_MBPS 100000u
 #define TP_RXBUF_MIN 16384u

@@ -44,7 +44,10 @@ struct tpm_gid {
 	bool valid;
 };
 
+enum tpm_empty { TPM_EMPTY_DEV_CAP, TPM_EMPTY_PORT, TPM_EMPTY_KINDS };
+
 struct tpm_ctl {
+	uint8_t empty[TPM_EMPTY_KINDS]; /* empty answers given since the reset */
 	uint16_t uar_refs[TPM_NUM_UARS];
 	uint64_t *mpt_known; /* bitmap: entries that SW2HW_MPT made, so that fresh ICM is not taken for an entry */
 	bool windows;        /* INIT_HCA enabled them */

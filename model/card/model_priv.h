@@ -18,6 +18,7 @@
 #include <pthread.h>
 
 #include "ib_state.h"
+#include "lib/quirk/quirk.h"
 #include "mlx4_prm.h"
 #include "mlx4_prm_cmd.h"
 #include "mlx4_prm_ctx.h"
@@ -378,6 +379,7 @@ struct tpm_fault {
 struct tp_model {
 	struct tpm_lock lock;
 	struct tp_model_config cfg;
+	struct mlx4_quirks quirks; /* as cfg.quirks said */
 	enum tpm_sys_state state;
 
 	/* BAR2: polled doorbell words */
@@ -452,6 +454,13 @@ struct tp_model {
 	void *log_arg;
 	struct tp_model_stats st;
 };
+
+/* The variant that this card is, 0: a. */
+static inline uint8_t
+tpm_quirk(const struct tp_model *m, enum mlx4_quirk_id id)
+{
+	return m->quirks.v[id];
+}
 
 /* A rule was broken: counts it, keeps the text, logs a line. obj/num name the object ("QP", 0x48). */
 void tpm_violate(struct tp_model *m, enum tpm_violation v, const char *obj, uint32_t num, const char *fmt, ...)

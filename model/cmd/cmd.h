@@ -27,6 +27,17 @@ typedef uint8_t (*tpm_cmd_fn)(struct tp_model *m, struct tpm_cmd *c); /* returns
 /* Runs what is in the HCR. */
 void tpm_cmd_execute(struct tp_model *m);
 
+/* The answer is to be zeros: a card that gives some of them after each reset. */
+#define TPM_EMPTY_ANSWERS 9u
+static inline bool
+tpm_cmd_answers_empty(struct tp_model *m, enum tpm_empty kind)
+{
+	if (tpm_quirk(m, MLX4_QUIRK_EMPTY_ANSWERS) == 0 || m->ctl->empty[kind] == TPM_EMPTY_ANSWERS)
+		return false;
+	m->ctl->empty[kind]++;
+	return true;
+}
+
 /* --- objects that commands make ------------------------------------------------------------------------------ */
 
 /* Pages that MAP_ICM_AUX is to give for the size of SET_ICM_SIZE. */
@@ -58,7 +69,7 @@ void tpm_qpc_apply(uint8_t *dst, const uint8_t *src, uint16_t opcode, uint32_t o
 /* Is the context one that the card takes? A command status. */
 uint8_t tpm_qpc_check(struct tp_model *m, const struct tpm_qp *qp);
 /* Derives the run-time fields of qp from its context. */
-void tpm_qpc_load(struct tpm_qp *qp);
+void tpm_qpc_load(const struct tp_model *m, struct tpm_qp *qp);
 /* Gives the QP the operations of its service; tpm_qpc_load() calls it. */
 void tpm_qp_ops_set(struct tpm_qp *qp);
 /* Bytes of the queue buffer that the context describes, and the offsets of both rings in it. */

@@ -23,7 +23,7 @@ static_assert(1u << LG_RSVD_EQS == TPM_NUM_RSVD_EQS, "both encodings of the rese
 static_assert(1u << LG_MAX_BF_PAGES == TPM_NUM_UARS, "one BlueFlame page for each UAR page");
 
 static void
-caps_queues(uint8_t *out)
+caps_queues(const struct tp_model *m, uint8_t *out)
 {
 	prm_set(out, MLX4_CAP_LG_MAX_SRQ_WQES, TPM_LG_MAX_QP_WQES);
 	prm_set(out, MLX4_CAP_LG_MAX_QP_WQES, TPM_LG_MAX_QP_WQES);
@@ -31,8 +31,11 @@ caps_queues(uint8_t *out)
 	prm_set(out, MLX4_CAP_LG_MAX_QPS, TPM_LG_MAX_QPS);
 	prm_set(out, MLX4_CAP_LG_RSVD_SRQS, TPM_LG_RSVD_SRQS);
 	prm_set(out, MLX4_CAP_LG_MAX_SRQS, TPM_LG_MAX_SRQS);
-	prm_set(out, MLX4_CAP_NUM_RSVD_EQS, TPM_NUM_RSVD_EQS);
-	prm_set(out, MLX4_CAP_LG_RSVD_EQS, LG_RSVD_EQS);
+	/* One of the two fields may be something else, as far as it goes. */
+	prm_set(out, MLX4_CAP_NUM_RSVD_EQS,
+		tpm_quirk(m, MLX4_QUIRK_RSVD_EQS) == 2 ? PRM_MAX(MLX4_CAP_NUM_RSVD_EQS) : TPM_NUM_RSVD_EQS);
+	prm_set(out, MLX4_CAP_LG_RSVD_EQS,
+		tpm_quirk(m, MLX4_QUIRK_RSVD_EQS) == 1 ? PRM_MAX(MLX4_CAP_LG_RSVD_EQS) : LG_RSVD_EQS);
 	prm_set(out, MLX4_CAP_LG_MAX_EQS, TPM_LG_MAX_EQS);
 	prm_set(out, MLX4_CAP_LG_MAX_EQES, TPM_LG_MAX_EQES);
 	prm_set(out, MLX4_CAP_LG_MAX_CQES, TPM_LG_MAX_CQES);
@@ -143,7 +146,9 @@ tpm_cmd_query_dev_cap(struct tp_model *m, struct tpm_cmd *c)
 	if (m->cfg.wol)
 		flags |= flag(MLX4_DEV_FLAG_WOL_PORT1) | (m->cfg.num_ports > 1 ? flag(MLX4_DEV_FLAG_WOL_PORT2) : 0);
 	memset(c->out, 0, MLX4_CAP_SIZE);
-	caps_queues(c->out);
+	if (tpm_cmd_answers_empty(m, TPM_EMPTY_DEV_CAP))
+		return MLX4_STAT_OK;
+	caps_queues(m, c->out);
 	caps_memory(c->out);
 	caps_device(m, c->out);
 	prm_set64(c->out, MLX4_CAP_FLAGS, flags);

@@ -191,8 +191,10 @@ tpm_cmd_query_cq(struct tp_model *m, struct tpm_cmd *c)
 
 /* Numbers go on, so that the ring begins in the middle of a pass: no entry may look complete before it is. */
 static void
-cq_ring_init(struct tpm_cq *cq)
+cq_ring_init(const struct tp_model *m, struct tpm_cq *cq)
 {
+	if (tpm_quirk(m, MLX4_QUIRK_RESIZE_OWNER) != 0)
+		return;
 	tpm_ring_fill(&cq->ring, CQE_INIT);
 	for (uint32_t i = cq->pi; i - cq->pi <= cq->mask; i++) {
 		struct mlx4_cqe *cqe = (void *)(tpm_ring_at(&cq->ring, (i & cq->mask) << cq->lg_stride) + cq->cqe_off);
@@ -202,13 +204,30 @@ cq_ring_init(struct tpm_cq *cq)
 	}
 }
 
+/* The fields at the places that they have in a context. */
+static const uint8_t *
+resize_fields(const struct tp_model *m, const uint8_t *mbox, uint8_t moved[MLX4_CQC_SIZE])
+{
+	if (tpm_quirk(m, MLX4_QUIRK_RESIZE_MBOX) == 0)
+		return mbox;
+	memset(moved, 0, MLX4_CQC_SIZE);
+	prm_set(moved, MLX4_CQC_LG_SIZE, prm_get(mbox, MLX4_RESIZE_2007_LG_SIZE));
+	prm_set(moved, MLX4_CQC_PAGE_OFFSET, prm_get(mbox, MLX4_RESIZE_2007_PAGE_OFFSET));
+	prm_set(moved, MLX4_CQC_LG_PAGE, prm_get(mbox, MLX4_RESIZE_2007_LG_PAGE));
+	prm_set(moved, MLX4_CQC_MTT_H, prm_get(mbox, MLX4_RESIZE_2007_MTT_H));
+	prm_set(moved, MLX4_CQC_MTT_L, prm_get(mbox, MLX4_RESIZE_2007_MTT_L));
+	return moved;
+}
+
 /*
  * Completions go on in a new buffer after one RESIZE entry in the old one, which takes a number of its own [DP 6.7]. What
  * is still unread stays in the old buffer, so the new one must hold at least as many.
  */
 static uint8_t
-cq_resize(struct tp_model *m, struct tpm_cq *cq, const uint8_t *in)
+cq_resize(struct tp_model *m, struct tpm_cq *cq, const uint8_t *mbox)
 {
+	uint8_t moved[MLX4_CQC_SIZE];
+	const uint8_t *in = resize_fields(m, mbox, moved);
 	uint32_t lg = prm_get(in, MLX4_CQC_LG_SIZE), used;
 	struct tpm_ring ring;
 	struct mlx4_cqe *cqe;
@@ -239,7 +258,7 @@ cq_resize(struct tp_model *m, struct tpm_cq *cq, const uint8_t *in)
 	tpm_ring_fini(&cq->ring);
 	cq->ring = ring;
 	cq->mask = (1u << lg) - 1;
-	cq_ring_init(cq);
+	cq_ring_init(m, cq);
 	prm_set(ctx, MLX4_CQC_LG_SIZE, lg);
 	prm_set(ctx, MLX4_CQC_PAGE_OFFSET, prm_get(in, MLX4_CQC_PAGE_OFFSET));
 	prm_set(ctx, MLX4_CQC_LG_PAGE, prm_get(in, MLX4_CQC_LG_PAGE));

@@ -87,7 +87,8 @@ wake_on_lan(struct tp_model *m, struct tpm_cmd *c)
 	if ((c->in_param & ~(state | MLX4_WOL_MODIFY)) != 0)
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "MOD_STAT_CFG", c->opcode,
 				"wake-on-LAN 0x%" PRIx64 ", wanted bits 63:61", c->in_param);
-	if ((c->in_param & MLX4_WOL_MODIFY) != 0)
+	/* The group may be something else: what is written has no effect there. */
+	if ((c->in_param & MLX4_WOL_MODIFY) != 0 && tpm_quirk(m, MLX4_QUIRK_WOL_GROUP) == 0)
 		p->wol = c->in_param & state;
 	return MLX4_STAT_OK;
 }

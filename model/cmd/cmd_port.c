@@ -40,6 +40,8 @@ tpm_cmd_query_port(struct tp_model *m, struct tpm_cmd *c)
 		return MLX4_STAT_BAD_INDEX;
 	type = m->cfg.port_type[p->num - 1];
 	memset(c->out, 0, MLX4_QPORT_SIZE);
+	if (tpm_cmd_answers_empty(m, TPM_EMPTY_PORT))
+		return MLX4_STAT_OK;
 	prm_set(c->out, MLX4_QPORT_LINK_UP, p->link);
 	prm_set(c->out, MLX4_QPORT_AN_DONE, p->link);
 	prm_set(c->out, MLX4_QPORT_AN_ENABLED, 1);

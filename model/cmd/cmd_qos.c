@@ -28,6 +28,15 @@ tpm_set_prio2tc(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
 
 /* --- scheduler --- */
 
+/* Of a lower number, the one that goes first. */
+static uint32_t
+group_of(const struct tp_model *m, const uint8_t *e)
+{
+	uint32_t group = prm_get(e, MLX4_SCHED_GROUP);
+
+	return tpm_quirk(m, MLX4_QUIRK_GROUP_ORDER) == 0 ? group : group ^ MLX4_SCHED_GROUP_ETS;
+}
+
 static uint8_t
 entry_check(struct tp_model *m, const struct tpm_port *p, uint32_t tc, const uint8_t *e)
 {
@@ -38,6 +47,9 @@ entry_check(struct tp_model *m, const struct tpm_port *p, uint32_t tc, const uin
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
 				"class %u: group %u, share %u %%, wanted at most %u and %u", tc, group, share,
 				TPM_GROUPS - 1, SHARE_ALL);
+	if (share == 0 && tpm_quirk(m, MLX4_QUIRK_SHARES) != 0)
+		return tpm_fail(m, BAD_PARAM, SCHED_SHARES, "port", p->num, "class %u: share 0 %%, wanted 1..%u", tc,
+				SHARE_ALL);
 	if (unit != MLX4_SCHED_UNIT_100M && unit != MLX4_SCHED_UNIT_1G && (unit != 0 || rate != 0))
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
 				"class %u: rate %u in unit %u, wanted unit %u or %u", tc, rate, unit,
@@ -57,7 +69,7 @@ shares_check(struct tp_model *m, const struct tpm_port *p, const uint8_t *in)
 	for (uint32_t i = 0; i < MLX4_TCS; i++) {
 		const uint8_t *e = in + MLX4_SCHED_ENTRY * i;
 
-		if (prm_get(e, MLX4_SCHED_GROUP) != MLX4_SCHED_GROUP_ETS)
+		if (group_of(m, e) != MLX4_SCHED_GROUP_ETS)
 			continue;
 		classes++;
 		sum += prm_get(e, MLX4_SCHED_BW_PCT);
@@ -86,7 +98,7 @@ tpm_set_scheduler(struct tp_model *m, struct tpm_port *p, const uint8_t *in)
 		struct tpm_class *c = &p->qos->tc[i];
 		bool none = unit == MLX4_SCHED_UNIT_1G && rate >= MLX4_SCHED_RATE_NONE;
 
-		c->group = (uint8_t)prm_get(e, MLX4_SCHED_GROUP);
+		c->group = (uint8_t)group_of(m, e);
 		c->weight = share != 0 ? (uint8_t)share : 1;
 		c->rate_kbps = none ? 0 : rate * (unit == MLX4_SCHED_UNIT_1G ? 1000000 : 100000);
 		c->active = false;

@@ -170,7 +170,7 @@ qp_create(struct tp_model *m, uint32_t qpn, const uint8_t *in)
 		free(qp);
 		return st;
 	}
-	tpm_qpc_load(qp);
+	tpm_qpc_load(m, qp);
 	qp->scq = m->cq[prm_get(qp->ctx, MLX4_QPC_CQN_SEND)];
 	qp->rcq = m->cq[prm_get(qp->ctx, MLX4_QPC_CQN_RECV)];
 	qp->scq->refs++;
@@ -228,21 +228,31 @@ path_check(struct tp_model *m, const struct tpm_qp *qp)
 	return qp->is_rss ? rss_check(m, qp) : MLX4_STAT_OK;
 }
 
+/* What is in the mailbox of these, if there is one, is not looked at. */
+static bool
+no_context(uint16_t opcode)
+{
+	return opcode == MLX4_CMD_2ERR_QP || opcode == MLX4_CMD_RTS2SQD_QP;
+}
+
 static uint8_t
-qp_move(struct tp_model *m, struct tpm_qp *qp, const struct transition *t, const struct tpm_cmd *c)
+qp_move(struct tp_model *m, struct tpm_qp *qp, const struct transition *t, struct tpm_cmd *c)
 {
 	uint8_t old[MLX4_QPC_SIZE], *icm = qp_icm(m, qp->qpn), st;
 
 	if (icm == NULL)
 		return MLX4_STAT_ICM_ERROR;
-	if (c->in != NULL) {
+	if (no_context(t->opcode)) {
+		if (tpm_quirk(m, MLX4_QUIRK_ERR_MBOX) != 0 && !tpm_cmd_need_in(m, c))
+			return MLX4_STAT_BAD_PARAM;
+	} else if (c->in != NULL) {
 		memcpy(old, qp->ctx, sizeof(old));
 		tpm_qpc_apply(qp->ctx, c->in + MLX4_QP_MBOX_CTX, t->opcode, prm_get(c->in, MLX4_QP_MBOX_OPTPAR));
-		tpm_qpc_load(qp);
+		tpm_qpc_load(m, qp);
 		st = t->opcode == MLX4_CMD_INIT2RTR_QP ? path_check(m, qp) : (uint8_t)MLX4_STAT_OK;
 		if (st != MLX4_STAT_OK) {
 			memcpy(qp->ctx, old, sizeof(old));
-			tpm_qpc_load(qp);
+			tpm_qpc_load(m, qp);
 			return st;
 		}
 		tpm_sched_qp(m, qp);
@@ -306,7 +316,11 @@ tpm_cmd_qp_2rst(struct tp_model *m, struct tpm_cmd *c)
 	uint8_t st = qp_index(m, qpn), *icm;
 	struct tpm_qp *qp = tpm_qp_get(m, qpn);
 
-	/* Every op_modifier is taken: sources disagree on what it says [U]. A QP in reset stays there. */
+	/* Every op_modifier is taken, or one: sources disagree on what it says [U]. A QP in reset stays there. */
+	if (st == MLX4_STAT_OK && tpm_quirk(m, MLX4_QUIRK_QP_TO_RESET) != 0 &&
+	    c->op_modifier != MLX4_2RST_ANY_NO_OUTBOX)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "QP", qpn, "op_modifier %u, wanted %u", c->op_modifier,
+				MLX4_2RST_ANY_NO_OUTBOX);
 	if (st != MLX4_STAT_OK || qp == NULL)
 		return st;
 	last_work(m, qp);
@@ -394,7 +408,7 @@ tpm_cmd_update_qp(struct tp_model *m, struct tpm_cmd *c)
 		if ((path_mask & path_fields[i].bit) != 0)
 			prm_set(qp->ctx + MLX4_QPC_PRI_PATH, path_fields[i].field,
 				prm_get(src_path, path_fields[i].field));
-	tpm_qpc_load(qp);
+	tpm_qpc_load(m, qp);
 	tpm_sched_qp(m, qp);
 	if ((mask & MLX4_UPDATE_QP_DELAY_DROP) != 0)
 		qp->delay_runs = false;
@@ -406,6 +420,8 @@ tpm_cmd_conf_special_qp(struct tp_model *m, struct tpm_cmd *c)
 {
 	uint32_t base = c->in_modifier;
 
+	if (tpm_quirk(m, MLX4_QUIRK_SPECIAL_QPS) != 0 && c->op_modifier != 1)
+		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "QP", base, "op_modifier %u, wanted 1", c->op_modifier);
 	if (base != 0 &&
 	    (base % SPECIAL_QPS != 0 || base < 1u << TPM_LG_RSVD_QPS || base + SPECIAL_QPS > 1u << m->lg_qps))
 		return tpm_fail(m, BAD_INDEX, CMD_INDEX, "QP", base,

@@ -234,7 +234,7 @@ tpm_qp_ops_set(struct tpm_qp *qp)
 }
 
 void
-tpm_qpc_load(struct tpm_qp *qp)
+tpm_qpc_load(const struct tp_model *m, struct tpm_qp *qp)
 {
 	const uint8_t *ctx = qp->ctx, *path = ctx + MLX4_QPC_PRI_PATH;
 	uint8_t sched = (uint8_t)prm_get(path, MLX4_PATH_SCHED_QUEUE);
@@ -243,6 +243,8 @@ tpm_qpc_load(struct tpm_qp *qp)
 	qp->is_rss = prm_get(ctx, MLX4_QPC_RSS) != 0;
 	qp->port = (uint8_t)MLX4_SCHED_QUEUE_PORT(sched);
 	qp->prio = (uint8_t)MLX4_SCHED_QUEUE_PRIO(sched);
+	if (tpm_quirk(m, MLX4_QUIRK_FORCE_PRIO) != 0 && prm_get(path, MLX4_PATH_FORCE_PRIO) == 0)
+		qp->prio = 0;
 	qp->rate_kbps = tpm_qp_rate_kbps(ctx);
 	qp->delay_drop = (uint16_t)prm_get(ctx, MLX4_QPC_DELAY_DROP);
 	/* QP0 and QP1 have the same service but an InfiniBand MTU: their WQEs carry whole IB packets. */
@@ -262,7 +264,10 @@ tpm_qpc_load(struct tpm_qp *qp)
 	qp->rq_mask = (1u << prm_get(ctx, MLX4_QPC_RQ_LG_SIZE)) - 1;
 	tpm_qpc_layout(ctx, &qp->sq_off, &qp->rq_off);
 	qp->dbrec_addr = prm_get64(ctx, MLX4_QPC_DBREC);
-	qp->counter = (uint8_t)prm_get(path, MLX4_PATH_COUNTER);
+	/* A parent's table is where the other place is. */
+	qp->counter = (uint8_t)prm_get(path, tpm_quirk(m, MLX4_QUIRK_COUNTER_PLACE) == 0 || qp->is_rss
+						     ? MLX4_PATH_COUNTER
+						     : MLX4_PATH_COUNTER_2007);
 	/* The two source checks compare interface counters only when "control" says so. */
 	qp->lb_check_mc = prm_get(path, MLX4_PATH_F_MC_LB_CHECK) != 0 && prm_get(path, MLX4_PATH_LB_BY_COUNTER) != 0;
 	qp->lb_check_uc = prm_get(path, MLX4_PATH_F_UC_LB_CHECK) != 0 && prm_get(path, MLX4_PATH_LB_BY_COUNTER) != 0;

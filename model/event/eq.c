@@ -8,6 +8,8 @@
 
 #include "event.h"
 
+#define PORT_FIELD_ABOVE 0xcu
+
 #define EQ_DB_RSVD (~(MLX4_EQ_DB_ARM | MLX4_EQ_DB_CI_MASK))
 
 static void
@@ -147,7 +149,8 @@ tpm_event_port(struct tp_model *m, unsigned int port, uint8_t subtype)
 
 	prm_set(eqe, MLX4_EQE_TYPE, MLX4_EVENT_PORT_CHANGE);
 	prm_set(eqe, MLX4_EQE_SUBTYPE, subtype);
-	prm_set(eqe, MLX4_EQE_PORT, port);
+	/* Bits above a narrow field mean something else. */
+	prm_set(eqe, MLX4_EQE_PORT, tpm_quirk(m, MLX4_QUIRK_EVENT_PORT) == 0 ? port : PORT_FIELD_ABOVE | port);
 	tpm_event(m, MLX4_EVENT_PORT_CHANGE, eqe);
 }
 

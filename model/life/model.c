@@ -115,16 +115,21 @@ alloc_all(struct tp_model *m)
 int
 tp_model_create(const struct tp_model_config *cfg, struct tp_model **out)
 {
+	struct mlx4_quirks quirks;
+	char err[MLX4_QUIRK_ERR];
 	struct tp_model *m;
 	int rc;
 
-	if (!config_valid(cfg))
+	mlx4_quirks_default(&quirks);
+	if (!config_valid(cfg) || mlx4_quirks_parse(&quirks, cfg->quirks != NULL ? cfg->quirks : "", err) != 0)
 		return -EINVAL;
 	m = aligned_alloc(64, (sizeof(*m) + 63) & ~(size_t)63);
 	if (m == NULL)
 		return -ENOMEM;
 	memset(m, 0, sizeof(*m));
 	m->cfg = *cfg;
+	m->cfg.quirks = NULL;
+	m->quirks = quirks;
 	m->tpt_gen = 1;
 	m->port_ops = &tpm_port_ops;
 	m->link_ops[false] = &tpm_eth_link_ops;

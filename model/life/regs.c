@@ -51,6 +51,15 @@ hcr_read(struct tp_model *m, uint32_t off)
 	return prm_get32(m->hcr, off);
 }
 
+/* As software sees it. */
+static uint32_t
+hcr_show(struct tp_model *m, uint32_t off)
+{
+	uint32_t v = hcr_read(m, off);
+
+	return off == MLX4_HCR_CTRL && tpm_quirk(m, MLX4_QUIRK_TOGGLE) != 0 ? v & ~MLX4_HCR_TOGGLE : v;
+}
+
 static void
 hcr_write(struct tp_model *m, uint32_t off, uint32_t val)
 {
@@ -81,7 +90,7 @@ bar0_read(struct tp_model *m, uint32_t off)
 	uint32_t taken;
 
 	if (in_range(off, MLX4_REG_HCR, MLX4_HCR_SIZE))
-		return hcr_read(m, off - MLX4_REG_HCR);
+		return hcr_show(m, off - MLX4_REG_HCR);
 	switch (off) {
 	case MLX4_REG_OWNERSHIP:
 		taken = m->owned;
@@ -95,6 +104,16 @@ bar0_read(struct tp_model *m, uint32_t off)
 	case TPM_CLOCK_OFF: return (uint32_t)(tpm_clock_cycles(m) >> 32);
 	case TPM_CLOCK_OFF + 4: return (uint32_t)tpm_clock_cycles(m);
 	default: return prm_get32(m->bar0_misc, off);
+	}
+}
+
+static bool
+resets(const struct tp_model *m, uint32_t val)
+{
+	switch (tpm_quirk(m, MLX4_QUIRK_RESET_VALUE)) {
+	case 0: return (val & MLX4_RESET_VALUE) != 0;
+	case 1: return (val & MLX4_RESET_VALUE_SWAPPED) != 0;
+	default: return (val & MLX4_RESET_VALUE_BOTH) == MLX4_RESET_VALUE_BOTH;
 	}
 }
 
@@ -119,7 +138,7 @@ bar0_write(struct tp_model *m, uint32_t off, uint32_t val)
 			m->reset_sem = false;
 		break;
 	case MLX4_REG_RESET:
-		if ((val & MLX4_RESET_VALUE) == 0)
+		if (!resets(m, val))
 			break;
 		if (!m->reset_sem)
 			tpm_violate(m, TPM_V_RESET_BUSY, "register", off,

@@ -75,7 +75,7 @@ tuple_kind(const struct tp_model *m, const struct tpm_qp *q, const struct tpm_pk
 		*ports = (fl & (v4 ? MLX4_RSS_F_TCP_IPV4 : MLX4_RSS_F_TCP_IPV6)) != 0;
 	else if ((k->status & MLX4_CQE_ST_UDP) != 0)
 		*ports = (fl & (v4 ? MLX4_RSS_F_UDP_IPV4 : MLX4_RSS_F_UDP_IPV6)) != 0;
-	if ((fl & MLX4_RSS_F_INNER_IP) == MLX4_RSS_F_INNER_IP)
+	if ((fl & MLX4_RSS_F_INNER_IP) == MLX4_RSS_F_INNER_IP && tpm_quirk(m, MLX4_QUIRK_INNER_RSS) == 0)
 		*ports = false;
 	if (!*ports && (fl & (v4 ? MLX4_RSS_F_IPV4 : MLX4_RSS_F_IPV6)) == 0)
 		return 0;

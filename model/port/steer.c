@@ -251,6 +251,16 @@ spec_size(uint32_t id)
 }
 
 static bool
+compares_nothing(const uint8_t *s, uint32_t size)
+{
+	uint8_t any = 0;
+
+	while (size-- > MLX4_SPEC_HEAD)
+		any |= s[size];
+	return any == 0;
+}
+
+static bool
 parse_specs(struct tp_model *m, const uint8_t *mbox, uint32_t len, struct rule *r)
 {
 	uint32_t off = MLX4_DMFS_CTRL_SIZE, size, id;
@@ -274,6 +284,11 @@ parse_specs(struct tp_model *m, const uint8_t *mbox, uint32_t len, struct rule *
 				spec_inner_eth(&r->mt, mbox + off);
 			else
 				spec_eth(&r->mt, mbox + off);
+			if (tpm_quirk(m, MLX4_QUIRK_RULE_NO_ADDRESS) != 0 && compares_nothing(mbox + off, size)) {
+				tpm_violate(m, TPM_V_STEER_SPEC, "port", r->port,
+					    "an Ethernet specification that compares nothing, wanted none");
+				return false;
+			}
 			break;
 		case MLX4_SPEC_VXLAN: spec_vxlan(&r->mt, mbox + off); break;
 		case MLX4_SPEC_IB: spec_ib(r, mbox + off); break;
@@ -283,6 +298,8 @@ parse_specs(struct tp_model *m, const uint8_t *mbox, uint32_t len, struct rule *
 		}
 		off += size;
 	}
+	if (r->mt.has_l4 && !r->mt.has_ipv4 && tpm_quirk(m, MLX4_QUIRK_RULE_L4) != 0)
+		r->mt.has_ipv4 = true;
 	for (unsigned int i = 0; i < 6; i++) {
 		r->mt.dmac[i] &= r->mt.dmac_m[i];
 		r->mt.smac[i] &= r->mt.smac_m[i];
@@ -331,6 +348,8 @@ tpm_steer_attach(struct tp_model *m, const uint8_t *mbox, uint32_t ndwords, uint
 		return MLX4_STAT_BAD_PARAM;
 	}
 	t.prio = (uint16_t)prm_get(mbox, MLX4_DMFS_PRIORITY);
+	if (tpm_quirk(m, MLX4_QUIRK_RULE_ORDER) != 0)
+		t.prio ^= MLX4_DMFS_PRIO_IN_DOMAIN;
 	t.type = (uint8_t)prm_get(mbox, MLX4_DMFS_TYPE);
 	t.port = (uint8_t)prm_get(mbox, MLX4_DMFS_PORT);
 	t.qpn = prm_get(mbox, MLX4_DMFS_QPN);

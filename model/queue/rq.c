@@ -120,6 +120,19 @@ status_slow(const struct tpm_port *p, const struct tp_frame *f, const uint8_t *h
 	return status << 16 | (uint32_t)k->ext << 8 | enc;
 }
 
+/* What status and flags say of checksums, each in the other's place. */
+static uint32_t
+swap_sums(uint32_t status, uint32_t *flags)
+{
+	const uint32_t ip = (uint32_t)MLX4_CQE_ST_IP_OK << 16, l4 = MLX4_CQE_L4_OK;
+	uint32_t outer =
+		((*flags & MLX4_CQE_TUNNEL_IP_OK) != 0 ? ip : 0) | ((*flags & MLX4_CQE_TUNNEL_UDP_OK) != 0 ? l4 : 0);
+
+	*flags &= ~(MLX4_CQE_TUNNEL_IP_OK | MLX4_CQE_TUNNEL_UDP_OK);
+	*flags |= ((status & ip) != 0 ? MLX4_CQE_TUNNEL_IP_OK : 0) | ((status & l4) != 0 ? MLX4_CQE_TUNNEL_UDP_OK : 0);
+	return (status & ~(ip | l4)) | outer;
+}
+
 /*
  * The same for a frame that may have another one inside, which status and checksum then are about; *flags: what the first
  * dword says of the outer one.
@@ -130,6 +143,7 @@ status_deep(const struct tp_model *m, const struct tpm_port *p, const struct tpm
 {
 	struct tp_frame in = *f;
 	struct tpm_pkt inner;
+	uint32_t status;
 	enum tpm_tunnel kind = qp->tunnels ? tpm_tunnel_parse(m, p, h, hlen, k, &inner) : TPM_TUNNEL_NONE;
 
 	/* Of IP in IP no reader of completions knows anything. */
@@ -138,7 +152,8 @@ status_deep(const struct tp_model *m, const struct tpm_port *p, const struct tpm
 	*flags |= tpm_tunnel_status(f, h, k);
 	/* What the sender's hardware vouches for are outer headers. */
 	in.flags &= TP_FRAME_BAD_FCS;
-	return status_slow(p, &in, h, &inner, csum);
+	status = status_slow(p, &in, h, &inner, csum);
+	return tpm_quirk(m, MLX4_QUIRK_TUNNEL_SUMS) == 0 ? status : swap_sums(status, flags);
 }
 
 /* The common frame: IPv4 without options, unfragmented, TCP or UDP, in one piece. 0: look closer. */

@@ -81,7 +81,7 @@ recv_opcode(const struct tre_recv *wc)
 
 /* What only datagrams tell: where they came from [DP 6.2] */
 static void
-fill_ud(struct mlx4_cqe *c, const struct tre_recv *wc, const struct tpm_roce_rx *rx)
+fill_ud(const struct tp_model *m, struct mlx4_cqe *c, const struct tre_recv *wc, const struct tpm_roce_rx *rx)
 {
 	rte_be32_t status;
 
@@ -94,7 +94,8 @@ fill_ud(struct mlx4_cqe *c, const struct tre_recv *wc, const struct tpm_roce_rx 
 		memcpy(&c->status, &status, sizeof(status));
 		c->checksum = rte_cpu_to_be_16(rx->csum);
 		if (!wc->has_imm)
-			c->immed_rss = rte_cpu_to_be_32(rx->pkey_index);
+			c->immed_rss = rte_cpu_to_be_32(
+				tpm_quirk(m, MLX4_QUIRK_PKEY_INDEX) == 0 ? rx->pkey_index : MLX4_CQE_PKEY_INDEX_MASK);
 		return;
 	}
 	c->g_mlpath_rqpn = rte_cpu_to_be_32(MLX4_CQE_GRH | wc->src_qpn);
@@ -129,7 +130,7 @@ recv_done(struct tre_qp *e, const struct tre_rwqe *w, const struct tre_recv *wc,
 	c->byte_cnt = rte_cpu_to_be_32(wc->len);
 	c->wqe_index = rte_cpu_to_be_16((uint16_t)w->home);
 	if (e->a.type == IBV_QPT_UD)
-		fill_ud(c, wc, in_home);
+		fill_ud(r->m, c, wc, in_home);
 	tpm_cqe_commit(qp->rcq, c, recv_opcode(wc));
 	tpm_cq_notify(r->m, qp->rcq, wc->solicited);
 }

@@ -41,7 +41,9 @@ static void
 path_of_qp(const struct tp_model *m, const struct tpm_qp *qp, struct tpm_roce_path *path)
 {
 	const uint8_t *a = qp->ctx + MLX4_QPC_PRI_PATH;
-	uint32_t vlan = prm_get(a, MLX4_PATH_VLAN_INDEX) % MLX4_VLAN_TABLE_ENTRIES;
+	uint32_t vlan = prm_get(a, tpm_quirk(m, MLX4_QUIRK_VLAN_PLACE) == 0 ? MLX4_PATH_VLAN_INDEX
+									    : MLX4_PATH_VLAN_INDEX_2007) %
+			MLX4_VLAN_TABLE_ENTRIES;
 	const uint32_t *table = m->port[qp->port - 1].vlan_table;
 
 	*path = (struct tpm_roce_path){

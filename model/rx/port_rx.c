@@ -38,10 +38,11 @@ static uint32_t
 ring_by_parser(const struct tp_model *m, const struct tpm_qp *parent, const uint8_t *h, uint32_t hlen, uint32_t len,
 	       uint32_t *hash)
 {
+	const uint8_t inside = tpm_quirk(m, MLX4_QUIRK_INNER_RSS) == 0 ? MLX4_RSS_F_INNER : MLX4_RSS_F_INNER_IP;
 	struct tpm_pkt k, inner;
 
 	tpm_parse(h, hlen, len, &k);
-	if ((parent->rss.flags & MLX4_RSS_F_INNER) != 0 &&
+	if ((parent->rss.flags & inside) == inside &&
 	    tpm_tunnel_parse(m, &m->port[parent->port - 1], h, hlen, &k, &inner) != TPM_TUNNEL_NONE)
 		k = inner;
 	return tpm_rss_select(m, parent, h, &k, hash);
@@ -125,7 +126,7 @@ count_length_field(struct tpm_port *p, const struct tp_frame *f, const uint8_t *
 
 /* Does the port take the frame in? [DP 13.1] */
 static bool
-port_accepts(struct tpm_port *p, const struct tp_frame *f)
+port_accepts(const struct tp_model *m, struct tpm_port *p, const struct tp_frame *f)
 {
 	if ((f->flags & TPM_FRAME_CODE) != 0) {
 		p->c.rx_pcs++;
@@ -133,6 +134,8 @@ port_accepts(struct tpm_port *p, const struct tp_frame *f)
 	}
 	if (f->len < TPM_ETH_HLEN || (f->flags & TPM_FRAME_SHORT) != 0) {
 		*((f->flags & TP_FRAME_BAD_FCS) != 0 ? &p->c.rx_runt : &p->c.rx_short) += 1;
+		if ((f->flags & TP_FRAME_BAD_FCS) != 0 && tpm_quirk(m, MLX4_QUIRK_SHORT_FRAMES) != 0)
+			p->c.rx_crc++;
 		return false;
 	}
 	if (f->len + TPM_FCS_LEN > p->max_frame) {
@@ -163,7 +166,7 @@ rx_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const s
 	uint32_t hlen, hash;
 	const uint8_t *h;
 
-	if (!port_accepts(p, f))
+	if (!port_accepts(m, p, f))
 		return;
 	h = tpm_frame_head(f, buf, &hlen);
 	if (tpm_unlikely(tpm_is_mac_control(h)) && from == NULL) {

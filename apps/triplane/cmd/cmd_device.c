@@ -90,6 +90,7 @@ show_device(uint16_t id, const struct rte_pmd_mlx4_device *d, struct out *o)
 		!d->wake_on_lan      ? "not offered by the firmware"
 		: d->wake_on_lan_set ? "magic"
 				     : "off");
+	out_str(o, "quirks", d->quirks);
 	out_bool(o, "dead", d->dead);
 }
 

@@ -11,6 +11,7 @@ int cmd_capture_register(struct app *app);
 int cmd_card_register(struct app *app);
 int cmd_connections_register(struct app *app);
 int cmd_filter_register(struct app *app);
+int cmd_quirks_register(struct app *app);
 
 /* Lets dpdk-dumpcap and dpdk-pdump look at the ports of this process, where it has memory that others can map. */
 void watch_by_others(void);

@@ -392,6 +392,7 @@ mlx4_bus_model_open(struct rte_device *dev, const char *name, const struct mlx4_
 		return -ENOMEM;
 	snprintf(b->name, sizeof(b->name), "%s", name);
 	b->conf = *conf;
+	b->conf.cfg.quirks = b->conf.quirks;
 	rc = tp_model_create(&b->conf.cfg, &b->model);
 	if (rc != 0) {
 		MLX4_LOG(ERR, "%s: cannot make the card: %s", b->name, rte_strerror(-rc));

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/quirk/quirk.h"
 #include "tp_model.h"
 
 #define MODEL_ARG_LEN 64
@@ -44,6 +45,7 @@ struct mlx4_model_conf {
 	enum model_run run;
 	int cpu;
 	uint32_t wake_us;
+	char quirks[MLX4_QUIRK_TEXT]; /* model-quirks */
 };
 
 #endif /* MLX4_BUS_MODEL_CONF_H */

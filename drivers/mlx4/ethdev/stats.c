@@ -142,7 +142,7 @@ counter_by_name(const uint8_t *box, const char *name)
 }
 
 static void
-card_counts(const uint8_t *box, struct mlx4_card_counts *c)
+card_counts(const struct mlx4_hca *hca, const uint8_t *box, struct mlx4_card_counts *c)
 {
 	/* A frame is in one of them. Those with a wrong length field are received. */
 	static const char *const lost[] = {
@@ -154,6 +154,9 @@ card_counts(const uint8_t *box, struct mlx4_card_counts *c)
 	c->missed = counter_by_name(box, "rx_port_discards") + counter_by_name(box, "rx_port_overflow_discards");
 	for (i = 0; i < RTE_DIM(lost); i++)
 		c->rx_errors += counter_by_name(box, lost[i]);
+	/* Or in two, if it is short and damaged. */
+	if (mlx4_quirk(hca, MLX4_QUIRK_SHORT_FRAMES) != 0)
+		c->rx_errors -= counter_by_name(box, "rx_port_runt_errors");
 	c->tx_errors = counter_by_name(box, "tx_port_discards");
 }
 
@@ -197,7 +200,7 @@ mlx4_stats_get(MLX4_STATS_GET_ARGS)
 			MLX4_QSTATS->q_obytes[i] = tx.bytes;
 		}
 	}
-	card_counts(box, &card);
+	card_counts(eth->hca, box, &card);
 	stats->imissed = card.missed;
 	stats->ierrors += card.rx_errors;
 	stats->oerrors += card.tx_errors;
@@ -244,7 +247,7 @@ rte_pmd_mlx4_totals_get(uint16_t port_id, struct rte_pmd_mlx4_totals *totals)
 	mlx4_control_lock(eth);
 	rc = mlx4_port_stats(eth->hca, eth->port, false, box);
 	if (rc == 0) {
-		card_counts(box, &card);
+		card_counts(eth->hca, box, &card);
 		queue_totals(eth, totals);
 		totals->rx_missed = eth->cleared.missed + card.missed;
 		totals->rx_errors += eth->cleared.rx_errors + card.rx_errors;
@@ -281,7 +284,7 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 	rc = mlx4_port_stats(eth->hca, eth->port, true, box);
 	if (rc != 0)
 		return rc;
-	card_counts(box, &card);
+	card_counts(eth->hca, box, &card);
 	eth->cleared.missed += card.missed;
 	eth->cleared.rx_errors += card.rx_errors;
 	eth->cleared.tx_errors += card.tx_errors;

@@ -160,7 +160,7 @@ rss_hash(struct parse *p, const struct rte_flow_action_rss *rss)
 	if ((types & ~known) != 0)
 		return mlx4_flow_refuse(p->e, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION_CONF, p->action,
 					"rss: types 0x%" PRIx64 ", want some of 0x%" PRIx64, types & ~known, known);
-	p->f->hash = mlx4_spread_flags(types | level);
+	p->f->hash = mlx4_spread_flags(p->eth, types | level);
 	return 0;
 }
 

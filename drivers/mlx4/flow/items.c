@@ -34,9 +34,9 @@ struct parse {
 	struct rte_flow_error *e;
 	const struct rte_flow_item *item;
 	enum stage stage;
-	bool has_etype, has_ip;
-	uint16_t etype; /* behind tags, as the pattern says or means */
-	int proto;      /* of IP, as a field says */
+	bool has_etype, has_ip, has_l4; /* has_ip: by a specification, which is IPv4's */
+	uint16_t etype;                 /* behind tags, as the pattern says or means */
+	int proto;                      /* of IP, as a field says */
 };
 
 struct item_kind {
@@ -212,6 +212,7 @@ fill_ipv4(struct parse *p, const uint8_t *spec, const uint8_t *mask)
 
 	/* The specification says it. */
 	p->has_etype = named;
+	p->has_ip = true;
 	prm_set(s, MLX4_SPEC_IPV4_SRC, be32_at(spec + 12) & be32_at(mask + 12));
 	prm_set(s, MLX4_SPEC_IPV4_SRC_MASK, be32_at(mask + 12));
 	prm_set(s, MLX4_SPEC_IPV4_DST, be32_at(spec + 16) & be32_at(mask + 16));
@@ -237,6 +238,7 @@ fill_l4(struct parse *p, const uint8_t *spec, const uint8_t *mask)
 		return mlx4_flow_refuse(p->e, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM, p->item, "%s: behind IP proto %d",
 					udp ? "udp" : "tcp", p->proto);
 	p->proto = NO_PROTO;
+	p->has_l4 = true;
 	s = add_spec(p, udp ? MLX4_SPEC_UDP : MLX4_SPEC_TCP, MLX4_SPEC_L4_SIZE);
 	prm_set(s, MLX4_SPEC_L4_SPORT, be16_at(spec) & be16_at(mask));
 	prm_set(s, MLX4_SPEC_L4_SPORT_MASK, be16_at(mask));
@@ -391,8 +393,12 @@ take_item(struct parse *p)
 static int
 finish(struct parse *p)
 {
-	if (p->proto != NO_PROTO)
+	if (p->proto != NO_PROTO) {
 		add_spec(p, p->proto == IPPROTO_UDP ? MLX4_SPEC_UDP : MLX4_SPEC_TCP, MLX4_SPEC_L4_SIZE);
+		p->has_l4 = true;
+	}
+	if (p->has_l4 && !p->has_ip && mlx4_quirk(p->eth->hca, MLX4_QUIRK_RULE_L4) != 0)
+		return refuse_item(p, "tcp or udp", "want ipv4 in front: this card compares them in no other (F-41:b)");
 	if (!p->has_etype)
 		return 0;
 	if (p->etype == RTE_ETHER_TYPE_VLAN || p->etype == RTE_ETHER_TYPE_QINQ)

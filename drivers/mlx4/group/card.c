@@ -61,7 +61,7 @@ mlx4_group_rss_hf(const struct tp_group *g)
 static uint8_t
 group_flags(const struct mlx4_eth *eth, const struct tp_group *g)
 {
-	return mlx4_spread_flags(mlx4_group_rss_hf(g) & mlx4_rss_types(eth));
+	return mlx4_spread_flags(eth, mlx4_group_rss_hf(g) & mlx4_rss_types(eth));
 }
 
 int

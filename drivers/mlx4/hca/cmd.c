@@ -153,7 +153,9 @@ static bool
 hcr_busy(struct mlx4_hca *hca, uint32_t *ctrl)
 {
 	*ctrl = mlx4_reg_read(hca, MLX4_REG_HCR + MLX4_HCR_CTRL);
-	return (*ctrl & MLX4_HCR_GO) != 0 || !!(*ctrl & MLX4_HCR_TOGGLE) == hca->cmd->toggle;
+	if ((*ctrl & MLX4_HCR_GO) != 0)
+		return true;
+	return mlx4_quirk(hca, MLX4_QUIRK_TOGGLE) == 0 && !!(*ctrl & MLX4_HCR_TOGGLE) == hca->cmd->toggle;
 }
 
 /* Deadline in TSC cycles; a spin first because most commands end in microseconds. */

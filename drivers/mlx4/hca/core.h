@@ -173,4 +173,8 @@ int mlx4_qp_rings_alloc(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, 
 /* The interface counter of a port in a context. True: it has one of its own. */
 bool mlx4_qp_counter(struct mlx4_hca *hca, uint8_t *ctx, unsigned int port);
 
+/* --- qp_update.c --- */
+/* 2ERR_QP and RTS2SQD_QP, of whose mailbox, if there is one, the card reads nothing. */
+int mlx4_qp_cmd_no_context(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint32_t in_modifier);
+
 #endif /* MLX4_HCA_CORE_H */

@@ -161,6 +161,28 @@ mlx4_cq_moderate(struct mlx4_hca *hca, struct mlx4_cq *cq, uint16_t count, uint1
 	return mlx4_cmd(hca, MLX4_CMD_MODIFY_CQ, MLX4_MODIFY_CQ_MODERATION, cq->cqn, ctx, sizeof(ctx), NULL, 0);
 }
 
+static void
+fill_ring_2007(uint8_t *box, const struct mlx4_cq *cq, uint8_t lg_page)
+{
+	prm_set(box, MLX4_RESIZE_2007_LG_SIZE, mlx4_lg(cq->entries));
+	prm_set(box, MLX4_RESIZE_2007_LG_PAGE, lg_page);
+	prm_set(box, MLX4_RESIZE_2007_MTT_H, cq->mtt_off >> 32);
+	prm_set(box, MLX4_RESIZE_2007_MTT_L, (uint32_t)cq->mtt_off);
+}
+
+/*
+ * The entries of a new ring for a card that leaves them alone. Numbers go on from the consumer index, so each entry has the
+ * owner bit that says "not yet" in the pass in which it comes first.
+ */
+static void
+ring_begins(struct mlx4_cq *cq)
+{
+	uint32_t ci = rte_be_to_cpu_32(cq->dbrec[MLX4_CQ_DBREC_CI / sizeof(rte_be32_t)]), i;
+
+	for (i = ci; i - ci < cq->entries; i++)
+		cq->cqes[i & (cq->entries - 1)].owner_sr_opcode = (i & cq->entries) != 0 ? 0 : MLX4_CQE_OWNER;
+}
+
 int
 mlx4_cq_resize(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t entries, int numa_node,
 	       struct mlx4_cq *cq, struct mlx4_dma *old)
@@ -173,7 +195,12 @@ mlx4_cq_resize(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t 
 		rc = cq_alloc(hca, pool, entries, 0, numa_node, &to, &lg_page);
 	if (rc != 0)
 		return rc;
-	fill_ring(ctx, &to, lg_page);
+	if (mlx4_quirk(hca, MLX4_QUIRK_RESIZE_OWNER) != 0)
+		ring_begins(&to);
+	if (mlx4_quirk(hca, MLX4_QUIRK_RESIZE_MBOX) == 0)
+		fill_ring(ctx, &to, lg_page);
+	else
+		fill_ring_2007(ctx, &to, lg_page);
 	rc = mlx4_cmd(hca, MLX4_CMD_MODIFY_CQ, MLX4_MODIFY_CQ_RESIZE, cq->cqn, ctx, sizeof(ctx), NULL, 0);
 	if (rc != 0) {
 		if (hca->dead)

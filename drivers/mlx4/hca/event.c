@@ -83,10 +83,11 @@ tell_ports(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t 
 static void
 dispatch(struct mlx4_hca *hca, const uint8_t *eqe)
 {
+	uint32_t port_field = mlx4_quirk(hca, MLX4_QUIRK_EVENT_PORT) == 0 ? MLX4_EQE_PORT : MLX4_EQE_PORT_2007;
 	uint8_t type = prm_get(eqe, MLX4_EQE_TYPE), sub = prm_get(eqe, MLX4_EQE_SUBTYPE);
 
 	switch (type) {
-	case MLX4_EVENT_PORT_CHANGE: tell_ports(hca, prm_get(eqe, MLX4_EQE_PORT), type, eqe); return;
+	case MLX4_EVENT_PORT_CHANGE: tell_ports(hca, prm_get(eqe, port_field), type, eqe); return;
 	case MLX4_EVENT_PORT_MNG: tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), type, eqe); return;
 	case MLX4_EVENT_CQ_ERROR:
 		HCA_LOG(hca, ERR, "CQ 0x%x failed: %s", prm_get(eqe, MLX4_EQE_CQN),

@@ -21,7 +21,8 @@
 #define FW_PIECE (UINT64_C(2) << 20) /* memory is given in pieces of so many bytes */
 #define CMD_IF_REV_MIN MLX4_CMD_IF_REV_NEW_PORT
 #define CMD_IF_REV_MAX 3u
-#define QUERY_TRIES 3
+#define QUERY_TRIES 3u
+#define QUERY_TRIES_MANY 10u
 #define QUERY_SIZE 0x100u
 #define PAGE MLX4_UAR_PAGE_SIZE
 
@@ -199,10 +200,12 @@ mlx4_fw_stop(struct mlx4_hca *hca)
 static int
 query_nonzero(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint32_t in_modifier, uint8_t *box, size_t len)
 {
-	int rc, i;
+	const unsigned int tries = mlx4_quirk(hca, MLX4_QUIRK_EMPTY_ANSWERS) != 0 ? QUERY_TRIES_MANY : QUERY_TRIES;
+	unsigned int i;
 	size_t k;
+	int rc;
 
-	for (i = 0; i < QUERY_TRIES; i++) {
+	for (i = 0; i < tries; i++) {
 		rc = mlx4_cmd(hca, op, 0, in_modifier, NULL, 0, box, len);
 		if (rc != 0)
 			return rc;
@@ -210,7 +213,7 @@ query_nonzero(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint32_t in_modifie
 			if (box[k] != 0)
 				return 0;
 	}
-	HCA_LOG(hca, ERR, "%s answers with an empty mailbox, %d times", mlx4_cmd_describe(op)->name, QUERY_TRIES);
+	HCA_LOG(hca, ERR, "%s answers with an empty mailbox, %u times", mlx4_cmd_describe(op)->name, tries);
 	return -EIO;
 }
 
@@ -245,10 +248,23 @@ check_sizes(struct mlx4_hca *hca)
 	return 0;
 }
 
-static void
-parse_limits(struct mlx4_caps *c, const uint8_t *box)
+/* Two encodings of one number [CP U1]: the larger is safe, where both are what they are said to be. */
+static uint32_t
+reserved_eqs(const struct mlx4_hca *hca, const uint8_t *box)
 {
-	uint32_t rsvd_eqs = prm_get(box, MLX4_CAP_NUM_RSVD_EQS);
+	uint32_t num = prm_get(box, MLX4_CAP_NUM_RSVD_EQS), lg = 1u << prm_get(box, MLX4_CAP_LG_RSVD_EQS);
+
+	switch (mlx4_quirk(hca, MLX4_QUIRK_RSVD_EQS)) {
+	case 0: return RTE_MAX(num, lg);
+	case 1: return num;
+	default: return lg;
+	}
+}
+
+static void
+parse_limits(struct mlx4_hca *hca, const uint8_t *box)
+{
+	struct mlx4_caps *c = &hca->caps;
 
 	c->num_ports = prm_get(box, MLX4_CAP_NUM_PORTS);
 	c->flags = prm_get64(box, MLX4_CAP_FLAGS);
@@ -259,9 +275,8 @@ parse_limits(struct mlx4_caps *c, const uint8_t *box)
 	c->rsvd_srqs = 1u << prm_get(box, MLX4_CAP_LG_RSVD_SRQS);
 	c->rsvd_uars = prm_get(box, MLX4_CAP_RSVD_UARS);
 	c->rsvd_pds = prm_get(box, MLX4_CAP_RSVD_PDS);
-	/* Two encodings of one number [CP U1]: the larger is safe. Four EQs share a reserved UAR page. */
-	c->rsvd_eqs = RTE_MAX(rsvd_eqs, 1u << prm_get(box, MLX4_CAP_LG_RSVD_EQS));
-	c->rsvd_eqs = RTE_MAX(c->rsvd_eqs, 4 * c->rsvd_uars);
+	/* Four EQs share a reserved UAR page. */
+	c->rsvd_eqs = RTE_MAX(reserved_eqs(hca, box), 4 * c->rsvd_uars);
 	c->sys_eqs = prm_get(box, MLX4_CAP_NUM_SYS_EQS);
 	c->max_qps = 1u << prm_get(box, MLX4_CAP_LG_MAX_QPS);
 	c->max_cqs = 1u << prm_get(box, MLX4_CAP_LG_MAX_CQS);
@@ -359,8 +374,10 @@ mlx4_fw_query_caps(struct mlx4_hca *hca)
 	rc = query_nonzero(hca, MLX4_CMD_QUERY_DEV_CAP, 0, box, sizeof(box));
 	if (rc != 0)
 		return rc;
-	parse_limits(&hca->caps, box);
+	parse_limits(hca, box);
 	parse_features(&hca->caps, box);
+	if (mlx4_quirk(hca, MLX4_QUIRK_BF_PLACE) != 0)
+		hca->caps.bf = false;
 	return check_sizes(hca);
 }
 

@@ -22,6 +22,7 @@
 
 #include "drivers/mlx4/bus/bus.h"
 #include "drivers/mlx4/bus/log.h"
+#include "lib/quirk/quirk.h"
 #include "mlx4_prm.h"
 #include "mlx4_prm_cc.h"
 #include "mlx4_prm_cmd.h"
@@ -244,6 +245,7 @@ struct mlx4_client_ops {
 struct mlx4_hca {
 	struct mlx4_bus *bus;
 	struct mlx4_caps caps;
+	struct mlx4_quirks quirks; /* what this card is expected to be */
 	uint64_t node_guid;
 	struct mlx4_cmd_if *cmd;
 	struct mlx4_icm *icm;
@@ -314,6 +316,12 @@ mlx4_verbs_vector(const struct mlx4_hca *hca, unsigned int port)
 {
 	return port <= hca->num_verbs_eq ? (int)port - 1 : -1;
 }
+/* The variant, 0: a. */
+static inline uint8_t
+mlx4_quirk(const struct mlx4_hca *hca, enum mlx4_quirk_id id)
+{
+	return hca->quirks.v[id];
+}
 /* How many objects there can be, with those of the firmware; powers of two. */
 struct mlx4_limits {
 	uint32_t qps, cqs, srqs, keys, pds, mtts;
@@ -325,6 +333,7 @@ void mlx4_hca_usage(struct mlx4_hca *hca, struct mlx4_limits *used, uint32_t *eq
 struct mlx4_hca_config {
 	bool check_fw; /* refuse firmware below the supported versions */
 	bool poll_cmd; /* stay with polled commands */
+	struct mlx4_quirks quirks;
 };
 
 /* --- life (life/life.c) --- */

@@ -49,7 +49,9 @@ mlx4_qp_counter(struct mlx4_hca *hca, uint8_t *ctx, unsigned int port)
 {
 	bool own = ((hca->caps.flags >> MLX4_DEV_FLAG_COUNTERS) & 1) != 0 && hca->caps.max_counters > port;
 
-	prm_set(ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_COUNTER, own ? port - 1 : PRM_MAX(MLX4_PATH_COUNTER));
+	prm_set(ctx + MLX4_QPC_PRI_PATH,
+		mlx4_quirk(hca, MLX4_QUIRK_COUNTER_PLACE) == 0 ? MLX4_PATH_COUNTER : MLX4_PATH_COUNTER_2007,
+		own ? port - 1 : PRM_MAX(MLX4_PATH_COUNTER));
 	return own;
 }
 
@@ -62,6 +64,7 @@ fill_path(struct mlx4_hca *hca, uint8_t *ctx, unsigned int port, bool rss)
 
 	prm_set(path, MLX4_PATH_LINK_ETH, 1);
 	prm_set(path, MLX4_PATH_SCHED_QUEUE, MLX4_SCHED_QUEUE(port, 0));
+	prm_set(path, MLX4_PATH_FORCE_PRIO, mlx4_quirk(hca, MLX4_QUIRK_FORCE_PRIO) != 0);
 	if (counters && hca->caps.lb_src_check && !rss) {
 		prm_set(path, MLX4_PATH_LB_BY_COUNTER, 1);
 		prm_set(path, MLX4_PATH_F_MC_LB_CHECK, 1);
@@ -257,7 +260,9 @@ mlx4_qp_stop(struct mlx4_hca *hca, struct mlx4_qp *qp)
 {
 	int rc;
 
-	rc = mlx4_cmd(hca, MLX4_CMD_2RST_QP, MLX4_2RST_ANY, qp->qpn, NULL, 0, NULL, 0);
+	rc = mlx4_cmd(hca, MLX4_CMD_2RST_QP,
+		      mlx4_quirk(hca, MLX4_QUIRK_QP_TO_RESET) == 0 ? MLX4_2RST_ANY : MLX4_2RST_ANY_NO_OUTBOX, qp->qpn,
+		      NULL, 0, NULL, 0);
 	if (rc != 0)
 		mlx4_hca_stop_dma(hca);
 	qp->state = MLX4_QP_RST;
@@ -279,6 +284,12 @@ mlx4_qp_destroy(struct mlx4_hca *hca, struct mlx4_qp *qp)
 	memset(qp, 0, sizeof(*qp));
 }
 
+static int
+conf_special(struct mlx4_hca *hca, uint32_t base)
+{
+	return mlx4_cmd(hca, MLX4_CMD_CONF_SPECIAL_QP, mlx4_quirk(hca, MLX4_QUIRK_SPECIAL_QPS), base, NULL, 0, NULL, 0);
+}
+
 int
 mlx4_special_qps_create(struct mlx4_hca *hca)
 {
@@ -287,7 +298,7 @@ mlx4_special_qps_create(struct mlx4_hca *hca)
 	rc = mlx4_numbers_get(hca->qpns, SPECIAL_QPS, SPECIAL_QPS, 0, false, &hca->special_qp_base);
 	if (rc != 0)
 		return rc;
-	rc = mlx4_cmd(hca, MLX4_CMD_CONF_SPECIAL_QP, 0, hca->special_qp_base, NULL, 0, NULL, 0);
+	rc = conf_special(hca, hca->special_qp_base);
 	if (rc != 0)
 		mlx4_numbers_put(hca->qpns, hca->special_qp_base, SPECIAL_QPS);
 	return rc;
@@ -297,6 +308,6 @@ void
 mlx4_special_qps_destroy(struct mlx4_hca *hca)
 {
 	/* No memory of ours hangs on it, so a refusal changes nothing: the reset that follows settles it. */
-	mlx4_cmd(hca, MLX4_CMD_CONF_SPECIAL_QP, 0, 0, NULL, 0, NULL, 0);
+	conf_special(hca, 0);
 	mlx4_numbers_put(hca->qpns, hca->special_qp_base, SPECIAL_QPS);
 }

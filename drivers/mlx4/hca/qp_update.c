@@ -92,9 +92,18 @@ mlx4_qp_sent(struct mlx4_hca *hca, const struct mlx4_qp *qp, uint16_t *pos)
 }
 
 int
+mlx4_qp_cmd_no_context(struct mlx4_hca *hca, enum mlx4_cmd_opcode op, uint32_t in_modifier)
+{
+	static const uint8_t box[MLX4_QP_MBOX_CTX + MLX4_QPC_SIZE];
+	bool need = mlx4_quirk(hca, MLX4_QUIRK_ERR_MBOX) != 0;
+
+	return mlx4_cmd(hca, op, 0, in_modifier, need ? box : NULL, need ? sizeof(box) : 0, NULL, 0);
+}
+
+int
 mlx4_qp_flush(struct mlx4_hca *hca, struct mlx4_qp *qp)
 {
-	int rc = mlx4_cmd(hca, MLX4_CMD_2ERR_QP, 0, qp->qpn, NULL, 0, NULL, 0);
+	int rc = mlx4_qp_cmd_no_context(hca, MLX4_CMD_2ERR_QP, qp->qpn);
 
 	if (rc == 0)
 		qp->state = MLX4_QP_ERR;

@@ -110,7 +110,7 @@ mlx4_qp_step(struct mlx4_hca *hca, struct mlx4_qp *qp, enum mlx4_qp_state to, ui
 	prm_set(box, MLX4_QP_MBOX_OPTPAR, optpar);
 	memcpy(box + MLX4_QP_MBOX_CTX, qp->ctx, MLX4_QPC_SIZE);
 	if (s->op == MLX4_CMD_RTS2SQD_QP)
-		rc = mlx4_cmd(hca, s->op, 0, qp->qpn | (tell_drained ? SQD_TELL : 0), NULL, 0, NULL, 0);
+		rc = mlx4_qp_cmd_no_context(hca, s->op, qp->qpn | (tell_drained ? SQD_TELL : 0));
 	else
 		rc = mlx4_cmd(hca, s->op, 0, qp->qpn, box, sizeof(box), NULL, 0);
 	if (rc == 0)

@@ -15,6 +15,7 @@
 int
 mlx4_hca_reset(struct mlx4_hca *hca)
 {
+	static const uint32_t value[] = {MLX4_RESET_VALUE, MLX4_RESET_VALUE_SWAPPED, MLX4_RESET_VALUE_BOTH};
 	uint32_t ms, sem;
 	int rc;
 
@@ -32,7 +33,7 @@ mlx4_hca_reset(struct mlx4_hca *hca)
 		rte_delay_us_sleep(1000);
 	}
 	hca->gone = false;
-	mlx4_reg_write(hca, MLX4_REG_RESET, MLX4_RESET_VALUE);
+	mlx4_reg_write(hca, MLX4_REG_RESET, value[mlx4_quirk(hca, MLX4_QUIRK_RESET_VALUE)]);
 	if (hca->bus->reset_wait_us != 0)
 		rte_delay_us_sleep(hca->bus->reset_wait_us);
 	rc = hca->bus->ops->reset_done(hca->bus);

@@ -8,8 +8,12 @@
 #include "core.h"
 
 static void
-fill_control(uint8_t *box, unsigned int port, enum mlx4_dmfs_type type, uint16_t priority, uint32_t qpn)
+fill_control(const struct mlx4_hca *hca, uint8_t *box, unsigned int port, enum mlx4_dmfs_type type, uint16_t priority,
+	     uint32_t qpn)
 {
+	/* Ours says with a lower number that a rule goes first; the card may say it with a higher one. */
+	if (mlx4_quirk(hca, MLX4_QUIRK_RULE_ORDER) != 0)
+		priority ^= MLX4_DMFS_PRIO_IN_DOMAIN;
 	prm_set(box, MLX4_DMFS_PRIORITY, priority);
 	prm_set(box, MLX4_DMFS_TYPE, type);
 	prm_set(box, MLX4_DMFS_F_ALLOW_LB, 1);
@@ -31,7 +35,7 @@ mlx4_rule_tagged(struct mlx4_hca *hca, unsigned int port, uint16_t prio, const s
 	uint8_t box[MLX4_DMFS_CTRL_SIZE + MLX4_SPEC_ETH_SIZE] = {0};
 	uint8_t *spec = box + MLX4_DMFS_CTRL_SIZE;
 
-	fill_control(box, port, MLX4_DMFS_REGULAR, MLX4_DMFS_PRIO_NIC + prio, qpn);
+	fill_control(hca, box, port, MLX4_DMFS_REGULAR, MLX4_DMFS_PRIO_NIC + prio, qpn);
 	prm_set(spec, MLX4_SPEC_SIZE, MLX4_SPEC_ETH_SIZE / 4);
 	prm_set(spec, MLX4_SPEC_ID, MLX4_SPEC_ETH);
 	memcpy(spec + MLX4_SPEC_ETH_DMAC, mac->addr_bytes, RTE_ETHER_ADDR_LEN);
@@ -54,7 +58,7 @@ mlx4_rule_default(struct mlx4_hca *hca, unsigned int port, uint16_t prio, enum m
 {
 	uint8_t box[MLX4_DMFS_CTRL_SIZE] = {0};
 
-	fill_control(box, port, type, prio, qpn);
+	fill_control(hca, box, port, type, prio, qpn);
 	return attach(hca, box, sizeof(box), id);
 }
 
@@ -79,7 +83,7 @@ mlx4_rule_gid(struct mlx4_hca *hca, unsigned int port, const uint8_t gid[MLX4_GI
 	uint8_t box[MLX4_DMFS_CTRL_SIZE + MLX4_SPEC_IB_SIZE] = {0};
 	uint8_t *spec = box + MLX4_DMFS_CTRL_SIZE;
 
-	fill_control(box, port, MLX4_DMFS_REGULAR, MLX4_DMFS_PRIO_USER, qpn);
+	fill_control(hca, box, port, MLX4_DMFS_REGULAR, MLX4_DMFS_PRIO_USER, qpn);
 	prm_set(spec, MLX4_SPEC_SIZE, MLX4_SPEC_IB_SIZE / 4);
 	prm_set(spec, MLX4_SPEC_ID, MLX4_SPEC_IB);
 	memcpy(spec + MLX4_SPEC_IB_DGID, gid, MLX4_GID_SIZE);
@@ -91,11 +95,19 @@ int
 mlx4_rule_specs(struct mlx4_hca *hca, unsigned int port, uint16_t prio, const uint8_t *specs, size_t len, uint32_t qpn,
 		uint64_t *id)
 {
+	static const uint8_t any[2 * MLX4_SPEC_ETH_SIZE];
 	uint8_t box[MLX4_MAILBOX_SIZE] = {0};
 
 	if (len > sizeof(box) - MLX4_DMFS_CTRL_SIZE)
 		return -EINVAL;
-	fill_control(box, port, MLX4_DMFS_REGULAR, prio, qpn);
+	/* An Ethernet specification that compares nothing. */
+	if (mlx4_quirk(hca, MLX4_QUIRK_RULE_NO_ADDRESS) != 0 && len > MLX4_SPEC_ETH_SIZE &&
+	    prm_get(specs, MLX4_SPEC_ID) == MLX4_SPEC_ETH &&
+	    memcmp(specs + MLX4_SPEC_HEAD, any, MLX4_SPEC_ETH_SIZE - MLX4_SPEC_HEAD) == 0) {
+		specs += MLX4_SPEC_ETH_SIZE;
+		len -= MLX4_SPEC_ETH_SIZE;
+	}
+	fill_control(hca, box, port, MLX4_DMFS_REGULAR, prio, qpn);
 	memcpy(box + MLX4_DMFS_CTRL_SIZE, specs, len);
 	return attach(hca, box, MLX4_DMFS_CTRL_SIZE + len, id);
 }

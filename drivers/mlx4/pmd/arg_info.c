@@ -26,6 +26,20 @@ rte_pmd_mlx4_arg(unsigned int i, struct rte_pmd_mlx4_arg *arg)
 	return 0;
 }
 
+/* The value of a key; of a list all of it. */
+static const char *
+whole(const struct rte_kvargs *kv, const char *name, const char *text, char list[MLX4_ARG_LIST])
+{
+	unsigned int i = 0;
+
+	while (i < kv->count && strcmp(kv->pairs[i].key, name) != 0)
+		i++;
+	return i + 1 < kv->count && mlx4_arg_continues(kv, i + 1) && kv->pairs[i + 1].value == NULL &&
+			       mlx4_arg_list(kv, i, list) == 0
+		       ? list
+		       : text;
+}
+
 int
 rte_pmd_mlx4_arg_get(uint16_t port_id, const char *name, char *value, size_t len)
 {
@@ -34,6 +48,7 @@ rte_pmd_mlx4_arg_get(uint16_t port_id, const char *name, char *value, size_t len
 	struct rte_pmd_mlx4_arg arg;
 	struct rte_kvargs *kv = NULL;
 	const char *text = NULL;
+	char list[MLX4_ARG_LIST];
 	unsigned int i = 0;
 	int ret;
 
@@ -50,6 +65,8 @@ rte_pmd_mlx4_arg_get(uint16_t port_id, const char *name, char *value, size_t len
 		kv = rte_kvargs_parse(given->args, NULL);
 	if (kv != NULL)
 		text = rte_kvargs_get(kv, name);
+	if (text != NULL)
+		text = whole(kv, name, text, list);
 	if (text == NULL)
 		text = arg.def;
 	if (text[0] == '\0')

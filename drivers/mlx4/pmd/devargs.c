@@ -41,6 +41,32 @@ mlx4_arg_number(const char *dev, const char *key, const char *value, uint64_t mi
 	return 0;
 }
 
+const char mlx4_quirk_values[] = "ID:VARIANT, several are joined by ',' or '/'";
+
+static bool
+is_list(const char *key)
+{
+	return strcmp(key, "quirks") == 0 || strcmp(key, "model-quirks") == 0;
+}
+
+bool
+mlx4_arg_continues(const struct rte_kvargs *kv, unsigned int i)
+{
+	while (i > 0 && kv->pairs[i].value == NULL)
+		i--;
+	return kv->pairs[i].value != NULL && is_list(kv->pairs[i].key);
+}
+
+int
+mlx4_arg_list(const struct rte_kvargs *kv, unsigned int i, char list[MLX4_ARG_LIST])
+{
+	size_t len = (size_t)snprintf(list, MLX4_ARG_LIST, "%s", kv->pairs[i].value);
+
+	while (++i < kv->count && kv->pairs[i].value == NULL && len < MLX4_ARG_LIST)
+		len += (size_t)snprintf(list + len, MLX4_ARG_LIST - len, ",%s", kv->pairs[i].key);
+	return len < MLX4_ARG_LIST ? 0 : -ENOSPC;
+}
+
 static const struct mlx4_arg *
 find(const struct mlx4_arg_table *tables, unsigned int n, const char *key, void **obj)
 {
@@ -85,9 +111,13 @@ mlx4_devargs_parse(const char *dev, const char *text, const struct mlx4_arg_tabl
 	}
 	for (i = 0; rc == 0 && i < kv->count; i++) {
 		const char *key = kv->pairs[i].key, *value = kv->pairs[i].value;
+		char list[MLX4_ARG_LIST];
 		const struct mlx4_arg *a;
 		void *obj;
 
+		/* What follows a comma of a list has no key. */
+		if (value == NULL && mlx4_arg_continues(kv, i))
+			continue;
 		a = find(tables, n, key, &obj);
 		if (a == NULL)
 			rc = refuse_key(dev, tables, n, key);
@@ -95,8 +125,10 @@ mlx4_devargs_parse(const char *dev, const char *text, const struct mlx4_arg_tabl
 			rc = mlx4_arg_refuse(dev, key, value == NULL ? "" : value, "the key once");
 		else if (value == NULL || value[0] == '\0')
 			rc = mlx4_arg_refuse(dev, key, "", "a value");
+		else if (is_list(key) && mlx4_arg_list(kv, i, list) < 0)
+			rc = mlx4_arg_refuse(dev, key, value, "a shorter list");
 		else
-			rc = a->parse(dev, key, value, obj);
+			rc = a->parse(dev, key, is_list(key) ? list : value, obj);
 	}
 	rte_kvargs_free(kv);
 	return rc;
@@ -192,6 +224,28 @@ parse_path(const char *dev, const char *key, const char *value, void *arg)
 	return 0;
 }
 
+static int
+parse_quirks(const char *dev, const char *key, const char *value, void *arg)
+{
+	char err[MLX4_QUIRK_ERR];
+	int rc = mlx4_quirks_parse(arg, value, err);
+
+	if (rc != 0)
+		MLX4_LOG(ERR, "%s: %s=%s: %s", dev, key, value, err);
+	return rc;
+}
+
+static int
+parse_quirks_file(const char *dev, const char *key, const char *value, void *arg)
+{
+	char err[MLX4_QUIRK_ERR];
+	int rc = mlx4_quirks_load(arg, value, err);
+
+	if (rc != 0)
+		MLX4_LOG(ERR, "%s: %s=%s: %s", dev, key, value, err);
+	return rc;
+}
+
 #define ARG(key, parse, field, values, unit, def, help)                                                                \
 	{                                                                                                              \
 		key, parse, offsetof(struct mlx4_eth_args, field), values, unit, def, help                             \
@@ -219,6 +273,10 @@ const struct mlx4_arg mlx4_eth_arg_table[] = {
 	ARG("health-dump", parse_sensors, health.dump_mask, SENSOR_BITS, "", "0", "Sensors whose alarm writes a dump"),
 	ARG("dump-path", parse_path, health.dump_path, "a path that begins with /", "", "/var/tmp/triplane-dumps",
 	    "The folder of dumps"),
+	ARG("quirks", parse_quirks, quirks, mlx4_quirk_values, "", "",
+	    "What the card does otherwise than is assumed where sources are unsure; see 'show quirks'"),
+	ARG("quirks-file", parse_quirks_file, quirks, "a path", "", "",
+	    "A file of the same, one a line; quirks= goes before it"),
 };
 const unsigned int mlx4_num_eth_args = RTE_DIM(mlx4_eth_arg_table);
 
@@ -230,4 +288,5 @@ mlx4_eth_args_default(struct mlx4_eth_args *a)
 	a->rss_udp = true;
 	a->rss_raw_ip = true;
 	mlx4_health_default(&a->health);
+	mlx4_quirks_default(&a->quirks);
 }

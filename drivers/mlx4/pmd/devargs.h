@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rte_kvargs.h>
+
 #include "drivers/mlx4/port/port.h"
 
 struct mlx4_arg {
@@ -30,6 +32,15 @@ int mlx4_devargs_parse(const char *dev, const char *text, const struct mlx4_arg_
 int mlx4_arg_number(const char *dev, const char *key, const char *value, uint64_t min, uint64_t max, uint64_t *out);
 /* -EINVAL after the line that every mistake gets. */
 int mlx4_arg_refuse(const char *dev, const char *key, const char *value, const char *wanted);
+
+/*
+ * A list of quirks has commas, which stand between arguments, too: pair i has no value and goes on with the list before it. list:
+ * all that the list of pair i says; -ENOSPC.
+ */
+#define MLX4_ARG_LIST MLX4_QUIRK_TEXT
+extern const char mlx4_quirk_values[];
+bool mlx4_arg_continues(const struct rte_kvargs *kv, unsigned int i);
+int mlx4_arg_list(const struct rte_kvargs *kv, unsigned int i, char list[MLX4_ARG_LIST]);
 
 /* What both buses take, with the defaults. */
 void mlx4_eth_args_default(struct mlx4_eth_args *a);

@@ -10,7 +10,7 @@
  *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N
  *   ib-speed0=, ib-speed1=sdr|ddr|qdr|fdr10|fdr  rate0=, rate1=MBPS  fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
  *   break0=, break1=queue:NTH/completion:NTH/interrupt:NTH
- *   run=thread|service|step  cpu=N  wake-us=N
+ *   run=thread|service|step  cpu=N  wake-us=N  model-quirks=ID:VARIANT,...
  */
 #include <ctype.h>
 #include <errno.h>
@@ -424,6 +424,22 @@ parse_wake(const char *dev, const char *key, const char *value, void *arg)
 #define IMPAIRS "drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/symbol:PPM/short:PPM/delay:US/seed:N"
 #define BREAKS "queue:NTH/completion:NTH/interrupt:NTH"
 
+static int
+parse_quirks(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct mlx4_model_conf *m = arg;
+	char err[MLX4_QUIRK_ERR];
+	struct mlx4_quirks q;
+	int rc;
+
+	mlx4_quirks_default(&q);
+	rc = mlx4_quirks_parse(&q, value, err);
+	if (rc != 0)
+		MLX4_LOG(ERR, "%s: %s=%s: %s", dev, key, value, err);
+	mlx4_quirks_text(&q, ',', m->quirks);
+	return rc;
+}
+
 const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"type", parse_type, 0, "cx3 or cx3pro", "", "cx3pro", "Which card"},
 	{"fw", parse_fw, 0, "A.B.C, each 0..65535", "", "2.42.5000", "Version of the firmware"},
@@ -457,6 +473,8 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"break1", parse_break, 0, BREAKS, "", "", "What breaks at the second port"},
 	{"run", parse_run, 0, "thread, service or step", "", "thread", "Who runs the card"},
 	{"cpu", parse_cpu, 0, "0..1023", "", "", "The CPU of its thread; any"},
+	{"model-quirks", parse_quirks, 0, mlx4_quirk_values, "", "",
+	 "What this card does otherwise than is assumed; see 'show quirks'"},
 	{"wake-us", parse_wake, 0, "1..1000000", "us", "2000", "An idle card sleeps so long at most"},
 };
 const unsigned int mlx4_num_model_args = RTE_DIM(mlx4_model_arg_table);

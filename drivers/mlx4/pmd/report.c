@@ -64,6 +64,7 @@ rte_pmd_mlx4_device_get(uint16_t port_id, struct rte_pmd_mlx4_device *info)
 	mlx4_fw_version(eth->dev, info->fw_version, sizeof(info->fw_version));
 	snprintf(info->board_id, sizeof(info->board_id), "%s", hca->caps.board_id);
 	info->node_guid = hca->node_guid;
+	mlx4_quirks_text(&hca->quirks, ',', info->quirks);
 	info->port_guid = hca->node_guid + eth->port;
 	info->system_guid = hca->node_guid + MLX4_MAX_PORTS + 1;
 	info->port = eth->port;

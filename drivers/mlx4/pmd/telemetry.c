@@ -128,6 +128,7 @@ info(const uint16_t *at, struct rte_tel_data *d)
 	tel_dict_uint(d, "eqs", dev.eqs);
 	tel_dict_uint(d, "commands", dev.commands);
 	tel_dict_uint(d, "dead", dev.dead);
+	rte_tel_data_add_dict_string(d, "quirks", dev.quirks);
 	return 0;
 }
 

@@ -84,18 +84,29 @@ RTE_INIT(mlx4_rx_tables)
 void
 mlx4_rx_tunnel(const struct mlx4_rxq *q, const struct mlx4_cqe *cqe, struct rte_mbuf *m)
 {
+	const unsigned int state = mlx4_rx_state(cqe);
 	uint32_t w = rte_be_to_cpu_32(cqe->vlan_my_qpn);
-	bool v4 = (w & MLX4_CQE_TUNNEL_IPV4) != 0;
+	bool v4 = (w & MLX4_CQE_TUNNEL_IPV4) != 0, ip_ok = (w & MLX4_CQE_TUNNEL_IP_OK) != 0,
+	     udp_ok = (w & MLX4_CQE_TUNNEL_UDP_OK) != 0;
 	uint64_t flags = 0;
 
 	if ((w & MLX4_CQE_TUNNELED) == 0)
 		return;
+	if (q->inner_apart) {
+		unsigned int inner = (state & ~(MLX4_RX_ST_IP_OK | MLX4_RX_ST_L4_OK)) | (ip_ok ? MLX4_RX_ST_IP_OK : 0) |
+				     (udp_ok ? MLX4_RX_ST_L4_OK : 0);
+
+		m->ol_flags &= ~(uint64_t)(RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK);
+		flags = mlx4_rx_meaning[inner].ol_flags;
+		ip_ok = (state & MLX4_RX_ST_IP_OK) != 0;
+		udp_ok = (state & MLX4_RX_ST_L4_OK) != 0;
+	}
 	m->packet_type = RTE_PTYPE_L2_ETHER | (v4 ? RTE_PTYPE_L3_IPV4_EXT_UNKNOWN : RTE_PTYPE_L3_IPV6_EXT_UNKNOWN) |
-			 RTE_PTYPE_TUNNEL_GRENAT | rx_inner[mlx4_rx_state(cqe)];
-	if (v4 && (w & MLX4_CQE_TUNNEL_IP_OK) == 0)
+			 RTE_PTYPE_TUNNEL_GRENAT | rx_inner[state];
+	if (v4 && !ip_ok)
 		flags |= RTE_MBUF_F_RX_OUTER_IP_CKSUM_BAD;
 	/* A tunnel without UDP has no such checksum, so a bit that is clear says nothing. */
-	if ((w & MLX4_CQE_TUNNEL_UDP_OK) != 0)
+	if (udp_ok)
 		flags |= RTE_MBUF_F_RX_OUTER_L4_CKSUM_GOOD;
 	m->ol_flags |= flags & q->ol_mask;
 }

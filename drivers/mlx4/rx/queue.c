@@ -51,6 +51,7 @@ void
 mlx4_rxq_tunnels(struct mlx4_rxq *q, bool on)
 {
 	q->tunnels = on;
+	q->inner_apart = mlx4_quirk(q->eth->hca, MLX4_QUIRK_TUNNEL_SUMS) != 0;
 	q->extras = on || q->stamp_flag != 0;
 }
 

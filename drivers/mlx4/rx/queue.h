@@ -76,10 +76,11 @@ struct mlx4_rxq {
 	struct rte_mempool *mp, *hdr_mp; /* hdr_mp: of the first buffer of a split WQE */
 	uint16_t refill_min;             /* refill when so many WQEs are free */
 	uint16_t port_id;
-	uint16_t stamp_off;  /* where mbufs have the time of arrival */
-	uint8_t crc_len;     /* FCS bytes that the card leaves in the buffer and the application does not want */
-	bool extras;         /* it tells the time, or: */
-	bool tunnels;        /* the card looks into tunnels */
+	uint16_t stamp_off; /* where mbufs have the time of arrival */
+	uint8_t crc_len;    /* FCS bytes that the card leaves in the buffer and the application does not want */
+	bool extras;        /* it tells the time, or: */
+	bool tunnels;       /* the card looks into tunnels */
+	bool inner_apart; /* the flags of a tunnelled frame tell of its inner checksums, its status of the outer ones */
 	uint64_t stamp_flag; /* and what says so; 0: the queue does not tell the time */
 	uint64_t packets, bytes;
 	uint64_t errors;                        /* error CQEs */

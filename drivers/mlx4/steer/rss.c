@@ -166,10 +166,10 @@ effective(const struct mlx4_eth *eth, struct mlx4_spread_conf *conf, struct mlx4
 		for (i = 0; i < set->n; i++)
 			if (serves(eth, set->queue[i]))
 				list[k++] = set->queue[i];
-		conf->flags = mlx4_spread_flags(set->rss_hf & mlx4_rss_types(eth));
+		conf->flags = mlx4_spread_flags(eth, set->rss_hf & mlx4_rss_types(eth));
 		mlx4_spread_even(conf, list, conf->flags == 0 ? RTE_MIN(k, 1) : k, eth->reta_size);
 	} else if (members->n != 0 && eth->rss_hf != 0 && !eth->args.vmq) {
-		conf->flags = mlx4_spread_flags(eth->rss_hf);
+		conf->flags = mlx4_spread_flags(eth, eth->rss_hf);
 		if (some_taken && eth->reta_is_default)
 			mlx4_spread_even(conf, members->q, members->n, eth->reta_size);
 		else

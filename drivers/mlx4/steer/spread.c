@@ -20,7 +20,7 @@
 #define HF_IPV6 (RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_OTHER)
 
 uint8_t
-mlx4_spread_flags(uint64_t hf)
+mlx4_spread_flags(const struct mlx4_eth *eth, uint64_t hf)
 {
 	uint8_t f = 0;
 
@@ -37,7 +37,7 @@ mlx4_spread_flags(uint64_t hf)
 	if (hf & RTE_ETH_RSS_NONFRAG_IPV6_UDP)
 		f |= MLX4_RSS_F_UDP_IPV6;
 	if ((hf & RTE_ETH_RSS_LEVEL_MASK) == RTE_ETH_RSS_LEVEL_INNERMOST)
-		f |= MLX4_RSS_F_INNER;
+		f |= mlx4_quirk(eth->hca, MLX4_QUIRK_INNER_RSS) == 0 ? MLX4_RSS_F_INNER : MLX4_RSS_F_INNER_IP;
 	return f;
 }
 

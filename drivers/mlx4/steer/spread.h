@@ -41,7 +41,7 @@ struct mlx4_spread {
 /* WQEs of a queue's rings in a spread that is aside. */
 uint32_t mlx4_spread_side_desc(const struct mlx4_rxq *q);
 /* MLX4_RSS_F_* of RTE_ETH_RSS_* types. */
-uint8_t mlx4_spread_flags(uint64_t hf);
+uint8_t mlx4_spread_flags(const struct mlx4_eth *eth, uint64_t hf);
 /* A table of equal shares for n queues; with more than size queues the first ones. */
 void mlx4_spread_even(struct mlx4_spread_conf *conf, const uint16_t *queue, uint16_t n, uint16_t size);
 

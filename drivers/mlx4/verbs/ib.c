@@ -247,7 +247,9 @@ receive(struct mlx4_roce *r, const struct mlx4_cqe *cqe, const uint8_t *data, ui
 		.remote_qpn = from & MLX4_CQE_QPN_MASK,
 		.qkey = qpn == 0 ? 0 : TP_MAD_QKEY,
 		.slid = rte_be_to_cpu_16(cqe->rlid),
-		.pkey_index = rte_be_to_cpu_32(cqe->immed_rss) & MLX4_CQE_PKEY_INDEX_MASK,
+		.pkey_index = mlx4_quirk(r->hca, MLX4_QUIRK_PKEY_INDEX) != 0
+				      ? 0
+				      : rte_be_to_cpu_32(cqe->immed_rss) & MLX4_CQE_PKEY_INDEX_MASK,
 		.sl = (uint8_t)(rte_be_to_cpu_16(cqe->sl_vid) >> MLX4_CQE_SL_SHIFT),
 		.path_bits = (from >> MLX4_CQE_PATH_BITS_SHIFT) & MLX4_CQE_PATH_BITS_MASK,
 		.has_grh = (from & MLX4_CQE_GRH) != 0,

@@ -437,7 +437,7 @@ fill_path(struct mlx4_roce_qp *q, uint8_t *ctx)
 	memcpy(path + MLX4_PATH_DMAC, p->dmac.addr_bytes, RTE_ETHER_ADDR_LEN);
 	prm_set(path, MLX4_PATH_SCHED_QUEUE, MLX4_SCHED_QUEUE(q->home->port, p->prio));
 	prm_set(path, MLX4_PATH_FORCE_PRIO, 1);
-	prm_set(path, MLX4_PATH_VLAN_INDEX, vlan);
+	prm_set(path, mlx4_roce_path_vlan(q->home->hca), vlan);
 	prm_set(path, MLX4_PATH_FORCE_VLAN, vlan != 0);
 	prm_set(path, MLX4_PATH_F_CV, vlan != 0);
 	return 0;

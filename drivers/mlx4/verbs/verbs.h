@@ -479,4 +479,11 @@ void mlx4_roce_dead(struct mlx4_roce *r);
 /* --- stats.c --- */
 int mlx4_roce_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg);
 
+/* The field of an address path with the index of its VLAN. */
+static inline uint32_t
+mlx4_roce_path_vlan(const struct mlx4_hca *hca)
+{
+	return mlx4_quirk(hca, MLX4_QUIRK_VLAN_PLACE) == 0 ? MLX4_PATH_VLAN_INDEX : MLX4_PATH_VLAN_INDEX_2007;
+}
+
 #endif /* MLX4_VERBS_VERBS_H */

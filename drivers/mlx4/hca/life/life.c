@@ -214,6 +214,7 @@ mlx4_hca_open(struct mlx4_bus *bus, const struct mlx4_hca_config *cfg, struct ml
 	if (hca == NULL)
 		return -ENOMEM;
 	hca->bus = bus;
+	hca->quirks = cfg->quirks;
 	hca->numa_node = bus->numa_node < 0 ? 0 : bus->numa_node;
 	rte_spinlock_init(&hca->lock);
 	pthread_mutex_init(&hca->shared, NULL);

@@ -60,14 +60,17 @@ rate_fill(uint8_t *entry, uint32_t mbps)
 int
 mlx4_port_scheduler(struct mlx4_hca *hca, unsigned int port, const struct mlx4_sched_tc tc[MLX4_TCS])
 {
+	/* Strict groups and that of shares are the first eight: the last of them comes first, or the first. */
+	const uint8_t turned = mlx4_quirk(hca, MLX4_QUIRK_GROUP_ORDER) == 0 ? 0 : MLX4_SCHED_GROUP_ETS;
+	const uint8_t least = mlx4_quirk(hca, MLX4_QUIRK_SHARES) == 0 ? 0 : 1;
 	uint8_t box[MLX4_TCS * MLX4_SCHED_ENTRY] = {0};
 	uint32_t i;
 
 	for (i = 0; i < MLX4_TCS; i++) {
 		uint8_t *entry = box + i * MLX4_SCHED_ENTRY;
 
-		prm_set(entry, MLX4_SCHED_GROUP, tc[i].group);
-		prm_set(entry, MLX4_SCHED_BW_PCT, tc[i].share);
+		prm_set(entry, MLX4_SCHED_GROUP, tc[i].group ^ turned);
+		prm_set(entry, MLX4_SCHED_BW_PCT, RTE_MAX(tc[i].share, least));
 		rate_fill(entry, tc[i].rate_mbps);
 	}
 	return mlx4_set_port(hca, port, MLX4_SET_PORT_SCHEDULER, box, sizeof(box));

@@ -11,6 +11,8 @@
 bool
 mlx4_wol_offered(const struct mlx4_hca *hca, unsigned int port)
 {
+	if (mlx4_quirk(hca, MLX4_QUIRK_WOL_GROUP) != 0)
+		return false;
 	return (hca->caps.flags >> (port == 1 ? MLX4_DEV_FLAG_WOL_PORT1 : MLX4_DEV_FLAG_WOL_PORT2)) & 1;
 }
 
