@@ -41,7 +41,7 @@ dump_head(struct mlx4_eth *eth, const struct request *r, struct mlx4_dump_out *o
 {
 	const struct mlx4_hca *hca = eth->hca;
 	const struct rte_eth_dev_data *data = eth->dev->data;
-	char text[64];
+	char text[64], quirks[MLX4_QUIRK_TEXT];
 
 	mlx4_dump_u64(o, "format", FORMAT);
 	mlx4_dump_time(o, "time", r->at_us);
@@ -53,6 +53,8 @@ dump_head(struct mlx4_eth *eth, const struct request *r, struct mlx4_dump_out *o
 	snprintf(text, sizeof(text), "%u.%u.%u", hca->caps.fw_major, hca->caps.fw_minor, hca->caps.fw_subminor);
 	mlx4_dump_str(o, "firmware", text);
 	mlx4_dump_str(o, "board", hca->caps.board_id);
+	mlx4_quirks_text(&hca->quirks, ',', quirks);
+	mlx4_dump_str(o, "quirks", quirks);
 	mlx4_dump_u64(o, "port", data->port_id);
 	mlx4_dump_u64(o, "card_port", eth->port);
 	mlx4_dump_bool(o, "card_given_up", hca->dead);
