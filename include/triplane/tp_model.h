@@ -11,7 +11,7 @@
  *
  * Threads: every function takes the card's own lock unless its comment says otherwise, so calls may come from any
  * thread. One runner at a time moves the card's queues: the caller (tp_model_step), the card's own thread
- * (tp_model_thread_start), or a loop of somebody else's that calls tp_model_step.
+ * (tp_model_thread_start), a loop of somebody else's that calls tp_model_step, or who polls the card's rings (tp_model_poll).
  *
  * Errors are negative errno values.
  */
@@ -151,6 +151,15 @@ void tp_model_reset(struct tp_model *m);
  * frames moved per queue and round.
  */
 unsigned int tp_model_step(struct tp_model *m, unsigned int budget);
+
+/**
+ * The same for who polls rings of the card and runs it, too: does not wait, and does nothing while another thread has the card.
+ * While such calls come often, a thread of the card (tp_model_thread_start) stands back; it takes over again within 1 ms (or
+ * wake_max_us, if that is less) after they ended.
+ */
+unsigned int tp_model_poll(struct tp_model *m, unsigned int budget);
+/** The caller polls no more for a while: a thread of the card takes over now, and does not sleep on. Any thread; takes no lock. */
+void tp_model_wake(struct tp_model *m);
 
 /** Virtual time: the card's clock shows what was set here instead of the monotonic clock. */
 void tp_model_set_time(struct tp_model *m, uint64_t ns);

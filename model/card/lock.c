@@ -45,6 +45,15 @@ tpm_lock(struct tpm_lock *l)
 	}
 }
 
+bool
+tpm_trylock(struct tpm_lock *l)
+{
+	unsigned int ticket = atomic_load_explicit(&l->owner, memory_order_acquire);
+
+	return atomic_compare_exchange_strong_explicit(&l->next, &ticket, ticket + 1, memory_order_acquire,
+						       memory_order_relaxed);
+}
+
 void
 tpm_unlock(struct tpm_lock *l)
 {

@@ -85,6 +85,7 @@ struct tpm_lock {
 };
 void tpm_lock(struct tpm_lock *l);
 void tpm_unlock(struct tpm_lock *l);
+bool tpm_trylock(struct tpm_lock *l); /* false: somebody has it, or waits for it */
 
 /* --- DMA windows and translation -------------------------------------------------------------------------- */
 
@@ -445,6 +446,9 @@ struct tp_model {
 	pthread_t thread;
 	atomic_bool thread_on, thread_stop;
 	uint32_t wake_max_us;
+	atomic_uint polls;      /* calls of tp_model_poll, about: of several threads one may be lost */
+	atomic_uint wakes;      /* calls of tp_model_wake */
+	atomic_bool thread_nap; /* the thread sleeps, or is about to: wakes tells it */
 
 	/* watching */
 	uint64_t violation[TPM_V_COUNT];

@@ -53,12 +53,12 @@ run_ports(struct tp_model *m, unsigned int budget)
 	return done;
 }
 
-unsigned int
-tp_model_step(struct tp_model *m, unsigned int budget)
+/* The lock is held. */
+static unsigned int
+run_round(struct tp_model *m, unsigned int budget)
 {
 	unsigned int done;
 
-	tpm_lock(&m->lock);
 	tpm_clock_read(m);
 	m->st.steps++;
 	done = tpm_uar_poll(m);
@@ -77,6 +77,30 @@ tp_model_step(struct tp_model *m, unsigned int budget)
 			tpm_port_update_link(m, &m->port[i]);
 	if (done == 0)
 		m->st.idle_steps++;
+	return done;
+}
+
+unsigned int
+tp_model_step(struct tp_model *m, unsigned int budget)
+{
+	unsigned int done;
+
+	tpm_lock(&m->lock);
+	done = run_round(m, budget);
+	tpm_unlock(&m->lock);
+	return done;
+}
+
+unsigned int
+tp_model_poll(struct tp_model *m, unsigned int budget)
+{
+	unsigned int done;
+
+	atomic_store_explicit(&m->polls, atomic_load_explicit(&m->polls, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	if (!tpm_trylock(&m->lock))
+		return 0;
+	done = run_round(m, budget);
 	tpm_unlock(&m->lock);
 	return done;
 }

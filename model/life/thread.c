@@ -5,10 +5,16 @@
  * The card's own thread. It spins while there is work and for a while after; then it sleeps, longer each time, up to
  * wake_max_us. What a sleeping card costs is one round per wake_max_us. A sleep is a part of the time since there was work, so that
  * work which comes again and again waits for such a part of its interval at most.
+ *
+ * While software polls the card often (tp_model_poll), its polls run the card. The thread then stands back, and looks now and then
+ * whether that goes on. Who stops polling says so by tp_model_wake, or the thread finds out by itself.
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <sys/prctl.h>
 
@@ -22,6 +28,9 @@
 #define SLEEP_PART 8u
 #define SLEEP_WAITS_US 20u /* while a frame waits for its time, or for a buffer */
 #define WAKE_MAX_US 1000000u
+#define LOOK_US 1000u    /* how often a thread that stands back looks at the polls */
+#define POLLS_ENOUGH 16u /* so many of them since its last look: others run the card */
+#define LOOK_ROUNDS 256u /* rounds from one look at the polls to the next while it runs the card itself */
 
 static uint64_t
 clock_ns(void)
@@ -32,18 +41,68 @@ clock_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* What the thread knows of those who poll the card. */
+struct pollers {
+	unsigned int polls, wakes, rounds; /* seen at the last look; rounds since */
+	bool run;                          /* they run the card */
+};
+
+/* Do others run the card? */
+static bool
+others_run(struct tp_model *m, struct pollers *p)
+{
+	unsigned int polls = atomic_load_explicit(&m->polls, memory_order_relaxed);
+	unsigned int wakes = atomic_load_explicit(&m->wakes, memory_order_acquire);
+	bool enough = polls - p->polls >= POLLS_ENOUGH;
+
+	if (wakes != p->wakes) {
+		p->wakes = wakes;
+		p->polls = polls;
+		p->run = false;
+	} else if (p->run || enough || ++p->rounds >= LOOK_ROUNDS) {
+		p->run = enough;
+		p->polls = polls;
+		p->rounds = 0;
+	}
+	return p->run;
+}
+
+/* Sleeps until the time is over, or somebody woke it since the pollers were looked at. */
+static void
+nap(struct tp_model *m, const struct pollers *p, uint32_t us)
+{
+	struct timespec ts = {.tv_sec = us / 1000000, .tv_nsec = (long)(us % 1000000) * 1000};
+
+	atomic_store(&m->thread_nap, true);
+	syscall(SYS_futex, &m->wakes, FUTEX_WAIT_PRIVATE, p->wakes, &ts, NULL, 0);
+	atomic_store(&m->thread_nap, false);
+}
+
+void
+tp_model_wake(struct tp_model *m)
+{
+	/* Either this one sees that the thread naps, or the kernel sees that the word is another one. */
+	atomic_fetch_add(&m->wakes, 1);
+	if (atomic_load(&m->thread_nap))
+		syscall(SYS_futex, &m->wakes, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
 static void *
 thread_main(void *arg)
 {
 	struct tp_model *m = arg;
 	uint64_t busy_ns = clock_ns(), idle_ns;
 	uint32_t sleep_us, max_us;
+	struct pollers p = {.wakes = atomic_load(&m->wakes)};
 
 	/* Else the kernel may add 50 us to every sleep. */
 	prctl(PR_SET_TIMERSLACK, 1000);
 	while (!atomic_load_explicit(&m->thread_stop, memory_order_acquire)) {
-		struct timespec ts = {0};
-
+		if (others_run(m, &p)) {
+			nap(m, &p, RTE_MIN(m->wake_max_us, LOOK_US));
+			busy_ns = 0;
+			continue;
+		}
 		if (tp_model_step(m, ROUND_BUDGET) != 0) {
 			busy_ns = 0;
 			continue;
@@ -58,10 +117,9 @@ thread_main(void *arg)
 		max_us = m->waits && m->wake_max_us > SLEEP_WAITS_US ? SLEEP_WAITS_US : m->wake_max_us;
 		idle_ns = RTE_MIN(idle_ns / SLEEP_PART / 1000, (uint64_t)max_us);
 		sleep_us = RTE_MIN(RTE_MAX((uint32_t)idle_ns, SLEEP_MIN_US), max_us);
-		ts.tv_sec = sleep_us / 1000000;
-		ts.tv_nsec = (long)(sleep_us % 1000000) * 1000;
 		m->st.sleeps++;
-		nanosleep(&ts, NULL);
+		p.rounds = LOOK_ROUNDS;
+		nap(m, &p, sleep_us);
 	}
 	return NULL;
 }

@@ -331,6 +331,29 @@ def bench_idle(rep):
     rep.row('idle', 'frame through idle card', 'worst of 20', round(max(idle), 2), 'us', 'awake card', round(max(busy), 2))
 
 
+def bench_polled(rep):
+    """One core does all: the card run by who polls it, and by a thread of its own on that core."""
+    program = os.path.join(BENCH_DIR, 'bench_polled')
+    rep.title('polled: one core polls both ports of a model card and runs the card (run=poll); peer: the same with run=thread on '
+              'that core; median of %d' % RUNS)
+
+    def measure(case, how):
+        args = tpmd.eal('polled%d' % os.getpid(), on='0@1', memory=256, plugin=False)
+        cmd = ['taskset', '-c', str(tpmd.cpu(1)), program, case, how] + args
+        found = [dict((k, float(v)) for v, k in re.findall(r'([\d.]+) (Mpps|p50_us|p99_us)', run(cmd))) for _ in range(RUNS)]
+        return {k: statistics.median(f[k] for f in found) for k in found[0]}
+
+    for case, text in (('flowgen', '64 B there and back'), ('echo', 'UDP echo of 64 B, one way'), ('rc', 'RC SEND of 2 B, one way')):
+        ours, theirs = measure(case, 'poll'), measure(case, 'thread')
+        for key, v in ours.items():
+            name, unit = ('packet rate', key) if key == 'Mpps' else (key[:3], 'us')
+            rep.row('polled', text, name, v, unit, 'run=thread', theirs[key])
+        if case == 'flowgen':
+            rep.goal('frames of 64 B that one core makes, forwards and receives', ours['Mpps'], 10, 'Mpps', at_least=True)
+        else:
+            rep.goal('median of %s on one core' % text, ours['p50_us'], 2, 'us')
+
+
 def bench_model(rep):
     """Rows come from the program: 'model CASE METRIC VALUE UNIT'."""
     program = os.path.join(BENCH_DIR, 'bench_model_path')
@@ -375,7 +398,7 @@ def bench_capture(rep):
 
 
 BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'tcp': bench_tcp, 'ipoib': bench_ipoib,
-           'pps': bench_pps, 'scale': bench_scale, 'bringup': bench_bringup, 'idle': bench_idle, 'model': bench_model, 'roce': bench_roce,
+           'pps': bench_pps, 'scale': bench_scale, 'bringup': bench_bringup, 'idle': bench_idle, 'polled': bench_polled, 'model': bench_model, 'roce': bench_roce,
            'verbs-programs': bench_programs, 'kernel': bench_kernel, 'capture': bench_capture, 'sockets': bench_sockets}
 
 

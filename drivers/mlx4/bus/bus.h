@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct rte_device;
+struct rte_eth_dev;
 struct rte_intr_handle;
 struct tp_model;
 struct mlx4_bus;
@@ -50,9 +51,22 @@ struct mlx4_bus_ops {
 	struct tp_model *(*model)(struct mlx4_bus *bus);
 };
 
+/* Of a card that is run by who polls its rings. */
+struct mlx4_bus_polled {
+	/* A slice of the card's work: whoever polls a ring and finds nothing. Any thread, many at once. */
+	void (*run)(struct mlx4_bus *bus);
+	/* The caller armed an interrupt and is about to sleep: it polls no more. */
+	void (*rest)(struct mlx4_bus *bus);
+	/* An ethdev of the card came: its polls run the card from now on. 0 or negative errno. */
+	int (*join)(struct mlx4_bus *bus, struct rte_eth_dev *dev);
+	/* ... goes: nobody polls it any more. */
+	void (*leave)(struct mlx4_bus *bus, struct rte_eth_dev *dev);
+};
+
 struct mlx4_bus {
 	const struct mlx4_bus_ops *ops;
-	volatile uint8_t *uar; /* BAR2: UAR pages, then BlueFlame pages */
+	const struct mlx4_bus_polled *polled; /* NULL: the card runs by itself */
+	volatile uint8_t *uar;                /* BAR2: UAR pages, then BlueFlame pages */
 	size_t uar_len;
 	/* The file of these pages, for other processes of the program; -1: each one's EAL maps them. */
 	int share_fd;

@@ -345,7 +345,7 @@ run_start(struct model_bus *b)
 
 	if (b->conf.run == MODEL_RUN_SERVICE)
 		return service_start(b);
-	if (b->conf.run == MODEL_RUN_THREAD)
+	if (b->conf.run == MODEL_RUN_THREAD || b->conf.run == MODEL_RUN_POLL)
 		rc = tp_model_thread_start(b->model, b->conf.cpu, b->conf.wake_us);
 	if (rc != 0)
 		MLX4_LOG(ERR, "%s: cannot run the card (cpu %d): %s", b->name, b->conf.cpu, rte_strerror(-rc));
@@ -365,6 +365,7 @@ bus_init(struct model_bus *b, struct rte_device *dev)
 	bus->max_vectors = MLX4_MSIX_VECTORS;
 	bus->cmd_timeout_ms = MODEL_CMD_TIMEOUT_MS;
 	bus->stepped = b->conf.run == MODEL_RUN_STEP;
+	bus->polled = b->conf.run == MODEL_RUN_POLL ? &mlx4_model_polled : NULL;
 	bus->dev = dev;
 	bus->where = b->name;
 	tp_model_uar(b->model, &bus->uar_len);

@@ -19,6 +19,7 @@ struct model_bus {
 	char mem_name[MODEL_MEM_NAME_LEN]; /* of the memory event callback */
 	bool mem_events;
 	struct irq_fds irq;
+	struct model_polled_port *polled_port[TP_MODEL_PORTS];
 	uint32_t service;
 	bool has_service;
 	/* what is said of broken rules */
@@ -29,5 +30,8 @@ struct model_bus {
 /* model_mem.c: opens the memory of the EAL to the card, and follows its changes. */
 int mlx4_model_mem_start(struct model_bus *b);
 void mlx4_model_mem_stop(struct model_bus *b);
+
+/* model_poll.c: a card that is run by who polls it. */
+extern const struct mlx4_bus_polled mlx4_model_polled;
 
 #endif /* MLX4_BUS_MODEL_H */

@@ -23,7 +23,12 @@ enum model_wire {
 	MODEL_WIRE_SWITCH,
 	MODEL_WIRE_IBSWITCH,
 };
-enum model_run { MODEL_RUN_THREAD, MODEL_RUN_SERVICE, MODEL_RUN_STEP };
+enum model_run {
+	MODEL_RUN_THREAD,
+	MODEL_RUN_SERVICE,
+	MODEL_RUN_POLL, /* who polls its rings, and a thread while nobody does */
+	MODEL_RUN_STEP
+};
 
 struct mlx4_model_conf {
 	struct tp_model_config cfg;

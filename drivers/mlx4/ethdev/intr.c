@@ -99,11 +99,15 @@ mlx4_rx_intr_enable(struct rte_eth_dev *dev, uint16_t queue)
 {
 	struct mlx4_eth *eth = mlx4_eth_of(dev);
 	struct mlx4_rxq *q = eth->rxqs[queue];
+	int rc;
 
 	if (q == NULL || q->vector < 0)
 		return -EINVAL;
 	mlx4_comp_eq_rearm(eth->hca, q->vector, mlx4_rxq_cq_event, q);
-	return mlx4_rxq_arm(q);
+	rc = mlx4_rxq_arm(q);
+	if (eth->hca->bus->polled != NULL)
+		eth->hca->bus->polled->rest(eth->hca->bus);
+	return rc;
 }
 
 int

@@ -10,7 +10,7 @@
  *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N
  *   ib-speed0=, ib-speed1=sdr|ddr|qdr|fdr10|fdr  rate0=, rate1=MBPS  fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
  *   break0=, break1=queue:NTH/completion:NTH/interrupt:NTH
- *   run=thread|service|step  cpu=N  wake-us=N  model-quirks=ID:VARIANT,...
+ *   run=thread|service|poll|step  cpu=N  wake-us=N  model-quirks=ID:VARIANT,...
  */
 #include <ctype.h>
 #include <errno.h>
@@ -31,6 +31,7 @@
 /* Cards are eight GUIDs apart: a card has a block of four. */
 #define GUID_STEP 8u
 #define NTH_MAX 1000000u
+#define RUNS "thread, service, poll or step"
 #define IB_SPEEDS "sdr, ddr, qdr, fdr10 or fdr"
 
 static int
@@ -387,10 +388,12 @@ parse_run(const char *dev, const char *key, const char *value, void *arg)
 		m->run = MODEL_RUN_THREAD;
 	else if (strcmp(value, "service") == 0)
 		m->run = MODEL_RUN_SERVICE;
+	else if (strcmp(value, "poll") == 0)
+		m->run = MODEL_RUN_POLL;
 	else if (strcmp(value, "step") == 0)
 		m->run = MODEL_RUN_STEP;
 	else
-		return mlx4_arg_refuse(dev, key, value, "thread, service or step");
+		return mlx4_arg_refuse(dev, key, value, RUNS);
 	return 0;
 }
 
@@ -471,7 +474,7 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"break0", parse_break, 0, BREAKS, "", "",
 	 "What breaks at the first port, once: its queue, a completion of a send, an interrupt of the card"},
 	{"break1", parse_break, 0, BREAKS, "", "", "What breaks at the second port"},
-	{"run", parse_run, 0, "thread, service or step", "", "thread", "Who runs the card"},
+	{"run", parse_run, 0, RUNS, "", "thread", "Who runs the card"},
 	{"cpu", parse_cpu, 0, "0..1023", "", "", "The CPU of its thread; any"},
 	{"model-quirks", parse_quirks, 0, mlx4_quirk_values, "", "",
 	 "What this card does otherwise than is assumed; see 'show quirks'"},

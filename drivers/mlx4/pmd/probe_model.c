@@ -94,7 +94,7 @@ RTE_PMD_REGISTER_PARAM_STRING(
 	"wire1=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]...|ibswitch:NAME[/KEY:VALUE]... "
 	"impair0=<list> impair1=<list> fail=OPCODE:NTH:STATUS timeout=OPCODE:NTH "
 	"break0=<list> break1=<list> "
-	"run=thread|service|step cpu=<num> wake-us=<num> check-fw-version=0|1 port-type0=eth|ib|auto "
+	"run=thread|service|poll|step cpu=<num> wake-us=<num> check-fw-version=0|1 port-type0=eth|ib|auto "
 	"port-type1=eth|ib|auto bf=0|1 "
 	"tx-inline=<num> rss-udp=0|1 rss-raw-ip=0|1 mac-loopback=0|1 health-time=<num> health-checks=<num> "
 	"health-restart=<mask> health-dump=<mask> dump-path=<path> quirks=<list> quirks-file=<path> "

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Life of completion queues. */
+/* Life of completion queues; and polling of those whose card is run by who polls it. */
 #include <errno.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_cycles.h>
 
 #include "verbs.h"
 
@@ -122,4 +125,67 @@ mlx4_roce_destroy_cq(struct troce_cq *cq)
 	pthread_mutex_unlock(&c->home->tables);
 	mlx4_cq_free(&c->hw);
 	return 0;
+}
+
+/* --- a card that is run by who polls it ------------------------------------------------------------------- */
+
+/* The port may be taken away while it is polled: who takes it waits for those that are inside. */
+static void
+with_bus(struct ibv_cq *ibcq, void (*fn)(struct mlx4_bus *bus))
+{
+	struct mlx4_roce *r = ((struct mlx4_roce_cq *)(void *)ibcq)->home;
+	struct mlx4_bus *bus;
+
+	atomic_fetch_add(&r->inside, 1);
+	bus = atomic_load(&r->polled_bus);
+	if (likely(bus != NULL))
+		fn(bus);
+	atomic_fetch_sub_explicit(&r->inside, 1, memory_order_release);
+}
+
+static void
+run(struct mlx4_bus *bus)
+{
+	bus->polled->run(bus);
+}
+
+static void
+rest(struct mlx4_bus *bus)
+{
+	bus->polled->rest(bus);
+}
+
+void
+mlx4_roce_polled_start(struct mlx4_roce *r, struct mlx4_bus *bus)
+{
+	atomic_store(&r->polled_bus, bus->polled != NULL ? bus : NULL);
+}
+
+void
+mlx4_roce_polled_stop(struct mlx4_roce *r)
+{
+	atomic_store(&r->polled_bus, NULL);
+	while (atomic_load(&r->inside) != 0)
+		rte_delay_us_sleep(1);
+}
+
+/* The same on a card that is run by who polls it: one that finds less than it asked for runs the card, and looks again. */
+int
+mlx4_roce_poll_cq_run(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
+{
+	int done = mlx4_roce_poll_cq(ibcq, n, wc);
+
+	if (done >= n)
+		return done;
+	with_bus(ibcq, run);
+	return done + mlx4_roce_poll_cq(ibcq, n - done, wc + done);
+}
+
+int
+mlx4_roce_req_notify_cq_rest(struct ibv_cq *ibcq, int solicited_only)
+{
+	int rc = mlx4_roce_req_notify_cq(ibcq, solicited_only);
+
+	with_bus(ibcq, rest);
+	return rc;
 }

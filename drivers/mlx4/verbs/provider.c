@@ -322,9 +322,10 @@ open_port(struct troce_dev *dev)
 	ops->post_send = mlx4_roce_post_send;
 	ops->post_recv = mlx4_roce_post_recv;
 	ops->post_srq_recv = mlx4_roce_post_srq_recv;
-	ops->poll_cq = mlx4_roce_poll_cq;
-	ops->req_notify_cq = mlx4_roce_req_notify_cq;
+	ops->poll_cq = r->hca->bus->polled != NULL ? mlx4_roce_poll_cq_run : mlx4_roce_poll_cq;
+	ops->req_notify_cq = r->hca->bus->polled != NULL ? mlx4_roce_req_notify_cq_rest : mlx4_roce_req_notify_cq;
 	dev->vctx.context.num_comp_vectors = 1;
+	mlx4_roce_polled_start(r, r->hca->bus);
 	rc = mlx4_roce_events_start(r);
 	if (rc != 0)
 		goto err_setup;
@@ -351,6 +352,7 @@ close_port(struct troce_dev *dev)
 	struct mlx4_roce *r = dev->home;
 	static const struct troce_gid none[TP_ROCE_GIDS];
 
+	mlx4_roce_polled_stop(r);
 	if (r->hca != NULL) {
 		mlx4_roce_open_del(r);
 		if (dev->ib == NULL) {
@@ -380,6 +382,7 @@ mlx4_roce_detach(struct mlx4_roce *r)
 	if (r->dev->ib != NULL)
 		mlx4_ib_mads_stop(r);
 	pthread_mutex_lock(&r->dev->lock);
+	mlx4_roce_polled_stop(r);
 	mlx4_roce_events_stop(r);
 	mlx4_roce_dead(r);
 	mlx4_roce_capture_stop(r);

@@ -186,6 +186,9 @@ extern const struct troce_provider mlx4_roce_provider; /* provider.c */
 struct mlx4_roce {
 	struct troce_dev *dev;
 	struct mlx4_hca *hca; /* NULL: detached */
+	_Atomic(struct mlx4_bus *)
+		polled_bus; /* of a card that is run by who polls it, until it is detached; NULL: of another */
+	atomic_uint inside; /* threads that use it just now */
 	unsigned int port;
 	bool bf; /* BlueFlame is used */
 	/* Tables by number; events look into them, so that an entry goes under the lock. */
@@ -244,6 +247,11 @@ int mlx4_roce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_re
 int mlx4_roce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int mlx4_roce_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int mlx4_roce_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+/* ... of a card that is run by who polls it (bus.h); it is, from mlx4_roce_polled_start() on. After the stop nobody touches the bus. */
+void mlx4_roce_polled_start(struct mlx4_roce *r, struct mlx4_bus *bus);
+void mlx4_roce_polled_stop(struct mlx4_roce *r);
+int mlx4_roce_poll_cq_run(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+int mlx4_roce_req_notify_cq_rest(struct ibv_cq *cq, int solicited_only);
 /* Forgets completions of a queue pair that is in RST. */
 void mlx4_roce_cq_clean(struct mlx4_roce_cq *cq, uint32_t qpn, struct mlx4_roce_srq *srq);
 /*

@@ -139,6 +139,8 @@ test_cards(void **state)
 	assert_int_equal(conf.run, MODEL_RUN_SERVICE);
 	taken("run=step");
 	assert_int_equal(conf.run, MODEL_RUN_STEP);
+	taken("run=poll");
+	assert_int_equal(conf.run, MODEL_RUN_POLL);
 	taken("run=thread");
 	assert_int_equal(conf.run, MODEL_RUN_THREAD);
 }
@@ -324,7 +326,7 @@ static const struct {
 	{"timeout=INIT_HCA", "timeout=INIT_HCA", "OPCODE:NTH, "},
 	{"timeout=INIT_HCA:1:1", "timeout=INIT_HCA:1:1", "OPCODE:NTH, "},
 	{"run=", "run=", "a value"},
-	{"run=x", "run=x", "thread, service or step"},
+	{"run=x", "run=x", "thread, service, poll or step"},
 	{"bf=2", "bf=2", "0 or 1"},
 	{"bf=01", "bf=01", "0 or 1"},
 	{"bf=/", "bf=/", "0 or 1"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Several cards, a card on a service core, memory of the application, and what an idle card costs. */
+/* Several cards, a card on a service core, a card that its pollers run, memory of the application, and what an idle card costs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -151,6 +151,190 @@ test_service(void **state)
 	}
 }
 
+/* --- a card that is run by who polls it --------------------------------------------------------------------- */
+
+static uint64_t
+rounds(void)
+{
+	struct rte_pmd_mlx4_model m;
+
+	assert_int_equal(rte_pmd_mlx4_model_get(0, &m), 0);
+	return m.steps;
+}
+
+#define CALLS 1000u
+#define TRIES 1000u
+
+static void
+poll_empty(void)
+{
+	struct rte_mbuf *m;
+
+	assert_int_equal(rte_eth_rx_burst(0, 0, &m, 1), 0);
+}
+
+static void
+send_nothing(void)
+{
+	struct rte_mbuf *m = NULL;
+
+	assert_int_equal(rte_eth_tx_burst(0, 0, &m, 0), 0);
+}
+
+/* Each call is one round of the card, and nobody else makes any: once at least, since this thread may be kept from its CPU. */
+static void
+each_call_runs(void (*call)(void))
+{
+	uint64_t before, n = 0;
+	unsigned int try, i;
+
+	call(); /* a burst that sends behind one that received runs nothing */
+	for (try = 0; try < TRIES && n != CALLS; try++) {
+		before = rounds();
+		for (i = 0; i < CALLS; i++)
+			call();
+		n = rounds() - before;
+	}
+	assert_int_equal(n, CALLS);
+}
+
+/* Without a poll or a send: the card's thread takes over. */
+static void
+wait_received(uint16_t port, int n)
+{
+	uint64_t end = rte_get_tsc_cycles() + rte_get_tsc_hz() * TIMEOUT_S;
+
+	while (rte_eth_rx_queue_count(port, 0) != n && rte_get_tsc_cycles() < end)
+		usleep(100);
+	assert_int_equal(rte_eth_rx_queue_count(port, 0), n);
+}
+
+static uint16_t
+count_calls(uint16_t port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n, uint16_t max, void *arg)
+{
+	++*(unsigned int *)arg;
+	return n;
+}
+
+/* The card is told, and not run. */
+static void
+post(uint16_t port, const struct rte_ether_addr *dst)
+{
+	struct rte_mbuf *m = rig_frame(dst, RIG_FRAME);
+
+	assert_int_equal(rte_eth_tx_burst(port, 0, &m, 1), 1);
+}
+
+static void
+test_polled(void **state)
+{
+	const struct rte_eth_rxtx_callback *in_front, *behind;
+	unsigned int calls = 0, more = 0;
+	struct rte_ether_addr dst;
+
+	assert_int_equal(rig_plug(RIG_DEV, "run=poll"), 0);
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
+	dst = rig_mac(1);
+	assert_int_equal(pass(0, 1, FRAMES), FRAMES);
+	assert_int_equal(pass(1, 0, FRAMES), FRAMES);
+	each_call_runs(poll_empty);
+	each_call_runs(send_nothing);
+	poll_empty();
+	post(0, &dst);
+	wait_received(1, 1);
+	assert_int_equal(pass(1, 0, FRAMES), FRAMES);
+	/* Functions of the application live beside ours, in front of them and behind. */
+	in_front = rte_eth_add_first_rx_callback(0, 0, count_calls, &calls);
+	behind = rte_eth_add_rx_callback(0, 0, count_calls, &more);
+	assert_non_null(in_front);
+	assert_non_null(behind);
+	poll_empty();
+	assert_int_equal(calls, 1);
+	assert_int_equal(more, 1);
+	each_call_runs(poll_empty);
+	assert_int_equal(rte_eth_remove_rx_callback(0, 0, behind), 0);
+	each_call_runs(poll_empty);
+	/* Started again, it is run by its polls again. */
+	assert_int_equal(rte_eth_dev_stop(0), 0);
+	rig_start(0, 1, NULL);
+	each_call_runs(poll_empty);
+	assert_int_equal(rte_eth_remove_rx_callback(0, 0, in_front), 0);
+	rig_no_violations(0);
+	rig_unplug(RIG_DEV);
+	assert_int_equal(rte_mempool_in_use_count(rig_pool()), 0);
+	/* Nothing of the old port is left in the new one. */
+	assert_int_equal(rig_plug(RIG_DEV, "run=thread"), 0);
+	assert_null(rte_eth_devices[0].post_rx_burst_cbs[0]);
+	assert_null(rte_eth_devices[0].pre_tx_burst_cbs[0]);
+	rig_unplug(RIG_DEV);
+}
+
+/* Who sleeps until an interrupt polls no more: the thread must not wait for its polls. */
+static void
+test_polled_sleeper(void **state)
+{
+	struct rte_eth_conf with = {.intr_conf.rxq = 1};
+	struct rte_epoll_event ev;
+	struct rte_ether_addr dst;
+	struct rte_mbuf *m;
+	unsigned int i, k;
+
+	assert_int_equal(rig_plug(RIG_DEV, "run=poll"), 0);
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, &with);
+	dst = rig_mac(1);
+	assert_int_equal(rte_eth_dev_rx_intr_ctl_q(1, 0, RTE_EPOLL_PER_THREAD, RTE_INTR_EVENT_ADD, NULL), 0);
+	for (i = 0; i < 50; i++) {
+		for (k = 0; k < 100; k++)
+			assert_int_equal(rte_eth_rx_burst(1, 0, &m, 1), 0);
+		assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), 0);
+		post(0, &dst);
+		assert_int_equal(rte_epoll_wait(RTE_EPOLL_PER_THREAD, &ev, 1, TIMEOUT_S * 1000), 1);
+		assert_int_equal(rte_eth_dev_rx_intr_disable(1, 0), 0);
+		assert_int_equal(rte_eth_rx_burst(1, 0, &m, 1), 1);
+		rte_pktmbuf_free(m);
+	}
+	assert_int_equal(rte_eth_dev_rx_intr_ctl_q(1, 0, RTE_EPOLL_PER_THREAD, RTE_INTR_EVENT_DEL, NULL), 0);
+	rig_no_violations(0);
+	rig_unplug(RIG_DEV);
+}
+
+static int
+pass_back(void *arg)
+{
+	return (int)pass(1, 0, FRAMES);
+}
+
+/* Two lcores poll ports of one card: one runs it at a time, the other does not wait. Then two cards on a switch. */
+static void
+test_polled_by_two(void **state)
+{
+	uint16_t p;
+
+	assert_int_equal(rig_plug(RIG_DEV, "run=poll"), 0);
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
+	assert_int_equal(rte_eal_remote_launch(pass_back, NULL, 1), 0);
+	assert_int_equal(pass(0, 1, FRAMES), FRAMES);
+	assert_int_equal(rte_eal_wait_lcore(1), FRAMES);
+	check_counts(0, 1);
+	check_counts(1, 0);
+	rig_no_violations(0);
+	rig_unplug(RIG_DEV);
+	assert_int_equal(rig_plug(RIG_DEV, "ports=1,run=poll,wire0=switch:polled"), 0);
+	assert_int_equal(rig_plug(SECOND, "ports=1,run=poll,wire0=switch:polled"), 0);
+	for (p = 0; p < 2; p++)
+		rig_start(p, 1, NULL);
+	for (p = 0; p < 2; p++)
+		assert_int_equal(pass(p, p ^ 1, FRAMES), FRAMES);
+	rig_no_violations(0);
+	rig_no_violations(1);
+	rig_unplug(SECOND);
+	rig_unplug(RIG_DEV);
+	assert_int_equal(rte_mempool_in_use_count(rig_pool()), 0);
+}
+
 static void
 ext_free(void *addr, void *arg)
 {
@@ -214,15 +398,6 @@ test_external_memory(void **state)
 	rig_close();
 }
 
-static uint64_t
-rounds(void)
-{
-	struct rte_pmd_mlx4_model m;
-
-	assert_int_equal(rte_pmd_mlx4_model_get(0, &m), 0);
-	return m.steps;
-}
-
 /*
  * An idle card makes one round per sleep of wake-us at the most, however fast or busy the machine is; the link watch of
  * the ports may add a few. Its share of a CPU is measured by the bench.
@@ -256,11 +431,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_cards),
-		cmocka_unit_test(test_unplug_one),
-		cmocka_unit_test(test_external_memory),
-		cmocka_unit_test(test_service),
-		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_two_cards),       cmocka_unit_test(test_unplug_one),
+		cmocka_unit_test(test_external_memory), cmocka_unit_test(test_service),
+		cmocka_unit_test(test_polled),          cmocka_unit_test(test_polled_sleeper),
+		cmocka_unit_test(test_polled_by_two),   cmocka_unit_test(test_idle),
 	};
 
 	/* They float over the CPUs, of which there may be less. */
