@@ -150,8 +150,12 @@ static void
 async_event(struct troce_guest *g, enum ibv_event_type type, void *obj)
 {
 	struct share_guest *s = (struct share_guest *)g;
+	const uint64_t one = 1;
 	struct troce_talk begun;
 
+	/* Who sleeps at its vector looks at its queues, which are no more. */
+	if (type == IBV_EVENT_DEVICE_FATAL && s->vector_fd >= 0)
+		(void)!write(s->vector_fd, &one, sizeof(one));
 	if (async_send(s, type, handle_of(type, obj)) || atomic_exchange(&s->async_lost, true))
 		return;
 	begun = share_talk_begin(&s->share->say);
@@ -296,6 +300,7 @@ leave_dev(struct share_guest *s)
 	drop_all(s);
 	if (dev == NULL)
 		return;
+	share_vector_put(s);
 	TROCE_LOG(INFO, "%s: process %d of user %d leaves: %" PRIu64 " calls, %" PRIu64 " refused", dev->where, s->pid,
 		  s->uid, s->calls, s->failed);
 	share_arena_free(s);
@@ -446,6 +451,7 @@ static const struct {
 	[SHARE_RESIZE_CQ] = {share_do_resize_cq, SHARE_FREE},
 	[SHARE_COUNTERS] = {share_do_counters, SHARE_FREE},
 	[SHARE_RESOLVE] = {share_do_resolve, SHARE_FREE},
+	[SHARE_OWN_VECTOR] = {share_do_own_vector, SHARE_FREE},
 };
 
 static int

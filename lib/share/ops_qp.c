@@ -83,8 +83,8 @@ in_group(const struct share_guest *s)
 }
 
 /* Rules for whole frames take them away from the port: Linux asks for CAP_NET_RAW. */
-static int
-may_have_frames(const struct share_guest *s)
+int
+share_may_have_frames(const struct share_guest *s)
 {
 	if (s->uid == 0 || (uid_t)s->uid == geteuid() || in_group(s))
 		return 0;
@@ -104,7 +104,7 @@ share_do_create_qp(struct share_guest *s, struct share_call *c)
 	int err = pd == NULL ? EINVAL : init_of(s, &c->m->qp, &init);
 
 	if (err == 0 && init.qp_type == IBV_QPT_RAW_PACKET)
-		err = may_have_frames(s);
+		err = share_may_have_frames(s);
 	if (err != 0)
 		return err;
 	qp = troce_qp_make(pd->obj, &init, &(struct troce_qp_more){.guest = &s->g});

@@ -4,6 +4,7 @@
 /* Channels, completion queues and shared receive queues of guests. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -61,6 +62,43 @@ share_do_destroy_channel(struct share_guest *s, struct share_call *c)
 	return 0;
 }
 
+/* --- a vector of its own --- */
+
+int
+share_do_own_vector(struct share_guest *s, struct share_call *c)
+{
+	int err = share_may_have_frames(s), fd;
+
+	if (err != 0)
+		return err;
+	if (s->dev->prov->vector_get == NULL)
+		return EOPNOTSUPP;
+	if (s->vector_fd >= 0)
+		return EBUSY;
+	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = fd < 0 ? errno : share_fd_room(s, fd);
+	if (err == 0)
+		err = s->dev->prov->vector_get(s->dev, &s->g, fd);
+	if (err != 0) {
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	s->vector_fd = fd;
+	c->out[c->num_out++] = fd;
+	return 0;
+}
+
+void
+share_vector_put(struct share_guest *s)
+{
+	if (s->vector_fd < 0)
+		return;
+	s->dev->prov->vector_put(s->dev, &s->g);
+	close(s->vector_fd);
+	s->vector_fd = -1;
+}
+
 /* --- completion queues --- */
 
 static void
@@ -82,10 +120,13 @@ int
 share_do_create_cq(struct share_guest *s, struct share_call *c)
 {
 	struct share_cq *r = &c->m->cq;
+	const bool own = r->vector == SHARE_VECTOR_OWN;
 	const struct share_obj *ch = NULL;
 	struct share_obj *o;
 	struct ibv_cq *cq;
 
+	if (own && (s->vector_fd < 0 || r->channel != 0))
+		return EINVAL;
 	if (r->channel != 0) {
 		ch = share_obj_of(s, SHARE_CHANNEL, r->channel);
 		if (ch == NULL)
@@ -98,7 +139,8 @@ share_do_create_cq(struct share_guest *s, struct share_call *c)
 	o->cq.channel = ch == NULL ? NULL : ch->obj;
 	cq = troce_cq_make(
 		s->ctx, r->cqe,
-		&(struct troce_cq_more){.vector = r->vector, .context = o, .guest = &s->g, .events = ch != NULL});
+		&(struct troce_cq_more){
+			.vector = own ? 0 : r->vector, .context = o, .guest = &s->g, .events = ch != NULL, .own = own});
 	if (cq == NULL) {
 		share_obj_drop(s, c->m->handle);
 		return errno;

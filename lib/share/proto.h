@@ -63,6 +63,7 @@ enum share_op {
 	SHARE_RESIZE_CQ,
 	SHARE_COUNTERS, /* of a device by its name, which need not be open */
 	SHARE_RESOLVE,
+	SHARE_OWN_VECTOR, /* descriptor: an eventfd, readable after completions of queues that were made for SHARE_VECTOR_OWN */
 	SHARE_OPS
 };
 
@@ -105,10 +106,11 @@ struct share_mr {
 	struct share_piece piece[SHARE_PIECES];
 };
 
+#define SHARE_VECTOR_OWN INT32_MAX
 struct share_cq {
 	int32_t cqe;
 	uint32_t channel; /* 0: none */
-	int32_t vector;
+	int32_t vector;   /* SHARE_VECTOR_OWN: that of this connection, without a channel */
 	uint32_t cqn, uar, entries, dbrec;
 	struct share_mem mem;
 	uint16_t count, period; /* of SHARE_MODIFY_CQ */

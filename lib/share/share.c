@@ -50,7 +50,7 @@ take(struct tp_share *h, int fd)
 	s->pid = cred.pid;
 	s->uid = (int)cred.uid;
 	s->gid = (int)cred.gid;
-	s->async_fd = -1;
+	s->async_fd = s->vector_fd = -1;
 	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = s->wake < 0 ? errno : share_fd_room(s, s->wake);
 	if (err != 0) {

@@ -98,7 +98,8 @@ struct share_guest {
 	struct tp_share *share;
 	TAILQ_ENTRY(share_guest) next;
 	int fd;
-	int wake; /* an event is owed */
+	int wake;      /* an event is owed */
+	int vector_fd; /* that the card's vector for this guest makes readable; -1: it has none */
 	int pid, uid, gid;
 	struct troce_dev *dev; /* NULL: nothing is open */
 	struct ibv_context *ctx;
@@ -224,6 +225,7 @@ int share_do_rereg_mr(struct share_guest *s, struct share_call *c);
 int share_do_dereg_mr(struct share_guest *s, struct share_call *c);
 int share_do_alloc_mw(struct share_guest *s, struct share_call *c);
 int share_do_dealloc_mw(struct share_guest *s, struct share_call *c);
+int share_do_own_vector(struct share_guest *s, struct share_call *c);
 int share_do_create_channel(struct share_guest *s, struct share_call *c);
 int share_do_destroy_channel(struct share_guest *s, struct share_call *c);
 int share_do_create_cq(struct share_guest *s, struct share_call *c);
@@ -251,6 +253,11 @@ int share_do_destroy_flow(struct share_guest *s, struct share_call *c);
 int share_do_counters(struct share_guest *s, struct share_call *c);
 
 /* Each frees what it holds; in table.c's order. */
+/* With its queues gone. */
+void share_vector_put(struct share_guest *s);
+/* Raw packet queue pairs, and what goes with them, are not everybody's. 0 or EPERM, and a line. */
+int share_may_have_frames(const struct share_guest *s);
+
 void share_free_mr(struct share_guest *s, struct share_obj *o);
 void share_free_qp(struct share_guest *s, struct share_obj *o);
 void share_free_cq(struct share_guest *s, struct share_obj *o);

@@ -334,6 +334,15 @@ vc_cq_clean(struct ibv_cq *cq, const struct mlx4_roce_qp *qp)
 	vc_cq_leave(q, entered);
 }
 
+/* The card has given this entry to the program in this round. */
+static bool
+is_written(const struct mlx4_roce_cq *k, uint32_t ci)
+{
+	uint8_t owner = (ci & (k->mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
+
+	return (*(const volatile uint8_t *)&k->cqes[ci & k->mask].owner_sr_opcode & MLX4_CQE_OWNER) == owner;
+}
+
 /* Most completions that are passed over; with more of them the event comes at once, which is allowed. */
 #define PASS_MAX 256u
 
@@ -346,15 +355,30 @@ vc_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	uint32_t ci, first;
 
 	first = k->ci;
-	for (ci = first; ci - first < RTE_MIN(PASS_MAX, k->mask + 1); ci++) {
-		uint8_t owner = (ci & (k->mask + 1)) != 0 ? MLX4_CQE_OWNER : 0;
-
-		if ((*(const volatile uint8_t *)&k->cqes[ci & k->mask].owner_sr_opcode & MLX4_CQE_OWNER) != owner)
-			break;
-	}
+	for (ci = first; ci - first < RTE_MIN(PASS_MAX, k->mask + 1) && is_written(k, ci); ci++)
+		;
+	q->armed = true;
+	q->armed_at = ci;
 	k->ci = ci;
 	(void)mlx4_roce_req_notify_cq(cq, solicited_only);
 	k->ci = first;
 	vc_cq_leave(q, entered);
 	return 0;
+}
+
+/*
+ * The next arming counts as a new one once this one was answered [DP 2.4], which it was when there is a completion where it
+ * waited: of several queues at one vector the interrupt does not say which is meant.
+ */
+void
+vc_cq_told(struct ibv_cq *cq)
+{
+	struct vc_cq *q = (struct vc_cq *)cq;
+	bool entered = vc_cq_enter(q);
+
+	if (q->armed && ((int32_t)(q->c.ci - q->armed_at) > 0 || is_written(&q->c, q->armed_at))) {
+		atomic_fetch_add_explicit(&q->c.arm_sn, 1, memory_order_relaxed);
+		q->armed = false;
+	}
+	vc_cq_leave(q, entered);
 }

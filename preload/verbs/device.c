@@ -272,6 +272,8 @@ context_free(struct vc_context *c)
 		munmap(c->uars, c->uars_len);
 	if (c->vctx.context.async_fd >= 0)
 		close(c->vctx.context.async_fd);
+	if (c->vector_fd >= 0)
+		close(c->vector_fd);
 	if (c->fd >= 0)
 		close(c->fd);
 	device_put(c->device);
@@ -290,7 +292,7 @@ ibv_open_device(struct ibv_device *device)
 		return NULL;
 	c->device = (struct vc_device *)device;
 	device_take(c->device);
-	c->vctx.context.async_fd = -1;
+	c->vctx.context.async_fd = c->vector_fd = -1;
 	pthread_mutex_init(&c->lock, NULL);
 	c->fd = owner_connect(owner_path());
 	if (c->fd < 0)

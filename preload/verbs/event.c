@@ -219,6 +219,7 @@ static void
 lost(struct vc_context *c)
 {
 	const struct share_async fatal = {IBV_EVENT_DEVICE_FATAL, 0};
+	const uint64_t one = 1;
 	struct mlx4_roce_srq *s;
 	struct mlx4_roce_qp *q;
 	struct mlx4_roce_cq *k;
@@ -239,6 +240,8 @@ lost(struct vc_context *c)
 	k->dead = true;
 	LIST_FOREACH(ch, &c->channels, next)
 	tell_channel(c, ch);
+	if (c->vector_fd >= 0)
+		(void)!write(c->vector_fd, &one, sizeof(one));
 	pthread_mutex_unlock(&c->home.tables);
 	fd = replace(c->vctx.context.async_fd);
 	if (fd >= 0)

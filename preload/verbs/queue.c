@@ -62,8 +62,8 @@ vc_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *a)
 	return &((struct vc_cq *)cq)->c.c.ex;
 }
 
-VC_EXPORT struct ibv_cq *
-ibv_create_cq(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv_comp_channel *channel, int vector)
+static struct ibv_cq *
+cq_create(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv_comp_channel *channel, int vector)
 {
 	struct vc_context *c = vc_of(ctx);
 	struct vc_cq *q = calloc(1, sizeof(*q));
@@ -94,6 +94,37 @@ ibv_create_cq(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv_com
 	q->c.dead = c->hca.dead;
 	pthread_mutex_unlock(&c->home.tables);
 	return &q->c.c.v;
+}
+
+VC_EXPORT struct ibv_cq *
+ibv_create_cq(struct ibv_context *ctx, int cqe, void *cq_context, struct ibv_comp_channel *channel, int vector)
+{
+	if (vector == SHARE_VECTOR_OWN)
+		vector = -1; /* no number that programs know */
+	return cq_create(ctx, cqe, cq_context, channel, vector);
+}
+
+int
+vc_own_vector(struct ibv_context *ctx, int *fd)
+{
+	struct vc_context *c = vc_of(ctx);
+	struct share_msg m = {.op = SHARE_OWN_VECTOR};
+	int err = vc_call(c, &m, NULL, 0, fd, 1);
+
+	if (err == 0 && *fd < 0)
+		err = EPROTO;
+	if (err == 0) {
+		pthread_mutex_lock(&c->home.tables);
+		c->vector_fd = *fd;
+		pthread_mutex_unlock(&c->home.tables);
+	}
+	return err;
+}
+
+struct ibv_cq *
+vc_create_cq_own(struct ibv_context *ctx, int cqe)
+{
+	return cq_create(ctx, cqe, NULL, NULL, SHARE_VECTOR_OWN);
 }
 
 int

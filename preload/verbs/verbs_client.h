@@ -52,6 +52,7 @@ struct vc_context {
 	pthread_mutex_t lock; /* of the socket and of what follows */
 	struct vc_chunk *chunk;
 	uint32_t num_chunks;
+	int vector_fd; /* of a vector of its own, -1: it has none */
 	uint8_t *uars;
 	size_t uars_len;
 	void **obj; /* by number: who may have events */
@@ -81,6 +82,9 @@ struct vc_cq {
 	uint32_t empty;         /* polls in a row that found nothing, */
 	uint32_t empty_at;      /* and where */
 	unsigned int delivered; /* events that the program fetched */
+	/* Of one that a vector of its own tells of: armed, and where its next completion was to come. */
+	bool armed;
+	uint32_t armed_at;
 };
 struct vc_qp {
 	struct mlx4_roce_qp q;
@@ -133,6 +137,15 @@ int vc_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 /* --- queue.c --- */
 int vc_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 struct ibv_cq_ex *vc_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr);
+
+/*
+ * A vector of this context's own: the card makes fd readable without anybody in between. A queue that is made for it is armed as
+ * others are; when fd was readable, and was read, vc_cq_told() of each such queue comes before it is armed again. 0 or a positive
+ * errno: EOPNOTSUPP, ENOSPC among them, and then there are channels.
+ */
+int vc_own_vector(struct ibv_context *ctx, int *fd);
+struct ibv_cq *vc_create_cq_own(struct ibv_context *ctx, int cqe);
+void vc_cq_told(struct ibv_cq *cq);
 
 /* --- qp.c --- */
 struct ibv_flow *vc_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);

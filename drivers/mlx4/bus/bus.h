@@ -46,6 +46,11 @@ struct mlx4_bus_ops {
 	 * and no other; fd -1: it is the card's own again. NULL: the card's pages come as a whole. 0 or negative errno.
 	 */
 	int (*uar_lend)(struct mlx4_bus *bus, uint32_t off, int fd);
+	/*
+	 * Interrupts of a vector that irq_setup did not connect make fd readable, an eventfd of whom they are for; fd -1: nobody hears of them
+	 * any more. NULL: vectors are the bus's alone. 0 or negative errno.
+	 */
+	int (*irq_lend)(struct mlx4_bus *bus, unsigned int vector, int fd);
 	void (*close)(struct mlx4_bus *bus);
 	/* The software model behind the bus; NULL on a real card. For reports only: nothing may act on it. */
 	struct tp_model *(*model)(struct mlx4_bus *bus);

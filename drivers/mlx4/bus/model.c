@@ -132,6 +132,12 @@ model_uar_lend(struct mlx4_bus *bus, uint32_t off, int fd)
 		       : 0;
 }
 
+static int
+model_irq_lend(struct mlx4_bus *bus, unsigned int vector, int fd)
+{
+	return tp_model_irq_set(to_model(bus)->model, vector, fd);
+}
+
 static struct tp_model *
 model_of(struct mlx4_bus *bus)
 {
@@ -184,6 +190,7 @@ static const struct mlx4_bus_ops model_ops = {
 	.irq_setup = model_irq_setup,
 	.irq_ack = model_irq_ack,
 	.uar_lend = model_uar_lend,
+	.irq_lend = model_irq_lend,
 	.close = model_close,
 	.model = model_of,
 };

@@ -86,8 +86,7 @@ dump_cq(struct mlx4_hca *hca, const struct mlx4_cq *cq, uint32_t ci, uint32_t *w
 	mlx4_dump_u64(o, "card_arm_state", prm_get(card, MLX4_CQC_STATE));
 	mlx4_dump_both(o, "lg_entries", mlx4_lg(cq->entries), prm_get(card, MLX4_CQC_LG_SIZE));
 	mlx4_dump_both(o, "uar", cq->uar, prm_get(card, MLX4_CQC_UAR));
-	mlx4_dump_both(o, "eq", (cq->vector >= 0 ? hca->comp_eq[cq->vector] : hca->async_eq)->eqn,
-		       prm_get(card, MLX4_CQC_EQN));
+	mlx4_dump_both(o, "eq", mlx4_eq_of(hca, cq->vector)->eqn, prm_get(card, MLX4_CQC_EQN));
 	mlx4_dump_bytes(o, "card_context", card, sizeof(card));
 	mlx4_dump_end(o);
 	return true;

@@ -138,15 +138,25 @@ struct mlx4_eq {
 	uint32_t mtt_pages;
 	uint32_t eqn, entries, ci;
 	uint16_t vector; /* MSI-X table index */
+	bool always;     /* each entry interrupts, and nobody reads them */
 	volatile rte_be32_t *db;
 	rte_spinlock_t lock; /* ci and the entries */
 };
 int mlx4_eq_create(struct mlx4_hca *hca, uint32_t eqn, uint32_t entries, uint16_t vector, struct mlx4_eq **out);
+/* Each entry interrupts, whether those before it were read or not: it is never armed, and may overrun [CP 5.1]. */
+int mlx4_eq_create_always(struct mlx4_hca *hca, uint32_t eqn, uint32_t entries, uint16_t vector, struct mlx4_eq **out);
 void mlx4_eq_destroy(struct mlx4_eq *eq);
 /* An entry is there that nobody has taken; *ci: its index. */
 bool mlx4_eq_waits(struct mlx4_eq *eq, uint32_t *ci);
 /* Copies up to n entries out and tells the card, which arms the EQ; arm: even when there was none. Returns how many. */
 unsigned int mlx4_eq_take(struct mlx4_eq *eq, uint8_t (*eqe)[MLX4_EQE_SIZE], unsigned int n, bool arm);
+
+/* --- own_eq.c: vectors of other processes --- */
+void mlx4_own_eqs_init(struct mlx4_hca *hca, uint32_t first_eqn, unsigned int n);
+/* All of them, whoever has them. */
+void mlx4_own_eqs_destroy(struct mlx4_hca *hca);
+/* The EQ of a vector, also of one that mlx4_own_vector_get() gave; below 0: the asynchronous one. NULL: no such vector. */
+struct mlx4_eq *mlx4_eq_of(const struct mlx4_hca *hca, int vector);
 
 /* --- event.c: the asynchronous EQ, the completion EQs and who hears of them --- */
 int mlx4_events_start(struct mlx4_hca *hca);

@@ -76,7 +76,9 @@ cq_create(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t entri
 	rc = entries_check(hca, entries);
 	if (rc != 0)
 		return rc;
-	if (vector >= (int)hca->num_comp_eq) {
+	/* A CQ that nobody arms needs an EQ in its context nevertheless. */
+	eq = mlx4_eq_of(hca, vector);
+	if (eq == NULL) {
 		HCA_LOG(hca, ERR, "a CQ on interrupt vector %d: the card has 0..%d", vector, (int)hca->num_comp_eq - 1);
 		return -EINVAL;
 	}
@@ -93,8 +95,6 @@ cq_create(struct mlx4_hca *hca, const struct mlx4_dma_pool *pool, uint32_t entri
 		return rc;
 	}
 	cq->dbrec = (volatile rte_be32_t *)(volatile void *)(cq->cqes + entries);
-	/* A CQ that nobody arms needs an EQ in its context nevertheless. */
-	eq = vector >= 0 ? hca->comp_eq[vector] : hca->async_eq;
 	prm_set(ctx, MLX4_CQC_TIMESTAMP, stamped);
 	prm_set(ctx, MLX4_CQC_UAR, uar);
 	prm_set(ctx, MLX4_CQC_EQN, eq->eqn);

@@ -69,7 +69,8 @@ eq_to_hw(struct mlx4_eq *eq, uint8_t lg_page)
 {
 	uint8_t ctx[MLX4_EQC_SIZE] = {0};
 
-	prm_set(ctx, MLX4_EQC_STATE, MLX4_EQ_STATE_ARMED);
+	prm_set(ctx, MLX4_EQC_STATE, eq->always ? MLX4_EQ_STATE_ALWAYS_ARMED : MLX4_EQ_STATE_ARMED);
+	prm_set(ctx, MLX4_EQC_OI, eq->always);
 	prm_set(ctx, MLX4_EQC_LG_SIZE, mlx4_lg(eq->entries));
 	prm_set(ctx, MLX4_EQC_INTR, eq->vector);
 	prm_set(ctx, MLX4_EQC_LG_PAGE, lg_page);
@@ -78,8 +79,8 @@ eq_to_hw(struct mlx4_eq *eq, uint8_t lg_page)
 	return mlx4_cmd(eq->hca, MLX4_CMD_SW2HW_EQ, 0, eq->eqn, ctx, sizeof(ctx), NULL, 0);
 }
 
-int
-mlx4_eq_create(struct mlx4_hca *hca, uint32_t eqn, uint32_t entries, uint16_t vector, struct mlx4_eq **out)
+static int
+eq_create(struct mlx4_hca *hca, uint32_t eqn, uint32_t entries, uint16_t vector, bool always, struct mlx4_eq **out)
 {
 	struct mlx4_eq *eq = rte_zmalloc_socket("mlx4_eq", sizeof(*eq), 0, hca->numa_node);
 	size_t len = (size_t)entries * MLX4_EQE_SIZE;
@@ -93,6 +94,7 @@ mlx4_eq_create(struct mlx4_hca *hca, uint32_t eqn, uint32_t entries, uint16_t ve
 	eq->eqn = eqn;
 	eq->entries = entries;
 	eq->vector = vector;
+	eq->always = always;
 	rte_spinlock_init(&eq->lock);
 	eq->db = (volatile rte_be32_t *)(mlx4_uar_addr(hca, eqn / MLX4_EQS_PER_UAR) + MLX4_UAR_EQ_DB +
 					 8 * (eqn % MLX4_EQS_PER_UAR));
@@ -120,6 +122,18 @@ err_mtt:
 err_dma:
 	rte_free(eq);
 	return rc;
+}
+
+int
+mlx4_eq_create(struct mlx4_hca *hca, uint32_t eqn, uint32_t entries, uint16_t vector, struct mlx4_eq **out)
+{
+	return eq_create(hca, eqn, entries, vector, false, out);
+}
+
+int
+mlx4_eq_create_always(struct mlx4_hca *hca, uint32_t eqn, uint32_t entries, uint16_t vector, struct mlx4_eq **out)
+{
+	return eq_create(hca, eqn, entries, vector, true, out);
 }
 
 void

@@ -356,6 +356,7 @@ comp_eqs_create(struct mlx4_hca *hca, uint32_t first_eqn, unsigned int n)
 	unsigned int verbs = has_verbs(hca) && n > hca->caps.num_ports ? hca->caps.num_ports : 0, i;
 	int rc;
 
+	mlx4_own_eqs_init(hca, first_eqn + RTE_MIN(n, RX_EQS_MAX + verbs), n - RTE_MIN(n, RX_EQS_MAX + verbs));
 	n = RTE_MIN(n, RX_EQS_MAX + verbs);
 	hca->num_verbs_eq = verbs;
 
@@ -516,6 +517,7 @@ mlx4_events_stop(struct mlx4_hca *hca)
 	rte_eal_alarm_cancel(on_watch, ev);
 	rte_eal_alarm_cancel(on_kick, ev);
 	rte_eal_alarm_cancel(on_overdue, ev);
+	mlx4_own_eqs_destroy(hca);
 	comp_eqs_destroy(hca);
 	mlx4_eq_destroy(hca->async_eq);
 	hca->async_eq = NULL;

@@ -15,18 +15,23 @@ mlx4_roce_create_cq(struct troce_cq *cq, int vector)
 	struct mlx4_roce_cq *c = (struct mlx4_roce_cq *)cq;
 	struct mlx4_roce *r = mlx4_roce_of(cq->v.context);
 	uint32_t entries = rte_align32pow2((uint32_t)cq->v.cqe + 1);
+	const bool wants = vector >= 0;
 	struct mlx4_dma_pool pool;
 	int rc;
 
 	if (r->hca == NULL)
 		return EIO;
-	if (vector >= 0 && r->vector < 0)
+	if (vector == TROCE_VECTOR_OWN)
+		vector = cq->guest->vector;
+	else if (vector >= 0)
+		vector = r->vector;
+	if (wants && vector < 0)
 		return EOPNOTSUPP;
 	rc = mlx4_roce_uar_get(r, cq->guest, &c->uar);
 	if (rc != 0)
 		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
-	rc = mlx4_cq_create_of(r->hca, mlx4_roce_pool(cq->guest, &pool), RTE_MAX(entries, 2u), c->uar,
-			       vector < 0 ? -1 : r->vector, r->dev->numa_node, &c->hw);
+	rc = mlx4_cq_create_of(r->hca, mlx4_roce_pool(cq->guest, &pool), RTE_MAX(entries, 2u), c->uar, vector,
+			       r->dev->numa_node, &c->hw);
 	if (rc != 0) {
 		mlx4_roce_uar_put(r, cq->guest, c->uar);
 		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);

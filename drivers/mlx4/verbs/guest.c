@@ -52,6 +52,27 @@ mlx4_roce_mem_close(struct troce_dev *dev, void *mem, size_t len)
 }
 
 int
+mlx4_roce_vector_get(struct troce_dev *dev, struct troce_guest *guest, int fd)
+{
+	struct mlx4_roce *r = dev->home;
+	int rc;
+
+	if (r->hca == NULL)
+		return EIO;
+	rc = mlx4_own_vector_get(r->hca, guest, fd, &guest->vector);
+	return rc == 0 ? 0 : mlx4_roce_errno(rc);
+}
+
+void
+mlx4_roce_vector_put(struct troce_dev *dev, struct troce_guest *guest)
+{
+	struct mlx4_roce *r = dev->home;
+
+	if (r->hca != NULL)
+		mlx4_own_vector_put(r->hca, guest, guest->vector);
+}
+
+int
 mlx4_roce_view_uars(struct troce_dev *dev, struct troce_view_uars *view)
 {
 	const struct mlx4_roce *r = dev->home;

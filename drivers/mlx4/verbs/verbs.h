@@ -386,6 +386,8 @@ void mlx4_roce_mem_close(struct troce_dev *dev, void *mem, size_t len);
 /* A page of doorbells for one queue, which the guest has, too; NULL: nobody has. 0 or negative errno. */
 int mlx4_roce_uar_get(struct mlx4_roce *r, const struct troce_guest *guest, uint32_t *page);
 void mlx4_roce_uar_put(struct mlx4_roce *r, const struct troce_guest *guest, uint32_t page);
+int mlx4_roce_vector_get(struct troce_dev *dev, struct troce_guest *guest, int fd);
+void mlx4_roce_vector_put(struct troce_dev *dev, struct troce_guest *guest);
 int mlx4_roce_view_uars(struct troce_dev *dev, struct troce_view_uars *view);
 void mlx4_roce_view_cq(const struct troce_cq *cq, struct troce_view_cq *view);
 void mlx4_roce_view_qp(const struct troce_qp *qp, struct troce_view_qp *view);

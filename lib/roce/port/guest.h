@@ -17,7 +17,9 @@
 struct troce_dev;
 struct troce_cq;
 
+#define TROCE_VECTOR_OWN INT_MAX /* in place of a number of a vector */
 struct troce_guest {
+	int vector; /* of its own, in the home's words */
 	int uar_fd; /* its file for pages of doorbells, see struct troce_view_uars */
 	/* Zeroed memory, open to the card, its IO address that of this process. NULL: there is none left. */
 	void *(*mem_get)(struct troce_guest *g, size_t len, size_t align);

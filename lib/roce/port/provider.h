@@ -223,7 +223,8 @@ struct troce_provider {
 	int (*alloc_mw)(struct troce_mw *mw); /* sets v.rkey */
 	int (*dealloc_mw)(struct troce_mw *mw);
 
-	int (*create_cq)(struct troce_cq *cq, int vector); /* v.cqe: asked for, then granted; vector -1: no channel */
+	/* v.cqe: asked for, then granted; vector -1: no channel, TROCE_VECTOR_OWN: its guest's own */
+	int (*create_cq)(struct troce_cq *cq, int vector);
 	int (*modify_cq)(struct troce_cq *cq, uint16_t count, uint16_t period_us);
 	/* v.cqe becomes what is granted; nobody polls it meanwhile. EINVAL: what was not polled does not fit. */
 	int (*resize_cq)(struct troce_cq *cq, int cqe);
@@ -288,6 +289,12 @@ struct troce_provider {
 	 */
 	int (*mem_open)(struct troce_dev *dev, void *mem, size_t len);
 	void (*mem_close)(struct troce_dev *dev, void *mem, size_t len);
+	/*
+	 * An interrupt vector of the guest's own, see struct troce_guest: completions of queues that were made for it make fd, an eventfd,
+	 * readable, and nothing else tells of them. NULL: the home has none to give. 0 or a positive errno. Its queues go before it.
+	 */
+	int (*vector_get)(struct troce_dev *dev, struct troce_guest *guest, int fd);
+	void (*vector_put)(struct troce_dev *dev, struct troce_guest *guest);
 	int (*view_uars)(struct troce_dev *dev, struct troce_view_uars *view);
 	void (*view_cq)(const struct troce_cq *cq, struct troce_view_cq *view);
 	void (*view_qp)(const struct troce_qp *qp, struct troce_view_qp *view);

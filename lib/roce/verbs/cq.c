@@ -54,7 +54,9 @@ troce_cq_make(struct ibv_context *ctx, int cqe, const struct troce_cq_more *more
 	troce_lock(dev);
 	err = troce_room(dev, "completion queues", dev->cqs, dev->attr.max_cq);
 	if (err == 0)
-		err = dev->prov->create_cq(cq, more->channel == NULL && !more->events ? -1 : more->vector);
+		err = dev->prov->create_cq(cq, more->own                                ? TROCE_VECTOR_OWN
+					       : more->channel == NULL && !more->events ? -1
+											: more->vector);
 	if (err == 0) {
 		dev->cqs++;
 		if (more->channel != NULL)

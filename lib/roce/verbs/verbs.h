@@ -40,6 +40,7 @@ struct troce_cq_more {
 	void *context;
 	struct troce_guest *guest;
 	bool events; /* of a guest: the queue may be armed */
+	bool own;    /* its completions are told by the guest's own vector, which it has */
 };
 struct ibv_cq *troce_cq_make(struct ibv_context *ctx, int cqe, const struct troce_cq_more *more);
 

@@ -305,6 +305,8 @@ mlx4_hca_put(struct mlx4_hca *hca)
 void
 mlx4_hca_usage(struct mlx4_hca *hca, struct mlx4_limits *used, uint32_t *eqs, uint64_t *commands)
 {
+	unsigned int i;
+
 	memset(used, 0, sizeof(*used));
 	*eqs = 0;
 	if (hca->up) {
@@ -315,6 +317,8 @@ mlx4_hca_usage(struct mlx4_hca *hca, struct mlx4_limits *used, uint32_t *eqs, ui
 		used->mtts = mlx4_numbers_used(hca->mtts);
 		used->pds = mlx4_numbers_used(hca->pds);
 		*eqs = 1 + hca->num_comp_eq;
+		for (i = 0; i < MLX4_OWN_VECTORS; i++)
+			*eqs += hca->own_eq[i].eq != NULL;
 	}
 	*commands = mlx4_cmd_count(hca);
 }
