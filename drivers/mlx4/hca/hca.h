@@ -227,7 +227,6 @@ struct mlx4_eq;
 struct mlx4_numbers; /* allocator of object numbers */
 
 #define MLX4_OWN_VECTORS 32u /* of other processes */
-
 struct mlx4_hca;
 typedef void (*mlx4_event_fn)(struct mlx4_hca *hca, unsigned int port, uint8_t type, const uint8_t *eqe, void *arg);
 /* Who uses a port. */
@@ -253,13 +252,11 @@ struct mlx4_hca {
 	struct mlx4_icm *icm;
 	struct mlx4_eq *async_eq;
 	struct mlx4_eq **comp_eq; /* one per port for its verbs queues, then one per Rx interrupt vector */
-	unsigned int num_comp_eq, num_verbs_eq;
+	unsigned int num_comp_eq, num_verbs_eq, num_own_eq, own_eqn; /* own_eqn: of the first */
 	struct {
 		struct mlx4_eq *eq; /* NULL: nobody has it */
 		const void *owner;
 	} own_eq[MLX4_OWN_VECTORS];
-	unsigned int num_own_eq;
-	uint32_t own_eqn; /* of the first */
 	unsigned int
 		num_vectors; /* that are connected: the asynchronous EQ's, behind it those of comp_eq in their order */
 	struct mlx4_numbers *qpns, *cqns, *srqns, *mpts, *mtts, *uars, *pds;
@@ -332,8 +329,7 @@ mlx4_quirk(const struct mlx4_hca *hca, enum mlx4_quirk_id id)
 }
 /*
  * A vector of CQs of another process, whose interrupts go to fd, which stays open until it is given back; its CQs go before it.
- * owner: whose it is, an address of nobody else. -ENOSPC: all are taken, or the bus has none to lend. With the port's card down
- * there is none any more.
+ * owner: an address of nobody else. -ENOSPC: all are taken, or the bus has none to lend. A card that was down has none any more.
  */
 int mlx4_own_vector_get(struct mlx4_hca *hca, const void *owner, int fd, int *vector);
 void mlx4_own_vector_put(struct mlx4_hca *hca, const void *owner, int vector);
