@@ -16,12 +16,14 @@ static void
 told(struct tp_kernel *k, const char *what, const char *value, int ret)
 {
 	if (ret == 0) {
-		TPK_LOG(NOTICE, "port %u: %s %s, as interface %s has it\n", k->port, what, value, k->name);
+		TPK_LOG(NOTICE, "[kernel-followed] port %u: %s %s, as interface %s has it\n", k->port, what, value,
+			k->name);
 		return;
 	}
 	tpk_count(&k->count.refused, 1);
-	TPK_LOG(WARNING, "port %u: %s %s of interface %s is not the port's (%s); the interface is set back\n", k->port,
-		what, value, k->name, strerror(-ret));
+	TPK_LOG(WARNING,
+		"[kernel-refused] port %u: %s %s of interface %s is not the port's (%s); the interface is set back\n",
+		k->port, what, value, k->name, strerror(-ret));
 }
 
 static void

@@ -90,20 +90,20 @@ dispatch(struct mlx4_hca *hca, const uint8_t *eqe)
 	case MLX4_EVENT_PORT_CHANGE: tell_ports(hca, prm_get(eqe, port_field), type, eqe); return;
 	case MLX4_EVENT_PORT_MNG: tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), type, eqe); return;
 	case MLX4_EVENT_CQ_ERROR:
-		HCA_LOG(hca, ERR, "CQ 0x%x failed: %s", prm_get(eqe, MLX4_EQE_CQN),
+		HCA_LOG(hca, ERR, "[cq-failed] CQ 0x%x failed: %s", prm_get(eqe, MLX4_EQE_CQN),
 			prm_get(eqe, MLX4_EQE_CQ_SYNDROME) == MLX4_CQ_ERR_OVERRUN ? "overrun" : "access violation");
 		break;
 	case MLX4_EVENT_WQ_CATAS:
 	case MLX4_EVENT_WQ_INVAL_REQ:
 	case MLX4_EVENT_WQ_ACCESS:
 		__atomic_add_fetch(&hca->qp_errors, 1, __ATOMIC_RELAXED);
-		HCA_LOG(hca, ERR, "QP 0x%x went to the error state: %s", prm_get(eqe, MLX4_EQE_QPN),
+		HCA_LOG(hca, ERR, "[qp-failed] QP 0x%x went to the error state: %s", prm_get(eqe, MLX4_EQE_QPN),
 			type == MLX4_EVENT_WQ_CATAS       ? "work queue error"
 			: type == MLX4_EVENT_WQ_INVAL_REQ ? "invalid request"
 							  : "access violation");
 		break;
 	case MLX4_EVENT_SRQ_CATAS:
-		HCA_LOG(hca, ERR, "SRQ 0x%x went to the error state", prm_get(eqe, MLX4_EQE_SRQN));
+		HCA_LOG(hca, ERR, "[srq-failed] SRQ 0x%x went to the error state", prm_get(eqe, MLX4_EQE_SRQN));
 		break;
 	case MLX4_EVENT_COMM_EST:
 	case MLX4_EVENT_SQ_DRAINED:
@@ -116,17 +116,17 @@ dispatch(struct mlx4_hca *hca, const uint8_t *eqe)
 			return;
 		}
 		if (sub == MLX4_EQE_RECOVERABLE_BAD_CABLE || sub == MLX4_EQE_RECOVERABLE_UNSUPPORTED_CABLE) {
-			HCA_LOG(hca, WARNING, "port %u: the card %s what is plugged in",
+			HCA_LOG(hca, WARNING, "[module-unusable] port %u: the card %s what is plugged in",
 				prm_get(eqe, MLX4_EQE_MNG_PORT),
 				sub == MLX4_EQE_RECOVERABLE_BAD_CABLE ? "finds a fault in" : "does not support");
 			tell_ports(hca, prm_get(eqe, MLX4_EQE_MNG_PORT), type, eqe);
 			return;
 		}
-		HCA_LOG(hca, WARNING, "port %u: recoverable error, sub-type 0x%02x", prm_get(eqe, MLX4_EQE_MNG_PORT),
-			sub);
+		HCA_LOG(hca, WARNING, "[card-error] port %u: recoverable error, sub-type 0x%02x",
+			prm_get(eqe, MLX4_EQE_MNG_PORT), sub);
 		break;
 	case MLX4_EVENT_LOCAL_CATAS: mlx4_hca_mark_dead(hca, "it reports a fatal error"); return;
-	case MLX4_EVENT_FATAL_WARNING: HCA_LOG(hca, WARNING, "the card warns of its temperature"); break;
+	case MLX4_EVENT_FATAL_WARNING: HCA_LOG(hca, WARNING, "[card-hot] the card warns of its temperature"); break;
 	default: HCA_LOG(hca, INFO, "event 0x%02x, sub-type 0x%02x", type, sub); return;
 	}
 	tell_ports(hca, 0, type, eqe);
@@ -154,7 +154,8 @@ run_deferred(struct mlx4_events *ev)
 	if (lost != 0)
 		__atomic_add_fetch(&ev->hca->lost_events, lost, __ATOMIC_RELAXED);
 	if (lost != 0)
-		HCA_LOG(ev->hca, WARNING, "%" PRIu64 " events were lost, more than %u at a time", lost, DEFERRED_MAX);
+		HCA_LOG(ev->hca, WARNING, "[events-lost] %" PRIu64 " events were lost, more than %u at a time", lost,
+			DEFERRED_MAX);
 }
 
 /* In the interrupt thread, as soon as it can: what others left to it. */
@@ -278,7 +279,7 @@ on_overdue(void *arg)
 		if (++ev->overdue_turns < OVERDUE_TURNS && rte_eal_alarm_set(1, on_overdue, ev) == 0)
 			return;
 		__atomic_add_fetch(&hca->lost_events, 1, __ATOMIC_RELAXED);
-		HCA_LOG(hca, WARNING, "an event waited in EQ %u at 0x%x, and no interrupt told of it",
+		HCA_LOG(hca, WARNING, "[event-late] an event waited in EQ %u at 0x%x, and no interrupt told of it",
 			hca->async_eq->eqn, ci);
 		take_events(hca);
 	}

@@ -22,7 +22,7 @@ mlx4_hca_mark_dead(struct mlx4_hca *hca, const char *why)
 	}
 	hca->dead = true;
 	rte_spinlock_unlock(&hca->lock);
-	HCA_LOG(hca, ERR, "the card is given up until it is reset: %s", why);
+	HCA_LOG(hca, ERR, "[card-given-up] the card is given up until it is reset: %s", why);
 	on_dead = hca->on_dead;
 	if (on_dead != NULL)
 		on_dead(hca);

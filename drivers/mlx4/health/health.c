@@ -155,7 +155,7 @@ dump_done(struct mlx4_health *h, int rc, const char *where, const char *err)
 		mlx4_qos_tell(h->eth, RTE_PMD_MLX4_EVENT_DUMP_WRITTEN, 0, "port %u: %s", h->eth->dev->data->port_id,
 			      where);
 	else
-		MLX4_LOG(ERR, "port %u: no dump: %s", h->eth->dev->data->port_id, err);
+		MLX4_LOG(ERR, "[dump-failed] port %u: no dump: %s", h->eth->dev->data->port_id, err);
 	mlx4_qos_unlock(h->eth);
 }
 
@@ -183,7 +183,7 @@ restart_done(struct mlx4_health *h, int rc, const char *err)
 		mlx4_qos_tell(h->eth, RTE_PMD_MLX4_EVENT_PORT_RESTARTED, 0, "port %u: %s", h->eth->dev->data->port_id,
 			      err[0] == '\0' ? "stopped and started alone" : err);
 	else
-		MLX4_LOG(WARNING, "port %u is not restarted: %s", h->eth->dev->data->port_id, err);
+		MLX4_LOG(WARNING, "[port-not-restarted] port %u is not restarted: %s", h->eth->dev->data->port_id, err);
 	mlx4_qos_unlock(h->eth);
 	/* A port that stays as it was before has recovered from what was done to it. */
 	rte_eth_dev_callback_process(

@@ -228,10 +228,11 @@ pair_recover(struct mlx4_txq *q, struct mlx4_txq *pair)
 	if (ret == 0)
 		ret = pair_start(pair);
 	if (ret != 0)
-		MLX4_LOG(ERR, "port %u Tx queue %u: QP 0x%06x does not start again: %s", q->port_id, q->queue_id,
-			 pair->qpn, rte_strerror(-ret));
+		MLX4_LOG(ERR, "[txq-lost] port %u Tx queue %u: QP 0x%06x does not start again: %s", q->port_id,
+			 q->queue_id, pair->qpn, rte_strerror(-ret));
 	else
-		MLX4_LOG(NOTICE, "port %u Tx queue %u: QP 0x%06x sends again", q->port_id, q->queue_id, pair->qpn);
+		MLX4_LOG(NOTICE, "[txq-recovered] port %u Tx queue %u: QP 0x%06x sends again", q->port_id, q->queue_id,
+			 pair->qpn);
 	return true;
 }
 

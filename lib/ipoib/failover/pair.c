@@ -135,11 +135,14 @@ moved(struct ipoib_pair *p, enum ipoib_pair_why why)
 	p->failbacks += why == IPOIB_PAIR_FAILBACK;
 	p->asked += why == IPOIB_PAIR_ASKED;
 	if (why == IPOIB_PAIR_FAILOVER)
-		IPOIB_LOG(NOTICE, "port %u: %s is not up, %s takes over", p->port_id, from, device_of(p, to));
+		IPOIB_LOG(NOTICE, "[ipoib-failover] port %u: %s is not up, %s takes over", p->port_id, from,
+			  device_of(p, to));
 	else if (why == IPOIB_PAIR_FAILBACK)
-		IPOIB_LOG(NOTICE, "port %u: %s is up again and takes over from %s", p->port_id, device_of(p, to), from);
+		IPOIB_LOG(NOTICE, "[ipoib-failback] port %u: %s is up again and takes over from %s", p->port_id,
+			  device_of(p, to), from);
 	else
-		IPOIB_LOG(NOTICE, "port %u: %s takes over from %s, as asked", p->port_id, device_of(p, to), from);
+		IPOIB_LOG(NOTICE, "[ipoib-moved] port %u: %s takes over from %s, as asked", p->port_id,
+			  device_of(p, to), from);
 }
 
 /* With the pair's lock. True: the application is to be told of the link. */

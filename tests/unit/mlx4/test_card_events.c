@@ -125,9 +125,11 @@ test_events(void **state)
 		{{[1] = 0x03, [7] = 0x41}, {1, 1}, NULL},
 		{{[1] = 0x13, [7] = 0x41}, {1, 1}, NULL},
 		{{[1] = 0x14, [7] = 0x41}, {1, 1}, NULL},
-		{{[1] = 0x1b}, {1, 1}, "the card warns of its temperature"},
+		{{[1] = 0x1b}, {1, 1}, "[card-hot] the card warns of its temperature"},
 		{{[1] = 0x3e, [3] = 0x10, [7] = 2}, {0, 1}, NULL},
-		{{[1] = 0x3e, [3] = 0x01, [7] = 2}, {1, 1}, "port 2: recoverable error, sub-type 0x01"},
+		{{[1] = 0x3e, [3] = 0x01, [7] = 2}, {0, 1}, "[module-unusable] port 2: the card finds a fault in what"},
+		{{[1] = 0x3e, [3] = 0x02, [7] = 1}, {1, 0}, "port 1: the card does not support what is plugged in"},
+		{{[1] = 0x3e, [3] = 0x05, [7] = 2}, {1, 1}, "[card-error] port 2: recoverable error, sub-type 0x05"},
 		/* Of no use to anybody. */
 		{{[1] = 0x0e}, {0, 0}, NULL},
 		{{[1] = 0x55}, {0, 0}, NULL},

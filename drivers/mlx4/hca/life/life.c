@@ -275,7 +275,7 @@ mlx4_hca_revive(struct mlx4_hca *hca, const struct mlx4_hca_config *cfg)
 		return rc;
 	}
 	hca->up = true;
-	HCA_LOG(hca, NOTICE, "the card is back after its reset");
+	HCA_LOG(hca, NOTICE, "[card-back] the card is back after its reset");
 	return 0;
 }
 
