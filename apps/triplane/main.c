@@ -256,9 +256,11 @@ run(struct app *app, int eal_argc, char **argv)
 		watch_by_others();
 		settings_telemetry(app);
 		history_start(app);
+		sensor_dumps_start(app);
 		ret = session(app);
 	}
 	history_stop();
+	sensor_dumps_stop();
 	app_control_take(); /* for good: telemetry is answered to the end */
 	ib_sm_stop();
 	ib_sa_stop();

@@ -66,6 +66,9 @@ def stuck():
     if len(names) != 1 or not re.fullmatch(r'dmn-net_mlx4_model0_p0-eth-sensor-tx_stuck--\d{8}T\d{6}\.\d{6}Z', names[0]):
         return 'folders: %s' % names
     found = [(f['kind'], f['object']) for f in inspect(os.path.join(where, names[0]))['findings']]
+    with open(os.path.join(where, names[0], 'settings.conf'), encoding='utf-8') as f:
+        if 'mode=flowgen' not in f.read().replace(' ', ''):
+            return 'no settings of the program in the dump of a sensor'
     if ('waits-for-card', 'tx queue 0, priority 0') not in found:
         return 'the dump says %s' % found
     return None
@@ -85,11 +88,20 @@ def sleeper():
 
 def interrupt():
     """An interrupt that the card does not raise: the link is known to be down all the same, and why it was late is said."""
-    docs, said = triplane('wait link up all 20; sleep 500; model break 0 interrupt; model cable 0 out; sleep 2500; show health')
-    h = health(docs, 0)
+    with tpmd.Triplane(['net_mlx4_model0,wire0=loopback,wire1=loopback,' + FAST], name='int') as t:
+        for line in (tpmd.IDLE, 'wait link up all 30', 'sleep 500', 'model break 0 interrupt', 'model cable 0 out'):
+            t.tell(line)
+
+        def now():
+            """Asks the card nothing: the answer to a command would tell of the event."""
+            return t.ask('show health 0')['ports'][0]
+
+        tpmd.wait_until(lambda: sensor(now(), 'event')['alarms'] == 1, 60)
+        h = now()
+        link = t.ask('show link 0')['ports'][0]['reason']
     if h['lost_events'] != 1 or sensor(h, 'event')['alarms'] != 1 or h['restarts']:
         return str(h)
-    return None if '[link-down] port 0' in said and 'no interrupt told of it' in said else said[-800:]
+    return None if link == 'no-module' and 'no interrupt told of it' in h['last'] else '%s %s' % (link, h['last'])
 
 
 def under_traffic():
@@ -141,6 +153,25 @@ def torn(path):
             if p.returncode not in (0, 1):
                 return '%s as %s: status %d' % (key, value, p.returncode)
     return None
+
+
+def rules():
+    """Rules and groups one by one: what they match, where they lead, what they are on the card, and how many frames they took."""
+    where = os.path.join(tmp.name, 'rules')
+    docs, _ = triplane(
+        'port stop all; port config all rxq 4; port config all txq 4; port start all; flow create 0 ingress pattern eth type is 0x88f7 / end actions mark id 77 / queue index 1 / end; '
+        'flow create 0 priority 3 ingress pattern eth / ipv4 dst is 192.0.2.7 / end actions drop / end; group add 0 guest mac=02:00:00:00:00:22 vlan=7 queues=3; '
+        'dump 0 %s; show model 0' % where)
+    with open(os.path.join([d['dump'] for d in docs if 'dump' in d][0], 'dump.json'), encoding='utf-8') as f:
+        dump = json.load(f)
+    one, two = dump['flow_rules']
+    if '88f7' not in one['match'] or (one['queue_of_ring'], one['mark'], one['drops']) != ([1], 77, False) or 'c0000207' not in two['match'] or not two['drops']:
+        return 'rules: %s' % dump['flow_rules']
+    group = dump['groups'][0]
+    if group['name'] != 'guest' or not group['on_card'] or not {'mac=02:00:00:00:00:22', 'vlan=7', 'queues=3'} <= {w.replace(' ', '') for w in group['declaration']}:
+        return 'groups: %s' % dump['groups']
+    ids = [r['card_rule'] for r in dump['flow_rules']] + [group[k] for k in ('unicast_rule', 'broadcast_rule', 'multicast_rule') if k in group]
+    return None if len(set(ids)) == len(ids) >= 3 and len(dump['groups']) == 1 else 'ids on the card: %s' % ids
 
 
 def explained(path):
@@ -213,6 +244,7 @@ cases.run('health-stuck-queue', stuck)
 cases.run('health-sleeping-consumer', sleeper)
 cases.run('health-lost-interrupt', interrupt)
 cases.run('health-dump-under-traffic', under_traffic)
+cases.run('health-dump-rules', rules)
 cases.run('health-refusals', refusals)
 cases.run('health-testpmd', testpmd)
 cases.run('health-storm', storm)

@@ -93,22 +93,6 @@ do_restart(void *arg, const struct cmd_args *a)
 	return ret;
 }
 
-/* What the program itself has set stands beside what the driver knows. */
-static int
-add_settings(const struct app *app, const char *path)
-{
-	char name[RTE_PMD_MLX4_DUMP_PATH + 16];
-	FILE *f;
-	int ret;
-
-	snprintf(name, sizeof(name), "%s/settings.conf", path);
-	f = fopen(name, "w");
-	if (f == NULL)
-		return -errno;
-	ret = tp_settings_write(app->settings->reg, f);
-	return fclose(f) != 0 && ret == 0 ? -errno : ret;
-}
-
 static int
 do_dump(void *arg, const struct cmd_args *a)
 {
@@ -120,7 +104,7 @@ do_dump(void *arg, const struct cmd_args *a)
 
 	if (ret != 0)
 		return app_err(ret, "port %u: dump: %s", id, err);
-	ret = add_settings(app, path);
+	ret = dump_settings_write(app, path);
 	if (ret != 0)
 		return app_err(ret, "port %u: dump %s: no settings in it: %s", id, path, rte_strerror(-ret));
 	out_init(&o, stdout, app->json || a->json);

@@ -10,4 +10,10 @@
 int cmd_health_register(struct app *app);
 int settings_health_add(struct app *app);
 
+/* sensor_dump.c: a dump's settings.conf; 0 or a negative errno. */
+int dump_settings_write(const struct app *app, const char *path);
+/* From now on dumps of sensors get one, too, until the end; stop without the program's control. */
+void sensor_dumps_start(struct app *app);
+void sensor_dumps_stop(void);
+
 #endif /* TRIPLANE_HEALTH_HEALTH_H */

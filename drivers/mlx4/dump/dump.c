@@ -241,7 +241,7 @@ dump_settings(const struct mlx4_eth *eth, struct mlx4_dump_out *o)
 {
 	const struct rte_eth_dev_data *data = eth->dev->data;
 	const struct rte_devargs *given = eth->dev->device->devargs;
-	char *words = NULL, *line, *next;
+	char *words = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&words, &len);
 
@@ -262,14 +262,7 @@ dump_settings(const struct mlx4_eth *eth, struct mlx4_dump_out *o)
 	mlx4_dump_hex(o, "rss_types", eth->rss_hf);
 	mlx4_dump_bool(o, "ignore_fcs", eth->ignore_fcs);
 	mlx4_dump_bool(o, "tunnels", eth->tunnels);
-	mlx4_dump_array(o, "declaration");
-	for (line = words; line != NULL && *line != '\0'; line = next) {
-		next = strchr(line, '\n');
-		if (next != NULL)
-			*next++ = '\0';
-		mlx4_dump_str(o, NULL, line);
-	}
-	mlx4_dump_end(o);
+	mlx4_dump_lines(o, "declaration", words);
 	mlx4_dump_end(o);
 	free(words);
 	return 0;
@@ -319,7 +312,9 @@ dump_all(struct mlx4_eth *eth, const struct request *r, struct mlx4_dump_out *o)
 	dump_objects(eth->hca, o);
 	dump_commands(record, n, o);
 	free(record);
-	rc = dump_counters(eth->dev, o);
+	rc = mlx4_dump_rules(eth, o);
+	if (rc == 0)
+		rc = dump_counters(eth->dev, o);
 	if (rc == 0)
 		rc = dump_settings(eth, o);
 	if (rc == 0)

@@ -36,6 +36,9 @@ FILE *mlx4_dump_folder_file(struct mlx4_dump_folder *f, const char *name, char e
 /* ok: it gets its name, and the oldest that may go make room. Else nothing of it stays. rc is handed on. */
 int mlx4_dump_folder_end(struct mlx4_dump_folder *f, int rc, char err[TP_ERR_LEN]);
 
+/* --- rules.c: rules of rte_flow, groups. 0, -ENOMEM. --- */
+int mlx4_dump_rules(const struct mlx4_eth *eth, struct mlx4_dump_out *o);
+
 /* --- queues.c --- */
 void mlx4_dump_queues(struct mlx4_eth *eth, struct mlx4_dump_out *o);
 void mlx4_dump_eqs(struct mlx4_hca *hca, struct mlx4_dump_out *o);

@@ -4,6 +4,7 @@
 #include "out.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
 #define INDENT 2u
@@ -159,6 +160,21 @@ mlx4_dump_bytes(struct mlx4_dump_out *o, const char *key, const void *data, size
 	}
 	fputc('"', o->json);
 	fputc('\n', o->text);
+}
+
+void
+mlx4_dump_lines(struct mlx4_dump_out *o, const char *key, char *text)
+{
+	char *line, *next;
+
+	mlx4_dump_array(o, key);
+	for (line = text; line != NULL && *line != '\0'; line = next) {
+		next = strchr(line, '\n');
+		if (next != NULL)
+			*next++ = '\0';
+		mlx4_dump_str(o, NULL, line);
+	}
+	mlx4_dump_end(o);
 }
 
 void

@@ -36,6 +36,8 @@ void mlx4_dump_str(struct mlx4_dump_out *o, const char *key, const char *v);
 void mlx4_dump_bytes(struct mlx4_dump_out *o, const char *key, const void *data, size_t len);
 /* Since 1970, as UTC. */
 void mlx4_dump_time(struct mlx4_dump_out *o, const char *key, uint64_t us);
+/* An array of the lines of a text, which is cut into them. */
+void mlx4_dump_lines(struct mlx4_dump_out *o, const char *key, char *text);
 /* What the driver believes beside what the card says. */
 void mlx4_dump_both(struct mlx4_dump_out *o, const char *key, uint64_t driver, uint64_t card);
 
