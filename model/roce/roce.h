@@ -189,7 +189,8 @@ int tpm_roce_remote_atomic(struct tre_qp *e, uint32_t rkey, uint64_t va, enum tr
 extern const struct tpm_link_ops tpm_eth_link_ops;
 struct tpm_gid;
 /* Sends the packet from this address, as the queue pair's: it waits for nothing. */
-void tpm_roce_emit(struct tpm_roce *r, const struct tpm_roce_path *path, const struct tpm_gid *src, struct tre_out *out);
+void tpm_roce_emit(struct tpm_roce *r, const struct tpm_roce_path *path, const struct tpm_gid *src,
+		   struct tre_out *out);
 /* A frame of the port: true when it was RoCE for one of the port's addresses, and dealt with. */
 bool tpm_roce_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, uint32_t hlen,
 		      const struct tpm_pkt *k);
