@@ -42,7 +42,7 @@ def rows(section):
     """The cells of the first table of a section, without its head."""
     text = re.search(r'^## %s\n(.*?)(?=^## )' % section, open(PAGE).read(), re.M | re.S).group(1)
     lines = [line for line in re.search(r'(?:^\|.*\n)+', text, re.M).group(0).splitlines()][2:]
-    return [[c.strip() for c in line.strip('|').split(' | ')] for line in lines]
+    return [[c.strip() for c in line.strip('|').split('|')] for line in lines]
 
 
 def the_page():
