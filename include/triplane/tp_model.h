@@ -161,6 +161,15 @@ unsigned int tp_model_poll(struct tp_model *m, unsigned int budget);
 /** The caller polls no more for a while: a thread of the card takes over now, and does not sleep on. Any thread; takes no lock. */
 void tp_model_wake(struct tp_model *m);
 
+/**
+ * Doorbells that this process writes wake a card that sleeps: uar is where it has mapped the file of tp_model_uar_fd(), as a
+ * whole. Before tp_model_thread_start(). What other processes write is seen when the sleep ends. 0, -EBUSY, or what
+ * userfaultfd(2) says, which not every kernel offers: then every doorbell waits for the end of the sleep.
+ */
+int tp_model_watch(struct tp_model *m, void *uar);
+/** No more; before a part of that mapping is replaced or unmapped. Any thread. */
+void tp_model_unwatch(struct tp_model *m);
+
 /** Virtual time: the card's clock shows what was set here instead of the monotonic clock. */
 void tp_model_set_time(struct tp_model *m, uint64_t ns);
 
@@ -314,6 +323,8 @@ void tp_model_trace(struct tp_model *m, FILE *f);
 struct tp_model_stats {
 	uint64_t commands, commands_failed, events, interrupts, doorbells, bf_doorbells, steps, idle_steps, sleeps;
 	uint64_t icm_pages, fw_pages, aux_pages, dma_windows, dma_bytes_mapped;
+	uint64_t watch_arms,
+		watch_wakes; /* times that doorbells were made to end a sleep, and that they did (tp_model_watch) */
 	uint32_t qps, cqs, eqs, mpts, rules;
 	struct {
 		uint64_t tx_frames, tx_bytes, rx_frames, rx_bytes;

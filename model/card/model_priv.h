@@ -449,6 +449,15 @@ struct tp_model {
 	atomic_uint polls;      /* calls of tp_model_poll, about: of several threads one may be lost */
 	atomic_uint wakes;      /* calls of tp_model_wake */
 	atomic_bool thread_nap; /* the thread sleeps, or is about to: wakes tells it */
+	int wake_fd;            /* eventfd that ends its sleep, -1: it never ran */
+	struct {
+		int fd; /* userfaultfd, -1: none */
+		uint8_t *uar;
+		atomic_bool on;
+		bool armed; /* pages [first, end) are protected; the thread's own */
+		uint32_t first, end;
+		atomic_ullong arms, wakes;
+	} watch; /* doorbells that wake it (watch.c) */
 
 	/* watching */
 	uint64_t violation[TPM_V_COUNT];

@@ -68,6 +68,9 @@ free_all(struct tp_model *m)
 	tpm_icm_destroy(m->icm);
 	if (m->uar != NULL)
 		munmap(m->uar, TPM_BAR2_SIZE);
+	tpm_watch_fini(m);
+	if (m->wake_fd >= 0)
+		close(m->wake_fd);
 	if (m->uar_fd >= 0)
 		close(m->uar_fd);
 	free(m->roce_stats);
@@ -135,6 +138,8 @@ tp_model_create(const struct tp_model_config *cfg, struct tp_model **out)
 	m->link_ops[false] = &tpm_eth_link_ops;
 	m->link_ops[true] = &tpm_ib_link_ops;
 	m->uar_fd = -1;
+	m->wake_fd = -1;
+	m->watch.fd = -1;
 	for (unsigned int i = 0; i < MLX4_MSIX_VECTORS; i++)
 		m->irq_fd[i] = -1;
 	rc = alloc_all(m);

@@ -19,6 +19,8 @@ tp_model_get_stats(struct tp_model *m, struct tp_model_stats *st)
 {
 	tpm_lock(&m->lock);
 	*st = m->st;
+	st->watch_arms = atomic_load_explicit(&m->watch.arms, memory_order_relaxed);
+	st->watch_wakes = atomic_load_explicit(&m->watch.wakes, memory_order_relaxed);
 	st->fw_pages = m->fw_pages;
 	st->aux_pages = m->aux_pages;
 	st->dma_windows = m->num_win;

@@ -10,17 +10,17 @@
  * whether that goes on. Who stops polling says so by tp_model_wake, or the thread finds out by itself.
  */
 #include <errno.h>
-#include <linux/futex.h>
+#include <poll.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 
 #include <rte_pause.h>
 
-#include "model/card/model_priv.h"
+#include "life.h"
 
 #define ROUND_BUDGET 128u
 #define SPIN_NS 50000u
@@ -30,6 +30,7 @@
 #define WAKE_MAX_US 1000000u
 #define LOOK_US 1000u    /* how often a thread that stands back looks at the polls */
 #define POLLS_ENOUGH 16u /* so many of them since its last look: others run the card */
+#define WATCH_US 100u    /* before a sleep as long as this, doorbells are made to end it */
 #define LOOK_ROUNDS 256u /* rounds from one look at the polls to the next while it runs the card itself */
 
 static uint64_t
@@ -67,24 +68,41 @@ others_run(struct tp_model *m, struct pollers *p)
 	return p->run;
 }
 
-/* Sleeps until the time is over, or somebody woke it since the pollers were looked at. */
-static void
-nap(struct tp_model *m, const struct pollers *p, uint32_t us)
+/*
+ * Sleeps until the time is over, somebody woke it since the pollers were looked at, or a doorbell is rung. True: it was woken, or
+ * did not sleep.
+ */
+static bool
+nap(struct tp_model *m, const struct pollers *p, uint32_t us, bool watch)
 {
 	struct timespec ts = {.tv_sec = us / 1000000, .tv_nsec = (long)(us % 1000000) * 1000};
+	struct pollfd fds[2] = {{.fd = m->wake_fd, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+	uint64_t count;
+	int n = 1;
 
+	if (watch && us >= WATCH_US && tpm_watch_arm(m))
+		return true;
+	fds[1].fd = m->watch.armed ? m->watch.fd : -1;
 	atomic_store(&m->thread_nap, true);
-	syscall(SYS_futex, &m->wakes, FUTEX_WAIT_PRIVATE, p->wakes, &ts, NULL, 0);
+	if (atomic_load(&m->wakes) == p->wakes)
+		n = ppoll(fds, 2, &ts, NULL);
 	atomic_store(&m->thread_nap, false);
+	if (n > 0 && fds[0].revents != 0 && read(m->wake_fd, &count, sizeof(count)) < 0)
+		return true;
+	if (n > 0 && fds[1].revents != 0)
+		tpm_watch_take(m);
+	return n != 0;
 }
 
 void
 tp_model_wake(struct tp_model *m)
 {
-	/* Either this one sees that the thread naps, or the kernel sees that the word is another one. */
+	const uint64_t one = 1;
+
+	/* Either this one sees that the thread naps, or the thread sees that the number is another one. */
 	atomic_fetch_add(&m->wakes, 1);
-	if (atomic_load(&m->thread_nap))
-		syscall(SYS_futex, &m->wakes, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	if (atomic_load(&m->thread_nap) && write(m->wake_fd, &one, sizeof(one)) < 0)
+		return; /* it is woken already */
 }
 
 static void *
@@ -99,11 +117,13 @@ thread_main(void *arg)
 	prctl(PR_SET_TIMERSLACK, 1000);
 	while (!atomic_load_explicit(&m->thread_stop, memory_order_acquire)) {
 		if (others_run(m, &p)) {
-			nap(m, &p, RTE_MIN(m->wake_max_us, LOOK_US));
+			tpm_watch_disarm(m);
+			nap(m, &p, RTE_MIN(m->wake_max_us, LOOK_US), false);
 			busy_ns = 0;
 			continue;
 		}
 		if (tp_model_step(m, ROUND_BUDGET) != 0) {
+			tpm_watch_disarm(m);
 			busy_ns = 0;
 			continue;
 		}
@@ -119,8 +139,11 @@ thread_main(void *arg)
 		sleep_us = RTE_MIN(RTE_MAX((uint32_t)idle_ns, SLEEP_MIN_US), max_us);
 		m->st.sleeps++;
 		p.rounds = LOOK_ROUNDS;
-		nap(m, &p, sleep_us);
+		/* The store that woke it is not there yet. */
+		if (nap(m, &p, sleep_us, true) && !m->watch.armed)
+			busy_ns = 0;
 	}
+	tpm_watch_disarm(m);
 	return NULL;
 }
 
@@ -137,7 +160,9 @@ tp_model_thread_start(struct tp_model *m, int cpu, uint32_t wake_max_us)
 		return -EBUSY;
 	m->wake_max_us = wake_max_us;
 	atomic_store(&m->thread_stop, false);
-	rc = pthread_attr_init(&attr);
+	if (m->wake_fd < 0)
+		m->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	rc = m->wake_fd < 0 ? errno : pthread_attr_init(&attr);
 	if (rc != 0)
 		goto err_on;
 	if (cpu >= 0) {
@@ -161,6 +186,7 @@ tp_model_thread_stop(struct tp_model *m)
 	if (!atomic_load(&m->thread_on))
 		return;
 	atomic_store(&m->thread_stop, true);
+	tp_model_wake(m);
 	pthread_join(m->thread, NULL);
 	atomic_store(&m->thread_on, false);
 }

@@ -121,7 +121,10 @@ model_irq_ack(struct mlx4_bus *bus)
 static int
 model_uar_lend(struct mlx4_bus *bus, uint32_t off, int fd)
 {
-	int rc = tp_model_uar_lend(to_model(bus)->model, off / MLX4_UAR_PAGE_SIZE, fd);
+	int rc;
+
+	tp_model_unwatch(to_model(bus)->model);
+	rc = tp_model_uar_lend(to_model(bus)->model, off / MLX4_UAR_PAGE_SIZE, fd);
 
 	if (rc != 0)
 		return rc;
@@ -161,6 +164,7 @@ run_stop(struct model_bus *b)
 static void
 uar_unmap(struct model_bus *b)
 {
+	tp_model_unwatch(b->model);
 	munmap((void *)(uintptr_t)b->bus.uar, b->bus.uar_len);
 }
 
@@ -352,6 +356,13 @@ run_start(struct model_bus *b)
 
 	if (b->conf.run == MODEL_RUN_SERVICE)
 		return service_start(b);
+	/* Where the kernel has no such thing, the card wakes up now and then. */
+	if (b->conf.run != MODEL_RUN_STEP) {
+		rc = tp_model_watch(b->model, (void *)(uintptr_t)b->bus.uar);
+		if (rc != 0)
+			MLX4_LOG(DEBUG, "%s: doorbells do not wake the card: %s", b->name, rte_strerror(-rc));
+		rc = 0;
+	}
 	if (b->conf.run == MODEL_RUN_THREAD || b->conf.run == MODEL_RUN_POLL)
 		rc = tp_model_thread_start(b->model, b->conf.cpu, b->conf.wake_us);
 	if (rc != 0)

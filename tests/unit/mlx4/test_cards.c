@@ -3,8 +3,11 @@
  */
 /* Several cards, a card on a service core, a card that its pollers run, memory of the application, and what an idle card costs. */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <rte_service.h>
@@ -427,14 +430,83 @@ test_idle(void **state)
 	rig_close();
 }
 
+static struct tp_model_stats
+stats(void)
+{
+	struct mlx4_bus *bus = mlx4_eth_by_port(0)->hca->bus;
+	struct tp_model_stats st;
+
+	tp_model_get_stats(bus->ops->model(bus), &st);
+	return st;
+}
+
+/* Waits for one more sleep that a doorbell ends. */
+static void
+wait_armed(uint64_t before)
+{
+	uint64_t end = rte_get_tsc_cycles() + rte_get_tsc_hz() * TIMEOUT_S;
+
+	while (stats().watch_arms == before && rte_get_tsc_cycles() < end)
+		usleep(1000);
+	assert_int_not_equal(stats().watch_arms, before);
+}
+
+#define WAKES 20u
+
+/*
+ * A card that sleeps is woken by a doorbell: its sleeps would be up to a second long. An event that the interrupt thread takes may
+ * wake it between two looks, and the frame then finds it awake.
+ */
+static void
+test_woken(void **state)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+	struct tp_model_stats st = {0};
+	struct rte_ether_addr dst;
+	struct mlx4_bus *bus;
+	struct rte_mbuf *m;
+	unsigned int i, woken = 0;
+
+	if (fd < 0)
+		skip();
+	close(fd);
+	assert_int_equal(rig_plug(RIG_DEV, "wake-us=1000000"), 0);
+	rig_start(0, 1, NULL);
+	rig_start(1, 1, NULL);
+	dst = rig_mac(1);
+	for (i = 0; i < 10 * WAKES && woken < WAKES; i++) {
+		wait_armed(st.watch_arms);
+		st = stats();
+		post(0, &dst);
+		wait_received(1, 1);
+		assert_int_equal(rte_eth_rx_burst(1, 0, &m, 1), 1);
+		rte_pktmbuf_free(m);
+		woken += stats().watch_wakes != st.watch_wakes;
+	}
+	assert_int_equal(woken, WAKES);
+	/* Without it the card looks now and then. */
+	bus = mlx4_eth_by_port(0)->hca->bus;
+	tp_model_unwatch(bus->ops->model(bus));
+	st = stats();
+	assert_int_equal(pass(0, 1, 100), 100);
+	assert_int_equal(stats().watch_wakes, st.watch_wakes);
+	rig_no_violations(0);
+	rig_unplug(RIG_DEV);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_cards),       cmocka_unit_test(test_unplug_one),
-		cmocka_unit_test(test_external_memory), cmocka_unit_test(test_service),
-		cmocka_unit_test(test_polled),          cmocka_unit_test(test_polled_sleeper),
-		cmocka_unit_test(test_polled_by_two),   cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_two_cards),
+		cmocka_unit_test(test_unplug_one),
+		cmocka_unit_test(test_external_memory),
+		cmocka_unit_test(test_service),
+		cmocka_unit_test(test_polled),
+		cmocka_unit_test(test_polled_sleeper),
+		cmocka_unit_test(test_polled_by_two),
+		cmocka_unit_test(test_woken),
+		cmocka_unit_test(test_idle),
 	};
 
 	/* They float over the CPUs, of which there may be less. */
