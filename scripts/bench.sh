@@ -30,6 +30,17 @@ upstream_harness() {
 			$(pkg-config --libs libdpdk) -lrte_mempool_ring
 }
 
+# rdma-core's provider, as installed, under the same harness as ours; its rings are made by calls that answer for the kernel.
+verbs_harness() {
+	local dir=$TP_CACHE/bench
+	mkdir -p "$dir"
+	# shellcheck disable=SC2046
+	gcc -O2 $(pkg-config --cflags libdpdk) -D_GNU_SOURCE -Iprm -Itests/bench/verbs -c tests/bench/verbs/rings_main.c \
+		-o "$dir/rings_main.o" &&
+		gcc -O2 -rdynamic tests/bench/verbs/peer.c "$dir/rings_main.o" -o "$dir/verbs_peer" \
+			$(pkg-config --cflags --libs libmlx4 libibverbs) -ldl
+}
+
 tp_build
 tp_build_also benches
 # What one benchmark needs and nothing else does, is installed when it is asked for.
@@ -37,6 +48,8 @@ tp_build_also benches
 case " $* " in *" verbs-programs "*) tp_install $(sed -n 's/^# Packages: //p' tests/bench/programs.py) ;; esac
 rm -f "$TP_CACHE/bench/upstream_mlx4"
 upstream_harness >"$TP_CACHE/bench.log" 2>&1 || tp_say "no net_mlx4 peer in this run; see $TP_CACHE/bench.log"
+rm -f "$TP_CACHE/bench/verbs_peer"
+verbs_harness >"$TP_CACHE/bench-verbs.log" 2>&1 || tp_say "no verbs peer in this run; see $TP_CACHE/bench-verbs.log"
 export TP_BUILD TP_CACHE TP_PLUGIN
 export PATH="$TP_BUILD/apps:$PATH"
 export LD_LIBRARY_PATH="$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"

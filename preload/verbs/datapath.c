@@ -64,7 +64,7 @@ vc_lock_slow(rte_spinlock_t *l)
 static __rte_noinline int
 post_any(struct vc_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	int err = mlx4_roce_post_any(&q->q, wr, bad);
+	int err = q->q.post(&q->q, wr, bad);
 
 	vc_unlock(&q->send);
 	return err;

@@ -132,6 +132,33 @@ def bench_datapath(rep):
         elif w is not None:
             share = GOALS['plain' if name == 'plain' and direction != 'forward' else 'other']
             rep.goal('instructions of %s against net_mlx4' % case, v, share * w, 'instr')
+    bench_verbs_rings(rep)
+
+
+# Instructions that the project set itself for verbs on rings, beside a share of the provider's.
+VERBS_GOALS = {'send-inline': 90, 'write-inline': 90, 'ud-inline': 90, 'send': 80, 'write': 80, 'read': 80, 'ud': 80,
+               'send-16': 45, 'write-16': 45, 'read-16': 45, 'ud-16': 45, 'recv': 45, 'recv-16': 45,
+               'srq-recv': 45, 'srq-recv-16': 45, 'poll-send-16': 40, 'poll-recv-16': 40}
+
+
+def bench_verbs_rings(rep):
+    """Requests and completions of verbs on rings that no card reads; peer: rdma-core's provider on its own rings of the same kind."""
+    ours = os.path.join(BENCH_DIR, 'bench_verbs_rings')
+    theirs = os.path.join(CACHE, 'bench', 'verbs_peer')
+    have_peer = os.path.exists(theirs)
+    rep.title('datapath, verbs: per request or completion of 64 B, -16: 16 in a call; peer: rdma-core %s%s' % (
+        version('libibverbs'), '' if have_peer else ' (not available)'))
+    for line in run([ours, 'list']).splitlines():
+        case, function = line.split()
+        v, w = (round(instructions([function], [p, case, '512']), 1) if p else None
+                for p in (ours, theirs if have_peer else None))
+        rep.row('datapath', 'verbs ' + case, 'instructions', v, 'instr', 'rdma-core', w)
+        rep.row('datapath', 'verbs ' + case, 'cycles', cycles([ours, case]), 'cycles', 'rdma-core',
+                cycles([theirs, case]) if have_peer else None)
+        if w is not None:
+            rep.goal('instructions of verbs, %s, against rdma-core' % case, v, GOALS['other'] * w, 'instr')
+        if case in VERBS_GOALS:
+            rep.goal('instructions of verbs, %s' % case, v, VERBS_GOALS[case], 'instr')
 
 
 # What the card carries out, and what was taken off again.

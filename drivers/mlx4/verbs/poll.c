@@ -110,23 +110,24 @@ receive_done(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct ibv_wc *
 	}
 }
 
-static __rte_noinline void
-fill_receive(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op, struct ibv_wc *wc)
+static __rte_always_inline void
+fill_receive(const struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op, struct ibv_wc *wc)
 {
+	wc->status = IBV_WC_SUCCESS;
 	wc->opcode = receives[op].opcode;
 	wc->wc_flags = receives[op].flags;
+	wc->imm_data = cqe->immed_rss;
 	if (unlikely(op == MLX4_CQE_RECV_SEND_INV))
 		wc->invalidated_rkey = rte_be_to_cpu_32(cqe->immed_rss);
-	else
-		wc->imm_data = cqe->immed_rss;
 	if (q->ud)
 		fill_ud(q, cqe, wc);
-	else if (q->raw)
+	else if (unlikely(q->raw))
 		wc->wc_flags = csum_flag(cqe);
 }
 
-static __rte_always_inline void
-fill(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op, struct ibv_wc *wc)
+/* What did not end well, and opcodes that no card has. */
+static __rte_noinline void
+fill_other(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op, struct ibv_wc *wc)
 {
 	bool send = (op & MLX4_CQE_IS_SEND) != 0;
 
@@ -135,20 +136,99 @@ fill(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op, struct
 	else
 		receive_done(q, cqe, wc);
 	op &= MLX4_CQE_OPCODE_MASK;
-	if (unlikely(op == MLX4_CQE_ERROR)) {
+	if (likely(op == MLX4_CQE_ERROR)) {
 		error_cqe(q, cqe, send, wc);
 		return;
 	}
-	wc->vendor_err = 0;
-	wc->byte_len = rte_be_to_cpu_32(cqe->byte_cnt);
+	mlx4_roce_put_length(wc, cqe->byte_cnt);
 	wc->wc_flags = 0;
-	if (!send) {
-		wc->status = IBV_WC_SUCCESS;
-		wc->opcode = IBV_WC_RECV;
-	}
-	/* A plain message of a connection needs no more. */
-	if (!send && (op != MLX4_CQE_RECV_SEND || q->more_recv))
+	if (!send)
 		fill_receive(q, cqe, op, wc);
+}
+
+/* Opcode and side of an entry that is ours; anything else has a bit more. */
+static __rte_always_inline unsigned int
+kind_of(const struct mlx4_cqe *cqe, uint8_t phase)
+{
+	return *(const volatile uint8_t *)&cqe->owner_sr_opcode ^ phase;
+}
+
+/* Up to n completions from cqe on, the first of which is known, as long as they are sends of the same queue pair. */
+static __rte_noinline uint32_t
+fill_sends(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t phase, uint32_t n, struct ibv_wc *wc)
+{
+	const struct mlx4_roce_slot *const slots = q->slots;
+	const rte_be32_t whose = cqe->vlan_my_qpn;
+	const uint32_t qpn = q->qpn, mask = q->sq_mask;
+	const struct mlx4_cqe *const first = cqe, *const end = cqe + n;
+	uint32_t index;
+
+	do {
+		index = rte_be_to_cpu_16(cqe->wqe_index);
+		wc->qp_num = qpn;
+		memcpy(wc, &slots[index & mask].done, sizeof(struct mlx4_roce_done));
+		mlx4_roce_put_length(wc, cqe->byte_cnt);
+		wc->wc_flags = 0;
+		wc++;
+		cqe++;
+		if (cqe == end || kind_of(cqe, phase ^ MLX4_CQE_IS_SEND) >= MLX4_CQE_ERROR)
+			break;
+		rte_io_rmb();
+	} while (cqe->vlan_my_qpn == whose);
+	q->sq_tail = (uint16_t)(index + 1);
+	return (uint32_t)(cqe - first);
+}
+
+/* The same of plain messages. */
+static __rte_noinline uint32_t
+fill_plain(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t phase, uint32_t n, struct ibv_wc *wc)
+{
+	const uint64_t *const wrid = q->rq_wrid;
+	const rte_be32_t whose = cqe->vlan_my_qpn;
+	const uint32_t qpn = q->qpn, mask = q->rq_mask;
+	const struct mlx4_cqe *const first = cqe, *const end = cqe + n;
+	uint32_t tail = q->rq_tail;
+
+	do {
+		const struct mlx4_roce_done ok = {wrid[tail++ & mask], IBV_WC_SUCCESS, IBV_WC_RECV};
+
+		wc->qp_num = qpn;
+		memcpy(wc, &ok, sizeof(ok));
+		mlx4_roce_put_length(wc, cqe->byte_cnt);
+		wc->wc_flags = 0;
+		wc++;
+		cqe++;
+		if (cqe == end || kind_of(cqe, phase) != MLX4_CQE_RECV_SEND)
+			break;
+		rte_io_rmb();
+	} while (cqe->vlan_my_qpn == whose);
+	q->rq_tail = tail;
+	return (uint32_t)(cqe - first);
+}
+
+/* The same of messages of any kind. */
+static __rte_noinline uint32_t
+fill_receives(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t phase, uint32_t n, struct ibv_wc *wc)
+{
+	const rte_be32_t whose = cqe->vlan_my_qpn;
+	const struct mlx4_cqe *const first = cqe, *const end = cqe + n;
+	unsigned int op = kind_of(cqe, phase);
+
+	do {
+		wc->qp_num = q->qpn;
+		receive_done(q, cqe, wc);
+		mlx4_roce_put_length(wc, cqe->byte_cnt);
+		fill_receive(q, cqe, op, wc);
+		wc++;
+		cqe++;
+		if (cqe == end)
+			break;
+		op = kind_of(cqe, phase);
+		if (op > MLX4_CQE_RECV_SEND_INV)
+			break;
+		rte_io_rmb();
+	} while (cqe->vlan_my_qpn == whose);
+	return (uint32_t)(cqe - first);
 }
 
 /* Room for one more; of the requests that wait the oldest is flushed. */
@@ -186,25 +266,74 @@ flush(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc)
 int
 mlx4_roce_poll_any(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc, int done)
 {
-	while (done < n) {
-		struct mlx4_roce_qp *q;
-		unsigned int op;
-		const struct mlx4_cqe *cqe = mlx4_roce_next_cqe(cq, cq->ci, &op);
+	struct mlx4_roce_qp *q = NULL; /* of the completion before, as a rule of this one, too */
+	const struct mlx4_cqe *const cqes = cq->cqes;
+	const uint32_t mask = cq->mask;
+	uint32_t ci = cq->ci, qpn = 0;
+	rte_be32_t whose = 0;
+	uint8_t phase = cq->phase;
 
-		if (cqe == NULL)
+	while (done < n) {
+		const struct mlx4_cqe *cqe = &cqes[ci & mask];
+		unsigned int op = kind_of(cqe, phase);
+		uint32_t most = RTE_MIN((uint32_t)(n - done), mask + 1 - (ci & mask)), k = 1;
+
+		if ((op & MLX4_CQE_OWNER) != 0)
 			break;
-		mlx4_roce_cq_advance(cq);
-		wc->qp_num = rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK;
-		q = cq->qp_of[wc->qp_num];
-		if (unlikely(q == NULL))
-			continue;
-		fill(q, cqe, op, wc++);
-		done++;
+		rte_io_rmb();
+		if (cqe->vlan_my_qpn != whose || q == NULL) {
+			whose = cqe->vlan_my_qpn;
+			qpn = rte_be_to_cpu_32(whose) & MLX4_CQE_QPN_MASK;
+			q = cq->qp_of[qpn];
+		}
+		op &= MLX4_CQE_IS_SEND | MLX4_CQE_OPCODE_MASK;
+		if (unlikely(q == NULL)) {
+			done--;
+			wc--;
+		} else if (op - MLX4_CQE_IS_SEND < MLX4_CQE_ERROR) {
+			k = fill_sends(q, cqe, phase, most, wc);
+		} else if (op == MLX4_CQE_RECV_SEND && q->plain_recv) {
+			k = fill_plain(q, cqe, phase, most, wc);
+		} else if (likely(op <= MLX4_CQE_RECV_SEND_INV)) {
+			k = fill_receives(q, cqe, phase, most, wc);
+		} else {
+			wc->qp_num = qpn;
+			fill_other(q, cqe, op, wc);
+		}
+		done += (int)k;
+		wc += k;
+		ci += k;
+		if (unlikely((ci & mask) == 0))
+			phase ^= MLX4_CQE_OWNER;
 	}
+	cq->phase = phase;
+	cq->ci = ci;
 	mlx4_roce_cq_publish(cq);
 	if (unlikely(done < n && cq->dead))
 		done += flush(cq, n - done, wc);
 	return done;
+}
+
+/* One completion that mlx4_roce_poll_plain() does not know: as a rule a message that has more to tell. */
+static __rte_noinline int
+poll_other(struct mlx4_roce_cq *cq, struct ibv_wc *wc)
+{
+	unsigned int op;
+	const struct mlx4_cqe *cqe = mlx4_roce_next_cqe(cq, cq->ci, &op);
+	struct mlx4_roce_qp *q;
+
+	if (unlikely(cqe == NULL || op > MLX4_CQE_RECV_SEND_INV))
+		return mlx4_roce_poll_any(cq, 1, wc, 0);
+	q = cq->qp_of[rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK];
+	if (unlikely(q == NULL))
+		return mlx4_roce_poll_any(cq, 1, wc, 0);
+	wc->qp_num = q->qpn;
+	receive_done(q, cqe, wc);
+	mlx4_roce_put_length(wc, cqe->byte_cnt);
+	fill_receive(q, cqe, op, wc);
+	mlx4_roce_cq_advance(cq);
+	mlx4_roce_cq_publish(cq);
+	return 1;
 }
 
 int
@@ -213,7 +342,9 @@ mlx4_roce_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	struct mlx4_roce_cq *cq = (struct mlx4_roce_cq *)(void *)ibcq;
 	int done;
 
-	return mlx4_roce_poll_plain(cq, n, &wc, &done) ? done : mlx4_roce_poll_any(cq, n, wc, done);
+	if (n != 1)
+		return mlx4_roce_poll_any(cq, n, wc, 0);
+	return mlx4_roce_poll_plain(cq, 1, &wc, &done) ? done : poll_other(cq, wc);
 }
 
 int

@@ -18,16 +18,22 @@ blueflame(struct mlx4_roce_qp *q, uint32_t head)
 	struct mlx4_wqe_ctrl *c = (void *)q->slots[head & q->sq_mask].wqe;
 	uint32_t len = (rte_be_to_cpu_32(c->vlan_ds) & MLX4_CTRL_DS_MASK) * MLX4_DS_SIZE, i;
 	volatile uint64_t *dst = (volatile void *)(q->bf + q->bf_off);
-	const uint64_t *src = (const void *)c;
+	const uint64_t *src = (const void *)c, *end;
 
 	len = RTE_ALIGN_CEIL(len, MLX4_TXBB_SIZE);
-	if (len > q->bf_half)
+	if (unlikely(len > q->bf_half))
 		return false;
-	c->vlan_ds |= rte_cpu_to_be_32(q->qpn << 8);
+	c->vlan_ds |= q->db_val;
 	c->owner_opcode |= rte_cpu_to_be_32((head & 0xffff) << MLX4_CTRL_BF_INDEX_SHIFT);
 	rte_io_wmb();
-	for (i = 0; i < len / sizeof(*src); i++)
-		dst[i] = src[i];
+	end = src + len / sizeof(*src);
+	do {
+#pragma GCC unroll 8
+		for (i = 0; i < MLX4_TXBB_SIZE / sizeof(*src); i++)
+			dst[i] = src[i];
+		src += MLX4_TXBB_SIZE / sizeof(*src);
+		dst += MLX4_TXBB_SIZE / sizeof(*src);
+	} while (src != end);
 	rte_io_wmb();
 	q->bf_off ^= q->bf_half;
 	return true;
@@ -40,13 +46,25 @@ mlx4_roce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_w
 {
 	struct mlx4_roce_qp *q = (struct mlx4_roce_qp *)(void *)qp;
 
-	return post_small(q, wr) ? 0 : mlx4_roce_post_any(q, wr, bad);
+	return q->post(q, wr, bad);
 }
 
 int
-mlx4_roce_post_any(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+mlx4_roce_post_end(struct mlx4_roce_qp *q, uint32_t head)
 {
-	uint32_t head = q->sq_head, first = head;
+	uint32_t first = q->sq_head;
+
+	q->sq_head = head;
+	if (unlikely(q->bf != NULL) && head - first == 1 && blueflame(q, first))
+		return 0;
+	rte_io_wmb(); /* WQEs before the doorbell */
+	*q->db = q->db_val;
+	return 0;
+}
+
+int
+mlx4_roce_post_any(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad, uint32_t head)
+{
 	int err = 0;
 
 	for (; wr != NULL; wr = wr->next, head++) {
@@ -71,13 +89,8 @@ mlx4_roce_post_any(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_se
 	}
 	if (unlikely(err != 0))
 		*bad = wr;
-	if (unlikely(head == first))
-		return err;
-	q->sq_head = head;
-	if (unlikely(q->bf != NULL) && head - first == 1 && blueflame(q, first))
-		return err;
-	rte_io_wmb(); /* WQEs before the doorbell */
-	*q->db = q->db_val;
+	if (likely(head != q->sq_head))
+		(void)mlx4_roce_post_end(q, head);
 	return err;
 }
 
@@ -99,33 +112,124 @@ put_scatter(uint8_t *w, const struct ibv_recv_wr *wr, uint32_t room)
 	return true;
 }
 
+/* Of a list that has less elements than there is room for. */
+static __rte_always_inline void
+end_list(uint8_t *seg)
+{
+	const uint64_t end = PAIR(UINT64_C(0), (uint64_t)RTE_BE32(MLX4_LKEY_INVALID));
+
+	memcpy(seg, &end, sizeof(end));
+	memset(seg + sizeof(end), 0, sizeof(uint64_t));
+}
+
+static __rte_always_inline bool
+put_recv(uint8_t *w, const struct ibv_recv_wr *wr, uint32_t room)
+{
+	if (unlikely(wr->num_sge != 1 || !put_piece(w, wr->sg_list)))
+		return put_scatter(w, wr, room);
+	if (room > 1)
+		end_list(w + MLX4_DS_SIZE);
+	return true;
+}
+
+static __rte_always_inline void
+recv_doorbell(struct mlx4_roce_qp *q, uint32_t head)
+{
+	q->rq_head = head;
+	rte_io_wmb();
+	*q->rq_dbrec = rte_cpu_to_be_32(head & 0xffff);
+}
+
+static __rte_noinline int
+recv_list(struct mlx4_roce_qp *q, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	const uint32_t room = q->rq_room, sges = q->rq_sges, mask = q->rq_mask, tail = q->rq_tail;
+	const size_t stride = (size_t)1 << q->lg_rq_stride;
+	uint32_t head = q->rq_head;
+	uint64_t *const wrid = q->rq_wrid;
+	int err = 0;
+
+	while (wr != NULL && err == 0) {
+		uint32_t at = head & mask, used = head - tail, from = at, end;
+		uint8_t *w = q->rq + at * stride;
+
+		if (unlikely(used >= room)) {
+			err = why_not(q, room);
+			break;
+		}
+		end = RTE_MIN(at + (room - used), mask + 1);
+		do {
+			if (unlikely(!put_recv(w, wr, sges))) {
+				err = EINVAL;
+				break;
+			}
+			wrid[at++] = wr->wr_id;
+			w += stride;
+			wr = wr->next;
+		} while (wr != NULL && at != end);
+		head += at - from;
+	}
+	if (unlikely(err != 0))
+		*bad = wr;
+	if (likely(head != q->rq_head))
+		recv_doorbell(q, head);
+	return err;
+}
+
 int
 mlx4_roce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct mlx4_roce_qp *q = (struct mlx4_roce_qp *)(void *)qp;
-	uint32_t head = q->rq_head;
-	int err = 0;
+	uint32_t head = q->rq_head, at = head & q->rq_mask;
+	uint8_t *w = q->rq + ((size_t)at << q->lg_rq_stride);
 
-	for (; wr != NULL; wr = wr->next, head++) {
-		uint32_t room = q->rq_room, at = head & q->rq_mask;
+	if (wr == NULL || wr->next != NULL || unlikely(head - q->rq_tail >= q->rq_room || wr->num_sge != 1) ||
+	    unlikely(!put_piece(w, wr->sg_list)))
+		return recv_list(q, wr, bad);
+	if (q->rq_sges > 1)
+		end_list(w + MLX4_DS_SIZE);
+	q->rq_wrid[at] = wr->wr_id;
+	recv_doorbell(q, head + 1);
+	return 0;
+}
 
-		if (unlikely(head - q->rq_tail >= room)) {
-			err = why_not(q, room);
+static __rte_always_inline void
+srq_doorbell(struct mlx4_roce_srq *s, uint32_t head, uint32_t counter)
+{
+	s->head = head;
+	s->counter = counter;
+	rte_io_wmb();
+	*s->dbrec = rte_cpu_to_be_32(counter & 0xffff);
+}
+
+static __rte_noinline int
+srq_list(struct mlx4_roce_srq *s, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	const uint32_t tail = s->tail, sges = s->sges;
+	uint32_t head = s->head, counter = s->counter;
+	uint8_t *const wqes = s->wqes, lg = s->lg_stride;
+	uint64_t *const wrid = s->wrid;
+	int err = s->refuse ? EIO : 0;
+
+	for (; wr != NULL && err == 0; wr = wr->next) {
+		uint8_t *w = wqes + ((size_t)head << lg);
+
+		if (unlikely(head == tail)) {
+			err = ENOMEM;
 			break;
 		}
-		if (unlikely(!put_scatter(q->rq + ((size_t)at << q->lg_rq_stride), wr, q->rq_sges))) {
+		if (unlikely(!put_recv(w + MLX4_SRQ_WQE_LIST, wr, sges))) {
 			err = EINVAL;
 			break;
 		}
-		q->rq_wrid[at] = wr->wr_id;
+		wrid[head] = wr->wr_id;
+		head = prm_get(w, MLX4_SRQ_WQE_NEXT);
+		counter++;
 	}
 	if (unlikely(err != 0))
 		*bad = wr;
-	if (likely(head != q->rq_head)) {
-		q->rq_head = head;
-		rte_io_wmb();
-		*q->rq_dbrec = rte_cpu_to_be_32(head & 0xffff);
-	}
+	if (likely(counter != s->counter))
+		srq_doorbell(s, head, counter);
 	return err;
 }
 
@@ -133,29 +237,15 @@ int
 mlx4_roce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct mlx4_roce_srq *s = (struct mlx4_roce_srq *)(void *)srq;
-	uint32_t first = s->counter;
-	int err = 0;
+	uint32_t head = s->head;
+	uint8_t *w = s->wqes + ((size_t)head << s->lg_stride);
 
-	for (; wr != NULL; wr = wr->next) {
-		uint8_t *w = s->wqes + ((size_t)s->head << s->lg_stride);
-
-		if (unlikely(s->refuse || s->head == s->tail)) {
-			err = s->refuse ? EIO : ENOMEM;
-			break;
-		}
-		if (unlikely(!put_scatter(w + MLX4_SRQ_WQE_LIST, wr, s->sges))) {
-			err = EINVAL;
-			break;
-		}
-		s->wrid[s->head] = wr->wr_id;
-		s->head = prm_get(w, MLX4_SRQ_WQE_NEXT);
-		s->counter++;
-	}
-	if (unlikely(err != 0))
-		*bad = wr;
-	if (likely(s->counter != first)) {
-		rte_io_wmb();
-		*s->dbrec = rte_cpu_to_be_32(s->counter & 0xffff);
-	}
-	return err;
+	if (wr == NULL || wr->next != NULL || unlikely(s->refuse || head == s->tail || wr->num_sge != 1) ||
+	    unlikely(!put_piece(w + MLX4_SRQ_WQE_LIST, wr->sg_list)))
+		return srq_list(s, wr, bad);
+	if (s->sges > 1)
+		end_list(w + MLX4_SRQ_WQE_LIST + MLX4_DS_SIZE);
+	s->wrid[head] = wr->wr_id;
+	srq_doorbell(s, prm_get(w, MLX4_SRQ_WQE_NEXT), s->counter + 1);
+	return 0;
 }

@@ -285,6 +285,7 @@ mlx4_roce_create_qp(struct troce_qp *qp)
 	q->db = (volatile rte_be32_t *)(volatile void *)(mlx4_uar_addr(r->hca, q->uar) + MLX4_UAR_SEND_DB);
 	q->db_val = rte_cpu_to_be_32(q->qpn << 8);
 	bf_setup(q);
+	mlx4_roce_post_choose(q);
 	rings_reset(q);
 	qp->v.qp_num = q->qpn;
 	publish(q, q);

@@ -46,9 +46,14 @@ struct mlx4_roce_slot {
 	uint32_t op;      /* of a WQE that waits for its owner bit; and a place is a shift */
 };
 
+struct mlx4_roce_fast; /* fast/send.c */
+
 struct mlx4_roce_qp {
 	struct troce_qp q;
 	/* send */
+	/* By its type and the length of its WQEs; what it looks opcodes up in. */
+	int (*post)(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+	const struct mlx4_roce_fast *fast;
 	/* The first sq_spare ones are there again at the end, with their WQEs. */
 	struct mlx4_roce_slot *slots;
 	volatile rte_be32_t *db;
@@ -241,8 +246,12 @@ void mlx4_roce_detach(struct mlx4_roce *r);
 
 /* --- datapath: post.c, poll.c --- */
 int mlx4_roce_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-/* What post_small() of wqe.h does not take. */
-int mlx4_roce_post_any(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+/* Requests of any kind; head: where they begin, what is before it was put into the ring by this call. */
+int mlx4_roce_post_any(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad, uint32_t head);
+/* WQEs up to head are the card's, and it is told; 0. There is one or more. */
+int mlx4_roce_post_end(struct mlx4_roce_qp *q, uint32_t head);
+/* fast/send.c: how a queue pair posts, when its rings are as they will be. */
+void mlx4_roce_post_choose(struct mlx4_roce_qp *q);
 int mlx4_roce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int mlx4_roce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int mlx4_roce_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
@@ -261,16 +270,31 @@ void mlx4_roce_cq_clean(struct mlx4_roce_cq *cq, uint32_t qpn, struct mlx4_roce_
 uint32_t mlx4_roce_cq_waiting(const struct mlx4_roce_cq *c);
 void mlx4_roce_cq_carry(const struct mlx4_roce_cq *c, struct mlx4_cqe *to, uint32_t mask);
 void mlx4_roce_cq_moved(struct mlx4_roce_cq *c, struct mlx4_cqe *to, uint32_t mask);
+static __rte_always_inline void
+mlx4_roce_srq_put(struct mlx4_roce_srq *s, uint32_t entry)
+{
+	const rte_be16_t next = rte_cpu_to_be_16((uint16_t)entry);
+
+	static_assert(MLX4_SRQ_WQE_NEXT == PRM_D(PRM_OFF(MLX4_SRQ_WQE_NEXT), 15, 0), "the low half of its word");
+	memcpy(s->wqes + ((size_t)s->tail << s->lg_stride) + PRM_OFF(MLX4_SRQ_WQE_NEXT) + 2, &next, sizeof(next));
+	s->tail = entry;
+}
+/* Where others may post meanwhile. */
+static __rte_noinline __rte_unused void
+mlx4_roce_srq_put_locked(struct mlx4_roce_srq *s, uint32_t entry)
+{
+	s->enter(s);
+	mlx4_roce_srq_put(s, entry);
+	s->leave(s);
+}
 /* An entry of a shared receive queue is free again. */
-static inline void
+static __rte_always_inline void
 mlx4_roce_srq_free(struct mlx4_roce_srq *s, uint32_t entry)
 {
-	if (s->enter != NULL)
-		s->enter(s);
-	prm_set(s->wqes + ((size_t)s->tail << s->lg_stride), MLX4_SRQ_WQE_NEXT, entry);
-	s->tail = entry;
-	if (s->leave != NULL)
-		s->leave(s);
+	if (unlikely(s->enter != NULL))
+		mlx4_roce_srq_put_locked(s, entry);
+	else
+		mlx4_roce_srq_put(s, entry);
 }
 
 /* Completions of any kind; done: how many there are before wc. */
@@ -311,6 +335,15 @@ mlx4_roce_send_done(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct i
 
 	q->sq_tail = (uint16_t)(index + 1);
 	memcpy(wc, &q->slots[index & q->sq_mask].done, sizeof(struct mlx4_roce_done));
+}
+
+/* A message of a connection with a receive queue of its own, which it fills in order. */
+static __rte_always_inline void
+mlx4_roce_plain_recv(struct mlx4_roce_qp *q, struct ibv_wc *wc)
+{
+	const struct mlx4_roce_done ok = {q->rq_wrid[q->rq_tail++ & q->rq_mask], IBV_WC_SUCCESS, IBV_WC_RECV};
+
+	memcpy(wc, &ok, sizeof(ok));
 }
 
 /* No vendor's error, and the length. */
@@ -355,10 +388,7 @@ mlx4_roce_poll_plain(struct mlx4_roce_cq *cq, int n, struct ibv_wc **at, int *co
 		if (unlikely(q == NULL))
 			goto other;
 		if (kind == MLX4_CQE_RECV_SEND && likely(q->plain_recv)) {
-			const struct mlx4_roce_done ok = {q->rq_wrid[q->rq_tail++ & q->rq_mask], IBV_WC_SUCCESS,
-							  IBV_WC_RECV};
-
-			memcpy(wc, &ok, sizeof(ok));
+			mlx4_roce_plain_recv(q, wc);
 		} else if (kind - MLX4_CQE_IS_SEND < MLX4_CQE_ERROR) {
 			mlx4_roce_send_done(q, cqe, wc);
 		} else {

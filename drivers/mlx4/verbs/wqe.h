@@ -23,6 +23,15 @@
 #define FRAME_HEADER (uint32_t)(RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
 #define BLOCK_ROOM (MLX4_TXBB_SIZE - 4) /* inline bytes of a block behind the first */
 
+/* Two neighbouring words as they lie in one store of 64 bits. */
+#if RTE_BYTE_ORDER == RTE_BIG_ENDIAN
+#define PAIR(first, second) ((uint64_t)(first) << 32 | (second))
+#else
+#define PAIR(first, second) ((uint64_t)(second) << 32 | (first))
+#endif
+/* The compiler knows that the upper half of the register is 0. */
+#define BE(v) (RTE_BYTE_ORDER == RTE_BIG_ENDIAN ? (v) : __builtin_bswap32(v))
+
 enum kind { KIND_SEND, KIND_RDMA, KIND_READ, KIND_ATOMIC, KIND_INVALIDATE, KIND_BIND, KIND_LSO, KIND_FAST_REG };
 
 static const struct opcode {
@@ -141,6 +150,21 @@ put_list(uint8_t *seg, const struct ibv_sge *sge, int n)
 		seg += sizeof(*d);
 	}
 	return seg;
+}
+
+/* A list of one element. False: too long, or nothing. */
+static __rte_always_inline bool
+put_piece(uint8_t *seg, const struct ibv_sge *sge)
+{
+	uint64_t word;
+
+	if (unlikely(sge->length - 1 >= LEN_MAX))
+		return false;
+	word = PAIR((uint64_t)BE(sge->length), (uint64_t)BE(sge->lkey));
+	prm_set64(seg, 8, sge->addr);
+	rte_io_wmb(); /* a length may begin a block, so that it comes last [DP 4.5] */
+	memcpy(seg, &word, sizeof(word));
+	return true;
 }
 
 static __rte_always_inline uint8_t *
@@ -428,8 +452,10 @@ static_assert(MLX4_ROCE_SMALL_MIN == SMALL_FIRST + 16, "the second piece is copi
 static __rte_always_inline bool
 is_small(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned int flags)
 {
-	return wr->next == NULL && wr->opcode == IBV_WR_SEND && wr->num_sge == 1 &&
-	       (flags & (IBV_SEND_INLINE | IBV_SEND_FENCE)) == IBV_SEND_INLINE &&
+	if ((flags & IBV_SEND_INLINE) == 0)
+		return false;
+	__asm__("" : "+r"(flags)); /* two tests of bits, of which the first ends it for most other requests */
+	return (flags & IBV_SEND_FENCE) == 0 && wr->next == NULL && wr->opcode == IBV_WR_SEND && wr->num_sge == 1 &&
 	       wr->sg_list->length - MLX4_ROCE_SMALL_MIN < q->small_span;
 }
 
@@ -437,7 +463,7 @@ static __rte_always_inline void
 put_small(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned int send_flags, uint32_t head)
 {
 	const uint8_t *src = (const uint8_t *)(uintptr_t)wr->sg_list->addr;
-	uint32_t len = wr->sg_list->length, i;
+	uint32_t len = wr->sg_list->length;
 	struct mlx4_roce_slot *slot = &q->slots[head & q->sq_mask];
 	uint8_t *wqe = slot->wqe;
 	struct mlx4_wqe_ctrl *c = (void *)wqe;
@@ -448,8 +474,10 @@ put_small(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned i
 	memcpy(wqe + SMALL_DATA, src, SMALL_FIRST);
 	/* Behind the first block each byte lies 24 bytes behind its place in the message. */
 	memcpy(wqe + SMALL_MORE, src + SMALL_FIRST, 16);
-	for (i = SMALL_FIRST + 16; unlikely(i + 16 < len); i += 16)
-		memcpy(wqe + SMALL_SHIFT + i, src + i, 16);
+	if (unlikely(len > SMALL_FIRST + 32))
+		memcpy(wqe + SMALL_MORE + 16, src + SMALL_FIRST + 16, 16);
+	if (unlikely(len > SMALL_FIRST + 48))
+		memcpy(wqe + SMALL_MORE + 32, src + SMALL_FIRST + 32, 16);
 	memcpy(wqe + SMALL_SHIFT + len - 16, src + len - 16, 16);
 	*(rte_be32_t *)(void *)(wqe + sizeof(*c)) = RTE_BE32(MLX4_DATA_INLINE | SMALL_FIRST);
 	c->vlan_ds = rte_cpu_to_be_32((SMALL_SHIFT + len + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE);
