@@ -24,6 +24,14 @@ sock_new(struct sock_net *n)
 }
 
 void
+sock_count_in(struct sock *s, uint64_t *count)
+{
+	pthread_mutex_lock(&s->net->lock);
+	s->count = count;
+	pthread_mutex_unlock(&s->net->lock);
+}
+
+void
 sock_pull_error(struct sock *s)
 {
 	if (s->err == 0 && s->conn != NULL && tcp_state(s->conn) == TCP_CLOSE)

@@ -319,6 +319,7 @@ sock_dgram_send(struct sock *s, const struct iovec *iov, int n, int flags, const
 	for (;;) {
 		sock_enter(s->net);
 		rc = send_one(s, iov, n, tx);
+		sock_count(s, SOCK_TX_PACKETS, RTE_MAX(rc, 0), rc == -ENOBUFS ? -EAGAIN : rc);
 		if (s->full && s->net->sleeping)
 			sock_wake(s->net);
 		sock_leave(s->net);
@@ -347,6 +348,10 @@ sock_dgram_recv(struct sock *s, const struct iovec *iov, int n, int flags, struc
 		rc = udp_recv(s->udp, iov, n, flags, meta);
 		if (rc == -EAGAIN && s->shut_rd)
 			rc = -ESHUTDOWN;
+		if ((flags & MSG_PEEK) == 0)
+			sock_count(s, SOCK_RX_PACKETS, RTE_MAX(rc, 0), rc);
+		if (s->count != NULL)
+			s->count[SOCK_RX_DROPS] = udp_drops(s->udp);
 	}
 	sock_leave(s->net);
 	return rc;

@@ -58,6 +58,7 @@ advance(struct rest *r, size_t done)
 static ssize_t
 send_some(struct sock *s, struct rest *r, int flags)
 {
+	const size_t before = r->left;
 	ssize_t done = -EPIPE;
 
 	sock_enter(s->net);
@@ -77,6 +78,7 @@ send_some(struct sock *s, struct rest *r, int flags)
 	} else if (s->state == SOCK_RESOLVING) {
 		done = -EAGAIN;
 	}
+	sock_count(s, SOCK_TX_PACKETS, (ssize_t)(before - r->left), done == -ENOBUFS ? -EAGAIN : done);
 	sock_leave(s->net);
 	return done;
 }
@@ -136,6 +138,7 @@ discard(struct tcp_conn *c, size_t left)
 static ssize_t
 recv_some(struct sock *s, struct rest *r, int flags, size_t peek, bool *over)
 {
+	const size_t before = r->left;
 	ssize_t done = -ENOTCONN;
 
 	sock_enter(s->net);
@@ -159,6 +162,8 @@ recv_some(struct sock *s, struct rest *r, int flags, size_t peek, bool *over)
 		} while (done > 0 && r->left != 0 && (flags & MSG_PEEK) == 0 && tcp_readable(s->conn) != 0);
 		*over = done == 0;
 	}
+	if ((flags & MSG_PEEK) == 0)
+		sock_count(s, SOCK_RX_PACKETS, (ssize_t)(before - r->left), done);
 	sock_leave(s->net);
 	return done;
 }

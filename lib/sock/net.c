@@ -36,8 +36,13 @@ uint16_t
 sock_home_tx(void *home, struct rte_mbuf **m, uint16_t n)
 {
 	struct sock_net *net = home;
+	const uint16_t took = net->ops.tx(net->home, m, n);
 
-	return net->ops.tx(net->home, m, n);
+	if (net->stat != NULL) {
+		net->stat->ring[SOCK_RING_TX_FRAMES] += took;
+		net->stat->ring[SOCK_RING_TX_FULL] += took < n;
+	}
+	return took;
 }
 
 int
@@ -84,6 +89,10 @@ take_frames(struct sock_net *n)
 
 	for (unsigned int i = 0; i < ROUNDS && k == BURST; i++) {
 		k = n->ops.rx(n->home, m, BURST);
+		if (n->stat != NULL) {
+			n->stat->ring[SOCK_RING_LOOKS]++;
+			n->stat->ring[SOCK_RING_RX_FRAMES] += k;
+		}
 		left = k != 0 && n->udp != NULL ? n->udp_ops->input(n, m, k) : k;
 		if (left != 0)
 			tcp_input(n->stack, m, left, n->now);
@@ -108,15 +117,6 @@ sock_enter(struct sock_net *n)
 }
 
 void
-sock_wake(struct sock_net *n)
-{
-	const uint64_t one = 1;
-
-	n->until = 0;
-	(void)!write(n->wake, &one, sizeof(one));
-}
-
-void
 sock_leave(struct sock_net *n)
 {
 	if (!n->dead) {
@@ -138,52 +138,6 @@ arm(struct sock_net *n)
 	take_frames(n);
 }
 
-/* --- ports --- */
-
-int
-sock_port_get(struct sock_net *n, rte_be16_t port)
-{
-	uint32_t *refs = &n->port_refs[rte_be_to_cpu_16(port)];
-	int rc = *refs == 0 ? n->ops.steer(n->home, port, true) : 0;
-
-	*refs += rc == 0;
-	return rc;
-}
-
-void
-sock_port_drop(struct sock_net *n, rte_be16_t port)
-{
-	if (--n->port_refs[rte_be_to_cpu_16(port)] == 0)
-		(void)n->ops.steer(n->home, port, false);
-}
-
-void
-sock_port_put(struct sock_net *n, rte_be16_t port)
-{
-	struct sock_port_end *e = malloc(sizeof(*e));
-
-	if (e == NULL) {
-		sock_port_drop(n, port);
-		return;
-	}
-	*e = (struct sock_port_end){.at = n->now + SOCK_PORT_US, .port = port};
-	STAILQ_INSERT_TAIL(&n->port_ends, e, next);
-	if (n->sleeping && e->at < n->until)
-		sock_wake(n);
-}
-
-static void
-ports_end(struct sock_net *n)
-{
-	struct sock_port_end *e;
-
-	while ((e = STAILQ_FIRST(&n->port_ends)) != NULL && e->at <= n->now) {
-		STAILQ_REMOVE_HEAD(&n->port_ends, next);
-		sock_port_drop(n, e->port);
-		free(e);
-	}
-}
-
 /* --- the thread --- */
 
 static void
@@ -191,7 +145,7 @@ look(struct sock_net *n)
 {
 	struct sock *s, *next;
 
-	ports_end(n);
+	sock_ports_end(n);
 	for (s = LIST_FIRST(&n->resolving); s != NULL; s = next) {
 		next = LIST_NEXT(s, resolve);
 		sock_resolve(s);
@@ -241,6 +195,8 @@ event(struct sock_net *n)
 {
 	n->armed = false;
 	n->ops.event(n->home);
+	if (n->stat != NULL)
+		n->stat->ring[SOCK_RING_EVENTS]++;
 }
 
 const struct timespec *
@@ -301,6 +257,21 @@ plan(struct sock_net *n, bool quiet, bool *frames)
 	return until;
 }
 
+/* What is not counted where it happens. */
+static void
+tell(struct sock_net *n)
+{
+	const struct tcp_stats *st = tcp_stats(n->stack);
+
+	if (n->stat == NULL)
+		return;
+	n->stat->tcp[SOCK_TCP_RX] = st->rx_segments;
+	n->stat->tcp[SOCK_TCP_TX] = st->tx_segments;
+	n->stat->tcp[SOCK_TCP_AGAIN] = st->retransmits;
+	n->stat->tcp[SOCK_TCP_OOO] = st->rx_ooo;
+	n->stat->tcp[SOCK_TCP_TIMEOUTS] = st->timeouts;
+}
+
 static void *
 thread_main(void *arg)
 {
@@ -311,6 +282,7 @@ thread_main(void *arg)
 	sock_enter(n);
 	while (!n->stop) {
 		look(n);
+		tell(n);
 		until = plan(n, n->calls == calls + 1, &frames);
 		calls = n->calls;
 		n->until = until;
@@ -381,6 +353,7 @@ sock_net_create(const struct sock_conf *conf, const struct sock_home *ops, void 
 	n->spin_us = conf->spin_us;
 	n->handlers = conf->handlers;
 	n->udp_conf = conf->udp;
+	n->stat = conf->stat;
 	n->port_refs = calloc(SOCK_PORTS, sizeof(*n->port_refs));
 	n->now = sock_now();
 	LIST_INIT(&n->socks);
@@ -510,7 +483,7 @@ let_others(struct sock_net *n, unsigned int looks)
 
 /* Looks for frames before the call sleeps. True: what it waits for is there. */
 static bool
-spin(struct sock_net *n, bool (*done)(void *arg), void *arg, uint64_t until)
+spin(struct sock_net *n, const struct sock_wait *w, uint64_t until)
 {
 	const uint64_t begin = n->now, end = RTE_MIN(begin + n->spin_us, until);
 	bool found = false, pays = true;
@@ -522,8 +495,10 @@ spin(struct sock_net *n, bool (*done)(void *arg), void *arg, uint64_t until)
 	/* Who sleeps gets the CPU back sooner than who lets others have it that are busy. */
 	for (unsigned int looks = 0; !found && pays && n->now < end && !n->dead; looks++) {
 		pays = let_others(n, looks) <= n->spin_us / BUSY_PART;
-		found = done(arg);
+		found = w->done(w->arg);
 	}
+	if (w->count != NULL)
+		w->count[found ? SOCK_POLL_HITS : SOCK_POLL_MISSES]++;
 	if (found && pays)
 		n->misses = 0;
 	else
@@ -575,7 +550,7 @@ sock_wait(struct sock_net *n, const struct sock_wait *w, uint64_t until)
 	int rc = 0;
 
 	sock_enter(n);
-	over = n->dead || w->done(w->arg) || (until != 0 && n->spin_us != 0 && spin(n, w->done, w->arg, until));
+	over = n->dead || w->done(w->arg) || (until != 0 && n->spin_us != 0 && spin(n, w, until));
 	while (!over) {
 		if (rc == 0 || rc == -EAGAIN)
 			rc = n->now >= until ? -EAGAIN : 0;
@@ -585,6 +560,8 @@ sock_wait(struct sock_net *n, const struct sock_wait *w, uint64_t until)
 			arm(n);
 		} else {
 			frames.fd = sleep_begin(n, w);
+			if (w->count != NULL)
+				w->count[SOCK_SLEEPS]++;
 			frames.revents = 0;
 			sock_leave(n);
 			rc = w->sleep(w->arg, until, &frames);

@@ -196,7 +196,7 @@ sock_wait_ready(struct sock *s, uint32_t events, uint64_t until)
 	const bool looks = s->net->handlers != NULL && s->net->handlers() != SOCK_HANDLERS_BOTH;
 	struct wait w = {.s = s, .events = events | EPOLLERR | EPOLLHUP, .looks = looks};
 	const int saved = errno;
-	int rc = sock_wait(s->net, &(struct sock_wait){has, asleep, sleep_on, &w, looks}, until);
+	int rc = sock_wait(s->net, &(struct sock_wait){has, asleep, sleep_on, &w, looks, s->count}, until);
 
 	errno = saved;
 	return rc;

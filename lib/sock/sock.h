@@ -22,6 +22,8 @@
 #include "lib/tcp/tcp.h"
 #include "lib/udp/udp.h"
 
+#include "stat.h"
+
 struct sock_net;
 struct sock;
 
@@ -61,6 +63,7 @@ struct sock_conf {
 	uint32_t spin_us;
 	enum sock_handlers (*handlers)(void); /* of now; NULL: SOCK_HANDLERS_BOTH */
 	struct udp_conf udp;                  /* a net without datagrams has none of this */
+	struct sock_stat *stat; /* gets the counters of all sockets, as long as the net; NULL: nobody looks */
 };
 
 /* NULL and *err: -EINVAL, -ENOMEM, -EAGAIN (no thread). */
@@ -81,6 +84,8 @@ uint64_t sock_now(void);
 
 /* NULL: no memory. */
 struct sock *sock_new(struct sock_net *n);
+/* Its counters are in count, SOCK_COUNTS of them, from now on until NULL is set, or it is closed. */
+void sock_count_in(struct sock *s, uint64_t *count);
 /* The last word of the program: as close(2), with SO_LINGER. */
 void sock_close(struct sock *s);
 /* The same for a listener whose port another process gets now. */
@@ -147,7 +152,8 @@ struct sock_wait {
 	 */
 	int (*sleep)(void *arg, uint64_t until, struct pollfd *frames);
 	void *arg;
-	bool looks; /* sleep() looks at frames->fd at all */
+	bool looks;      /* sleep() looks at frames->fd at all */
+	uint64_t *count; /* of whose wait this is; NULL: of several */
 };
 /* until: see sock_now(). 0: done() is true; -EAGAIN: the time has come; or what sleep() said. */
 int sock_wait(struct sock_net *n, const struct sock_wait *w, uint64_t until);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "sock.h"
 
@@ -49,6 +50,7 @@ struct sock {
 	LIST_ENTRY(sock) next;    /* of all */
 	LIST_ENTRY(sock) resolve; /* in SOCK_RESOLVING */
 	LIST_ENTRY(sock) os_next; /* with os_fd */
+	uint64_t *count;          /* by enum sock_count; NULL: nobody looks */
 	/* Options that a connection does not have before it is one. */
 	struct {
 		bool is;
@@ -84,9 +86,10 @@ struct sock_net {
 	struct tcp_stack *stack;
 	uint32_t spin_us;
 	enum sock_handlers (*handlers)(void);
-	uint64_t now;   /* of the last look */
-	uint64_t until; /* the thread sleeps so long */
-	uint64_t calls; /* that moved the net on */
+	struct sock_stat *stat; /* NULL: nobody looks */
+	uint64_t now;           /* of the last look */
+	uint64_t until;         /* the thread sleeps so long */
+	uint64_t calls;         /* that moved the net on */
 	bool armed, dead, stop, sleeping;
 	/* Calls that wait. One that sleeps alone looks for frames itself; where several do, the thread does. */
 	uint32_t sleepers;
@@ -113,17 +116,43 @@ void sock_enter(struct sock_net *n);
 /* Sends what is due; gives the lock back. */
 void sock_leave(struct sock_net *n);
 /* The thread looks again. */
-void sock_wake(struct sock_net *n);
+static inline void
+sock_wake(struct sock_net *n)
+{
+	const uint64_t one = 1;
+
+	n->until = 0;
+	(void)!write(n->wake, &one, sizeof(one));
+}
 /* Somebody may want to hear of it. */
 void sock_changed(struct sock *s);
 uint16_t sock_home_tx(void *home, struct rte_mbuf **m, uint16_t n);
 int sock_home_path(void *home, rte_be32_t local, rte_be32_t remote, struct tcp_path *path);
 bool sock_home_local(void *home, rte_be32_t ip);
 uint32_t sock_home_random(void *home);
+
+/* With the lock: a call of size octets is done; rc: what it moved, or a negative errno. first: SOCK_RX_PACKETS, SOCK_TX_PACKETS. */
+static inline void
+sock_count(struct sock *s, enum sock_count first, ssize_t moved, ssize_t rc)
+{
+	uint64_t *c = s->count;
+
+	if (c == NULL)
+		return;
+	c += first;
+	c[0] += moved > 0 || (rc >= 0 && s->udp != NULL);
+	c[1] += (uint64_t)moved;
+	c[2] += rc < 0 && rc != -EAGAIN;
+	c[3] += rc == -EAGAIN;
+}
+
+/* --- port.c: with the lock --- */
 int sock_port_get(struct sock_net *n, rte_be16_t port);
 void sock_port_put(struct sock_net *n, rte_be16_t port);
 /* Without the time that sock_port_put() leaves. */
 void sock_port_drop(struct sock_net *n, rte_be16_t port);
+/* Those whose time is over. */
+void sock_ports_end(struct sock_net *n);
 
 /* --- conn.c: with the lock --- */
 /* The neighbour may be known now. */

@@ -48,6 +48,8 @@ bind(int fd, const struct sockaddr *sa, socklen_t len)
 	}
 	if (rc == 0 && f != NULL && f->dgram != NULL)
 		dgram_bound(fd, f);
+	if (rc == 0)
+		stat_named(fd, f);
 	file_put(f);
 	return rc;
 }
@@ -180,6 +182,7 @@ number(const struct file *listener, int from, struct sock *s, struct sockaddr *s
 		errno = EMFILE;
 		return -1;
 	}
+	stat_began(f);
 	return fd;
 }
 
@@ -411,11 +414,13 @@ connect(int fd, const struct sockaddr *sa, socklen_t len)
 
 	if (f != NULL && f->dgram != NULL) {
 		rc = dgram_connect(fd, f, sa, len);
+		stat_named(fd, f);
 		file_put(f);
 		return rc;
 	}
 	rc = f == NULL ? 1 : connect_file(fd, f, sa, len);
 	rc = rc == 1 ? real()->connect(fd, sa, len) : (int)result(rc);
+	stat_named(fd, f);
 	file_put(f);
 	return rc;
 }

@@ -73,7 +73,8 @@ send(int fd, const void *data, size_t len, int flags)
 
 	if (s == NULL && f != NULL)
 		return dgram_out_iov(fd, f, &iov, 1, flags);
-	return s == NULL ? real()->send(fd, data, len, flags) : out(f, s, &iov, 1, flags);
+	return s == NULL ? stat_os(fd, SOCK_OS_TX_PACKETS, real()->send(fd, data, len, flags))
+			 : out(f, s, &iov, 1, flags);
 }
 
 /* A connection has its destination; Linux takes no notice of another. */
@@ -92,7 +93,8 @@ sendto(int fd, const void *data, size_t len, int flags, const struct sockaddr *t
 
 		return dgram_out(fd, f, &msg, flags);
 	}
-	return s == NULL ? real()->sendto(fd, data, len, flags, to, to_len) : out(f, s, &iov, 1, flags);
+	return s == NULL ? stat_os(fd, SOCK_OS_TX_PACKETS, real()->sendto(fd, data, len, flags, to, to_len))
+			 : out(f, s, &iov, 1, flags);
 }
 
 EXPORT ssize_t
@@ -103,7 +105,8 @@ sendmsg(int fd, const struct msghdr *msg, int flags)
 
 	if (s == NULL && f != NULL)
 		return dgram_out(fd, f, msg, flags);
-	return s == NULL ? real()->sendmsg(fd, msg, flags) : out(f, s, msg->msg_iov, (int)msg->msg_iovlen, flags);
+	return s == NULL ? stat_os(fd, SOCK_OS_TX_PACKETS, real()->sendmsg(fd, msg, flags))
+			 : out(f, s, msg->msg_iov, (int)msg->msg_iovlen, flags);
 }
 
 EXPORT int
@@ -135,7 +138,7 @@ write(int fd, const void *data, size_t len)
 
 	if (s == NULL && f != NULL)
 		return dgram_out_iov(fd, f, &iov, 1, 0);
-	return s == NULL ? real()->write(fd, data, len) : out(f, s, &iov, 1, 0);
+	return s == NULL ? stat_os(fd, SOCK_OS_TX_PACKETS, real()->write(fd, data, len)) : out(f, s, &iov, 1, 0);
 }
 
 EXPORT ssize_t
@@ -146,7 +149,7 @@ writev(int fd, const struct iovec *iov, int n)
 
 	if (s == NULL && f != NULL)
 		return dgram_out_iov(fd, f, iov, n, 0);
-	return s == NULL ? real()->writev(fd, iov, n) : out(f, s, iov, n, 0);
+	return s == NULL ? stat_os(fd, SOCK_OS_TX_PACKETS, real()->writev(fd, iov, n)) : out(f, s, iov, n, 0);
 }
 
 /* --- in --- */
@@ -160,7 +163,8 @@ recv(int fd, void *data, size_t len, int flags)
 
 	if (s == NULL && f != NULL)
 		return dgram_in_iov(fd, f, &iov, 1, flags);
-	return s == NULL ? real()->recv(fd, data, len, flags) : in(f, s, &iov, 1, flags);
+	return s == NULL ? stat_os(fd, SOCK_OS_RX_PACKETS, real()->recv(fd, data, len, flags))
+			 : in(f, s, &iov, 1, flags);
 }
 
 /* Linux says of a connection not who sent. */
@@ -183,7 +187,7 @@ recvfrom(int fd, void *data, size_t len, int flags, struct sockaddr *from, sockl
 		return rc;
 	}
 	if (s == NULL)
-		return real()->recvfrom(fd, data, len, flags, from, from_len);
+		return stat_os(fd, SOCK_OS_RX_PACKETS, real()->recvfrom(fd, data, len, flags, from, from_len));
 	if (from != NULL && from_len != NULL)
 		*from_len = 0;
 	return in(f, s, &iov, 1, flags);
@@ -198,7 +202,7 @@ recvmsg(int fd, struct msghdr *msg, int flags)
 	if (s == NULL && f != NULL)
 		return dgram_in(fd, f, msg, flags);
 	if (s == NULL)
-		return real()->recvmsg(fd, msg, flags);
+		return stat_os(fd, SOCK_OS_RX_PACKETS, real()->recvmsg(fd, msg, flags));
 	if ((flags & MSG_ERRQUEUE) != 0) {
 		file_put(f);
 		return result(-EAGAIN);
@@ -243,7 +247,7 @@ read(int fd, void *data, size_t len)
 
 	if (s == NULL && f != NULL)
 		return dgram_read(fd, f, &iov, 1);
-	return s == NULL ? real()->read(fd, data, len) : in(f, s, &iov, 1, 0);
+	return s == NULL ? stat_os(fd, SOCK_OS_RX_PACKETS, real()->read(fd, data, len)) : in(f, s, &iov, 1, 0);
 }
 
 EXPORT ssize_t
@@ -254,7 +258,7 @@ readv(int fd, const struct iovec *iov, int n)
 
 	if (s == NULL && f != NULL)
 		return dgram_read(fd, f, iov, n);
-	return s == NULL ? real()->readv(fd, iov, n) : in(f, s, iov, n, 0);
+	return s == NULL ? stat_os(fd, SOCK_OS_RX_PACKETS, real()->readv(fd, iov, n)) : in(f, s, iov, n, 0);
 }
 
 /* What programs that were built with -D_FORTIFY_SOURCE call. */
@@ -316,7 +320,7 @@ sendfile64(int fd, int from, off64_t *offset, size_t len)
 	ssize_t n = 0;
 
 	if (s == NULL)
-		return real()->sendfile(fd, from, offset, len);
+		return stat_os(fd, SOCK_OS_TX_PACKETS, real()->sendfile(fd, from, offset, len));
 	if (offset != NULL)
 		at = *offset;
 	if (at < 0)

@@ -116,7 +116,9 @@ send_msg(int fd, struct file *f, const struct msghdr *msg, int flags)
 		rc = send_engine(fd, f, msg, &to, flags);
 	}
 	/* The port has no way there: the kernel may have one, and tells if not. */
-	return rc == -ENETUNREACH || rc == -ECONNABORTED ? real()->sendmsg(fd, msg, flags) : result(rc);
+	return rc == -ENETUNREACH || rc == -ECONNABORTED
+		       ? stat_os(fd, SOCK_OS_TX_PACKETS, real()->sendmsg(fd, msg, flags))
+		       : result(rc);
 }
 
 /* MSG_MORE, UDP_CORK: one datagram of several calls, sent by the first without. */
@@ -321,7 +323,7 @@ dgram_os_look(int fd, struct file *f)
 static ssize_t
 recv_os(int fd, struct file *f, struct msghdr *msg, int flags)
 {
-	ssize_t rc = real()->recvmsg(fd, msg, flags | MSG_DONTWAIT);
+	ssize_t rc = stat_os(fd, SOCK_OS_RX_PACKETS, real()->recvmsg(fd, msg, flags | MSG_DONTWAIT));
 	const int err = rc < 0 ? errno : 0;
 
 	dgram_os_look(fd, f);
@@ -380,7 +382,7 @@ dgram_in(int fd, struct file *f, struct msghdr *msg, int flags)
 	dgram_start(fd, f);
 	if (f->s == NULL || (flags & MSG_ERRQUEUE) != 0) {
 		file_put(f);
-		return real()->recvmsg(fd, msg, flags);
+		return stat_os(fd, SOCK_OS_RX_PACKETS, real()->recvmsg(fd, msg, flags));
 	}
 	dgram_again(f);
 	rc = recv_both(fd, f, msg, flags);

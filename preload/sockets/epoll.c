@@ -210,6 +210,7 @@ ep_began(struct file *f)
 	struct item *i;
 	struct ep *e;
 
+	stat_began(f);
 	if (f->items == 0)
 		return;
 	pthread_mutex_lock(&lock);

@@ -10,6 +10,7 @@
 
 #include "preload/verbs/verbs_client.h"
 
+#include "sockets.h"
 #include "steer.h"
 
 #define RECVS_MAX 2048u /* more than a peer may send before it is answered */
@@ -373,7 +374,11 @@ home_steer_udp(void *home, rte_be16_t port, bool on)
 static int
 home_steer_group(void *home, rte_be32_t group, bool on)
 {
-	return steer_group(((struct home *)home)->steer, group, on);
+	int err = steer_group(((struct home *)home)->steer, group, on);
+
+	if (err == 0)
+		stat_group(group, on);
+	return err;
 }
 
 const struct sock_home home_ops = {

@@ -94,10 +94,11 @@ struct file {
 	bool touched;        /* options were set */
 	bool sndbuf, rcvbuf; /* these among them */
 	int backlog;
-	int claim;            /* of a port that comes here, -1: none */
-	struct dgram *dgram;  /* NULL: it is one of streams */
-	pthread_mutex_t lock; /* of s, when it begins */
-	unsigned int items;   /* of epoll sets, more or less */
+	int claim;                     /* of a port that comes here, -1: none */
+	struct dgram *dgram;           /* NULL: it is one of streams */
+	struct sock_stat_socket *stat; /* NULL: nobody counts */
+	pthread_mutex_t lock;          /* of s, when it begins */
+	unsigned int items;            /* of epoll sets, more or less */
 };
 
 enum fork_step { FORK_PREPARE, FORK_PARENT, FORK_CHILD };
@@ -193,6 +194,25 @@ void ep_closed(int fd, struct file *f);
 void ep_began(struct file *f);
 /* Another set or poll(2) has it. */
 void ep_nested(int fd);
+
+/* --- stat.c: counters for a viewer --- */
+/* NULL: there are none. */
+struct sock_stat *stat_page(void);
+void stat_fork_child(void);
+/* A socket and its first number; its last one is gone. */
+void stat_open(int fd, struct file *f);
+void stat_close(struct file *f);
+/* The engine's half began. Its addresses may be others now. */
+void stat_began(struct file *f);
+void stat_named(int fd, struct file *f);
+/* What a call of the operating system returned; first: SOCK_OS_RX_PACKETS, SOCK_OS_TX_PACKETS. It is returned, and errno is kept. */
+ssize_t stat_os_socket(int fd, unsigned int first, ssize_t rc);
+static inline ssize_t
+stat_os(int fd, unsigned int first, ssize_t rc)
+{
+	return __builtin_expect(kind_of(fd) == SOCKET, 0) ? stat_os_socket(fd, first, rc) : rc;
+}
+void stat_group(rte_be32_t group, bool on);
 
 /* --- opt.c --- */
 /* Options of a shadow that was told some go to the socket of the engine. */

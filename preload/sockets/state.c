@@ -170,6 +170,12 @@ start(void)
 	conf.udp.max_queued = mbufs / 4;
 	conf.tcp.cc = (enum tcp_cc)setting_word(CC_ENV, cc_words);
 	conf.tcp.ecn = (enum tcp_ecn)setting_word(ECN_ENV, ecn_words);
+	conf.stat = stat_page();
+	if (conf.stat != NULL) {
+		conf.stat->port = port;
+		conf.stat->spin_us = conf.spin_us;
+		conf.stat->mbufs = mbufs;
+	}
 	state.net = sock_net_create(&conf, &home_ops, state.home, &err);
 	if (state.net == NULL) {
 		say("the engine does not start: %s; sockets are the operating system's", strerror(-err));

@@ -79,6 +79,7 @@ table_fork(enum fork_step step)
 		if (f != NULL) {
 			f->wants |= f->dgram != NULL && f->s != NULL;
 			f->s = NULL;
+			f->stat = NULL;
 			f->claim = -1;
 			f->looked = false;
 		}
@@ -87,6 +88,8 @@ table_fork(enum fork_step step)
 			real()->close((int)i);
 		}
 	}
+	if (step == FORK_CHILD)
+		stat_fork_child();
 	if (step != FORK_PREPARE)
 		pthread_mutex_unlock(&lock);
 }
@@ -110,6 +113,8 @@ file_new(bool nonblock)
 int
 file_add(int fd, struct file *f)
 {
+	if (f->stat == NULL)
+		stat_open(fd, f);
 	return put(fd, SOCKET, f);
 }
 
@@ -146,6 +151,7 @@ file_put(struct file *f)
 {
 	if (f == NULL || --f->refs != 0)
 		return;
+	stat_close(f);
 	if (f->s != NULL)
 		sock_close(f->s);
 	own_close(f->claim);

@@ -34,7 +34,7 @@ def installed():
         if 'libtp_roce.pc' in files:
             lib = os.path.dirname(folder)
     include = os.path.join(tree, PREFIX, 'include/triplane')
-    missing = [f for f in ('triplane', 'triplane-hca', 'triplane-fabric', 'triplane-exporter', 'triplane-top', 'tp_perf', 'tp_send_bw', 'tp_pingpong', 'tp_rping')
+    missing = [f for f in ('triplane', 'triplane-hca', 'triplane-fabric', 'triplane-exporter', 'triplane-top', 'tp_sockstat', 'tp_perf', 'tp_send_bw', 'tp_pingpong', 'tp_rping')
                if not os.access(os.path.join(tree, PREFIX, 'bin', f), os.X_OK)]
     return 'missing: %s' % missing if missing or not lib else None
 
