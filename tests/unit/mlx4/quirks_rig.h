@@ -36,4 +36,13 @@ away(bool told)
 	assert_int_equal(rte_mempool_in_use_count(rig_pool()), 0);
 }
 
+/* Frames that came through, of one from port 0 to port 1. */
+static inline unsigned int
+passes(void)
+{
+	struct rte_ether_addr mac = rig_mac(1);
+
+	return rig_reaches(&mac);
+}
+
 #endif /* MLX4_QUIRKS_RIG_H */

@@ -28,14 +28,6 @@ hca_of(uint16_t port)
 	return ((struct mlx4_eth *)rte_eth_devices[port].data->dev_private)->hca;
 }
 
-static unsigned int
-passes(void)
-{
-	struct rte_ether_addr mac = rig_mac(1);
-
-	return rig_reaches(&mac);
-}
-
 /* --- bring-up ----------------------------------------------------------------------------------------------------- */
 
 static void
