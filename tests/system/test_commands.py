@@ -132,6 +132,10 @@ def kinds():
         sums = {k: sum(q[k] for q in queues) for k in queues[0] if k not in ('queue', 'counting')}
         if len(queues) != 2 or {k: v for k, v in sums.items() if v} != wanted:
             return '%s: %s' % (lines, queues)
+        # One lcore polls both.
+        lcores = got[0]['ports'][0]['lcores']
+        if [(lc['queues'], {k: v for k, v in lc.items() if v and k not in ('lcore', 'queues')}) for lc in lcores] != [(2, wanted)]:
+            return '%s: %s' % (lines, lcores)
     return None
 
 

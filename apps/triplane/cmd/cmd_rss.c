@@ -8,6 +8,7 @@
 #include <rte_ethdev.h>
 
 #include "rte_pmd_mlx4_queue.h"
+#include "apps/triplane/fwd/fwd.h"
 #include "apps/triplane/settings/settings.h"
 #include "apps/triplane/port/port.h"
 #include "commands.h"
@@ -214,6 +215,42 @@ show_kinds(const struct rte_pmd_mlx4_rx_kinds *k, struct out *o)
 			}
 }
 
+/* What the queues had that an lcore polls now. */
+static void
+show_lcore_kinds(const struct fwd *fwd, unsigned int lcore, uint16_t port, struct out *o)
+{
+	struct rte_pmd_mlx4_rx_kinds sum = {.counting = false}, k;
+	unsigned int i, b, n = 0;
+
+	for (i = 0; i < fwd->num_streams; i++) {
+		const struct fwd_stream *s = &fwd->stream[i];
+
+		if (s->lcore != lcore || s->rx_port != port || !fwd_polls(s) ||
+		    rte_pmd_mlx4_rx_kinds_get(port, s->rx_queue, &k) != 0)
+			continue;
+		n++;
+		for (b = 0; b < sizeof(k.packets) / sizeof(uint64_t); b++)
+			(&sum.packets[0][0][0])[b] += (&k.packets[0][0][0])[b];
+	}
+	if (n == 0)
+		return;
+	out_item(o, "lcore", fwd->lcore[lcore].id);
+	out_u64(o, "queues", n);
+	show_kinds(&sum, o);
+	out_end(o);
+}
+
+static void
+show_lcores_kinds(const struct app *app, uint16_t port, struct out *o)
+{
+	unsigned int i;
+
+	out_array(o, "lcores");
+	for (i = 0; app->fwd != NULL && i < app->fwd->num_lcores; i++)
+		show_lcore_kinds(app->fwd, i, port, o);
+	out_end(o);
+}
+
 static int
 do_show_kinds(void *arg, const struct cmd_args *a)
 {
@@ -238,6 +275,7 @@ do_show_kinds(void *arg, const struct cmd_args *a)
 			out_end(&o);
 		}
 		out_end(&o);
+		show_lcores_kinds(app, p->id, &o);
 		out_end(&o);
 	}
 	out_end(&o);
@@ -261,7 +299,8 @@ static const struct cmd table[] = {
 	 "before "
 	 "they are joined.",
 	 do_count, false},
-	{"RSS", "show port rss-counters {ports:ports}", "Shows what rss count has counted; as text, what is not 0.",
+	{"RSS", "show port rss-counters {ports:ports}",
+	 "Shows what rss count has counted, by queue and by the lcore that has the queue now; as text, what is not 0.",
 	 do_show_kinds, true},
 };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "drivers/mlx4/hca/core.h"
 #include "drivers/mlx4/rx/counts.h"
 #include "drivers/mlx4/group/group.h"
 #include "drivers/mlx4/health/health.h"
@@ -100,6 +101,8 @@ enum sw_counter {
 	SW_HEALTH_RESTARTS = SW_HEALTH_ALARMS + MLX4_SENSORS,
 	SW_HEALTH_DUMPS,
 	SW_HEALTH_LOST,
+	SW_COMMANDS,
+	SW_COMMAND_FAILURES,
 	SW_COUNTERS
 };
 static const char *const sw_name[SW_COUNTERS] = {
@@ -109,7 +112,7 @@ static const char *const sw_name[SW_COUNTERS] = {
 	"tx_queue_failures",  "device_qp_errors",     "rx_header_splits",     "rx_header_split_nombuf",
 	"health_tx_stuck",    "health_tx_completion", "health_rx_completion", "health_rx_error",
 	"health_tx_error",    "health_command",       "health_event",         "health_restarts",
-	"health_dumps",       "device_lost_events"};
+	"health_dumps",       "device_lost_events",   "device_commands",      "device_command_failures"};
 #define OWN_XSTATS (RTE_DIM(hw_counter) + SW_COUNTERS)
 #define XSTATS (OWN_XSTATS + mlx4_qos_xstats_num())
 
@@ -295,6 +298,8 @@ mlx4_stats_reset(struct rte_eth_dev *dev)
 		if (eth->txqs[i] != NULL)
 			mlx4_txq_counts_reset(eth->txqs[i]);
 	eth->link_downs = eth->rx_stop_drops = eth->tx_stop_drops = 0;
+	eth->commands_base = mlx4_cmd_count(eth->hca);
+	eth->command_failures_base = __atomic_load_n(&eth->hca->cmd_failures, __ATOMIC_RELAXED);
 	eth->qp_errors_base = __atomic_load_n(&eth->hca->qp_errors, __ATOMIC_RELAXED);
 	mlx4_qos_stats_reset(eth);
 	mlx4_groups_stats_reset(eth);
@@ -365,6 +370,9 @@ mlx4_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xs, unsigned int 
 	sw[SW_LINK_DOWNS] = eth->link_downs;
 	sw[SW_RX_STOPPED] = eth->rx_stop_drops;
 	sw[SW_TX_STOPPED] = eth->tx_stop_drops;
+	sw[SW_COMMANDS] = mlx4_cmd_count(eth->hca) - eth->commands_base;
+	sw[SW_COMMAND_FAILURES] =
+		__atomic_load_n(&eth->hca->cmd_failures, __ATOMIC_RELAXED) - eth->command_failures_base;
 	sw[SW_QP_ERRORS] = __atomic_load_n(&eth->hca->qp_errors, __ATOMIC_RELAXED) - eth->qp_errors_base;
 	lro_counters(eth, sw);
 	split_counters(eth, sw);

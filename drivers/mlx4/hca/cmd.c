@@ -323,6 +323,7 @@ report(struct mlx4_hca *hca, const struct cmd_req *r, const struct cmd_slot *s, 
 
 	if (rc == 0 && status == MLX4_STAT_OK)
 		return 0;
+	__atomic_add_fetch(&hca->cmd_failures, 1, __ATOMIC_RELAXED);
 	if (rc == 0) {
 		troce_talk.lines++;
 		if (!troce_talk.hush)

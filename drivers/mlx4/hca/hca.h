@@ -272,6 +272,7 @@ struct mlx4_hca {
 	bool gone;                          /* nothing answered the last reset */
 	uint64_t qp_errors;                 /* queue pairs that the card said went to the error state */
 	uint64_t cmd_timeouts, lost_events; /* commands never answered; events of which nobody was told in time */
+	uint64_t cmd_failures;              /* commands that the firmware refused or did not answer */
 	struct mlx4_history *history;       /* history.h; NULL: nothing is kept */
 	rte_spinlock_t lock;
 	struct {

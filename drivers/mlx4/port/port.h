@@ -118,6 +118,7 @@ struct mlx4_eth {
 	bool link_on;              /* between start and stop: the link is what the card says */
 	uint32_t link_events;      /* tells who asks the card that what it heard may be old */
 	uint64_t qp_errors_base;   /* what hca->qp_errors was at the last reset of counters */
+	uint64_t commands_base, command_failures_base; /* the same of commands */
 	/* frames that queues lost by being stopped: received and not polled, posted and not sent */
 	uint64_t rx_stop_drops, tx_stop_drops;
 	struct mlx4_drop_queue drop;

@@ -85,6 +85,25 @@ test_commands(void **state)
 	assert_int_equal(rte_pmd_mlx4_commands_reset(31), -ENODEV);
 }
 
+/* The same among the extended statistics, which begin at zero with all others. */
+static void
+test_xstats(void **state)
+{
+	struct tp_model_stats before, now;
+	uint64_t seen;
+
+	assert_int_equal(rte_eth_stats_reset(0), 0);
+	tp_model_get_stats(rig_model(0), &before);
+	assert_int_equal(rig_xstat(0, "device_command_failures"), 0);
+	assert_int_equal(tp_model_fault(rig_model(0), TP_FAULT_STATUS, MLX4_CMD_SET_PORT, 1, MLX4_STAT_BAD_PARAM), 0);
+	assert_true(rte_eth_dev_set_mtu(0, 1400) < 0);
+	assert_int_equal(rig_xstat(0, "device_command_failures"), 1);
+	seen = rig_xstat(0, "device_commands");
+	tp_model_get_stats(rig_model(0), &now);
+	assert_in_range(now.commands - before.commands, seen, seen + 1); /* reading them is one, too */
+	assert_int_equal(now.commands_failed - before.commands_failed, 1);
+}
+
 static void
 test_unanswered(void **state)
 {
@@ -244,6 +263,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_commands, setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_xstats, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_unanswered, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_resources, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_link, setup, rig_teardown),
