@@ -526,6 +526,8 @@ home_open(unsigned int index, unsigned int mbufs, const char **why)
 	*why = "no memory";
 	if (h == NULL)
 		return NULL;
+	/* Each call looks, also of a program that only sends. */
+	vc_never_nap();
 	/* The rest is for what was received and not read, and for what is sent. */
 	h->recvs = RTE_MIN(RECVS_MAX, mbufs / 4);
 	h->ctx = device_open(index, why);

@@ -36,6 +36,12 @@ static void __attribute__((constructor)) spin_init(void)
 		spin = UINT32_MAX;
 }
 
+void
+vc_never_nap(void)
+{
+	spin = UINT32_MAX;
+}
+
 static __rte_noinline void
 nap(void)
 {

@@ -157,6 +157,8 @@ int vc_resolve(struct ibv_context *ctx, uint32_t sgid_index, const union ibv_gid
 struct ibv_qp *vc_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr);
 
 /* --- datapath.c --- */
+/* Polls that find nothing are not for waiting: none of this process gives the CPU away. */
+void vc_never_nap(void);
 /* Whoever has it may wait for a CPU. */
 void vc_lock_slow(rte_spinlock_t *l);
 static __rte_always_inline void

@@ -183,6 +183,33 @@ def unread(owner):
     return None if (out, said) == ('end\n', 'ended\n') else '%s; %s' % (out[-300:], said[-300:])
 
 
+SENDS = """
+import re, socket, sys
+def slept():
+    with open('/proc/thread-self/status') as f:
+        return int(re.search(r'^voluntary_ctxt_switches:\\s+(\\d+)', f.read(), re.M)[1])
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect((sys.argv[1], int(sys.argv[2])))
+before = slept()
+for n in range(20000):
+    s.send(b'x')
+print(slept() - before)
+"""
+
+
+def sender(owner):
+    """One that is not answered sleeps while the card has no room, and not for each datagram."""
+    port = str(tpmd.free_port())
+    server = owner.start('--sockets', '--port', '1', '/usr/bin/python3', '-c', BIND % SERVER % int(port), stdin=subprocess.PIPE)
+    try:
+        until_says(server, 'there\n')
+        out = finish(owner.start('--sockets', '--port', '0', '/usr/bin/python3', '-c', SENDS, SERVER, port))
+    finally:
+        server.kill()
+        finish(server)
+    return None if out.strip().isdigit() and int(out) < 5000 else out
+
+
 def main():
     owner = Owner()
     for case in SAME:
@@ -190,6 +217,7 @@ def main():
     cases.run('halves', halves, owner)
     cases.run('members', members, owner)
     cases.run('unread', unread, owner)
+    cases.run('sender', sender, owner)
     for name, program, text, port in RULES:
         cases.run('rules-' + name, rules, owner, text, program, port)
     cases.run('given-back', owner.empty)
