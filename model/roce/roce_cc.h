@@ -62,7 +62,7 @@ struct tpm_cc_marked {
 	bool v4;
 };
 void tpm_cc_marked(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tpm_cc_marked *in);
-/* The queue pair sends no more for now, or goes. */
+/* The queue pair stops sending, or goes. */
 void tpm_cc_release(struct tpm_roce *r);
 
 static inline bool

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "verbs_octets.h"
 
 #define VR_LG_SQ 8u /* strides of 64 bytes; no test wraps round */
 #define VR_LG_RQ 4u /* receive WQEs of up to four segments */
@@ -85,45 +86,6 @@ vr_send(struct tp_wire *w, const struct tp_frame *f, unsigned int n)
 		}
 	}
 	return n;
-}
-
-/* The octets of a packet that are the type of service or the traffic class. */
-static inline uint32_t
-vr_ip(const uint8_t *f)
-{
-	return f[12] == 0x81 ? 18 : 14;
-}
-
-static inline uint8_t
-vr_tos(const uint8_t *f)
-{
-	const uint8_t *ip = f + vr_ip(f);
-
-	return ip[0] >> 4 == 4 ? ip[1] : (uint8_t)(ip[0] << 4 | ip[1] >> 4);
-}
-
-/* "Congestion experienced" (RFC 3168, 5), in a packet that says ECT. */
-static inline bool
-vr_mark(uint8_t *f)
-{
-	uint8_t *ip = f + vr_ip(f);
-	uint32_t sum = 0;
-
-	if ((vr_tos(f) & 3) == 0)
-		return false;
-	if (ip[0] >> 4 != 4) {
-		ip[1] |= 0x30;
-		return true;
-	}
-	ip[1] |= 3;
-	ip[10] = ip[11] = 0;
-	for (unsigned int i = 0; i < 20; i += 2)
-		sum += (uint32_t)(ip[i] << 8 | ip[i + 1]);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = ~(sum + (sum >> 16));
-	ip[10] = (uint8_t)(sum >> 8);
-	ip[11] = (uint8_t)sum;
-	return true;
 }
 
 static inline unsigned int
@@ -601,13 +563,6 @@ vr_diag(struct vr *v, unsigned int port, uint32_t at)
 {
 	assert_int_equal(card_cmd_out(v->c, MLX4_CMD_DIAG_RPRT, 2, port), 0);
 	return prm_get32(card_out(v->c), at);
-}
-
-static inline void
-vr_fill(uint8_t *p, uint32_t len, uint8_t seed)
-{
-	for (uint32_t i = 0; i < len; i++)
-		p[i] = (uint8_t)(seed + i * 7);
 }
 
 /* No event waits, no rule was broken. */
