@@ -41,6 +41,32 @@ tpm_tlb_slot(uint32_t key, uint64_t va)
 	return (uint32_t)((va >> 21 ^ key >> 8) % TPM_TLB_LINES);
 }
 
+/* Where WQEs point to, looked up once for all of a burst that lie in one stretch. */
+struct tpm_stretch {
+	rte_be32_t key;
+	uint64_t lo, len; /* 0: none yet */
+	uint8_t *host;
+};
+
+/* Host memory of len (at least 1) bytes at va through a key as it lies in memory; NULL: the TLB does not have it. */
+static inline uint8_t *
+tpm_stretch_at(const struct tp_model *m, const struct tpm_tlb *tlb, struct tpm_stretch *s, rte_be32_t raw_key,
+	       uint64_t va, uint32_t len, uint32_t access)
+{
+	uint32_t key;
+	const struct tpm_tlb_line *l;
+
+	if (tpm_likely(raw_key == s->key && s->len >= len && va - s->lo <= s->len - len))
+		return s->host + (va - s->lo);
+	key = rte_be_to_cpu_32(raw_key);
+	l = &tlb->line[tpm_tlb_slot(key, va)];
+	if (l->key != key || l->gen != m->tpt_gen || va - l->lo >= l->hi - l->lo || l->hi - va < len ||
+	    (l->access & access) != access)
+		return NULL;
+	*s = (struct tpm_stretch){.key = raw_key, .lo = l->lo, .len = l->hi - l->lo, .host = l->host};
+	return l->host + (va - l->lo);
+}
+
 /* The violation and syndrome that a failed translation stands for. */
 enum tpm_violation tpm_xlat_violation(enum tpm_xlat_err err);
 const char *tpm_xlat_text(enum tpm_xlat_err err);

@@ -63,37 +63,42 @@ count_tx(struct tpm_port *p, const struct tp_frame *f, unsigned int slot)
 		c->tx_mcast[slot]++;
 }
 
+static void
+tx_run_end(struct tpm_port *p, uint32_t len, uint64_t run, uint64_t *plain, uint64_t *oct)
+{
+	p->c.tx_size[tpm_size_block(p, len + TPM_FCS_LEN)][MLX4_STATS_NOVLAN] += run;
+	*plain += run;
+	*oct += run * len;
+}
+
 /* Frames like their neighbours are counted together: untagged unicast of one size. */
 static void
 count_tx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n)
 {
-	struct tpm_port_counters *c = &p->c;
-	unsigned int run = 0, block = 0;
-	uint64_t oct = 0, bytes = 0, plain = 0;
+	uint64_t run = 0, oct = 0, bytes = 0, plain = 0;
+	uint32_t len = 0; /* of the run's frames */
 
 	for (unsigned int i = 0; i < n; i++) {
 		const uint8_t *d = f[i].seg[0].data;
-		unsigned int b;
 
-		bytes += f[i].len;
-		if (tpm_unlikely(f[i].seg[0].len < TPM_ETH_HLEN || (d[0] & 1) != 0 || (d[12] == 0x81 && d[13] == 0))) {
+		if (tpm_unlikely(f[i].seg[0].len < TPM_ETH_HLEN || (d[0] & 1) != 0 ||
+				 tpm_raw16(d + 12) == RTE_BE16(TPM_ETYPE_CVLAN))) {
 			count_tx(p, &f[i], MLX4_STATS_NOVLAN);
+			bytes += f[i].len;
 			continue;
 		}
-		b = tpm_size_block(p, f[i].len + TPM_FCS_LEN);
-		if (b != block) {
-			c->tx_size[block][MLX4_STATS_NOVLAN] += run;
-			block = b;
+		if (f[i].len != len) {
+			tx_run_end(p, len, run, &plain, &oct);
 			run = 0;
+			len = f[i].len;
 		}
 		run++;
-		plain++;
-		oct += f[i].len + TPM_FCS_LEN;
 	}
-	c->tx_size[block][MLX4_STATS_NOVLAN] += run;
-	c->tx_frames[MLX4_STATS_NOVLAN] += plain;
-	c->tx_ucast[MLX4_STATS_NOVLAN] += plain;
-	c->tx_oct[MLX4_STATS_NOVLAN] += oct;
+	tx_run_end(p, len, run, &plain, &oct);
+	p->c.tx_frames[MLX4_STATS_NOVLAN] += plain;
+	p->c.tx_ucast[MLX4_STATS_NOVLAN] += plain;
+	p->c.tx_oct[MLX4_STATS_NOVLAN] += oct + plain * TPM_FCS_LEN;
+	bytes += oct;
 	m->st.port[p->num - 1].tx_frames += n;
 	m->st.port[p->num - 1].tx_bytes += bytes;
 }

@@ -2,27 +2,14 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * Receive queues: receive WQEs, scattering, completions [DP 5, 6].
- *
- * Plain frames come in runs that share a QP and are handled in two passes: first all receive WQEs are read and their
- * buffers prefetched, then the frames are copied. Everything else takes the slow road one frame at a time.
+ * Receive queues: receive WQEs, scattering, completions [DP 5, 6], of any frame into any scatter list. Runs of plain frames take
+ * the fast road (rq_fast.c).
  */
-#include <rte_prefetch.h>
-
 #include "model/event/event.h"
 #include "model/qos/qos.h"
-#include "queue.h"
-
-#define AHEAD 3u
-#define PREFETCH_MAX 512u
+#include "rq.h"
 
 /* --- receive queue ---------------------------------------------------------------------------------------- */
-
-static const uint8_t *
-rq_wqe(const struct tpm_qp *qp, uint32_t head)
-{
-	return tpm_ring_at(&qp->ring, qp->rq_off + ((head & qp->rq_mask) << qp->rq_lg_stride));
-}
 
 static void
 rq_fail(struct tp_model *m, struct tpm_qp *qp, uint8_t event)
@@ -32,8 +19,8 @@ rq_fail(struct tp_model *m, struct tpm_qp *qp, uint8_t event)
 }
 
 /* How many receive WQEs are posted, as far as anybody wants to know. */
-static unsigned int
-rq_posted(struct tp_model *m, struct tpm_qp *qp, unsigned int want)
+unsigned int
+tpm_rq_posted(struct tp_model *m, struct tpm_qp *qp, unsigned int want)
 {
 	uint16_t posted = (uint16_t)(qp->rq_tail - (uint16_t)qp->rq_head);
 	uint32_t found;
@@ -67,7 +54,7 @@ rq_posted(struct tp_model *m, struct tpm_qp *qp, unsigned int want)
 void
 tpm_rq_flush(struct tp_model *m, struct tpm_qp *qp)
 {
-	while (qp->has_rq && rq_posted(m, qp, 1) == 1) {
+	while (qp->has_rq && tpm_rq_posted(m, qp, 1) == 1) {
 		if (!tpm_cqe_error(m, qp->rcq, qp->qpn, (uint16_t)qp->rq_head, MLX4_SYND_WR_FLUSH, false))
 			return;
 		qp->rq_head++;
@@ -77,8 +64,8 @@ tpm_rq_flush(struct tp_model *m, struct tpm_qp *qp)
 		tpm_cq_notify(m, qp->rcq, true);
 }
 
-static bool
-rq_ready(struct tp_model *m, struct tpm_qp *qp)
+bool
+tpm_rq_ready(struct tp_model *m, struct tpm_qp *qp)
 {
 	if (tpm_likely(qp->ring.gen == m->tpt_gen && qp->ring.valid))
 		return true;
@@ -91,17 +78,17 @@ rq_ready(struct tp_model *m, struct tpm_qp *qp)
 const uint8_t *
 tpm_rq_peek(struct tp_model *m, struct tpm_qp *qp)
 {
-	if (!rq_ready(m, qp) || rq_posted(m, qp, 1) == 0)
+	if (!tpm_rq_ready(m, qp) || tpm_rq_posted(m, qp, 1) == 0)
 		return NULL;
-	return rq_wqe(qp, qp->rq_head);
+	return tpm_rq_wqe(qp, qp->rq_head);
 }
 
 /* --- completion ------------------------------------------------------------------------------------------- */
 
 /* Status, extension mask and flags of the CQE as its dword at 0x10; *csum: its checksum field. */
-static uint32_t
-status_slow(const struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, const struct tpm_pkt *k,
-	    uint16_t *csum)
+uint32_t
+tpm_rq_status(const struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, const struct tpm_pkt *k,
+	      uint16_t *csum)
 {
 	uint32_t status = k->status, enc = k->enc;
 	bool l4 = (f->flags & TPM_FRAME_L4_OK) != 0 && (k->status & (MLX4_CQE_ST_TCP | MLX4_CQE_ST_UDP)) != 0;
@@ -148,57 +135,17 @@ status_deep(const struct tp_model *m, const struct tpm_port *p, const struct tpm
 
 	/* Of IP in IP no reader of completions knows anything. */
 	if (kind == TPM_TUNNEL_NONE || kind == TPM_TUNNEL_IPIP)
-		return status_slow(p, f, h, k, csum);
+		return tpm_rq_status(p, f, h, k, csum);
 	*flags |= tpm_tunnel_status(f, h, k);
 	/* What the sender's hardware vouches for are outer headers. */
 	in.flags &= TP_FRAME_BAD_FCS;
-	status = status_slow(p, &in, h, &inner, csum);
+	status = tpm_rq_status(p, &in, h, &inner, csum);
 	return tpm_quirk(m, MLX4_QUIRK_TUNNEL_SUMS) == 0 ? status : swap_sums(status, flags);
 }
 
-/* The common frame: IPv4 without options, unfragmented, TCP or UDP, in one piece. 0: look closer. */
-static inline uint32_t
-status_ipv4(const struct tp_frame *f, const uint8_t *d, uint16_t *csum)
-{
-	const uint8_t *ip = d + TPM_ETH_HLEN;
-	uint32_t total, l4, status, enc = 0;
-	uint64_t sum;
-
-	if (f->len < 42 || d[12] != 0x08 || d[13] != 0 || ip[0] != 0x45 || ((ip[6] & 0x3f) | ip[7]) != 0)
-		return 0;
-	total = tpm_load16(ip + 2);
-	l4 = total - 20;
-	if (total < 28 || total + TPM_ETH_HLEN > f->len)
-		return 0;
-	if (ip[9] == TPM_PROTO_UDP) {
-		if (tpm_load16(ip + 24) != l4)
-			return 0;
-		status = MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP;
-	} else if (ip[9] == TPM_PROTO_TCP && l4 >= 20) {
-		status = MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_TCP;
-	} else {
-		return 0;
-	}
-	if ((f->flags & TPM_FRAME_IP_OK) != 0 || tpm_csum_fold(tpm_csum_bytes(0, ip, 20)) == 0xffff)
-		status |= MLX4_CQE_ST_IP_OK;
-	*csum = 0;
-	if ((f->flags & TPM_FRAME_L4_OK) == 0) {
-		/* Senders may leave out UDP's. */
-		if (ip[9] == TPM_PROTO_UDP && (ip[26] | ip[27]) == 0)
-			return status << 16;
-		sum = tpm_csum_add(tpm_csum_bytes(0, ip + 12, 8),
-				   (uint64_t)rte_cpu_to_be_32(l4) + rte_cpu_to_be_32((uint32_t)ip[9]));
-		if (tpm_csum_fold(tpm_csum_bytes(sum, ip + 20, l4)) != 0xffff)
-			return status << 16;
-	}
-	enc = MLX4_CQE_L4_OK;
-	*csum = MLX4_CQE_CSUM_OK;
-	return status << 16 | enc;
-}
-
-static inline void
-cqe_fill(struct tp_model *m, struct tpm_qp *qp, struct mlx4_cqe *c, uint32_t len, uint32_t hash, uint32_t status,
-	 uint16_t csum, uint32_t vlan_flags, uint16_t tci)
+void
+tpm_rq_cqe(struct tp_model *m, struct tpm_qp *qp, struct mlx4_cqe *c, uint32_t len, uint32_t hash, uint32_t status,
+	   uint16_t csum, uint32_t vlan_flags, uint16_t tci)
 {
 	rte_be32_t st = rte_cpu_to_be_32(status);
 
@@ -265,7 +212,7 @@ scatter_one(struct tp_model *m, struct tpm_qp *qp, const uint8_t *e, unsigned in
 static uint8_t
 scatter_frame(struct tp_model *m, struct tpm_qp *qp, const struct tp_frame *f)
 {
-	const uint8_t *w = rq_wqe(qp, qp->rq_head);
+	const uint8_t *w = tpm_rq_wqe(qp, qp->rq_head);
 	unsigned int max = 1u << (qp->rq_lg_stride - 4), i;
 	struct scatter s = {0};
 
@@ -327,9 +274,9 @@ tpm_receive_now(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const
 	const uint8_t *h = tpm_frame_head(in, buf, &hlen);
 	uint16_t csum;
 
-	if (!rq_ready(m, qp))
+	if (!tpm_rq_ready(m, qp))
 		return true;
-	if (rq_posted(m, qp, 1) == 0)
+	if (tpm_rq_posted(m, qp, 1) == 0)
 		return false;
 	tpm_parse(h, hlen, in->len, &k);
 	strip = k.cvlan && !qp->vlan_keep;
@@ -351,7 +298,7 @@ tpm_receive_now(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const
 		return true;
 	flags = k.cvlan ? MLX4_CQE_CVLAN : 0;
 	status = status_deep(m, p, qp, in, h, hlen, &k, &csum, &flags);
-	cqe_fill(m, qp, c, f.len, hash, status, csum, flags, k.tci);
+	tpm_rq_cqe(m, qp, c, f.len, hash, status, csum, flags, k.tci);
 	m->counter[qp->counter].rx_frames++;
 	m->counter[qp->counter].rx_bytes += in->len;
 	tpm_cq_notify(m, qp->rcq, false);
@@ -359,8 +306,8 @@ tpm_receive_now(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const
 }
 
 /* A frame that finds no receive WQE waits for one, or is lost. */
-static void
-no_wqe(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *in, uint32_t hash)
+void
+tpm_rq_none(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tp_frame *in, uint32_t hash)
 {
 	if (qp->delay_drop != 0 && tpm_qp_can_receive(qp)) {
 		if (tpm_rxbuf_put(m, p, qp, in, hash))
@@ -379,114 +326,5 @@ tpm_receive_slow(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, cons
 	else if (tpm_receive_now(m, p, qp, in, hash))
 		qp->delay_runs = false;
 	else
-		no_wqe(m, p, qp, in, hash);
-}
-
-/* --- the fast road ---------------------------------------------------------------------------------------- */
-
-/* Buffer of a receive WQE when its first element alone takes len bytes. */
-static inline uint8_t *
-first_buffer(struct tp_model *m, struct tpm_qp *qp, const uint8_t *w, uint32_t len)
-{
-	uint32_t count = prm_get32(w, 0), key = prm_get32(w, 4), n = len;
-	uint64_t va = prm_get64(w, 8);
-	const struct tpm_tlb_line *l = &qp->tlb.line[tpm_tlb_slot(key, va)];
-	enum tpm_xlat_err err;
-	uint8_t *dst;
-
-	/* Taken as an unsigned number a byte count with the inline bit is too large to be one. */
-	if (tpm_unlikely(count - len > MLX4_DATA_LEN_MASK - len || count == 0))
-		return NULL;
-	if (tpm_likely(l->key == key && l->gen == m->tpt_gen && va - l->lo < l->hi - l->lo && l->hi - va >= len &&
-		       (l->access & TPM_ACC_LW) != 0))
-		return l->host + (va - l->lo);
-	dst = tpm_mr_translate(m, &qp->tlb, key, qp->pd, va, &n, TPM_ACC_LW, &err);
-	return n == len ? dst : NULL;
-}
-
-static inline void
-copy_small(uint8_t *dst, const uint8_t *src, uint32_t len)
-{
-	if (tpm_likely(len >= 32 && len <= 64)) {
-		uint8_t a[32], b[32];
-
-		memcpy(a, src, 32);
-		memcpy(b, src + len - 32, 32);
-		memcpy(dst, a, 32);
-		memcpy(dst + len - 32, b, 32);
-	} else {
-		memcpy(dst, src, len);
-	}
-}
-
-/* The lines behind the first of a frame and of its buffer: they come from the other side's cache, too. */
-static inline void
-prefetch_rest(const struct tp_frame *f, uint8_t *dst)
-{
-	const uint8_t *src = f->seg[0].data;
-	uint32_t end = f->len < PREFETCH_MAX ? f->len : PREFETCH_MAX;
-
-	for (uint32_t at = 64; at < end; at += 64) {
-		rte_prefetch0(src + at);
-		tpm_prefetchw(dst + at);
-	}
-}
-
-void
-tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r)
-{
-	struct tpm_qp *qp = r->qp;
-	uint8_t *dst[TPM_BURST];
-	unsigned int n = r->n, have, i;
-	uint64_t bytes = 0, frames = 0;
-
-	r->n = 0;
-	if (n == 0 || !rq_ready(m, qp))
-		return;
-	have = rq_posted(m, qp, n);
-	/* All that will be written, at once: each line comes from the other side's cache. */
-	for (i = 0; i < have; i += 2)
-		tpm_prefetchw(tpm_ring_at(&qp->rcq->ring, ((qp->rcq->pi + i) & qp->rcq->mask) << qp->rcq->lg_stride));
-	for (i = 0; i < have; i++) {
-		const uint8_t *w = rq_wqe(qp, qp->rq_head + i);
-
-		rte_prefetch0(w + 256);
-		dst[i] = first_buffer(m, qp, w, r->f[i]->len);
-		if (tpm_likely(dst[i] != NULL))
-			tpm_prefetchw(dst[i]);
-	}
-	for (i = 0; i < have && tpm_qp_can_receive(qp); i++) {
-		const struct tp_frame *f = r->f[i];
-		const uint8_t *d = f->seg[0].data;
-		struct mlx4_cqe *c;
-		uint32_t status;
-		uint16_t csum;
-
-		if (tpm_unlikely(dst[i] == NULL || f->nseg != 1)) {
-			tpm_receive_slow(m, p, qp, f, r->hash[i]);
-			continue;
-		}
-		if (i + AHEAD < have && dst[i + AHEAD] != NULL)
-			prefetch_rest(r->f[i + AHEAD], dst[i + AHEAD]);
-		c = tpm_cqe_next(m, qp->rcq);
-		if (tpm_unlikely(c == NULL))
-			break;
-		copy_small(dst[i], d, f->len);
-		status = status_ipv4(f, d, &csum);
-		if (status == 0 || (csum == 0 && (p->rx_csum_mode & 1) != 0)) {
-			struct tpm_pkt k;
-
-			tpm_parse(d, f->len < TPM_PARSE_MAX ? f->len : TPM_PARSE_MAX, f->len, &k);
-			status = status_slow(p, f, d, &k, &csum);
-		}
-		bytes += f->len;
-		frames++;
-		cqe_fill(m, qp, c, f->len, r->hash[i], status, csum, 0, 0);
-	}
-	m->counter[qp->counter].rx_frames += frames;
-	m->counter[qp->counter].rx_bytes += bytes;
-	if (frames != 0)
-		tpm_cq_notify(m, qp->rcq, false);
-	for (i = have; i < n; i++)
-		no_wqe(m, p, qp, r->f[i], r->hash[i]);
+		tpm_rq_none(m, p, qp, in, hash);
 }

@@ -237,39 +237,78 @@ tpm_tx_flush(struct tpm_tx *t)
 	t->bytes = 0;
 }
 
-/*
- * The WQE at head when it is plain: its frame is appended. One test of each control dword decides; what fails any
- * is looked at closely elsewhere.
- */
-static inline bool
-wqe_plain(struct tpm_tx *t, const struct mlx4_wqe_ctrl *c, rte_be32_t dw0, uint32_t head)
+/* Room of a burst for so many WQEs of the kind that takes one piece of memory and no more; 0: not for one of any kind. */
+static inline unsigned int
+room_for(const struct tpm_tx *t)
 {
-	const struct mlx4_wqe_data *d = (const struct mlx4_wqe_data *)(c + 1);
-	struct tpm_qp *qp = t->qp;
-	uint32_t flags = rte_be_to_cpu_32(c->flags), len = rte_be_to_cpu_32(d->byte_count),
-		 key = rte_be_to_cpu_32(d->lkey);
-	uint64_t va = rte_be_to_cpu_64(d->addr);
-	const struct tpm_tlb_line *l = &qp->tlb.line[tpm_tlb_slot(key, va)];
-	const uint8_t *data;
+	unsigned int n = TPM_BURST - RTE_MAX(t->n, t->ncqe);
 
-	if (tpm_unlikely((dw0 & ~OWN_BIT) != PLAIN_OP || c->vlan_ds != PLAIN_DS || c->imm != 0 ||
-			 (flags & ~MLX4_CTRL_CQE) != MLX4_CTRL_NO_ICRC || len - TPM_ETH_ZLEN >= t->plain_room))
-		return false;
-	if (tpm_unlikely(l->key != key || l->gen != t->m->tpt_gen || va - l->lo >= l->hi - l->lo || l->hi - va < len ||
-			 (l->access & TPM_ACC_LR) == 0))
-		return false;
-	if ((flags & MLX4_CTRL_CQE) != 0) {
-		if (tpm_unlikely((flags & MLX4_CTRL_CQE) != MLX4_CTRL_CQE))
-			return false;
-		t->cqe[t->ncqe].index = (uint16_t)head;
-		t->cqe[t->ncqe++].opcode = MLX4_OP_SEND;
+	if (t->nseg + ROOM_SEGS > TPM_TX_SEGS || t->used + ROOM_ARENA > TPM_TX_ARENA)
+		return 0;
+	return RTE_MIN(n, TPM_TX_SEGS - ROOM_SEGS + 1 - t->nseg);
+}
+
+/*
+ * WQEs from head on as long as they are plain: their frames are appended. Comparisons of whole double dwords decide; what fails any
+ * is looked at closely elsewhere. Returns how many; what the loop needs is kept where stores cannot change it.
+ */
+static inline __attribute__((always_inline)) unsigned int
+gather_plain(struct tpm_tx *t, uint32_t head, unsigned int done, unsigned int max, struct tpm_stretch *s)
+{
+	struct tpm_qp *qp = t->qp;
+	const rte_be32_t op[2][2] = {{PLAIN_OP, PLAIN_DS}, {PLAIN_OP | OWN_BIT, PLAIN_DS}};
+	const rte_be32_t quiet[2] = {rte_cpu_to_be_32(MLX4_CTRL_NO_ICRC), 0};
+	const rte_be32_t told[2] = {rte_cpu_to_be_32(MLX4_CTRL_NO_ICRC | MLX4_CTRL_CQE), 0};
+	const uint64_t no_cqe = tpm_raw64((const uint8_t *)quiet), with_cqe = tpm_raw64((const uint8_t *)told);
+	const uint32_t mask = qp->sq_mask, room = t->plain_room;
+	/* To the end of the ring at most: so far owner bits are the same. */
+	const unsigned int end = RTE_MIN(max, mask + 1 - (head & mask));
+	const uint64_t first = tpm_raw64((const uint8_t *)op[(head & (mask + 1)) != 0]);
+	const unsigned int stride = 1u << qp->sq_lg_stride,
+			   ahead = qp->last_turn - RTE_MIN(qp->last_turn, done + PREFETCH_BLOCKS);
+	const uint8_t *w = (const uint8_t *)sq_wqe(qp, head);
+	struct tp_frame *f = &t->f[t->n];
+	struct tp_frame_seg *seg = &t->seg[t->nseg];
+	unsigned int i, ncqe = t->ncqe;
+	uint64_t bytes = 0;
+
+	/* A ring that is not in one piece takes the long way, WQE by WQE. */
+	if (tpm_unlikely(qp->ring.flat == NULL))
+		return 0;
+	for (i = 0; i < end; i++, w += stride, f++, seg++) {
+		uint64_t dw23;
+		const uint8_t *data;
+		uint32_t len;
+
+		if (__atomic_load_n((const uint64_t *)(const void *)w, __ATOMIC_ACQUIRE) != first)
+			break;
+		dw23 = tpm_raw64(w + 8);
+		len = prm_get32(w, 16);
+		if (i < ahead)
+			rte_prefetch0(w + (size_t)stride * PREFETCH_BLOCKS);
+		if (tpm_unlikely((dw23 != no_cqe && dw23 != with_cqe) || len - TPM_ETH_ZLEN >= room))
+			break;
+		data = tpm_stretch_at(t->m, &qp->tlb, s, tpm_raw32(w + 20), prm_get64(w, 24), len, TPM_ACC_LR);
+		if (tpm_unlikely(data == NULL))
+			break;
+		rte_prefetch0(data);
+		if (dw23 == with_cqe) {
+			t->cqe[ncqe].index = (uint16_t)(head + i);
+			t->cqe[ncqe++].opcode = MLX4_OP_SEND;
+		}
+		bytes += len;
+		seg->data = data;
+		seg->len = len;
+		f->seg = seg;
+		f->nseg = 1;
+		f->flags = 0;
+		f->len = len;
 	}
-	data = l->host + (va - l->lo);
-	rte_prefetch0(data);
-	t->bytes += len;
-	t->seg[t->nseg] = (struct tp_frame_seg){.data = data, .len = len};
-	t->f[t->n++] = (struct tp_frame){.seg = &t->seg[t->nseg++], .nseg = 1, .len = len};
-	return true;
+	t->n += i;
+	t->nseg += i;
+	t->ncqe = ncqe;
+	t->bytes += bytes;
+	return i;
 }
 
 /* Collects WQEs until the burst is full, the budget used or the queue empty. Returns WQEs executed. */
@@ -278,22 +317,20 @@ sq_gather(struct tpm_tx *t, unsigned int budget, bool *idle)
 {
 	struct tpm_qp *qp = t->qp;
 	uint32_t head = qp->sq_head, strides;
-	unsigned int done = 0;
+	struct tpm_stretch s = {0};
+	unsigned int done = 0, n;
 
-	while (done < budget && t->n < TPM_BURST && t->ncqe < TPM_BURST && t->nseg + ROOM_SEGS <= TPM_TX_SEGS &&
-	       t->used + ROOM_ARENA <= TPM_TX_ARENA) {
-		const struct mlx4_wqe_ctrl *c = sq_wqe(qp, head);
-		rte_be32_t dw0 = __atomic_load_n(&c->owner_opcode, __ATOMIC_ACQUIRE);
-
-		if (!owner_matches(qp, head, dw0)) {
+	while (done < budget && (n = room_for(t)) != 0) {
+		n = gather_plain(t, head, done, RTE_MIN(n, budget - done), &s);
+		head += n;
+		done += n;
+		if (done == budget || room_for(t) == 0)
+			break;
+		if (!tpm_sq_head_posted(qp, head)) {
 			*idle = true;
 			break;
 		}
-		if (done + PREFETCH_BLOCKS < qp->last_turn)
-			rte_prefetch0(sq_wqe(qp, head + PREFETCH_BLOCKS));
-		if (tpm_likely(wqe_plain(t, c, dw0, head))) {
-			strides = 1;
-		} else if (!tpm_wqe_execute(t, head, &strides)) {
+		if (!tpm_wqe_execute(t, head, &strides)) {
 			if (t->wait)
 				break;
 			*idle = true;

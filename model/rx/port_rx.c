@@ -279,13 +279,26 @@ rx_alone(struct tp_model *m, struct tpm_port *p, struct runs *r, const struct tp
 	rx_one(m, p, f, NULL);
 }
 
+/* Frames in a row that are of one length. */
+static void
+rx_run_end(struct tpm_port *p, uint32_t len, uint64_t same, uint64_t *plain, uint64_t *oct)
+{
+	if (same == 0)
+		return;
+	p->c.rx_size[tpm_size_block(p, len + TPM_FCS_LEN)][MLX4_STATS_NOVLAN] += same;
+	*plain += same;
+	*oct += same * len;
+}
+
 static void
 rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n)
 {
 	struct tpm_port_counters *c = &p->c;
-	unsigned int same = 0, block = 0;
+	const uint64_t mac = rte_cpu_to_le_64(UINT64_C(0xffffffffffff));
 	bool look = p->roce_qps != 0 || p->tunnels; /* only commands change them */
-	uint64_t oct = 0, plain = 0, last_key = 0;
+	uint64_t same = 0, oct = 0, plain = 0, last_key = 0;
+	uint32_t len = UINT32_MAX; /* of the plain frame before; this: the next one is looked at closely */
+	uint16_t type = 0;         /* its type as it lies in memory */
 	uint32_t qpn = TPM_STEER_SLOW, hash = 0;
 	struct tpm_qp *qp = NULL;
 	struct runs r;
@@ -295,22 +308,29 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 	r.last = NULL;
 	for (unsigned int i = 0; i < n; i++) {
 		const uint8_t *d = f[i].seg[0].data;
-		unsigned int b;
 		uint64_t key;
 
-		if (tpm_unlikely(!is_plain(p, &f[i]) || (look && maybe_special(m, p, &f[i])))) {
-			rx_alone(m, p, &r, &f[i]);
-			last_key = 0;
-			continue;
+		/* What is like the frame before, which was plain, is plain. */
+		if (f[i].len != len || f[i].nseg != 1 || tpm_raw16(d + 12) != type || (d[0] & 1) != 0 ||
+		    (f[i].flags & (TPM_FRAME_BAD | TPM_FRAME_LOOP)) != 0 || look) {
+			rx_run_end(p, len, same, &plain, &oct);
+			same = 0;
+			if (tpm_unlikely(!is_plain(p, &f[i]) || (look && maybe_special(m, p, &f[i])))) {
+				rx_alone(m, p, &r, &f[i]);
+				last_key = 0;
+				len = UINT32_MAX;
+				continue;
+			}
+			len = f[i].len;
+			type = tpm_raw16(d + 12);
 		}
-		memcpy(&key, d, sizeof(key));
-		key = rte_le_to_cpu_64(key) & UINT64_C(0xffffffffffff);
+		key = tpm_raw64(d) & mac;
 		if (key != last_key) {
-			qpn = tpm_steer_fast(p, key);
+			qpn = tpm_steer_fast(p, rte_le_to_cpu_64(key));
 			last_key = key;
-			qp = qpn != TPM_STEER_SLOW ? ring_qp(m, qpn, d, f[i].len, f[i].len, &hash, false) : NULL;
+			qp = qpn != TPM_STEER_SLOW ? ring_qp(m, qpn, d, len, len, &hash, false) : NULL;
 		} else if (qp != NULL && (qp->qpn != qpn || !tpm_qp_can_receive(qp))) {
-			qp = ring_qp(m, qpn, d, f[i].len, f[i].len, &hash, false);
+			qp = ring_qp(m, qpn, d, len, len, &hash, false);
 		}
 		if (tpm_unlikely(qp == NULL || qp->fcs_keep)) {
 			rx_alone(m, p, &r, &f[i]);
@@ -324,20 +344,12 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 				continue;
 			}
 		}
-		b = tpm_size_block(p, f[i].len + TPM_FCS_LEN);
-		if (b != block) {
-			c->rx_size[block][MLX4_STATS_NOVLAN] += same;
-			block = b;
-			same = 0;
-		}
 		same++;
-		plain++;
-		oct += f[i].len;
 		r.last->f[r.last->n] = &f[i];
 		r.last->hash[r.last->n++] = hash;
 	}
+	rx_run_end(p, len, same, &plain, &oct);
 	flush_runs(m, p, &r);
-	c->rx_size[block][MLX4_STATS_NOVLAN] += same;
 	c->rx_frames[MLX4_STATS_NOVLAN] += plain;
 	c->rx_ucast[MLX4_STATS_NOVLAN] += plain;
 	c->rx_oct[MLX4_STATS_NOVLAN] += oct + plain * TPM_FCS_LEN;

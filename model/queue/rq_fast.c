@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Plain frames into receive queues [DP 5, 6]. They come in runs that share a QP and are handled in two passes: first all receive
+ * WQEs are read and their buffers prefetched, then the frames are copied. What is the same for a run is looked up once; each WQE
+ * and each frame is checked. Everything else takes the slow road (rq.c) one frame at a time.
+ */
+#include <rte_prefetch.h>
+
+#include "model/event/event.h"
+#include "rq.h"
+
+#define AHEAD 3u
+#define PREFETCH_MAX 512u
+
+/* --- completion ------------------------------------------------------------------------------------------- */
+
+/* Status, extension mask and flags of the CQE as its dword at 0x10, and its checksum field above them; 0: look closer. */
+#define WITH_CSUM(status, csum) ((uint64_t)(csum) << 32 | (status))
+
+/* Is the sum of an IPv4 header without options right? */
+static inline bool
+ipv4_sum_good(const uint8_t *ip)
+{
+	/* Five words of 32 bits never carry out of 64. */
+	return tpm_csum_right((uint64_t)tpm_raw32(ip) + tpm_raw32(ip + 4) + tpm_raw32(ip + 8) + tpm_raw32(ip + 12) +
+			      tpm_raw32(ip + 16));
+}
+
+/* The common frame: IPv4 without options, unfragmented, TCP or UDP, in one piece. */
+static inline uint64_t
+status_ipv4(const uint8_t *d, uint32_t len, uint32_t flags)
+{
+	const uint8_t *ip = d + TPM_ETH_HLEN;
+	uint32_t total, l4, status;
+	uint64_t sum;
+
+	/* Type, version and header length at once; then fragments. */
+	if (len < 42 || (tpm_raw32(d + 12) & RTE_BE32(0xffffff00)) != RTE_BE32(0x08004500) ||
+	    (tpm_raw16(ip + 6) & RTE_BE16(0x3fff)) != 0)
+		return 0;
+	total = rte_be_to_cpu_16(tpm_raw16(ip + 2));
+	l4 = total - 20;
+	if (total < 28 || total + TPM_ETH_HLEN > len)
+		return 0;
+	if (ip[9] == TPM_PROTO_UDP) {
+		if (tpm_raw16(ip + 24) != rte_cpu_to_be_16((uint16_t)l4))
+			return 0;
+		status = (uint32_t)(MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP) << 16;
+	} else if (ip[9] == TPM_PROTO_TCP && l4 >= 20) {
+		status = (uint32_t)(MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_TCP) << 16;
+	} else {
+		return 0;
+	}
+	if ((flags & TPM_FRAME_IP_OK) != 0 || ipv4_sum_good(ip))
+		status |= (uint32_t)MLX4_CQE_ST_IP_OK << 16;
+	if ((flags & TPM_FRAME_L4_OK) == 0) {
+		/* Senders may leave out UDP's. */
+		if (ip[9] == TPM_PROTO_UDP && tpm_raw16(ip + 26) == 0)
+			return status;
+		/* The addresses lie right in front of what follows. */
+		sum = (uint64_t)rte_cpu_to_be_16((uint16_t)l4) + rte_cpu_to_be_16(ip[9]);
+		if (!tpm_csum_right(tpm_csum_run(sum, ip + 12, l4 + 8)))
+			return status;
+	}
+	return WITH_CSUM(status | MLX4_CQE_L4_OK, MLX4_CQE_CSUM_OK);
+}
+
+static uint64_t
+status_other(const struct tpm_port *p, const struct tp_frame *f)
+{
+	const uint8_t *d = f->seg[0].data;
+	struct tpm_pkt k;
+	uint32_t status;
+	uint16_t csum;
+
+	tpm_parse(d, f->len < TPM_PARSE_MAX ? f->len : TPM_PARSE_MAX, f->len, &k);
+	status = tpm_rq_status(p, f, d, &k, &csum);
+	return WITH_CSUM(status, csum);
+}
+
+/* --- buffers ---------------------------------------------------------------------------------------------- */
+
+/* Buffer of a receive WQE when its first element alone takes len bytes. */
+static inline uint8_t *
+first_buffer(struct tp_model *m, struct tpm_qp *qp, const uint8_t *w, uint32_t len, struct tpm_stretch *s)
+{
+	uint32_t count = prm_get32(w, 0), n = len;
+	uint64_t va = prm_get64(w, 8);
+	enum tpm_xlat_err err;
+	uint8_t *dst;
+
+	/* Taken as an unsigned number a byte count with the inline bit is too large to be one. A plain frame is not empty. */
+	if (tpm_unlikely(count < len || count > MLX4_DATA_LEN_MASK))
+		return NULL;
+	dst = tpm_stretch_at(m, &qp->tlb, s, tpm_raw32(w + 4), va, len, TPM_ACC_LW);
+	if (tpm_likely(dst != NULL))
+		return dst;
+	dst = tpm_mr_translate(m, &qp->tlb, prm_get32(w, 4), qp->pd, va, &n, TPM_ACC_LW, &err);
+	return n == len ? dst : NULL;
+}
+
+/* All is loaded before anything is stored: who made the frame may be the one who gets it. */
+static inline void
+copy_small(uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+	typedef uint64_t vec __attribute__((vector_size(16), aligned(1), may_alias));
+
+	if (tpm_likely(len - 32 <= 32)) {
+		const vec a = *(const vec *)(const void *)src, b = *(const vec *)(const void *)(src + 16);
+		const vec c = *(const vec *)(const void *)(src + len - 32),
+			  d = *(const vec *)(const void *)(src + len - 16);
+
+		*(vec *)(void *)dst = a;
+		*(vec *)(void *)(dst + 16) = b;
+		*(vec *)(void *)(dst + len - 32) = c;
+		*(vec *)(void *)(dst + len - 16) = d;
+	} else {
+		memcpy(dst, src, len);
+	}
+}
+
+/* The lines behind the first of a frame and of its buffer: they come from the other side's cache, too. */
+static inline void
+prefetch_rest(const struct tp_frame *f, uint8_t *dst)
+{
+	const uint8_t *src = f->seg[0].data;
+	uint32_t end = f->len < PREFETCH_MAX ? f->len : PREFETCH_MAX;
+
+	for (uint32_t at = 64; at < end; at += 64) {
+		rte_prefetch0(src + at);
+		tpm_prefetchw(dst + at);
+	}
+}
+
+/*
+ * Buffers of frames from..have - 1, up to the first that has none of its own; returns how many. All that will be written comes
+ * from the other side's cache, so it is fetched at once.
+ */
+static inline unsigned int
+find_buffers(struct tp_model *m, const struct tpm_rx_run *r, unsigned int from, unsigned int have, uint8_t **dst)
+{
+	struct tpm_qp *qp = r->qp;
+	struct tpm_cq *cq = qp->rcq;
+	const uint32_t mask = qp->rq_mask, head = qp->rq_head - from;
+	const uint8_t *ring = qp->ring.flat + qp->rq_off;
+	const uint8_t lg = qp->rq_lg_stride;
+	struct tpm_stretch s = {0};
+	unsigned int i;
+
+	/* A ring that is not in one piece takes the slow road. */
+	if (tpm_unlikely(qp->ring.flat == NULL))
+		return 0;
+	for (i = 0; i < have - from; i += 2)
+		tpm_prefetchw(tpm_ring_at(&cq->ring, ((cq->pi + i) & cq->mask) << cq->lg_stride));
+	for (i = from; i < have; i++) {
+		const uint8_t *w = ring + (((head + i) & mask) << lg);
+
+		rte_prefetch0(w + 256);
+		dst[i] = first_buffer(m, qp, w, r->f[i]->len, &s);
+		if (tpm_unlikely(dst[i] == NULL))
+			break;
+		tpm_prefetchw(dst[i]);
+	}
+	return i - from;
+}
+
+/* --- frames ----------------------------------------------------------------------------------------------- */
+
+/* An entry, the double dword with the owner bit last. */
+static inline void
+cqe_plain(uint8_t *e, uint32_t qpn, uint32_t hash, uint64_t status, uint32_t len, uint16_t index, uint8_t last)
+{
+	uint64_t *w = (uint64_t *)(void *)e;
+
+	__atomic_store_n(&w[0], rte_cpu_to_be_64((uint64_t)qpn << 32 | hash), __ATOMIC_RELAXED);
+	__atomic_store_n(&w[1], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&w[2], rte_cpu_to_be_64(status << 32 | len), __ATOMIC_RELAXED);
+	__atomic_store_n(&w[3], rte_cpu_to_be_64((uint64_t)index << 48 | (status >> 32) << 32 | last),
+			 __ATOMIC_RELEASE);
+}
+
+/*
+ * Frames from..end - 1 of the run into their buffers, up to the end of the CQ's ring and as long as it has room as far as the card
+ * knows. Returns how many; what the loop needs is kept where stores cannot change it.
+ */
+static inline unsigned int
+fill_plain(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, uint8_t *const *dst, unsigned int from,
+	   unsigned int end, uint64_t *bytes)
+{
+	struct tpm_qp *qp = r->qp;
+	struct tpm_cq *cq = qp->rcq;
+	const uint32_t mask = cq->mask, pi = cq->pi, qpn = qp->qpn, stride = 1u << cq->lg_stride;
+	const uint32_t room = RTE_MIN(mask + 1 - (pi - cq->ci), mask + 1 - (pi & mask));
+	const uint8_t last = MLX4_CQE_RECV_SEND | ((pi & (mask + 1)) != 0 ? MLX4_CQE_OWNER : 0);
+	const bool sums = (p->rx_csum_mode & 1) != 0;
+	uint32_t head = qp->rq_head;
+	uint64_t sum = 0;
+	unsigned int i;
+	uint8_t *e;
+
+	if (tpm_unlikely(cq->ring.flat == NULL || cq->ring.gen != m->tpt_gen || !cq->ring.valid || cq->stamp ||
+			 cq->status != MLX4_CTX_STATUS_OK || pi - cq->ci > mask))
+		return 0;
+	e = cq->ring.flat + cq->cqe_off + ((size_t)(pi & mask) << cq->lg_stride);
+	end = end - from < room ? end : from + room;
+	for (i = from; i < end; i++, head++, e += stride) {
+		const struct tp_frame *f = r->f[i];
+		const uint8_t *d = f->seg[0].data;
+		const uint32_t len = f->len;
+		uint64_t status;
+
+		if (len > 64 && i + AHEAD < end)
+			prefetch_rest(r->f[i + AHEAD], dst[i + AHEAD]);
+		copy_small(dst[i], d, len);
+		status = status_ipv4(d, len, f->flags);
+		if (tpm_unlikely(status == 0 || (sums && status >> 32 == 0)))
+			status = status_other(p, f);
+		cqe_plain(e, qpn, r->hash[i], status, len, (uint16_t)head, last);
+		sum += len;
+	}
+	cq->pi = pi + (i - from);
+	qp->rq_head = head;
+	*bytes += sum;
+	return i - from;
+}
+
+/* Another frame of the run; false: the CQ takes no more. */
+static bool
+fill_one(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, unsigned int i, uint8_t *dst,
+	 uint64_t *bytes)
+{
+	const struct tp_frame *f = r->f[i];
+	struct tpm_qp *qp = r->qp;
+	struct mlx4_cqe *c = tpm_cqe_next(m, qp->rcq);
+	uint64_t status;
+
+	if (c == NULL)
+		return false;
+	copy_small(dst, f->seg[0].data, f->len);
+	status = status_ipv4(f->seg[0].data, f->len, f->flags);
+	if (status == 0 || (status >> 32 == 0 && (p->rx_csum_mode & 1) != 0))
+		status = status_other(p, f);
+	tpm_rq_cqe(m, qp, c, f->len, r->hash[i], (uint32_t)status, (uint16_t)(status >> 32), 0, 0);
+	*bytes += f->len;
+	return true;
+}
+
+void
+tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r)
+{
+	struct tpm_qp *qp = r->qp;
+	uint8_t *dst[TPM_BURST];
+	unsigned int n = r->n, have, i = 0, found, k;
+	uint64_t bytes = 0, frames = 0;
+	bool room = true;
+
+	r->n = 0;
+	if (n == 0 || !tpm_rq_ready(m, qp))
+		return;
+	have = tpm_rq_posted(m, qp, n);
+	while (room && i < have && tpm_qp_can_receive(qp)) {
+		found = i + find_buffers(m, r, i, have, dst);
+		while (room && i < found) {
+			k = fill_plain(m, p, r, dst, i, found, &bytes);
+			if (k == 0)
+				k = room = fill_one(m, p, r, i, dst[i], &bytes);
+			frames += k;
+			i += k;
+		}
+		if (room && i < have) {
+			tpm_receive_slow(m, p, qp, r->f[i], r->hash[i]);
+			i++;
+		}
+	}
+	m->counter[qp->counter].rx_frames += frames;
+	m->counter[qp->counter].rx_bytes += bytes;
+	if (frames != 0)
+		tpm_cq_notify(m, qp->rcq, false);
+	for (i = have; i < n; i++)
+		tpm_rq_none(m, p, qp, r->f[i], r->hash[i]);
+}
