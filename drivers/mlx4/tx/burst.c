@@ -232,23 +232,31 @@ note_end(struct mlx4_txq *q, uint32_t end)
 }
 
 /*
- * Posts a packet of one segment without VLAN and TSO in a block, in the order of the addresses but for the half of the
- * control segment that has the owner bit. cqe: asks for a completion. Returns false if the packet is of another kind.
+ * Posts a packet of one segment without TSO in a block, in the order of the addresses but for the half of the control segment that
+ * has the owner bit. tagged: with a tag that the card inserts, or without one. cqe: asks for a completion. Returns false if the
+ * packet is of another kind.
  */
 static __rte_always_inline bool
-post_plain_one(struct mlx4_wqe_ctrl *ctrl, const struct rte_mbuf *m, struct tx_const k, rte_be32_t cqe, uint64_t *sum)
+post_plain_one(struct mlx4_wqe_ctrl *ctrl, const struct rte_mbuf *m, struct tx_const k, rte_be32_t cqe, uint64_t *sum,
+	       const bool tagged)
 {
+	const uint32_t want = tagged ? MLX4_TX_UPPER(RTE_MBUF_F_TX_VLAN) : 0, tag = tagged ? RTE_VLAN_HLEN : 0;
 	uint32_t ol = MLX4_TX_UPPER(m->ol_flags), len = m->data_len;
 	uint64_t word;
 
-	if (unlikely(m->nb_segs != 1 || (ol & MLX4_TX_UPPER(TX_SLOW_FLAGS)) != 0 || len - k.plain_from >= k.plain_span))
+	if (unlikely(m->nb_segs != 1 || (ol & MLX4_TX_UPPER(TX_SLOW_FLAGS)) != want ||
+		     len - k.plain_from >= k.plain_span - tag))
 		return false;
 	word = mlx4_word_pair(plain_flags[(ol / MLX4_TX_UPPER(RTE_MBUF_F_TX_TCP_CKSUM)) & 7] | cqe, 0);
 	*sum += len;
 	mlx4_data_set((void *)(ctrl + 1), len, k.lkey_hi, rte_mbuf_data_iova(m));
 	memcpy(&ctrl->flags, &word, sizeof(word));
 	rte_io_wmb(); /* the owner bit last */
-	memcpy(&ctrl->owner_opcode, &k.head, sizeof(k.head));
+	word = k.head;
+	if (tagged)
+		word = mlx4_word_pair(
+			k.opcode, mlx4_be32((uint32_t)m->vlan_tci << MLX4_CTRL_VLAN_SHIFT | MLX4_CTRL_INS_CVLAN | 2));
+	memcpy(&ctrl->owner_opcode, &word, sizeof(word));
 	return true;
 }
 
@@ -256,8 +264,9 @@ post_plain_one(struct mlx4_wqe_ctrl *ctrl, const struct rte_mbuf *m, struct tx_c
  * Posts packets as long as they are plain; the caller knows that n blocks are free and do not cross the ring's end.
  * Returns how many.
  */
-static __rte_noinline uint32_t
-post_plain(struct mlx4_txq *q, const struct tx_const *c, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes)
+static __rte_always_inline uint32_t
+post_run(struct mlx4_txq *q, const struct tx_const *c, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes,
+	 const bool tagged)
 {
 	const struct tx_const k = *c;
 	const uint32_t pi = q->sq_pi, at = pi & q->sq_mask;
@@ -273,11 +282,11 @@ post_plain(struct mlx4_txq *q, const struct tx_const *c, struct rte_mbuf **pkts,
 		for (; i < until; i++, ctrl += TX_SHORT_SEGS + 1) {
 			struct rte_mbuf *m = pkts[i];
 
-			if (unlikely(!post_plain_one(ctrl, m, k, 0, &sum)))
+			if (unlikely(!post_plain_one(ctrl, m, k, 0, &sum, tagged)))
 				goto out;
 			elt[i] = m;
 		}
-		if (i == n || !post_plain_one(ctrl, pkts[i], k, RTE_BE32(MLX4_CTRL_CQE), &sum))
+		if (i == n || !post_plain_one(ctrl, pkts[i], k, RTE_BE32(MLX4_CTRL_CQE), &sum, tagged))
 			break;
 		elt[i] = pkts[i];
 		note_end(q, pi + (uint32_t)++i);
@@ -287,6 +296,18 @@ out:
 	q->sq_pi = pi + (uint32_t)i;
 	*bytes += sum;
 	return (uint32_t)i;
+}
+
+static __rte_noinline uint32_t
+post_plain(struct mlx4_txq *q, const struct tx_const *c, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes)
+{
+	return post_run(q, c, pkts, n, bytes, false);
+}
+
+static __rte_noinline uint32_t
+post_tagged(struct mlx4_txq *q, const struct tx_const *c, struct rte_mbuf **pkts, uint32_t n, uint64_t *bytes)
+{
+	return post_run(q, c, pkts, n, bytes, true);
 }
 
 /* Writes the data segments of a chain; false: it has an empty one, which must not be written. */
@@ -436,6 +457,8 @@ tx_burst(struct mlx4_txq *q, struct rte_mbuf **pkts, uint16_t n, const bool tags
 		k.head = mlx4_word_pair(k.opcode, RTE_BE32(2));
 		if (!tags)
 			done = post_plain(q, &k, pkts + i, run, &bytes);
+		if (unlikely(done != run) && (pkts[i + done]->ol_flags & RTE_MBUF_F_TX_VLAN) != 0)
+			done += post_tagged(q, &k, pkts + i + done, run - done, &bytes);
 		if (unlikely(done != run))
 			done += post_short(q, &k, pkts + i + done, run - done, &bytes);
 		i += done;

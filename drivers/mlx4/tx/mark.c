@@ -12,6 +12,7 @@
 
 #define HEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + 60 + 4) /* to the ports behind the longest IPv4 header */
 #define L2_MAX_TAGS 2u
+#define TYPE_AT (2u * RTE_ETHER_ADDR_LEN)
 #define TAGGED_LEN (RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN)
 #define PRIO_SHIFT 13
 #define TCI_LOW 0x1fffu
@@ -252,23 +253,120 @@ mark_one(const struct mlx4_tx_policy *p, struct rte_mbuf **m, struct mark *d)
 
 /* The usual frame of a queue that has a priority and nothing else: no tag, one owner. False: anything else. */
 static __rte_always_inline bool
-mark_usual(const struct mlx4_tx_policy *p, struct rte_mbuf *m)
+mark_usual(struct rte_mbuf *m, const bool tag, const uint16_t tci)
 {
 	const uint8_t *h = rte_pktmbuf_mtod(m, const uint8_t *);
-	uint16_t type;
+	rte_be16_t type;
 
 	if (unlikely(m->data_len < TAGGED_LEN || (m->ol_flags & RTE_MBUF_F_TX_VLAN) != 0))
 		return false;
-	type = load16(h + 12);
-	if (unlikely(type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ))
+	memcpy(&type, h + TYPE_AT, sizeof(type));
+	if (unlikely(type == RTE_BE16(RTE_ETHER_TYPE_VLAN) || type == RTE_BE16(RTE_ETHER_TYPE_QINQ)))
 		return false;
-	if ((p->tags >> p->prio & 1) == 0 || is_link_local(h))
+	if (!tag || is_link_local(h))
 		return true;
 	if (unlikely(rte_mbuf_refcnt_read(m) != 1 || !RTE_MBUF_DIRECT(m)))
 		return false;
-	m->vlan_tci = p->tci[p->prio];
+	m->vlan_tci = tci;
 	m->ol_flags |= RTE_MBUF_F_TX_VLAN;
 	return true;
+}
+
+/*
+ * What was found for one frame of IPv4 without tag and options holds for the next one when what rules and marks look at is the
+ * same. A flow's frames come in runs, so that one is remembered, for the burst.
+ */
+struct flow {
+	uint64_t unusual;  /* ol_flags of frames that are decided otherwise; all: none is known */
+	uint32_t type_tos; /* type, version, length and DSCP as they lie in the frame */
+	uint32_t frag_proto;
+	uint16_t dst_port, tci, sum;
+	uint8_t tos, prio;
+	bool dscp, tag;
+};
+#define FLOW_LEN (RTE_ETHER_HDR_LEN + (uint32_t)sizeof(struct rte_ipv4_hdr) + 4)
+#define FLOW_UNUSUAL (RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_TUNNEL_MASK)
+#define FRAG_AT (RTE_ETHER_HDR_LEN + 6u)
+#define SUM_AT (RTE_ETHER_HDR_LEN + 10u)
+#define FRAG_PROTO RTE_BE32(0xffff00ffu) /* without the time to live between them */
+#define PORT_AT (RTE_ETHER_HDR_LEN + (uint32_t)sizeof(struct rte_ipv4_hdr) + 2)
+
+/* True: it is one of the flow, and marked: its DSCP, its tag. */
+static __rte_always_inline bool
+mark_same(const struct flow *f, struct rte_mbuf *m, const bool dscp, const bool tag)
+{
+	uint8_t *h = rte_pktmbuf_mtod(m, uint8_t *);
+	uint32_t type_tos, frag_proto, sum;
+	uint16_t port;
+
+	if (unlikely((m->ol_flags & f->unusual) != 0 || m->data_len < FLOW_LEN))
+		return false;
+	memcpy(&type_tos, h + TYPE_AT, sizeof(type_tos));
+	memcpy(&frag_proto, h + FRAG_AT, sizeof(frag_proto));
+	memcpy(&port, h + PORT_AT, sizeof(port));
+	if (unlikely(type_tos != f->type_tos || (frag_proto & FRAG_PROTO) != f->frag_proto || port != f->dst_port ||
+		     is_link_local(h)))
+		return false;
+	if (!dscp && !tag)
+		return true;
+	if (unlikely(((uint64_t)(rte_mbuf_refcnt_read(m) ^ 1) |
+		      (m->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL))) != 0))
+		return false;
+	if (dscp) {
+		h[RTE_ETHER_HDR_LEN + 1] = f->tos;
+		if ((m->ol_flags & (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_SEG)) == 0) {
+			memcpy(&port, h + SUM_AT, sizeof(port));
+			sum = (uint32_t)(uint16_t)~port + f->sum;
+			port = (uint16_t) ~(sum + (sum >> 16));
+			memcpy(h + SUM_AT, &port, sizeof(port));
+		}
+	}
+	if (tag) {
+		m->vlan_tci = f->tci;
+		m->ol_flags |= RTE_MBUF_F_TX_VLAN;
+	}
+	return true;
+}
+
+/* Looks at a frame before it is marked; false: it is none that is remembered. */
+static __rte_always_inline bool
+look_at(const struct mlx4_tx_policy *p, const struct rte_mbuf *m, struct flow *f)
+{
+	const uint8_t *h = rte_pktmbuf_mtod(m, const uint8_t *);
+
+	f->unusual = UINT64_MAX;
+	if ((m->ol_flags & (FLOW_UNUSUAL | p->decided)) != 0 || m->data_len < FLOW_LEN || is_link_local(h) ||
+	    load16(h + TYPE_AT) != RTE_ETHER_TYPE_IPV4 || h[RTE_ETHER_HDR_LEN] != RTE_IPV4_VHL_DEF)
+		return false;
+	memcpy(&f->type_tos, h + TYPE_AT, sizeof(f->type_tos));
+	memcpy(&f->frag_proto, h + FRAG_AT, sizeof(f->frag_proto));
+	memcpy(&f->dst_port, h + PORT_AT, sizeof(f->dst_port));
+	f->frag_proto &= FRAG_PROTO;
+	return true;
+}
+
+/* The same decision for the next ones. A sum of ones' complements has no byte order [RFC 1071 2B]. */
+static __rte_noinline void
+remember(const struct mlx4_tx_policy *p, const struct mark *d, struct flow *f)
+{
+	uint16_t before, after;
+	uint8_t word[4];
+	uint32_t sum;
+
+	if (d->prio == PRIO_NONE || d->tag_data)
+		return;
+	memcpy(word, &f->type_tos, sizeof(word));
+	memcpy(&before, word + 2, sizeof(before));
+	f->tos = (uint8_t)(((uint8_t)d->dscp << DSCP_SHIFT) | (word[3] & ECN));
+	word[3] = f->tos;
+	memcpy(&after, word + 2, sizeof(after));
+	sum = (uint32_t)(uint16_t)~before + after;
+	f->sum = (uint16_t)(sum + (sum >> 16));
+	f->prio = d->prio;
+	f->dscp = d->dscp_data;
+	f->tag = d->tag_meta;
+	f->tci = p->tci[d->prio % MLX4_PRIOS];
+	f->unusual = FLOW_UNUSUAL | p->decided;
 }
 
 /* By the queue pair of another priority; the queue's counters are those of all its pairs. */
@@ -369,34 +467,95 @@ within_rate(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mbuf 
 	return i;
 }
 
+/* Frames of one priority, whether they have tags or not. */
+static __rte_always_inline uint32_t
+send_all(struct mlx4_txq *q, const struct mlx4_tx_policy *p, uint8_t prio, struct rte_mbuf **pkts, uint32_t n)
+{
+	if (likely(prio == PRIO_NONE || prio == 0 || (p->tags >> prio & 1) != 0))
+		return send_prio(q, p, prio, pkts, n);
+	return send_untagged(q, p, prio, pkts, n);
+}
+
+static __rte_always_inline uint32_t
+same_run(const struct flow *flow, struct rte_mbuf **pkts, uint32_t n, const bool dscp, const bool tag)
+{
+	const struct flow f = *flow; /* what is written might alias it otherwise */
+	uint32_t i = 0;
+
+	while (i < n && likely(mark_same(&f, pkts[i], dscp, tag)))
+		i++;
+	return i;
+}
+
+/* Marks frames as long as they are of one flow. Returns how many. */
+static __rte_noinline uint32_t
+mark_flow(const struct flow *f, struct rte_mbuf **pkts, uint32_t n)
+{
+	if (f->dscp)
+		return f->tag ? same_run(f, pkts, n, true, true) : same_run(f, pkts, n, true, false);
+	return f->tag ? same_run(f, pkts, n, false, true) : same_run(f, pkts, n, false, false);
+}
+
+/* Marks frames of a queue without rules as long as they are of the usual kind. Returns how many. */
+static __rte_always_inline uint32_t
+mark_run(const struct mlx4_tx_policy *p, struct rte_mbuf **pkts, uint32_t n)
+{
+	const bool tag = (p->tags >> p->prio & 1) != 0;
+	const uint16_t tci = p->tci[p->prio];
+	uint32_t i = 0;
+
+	while (i < n && likely(mark_usual(pkts[i], tag, tci)))
+		i++;
+	return i;
+}
+
 uint32_t
 mlx4_tx_marked(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mbuf **pkts, uint32_t n)
 {
-	uint32_t bytes[MLX4_POLICY_RUN], i, ready, done = 0, run, sent;
+	uint32_t bytes[MLX4_POLICY_RUN], i, k, ready, done = 0, run, sent;
 	struct rte_mbuf *out[MLX4_POLICY_RUN];
 	uint8_t prio[MLX4_POLICY_RUN];
+	struct flow flow = {.unusual = UINT64_MAX};
 	struct mark d;
-	bool copies = false;
+	bool copies = false, known, one = true;
 
 	if (unlikely(p->pace != 0))
 		n = within_rate(q, p, pkts, n, bytes);
-	for (ready = 0; ready < n; ready++) {
+	ready = p->look ? 0 : mark_run(p, pkts, n);
+	if (ready == n && p->pace == 0)
+		return send_all(q, p, p->prio, pkts, n);
+	memcpy(out, pkts, ready * sizeof(*out));
+	memset(prio, p->prio, ready);
+	for (; ready < n; ready++) {
 		out[ready] = pkts[ready];
 		prio[ready] = p->prio;
-		if (!p->look && likely(mark_usual(p, pkts[ready])))
+		if (!p->look && mark_usual(pkts[ready], (p->tags >> p->prio & 1) != 0, p->tci[p->prio])) {
+			one &= prio[ready] == prio[0];
 			continue;
+		}
+		known = p->look && look_at(p, pkts[ready], &flow);
 		if (unlikely(!mark_one(p, &out[ready], &d)))
 			break;
 		prio[ready] = d.prio;
+		one &= d.prio == prio[0];
 		copies |= out[ready] != pkts[ready];
+		if (!known)
+			continue;
+		remember(p, &d, &flow);
+		if (flow.unusual == UINT64_MAX)
+			continue;
+		k = mark_flow(&flow, pkts + ready + 1, n - ready - 1);
+		if (k == 0)
+			continue;
+		memcpy(&out[ready + 1], &pkts[ready + 1], k * sizeof(*out));
+		memset(&prio[ready + 1], d.prio, k);
+		ready += k;
 	}
 	while (done < ready) {
-		for (run = 1; done + run < ready && prio[done + run] == prio[done]; run++)
+		run = one ? ready : 1;
+		for (; done + run < ready && prio[done + run] == prio[done]; run++)
 			;
-		if (prio[done] == PRIO_NONE || prio[done] == 0 || (p->tags >> prio[done] & 1) != 0)
-			sent = send_prio(q, p, prio[done], out + done, run);
-		else
-			sent = send_untagged(q, p, prio[done], out + done, run);
+		sent = send_all(q, p, prio[done], out + done, run);
 		done += sent;
 		if (sent != run)
 			break;

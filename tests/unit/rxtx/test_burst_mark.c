@@ -352,6 +352,115 @@ pieces(void **state)
 	rte_mbuf_refcnt_update(m, -1);
 }
 
+/* A frame of the flows below, and what is to become of it. */
+struct flowing {
+	uint8_t proto, tos, options;
+	bool fragment, tagged, shared, port;
+};
+
+static struct rte_mbuf *
+flowing(struct rings *r, const struct flowing *f)
+{
+	struct rte_mbuf *m = ipv4(r, 0);
+	uint8_t *h = rte_pktmbuf_mtod(m, uint8_t *);
+	struct rte_ipv4_hdr *ip;
+
+	if (f->tagged) {
+		memmove(h + 16, h + 12, 60);
+		put(m, 12, "\x81\x00\x00\x07", 4);
+		h += 4;
+	}
+	ip = (struct rte_ipv4_hdr *)(void *)(h + 14);
+	ip->version_ihl = (uint8_t)(0x45 + f->options);
+	ip->type_of_service = f->tos;
+	ip->next_proto_id = f->proto;
+	ip->fragment_offset = f->fragment ? RTE_BE16(0x2001) : 0;
+	memcpy(h + 14 + 20 + 4 * f->options + 2, f->port ? "\x12\x34" : "\x43\x21", 2);
+	ip->hdr_checksum = 0;
+	ip->hdr_checksum = (uint16_t)~rte_raw_cksum(ip, 20u + 4u * f->options);
+	if (f->shared)
+		rte_mbuf_refcnt_update(m, 1);
+	return m;
+}
+
+/* By the rules of mark_rig.h. */
+static uint8_t
+prio_of(const struct flowing *f)
+{
+	const bool port = f->port && !f->fragment;
+
+	return f->proto == 17 ? (port ? 5 : 2) : f->proto == 6 ? (port ? 3 : 1) : DEFAULT_PRIO;
+}
+
+static void
+flow_is(const struct mlx4_txq *q, uint32_t at, const struct flowing *f, const int8_t *dscp)
+{
+	const uint8_t prio = prio_of(f), *h = sent(q, at);
+	const int8_t d = dscp[prio];
+
+	if (f->tagged) {
+		assert_int_equal(inserted(q, at), -1);
+		assert_int_equal(h[14], prio << 5);
+		h += 4;
+	} else {
+		assert_int_equal(inserted(q, at), prio << 13);
+	}
+	assert_int_equal(h[15], d < 0 ? f->tos : (d << 2 | (f->tos & 3)));
+	assert_int_equal(h[23], f->proto);
+	assert_int_equal(rte_raw_cksum(h + 14, 20u + 4u * f->options), 0xffff);
+}
+
+/* Bursts of several flows, in runs and in turns: what was found for one frame is not for another that differs in a field. */
+static void
+flows(void **state)
+{
+	enum { BURST = 16 };
+	struct rings *r = *state;
+	struct mlx4_tx_policy *p = rules(r);
+	struct flowing f[BURST], now = {.proto = 17};
+	struct rte_mbuf *m[BURST];
+	uint32_t round, i, at, rnd = 7;
+
+	p->dscp[5] = 46;
+	p->dscp[2] = 10;
+	p->dscp[6] = 0;
+	for (round = 0; round < 400; round++) {
+		for (i = 0; i < BURST; i++) {
+			rnd = rnd * 1103515245 + 12345;
+			switch (rnd >> 16 & 31) {
+			case 0: now.proto = now.proto == 17 ? 6 : 17; break;
+			case 1: now.proto = 1; break;
+			case 2: now.tos = (uint8_t)(rnd >> 8); break;
+			case 3: now.options = now.options == 0 ? 1 : 0; break;
+			case 4: now.fragment = !now.fragment; break;
+			case 5: now.tagged = !now.tagged; break;
+			case 6: now.port = !now.port; break;
+			case 7:
+				now.proto = 17;
+				now.options = 0;
+				now.tagged = now.fragment = false;
+				break;
+			default: break;
+			}
+			f[i] = now;
+			f[i].shared = (rnd >> 24 & 15) == 0;
+			m[i] = flowing(r, &f[i]);
+		}
+		at = r->txq.sq_pi;
+		assert_int_equal(mlx4_tx_burst_policy(&r->txq, m, BURST), BURST);
+		for (i = 0; i < BURST; i++) {
+			flow_is(&r->txq, at + i, &f[i], p->dscp);
+			/* The other owner's frame is as it was. */
+			if (f[i].shared && r->txq.elts[(at + i) % TX_BLOCKS] != m[i])
+				assert_int_equal(rte_pktmbuf_mtod(m[i], uint8_t *)[f[i].tagged ? 19 : 15], f[i].tos);
+			if (f[i].shared)
+				rte_pktmbuf_free(m[i]);
+		}
+		while (r->txq.ends_pi != r->card_tx_pi)
+			rings_tx_done(r, 0, MLX4_OP_SEND);
+	}
+}
+
 /* Frames without all of a header are for the checks further on, and harm nobody. */
 static void
 too_short(void **state)
@@ -377,8 +486,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, rings_setup, rings_teardown)
 	const struct CMUnitTest tests[] = {
-		T(headers),    T(behind_tags), T(link_local), T(tags),
-		T(which_dscp), T(checksums),   T(pieces),     T(too_short),
+		T(headers),   T(behind_tags), T(link_local), T(tags),  T(which_dscp),
+		T(checksums), T(pieces),      T(too_short),  T(flows),
 	};
 
 	if (rings_eal() != 0)
