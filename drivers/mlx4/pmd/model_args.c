@@ -476,9 +476,9 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"break1", parse_break, 0, BREAKS, "", "", "What breaks at the second port"},
 	{"run", parse_run, 0, RUNS, "", "thread", "Who runs the card"},
 	{"cpu", parse_cpu, 0, "0..1023", "", "", "The CPU of its thread; any"},
+	{"wake-us", parse_wake, 0, "1..1000000", "us", "2000", "An idle card sleeps so long at most"},
 	{"model-quirks", parse_quirks, 0, mlx4_quirk_values, "", "",
 	 "What this card does otherwise than is assumed; see 'show quirks'"},
-	{"wake-us", parse_wake, 0, "1..1000000", "us", "2000", "An idle card sleeps so long at most"},
 };
 const unsigned int mlx4_num_model_args = RTE_DIM(mlx4_model_arg_table);
 
