@@ -474,11 +474,11 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"break0", parse_break, 0, BREAKS, "", "",
 	 "What breaks at the first port, once: its queue, a completion of a send, an interrupt of the card"},
 	{"break1", parse_break, 0, BREAKS, "", "", "What breaks at the second port"},
+	{"model-quirks", parse_quirks, 0, mlx4_quirk_values, "", "",
+	 "What this card does otherwise than is assumed; see 'show quirks'"},
 	{"run", parse_run, 0, RUNS, "", "thread", "Who runs the card"},
 	{"cpu", parse_cpu, 0, "0..1023", "", "", "The CPU of its thread; any"},
 	{"wake-us", parse_wake, 0, "1..1000000", "us", "2000", "An idle card sleeps so long at most"},
-	{"model-quirks", parse_quirks, 0, mlx4_quirk_values, "", "",
-	 "What this card does otherwise than is assumed; see 'show quirks'"},
 };
 const unsigned int mlx4_num_model_args = RTE_DIM(mlx4_model_arg_table);
 
