@@ -262,10 +262,12 @@ enum tp_fault {
 	TP_FAULT_STATUS,  /**< the command ends with a status */
 	TP_FAULT_TIMEOUT, /**< the command never ends: GO stays set */
 	TP_FAULT_CATAS,   /**< the card reports a catastrophic error when the command arrives */
+	TP_FAULT_RUBBISH, /**< the command does what it should and answers at random, with status OK */
+	TP_FAULT_SLOW,    /**< the whole card stands still for a while, then the command ends as it should */
 };
 /**
  * The nth (from 1; 0 disarms) command with this opcode (0: any opcode) from now on fails. status: a command status
- * 1..255, for TP_FAULT_STATUS.
+ * 1..255, for TP_FAULT_STATUS; the seed, for TP_FAULT_RUBBISH; hundredths of a second, for TP_FAULT_SLOW.
  */
 int tp_model_fault(struct tp_model *m, enum tp_fault kind, uint16_t opcode, uint32_t nth, uint8_t status);
 

@@ -2,11 +2,15 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* The command interface: takes what is in the HCR, checks it, runs the handler, reports completion [CP 2]. */
+#include <time.h>
+
 #include "model/event/event.h"
 #include "model/queue/queue.h"
 #include "cmd.h"
 
 #define CATAS_SYNDROME 0x0fffffffu
+#define RUBBISH_LEN 256u /* of an answer: what every mailbox has room for */
+#define SLOW_NS 10000000
 
 static const char *
 status_text(uint8_t status)
@@ -67,6 +71,20 @@ fault_hits(struct tp_model *m, uint16_t opcode)
 	return true;
 }
 
+/* Whatever the command answers becomes random, the same for one seed. */
+static void
+rubbish(struct tpm_cmd *c, uint8_t seed)
+{
+	uint32_t x = seed * 2654435761u + 1, i;
+
+	for (i = 0; i < RUBBISH_LEN; i++) {
+		x = x * 1664525u + 1013904223u;
+		if (c->out != NULL)
+			c->out[i] = (uint8_t)(x >> 24);
+		c->imm = c->imm << 8 | x >> 24;
+	}
+}
+
 static void
 complete_event(struct tp_model *m, const struct tpm_cmd *c, uint8_t status)
 {
@@ -115,10 +133,14 @@ tpm_cmd_execute(struct tp_model *m)
 		.opcode = (uint16_t)prm_get(m->hcr, MLX4_HCR_F_OPCODE),
 		.op_modifier = (uint8_t)prm_get(m->hcr, MLX4_HCR_F_OP_MODIFIER),
 	};
+	const struct timespec pause = {.tv_sec = m->fault.status / 100, .tv_nsec = m->fault.status % 100 * SLOW_NS};
+	bool hit = m->state != TPM_SYS_DEAD && fault_hits(m, c.opcode);
 	uint8_t status;
 
 	m->st.commands++;
-	if (m->state != TPM_SYS_DEAD && fault_hits(m, c.opcode)) {
+	if (hit && m->fault.kind == TP_FAULT_SLOW)
+		nanosleep(&pause, NULL);
+	if (hit && m->fault.kind < TP_FAULT_RUBBISH) {
 		if (m->fault.kind == TP_FAULT_STATUS) {
 			complete(m, &c, m->fault.status);
 			return;
@@ -139,6 +161,8 @@ tpm_cmd_execute(struct tp_model *m)
 	if (tpm_unlikely(m->trace != NULL))
 		tpm_trace_input(m, &c);
 	status = run(m, &c);
+	if (tpm_unlikely(hit) && m->fault.kind == TP_FAULT_RUBBISH)
+		rubbish(&c, m->fault.status);
 	if (tpm_unlikely(m->trace != NULL))
 		tpm_trace_output(m, &c, status);
 	complete(m, &c, status);

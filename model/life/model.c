@@ -290,7 +290,7 @@ tp_model_break(struct tp_model *m, enum tp_break what, unsigned int port, uint32
 int
 tp_model_fault(struct tp_model *m, enum tp_fault kind, uint16_t opcode, uint32_t nth, uint8_t status)
 {
-	if ((unsigned int)kind > TP_FAULT_CATAS || (kind == TP_FAULT_STATUS && nth != 0 && status == 0))
+	if ((unsigned int)kind > TP_FAULT_SLOW || (kind == TP_FAULT_STATUS && nth != 0 && status == 0))
 		return -EINVAL;
 	if (opcode != 0 && tpm_cmd_index(opcode) < 0)
 		return -EINVAL;

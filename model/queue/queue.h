@@ -90,6 +90,8 @@ struct tpm_tx {
 void tpm_tx_flush(struct tpm_tx *t);
 /* Executes one WQE of any form, with every check; *strides says how far it reaches. False: it waits, or the QP is in error. */
 bool tpm_wqe_execute(struct tpm_tx *t, uint32_t head, uint32_t *strides);
+/* A frame whose pieces lie behind those of the burst goes on the wire, or back into the card, by the WQE's third and fourth dword. */
+void tpm_tx_frame(struct tpm_tx *t, const struct tp_frame *f, uint32_t dw2, uint32_t imm);
 /* Executes the LSO WQE in w (ds units, checked); false after an error completion. */
 bool tpm_wqe_lso(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
 /* All segments behind the control segment as pieces of a frame; false after tpm_wqe_fail. */

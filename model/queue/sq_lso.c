@@ -11,7 +11,7 @@ struct lso {
 	uint8_t hdr[MLX4_SEND_WQE_MAX + TPM_VLAN_HLEN];
 	struct tpm_pkt k, outer; /* k: whose payload is cut; outer: of the tunnel around it */
 	bool tunnel;
-	uint32_t mss, hlen, payload, dw0, flags;
+	uint32_t mss, hlen, payload, dw0, flags, imm;
 	struct tp_frame_seg piece[LSO_PIECES];
 	unsigned int n;
 	/* where the next segment begins */
@@ -149,9 +149,7 @@ lso_segment(struct tpm_tx *t, struct lso *l, uint32_t off, uint32_t index)
 	f.seg[0] = (struct tp_frame_seg){.data = h, .len = l->hlen};
 	lso_payload(l, &f, len);
 	lso_csum(t, l, &f, h);
-	t->nseg += f.nseg;
-	t->bytes += f.len;
-	t->f[t->n++] = f;
+	tpm_tx_frame(t, &f, l->flags, l->imm);
 }
 
 bool
@@ -163,6 +161,7 @@ tpm_wqe_lso(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head)
 	l.n = l.at = 0;
 	l.at_off = l.payload = 0;
 	l.flags = prm_get32(w, 8);
+	l.imm = prm_get32(w, 12);
 	if (!lso_read(t, w, ds, head, &l))
 		return false;
 	for (uint32_t off = 0; off < l.payload; off += l.mss, index++) {

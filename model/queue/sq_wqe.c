@@ -288,7 +288,7 @@ frame_csum(struct tpm_tx *t, uint32_t head, struct tp_frame *f, const struct wqe
  * the port has it. Group addresses go both ways.
  */
 static bool
-frame_loops(struct tpm_tx *t, const struct tp_frame *f, const struct wqe *w, bool *only)
+frame_loops(struct tpm_tx *t, const struct tp_frame *f, uint32_t dw2, uint32_t imm, bool *only)
 {
 	uint8_t buf[TPM_PARSE_MAX], mac[TPM_ETH_ALEN];
 	struct tpm_steer_hit hit;
@@ -296,13 +296,13 @@ frame_loops(struct tpm_tx *t, const struct tp_frame *f, const struct wqe *w, boo
 	uint32_t hlen;
 	const uint8_t *h;
 
-	*only = (w->dw2 & MLX4_CTRL_FL) != 0;
+	*only = (dw2 & MLX4_CTRL_FL) != 0;
 	if (*only)
 		return true;
-	if (w->dw2 >> 16 == 0 && w->imm == 0)
+	if (dw2 >> 16 == 0 && imm == 0)
 		return false;
-	tpm_store16(mac, (uint16_t)(w->dw2 >> 16));
-	prm_set32(mac + 2, 0, w->imm);
+	tpm_store16(mac, (uint16_t)(dw2 >> 16));
+	prm_set32(mac + 2, 0, imm);
 	h = tpm_frame_head(f, buf, &hlen);
 	if (memcmp(mac, h, TPM_ETH_ALEN) != 0)
 		return false;
@@ -312,11 +312,30 @@ frame_loops(struct tpm_tx *t, const struct tp_frame *f, const struct wqe *w, boo
 	return hit.by_rule && (*only || hit.allow_lb);
 }
 
+void
+tpm_tx_frame(struct tpm_tx *t, const struct tp_frame *f, uint32_t dw2, uint32_t imm)
+{
+	bool only;
+
+	if (frame_loops(t, f, dw2, imm, &only)) {
+		struct tp_frame in = *f;
+
+		in.flags |= TPM_FRAME_LOOP;
+		tpm_port_count_loop(t->p, &in);
+		t->m->port_ops->deliver(t->m, t->p, &in, 1, t->qp);
+		if (only)
+			return;
+	}
+	t->nseg += f->nseg;
+	t->bytes += f->len;
+	t->f[t->n++] = *f;
+}
+
 static bool
 send_frame(struct tpm_tx *t, uint32_t head, const struct wqe *w)
 {
 	struct tp_frame f = {.seg = &t->seg[t->nseg]};
-	bool tag = !w->bf_form && (w->dw1 & TAGS) != 0, only;
+	bool tag = !w->bf_form && (w->dw1 & TAGS) != 0;
 	bool csum = (w->dw2 & (MLX4_CTRL_L4_CSUM | MLX4_CTRL_IP_CSUM)) != 0 || (w->dw0 & DW0_TUNNEL) != 0;
 	unsigned int n = 0;
 
@@ -332,18 +351,7 @@ send_frame(struct tpm_tx *t, uint32_t head, const struct wqe *w)
 	if (csum)
 		frame_csum(t, head, &f, w);
 	frame_pad(&f);
-	if (frame_loops(t, &f, w, &only)) {
-		struct tp_frame in = f;
-
-		in.flags |= TPM_FRAME_LOOP;
-		tpm_port_count_loop(t->p, &in);
-		t->m->port_ops->deliver(t->m, t->p, &in, 1, t->qp);
-		if (only)
-			return true;
-	}
-	t->nseg += f.nseg;
-	t->bytes += f.len;
-	t->f[t->n++] = f;
+	tpm_tx_frame(t, &f, w->dw2, w->imm);
 	return true;
 }
 

@@ -9,6 +9,7 @@
  *   wire0=, wire1=loopback|cross|none|ethdev:NAME|switch:NAME/KEY:VALUE/...|ibswitch:NAME/KEY:VALUE/...
  *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N
  *   ib-speed0=, ib-speed1=sdr|ddr|qdr|fdr10|fdr  rate0=, rate1=MBPS  fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
+ *   rubbish=OPCODE:NTH:SEED  slow=OPCODE:NTH:TIME
  *   break0=, break1=queue:NTH/completion:NTH/interrupt:NTH
  *   run=thread|service|poll|step  cpu=N  wake-us=N  model-quirks=ID:VARIANT,...
  */
@@ -311,30 +312,29 @@ parse_opcode(const char *text, uint16_t *opcode)
 }
 
 static int
-parse_fault(const char *dev, const char *key, const char *value, void *arg, bool with_status)
+parse_fault(const char *dev, const char *key, const char *value, struct mlx4_model_conf *m, enum tp_fault kind,
+	    const char *wanted)
 {
-	struct mlx4_model_conf *m = arg;
-	const char *wanted = with_status ? "OPCODE:NTH:STATUS, a command's name or number, 1..1000000, 1..255"
-					 : "OPCODE:NTH, a command's name or number, 1..1000000";
+	const bool third = kind != TP_FAULT_TIMEOUT;
 	char text[MODEL_ARG_LEN], *save = NULL, *op, *nth, *status, *end;
 	unsigned long n, s = 0;
 
 	snprintf(text, sizeof(text), "%s", value);
 	op = strtok_r(text, ":", &save);
 	nth = strtok_r(NULL, ":", &save);
-	status = with_status ? strtok_r(NULL, ":", &save) : NULL;
-	if (op == NULL || nth == NULL || (with_status && status == NULL) || strtok_r(NULL, ":", &save) != NULL ||
+	status = third ? strtok_r(NULL, ":", &save) : NULL;
+	if (op == NULL || nth == NULL || (third && status == NULL) || strtok_r(NULL, ":", &save) != NULL ||
 	    strlen(value) >= sizeof(text) || parse_opcode(op, &m->fault.opcode) != 0)
 		return mlx4_arg_refuse(dev, key, value, wanted);
 	n = strtoul(nth, &end, 0);
 	if (!isdigit((unsigned char)nth[0]) || *end != '\0' || n < 1 || n > NTH_MAX)
 		return mlx4_arg_refuse(dev, key, value, wanted);
-	if (with_status) {
+	if (third) {
 		s = strtoul(status, &end, 0);
 		if (!isdigit((unsigned char)status[0]) || *end != '\0' || s < 1 || s > UINT8_MAX)
 			return mlx4_arg_refuse(dev, key, value, wanted);
 	}
-	m->fault.kind = with_status ? TP_FAULT_STATUS : TP_FAULT_TIMEOUT;
+	m->fault.kind = kind;
 	m->fault.nth = n;
 	m->fault.status = s;
 	return 0;
@@ -343,13 +343,29 @@ parse_fault(const char *dev, const char *key, const char *value, void *arg, bool
 static int
 parse_fail(const char *dev, const char *key, const char *value, void *arg)
 {
-	return parse_fault(dev, key, value, arg, true);
+	return parse_fault(dev, key, value, arg, TP_FAULT_STATUS,
+			   "OPCODE:NTH:STATUS, a command's name or number, 1..1000000, 1..255");
 }
 
 static int
 parse_timeout(const char *dev, const char *key, const char *value, void *arg)
 {
-	return parse_fault(dev, key, value, arg, false);
+	return parse_fault(dev, key, value, arg, TP_FAULT_TIMEOUT,
+			   "OPCODE:NTH, a command's name or number, 1..1000000");
+}
+
+static int
+parse_rubbish(const char *dev, const char *key, const char *value, void *arg)
+{
+	return parse_fault(dev, key, value, arg, TP_FAULT_RUBBISH,
+			   "OPCODE:NTH:SEED, a command's name or number, 1..1000000, 1..255");
+}
+
+static int
+parse_slow(const char *dev, const char *key, const char *value, void *arg)
+{
+	return parse_fault(dev, key, value, arg, TP_FAULT_SLOW,
+			   "OPCODE:NTH:TIME, a command's name or number, 1..1000000, 1..255 hundredths of a second");
 }
 
 static int
@@ -471,6 +487,9 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"xon", parse_rxbuf, 0, "1..xoff", "octets", "", "Where it goes on; a quarter of rxbuf"},
 	{"fail", parse_fail, 0, "OPCODE:NTH:STATUS", "", "", "A command that fails"},
 	{"timeout", parse_timeout, 0, "OPCODE:NTH", "", "", "A command that never ends"},
+	{"rubbish", parse_rubbish, 0, "OPCODE:NTH:SEED", "", "", "A command that answers at random"},
+	{"slow", parse_slow, 0, "OPCODE:NTH:TIME", "", "",
+	 "A command for which the card stands still, 1..255 hundredths of a second"},
 	{"break0", parse_break, 0, BREAKS, "", "",
 	 "What breaks at the first port, once: its queue, a completion of a send, an interrupt of the card"},
 	{"break1", parse_break, 0, BREAKS, "", "", "What breaks at the second port"},

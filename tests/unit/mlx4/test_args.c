@@ -245,6 +245,12 @@ test_faults(void **state)
 	assert_int_equal(conf.fault.opcode, 0x009);
 	assert_int_equal(conf.fault.nth, 16);
 	assert_int_equal(conf.fault.status, 0);
+	taken("rubbish=QUERY_FW:2:7");
+	assert_int_equal(conf.fault.kind, TP_FAULT_RUBBISH);
+	assert_int_equal(conf.fault.status, 7);
+	taken("slow=QUERY_FW:2:255");
+	assert_int_equal(conf.fault.kind, TP_FAULT_SLOW);
+	assert_int_equal(conf.fault.status, 255);
 }
 
 static void
@@ -325,6 +331,8 @@ static const struct {
 	{"fail=7x:1:1", "fail=7x:1:1", "a command's name or number"},
 	{"timeout=INIT_HCA", "timeout=INIT_HCA", "OPCODE:NTH, "},
 	{"timeout=INIT_HCA:1:1", "timeout=INIT_HCA:1:1", "OPCODE:NTH, "},
+	{"rubbish=INIT_HCA:1", "rubbish=INIT_HCA:1", "OPCODE:NTH:SEED, "},
+	{"slow=INIT_HCA:1:256", "slow=INIT_HCA:1:256", "1..255 hundredths of a second"},
 	{"run=", "run=", "a value"},
 	{"run=x", "run=x", "thread, service, poll or step"},
 	{"bf=2", "bf=2", "0 or 1"},
