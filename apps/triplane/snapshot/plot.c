@@ -34,9 +34,9 @@ snapshot_plot(FILE *f, const struct mj *points, const char *series, const char *
 	if (last == NULL)
 		return;
 	fprintf(f, "<figure class=\"plot\" data-series=\"%s\"><figcaption>%s <b>", series, title);
-	snapshot_text(f, last->text, last->len);
+	page_text(f, last->text, last->len);
 	fputs("</b> <span>most <b>", f);
-	snapshot_text(f, most->text, most->len);
+	page_text(f, most->text, most->len);
 	fprintf(f,
 		"</b></span></figcaption><svg viewBox=\"0 0 %.0f %.0f\" preserveAspectRatio=\"none\" role=\"img\" "
 		"aria-label=\"%s\"><polyline points=\"",

@@ -8,6 +8,7 @@
 #ifndef TRIPLANE_SNAPSHOT_SNAPSHOT_H
 #define TRIPLANE_SNAPSHOT_SNAPSHOT_H
 
+#include "apps/common/page.h"
 #include "apps/triplane/app/app.h"
 #include "apps/triplane/cli/out.h"
 #include "lib/metrics/json.h"
@@ -31,8 +32,6 @@ void snapshot_machine(struct out *o);
 
 /* page.c: the page of a document, whose text goes into it as it is. */
 void snapshot_page(FILE *f, const struct mj *doc, const char *text, size_t len);
-/* Text of HTML; quotes are escaped, too. */
-void snapshot_text(FILE *f, const char *s, size_t len);
 
 /* plot.c: a small picture of one series of "points" (objects with "age" and the series), as SVG. */
 void snapshot_plot(FILE *f, const struct mj *points, const char *series, const char *title);

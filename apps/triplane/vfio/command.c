@@ -2,7 +2,6 @@
  * Copyright(c) 2026 Triplane contributors
  */
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,20 +27,6 @@ static const char usage[] =
 	"  --help                 this text\n"
 	"\n"
 	"Exit code: 0 done, or all is there; 1 something is missing or could not be done; 2 wrong arguments.\n";
-
-int
-vfio_fault(const char *fmt, ...)
-{
-	va_list ap;
-
-	fflush(stdout);
-	fputs("triplane: error: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	return 1;
-}
 
 static int
 wrong(const char *what, const char *word, const char *wanted)

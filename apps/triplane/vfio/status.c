@@ -197,9 +197,9 @@ all_free_mib(const char *folder, bool show)
 }
 
 static void
-judge_pages(const struct vfio_card *card, unsigned int n, struct said *better)
+judge_pages(const struct vfio_card *card, unsigned int n, struct said *better, bool show)
 {
-	unsigned long sum = all_free_mib(HUGE, true);
+	unsigned long sum = all_free_mib(HUGE, show);
 	char folder[VFIO_TEXT];
 	unsigned int i;
 
@@ -227,15 +227,15 @@ judge_pages(const struct vfio_card *card, unsigned int n, struct said *better)
 
 /* VFIO pins what the card may reach. */
 static void
-judge_lock(struct said *s)
+judge_lock(struct said *s, bool show)
 {
 	struct rlimit r;
 
 	if (getrlimit(RLIMIT_MEMLOCK, &r) != 0 || geteuid() == 0)
 		return;
-	if (r.rlim_cur == RLIM_INFINITY)
+	if (show && r.rlim_cur == RLIM_INFINITY)
 		printf("locked memory: unlimited\n");
-	else
+	else if (show)
 		printf("locked memory: %lu MiB\n", (unsigned long)r.rlim_cur >> 20);
 	if (r.rlim_cur != RLIM_INFINITY && r.rlim_cur >> 20 < NEED_MIB) {
 		missing(s, "locked memory");
@@ -247,16 +247,42 @@ judge_lock(struct said *s)
 }
 
 static void
+no_module(struct said *s)
+{
+	missing(s, "vfio-pci");
+	fprintf(s->f, "the module is not loaded: modprobe vfio-pci ('triplane bind' does it)\n");
+}
+
+static void
 judge_module(struct said *s)
 {
 	const bool there = access(root_path("/sys/bus/pci/drivers/vfio-pci"), F_OK) == 0;
 
 	printf("vfio-pci: %s\n", there ? "loaded" : "not loaded");
 	printf("IOMMU: %s\n", !no_groups() ? "on" : vfio_no_iommu() ? "off, and VFIO may do without" : "off");
-	if (!there) {
-		missing(s, "vfio-pci");
-		fprintf(s->f, "the module is not loaded: modprobe vfio-pci ('triplane bind' does it)\n");
-	}
+	if (!there)
+		no_module(s);
+}
+
+unsigned int
+vfio_judge(const struct vfio_card *card, FILE *miss, FILE *better)
+{
+	struct said m = {.f = miss}, b = {.f = better};
+
+	judge_card(card, &m);
+	if (access(root_path("/sys/bus/pci/drivers/vfio-pci"), F_OK) != 0)
+		no_module(&m);
+	judge_pages(card, 1, &b, false);
+	judge_lock(&m, false);
+	return m.n;
+}
+
+void
+vfio_judge_pages(FILE *better)
+{
+	struct said b = {.f = better};
+
+	judge_pages(NULL, 0, &b, false);
 }
 
 static void
@@ -293,8 +319,8 @@ vfio_status(char addr[][16], unsigned int n)
 		judge_card(&card[i], &miss);
 	}
 	judge_module(&miss);
-	judge_pages(card, num, &better);
-	judge_lock(&miss);
+	judge_pages(card, num, &better, true);
+	judge_lock(&miss, true);
 	say("missing:", &miss);
 	say("better:", &better);
 	printf("%s\n", miss.n == 0 ? "ready" : "not ready");

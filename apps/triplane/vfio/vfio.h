@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define VFIO_CARDS 32
 #define VFIO_TEXT 256
@@ -77,6 +78,14 @@ bool vfio_no_iommu(void);
 
 /* Cards of these addresses, or all. What vfio_command() returns. */
 int vfio_status(char addr[][16], unsigned int n);
+
+/*
+ * What a program that wants this card is missing, and what would be better, a line "  WHAT: SENTENCE" each. @return how much is
+ * missing
+ */
+unsigned int vfio_judge(const struct vfio_card *card, FILE *miss, FILE *better);
+/* The same of hugepages alone, where there is no card. */
+void vfio_judge_pages(FILE *better);
 
 struct vfio_how {
 	const char *owner; /* of the file, "USER" or "USER:GROUP", or NULL */

@@ -80,6 +80,9 @@ int mlx4_module_info(struct rte_eth_dev *dev, struct rte_eth_dev_module_info *in
 int mlx4_module_eeprom(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);
 int mlx4_eeprom_set(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);
 /* vpd.c: the card's vital product data */
+/* Octets of the vital product data to the end of its last resource; -ENOTSUP: the card has none. Any thread. */
+int mlx4_vpd_length(struct mlx4_bus *bus);
+int mlx4_vpd_read(struct mlx4_bus *bus, uint32_t at, uint32_t len, uint8_t *data);
 int mlx4_eeprom_length(struct rte_eth_dev *dev);
 int mlx4_eeprom_get(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info);
 int mlx4_led_on(struct rte_eth_dev *dev);

@@ -61,7 +61,7 @@ read_bytes(struct mlx4_bus *bus, uint32_t at, uint32_t len, uint8_t *data)
 
 /* To the end of the last resource. */
 static int
-vpd_length(struct mlx4_bus *bus)
+length_of(struct mlx4_bus *bus)
 {
 	uint32_t at = 0;
 	uint8_t tag[3];
@@ -87,6 +87,28 @@ vpd_length(struct mlx4_bus *bus)
 	return rc != 0 ? rc : -EIO;
 }
 
+int
+mlx4_vpd_length(struct mlx4_bus *bus)
+{
+	int len;
+
+	pthread_mutex_lock(&vpd_lock);
+	len = length_of(bus);
+	pthread_mutex_unlock(&vpd_lock);
+	return len;
+}
+
+int
+mlx4_vpd_read(struct mlx4_bus *bus, uint32_t at, uint32_t len, uint8_t *data)
+{
+	int rc;
+
+	pthread_mutex_lock(&vpd_lock);
+	rc = read_bytes(bus, at, len, data);
+	pthread_mutex_unlock(&vpd_lock);
+	return rc;
+}
+
 static int
 refuse(const struct rte_eth_dev *dev, int rc)
 {
@@ -100,11 +122,8 @@ refuse(const struct rte_eth_dev *dev, int rc)
 int
 mlx4_eeprom_length(struct rte_eth_dev *dev)
 {
-	int len;
+	int len = mlx4_vpd_length(mlx4_eth_of(dev)->hca->bus);
 
-	pthread_mutex_lock(&vpd_lock);
-	len = vpd_length(mlx4_eth_of(dev)->hca->bus);
-	pthread_mutex_unlock(&vpd_lock);
 	return len < 0 ? refuse(dev, len) : len;
 }
 
@@ -122,8 +141,6 @@ mlx4_eeprom_get(struct rte_eth_dev *dev, struct rte_dev_eeprom_info *info)
 		return -EINVAL;
 	}
 	info->magic = MLX4_PCI_VENDOR;
-	pthread_mutex_lock(&vpd_lock);
-	rc = read_bytes(bus, info->offset, info->length, info->data);
-	pthread_mutex_unlock(&vpd_lock);
+	rc = mlx4_vpd_read(bus, info->offset, info->length, info->data);
 	return rc != 0 ? refuse(dev, rc) : 0;
 }

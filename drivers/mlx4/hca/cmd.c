@@ -522,6 +522,14 @@ mlx4_cmd_after_reset(struct mlx4_hca *hca)
 }
 
 void
+mlx4_cmd_as_found(struct mlx4_hca *hca)
+{
+	uint32_t ctrl = mlx4_reg_read(hca, MLX4_REG_HCR + MLX4_HCR_CTRL);
+
+	hca->cmd->toggle = (ctrl & MLX4_HCR_TOGGLE) == 0;
+}
+
+void
 mlx4_cmd_fini(struct mlx4_hca *hca)
 {
 	struct mlx4_cmd_if *c = hca->cmd;

@@ -87,6 +87,8 @@ void mlx4_cmd_fini(struct mlx4_hca *hca);
 void mlx4_cmd_quiesce(struct mlx4_hca *hca);
 /* The card was reset: commands are polled again, from the first one on. None may be under way. */
 void mlx4_cmd_after_reset(struct mlx4_hca *hca);
+/* The card was not reset: goes on with the toggle bit that it shows. */
+void mlx4_cmd_as_found(struct mlx4_hca *hca);
 /* After the asynchronous EQ works: completions come as events, several commands may be under way. poll looks for them now. */
 int mlx4_cmd_use_events(struct mlx4_hca *hca, void (*poll)(struct mlx4_hca *hca));
 void mlx4_cmd_use_polling(struct mlx4_hca *hca);

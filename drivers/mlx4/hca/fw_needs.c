@@ -29,6 +29,12 @@ mlx4_fw_needed(enum mlx4_fw_need need)
 	return needs[need].text;
 }
 
+const char *
+mlx4_fw_what(enum mlx4_fw_need need)
+{
+	return needs[need].what;
+}
+
 bool
 mlx4_fw_serves(const struct mlx4_caps *c, enum mlx4_fw_need need)
 {

@@ -19,6 +19,8 @@ enum mlx4_fw_need {
 
 /* "2.31.5050", the oldest firmware for it. */
 const char *mlx4_fw_needed(enum mlx4_fw_need need);
+/* "RoCE v2". */
+const char *mlx4_fw_what(enum mlx4_fw_need need);
 /* Is the firmware as new as that? */
 bool mlx4_fw_serves(const struct mlx4_caps *c, enum mlx4_fw_need need);
 /*

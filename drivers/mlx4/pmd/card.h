@@ -15,4 +15,8 @@ int mlx4_card_probe(struct mlx4_bus *bus, const struct mlx4_eth_args *args);
 /* Closes the ports of a device, and with them the card. */
 int mlx4_card_remove(struct rte_device *dev);
 
+struct rte_pci_driver;
+/* A driver that is registered becomes the first that the PCI bus asks. */
+void mlx4_pci_to_the_front(struct rte_pci_driver *drv);
+
 #endif /* MLX4_PMD_CARD_H */

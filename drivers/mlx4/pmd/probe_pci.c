@@ -79,9 +79,10 @@ static struct rte_pci_driver pci_driver = {
 };
 
 /* The bus keeps its list to itself; each entry knows its neighbours, and the first one the head. */
-static void
-to_the_front(MLX4_PCI_LIST_ENTRY *own)
+void
+mlx4_pci_to_the_front(struct rte_pci_driver *drv)
 {
+	MLX4_PCI_LIST_ENTRY *own = MLX4_PCI_LIST_OF(drv);
 	RTE_TAILQ_HEAD(list, MLX4_PCI_LIST_TAG) * list;
 	MLX4_PCI_LIST_ENTRY *first = own, *before;
 
@@ -99,5 +100,5 @@ RTE_INIT(mlx4_register_pci)
 {
 	pci_driver.driver.name = "net_mlx4_vfio";
 	rte_pci_register(&pci_driver);
-	to_the_front(MLX4_PCI_LIST_OF(&pci_driver));
+	mlx4_pci_to_the_front(&pci_driver);
 }

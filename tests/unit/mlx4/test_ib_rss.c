@@ -7,7 +7,7 @@
 #include <rte_byteorder.h>
 #include <rte_ip.h>
 
-#include "tests/unit/toeplitz.h"
+#include "lib/reta/toeplitz_vectors.h"
 #include "ib_rig.h"
 
 #define RINGS 8u

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/toeplitz.h"
+#include "lib/reta/toeplitz_vectors.h"
 #include "dp_rig.h"
 
 #include <arpa/inet.h>

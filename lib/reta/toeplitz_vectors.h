@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Microsoft's verification suite of the Toeplitz hash: its key, packets, hashes of the addresses alone and with ports. */
-#ifndef UNIT_TOEPLITZ_H
-#define UNIT_TOEPLITZ_H
+#ifndef RETA_TOEPLITZ_VECTORS_H
+#define RETA_TOEPLITZ_VECTORS_H
 
 #include <stdint.h>
 
@@ -27,4 +27,4 @@ static const struct {
 	{"3ffe:1900:4545:3:200:f8ff:fe21:67cf", "fe80::200:f8ff:fe21:67cf", 44251, 38024, 0x4b61e985, 0x02d1feef},
 };
 
-#endif /* UNIT_TOEPLITZ_H */
+#endif /* RETA_TOEPLITZ_VECTORS_H */
