@@ -1,0 +1,247 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""triplane-check: a card that is well passes each stage; one that is not is found out, by name, and given back reset; what is read
+alone writes nothing; the reports say the same; what is to be removed from a bundle is in none of its files."""
+import concurrent.futures
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+
+import snapshot_page
+import tpmd
+
+BUILD = os.path.abspath(os.environ.get('TP_BUILD', 'build'))
+CHECK = os.path.join(BUILD, 'apps', 'check', 'triplane-check')
+HCA = os.path.join(BUILD, 'apps', 'triplane-hca', 'triplane-hca')
+MODEL = 'net_mlx4_model0'
+RESULTS = ('pass', 'info', 'skip', 'warn', 'fail')
+GUID = 0x0002c90300a1b200
+MAC = '00:02:c9:a1:b2:01'  # of port 1, by the rule of the vendor: the GUID without its middle octets, and the port
+cases = tpmd.Cases()
+
+
+def check(*words, rc=0, limit=100):
+    p = subprocess.run([CHECK, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit,
+                       check=False)
+    if p.returncode != rc:
+        raise RuntimeError('%s: %d, wanted %d: %s %s' % (' '.join(words), p.returncode, rc, p.stdout[-1500:], p.stderr[-300:]))
+    return p.stdout
+
+
+def results(text):
+    """(stage, result, name, text) of a report."""
+    out, stage = [], None
+    for line in text.splitlines():
+        m = re.match(r'stage (\d+), ', line)
+        if m:
+            stage = int(m.group(1))
+        m = re.match(r'  (pass|info|skip|warn|fail) ([\w-]+|[0-9a-f:.]+): (.*)', line)
+        if m:
+            out.append((stage, *m.groups()))
+    return out
+
+
+def of(found, name):
+    return [(r, t) for _, r, n, t in found if n == name]
+
+
+class Card:
+    """A card as a process, whose commands are in a file."""
+
+    def __init__(self, folder, *args):
+        self.socket, self.trace = os.path.join(folder, 'card.sock'), os.path.join(folder, 'trace')
+        self.proc = subprocess.Popen([HCA, '--socket', self.socket, '--trace', self.trace, *args], stdout=subprocess.PIPE,
+                                     stderr=subprocess.DEVNULL, text=True)
+        end = time.monotonic() + 60
+        while not os.path.exists(self.socket) and time.monotonic() < end:
+            time.sleep(0.02)
+
+    def commands(self):
+        with open(self.trace) as f:
+            return re.findall(r'^.*?\b([A-Z][A-Z0-9_]*(?:_[A-Z0-9]+)+)\b', f.read(), re.M)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what):
+        self.proc.terminate()
+        self.report = self.proc.communicate(timeout=60)[0]
+
+
+def healthy():
+    """All stages of a card in this process; text, JSON and page say the same."""
+    with tempfile.TemporaryDirectory() as d:
+        files = [os.path.join(d, n) for n in ('r.json', 'r.html')]
+        text = check('--vdev', MODEL, '--json', files[0], '--html', files[1])
+        with open(files[0]) as f:
+            doc = json.load(f)
+        with open(files[1]) as f:
+            page = f.read()
+    found = results(text)
+    if {s for s, *_ in found} != set(range(10)):
+        return 'stages %s' % sorted({s for s, *_ in found})
+    told = [(s['number'], c['result'], c['name'], c['text']) for s in doc['stages'] for c in s['checks']]
+    if told != found:
+        return 'the text says %s, JSON %s' % (set(found) - set(told), set(told) - set(found))
+    if doc['verdict'] != 'passed' or doc['failed'] != 0 or doc['passed'] != sum(r == 'pass' for _, r, *_ in found):
+        return 'sums: %s' % {k: doc[k] for k in ('verdict', 'passed', 'failed')}
+    for name in ('large-send-tcp6', 'rss-udp6', 'rule-drop', 'vlan-strip', 'inline-and-blueflame', 'queue-3-interrupt', 'round-trips', 'reset-in-place'):
+        if not of(found, name) or any(r != 'pass' for r, _ in of(found, name)):
+            return '%s: %s' % (name, of(found, name))
+    p = snapshot_page.Page(page)
+    if p.open or p.wrong or p.loads:
+        return 'the page: open %s, wrong %s, loads %s' % (p.open, p.wrong, p.loads)
+    inside = json.loads(re.search(r'<script type="application/json" id="check">(.*?)</script>', page, re.S).group(1))
+    return None if inside == doc else 'the document in the page differs'
+
+
+def infiniband():
+    found = results(check('--vdev', MODEL + ',port0=ib,port1=eth', '--only', 'infiniband,loopback'))
+    node = [t for r, t in of(found, 'port-1') if r == 'pass' and t.startswith('NodeInfo')]
+    if len(node) != 1:
+        return '%s' % found
+    # One port is Ethernet: it has the stages of such a port.
+    return None if of(found, 'sizes') == [('pass', 'frames of 29 sizes, 14 to 1514 octets, came back the same')] else '%s' % found
+
+
+FAULTS = (
+    # stage, argument, the check that must fail, what is to be said
+    ('identity', 'fail=QUERY_FW:1:0x01', 'query-fw', 'command QUERY_FW'),
+    ('identity', 'timeout=QUERY_FW:1', 'query-fw', 'not answered'),
+    ('identity', 'rubbish=QUERY_FW:1:7', 'firmware', 'wanted 2.x'),
+    ('capabilities', 'fail=RUN_FW:1:0x02', 'run-fw', 'command RUN_FW'),
+    ('capabilities', 'rubbish=QUERY_DEV_CAP:1:3', 'LG_MIN_PAGE', 'wanted 12'),
+    ('bringup', 'fail=INIT_HCA:1:0x03', 'bring-up', 'command INIT_HCA'),
+    ('bringup', 'timeout=CLOSE_HCA:1', 'teardown', 'CLOSE_HCA'),
+    ('bringup', 'rubbish=QUERY_DEV_CAP:1:3', 'bring-up', ''),
+    ('interrupts', 'timeout=NOP:9', 'command-events', 'command NOP'),
+    ('interrupts', 'break0=interrupt:3', 'queue-2-interrupt', 'no interrupt told of it'),
+    ('ports', 'fail=INIT_PORT:1:0x03', 'start', 'command INIT_PORT'),
+    ('loopback', 'fail=QP_FLOW_STEERING_ATTACH:3:0x03', 'addresses', 'refused'),
+    ('loopback', 'break0=queue:1', 'first-frame', 'did not come back'),
+    ('cable', 'impair0=corrupt:1000000/seed:2,impair1=corrupt:1000000/seed:3', None, 'does not reach'),
+    ('infiniband', 'port0=ib,wire0=none,ports=1,rubbish=MAD_IFC:2:9', 'port-1', 'NodeInfo'),
+    ('life', 'fail=RUN_FW:1:0x02', 'bring-up-after', 'command RUN_FW'),
+)
+
+
+def fault(stage, args, name, said):
+    text = check('--vdev', '%s,%s' % (MODEL, args), '--only', stage, rc=1 if name else 0)
+    found = results(text)
+    if name and not any(r == 'fail' for r, _ in of(found, name)):
+        return '%s with %s: %s' % (stage, args, [x for x in found if x[1] != 'pass'])
+    if said not in text or 'fail stage' in text:
+        return '%s with %s: %s' % (stage, args, text[-800:])
+    return None
+
+
+def faults():
+    """A fault in each stage is found by the check that looks there, and said; the stage comes to its end. Most of it is waiting."""
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        return next((why for why in pool.map(lambda f: fault(*f), FAULTS) if why), None)
+
+
+def slow():
+    """A slow command is no failure, but is said."""
+    found = results(check('--vdev', MODEL + ',slow=INIT_HCA:1:120', '--only', 'bringup', '--skip', 'life'))
+    took = [t for r, t in of(found, 'CONF_SPECIAL_QP')]
+    up = [float(re.search(r'after ([\d.]+) ms', t).group(1)) for r, t in of(found, 'bring-up')]
+    return None if took and up and up[0] > 1200 else '%s' % found
+
+
+def read_only():
+    """The card gets QUERY_FW and nothing else; no stage behind it runs."""
+    with tempfile.TemporaryDirectory() as d, Card(d) as card:
+        text = check('--read-only', card.socket)
+        if sorted(set(card.commands())) != ['QUERY_FW']:
+            return 'commands %s' % sorted(set(card.commands()))
+        if {s for s, *_ in results(text)} != {0, 1} or text.count('left out: --read-only') != 8:
+            return text[-800:]
+    return None
+
+
+def other_process():
+    """A card behind a socket: one process is killed, the next has it; a stage that is killed leaves it reset; the bundle."""
+    with tempfile.TemporaryDirectory() as d, Card(d) as card:
+        found = results(check(card.socket, '--only', 'life'))
+        if [r for r, _ in of(found, 'kill') + of(found, 'bring-up-after')] != ['pass', 'pass']:
+            return '%s' % found
+        # A stage that is stopped: the program still gives the card back, and says what was done.
+        proc = subprocess.Popen([CHECK, card.socket, '--only', 'loopback,life'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        seen = ''
+        while 'pass first-frame' not in seen:
+            line = proc.stdout.readline()
+            if not line:
+                return 'ended: %s' % seen
+            seen += line
+        proc.send_signal(signal.SIGINT)
+        seen += proc.communicate(timeout=60)[0]
+        if proc.returncode != 1 or 'stopped by signal 2 at: ' not in seen or 'pass given-back' not in seen or 'life: left out: stopped' not in seen:
+            return '%d: %s' % (proc.returncode, seen[-800:])
+        # Arguments of the driver reach it, and are refused by it.
+        for args, rc, said in (('tx-inline=999', 1, "'tx-inline=999'"), ('tx-inline=64,port-type0=eth', 0, 'port-1-link')):
+            text = check(card.socket, '--args', args, '--only', 'ports', rc=rc)
+            if said not in text:
+                return '%s: %s' % (args, text[-500:])
+        bundle = os.path.join(d, 'bundle')
+        check(card.socket, '--bundle', bundle, '--anonymous', '--only', 'identity,capabilities,ports')
+        wrong = in_bundle(bundle)
+        if wrong:
+            return wrong
+        check(card.socket, '--bundle', bundle, rc=2)  # is not empty
+        open_one = os.path.join(d, 'open')
+        text = check(card.socket, '--bundle', open_one, '--only', 'identity')
+        # What the first bundle must not have is there when nobody asks for its removal.
+        return None if in_bundle(open_one) and 'SN 0002C90300A1B200' in text else 'the open bundle has no address'
+
+
+def in_bundle(folder):
+    """The first file with the card's identity in it."""
+    mac = bytes.fromhex(MAC.replace(':', ''))
+    ids = [mac, GUID.to_bytes(8, 'big'), (GUID + 1).to_bytes(8, 'big')]
+    words = [re.compile('[: -]?'.join('%02x' % b for b in i).encode(), re.I) for i in ids]
+    names = []
+    for at, _, files in os.walk(folder):
+        for n in files:
+            names.append(n)
+            with open(os.path.join(at, n), 'rb') as f:
+                data = f.read()
+            if any(i in data for i in ids) or any(w.search(data) for w in words):
+                return '%s has an identity' % n
+    missing = {'report.txt', 'report.json', 'report.html', 'removed.txt', 'dump.json', 'commands-ports.txt', 'config.bin'} - set(names)
+    return 'missing %s' % missing if missing else None
+
+
+def plan_and_words():
+    """The plan does nothing; wrong words are refused by name, with what is wanted."""
+    text = check('--plan', '0000:03:00.0', '--skip', 'cable')
+    if text.count('  does: ') != 9 or 'stage 7, cable: left out' not in text or results(text):
+        return text
+    for words, said in ((('--only', '11', '--vdev', MODEL), "'11': wanted a stage"), ((), 'wanted one ADDRESS'), (('03:00',), "'03:00': wanted a PCI address"),
+                        (('--limit', '0', '--vdev', MODEL), 'wanted seconds, 1..86400'), (('--vdev', 'net_tap0'), 'net_mlx4_modelN'),
+                        (('--vdev', 'net_mlx4_user0'), 'socket=PATH'), (('--bogus', '--vdev', MODEL), "'--bogus'"),
+                        (('--only', '3', '--skip', '3', '--vdev', MODEL), 'a stage to be left')):
+        p = subprocess.run([CHECK, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        if p.returncode != 2 or said not in p.stderr or p.stderr.count('\n') != 1 or p.stdout:
+            return '%s: %d %s' % (words, p.returncode, p.stderr)
+    # No such card, no such socket, no such argument: failures that are said.
+    for words, said in ((('0000:7f:1f.7', '--only', 'machine'), 'no such PCI device'), (('/nowhere/card.sock', '--only', 'bringup'), 'cannot be opened'),
+                        (('--vdev', MODEL + ',bogus=1', '--only', 'bringup'), "unknown device argument 'bogus'")):
+        if said not in check(*words, rc=1):
+            return '%s' % (words,)
+    return None
+
+
+def late():
+    """A stage that does not end is ended."""
+    text = check('--vdev', MODEL + ',slow=INIT_HCA:1:255', '--only', 'bringup', '--limit', '1', rc=1)
+    return None if 'not done within 1 s, killed at: brings the card up' in text and 'info given-back' in text else text
+
+
+for case in (healthy, infiniband, faults, slow, read_only, other_process, plan_and_words, late):
+    cases.run('check-' + case.__name__.replace('_', '-'), case)
+cases.exit()
