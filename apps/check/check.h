@@ -17,7 +17,7 @@
 #define CK_TEXT 512
 #define CK_NAME 64
 #define CK_ARGS 2048
-#define CK_STAGES 10u
+#define CK_STAGES 11u
 #define CK_EXIT_USAGE 2
 
 /* --- what is wanted: options.c ---------------------------------------- */
@@ -35,7 +35,7 @@ struct ck_options {
 	struct ck_device dev;
 	uint32_t stages; /* bit n: stage n */
 	bool read_only, plan, anonymous, help, version;
-	const char *json, *html, *bundle, *sysroot;
+	const char *json, *html, *bundle, *quirks, *sysroot;
 	unsigned int limit_s; /* of a stage */
 };
 
@@ -48,6 +48,7 @@ void ck_usage(void);
 enum ck_kind {
 	CK_PASS,
 	CK_INFO, /* a fact that nobody judges */
+	CK_FIND, /* name: an id of docs/fidelity.md; text: the variant that the card shows, and why */
 	CK_SKIP, /* was not looked at, and why */
 	CK_WARN, /* works, and could be better */
 	CK_FAIL,
@@ -146,6 +147,8 @@ void ck_text_sum(FILE *f, const struct ck_report *r);
 void ck_text(FILE *f, const struct ck_report *r);
 void ck_json(FILE *f, const struct ck_report *r);
 void ck_page(FILE *f, const struct ck_report *r);
+/* What quirks-file= of the driver takes. */
+void ck_quirks(FILE *f, const struct ck_report *r);
 /* Writes a file by one of these. 0 or a negative errno. */
 int ck_write(const char *path, void (*fn)(FILE *f, const struct ck_report *r), const struct ck_report *r);
 
@@ -196,6 +199,7 @@ void ck_stage_loop(struct ck *c);
 void ck_stage_cable(struct ck *c);
 void ck_stage_infiniband(struct ck *c);
 void ck_stage_life(struct ck *c);
+void ck_stage_variants(struct ck *c);
 /* After a stage with a bad end: resets the card. */
 void ck_give_back(struct ck *c);
 

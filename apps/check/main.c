@@ -28,6 +28,8 @@ report(struct ck_report *r)
 		ok &= wrote("--json", r->o->json, ck_write(r->o->json, ck_json, r));
 	if (r->o->html != NULL)
 		ok &= wrote("--html", r->o->html, ck_write(r->o->html, ck_page, r));
+	if (r->o->quirks != NULL)
+		ok &= wrote("--write-quirks", r->o->quirks, ck_write(r->o->quirks, ck_quirks, r));
 	if (r->o->bundle != NULL)
 		ok &= wrote("--bundle", r->o->bundle, ck_bundle_end(r));
 	return passed && ok && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

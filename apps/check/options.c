@@ -25,6 +25,7 @@ enum {
 	OPT_JSON,
 	OPT_HTML,
 	OPT_BUNDLE,
+	OPT_QUIRKS,
 	OPT_ANONYMOUS,
 	OPT_LIMIT,
 	OPT_ARGS,
@@ -34,21 +35,14 @@ enum {
 };
 
 static const struct option longs[] = {
-	{"vdev", required_argument, NULL, OPT_VDEV},
-	{"args", required_argument, NULL, OPT_ARGS},
-	{"only", required_argument, NULL, OPT_ONLY},
-	{"skip", required_argument, NULL, OPT_SKIP},
-	{"read-only", no_argument, NULL, OPT_READ_ONLY},
-	{"plan", no_argument, NULL, OPT_PLAN},
-	{"json", required_argument, NULL, OPT_JSON},
-	{"html", required_argument, NULL, OPT_HTML},
-	{"bundle", required_argument, NULL, OPT_BUNDLE},
-	{"anonymous", no_argument, NULL, OPT_ANONYMOUS},
-	{"limit", required_argument, NULL, OPT_LIMIT},
-	{"sysroot", required_argument, NULL, OPT_SYSROOT},
-	{"help", no_argument, NULL, OPT_HELP},
-	{"version", no_argument, NULL, OPT_VERSION},
-	{NULL, 0, NULL, 0},
+	{"vdev", required_argument, NULL, OPT_VDEV},       {"args", required_argument, NULL, OPT_ARGS},
+	{"only", required_argument, NULL, OPT_ONLY},       {"skip", required_argument, NULL, OPT_SKIP},
+	{"read-only", no_argument, NULL, OPT_READ_ONLY},   {"plan", no_argument, NULL, OPT_PLAN},
+	{"json", required_argument, NULL, OPT_JSON},       {"html", required_argument, NULL, OPT_HTML},
+	{"bundle", required_argument, NULL, OPT_BUNDLE},   {"write-quirks", required_argument, NULL, OPT_QUIRKS},
+	{"anonymous", no_argument, NULL, OPT_ANONYMOUS},   {"limit", required_argument, NULL, OPT_LIMIT},
+	{"sysroot", required_argument, NULL, OPT_SYSROOT}, {"help", no_argument, NULL, OPT_HELP},
+	{"version", no_argument, NULL, OPT_VERSION},       {NULL, 0, NULL, 0},
 };
 
 static const char usage[] =
@@ -74,6 +68,8 @@ static const char usage[] =
 	"  --json FILE        writes the report as JSON, too\n"
 	"  --html FILE        writes it as a page, too\n"
 	"  --bundle FOLDER    makes a folder with the reports and what they rest on, to be sent to somebody\n"
+	"  --write-quirks FILE\n"
+	"                     writes which variants the card shows, as quirks-file=FILE of the driver takes them\n"
 	"  --anonymous        takes the card's MAC addresses, GUIDs and serial number out of reports and bundle\n"
 	"  --limit SECONDS    a stage that takes longer is ended, 1..86400 (300)\n"
 	"  --sysroot FOLDER   looks at sys, proc and dev in this folder in the first stage\n"
@@ -114,7 +110,7 @@ stages_of(uint32_t *mask, const char *what, const char *text, char err[CK_TEXT])
 	for (word = strtok_r(list, ",", &save); word != NULL; word = strtok_r(NULL, ",", &save)) {
 		n = ck_stage_find(word);
 		if (n < 0)
-			return bad(err, what, word, "a stage by its number 0..9 or its name; --help lists them");
+			return bad(err, what, word, "a stage by its number 0..10 or its name; --help lists them");
 		*mask |= 1u << n;
 	}
 	return *mask != 0 ? 0 : bad(err, what, text, "stages with commas between");
@@ -205,6 +201,7 @@ one(struct ck_options *o, int c, uint32_t *only, uint32_t *skip, const char **ar
 	case OPT_JSON: o->json = optarg; break;
 	case OPT_HTML: o->html = optarg; break;
 	case OPT_BUNDLE: o->bundle = optarg; break;
+	case OPT_QUIRKS: o->quirks = optarg; break;
 	case OPT_ANONYMOUS: o->anonymous = true; break;
 	case OPT_LIMIT: return number(&o->limit_s, optarg, err);
 	case OPT_ARGS: *args = optarg; break;

@@ -45,6 +45,11 @@ const struct ck_stage ck_stages[CK_STAGES] = {
 	{"life", "Teardown, death and reset",
 	 "brings the card up and down again, kills a process that has it, and brings it back in place by its reset",
 	 "as before; the card writes to no memory of the process that was killed", true, ck_stage_life},
+	{"variants", "What sources leave open",
+	 "asks the card, by commands and by frames looped inside it, which variant of each point of docs/fidelity.md "
+	 "it "
+	 "is",
+	 "as before; commands in a form that this card may refuse", true, ck_stage_variants},
 };
 
 int

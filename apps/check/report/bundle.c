@@ -125,7 +125,8 @@ ck_bundle_end(const struct ck_report *r)
 	static const struct {
 		const char *name;
 		void (*fn)(FILE *f, const struct ck_report *r);
-	} files[] = {{"report.txt", ck_text}, {"report.json", ck_json}, {"report.html", ck_page}};
+	} files[] = {
+		{"report.txt", ck_text}, {"report.json", ck_json}, {"report.html", ck_page}, {"quirks.txt", ck_quirks}};
 	char path[PATH];
 	unsigned int i;
 	FILE *list;

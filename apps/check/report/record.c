@@ -8,8 +8,8 @@
 #include "apps/check/check.h"
 
 static const char *const words[CK_ALL] = {
-	[CK_PASS] = "pass", [CK_INFO] = "info", [CK_SKIP] = "skip",     [CK_WARN] = "warn", [CK_FAIL] = "fail",
-	[CK_STEP] = "step", [CK_ID] = "id",     [CK_FOLDER] = "folder", [CK_DONE] = "done",
+	[CK_PASS] = "pass", [CK_INFO] = "info", [CK_FIND] = "find", [CK_SKIP] = "skip",     [CK_WARN] = "warn",
+	[CK_FAIL] = "fail", [CK_STEP] = "step", [CK_ID] = "id",     [CK_FOLDER] = "folder", [CK_DONE] = "done",
 };
 
 const char *

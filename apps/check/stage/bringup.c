@@ -57,7 +57,7 @@ times(struct ck *c, struct mlx4_hca *hca)
 static struct mlx4_hca *
 up(struct ck *c, const char *name)
 {
-	const struct mlx4_hca_config cfg = {.check_fw = false};
+	const struct mlx4_hca_config cfg = {.check_fw = false, .quirks = ck_quirks_given(c)};
 	const uint64_t since = rte_get_timer_cycles();
 	struct mlx4_hca *hca = NULL;
 	int rc;
@@ -151,7 +151,7 @@ void
 ck_stage_life(struct ck *c)
 {
 	struct mlx4_hca *hca;
-	const struct mlx4_hca_config cfg = {.check_fw = false};
+	struct mlx4_hca_config cfg = {.check_fw = false};
 	uint64_t since;
 	int rc;
 
@@ -165,6 +165,7 @@ ck_stage_life(struct ck *c)
 	hca = hca != NULL ? up(c, "bring-up-again") : NULL;
 	if (hca != NULL) {
 		ck_step(c, "resets the card in place, as after a fault of its firmware, and brings it up");
+		cfg.quirks = hca->quirks;
 		since = rte_get_timer_cycles();
 		rc = mlx4_hca_revive(hca, &cfg);
 		if (rc == 0)

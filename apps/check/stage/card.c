@@ -194,6 +194,16 @@ ck_eth_args(struct ck *c, const char *more, struct mlx4_eth_args *args)
 	return rc;
 }
 
+struct mlx4_quirks
+ck_quirks_given(struct ck *c)
+{
+	struct mlx4_eth_args args;
+
+	mlx4_eth_args_default(&args);
+	(void)ck_eth_args(c, "", &args);
+	return args.quirks;
+}
+
 struct mlx4_hca *
 ck_bare(struct ck *c)
 {
@@ -204,6 +214,7 @@ ck_bare(struct ck *c)
 		return NULL;
 	}
 	hca->bus = c->bus;
+	hca->quirks = ck_quirks_given(c);
 	rte_spinlock_init(&hca->lock);
 	pthread_mutex_init(&hca->shared, NULL);
 	if (mlx4_cmd_init(hca) == 0) {
@@ -248,12 +259,20 @@ hca_of(const struct mlx4_bus *bus)
 struct mlx4_hca *
 ck_ports(struct ck *c, const char *more)
 {
+	return ck_ports_as(c, more, NULL);
+}
+
+struct mlx4_hca *
+ck_ports_as(struct ck *c, const char *more, const struct mlx4_quirks *q)
+{
 	struct mlx4_eth_args args;
 	struct mlx4_hca *hca;
 	int rc = ck_eth_args(c, more, &args);
 
 	if (rc != 0)
 		return NULL;
+	if (q != NULL)
+		args.quirks = *q;
 	ck_step(c, "brings the card up with its ports");
 	rc = mlx4_card_probe(c->bus, &args);
 	if (rc != 0) {

@@ -18,6 +18,9 @@ void ck_close(struct ck *c);
 /* What the card was asked to be, with more arguments behind, such as "bf=1". 0 or a negative errno, which was said. */
 int ck_eth_args(struct ck *c, const char *more, struct mlx4_eth_args *args);
 
+/* Which card the user says that it is. */
+struct mlx4_quirks ck_quirks_given(struct ck *c);
+
 /* Commands by polling, before anything else; the card as it was found. NULL: said. */
 struct mlx4_hca *ck_bare(struct ck *c);
 /* Resets the card if reset, and ends what ck_bare() made. */
@@ -25,6 +28,8 @@ void ck_bare_end(struct ck *c, struct mlx4_hca *hca, bool reset);
 
 /* The card with its ports, as a program has it. NULL: said. The bus belongs to it. */
 struct mlx4_hca *ck_ports(struct ck *c, const char *more);
+/* The same of a card that is expected to be this one. */
+struct mlx4_hca *ck_ports_as(struct ck *c, const char *more, const struct mlx4_quirks *q);
 /* Closes the ports and with them the card, which is reset, and its bus. */
 void ck_ports_end(struct ck *c);
 /* From now on it is noted when the card is given up; what then became of taking it down. */

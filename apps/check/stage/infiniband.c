@@ -115,7 +115,7 @@ ports(struct ck *c, struct mlx4_hca *hca)
 void
 ck_stage_infiniband(struct ck *c)
 {
-	const struct mlx4_hca_config cfg = {.check_fw = false};
+	struct mlx4_hca_config cfg = {.check_fw = false};
 	struct mlx4_eth_args args;
 	struct mlx4_hca *hca;
 	uint64_t since;
@@ -127,6 +127,7 @@ ck_stage_infiniband(struct ck *c)
 		ck_close(c);
 		return;
 	}
+	cfg.quirks = args.quirks;
 	ck_step(c, "brings the card up");
 	rc = mlx4_hca_open(c->bus, &cfg, &hca);
 	if (rc != 0) {

@@ -17,7 +17,7 @@
 #define RULE_PORT 7777u
 #define DROP_PORT 7778u
 #define MARKER_PORT 7779u
-#define RULE_QUEUE 3u
+#define RULE_QUEUE 3
 
 bool
 loop_first(struct port *p)
@@ -163,24 +163,39 @@ loop_filter(struct port *p)
 		 after ? "came (wanted: not)" : "did not come", lost ? "; frames to the own address were lost" : "");
 }
 
-static struct rte_flow *
-rule(struct port *p, uint16_t dport, const struct rte_flow_action *action, char why[CK_TEXT])
+struct rte_flow *
+loop_rule(struct port *p, const struct loop_match *m, int queue, char why[CK_TEXT])
 {
-	const struct rte_flow_attr attr = {.ingress = 1};
-	const struct rte_flow_item_udp spec = {.hdr = {.dst_port = rte_cpu_to_be_16(dport)}},
-				       mask = {.hdr = {.dst_port = UINT16_MAX}};
+	const struct rte_flow_attr attr = {.ingress = 1, .priority = m->priority};
+	const struct rte_flow_item_udp udp = {.hdr = {.dst_port = rte_cpu_to_be_16(m->dport)}},
+				       udp_mask = {.hdr = {.dst_port = UINT16_MAX}};
+	const struct rte_flow_item_tcp tcp = {.hdr = {.dst_port = rte_cpu_to_be_16(m->dport)}},
+				       tcp_mask = {.hdr = {.dst_port = UINT16_MAX}};
 	const struct rte_flow_item_eth eth = {.hdr = {.dst_addr = p->mac}},
 				       eth_mask = {.hdr = {.dst_addr = {.addr_bytes = "\xff\xff\xff\xff\xff\xff"}}};
-	const struct rte_flow_item items[] = {
-		{.type = RTE_FLOW_ITEM_TYPE_ETH, .spec = &eth, .mask = &eth_mask},
-		{.type = RTE_FLOW_ITEM_TYPE_IPV4},
-		{.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &spec, .mask = &mask},
-		{.type = RTE_FLOW_ITEM_TYPE_END},
+	const struct rte_flow_action_queue to = {.index = (uint16_t)queue};
+	const struct rte_flow_action actions[] = {
+		{.type = queue < 0 ? RTE_FLOW_ACTION_TYPE_DROP : RTE_FLOW_ACTION_TYPE_QUEUE,
+		 .conf = queue < 0 ? NULL : &to},
+		{.type = RTE_FLOW_ACTION_TYPE_END},
 	};
-	const struct rte_flow_action actions[] = {*action, {.type = RTE_FLOW_ACTION_TYPE_END}};
+	struct rte_flow_item items[4] = {{.type = RTE_FLOW_ITEM_TYPE_ETH}};
 	struct rte_flow_error e = {.message = NULL};
-	struct rte_flow *f = rte_flow_create(p->id, &attr, items, actions, &e);
+	struct rte_flow *f;
+	unsigned int n = 1;
 
+	if (!m->any_address) {
+		items[0].spec = &eth;
+		items[0].mask = &eth_mask;
+	}
+	if (!m->any_ip)
+		items[n++].type = RTE_FLOW_ITEM_TYPE_IPV4;
+	if (m->proto == FRAME_TCP)
+		items[n++] = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_TCP, .spec = &tcp, .mask = &tcp_mask};
+	else
+		items[n++] = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &udp, .mask = &udp_mask};
+	items[n].type = RTE_FLOW_ITEM_TYPE_END;
+	f = rte_flow_create(p->id, &attr, items, actions, &e);
 	if (f == NULL)
 		snprintf(why, CK_TEXT, "%s", e.message != NULL ? e.message : "no reason was given");
 	return f;
@@ -201,9 +216,8 @@ datagram(struct port *p, uint16_t dport)
 void
 loop_rules(struct port *p)
 {
-	const struct rte_flow_action_queue queue = {.index = RULE_QUEUE};
-	const struct rte_flow_action to_queue = {.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &queue},
-				     drop = {.type = RTE_FLOW_ACTION_TYPE_DROP};
+	const struct loop_match to_queue = {.proto = FRAME_UDP, .dport = RULE_PORT},
+				drop = {.proto = FRAME_UDP, .dport = DROP_PORT};
 	struct rte_flow_error e;
 	struct rte_flow *f[2];
 	const struct port_got *g;
@@ -211,14 +225,14 @@ loop_rules(struct port *p)
 	bool lost = false, came;
 
 	ck_step(p->c, "steers datagrams by rules");
-	f[0] = rule(p, RULE_PORT, &to_queue, why);
-	f[1] = f[0] != NULL ? rule(p, DROP_PORT, &drop, why) : NULL;
+	f[0] = loop_rule(p, &to_queue, RULE_QUEUE, why);
+	f[1] = f[0] != NULL ? loop_rule(p, &drop, -1, why) : NULL;
 	if (f[1] == NULL) {
 		ck_say(p->c, CK_FAIL, "rules", "a rule is refused: %s", why);
 	} else {
 		g = port_echo(p, "rule-queue", datagram(p, RULE_PORT), 0, 0);
 		if (g != NULL)
-			ck_judge(p->c, g->queue == RULE_QUEUE, "rule-queue", "a datagram came to queue %u, wanted %u",
+			ck_judge(p->c, g->queue == RULE_QUEUE, "rule-queue", "a datagram came to queue %u, wanted %d",
 				 g->queue, RULE_QUEUE);
 		came = arrives(p, datagram(p, DROP_PORT), &lost);
 		ck_judge(p->c, !came && !lost, "rule-drop", "a datagram that a rule drops %s%s",

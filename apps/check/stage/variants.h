@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/* Stage 10: which card it is, in the points that sources leave open. What is found is kept for the probes behind it. */
+#ifndef CHECK_VARIANTS_H
+#define CHECK_VARIANTS_H
+
+#include "card.h"
+
+struct variants {
+	struct ck *c;
+	struct mlx4_quirks q; /* as found so far */
+	uint64_t done;        /* bit n: said of id n */
+};
+
+/* v: 0 is a. sure: "certain" or "likely". */
+void variant_found(struct variants *s, enum mlx4_quirk_id id, unsigned int v, const char *sure, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+void variant_open(struct variants *s, enum mlx4_quirk_id id, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* variants_loop.c; the bus is closed when it returns. */
+void variants_by_frames(struct variants *s);
+
+#endif /* CHECK_VARIANTS_H */
