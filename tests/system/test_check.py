@@ -253,6 +253,47 @@ def other_card():
         return None if of(again, 'inline-and-blueflame') + of(again, 'rule-drop') and not any(r == 'fail' for _, r, *_ in again) else '%s' % again
 
 
+def machine():
+    """A made-up machine: what is missing fails, what is slow is warned of, and a whole one passes."""
+    with tempfile.TemporaryDirectory() as d:
+        dev = os.path.join(d, 'sys/bus/pci/devices/0000:03:00.0')
+        group = os.path.join(d, 'sys/kernel/iommu_groups/14/devices')
+        for folder in (dev, group, os.path.join(d, 'dev/vfio'), os.path.join(d, 'sys/bus/pci/drivers/vfio-pci')):
+            os.makedirs(folder)
+        config = bytearray(256)
+        config[0x34], config[0x40:0x44] = 0x40, b'\x01\x9c\x00\x00'
+        config[0x9c:0xa0] = b'\x11\x00\x7f\x00'  # MSI-X: 128 vectors
+
+        def put(**files):
+            for name, text in files.items():
+                with open(os.path.join(dev, name), 'wb') as f:
+                    f.write(text if isinstance(text, (bytes, bytearray)) else (text + '\n').encode())
+
+        def of_machine(rc):
+            return results(check('0000:03:00.0', '--only', 'machine', '--sysroot', d, rc=rc))
+
+        bars = '0x%x 0x%x 0x40200\n0x0 0x0 0x0\n0xe0000000 0xe07fffff 0x14220c'
+        put(vendor='0x15b3', device='0x1007', numa_node='-1', current_link_width='8', max_link_width='8', current_link_speed='8.0 GT/s PCIe',
+            max_link_speed='8.0 GT/s PCIe', resource=bars % (0xf0000000, 0xf00fffff), config=config)
+        os.symlink(os.path.join(d, 'sys/kernel/iommu_groups/14'), os.path.join(dev, 'iommu_group'))
+        os.symlink(os.path.join(d, 'sys/bus/pci/drivers/vfio-pci'), os.path.join(dev, 'driver'))
+        for name in ('vfio', '14'):
+            open(os.path.join(d, 'dev/vfio', name), 'wb').close()
+        found = of_machine(0)
+        good = {n: r for _, r, n, _ in found}
+        if any(good.get(n) != 'pass' for n in ('device', 'vfio', 'bar-registers', 'bar-doorbells', 'msix', 'pcie-link')):
+            return '%s' % found
+        put(current_link_width='4', resource=bars % (0xf0000000, 0xf000ffff), config=config[:0x9c] + b'\x05' + config[0x9d:])
+        os.unlink(os.path.join(d, 'dev/vfio/14'))
+        found = of_machine(1)
+        bad = {n: (r, t) for _, r, n, t in found}
+        for name, result, said in (('pcie-link', 'warn', 'x4 at 8.0 GT/s PCIe; the card can x8'), ('bar-registers', 'fail', '64 KiB, wanted 1024'),
+                                   ('msix', 'fail', 'no MSI-X'), ('0000:03:00.0', 'fail', 'dev/vfio/14')):
+            if bad.get(name, ('', ''))[0] != result or said not in bad[name][1]:
+                return '%s: %s' % (name, found)
+    return None
+
+
 def plan_and_words():
     """The plan does nothing; wrong words are refused by name, with what is wanted."""
     text = check('--plan', '0000:03:00.0', '--skip', 'cable')
@@ -279,6 +320,6 @@ def late():
     return None if 'not done within 1 s, killed at: brings the card up' in text and 'info given-back' in text else text
 
 
-for case in (healthy, infiniband, faults, slow, read_only, other_process, variants, other_card, plan_and_words, late):
+for case in (healthy, infiniband, faults, slow, read_only, other_process, variants, other_card, machine, plan_and_words, late):
     cases.run('check-' + case.__name__.replace('_', '-'), case)
 cases.exit()

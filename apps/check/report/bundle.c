@@ -75,8 +75,10 @@ each_file(const struct ck_report *r, const char *folder, const char *shown, FILE
 {
 	DIR *d = opendir(folder);
 	struct dirent *e;
-	int rc = d == NULL ? -errno : 0, n;
+	int rc = 0, n;
 
+	if (d == NULL)
+		return errno != 0 ? -errno : -EIO;
 	while (rc == 0 && (e = readdir(d)) != NULL) {
 		char path[PATH], name[PATH];
 		struct stat st;
@@ -98,8 +100,7 @@ each_file(const struct ck_report *r, const char *folder, const char *shown, FILE
 				fprintf(list, "%s: %d\n", name, n);
 		}
 	}
-	if (d != NULL)
-		closedir(d);
+	closedir(d);
 	return rc;
 }
 
