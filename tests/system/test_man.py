@@ -35,7 +35,7 @@ def shown(name):
 def help_of(name):
     if name == 'triplane-bind':
         return sh(os.path.join(bindir, 'triplane'), 'bind', '--help')[1]
-    own = ['--'] if name == 'triplane' or name.startswith('tp_') else []
+    own = ['--'] if name == 'triplane' or name.startswith('tp_') and name != 'tp_sockstat' else []
     return sh(os.path.join(bindir, name), *own, '--help')[1]
 
 
