@@ -67,7 +67,9 @@ struct ck_record {
 	char name[CK_NAME], text[CK_TEXT];
 };
 
-/* A line with its end; what would end a field becomes a space. */
+/* What a card says may be any octets: in place of those that are no text there is a space or '?'. */
+void ck_printable(char *s);
+/* A line with its end; its fields are printable. */
 void ck_record_format(char line[CK_NAME + CK_TEXT + 16], const struct ck_record *r);
 /* Of a line without its end. 0, -EINVAL: it is none. */
 int ck_record_parse(const char *line, struct ck_record *r);

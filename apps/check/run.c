@@ -122,6 +122,7 @@ on_log(struct stage_run *s, const char *line)
 	if (line[0] == '\0' || s->out->log.num >= LOG_MOST)
 		return;
 	snprintf(r.text, sizeof(r.text), "%.*s", (int)sizeof(r.text) - 1, line);
+	ck_printable(r.text);
 	ck_list_add(&s->out->log, &r);
 }
 

@@ -18,12 +18,23 @@ ck_kind_word(enum ck_kind kind)
 	return words[kind];
 }
 
+void
+ck_printable(char *s)
+{
+	for (; *s != '\0'; s++) {
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			*s = ' ';
+		else if ((unsigned char)*s > 0x7f)
+			*s = '?';
+	}
+}
+
 static char *
 field(char *to, const char *s)
 {
-	for (; *s != '\0'; s++)
-		*to++ = (unsigned char)*s < 0x20 || *s == 0x7f ? ' ' : *s;
-	return to;
+	strcpy(to, s);
+	ck_printable(to);
+	return to + strlen(to);
 }
 
 void

@@ -23,18 +23,18 @@ records(void **state)
 	static const char *const bad[] = {
 		"",       "pass", "pass\tname", "nope\tname\ttext", "pass\ta\tb\tc", "passpasspasspass\ta\tb",
 		"\ta\tb", "step"};
-	struct ck_record r = {.kind = CK_WARN, .name = "pcie-link", .text = "x4:\tnarrow\nand \x7fmore"}, back;
+	struct ck_record r = {.kind = CK_WARN, .name = "pcie-link", .text = "x4:\tnarrow\nand \x7fmore\xb2"}, back;
 	char line[CK_NAME + CK_TEXT + 16], longer[CK_NAME + 32];
 	unsigned int i;
 
 	(void)state;
 	ck_record_format(line, &r);
-	assert_string_equal(line, "warn\tpcie-link\tx4: narrow and  more\n");
+	assert_string_equal(line, "warn\tpcie-link\tx4: narrow and  more?\n");
 	line[strlen(line) - 1] = '\0';
 	assert_int_equal(ck_record_parse(line, &back), 0);
 	assert_int_equal(back.kind, CK_WARN);
 	assert_string_equal(back.name, "pcie-link");
-	assert_string_equal(back.text, "x4: narrow and  more");
+	assert_string_equal(back.text, "x4: narrow and  more?");
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(ck_record_parse(bad[i], &back), -EINVAL);
 	/* The longest of both, and a name that is one too long. */
