@@ -9,6 +9,7 @@
 #include <rte_cycles.h>
 #include <rte_errno.h>
 
+#include "drivers/mlx4/hca/port/qos.h"
 #include "variants.h"
 
 #define QUERIES 12u

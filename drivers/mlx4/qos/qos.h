@@ -12,11 +12,11 @@
 #ifndef MLX4_QOS_QOS_H
 #define MLX4_QOS_QOS_H
 
-#include "lib/roce/cc/cc.h"
-
+#include "drivers/mlx4/hca/port/qos.h"
 #include "drivers/mlx4/port/port.h"
 #include "drivers/mlx4/rx/queue.h"
 #include "drivers/mlx4/tx/queue.h"
+#include "lib/roce/cc/cc.h"
 #include "rte_pmd_mlx4_qos.h"
 
 /* What the card is told. */

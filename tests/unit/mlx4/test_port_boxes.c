@@ -4,6 +4,7 @@
 /* Commands of ports in bytes: what is set, and what answers mean [CP 3.8, 4]. */
 #include <errno.h>
 
+#include "drivers/mlx4/hca/port/qos.h"
 #include "drivers/mlx4/hca/port/type.h"
 #include "drivers/mlx4/verbs/verbs.h"
 #include "fake_one.h"

@@ -189,10 +189,10 @@ faults_that_may_be_asked_for(void **state)
 		uint8_t status;
 		int rc;
 	} row[] = {
-		{TP_FAULT_STATUS, MLX4_CMD_NOP, 1, 1, 0},          {TP_FAULT_STATUS, MLX4_CMD_NOP, 1, 0, -EINVAL},
+		{TP_FAULT_STATUS, MLX4_CMD_NOP, 1, 1, 0},         {TP_FAULT_STATUS, MLX4_CMD_NOP, 1, 0, -EINVAL},
 		{TP_FAULT_STATUS, MLX4_CMD_NOP, 0, 0, 0}, /* none */
-		{TP_FAULT_TIMEOUT, MLX4_CMD_NOP, 1, 0, 0},         {TP_FAULT_CATAS, MLX4_CMD_NOP, 1, 0, 0},
-		{TP_FAULT_CATAS + 1, MLX4_CMD_NOP, 1, 1, -EINVAL}, {TP_FAULT_STATUS, 0, 1, 1, 0}, /* any command */
+		{TP_FAULT_TIMEOUT, MLX4_CMD_NOP, 1, 0, 0},        {TP_FAULT_CATAS, MLX4_CMD_NOP, 1, 0, 0},
+		{TP_FAULT_SLOW + 1, MLX4_CMD_NOP, 1, 1, -EINVAL}, {TP_FAULT_STATUS, 0, 1, 1, 0}, /* any command */
 		{TP_FAULT_STATUS, 0x7ff, 1, 1, -EINVAL},
 	};
 	struct card *c = *state;

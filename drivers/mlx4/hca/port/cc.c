@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "drivers/mlx4/hca/core.h"
+#include "drivers/mlx4/hca/port/qos.h"
 
 int
 mlx4_port_cc_get(struct mlx4_hca *hca, unsigned int port, unsigned int algorithm, unsigned int prio, uint8_t *set)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "drivers/mlx4/hca/core.h"
+#include "drivers/mlx4/hca/port/qos.h"
 
 #define RATE_100M_MAX 25500u /* Mb/s: what the smaller unit can say */
 #define DSCPS 64u
