@@ -33,11 +33,12 @@ write_all(FILE *f, bool page, const char *text, size_t len)
 {
 	int ret = 0;
 
+	/* The write that fails may be one in the middle. */
+	errno = 0;
 	if (page)
 		ret = write_page(f, text, len);
 	else
 		fwrite(text, 1, len, f);
-	errno = 0;
 	if ((fflush(f) != 0 || ferror(f)) && ret == 0)
 		ret = errno != 0 ? -errno : -EIO;
 	return ret;
