@@ -163,12 +163,13 @@ trap 'kill ${lane_pid[@]+"${lane_pid[@]}"} $fetch_pid 2>/dev/null; ahead_end; ex
 
 # clang-tidy takes longer than any other check where it has looked at no source before, and keeps each verdict that it has
 # reached. While programs of the suites system and unit wait, it uses what they leave of the CPUs: the idle class of the
-# scheduler gives way to everything else at once. It stands still beside those that run alone, and is gone before a guest starts.
+# scheduler gives way to everything else at once, and where sessions share the CPUs (autogroup), its own has next to no share.
+# It stands still beside those that run alone, and is gone before a guest starts.
 ahead_begin() {
 	[ -z "$ahead_pid" ] || return 0
 	case " $suites " in *" lint "*) ;; *) return 0 ;; esac
 	case " $(chosen lint | tr '\n' ' ')" in *" tidy "*) ;; *) return 0 ;; esac
-	setsid chrt --idle 0 scripts/lint.sh tidy >/dev/null 2>&1 </dev/null &
+	setsid sh -c 'echo 19 >/proc/self/autogroup; exec chrt --idle 0 scripts/lint.sh tidy' >/dev/null 2>&1 </dev/null &
 	ahead_pid=$!
 }
 

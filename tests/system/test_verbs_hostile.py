@@ -3,7 +3,7 @@
 # Alone: up to 64 programs at once, and random octets as fast as they can be written, fill the CPUs.
 """
 Programs on shared ports that mean no good, or that are many: others beside them notice nothing, and forwarding loses no packet.
---seconds N: random octets and messages for so long each, 10 unless given; --seed N: others.
+--seconds N: random octets and messages for so long each, 5 unless given; --seed N: others.
 """
 import argparse
 import fcntl
@@ -425,7 +425,7 @@ def beside_forwarding(seconds, seed):
 
 def main():
     args = argparse.ArgumentParser(description=__doc__)
-    args.add_argument('--seconds', type=int, default=10)
+    args.add_argument('--seconds', type=int, default=5)
     args.add_argument('--seed', type=int, default=1)
     args = args.parse_args()
     cases.run('left-out', left_out)
