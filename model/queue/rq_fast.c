@@ -144,7 +144,7 @@ find_buffers(struct tp_model *m, const struct tpm_rx_run *r, unsigned int from, 
 	struct tpm_qp *qp = r->qp;
 	struct tpm_cq *cq = qp->rcq;
 	const uint32_t mask = qp->rq_mask, head = qp->rq_head - from;
-	const uint8_t *ring = qp->ring.flat + qp->rq_off;
+	const uint8_t *ring;
 	const uint8_t lg = qp->rq_lg_stride;
 	struct tpm_stretch s = {0};
 	unsigned int i;
@@ -152,6 +152,7 @@ find_buffers(struct tp_model *m, const struct tpm_rx_run *r, unsigned int from, 
 	/* A ring that is not in one piece takes the slow road. */
 	if (tpm_unlikely(qp->ring.flat == NULL))
 		return 0;
+	ring = qp->ring.flat + qp->rq_off;
 	for (i = 0; i < have - from; i += 2)
 		tpm_prefetchw(tpm_ring_at(&cq->ring, ((cq->pi + i) & cq->mask) << cq->lg_stride));
 	for (i = from; i < have; i++) {
