@@ -34,7 +34,7 @@ echo 160 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
 mkdir -p /dev/hugepages; mount -t hugetlbfs none /dev/hugepages
 eal="--file-prefix=lab --no-telemetry -d /host/lib/librte_mempool_ring.so -d /host/lib/librte_net_mlx4_vfio.so -a 0000:01:00.0"
 # Waits for a line in what testpmd says.
-said() { j=0; until grep -q "\$1" /tmp/out; do j=\$((j + 1)); [ \$j -lt 900 ] || { tail -n 20 /tmp/out; return 1; }; sleep 0.2; done; }
+said() { j=0; until grep -qs "\$1" \${2:-/tmp/out}; do j=\$((j + 1)); [ \$j -lt 900 ] || { tail -n 20 /tmp/out; return 1; }; sleep 0.2; done; }
 echo "== rounds"
 i=0
 while [ \$i -lt $rounds ]; do
@@ -67,8 +67,11 @@ rm -f /tmp/out
 (run dpdk-testpmd \$two --proc-type=primary -m 192 -- \$queues --proc-id=0 --forward-mode=rxonly >/tmp/out 2>&1) & p=\$!
 said TX-packets
 for i in 1 2; do
-	before=\$(most TX)
+	rm -f /tmp/out2
 	(run dpdk-testpmd --lcores 2@1,3@1 \$more --proc-type=secondary -- \$queues --proc-id=1 --forward-mode=txonly --txonly-multi-flow >/tmp/out2 2>&1) & q=\$!
+	# Not before it forwards: EAL starts with a lock of all processes, which would be left with one that is killed then.
+	said 'txonly packet forwarding' /tmp/out2
+	before=\$(most TX)
 	more_of TX \$before || tail -n 20 /tmp/out2
 	kill -9 \$q; wait \$q 2>/dev/null
 	echo "killed \$i"
