@@ -8,7 +8,6 @@ import re
 import signal
 import socket
 import subprocess
-import time
 
 import tpmd
 from share_owner import Owner
@@ -181,6 +180,9 @@ def connections():
             return [c for c in owner.app.ask('show connections')['connections']
                     if c['state'] == state and c['asked_by'] == ('peer' if passive else 'this side') and c['kind'] == 'rdma_cm']
 
+        def doorbells():
+            return owner.app.ask('show model 0')['ports'][0]['doorbells']
+
         if not tpmd.wait_until(lambda: found('listening', False), 60):
             return 'nobody listens: %s' % owner.app.ask('show connections')
         if found('listening', False)[0]['local'] != '192.0.2.2:7471':
@@ -190,7 +192,10 @@ def connections():
         if not tpmd.wait_until(lambda: found('established', True) and found('established', False), 60):
             return 'no connection: %s' % owner.app.ask('show connections')
         there, here = found('established', True)[0], found('established', False)[0]
-        time.sleep(0.2)
+        # Either end sends when it has heard of the other one.
+        rung = doorbells()
+        if not tpmd.wait_until(lambda: doorbells() >= rung + 40, 60):
+            return 'no messages'
         owner.app.ask('roce capture stop 0')
         for p in procs:
             p.send_signal(signal.SIGKILL)

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -467,8 +469,10 @@ test_woken(void **state)
 	struct rte_mbuf *m;
 	unsigned int i, woken = 0;
 
-	if (fd < 0)
+	if (fd < 0) {
+		printf("skip test_woken: no userfaultfd: %s\n", strerror(errno));
 		skip();
+	}
 	close(fd);
 	assert_int_equal(rig_plug(RIG_DEV, "wake-us=1000000"), 0);
 	rig_start(0, 1, NULL);
