@@ -16,8 +16,6 @@
 #include "apps/triplane/port/ib.h"
 #include "commands.h"
 
-#define PORTS 32u
-
 /* Names of codes (IBTA 1.4, 14.2.5.6). */
 struct word {
 	unsigned int code;
@@ -141,7 +139,7 @@ show_identity(struct out *o, const struct tp_umad_desc *p)
 }
 
 static int
-show_port(struct out *o, const char *device)
+show_port(struct out *o, struct app *app, const char *device)
 {
 	struct tp_umad_desc p;
 	struct tp_mad_service *s;
@@ -179,29 +177,7 @@ show_port(struct out *o, const char *device)
 static int
 do_show(void *arg, const struct cmd_args *a)
 {
-	const char *only = cmd_has(a, "device") ? cmd_text(a, "device") : NULL;
-	char names[PORTS][64];
-	unsigned int n = RTE_MIN(ib_devices(names, PORTS), PORTS), shown = 0;
-	struct out o;
-	int err = 0;
-
-	(void)arg;
-	out_init(&o, stdout, a->json);
-	out_array(&o, "ports");
-	for (unsigned int i = 0; i < n; i++) {
-		int one;
-
-		if (only != NULL && strcmp(only, names[i]) != 0)
-			continue;
-		one = show_port(&o, names[i]);
-		err = err == 0 ? one : err;
-		shown++;
-	}
-	out_end(&o);
-	out_done(&o);
-	if (only != NULL && shown == 0)
-		return app_err(-ENODEV, "no InfiniBand port %s: 'show ib' lists them", only);
-	return err;
+	return ib_show_each(arg, a, "ports", show_port);
 }
 
 static const struct cmd table[] = {

@@ -7,15 +7,18 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
 #include <rte_string_fns.h>
 
+#include "apps/triplane/cli/cmd.h"
 #include "lib/mad/service/mad_thread.h"
 #include <tp_roce.h>
 
 #define WAIT_US 20000
+#define DEVICES 32u
 
 struct lent {
 	char device[64];
@@ -49,6 +52,32 @@ ib_devices(char (*names)[64], unsigned int max)
 	}
 	tp_roce_free_device_list(list);
 	return n;
+}
+
+int
+ib_show_each(struct app *app, const struct cmd_args *a, const char *list,
+	     int (*show)(struct out *o, struct app *app, const char *device))
+{
+	const char *only = cmd_has(a, "device") ? cmd_text(a, "device") : NULL;
+	char names[DEVICES][64];
+	unsigned int i, n = RTE_MIN(ib_devices(names, DEVICES), DEVICES), shown = 0;
+	struct out o;
+	int ret = 0, one;
+
+	out_init(&o, stdout, app->json || a->json);
+	out_array(&o, list);
+	for (i = 0; i < n; i++) {
+		if (only != NULL && strcmp(only, names[i]) != 0)
+			continue;
+		one = show(&o, app, names[i]);
+		ret = ret == 0 ? one : ret;
+		shown++;
+	}
+	out_end(&o);
+	out_done(&o);
+	if (only != NULL && shown == 0)
+		return app_err(-ENODEV, "no InfiniBand port %s: 'show ib' lists them", only);
+	return ret;
 }
 
 static mad_thread_end

@@ -12,9 +12,18 @@
 #include <tp_umad.h>
 
 #include "apps/triplane/app/app.h"
+#include "apps/triplane/cli/out.h"
+
+struct cmd_args;
 
 /* Names of the InfiniBand ports, max at most. Returns how many there are. */
 unsigned int ib_devices(char (*names)[64], unsigned int max);
+/*
+ * A list of one entry a port, or of the one that the command names as "device". The first error, which was said; the others are
+ * shown all the same.
+ */
+int ib_show_each(struct app *app, const struct cmd_args *a, const char *list,
+		 int (*show)(struct out *o, struct app *app, const char *device));
 /* Lends all of them at a socket, while they are not lent. 0 or a negative errno, which was said. */
 int ib_lend(const char *path);
 /* What serves programs; NULL: nothing is lent. */

@@ -139,7 +139,6 @@ do_filter(void *arg, const struct cmd_args *a)
 
 /* --- partitions ------------------------------------------------------------------------------------------------------ */
 
-#define DEVICES 32u
 #define MEMBER_BITS 0x7fffu
 
 /* IPoIB ports of a partition. */
@@ -208,29 +207,7 @@ show_device(struct out *o, struct app *app, const char *device)
 static int
 do_pkey(void *arg, const struct cmd_args *a)
 {
-	const char *only = cmd_has(a, "device") ? cmd_text(a, "device") : NULL;
-	char names[DEVICES][64];
-	unsigned int i, n = RTE_MIN(ib_devices(names, DEVICES), DEVICES), shown = 0;
-	struct app *app = arg;
-	struct out o;
-	int ret = 0;
-
-	out_init(&o, stdout, app->json || a->json);
-	out_array(&o, "devices");
-	for (i = 0; i < n; i++) {
-		int one;
-
-		if (only != NULL && strcmp(only, names[i]) != 0)
-			continue;
-		one = show_device(&o, app, names[i]);
-		ret = ret == 0 ? one : ret;
-		shown++;
-	}
-	out_end(&o);
-	out_done(&o);
-	if (only != NULL && shown == 0)
-		return app_err(-ENODEV, "no InfiniBand port %s: 'show ib' lists them", only);
-	return ret;
+	return ib_show_each(arg, a, "devices", show_device);
 }
 
 static const struct cmd table[] = {
