@@ -285,6 +285,14 @@ rig_handled(void)
 }
 
 void
+rig_settle(uint16_t port)
+{
+	rig_handled();
+	rig_run(port);
+	rig_handled();
+}
+
+void
 rig_log_begin(void)
 {
 	log_file = open_memstream(&log_text, &log_len);

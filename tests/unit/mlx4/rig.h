@@ -78,6 +78,11 @@ uint64_t rig_xstat(uint16_t port, const char *name);
  * handler set.
  */
 void rig_handled(void);
+/*
+ * The same for events, too: one that was written while the handler was at work on those before waits until the card has
+ * seen the doorbell of the event queue.
+ */
+void rig_settle(uint16_t port);
 
 /*
  * What the driver says meanwhile: rig_log_end waits for the interrupt thread, gives the text, to be freed, and

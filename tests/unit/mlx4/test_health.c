@@ -82,8 +82,7 @@ setup(void **state)
 		for (i = 0; i < RTE_DIM(events); i++)
 			assert_int_equal(rte_eth_dev_callback_register((uint16_t)p, events[i], on_event, NULL), 0);
 	/* The links come up, and that is known. */
-	rig_run(0);
-	rig_handled();
+	rig_settle(0);
 	return 0;
 }
 
@@ -250,8 +249,7 @@ test_event(void **state)
 	rig_handled();
 	assert_int_equal(tp_model_break(rig_model(0), TP_BREAK_IRQ, 1, 1), 0);
 	assert_int_equal(tp_model_cable(rig_model(0), 1, false), 0);
-	rig_run(0);
-	rig_handled();
+	rig_settle(0);
 	assert_int_equal(rte_eth_devices[0].data->dev_link.link_status, RTE_ETH_LINK_UP);
 	looks(0, 1);
 	rig_handled();
@@ -263,8 +261,7 @@ test_event(void **state)
 	assert_int_equal(health(0).restarts, 0);
 	/* Interrupts that come are none. */
 	assert_int_equal(tp_model_cable(rig_model(0), 1, true), 0);
-	rig_run(0);
-	rig_handled();
+	rig_settle(0);
 	looks(0, 2);
 	rig_handled();
 	looks(0, 1);
@@ -319,13 +316,11 @@ test_reasons(void **state)
 	assert_int_equal(tp_model_break(rig_model(0), TP_BREAK_SQ, 1, 1), 0);
 	offer(0, 2);
 	assert_int_equal(tp_model_cable(rig_model(0), 1, false), 0);
-	rig_run(0);
-	rig_handled();
+	rig_settle(0);
 	looks(0, 20);
 	well(0);
 	assert_int_equal(tp_model_cable(rig_model(0), 1, true), 0);
-	rig_run(0);
-	rig_handled();
+	rig_settle(0);
 	looks(0, CHECKS);
 	assert_int_equal(health(0).sensor[MLX4_SENSOR_TX_STUCK].alarms, 1);
 }

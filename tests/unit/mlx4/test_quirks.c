@@ -189,8 +189,7 @@ test_port_events(void **state)
 		rig_open_pair(args_of("F-16:b", told != 0, ""), 1, NULL);
 		rig_handled();
 		assert_int_equal(tp_model_cable(rig_model(1), 2, false), 0);
-		rig_run(0);
-		rig_handled();
+		rig_settle(0);
 		assert_int_equal(rig_xstat(1, "link_down_events"), told);
 		away(true);
 	}

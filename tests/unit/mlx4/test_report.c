@@ -14,6 +14,8 @@ static int
 setup(void **state)
 {
 	rig_open_pair("", 1, NULL);
+	/* Events of the start are answered with commands. */
+	rig_settle(0);
 	return 0;
 }
 
@@ -196,7 +198,7 @@ test_link(void **state)
 	assert_int_equal(tp_model_cable(rig_model(0), 1, false), 0);
 	assert_string_equal(link_is(RTE_PMD_MLX4_LINK_NO_MODULE, "no-module").module, "none");
 	assert_int_equal(tp_model_cable_unsupported(rig_model(0), 1), 0);
-	rig_handled();
+	rig_settle(0);
 	l = link_is(RTE_PMD_MLX4_LINK_BAD_MODULE, "bad-module");
 	assert_int_equal(l.bad_modules, 1);
 	/* Another one in its place. */
