@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # fuzz.sh [SECONDS [TARGET...]]: each libFuzzer target for SECONDS (60) under address and undefined-behaviour
 # sanitizers, two at a time. Inputs that made new ground are kept in the cache folder for the next run.
-# fuzz.sh --list: the targets.
+# fuzz.sh --list: the targets. fuzz.sh --build: builds them, no more.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/common.sh
 all="share cmd wqe frame cqe vfu qos settings lldp roce roce_net mad ibmad ipoib ipoib_core tcp udp"
 [ "${1:-}" != --list ] || { tr ' ' '\n' <<<"$all"; exit; }
+only_build=''
+[ "${1:-}" != --build ] || { only_build=yes; shift; }
 seconds=${1:-60}
 [ $# = 0 ] || shift
 targets=${*:-$all}
@@ -19,6 +21,7 @@ ninja -k 0 -C "$build" $(printf 'tests/fuzz/fuzz_%s ' $targets) >"$build.log" 2>
 	printf 'not ok fuzz-build: see %s\n' "$build.log"
 	grep -E 'error' "$build.log" | head -n 5
 }
+[ -z "$only_build" ] || exit 0
 mkdir -p "$corpus"
 /usr/bin/python3 tests/fuzz/seeds.py "$corpus/seeds" 2>"$corpus/seeds.log" || tp_say "no seeds; see $corpus/seeds.log"
 

@@ -161,23 +161,46 @@ lane_pid=() lane_name=() lane_begun=()
 fetch_pid='' ahead_pid=''
 trap 'kill ${lane_pid[@]+"${lane_pid[@]}"} $fetch_pid 2>/dev/null; ahead_end; exit 130' INT TERM
 
-# clang-tidy takes longer than any other check where it has looked at no source before, and keeps each verdict that it has
-# reached. While programs of the suites system and unit wait, it uses what they leave of the CPUs: the idle class of the
-# scheduler gives way to everything else at once, and where sessions share the CPUs (autogroup), its own has next to no share.
-# It stands still beside those that run alone, and is gone before a guest starts.
-ahead_begin() {
-	[ -z "$ahead_pid" ] || return 0
-	case " $suites " in *" lint "*) ;; *) return 0 ;; esac
-	case " $(chosen lint | tr '\n' ' ')" in *" tidy "*) ;; *) return 0 ;; esac
-	setsid sh -c 'echo 19 >/proc/self/autogroup; exec chrt --idle 0 scripts/lint.sh tidy' >/dev/null 2>&1 </dev/null &
+# What can be made ahead of its turn: programs of unit tests and fuzzers, and the verdicts of clang-tidy, which takes longer than
+# any other check where it has looked at no source before, and keeps each that it has reached. While programs of the suites
+# system and unit wait, this uses what they leave of the CPUs: the idle class of the scheduler gives way to everything else at
+# once, and where sessions share the CPUs (autogroup), its own has next to no share. It is gone before those that run alone, and
+# before a guest starts. What it did not come to is made when it is due.
+unit_build() {
+	tp_build_also meson-test-prereq
+	tp_build_asan
+}
+
+ahead_work() { # what of it: build, tidy
+	local w
+	for w in "$@"; do
+		case $w in
+		build)
+			case " $suites " in *" unit "*) echo "(. scripts/common.sh; $(declare -f unit_build); unit_build)" ;; esac
+			case " $suites " in *" fuzz "*) echo 'scripts/fuzz.sh --build' ;; esac
+			;;
+		tidy)
+			case " $suites " in *" lint "*) ;; *) continue ;; esac
+			case " $(chosen lint | tr '\n' ' ')" in *" tidy "*) echo 'scripts/lint.sh tidy' ;; esac
+			;;
+		esac
+	done
+}
+
+ahead_begin() { # what of it
+	local work
+	work=$(ahead_work "$@")
+	[ -n "$work" ] || return 0
+	AHEAD_WORK=$work setsid bash -c 'echo 19 >/proc/self/autogroup; chrt --idle -p 0 $$; eval "$AHEAD_WORK"' \
+		>"$logs/ahead.log" 2>&1 </dev/null &
 	ahead_pid=$!
 }
 
-ahead_signal() { [ -z "$ahead_pid" ] || kill "-$1" -- "-$ahead_pid" 2>/dev/null || true; } # STOP, CONT or TERM
-
+# Two of them must not build in one folder.
 ahead_end() {
-	ahead_signal TERM
-	ahead_signal CONT
+	[ -n "$ahead_pid" ] || return 0
+	kill -TERM -- "-$ahead_pid" 2>/dev/null
+	while kill -0 -- "-$ahead_pid" 2>/dev/null; do sleep 0.1; done
 	ahead_pid=''
 }
 
@@ -226,7 +249,17 @@ unit_variant() { # name, build directory
 	tally "unit-$name" $rc "$log" $((SECONDS - begun))
 }
 
+# Nothing that cannot be built is run.
+build_when_due() {
+	local log=$logs/unit-build.log begun=$SECONDS
+	unit_ready=yes
+	(unit_build) >"$log" 2>&1 && return
+	unit_ready=''
+	tally unit-build 1 "$log" $((SECONDS - begun))
+}
+
 suite_unit() {
+	[ -n "$unit_ready" ] || return 0
 	unit_variant release "$TP_BUILD"
 	unit_variant asan "$TP_BUILD_ASAN"
 }
@@ -252,9 +285,8 @@ run_programs() { # suite, seconds
 		if alone "$1/$n"; then last+=("$n"); else run_beside "$1/$n" "$2" "$(program_file "$1/$n")"; fi
 	done
 	while [ ${#lane_pid[@]} != 0 ]; do lane_wait "$2"; done
-	ahead_signal STOP
+	ahead_end
 	for n in ${last[@]+"${last[@]}"}; do run_program "$1/$n" "$2" "$(program_file "$1/$n")"; done
-	ahead_signal CONT
 }
 
 suite_system() { run_programs system $system_limit; }
@@ -325,15 +357,7 @@ if [ -n "$list" ]; then
 fi
 
 tp_build
-for s in $suites; do
-	case $s in
-	system) tp_build_also benches ;;
-	unit)
-		tp_build_also meson-test-prereq
-		tp_build_asan
-		;;
-	esac
-done
+case " $suites " in *" system "*) tp_build_also benches ;; esac
 # Packages of later releases come, or do not, while something else is done.
 case " $suites " in
 *" compat "*)
@@ -352,8 +376,16 @@ export LD_LIBRARY_PATH="$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PA
 for ((i = 0; i < repeat; i++)); do
 	for s in $suites; do
 		printf -- '--- %s\n' "$s"
+		case $s in
+		system) ahead_begin build tidy ;;
+		unit)
+			ahead_end
+			build_when_due
+			ahead_begin tidy
+			;;
+		*) ahead_end ;;
+		esac
 		begun=$SECONDS
-		case $s in system | unit) ahead_begin ;; *) ahead_end ;; esac
 		"suite_$s"
 		printf 'suite %s: %s s\n' "$s" $((SECONDS - begun))
 	done
