@@ -149,7 +149,7 @@ tp_build_asan() {
 tp_print_env() {
 	local apps=$TP_BUILD/apps
 	cat <<ENV
-export PATH="$apps:$apps/triplane-hca:$apps/triplane-fabric:$apps/inspect:$apps/check:$apps/exporter:$apps/top:$apps/sockstat:$apps/pingpong:$apps/perf:$apps/tp_rping:$TP_BUILD/examples:\$PATH"
+export PATH="$apps:$apps/triplane-hca:$apps/triplane-fabric:$apps/inspect:$apps/check:$apps/replay:$apps/exporter:$apps/top:$apps/sockstat:$apps/pingpong:$apps/perf:$apps/tp_rping:$TP_BUILD/examples:\$PATH"
 export LD_LIBRARY_PATH="$TP_BUILD/drivers/mlx4:$TP_BUILD/lib/so\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
 export PKG_CONFIG_PATH="$TP_BUILD/meson-uninstalled\${PKG_CONFIG_PATH:+:\$PKG_CONFIG_PATH}"
 export TRIPLANE_PLUGIN=$TP_PLUGIN

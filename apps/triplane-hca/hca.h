@@ -17,6 +17,7 @@ struct hca_card {
 	const char *socket;
 	const char *wire[TP_MODEL_PORTS]; /* as given, NULL: cross */
 	const char *trace;
+	const char *replay;
 	struct tp_model_config cfg;
 	int cpu;          /* of the card's thread, -1: any */
 	uint32_t wake_us; /* how late an idle card sees a frame */

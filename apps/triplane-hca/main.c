@@ -185,6 +185,20 @@ open_trace(struct card *k, char error[HCA_TEXT])
 	return 0;
 }
 
+static int
+open_replay(struct card *k, char error[HCA_TEXT])
+{
+	char why[256];
+	int rc;
+
+	if (k->opt->replay == NULL)
+		return 0;
+	rc = tp_model_replay(k->m, k->opt->replay, why);
+	if (rc != 0)
+		snprintf(error, HCA_TEXT, "--replay %.230s", why);
+	return rc;
+}
+
 /* Why nobody can be served at a path, and what to do. */
 static const char *
 socket_fault(int rc)
@@ -235,6 +249,8 @@ card_make(struct hca *h, const struct hca_card *opt, char error[HCA_TEXT])
 	h->card[h->num++] = k;
 	tp_model_set_log(k->m, card_line, k);
 	rc = hca_attach_wires(k->m, opt, h->o.eal != NULL, error);
+	if (rc == 0)
+		rc = open_replay(k, error);
 	if (rc == 0)
 		rc = open_trace(k, error);
 	return rc != 0 ? rc : listen_at(k, error);

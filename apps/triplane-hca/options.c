@@ -35,6 +35,7 @@ enum {
 	OPT_WOL,
 	OPT_QUIRKS,
 	OPT_TRACE,
+	OPT_REPLAY,
 	OPT_CPU,
 	OPT_WAKE,
 	OPT_CARD,
@@ -55,6 +56,7 @@ static const struct option long_options[] = {
 	{"wol", required_argument, NULL, OPT_WOL},
 	{"quirks", required_argument, NULL, OPT_QUIRKS},
 	{"trace", required_argument, NULL, OPT_TRACE},
+	{"replay", required_argument, NULL, OPT_REPLAY},
 	{"ib-speed0", required_argument, NULL, OPT_IB_SPEED0},
 	{"ib-speed1", required_argument, NULL, OPT_IB_SPEED1},
 	{"rate0", required_argument, NULL, OPT_RATE0},
@@ -98,7 +100,9 @@ static const char usage[] =
 	"                       pause the sender (half) and let it go on (a quarter)\n"
 	"  --wol 0|1            whether the firmware offers wake-on-LAN (0)\n"
 	"  --quirks LIST        what the card does otherwise than is assumed: ID:VARIANT,... (docs/fidelity.md)\n"
-	"  --trace FILE         each firmware command with its mailboxes; - for standard output\n"
+	"  --trace FILE         each firmware command with its mailboxes, and the first entries of queues; - for "
+	"standard output\n"
+	"  --replay FILE        what the card of this trace said about itself, this one says, too\n"
 	"  --eal 'ARGUMENTS'    starts the EAL for ethdev wires, such as\n"
 	"                       '--no-huge -m 64 --no-pci --vdev=net_tap0,iface=lab0'\n"
 	"  --cpu N              pin the card's thread\n"
@@ -270,6 +274,7 @@ one_option(struct hca_options *o, int opt, const char *arg)
 		return rc;
 	case OPT_QUIRKS: return quirks(o, c, arg);
 	case OPT_TRACE: c->trace = arg; return 0;
+	case OPT_REPLAY: c->replay = arg; return 0;
 	case OPT_CPU:
 		rc = number(o, "cpu", arg, 10, 0, 1023, &v);
 		c->cpu = rc == 0 ? (int)v : -1;

@@ -317,10 +317,20 @@ typedef void (*tp_model_log_fn)(void *arg, enum tp_model_line kind, const char *
 void tp_model_set_log(struct tp_model *m, tp_model_log_fn fn, void *arg);
 
 /**
- * Every command with its mailboxes, in dumps of four dwords a line as the kernel's drivers print them, so that traces of
- * two drivers can be compared; NULL: off. The stream stays the caller's.
+ * Every command with its mailboxes, in dumps of four dwords a line, so that traces of two drivers can be compared, and the first 16
+ * entries of each ring (docs/traces.md); NULL: off. The stream stays the caller's.
  */
 void tp_model_trace(struct tp_model *m, FILE *f);
+
+/**
+ * The firmware answers as a recorded one did (docs/traces.md): what a card says about itself (QUERY_FW, QUERY_DEV_CAP,
+ * QUERY_ADAPTER, QUERY_PORT, QUERY_FUNC) comes out of the file, the next answer to the same question each time and the last one
+ * again behind it, and what was refused there is refused. All else is the card's own. Returns 0, or a negative errno with the
+ * reason in err.
+ */
+int tp_model_replay(struct tp_model *m, const char *path, char err[256]);
+/** How many commands were answered so since the card was made, and how many questions about itself the recording does not have. */
+void tp_model_replay_count(struct tp_model *m, uint64_t *answered, uint64_t *unknown);
 
 struct tp_model_stats {
 	uint64_t commands, commands_failed, events, interrupts, doorbells, bf_doorbells, steps, idle_steps, sleeps;

@@ -463,7 +463,9 @@ struct tp_model {
 	uint64_t violation[TPM_V_COUNT];
 	char last_broken[2][256]; /* by enum tp_rule_class */
 	tp_model_log_fn log;
-	FILE *trace; /* commands as text, NULL: none */
+	FILE *trace;               /* commands as text, NULL: none */
+	struct tpm_traced *traced; /* queues whose first entries go there, too */
+	struct tpm_replay *replay; /* a recording that the firmware answers from; NULL: none */
 	void *log_arg;
 	struct tp_model_stats st;
 };

@@ -160,7 +160,11 @@ tpm_cmd_execute(struct tp_model *m)
 		(void)tpm_uar_poll(m);
 	if (tpm_unlikely(m->trace != NULL))
 		tpm_trace_input(m, &c);
-	status = run(m, &c);
+	status = tpm_unlikely(m->replay != NULL) ? tpm_replay_refuses(m, &c) : MLX4_STAT_OK;
+	if (status == MLX4_STAT_OK)
+		status = run(m, &c);
+	if (tpm_unlikely(m->replay != NULL) && status == MLX4_STAT_OK)
+		tpm_replay_answer(m, &c);
 	if (tpm_unlikely(hit) && m->fault.kind == TP_FAULT_RUBBISH)
 		rubbish(&c, m->fault.status);
 	if (tpm_unlikely(m->trace != NULL))

@@ -56,6 +56,20 @@ uint8_t tpm_index_check(struct tp_model *m, const char *obj, uint32_t num, uint3
 
 void tpm_trace_input(struct tp_model *m, const struct tpm_cmd *c);
 void tpm_trace_output(struct tp_model *m, const struct tpm_cmd *c, uint8_t status);
+#define TPM_TRACE_ENTRIES 16u /* of each ring, in strides */
+void tpm_trace_entries(struct tp_model *m);
+void tpm_trace_reg(struct tp_model *m, const char *way, uint32_t off, uint32_t val);
+/* The card was reset: it has no queue and no table. */
+void tpm_trace_reset(struct tp_model *m);
+void tpm_trace_end(struct tp_model *m);
+
+/* --- answers out of a recording (replay.c) --- */
+
+/* The status that the recording has for a command that it saw refused; MLX4_STAT_OK: the card runs it. */
+uint8_t tpm_replay_refuses(struct tp_model *m, const struct tpm_cmd *c);
+/* What a card says about itself becomes what the recorded one said. */
+void tpm_replay_answer(struct tp_model *m, struct tpm_cmd *c);
+void tpm_replay_end(struct tp_model *m);
 
 /* --- SET_PORT's GID tables (cmd_gid.c): a command status --- */
 

@@ -163,6 +163,8 @@ tp_model_destroy(struct tp_model *m)
 		return;
 	tp_model_thread_stop(m);
 	tpm_hca_stop(m);
+	tpm_trace_end(m);
+	tpm_replay_end(m);
 	for (unsigned int i = 1; i <= TP_MODEL_PORTS; i++)
 		tp_model_wire_none(m, i);
 	free_all(m);
@@ -219,6 +221,7 @@ tpm_reset(struct tp_model *m)
 	tpm_regs_reset(m);
 	tpm_config_reset(m);
 	m->state = TPM_SYS_RESET;
+	tpm_trace_reset(m);
 	tpm_note(m, "reset");
 }
 

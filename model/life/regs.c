@@ -124,6 +124,8 @@ bar0_write(struct tp_model *m, uint32_t off, uint32_t val)
 		hcr_write(m, off - MLX4_REG_HCR, val);
 		return;
 	}
+	if (tpm_unlikely(m->trace != NULL))
+		tpm_trace_reg(m, "write", off, val);
 	if (is_memory(off)) {
 		prm_set32(m->bar0_misc, off, val);
 		return;
@@ -167,6 +169,9 @@ tp_model_bar0_read32(struct tp_model *m, uint32_t off)
 	tpm_lock(&m->lock);
 	if (bar0_check(m, off, "BAR0 read"))
 		v = bar0_read(m, off);
+	/* Who waits for a command reads the same again and again. */
+	if (tpm_unlikely(m->trace != NULL) && !in_range(off, MLX4_REG_HCR, MLX4_HCR_SIZE))
+		tpm_trace_reg(m, "read", off, v);
 	tpm_unlock(&m->lock);
 	return v;
 }

@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* One round of the card: doorbells, send queues, wires, timers. */
+#include "model/cmd/cmd.h"
 #include "model/event/event.h"
 #include "model/port/port.h"
 #include "model/qos/qos.h"
@@ -71,6 +72,8 @@ run_round(struct tp_model *m, unsigned int budget)
 		tpm_cq_timers(m);
 	if (m->num_stamps != 0)
 		tpm_sq_stamp_check(m);
+	if (tpm_unlikely(m->trace != NULL))
+		tpm_trace_entries(m);
 	/* A wire's partner may come and go by itself. */
 	for (unsigned int i = 0; i < m->cfg.num_ports; i++)
 		if (m->port[i].wire != NULL && (done == 0 || m->st.steps % 64 == 0))

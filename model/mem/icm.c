@@ -108,6 +108,31 @@ tpm_icm_unmap_page(struct tp_model *m, uint64_t icm_addr)
 	m->st.icm_pages = m->icm->pages;
 }
 
+uint64_t
+tpm_icm_next(const struct tp_model *m, uint64_t addr)
+{
+	const uint64_t pages = TPM_MAX_ICM >> TPM_LG_PAGE;
+	uint64_t page = (addr + TPM_PAGE - 1) >> TPM_LG_PAGE;
+
+	while (page < pages) {
+		const struct icm_mid *mid = m->icm->mid[page >> (LEAF_BITS + MID_BITS)];
+		const struct icm_leaf *leaf;
+
+		if (mid == NULL) {
+			page = ((page >> (LEAF_BITS + MID_BITS)) + 1) << (LEAF_BITS + MID_BITS);
+			continue;
+		}
+		leaf = mid->leaf[(page >> LEAF_BITS) & ((1u << MID_BITS) - 1)];
+		if (leaf == NULL)
+			page = ((page >> LEAF_BITS) + 1) << LEAF_BITS;
+		else if (leaf->iova[page & ((1u << LEAF_BITS) - 1)] == 0)
+			page++;
+		else
+			return page << TPM_LG_PAGE;
+	}
+	return UINT64_MAX;
+}
+
 uint8_t *
 tpm_icm_probe(struct tp_model *m, uint64_t icm_addr, uint32_t len)
 {

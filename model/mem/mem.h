@@ -110,6 +110,8 @@ void tpm_icm_clear(struct tp_model *m);
 int tpm_icm_map_page(struct tp_model *m, uint64_t icm_addr, uint64_t iova);
 void tpm_icm_unmap_page(struct tp_model *m, uint64_t icm_addr);
 /* As tpm_icm_at without a violation. */
+/* The first mapped page at addr or behind it; UINT64_MAX: none. */
+uint64_t tpm_icm_next(const struct tp_model *m, uint64_t addr);
 uint8_t *tpm_icm_probe(struct tp_model *m, uint64_t icm_addr, uint32_t len);
 
 /* A context's place in ICM, or NULL after icm-unmapped. Also asks for the entry's companion tables. */

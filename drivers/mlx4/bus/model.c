@@ -401,6 +401,20 @@ bus_init(struct model_bus *b, struct rte_device *dev)
 	return 0;
 }
 
+static int
+replay(struct model_bus *b)
+{
+	char err[256];
+	int rc;
+
+	if (b->conf.replay[0] == '\0')
+		return 0;
+	rc = tp_model_replay(b->model, b->conf.replay, err);
+	if (rc != 0)
+		MLX4_LOG(ERR, "%s: replay=%s", b->name, err);
+	return rc;
+}
+
 int
 mlx4_bus_model_open(struct rte_device *dev, const char *name, const struct mlx4_model_conf *conf, struct mlx4_bus **out)
 {
@@ -418,7 +432,9 @@ mlx4_bus_model_open(struct rte_device *dev, const char *name, const struct mlx4_
 		goto err_model;
 	}
 	tp_model_set_log(b->model, on_model_line, b);
-	rc = bus_init(b, dev);
+	rc = replay(b);
+	if (rc == 0)
+		rc = bus_init(b, dev);
 	if (rc != 0)
 		goto err_bus;
 	rc = mlx4_model_mem_start(b);

@@ -51,6 +51,7 @@ struct mlx4_model_conf {
 	int cpu;
 	uint32_t wake_us;
 	char quirks[MLX4_QUIRK_TEXT]; /* model-quirks */
+	char replay[256];             /* a recording that the firmware answers from; "": none */
 };
 
 #endif /* MLX4_BUS_MODEL_CONF_H */

@@ -22,6 +22,7 @@
 
 #include "core.h"
 #include "history.h"
+#include "lib/trace/trace.h"
 
 #define CMD_SLOTS_MAX 16u
 #define CMD_SPINS 2000u /* polls before the waiter starts to sleep */
@@ -349,6 +350,28 @@ report(struct mlx4_hca *hca, const struct cmd_req *r, const struct cmd_slot *s, 
 	return rc;
 }
 
+/* A command that nobody answered has no OUTPUT line. */
+static void
+trace(struct mlx4_hca *hca, const struct cmd_req *r, const struct cmd_slot *s, int rc, const uint64_t param[2],
+      const uint8_t *in, const uint8_t *out)
+{
+	struct trace_cmd t = {.opcode = r->desc->opcode};
+
+	snprintf(t.name, sizeof(t.name), "%s", r->desc->name);
+	t.op_modifier = r->op_modifier;
+	t.in_modifier = r->in_modifier;
+	t.in_param = param[0];
+	t.out_param = param[1];
+	t.event = hca->cmd->events;
+	t.in = r->in != NULL ? in : NULL;
+	t.answered = rc == 0 || s->status != MLX4_STAT_OK;
+	t.status = s->status;
+	t.has_imm = r->out_imm != NULL;
+	t.imm = s->imm;
+	t.out = r->out != NULL ? out : NULL;
+	mlx4_trace_cmd(hca->trace, &t);
+}
+
 /* What became of a command, for who asks later. */
 static void
 remember(struct mlx4_hca *hca, const struct cmd_req *r, const struct cmd_slot *s, int rc, uint64_t since,
@@ -399,6 +422,8 @@ execute(struct mlx4_hca *hca, const struct cmd_req *r)
 	since = rte_get_tsc_cycles();
 	rc = report(hca, r, s, run(hca, r, s, in_param, out_param));
 	remember(hca, r, s, rc, since, out);
+	if (hca->trace != NULL)
+		trace(hca, r, s, rc, (const uint64_t[]){in_param, out_param}, in, out);
 	if (rc == 0 && r->out != NULL)
 		memcpy(r->out, out, r->out_len);
 	if (rc == 0 && r->out_imm != NULL)

@@ -7,6 +7,7 @@
 
 #include <rte_common.h>
 
+#include "drivers/mlx4/bus/trace.h"
 #include "hca.h"
 
 /* One line that names the card first. */
@@ -28,12 +29,16 @@ mlx4_lg_up(uint64_t v)
 static inline uint32_t
 mlx4_reg_read(struct mlx4_hca *hca, uint32_t off)
 {
-	return hca->bus->ops->read32(hca->bus, off);
+	const uint32_t val = hca->bus->ops->read32(hca->bus, off);
+
+	mlx4_trace_reg(hca->trace, "read", off, val);
+	return val;
 }
 
 static inline void
 mlx4_reg_write(struct mlx4_hca *hca, uint32_t off, uint32_t val)
 {
+	mlx4_trace_reg(hca->trace, "write", off, val);
 	hca->bus->ops->write32(hca->bus, off, val);
 }
 

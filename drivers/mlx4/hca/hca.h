@@ -260,6 +260,7 @@ struct mlx4_hca {
 	uint64_t cmd_timeouts, lost_events; /* commands never answered; events of which nobody was told in time */
 	uint64_t cmd_failures;              /* commands that the firmware refused or did not answer */
 	struct mlx4_history *history;       /* history.h; NULL: nothing is kept */
+	struct mlx4_trace *trace;           /* bus/trace.h; NULL: none */
 	rte_spinlock_t lock;
 	struct {
 		mlx4_event_fn fn;
@@ -332,6 +333,7 @@ struct mlx4_hca_config {
 	bool check_fw; /* refuse firmware below the supported versions */
 	bool poll_cmd; /* stay with polled commands */
 	struct mlx4_quirks quirks;
+	const char *trace; /* path of a file that takes what is done to the card; NULL or "": none */
 };
 
 /* --- life (life/life.c) --- */

@@ -177,8 +177,11 @@ pages_to_mtt(struct mlx4_hca *hca, const struct pages *p, struct mlx4_mkey *key)
 	rc = mlx4_mtt_get(hca, p->n, &first);
 	if (rc != 0)
 		return rc;
-	for (i = 0; i < p->n; i++)
+	for (i = 0; i < p->n; i++) {
 		*mlx4_icm_mtt(hca, first + i) = page_entry(p, i);
+		mlx4_trace_mtt(hca->trace, (uint64_t)(first + i) * hca->caps.sz_mtt, page_iova(p, i) | MLX4_MTT_PRESENT,
+			       0, 1);
+	}
 	rte_io_wmb();
 	key->mtt_off = (uint64_t)first * hca->caps.sz_mtt;
 	key->mtt_pages = p->n;

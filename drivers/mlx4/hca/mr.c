@@ -53,6 +53,7 @@ mlx4_mtt_map(struct mlx4_hca *hca, const struct mlx4_dma *d, size_t len, uint64_
 		*mlx4_icm_mtt(hca, first + i) = rte_cpu_to_be_64((d->iova + i * page) | MLX4_MTT_PRESENT);
 	rte_io_wmb();
 	*mtt_off = (uint64_t)first * hca->caps.sz_mtt;
+	mlx4_trace_mtt(hca->trace, *mtt_off, d->iova | MLX4_MTT_PRESENT, page, n);
 	*pages = n;
 	*lg_page = mlx4_lg(page) - mlx4_lg(MTT_PAGE_MIN);
 	return 0;
@@ -65,6 +66,7 @@ mlx4_mtt_unmap(struct mlx4_hca *hca, uint64_t mtt_off, uint32_t pages)
 
 	for (i = 0; i < pages; i++)
 		*mlx4_icm_mtt(hca, first + i) = 0;
+	mlx4_trace_mtt(hca->trace, mtt_off, 0, 0, pages);
 	mlx4_numbers_put(hca->mtts, first, pages);
 }
 

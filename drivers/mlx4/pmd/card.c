@@ -30,7 +30,7 @@ ports_destroy(struct mlx4_hca *hca)
 int
 mlx4_card_probe(struct mlx4_bus *bus, const struct mlx4_eth_args *args)
 {
-	const struct mlx4_hca_config cfg = {.check_fw = args->check_fw, .quirks = args->quirks};
+	const struct mlx4_hca_config cfg = {.check_fw = args->check_fw, .quirks = args->quirks, .trace = args->trace};
 	struct mlx4_hca *hca;
 	int rc;
 

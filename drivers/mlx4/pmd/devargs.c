@@ -277,6 +277,8 @@ const struct mlx4_arg mlx4_eth_arg_table[] = {
 	    "What the card does otherwise than is assumed where sources are unsure; see 'show quirks'"),
 	ARG("quirks-file", parse_quirks_file, quirks, "a path", "", "",
 	    "A file of the same, one a line; quirks= goes before it"),
+	ARG("trace", parse_path, trace, "a path that begins with /", "", "",
+	    "A file that takes all that is done to the card: commands, registers, the first entries of queues"),
 };
 const unsigned int mlx4_num_eth_args = RTE_DIM(mlx4_eth_arg_table);
 

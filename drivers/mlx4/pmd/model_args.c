@@ -441,6 +441,17 @@ parse_wake(const char *dev, const char *key, const char *value, void *arg)
 
 #define WIRES "loopback, cross, none, ethdev:NAME, switch:NAME[/KEY:VALUE]... or ibswitch:NAME[/KEY:VALUE]..."
 #define IMPAIRS "drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/symbol:PPM/short:PPM/delay:US/seed:N"
+static int
+parse_replay(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct mlx4_model_conf *m = arg;
+
+	if (value[0] != '/' || strlen(value) >= sizeof(m->replay))
+		return mlx4_arg_refuse(dev, key, value, "a path that begins with /, of up to 255 octets");
+	snprintf(m->replay, sizeof(m->replay), "%s", value);
+	return 0;
+}
+
 #define BREAKS "queue:NTH/completion:NTH/interrupt:NTH"
 
 static int
@@ -495,6 +506,8 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"break1", parse_break, 0, BREAKS, "", "", "What breaks at the second port"},
 	{"model-quirks", parse_quirks, 0, mlx4_quirk_values, "", "",
 	 "What this card does otherwise than is assumed; see 'show quirks'"},
+	{"replay", parse_replay, 0, "a path that begins with /", "", "",
+	 "A trace of a card: what that one said about itself, this one says, too"},
 	{"run", parse_run, 0, RUNS, "", "thread", "Who runs the card"},
 	{"cpu", parse_cpu, 0, "0..1023", "", "", "The CPU of its thread; any"},
 	{"wake-us", parse_wake, 0, "1..1000000", "us", "2000", "An idle card sleeps so long at most"},

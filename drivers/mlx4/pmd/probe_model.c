@@ -98,5 +98,5 @@ RTE_PMD_REGISTER_PARAM_STRING(
 	"run=thread|service|poll|step cpu=<num> wake-us=<num> check-fw-version=0|1 port-type0=eth|ib|auto "
 	"port-type1=eth|ib|auto bf=0|1 "
 	"tx-inline=<num> rss-udp=0|1 rss-raw-ip=0|1 mac-loopback=0|1 health-time=<num> health-checks=<num> "
-	"health-restart=<mask> health-dump=<mask> dump-path=<path> quirks=<list> quirks-file=<path> "
-	"model-quirks=<list>");
+	"health-restart=<mask> health-dump=<mask> dump-path=<path> quirks=<list> quirks-file=<path> trace=<path> "
+	"model-quirks=<list> replay=<path>");

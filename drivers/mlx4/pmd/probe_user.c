@@ -90,7 +90,8 @@ static struct rte_vdev_driver user_driver = {
 };
 RTE_PMD_REGISTER_VDEV(net_mlx4_user, user_driver);
 RTE_PMD_REGISTER_PARAM_STRING(
-	net_mlx4_user, "socket=PATH check-fw-version=0|1 port-type0=eth|ib|auto "
-		       "port-type1=eth|ib|auto bf=0|1 tx-inline=<num> rss-udp=0|1 "
-		       "rss-raw-ip=0|1 mac-loopback=0|1 health-time=<num> health-checks=<num> "
-		       "health-restart=<mask> health-dump=<mask> dump-path=<path> quirks=<list> quirks-file=<path>");
+	net_mlx4_user,
+	"socket=PATH check-fw-version=0|1 port-type0=eth|ib|auto "
+	"port-type1=eth|ib|auto bf=0|1 tx-inline=<num> rss-udp=0|1 "
+	"rss-raw-ip=0|1 mac-loopback=0|1 health-time=<num> health-checks=<num> "
+	"health-restart=<mask> health-dump=<mask> dump-path=<path> quirks=<list> quirks-file=<path> trace=<path>");

@@ -36,7 +36,8 @@ struct mlx4_eth_args {
 	uint8_t port_type[MLX4_MAX_PORTS]; /* port-type0, port-type1: enum mlx4_port_want */
 	bool mac_loopback; /* put the destination MAC in the control segment, so that the card may loop frames back */
 	struct rte_pmd_mlx4_health_conf health;
-	struct mlx4_quirks quirks; /* quirks, quirks-file */
+	struct mlx4_quirks quirks;     /* quirks, quirks-file */
+	char trace[RTE_PMD_MLX4_PATH]; /* "": none */
 };
 
 struct mlx4_rxq;

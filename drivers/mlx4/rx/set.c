@@ -7,6 +7,7 @@
 #include <rte_io.h>
 #include <rte_malloc.h>
 
+#include "drivers/mlx4/bus/trace.h"
 #include "drivers/mlx4/port/port.h"
 #include "queue.h"
 
@@ -249,12 +250,26 @@ mlx4_rx_set_waiting(const struct mlx4_rx_set *s)
 	return n;
 }
 
+static void
+trace(struct mlx4_trace *t, const struct mlx4_rx_set *s)
+{
+	uint16_t i;
+
+	for (i = 0; i < s->num_rings && t != NULL; i++)
+		mlx4_trace_ring(t, "rq", s->ring[i].qp.qpn, s->ring[i].wqes,
+				sizeof(*s->ring[i].wqes) << s->ring[i].lg_sges,
+				RTE_MIN(s->ring[i].ci, s->ring[i].mask + 1u));
+	if (s->has_cq)
+		mlx4_trace_ring(t, "cq", s->cq.cqn, s->cqes, sizeof(*s->cqes), RTE_MIN(s->cq_ci, s->cq_mask + 1));
+}
+
 void
 mlx4_rx_set_destroy(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 {
 	if (!s->quiet)
 		mlx4_rx_set_quiesce(q, s);
 	q->eth->rx_stop_drops += mlx4_rx_set_waiting(s);
+	trace(q->eth->hca->trace, s);
 	while (s->num_rings != 0)
 		ring_destroy(q, &s->ring[--s->num_rings]);
 	if (s->has_cq) {

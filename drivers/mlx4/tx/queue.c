@@ -12,6 +12,7 @@
 #include <rte_io.h>
 #include <rte_malloc.h>
 
+#include "drivers/mlx4/bus/trace.h"
 #include "drivers/mlx4/port/port.h"
 #include "policy.h"
 #include "wqe.h"
@@ -94,6 +95,9 @@ pair_stop(struct mlx4_txq *q)
 	if (ret != 0 && !q->eth->hca->dead)
 		return ret; /* the card still owns the ring */
 	q->started = false;
+	mlx4_trace_ring(q->eth->hca->trace, "sq", q->qp.qpn, q->sq, MLX4_TXBB_SIZE, RTE_MIN(q->sq_pi, q->sq_mask + 1));
+	mlx4_trace_ring(q->eth->hca->trace, "cq", q->cq.cqn, q->cqes, sizeof(*q->cqes),
+			RTE_MIN(q->cq_ci, q->cq_mask + 1));
 	skip_stale_cqes(q);
 	return_mbufs(q);
 	return 0;

@@ -218,6 +218,9 @@ mlx4_hca_open(struct mlx4_bus *bus, const struct mlx4_hca_config *cfg, struct ml
 	hca->numa_node = bus->numa_node < 0 ? 0 : bus->numa_node;
 	rte_spinlock_init(&hca->lock);
 	pthread_mutex_init(&hca->shared, NULL);
+	rc = mlx4_trace_open(cfg->trace != NULL ? cfg->trace : "", bus->where, &hca->trace);
+	if (rc != 0)
+		goto err_trace;
 	rc = mlx4_hca_reset(hca);
 	if (rc != 0)
 		goto err_reset;
@@ -241,11 +244,14 @@ err_up:
 	/* The card may write to the mailboxes until it is reset. */
 	mlx4_hca_reset(hca);
 	mlx4_cmd_fini(hca);
+	mlx4_trace_close(hca->trace);
 	rte_free(hca);
 	return rc;
 err_cmd:
 	mlx4_reg_write(hca, MLX4_REG_OWNERSHIP, 0);
 err_reset:
+	mlx4_trace_close(hca->trace);
+err_trace:
 	rte_free(hca);
 	return rc;
 }
@@ -288,6 +294,7 @@ mlx4_hca_close(struct mlx4_hca *hca)
 	if (!hca->gone)
 		mlx4_hca_reset(hca);
 	mlx4_cmd_fini(hca);
+	mlx4_trace_close(hca->trace);
 	rte_free(hca);
 }
 
