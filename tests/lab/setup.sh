@@ -37,7 +37,7 @@ tools="usr/bin/busybox usr/bin/dash usr/bin/ip usr/bin/rdma usr/bin/tc usr/bin/d
   usr/bin/ibv_uc_pingpong usr/bin/ibv_ud_pingpong usr/bin/ibv_srq_pingpong
   usr/bin/rping usr/bin/ucmatose usr/bin/udaddy usr/bin/rdma_server usr/bin/rdma_client
   usr/bin/ib_send_lat usr/bin/ib_send_bw usr/bin/ib_write_lat usr/bin/ib_write_bw
-  usr/bin/ib_read_lat usr/bin/ib_read_bw usr/bin/ib_atomic_lat
+  usr/bin/ib_read_lat usr/bin/ib_read_bw usr/bin/ib_atomic_lat usr/bin/ib_atomic_bw usr/bin/raw_ethernet_bw
   usr/sbin/ibstat usr/sbin/saquery usr/sbin/smpquery usr/sbin/perfquery usr/sbin/ibportstate
   usr/sbin/opensm usr/sbin/ibnetdiscover usr/sbin/iblinkinfo usr/sbin/ibping usr/sbin/sminfo
   ${LAB_TOOLS:-}"

@@ -3,16 +3,25 @@
 # Our RoCE programs and Linux's: two cards joined by a wire of datagram sockets. The guest has one, and on it the kernel's
 # mlx4_ib, then without it soft-RoCE (rdma_rxe) on the kernel's Ethernet driver, for connections; test_rxe.sh has the rest; on the host our program has the other one,
 # as a home of queue pairs, or as an Ethernet port for RoCE in software. What the ends tell each other by TCP goes through
-# QEMU's own network. Either end is the server, and checks the data where its program can.
+# QEMU's own network. Either end is the server, and checks the data where its program can. Perftest itself is on both sides of
+# another wire, a TAP device, beyond which a triplane shares its card.
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/lab/owner.sh
+. "$(dirname "$0")/owner.sh"
 export LD_LIBRARY_PATH=$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 tcp=$((20000 + $$ % 20000)) # the guest's port 18515 on the host; the next ones are the host's own
 
-# ours NAME PROVIDER PROGRAM OPTION...: runs a program of ours; its output is NAME.ours, its status the last line.
+# ours NAME PROVIDER PROGRAM OPTION...: runs a program of ours, or with the provider "shared" any on the shared port; its output
+# is NAME.ours, its status the last line.
 ours() {
 	local name=$1 provider=$2 program=$3 dir addrs=(--addr 192.0.2.2/24 --addr 2001:db8::2/64)
 	shift 3
+	if [ "$provider" = shared ]; then
+		timeout -k 5 240 "${owner_run[@]}" "$program" "$@" >"$lab_tmp/$name.ours" 2>&1
+		echo "status $?" >>"$lab_tmp/$name.ours"
+		return
+	fi
 	case " $* " in *" --addr "*) addrs=() ;; esac
 	case $program in
 	tp_pingpong) dir=pingpong ;;
@@ -84,7 +93,16 @@ serves() {
 	want "roce-$1-linux" guest "$1" '^status 0$'
 }
 
-card guest --wire0 "dgram:$lab_tmp/w0,$lab_tmp/w1" --guid 0002c90300aa0000 || exit
+tap=rs$$
+if [ -c /dev/net/tun ] && ip tuntap add "$tap" mode tap 2>/dev/null; then
+	trap 'owner_kill; lab_end; ip link del "$tap"' EXIT
+	echo 1 >"/proc/sys/net/ipv6/conf/$tap/disable_ipv6"
+	ip link set "$tap" up
+	wire1=tap:$tap
+else
+	wire1=none
+fi
+card guest --wire0 "dgram:$lab_tmp/w0,$lab_tmp/w1" --wire1 "$wire1" --guid 0002c90300aa0000 || exit
 card host --wire0 "dgram:$lab_tmp/w1,$lab_tmp/w0" --guid 0002c90300bb0000 || exit
 if ! guest_start guest -d "$lab_tmp/guest.sock" -n "user,hostfwd=tcp:127.0.0.1:$tcp-:18515"; then
 	fail roce-guest "does not boot: $(tail -n 2 "$lab_tmp/guest.err" | tr '\n' ' ')"
@@ -104,7 +122,11 @@ for d in /sys/class/net/*; do
 	case $(readlink "$d/device/driver" 2>/dev/null) in
 	*virtio_net) ip link set "$n" up; ip addr add 10.0.2.15/24 dev "$n" ;;
 	*mlx4_core)
-		[ "$(cat "$d/dev_port")" = 0 ] || continue
+		if [ "$(cat "$d/dev_port")" = 1 ]; then
+			ip link set "$n" up
+			ip addr add 203.0.113.1/24 dev "$n"
+			continue
+		fi
 		echo "$n" >/tmp/eth
 		ip link set "$n" up
 		ip addr add 192.0.2.1/24 dev "$n"
@@ -117,10 +139,10 @@ for d in /sys/class/net/*; do
 done
 cat >/bin/gid <<'GID'
 #!/bin/sh
-# gid DEVICE [ADDRESS [TYPE]]: the index of the GID of an IPv4 address in hexadecimal, RoCE v2 unless said otherwise.
-i=0
-while t=$(cat "/sys/class/infiniband/$1/ports/1/gid_attrs/types/$i" 2>/dev/null) || [ $i -lt 4 ]; do
-	case $(cat "/sys/class/infiniband/$1/ports/1/gids/$i")$t in
+# gid DEVICE [ADDRESS [TYPE [PORT]]]: the index of the GID of an IPv4 address in hexadecimal, RoCE v2 unless said otherwise.
+i=0 p=/sys/class/infiniband/$1/ports/${4:-1}
+while t=$(cat "$p/gid_attrs/types/$i" 2>/dev/null) || [ $i -lt 4 ]; do
+	case $(cat "$p/gids/$i")$t in
 	0000:0000:0000:0000:0000:ffff:${2:-c000:0201}*${3:-v2}) echo "$i"; exit ;;
 	esac
 	i=$((i + 1))
@@ -131,7 +153,7 @@ cat >/bin/all-gids <<'GIDS'
 #!/bin/sh
 # all-gids DEVICE: whether those that the tests use are there.
 [ -n "$(gid "$1")" ] && [ -n "$(cat "/sys/class/infiniband/$1/ports/1/gids/"* 2>/dev/null | grep 2001:0db8)" ] || exit 1
-[ "$1" != mlx4_0 ] || { [ -n "$(gid "$1" c000:0201 v1)" ] && [ -n "$(gid "$1" c633:6401)" ]; }
+[ "$1" != mlx4_0 ] || { [ -n "$(gid "$1" c000:0201 v1)" ] && [ -n "$(gid "$1" c633:6401)" ] && [ -n "$(gid "$1" cb00:7101 v2 2)" ]; }
 GIDS
 chmod +x /bin/all-gids
 ib_up 1
@@ -189,11 +211,25 @@ pings() { # PROVIDER DEVICE
 	done
 }
 
+# Perftest of both sides, each kind once; of lat the guest calls, of bw we do. The card of ours is that of the shared port.
+shared() {
+	local t ours="-d net_mlx4_model0_p0 -x 3 -u 18 -F -n 50" theirs="-d mlx4_0 -i 2 -x \$(gid mlx4_0 cb00:7101 v2 2) -u 18 -F -n 50"
+	if owner_start net_mlx4_model0_p0 --vdev=net_af_packet0,iface="$tap" \
+		--vdev=net_mlx4_model0,ports=1,wire0=ethdev:net_af_packet0 <<<$'roce 1 on\nroce addr add 1 203.0.113.2/24'; then
+		for t in send write read atomic; do
+			serves "shared-$t-lat" shared "ib_${t}_lat $ours" "ib_${t}_lat $theirs" 'remote address: .* QPN'
+			calls "shared-$t-bw" shared "ib_${t}_bw $ours" "ib_${t}_bw $theirs" '^ [0-9]+ +50 '
+		done
+	fi
+	owner_verdict roce-shared
+}
+
 judge sw mlx4_0
 pings sw mlx4_0
 judge mlx4 mlx4_0
 pings mlx4 mlx4_0
 cases mlx4 mlx4_0
+if [ "$wire1" = none ]; then printf 'skip roce-shared: TAP devices need root\n'; else shared; fi
 # The card's own RoCE takes the packets that soft-RoCE is to have.
 {
 	printf %s "$guest_waits"

@@ -4,9 +4,12 @@
 # Linux's own software RDMA (rdma_rxe, in a guest) and RoCE in software on an AF_PACKET port of the host talk to each
 # other, then rdma_rxe and the transport of a card whose wire is that port: rdma-core's ping-pongs and perftest on one
 # side, our programs on the other, each side server and client; IPv4, IPv6, a VLAN, every byte checked, frames lost. A
-# bridge joins the guest's TAP with the port; the host's own address on it carries the programs' exchange by TCP.
+# bridge joins the guest's TAP with the port; the host's own address on it carries the programs' exchange by TCP. In the end perftest
+# itself is on our side, too, on the port that a triplane shares.
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/lab/owner.sh
+. "$(dirname "$0")/owner.sh"
 export LD_LIBRARY_PATH=$TP_BUILD/lib/so:$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 ns=rxe$$
 host_pid=
@@ -22,6 +25,7 @@ if ! ip netns add "$ns" 2>/dev/null || [ ! -c /dev/net/tun ]; then
 fi
 rxe_end() {
 	[ -z "$host_pid" ] || kill "$host_pid" 2>/dev/null
+	owner_kill
 	lab_end
 	ip netns del "$ns"
 }
@@ -41,11 +45,16 @@ wires() {
 	in_ns ip addr add 192.0.2.254/24 dev br0
 }
 
-# The host's program on the port, in the background; then host_wait.
+# The host's program on the port, or on the one that is shared, in the background; then host_wait.
 host() { # NAME PROGRAM OPTION...
 	local out=$lab_tmp/$1.host dir=perf prog=$2
 	[ "$prog" != tp_pingpong ] || dir=pingpong
 	shift 2
+	if [[ $prog = ib_* ]]; then
+		"${owner_run[@]}" "$prog" "${perf_opt[@]}" "$@" >"$out" 2>&1 &
+		host_pid=$!
+		return
+	fi
 	# Its arguments say which test of tp_perf runs; the name of the program does, as perftest's does.
 	in_ns bash -c 'exec -a "$0" "$@"' "$prog" "$TP_BUILD/apps/$dir/$([ $dir = perf ] && echo tp_perf || echo tp_pingpong)" --no-huge \
 		-m 256 --no-shconf --no-telemetry --no-pci --file-prefix="$ns" "${port_eal[@]}" -- \
@@ -221,6 +230,18 @@ a4='--addr 192.0.2.1/24' a6='--addr 2001:db8::1/64'
 		pass rxe-card-no-violation
 	fi
 	port_eal=(--lcores 0@0 "--vdev=net_af_packet0,iface=v1") port_opt=()
+	# Perftest on both sides. Of lat the guest calls, of bw we do.
+	owner_space=(ip netns exec "$ns")
+	perf_opt=(-d net_af_packet0 -x 3 -u 18 -F)
+	if owner_start net_af_packet0 --vdev=net_af_packet0,iface=v1,qpairs=2 <<<$'roce 0 on\nroce addr add 0 192.0.2.1/24'; then
+		for t in send write read atomic; do
+			# As many under way as both have room for, which perftest does not ask.
+			case $t in read | atomic) o='-o 16' ;; *) o= ;; esac
+			called rxe-shared-$t-lat "ib_${t}_lat -d rxe0 -x $v4 -u 18 -F -n 50 $o" ib_${t}_lat -n 50 $o
+			calls rxe-shared-$t-bw "ib_${t}_bw -d rxe0 -x $v4 -u 18 -F -n 100 $o" ib_${t}_bw -n 100 $o
+		done
+	fi
+	owner_verdict rxe
 	# One in twenty of the guest's packets is lost: requests, answers and acknowledgements.
 	guest_exec guest 120 <<<'modprobe sch_netem && tc qdisc add dev eth0 root netem loss 5%' || fail rxe-netem "no sch_netem in the guest"
 	called rxe-loss-rc "ibv_rc_pingpong -d rxe0 -g $v4 -c -n 100 -s 8192" tp_pingpong $a4 -n 100 -s 8192
