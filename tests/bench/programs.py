@@ -2,8 +2,7 @@
 """Unmodified RDMA programs of Debian on the ports that a triplane shares, beside the nearest program on the kernel's stack: veth
 between two network namespaces, in the same run. All of the card is software here: the model's thread, both ends and the owner
 share the CPUs. Rows of programs that are not installed are left out."""
-# Packages: fio openmpi-bin libopenmpi-dev
-import json
+# Packages: fio openmpi-bin libopenmpi-dev tgt qemu-utils qemu-block-extra
 import os
 import re
 import shutil
@@ -11,7 +10,8 @@ import subprocess
 
 import roce
 import tpmd
-from share_owner import DEV, GID, LIMIT, Owner, finish, pair
+from iser_target import Target, fio_rate
+from share_owner import DEV, GID, LIMIT, Owner, finish, pair, start
 
 SHORT = [d.replace('net_', '', 1) for d in DEV]
 
@@ -107,13 +107,9 @@ def bench_mpi(rep, owner):
             rep.goal('%s, a quarter of MPI over TCP on lo' % case, ours.get(name), theirs[name] / 4, 'us')
 
 
-# --- fio: blocks of 4 KiB in sequence, 32 under way; its engines of RDMA and of TCP refuse random ones -----------------------
+# --- fio: blocks of 4 KiB, 32 under way. Its engines of RDMA and of TCP write in sequence only ------------------------------
 
 BLOCKS = ('--bs=4k', '--size=64m', '--output-format=json')
-
-
-def fio_rate(out):
-    return json.JSONDecoder().raw_decode(out[out.index('{\n'):])[0]['jobs'][0]['write']['iops'] if out and '{\n' in out else None
 
 
 def fio(owner, veth):
@@ -132,6 +128,18 @@ def bench_fio(rep, owner, veth):
     rep.row('verbs-programs', 'fio write 4 KiB', 'requests', ours, '/s', 'fio over TCP', theirs)
     if ours and theirs:
         rep.goal('fio write of 4 KiB, 3 times fio over TCP on veth', ours, 3 * theirs, '/s', True)
+
+
+def bench_random(rep, owner):
+    """By NBD to an initiator of QEMU: of iSER on the shared port, or of iSCSI over TCP on lo. Both disks are tgt's."""
+    target = Target(owner)
+    try:
+        ours, theirs = (fio_rate(target.random_writes(start_it, kind)) for start_it, kind in ((owner.start, 'iser'), (start, 'iscsi')))
+    finally:
+        target.end()
+    rep.row('verbs-programs', 'fio randwrite 4 KiB', 'requests', ours, '/s', 'iSCSI over TCP', theirs)
+    if ours and theirs:
+        rep.goal('fio randwrite of 4 KiB over iSER, 3 times iSCSI over TCP on lo', ours, 3 * theirs, '/s', True)
 
 
 def bench(rep):
@@ -164,6 +172,8 @@ def bench(rep):
             bench_mpi(rep, owner)
         if shutil.which('fio'):
             bench_fio(rep, owner, veth)
+            if shutil.which('qemu-nbd') and shutil.which('tgtd'):
+                bench_random(rep, owner)
         rep.row('verbs-programs', 'cmtime', 'connections', connections(owner, 200), '/s')
         for function, call in CALLS.items():
             rep.row('verbs-programs', '%s of 64 B' % call, 'instructions', instructions(owner, function), 'instr')

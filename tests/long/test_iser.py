@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Packages: tgt libiscsi-bin
+# Packages: tgt libiscsi-bin fio qemu-utils qemu-block-extra
 """
 Block storage over RDMA: tgt's target with iSER, and libiscsi's programs on the other port. What a program finds over iSER is held
 to what it finds over iSCSI on TCP, of the same target and without the card: each SCSI test that passes there must pass here, but
-those that libiscsi does not send over iSER, which it says, those at which it ends in itself, and those of OTHERWISE.
+those that libiscsi does not send over iSER, which it says, those at which it ends in itself, and those of OTHERWISE. fio writes
+blocks at random by QEMU's initiator, which is libiscsi, too, and checks them.
 """
 import collections
 import os
-import random
 import re
 import select
 import signal
@@ -19,14 +19,10 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../system'))
 
 import tpmd  # noqa: E402
-from share_owner import LIMIT, Owner, finish, start  # noqa: E402
+from iser_target import BLOCKS, INITIATORS, Target, fio_rate  # noqa: E402
+from share_owner import LIMIT, Owner, start  # noqa: E402
 
 cases = tpmd.Cases()
-THERE = '192.0.2.2'
-NAME = 'iqn.2026-01.example.triplane:'
-INITIATORS = (NAME + 'one', NAME + 'two')  # over iSER, tgt wants them by name
-BLOCKS = 65536  # of 512 octets
-RDMA_PORT = '3260'  # tgtd's own: it takes no other one here. It is the owner's, so that no other program of this machine has it
 # What libiscsi says of a command that it does not send over iSER, and then waits for the answer.
 UNSENT = {'no octets to read': 'Read command with no expected transfer length', 'no octets to write': "Can't find iovector data",
           'more than 256 KiB': 'supports messages smaller than 512k'}
@@ -39,53 +35,6 @@ OTHERWISE = {
 # At the end of a second session, at answers of task management, and with more than 256 requests under way, by where the kernel says
 # that the program ended.
 DIED = 'libiscsi ends by a signal, in itself'
-
-
-class Target:
-    """tgtd with a disk for each transport. Its socket of control is in the owner's folder."""
-
-    def __init__(self, owner):
-        self.env = {**os.environ, 'TGT_IPC_SOCKET': os.path.join(owner.dir.name, 'tgt')}
-        self.tcp = tpmd.free_port()
-        # Its buffers are no segment of huge pages, which others could have, too: see docs/programs.md. What it says goes to no
-        # pipe, which nobody reads.
-        self.proc = owner.start('unshare', '-i', 'sh', '-c', 'echo 0 >/proc/sys/kernel/shmall; exec tgtd "$@" >"$0" 2>&1',
-                                os.path.join(owner.dir.name, 'said'), '-f', '--iscsi', 'portal=127.0.0.1:%d' % self.tcp, '--iser',
-                                'pool_sz_mb=128', env=self.env)
-        if not tpmd.wait_until(lambda: self.proc.poll() is not None or (tpmd.listens(self.tcp) and any(
-                p['listening'] for p in owner.show()['programs'])), LIMIT) or self.proc.poll() is not None:
-            self.end()
-            with open(os.path.join(owner.dir.name, 'said')) as f:
-                raise RuntimeError('tgtd does not listen: ' + f.read())
-        self.disk, self.first = {}, {}
-        rng = random.Random(18)
-        for tid, kind in ((1, 'iscsi'), (2, 'iser')):
-            self.disk[kind] = os.path.join(owner.dir.name, kind)
-            self.first[kind] = rng.randbytes(512 * BLOCKS)
-            with open(self.disk[kind], 'wb') as f:
-                f.write(self.first[kind])
-            at = ('--lld', kind, '--tid', str(tid))
-            self.tell(*at, '--op', 'new', '--mode', 'target', '-T', NAME + kind)
-            self.tell(*at, '--op', 'new', '--mode', 'logicalunit', '--lun', '1', '-b', self.disk[kind])
-            self.tell(*at, '--op', 'bind', '--mode', 'target', '-I', 'ALL')
-            for name in INITIATORS:
-                self.tell(*at, '--op', 'bind', '--mode', 'target', '-Q', name)
-
-    def tell(self, *args):
-        done = subprocess.run(['tgtadm', *args], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              timeout=LIMIT, check=False)
-        if done.returncode != 0:
-            raise RuntimeError('tgtadm %s: %s' % (' '.join(args), done.stdout))
-
-    def portal(self, kind):
-        return '%s://%s' % (kind, '%s:%s' % (THERE, RDMA_PORT) if kind == 'iser' else '127.0.0.1:%d' % self.tcp)
-
-    def url(self, kind):
-        return '%s/%s/1' % (self.portal(kind), NAME + kind)
-
-    def end(self):
-        self.proc.kill()
-        finish(self.proc)
 
 
 # --- programs ------------------------------------------------------------------------------------------------------------
@@ -119,6 +68,12 @@ def perf(owner, target, blocks, *args):
         return 'exit code %d: %s' % (rc, out[-500:])
     print('# iscsi-perf, %d blocks%s: %s /s' % (blocks, ', at random' if args else '', rate[-1]))
     return None
+
+
+def random_writes(owner, target):
+    rate = fio_rate(target.random_writes(owner.start, 'iser'))
+    print('# fio: %s writes of 4 KiB a second' % rate)
+    return None if rate else 'no rate'
 
 
 # --- SCSI ----------------------------------------------------------------------------------------------------------------
@@ -240,6 +195,7 @@ def main():
     cases.run('perf-8', perf, owner, target, 8)
     cases.run('perf-256', perf, owner, target, 256)
     cases.run('perf-random', perf, owner, target, 64, '-r')
+    cases.run('fio-random', random_writes, owner, target)
     cases.run('scsi', scsi, owner, target, 100)
     target.end()
     cases.run('given-back', owner.empty)
