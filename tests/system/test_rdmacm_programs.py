@@ -210,6 +210,24 @@ def killed(owner):
     return bad or (None if 'DISCONNECT EVENT' in said else 'the server: exit code %d: %s' % (s.returncode, said[-600:]))
 
 
+def at_once(owner):
+    """Two programs on one card: the one writes to the other port without end, the other checks what it reads, either way round."""
+    tcp = tpmd.free_port()
+    cmd = ['ib_write_bw', '-x', '3', '-F', '-D', '600', '-p', str(tcp), '-d']
+    both = [owner.start(*cmd, DEV[0], view='off')]
+    try:
+        tpmd.wait_until(lambda: both[0].poll() is not None or tpmd.listens(tcp), LIMIT)
+        both.append(owner.start(*cmd, DEV[1], '127.0.0.1', view='off'))
+        if not owner.wait(lambda s: sum(p['qps'] for p in s['programs']) == 2, LIMIT):
+            return 'no two queue pairs: %s' % owner.show()
+        bad = rping(owner) or rping(owner, HERE, THERE)
+        return bad or (None if all(p.poll() is None for p in both) else 'perftest ended: %s' % [finish(p)[-400:] for p in both])
+    finally:
+        for p in both:
+            p.kill()
+            p.communicate()
+
+
 def port_goes(owner):
     """A program that listens at the port's address hears of it; the port comes back."""
     s = serve(owner, 'rping', '-s', '-a', THERE, '-p', new_port())
@@ -260,6 +278,7 @@ def main():
     cases.run('no-route', refused, owner, '198.51.100.1', r'rdma_resolve_addr: No such device')
     cases.run('taken', taken, owner)
     cases.run('killed', killed, owner)
+    cases.run('at-once', at_once, owner)
     cases.run('given-back', owner.empty)
     cases.run('port-goes', port_goes, owner)
     cases.run('port-back', rping, owner)

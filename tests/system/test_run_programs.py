@@ -129,6 +129,21 @@ def killed():
     return left() if len(seen) >= 4 else 'not triplane-run, its keeper, an owner and a program: %s' % seen
 
 
+NO_FILES = 'mount -t tmpfs shm /dev/shm || exit 99; "$@"; echo "status $?"; ls -A /dev/shm'
+
+
+def no_files():
+    """Nothing is in a /dev/shm of its own after triplane-run, whether it ended or was killed; None, or what is."""
+    prefix = ('unshare', '-m', 'sh', '-c', NO_FILES, 'sh')
+    if subprocess.run([*prefix, 'true'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False).stdout != 'status 0\n':
+        return 'skip only root can mount'
+    for program, status in (('ibv_devinfo', 0), ('ibv_devinfo; kill -KILL $PPID; exec sleep 60', 137)):
+        rc, out, err = run(*CARD, 'sh', '-c', program, prefix=prefix)
+        if DEV[1] not in out or not out.endswith('status %d\n' % status):
+            return 'exit code %s: %s %s' % (rc, out[-300:], err)
+    return left()
+
+
 def kill_owner():
     for pid in processes():
         try:
@@ -511,6 +526,7 @@ def main():
     cases.run('exit-code', exit_code)
     cases.run('by-signal', by_signal)
     cases.run('killed', killed)
+    cases.run('no-files', no_files)
     cases.run('owner-gone', owner_gone)
     cases.run('owner-gone-first', owner_gone_first)
     with_view('view', view)
