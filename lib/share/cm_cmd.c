@@ -160,12 +160,15 @@ do_reject(struct share_cm_call *k)
 	struct share_obj *o;
 	int err = share_cm_id(k, q->id, &o);
 
-	/* The application's own reason, which is the default, is the only one. */
-	if (err == 0 && q->reason != 0 && q->reason != CM_REJ_CONSUMER)
+	/* The application's own reason, which is the default, and that of rdma_reject_ece(). */
+	if (err == 0 && q->reason != 0 && q->reason != CM_REJ_CONSUMER && q->reason != CM_REJ_VENDOR_OPTION)
 		err = EINVAL;
 	if (err != 0)
 		return err;
-	return tp_rdma_reject(o->obj, q->private_data, q->private_data_len) != 0 ? errno : 0;
+	return trd_reject(o->obj, q->reason != 0 ? q->reason : CM_REJ_CONSUMER, q->private_data, q->private_data_len) !=
+			       0
+		       ? errno
+		       : 0;
 }
 
 static int

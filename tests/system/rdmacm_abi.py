@@ -116,6 +116,7 @@ def refusals(fd):
     case('foreign-address', bind(fd, i, '198.51.100.9'), -errno.EADDRNOTAVAIL)
     case('state', [command(fd, c, struct.pack('<II', i, 0)) for c in (RESOLVE_ROUTE, DISCONNECT, NOTIFY)], [-errno.EINVAL] * 3)
     case('attributes', asked(fd, INIT_QP_ATTR, 'II', i, 6, out=144), -errno.EINVAL)
+    case('reject-reason', command(fd, REJECT, struct.pack('<IBB2x256x', i, 0, 9)), -errno.EINVAL)
     case('no-parameters', command(fd, CONNECT, bytes(272) + struct.pack('<II8x', i, 0)), -errno.EINVAL)
     case('option', option(fd, i, 1, 1, b'\0' * 4), -errno.ENOSYS)
     case('option-size', option(fd, i, 0, 1, b'\1'), -errno.EINVAL)

@@ -8,6 +8,7 @@
 #include <rte_random.h>
 
 #include "lib/roce/net/net.h"
+#include "rdma_guest.h"
 #include "rdma_priv.h"
 
 #define RETRY_DEFAULT 7u
@@ -289,7 +290,7 @@ tp_rdma_accept(struct rdma_cm_id *v, struct rdma_conn_param *param)
 }
 
 static int
-reject_locked(struct trd_id *id, const void *data, uint8_t len)
+reject_locked(struct trd_id *id, uint16_t reason, const void *data, uint8_t len)
 {
 	struct cm_sidr_rep no = {.status = CM_SIDR_REJECT};
 
@@ -298,7 +299,7 @@ reject_locked(struct trd_id *id, const void *data, uint8_t len)
 	(void)trd_core(id->dev);
 	answered(id);
 	if (id->v.ps != RDMA_PS_UDP)
-		return -tcm_reject(id->conn, CM_REJ_CONSUMER, NULL, 0, data, len);
+		return -tcm_reject(id->conn, reason, NULL, 0, data, len);
 	if (len != 0)
 		memcpy(no.private_data, data, len);
 	return -tcm_sidr_answer(id->conn, &no);
@@ -307,6 +308,12 @@ reject_locked(struct trd_id *id, const void *data, uint8_t len)
 int
 tp_rdma_reject(struct rdma_cm_id *v, const void *private_data, uint8_t len)
 {
+	return trd_reject(v, CM_REJ_CONSUMER, private_data, len);
+}
+
+int
+trd_reject(struct rdma_cm_id *v, uint16_t reason, const void *private_data, uint8_t len)
+{
 	struct trd_id *id = trd_id_of(v);
 	uint32_t max = v->ps == RDMA_PS_UDP ? CM_SIDR_REP_PRIVATE : CM_REJ_PRIVATE;
 	int err;
@@ -314,7 +321,7 @@ tp_rdma_reject(struct rdma_cm_id *v, const void *private_data, uint8_t len)
 	if (len > max)
 		return trd_fail(too_long("reject", len, max));
 	trd_lock();
-	err = reject_locked(id, private_data, len);
+	err = reject_locked(id, reason, private_data, len);
 	if (err == 0)
 		id->state = TRD_DONE;
 	trd_unlock();

@@ -23,4 +23,7 @@ void trd_view(struct rdma_cm_id *id, struct trd_view *view);
 /* The next event; EAGAIN: there is none. Never waits, whatever the flags of the channel's descriptor are. */
 int trd_event_now(struct rdma_event_channel *channel, struct rdma_cm_event **event);
 
+/* tp_rdma_reject() for a reason of IBTA 12.6.7.2. Datagrams have none: their status is the same. */
+int trd_reject(struct rdma_cm_id *id, uint16_t reason, const void *private_data, uint8_t len);
+
 #endif /* ROCE_RDMA_RDMA_GUEST_H */

@@ -167,6 +167,7 @@ enum cm_reason {
 	CM_REJ_RESP_RES = 27,
 	CM_REJ_CONSUMER = 28,
 	CM_REJ_CLASS_VERSION = 31,
+	CM_REJ_VENDOR_OPTION = 35, /* of enhanced connections (ECE), IBTA 1.4 */
 };
 /* Its words; "unknown" for what the standard does not name. */
 const char *cm_reason_str(uint16_t reason);
