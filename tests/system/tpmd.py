@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs unmodified DPDK programs for tests and benchmarks: testpmd driven through its prompt."""
+import errno
 import json
 import os
+import random
 import re
 import select
 import signal
@@ -178,10 +180,22 @@ def wait_until(what, limit=60):
 
 
 def free_port():
-    """A TCP port of this machine that nobody has now."""
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
+    """
+    A TCP port of this machine that nobody has now. Connections get theirs from a range of the kernel: one out of it would be taken now
+    and then before its server has come.
+    """
+    with open('/proc/sys/net/ipv4/ip_local_port_range') as f:
+        low, high = map(int, f.read().split())
+    there = [*range(10000, low), *range(high + 1, 65536)]
+    while True:
+        with socket.socket() as s:
+            try:
+                s.bind(('', random.SystemRandom().choice(there) if there else 0))
+            except OSError as e:
+                if e.errno == errno.EADDRINUSE:
+                    continue
+                raise
+            return s.getsockname()[1]
 
 
 def listens(port):
