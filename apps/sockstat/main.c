@@ -114,7 +114,7 @@ look(const struct options *o, struct programs *before)
 {
 	struct programs now = {0};
 
-	programs_read(o, &now);
+	programs_read(o->pid, &now);
 	if (o->zero)
 		programs_zero(&now);
 	else
@@ -138,7 +138,7 @@ main(int argc, char **argv)
 	(void)sigaction(SIGTERM, &a, NULL);
 	/* What changes is counted from here on. */
 	if (o.interval != 0 && !o.zero)
-		programs_read(&o, &before);
+		programs_read(o.pid, &before);
 	do {
 		if (o.interval != 0 && !o.zero)
 			nap(o.interval);

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "lib/sock/stat.h"
+#include "apps/common/sock_programs.h"
 
 struct options {
 	int pid;         /* 0: all */
@@ -14,22 +14,6 @@ struct options {
 	int times;       /* 0: no end */
 	bool zero, json;
 };
-
-/* What a program's counters were at one moment. */
-struct program {
-	struct sock_stat *map; /* its own memory */
-	struct sock_stat stat; /* a copy, with zero's values taken off */
-	char name[32];
-};
-struct programs {
-	struct program **one;
-	unsigned int num;
-};
-
-/* read.c. Programs that have counters and may be looked at. */
-void programs_read(const struct options *o, struct programs *p);
-void programs_zero(struct programs *p);
-void programs_free(struct programs *p);
 
 /* show.c. before: what is taken off, NULL: nothing. */
 void show(const struct options *o, const struct programs *now, const struct programs *before);

@@ -255,6 +255,11 @@ int tp_model_impair(struct tp_model *m, unsigned int port, const struct tp_impai
 int tp_model_cable(struct tp_model *m, unsigned int port, bool plugged);
 /** Plugs one in that the card does not support: it says so by an event, and there is no link until another one is plugged in. */
 int tp_model_cable_unsupported(struct tp_model *m, unsigned int port);
+/**
+ * Lets the peer of an Ethernet port offer one speed in autonegotiation: 100, 1000, 10000, 20000, 40000 or 56000 Mb/s. There is no
+ * link while the port has no speed in common with it. 0: the peer has whatever the port has, as at the start.
+ */
+int tp_model_peer_speed(struct tp_model *m, unsigned int port, uint32_t mbps);
 
 /* --- faults ----------------------------------------------------------------------------------------------- */
 

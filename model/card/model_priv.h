@@ -337,6 +337,9 @@ struct tpm_port {
 	uint32_t beacon_s;            /* the light blinks for so long since it was asked for, to find the port by */
 	bool cable, link;             /* cable plugged; link as last announced */
 	bool cable_bad;               /* the card cannot use it */
+	bool no_mode;                 /* its speeds are none of the peer's */
+	uint32_t eth_modes_off;       /* PTYS: what it has and must not use */
+	uint32_t peer_modes;          /* what the peer offers; 0: whatever the wire carries */
 	uint64_t mac;
 	uint32_t max_frame; /* with header, tags and FCS */
 	uint32_t user_mtu;

@@ -181,10 +181,15 @@ uint8_t tpm_mcast_config(struct tp_model *m, struct tpm_port *p, bool clear, uin
 	X(flow_attach)                                                                                                 \
 	X(flow_detach)                                                                                                 \
 	X(congestion_ctrl)                                                                                             \
-	X(health_check)
+	X(health_check)                                                                                                \
+	X(access_reg)
 #define TPM_CMD_DECL(f) uint8_t tpm_cmd_##f(struct tp_model *m, struct tpm_cmd *c);
 TPM_CMD_FNS(TPM_CMD_DECL)
 #undef TPM_CMD_DECL
+
+/* --- cmd_reg.c --- */
+
+void tpm_reg_reset(const struct tp_model *m, struct tpm_port *p);
 
 /* --- commands (cmd_qos.c): command statuses --- */
 

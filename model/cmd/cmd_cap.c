@@ -48,6 +48,7 @@ caps_queues(const struct tp_model *m, uint8_t *out)
 	prm_set(out, MLX4_CAP_LG_MAX_GSO, TPM_LG_MAX_GSO);
 	prm_set(out, MLX4_CAP_RSS_TOEPLITZ, 1);
 	prm_set(out, MLX4_CAP_PORT_BEACON, 1);
+	prm_set(out, MLX4_CAP_ETH_PROT_CTRL, 1);
 	prm_set(out, MLX4_CAP_RSS_XOR, 1);
 	prm_set(out, MLX4_CAP_LG_MAX_RSS, TPM_LG_MAX_RSS);
 }

@@ -61,6 +61,7 @@ static const struct tpm_cmd_handler handlers[] = {
 	H(SW2HW_SRQ, TPM_IN_HCA, sw2hw_srq),
 	H(HW2SW_SRQ, TPM_IN_HCA, hw2sw_srq),
 	H(QUERY_SRQ, TPM_IN_HCA, query_srq),
+	H(ACCESS_REG, FW_HCA, access_reg),
 	H(ARM_SRQ, TPM_IN_HCA, arm_srq),
 	H(QUERY_PORT, FW_HCA, query_port),
 	H(INIT_PORT, TPM_IN_HCA, init_port),

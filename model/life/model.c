@@ -181,6 +181,7 @@ port_reset(struct tp_model *m, struct tpm_port *p)
 	p->user_mtu = 0;
 	p->ignore_fcs = p->rx_pause = p->tx_pause = p->vlan_filter_on = p->mcast_filter = p->tunnels = false;
 	p->rx_pfc = p->tx_pfc = 0;
+	tpm_reg_reset(m, p);
 	memset(p->prio2tc, 0, sizeof(p->prio2tc));
 	memset(p->mac_table, 0, sizeof(p->mac_table));
 	memset(p->vlan_table, 0, sizeof(p->vlan_table));

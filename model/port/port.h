@@ -104,7 +104,8 @@ tpm_link(const struct tp_model *m, const struct tpm_port *p)
 static inline bool
 tpm_port_lit(const struct tpm_port *p)
 {
-	return p->open && p->cable && !p->cable_bad && !(p->ib && (p->ibp.disabled || p->ibp.retrain));
+	return p->open && p->cable && !p->cable_bad && (p->ib || !p->no_mode) &&
+	       !(p->ib && (p->ibp.disabled || p->ibp.retrain));
 }
 /* Is the wire one for what the port speaks? */
 static inline bool

@@ -102,6 +102,30 @@ def tcp(owner):
             fails((end['sockets'], end['closed']['tx_bytes'], end['closed']['rx_packets']), ([], 2100, 7), 'closed'))
 
 
+def connections(owner):
+    """The owner lists the TCP of its programs: who listens and the two ends of a connection, by the names that these know; none once they end."""
+
+    def listed():
+        return sorted((c['state'], c['pid'], c['fd'], c['local'], c.get('remote'))
+                      for c in owner.app.ask('show connections')['connections'] if c['kind'] == 'tcp')
+
+    port = tpmd.free_port()
+    at = '%s:%d' % (SERVER, port)
+    before = listed()
+    with Program(owner, '1') as server, Program(owner, '0') as client:
+        server.do('l = socket.create_server((%r, %d))' % (SERVER, port), 'u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)')
+        client.do('s = socket.create_connection((%r, %d))' % (SERVER, port))
+        server.do('c = l.accept()[0]')
+        fds = [int(fd) for fd in server.do('print(l.fileno(), c.fileno(), flush=True)').split()]
+        fd, name = client.do('print(s.fileno(), "%s:%d" % s.getsockname(), flush=True)').split()
+        want = [('connected', server.pid, fds[1], at, name), ('connected', client.pid, int(fd), name, at), ('listening', server.pid, fds[0], at, None)]
+        got = listed()
+        client.do('s.close()')
+        server.do('c.close()', 'l.close()')
+        left = listed()
+    return fails(before, [], 'before') or fails(got, sorted(want), 'connections') or fails(left, [], 'after all are closed')
+
+
 def kernel_udp(name):
     with open('/proc/net/snmp') as f:
         names, values = [line.split() for line in f if line.startswith('Udp:')]
@@ -226,6 +250,7 @@ def main():
     cases.run('tcp', tcp, owner)
     cases.run('udp', udp, owner)
     cases.run('others', others, owner)
+    cases.run('connections-of-the-owner', connections, owner)
     cases.run('waits', waits, owner)
     cases.run('zero-and-changes', zero_and_changes, owner)
     cases.run('given-back', owner.empty)

@@ -125,6 +125,22 @@ def links():
         return None if link['downs'] >= 3 and link['bad_modules'] == 1 and link['serial'] else str(link)
 
 
+def speeds():
+    """A peer with a speed that the port's firmware is too old for, and one with a speed that both have."""
+    with tpmd.Triplane(['net_mlx4_model0,fw=2.30.8000'], name='s', telemetry=True) as t:
+        for speed, want in (('any', ('up', '0.1, 1, 10, 20, 40')), ('56000', ('no-agreement', '56')), ('10000', ('up', '10'))):
+            t.tell('model peer 0 ' + speed)
+            if not tpmd.wait_until(lambda: t.ask('show link 0')['ports'][0]['reason'] == want[0], 30):
+                return 'peer %s: %s' % (speed, t.ask('show link 0'))
+            shown, told = t.ask('show link 0')['ports'][0], t.tel('/mlx4/link,0')
+            if shown['peer_speeds_gbps'] != want[1] or told['peer_speeds_gbps'] != want[1] or told['reason'] != want[0]:
+                return '%s, telemetry %s' % (shown, told)
+            if want[0] != 'up' and 'the peer offers 56 GbE' not in shown['why']:
+                return shown['why']
+        t.tell('model peer 0 25000')
+        return None if tpmd.wait_until(lambda: '25000' in t.said() and '10000' in t.said(), 30) else t.said()
+
+
 def filters():
     """What is let in is what was asked for."""
     with tpmd.Triplane(['net_mlx4_model0'], ['--rxq', '4', '--txq', '4'], name='f') as t:
@@ -219,7 +235,7 @@ def connections():
 
 def partitions():
     """P_Keys that the subnet manager gave, and the IPoIB port in one of them."""
-    with tpmd.Triplane(['net_mlx4_model0,port0=ib,port1=ib,wire0=cross'], name='p') as t:
+    with tpmd.Triplane(['net_mlx4_model0,port0=ib,port1=ib,wire0=cross'], name='p', telemetry=True) as t:
         t.tell('ib sm on net_mlx4_model0/1')
         t.tell('ib sm partitions net_mlx4_model0/1 0x8005')
         t.tell('ipoib add net_mlx4_model0/2 pkey 0x8005')
@@ -233,6 +249,9 @@ def partitions():
         ib = {p['device']: p for p in t.ask('show ib')['ports']}['net_mlx4_model0/2']
         if got['0x8005']['member'] != 'full' or len(got['0x8005']['ipoib_ports']) != 1 or got['0xFFFF' if '0xFFFF' in got else '0xffff']['ipoib_ports']:
             return str(got)
+        tel = t.tel('/triplane/roce/pkeys,net_mlx4_model0/2')
+        if set(tel.values()) != {p.lower() for p in got} or tel[str(got['0x8005']['index'])] != '0x8005':
+            return 'telemetry says %s, the command %s' % (tel, got)
         return None if {p['pkey'] for p in ib['pkeys']} == set(got) and ib['why'] == 'the link is up' else str(ib)
 
 
@@ -240,6 +259,7 @@ cases.run('commands-traced', commands_traced)
 cases.run('resources-testpmd', resources)
 cases.run('resources-of-the-card', of_the_card)
 cases.run('link-reasons', links)
+cases.run('link-speeds', speeds)
 cases.run('packet-filter', filters)
 cases.run('perfstats', bursts)
 cases.run('connections', connections)

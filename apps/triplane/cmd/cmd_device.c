@@ -213,6 +213,17 @@ do_cable(void *arg, const struct cmd_args *a)
 	return ret == 0 ? 0 : app_err(ret, "port %u: cable %s: %s", id, cmd_text(a, "state"), rte_strerror(-ret));
 }
 
+static int
+do_peer(void *arg, const struct cmd_args *a)
+{
+	uint16_t id = (uint16_t)cmd_num(a, "port", 0);
+	const char *speed = cmd_text(a, "speed");
+	int ret = rte_pmd_mlx4_model_peer_speed(id, strcmp(speed, "any") == 0 ? 0 : (uint32_t)atoi(speed));
+
+	(void)arg;
+	return ret == 0 ? 0 : app_err(ret, "port %u: peer %s: %s", id, speed, rte_strerror(-ret));
+}
+
 static const struct cmd table[] = {
 	{"Card", "show device [{ports:ports}]", "Shows the card of ports: identity, state, speed, resources.", do_show,
 	 true},
@@ -220,6 +231,8 @@ static const struct cmd table[] = {
 	 do_show, true},
 	{"Card", "model cable {port:port} {state:in|out|unsupported}",
 	 "Plugs the cable of a model's port in or out, or one in that the card does not support.", do_cable, false},
+	{"Card", "model peer {port:port} {speed:any|100|1000|10000|20000|40000|56000}",
+	 "Lets the peer of a model's port offer one speed in Mb/s; 'any': what the port has.", do_peer, false},
 };
 
 int

@@ -91,6 +91,7 @@ link_of(uint16_t id, struct out *o)
 {
 	struct rte_pmd_mlx4_link l;
 	int ret = rte_pmd_mlx4_link_get(id, &l);
+	char text[32];
 
 	if (ret != 0)
 		return ret;
@@ -101,6 +102,10 @@ link_of(uint16_t id, struct out *o)
 	out_u64(o, "speed_mbps", l.speed_mbps);
 	if (l.reason != RTE_PMD_MLX4_LINK_CARD_DEAD) {
 		out_str(o, "autonegotiation", !l.autoneg ? "off" : l.autoneg_done ? "done" : "not done");
+		rte_pmd_mlx4_link_speeds_text(l.speeds, text, sizeof(text));
+		show_known(o, "speeds_gbps", text);
+		rte_pmd_mlx4_link_speeds_text(l.peer_speeds, text, sizeof(text));
+		show_known(o, "peer_speeds_gbps", text);
 		show_known(o, "sensed", l.sensed);
 		show_known(o, "module", l.module);
 		show_known(o, "module_says", l.module_text);

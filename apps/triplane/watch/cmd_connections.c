@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Connections that this process has: of rdma_cm, of IPoIB, and queue pairs of the program. */
+/* Connections: of rdma_cm, of IPoIB, queue pairs of the program, and TCP of the programs that have sockets on its ports. */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <tp_rdma.h>
 
+#include "apps/common/sock_programs.h"
+#include "apps/triplane/app/share.h"
 #include "apps/triplane/port/roce.h"
 #include "watch.h"
 
@@ -96,6 +99,65 @@ show_qps(struct shown *s, const struct roce_port *r)
 	}
 }
 
+static void
+show_ip4(struct out *o, const char *key, uint32_t ip, uint16_t port)
+{
+	struct sockaddr_storage a = {0};
+	struct sockaddr_in *in = (struct sockaddr_in *)&a;
+
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = ip;
+	in->sin_port = port;
+	show_address(o, key, &a);
+}
+
+/* What a program wrote down of itself: of TCP, and on the port. */
+static void
+show_sockets(struct shown *s, const struct program *p, const char *device)
+{
+	for (unsigned int i = 0; i < SOCK_STAT_SOCKETS; i++) {
+		const struct sock_stat_socket *t = &p->stat.socket[i];
+
+		if (t->used == 0 || t->engine == 0 || t->type != SOCK_STREAM ||
+		    (t->listens == 0 && t->remote_port == 0))
+			continue;
+		out_item(s->o, "connection", s->n++);
+		out_str(s->o, "kind", "tcp");
+		out_str(s->o, "device", device);
+		out_str(s->o, "state", t->listens != 0 ? "listening" : "connected");
+		out_u64(s->o, "pid", (uint64_t)p->stat.pid);
+		out_str(s->o, "program", p->name);
+		out_u64(s->o, "fd", (uint64_t)t->fd);
+		show_ip4(s->o, "local", t->local_ip, t->local_port);
+		if (t->listens == 0)
+			show_ip4(s->o, "remote", t->remote_ip, t->remote_port);
+		out_end(s->o);
+	}
+}
+
+/* Of programs that are connected to what is shared here; one has a connection for each device that it opened. */
+static void
+show_programs(struct shown *s)
+{
+	static struct tp_share_guest guest[TP_SHARE_GUESTS];
+	struct tp_share *share = share_of();
+	unsigned int n = share == NULL ? 0 : tp_share_guests_get(share, guest, TP_SHARE_GUESTS), i, k;
+
+	n = RTE_MIN(n, TP_SHARE_GUESTS);
+	for (i = 0; i < n; i++) {
+		struct programs p = {0};
+
+		for (k = 0; k < i && guest[k].pid != guest[i].pid; k++)
+			;
+		if (k < i)
+			continue;
+		programs_read((int)guest[i].pid, &p);
+		for (k = 0; k < p.num; k++)
+			show_sockets(s, p.one[k], guest[i].device);
+		programs_free(&p);
+	}
+}
+
 static int
 do_show(void *arg, const struct cmd_args *a)
 {
@@ -111,6 +173,7 @@ do_show(void *arg, const struct cmd_args *a)
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++)
 		if (app->port[i].present && app->port[i].roce != NULL && app->port[i].roce->ctx != NULL)
 			show_qps(&s, app->port[i].roce);
+	show_programs(&s);
 	out_end(&o);
 	out_done(&o);
 	return 0;
@@ -120,7 +183,8 @@ static const struct cmd table[] = {
 	{"Show", "show connections",
 	 "Shows connections and ids of rdma_cm, of this process and of programs on its shared ports, and connections "
 	 "of "
-	 "IPoIB ports, and queue pairs of this program that know their peer.",
+	 "IPoIB ports, queue pairs of this program that know their peer, and TCP of programs with sockets on its "
+	 "ports.",
 	 do_show, true},
 };
 

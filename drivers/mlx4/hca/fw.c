@@ -344,6 +344,7 @@ parse_features(struct mlx4_caps *c, const uint8_t *box)
 	c->local_inv = prm_get(box, MLX4_CAP_LOCAL_INV);
 	c->fast_reg = prm_get(box, MLX4_CAP_FAST_REG);
 	c->beacon = prm_get(box, MLX4_CAP_PORT_BEACON);
+	c->eth_speeds = prm_get(box, MLX4_CAP_ETH_PROT_CTRL);
 	c->diag_port = prm_get(box, MLX4_CAP_DIAG_PORT);
 }
 

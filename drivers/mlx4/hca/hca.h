@@ -60,6 +60,7 @@ struct mlx4_caps {
 	bool mw, mw2, mw2b;  /* memory windows: at all, type 2, bound to a queue pair */
 	bool local_inv, fast_reg, diag_port;
 	bool beacon;           /* a port's light can blink */
+	bool eth_speeds;       /* the register of a port's types and speeds */
 	uint16_t static_rates; /* bit n: code n of a path's rate */
 	uint16_t num_qp_rates; /* rate limits of queue pairs, 0: none */
 	uint32_t max_srq_wqes, max_rdma_req, max_rdma_rsp, ack_delay, lg_max_msg;

@@ -234,3 +234,14 @@ rte_pmd_mlx4_model_cable_unsupported(uint16_t port_id)
 	rc = model_of(port_id, &eth, &m);
 	return rc != 0 ? rc : tp_model_cable_unsupported(m, eth->port);
 }
+
+int
+rte_pmd_mlx4_model_peer_speed(uint16_t port_id, uint32_t mbps)
+{
+	struct mlx4_eth *eth;
+	struct tp_model *m;
+	int rc;
+
+	rc = model_of(port_id, &eth, &m);
+	return rc != 0 ? rc : tp_model_peer_speed(m, eth->port, mbps);
+}

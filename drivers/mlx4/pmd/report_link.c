@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "drivers/mlx4/ethdev/ethdev.h"
+#include "drivers/mlx4/hca/port/speeds.h"
 #include "report/rte_pmd_mlx4_report.h"
 
 /* Names of a module: SFF-8636, page 00h, and SFF-8472. */
@@ -15,6 +16,7 @@
 #define ID_QSFP_PLUS 0x0du
 #define ID_QSFP28 0x11u
 #define TEXT 16u
+#define SPEEDS_TEXT 32u
 #define QSFP_VENDOR 148u
 #define QSFP_PART 168u
 #define QSFP_SERIAL 196u
@@ -111,7 +113,7 @@ sense(struct mlx4_eth *eth, struct rte_pmd_mlx4_link *l)
 }
 
 static enum rte_pmd_mlx4_link_reason
-judge(struct mlx4_eth *eth, const struct rte_pmd_mlx4_link *l)
+judge(struct mlx4_eth *eth, const struct rte_pmd_mlx4_link *l, const struct mlx4_speeds *s)
 {
 	if (strcmp(l->module, "none") == 0) {
 		/* What the card said was about a module that is gone. */
@@ -120,6 +122,8 @@ judge(struct mlx4_eth *eth, const struct rte_pmd_mlx4_link *l)
 	}
 	if (l->bad_modules != eth->bad_modules_old)
 		return RTE_PMD_MLX4_LINK_BAD_MODULE;
+	if (s->peer != 0 && (s->peer & s->own) == 0)
+		return RTE_PMD_MLX4_LINK_NO_AGREEMENT;
 	if (strcmp(l->sensed, "InfiniBand") == 0)
 		return RTE_PMD_MLX4_LINK_OTHER_TYPE;
 	if (strcmp(l->sensed, "Ethernet") == 0 && l->autoneg && !l->autoneg_done)
@@ -127,9 +131,46 @@ judge(struct mlx4_eth *eth, const struct rte_pmd_mlx4_link *l)
 	return RTE_PMD_MLX4_LINK_NO_SIGNAL;
 }
 
+void
+rte_pmd_mlx4_link_speeds_text(uint32_t speeds, char *text, size_t len)
+{
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} names[] = {
+		{RTE_ETH_LINK_SPEED_100M, "0.1"}, {RTE_ETH_LINK_SPEED_1G, "1"},   {RTE_ETH_LINK_SPEED_10G, "10"},
+		{RTE_ETH_LINK_SPEED_20G, "20"},   {RTE_ETH_LINK_SPEED_40G, "40"}, {RTE_ETH_LINK_SPEED_56G, "56"},
+	};
+	size_t at = 0;
+	unsigned int i;
+
+	if (len != 0)
+		text[0] = '\0';
+	for (i = 0; i < RTE_DIM(names); i++)
+		if ((speeds & names[i].bit) != 0 && at < len)
+			at += (size_t)snprintf(text + at, len - at, "%s%s", at == 0 ? "" : ", ", names[i].name);
+}
+
+/* What is different about this one link. */
+static void
+explain(struct rte_pmd_mlx4_link *l)
+{
+	char peer[SPEEDS_TEXT], own[SPEEDS_TEXT];
+
+	snprintf(l->text, sizeof(l->text), "%s", reasons[l->reason].text);
+	if (l->reason != RTE_PMD_MLX4_LINK_NO_AGREEMENT || l->peer_speeds == 0)
+		return;
+	rte_pmd_mlx4_link_speeds_text(l->peer_speeds, peer, sizeof(peer));
+	rte_pmd_mlx4_link_speeds_text(l->speeds, own, sizeof(own));
+	snprintf(l->text, sizeof(l->text), "the peer offers %s GbE, and this port %s GbE: %s", peer, own,
+		 (l->peer_speeds & l->speeds) == 0 ? "no speed is common to both"
+						   : "no form of a speed is common to both");
+}
+
 static enum rte_pmd_mlx4_link_reason
 look(struct mlx4_eth *eth, struct rte_pmd_mlx4_link *l)
 {
+	struct mlx4_speeds s = {0};
 	struct mlx4_port_info p;
 
 	if (eth->hca->dead || mlx4_port_query(eth->hca, eth->port, &p) != 0)
@@ -137,6 +178,10 @@ look(struct mlx4_eth *eth, struct rte_pmd_mlx4_link *l)
 	l->autoneg = p.autoneg;
 	l->autoneg_done = p.autoneg_done;
 	l->both_types = p.type_eth && p.type_ib;
+	if (mlx4_port_speeds(eth->hca, eth->port, &s) == 0) {
+		l->speeds = mlx4_speeds_rte(s.own);
+		l->peer_speeds = mlx4_speeds_rte(s.peer);
+	}
 	module_read(eth, l);
 	if (!eth->dev->data->dev_started)
 		return RTE_PMD_MLX4_LINK_STOPPED;
@@ -148,7 +193,7 @@ look(struct mlx4_eth *eth, struct rte_pmd_mlx4_link *l)
 		return RTE_PMD_MLX4_LINK_UP;
 	}
 	sense(eth, l);
-	return judge(eth, l);
+	return judge(eth, l, &s);
 }
 
 int
@@ -164,6 +209,6 @@ rte_pmd_mlx4_link_get(uint16_t port_id, struct rte_pmd_mlx4_link *link)
 	link->bad_modules = __atomic_load_n(&eth->bad_modules, __ATOMIC_RELAXED);
 	link->reason = look(eth, link);
 	mlx4_control_unlock(eth);
-	snprintf(link->text, sizeof(link->text), "%s", reasons[link->reason].text);
+	explain(link);
 	return 0;
 }

@@ -91,6 +91,7 @@ link_of(uint16_t port, struct rte_tel_data *d)
 {
 	struct rte_pmd_mlx4_link l;
 	int rc = rte_pmd_mlx4_link_get(port, &l);
+	char text[32];
 
 	if (rc != 0)
 		return rc;
@@ -100,6 +101,10 @@ link_of(uint16_t port, struct rte_tel_data *d)
 	tel_dict_uint(d, "speed_mbps", l.speed_mbps);
 	tel_dict_uint(d, "autoneg", l.autoneg);
 	tel_dict_uint(d, "autoneg_done", l.autoneg_done);
+	rte_pmd_mlx4_link_speeds_text(l.speeds, text, sizeof(text));
+	rte_tel_data_add_dict_string(d, "speeds_gbps", text);
+	rte_pmd_mlx4_link_speeds_text(l.peer_speeds, text, sizeof(text));
+	rte_tel_data_add_dict_string(d, "peer_speeds_gbps", text);
 	tel_dict_uint(d, "both_types", l.both_types);
 	rte_tel_data_add_dict_string(d, "sensed", l.sensed);
 	rte_tel_data_add_dict_string(d, "module", l.module);

@@ -13,6 +13,7 @@
 #define RTE_PMD_MLX4_REPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -82,17 +83,23 @@ int rte_pmd_mlx4_filter_get(uint16_t port_id, struct rte_pmd_mlx4_filter *filter
 /** Plugs a cable that the card does not support into a model's port. @return 0, -ENODEV, -ENOTSUP (a real card). */
 int rte_pmd_mlx4_model_cable_unsupported(uint16_t port_id);
 
+/**
+ * Lets the peer of a model's port offer one speed in autonegotiation: 100, 1000, 10000, 20000, 40000 or 56000 Mb/s; 0: whatever the
+ * port has. @return 0, -ENODEV, -EINVAL (another number), -ENOTSUP (a real card).
+ */
+int rte_pmd_mlx4_model_peer_speed(uint16_t port_id, uint32_t mbps);
+
 /** Why a link is up or down: the first of these that is true. */
 enum rte_pmd_mlx4_link_reason {
 	RTE_PMD_MLX4_LINK_UP,
-	RTE_PMD_MLX4_LINK_CARD_DEAD,    /**< the card was given up: `rte_eth_dev_reset()` */
-	RTE_PMD_MLX4_LINK_STOPPED,      /**< the port is not started */
-	RTE_PMD_MLX4_LINK_SET_DOWN,     /**< rte_eth_dev_set_link_down() */
-	RTE_PMD_MLX4_LINK_NO_MODULE,    /**< nothing is plugged in */
-	RTE_PMD_MLX4_LINK_BAD_MODULE,   /**< the card said that it cannot use what is plugged in */
-	RTE_PMD_MLX4_LINK_OTHER_TYPE,   /**< the peer speaks InfiniBand */
-	RTE_PMD_MLX4_LINK_NO_AGREEMENT, /**< a peer is there, and autonegotiation does not end: speeds do not fit */
-	RTE_PMD_MLX4_LINK_NO_SIGNAL,    /**< no peer: it is off, its port is down, or the cable leads nowhere */
+	RTE_PMD_MLX4_LINK_CARD_DEAD,  /**< the card was given up: `rte_eth_dev_reset()` */
+	RTE_PMD_MLX4_LINK_STOPPED,    /**< the port is not started */
+	RTE_PMD_MLX4_LINK_SET_DOWN,   /**< rte_eth_dev_set_link_down() */
+	RTE_PMD_MLX4_LINK_NO_MODULE,  /**< nothing is plugged in */
+	RTE_PMD_MLX4_LINK_BAD_MODULE, /**< the card said that it cannot use what is plugged in */
+	RTE_PMD_MLX4_LINK_OTHER_TYPE, /**< the peer speaks InfiniBand */
+	RTE_PMD_MLX4_LINK_NO_AGREEMENT, /**< a peer is there, and no speed is common to both, or autonegotiation does not end */
+	RTE_PMD_MLX4_LINK_NO_SIGNAL, /**< no peer: it is off, its port is down, or the cable leads nowhere */
 	RTE_PMD_MLX4_LINK_REASONS
 };
 
@@ -102,10 +109,13 @@ const char *rte_pmd_mlx4_link_reason_name(enum rte_pmd_mlx4_link_reason reason);
 /** A link as the card has it at this moment. */
 struct rte_pmd_mlx4_link {
 	enum rte_pmd_mlx4_link_reason reason;
-	char text[160];       /**< the reason in words, and what to do */
-	uint32_t speed_mbps;  /**< 0: down */
-	bool autoneg;         /**< it is on */
-	bool autoneg_done;    /**< both ends agree */
+	char text[160];      /**< the reason in words, and what to do */
+	uint32_t speed_mbps; /**< 0: down */
+	bool autoneg;        /**< it is on */
+	bool autoneg_done;   /**< both ends agree */
+	uint32_t speeds;     /**< RTE_ETH_LINK_SPEED_* that the port offers; 0: the firmware does not tell */
+	uint32_t
+		peer_speeds; /**< likewise the peer; 0: there is none, it does not negotiate, or the firmware does not tell */
 	bool both_types;      /**< the card's port can be InfiniBand, too: then sensed is known */
 	char sensed[16];      /**< what the card sees of the peer: "Ethernet", "InfiniBand", "nothing"; "": not told */
 	char module[32];      /**< "QSFP+", "SFP", "none", "unknown (0x18)"; "unreadable": the firmware does not tell */
@@ -114,6 +124,9 @@ struct rte_pmd_mlx4_link {
 	uint64_t downs;                        /**< how often the link went down since the port was made */
 	uint64_t bad_modules;                  /**< how often the card said that it cannot use a module */
 };
+
+/** Writes RTE_ETH_LINK_SPEED_* as a list in Gb/s, such as "1, 10, 40"; "" for none. @p len: 32 octets are enough. */
+void rte_pmd_mlx4_link_speeds_text(uint32_t speeds, char *text, size_t len);
 
 /** Asks the card. @return 0, -ENODEV; what a card that is dead does not tell is empty. */
 int rte_pmd_mlx4_link_get(uint16_t port_id, struct rte_pmd_mlx4_link *link);

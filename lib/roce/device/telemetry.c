@@ -6,8 +6,11 @@
  *   /triplane/roce/list         numbers of the ports
  *   /triplane/roce/info,PORT    provider, mode, MTU, objects
  *   /triplane/roce/stats,PORT   counters
+ *   /triplane/roce/devices      names of open devices, InfiniBand ports among them
+ *   /triplane/roce/pkeys,DEVICE the P_Key table of one
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <rte_ethdev.h>
@@ -96,9 +99,60 @@ stats(const char *cmd, const char *params, struct rte_tel_data *d)
 	return -err;
 }
 
+static void
+add_name(struct troce_dev *dev, void *arg)
+{
+	rte_tel_data_add_array_string(arg, dev->vctx.context.device->name);
+}
+
+static int
+devices(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	rte_tel_data_start_array(d, RTE_TEL_STRING_VAL);
+	troce_open_all(add_name, d);
+	return 0;
+}
+
+/* Index and key of the entries that are in use. */
+static int
+add_pkeys(struct ibv_context *ctx, struct rte_tel_data *d)
+{
+	struct ibv_port_attr attr;
+	char index[16], text[16];
+	int err = tp_roce_query_port(ctx, 1, &attr), i;
+	__be16 pkey;
+
+	for (i = 0; err == 0 && i < attr.pkey_tbl_len; i++) {
+		if (tp_roce_query_pkey(ctx, 1, i, &pkey) != 0 || pkey == 0)
+			continue;
+		snprintf(index, sizeof(index), "%d", i);
+		snprintf(text, sizeof(text), "0x%04x", rte_be_to_cpu_16(pkey));
+		rte_tel_data_add_dict_string(d, index, text);
+	}
+	return err;
+}
+
+static int
+pkeys(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	struct troce_dev *dev;
+	int err = EINVAL;
+
+	rte_tel_data_start_dict(d);
+	troce_open_begin();
+	dev = params == NULL ? NULL : troce_open_find_name(params);
+	if (dev != NULL)
+		err = add_pkeys(&dev->vctx.context, d);
+	troce_open_end();
+	return -err;
+}
+
 RTE_INIT(troce_start)
 {
 	rte_telemetry_register_cmd("/triplane/roce/list", list, "Numbers of the ports that are open for RoCE");
 	rte_telemetry_register_cmd("/triplane/roce/info", info, "A RoCE port. Parameter: port");
 	rte_telemetry_register_cmd("/triplane/roce/stats", stats, "Counters of a RoCE port. Parameter: port");
+	rte_telemetry_register_cmd("/triplane/roce/devices", devices,
+				   "Names of open devices, InfiniBand ports among them");
+	rte_telemetry_register_cmd("/triplane/roce/pkeys", pkeys, "The P_Key table of a device. Parameter: its name");
 }

@@ -27,6 +27,7 @@ const struct troce_ib_port *troce_ib_find(const char *name);
 /* The list of open ports; it is locked between begin and end. */
 struct troce_dev *troce_open_find(uint16_t port_id);
 struct troce_dev *troce_open_find_ib(const struct troce_ib_port *port);
+struct troce_dev *troce_open_find_name(const char *device);
 void troce_open_begin(void);
 void troce_open_end(void);
 /* Calls fn for each open port; for none while the list is in use elsewhere. */

@@ -208,6 +208,19 @@ troce_open_find_ib(const struct troce_ib_port *port)
 	return NULL;
 }
 
+struct troce_dev *
+troce_open_find_name(const char *device)
+{
+	struct troce_dev *dev;
+
+	TAILQ_FOREACH(dev, &open_devs, next)
+	{
+		if (strcmp(dev->vctx.context.device->name, device) == 0)
+			return dev;
+	}
+	return NULL;
+}
+
 /* Does not wait: the caller may have locks that an opening port wants. */
 static void
 each_locked(void (*fn)(struct troce_dev *dev, void *arg), void *arg)

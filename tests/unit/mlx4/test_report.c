@@ -219,7 +219,73 @@ test_link(void **state)
 	assert_int_equal(tp_model_cable_unsupported(rig_model(0), 3), -EINVAL);
 }
 
-/* A port of both types that was made Ethernet, at an InfiniBand peer, and at one with which it does not agree. */
+/* The peer offers one speed: the port has it, or one that its firmware is too old for. */
+static void
+test_link_speeds(void **state)
+{
+	struct rte_pmd_mlx4_link l;
+	char text[32];
+
+	rig_open_pair("fw=2.30.8000", 1, NULL);
+	rig_settle(0);
+	l = link_is(RTE_PMD_MLX4_LINK_UP, "up");
+	rte_pmd_mlx4_link_speeds_text(l.speeds, text, sizeof(text));
+	assert_string_equal(text, "0.1, 1, 10, 20, 40");
+	assert_int_equal(l.peer_speeds, l.speeds);
+	assert_int_equal(rte_pmd_mlx4_model_peer_speed(0, 56000), 0);
+	rig_settle(0);
+	l = link_is(RTE_PMD_MLX4_LINK_NO_AGREEMENT, "no-agreement");
+	assert_int_equal(l.peer_speeds, RTE_ETH_LINK_SPEED_56G);
+	assert_non_null(strstr(l.text, "offers 56 GbE"));
+	assert_non_null(strstr(l.text, "0.1, 1, 10, 20, 40 GbE"));
+	/* Nobody is there: that nothing is plugged in comes first. */
+	assert_int_equal(tp_model_cable(rig_model(0), 1, false), 0);
+	assert_int_equal(link_is(RTE_PMD_MLX4_LINK_NO_MODULE, "no-module").peer_speeds, 0);
+	assert_int_equal(tp_model_cable(rig_model(0), 1, true), 0);
+	assert_int_equal(rte_pmd_mlx4_model_peer_speed(0, 10000), 0);
+	rig_settle(0);
+	assert_int_equal(link_is(RTE_PMD_MLX4_LINK_UP, "up").peer_speeds, RTE_ETH_LINK_SPEED_10G);
+	assert_int_equal(rte_pmd_mlx4_model_peer_speed(0, 0), 0);
+	assert_int_equal(link_is(RTE_PMD_MLX4_LINK_UP, "up").peer_speeds, l.speeds);
+	assert_int_equal(rte_pmd_mlx4_model_peer_speed(0, 25000), -EINVAL);
+	assert_int_equal(rte_pmd_mlx4_model_peer_speed(31, 0), -ENODEV);
+	/* Firmware that refuses the command tells no speeds, and all else as before. */
+	tp_model_fault(rig_model(0), TP_FAULT_STATUS, MLX4_CMD_ACCESS_REG, 1, MLX4_STAT_BAD_OP);
+	assert_int_equal(link_is(RTE_PMD_MLX4_LINK_UP, "up").speeds, 0);
+	rig_close();
+}
+
+/* The text ends where there is no more place. */
+static void
+test_speeds_text(void **state)
+{
+	char text[4] = "xyz";
+
+	rte_pmd_mlx4_link_speeds_text(RTE_ETH_LINK_SPEED_40G, text, 0);
+	assert_string_equal(text, "xyz");
+	rte_pmd_mlx4_link_speeds_text(0, text, sizeof(text));
+	assert_string_equal(text, "");
+	rte_pmd_mlx4_link_speeds_text(RTE_ETH_LINK_SPEED_1G | RTE_ETH_LINK_SPEED_10G, text, sizeof(text));
+	assert_string_equal(text, "1, ");
+}
+
+/* A peer of InfiniBand, with a cable; and one of Ethernet that does not negotiate. */
+static void
+test_link_sensed(void **state)
+{
+	rig_open("port0=auto,port1=auto,sense0=ib,sense1=eth,port-type0=eth,port-type1=eth,wire0=cross");
+	rig_start(0, 1, NULL);
+	rig_settle(0);
+	assert_string_equal(link_is(RTE_PMD_MLX4_LINK_OTHER_TYPE, "other-type").sensed, "InfiniBand");
+	rig_close();
+	rig_open("port0=auto,port1=auto,sense0=eth,sense1=eth,port-type0=eth,port-type1=eth,wire0=cross");
+	rig_start(0, 1, NULL);
+	rig_settle(0);
+	assert_string_equal(link_is(RTE_PMD_MLX4_LINK_NO_AGREEMENT, "no-agreement").sensed, "Ethernet");
+	rig_close();
+}
+
+/* A port of both types that was made Ethernet, without a cable. */
 static void
 test_link_senses(void **state)
 {
@@ -269,6 +335,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_unanswered, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_resources, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_link, setup, rig_teardown),
+		cmocka_unit_test(test_link_speeds),
+		cmocka_unit_test(test_speeds_text),
+		cmocka_unit_test(test_link_sensed),
 		cmocka_unit_test(test_link_senses),
 		cmocka_unit_test_setup_teardown(test_filter, setup, rig_teardown),
 	};

@@ -4,6 +4,7 @@
 /* Port commands, counters, datagrams, multicast groups [CP 4, 6.2]. */
 #include "harness.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "mlx4_prm_qos.h"
@@ -62,6 +63,119 @@ test_link_across(void **state)
 	assert_int_equal(card_cmd_none(c, MLX4_CMD_CLOSE_PORT, 0, 2), 0);
 	assert_int_equal(card_cmd_out(c, MLX4_CMD_QUERY_PORT, 0, 1), 0);
 	assert_int_equal(card_out(c)[0] & 0x80, 0);
+}
+
+/* A request as Linux writes it [CP 4.10], in octets. */
+static void
+ptys_ask(struct card *c, uint8_t method, uint16_t id, uint8_t port)
+{
+	uint8_t *in = card_in(c);
+
+	in[0x00] = 0x08;
+	in[0x01] = 0x04;
+	in[0x04] = (uint8_t)(id >> 8);
+	in[0x05] = (uint8_t)id;
+	in[0x06] = method;
+	in[0x07] = 0x01;
+	in[0x10] = 0x30;
+	in[0x11] = 0x11; /* 16 dwords and this one */
+	in[0x15] = port;
+	in[0x17] = 0x04;
+}
+
+static int
+ptys_run(struct card *c)
+{
+	return card_cmd(c, MLX4_CMD_ACCESS_REG, 0, 0, c->in, c->out);
+}
+
+static void
+test_speeds(void **state)
+{
+	struct card *c = *state;
+	uint8_t *in = card_ptr(c, c->in);
+	const uint8_t *o = card_out(c);
+
+	assert_int_equal(tp_model_wire_loopback(c->m, 1), 0);
+	assert_int_equal(card_cmd_none(c, MLX4_CMD_INIT_PORT, 0, 1), 0);
+	ptys_ask(c, 1, 0x5004, 1);
+	assert_int_equal(ptys_run(c), 0);
+	assert_int_equal(o[0x02] & 0x7f, 0);
+	assert_int_equal(o[0x15], 1);
+	assert_int_equal(o[0x17] & 5, 4);
+	assert_memory_equal(o + 0x20, "\x01\x06\xb1\xff", 4); /* all of copper and fibre, 56 GbE among them */
+	assert_memory_equal(o + 0x2c, "\x01\x06\xb1\xff", 4);
+	assert_memory_equal(o + 0x38, "\x00\x00\x00\x40", 4); /* 40GBASE-CR4 */
+	assert_memory_equal(o + 0x44, "\x01\x06\xb1\xff", 4);
+	/* Only 10 GbE may be used, and the peer has no other than 40. */
+	ptys_ask(c, 2, 0x5004, 1);
+	memcpy(in + 0x2c, "\x00\x00\x10\x00", 4);
+	assert_int_equal(ptys_run(c), 0);
+	assert_memory_equal(o + 0x2c, "\x00\x00\x10\x00", 4);
+	assert_int_equal(tp_model_peer_speed(c->m, 1, 40000), 0);
+	assert_int_equal(card_cmd_out(c, MLX4_CMD_QUERY_PORT, 0, 1), 0);
+	assert_int_equal(o[0] & 0xc0, 0); /* no link, negotiation did not end */
+	ptys_ask(c, 1, 0x5004, 1);
+	assert_int_equal(ptys_run(c), 0);
+	assert_memory_equal(o + 0x38, "\x00\x00\x00\x00", 4);
+	assert_memory_equal(o + 0x44, "\x00\x00\x80\xc0", 4);
+	assert_int_equal(tp_model_peer_speed(c->m, 1, 10000), 0);
+	assert_int_equal(card_cmd_out(c, MLX4_CMD_QUERY_PORT, 0, 1), 0);
+	assert_int_equal(o[0] & 0xc0, 0xc0);
+	card_expect_clean(c);
+	assert_int_equal(tp_model_peer_speed(c->m, 1, 5), -EINVAL);
+	assert_int_equal(tp_model_peer_speed(c->m, 3, 0), -EINVAL);
+}
+
+static void
+test_registers_refused(void **state)
+{
+	static const struct {
+		uint8_t method, status, port;
+		uint16_t id;
+		uint8_t admin;
+	} bad[] = {{1, 4, 1, 0x5003, 0},
+		   {3, 6, 1, 0x5004, 0},
+		   {1, 7, 0, 0x5004, 0},
+		   {1, 7, 3, 0x5004, 0},
+		   {2, 7, 1, 0x5004, 0x80}};
+	struct card *c = *state;
+	uint8_t *in = card_ptr(c, c->in);
+
+	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ptys_ask(c, bad[i].method, bad[i].id, bad[i].port);
+		in[0x2c] = bad[i].admin;
+		assert_int_equal(ptys_run(c), 0);
+		assert_int_equal(card_out(c)[0x02] & 0x7f, bad[i].status);
+	}
+	ptys_ask(c, 1, 0x5004, 1);
+	in[0x17] = 1; /* InfiniBand */
+	assert_int_equal(ptys_run(c), 0);
+	assert_int_equal(card_out(c)[0x02] & 0x7f, 7);
+	card_expect_clean(c);
+	ptys_ask(c, 1, 0x5004, 1);
+	in[0x00] = 0x10;
+	assert_int_equal(ptys_run(c), MLX4_STAT_BAD_PARAM);
+	ptys_ask(c, 1, 0x5004, 1);
+	in[0x10] = 0x20;
+	assert_int_equal(ptys_run(c), MLX4_STAT_BAD_PARAM);
+	card_expect(c, "cmd-param", 2);
+}
+
+static void
+test_registers_length(void **state)
+{
+	struct card *c = *state;
+	uint8_t *in = card_ptr(c, c->in);
+
+	ptys_ask(c, 1, 0x5004, 1);
+	in[0x10] = 0x18; /* the other reading of the type */
+	assert_int_equal(ptys_run(c), 0);
+	in[0x11] = 0x10;
+	assert_int_equal(ptys_run(c), MLX4_STAT_BAD_PARAM);
+	in[0x11] = 0x3d;
+	assert_int_equal(ptys_run(c), MLX4_STAT_BAD_PARAM);
+	card_expect(c, "cmd-limit", 2);
 }
 
 static int
@@ -268,6 +382,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_query_port, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_link, setup_objects, teardown_card),
 		cmocka_unit_test_setup_teardown(test_link_across, setup_booted, teardown_card),
+		cmocka_unit_test_setup_teardown(test_speeds, setup_booted, teardown_card),
+		cmocka_unit_test_setup_teardown(test_registers_refused, setup_booted, teardown_card),
+		cmocka_unit_test_setup_teardown(test_registers_length, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_general, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_tables, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_filters, setup_booted, teardown_card),

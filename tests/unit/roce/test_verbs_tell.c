@@ -61,6 +61,12 @@ test_telemetry(void **state)
 	assert_non_null(strstr(said, "\"net_counter\":1"));
 	assert_non_null(strstr(said, "\"async_events_lost\":0"));
 
+	assert_string_equal(tell_ask("/triplane/roce/devices"), "{\"/triplane/roce/devices\":[\"net_null0\"]}");
+	assert_string_equal(tell_ask("/triplane/roce/pkeys,net_null0"),
+			    "{\"/triplane/roce/pkeys\":{\"0\":\"0xffff\"}}");
+	assert_string_equal(tell_ask("/triplane/roce/pkeys,net_null1"), "{\"/triplane/roce/pkeys\":null}");
+	assert_string_equal(tell_ask("/triplane/roce/pkeys"), "{\"/triplane/roce/pkeys\":null}");
+
 	/* parameters that name no open port */
 	assert_string_equal(tell_ask("/triplane/roce/info"), "{\"/triplane/roce/info\":null}");
 	assert_string_equal(tell_ask("/triplane/roce/stats,x"), "{\"/triplane/roce/stats\":null}");

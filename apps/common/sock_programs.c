@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sockstat.h"
+#include "sock_programs.h"
 
 #define LINK "/memfd:" SOCK_STAT_FILE
 
@@ -128,13 +128,13 @@ by_pid(const void *a, const void *b)
 }
 
 void
-programs_read(const struct options *o, struct programs *p)
+programs_read(int pid, struct programs *p)
 {
-	DIR *d = o->pid == 0 ? opendir("/proc") : NULL;
+	DIR *d = pid == 0 ? opendir("/proc") : NULL;
 	struct dirent *e;
 
-	if (o->pid != 0)
-		look_at(p, o->pid);
+	if (pid != 0)
+		look_at(p, pid);
 	while (d != NULL && (e = readdir(d)) != NULL)
 		if (isdigit((unsigned char)e->d_name[0]))
 			look_at(p, atoi(e->d_name));
