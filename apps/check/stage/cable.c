@@ -107,8 +107,9 @@ joined(struct ck *c, int first, int second)
 	uint8_t own[2][6];
 
 	if (port_start(&p[0], c, (uint16_t)first, 1, NULL) && port_start(&p[1], c, (uint16_t)second, 1, NULL)) {
-		struct rte_eth_link l[2] = {{0}, {0}};
+		struct rte_eth_link l[2];
 
+		memset(l, 0, sizeof(l));
 		/* A cable with two ends comes up at both. */
 		if (rte_eth_link_get(p[0].id, &l[0]) != 0 || rte_eth_link_get(p[1].id, &l[1]) != 0 ||
 		    l[0].link_status == RTE_ETH_LINK_DOWN || l[1].link_status == RTE_ETH_LINK_DOWN) {
