@@ -173,6 +173,7 @@ perf_bw(struct perf *p)
 {
 	const bool both = p->conf->bidir != 0, recvs = p->conf->verb == PERF_SEND;
 	struct flow f = {.sends = !p->e->server || both, .receives = recvs && (p->e->server || both)};
+	const bool lines = p->conf->interval != 0 && !p->e->quiet;
 	int sent, came, rc;
 
 	f.target = p->conf->iters * (uint64_t)p->conf->qps;
@@ -180,6 +181,8 @@ perf_bw(struct perf *p)
 	p->count = p->lost = 0;
 	if (f.may_send || !f.receives)
 		begin_time(p, &f);
+	if (lines)
+		perf_series_begin(p);
 	do {
 		sent = came = 0;
 		if (f.may_send && f.sends) {
@@ -188,7 +191,7 @@ perf_bw(struct perf *p)
 				return rc;
 		}
 		rend_idle(p->e);
-		if (f.end != 0 || p->conf->duration != 0)
+		if (f.end != 0 || p->conf->duration != 0 || lines)
 			f.now = rte_rdtsc();
 		if (f.receives && (came = take(p, &f)) < 0)
 			return came;
@@ -199,6 +202,8 @@ perf_bw(struct perf *p)
 			if (rc != 0)
 				return rc;
 		}
+		if (lines)
+			perf_series_look(p, f.now, f.sends ? f.done : f.got);
 	} while (!finished(&f));
 	if (f.end == 0 && !f.over)
 		p->ended = rte_get_tsc_cycles();

@@ -74,6 +74,9 @@ static const struct ropt opts[] = {
 	FLAG(0, "report-both", both, "bidirectional: also each direction"),
 	WORD(0, "output", output, outputs, "only this number: bandwidth, message_rate, latency"),
 	FLAG(0, "json", json, "one JSON object a size, and nothing else"),
+	NUM(0, "interval", interval, 10, 60000,
+	    "milliseconds; bandwidth over time: a line each, with what congestion control allows"),
+	{0, "plot", ROPT_STR, AT(plot), 0, 0, NULL, "FILE", "write that as a picture (SVG)"},
 };
 
 void
@@ -163,6 +166,12 @@ check(const struct perf_conf *c, char *err, size_t errlen)
 	if (c->lat && c->post_list > 1)
 		return refuse(err, errlen, "--post_list: a latency test posts one request at a time, not %u",
 			      c->post_list);
+	if (c->lat && c->interval != 0)
+		return refuse(err, errlen, "--interval: a latency test has no bandwidth");
+	if (c->plot != NULL && c->interval == 0)
+		return refuse(err, errlen, "--plot: wants --interval, as in --interval 100");
+	if (c->interval != 0 && c->output != PERF_OUT_FULL)
+		return refuse(err, errlen, "--interval: not with --output %s, which is one number", outputs[c->output]);
 	if (c->duration != 0 && c->all != 0)
 		return refuse(err, errlen, "--all: not with --duration");
 	if (c->duration != 0 && 2 * c->margin >= c->duration)

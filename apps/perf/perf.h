@@ -4,10 +4,12 @@
 /*
  * Bandwidth and latency of send, write, read and atomic, with the options, the tables and the exchange of perftest: either
  * end may be one of its programs. options.c what is asked for, session.c the order of things, queues.c what verbs need,
- * cm.c connections by RDMA CM, bw.c and lat.c the measurements, report.c the tables.
+ * cm.c connections by RDMA CM, bw.c and lat.c the measurements, series.c what they are over time, report.c the tables.
  */
 #ifndef PERF_H
 #define PERF_H
+
+#include <stdio.h>
 
 #include "apps/roce_common/end.h"
 #include "apps/roce_common/stats.h"
@@ -27,6 +29,8 @@ struct perf_conf {
 	uint32_t outs, sl, tclass, timeout, retry, gap_us, output, atomic;
 	uint32_t all, bidir, events, gbits, both, no_peak, unsorted, histogram, cycles, srq, json;
 	uint32_t rdma_cm, ib_port, cpu_freq, help, version;
+	uint32_t interval;         /* ms; 0: no lines while it runs */
+	const char *plot;          /* NULL: none */
 	uint32_t min_bw, min_rate; /* limits below which the program fails, in the report's unit; rate in Mpps */
 };
 
@@ -51,6 +55,16 @@ struct perf_qp {
 };
 
 struct perf_cm;
+struct sample;
+
+/* --interval */
+struct perf_series {
+	uint64_t begun, last, due;      /* TSC */
+	uint64_t messages, cnps, marks; /* at the last line */
+	struct sample *sample;
+	uint32_t num, room;
+	FILE *out; /* of --plot */
+};
 
 struct perf {
 	struct rend *e;
@@ -79,6 +93,7 @@ struct perf {
 	uint64_t count;            /* messages of that time */
 	uint64_t lost;
 	struct rreport mine, theirs;
+	struct perf_series series;
 };
 
 /* The whole test of one end, for rend_run(). */
@@ -112,6 +127,12 @@ int perf_cm_swap(struct perf *p, const void *mine, void *theirs, size_t len);
 void perf_cm_close(struct perf *p, bool well);
 
 int perf_bw(struct perf *p);
+/* Opens what --plot names; its picture is drawn when the test is done well. */
+int perf_series_open(struct perf *p);
+int perf_series_close(struct perf *p, bool well);
+/* Of --interval: time begins; a line when one is due, messages: that were sent or received so far. */
+void perf_series_begin(struct perf *p);
+void perf_series_look(struct perf *p, uint64_t now, uint64_t messages);
 int perf_lat_send(struct perf *p);
 int perf_lat_write(struct perf *p);
 /* Waits until what was written is acknowledged, and answers for a moment more. */
@@ -124,6 +145,9 @@ void perf_say_test(const struct perf *p);
 void perf_say_dest(const struct perf *p, const char *which, const struct rdest *d);
 void perf_say_head(const struct perf *p);
 void perf_say_line(const struct perf *p);
+/* Messages a second in the unit of the report, and its name. */
+double perf_unit(const struct perf *p, double rate);
+const char *perf_unit_name(const struct perf *p);
 /* What was measured becomes p->mine. */
 void perf_rate(struct perf *p);
 void perf_say_bw(const struct perf *p, const struct rreport *r);

@@ -89,7 +89,7 @@ perf_say_line(const struct perf *p)
 void
 perf_say_head(const struct perf *p)
 {
-	const char *unit = p->conf->gbits != 0 ? "Gb/sec" : "MB/sec", *t = p->conf->cycles != 0 ? "cycles" : "usec";
+	const char *unit = perf_unit_name(p), *t = p->conf->cycles != 0 ? "cycles" : "usec";
 
 	if (!full(p))
 		return;
@@ -104,11 +104,16 @@ perf_say_head(const struct perf *p)
 		       t, t, t, t, t, t, t);
 }
 
-/* Messages a second in the unit of the report. */
-static double
-unit_of(const struct perf *p, double rate)
+double
+perf_unit(const struct perf *p, double rate)
 {
 	return p->conf->gbits != 0 ? rate * p->size * 8 / 1e9 : rate * p->size / 0x100000;
+}
+
+const char *
+perf_unit_name(const struct perf *p)
+{
+	return p->conf->gbits != 0 ? "Gb/sec" : "MB/sec";
 }
 
 void
@@ -117,9 +122,9 @@ perf_rate(struct perf *p)
 	const double hz = (double)rte_get_tsc_hz();
 	double s = (double)(p->ended - p->begun) / hz, rate = s > 0 ? (double)p->count / s : 0;
 
-	p->mine = (struct rreport){.size = p->size, .iters = p->count, .avg = unit_of(p, rate), .rate = rate / 1e6};
+	p->mine = (struct rreport){.size = p->size, .iters = p->count, .avg = perf_unit(p, rate), .rate = rate / 1e6};
 	if (p->t_post != NULL && p->count > 0)
-		p->mine.peak = unit_of(p, rstat_peak(p->t_post, p->t_done, p->count) * hz);
+		p->mine.peak = perf_unit(p, rstat_peak(p->t_post, p->t_done, p->count) * hz);
 	/* a report's count is that of one queue pair, but for a duration */
 	if (p->conf->duration == 0)
 		p->mine.iters = p->conf->iters;
@@ -139,7 +144,7 @@ perf_say_bw(const struct perf *p, const struct rreport *r)
 	if (p->conf->json != 0)
 		printf("{\"bytes\": %" PRIu64 ", \"iterations\": %" PRIu64 ", \"bw_peak\": %.4f, \"bw_average\": %.4f, "
 		       "\"unit\": \"%s\", \"mpps\": %.6f, \"lost\": %" PRIu64 "}\n",
-		       r->size, r->iters, r->peak, r->avg, p->conf->gbits != 0 ? "Gb/sec" : "MB/sec", r->rate, p->lost);
+		       r->size, r->iters, r->peak, r->avg, perf_unit_name(p), r->rate, p->lost);
 	else if (p->conf->output == PERF_OUT_FULL)
 		printf(" %-7" PRIu64 "    %-10" PRIu64 "       %-7.2f            %-7.2f\t\t   %-7.6f\n", r->size,
 		       r->iters, r->peak, r->avg, r->rate);

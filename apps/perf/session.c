@@ -364,7 +364,7 @@ perf_run(struct rend *e)
 	struct perf p = {.e = e, .conf = e->arg, .reads = 1};
 	uint32_t max, mtu = IBV_MTU_256;
 	struct ibv_device_attr attr;
-	int rc;
+	int rc, done;
 
 	p.type = perf_qp_type(p.conf);
 	p.hdr = p.type == IBV_QPT_UD ? 40 : 0;
@@ -392,9 +392,13 @@ perf_run(struct rend *e)
 	if (rc == 0)
 		rc = keep_times(&p);
 	if (rc == 0)
+		rc = perf_series_open(&p);
+	if (rc == 0)
 		rc = meet(&p);
 	if (rc == 0)
 		rc = measure(&p, max);
+	done = perf_series_close(&p, rc == 0);
+	rc = rc != 0 ? rc : done;
 	end(&p, rc == 0);
 	return rc == 0 ? limits(&p) : rc;
 }

@@ -20,12 +20,14 @@
 
 #define REND_ADDRS 4u
 #define REND_QOS 16u
+#define REND_CC 24u
 
 /* Options of the port that all programs have; see rport_opts. */
 struct rport_conf {
 	const char *dev, *addr[REND_ADDRS], *gateway, *provider, *netdev, *capture;
 	const char *self_dev, *self_addr[REND_ADDRS];
 	const char *qos[REND_QOS]; /* KEY=VALUE of a card's port, see docs/qos.md */
+	const char *cc[REND_CC];   /* on, NAME=VALUE of congestion control */
 	uint32_t mode, vlan, gid_index, mtu, udp_port, prio, dscp, ttl, link_wait;
 	uint32_t self;
 };

@@ -2,9 +2,11 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* A port of a test program: one queue each way, started, opened for RoCE, with its addresses and a GID to use. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_alarm.h>
@@ -271,6 +273,40 @@ declare(const struct rport *port, const char *const *words)
 	return rc == 0 ? 0 : rend_fail(-rc, "--qos: port %s: %s", port->name, err);
 }
 
+/* A word of --cc: "on" or a parameter. */
+static int
+congestion_word(const struct rport *port, const char *word)
+{
+	const char *eq = strchr(word, '=');
+	char name[64], *end = NULL;
+	unsigned long long value;
+
+	if (strcmp(word, "on") == 0)
+		return tp_roce_cc_enable(port->ctx, UINT8_MAX, true);
+	if (eq == NULL || (size_t)(eq - word) >= sizeof(name))
+		return rend_fail(EINVAL, "--cc: '%s', want on or NAME=VALUE, as ai-rate=40", word);
+	snprintf(name, sizeof(name), "%.*s", (int)(eq - word), word);
+	errno = 0;
+	value = strtoull(eq + 1, &end, 10);
+	if (!isdigit((unsigned char)eq[1]) || *end != '\0' || errno != 0)
+		return rend_fail(EINVAL, "--cc: %s '%s', want a number", name, eq + 1);
+	return tp_roce_cc_set(port->ctx, UINT8_MAX, name, value);
+}
+
+static int
+congestion(const struct rport *port, const char *const *words)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < REND_CC && words[i] != NULL && rc == 0; i++) {
+		rc = congestion_word(port, words[i]);
+		/* What a library refuses, its log says. */
+		if (rc > 0)
+			rc = rend_fail(rc, "--cc %s: port %s: %s", words[i], port->name, strerror(rc));
+	}
+	return rc;
+}
+
 int
 rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth)
 {
@@ -296,7 +332,9 @@ rport_open(struct rport *port, const struct rport_conf *conf, unsigned int nth)
 		if (rc != 0)
 			return rend_fail(rc, "port %s: --capture %s: %s", port->name, conf->capture, strerror(rc));
 	}
-	rc = addresses(port, conf, nth == 0 ? conf->addr : conf->self_addr);
+	rc = congestion(port, conf->cc);
+	if (rc == 0)
+		rc = addresses(port, conf, nth == 0 ? conf->addr : conf->self_addr);
 	return rc != 0 ? rc : pick_gid(port, conf);
 }
 

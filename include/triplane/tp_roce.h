@@ -433,8 +433,8 @@ int tp_roce_stat(struct ibv_context *ctx, const char *name, uint64_t *value);
 
 /**
  * DCQCN of RoCE v2, by priority: packets say that they know ECN (RFC 3168), who receives marked ones tells the sender by CNPs
- * (IBTA annex A17.9), and the sender limits its queue pair. Off at first. In software, address handles have what was on when they
- * were made; on the card, datagrams say nothing.
+ * (IBTA annex A17.9), and the sender limits its queue pair, of datagrams to all destinations. Off at first. In software, address
+ * handles have what was on when they were made; on the card, datagrams say nothing.
  * @param prios bit n: priority n
  * @return 0, EOPNOTSUPP the home of the port, or its firmware, has none; EIO.
  */

@@ -86,7 +86,7 @@ tpm_trace_input(struct tp_model *m, const struct tpm_cmd *c)
 	t.in_param = c->in_param;
 	t.out_param = c->out_param;
 	t.event = (prm_get32(m->hcr, MLX4_HCR_CTRL) & MLX4_HCR_EVENT) != 0;
-	if (i >= 0 && tpm_cmd_info[i].in == TPM_ARG_MBOX)
+	if (i >= 0 && (tpm_cmd_info[i].in == TPM_ARG_MBOX || (tpm_cmd_info[i].in == TPM_ARG_MAYBE && c->in_param != 0)))
 		t.in = tpm_dma_probe(m, c->in_param, MLX4_MAILBOX_SIZE, TP_DMA_READ, NULL);
 	trace_put_input(m->trace, &t);
 }

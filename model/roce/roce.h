@@ -94,7 +94,7 @@ struct tpm_roce {
 	struct tcc_rp rp;
 	struct tcc_np np;
 	uint64_t limited_since;
-	uint8_t limit_prio, np_prio;
+	uint8_t limit_prio, np_prio, dgram_prio;
 	bool limited;
 };
 

@@ -3,9 +3,9 @@
  */
 /*
  * Congestion control of queue pairs of an Ethernet port. The notification point answers marked packets, one CNP of a
- * queue pair in an interval. The reaction point gives a queue pair of RC or UC a limiter with the first CNP, and takes
- * it back when the rate is the line's again. A CNP for a queue pair of datagrams does not say which of its
- * destinations is meant, and is ignored.
+ * queue pair in an interval. The reaction point gives a queue pair a limiter with the first CNP, and takes it back when
+ * the rate is the line's again. A CNP for a queue pair of datagrams does not say which of its destinations is meant: it
+ * limits them all, by the parameters of the priority of the last datagram.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -256,11 +256,11 @@ tpm_cc_congested(struct tre_qp *e, uint64_t now)
 {
 	struct tpm_roce *r = e->home;
 	struct tpm_port *p = &r->m->port[r->port - 1];
-	uint8_t prio = r->limited ? r->limit_prio : r->path.prio;
+	uint8_t prio = r->limited ? r->limit_prio : e->a.type == IBV_QPT_UD ? r->dgram_prio : r->path.prio;
 	struct tpm_cc_prio *c = &p->cc->prio[prio];
 
-	if ((p->cc->rp >> prio & 1) == 0 || e->a.type == IBV_QPT_UD || p->ib ||
-	    (e->state != IBV_QPS_RTS && e->state != IBV_QPS_SQD) || !tcc_rp_cnp(&r->rp, &c->conf, now)) {
+	if ((p->cc->rp >> prio & 1) == 0 || p->ib || (e->state != IBV_QPS_RTS && e->state != IBV_QPS_SQD) ||
+	    !tcc_rp_cnp(&r->rp, &c->conf, now)) {
 		c->ignored_cnps++;
 		return;
 	}

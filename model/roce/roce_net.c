@@ -240,6 +240,7 @@ xmit(struct tre_qp *e, struct tre_out *out)
 		p->roce_no_gid++;
 		return true;
 	}
+	r->dgram_prio = path->prio;
 	/* Answers without data are not what fills queues, and the peer's rate depends on them. */
 	if (tpm_unlikely(r->limited) && out->len != 0 && !tpm_cc_may_send(r, frame_len(path, src, out)))
 		return false;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Linux's dcb tools and ours on one wire: what the guest sets arrives in the card as it should; an application of ours that
-# receives nothing pauses the guest's driver by PFC, and lets it go on when it receives again, without a loss.
+# receives nothing pauses the guest's driver by PFC, and lets it go on when it receives again, without a loss. 802.1Qau, which no
+# tool of iproute2 knows, is set and read by a program that speaks the kernel's netlink itself.
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 export LD_LIBRARY_PATH=$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -28,21 +29,21 @@ say() { printf '%s\n' "$@" >&9; }
 counter() { grep '^{"ports"' "$lab_tmp/app.out" | tail -n 1 | sed "s/.*\"$1\": *\([0-9]*\).*/\1/"; }
 # in_guest MARK NAME: a counter of ethtool in a section.
 in_guest() { section guest "$1" | sed -n "s/^ *$2: //p"; }
-# mailbox TEST IN_MODIFIER LINES: the guest's driver gave the card's port 1 this mailbox, which the card took.
+# mailbox TEST IN_MODIFIER LINES [COMMAND]: the guest's driver gave the card's port 1 this mailbox, which the card took.
 mailbox() {
-	if awk -v m="in_modifier $2 " -v want="$3" '
-		/ INPUT:/ { on = index($0, "SET_PORT") && index($0, m); text = ""; next }
+	if awk -v m="in_modifier $2 " -v want="$3" -v cmd="${4:-SET_PORT}" '
+		/ INPUT:/ { on = index($0, cmd) && index($0, m); text = ""; next }
 		/ OUTPUT: status 0x0$/ { if (on && text == want) found = 1; on = 0; next }
 		on { text = text (text == "" ? "" : "|") $0 }
 		END { exit !found }' "$lab_tmp/guest.trace"; then
 		pass "$1"
 	else
-		fail "$1" "no SET_PORT $2 with $3"
+		fail "$1" "no ${4:-SET_PORT} $2 with $3"
 	fi
 }
 say "set qos 0 pfc=all rx-untagged-lossless=on" "group add 0 all default=on queues=0 dropless=forever" "set fwd rxonly 0"
 
-guest_start guest -m 512 -d "$lab_tmp/guest.sock" || fail dcb-boot "$(tail -n 1 "$lab_tmp/guest.err")"
+guest_start guest -m 512 -s "$LAB_DIR/pyverbs" -d "$lab_tmp/guest.sock" || fail dcb-boot "$(tail -n 1 "$lab_tmp/guest.err")"
 counters='ethtool -S eth0 | grep -E "tx_packets|tx_timeout|rx_pause"'
 {
 	printf %s "$guest_waits"
@@ -61,6 +62,57 @@ dcb pfc set dev eth0 prio-pfc all:on; echo "status $?"
 dcb pfc show dev eth0
 echo "== app"
 dcb app add dev eth0 dscp-prio 26:3; echo "status $?"; dcb app show dev eth0
+cat >/tmp/qcn.py <<'PY'
+# What the kernel says of eth0 in RTM_GETDCB (linux/dcbnl.h): QCN and its counters as eight words a line; with arguments NAME=PRIO:VALUE
+# it sets them before, beside what is set.
+import socket, struct, sys
+NAMES = 'rpg_enable rppp_max_rps rpg_time_reset rpg_byte_reset rpg_threshold rpg_max_rate rpg_ai_rate rpg_hai_rate rpg_gd rpg_min_dec_fac rpg_min_rate cndd_state'.split()
+QCN, STATS = struct.Struct('=8B88I'), struct.Struct('=8Q8I')
+
+def attr(kind, data):
+    return struct.pack('=HH', 4 + len(data), kind) + data + bytes(-len(data) % 4)
+
+def attrs(data):
+    found = {}
+    while len(data) >= 4:
+        size, kind = struct.unpack_from('=HH', data)
+        found[kind & 0x3fff] = data[4:size]
+        data = data[(size + 3) & ~3:]
+    return found
+
+def ask(kind, cmd, more=b''):
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as s:
+        body = struct.pack('=BBH', 0, cmd, 0) + attr(1, b'eth0\0') + more
+        s.send(struct.pack('=IHHII', 16 + len(body), kind, 1, 1, 0) + body)
+        answer = s.recv(65536)
+    if struct.unpack_from('=H', answer, 4)[0] == 2:
+        raise OSError(-struct.unpack_from('=i', answer, 16)[0], 'netlink')
+    return attrs(answer[20:])
+
+def get():
+    ieee = attrs(ask(78, 21)[13])
+    v = QCN.unpack(ieee[8])
+    return [list(v[8 * i:8 * i + 8]) for i in range(len(NAMES))], STATS.unpack(ieee[9])
+
+if sys.argv[1:]:
+    rows, _ = get()
+    for word in sys.argv[1:]:
+        name, prio, value = word.replace('=', ':').split(':')
+        rows[NAMES.index(name)][int(prio)] = int(value)
+    answer = ask(79, 20, attr(13, attr(8, QCN.pack(*[v for r in rows for v in r]))))
+    print('status', struct.unpack('=b', answer[13][:1])[0])
+rows, stats = get()
+for name, row in zip(NAMES, rows):
+    print(name, *row)
+print('centiseconds', *stats[:8])
+print('created', *stats[8:])
+PY
+qcn() { PYTHONHOME=/host PYTHONPATH=/host/lib LD_LIBRARY_PATH=/host/lib PYTHONDONTWRITEBYTECODE=1 /host/bin/python3 -S /tmp/qcn.py "$@"; }
+echo "== qcn before"
+qcn
+echo "== qcn"
+qcn rpg_enable=5:1 rppp_max_rps=5:2 rpg_time_reset=5:16000 rpg_byte_reset=5:151000 rpg_threshold=5:6 rpg_max_rate=5:9000 rpg_ai_rate=5:7 \
+	rpg_hai_rate=5:60 rpg_gd=5:8 rpg_min_dec_fac=5:40 rpg_min_rate=5:12 rpg_ai_rate=2:9
 GUEST
 } | guest_exec guest 270
 say "port config 0 promisc on"
@@ -107,6 +159,19 @@ mailbox dcb-ets 0x901 "000: 00070032 000400ff 0007001e 000400ff|010: 00070014 00
 mailbox dcb-pfc-one 0x1 '000: 00000017 200005f6 00080000 00080000'
 mailbox dcb-pfc-all 0x1 '000: 00000017 200005f6 00ff0000 00ff0000'
 want dcb-app guest app 'dscp-prio 26:3'
+# By hand from the reference: what is to be set by the mask (both flags, ten values), flags, values in their order. What is not set is as it was.
+mailbox dcb-qcn 0x2001 "000: c0000000 ffc00000 00000000 80000000|010: 00000002 00003e80 00024dd8 00000006|\
+020: 00002328 00000007 0000003c 00000008|030: 00000028 0000000c 00000000 00000000" CONGESTION_CTRL
+want dcb-qcn-status guest qcn '^status 0$'
+for row in 'rpg_enable 1' 'rppp_max_rps 2' 'rpg_time_reset 16000' 'rpg_byte_reset 151000' 'rpg_threshold 6' 'rpg_max_rate 9000' 'rpg_ai_rate 7' \
+	'rpg_hai_rate 60' 'rpg_gd 8' 'rpg_min_dec_fac 40' 'rpg_min_rate 12'; do
+	read -ra was < <(section guest 'qcn before' | grep "^${row% *} ")
+	was[6]=${row#* }
+	[ "${row% *}" != rpg_ai_rate ] || was[3]=9
+	want "dcb-qcn-read-${row% *}" guest qcn "^${was[*]}\$"
+done
+# No congestion, no reaction point.
+want dcb-qcn-counters guest qcn '^created 0 0 0 0 0 0 0 0$'
 sent=$(in_guest paused tx_packets_phy)
 if [ "$(in_guest paused rx_pause_prio_0)" -gt 0 ] && [ "$(in_guest still rx_pause_prio_0)" -gt "$(in_guest paused rx_pause_prio_0)" ]; then
 	pass dcb-pause-counted

@@ -49,9 +49,9 @@ class Pair(tpmd.Triplane):
             self.tell('roce qp create 1 %s 65536 32' % kind)
             self.tell('roce qp pair 0 %d 1 %d' % (qp, qp))
 
-    def write(self, messages, size=65536):
+    def write(self, messages, size=65536, what='write'):
         for qp in range(QPS):
-            self.tell('roce traffic start 0 %d write %d 0 %d' % (qp, size, messages))
+            self.tell('roce traffic start 0 %d %s %d 0 %d' % (qp, what, size, messages))
         for qp in range(QPS):
             self.tell('roce traffic wait 0 %d 100' % qp)
 
@@ -68,7 +68,7 @@ def losses():
     found = {}
     for on in (False, True):
         with Pair(on) as t:
-            t.write(120)
+            t.write(60)
             found[on] = (t.dropped(), t.counters(0), t.counters(1))
             t.end()
     (without, a, b), (with_it, c, d) = found[False], found[True]
@@ -76,10 +76,28 @@ def losses():
         return 'without: %d dropped, %s, %s' % (without, a, b)
     if with_it > without / 10 or c['req_resent'] > a['req_resent'] / 10:
         return '%d dropped of %d, %d sent again of %d' % (with_it, without, c['req_resent'], a['req_resent'])
+    if not QPS * 40 <= c['cc_limited_mbps'] <= QPS * 300:
+        return 'limited to %d Mb/s' % c['cc_limited_mbps']
     # What one end says that it sent and marked, the other has.
     if d['cc_cnps_sent'] < 10 or c['cc_cnps_handled'] != c['cnps'] or c['cc_cnps_ignored'] or d['cc_marked'] != d['ecn_marked'] or c['cc_limited_qps'] != QPS:
         return 'sender %s, receiver %s' % (c, d)
     return None if c['cnps'] <= d['cc_cnps_sent'] else '%d CNPs of %d' % (c['cnps'], d['cc_cnps_sent'])
+
+
+def datagrams():
+    """Queue pairs of datagrams are limited, too: without it the switch drops most of what they send, with it what goes before the first CNP."""
+    found = {}
+    for on in (False, True):
+        with Pair(on, kind='ud') as t:
+            t.write(1500, 1024, 'send')
+            found[on] = (t.dropped(), t.counters(0), t.counters(1))
+            t.end()
+    (without, a, b), (with_it, c, d) = found[False], found[True]
+    if without < 300 or b['ecn_marked'] or a['cnps']:
+        return 'without: %d dropped, %s, %s' % (without, a, b)
+    if with_it > without / 3 or c['cc_limited_qps'] != QPS or not QPS * 40 <= c['cc_limited_mbps'] <= QPS * 200 or c['cc_cnps_ignored'] or d['cc_cnps_sent'] < 10:
+        return '%d dropped of %d, sender %s, receiver %s' % (with_it, without, c, d)
+    return None
 
 
 def losses_card():
@@ -87,7 +105,7 @@ def losses_card():
     found = {}
     for on in (False, True):
         with Pair(on, home='mlx4') as t:
-            t.write(120)
+            t.write(60)
             found[on] = (t.dropped(), t.counters(0), t.counters(1))
             t.end()
     (without, a, b), (with_it, c, d) = found[False], found[True]
@@ -111,7 +129,7 @@ def on_the_wire_card(ip):
             path = os.path.join(folder, 'x.pcapng')
             with Pair(True, ip=ip, sets=sets, home='mlx4') as t:
                 t.tell('roce capture start 1 %s' % path)
-                t.write(60)
+                t.write(30)
                 t.tell('roce capture stop 1')
                 counted = t.counters(1)
                 t.end()
@@ -147,7 +165,7 @@ def on_the_wire(ip):
             path = os.path.join(folder, 'x.pcapng')
             with Pair(True, ip=ip, sets=sets) as t:
                 t.tell('roce capture start 0 %s' % path)
-                t.write(60)
+                t.write(30)
                 # What comes faster than it is written is lost, and counted.
                 lost = t.ask('roce capture stop 0')['lost']
                 counted = t.counters(0)
@@ -179,17 +197,17 @@ def on_the_wire(ip):
 
 def by_priority_card():
     with Pair(True, prio=3, home='mlx4') as t:
-        t.write(60)
+        t.write(30)
         three = t.counters(1)
         t.tell('roce cc 0 3 off')
         t.tell('roce cc 1 3 off')
         if t.counters(0)['cc_limited_qps']:
             return 'limited after it was switched off: %s' % t.counters(0)
-        t.write(60)
+        t.write(30)
         off = t.counters(1)
         t.tell('roce cc 0 4 on')
         t.tell('roce cc 1 4 on')
-        t.write(60)
+        t.write(30)
         four = t.counters(1)
         t.end()
     if not three['cc_cnps_sent'] or off['cc_cnps_sent'] != three['cc_cnps_sent'] or four['cc_cnps_sent'] != three['cc_cnps_sent']:
@@ -205,7 +223,7 @@ def parameters_card():
             shown = t.ask('show roce cc 0')['ports'][0]['priorities'][0]
             if shown['min-rate'] != 1000 or not shown['on'] or shown['rate-on-first-cnp'] != 200 or 'initial-alpha' in shown or 'cnp-prio-mode' in shown:
                 return str(shown)
-            t.write(60)
+            t.write(30)
             ignored = t.counters(0)
             t.tell('save %s' % path)
             t.tell('roce cc 0 0 defaults')
@@ -221,18 +239,18 @@ def parameters_card():
 def by_priority():
     """It is on for the priority that it was switched on for, and for no other."""
     with Pair(True, prio=3) as t:
-        t.write(60)
+        t.write(30)
         three = t.counters(1)
         t.tell('roce cc 0 3 off')
         t.tell('roce cc 1 3 off')
         if t.counters(0)['cc_limited_qps']:
             return 'limited after it was switched off: %s' % t.counters(0)
         before = t.counters(1)['ecn_marked']
-        t.write(60)
+        t.write(30)
         off = t.counters(1)
         t.tell('roce cc 0 4 on')
         t.tell('roce cc 1 4 on')
-        t.write(60)
+        t.write(30)
         four = t.counters(1)
         t.end()
     if not three['cc_cnps_sent'] or off['ecn_marked'] != before or four['cc_cnps_sent'] != three['cc_cnps_sent']:
@@ -248,7 +266,7 @@ def parameters():
             shown = t.ask('show roce cc 0')['ports'][0]['priorities'][0]
             if shown['min-rate'] != 40000 or not shown['on'] or shown['rate-on-first-cnp'] != 200:
                 return str(shown)
-            t.write(60)
+            t.write(30)
             ignored = t.counters(0)
             t.tell('save %s' % path)
             t.tell('roce cc 0 0 defaults')
@@ -280,7 +298,7 @@ def refused():
     return None
 
 
-for name, case in (('losses', losses), ('wire-4', on_the_wire(4)), ('wire-6', on_the_wire(6)), ('by-priority', by_priority), ('parameters', parameters),
+for name, case in (('losses', losses), ('datagrams', datagrams), ('wire-4', on_the_wire(4)), ('wire-6', on_the_wire(6)), ('by-priority', by_priority), ('parameters', parameters),
                    ('refused', refused), ('card-losses', losses_card), ('card-wire-4', on_the_wire_card(4)), ('card-wire-6', on_the_wire_card(6)),
                    ('card-by-priority', by_priority_card), ('card-parameters', parameters_card)):
     if sys.argv[1:] and name not in sys.argv[1:]:

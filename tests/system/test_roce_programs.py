@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import xml.dom.minidom
 
 import rocepair
 
@@ -143,6 +144,44 @@ def duration():
 
     run('sw-write-bw-duration', rocepair.memif_pair('tp_write_bw', ['-D', '2', '-s', '4096']), check)
     run('sw-send-bw-duration', rocepair.memif_pair('tp_send_bw', ['-D', '2', '-s', '4096']), check)
+
+
+def over_time():
+    """Four queue pairs meet at a port of 300 Mb/s that marks: lines say that they are limited, to what, and by how many CNPs; the picture has a
+    point for each. What --cc sets is what they are limited to: 40 Mb/s at least, 60 at first, and next to no increase."""
+    switch = 'switch:perf%d' % os.getpid()
+    wires = ['net_mlx4_model0,wire0=%s/ecn:30000+60000+1000000/ecn-prio:0/buffer:600000,wire1=%s/rate:300' % (switch, switch)]
+    cc = 'on initial-alpha=1023 rate-on-first-cnp=60 clamp-target-rate=1 time-reset=100000 byte-reset=0 ai-rate=1 hai-rate=1 min-rate=40 dce-tcp-rtt=100000 ' \
+        'rate-reduce-monitor-period=2000 cnp-interval=200'
+    cc = [a for w in cc.split() for a in ('--cc', w)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'x.svg')
+        e = rocepair.self_pair('tp_write_bw', ['--provider', 'sw', '-q', '4', '-n', '300', '-u', '18', '--interval', '50', '--plot', path, '--json'] + cc, wires)
+        if not e.ok:
+            result('sw-over-time', e.why())
+            return
+        *lines, last = [json.loads(line) for line in e.client.out.splitlines()]
+        drawn = {p.getAttribute('class'): p.getAttribute('points').split() for p in xml.dom.minidom.parse(path).getElementsByTagName('polyline')}
+    limited = [x for x in lines if x['limited_qps'] == 4]
+    why = None
+    if len(lines) < 5 or sorted(x['ms'] for x in lines) != [x['ms'] for x in lines] or 'bw_average' not in last:
+        why = '%d lines, %s' % (len(lines), last)
+    elif len(limited) < 3 or any(not 4 * 40 <= x['limited_mbps'] <= 4 * 61 for x in limited) or not sum(x['cnps'] for x in lines):
+        why = 'limited: %s' % lines[-5:]
+    elif any(abs(x['bw'] * 2**20 * 8 / 1e6 - x['limited_mbps']) > x['limited_mbps'] and x['bw'] * 2**20 * 8 / 1e6 > x['limited_mbps'] for x in limited[2:]):
+        why = 'faster than the limit: %s' % limited[2:]
+    elif len(drawn['b']) != len(lines) or len(drawn['l']) != len([x for x in lines if x['limited_qps']]):
+        why = '%d lines, %d and %d points' % (len(lines), len(drawn['b']), len(drawn['l']))
+    result('sw-over-time', why)
+    for args, said in ((['--cc', 'ai-rate=0'], 'ai-rate 0: wanted 1..'), (['--cc', 'ai=1'], "no parameter 'ai'"), (['--cc', 'ai-rate'], "--cc: 'ai-rate', want on or NAME=VALUE"),
+                       (['--cc', 'ai-rate=4x'], "ai-rate '4x', want a number"), (['--interval', '9'], "--interval: '9' is not a number in 10..60000"),
+                       (['--plot', 'x'], '--plot: wants --interval'), (['--interval', '10', '--output', 'bandwidth'], '--interval: not with --output bandwidth'),
+                       (['--interval', '10', '--plot', '/nowhere/x', '-n', '5'], '--plot /nowhere/x: No such file')):
+        e = rocepair.self_pair('tp_write_bw', ['--provider', 'sw'] + args, wires, timeout=30)
+        if e.ok or said not in e.client.err + e.client.out:
+            result('over-time-refused', '%s: %s' % (args, e.why()))
+            return
+    result('over-time-refused', None)
 
 
 def families():
@@ -329,6 +368,7 @@ def examples():
 both_homes(rocepair.memif_pair, 'sw')
 all_sizes()
 duration()
+over_time()
 families()
 af_packet()
 refused()

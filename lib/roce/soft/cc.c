@@ -2,9 +2,9 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * Congestion control of RC and UC queue pairs over RoCE v2 (lib/roce/cc). Off, it costs a packet nothing: marked packets and
- * CNPs leave the plain way by tests that are there anyway, and a queue pair that is limited by the generation of its route.
- * Of a queue pair of datagrams CNPs are counted as ignored, since they do not say which of its destinations is meant.
+ * Congestion control of queue pairs over RoCE v2 (lib/roce/cc). Off, it costs a packet nothing: marked packets and CNPs leave
+ * the plain way by tests that are there anyway, and a queue pair that is limited by the generation of its route. So do datagrams
+ * whose address says that they know ECN. A CNP does not say which of their destinations is meant: it limits the queue pair.
  */
 #include <string.h>
 
@@ -52,19 +52,38 @@ speak(struct rsw_dev *d, struct rsw_qp *qp)
 		rsw_route_ecn(&qp->route, d->cc[qp->route.prio].on ? RSW_ECN_ECT0 : qp->q.path.tclass & RSW_ECN_MASK);
 }
 
+void
+rsw_cc_note(struct rsw_qp *qp)
+{
+	uint32_t kbps = qp->rp.limited ? qp->rp.rate : 0;
+
+	qp->d->sw.cc_kbps += (uint64_t)kbps - qp->cc_kbps;
+	qp->cc_kbps = kbps;
+}
+
 static void
 let_go(struct rsw_qp *qp)
 {
 	if (qp->rp.limited)
 		qp->d->sw.cc_limited--;
 	qp->rp = (struct tcc_rp){0};
+	rsw_cc_note(qp);
+}
+
+/* Whose parameters are a queue pair's. */
+static uint8_t
+prio_of(const struct rsw_qp *qp)
+{
+	return qp->e.a.type == IBV_QPT_UD ? qp->cc_prio : qp->route.prio;
 }
 
 bool
-rsw_cc_look(struct rsw_qp *qp)
+rsw_cc_look(struct rsw_qp *qp, unsigned int prio)
 {
+	if (prio_of(qp) != prio)
+		return false;
 	speak(qp->d, qp);
-	if (qp->d->cc[qp->route.prio].on || !qp->rp.limited)
+	if (qp->d->cc[prio].on || !qp->rp.limited)
 		return false;
 	let_go(qp);
 	return true;
@@ -180,16 +199,19 @@ rsw_cc_congested(struct tre_qp *e, uint64_t now)
 {
 	struct rsw_qp *qp = e->home;
 	struct rsw_dev *d = qp->d;
-	const struct troce_cc *cc = &d->cc[qp->route.prio];
+	uint8_t prio = prio_of(qp);
+	const struct troce_cc *cc = &d->cc[prio];
 	bool was = qp->rp.limited;
 
-	if (!cc->on || e->a.type == IBV_QPT_UD || !qp->route.ready ||
+	if (!cc->on || (e->a.type != IBV_QPT_UD && !qp->route.ready) ||
 	    (e->state != IBV_QPS_RTS && e->state != IBV_QPS_SQD) || !tcc_rp_cnp(&qp->rp, &cc->conf, now)) {
 		d->sw.cc_cnps_ignored++;
 		return;
 	}
 	d->sw.cc_cnps_handled++;
+	qp->cc_prio = prio;
 	if (!was)
 		d->sw.cc_limited++;
+	rsw_cc_note(qp);
 	qp->route.gen = d->gid_gen - 1;
 }

@@ -4,6 +4,8 @@
 /* Counters of a port: the engine's by cause, under the names that a card's have, and the provider's own. */
 #include "sw.h"
 
+#define KBPS_PER_MBPS 1000u
+
 struct counter {
 	const char *name;
 	size_t at;
@@ -92,5 +94,7 @@ rsw_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 		fn(arg, counters[i].name,
 		   __atomic_load_n((const uint64_t *)(const void *)((const uint8_t *)dev->home + counters[i].at),
 				   __ATOMIC_RELAXED));
+	fn(arg, "cc_limited_mbps",
+	   __atomic_load_n(&((const struct rsw_dev *)dev->home)->sw.cc_kbps, __ATOMIC_RELAXED) / KBPS_PER_MBPS);
 	return 0;
 }

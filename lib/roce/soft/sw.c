@@ -213,7 +213,7 @@ cc_set(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc)
 	rsw_gate_close(d);
 	d->cc[prio] = *cc;
 	for (uint32_t i = 0; i < RSW_QPS; i++)
-		if (d->qps[i] != NULL && d->qps[i]->route.prio == prio && rsw_cc_look(d->qps[i]))
+		if (d->qps[i] != NULL && rsw_cc_look(d->qps[i], prio))
 			rsw_qp_queue(d->qps[i]);
 	rsw_gate_open(d);
 	return 0;
@@ -232,7 +232,8 @@ create_ah(struct troce_ah *ah)
 	const struct rsw_dev *d = rsw_dev_of(ah->v.context);
 
 	rsw_route_set(r, d, &ah->path);
-	if (d->cc[r->prio].on)
+	r->ect = d->cc[r->prio].on && r->kind != TROCE_ICRC_GRH;
+	if (r->ect)
 		rsw_route_ecn(r, RSW_ECN_ECT0);
 	return 0;
 }

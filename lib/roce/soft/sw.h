@@ -146,6 +146,7 @@ struct rsw_route {
 	uint64_t ol_flags; /* of its packets */
 	uint16_t tci;      /* of what they say to the port's rules */
 	bool group, to_self, ready;
+	bool ect; /* of datagrams: their address says that they know ECN */
 };
 
 struct rsw_ah {
@@ -189,6 +190,8 @@ struct rsw_qp {
 	bool queued;
 	uint32_t heap_at; /* place among the timers, from 1; 0: none */
 	/* Congestion control, of the port's thread. */
+	uint8_t cc_prio;  /* whose parameters limit it; of datagrams that of the last one that says ECT */
+	uint32_t cc_kbps; /* its part of the port's cc_kbps */
 	struct tcc_rp rp;
 	struct tcc_np np;
 	uint64_t held_until; /* what it has to send waits for that; 0: for nothing */
@@ -212,7 +215,7 @@ struct rsw_timer {
 struct rsw_stats {
 	uint64_t rx_no_qp, rx_bad_icrc, rx_malformed, rx_bad_ip, rx_bad_udp, rx_ip_options, rx_fragments,
 		rx_bad_address, rx_no_group, rx_ecn, rx_mads, rx_mad_dropped, rx_groups;
-	uint64_t cc_marks, cc_cnps_sent, cc_cnps_handled, cc_cnps_ignored, cc_limited;
+	uint64_t cc_marks, cc_cnps_sent, cc_cnps_handled, cc_cnps_ignored, cc_limited, cc_kbps;
 	uint64_t tx_no_gid, tx_no_mbuf, tx_full, tx_mads, looped, cq_overruns, srq_limits, guest_bad_wqe;
 };
 
@@ -414,8 +417,13 @@ void rsw_flow_close(struct rsw_dev *d);
 
 void rsw_cc_init(struct rsw_dev *d);
 int rsw_cc_get(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc);
-/* Packets of a queue pair say what its priority has; true: it was limited, and is no more. With the gate closed. */
-bool rsw_cc_look(struct rsw_qp *qp);
+/*
+ * A priority was set: if it is the queue pair's, its packets say what is on now. True: it was limited, and is no more. With the gate
+ * closed.
+ */
+bool rsw_cc_look(struct rsw_qp *qp, unsigned int prio);
+/* The rate of a queue pair that is or was limited changed. */
+void rsw_cc_note(struct rsw_qp *qp);
 /* A packet for the port, still to be judged, came marked. */
 void rsw_cc_marked(struct rsw_dev *d, const struct rsw_rx *rx);
 /* What the engine tells. */

@@ -175,9 +175,9 @@ rsw_tx_put(struct rsw_dev *d, const struct rsw_route *r, struct rte_mbuf *m)
 
 /* May a packet of a limited queue pair go now? If not, held_until says when. */
 static bool
-may_send(struct rsw_qp *qp, const struct tre_out *out)
+may_send(struct rsw_qp *qp, const struct rsw_route *r, const struct tre_out *out)
 {
-	const struct tcc_conf *c = &qp->d->cc[qp->route.prio].conf;
+	const struct tcc_conf *c = &qp->d->cc[qp->cc_prio].conf;
 	uint64_t now, at;
 
 	/* Answers without data are not what fills queues, and the peer's rate depends on them. */
@@ -190,11 +190,12 @@ may_send(struct rsw_qp *qp, const struct tre_out *out)
 		tre_held(&qp->e, at);
 		return false;
 	}
-	tcc_rp_sent(&qp->rp, c, qp->route.len + out->hlen + out->len + out->pad + IB_ICRC_LEN + RTE_ETHER_CRC_LEN, now);
+	tcc_rp_sent(&qp->rp, c, r->len + out->hlen + out->len + out->pad + IB_ICRC_LEN + RTE_ETHER_CRC_LEN, now);
 	if (!qp->rp.limited) {
 		qp->d->sw.cc_limited--;
 		qp->route.gen = qp->d->gid_gen;
 	}
+	rsw_cc_note(qp);
 	return true;
 }
 
@@ -208,11 +209,16 @@ look_aside(struct rsw_qp *qp, struct rsw_route *r, const struct tre_out *out)
 		qp->d->sw.tx_no_gid++;
 		return LOST;
 	}
-	if (!qp->rp.limited || r != &qp->route)
+	if (r != &qp->route) {
+		if (!r->ect || !qp->d->cc[r->prio].on)
+			return GO;
+		qp->cc_prio = r->prio;
+	} else if (!qp->rp.limited) {
 		return GO;
+	}
 	/* The next packet comes here, too. */
 	r->gen = qp->d->gid_gen - 1;
-	return may_send(qp, out) ? GO : LATER;
+	return !qp->rp.limited || may_send(qp, r, out) ? GO : LATER;
 }
 
 bool

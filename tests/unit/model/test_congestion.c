@@ -405,12 +405,13 @@ test_opcode(void **state)
 	assert_int_equal(counter(v, 1, RP, 0x24), 0);
 }
 
-/* Datagrams that say ECT themselves are answered to the queue pair that sent them, and no rate falls. */
+/* Datagrams that say ECT themselves are answered to the queue pair that sent them. It is limited where CNPs are heard. */
 static void
 test_datagrams(void **state)
 {
 	struct vr *v = *state;
 	struct vr_qp *a, *b;
+	uint32_t sent;
 
 	on(v);
 	pair(v, MLX4_QP_ST_UD, VR_GID_V4, &a, &b);
@@ -424,7 +425,31 @@ test_datagrams(void **state)
 	assert_int_equal(opcode(&v->end[1]->frame[0]), 0x81);
 	assert_int_equal(prm_get32(v->end[1]->frame[0].data + 18 + 28, 4) & 0xffffff, a->qpn);
 	assert_int_equal(counter(v, 1, RP, 0x24), 0);
-	assert_int_equal(counter(v, 1, RP, 0x0c), 1);
+	assert_int_equal(card_cmd_out(v->c, CMD, STATS, MOD(1, 0, RP)), 0);
+	assert_int_equal(prm_get32(card_out(v->c), 0x0c), 1);
+	/* Heard, at 1 Mb/s: a datagram of 176 octets takes the line for 1.4 ms. */
+	set(v, MOD(1, 1, RP), 1u << 31 | 1u << 26, UINT32_MAX, 0x54, 1, 14);
+	set(v, MOD(1, 1, RP), 0, 0, 0x14, 131071, 30);
+	set(v, MOD(1, 1, RP), 0, 0, 0x18, 0, 29);
+	vr_wait(v, 10 * US);
+	/* Its own codepoint gives way to ECT(0), which the wire marks. */
+	v->end[0]->mark = 1;
+	for (unsigned int i = 0; i < 3; i++)
+		vr_post_recv(v, b, VR_RW_KEY, b->mem, 200);
+	vr_post_ud(v, a, 2, b->qpn, VR_GID_V4, 7, 100);
+	vr_step(v);
+	assert_int_equal(card_cmd_out(v->c, CMD, STATS, MOD(1, 0, RP)), 0);
+	assert_int_equal(prm_get32(card_out(v->c), 0x24), 1);
+	assert_int_equal(prm_get32(card_out(v->c), 0x10), 1);
+	assert_int_equal(prm_get32(card_out(v->c), 0x20), 1);
+	vr_post_ud(v, a, 2, b->qpn, VR_GID_V4, 7, 100);
+	vr_step(v);
+	sent = v->end[0]->sent;
+	vr_post_ud(v, a, 2, b->qpn, VR_GID_V4, 7, 100);
+	vr_wait(v, MS);
+	assert_int_equal(v->end[0]->sent, sent);
+	vr_wait(v, MS);
+	assert_int_equal(v->end[0]->sent, sent + 1);
 	vr_quiet(v);
 }
 
