@@ -12,6 +12,7 @@
 #define ETH_LEN 14u
 #define IP_LEN 20u
 #define UDP_LEN 8u
+#define AT_TYPE 12u
 #define AT_IP ETH_LEN
 #define AT_UDP (AT_IP + IP_LEN)
 #define AT_BTH (AT_UDP + UDP_LEN)
@@ -23,6 +24,8 @@
 #define CE 3u
 #define QPN_BASE 0x100u
 #define PAUSE_OPCODE 16u
+#define ETYPE_IPV4 0x0800u
+#define AT_CNM (AT_TYPE + TQAU_TAG_LEN + 2u)
 
 void
 sim_frame_mac(uint32_t host, uint8_t mac[6])
@@ -39,7 +42,7 @@ head(uint8_t *h, uint32_t from, uint32_t to, uint8_t prio, uint8_t ecn, uint32_t
 
 	sim_frame_mac(to, h);
 	sim_frame_mac(from, h + 6);
-	ib_put16(h + 12, 0x0800);
+	ib_put16(h + AT_TYPE, ETYPE_IPV4);
 	memset(ip, 0, IP_LEN + UDP_LEN);
 	ip[0] = 0x45;
 	ip[1] = (uint8_t)(prio << 5 | ecn);
@@ -80,14 +83,25 @@ sim_frame_data(struct sim_flow *f, struct sim_pkt *pkt)
 {
 	uint32_t len = AT_DATA + f->f->payload + IB_ICRC_LEN;
 
-	/* Payloads are zero bytes: what a frame of another length left behind is wiped. */
-	if (pkt->len != len)
+	/* Payloads are zero bytes: what a frame of another length, or with a tag, left behind is wiped. */
+	if (pkt->len != len || ib_get16(pkt->data + AT_TYPE) != ETYPE_IPV4)
 		memset(pkt->data, 0, sizeof(pkt->data));
 	memcpy(pkt->data, f->head, f->hlen);
 	ib_put24(pkt->data + AT_BTH + 9, f->psn);
 	f->psn = ib_psn_add(f->psn, 1);
 	seal(pkt->data, f->f->payload);
 	return pkt->len = len;
+}
+
+uint32_t
+sim_frame_tag(struct sim_pkt *pkt, uint32_t flow)
+{
+	uint8_t *h = pkt->data + AT_TYPE;
+
+	memmove(h + TQAU_TAG_LEN, h, pkt->len - AT_TYPE);
+	ib_put16(h, TQAU_ETYPE_TAG);
+	ib_put16(h + 2, (uint16_t)flow);
+	return pkt->len += TQAU_TAG_LEN;
 }
 
 uint8_t
@@ -130,16 +144,35 @@ read_pause(const uint8_t *h, uint32_t len, struct sim_event *e)
 	return true;
 }
 
+static bool
+read_cnm(const uint8_t *h, uint32_t len, struct sim_event *e)
+{
+	struct tqau_cnm m;
+
+	if (!tqau_cnm_get(h + AT_CNM, len - AT_CNM, &m))
+		return false;
+	e->is_cnm = true;
+	e->u.cnm.flow = ib_get16(h + AT_TYPE + 2);
+	e->u.cnm.fb = m.fb;
+	return true;
+}
+
 bool
 sim_frame_read(const uint8_t *h, uint32_t len, struct sim_event *e)
 {
 	uint32_t data, reg;
 	uint8_t icrc[IB_ICRC_LEN];
 
-	e->is_pause = false;
-	if (ib_get16(h + 12) == 0x8808)
+	e->is_pause = e->is_cnm = false;
+	if (ib_get16(h + AT_TYPE) == 0x8808)
 		return read_pause(h, len, e);
-	if (len < AT_DATA + IB_ICRC_LEN || ib_get16(h + 12) != 0x0800 || ib_get16(h + AT_UDP + 2) != ROCE_PORT)
+	if (ib_get16(h + AT_TYPE) == TQAU_ETYPE_TAG && len > AT_CNM) {
+		if (ib_get16(h + AT_TYPE + TQAU_TAG_LEN) == TQAU_ETYPE_CNM)
+			return read_cnm(h, len, e);
+		h += TQAU_TAG_LEN;
+		len -= TQAU_TAG_LEN;
+	}
+	if (len < AT_DATA + IB_ICRC_LEN || ib_get16(h + AT_TYPE) != ETYPE_IPV4 || ib_get16(h + AT_UDP + 2) != ROCE_PORT)
 		return false;
 	data = len - AT_DATA - IB_ICRC_LEN;
 	reg = troce_icrc_start(TROCE_ICRC_IPV4_UDP, h + AT_IP, h + AT_BTH);

@@ -25,6 +25,8 @@ sim_host_init(struct sim *m)
 		h->h = &s->host[i];
 		h->cc = s->cc;
 		tcc_conf_line(&h->cc, h->h->rate_mbps);
+		h->qau = s->qau;
+		h->qau.line_rate = h->h->rate_mbps;
 		h->wake = SIM_NEVER;
 		h->cnp_tail = &h->cnp;
 		h->flow = calloc(s->num_flows, sizeof(*h->flow));
@@ -94,7 +96,9 @@ flow_ready(struct sim *m, struct sim_host *h, struct sim_flow *f)
 		return SIM_NEVER;
 	if (m->now < s->start_ns)
 		return s->start_ns;
-	at = m->s->cc_on ? tcc_rp_next(&f->rp, &h->cc, m->now) : m->now;
+	at = m->s->cc_on    ? tcc_rp_next(&f->rp, &h->cc, m->now)
+	     : m->s->qau_on ? tqau_rp_next(&f->qau, &h->qau, m->now)
+			    : m->now;
 	return at > h->paused_until[s->prio] ? at : h->paused_until[s->prio];
 }
 
@@ -110,6 +114,10 @@ send_data(struct sim *m, struct sim_host *h, struct sim_flow *f)
 	f->tx_packets++;
 	if (f->left != UINT64_MAX)
 		f->left -= f->left < f->f->payload ? f->left : f->f->payload;
+	if (m->s->qau_on) {
+		len = sim_frame_tag(pkt, (uint32_t)(f - m->flow));
+		tqau_rp_sent(&f->qau, &h->qau, len + 4, m->now);
+	}
 	if (m->s->cc_on)
 		tcc_rp_sent(&f->rp, &h->cc, len + 4, m->now);
 	return transmit(m, h, pkt);
@@ -179,6 +187,22 @@ owe_cnp(struct sim *m, struct sim_host *h, uint32_t host, uint32_t flow)
 	return sim_host_wake(m, host, m->now > h->line_free ? m->now : h->line_free);
 }
 
+static int
+receive_cnm(struct sim *m, const struct sim_event *e)
+{
+	struct sim_flow *f;
+
+	if (e->u.cnm.flow >= m->s->num_flows || m->flow[e->u.cnm.flow].f->from != e->what)
+		return 0;
+	f = &m->flow[e->u.cnm.flow];
+	if (f->first_cnp == SIM_NEVER)
+		f->first_cnp = m->now;
+	f->cnps++;
+	if (!m->s->qau_on || !tqau_rp_cnm(&f->qau, &m->host[e->what].qau, e->u.cnm.fb, m->now))
+		f->cnps_ignored++;
+	return 0;
+}
+
 int
 sim_host_receive(struct sim *m, const struct sim_event *e)
 {
@@ -187,6 +211,8 @@ sim_host_receive(struct sim *m, const struct sim_event *e)
 
 	if (e->is_pause)
 		return receive_pause(m, e->what, e);
+	if (e->is_cnm)
+		return receive_cnm(m, e);
 	if (e->u.rx.flow >= m->s->num_flows)
 		return 0;
 	f = &m->flow[e->u.rx.flow];

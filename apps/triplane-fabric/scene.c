@@ -258,6 +258,42 @@ cc_word(struct reader *r, const char *word)
 	return 0;
 }
 
+/* 802.1Qau: the names of its managed objects. */
+static int
+read_qau(struct reader *r)
+{
+	struct tqau_conf *c = &r->s->qau;
+	const struct {
+		const char *key;
+		uint32_t *at;
+		uint64_t min, max;
+	} words[] = {{"time-reset", &c->time_reset, 0, 10000000},
+		     {"byte-reset", &c->byte_reset, 0, 1u << 30},
+		     {"threshold", &c->threshold, 1, 31},
+		     {"max-rate", &c->max_rate, 0, 1000000},
+		     {"ai-rate", &c->ai_rate, 0, 1000000},
+		     {"hai-rate", &c->hai_rate, 0, 1000000},
+		     {"gd", &c->gd, 0, 31},
+		     {"min-dec-fac", &c->min_dec_fac, 0, 100},
+		     {"min-rate", &c->min_rate, 0, 1000000}};
+	const unsigned int n = sizeof(words) / sizeof(words[0]);
+	const char *value = NULL;
+	unsigned int k;
+	uint64_t v;
+
+	tqau_conf_default(c, 1000000);
+	for (unsigned int i = 2; i < r->num_words; i++) {
+		for (k = 0; k < n && (value = rd_value(r->word[i], words[k].key)) == NULL; k++)
+			;
+		if (k == n)
+			return rd_fault(r, "cc: '%s': wanted a parameter of qau, such as ai-rate:5", r->word[i]);
+		if (rd_number(r, words[k].key, value, words[k].min, words[k].max, &v) != 0)
+			return -1;
+		*words[k].at = (uint32_t)v;
+	}
+	return 0;
+}
+
 static int
 read_cc(struct reader *r)
 {
@@ -266,10 +302,13 @@ read_cc(struct reader *r)
 		enum tcc_variant v;
 	} variants[] = {{"paper", TCC_PAPER}, {"card", TCC_CARD}, {"vendor", TCC_VENDOR}};
 
-	r->s->cc_on = strcmp(r->word[1], "off") != 0;
+	r->s->qau_on = strcmp(r->word[1], "qau") == 0;
+	r->s->cc_on = strcmp(r->word[1], "off") != 0 && !r->s->qau_on;
+	if (r->s->qau_on)
+		return read_qau(r);
 	for (unsigned int i = 0; r->s->cc_on; i++) {
 		if (i == sizeof(variants) / sizeof(variants[0]))
-			return rd_fault(r, "cc '%s': wanted off, paper, card or vendor", r->word[1]);
+			return rd_fault(r, "cc '%s': wanted off, paper, card, vendor or qau", r->word[1]);
 		if (strcmp(r->word[1], variants[i].name) != 0)
 			continue;
 		tcc_conf_default(&r->s->cc, variants[i].v, 1000000);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "lib/roce/cc/cc.h"
+#include "lib/roce/cc/qau.h"
 
 #define SCENE_NAME 32u
 #define SCENE_TEXT 256u
@@ -52,6 +53,8 @@ struct scene {
 	uint32_t num_sw, num_hosts, num_links, num_flows;
 	struct tcc_conf cc; /* line_rate is each host's own */
 	bool cc_on;
+	struct tqau_conf qau; /* likewise */
+	bool qau_on;
 	uint64_t time_ns, from_ns, to_ns, sample_ns;
 	uint64_t seed;
 };

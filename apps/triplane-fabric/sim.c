@@ -95,10 +95,12 @@ sample(struct sim *m)
 
 	for (uint32_t i = 0; i < m->s->num_flows; i++) {
 		struct sim_flow *f = &m->flow[i];
-		const struct tcc_conf *cc = &m->host[f->f->from].cc;
+		const struct sim_host *h = &m->host[f->f->from];
 
 		f->goodput[m->sampled] = (float)((double)(f->rx_bytes - f->rx_before) * 8 / s);
-		f->rate[m->sampled] = (float)(tcc_rp_rate(&f->rp, cc, m->now) / 1e6);
+		f->rate[m->sampled] = (float)((m->s->qau_on ? tqau_rp_rate(&f->qau, &h->qau, m->now)
+							    : tcc_rp_rate(&f->rp, &h->cc, m->now)) /
+					      1e6);
 		f->rx_before = f->rx_bytes;
 	}
 	for (uint32_t i = 0; i < m->num_ports; i++) {

@@ -43,8 +43,12 @@ struct sim_event {
 			uint8_t prio;
 		} rx;
 		uint16_t pause[SIM_PRIOS]; /* quanta + 1; 0: says nothing */
+		struct {
+			uint32_t flow;
+			uint8_t fb;
+		} cnm;
 	} u;
-	bool is_pause;
+	bool is_pause, is_cnm;
 };
 
 struct sim_heap {
@@ -73,6 +77,7 @@ struct sim_flow {
 	const struct scene_flow *f;
 	struct tcc_rp rp;
 	struct tcc_np np;
+	struct tqau_rp qau;
 	uint64_t left; /* bytes of payload */
 	uint32_t psn;
 	uint8_t head[64];
@@ -92,6 +97,7 @@ struct sim_cnp {
 struct sim_host {
 	const struct scene_host *h;
 	struct tcc_conf cc;
+	struct tqau_conf qau;
 	uint32_t port;            /* where it is plugged in */
 	uint64_t line_free, wake; /* wake: when its event is due */
 	uint64_t paused_until[SIM_PRIOS];
@@ -144,6 +150,8 @@ int sim_host_receive(struct sim *m, const struct sim_event *e);
 /* frame.c */
 void sim_frame_head(struct sim_flow *f, uint32_t index, bool ect);
 uint32_t sim_frame_data(struct sim_flow *f, struct sim_pkt *pkt);
+/* Puts a CN-TAG with this flow into a frame. */
+uint32_t sim_frame_tag(struct sim_pkt *pkt, uint32_t flow);
 uint8_t sim_cnp_prio(const struct sim *m, uint32_t flow);
 uint32_t sim_frame_cnp(const struct sim *m, uint32_t flow, struct sim_pkt *pkt);
 void sim_frame_mac(uint32_t host, uint8_t mac[6]);

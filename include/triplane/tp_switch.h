@@ -9,7 +9,7 @@
  * byte, waits in the queue of its priority at each port that it goes to, and is taken out by the card that the port leads
  * to. Addresses are learnt per VLAN. Lossless priorities are protected by pause frames (IEEE 802.1Qbb priority-based flow
  * control, or 802.3 Annex 31B), classes are scheduled by strict priority, by share (802.1Qaz) and by rate, and waiting
- * queues mark packets (RFC 3168 by a RED curve).
+ * queues mark packets (RFC 3168 by a RED curve) and tell sources of frames (802.1Qau).
  *
  * Where a frame's bytes are charged:
  *   lossy     the reserve of the queue (one per port and class) first, then the shared pool as long as the queue holds
@@ -58,10 +58,13 @@ struct tp_switch_config {
 	uint32_t ecn_kmin_bytes; /**< a class that holds less marks nothing (100 KiB) */
 	uint32_t ecn_kmax_bytes; /**< one that holds more marks all, kmin..2^30 (400 KiB) */
 	uint32_t ecn_pmax_ppm;   /**< probability just below kmax, 0..1000000 (10000) */
-	uint32_t mac_entries;    /**< most addresses, 1..1048576 (8192) */
-	uint32_t mac_age_s;      /**< a learnt address is forgotten after so long, 1..1000000 (300) */
-	bool flood_link_local;   /**< forward 01:80:c2:00:00:00 and :02 to :0f (802.1D) instead of dropping them */
-	uint64_t seed;           /**< of the marking's coin (1) */
+	uint8_t cn_prios; /**< bit n: priority n has congestion notification (802.1Qau): CNMs to sources of frames (0) */
+	uint32_t cn_qeq_bytes;  /**< what a queue is to hold, 64..2^30 (26000) */
+	uint32_t cn_base_bytes; /**< between two samples without congestion, 64..2^30 (150000) */
+	uint32_t mac_entries;   /**< most addresses, 1..1048576 (8192) */
+	uint32_t mac_age_s;     /**< a learnt address is forgotten after so long, 1..1000000 (300) */
+	bool flood_link_local;  /**< forward 01:80:c2:00:00:00 and :02 to :0f (802.1D) instead of dropping them */
+	uint64_t seed;          /**< of the marking's coin (1) */
 };
 
 enum tp_switch_trust { TP_SWITCH_TRUST_PCP, TP_SWITCH_TRUST_DSCP };
@@ -113,6 +116,7 @@ struct tp_switch_prio_stats {
 	uint64_t rx_frames, rx_bytes, tx_frames, tx_bytes;
 	uint64_t drop[TP_SWITCH_NUM_DROPS];
 	uint64_t ecn_marks;                    /**< packets marked on their way out of this port */
+	uint64_t cn_messages;                  /**< CNMs sent about the queue of this port */
 	uint64_t rx_pause_frames, rx_pause_ns; /**< told to pause this priority; time that it was paused */
 	uint64_t tx_pause_frames,
 		tx_pause_ns;        /**< told the sender to pause (or go on); time since until it may go on */
@@ -173,7 +177,8 @@ int tp_switch_port_config_set(struct tp_switch_port *p, const struct tp_switch_p
 /**
  * One setting as text, "KEY:VALUE", of the switch or, with port 1..64, of a port; lists are joined by '+'.
  *   switch  ports:N buffer:BYTES reserve:BYTES alpha:PERCENT lossless:PRIO+... xoff:BYTES xon:BYTES headroom:BYTES
- *           ecn:KMIN+KMAX+PPM ecn-prio:PRIO+... macs:N age:SECONDS link-local:drop|flood seed:N
+ *           ecn:KMIN+KMAX+PPM ecn-prio:PRIO+... cn:QEQ+BASE cn-prio:PRIO+... macs:N age:SECONDS link-local:drop|flood
+ *           seed:N
  *   port    rate:MBPS trust:pcp|dscp flow:auto|off|pause|pfc untagged:PRIO max-frame:BYTES tc:CLASS+... (eight)
  *           ets:WEIGHT+... (eight, 0: strict) tc-rate:MBPS+... (eight, 0: none)
  * @return 0, -ENOENT (no such key or port), -EINVAL, -ENOSPC; err names the value and what is wanted.

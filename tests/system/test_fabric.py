@@ -129,6 +129,69 @@ def thousand():
         '%d flows, Jain %.4f, %.2f Gb/s, %d dropped' % (len(r['flows']), r['jain'], r['total_gbps'], r['dropped'])
 
 
+def incasts():
+    """One to twenty: nothing is lost, all have the same, the line is used as far as the reference figures say (docs/fabric.md), the queue's mean stays
+    below Kmax, and pauses are next to none."""
+    for n, least in ((1, 0.99), (2, 0.97), (4, 0.97), (12, 0.94), (16, 0.93), (20, 0.92)):
+        r = play('incast', N=n)
+        q = depth(r, 's->r')
+        if r['total_gbps'] < least * LINE or r['jain'] < 0.99 or r['dropped'] or r['pause_frames'] > 20 or q['mean'] > KMAX:
+            return '%d: %.2f Gb/s, Jain %.4f, %d dropped, %d pauses, mean %.0f' % (n, r['total_gbps'], r['jain'], r['dropped'], r['pause_frames'], q['mean'])
+    return None
+
+
+def a_second():
+    """A second of sixteen hosts: the same figures as of its first 60 ms."""
+    r = play('incast', N=15, END='1000ms', FROM='500ms', TO='1000ms')
+    return None if r['total_gbps'] > 0.93 * LINE and r['jain'] > 0.99 and not r['dropped'] and not r['pause_frames'] else \
+        '%.2f Gb/s, Jain %.4f, %d dropped, %d pauses' % (r['total_gbps'], r['jain'], r['dropped'], r['pause_frames'])
+
+
+def qau():
+    """802.1Qau: the queue stands at what it is to hold, whatever that is, with the line full and without a pause. What flows have is even where
+    messages are frequent."""
+    off = play('qau', CC='off', CN='cn-prio:none')
+    line = 10 * 1000 / 1086  # a CN-TAG more
+    if off['pause_frames'] < 300 or off['cnps']:
+        return 'without: %d pauses' % off['pause_frames']
+    for n, qeq in ((2, 26000), (8, 26000), (8, 52000)):
+        r = play('qau', N=n, QEQ=qeq)
+        q = depth(r, 's->r')
+        if abs(q['mean'] / qeq - 1) > 0.2 or r['total_gbps'] < 0.97 * line or r['pause_frames'] or r['dropped'] or r['jain'] < (0.95 if qeq == 26000 else 0.5) or not r['cnps']:
+            return '%d, %d: mean %.0f, %.2f Gb/s, Jain %.4f, %d pauses' % (n, qeq, q['mean'], r['total_gbps'], r['jain'], r['pause_frames'])
+    return None
+
+
+def qau_frames():
+    """Congestion notification messages, octet by octet as manuals of switches have them: back to the source of what was sampled, with its flow."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'x.pcap')
+        r = play('qau', '--pcap', path, END='20ms', FROM='0ms', TO='20ms')
+        told, tagged = [], 0
+        for h, _ in RawPcapReader(path):
+            if h[12:14] == b'\x22\xe9' and h[16:18] == b'\x22\xe7':
+                told.append(h)
+            elif h[12:14] == b'\x22\xe9' and h[16:18] == b'\x08\0':
+                tagged += 1
+            elif h[12:14] != b'\x88\x08':
+                return 'type %s' % h[12:18].hex()
+        types = subprocess.run(['tshark', '-r', path, '-T', 'fields', '-e', 'eth.type'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=120, check=True,
+                               text=True).stdout.split()
+    if len(told) < 10 or not r['cnps'] <= len(told) <= r['cnps'] + 4 or tagged < 10000 or types.count('0x22e9') != len(told) + tagged:
+        return '%d messages, %d told, %d tagged, %s' % (len(told), r['cnps'], tagged, collections.Counter(types))
+    for h in told:
+        flow, fb = int.from_bytes(h[14:16], 'big'), int.from_bytes(h[18:20], 'big')
+        qoff, qdelta = (int.from_bytes(h[i:i + 2], 'big', signed=True) * 64 for i in (28, 30))
+        want = min(63, max(0, (qoff + 2 * qdelta) * 63 // (5 * 26000)))
+        # Version and reserved bits are 0; the offset and the change are in units of 64.
+        if not 1 <= fb <= 63 or abs(fb - want) > 1 or int.from_bytes(h[32:34], 'big') != 3 << 13 or h[40:42] != b'\0\x40' or len(h) != 18 + 24 + 64:
+            return 'Fb %d, wanted %d, of %s' % (fb, want, h.hex())
+        # The sampled frame is of the host that is told, to the receiver: IPv4, 10.0.0.flow + 1.
+        if h[:6] != bytes([2, 0xfa, 0xb0, 0, 0, flow]) or h[34:40] != bytes([2, 0xfa, 0xb0, 0, 0, 4]) or h[42:44] != b'\x08\0' or h[56:60] != bytes([10, 0, 0, flow + 1]):
+            return 'sampled: %s' % h.hex()
+    return None
+
+
 def other_sets():
     """The card's defaults and those of later cards at the thresholds that their vendors give: the line is used, nothing is lost, all have
     their part."""
@@ -183,15 +246,16 @@ def picture():
 def listed():
     """Each experiment of the list runs, but for the long ones that other cases play."""
     names = [line.split()[0] for line in fabric('--list').splitlines()]
-    return None if {'incast', 'fair', 'leave', 'steady', 'victim', 'unfair', 'burst', 'thousand'} <= set(names) else str(names)
+    return None if {'incast', 'fair', 'leave', 'steady', 'victim', 'unfair', 'burst', 'thousand', 'qau'} <= set(names) else str(names)
 
 
 def refused():
     base = 'switch s\nhost a s\nhost b s\nflow f a b\n'
     wrongs = (('swich s\n', "1: 'swich': wanted set, switch"), ('switch s bufer:1\n' + base[9:], "bufer:1"),
               (base + 'host a s\n', "5: host 'a' is there twice"), (base + 'flow g a a\n', "5: flow g: host 'a' sends to itself"),
-              (base + 'flow g a c\n', "5: there is no host 'c'"), (base + 'cc papr\n', "5: cc 'papr': wanted off, paper, card or vendor"),
-              (base + 'cc paper threshold:32\n', "5: threshold '32': wanted a number 1..31"), (base + 'cc paper ai:1\n', "5: cc: 'ai:1': wanted a parameter"),
+              (base + 'flow g a c\n', "5: there is no host 'c'"), (base + 'cc papr\n', "5: cc 'papr': wanted off, paper, card, vendor or qau"),
+              (base + 'cc paper threshold:32\n', "5: threshold '32': wanted a number 1..31"), (base + 'cc paper ai:1\n', "5: cc: 'ai:1': wanted a parameter"), (base + 'cc qau ai:1\n', "5: cc: 'ai:1': wanted a parameter of qau"),
+              (base + 'cc qau gd:32\n', "5: gd '32': wanted a number 0..31"), ('switch s cn:1+2\n' + base[9:], 'cn qeq 1: wanted 64..'),
               (base + 'time 5\n', "5: time '5': wanted a time of at most 1000s, such as 20us"), (base + 'measure 5ms 1ms\n', 'two times in order'),
               (base + 'flow g a b payload:6\n', "5: payload '6': wanted a multiple of 4"), (base + 'flow g $X b\n', '5: $X is not set'),
               (base + 'host c[1..99999] s\n', 'wanted a range such as h[1..8]'), ('switch s\nhost a s rate:0\n', "2: rate '0': wanted a number 1..1000000"),
@@ -215,7 +279,7 @@ def refused():
 
 
 for name, case in (('slope', slope), ('fair', fair), ('first-cut', first_cut), ('fluid-2', fluid_queue(2)), ('fluid-4', fluid_queue(4)), ('incast', incast),
-                   ('ecn-alone', ecn_alone), ('victim', victim), ('unfair', unfair), ('burst', burst), ('thousand', thousand), ('other-sets', other_sets),
+                   ('ecn-alone', ecn_alone), ('victim', victim), ('unfair', unfair), ('burst', burst), ('thousand', thousand), ('incasts', incasts), ('a-second', a_second), ('qau', qau), ('qau-frames', qau_frames), ('other-sets', other_sets),
                    ('frames', frames), ('same', same), ('picture', picture), ('listed', listed), ('refused', refused)):
     cases.run('fabric-' + name, case)
 cases.exit()

@@ -14,6 +14,7 @@
 #define BUFFER_MIN 4096u
 #define ALPHA_MAX 6400u
 #define XOFF_MIN 64u
+#define CN_MIN 64u
 #define MACS_MAX (1u << 20)
 #define AGE_MAX 1000000u
 #define RATE_MAX 1000000u
@@ -37,6 +38,8 @@ tp_switch_config_default(struct tp_switch_config *cfg)
 					 .ecn_kmin_bytes = 100u << 10,
 					 .ecn_kmax_bytes = 400u << 10,
 					 .ecn_pmax_ppm = 10000,
+					 .cn_qeq_bytes = 26000,
+					 .cn_base_bytes = 150000,
 					 .mac_entries = 8192,
 					 .mac_age_s = 300,
 					 .seed = 1};
@@ -78,6 +81,8 @@ config_check(const struct tp_switch_config *c, char err[TP_SWITCH_TEXT])
 		 {"ecn kmin", c->ecn_kmin_bytes, 0, BYTES_MAX},
 		 {"ecn kmax", c->ecn_kmax_bytes, c->ecn_kmin_bytes, BYTES_MAX},
 		 {"ecn pmax", c->ecn_pmax_ppm, 0, TPM_PPM},
+		 {"cn qeq", c->cn_qeq_bytes, CN_MIN, BYTES_MAX},
+		 {"cn base", c->cn_base_bytes, CN_MIN, BYTES_MAX},
 		 {"macs", c->mac_entries, 1, MACS_MAX},
 		 {"age", c->mac_age_s, 1, AGE_MAX}};
 	int rc = 0;

@@ -7,6 +7,7 @@
  *   switch.c        life, names, ports, settings
  *   switch_in.c     ingress: priority, addresses, where to
  *   switch_buf.c    the buffer: charging, dropping, pause thresholds
+ *   switch_cn.c     congestion notification to sources of frames (802.1Qau)
  *   switch_out.c    egress: scheduler and pacing
  *   switch_pause.c  pause frames, both ways
  *   switch_mac.c    the address table
@@ -19,6 +20,7 @@
 
 #include <pthread.h>
 
+#include "lib/roce/cc/qau.h"
 #include "model/frame/frame.h"
 #include "tp_switch.h"
 
@@ -97,6 +99,7 @@ struct tp_switch_port {
 	/* ingress */
 	struct sw_ingress in[TP_SWITCH_PRIOS];
 	uint64_t out_bytes[TP_SWITCH_PRIOS], out_frames[TP_SWITCH_PRIOS]; /* what waits to leave */
+	struct tqau_cp cn[TP_SWITCH_PRIOS];
 	struct tp_switch_port_stats st;
 };
 
@@ -140,7 +143,9 @@ struct sw_key {
 	uint64_t dst, src; /* addresses as numbers */
 	uint16_t vid, etype;
 	uint8_t prio;
-	uint8_t l3; /* offset of an IPv4 or IPv6 header, 0: none */
+	uint8_t l3;   /* offset of an IPv4 or IPv6 header, 0: none */
+	uint8_t cn;   /* offset of a CN-TAG, 0: none */
+	uint8_t msdu; /* offset of the type behind all tags */
 };
 
 /* switch.c */
@@ -161,6 +166,11 @@ void sw_buf_free(struct tp_switch *sw, struct sw_buf *b);
 /* Drops all that waits at a port. */
 void sw_flush(struct tp_switch_port *p, enum tp_switch_drop why);
 void sw_buf_fini(struct tp_switch *sw);
+
+/* switch_cn.c */
+/* A frame that came by the port in waits at out: its source may have to hear that it is too fast. */
+void sw_cn_frame(struct tp_switch_port *in, struct tp_switch_port *out, const struct sw_buf *b, const struct sw_key *k);
+void sw_own_mac(const struct tp_switch_port *p, uint8_t mac[TPM_ETH_ALEN]);
 
 /* switch_out.c */
 void sw_port_rates(struct tp_switch_port *p);

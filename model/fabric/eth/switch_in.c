@@ -20,7 +20,8 @@ classify(const struct tp_switch_port *p, const uint8_t *h, uint32_t hlen, struct
 	k->dst = sw_load48(h);
 	k->src = sw_load48(h + TPM_ETH_ALEN);
 	k->vid = 0;
-	k->l3 = 0;
+	k->l3 = k->cn = 0;
+	k->msdu = (uint8_t)off;
 	k->prio = p->cfg.untagged_prio;
 	k->etype = tpm_load16(h + off);
 	for (unsigned int tags = 0; tags < 2 && (k->etype == TPM_ETYPE_CVLAN || k->etype == TPM_ETYPE_SVLAN); tags++) {
@@ -33,6 +34,12 @@ classify(const struct tp_switch_port *p, const uint8_t *h, uint32_t hlen, struct
 		off += TPM_VLAN_HLEN;
 		k->etype = tpm_load16(h + off);
 	}
+	if (tpm_unlikely(k->etype == TQAU_ETYPE_TAG) && off + TQAU_TAG_LEN + 2 <= hlen) {
+		k->cn = (uint8_t)off;
+		off += TQAU_TAG_LEN;
+		k->etype = tpm_load16(h + off);
+	}
+	k->msdu = (uint8_t)off;
 	off += 2;
 	if (k->etype == TPM_ETYPE_IPV4 && off + 20 <= hlen && h[off] >> 4 == 4) {
 		k->l3 = (uint8_t)off;

@@ -110,8 +110,8 @@ sw_xon(struct tp_switch_port *p, unsigned int prio)
 }
 
 /* A locally administered address of the switch's own, from its name. */
-static void
-own_mac(const struct tp_switch_port *p, uint8_t mac[TPM_ETH_ALEN])
+void
+sw_own_mac(const struct tp_switch_port *p, uint8_t mac[TPM_ETH_ALEN])
 {
 	uint32_t h = tpm_crc32(0, (const uint8_t *)p->sw->name, (uint32_t)strlen(p->sw->name));
 
@@ -128,7 +128,7 @@ build(struct tp_switch_port *p, bool pfc, uint8_t enable, uint8_t want)
 
 	memset(h, 0, sizeof(p->pause_frame));
 	memcpy(h, pause_mac, sizeof(pause_mac));
-	own_mac(p, h + TPM_ETH_ALEN);
+	sw_own_mac(p, h + TPM_ETH_ALEN);
 	tpm_store16(h + 2 * TPM_ETH_ALEN, 0x8808);
 	tpm_store16(h + OPCODE, pfc ? OPCODE_PFC : OPCODE_PAUSE);
 	if (!pfc) {

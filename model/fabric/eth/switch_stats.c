@@ -90,6 +90,7 @@ static const struct {
 		  FIELD(tp_switch_prio_stats, tx_frames),
 		  FIELD(tp_switch_prio_stats, tx_bytes),
 		  TP_SWITCH_DROPS(DROP_FIELD) FIELD(tp_switch_prio_stats, ecn_marks),
+		  FIELD(tp_switch_prio_stats, cn_messages),
 		  FIELD(tp_switch_prio_stats, rx_pause_frames),
 		  FIELD(tp_switch_prio_stats, rx_pause_ns),
 		  FIELD(tp_switch_prio_stats, tx_pause_frames),

@@ -17,6 +17,7 @@ enum kind {
 	K_CHOICE, /* words[] */
 	K_PRIOS,  /* a mask of priorities from a list; "none" */
 	K_ECN,    /* three numbers */
+	K_CN,     /* two */
 	K_TC,     /* eight numbers each */
 	K_ETS,
 	K_TC_RATE,
@@ -42,6 +43,8 @@ static const struct key switch_keys[] = {
 	{"headroom", K_U32, SW(headroom_bytes), "bytes, 0..1073741824", {NULL}},
 	{"ecn", K_ECN, 0, "KMIN+KMAX+PPM: bytes, bytes, 0..1000000", {NULL}},
 	{"ecn-prio", K_PRIOS, SW(ecn_prios), "priorities such as 3+4, or none", {NULL}},
+	{"cn", K_CN, 0, "QEQ+BASE: bytes, bytes, 64..1073741824", {NULL}},
+	{"cn-prio", K_PRIOS, SW(cn_prios), "priorities such as 3+4, or none", {NULL}},
 	{"macs", K_U32, SW(mac_entries), "a number, 1..1048576", {NULL}},
 	{"age", K_U32, SW(mac_age_s), "seconds, 1..1000000", {NULL}},
 	{"link-local", K_CHOICE, SW(flood_link_local), "drop or flood", {"drop", "flood"}},
@@ -155,6 +158,18 @@ ecn(const char *text, struct tp_switch_config *c)
 	return true;
 }
 
+static bool
+cn(const char *text, struct tp_switch_config *c)
+{
+	uint64_t v[2];
+
+	if (!numbers(text, UINT32_MAX, 2, v))
+		return false;
+	c->cn_qeq_bytes = (uint32_t)v[0];
+	c->cn_base_bytes = (uint32_t)v[1];
+	return true;
+}
+
 /* obj: the settings that the key is of. */
 static bool
 parse(const struct key *k, const char *text, void *obj)
@@ -165,6 +180,7 @@ parse(const struct key *k, const char *text, void *obj)
 	case K_CHOICE: return choice(k, text, at);
 	case K_PRIOS: return prios(text, at);
 	case K_ECN: return ecn(text, obj);
+	case K_CN: return cn(text, obj);
 	case K_TC:
 	case K_ETS:
 	case K_TC_RATE: return of_classes(k, text, obj);
@@ -226,7 +242,8 @@ tp_switch_word(struct tp_switch *sw, unsigned int port, const char *word, char e
 	if (of_switch == NULL && of_port == NULL) {
 		snprintf(err, TP_SWITCH_TEXT,
 			 "'%.40s': wanted KEY:VALUE with ports buffer reserve alpha lossless xoff xon headroom ecn "
-			 "ecn-prio macs age link-local seed rate trust flow untagged max-frame tc ets tc-rate",
+			 "ecn-prio cn cn-prio macs age link-local seed rate trust flow untagged max-frame tc ets "
+			 "tc-rate",
 			 word);
 		return -ENOENT;
 	}
