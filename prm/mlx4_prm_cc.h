@@ -69,6 +69,18 @@
 	X(PRM_D(0x2c, 31, 0), "", 24) /* rpg_gd */                                                                     \
 	X(PRM_D(0x30, 31, 0), "", 23) /* rpg_min_dec_fac */                                                            \
 	X(PRM_D(0x34, 31, 0), "", 22) /* rpg_min_rate */
+#define MLX4_CC_QAU_RPS PRM_D(0x10, 31, 0)
+/* Those that are a member of struct tqau_conf: X(field, member) */
+#define MLX4_CC_QAU_MEMBERS(X)                                                                                         \
+	X(PRM_D(0x14, 31, 0), time_reset)                                                                              \
+	X(PRM_D(0x18, 31, 0), byte_reset)                                                                              \
+	X(PRM_D(0x1c, 31, 0), threshold)                                                                               \
+	X(PRM_D(0x20, 31, 0), max_rate)                                                                                \
+	X(PRM_D(0x24, 31, 0), ai_rate)                                                                                 \
+	X(PRM_D(0x28, 31, 0), hai_rate)                                                                                \
+	X(PRM_D(0x2c, 31, 0), gd)                                                                                      \
+	X(PRM_D(0x30, 31, 0), min_dec_fac)                                                                             \
+	X(PRM_D(0x34, 31, 0), min_rate)
 #define MLX4_CC_RP_VALUES(X)                                                                                           \
 	X(PRM_D(0x14, 31, 0), "time-reset", 30)                                                                        \
 	X(PRM_D(0x18, 31, 0), "byte-reset", 29)                                                                        \
@@ -126,6 +138,8 @@ struct mlx4_cc_value {
 #define MLX4_CC_RP_HANDLED PRM_D(0x24, 31, 0)
 #define MLX4_CC_RP_RATE_MIN PRM_D(0x28, 31, 0)
 #define MLX4_CC_RP_RATE_MAX PRM_D(0x2c, 31, 0)
+/* Of 802.1Qau: the same places, and */
+#define MLX4_CC_QAU_CREATED PRM_D(0x10, 31, 0)       /* reaction points that there were */
 #define MLX4_CC_NP_IGNORED 0x08u                     /* be64: marked packets that were not answered for */
 #define MLX4_CC_NP_INJECTORS PRM_D(0x10, 31, 0)      /* flows within their interval */
 #define MLX4_CC_NP_LOW_BUFFER PRM_D(0x14, 31, 0)     /* how often it was off, since receive buffers were scarce */

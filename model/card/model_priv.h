@@ -326,6 +326,8 @@ struct tpm_port_ops {
 			const struct tpm_qp *from);
 	/* Copies for those who watch what the port sends. */
 	void (*mirror)(struct tp_model *m, struct tpm_port *p, bool sent, const struct tp_frame *f, unsigned int n);
+	/* Frames on their way out, of which some get a CN-TAG. Returns how many the wire took. */
+	unsigned int (*send_tagged)(struct tpm_port *p, const struct tp_frame *f, unsigned int n);
 };
 
 struct tpm_port {
@@ -348,6 +350,7 @@ struct tpm_port {
 	uint8_t rx_pfc, tx_pfc;
 	bool tunnels;        /* the parser looks for frames inside frames */
 	bool tx_managed;     /* the scheduler decides what is sent next */
+	bool cn_tags;        /* frames of some priorities have a CN-TAG */
 	bool rx_waits;       /* frames wait in the receive buffers */
 	struct tpm_qos *qos; /* qos.h */
 	struct tpm_cc *cc;   /* roce_cc.h */

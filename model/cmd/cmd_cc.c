@@ -4,6 +4,7 @@
 /* CONGESTION_CTRL: parameters and counters of congestion control. The algorithms of RoCE ECN came with the Pro. */
 #include <string.h>
 
+#include "model/qos/qos.h"
 #include "model/roce/roce_cc.h"
 #include "cmd.h"
 
@@ -192,7 +193,31 @@ np_counters(struct tp_model *m, struct tpm_port *p, unsigned int prio, bool clea
 	c->marked = c->cnps = c->most_flows = 0;
 }
 
-/* Priorities of the mask start again with it, all when there is none [U]. */
+static void
+qau_counters(struct tp_model *m, struct tpm_port *p, unsigned int prio, bool clear, uint8_t *out)
+{
+	struct tpm_cn_prio *c = &p->qos->cn.prio[prio];
+	uint32_t kbps = tpm_cn_rate(m, p, prio);
+
+	prm_set64(out, MLX4_CC_RP_CENTISECONDS, tpm_cn_lived(m, p, prio) / NS_PER_CENTISECOND);
+	prm_set(out, MLX4_CC_RP_IGNORED, c->ignored);
+	prm_set(out, MLX4_CC_QAU_CREATED, c->created);
+	prm_set(out, MLX4_CC_RP_RATE_AVERAGE, c->average_kbps / KBPS_PER_MBPS);
+	prm_set(out, MLX4_CC_RP_RATE, kbps / KBPS_PER_MBPS);
+	prm_set(out, MLX4_CC_RP_HANDLED, c->handled);
+	prm_set(out, MLX4_CC_RP_RATE_MIN, c->least_kbps / KBPS_PER_MBPS);
+	prm_set(out, MLX4_CC_RP_RATE_MAX, c->greatest_kbps / KBPS_PER_MBPS);
+	if (!clear)
+		return;
+	c->created = c->handled = c->ignored = c->average_kbps = c->least_kbps = c->greatest_kbps = 0;
+	c->limited_ns = 0;
+	c->since = tpm_now(m);
+}
+
+/*
+ * Priorities of the mask start again with it, all when there is none [U]. Who asks for one of 802.1Qau, as Linux does, finds it in
+ * the first block [U].
+ */
 static uint8_t
 do_stats(struct tp_model *m, struct tpm_port *p, struct tpm_cmd *c, uint32_t algorithm)
 {
@@ -209,6 +234,8 @@ do_stats(struct tp_model *m, struct tpm_port *p, struct tpm_cmd *c, uint32_t alg
 			rp_counters(m, p, i, again, c->out + MLX4_CC_STATS_BLOCK * i);
 		else if (algorithm == MLX4_CC_NP)
 			np_counters(m, p, i, again, c->out + MLX4_CC_STATS_BLOCK * i);
+		else if (prios == 0 || prios == 1u << i)
+			qau_counters(m, p, i, again, c->out + (prios == 0 ? MLX4_CC_STATS_BLOCK * i : 0));
 	}
 	return MLX4_STAT_OK;
 }

@@ -115,7 +115,7 @@ tpm_port_send(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, 
 	count_tx_burst(m, p, f, n);
 	if (tpm_unlikely(p->mirrored))
 		m->port_ops->mirror(m, p, true, f, n);
-	sent = p->wire->ops->send(p->wire, f, n);
+	sent = tpm_unlikely(p->cn_tags) ? m->port_ops->send_tagged(p, f, n) : p->wire->ops->send(p->wire, f, n);
 	if (tpm_unlikely(sent < n))
 		p->wire_drops += n - sent;
 }

@@ -11,6 +11,7 @@
 #ifndef MODEL_QOS_QOS_H
 #define MODEL_QOS_QOS_H
 
+#include "lib/roce/cc/qau.h"
 #include "model/frame/frame.h"
 #include "mlx4_prm_qos.h"
 
@@ -48,6 +49,19 @@ struct tpm_flow {
 	bool on;
 };
 
+/* Reaction point of 802.1Qau of a priority. */
+struct tpm_cn_prio {
+	struct tqau_conf conf;
+	struct tqau_rp rp;
+	uint64_t since, limited_ns; /* of the limit that is, of those that ended */
+	uint32_t created, handled, ignored, average_kbps, least_kbps, greatest_kbps;
+};
+
+struct tpm_cn {
+	uint8_t on, tags, limited; /* priorities that listen; whose frames have a tag; that have a limit now */
+	struct tpm_cn_prio prio[MLX4_PRIOS];
+};
+
 struct tpm_qos {
 	/* transmit */
 	struct tpm_qp_list queue[MLX4_PRIOS];
@@ -57,6 +71,7 @@ struct tpm_qos {
 	uint32_t rate_kbps;                /* of the link, 0: not paced */
 	uint32_t rated_qps;
 	struct tpm_pace link; /* free again; the scheduler's own clock, which follows the card's */
+	struct tpm_cn cn;
 	/* pause received */
 	uint64_t until[MLX4_PRIOS]; /* when it ends */
 	uint8_t paused;             /* priorities that it holds back */
@@ -119,6 +134,26 @@ tpm_is_mac_control(const uint8_t *h)
 
 	return memcmp(h, dst, sizeof(dst)) == 0 && tpm_load16(h + 12) == TPM_ETYPE_MAC_CONTROL;
 }
+
+/* --- congestion notification (cn.c) --- */
+
+#define TPM_CN_SEGS 64u /* pieces of a frame with a tag */
+
+/* Parameters of a priority, whether CNMs are heard, and whether its frames have a CN-TAG. */
+void tpm_cn_config(struct tp_model *m, struct tpm_port *p, unsigned int prio, const struct tqau_conf *conf, bool on,
+		   bool tag);
+/* kb/s that a priority is limited to; 0: it is not. How long it was limited, all in all. */
+uint32_t tpm_cn_rate(struct tp_model *m, struct tpm_port *p, unsigned int prio);
+uint64_t tpm_cn_lived(const struct tp_model *m, const struct tpm_port *p, unsigned int prio);
+/* A limited priority sent so much at that time. */
+void tpm_cn_sent(struct tp_model *m, struct tpm_port *p, unsigned int prio, uint32_t bytes, uint64_t at);
+/* Is the frame a CNM, which was heard? tag: where a CN-TAG of another frame is, 0: nowhere. */
+bool tpm_cn_rx(struct tp_model *m, struct tpm_port *p, const uint8_t *h, uint32_t hlen, uint32_t *tag);
+/* The frame without that tag, in pieces of it. */
+void tpm_cn_strip(const struct tp_frame *f, uint32_t tag, struct tp_frame_seg seg[TPM_CN_SEGS], struct tp_frame *out);
+/* The frame with a tag, if its priority has one. */
+bool tpm_cn_tag(const struct tpm_port *p, const struct tp_frame *f, uint8_t tag[TQAU_TAG_LEN],
+		struct tp_frame_seg seg[TPM_CN_SEGS], struct tp_frame *out);
 
 /* --- receive buffers (rxbuf.c) --- */
 

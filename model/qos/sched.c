@@ -118,7 +118,7 @@ tpm_sched_update(struct tp_model *m, struct tpm_port *p)
 		used |= 1u << p->prio2tc[i];
 		rates |= q->tc[p->prio2tc[i]].rate_kbps;
 	}
-	managed = rates != 0 || q->rated_qps != 0 || (used & (used - 1)) != 0 || q->paused != 0;
+	managed = rates != 0 || q->rated_qps != 0 || (used & (used - 1)) != 0 || q->paused != 0 || q->cn.limited != 0;
 	if (managed == p->tx_managed)
 		return;
 	p->tx_managed = managed;
@@ -185,12 +185,17 @@ later(uint64_t a, uint64_t b)
 static struct tpm_qp *
 pick_qp(const struct tpm_qos *q, unsigned int prio, uint64_t t, uint64_t *next)
 {
+	uint64_t limit = tpm_unlikely((q->cn.limited >> prio & 1) != 0) ? q->cn.prio[prio].rp.send_at : 0;
+
 	for (struct tpm_qp *qp = q->queue[prio].head; qp != NULL; qp = qp->pending_next) {
 		uint64_t ready;
 
 		if (tpm_unlikely(qp->roce != NULL) && !qp->ops->ready(qp))
 			continue;
 		ready = qp->rate_kbps != 0 ? later(qp->pace.ns, q->until[prio]) : q->until[prio];
+		/* The transport has congestion control of its own. */
+		if (qp->roce == NULL)
+			ready = later(ready, limit);
 
 		if (ready <= t)
 			return qp;
@@ -297,7 +302,8 @@ serve(struct tp_model *m, struct tpm_port *p, const struct pick *k, unsigned int
 {
 	struct tpm_qos *q = p->qos;
 	uint64_t frames = m->st.port[p->num - 1].tx_frames, bytes = m->st.port[p->num - 1].tx_bytes, t = q->link.ns;
-	bool paced = q->rate_kbps != 0 || k->c->rate_kbps != 0 || k->qp->rate_kbps != 0;
+	bool limited = (q->cn.limited >> k->prio & 1) != 0 && k->qp->roce == NULL;
+	bool paced = q->rate_kbps != 0 || k->c->rate_kbps != 0 || k->qp->rate_kbps != 0 || limited;
 	unsigned int batch = paced ? 1 : UNPACED_BATCH, done;
 
 	done = k->qp->ops->run(m, k->qp, batch < budget ? batch : budget);
@@ -317,6 +323,8 @@ serve(struct tp_model *m, struct tpm_port *p, const struct pick *k, unsigned int
 		pace_charge(&k->qp->pace, bytes, k->qp->rate_kbps, t);
 	if (q->rate_kbps != 0)
 		pace_add(&q->link, bytes + WIRE_EXTRA * frames, q->rate_kbps);
+	if (limited)
+		tpm_cn_sent(m, p, k->prio, (uint32_t)bytes, t);
 	return done;
 }
 
@@ -377,6 +385,7 @@ tpm_qos_reset(struct tp_model *m, struct tpm_port *p)
 			      .rx_size = q->rx_size,
 			      .rx_xoff = q->rx_xoff,
 			      .rx_xon = q->rx_xon};
+	p->cn_tags = false;
 	for (unsigned int i = 0; i < MLX4_TCS; i++)
 		q->tc[i].weight = 1;
 	tpm_rxbuf_reset(p);

@@ -65,6 +65,34 @@ line_mbps(const struct tpm_port *p)
 	return p->qos->rate_kbps != 0 ? p->qos->rate_kbps / KBPS_PER_MBPS : TPM_SPEED_MBPS;
 }
 
+/* 802.1Qau: parameters of the mailbox that tpm_cn_config() knows. */
+static const struct {
+	uint32_t field;
+	size_t off;
+} qau_fields[] = {
+#define QAU(field, member) {field, offsetof(struct tqau_conf, member)},
+	MLX4_CC_QAU_MEMBERS(QAU)
+#undef QAU
+};
+
+static uint32_t *
+qau_at(struct tqau_conf *c, unsigned int i)
+{
+	return (uint32_t *)(void *)((uint8_t *)c + qau_fields[i].off);
+}
+
+static void
+qau_load(struct tp_model *m, struct tpm_port *p, unsigned int prio)
+{
+	const uint8_t *set = p->cc->prio[prio].set[MLX4_CC_QAU];
+	uint32_t flags = prm_get32(set, MLX4_CC_FLAGS);
+	struct tqau_conf conf = {.line_rate = line_mbps(p)};
+
+	for (unsigned int i = 0; i < NUM(qau_fields); i++)
+		*qau_at(&conf, i) = prm_get(set, qau_fields[i].field);
+	tpm_cn_config(m, p, prio, &conf, (flags & MLX4_CC_QAU_ENABLE) != 0, (flags & MLX4_CC_QAU_TAG) != 0);
+}
+
 void
 tpm_cc_defaults(struct tpm_port *p, unsigned int prio, unsigned int algorithm)
 {
@@ -82,6 +110,13 @@ tpm_cc_defaults(struct tpm_port *p, unsigned int prio, unsigned int algorithm)
 		prm_set32(set, MLX4_CC_FLAGS, flags);
 	} else if (algorithm == MLX4_CC_NP) {
 		values_put(set, np_values, NUM(np_values), &conf);
+	} else {
+		struct tqau_conf qau;
+
+		tqau_conf_default(&qau, line_mbps(p));
+		prm_set(set, MLX4_CC_QAU_RPS, 1);
+		for (unsigned int i = 0; i < NUM(qau_fields); i++)
+			prm_set(set, qau_fields[i].field, *qau_at(&qau, i));
 	}
 }
 
@@ -203,6 +238,7 @@ void
 tpm_cc_changed(struct tp_model *m, struct tpm_port *p, unsigned int prio)
 {
 	load(p, prio);
+	qau_load(m, p, prio);
 	if ((p->cc->rp >> prio & 1) != 0)
 		return;
 	for (struct tpm_roce *r = m->roce; r != NULL; r = r->next)

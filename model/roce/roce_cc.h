@@ -3,7 +3,7 @@
  */
 /*
  * Congestion control of a port, by priority: what the firmware does with marked packets and CNPs of RoCE v2. The
- * formulas are those of lib/roce/cc. 802.1Qau has its parameters here, and nothing that follows them.
+ * formulas are those of lib/roce/cc. 802.1Qau has its parameters here; model/qos/cn.c follows them.
  */
 #ifndef MODEL_ROCE_ROCE_CC_H
 #define MODEL_ROCE_ROCE_CC_H

@@ -157,6 +157,25 @@ source_checked(const struct tpm_qp *qp, const struct tpm_qp *from, bool mcast)
 	return from != NULL && qp->counter == from->counter && (mcast ? qp->lb_check_mc : qp->lb_check_uc);
 }
 
+static void rx_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const struct tpm_qp *from);
+
+/* A port with congestion notification: true when the frame is done with, as a message, or without its tag. */
+static bool
+rx_notified(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const uint8_t *h, uint32_t hlen)
+{
+	struct tp_frame_seg seg[TPM_CN_SEGS];
+	struct tp_frame plain;
+	uint32_t tag;
+
+	if (tpm_cn_rx(m, p, h, hlen, &tag))
+		return true;
+	if (tag == 0 || f->nseg + 1u > TPM_CN_SEGS)
+		return false;
+	tpm_cn_strip(f, tag, seg, &plain);
+	rx_one(m, p, &plain, NULL);
+	return true;
+}
+
 static void
 rx_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const struct tpm_qp *from)
 {
@@ -173,6 +192,8 @@ rx_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const s
 		tpm_pause_rx(m, p, h, hlen);
 		return;
 	}
+	if (tpm_unlikely(p->qos->cn.on != 0) && from == NULL && rx_notified(m, p, f, h, hlen))
+		return;
 	tpm_parse(h, hlen, f->len, &k);
 	count_rx(p, f, h, &k);
 	if (tpm_unlikely(k.enc != 0))
@@ -217,7 +238,8 @@ maybe_roce(const struct tp_model *m, const struct tp_frame *f)
 static bool
 maybe_special(const struct tp_model *m, const struct tpm_port *p, const struct tp_frame *f)
 {
-	return (p->roce_qps != 0 && maybe_roce(m, f)) || (p->tunnels && tpm_tunnel_maybe(m, f));
+	return (p->roce_qps != 0 && maybe_roce(m, f)) || (p->tunnels && tpm_tunnel_maybe(m, f)) ||
+	       (p->qos->cn.on != 0 && f->seg[0].data[2 * TPM_ETH_ALEN] == TQAU_ETYPE_TAG >> 8);
 }
 
 /* Untagged unicast in one piece, of good size and FCS, with a type: what bursts are made of. */
@@ -295,7 +317,7 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 {
 	struct tpm_port_counters *c = &p->c;
 	const uint64_t mac = rte_cpu_to_le_64(UINT64_C(0xffffffffffff));
-	bool look = p->roce_qps != 0 || p->tunnels; /* only commands change them */
+	bool look = p->roce_qps != 0 || p->tunnels || p->qos->cn.on != 0; /* only commands change them */
 	uint64_t same = 0, oct = 0, plain = 0, last_key = 0;
 	uint32_t len = UINT32_MAX; /* of the plain frame before; this: the next one is looked at closely */
 	uint16_t type = 0;         /* its type as it lies in memory */
@@ -401,4 +423,19 @@ tpm_port_rx(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, un
 		rx_one(m, p, &f[i], from);
 }
 
-const struct tpm_port_ops tpm_port_ops = {.deliver = tpm_port_rx, .mirror = tpm_port_mirror};
+/* Frames of priorities with a CN-TAG get it on their way out. */
+static unsigned int
+send_tagged(struct tpm_port *p, const struct tp_frame *f, unsigned int n)
+{
+	struct tp_frame_seg seg[TPM_CN_SEGS];
+	uint8_t tag[TQAU_TAG_LEN];
+	struct tp_frame tagged;
+	unsigned int i = 0;
+
+	while (i < n && p->wire->ops->send(p->wire, tpm_cn_tag(p, &f[i], tag, seg, &tagged) ? &tagged : &f[i], 1) == 1)
+		i++;
+	return i;
+}
+
+const struct tpm_port_ops tpm_port_ops = {
+	.deliver = tpm_port_rx, .mirror = tpm_port_mirror, .send_tagged = send_tagged};

@@ -208,6 +208,18 @@ def bench_tcp(rep):
              GOALS['tcp-conns'] * found['100_B'], 'instr')
 
 
+def bench_cc(rep):
+    """A port of RoCE in software with many queue pairs on one lcore: what congestion control costs a packet."""
+    program = os.path.join(BENCH_DIR, 'bench_cc')
+    rep.title('cc: instructions of a packet of RoCE in software, each of a list of two, by queue pairs and by what congestion control does')
+    for qps in (1000, 10000):
+        for how in ('off', 'on', 'limited'):
+            rounds = '4'
+            rep.row('cc', '%d_%s' % (qps, how), 'instructions', round(instructions(['bench_progress'], [program, str(qps), how, rounds]), 1), 'instr')
+            ns = re.search(r'ns_per_packet ([\d.]+)', run([program, str(qps), how, rounds]))
+            rep.row('cc', '%d_%s' % (qps, how), 'CPU time', float(ns.group(1)), 'ns')
+
+
 def bench_ipoib(rep):
     """What lib/ipoib adds to the calls of verbs: the bursts on a card of three functions, without what these take."""
     program = os.path.join(BUILD, 'tests/unit/ipoib/test_ipoib_burst')
@@ -424,7 +436,7 @@ def bench_capture(rep):
                 'instr')
 
 
-BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'tcp': bench_tcp, 'ipoib': bench_ipoib,
+BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'tcp': bench_tcp, 'cc': bench_cc, 'ipoib': bench_ipoib,
            'pps': bench_pps, 'scale': bench_scale, 'bringup': bench_bringup, 'idle': bench_idle, 'polled': bench_polled, 'model': bench_model, 'roce': bench_roce,
            'verbs-programs': bench_programs, 'kernel': bench_kernel, 'capture': bench_capture, 'sockets': bench_sockets}
 
