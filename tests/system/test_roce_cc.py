@@ -100,6 +100,29 @@ def datagrams():
     return None
 
 
+def live():
+    """Over a time: what goes is what the limit allows, or less, and marks and CNPs are those of that time."""
+    with Pair(True) as t:
+        for qp in range(QPS):
+            t.tell('roce traffic start 0 %d write 65536 0' % qp)
+        seen = None
+        for _ in range(40):
+            before = t.counters(0)
+            a, b = t.ask('show roce cc all 250')['ports']
+            after = t.counters(0)
+            if a['live']['cnps_per_second'] and a['live']['tx_mbit_per_second'] and b['live']['marked_per_second'] and b['live']['rx_mbit_per_second']:
+                seen = a['live']['cnps_per_second'] * a['live']['seconds'], after['cnps'] - before['cnps'], a['live'], b['live'], a['counters']
+                break
+        for qp in range(QPS):
+            t.tell('roce traffic stop 0 %d' % qp)
+        t.end()
+    if seen is None:
+        return 'no traffic in ten seconds: %s, %s' % (a, b)
+    counted, most, a, b, counters = seen
+    return None if counted <= most + 1 and a['tx_mbit_per_second'] < 1000 and b['rx_mbit_per_second'] < 310 and a['seconds'] >= 0.25 and \
+        counters['cc_limited_mbps'] else '%s of %s CNPs, %s, %s' % (counted, most, a, b)
+
+
 def losses_card():
     """The same between the card's own queue pairs."""
     found = {}
@@ -298,7 +321,7 @@ def refused():
     return None
 
 
-for name, case in (('losses', losses), ('datagrams', datagrams), ('wire-4', on_the_wire(4)), ('wire-6', on_the_wire(6)), ('by-priority', by_priority), ('parameters', parameters),
+for name, case in (('losses', losses), ('datagrams', datagrams), ('live', live), ('wire-4', on_the_wire(4)), ('wire-6', on_the_wire(6)), ('by-priority', by_priority), ('parameters', parameters),
                    ('refused', refused), ('card-losses', losses_card), ('card-wire-4', on_the_wire_card(4)), ('card-wire-6', on_the_wire_card(6)),
                    ('card-by-priority', by_priority_card), ('card-parameters', parameters_card)):
     if sys.argv[1:] and name not in sys.argv[1:]:

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_cycles.h>
+
 #include "apps/roce_common/end.h"
 
 #include "apps/triplane/port/roce.h"
@@ -413,10 +415,67 @@ show_cc(struct out *o, struct roce_port *r)
 	out_end(o);
 }
 
+/* What it did in a time: counters of each port before and behind it. */
+static const struct {
+	const char *counter, *shown;
+	double scale;
+	unsigned int digits;
+} cc_rates[] = {{"tx_bytes", "tx_mbit_per_second", 8e-6, 1},
+		{"rx_bytes", "rx_mbit_per_second", 8e-6, 1},
+		{"cc_marked", "marked_per_second", 1, 0},
+		{"cc_cnps_sent", "cnps_sent_per_second", 1, 0},
+		{"cnps", "cnps_per_second", 1, 0}};
+
+struct cc_look {
+	uint64_t tsc, value[RTE_DIM(cc_rates)];
+};
+static struct cc_look cc_before[RTE_MAX_ETHPORTS];
+
+static void
+cc_look(struct roce_port *r, struct cc_look *l)
+{
+	l->tsc = rte_rdtsc();
+	for (unsigned int i = 0; i < RTE_DIM(cc_rates); i++)
+		if (tp_roce_stat(r->ctx, cc_rates[i].counter, &l->value[i]) != 0)
+			l->value[i] = 0;
+}
+
+static void
+show_cc_live(struct out *o, struct roce_port *r)
+{
+	const struct cc_look *was = &cc_before[r->id];
+	struct cc_look is;
+	double seconds;
+
+	cc_look(r, &is);
+	seconds = (double)(is.tsc - was->tsc) / (double)rte_get_tsc_hz();
+	out_object(o, "live");
+	out_real(o, "seconds", seconds, 3);
+	for (unsigned int i = 0; i < RTE_DIM(cc_rates); i++)
+		out_real(o, cc_rates[i].shown, (double)(is.value[i] - was->value[i]) * cc_rates[i].scale / seconds,
+			 cc_rates[i].digits);
+	out_end(o);
+	show_cc(o, r);
+}
+
 static int
 do_show_cc(void *arg, const struct cmd_args *a)
 {
-	return show_ports(arg, a, show_cc);
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	struct app *app = arg;
+
+	if (!cmd_has(a, "ms"))
+		return show_ports(arg, a, show_cc);
+	memset(cc_before, 0, sizeof(cc_before));
+	for (unsigned int i = 0; i < ports->n; i++) {
+		struct roce_port *r = app->port[ports->list[i]].roce;
+
+		if (r != NULL && r->ctx != NULL)
+			cc_look(r, &cc_before[ports->list[i]]);
+	}
+	if (!app_sleep_ms(app, (unsigned int)cmd_num(a, "ms", 0)))
+		return -EINTR;
+	return show_ports(arg, a, show_cc_live);
 }
 
 static const char *
@@ -497,7 +556,11 @@ static const struct cmd table[] = {
 	 do_cc, false},
 	{"RoCE", "roce cc {port:port} {prios:list} set {name:str} {value:0..4294967295}",
 	 "Sets a parameter of it, live; a rate above the line's is the line's.", do_cc_set, false},
-	{"RoCE", "show roce cc {ports:ports}", "Shows its parameters by priority, and its counters.", do_show_cc, true},
+	{"RoCE", "show roce cc {ports:ports} [{ms:10..60000}]",
+	 "Shows its parameters by priority, and its counters; over so many milliseconds, also what goes, marks and "
+	 "CNPs a "
+	 "second.",
+	 do_show_cc, true},
 	{"RoCE", "show roce devices", "Shows the ports that can have RoCE, and who serves those that have it.",
 	 do_show_devices, true},
 	{"RoCE", "show roce gid {ports:ports}", "Shows GID tables.", do_show_gid, true},
