@@ -168,10 +168,11 @@ line_clip(const struct region *r, struct tpm_tlb_line *line)
 }
 
 static uint8_t *
-translate_slow(struct tp_model *m, struct tpm_tlb_line *line, uint32_t key, uint32_t pd, uint64_t va, uint32_t *len,
-	       uint32_t access, enum tpm_xlat_err *err)
+line_fill(struct tp_model *m, struct tpm_tlb_line *line, uint32_t key, uint32_t pd, uint64_t va, uint32_t *len,
+	  uint32_t access, enum tpm_xlat_err *err)
 {
-	uint32_t prot = (access & (TPM_ACC_LW | TPM_ACC_RW | TPM_ACC_ATOMIC)) != 0 ? TP_DMA_WRITE : TP_DMA_READ;
+	uint32_t writes = access & (TPM_ACC_LW | TPM_ACC_RW | TPM_ACC_ATOMIC),
+		 prot = (writes != 0 ? TP_DMA_WRITE : 0) | (writes != access ? TP_DMA_READ : 0);
 	struct tpm_tlb_line fresh = {.key = key, .gen = m->tpt_gen, .access = access};
 	struct region r;
 
@@ -197,6 +198,17 @@ translate_slow(struct tp_model *m, struct tpm_tlb_line *line, uint32_t key, uint
 	if (fresh.hi - va < *len)
 		*len = (uint32_t)(fresh.hi - va);
 	return fresh.host + (va - fresh.lo);
+}
+
+/* Memory that a queue pair sends from and receives into has one line for both. */
+static uint8_t *
+translate_slow(struct tp_model *m, struct tpm_tlb_line *line, uint32_t key, uint32_t pd, uint64_t va, uint32_t *len,
+	       uint32_t access, enum tpm_xlat_err *err)
+{
+	const uint32_t both = line->key == key && line->gen == m->tpt_gen ? line->access | access : access;
+	uint8_t *p = both == access ? NULL : line_fill(m, line, key, pd, va, len, both, err);
+
+	return p != NULL ? p : line_fill(m, line, key, pd, va, len, access, err);
 }
 
 uint8_t *

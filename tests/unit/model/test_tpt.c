@@ -131,6 +131,29 @@ test_contiguous_pages_are_one_piece(void **state)
 	assert_int_equal(len, 4 * CARD_PAGE);
 }
 
+/* A queue pair sends from the memory that it receives into: what was looked up for one is there for the other, as the table goes. */
+static void
+test_one_line_for_both_ways(void **state)
+{
+	struct card *c = *state;
+	uint64_t buf = card_alloc(c, CARD_PAGE, CARD_PAGE), mtt = card_mtt(c, buf, 1);
+
+	card_mr_ctx(c, card_in(c), KEY, buf, CARD_PAGE, false);
+	prm_set(card_ptr(c, c->in), MLX4_MPT_MTT_L, (uint32_t)mtt);
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_SW2HW_MPT, 0, CARD_MPT + 1), 0);
+	tlb = (struct tpm_tlb){0};
+	assert_int_equal(why(c, KEY, CARD_PD, buf, 64, TPM_ACC_LR), TPM_XLAT_OK);
+	assert_int_equal(why(c, KEY, CARD_PD, buf, 64, TPM_ACC_RW), TPM_XLAT_ACCESS);
+	assert_int_equal(why(c, KEY, CARD_PD, buf, 64, TPM_ACC_LW), TPM_XLAT_OK);
+	/* The entry's edit is not seen before a command tells of it, so that nothing may be looked up again until then. */
+	memset(tpm_icm_probe(c->m, c->m->mtt_base + mtt, MLX4_MTT_SIZE), 0, MLX4_MTT_SIZE);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(why(c, KEY, CARD_PD, buf, 64, i % 2 == 0 ? TPM_ACC_LR : TPM_ACC_LW), TPM_XLAT_OK);
+	tpm_tpt_changed(c->m);
+	assert_int_equal(why(c, KEY, CARD_PD, buf, 64, TPM_ACC_LR), TPM_XLAT_MTT);
+	assert_int_equal(why(c, KEY, CARD_PD, buf, 64, TPM_ACC_LW), TPM_XLAT_MTT);
+}
+
 static void
 test_physical(void **state)
 {
@@ -220,6 +243,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_translate, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_rights, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_contiguous_pages_are_one_piece, setup_booted, teardown_card),
+		cmocka_unit_test_setup_teardown(test_one_line_for_both_ways, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_physical, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_edit_in_place, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_write_mtt, setup_booted, teardown_card),
