@@ -15,7 +15,8 @@ static const char *const names[SOCK_COUNTS] = {
 	"tx_waits",     "rx_drops",    "poll_hits",     "poll_misses", "sleeps",       "os_rx_packets", "os_rx_bytes",
 	"os_rx_errors", "os_rx_waits", "os_tx_packets", "os_tx_bytes", "os_tx_errors", "os_tx_waits",
 };
-static const char *const ring_names[SOCK_RING_COUNTS] = {"rx_frames", "tx_frames", "tx_full", "events", "looks"};
+static const char *const ring_names[SOCK_RING_COUNTS] = {"rx_frames", "tx_frames", "tx_full",          "events",
+							 "looks",     "tx_large",  "tx_large_segments"};
 static const char *const tcp_names[SOCK_TCP_COUNTS] = {"rx_segments", "tx_segments", "retransmits", "rx_out_of_order",
 						       "timeouts"};
 

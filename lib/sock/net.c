@@ -2,7 +2,6 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* A net: its lock, what moves it on, and the thread that does so while nobody calls. */
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -15,10 +14,6 @@
 #define BURST 32u
 #define ROUNDS 8u                 /* bursts in a row, so that what waits to be sent is not late */
 #define PARK_US 1000u             /* while others call so often, the thread looks only so often */
-#define MANY_US UINT64_C(100000)  /* so long after two slept at once the thread looks for all */
-#define EAGER 8u                  /* looks of a call in a row before it lets others have the CPU in between */
-#define BUSY_PART 4u              /* of the time to look, that others may have the CPU at once */
-#define MISSES_MAX 6u             /* then every 64th wait looks */
 #define QUIET_US UINT64_C(300000) /* longer than a retransmission waits: whoever answers has got all */
 
 uint64_t
@@ -32,16 +27,29 @@ sock_now(void)
 
 /* --- what the engine asks for --- */
 
+static void
+count_large(struct sock_stat *st, const struct rte_mbuf *m)
+{
+	const uint32_t payload = m->pkt_len - m->l2_len - m->l3_len - m->l4_len;
+
+	st->ring[SOCK_RING_LARGE]++;
+	st->ring[SOCK_RING_PIECES] += (payload + m->tso_segsz - 1) / m->tso_segsz;
+}
+
 uint16_t
 sock_home_tx(void *home, struct rte_mbuf **m, uint16_t n)
 {
 	struct sock_net *net = home;
 	const uint16_t took = net->ops.tx(net->home, m, n);
 
-	if (net->stat != NULL) {
-		net->stat->ring[SOCK_RING_TX_FRAMES] += took;
-		net->stat->ring[SOCK_RING_TX_FULL] += took < n;
-	}
+	if (net->stat == NULL)
+		return took;
+	net->stat->ring[SOCK_RING_TX_FRAMES] += took;
+	net->stat->ring[SOCK_RING_TX_FULL] += took < n;
+	/* They are the home's now, which lets go of none before the next call. */
+	for (uint16_t i = 0; i < took; i++)
+		if (unlikely((m[i]->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0))
+			count_large(net->stat, m[i]);
 	return took;
 }
 
@@ -99,8 +107,8 @@ take_frames(struct sock_net *n)
 	}
 }
 
-static void
-move_on(struct sock_net *n)
+void
+sock_move_on(struct sock_net *n)
 {
 	if (n->dead)
 		return;
@@ -113,7 +121,7 @@ void
 sock_enter(struct sock_net *n)
 {
 	pthread_mutex_lock(&n->lock);
-	move_on(n);
+	sock_move_on(n);
 }
 
 void
@@ -127,9 +135,8 @@ sock_leave(struct sock_net *n)
 	pthread_mutex_unlock(&n->lock);
 }
 
-/* From now on a frame that comes wakes who sleeps. */
-static void
-arm(struct sock_net *n)
+void
+sock_arm(struct sock_net *n)
 {
 	if (n->armed)
 		return;
@@ -189,9 +196,8 @@ os_events(struct sock_net *n)
 	}
 }
 
-/* With the lock: what event_fd() told. */
-static void
-event(struct sock_net *n)
+void
+sock_event(struct sock_net *n)
 {
 	n->armed = false;
 	n->ops.event(n->home);
@@ -224,7 +230,7 @@ sleep_until(struct sock_net *n, uint64_t until, bool frames)
 		(void)!read(n->wake, &count, sizeof(count));
 	pthread_mutex_lock(&n->lock);
 	if (p[1].revents != 0)
-		event(n);
+		sock_event(n);
 	if (p[2].revents != 0)
 		os_events(n);
 	pthread_mutex_unlock(&n->lock);
@@ -239,11 +245,11 @@ plan(struct sock_net *n, bool quiet, bool *frames)
 	*frames = true;
 	/* This thread may have taken what told of a frame just when a call went to sleep over it. */
 	if (n->led)
-		arm(n);
+		sock_arm(n);
 	if (n->now < n->many_until) {
 		/* Then it may be one again. */
 		until = RTE_MIN(until, n->many_until);
-		arm(n);
+		sock_arm(n);
 	} else if (!quiet) {
 		/* Who calls all the time takes frames, too; who goes to sleep arms. */
 		until = RTE_MIN(until, n->now + PARK_US);
@@ -252,7 +258,7 @@ plan(struct sock_net *n, bool quiet, bool *frames)
 		n->deep = true;
 		*frames = false;
 	} else {
-		arm(n);
+		sock_arm(n);
 	}
 	return until;
 }
@@ -351,6 +357,7 @@ sock_net_create(const struct sock_conf *conf, const struct sock_home *ops, void 
 	n->ops = *ops;
 	n->home = home;
 	n->spin_us = conf->spin_us;
+	n->spin_looks = conf->spin_looks == 0 ? UINT32_MAX : conf->spin_looks;
 	n->handlers = conf->handlers;
 	n->udp_conf = conf->udp;
 	n->stat = conf->stat;
@@ -463,115 +470,4 @@ sock_fds(const struct sock_net *n, int fds[SOCK_FDS])
 	fds[0] = n->wake;
 	fds[1] = n->os;
 	fds[2] = n->bell;
-}
-
-/* --- waiting --- */
-/* Without the lock for a moment, in which others have the CPU that want it: the peer, or a card in software. How long they had it. */
-static uint64_t
-let_others(struct sock_net *n, unsigned int looks)
-{
-	const uint64_t before = n->now;
-
-	sock_leave(n);
-	if (looks < EAGER)
-		rte_pause();
-	else
-		(void)sched_yield();
-	sock_enter(n);
-	return n->now - before;
-}
-
-/* Looks for frames before the call sleeps. True: what it waits for is there. */
-static bool
-spin(struct sock_net *n, const struct sock_wait *w, uint64_t until)
-{
-	const uint64_t begin = n->now, end = RTE_MIN(begin + n->spin_us, until);
-	bool found = false, pays = true;
-
-	if (n->skips != 0) {
-		n->skips--;
-		return false;
-	}
-	/* Who sleeps gets the CPU back sooner than who lets others have it that are busy. */
-	for (unsigned int looks = 0; !found && pays && n->now < end && !n->dead; looks++) {
-		pays = let_others(n, looks) <= n->spin_us / BUSY_PART;
-		found = w->done(w->arg);
-	}
-	if (w->count != NULL)
-		w->count[found ? SOCK_POLL_HITS : SOCK_POLL_MISSES]++;
-	if (found && pays)
-		n->misses = 0;
-	else
-		n->misses = RTE_MIN(n->misses + 1, MISSES_MAX);
-	n->skips = (1u << n->misses) - 1;
-	return found;
-}
-
-/* The descriptor that tells of frames, if who goes to sleep now is to look for them itself; else -1. */
-static int
-sleep_begin(struct sock_net *n, const struct sock_wait *w)
-{
-	if (w->asleep != NULL)
-		w->asleep(w->arg, true);
-	if (++n->sleepers == 1 && w->looks && n->now >= n->many_until) {
-		n->led = true;
-		return n->ops.event_fd(n->home);
-	}
-	if (n->sleepers != 1 || !w->looks) {
-		if (n->now >= n->many_until && n->sleeping)
-			sock_wake(n);
-		n->many_until = n->now + MANY_US;
-	}
-	return -1;
-}
-
-static void
-sleep_end(struct sock_net *n, const struct sock_wait *w, const struct pollfd *frames)
-{
-	if (w->asleep != NULL)
-		w->asleep(w->arg, false);
-	n->sleepers--;
-	if (frames->fd < 0)
-		return;
-	n->led = false;
-	if (frames->revents != 0)
-		event(n);
-	/* Somebody has to look while the program does something else. */
-	if (n->deep)
-		sock_wake(n);
-	n->deep = false;
-}
-
-int
-sock_wait(struct sock_net *n, const struct sock_wait *w, uint64_t until)
-{
-	struct pollfd frames = {.events = POLLIN};
-	bool over;
-	int rc = 0;
-
-	sock_enter(n);
-	over = n->dead || w->done(w->arg) || (until != 0 && n->spin_us != 0 && spin(n, w, until));
-	while (!over) {
-		if (rc == 0 || rc == -EAGAIN)
-			rc = n->now >= until ? -EAGAIN : 0;
-		if (rc != 0)
-			break;
-		if (!n->armed) {
-			arm(n);
-		} else {
-			frames.fd = sleep_begin(n, w);
-			if (w->count != NULL)
-				w->count[SOCK_SLEEPS]++;
-			frames.revents = 0;
-			sock_leave(n);
-			rc = w->sleep(w->arg, until, &frames);
-			pthread_mutex_lock(&n->lock);
-			/* Who is awake needs not be woken by what it finds. */
-			sleep_end(n, w, &frames);
-			move_on(n);
-		}
-		over = n->dead || w->done(w->arg);
-	}
-	sock_leave(n);
-	return over ? 0 : rc;
 }

@@ -61,6 +61,7 @@ struct sock_conf {
 	struct tcp_conf tcp;
 	/* 0..1000000: so long a call looks for frames before it sleeps, at most; where this brings nothing it does so seldom */
 	uint32_t spin_us;
+	uint32_t spin_looks;                  /* and so often at most, 0: as often as it can */
 	enum sock_handlers (*handlers)(void); /* of now; NULL: SOCK_HANDLERS_BOTH */
 	struct udp_conf udp;                  /* a net without datagrams has none of this */
 	struct sock_stat *stat; /* gets the counters of all sockets, as long as the net; NULL: nobody looks */

@@ -84,7 +84,7 @@ struct sock_net {
 	struct sock_home ops;
 	void *home;
 	struct tcp_stack *stack;
-	uint32_t spin_us;
+	uint32_t spin_us, spin_looks;
 	enum sock_handlers (*handlers)(void);
 	struct sock_stat *stat; /* NULL: nobody looks */
 	uint64_t now;           /* of the last look */
@@ -95,8 +95,9 @@ struct sock_net {
 	uint32_t sleepers;
 	bool led, deep;      /* one looks itself; the thread sleeps meanwhile, and nobody else would look */
 	uint64_t many_until; /* several slept at once a short time before */
-	/* How often looking brought nothing, and so many waits do not look for that. */
+	/* How often looking brought nothing, and so many waits do not look for that. crowded: others needed the CPU at the last look. */
 	uint32_t misses, skips;
+	bool crowded;
 	int wake; /* the thread should look again */
 	int bell; /* of the one call on a socket that looks for frames itself */
 	int os;   /* an epoll set of listeners' other halves */
@@ -113,8 +114,14 @@ struct sock_net {
 /* --- net.c: with the lock --- */
 /* Takes the lock, and frames that have come. */
 void sock_enter(struct sock_net *n);
+/* The same with the lock. */
+void sock_move_on(struct sock_net *n);
 /* Sends what is due; gives the lock back. */
 void sock_leave(struct sock_net *n);
+/* From now on a frame that comes wakes who sleeps. */
+void sock_arm(struct sock_net *n);
+/* What event_fd() told. */
+void sock_event(struct sock_net *n);
 /* The thread looks again. */
 static inline void
 sock_wake(struct sock_net *n)

@@ -13,7 +13,7 @@
 
 #define SOCK_STAT_FILE "triplane-sockets-stat"
 #define SOCK_STAT_MAGIC UINT64_C(0x5441545353505400)
-#define SOCK_STAT_VERSION 1u
+#define SOCK_STAT_VERSION 2u
 #define SOCK_STAT_SOCKETS 4096u /* that have counters of their own; further ones count for all alone */
 #define SOCK_STAT_GROUPS 64u
 
@@ -51,6 +51,8 @@ enum sock_ring_count {
 	SOCK_RING_TX_FULL, /* bursts of which the card took a part */
 	SOCK_RING_EVENTS,  /* the card told of frames */
 	SOCK_RING_LOOKS,   /* for frames */
+	SOCK_RING_LARGE,   /* of the frames out: large sends, of which the card makes segments, */
+	SOCK_RING_PIECES,  /* and how many it makes of them */
 	SOCK_RING_COUNTS
 };
 
