@@ -278,11 +278,12 @@ struct ibv_qp *tp_roce_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *att
 /** In device_cap_flags: datagrams of IPoIB are cut into segments by the card. Linux's number, which verbs.h has no name for. */
 #define TP_ROCE_DEVICE_UD_TSO (1u << 19)
 /**
- * The same for datagrams with large sends (IBV_WR_TSO): comp_mask has IBV_QP_INIT_ATTR_PD and IBV_QP_INIT_ATTR_MAX_TSO_HEADER
- * and nothing else. A request has the headers from the four octets of RFC 4391 on in tso.hdr, at most max_tso_header octets, and
- * payload of TCP in its list; each segment gets tso.mss octets of it, the headers with their lengths, numbers and checksums.
- * @return NULL and errno: as tp_roce_create_qp(); EOPNOTSUPP without TP_ROCE_DEVICE_UD_TSO or for another type, EINVAL another bit
- *   in comp_mask or a longer header than the card takes, 128 or 60.
+ * The same for datagrams or raw packets with large sends (IBV_WR_TSO): comp_mask has IBV_QP_INIT_ATTR_PD and
+ * IBV_QP_INIT_ATTR_MAX_TSO_HEADER and nothing else. A request has the headers in tso.hdr, at most max_tso_header octets, those of
+ * datagrams from the four octets of RFC 4391 on, of raw packets from the destination's MAC on, and payload of TCP in its list; each
+ * segment gets tso.mss octets of it, the headers with their lengths, numbers and checksums.
+ * @return NULL and errno: as tp_roce_create_qp(); EOPNOTSUPP for another type, for datagrams without TP_ROCE_DEVICE_UD_TSO, or where
+ *   the card makes no segments; EINVAL another bit in comp_mask or a longer header than the card takes, 128 or 60.
  */
 struct ibv_qp *tp_roce_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr);
 /**

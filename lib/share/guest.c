@@ -340,6 +340,7 @@ do_open(struct share_guest *s, struct share_call *c)
 	r->qp_numbers = f.v.qp_numbers;
 	r->num_comp_vectors = (uint32_t)s->ctx->num_comp_vectors;
 	r->infiniband = s->dev->ib != NULL;
+	r->max_tso = s->dev->max_tso;
 	r->attr = s->dev->attr;
 	memcpy(r->board_id, s->dev->board_id, sizeof(r->board_id));
 	c->out[c->num_out++] = s->g.uar_fd;

@@ -107,7 +107,8 @@ share_do_create_qp(struct share_guest *s, struct share_call *c)
 		err = share_may_have_frames(s);
 	if (err != 0)
 		return err;
-	qp = troce_qp_make(pd->obj, &init, &(struct troce_qp_more){.guest = &s->g});
+	qp = troce_qp_make(pd->obj, &init,
+			   &(struct troce_qp_more){.guest = &s->g, .max_tso_header = c->m->qp.max_tso_header});
 	if (qp == NULL)
 		return errno;
 	c->m->handle = share_obj_new(s, SHARE_QP, qp);

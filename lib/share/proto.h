@@ -19,7 +19,7 @@
 
 #include "tp_share.h"
 
-#define SHARE_VERSION 3u
+#define SHARE_VERSION 4u
 #define SHARE_SOCKET TP_SHARE_PATH /* where one side listens and the other calls, unless told otherwise */
 #define SHARE_ENV "TRIPLANE_SHARE" /* names another one */
 #define SHARE_DGRAM 48u
@@ -85,6 +85,7 @@ struct share_open {
 	char name[IBV_SYSFS_NAME_MAX];
 	uint64_t uar_len; /* of the file with pages of doorbells */
 	uint32_t qp_numbers, num_comp_vectors, infiniband;
+	uint32_t max_tso; /* octets of a large send of raw packets, 0: there is none */
 	struct ibv_device_attr attr;
 	char board_id[32]; /* empty: it has none */
 };
@@ -133,6 +134,7 @@ struct share_qp {
 	uint16_t sq_sges, rq_sges;
 	uint8_t lg_sq_stride, lg_rq_stride;
 	uint16_t mtu; /* of the port: raw packets are that long */
+	uint16_t max_tso_header;
 	struct share_mem mem;
 };
 

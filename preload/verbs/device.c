@@ -185,6 +185,7 @@ home_init(struct vc_context *c, const struct share_open *o)
 
 	r->hca = &c->hca;
 	r->num_qps = o->qp_numbers;
+	c->hca.caps.max_gso = o->max_tso;
 	pthread_mutex_init(&r->tables, NULL);
 	/* Only pages of it that are used take memory. */
 	r->qp_of = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -350,6 +351,9 @@ query_device_ex(struct ibv_context *ctx, const struct ibv_query_device_ex_input 
 	(void)input;
 	if (!vc_of(ctx)->infiniband)
 		x.raw_packet_caps = IBV_RAW_PACKET_CAP_IP_CSUM;
+	x.tso_caps.max_tso = vc_of(ctx)->hca.caps.max_gso;
+	if (x.tso_caps.max_tso != 0)
+		x.tso_caps.supported_qpts = 1u << IBV_QPT_RAW_PACKET;
 	if (len < offsetof(struct ibv_device_attr_ex, comp_mask) + sizeof(x.comp_mask))
 		return EINVAL;
 	memset(attr, 0, len);

@@ -63,6 +63,7 @@ qp_fill(struct vc_context *c, struct mlx4_roce_qp *q, const struct share_qp *r, 
 	q->sq_sges = r->sq_sges;
 	q->rq_sges = r->rq_sges;
 	q->max_inline = r->max_inline;
+	q->lso_hdr = r->max_tso_header;
 	q->ud = r->type == IBV_QPT_UD;
 	q->ib = c->infiniband;
 	q->raw = r->type == IBV_QPT_RAW_PACKET;
@@ -110,8 +111,8 @@ publish(struct vc_context *c, struct mlx4_roce_qp *q)
 	pthread_mutex_unlock(&c->home.tables);
 }
 
-VC_EXPORT struct ibv_qp *
-ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+struct ibv_qp *
+vc_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, uint16_t max_tso_header)
 {
 	struct vc_context *c = vc_of(pd->context);
 	struct vc_qp *v = calloc(1, sizeof(*v));
@@ -122,6 +123,7 @@ ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	if (v == NULL)
 		return NULL;
 	ask_for(&m.qp, pd, attr);
+	m.qp.max_tso_header = max_tso_header;
 	err = vc_call(c, &m, NULL, 0, &fd, 1);
 	if (err != 0)
 		return vc_made(v, err);
@@ -152,6 +154,12 @@ ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	attr->cap = m.qp.cap;
 	publish(c, q);
 	return &q->q.v;
+}
+
+VC_EXPORT struct ibv_qp *
+ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	return vc_create_qp(pd, attr, 0);
 }
 
 static void

@@ -148,6 +148,8 @@ struct ibv_cq *vc_create_cq_own(struct ibv_context *ctx, int cqe);
 void vc_cq_told(struct ibv_cq *cq);
 
 /* --- qp.c --- */
+/* As ibv_create_qp(). max_tso_header: of large sends (IBV_WR_TSO), octets; 0: there are none. */
+struct ibv_qp *vc_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, uint16_t max_tso_header);
 struct ibv_flow *vc_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
 int vc_destroy_flow(struct ibv_flow *flow);
 /* As SHARE_RESOLVE has it: 0, EINPROGRESS, EHOSTUNREACH, ENETUNREACH, or what is wrong with the question. */

@@ -47,11 +47,12 @@ put(struct vc_qp *q)
 	}
 	if (likely(is_allowed(k, &q->wr))) {
 		slot->op = put_wqe(k, &q->wr, slot);
-	} else if (put_frame(k, &q->wr, slot)) {
-		slot->op = MLX4_OP_SEND;
 	} else {
-		q->err = EINVAL;
-		return;
+		slot->op = put_frame(k, &q->wr, slot);
+		if (unlikely(slot->op == MLX4_OP_NOP)) {
+			q->err = EINVAL;
+			return;
+		}
 	}
 	q->head++;
 }
@@ -359,12 +360,15 @@ tell(struct ibv_qp_ex *x, uint64_t ops)
 struct ibv_qp *
 vc_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *a)
 {
-	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+			       IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
 	bool extended = (a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+	uint16_t tso = (a->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER) != 0 ? a->max_tso_header : 0;
 	struct ibv_qp *qp;
 
 	if ((a->comp_mask & ~known) != 0 ||
 	    ((a->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && a->create_flags != 0) ||
+	    (tso != 0 && a->qp_type != IBV_QPT_RAW_PACKET) ||
 	    (extended && (a->send_ops_flags & ~operations_of(a->qp_type)) != 0)) {
 		errno = EOPNOTSUPP;
 		return NULL;
@@ -374,7 +378,7 @@ vc_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *a)
 		return NULL;
 	}
 	/* It begins like the other. */
-	qp = ibv_create_qp(a->pd, (struct ibv_qp_init_attr *)a);
+	qp = vc_create_qp(a->pd, (struct ibv_qp_init_attr *)a, tso);
 	if (qp != NULL && extended) {
 		((struct vc_qp *)qp)->extended = true;
 		tell(&((struct vc_qp *)qp)->q.q.ex, a->send_ops_flags);

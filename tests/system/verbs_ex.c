@@ -394,8 +394,10 @@ device(struct end *a)
 		return "what ibv_query_device() says, too";
 	if (x.phys_port_cnt_ex != 1 || x.cq_mod_caps.max_cq_period != UINT16_MAX)
 		return "ports or moderation";
-	return x.comp_mask == 0 && x.completion_timestamp_mask == 0 && x.tso_caps.max_tso == 0 &&
-			       x.odp_caps.general_caps == 0
+	/* Where the card makes segments, it does of raw packets. */
+	if (x.tso_caps.supported_qpts != (x.tso_caps.max_tso == 0 ? 0 : 1u << IBV_QPT_RAW_PACKET))
+		return "large sends";
+	return x.comp_mask == 0 && x.completion_timestamp_mask == 0 && x.odp_caps.general_caps == 0
 		       ? NULL
 		       : "there is something that there is not";
 }

@@ -245,6 +245,169 @@ refused(struct raw *r)
 	return why;
 }
 
+/* --- large sends --- */
+
+#define TCP_HEADER 54u /* Ethernet, IPv4, TCP */
+#define PIECE 500u
+#define PIECES 4u
+#define PAYLOAD ((PIECES - 1) * PIECE + 100)
+#define FIRST_SEQ 0xfffffe00u /* it wraps */
+
+static struct ibv_qp *
+make_large(struct raw *r, enum ibv_qp_type type, uint16_t header)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.send_cq = r->cq,
+		.recv_cq = r->cq,
+		.cap = {DEPTH, DEPTH, 2, 1, 0},
+		.qp_type = type,
+		.sq_sig_all = 1,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER,
+		.pd = r->pd,
+		.max_tso_header = header,
+	};
+
+	return ibv_create_qp_ex(r->ctx, &init);
+}
+
+static uint32_t
+sum(const uint8_t *p, uint32_t len, uint32_t s)
+{
+	for (uint32_t i = 0; i < len; i++)
+		s += i % 2 == 0 ? (uint32_t)p[i] << 8 : p[i];
+	while (s >> 16 != 0)
+		s = (s & 0xffff) + (s >> 16);
+	return s;
+}
+
+static uint32_t
+be(const uint8_t *p, unsigned int n)
+{
+	uint32_t v = 0;
+
+	while (n-- > 0)
+		v = v << 8 | *p++;
+	return v;
+}
+
+static void
+put_be(uint8_t *p, uint32_t v, unsigned int n)
+{
+	for (; n > 0; n--, v >>= 8)
+		p[n - 1] = (uint8_t)v;
+}
+
+static void
+headers(uint8_t *h)
+{
+	memset(h, 0, TCP_HEADER);
+	memcpy(h, there, 6);
+	memcpy(h + 6, here, 6);
+	put_be(h + 12, 0x0800, 2);
+	put_be(h + 14, 0x45000000, 4);
+	put_be(h + 18, 0x00074000, 4);
+	put_be(h + 22, 0x40060000, 4);
+	put_be(h + 26, 0xc0000201, 4);
+	put_be(h + 30, 0xc0000202, 4);
+	put_be(h + 34, 0x04000050, 4);
+	put_be(h + 38, FIRST_SEQ, 4);
+	put_be(h + 46, 0x50180100, 4); /* PSH, ACK */
+}
+
+/* The n-th segment, by RFC 791 and 9293. */
+static const char *
+segment(const uint8_t *f, unsigned int n, const uint8_t *data)
+{
+	const uint32_t len = n + 1 == PIECES ? 100 : PIECE;
+	uint8_t pseudo[12] = {0};
+
+	memcpy(pseudo, f + 26, 8);
+	put_be(pseudo + 8, 6, 2);
+	put_be(pseudo + 10, 20 + len, 2);
+	if (be(f + 16, 2) != 40 + len || be(f + 38, 4) != (uint32_t)(FIRST_SEQ + n * PIECE))
+		return "length or number of a segment";
+	if (f[47] != (n + 1 == PIECES ? 0x18 : 0x10))
+		return "flags of a segment";
+	if (sum(f + 14, 20, 0) != 0xffff || sum(f + 34, 20 + len, sum(pseudo, 12, 0)) != 0xffff)
+		return "a sum of a segment";
+	return memcmp(f + TCP_HEADER, data + n * PIECE, len) == 0 ? NULL : "data of a segment";
+}
+
+static const char *
+segments(struct raw *a, struct raw *b, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+	const char *why = NULL;
+	struct ibv_wc wc;
+
+	for (unsigned int i = 0; i < PIECES; i++) {
+		struct ibv_sge sge = {(uintptr_t)b->mem + i * (MEM / PIECES), MEM / PIECES, b->mr->lkey};
+		struct ibv_recv_wr *bad_recv, recv = {.wr_id = i, .sg_list = &sge, .num_sge = 1};
+
+		done(ibv_post_recv(b->qp, &recv, &bad_recv), "post_recv");
+	}
+	done(ibv_post_send(a->qp, wr, &bad), "post_send");
+	if (!completes(a->cq, &wc) || wc.status != IBV_WC_SUCCESS || wc.opcode != IBV_WC_TSO)
+		return "the completion of a large send";
+	for (unsigned int i = 0; i < PIECES && why == NULL; i++) {
+		if (!completes(b->cq, &wc) || wc.status != IBV_WC_SUCCESS || wc.wr_id != i)
+			return "no segment";
+		why = segment(b->mem + i * (MEM / PIECES), i, a->mem);
+	}
+	return why;
+}
+
+/* One request is four frames. What is no such request is refused. */
+static const char *
+large(struct raw *a, struct raw *b)
+{
+	struct ibv_qp *qp = a->qp;
+	uint8_t h[128];
+	struct ibv_sge list[2] = {{(uintptr_t)a->mem, 700, a->mr->lkey},
+				  {(uintptr_t)a->mem + 700, PAYLOAD - 700, a->mr->lkey}};
+	struct ibv_send_wr *bad,
+		wr = {.sg_list = list, .num_sge = 2, .opcode = IBV_WR_TSO, .tso = {h, TCP_HEADER, PIECE}};
+	const struct {
+		uint16_t header, mss;
+		int num_sge;
+		const char *why;
+	} wrong[] = {
+		{TCP_HEADER - 1, PIECE, 2, "headers without all of TCP's"},
+		{67, PIECE, 2, "headers longer than was said"},
+		{TCP_HEADER, 0, 2, "segments without data"},
+		{TCP_HEADER, 1500, 2, "segments longer than the port's MTU"},
+		{TCP_HEADER, PIECE, 0, "no data"},
+	};
+	const char *why;
+
+	headers(h);
+	for (uint32_t i = 0; i < PAYLOAD; i++)
+		a->mem[i] = (uint8_t)(i * 5 + i / 256);
+	if (ibv_post_send(qp, &wr, &bad) != EINVAL)
+		return "a large send of a queue pair without";
+	if (make_large(a, IBV_QPT_UD, 66) != NULL || errno != EOPNOTSUPP)
+		return "large sends of datagrams";
+	if (make_large(a, IBV_QPT_RAW_PACKET, 129) != NULL || errno != EINVAL)
+		return "headers longer than the card takes";
+	a->qp = need(make_large(a, IBV_QPT_RAW_PACKET, 66), "queue pair with large sends");
+	up(a);
+	why = segments(a, b, &wr);
+	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(wrong[0]) && why == NULL; i++) {
+		struct ibv_send_wr no = wr;
+
+		no.tso.hdr_sz = wrong[i].header;
+		no.tso.mss = wrong[i].mss;
+		no.num_sge = wrong[i].num_sge;
+		if (ibv_post_send(a->qp, &no, &bad) != EINVAL || bad != &no)
+			why = wrong[i].why;
+	}
+	if (why == NULL)
+		why = segments(a, b, &wr);
+	done(ibv_destroy_qp(a->qp), "destroy_qp");
+	a->qp = qp;
+	return why;
+}
+
 /* Linux gives frames to who has CAP_NET_RAW; here to the user who has the port, and to user 0. */
 static const char *
 other_user(const char *name)
@@ -296,6 +459,7 @@ main(int argc, char **argv)
 	say("rules", rules(&a, &b, &flow));
 	say("ip-rules", ip_rules(&b));
 	say("refused", refused(&b));
+	say("large", large(&a, &b));
 	if (geteuid() == 0)
 		say("other-user", other_user(argv[1]));
 	else

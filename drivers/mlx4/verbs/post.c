@@ -79,11 +79,12 @@ mlx4_roce_post_any(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_se
 		slot = &q->slots[head & q->sq_mask];
 		if (likely(is_allowed(q, wr))) {
 			op = put_wqe(q, wr, slot);
-		} else if (put_frame(q, wr, slot)) {
-			op = MLX4_OP_SEND;
 		} else {
-			err = EINVAL;
-			break;
+			op = put_frame(q, wr, slot);
+			if (unlikely(op == MLX4_OP_NOP)) {
+				err = EINVAL;
+				break;
+			}
 		}
 		give(slot, op);
 	}

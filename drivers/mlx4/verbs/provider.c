@@ -318,6 +318,7 @@ open_port(struct troce_dev *dev)
 	fill_device(r, &dev->attr);
 	rte_strlcpy(dev->board_id, r->hca->caps.board_id, sizeof(dev->board_id));
 	mlx4_roce_rss_caps(r, &dev->rss);
+	dev->max_tso = dev->ib == NULL ? r->hca->caps.max_gso : 0;
 	dev->max_inline = mlx4_roce_inline_fit(sizeof(struct mlx4_wqe_ctrl) + MLX4_DGRAM_SIZE, MLX4_SEND_WQE_MAX);
 	ops->post_send = mlx4_roce_post_send;
 	ops->post_recv = mlx4_roce_post_recv;

@@ -21,7 +21,8 @@
 #define LEN_MAX (1u << 30) /* of a list element; a byte count has 31 bits, and more is no message */
 #define ATOMIC_LEN 8u
 #define FRAME_HEADER (uint32_t)(RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
-#define BLOCK_ROOM (MLX4_TXBB_SIZE - 4) /* inline bytes of a block behind the first */
+#define LARGE_HEADER_MIN (uint32_t)(RTE_ETHER_HDR_LEN + 40) /* Ethernet, IPv4 and TCP */
+#define BLOCK_ROOM (MLX4_TXBB_SIZE - 4)                     /* inline bytes of a block behind the first */
 
 /* Two neighbouring words as they lie in one store of 64 bits. */
 #if RTE_BYTE_ORDER == RTE_BIG_ENDIAN
@@ -288,11 +289,11 @@ list_len(const struct ibv_sge *sge, int n)
 	return len;
 }
 
-/* A large send: of datagrams with IP, by a queue pair that was made for it. */
+/* A large send: of datagrams with IP, or of frames, by a queue pair that was made for it. front: of the WQE, before its headers. */
 static __rte_noinline bool
-lso_allowed(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
+lso_allowed(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, uint32_t front)
 {
-	uint32_t room = RTE_MIN(1u << q->lg_sq_stride, MLX4_SEND_WQE_MAX) - MLX4_TXBB_SIZE;
+	uint32_t room = RTE_MIN(1u << q->lg_sq_stride, MLX4_SEND_WQE_MAX) - front;
 	uint64_t len;
 
 	if ((unsigned int)wr->num_sge > q->sq_sges)
@@ -318,7 +319,7 @@ is_allowed(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
 
 	if (unlikely((unsigned int)wr->opcode >= RTE_DIM(opcodes) ||
 		     (opcodes[wr->opcode].services & q->services) == 0 || (unsigned int)wr->num_sge > q->sq_sges))
-		return (wr->opcode == IBV_WR_TSO && lso_allowed(q, wr)) ||
+		return (wr->opcode == IBV_WR_TSO && q->ud && lso_allowed(q, wr, MLX4_TXBB_SIZE)) ||
 		       ((unsigned int)wr->opcode == TROCE_WR_FAST_REG && fast_reg_allowed(q, wr));
 	len = list_len(wr->sg_list, wr->num_sge);
 	if ((wr->send_flags & IBV_SEND_INLINE) != 0)
@@ -399,34 +400,61 @@ first_of(const struct ibv_sge *sge, uint8_t *to, uint32_t n)
 	}
 }
 
+/* All but control dword 0 of a frame's WQE, which ends where end is, to a destination. */
+static __rte_always_inline void
+end_frame(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, struct mlx4_roce_slot *slot, const uint8_t *end,
+	  const uint8_t *mac, bool csum, enum ibv_wc_opcode done)
+{
+	struct mlx4_wqe_ctrl *c = (void *)slot->wqe;
+
+	c->vlan_ds = rte_cpu_to_be_32(((uint32_t)(end - slot->wqe) + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE);
+	c->flags = flags_of(q, wr->send_flags) | (csum ? q->csum : 0);
+	/* Rules of the own port take the frame where the card is told its destination here, too [DP 3.1]. */
+	memcpy(&c->imm, mac + sizeof(uint16_t), sizeof(c->imm));
+	c->flags |= rte_cpu_to_be_32((uint32_t)(mac[0] << 8 | mac[1]) << 16);
+	slot->done = (struct mlx4_roce_done){wr->wr_id, IBV_WC_SUCCESS, done};
+	stamp_ahead(q, slot);
+}
+
+/* A large send of frames [DP 3.5]: the headers from Ethernet's on, and payload in the list. False: refused. */
+static __rte_noinline bool
+put_large_frame(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, struct mlx4_roce_slot *slot)
+{
+	const uint8_t *end;
+
+	if (!lso_allowed(q, wr, sizeof(struct mlx4_wqe_ctrl)) || wr->tso.hdr_sz < LARGE_HEADER_MIN ||
+	    wr->tso.hdr_sz + wr->tso.mss > *q->mtu + FRAME_HEADER)
+		return false;
+	end = put_lso(slot->wqe + sizeof(struct mlx4_wqe_ctrl), wr);
+	end_frame(q, wr, slot, end, wr->tso.hdr, true, IBV_WC_TSO);
+	return true;
+}
+
 /*
  * A whole frame [DP 3.4], by a queue pair whose type is in no row of the table of opcodes, so that the others need not ask for
- * it; its opcode is MLX4_OP_SEND. False: refused.
+ * it. Returns its opcode, MLX4_OP_NOP: refused.
  */
-static __rte_unused __rte_noinline bool
+static __rte_unused __rte_noinline uint8_t
 put_frame(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, struct mlx4_roce_slot *slot)
 {
 	const bool is_inline = (wr->send_flags & IBV_SEND_INLINE) != 0;
-	struct mlx4_wqe_ctrl *c = (void *)slot->wqe;
-	uint8_t *seg = slot->wqe + sizeof(*c), *end, mac[RTE_ETHER_ADDR_LEN];
+	uint8_t *seg = slot->wqe + sizeof(struct mlx4_wqe_ctrl), *end, mac[RTE_ETHER_ADDR_LEN];
 	uint64_t len;
 
-	if (!q->raw || wr->opcode != IBV_WR_SEND || (unsigned int)wr->num_sge > q->sq_sges)
-		return false;
+	if (!q->raw || (unsigned int)wr->num_sge > q->sq_sges)
+		return MLX4_OP_NOP;
+	if (wr->opcode == IBV_WR_TSO)
+		return put_large_frame(q, wr, slot) ? MLX4_OP_LSO | MLX4_CTRL_RR : MLX4_OP_NOP;
+	if (wr->opcode != IBV_WR_SEND)
+		return MLX4_OP_NOP;
 	len = list_len(wr->sg_list, wr->num_sge);
 	if (len < (is_inline ? MLX4_INLINE_MIN : RTE_ETHER_HDR_LEN) || len > *q->mtu + FRAME_HEADER ||
 	    (is_inline && len > q->max_inline))
-		return false;
+		return MLX4_OP_NOP;
 	end = is_inline ? put_inline(seg, wr->sg_list, wr->num_sge) : put_list(seg, wr->sg_list, wr->num_sge);
-	c->vlan_ds = rte_cpu_to_be_32(((uint32_t)(end - slot->wqe) + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE);
-	c->flags = flags_of(q, wr->send_flags) | ((wr->send_flags & IBV_SEND_IP_CSUM) != 0 ? q->csum : 0);
-	/* Rules of the own port take the frame where the card is told its destination here, too [DP 3.1]. */
 	first_of(wr->sg_list, mac, sizeof(mac));
-	memcpy(&c->imm, mac + sizeof(uint16_t), sizeof(c->imm));
-	c->flags |= rte_cpu_to_be_32((uint32_t)(mac[0] << 8 | mac[1]) << 16);
-	slot->done = (struct mlx4_roce_done){wr->wr_id, IBV_WC_SUCCESS, IBV_WC_SEND};
-	stamp_ahead(q, slot);
-	return true;
+	end_frame(q, wr, slot, end, mac, (wr->send_flags & IBV_SEND_IP_CSUM) != 0, IBV_WC_SEND);
+	return MLX4_OP_SEND;
 }
 
 /* The WQE is the card's: the owner bit is written last. */

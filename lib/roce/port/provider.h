@@ -363,6 +363,7 @@ struct troce_dev {
 	char board_id[32]; /* empty: it has none */
 	struct ibv_port_attr port;
 	uint32_t max_inline;
+	uint32_t max_tso; /* octets of a large send of raw packets, 0: there is none */
 	struct tp_roce_rss_caps rss;
 
 	pthread_mutex_t lock; /* of control operations */

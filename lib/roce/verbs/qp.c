@@ -68,11 +68,23 @@ type_check(struct troce_dev *dev, const struct ibv_qp_init_attr *a)
 }
 
 static int
-create_check(struct troce_dev *dev, const struct ibv_qp_init_attr *a)
+tso_check(const struct troce_dev *dev, enum ibv_qp_type type, uint16_t max_tso_header)
+{
+	if (max_tso_header == 0 || (type == IBV_QPT_UD && (dev->attr.device_cap_flags & TP_ROCE_DEVICE_UD_TSO) != 0) ||
+	    (type == IBV_QPT_RAW_PACKET && dev->max_tso != 0))
+		return 0;
+	return TROCE_REFUSE(dev, EOPNOTSUPP,
+			    "large sends are for datagrams of InfiniBand and for raw packets, on cards that have them");
+}
+
+static int
+create_check(struct troce_dev *dev, const struct ibv_qp_init_attr *a, const struct troce_qp_more *more)
 {
 	const struct ibv_context *ctx = &dev->vctx.context;
 	int err = type_check(dev, a);
 
+	if (err == 0)
+		err = tso_check(dev, a->qp_type, more->max_tso_header);
 	if (err != 0)
 		return err;
 	if (a->send_cq == NULL || a->recv_cq == NULL)
@@ -113,7 +125,7 @@ troce_qp_make(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, const struct tro
 {
 	struct troce_dev *dev = troce_dev_of(pd->context);
 	struct troce_qp *qp;
-	int err = create_check(dev, attr);
+	int err = create_check(dev, attr, more);
 
 	if (err != 0) {
 		errno = err;
@@ -166,10 +178,6 @@ ex_check(struct troce_dev *dev, const struct ibv_qp_init_attr_ex *a)
 	if (a->comp_mask != mask || a->pd == NULL)
 		return TROCE_REFUSE(dev, EINVAL, "comp_mask 0x%x is not 0x%x, or there is no protection domain",
 				    a->comp_mask, mask);
-	if (a->max_tso_header != 0 &&
-	    (a->qp_type != IBV_QPT_UD || (dev->attr.device_cap_flags & TP_ROCE_DEVICE_UD_TSO) == 0))
-		return TROCE_REFUSE(dev, EOPNOTSUPP,
-				    "large sends are for datagrams of InfiniBand, on cards that have them");
 	return 0;
 }
 
