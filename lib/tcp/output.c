@@ -95,7 +95,7 @@ gather(const struct tcp_conn *c, const struct tcp_tseg *t, uint32_t limit, uint3
 	uint32_t n = 1;
 
 	*len = t->len;
-	while (t->next != NULL && n < TCP_TSO_SEGS && (t->flags & TSEG_FIN) == 0) {
+	while (t->next != NULL && n < c->s->conf.tso_mbufs && (t->flags & TSEG_FIN) == 0) {
 		/* Behind an mbuf that is not full the device would cut elsewhere. */
 		if (t->len != c->unit && *len + t->next->len > c->mss)
 			break;
@@ -276,7 +276,7 @@ tcp_output(struct tcp_conn *c)
 	const bool hold = unlikely(c->mtu_search) && tcp_pmtu_probe(c);
 
 	if (likely(c->n.state == TCP_ESTABLISHED && c->unsent != NULL && (c->lost | c->phase) == 0 && c->opt_sack &&
-		   !c->probe_due && !c->cwr_due && !hold && !c->s->conf.tso) &&
+		   !c->probe_due && !c->cwr_due && !hold && (!c->s->conf.tso || c->unsent->next == NULL)) &&
 	    tcp_path_get(c) == 0) {
 		after_idle(c);
 		if (output_plain(c) && tcp_flight(c) != 0)

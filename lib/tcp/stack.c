@@ -23,6 +23,7 @@ static const struct tcp_bound bounds[] = {
 	BOUND(port_max, 60999, 1, 65535),
 	BOUND(syn_retries, 6, 1, 15),
 	BOUND(data_retries, 15, 3, 30),
+	BOUND(tso_mbufs, TCP_TSO_SEGS, 1, TCP_TSO_SEGS),
 };
 
 bool

@@ -74,21 +74,22 @@ enum tcp_ecn { TCP_ECN_PASSIVE, TCP_ECN_ON, TCP_ECN_OFF };
 
 /* 0 in a member means its default. */
 struct tcp_conf {
-	struct rte_mempool *pool;               /* of frames that are sent; data room from TCP_MBUF_ROOM_MIN on */
-	uint32_t max_conns;                     /* connections, 1..1048576; 100000 */
-	uint32_t max_time_wait;                 /* 1..1048576; 100000; the oldest goes when there are more */
-	uint32_t max_ooo_mbufs;                 /* mbufs that wait for what is missing in front of them, 1..; 16384 */
-	uint32_t sndbuf, rcvbuf;                /* bytes a connection, 4096..16777216; 1048576 */
-	uint32_t rto_min_ms;                    /* 1..1000; 200 (RFC 6298 asks for 1000, which nobody keeps) */
-	uint32_t delack_ms;                     /* 1..500; 40 (RFC 1122 4.2.3.2: less than 500) */
-	uint32_t time_wait_ms;                  /* 1..240000; 60000 (2 MSL) */
-	uint16_t port_min, port_max;            /* host order, of tcp_connect's own choice; 32768..60999 */
-	uint8_t syn_retries;                    /* 1..15; 6 */
-	uint8_t data_retries;                   /* 3..30; 15 (RFC 9293 3.8.3: R2) */
-	enum tcp_cc cc;                         /* congestion control of new connections */
-	enum tcp_ecn ecn;                       /* what is asked for and agreed to by SYN */
-	bool tx_checksum;                       /* the device writes checksums of IP and TCP */
-	bool tso;                               /* the device cuts segments; needs tx_checksum */
+	struct rte_mempool *pool;    /* of frames that are sent; data room from TCP_MBUF_ROOM_MIN on */
+	uint32_t max_conns;          /* connections, 1..1048576; 100000 */
+	uint32_t max_time_wait;      /* 1..1048576; 100000; the oldest goes when there are more */
+	uint32_t max_ooo_mbufs;      /* mbufs that wait for what is missing in front of them, 1..; 16384 */
+	uint32_t sndbuf, rcvbuf;     /* bytes a connection, 4096..16777216; 1048576 */
+	uint32_t rto_min_ms;         /* 1..1000; 200 (RFC 6298 asks for 1000, which nobody keeps) */
+	uint32_t delack_ms;          /* 1..500; 40 (RFC 1122 4.2.3.2: less than 500) */
+	uint32_t time_wait_ms;       /* 1..240000; 60000 (2 MSL) */
+	uint16_t port_min, port_max; /* host order, of tcp_connect's own choice; 32768..60999 */
+	uint8_t syn_retries;         /* 1..15; 6 */
+	uint8_t data_retries;        /* 3..30; 15 (RFC 9293 3.8.3: R2) */
+	enum tcp_cc cc;              /* congestion control of new connections */
+	enum tcp_ecn ecn;            /* what is asked for and agreed to by SYN */
+	bool tx_checksum;            /* the device writes checksums of IP and TCP */
+	bool tso;                    /* the device cuts segments; needs tx_checksum */
+	uint8_t tso_mbufs;           /* of a large send, headers in one of their own not among them, 1..40; 40 */
 	bool no_timestamps, no_sack, no_wscale; /* options that are not asked for */
 };
 

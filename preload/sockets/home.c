@@ -17,7 +17,10 @@
 #define SENDS 1024u
 #define BURST 32u
 #define SIGNAL_EVERY 16u
-#define PIECES 4u                        /* of a frame; one of more is copied */
+/* Of a frame, of which one of more is copied, and of a large send; a WQE has 256 octets. */
+#define PIECES 8u
+#define LARGE_HEADER (RTE_ETHER_HDR_LEN + 80u)
+#define LARGE_MAX 65536u
 #define HEADERS (RTE_ETHER_HDR_LEN + 4u) /* with a tag */
 /* A neighbour's MAC is asked for again after so long, and one that did not answer after a shorter time. */
 #define FRESH_US UINT64_C(10000000)
@@ -39,13 +42,14 @@ struct home {
 	struct ibv_mr *mr;
 	int vector_fd;                    /* the card tells by it alone, -1: */
 	struct ibv_comp_channel *channel; /* by the owner, and this */
+	bool tso;
 	/* Apart, so that a frame that has left wakes nobody. */
 	struct ibv_cq *cq, *send_cq;
 	struct ibv_qp *qp;
 	uint8_t *mem;
 	size_t mem_len;
 	struct rte_mempool *pool;
-	uint16_t mtu;
+	uint16_t mtu, mtu_max; /* of the port; of what is sent, if that is less */
 	unsigned int num_addrs;
 	struct home_addr addr[HOME_ADDRS];
 	struct rte_ether_addr mac;
@@ -176,7 +180,8 @@ home_rx(void *home, struct rte_mbuf **m, uint16_t n)
 static bool
 flatten(struct home *h, struct rte_mbuf **m)
 {
-	struct rte_mbuf *one = (*m)->nb_segs <= PIECES ? *m : rte_pktmbuf_alloc(h->pool);
+	const bool fits = (*m)->nb_segs <= PIECES || ((*m)->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
+	struct rte_mbuf *one = fits ? *m : rte_pktmbuf_alloc(h->pool);
 
 	if (one == *m)
 		return true;
@@ -187,6 +192,28 @@ flatten(struct home *h, struct rte_mbuf **m)
 	rte_pktmbuf_free(*m);
 	*m = one;
 	return true;
+}
+
+/* A frame, or a large send: its headers are what the card makes those of the segments of. */
+static void
+request(const struct home *h, const struct rte_mbuf *m, struct ibv_sge *sge, struct ibv_send_wr *wr)
+{
+	const uint32_t skip = (m->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0 ? m->l2_len + m->l3_len + m->l4_len : 0;
+
+	*wr = (struct ibv_send_wr){.sg_list = sge, .opcode = IBV_WR_SEND};
+	if ((m->ol_flags & RTE_MBUF_F_TX_IP_CKSUM) != 0)
+		wr->send_flags = IBV_SEND_IP_CSUM;
+	if (skip != 0) {
+		wr->opcode = IBV_WR_TSO;
+		wr->tso.hdr = rte_pktmbuf_mtod(m, void *);
+		wr->tso.hdr_sz = (uint16_t)skip;
+		wr->tso.mss = m->tso_segsz;
+	}
+	sge[0] = (struct ibv_sge){(uintptr_t)rte_pktmbuf_mtod(m, uint8_t *) + skip, m->data_len - skip, h->mr->lkey};
+	/* The headers may be alone in the first. */
+	wr->num_sge = sge[0].length != 0;
+	for (m = m->next; m != NULL; m = m->next)
+		sge[wr->num_sge++] = (struct ibv_sge){(uintptr_t)rte_pktmbuf_mtod(m, void *), m->data_len, h->mr->lkey};
 }
 
 static uint16_t
@@ -205,22 +232,14 @@ home_tx(void *home, struct rte_mbuf **m, uint16_t n)
 	n = (uint16_t)k;
 	for (k = 0; k < n; k++) {
 		const bool tell = ++h->unsignaled == SIGNAL_EVERY || k + 1 == n;
-		const struct rte_mbuf *s = m[k];
-		int pieces = 0;
 
-		for (; s != NULL; s = s->next, pieces++)
-			sge[k][pieces] =
-				(struct ibv_sge){(uintptr_t)rte_pktmbuf_mtod(s, void *), s->data_len, h->mr->lkey};
-		h->unsignaled = tell ? 0 : h->unsignaled;
-		wr[k] = (struct ibv_send_wr){
-			.wr_id = h->send_head + k + 1,
-			.next = k + 1U < n ? &wr[k + 1] : NULL,
-			.sg_list = sge[k],
-			.num_sge = pieces,
-			.opcode = IBV_WR_SEND,
-			.send_flags = ((m[k]->ol_flags & RTE_MBUF_F_TX_IP_CKSUM) != 0 ? IBV_SEND_IP_CSUM : 0) |
-				      (tell ? IBV_SEND_SIGNALED : 0),
-		};
+		request(h, m[k], sge[k], &wr[k]);
+		wr[k].wr_id = h->send_head + k + 1;
+		wr[k].next = k + 1U < n ? &wr[k + 1] : NULL;
+		if (!tell)
+			continue;
+		h->unsignaled = 0;
+		wr[k].send_flags |= IBV_SEND_SIGNALED;
 	}
 	if (n == 0)
 		return 0;
@@ -330,7 +349,7 @@ home_path(void *home, rte_be32_t local, rte_be32_t remote, struct tcp_path *path
 		return -EADDRNOTAVAIL;
 	if (local == 0 && n->ip == remote && n->from != NULL)
 		from = n->from;
-	*path = (struct tcp_path){.src = h->mac, .local = from->ip, .mtu = h->mtu};
+	*path = (struct tcp_path){.src = h->mac, .local = from->ip, .mtu = RTE_MIN(h->mtu, h->mtu_max)};
 	if ((remote & RTE_BE32(0xf0000000)) == RTE_BE32(0xe0000000))
 		return 0; /* a group has its MAC by itself */
 	if (n->ip != remote)
@@ -343,8 +362,7 @@ home_path(void *home, rte_be32_t local, rte_be32_t remote, struct tcp_path *path
 	if (local == 0 && n->from != NULL)
 		path->local = n->from->ip;
 	/* One that was known is used until another is. */
-	if (n->err == -EHOSTUNREACH)
-		n->known = false;
+	n->known &= n->err != -EHOSTUNREACH;
 	if (!n->known)
 		return n->err;
 	path->dst = n->mac;
@@ -486,7 +504,12 @@ queues(struct home *h)
 		return false;
 	a.send_cq = h->send_cq;
 	a.recv_cq = h->cq;
-	h->qp = ibv_create_qp(h->pd, &a);
+	if (vc_of(h->ctx)->hca.caps.max_gso >= LARGE_MAX)
+		h->qp = vc_create_qp(h->pd, &a, LARGE_HEADER);
+	h->tso = h->qp != NULL;
+	/* Not all cards make segments, or take headers with options. */
+	if (!h->tso)
+		h->qp = ibv_create_qp(h->pd, &a);
 	if (h->qp == NULL || ibv_modify_qp(h->qp, &to, IBV_QP_STATE | IBV_QP_PORT) != 0)
 		return false;
 	h->mtu = ((const struct vc_qp *)h->qp)->mtu;
@@ -519,17 +542,16 @@ home_close(struct home *h)
 }
 
 struct home *
-home_open(unsigned int index, unsigned int mbufs, const char **why)
+home_open(unsigned int index, unsigned int mbufs, unsigned int mtu, const char **why)
 {
 	struct home *h = calloc(1, sizeof(*h));
 
 	*why = "no memory";
 	if (h == NULL)
 		return NULL;
-	/* Each call looks, also of a program that only sends. */
-	vc_never_nap();
-	/* The rest is for what was received and not read, and for what is sent. */
-	h->recvs = RTE_MIN(RECVS_MAX, mbufs / 4);
+	vc_never_nap();                           /* each call looks, also of a program that only sends */
+	h->recvs = RTE_MIN(RECVS_MAX, mbufs / 4); /* the rest is for what was not read, and for what is sent */
+	h->mtu_max = mtu == 0 ? UINT16_MAX : (uint16_t)mtu;
 	h->ctx = device_open(index, why);
 	if (h->ctx != NULL)
 		addrs_read(h);
@@ -560,6 +582,12 @@ struct rte_mempool *
 home_pool(struct home *h)
 {
 	return h->pool;
+}
+
+uint8_t
+home_large(const struct home *h)
+{
+	return h->tso ? PIECES : 0;
 }
 
 unsigned int

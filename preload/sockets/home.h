@@ -17,12 +17,15 @@ struct home_addr {
 };
 
 /*
- * Asks the owner for the port at a place of its list. NULL: *why says what is wrong. mbufs: of frames that are sent and received.
+ * Asks the owner for the port at a place of its list. NULL: *why says what is wrong. mbufs: of frames that are sent and received. mtu: of packets of IP that are sent,
+ * 0: the port's.
  */
-struct home *home_open(unsigned int index, unsigned int mbufs, const char **why);
+struct home *home_open(unsigned int index, unsigned int mbufs, unsigned int mtu, const char **why);
 /* Addresses of IPv4 that the port had then; how many. */
 unsigned int home_addrs(const struct home *h, struct home_addr addr[HOME_ADDRS]);
 struct rte_mempool *home_pool(struct home *h);
+/* Mbufs of a large send of TCP, headers in one of their own not among them; 0: the card makes no segments. */
+uint8_t home_large(const struct home *h);
 /* Descriptors that the program must not close; how many. */
 unsigned int home_fds(const struct home *h, int fds[4]);
 extern const struct sock_home home_ops;

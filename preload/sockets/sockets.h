@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "conf/conf.h"
 #include "home.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -132,12 +133,6 @@ void fd_copy(int fd, int from);
 bool fd_any_own(unsigned int first, unsigned int last, unsigned int *at);
 unsigned int fd_max(void);
 
-/* --- settings of the environment, state.c --- */
-#define RULES_ENV "TRIPLANE_SOCKETS_RULES"
-#define ID_ENV "TRIPLANE_SOCKETS_ID"
-/* As the program found it; NULL: it is not set, or empty. */
-const char *setting_text(const char *name);
-
 /* --- state.c: the engine of this process --- */
 /* It is started when it is not; NULL: there is none, which was said. */
 struct sock_net *net_start(void);
@@ -151,7 +146,6 @@ bool net_has(rte_be32_t ip);
 rte_be32_t net_from(rte_be32_t remote);
 /* Which process has what comes to a port is the first that asks. A descriptor that stands for it; -1: another one has it. */
 int net_claim(bool udp, rte_be16_t port);
-void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* --- signals.c --- */
 enum sock_handlers handlers_now(void);

@@ -12,11 +12,6 @@
 #include "preload/sock/owner.h"
 #include "sockets.h"
 
-#define PORT_ENV "TRIPLANE_SOCKETS_PORT" /* place in the owner's list, from 0 on */
-#define SPIN_ENV "TRIPLANE_SOCKETS_SPIN" /* microseconds */
-#define MBUFS_ENV "TRIPLANE_SOCKETS_MBUFS"
-#define CC_ENV "TRIPLANE_SOCKETS_CC"
-#define ECN_ENV "TRIPLANE_SOCKETS_ECN"
 #define END_MS 5000u /* a program's end waits so long for peers to take what was sent */
 
 static struct {
@@ -26,86 +21,11 @@ static struct {
 	unsigned int num_addrs;
 	struct home_addr addr[HOME_ADDRS];
 	bool tried;
+	struct sock_settings set; /* since it was tried */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void
-say(const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		dprintf(STDERR_FILENO, "triplane-sockets: %s\n", text);
-}
-
-/* Programs (nginx) throw their environment away: it is read before they begin. */
-static const char *const names[] = {PORT_ENV, SPIN_ENV, MBUFS_ENV, CC_ENV, ECN_ENV, RULES_ENV, ID_ENV};
-static char *values[RTE_DIM(names)];
-
-static void __attribute__((constructor)) settings_read(void)
-{
-	for (unsigned int i = 0; i < RTE_DIM(names); i++) {
-		const char *text = getenv(names[i]);
-
-		if (text != NULL && text[0] != '\0')
-			values[i] = strdup(text);
-	}
-	(void)owner_path();
-}
-
-const char *
-setting_text(const char *name)
-{
-	for (unsigned int i = 0; i < RTE_DIM(names); i++)
-		if (strcmp(names[i], name) == 0)
-			return values[i];
-	return NULL;
-}
-
-/* A number of the environment; what is none, or outside, is said, and the usual one is taken. */
-static unsigned int
-setting(const char *name, unsigned int usual, unsigned int min, unsigned int max)
-{
-	const char *text = setting_text(name);
-	char *end;
-	unsigned long v;
-
-	if (text == NULL)
-		return usual;
-	errno = 0;
-	v = strtoul(text, &end, 10);
-	if (*end == '\0' && errno == 0 && text[0] != '-' && v >= min && v <= max)
-		return (unsigned int)v;
-	say("%s: '%s' is not a number of %u..%u; %u is taken", name, text, min, max, usual);
-	return usual;
-}
-
-/* The place of a word in a list that NULL ends, the usual one first; what is not in it is said, and the usual one is taken. */
-static unsigned int
-setting_word(const char *name, const char *const words[])
-{
-	const char *text = setting_text(name);
-	char list[64] = "";
-
-	for (unsigned int i = 0; text != NULL && words[i] != NULL; i++) {
-		if (strcmp(text, words[i]) == 0)
-			return i;
-		(void)snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i == 0 ? "" : "|", words[i]);
-	}
-	if (text != NULL)
-		say("%s: '%s' is none of %s; %s is taken", name, text, list, words[0]);
-	return 0;
-}
-
-/* In the order of enum tcp_cc and enum tcp_ecn. */
-static const char *const cc_words[] = {"cubic", "reno", "none", NULL};
-static const char *const ecn_words[] = {"passive", "on", "off", NULL};
-static_assert(TCP_CC_CUBIC == 0 && TCP_CC_RENO == 1 && TCP_CC_NONE == 2, "their order");
-static_assert(TCP_ECN_PASSIVE == 0 && TCP_ECN_ON == 1 && TCP_ECN_OFF == 2, "their order");
+static_assert(TCP_CC_CUBIC == 0 && TCP_CC_RENO == 1 && TCP_CC_NONE == 2, "their words are in this order");
+static_assert(TCP_ECN_PASSIVE == 0 && TCP_ECN_ON == 1 && TCP_ECN_OFF == 2, "their words are in this order");
 
 /* --- fork and the end --- */
 
@@ -150,31 +70,34 @@ static struct sock_net *
 start(void)
 {
 	static bool once;
-	const unsigned int port = setting(PORT_ENV, 0, 0, 63), mbufs = setting(MBUFS_ENV, 8192, 2048, 1048576);
-	struct sock_conf conf = {.spin_us = setting(SPIN_ENV, 100, 0, 1000000),
-				 .handlers = handlers_now,
-				 .tcp = {.tx_checksum = true},
-				 .udp = {.tx_checksum = true}};
+	struct sock_settings *const set = &state.set;
+	struct sock_conf conf = {.handlers = handlers_now, .tcp = {.tx_checksum = true}, .udp = {.tx_checksum = true}};
 	const char *why;
 	int err = 0;
 
-	state.home = home_open(port, mbufs, &why);
+	settings_get(set);
+	conf.spin_us = set->spin;
+	conf.spin_looks = set->looks;
+	state.home = home_open(set->port, set->mbufs, set->mtu, &why);
 	if (state.home == NULL) {
-		say("%s, port %u: %s; sockets are the operating system's", owner_path(), port, why);
+		say("%s, port %u: %s; sockets are the operating system's", owner_path(), set->port, why);
 		return NULL;
 	}
 	state.num_addrs = home_addrs(state.home, state.addr);
 	conf.tcp.pool = conf.udp.pool = home_pool(state.home);
+	conf.tcp.tso_mbufs = home_large(state.home);
+	conf.tcp.tso = conf.tcp.tso_mbufs != 0;
 	/* A buffer of an idle program's connections must not take all frames. */
 	conf.tcp.sndbuf = conf.tcp.rcvbuf = 1u << 20;
-	conf.udp.max_queued = mbufs / 4;
-	conf.tcp.cc = (enum tcp_cc)setting_word(CC_ENV, cc_words);
-	conf.tcp.ecn = (enum tcp_ecn)setting_word(ECN_ENV, ecn_words);
+	conf.udp.max_queued = set->mbufs / 4;
+	conf.tcp.cc = (enum tcp_cc)set->cc;
+	conf.tcp.ecn = (enum tcp_ecn)set->ecn;
+	conf.tcp.no_wscale = set->wscale == 0;
 	conf.stat = stat_page();
 	if (conf.stat != NULL) {
-		conf.stat->port = port;
+		conf.stat->port = set->port;
 		conf.stat->spin_us = conf.spin_us;
-		conf.stat->mbufs = mbufs;
+		conf.stat->mbufs = set->mbufs;
 	}
 	state.net = sock_net_create(&conf, &home_ops, state.home, &err);
 	if (state.net == NULL) {
@@ -238,7 +161,7 @@ net_claim(bool udp, rte_be16_t port)
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	/* A name of no file goes with the process that has it. */
 	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "triplane-sockets/%s%u/%u%s", udp ? "udp/" : "",
-			 setting(PORT_ENV, 0, 0, 63), rte_be_to_cpu_16(port), owner_path());
+			 state.set.port, rte_be_to_cpu_16(port), owner_path());
 	int fd = real()->socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)

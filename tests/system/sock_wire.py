@@ -46,10 +46,10 @@ class Owner(share_owner.Sharing):
         if not tpmd.wait_until(lambda: HERE in str(self.app.ask('show roce gid %d' % port))):
             raise RuntimeError('RoCE has no address: %s' % self.app.said())
 
-    def near(self, *cmd, **env):
+    def near(self, *cmd, stdin=subprocess.DEVNULL, **env):
         """A program on the port."""
         return share_owner.start(*inside(NEAR, share_owner.RUN, '--quiet', '--attach', self.socket, '--sockets', *cmd),
-                                 env={**os.environ, **env})
+                                 stdin=stdin, env={**os.environ, **env})
 
     def end(self):
         why = self.close()

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Settings of TCP of programs on a port, by the frames that they make it send: a peer of scapy's answers as it pleases."""
 import json
+import os
 import subprocess
 
 import share_owner
 import tpmd
 from share_owner import finish, until_says
-from sock_wire import FAR, HERE, WIRE, Owner, inside, python
+from sock_wire import FAR, HERE, THERE, WIRE, Owner, far, inside, python
 
 cases = tpmd.Cases()
+STAT = os.path.join(os.environ['TP_BUILD'], 'apps/sockstat/tp_sockstat')
 PEER = '192.0.2.9'  # an address that no kernel has
 
 # One connection, answered by hand: what its SYN, or the answer to one, asks for, and which segments come before and after losses.
@@ -133,6 +135,47 @@ def called(owner, **env):
     return json.loads(said)['flags'] if said.startswith('{') else said
 
 
+SENDS_ALL = """
+import hashlib, os
+data = os.urandom(3000000)
+with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as s:
+    s.sendall(data)
+    s.shutdown(socket.SHUT_WR)
+    print(s.recv(64).decode() == hashlib.sha256(data).hexdigest())
+    sys.stdin.readline()
+"""
+
+TAKES_ALL = """
+import hashlib
+l = socket.create_server((sys.argv[1], int(sys.argv[2])))
+print("there", flush=True)
+c = l.accept()[0]
+h = hashlib.sha256()
+while (d := c.recv(1 << 16)):
+    h.update(d)
+c.sendall(h.hexdigest().encode())
+c.recv(1)
+"""
+
+
+def large(owner):
+    """Linux takes the segments that the card made of large sends: their numbers, lengths and sums are right."""
+    port = str(tpmd.free_port())
+    there = far(*python(TAKES_ALL, THERE, port))
+    until_says(there, 'there\n')
+    near = owner.near(*python(SENDS_ALL, THERE, port), stdin=subprocess.PIPE)
+    try:
+        same = until_says(near, '\n')
+        rings = json.loads(subprocess.run([STAT, '--json', '--pid', str(near.pid)], stdout=subprocess.PIPE).stdout)['programs'][0]['rings']
+        near.communicate('\n', timeout=share_owner.LIMIT)
+    finally:
+        near.kill()
+        there.kill()
+        finish(there)
+    ok = same == 'True\n' and rings['tx_large_segments'] > 2 * rings['tx_large'] > 0
+    return None if ok else '%s, %s' % (same, rings)
+
+
 def settings(owner, cc, ecn, first, second, syn, data, answer):
     """
     Segments in the first flight (RFC 6928: ten; all that the peer has room for without congestion control), and after the loss of
@@ -161,6 +204,7 @@ def main():
     cases.run('reno-ecn-on', settings, owner, 'reno', 'on', 10, (5, 6), 'SEC', 2, 'SAE')
     cases.run('none-ecn-off', settings, owner, 'none', 'off', 44, range(1, 100), 'S', 0, 'SA')
     cases.run('words', wrong, owner)
+    cases.run('large-sends', large, owner)
     cases.run('no-violation', owner.clean)
     cases.run('ends', owner.end)
     cases.exit()

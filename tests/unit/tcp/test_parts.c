@@ -122,6 +122,7 @@ test_refusals(void **state)
 	refused((struct tcp_conf){.pool = good.pool, .data_retries = 2});
 	refused((struct tcp_conf){.pool = good.pool, .port_min = 50000, .port_max = 40000});
 	refused((struct tcp_conf){.pool = good.pool, .tso = true});
+	refused((struct tcp_conf){.pool = good.pool, .tso_mbufs = 41});
 	assert_null(tcp_listen(r.side[1].s, &any, 1, NULL, &err));
 	assert_int_equal(err, -EINVAL);
 	assert_null(tcp_listen(r.side[1].s, &port, 65536, NULL, &err));
