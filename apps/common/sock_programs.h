@@ -5,16 +5,10 @@
 #ifndef APPS_COMMON_SOCK_PROGRAMS_H
 #define APPS_COMMON_SOCK_PROGRAMS_H
 
-#include "lib/sock/stat.h"
+#include "lib/sock/page/page.h"
 
-/* What a program's counters were at one moment. */
-struct program {
-	struct sock_stat *map; /* its own memory */
-	struct sock_stat stat; /* a copy, with zero's values taken off */
-	char name[32];
-};
 struct programs {
-	struct program **one;
+	struct sock_page **one;
 	unsigned int num;
 };
 

@@ -10,17 +10,7 @@
 
 #include "sockstat.h"
 
-static const char *const names[SOCK_COUNTS] = {
-	"rx_packets",   "rx_bytes",    "rx_errors",     "rx_waits",    "tx_packets",   "tx_bytes",      "tx_errors",
-	"tx_waits",     "rx_drops",    "poll_hits",     "poll_misses", "sleeps",       "os_rx_packets", "os_rx_bytes",
-	"os_rx_errors", "os_rx_waits", "os_tx_packets", "os_tx_bytes", "os_tx_errors", "os_tx_waits",
-};
-static const char *const ring_names[SOCK_RING_COUNTS] = {"rx_frames", "tx_frames", "tx_full",          "events",
-							 "looks",     "tx_large",  "tx_large_segments"};
-static const char *const tcp_names[SOCK_TCP_COUNTS] = {"rx_segments", "tx_segments", "retransmits", "rx_out_of_order",
-						       "timeouts"};
-
-static const struct program *
+static const struct sock_page *
 same(const struct programs *all, int pid)
 {
 	for (unsigned int i = 0; all != NULL && i < all->num; i++)
@@ -36,20 +26,9 @@ less(uint64_t now, uint64_t before)
 	return now >= before ? now - before : now;
 }
 
-static void
-address(uint32_t ip, uint16_t port, char *text, size_t len)
-{
-	char a[INET_ADDRSTRLEN];
-
-	if (ip == 0 && port == 0)
-		snprintf(text, len, "-");
-	else
-		snprintf(text, len, "%s:%u", inet_ntop(AF_INET, &ip, a, sizeof(a)), ntohs(port));
-}
-
 /* What a place was before, NULL: another socket's, or none. */
 static const uint64_t *
-count_before(const struct program *b, unsigned int i, const struct sock_stat_socket *t)
+count_before(const struct sock_page *b, unsigned int i, const struct sock_stat_socket *t)
 {
 	const struct sock_stat_socket *was = b == NULL ? NULL : &b->stat.socket[i];
 
@@ -92,7 +71,7 @@ difference(const uint64_t *now, const uint64_t *before, uint64_t *out)
 }
 
 static void
-text_sockets(const struct program *p, const struct program *b)
+text_sockets(const struct sock_page *p, const struct sock_page *b)
 {
 	char local[32], remote[32], fd[16];
 	uint64_t c[SOCK_COUNTS];
@@ -105,8 +84,8 @@ text_sockets(const struct program *p, const struct program *b)
 
 		if (t->used == 0)
 			continue;
-		address(t->local_ip, t->local_port, local, sizeof(local));
-		address(t->remote_ip, t->remote_port, remote, sizeof(remote));
+		sock_page_addr(t->local_ip, t->local_port, local);
+		sock_page_addr(t->remote_ip, t->remote_port, remote);
 		snprintf(fd, sizeof(fd), "%d", t->fd);
 		difference(t->count, count_before(b, i, t), c);
 		text_row(fd, t->type == SOCK_DGRAM ? "udp" : "tcp", t->engine ? "port" : "os", local,
@@ -117,14 +96,14 @@ text_sockets(const struct program *p, const struct program *b)
 }
 
 static void
-text_program(const struct program *p, const struct program *b)
+text_program(const struct sock_page *p, const struct sock_page *b)
 {
 	char a[INET_ADDRSTRLEN];
 
 	printf("process %d (%s), port %u, looks for %u us, %u frames\n", p->stat.pid, p->name, p->stat.port,
 	       p->stat.spin_us, p->stat.mbufs);
-	text_counts("rings", ring_names, p->stat.ring, b == NULL ? NULL : b->stat.ring, SOCK_RING_COUNTS);
-	text_counts("tcp", tcp_names, p->stat.tcp, b == NULL ? NULL : b->stat.tcp, SOCK_TCP_COUNTS);
+	text_counts("rings", sock_ring_names, p->stat.ring, b == NULL ? NULL : b->stat.ring, SOCK_RING_COUNTS);
+	text_counts("tcp", sock_tcp_names, p->stat.tcp, b == NULL ? NULL : b->stat.tcp, SOCK_TCP_COUNTS);
 	for (unsigned int i = 0; i < SOCK_STAT_GROUPS; i++)
 		if (p->stat.group[i] != 0)
 			printf("  group: %s\n", inet_ntop(AF_INET, &p->stat.group[i], a, sizeof(a)));
@@ -143,7 +122,7 @@ json_counts(const char *what, const char *const *name, const uint64_t *now, cons
 }
 
 static void
-json_sockets(const struct program *p, const struct program *b)
+json_sockets(const struct sock_page *p, const struct sock_page *b)
 {
 	char local[32], remote[32];
 	bool first = true;
@@ -154,13 +133,13 @@ json_sockets(const struct program *p, const struct program *b)
 
 		if (t->used == 0)
 			continue;
-		address(t->local_ip, t->local_port, local, sizeof(local));
-		address(t->remote_ip, t->remote_port, remote, sizeof(remote));
+		sock_page_addr(t->local_ip, t->local_port, local);
+		sock_page_addr(t->remote_ip, t->remote_port, remote);
 		printf("%s{\"fd\":%d,\"type\":\"%s\",\"whose\":\"%s\",\"listens\":%s,\"local\":\"%s\",\"remote\":\"%"
 		       "s\",",
 		       first ? "" : ",", t->fd, t->type == SOCK_DGRAM ? "udp" : "tcp", t->engine ? "port" : "os",
 		       t->listens ? "true" : "false", local, remote);
-		json_counts("counts", names, t->count, count_before(b, i, t), SOCK_COUNTS);
+		json_counts("counts", sock_count_names, t->count, count_before(b, i, t), SOCK_COUNTS);
 		putchar('}');
 		first = false;
 	}
@@ -168,18 +147,18 @@ json_sockets(const struct program *p, const struct program *b)
 }
 
 static void
-json_program(const struct program *p, const struct program *b)
+json_program(const struct sock_page *p, const struct sock_page *b)
 {
 	char a[INET_ADDRSTRLEN];
 	bool first = true;
 
 	printf("{\"pid\":%d,\"name\":\"%s\",\"port\":%u,\"spin_us\":%u,\"mbufs\":%u,\"unlisted\":%u,", p->stat.pid,
 	       p->name, p->stat.port, p->stat.spin_us, p->stat.mbufs, p->stat.unlisted);
-	json_counts("rings", ring_names, p->stat.ring, b == NULL ? NULL : b->stat.ring, SOCK_RING_COUNTS);
+	json_counts("rings", sock_ring_names, p->stat.ring, b == NULL ? NULL : b->stat.ring, SOCK_RING_COUNTS);
 	putchar(',');
-	json_counts("tcp", tcp_names, p->stat.tcp, b == NULL ? NULL : b->stat.tcp, SOCK_TCP_COUNTS);
+	json_counts("tcp", sock_tcp_names, p->stat.tcp, b == NULL ? NULL : b->stat.tcp, SOCK_TCP_COUNTS);
 	putchar(',');
-	json_counts("closed", names, p->stat.ended, b == NULL ? NULL : b->stat.ended, SOCK_COUNTS);
+	json_counts("closed", sock_count_names, p->stat.ended, b == NULL ? NULL : b->stat.ended, SOCK_COUNTS);
 	printf(",\"groups\":[");
 	for (unsigned int i = 0; i < SOCK_STAT_GROUPS; i++) {
 		if (p->stat.group[i] == 0)
@@ -198,7 +177,7 @@ show(const struct options *o, const struct programs *now, const struct programs 
 	if (o->json)
 		printf("{\"programs\":[");
 	for (unsigned int i = 0; i < now->num; i++) {
-		const struct program *p = now->one[i], *b = same(before, p->stat.pid);
+		const struct sock_page *p = now->one[i], *b = same(before, p->stat.pid);
 
 		if (o->json && i != 0)
 			putchar(',');

@@ -177,6 +177,8 @@ void share_say_end(struct share_say *y);
 /* --- telemetry.c --- */
 void share_tel_add(struct tp_share *h);
 void share_tel_del(struct tp_share *h);
+/* Guests that have a device, of all sharings of this process. */
+void share_tel_each(void (*fn)(const struct share_guest *s, void *arg), void *arg);
 
 /* --- limits.c --- */
 /* Values that are left out, and those that are not possible. 0 or -EINVAL and a line. */

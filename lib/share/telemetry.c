@@ -36,6 +36,24 @@ share_tel_del(struct tp_share *h)
 	pthread_mutex_unlock(&shares_lock);
 }
 
+void
+share_tel_each(void (*fn)(const struct share_guest *s, void *arg), void *arg)
+{
+	struct share_guest *s;
+	struct tp_share *h;
+
+	pthread_mutex_lock(&shares_lock);
+	LIST_FOREACH(h, &shares, tel)
+	{
+		pthread_mutex_lock(&h->lock);
+		TAILQ_FOREACH(s, &h->guests, next)
+		if (s->name[0] != '\0')
+			fn(s, arg);
+		pthread_mutex_unlock(&h->lock);
+	}
+	pthread_mutex_unlock(&shares_lock);
+}
+
 /* A number that a request names; false: it is none. */
 static bool
 number(const char *params, unsigned long *n)
@@ -62,23 +80,17 @@ sharing(const char *params)
 	return h;
 }
 
+static void
+tell_id(const struct share_guest *s, void *d)
+{
+	tel_array_uint(d, s->id);
+}
+
 static int
 list(const char *cmd, const char *params, struct rte_tel_data *d)
 {
-	struct share_guest *s;
-	struct tp_share *h;
-
 	rte_tel_data_start_array(d, TEL_UINT);
-	pthread_mutex_lock(&shares_lock);
-	LIST_FOREACH(h, &shares, tel)
-	{
-		pthread_mutex_lock(&h->lock);
-		TAILQ_FOREACH(s, &h->guests, next)
-		if (s->name[0] != '\0')
-			tel_array_uint(d, s->id);
-		pthread_mutex_unlock(&h->lock);
-	}
-	pthread_mutex_unlock(&shares_lock);
+	share_tel_each(tell_id, d);
 	return 0;
 }
 

@@ -233,6 +233,32 @@ def zero_and_changes(owner):
             fails(len(row) == 1 and row[0][8], '1', 'text:\n' + text))
 
 
+def telemetry():
+    """The owner's telemetry has the same of its programs, and of nobody else."""
+    owner, port = Owner(telemetry=True), tpmd.free_port()
+    tel = owner.app.tel
+    with Program(owner, '1') as server, Program(owner, '0') as client:
+        server.do('l = socket.create_server((%r, %d))' % (SERVER, port))
+        client.do('s = socket.create_connection((%r, %d))' % (SERVER, port), 'u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)')
+        server.do('c = l.accept()[0]')
+        client.do('n = s.send(bytes(100))')
+        server.do('n = c.recv(100)')
+        fd, other = (int(client.do('print(%s.fileno(), flush=True)' % s)) for s in 'su')
+        pids = tel('/triplane/sockets/list')
+        info, own = tel('/triplane/sockets/info,%d' % client.pid), look(client.pid)
+        one = tel('/triplane/sockets/socket,%d,%d' % (client.pid, fd))
+        seen = {s['fd']: s for s in own['sockets']}[fd]
+        nobody = [tel('/triplane/sockets/' + q) for q in ('info,%d' % os.getpid(), 'info,x', 'socket,%d' % client.pid,
+                                                          'socket,%d,9999' % client.pid, 'socket,%d,%dx' % (client.pid, fd))]
+    return (owner.close() or fails(sorted(pids), sorted([server.pid, client.pid]), 'processes') or
+            fails([info[k] for k in ('mbufs', 'spin_us', 'port', 'sockets')], [own['mbufs'], own['spin_us'], 0, 2], 'one') or
+            fails(sorted(info['fds']), sorted([fd, other]), 'descriptors') or
+            fails(info['tx_frames'] > 0 and 'tcp_tx_segments' in info and 'closed_rx_bytes' in info, True, str(info)) or
+            fails([one[k] for k in ('type', 'whose', 'local', 'remote', 'tx_packets', 'tx_bytes')],
+                  [seen['type'], seen['whose'], seen['local'], seen['remote'], 1, 100], 'a socket') or
+            fails(nobody, [None] * 5, 'nobody'))
+
+
 def refused():
     """Words and numbers that are none; processes that are none."""
     for args, want, rc in ((('--pid', 'x'), "'x', want 1..4194304", 2), (('--interval', '0'), "'0', want 0.1..3600", 2),
@@ -251,6 +277,7 @@ def main():
     cases.run('udp', udp, owner)
     cases.run('others', others, owner)
     cases.run('connections-of-the-owner', connections, owner)
+    cases.run('telemetry', telemetry)
     cases.run('waits', waits, owner)
     cases.run('zero-and-changes', zero_and_changes, owner)
     cases.run('given-back', owner.empty)

@@ -113,7 +113,7 @@ show_ip4(struct out *o, const char *key, uint32_t ip, uint16_t port)
 
 /* What a program wrote down of itself: of TCP, and on the port. */
 static void
-show_sockets(struct shown *s, const struct program *p, const char *device)
+show_sockets(struct shown *s, const struct sock_page *p, const char *device)
 {
 	for (unsigned int i = 0; i < SOCK_STAT_SOCKETS; i++) {
 		const struct sock_stat_socket *t = &p->stat.socket[i];
