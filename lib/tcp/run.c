@@ -219,11 +219,11 @@ wheel_round(struct tcp_stack *s)
 	}
 }
 
-/* Each connection with work, once; one that the home stopped goes first the next time. */
+/* Each connection with work, once; one that the home stopped goes first the next time, and those behind it wait for that, too. */
 static void
 send_round(struct tcp_stack *s)
 {
-	struct tcp_conn *c = s->dirty_head, *next;
+	struct tcp_conn *c = s->dirty_head, *const last = s->dirty_tail, *next;
 
 	s->dirty_head = s->dirty_tail = NULL;
 	for (; c != NULL; c = next) {
@@ -236,8 +236,14 @@ send_round(struct tcp_stack *s)
 			continue;
 		}
 		tcp_output(c);
-		if (unlikely(s->blocked && s->ntx == TCP_TX_BATCH))
-			tcp_dirty(c);
+		if (likely(!s->blocked || s->ntx != TCP_TX_BATCH))
+			continue;
+		tcp_dirty(c);
+		if (next != NULL) {
+			s->dirty_tail->dirty_next = next;
+			s->dirty_tail = last;
+		}
+		break;
 	}
 }
 

@@ -230,6 +230,34 @@ test_syn_while_blocked(void **state)
 	end();
 }
 
+/* Of many that have something to send, the first one that the card does not take stands for all. */
+static void
+test_many_while_blocked(void **state)
+{
+	struct tcp_conn *many[200];
+	const struct tcp_stats *st;
+	uint64_t before;
+	unsigned int i;
+
+	(void)state;
+	start(plain, 10);
+	st = tcp_stats(r.side[0].s);
+	r.side[0].stopped = true;
+	for (i = 0; i < RTE_DIM(many); i++)
+		many[i] = open_to((uint16_t)(81 + i));
+	(void)tcp_run(r.side[0].s, r.now);
+	before = st->tx_blocked;
+	(void)tcp_run(r.side[0].s, r.now);
+	assert_in_range(st->tx_blocked - before, 1, 3);
+	r.side[0].stopped = false;
+	rig_until(&r, r.now + 10 * S);
+	for (i = 0; i < RTE_DIM(many); i++) {
+		assert_int_equal(tcp_error(many[i]), ECONNREFUSED);
+		tcp_close(many[i]);
+	}
+	end();
+}
+
 /* RFC 9293 3.8.6.1: neither end reads, and both answer: nobody gives up. */
 static void
 test_both_closed(void **state)
@@ -279,11 +307,17 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_resend_fails),       cmocka_unit_test(test_sacked_and_closed),
-		cmocka_unit_test(test_keepalive_and_loss), cmocka_unit_test(test_fin_without_mbuf),
-		cmocka_unit_test(test_simultaneous_open),  cmocka_unit_test(test_send_refused),
-		cmocka_unit_test(test_path_comes_late),    cmocka_unit_test(test_syn_while_blocked),
-		cmocka_unit_test(test_both_closed),        cmocka_unit_test(test_orphan_behind_closed_window),
+		cmocka_unit_test(test_resend_fails),
+		cmocka_unit_test(test_sacked_and_closed),
+		cmocka_unit_test(test_keepalive_and_loss),
+		cmocka_unit_test(test_fin_without_mbuf),
+		cmocka_unit_test(test_simultaneous_open),
+		cmocka_unit_test(test_send_refused),
+		cmocka_unit_test(test_path_comes_late),
+		cmocka_unit_test(test_syn_while_blocked),
+		cmocka_unit_test(test_many_while_blocked),
+		cmocka_unit_test(test_both_closed),
+		cmocka_unit_test(test_orphan_behind_closed_window),
 	};
 
 	rig_init();
