@@ -147,10 +147,13 @@ counter_by_name(const uint8_t *box, const char *name)
 static void
 card_counts(const struct mlx4_hca *hca, const uint8_t *box, struct mlx4_card_counts *c)
 {
-	/* A frame is in one of them. Those with a wrong length field are received. */
-	static const char *const lost[] = {
-		"rx_port_crc_errors",    "rx_port_runt_errors",       "rx_port_short_errors",   "rx_port_symbol_errors",
-		"rx_port_jabber_errors", "rx_size_above_mtu_packets", "rx_port_length_discards"};
+	/*
+	 * A frame is in one of them. Those with a wrong length field are received. Those that their buffers are too short for
+	 * end with an error of the queue, which counts them.
+	 */
+	static const char *const lost[] = {"rx_port_crc_errors",    "rx_port_runt_errors",
+					   "rx_port_short_errors",  "rx_port_symbol_errors",
+					   "rx_port_jabber_errors", "rx_size_above_mtu_packets"};
 	unsigned int i;
 
 	c->rx_errors = 0;

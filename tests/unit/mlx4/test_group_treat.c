@@ -398,6 +398,11 @@ test_antispoof(void **state)
 	assert_int_equal(st.tx_frames + st.spoof_type_drops + st.spoof_mac_drops, 0);
 	assert_int_equal(sent_on(1, &other, 0x8906), 0);
 	assert_int_equal(rig_xstat(1, "tx_spoof_mac_drops"), 1);
+	assert_int_equal(rig_xstat(1, "tx_spoof_type_drops"), 0);
+	assert_int_equal(sent_on(1, &own, RTE_ETHER_TYPE_IPV4), 0);
+	assert_int_equal(sent_on(1, &own, RTE_ETHER_TYPE_ARP), 0);
+	assert_int_equal(rig_xstat(1, "tx_spoof_mac_drops"), 1);
+	assert_int_equal(rig_xstat(1, "tx_spoof_type_drops"), 2);
 	/* Without it the port sends by the plain function again. */
 	group_remove("guest");
 	assert_ptr_equal(rte_eth_fp_ops[1].tx_pkt_burst, plain);

@@ -198,6 +198,7 @@ test_tx_completion(void **state)
 	well(0);
 	looks(0, 1);
 	assert_int_equal(health(0).sensor[MLX4_SENSOR_TX_COMPLETION].alarms, 1);
+	assert_int_equal(rig_xstat(0, "health_tx_completion"), 1);
 	assert_int_equal(health(0).restarts, 1);
 	assert_int_equal(rig_reaches(&mac), 1);
 	looks(0, 20);
@@ -224,6 +225,7 @@ test_rx_completion(void **state)
 	looks(1, 1);
 	assert_int_equal(health(1).sensor[MLX4_SENSOR_RX_COMPLETION].alarms, 1);
 	assert_int_equal(health(1).alarms, RTE_PMD_MLX4_SENSOR_RX_COMPLETION);
+	assert_int_equal(rig_xstat(1, "health_rx_completion"), 1);
 	assert_int_equal(health(1).restarts, 0);
 	assert_int_equal(health(1).restarts_refused, 1);
 	assert_int_equal(told[1].recovering, 1);
@@ -258,6 +260,8 @@ test_event(void **state)
 	looks(0, 1);
 	assert_int_equal(health(0).lost_events, 1);
 	assert_int_equal(health(0).sensor[MLX4_SENSOR_EVENT].alarms, 1);
+	assert_int_equal(rig_xstat(0, "device_lost_events"), 1);
+	assert_int_equal(rig_xstat(0, "health_event"), 1);
 	assert_int_equal(health(0).restarts, 0);
 	/* Interrupts that come are none. */
 	assert_int_equal(tp_model_cable(rig_model(0), 1, true), 0);
@@ -306,6 +310,7 @@ test_tx_error(void **state)
 		rte_pktmbuf_free(m);
 	looks(0, 1);
 	assert_int_equal(health(0).sensor[MLX4_SENSOR_TX_ERROR].alarms, 1);
+	assert_int_equal(rig_xstat(0, "health_tx_error"), 1);
 	assert_int_equal(health(0).restarts, 0);
 }
 
@@ -492,6 +497,7 @@ test_dump(void **state)
 	assert_non_null(strstr(text, "differences: 1"));
 	free(text);
 	assert_int_equal(health(0).dumps, 2);
+	assert_int_equal(rig_xstat(0, "health_dumps"), 2);
 }
 
 /* 128 stay; the first 8 of all, and the last ones. */

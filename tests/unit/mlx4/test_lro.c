@@ -107,6 +107,9 @@ test_kinds(void **state)
 	assert_int_equal(exchange(QUEUES, got, RTE_DIM(got)), 1);
 	expect_whole(got[0]);
 	rte_pktmbuf_free(got[0]);
+	assert_int_equal(rig_xstat(1, "rx_lro_events"), 1);
+	assert_int_equal(rig_xstat(1, "rx_lro_packets"), SEGMENTS);
+	assert_int_equal(rig_xstat(1, "rx_lro_octets"), SEGMENTS * PAYLOAD);
 	for (q = 0; q < QUEUES; q++) {
 		assert_int_equal(rte_pmd_mlx4_rx_kinds_get(1, q, &kinds), 0);
 		tcp += kinds.packets[1][0][RTE_PMD_MLX4_RX_IPV4_TCP];

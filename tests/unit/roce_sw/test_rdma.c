@@ -64,6 +64,8 @@ life(void **state)
 	assert_int_equal(pair_stat(p, 1, "cm_accepted"), 3);
 	assert_int_equal(pair_stat(p, 0, "cm_active"), 0);
 	assert_int_equal(pair_stat(p, 0, "cm_failed"), 0);
+	assert_int_equal(pair_stat(p, 0, "cm_disconnects"), 3);
+	assert_int_equal(pair_stat(p, 1, "cm_disconnects"), 3);
 }
 
 /* READs in flight: each end takes as many as it offered, or as the other one wants. */
@@ -166,6 +168,10 @@ refused(void **state)
 	conn_expect_status(p, 0, RDMA_CM_EVENT_REJECTED, 28);
 	conn_destroy(a);
 	assert_int_equal(pair_stat(p, 0, "cm_failed"), 3);
+	assert_int_equal(pair_stat(p, 0, "cm_rejected_in"), 3);
+	assert_int_equal(pair_stat(p, 1, "cm_rejected_out"), 3);
+	assert_int_equal(pair_stat(p, 0, "cm_rejected_out") + pair_stat(p, 1, "cm_rejected_in"), 0);
+	assert_int_equal(pair_stat(p, 1, "cm_no_service"), 1);
 	conn_silence(p, 10);
 }
 
@@ -186,6 +192,7 @@ backlog(void **state)
 	b[1] = conn_request(p, l);
 	conn_silence(p, 20);
 	assert_int_equal(pair_stat(p, 1, "cm_half_open_drops"), 1);
+	assert_int_equal(pair_stat(p, 1, "cm_half_open"), 2);
 	for (unsigned int i = 0; i < 2; i++) {
 		conn_with_qp(p, 1, b[i]);
 		assert_int_equal(tp_rdma_accept(b[i], &param), 0);

@@ -204,6 +204,9 @@ refusals(void **state)
 		conn_destroy(a);
 		assert_int_equal(tp_rdma_destroy_id(l), 0);
 	}
+	assert_int_equal(pair_stat(p, 0, "cm_sidr_initiated"), 2);
+	assert_int_equal(pair_stat(p, 1, "cm_sidr_answered"), 2);
+	assert_int_equal(pair_stat(p, 0, "cm_sidr_answered") + pair_stat(p, 1, "cm_sidr_initiated"), 0);
 }
 
 /* --- a word that is lost --------------------------------------------------------------------------------------------- */

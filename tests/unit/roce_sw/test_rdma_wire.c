@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * Messages of connections on the wire: what is no request of ours is refused for its reason, what one says of its sender; and who
- * listens for which addresses.
+ * Messages of connections on the wire: what is no request of ours is refused for its reason, what one says of its sender, which
+ * are counted and change nothing; and who listens for which addresses.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,6 +19,9 @@
 #define DATA_AT (BTH_AT + 12u + 8u + 24u)
 #define ATTR_AT (BTH_AT + 12u + 8u + 16u)
 #define ATTR_REQ 0x10u
+#define ATTR_REP 0x13u
+#define ATTR_RTU 0x14u
+#define ATTR_DREQ 0x15u
 #define ATTR_SIDR_REQ 0x17u
 
 static struct change {
@@ -85,6 +88,88 @@ changed_requests(void **state)
 		conn_destroy(a);
 		assert_int_equal(tp_rdma_destroy_id(l), 0);
 	}
+}
+
+/* --- messages that are counted and change nothing ------------------------------------------------------------------- */
+
+#define MAD_AT (BTH_AT + 12u + 8u)
+#define FRAME_LEN (DATA_AT + 232u + 4u)
+
+/* The requester's REQ and RTU, as they were. */
+static uint8_t seen_req[FRAME_LEN], seen_rtu[FRAME_LEN];
+
+static unsigned int
+see_both(struct pair *p, unsigned int from, struct rte_mbuf *m)
+{
+	const uint8_t *f = rte_pktmbuf_mtod(m, uint8_t *);
+
+	if (from != 0 || m->data_len != FRAME_LEN || f[12] != 8)
+		return 1;
+	if (f[ATTR_AT + 1] == ATTR_REQ)
+		memcpy(seen_req, f, FRAME_LEN);
+	if (f[ATTR_AT + 1] == ATTR_RTU)
+		memcpy(seen_rtu, f, FRAME_LEN);
+	return 1;
+}
+
+/* The same comes to the other end once more, with one octet changed. */
+static void
+comes_again(struct pair *p, const uint8_t *frame, uint32_t at, uint8_t to)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(troce_dev_of(p->n[1].ctx)->conf.pool);
+	uint8_t *f;
+
+	assert_non_null(m);
+	f = rte_pktmbuf_mtod(m, uint8_t *);
+	m->data_len = m->pkt_len = FRAME_LEN;
+	memcpy(f, frame, FRAME_LEN);
+	f[at] = to;
+	troce_icrc_put(troce_crc32(troce_icrc_start(TROCE_ICRC_IPV4_UDP, f + 14, f + BTH_AT), f + BTH_AT + 12,
+				   FRAME_LEN - 4 - BTH_AT - 12),
+		       f + FRAME_LEN - 4);
+	assert_int_equal(tp_roce_input(p->n[1].ctx, &m, 1), 0);
+	conn_silence(p, 10);
+}
+
+/* Each under a name of its own, at the end that it came to; the connection stays. */
+static void
+counted(void **state)
+{
+	static const struct {
+		const uint8_t *frame;
+		uint32_t at;
+		uint8_t to;
+		const char *name;
+	} t[] = {
+		{seen_req, MAD_AT + 2, 9, "cm_bad_version"},
+		{seen_req, ATTR_AT + 1, 0x99, "cm_malformed"},
+		{seen_req, ATTR_AT + 1, ATTR_REQ, "cm_duplicates"},
+		{seen_rtu, ATTR_AT + 1, ATTR_RTU, "cm_duplicates"},
+		/* No such connection; who accepted hears no REP; one to end is that of a queue pair */
+		{seen_rtu, DATA_AT + 7, 0xee, "cm_unknown"},
+		{seen_rtu, ATTR_AT + 1, ATTR_REP, "cm_unexpected"},
+		{seen_rtu, ATTR_AT + 1, ATTR_DREQ, "cm_foreign"},
+	};
+	static const char *const all[] = {"cm_bad_version", "cm_malformed", "cm_duplicates", "cm_unknown",
+					  "cm_unexpected",  "cm_foreign",   "cm_stale",      "cm_timeouts"};
+	struct pair *p = *state;
+	struct conn_both c;
+
+	p->wire = see_both;
+	c = conn_connected(p, PAIR_V4);
+	p->wire = NULL;
+	for (unsigned int i = 0; i < RTE_DIM(t); i++) {
+		uint64_t was[RTE_DIM(all)];
+
+		for (unsigned int k = 0; k < RTE_DIM(all); k++)
+			was[k] = pair_stat(p, 1, all[k]);
+		comes_again(p, t[i].frame, t[i].at, t[i].to);
+		for (unsigned int k = 0; k < RTE_DIM(all); k++)
+			if (pair_stat(p, 1, all[k]) - was[k] != (strcmp(all[k], t[i].name) == 0))
+				fail_msg("message %u: %s", i, all[k]);
+		assert_int_equal(pair_stat(p, 1, "cm_active"), 1);
+	}
+	conn_disconnected(p, &c);
 }
 
 static uint8_t guid[8];
@@ -277,13 +362,10 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
 	const struct CMUnitTest tests[] = {
-		T(changed_requests),
-		T(adapter),
-		T(all_of_ipv6),
-		T(group_of_v1),
-		T(no_place_for_a_group),
-		T(listener_of_all),
-		cmocka_unit_test(event_names),
+		T(changed_requests), T(counted),
+		T(adapter),          T(all_of_ipv6),
+		T(group_of_v1),      T(no_place_for_a_group),
+		T(listener_of_all),  cmocka_unit_test(event_names),
 	};
 
 	return cmocka_run_group_tests_name("rdma_wire", tests, NULL, NULL);
