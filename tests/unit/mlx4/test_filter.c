@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Which frames a port takes, and in what shape: addresses, groups, VLANs, MTU. */
+#include "drivers/mlx4/rx/queue.h"
 #include "rig.h"
 
 #define MC_MAX 1024u
@@ -387,6 +388,28 @@ test_strip_without_buffers(void **state)
 	assert_int_equal(rte_mempool_in_use_count(mp), 0);
 }
 
+/* One queue that cannot, with another one behind it: each is as it was. */
+static void
+test_strip_of_one_refused(void **state)
+{
+	const struct mlx4_eth *eth = rte_eth_devices[1].data->dev_private;
+	bool was[2] = {false, true};
+	unsigned int i, turn;
+
+	rig_start(1, 2, NULL);
+	for (turn = 0; turn < 2; turn++) {
+		for (i = 0; i < 2; i++)
+			assert_int_equal(rte_eth_dev_set_vlan_strip_on_queue(1, (uint16_t)i, was[i]), 0);
+		assert_int_equal(
+			tp_model_fault(rig_model(1), TP_FAULT_STATUS, MLX4_CMD_RST2INIT_QP, 1, MLX4_STAT_BAD_PARAM), 0);
+		(void)rte_eth_dev_set_vlan_strip_on_queue(1, 0, !was[0]);
+		for (i = 0; i < 2; i++)
+			assert_int_equal(eth->rxqs[i]->vlan_strip, was[i]);
+		was[0] = !was[0];
+		was[1] = !was[1];
+	}
+}
+
 static void
 test_vlan_insert(void **state)
 {
@@ -471,13 +494,21 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_mac),           T(test_mac_limit),
-		T(test_groups),        T(test_many_groups),
-		T(test_promiscuous),   T(test_vlan_filter),
-		T(test_vlan_strip),    T(test_strip_live),
-		T(test_strip_refused), T(test_strip_without_buffers),
-		T(test_vlan_insert),   T(test_mtu_limits),
-		T(test_jumbo),         T(test_list_size),
+		T(test_mac),
+		T(test_mac_limit),
+		T(test_groups),
+		T(test_many_groups),
+		T(test_promiscuous),
+		T(test_vlan_filter),
+		T(test_vlan_strip),
+		T(test_strip_live),
+		T(test_strip_of_one_refused),
+		T(test_strip_refused),
+		T(test_strip_without_buffers),
+		T(test_vlan_insert),
+		T(test_mtu_limits),
+		T(test_jumbo),
+		T(test_list_size),
 	};
 
 	if (rig_eal("mlx4flt", "0") < 0)

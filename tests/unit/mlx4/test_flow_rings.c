@@ -138,6 +138,30 @@ test_places(void **state)
 	flow_remove(rule);
 }
 
+/* When the card refuses a rule on its way to other rings, all of the target stay where they are, however often they moved before. */
+static void
+test_refused_moves(void **state)
+{
+	struct rte_flow *f[2];
+	unsigned int nth, i;
+
+	for (i = 0; i < 2; i++)
+		f[i] = flow_add(0, TO_PORT(i + 1), ACTIONS(QUEUE(2)));
+	for (nth = 1; nth <= 2; nth++) {
+		assert_int_equal(queue_stop(), 0);
+		assert_int_equal(queue_start(), 0);
+		assert_int_equal(tp_model_fault(rig_model(1), TP_FAULT_STATUS, MLX4_CMD_QP_FLOW_STEERING_ATTACH, nth,
+						MLX4_STAT_BAD_PARAM),
+				 0);
+		assert_int_not_equal(queue_stop(), 0);
+		for (i = 0; i < 2; i++)
+			assert_int_equal(flow_queue_of_port((uint16_t)(i + 1), QUEUES), 2);
+	}
+	for (i = 0; i < 2; i++)
+		flow_remove(f[i]);
+	assert_in_range(flow_queue_of_port(1, QUEUES), 0, 3);
+}
+
 /* Rings of a rule that goes stay until what waits in them was received, whatever rules come and go meanwhile. */
 static void
 test_waiting_frames(void **state)
@@ -311,8 +335,9 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_sharing),          T(test_places), T(test_attributes),    T(test_queries),
-		T(test_goes_with_frames), T(test_pool),   T(test_change_of_key), T(test_waiting_frames),
+		T(test_sharing), T(test_places),        T(test_attributes),
+		T(test_queries), T(test_refused_moves), T(test_goes_with_frames),
+		T(test_pool),    T(test_change_of_key), T(test_waiting_frames),
 	};
 
 	if (rig_eal("mlx4frings", "0") < 0)
