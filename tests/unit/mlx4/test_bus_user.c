@@ -35,6 +35,7 @@ enum wrong {
 	SHORT,
 	LONG,
 	CUT,
+	HALF, /* of the answer, and the server goes */
 	LEAVE
 };
 
@@ -45,11 +46,11 @@ struct message {
 };
 
 static struct {
-	int listener, fd, uar;
+	int listener, fd, uar, fds[FDS];
 	char path[64];
 	pthread_t thread;
 	struct message m[MESSAGES];
-	unsigned int num;
+	unsigned int num, num_fds;
 	uint16_t wrong_cmd;
 	enum wrong wrong;
 	unsigned int skip; /* so many of them are right before */
@@ -59,8 +60,6 @@ static struct {
 	bool no_fd;
 	uint64_t region_size;
 	uint8_t answer[8192]; /* to reads */
-	int fds[FDS];
-	unsigned int num_fds;
 } srv;
 
 static struct mlx4_bus *bus;
@@ -218,7 +217,9 @@ serve(void *arg)
 		__atomic_store_n(&srv.num, srv.num + 1, __ATOMIC_RELEASE);
 		if (!do_wrong(w, &h, &len))
 			break;
-		reply(&h, out, len, fd);
+		reply(&h, out, w == HALF ? len / 2 : len, fd);
+		if (w == HALF)
+			break;
 	}
 	close(srv.fd);
 	return NULL;
@@ -240,8 +241,7 @@ setup(void **state)
 	assert_int_equal(listen(srv.listener, 1), 0);
 	srv.id[0] = 0x15b3, srv.id[1] = 0x1003;
 	srv.json = "{\"capabilities\":{\"triplane_shared_uar\":true}}";
-	srv.region_flags = 7;
-	srv.region_size = UAR_LEN;
+	srv.region_flags = 7, srv.region_size = UAR_LEN;
 	srv.wrong_cmd = UINT16_MAX;
 	assert_int_equal(pthread_create(&srv.thread, NULL, serve, NULL), 0);
 	bus = NULL;
@@ -454,7 +454,7 @@ test_wrong_answers(void **state)
 	} row[] = {
 		{ERRNO, -EBUSY},  {ERRNO_0, -EIO},   {ERRNO_LARGE, -EIO}, {ERROR_WITH_MORE, -EIO},
 		{OTHER_ID, -EIO}, {OTHER_CMD, -EIO}, {LONG, -EIO},        {NO_REPLY_BIT, -EIO},
-		{CUT, -EIO},      {LEAVE, -EIO},     {OTHER_TYPE, -EIO},
+		{CUT, -EIO},      {LEAVE, -EIO},     {OTHER_TYPE, -EIO},  {HALF, -EIO},
 	};
 	unsigned int i, n;
 	uint8_t d[4];

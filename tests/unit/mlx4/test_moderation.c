@@ -133,6 +133,11 @@ test_count_and_time(void **state)
 	assert_int_equal(count, 5);
 	assert_int_equal(us, 10);
 	holds(5, 10);
+	/* Each of the two by itself is a change. */
+	assert_int_equal(rte_pmd_mlx4_rx_moderation_set(1, 0, 5, 20), 0);
+	holds(5, 20);
+	assert_int_equal(rte_pmd_mlx4_rx_moderation_set(1, 0, 7, 20), 0);
+	holds(7, 20);
 	assert_int_equal(rte_pmd_mlx4_rx_moderation_set(1, 0, 64, 60000), 0);
 	holds(64, 60000);
 	assert_int_equal(rte_pmd_mlx4_rx_moderation_set(1, 0, 3, 0), 0);

@@ -28,6 +28,7 @@ static struct change {
 	uint8_t attr;         /* low octet of the attribute that is changed */
 	uint8_t at[2], to[2]; /* octets behind the common header */
 	unsigned int done;
+	unsigned int from; /* node */
 } change;
 
 static unsigned int
@@ -36,7 +37,7 @@ alter(struct pair *p, unsigned int from, struct rte_mbuf *m)
 	uint8_t *f = rte_pktmbuf_mtod(m, uint8_t *), *bth = f + BTH_AT;
 	uint32_t end = m->data_len - 4u;
 
-	if (from != 0 || m->data_len != DATA_AT + 232 + 4 || f[12] != 8 || f[ATTR_AT + 1] != change.attr)
+	if (from != change.from || m->data_len != DATA_AT + 232 + 4 || f[12] != 8 || f[ATTR_AT + 1] != change.attr)
 		return 1;
 	for (unsigned int i = 0; i < 2; i++)
 		f[DATA_AT + change.at[i]] = change.to[i];
@@ -170,6 +171,66 @@ counted(void **state)
 		assert_int_equal(pair_stat(p, 1, "cm_active"), 1);
 	}
 	conn_disconnected(p, &c);
+}
+
+/* 12.7.34: a peer that says that it takes no time adds none to the time for an ACK. */
+static void
+peer_without_delay(void **state)
+{
+	static const uint8_t asked = 1;
+	struct pair *p = *state;
+	struct conn_both c = {.l = conn_listening(1, RDMA_PS_TCP, conn_address(PAIR_V4, 1, CONN_SERVICE), 4)};
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr a;
+
+	c.a = conn_routed(p, RDMA_PS_TCP, conn_address(PAIR_V4, 1, CONN_SERVICE));
+	assert_int_equal(tp_rdma_set_option(c.a, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, (void *)(uintptr_t)&asked,
+					    sizeof(asked)),
+			 0);
+	conn_with_qp(p, 0, c.a);
+	/* Of a REP, the delay is in the high bits of octet 26, beside end-to-end credits. */
+	change = (struct change){.attr = ATTR_REP, .at = {26, 26}, .to = {1, 1}, .from = 1};
+	p->wire = alter;
+	assert_int_equal(tp_rdma_connect(c.a, NULL), 0);
+	c.b = conn_request(p, c.l);
+	conn_with_qp(p, 1, c.b);
+	assert_int_equal(tp_rdma_accept(c.b, NULL), 0);
+	conn_expect_status(p, 0, RDMA_CM_EVENT_ESTABLISHED, 0);
+	conn_expect_status(p, 1, RDMA_CM_EVENT_ESTABLISHED, 0);
+	p->wire = NULL;
+	assert_int_equal(change.done, 1);
+	assert_int_equal(tp_roce_query_qp(c.a->qp, &a, IBV_QP_TIMEOUT, &init), 0);
+	assert_int_equal(a.timeout, 1);
+	conn_disconnected(p, &c);
+}
+
+static unsigned int
+cut(struct pair *p, unsigned int from, struct rte_mbuf *m)
+{
+	(void)p, (void)from, (void)m;
+	return 0;
+}
+
+/* What one port knows is nothing to an address that another one looks for. */
+static void
+other_port_knows(void **state)
+{
+	struct pair *p = *state;
+	struct rdma_cm_id *id[2] = {conn_new_id(0, RDMA_PS_TCP), conn_new_id(1, RDMA_PS_TCP)};
+	struct sockaddr_in here = *(struct sockaddr_in *)(void *)conn_address(PAIR_V4, 1, CONN_SERVICE), nobody = here;
+
+	here.sin_addr.s_addr ^= RTE_BE32(0x40);
+	nobody.sin_addr.s_addr ^= RTE_BE32(0x80);
+	assert_int_equal(tp_roce_addr_add(p->n[1].ctx, (struct sockaddr *)&here, 24, TP_ROCE_NO_VLAN), 0);
+	p->wire = cut;
+	assert_int_equal(tp_rdma_resolve_addr(id[0], NULL, (struct sockaddr *)&here, 60000), 0);
+	assert_int_equal(tp_rdma_resolve_addr(id[1], NULL, (struct sockaddr *)&nobody, 60000), 0);
+	conn_silence(p, 20);
+	p->wire = NULL;
+	conn_expect_status(p, 0, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(tp_rdma_destroy_id(id[i]), 0);
+	assert_int_equal(tp_roce_addr_del(p->n[1].ctx, (struct sockaddr *)&here), 0);
 }
 
 static uint8_t guid[8];
@@ -362,7 +423,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
 	const struct CMUnitTest tests[] = {
-		T(changed_requests), T(counted),
+		T(changed_requests), T(peer_without_delay),
+		T(other_port_knows), T(counted),
 		T(adapter),          T(all_of_ipv6),
 		T(group_of_v1),      T(no_place_for_a_group),
 		T(listener_of_all),  cmocka_unit_test(event_names),
