@@ -38,6 +38,7 @@ test_two_managers(void **state)
 	assert_int_equal(sm_stats(b).role, TP_SM_STANDBY);
 	assert_int_equal(sm_stats(b).master, GUID(1) + 1);
 	assert_int_equal(sm_stats(b).master_priority, 5);
+	assert_int_equal(sm_stats(b).sweeps + sm_stats(b).up, 0); /* it asks for the master, no more */
 	assert_int_equal(sm_stats(a).role, TP_SM_MASTER);
 	assert_int_equal(fab.node[4].port[1].registered, 1);
 	/* A stronger one is handed over to. */
