@@ -204,35 +204,6 @@ peer_without_delay(void **state)
 	conn_disconnected(p, &c);
 }
 
-static unsigned int
-cut(struct pair *p, unsigned int from, struct rte_mbuf *m)
-{
-	(void)p, (void)from, (void)m;
-	return 0;
-}
-
-/* What one port knows is nothing to an address that another one looks for. */
-static void
-other_port_knows(void **state)
-{
-	struct pair *p = *state;
-	struct rdma_cm_id *id[2] = {conn_new_id(0, RDMA_PS_TCP), conn_new_id(1, RDMA_PS_TCP)};
-	struct sockaddr_in here = *(struct sockaddr_in *)(void *)conn_address(PAIR_V4, 1, CONN_SERVICE), nobody = here;
-
-	here.sin_addr.s_addr ^= RTE_BE32(0x40);
-	nobody.sin_addr.s_addr ^= RTE_BE32(0x80);
-	assert_int_equal(tp_roce_addr_add(p->n[1].ctx, (struct sockaddr *)&here, 24, TP_ROCE_NO_VLAN), 0);
-	p->wire = cut;
-	assert_int_equal(tp_rdma_resolve_addr(id[0], NULL, (struct sockaddr *)&here, 60000), 0);
-	assert_int_equal(tp_rdma_resolve_addr(id[1], NULL, (struct sockaddr *)&nobody, 60000), 0);
-	conn_silence(p, 20);
-	p->wire = NULL;
-	conn_expect_status(p, 0, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
-	for (unsigned int i = 0; i < 2; i++)
-		assert_int_equal(tp_rdma_destroy_id(id[i]), 0);
-	assert_int_equal(tp_roce_addr_del(p->n[1].ctx, (struct sockaddr *)&here), 0);
-}
-
 static uint8_t guid[8];
 
 static unsigned int
@@ -423,11 +394,15 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
 	const struct CMUnitTest tests[] = {
-		T(changed_requests), T(peer_without_delay),
-		T(other_port_knows), T(counted),
-		T(adapter),          T(all_of_ipv6),
-		T(group_of_v1),      T(no_place_for_a_group),
-		T(listener_of_all),  cmocka_unit_test(event_names),
+		T(changed_requests),
+		T(peer_without_delay),
+		T(counted),
+		T(adapter),
+		T(all_of_ipv6),
+		T(group_of_v1),
+		T(no_place_for_a_group),
+		T(listener_of_all),
+		cmocka_unit_test(event_names),
 	};
 
 	return cmocka_run_group_tests_name("rdma_wire", tests, NULL, NULL);
