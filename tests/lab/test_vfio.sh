@@ -3,7 +3,7 @@
 # Alone: the guest has two CPUs.
 # Our driver in the guest, on the card bound to the kernel's own vfio-pci behind an IOMMU: unmodified testpmd forwards,
 # is killed under traffic and started again; each time it comes up, and no DMA goes where the IOMMU has no window. A second process
-# sends by queues of its own.
+# sends by queues of its own. Interrupts of the kernel's vfio-pci wake an lcore of triplane that sleeps until something comes.
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/lab/share.sh
@@ -81,6 +81,31 @@ more_of RX 0
 kill -INT \$p; wait \$p; echo "primary \$?"
 echo "== triplane"
 (run triplane -l 0,1 \$eal --huge-unlink -m 192 -- -e 'set fwd flowgen 0; set fwd macswap 1; wait link up all 5' --live 3); echo "status \$?"
+echo "== interrupts"
+# The kernel's own count of each vector of the card, and those that grew.
+vectors() { awk '/vfio-msix/ { print \$NF, \$2 + \$3 }' /proc/interrupts; }
+grown() { vectors | awk -v what=\$2 'NR == FNR { was[\$1] = \$2; next } \$2 != was[\$1] { print what, \$1, "grew by", \$2 - was[\$1] }' \$1 -; }
+mkfifo /tmp/lines
+(run triplane --lcores 0@0,1@0,2@1 \$eal --huge-unlink -m 192 -- </tmp/lines >/tmp/out 2>&1) & p=\$!
+exec 3>/tmp/lines
+# How often the lcore that receives on port 1 has slept, and was woken, once the first or the second is so many.
+now() { sed -n '/^{"running"/s/.*"lcore":2,"rounds":[0-9]*,"sleeps":\([0-9]*\),"interrupts":\([0-9]*\),.*"rx_port":1,.*/sleeps=\1 woken=\2/p' /tmp/out | tail -n 1; }
+until_is() { sleeps=0 woken=0 j=0; until [ \$((\$1)) -ge \$2 ]; do j=\$((j + 1)); [ \$j -lt 300 ] || { tail -n 5 /tmp/out; return 1; }; echo 'show fwd json' >&3; sleep 0.5; eval "\$(now)"; done; }
+completion() { printf 'set setting %s rx-completion '"\$1"'\n' 0 1 >&3; }
+completion interrupt
+printf '%s\n' 'set fwd rxonly' 'wait link up all 60' start >&3
+until_is sleeps 3; vectors >/tmp/vectors
+until_is sleeps \$((sleeps + 5)) && echo "idle: woken \$woken"
+grown /tmp/vectors idle
+# Each packet costs its sender a while, so that the receiver sleeps between them.
+printf '%s\n' stop 'set fwd flowgen 0' 'set work 1000000 0' start >&3
+until_is woken 20 && echo "busy: woken"
+grown /tmp/vectors busy
+# What is under way when it stops is received afterwards.
+completion polling
+printf '%s\n' stop 'set fwd rxonly 0' start 'sleep 1000' stop 'show port stats all json' quit >&3
+wait \$p; echo "status \$?"; exec 3>&-
+grep '"ports"' /tmp/out | tail -n 1
 echo "== dmesg"
 dmesg
 GUEST
@@ -96,6 +121,16 @@ want vfio-secondary-queue a secondary '^tx_q1_packets: [1-9]'
 want vfio-secondary-alone a secondary '^tx_q0_packets: 0'
 want vfio-secondary-primary a secondary '^primary 0$'
 want vfio-triplane a triplane '^status 0$'
+want vfio-interrupts-idle a interrupts '^idle: woken 0$'
+quiet=$(section a interrupts | grep '^idle vfio-msix')
+if [ -z "$quiet" ]; then pass vfio-interrupts-none; else fail vfio-interrupts-none "$quiet"; fi
+want vfio-interrupts-wake a interrupts '^busy: woken$'
+want vfio-interrupts-kernel a interrupts '^busy vfio-msix.[1-9][0-9]*..0000:01:00.0. grew by [1-9][0-9]'
+ports=$(section a interrupts | grep '"ports"')
+of() { sed -n "s/.*\"port\":$1,[^}]*\"$2\":\([0-9]*\).*/\1/p" <<<"$ports"; } # PORT COUNTER
+sent=$(of 0 tx_packets) came=$(($(of 1 rx_packets) + $(of 1 rx_missed)))
+if [ "${sent:-0}" -gt 20 ] && [ "$sent" = "$came" ]; then pass vfio-interrupts-all; else fail vfio-interrupts-all "sent ${sent:-none}, received $came"; fi
+want vfio-interrupts-ends a interrupts '^status 0$'
 no_errors vfio-log a dmesg
 card_verdict a vfio
 exit $lab_bad
