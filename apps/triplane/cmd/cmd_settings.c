@@ -298,7 +298,9 @@ static const struct cmd table[] = {
 	 do_set, false},
 	{"Settings", "set setting group {port:port} {group_name:str} {name:str} {value:rest}",
 	 "Changes a setting of a group.", do_set, false},
-	{"Settings", "save {file:str}", "Writes the settings that are not the defaults as a configuration file.",
+	{"Settings", "save {file:str}",
+	 "Writes the settings that are not the defaults as a configuration file. qos save writes groups; commands that "
+	 "make flow rules stand in a file for --cmdline-file.",
 	 do_save, false},
 	{"Settings", "load {file:str}",
 	 "Puts a configuration file in force, all of it or nothing. A section says all of its object: what it does not "

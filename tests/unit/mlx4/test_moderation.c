@@ -177,6 +177,7 @@ test_refusals(void **state)
 	assert_int_equal(rte_pmd_mlx4_rx_moderation_set(9, 0, 1, 1), -ENODEV);
 	assert_int_equal(rte_pmd_mlx4_rx_moderation_get(9, 0, &count, &us), -ENODEV);
 	assert_int_equal(rte_pmd_mlx4_rx_moderation_set(0, 0, 1, 1), -ENOTSUP);
+	assert_int_equal(rte_eth_dev_rx_intr_enable(0, 0), -EINVAL);
 	/* the card refuses: the old values hold, also for the card */
 	assert_int_equal(rte_pmd_mlx4_rx_moderation_set(1, 0, 5, 10), 0);
 	assert_int_equal(tp_model_fault(rig_model(0), TP_FAULT_STATUS, MLX4_CMD_MODIFY_CQ, 1, MLX4_STAT_BAD_PARAM), 0);
