@@ -362,6 +362,13 @@ test_clock(void **state)
 	assert_int_equal(mlx4_read_clock(eth->dev, &b), 0);
 	/* 20 seconds at 427 MHz, more than 2^32 cycles. */
 	assert_true(b - a == UINT64_C(20000000) * 427);
+	/* It has 48 bits. */
+	tp_model_set_time(rig_model(1), UINT64_C(330001000000000));
+	assert_int_equal(mlx4_read_clock(eth->dev, &b), 0);
+	assert_true(b >> 47 == 1 && b - a == UINT64_C(330000000000) * 427);
+	tp_model_set_time(rig_model(1), UINT64_C(660001000000000));
+	assert_int_equal(mlx4_read_clock(eth->dev, &b), 0);
+	assert_true(b - a == UINT64_C(660000000000) * 427 - (UINT64_C(1) << 48));
 	eth->hca->caps.clock_off = 0;
 	assert_int_equal(mlx4_read_clock(eth->dev, &a), -ENOTSUP);
 	eth->hca->caps.clock_off = off;

@@ -204,6 +204,46 @@ peer_without_delay(void **state)
 	conn_disconnected(p, &c);
 }
 
+static unsigned int
+cut(struct pair *p, unsigned int from, struct rte_mbuf *m)
+{
+	(void)p, (void)from, (void)m;
+	return 0;
+}
+
+static struct rdma_cm_id *
+looks_for(unsigned int node, struct sockaddr_in *to)
+{
+	struct rdma_cm_id *id = conn_new_id(node, RDMA_PS_TCP);
+
+	assert_int_equal(tp_rdma_resolve_addr(id, conn_address(PAIR_V4, node, 0), (struct sockaddr *)to, 60000), 0);
+	return id;
+}
+
+/* What one port knows is nothing to an address that another one looks for. */
+static void
+other_port_knows(void **state)
+{
+	struct sockaddr_in gone = *(struct sockaddr_in *)(void *)conn_address(PAIR_V4, 0, CONN_SERVICE), nobody = gone;
+	struct pair *p = *state;
+	struct rdma_cm_id *id[3];
+
+	/* One that node 0 had for a while, so that node 1 knows whose it was. */
+	gone.sin_addr.s_addr ^= RTE_BE32(0x40);
+	nobody.sin_addr.s_addr ^= RTE_BE32(0x80);
+	assert_int_equal(tp_roce_addr_add(p->n[0].ctx, (struct sockaddr *)&gone, 24, TP_ROCE_NO_VLAN), 0);
+	id[0] = looks_for(1, &gone);
+	conn_expect_status(p, 1, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	assert_int_equal(tp_roce_addr_del(p->n[0].ctx, (struct sockaddr *)&gone), 0);
+	p->wire = cut;
+	id[1] = looks_for(0, &gone);
+	id[2] = looks_for(1, &nobody);
+	conn_silence(p, 20);
+	p->wire = NULL;
+	for (unsigned int i = 0; i < RTE_DIM(id); i++)
+		assert_int_equal(tp_rdma_destroy_id(id[i]), 0);
+}
+
 static uint8_t guid[8];
 
 static unsigned int
@@ -394,15 +434,11 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, conn_setup, conn_teardown)
 	const struct CMUnitTest tests[] = {
-		T(changed_requests),
-		T(peer_without_delay),
-		T(counted),
-		T(adapter),
-		T(all_of_ipv6),
-		T(group_of_v1),
-		T(no_place_for_a_group),
-		T(listener_of_all),
-		cmocka_unit_test(event_names),
+		T(changed_requests), T(peer_without_delay),
+		T(counted),          T(other_port_knows),
+		T(adapter),          T(all_of_ipv6),
+		T(group_of_v1),      T(no_place_for_a_group),
+		T(listener_of_all),  cmocka_unit_test(event_names),
 	};
 
 	return cmocka_run_group_tests_name("rdma_wire", tests, NULL, NULL);
