@@ -88,6 +88,10 @@ test_kind_of_types(void **state)
 				sum += (&k.packets[0][0][0])[n];
 			assert_int_equal(sum, 2);
 		}
+	/* Asked again, it goes on with what it has. */
+	assert_int_equal(rte_pmd_mlx4_rx_kinds_count(1, true), 0);
+	assert_int_equal(rte_pmd_mlx4_rx_kinds_get(1, 0, &k), 0);
+	assert_int_equal(k.packets[1][1][RTE_PMD_MLX4_RX_IPV6_UDP], 2);
 	assert_int_equal(rte_pmd_mlx4_rx_kinds_count(1, false), 0);
 }
 
