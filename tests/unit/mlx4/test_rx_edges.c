@@ -239,6 +239,7 @@ test_reported_flags(void **state)
 
 	for (i = 0; i < RTE_DIM(t); i++) {
 		const struct rte_eth_rxconf conf = {.offloads = t[i].offloads};
+		const size_t heap = rig_heap();
 		struct mlx4_rxq *q;
 
 		assert_int_equal(mlx4_rxq_setup(eth, 7, 300, SOCKET_ID_ANY, &conf, rig_pool(), &q), 0);
@@ -248,6 +249,7 @@ test_reported_flags(void **state)
 		assert_true((q->lro != NULL) == (t[i].offloads == RTE_ETH_RX_OFFLOAD_TCP_LRO));
 		assert_int_equal(q->crc_len, 0);
 		mlx4_rxq_release(q);
+		assert_int_equal(rig_heap(), heap);
 	}
 	mlx4_rxq_release(NULL);
 	mlx4_txq_release(NULL);
@@ -351,6 +353,34 @@ test_counts(void **state)
 	}
 }
 
+/* The halves of a clock as they are read one after the other: the high one changes behind the first low one. */
+static const uint32_t halves[] = {1, 0xfffffff0, 2, 5, 2};
+static unsigned int halves_read;
+
+static uint32_t
+next_half(struct mlx4_bus *bus, uint32_t off)
+{
+	assert_in_range(halves_read, 0, RTE_DIM(halves) - 1);
+	return halves[halves_read++];
+}
+
+static void
+test_clock_halves(void **state)
+{
+	struct mlx4_eth *eth = eth_of(1);
+	const struct mlx4_bus_ops *was = eth->hca->bus->ops;
+	struct mlx4_bus_ops ops = *was;
+	uint64_t cycles;
+
+	ops.read32 = next_half;
+	halves_read = 0;
+	eth->hca->bus->ops = &ops;
+	assert_int_equal(mlx4_read_clock(eth->dev, &cycles), 0);
+	eth->hca->bus->ops = was;
+	assert_int_equal(halves_read, RTE_DIM(halves));
+	assert_true(cycles == (UINT64_C(2) << 32 | 5));
+}
+
 static void
 test_clock(void **state)
 {
@@ -389,7 +419,7 @@ main(void)
 		T(test_kind_of_types), T(test_buffers_of_a_frame),
 		T(test_rings),         T(test_reported_flags),
 		T(test_choice),        T(test_counts),
-		T(test_clock),
+		T(test_clock),         T(test_clock_halves),
 	};
 
 	if (rig_eal("mlx4rxe", "0") < 0)
