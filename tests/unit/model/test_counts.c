@@ -316,6 +316,13 @@ counts_of_commands(void **state)
 	assert_int_equal(k.n[0], 2);
 	assert_string_equal(k.name[1], "HW_HEALTH_CHECK");
 	assert_int_equal(k.n[1], 1);
+	/* One that is refused is counted, too; in the order of their numbers. */
+	assert_int_equal(card_cmd_out(c, MLX4_CMD_QUERY_DEV_CAP, 0, 0), MLX4_STAT_BAD_SYS_STATE);
+	k.num = 0;
+	tp_model_each_command(c->m, take_count, &k);
+	assert_int_equal(k.num, 3);
+	assert_string_equal(k.name[0], "QUERY_DEV_CAP");
+	assert_int_equal(k.n[0], 1);
 }
 
 int

@@ -127,6 +127,8 @@ test_wrong_use(void **state)
 	prm_set(card_ptr(c, c->in), MLX4_EQC_INTR, 128);
 	assert_int_equal(card_cmd_in(c, MLX4_CMD_SW2HW_EQ, 0, CARD_EQN + 1), MLX4_STAT_BAD_PARAM);
 	assert_int_equal(card_cmd(c, MLX4_CMD_MAP_EQ, 0, CARD_EQN | 1u << 10, 2, 0), MLX4_STAT_BAD_PARAM);
+	/* There are fewer than its number has room for. */
+	assert_int_not_equal(card_cmd(c, MLX4_CMD_MAP_EQ, 0, CARD_EQN | 1u << 9, 2, 0), MLX4_STAT_OK);
 	assert_int_equal(card_violations(c, "cmd-param"), 2);
 	prm_set(card_ptr(c, c->in), MLX4_EQC_INTR, 0);
 	prm_set(card_ptr(c, c->in), MLX4_EQC_LG_SIZE, 23);
