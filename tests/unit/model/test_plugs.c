@@ -393,6 +393,7 @@ ports_that_there_are_not(void **state)
 		assert_int_equal(tp_model_wire_loopback(card[0], none[i]), -EINVAL);
 		assert_int_equal(tp_model_wire_none(card[0], none[i]), -EINVAL);
 		assert_int_equal(tp_model_cable(card[0], none[i], true), -EINVAL);
+		assert_int_equal(tp_model_cable_unsupported(card[0], none[i]), -EINVAL);
 		assert_int_equal(tp_model_impair(card[0], none[i], &imp), -EINVAL);
 		assert_int_equal(tp_model_get_qos(card[0], none[i], &q), -EINVAL);
 	}
