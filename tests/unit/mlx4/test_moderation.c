@@ -155,6 +155,8 @@ test_new_rings(void **state)
 	assert_int_equal(rte_pmd_mlx4_rx_moderation_set(1, 0, 4, 50), 0);
 	holds(4, 50);
 	assert_int_equal(rte_eth_dev_rx_queue_stop(1, 0), 0);
+	/* There is nothing that could be armed. */
+	assert_int_equal(rte_eth_dev_rx_intr_enable(1, 0), -EINVAL);
 	assert_int_equal(rte_pmd_mlx4_rx_moderation_set(1, 0, 6, 70), 0);
 	assert_int_equal(rte_eth_dev_rx_queue_start(1, 0), 0);
 	rig_drain(1, 0);
