@@ -62,9 +62,12 @@ dcb pfc set dev eth0 prio-pfc all:on; echo "status $?"
 dcb pfc show dev eth0
 echo "== app"
 dcb app add dev eth0 dscp-prio 26:3; echo "status $?"; dcb app show dev eth0
+GUEST
+} | guest_exec guest 270
+guest_exec guest 360 <<'GUEST'
 cat >/tmp/qcn.py <<'PY'
-# What the kernel says of eth0 in RTM_GETDCB (linux/dcbnl.h): QCN and its counters as eight words a line; with arguments NAME=PRIO:VALUE
-# it sets them before, beside what is set.
+# What the kernel says of eth0 in RTM_GETDCB (linux/dcbnl.h): QCN and its counters as eight words a line, before and behind setting the
+# arguments, NAME=PRIO:VALUE, beside what is set.
 import socket, struct, sys
 NAMES = 'rpg_enable rppp_max_rps rpg_time_reset rpg_byte_reset rpg_threshold rpg_max_rate rpg_ai_rate rpg_hai_rate rpg_gd rpg_min_dec_fac rpg_min_rate cndd_state'.split()
 QCN, STATS = struct.Struct('=8B88I'), struct.Struct('=8Q8I')
@@ -94,27 +97,28 @@ def get():
     v = QCN.unpack(ieee[8])
     return [list(v[8 * i:8 * i + 8]) for i in range(len(NAMES))], STATS.unpack(ieee[9])
 
-if sys.argv[1:]:
-    rows, _ = get()
-    for word in sys.argv[1:]:
-        name, prio, value = word.replace('=', ':').split(':')
-        rows[NAMES.index(name)][int(prio)] = int(value)
-    answer = ask(79, 20, attr(13, attr(8, QCN.pack(*[v for r in rows for v in r]))))
-    print('status', struct.unpack('=b', answer[13][:1])[0])
-rows, stats = get()
-for name, row in zip(NAMES, rows):
-    print(name, *row)
-print('centiseconds', *stats[:8])
-print('created', *stats[8:])
+def show():
+    rows, stats = get()
+    for name, row in zip(NAMES, rows):
+        print(name, *row)
+    print('centiseconds', *stats[:8])
+    print('created', *stats[8:])
+    return rows
+
+print('== qcn before')
+rows = show()
+for word in sys.argv[1:]:
+    name, prio, value = word.replace('=', ':').split(':')
+    rows[NAMES.index(name)][int(prio)] = int(value)
+answer = ask(79, 20, attr(13, attr(8, QCN.pack(*[v for r in rows for v in r]))))
+print('== qcn')
+print('status', struct.unpack('=b', answer[13][:1])[0])
+show()
 PY
 qcn() { PYTHONHOME=/host PYTHONPATH=/host/lib LD_LIBRARY_PATH=/host/lib PYTHONDONTWRITEBYTECODE=1 /host/bin/python3 -S /tmp/qcn.py "$@"; }
-echo "== qcn before"
-qcn
-echo "== qcn"
 qcn rpg_enable=5:1 rppp_max_rps=5:2 rpg_time_reset=5:16000 rpg_byte_reset=5:151000 rpg_threshold=5:6 rpg_max_rate=5:9000 rpg_ai_rate=5:7 \
 	rpg_hai_rate=5:60 rpg_gd=5:8 rpg_min_dec_fac=5:40 rpg_min_rate=5:12 rpg_ai_rate=2:9
 GUEST
-} | guest_exec guest 270
 say "port config 0 promisc on"
 # For the guest: until its port sends nothing for a second, and was paused so often or more.
 settled='n() { ethtool -S eth0 | sed -n "s/^ *$1: //p"; }
