@@ -164,6 +164,8 @@ void sock_ports_end(struct sock_net *n);
 /* --- conn.c: with the lock --- */
 /* The neighbour may be known now. */
 void sock_resolve(struct sock *s);
+/* As sock_close(), now. */
+void sock_end(struct sock *s);
 /* It has no other half any more. */
 void sock_os_end(struct sock *s);
 /* What the engine knows of an error comes here. */
@@ -174,6 +176,9 @@ sock_dead(const struct sock *s)
 {
 	return s->net->dead;
 }
+
+/* --- ready.c --- */
+long sock_futex(_Atomic uint32_t *at, int op, uint32_t value, const struct timespec *until);
 
 /* --- opt.c --- */
 void sock_presets(struct sock *s);

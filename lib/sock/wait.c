@@ -2,8 +2,10 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* A call that waits: it looks for frames for a while, then it sleeps. */
+#include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdatomic.h>
 
 #include "sock_priv.h"
 
@@ -138,4 +140,96 @@ sock_wait(struct sock_net *n, const struct sock_wait *w, uint64_t until)
 		slept(n, n->now - begin);
 	sock_leave(n);
 	return over ? 0 : rc;
+}
+
+/* --- for a socket ----------------------------------------------------------------------------------------------------- */
+
+struct wait {
+	struct sock *s;
+	uint32_t events, seq;
+	bool looks;
+};
+
+static bool
+has(void *arg)
+{
+	struct wait *w = arg;
+
+	w->seq = atomic_load_explicit(&w->s->seq, memory_order_relaxed);
+	return (sock_ready_now(w->s) & w->events) != 0;
+}
+
+static void
+asleep(void *arg, bool is)
+{
+	struct wait *w = arg;
+
+	w->s->waiters += is ? 1 : UINT32_MAX;
+	if (w->looks)
+		w->s->lookers += is ? 1 : UINT32_MAX;
+}
+
+/*
+ * Linux starts a futex again after a handler with SA_RESTART when it has no time to end at, and no other, as it does with a
+ * socket's wait.
+ */
+static int
+sleep_futex(struct wait *w, uint64_t until)
+{
+	const struct timespec t = {(time_t)(until / 1000000), (long)(until % 1000000 * 1000)};
+
+	if (sock_futex(&w->s->seq, FUTEX_WAIT_BITSET, w->seq, until == TCP_NEVER ? NULL : &t) == 0 || errno == EAGAIN)
+		return 0;
+	return errno == ETIMEDOUT ? -EAGAIN : -errno;
+}
+
+/* And no ppoll(). */
+static int
+sleep_ppoll(struct wait *w, uint64_t until, struct pollfd *frames)
+{
+	struct sock_net *n = w->s->net;
+	struct pollfd p[2] = {*frames, {.fd = n->bell, .events = POLLIN}};
+	struct timespec t;
+	uint64_t count;
+	int k;
+
+	do
+		k = ppoll(p, 2, sock_left(until, &t), NULL);
+	while (k < 0 && errno == EINTR && until == TCP_NEVER && n->handlers() == SOCK_HANDLERS_GO_ON);
+	if (k < 0)
+		return -errno;
+	if (k == 0)
+		return -EAGAIN;
+	frames->revents = p[0].revents;
+	if (p[1].revents != 0)
+		(void)!read(n->bell, &count, sizeof(count));
+	return 0;
+}
+
+static int
+sleep_on(void *arg, uint64_t until, struct pollfd *frames)
+{
+	struct wait *w = arg;
+
+	return frames->fd < 0 ? sleep_futex(w, until) : sleep_ppoll(w, until, frames);
+}
+
+int
+sock_wait_ready(struct sock *s, uint32_t events, uint64_t until)
+{
+	const bool looks = s->net->handlers != NULL && s->net->handlers() != SOCK_HANDLERS_BOTH;
+	struct wait w = {.s = s, .events = events | EPOLLERR | EPOLLHUP, .looks = looks};
+	const int saved = errno;
+	int rc = sock_wait(s->net, &(struct sock_wait){has, asleep, sleep_on, &w, looks, s->count}, until);
+
+	errno = saved;
+	return rc;
+}
+
+uint64_t
+sock_until(struct sock *s, bool recv)
+{
+	const uint64_t us = recv ? s->rcvtimeo_us : s->sndtimeo_us;
+
+	return us == 0 ? TCP_NEVER : sock_now() + us;
 }
