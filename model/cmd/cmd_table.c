@@ -4,22 +4,6 @@
 /* Who executes a command, in which state of the card [CP 3.1]. */
 #include "cmd.h"
 
-const struct tpm_cmd_info tpm_cmd_info[] = {
-#define INFO(name, opc, in, out) {#name, (opc), TPM_ARG_##in, TPM_ARG_##out},
-	MLX4_CMD_LIST(INFO)
-#undef INFO
-};
-const unsigned int tpm_cmd_info_count = sizeof(tpm_cmd_info) / sizeof(tpm_cmd_info[0]);
-
-int
-tpm_cmd_index(uint16_t opcode)
-{
-	for (unsigned int i = 0; i < tpm_cmd_info_count; i++)
-		if (tpm_cmd_info[i].opcode == opcode)
-			return (int)i;
-	return -1;
-}
-
 #define FW_HCA (TPM_IN_FW | TPM_IN_HCA)
 #define ANY (TPM_IN_RESET | FW_HCA)
 #define H(name, states, fn)                                                                                            \
