@@ -349,6 +349,19 @@ is_written(const struct mlx4_roce_cq *k, uint32_t ci)
 	return (*(const volatile uint8_t *)&k->cqes[ci & k->mask].owner_sr_opcode & MLX4_CQE_OWNER) == owner;
 }
 
+/*
+ * The next arming counts as a new one once this one was answered [DP 2.4], which it was when there is a completion where it
+ * waited: of several queues at one vector the interrupt does not say which is meant.
+ */
+static void
+see_answer(struct vc_cq *q)
+{
+	if (!q->armed || ((int32_t)(q->c.ci - q->armed_at) <= 0 && !is_written(&q->c, q->armed_at)))
+		return;
+	atomic_fetch_add_explicit(&q->c.arm_sn, 1, memory_order_relaxed);
+	q->armed = false;
+}
+
 /* Most completions that are passed over; with more of them the event comes at once, which is allowed. */
 #define PASS_MAX 256u
 
@@ -360,6 +373,9 @@ vc_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	bool entered = vc_cq_enter(q);
 	uint32_t ci, first;
 
+	/* Another thread may have read the interrupt, or read it before its turn: the card takes no arming for one that it has answered. */
+	if (cq->channel == NULL)
+		see_answer(q);
 	first = k->ci;
 	for (ci = first; ci - first < RTE_MIN(PASS_MAX, k->mask + 1) && is_written(k, ci); ci++)
 		;
@@ -372,19 +388,12 @@ vc_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	return 0;
 }
 
-/*
- * The next arming counts as a new one once this one was answered [DP 2.4], which it was when there is a completion where it
- * waited: of several queues at one vector the interrupt does not say which is meant.
- */
 void
 vc_cq_told(struct ibv_cq *cq)
 {
 	struct vc_cq *q = (struct vc_cq *)cq;
 	bool entered = vc_cq_enter(q);
 
-	if (q->armed && ((int32_t)(q->c.ci - q->armed_at) > 0 || is_written(&q->c, q->armed_at))) {
-		atomic_fetch_add_explicit(&q->c.arm_sn, 1, memory_order_relaxed);
-		q->armed = false;
-	}
+	see_answer(q);
 	vc_cq_leave(q, entered);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A triplane that shares its ports, and other people's programs on them."""
 import collections
+import json
 import os
 import re
 import select
@@ -12,6 +13,7 @@ import time
 import tpmd
 
 RUN = os.path.join(os.environ['TP_BUILD'], 'apps/triplane-run/triplane-run')
+STAT = os.path.join(os.environ['TP_BUILD'], 'apps/sockstat/tp_sockstat')
 PRELOAD = os.path.join(os.environ['TP_BUILD'], 'preload/verbs/libtriplane-verbs.so')
 DEV = ('net_mlx4_model0_p0', 'net_mlx4_model0_p1')
 GID = 3  # of the IPv4 address, as RoCE v2
@@ -44,6 +46,16 @@ def until_says(p, text):
             break
         said += octet
     return said.decode()
+
+
+def has_socket(pid, port, listens=False):
+    """Waits until a program has a socket at that port of its own, or one that listens there; what its counters say of it."""
+    def there():
+        p = subprocess.run([STAT, '--json', '--pid', str(pid)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+        sockets = json.loads(p.stdout)['programs'][0]['sockets'] if p.returncode == 0 else []
+        return any(s['local'].endswith(':%s' % port) and (s['listens'] or not listens) for s in sockets)
+
+    return tpmd.wait_until(there, LIMIT)
 
 
 Ends = collections.namedtuple('Ends', 'rc out server_rc said')  # the client's exit code and output, the server's

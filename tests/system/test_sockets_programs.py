@@ -9,7 +9,7 @@ import signal
 import tempfile
 
 import tpmd
-from share_owner import LIMIT, Owner, finish, until_says
+from share_owner import LIMIT, Owner, finish, has_socket, until_says
 
 cases = tpmd.Cases()
 SERVER = '192.0.2.2'
@@ -64,7 +64,7 @@ def iperf(owner, *args):
     port = str(tpmd.free_port())
     s = server(owner, 'iperf3', '-s', '-1', '-B', SERVER, '-p', port)
     try:
-        if not on_port(owner, 1, s.pid):
+        if not on_port(owner, 1, s.pid) or not has_socket(s.pid, port, listens=True):
             return 'no queue pair: %s' % owner.show()
         rc, out = client(owner, 'iperf3', '-c', SERVER, '-p', port, '-J', *args)
         said = finish(s)
@@ -125,7 +125,7 @@ def socat(owner):
             f.write(data)
         s = server(owner, 'socat', '-u', 'TCP-LISTEN:%s,bind=%s' % (port, SERVER), 'CREATE:' + got)
         try:
-            if not on_port(owner, 1, s.pid):
+            if not on_port(owner, 1, s.pid) or not has_socket(s.pid, port, listens=True):
                 return 'no queue pair: %s' % owner.show()
             rc, out = client(owner, 'socat', '-u', 'FILE:%s/file' % d, 'TCP:%s:%s' % (SERVER, port))
             said = finish(s)

@@ -8,7 +8,7 @@ import signal
 import tempfile
 
 import tpmd
-from share_owner import LIMIT, Owner, finish, until_says
+from share_owner import LIMIT, Owner, finish, has_socket, until_says
 
 cases = tpmd.Cases()
 SERVER, CLIENT = '192.0.2.2', '192.0.2.1'
@@ -70,7 +70,7 @@ def iperf(owner, *args):
     port = str(tpmd.free_port())
     s = server(owner, 'iperf3', '-s', '-1', '-B', SERVER, '-p', port)
     try:
-        if not on_port(owner, s.pid):
+        if not on_port(owner, s.pid) or not has_socket(s.pid, port, listens=True):
             return 'no queue pair: %s' % owner.show()
         rc, out = client(owner, 'iperf3', '-c', SERVER, '-p', port, '-u', '-b', '20M', '-n', '2M', '-J', *args)
         said = finish(s)
@@ -92,7 +92,7 @@ def socat(owner):
             f.write(data)
         s = server(owner, 'socat', '-u', 'UDP-RECV:%s,bind=%s' % (port, SERVER), 'CREATE:' + got)
         try:
-            if not on_port(owner, s.pid):
+            if not on_port(owner, s.pid) or not has_socket(s.pid, port):
                 return 'no queue pair: %s' % owner.show()
             rc, out = client(owner, 'socat', '-u', '-b', '1000', 'FILE:%s/file' % d, 'UDP-SENDTO:%s:%s' % (SERVER, port))
             whole = tpmd.wait_until(lambda: os.path.getsize(got) >= len(data), LIMIT)
