@@ -123,13 +123,41 @@ of_infiniband(struct troce_dev *dev, struct part *p)
 	return err != 0 ? err : ask_pma(dev, MAD_ATTR_PORT_COUNTERS_EXT, traffic, RTE_DIM(traffic), p);
 }
 
-static void
-of(struct troce_dev *dev, void *arg)
-{
-	struct part *p = arg;
+/* Holds a port open while it is asked: a card answers when it likes, and others want the list of ports meanwhile. */
+struct hold {
+	struct troce_guest g;
+	const char *device;
+	struct troce_dev *dev;
+};
 
-	if (strcmp(dev->vctx.context.device->name, p->r->device) != 0)
-		return;
+static void
+hears_nothing(struct troce_guest *g, enum ibv_event_type type, void *obj)
+{
+	(void)g;
+	(void)type;
+	(void)obj;
+}
+
+/* It leaves by itself, soon. */
+static void
+leaves(struct troce_guest *g)
+{
+	(void)g;
+}
+
+static void
+hold(struct troce_dev *dev, void *arg)
+{
+	struct hold *h = arg;
+
+	if (h->dev == NULL && strcmp(dev->vctx.context.device->name, h->device) == 0 &&
+	    troce_guest_add(dev, &h->g) == 0)
+		h->dev = dev;
+}
+
+static void
+of(struct troce_dev *dev, struct part *p)
+{
 	p->folder = "counters";
 	p->err = dev->ib != NULL ? of_infiniband(dev, p) : of_ethernet(dev, p);
 	if (p->err != 0)
@@ -143,11 +171,16 @@ of(struct troce_dev *dev, void *arg)
 int
 share_do_counters(struct share_guest *s, struct share_call *c)
 {
-	struct part p = {.r = &c->m->counters, .err = ENODEV};
+	struct part p = {.r = &c->m->counters};
+	struct hold h = {.g = {.async = hears_nothing, .leave = leaves}, .device = p.r->device};
 
 	(void)s;
 	p.r->device[sizeof(p.r->device) - 1] = '\0';
 	p.r->num = 0;
-	troce_open_all(of, &p);
+	troce_open_all(hold, &h);
+	if (h.dev == NULL)
+		return ENODEV;
+	of(h.dev, &p);
+	troce_guest_del(h.dev, &h.g);
 	return p.err;
 }

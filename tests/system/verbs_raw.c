@@ -387,7 +387,7 @@ large(struct raw *a, struct raw *b)
 		return "a large send of a queue pair without";
 	if (make_large(a, IBV_QPT_UD, 66) != NULL || errno != EOPNOTSUPP)
 		return "large sends of datagrams";
-	if (make_large(a, IBV_QPT_RAW_PACKET, 129) != NULL || errno != EINVAL)
+	if (make_large(a, IBV_QPT_RAW_PACKET, 193) != NULL || errno != EINVAL)
 		return "headers longer than the card takes";
 	a->qp = need(make_large(a, IBV_QPT_RAW_PACKET, 66), "queue pair with large sends");
 	up(a);
