@@ -16,7 +16,6 @@
 #define ACK_REQ_FREQ 8u
 #define LSO_HEADER_SMALL 60u /* with the segment's first dword one block */
 #define LSO_HEADER_MAX 128u
-#define LSO_HEADER_FRAME 192u /* of frames: with two stacks of headers, and options */
 
 /* --- sizes ------------------------------------------------------------------------------------------------- */
 
@@ -57,10 +56,9 @@ static int
 lso_check(struct mlx4_roce_qp *q)
 {
 	const struct mlx4_caps *c = &q->home->hca->caps;
-	uint32_t max = q->q.init.qp_type == IBV_QPT_RAW_PACKET          ? LSO_HEADER_FRAME
-		       : ((c->flags >> MLX4_DEV_FLAG_BIG_LSO) & 1) != 0 ? LSO_HEADER_MAX
-									: LSO_HEADER_SMALL;
+	uint32_t max = ((c->flags >> MLX4_DEV_FLAG_BIG_LSO) & 1) != 0 ? LSO_HEADER_MAX : LSO_HEADER_SMALL;
 
+	max = q->q.init.qp_type == IBV_QPT_RAW_PACKET ? MLX4_ROCE_FRAME_HEADER_MAX : max;
 	q->lso_hdr = q->q.max_tso_header;
 	if (q->lso_hdr <= max)
 		return 0;

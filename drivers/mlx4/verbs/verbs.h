@@ -19,8 +19,9 @@
 #define MLX4_ROCE_SMALL_MIN 60u /* see post.c */
 #define MLX4_ROCE_SMALL_LG 7u   /* of their WQEs */
 #define MLX4_ROCE_SPARE(lg_stride) ((MLX4_SQ_PREFETCH_BYTES >> (lg_stride)) + 1u)
-#define MLX4_ROCE_SMALL_MAX 104u  /* two blocks */
-#define MLX4_ROCE_LG_SEND_MAX 10u /* a send WQE has 1008 bytes at most */
+#define MLX4_ROCE_SMALL_MAX 104u        /* two blocks */
+#define MLX4_ROCE_FRAME_HEADER_MAX 192u /* of large frames: two stacks of headers, and options */
+#define MLX4_ROCE_LG_SEND_MAX 10u       /* a send WQE has 1008 bytes at most */
 
 struct mlx4_roce;
 struct mlx4_roce_srq;
