@@ -48,7 +48,7 @@ enum mlx4_reg_status {
 #define MLX4_PTYS_ETH_ADMIN PRM_D(0x18, 31, 0)
 #define MLX4_PTYS_ETH_OPER PRM_D(0x24, 31, 0)
 #define MLX4_PTYS_ETH_PARTNER PRM_D(0x30, 31, 0)
-#define MLX4_PTYS_SIZE 0x40u
+#define MLX4_PTYS_SIZE 0x34u /* as much of it as has a meaning here, and as Linux gives */
 
 /* Bits of Ethernet. */
 enum mlx4_ptys_eth {

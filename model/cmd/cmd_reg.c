@@ -10,7 +10,7 @@
 #include "cmd.h"
 
 #define SPEED_56G 56000u
-#define REG_DWORDS_MIN (2u + PRM_OFF(MLX4_PTYS_ETH_PARTNER) / 4) /* Linux gives no more than is used */
+#define REG_DWORDS_MIN (1u + MLX4_PTYS_SIZE / 4)
 #define REG_DWORDS_MAX ((MLX4_REG_BOX_SIZE - MLX4_REG_DATA) / 4 + 1)
 
 /* A speed, all of its forms, and the form that a copper cable has. */
