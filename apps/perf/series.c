@@ -13,6 +13,7 @@
 
 #include <rte_cycles.h>
 
+#include "apps/common/plot.h"
 #include "perf.h"
 
 #define MAX_SAMPLES 100000u /* of the picture */
@@ -102,17 +103,6 @@ perf_series_look(struct perf *p, uint64_t now, uint64_t messages)
 
 /* --- the picture -------------------------------------------------------------------------------------------------- */
 
-/* 1, 2 or 5 by a power of ten, above v. */
-static double
-round_up(double v)
-{
-	double unit = 1e-3;
-
-	while (unit * 10 < v)
-		unit *= 10;
-	return v <= unit ? unit : v <= unit * 2 ? unit * 2 : v <= unit * 5 ? unit * 5 : unit * 10;
-}
-
 static void
 line(FILE *f, const struct perf_series *s, bool limit, double max, double ms)
 {
@@ -138,7 +128,7 @@ draw(const struct perf *p, FILE *f)
 		max = RTE_MAX(max, s->sample[i].bw);
 		max = RTE_MAX(max, s->sample[i].limit);
 	}
-	max = round_up(max);
+	max = plot_round_up(max);
 	fprintf(f,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
 		"font-size=\"12\">\n<style>rect{fill:#fff}text{fill:#222}.t{font-weight:bold}.r{text-anchor:end}"

@@ -4,6 +4,7 @@
 /* The picture of a run: rates of the flows above, the fullest queues below, over one axis of time. */
 #include <string.h>
 
+#include "apps/common/plot.h"
 #include "result.h"
 
 #define WIDTH 860
@@ -25,17 +26,6 @@ struct plot {
 	double y, max;
 	const char *title;
 };
-
-/* 1, 2 or 5 by a power of ten, above v. */
-static double
-round_up(double v)
-{
-	double unit = 1e-3;
-
-	while (unit * 10 < v)
-		unit *= 10;
-	return v <= unit ? unit : v <= unit * 2 ? unit * 2 : v <= unit * 5 ? unit * 5 : unit * 10;
-}
 
 static void
 axes(const struct plot *p)
@@ -97,7 +87,7 @@ result_svg(const struct sim *m, const char *name, FILE *out)
 		WIDTH, TOP + 2 * PLOT_H + GAP + 30, LEFT, name);
 	for (uint32_t i = 0; i < flows; i++)
 		p.max = most(m->flow[i].goodput, m->sampled) > p.max ? most(m->flow[i].goodput, m->sampled) : p.max;
-	p.max = round_up(p.max);
+	p.max = plot_round_up(p.max);
 	axes(&p);
 	for (uint32_t i = 0; i < flows; i++)
 		line(&p, m->flow[i].goodput, 1, i, m->flow[i].f->name);
@@ -107,7 +97,7 @@ result_svg(const struct sim *m, const char *name, FILE *out)
 		p.max = most(m->port[port[i]].series, m->sampled) / 1e3 > p.max
 				? most(m->port[port[i]].series, m->sampled) / 1e3
 				: p.max;
-	p.max = round_up(p.max);
+	p.max = plot_round_up(p.max);
 	axes(&p);
 	for (uint32_t i = 0; i < n; i++) {
 		result_port_name(m, port[i], text);
