@@ -219,6 +219,17 @@ wheel_round(struct tcp_stack *s)
 	}
 }
 
+/* The connections from first to last wait behind those that wait. */
+static void
+dirty_join(struct tcp_stack *s, struct tcp_conn *first, struct tcp_conn *last)
+{
+	if (s->dirty_head == NULL)
+		s->dirty_head = first;
+	else
+		s->dirty_tail->dirty_next = first;
+	s->dirty_tail = last;
+}
+
 /* Each connection with work, once; one that the home stopped goes first the next time, and those behind it wait for that, too. */
 static void
 send_round(struct tcp_stack *s)
@@ -239,10 +250,8 @@ send_round(struct tcp_stack *s)
 		if (likely(!s->blocked || s->ntx != TCP_TX_BATCH))
 			continue;
 		tcp_dirty(c);
-		if (next != NULL) {
-			s->dirty_tail->dirty_next = next;
-			s->dirty_tail = last;
-		}
+		if (next != NULL)
+			dirty_join(s, next, last);
 		break;
 	}
 }
