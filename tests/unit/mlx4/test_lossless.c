@@ -5,12 +5,13 @@
  * Four senders, one slow receiver, a switch with a small buffer, links of 100 Mb/s, a minute of virtual time. Priority 3
  * is lossless, priority 0 is not. What is expected is computed in the comments.
  */
+#include <stdlib.h>
+
 #include "fabric_rig.h"
 
 #define SENDERS 4u
 #define RECEIVER SENDERS
 #define SECOND UINT64_C(1000000000)
-#define RUN (60 * SECOND)
 /* The slow application takes 32 frames of priority 3 every 8 ms: 4000 a second, and the ring is refilled by 32. */
 #define TAKE 32u
 #define TAKE_NS 8000000u
@@ -35,6 +36,9 @@
  */
 #define REAL_FRAMES (60 + SENDERS * (32 + FABRIC_DESC + HEADROOM))
 #define SETTLES 240u /* seconds, on a machine where threads seldom get a CPU */
+
+/* "test_mlx4 lossless N" plays N seconds of test_lossless. */
+static uint64_t run_ns = 60 * SECOND;
 
 static const struct rte_ether_addr storage = {{0x02, 0xaa, 0, 0, 0, 0x33}};
 
@@ -148,7 +152,7 @@ assert_receiver(const struct fabric *f)
 {
 	struct tp_switch_port_stats st = fabric_switch_stats("sw", RECEIVER + 1);
 	struct tp_model_qos q = fabric_card(RECEIVER);
-	uint64_t cycles = RUN / TAKE_NS;
+	uint64_t cycles = run_ns / TAKE_NS;
 
 	/* Few are missing: those of the time until the ring was full. */
 	assert_in_range(q.tx_pause[3].transitions, cycles - 10, cycles);
@@ -177,13 +181,13 @@ assert_senders(void)
 		struct tp_switch_port_stats st = fabric_switch_stats("sw", i + 1u);
 		struct tp_model_qos q = fabric_card(i);
 
-		open_us += RUN / 1000 - q.rx_pause[3].paused_us;
+		open_us += run_ns / 1000 - q.rx_pause[3].paused_us;
 		/* The last one may be on the cable. */
 		assert_in_range(st.prio[3].tx_pause_frames - q.rx_pause[3].frames, 0, 1);
 		assert_int_equal(q.rx_pause[0].frames, 0);
 		assert_in_range(st.prio[3].headroom_peak, 4 * SWITCH_FRAME, 5 * SWITCH_FRAME);
 	}
-	assert_near("time to send, us", (double)open_us, 60.0 * 4000 * 2 * LINE_NS / 1000, 3);
+	assert_near("time to send, us", (double)open_us, (double)(run_ns / SECOND * 4000 * 2 * LINE_NS / 1000), 3);
 }
 
 /* A minute: priority 3 loses nothing, and nothing comes twice or out of order, while priority 0 is dropped. */
@@ -193,7 +197,7 @@ test_lossless(void **state)
 	struct fabric *f = build(false, true, HEADROOM);
 	struct sums s;
 
-	run(f, RUN);
+	run(f, run_ns);
 	assert_receiver(f);
 	assert_senders();
 	settle(f);
@@ -203,7 +207,7 @@ test_lossless(void **state)
 	assert_int_equal(s.dropped[0], 0);
 	/* At the end priority 3 had the lines for itself. */
 	assert_in_range(fabric_switch_stats("sw", 1).prio[3].headroom_peak, 8 * SWITCH_FRAME, HEADROOM * SWITCH_FRAME);
-	assert_near("frames of priority 3", (double)s.got[0], 60 * 4000, 2);
+	assert_near("frames of priority 3", (double)s.got[0], (double)(run_ns / SECOND * 4000), 2);
 	assert_true(s.dropped[1] > s.got[1]);
 	assert_int_equal(s.sent[1], s.got[1] + s.dropped[1]);
 	assert_int_equal(rig_xstat(RECEIVER, "rx_prio3_packets"), s.got[0]);
@@ -283,5 +287,9 @@ main(int argc, char **argv)
 
 	if (rig_eal("test_lossless", "0@0") < 0)
 		return 1;
-	return argc > 1 ? cmocka_run_group_tests(real, NULL, NULL) : cmocka_run_group_tests(tests, NULL, NULL);
+	if (argc > 1 && strcmp(argv[1], "real") == 0)
+		return cmocka_run_group_tests(real, NULL, NULL);
+	if (argc > 1)
+		run_ns = strtoull(argv[1], NULL, 0) * SECOND;
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -16,6 +17,9 @@
 #include "record.h"
 
 #define MSS 1448u
+
+/* Octets of test_two_gigabytes; "test_tcp rules N" moves N. */
+static uint64_t gigabytes = UINT64_C(2200000000);
 
 /* RFC 5681 3.1: after a time-out the window doubles each round trip, also of a flow that it did not limit before. */
 static void
@@ -68,7 +72,6 @@ test_two_gigabytes(void **state)
 {
 	const struct tcp_conf fast = {.no_sack = true, .cc = TCP_CC_NONE, .tx_checksum = true, .tso = true};
 	const struct tcp_conf conf[2] = {fast, fast};
-	const uint64_t all = UINT64_C(2200000000);
 	uint64_t sent = 100, got = 0;
 	ssize_t n;
 
@@ -79,8 +82,8 @@ test_two_gigabytes(void **state)
 		fail_msg("%s", r.why);
 	assert_int_equal(put(0, 100), 100);
 	rig_until(&r, r.now + S);
-	while (got < all && r.why[0] == 0) {
-		while (sent < all && (n = put(0, 65536)) > 0)
+	while (got < gigabytes && r.why[0] == 0) {
+		while (sent < gigabytes && (n = put(0, 65536)) > 0)
 			sent += (uint64_t)n;
 		assert_true(rig_step(&r));
 		while ((n = get(1, 65536)) > 0)
@@ -220,7 +223,7 @@ test_many_holes(void **state)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slow_start_after_timeout),
@@ -231,6 +234,8 @@ main(void)
 		cmocka_unit_test(test_many_holes),
 	};
 
+	if (argc > 1)
+		gigabytes = strtoull(argv[1], NULL, 0);
 	rig_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
