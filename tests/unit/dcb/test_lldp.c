@@ -181,6 +181,22 @@ shutdown(void **state)
 	assert_int_equal(agent.stats.tx_frames, 3);
 }
 
+/* 9.2.8, TX_TIMER_INITIALIZE: what happened while nothing was sent is no reason to hurry, or to send twice, afterwards. */
+static void
+begins_anew(void **state)
+{
+	(void)state;
+	tp_lldp_admin_set(&agent, TP_LLDP_RX_ONLY);
+	assert_int_equal(frames_in(0, 1000), 0);
+	assert_int_equal(says(5, 120, 1000), 0);
+	tp_lldp_local_changed(&agent);
+	tp_lldp_admin_set(&agent, TP_LLDP_RX_TX);
+	assert_int_equal(frames_in(2000, 2000), 1);
+	assert_int_equal(agent.credit, agent.conf.credit_max - 1);
+	assert_int_equal(frames_in(2100, 31900), 0);
+	assert_int_equal(frames_in(32000, 32000), 1);
+}
+
 static void
 link_down(void **state)
 {
@@ -466,25 +482,16 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(first_frame, fresh),
-		cmocka_unit_test_setup(names_are_sent, fresh),
-		cmocka_unit_test_setup(times_out_of_range, fresh),
-		cmocka_unit_test_setup(intervals, fresh),
-		cmocka_unit_test_setup(fast_start, fresh),
-		cmocka_unit_test_setup(credit, fresh),
-		cmocka_unit_test_setup(shutdown, fresh),
-		cmocka_unit_test_setup(link_down, fresh),
-		cmocka_unit_test_setup(ageing, fresh),
-		cmocka_unit_test_setup(good_bye, fresh),
-		cmocka_unit_test_setup(too_many, fresh),
-		cmocka_unit_test_setup(not_ours, fresh),
-		cmocka_unit_test_setup(cut_short, fresh),
-		cmocka_unit_test_setup(padding_and_fcs, fresh),
-		cmocka_unit_test_setup(mandatory, fresh),
-		cmocka_unit_test_setup(optional, fresh),
-		cmocka_unit_test_setup(update, fresh),
-		cmocka_unit_test_setup(identities_as_text, fresh),
-		cmocka_unit_test_setup(times_in_range, fresh),
+		cmocka_unit_test_setup(first_frame, fresh),        cmocka_unit_test_setup(names_are_sent, fresh),
+		cmocka_unit_test_setup(times_out_of_range, fresh), cmocka_unit_test_setup(intervals, fresh),
+		cmocka_unit_test_setup(fast_start, fresh),         cmocka_unit_test_setup(credit, fresh),
+		cmocka_unit_test_setup(shutdown, fresh),           cmocka_unit_test_setup(begins_anew, fresh),
+		cmocka_unit_test_setup(link_down, fresh),          cmocka_unit_test_setup(ageing, fresh),
+		cmocka_unit_test_setup(good_bye, fresh),           cmocka_unit_test_setup(too_many, fresh),
+		cmocka_unit_test_setup(not_ours, fresh),           cmocka_unit_test_setup(cut_short, fresh),
+		cmocka_unit_test_setup(padding_and_fcs, fresh),    cmocka_unit_test_setup(mandatory, fresh),
+		cmocka_unit_test_setup(optional, fresh),           cmocka_unit_test_setup(update, fresh),
+		cmocka_unit_test_setup(identities_as_text, fresh), cmocka_unit_test_setup(times_in_range, fresh),
 		cmocka_unit_test_setup(reception_off, fresh),
 	};
 

@@ -340,25 +340,52 @@ reasons_have_names(void **state)
 		enum ipoib_drop drop;
 		const char *name;
 	} t[] = {
-		{IPOIB_DROP_TX_NO_CONN, "drop_tx_no_conn"}, {IPOIB_DROP_TX_TYPE, "drop_tx_type"},
-		{IPOIB_DROP_TX_ARP, "drop_tx_arp"},         {IPOIB_DROP_TX_ND, "drop_tx_nd"},
-		{IPOIB_DROP_TX_GROUP, "drop_tx_group"},     {IPOIB_DROP_TX_WAIT_FULL, "drop_tx_wait_full"},
-		{IPOIB_DROP_TX_TSO, "drop_tx_tso"},         {IPOIB_DROP_TX_RING_FULL, "drop_tx_ring_full"},
-		{IPOIB_DROP_RX_NO_MBUF, "drop_rx_no_mbuf"}, {IPOIB_DROP_RX_RING_FULL, "drop_rx_ring_full"},
+		{IPOIB_DROP_TX_SHORT, "drop_tx_short"},
+		{IPOIB_DROP_TX_LONG, "drop_tx_long"},
+		{IPOIB_DROP_TX_TOO_BIG, "drop_tx_too_big"},
+		{IPOIB_DROP_TX_NO_CONN, "drop_tx_no_conn"},
+		{IPOIB_DROP_TX_TYPE, "drop_tx_type"},
+		{IPOIB_DROP_TX_ARP, "drop_tx_arp"},
+		{IPOIB_DROP_TX_ND, "drop_tx_nd"},
+		{IPOIB_DROP_TX_DHCP, "drop_tx_dhcp"},
+		{IPOIB_DROP_TX_GROUP, "drop_tx_group"},
+		{IPOIB_DROP_TX_NO_NEIGHBOUR, "drop_tx_no_neighbour"},
+		{IPOIB_DROP_TX_NO_PATH, "drop_tx_no_path"},
+		{IPOIB_DROP_TX_NO_MEMBER, "drop_tx_no_member"},
+		{IPOIB_DROP_TX_WAIT_FULL, "drop_tx_wait_full"},
+		{IPOIB_DROP_TX_DOWN, "drop_tx_down"},
+		{IPOIB_DROP_TX_STOPPED, "drop_tx_stopped"},
+		{IPOIB_DROP_TX_NO_MBUF, "drop_tx_no_mbuf"},
+		{IPOIB_DROP_TX_TSO, "drop_tx_tso"},
+		{IPOIB_DROP_TX_RING_FULL, "drop_tx_ring_full"},
+		{IPOIB_DROP_TX_ERROR, "drop_tx_error"},
+		{IPOIB_DROP_RX_SHORT, "drop_rx_short"},
+		{IPOIB_DROP_RX_TYPE, "drop_rx_type"},
+		{IPOIB_DROP_RX_ARP, "drop_rx_arp"},
+		{IPOIB_DROP_RX_ND, "drop_rx_nd"},
+		{IPOIB_DROP_RX_DHCP, "drop_rx_dhcp"},
+		{IPOIB_DROP_RX_OWN, "drop_rx_own"},
+		{IPOIB_DROP_RX_NO_NEIGHBOUR, "drop_rx_no_neighbour"},
+		{IPOIB_DROP_RX_NO_MBUF, "drop_rx_no_mbuf"},
+		{IPOIB_DROP_RX_RING_FULL, "drop_rx_ring_full"},
+		{IPOIB_DROP_RX_CONN, "drop_rx_conn"},
+		{IPOIB_DROP_RX_STOPPED, "drop_rx_stopped"},
+		{IPOIB_DROP_RX_ERROR, "drop_rx_error"},
 	};
 	struct tp_ipoib_totals totals;
 	uint64_t sent = 0;
 	unsigned int i;
 
 	(void)state;
+	assert_int_equal(RTE_DIM(t), IPOIB_DROP_NUM);
 	for (i = 0; i < RTE_DIM(t); i++) {
-		port.core.stats.drop[t[i].drop] = 1u << i;
+		port.core.stats.drop[t[i].drop] = UINT64_C(1) << i;
 		rxq.n.drop[t[i].drop] = 1000;
 		txq.n.drop[t[i].drop] = 20000;
 	}
 	for (i = 0; i < RTE_DIM(t); i++) {
-		assert_int_equal(xstat(t[i].name), 21000 + (1u << i));
-		sent += strncmp(t[i].name, "drop_tx", 7) == 0 ? 21000 + (1u << i) : 0;
+		assert_int_equal(xstat(t[i].name), 21000 + (UINT64_C(1) << i));
+		sent += strncmp(t[i].name, "drop_tx", 7) == 0 ? 21000 + (UINT64_C(1) << i) : 0;
 	}
 	ipoib_port_totals(&port, true, &totals);
 	assert_int_equal(totals.tx_errors, sent);

@@ -114,6 +114,9 @@ segments_are_headed_as_the_standard_says(void **state)
 		assert_int_equal(ib_get32(mad + 28), n + 1);
 		assert_int_equal(ib_get32(mad + 32), want[n].length);
 		assert_int_equal(ib_get16(mad + 44), 14);
+		/* Behind the end of the last one there is nothing of another segment. */
+		for (uint32_t k = 0; k < 200; k++)
+			assert_int_equal(mad[SA_RECORD_AT + k], n * 200 + k < 450 ? octet(n * 200 + k) : 0);
 		n++;
 	}
 	assert_int_equal(n, 3);

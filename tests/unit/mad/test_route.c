@@ -276,6 +276,17 @@ lost_ones_are_counted(void **state)
 	assert_int_equal(st.send_errors, 2);
 	assert_int_equal(st.sent, 0);
 	assert_int_equal(st.send_full, 0);
+	/* What goes out is no error, whether it had waited or not. */
+	r.port[0].dead = false;
+	assert_int_equal(tp_mad_send(h.agent, &to, mad, MAD_SIZE, 0, 0), 0);
+	r.port[0].full = true;
+	assert_int_equal(tp_mad_send(h.agent, &to, mad, MAD_SIZE, 0, 0), 0);
+	r.port[0].full = false;
+	assert_int_equal(tp_mad_progress(r.port[0].mad), 1);
+	tp_mad_stats_get(r.port[0].mad, &st);
+	assert_int_equal(st.sent, 2);
+	assert_int_equal(st.send_errors, 2);
+	assert_int_equal(st.send_full, 0);
 }
 
 static unsigned int nested;

@@ -482,6 +482,11 @@ test_some_go(void **state)
 	assert_int_equal(table(1, TP_SA_MC_MGID, r, &got), 1);
 	assert_int_equal(ib_get64(got + 24), GUID(4) + 1);
 	assert_int_equal(got[48], 2 << 4 | TP_SA_FULL);
+	/* With the last one the group goes at once, before the manager has looked again: who joins must say what it is to be. */
+	fab.node[0].deaf = true;
+	assert_int_equal(leave(4, 0x07, TP_SA_FULL), 0);
+	assert_int_equal(sm_stats(sm).groups, 1);
+	assert_int_equal(join(4, 0x07, TP_SA_FULL, BASIC), COMPONENTS);
 	group_down();
 }
 

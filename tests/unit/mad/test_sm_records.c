@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "lib/mad/sm/sm_priv.h"
+
 #define NODE 112u
 #define PORT 72u
 #define MANAGER 32u
@@ -237,6 +239,39 @@ test_paths(void **state)
 	records_down();
 }
 
+/* There is a path while both ends are active, whichever of them asks. */
+static void
+test_active_ends(void **state)
+{
+	static const uint8_t states[] = {1, 2, 3, 4};
+	uint8_t ask[PATH] = {0};
+	const uint8_t *got;
+
+	(void)state;
+	records_up();
+	/* It does not look again before this is over. */
+	sm->conf.sweep_ms = 1000000;
+	fab_run(&fab, 200);
+	for (unsigned int node = 2; node <= 3; node++) {
+		struct sm_node *n = NULL;
+
+		for (unsigned int i = 0; i < sm->num_nodes; i++)
+			n = sm->node[i].port_guid[1] == GUID(node) + 1 ? &sm->node[i] : n;
+		assert_non_null(n);
+		for (unsigned int i = 0; i < sizeof(states); i++) {
+			for (unsigned int to = 2; to <= 3; to++) {
+				ib_put16(ask + 40, fab_lid(&fab, to, 1));
+				ib_put16(ask + 42, fab_lid(&fab, to ^ 1, 1));
+				n->port[1].info[SM_PI_STATE] =
+					(uint8_t)((n->port[1].info[SM_PI_STATE] & 0xf0) | states[i]);
+				assert_int_equal(table(SA_ATTR_PATH, BIT(4) | BIT(5), ask, PATH, PATH, &got),
+						 states[i] == 4);
+			}
+		}
+	}
+	records_down();
+}
+
 /* Lanes (PortInfo has 1, 2, 4, 8 for 1, 4, 8, 12) by the speed of one: 2.5, 5, 10 Gb/s, FDR, EDR; codes of 15.2.5.16. */
 static void
 test_rates(void **state)
@@ -380,9 +415,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nodes),     cmocka_unit_test(test_ports), cmocka_unit_test(test_managers),
-		cmocka_unit_test(test_paths),     cmocka_unit_test(test_rates), cmocka_unit_test(test_slower_end),
-		cmocka_unit_test(test_questions),
+		cmocka_unit_test(test_nodes),      cmocka_unit_test(test_ports),       cmocka_unit_test(test_managers),
+		cmocka_unit_test(test_paths),      cmocka_unit_test(test_active_ends), cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_slower_end), cmocka_unit_test(test_questions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
