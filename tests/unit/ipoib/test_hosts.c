@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What an interface knows of hosts behind it, of groups, neighbours and its place, and for how long. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "link_rig.h"
@@ -224,6 +225,56 @@ places(void **state)
 	}
 }
 
+/* A frame to a group of IPv4 (RFC 1112, 6.4). */
+static void
+to_group(uint8_t last)
+{
+	const struct rte_ether_addr mac = {{1, 0, 0x5e, 1, 2, last}};
+	uint8_t ip[28] = {0x45, 0, 0, 28, [8] = 64, 253, [16] = 239, 1, 2, last};
+
+	rig_send(&rig, 0, &mac, 0x0800, ip, sizeof(ip));
+}
+
+/* What is for a group that the administrator keeps us out of is lost, waiting or not; when it lets us in, the next frame goes. */
+static void
+kept_out(void **state)
+{
+	const struct ipoib_core_stats *s = &rig.node[0].core->stats;
+	const uint64_t *lost = &s->drop[IPOIB_DROP_TX_NO_MEMBER];
+	uint64_t failed = s->joins_failed, sent = rig.node[0].sent;
+
+	(void)state;
+	rig.sa_join_status = -EINVAL;
+	rig.sa_delay = 10;
+	for (unsigned int i = 0; i < 3; i++)
+		to_group(9);
+	rig_run(&rig, 5);
+	assert_int_equal(*lost, 0);
+	rig_run(&rig, 10);
+	assert_int_equal(*lost, 3);
+	assert_int_equal(s->joins_failed - failed, 1);
+	to_group(9);
+	to_group(9);
+	assert_int_equal(*lost, 5);
+	assert_int_equal(rig.node[0].sent, sent);
+	rig.sa_join_status = 0;
+	rig_run(&rig, 5000);
+	to_group(9);
+	assert_int_equal(*lost, 5);
+	assert_int_equal(s->joins_failed - failed, 1);
+	assert_int_equal(rig.node[0].sent, sent + 1);
+	/* There is a limit of groups: a frame to one more is lost like those. */
+	rig.sa_call = -ENETUNREACH;
+	for (unsigned int i = 0; rig.node[0].core->num_groups < IPOIB_GROUPS; i++) {
+		uint8_t mgid[16] = {0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [14] = (uint8_t)(i >> 8), (uint8_t)i};
+
+		assert_non_null(ipoib_group_want(rig.node[0].core, mgid, IPOIB_WHY_RECEIVE));
+	}
+	to_group(10);
+	assert_int_equal(*lost, 6);
+	rig.sa_call = 0;
+}
+
 /* A GUID of no known vendor has no MAC in it: the first one of those that are counted. */
 static void
 guids_without_a_mac(void **state)
@@ -244,8 +295,9 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, hosts_up, hosts_down)
 	const struct CMUnitTest tests[] = {
-		T(addresses_worth_knowing), T(unused_for_five_runs), T(one_number_two_ports), T(places),
-		T(guids_without_a_mac),
+		T(addresses_worth_knowing), T(unused_for_five_runs),
+		T(one_number_two_ports),    T(places),
+		T(guids_without_a_mac),     T(kept_out),
 	};
 
 	return cmocka_run_group_tests_name("hosts and neighbours of IPoIB", tests, NULL, NULL);
