@@ -254,6 +254,14 @@ ends(void **state)
 		did.rc->broken = stalls == 0;
 		assert_int_equal(ipoib_cm_work(&port), 0);
 		assert_false(did.rc->closing);
+		/* Another one has broken. */
+		did.rc->broken = false;
+		port.cm->trouble = true;
+		assert_int_equal(ipoib_cm_work(&port), 0);
+		assert_int_equal(did.overs, stalls);
+		assert_false(did.rc->closing);
+		assert_false(port.cm->trouble);
+		did.rc->broken = stalls == 0;
 		did.published = did.reaped = 0;
 		did.rc->inflight = 1;
 		port.cm->trouble = stalls == 0;

@@ -343,17 +343,39 @@ groups_go_along(void **state)
 static void
 neighbours_of_the_last_moment(void **state)
 {
+	const struct ipoib_meta meta = {.qpn = 0x777, .slid = 9};
 	struct ipoib_carry *y;
 	struct rte_ether_addr peer;
 	struct rte_mbuf *m;
+	unsigned int known, i;
+	uint8_t *at;
 
 	(void)state;
 	move(PRIMARY, BACKUP);
 	peer = meet();
+	/* Of whom there is no more than a LID, which says nothing at the other port. */
+	m = rte_pktmbuf_alloc(rig.pool);
+	assert_non_null(m);
+	at = rig_room(m, 40 + 4 + 28);
+	memset(at, 0, 40 + 4 + 28);
+	at[40] = 8;
+	memcpy(at + 44, "\x45\0\0\x1c", 4);
+	ipoib_core_rx(rig.node[PRIMARY].core, m, &meta);
+	m = rig_take(&rig, PRIMARY);
+	assert_non_null(m);
+	rte_pktmbuf_free(m);
+	known = rig.node[PRIMARY].core->num_remotes;
+	assert_true(known >= 2);
 	y = ipoib_carry_take(rig.node[PRIMARY].core);
 	assert_non_null(y);
 	ipoib_carry_neighbours(rig.node[BACKUP].core, y);
 	ipoib_carry_free(y);
+	for (i = 0; i < IPOIB_REMOTES; i++) {
+		const struct ipoib_remote *r = rig.node[BACKUP].core->remote[i];
+
+		assert_true(r == NULL || r->named);
+		assert_true(r == NULL || r->qpn == rig_qpn(PEER) || r->qpn == rig_qpn(PRIMARY));
+	}
 	send_v4(BACKUP, &peer);
 	m = rig_take(&rig, PEER);
 	assert_non_null(m);

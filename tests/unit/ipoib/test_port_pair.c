@@ -60,6 +60,69 @@ test_infos(void **state)
 	assert_int_equal(tp_ipoib_pair_set_active(pair, 1), -ENETDOWN); /* it is not started */
 }
 
+static eth_dev_infos_get_t whole;
+static uint16_t weaker; /* of its two ports */
+
+static uint64_t
+without_one(uint64_t bits)
+{
+	assert_int_not_equal(bits, 0);
+	return bits & (bits - 1);
+}
+
+static int
+less(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
+{
+	int ret = whole(dev, info);
+
+	if (dev->data->port_id != weaker)
+		return ret;
+	info->rx_offload_capa = without_one(info->rx_offload_capa);
+	info->tx_offload_capa = without_one(info->tx_offload_capa);
+	info->rx_queue_offload_capa = without_one(info->rx_queue_offload_capa);
+	info->tx_queue_offload_capa = without_one(info->tx_queue_offload_capa);
+	info->flow_type_rss_offloads = without_one(info->flow_type_rss_offloads);
+	info->max_mtu -= 100;
+	info->max_rx_queues = 3;
+	info->max_tx_queues = 5;
+	info->reta_size = 64;
+	return ret;
+}
+
+/* What one of the two has not, the pair has not, whichever it is; of tables that differ it has none. */
+static void
+test_weaker_one(void **state)
+{
+	struct tp_ipoib_pair_info p = pair_info();
+	struct rte_eth_dev_info i, was, m;
+	static struct eth_dev_ops ops;
+
+	assert_int_equal(rte_eth_dev_info_get(pair, &was), 0);
+	for (unsigned int k = 0; k < 2; k++) {
+		struct rte_eth_dev *dev = &rte_eth_devices[p.member[k]];
+		const struct eth_dev_ops *own = dev->dev_ops;
+
+		ops = *own;
+		whole = ops.dev_infos_get;
+		ops.dev_infos_get = less;
+		dev->dev_ops = &ops;
+		weaker = p.member[k];
+		assert_int_equal(rte_eth_dev_info_get(weaker, &m), 0);
+		assert_int_equal(rte_eth_dev_info_get(pair, &i), 0);
+		dev->dev_ops = own;
+		assert_int_equal(i.rx_offload_capa, m.rx_offload_capa);
+		assert_int_equal(i.tx_offload_capa, m.tx_offload_capa);
+		assert_int_equal(i.rx_queue_offload_capa, m.rx_queue_offload_capa);
+		assert_int_equal(i.tx_queue_offload_capa, m.tx_queue_offload_capa);
+		assert_int_equal(i.flow_type_rss_offloads, m.flow_type_rss_offloads);
+		assert_int_not_equal(i.rx_offload_capa, was.rx_offload_capa);
+		assert_int_equal(i.max_mtu, was.max_mtu - 100);
+		assert_int_equal(i.max_rx_queues, 3);
+		assert_int_equal(i.max_tx_queues, 5);
+		assert_int_equal(i.reta_size, 0);
+	}
+}
+
 static unsigned int told;
 
 static int
@@ -399,6 +462,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_infos, pair_setup, pair_teardown),
+		cmocka_unit_test_setup_teardown(test_weaker_one, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(test_link, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(test_failover, pair_setup, pair_teardown),
 		cmocka_unit_test_setup_teardown(test_both_down, pair_setup, pair_teardown),
