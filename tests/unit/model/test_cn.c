@@ -128,6 +128,9 @@ limits(void **state)
 	}
 	assert_int_equal(counter(x, PRIO, 0x10), 1);
 	assert_int_equal(counter(x, PRIO, 0x24), 3);
+	/* The lowest rate and the highest of those that were set: after each message 65/128 of the one before */
+	assert_int_equal(counter(x, PRIO, 0x28), 1309);
+	assert_int_equal(counter(x, PRIO, 0x2c), 5078);
 	assert_int_equal(counter(x, PRIO, 0x0c), 0);
 	assert_int_equal(counter(x, PRIO, 4), 1);
 	/* The other priority has what is left. */
@@ -186,6 +189,11 @@ ignored(void **state)
 	assert_int_equal(x->r.m->port[0].qos->cn.limited, 0);
 	assert_int_equal(counter(x, PRIO, 0x0c), 1);
 	assert_int_equal(counter(x, PRIO + 1, 0x0c), 1);
+	/* Of a group, it is a frame as others. */
+	b[0] = 3;
+	qos_arrive(x, 1, b, sizeof(b));
+	assert_int_equal(counter(x, PRIO, 0x24), 0);
+	b[0] = 2;
 	/* Without a tag it is heard, too. */
 	qos_arrive(x, 1, b, sizeof(b));
 	assert_int_equal(counter(x, PRIO, 0x24), 1);

@@ -179,6 +179,92 @@ test_multicast(void **state)
 	vr_quiet(v);
 }
 
+/* 13.4.4: QP0 is asked about the subnet and nothing else; answers are not answered. */
+static void
+test_classes_of_qp0(void **state)
+{
+	static const struct {
+		uint8_t class, method;
+		bool answered;
+	} row[] = {{1, 1, true},  {1, 0x81, false}, {1, 7, false}, {3, 1, false},
+		   {4, 1, false}, {9, 1, false},    {1, 1, true}};
+	struct vr *v = *state;
+	uint8_t *mad = vr_mem(v, sm);
+	uint16_t recv;
+
+	manage(v);
+	recv = (uint16_t)sm->rprod;
+	vr_post_recv(v, sm, VR_RW_KEY, sm->mem + 4096, 512);
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		uint16_t send = (uint16_t)sm->prod;
+
+		memset(mad, 0, 256);
+		mad[0] = mad[2] = 1;
+		mad[1] = row[i].class;
+		mad[3] = row[i].method;
+		mad[15] = (uint8_t)(i + 1);
+		mad[0x11] = 0x11;
+		ir_post_mad(v, sm, 0xffff, 0);
+		vr_step(v);
+		vr_expect(v, sm, VR_SENT | MLX4_OP_SEND, send);
+		if (row[i].answered) {
+			vr_expect(v, sm, 1, recv++);
+			assert_int_equal(mad[4096 + 40 + 1], row[i].class);
+			assert_int_equal(mad[4096 + 40 + 3], 0x81);
+			assert_int_equal(mad[4096 + 40 + 15], i + 1);
+			assert_int_equal(prm_get64(mad + 4096 + 40 + 0x40, 4), SWITCH_GUID); /* of the system */
+			vr_post_recv(v, sm, VR_RW_KEY, sm->mem + 4096, 512);
+		}
+		assert_null(vr_poll_cq(v, sm));
+	}
+	card_expect_clean(v->c);
+}
+
+/*
+ * Who hears a group: its members that are queue pairs of datagrams of this port and may receive, not the one that sent it. What
+ * comes to one that may not is nobody's mistake.
+ */
+static void
+test_members(void **state)
+{
+	static const uint8_t gid[16] = {0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = 1};
+	struct vr *v = *state;
+	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_UD), *good = ir_qp(v, 2, MLX4_QP_ST_UD);
+	struct vr_qp *uc = ir_qp(v, 2, MLX4_QP_ST_UC), *early = ir_qp(v, 2, MLX4_QP_ST_UD),
+		     *other = ir_qp(v, 1, MLX4_QP_ST_UD), *failed = ir_qp(v, 2, MLX4_QP_ST_UD);
+	struct vr_qp *deaf[] = {uc, early, other, failed};
+
+	manage(v);
+	vr_qp_up(v, a);
+	vr_qp_up(v, good);
+	vr_qp_up(v, uc);
+	vr_qp_up(v, other);
+	vr_qp_up(v, failed);
+	assert_int_equal(card_qp_step(v->c, MLX4_CMD_RST2INIT_QP, early->qpn, early->ctx), 0);
+	for (unsigned int i = 0; i < 4; i++) {
+		attach(v, 2, gid, deaf[i]->qpn);
+		vr_post_recv(v, deaf[i], VR_RW_KEY, deaf[i]->mem, 1000);
+	}
+	assert_int_equal(card_cmd_none(v->c, MLX4_CMD_2ERR_QP, 0, failed->qpn), 0);
+	vr_step(v);
+	while (vr_poll_cq(v, failed) != NULL)
+		;
+	attach(v, 2, gid, good->qpn);
+	attach(v, 1, gid, a->qpn);
+	for (uint16_t i = 0; i < 3; i++) {
+		vr_post_recv(v, good, VR_RW_KEY, good->mem, 1000);
+		vr_post_recv(v, a, VR_RW_KEY, a->mem + 4096, 1000);
+		ir_post_ud(v, a, MGID_LID, 0xffffff, gid, 60);
+		vr_step(v);
+		vr_expect(v, a, VR_SENT | MLX4_OP_SEND, (uint16_t)(2 * i));
+		assert_null(vr_poll_cq(v, a));
+		vr_expect(v, good, 1, i);
+		assert_null(vr_poll_cq(v, good));
+		for (unsigned int k = 0; k < 4; k++)
+			assert_null(vr_poll_cq(v, deaf[k]));
+	}
+}
+
 static void
 test_limits(void **state)
 {
@@ -360,6 +446,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_by_lid, up, vr_down),
 		cmocka_unit_test_setup_teardown(test_nowhere, up, vr_down),
 		cmocka_unit_test_setup_teardown(test_multicast, up, vr_down),
+		cmocka_unit_test_setup_teardown(test_members, up, vr_down),
+		cmocka_unit_test_setup_teardown(test_classes_of_qp0, up, vr_down),
 		cmocka_unit_test_setup_teardown(test_limits, up, vr_down),
 		cmocka_unit_test_setup_teardown(test_counters, up, vr_down),
 		cmocka_unit_test_setup_teardown(test_capture, up, vr_down),

@@ -159,7 +159,16 @@ test_registers_refused(void **state)
 	ptys_ask(c, 1, 0x5004, 1);
 	in[0x10] = 0x20;
 	assert_int_equal(ptys_run(c), MLX4_STAT_BAD_PARAM);
-	card_expect(c, "cmd-param", 2);
+	/* The TLV in front is of four dwords. */
+	for (uint8_t dwords = 0; dwords < 16; dwords++) {
+		ptys_ask(c, 1, 0x5004, 1);
+		in[0x01] = dwords;
+		assert_int_equal(ptys_run(c), dwords == 4 ? 0 : MLX4_STAT_BAD_PARAM);
+	}
+	ptys_ask(c, 1, 0x5004, 1);
+	in[0x00] |= 4; /* 1028 */
+	assert_int_equal(ptys_run(c), MLX4_STAT_BAD_PARAM);
+	card_expect(c, "cmd-param", 2 + 15 + 1);
 }
 
 static void
