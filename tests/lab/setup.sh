@@ -147,11 +147,16 @@ kpkg=$(apt-cache depends --no-recommends --no-suggests linux-image-amd64 2>/dev/
     awk '$1 == "Depends:" && $2 ~ /^linux-image-[0-9]/ { print $2; exit }')
 [ -n "$kpkg" ] || die $LAB_BROKEN "no kernel package found in the suite '$kernel_suite'"
 say "kernel package $kpkg"
-rm -f "$apt/"linux-image-*.deb
-(cd "$apt" && quietly "the download of $kpkg" apt-get download "$kpkg") || exit $LAB_BROKEN
+# Newer kernels have their modules in a package of their own.
+mpkgs=$(apt-cache depends --no-recommends --no-suggests "$kpkg" 2>/dev/null |
+    awk '$1 == "Depends:" && $2 ~ /^linux-modules-[0-9]/ { print $2 }')
+rm -f "$apt/"linux-image-*.deb "$apt/"linux-modules-*.deb
 rm -rf "$LAB_DIR/kernel"
 mkdir -p "$LAB_DIR/kernel"
-dpkg-deb --fsys-tarfile "$apt/$kpkg"_*.deb | tar -x -C "$LAB_DIR/kernel" || die $LAB_BROKEN "cannot unpack $kpkg"
+for p in "$kpkg" $mpkgs; do
+    (cd "$apt" && quietly "the download of $p" apt-get download "$p") || exit $LAB_BROKEN
+    dpkg-deb --fsys-tarfile "$apt/$p"_*.deb | tar -x -C "$LAB_DIR/kernel" || die $LAB_BROKEN "cannot unpack $p"
+done
 ln -s "$(cd "$LAB_DIR/kernel" && ls boot/vmlinuz-*)" "$LAB_DIR/kernel/vmlinuz"
 kver=$(basename "$(ls -d "$LAB_DIR/kernel/boot/vmlinuz-"*)")
 kver=${kver#vmlinuz-}

@@ -447,6 +447,7 @@ datagrams(void **state)
 
 		pair_recv(p, 1, peer, i, 4096, 1024);
 		prov->view_ah((struct troce_ah *)ah[v6], d);
+		assert_int_equal(d[5] >> 7, 1); /* with a GRH, as all of RoCE */
 		put32(d + 32, peer->qp_num);
 		put32(d + 36, 0x1234);
 		/* The data comes behind the address; what a SEND has in front of it is written last. */

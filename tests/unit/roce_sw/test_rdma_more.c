@@ -171,6 +171,8 @@ addresses(void **state)
 	/* Of a port that the application names */
 	id = conn_new_id(0, RDMA_PS_TCP);
 	assert_int_equal(tp_rdma_bind_port(id, p->n[1].ctx), 0);
+	assert_ptr_equal(id->verbs, p->n[1].ctx);
+	assert_int_equal(id->port_num, 1);
 	assert_int_equal(tp_rdma_bind_port(id, p->n[0].ctx), -1);
 	assert_int_equal(tp_rdma_bind_addr(id, conn_address(PAIR_V4, 0, 0)), -1);
 	assert_int_equal(tp_rdma_bind_addr(id, conn_address(PAIR_V4, 1, 0)), 0);
