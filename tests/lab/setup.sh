@@ -147,16 +147,22 @@ kpkg=$(apt-cache depends --no-recommends --no-suggests linux-image-amd64 2>/dev/
     awk '$1 == "Depends:" && $2 ~ /^linux-image-[0-9]/ { print $2; exit }')
 [ -n "$kpkg" ] || die $LAB_BROKEN "no kernel package found in the suite '$kernel_suite'"
 say "kernel package $kpkg"
-# Newer kernels have their modules in a package of their own.
-mpkgs=$(apt-cache depends --no-recommends --no-suggests "$kpkg" 2>/dev/null |
-    awk '$1 == "Depends:" && $2 ~ /^linux-modules-[0-9]/ { print $2 }')
-rm -f "$apt/"linux-image-*.deb "$apt/"linux-modules-*.deb
+# Newer kernels have their image and their modules in packages of their own.
+parts=$(apt-cache depends --no-recommends --no-suggests "$kpkg" 2>/dev/null |
+    awk '$1 == "Depends:" && $2 ~ /^linux-(binary|modules)-[0-9]/ { print $2 }')
+rm -f "$apt/"linux-{image,binary,modules}-*.deb
 rm -rf "$LAB_DIR/kernel"
 mkdir -p "$LAB_DIR/kernel"
-for p in "$kpkg" $mpkgs; do
+for p in "$kpkg" $parts; do
     (cd "$apt" && quietly "the download of $p" apt-get download "$p") || exit $LAB_BROKEN
     dpkg-deb --fsys-tarfile "$apt/$p"_*.deb | tar -x -C "$LAB_DIR/kernel" || die $LAB_BROKEN "cannot unpack $p"
 done
+if [ ! -d "$LAB_DIR/kernel/boot" ]; then
+    mkdir "$LAB_DIR/kernel/boot"
+    for p in "$LAB_DIR/kernel/usr/lib/modules/"*/vmlinuz; do
+        mv "$p" "$LAB_DIR/kernel/boot/vmlinuz-$(basename "$(dirname "$p")")" || die $LAB_BROKEN "no image in" $parts
+    done
+fi
 ln -s "$(cd "$LAB_DIR/kernel" && ls boot/vmlinuz-*)" "$LAB_DIR/kernel/vmlinuz"
 kver=$(basename "$(ls -d "$LAB_DIR/kernel/boot/vmlinuz-"*)")
 kver=${kver#vmlinuz-}
@@ -286,7 +292,7 @@ cp "$lab_src/guest/pings" "$g/usr/bin/pings" && chmod 755 "$g/usr/bin/pings"
 (cd "$g" && find . | in_root busybox cpio -o -H newc -R 0:0 2>/dev/null) >"$LAB_DIR/initrd.new" ||
     die $LAB_BROKEN "cannot pack the guest"
 mv "$LAB_DIR/initrd.new" "$LAB_DIR/initrd"
-rm -f "$apt/cache/archives/"*.deb "$apt/"linux-image-*.deb
+rm -f "$apt/cache/archives/"*.deb "$apt/"linux-{image,binary,modules}-*.deb
 # what the guest does not use is not worth keeping
 rm -rf "$kroot/kernel" "$LAB_DIR/root/usr/share/doc" "$LAB_DIR/root/usr/share/man" "$LAB_DIR/root/usr/share/locale" "$LAB_DIR/root/usr/share/perl"
 printf '%s\n' "$stamp" >"$LAB_DIR/stamp"

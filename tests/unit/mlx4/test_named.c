@@ -95,6 +95,30 @@ test_rx_error(void **state)
 	assert_int_equal(rig_xstat(1, "health_restarts"), 1);
 }
 
+/* A command that the card did not answer: while it is given up it has no counters; after its reset they say what happened. */
+static void
+test_command(void **state)
+{
+	struct rte_eth_stats st;
+	uint16_t i;
+
+	rig_kill_card(TP_FAULT_TIMEOUT);
+	rig_handled();
+	for (i = 0; i < 2; i++) {
+		mlx4_health_look(rte_eth_devices[i].data->dev_private);
+		assert_int_equal(rte_eth_stats_get(i, &st), -EIO);
+	}
+	assert_int_equal(rte_eth_dev_stop(0), 0);
+	assert_int_equal(rte_eth_dev_stop(1), 0);
+	assert_int_equal(rte_eth_dev_reset(0), 0);
+	assert_int_equal(rig_xstat(0, "health_command"), 1);
+	assert_int_equal(rig_xstat(1, "health_command"), 1);
+	assert_int_equal(rig_xstat(0, "health_event") + rig_xstat(0, "health_restarts"), 0);
+	assert_int_equal(rte_eth_xstats_reset(0), 0);
+	assert_int_equal(rig_xstat(0, "health_command"), 0);
+	assert_int_equal(rig_xstat(1, "health_command"), 1);
+}
+
 int
 main(void)
 {
@@ -102,6 +126,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_vlan_frames, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_length, setup, unplug),
 		cmocka_unit_test_setup_teardown(test_rx_error, setup, unplug),
+		cmocka_unit_test_setup_teardown(test_command, setup, unplug),
 	};
 
 	if (rig_eal("mlx4nam", "0") < 0)
