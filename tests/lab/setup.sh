@@ -147,10 +147,10 @@ kpkg=$(apt-cache depends --no-recommends --no-suggests linux-image-amd64 2>/dev/
     awk '$1 == "Depends:" && $2 ~ /^linux-image-[0-9]/ { print $2; exit }')
 [ -n "$kpkg" ] || die $LAB_BROKEN "no kernel package found in the suite '$kernel_suite'"
 say "kernel package $kpkg"
-# Newer kernels have their image and their modules in packages of their own.
+# Newer kernels have their image, their modules and the list of what is built in in packages of their own.
 parts=$(apt-cache depends --no-recommends --no-suggests "$kpkg" 2>/dev/null |
-    awk '$1 == "Depends:" && $2 ~ /^linux-(binary|modules)-[0-9]/ { print $2 }')
-rm -f "$apt/"linux-{image,binary,modules}-*.deb
+    awk '$1 == "Depends:" && $2 ~ /^linux-(base|binary|modules)-[0-9]/ { print $2 }')
+rm -f "$apt/"linux-{image,base,binary,modules}-*.deb
 rm -rf "$LAB_DIR/kernel"
 mkdir -p "$LAB_DIR/kernel"
 for p in "$kpkg" $parts; do
@@ -292,7 +292,7 @@ cp "$lab_src/guest/pings" "$g/usr/bin/pings" && chmod 755 "$g/usr/bin/pings"
 (cd "$g" && find . | in_root busybox cpio -o -H newc -R 0:0 2>/dev/null) >"$LAB_DIR/initrd.new" ||
     die $LAB_BROKEN "cannot pack the guest"
 mv "$LAB_DIR/initrd.new" "$LAB_DIR/initrd"
-rm -f "$apt/cache/archives/"*.deb "$apt/"linux-{image,binary,modules}-*.deb
+rm -f "$apt/cache/archives/"*.deb "$apt/"linux-{image,base,binary,modules}-*.deb
 # what the guest does not use is not worth keeping
 rm -rf "$kroot/kernel" "$LAB_DIR/root/usr/share/doc" "$LAB_DIR/root/usr/share/man" "$LAB_DIR/root/usr/share/locale" "$LAB_DIR/root/usr/share/perl"
 printf '%s\n' "$stamp" >"$LAB_DIR/stamp"

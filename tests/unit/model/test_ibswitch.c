@@ -231,7 +231,8 @@ test_members(void **state)
 	struct vr *v = *state;
 	struct vr_qp *a = ir_qp(v, 1, MLX4_QP_ST_UD), *good = ir_qp(v, 2, MLX4_QP_ST_UD);
 	struct vr_qp *uc = ir_qp(v, 2, MLX4_QP_ST_UC), *early = ir_qp(v, 2, MLX4_QP_ST_UD),
-		     *other = ir_qp(v, 1, MLX4_QP_ST_UD), *failed = ir_qp(v, 2, MLX4_QP_ST_UD);
+		     *other = ir_qp(v, 1, MLX4_QP_ST_UD), *failed = ir_qp(v, 2, MLX4_QP_ST_UD),
+		     *gone = ir_qp(v, 2, MLX4_QP_ST_UD);
 	struct vr_qp *deaf[] = {uc, early, other, failed};
 
 	manage(v);
@@ -249,6 +250,9 @@ test_members(void **state)
 	vr_step(v);
 	while (vr_poll_cq(v, failed) != NULL)
 		;
+	vr_qp_up(v, gone);
+	attach(v, 2, gid, gone->qpn);
+	assert_int_equal(card_cmd_none(v->c, MLX4_CMD_2RST_QP, 3, gone->qpn), 0);
 	attach(v, 2, gid, good->qpn);
 	attach(v, 1, gid, a->qpn);
 	for (uint16_t i = 0; i < 3; i++) {
