@@ -18,6 +18,7 @@
 #define CK_NAME 64
 #define CK_ARGS 2048
 #define CK_STAGES 11u
+#define CK_REFLECTOR CK_STAGES
 #define CK_EXIT_USAGE 2
 
 /* --- what is wanted: options.c ---------------------------------------- */
@@ -34,9 +35,9 @@ struct ck_device {
 struct ck_options {
 	struct ck_device dev;
 	uint32_t stages; /* bit n: stage n */
-	bool read_only, plan, anonymous, help, version;
+	bool read_only, plan, anonymous, help, version, reflector;
 	const char *json, *html, *bundle, *quirks, *sysroot;
-	unsigned int limit_s; /* of a stage */
+	unsigned int limit_s; /* of a stage; of the reflector, which goes on so long */
 };
 
 /* 0, or -1 and a line in err. */
@@ -176,12 +177,14 @@ struct ck_stage {
 	const char *does, *disturbs;
 	bool lasts; /* changes what stays until the card is reset: not with --read-only */
 	void (*run)(struct ck *c);
+	bool serves; /* goes on until it is told to end, by SIGTERM */
 };
-extern const struct ck_stage ck_stages[CK_STAGES];
+/* The last one is none: it is the far end of another check. */
+extern const struct ck_stage ck_stages[CK_STAGES + 1];
 /* The number of a stage by its number or word, -1: there is none. */
 int ck_stage_find(const char *word);
 
-/* Runs what is wanted and prints it. */
+/* Runs what is wanted and prints it: the stages, or the reflector. */
 void ck_run(struct ck_report *r);
 
 void ck_say(struct ck *c, enum ck_kind kind, const char *name, const char *fmt, ...)
@@ -202,6 +205,7 @@ void ck_stage_cable(struct ck *c);
 void ck_stage_infiniband(struct ck *c);
 void ck_stage_life(struct ck *c);
 void ck_stage_variants(struct ck *c);
+void ck_stage_reflect(struct ck *c);
 /* After a stage with a bad end: resets the card. */
 void ck_give_back(struct ck *c);
 

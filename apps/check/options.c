@@ -30,19 +30,29 @@ enum {
 	OPT_LIMIT,
 	OPT_ARGS,
 	OPT_SYSROOT,
+	OPT_REFLECTOR,
 	OPT_HELP,
 	OPT_VERSION,
 };
 
 static const struct option longs[] = {
-	{"vdev", required_argument, NULL, OPT_VDEV},       {"args", required_argument, NULL, OPT_ARGS},
-	{"only", required_argument, NULL, OPT_ONLY},       {"skip", required_argument, NULL, OPT_SKIP},
-	{"read-only", no_argument, NULL, OPT_READ_ONLY},   {"plan", no_argument, NULL, OPT_PLAN},
-	{"json", required_argument, NULL, OPT_JSON},       {"html", required_argument, NULL, OPT_HTML},
-	{"bundle", required_argument, NULL, OPT_BUNDLE},   {"write-quirks", required_argument, NULL, OPT_QUIRKS},
-	{"anonymous", no_argument, NULL, OPT_ANONYMOUS},   {"limit", required_argument, NULL, OPT_LIMIT},
-	{"sysroot", required_argument, NULL, OPT_SYSROOT}, {"help", no_argument, NULL, OPT_HELP},
-	{"version", no_argument, NULL, OPT_VERSION},       {NULL, 0, NULL, 0},
+	{"vdev", required_argument, NULL, OPT_VDEV},
+	{"args", required_argument, NULL, OPT_ARGS},
+	{"only", required_argument, NULL, OPT_ONLY},
+	{"skip", required_argument, NULL, OPT_SKIP},
+	{"read-only", no_argument, NULL, OPT_READ_ONLY},
+	{"plan", no_argument, NULL, OPT_PLAN},
+	{"json", required_argument, NULL, OPT_JSON},
+	{"html", required_argument, NULL, OPT_HTML},
+	{"bundle", required_argument, NULL, OPT_BUNDLE},
+	{"write-quirks", required_argument, NULL, OPT_QUIRKS},
+	{"anonymous", no_argument, NULL, OPT_ANONYMOUS},
+	{"limit", required_argument, NULL, OPT_LIMIT},
+	{"sysroot", required_argument, NULL, OPT_SYSROOT},
+	{"help", no_argument, NULL, OPT_HELP},
+	{"version", no_argument, NULL, OPT_VERSION},
+	{"reflector", no_argument, NULL, OPT_REFLECTOR},
+	{NULL, 0, NULL, 0},
 };
 
 static const char usage[] =
@@ -71,7 +81,9 @@ static const char usage[] =
 	"  --write-quirks FILE\n"
 	"                     writes which variants the card shows, as quirks-file=FILE of the driver takes them\n"
 	"  --anonymous        takes the card's MAC addresses, GUIDs and serial number out of reports and bundle\n"
-	"  --limit SECONDS    a stage that takes longer is ended, 1..86400 (300)\n"
+	"  --reflector        is the other end of a cable for stage 7 of a check on another machine, until it is "
+	"ended\n"
+	"  --limit SECONDS    a stage that takes longer is ended, 1..86400 (300); the reflector ends then (86400)\n"
 	"  --sysroot FOLDER   looks at sys, proc and dev in this folder in the first stage\n"
 	"  --help             this text\n"
 	"  --version          prints the version\n"
@@ -206,6 +218,7 @@ one(struct ck_options *o, int c, uint32_t *only, uint32_t *skip, const char **ar
 	case OPT_LIMIT: return number(&o->limit_s, optarg, err);
 	case OPT_ARGS: *args = optarg; break;
 	case OPT_SYSROOT: o->sysroot = optarg; break;
+	case OPT_REFLECTOR: o->reflector = true; break;
 	case OPT_HELP: o->help = true; break;
 	default: o->version = true; break;
 	}
@@ -221,7 +234,7 @@ ck_options(struct ck_options *o, int argc, char **argv, char err[CK_TEXT])
 	int c;
 
 	memset(o, 0, sizeof(*o));
-	o->limit_s = LIMIT_S;
+	o->limit_s = 0;
 	opterr = 0;
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
@@ -231,6 +244,10 @@ ck_options(struct ck_options *o, int argc, char **argv, char err[CK_TEXT])
 			return -1;
 	}
 	o->stages = only & ~skip;
+	if (o->reflector && (o->read_only || o->stages != all))
+		return bad(err, "--reflector", "", "it without --read-only, --only and --skip: it is no stage");
+	if (o->limit_s == 0)
+		o->limit_s = o->reflector ? LIMIT_S_MAX : LIMIT_S;
 	if (o->help || o->version)
 		return 0;
 	if (optind + (o->dev.name[0] == '\0') != argc)

@@ -66,6 +66,7 @@ struct stage_run {
 	char step[STEP_LEN], folder[FOLDERS][CK_TEXT];
 	unsigned int num_folders;
 	bool done;
+	bool told; /* to end by itself */
 };
 
 static double
@@ -160,7 +161,7 @@ listen_to(struct stage_run *s, double until)
 		struct pollfd p[2] = {{records ? s->records.fd : -1, POLLIN, 0}, {log ? s->log.fd : -1, POLLIN, 0}};
 		const double left = until - now();
 
-		if (left <= 0 || stopped != 0)
+		if (left <= 0 || (stopped != 0 && !s->told))
 			return false;
 		if (poll(p, 2, left > 1 ? 1000 : (int)(left * 1000) + 1) <= 0)
 			continue;
@@ -244,6 +245,12 @@ run_one(struct ck_report *r, struct ck_outcome *out, void (*fn)(struct ck *c), u
 	s.records.fd = rec[0];
 	s.log.fd = log[0];
 	in_time = pid > 0 && listen_to(&s, since + limit_s);
+	if (pid > 0 && !in_time && out->stage->serves) {
+		/* That is how it ends: the card is given back by who has it. */
+		s.told = true;
+		kill(pid, SIGTERM);
+		in_time = listen_to(&s, now() + GIVE_BACK_S);
+	}
 	if (pid > 0 && !in_time)
 		kill(pid, SIGKILL);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -302,32 +309,39 @@ why_not(const struct ck_options *o, unsigned int i)
 	return o->read_only && ck_stages[i].lasts ? "--read-only: it changes what lasts until the card is reset" : NULL;
 }
 
+/* why: it is left out. */
+static void
+run_stage(struct ck_report *r, const struct ck_stage *stage, const char *why)
+{
+	struct ck_outcome *out = &r->stage[r->num++];
+
+	out->stage = stage;
+	if (why == NULL) {
+		ck_text_head(stdout, stage);
+		fflush(stdout);
+		run_one(r, out, stage->run, r->o->limit_s);
+		if (out->end != CK_END_DONE && stage != &ck_stages[0])
+			give_back(r, out);
+	} else {
+		snprintf(out->why, sizeof(out->why), "%s", why);
+	}
+	ck_report_hide_all(r);
+	ck_text_tail(stdout, out);
+	fflush(stdout);
+}
+
 void
 ck_run(struct ck_report *r)
 {
 	const struct sigaction on = {.sa_handler = on_signal};
-	const char *why;
 	unsigned int i;
 
 	sigaction(SIGINT, &on, NULL);
 	sigaction(SIGTERM, &on, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	for (i = 0; i < CK_STAGES; i++) {
-		struct ck_outcome *out = &r->stage[r->num++];
-
-		out->stage = &ck_stages[i];
-		why = why_not(r->o, i);
-		if (why == NULL) {
-			ck_text_head(stdout, out->stage);
-			fflush(stdout);
-			run_one(r, out, out->stage->run, r->o->limit_s);
-			if (out->end != CK_END_DONE && i != 0)
-				give_back(r, out);
-		} else {
-			snprintf(out->why, sizeof(out->why), "%s", why);
-		}
-		ck_report_hide_all(r);
-		ck_text_tail(stdout, out);
-		fflush(stdout);
-	}
+	if (r->o->reflector)
+		run_stage(r, &ck_stages[CK_REFLECTOR], NULL);
+	else
+		for (i = 0; i < CK_STAGES; i++)
+			run_stage(r, &ck_stages[i], why_not(r->o, i));
 }

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-const struct ck_stage ck_stages[CK_STAGES] = {
+const struct ck_stage ck_stages[CK_STAGES + 1] = {
 	{"machine", "Machine",
 	 "reads what the kernel says of IOMMU, VFIO, group, memory of the card, MSI-X, PCIe link, hugepages and limits",
 	 "nothing", false, ck_stage_machine},
@@ -34,11 +34,9 @@ const struct ck_stage ck_stages[CK_STAGES] = {
 	 "checksums, large sends, VLAN tags, RSS, steering",
 	 "the peer may see some hundred frames to an address that is not its own", true, ck_stage_loop},
 	{"cable", "Two ports joined by a cable",
-	 "sends frames from each port to the other, and measures rate and round trips; left out when what the first "
-	 "port "
-	 "sends does not "
-	 "reach the second",
-	 "a peer that is there instead sees some thousand frames", true, ck_stage_cable},
+	 "sends frames from each port to the other, measures rates and round trips, has the second port pause the "
+	 "first, and joins queue pairs of RoCE; left out when what the first port sends does not reach the second",
+	 "a peer that is there instead sees a frame; a switch between sees pause frames", true, ck_stage_cable},
 	{"infiniband", "InfiniBand ports",
 	 "asks each InfiniBand port by management datagrams who it is and how its link is; left out when there is none",
 	 "a subnet manager sees the port come up and go", true, ck_stage_infiniband},
@@ -46,10 +44,17 @@ const struct ck_stage ck_stages[CK_STAGES] = {
 	 "brings the card up and down again, kills a process that has it, and brings it back in place by its reset",
 	 "as before; the card writes to no memory of the process that was killed", true, ck_stage_life},
 	{"variants", "What sources leave open",
-	 "asks the card, by commands and by frames looped inside it, which variant of each point of docs/fidelity.md "
-	 "it "
-	 "is",
-	 "as before; commands in a form that this card may refuse", true, ck_stage_variants},
+	 "asks the card which variant of each point of docs/fidelity.md it is: by commands, by frames looped inside "
+	 "it, "
+	 "and by frames between two ports, if a cable joins them",
+	 "as before; commands in a form that this card may refuse; the second port's link goes for a moment", true,
+	 ck_stage_variants},
+	[CK_REFLECTOR] =
+		{"reflector", "The other end of a cable",
+		 "brings each Ethernet port up and sends back the frames and RoCE messages of a check at the other "
+		 "end",
+		 "frames of other programs are not looked at; the card is reset at the end", true, ck_stage_reflect,
+		 true},
 };
 
 int

@@ -152,7 +152,7 @@ static const struct mlx4_quirk table[MLX4_QUIRKS] = {
 				    "that of the scheduling queue with the bit \"force priority\", else 0"},
 				   "Frames of a queue with a priority are counted and paused with priority 0",
 				   0,
-				   MLX4_QUIRK_BY_LOOP},
+				   MLX4_QUIRK_BY_CABLE},
 	[MLX4_QUIRK_SHORT_FRAMES] = {"F-88",
 				     "Counters of a frame shorter than 64 octets with a bad FCS",
 				     {"RRUNT", "RRUNT and RCRC"},

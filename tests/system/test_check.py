@@ -22,7 +22,8 @@ HCA = os.path.join(BUILD, 'apps', 'triplane-hca', 'triplane-hca')
 MODEL = 'net_mlx4_model0'
 # Points of docs/fidelity.md that the last stage decides, with the variants that are not the default.
 DECIDED = {'F-1': 'bc', 'F-2': 'b', 'F-3': 'b', 'F-11': 'bc', 'F-14': 'b', 'F-15': 'b', 'F-24': 'b', 'F-25': 'b', 'F-31': 'b', 'F-33': 'b',
-           'F-38': 'b', 'F-40': 'b', 'F-41': 'b', 'F-69': 'b'}
+           'F-38': 'b', 'F-40': 'b', 'F-41': 'b', 'F-69': 'b', 'F-12': 'b', 'F-51': 'b', 'F-56': 'b', 'F-13': 'b', 'F-16': 'b', 'F-70': 'b',
+           'F-82': 'b'}
 GUID = 0x0002c90300a1b200
 MAC = '00:02:c9:a1:b2:01'  # of port 1, by the rule of the vendor: the GUID without its middle octets, and the port
 # "full": every fault and every variant, for tests/long/test_check_all.py.
@@ -95,7 +96,9 @@ def healthy():
         return 'the text says %s, JSON %s' % (set(found) - set(told), set(told) - set(found))
     if doc['verdict'] != 'passed' or doc['failed'] != 0 or doc['passed'] != sum(r == 'pass' for _, r, *_ in found):
         return 'sums: %s' % {k: doc[k] for k in ('verdict', 'passed', 'failed')}
-    for name in ('large-send-tcp6', 'rss-udp6', 'rule-drop', 'vlan-strip', 'inline-and-blueflame', 'queue-3-interrupt', 'round-trips', 'reset-in-place'):
+    for name in ('large-send-tcp6', 'rss-udp6', 'rule-drop', 'vlan-strip', 'inline-and-blueflame', 'queue-3-interrupt', 'round-trips', 'reset-in-place',
+                 'pause', 'pause-by-priority', 'roce-rc-send', 'roce-rc-write', 'roce-rc-read', 'roce-rc-atomic', 'roce-uc-write', 'roce-ud-send',
+                 'roce-latency'):
         if not of(found, name) or any(r != 'pass' for r, _ in of(found, name)):
             return '%s: %s' % (name, of(found, name))
     p = snapshot_page.Page(page)
@@ -130,6 +133,8 @@ FAULTS = (
     ('loopback', 'fail=QP_FLOW_STEERING_ATTACH:3:0x03', 'addresses', 'refused'),
     ('loopback', 'break0=queue:1', 'first-frame', 'did not come back'),
     ('cable', 'impair0=corrupt:1000000/seed:2,impair1=corrupt:1000000/seed:3', None, 'does not reach'),
+    ('cable', 'model-quirks=F-82:b', 'pause-by-priority', 'was not held in any'),
+    ('cable', 'fail=INIT2RTR_QP:16:0x03', 'roce-uc', 'cannot be joined'),
     ('infiniband', 'port0=ib,wire0=none,ports=1,rubbish=MAD_IFC:2:9', 'port-1', 'NodeInfo'),
     ('life', 'fail=RUN_FW:1:0x02', 'bring-up-after', 'command RUN_FW'),
 )
@@ -250,8 +255,8 @@ def other_card():
         if found != {i: v[0] for i, v in DECIDED.items()}:
             return '%s' % found
         check('--vdev', MODEL + ',model-quirks=F-3:b', '--only', 'bringup', rc=1)
-        again = results(check('--vdev', '%s,quirks-file=%s' % (card, quirks), '--only', 'bringup,interrupts,loopback'))
-        return None if of(again, 'inline-and-blueflame') + of(again, 'rule-drop') and not any(r == 'fail' for _, r, *_ in again) else '%s' % again
+        again = results(check('--vdev', '%s,quirks-file=%s' % (card, quirks), '--only', 'bringup,interrupts,loopback,cable'))
+        return None if of(again, 'inline-and-blueflame') + of(again, 'rule-drop') and of(again, 'roce-ud-send') and not any(r == 'fail' for _, r, *_ in again) else '%s' % again
 
 
 def anything():
@@ -315,6 +320,36 @@ def machine():
     return None
 
 
+def reflector():
+    """Two machines, each with a card of one port, a cable between: one reflects, the other judges what comes back. Without a reflector the
+    stage says so; when it is told to end it gives its card back."""
+    with tempfile.TemporaryDirectory() as d, tempfile.TemporaryDirectory() as e:
+        ends = os.path.join(d, 'wire'), os.path.join(e, 'wire')
+        with Card(d, '--ports', '1', '--wire0', 'dgram:%s,%s' % ends) as near, \
+                Card(e, '--ports', '1', '--wire0', 'dgram:%s,%s' % ends[::-1], '--guid', '0002c90300a1b300') as far:
+            alone = results(check(near.socket, '--only', 'cable'))
+            if not any(r == 'skip' and 'no reflector answers' in t for r, t in of(alone, 'cable')):
+                return 'alone: %s' % alone
+            with subprocess.Popen([CHECK, '--reflector', far.socket], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as proc:
+                seen = ''
+                while 'reflects at' not in seen:
+                    line = proc.stdout.readline()
+                    if not line:
+                        return 'the reflector ended: %s' % seen
+                    seen += line
+                found = results(check(near.socket, '--only', 'cable'))
+                proc.send_signal(signal.SIGINT)
+                seen += proc.communicate(timeout=60)[0]
+            if proc.returncode != 0 or not re.search(r'info port-1: [1-9]\d+ frames and [1-9]\d+ messages went back', seen) or 'pass teardown' not in seen:
+                return 'the reflector: %d: %s' % (proc.returncode, seen[-800:])
+    want = ('there-and-back', 'round-trips', 'pause-by-priority', 'roce-rc-send', 'roce-rc-write-read', 'roce-rc-atomic', 'roce-latency', 'roce-uc-send',
+            'roce-ud-send')
+    missing = [n for n in want if [r for r, _ in of(found, n)] != ['pass']]
+    if missing or not any('00:02:c9:a1:b3:01' in t for _, t in of(found, 'reflector')) or any(r == 'fail' for _, r, *_ in found):
+        return '%s: %s' % (missing, found)
+    return None
+
+
 def plan_and_words():
     """The plan does nothing; wrong words are refused by name, with what is wanted."""
     text = check('--plan', '0000:03:00.0', '--skip', 'cable')
@@ -323,7 +358,8 @@ def plan_and_words():
     for words, said in ((('--only', '11', '--vdev', MODEL), "'11': wanted a stage"), ((), 'wanted one ADDRESS'), (('03:00',), "'03:00': wanted a PCI address"),
                         (('--limit', '0', '--vdev', MODEL), 'wanted seconds, 1..86400'), (('--vdev', 'net_tap0'), 'net_mlx4_modelN'),
                         (('--vdev', 'net_mlx4_user0'), 'socket=PATH'), (('--bogus', '--vdev', MODEL), "'--bogus'"),
-                        (('--only', '3', '--skip', '3', '--vdev', MODEL), 'a stage to be left')):
+                        (('--only', '3', '--skip', '3', '--vdev', MODEL), 'a stage to be left'),
+                        (('--reflector', '--read-only', '--vdev', MODEL), 'without --read-only')):
         p = subprocess.run([CHECK, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
         if p.returncode != 2 or said not in p.stderr or p.stderr.count('\n') != 1 or p.stdout:
             return '%s: %d %s' % (words, p.returncode, p.stderr)
@@ -341,7 +377,7 @@ def late():
     return None if 'not done within 1 s, killed at: brings the card up' in text and 'info given-back' in text else text
 
 
-for case in (healthy, infiniband, faults, slow, read_only, other_process, variants, other_card, machine, plan_and_words, late):
+for case in (healthy, infiniband, faults, slow, read_only, other_process, variants, other_card, reflector, machine, plan_and_words, late):
     cases.run('check-' + case.__name__.replace('_', '-'), case)
 if FULL:
     cases.run('check-anything', anything)

@@ -21,6 +21,10 @@ ck_text_plan(FILE *f, const struct ck_options *o)
 	unsigned int i;
 
 	fprintf(f, "plan for %s; nothing is done now\n", o->dev.name);
+	if (o->reflector) {
+		ck_text_head(f, &ck_stages[CK_REFLECTOR]);
+		return;
+	}
 	for (i = 0; i < CK_STAGES; i++) {
 		if (!chosen(o, i)) {
 			fprintf(f, "stage %u, %s: left out\n", i, ck_stages[i].word);

@@ -11,6 +11,8 @@
 #define IPV6_LEN 40u
 #define TCP_LEN 20u
 #define UDP_LEN 8u
+#define VXLAN_LEN 8u
+#define VXLAN_HAS_VNI 0x08u
 #define TTL 64u
 #define TCP_ACK 0x10u
 #define TCP_PSH 0x08u
@@ -154,6 +156,25 @@ frame_make(struct frame *f, const struct frame_spec *s)
 		put_ip(f->b + f->l2_len, s, f->l4_len + s->payload);
 	if (f->l4_len != 0)
 		put_l4(f->b + f->l2_len + f->l3_len, s, f->l4_len, s->payload);
+}
+
+void
+frame_wrap(struct frame *f, struct frame_spec *s, uint32_t vni, const struct frame *inner)
+{
+	uint32_t at;
+
+	s->proto = FRAME_UDP;
+	s->dport = FRAME_VXLAN;
+	s->payload = VXLAN_LEN + inner->len;
+	frame_make(f, s);
+	at = f->l2_len + f->l3_len;
+	memset(f->b + at + UDP_LEN, 0, VXLAN_LEN);
+	f->b[at + UDP_LEN] = VXLAN_HAS_VNI;
+	put16(f->b + at + UDP_LEN + 4, vni >> 8);
+	f->b[at + UDP_LEN + 6] = (uint8_t)vni;
+	memcpy(f->b + at + UDP_LEN + VXLAN_LEN, inner->b, inner->len);
+	put16(f->b + at + 6, 0);
+	put_l4(f->b + at, s, UDP_LEN, s->payload);
 }
 
 static bool

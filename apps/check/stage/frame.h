@@ -17,6 +17,7 @@
 #define FRAME_IPV4 0x0800u
 #define FRAME_IPV6 0x86ddu
 #define FRAME_TEST 0x88b5u /* for experiments (IEEE 802) */
+#define FRAME_VXLAN 4789u
 #define FRAME_TCP 6u
 #define FRAME_UDP 17u
 
@@ -40,6 +41,8 @@ struct frame {
 	uint32_t len, l2_len, l3_len, l4_len; /* 0: there is none */
 };
 void frame_make(struct frame *f, const struct frame_spec *s);
+/* The same of a datagram with another frame inside (VXLAN, RFC 7348); its protocol, port and length are filled in. */
+void frame_wrap(struct frame *f, struct frame_spec *s, uint32_t vni, const struct frame *inner);
 
 /* What a frame is. */
 struct frame_view {

@@ -9,6 +9,7 @@
 #include <rte_cycles.h>
 #include <rte_errno.h>
 
+#include "apps/check/joined/joined.h"
 #include "drivers/mlx4/hca/port/qos.h"
 #include "variants.h"
 
@@ -362,6 +363,7 @@ ck_stage_variants(struct ck *c)
 		ck_step(c, "takes the card down");
 		mlx4_hca_close(hca);
 		variants_by_frames(&s);
+		joined_variants(&s);
 	} else {
 		ck_close(c);
 	}

@@ -5,7 +5,7 @@
 #ifndef CHECK_VARIANTS_H
 #define CHECK_VARIANTS_H
 
-#include "card.h"
+#include "port.h"
 
 struct variants {
 	struct ck *c;
@@ -20,5 +20,8 @@ void variant_open(struct variants *s, enum mlx4_quirk_id id, const char *fmt, ..
 	__attribute__((format(printf, 3, 4)));
 /* variants_loop.c; the bus is closed when it returns. */
 void variants_by_frames(struct variants *s);
+/* tunnel.c: on a port that loops back inside the card; on the second port, which p becomes. */
+void variants_tunnels(struct variants *s, struct port *p, struct mlx4_hca *hca);
+void variants_counter(struct variants *s, struct mlx4_hca *hca, struct port *p);
 
 #endif /* CHECK_VARIANTS_H */

@@ -144,7 +144,7 @@ rules(struct variants *s, struct port *p, struct mlx4_hca *hca)
 static bool
 with(struct variants *s, const char *args, bool *offered)
 {
-	struct port p = {.mark = 0};
+	struct port p = {.mark = 0}, second = {.mark = 0x200000};
 	struct mlx4_hca *hca = NULL;
 	bool came;
 
@@ -158,11 +158,16 @@ with(struct variants *s, const char *args, bool *offered)
 	came = start(s, &p, hca);
 	if (came && *offered)
 		variant_found(s, MLX4_QUIRK_BF_PLACE, 0, "certain", "a frame that was written there came back");
-	if (came)
+	if (came) {
 		rules(s, &p, hca);
+		variants_tunnels(s, &p, hca);
+	}
 	port_end(&p);
+	if (came)
+		variants_counter(s, hca, &second);
 	ck_ports_end(s->c);
 	rte_mempool_free(p.pool);
+	rte_mempool_free(second.pool);
 	return came;
 }
 
