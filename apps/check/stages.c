@@ -38,8 +38,10 @@ const struct ck_stage ck_stages[CK_STAGES + 1] = {
 	 "first, and joins queue pairs of RoCE; left out when what the first port sends does not reach the second",
 	 "a peer that is there instead sees a frame; a switch between sees pause frames", true, ck_stage_cable},
 	{"infiniband", "InfiniBand ports",
-	 "asks each InfiniBand port by management datagrams who it is and how its link is; left out when there is none",
-	 "a subnet manager sees the port come up and go", true, ck_stage_infiniband},
+	 "asks each InfiniBand port by management datagrams who it is and how its link is; where a cable joins two, "
+	 "and "
+	 "no subnet manager has been there, it runs one and sends IP over InfiniBand; left out when there is none",
+	 "a subnet manager sees the port come up and go; ports without one get LIDs", true, ck_stage_infiniband},
 	{"life", "Teardown, death and reset",
 	 "brings the card up and down again, kills a process that has it, and brings it back in place by its reset",
 	 "as before; the card writes to no memory of the process that was killed", true, ck_stage_life},

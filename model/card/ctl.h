@@ -19,7 +19,7 @@
 #define TPM_MTT_ENTRY MLX4_MTT_SIZE
 #define TPM_DMPT_ENTRY MLX4_MPT_SIZE
 
-#define TPM_LG_MIN_PAGE 12u
+#define TPM_LG_MIN_PAGE 9u
 #define TPM_LG_MAX_MCGS 17u
 #define TPM_LG_MIN_MCG_ENTRY 7u /* that Linux gives; a group of 8 members fits into one of 6 */
 #define TPM_LG_LEAST_MCG_ENTRY 6u

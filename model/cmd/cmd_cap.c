@@ -11,7 +11,7 @@
 #define LG_MAX_XRCDS 16u
 #define LG_MAX_MRW 40u
 #define LG_MAX_RDMA 7u
-#define LG_MAX_MSG 31u
+#define LG_MAX_MSG 30u
 #define ACK_DELAY 15u
 #define LG_MAX_BF_PAGES 10u
 #define LG_RSVD_EQS 2u /* the same four as the plain count, for readers of either encoding */

@@ -11,10 +11,10 @@
 #define VLARB_ENTRIES 8u
 #define GID_PREFIX UINT64_C(0xfe80000000000000)
 /*
- * Traps, migration, SL mapping, system image GUID, CM, vendor class, client reregistration: what a card of this kind
- * says of itself [U: the bits 11 and 20].
+ * Traps, migration, SL mapping, system image GUID, CM, vendor class, notices of this mask, client reregistration: what cards
+ * say of themselves (docs/fidelity.md).
  */
-#define CAP_MASK 0x02110868u
+#define CAP_MASK 0x02510868u
 
 enum tp_ib_speed
 tp_model_ib_speed(const char *word)

@@ -109,7 +109,7 @@ put_ecap(struct tp_model *m, uint32_t off, uint32_t id, uint32_t version, uint32
 static void
 caps_reset(struct tp_model *m)
 {
-	uint64_t serial = m->cfg.guid + 1;
+	uint64_t serial = m->cfg.guid;
 
 	put_cap(m, MLX4_PCI_CAP_PM, CAP_ID_PM, MLX4_PCI_CAP_VPD);
 	put16(m, MLX4_PCI_CAP_PM + 2, 3); /* version 3, D0 and D3 only */

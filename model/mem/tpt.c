@@ -49,6 +49,9 @@ tpm_mpt_forget(struct tp_model *m, uint64_t icm_addr, uint64_t len)
 	}
 }
 
+/* An entry has a page of any size that the card takes. */
+#define LEAST_PAGE_MASK (~((UINT64_C(1) << TPM_LG_MIN_PAGE) - 1))
+
 enum tpm_xlat_err
 tpm_mtt_read(struct tp_model *m, uint64_t off, uint64_t *iova)
 {
@@ -60,7 +63,7 @@ tpm_mtt_read(struct tp_model *m, uint64_t off, uint64_t *iova)
 	v = prm_get64(e, 0);
 	if ((v & MLX4_MTT_PRESENT) == 0)
 		return TPM_XLAT_MTT;
-	*iova = v & MLX4_MTT_ADDR_MASK;
+	*iova = v & LEAST_PAGE_MASK;
 	return TPM_XLAT_OK;
 }
 

@@ -213,11 +213,11 @@ def capability(fabric):
     for end in (fabric.end, lambda p: (p.kill(), p.wait())):
         if fabric.sm.poll() is not None:
             fabric.start_sm()
-        bad = port_is(fabric, 1, r'Capability mask: 0x0211086a')
+        bad = port_is(fabric, 1, r'Capability mask: 0x0251086a')
         if bad:
             return bad
         end(fabric.sm)
-        bad = port_is(fabric, 1, r'Capability mask: 0x02110868')
+        bad = port_is(fabric, 1, r'Capability mask: 0x02510868')
         if bad:
             return bad
     return None

@@ -140,6 +140,11 @@ bool wire_parse(const uint8_t *b, uint32_t len, struct wire *w);
 /* Stage 7 with a reflector. false: none answers at any port. */
 bool far_stage(struct ck *c);
 
+/* --- ipoib.c ---------------------------------------------------------------------------------------------------------- */
+
+/* Stage 8, where two InfiniBand ports are joined and nobody manages them. It opens the card and closes it. */
+void ipoib_stage(struct ck *c);
+
 /* --- variants.c ------------------------------------------------------------------------------------------------------ */
 
 /* Stage 10, with a cable. It opens the card and closes it. */

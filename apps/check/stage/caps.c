@@ -46,7 +46,7 @@ static const struct cap caps[] = {
 	CAP(LG_RSVD_MTTS, 0, 15, "the firmware's own"),
 	CAP(LG_UAR_MIB, 0, 11, "memory of doorbells, MiB"),
 	CAP(RSVD_UARS, 0, 15, "pages of doorbells that are the firmware's own"),
-	CAP(LG_MIN_PAGE, 12, 12, "pages of 4 KiB"),
+	CAP(LG_MIN_PAGE, 0, 12, "the least page, which is to have 4 KiB at most"),
 	CAP(RSVD_PDS, 0, 15, "protection domains that are the firmware's own"),
 	CAP(MAX_SQ_SGE, 4, 255, "segments of a send"),
 	CAP(MAX_SQ_DESC, 128, 65535, "octets of a send work request"),

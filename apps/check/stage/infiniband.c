@@ -9,7 +9,7 @@
 #include <rte_cycles.h>
 #include <rte_errno.h>
 
-#include "card.h"
+#include "apps/check/joined/joined.h"
 #include "drivers/mlx4/hca/port/type.h"
 
 #define ATTR_NODE_DESC 0x0010u
@@ -56,7 +56,8 @@ description(struct ck *c, struct mlx4_hca *hca, unsigned int port, const char *n
 		 "P_KeyTable: the first key is 0x%04x, wanted 0xffff or 0x7fff", prm_get32(mad, MAD_DATA) >> 16);
 }
 
-static void
+/* @return the link is up, and waits for a subnet manager */
+static bool
 port_info(struct ck *c, struct mlx4_hca *hca, unsigned int port, const char *name)
 {
 	static const char *const states[] = {"no change", "down", "initialize", "armed", "active"};
@@ -73,7 +74,7 @@ port_info(struct ck *c, struct mlx4_hca *hca, unsigned int port, const char *nam
 	} while (rc == 0 && i.phys_state != 5 && rte_get_timer_cycles() < until);
 	if (rc != 0) {
 		ck_say(c, CK_FAIL, name, "PortInfo: %s", rte_strerror(-rc));
-		return;
+		return false;
 	}
 	ck_judge(c,
 		 i.state >= 1 && i.state <= 4 && i.phys_state >= 1 && i.phys_state <= 7 && i.mtu_cap >= 3 &&
@@ -87,27 +88,35 @@ port_info(struct ck *c, struct mlx4_hca *hca, unsigned int port, const char *nam
 		ck_say(c, CK_WARN, name, "no link: is a cable plugged in at both ends?");
 	else if (i.state < 4)
 		ck_say(c, CK_INFO, name, "the link waits for a subnet manager");
+	return i.phys_state == 5 && i.state < 4 && i.sm_lid == 0;
 }
 
 static unsigned int
-ports(struct ck *c, struct mlx4_hca *hca)
+ports(struct ck *c, struct mlx4_hca *hca, unsigned int *waiting)
 {
-	unsigned int port, n = 0;
+	unsigned int port, n = 0, up = 0;
 	char name[16];
 	int rc;
 
+	/* All of them first: a cable between two comes up with the second. */
 	for (port = 1; port <= hca->caps.num_ports; port++) {
 		if ((hca->ib_ports >> (port - 1) & 1) == 0)
 			continue;
 		n++;
 		snprintf(name, sizeof(name), "port-%u", port);
-		ck_step(c, "brings InfiniBand port %u up and asks it", port);
+		ck_step(c, "brings InfiniBand port %u up", port);
 		rc = mlx4_port_ib_up(hca, port);
-		if (!ck_judge(c, rc == 0, name, "%s", rc == 0 ? "is up" : rte_strerror(-rc)))
+		if (ck_judge(c, rc == 0, name, "%s", rc == 0 ? "is up" : rte_strerror(-rc)))
+			up |= 1u << port;
+	}
+	for (port = 1; port <= hca->caps.num_ports; port++) {
+		if ((up >> port & 1) == 0)
 			continue;
+		snprintf(name, sizeof(name), "port-%u", port);
+		ck_step(c, "asks InfiniBand port %u", port);
 		node_info(c, hca, port, name);
 		description(c, hca, port, name);
-		port_info(c, hca, port, name);
+		*waiting += port_info(c, hca, port, name);
 	}
 	return n;
 }
@@ -118,6 +127,7 @@ ck_stage_infiniband(struct ck *c)
 	struct mlx4_hca_config cfg = {.check_fw = false};
 	struct mlx4_eth_args args;
 	struct mlx4_hca *hca;
+	unsigned int waiting = 0;
 	uint64_t since;
 	int rc;
 
@@ -139,7 +149,7 @@ ck_stage_infiniband(struct ck *c)
 	rc = mlx4_port_types_choose(hca, args.port_type);
 	if (rc != 0)
 		ck_say(c, CK_FAIL, "port-types", "they cannot be chosen: %s", rte_strerror(-rc));
-	else if (ports(c, hca) == 0)
+	else if (ports(c, hca, &waiting) == 0)
 		ck_say(c, CK_SKIP, "infiniband", "the card has no InfiniBand port");
 	ck_keep_commands(c, hca);
 	ck_judge_model(c, hca);
@@ -150,4 +160,9 @@ ck_stage_infiniband(struct ck *c)
 	mlx4_hca_close(hca);
 	ck_judge_down(c, (double)(rte_get_timer_cycles() - since) * 1e3 / (double)rte_get_timer_hz());
 	ck_close(c);
+	if (waiting == 2)
+		ipoib_stage(c);
+	else
+		ck_say(c, CK_SKIP, "ipoib",
+		       "wants two InfiniBand ports with a cable between, and nobody who manages them");
 }

@@ -137,7 +137,7 @@ test_page_sizes(void **state)
 	static const struct {
 		uint32_t lg;
 		bool good;
-	} row[] = {{0, false}, {11, false}, {12, true}, {31, true}, {32, false}, {63, false}};
+	} row[] = {{0, false}, {8, false}, {9, true}, {12, true}, {31, true}, {32, false}, {63, false}};
 	struct card *c = *state;
 	unsigned int bad = 0;
 

@@ -62,8 +62,8 @@ test_capability_chain(void **state)
 	assert_int_equal(cfg(c, 0x9e, 2), 127); /* 128 vectors */
 	assert_int_equal(cfg(c, 0xa0, 4), 0x7c000);
 	assert_int_equal(cfg(c, 0xa4, 4), 0x7d000);
-	/* The serial number is the first port's GUID. */
-	assert_int_equal(cfg(c, 0x14c, 4), 0x00a1b201);
+	/* The serial number is the node's GUID. */
+	assert_int_equal(cfg(c, 0x14c, 4), 0x00a1b200);
 	assert_int_equal(cfg(c, 0x150, 4), 0x0002c903);
 }
 

@@ -419,7 +419,7 @@ registrations_that_are_refused(void **state)
 		bool taken;
 	} row[] = {
 		{0, 0, 0, true},
-		{36, 4, 11, false}, /* lg page */
+		{36, 4, 8, false}, /* lg page */
 		{36, 4, 13, true},
 		{36, 4, 31, true},
 		{36, 4, 32, false},

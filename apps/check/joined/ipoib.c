@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 Triplane contributors
+ */
+/*
+ * Two InfiniBand ports that a cable joins: a subnet manager of ours, if there is none, IP over InfiniBand between them, and what a
+ * completion says of a datagram's partition.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+
+#include "drivers/mlx4/pmd/card.h"
+#include "joined.h"
+#include "tp_ipoib.h"
+#include "tp_mad_port.h"
+#include "tp_mad_service.h"
+#include "tp_sm.h"
+
+#define WAIT_MS 30000u
+#define FRAME_MS 5000u
+#define NAP_US 1000u
+#define ARP_LEN 28u
+#define FRAME_ARP 0x0806u
+#define MTU 2044u
+
+/* Two InfiniBand ports of the card, by name. */
+struct ends {
+	struct ck *c;
+	char name[2][TP_IPOIB_NAME];
+	struct tp_mad_service *service[2];
+	struct tp_sm *sm;
+	struct port p[2];
+	bool added[2];
+};
+
+static uint64_t
+in(uint64_t ms)
+{
+	return rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * ms;
+}
+
+static unsigned int
+find(struct ends *x)
+{
+	struct ibv_device **list;
+	unsigned int n = 0;
+	int i, num = 0;
+
+	list = tp_roce_get_device_list(&num);
+	for (i = 0; list != NULL && i < num; i++)
+		if (strchr(list[i]->name, '/') != NULL && n < 2)
+			snprintf(x->name[n++], sizeof(x->name[0]), "%s", list[i]->name);
+	if (list != NULL)
+		tp_roce_free_device_list(list);
+	return n;
+}
+
+static bool
+active(struct ends *x, uint16_t lid[2])
+{
+	const uint64_t until = in(WAIT_MS);
+	struct ibv_port_attr a;
+	unsigned int i, up;
+
+	do {
+		for (i = up = 0; i < 2; i++) {
+			up += tp_roce_query_port(tp_mad_service_ctx(x->service[i]), 1, &a) == 0 &&
+			      a.state == IBV_PORT_ACTIVE;
+			lid[i] = a.lid;
+		}
+		if (up == 2)
+			return true;
+		rte_delay_us_sleep(NAP_US);
+	} while (rte_get_timer_cycles() < until);
+	return false;
+}
+
+static bool
+managed(struct ends *x)
+{
+	static const struct tp_sm_conf conf = {.sweep_ms = 100};
+	uint16_t lid[2] = {0, 0};
+	struct tp_sm_stats st;
+	bool up;
+	unsigned int i;
+	int rc = 0;
+
+	ck_step(x->c, "runs a subnet manager at the first port");
+	for (i = 0; i < 2 && rc == 0; i++)
+		rc = tp_mad_service_open(x->name[i], &x->service[i]);
+	if (rc == 0)
+		rc = tp_sm_create(tp_mad_service_mad(x->service[0]), &conf, &x->sm);
+	if (rc != 0) {
+		ck_say(x->c, CK_FAIL, "subnet", "no subnet manager: %s", strerror(-rc));
+		return false;
+	}
+	tp_mad_service_issm(x->service[0], true);
+	up = active(x, lid);
+	if (!ck_judge(x->c, up && lid[0] != 0 && lid[1] != 0 && lid[0] != lid[1], "subnet",
+		      "LIDs %u and %u, both ports active: wanted two different ones", lid[0], lid[1]))
+		return false;
+	tp_sm_stats_get(x->sm, &st);
+	ck_say(x->c, CK_INFO, "subnet-manager", "%s, %u nodes, %u requests, %u without an answer",
+	       tp_sm_role_name(st.role), st.nodes, (unsigned int)st.requests, (unsigned int)st.failed);
+	return true;
+}
+
+/* --- IPoIB ----------------------------------------------------------------------------------------------------------- */
+
+static bool
+begin(struct ends *x, unsigned int i)
+{
+	struct tp_ipoib_conf conf = {.mtu = MTU};
+	struct tp_ipoib_info info;
+	const uint64_t until = in(WAIT_MS);
+	uint16_t id;
+	int rc;
+
+	snprintf(conf.device, sizeof(conf.device), "%s", x->name[i]);
+	rc = tp_ipoib_add(&conf, &id);
+	if (rc != 0) {
+		ck_say(x->c, CK_FAIL, "ipoib", "no port on %s: %s", x->name[i], strerror(-rc));
+		return false;
+	}
+	x->p[i].id = id;
+	x->added[i] = true;
+	x->p[i].mark = 0x300000 * (i + 1);
+	if (!port_start(&x->p[i], x->c, id, 1, NULL))
+		return false;
+	do {
+		memset(&info, 0, sizeof(info));
+		rc = tp_ipoib_info(id, &info);
+		if (rc == 0 && info.state == TP_IPOIB_UP)
+			return true;
+		rte_delay_us_sleep(NAP_US);
+	} while (rte_get_timer_cycles() < until);
+	ck_say(x->c, CK_FAIL, "ipoib", "port %u is %s after %u s", i + 1, tp_ipoib_state_name(info.state),
+	       WAIT_MS / 1000);
+	return false;
+}
+
+/* ARP of Ethernet (RFC 826), which the port translates (RFC 4391). op 1: a question to all. */
+static void
+arp(struct frame *f, const struct port *from, const struct port *to, uint8_t op, uint8_t host)
+{
+	const uint8_t head[] = {0, 1, 8, 0, 6, 4, 0, op};
+	uint8_t *b = f->b;
+
+	memset(f, 0, sizeof(*f));
+	f->len = 60;
+	memset(b, 0xff, 6);
+	if (op != 1)
+		memcpy(b, to->mac.addr_bytes, 6);
+	memcpy(b + 6, from->mac.addr_bytes, 6);
+	b[12] = FRAME_ARP >> 8;
+	b[13] = FRAME_ARP & 0xff;
+	memcpy(b + 14, head, sizeof(head));
+	memcpy(b + 22, from->mac.addr_bytes, 6);
+	memcpy(b + 28, (const uint8_t[]){192, 0, 2, host}, 4);
+	if (op != 1)
+		memcpy(b + 32, to->mac.addr_bytes, 6);
+	memcpy(b + 38, (const uint8_t[]){192, 0, 2, (uint8_t)(3 - host)}, 4);
+}
+
+/* From one to the other, with the sender's own address; the first frame of this type that comes is looked at. */
+static const struct port_got *
+across(struct port *from, struct port *to, const struct frame *f)
+{
+	memcpy(to->from, f->b + 6, 6);
+	if (!port_send(from, 0, port_mbuf(from, f, NULL, 0)) || port_wait(to, 1) != 1)
+		return NULL;
+	return &to->got[0];
+}
+
+static bool
+datagram(struct port *from, struct port *to, uint32_t payload, uint8_t host)
+{
+	struct frame_spec s;
+	static struct frame f;
+	const struct port_got *g;
+	struct frame_view v;
+
+	memcpy(from->from, from->mac.addr_bytes, 6);
+	s = port_spec(from, &to->mac, FRAME_IPV4);
+	s.payload = payload;
+	s.ip_src[3] = host;
+	s.ip_dst[3] = (uint8_t)(3 - host);
+	frame_make(&f, &s);
+	g = across(from, to, &f);
+	return g != NULL && frame_parse(g->b, g->len, &v) && v.proto == FRAME_UDP && v.ip_sum && v.l4_sum &&
+	       v.payload_len == payload && memcmp(v.payload, f.b + f.l2_len + f.l3_len + f.l4_len, payload) == 0;
+}
+
+static void
+ipoib(struct ends *x)
+{
+	static const uint32_t sizes[] = {18, 100, 1000, 1472, MTU - 28};
+	struct port *a = &x->p[0], *b = &x->p[1];
+	unsigned int i, good = 0;
+	static struct frame f;
+	bool asked, told;
+
+	ck_step(x->c, "makes IPoIB ports");
+	if (!begin(x, 0) || !begin(x, 1))
+		return;
+	ck_say(x->c, CK_PASS, "ipoib", "both ports have joined their broadcast group");
+	ck_step(x->c, "asks for an address over IPoIB");
+	arp(&f, a, b, 1, 1);
+	asked = across(a, b, &f) != NULL && b->got[0].b[21] == 1 && memcmp(b->got[0].b + 28, f.b + 28, 4) == 0;
+	arp(&f, b, a, 2, 2);
+	told = asked && across(b, a, &f) != NULL && a->got[0].b[21] == 2 && memcmp(a->got[0].b + 28, f.b + 28, 4) == 0;
+	ck_judge(x->c, asked && told, "ipoib-arp", "a question of port 1 %s, the answer of port 2 %s",
+		 asked ? "came" : "did not come", told ? "came" : "did not come");
+	if (!told)
+		return;
+	ck_step(x->c, "sends datagrams over IPoIB");
+	for (i = 0; i < RTE_DIM(sizes); i++)
+		good += datagram(a, b, sizes[i], 1) && datagram(b, a, sizes[i], 2);
+	ck_judge(x->c, good == RTE_DIM(sizes), "ipoib-datagrams",
+		 "%u of %zu datagrams of 18 to %u octets came unchanged, from both ends", good, RTE_DIM(sizes),
+		 MTU - 28);
+}
+
+static void
+end(struct ends *x)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		if (!x->added[i])
+			continue;
+		port_end(&x->p[i]);
+		tp_ipoib_rem(x->p[i].id);
+		rte_mempool_free(x->p[i].pool);
+	}
+	if (x->sm != NULL) {
+		tp_sm_destroy(x->sm);
+		tp_mad_service_issm(x->service[0], false);
+	}
+	for (i = 0; i < 2; i++)
+		if (x->service[i] != NULL)
+			tp_mad_service_close(x->service[i]);
+}
+
+void
+ipoib_stage(struct ck *c)
+{
+	struct mlx4_eth_args args;
+	static struct ends x;
+	int rc;
+
+	memset(&x, 0, sizeof(x));
+	x.c = c;
+	if (!ck_open(c))
+		return;
+	if (ck_eth_args(c, "", &args) != 0) {
+		ck_close(c);
+		return;
+	}
+	ck_step(c, "brings the card up with its ports");
+	rc = mlx4_card_probe(c->bus, &args);
+	if (rc != 0) {
+		ck_say(c, CK_FAIL, "ipoib", "the card does not come up: %s", rte_strerror(-rc));
+		ck_close(c);
+		return;
+	}
+	if (ck_judge(c, find(&x) == 2, "ipoib", "two InfiniBand ports of the library: %s %s", x.name[0], x.name[1]) &&
+	    managed(&x))
+		ipoib(&x);
+	end(&x);
+	ck_ports_end(c);
+}
