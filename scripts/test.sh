@@ -291,9 +291,18 @@ run_programs() { # suite, seconds
 
 suite_system() { run_programs system $system_limit; }
 
+lab_ready() {
+	scripts/lab.sh --setup >"$logs/lab.log" || return
+	export LAB_DIR=${LAB_DIR:-$TP_CACHE/lab}
+}
+
 suite_long() {
-	local n packages=
+	local n packages='' begun=$SECONDS
 	for n in $(chosen long); do packages="$packages $(sed -n 's/^# Packages: //p' "$(program_file "long/$n")")"; done
+	for n in $(chosen long); do
+		grep -q '^# Lab: ' "$(program_file "long/$n")" || continue
+		lab_ready || { tally "long/$n" 0 "$logs/lab.log" $((SECONDS - begun)); return; }
+	done
 	# shellcheck disable=SC2086
 	tp_install $packages
 	run_programs long $long_limit
@@ -302,11 +311,10 @@ suite_long() {
 # What a guest shows is part of every run.
 suite_lab() {
 	local begun=$SECONDS
-	if ! scripts/lab.sh --setup >"$logs/lab.log"; then
+	if ! lab_ready; then
 		tally lab 0 "$logs/lab.log" $((SECONDS - begun))
 		return
 	fi
-	export LAB_DIR=${LAB_DIR:-$TP_CACHE/lab}
 	# Fewer rounds of what is done again and again than by hand.
 	export LAB_LOADS=${LAB_LOADS:-8} LAB_ROUNDS=${LAB_ROUNDS:-4}
 	run_programs lab $lab_limit

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: the guest has two CPUs.
+# Alone: its guests fill the CPUs.
+# Lab: its guests are those of tests/lab.
 # Congestion control of RoCE in software on the path of a real kernel: two interfaces meet at a bridge in a namespace of its own, whose
 # port to the second one is slow and marks (tbf, and RED with ECN). What is dropped and marked, the kernel counts.
 # shellcheck source=tests/lab/lib.sh
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../lab/lib.sh"
 # shellcheck source=tests/lab/share.sh
-. "$(dirname "$0")/share.sh"
+. "$(dirname "$0")/../lab/share.sh"
 share=$lab_tmp/share
 if ! { share_add "$share" "$TP_BUILD/apps/triplane" && share_pmds "$share" librte_mempool_ring.so librte_bus_vdev.so librte_net_af_packet.so; }; then
 	fail red-share "cannot copy the programs and their libraries"
