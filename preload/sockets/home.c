@@ -104,12 +104,12 @@ learn(struct home *h, const struct rte_mbuf *m)
 	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
 	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(eth + 1);
 	const struct rte_tcp_hdr *th = (const struct rte_tcp_hdr *)(ip + 1);
+	const bool udp = ip->next_proto_id == IPPROTO_UDP;
 	struct neighbour *n;
 
-	if (m->data_len < sizeof(*eth) + sizeof(*ip) + sizeof(*th) ||
+	if (m->data_len < sizeof(*eth) + sizeof(*ip) + (udp ? sizeof(struct rte_udp_hdr) : sizeof(*th)) ||
 	    eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4) || ip->version_ihl != RTE_IPV4_VHL_DEF ||
-	    (ip->next_proto_id != IPPROTO_UDP &&
-	     (th->tcp_flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) != RTE_TCP_SYN_FLAG) ||
+	    (!udp && (th->tcp_flags & (RTE_TCP_SYN_FLAG | RTE_TCP_ACK_FLAG)) != RTE_TCP_SYN_FLAG) ||
 	    !rte_is_unicast_ether_addr(&eth->src_addr) || !rte_is_unicast_ether_addr(&eth->dst_addr))
 		return;
 	n = place_of(h, ip->src_addr);

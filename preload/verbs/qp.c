@@ -373,7 +373,9 @@ vc_resolve(struct ibv_context *ctx, uint32_t sgid_index, const union ibv_gid *dg
 
 	if (err != 0)
 		return err;
-	memcpy(mac, m.resolve.mac, ETHERNET_LL_SIZE);
+	/* Until there is an answer the caller's may be one that it knows otherwise. */
+	if (m.resolve.state == 0)
+		memcpy(mac, m.resolve.mac, ETHERNET_LL_SIZE);
 	return (int)m.resolve.state;
 }
 

@@ -9,7 +9,7 @@ import tempfile
 
 import tpmd
 from share_owner import LIMIT, finish, until_says
-from sock_wire import HERE, NEAR, THERE, WIRE, Owner, far, inside, python
+from sock_wire import FAR, HERE, NEAR, THERE, WIRE, Owner, far, inside, ip, python
 
 cases = tpmd.Cases()
 GROUP = '239.3.2.1'
@@ -175,8 +175,42 @@ def names(owner, start_server, start_client, at):
     return None if ok else '%s; %s; %s' % (out[-300:], other[-300:], said[-300:])
 
 
+ECHO = """
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", int(sys.argv[1])))
+print("there", flush=True)
+s.sendto(*s.recvfrom(100))
+"""
+CALL = """
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind((sys.argv[1], 0))
+s.settimeout(60)
+s.sendto(b"x" * int(sys.argv[4]), (sys.argv[2], int(sys.argv[3])))
+print(len(s.recv(100)))
+"""
+
+
+def unasked(owner):
+    """Callers that know our MAC ask for none, so nobody has theirs: the first datagram is answered the way it came all the same."""
+    ip('-n', FAR, 'neigh', 'replace', HERE, 'lladdr', owner.mac, 'dev', WIRE, 'nud', 'permanent')
+    for caller, size in (('192.0.2.77', 80), ('192.0.2.78', 1)):
+        ip('-n', FAR, 'addr', 'add', caller + '/24', 'dev', WIRE)
+        port = tpmd.free_port()
+        server = owner.near(*python(ECHO, port))
+        try:
+            until_says(server, 'there\n')
+            out = finish(far(*python(CALL, caller, HERE, port, size)))
+        finally:
+            server.kill()
+            finish(server)
+        if out != '%d\n' % size:
+            return '%d octets: %s' % (size, out)
+    return None
+
+
 def main():
     owner = Owner()
+    cases.run('unasked', unasked, owner)
     cases.run('sent', sent, owner)
     cases.run('received', received, owner)
     cases.run('group', group, owner)
