@@ -135,10 +135,11 @@ json_sockets(const struct sock_page *p, const struct sock_page *b)
 			continue;
 		sock_page_addr(t->local_ip, t->local_port, local);
 		sock_page_addr(t->remote_ip, t->remote_port, remote);
-		printf("%s{\"fd\":%d,\"type\":\"%s\",\"whose\":\"%s\",\"listens\":%s,\"local\":\"%s\",\"remote\":\"%"
+		printf("%s{\"fd\":%d,\"type\":\"%s\",\"whose\":\"%s\",\"state\":\"%s\",\"listens\":%s,\"local\":\"%s\","
+		       "\"remote\":\"%"
 		       "s\",",
 		       first ? "" : ",", t->fd, t->type == SOCK_DGRAM ? "udp" : "tcp", t->engine ? "port" : "os",
-		       t->listens ? "true" : "false", local, remote);
+		       sock_page_state(t->state), t->listens ? "true" : "false", local, remote);
 		json_counts("counts", sock_count_names, t->count, count_before(b, i, t), SOCK_COUNTS);
 		putchar('}');
 		first = false;

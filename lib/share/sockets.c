@@ -138,6 +138,7 @@ one(const char *cmd, const char *params, struct rte_tel_data *d)
 		rte_tel_data_start_dict(d);
 		rte_tel_data_add_dict_string(d, "type", t->type == SOCK_STREAM ? "tcp" : "udp");
 		rte_tel_data_add_dict_string(d, "whose", t->engine != 0 ? "port" : "os");
+		rte_tel_data_add_dict_string(d, "state", sock_page_state(t->state));
 		tel_dict_uint(d, "listens", t->listens);
 		sock_page_addr(t->local_ip, t->local_port, text);
 		rte_tel_data_add_dict_string(d, "local", text);

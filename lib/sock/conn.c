@@ -31,6 +31,28 @@ sock_count_in(struct sock *s, uint64_t *count)
 	pthread_mutex_unlock(&s->net->lock);
 }
 
+static void
+tell(struct sock *s)
+{
+	if (s->told == NULL)
+		return;
+	if (s->conn != NULL)
+		tcp_state_tell(s->conn, s->told);
+	else
+		*s->told = s->state == SOCK_RESOLVING ? TCP_SYN_SENT : TCP_CLOSE;
+}
+
+void
+sock_state_in(struct sock *s, uint32_t *state)
+{
+	pthread_mutex_lock(&s->net->lock);
+	if (s->conn != NULL)
+		tcp_state_tell(s->conn, state);
+	s->told = state;
+	tell(s);
+	pthread_mutex_unlock(&s->net->lock);
+}
+
 void
 sock_pull_error(struct sock *s)
 {
@@ -65,6 +87,7 @@ start(struct sock *s)
 	}
 	sock_presets(s);
 	s->state = SOCK_CONNECTING;
+	tell(s);
 	return 0;
 }
 
@@ -93,6 +116,7 @@ sock_resolve(struct sock *s)
 	if (err == 0)
 		return;
 	s->state = SOCK_CONNECTING;
+	tell(s);
 	s->err = -err;
 	sock_changed(s);
 }
@@ -112,6 +136,7 @@ sock_connect(struct sock *s, const struct tcp_addr *local, const struct tcp_addr
 		err = try(s);
 		if (err == -EAGAIN) {
 			s->state = SOCK_RESOLVING;
+			tell(s);
 			LIST_INSERT_HEAD(&s->net->resolving, s, resolve);
 			sock_wake(s->net);
 			err = 0;
@@ -132,6 +157,7 @@ failed(struct sock *s)
 	s->conn = NULL;
 	unsteer(s);
 	s->state = SOCK_NEW;
+	tell(s);
 	s->shut_rd = s->shut_wr = false;
 	return -err;
 }
@@ -185,6 +211,7 @@ sock_listen(struct sock *s, const struct tcp_addr *local, uint32_t backlog)
 		if (s->conn != NULL) {
 			sock_presets(s);
 			s->state = SOCK_LISTENING;
+			tell(s);
 		} else {
 			unsteer(s);
 		}
@@ -322,6 +349,7 @@ sock_shutdown(struct sock *s, int how)
 		s->conn = NULL;
 		unsteer(s);
 		s->state = SOCK_NEW;
+		tell(s);
 		err = 0;
 	} else if (s->conn != NULL && s->state != SOCK_LISTENING) {
 		err = tcp_shutdown(s->conn, how);
@@ -346,6 +374,8 @@ sock_end(struct sock *s)
 	}
 	if (s->state == SOCK_RESOLVING)
 		LIST_REMOVE(s, resolve);
+	if (s->conn != NULL)
+		tcp_state_tell(s->conn, NULL);
 	if (s->conn != NULL && s->linger.l_onoff != 0 && s->linger.l_linger == 0)
 		tcp_abort(s->conn);
 	else if (s->conn != NULL)

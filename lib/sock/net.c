@@ -424,6 +424,7 @@ sock_net_end(struct sock_net *n, uint32_t ms)
 	{
 		if (s->conn == NULL)
 			continue;
+		tcp_state_tell(s->conn, NULL);
 		tcp_close(s->conn);
 		s->conn = NULL;
 		/* Other threads may still call. */

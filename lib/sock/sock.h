@@ -87,6 +87,8 @@ uint64_t sock_now(void);
 struct sock *sock_new(struct sock_net *n);
 /* Its counters are in count, SOCK_COUNTS of them, from now on until NULL is set, or it is closed. */
 void sock_count_in(struct sock *s, uint64_t *count);
+/* Likewise the state of its connection, as Linux's TCP_ESTABLISHED ... TCP_CLOSING. */
+void sock_state_in(struct sock *s, uint32_t *state);
 /* The last word of the program: as close(2), with SO_LINGER. */
 void sock_close(struct sock *s);
 /* The same for a listener whose port another process gets now. */

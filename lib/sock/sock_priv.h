@@ -51,6 +51,7 @@ struct sock {
 	LIST_ENTRY(sock) resolve; /* in SOCK_RESOLVING */
 	LIST_ENTRY(sock) os_next; /* with os_fd */
 	uint64_t *count;          /* by enum sock_count; NULL: nobody looks */
+	uint32_t *told;           /* the state of TCP; NULL: nobody looks */
 	/* Options that a connection does not have before it is one. */
 	struct {
 		bool is;

@@ -13,7 +13,7 @@
 
 #define SOCK_STAT_FILE "triplane-sockets-stat"
 #define SOCK_STAT_MAGIC UINT64_C(0x5441545353505400)
-#define SOCK_STAT_VERSION 2u
+#define SOCK_STAT_VERSION 3u
 #define SOCK_STAT_SOCKETS 4096u /* that have counters of their own; further ones count for all alone */
 #define SOCK_STAT_GROUPS 64u
 
@@ -65,6 +65,7 @@ struct sock_stat_socket {
 	uint32_t type;   /* SOCK_STREAM, SOCK_DGRAM */
 	uint32_t engine; /* 1: the port has it, or a part; 0: the operating system alone */
 	uint32_t listens;
+	uint32_t state; /* of TCP, as <netinet/tcp.h> numbers them; 0: of datagrams, or the operating system's */
 	uint32_t local_ip, remote_ip;
 	uint16_t local_port, remote_port;
 	uint64_t count[SOCK_COUNTS], zero[SOCK_COUNTS];

@@ -86,7 +86,7 @@ tcp_connect(struct tcp_stack *s, const struct tcp_addr *local, const struct tcp_
 	if (c->mtu == 0)
 		c->mtu = 1500;
 	c->user = user;
-	c->n.state = TCP_SYN_SENT;
+	tcp_enter(c, TCP_SYN_SENT);
 	tcp_open(c, tcp_isn(s, &c->n));
 	return c;
 }
@@ -185,9 +185,9 @@ tcp_shutdown(struct tcp_conn *c, int how)
 	if (c->unsent == NULL && tcp_flight(c) == 0)
 		c->progress_us = c->s->now;
 	if (c->n.state == TCP_ESTABLISHED)
-		c->n.state = TCP_FIN_WAIT1;
+		tcp_enter(c, TCP_FIN_WAIT1);
 	else if (c->n.state == TCP_CLOSE_WAIT)
-		c->n.state = TCP_LAST_ACK;
+		tcp_enter(c, TCP_LAST_ACK);
 	tcp_dirty(c);
 	return 0;
 }

@@ -58,7 +58,7 @@ passive(struct tcp_listener *l, const struct tcp_seg *g)
 	c->passive = true;
 	c->listener = l;
 	l->waiting++;
-	c->n.state = TCP_SYN_RECV;
+	tcp_enter(c, TCP_SYN_RECV);
 	return c;
 }
 
@@ -137,7 +137,7 @@ tcp_established(struct tcp_conn *c)
 {
 	struct tcp_listener *l = c->listener;
 
-	c->n.state = TCP_ESTABLISHED;
+	tcp_enter(c, TCP_ESTABLISHED);
 	c->at[TCP_T_RTX] = TCP_NEVER;
 	c->rtx_kind = TCP_RTX_NONE;
 	/* RFC 6298 5.7: after a lost SYN nothing is known of the round trip. */
@@ -166,7 +166,7 @@ tcp_established(struct tcp_conn *c)
 		tcp_event(c, TCP_EV_WRITABLE);
 	}
 	if (c->fin_wanted)
-		c->n.state = TCP_FIN_WAIT1; /* closed before it was there */
+		tcp_enter(c, TCP_FIN_WAIT1); /* closed before it was there */
 	tcp_dirty(c);
 }
 
@@ -211,7 +211,7 @@ tcp_syn_sent_input(struct tcp_conn *c, struct tcp_seg *g)
 	c->heard_us = s->now;
 	if (!ack) {
 		/* Both opened at once (figure 8). */
-		c->n.state = TCP_SYN_RECV;
+		tcp_enter(c, TCP_SYN_RECV);
 		c->syn_out = true;
 		tcp_dirty(c);
 		return;

@@ -114,7 +114,7 @@ after_ack(struct tcp_conn *c)
 	case TCP_FIN_WAIT1:
 		if (!fin_acked(c))
 			break;
-		c->n.state = TCP_FIN_WAIT2;
+		tcp_enter(c, TCP_FIN_WAIT2);
 		/* Nobody reads what comes: it need not come forever. */
 		if (c->orphan)
 			tcp_timer(c, TCP_T_KEEP, c->s->now + c->linger2_s * TCP_US_PER_S);
@@ -169,8 +169,8 @@ tcp_fin_input(struct tcp_conn *c, uint32_t seq)
 	tcp_ooo_free(c); /* behind the end there is nothing */
 	switch (c->n.state) {
 	case TCP_SYN_RECV:
-	case TCP_ESTABLISHED: c->n.state = TCP_CLOSE_WAIT; break;
-	case TCP_FIN_WAIT1: c->n.state = TCP_CLOSING; break; /* an ACK of ours would have led to FIN-WAIT-2 */
+	case TCP_ESTABLISHED: tcp_enter(c, TCP_CLOSE_WAIT); break;
+	case TCP_FIN_WAIT1: tcp_enter(c, TCP_CLOSING); break; /* an ACK of ours would have led to FIN-WAIT-2 */
 	case TCP_FIN_WAIT2:
 		tcp_send_ack(c);
 		tcp_event(c, TCP_EV_READABLE);

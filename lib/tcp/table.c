@@ -67,7 +67,7 @@ tcp_conn_new(struct tcp_stack *s, const struct tcp_conn *like)
 		return NULL;
 	s->conns++;
 	tcp_conn_presets(s, c);
-	c->n.state = TCP_CLOSE;
+	tcp_enter(c, TCP_CLOSE);
 	c->at[TCP_T_RTX] = c->at[TCP_T_ACK] = c->at[TCP_T_KEEP] = TCP_NEVER;
 	c->rto = TCP_RTO_INITIAL;
 	c->heard_us = c->progress_us = s->now;
@@ -124,7 +124,7 @@ tcp_end(struct tcp_conn *c, int error, bool keep_rx)
 		c->orphan = true; /* nobody has heard of it */
 	leave_listener(c);
 	c->ack_now = c->ack_delayed = c->syn_out = c->fin_wanted = false;
-	c->n.state = TCP_CLOSE;
+	tcp_enter(c, TCP_CLOSE);
 	c->error = (uint8_t)error;
 	if (c->orphan)
 		tcp_dirty(c); /* tcp_run frees it */

@@ -158,6 +158,8 @@ void tcp_abort(struct tcp_conn *c);
 int tcp_error(struct tcp_conn *c);
 /* 3.10.6: TCP_ESTABLISHED ... TCP_CLOSING. */
 int tcp_state(const struct tcp_conn *c);
+/* The state is in *at, too, from now on and until NULL is given or the handle is given back. */
+void tcp_state_tell(struct tcp_conn *c, uint32_t *at);
 void tcp_addrs(const struct tcp_conn *c, struct tcp_addr *local, struct tcp_addr *remote);
 /* Bytes to read, bytes of room. */
 uint32_t tcp_readable(const struct tcp_conn *c);

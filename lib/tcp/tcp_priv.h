@@ -179,6 +179,7 @@ struct tcp_conn {
 
 	/* Seldom used */
 	void *user;
+	uint32_t *told; /* the state for who looks from outside, NULL: nobody does */
 	uint32_t iss, irs, fin_seq;
 	uint32_t ts_recent_ms;
 	uint32_t dsack_seq, dsack_end, ooo_touch;
@@ -205,6 +206,14 @@ struct tcp_conn {
 	struct tcp_listener *listener; /* of a connection that is not accepted yet; or itself */
 	struct tcp_conn *accept_next;
 };
+
+static inline void
+tcp_enter(struct tcp_conn *c, uint8_t state)
+{
+	c->n.state = state;
+	if (c->told != NULL)
+		__atomic_store_n(c->told, state, __ATOMIC_RELAXED);
+}
 
 /* The part that only a listener has. */
 struct tcp_listener {

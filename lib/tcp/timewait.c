@@ -65,7 +65,7 @@ tcp_tw_enter(struct tcp_conn *c)
 	} else {
 		s->st.rx_no_memory++;
 	}
-	c->n.state = TCP_TIME_WAIT; /* as the handle sees it */
+	tcp_enter(c, TCP_TIME_WAIT); /* as the handle sees it */
 }
 
 static void

@@ -110,8 +110,10 @@ stat_close(struct file *f)
 
 	if (t == NULL)
 		return;
-	if (f->s != NULL)
+	if (f->s != NULL) {
 		sock_count_in(f->s, NULL);
+		sock_state_in(f->s, NULL);
+	}
 	pthread_mutex_lock(&lock);
 	for (unsigned int i = 0; i < SOCK_COUNTS; i++)
 		p->ended[i] += t->count[i];
@@ -138,10 +140,12 @@ stat_began(struct file *f)
 	if (f->stat == NULL || f->s == NULL)
 		return;
 	sock_count_in(f->s, f->stat->count);
-	if (f->dgram != NULL)
+	if (f->dgram != NULL) {
 		sock_dgram_name(f->s, &local, &remote);
-	else
+	} else {
+		sock_state_in(f->s, &f->stat->state);
 		(void)sock_name(f->s, &local, &remote);
+	}
 	f->stat->engine = 1;
 	f->stat->listens = f->forced;
 	names(f->stat, &local, &remote);

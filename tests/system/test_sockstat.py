@@ -118,7 +118,7 @@ def connections(owner):
         server.do('c = l.accept()[0]')
         fds = [int(fd) for fd in server.do('print(l.fileno(), c.fileno(), flush=True)').split()]
         fd, name = client.do('print(s.fileno(), "%s:%d" % s.getsockname(), flush=True)').split()
-        want = [('connected', server.pid, fds[1], at, name), ('connected', client.pid, int(fd), name, at), ('listening', server.pid, fds[0], at, None)]
+        want = [('ESTAB', server.pid, fds[1], at, name), ('ESTAB', client.pid, int(fd), name, at), ('LISTEN', server.pid, fds[0], at, None)]
         got = listed()
         client.do('s.close()')
         server.do('c.close()', 'l.close()')

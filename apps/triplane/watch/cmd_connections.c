@@ -124,7 +124,7 @@ show_sockets(struct shown *s, const struct sock_page *p, const char *device)
 		out_item(s->o, "connection", s->n++);
 		out_str(s->o, "kind", "tcp");
 		out_str(s->o, "device", device);
-		out_str(s->o, "state", t->listens != 0 ? "listening" : "connected");
+		out_str(s->o, "state", sock_page_state(t->state));
 		out_u64(s->o, "pid", (uint64_t)p->stat.pid);
 		out_str(s->o, "program", p->name);
 		out_u64(s->o, "fd", (uint64_t)t->fd);

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,4 +153,17 @@ sock_page_addr(uint32_t ip, uint16_t port, char text[SOCK_ADDR_LEN])
 		(void)snprintf(text, SOCK_ADDR_LEN, "-");
 	else
 		(void)snprintf(text, SOCK_ADDR_LEN, "%s:%u", inet_ntop(AF_INET, &ip, a, sizeof(a)), ntohs(port));
+}
+
+const char *
+sock_page_state(uint32_t state)
+{
+	static const char *const names[] = {
+		[TCP_ESTABLISHED] = "ESTAB",    [TCP_SYN_SENT] = "SYN-SENT",     [TCP_SYN_RECV] = "SYN-RECV",
+		[TCP_FIN_WAIT1] = "FIN-WAIT-1", [TCP_FIN_WAIT2] = "FIN-WAIT-2",  [TCP_TIME_WAIT] = "TIME-WAIT",
+		[TCP_CLOSE] = "UNCONN",         [TCP_CLOSE_WAIT] = "CLOSE-WAIT", [TCP_LAST_ACK] = "LAST-ACK",
+		[TCP_LISTEN] = "LISTEN",        [TCP_CLOSING] = "CLOSING",
+	};
+
+	return state < sizeof(names) / sizeof(names[0]) && names[state] != NULL ? names[state] : "UNCONN";
 }

@@ -29,6 +29,8 @@ void sock_page_free(struct sock_page *p);
 /* Of counters, in their order. */
 extern const char *const sock_count_names[SOCK_COUNTS], *const sock_ring_names[SOCK_RING_COUNTS],
 								*const sock_tcp_names[SOCK_TCP_COUNTS];
+/* "ESTAB", "FIN-WAIT-1" ...: a state of TCP, as ss(8) calls it; "UNCONN": none, or closed. */
+const char *sock_page_state(uint32_t state);
 #define SOCK_ADDR_LEN 24u
 /* "192.0.2.1:80", "-": none. */
 void sock_page_addr(uint32_t ip, uint16_t port, char text[SOCK_ADDR_LEN]);
