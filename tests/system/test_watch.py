@@ -10,7 +10,7 @@ import socket
 import subprocess
 
 import tpmd
-from share_owner import Owner
+from share_owner import DEV, Owner
 
 BUILD = os.environ['TP_BUILD']
 HCA = os.path.join(BUILD, 'apps/triplane-hca/triplane-hca')
@@ -80,6 +80,9 @@ def resources():
         device = t.tel('/mlx4/info,0')
         t.cmd('mac_addr add 0 02:00:00:00:00:09')
         after = t.tel('/mlx4/resources,0')['addresses']
+        rules = t.tel('/mlx4/resources,0')['steering_rules']['by_this_port']
+        t.cmd('flow create 0 ingress pattern eth / ipv4 / end actions queue index 0 / end')
+        rules = t.tel('/mlx4/resources,0')['steering_rules']['by_this_port'] - rules
         t.cmd('set allmulti 0 on')
         let_in = t.tel('/mlx4/filter,0')
         bad = [t.tel(p) for p in ('/mlx4/link,77', '/mlx4/link', '/mlx4/resources,x', '/mlx4/commands,')]
@@ -87,6 +90,8 @@ def resources():
     wrong = [k for k, v in pairs.items() if res[k]['used'] != device[v] or not res[k]['used'] <= res[k]['limit']]
     if wrong or res['receive_queues']['used'] != 1 or after['used'] != res['addresses']['used'] + 1:
         return '%s: %s, device %s' % (wrong, res, device)
+    if rules != 1:
+        return 'a flow rule is %d rules' % rules
     if not let_in['all_multicast'] or not let_in['promiscuous'] or '02:00:00:00:00:09' not in let_in['unicast']:
         return 'lets in: %s' % let_in
     return None if link['reason'] == 'up' and link['module'] == 'QSFP+' and bad == [None] * 4 else '%s %s' % (link, bad)
@@ -105,6 +110,41 @@ def of_the_card():
         if res[name]['used'] != model[key]:
             return '%s: %s, the card has %s' % (name, res[name], model[key])
     return None
+
+
+def of_ports():
+    """Programs on both ports that make what they were told: three queue pairs with a shared receive queue, and a queue pair."""
+    owner, procs = Owner(), []
+
+    def used():
+        shown = [p['resources'] for p in owner.app.ask('show resources')['ports'] if 'queue-pairs' in p['resources']]
+        return [{k: v['by_this_port'] for k, v in r.items() if 'by_this_port' in v} for r in shown]
+
+    def more(before, after):
+        return [{k: a[k] - b[k] for k in a if k != 'event-queues' and a[k] != b[k]} for a, b in zip(after, before)]
+
+    try:
+        before = used()
+        cards = owner.app.ask('show model')['ports'][0]['cqs']
+        procs.append(owner.start('ibv_srq_pingpong', '-d', DEV[0], '-g', '1', '-q', '3', view='off'))
+        procs.append(owner.start('ibv_rc_pingpong', '-d', DEV[1], '-g', '1', '-p', '18516', view='off'))
+        if not owner.wait(lambda s: sum(g['qps'] for g in s['programs']) == 4):
+            return 'no queue pairs: %s' % owner.show()
+        after = used()
+        cqs = owner.app.ask('show model')['ports'][0]['cqs'] - cards
+    finally:
+        for q in procs:
+            q.kill()
+            q.communicate()
+        left = owner.empty()
+        end = used()
+        owner.over()
+    got = more(before, after)
+    keys = ('queue-pairs', 'completion-queues', 'shared-receive-queues', 'memory-keys', 'protection-domains')
+    want = [(3, 1, 1, 1, 1), (1, 1, 0, 1, 1)]
+    if [tuple(g.get(k, 0) for k in keys) for g in got] != want or cqs != 2:
+        return 'made %s, the card has %d completion queues more' % (got, cqs)
+    return left if left or end == before else 'left: %s' % more(before, end)
 
 
 def links():
@@ -261,6 +301,7 @@ def partitions():
 cases.run('commands-traced', commands_traced)
 cases.run('resources-testpmd', resources)
 cases.run('resources-of-the-card', of_the_card)
+cases.run('resources-of-ports', of_ports)
 cases.run('link-reasons', links)
 cases.run('link-speeds', speeds)
 cases.run('packet-filter', filters)

@@ -69,7 +69,9 @@ resources_of(uint16_t id, struct out *o)
 		out_object(o, list[i].name);
 		out_str(o, "of", list[i].of_card ? "card" : "port");
 		out_u64(o, "used", list[i].used);
-		if (list[i].limit != 0 || list[i].of_card)
+		if (list[i].by_port)
+			out_u64(o, "by_this_port", list[i].port_used);
+		if (list[i].limit != 0)
 			out_u64(o, "limit", list[i].limit);
 		out_u64(o, "reserved", list[i].reserved);
 		out_end(o);
@@ -182,7 +184,9 @@ static const struct cmd table[] = {
 	 do_commands, true},
 	{"Card", "clear command-stats {ports:ports}", "Sets them to zero.", do_clear, false},
 	{"Card", "show resources [{ports:ports}]",
-	 "Shows what is in use of the card of ports and of ports, how much there is, and how much of it is reserved.",
+	 "Shows what is in use of the card of ports, by all and by each port, and of ports, how much there is, and how "
+	 "much "
+	 "of it is reserved.",
 	 do_resources, true},
 	{"Card", "show link [{ports:ports}]",
 	 "Shows why the link of ports is up or down: what the card says, and what is plugged in.", do_link, true},

@@ -8,7 +8,7 @@
 #include "drivers/mlx4/port/compat.h"
 #include "drivers/mlx4/port/port.h"
 
-#define MLX4_ETH_RX_VECTORS 32 /* interrupt vectors of a port */
+#define MLX4_ETH_RX_VECTORS MLX4_RX_EQS_PORT /* interrupt vectors of a port */
 #define MLX4_ETH_FRAME_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN)
 
 /* ops.c */

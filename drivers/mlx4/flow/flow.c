@@ -64,7 +64,7 @@ target_move(struct mlx4_eth *eth, const struct mlx4_flow_target *t, const struct
 	{
 		if (f->target != t)
 			continue;
-		mlx4_rule_drop(eth->hca, rc == 0 ? &f->id : &f->next_id);
+		mlx4_rule_drop(eth->hca, eth->port, rc == 0 ? &f->id : &f->next_id);
 		if (rc != 0)
 			continue;
 		f->id = f->next_id;
@@ -275,7 +275,7 @@ err_target:
 static void
 take_away(struct mlx4_eth *eth, struct rte_flow *f)
 {
-	mlx4_rule_drop(eth->hca, &f->id);
+	mlx4_rule_drop(eth->hca, eth->port, &f->id);
 	TAILQ_REMOVE(&eth->flows->list, f, next);
 	target_put(eth, f->target);
 	rte_free(f);
@@ -375,7 +375,7 @@ mlx4_flows_stop(struct mlx4_eth *eth)
 		return;
 	eth->flows->up = false;
 	TAILQ_FOREACH(f, &eth->flows->list, next)
-	mlx4_rule_drop(eth->hca, &f->id);
+	mlx4_rule_drop(eth->hca, eth->port, &f->id);
 	TAILQ_FOREACH(t, &eth->flows->targets, next)
 	{
 		mlx4_flow_rings_retire(eth, t->rings);

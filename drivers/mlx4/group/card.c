@@ -173,9 +173,9 @@ rules_remove(struct mlx4_eth *eth, struct mlx4_group_rules *r)
 {
 	if (!r->up)
 		return;
-	mlx4_rule_drop(eth->hca, &r->unicast);
-	mlx4_rule_drop(eth->hca, &r->bcast);
-	mlx4_rule_drop(eth->hca, &r->mcast);
+	mlx4_rule_drop(eth->hca, eth->port, &r->unicast);
+	mlx4_rule_drop(eth->hca, eth->port, &r->bcast);
+	mlx4_rule_drop(eth->hca, eth->port, &r->mcast);
 	if (r->flood)
 		mlx4_filter_flood(eth, false);
 	if (r->copied)

@@ -48,6 +48,8 @@ bool mlx4_hca_catas(struct mlx4_hca *hca);
 /* The card does not obey any more: from now on commands fail at once. Any thread. */
 void mlx4_hca_mark_dead(struct mlx4_hca *hca, const char *why);
 
+#define MLX4_PDS_END 32768u /* protection domains, of 2^17 that a key can name */
+
 /* --- numbers.c: ranges of object numbers --- */
 int mlx4_numbers_create(const char *what, uint32_t first, uint32_t end, int numa_node, struct mlx4_numbers **out);
 void mlx4_numbers_destroy(struct mlx4_numbers *n);
@@ -60,6 +62,9 @@ int mlx4_numbers_get(struct mlx4_numbers *n, uint32_t count, uint32_t align, uin
 int mlx4_numbers_cycle(struct mlx4_numbers *n, uint32_t window, uint32_t clear, uint32_t *number);
 void mlx4_numbers_put(struct mlx4_numbers *n, uint32_t base, uint32_t count);
 uint32_t mlx4_numbers_used(const struct mlx4_numbers *n);
+/* Numbers that were taken and belong to no port are a port's (1..MLX4_MAX_PORTS) until they are given back. */
+void mlx4_numbers_belong(struct mlx4_numbers *n, uint32_t base, uint32_t count, unsigned int port);
+uint32_t mlx4_numbers_used_by(const struct mlx4_numbers *n, unsigned int port);
 
 /* --- reset.c --- */
 /* Waits for the reset semaphore, resets, waits until the card answers [CP 1.4]. */

@@ -23,7 +23,7 @@
 
 #define ASYNC_ENTRIES 512u
 #define COMP_ENTRIES 256u
-#define RX_EQS_MAX 64u
+#define RX_EQS_MAX ((unsigned int)(MLX4_MAX_PORTS * MLX4_RX_EQS_PORT))
 #define VERBS_ENTRIES 1024u /* no fewer than queues that a port can have: each tells once until it is armed again */
 #define TAKE_MAX 32u
 #define DEFERRED_MAX 64u

@@ -33,6 +33,7 @@
 #include "mlx4_prm_wqe.h"
 
 #define MLX4_MAX_PORTS 2
+#define MLX4_RX_EQS_PORT 32 /* most completion EQs for the receive queues of a port */
 
 /* What the firmware said about itself and the limits that follow; in plain numbers. */
 struct mlx4_caps {
@@ -243,11 +244,13 @@ struct mlx4_hca {
 	struct {
 		struct mlx4_eq *eq; /* NULL: nobody has it */
 		const void *owner;
+		unsigned int port; /* of the owner */
 	} own_eq[MLX4_OWN_VECTORS];
 	unsigned int
 		num_vectors; /* that are connected: the asynchronous EQ's, behind it those of comp_eq in their order */
 	struct mlx4_numbers *qpns, *cqns, *srqns, *mpts, *mtts, *uars, *pds;
-	uint8_t key_byte; /* of the last memory key */
+	uint32_t rules[MLX4_MAX_PORTS]; /* of steering, that a port has */
+	uint8_t key_byte;               /* of the last memory key */
 	uint32_t pd;
 	uint32_t pa_key; /* key of the region that covers all DMA windows, physical addressing: lkey of every WQE */
 	struct mlx4_port_info port[MLX4_MAX_PORTS];
@@ -320,7 +323,7 @@ mlx4_quirk(const struct mlx4_hca *hca, enum mlx4_quirk_id id)
  * A vector of CQs of another process, whose interrupts go to fd, which stays open until it is given back; its CQs go before it.
  * owner: an address of nobody else. -ENOSPC: all are taken, or the bus has none to lend. A card that was down has none any more.
  */
-int mlx4_own_vector_get(struct mlx4_hca *hca, const void *owner, int fd, int *vector);
+int mlx4_own_vector_get(struct mlx4_hca *hca, unsigned int port, const void *owner, int fd, int *vector);
 void mlx4_own_vector_put(struct mlx4_hca *hca, const void *owner, int vector);
 /* How many objects there can be, with those of the firmware; powers of two. */
 struct mlx4_limits {
@@ -329,6 +332,13 @@ struct mlx4_limits {
 void mlx4_hca_limits(const struct mlx4_hca *hca, struct mlx4_limits *limits);
 /* Objects in use, event queues and commands executed, for reports. */
 void mlx4_hca_usage(struct mlx4_hca *hca, struct mlx4_limits *used, uint32_t *eqs, uint64_t *commands);
+enum mlx4_object { MLX4_OBJ_QP, MLX4_OBJ_CQ, MLX4_OBJ_SRQ, MLX4_OBJ_KEY, MLX4_OBJ_PD, MLX4_OBJ_UAR, MLX4_OBJS };
+/* Objects that were taken are those of a port from now on, for reports; what nobody says that of is the card's. */
+void mlx4_belongs(struct mlx4_hca *hca, enum mlx4_object what, uint32_t first, uint32_t n, unsigned int port);
+struct mlx4_port_usage {
+	uint32_t object[MLX4_OBJS], eqs, rules;
+};
+void mlx4_hca_port_usage(struct mlx4_hca *hca, unsigned int port, struct mlx4_port_usage *used);
 
 struct mlx4_hca_config {
 	bool check_fw; /* refuse firmware below the supported versions */
@@ -577,10 +587,10 @@ int mlx4_rule_tagged(struct mlx4_hca *hca, unsigned int port, uint16_t prio, con
 		     uint16_t vid, uint16_t vid_mask, uint32_t qpn, uint64_t *id);
 int mlx4_rule_default(struct mlx4_hca *hca, unsigned int port, uint16_t prio, enum mlx4_dmfs_type type, uint32_t qpn,
 		      uint64_t *id);
-int mlx4_rule_remove(struct mlx4_hca *hca, uint64_t id);
+int mlx4_rule_remove(struct mlx4_hca *hca, unsigned int port, uint64_t id);
 #define MLX4_NO_RULE UINT64_MAX
 /* Removes the rule that *id names, if it names one, and sets it to MLX4_NO_RULE. */
-void mlx4_rule_drop(struct mlx4_hca *hca, uint64_t *id);
+void mlx4_rule_drop(struct mlx4_hca *hca, unsigned int port, uint64_t *id);
 /* A rule of the application: any specifications; prio: 0..4095 and MLX4_DMFS_PRIO_USER or _ETHTOOL, in front of all rules of the NIC. */
 int mlx4_rule_specs(struct mlx4_hca *hca, unsigned int port, uint16_t prio, const uint8_t *specs, size_t len,
 		    uint32_t qpn, uint64_t *id);

@@ -13,24 +13,30 @@ struct mlx4_numbers {
 	uint32_t first, end, used;
 	uint32_t turn; /* the last one that mlx4_numbers_cycle gave, 0: none */
 	rte_spinlock_t lock;
-	uint64_t taken[]; /* bit i: number i */
+	uint32_t used_by[MLX4_MAX_PORTS];
+	uint64_t *of[MLX4_MAX_PORTS]; /* bit i: number i belongs to the port */
+	uint64_t taken[];             /* bit i: number i */
 };
 
 int
 mlx4_numbers_create(const char *what, uint32_t first, uint32_t end, int numa_node, struct mlx4_numbers **out)
 {
+	const size_t words = ((size_t)end + 63) / 64;
 	struct mlx4_numbers *n;
+	unsigned int p;
 
 	if (first >= end) {
 		MLX4_LOG(ERR, "no %s left: the first free one is %u, the limit %u", what, first, end);
 		return -ENOSPC;
 	}
-	n = rte_zmalloc_socket("mlx4_numbers", sizeof(*n) + (end + 63) / 64 * 8, 0, numa_node);
+	n = rte_zmalloc_socket("mlx4_numbers", sizeof(*n) + (1 + MLX4_MAX_PORTS) * words * 8, 0, numa_node);
 	if (n == NULL)
 		return -ENOMEM;
 	n->what = what;
 	n->first = first;
 	n->end = end;
+	for (p = 0; p < MLX4_MAX_PORTS; p++)
+		n->of[p] = n->taken + (1 + p) * words;
 	rte_spinlock_init(&n->lock);
 	*out = n;
 	return 0;
@@ -108,12 +114,32 @@ mlx4_numbers_cycle(struct mlx4_numbers *n, uint32_t window, uint32_t clear, uint
 void
 mlx4_numbers_put(struct mlx4_numbers *n, uint32_t base, uint32_t count)
 {
+	unsigned int p;
+	uint32_t i;
+
+	rte_spinlock_lock(&n->lock);
+	for (i = base; i < base + count; i++) {
+		const uint64_t bit = UINT64_C(1) << (i % 64);
+
+		n->taken[i / 64] &= ~bit;
+		for (p = 0; p < MLX4_MAX_PORTS; p++) {
+			n->used_by[p] -= (n->of[p][i / 64] & bit) != 0;
+			n->of[p][i / 64] &= ~bit;
+		}
+	}
+	n->used -= count;
+	rte_spinlock_unlock(&n->lock);
+}
+
+void
+mlx4_numbers_belong(struct mlx4_numbers *n, uint32_t base, uint32_t count, unsigned int port)
+{
 	uint32_t i;
 
 	rte_spinlock_lock(&n->lock);
 	for (i = base; i < base + count; i++)
-		n->taken[i / 64] &= ~(UINT64_C(1) << (i % 64));
-	n->used -= count;
+		n->of[port - 1][i / 64] |= UINT64_C(1) << (i % 64);
+	n->used_by[port - 1] += count;
 	rte_spinlock_unlock(&n->lock);
 }
 
@@ -121,4 +147,10 @@ uint32_t
 mlx4_numbers_used(const struct mlx4_numbers *n)
 {
 	return n->used;
+}
+
+uint32_t
+mlx4_numbers_used_by(const struct mlx4_numbers *n, unsigned int port)
+{
+	return n->used_by[port - 1];
 }

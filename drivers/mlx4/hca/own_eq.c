@@ -58,7 +58,7 @@ make(struct mlx4_hca *hca, unsigned int i, int fd)
 }
 
 int
-mlx4_own_vector_get(struct mlx4_hca *hca, const void *owner, int fd, int *vector)
+mlx4_own_vector_get(struct mlx4_hca *hca, unsigned int port, const void *owner, int fd, int *vector)
 {
 	unsigned int i;
 	int rc = -ENOSPC;
@@ -70,6 +70,7 @@ mlx4_own_vector_get(struct mlx4_hca *hca, const void *owner, int fd, int *vector
 		rc = make(hca, i, fd);
 	if (rc == 0) {
 		hca->own_eq[i].owner = owner;
+		hca->own_eq[i].port = port;
 		*vector = (int)(hca->num_comp_eq + i);
 	}
 	pthread_mutex_unlock(&hca->shared);

@@ -293,15 +293,21 @@ conf_special(struct mlx4_hca *hca, uint32_t base)
 int
 mlx4_special_qps_create(struct mlx4_hca *hca)
 {
+	unsigned int i;
 	int rc;
 
 	rc = mlx4_numbers_get(hca->qpns, SPECIAL_QPS, SPECIAL_QPS, 0, false, &hca->special_qp_base);
 	if (rc != 0)
 		return rc;
 	rc = conf_special(hca, hca->special_qp_base);
-	if (rc != 0)
+	if (rc != 0) {
 		mlx4_numbers_put(hca->qpns, hca->special_qp_base, SPECIAL_QPS);
-	return rc;
+		return rc;
+	}
+	/* QP0 of each port, then QP1 of each; the others are nobody's. */
+	for (i = 0; i < 2 * MLX4_MAX_PORTS; i++)
+		mlx4_numbers_belong(hca->qpns, hca->special_qp_base + i, 1, i % MLX4_MAX_PORTS + 1);
+	return 0;
 }
 
 void

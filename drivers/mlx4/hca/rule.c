@@ -25,7 +25,11 @@ fill_control(const struct mlx4_hca *hca, uint8_t *box, unsigned int port, enum m
 static int
 attach(struct mlx4_hca *hca, const void *box, size_t len, uint64_t *id)
 {
-	return mlx4_cmd_mbox_imm(hca, MLX4_CMD_QP_FLOW_STEERING_ATTACH, 0, len / 4, box, len, id);
+	int rc = mlx4_cmd_mbox_imm(hca, MLX4_CMD_QP_FLOW_STEERING_ATTACH, 0, len / 4, box, len, id);
+
+	if (rc == 0)
+		__atomic_add_fetch(&hca->rules[prm_get(box, MLX4_DMFS_PORT) - 1], 1, __ATOMIC_RELAXED);
+	return rc;
 }
 
 int
@@ -63,16 +67,18 @@ mlx4_rule_default(struct mlx4_hca *hca, unsigned int port, uint16_t prio, enum m
 }
 
 int
-mlx4_rule_remove(struct mlx4_hca *hca, uint64_t id)
+mlx4_rule_remove(struct mlx4_hca *hca, unsigned int port, uint64_t id)
 {
+	/* Whoever asks forgets it, whatever the card says. */
+	__atomic_sub_fetch(&hca->rules[port - 1], 1, __ATOMIC_RELAXED);
 	return mlx4_cmd_imm(hca, MLX4_CMD_QP_FLOW_STEERING_DETACH, 0, 0, id, NULL);
 }
 
 void
-mlx4_rule_drop(struct mlx4_hca *hca, uint64_t *id)
+mlx4_rule_drop(struct mlx4_hca *hca, unsigned int port, uint64_t *id)
 {
 	if (*id != MLX4_NO_RULE)
-		mlx4_rule_remove(hca, *id);
+		mlx4_rule_remove(hca, port, *id);
 	*id = MLX4_NO_RULE;
 }
 

@@ -56,32 +56,58 @@ struct kinds {
 	unsigned int max, n;
 };
 
-static void
+static struct rte_pmd_mlx4_resource *
 add(struct kinds *k, const char *name, bool of_card, uint32_t used, uint32_t limit, uint32_t reserved)
 {
-	if (k->n < k->max)
-		k->list[k->n] = (struct rte_pmd_mlx4_resource){name, of_card, used, limit, reserved};
-	k->n++;
+	static struct rte_pmd_mlx4_resource none; /* of whom nobody asks */
+
+	if (k->n >= k->max) {
+		k->n++;
+		return &none;
+	}
+	k->list[k->n] = (struct rte_pmd_mlx4_resource){
+		.name = name, .of_card = of_card, .used = used, .limit = limit, .reserved = reserved};
+	return &k->list[k->n++];
+}
+
+/* What ports share: each object is of one port or of the card itself. */
+static void
+add_shared(struct kinds *k, const char *name, uint32_t used, uint32_t limit, uint32_t reserved, uint32_t port_used)
+{
+	struct rte_pmd_mlx4_resource *r = add(k, name, true, used, limit, reserved);
+
+	r->by_port = true;
+	r->port_used = port_used;
 }
 
 static void
-add_card(struct mlx4_hca *hca, struct kinds *k)
+add_card(struct mlx4_hca *hca, unsigned int port, struct kinds *k)
 {
 	const struct mlx4_caps *c = &hca->caps;
 	struct mlx4_limits used, most;
+	struct mlx4_port_usage mine, of;
+	uint32_t eqs, rules = 0;
 	uint64_t commands;
-	uint32_t eqs;
+	unsigned int p;
 
 	mlx4_hca_usage(hca, &used, &eqs, &commands);
 	mlx4_hca_limits(hca, &most);
-	add(k, "queue-pairs", true, used.qps, most.qps, c->rsvd_qps);
-	add(k, "completion-queues", true, used.cqs, most.cqs, c->rsvd_cqs);
-	add(k, "shared-receive-queues", true, used.srqs, most.srqs, c->rsvd_srqs);
-	add(k, "event-queues", true, eqs, hca->icm != NULL ? mlx4_icm_num_eqs(hca) : 0, c->rsvd_eqs);
-	add(k, "memory-keys", true, used.keys, most.keys, c->rsvd_mpts);
+	mlx4_hca_port_usage(hca, port, &mine);
+	for (p = 1; p <= hca->caps.num_ports; p++) {
+		mlx4_hca_port_usage(hca, p, &of);
+		rules += of.rules;
+	}
+	add_shared(k, "queue-pairs", used.qps, most.qps, c->rsvd_qps, mine.object[MLX4_OBJ_QP]);
+	add_shared(k, "completion-queues", used.cqs, most.cqs, c->rsvd_cqs, mine.object[MLX4_OBJ_CQ]);
+	add_shared(k, "shared-receive-queues", used.srqs, most.srqs, c->rsvd_srqs, mine.object[MLX4_OBJ_SRQ]);
+	add_shared(k, "event-queues", eqs, hca->icm != NULL ? mlx4_icm_num_eqs(hca) : 0, c->rsvd_eqs, mine.eqs);
+	add_shared(k, "memory-keys", used.keys, most.keys, c->rsvd_mpts, mine.object[MLX4_OBJ_KEY]);
 	add(k, "translation-entries", true, used.mtts, most.mtts, c->rsvd_mtts);
-	add(k, "protection-domains", true, used.pds, most.pds, c->rsvd_pds);
-	add(k, "doorbell-pages", true, hca->up ? mlx4_numbers_used(hca->uars) : 0, c->num_uars, c->rsvd_uars);
+	add_shared(k, "protection-domains", used.pds, most.pds, c->rsvd_pds, mine.object[MLX4_OBJ_PD]);
+	add_shared(k, "doorbell-pages", hca->up ? mlx4_numbers_used(hca->uars) : 0, c->num_uars, c->rsvd_uars,
+		   mine.object[MLX4_OBJ_UAR]);
+	/* How many the card has room for depends on what they compare; it does not say. */
+	add_shared(k, "steering-rules", rules, 0, 0, mine.rules);
 }
 
 static uint32_t
@@ -154,7 +180,7 @@ rte_pmd_mlx4_resources_get(uint16_t port_id, struct rte_pmd_mlx4_resource *list,
 	if (eth == NULL)
 		return -ENODEV;
 	mlx4_control_lock(eth);
-	add_card(eth->hca, &k);
+	add_card(eth->hca, eth->port, &k);
 	add_port(eth, &k);
 	mlx4_control_unlock(eth);
 	return (int)k.n;

@@ -80,6 +80,8 @@ resources(uint16_t port, struct rte_tel_data *d)
 			break;
 		rte_tel_data_add_dict_string(part, "of", r[i].of_card ? "card" : "port");
 		tel_dict_uint(part, "used", r[i].used);
+		if (r[i].by_port)
+			tel_dict_uint(part, "by_this_port", r[i].port_used);
 		tel_dict_uint(part, "limit", r[i].limit);
 		tel_dict_uint(part, "reserved", r[i].reserved);
 	}

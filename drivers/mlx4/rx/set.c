@@ -150,6 +150,8 @@ set_create_cq(struct mlx4_rxq *q, struct mlx4_rx_set *s, uint32_t entries)
 
 	ret = (q->stamp_flag != 0 ? mlx4_cq_create_stamped : mlx4_cq_create)(hca, entries, s->uar, q->vector,
 									     q->numa_node, &s->cq);
+	if (ret == 0)
+		mlx4_belongs(hca, MLX4_OBJ_CQ, s->cq.cqn, 1, q->eth->port);
 	if (ret != 0 || q->mod_us == 0)
 		return ret;
 	ret = mlx4_rx_set_moderate(q, s);
@@ -194,6 +196,7 @@ mlx4_rx_set_create(struct mlx4_rxq *q, uint32_t base_qpn, uint16_t table, const 
 	ret = mlx4_uar_alloc(hca, &s->uar);
 	if (ret != 0)
 		goto err_mem;
+	mlx4_belongs(hca, MLX4_OBJ_UAR, s->uar, 1, q->eth->port);
 	ret = set_create_cq(q, s, rte_align32pow2(n * entries));
 	if (ret != 0)
 		goto err_cq;

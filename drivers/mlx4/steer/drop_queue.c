@@ -27,12 +27,15 @@ mlx4_drop_queue_open(struct mlx4_eth *eth)
 	rc = mlx4_uar_alloc(hca, &d->uar);
 	if (rc != 0)
 		return rc;
+	mlx4_belongs(hca, MLX4_OBJ_UAR, d->uar, 1, eth->port);
 	rc = mlx4_cq_create(hca, DROP_ENTRIES, d->uar, -1, hca->numa_node, &d->cq);
 	if (rc != 0)
 		goto err_cq;
+	mlx4_belongs(hca, MLX4_OBJ_CQ, d->cq.cqn, 1, eth->port);
 	rc = mlx4_qpn_reserve(hca, 1, 1, false, &qpn);
 	if (rc != 0)
 		goto err_qpn;
+	mlx4_belongs(hca, MLX4_OBJ_QP, qpn, 1, eth->port);
 	attr.uar = d->uar;
 	rc = mlx4_qp_create(hca, qpn, &attr, &d->qp);
 	if (rc != 0)

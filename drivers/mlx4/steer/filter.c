@@ -63,14 +63,14 @@ guards_drop(struct mlx4_eth *eth, struct rule_set *r, uint32_t i)
 	uint32_t b;
 
 	for (b = 0; b < VID_BITS; b++)
-		mlx4_rule_drop(eth->hca, &r->guard[i][b]);
+		mlx4_rule_drop(eth->hca, eth->port, &r->guard[i][b]);
 }
 
 static void
 group_mac_drop(struct mlx4_eth *eth, struct rule_set *r, uint32_t i)
 {
 	guards_drop(eth, r, i);
-	mlx4_rule_drop(eth->hca, &r->miss[i]);
+	mlx4_rule_drop(eth->hca, eth->port, &r->miss[i]);
 }
 
 static void
@@ -78,13 +78,13 @@ rules_remove(struct mlx4_eth *eth, struct rule_set *r)
 {
 	uint32_t i;
 
-	mlx4_rule_drop(eth->hca, &r->promisc);
-	mlx4_rule_drop(eth->hca, &r->allmulti);
+	mlx4_rule_drop(eth->hca, eth->port, &r->promisc);
+	mlx4_rule_drop(eth->hca, eth->port, &r->allmulti);
 	for (i = 0; i < MLX4_ETH_MAX_MC_MACS; i++)
-		mlx4_rule_drop(eth->hca, &r->mc[i]);
-	mlx4_rule_drop(eth->hca, &r->bcast);
+		mlx4_rule_drop(eth->hca, eth->port, &r->mc[i]);
+	mlx4_rule_drop(eth->hca, eth->port, &r->bcast);
 	for (i = 0; i < MLX4_ETH_MAX_UC_MACS; i++)
-		mlx4_rule_drop(eth->hca, &r->uc[i]);
+		mlx4_rule_drop(eth->hca, eth->port, &r->uc[i]);
 	for (i = 0; i < TP_GROUPS; i++)
 		group_mac_drop(eth, r, i);
 }
@@ -94,7 +94,7 @@ static int
 default_rule(struct mlx4_eth *eth, uint64_t *id, bool want, uint16_t prio, enum mlx4_dmfs_type type, uint32_t qpn)
 {
 	if (!want)
-		mlx4_rule_drop(eth->hca, id);
+		mlx4_rule_drop(eth->hca, eth->port, id);
 	else if (*id == NO_RULE)
 		return mlx4_rule_default(eth->hca, eth->port, prio, type, qpn, id);
 	return 0;
@@ -154,7 +154,7 @@ mc_apply(struct mlx4_eth *eth, struct rule_set *r, uint32_t qpn)
 
 	for (i = 0; rc == 0 && i < eth->num_mc; i++) {
 		if (!mc_is_exact(eth))
-			mlx4_rule_drop(eth->hca, &r->mc[i]);
+			mlx4_rule_drop(eth->hca, eth->port, &r->mc[i]);
 		else if (r->mc[i] == NO_RULE)
 			rc = mlx4_rule_mac(eth->hca, eth->port, MLX4_RULE_PORT, &eth->mc[i], qpn, &r->mc[i]);
 	}
@@ -453,10 +453,10 @@ mac_replace(struct mlx4_eth *eth, uint32_t i, const struct rte_ether_addr *mac)
 		rc = macs_apply(eth);
 	if (rc != 0) {
 		f->mac[i] = old;
-		mlx4_rule_drop(eth->hca, &id);
+		mlx4_rule_drop(eth->hca, eth->port, &id);
 		return rc;
 	}
-	mlx4_rule_drop(eth->hca, &f->rules.uc[i]);
+	mlx4_rule_drop(eth->hca, eth->port, &f->rules.uc[i]);
 	f->rules.uc[i] = id;
 	return 0;
 }
@@ -511,7 +511,7 @@ mc_replace(struct mlx4_eth *eth, const struct rte_ether_addr *mc, uint32_t n)
 	}
 	if (rc != 0) {
 		for (i = 0; i < n; i++)
-			mlx4_rule_drop(eth->hca, &next[i]);
+			mlx4_rule_drop(eth->hca, eth->port, &next[i]);
 		return rc;
 	}
 	for (i = 0; exact && i < n; i++) {
@@ -522,7 +522,7 @@ mc_replace(struct mlx4_eth *eth, const struct rte_ether_addr *mc, uint32_t n)
 		}
 	}
 	for (i = 0; i < eth->num_mc; i++)
-		mlx4_rule_drop(eth->hca, &r->mc[i]);
+		mlx4_rule_drop(eth->hca, eth->port, &r->mc[i]);
 	memcpy(r->mc, next, sizeof(r->mc));
 	if (n != 0)
 		memmove(eth->mc, mc, n * sizeof(*mc));

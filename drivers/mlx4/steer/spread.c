@@ -122,6 +122,7 @@ parent_create(struct mlx4_eth *eth, struct mlx4_spread *s, struct mlx4_rx_set *c
 	ret = mlx4_qpn_reserve(eth->hca, 1, 1, false, &s->parent_qpn);
 	if (ret != 0)
 		return ret;
+	mlx4_belongs(eth->hca, MLX4_OBJ_QP, s->parent_qpn, 1, eth->port);
 	ret = mlx4_qp_create_rss(eth->hca, s->parent_qpn, &attr, &s->parent);
 	if (ret != 0)
 		goto err_create;
@@ -164,6 +165,7 @@ mlx4_spread_build(struct mlx4_eth *eth, const struct mlx4_spread_conf *conf, con
 	ret = mlx4_qpn_reserve(eth->hca, conf->table, conf->table, false, &s->base_qpn);
 	if (ret != 0)
 		goto err_qpn;
+	mlx4_belongs(eth->hca, MLX4_OBJ_QP, s->base_qpn, conf->table, eth->port);
 	ret = sets_create(eth, s, members, new_set);
 	if (ret != 0)
 		goto err_sets;

@@ -402,13 +402,16 @@ mlx4_txq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int numa_no
 	ret = mlx4_uar_alloc(hca, &q->uar);
 	if (ret != 0)
 		goto err_elts;
+	mlx4_belongs(hca, MLX4_OBJ_UAR, q->uar, 1, eth->port);
 	/* Every WQE may end with a CQE when the QP flushes: as many entries as blocks. */
 	ret = mlx4_cq_create(hca, blocks, q->uar, -1, numa_node, &q->cq);
 	if (ret != 0)
 		goto err_cq;
+	mlx4_belongs(hca, MLX4_OBJ_CQ, q->cq.cqn, 1, eth->port);
 	ret = mlx4_qpn_reserve(hca, 1, 1, true, &qpn);
 	if (ret != 0)
 		goto err_qpn;
+	mlx4_belongs(hca, MLX4_OBJ_QP, qpn, 1, eth->port);
 	attr.port = eth->port;
 	attr.sq_txbbs = blocks;
 	attr.scq = &q->cq;

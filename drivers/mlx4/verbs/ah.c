@@ -92,7 +92,7 @@ mlx4_roce_attach_mcast(struct troce_qp *qp, const union ibv_gid *gid, const stru
 static void
 leave(struct mlx4_roce_qp *q, struct mlx4_roce_group *g)
 {
-	mlx4_rule_remove(q->home->hca, g->rule);
+	mlx4_rule_remove(q->home->hca, q->home->port, g->rule);
 	LIST_REMOVE(g, next);
 	rte_free(g);
 }

@@ -72,12 +72,18 @@ mirror_create(struct mlx4_roce *r, struct rte_mempool *pool, struct mirror *w, e
 		return -ENOMEM;
 	rc = mlx4_uar_alloc(hca, &w->uar);
 	w->has_uar = rc == 0;
+	if (w->has_uar)
+		mlx4_belongs(hca, MLX4_OBJ_UAR, w->uar, 1, r->port);
 	if (rc == 0)
 		rc = mlx4_cq_create(hca, FRAMES, w->uar, -1, r->dev->numa_node, &w->cq);
 	w->has_cq = rc == 0;
+	if (w->has_cq)
+		mlx4_belongs(hca, MLX4_OBJ_CQ, w->cq.cqn, 1, r->port);
 	if (rc == 0)
 		rc = mlx4_qpn_reserve(hca, 1, 1, false, &w->qpn);
 	w->has_qpn = rc == 0;
+	if (w->has_qpn)
+		mlx4_belongs(hca, MLX4_OBJ_QP, w->qpn, 1, r->port);
 	attr.uar = w->uar;
 	if (rc == 0)
 		rc = mlx4_qp_create(hca, w->qpn, &attr, &w->qp);
@@ -101,7 +107,7 @@ static void
 mirror_stop(struct mlx4_roce *r, struct mirror *w)
 {
 	if (w->has_rule)
-		(void)mlx4_rule_remove(r->hca, w->rule);
+		(void)mlx4_rule_remove(r->hca, r->port, w->rule);
 	if (w->has_qp)
 		(void)mlx4_qp_stop(r->hca, &w->qp);
 }

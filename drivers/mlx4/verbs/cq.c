@@ -36,6 +36,7 @@ mlx4_roce_create_cq(struct troce_cq *cq, int vector)
 		mlx4_roce_uar_put(r, cq->guest, c->uar);
 		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
 	}
+	mlx4_belongs(r->hca, MLX4_OBJ_CQ, c->hw.cqn, 1, r->port);
 	c->home = r;
 	c->live = true;
 	c->cqes = c->hw.cqes;

@@ -59,7 +59,7 @@ mlx4_roce_vector_get(struct troce_dev *dev, struct troce_guest *guest, int fd)
 
 	if (r->hca == NULL)
 		return EIO;
-	rc = mlx4_own_vector_get(r->hca, guest, fd, &guest->vector);
+	rc = mlx4_own_vector_get(r->hca, r->port, guest, fd, &guest->vector);
 	return rc == 0 ? 0 : mlx4_roce_errno(rc);
 }
 
@@ -96,6 +96,8 @@ mlx4_roce_uar_get(struct mlx4_roce *r, const struct troce_guest *guest, uint32_t
 {
 	int rc = mlx4_uar_alloc(r->hca, page);
 
+	if (rc == 0)
+		mlx4_belongs(r->hca, MLX4_OBJ_UAR, *page, 1, r->port);
 	if (rc != 0 || guest == NULL)
 		return rc;
 	rc = lend(r, *page, guest->uar_fd);

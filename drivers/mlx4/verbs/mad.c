@@ -92,11 +92,13 @@ sender_create(struct mlx4_mad_end *g, uint32_t qpn)
 	rc = mlx4_uar_alloc(r->hca, &s->uar);
 	if (rc != 0)
 		return rc;
+	mlx4_belongs(r->hca, MLX4_OBJ_UAR, s->uar, 1, r->port);
 	g->senders++;
 	if (index != 0) {
 		rc = mlx4_qpn_reserve_fresh(r->hca, false, &qpn);
 		if (rc != 0)
 			return rc;
+		mlx4_belongs(r->hca, MLX4_OBJ_QP, qpn, 1, r->port);
 		s->reserved = true;
 	}
 	a.uar = s->uar;
@@ -176,11 +178,13 @@ memory_create(struct mlx4_mad_end *g)
 	rc = mlx4_uar_alloc(r->hca, &g->cq_uar);
 	if (rc != 0)
 		return rc;
+	mlx4_belongs(r->hca, MLX4_OBJ_UAR, g->cq_uar, 1, r->port);
 	rc = mlx4_cq_create(r->hca, CQES, g->cq_uar, -1, r->dev->numa_node, &g->cq);
 	if (rc != 0) {
 		mlx4_uar_free(r->hca, g->cq_uar);
 		return rc;
 	}
+	mlx4_belongs(r->hca, MLX4_OBJ_CQ, g->cq.cqn, 1, r->port);
 	g->has_cq = true;
 	return 0;
 }

@@ -20,6 +20,7 @@ mlx4_roce_alloc_pd(struct troce_pd *pd)
 	rc = mlx4_pd_alloc(r->hca, &p->pd);
 	if (rc != 0)
 		return mlx4_roce_errno(rc);
+	mlx4_belongs(r->hca, MLX4_OBJ_PD, p->pd, 1, r->port);
 	p->live = true;
 	LIST_INSERT_HEAD(&r->pds, p, next);
 	return 0;
@@ -46,6 +47,14 @@ rights(int access)
 	       ((access & IBV_ACCESS_MW_BIND) != 0 ? MLX4_KEY_BIND : 0);
 }
 
+static void
+key_taken(struct mlx4_roce *r, struct mlx4_roce_key *k)
+{
+	mlx4_belongs(r->hca, MLX4_OBJ_KEY, k->hw.index, 1, r->port);
+	k->home = r;
+	k->live = true;
+}
+
 int
 mlx4_roce_reg_mr(struct troce_mr *mr)
 {
@@ -59,8 +68,7 @@ mlx4_roce_reg_mr(struct troce_mr *mr)
 				rights(mr->access) | (mr->opened ? MLX4_KEY_OPENED : 0), &m->key.hw);
 	if (rc != 0)
 		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
-	m->key.home = r;
-	m->key.live = true;
+	key_taken(r, &m->key);
 	mr->v.lkey = mr->v.rkey = m->key.hw.key;
 	LIST_INSERT_HEAD(&r->mrs, &m->key, next);
 	return 0;
@@ -106,8 +114,7 @@ mlx4_roce_alloc_mr(struct troce_mr *mr)
 		rte_free(m->list);
 		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
 	}
-	m->key.home = r;
-	m->key.live = true;
+	key_taken(r, &m->key);
 	mr->v.lkey = mr->v.rkey = m->key.hw.key;
 	LIST_INSERT_HEAD(&r->mrs, &m->key, next);
 	return 0;
@@ -161,8 +168,7 @@ mlx4_roce_alloc_mw(struct troce_mw *mw)
 	rc = mlx4_window_create(r->hca, mlx4_roce_pdn(mw->v.pd), type2, &m->key.hw);
 	if (rc != 0)
 		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
-	m->key.home = r;
-	m->key.live = true;
+	key_taken(r, &m->key);
 	mw->v.rkey = m->key.hw.key;
 	LIST_INSERT_HEAD(&r->mws, &m->key, next);
 	return 0;

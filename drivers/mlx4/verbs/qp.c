@@ -193,6 +193,8 @@ rings_create(struct mlx4_roce_qp *q, struct mlx4_vqp_attr *a)
 		rc = mlx4_qpn_reserve_fresh(r->hca, q->raw, &q->qpn);
 	if (rc != 0)
 		goto err_qpn;
+	if (q->q.role != TROCE_QP_RING)
+		mlx4_belongs(r->hca, MLX4_OBJ_QP, q->qpn, 1, r->port);
 	a->uar = q->uar;
 	rc = mlx4_vqp_create(r->hca, q->qpn, a, &q->hw);
 	if (rc != 0)

@@ -190,7 +190,7 @@ mlx4_roce_destroy_flow(struct troce_flow *flow)
 	struct mlx4_roce_qp *q = (struct mlx4_roce_qp *)flow->qp;
 
 	if (q->live)
-		mlx4_rule_drop(q->home->hca, &f->rule);
+		mlx4_rule_drop(q->home->hca, q->home->port, &f->rule);
 	LIST_REMOVE(f, next);
 	return 0;
 }
@@ -201,5 +201,5 @@ mlx4_roce_flows_drop(struct mlx4_roce_qp *q)
 	struct mlx4_roce_flow *f;
 
 	LIST_FOREACH(f, &q->flows, next)
-	mlx4_rule_drop(q->home->hca, &f->rule);
+	mlx4_rule_drop(q->home->hca, q->home->port, &f->rule);
 }

@@ -37,6 +37,8 @@ mlx4_roce_reserve_qpns(struct troce_dev *dev, uint32_t n, uint32_t *base)
 	struct mlx4_roce *r = dev->home;
 	int rc = r->hca != NULL ? mlx4_qpn_reserve(r->hca, n, n, false, base) : -EIO;
 
+	if (rc == 0)
+		mlx4_belongs(r->hca, MLX4_OBJ_QP, *base, n, r->port);
 	return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
 }
 

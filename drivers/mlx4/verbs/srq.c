@@ -33,6 +33,7 @@ mlx4_roce_create_srq(struct troce_srq *srq, struct ibv_srq_attr *attr)
 		rte_free(s->wrid);
 		return rc == -ENOSPC ? ENOMEM : mlx4_roce_errno(rc);
 	}
+	mlx4_belongs(r->hca, MLX4_OBJ_SRQ, s->hw.srqn, 1, r->port);
 	s->home = r;
 	s->live = true;
 	s->wqes = s->hw.wqes;

@@ -46,11 +46,13 @@ int rte_pmd_mlx4_commands_reset(uint16_t port_id);
 
 /** One kind of what there is only so much of. */
 struct rte_pmd_mlx4_resource {
-	const char *name;  /**< stable: "queue-pairs", "completion-queues" ... */
-	bool of_card;      /**< the ports of the card share it */
-	uint32_t used;     /**< by this process */
-	uint32_t limit;    /**< with those that are reserved; 0: there is none of its own */
-	uint32_t reserved; /**< for the firmware, or for who has them whether he uses them or not */
+	const char *name;   /**< stable: "queue-pairs", "completion-queues" ... */
+	bool of_card;       /**< the ports of the card share it */
+	uint32_t used;      /**< by this process */
+	uint32_t limit;     /**< with those that are reserved; 0: there is none of its own */
+	uint32_t reserved;  /**< for the firmware, or for who has them whether he uses them or not */
+	bool by_port;       /**< of the card, and each object that is a port's is counted for it, too */
+	uint32_t port_used; /**< if by_port: of used, those of this port; what no port has is the card's own */
 };
 
 #define RTE_PMD_MLX4_RESOURCES 32u /**< most kinds */

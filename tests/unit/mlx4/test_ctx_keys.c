@@ -191,11 +191,11 @@ test_rules(void **state)
 	assert_int_equal(cmd->in_modifier, 16);
 	FAKE_BOX(cmd, {0x00, 0x50060008}, {0x04, 2}, {0x08, 0xabcdef}, {0x10, 0x0c00e001}, {0x18, 0x00000211},
 		 {0x1c, 0x22334455}, {0x20, 0x0000ffff}, {0x24, 0xffffffff});
-	mlx4_rule_drop(hca, &id);
+	mlx4_rule_drop(hca, 2, &id);
 	assert_int_equal(fake_last(&card, DETACH)->in_param, UINT64_C(0x1122334455667788));
 	assert_int_equal(id, MLX4_NO_RULE);
 	fake_forget(&card);
-	mlx4_rule_drop(hca, &id);
+	mlx4_rule_drop(hca, 2, &id);
 	assert_int_equal(card.num_cmds, 0);
 	assert_int_equal(mlx4_rule_tagged(hca, 1, 0xfff, &mac, 0x0123, 0x0fff, 5, &id), 0);
 	FAKE_BOX(fake_last(&card, ATTACH), {0x00, 0x5fff0008}, {0x04, 1}, {0x08, 5}, {0x10, 0x0c00e001},
@@ -224,7 +224,7 @@ test_rules(void **state)
 	fake_refuse(&card, ATTACH, 1, 8);
 	assert_int_equal(mlx4_rule_mac(hca, 2, 6, &mac, 5, &id), -ENOSPC);
 	fake_refuse(&card, DETACH, 1, 5);
-	assert_int_equal(mlx4_rule_remove(hca, 3), -EBADF);
+	assert_int_equal(mlx4_rule_remove(hca, 2, 3), -EBADF);
 }
 
 int

@@ -121,10 +121,10 @@ test_unanswered(void **state)
 /* --- resources ---------------------------------------------------------------------------------------------- */
 
 static struct rte_pmd_mlx4_resource
-resource(const char *name)
+resource_of(uint16_t port, const char *name)
 {
 	static struct rte_pmd_mlx4_resource list[RTE_PMD_MLX4_RESOURCES];
-	int n = rte_pmd_mlx4_resources_get(0, list, RTE_DIM(list)), i;
+	int n = rte_pmd_mlx4_resources_get(port, list, RTE_DIM(list)), i;
 
 	for (i = 0; i < n; i++) {
 		assert_true(list[i].limit == 0 ||
@@ -136,13 +136,28 @@ resource(const char *name)
 	return list[0];
 }
 
+static struct rte_pmd_mlx4_resource
+resource(const char *name)
+{
+	return resource_of(0, name);
+}
+
 /* What the card has is counted there, too; what the port has was put there here. */
 static void
 test_resources(void **state)
 {
 	struct rte_ether_addr mac = {{0x02, 0, 0, 0, 0, 0x77}}, mc = {{0x01, 0, 0x5e, 0, 0, 1}};
 	const uint32_t special = resource("queue-pairs").used;
+	/* The card's own: special queue pairs beside QP0 and QP1 of both, the event queue of all events, the key and domain of queues. */
+	static const struct {
+		const char *name;
+		uint32_t own;
+	} shared[] = {{"queue-pairs", 4},    {"completion-queues", 0}, {"shared-receive-queues", 0},
+		      {"event-queues", 1},   {"memory-keys", 1},       {"protection-domains", 0},
+		      {"doorbell-pages", 0}, {"steering-rules", 0}};
 	struct tp_model_stats st;
+	uint32_t mine, seen;
+	unsigned int i;
 
 	tp_model_get_stats(rig_model(0), &st);
 	assert_int_equal(resource("completion-queues").used, st.cqs);
@@ -156,9 +171,27 @@ test_resources(void **state)
 	assert_int_equal(rte_eth_dev_set_mc_addr_list(0, &mc, 1), 0);
 	assert_int_equal(resource("multicast-addresses").used, 1);
 	assert_int_equal(resource("receive-queues").used, 1);
+	/* What belongs to a port is one of the card's; what no port has is the card's own. */
+	tp_model_get_stats(rig_model(0), &st);
+	assert_int_equal(resource("steering-rules").used, st.rules);
+	for (i = 0; i < RTE_DIM(shared); i++) {
+		const struct rte_pmd_mlx4_resource a = resource_of(0, shared[i].name),
+						   b = resource_of(1, shared[i].name);
+
+		assert_true(a.by_port && b.by_port);
+		assert_int_equal(a.used, b.used);
+		assert_int_equal(a.used - a.port_used - b.port_used, shared[i].own);
+	}
 	/* Stopping gives back what the model had beside what stays. */
+	mine = resource_of(1, "completion-queues").port_used;
+	tp_model_get_stats(rig_model(0), &st);
+	seen = st.cqs;
 	rte_eth_dev_stop(1);
 	tp_model_get_stats(rig_model(0), &st);
+	/* All that the card lost was that port's. */
+	assert_int_equal(mine - resource_of(1, "completion-queues").port_used, seen - st.cqs);
+	assert_int_equal(resource_of(1, "steering-rules").port_used, 0);
+	assert_int_equal(resource("steering-rules").port_used, st.rules);
 	assert_int_equal(resource("completion-queues").used, st.cqs);
 	assert_true(resource("queue-pairs").used < special);
 	assert_int_equal(rte_pmd_mlx4_resources_get(31, NULL, 0), -ENODEV);

@@ -17,8 +17,6 @@
 #include "drivers/mlx4/hca/fw_needs.h"
 #include "drivers/mlx4/hca/core.h"
 
-#define PDS_END 32768u /* protection domains, of 2^17 that a key can name */
-
 /* The open cards of this process, to refuse two with one GUID. */
 static TAILQ_HEAD(, mlx4_hca) open_hcas = TAILQ_HEAD_INITIALIZER(open_hcas);
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -76,7 +74,7 @@ numbers_init(struct mlx4_hca *hca)
 		rc = mlx4_numbers_create("SRQNs", c->rsvd_srqs, mlx4_icm_num_srqs(hca), node, &hca->srqns);
 	/* One is the core's own. */
 	if (rc == 0)
-		rc = mlx4_numbers_create("protection domains", c->rsvd_pds + 1, PDS_END, node, &hca->pds);
+		rc = mlx4_numbers_create("protection domains", c->rsvd_pds + 1, MLX4_PDS_END, node, &hca->pds);
 	if (rc == 0)
 		rc = mlx4_numbers_create("MPTs", c->rsvd_mpts, mlx4_icm_num_mpts(hca), node, &hca->mpts);
 	if (rc == 0)
@@ -307,40 +305,4 @@ mlx4_hca_put(struct mlx4_hca *hca)
 		return;
 	mlx4_hca_close(hca);
 	bus->ops->close(bus);
-}
-
-void
-mlx4_hca_usage(struct mlx4_hca *hca, struct mlx4_limits *used, uint32_t *eqs, uint64_t *commands)
-{
-	unsigned int i;
-
-	memset(used, 0, sizeof(*used));
-	*eqs = 0;
-	if (hca->up) {
-		used->qps = mlx4_numbers_used(hca->qpns);
-		used->cqs = mlx4_numbers_used(hca->cqns);
-		used->srqs = mlx4_numbers_used(hca->srqns);
-		used->keys = mlx4_numbers_used(hca->mpts);
-		used->mtts = mlx4_numbers_used(hca->mtts);
-		used->pds = mlx4_numbers_used(hca->pds);
-		*eqs = 1 + hca->num_comp_eq;
-		for (i = 0; i < MLX4_OWN_VECTORS; i++)
-			*eqs += hca->own_eq[i].eq != NULL;
-	}
-	*commands = mlx4_cmd_count(hca);
-}
-
-void
-mlx4_hca_limits(const struct mlx4_hca *hca, struct mlx4_limits *limits)
-{
-	memset(limits, 0, sizeof(*limits));
-	/* A card that did not come back from its reset has no tables. */
-	if (hca->icm == NULL)
-		return;
-	limits->qps = mlx4_icm_num_qps(hca);
-	limits->cqs = mlx4_icm_num_cqs(hca);
-	limits->srqs = mlx4_icm_num_srqs(hca);
-	limits->keys = mlx4_icm_num_mpts(hca);
-	limits->mtts = mlx4_icm_num_mtts(hca);
-	limits->pds = PDS_END;
 }
