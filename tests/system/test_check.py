@@ -342,9 +342,11 @@ def reflector():
                     if not line:
                         return 'the reflector ended: %s' % seen
                     seen += line
-                found = results(check(near.socket, '--only', 'cable'))
-                proc.send_signal(signal.SIGINT)
-                seen += proc.communicate(timeout=60)[0]
+                try:
+                    found = results(check(near.socket, '--only', 'cable'))
+                finally:
+                    proc.send_signal(signal.SIGINT)
+                    seen += proc.communicate(timeout=60)[0]
             if proc.returncode != 0 or not re.search(r'info port-1: [1-9]\d+ frames and [1-9]\d+ messages went back', seen) or 'pass teardown' not in seen:
                 return 'the reflector: %d: %s' % (proc.returncode, seen[-800:])
     want = ('there-and-back', 'round-trips', 'pause-by-priority', 'roce-rc-send', 'roce-rc-write-read', 'roce-rc-atomic', 'roce-latency', 'roce-uc-send',
