@@ -83,7 +83,7 @@ roce_open(struct roce_end *e, struct port *p, const struct roce_conf *conf, cons
 					       IBV_ACCESS_REMOTE_ATOMIC);
 	if (e->mr != NULL)
 		e->cq = tp_roce_create_cq(e->ctx, CQES, e, NULL, 0);
-	if (e->cq != NULL) {
+	if (e->mr != NULL && e->cq != NULL) {
 		e->own.addr = (uintptr_t)e->mem;
 		e->own.rkey = e->mr->rkey;
 		return true;
