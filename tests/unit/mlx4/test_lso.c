@@ -198,6 +198,16 @@ test_stays(void **state)
 	judge(false, 3001, V4, TCP, false);
 	judge(false, 3000, V4, TCP + 12, false);
 	judge(true, 3000, V4, TCP, false);
+	/* One that is made anew while the port runs, too, whether there are limits or none. */
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(rte_eth_dev_tx_queue_stop(0, 0), 0);
+		assert_int_equal(rte_eth_tx_queue_setup(0, 0, RIG_DESC, SOCKET_ID_ANY, NULL), 0);
+		assert_int_equal(rte_eth_dev_tx_queue_start(0, 0), 0);
+		judge(i != 0, 3001, V4, TCP, false);
+		judge(i != 0, 3000, V4, TCP + 12, false);
+		judge(true, 3000, V4, TCP, false);
+		set(defaults.size, defaults.min_segments, true, true);
+	}
 }
 
 static void
