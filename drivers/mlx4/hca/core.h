@@ -62,7 +62,7 @@ int mlx4_numbers_get(struct mlx4_numbers *n, uint32_t count, uint32_t align, uin
 int mlx4_numbers_cycle(struct mlx4_numbers *n, uint32_t window, uint32_t clear, uint32_t *number);
 void mlx4_numbers_put(struct mlx4_numbers *n, uint32_t base, uint32_t count);
 uint32_t mlx4_numbers_used(const struct mlx4_numbers *n);
-/* Numbers that were taken and belong to no port are a port's (1..MLX4_MAX_PORTS) until they are given back. */
+/* Numbers that were taken are a port's (1..MLX4_MAX_PORTS) until they are given back; they may be already. */
 void mlx4_numbers_belong(struct mlx4_numbers *n, uint32_t base, uint32_t count, unsigned int port);
 uint32_t mlx4_numbers_used_by(const struct mlx4_numbers *n, unsigned int port);
 

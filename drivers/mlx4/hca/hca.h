@@ -249,9 +249,8 @@ struct mlx4_hca {
 	unsigned int
 		num_vectors; /* that are connected: the asynchronous EQ's, behind it those of comp_eq in their order */
 	struct mlx4_numbers *qpns, *cqns, *srqns, *mpts, *mtts, *uars, *pds;
-	uint32_t rules[MLX4_MAX_PORTS]; /* of steering, that a port has */
-	uint8_t key_byte;               /* of the last memory key */
-	uint32_t pd;
+	uint8_t key_byte;                   /* of the last memory key */
+	uint32_t pd, rules[MLX4_MAX_PORTS]; /* the core's own domain; steering rules of each port */
 	uint32_t pa_key; /* key of the region that covers all DMA windows, physical addressing: lkey of every WQE */
 	struct mlx4_port_info port[MLX4_MAX_PORTS];
 	struct mlx4_pause pause[MLX4_MAX_PORTS]; /* as the card was told, or will be with the port's start */

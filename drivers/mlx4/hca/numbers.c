@@ -137,9 +137,12 @@ mlx4_numbers_belong(struct mlx4_numbers *n, uint32_t base, uint32_t count, unsig
 	uint32_t i;
 
 	rte_spinlock_lock(&n->lock);
-	for (i = base; i < base + count; i++)
-		n->of[port - 1][i / 64] |= UINT64_C(1) << (i % 64);
-	n->used_by[port - 1] += count;
+	for (i = base; i < base + count; i++) {
+		const uint64_t bit = UINT64_C(1) << (i % 64);
+
+		n->used_by[port - 1] += (n->of[port - 1][i / 64] & bit) == 0;
+		n->of[port - 1][i / 64] |= bit;
+	}
 	rte_spinlock_unlock(&n->lock);
 }
 

@@ -187,14 +187,12 @@ rings_create(struct mlx4_roce_qp *q, struct mlx4_vqp_attr *a)
 		rc = mlx4_roce_uar_get(r, q->q.guest, &q->uar);
 	if (rc != 0)
 		goto err;
-	if (q->q.role == TROCE_QP_RING)
-		q->qpn = q->q.v.qp_num;
-	else
+	q->qpn = q->q.v.qp_num; /* of a ring */
+	if (q->q.role != TROCE_QP_RING)
 		rc = mlx4_qpn_reserve_fresh(r->hca, q->raw, &q->qpn);
 	if (rc != 0)
 		goto err_qpn;
-	if (q->q.role != TROCE_QP_RING)
-		mlx4_belongs(r->hca, MLX4_OBJ_QP, q->qpn, 1, r->port);
+	mlx4_belongs(r->hca, MLX4_OBJ_QP, q->qpn, 1, r->port);
 	a->uar = q->uar;
 	rc = mlx4_vqp_create(r->hca, q->qpn, a, &q->hw);
 	if (rc != 0)
