@@ -538,7 +538,7 @@ done(struct share_guest *s)
 	free(s);
 }
 
-void *
+ctrl_thread_end
 share_guest_main(void *arg)
 {
 	struct share_guest *s = arg;
@@ -565,5 +565,5 @@ share_guest_main(void *arg)
 			owed = owed_send(s);
 	}
 	done(s);
-	return NULL;
+	return 0;
 }

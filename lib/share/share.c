@@ -10,9 +10,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <rte_lcore.h>
-
 #include "lib/roce/net/net.h"
 
 #include "share_priv.h"
@@ -29,7 +26,7 @@ start_thread(struct share_guest *s)
 	char name[16];
 
 	snprintf(name, sizeof(name), "share-%d", s->pid);
-	return -rte_ctrl_thread_create(&thread, name, NULL, share_guest_main, s);
+	return ctrl_thread_create(&thread, name, share_guest_main, s);
 }
 
 static _Atomic uint64_t ids = 1;
@@ -124,7 +121,7 @@ accept_one(struct tp_share *h)
 	return true;
 }
 
-static void *
+static ctrl_thread_end
 listen_main(void *arg)
 {
 	struct tp_share *h = arg;
@@ -135,7 +132,7 @@ listen_main(void *arg)
 		if (poll(fds, 2, -1) < 0)
 			continue;
 		if (fds[1].revents != 0)
-			return NULL;
+			return 0;
 		/* The process has no descriptor left: it is looked again, but not all the time. */
 		if (!accept_one(h))
 			(void)poll(&fds[1], 1, AGAIN_MS);
@@ -214,7 +211,7 @@ serve(struct tp_share *h, const struct tp_share_conf *conf)
 		unlink(h->addr.sun_path);
 		return rc;
 	}
-	rc = rte_ctrl_thread_create(&h->listener, "share", NULL, listen_main, h);
+	rc = -ctrl_thread_create(&h->listener, "share", listen_main, h);
 	if (rc != 0)
 		unlink(h->addr.sun_path);
 	return rc;

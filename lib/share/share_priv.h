@@ -11,6 +11,7 @@
 #include <sys/queue.h>
 #include <sys/un.h>
 
+#include "lib/roce/port/ctrl_thread.h"
 #include "lib/roce/port/front.h"
 
 #include "proto.h"
@@ -155,7 +156,7 @@ struct share_call {
 };
 
 /* --- guest.c --- */
-void *share_guest_main(void *arg);
+ctrl_thread_end share_guest_main(void *arg);
 /* 0: the device has what guests need; EOPNOTSUPP, or why it has not now. */
 int share_can(struct troce_dev *dev, struct troce_view_uars *v);
 /* Its connection ends; the thread gives back what it has. */

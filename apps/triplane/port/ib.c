@@ -14,7 +14,7 @@
 #include <rte_string_fns.h>
 
 #include "apps/triplane/cli/cmd.h"
-#include "lib/mad/service/mad_thread.h"
+#include "lib/roce/port/ctrl_thread.h"
 #include <tp_roce.h>
 
 #define WAIT_US 20000
@@ -80,13 +80,13 @@ ib_show_each(struct app *app, const struct cmd_args *a, const char *list,
 	return ret;
 }
 
-static mad_thread_end
+static ctrl_thread_end
 serve(void *arg)
 {
 	(void)arg;
 	while (!atomic_load(&ib.stop))
 		(void)tp_umad_progress(ib.umad, WAIT_US);
-	return (mad_thread_end)0;
+	return (ctrl_thread_end)0;
 }
 
 static void
@@ -135,7 +135,7 @@ ib_lend(const char *path)
 		err = lend(names[i]);
 	if (err == 0) {
 		atomic_store(&ib.stop, false);
-		err = mad_thread_create(&ib.tid, "tp-umad", serve, NULL);
+		err = ctrl_thread_create(&ib.tid, "tp-umad", serve, NULL);
 		if (err != 0)
 			err = app_err(-err, "no thread: %s", strerror(err));
 	}

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mad_thread.h"
+#include "lib/roce/port/ctrl_thread.h"
 
 #define ROUNDS 256 /* without work, before it sleeps */
 #define SLEEP_US 100
@@ -31,7 +31,7 @@ events(struct tp_mad_service *s)
 	}
 }
 
-static mad_thread_end
+static ctrl_thread_end
 run(void *arg)
 {
 	struct tp_mad_service *s = arg;
@@ -50,7 +50,7 @@ run(void *arg)
 			usleep(SLEEP_US);
 		}
 	}
-	return (mad_thread_end)0;
+	return (ctrl_thread_end)0;
 }
 
 static int
@@ -65,7 +65,7 @@ open_one(const char *device, struct tp_mad_service **service)
 	(void)fcntl(ctx->async_fd, F_SETFL, fcntl(ctx->async_fd, F_GETFL) | O_NONBLOCK);
 	err = mad_service_new(ctx, &s);
 	if (err == 0) {
-		err = -mad_thread_create(&s->tid, "tp-mad", run, s);
+		err = -ctrl_thread_create(&s->tid, "tp-mad", run, s);
 		if (err != 0)
 			mad_service_free(s);
 	}

@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Threads on the CPUs that EAL has for control, in the words of the release of DPDK. */
-#ifndef MAD_SERVICE_MAD_THREAD_H
-#define MAD_SERVICE_MAD_THREAD_H
+#ifndef ROCE_PORT_CTRL_THREAD_H
+#define ROCE_PORT_CTRL_THREAD_H
 
 #include <pthread.h>
 #include <stdint.h>
@@ -14,14 +14,14 @@
 #include <rte_version.h>
 
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
-typedef uint32_t mad_thread_end;
+typedef uint32_t ctrl_thread_end;
 #else
-typedef void *mad_thread_end;
+typedef void *ctrl_thread_end;
 #endif
 
 /* Returns 0 or a positive errno. The thread is joined by pthread_join(). */
 static inline int
-mad_thread_create(pthread_t *tid, const char *name, mad_thread_end (*run)(void *), void *arg)
+ctrl_thread_create(pthread_t *tid, const char *name, ctrl_thread_end (*run)(void *), void *arg)
 {
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
 	rte_thread_t t = {0};
@@ -34,4 +34,4 @@ mad_thread_create(pthread_t *tid, const char *name, mad_thread_end (*run)(void *
 #endif
 }
 
-#endif /* MAD_SERVICE_MAD_THREAD_H */
+#endif /* ROCE_PORT_CTRL_THREAD_H */
