@@ -23,11 +23,18 @@ share_add() {
 # shellcheck disable=SC2034
 share_run='run() { local p=$1; shift; exec /host/lib/ld-linux-x86-64.so.2 --library-path /host/lib /host/bin/$p "$@"; }'
 
+# Where the EAL looks for drivers.
+pmd_folder() {
+	local pmds
+	pmds=$(pkg-config --variable=driverdir libdpdk 2>/dev/null)
+	[ -d "$pmds" ] || pmds=$(find /usr/lib /usr/local/lib -type d -path '*dpdk/pmds-*' 2>/dev/null | head -n 1)
+	printf '%s' "$pmds"
+}
+
 # DPDK's drivers that are not linked but loaded.
 share_pmds() { # DIR NAME...
 	local dir=$1 n pmds
 	shift
-	pmds=$(pkg-config --variable=driverdir libdpdk 2>/dev/null)
-	[ -d "$pmds" ] || pmds=$(find /usr/lib /usr/local/lib -type d -path '*dpdk/pmds-*' 2>/dev/null | head -n 1)
+	pmds=$(pmd_folder)
 	for n in "$@"; do share_add "$dir" "$pmds/$n" || return; done
 }
