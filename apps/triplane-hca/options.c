@@ -38,8 +38,6 @@ enum {
 	OPT_REPLAY,
 	OPT_CPU,
 	OPT_WAKE,
-	OPT_CC_PRIOS0,
-	OPT_CC_PRIOS1,
 	OPT_CARD,
 	OPT_EAL,
 	OPT_HELP,
@@ -56,8 +54,6 @@ static const struct option long_options[] = {
 	{"wire0", required_argument, NULL, OPT_WIRE0},
 	{"wire1", required_argument, NULL, OPT_WIRE1},
 	{"wol", required_argument, NULL, OPT_WOL},
-	{"cc-prios0", required_argument, NULL, OPT_CC_PRIOS0},
-	{"cc-prios1", required_argument, NULL, OPT_CC_PRIOS1},
 	{"quirks", required_argument, NULL, OPT_QUIRKS},
 	{"trace", required_argument, NULL, OPT_TRACE},
 	{"replay", required_argument, NULL, OPT_REPLAY},
@@ -103,9 +99,6 @@ static const char usage[] =
 	"  --rxbuf BYTES        receive buffers, 16384..16777216 (524288); --xoff and --xon BYTES of them\n"
 	"                       pause the sender (half) and let it go on (a quarter)\n"
 	"  --wol 0|1            whether the firmware offers wake-on-LAN (0)\n"
-	"  --cc-prios0, --cc-prios1 MASK\n"
-	"                       priorities, bit n is n, with congestion control of RoCE v2 from the start, as the\n"
-	"                       card has it stored: 0..255 (0); with --type cx3pro alone\n"
 	"  --quirks LIST        what the card does otherwise than is assumed: ID:VARIANT,... (docs/fidelity.md)\n"
 	"  --trace FILE         each firmware command with its mailboxes, and the first entries of queues; - for "
 	"standard output\n"
@@ -249,16 +242,6 @@ set_socket(struct hca_options *o, const char *path)
 }
 
 static int
-cc_prios(struct hca_options *o, struct hca_card *c, unsigned int port, const char *text)
-{
-	uint32_t v = 0;
-	int rc = number32(o, port == 0 ? "cc-prios0" : "cc-prios1", text, 0, UINT8_MAX, &v);
-
-	c->cfg.cc_prios[port] = (uint8_t)v;
-	return rc;
-}
-
-static int
 one_option(struct hca_options *o, int opt, const char *arg)
 {
 	struct hca_card *c = current(o);
@@ -289,8 +272,6 @@ one_option(struct hca_options *o, int opt, const char *arg)
 		rc = number(o, "wol", arg, 10, 0, 1, &v);
 		c->cfg.wol = rc == 0 && v != 0;
 		return rc;
-	case OPT_CC_PRIOS0: return cc_prios(o, c, 0, arg);
-	case OPT_CC_PRIOS1: return cc_prios(o, c, 1, arg);
 	case OPT_QUIRKS: return quirks(o, c, arg);
 	case OPT_TRACE: c->trace = arg; return 0;
 	case OPT_REPLAY: c->replay = arg; return 0;
@@ -410,20 +391,6 @@ check_rxbuf(struct hca_options *o, const struct hca_card *c)
 	return -1;
 }
 
-/* It came with the Pro. */
-static int
-check_cc(struct hca_options *o, const struct hca_card *c)
-{
-	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
-		if (c->cfg.device_id == MLX4_PCI_DEV_CX3_PRO || c->cfg.cc_prios[i] == 0)
-			continue;
-		snprintf(o->error, sizeof(o->error), "--cc-prios%u '%u': wanted 0 with --type cx3", i,
-			 c->cfg.cc_prios[i]);
-		return -1;
-	}
-	return 0;
-}
-
 int
 hca_parse(struct hca_options *o, int argc, char **argv)
 {
@@ -449,7 +416,7 @@ hca_parse(struct hca_options *o, int argc, char **argv)
 		return -1;
 	}
 	for (unsigned int i = 0; i < o->num_cards; i++)
-		if (check_rxbuf(o, &o->card[i]) != 0 || check_cc(o, &o->card[i]) != 0)
+		if (check_rxbuf(o, &o->card[i]) != 0)
 			return -1;
 	return 0;
 }

@@ -68,8 +68,6 @@ struct tp_model_config {
 	bool stored_ib[TP_MODEL_PORTS]; /**< what QUERY_PORT suggests for a port that can be both; false: Ethernet */
 	bool wol;                       /**< offers wake-on-LAN: set and told, nobody is woken */
 	bool no_congestion;             /**< offers no congestion control (CONGESTION_CTRL) */
-	/** Priorities, bit n is n, whose congestion control of RoCE v2 is on after each reset: what the card has stored. */
-	uint8_t cc_prios[TP_MODEL_PORTS];
 	uint16_t cmd_latency_reads;     /**< GO stays set for so many reads of the HCR (0: done at once) */
 	/** The highest speed that an InfiniBand port trains at; it takes the highest that its partner and both managers enable. */
 	enum tp_ib_speed ib_speed[TP_MODEL_PORTS];

@@ -44,8 +44,7 @@ config_valid(const struct tp_model_config *cfg)
 		return false;
 	for (unsigned int i = 0; i < cfg->num_ports; i++)
 		if ((unsigned int)cfg->port_type[i] > TP_PORT_AUTO || (unsigned int)cfg->sense[i] > TP_SENSE_IB ||
-		    cfg->rate_mbps[i] > TP_RATE_MAX_MBPS || (unsigned int)cfg->ib_speed[i] > TP_IB_FDR ||
-		    (cfg->cc_prios[i] != 0 && cfg->device_id != MLX4_PCI_DEV_CX3_PRO))
+		    cfg->rate_mbps[i] > TP_RATE_MAX_MBPS || (unsigned int)cfg->ib_speed[i] > TP_IB_FDR)
 			return false;
 	return tpm_rxbuf_config_valid(cfg);
 }
@@ -190,7 +189,7 @@ port_reset(struct tp_model *m, struct tpm_port *p)
 	memset(&p->c, 0, sizeof(p->c));
 	tpm_ib_reset(m, p);
 	tpm_qos_reset(m, p);
-	tpm_cc_reset(p, m->cfg.cc_prios[p->num - 1]);
+	tpm_cc_reset(p);
 }
 
 void

@@ -169,24 +169,13 @@ tpm_cc_fini(struct tpm_port *p)
 	p->cc = NULL;
 }
 
-static void
-turn_on(struct tpm_cc_prio *c)
-{
-	const uint32_t rp = MLX4_CC_RP_CNP | MLX4_CC_RP_FORCE_RC | MLX4_CC_RP_FORCE_UC;
-
-	prm_set32(c->set[MLX4_CC_RP], MLX4_CC_FLAGS, prm_get32(c->set[MLX4_CC_RP], MLX4_CC_FLAGS) | rp);
-	prm_set32(c->set[MLX4_CC_NP], MLX4_CC_FLAGS, MLX4_CC_NP_ECN);
-}
-
 void
-tpm_cc_reset(struct tpm_port *p, uint8_t prios)
+tpm_cc_reset(struct tpm_port *p)
 {
 	memset(p->cc, 0, sizeof(*p->cc));
 	for (unsigned int i = 0; i < MLX4_PRIOS; i++) {
 		for (unsigned int a = 0; a < MLX4_CC_ALGORITHMS; a++)
 			tpm_cc_defaults(p, i, a);
-		if ((prios >> i & 1) != 0)
-			turn_on(&p->cc->prio[i]);
 		load(p, i);
 	}
 	tpm_cc_general_defaults(p->cc);

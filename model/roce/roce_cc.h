@@ -37,8 +37,8 @@ struct tpm_cc {
 /* 0 or -ENOMEM. */
 int tpm_cc_init(struct tpm_port *p);
 void tpm_cc_fini(struct tpm_port *p);
-/* As after a reset, which turns it on for some priorities. */
-void tpm_cc_reset(struct tpm_port *p, uint8_t prios);
+/* As after a reset. */
+void tpm_cc_reset(struct tpm_port *p);
 /* Parameters of a priority changed. */
 void tpm_cc_changed(struct tp_model *m, struct tpm_port *p, unsigned int prio);
 /* The defaults of an algorithm as a set of parameters. */

@@ -5,7 +5,7 @@
  * Device arguments of a card in software:
  *   type=cx3|cx3pro  fw=A.B.C  guid=0x...  ports=1|2  port0=, port1=eth|ib|auto
  *   sense0=, sense1=wire|none|eth|ib  stored0=, stored1=eth|ib
- *   wol=0|1  congestion=0|1  cc-prios0=<num>  cc-prios1=<num>
+ *   wol=0|1  congestion=0|1
  *   wire0=, wire1=loopback|cross|none|ethdev:NAME|switch:NAME/KEY:VALUE/...|ibswitch:NAME/KEY:VALUE/...
  *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N
  *   ib-speed0=, ib-speed1=sdr|ddr|qdr|fdr10|fdr  rate0=, rate1=MBPS  fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
@@ -203,18 +203,6 @@ parse_wire(const char *dev, const char *key, const char *value, void *arg)
 				       "loopback, cross, none, ethdev:NAME (an ethdev made before), "
 				       "switch:NAME[/KEY:VALUE]... or ibswitch:NAME[/KEY:VALUE]...");
 	return 0;
-}
-
-static int
-parse_cc_prios(const char *dev, const char *key, const char *value, void *arg)
-{
-	struct mlx4_model_conf *m = arg;
-	uint64_t v;
-	int rc = mlx4_arg_number(dev, key, value, 0, UINT8_MAX, &v);
-
-	if (rc == 0)
-		m->cfg.cc_prios[port_of(key)] = (uint8_t)v;
-	return rc;
 }
 
 static int
@@ -499,9 +487,6 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"ib-speed1", parse_ib_speed, 0, IB_SPEEDS, "", "qdr", "The highest speed that the second port trains at"},
 	{"wol", parse_wol, 0, "0 or 1", "", "0", "Whether the firmware offers wake-on-LAN"},
 	{"congestion", parse_congestion, 0, "0 or 1", "", "1", "Whether the firmware offers congestion control"},
-	{"cc-prios0", parse_cc_prios, 0, "0..255", "", "0",
-	 "Priorities, bit n is n, with congestion control of RoCE v2 from the start at the first port"},
-	{"cc-prios1", parse_cc_prios, 0, "0..255", "", "0", "The same at the second port"},
 	{"wire0", parse_wire, 0, WIRES, "", "", "What the first port is plugged into; cross, loopback with one port"},
 	{"wire1", parse_wire, 0, WIRES, "", "", "What the second port is plugged into"},
 	{"impair0", parse_impair, 0, IMPAIRS, "", "", "A bad wire at the first port, reproducible"},
@@ -563,10 +548,6 @@ check(const char *dev, const struct mlx4_model_conf *m)
 		    m->breaks[p][TP_BREAK_SQ] != 0 || m->breaks[p][TP_BREAK_CQE] != 0 ||
 		    m->breaks[p][TP_BREAK_IRQ] != 0)
 			return mlx4_arg_refuse(dev, "ports", "1", "2, as something is said of the second port");
-	for (p = 0; p < TP_MODEL_PORTS; p++)
-		if (m->cfg.cc_prios[p] != 0 && m->cfg.device_id != MLX4_PCI_DEV_CX3_PRO)
-			return mlx4_arg_refuse(dev, "type", "cx3",
-					       "cx3pro, as congestion control is on from the start");
 	return check_rxbuf(dev, &m->cfg);
 }
 

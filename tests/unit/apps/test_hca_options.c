@@ -104,8 +104,7 @@ every_word(void **state)
 	assert_int_equal(
 		parse("--socket s --type cx3 --fw 1.65535.3 --guid 2c903000abcd0 --ports 1 --port0 ib --port1 auto "
 		      "--wire0 tap:a,b --wire1 none --ib-speed0 fdr10 --ib-speed1 sdr --rate0 100000 --rate1 7 "
-		      "--rxbuf 16384 --xoff 16384 --xon 1 --wol 1 --trace - --cpu 1023 "
-		      "--wake-us 1000000 "
+		      "--rxbuf 16384 --xoff 16384 --xon 1 --wol 1 --trace - --cpu 1023 --wake-us 1000000 "
 		      "--eal --no-huge"),
 		0);
 	assert_all_words(&options.card[0]);
@@ -121,19 +120,6 @@ every_word(void **state)
 	assert_all_words(&options.card[0]);
 	assert_string_equal(options.card[0].socket, "s");
 	assert_int_equal(options.num_cards, 1);
-}
-
-/* Congestion control from the start came with the Pro. */
-static void
-stored_congestion(void **state)
-{
-	(void)state;
-	assert_int_equal(parse("--socket s --cc-prios0 255 --cc-prios1 8"), 0);
-	assert_int_equal(options.card[0].cfg.cc_prios[0], 255);
-	assert_int_equal(options.card[0].cfg.cc_prios[1], 8);
-	hca_options_free(&options);
-	assert_int_equal(parse("--socket s --type cx3 --cc-prios1 8"), -1);
-	assert_string_equal(options.error, "--cc-prios1 '8': wanted 0 with --type cx3");
 }
 
 static void
@@ -187,7 +173,6 @@ values_and_ranges(void **state)
 		{"--xoff 100 --xon 100", NULL},
 		{"--xoff 100 --xon 101", "--xon '101': wanted 1..100, the bytes of xoff"},
 		{"--xon 16777217", "--xon '16777217': wanted 1..16777216"},
-		{"--cc-prios0 256", "--cc-prios0 '256': wanted 0..255"},
 		{"--wol 0", NULL},
 		{"--wol 2", "--wol '2': wanted 0..1"},
 		{"--cpu 0", NULL},
@@ -274,9 +259,9 @@ several_cards(void **state)
 static void
 help(void **state)
 {
-	static const char *const names[] = {"socket",    "type",  "fw",    "guid", "ports",   "port0", "wire0",
-					    "ib-speed0", "rate0", "rxbuf", "xoff", "xon",     "wol",   "cc-prios0",
-					    "cc-prios1", "trace", "eal",   "cpu",  "wake-us", "card"};
+	static const char *const names[] = {"socket", "type",      "fw",    "guid",  "ports",   "port0",
+					    "wire0",  "ib-speed0", "rate0", "rxbuf", "xoff",    "xon",
+					    "wol",    "trace",     "eal",   "cpu",   "wake-us", "card"};
 	char text[8192] = "", word[32];
 	int pipes[2], out = dup(1);
 	ssize_t n;
@@ -304,8 +289,7 @@ main(void)
 {
 #define T(f) cmocka_unit_test_teardown(f, down)
 	const struct CMUnitTest tests[] = {
-		T(a_card_without_words), T(every_word),    T(values_and_ranges),
-		T(stored_congestion),    T(several_cards), T(help),
+		T(a_card_without_words), T(every_word), T(values_and_ranges), T(several_cards), T(help),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

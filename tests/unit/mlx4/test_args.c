@@ -70,8 +70,6 @@ static const struct {
 	{"guid", CFG(guid), 1, UINT64_MAX - 8},
 	{"ports", CFG(num_ports), 1, 2},
 	{"wol", CFG(wol), 0, 1},
-	{"cc-prios0", CFG(cc_prios[0]), 0, 255},
-	{"cc-prios1", CFG(cc_prios[1]), 0, 255},
 	{"rate0", CFG(rate_mbps[0]), 0, 100000},
 	{"rate1", CFG(rate_mbps[1]), 0, 100000},
 	{"rxbuf", CFG(rxbuf_bytes), 16384, 16777216},
