@@ -184,9 +184,8 @@ static const struct cmd table[] = {
 	 do_commands, true},
 	{"Card", "clear command-stats {ports:ports}", "Sets them to zero.", do_clear, false},
 	{"Card", "show resources [{ports:ports}]",
-	 "Shows what is in use of the card of ports, by all and by each port, and of ports, how much there is, and how "
-	 "much "
-	 "of it is reserved.",
+	 "Shows what is in use of the card, by all ports and by each, and of ports; how much there is, and what is "
+	 "reserved of it.",
 	 do_resources, true},
 	{"Card", "show link [{ports:ports}]",
 	 "Shows why the link of ports is up or down: what the card says, and what is plugged in.", do_link, true},
