@@ -31,23 +31,28 @@ sock_count_in(struct sock *s, uint64_t *count)
 	pthread_mutex_unlock(&s->net->lock);
 }
 
+void
+sock_home_state(void *home, void *user, int state)
+{
+	struct sock *s = user;
+
+	(void)home;
+	if (s->told != NULL)
+		__atomic_store_n(s->told, (uint32_t)state, __ATOMIC_RELAXED);
+}
+
 static void
 tell(struct sock *s)
 {
-	if (s->told == NULL)
-		return;
-	if (s->conn != NULL)
-		tcp_state_tell(s->conn, s->told);
-	else
-		*s->told = s->state == SOCK_RESOLVING ? TCP_SYN_SENT : TCP_CLOSE;
+	const int none = s->state == SOCK_RESOLVING ? TCP_SYN_SENT : TCP_CLOSE;
+
+	sock_home_state(s->net, s, s->conn != NULL ? tcp_state(s->conn) : none);
 }
 
 void
 sock_state_in(struct sock *s, uint32_t *state)
 {
 	pthread_mutex_lock(&s->net->lock);
-	if (s->conn != NULL)
-		tcp_state_tell(s->conn, state);
 	s->told = state;
 	tell(s);
 	pthread_mutex_unlock(&s->net->lock);
@@ -374,8 +379,7 @@ sock_end(struct sock *s)
 	}
 	if (s->state == SOCK_RESOLVING)
 		LIST_REMOVE(s, resolve);
-	if (s->conn != NULL)
-		tcp_state_tell(s->conn, NULL);
+	s->told = NULL;
 	if (s->conn != NULL && s->linger.l_onoff != 0 && s->linger.l_linger == 0)
 		tcp_abort(s->conn);
 	else if (s->conn != NULL)

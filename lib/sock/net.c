@@ -331,6 +331,7 @@ static const struct tcp_home engine_home = {
 	.local = sock_home_local,
 	.event = home_event,
 	.random = sock_home_random,
+	.state = sock_home_state,
 };
 
 static void
@@ -424,7 +425,7 @@ sock_net_end(struct sock_net *n, uint32_t ms)
 	{
 		if (s->conn == NULL)
 			continue;
-		tcp_state_tell(s->conn, NULL);
+		s->told = NULL;
 		tcp_close(s->conn);
 		s->conn = NULL;
 		/* Other threads may still call. */

@@ -138,6 +138,7 @@ uint16_t sock_home_tx(void *home, struct rte_mbuf **m, uint16_t n);
 int sock_home_path(void *home, rte_be32_t local, rte_be32_t remote, struct tcp_path *path);
 bool sock_home_local(void *home, rte_be32_t ip);
 uint32_t sock_home_random(void *home);
+void sock_home_state(void *home, void *user, int state); /* conn.c */
 
 /* With the lock: a call of size octets is done; rc: what it moved, or a negative errno. first: SOCK_RX_PACKETS, SOCK_TX_PACKETS. */
 static inline void

@@ -15,13 +15,6 @@ tcp_state(const struct tcp_conn *c)
 }
 
 void
-tcp_state_tell(struct tcp_conn *c, uint32_t *at)
-{
-	c->told = at;
-	tcp_enter(c, c->n.state);
-}
-
-void
 tcp_addrs(const struct tcp_conn *c, struct tcp_addr *local, struct tcp_addr *remote)
 {
 	*local = (struct tcp_addr){c->n.laddr, c->n.lport};

@@ -65,6 +65,8 @@ struct tcp_home {
 	bool (*local)(void *home, rte_be32_t ip);
 	void (*event)(void *home, struct tcp_conn *conn, void *user, unsigned int events);
 	uint32_t (*random)(void *home);
+	/* A connection with a user that is not NULL has another state, as tcp_state() tells; NULL: nobody hears of it. */
+	void (*state)(void *home, void *user, int state);
 };
 
 enum tcp_cc { TCP_CC_CUBIC, TCP_CC_RENO, TCP_CC_NONE };
@@ -158,8 +160,6 @@ void tcp_abort(struct tcp_conn *c);
 int tcp_error(struct tcp_conn *c);
 /* 3.10.6: TCP_ESTABLISHED ... TCP_CLOSING. */
 int tcp_state(const struct tcp_conn *c);
-/* The state is in *at, too, from now on and until NULL is given or the handle is given back. */
-void tcp_state_tell(struct tcp_conn *c, uint32_t *at);
 void tcp_addrs(const struct tcp_conn *c, struct tcp_addr *local, struct tcp_addr *remote);
 /* Bytes to read, bytes of room. */
 uint32_t tcp_readable(const struct tcp_conn *c);

@@ -179,7 +179,6 @@ struct tcp_conn {
 
 	/* Seldom used */
 	void *user;
-	uint32_t *told; /* the state for who looks from outside, NULL: nobody does */
 	uint32_t iss, irs, fin_seq;
 	uint32_t ts_recent_ms;
 	uint32_t dsack_seq, dsack_end, ooo_touch;
@@ -206,14 +205,6 @@ struct tcp_conn {
 	struct tcp_listener *listener; /* of a connection that is not accepted yet; or itself */
 	struct tcp_conn *accept_next;
 };
-
-static inline void
-tcp_enter(struct tcp_conn *c, uint8_t state)
-{
-	c->n.state = state;
-	if (c->told != NULL)
-		__atomic_store_n(c->told, state, __ATOMIC_RELAXED);
-}
 
 /* The part that only a listener has. */
 struct tcp_listener {
@@ -385,6 +376,13 @@ tcp_dirty(struct tcp_conn *c)
 	else
 		s->dirty_tail->dirty_next = c;
 	s->dirty_tail = c;
+}
+static inline void
+tcp_enter(struct tcp_conn *c, uint8_t state)
+{
+	c->n.state = state;
+	if (c->s->ops->state != NULL && c->user != NULL && !c->orphan)
+		c->s->ops->state(c->s->home, c->user, state);
 }
 static inline void
 tcp_event(struct tcp_conn *c, unsigned int events)
