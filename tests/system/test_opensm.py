@@ -135,7 +135,7 @@ TOOLS = [
     ('saquery-nodes', ['saquery', 'NR'], [r'lid\.+1\n.*port_guid\.+0x0002c90300a1b201.*lid\.+2\n.*NodeDescription\.+Triplane']),
     ('saquery-paths', ['saquery', '-p'], [r'dlid\.+2\n\s+slid\.+1\n', r'mtu\.+0x85', r'rate\.+0x87']),
     ('saquery-ports', ['saquery', 'PIR'], [r'EndPortLid\.+1\n', r'EndPortLid\.+2\n']),
-    ('saquery-issm', ['saquery', '-s'], [r'IsSM ports\n.*EndPortLid\.+1\n.*capability_mask\.+0x211086A']),
+    ('saquery-issm', ['saquery', '-s'], [r'IsSM ports\n.*EndPortLid\.+1\n.*capability_mask\.+0x251086A']),
     ('saquery-groups', ['saquery', '-g'], [r'ff12:401b:ffff::ffff:ffff']),
     ('saquery-classinfo', ['saquery', '-c'], [r'Class version\.+2']),
     ('perfquery', ['perfquery', '2', '1'], [r'PortXmitPkts:\.+[1-9]', r'PortRcvPkts:\.+[1-9]']),

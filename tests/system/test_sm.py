@@ -90,7 +90,7 @@ TOOLS = [
     ('sminfo', ['sminfo'], [r'sm guid 0x2c90300a1b201, activity count \d+ priority 3 state 3 SMINFO_MASTER']),
     ('saquery-nodes', ['saquery', 'NR'], [r'(port_guid\.+0x0002c90300a1[bc]20[12].*){4}', r'NodeDescription\.+Triplane switch']),
     ('saquery-ports', ['saquery', 'PIR'], [r'(EndPortLid\.+\d+\n.*){6}']),
-    ('saquery-issm', ['saquery', '-s'], [r'IsSM ports\n.*EndPortLid\.+\d+\n.*capability_mask\.+0x211086A']),
+    ('saquery-issm', ['saquery', '-s'], [r'IsSM ports\n.*EndPortLid\.+\d+\n.*capability_mask\.+0x251086A']),
     ('saquery-managers', ['saquery', 'SMIR'], [r'GUID\.+0x0002c90300a1b201', r'Priority\.+3', r'SMState\.+3']),
     ('saquery-paths', ['saquery', '-p'], [r'(dgid\.+fe80::2:c903:a1:[bc]20[12]\n.*){16}', r'mtu\.+0x85', r'rate\.+0x87']),
     ('saquery-groups', ['saquery', '-g'], [r'ff12:401b:ffff::ffff:ffff']),
