@@ -19,6 +19,8 @@ unsigned int tpm_uar_poll(struct tp_model *m);
 void tpm_sq_doorbell(struct tp_model *m, uint32_t page, uint32_t qpn);
 /* BlueFlame copy of len bytes at page. */
 void tpm_bf_doorbell(struct tp_model *m, uint32_t page, const uint8_t *wqe, uint32_t len);
+/* Is the copy as the WQE in the ring, as far as it can be told? */
+bool tpm_bf_whole(struct tp_model *m, const uint8_t *wqe, uint32_t len);
 /* Executes up to budget WQEs; returns how many. */
 unsigned int tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget);
 /* To the error state: every outstanding WQE is completed with a flush error. */

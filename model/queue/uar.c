@@ -36,6 +36,24 @@ take64(uint8_t *at)
 	return rte_be_to_cpu_64(__atomic_exchange_n(w, 0, __ATOMIC_ACQ_REL));
 }
 
+/*
+ * Whoever writes a copy may lose its CPU in the middle of it, where it then looks the same for long. What differs from the ring
+ * gets this time; who writes and steps the card in one thread has written all.
+ */
+#define BF_PART_NS UINT64_C(2000000000)
+static bool
+may_go_on(struct tp_model *m, const uint8_t *at)
+{
+	if (m->virtual_time || (!atomic_load_explicit(&m->thread_on, memory_order_relaxed) &&
+				atomic_load_explicit(&m->polls, memory_order_relaxed) == 0))
+		return false;
+	if (m->bf_part != at) {
+		m->bf_part = at;
+		m->bf_part_ns = tpm_now(m);
+	}
+	return tpm_now(m) - m->bf_part_ns < BF_PART_NS;
+}
+
 /* Software writes a copy in ascending order: it is whole when two looks at it in a row show the same. */
 static unsigned int
 poll_bf_half(struct tp_model *m, uint32_t page, uint8_t *at)
@@ -53,6 +71,9 @@ poll_bf_half(struct tp_model *m, uint32_t page, uint8_t *at)
 		if (memcmp(a, b, BF_HALF) != 0)
 			return 0;
 	}
+	if (tpm_unlikely(!tpm_bf_whole(m, a, BF_HALF)) && may_go_on(m, at))
+		return 0;
+	m->bf_part = NULL;
 	if (!__atomic_compare_exchange_n((uint64_t *)(void *)at, &first, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return 0;
 	tpm_bf_doorbell(m, page, a, BF_HALF);

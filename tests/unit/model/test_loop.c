@@ -138,13 +138,19 @@ group_address(void **state)
 
 /* A copy of the WQE at the head, put into a BlueFlame register in memory, in ascending order of its bytes. */
 static void
-copy_to_register(struct fix *f, unsigned int half, const uint8_t *w)
+copy_part(struct fix *f, unsigned int half, const uint8_t *w, unsigned int from, unsigned int to)
 {
 	uint8_t *reg = (uint8_t *)tp_model_uar(f->r.m, NULL) + (size_t)(TPM_NUM_UARS + f->tx.qp->uar) * 4096;
 	unsigned int i;
 
-	for (i = 0; i < 64; i += 8)
+	for (i = from; i < to; i += 8)
 		memcpy(reg + half * BF_HALF + i, w + i, 8);
+}
+
+static void
+copy_to_register(struct fix *f, unsigned int half, const uint8_t *w)
+{
+	copy_part(f, half, w, 0, 64);
 }
 
 /* Both halves of the register in turn, round the ring: each WQE is sent once, with no doorbell. */
@@ -175,6 +181,34 @@ polled_blueflame(void **state)
 	assert_int_equal(tp_model_violations_total(f->r.m), 0);
 }
 
+/* Who writes a copy may lose its CPU in the middle: what is there of it is no WQE yet. */
+static void
+half_written(void **state)
+{
+	struct fix *f = *state;
+	struct tp_model_stats st;
+	const uint8_t *w;
+	unsigned int i, k;
+
+	f->r.m->virtual_time = false; /* where time stands still, all is written in one thread */
+	for (i = 0; i < 2; i++) {
+		w = rig_wqe(&f->tx);
+		rig_data(&f->tx, 1, f->tx.bufs, 60 + i);
+		rig_post(&f->tx, MLX4_OP_SEND | i << 8, 8 << 8 | 2, FLAGS);
+		copy_part(f, 0, w, 0, 16);
+		for (k = 0; k < 8 && i == 1; k++)
+			tp_model_poll(f->r.m, 8);
+		assert_null(rig_poll(f->tx.scq, 64, &f->tx.sci, f->tx.scq_rec));
+		copy_part(f, 0, w, 16, 64);
+		tp_model_poll(f->r.m, 8);
+		tp_model_poll(f->r.m, 8);
+		assert_non_null(rig_poll(f->tx.scq, 64, &f->tx.sci, f->tx.scq_rec));
+	}
+	tp_model_get_stats(f->r.m, &st);
+	assert_int_equal(st.bf_doorbells, 2);
+	assert_int_equal(tp_model_violations_total(f->r.m), 0);
+}
+
 /* The QPN takes the place of the tag in the control segment: numbers with bits that would ask for a tag do not go. */
 static void
 blueflame_number(void **state)
@@ -199,8 +233,8 @@ int
 main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
-	const struct CMUnitTest tests[] = {T(own_address), T(forced), T(group_address), T(polled_blueflame),
-					   T(blueflame_number)};
+	const struct CMUnitTest tests[] = {T(own_address),      T(forced),       T(group_address),
+					   T(polled_blueflame), T(half_written), T(blueflame_number)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
