@@ -113,9 +113,11 @@ see_both(struct pair *p, unsigned int from, struct rte_mbuf *m)
 	return 1;
 }
 
+#define OTHER (-1) /* than it was: numbers of connections are random */
+
 /* The same comes to the other end once more, with one octet changed. */
 static void
-comes_again(struct pair *p, const uint8_t *frame, uint32_t at, uint8_t to)
+comes_again(struct pair *p, const uint8_t *frame, uint32_t at, int to)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(troce_dev_of(p->n[1].ctx)->conf.pool);
 	uint8_t *f;
@@ -124,7 +126,7 @@ comes_again(struct pair *p, const uint8_t *frame, uint32_t at, uint8_t to)
 	f = rte_pktmbuf_mtod(m, uint8_t *);
 	m->data_len = m->pkt_len = FRAME_LEN;
 	memcpy(f, frame, FRAME_LEN);
-	f[at] = to;
+	f[at] = to == OTHER ? (uint8_t)~f[at] : (uint8_t)to;
 	troce_icrc_put(troce_crc32(troce_icrc_start(TROCE_ICRC_IPV4_UDP, f + 14, f + BTH_AT), f + BTH_AT + 12,
 				   FRAME_LEN - 4 - BTH_AT - 12),
 		       f + FRAME_LEN - 4);
@@ -139,7 +141,7 @@ counted(void **state)
 	static const struct {
 		const uint8_t *frame;
 		uint32_t at;
-		uint8_t to;
+		int to;
 		const char *name;
 	} t[] = {
 		{seen_req, MAD_AT + 2, 9, "cm_bad_version"},
@@ -147,7 +149,7 @@ counted(void **state)
 		{seen_req, ATTR_AT + 1, ATTR_REQ, "cm_duplicates"},
 		{seen_rtu, ATTR_AT + 1, ATTR_RTU, "cm_duplicates"},
 		/* No such connection; who accepted hears no REP; one to end is that of a queue pair */
-		{seen_rtu, DATA_AT + 7, 0xee, "cm_unknown"},
+		{seen_rtu, DATA_AT + 7, OTHER, "cm_unknown"},
 		{seen_rtu, ATTR_AT + 1, ATTR_REP, "cm_unexpected"},
 		{seen_rtu, ATTR_AT + 1, ATTR_DREQ, "cm_foreign"},
 	};
