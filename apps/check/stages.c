@@ -38,23 +38,20 @@ const struct ck_stage ck_stages[CK_STAGES + 1] = {
 	 "first, and joins queue pairs of RoCE; left out when what the first port sends does not reach the second",
 	 "a peer that is there instead sees a frame; a switch between sees pause frames", true, ck_stage_cable},
 	{"infiniband", "InfiniBand ports",
-	 "asks each InfiniBand port by management datagrams who it is and how its link is; where a cable joins two, "
-	 "and "
-	 "no subnet manager has been there, it runs one and sends IP over InfiniBand; left out when there is none",
+	 "asks each InfiniBand port by management datagrams who it is and how its link is; where a cable joins two "
+	 "that nobody manages, it runs a subnet manager and sends IP over InfiniBand; left out when there is none",
 	 "a subnet manager sees the port come up and go; ports without one get LIDs", true, ck_stage_infiniband},
 	{"life", "Teardown, death and reset",
 	 "brings the card up and down again, kills a process that has it, and brings it back in place by its reset",
 	 "as before; the card writes to no memory of the process that was killed", true, ck_stage_life},
 	{"variants", "What sources leave open",
-	 "asks the card which variant of each point of docs/fidelity.md it is: by commands, by frames looped inside "
-	 "it, "
-	 "and by frames between two ports, if a cable joins them",
+	 "asks the card which variant of each point of docs/fidelity.md it is: by commands, by frames looped "
+	 "inside it, and by frames between two ports, if a cable joins them",
 	 "as before; commands in a form that this card may refuse; the second port's link goes for a moment", true,
 	 ck_stage_variants},
 	[CK_REFLECTOR] =
 		{"reflector", "The other end of a cable",
-		 "brings each Ethernet port up and sends back the frames and RoCE messages of a check at the other "
-		 "end",
+		 "brings each Ethernet port up and sends back frames and RoCE messages of a check at the other end",
 		 "frames of other programs are not looked at; the card is reset at the end", true, ck_stage_reflect,
 		 true},
 };

@@ -36,12 +36,6 @@ struct ends {
 	bool added[2];
 };
 
-static uint64_t
-in(uint64_t ms)
-{
-	return rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * ms;
-}
-
 static unsigned int
 find(struct ends *x)
 {
@@ -61,7 +55,7 @@ find(struct ends *x)
 static bool
 active(struct ends *x, uint16_t lid[2])
 {
-	const uint64_t until = in(WAIT_MS);
+	const uint64_t until = port_in(WAIT_MS);
 	struct ibv_port_attr a;
 	unsigned int i, up;
 
@@ -115,7 +109,7 @@ begin(struct ends *x, unsigned int i)
 {
 	struct tp_ipoib_conf conf = {.mtu = MTU};
 	struct tp_ipoib_info info;
-	const uint64_t until = in(WAIT_MS);
+	const uint64_t until = port_in(WAIT_MS);
 	uint16_t id;
 	int rc;
 

@@ -18,13 +18,6 @@
 #define OP_PFC 0x0101u
 #define CONTROL 0x8808u
 
-static void
-put16(uint8_t *b, uint16_t v)
-{
-	b[0] = (uint8_t)(v >> 8);
-	b[1] = (uint8_t)v;
-}
-
 void
 pause_make(struct frame *f, const uint8_t src[6], uint8_t prios, uint16_t quanta)
 {
@@ -35,16 +28,16 @@ pause_make(struct frame *f, const uint8_t src[6], uint8_t prios, uint16_t quanta
 	f->len = 60;
 	memcpy(f->b, group, 6);
 	memcpy(f->b + 6, src, 6);
-	put16(f->b + 12, CONTROL);
-	put16(f->b + 14, prios != 0 ? OP_PFC : OP_PAUSE);
+	frame_put16(f->b + 12, CONTROL);
+	frame_put16(f->b + 14, prios != 0 ? OP_PFC : OP_PAUSE);
 	if (prios == 0) {
-		put16(f->b + 16, quanta);
+		frame_put16(f->b + 16, quanta);
 		return;
 	}
-	put16(f->b + 16, prios);
+	frame_put16(f->b + 16, prios);
 	for (i = 0; i < TP_PRIOS; i++)
 		if ((prios >> i & 1) != 0)
-			put16(f->b + 18 + 2 * i, quanta);
+			frame_put16(f->b + 18 + 2 * i, quanta);
 }
 
 bool
@@ -104,7 +97,7 @@ look(struct pair *x, unsigned int at, uint32_t len, struct seen *s)
 static bool
 pass(struct pair *x, bool by_priority, uint32_t len, struct seen *s)
 {
-	const uint64_t until = rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * WAIT_MS;
+	const uint64_t until = port_in(WAIT_MS);
 	/* Of a port that is paused as a whole nothing passes: the other one sends. */
 	const unsigned int from = by_priority ? 0 : 1;
 
@@ -124,7 +117,7 @@ pass(struct pair *x, bool by_priority, uint32_t len, struct seen *s)
 static bool
 comes(struct pair *x, struct seen *s)
 {
-	const uint64_t until = rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * WAIT_MS;
+	const uint64_t until = port_in(WAIT_MS);
 
 	while (!s->held && rte_get_timer_cycles() < until) {
 		look(x, 1, 0, s);

@@ -198,13 +198,9 @@ ck_stage_reflect(struct ck *c)
 	char name[16];
 
 	sigaction(SIGTERM, &act, NULL);
-	if (!ck_open(c))
-		return;
 	hca = ck_ports(c, "");
-	if (hca == NULL) {
-		ck_close(c);
+	if (hca == NULL)
 		return;
-	}
 	for (i = 0; i < hca->caps.num_ports; i++)
 		n += begin(&r[i], c, hca, i + 1);
 	ck_step(c, "reflects");

@@ -171,7 +171,7 @@ roce_destroy(struct roce_end *e)
 static bool
 resolved(struct roce_end *e, struct roce_end *other)
 {
-	const uint64_t until = rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * WAIT_MS;
+	const uint64_t until = port_in(WAIT_MS);
 	union ibv_gid gid;
 	uint8_t mac[6];
 	int rc;
@@ -243,7 +243,7 @@ roce_both(struct roce_end *a, struct roce_end *b, int type)
 static bool
 completes(struct roce_end *e, struct roce_end *other, struct ibv_wc *wc)
 {
-	const uint64_t until = rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * WAIT_MS;
+	const uint64_t until = port_in(WAIT_MS);
 
 	do {
 		if (ibv_poll_cq(e->cq, 1, wc) == 1)

@@ -23,12 +23,6 @@
 #define EVENT_MS 2000u
 #define NAP_US 50u
 
-static uint64_t
-in(uint64_t ms)
-{
-	return rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * ms;
-}
-
 /* --- F-82 ------------------------------------------------------------------------------------------------------------ */
 
 static int
@@ -103,7 +97,7 @@ pause_both(struct pair *x, uint16_t quanta)
 static int
 race(struct pair *x, bool low_first)
 {
-	const uint64_t until = in(WAIT_MS);
+	const uint64_t until = port_in(WAIT_MS);
 	unsigned int low = 0, high = 0, low_before = 0, high_before = 0;
 	struct rte_mbuf *m[16];
 	uint16_t n, q, i;
@@ -191,7 +185,7 @@ told(struct pair *x)
 {
 	const uint32_t before = events(x);
 	struct rte_eth_link l = {.link_status = RTE_ETH_LINK_UP};
-	uint64_t until = in(WAIT_MS);
+	uint64_t until = port_in(WAIT_MS);
 	int rc = -1;
 
 	if (rte_eth_dev_set_link_down(x->p[1].id) != 0)
@@ -202,14 +196,14 @@ told(struct pair *x)
 		rte_delay_us_sleep(NAP_US);
 	} while (rte_get_timer_cycles() < until);
 	if (l.link_status == RTE_ETH_LINK_DOWN) {
-		for (until = in(EVENT_MS); events(x) == before && rte_get_timer_cycles() < until;) {
+		for (until = port_in(EVENT_MS); events(x) == before && rte_get_timer_cycles() < until;) {
 			mlx4_events_check(x->hca);
 			rte_delay_us_sleep(NAP_US);
 		}
 		rc = events(x) != before;
 	}
 	(void)rte_eth_dev_set_link_up(x->p[1].id);
-	for (until = in(WAIT_MS); rte_get_timer_cycles() < until;) {
+	for (until = port_in(WAIT_MS); rte_get_timer_cycles() < until;) {
 		if (rte_eth_link_get_nowait(x->p[0].id, &l) == 0 && l.link_status == RTE_ETH_LINK_UP)
 			break;
 		rte_delay_us_sleep(NAP_US);

@@ -262,14 +262,16 @@ ck_ports(struct ck *c, const char *more)
 	return ck_ports_as(c, more, NULL);
 }
 
-struct mlx4_hca *
-ck_ports_as(struct ck *c, const char *more, const struct mlx4_quirks *q)
+static struct mlx4_hca *
+ports_up(struct ck *c, const char *more, const struct mlx4_quirks *q)
 {
 	struct mlx4_eth_args args;
 	struct mlx4_hca *hca;
-	int rc = ck_eth_args(c, more, &args);
+	int rc;
 
-	if (rc != 0)
+	if (c->bus == NULL && !ck_open(c))
+		return NULL;
+	if (ck_eth_args(c, more, &args) != 0)
 		return NULL;
 	if (q != NULL)
 		args.quirks = *q;
@@ -286,6 +288,16 @@ ck_ports_as(struct ck *c, const char *more, const struct mlx4_quirks *q)
 		return NULL;
 	}
 	ck_identities(c, hca);
+	return hca;
+}
+
+struct mlx4_hca *
+ck_ports_as(struct ck *c, const char *more, const struct mlx4_quirks *q)
+{
+	struct mlx4_hca *hca = ports_up(c, more, q);
+
+	if (hca == NULL)
+		ck_close(c);
 	return hca;
 }
 

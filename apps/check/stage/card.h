@@ -26,7 +26,7 @@ struct mlx4_hca *ck_bare(struct ck *c);
 /* Resets the card if reset, and ends what ck_bare() made. */
 void ck_bare_end(struct ck *c, struct mlx4_hca *hca, bool reset);
 
-/* The card with its ports, as a program has it. NULL: said. The bus belongs to it. */
+/* Opens the card, unless it is, with its ports, as a program has it. NULL: said, and it is closed. The bus belongs to it. */
 struct mlx4_hca *ck_ports(struct ck *c, const char *more);
 /* The same of a card that is expected to be this one. */
 struct mlx4_hca *ck_ports_as(struct ck *c, const char *more, const struct mlx4_quirks *q);

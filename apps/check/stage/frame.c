@@ -17,13 +17,6 @@
 #define TCP_ACK 0x10u
 #define TCP_PSH 0x08u
 
-static void
-put16(uint8_t *b, uint32_t v)
-{
-	b[0] = (uint8_t)(v >> 8);
-	b[1] = (uint8_t)v;
-}
-
 static uint16_t
 get16(const uint8_t *b)
 {
@@ -85,7 +78,7 @@ put_ip(uint8_t *b, const struct frame_spec *s, uint32_t rest)
 {
 	if (s->type == FRAME_IPV6) {
 		b[0] = 0x60;
-		put16(b + 4, rest);
+		frame_put16(b + 4, rest);
 		b[6] = s->proto;
 		b[7] = TTL;
 		memcpy(b + 8, s->ip_src, 16);
@@ -93,14 +86,14 @@ put_ip(uint8_t *b, const struct frame_spec *s, uint32_t rest)
 		return IPV6_LEN;
 	}
 	b[0] = 0x45;
-	put16(b + 2, IPV4_LEN + rest);
-	put16(b + 4, s->mark & 0xffff);
+	frame_put16(b + 2, IPV4_LEN + rest);
+	frame_put16(b + 4, s->mark & 0xffff);
 	b[8] = TTL;
 	b[9] = s->proto;
 	memcpy(b + 12, s->ip_src, 4);
 	memcpy(b + 16, s->ip_dst, 4);
 	if (!s->no_ip_sum)
-		put16(b + 10, frame_sum(b, IPV4_LEN, 0));
+		frame_put16(b + 10, frame_sum(b, IPV4_LEN, 0));
 	return IPV4_LEN;
 }
 
@@ -111,23 +104,23 @@ put_l4(uint8_t *b, const struct frame_spec *s, uint32_t head, uint32_t rest)
 	uint32_t sum = pseudo(s->ip_src, s->ip_dst, addr_len, s->proto, head + rest);
 	uint8_t *at = b + (s->proto == FRAME_TCP ? 16 : 6);
 
-	put16(b, s->sport);
-	put16(b + 2, s->dport);
+	frame_put16(b, s->sport);
+	frame_put16(b + 2, s->dport);
 	if (s->proto == FRAME_TCP) {
-		put16(b + 4, s->seq >> 16);
-		put16(b + 6, s->seq);
+		frame_put16(b + 4, s->seq >> 16);
+		frame_put16(b + 6, s->seq);
 		b[12] = TCP_LEN / 4 << 4;
 		b[13] = TCP_ACK | TCP_PSH;
-		put16(b + 14, 0xffff);
+		frame_put16(b + 14, 0xffff);
 	} else {
-		put16(b + 4, head + rest);
+		frame_put16(b + 4, head + rest);
 	}
 	if (s->no_l4_sum) {
-		put16(at, add(b, 0, sum));
+		frame_put16(at, add(b, 0, sum));
 		return;
 	}
 	sum = frame_sum(b, head + rest, sum);
-	put16(at, sum == 0 && s->proto == FRAME_UDP ? 0xffff : sum);
+	frame_put16(at, sum == 0 && s->proto == FRAME_UDP ? 0xffff : sum);
 }
 
 void
@@ -140,11 +133,11 @@ frame_make(struct frame *f, const struct frame_spec *s)
 	memcpy(f->b, s->dst, 6);
 	memcpy(f->b + 6, s->src, 6);
 	if (s->vlan) {
-		put16(f->b + at, FRAME_VLAN);
-		put16(f->b + at + 2, s->tci);
+		frame_put16(f->b + at, FRAME_VLAN);
+		frame_put16(f->b + at + 2, s->tci);
 		at += TAG_LEN;
 	}
-	put16(f->b + at, s->type);
+	frame_put16(f->b + at, s->type);
 	f->l2_len = at + 2;
 	f->l3_len = s->type == FRAME_IPV4 ? IPV4_LEN : s->type == FRAME_IPV6 ? IPV6_LEN : 0;
 	f->l4_len = !ip ? 0 : s->proto == FRAME_TCP ? TCP_LEN : s->proto == FRAME_UDP ? UDP_LEN : 0;
@@ -170,10 +163,10 @@ frame_wrap(struct frame *f, struct frame_spec *s, uint32_t vni, const struct fra
 	at = f->l2_len + f->l3_len;
 	memset(f->b + at + UDP_LEN, 0, VXLAN_LEN);
 	f->b[at + UDP_LEN] = VXLAN_HAS_VNI;
-	put16(f->b + at + UDP_LEN + 4, vni >> 8);
+	frame_put16(f->b + at + UDP_LEN + 4, vni >> 8);
 	f->b[at + UDP_LEN + 6] = (uint8_t)vni;
 	memcpy(f->b + at + UDP_LEN + VXLAN_LEN, inner->b, inner->len);
-	put16(f->b + at + 6, 0);
+	frame_put16(f->b + at + 6, 0);
 	put_l4(f->b + at, s, UDP_LEN, s->payload);
 }
 

@@ -21,6 +21,13 @@
 #define FRAME_TCP 6u
 #define FRAME_UDP 17u
 
+static inline void
+frame_put16(uint8_t *b, uint32_t v)
+{
+	b[0] = (uint8_t)(v >> 8);
+	b[1] = (uint8_t)v;
+}
+
 /* What is to be made. */
 struct frame_spec {
 	uint8_t dst[6], src[6];

@@ -63,7 +63,7 @@ port_info(struct ck *c, struct mlx4_hca *hca, unsigned int port, const char *nam
 	static const char *const states[] = {"no change", "down", "initialize", "armed", "active"};
 	static const char *const phys[] = {"no change", "sleep",   "polling",        "disabled",
 					   "training",  "link up", "error recovery", "phy test"};
-	const uint64_t until = rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * POLLING_MS;
+	const uint64_t until = port_in(POLLING_MS);
 	struct mlx4_port_ib_info i;
 	int rc;
 

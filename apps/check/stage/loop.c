@@ -335,13 +335,9 @@ run(struct ck *c, const char *args, bool (*fn)(struct port *p, struct ck *c, uin
 	int id = -1;
 	bool came;
 
-	if (!ck_open(c))
-		return false;
 	hca = ck_ports(c, args);
-	if (hca == NULL) {
-		ck_close(c);
+	if (hca == NULL)
 		return false;
-	}
 	for (port = 1; port <= hca->caps.num_ports && id < 0; port++)
 		id = ck_port_id(hca, port);
 	port_capture(&p, c, capture);

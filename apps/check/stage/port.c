@@ -151,16 +151,16 @@ port_mbuf(struct port *p, const struct frame *f, const uint16_t *piece, unsigned
 	return first;
 }
 
-static uint64_t
-deadline(void)
+uint64_t
+port_in(uint64_t ms)
 {
-	return rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * WAIT_MS;
+	return rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * ms;
 }
 
 bool
 port_send(struct port *p, uint16_t queue, struct rte_mbuf *m)
 {
-	const uint64_t until = deadline();
+	const uint64_t until = port_in(WAIT_MS);
 
 	if (m == NULL)
 		return false;
@@ -218,7 +218,7 @@ look(struct port *p)
 unsigned int
 port_wait(struct port *p, unsigned int want)
 {
-	uint64_t until = deadline();
+	uint64_t until = port_in(WAIT_MS);
 
 	p->num = 0;
 	while (p->num < want && rte_get_timer_cycles() < until) {
@@ -226,17 +226,35 @@ port_wait(struct port *p, unsigned int want)
 
 		look(p);
 		if (p->num != before)
-			until = deadline();
+			until = port_in(WAIT_MS);
 		else
 			rte_delay_us_sleep(NAP_US);
 	}
 	return p->num;
 }
 
+const struct port_got *
+port_comes(struct port *p, const struct frame *f)
+{
+	const uint64_t until = port_in(WAIT_MS);
+	unsigned int i;
+
+	do {
+		p->num = 0;
+		look(p);
+		for (i = 0; i < p->num; i++)
+			if (port_same(&p->got[i], f))
+				return &p->got[i];
+		if (p->num == 0)
+			rte_delay_us_sleep(NAP_US);
+	} while (rte_get_timer_cycles() < until);
+	return NULL;
+}
+
 bool
 port_until(struct port *p, bool (*last)(const struct port_got *g))
 {
-	const uint64_t until = deadline();
+	const uint64_t until = port_in(WAIT_MS);
 	unsigned int seen = 0;
 
 	p->num = 0;

@@ -48,6 +48,9 @@ void port_end(struct port *p);
 /* What comes goes into a file of the bundle, too, if there is one. */
 void port_capture(struct port *p, struct ck *c, const char *name);
 
+/* The cycles of the timer in so many milliseconds. */
+uint64_t port_in(uint64_t ms);
+
 /* A frame as mbufs of these lengths; the last one takes the rest. NULL: no memory. */
 struct rte_mbuf *port_mbuf(struct port *p, const struct frame *f, const uint16_t *piece, unsigned int n);
 /* Sends one. false: the queue did not take it in time; m is freed. */
@@ -57,6 +60,8 @@ bool port_send(struct port *p, uint16_t queue, struct rte_mbuf *m);
  * @return how many
  */
 unsigned int port_wait(struct port *p, unsigned int want);
+/* Waits for f among those that come. NULL: it did not come. */
+const struct port_got *port_comes(struct port *p, const struct frame *f);
 /* Waits for the frame that last() knows, and takes all that came before it into got. false: it did not come. */
 bool port_until(struct port *p, bool (*last)(const struct port_got *g));
 /* The specification of a frame to dst, with a mark of its own. */

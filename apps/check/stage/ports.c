@@ -105,13 +105,9 @@ ck_stage_interrupts(struct ck *c)
 	uint16_t q;
 	int id;
 
-	if (!ck_open(c))
-		return;
 	hca = ck_ports(c, "mac-loopback=1");
-	if (hca == NULL) {
-		ck_close(c);
+	if (hca == NULL)
 		return;
-	}
 	commands_by_event(c, hca);
 	for (port = 1, id = -1; port <= hca->caps.num_ports && id < 0; port++)
 		id = ck_port_id(hca, port);
@@ -184,7 +180,7 @@ static void
 link_of(struct ck *c, struct port *p, const char *name)
 {
 	const uint64_t ms = c->o->dev.bus == CK_BUS_PCI ? LINK_MS : LINK_MS_MODEL;
-	const uint64_t until = rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * ms;
+	const uint64_t until = port_in(ms);
 	struct rte_eth_link l;
 
 	ck_step(c, "waits for the link of port %u", p->id);
@@ -250,13 +246,9 @@ ck_stage_ports(struct ck *c)
 	unsigned int i;
 	int id;
 
-	if (!ck_open(c))
-		return;
 	hca = ck_ports(c, "");
-	if (hca == NULL) {
-		ck_close(c);
+	if (hca == NULL)
 		return;
-	}
 	/* All of them first: a cable between two comes up with the second. */
 	for (i = 0; i < hca->caps.num_ports; i++) {
 		id = ck_port_id(hca, i + 1);

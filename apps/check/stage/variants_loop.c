@@ -145,15 +145,12 @@ static bool
 with(struct variants *s, const char *args, bool *offered)
 {
 	struct port p = {.mark = 0}, second = {.mark = 0x200000};
-	struct mlx4_hca *hca = NULL;
+	struct mlx4_hca *hca;
 	bool came;
 
-	if (s->c->bus != NULL || ck_open(s->c))
-		hca = ck_ports_as(s->c, args, &s->q);
-	if (hca == NULL) {
-		ck_close(s->c);
+	hca = ck_ports_as(s->c, args, &s->q);
+	if (hca == NULL)
 		return false;
-	}
 	*offered = hca->caps.bf;
 	came = start(s, &p, hca);
 	if (came && *offered)
