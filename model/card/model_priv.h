@@ -395,7 +395,7 @@ struct tp_model {
 	bool db_messages;   /* doorbells came as messages since the last reset */
 	uint32_t *uar_list; /* pages that a live context names: the ones to poll */
 	uint32_t uar_count;
-	const uint8_t *bf_part; /* a register whose copy is not whole, since */
+	const uint8_t *bf_part; /* a register whose copy is not whole, NULL: none is known; since when */
 	uint64_t bf_part_ns;
 	struct tpm_qp_list pending; /* QPs of ports that no scheduler manages */
 	bool waits;                 /* something waits for time or for software: do not sleep long */

@@ -47,11 +47,15 @@ may_go_on(struct tp_model *m, const uint8_t *at)
 	if (m->virtual_time || (!atomic_load_explicit(&m->thread_on, memory_order_relaxed) &&
 				atomic_load_explicit(&m->polls, memory_order_relaxed) == 0))
 		return false;
-	if (m->bf_part != at) {
+	/*
+	 * One after the other: the time of one that is wrong ends whatever else is written. One whose page is not polled any more
+	 * has no end.
+	 */
+	if (m->bf_part == NULL || (m->bf_part != at && tpm_now(m) - m->bf_part_ns >= 2 * BF_PART_NS)) {
 		m->bf_part = at;
 		m->bf_part_ns = tpm_now(m);
 	}
-	return tpm_now(m) - m->bf_part_ns < BF_PART_NS;
+	return m->bf_part != at || tpm_now(m) - m->bf_part_ns < BF_PART_NS;
 }
 
 /* Software writes a copy in ascending order: it is whole when two looks at it in a row show the same. */
@@ -73,7 +77,8 @@ poll_bf_half(struct tp_model *m, uint32_t page, uint8_t *at)
 	}
 	if (tpm_unlikely(!tpm_bf_whole(m, a, BF_HALF)) && may_go_on(m, at))
 		return 0;
-	m->bf_part = NULL;
+	if (m->bf_part == at)
+		m->bf_part = NULL;
 	if (!__atomic_compare_exchange_n((uint64_t *)(void *)at, &first, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return 0;
 	tpm_bf_doorbell(m, page, a, BF_HALF);

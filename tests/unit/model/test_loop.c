@@ -209,6 +209,29 @@ half_written(void **state)
 	assert_int_equal(tp_model_violations_total(f->r.m), 0);
 }
 
+/* One that stays wrong is reported after a while. */
+static void
+wrong_for_good(void **state)
+{
+	struct fix *f = *state;
+	uint8_t copy[64];
+	const uint8_t *w;
+
+	f->r.m->virtual_time = false;
+	w = rig_wqe(&f->tx);
+	rig_data(&f->tx, 1, f->tx.bufs, 60);
+	rig_post(&f->tx, MLX4_OP_SEND, 8 << 8 | 2, FLAGS);
+	memcpy(copy, w, sizeof(copy));
+	copy[20] ^= 1;
+	copy_to_register(f, 0, copy);
+	tp_model_poll(f->r.m, 8);
+	assert_int_equal(tp_model_violations_total(f->r.m), 0);
+	f->r.m->bf_part_ns -= UINT64_C(2000000000); /* so long ago */
+	tp_model_poll(f->r.m, 8);
+	assert_int_equal(rig_violations(&f->r, "bf-copy"), 1);
+	assert_int_equal(tp_model_violations_total(f->r.m), 1);
+}
+
 /* The QPN takes the place of the tag in the control segment: numbers with bits that would ask for a tag do not go. */
 static void
 blueflame_number(void **state)
@@ -233,8 +256,8 @@ int
 main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
-	const struct CMUnitTest tests[] = {T(own_address),      T(forced),       T(group_address),
-					   T(polled_blueflame), T(half_written), T(blueflame_number)};
+	const struct CMUnitTest tests[] = {T(own_address),  T(forced),         T(group_address),   T(polled_blueflame),
+					   T(half_written), T(wrong_for_good), T(blueflame_number)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
