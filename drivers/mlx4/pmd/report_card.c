@@ -56,28 +56,26 @@ struct kinds {
 	unsigned int max, n;
 };
 
-static struct rte_pmd_mlx4_resource *
+static void
+put(struct kinds *k, const struct rte_pmd_mlx4_resource *r)
+{
+	if (k->n < k->max)
+		k->list[k->n] = *r;
+	k->n++;
+}
+
+static void
 add(struct kinds *k, const char *name, bool of_card, uint32_t used, uint32_t limit, uint32_t reserved)
 {
-	static struct rte_pmd_mlx4_resource none; /* of whom nobody asks */
-
-	if (k->n >= k->max) {
-		k->n++;
-		return &none;
-	}
-	k->list[k->n] = (struct rte_pmd_mlx4_resource){
-		.name = name, .of_card = of_card, .used = used, .limit = limit, .reserved = reserved};
-	return &k->list[k->n++];
+	put(k, &(struct rte_pmd_mlx4_resource){
+		       .name = name, .of_card = of_card, .used = used, .limit = limit, .reserved = reserved});
 }
 
 /* What ports share: each object is of one port or of the card itself. */
 static void
 add_shared(struct kinds *k, const char *name, uint32_t used, uint32_t limit, uint32_t reserved, uint32_t port_used)
 {
-	struct rte_pmd_mlx4_resource *r = add(k, name, true, used, limit, reserved);
-
-	r->by_port = true;
-	r->port_used = port_used;
+	put(k, &(struct rte_pmd_mlx4_resource){name, true, used, limit, reserved, true, port_used});
 }
 
 static void
