@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include "lib/roce/net/net.h"
 
 #include "share_priv.h"
