@@ -4,35 +4,16 @@
 import subprocess
 
 import tpmd
-from share_owner import start, until_says
+from share_owner import start
 from sock_wire import FAR, HERE, THERE, Owner, inside, ip
-from test_sockets import gone
-from test_sockstat import DOES
+from test_sockstat import DOES, Told
 
 cases = tpmd.Cases()
 NOBODY = '192.0.2.77'
 PYTHON = ['/usr/bin/python3', '-c', DOES]
 
 
-class End:
-    """A program that does what it is told, and the states of its connections."""
-
-    def do(self, *lines):
-        said = ''
-        for line in lines:
-            self.p.stdin.write(line + '\n')
-            self.p.stdin.flush()
-            said += until_says(self.p, 'done\n').replace('done\n', '')
-        return said.strip()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        gone(self.p)
-
-
-class Near(End):
+class Near(Told):
     def __init__(self, owner):
         self.owner, self.addr = owner, HERE
         self.p = owner.near(*PYTHON, stdin=subprocess.PIPE)
@@ -42,7 +23,7 @@ class Near(End):
                      if c['kind'] == 'tcp' and (c['local'], c.get('remote')) == (local, remote)), None)
 
 
-class Linux(End):
+class Linux(Told):
     def __init__(self):
         self.addr = THERE
         self.p = start(*inside(FAR, *PYTHON), stdin=subprocess.PIPE)

@@ -205,6 +205,7 @@ def unasked(owner):
             finish(server)
         if out != '%d\n' % size:
             return '%d octets: %s' % (size, out)
+    ip('-n', FAR, 'neigh', 'del', HERE, 'dev', WIRE)
     return None
 
 

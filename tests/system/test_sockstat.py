@@ -37,12 +37,8 @@ def look(pid):
     return json.loads(out)['programs'][0]
 
 
-class Program:
-    """Of Python, on a port of the owner."""
-
-    def __init__(self, owner, port, **env):
-        self.p = owner.start('--sockets', '--port', port, '/usr/bin/python3', '-c', DOES, stdin=subprocess.PIPE, env={**os.environ, **env})
-        self.pid = self.p.pid
+class Told:
+    """A program, self.p, that does what it is told."""
 
     def __enter__(self):
         return self
@@ -56,7 +52,15 @@ class Program:
             self.p.stdin.write(line + '\n')
             self.p.stdin.flush()
             said += until_says(self.p, 'done\n').replace('done\n', '')
-        return said
+        return said.strip()
+
+
+class Program(Told):
+    """Of Python, on a port of the owner."""
+
+    def __init__(self, owner, port, **env):
+        self.p = owner.start('--sockets', '--port', port, '/usr/bin/python3', '-c', DOES, stdin=subprocess.PIPE, env={**os.environ, **env})
+        self.pid = self.p.pid
 
     def sockets(self):
         return {s['fd']: s for s in look(self.pid)['sockets']}
@@ -86,7 +90,7 @@ def tcp(owner):
             client.do('n = s.recv(20, socket.MSG_WAITALL)')
         client.do('s.setblocking(False)', *['s.recv(1)'] * 5, 's.setblocking(True)')
         fd = int(client.do('print(s.fileno(), flush=True)'))
-        one, name = client.sockets()[fd], client.do('print("%s:%d" % s.getsockname(), flush=True)').strip()
+        one, name = client.sockets()[fd], client.do('print("%s:%d" % s.getsockname(), flush=True)')
         two = [s for s in look(server.pid)['sockets'] if s['remote'] == name]
         listens = [s['local'] for s in look(server.pid)['sockets'] if s['listens']]
         client.do('s.shutdown(socket.SHUT_WR)', 's.send(b"x")')
