@@ -14,6 +14,7 @@
 #define LIMIT_S 60u
 #define NAP_US 50u
 #define AGAIN_HZ 5u
+#define ASK_S 2u
 #define BUDGET 64u
 #define SWEEP_MS 20u
 #define POOL_MBUFS 8191u
@@ -447,20 +448,40 @@ is_heard(void *arg)
 	return false;
 }
 
+struct meeting {
+	struct saying ask, answer;
+	struct rte_ether_addr asker;
+	bool heard;
+};
+
+/* What was heard first may be from before a port started again, under another name: who gets no answer asks again. */
+static bool
+is_answered(void *arg)
+{
+	struct meeting *t = arg;
+
+	if (is_heard(&t->ask)) {
+		t->heard = true;
+		t->asker = t->ask.heard.arp_sha;
+		t->ask.again = rte_get_timer_cycles() + ASK_S * rte_get_timer_hz();
+	}
+	return t->heard && is_heard(&t->answer);
+}
+
 unsigned int
 pr_meet(uint16_t a, uint32_t aip, uint16_t b, uint32_t bip, struct rte_ether_addr *b_at_a,
 	struct rte_ether_addr *a_at_b)
 {
-	struct saying ask = {.from = a, .to = b, .op = RTE_ARP_OP_REQUEST, .sip = aip, .tip = bip};
-	struct saying answer = {.from = b, .to = a, .op = RTE_ARP_OP_REPLY, .tha = a_at_b, .sip = bip, .tip = aip};
 	const struct rte_ether_addr amac = rig_mac(a);
+	struct meeting t = {.ask = {.from = a, .to = b, .op = RTE_ARP_OP_REQUEST, .sip = aip, .tip = bip},
+			    .answer = {.from = b, .to = a, .op = RTE_ARP_OP_REPLY, .sip = bip, .tip = aip}};
 
-	pr_until(is_heard, &ask, "a request of ARP is heard");
-	*a_at_b = ask.heard.arp_sha;
-	pr_until(is_heard, &answer, "its answer is heard");
-	assert_memory_equal(&answer.heard.arp_tha, &amac, sizeof(amac));
-	*b_at_a = answer.heard.arp_sha;
-	return ask.said;
+	t.answer.tha = &t.asker;
+	pr_until(is_answered, &t, "a request of ARP is heard, and its answer");
+	*a_at_b = t.asker;
+	assert_memory_equal(&t.answer.heard.arp_tha, &amac, sizeof(amac));
+	*b_at_a = t.answer.heard.arp_sha;
+	return t.ask.said;
 }
 
 /* --- two ports ------------------------------------------------------------------------------------------------------- */

@@ -293,6 +293,7 @@ test_counters(void **state)
 
 	pr_start_two(a, b);
 	asked = pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
+	pr_wait_xstat(a, "tx_arp", asked);
 	assert_int_equal(counter(a, "tx_arp"), asked);
 	assert_true(counter(a, "rx_arp") >= 1);
 	assert_int_equal(counter(a, "rx_learned"), 1);

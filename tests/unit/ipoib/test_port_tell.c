@@ -49,6 +49,7 @@ test_ports(void **state)
 	is("/triplane/ipoib/list", want);
 	pr_both_up(a, b, 1, rig_pool());
 	asked = pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
+	pr_wait_xstat(a, "tx_arp", asked);
 	snprintf(command, sizeof(command), COUNTERS ",%u", a);
 	assert_int_equal(value(tell_ask(command), "tx_arp"), asked);
 	assert_int_equal(value(tell_ask(command), "rx_learned"), 1);
