@@ -113,13 +113,15 @@ BLOCKS = ('--bs=4k', '--size=64m', '--output-format=json')
 
 
 def fio(owner, veth):
-    port = str(tpmd.free_port())
-    cmd = ['fio', '--name=j', '--ioengine=rdma', '--thread', '--port=' + port, *BLOCKS]
+    port = tpmd.free_port()
+    cmd = ['fio', '--name=j', '--ioengine=rdma', '--thread', '--port=%d' % port, *BLOCKS]
     ends = pair(owner.start, [*cmd, '--rw=read', '--iodepth=64'],
                 [*cmd, '--rw=write', '--verb=write', '--iodepth=32', '--hostname=192.0.2.2'],
                 lambda _: any(g['listening'] for g in owner.show()['programs']))
-    cmd = ['fio', '--name=j', '--ioengine=net', '--protocol=tcp', '--port=' + port, *BLOCKS]
-    theirs = veth.pair([*cmd, '--listen', '--rw=read'], [*cmd, '--hostname=' + roce.ADDRS[0], '--rw=write']) if veth.ok else None
+    cmd = ['fio', '--name=j', '--ioengine=net', '--protocol=tcp', '--port=%d' % port, *BLOCKS]
+    # The one who reads takes what comes short for whole blocks, and would leave before the last.
+    theirs = veth.pair([*cmd, '--size=128m', '--listen', '--rw=read'], [*cmd, '--hostname=' + roce.ADDRS[0], '--rw=write'],
+                       port=port) if veth.ok else None
     return fio_rate(ends.out) if ends.rc == 0 else None, fio_rate(theirs)
 
 

@@ -37,11 +37,14 @@ class Veth:
     def cmd(self, end, cmd):
         return ['ip', 'netns', 'exec', self.ns[end], 'taskset', '-c', str(tpmd.cpu(end)), *cmd]
 
-    def pair(self, server, client, settle=0.7, env=None):
-        """What the client of a kernel program printed; None: it failed."""
+    def pair(self, server, client, settle=0.7, env=None, port=None):
+        """What the client of a kernel program printed; None: it failed. port: of TCP, at which the server listens when it is ready."""
         e = dict(os.environ, **(env or {}))
         s = subprocess.Popen(self.cmd(0, server), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=e)
-        time.sleep(settle)
+        if port is None:
+            time.sleep(settle)
+        else:
+            tpmd.wait_until(lambda: s.poll() is not None or tpmd.listens(port, s.pid), 60)
         try:
             p = subprocess.run(self.cmd(1, client), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, env=e)
             return p.stdout.decode(errors='replace')

@@ -198,9 +198,9 @@ def free_port():
             return s.getsockname()[1]
 
 
-def listens(port):
-    """Some socket of this machine listens at the TCP port."""
-    with open('/proc/net/tcp') as f, open('/proc/net/tcp6') as g:
+def listens(port, pid='self'):
+    """Some socket listens at the TCP port, in the network namespace of that process."""
+    with open('/proc/%s/net/tcp' % pid) as f, open('/proc/%s/net/tcp6' % pid) as g:
         return any(' 0A ' in line and ':%04X ' % port in line[:48] for line in f.read().splitlines() + g.read().splitlines())
 
 
