@@ -14,6 +14,7 @@
 #include <rte_telemetry.h>
 
 #include "lib/roce/port/tel_uint.h"
+#include "lib/txq/pool.h"
 #include "kernel_priv.h"
 
 RTE_LOG_REGISTER(tpk_logtype, triplane.kernel, NOTICE);
@@ -49,6 +50,28 @@ link_event(uint16_t port, enum rte_eth_event_type type, void *arg, void *out)
 	return 0;
 }
 
+static struct txq_pools pools;
+static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct rte_mempool *
+pool_create(const char *name, int socket)
+{
+	struct rte_mempool *mp;
+
+	pthread_mutex_lock(&pools_lock);
+	mp = txq_pool_create(&pools, name, TPK_MBUFS, 0, TPK_ROOM + RTE_PKTMBUF_HEADROOM, socket);
+	pthread_mutex_unlock(&pools_lock);
+	return mp;
+}
+
+static void
+pool_free(struct rte_mempool *mp)
+{
+	pthread_mutex_lock(&pools_lock);
+	txq_pool_free(&pools, mp);
+	pthread_mutex_unlock(&pools_lock);
+}
+
 static void
 release(struct tp_kernel *k)
 {
@@ -59,7 +82,7 @@ release(struct tp_kernel *k)
 		close(k->wake);
 	rte_pktmbuf_free_bulk(k->spare, k->num_spare);
 	rte_ring_free(k->ring);
-	rte_mempool_free(k->pool);
+	pool_free(k->pool);
 	pthread_cond_destroy(&k->answered);
 	pthread_mutex_destroy(&k->lock);
 	rte_free(k);
@@ -78,7 +101,7 @@ make_memory(struct tp_kernel *k)
 	k->ring = rte_ring_create(name, TPK_RING, socket, RING_F_SC_DEQ);
 	if (k->ring == NULL)
 		return -ENOMEM;
-	k->pool = rte_pktmbuf_pool_create(name, TPK_MBUFS, 0, 0, TPK_ROOM + RTE_PKTMBUF_HEADROOM, socket);
+	k->pool = pool_create(name, socket);
 	return k->pool == NULL ? -ENOMEM : 0;
 }
 

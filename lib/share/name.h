@@ -33,7 +33,7 @@ share_name(char out[IBV_SYSFS_NAME_MAX], const char *name, uint32_t index, const
 	if (cut && strlen(name) > SHARE_SHORT)
 		snprintf(out, IBV_SYSFS_NAME_MAX, "mlx4_%u", index);
 	else
-		snprintf(out, IBV_SYSFS_NAME_MAX, "%s", name);
+		snprintf(out, IBV_SYSFS_NAME_MAX, "%.*s", IBV_SYSFS_NAME_MAX - 1, name);
 	/* The port of a card: a kernel's device is a folder of that name. */
 	for (char *slash = strchr(out, '/'); slash != NULL; slash = strchr(slash, '/'))
 		*slash = '_';

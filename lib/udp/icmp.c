@@ -23,7 +23,7 @@ struct error {
 	uint8_t type, code;
 	uint16_t sum, unused;
 	rte_be16_t mtu;
-} __rte_packed;
+} __attribute__((packed));
 
 /* RFC 1122 4.1.3.3; 0: nothing that a program is told. */
 static int

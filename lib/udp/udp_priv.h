@@ -54,7 +54,7 @@ struct udp_note {
 	uint64_t us;
 	struct tcp_addr from, to;
 	uint8_t ttl, tos;
-} __rte_packed;
+} __attribute__((packed));
 _Static_assert(sizeof(struct udp_note) <= RTE_ETHER_HDR_LEN + UDP_HDRS, "a note is no longer than headers");
 
 static inline struct udp_note *

@@ -201,8 +201,9 @@ find(struct polling *p)
 	return found;
 }
 
+/* Not const: glibc says of poll() that it only writes there, and gcc then takes what is read for uninitialised. */
 static bool
-any(const struct pollfd *fds, nfds_t n)
+any(struct pollfd *fds, nfds_t n)
 {
 	for (nfds_t i = 0; i < n; i++)
 		if (kind_of(fds[i].fd) == SOCKET || kind_of(fds[i].fd) == EPOLL)

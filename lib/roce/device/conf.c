@@ -10,6 +10,7 @@
 #include <rte_mbuf.h>
 
 #include "lib/roce/net/net.h"
+#include "lib/txq/pool.h"
 #include "device.h"
 
 #define POOL_PACKETS 4095u
@@ -61,6 +62,9 @@ queues_check(struct troce_dev *dev, const struct tp_roce_conf *c)
 	return 0;
 }
 
+/* With the list of open ports locked. */
+static struct txq_pools pools;
+
 static int
 pool_init(struct troce_dev *dev, struct tp_roce_conf *c)
 {
@@ -70,8 +74,8 @@ pool_init(struct troce_dev *dev, struct tp_roce_conf *c)
 	if (c->pool != NULL)
 		return 0;
 	snprintf(name, sizeof(name), "tp_roce_%u", dev->port_id);
-	c->pool = rte_pktmbuf_pool_create(name, POOL_PACKETS, POOL_CACHE, 0,
-					  (uint16_t)RTE_MAX(room, (uint32_t)RTE_MBUF_DEFAULT_BUF_SIZE), dev->numa_node);
+	c->pool = txq_pool_create(&pools, name, POOL_PACKETS, POOL_CACHE,
+				  (uint16_t)RTE_MAX(room, (uint32_t)RTE_MBUF_DEFAULT_BUF_SIZE), dev->numa_node);
 	if (c->pool == NULL)
 		return TROCE_REFUSE(dev, ENOMEM, "no memory for %u packets of %u octets", POOL_PACKETS, room);
 	dev->own_pool = true;
@@ -128,7 +132,7 @@ troce_conf_free(struct troce_dev *dev)
 	free((void *)(uintptr_t)dev->conf.netdev);
 	dev->conf.netdev = NULL;
 	if (dev->own_pool)
-		rte_mempool_free(dev->conf.pool);
+		txq_pool_free(&pools, dev->conf.pool);
 	dev->conf.pool = NULL;
 	dev->own_pool = false;
 }

@@ -17,7 +17,7 @@ struct too_large {
 	uint8_t type, code;
 	uint16_t sum, unused;
 	rte_be16_t mtu;
-} __rte_packed;
+} __attribute__((packed));
 
 /* RFC 1191 5, for a router that does not say how large: the next size below that links have. */
 static uint16_t
