@@ -105,19 +105,22 @@ region_find(struct tp_model *m, uint32_t key, uint32_t pd, uint32_t access, stru
 	return TPM_XLAT_OK;
 }
 
-/* Host address of the first byte of the region's page number page (counted in virtual pages), or NULL. */
-static uint8_t *
-page_host(struct tp_model *m, const struct region *r, uint64_t page, uint32_t prot, enum tpm_xlat_err *err)
+/* IO address of the region's page number page (counted in virtual pages). */
+static enum tpm_xlat_err
+page_iova(struct tp_model *m, const struct region *r, uint64_t page, uint64_t *iova)
 {
-	uint64_t off = (page - (r->start >> r->lg_page)) * MLX4_MTT_SIZE, iova;
-	uint8_t *p;
+	return tpm_mtt_read(m, r->mtt + (page - (r->start >> r->lg_page)) * MLX4_MTT_SIZE, iova);
+}
 
-	*err = tpm_mtt_read(m, r->mtt + off, &iova);
-	if (*err != TPM_XLAT_OK)
+/* Host address of the first byte of a page all of which is in one window, or NULL. */
+static uint8_t *
+page_host(struct tp_model *m, const struct region *r, uint64_t page, uint32_t prot)
+{
+	uint64_t iova;
+
+	if (page_iova(m, r, page, &iova) != TPM_XLAT_OK)
 		return NULL;
-	p = tpm_dma_probe(m, iova, UINT64_C(1) << r->lg_page, prot, NULL);
-	*err = p == NULL ? TPM_XLAT_DMA : TPM_XLAT_OK;
-	return p;
+	return tpm_dma_probe(m, iova, UINT64_C(1) << r->lg_page, prot, NULL);
 }
 
 /* Grows [line->lo, line->hi) over neighbouring pages that are neighbours on the host too. */
@@ -125,14 +128,13 @@ static void
 line_extend(struct tp_model *m, const struct region *r, uint32_t prot, struct tpm_tlb_line *line)
 {
 	uint64_t size = UINT64_C(1) << r->lg_page, first = line->lo >> r->lg_page, last = first;
-	enum tpm_xlat_err err;
 
 	while (last < r->last >> r->lg_page && last - first < EXTEND_PAGES_MAX &&
-	       page_host(m, r, last + 1, prot, &err) == line->host + (last + 1 - (line->lo >> r->lg_page)) * size)
+	       page_host(m, r, last + 1, prot) == line->host + (last + 1 - (line->lo >> r->lg_page)) * size)
 		last++;
 	line->hi = (last + 1) << r->lg_page;
 	for (uint32_t n = 0; first > r->start >> r->lg_page && n < EXTEND_PAGES_MAX &&
-			     page_host(m, r, first - 1, prot, &err) == line->host - size;
+			     page_host(m, r, first - 1, prot) == line->host - size;
 	     n++) {
 		first--;
 		line->host -= size;
@@ -156,6 +158,33 @@ fill_pa(struct tp_model *m, const struct region *r, uint64_t va, uint32_t prot, 
 	line->lo = va - down;
 	line->host = base;
 	line->hi = va + avail < va ? UINT64_MAX : va + avail;
+	return p;
+}
+
+/* A page of the region may lie in several windows, where the host's own pages are smaller: the line has what is in one. */
+static uint8_t *
+fill_page(struct tp_model *m, const struct region *r, uint64_t va, uint32_t prot, struct tpm_tlb_line *line,
+	  enum tpm_xlat_err *err)
+{
+	uint64_t size = UINT64_C(1) << r->lg_page, in = va & (size - 1), iova = 0, above, below;
+	uint8_t *p;
+
+	*err = page_iova(m, r, va >> r->lg_page, &iova);
+	if (*err != TPM_XLAT_OK)
+		return NULL;
+	p = tpm_dma_probe(m, iova + in, 1, prot, &above);
+	if (p == NULL) {
+		*err = TPM_XLAT_DMA;
+		return NULL;
+	}
+	(void)tpm_dma_window_base(m, iova + in, &below);
+	below = below < in ? below : in;
+	above = above < size - in ? above : size - in;
+	line->lo = va - below;
+	line->host = p - below;
+	line->hi = va + above;
+	if (below == in && above == size - in)
+		line_extend(m, r, prot, line);
 	return p;
 }
 
@@ -186,16 +215,8 @@ line_fill(struct tp_model *m, struct tpm_tlb_line *line, uint32_t key, uint32_t 
 		*err = TPM_XLAT_BOUNDS;
 		return NULL;
 	}
-	if (r.pa) {
-		if (fill_pa(m, &r, va, prot, &fresh, err) == NULL)
-			return NULL;
-	} else {
-		fresh.lo = va >> r.lg_page << r.lg_page;
-		fresh.host = page_host(m, &r, va >> r.lg_page, prot, err);
-		if (fresh.host == NULL)
-			return NULL;
-		line_extend(m, &r, prot, &fresh);
-	}
+	if ((r.pa ? fill_pa(m, &r, va, prot, &fresh, err) : fill_page(m, &r, va, prot, &fresh, err)) == NULL)
+		return NULL;
 	line_clip(&r, &fresh);
 	*line = fresh;
 	if (fresh.hi - va < *len)

@@ -17,18 +17,19 @@ def number(path):
 class Pages:
     """Hugepages that processes can share, in a folder; None with a reason when the machine gives none."""
 
-    def __init__(self):
+    def __init__(self, pages=PAGES):
+        self.pages = pages
         self.folder = tpmd.scratch()
         self.before = self.why = None
 
     def __enter__(self):
         try:
-            if number(FREE) < PAGES:
+            if number(FREE) < self.pages:
                 self.before = number(NR)
                 with open(NR, 'w') as f:
-                    f.write(str(self.before + PAGES))
-            if number(FREE) < PAGES:
-                self.why = 'fewer than %d hugepages are free, and processes share no other memory' % PAGES
+                    f.write(str(self.before + self.pages))
+            if number(FREE) < self.pages:
+                self.why = 'fewer than %d hugepages are free, and processes share no other memory' % self.pages
         except OSError as e:
             self.why = 'hugepages cannot be reserved: %s' % e
         if self.why is None and subprocess.run(['mount', '-t', 'hugetlbfs', 'none', self.folder.name],

@@ -22,6 +22,7 @@ if os.environ.get('START_ALONE') is None and subprocess.run(
 
 import rocepair
 import tpmd
+from pages import Pages
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get('TP_BUILD', 'build'))
@@ -206,8 +207,22 @@ def workers():
     return None if re.search(r'^ *lcore %d ' % CPUS[0], p.stdout, re.M) else p.stdout[-400:]
 
 
+def hugepages():
+    """Where enough of them are free programs take hugepages, and a card in software works as well."""
+    check = os.path.join(BUILD, 'apps', 'check', 'triplane-check')
+    with Pages(320) as pages:
+        if pages.why is not None:
+            return 'skip ' + pages.why
+        for cmd in ([TRIPLANE, *CARD, '--', '-e', 'start; stop'],
+                    [check, '--vdev', 'net_mlx4_model0', '--only', 'machine,identity,bringup,loopback,infiniband']):
+            p = run(*cmd)
+            if p.returncode != 0 or not re.search('memory: hugepages|pass hugepages: ', p.stdout + p.stderr):
+                return '%s: %s' % (p.returncode, (p.stdout + p.stderr)[-800:])
+    return None
+
+
 for name, fn in (('memory', memory), ('given', given), ('ordinary-user', ordinary_user),
                  ('build-of-another', build_of_another), ('causes', causes), ('cpus', cpus),
-                 ('workers', workers)):
+                 ('workers', workers), ('hugepages', hugepages)):
     cases.run('start-' + name, fn)
 cases.exit()

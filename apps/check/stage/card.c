@@ -108,13 +108,15 @@ eal_start(struct ck *c)
 {
 	static const struct app_eal app = {.name = "triplane-check", .mem_mib = MEM_MIB};
 	char name[] = "triplane-check", quiet[] = "--no-telemetry", level[] = "--log-level=lib.eal:error",
-	     no_pci[] = "--no-pci", allow[] = "--allow=" NOBODY;
-	char *argv[] = {name, quiet, level, c->o->dev.bus == CK_BUS_PCI ? allow : no_pci, NULL};
+	     no_pci[] = "--no-pci", allow[] = "--allow=" NOBODY, iova[] = "--iova-mode=va";
+	/* The EAL does not know yet of the card in software, which wants virtual addresses. */
+	char *argv[] = {name, quiet, level, c->o->dev.bus == CK_BUS_PCI ? allow : no_pci, iova, NULL};
+	const int argc = c->o->dev.bus == CK_BUS_PCI ? 4 : 5;
 	char err[APP_EAL_TEXT];
 	int rc;
 
 	ck_step(c, "starts the EAL");
-	rc = app_eal_start(&app, 4, argv, err);
+	rc = app_eal_start(&app, argc, argv, err);
 	if (rc != 0) {
 		ck_say(c, CK_FAIL, "eal", "%s", err);
 		return false;

@@ -131,6 +131,36 @@ test_contiguous_pages_are_one_piece(void **state)
 	assert_int_equal(len, 4 * CARD_PAGE);
 }
 
+/* A page of a region may lie in windows that are neighbours for the card and not for the host; where there is none nothing is reached. */
+static void
+test_page_of_several_windows(void **state)
+{
+	const uint64_t far = UINT64_C(0x7000000000), va = UINT64_C(0x7f0000100000);
+	struct card *c = *state;
+	static _Alignas(CARD_PAGE) uint8_t mem[2 * CARD_PAGE];
+	enum tpm_xlat_err err;
+	uint8_t *in = card_in(c);
+	uint32_t len = 64;
+
+	assert_int_equal(tp_model_dma_map(c->m, far, CARD_PAGE, mem + CARD_PAGE, TP_DMA_READ | TP_DMA_WRITE), 0);
+	assert_int_equal(tp_model_dma_map(c->m, far + CARD_PAGE, CARD_PAGE, mem, TP_DMA_READ | TP_DMA_WRITE), 0);
+	card_mr_ctx(c, in, KEY, va, 4 * CARD_PAGE, false);
+	prm_set(in, MLX4_MPT_ENTITY, 14);
+	prm_set(in, MLX4_MPT_MTT_L, (uint32_t)card_mtt(c, far, 1));
+	assert_int_equal(card_cmd_in(c, MLX4_CMD_SW2HW_MPT, 0, CARD_MPT + 1), 0);
+	tlb = (struct tpm_tlb){0};
+	assert_ptr_equal(xlat(c, KEY, CARD_PD, va + 8, &len, TPM_ACC_LR, &err), mem + CARD_PAGE + 8);
+	assert_int_equal(len, 64);
+	len = 2 * CARD_PAGE - 8;
+	assert_ptr_equal(xlat(c, KEY, CARD_PD, va + 8, &len, TPM_ACC_LR, &err), mem + CARD_PAGE + 8);
+	assert_int_equal(len, CARD_PAGE - 8);
+	len = 64;
+	assert_ptr_equal(xlat(c, KEY, CARD_PD, va + CARD_PAGE + 8, &len, TPM_ACC_LR, &err), mem + 8);
+	assert_int_equal(why(c, KEY, CARD_PD, va + 2 * CARD_PAGE, 1, TPM_ACC_LR), TPM_XLAT_DMA);
+	assert_int_equal(why(c, KEY, CARD_PD, va + 4 * CARD_PAGE, 1, TPM_ACC_LR), TPM_XLAT_BOUNDS);
+	card_expect_clean(c);
+}
+
 /* A queue pair sends from the memory that it receives into: what was looked up for one is there for the other, as the table goes. */
 static void
 test_one_line_for_both_ways(void **state)
@@ -243,6 +273,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_translate, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_rights, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_contiguous_pages_are_one_piece, setup_booted, teardown_card),
+		cmocka_unit_test_setup_teardown(test_page_of_several_windows, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_one_line_for_both_ways, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_physical, setup_booted, teardown_card),
 		cmocka_unit_test_setup_teardown(test_edit_in_place, setup_booted, teardown_card),
