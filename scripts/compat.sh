@@ -52,8 +52,8 @@ try() { # name folder
 	pc=$dir/root/usr/lib/$arch/pkgconfig
 	rm -rf "$build"
 	# Libraries of a newer release want symbols of its C library: only our own undefined symbols are an error.
-	# It is compiled and linked, not run: the least optimisation that folds its constants will do.
-	PKG_CONFIG_PATH=$pc meson setup "$build" --buildtype=plain -Doptimization=1 -Db_ndebug=true -Dtests=false -Ddriver_sdk="$dir/include" \
+	# It is compiled and linked, not run, so that there are no manual pages: the least optimisation that folds its constants will do.
+	PKG_CONFIG_PATH=$pc meson setup "$build" --buildtype=plain -Doptimization=1 -Db_ndebug=true -Dtests=false -Dman=disabled -Ddriver_sdk="$dir/include" \
 		-Dc_link_args=-Wl,--allow-shlib-undefined >"$build.log" 2>&1 &&
 		ninja -C "$build" >>"$build.log" 2>&1
 }

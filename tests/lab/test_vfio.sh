@@ -4,34 +4,19 @@
 # Our driver in the guest, on the card bound to the kernel's own vfio-pci behind an IOMMU: unmodified testpmd forwards,
 # is killed under traffic and started again; each time it comes up, and no DMA goes where the IOMMU has no window. A second process
 # sends by queues of its own. Interrupts of the kernel's vfio-pci wake an lcore of triplane that sleeps until something comes.
-# triplane-check passes its stages there, from the machine to frames looped inside the card, and gives the card back reset.
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/lab/share.sh
 . "$(dirname "$0")/share.sh"
 rounds=${LAB_ROUNDS:-10}
 
-# The report of stages 0 to 6 and 9: all done, nothing failed, and in each what only a real vfio-pci shows.
-check_json() {
-	python3 -c '
-import json, sys
-doc = json.load(sys.stdin)
-stages = {s["number"]: s for s in doc["stages"]}
-bad = [n for n in (0, 1, 2, 3, 4, 5, 6, 9) if stages[n]["end"] != "done"]
-bad += ["%d %s: %s" % (n, c["name"], c["text"]) for n, s in stages.items() for c in s["checks"] if c["result"] == "fail"]
-passed = {(n, c["name"]) for n, s in stages.items() for c in s["checks"] if c["result"] == "pass"}
-bad += ["%d %s did not pass" % w for w in ((0, "vfio"), (0, "msix"), (0, "bar-registers"), (1, "query-fw"), (3, "bring-up"), (4, "event-interrupts"),
-        (4, "queue-3-interrupt"), (6, "large-send-tcp6"), (6, "inline-and-blueflame"), (9, "reset-in-place")) if w not in passed]
-if doc["verdict"] != "passed" or bad:
-    sys.exit("%s: %s" % (doc["verdict"], bad))'
-}
 share=$lab_tmp/share
 
 if ! { testpmd=$(command -v dpdk-testpmd) && info=$(command -v dpdk-proc-info); }; then
 	printf 'skip vfio: dpdk-testpmd or dpdk-proc-info is not installed\n'
 	exit 0
 fi
-if ! { share_add "$share" "$testpmd" "$info" "$TP_BUILD/apps/triplane" "$TP_BUILD/apps/check/triplane-check" "$TP_BUILD/drivers/mlx4/librte_net_mlx4_vfio.so" &&
+if ! { share_add "$share" "$testpmd" "$info" "$TP_BUILD/apps/triplane" "$TP_BUILD/drivers/mlx4/librte_net_mlx4_vfio.so" &&
 	share_pmds "$share" librte_mempool_ring.so librte_mempool_stack.so librte_bus_pci.so librte_bus_vdev.so; }; then
 	fail vfio-share "cannot copy the programs and their libraries"
 	exit 1
@@ -97,15 +82,6 @@ more_of RX 0
 kill -INT \$p; wait \$p; echo "primary \$?"
 echo "== triplane"
 (run triplane -l 0,1 \$eal --huge-unlink -m 192 -- -e 'set fwd flowgen 0; set fwd macswap 1; wait link up all 5' --live 3); echo "status \$?"
-echo "== check"
-# Its memory in large pages: of small ones the socket of the card takes fewer windows than it would need.
-echo 224 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
-# It takes no words for the EAL, which looks for pools where DPDK is installed.
-mkdir -p $(pmd_folder); ln -s /host/lib/librte_mempool_ring.so $(pmd_folder)/
-(run triplane-check --only machine,identity,capabilities,bringup,interrupts,ports,loopback,life --json /tmp/check.json 0000:01:00.0 2>&1); echo "status \$?"
-echo "== json"
-cat /tmp/check.json
-rm $(pmd_folder)/librte_mempool_ring.so
 echo "== interrupts"
 # The kernel's own count of each vector of the card, and those that grew.
 vectors() { awk '/vfio-msix/ { print \$NF, \$2 + \$3 }' /proc/interrupts; }
@@ -149,8 +125,6 @@ want vfio-secondary-queue a secondary '^tx_q1_packets: [1-9]'
 want vfio-secondary-alone a secondary '^tx_q0_packets: 0'
 want vfio-secondary-primary a secondary '^primary 0$'
 want vfio-triplane a triplane '^status 0$'
-want vfio-check a check '^status 0$'
-if why=$(section a json | check_json); then pass vfio-check-json; else fail vfio-check-json "$why"; fi
 want vfio-interrupts-idle a interrupts '^idle: woken 0$'
 quiet=$(section a interrupts | grep '^idle vfio-msix')
 if [ -z "$quiet" ]; then pass vfio-interrupts-none; else fail vfio-interrupts-none "$quiet"; fi
