@@ -573,32 +573,6 @@ test_refused_commands(void **state)
 	assert_true(whole_life());
 }
 
-/* A transmit queue has the last packets until it comes to them, and reads them at its stop: their pool is there until then. */
-static void
-test_packets_left(void **state)
-{
-	struct rte_mempool *mp = rte_mempool_lookup("tp_roce_0");
-
-	assert_non_null(mp);
-	assert_true(rte_mempool_in_use_count(mp) > 0);
-	rr_close_ports();
-	assert_ptr_equal(rte_mempool_lookup("tp_roce_0"), mp);
-	assert_true(rte_mempool_in_use_count(mp) > 0);
-	assert_int_equal(rte_eth_dev_stop(0) | rte_eth_dev_stop(1), 0);
-	assert_int_equal(rte_mempool_in_use_count(mp), 0);
-	rig_start(0, 1, NULL);
-	rig_start(1, 1, NULL);
-	/* Whoever comes next to one of these calls takes away what nobody waits for. */
-	rr_open_ports(NULL);
-	assert_int_equal(rte_eth_dev_stop(0) | rte_eth_dev_stop(1), 0);
-	rr_close_ports();
-	assert_null(rte_mempool_lookup("tp_roce_0"));
-	assert_null(rte_mempool_lookup("tp_roce_1"));
-	rig_start(0, 1, NULL);
-	rig_start(1, 1, NULL);
-	rr_open_ports(NULL);
-}
-
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rr_setup, rr_teardown)
 
 int
@@ -616,7 +590,6 @@ main(int argc, char **argv)
 		TEST(test_dead_card),
 		cmocka_unit_test_setup_teardown(test_closed_port, rr_setup, teardown_closed),
 		TEST(test_refused_commands),
-		TEST(test_packets_left),
 	};
 
 	if (rig_eal("mlx4_roce_life", "0@0") < 0)
