@@ -292,19 +292,30 @@ objects(struct variants *s, struct mlx4_hca *hca)
 
 	ck_step(s->c, "makes a completion queue and a queue pair, and tries commands on them");
 	rc = mlx4_uar_alloc(hca, &attr.uar);
-	if (rc == 0)
-		rc = mlx4_cq_create(hca, ENTRIES, attr.uar, -1, hca->numa_node, &cq);
-	if (rc == 0) {
-		completion_ring(s, hca, &cq);
-		rc = mlx4_qpn_reserve(hca, 1, 1, false, &qpn);
-	}
-	if (rc == 0)
-		rc = mlx4_qp_create(hca, qpn, &attr, &qp);
-	if (rc == 0)
-		rc = mlx4_qp_start(hca, &qp);
+	if (rc != 0)
+		goto out;
+	rc = mlx4_cq_create(hca, ENTRIES, attr.uar, -1, hca->numa_node, &cq);
+	if (rc != 0)
+		goto err_uar;
+	completion_ring(s, hca, &cq);
+	rc = mlx4_qpn_reserve(hca, 1, 1, false, &qpn);
+	if (rc != 0)
+		goto err_cq;
+	rc = mlx4_qp_create(hca, qpn, &attr, &qp);
+	if (rc != 0)
+		goto err_qpn;
+	rc = mlx4_qp_start(hca, &qp);
 	if (rc == 0)
 		queue_pair(s, hca, &qp);
-	/* What there is goes with the card, which is reset in a moment. */
+	mlx4_qp_destroy(hca, &qp);
+err_qpn:
+	mlx4_qpn_release(hca, qpn, 1);
+err_cq:
+	/* Of a card that took neither form of a command a queue pair may still use it: it is reset in a moment. */
+	(void)mlx4_cq_destroy(hca, &cq);
+err_uar:
+	mlx4_uar_free(hca, attr.uar);
+out:
 	ck_judge(s->c, rc == 0, "objects", "%s", rc == 0 ? "were made" : rte_strerror(-rc));
 }
 
