@@ -100,6 +100,13 @@ class Machine:
                 if wanted not in self.refuses and self.driver(addr) is None:
                     self.bound(addr, wanted)
 
+    def state(self):
+        """What a command could change: drivers, which one is wanted, whose the files of VFIO are."""
+        devices = {a: (self.driver(a), self.get(self.of(a) + '/driver_override').strip().replace('(null)', ''))
+                   for a in os.listdir(self.path('sys/bus/pci/devices'))}
+        files = {n: os.stat(self.path('dev/vfio/' + n)) for n in os.listdir(self.path('dev/vfio'))}
+        return devices, {n: (st.st_uid, st.st_gid, st.st_mode) for n, st in files.items()}
+
     def run(self, *words, user=None):
         cmd = [APP, words[0], '--sysroot', self.root, *words[1:]]
         kw = {'user': user, 'group': user} if user else {}
@@ -121,12 +128,15 @@ def on(change, words, status, *said, driver='mlx4_core', user=None, absent=()):
     """What a command says on a machine that was changed, and which driver the card has afterwards."""
     with tpmd.scratch() as folder, Machine(folder) as m:
         change(m)
+        before = m.state()
         rc, out = m.run(*words, user=user)
         missing = [s for s in said if not re.search(s, out)]
         found = [s for s in absent if re.search(s, out)]
         if rc != status or missing or found or m.driver() != driver:
             return 'status %d, driver %s, not said: %s, said: %s, all: %s' % (rc, m.driver(), missing, found, out)
-    return None
+        # Who looks changes nothing, and neither does who is refused.
+        after = m.state()
+        return None if rc == 0 and words[0] != 'status' or before == after else 'it was %s, and is %s' % (before, after)
 
 
 def nothing(m):

@@ -133,6 +133,18 @@ def another_process():
     return None if p.returncode != 0 and 'F-3:z' in p.stderr and 'a..b' in p.stderr else 'F-3:z: %d %s' % (p.returncode, p.stderr)
 
 
+def told():
+    """What a port's card is taken for, by the command, which has it of the call of C, and by telemetry; what it is not told of is the default."""
+    with tpmd.Triplane(['net_mlx4_model0,quirks=F-2:b,F-12:b', 'net_null0'], telemetry=True) as t:
+        shown = t.ask('show quirks 1')
+        here = t.tel('/mlx4/info,1')['quirks']
+        t.tell('show quirks 2')
+        if not tpmd.wait_until(lambda: 'port 2: this is for ports of the mlx4_vfio driver' in t.said()):
+            return 'another driver: %s' % t.said()
+    other = {i: q['variant'] for i, q in shown.items() if q['variant'] != q['default']}
+    return None if other == {'F-2': 'b', 'F-12': 'b'} and here == 'F-2:b,F-12:b' and len(shown) > 20 else '%s, telemetry %s' % (other, here)
+
+
 def testpmd():
     with tpmd.Testpmd(['net_mlx4_model0,model-quirks=F-3:b,F-2:b,F-12:b,quirks=F-3:b,F-2:b,F-12:b'], ['--total-num-mbufs=2048']) as t:
         t.cmd('start')
@@ -146,5 +158,6 @@ cases.run('lists', lists)
 cases.run('refused', refused)
 cases.run('a-file', a_file)
 cases.run('another-process', another_process)
+cases.run('told', told)
 cases.run('testpmd', testpmd)
 cases.exit()

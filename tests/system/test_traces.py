@@ -46,6 +46,31 @@ def heads(text):
     return HEAD.findall(text)
 
 
+def blocks(text, head):
+    """Of each line that begins like this: it, and the dwords below it."""
+    out, inside = [], False
+    for line in text.split('\n'):
+        row = re.match(r'[0-9a-f]{3}: ([0-9a-f ]+)$', line)
+        if line.startswith(head):
+            out.append((line, []))
+            inside = True
+        elif inside and row:
+            out[-1][1].extend(int(w, 16) for w in row[1].split())
+        else:
+            inside = False
+    return out
+
+
+# Dwords of an entry that are the same in each pass of a ring, and their bits: operation, size, length and key; length and key; queue pair.
+STEADY = {'sq': ((0, 0x7fffffff), (1, 0xffffffff), (4, 0xffffffff), (5, 0xffffffff)), 'rq': ((0, 0xffffffff), (1, 0xffffffff)), 'cq': ((0, 0xffffff),)}
+
+
+def entries(text):
+    """First entries of queues by kind, number and place. The two have them of different passes, with other buffers."""
+    return {line: [dwords[i] & mask for i, mask in STEADY[line.split()[1]]] for line, dwords in blocks(text, 'entry ')
+            if line.split()[1] in STEADY}
+
+
 def change(path, command, nth, off, old, new):
     """Changes one dword (number 0 to 3 of the line at off) of a command's answer."""
     lines, inside = read(path).split('\n'), False
@@ -96,6 +121,11 @@ def two_recorders(folder):
     a, b = (read(p) for p in recorded(folder))
     if len(heads(a)) < 150 or heads(a) != heads(b):
         raise RuntimeError('%d and %d commands' % (len(heads(a)), len(heads(b))))
+    ours, cards = blocks(a, 'dump command '), blocks(b, 'dump command ')
+    if ours != cards or sum(len(dwords) > 0 for _, dwords in ours) < 50:
+        raise RuntimeError('commands with their mailboxes: %s' % next(((x, y) for x, y in zip(ours, cards) if x != y), len(ours)))
+    if entries(a) != entries(b):
+        raise RuntimeError('entries: %s' % sorted(set(map(str, entries(a).items())) ^ set(map(str, entries(b).items())))[:4])
     for text, name in ((a, 'driver'), (b, 'card')):
         for kind in ('sq', 'rq', 'cq'):
             if len(re.findall(r'^entry %s 0x[0-9a-f]+ \d+$' % kind, text, re.M)) < 32:
@@ -104,7 +134,7 @@ def two_recorders(folder):
     wrote = [w for w in re.findall(r'^write (0x\w+ 0x\w+)$', a, re.M) if not 0x80680 <= int(w.split()[0], 16) < 0x8069c]
     if not wrote or wrote != re.findall(r'^write (0x\w+ 0x\w+)$', b, re.M):
         raise RuntimeError('registers: %s' % wrote)
-    # Completions: the card writes them, the driver finds them; those of the first 16 that no later pass of the ring went over.
+    # Translation entries: what commands wrote.
     mtts = [re.findall(r'^mtt (0x\w+ 0x\w+[1-9a-f]\w*)$', t, re.M) for t in (a, b)]
     if not mtts[0] or set(mtts[0]) != set(mtts[1]):
         raise RuntimeError('translation entries: %d and %d' % (len(mtts[0]), len(mtts[1])))

@@ -193,6 +193,12 @@ def filters():
                      'group add 0 guest mac=02:00:00:00:00:22 vlan=7 queues=3'):
             t.tell(line)
         f = t.ask('show packet-filter 0')['ports'][0]
+        r = t.ask('show resources 0')['ports'][0]['resources']
+    # The same, counted, with what there can be: a list of VLANs has the two that were asked for, the group's own passes beside it.
+    counts = {'addresses': (2, 127), 'multicast-addresses': (1, 128), 'vlans': (2, 127), 'receive-queues': (4, 256), 'transmit-queues': (4, 256),
+              'groups': (1, 127), 'flow-rules': (1, 0)}
+    if any((r[k]['used'], r[k].get('limit', 0)) != n for k, n in counts.items()):
+        return 'resources: %s' % {k: r.get(k) for k in counts}
     want = {'unicast': 'addresses', 'multicast': 'addresses', 'vlan_filter': True, 'vlans': [5, 7, 4000], 'flow_rules': 1,
             'multicast_addresses': ['01:00:5E:00:00:05']}
     if any(f[k] != v for k, v in want.items()) or '02:00:00:00:00:11' not in f['addresses']:
@@ -228,7 +234,7 @@ def bursts():
 
 def connections():
     """rping's two ends: one listens and is asked, one asks; their queue pairs are those in the packets."""
-    owner, frames = Owner(), in_tmp('frames.pcapng')
+    owner, frames = Owner(telemetry=True), in_tmp('frames.pcapng')
     procs = []
     try:
         if owner.app.ask('show connections')['connections']:
@@ -251,6 +257,13 @@ def connections():
         if not tpmd.wait_until(lambda: found('established', True) and found('established', False), 60):
             return 'no connection: %s' % owner.app.ask('show connections')
         there, here = found('established', True)[0], found('established', False)[0]
+        # The same by telemetry: how many by state, and each by its number.
+        sums, told = owner.app.tel('/triplane/rdma/connections'), []
+        while True:
+            one = owner.app.tel('/triplane/rdma/connection,%d' % len(told))
+            if not one:
+                break
+            told.append((one['kind'], one['state'], one['local'], one['remote'], one['local_qpn'], one['remote_qpn']))
         # Either end sends when it has heard of the other one.
         rung = doorbells()
         if not tpmd.wait_until(lambda: doorbells() >= rung + 40, 60):
@@ -265,6 +278,11 @@ def connections():
             p.kill()
             p.communicate()
         owner.over()
+    for c in (here, there):
+        if ('rdma_cm', 'established', c['local'], c['remote'], c['local_qpn'], c['remote_qpn']) not in told:
+            return 'telemetry has %s, the command %s' % (told, c)
+    if sums != {'connections': len(told), **collections.Counter('state_' + t[1].replace(' ', '_').replace('-', '_') for t in told)}:
+        return 'telemetry counts %s of %s' % (sums, told)
     if (here['remote'], there['local']) != ('192.0.2.2:7471', '192.0.2.2:7471') or here['local'] != there['remote']:
         return '%s %s' % (here, there)
     if (here['local_qpn'], here['remote_qpn']) != (there['remote_qpn'], there['local_qpn']):
@@ -278,10 +296,19 @@ def connections():
 
 def partitions():
     """P_Keys that the subnet manager gave, and the IPoIB port in one of them."""
-    with tpmd.Triplane(['net_mlx4_model0,port0=ib,port1=ib,wire0=cross'], name='p', telemetry=True) as t:
+    with tpmd.Triplane(['net_mlx4_model0,port0=ib,port1=ib,wire0=cross', 'net_mlx4_model1,ports=1,port0=ib,wire0=none'], name='p', telemetry=True) as t:
+        def why():
+            return {p['device']: p['why'] for p in t.ask('show ib')['ports']}
+
+        # Its key comes with the manager; until then the ports' cable has one and the same reason, and the other card's port another.
+        t.tell('ipoib add net_mlx4_model0/1')
+        t.tell('ipoib add net_mlx4_model0/2 pkey 0x8005')
+        down = {**dict.fromkeys(('net_mlx4_model0/1', 'net_mlx4_model0/2'), 'the cable carries, and no subnet manager has set the port up'),
+                'net_mlx4_model1/1': 'no signal: no cable, the peer is off, or it speaks another type'}
+        if not tpmd.wait_until(lambda: why() == down, 60):
+            return 'why ports are down: %s' % why()
         t.tell('ib sm on net_mlx4_model0/1')
         t.tell('ib sm partitions net_mlx4_model0/1 0x8005')
-        t.tell('ipoib add net_mlx4_model0/2 pkey 0x8005')
 
         def pkeys():
             return {d['device']: {p['pkey']: p for p in d.get('pkeys', [])} for d in t.ask('show pkey')['devices']}

@@ -10,6 +10,7 @@
 #include "drivers/mlx4/group/group.h"
 #include "drivers/mlx4/hca/core.h"
 #include "drivers/mlx4/hca/history.h"
+#include "drivers/mlx4/steer/vlan.h"
 #include "report/rte_pmd_mlx4_report.h"
 
 _Static_assert(RTE_PMD_MLX4_COMMANDS == MLX4_HISTORY_OPCODES, "an opcode has no place");
@@ -118,13 +119,14 @@ macs(const struct mlx4_eth *eth)
 	return n;
 }
 
+/* Those of the filter's list; those of groups pass beside it. */
 static uint32_t
 vlans(const struct mlx4_eth *eth)
 {
 	uint32_t i, n = 0;
 
 	for (i = 0; i < RTE_DIM(eth->vlan_filter); i++)
-		n += (uint32_t)__builtin_popcount(eth->vlan_filter[i] | eth->group_vlans[i]);
+		n += (uint32_t)__builtin_popcount(eth->vlan_filter[i]);
 	return n;
 }
 
@@ -162,7 +164,7 @@ add_port(struct mlx4_eth *eth, struct kinds *k)
 	add(k, "transmit-queues", false, data->nb_tx_queues, MLX4_ETH_MAX_TXQ, 0);
 	add(k, "addresses", false, macs(eth), MLX4_ETH_MAX_UC_MACS, 0);
 	add(k, "multicast-addresses", false, eth->num_mc, eth->mc_size, 0);
-	add(k, "vlans", false, vlans(eth), RTE_ETHER_MAX_VLAN_ID + 1, 0);
+	add(k, "vlans", false, vlans(eth), MLX4_ETH_MAX_VLANS, 0);
 	add(k, "gids", false, gids(eth), MLX4_GID_ENTRIES, 0);
 	add(k, "groups", false, eth->groups->num, TP_GROUPS, 0);
 	/* A rule and its successor have one place of the card's priorities, of which all may have the same. */

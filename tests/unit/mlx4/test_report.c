@@ -171,6 +171,15 @@ test_resources(void **state)
 	assert_int_equal(rte_eth_dev_set_mc_addr_list(0, &mc, 1), 0);
 	assert_int_equal(resource("multicast-addresses").used, 1);
 	assert_int_equal(resource("receive-queues").used, 1);
+	/* A limit is what can be had, and no more. */
+	assert_int_equal(rte_eth_dev_set_vlan_offload(0, RTE_ETH_VLAN_FILTER_OFFLOAD), 0);
+	assert_int_equal(resource("vlans").used, 0);
+	for (i = 1; i <= resource("vlans").limit; i++)
+		assert_int_equal(rte_eth_dev_vlan_filter(0, (uint16_t)i, 1), 0);
+	assert_int_equal(resource("vlans").used, 127);
+	rig_log_begin();
+	assert_int_equal(rte_eth_dev_vlan_filter(0, (uint16_t)i, 1), -ENOSPC);
+	rig_log_one("VLAN 128", "127 entries");
 	/* What belongs to a port is one of the card's; what no port has is the card's own. */
 	tp_model_get_stats(rig_model(0), &st);
 	assert_int_equal(resource("steering-rules").used, st.rules);

@@ -426,6 +426,7 @@ test_flow(void **state)
 {
 	const struct rte_flow_item_vxlan vni = {.vni = {0x12, 0x34, 0x56}}, other = {.vni = {0x12, 0x34, 0x57}};
 	const struct rte_flow_item_eth inner = {.dst.addr_bytes = {2, 0, 0, 0, 0, 0x77}};
+	const struct rte_flow_item_eth stranger = {.dst.addr_bytes = {2, 0, 0, 0, 0, 0x76}};
 	const struct rte_flow_item_eth inner_mask = {.dst.addr_bytes = {255, 255, 255, 255, 255, 255}};
 	struct rte_mbuf *got;
 	struct rte_flow *f;
@@ -444,13 +445,20 @@ test_flow(void **state)
 	assert_true((got->packet_type & RTE_PTYPE_TUNNEL_MASK) != 0);
 	rte_pktmbuf_free(got);
 	flow_remove(f);
-	f = flow_add(0, PATTERN(ITEM(ETH), ITEM(IPV4), ITEM(UDP), ITEM(VXLAN, .spec = &other)),
-		     ACTIONS(MARK(5), QUEUE(0)));
-	got = pass(frame(vxlan_tcp4, sizeof(vxlan_tcp4)));
-	assert_non_null(got);
-	assert_int_equal(got->ol_flags & RTE_MBUF_F_RX_FDIR_ID, 0);
-	rte_pktmbuf_free(got);
-	flow_remove(f);
+	/* Another number, and the number with another inner address. */
+	for (unsigned int i = 0; i < 2; i++) {
+		f = i == 0 ? flow_add(0, PATTERN(ITEM(ETH), ITEM(IPV4), ITEM(UDP), ITEM(VXLAN, .spec = &other)),
+				      ACTIONS(MARK(5), QUEUE(0)))
+			   : flow_add(0,
+				      PATTERN(ITEM(ETH), ITEM(IPV4), ITEM(UDP), ITEM(VXLAN, .spec = &vni),
+					      ITEM(ETH, .spec = &stranger, .mask = &inner_mask)),
+				      ACTIONS(MARK(5), QUEUE(0)));
+		got = pass(frame(vxlan_tcp4, sizeof(vxlan_tcp4)));
+		assert_non_null(got);
+		assert_int_equal(got->ol_flags & RTE_MBUF_F_RX_FDIR_ID, 0);
+		rte_pktmbuf_free(got);
+		flow_remove(f);
+	}
 }
 
 /* A ConnectX-3 offers none of it. */
