@@ -257,6 +257,8 @@ static const struct top_column event_columns[] = {
 static void
 event(const struct looks *l, const struct metrics *p, const struct metric *m, struct table *t)
 {
+	static const enum metric_id named[] = {M_DAMAGED,    M_PRIO_DISCARDS, M_ROCE_PACKETS,
+					       M_ROCE_BYTES, M_IPOIB_PACKETS, M_IPOIB_BYTES};
 	char of[TOP_CELL] = "", what[2 * TOP_CELL] = "";
 	unsigned int i;
 	struct top_row *r;
@@ -275,7 +277,10 @@ event(const struct looks *l, const struct metrics *p, const struct metric *m, st
 	r = row(t);
 	if (r == NULL)
 		return;
-	if (what[0] == '\0' || m->id == M_DAMAGED || m->id == M_PRIO_DISCARDS) {
+	/* The direction or the cause alone would not say what of. */
+	for (i = 0; i < DIM(named) && m->id != named[i]; i++)
+		;
+	if (what[0] == '\0' || i < DIM(named)) {
 		const char *name = strrchr(metric_families[m->id].name, '_');
 
 		n = strlen(what);

@@ -163,6 +163,35 @@ def colours(term, t):
     return None
 
 
+def totals(t):
+    """Drops, priorities and RDMA: what happened, by cause, is what the commands say."""
+    for line in ('roce 0 on v2 sw', 'roce 1 on v2 sw', 'roce addr add 0 192.0.2.1/24', 'roce addr add 1 192.0.2.2/24', 'start', 'roce qp create 0 rc 1000 16',
+                 'roce qp create 1 rc 1000 16', 'roce qp pair 0 0 1 0', 'roce traffic start 0 0 send 1000 0 50', 'roce traffic wait 0 0 %d' % LIMIT, 'stop',
+                 'model cable 0 out', 'wait link down 0 %d' % LIMIT, 'model cable 0 in', 'wait link up 0 %d' % LIMIT):
+        t.tell(line)
+    # What the card still sends is counted a moment later.
+    return None if tpmd.wait_until(lambda: not differs(t), LIMIT) else 'not as they are shown: %s' % differs(t)
+
+
+def differs(t):
+    want, found = {}, {}
+    for port in (0, 1):
+        x, roce = t.xstats(port), t.ask('show roce stats %d' % port)['ports'][0]['counters']
+        want['drops', 'port %d' % port, 'port_link_downs'] = x['link_down_events']
+        for way in ('rx', 'tx'):
+            want['priorities', str(port), '0', way] = x['%s_prio0_packets' % way]
+            want['rdma', 'port %d' % port, '%s roce_packets' % way] = roce['%s_packets' % way]
+            want['rdma', 'port %d' % port, '%s roce_bytes' % way] = roce['%s_bytes' % way]
+    for view, words in (('drops', 2), ('priorities', 3), ('rdma', 2)):
+        for line in sh(TOP, '--dir', tpmd.RUN, '--batch', '1', '--interval', '0.25', '--view', view).stdout.splitlines():
+            cells = line.split() if view == 'priorities' else re.split(r' {2,}', line.strip())
+            if cells[0] == t.prefix[:12]:
+                found.setdefault((view, *cells[1:1 + words]), []).append(cells[-1])
+    # What never happened has no row; nothing has two.
+    wrong = {k: (n, found.get(k, [])) for k, n in want.items() if found.get(k, []) != [short(n)] * (n != 0)}
+    return wrong or {k: v for k, v in found.items() if len(v) > 1} or want['rdma', 'port 1', 'rx roce_bytes'] != 50000
+
+
 def batch(t):
     p = sh(TOP, '--dir', tpmd.RUN, '--batch', '2', '--interval', '0.25', '--view', 'ports', '--sort', 'port', '--reverse')
     heads = [line for line in p.stdout.splitlines() if line.startswith('process')]
@@ -191,8 +220,10 @@ with tpmd.Triplane(['net_mlx4_model0'], args=['--forward-mode', 'flowgen'], tele
     triplane.ask('show port stats 0')
     triplane.tel('/mlx4/list')
     with Terminal() as terminal:
-        for case in (figures, keys, colours):
+        for case in (figures, keys):
             cases.run('top-' + case.__name__, case, terminal, triplane)
+        cases.run('top-totals', totals, triplane)
+        cases.run('top-colours', colours, terminal, triplane)
     cases.run('top-batch', batch, triplane)
     triplane.end()
 cases.exit()
