@@ -125,6 +125,8 @@ def under_traffic():
     for name in ('rx_port_packets', 'tx_port_packets', 'tx_size_64_packets'):
         if name in before and not 0 < before[name] <= dump['counters'].get(name, before[name]) <= after[name]:
             return '%s: %d, dumped %s, %d' % (name, before[name], dump['counters'].get(name), after[name])
+    if not any(c.get('out_mailbox') for c in dump['commands']):
+        return 'no command has what the card answered'
     if dump['differences'] != 0 or len(dump['commands']) != 64 or not dump['log'] or not dump['event_queues'] or not dump['registers']:
         return 'differences %s, %d commands' % (dump['differences'], len(dump['commands']))
     with open(os.path.join(paths[-1], 'settings.conf'), encoding='utf-8') as f:
@@ -167,6 +169,10 @@ def rules():
     one, two = dump['flow_rules']
     if '88f7' not in one['match'] or (one['queue_of_ring'], one['mark'], one['drops']) != ([1], 77, False) or 'c0000207' not in two['match'] or not two['drops']:
         return 'rules: %s' % dump['flow_rules']
+    # What the card was told at last, in mailboxes: the group's address, alone and with the VLAN and its mask.
+    boxes = [c['in_mailbox'] for c in dump['commands'] if c['command'] == 'QP_FLOW_STEERING_ATTACH' and 'in_mailbox' in c]
+    if not all(any('020000000022' in b and b.endswith(vlan) for b in boxes) for vlan in ('0fff0007', '00000000')):
+        return 'mailboxes: %s' % boxes
     group = dump['groups'][0]
     if group['name'] != 'guest' or not group['on_card'] or not {'mac=02:00:00:00:00:22', 'vlan=7', 'queues=3'} <= {w.replace(' ', '') for w in group['declaration']}:
         return 'groups: %s' % dump['groups']
