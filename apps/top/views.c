@@ -257,8 +257,7 @@ static const struct top_column event_columns[] = {
 static void
 event(const struct looks *l, const struct metrics *p, const struct metric *m, struct table *t)
 {
-	static const enum metric_id named[] = {M_DAMAGED,    M_PRIO_DISCARDS, M_ROCE_PACKETS,
-					       M_ROCE_BYTES, M_IPOIB_PACKETS, M_IPOIB_BYTES};
+	static const enum metric_id named[] = {M_DAMAGED, M_PRIO_DISCARDS, M_ROCE_PACKETS, M_ROCE_BYTES};
 	char of[TOP_CELL] = "", what[2 * TOP_CELL] = "";
 	unsigned int i;
 	struct top_row *r;
@@ -310,8 +309,8 @@ drops(const struct looks *l, struct table *t)
 static void
 rdma(const struct looks *l, struct table *t)
 {
-	static const enum metric_id ids[] = {M_ROCE_PACKETS, M_ROCE_BYTES,   M_ROCE_EVENTS, M_IPOIB_PACKETS,
-					     M_IPOIB_BYTES,  M_IPOIB_EVENTS, M_SHARE_CALLS, M_GUEST_CALLS};
+	static const enum metric_id ids[] = {M_ROCE_PACKETS, M_ROCE_BYTES,  M_ROCE_EVENTS,
+					     M_IPOIB_EVENTS, M_SHARE_CALLS, M_GUEST_CALLS};
 	unsigned int i;
 
 	for (i = 0; i < DIM(ids); i++)

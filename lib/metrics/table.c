@@ -162,13 +162,6 @@ static const struct metric_row roce_stats[] = {
 	{"tx_bytes", M_ROCE_BYTES, TX},
 };
 
-static const struct metric_row ipoib[] = {
-	{"rx_packets", M_IPOIB_PACKETS, RX},
-	{"tx_packets", M_IPOIB_PACKETS, TX},
-	{"rx_bytes", M_IPOIB_BYTES, RX},
-	{"tx_bytes", M_IPOIB_BYTES, TX},
-};
-
 static const struct metric_row share[] = {
 	{"guests", M_SHARE_GUESTS},
 	{"connected", M_SHARE_CONNECTED},
@@ -232,7 +225,7 @@ const struct metric_page metric_pages[] = {
 	{"/triplane/roce/info", "/triplane/roce/list", EACH_LIST, "port", ROWS(roce_info), .info = M_ROCE,
 	 .info_keys = roce_keys},
 	{"/triplane/roce/stats", "/triplane/roce/list", EACH_LIST, "port", ROWS(roce_stats), M_ROCE_EVENTS, "event"},
-	{"/triplane/ipoib/counters", "/triplane/ipoib/list", EACH_LIST, "port", ROWS(ipoib), M_IPOIB_EVENTS, "event"},
+	{"/triplane/ipoib/counters", "/triplane/ipoib/list", EACH_LIST, "port", NULL, 0, M_IPOIB_EVENTS, "event"},
 	{"/triplane/share/stats", NULL, EACH_NONE, NULL, ROWS(share)},
 	{"/triplane/share/info", "/triplane/share/list", EACH_LIST, "guest", ROWS(guest), .info = M_GUEST,
 	 .info_keys = guest_keys},

@@ -95,8 +95,6 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_INFO, METRIC_UNKNOWN };
 	X(ROCE_BYTES, COUNTER, "triplane_roce_bytes", "bytes", "Octets of RoCE packets, by direction")                 \
 	X(ROCE_EVENTS, COUNTER, "triplane_roce_events", "events",                                                      \
 	  "What happened to RoCE: errors, repetitions, connections; by the name that 'show roce stats' has")           \
-	X(IPOIB_PACKETS, COUNTER, "triplane_ipoib_packets", "packets", "IPoIB packets, by direction")                  \
-	X(IPOIB_BYTES, COUNTER, "triplane_ipoib_bytes", "bytes", "Octets of IPoIB packets, by direction")              \
 	X(IPOIB_EVENTS, COUNTER, "triplane_ipoib_events", "events",                                                    \
 	  "What happened to IPoIB: drops by cause, and the card's transport; by the name of 'show ipoib counters'")    \
 	X(SHARE_GUESTS, GAUGE, "triplane_share_guests", "", "Programs that are connected to shared ports")             \

@@ -15,6 +15,7 @@ import urllib.parse
 import urllib.request
 
 import tpmd
+from share_owner import Owner
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHARE = os.path.join(HERE, '../../share')
@@ -504,6 +505,55 @@ def health():
     return None
 
 
+def rdma():
+    """RoCE in software, IPoIB, shared ports and the program on them: each figure is that of the command for it, under its name."""
+    owner, program = Owner(['net_mlx4_model1,port0=ib,port1=ib,wire0=cross'], 'v2 sw', telemetry=True), None
+    t = owner.app
+    wrong = {}
+
+    def differ():
+        got, who = samples(once('--dir', tpmd.RUN)[1]), {'process': t.prefix}
+        want = {}
+        for port in (0, 1):
+            counters = t.ask('show roce stats %d' % port)['ports'][0]['counters']
+            for name in ('packets', 'bytes'):
+                for way in ('rx', 'tx'):
+                    want['triplane_roce_%s_total' % name, (('port', port), ('direction', way))] = counters.pop('%s_%s' % (way, name))
+            want.update({('triplane_roce_events_total', (('port', port), ('event', n))): v for n, v in counters.items()})
+            want['triplane_roce_objects', (('port', port), ('kind', 'qp'))] = 1
+        if want['triplane_roce_bytes_total', (('port', 1), ('direction', 'rx'))] != 50000:
+            return 'messages are missing: %s' % want
+        for port in (2, 3):
+            want.update({('triplane_ipoib_events_total', (('port', port), ('event', n))): v for n, v in t.ask('show ipoib counters %d' % port).items() if n != 'port'})
+        share = owner.show()
+        listens = [p for p in share['programs'] if p['device'] == 'rdma_cm' and p['listening'] == 1]
+        if len(listens) != 1:
+            return 'programs: %s' % share
+        want.update({('triplane_share_guests', ()): share['guests'], ('triplane_share_connections_total', ()): share['connected'],
+                     ('triplane_share_calls_total', ()): share['calls'], ('triplane_share_objects', ()): share['objects']})
+        guest = [dict(k[1])['guest'] for k in pick(got, 'triplane_share_guest_info', pid=listens[0]['pid'], device='rdma_cm', **who)]
+        for g in guest:
+            want['triplane_share_guest_calls_total', (('guest', g),)] = listens[0]['calls']
+            want['triplane_share_guest_objects', (('guest', g), ('kind', 'cm_id'))] = 1
+        wrong.clear()
+        found = {k: list(pick(got, k[0], **dict(k[1]), **who).values()) for k in want}
+        wrong.update({k: (v, found[k]) for k, v in want.items() if found[k] != [v]})
+        return wrong or (None if len(guest) == 1 and len(want) > 200 else 'guests %s, %d figures' % (guest, len(want)))
+
+    try:
+        for line in ('stop', 'ib sm on net_mlx4_model1/1', 'ipoib add net_mlx4_model1/1', 'ipoib add net_mlx4_model1/2', 'port start all', 'wait link up all 60',
+                     'start', 'roce qp create 0 rc 1000 16', 'roce qp create 1 rc 1000 16', 'roce qp pair 0 0 1 0', 'roce traffic start 0 0 send 1000 0 50',
+                     'roce traffic wait 0 0 60'):
+            t.tell(line)
+        program = owner.start('rping', '-s', '-a', '192.0.2.2', '-p', '7471', '-P')
+        return None if tpmd.wait_until(lambda: not differ(), LIMIT) else str(differ())[:800]
+    finally:
+        if program:
+            program.kill()
+            program.communicate()
+        owner.over()
+
+
 with stopped_triplane() as triplane:
     cases.run('metrics-refused', refused)
     for case in (numbers, xstats, lcores):
@@ -516,6 +566,7 @@ with stopped_triplane() as triplane:
         cases.run('metrics-slow', crowd.over)
     cases.run('metrics-unix', unix)
     triplane.end()
+cases.run('metrics-rdma', rdma)
 cases.run('metrics-health', health)
 cases.run('metrics-rules', rules)
 cases.run('metrics-hostile', hostile)
