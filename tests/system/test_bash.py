@@ -14,7 +14,8 @@ import tpmd
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ['TP_BUILD']
 APPS = os.path.join(BUILD, 'apps')
-PATHS = (APPS, *(os.path.join(APPS, d) for d in ('triplane-hca', 'triplane-run', 'perf', 'pingpong', 'tp_rping')))
+PATHS = (APPS, *(os.path.join(APPS, d) for d in ('triplane-hca', 'triplane-run', 'perf', 'pingpong', 'tp_rping', 'inspect', 'check', 'replay',
+                                                  'triplane-fabric', 'exporter', 'top', 'sockstat')))
 cases = tpmd.Cases()
 
 
@@ -83,6 +84,23 @@ def offers(line, *wanted):
     return '%r: %s of %s' % (line, wrong, sorted(got)[:30]) if wrong else None
 
 
+def every_program():
+    """Each program that the file is for, with all options of its own help."""
+    with open(os.path.join(ROOT, 'share/completion/triplane')) as f:
+        names = re.search(r'^complete -F \w+ (.*)', f.read().replace('\\\n', ' '), re.M)[1].split()
+    for name in names:
+        path = next((p for p in (os.path.join(d, name) for d in PATHS) if os.path.isfile(p)), None)
+        if path is None:
+            return 'there is no ' + name
+        own = ['--'] if name == 'triplane' or name.startswith('tp_') and name != 'tp_sockstat' else []
+        text = subprocess.run([path, *own, '--help'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False).stdout
+        options = {o for line in text.splitlines() if re.match(r' +-', line) for o in re.findall(r'(?:^|[\s,])(--[a-z][\w-]*)', re.sub(r'   .*', '', line.strip()))}
+        missing = options - bash.offered(' '.join([name, *own, '--']))
+        if missing or len(options) < 4:
+            return '%s: %s of %s' % (name, sorted(missing), sorted(options))
+    return None if len(names) > 15 else 'programs: %s' % names
+
+
 try:
     for name, line, wanted in (
             ('option', 'triplane-hca --soc', 'triplane-hca --socket'),
@@ -99,6 +117,7 @@ try:
             ('by-name', 'tp_send_bw -- --conn', 'tp_send_bw -- --connection')):
         cases.run('bash-' + name, becomes, line, wanted)
     cases.run('bash-eal-alone', offers, 'triplane --', '--vdev', '--lcores', '!--forward-mode')
+    cases.run('bash-every-program', every_program)
     cases.run('bash-options', offers, 'tp_rping -- --p', '--port', '--persistent', '--provider', '--prio')
     cases.run('bash-choices', offers, 'triplane-hca --port0 ', 'eth', 'ib', 'auto')
     cases.run('bash-commands', offers, "triplane -- -e 'show port ", 'stats', 'xstats', 'info')

@@ -30,8 +30,8 @@ def run(lines, vdevs=(CARD,), args=()):
 class Session(tpmd.Triplane):
     """A triplane that was told these lines, and waits for what comes of them."""
 
-    def __init__(self, lines, args=()):
-        super().__init__([CARD], args, on=LCORES)
+    def __init__(self, lines, args=(), vdevs=(CARD,)):
+        super().__init__(vdevs, args, on=LCORES)
         for line in lines:
             self.tell(line)
 
@@ -92,9 +92,9 @@ def polling_never_sleeps():
     return None if all(lc['sleeps'] == 0 and lc['rounds'] >= 1000 for lc in a['lcores']) else str(a)
 
 
-def idle_lcores_sleep():
+def idle_lcores_sleep(vdevs=(CARD,)):
     """With idle-sleep, polling lcores to which nothing comes give their CPUs away, and poll on when it is taken back."""
-    with Session(['set fwd rxonly', 'start']) as t:
+    with Session(['set fwd rxonly', 'start'], vdevs=vdevs) as t:
         before = t.look(lambda a: all(lc['rounds'] >= 1000 for lc in a['lcores']))
         ids = [lc['lcore'] for lc in before['lcores']]
         begun = {i: tpmd.voluntary(tpmd.lcore_task(t.proc.pid, i)) for i in ids}
@@ -256,4 +256,5 @@ def rss_queues():
 for case in (polling_never_sleeps, idle_lcores_sleep, idle_sleep_loses_nothing, interrupts_when_idle, interrupts_bring_packets, switched_live, adaptive_thread_poll,
              adaptive_gives_up, moderated, moderation_by_rate, refused, rss_queues):
     cases.run('completion-' + case.__name__.replace('_', '-'), case)
+cases.run('completion-idle-lcores-sleep-of-other-ports', idle_lcores_sleep, ('net_null0,no-rx=1', 'net_null1,no-rx=1'))
 cases.exit()
