@@ -49,6 +49,8 @@ class Terminal:
         return seen
 
     def start(self, *args, env=''):
+        # One that is still there would take the keys.
+        self.until(lambda s: not s[0].startswith('triplane-top'))
         self.type('clear; %s %s --dir %s --interval 0.5 %s' % (env, TOP, tpmd.RUN, ' '.join(args)), 'Enter')
         return self.until(lambda s: s[0].startswith('triplane-top') and 'next look' not in s[0])
 
