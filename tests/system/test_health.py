@@ -132,7 +132,7 @@ def under_traffic():
     with open(os.path.join(paths[-1], 'settings.conf'), encoding='utf-8') as f:
         if 'mode=flowgen' not in f.read().replace(' ', ''):
             return 'no settings of the program'
-    return torn(paths[-1]) or explained(paths[-1])
+    return torn(paths[-1]) or explained(paths[-1]) or kinds(dump)
 
 
 def torn(path):
@@ -183,6 +183,45 @@ def rules():
 def explained(path):
     text = subprocess.run([INSPECT, path], capture_output=True, text=True, check=True, timeout=60).stdout
     return None if 'port 0 (net_mlx4_model0' in text and 'differs' not in text else text
+
+
+def kinds(dump):
+    """Each kind of finding by its cause, put into a dump: it is found, of the right object, and nothing else is that was not there."""
+    pair = lambda d: d['tx_queues'][0]['pairs'][0]
+    ring = lambda d: d['rx_queues'][0]['sets'][0]
+    other = os.path.join(tmp.name, 'kinds.json')
+    causes = {
+        'card-given-up': (lambda d: d, {'card_given_up': True}, 'card'), 'fatal-error': (lambda d: d['registers'], {'error_buffer_00': '0x1'}, 'card'),
+        'command-timeout': (lambda d: d['objects'], {'command_timeouts': 2}, 'card'), 'lost-event': (lambda d: d['objects'], {'lost_events': 3}, 'card'),
+        'port-stopped': (lambda d: d, {'started': False}, 'port'), 'link-down': (lambda d: d, {'link_up': False}, 'port'),
+        'queue-failed': (pair, {'failed': True}, 'tx queue 0, priority 0'), 'waits-for-card': (pair, {'card_has_to_send': 5}, 'tx queue 0, priority 0'),
+        'completion-missing': (pair, {'looks_without_completion': 3}, 'tx queue 0, priority 0'),
+        'waits-for-sender': (lambda d: pair(d)['cq'], {'waiting': 2}, 'tx queue 0, priority 0'),
+        'cq-failed': (lambda d: pair(d)['cq'], {'card_status': 9}, 'tx queue 0, priority 0'),
+        'waits-for-poller': (lambda d: ring(d)['cq'], {'waiting': 4}, 'rx queue 0'), 'no-buffers': (lambda d: ring(d)['rings'][0], {'buffers': 0}, 'rx queue 0'),
+        'waits-for-interrupt': (lambda d: d['event_queues'][0], {'entry_waits': True}, 'event queue %d' % dump['event_queues'][0]['eq']),
+        'eq-failed': (lambda d: d['event_queues'][1], {'card_status': 9}, 'event queue %d' % dump['event_queues'][1]['eq']),
+        'differs': (lambda d: pair(d)['qp']['state'], {'driver': 3, 'card': 6, 'differs': True}, 'tx_queues 0 pairs 0 qp state'),
+        'command-failed': (lambda d: d['commands'][7], {'rc': -5}, 'command %d, %s' % (dump['commands'][7]['number'], dump['commands'][7]['command']))}
+    listed = re.findall(r'^ *([a-z-]+) ', subprocess.run([INSPECT, '--kinds'], capture_output=True, text=True, check=True, timeout=60).stdout, re.M)
+    if set(listed) != set(causes):
+        return 'kinds: %s' % sorted(set(listed) ^ set(causes))
+
+    def found(d):
+        with open(other, 'w', encoding='utf-8') as f:
+            json.dump(d, f)
+        return {(f['kind'], f['object']) for f in inspect(other)['findings']}
+
+    # What traffic left of its own is taken away.
+    pair(dump).update(card_has_to_send=0, completions_asked=1)
+    pair(dump)['cq']['waiting'] = ring(dump)['cq']['waiting'] = 0
+    before = found(dump)
+    for kind, (place, change, what) in causes.items():
+        d = json.loads(json.dumps(dump))
+        place(d).update(change)
+        if found(d) - before != {(kind, what)}:
+            return '%s: %s' % (kind, found(d) - before)
+    return None
 
 
 def refusals():

@@ -76,14 +76,16 @@ def figures(term, t):
     if rate(busy, t) <= 0:
         return 'no rate'
     term.type('3')
-    term.until(lambda s: 'Lcores' in s[0] and any(float(r['busy %'].replace('-', '0')) > 1 for r in rows(s, t.prefix[:8])
-                                                  if r['lcore'] == '1'))
+    term.until(lambda s: 'Lcores' in s[0] and any(float(r.get('busy %', '-').replace('-', '0')) > 1 for r in rows(s, t.prefix[:8])
+                                                  if r.get('lcore') == '1'))
     t.tell('stop')
     t.ask('show port stats 0')
     term.type('2')
     sent = t.tel('/mlx4/txq,0,0')['packets']
     want = short(sent)
-    term.until(lambda s: any(r['way'] == 'tx' and r['port'] == '0' and r['packets'] == want and r['pkt/s'] == '0' for r in rows(s, t.prefix[:8])))
+    row = {'way': 'tx', 'port': '0', 'packets': want, 'pkt/s': '0'}
+    # The table before it may still be there.
+    term.until(lambda s: any(row.items() <= r.items() for r in rows(s, t.prefix[:8])))
     term.type('q')
     return None
 
@@ -115,9 +117,9 @@ def keys(term, t):
     term.type('Right')
     term.until(lambda s: 'tx pkt/sv' in s[1])
     term.type('<', '<', '<', '<', '<')
-    term.until(lambda s: 'portv' in s[1] or 'porv' in s[1] or [r['port'] for r in rows(s, t.prefix[:8])] == ['1', '0'])
+    term.until(lambda s: 'portv' in s[1] or 'porv' in s[1] or [r.get('port') for r in rows(s, t.prefix[:8])] == ['1', '0'])
     term.type('r')
-    term.until(lambda s: [r['port'] for r in rows(s, t.prefix[:8])] == ['0', '1'])
+    term.until(lambda s: [r.get('port') for r in rows(s, t.prefix[:8])] == ['0', '1'])
     term.type('h')
     term.until(lambda s: any('this text, and back' in line for line in s))
     term.type('h', 'p')
