@@ -125,7 +125,7 @@ def keys(term, t):
     term.type('h', 'p')
     term.until(lambda s: 'PAUSED' in s[0])
     term.tmux('resize-window', '-x', '60', '-y', '8')
-    small = term.until(lambda s: len(s) <= 8 and s[-1].startswith('1-6 table') and 'Mbit' not in s[1])
+    small = term.until(lambda s: len(s) <= 8 and s[1].startswith('process') and s[-1].startswith('1-6 table') and 'Mbit' not in s[1])
     if any(len(line) > 60 for line in small):
         return 'too wide: %s' % small
     term.tmux('resize-window', '-x', '130', '-y', '30')
@@ -133,11 +133,9 @@ def keys(term, t):
     term.type('p', '5')
     term.until(lambda s: 'Priorities' in s[0] and 'PAUSED' not in s[0])
     term.tmux('resize-window', '-x', '130', '-y', '8')
-    first = term.until(lambda s: len(s) == 8)[2].split()[:4]
-    term.type('Down', 'Down')
-    term.until(lambda s: s[2].split()[:4] != first)
-    term.type('Home')
-    term.until(lambda s: s[2].split()[:4] == first)
+    for typed, row in ((), '0 0 rx'), (('Down', 'Down'), '0 1 rx'), (('Home',), '0 0 rx'):
+        term.type(*typed)
+        term.until(lambda s, r=row: len(s) == 8 and s[2].split()[1:4] == r.split())
     term.tmux('resize-window', '-x', '130', '-y', '30')
     term.type('C-z')
     term.until(lambda s: any('Stopped' in line or line.startswith('$') for line in s) and not s[0].startswith('triplane-top'))
