@@ -35,6 +35,7 @@ static struct {
 	struct mlx4_bus *bus;
 	struct rte_device *dev;
 	struct mlx4_model_conf conf;
+	bool registered; /* the driver of PCI devices */
 } at;
 
 static const struct ck_device *
@@ -139,9 +140,12 @@ ck_open(struct ck *c)
 	ck_step(c, "opens the card");
 	switch (d->bus) {
 	case CK_BUS_PCI:
-		/* Now at the head, also of a driver that came with the EAL's folder. */
-		rte_pci_register(&pci_driver);
-		mlx4_pci_to_the_front(&pci_driver);
+		/* Now at the head, also of a driver that came with the EAL's folder; once, or the list would be a circle. */
+		if (!at.registered) {
+			at.registered = true;
+			rte_pci_register(&pci_driver);
+			mlx4_pci_to_the_front(&pci_driver);
+		}
 		snprintf(name, sizeof(name), "%s", d->name);
 		break;
 	case CK_BUS_MODEL: snprintf(name, sizeof(name), "check_model_%s", d->name); break;
