@@ -384,7 +384,17 @@ def late():
     return None if 'not done within 1 s, killed at: brings the card up' in text and 'info given-back' in text else text
 
 
-for case in (healthy, infiniband, faults, slow, read_only, other_process, variants, other_card, reflector, machine, plan_and_words, late):
+def rules():
+    """What it does breaks no rule of a card in another process, with ports of either kind."""
+    for ports in ((), ('--port0', 'ib', '--port1', 'ib')):
+        with tempfile.TemporaryDirectory() as d, Card(d, *ports) as card:
+            check(card.socket, '--only', 'bringup,infiniband,variants')
+        if 'report: violations 0\n' not in card.report:
+            return '%s: %s' % (ports, re.findall('report: .*violation.*', card.report))
+    return None
+
+
+for case in (healthy, infiniband, faults, slow, read_only, rules, other_process, variants, other_card, reflector, machine, plan_and_words, late):
     cases.run('check-' + case.__name__.replace('_', '-'), case)
 if FULL:
     cases.run('check-anything', anything)
