@@ -198,6 +198,30 @@ def groups(fd, here):
     case('with-its-groups', (join('239.9.9.2') > 0, join('239.9.9.3') > 0, destroy(fd, i)), (True, True, 1))
 
 
+def older(fd, here, there):
+    """Commands with an address of one size (struct sockaddr_in6), which came before those that say how long it is; and what nobody asked for."""
+    def sin6(addr, port=0):
+        return inet(addr, port).ljust(28, b'\0')
+
+    i = create(fd, uid=4321)
+    bound = [command(fd, BIND_IP, struct.pack('<Q28sI', 0, sin6(addr, 7778), i)) for addr in ('198.51.100.9', here)]
+    a = asked(fd, QUERY, 'II', i, 0, out=280)
+    case('bind-ip', (bound, a[16:24]), ([-errno.EADDRNOTAVAIL, 0], inet(here, 7778)))
+    case('resolve-ip', command(fd, RESOLVE_IP, struct.pack('<28s28sII', b'', sin6(there, 9), i, 5000)), 0)
+    case('resolved-ip', event(fd)[:4], (4321, i, ADDR_RESOLVED, 0))
+    a = asked(fd, QUERY, 'II', i, 0, out=280)
+    case('resolved-where', a[144:152], inet(there, 9))
+    accept = [command(fd, ACCEPT, struct.pack('<Q272sII8x', 0, bytes(271) + b'\1', n, 0)) for n in (i, 60000)]
+    case('accept', accept, [-errno.EINVAL, -errno.ENOENT])
+    destroy(fd, i)
+    i = create(fd, UDP, 4)
+    bind(fd, i, here)
+    buf = ctypes.create_string_buffer(4)
+    rc = command(fd, JOIN_IP, struct.pack('<QQ28sI', ctypes.addressof(buf), 98, sin6('239.9.9.4'), i), 4)
+    case('join-ip', (rc, event(fd)[:4]), (0, (98, struct.unpack('<I', buf.raw)[0], MULTICAST_JOIN, 0)))
+    case('join-ip-gone', destroy(fd, i), 1)
+
+
 def main():
     here, there = sys.argv[1:]
     fd = os.open(DEVICE, os.O_RDWR)
@@ -205,6 +229,7 @@ def main():
     refusals(fd)
     addresses(fd, here, there)
     groups(fd, here)
+    older(fd, here, there)
     os.close(fd)
     case('closed', os_write(fd, b'\0' * 8), -errno.EBADF)
     # What the channel had is gone with it: its port is free.
