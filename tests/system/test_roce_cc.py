@@ -32,12 +32,12 @@ QPS = 4
 class Pair(tpmd.Triplane):
     """Ports 0 and 1 of a card at the switch, and queue pairs of both that talk to each other."""
 
-    def __init__(self, on, ip=4, prio=0, sets=None, kind='rc', memory=512, home='sw'):
+    def __init__(self, on, ip=4, prio=0, sets=None, kind='rc', memory=512, home='sw', more=''):
         super().__init__([MODEL[0] + ',rate0=1000' if home == 'mlx4' else MODEL[0]], memory=memory)
         for port in (0, 1):
             self.tell('set roce %d prio %d' % (port, prio))
             self.tell('roce %d on v2 %s' % (port, home))
-            self.tell('roce addr add %d %s' % (port, ADDRESSES[ip][port]))
+            self.tell('roce addr add %d %s%s' % (port, ADDRESSES[ip][port], more))
             self.tell('set fwd rxonly %d' % port)
             for name, value in (SETS[home] if sets is None else sets).items():
                 self.tell('roce cc %d %d set %s %d' % (port, prio, name, value))
@@ -148,10 +148,11 @@ def losses_card():
 def on_the_wire_card(ip):
     """At the card that receives: ECT(0) and CE come, CNPs go, each with a good ICRC."""
     def case():
-        sets = dict(CARD, **{'cnp-dscp': 46, 'cnp-interval': 20000})
+        sets = dict(CARD, **{'cnp-dscp': 46, 'cnp-802p-prio': 5, 'cnp-interval': 20000})
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'x.pcapng')
-            with Pair(True, ip=ip, sets=sets, home='mlx4') as t:
+            # On a VLAN, without which the card's packets have no place for their priority.
+            with Pair(True, ip=ip, sets=sets, home='mlx4', more=' vlan 7') as t:
                 t.tell('roce capture start 1 %s' % path)
                 t.write(30)
                 t.tell('roce capture stop 1')
@@ -159,19 +160,19 @@ def on_the_wire_card(ip):
                 t.end()
             frames = [f[0] for f in RawPcapReader(path)]
             rows = subprocess.run(['tshark', '-r', path, '-T', 'fields', '-e', 'frame.time_epoch', '-e', 'infiniband.bth.opcode', '-e', 'infiniband.bth.destqp', '-e',
-                                   'ip.dsfield' if ip == 4 else 'ipv6.tclass', '-e', 'udp.dstport', '-e', 'udp.payload', '-e', '_ws.malformed'],
+                                   'ip.dsfield' if ip == 4 else 'ipv6.tclass', '-e', 'udp.dstport', '-e', 'udp.payload', '-e', '_ws.malformed', '-e', 'vlan.priority'],
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=120, check=True, text=True).stdout
         data, to, times = collections.Counter(), collections.Counter(), []
         for row in rows.splitlines():
-            at, opcode, qp, tclass, port, payload, malformed = row.split('\t')
+            at, opcode, qp, tclass, port, payload, malformed, prio = row.split('\t')
             times.append(float(at))
             if malformed or port != '4791':
                 return row
             if opcode != '129':
                 data[int(tclass, 0) & 3] += int(opcode) in range(0x0b)
                 continue
-            if int(tclass, 0) != 46 << 2 | 2 or payload[8:10] != '40' or payload[24:56] != '0' * 32:
-                return 'CNP: %s %s' % (tclass, payload)
+            if int(tclass, 0) != 46 << 2 | 2 or prio != '5' or payload[8:10] != '40' or payload[24:56] != '0' * 32:
+                return 'CNP: %s, priority %s, %s' % (tclass, prio, payload)
             to[qp] += 1
         # Frames that find a full queue of the capture are missing.
         if set(data) - {0, 2, 3} or data[0] or data[2] + data[3] < 100 or data[3] < 20 or not 2 <= sum(to.values()) <= counted['cc_cnps_sent']:
@@ -184,7 +185,7 @@ def on_the_wire_card(ip):
 def on_the_wire(ip):
     """ECT(0) from the sender, CE behind the switch, CNPs back: DSCP, priority and spacing as set, each with a good ICRC."""
     def case():
-        sets = dict(SLOW, **{'cnp-dscp': 46, 'cnp-interval': 20000})
+        sets = dict(SLOW, **{'cnp-dscp': 46, 'cnp-prio-mode': 0, 'cnp-802p-prio': 5, 'cnp-interval': 20000})
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'x.pcapng')
             with Pair(True, ip=ip, sets=sets) as t:
@@ -196,20 +197,20 @@ def on_the_wire(ip):
                 t.end()
             frames = [f[0] for f in RawPcapReader(path)]
             rows = subprocess.run(['tshark', '-r', path, '-T', 'fields', '-e', 'frame.time_epoch', '-e', 'infiniband.bth.opcode', '-e', 'infiniband.bth.destqp', '-e',
-                                   'ip.dsfield' if ip == 4 else 'ipv6.tclass', '-e', 'udp.dstport', '-e', 'udp.payload', '-e', '_ws.malformed'],
+                                   'ip.dsfield' if ip == 4 else 'ipv6.tclass', '-e', 'udp.dstport', '-e', 'udp.payload', '-e', '_ws.malformed', '-e', 'vlan.priority'],
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=120, check=True, text=True).stdout
         cnps, data, to = 0, collections.Counter(), collections.Counter()
         times = [float(row.split('\t')[0]) for row in rows.splitlines()]
         for row in rows.splitlines():
-            at, opcode, qp, tclass, port, payload, malformed = row.split('\t')
+            at, opcode, qp, tclass, port, payload, malformed, prio = row.split('\t')
             if malformed or port != '4791':
                 return row
             if opcode != '129':
                 data[int(tclass, 0) & 3] += int(opcode) in range(0x0b)
                 continue
             cnps += 1
-            if int(tclass, 0) != 46 << 2 | 2 or payload[8:10] != '40' or payload[24:56] != '0' * 32:
-                return 'CNP: %s %s' % (tclass, payload)
+            if int(tclass, 0) != 46 << 2 | 2 or prio != '5' or payload[8:10] != '40' or payload[24:56] != '0' * 32:
+                return 'CNP: %s, priority %s, %s' % (tclass, prio, payload)
             to[qp] += 1
         if set(data) - {0, 2} or data[2] < 500 or not 2 <= cnps <= counted['cnps'] or (lost == 0 and cnps != counted['cnps']):
             return 'codepoints of data %s, %d CNPs, %d counted, %d frames lost' % (dict(data), cnps, counted['cnps'], lost)
