@@ -3,11 +3,12 @@
 """How much a program may have of shared ports, and who may use them: settings, counters, and what each refusal says."""
 import os
 import re
+import socket
 import stat
 import subprocess
 
 import tpmd
-from share_owner import DEV, GID, LIMIT, PRELOAD, Owner, finish
+from share_owner import DEV, GID, LIMIT, PRELOAD, Owner, finish, hello, message_size
 
 cases = tpmd.Cases()
 BUILD = os.environ['TP_BUILD']
@@ -172,6 +173,28 @@ def bad_values():
     return None
 
 
+def rate(owner):
+    """Calls a second: of a second in which a program asked, and not more than it asked."""
+    ask, asked, seen = hello(message_size(owner.socket)), 0, []
+    before = owner.show()['calls_per_s']
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+        s.settimeout(LIMIT)
+        s.connect(owner.socket)
+
+        def calls():
+            nonlocal asked
+            for _ in range(100):
+                s.send(ask)
+                s.recv(4096)
+            asked += 100
+            seen.append(owner.show()['calls_per_s'])
+            return seen[-1] >= 100
+
+        if not tpmd.wait_until(calls, LIMIT):
+            return 'calls a second: %s, while %d were made' % (seen[-10:], asked)
+    return None if seen[-1] <= asked + before else 'calls a second: %d, of %d' % (seen[-1], asked)
+
+
 def telemetry():
     """DPDK's telemetry says what show share says."""
     owner = Owner(telemetry=True)
@@ -179,6 +202,9 @@ def telemetry():
     try:
         watch.stdout.readline()
         set_to(owner, 'share-qps', 77)
+        bad = rate(owner)
+        if bad:
+            return bad
         if not owner.wait(lambda s: s['guests'] == 1 and s['calls_per_s'] == 0, LIMIT):
             return 'no program: %s' % owner.show()
         show, tel = owner.show(), owner.app.tel
