@@ -64,8 +64,9 @@ def large(owner):
 def mss(owner):
     """988 octets a segment, beside timestamps."""
     _, frames, _ = sends(owner, {'VMA_MSS': '1000'}, 988 * 100)
+    _, theirs, _ = sends(owner, {'VMA_MTU': '1040'}, 988 * 100)
     _, ours, _ = sends(owner, {'TRIPLANE_SOCKETS_MTU': '1040'}, 988 * 100)
-    return fails(100 <= frames <= 110 and 100 <= ours <= 110, True, '%d and %d frames' % (frames, ours))
+    return fails(all(100 <= n <= 110 for n in (frames, theirs, ours)), True, '%d, %d and %d frames' % (frames, theirs, ours))
 
 
 def scaling(owner):
