@@ -106,7 +106,7 @@ def eventually(net, check):
         nonlocal bad
         try:
             bad = check()
-        except (AttributeError, KeyError, ValueError) as e:
+        except (AttributeError, KeyError, TypeError, ValueError) as e:
             bad = 'a tool said less than it should: %r' % e
         return bad is None
     return net.until(good, lambda: bad)
@@ -198,7 +198,8 @@ def compare(net):
              (p['lid'], int(wire['Lid'])), (p['sm_lid'], int(wire['SMLid'])), (p['width'], wire['LinkWidthActive']),
              (p['speed'], {'10.0 Gbps': 'QDR'}.get(wire['LinkSpeedActive'])), (p['gbps'], 40),
              (p['active_mtu'], int(wire['NeighborMTU'])), (p['max_mtu'], int(wire['MtuCap'])),
-             (p['pkey_table'], int(wire['PartCap'])), (p['card_port'], int(wire['LocalPort']))]
+             (p['pkey_table'], int(wire['PartCap'])), (p['card_port'], int(wire['LocalPort'])),
+             (p['firmware'], re.search(r'Firmware version: (\S+)', net.run('ibstat', 'net_mlx4_model1')[1])[1])]
     bad = [pair for pair in pairs if pair[0] != pair[1]]
     if bad or [g['gid'] for g in p['gids']] != ['fe80::2:c903:a1:c202']:
         return 'differ: %s; GIDs %s' % (bad, p['gids'])

@@ -211,7 +211,7 @@ test_drops(void **state)
 	(void)state;
 	tell("drops", without.drops, with.drops, &without, &with);
 	assert_int_equal(without.marks, 0);
-	assert_true(without.drops > 100);
+	assert_true(without.drops > 1000);
 	assert_true(with.marks > 10);
 	assert_int_equal(with.drops, 0);
 }
@@ -225,7 +225,7 @@ test_pauses(void **state)
 	tell("pauses", without.pauses, with.pauses, &without, &with);
 	assert_int_equal(without.drops + with.drops, 0);
 	assert_true(without.pauses >= 20);
-	assert_true(with.pauses * 10 <= without.pauses);
+	assert_int_equal(with.pauses, 0);
 }
 
 int
