@@ -230,6 +230,7 @@ def rping():
     run('sw-rping', pair(['-C', '50']), check(64, 50))
     run('sw-rping-large', pair(['-C', '20', '-S', '65535', '-p', '7175'], ['-s', '-p', '7175']), check(65535, 20))
     run('sw-rping-source', pair(['-C', '5', '-I', '192.0.2.2'], ['-s', '-a', '192.0.2.1']), check(64, 5))
+    run('sw-rping-v1', pair(['-C', '10', '-S', '3000'], common=['--mode', 'v1']), check(3000, 10))
     run('card-rping', rocepair.self_pair('tp_rping', ['-C', '50', '-V', '-S', '3000'], CARD), check(3000, 50))
     # a client that finds nobody listening hears so
     e = pair(['-C', '5', '-p', '7176'], ['-s', '-P'])
