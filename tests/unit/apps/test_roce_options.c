@@ -173,6 +173,24 @@ perf_bad(void **state)
 		{"tp_send_bw -A ADD", "ADD", "FETCH_AND_ADD"},
 		{"tp_send_bw --output=all", "all", "message_rate"},
 		{"tp_send_bw -R -c UD", "--rdma_cm", "RC"},
+		{"tp_send_bw -D 86401", "86401", "1..86400"},
+		{"tp_send_bw -f 43201", "43201", "0..43200"},
+		{"tp_read_bw -o 17", "'17'", "1..16"},
+		{"tp_send_bw -l 513", "513", "1..512"},
+		{"tp_send_bw -Q 1025", "1025", "1..1024"},
+		{"tp_send_bw -r 16385", "16385", "1..16384"},
+		{"tp_send_bw -S 8", "'8'", "0..7"},
+		{"tp_send_bw -w 4000001", "4000001", "0..4000000"},
+		{"tp_send_bw -y 4001", "4001", "0..4000"},
+		{"tp_send_bw --tclass 256", "256", "0..255"},
+		{"tp_send_lat --latency_gap 1000001", "1000001", "0..1000000"},
+		{"tp_send_bw --interval 60001", "60001", "10..60000"},
+		{"tp_send_bw --udp-port 0", "'0'", "1..65535"},
+		{"tp_send_bw --eth-mtu 575", "575", "576..9600"},
+		{"tp_send_bw --prio 8", "'8'", "0..7"},
+		{"tp_send_bw --dscp 64", "64", "0..63"},
+		{"tp_send_bw --hop-limit 256", "256", "1..255"},
+		{"tp_send_bw --link-wait 3601", "3601", "0..3600"},
 	};
 	struct perf_conf c;
 	char err[512];
@@ -212,7 +230,8 @@ pingpong_bad(void **state)
 		{"tp_pingpong -I 5000", "5000", "0..4096"},   {"tp_pingpong -u 32", "32", "0..31"},
 		{"tp_pingpong -p 0", "'0'", "1..65535"},      {"tp_pingpong -z", "-z", "--help"},
 		{"tp_pingpong a b c", "'b'", "HOST"},         {"tp_pingpong --self host", "host", "--self"},
-		{"tp_pingpong -n", "--iters", "N"},
+		{"tp_pingpong -n", "--iters", "N"},           {"tp_pingpong --tclass 256", "256", "0..255"},
+		{"tp_pingpong -g 128", "128", "0..127"},      {"tp_pingpong -i 0", "'0'", "1..1"},
 	};
 	struct pp_conf c;
 	char err[512];
