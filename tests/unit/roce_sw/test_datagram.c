@@ -283,14 +283,15 @@ mad_flood(void **state)
 
 static uint8_t kept[8192];
 static uint32_t kept_len;
+static unsigned int kept_of;
 
-/* Keeps the last RoCE frame of node 0 instead of carrying it. */
+/* Keeps the last RoCE frame of a node instead of carrying it. */
 static unsigned int
 keep(struct pair *p, unsigned int from, struct rte_mbuf *m)
 {
 	const uint8_t *f = rte_pktmbuf_mtod(m, uint8_t *);
 
-	if (from != 0 || f[12] != 0x08 || f[13] != 0x00)
+	if (from != kept_of || f[12] != 0x08 || f[13] != 0x00)
 		return 1;
 	kept_len = m->data_len;
 	memcpy(kept, f, kept_len);
@@ -484,10 +485,20 @@ bad_packets(void **state)
 	ip_sum(IP, 20);
 	BTH[4] = 0x80;
 	pair_inject(p, 1, kept, kept_len);
-	p->wire = NULL;
+	kept_of = 1;
 	pair_wait(p, p->n[1].cq, 1, NULL);
 	assert_int_equal(pair_stat(p, 1, "ecn_marked"), 1);
+	pair_run(p, 2);
+	/* The answer, and one to a packet that was not sent. */
+	pair_inject(p, 0, kept, kept_len);
 	pair_wait(p, p->n[0].cq, 1, NULL);
+	BTH[11]++;
+	icrc();
+	pair_inject(p, 0, kept, kept_len);
+	pair_run(p, 2);
+	assert_int_equal(pair_stat(p, 0, "req_unexpected_responses"), 1);
+	p->wire = NULL;
+	kept_of = 0;
 	assert_int_equal(tp_roce_destroy_qp(a), 0);
 	assert_int_equal(tp_roce_destroy_qp(b), 0);
 }
