@@ -241,7 +241,7 @@ test_roce(void **state)
 	struct rte_pmd_mlx4_cc_stats st;
 	struct rr_end a, b;
 	unsigned int lines;
-	uint64_t v;
+	uint64_t v, sent;
 	char *said;
 
 	(void)state;
@@ -271,6 +271,7 @@ test_roce(void **state)
 	}
 	/* Its acknowledgements say ECT, whatever the path does. Three marks, and one answer within 4 us. */
 	assert_int_equal(stat(1, "cc_marked"), 3);
+	assert_int_equal(stat(1, "cc_marks_ignored"), 0);
 	assert_int_equal(stat(1, "cc_cnps_sent"), 1);
 	assert_int_equal(stat(0, "cnps"), 1);
 	assert_int_equal(stat(0, "cc_cnps_ignored"), 1);
@@ -305,6 +306,15 @@ test_roce(void **state)
 	assert_int_equal(st.rate_max, 3000);
 	assert_int_equal(tp_roce_cc_enable(rr_ctx[0], 1, false), 0);
 	assert_int_equal(stat(0, "cc_limited_qps"), 0);
+	/* Where it is off nobody answers for marks. */
+	sent = stat(1, "cc_cnps_sent");
+	assert_int_equal(tp_roce_cc_enable(rr_ctx[1], 1, false), 0);
+	assert_int_equal(rr_rdma(&a, IBV_WR_RDMA_WRITE, 0, 500, &b, 0), 0);
+	rr_run();
+	assert_int_equal(rr_poll(&a).status, IBV_WC_SUCCESS);
+	assert_int_equal(stat(1, "cc_marks_ignored"), 1);
+	assert_int_equal(stat(1, "cc_cnps_sent"), sent);
+	assert_int_equal(rig_xstat(1, "rx_prio0_ecn_ignored"), 1);
 	rr_end_free(&a);
 	rr_end_free(&b);
 }
