@@ -37,8 +37,9 @@ unregister(struct tp_model *m)
 {
 	struct uffdio_range r = {.start = (uintptr_t)m->watch.uar, .len = TPM_BAR2_SIZE};
 
-	/* Takes each protection away and lets all go on that wait. */
+	/* Takes each protection away; it wakes nobody who waits at a page that is protected, but not missing. */
 	ioctl(m->watch.fd, UFFDIO_UNREGISTER, &r);
+	ioctl(m->watch.fd, UFFDIO_WAKE, &r);
 }
 
 int

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +16,7 @@
 
 #include "model/card/ctl.h"
 #include "model/event/event.h"
+#include "model/life/life.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -288,6 +291,43 @@ pages_that_are_looked_at(void **state)
 	card_expect_clean(c);
 }
 
+static void *
+store(void *at)
+{
+	*(volatile uint32_t *)at = 1;
+	return NULL;
+}
+
+/* A store that stopped at a watched page goes on when the watch ends, as it does when a page is lent. */
+static void
+stores_go_on_when_the_watch_ends(void **state)
+{
+	struct tp_model *m = ((struct card *)*state)->m;
+	struct pollfd p = {.events = POLLIN};
+	struct timespec end;
+	pthread_t thread;
+	uint8_t *uar = mmap(NULL, TPM_BAR2_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int rc;
+
+	assert_true(uar != MAP_FAILED);
+	rc = tp_model_watch(m, uar);
+	if (rc != 0) {
+		print_message("skip: no userfaultfd: %s\n", strerror(-rc));
+		munmap(uar, TPM_BAR2_SIZE);
+		skip();
+	}
+	assert_true(tpm_watch_arm(m));
+	assert_int_equal(pthread_create(&thread, NULL, store, uar + (size_t)m->uar_list[0] * MLX4_UAR_PAGE_SIZE), 0);
+	p.fd = m->watch.fd;
+	assert_int_equal(poll(&p, 1, 60000), 1);
+	tp_model_unwatch(m);
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += 60;
+	assert_int_equal(pthread_timedjoin_np(thread, NULL, &end), 0);
+	tpm_watch_disarm(m);
+	munmap(uar, TPM_BAR2_SIZE);
+}
+
 /* A doorbell that waits in its page counts before the command that came after it. */
 static void
 doorbells_before_commands(void **state)
@@ -341,9 +381,15 @@ main(void)
 #define ON(f) cmocka_unit_test_setup_teardown(f, setup_power_on, teardown_card)
 #define OBJ(f) cmocka_unit_test_setup_teardown(f, setup_objects, teardown_card)
 	const struct CMUnitTest tests[] = {
-		ON(a_reset_leaves_nothing),       cmocka_unit_test(a_new_card),       cmocka_unit_test(pages_of_others),
-		ON(faults_that_may_be_asked_for), ON(settings_of_the_thread),         OBJ(pages_that_are_looked_at),
-		OBJ(doorbells_before_commands),   OBJ(interrupts_without_a_listener),
+		ON(a_reset_leaves_nothing),
+		cmocka_unit_test(a_new_card),
+		cmocka_unit_test(pages_of_others),
+		ON(faults_that_may_be_asked_for),
+		ON(settings_of_the_thread),
+		OBJ(pages_that_are_looked_at),
+		OBJ(doorbells_before_commands),
+		OBJ(interrupts_without_a_listener),
+		OBJ(stores_go_on_when_the_watch_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
