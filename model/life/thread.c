@@ -82,7 +82,7 @@ nap(struct tp_model *m, const struct pollers *p, uint32_t us, bool watch)
 
 	if (watch && us >= WATCH_US && tpm_watch_arm(m))
 		return true;
-	fds[1].fd = m->watch.armed ? m->watch.fd : -1;
+	fds[1].fd = atomic_load(&m->watch.on) ? m->watch.fd : -1;
 	atomic_store(&m->thread_nap, true);
 	if (atomic_load(&m->wakes) == p->wakes)
 		n = ppoll(fds, 2, &ts, NULL);

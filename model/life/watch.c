@@ -122,8 +122,15 @@ tpm_watch_take(struct tp_model *m)
 	struct uffd_msg msg;
 	bool any = false;
 
-	while (read(m->watch.fd, &msg, sizeof(msg)) == (ssize_t)sizeof(msg))
+	while (read(m->watch.fd, &msg, sizeof(msg)) == (ssize_t)sizeof(msg)) {
+		/* A store may stop when the protection that it met is away already: nothing else would wake it. */
+		struct uffdio_writeprotect wp = {
+			.range = {.start = msg.arg.pagefault.address / MLX4_UAR_PAGE_SIZE * MLX4_UAR_PAGE_SIZE,
+				  .len = MLX4_UAR_PAGE_SIZE}};
+
+		ioctl(m->watch.fd, UFFDIO_WRITEPROTECT, &wp);
 		any = true;
+	}
 	if (any)
 		atomic_fetch_add_explicit(&m->watch.wakes, 1, memory_order_relaxed);
 	tpm_watch_disarm(m);
