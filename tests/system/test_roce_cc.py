@@ -184,7 +184,7 @@ def on_the_wire_card(ip):
 
 def on_the_wire(ip):
     """ECT(0) from the sender, CE behind the switch, CNPs back: DSCP, priority and spacing as set, each with a good ICRC."""
-    def case():
+    def case(tries=8):
         sets = dict(SLOW, **{'cnp-dscp': 46, 'cnp-prio-mode': 0, 'cnp-802p-prio': 5, 'cnp-interval': 20000})
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'x.pcapng')
@@ -212,6 +212,9 @@ def on_the_wire(ip):
             if int(tclass, 0) != 46 << 2 | 2 or prio != '5' or payload[8:10] != '40' or payload[24:56] != '0' * 32:
                 return 'CNP: %s, priority %s, %s' % (tclass, prio, payload)
             to[qp] += 1
+        # A writer without a CPU has only the beginning.
+        if lost and tries and (cnps < 2 or data[2] < 500):
+            return case(tries - 1)
         if set(data) - {0, 2} or data[2] < 500 or not 2 <= cnps <= counted['cnps'] or (lost == 0 and cnps != counted['cnps']):
             return 'codepoints of data %s, %d CNPs, %d counted, %d frames lost' % (dict(data), cnps, counted['cnps'], lost)
         # One in 20 ms, whenever the scheduler lets it be sent and seen.
