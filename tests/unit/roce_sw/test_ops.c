@@ -203,6 +203,7 @@ uc_not_ready(void **state)
 	pair_post(a, &wr);
 	pair_run(p, 1);
 	assert_int_equal(pair_stat(p, 1, "resp_uc_dropped"), 1);
+	assert_int_equal(pair_stat(p, 1, "uc_discarded"), 1); /* its name before */
 	assert_int_equal(pair_stat(p, 1, "uc_discarded"), 1);
 	destroy(a, b);
 }
