@@ -46,9 +46,11 @@ const struct ck_stage ck_stages[CK_STAGES + 1] = {
 	 "as before; the card writes to no memory of the process that was killed", true, ck_stage_life},
 	{"variants", "What sources leave open",
 	 "asks the card which variant of each point of docs/fidelity.md it is: by commands, by frames looped "
-	 "inside it, and by frames between two ports, if a cable joins them",
-	 "as before; commands in a form that this card may refuse; the second port's link goes for a moment", true,
-	 ck_stage_variants},
+	 "inside it, and by frames between two ports, if a cable joins them, as Ethernet and as InfiniBand",
+	 "as before; commands in a form that this card may refuse; the second port's link goes for a moment; ports "
+	 "that "
+	 "can be both are InfiniBand ones for a while",
+	 true, ck_stage_variants},
 	[CK_REFLECTOR] =
 		{"reflector", "The other end of a cable",
 		 "brings each Ethernet port up and sends back frames and RoCE messages of a check at the other end",

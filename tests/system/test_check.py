@@ -23,7 +23,9 @@ MODEL = 'net_mlx4_model0'
 # Points of docs/fidelity.md that the last stage decides, with the variants that are not the default.
 DECIDED = {'F-1': 'bc', 'F-2': 'b', 'F-3': 'b', 'F-11': 'bc', 'F-14': 'b', 'F-15': 'b', 'F-24': 'b', 'F-25': 'b', 'F-31': 'b', 'F-33': 'b',
            'F-38': 'b', 'F-40': 'b', 'F-41': 'b', 'F-69': 'b', 'F-12': 'b', 'F-51': 'b', 'F-56': 'b', 'F-13': 'b', 'F-16': 'b', 'F-70': 'b',
-           'F-82': 'b'}
+           'F-82': 'b', 'F-29': 'b'}
+# Ports that can be both, as some points show with InfiniBand alone; what they are found as is Ethernet.
+BOTH = MODEL + ',port0=auto,port1=auto'
 GUID = 0x0002c90300a1b200
 MAC = '00:02:c9:a1:b2:01'  # of port 1, by the rule of the vendor: the GUID without its middle octets, and the port
 # "full": every fault and every variant, for tests/long/test_check_all.py.
@@ -141,6 +143,7 @@ FAULTS = (
     ('cable', 'model-quirks=F-82:b', 'pause-by-priority', 'was not held in any'),
     ('cable', 'fail=INIT2RTR_QP:16:0x03', 'roce-uc', 'cannot be joined'),
     ('infiniband', 'port0=ib,wire0=none,ports=1,rubbish=MAD_IFC:2:9', 'port-1', 'NodeInfo'),
+    ('infiniband', 'port0=ib,port1=ib,model-quirks=F-29:b', 'ipoib', 'is joining after'),
     ('life', 'fail=RUN_FW:1:0x02', 'bring-up-after', 'command RUN_FW'),
 )
 
@@ -239,7 +242,7 @@ def variants_of(*words):
 
 def one_variant(quirk):
     wanted = dict.fromkeys(DECIDED, 'a') | dict([quirk.split(':')] if quirk else [])
-    found = variants_of('--vdev', MODEL + (',model-quirks=' + quirk if quirk else ''))
+    found = variants_of('--vdev', BOTH + (',model-quirks=' + quirk if quirk else ''))
     return None if found == wanted else '%s: %s' % (quirk, set(found.items()) ^ set(wanted.items()))
 
 
@@ -255,13 +258,16 @@ def other_card():
     that it does not come up."""
     with tempfile.TemporaryDirectory() as d:
         quirks = os.path.join(d, 'quirks')
-        card = MODEL + ',model-quirks=' + ','.join('%s:%s' % (i, v[0]) for i, v in DECIDED.items())
+        card = BOTH + ',model-quirks=' + ','.join('%s:%s' % (i, v[0]) for i, v in DECIDED.items())
         found = variants_of('--vdev', card, '--write-quirks', quirks)
         if found != {i: v[0] for i, v in DECIDED.items()}:
             return '%s' % found
         check('--vdev', MODEL + ',model-quirks=F-3:b', '--only', 'bringup', rc=1)
         again = results(check('--vdev', '%s,quirks-file=%s' % (card, quirks), '--only', 'bringup,interrupts,loopback,cable'))
-        return None if of(again, 'inline-and-blueflame') + of(again, 'rule-drop') and of(again, 'roce-ud-send') and not any(r == 'fail' for _, r, *_ in again) else '%s' % again
+        if any(r == 'fail' for _, r, *_ in again) or not (of(again, 'inline-and-blueflame') and of(again, 'rule-drop') and of(again, 'roce-ud-send')):
+            return '%s' % again
+        again = results(check('--vdev', '%s,quirks-file=%s,port-type0=ib,port-type1=ib' % (card, quirks), '--only', 'infiniband'))
+        return None if [r for r, _ in of(again, 'ipoib-datagrams')] == ['pass'] else '%s' % again
 
 
 def anything():

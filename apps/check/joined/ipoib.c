@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/*
- * Two InfiniBand ports that a cable joins: a subnet manager of ours, if there is none, IP over InfiniBand between them, and what a
- * completion says of a datagram's partition.
- */
+/* Stage 8: IP over InfiniBand between two ports of the card. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -12,12 +9,8 @@
 #include <rte_cycles.h>
 #include <rte_errno.h>
 
-#include "drivers/mlx4/pmd/card.h"
 #include "joined.h"
 #include "tp_ipoib.h"
-#include "tp_mad_port.h"
-#include "tp_mad_service.h"
-#include "tp_sm.h"
 
 #define WAIT_MS 30000u
 #define FRAME_MS 5000u
@@ -26,83 +19,12 @@
 #define FRAME_ARP 0x0806u
 #define MTU 2044u
 
-/* Two InfiniBand ports of the card, by name. */
 struct ends {
 	struct ck *c;
-	char name[2][TP_IPOIB_NAME];
-	struct tp_mad_service *service[2];
-	struct tp_sm *sm;
+	struct subnet net;
 	struct port p[2];
 	bool added[2];
 };
-
-static unsigned int
-find(struct ends *x)
-{
-	struct ibv_device **list;
-	unsigned int n = 0;
-	int i, num = 0;
-
-	list = tp_roce_get_device_list(&num);
-	for (i = 0; list != NULL && i < num; i++)
-		if (strchr(list[i]->name, '/') != NULL && n < 2)
-			snprintf(x->name[n++], sizeof(x->name[0]), "%s", list[i]->name);
-	if (list != NULL)
-		tp_roce_free_device_list(list);
-	return n;
-}
-
-static bool
-active(struct ends *x, uint16_t lid[2])
-{
-	const uint64_t until = port_in(WAIT_MS);
-	struct ibv_port_attr a;
-	unsigned int i, up;
-
-	do {
-		for (i = up = 0; i < 2; i++) {
-			up += tp_roce_query_port(tp_mad_service_ctx(x->service[i]), 1, &a) == 0 &&
-			      a.state == IBV_PORT_ACTIVE;
-			lid[i] = a.lid;
-		}
-		if (up == 2)
-			return true;
-		rte_delay_us_sleep(NAP_US);
-	} while (rte_get_timer_cycles() < until);
-	return false;
-}
-
-static bool
-managed(struct ends *x)
-{
-	static const struct tp_sm_conf conf = {.sweep_ms = 100};
-	uint16_t lid[2] = {0, 0};
-	struct tp_sm_stats st;
-	bool up;
-	unsigned int i;
-	int rc = 0;
-
-	ck_step(x->c, "runs a subnet manager at the first port");
-	for (i = 0; i < 2 && rc == 0; i++)
-		rc = tp_mad_service_open(x->name[i], &x->service[i]);
-	if (rc == 0)
-		rc = tp_sm_create(tp_mad_service_mad(x->service[0]), &conf, &x->sm);
-	if (rc != 0) {
-		ck_say(x->c, CK_FAIL, "subnet", "no subnet manager: %s", strerror(-rc));
-		return false;
-	}
-	tp_mad_service_issm(x->service[0], true);
-	up = active(x, lid);
-	if (!ck_judge(x->c, up && lid[0] != 0 && lid[1] != 0 && lid[0] != lid[1], "subnet",
-		      "LIDs %u and %u, both ports active: wanted two different ones", lid[0], lid[1]))
-		return false;
-	tp_sm_stats_get(x->sm, &st);
-	ck_say(x->c, CK_INFO, "subnet-manager", "%s, %u nodes, %u requests, %u without an answer",
-	       tp_sm_role_name(st.role), st.nodes, (unsigned int)st.requests, (unsigned int)st.failed);
-	return true;
-}
-
-/* --- IPoIB ----------------------------------------------------------------------------------------------------------- */
 
 static bool
 begin(struct ends *x, unsigned int i)
@@ -113,10 +35,10 @@ begin(struct ends *x, unsigned int i)
 	uint16_t id;
 	int rc;
 
-	snprintf(conf.device, sizeof(conf.device), "%s", x->name[i]);
+	snprintf(conf.device, sizeof(conf.device), "%s", x->net.name[i]);
 	rc = tp_ipoib_add(&conf, &id);
 	if (rc != 0) {
-		ck_say(x->c, CK_FAIL, "ipoib", "no port on %s: %s", x->name[i], strerror(-rc));
+		ck_say(x->c, CK_FAIL, "ipoib", "no port on %s: %s", x->net.name[i], strerror(-rc));
 		return false;
 	}
 	x->p[i].id = id;
@@ -230,40 +152,28 @@ end(struct ends *x)
 		tp_ipoib_rem(x->p[i].id);
 		rte_mempool_free(x->p[i].pool);
 	}
-	if (x->sm != NULL) {
-		tp_sm_destroy(x->sm);
-		tp_mad_service_issm(x->service[0], false);
-	}
-	for (i = 0; i < 2; i++)
-		if (x->service[i] != NULL)
-			tp_mad_service_close(x->service[i]);
+	subnet_close(&x->net);
 }
 
 void
 ipoib_stage(struct ck *c)
 {
-	struct mlx4_eth_args args;
+	static const struct subnet_conf conf;
+	char why[CK_TEXT];
+	struct tp_sm_stats st;
 	static struct ends x;
-	int rc;
 
 	memset(&x, 0, sizeof(x));
 	x.c = c;
-	if (!ck_open(c))
-		return;
-	if (ck_eth_args(c, "", &args) != 0) {
-		ck_close(c);
-		return;
-	}
-	ck_step(c, "brings the card up with its ports");
-	rc = mlx4_card_probe(c->bus, &args);
-	if (rc != 0) {
-		ck_say(c, CK_FAIL, "ipoib", "the card does not come up: %s", rte_strerror(-rc));
-		ck_close(c);
-		return;
-	}
-	if (ck_judge(c, find(&x) == 2, "ipoib", "two InfiniBand ports of the library: %s %s", x.name[0], x.name[1]) &&
-	    managed(&x))
+	if (subnet_open(&x.net, c, &conf, why)) {
+		tp_sm_stats_get(x.net.sm, &st);
+		ck_say(c, CK_PASS, "subnet", "%s and %s: LIDs %u and %u, both ports active", x.net.name[0],
+		       x.net.name[1], x.net.attr[0].lid, x.net.attr[1].lid);
+		ck_say(c, CK_INFO, "subnet-manager", "%s, %u nodes, %u requests, %u without an answer",
+		       tp_sm_role_name(st.role), st.nodes, (unsigned int)st.requests, (unsigned int)st.failed);
 		ipoib(&x);
+	} else {
+		ck_say(c, CK_FAIL, "subnet", "%s", why);
+	}
 	end(&x);
-	ck_ports_end(c);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Two Ethernet ports that a cable joins: of one card, or one here and one at a reflector. */
+/*
+ * Two Ethernet ports that a cable joins: of one card, or one here and one at a reflector; two InfiniBand ports that a cable
+ * joins.
+ */
 #ifndef CHECK_JOINED_H
 #define CHECK_JOINED_H
 
@@ -9,6 +12,9 @@
 #include <stdint.h>
 
 #include <rte_pmd_mlx4_qos.h>
+#include <tp_ipoib.h>
+#include <tp_mad_service.h>
+#include <tp_sm.h>
 
 #include "apps/check/stage/port.h"
 #include "apps/check/stage/variants.h"
@@ -18,6 +24,8 @@
 #define PAIR_PRIO 2u   /* the other one */
 #define PAIR_FLOW 3u   /* its priority */
 #define PAUSE_LONGEST 0xffffu
+
+#define SUBNET_PKEYS 3u
 
 /* --- pair.c ---------------------------------------------------------------------------------------------------------- */
 
@@ -140,14 +148,40 @@ bool wire_parse(const uint8_t *b, uint32_t len, struct wire *w);
 /* Stage 7 with a reflector. false: none answers at any port. */
 bool far_stage(struct ck *c);
 
+/* --- subnet.c -------------------------------------------------------------------------------------------------------- */
+
+/* All zero: the card as the user says, the default partition alone. */
+struct subnet_conf {
+	const char *args;                 /* more device arguments, NULL: none */
+	const struct mlx4_quirks *quirks; /* NULL: as the user says */
+	unsigned int num_pkeys;           /* partitions beside the default one */
+	uint16_t pkeys[SUBNET_PKEYS];     /* with the bit of membership */
+};
+
+/* Two InfiniBand ports of a card that a cable joins and nobody else manages. */
+struct subnet {
+	struct ck *c;
+	char name[2][TP_IPOIB_NAME];
+	struct tp_mad_service *service[2];
+	struct ibv_port_attr attr[2]; /* when both were active */
+	struct tp_sm *sm;
+	bool up;
+};
+
+/* Opens the card and manages its ports. false: why is the text. Either way subnet_close() follows. */
+bool subnet_open(struct subnet *x, struct ck *c, const struct subnet_conf *conf, char why[CK_TEXT]);
+/* Ends it, and closes the card. */
+void subnet_close(struct subnet *x);
+
 /* --- ipoib.c ---------------------------------------------------------------------------------------------------------- */
 
 /* Stage 8, where two InfiniBand ports are joined and nobody manages them. It opens the card and closes it. */
 void ipoib_stage(struct ck *c);
 
-/* --- variants.c ------------------------------------------------------------------------------------------------------ */
+/* --- variants.c, pkey.c ---------------------------------------------------------------------------------------------- */
 
-/* Stage 10, with a cable. It opens the card and closes it. */
+/* Stage 10, with a cable. They open the card and close it. */
 void joined_variants(struct variants *s);
+void joined_pkey(struct variants *s);
 
 #endif /* CHECK_JOINED_H */

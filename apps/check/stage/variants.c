@@ -11,6 +11,7 @@
 
 #include "apps/check/joined/joined.h"
 #include "drivers/mlx4/hca/port/qos.h"
+#include "drivers/mlx4/hca/port/type.h"
 #include "variants.h"
 
 #define QUERIES 12u
@@ -343,6 +344,19 @@ shares(struct variants *s, struct mlx4_hca *hca)
 	hca->quirks = s->q;
 }
 
+static bool
+can_be_ib(struct ck *c, const struct mlx4_hca *hca)
+{
+	struct mlx4_eth_args args;
+	unsigned int i;
+
+	if (ck_eth_args(c, "", &args) != 0 || hca->caps.num_ports < MLX4_MAX_PORTS)
+		return false;
+	for (i = 0; i < MLX4_MAX_PORTS && hca->port[i].type_ib && args.port_type[i] != MLX4_PORT_WANT_ETH; i++)
+		;
+	return i == MLX4_MAX_PORTS;
+}
+
 static void
 rest(struct variants *s)
 {
@@ -371,10 +385,12 @@ ck_stage_variants(struct ck *c)
 		ck_identities(c, hca);
 		shares(&s, hca);
 		objects(&s, hca);
+		s.ib = can_be_ib(c, hca);
 		ck_step(c, "takes the card down");
 		mlx4_hca_close(hca);
 		variants_by_frames(&s);
 		joined_variants(&s);
+		joined_pkey(&s);
 	} else {
 		ck_close(c);
 	}

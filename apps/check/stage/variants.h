@@ -11,6 +11,7 @@ struct variants {
 	struct ck *c;
 	struct mlx4_quirks q; /* as found so far */
 	uint64_t done;        /* bit n: said of id n */
+	bool ib;              /* both ports can be InfiniBand ones, and the user does not want others */
 };
 
 /* v: 0 is a. sure: "certain" or "likely". */
