@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every fault and every variant of tests/system/test_check.py, of which ./tp test runs some, and cards that fail at random."""
+"""Every fault and every variant of tests/system/test_check.py, of which ./tp test runs some."""
 import os
 import sys
 
