@@ -140,6 +140,56 @@ def two_recorders(folder):
         raise RuntimeError('translation entries: %d and %d' % (len(mtts[0]), len(mtts[1])))
 
 
+def entries(text):
+    """(kind, number, index) of each entry, with its dwords behind; each may be there once."""
+    out = {}
+    for kind, number, index, box in re.findall(r'^entry (\w+) (0x\w+) (\d+)\n((?:[0-9a-f]{3}: .*\n)*)', text, re.M):
+        if (kind, number, int(index)) in out:
+            raise RuntimeError('entry %s %s %s twice' % (kind, number, index))
+        out[kind, number, int(index)] = box
+    return out
+
+
+def killed(folder):
+    """Of a program that is killed while packets go there is all that came before: its commands, and of each queue the first entries, as the
+    card has them that saw them, too."""
+    path = os.path.join(folder, 'killed')
+    with Card(folder, '--trace', os.path.join(folder, 'card')) as c:
+        with subprocess.Popen([os.path.join(BUILD, 'apps', 'triplane'), '--lcores', tpmd.lcores('0@0,1@0'), '--no-huge', '-m', '512', '--no-pci',
+                               '--no-shconf', '--no-telemetry', '--file-prefix', 'traces%d' % os.getpid(), '--vdev',
+                               'net_mlx4_user0,socket=%s,trace=%s' % (c.socket, path), '--', '-e', 'set fwd flowgen; start live 3600; stop'],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as p:
+            end, n = time.monotonic() + 300, 0
+            while n < 8 * 16 and p.poll() is None and time.monotonic() < end:
+                time.sleep(0.05)
+                n = len(re.findall(r'^entry ', read(path), re.M)) if os.path.exists(path) else 0
+            p.kill()
+        text = read(path)
+    ours, cards = entries(text), entries(read(os.path.join(folder, 'card')))
+    rings = {key[:2] for key in ours}
+    if sorted(k for k, _ in rings) != ['cq'] * 4 + ['rq'] * 2 + ['sq'] * 2 or any((*ring, i) not in ours for ring in rings for i in range(16)):
+        raise RuntimeError('entries of %s: %d' % (rings, len(ours)))
+    told = heads(text)
+    if len(told) < 100 or told != heads(read(os.path.join(folder, 'card')))[:len(told)]:
+        raise RuntimeError('%d commands, which are not the first of the card\'s' % len(told))
+    # Entries as they were posted and came: none was used again, or stamped, before it was written.
+    dwords = {key: [int(w, 16) for w in re.findall(r'\b[0-9a-f]{8}\b', box)] for key, box in ours.items()}
+    senders, receivers = ({int(n, 16) for k, n in rings if k == kind} for kind in ('sq', 'rq'))
+    for kind, number in rings:
+        of = [dwords[kind, number, i] for i in range(16)]
+        if kind == 'cq':
+            pairs = {d[0] & 0xffffff for d in of}
+            wrong = len(pairs) != 1 or not pairs <= senders | receivers or any(ours[kind, number, i] != cards[kind, number, i] for i in range(16))
+            # Of a receive queue they come in order, with the length that was sent.
+            wrong |= pairs <= receivers and [(d[6] >> 16, d[5]) for d in of] != [(i, 60) for i in range(16)]
+        elif kind == 'sq':
+            wrong = any(d[0] != 0x0a or d[4] != 60 for d in of) or len({(d[6], d[7]) for d in of}) != 16
+        else:
+            wrong = any(d[0] < 1518 for d in of) or len({(d[2], d[3]) for d in of}) != 16
+        if wrong:
+            raise RuntimeError('%s %s: %s' % (kind, number, of))
+
+
 def plays(folder):
     for path in recorded(folder):
         said = replay(path)
@@ -235,7 +285,7 @@ def bad(folder):
 
 RECORD = tempfile.TemporaryDirectory(prefix='tp-traces.')  # pylint: disable=consider-using-with
 cases.run('traces-record', record, RECORD.name)
-for name, fn in (('recorders', two_recorders), ('plays', plays), ('one-difference', one_difference), ('another-card', another_card),
+for name, fn in (('recorders', two_recorders), ('killed', killed), ('plays', plays), ('one-difference', one_difference), ('another-card', another_card),
                  ('answers', answers), ('refused', refused), ('bad', bad)):
     with tempfile.TemporaryDirectory(prefix='tp-traces.') as d:
         cases.run('traces-' + name, fn, d)

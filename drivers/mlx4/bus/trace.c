@@ -14,8 +14,6 @@
 #include "drivers/mlx4/bus/log.h"
 #include "lib/trace/trace.h"
 
-#define ENTRIES 16u
-
 struct mlx4_trace {
 	pthread_mutex_t lock;
 	FILE *f;
@@ -47,6 +45,14 @@ mlx4_trace_open(const char *path, const char *where, struct mlx4_trace **out)
 	pthread_mutex_init(&t->lock, NULL);
 	*out = t;
 	return 0;
+}
+
+/* Of a process that dies there is all that came before. */
+static void
+end_line(struct mlx4_trace *t)
+{
+	fflush(t->f);
+	pthread_mutex_unlock(&t->lock);
 }
 
 static void
@@ -85,7 +91,7 @@ mlx4_trace_reg(struct mlx4_trace *t, const char *way, uint32_t off, uint32_t val
 		t->val = val;
 		trace_put_reg(t->f, way, off, val);
 	}
-	pthread_mutex_unlock(&t->lock);
+	end_line(t);
 }
 
 void
@@ -98,7 +104,7 @@ mlx4_trace_cmd(struct mlx4_trace *t, const struct trace_cmd *c)
 	trace_put_input(t->f, c);
 	if (c->answered)
 		trace_put_output(t->f, c);
-	pthread_mutex_unlock(&t->lock);
+	end_line(t);
 }
 
 void
@@ -112,21 +118,20 @@ mlx4_trace_mtt(struct mlx4_trace *t, uint64_t off, uint64_t val, uint64_t step, 
 	again_put(t);
 	for (i = 0; i < n; i++)
 		trace_put_mtt(t->f, off + i * sizeof(uint64_t), val + i * step);
-	pthread_mutex_unlock(&t->lock);
+	end_line(t);
 }
 
 void
-mlx4_trace_ring(struct mlx4_trace *t, const char *kind, uint32_t num, const void *ring, size_t stride, uint32_t used)
+mlx4_trace_ring(struct mlx4_trace *t, const char *kind, uint32_t num, const void *ring, size_t stride, uint32_t used,
+		uint8_t *done)
 {
-	uint32_t i;
-
-	if (t == NULL)
+	if (t == NULL || *done >= RTE_MIN(used, MLX4_TRACE_ENTRIES))
 		return;
 	pthread_mutex_lock(&t->lock);
 	again_put(t);
-	for (i = 0; i < RTE_MIN(used, ENTRIES); i++) {
-		fprintf(t->f, "entry %s 0x%x %u\n", kind, num, i);
-		trace_put_box(t->f, (const uint8_t *)ring + i * stride, (uint32_t)stride);
+	for (; *done < RTE_MIN(used, MLX4_TRACE_ENTRIES); ++*done) {
+		fprintf(t->f, "entry %s 0x%x %u\n", kind, num, *done);
+		trace_put_box(t->f, (const uint8_t *)ring + *done * stride, (uint32_t)stride);
 	}
-	pthread_mutex_unlock(&t->lock);
+	end_line(t);
 }

@@ -98,10 +98,21 @@ mlx4_rx_burst_counting(void *rxq, struct rte_mbuf **pkts, uint16_t n)
 	return got;
 }
 
+/* Where there is a trace: the burst, and then the first of what it found. */
+static uint16_t
+burst_traced(void *rxq, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct mlx4_rxq *q = rxq;
+	uint16_t got = mlx4_rx_burst_of(__atomic_load_n(&q->eth->rx_way, __ATOMIC_ACQUIRE))(q, pkts, n);
+
+	mlx4_rx_set_trace(q, q->set);
+	return got;
+}
+
 static void
 choose(struct mlx4_eth *eth, unsigned int way)
 {
-	eth->dev->rx_pkt_burst = mlx4_rx_burst_of(way);
+	eth->dev->rx_pkt_burst = eth->hca->trace != NULL && way != MLX4_RX_OFF ? burst_traced : mlx4_rx_burst_of(way);
 	__atomic_store_n(&eth->rx_way, (uint8_t)way, __ATOMIC_RELEASE);
 }
 

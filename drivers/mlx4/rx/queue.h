@@ -35,6 +35,7 @@ struct mlx4_rx_ring {
 	/* control */
 	struct mlx4_qp qp;
 	uint16_t entries;
+	uint8_t traced; /* entries in the trace */
 };
 
 /*
@@ -62,6 +63,7 @@ struct mlx4_rx_set {
 	struct mlx4_cq cq;
 	uint32_t uar, arm_sn;
 	bool has_cq, vlan_strip;
+	uint8_t traced; /* completions in the trace */
 };
 
 /* Counters of bursts only grow: a reset remembers where they were, so that nothing is lost of what is counted meanwhile. */
@@ -165,6 +167,8 @@ void mlx4_rx_set_quiesce(struct mlx4_rxq *q, struct mlx4_rx_set *s);
 /* Completions that wait to be taken, as seen beside the poller; bounded by the CQ. */
 uint32_t mlx4_rx_set_waiting(const struct mlx4_rx_set *s);
 void mlx4_rx_set_destroy(struct mlx4_rxq *q, struct mlx4_rx_set *s);
+/* The first completions that came, into the trace, by who polls the set, or when nobody does. */
+void mlx4_rx_set_trace(const struct mlx4_rxq *q, struct mlx4_rx_set *s);
 
 /* --- burst.c --- */
 /* Gives the ring as many fresh mbufs as it has room for. */

@@ -107,6 +107,7 @@ ring_create(struct mlx4_rxq *q, struct mlx4_rx_set *s, struct mlx4_rx_ring *r, u
 		ret = -ENOMEM;
 		goto err_fill;
 	}
+	mlx4_trace_ring(q->eth->hca->trace, "rq", qpn, r->wqes, sizeof(*r->wqes) << r->lg_sges, r->pi, &r->traced);
 	return 0;
 
 err_fill:
@@ -253,17 +254,12 @@ mlx4_rx_set_waiting(const struct mlx4_rx_set *s)
 	return n;
 }
 
-static void
-trace(struct mlx4_trace *t, const struct mlx4_rx_set *s)
+void
+mlx4_rx_set_trace(const struct mlx4_rxq *q, struct mlx4_rx_set *s)
 {
-	uint16_t i;
-
-	for (i = 0; i < s->num_rings && t != NULL; i++)
-		mlx4_trace_ring(t, "rq", s->ring[i].qp.qpn, s->ring[i].wqes,
-				sizeof(*s->ring[i].wqes) << s->ring[i].lg_sges,
-				RTE_MIN(s->ring[i].ci, s->ring[i].mask + 1u));
 	if (s->has_cq)
-		mlx4_trace_ring(t, "cq", s->cq.cqn, s->cqes, sizeof(*s->cqes), RTE_MIN(s->cq_ci, s->cq_mask + 1));
+		mlx4_trace_ring(q->eth->hca->trace, "cq", s->cq.cqn, s->cqes, sizeof(*s->cqes),
+				RTE_MIN(s->cq_ci, s->cq_mask + 1), &s->traced);
 }
 
 void
@@ -272,7 +268,7 @@ mlx4_rx_set_destroy(struct mlx4_rxq *q, struct mlx4_rx_set *s)
 	if (!s->quiet)
 		mlx4_rx_set_quiesce(q, s);
 	q->eth->rx_stop_drops += mlx4_rx_set_waiting(s);
-	trace(q->eth->hca->trace, s);
+	mlx4_rx_set_trace(q, s);
 	while (s->num_rings != 0)
 		ring_destroy(q, &s->ring[--s->num_rings]);
 	if (s->has_cq) {

@@ -28,10 +28,26 @@ tx_way(const struct mlx4_eth *eth)
 	return MLX4_TX_PLAIN;
 }
 
+/*
+ * Where there is a trace: the burst, and then the first of what it posted. A pair that failed is not the sender's, and one with
+ * priorities may be stopped beside the sender: their entries are written when they stop.
+ */
+static uint16_t
+burst_traced(void *txq, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct mlx4_txq *q = txq;
+	const enum mlx4_tx_way way = (enum mlx4_tx_way)__atomic_load_n(&q->eth->tx_way, __ATOMIC_ACQUIRE);
+	uint16_t sent = mlx4_tx_burst_of(way)(q, pkts, n);
+
+	if (way == MLX4_TX_PLAIN && !__atomic_load_n(&q->broken, __ATOMIC_ACQUIRE))
+		mlx4_txq_trace(q);
+	return sent;
+}
+
 static void
 choose(struct mlx4_eth *eth, enum mlx4_tx_way way)
 {
-	eth->dev->tx_pkt_burst = mlx4_tx_burst_of(way);
+	eth->dev->tx_pkt_burst = eth->hca->trace != NULL && way != MLX4_TX_OFF ? burst_traced : mlx4_tx_burst_of(way);
 	eth->dev->tx_pkt_prepare = way == MLX4_TX_OFF ? NULL : mlx4_tx_prepare;
 	__atomic_store_n(&eth->tx_way, (uint8_t)way, __ATOMIC_RELEASE);
 }

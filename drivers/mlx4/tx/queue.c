@@ -72,6 +72,7 @@ pair_start(struct mlx4_txq *q)
 	q->ends_ci = 0;
 	q->mixed = false;
 	q->bf_off = 0;
+	q->sq_traced = 0;
 	memset(&q->head, 0, sizeof(q->head));
 	q->head.empty = true;
 	ret = mlx4_qp_start(q->eth->hca, &q->qp);
@@ -82,6 +83,16 @@ pair_start(struct mlx4_txq *q)
 	/* A sender that found the pair broken goes on with all of this. */
 	__atomic_store_n(&q->broken, false, __ATOMIC_RELEASE);
 	return 0;
+}
+
+void
+mlx4_txq_trace(struct mlx4_txq *q)
+{
+	struct mlx4_trace *t = q->eth->hca->trace;
+
+	mlx4_trace_ring(t, "sq", q->qp.qpn, q->sq, MLX4_TXBB_SIZE, RTE_MIN(q->sq_pi, q->sq_mask + 1), &q->sq_traced);
+	mlx4_trace_ring(t, "cq", q->cq.cqn, q->cqes, sizeof(*q->cqes), RTE_MIN(q->cq_ci, q->cq_mask + 1),
+			&q->cq_traced);
 }
 
 static int
@@ -95,9 +106,7 @@ pair_stop(struct mlx4_txq *q)
 	if (ret != 0 && !q->eth->hca->dead)
 		return ret; /* the card still owns the ring */
 	q->started = false;
-	mlx4_trace_ring(q->eth->hca->trace, "sq", q->qp.qpn, q->sq, MLX4_TXBB_SIZE, RTE_MIN(q->sq_pi, q->sq_mask + 1));
-	mlx4_trace_ring(q->eth->hca->trace, "cq", q->cq.cqn, q->cqes, sizeof(*q->cqes),
-			RTE_MIN(q->cq_ci, q->cq_mask + 1));
+	mlx4_txq_trace(q);
 	skip_stale_cqes(q);
 	return_mbufs(q);
 	return 0;

@@ -111,6 +111,7 @@ struct mlx4_txq {
 	uint8_t prio;       /* of what it sends, 0..7 */
 	uint8_t fixed_dscp; /* DSCP + 1 that its IP packets get, 0: by the port's tables */
 	bool started, deferred;
+	uint8_t sq_traced, cq_traced; /* entries in the trace */
 };
 
 /* Every frame takes the general path, which looks at frame_max; far from any length. */
@@ -146,6 +147,8 @@ int mlx4_txq_setup(struct mlx4_eth *eth, uint16_t idx, uint16_t nb_desc, int num
 		   const struct rte_eth_txconf *conf, struct mlx4_txq **out);
 int mlx4_txq_start(struct mlx4_txq *q);
 int mlx4_txq_stop(struct mlx4_txq *q);
+/* The first of what was posted and completed, into the trace, by who sends, or when nobody does. */
+void mlx4_txq_trace(struct mlx4_txq *q);
 void mlx4_txq_release(struct mlx4_txq *q);
 /* The card computes checksums and segments inside tunnels from now on, or does not. */
 void mlx4_txq_tunnels(struct mlx4_txq *q, bool on);
