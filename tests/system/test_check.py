@@ -364,9 +364,10 @@ def plan_and_words():
 
 
 def late():
-    """A stage that does not end is ended."""
-    text = check('--vdev', MODEL + ',slow=INIT_HCA:1:255', '--only', 'bringup', '--limit', '1', rc=1)
-    return None if 'not done within 1 s, killed at: brings the card up' in text and 'info given-back' in text else text
+    """A stage that does not end is ended, and said where it was: the command alone takes longer. A slow machine has not come so far."""
+    text = check('--vdev', MODEL + ',slow=INIT_HCA:1:255', '--only', 'bringup', '--limit', '2', rc=1)
+    at = re.search(r'not done within 2 s, killed at: (brings the card up|starts the EAL|opens the card)', text)
+    return None if at and 'info given-back' in text else text
 
 
 def rules():
