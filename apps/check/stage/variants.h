@@ -14,7 +14,7 @@ struct variants {
 	bool ib;              /* both ports can be InfiniBand ones, and the user does not want others */
 };
 
-/* v: 0 is a. sure: "certain" or "likely". */
+/* found.c. v: 0 is a. sure: "certain" or "likely". */
 void variant_found(struct variants *s, enum mlx4_quirk_id id, unsigned int v, const char *sure, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 void variant_open(struct variants *s, enum mlx4_quirk_id id, const char *fmt, ...)
