@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* What differs between the DPDK releases that the driver is built with: 22.11, 24.11, 25.11. Nothing else asks. */
+/* What differs between the DPDK releases that the driver is built with: 22.11, 24.11, 25.11, 26.07. Nothing else asks. */
 #ifndef MLX4_PORT_COMPAT_H
 #define MLX4_PORT_COMPAT_H
 

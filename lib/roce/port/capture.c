@@ -39,7 +39,7 @@ struct troce_capture {
 	uint64_t captured, lost;
 };
 
-/* --- what differs between DPDK 22.11, 24.11 and 25.11 ------------------------------------------------------------ */
+/* --- what differs between DPDK 22.11, 24.11, 25.11 and 26.07 ------------------------------------------------------ */
 
 #if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
 #define LINK_TYPE DLT_EN10MB,
