@@ -315,6 +315,15 @@ def partitions():
 
         if not tpmd.wait_until(lambda: '0x8005' in pkeys().get('net_mlx4_model0/2', {}), 60):
             return 'no partition: %s %s' % (pkeys(), t.said())
+        # IPoIB ports and management have queues of the card, some of each port.
+        used = {d['device']: d['resources'] for d in t.ask('show ib-resources')['devices']}
+        for name in ('queue-pairs', 'completion-queues'):
+            a, b = (used['net_mlx4_model0/%d' % i][name] for i in (1, 2))
+            if a['used'] != b['used'] or not 0 < a['by_this_port'] < a['used'] or not 0 < b['by_this_port'] < a['used']:
+                return 'resources: %s of the first port, %s of the second' % (a, b)
+        tel = t.tel('/mlx4/ib_resources,net_mlx4_model0/2')['completion_queues']
+        if tel != b:
+            return 'completion queues: telemetry says %s, the command %s' % (tel, b)
         got = pkeys()['net_mlx4_model0/2']
         ib = {p['device']: p for p in t.ask('show ib')['ports']}['net_mlx4_model0/2']
         if got['0x8005']['member'] != 'full' or len(got['0x8005']['ipoib_ports']) != 1 or got['0xFFFF' if '0xFFFF' in got else '0xffff']['ipoib_ports']:

@@ -7,6 +7,7 @@
 
 #include <rte_ethdev.h>
 
+#include "apps/triplane/port/ib.h"
 #include "apps/triplane/port/port.h"
 #include "report/rte_pmd_mlx4_report.h"
 #include "watch.h"
@@ -55,15 +56,11 @@ commands_of(uint16_t id, struct out *o)
 	return 0;
 }
 
-static int
-resources_of(uint16_t id, struct out *o)
+static void
+show_resources(struct out *o, const struct rte_pmd_mlx4_resource *list, int n)
 {
-	struct rte_pmd_mlx4_resource list[RTE_PMD_MLX4_RESOURCES];
-	int n = rte_pmd_mlx4_resources_get(id, list, RTE_DIM(list)), i;
+	int i;
 
-	if (n < 0)
-		return n;
-	out_item(o, "port", id);
 	out_object(o, "resources");
 	for (i = 0; i < n; i++) {
 		out_object(o, list[i].name);
@@ -77,8 +74,35 @@ resources_of(uint16_t id, struct out *o)
 		out_end(o);
 	}
 	out_end(o);
+}
+
+static int
+resources_of(uint16_t id, struct out *o)
+{
+	struct rte_pmd_mlx4_resource list[RTE_PMD_MLX4_RESOURCES];
+	int n = rte_pmd_mlx4_resources_get(id, list, RTE_DIM(list));
+
+	if (n < 0)
+		return n;
+	out_item(o, "port", id);
+	show_resources(o, list, n);
 	out_end(o);
 	return 0;
+}
+
+static int
+ib_resources_of(struct out *o, struct app *app, const char *device)
+{
+	struct rte_pmd_mlx4_resource list[RTE_PMD_MLX4_RESOURCES];
+	int n = rte_pmd_mlx4_ib_resources_get(device, list, RTE_DIM(list));
+
+	(void)app;
+	out_object(o, NULL);
+	out_str(o, "device", device);
+	if (n >= 0)
+		show_resources(o, list, n);
+	out_end(o);
+	return n >= 0 ? 0 : app_err(n, "%s: not a port of the mlx4 driver", device);
 }
 
 static void
@@ -158,6 +182,12 @@ do_resources(void *arg, const struct cmd_args *a)
 }
 
 static int
+do_ib_resources(void *arg, const struct cmd_args *a)
+{
+	return ib_show_each(arg, a, "devices", ib_resources_of);
+}
+
+static int
 do_link(void *arg, const struct cmd_args *a)
 {
 	return each(arg, a, "link", link_of);
@@ -187,6 +217,11 @@ static const struct cmd table[] = {
 	 "Shows what is in use of the card, by all ports and by each, and of ports; how much there is, and what is "
 	 "reserved of it.",
 	 do_resources, true},
+	{"InfiniBand", "show ib-resources [{device:str}]",
+	 "Shows what is in use of the card of InfiniBand ports, by all ports and by each; how much there is, and what "
+	 "is "
+	 "reserved of it.",
+	 do_ib_resources, true},
 	{"Card", "show link [{ports:ports}]",
 	 "Shows why the link of ports is up or down: what the card says, and what is plugged in.", do_link, true},
 };

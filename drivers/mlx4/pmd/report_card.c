@@ -11,6 +11,7 @@
 #include "drivers/mlx4/hca/core.h"
 #include "drivers/mlx4/hca/history.h"
 #include "drivers/mlx4/steer/vlan.h"
+#include "drivers/mlx4/verbs/ib_port.h"
 #include "report/rte_pmd_mlx4_report.h"
 
 _Static_assert(RTE_PMD_MLX4_COMMANDS == MLX4_HISTORY_OPCODES, "an opcode has no place");
@@ -169,6 +170,21 @@ add_port(struct mlx4_eth *eth, struct kinds *k)
 	add(k, "groups", false, eth->groups->num, TP_GROUPS, 0);
 	/* A rule and its successor have one place of the card's priorities, of which all may have the same. */
 	add(k, "flow-rules", false, flow_rules(eth), 0, 0);
+}
+
+static void
+of_ib_port(struct mlx4_ib_port *p, void *arg)
+{
+	add_card(p->hca, p->port, arg);
+}
+
+int
+rte_pmd_mlx4_ib_resources_get(const char *name, struct rte_pmd_mlx4_resource *list, unsigned int max)
+{
+	struct kinds k = {list, max, 0};
+	int ret = mlx4_ib_port_look(name, of_ib_port, &k);
+
+	return ret != 0 ? ret : (int)k.n;
 }
 
 int

@@ -5,6 +5,7 @@
  * More of ports in DPDK's telemetry:
  *   /mlx4/commands,PORT     firmware commands of the card by name: how many, failures, times
  *   /mlx4/resources,PORT    what is in use, how much there is, how much is reserved
+ *   /mlx4/ib_resources,NAME the same of the card of an InfiniBand port
  *   /mlx4/filter,PORT       what the port lets in; of addresses and VLANs as many as an answer has room for
  *   /mlx4/link,PORT         why the link is up or down, and what is plugged in
  */
@@ -63,11 +64,10 @@ plain(const char *name, char out[64])
 }
 
 static int
-resources(uint16_t port, struct rte_tel_data *d)
+add_resources(const struct rte_pmd_mlx4_resource *r, int n, struct rte_tel_data *d)
 {
-	struct rte_pmd_mlx4_resource r[RTE_PMD_MLX4_RESOURCES];
-	int n = rte_pmd_mlx4_resources_get(port, r, RTE_DIM(r)), i, rc = 0;
 	struct rte_tel_data *part;
+	int i, rc = 0;
 	char name[64];
 
 	if (n < 0)
@@ -86,6 +86,23 @@ resources(uint16_t port, struct rte_tel_data *d)
 		tel_dict_uint(part, "reserved", r[i].reserved);
 	}
 	return rc;
+}
+
+static int
+resources(uint16_t port, struct rte_tel_data *d)
+{
+	struct rte_pmd_mlx4_resource r[RTE_PMD_MLX4_RESOURCES];
+
+	return add_resources(r, rte_pmd_mlx4_resources_get(port, r, RTE_DIM(r)), d);
+}
+
+static int
+ib_resources(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	struct rte_pmd_mlx4_resource r[RTE_PMD_MLX4_RESOURCES];
+
+	(void)cmd;
+	return params == NULL ? -EINVAL : add_resources(r, rte_pmd_mlx4_ib_resources_get(params, r, RTE_DIM(r)), d);
 }
 
 static int
@@ -218,4 +235,6 @@ RTE_INIT(mlx4_telemetry_report_init)
 
 	for (i = 0; i < RTE_DIM(pages); i++)
 		rte_telemetry_register_cmd(pages[i].cmd, answer, pages[i].help);
+	rte_telemetry_register_cmd("/mlx4/ib_resources", ib_resources,
+				   "What is in use of an InfiniBand port's card. Parameter: the port's name");
 }

@@ -3,6 +3,7 @@
  */
 /* Which InfiniBand ports there are. */
 #include <errno.h>
+#include <string.h>
 
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
@@ -82,4 +83,19 @@ mlx4_ib_port_take(const struct rte_device *dev)
 	}
 	pthread_mutex_unlock(&ports_lock);
 	return p;
+}
+
+int
+mlx4_ib_port_look(const char *name, void (*look)(struct mlx4_ib_port *p, void *arg), void *arg)
+{
+	struct mlx4_ib_port *p;
+
+	pthread_mutex_lock(&ports_lock);
+	TAILQ_FOREACH(p, &ports, next)
+	if (strcmp(p->name, name) == 0) {
+		look(p, arg);
+		break;
+	}
+	pthread_mutex_unlock(&ports_lock);
+	return p == NULL ? -ENODEV : 0;
 }

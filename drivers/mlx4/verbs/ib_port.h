@@ -24,6 +24,8 @@ int mlx4_ib_port_create(struct mlx4_hca *hca, unsigned int port, const struct ml
  * ports is brought up by them (rte_eth_dev_reset()). 0, -EIO with a line.
  */
 int mlx4_ib_port_revive(struct mlx4_ib_port *p);
+/* Calls it with the port of that name, which does not go meanwhile. -ENODEV: there is none. */
+int mlx4_ib_port_look(const char *name, void (*look)(struct mlx4_ib_port *p, void *arg), void *arg);
 /* Takes a port of a device off the list; NULL: there is none left. */
 struct mlx4_ib_port *mlx4_ib_port_take(const struct rte_device *dev);
 

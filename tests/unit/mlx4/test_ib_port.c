@@ -4,6 +4,7 @@
 /* InfiniBand ports of a card: how they are found and opened, what they tell of themselves, and their life beside Ethernet ports. */
 #include "ib_rig.h"
 #include "drivers/mlx4/verbs/verbs.h"
+#include "report/rte_pmd_mlx4_report.h"
 
 #define ONE "guid=0x0002c90300123450"
 #define NAME1 RIG_DEV "/1"
@@ -54,6 +55,50 @@ test_list(void **state)
 	list = tp_roce_get_device_list(&n);
 	assert_int_equal(n, 0);
 	tp_roce_free_device_list(list);
+}
+
+static struct rte_pmd_mlx4_resource
+resource(const char *port, const char *name)
+{
+	struct rte_pmd_mlx4_resource list[RTE_PMD_MLX4_RESOURCES];
+	int n = rte_pmd_mlx4_ib_resources_get(port, list, RTE_DIM(list)), i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(list[i].name, name) == 0)
+			return list[i];
+	fail_msg("no %s of %s", name, port);
+	return list[0];
+}
+
+/* What is in use of a card without Ethernet ports, as the card counts it, and by which port. */
+static void
+test_resources(void **state)
+{
+	struct tp_model_stats before, now;
+	uint32_t cqs, pds;
+	struct ibv_cq *cq;
+	struct ibv_pd *pd;
+
+	ir_open("");
+	tp_model_get_stats(ir_model(), &before);
+	cqs = resource(NAME2, "completion-queues").port_used;
+	pds = resource(NAME2, "protection-domains").port_used;
+	assert_int_equal(resource(NAME1, "completion-queues").used, before.cqs);
+	assert_int_equal(resource(NAME1, "event-queues").used, before.eqs);
+	assert_int_equal(resource(NAME1, "memory-keys").used, before.mpts);
+	pd = tp_roce_alloc_pd(ir_ctx[1]);
+	cq = tp_roce_create_cq(ir_ctx[1], 10, NULL, NULL, 0);
+	assert_true(pd != NULL && cq != NULL);
+	tp_model_get_stats(ir_model(), &now);
+	assert_int_equal(now.cqs, before.cqs + 1);
+	assert_int_equal(resource(NAME1, "completion-queues").used, now.cqs);
+	assert_int_equal(resource(NAME2, "completion-queues").port_used, cqs + 1);
+	assert_int_equal(resource(NAME2, "protection-domains").port_used, pds + 1);
+	assert_int_equal(resource(NAME1, "protection-domains").used, resource(NAME2, "protection-domains").used);
+	assert_int_equal(tp_roce_destroy_cq(cq) | tp_roce_dealloc_pd(pd), 0);
+	assert_int_equal(resource(NAME2, "completion-queues").port_used, cqs);
+	assert_int_equal(rte_pmd_mlx4_ib_resources_get(RIG_DEV "/3", NULL, 0), -ENODEV);
+	ir_close();
 }
 
 /* A card without an Ethernet port; what it had is given back, however often it comes and goes. */
@@ -415,6 +460,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_resources),
 		cmocka_unit_test(test_beside),
 		cmocka_unit_test(test_unplug),
 		cmocka_unit_test_setup_teardown(test_report, ir_setup, ir_teardown),
