@@ -61,12 +61,22 @@ def blocks(text, head):
     return out
 
 
-# Dwords of an entry that are the same in each pass of a ring, and their bits: operation, size, length and key; length and key; queue pair.
-STEADY = {'sq': ((0, 0x7fffffff), (1, 0xffffffff), (4, 0xffffffff), (5, 0xffffffff)), 'rq': ((0, 0xffffffff), (1, 0xffffffff)), 'cq': ((0, 0xffffff),)}
-
-
 def entries(text):
-    """First entries of queues by kind, number and place. The two have them of different passes, with other buffers."""
+    """(kind, number, index) of each entry, with its dwords behind; each may be there once."""
+    out = {}
+    for kind, number, index, box in re.findall(r'^entry (\w+) (0x\w+) (\d+)\n((?:[0-9a-f]{3}: .*\n)*)', text, re.M):
+        if (kind, number, int(index)) in out:
+            raise RuntimeError('entry %s %s %s twice' % (kind, number, index))
+        out[kind, number, int(index)] = box
+    return out
+
+
+# Dwords of an entry that are the same in each pass of a ring, and their bits: operation, size, length and key; length and key; queue pair.
+STEADY = {'sq': ((0, 0x7fffffff), (1, 0xffffffff), (4, 0xffffffff), (5, 0xffffffff)), 'rq': ((0, 0xffffffff), (1, 0xffffffff)), 'cq': ((0, 0xffff),)}
+
+
+def steady(text):
+    """First entries of queues by kind, number and place. The two may have them of different passes, with other buffers."""
     return {line: [dwords[i] & mask for i, mask in STEADY[line.split()[1]]] for line, dwords in blocks(text, 'entry ')
             if line.split()[1] in STEADY}
 
@@ -124,8 +134,8 @@ def two_recorders(folder):
     ours, cards = blocks(a, 'dump command '), blocks(b, 'dump command ')
     if ours != cards or sum(len(dwords) > 0 for _, dwords in ours) < 50:
         raise RuntimeError('commands with their mailboxes: %s' % next(((x, y) for x, y in zip(ours, cards) if x != y), len(ours)))
-    if entries(a) != entries(b):
-        raise RuntimeError('entries: %s' % sorted(set(map(str, entries(a).items())) ^ set(map(str, entries(b).items())))[:4])
+    if steady(a) != steady(b):
+        raise RuntimeError('entries: %s' % sorted(set(map(str, steady(a).items())) ^ set(map(str, steady(b).items())))[:4])
     for text, name in ((a, 'driver'), (b, 'card')):
         for kind in ('sq', 'rq', 'cq'):
             if len(re.findall(r'^entry %s 0x[0-9a-f]+ \d+$' % kind, text, re.M)) < 32:
@@ -138,16 +148,6 @@ def two_recorders(folder):
     mtts = [re.findall(r'^mtt (0x\w+ 0x\w+[1-9a-f]\w*)$', t, re.M) for t in (a, b)]
     if not mtts[0] or set(mtts[0]) != set(mtts[1]):
         raise RuntimeError('translation entries: %d and %d' % (len(mtts[0]), len(mtts[1])))
-
-
-def entries(text):
-    """(kind, number, index) of each entry, with its dwords behind; each may be there once."""
-    out = {}
-    for kind, number, index, box in re.findall(r'^entry (\w+) (0x\w+) (\d+)\n((?:[0-9a-f]{3}: .*\n)*)', text, re.M):
-        if (kind, number, int(index)) in out:
-            raise RuntimeError('entry %s %s %s twice' % (kind, number, index))
-        out[kind, number, int(index)] = box
-    return out
 
 
 def killed(folder):
