@@ -7,6 +7,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_cycles.h>
 
+#include "drivers/mlx4/bus/trace.h"
 #include "verbs.h"
 
 int
@@ -99,12 +100,36 @@ mlx4_roce_resize_cq(struct troce_cq *cq, int cqe)
 	return 0;
 }
 
+/* --- traces: what queues had, when they go; a program's own position in its queues is not ours --- */
+
+static void
+trace(const struct mlx4_roce_cq *c)
+{
+	uint8_t done = 0;
+
+	mlx4_trace_ring(c->home->hca->trace, "cq", c->cqn, c->cqes, sizeof(*c->cqes), RTE_MIN(c->ci, c->mask + 1),
+			&done);
+}
+
+void
+mlx4_roce_qp_trace(const struct mlx4_roce_qp *q)
+{
+	struct mlx4_trace *t = q->home->hca->trace;
+	uint8_t sent = 0, received = 0;
+
+	mlx4_trace_ring(t, "sq", q->qpn, q->sq, (size_t)1 << q->lg_sq_stride, RTE_MIN(q->sq_head, q->sq_mask + 1),
+			&sent);
+	mlx4_trace_ring(t, "rq", q->qpn, q->rq, (size_t)1 << q->lg_rq_stride, RTE_MIN(q->rq_head, q->rq_mask + 1),
+			&received);
+}
+
 /* What the card has of it. */
 static void
 release(struct mlx4_roce_cq *c)
 {
 	struct mlx4_roce *r = c->home;
 
+	trace(c);
 	pthread_mutex_lock(&r->tables);
 	r->cq_of[c->cqn & (r->num_cqs - 1)] = NULL;
 	pthread_mutex_unlock(&r->tables);

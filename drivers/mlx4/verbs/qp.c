@@ -310,12 +310,13 @@ cqs_clean(struct mlx4_roce_qp *q)
 		mlx4_roce_cq_clean(s, q->qpn, NULL);
 }
 
-/* What the card has of it. */
-static void
-release(struct mlx4_roce_qp *q)
+/* What the card has of it. Its completions are still looked up, so that it stays in the table. */
+void
+mlx4_roce_qp_detach(struct mlx4_roce_qp *q)
 {
 	struct mlx4_hca *hca = q->home->hca;
 
+	mlx4_roce_qp_trace(q);
 	q->sq_room = q->rq_room = 0;
 	mlx4_roce_mcast_drop(q);
 	mlx4_roce_flows_drop(q);
@@ -327,13 +328,6 @@ release(struct mlx4_roce_qp *q)
 	q->live = false;
 }
 
-/* Its completions are still looked up, so that it stays in the table. */
-void
-mlx4_roce_qp_detach(struct mlx4_roce_qp *q)
-{
-	release(q);
-}
-
 int
 mlx4_roce_destroy_qp(struct troce_qp *qp)
 {
@@ -341,7 +335,7 @@ mlx4_roce_destroy_qp(struct troce_qp *qp)
 
 	publish(q, NULL);
 	if (q->live)
-		release(q);
+		mlx4_roce_qp_detach(q);
 	/* Of a ring nothing is left, and others of its queues are at work. */
 	if (qp->role != TROCE_QP_RING)
 		cqs_clean(q);

@@ -471,6 +471,8 @@ int mlx4_roce_modify_qp(struct troce_qp *qp, const struct ibv_qp_attr *attr, int
 int mlx4_roce_query_qp(struct troce_qp *qp, struct ibv_qp_attr *attr);
 int mlx4_roce_destroy_qp(struct troce_qp *qp);
 void mlx4_roce_qp_detach(struct mlx4_roce_qp *qp);
+/* The first entries of its rings, for a trace, where there is one. */
+void mlx4_roce_qp_trace(const struct mlx4_roce_qp *qp);
 /* The most inline bytes that a WQE of so many bytes has room for behind a header of hdr bytes. */
 uint32_t mlx4_roce_inline_fit(uint32_t hdr, uint32_t wqe);
 

@@ -5,7 +5,12 @@
  * The rings of queue pairs: sizes that they get, owner bits and stamps, doorbells and their other way, and what may not be posted.
  * Wanted values are counted by hand from the sections of the reference that a line names.
  */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "card_trace.h"
 #include "roce_wqe.h"
+#include "drivers/mlx4/verbs/verbs.h"
 
 /* --- sizes ------------------------------------------------------------------------------------------------------- */
 
@@ -419,6 +424,82 @@ test_blueflame(void **state)
 	rr_end_free(&b);
 }
 
+/* --- traces ------------------------------------------------------------------------------------------------------ */
+
+/* The dwords of an entry of a ring in a trace. */
+static size_t
+entry(const char *trace, const char *kind, uint32_t num, unsigned int i, const char **at)
+{
+	char head[64];
+	const char *p;
+
+	snprintf(head, sizeof(head), "entry %s 0x%x %u\n", kind, num, i);
+	p = strstr(trace, head);
+	if (p == NULL)
+		fail_msg("no %s", head);
+	for (*at = p += strlen(head); strspn(p, "0123456789abcdef") == 3 && p[3] == ':';)
+		p += strcspn(p, "\n") + 1;
+	return (size_t)(p - *at);
+}
+
+static void
+same_entries(const char *ours, const char *cards, const char *kind, uint32_t num, unsigned int n)
+{
+	const char *a, *b;
+	unsigned int i;
+	size_t len;
+
+	for (i = 0; i < n; i++) {
+		len = entry(ours, kind, num, i, &a);
+		assert_true(len > 0);
+		assert_int_equal(entry(cards, kind, num, i, &b), len);
+		assert_memory_equal(a, b, len);
+	}
+}
+
+/* With a trace= the driver writes what its queues had when they go, and the card has seen the same. */
+static void
+test_traced(void **state)
+{
+	static char driver[1 << 20];
+	char path[] = "/tmp/roce-trace.XXXXXX", args[64];
+	uint32_t qpn[2], cqn[2];
+	struct card_trace card;
+	struct rr_end a, b;
+	unsigned int i;
+	FILE *f;
+
+	close(mkstemp(path));
+	snprintf(args, sizeof(args), "trace=%s", path);
+	rr_open(args, NULL);
+	card_trace_begin(&card, rig_model(0));
+	rr_pair(&a, &b, IBV_QPT_RC, RR_IPV4_V2);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(rr_recv(&b, 0, 200) | rr_send(&a, 0, 100 + i, 0), 0);
+		rr_run();
+		rr_expect(&a, IBV_WC_SUCCESS, IBV_WC_SEND, 0);
+		rr_expect(&b, IBV_WC_SUCCESS, IBV_WC_RECV, 0);
+	}
+	qpn[0] = a.qp->qp_num;
+	qpn[1] = b.qp->qp_num;
+	cqn[0] = ((struct mlx4_roce_cq *)(void *)a.cq)->cqn;
+	cqn[1] = ((struct mlx4_roce_cq *)(void *)b.cq)->cqn;
+	rr_end_free(&a);
+	rr_end_free(&b);
+	card_trace_end(&card);
+	rr_close();
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_true(fread(driver, 1, sizeof(driver) - 1, f) > 0);
+	fclose(f);
+	unlink(path);
+	same_entries(driver, card.text, "sq", qpn[0], 3);
+	same_entries(driver, card.text, "rq", qpn[1], 3);
+	same_entries(driver, card.text, "cq", cqn[0], 3);
+	same_entries(driver, card.text, "cq", cqn[1], 3);
+	card_trace_free(&card);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rr_setup, rr_teardown)
 
 int
@@ -434,6 +515,7 @@ main(int argc, char **argv)
 		TEST(test_doorbells),
 		TEST(test_refusals),
 		cmocka_unit_test_setup_teardown(test_blueflame, setup_bf, rr_teardown),
+		cmocka_unit_test(test_traced),
 	};
 
 	if (rig_eal("mlx4_roce_ring", "0@0") < 0)
