@@ -24,6 +24,7 @@
 #define PAIR_PRIO 2u   /* the other one */
 #define PAIR_FLOW 3u   /* its priority */
 #define PAUSE_LONGEST 0xffffu
+#define PAUSE_TRY_MS 60000u /* on a busy machine few tries tell */
 
 #define SUBNET_PKEYS 3u
 
@@ -56,6 +57,8 @@ void pair_rate(struct ck *c, struct port *from, struct port *to, const struct rt
 
 /* A pause frame (IEEE 802.3 annex 31B), or one of priorities (802.1Q clause 36), bit n: priority n. */
 void pause_make(struct frame *f, const uint8_t src[6], uint8_t prios, uint16_t quanta);
+/* How long the longest pause lasts at most, in cycles of the timer: its quanta are of 512 bits. */
+uint64_t pause_lasts(const struct port *p);
 bool pause_declare(struct port *p, const struct tp_qos_port *q, char err[TP_ERR_LEN]);
 /*
  * The first port honours pauses of priority PAIR_FLOW, and its queue PAIR_PRIO has that priority. Whether a frame of that queue

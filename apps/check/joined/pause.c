@@ -12,6 +12,7 @@
 #define HELD 500u /* octets of the frame that is to be held; those that are to pass are shorter */
 #define TRIES 64u
 #define PASSING 3u /* frames that pass while another one is held */
+#define FASTEST_MBPS 40000u
 #define WAIT_MS 5000u
 #define NAP_US 20u
 #define OP_PAUSE 0x0001u
@@ -127,25 +128,46 @@ comes(struct pair *x, struct seen *s)
 	return s->held;
 }
 
+uint64_t
+pause_lasts(const struct port *p)
+{
+	struct rte_eth_link link;
+	uint32_t mbps = FASTEST_MBPS;
+
+	if (rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_speed != 0 && link.link_speed < mbps)
+		mbps = link.link_speed;
+	return UINT64_C(512) * PAUSE_LONGEST * rte_get_timer_hz() / mbps / 1000000;
+}
+
+/*
+ * A process that does not get its CPU, or a card in software that gets none, lets a pause end: one try that succeeds tells, and none
+ * is counted in which a frame took longer to pass than a pause lasts.
+ */
 int
 pause_holds(struct pair *x, bool by_priority)
 {
-	unsigned int t, i;
+	const uint64_t lasts = pause_lasts(&x->p[0]), until = port_in(PAUSE_TRY_MS);
+	unsigned int tries = 0, i;
 	bool held = false;
 
-	/* A process that does not get its CPU lets a pause end: one try that succeeds tells. */
-	for (t = 0; t < TRIES && !held; t++) {
+	while (tries < TRIES && !held && rte_get_timer_cycles() < until) {
 		struct seen s = {false, false};
+		uint64_t slowest = 0;
 
 		if (!tell(x, by_priority, PAUSE_LONGEST) ||
 		    !post(&x->p[0], &x->p[1], by_priority ? PAIR_PRIO : 0, HELD))
 			return -1;
-		for (i = 0; i < PASSING && !s.held; i++)
+		for (i = 0; i < PASSING && !s.held; i++) {
+			const uint64_t begun = rte_get_timer_cycles();
+
 			if (!pass(x, by_priority, 100 + i, &s))
 				return -1;
+			slowest = RTE_MAX(slowest, rte_get_timer_cycles() - begun);
+		}
 		held = !s.held;
 		if (!tell(x, by_priority, 0) || !comes(x, &s))
 			return -1;
+		tries += slowest < lasts;
 	}
 	return held;
 }
