@@ -71,6 +71,7 @@ struct tpm_qos {
 	uint32_t rate_kbps;                /* of the link, 0: not paced */
 	uint32_t rated_qps;
 	struct tpm_pace link; /* free again; the scheduler's own clock, which follows the card's */
+	uint64_t idle; /* when something that waited for time might go, as nothing else could; 0: something could */
 	struct tpm_cn cn;
 	/* pause received */
 	uint64_t until[MLX4_PRIOS]; /* when it ends */

@@ -339,6 +339,10 @@ tpm_sched_run(struct tp_model *m, struct tpm_port *p, unsigned int budget)
 	tpm_pause_expire(m, p);
 	if (!m->virtual_time && now > LAG_MAX_NS)
 		pace_not_before(&q->link, now - LAG_MAX_NS);
+	/* A card that slept does not know when software posted: not in the time in which nothing was there to be sent. */
+	if (!m->virtual_time)
+		pace_not_before(&q->link, q->idle < now ? q->idle : now);
+	q->idle = 0;
 	while (done < budget && q->link.ns <= now) {
 		pick(p, q->link.ns, &k);
 		if (k.c != NULL)
@@ -346,8 +350,10 @@ tpm_sched_run(struct tp_model *m, struct tpm_port *p, unsigned int budget)
 		else
 			/* Nothing can go before then, or before software posts more. */
 			pace_not_before(&q->link, k.next < now ? k.next : now);
-		if (k.c == NULL && k.next > now)
+		if (k.c == NULL && k.next > now) {
+			q->idle = k.next;
 			break;
+		}
 	}
 	/* Also when the link was not free at all: the card is not to sleep longer than its frames wait. */
 	m->waits |= backlog_of(p) != 0;
