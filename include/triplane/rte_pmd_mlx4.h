@@ -88,7 +88,7 @@ struct rte_pmd_mlx4_quirk {
 		*variant[RTE_PMD_MLX4_QUIRK_VARIANTS]; /**< what a card of variant a, b, c does; NULL: there is none */
 	const char *shows;                             /**< what is seen when the card is another one */
 	const char *found;                             /**< what it takes to tell the variants apart */
-	char def;                                      /**< 'a'.. */
+	char def;                                      /**< letter of the default, from a on */
 };
 
 /** Point number @p i, in the order of their ids. @return 0, -ENOENT past the last. */
