@@ -27,17 +27,18 @@ txq_pool_free(struct txq_pools *s, struct rte_mempool *pool)
 {
 	unsigned int i;
 
+	if (pool != NULL && rte_mempool_in_use_count(pool) == 0) {
+		rte_mempool_free(pool);
+		pool = NULL;
+	}
 	for (i = 0; i < RTE_MAX_ETHPORTS; i++) {
-		struct rte_mempool *mp = s->waits[i];
-
-		if (mp == NULL) {
-			s->waits[i] = pool;
-			mp = pool;
-			pool = NULL;
-		}
-		if (mp != NULL && rte_mempool_in_use_count(mp) == 0) {
-			rte_mempool_free(mp);
+		if (s->waits[i] != NULL && rte_mempool_in_use_count(s->waits[i]) == 0) {
+			rte_mempool_free(s->waits[i]);
 			s->waits[i] = NULL;
+		}
+		if (s->waits[i] == NULL) {
+			s->waits[i] = pool;
+			pool = NULL;
 		}
 	}
 	/* Without a place it stays for good, rather than that a queue reads what is gone. */

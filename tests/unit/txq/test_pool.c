@@ -97,6 +97,9 @@ test_many(void **state)
 	}
 	for (i = 0; i < RTE_DIM(mp); i++)
 		txq_pool_free(&pools, mp[i]);
+	/* One that has all of its packets needs no place. */
+	txq_pool_free(&pools, create(ROOM));
+	assert_null(rte_mempool_lookup("pool"));
 	rte_pktmbuf_free_bulk(m, RTE_DIM(m));
 	txq_pool_free(&pools, NULL);
 	for (i = 0; i < RTE_DIM(mp); i++)
