@@ -182,7 +182,7 @@ int
 rte_pmd_mlx4_ib_resources_get(const char *name, struct rte_pmd_mlx4_resource *list, unsigned int max)
 {
 	struct kinds k = {list, max, 0};
-	int ret = mlx4_ib_port_look(name, of_ib_port, &k);
+	int ret = name != NULL ? mlx4_ib_port_look(name, of_ib_port, &k) : -EINVAL;
 
 	return ret != 0 ? ret : (int)k.n;
 }

@@ -102,7 +102,7 @@ ib_resources(const char *cmd, const char *params, struct rte_tel_data *d)
 	struct rte_pmd_mlx4_resource r[RTE_PMD_MLX4_RESOURCES];
 
 	(void)cmd;
-	return params == NULL ? -EINVAL : add_resources(r, rte_pmd_mlx4_ib_resources_get(params, r, RTE_DIM(r)), d);
+	return add_resources(r, rte_pmd_mlx4_ib_resources_get(params, r, RTE_DIM(r)), d);
 }
 
 static int

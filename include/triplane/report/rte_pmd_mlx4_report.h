@@ -6,8 +6,8 @@
  * What a port of a ConnectX-3 card tells those who look after it: what is in use and how much there is, what the firmware's commands
  * cost, and why a link is down.
  *
- * Every function but one takes the port number of an ethdev of this driver and returns -ENODEV for any other port. All may be called from any
- * thread while the port is open.
+ * Every function but one takes the port number of an ethdev of this driver and returns -ENODEV for any other port. All may be
+ * called from any thread while the port is open.
  */
 #ifndef RTE_PMD_MLX4_REPORT_H
 #define RTE_PMD_MLX4_REPORT_H
@@ -63,6 +63,7 @@ int rte_pmd_mlx4_resources_get(uint16_t port_id, struct rte_pmd_mlx4_resource *l
 /**
  * The same of the card of an InfiniBand port: the kinds that ports share.
  * @param name as tp_roce_get_device_list() has it, such as "net_mlx4_model0/2"
+ * @return how many there are, or -ENODEV: no such port; -EINVAL: no name
  */
 int rte_pmd_mlx4_ib_resources_get(const char *name, struct rte_pmd_mlx4_resource *list, unsigned int max);
 

@@ -98,6 +98,7 @@ test_resources(void **state)
 	assert_int_equal(tp_roce_destroy_cq(cq) | tp_roce_dealloc_pd(pd), 0);
 	assert_int_equal(resource(NAME2, "completion-queues").port_used, cqs);
 	assert_int_equal(rte_pmd_mlx4_ib_resources_get(RIG_DEV "/3", NULL, 0), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_ib_resources_get(NULL, NULL, 0), -EINVAL);
 	ir_close();
 }
 
