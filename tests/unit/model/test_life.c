@@ -313,7 +313,7 @@ stores_go_on(void **state)
 	assert_true(uar != MAP_FAILED);
 	rc = tp_model_watch(m, uar);
 	if (rc != 0) {
-		print_message("skip: no userfaultfd: %s\n", strerror(-rc));
+		printf("skip stores_go_on: no userfaultfd: %s\n", strerror(-rc));
 		munmap(uar, TPM_BAR2_SIZE);
 		skip();
 	}
