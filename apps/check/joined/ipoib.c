@@ -2,20 +2,15 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Stage 8: IP over InfiniBand between two ports of the card. */
-#include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include <rte_cycles.h>
-#include <rte_errno.h>
 
 #include "joined.h"
 #include "tp_ipoib.h"
 
 #define WAIT_MS 30000u
-#define FRAME_MS 5000u
 #define NAP_US 1000u
-#define ARP_LEN 28u
 #define FRAME_ARP 0x0806u
 #define MTU 2044u
 
