@@ -141,14 +141,18 @@ ipoib_wire() { # NUMBER MTU
 	ip -n "$wires" link set "near$i" up
 }
 
-# The host's ends of so many wires come up, with addresses 10.8.N.1 and fd00:8:N::1.
+# The host's ends of so many wires come up, with addresses 10.8.N.1 and fd00:8:N::1. A neighbour that was loaded again has another
+# queue pair: the host asks anew after seconds, not after its minute.
 ipoib_host_up() { # WIRES
-	local i
+	local i v
 	echo 0 | in_ns tee /proc/sys/net/ipv4/icmp_echo_ignore_broadcasts >/dev/null
 	in_ns ip link set lo up
 	for ((i = 0; i < $1; i++)); do
 		in_ns ip addr add 10.8.$i.1/24 dev far$i
 		in_ns ip addr add fd00:8:$i::1/64 dev far$i nodad
+		for v in ipv4 ipv6; do
+			in_ns sysctl -qw net.$v.neigh.far$i.base_reachable_time_ms=2000 net.$v.neigh.far$i.delay_first_probe_time=1
+		done
 		in_ns ip link set far$i up
 	done
 }

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_eal.h>
+#include <rte_errno.h>
 #include <rte_pdump.h>
 
 #include "apps/triplane/settings/settings.h"
@@ -156,17 +158,41 @@ do_show(void *arg, const struct cmd_args *a)
 
 /* --- by programs of DPDK ---------------------------------------------------------------------------------------------- */
 
+static bool by_others;
+
+static int
+nothing_to_say(const struct rte_mp_msg *m, const void *peer)
+{
+	RTE_SET_USED(m);
+	RTE_SET_USED(peer);
+	return 0;
+}
+
+/* With --no-shconf the EAL takes no requests of other processes. */
+static bool
+others_can_ask(void)
+{
+	static const char probe[] = "triplane_watch";
+
+	if (rte_mp_action_register(probe, nothing_to_say) != 0)
+		return rte_errno != ENOTSUP;
+	rte_mp_action_unregister(probe);
+	return true;
+}
+
+/* Where nobody can ask, its counters would be 4 MiB for nothing. */
 void
 watch_by_others(void)
 {
-	/* Without shared memory there is nobody who could ask. */
-	(void)rte_pdump_init();
+	by_others = others_can_ask() && rte_pdump_init() == 0;
 }
 
 void
 watch_by_nobody(void)
 {
-	(void)rte_pdump_uninit();
+	if (by_others)
+		(void)rte_pdump_uninit();
+	by_others = false;
 }
 
 static const char *const capture_keys[] = {"direction", "queue", "rss", "snap", "ring", "filter"};
