@@ -45,6 +45,9 @@ end(void)
 {
 	tp_share_stop(owner);
 	rr_close();
+	/* The owner has taken its socket away. */
+	*strrchr(where.sun_path, '/') = '\0';
+	(void)rmdir(where.sun_path);
 }
 
 static void

@@ -120,6 +120,14 @@ parse(const uint8_t *h, uint32_t len, struct headers *k)
 	}
 }
 
+/* Of a frame that is known to be IPv4 without tag and options, to the ports in one piece. */
+static __rte_always_inline void
+parse_plain(const uint8_t *h, struct headers *k)
+{
+	*k = (struct headers){.l3 = RTE_ETHER_HDR_LEN};
+	parse_ipv4(h, UINT32_MAX, k);
+}
+
 /* Decides and says what has to be written. */
 static __rte_always_inline struct mark
 decide(const struct mlx4_tx_policy *p, const struct rte_mbuf *m, const struct headers *k)
@@ -200,9 +208,10 @@ reach(const struct headers *k, const struct mark *d)
 	return d->dscp_data ? k->l3 + sizeof(struct rte_ipv4_hdr) : RTE_ETHER_HDR_LEN + 2;
 }
 
-/* False: no buffer now, try again later. *m may become a copy; the original stays the caller's. */
+/* False: no buffer now, try again later. *m may become a copy; the original stays the caller's. plain: IPv4 without tag and options,
+ * to the ports in one piece. */
 static __rte_always_inline bool
-mark_one(const struct mlx4_tx_policy *p, struct rte_mbuf **m, struct mark *d)
+mark_one(const struct mlx4_tx_policy *p, struct rte_mbuf **m, const bool plain, struct mark *d)
 {
 	uint32_t len = RTE_MIN((*m)->pkt_len, (uint32_t)HEAD);
 	uint8_t copy[HEAD];
@@ -217,7 +226,9 @@ mark_one(const struct mlx4_tx_policy *p, struct rte_mbuf **m, struct mark *d)
 	}
 	if (unlikely((*m)->data_len < len))
 		h = rte_pktmbuf_read(*m, 0, len, copy);
-	if (p->look)
+	if (plain)
+		parse_plain(h, &k);
+	else if (p->look)
 		parse(h, len, &k);
 	else
 		parse_tag(h, len, &k);
@@ -295,35 +306,41 @@ struct flow {
 static __rte_always_inline bool
 mark_same(const struct flow *f, struct rte_mbuf *m, const bool dscp, const bool tag)
 {
+	const uint64_t flags = m->ol_flags,
+		       unusual = f->unusual | (dscp || tag ? RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL : 0);
 	uint8_t *h = rte_pktmbuf_mtod(m, uint8_t *);
-	uint32_t type_tos, frag_proto, sum;
-	uint16_t port;
+	uint32_t type_tos, frag_proto;
+	uint16_t port, sum;
+	int32_t less;
 
-	if (unlikely((m->ol_flags & f->unusual) != 0 || m->data_len < FLOW_LEN))
+	if (unlikely((flags & unusual) != 0 || m->data_len < FLOW_LEN))
 		return false;
 	memcpy(&type_tos, h + TYPE_AT, sizeof(type_tos));
+	if (unlikely(type_tos != f->type_tos))
+		return false;
 	memcpy(&frag_proto, h + FRAG_AT, sizeof(frag_proto));
+	if (unlikely((frag_proto & FRAG_PROTO) != f->frag_proto))
+		return false;
 	memcpy(&port, h + PORT_AT, sizeof(port));
-	if (unlikely(type_tos != f->type_tos || (frag_proto & FRAG_PROTO) != f->frag_proto || port != f->dst_port ||
-		     is_link_local(h)))
+	if (unlikely(port != f->dst_port || (tag && is_link_local(h))))
 		return false;
 	if (!dscp && !tag)
 		return true;
-	if (unlikely(((uint64_t)(rte_mbuf_refcnt_read(m) ^ 1) |
-		      (m->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL))) != 0))
+	if (unlikely(rte_mbuf_refcnt_read(m) != 1))
 		return false;
 	if (dscp) {
 		h[RTE_ETHER_HDR_LEN + 1] = f->tos;
-		if ((m->ol_flags & (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_SEG)) == 0) {
-			memcpy(&port, h + SUM_AT, sizeof(port));
-			sum = (uint32_t)(uint16_t)~port + f->sum;
-			port = (uint16_t) ~(sum + (sum >> 16));
-			memcpy(h + SUM_AT, &port, sizeof(port));
+		if ((flags & (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_SEG)) == 0) {
+			/* RFC 1624 equation 3 in one subtraction: a borrow is the carry of the ones' complement. */
+			memcpy(&sum, h + SUM_AT, sizeof(sum));
+			less = (int32_t)sum - f->sum;
+			sum = (uint16_t)(less + (less >> 31));
+			memcpy(h + SUM_AT, &sum, sizeof(sum));
 		}
 	}
 	if (tag) {
 		m->vlan_tci = f->tci;
-		m->ol_flags |= RTE_MBUF_F_TX_VLAN;
+		m->ol_flags = flags | RTE_MBUF_F_TX_VLAN;
 	}
 	return true;
 }
@@ -480,11 +497,11 @@ static __rte_always_inline uint32_t
 same_run(const struct flow *flow, struct rte_mbuf **pkts, uint32_t n, const bool dscp, const bool tag)
 {
 	const struct flow f = *flow; /* what is written might alias it otherwise */
-	uint32_t i = 0;
+	struct rte_mbuf **at = pkts, **const end = pkts + n;
 
-	while (i < n && likely(mark_same(&f, pkts[i], dscp, tag)))
-		i++;
-	return i;
+	while (at != end && likely(mark_same(&f, *at, dscp, tag)))
+		at++;
+	return (uint32_t)(at - pkts);
 }
 
 /* Marks frames as long as they are of one flow. Returns how many. */
@@ -513,9 +530,10 @@ uint32_t
 mlx4_tx_marked(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mbuf **pkts, uint32_t n)
 {
 	uint32_t bytes[MLX4_POLICY_RUN], i, k, ready, done = 0, run, sent;
-	struct rte_mbuf *out[MLX4_POLICY_RUN];
+	struct rte_mbuf *out[MLX4_POLICY_RUN], **send;
 	uint8_t prio[MLX4_POLICY_RUN];
 	struct flow flow = {.unusual = UINT64_MAX};
+	struct rte_mbuf *m;
 	struct mark d;
 	bool copies = false, known, one = true;
 
@@ -524,21 +542,25 @@ mlx4_tx_marked(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mb
 	ready = p->look ? 0 : mark_run(p, pkts, n);
 	if (ready == n && p->pace == 0)
 		return send_all(q, p, p->prio, pkts, n);
-	memcpy(out, pkts, ready * sizeof(*out));
 	memset(prio, p->prio, ready);
 	for (; ready < n; ready++) {
-		out[ready] = pkts[ready];
 		prio[ready] = p->prio;
+		out[ready] = pkts[ready];
 		if (!p->look && mark_usual(pkts[ready], (p->tags >> p->prio & 1) != 0, p->tci[p->prio])) {
 			one &= prio[ready] == prio[0];
 			continue;
 		}
-		known = p->look && look_at(p, pkts[ready], &flow);
-		if (unlikely(!mark_one(p, &out[ready], &d)))
+		m = pkts[ready];
+		known = p->look && look_at(p, m, &flow);
+		if (unlikely(!(known ? mark_one(p, &m, true, &d) : mark_one(p, &m, false, &d))))
 			break;
+		if (unlikely(m != pkts[ready]) && !copies) {
+			memcpy(out, pkts, ready * sizeof(*out));
+			copies = true;
+		}
+		out[ready] = m;
 		prio[ready] = d.prio;
 		one &= d.prio == prio[0];
-		copies |= out[ready] != pkts[ready];
 		if (!known)
 			continue;
 		remember(p, &d, &flow);
@@ -547,15 +569,17 @@ mlx4_tx_marked(struct mlx4_txq *q, const struct mlx4_tx_policy *p, struct rte_mb
 		k = mark_flow(&flow, pkts + ready + 1, n - ready - 1);
 		if (k == 0)
 			continue;
-		memcpy(&out[ready + 1], &pkts[ready + 1], k * sizeof(*out));
+		if (unlikely(copies))
+			memcpy(&out[ready + 1], &pkts[ready + 1], k * sizeof(*out));
 		memset(&prio[ready + 1], d.prio, k);
 		ready += k;
 	}
+	send = copies ? out : pkts;
 	while (done < ready) {
 		run = one ? ready : 1;
 		for (; done + run < ready && prio[done + run] == prio[done]; run++)
 			;
-		sent = send_all(q, p, prio[done], out + done, run);
+		sent = send_all(q, p, prio[done], send + done, run);
 		done += sent;
 		if (sent != run)
 			break;

@@ -390,8 +390,7 @@ over_a_tap_device(void **state)
 	assert_int_equal(recv(s, got, sizeof(got), 0), 62);
 	while (wire()->ops->poll(wire(), model, 1, 8) != 0)
 		;
-	tp_model_destroy(model);
-	model = NULL;
+	down(NULL);
 	assert_int_equal(if_nametoindex("tpwire0"), 0);
 	close(s);
 	up_with(2);
