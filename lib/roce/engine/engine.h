@@ -245,6 +245,9 @@ unsigned int tre_run(struct tre_qp *qp, unsigned int budget, uint64_t now_ns);
  */
 void tre_held(struct tre_qp *qp, uint64_t at_ns);
 
+/* Packets have arrived that tre_input has not had yet, perhaps with the answer: an ACK time-out that is due waits for the next call. */
+void tre_not_yet(struct tre_qp *qp, uint64_t now_ns);
+
 /* When tre_run must be called again if nothing else happens; TRE_NEVER. */
 uint64_t tre_deadline(const struct tre_qp *qp);
 

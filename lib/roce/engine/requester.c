@@ -368,6 +368,13 @@ send_packet(struct tre_qp *qp, struct tre_wqe *w, uint64_t now)
 }
 
 void
+tre_not_yet(struct tre_qp *qp, uint64_t now)
+{
+	if (qp->timer <= now)
+		qp->timer = now + 1;
+}
+
+void
 tre_held(struct tre_qp *qp, uint64_t at_ns)
 {
 	if (qp->timer != TRE_NEVER)

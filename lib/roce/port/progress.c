@@ -34,6 +34,7 @@ receive(struct troce_dev *dev, uint64_t now_ns)
 	struct rte_mbuf *pkts[BURST];
 	uint16_t n = rte_eth_rx_burst(dev->port_id, dev->conf.rx_queue, pkts, BURST), left;
 
+	dev->full_polls = n < BURST ? 0 : dev->full_polls + 1;
 	if (n == 0)
 		return 0;
 	left = take(dev, pkts, n, now_ns);

@@ -374,6 +374,7 @@ struct troce_dev {
 	_Atomic pthread_t thread;
 	pthread_mutex_t drive;
 	_Atomic pthread_t worker;                                  /* is inside the port's work now; 0: nobody */
+	uint32_t full_polls;                                       /* in a row that found more frames than they take */
 	uint64_t cycles_to_ns;                                     /* 32.32 */
 	uint64_t rest_freed;                                       /* packets that were nobody's */
 	unsigned int pds, mrs, mws, cqs, qps, srqs, ahs, channels; /* objects */
@@ -389,6 +390,16 @@ struct troce_dev {
 	struct troce_capture *capture;
 	TAILQ_ENTRY(troce_dev) next;
 };
+
+/*
+ * Frames have come that were not looked at yet, perhaps the answers that somebody waits for. Not for ever: where more come all the
+ * time, these are others by now.
+ */
+static inline bool
+troce_behind(const struct troce_dev *dev)
+{
+	return dev->full_polls != 0 && dev->full_polls <= 128;
+}
 
 static inline struct troce_dev *
 troce_dev_of(struct ibv_context *ctx)

@@ -165,6 +165,8 @@ rsw_qp_run(struct rsw_qp *qp, uint64_t now)
 			tre_post(&qp->e);
 	if (__builtin_expect(qp->cq_failed, 0))
 		tre_qp_fail(&qp->e, IBV_EVENT_QP_FATAL);
+	if (__builtin_expect(troce_behind(qp->d->dev), 0))
+		tre_not_yet(&qp->e, now);
 	tre_run(&qp->e, RSW_BUDGET, now);
 	if (__builtin_expect(qp->e.state != qp->q.v.state, 0))
 		follow(qp);

@@ -4,6 +4,8 @@
 /* What queue pairs keep by time: when each is looked at again, and what congestion has left behind. */
 #include <stdlib.h>
 
+#include <rte_cycles.h>
+
 #include "lib/roce/soft/sw.h"
 #include "pair.h"
 
@@ -82,6 +84,39 @@ many_wait(void **state)
 	assert_true(most > QPS / 2);
 }
 
+/* An acknowledgement has come, and lies behind more frames of others than a poll takes, on a machine that polls too seldom: a time-out
+ * that is due by then is none of the peer's. */
+static void
+answer_waits_behind_others(void **state)
+{
+	static const uint8_t other[60] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 0x88, 0xb5};
+	const struct qp_conf c = {.type = IBV_QPT_RC, .timeout = 10, .retry = 1};
+	struct pair *p = *state;
+	struct ibv_qp *a, *b;
+	uint64_t before = pair_stat(p, 0, "req_timeouts");
+	struct ibv_wc wc;
+	unsigned int polls;
+
+	pair_qps(p, &c, &a, &b);
+	pair_recv(p, 1, b, 7, 4096, 64);
+	pair_send(p, 0, a, 1, 0, 64);
+	pair_step(p);
+	for (unsigned int i = 0; i < 320; i++)
+		pair_inject(p, 0, other, sizeof(other));
+	/* The other end answers, behind them. */
+	pair_step(p);
+	for (polls = 0; ibv_poll_cq(p->n[0].cq, 1, &wc) == 0; polls++) {
+		rte_delay_us_sleep(6000);
+		tp_roce_progress(p->n[0].ctx);
+	}
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	assert_true(polls > 5);
+	assert_int_equal(pair_stat(p, 0, "req_timeouts"), before);
+	assert_int_equal(ibv_poll_cq(p->n[1].cq, 1, &wc), 1);
+	assert_int_equal(tp_roce_destroy_qp(a), 0);
+	assert_int_equal(tp_roce_destroy_qp(b), 0);
+}
+
 /* What congestion has done to a queue pair is of its path: another path, or a reset, ends it; nothing else does. */
 static void
 congestion_is_of_a_path(void **state)
@@ -128,7 +163,7 @@ int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
-	const struct CMUnitTest tests[] = {T(many_wait), T(congestion_is_of_a_path)};
+	const struct CMUnitTest tests[] = {T(many_wait), T(answer_waits_behind_others), T(congestion_is_of_a_path)};
 
 	return cmocka_run_group_tests_name("roce_sw_timers", tests, NULL, NULL);
 }
