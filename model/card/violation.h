@@ -74,7 +74,8 @@
 	X(PKEY_TABLE, ADVICE, "pkey-table", "a port keeps a whole block of P_Keys")                                    \
 	X(WQE_CRC, ADVICE, "wqe-crc", "a packet that software built has a segment of its own for the CRC")             \
 	X(OUTBOX, ADVICE, "command-outbox", "a command whose answer is not wanted says so in its op_modifier")         \
-	X(EQ_MASK, ADVICE, "event-mask", "MAP_EQ leaves out completions, whose EQ is in the context of their CQ")
+	X(EQ_MASK, ADVICE, "event-mask", "MAP_EQ leaves out completions, whose EQ is in the context of their CQ")      \
+	X(WQE_STAMP_DATA, ADVICE, "wqe-stamp-data", "blocks of data beyond the last WQE do not look ready")
 
 enum tpm_violation {
 #define TPM_V_ENUM(e, class, name, text) TPM_V_##e,

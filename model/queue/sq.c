@@ -409,9 +409,9 @@ tpm_sq_run(struct tp_model *m, struct tpm_qp *qp, unsigned int budget)
 
 /* --- what lies behind the last WQE ------------------------------------------------------------------------ */
 
-/* The first block in the card's prefetch range that looks posted, or 0. */
+/* The first block in the card's prefetch range that looks posted, or 0. heads: of those that WQEs begin with; or of the others. */
 static uint32_t
-stamp_missing(const struct tpm_qp *qp, uint32_t *dw)
+stamp_missing(const struct tpm_qp *qp, bool heads, uint32_t *dw)
 {
 	uint32_t ring = (qp->sq_mask + 1) << qp->sq_lg_stride, base = (qp->sq_head & qp->sq_mask) << qp->sq_lg_stride;
 	bool pass = (qp->sq_head & (qp->sq_mask + 1)) != 0;
@@ -420,6 +420,8 @@ stamp_missing(const struct tpm_qp *qp, uint32_t *dw)
 		uint32_t at = base + off;
 		bool owner = at >= ring ? !pass : pass;
 
+		if (((at & ((1u << qp->sq_lg_stride) - 1)) == 0) != heads)
+			continue;
 		*dw = prm_get32(tpm_ring_at(&qp->ring, qp->sq_off + (at & (ring - 1))), 0);
 		if (((*dw & MLX4_CTRL_OWN) != 0) == owner && (*dw | MLX4_CTRL_OWN) != UINT32_MAX)
 			return off;
@@ -431,6 +433,7 @@ void
 tpm_sq_stamp_check(struct tp_model *m)
 {
 	uint32_t keep = 0, off, dw;
+	enum tpm_violation rule;
 
 	for (uint32_t i = 0; i < m->num_stamps; i++) {
 		struct tpm_qp *qp = tpm_qp_get(m, m->stamp_qpn[i]);
@@ -446,7 +449,13 @@ tpm_sq_stamp_check(struct tp_model *m)
 		if (!qp->stamp_due || qp->pending != NULL || qp->state != MLX4_QP_RTS ||
 		    qp->stamp_head != qp->sq_head || !sq_resolved(m, qp) || tpm_sq_head_posted(qp, qp->sq_head))
 			continue;
-		off = stamp_missing(qp, &dw);
+		rule = TPM_V_WQE_STAMP;
+		off = stamp_missing(qp, true, &dw);
+		if (off == 0) {
+			/* No WQE begins there: the card may have data of before when one is posted around it. */
+			rule = TPM_V_WQE_STAMP_DATA;
+			off = stamp_missing(qp, false, &dw);
+		}
 		if (off != 0 && qp->stamp_off == 0) {
 			qp->stamp_off = off;
 			qp->stamp_since_ns = tpm_now(m);
@@ -455,7 +464,7 @@ tpm_sq_stamp_check(struct tp_model *m)
 			continue;
 		}
 		if (off != 0)
-			tpm_violate(m, TPM_V_WQE_STAMP, "QP", qp->qpn,
+			tpm_violate(m, rule, "QP", qp->qpn,
 				    "block %u bytes behind the WQE at 0x%x begins with 0x%08x and looks posted", off,
 				    qp->sq_head & 0xffff, dw);
 	}

@@ -102,6 +102,7 @@ ipxe_judged() {
 	kill "${servers[@]}"
 }
 
-# What the driver does on every port, and each time that it opens one. The upper bits of its QP numbers are random, or 0.
+# What the driver does on every port, and each time that it opens one. The upper bits of its QP numbers are random, or 0, and its send
+# queue rests for seconds where the guest is slow.
 # shellcheck disable=SC2034
-ipxe_always=(reset-semaphore steering-entry event-mask command-outbox 'qp-number?')
+ipxe_always=(reset-semaphore steering-entry event-mask command-outbox 'qp-number?' 'wqe-stamp-data?')
