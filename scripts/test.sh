@@ -167,9 +167,9 @@ trap 'kill ${lane_pid[@]+"${lane_pid[@]}"} $fetch_pid 2>/dev/null; ahead_end; ex
 
 # What can be made ahead of its turn: programs of unit tests and fuzzers, and the verdicts of clang-tidy, which takes longer than
 # any other check where it has looked at no source before, and keeps each that it has reached. While programs of the suites
-# system and unit wait, this uses what they leave of the CPUs: it is nice, and where sessions share the CPUs (autogroup), its own
-# has a small share. Not the idle class, nor the smallest share: with weights as small as that, newer kernels have let their own
-# threads starve for minutes. It is gone before those that run alone, and before a guest starts. What it did not come to is made
+# system and unit wait, this uses what they leave of the CPUs: it is as nice as can be, in the session of the others, where that
+# counts (autogroup). In a session of its own with a small share, or in the idle class, it was in the company of kernels whose own
+# threads starved for minutes. It is gone before those that run alone, and before a guest starts. What it did not come to is made
 # when it is due.
 unit_build() {
 	tp_build_also meson-test-prereq
@@ -196,9 +196,10 @@ ahead_begin() { # what of it
 	local work
 	work=$(ahead_work "$@")
 	[ -n "$work" ] || return 0
-	AHEAD_WORK=$work setsid bash -c 'echo 10 >/proc/self/autogroup; renice -n 10 $$; eval "$AHEAD_WORK"' \
-		>"$logs/ahead.log" 2>&1 </dev/null &
+	set -m # a process group of its own, to end it with all that it has started
+	nice -n 19 bash -c "$work" >"$logs/ahead.log" 2>&1 </dev/null &
 	ahead_pid=$!
+	set +m
 }
 
 # Two of them must not build in one folder.
