@@ -95,7 +95,7 @@ vc_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad
 
 	if (unlikely(rte_spinlock_trylock(&q->send) == 0))
 		return post_late(qp, wr, bad);
-	if (!post_small(&q->q, wr))
+	if (!post_small_send(&q->q, wr))
 		return post_any(q, wr, bad);
 	vc_unlock(&q->send);
 	return 0;

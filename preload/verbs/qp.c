@@ -72,8 +72,8 @@ qp_fill(struct vc_context *c, struct mlx4_roce_qp *q, const struct share_qp *r, 
 	q->more_recv = q->ud || q->raw;
 	q->plain_recv = !q->more_recv && q->srq == NULL;
 	q->services = q->raw ? 0 : (uint8_t)(1u << r->type);
-	if (!q->ud && !q->raw && q->lg_sq_stride == MLX4_ROCE_SMALL_LG && q->max_inline >= MLX4_ROCE_SMALL_MIN)
-		q->small_span = RTE_MIN(q->max_inline, MLX4_ROCE_SMALL_MAX) - MLX4_ROCE_SMALL_MIN + 1;
+	if (!q->ud && !q->raw)
+		mlx4_roce_small_spans(q, q->lg_sq_stride);
 	if (q->raw || (c->attr.device_cap_flags & IBV_DEVICE_UD_IP_CSUM) != 0)
 		q->csum = RTE_BE32(MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM);
 	mlx4_roce_post_choose(q);

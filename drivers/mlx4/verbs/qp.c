@@ -99,8 +99,8 @@ send_size(struct mlx4_roce_qp *q, struct ibv_qp_cap *cap, struct mlx4_vqp_attr *
 	q->sq_sges = (uint16_t)RTE_MIN((RTE_MIN(1u << lg, MLX4_SEND_WQE_MAX) - hdr) / MLX4_DS_SIZE,
 				       (uint32_t)q->home->dev->attr.max_sge);
 	/* The short way stamps one block, so that it takes WQEs of two; and knows no BlueFlame. */
-	if (!q->ud && !q->raw && !q->home->bf && lg == MLX4_ROCE_SMALL_LG && q->max_inline >= MLX4_ROCE_SMALL_MIN)
-		q->small_span = RTE_MIN(q->max_inline, MLX4_ROCE_SMALL_MAX) - MLX4_ROCE_SMALL_MIN + 1;
+	if (!q->ud && !q->raw && !q->home->bf)
+		mlx4_roce_small_spans(q, lg);
 	cap->max_send_wr = q->sq_cap;
 	cap->max_send_sge = q->sq_sges;
 	cap->max_inline_data = q->max_inline;

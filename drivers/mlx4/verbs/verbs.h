@@ -16,8 +16,9 @@
 
 #include "drivers/mlx4/port/port.h"
 
-#define MLX4_ROCE_SMALL_MIN 60u /* see post.c */
-#define MLX4_ROCE_SMALL_LG 7u   /* of their WQEs */
+#define MLX4_ROCE_SMALL_MIN 60u       /* see wqe.h */
+#define MLX4_ROCE_SMALL_WRITE_MIN 44u /* with an address before the data */
+#define MLX4_ROCE_SMALL_LG 7u         /* of their WQEs */
 #define MLX4_ROCE_SPARE(lg_stride) ((MLX4_SQ_PREFETCH_BYTES >> (lg_stride)) + 1u)
 #define MLX4_ROCE_SMALL_MAX 104u        /* two blocks */
 #define MLX4_ROCE_FRAME_HEADER_MAX 192u /* of large frames: two stacks of headers, and options */
@@ -64,12 +65,13 @@ struct mlx4_roce_qp {
 	uint16_t sq_room; /* WQEs that may wait; 0: none may be posted now */
 	uint32_t sq_mask; /* WQEs of the ring - 1 */
 	uint8_t lg_sq_stride;
-	uint8_t services;     /* bit of its type in the table of opcodes */
-	uint16_t sq_sges;     /* that a request may have */
-	uint16_t sq_spare;    /* WQEs that stay free: so far the card looks ahead [DP 4.3] */
-	uint32_t max_inline;  /* bytes */
-	uint32_t small_span;  /* lengths from MLX4_ROCE_SMALL_MIN on that the short way takes */
-	uint16_t lso_hdr;     /* bytes of headers that a large send may have, 0: there is none */
+	uint8_t services;          /* bit of its type in the table of opcodes */
+	uint16_t sq_sges;          /* that a request may have */
+	uint16_t sq_spare;         /* WQEs that stay free: so far the card looks ahead [DP 4.3] */
+	uint32_t max_inline;       /* bytes */
+	uint32_t small_span;       /* lengths from MLX4_ROCE_SMALL_MIN on that the short way takes */
+	uint32_t small_write_span; /* the same of WRITEs */
+	uint16_t lso_hdr;          /* bytes of headers that a large send may have, 0: there is none */
 	rte_be32_t csum;      /* bits of the control segment for IBV_SEND_IP_CSUM: of datagrams with IP on InfiniBand */
 	rte_be32_t flags[4];  /* of the control segment, by IBV_SEND_SIGNALED and _SOLICITED */
 	volatile uint8_t *bf; /* BlueFlame register, NULL: not used */
@@ -527,6 +529,17 @@ static inline uint32_t
 mlx4_roce_path_vlan(const struct mlx4_hca *hca)
 {
 	return mlx4_quirk(hca, MLX4_QUIRK_VLAN_PLACE) == 0 ? MLX4_PATH_VLAN_INDEX : MLX4_PATH_VLAN_INDEX_2007;
+}
+
+/* Messages of these lengths have a way of their own, where a WQE has two blocks; lg: of its length. */
+static inline void
+mlx4_roce_small_spans(struct mlx4_roce_qp *q, uint32_t lg)
+{
+	if (lg != MLX4_ROCE_SMALL_LG || q->max_inline < MLX4_ROCE_SMALL_MIN)
+		return;
+	q->small_span = RTE_MIN(q->max_inline, MLX4_ROCE_SMALL_MAX) - MLX4_ROCE_SMALL_MIN + 1;
+	q->small_write_span =
+		RTE_MIN(q->max_inline, MLX4_ROCE_SMALL_MAX - MLX4_RADDR_SIZE) - MLX4_ROCE_SMALL_WRITE_MIN + 1;
 }
 
 #endif /* MLX4_VERBS_VERBS_H */

@@ -468,28 +468,22 @@ give(struct mlx4_roce_slot *slot, uint8_t op)
 /* --- the small message ------------------------------------------------------------------------------------- */
 
 /*
- * What latency is about: one SEND of one piece that fills the first block of its WQE and goes on in the second, inline.
- * Lengths and places are known, so that nothing is searched for.
+ * What latency is about: one SEND, or one WRITE, of one piece that fills the first block of its WQE and goes on in the second,
+ * inline. Lengths and places are known, so that nothing is searched for.
  */
-#define SMALL_FIRST (MLX4_TXBB_SIZE - (uint32_t)sizeof(struct mlx4_wqe_ctrl) - 4) /* bytes of data in the first block */
-#define SMALL_DATA ((uint32_t)sizeof(struct mlx4_wqe_ctrl) + 4)
+#define SMALL_AT(write)                                                                                                \
+	((uint32_t)sizeof(struct mlx4_wqe_ctrl) + ((write) ? MLX4_RADDR_SIZE : 0)) /* of the data's segment */
+#define SMALL_FIRST(write) (MLX4_TXBB_SIZE - SMALL_AT(write) - 4) /* bytes of data in the first block */
 #define SMALL_MORE (MLX4_TXBB_SIZE + 4)
-#define SMALL_SHIFT (SMALL_MORE - SMALL_FIRST)
-static_assert(MLX4_ROCE_SMALL_MIN == SMALL_FIRST + 16, "the second piece is copied in words of 16");
-
-static __rte_always_inline bool
-is_small(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned int flags)
-{
-	if ((flags & IBV_SEND_INLINE) == 0)
-		return false;
-	__asm__("" : "+r"(flags)); /* two tests of bits, of which the first ends it for most other requests */
-	return (flags & IBV_SEND_FENCE) == 0 && wr->next == NULL && wr->opcode == IBV_WR_SEND && wr->num_sge == 1 &&
-	       wr->sg_list->length - MLX4_ROCE_SMALL_MIN < q->small_span;
-}
+static_assert(MLX4_ROCE_SMALL_MIN == SMALL_FIRST(false) + 16, "the second piece is copied in words of 16");
+static_assert(MLX4_ROCE_SMALL_WRITE_MIN == SMALL_FIRST(true) + 16, "the same");
 
 static __rte_always_inline void
-put_small(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned int send_flags, uint32_t head)
+put_small(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned int send_flags, uint32_t head,
+	  const bool write)
 {
+	const uint32_t at = SMALL_AT(write), first = SMALL_FIRST(write);
+	const uint32_t shift = SMALL_MORE - first; /* behind the first block each byte lies so far behind its place */
 	const uint8_t *src = (const uint8_t *)(uintptr_t)wr->sg_list->addr;
 	uint32_t len = wr->sg_list->length;
 	struct mlx4_roce_slot *slot = &q->slots[head & q->sq_mask];
@@ -499,39 +493,53 @@ put_small(const struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned i
 		rte_be32_t flags, imm;
 	} flags = {flags_of(q, send_flags), 0};
 
-	memcpy(wqe + SMALL_DATA, src, SMALL_FIRST);
-	/* Behind the first block each byte lies 24 bytes behind its place in the message. */
-	memcpy(wqe + SMALL_MORE, src + SMALL_FIRST, 16);
-	if (unlikely(len > SMALL_FIRST + 32))
-		memcpy(wqe + SMALL_MORE + 16, src + SMALL_FIRST + 16, 16);
-	if (unlikely(len > SMALL_FIRST + 48))
-		memcpy(wqe + SMALL_MORE + 32, src + SMALL_FIRST + 32, 16);
-	memcpy(wqe + SMALL_SHIFT + len - 16, src + len - 16, 16);
-	*(rte_be32_t *)(void *)(wqe + sizeof(*c)) = RTE_BE32(MLX4_DATA_INLINE | SMALL_FIRST);
-	c->vlan_ds = rte_cpu_to_be_32((SMALL_SHIFT + len + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE);
+	if (write)
+		put_remote(wqe + sizeof(*c), wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+	memcpy(wqe + at + 4, src, first);
+	memcpy(wqe + SMALL_MORE, src + first, 16);
+	if (unlikely(len > first + 32))
+		memcpy(wqe + SMALL_MORE + 16, src + first + 16, 16);
+	if (unlikely(len > first + 48))
+		memcpy(wqe + SMALL_MORE + 32, src + first + 32, 16);
+	memcpy(wqe + shift + len - 16, src + len - 16, 16);
+	*(rte_be32_t *)(void *)(wqe + at) = rte_cpu_to_be_32(MLX4_DATA_INLINE | first);
+	c->vlan_ds = rte_cpu_to_be_32((shift + len + MLX4_DS_SIZE - 1) / MLX4_DS_SIZE);
 	memcpy(&c->flags, &flags, sizeof(flags));
-	slot->done = (struct mlx4_roce_done){wr->wr_id, IBV_WC_SUCCESS, IBV_WC_SEND};
+	slot->done = (struct mlx4_roce_done){wr->wr_id, IBV_WC_SUCCESS, write ? IBV_WC_RDMA_WRITE : IBV_WC_SEND};
 	*(uint32_t *)(void *)(slot[MLX4_ROCE_SPARE(MLX4_ROCE_SMALL_LG)].wqe + MLX4_TXBB_SIZE) = UINT32_MAX;
 	rte_io_wmb();
-	*(rte_be32_t *)(void *)(wqe + MLX4_TXBB_SIZE) = rte_cpu_to_be_32(MLX4_DATA_INLINE - SMALL_FIRST + len);
+	*(rte_be32_t *)(void *)(wqe + MLX4_TXBB_SIZE) = rte_cpu_to_be_32(MLX4_DATA_INLINE - first + len);
 	rte_io_wmb();
-	c->owner_opcode = owner_of(slot, MLX4_OP_SEND);
+	c->owner_opcode = owner_of(slot, write ? MLX4_OP_RDMA_WRITE : MLX4_OP_SEND);
 }
 
-/* True: it was one, and is the card's. */
+/* One that is inline, and alone: a WRITE or a SEND. True: it was small, and is the card's. */
 static __rte_always_inline bool
-post_small(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
+post_small(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned int flags, const bool write)
 {
-	unsigned int flags = wr->send_flags;
-	uint32_t head = q->sq_head;
+	const uint32_t head = q->sq_head, min = write ? MLX4_ROCE_SMALL_WRITE_MIN : MLX4_ROCE_SMALL_MIN;
 
-	if (!is_small(q, wr, flags) || (uint16_t)(head - q->sq_tail) >= q->sq_room)
+	if ((flags & IBV_SEND_FENCE) != 0 || wr->opcode != (write ? IBV_WR_RDMA_WRITE : IBV_WR_SEND) ||
+	    wr->num_sge != 1 || wr->sg_list->length - min >= (write ? q->small_write_span : q->small_span) ||
+	    (uint16_t)(head - q->sq_tail) >= q->sq_room)
 		return false;
-	put_small(q, wr, flags, head);
+	put_small(q, wr, flags, head, write);
 	q->sq_head = head + 1;
 	rte_io_wmb();
 	*q->db = q->db_val;
 	return true;
+}
+
+/* One SEND, whatever else was asked for. */
+static __rte_always_inline bool
+post_small_send(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
+{
+	unsigned int flags = wr->send_flags;
+
+	if ((flags & IBV_SEND_INLINE) == 0)
+		return false;
+	__asm__("" : "+r"(flags)); /* two tests of bits, of which the first ends it for most other requests */
+	return wr->next == NULL && post_small(q, wr, flags, false);
 }
 
 #endif /* MLX4_VERBS_WQE_H */

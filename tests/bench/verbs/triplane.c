@@ -102,8 +102,8 @@ make_sq(struct mlx4_roce_qp *q, enum ibv_qp_type type)
 	q->sq_sges = 1;
 	q->max_inline = q->ud ? 3 * 60 : 28 + 60;
 	q->services = (uint8_t)(1u << type);
-	if (!q->ud && !use_bf && lg == MLX4_ROCE_SMALL_LG)
-		q->small_span = RTE_MIN(q->max_inline, MLX4_ROCE_SMALL_MAX) - MLX4_ROCE_SMALL_MIN + 1;
+	if (!q->ud && !use_bf)
+		mlx4_roce_small_spans(q, lg);
 	q->sq = zalloc((size_t)(q->sq_mask + 1) << lg);
 	q->slots = zalloc((q->sq_mask + 1 + q->sq_spare) * sizeof(*q->slots));
 	if (q->sq == NULL || q->slots == NULL)

@@ -6,10 +6,15 @@
  * are known when it is made, so that its function has them as constants; whatever else there is, also what is to be refused, is
  * mlx4_roce_post_any()'s from there on.
  */
+#ifdef __SSSE3__
+#include <immintrin.h>
+#endif
+
 #include "drivers/mlx4/verbs/wqe.h"
 
 #define PLAIN_FLAGS (unsigned int)(IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
 #define CTRL (uint32_t)sizeof(struct mlx4_wqe_ctrl)
+#define DATAGRAM_LG (MLX4_LG_TXBB + 2)
 #define LG_ANY 0u /* of a WQE's length: not known */
 
 /* What requests there are here; those behind ATOMIC have one check less. */
@@ -70,6 +75,24 @@ copy_rest(uint8_t *to, const uint8_t *from, uint32_t n)
 		v = RTE_BYTE_ORDER == RTE_BIG_ENDIAN ? v << (64 - 8 * n) : v >> (64 - 8 * n);
 		memcpy(to, &v, sizeof(v));
 	}
+}
+
+/* The last n bytes, 0 < n <= 16, before end of at least 16, where 16 may be written. */
+static __rte_always_inline void
+copy_end(uint8_t *to, const uint8_t *end, uint32_t n)
+{
+#ifdef __SSSE3__
+	/* From 16 - n on: these bytes to the front, and zeros. */
+	static const uint8_t front[32] = {0,    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,
+					  11,   12,   13,   14,   15,   0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+					  0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
+	const __m128i last = _mm_loadu_si128((const __m128i *)(const void *)(end - 16));
+	const __m128i which = _mm_loadu_si128((const __m128i *)(const void *)(front + 16 - n));
+
+	_mm_storeu_si128((__m128i *)(void *)to, _mm_shuffle_epi8(last, which));
+#else
+	copy_rest(to, end - n, n);
+#endif
 }
 
 /* Inline in one block, at offset at of the WQE; returns where it ends. */
@@ -148,9 +171,19 @@ put_datagram(uint8_t *seg, const struct ibv_send_wr *wr)
 	const uint32_t rest = PRM_OFF(MLX4_DGRAM_QKEY) + 4;
 	const struct mlx4_roce_ah *ah = (const void *)wr->wr.ud.ah;
 
+	uint64_t to;
+
+	static_assert(offsetof(struct ibv_send_wr, wr.ud.remote_qkey) ==
+				      offsetof(struct ibv_send_wr, wr.ud.remote_qpn) + 4 &&
+			      PRM_OFF(MLX4_DGRAM_QKEY) == PRM_OFF(MLX4_DGRAM_QPN) + 4,
+		      "neighbours here and there");
 	memcpy(seg, ah->dgram, PRM_OFF(MLX4_DGRAM_QPN));
-	prm_set32(seg, PRM_OFF(MLX4_DGRAM_QPN), wr->wr.ud.remote_qpn);
-	prm_set32(seg, PRM_OFF(MLX4_DGRAM_QKEY), wr->wr.ud.remote_qkey);
+	memcpy(&to, &wr->wr.ud.remote_qpn, sizeof(to));
+#if RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN
+	to = rte_bswap64(to);
+	to = to << 32 | to >> 32;
+#endif
+	memcpy(seg + PRM_OFF(MLX4_DGRAM_QPN), &to, sizeof(to));
 	memcpy(seg + rest, ah->dgram + rest, MLX4_DGRAM_SIZE - rest);
 }
 
@@ -350,7 +383,7 @@ post_only(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **b
 }
 
 /* Functions of their own, so that each needs few registers: one request from memory, one inline, several. */
-#define POST(name, ud, lg)                                                                                             \
+#define POST_MORE(name, ud, lg)                                                                                        \
 	static __rte_noinline int name##_list(struct mlx4_roce_qp *q, struct ibv_send_wr *wr,                          \
 					      struct ibv_send_wr **bad)                                                \
 	{                                                                                                              \
@@ -362,7 +395,9 @@ post_only(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **b
 		if (unlikely((wr->send_flags & ~PLAIN_FLAGS) != IBV_SEND_INLINE))                                      \
 			return mlx4_roce_post_any(q, wr, bad, q->sq_head);                                             \
 		return post_only(q, wr, bad, ud, true, lg);                                                            \
-	}                                                                                                              \
+	}
+#define POST(name, ud, lg)                                                                                             \
+	POST_MORE(name, ud, lg)                                                                                        \
 	static __rte_noinline int name(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)       \
 	{                                                                                                              \
 		if (wr->next != NULL)                                                                                  \
@@ -376,14 +411,93 @@ POST(post_connected_1, false, MLX4_LG_TXBB)
 POST(post_connected_2, false, MLX4_LG_TXBB + 1)
 POST(post_connected, false, LG_ANY)
 POST(post_datagram_2, true, MLX4_LG_TXBB + 1)
-POST(post_datagram_4, true, MLX4_LG_TXBB + 2)
+POST_MORE(post_datagram_4, true, DATAGRAM_LG)
 POST(post_datagram, true, LG_ANY)
+
+/*
+ * One datagram of one piece that fills the second block of its WQE and has up to 16 octets in the third, inline: what may be refused
+ * is looked at first, so that the rest needs few registers. True: it was one, and is the card's.
+ */
+static __rte_always_inline bool
+post_small_datagram(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned int flags)
+{
+	const uint32_t at = CTRL + MLX4_DGRAM_SIZE, next = at + 4 + BLOCK_ROOM;
+	struct mlx4_roce_slot *slot;
+	uint32_t head, more;
+	const uint8_t *src;
+	uint64_t word;
+	uint8_t *wqe;
+
+	if ((flags & ~(PLAIN_FLAGS | IBV_SEND_INLINE)) != 0 || wr->next != NULL ||
+	    head_of(wr) != PAIR(UINT64_C(1), (uint64_t)IBV_WR_SEND))
+		return false;
+	head = q->sq_head;
+	if ((uint16_t)(head - q->sq_tail) >= q->sq_room)
+		return false;
+	slot = &q->slots[head & q->sq_mask];
+	more = wr->sg_list->length - BLOCK_ROOM;
+	if (more - 1 >= 16)
+		return false;
+	wqe = slot->wqe;
+	src = (const uint8_t *)(uintptr_t)wr->sg_list->addr;
+	copy_end(wqe + next + 4, src + BLOCK_ROOM + more, more);
+	memcpy(wqe + at + 4, src, BLOCK_ROOM);
+	put_datagram(wqe + CTRL, wr);
+	word = PAIR((uint64_t)flags_of(q, flags), UINT64_C(0));
+	memcpy(wqe + offsetof(struct mlx4_wqe_ctrl, flags), &word, sizeof(word));
+	slot->done = (struct mlx4_roce_done){wr->wr_id, IBV_WC_SUCCESS, IBV_WC_SEND};
+	stamp(q, slot, DATAGRAM_LG);
+	rte_io_wmb(); /* a length may begin a block, so that it comes last [DP 4.5] */
+	*(rte_be32_t *)(void *)(wqe + at) = RTE_BE32(MLX4_DATA_INLINE | BLOCK_ROOM);
+	*(rte_be32_t *)(void *)(wqe + next) = BE(MLX4_DATA_INLINE + more);
+	word = with_length(PAIR((uint64_t)owner_of(slot, MLX4_OP_SEND), UINT64_C(0)), next + 4 + more);
+	rte_io_wmb();
+	memcpy(wqe, &word, sizeof(word));
+	q->sq_head = head + 1;
+	rte_io_wmb();
+	*q->db = q->db_val;
+	return true;
+}
+
+static __rte_noinline int
+post_small_write(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad, unsigned int flags)
+{
+	return post_small(q, wr, flags, true) ? 0 : post_connected_2_inline(q, wr, bad);
+}
 
 /* The shortest way needs no register that would have to be kept. */
 static int
 post_small_first(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	return post_small(q, wr) ? 0 : post_connected_2(q, wr, bad);
+	unsigned int flags = wr->send_flags;
+
+	if ((flags & IBV_SEND_INLINE) == 0)
+		return post_connected_2(q, wr, bad);
+	__asm__("" : "+r"(flags)); /* two tests of bits, of which the first ends it for most other requests */
+	if (wr->next != NULL)
+		return post_connected_2_list(q, wr, bad);
+	return post_small(q, wr, flags, false) ? 0 : post_small_write(q, wr, bad, flags);
+}
+
+/* flags: of the request, which has others than the plain ones. */
+static __rte_noinline int
+post_datagram_4_other(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad, unsigned int flags)
+{
+	if (post_small_datagram(q, wr, flags))
+		return 0;
+	return wr->next != NULL ? post_datagram_4_list(q, wr, bad) : post_datagram_4_inline(q, wr, bad);
+}
+
+static int
+post_datagram_4(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	const unsigned int flags = wr->send_flags;
+
+	if ((flags & ~PLAIN_FLAGS) != 0)
+		return post_datagram_4_other(q, wr, bad, flags);
+	if (wr->next != NULL)
+		return post_datagram_4_list(q, wr, bad);
+	return post_only(q, wr, bad, true, false, DATAGRAM_LG);
 }
 
 static int
