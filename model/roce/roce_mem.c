@@ -2,6 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Memory of verbs queue pairs: every byte is reached by a key, with the checks of the key's entry [CP 5.8]. */
+#include "lib/roce/engine/place.h"
 #include "roce.h"
 
 /* The error that follows takes the queue pair out of service: a line for each stays readable. */
@@ -121,7 +122,7 @@ scatter(struct tpm_roce *r, const struct tre_sge *sge, uint32_t num, uint32_t of
 		p = reach(r, sge[i].lkey, sge[i].addr + at, &n, TPM_ACC_LW);
 		if (p == NULL)
 			return -IBV_WC_LOC_PROT_ERR;
-		memcpy(p, data, n);
+		tre_place(p, data, n);
 		off += n;
 		data += n;
 		len -= n;
@@ -169,7 +170,7 @@ tpm_roce_remote_write(struct tre_qp *e, uint32_t rkey, uint64_t va, const void *
 
 		if (p == NULL)
 			return -1;
-		memcpy(p, from, n);
+		tre_place(p, from, n);
 		from += n;
 		va += n;
 		len -= n;

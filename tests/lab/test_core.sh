@@ -46,7 +46,7 @@ section a load | awk 'NR <= 2 { t[NR] = $1 } END { printf "# mlx4_core loads in 
 sed -n 's/^lab: .* is up after/# guest boots in/p' "$lab_tmp/a.err"
 card_verdict a core
 # What the stock driver was answered, a new card in software answers, too.
-if "$TP_BUILD/apps/replay/triplane-replay" "$lab_tmp/a.trace" >"$lab_tmp/a.replay" && [ "$(grep -c INPUT "$lab_tmp/a.trace")" -gt 1000 ]; then
+if "$TP_BUILD/apps/replay/triplane-replay" "$lab_tmp/a.trace" >"$lab_tmp/a.replay" && [ "$(grep -c INPUT "$lab_tmp/a.trace")" -gt $((125 * loads)) ]; then
 	pass core-replay
 else
 	fail core-replay "$(tail -n 4 "$lab_tmp/a.replay" | tr '\n' ';')"

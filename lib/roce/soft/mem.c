@@ -2,8 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Memory as the engine reaches it: by keys, with the checks of 10.6.3 (key, protection domain, bounds, access). */
-#include <string.h>
-
+#include "lib/roce/engine/place.h"
 #include "sw.h"
 
 /* [va, va + len) as an address of this process; NULL: the key does not open it. */
@@ -81,7 +80,7 @@ scatter(const struct rsw_qp *qp, const struct tre_sge *s, uint32_t num, uint32_t
 		p = local(qp, s->lkey, s->addr + off, part, IBV_ACCESS_LOCAL_WRITE);
 		if (p == NULL)
 			return -IBV_WC_LOC_PROT_ERR;
-		memcpy(p, data, part);
+		tre_place(p, data, part);
 		data += part;
 		len -= part;
 	}
@@ -113,7 +112,7 @@ rsw_remote_write(struct tre_qp *e, uint32_t rkey, uint64_t va, const void *data,
 
 	if (p == NULL)
 		return -1;
-	memcpy(p, data, len);
+	tre_place(p, data, len);
 	return 0;
 }
 
