@@ -530,7 +530,7 @@ post_small(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsigned int fl
 	return true;
 }
 
-/* One SEND, whatever else was asked for. */
+/* For who has the whole call before it: true where that was one small SEND, and is the card's. */
 static __rte_always_inline bool
 post_small_send(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr)
 {

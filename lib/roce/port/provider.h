@@ -391,6 +391,8 @@ struct troce_dev {
 	TAILQ_ENTRY(troce_dev) next;
 };
 
+#define TROCE_FULL_POLLS 128u /* as many as a ring of 4096 frames is behind, by bursts of 32 */
+
 /*
  * Frames have come that were not looked at yet, perhaps the answers that somebody waits for. Not for ever: where more come all the
  * time, these are others by now.
@@ -398,7 +400,7 @@ struct troce_dev {
 static inline bool
 troce_behind(const struct troce_dev *dev)
 {
-	return dev->full_polls != 0 && dev->full_polls <= 128;
+	return dev->full_polls != 0 && dev->full_polls <= TROCE_FULL_POLLS;
 }
 
 static inline struct troce_dev *

@@ -349,34 +349,15 @@ int
 main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
+#define OWN_UP(fn) cmocka_unit_test_setup_teardown(fn, NULL, down)
 	const struct CMUnitTest tests[] = {
-		T(opcode),
-		T(reserved0),
-		T(reserved1),
-		T(reserved2),
-		T(cqe_bits),
-		T(lkey),
-		T(zero_length),
-		T(inline_cross),
-		T(inline_short),
-		T(lso_bit),
-		T(too_short),
-		T(too_long),
-		T(size_zero),
-		T(csum_unknown),
-		T(doorbells),
-		cmocka_unit_test_setup_teardown(stamp_of_another_state, NULL, down),
-		T(stamp),
-		T(stamp_in_time),
-		cmocka_unit_test_setup_teardown(stamp_of_data, NULL, down),
-		T(cq_overrun),
-		T(receive_records),
-		T(consumer_record),
-		T(scatter_empty),
-		T(no_receive_wqe),
-		T(steering),
-		T(rss_range),
-		T(blueflame),
+		T(opcode),          T(reserved0),     T(reserved1),          T(reserved2),
+		T(cqe_bits),        T(lkey),          T(zero_length),        T(inline_cross),
+		T(inline_short),    T(lso_bit),       T(too_short),          T(too_long),
+		T(size_zero),       T(csum_unknown),  T(doorbells),          OWN_UP(stamp_of_another_state),
+		T(stamp),           T(stamp_in_time), T(cq_overrun),         T(receive_records),
+		T(consumer_record), T(scatter_empty), T(no_receive_wqe),     T(steering),
+		T(rss_range),       T(blueflame),     OWN_UP(stamp_of_data),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
