@@ -32,6 +32,7 @@ if ! tests/lab/setup.sh >"$LAB_DIR.log" 2>&1; then
 	printf '0 passed, 0 failed\n'
 	exit 0
 fi
+tests/lab/guest.sh freeze usual || tp_die "the lab's guest does not start"
 [ -z "$setup" ] || exit 0
 
 passed=0 failed=0

@@ -139,10 +139,13 @@ tally() { # name, exit status, log, seconds
 	[ "$bad" != 0 ] || remember "$name" "$took"
 }
 
+# Each program has a session of its own. Kernels with autogroups give a session its share of the CPUs; in one that all programs
+# had in common, Linux 6.18 let everything beside it wait for seconds while its programs kept the CPUs: kernel threads, other
+# sessions, and so whoever reaped a process that one of these was looking at.
 run_program() { # name, seconds, command...
 	local name=$1 limit=$2 log=$logs/${1/\//-}.log begun=$SECONDS
 	shift 2
-	timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
+	setsid timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
 	program_ended "$name" "$limit" $? $((SECONDS - begun))
 }
 
@@ -165,18 +168,16 @@ idle_wanted=35 # percent of all CPUs' time
 fetch_pid='' ahead_pid=''
 trap 'kill ${lane_pid[@]+"${lane_pid[@]}"} $fetch_pid 2>/dev/null; ahead_end; exit 130' INT TERM
 
-# What can be made ahead of its turn: programs of unit tests and fuzzers, and the verdicts of clang-tidy, which takes longer than
-# any other check where it has looked at no source before, and keeps each that it has reached. While programs of the suites
-# system and unit wait, this uses what they leave of the CPUs: it is as nice as can be, in the session of the others, where that
-# counts (autogroup). In a session of its own with a small share, or in the idle class, it was in the company of kernels whose own
-# threads starved for minutes. It is gone before those that run alone, and before a guest starts. What it did not come to is made
-# when it is due.
+# What can be made ahead of its turn: programs of unit tests and fuzzers, the lab, and the verdicts of clang-tidy, which takes longer
+# than any other check where it has looked at no source before, and keeps each that it has reached. While programs of the suites
+# system and unit wait, this uses what they leave of the CPUs: it is as nice as can be, and so is its session. It is gone before
+# those that run alone, and before a guest starts. What it did not come to is made when it is due.
 unit_build() {
 	tp_build_also meson-test-prereq
 	tp_build_asan
 }
 
-ahead_work() { # what of it: build, tidy
+ahead_work() { # what of it: build, lab, tidy
 	local w
 	for w in "$@"; do
 		case $w in
@@ -184,6 +185,7 @@ ahead_work() { # what of it: build, tidy
 			case " $suites " in *" unit "*) echo "(. scripts/common.sh; $(declare -f unit_build); unit_build)" ;; esac
 			case " $suites " in *" fuzz "*) echo 'scripts/fuzz.sh --build' ;; esac
 			;;
+		lab) case " $suites " in *" lab "*) echo 'scripts/lab.sh --setup' ;; esac ;;
 		tidy)
 			case " $suites " in *" lint "*) ;; *) continue ;; esac
 			case " $(chosen lint | tr '\n' ' ')" in *" tidy "*) echo 'scripts/lint.sh tidy' ;; esac
@@ -196,17 +198,15 @@ ahead_begin() { # what of it
 	local work
 	work=$(ahead_work "$@")
 	[ -n "$work" ] || return 0
-	set -m # a process group of its own, to end it with all that it has started
-	nice -n 19 bash -c "$work" >"$logs/ahead.log" 2>&1 </dev/null &
+	setsid nice -n 19 bash -c "{ echo 19 >/proc/self/autogroup; } 2>/dev/null; $work" >"$logs/ahead.log" 2>&1 </dev/null &
 	ahead_pid=$!
-	set +m
 }
 
 # Two of them must not build in one folder.
 ahead_end() {
 	[ -n "$ahead_pid" ] || return 0
-	kill -TERM -- "-$ahead_pid" 2>/dev/null
-	while kill -0 -- "-$ahead_pid" 2>/dev/null; do sleep 0.1; done
+	pkill -TERM -s "$ahead_pid"
+	while pkill -0 -s "$ahead_pid"; do sleep 0.1; done
 	ahead_pid=''
 }
 
@@ -247,7 +247,7 @@ run_beside() { # name, seconds, command...
 	idle=0
 	while [ -n "${lane_pid[$lane]:-}" ]; do lane=$((lane + 1)); done
 	lane_name[lane]=$name lane_begun[lane]=$SECONDS
-	TP_LANE=$lane timeout -k 10 "$limit" "$@" >"$logs/${name/\//-}.log" 2>&1 </dev/null &
+	TP_LANE=$lane setsid timeout -k 10 "$limit" "$@" >"$logs/${name/\//-}.log" 2>&1 </dev/null &
 	lane_pid[lane]=$!
 }
 
@@ -415,7 +415,7 @@ for ((i = 0; i < repeat; i++)); do
 	for s in $suites; do
 		printf -- '--- %s\n' "$s"
 		case $s in
-		system) ahead_begin build tidy ;;
+		system) ahead_begin build lab tidy ;;
 		unit)
 			ahead_end
 			build_when_due

@@ -15,11 +15,11 @@ set -o pipefail
 
 secs=300
 opts=()
-while getopts t:d:n:s:m:c:a:ik:w: o; do
+while getopts t:d:n:s:m:c:a:ik:w:b o; do
     case $o in
     t) secs=$OPTARG ;;
     '?') die $LAB_BROKEN "see the head of $0" ;;
-    i) opts+=(-i) ;;
+    i | b) opts+=("-$o") ;;
     *) opts+=("-$o" "$OPTARG") ;;
     esac
 done

@@ -16,11 +16,19 @@
 #       -i            an IOMMU (Intel's), so that vfio-pci works in the guest
 #       -k ARGS       extra kernel arguments
 #       -w SECONDS    how long the boot may take (300)
+#       -b            boots, where the usual guest goes on from its frozen state
+#   guest.sh freeze NAME
+#       makes that state, if there is none
 #   guest.sh exec NAME [-t SECONDS] [COMMAND...]
 #       runs COMMAND, or the script on standard input, in the guest's shell as
 #       root; prints what it printed (stdout and stderr), exits as it exited
 #   guest.sh stop NAME
 #   guest.sh show NAME       where its logs are, and the console's last lines
+#
+# A boot takes longer than many a test. So the usual guest, of one CPU, 1024 MiB and no kernel arguments, is booted once
+# without devices, and its state is kept in frozen/. It goes on from there as often as one is started: it finds its devices by a
+# scan of the bus, is told the time, and its random numbers are seeded anew (vmgenid). Another lab, or a change of this file,
+# needs another state.
 #
 # Besides the guest's own: status 124, the time was up; 125, the lab failed
 # (no such guest, QEMU ended, kernel panic, ...), with the reason on stderr.
@@ -38,6 +46,7 @@ name=$2
 shift 2
 case $name in '' | *[!A-Za-z0-9_-]*) die $LAB_BROKEN "a guest's name may hold only letters, digits, _ and -" ;; esac
 run=$LAB_DIR/run/$name
+root=$LAB_DIR/root/usr
 
 # The guest's QEMU, if it still runs. A process id alone could be anyone's.
 guest_pid() {
@@ -98,13 +107,82 @@ open_port() {
     exec {to}<>"$run/port.in" {from}<>"$run/port.out" || die $LAB_BROKEN "cannot open the guest's port"
 }
 
+# Runs QEMU, which goes on when this script ends; what it is told by FILE, if any, and what it says goes to qemu.log.
+qemu() { # FILE ARGUMENT...
+    local in=$1
+    shift
+    (
+        trap '' HUP
+        exec setsid "$LAB_DIR/root/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2" \
+            --library-path "$root/lib/x86_64-linux-gnu" "$root/bin/qemu-system-x86_64" "$@" <"$in" >"$run/qemu.log" 2>&1
+    ) &
+    echo $! >"$run/pid"
+    disown
+}
+
+fresh_run() {
+    rm -rf "$run"
+    mkdir -p "$run" && mkfifo "$run/port.in" "$run/port.out" || die $LAB_BROKEN "cannot make $run"
+    : >"$run/console.log"
+    : >"$run/out.log"
+}
+
+# The machine without devices that a test asks for: sets args.
+machine() { # MIB CPUS ACCEL KERNEL-ARGUMENTS
+    args=(-nodefaults -no-user-config -no-reboot -display none
+        -L "$root/share/qemu" -L "$root/share/seabios" -L "$root/lib/ipxe/qemu"
+        -name "$name" -accel "$3" -smp "$2"
+        # memory that another process can map: the device's DMA
+        -object "memory-backend-memfd,id=ram,size=$1M,share=on"
+        -machine q35,memory-backend=ram,vmport=off,smbus=off,sata=off,i8042=off
+        -kernel "$LAB_DIR/kernel/vmlinuz" -initrd "$LAB_DIR/initrd"
+        # The timer check counts ticks against the CPU, RCU and the soft-lockup detector seconds: an emulated CPU on a busy host
+        # fails each now and then. What really hangs ends by its test's limit.
+        -append "console=ttyS0 panic=-1 random.trust_cpu=on rcupdate.rcu_cpu_stall_suppress=1 nosoftlockup no_timer_check mitigations=off init_on_alloc=0 no5lvl $4"
+        -chardev "file,id=con,path=$run/console.log" -serial chardev:con
+        -object rng-random,id=rng,filename=/dev/urandom -device virtio-rng-pci,rng=rng
+        -chardev "pipe,id=lab,path=$run/port" -chardev "file,id=out,path=$run/out.log"
+        -device virtio-serial-pci,max_ports=3
+        -device virtserialport,chardev=lab,name=lab -device virtserialport,chardev=out,name=out)
+    case $3 in tcg*) args+=(-cpu "${LAB_CPU:-max}") ;; *) args+=(-cpu "${LAB_CPU:-host}") ;; esac
+}
+
+# A root port for a card, behind which it sits as in a real machine. One that is there before its card must have power, and room
+# for what the card maps.
+slot_args() { # NUMBER [PROPERTY...]
+    args+=(-device "pcie-root-port,id=slot$1,chassis=$1,slot=$1${2:+,$2}")
+}
+usual_mib=1024
+usual_slots=2
+usual_machine() {
+    local i
+    machine $usual_mib 1 tcg ''
+    args+=(-device vmgenid,guid=auto)
+    for ((i = 1; i <= usual_slots; i++)); do slot_args $i power_controller_present=off,mem-reserve=4M,pref64-reserve=64M; done
+}
+
+# Where the usual guest's state is; another lab, QEMU's CPU or a change of this script has another one.
+frozen_file() {
+    printf '%s/frozen/%s' "$LAB_DIR" "$({ cat "$LAB_DIR/stamp" "$0"; echo "${LAB_CPU:-}"; } | cksum | tr ' ' -)"
+}
+
+# What a thawed guest does first.
+thaw_job() { # SHARE
+    cat <<JOB
+date -s @$(date +%s) >/dev/null
+echo 1 >/sys/bus/pci/rescan
+${1:+host_share}
+JOB
+}
+
 case $verb in
 start)
     lab_ready
-    mem=1024 cpus=1 accel=tcg wait=300 kargs= share= iommu=
+    mem=$usual_mib cpus=1 accel=tcg wait=300 kargs= share= iommu= boot= thaw=
     devices=() nets=()
-    while getopts d:n:s:m:c:a:ik:w: o; do
+    while getopts t:d:n:s:m:c:a:ik:w:b o; do
         case $o in
+        b) boot=yes ;;
         i) iommu=yes ;;
         d) devices+=("$OPTARG") ;;
         n) nets+=("$OPTARG") ;;
@@ -119,31 +197,23 @@ start)
     done
     shift $((OPTIND - 1))
     guest_pid >/dev/null && die $LAB_BROKEN "guest $name already runs"
-    rm -rf "$run"
-    mkdir -p "$run" && mkfifo "$run/port.in" "$run/port.out" || die $LAB_BROKEN "cannot make $run"
-    : >"$run/console.log"
-    : >"$run/out.log"
-
-    root=$LAB_DIR/root/usr
-    args=(-nodefaults -no-user-config -no-reboot -display none
-        -L "$root/share/qemu" -L "$root/share/seabios" -L "$root/lib/ipxe/qemu"
-        -name "$name" -accel "$accel" -smp "$cpus"
-        # memory that another process can map: the device's DMA
-        -object "memory-backend-memfd,id=ram,size=${mem}M,share=on"
-        -machine q35,memory-backend=ram,vmport=off,smbus=off,sata=off,i8042=off
-        -kernel "$LAB_DIR/kernel/vmlinuz" -initrd "$LAB_DIR/initrd"
-        # The timer check counts ticks against the CPU, RCU and the soft-lockup detector seconds: an emulated CPU on a busy host
-        # fails each now and then. What really hangs ends by its test's limit.
-        -append "console=ttyS0 panic=-1 random.trust_cpu=on rcupdate.rcu_cpu_stall_suppress=1 nosoftlockup no_timer_check mitigations=off init_on_alloc=0 no5lvl ${share:+lab_share }$kargs"
-        -chardev "file,id=con,path=$run/console.log" -serial chardev:con
-        -object rng-random,id=rng,filename=/dev/urandom -device virtio-rng-pci,rng=rng
-        -chardev "pipe,id=lab,path=$run/port" -chardev "file,id=out,path=$run/out.log"
-        -device virtio-serial-pci,max_ports=3
-        -device virtserialport,chardev=lab,name=lab -device virtserialport,chardev=out,name=out)
-    case $accel in tcg*) args+=(-cpu "${LAB_CPU:-max}") ;; *) args+=(-cpu "${LAB_CPU:-host}") ;; esac
-    # before the devices that are to sit behind it; interrupt remapping is what
-    # makes vfio_iommu_type1 accept it, caching mode what makes QEMU see each map
-    [ -z "$iommu" ] || args+=(-device intel-iommu,intremap=on,caching-mode=on)
+    for d in ${devices[@]+"${devices[@]}"}; do
+        [ -S "$d" ] || die $LAB_BROKEN "$d is not a socket: start the vfio-user server first"
+    done
+    [ -z "$share" ] || [ -d "$share" ] || die $LAB_BROKEN "$share is not a folder"
+    frozen=$(frozen_file)
+    [ -z "$boot$iommu$kargs" ] && [ "$mem $cpus $accel" = "$usual_mib 1 tcg" ] && [ $# = 0 ] && [ ${#devices[@]} -le $usual_slots ] &&
+        [ -e "$frozen" ] && thaw=yes
+    fresh_run
+    if [ -n "$thaw" ]; then
+        usual_machine
+        args+=(-incoming "file:$frozen")
+    else
+        machine "$mem" "$cpus" "$accel" "${share:+lab_share }$kargs"
+        # before the devices that are to sit behind it; interrupt remapping is what
+        # makes vfio_iommu_type1 accept it, caching mode what makes QEMU see each map
+        [ -z "$iommu" ] || args+=(-device intel-iommu,intremap=on,caching-mode=on)
+    fi
     i=0
     for n in ${nets[@]+"${nets[@]}"}; do
         i=$((i + 1))
@@ -154,26 +224,18 @@ start)
     i=0
     for d in ${devices[@]+"${devices[@]}"}; do
         i=$((i + 1))
-        [ -S "$d" ] || die $LAB_BROKEN "$d is not a socket: start the vfio-user server first"
         d=$(cd "$(dirname "$d")" && pwd)/$(basename "$d")
-        # behind a root port, as a PCI Express card sits in a real machine
-        args+=(-device "pcie-root-port,id=slot$i,chassis=$i,slot=$i"
-            -device "{\"driver\":\"vfio-user-pci\",\"id\":\"dev$i\",\"bus\":\"slot$i\",\"socket\":{\"type\":\"unix\",\"path\":\"$d\"}}")
+        [ -n "$thaw" ] || slot_args $i
+        args+=(-device "{\"driver\":\"vfio-user-pci\",\"id\":\"dev$i\",\"bus\":\"slot$i\",\"socket\":{\"type\":\"unix\",\"path\":\"$d\"}}")
     done
-    if [ -n "$share" ]; then
-        [ -d "$share" ] || die $LAB_BROKEN "$share is not a folder"
-        args+=(-virtfs "local,path=$share,mount_tag=host,security_model=none,multidevs=remap")
-    fi
+    [ -z "$share" ] || args+=(-virtfs "local,path=$share,mount_tag=host,security_model=none,multidevs=remap")
     began=$(date +%s.%N)
-    (
-        trap '' HUP
-        exec setsid "$LAB_DIR/root/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2" \
-            --library-path "$root/lib/x86_64-linux-gnu" "$root/bin/qemu-system-x86_64" \
-            "${args[@]}" "$@" </dev/null >"$run/qemu.log" 2>&1
-    ) &
-    echo $! >"$run/pid"
-    disown
+    qemu /dev/null "${args[@]}" "$@"
     open_port
+    if [ -n "$thaw" ]; then
+        job=$(thaw_job "$share")
+        printf '0 %s %s \n%s' "$wait" ${#job} "$job" >&"$to"
+    fi
     await "$wait" 0
     case $? in
     0) say "$name is up after $(awk -v a="$began" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }') s" ;;
@@ -184,9 +246,32 @@ start)
         ;;
     *)
         show_end
+        [ -z "$thaw" ] || rm -f "$frozen" # the next one gets another
         die $LAB_BROKEN "QEMU ended before $name had booted"
         ;;
     esac
+    [ "$rc" = 0 ] || die $LAB_BROKEN "$name: its first job ended with status $rc"
+    ;;
+freeze)
+    lab_ready
+    frozen=$(frozen_file)
+    mkdir -p "$LAB_DIR/frozen" || die $LAB_BROKEN "cannot make $LAB_DIR/frozen"
+    exec {lock}>"$LAB_DIR/frozen/lock"
+    flock "$lock"
+    [ ! -e "$frozen" ] || exit 0
+    rm -f "$LAB_DIR"/frozen/[0-9]*
+    trap '"$0" stop "$name"; rm -f "$frozen.new"' EXIT
+    trap 'exit 130' INT TERM
+    fresh_run
+    mkfifo "$run/monitor"
+    usual_machine
+    qemu "$run/monitor" "${args[@]}" -monitor stdio
+    exec {monitor}<>"$run/monitor"
+    open_port
+    await 300 0 && printf 'migrate file:%s\nquit\n' "$frozen.new" >&"$monitor" && while guest_pid >/dev/null; do sleep 0.1; done
+    mv "$frozen.new" "$frozen" 2>/dev/null && exit 0
+    show_end
+    die $LAB_BROKEN "$name could not be frozen"
     ;;
 exec)
     secs=60

@@ -287,7 +287,7 @@ done
 PYTHONHOME=$py in_root python3 -m compileall -q "$py/lib" "$py/tests" >/dev/null
 
 cp "$lab_src/guest/init" "$g/init" && chmod 755 "$g/init"
-cp "$lab_src/guest/pings" "$g/usr/bin/pings" && chmod 755 "$g/usr/bin/pings"
+for f in pings host_share; do cp "$lab_src/guest/$f" "$g/usr/bin/$f" && chmod 755 "$g/usr/bin/$f"; done
 # Not packed, for the same reason.
 (cd "$g" && find . | in_root busybox cpio -o -H newc -R 0:0 2>/dev/null) >"$LAB_DIR/initrd.new" ||
     die $LAB_BROKEN "cannot pack the guest"

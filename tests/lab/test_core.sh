@@ -6,7 +6,7 @@
 loads=${LAB_LOADS:-20}
 
 card a --wire0 cross --trace "$lab_tmp/a.trace" || exit
-guest a 400 "$lab_tmp/a.sock" <<GUEST
+guest a 400 -b "$lab_tmp/a.sock" <<GUEST
 echo "== lspci"
 lspci -vv -d 15b3:
 echo "== load"

@@ -43,7 +43,7 @@ mailbox() {
 }
 say "set qos 0 pfc=all rx-untagged-lossless=on" "group add 0 all default=on queues=0 dropless=forever" "set fwd rxonly 0"
 
-guest_start guest -m 512 -s "$LAB_DIR/pyverbs" -d "$lab_tmp/guest.sock" || fail dcb-boot "$(tail -n 1 "$lab_tmp/guest.err")"
+guest_start guest -s "$LAB_DIR/pyverbs" -d "$lab_tmp/guest.sock" || fail dcb-boot "$(tail -n 1 "$lab_tmp/guest.err")"
 counters='ethtool -S eth0 | grep -E "tx_packets|tx_timeout|rx_pause"'
 {
 	printf %s "$guest_waits"

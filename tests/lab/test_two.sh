@@ -9,7 +9,7 @@
 card a --wire0 switch:sw0 --wire1 switch:sw0 --guid 0002c90300aa0000 \
 	--socket "$lab_tmp/b.sock" --wire0 switch:sw0 --guid 0002c90300bb0000 || exit
 up() { # GUEST ADDRESS
-	guest_start "$1" -m 512 -d "$lab_tmp/$1.sock" || fail "two-boot-$1" "$(tail -n 1 "$lab_tmp/$1.err")"
+	guest_start "$1" -d "$lab_tmp/$1.sock" || fail "two-boot-$1" "$(tail -n 1 "$lab_tmp/$1.err")"
 	guest_exec "$1" 60 <<GUEST
 $guest_waits
 echo "== load"
