@@ -149,6 +149,19 @@ in_front(const char *variable, const char *what)
 	return err;
 }
 
+/*
+ * UCX takes segments of System V with huge pages where there are some. They can be registered, but not detached in the end, since
+ * it has hands of its own on that call; so it is told its usual ways of having memory without that one.
+ */
+static int
+no_huge_segments(void)
+{
+	if (setenv("UCX_ALLOC", "thp,md,mmap,heap", 0) != 0 ||
+	    setenv("UCX_ALLOC_PRIO", "md:sysv,md:posix,thp,md:*,mmap,heap", 0) != 0)
+		return errno;
+	return 0;
+}
+
 /* Returns when the program does not start, which was said. */
 static void
 start(void *arg)
@@ -165,6 +178,8 @@ start(void *arg)
 		err = errno;
 	if (err == 0 && r->port != NULL && setenv(PORT_ENV, r->port, 1) != 0)
 		err = errno;
+	if (err == 0 && !r->sockets)
+		err = no_huge_segments();
 	if (err != 0) {
 		run_refuse("%s", strerror(err));
 		return;

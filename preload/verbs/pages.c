@@ -12,12 +12,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,6 +33,7 @@
 struct segment {
 	struct segment *next;
 	uintptr_t start, end;
+	uintptr_t attached; /* where a segment of System V began that had these pages, 0: none */
 	ino_t ino;
 	int fd;
 };
@@ -110,7 +113,7 @@ file_make(size_t len)
 	return -1;
 }
 
-/* [start, end) has the same rights everywhere. */
+/* [start, end) has the same rights everywhere. EINVAL: its pages are larger, and this is no number of them. */
 static int
 exchange(uintptr_t start, uintptr_t end, int prot, struct segment **out)
 {
@@ -168,7 +171,7 @@ struct mapping {
 	uint64_t off;
 	ino_t ino;
 	int prot;
-	bool shared, ours, stack;
+	bool shared, ours, stack, sysv;
 };
 
 static bool
@@ -190,6 +193,7 @@ parse(const char *line, struct mapping *m)
 		.shared = perms[3] == 's',
 		.ours = strncmp(path, "/memfd:" FILE_NAME, sizeof("/memfd:" FILE_NAME) - 1) == 0,
 		.stack = strncmp(path, "[stack", 6) == 0,
+		.sysv = strncmp(path, "/SYSV", 5) == 0,
 	};
 	return true;
 }
@@ -202,6 +206,64 @@ segment_of(ino_t ino)
 	while (s != NULL && s->ino != ino)
 		s = s->next;
 	return s;
+}
+
+/*
+ * A segment of System V that is attached once is this program's alone, such as huge pages that shmget() gave. The kernel counts
+ * each mapping of it; its inode is its identifier.
+ */
+static bool
+sysv_is_own(const struct mapping *m)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long here = 0;
+	struct shmid_ds ds;
+	struct mapping one;
+	char line[512];
+
+	while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
+		/* Elsewhere it is attached again. */
+		if (parse(line, &one) && one.sysv && one.ino == m->ino)
+			here += one.start - one.off == m->start - m->off ? 1 : ULONG_MAX / 2;
+	if (maps != NULL)
+		fclose(maps);
+	return shmctl((int)m->ino, IPC_STAT, &ds) == 0 && ds.shm_nattch == here;
+}
+
+/* As little of [start, end) of a mapping as its pages allow: those of the kernel's page tables may be 2 MiB or 1 GiB long. */
+static int
+exchange_pages(const struct mapping *m, uintptr_t start, uintptr_t end, struct segment **out)
+{
+	static const size_t sizes[] = {PAGE, 2u << 20, 1u << 30};
+	int err = EINVAL;
+
+	for (unsigned int i = 0; i < RTE_DIM(sizes) && err == EINVAL; i++) {
+		uintptr_t from = RTE_ALIGN_FLOOR(start, sizes[i]), to = RTE_ALIGN_CEIL(end, sizes[i]);
+
+		if (from >= m->start && to <= m->end)
+			err = exchange(from, to, m->prot, out);
+	}
+	if (err == 0 && m->sysv)
+		(*out)->attached = m->start - m->off;
+	return err;
+}
+
+/* Pages that are not the segment's any more the kernel would leave where they are. */
+VC_EXPORT int
+shmdt(const void *addr)
+{
+	int rc = (int)syscall(SYS_shmdt, addr), err = errno;
+
+	pthread_mutex_lock(&lock);
+	for (struct segment *s = segments; s != NULL; s = s->next)
+		if (addr != NULL && s->attached == (uintptr_t)addr) {
+			s->attached = 0;
+			rc = munmap((void *)s->start, s->end - s->start);
+			err = errno;
+		}
+	pthread_mutex_unlock(&lock);
+	errno = err;
+	return rc;
 }
 
 /* The piece of a mapping that lies in [start, end). */
@@ -217,10 +279,10 @@ piece_of(const struct mapping *m, uintptr_t start, uintptr_t end, struct share_p
 		s = segment_of(m->ino);
 	if (s == NULL) {
 		/* Others have it too, or this function runs on it. */
-		if (m->shared || m->stack || (m->prot & PROT_READ) == 0)
+		if ((m->shared && !(m->sysv && sysv_is_own(m))) || m->stack || (m->prot & PROT_READ) == 0)
 			return EFAULT;
-		err = exchange(start, end, m->prot, &s);
-		piece->off = 0;
+		err = exchange_pages(m, start, end, &s);
+		piece->off = err == 0 ? start - s->start : 0;
 	} else {
 		piece->off = m->off + (start - m->start);
 	}

@@ -9,8 +9,11 @@
 . "$(dirname "$0")/share.sh"
 share=$lab_tmp/share
 
-testpmd=$(command -v dpdk-testpmd) || { printf 'skip net-mlx4: dpdk-testpmd is not installed\n'; exit 0; }
-provider=$(find /usr/lib -name 'libmlx4-rdmav*.so' 2>/dev/null | head -n 1)
+# Another release's DPDK and rdma-core, unpacked: tests/long/test_net_mlx4_releases.sh.
+share_root=${LAB_DPDK:-}
+
+testpmd=$(PATH=$share_root/usr/bin:$PATH command -v dpdk-testpmd) || { printf 'skip net-mlx4: dpdk-testpmd is not installed\n'; exit 0; }
+provider=$(find "$share_root/usr/lib" -name 'libmlx4-rdmav*.so' 2>/dev/null | head -n 1)
 [ -n "$provider" ] || { printf 'skip net-mlx4: the mlx4 provider of libibverbs is not installed\n'; exit 0; }
 if ! { share_add "$share" "$testpmd" "$provider" &&
 	share_pmds "$share" librte_mempool_ring.so librte_bus_pci.so librte_net_mlx4.so; }; then

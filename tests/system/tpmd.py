@@ -9,6 +9,7 @@ import select
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -18,6 +19,8 @@ if 'RUNTIME_DIRECTORY' not in os.environ:
     _run = tempfile.TemporaryDirectory(prefix='tprun')
     os.environ['RUNTIME_DIRECTORY'] = _run.name
 RUN = os.path.join(os.environ['RUNTIME_DIRECTORY'], 'dpdk')
+# A test that is ended gives back what it has of the machine: hugepages, interfaces, mounts.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 PROMPT = 'testpmd> '
 # Of received packets, by 'set verbose 1'. The prompt is written octet by octet, and they may come in between.
 VERBOSE = re.compile(r'port \d+/queue \d+: received \d+ packets\n|  src=[^\n]*\n|  ol_flags:[^\n]*\n\n?')

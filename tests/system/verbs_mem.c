@@ -5,6 +5,9 @@
  * verbs_mem DEVICE DEVICE GID_INDEX: memory that changes between two ports: windows of both types, regions that get other memory,
  * rights and protection domains. It is linked with Debian's libibverbs and knows nothing of the libraries here.
  */
+#include <sys/mman.h>
+#include <sys/shm.h>
+
 #include "verbs_ends.h"
 
 /* A window of type 1 opens 64 octets, which a second binding takes elsewhere; its region stays meanwhile. */
@@ -189,6 +192,124 @@ region_that_changes(struct end *a, struct end *b)
 	return why;
 }
 
+/* --- where memory comes from ------------------------------------------------------------------------------------------ */
+
+#define LARGE (2u << 20)
+
+static void *
+sysv(int flags, int *id)
+{
+	void *at;
+
+	*id = shmget(IPC_PRIVATE, 2 * LARGE, IPC_CREAT | 0600 | flags);
+	if (*id < 0)
+		return NULL;
+	at = shmat(*id, NULL, 0);
+	return at == (void *)-1 ? NULL : at;
+}
+
+/* A part of it is registered, then one that reaches into its second half: what was there before stays, and writes come. */
+static const char *
+parts_of(struct end *a, struct end *b, uint8_t *mem)
+{
+	const size_t at[] = {LARGE / 2 + 100, LARGE - 4096 + 10};
+	const char *why = NULL;
+
+	memset(mem, 7, 2 * LARGE);
+	fill(a, b);
+	for (unsigned int i = 0; i < 2 && why == NULL; i++) {
+		if (ibv_rereg_mr(b->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, mem + at[i], MEM, 0) != 0)
+			return strerror(errno);
+		if (write_to(a, b, mem + at[i]) != IBV_WC_SUCCESS || memcmp(mem + at[i], a->mem, 64) != 0)
+			why = "data";
+		else if (mem[at[i] - 1] != 7 || mem[at[i] + 64] != 7 || mem[0] != 7 || mem[2 * LARGE - 1] != 7)
+			why = "what lies beside it";
+	}
+	if (ibv_rereg_mr(b->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b->mem, MEM, 0) != 0 && why == NULL)
+		why = "the memory that it had";
+	return why;
+}
+
+/* None of its pages is there any more. */
+static const char *
+detached(uint8_t *mem)
+{
+	unsigned char in[1];
+
+	if (shmdt(mem) != 0)
+		return "shmdt";
+	for (size_t at = 0; at < 2 * LARGE; at += 4096)
+		if (mincore(mem + at, 4096, in) == 0 || errno != ENOMEM)
+			return "pages that are still there";
+	return shmdt(mem) != 0 && errno == EINVAL ? NULL : "it is detached twice";
+}
+
+static const char *
+small_segment(struct end *a, struct end *b)
+{
+	uint8_t *mem, *again;
+	const char *why;
+	int id;
+
+	mem = need(sysv(0, &id), "segment of System V");
+	again = shmat(id, NULL, 0);
+	/* The other mapping would not follow. */
+	if (ibv_rereg_mr(b->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, mem, MEM, 0) == 0 || errno != EFAULT)
+		return "one that is attached twice";
+	done(shmdt(again), "shmdt");
+	done(shmctl(id, IPC_RMID, NULL), "shmctl");
+	why = parts_of(a, b, mem);
+	return why != NULL ? why : detached(mem);
+}
+
+static const char *
+large_segment(struct end *a, struct end *b)
+{
+	const char *why;
+	uint8_t *mem;
+	int id;
+
+	mem = need(sysv(SHM_HUGETLB, &id), "segment of large pages");
+	done(shmctl(id, IPC_RMID, NULL), "shmctl");
+	why = parts_of(a, b, mem);
+	return why != NULL ? why : detached(mem);
+}
+
+static const char *
+large_pages(struct end *a, struct end *b)
+{
+	uint8_t *mem = mmap(NULL, 2 * LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	const char *why = mem == MAP_FAILED ? "mmap" : parts_of(a, b, mem);
+
+	if (mem != MAP_FAILED)
+		munmap(mem, 2 * LARGE);
+	return why;
+}
+
+static const char *
+shared_with_others(struct end *a, struct end *b)
+{
+	void *mem = mmap(NULL, MEM, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	(void)a;
+	if (mem == MAP_FAILED)
+		return "mmap";
+	return ibv_rereg_mr(b->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, mem, MEM, 0) != 0 && errno == EFAULT
+		       ? NULL
+		       : "it was taken";
+}
+
+/* Large pages are of the machine: there may be none. */
+static bool
+has_large_pages(void)
+{
+	void *mem = mmap(NULL, 2 * LARGE, PROT_READ, MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+
+	if (mem != MAP_FAILED)
+		munmap(mem, 2 * LARGE);
+	return mem != MAP_FAILED;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -204,6 +325,14 @@ main(int argc, char **argv)
 	say("window-type1", window_of_ibv_bind_mw(&a, &b));
 	say("window-type2", window(&a, &b));
 	say("changed-region", region_that_changes(&a, &b));
+	say("segment", small_segment(&a, &b));
+	say("shared", shared_with_others(&a, &b));
+	if (has_large_pages()) {
+		say("large-segment", large_segment(&a, &b));
+		say("large-pages", large_pages(&a, &b));
+	} else {
+		printf("skip large-pages: the machine has no huge pages that are free\n");
+	}
 	close_end(&a);
 	close_end(&b);
 	say("closed", NULL);
