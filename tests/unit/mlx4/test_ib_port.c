@@ -51,6 +51,9 @@ test_list(void **state)
 	errno = 0;
 	assert_null(tp_roce_open_ib(NAME2, &(struct tp_roce_conf){.provider = "sw"}));
 	assert_int_equal(errno, ENODEV);
+	ctx = tp_roce_open_ib(NAME2, &(struct tp_roce_conf){.provider = "mlx4"});
+	assert_non_null(ctx);
+	assert_int_equal(tp_roce_close_device(ctx), 0);
 	rig_unplug(RIG_DEV);
 	list = tp_roce_get_device_list(&n);
 	assert_int_equal(n, 0);

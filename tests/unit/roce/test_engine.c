@@ -294,13 +294,15 @@ fence(void **state)
 
 /* --- credits ------------------------------------------------------------------------------------------------ */
 
+/* Both count messages modulo 2^24. */
 static void
-credits(void **state)
+credits_from(uint32_t first)
 {
 	struct tre_attr a = rig_attr(IBV_QPT_RC, 256);
 
 	a.credits = true;
 	rig_connect(&r, &a);
+	A->qp.ssn = B->qp.msn = first;
 	rig_recv(B, 0, 0, 64);
 	rig_recv(B, 1, 64, 64);
 	rig_recv(B, 2, 128, 64);
@@ -331,6 +333,24 @@ credits(void **state)
 	rig_run(&r, 1000);
 	assert_int_equal(A->num_done, 6);
 	assert_int_equal(B->num_got, 6);
+}
+
+static void
+credits(void **state)
+{
+	credits_from(0);
+}
+
+static void
+credits_in_the_middle(void **state)
+{
+	credits_from(0x7fffff);
+}
+
+static void
+credits_at_the_end(void **state)
+{
+	credits_from(0xfffffe);
 }
 
 /* --- UC and UD ---------------------------------------------------------------------------------------------- */
@@ -506,6 +526,8 @@ main(void)
 		T(depth),
 		T(fence),
 		T(credits),
+		T(credits_in_the_middle),
+		T(credits_at_the_end),
 		T(uc_loss),
 		T(ud),
 		T(drain),

@@ -174,6 +174,7 @@ route(void **state)
 
 	assert_int_equal(tp_rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, 1), 0);
 	assert_int_equal(tp_rdma_bind_addr(id, conn_address(PAIR_V6, 0, 60000)), 0);
+	assert_int_equal(id->port_num, 1);
 	assert_int_equal(tp_rdma_resolve_addr(id, NULL, conn_address(PAIR_V6, 1, 50001), 3600000), 0);
 	conn_expect_status(p, 0, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	/* Once */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* Packets that somebody changed on their way, with a right ICRC: of QP1, and to another address of the port. */
+/* Packets that somebody changed on their way, with a right ICRC: of QP1, to another address of the port, and marked ones. */
 #include <rte_mbuf.h>
 
 #include "lib/roce/net/net.h"
@@ -248,11 +248,75 @@ members_of_its_own(void **state)
 	assert_int_equal(tp_roce_destroy_qp(a), 0);
 }
 
+/* --- congestion ------------------------------------------------------------------------------------------------------- */
+
+#define UDP_BTH 42 /* where the BTH of RoCE v2 over IPv4 is in a frame */
+
+/* A switch that marks what may be marked (RFC 3168): neither the sum nor the ICRC, which leaves these bits out, changes else. */
+static unsigned int
+mark(struct pair *p, unsigned int from, struct rte_mbuf *m)
+{
+	uint8_t *f = rte_pktmbuf_mtod(m, uint8_t *);
+
+	(void)p;
+	if (from == 0 && (f[15] & 3) == 2) {
+		f[15] |= 3;
+		ib_put16(f + 24, 0);
+		ib_put16(f + 24, ip_sum(f + 14));
+	} else if (from == 1 && f[UDP_BTH] == 0x81) {
+		kept_len = m->data_len;
+		memcpy(kept, f, kept_len);
+	}
+	return 1;
+}
+
+/* Annex A17.9.3: opcode, partition, BECN, the sender's queue pair, no PSN, 16 octets of zeros, an ICRC. */
+static void
+congested(void **state)
+{
+	static const uint8_t zeros[16];
+	const struct qp_conf c = {.type = IBV_QPT_RC, .net = PAIR_V4, .timeout = 20};
+	struct pair *p = *state;
+	struct ibv_qp *a, *b;
+	const uint8_t *bth = kept + UDP_BTH;
+
+	for (unsigned int n = 0; n < 2; n++)
+		assert_int_equal(tp_roce_cc_enable(p->n[n].ctx, 1, true), 0);
+	pair_qps(p, &c, &a, &b);
+	assert_int_equal(pair_stat(p, 0, "cc_limited_mbps"), 0);
+	pair_recv(p, 1, b, 1, 0, 64);
+	p->wire = mark;
+	kept_len = 0;
+	pair_send(p, 0, a, 2, 0, 64);
+	pair_wait(p, p->n[1].cq, 1, NULL);
+	pair_wait(p, p->n[0].cq, 1, NULL);
+	assert_int_equal(pair_stat(p, 1, "cc_marked"), 1);
+	assert_int_equal(pair_stat(p, 1, "cc_cnps_sent"), 1);
+	assert_int_equal(pair_stat(p, 0, "cc_cnps_handled"), 1);
+	assert_int_equal(pair_stat(p, 0, "cc_limited_qps"), 1);
+	assert_true(pair_stat(p, 0, "cc_limited_mbps") > 0);
+	assert_int_equal(kept_len, UDP_BTH + 12 + 16 + 4);
+	assert_int_equal(ib_get16(bth + 2), 0xffff);
+	assert_int_equal(bth[4], 0x40);
+	assert_int_equal(ib_get24(bth + 5), a->qp_num);
+	assert_int_equal(ib_get32(bth + 8), 0);
+	assert_memory_equal(bth + 12, zeros, sizeof(zeros));
+	/* The same one with an ICRC that is computed here. */
+	icrc(kept, kept_len, TROCE_ICRC_IPV4_UDP);
+	pair_inject(p, 0, kept, kept_len);
+	pair_run(p, 1);
+	assert_int_equal(pair_stat(p, 0, "cc_cnps_handled"), 2);
+	p->wire = NULL;
+	assert_int_equal(tp_roce_destroy_qp(a), 0);
+	assert_int_equal(tp_roce_destroy_qp(b), 0);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
-	const struct CMUnitTest tests[] = {T(bad_mads), T(another_address), T(later_fragment), T(members_of_its_own)};
+	const struct CMUnitTest tests[] = {T(bad_mads), T(another_address), T(later_fragment), T(members_of_its_own),
+					   T(congested)};
 
 	return cmocka_run_group_tests_name("roce_sw_wire", tests, NULL, NULL);
 }
