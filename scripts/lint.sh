@@ -45,9 +45,12 @@ check_mode() {
 }
 
 check_spdx() {
-	sources '*.c' '*.h' '*.sh' '*.py' '*.build' tp .ci/run meson_options.txt | while read -r f; do
-		sed -n 1,3p "$f" | grep -q 'SPDX-License-Identifier: BSD-3-Clause' || printf '%s has no SPDX line\n' "$f"
-	done
+	sources '*.c' '*.h' '*.sh' '*.py' '*.build' tp .ci/run meson_options.txt | xargs awk '
+		function over() { if (file != "" && !found) print file " has no SPDX line" }
+		FNR == 1 { over(); file = FILENAME; found = 0 }
+		FNR > 3 { nextfile }
+		/SPDX-License-Identifier: BSD-3-Clause/ { found = 1 }
+		END { over() }'
 }
 
 # Words are put together here so that this file does not find itself.
@@ -94,10 +97,22 @@ check_told() {
 checks="format tidy layers shell mode spdx words length features docs members told"
 [ "${1:-}" != --list ] || { tr ' ' '\n' <<<"$checks"; exit; }
 [ $# != 0 ] || read -ra all <<<"$checks"
-for c in "${@:-${all[@]}}"; do
+names=("${@:-${all[@]}}")
+for c in "${names[@]}"; do
 	case " $checks " in
-	*" $c "*) report "$c" "$("check_$c")" ;;
+	*" $c "*) ;;
 	*) tp_die "unknown check '$c'; known: $checks" ;;
 	esac
 done
+# Most use one CPU.
+findings=$(mktemp -d)
+trap 'rm -rf "$findings"' EXIT
+running=0
+for c in "${names[@]}"; do
+	[ $running -lt "$(nproc)" ] || { wait -n; running=$((running - 1)); }
+	"check_$c" >"$findings/$c" &
+	running=$((running + 1))
+done
+wait
+for c in "${names[@]}"; do report "$c" "$(cat "$findings/$c")"; done
 exit $status
