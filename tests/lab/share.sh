@@ -12,7 +12,7 @@ share_libs() { # FILE
 	if [ -z "$share_root" ]; then
 		ldd "$1" | grep -o '/[^ ]*'
 	else
-		"$lib/ld-linux-x86-64.so.2" --library-path "$lib" --list "$1" | grep -o '/[^ ]*'
+		"$lib/ld-linux-x86-64.so.2" --library-path "$lib" --list "$1" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p'
 	fi
 }
 

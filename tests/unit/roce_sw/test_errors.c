@@ -238,8 +238,9 @@ receive_key(void **state)
 static void
 not_ready(void **state)
 {
-	const struct qp_conf never = {.type = IBV_QPT_RC, .no_rnr_retry = true};
-	const struct qp_conf twice = {.type = IBV_QPT_RC, .rnr_retry = 2};
+	/* What is sent again for want of time is refused again. */
+	const struct qp_conf never = {.type = IBV_QPT_RC, .no_rnr_retry = true, .timeout = 20};
+	const struct qp_conf twice = {.type = IBV_QPT_RC, .rnr_retry = 2, .timeout = 20};
 	struct rc r = start(state, &never);
 	struct ibv_sge sge;
 	struct ibv_send_wr wr = pair_wr(r.p, 0, IBV_WR_SEND, &sge, 0, 100, 0);

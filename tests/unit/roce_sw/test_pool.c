@@ -118,6 +118,7 @@ pool_dry(void **state)
 	struct pair *p = *state;
 	const struct tp_roce_qp_pool_conf conf = {.pd = p->n[0].pd,
 						  .size = 2,
+						  .threshold = 2, /* one that is left is no reason to make another */
 						  .init = {.qp_type = IBV_QPT_UC,
 							   .send_cq = p->n[0].cq,
 							   .recv_cq = p->n[0].cq,
