@@ -261,7 +261,7 @@ unit_variant() { # name, build directory
 	# files, and run alone.
 	run=$(mktemp -d) # EAL's folders, which go with it
 	RUNTIME_DIRECTORY=$run ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-		meson test -C "$dir" --suite unit --no-rebuild --num-processes $((cpus < 2 ? 2 : 4)) --print-errorlogs \
+		meson test -C "$dir" --suite unit --no-rebuild --num-processes $((cpus < 2 ? 2 : 6)) --print-errorlogs \
 		${names[@]+"${names[@]}"} >"$log.meson" 2>&1
 	rc=$?
 	rm -rf "$run"
