@@ -36,6 +36,7 @@ def check(*words, rc=0, limit=100):
     p = subprocess.run([CHECK, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit,
                        check=False)
     if p.returncode != rc:
+        print('\n'.join('# ' + line for line in p.stdout.splitlines() if not line.startswith('  pass ')))
         raise RuntimeError('%s: %d, wanted %d: %s %s' % (' '.join(words), p.returncode, rc, p.stdout[-1500:], p.stderr[-300:]))
     return p.stdout
 
