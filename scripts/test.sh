@@ -170,8 +170,9 @@ trap 'kill ${lane_pid[@]+"${lane_pid[@]}"} $fetch_pid 2>/dev/null; ahead_end; ex
 
 # What can be made ahead of its turn: programs of unit tests and fuzzers, the lab, and the verdicts of clang-tidy, which takes longer
 # than any other check where it has looked at no source before, and keeps each that it has reached. While programs of the suites
-# system and unit wait, this uses what they leave of the CPUs: it is as nice as can be, and so is its session. It is gone before
-# those that run alone, and before a guest starts. What it did not come to is made when it is due.
+# system and unit wait, this uses what they leave of the CPUs, or as much as one of them where there are autogroups: beside a session
+# of less weight, others stood still for up to a minute. It is gone before those that run alone, and before a guest starts. What it
+# did not come to is made when it is due.
 unit_build() {
 	tp_build_also meson-test-prereq
 	tp_build_asan
@@ -198,7 +199,7 @@ ahead_begin() { # what of it
 	local work
 	work=$(ahead_work "$@")
 	[ -n "$work" ] || return 0
-	setsid nice -n 19 bash -c "{ echo 19 >/proc/self/autogroup; } 2>/dev/null; $work" >"$logs/ahead.log" 2>&1 </dev/null &
+	setsid nice -n 19 bash -c "$work" >"$logs/ahead.log" 2>&1 </dev/null &
 	ahead_pid=$!
 }
 
