@@ -148,14 +148,36 @@ pr_step(void)
 		;
 }
 
+/* What each port counted: who waited in vain sees where it was lost. */
+static void
+show_counters(void)
+{
+	struct rte_eth_xstat_name name[512];
+	struct rte_eth_xstat x[512];
+	uint16_t port;
+
+	RTE_ETH_FOREACH_DEV(port)
+	{
+		int n = rte_eth_xstats_get(port, x, RTE_DIM(x));
+
+		if (n > (int)RTE_DIM(x) || rte_eth_xstats_get_names(port, name, RTE_DIM(name)) != n)
+			continue;
+		for (int i = 0; i < n; i++)
+			if (x[i].value != 0)
+				fprintf(stderr, "port %u: %s %" PRIu64 "\n", port, name[i].name, x[i].value);
+	}
+}
+
 void
 pr_until(bool (*so)(void *arg), void *arg, const char *what)
 {
 	uint64_t end = rte_get_timer_cycles() + LIMIT_S * rte_get_timer_hz();
 
 	while (!so(arg)) {
-		if (rte_get_timer_cycles() > end)
+		if (rte_get_timer_cycles() > end) {
+			show_counters();
 			fail_msg("not within %u s: %s", LIMIT_S, what);
+		}
 		if (step() == 0)
 			usleep(NAP_US);
 	}
