@@ -155,6 +155,10 @@ def by_policy(mode):
 def in_turn():
     """Frame by frame: each member sends one half of as many frames as both rings take whole."""
     with start(0) as t:
+        # A member takes part once its link is up.
+        why = t.until('both carry', both)
+        if why:
+            return why
         t.cmd('stop')
         t.cmd('set fwd rxonly')
         t.cmd('clear port stats all')
