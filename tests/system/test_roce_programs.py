@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Alone: each end is a busy lcore; among others it saves nothing.
 # Copyright(c) 2026 Triplane contributors
 """tp_pingpong, tp_perf, tp_rping and the examples between two processes over memif, and between the two ports of a card: what they print is read
 by column as perftest's readers do, and checked against itself."""
