@@ -466,6 +466,15 @@ def programs():
     cases.exit()
 
 
+def ucx_memory():
+    """By its own word it takes no huge pages of the machine, which it could not give back, unless it is told to."""
+    for before, want in ((), 'thp,md,mmap,heap'), (('env', 'UCX_ALLOC=heap'), 'heap'):
+        rc, out, err = run('--view', 'off', *CARD, 'ucx_info', '-c', prefix=before)
+        if rc != 0 or 'UCX_SELF_ALLOC=%s\n' % want not in out:
+            return 'exit code %d: %s %s' % (rc, re.findall(r'.*_ALLOC=.*', out), err)
+    return None
+
+
 def ucx_devices():
     rc, out, err = run('--view', 'need', '--short-names', *CARD, 'ucx_info', '-d')
     seen = set(re.findall(r'Transport: (\S+_verbs)\s+#\s+Device: (\S+)', out))
@@ -546,6 +555,7 @@ def main():
     cases.run('drop-in-answers', answers)
     cases.run('drop-in-by-name', by_name)
     cases.run('drop-in-long-lists', long_lists)
+    cases.run('ucx-memory', ucx_memory)
     with_view('ucx-devices', ucx_devices)
     with_view('programs', in_card)
     scratch.cleanup()

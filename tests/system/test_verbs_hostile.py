@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Alone: up to 64 programs at once, and random octets as fast as they can be written, fill the CPUs.
+# Alone: up to 64 programs at once, and random octets as fast as they can be written, fill the CPUs; it takes huge pages of the machine.
 """
 Programs on shared ports that mean no good, or that are many: others beside them notice nothing, and forwarding loses no packet.
 --seconds N: random octets and messages for so long each, 5 unless given; --seed N: others.
@@ -18,6 +18,7 @@ import threading
 import time
 
 import tpmd
+from pages import Pages
 from share_owner import DEV, GID, LIMIT, OP, Owner, finish, hello, message, message_size
 
 cases = tpmd.Cases()
@@ -411,6 +412,19 @@ def owner_killed():
         owner.dir.cleanup()
 
 
+def large_pages():
+    """Memory of huge pages, which the machine gives for so long: what else may be a region is tested where nothing is taken of it."""
+    with Pages(16) as pages:
+        if pages.why:
+            return 'skip ' + pages.why
+        owner = Owner()
+        rc, out = owner.run(os.path.join(os.environ['TP_BUILD'], 'tests/system/verbs_mem'), *DEV, str(GID))
+        why = owner.close()
+    if rc != 0 or 'ok large-segment\n' not in out or 'ok large-pages\n' not in out:
+        return 'exit code %d: %s' % (rc, out)
+    return why
+
+
 def beside_forwarding(seconds, seed):
     owner = forwarding_owner()
     cases.run('doorbells', doorbells, owner)
@@ -435,6 +449,7 @@ def main():
         print('skip beside-forwarding: taps need root and /dev/net/tun', flush=True)
     cases.run('gone-at-once', gone_at_once)
     cases.run('owner-killed', owner_killed)
+    cases.run('large-pages', large_pages)
     cases.exit()
 
 
