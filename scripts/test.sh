@@ -170,9 +170,9 @@ trap 'kill ${lane_pid[@]+"${lane_pid[@]}"} $fetch_pid 2>/dev/null; ahead_end; ex
 
 # What can be made ahead of its turn: programs of unit tests and fuzzers, the lab, and the verdicts of clang-tidy, which takes longer
 # than any other check where it has looked at no source before, and keeps each that it has reached. While programs of the suites
-# system and unit wait, this uses what they leave of the CPUs, or as much as one of them where there are autogroups: beside a session
-# of less weight, others stood still for up to a minute. It is gone before those that run alone, and before a guest starts. What it
-# did not come to is made when it is due.
+# system and unit wait, this uses what they leave of the CPUs, or as much as one of them where each session has its share: there a
+# low priority is worth nothing within a session of its own, and beside one of less weight, others stood still for up to a minute.
+# It is gone before those that run alone, and before a guest starts. What it did not come to is made when it is due.
 unit_build() {
 	tp_build_also meson-test-prereq
 	tp_build_asan
@@ -196,10 +196,11 @@ ahead_work() { # what of it: build, lab, tidy
 }
 
 ahead_begin() { # what of it
-	local work
+	local work priority
 	work=$(ahead_work "$@")
 	[ -n "$work" ] || return 0
-	setsid nice -n 19 bash -c "$work" >"$logs/ahead.log" 2>&1 </dev/null &
+	if [ "$(cat /proc/sys/kernel/sched_autogroup_enabled 2>/dev/null)" = 1 ]; then priority=0; else priority=19; fi
+	setsid nice -n $priority bash -c "$work" >"$logs/ahead.log" 2>&1 </dev/null &
 	ahead_pid=$!
 }
 

@@ -102,7 +102,7 @@ def alone():
     doc = os.path.join(place.name, 'one.json')
     app = os.path.join(os.environ['TP_BUILD'], 'apps/triplane')
     cmd = [app, *tpmd.eal('tps%d' % os.getpid(), plugin=False), '--log-level=*:error', '--vdev=net_mlx4_model0', '--', '--txpkts', '64', '-e',
-           'snapshot %s 100; snapshot %s 100' % (page, doc)]
+           'wait link up 0,1 %d; snapshot %s 100; snapshot %s 100' % (LIMIT, page, doc)]
     p = subprocess.run(['bash', '-c', 'exec -a "<script>alert(1)</script>&" "$@"', 'x', *cmd], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT, text=True)
     if p.returncode != 0 or p.stdout or p.stderr:
         return '%d: %s %s' % (p.returncode, p.stdout, p.stderr)
