@@ -171,7 +171,8 @@ def process_gone():
             if not tpmd.wait_until(lambda: os.path.exists(path)):
                 return 'no socket'
             with Session(['net_mlx4_user0,socket=' + path]) as t:
-                for line in ('set fwd flowgen 0', 'set fwd rxonly 1', 'start'):
+                # Only of a link that was seen up is said that it is down.
+                for line in ('set fwd flowgen 0', 'set fwd rxonly 1', 'wait link up all 60', 'start'):
                     t.tell(line)
                 tpmd.wait_until(lambda: t.xstats(1)['rx_good_packets'] > 0)
                 card.kill()
