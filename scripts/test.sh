@@ -143,10 +143,14 @@ tally() { # name, exit status, log, seconds
 # had in common, Linux 6.18 let everything beside it wait for seconds while its programs kept the CPUs: kernel threads, other
 # sessions, and so whoever reaped a process that one of these was looking at.
 run_program() { # name, seconds, command...
-	local name=$1 limit=$2 log=$logs/${1/\//-}.log begun=$SECONDS
+	local name=$1 limit=$2 log=$logs/${1/\//-}.log begun=$SECONDS rc
 	shift 2
-	setsid timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
-	program_ended "$name" "$limit" $? $((SECONDS - begun))
+	setsid timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null &
+	program_pid=$!
+	wait $program_pid
+	rc=$?
+	program_pid=''
+	program_ended "$name" "$limit" $rc $((SECONDS - begun))
 }
 
 program_ended() { # name, limit, exit status, seconds
@@ -164,9 +168,9 @@ program_ended() { # name, limit, exit status, seconds
 # other work.
 lane_pid=() lane_name=() lane_begun=()
 idle_wanted=35 # percent of all CPUs' time
-# What runs in the background does not hear of Ctrl-C by itself.
-fetch_pid='' ahead_pid=''
-trap 'kill ${lane_pid[@]+"${lane_pid[@]}"} $fetch_pid 2>/dev/null; ahead_end; exit 130' INT TERM
+# What has a session of its own does not hear of Ctrl-C by itself.
+program_pid='' fetch_pid='' ahead_pid=''
+trap 'kill ${lane_pid[@]+"${lane_pid[@]}"} $program_pid $fetch_pid 2>/dev/null; ahead_end; exit 130' INT TERM
 
 # What can be made ahead of its turn: programs of unit tests and fuzzers, the lab, and the verdicts of clang-tidy, which takes longer
 # than any other check where it has looked at no source before, and keeps each that it has reached. While programs of the suites
