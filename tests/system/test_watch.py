@@ -156,7 +156,7 @@ def links():
 
         # Two events that are handled at once show the state behind both: what is counted is waited for, too.
         counted = {'set link 0 down': 1, 'port stop 1': 2}
-        steps = [('wait link up all 30', 'up'), ('set link 0 down', 'set-down'), ('set link 0 up', 'up'), ('port stop 1', 'no-signal'),
+        steps = [('wait link up all 30', 'up'), ('set link 0 down', 'set-down'), ('set link 0 up; wait link up 0 30', 'up'), ('port stop 1', 'no-signal'),
                  ('model cable 0 out', 'no-module'), ('model cable 0 unsupported; wait link down 0 30', 'bad-module'), ('model cable 0 out', 'no-module'),
                  ('model cable 0 in', 'no-signal'), ('port start 1; wait link up all 30', 'up'), ('port stop 0', 'stopped')]
         for command, want in steps:

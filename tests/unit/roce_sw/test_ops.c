@@ -453,7 +453,7 @@ static void
 answered_at_the_end(void **state)
 {
 	struct pair *p = *state;
-	const struct qp_conf c = {.type = IBV_QPT_RC};
+	const struct qp_conf c = {.type = IBV_QPT_RC, .timeout = 20}; /* a machine may let the test wait */
 
 	for (unsigned int i = 0; i < 2; i++) {
 		struct ibv_qp *a, *b;
