@@ -7,7 +7,7 @@ it includes, of its compiler command, of .clang-tidy and of the versions of clan
 by default it is the user's cache folder, so that another clone of the same tree finds it, too.
 
 Most of the time goes into DPDK's headers, which each source includes and each check walks through. So sources with the same
-compiler command are looked at a dozen at a time, joined to one. One in which something is found, or that does not go with the
+compiler command are looked at up to sixteen at a time, joined to one. One in which something is found, or that does not go with the
 others, is looked at by itself: what is told is always a source's own.
 """
 import bisect
