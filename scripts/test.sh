@@ -257,7 +257,8 @@ run_beside() { # name, seconds, command...
 	lane_pid[lane]=$!
 }
 
-# CMocka's lines "[       OK ] name" and "[  FAILED  ] name" become ours; a test that skips has printed why.
+# CMocka's lines "[       OK ] name", "[  FAILED  ] name" and "[  ERROR   ] name" (of a setup or teardown) become ours; a test
+# that skips has printed why.
 unit_variant() { # name, build directory
 	local name=$1 dir=$2 log=$logs/unit-$1.log rc names=() cpus begun run
 	whole unit || mapfile -t names < <(chosen unit)
@@ -272,6 +273,7 @@ unit_variant() { # name, build directory
 	rc=$?
 	rm -rf "$run"
 	sed -n -e 's/^\[       OK \] /ok /p' -e 's/^\[  FAILED  \] \([^:]*\)$/not ok \1: see the log/p' \
+		-e 's/^\[  ERROR   \] \([a-z_0-9]*\)$/not ok \1: its setup or teardown, see the log/p' \
 		-e '/^skip [^ ]*: /p' "$dir/meson-logs/testlog.txt" |
 		awk '/^ok/ || !seen[$0]++' >"$log"
 	if [ $rc != 0 ]; then
