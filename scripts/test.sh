@@ -139,9 +139,16 @@ tally() { # name, exit status, log, seconds
 	[ "$bad" != 0 ] || remember "$name" "$took"
 }
 
-# Each program has a session of its own. Kernels with autogroups give a session its share of the CPUs; in one that all programs
-# had in common, Linux 6.18 let everything beside it wait for seconds while its programs kept the CPUs: kernel threads, other
-# sessions, and so whoever reaped a process that one of these was looking at.
+# Linux 6.13 to 6.18 places the running group anew, and too far in front, each time that its weight changes: one thread of it keeps
+# a CPU for seconds, up to a minute, while all others there wait (sched/debug: its vruntime stays behind the average). Sessions
+# are groups where the kernel has autogroups. What is begun while these are off is in none.
+autogroups=/proc/sys/kernel/sched_autogroup_enabled
+autogroups_off() {
+	[ "$(cat $autogroups 2>/dev/null)" = 1 ] && echo 0 2>/dev/null >$autogroups || return 0
+	trap 'echo 1 >$autogroups' EXIT
+}
+
+# Each program has a session of its own, so that all of it can be ended.
 run_program() { # name, seconds, command...
 	local name=$1 limit=$2 log=$logs/${1/\//-}.log begun=$SECONDS rc
 	shift 2
@@ -174,9 +181,8 @@ trap 'kill ${lane_pid[@]+"${lane_pid[@]}"} $program_pid $fetch_pid 2>/dev/null; 
 
 # What can be made ahead of its turn: programs of unit tests and fuzzers, the lab, and the verdicts of clang-tidy, which takes longer
 # than any other check where it has looked at no source before, and keeps each that it has reached. While programs of the suites
-# system and unit wait, this uses what they leave of the CPUs, or as much as one of them where each session has its share: there a
-# low priority is worth nothing within a session of its own, and beside one of less weight, others stood still for up to a minute.
-# It is gone before those that run alone, and before a guest starts. What it did not come to is made when it is due.
+# system and unit wait, this uses what they leave of the CPUs. It is gone before those that run alone, and before a guest starts.
+# What it did not come to is made when it is due.
 unit_build() {
 	tp_build_also meson-test-prereq
 	tp_build_asan
@@ -200,11 +206,10 @@ ahead_work() { # what of it: build, lab, tidy
 }
 
 ahead_begin() { # what of it
-	local work priority
+	local work
 	work=$(ahead_work "$@")
 	[ -n "$work" ] || return 0
-	if [ "$(cat /proc/sys/kernel/sched_autogroup_enabled 2>/dev/null)" = 1 ]; then priority=0; else priority=19; fi
-	setsid nice -n $priority bash -c "$work" >"$logs/ahead.log" 2>&1 </dev/null &
+	setsid nice -n 19 bash -c "$work" >"$logs/ahead.log" 2>&1 </dev/null &
 	ahead_pid=$!
 }
 
@@ -402,6 +407,7 @@ if [ -n "$list" ]; then
 	exit
 fi
 
+autogroups_off
 tp_build
 case " $suites " in *" system "*) tp_build_also benches ;; esac
 # Packages of later releases come, or do not, while something else is done.
