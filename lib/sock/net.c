@@ -14,7 +14,7 @@
 #define BURST 32u
 #define ROUNDS 8u                 /* bursts in a row, so that what waits to be sent is not late */
 #define PARK_US 1000u             /* while others call so often, the thread looks only so often */
-#define QUIET_US UINT64_C(300000) /* longer than a retransmission waits: whoever answers has got all */
+#define QUIET_US UINT64_C(300000) /* who has not gone by then, though it has got all, stays */
 
 uint64_t
 sock_now(void)
@@ -388,7 +388,10 @@ sock_net_create(const struct sock_conf *conf, const struct sock_home *ops, void 
 	return NULL;
 }
 
-/* All that the peers answer: nothing moves any more. */
+/*
+ * Until the peers have acknowledged all. Those that have, and do not end their side, are waited for while something moves. What was
+ * not acknowledged would be lost in silence: a peer, or the port's owner, may be a slow one.
+ */
 static void
 drain(struct sock_net *n, uint64_t until)
 {
@@ -401,10 +404,13 @@ drain(struct sock_net *n, uint64_t until)
 		const struct tcp_stats *st = tcp_stats(n->stack);
 
 		sum = st->rx_segments + st->tx_segments;
-		if (sum != moved)
+		if (sum != moved) {
 			since = n->now;
-		else if (n->now - since > QUIET_US)
-			break;
+		} else if (n->now - since > QUIET_US) {
+			if (tcp_unacked(n->stack) == 0 && n->ops.sent(n->home))
+				break;
+			since = n->now;
+		}
 		moved = sum;
 		sock_leave(n);
 		usleep(200);

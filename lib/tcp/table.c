@@ -42,6 +42,17 @@ tcp_find_listener(const struct tcp_stack *s, rte_be32_t laddr, rte_be16_t lport)
 	return any;
 }
 
+uint32_t
+tcp_unacked(const struct tcp_stack *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i <= s->mask; i++)
+		for (const struct tcp_node *t = s->table[i]; t != NULL; t = t->next)
+			n += t->state != TCP_FIN_WAIT2 && t->state != TCP_TIME_WAIT && t->state != TCP_CLOSE;
+	return n;
+}
+
 void
 tcp_conn_presets(struct tcp_stack *s, struct tcp_conn *c)
 {

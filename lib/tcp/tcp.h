@@ -130,6 +130,8 @@ const struct tcp_stats *tcp_stats(const struct tcp_stack *s);
 /* Connections of any state that exist, without those in TIME-WAIT; those in TIME-WAIT. */
 uint32_t tcp_conns(const struct tcp_stack *s);
 uint32_t tcp_time_waits(const struct tcp_stack *s);
+/* Connections whose peer has not acknowledged our FIN, and all before it: those before FIN-WAIT-2. Looks at the whole table. */
+uint32_t tcp_unacked(const struct tcp_stack *s);
 /* Routes or neighbours changed: each connection asks for its path again. */
 void tcp_paths_changed(struct tcp_stack *s);
 

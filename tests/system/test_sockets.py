@@ -421,6 +421,33 @@ def both_halves(owner):
     return None if sorted(said.split()) == ['127.0.0.1', '192.0.2.1', 'listens'] and out == ('k\n', 'k\n') else '%s %s' % (out, said)
 
 
+LAST_WORD = ('import socket, sys\ns = socket.create_server(("%s", %s))\nprint("listens", flush=True)\nc = s.accept()[0]\n'
+             'print("there", flush=True)\nsys.stdin.read()\nc.sendall(b"k")\n')
+
+
+def last_word(owner):
+    """What a program says last comes, though all stand still around it for longer than anything in its engine waits for an answer."""
+    port = str(tpmd.free_port())
+    server = owner.start('--sockets', '--port', '1', '/usr/bin/python3', '-c', LAST_WORD % (SERVER, port), stdin=subprocess.PIPE)
+    until_says(server, 'listens\n')
+    client = owner.start('--sockets', '--port', '0', '/usr/bin/python3', '-c',
+                         'import socket\ns = socket.create_connection(("%s", %s))\nprint(s.recv(2), s.recv(2))' % (SERVER, port))
+    try:
+        until_says(server, 'there\n')
+        os.kill(owner.app.proc.pid, signal.SIGSTOP)
+        try:
+            server.stdin.close()
+            time.sleep(2)
+        finally:
+            os.kill(owner.app.proc.pid, signal.SIGCONT)
+        out = finish(client)
+        return None if (out, server.wait(LIMIT)) == ("b'k' b''\n", 0) else 'it got %s, exit code %s' % (out, server.returncode)
+    finally:
+        gone(client)
+        server.stdin = None
+        gone(server)
+
+
 def fork(owner):
     """A child has the kernel's half of what its parent had, and sockets of its own."""
     rc, client, server, code = ends(owner, 'fork')
@@ -521,6 +548,7 @@ def main():
         cases.run('same-' + case, same, owner, case)
     cases.run('fork', fork, owner)
     cases.run('both-halves', both_halves, owner)
+    cases.run('last-word', last_word, owner)
     for name, text, engine in RULES:
         cases.run('rules-' + name, rules, owner, text, engine)
     cases.run('costs-nothing', costs_nothing, owner)

@@ -340,9 +340,13 @@ test_time_wait(void **state)
 
 	(void)state;
 	connected(conf, 100);
+	assert_int_equal(tcp_unacked(r.side[0].s), 1);
 	tcp_close(c[0]);
+	assert_int_equal(tcp_unacked(r.side[0].s), 1);
 	rig_until(&r, r.now + 10 * MS);
 	assert_int_equal(tcp_state(c[1]), TCP_CLOSE_WAIT);
+	assert_int_equal(tcp_unacked(r.side[0].s), 0);
+	assert_int_equal(tcp_unacked(r.side[1].s), 1);
 	assert_int_equal(get(1, 10), 0);
 	rec[0].lose = true;
 	tcp_close(c[1]);
@@ -350,9 +354,12 @@ test_time_wait(void **state)
 	assert_int_equal(tcp_time_waits(r.side[0].s), 1);
 	assert_int_equal(tcp_conns(r.side[0].s), 0);
 	assert_int_equal(tcp_conns(r.side[1].s), 1);
+	assert_int_equal(tcp_unacked(r.side[0].s), 0);
+	assert_int_equal(tcp_unacked(r.side[1].s), 1);
 	rec[0].lose = false;
 	rig_until(&r, r.now + 3 * S);
 	assert_int_equal(tcp_conns(r.side[1].s), 0);
+	assert_int_equal(tcp_unacked(r.side[1].s), 0);
 	assert_int_equal(tcp_time_waits(r.side[0].s), 1);
 	rig_until(&r, r.now + 6 * S);
 	assert_int_equal(tcp_time_waits(r.side[0].s), 0);
