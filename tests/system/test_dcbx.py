@@ -92,7 +92,7 @@ class App:
             sh('ip', 'link', 'set', TAP, 'up')
             if two:
                 sh('ip', 'link', 'set', 'dcbx1', 'up')
-            for c in ('set fwd rxonly',) + commands:  # io would send a peer its own frames back
+            for c in ('set fwd rxonly', tpmd.IDLE) + commands:  # io would send a peer its own frames back
                 self.cmd(c)
             self.cmd('start')
             self.show()

@@ -52,7 +52,7 @@ run_app() {
 	local commands=$1
 	shift
 	"$app" --lcores "0@$cpu,1@$cpu" --no-pci --no-huge -m 512 --no-shconf --no-telemetry --file-prefix="tplx$id" \
-		"$@" -- -e "$commands; start live 1" --interactive >"$work/app" 2>&1 <"$work/say" &
+		"$@" -- -e "set setting program idle-sleep 200; $commands; start live 1" --interactive >"$work/app" 2>&1 <"$work/say" &
 	pid=$!
 }
 

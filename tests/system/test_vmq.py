@@ -192,6 +192,7 @@ def main():
         sh('ip', 'link', 'set', TAP, 'up')
         sh('ip', 'addr', 'add', HOST + '/24', 'dev', TAP)
         app.cmd('set fwd rxonly')
+        app.cmd(tpmd.IDLE)
         app.cmd('group add %d guest mac=%s queues=1 flood=on antispoof-mac=on antispoof-type=on' % (port, GUEST))
         app.cmd('group vhost %d guest %s' % (port, sock))
         app.cmd('start')
