@@ -25,6 +25,7 @@
 #define LOST_US 5000000u /* no answer for so long: lost, where the transport does not repeat */
 
 enum { WR_RECV = 1, WR_SEND };
+#define WR_COUNT_SHIFT 8 /* of a send: so many are done with it */
 
 struct pp {
 	struct rend *e;
@@ -60,14 +61,15 @@ post_recv(struct pp *p, uint32_t n)
 }
 
 static int
-post_send(struct pp *p, const uint8_t *from, uint32_t size)
+post_send(struct pp *p, const uint8_t *from, uint32_t size, bool last)
 {
 	struct ibv_sge sge = {(uintptr_t)from, size, p->mr->lkey};
-	struct ibv_send_wr wr = {.wr_id = WR_SEND, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad;
+	struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad;
 	int rc;
 
-	if (++p->unsignalled == SIGNAL_EVERY) {
+	if (++p->unsignalled == SIGNAL_EVERY || last) {
 		wr.send_flags = IBV_SEND_SIGNALED;
+		wr.wr_id = WR_SEND | (uint64_t)p->unsignalled << WR_COUNT_SHIFT;
 		p->unsignalled = 0;
 	}
 	if (size <= p->inl)
@@ -82,23 +84,23 @@ post_send(struct pp *p, const uint8_t *from, uint32_t size)
 	return rc == 0 ? 0 : rend_fail(rc, "send request of %u bytes: %s", size, strerror(rc));
 }
 
-/* Until a message has come. The send queue must have room for the answer, too. */
+/* Until a message has come, where one is to, and of those sent at most so many are under way. */
 static int
-await(struct pp *p, uint32_t size, uint32_t idle_us)
+await(struct pp *p, bool message, uint32_t size, uint32_t idle_us, uint32_t under_way)
 {
 	struct ibv_wc wc[4];
-	bool came = false;
+	bool came = !message;
 	int n, i;
 
-	while (!came || p->in_sq == SEND_DEPTH) {
+	while (!came || p->in_sq > under_way) {
 		n = rend_wait(p->e, p->cq, p->channel, wc, 4, idle_us);
 		if (n < 0)
 			return n;
 		for (i = 0; i < n; i++) {
 			if (wc[i].status != IBV_WC_SUCCESS)
 				return rend_wc_fail(&wc[i]);
-			if (wc[i].wr_id == WR_SEND) {
-				p->in_sq -= SIGNAL_EVERY;
+			if (wc[i].wr_id != WR_RECV) {
+				p->in_sq -= (uint32_t)(wc[i].wr_id >> WR_COUNT_SHIFT);
 				continue;
 			}
 			if (wc[i].byte_len != size + p->hdr)
@@ -137,9 +139,9 @@ client(struct pp *p, uint32_t size)
 		p->tx[k] = k % 4096 == 0 ? 0 : (uint8_t)(k * 31 + size);
 	for (i = 0; i < p->conf->iters; i++) {
 		t = rte_rdtsc();
-		rc = post_send(p, p->tx, size);
+		rc = post_send(p, p->tx, size, i + 1 == p->conf->iters);
 		if (rc == 0)
-			rc = lost(await(p, size, idle), i);
+			rc = lost(await(p, true, size, idle, SEND_DEPTH - 1), i);
 		if (rc != 0)
 			return rc;
 		p->times[i] = rte_rdtsc() - t;
@@ -162,9 +164,9 @@ server(struct pp *p, uint32_t size)
 	int rc;
 
 	for (i = 0; i < p->conf->iters; i++) {
-		rc = lost(await(p, size, i == 0 || p->type == IBV_QPT_RC ? 0 : LOST_US), i);
+		rc = lost(await(p, true, size, i == 0 || p->type == IBV_QPT_RC ? 0 : LOST_US, SEND_DEPTH - 1), i);
 		if (rc == 0)
-			rc = post_send(p, p->rx + p->hdr, size);
+			rc = post_send(p, p->rx + p->hdr, size, i + 1 == p->conf->iters);
 		if (rc == 0)
 			rc = refill(p);
 		if (rc != 0)
@@ -343,17 +345,17 @@ unmake(struct pp *p)
 	free(p->times);
 }
 
-/*
- * Until the other end, too, has all it waits for: a transport that repeats needs our answers to the last packets. It hangs
- * up when it is done, or long ago, as rdma-core's programs do; for those a moment is granted.
- */
-static void
-linger(struct pp *p)
+/* Until the other end, too, has all it waits for: a transport that repeats needs our answers to the last packets. */
+static int
+finish(struct pp *p)
 {
-	const uint64_t until = rte_get_tsc_cycles() + rte_get_tsc_hz() / 5;
+	int rc = await(p, false, 0, LOST_US, 0);
 
-	while (rte_get_tsc_cycles() < until && !rend_stopping())
-		rend_idle(p->e);
+	if (rc == 0)
+		rend_linger(p->e);
+	return rc == -ETIMEDOUT ? rend_fail(ETIMEDOUT, "the last message is lost: no acknowledgement came for %u s",
+					    LOST_US / 1000000)
+				: rc;
 }
 
 int
@@ -384,14 +386,13 @@ pp_run(struct rend *e)
 	if (rc == 0)
 		rc = run_sizes(&p);
 	s = (double)(rte_get_tsc_cycles() - begun) / (double)rte_get_tsc_hz();
-	if (rc == 0) {
-		if (!e->quiet && conf->json == 0 && conf->all == 0) {
-			printf("%.0f bytes in %.2f seconds = %.2f Mbit/sec\n", 2.0 * conf->size * conf->iters, s,
-			       16e-6 * conf->size * conf->iters / s);
-			printf("%u iters in %.2f seconds = %.2f usec/iter\n", conf->iters, s, 1e6 * s / conf->iters);
-		}
-		linger(&p);
+	if (rc == 0 && !e->quiet && conf->json == 0 && conf->all == 0) {
+		printf("%.0f bytes in %.2f seconds = %.2f Mbit/sec\n", 2.0 * conf->size * conf->iters, s,
+		       16e-6 * conf->size * conf->iters / s);
+		printf("%u iters in %.2f seconds = %.2f usec/iter\n", conf->iters, s, 1e6 * s / conf->iters);
 	}
+	if (rc == 0)
+		rc = finish(&p);
 	unmake(&p);
 	return rc;
 }

@@ -110,6 +110,13 @@ int rend_send(struct rend *e, const void *data, size_t len);
 int rend_recv(struct rend *e, void *data, size_t len);
 /* Both tell, the client first, as perftest has it. */
 int rend_swap(struct rend *e, const void *mine, void *theirs, size_t len);
+/*
+ * Says that this end has all it waits for, and drives the port until the other one says so. Others' programs hang up long before, or
+ * when they are done: a moment is granted then.
+ */
+void rend_linger(struct rend *e);
+/* The other end has hung up, or is gone. */
+bool rend_hung_up(const struct rend *e);
 /* When the port is closed. */
 void rend_hangup(struct rend *e);
 
@@ -134,7 +141,8 @@ void rend_free(void *p);
 
 /*
  * Completions of a queue, at least one, polled or by its channel's event (channel not NULL). Returns how many, or a
- * negative errno; -EINTR when the program is asked to end, -ETIMEDOUT after idle_us without one (0: never).
+ * negative errno; -EINTR when the program is asked to end, -ETIMEDOUT after idle_us without one (0: never), -ECONNRESET after
+ * 5 s without one from an end that has hung up.
  */
 int rend_wait(struct rend *e, struct ibv_cq *cq, struct ibv_comp_channel *channel, struct ibv_wc *wc, int n,
 	      uint32_t idle_us);

@@ -19,6 +19,7 @@
 
 #define RING 1024u
 #define POOL 8191u
+#define AGAIN_FIRST 50u /* parts of a second until a memif client calls again, then twice as long, up to a second */
 
 static int
 find_port(struct rport *port, const char *name, unsigned int nth)
@@ -147,7 +148,7 @@ static int
 wait_link(const struct rport *port, unsigned int seconds)
 {
 	const uint64_t hz = rte_get_timer_hz(), end = rte_get_timer_cycles() + seconds * hz;
-	uint64_t again = rte_get_timer_cycles() + hz;
+	uint64_t patience = hz / AGAIN_FIRST, again = rte_get_timer_cycles() + patience;
 	struct rte_eth_link link = {0};
 	int rc = 0;
 
@@ -161,7 +162,9 @@ wait_link(const struct rport *port, unsigned int seconds)
 					 rc == 0 ? "" : "; its last start: ", rc == 0 ? "" : strerror(-rc));
 		if (rte_get_timer_cycles() >= again && is_memif_client(port)) {
 			rc = start_again(port);
-			again += hz;
+			/* A handshake takes long where the other end has little of a CPU. */
+			patience = RTE_MIN(2 * patience, hz);
+			again = rte_get_timer_cycles() + patience;
 		}
 		rte_delay_us_sleep(1000);
 	}

@@ -20,6 +20,7 @@
 #define LOOK_US 20u
 #define CALL_S 10u
 #define PART_MS 2000
+#define MOMENT_PART 5u /* of a second, for ends that have hung up */
 
 /* Drives the port until the descriptor is ready. -ETIMEDOUT: deadline (of the TSC, 0: none) passed. */
 static int
@@ -186,6 +187,43 @@ rend_swap(struct rend *e, const void *mine, void *theirs, size_t len)
 	}
 	rc = rend_recv(e, theirs, len);
 	return rc != 0 ? rc : rend_send(e, mine, len);
+}
+
+bool
+rend_hung_up(const struct rend *e)
+{
+	char c;
+	ssize_t n;
+
+	if (e->sock < 0)
+		return false;
+	n = recv(e->sock, &c, 1, MSG_PEEK | MSG_DONTWAIT);
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+void
+rend_linger(struct rend *e)
+{
+	const uint64_t hz = rte_get_tsc_hz(), gap = hz / 1000000 * LOOK_US;
+	uint64_t next = 0, until = 0, now;
+	char c = 0;
+
+	/* Who has hung up does not hear it. */
+	if (e->sock < 0 || send(e->sock, &c, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		until = rte_get_tsc_cycles() + hz / MOMENT_PART;
+	while (!rend_stopping()) {
+		rend_idle(e);
+		now = rte_get_tsc_cycles();
+		if (until != 0 && now > until)
+			return;
+		if (until != 0 || now < next)
+			continue;
+		next = now + gap;
+		if (rend_hung_up(e))
+			until = now + hz / MOMENT_PART;
+		else if (recv(e->sock, &c, 1, MSG_DONTWAIT) == 1)
+			return;
+	}
 }
 
 /*

@@ -16,6 +16,7 @@
 
 #define MIN_RNR_TIMER 12u /* 0.64 ms, as rdma-core's and perftest's programs have it */
 #define HOP_LIMIT 64u
+#define HUNG_UP_S 5u /* others' programs hang up long before they are done, but say something again by then */
 
 int
 rqp_init(struct ibv_qp *qp, const struct rqp_conf *conf)
@@ -111,53 +112,75 @@ rend_free(void *p)
 	rte_free(p);
 }
 
-/* Nothing was found by polling: arm, look again because a completion may have come in between, and wait for the event. */
+/* A wait that has lasted since begun: 0, or why it ends. */
 static int
-wait_event(struct rend *e, struct ibv_cq *cq, struct ibv_comp_channel *channel, struct ibv_wc *wc, int n)
+wait_ends(const struct rend *e, uint64_t begun, uint32_t idle_us)
+{
+	const uint64_t hz = rte_get_tsc_hz(), waited = rte_get_tsc_cycles() - begun;
+
+	if (rend_stopping())
+		return -EINTR;
+	if (idle_us != 0 && waited > hz / 1000000 * idle_us)
+		return -ETIMEDOUT;
+	if (waited > hz * HUNG_UP_S && rend_hung_up(e))
+		return rend_fail(ECONNRESET, "the other end hung up, and nothing came for %u s", HUNG_UP_S);
+	return 0;
+}
+
+/* Until the event of a queue that was armed comes. */
+static int
+wait_event(struct rend *e, struct ibv_comp_channel *channel, uint64_t begun, uint32_t idle_us)
 {
 	struct pollfd p = {.fd = channel->fd, .events = POLLIN};
 	struct ibv_cq *which;
 	void *context;
 	int rc;
 
-	rc = ibv_req_notify_cq(cq, 0);
-	if (rc != 0)
-		return -rc;
-	rc = ibv_poll_cq(cq, n, wc);
-	if (rc != 0)
-		return rc;
 	while (poll(&p, 1, 0) == 0) {
 		rend_idle(e);
-		if (rend_stopping())
-			return -EINTR;
+		rc = wait_ends(e, begun, idle_us);
+		if (rc != 0)
+			return rc;
 	}
 	if (tp_roce_get_cq_event(channel, &which, &context) != 0)
-		return -errno;
+		return rend_fail(errno, "event of the completion queue: %s", strerror(errno));
 	tp_roce_ack_cq_events(which, 1);
-	return ibv_poll_cq(cq, n, wc);
+	return 0;
+}
+
+static int
+polled(struct ibv_cq *cq, struct ibv_wc *wc, int n)
+{
+	int rc = ibv_poll_cq(cq, n, wc);
+
+	return rc >= 0 ? rc : rend_fail(-rc, "completion queue: %s", strerror(-rc));
 }
 
 int
 rend_wait(struct rend *e, struct ibv_cq *cq, struct ibv_comp_channel *channel, struct ibv_wc *wc, int n,
 	  uint32_t idle_us)
 {
-	const uint64_t hz = rte_get_tsc_hz();
 	uint64_t begun = rte_get_tsc_cycles(), turns = 0;
 	int rc;
 
 	for (;;) {
-		rc = ibv_poll_cq(cq, n, wc);
-		if (rc == 0 && channel != NULL)
-			rc = wait_event(e, cq, channel, wc, n);
+		rc = polled(cq, wc, n);
+		if (rc == 0 && channel != NULL) {
+			/* Look again when it is armed: a completion may have come in between. */
+			rc = ibv_req_notify_cq(cq, 0);
+			if (rc != 0)
+				return rend_fail(rc, "completion queue: %s", strerror(rc));
+			rc = polled(cq, wc, n);
+			if (rc == 0)
+				rc = wait_event(e, channel, begun, idle_us);
+			if (rc == 0)
+				rc = polled(cq, wc, n);
+		}
 		if (rc != 0)
-			return rc > 0 ? rc : rend_fail(-rc, "completion queue: %s", strerror(-rc));
+			return rc;
 		rend_idle(e);
-		if ((++turns & 0xff) != 0)
-			continue;
-		if (rend_stopping())
-			return -EINTR;
-		if (idle_us != 0 && rte_get_tsc_cycles() - begun > hz / 1000000 * idle_us)
-			return -ETIMEDOUT;
+		if ((++turns & 0xff) == 0 && (rc = wait_ends(e, begun, idle_us)) != 0)
+			return rc;
 	}
 }
 

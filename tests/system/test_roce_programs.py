@@ -8,6 +8,7 @@ import collections
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -15,11 +16,13 @@ import time
 import xml.dom.minidom
 
 import rocepair
+import tpmd
 
 BW_HEAD = ['#bytes', '#iterations', 'BW', 'peak[MB/sec]', 'BW', 'average[MB/sec]', 'MsgRate[Mpps]']
 LAT_HEAD = ['#bytes', '#iterations', 't_min[usec]', 't_max[usec]', 't_typical[usec]', 't_avg[usec]', 't_stdev[usec]',
             '99%', 'percentile[usec]', '99.9%', 'percentile[usec]']
 CARD = ['net_mlx4_model0,wire0=cross,wire1=cross']
+PATIENT = ['-u', '17']  # half a second: an end on a busy machine may have no CPU for a while
 failed = 0
 
 
@@ -84,7 +87,7 @@ def perf(name, prog, args, sizes, iters, pair=rocepair.memif_pair, server_too=Tr
             why = bad(e.server.out, sizes, iters, **({} if prog.endswith('_lat') else {'peak': False}))
         return why
 
-    run(name, pair(prog, args), check)
+    run(name, pair(prog, PATIENT + args), check)
 
 
 def pingpong(name, args, size, pair=rocepair.memif_pair):
@@ -98,7 +101,37 @@ def pingpong(name, args, size, pair=rocepair.memif_pair):
                 return 'percentiles %s' % r
         return None
 
-    run(name, pair('tp_pingpong', ['--json', '-c'] + args), check)
+    run(name, pair('tp_pingpong', PATIENT + ['--json', '-c'] + args), check)
+
+
+def hung_up():
+    """A server whose client has told its address and left: it does not wait for ever, whether it polls or waits for events."""
+    servers = []
+    for more in ([], ['-e']):
+        port = tpmd.free_port()
+        p = rocepair.Process([rocepair.program('tp_pingpong')] + rocepair.eal('hung%d' % port) +
+                             ['--vdev=net_null0', '--', '--addr', '192.0.2.1/24', '-p', str(port)] + more)
+        # The server's own address: its queue pair finds the way at once, and hears nothing.
+        client = call(port)
+        client.sendall(b'0000:000001:000001:' + b'0' * 20 + b'ffffc0000201' + b'\0')
+        got = client.recv(52, socket.MSG_WAITALL)
+        client.sendall(b'done\0')
+        client.close()
+        servers.append((p, got))
+    for (p, got), name in zip(servers, ('hung-up', 'hung-up-events')):
+        p.wait(60)
+        result(name, None if len(got) == 52 and p.returncode == 1 and 'the other end hung up, and nothing came for 5 s' in p.err else
+               '%r, exit code %d: %s' % (got, p.returncode, p.err))
+
+
+def call(port):
+    """A connection to a server that is on its way up."""
+    for _ in range(1200):
+        try:
+            return socket.create_connection(('127.0.0.1', port), timeout=60)
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+    raise RuntimeError('nobody listens at %d' % port)
 
 
 def both_homes(pair, tag):
@@ -373,6 +406,7 @@ over_time()
 families()
 af_packet()
 refused()
+hung_up()
 rping()
 by_connection()
 by_service()
