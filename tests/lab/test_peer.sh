@@ -31,7 +31,7 @@ card host --wire0 "dgram:$lab_tmp/w1,$lab_tmp/w0" --guid 0002c90300bb0000 || exi
 # Standard input stays open: testpmd ends with it.
 sleep 600 > >(exec ip netns exec "$ns" dpdk-testpmd --lcores '0@0,1@1' --no-huge -m 256 --no-pci --no-shconf --no-telemetry \
 	--file-prefix="$ns" -d "$plugin" --vdev="net_mlx4_user0,socket=$lab_tmp/host.sock" \
-	--vdev=net_tap0,iface=lab0 -- -i --auto-start --port-topology=chained --portmask=0x5 \
+	--vdev=net_tap0,iface=lab0 -- -i --no-mlockall --auto-start --port-topology=chained --portmask=0x5 \
 	--total-num-mbufs=16384 >"$lab_tmp/testpmd.out" 2>&1) &
 pids+=($!)
 for ((i = 0; i < 100; i++)); do

@@ -21,7 +21,7 @@ def probe(device_id, driver, plugins=()):
         for plugin in plugins:
             args += ['-d', plugin]
         env = dict(os.environ, SYSFS_PCI_DEVICES=tree)
-        p = subprocess.run(['dpdk-testpmd'] + args + ['--', '--total-num-mbufs=2048'], stdin=subprocess.DEVNULL,
+        p = subprocess.run(['dpdk-testpmd'] + args + ['--', '--no-mlockall', '--total-num-mbufs=2048'], stdin=subprocess.DEVNULL,
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, env=env)
         return p.stdout.decode(errors='replace')
 

@@ -485,7 +485,7 @@ def client_killed(card):
 def testpmd(card, *args):
     return subprocess.Popen(
         ["stdbuf", "-oL", "dpdk-testpmd", "--lcores", tpmd.lcores("0@0,1@1"), "--no-huge", "-m", "256", "--no-shconf", "--no-telemetry", "--no-pci", "--file-prefix=vfu%d" % os.getpid(),
-         "-d", PLUGIN, "--vdev=net_mlx4_user0,socket=" + card.path, "--", "--total-num-mbufs=8192", "-i", *args],
+         "-d", PLUGIN, "--vdev=net_mlx4_user0,socket=" + card.path, "--", "--no-mlockall", "--total-num-mbufs=8192", "-i", *args],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 

@@ -64,7 +64,7 @@ class Testpmd:
         # Its prompt goes to the descriptor, its answers through stdio: only line buffering keeps them in order.
         cmd = ['stdbuf', '-oL', 'dpdk-testpmd'] + (eal_args if eal_args is not None else eal(prefix, **eal_kw))
         cmd += ['--vdev=' + v for v in vdevs]
-        cmd += ['--', '-i', '--total-num-mbufs=16384', '--no-lsc-interrupt',
+        cmd += ['--', '-i', '--total-num-mbufs=16384', '--no-mlockall', '--no-lsc-interrupt',
                 '--disable-link-check'] + list(args)
         self.text = ''
         self.limit = timeout
