@@ -29,6 +29,8 @@ enum {
 	OPT_IB_SPEED1,
 	OPT_RATE0,
 	OPT_RATE1,
+	OPT_CC0,
+	OPT_CC1,
 	OPT_RXBUF,
 	OPT_XOFF,
 	OPT_XON,
@@ -61,6 +63,8 @@ static const struct option long_options[] = {
 	{"ib-speed1", required_argument, NULL, OPT_IB_SPEED1},
 	{"rate0", required_argument, NULL, OPT_RATE0},
 	{"rate1", required_argument, NULL, OPT_RATE1},
+	{"cc0", required_argument, NULL, OPT_CC0},
+	{"cc1", required_argument, NULL, OPT_CC1},
 	{"rxbuf", required_argument, NULL, OPT_RXBUF},
 	{"xoff", required_argument, NULL, OPT_XOFF},
 	{"xon", required_argument, NULL, OPT_XON},
@@ -96,6 +100,9 @@ static const char usage[] =
 	"                       ethdev:NAME (a DPDK port that --eal made)\n"
 	"  --rate0, --rate1 MBPS\n"
 	"                       what a port sends at most, 0..100000 (0: as fast as it can)\n"
+	"  --cc0, --cc1 prio:PRIO+.../NAME:VALUE/...\n"
+	"                       congestion control (DCQCN) that a port has stored: on after each reset, names as\n"
+	"                       those of 'roce cc' of triplane\n"
 	"  --rxbuf BYTES        receive buffers, 16384..16777216 (524288); --xoff and --xon BYTES of them\n"
 	"                       pause the sender (half) and let it go on (a quarter)\n"
 	"  --wol 0|1            whether the firmware offers wake-on-LAN (0)\n"
@@ -207,6 +214,15 @@ number32(struct hca_options *o, const char *name, const char *text, uint64_t min
 	return rc;
 }
 
+static int
+stored_cc(struct hca_options *o, struct hca_card *c, unsigned int port, const char *text)
+{
+	struct tp_model_cc_bad why;
+
+	c->cfg.cc[port] = text;
+	return tp_model_cc_check(text, &why) == 0 ? 0 : bad(o, port == 0 ? "cc0" : "cc1", why.item, why.wanted);
+}
+
 static struct hca_card *
 current(struct hca_options *o)
 {
@@ -265,6 +281,8 @@ one_option(struct hca_options *o, int opt, const char *arg)
 	case OPT_IB_SPEED1: return ib_speed(o, c, 1, arg);
 	case OPT_RATE0: return number32(o, "rate0", arg, 0, TP_RATE_MAX_MBPS, &c->cfg.rate_mbps[0]);
 	case OPT_RATE1: return number32(o, "rate1", arg, 0, TP_RATE_MAX_MBPS, &c->cfg.rate_mbps[1]);
+	case OPT_CC0: return stored_cc(o, c, 0, arg);
+	case OPT_CC1: return stored_cc(o, c, 1, arg);
 	case OPT_RXBUF: return number32(o, "rxbuf", arg, TP_RXBUF_MIN, TP_RXBUF_MAX, &c->cfg.rxbuf_bytes);
 	case OPT_XOFF: return number32(o, "xoff", arg, 1, TP_RXBUF_MAX, &c->cfg.xoff_bytes);
 	case OPT_XON: return number32(o, "xon", arg, 1, TP_RXBUF_MAX, &c->cfg.xon_bytes);
@@ -391,6 +409,21 @@ check_rxbuf(struct hca_options *o, const struct hca_card *c)
 	return -1;
 }
 
+/* What a port has stored, the card must have: congestion control of RoCE v2, and the port. */
+static int
+check_cc(struct hca_options *o, const struct hca_card *c)
+{
+	for (unsigned int i = 0; i < TP_MODEL_PORTS; i++) {
+		const char *name = i == 0 ? "cc0" : "cc1", *text = c->cfg.cc[i];
+
+		if (text != NULL && c->cfg.device_id != MLX4_PCI_DEV_CX3_PRO)
+			return bad(o, name, text, "--type cx3pro");
+		if (text != NULL && i >= c->cfg.num_ports)
+			return bad(o, name, text, "--ports 2");
+	}
+	return 0;
+}
+
 int
 hca_parse(struct hca_options *o, int argc, char **argv)
 {
@@ -416,7 +449,7 @@ hca_parse(struct hca_options *o, int argc, char **argv)
 		return -1;
 	}
 	for (unsigned int i = 0; i < o->num_cards; i++)
-		if (check_rxbuf(o, &o->card[i]) != 0)
+		if (check_rxbuf(o, &o->card[i]) != 0 || check_cc(o, &o->card[i]) != 0)
 			return -1;
 	return 0;
 }

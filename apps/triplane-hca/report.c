@@ -87,6 +87,28 @@ report_qos(FILE *f, struct tp_model *m, unsigned int port)
 	}
 }
 
+/* Of a port whose congestion control had something to do: per priority, of both points. */
+static void
+report_cc(FILE *f, struct tp_model *m, unsigned int port)
+{
+	struct tp_model_cc cc[8];
+
+	if (tp_model_get_cc(m, port, cc) != 0)
+		return;
+	for (unsigned int i = 0; i < 8; i++) {
+		const struct tp_model_cc *c = &cc[i];
+
+		if ((c->marked | c->marks_ignored | c->cnps_handled | c->cnps_ignored | c->limited_qps) == 0)
+			continue;
+		fprintf(f,
+			"report: cc port %u priority %u marked %u marks_ignored %" PRIu64
+			" cnps_sent %u cnps_handled %u "
+			"cnps_ignored %u limited_qps %u limited_mbps %" PRIu64 "\n",
+			port, i, c->marked, c->marks_ignored, c->cnps_sent, c->cnps_handled, c->cnps_ignored,
+			c->limited_qps, c->limited_mbps);
+	}
+}
+
 void
 hca_report(FILE *f, struct tp_model *m, const struct vfu *s)
 {
@@ -103,6 +125,8 @@ hca_report(FILE *f, struct tp_model *m, const struct vfu *s)
 	report_ports(f, &st);
 	for (unsigned int i = 1; i <= TP_MODEL_PORTS; i++)
 		report_qos(f, m, i);
+	for (unsigned int i = 1; i <= TP_MODEL_PORTS; i++)
+		report_cc(f, m, i);
 	tp_model_each_command(m, command_line, f);
 	fprintf(f, "report: clients %" PRIu64 "\nreport: malformed %" PRIu64 "\n", s->clients, s->malformed);
 	for (unsigned int i = 0; i < VFU_COMMANDS; i++)

@@ -83,11 +83,24 @@ struct tp_model_config {
 	 * docs/fidelity.md; NULL or "": nothing. Copied.
 	 */
 	const char *quirks;
+	/**
+	 * Congestion control of RoCE v2 that a port has stored, as an administrator put it into the card's flash:
+	 * "prio:PRIO+.../NAME:VALUE/...", names as those of `roce cc`. It is on for these priorities, with these values, after each
+	 * reset; another "prio:" begins others. ConnectX-3 Pro alone. NULL or "": none. Copied.
+	 */
+	const char *cc[TP_MODEL_PORTS];
 };
 #define TP_RATE_MAX_MBPS 100000u
 #define TP_RXBUF_MIN 16384u
 #define TP_RXBUF_DEFAULT 524288u
 #define TP_RXBUF_MAX 16777216u
+
+/** A word that cannot be stored, and what it could be. */
+struct tp_model_cc_bad {
+	char item[64], wanted[128];
+};
+/** Can a port store this, as a member of struct tp_model_config has it? 0, or -EINVAL and *bad. */
+int tp_model_cc_check(const char *text, struct tp_model_cc_bad *bad);
 
 /** Fills *cfg with the defaults: ConnectX-3 Pro, firmware 2.42.5000, two Ethernet ports, GUID 0x0002c90300a1b200. */
 void tp_model_config_default(struct tp_model_config *cfg);
@@ -377,6 +390,17 @@ struct tp_model_qos {
 };
 /** -EINVAL: no such port. */
 int tp_model_get_qos(struct tp_model *m, unsigned int port, struct tp_model_qos *q);
+
+/** Congestion control of RoCE v2, of a priority: what its two points counted since the reset, and what is limited now. */
+struct tp_model_cc {
+	uint32_t marked, cnps_sent; /**< marked packets that were answered for, CNPs that answered them */
+	uint64_t marks_ignored;
+	uint32_t cnps_handled, cnps_ignored; /**< CNPs that limited a queue pair, and others */
+	uint32_t limited_qps;
+	uint64_t limited_mbps; /**< of all of them together */
+};
+/** cc: of each priority. -EINVAL: no such port. */
+int tp_model_get_cc(struct tp_model *m, unsigned int port, struct tp_model_cc cc[8]);
 
 /** How often each command was executed: writes "NAME count" pairs through fn. */
 void tp_model_each_command(struct tp_model *m, void (*fn)(void *arg, const char *name, uint64_t count), void *arg);

@@ -36,6 +36,16 @@ tp_model_config_default(struct tp_model_config *cfg)
 }
 
 static bool
+cc_valid(const struct tp_model_config *cfg, const char *stored)
+{
+	struct tp_model_cc_bad bad;
+
+	if (stored == NULL || *stored == '\0')
+		return true;
+	return cfg->device_id == MLX4_PCI_DEV_CX3_PRO && !cfg->no_congestion && tp_model_cc_check(stored, &bad) == 0;
+}
+
+static bool
 config_valid(const struct tp_model_config *cfg)
 {
 	if (cfg->device_id != MLX4_PCI_DEV_CX3 && cfg->device_id != MLX4_PCI_DEV_CX3_PRO)
@@ -44,7 +54,8 @@ config_valid(const struct tp_model_config *cfg)
 		return false;
 	for (unsigned int i = 0; i < cfg->num_ports; i++)
 		if ((unsigned int)cfg->port_type[i] > TP_PORT_AUTO || (unsigned int)cfg->sense[i] > TP_SENSE_IB ||
-		    cfg->rate_mbps[i] > TP_RATE_MAX_MBPS || (unsigned int)cfg->ib_speed[i] > TP_IB_FDR)
+		    cfg->rate_mbps[i] > TP_RATE_MAX_MBPS || (unsigned int)cfg->ib_speed[i] > TP_IB_FDR ||
+		    !cc_valid(cfg, cfg->cc[i]))
 			return false;
 	return tpm_rxbuf_config_valid(cfg);
 }
@@ -108,7 +119,8 @@ alloc_all(struct tp_model *m)
 		if (rc == 0)
 			rc = tpm_qos_init(&m->port[i], &m->cfg, i);
 		if (rc == 0)
-			rc = tpm_cc_init(&m->port[i]);
+			rc = tpm_cc_init(&m->port[i], m->cfg.cc[i]);
+		m->cfg.cc[i] = NULL;
 		if (rc != 0)
 			return rc;
 	}

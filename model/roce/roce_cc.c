@@ -156,15 +156,22 @@ load(struct tpm_port *p, unsigned int prio)
 }
 
 int
-tpm_cc_init(struct tpm_port *p)
+tpm_cc_init(struct tpm_port *p, const char *stored)
 {
 	p->cc = calloc(1, sizeof(*p->cc));
-	return p->cc == NULL ? -ENOMEM : 0;
+	if (p->cc == NULL)
+		return -ENOMEM;
+	if (stored == NULL || *stored == '\0')
+		return 0;
+	p->cc->stored = strdup(stored);
+	return p->cc->stored == NULL ? -ENOMEM : 0;
 }
 
 void
 tpm_cc_fini(struct tpm_port *p)
 {
+	if (p->cc != NULL)
+		free(p->cc->stored);
 	free(p->cc);
 	p->cc = NULL;
 }
@@ -172,13 +179,18 @@ tpm_cc_fini(struct tpm_port *p)
 void
 tpm_cc_reset(struct tpm_port *p)
 {
-	memset(p->cc, 0, sizeof(*p->cc));
-	for (unsigned int i = 0; i < MLX4_PRIOS; i++) {
+	struct tpm_cc *cc = p->cc;
+	char *stored = cc->stored;
+
+	memset(cc, 0, sizeof(*cc));
+	cc->stored = stored;
+	for (unsigned int i = 0; i < MLX4_PRIOS; i++)
 		for (unsigned int a = 0; a < MLX4_CC_ALGORITHMS; a++)
 			tpm_cc_defaults(p, i, a);
+	tpm_cc_stored_apply(cc);
+	for (unsigned int i = 0; i < MLX4_PRIOS; i++)
 		load(p, i);
-	}
-	tpm_cc_general_defaults(p->cc);
+	tpm_cc_general_defaults(cc);
 }
 
 /* --- limiters ---------------------------------------------------------------------------------------------- */
@@ -232,6 +244,31 @@ tpm_cc_limiters(struct tp_model *m, struct tpm_port *p, unsigned int prio, uint6
 	}
 	*lived_ns += c->limited_ns;
 	return c->limiters;
+}
+
+int
+tp_model_get_cc(struct tp_model *m, unsigned int port, struct tp_model_cc cc[8])
+{
+	struct tpm_port *p;
+
+	if (port < 1 || port > m->cfg.num_ports)
+		return -EINVAL;
+	p = &m->port[port - 1];
+	tpm_lock(&m->lock);
+	for (unsigned int i = 0; i < MLX4_PRIOS; i++) {
+		const struct tpm_cc_prio *c = &p->cc->prio[i];
+		uint64_t kbps, lived;
+
+		cc[i] = (struct tp_model_cc){.marked = c->marked,
+					     .cnps_sent = c->cnps,
+					     .marks_ignored = c->ignored_marks,
+					     .cnps_handled = c->handled,
+					     .cnps_ignored = c->ignored_cnps};
+		cc[i].limited_qps = tpm_cc_limiters(m, p, i, &kbps, &lived);
+		cc[i].limited_mbps = kbps / KBPS_PER_MBPS;
+	}
+	tpm_unlock(&m->lock);
+	return 0;
 }
 
 void

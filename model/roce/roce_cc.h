@@ -26,6 +26,7 @@ struct tpm_cc_prio {
 };
 
 struct tpm_cc {
+	char *stored; /* as configured, NULL: nothing */
 	struct tpm_cc_prio prio[MLX4_PRIOS];
 	uint8_t general[MLX4_CC_GENERAL_SIZE];
 	uint8_t ect[IBV_QPT_UD + 1]; /* by type of queue pair: priorities whose packets say ECT(0) */
@@ -34,11 +35,13 @@ struct tpm_cc {
 
 /* --- settings (roce_cc.c) --- */
 
-/* 0 or -ENOMEM. */
-int tpm_cc_init(struct tpm_port *p);
+/* stored: what the port has after each reset, "" or NULL: nothing. 0 or -ENOMEM. */
+int tpm_cc_init(struct tpm_port *p, const char *stored);
 void tpm_cc_fini(struct tpm_port *p);
 /* As after a reset. */
 void tpm_cc_reset(struct tpm_port *p);
+/* What is stored goes into the sets of its priorities (roce_cc_stored.c). */
+void tpm_cc_stored_apply(struct tpm_cc *cc);
 /* Parameters of a priority changed. */
 void tpm_cc_changed(struct tp_model *m, struct tpm_port *p, unsigned int prio);
 /* The defaults of an algorithm as a set of parameters. */

@@ -426,6 +426,8 @@ mlx4_bus_model_open(struct rte_device *dev, const char *name, const struct mlx4_
 	snprintf(b->name, sizeof(b->name), "%s", name);
 	b->conf = *conf;
 	b->conf.cfg.quirks = b->conf.quirks;
+	for (unsigned int p = 0; p < TP_MODEL_PORTS; p++)
+		b->conf.cfg.cc[p] = b->conf.cc[p];
 	rc = tp_model_create(&b->conf.cfg, &b->model);
 	if (rc != 0) {
 		MLX4_LOG(ERR, "%s: cannot make the card: %s", b->name, rte_strerror(-rc));

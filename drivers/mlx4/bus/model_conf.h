@@ -13,6 +13,7 @@
 
 #define MODEL_ARG_LEN 64
 #define MODEL_WIRE_LEN 512 /* of what follows "ethdev:", "switch:" or "ibswitch:" */
+#define MODEL_CC_LEN 1024
 
 enum model_wire {
 	MODEL_WIRE_DEFAULT,
@@ -50,8 +51,9 @@ struct mlx4_model_conf {
 	enum model_run run;
 	int cpu;
 	uint32_t wake_us;
-	char quirks[MLX4_QUIRK_TEXT]; /* model-quirks */
-	char replay[256];             /* a recording that the firmware answers from; "": none */
+	char quirks[MLX4_QUIRK_TEXT];          /* model-quirks */
+	char cc[TP_MODEL_PORTS][MODEL_CC_LEN]; /* cc0 and cc1; "": none */
+	char replay[256];                      /* a recording that the firmware answers from; "": none */
 };
 
 #endif /* MLX4_BUS_MODEL_CONF_H */

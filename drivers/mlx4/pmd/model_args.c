@@ -5,7 +5,7 @@
  * Device arguments of a card in software:
  *   type=cx3|cx3pro  fw=A.B.C  guid=0x...  ports=1|2  port0=, port1=eth|ib|auto
  *   sense0=, sense1=wire|none|eth|ib  stored0=, stored1=eth|ib
- *   wol=0|1  congestion=0|1
+ *   wol=0|1  congestion=0|1  cc0=, cc1=prio:PRIO+.../NAME:VALUE/...
  *   wire0=, wire1=loopback|cross|none|ethdev:NAME|switch:NAME/KEY:VALUE/...|ibswitch:NAME/KEY:VALUE/...
  *   impair0=, impair1=drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/delay:US/seed:N
  *   ib-speed0=, ib-speed1=sdr|ddr|qdr|fdr10|fdr  rate0=, rate1=MBPS  fail=OPCODE:NTH:STATUS  timeout=OPCODE:NTH
@@ -291,6 +291,17 @@ parse_impair(const char *dev, const char *key, const char *value, void *arg)
 	return rc;
 }
 
+static int
+parse_cc(const char *dev, const char *key, const char *value, void *arg)
+{
+	struct mlx4_model_conf *m = arg;
+	struct tp_model_cc_bad bad;
+
+	if ((size_t)snprintf(m->cc[port_of(key)], MODEL_CC_LEN, "%s", value) >= MODEL_CC_LEN)
+		return mlx4_arg_refuse(dev, key, value, "a shorter list");
+	return tp_model_cc_check(value, &bad) == 0 ? 0 : mlx4_arg_refuse(dev, key, bad.item, bad.wanted);
+}
+
 /* A command by its name, such as INIT_HCA, or its number. */
 static int
 parse_opcode(const char *text, uint16_t *opcode)
@@ -440,6 +451,7 @@ parse_wake(const char *dev, const char *key, const char *value, void *arg)
 }
 
 #define WIRES "loopback, cross, none, ethdev:NAME, switch:NAME[/KEY:VALUE]... or ibswitch:NAME[/KEY:VALUE]..."
+#define CCS "prio:PRIO+.../NAME:VALUE/..."
 #define IMPAIRS "drop:PPM/corrupt:PPM/dup:PPM/reorder:PPM/symbol:PPM/short:PPM/delay:US/seed:N"
 static int
 parse_replay(const char *dev, const char *key, const char *value, void *arg)
@@ -487,6 +499,8 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	{"ib-speed1", parse_ib_speed, 0, IB_SPEEDS, "", "qdr", "The highest speed that the second port trains at"},
 	{"wol", parse_wol, 0, "0 or 1", "", "0", "Whether the firmware offers wake-on-LAN"},
 	{"congestion", parse_congestion, 0, "0 or 1", "", "1", "Whether the firmware offers congestion control"},
+	{"cc0", parse_cc, 0, CCS, "", "", "Congestion control that the first port has stored: on after each reset"},
+	{"cc1", parse_cc, 0, CCS, "", "", "Congestion control that the second port has stored"},
 	{"wire0", parse_wire, 0, WIRES, "", "", "What the first port is plugged into; cross, loopback with one port"},
 	{"wire1", parse_wire, 0, WIRES, "", "", "What the second port is plugged into"},
 	{"impair0", parse_impair, 0, IMPAIRS, "", "", "A bad wire at the first port, reproducible"},
@@ -543,9 +557,12 @@ check(const char *dev, const struct mlx4_model_conf *m)
 		if (m->wire[p].kind != MODEL_WIRE_CROSS && m->wire[p].kind != MODEL_WIRE_DEFAULT)
 			return mlx4_arg_refuse(dev, p == 0 ? "wire0" : "wire1", "(not cross)",
 					       "cross on both ports or on none");
+	for (p = 0; p < TP_MODEL_PORTS; p++)
+		if (m->cc[p][0] != '\0' && (m->cfg.device_id != MLX4_PCI_DEV_CX3_PRO || m->cfg.no_congestion))
+			return mlx4_arg_refuse(dev, p == 0 ? "cc0" : "cc1", m->cc[p], "a cx3pro with congestion=1");
 	for (p = m->cfg.num_ports; p < TP_MODEL_PORTS; p++)
 		if (m->wire[p].kind != MODEL_WIRE_DEFAULT || m->impair[p].set || m->cfg.rate_mbps[p] != 0 ||
-		    m->breaks[p][TP_BREAK_SQ] != 0 || m->breaks[p][TP_BREAK_CQE] != 0 ||
+		    m->cc[p][0] != '\0' || m->breaks[p][TP_BREAK_SQ] != 0 || m->breaks[p][TP_BREAK_CQE] != 0 ||
 		    m->breaks[p][TP_BREAK_IRQ] != 0)
 			return mlx4_arg_refuse(dev, "ports", "1", "2, as something is said of the second port");
 	return check_rxbuf(dev, &m->cfg);

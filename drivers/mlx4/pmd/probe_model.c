@@ -89,7 +89,7 @@ RTE_PMD_REGISTER_PARAM_STRING(
 	net_mlx4_model,
 	"type=cx3|cx3pro fw=A.B.C guid=<num> ports=1|2 port0=eth|ib|auto port1=eth|ib|auto "
 	"sense0=wire|none|eth|ib sense1=wire|none|eth|ib stored0=eth|ib stored1=eth|ib "
-	"ib-speed0=sdr|ddr|qdr|fdr10|fdr ib-speed1=sdr|ddr|qdr|fdr10|fdr wol=0|1 congestion=0|1 "
+	"ib-speed0=sdr|ddr|qdr|fdr10|fdr ib-speed1=sdr|ddr|qdr|fdr10|fdr wol=0|1 congestion=0|1 cc0=<list> cc1=<list> "
 	"wire0=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]...|ibswitch:NAME[/KEY:VALUE]... "
 	"wire1=loopback|cross|none|ethdev:NAME|switch:NAME[/KEY:VALUE]...|ibswitch:NAME[/KEY:VALUE]... "
 	"impair0=<list> impair1=<list> fail=OPCODE:NTH:STATUS timeout=OPCODE:NTH rubbish=OPCODE:NTH:SEED "

@@ -155,6 +155,11 @@ values_and_ranges(void **state)
 		{"--ib-speed0 edr", "--ib-speed0 'edr': wanted sdr, ddr, qdr, fdr10 or fdr"},
 		{"--ib-speed1 10", "--ib-speed1 '10': wanted sdr, ddr, qdr, fdr10 or fdr"},
 		{"--rate0 0", NULL},
+		{"--cc0 prio:0+3/ai-rate:1 --cc1 prio:7", NULL},
+		{"--cc0 prio:9", "--cc0 'prio:9': wanted prio:PRIO+... with PRIO in 0..7"},
+		{"--cc1 prio:3/ai-rate:0", "--cc1 'ai-rate:0': wanted ai-rate:N with N in 1..4294967295 Mb/s"},
+		{"--type cx3 --cc1 prio:3", "--cc1 'prio:3': wanted --type cx3pro"},
+		{"--ports 1 --cc1 prio:3", "--cc1 'prio:3': wanted --ports 2"},
 		{"--rate0 100001", "--rate0 '100001': wanted 0..100000"},
 		{"--rate1 -1", "--rate1 '-1': wanted 0..100000"},
 		{"--rate1 100001", "--rate1 '100001': wanted 0..100000"},
@@ -259,9 +264,9 @@ several_cards(void **state)
 static void
 help(void **state)
 {
-	static const char *const names[] = {"socket", "type",      "fw",    "guid",  "ports",   "port0",
-					    "wire0",  "ib-speed0", "rate0", "rxbuf", "xoff",    "xon",
-					    "wol",    "trace",     "eal",   "cpu",   "wake-us", "card"};
+	static const char *const names[] = {"socket",    "type",  "fw",  "guid", "ports",   "port0", "wire0",
+					    "ib-speed0", "rate0", "cc0", "cc1",  "rxbuf",   "xoff",  "xon",
+					    "wol",       "trace", "eal", "cpu",  "wake-us", "card"};
 	char text[8192] = "", word[32];
 	int pipes[2], out = dup(1);
 	ssize_t n;

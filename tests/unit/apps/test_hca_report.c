@@ -6,6 +6,7 @@
 
 #include "apps/triplane-hca/hca.h"
 #include "model/qos/qos.h"
+#include "model/roce/roce_cc.h"
 #include "tp_ibswitch.h"
 #include "tp_switch.h"
 #include "vfu_rig.h"
@@ -161,6 +162,28 @@ priorities(void **state)
 	q->rx_held[6].count = 0;
 }
 
+/* Congestion control of a priority for which it did anything. */
+static void
+congestion(void **state)
+{
+	struct tpm_cc *cc = rig.model->port[1].cc;
+
+	(void)state;
+	cc->prio[3].marked = 1;
+	cc->prio[3].ignored_marks = 2;
+	cc->prio[3].cnps = 3;
+	cc->prio[3].handled = 4;
+	cc->prio[3].ignored_cnps = 5;
+	cc->prio[3].limiters = 6;
+	cc->prio[7].ignored_cnps = 7;
+	report(false);
+	assert_non_null(strstr(text, "report: cc port 2 priority 3 marked 1 marks_ignored 2 cnps_sent 3 cnps_handled 4 "
+				     "cnps_ignored 5 limited_qps 6 limited_mbps 0\n"
+				     "report: cc port 2 priority 7 marked 0 marks_ignored 0 cnps_sent 0 cnps_handled 0 "
+				     "cnps_ignored 7 limited_qps 0 limited_mbps 0\nreport: clients"));
+	assert_null(strstr(text, "cc port 1"));
+}
+
 static void
 broken_rules(void **state)
 {
@@ -239,7 +262,7 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, up, down)
 	const struct CMUnitTest tests[] = {
-		T(nothing_happened), T(every_counter), T(priorities), T(broken_rules), T(switches),
+		T(nothing_happened), T(every_counter), T(priorities), T(congestion), T(broken_rules), T(switches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

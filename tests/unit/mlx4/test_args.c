@@ -229,6 +229,25 @@ test_impairments(void **state)
 }
 
 static void
+test_stored_cc(void **state)
+{
+	static char text[1100] = "cc1=prio:0";
+
+	taken("cc0=prio:3+4/ai-rate:5/prio:0,cc1=prio:7");
+	assert_string_equal(conf.cc[0], "prio:3+4/ai-rate:5/prio:0");
+	assert_string_equal(conf.cc[1], "prio:7");
+	taken("type=cx3");
+	assert_string_equal(conf.cc[0], "");
+	memset(text + strlen(text), '/', 4 + 1023 - strlen(text));
+	taken(text);
+	assert_int_equal(strlen(conf.cc[1]), 1023);
+	strcat(text, "/");
+	rig_log_begin();
+	assert_int_equal(parse(text), -EINVAL);
+	rig_log_one("cc1=prio:0", "a shorter list");
+}
+
+static void
 test_faults(void **state)
 {
 	taken("fail=INIT_HCA:1:255");
@@ -317,6 +336,9 @@ static const struct {
 	{"impair0=dup:1/x:1", "x:1", "several are joined by '/'"},
 	{"impair1=seed:x", "impair1=x", "a number, 0..18446744073709551615"},
 	{"impair1=seed", "impair1=seed", "one of drop:N"},
+	{"cc0=prio:8", "cc0=prio:8", "prio:PRIO+... with PRIO in 0..7"},
+	{"cc1=prio:3/threshold:32", "cc1=threshold:32", "threshold:N with N in 1..31"},
+	{"cc0=prio:3/initial-alpha:5", "cc0=initial-alpha:5", "a parameter of the card's congestion control"},
 	{"fail=INIT_HCA:1", "fail=INIT_HCA:1", "OPCODE:NTH:STATUS"},
 	{"fail=INIT_HCA:1:1:1", "fail=INIT_HCA:1:1:1", "OPCODE:NTH:STATUS"},
 	{"fail=INIT_HCA:1:0", "fail=INIT_HCA:1:0", "1..255"},
@@ -348,6 +370,9 @@ static const struct {
 	{"ports=1,wire0=cross", "wire0=cross", "two ports"},
 	{"ports=1,wire1=none", "ports=1", "something is said of the second port"},
 	{"ports=1,impair1=drop:1", "ports=1", "something is said of the second port"},
+	{"ports=1,cc1=prio:3", "ports=1", "something is said of the second port"},
+	{"type=cx3,cc1=prio:3", "cc1=prio:3", "a cx3pro with congestion=1"},
+	{"congestion=0,cc0=prio:3", "cc0=prio:3", "a cx3pro with congestion=1"},
 	{"ports=1,rate1=1", "ports=1", "something is said of the second port"},
 	{"wire0=cross,wire1=none", "wire1=(not cross)", "cross on both ports or on none"},
 	{"wire0=loopback,wire1=cross", "wire0=(not cross)", "cross on both ports or on none"},
@@ -430,10 +455,11 @@ int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults), cmocka_unit_test(test_numbers), cmocka_unit_test(test_cards),
-		cmocka_unit_test(test_ports),    cmocka_unit_test(test_wires),   cmocka_unit_test(test_impairments),
-		cmocka_unit_test(test_faults),   cmocka_unit_test(test_driver),  cmocka_unit_test(test_thresholds),
-		cmocka_unit_test(test_refused),  cmocka_unit_test(test_list),    cmocka_unit_test(test_of_a_card),
+		cmocka_unit_test(test_defaults),   cmocka_unit_test(test_numbers), cmocka_unit_test(test_cards),
+		cmocka_unit_test(test_ports),      cmocka_unit_test(test_wires),   cmocka_unit_test(test_impairments),
+		cmocka_unit_test(test_stored_cc),  cmocka_unit_test(test_faults),  cmocka_unit_test(test_driver),
+		cmocka_unit_test(test_thresholds), cmocka_unit_test(test_refused), cmocka_unit_test(test_list),
+		cmocka_unit_test(test_of_a_card),
 	};
 
 	if (rig_eal("mlx4_args", "0@0") < 0)

@@ -201,6 +201,22 @@ test_reset(void **state)
 	rig_close();
 }
 
+/* What the card has stored is on before anything was set. */
+static void
+test_stored(void **state)
+{
+	(void)state;
+	rig_open("cc1=prio:5/ai-rate:66/cnp-dscp:12");
+	assert_int_equal(word(1, 5, "ai-rate"), 66);
+	assert_int_equal(word(1, 5, "cnp-dscp"), 12);
+	assert_int_equal(word(1, 4, "ai-rate"), 10);
+	assert_int_equal(word(0, 5, "ai-rate"), 10);
+	assert_int_equal(rte_pmd_mlx4_cc_enabled(1, 5), 1);
+	assert_int_equal(rte_pmd_mlx4_cc_enabled(1, 4), 0);
+	assert_int_equal(rte_pmd_mlx4_cc_enabled(0, 5), 0);
+	rig_close();
+}
+
 /* A queue pair whose packets come marked, since its traffic class says so. */
 static void
 join(struct rr_end *a, struct rr_end *b, uint8_t tclass)
@@ -336,6 +352,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_refused, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_half_refused, setup, rig_teardown),
 		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_stored),
 		cmocka_unit_test_setup_teardown(test_roce, rr_setup, rr_teardown),
 	};
 
