@@ -126,7 +126,7 @@ end_list(uint8_t *seg)
 static __rte_always_inline bool
 put_recv(uint8_t *w, const struct ibv_recv_wr *wr, uint32_t room)
 {
-	if (unlikely(wr->num_sge != 1 || !put_piece(w, wr->sg_list)))
+	if (unlikely(wr->num_sge != 1 || !put_piece(w, wr->sg_list, false)))
 		return put_scatter(w, wr, room);
 	if (room > 1)
 		end_list(w + MLX4_DS_SIZE);
@@ -185,7 +185,7 @@ mlx4_roce_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_w
 	uint8_t *w = q->rq + ((size_t)at << q->lg_rq_stride);
 
 	if (wr == NULL || wr->next != NULL || unlikely(head - q->rq_tail >= q->rq_room || wr->num_sge != 1) ||
-	    unlikely(!put_piece(w, wr->sg_list)))
+	    unlikely(!put_piece(w, wr->sg_list, false)))
 		return recv_list(q, wr, bad);
 	if (q->rq_sges > 1)
 		end_list(w + MLX4_DS_SIZE);
@@ -242,7 +242,7 @@ mlx4_roce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_
 	uint8_t *w = s->wqes + ((size_t)head << s->lg_stride);
 
 	if (wr == NULL || wr->next != NULL || unlikely(s->refuse || head == s->tail || wr->num_sge != 1) ||
-	    unlikely(!put_piece(w + MLX4_SRQ_WQE_LIST, wr->sg_list)))
+	    unlikely(!put_piece(w + MLX4_SRQ_WQE_LIST, wr->sg_list, false)))
 		return srq_list(s, wr, bad);
 	if (s->sges > 1)
 		end_list(w + MLX4_SRQ_WQE_LIST + MLX4_DS_SIZE);

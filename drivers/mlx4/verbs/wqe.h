@@ -9,6 +9,9 @@
 #define MLX4_VERBS_WQE_H
 
 #include <errno.h>
+#ifdef __SSSE3__
+#include <immintrin.h>
+#endif
 
 #include <rte_branch_prediction.h>
 #include <rte_io.h>
@@ -153,18 +156,38 @@ put_list(uint8_t *seg, const struct ibv_sge *sge, int n)
 	return seg;
 }
 
-/* A list of one element. False: too long, or nothing. */
+static_assert(offsetof(struct ibv_sge, length) == 8 && offsetof(struct ibv_sge, lkey) == 12 &&
+		      offsetof(struct mlx4_wqe_data, lkey) == 4 && offsetof(struct mlx4_wqe_data, addr) == 8,
+	      "an element is a segment with its halves changed, and in the other byte order");
+
+/* A list of one element. False: too long, or nothing. begins: the segment may begin a block. */
 static __rte_always_inline bool
-put_piece(uint8_t *seg, const struct ibv_sge *sge)
+put_piece(uint8_t *seg, const struct ibv_sge *sge, const bool begins)
 {
-	uint64_t word;
+#ifdef __SSSE3__
+	const __m128i order = _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11);
+	__m128i v;
+#endif
 
 	if (unlikely(sge->length - 1 >= LEN_MAX))
 		return false;
-	word = PAIR((uint64_t)BE(sge->length), (uint64_t)BE(sge->lkey));
-	prm_set64(seg, 8, sge->addr);
+#ifdef __SSSE3__
+	v = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)sge), order);
+	if (!begins) {
+		_mm_storeu_si128((__m128i *)(void *)seg, v);
+		return true;
+	}
+	_mm_storeh_pd((double *)(void *)(seg + 8), _mm_castsi128_pd(v));
 	rte_io_wmb(); /* a length may begin a block, so that it comes last [DP 4.5] */
+	_mm_storel_epi64((__m128i *)(void *)seg, v);
+#else
+	uint64_t word = PAIR((uint64_t)BE(sge->length), (uint64_t)BE(sge->lkey));
+
+	prm_set64(seg, 8, sge->addr);
+	if (begins)
+		rte_io_wmb();
 	memcpy(seg, &word, sizeof(word));
+#endif
 	return true;
 }
 

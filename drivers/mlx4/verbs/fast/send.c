@@ -6,10 +6,6 @@
  * are known when it is made, so that its function has them as constants; whatever else there is, also what is to be refused, is
  * mlx4_roce_post_any()'s from there on.
  */
-#ifdef __SSSE3__
-#include <immintrin.h>
-#endif
-
 #include "drivers/mlx4/verbs/wqe.h"
 
 #define PLAIN_FLAGS (unsigned int)(IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
@@ -150,6 +146,24 @@ put_address(uint8_t *seg, uint64_t addr, uint32_t rkey)
 	memcpy(seg + PRM_OFF(MLX4_RADDR_RKEY), &word, sizeof(word));
 }
 
+/* The address segment of a WRITE or a READ. */
+static __rte_always_inline void
+put_place(uint8_t *seg, const struct ibv_send_wr *wr)
+{
+#ifdef __SSSE3__
+	const __m128i order =
+		_mm_set_epi8(INT8_MIN, INT8_MIN, INT8_MIN, INT8_MIN, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7);
+	const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)&wr->wr.rdma);
+
+	static_assert(offsetof(struct ibv_send_wr, wr.rdma.rkey) == offsetof(struct ibv_send_wr, wr.rdma) + 8 &&
+			      MLX4_RADDR_VA == 0 && PRM_OFF(MLX4_RADDR_RKEY) == 8 && MLX4_RADDR_SIZE == 16,
+		      "address and key lie here and there in this order, and zeros follow");
+	_mm_storeu_si128((__m128i *)(void *)seg, _mm_shuffle_epi8(v, order));
+#else
+	put_address(seg, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+#endif
+}
+
 static __rte_always_inline void
 put_atomics(uint8_t *seg, const struct ibv_send_wr *wr)
 {
@@ -231,7 +245,7 @@ put(const struct mlx4_roce_qp *q, struct mlx4_roce_slot *slot, const struct ibv_
 		put_atomics(wqe + at, wr);
 		at += MLX4_RADDR_SIZE + MLX4_ATOMIC_SIZE;
 	} else if (way != SEND) {
-		put_address(wqe + at, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+		put_place(wqe + at, wr);
 		at += MLX4_RADDR_SIZE;
 	} else if (ud) {
 		at += MLX4_DGRAM_SIZE;
@@ -241,7 +255,7 @@ put(const struct mlx4_roce_qp *q, struct mlx4_roce_slot *slot, const struct ibv_
 		if (unlikely(len == 0))
 			return false;
 		ctrl = with_length(ctrl, len);
-	} else if (unlikely(!put_piece(wqe + at, wr->sg_list))) {
+	} else if (unlikely(!put_piece(wqe + at, wr->sg_list, ud))) {
 		return false;
 	}
 	if (ud)
