@@ -8,7 +8,6 @@
  */
 #include "drivers/mlx4/verbs/wqe.h"
 
-#define PLAIN_FLAGS (unsigned int)(IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
 #define CTRL (uint32_t)sizeof(struct mlx4_wqe_ctrl)
 #define DATAGRAM_LG (MLX4_LG_TXBB + 2)
 #define LG_ANY 0u /* of a WQE's length: not known */
@@ -73,21 +72,21 @@ copy_rest(uint8_t *to, const uint8_t *from, uint32_t n)
 	}
 }
 
-/* The last n bytes, 0 < n <= 16, before end of at least 16, where 16 may be written. */
+/* The last bytes before end of at least 16, where 16 may be written: all 16 but the first gone ones, gone < 16. */
 static __rte_always_inline void
-copy_end(uint8_t *to, const uint8_t *end, uint32_t n)
+copy_end(uint8_t *to, const uint8_t *end, uint32_t gone)
 {
 #ifdef __SSSE3__
-	/* From 16 - n on: these bytes to the front, and zeros. */
+	/* From gone on: these bytes to the front, and zeros. */
 	static const uint8_t front[32] = {0,    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,
 					  11,   12,   13,   14,   15,   0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 					  0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
 	const __m128i last = _mm_loadu_si128((const __m128i *)(const void *)(end - 16));
-	const __m128i which = _mm_loadu_si128((const __m128i *)(const void *)(front + 16 - n));
+	const __m128i which = _mm_loadu_si128((const __m128i *)(const void *)(front + gone));
 
 	_mm_storeu_si128((__m128i *)(void *)to, _mm_shuffle_epi8(last, which));
 #else
-	copy_rest(to, end - n, n);
+	copy_rest(to, end - (16 - gone), 16 - gone);
 #endif
 }
 
@@ -182,23 +181,34 @@ put_atomics(uint8_t *seg, const struct ibv_send_wr *wr)
 static __rte_always_inline void
 put_datagram(uint8_t *seg, const struct ibv_send_wr *wr)
 {
-	const uint32_t rest = PRM_OFF(MLX4_DGRAM_QKEY) + 4;
-	const struct mlx4_roce_ah *ah = (const void *)wr->wr.ud.ah;
-
-	uint64_t to;
+	const uint32_t to = PRM_OFF(MLX4_DGRAM_QPN), rest = PRM_OFF(MLX4_DGRAM_QKEY) + 4;
+	const uint8_t *from = ((const struct mlx4_roce_ah *)(const void *)wr->wr.ud.ah)->dgram;
+#ifdef __SSSE3__
+	const __m128i order = _mm_set_epi8(15, 14, 13, 12, 11, 10, 9, 8, 4, 5, 6, 7, 0, 1, 2, 3);
+	__m128d v;
+#else
+	uint64_t v;
+#endif
 
 	static_assert(offsetof(struct ibv_send_wr, wr.ud.remote_qkey) ==
 				      offsetof(struct ibv_send_wr, wr.ud.remote_qpn) + 4 &&
-			      PRM_OFF(MLX4_DGRAM_QKEY) == PRM_OFF(MLX4_DGRAM_QPN) + 4,
-		      "neighbours here and there");
-	memcpy(seg, ah->dgram, PRM_OFF(MLX4_DGRAM_QPN));
-	memcpy(&to, &wr->wr.ud.remote_qpn, sizeof(to));
+			      PRM_OFF(MLX4_DGRAM_QKEY) == PRM_OFF(MLX4_DGRAM_QPN) + 4 && MLX4_DGRAM_SIZE == 48 &&
+			      PRM_OFF(MLX4_DGRAM_QPN) == 32,
+		      "neighbours here and there, and the last quarter but one");
+	memcpy(seg, from, to);
+#ifdef __SSSE3__
+	v = _mm_castsi128_pd(_mm_loadl_epi64((const __m128i *)(const void *)&wr->wr.ud.remote_qpn));
+	v = _mm_loadh_pd(v, (const double *)(const void *)(from + rest));
+	_mm_storeu_si128((__m128i *)(void *)(seg + to), _mm_shuffle_epi8(_mm_castpd_si128(v), order));
+#else
+	memcpy(&v, &wr->wr.ud.remote_qpn, sizeof(v));
 #if RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN
-	to = rte_bswap64(to);
-	to = to << 32 | to >> 32;
+	v = rte_bswap64(v);
+	v = v << 32 | v >> 32;
 #endif
-	memcpy(seg + PRM_OFF(MLX4_DGRAM_QPN), &to, sizeof(to));
-	memcpy(seg + rest, ah->dgram + rest, MLX4_DGRAM_SIZE - rest);
+	memcpy(seg + to, &v, sizeof(v));
+	memcpy(seg + rest, from + rest, MLX4_DGRAM_SIZE - rest);
+#endif
 }
 
 /* --- a request ----------------------------------------------------------------------------------------------------- */
@@ -437,7 +447,7 @@ post_small_datagram(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsign
 {
 	const uint32_t at = CTRL + MLX4_DGRAM_SIZE, next = at + 4 + BLOCK_ROOM;
 	struct mlx4_roce_slot *slot;
-	uint32_t head, more;
+	uint32_t head, len, gone;
 	const uint8_t *src;
 	uint64_t word;
 	uint8_t *wqe;
@@ -449,12 +459,13 @@ post_small_datagram(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsign
 	if ((uint16_t)(head - q->sq_tail) >= q->sq_room)
 		return false;
 	slot = &q->slots[head & q->sq_mask];
-	more = wr->sg_list->length - BLOCK_ROOM;
-	if (more - 1 >= 16)
+	len = wr->sg_list->length;
+	gone = BLOCK_ROOM + 16 - len;
+	if (gone >= 16)
 		return false;
 	wqe = slot->wqe;
 	src = (const uint8_t *)(uintptr_t)wr->sg_list->addr;
-	copy_end(wqe + next + 4, src + BLOCK_ROOM + more, more);
+	copy_end(wqe + next + 4, src + len, gone);
 	memcpy(wqe + at + 4, src, BLOCK_ROOM);
 	put_datagram(wqe + CTRL, wr);
 	word = PAIR((uint64_t)flags_of(q, flags), UINT64_C(0));
@@ -463,8 +474,8 @@ post_small_datagram(struct mlx4_roce_qp *q, const struct ibv_send_wr *wr, unsign
 	stamp(q, slot, DATAGRAM_LG);
 	rte_io_wmb(); /* a length may begin a block, so that it comes last [DP 4.5] */
 	*(rte_be32_t *)(void *)(wqe + at) = RTE_BE32(MLX4_DATA_INLINE | BLOCK_ROOM);
-	*(rte_be32_t *)(void *)(wqe + next) = BE(MLX4_DATA_INLINE + more);
-	word = with_length(PAIR((uint64_t)owner_of(slot, MLX4_OP_SEND), UINT64_C(0)), next + 4 + more);
+	*(rte_be32_t *)(void *)(wqe + next) = BE(MLX4_DATA_INLINE - BLOCK_ROOM + len);
+	word = with_length(PAIR((uint64_t)owner_of(slot, MLX4_OP_SEND), UINT64_C(0)), at + 8 + len);
 	rte_io_wmb();
 	memcpy(wqe, &word, sizeof(word));
 	q->sq_head = head + 1;
@@ -493,25 +504,27 @@ post_small_first(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send
 	return post_small(q, wr, flags, false) ? 0 : post_small_write(q, wr, bad, flags);
 }
 
-/* flags: of the request, which has others than the plain ones. */
 static __rte_noinline int
-post_datagram_4_other(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad, unsigned int flags)
+post_datagram_4_other(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	if (post_small_datagram(q, wr, flags))
-		return 0;
-	return wr->next != NULL ? post_datagram_4_list(q, wr, bad) : post_datagram_4_inline(q, wr, bad);
+	if (wr->next != NULL)
+		return post_datagram_4_list(q, wr, bad);
+	if ((wr->send_flags & ~PLAIN_FLAGS) != 0)
+		return post_datagram_4_inline(q, wr, bad);
+	return post_only(q, wr, bad, true, false, DATAGRAM_LG);
 }
 
 static int
 post_datagram_4(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	const unsigned int flags = wr->send_flags;
+	unsigned int flags = wr->send_flags;
 
-	if ((flags & ~PLAIN_FLAGS) != 0)
-		return post_datagram_4_other(q, wr, bad, flags);
-	if (wr->next != NULL)
-		return post_datagram_4_list(q, wr, bad);
-	return post_only(q, wr, bad, true, false, DATAGRAM_LG);
+	if ((flags & IBV_SEND_INLINE) != 0) {
+		__asm__("" : "+r"(flags)); /* as above */
+		if (post_small_datagram(q, wr, flags))
+			return 0;
+	}
+	return post_datagram_4_other(q, wr, bad);
 }
 
 static int
