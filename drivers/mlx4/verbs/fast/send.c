@@ -136,6 +136,15 @@ put_inlined(uint8_t *wqe, const uint32_t at, const struct ibv_sge *sge, const ui
 	return sge->length - 1 < RTE_MIN(first, max) ? put_in_one(wqe, at, sge) : 0;
 }
 
+#ifdef __SSSE3__
+/* Of an address and a key: both in the other byte order, and zeros. */
+static __rte_always_inline __m128i
+place_order(void)
+{
+	static_assert(MLX4_RADDR_VA == 0 && PRM_OFF(MLX4_RADDR_RKEY) == 8 && MLX4_RADDR_SIZE == 16, "a segment");
+	return _mm_set_epi8(INT8_MIN, INT8_MIN, INT8_MIN, INT8_MIN, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+#else
 static __rte_always_inline void
 put_address(uint8_t *seg, uint64_t addr, uint32_t rkey)
 {
@@ -144,20 +153,18 @@ put_address(uint8_t *seg, uint64_t addr, uint32_t rkey)
 	prm_set64(seg, MLX4_RADDR_VA, addr);
 	memcpy(seg + PRM_OFF(MLX4_RADDR_RKEY), &word, sizeof(word));
 }
+#endif
 
 /* The address segment of a WRITE or a READ. */
 static __rte_always_inline void
 put_place(uint8_t *seg, const struct ibv_send_wr *wr)
 {
 #ifdef __SSSE3__
-	const __m128i order =
-		_mm_set_epi8(INT8_MIN, INT8_MIN, INT8_MIN, INT8_MIN, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7);
-	const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)&wr->wr.rdma);
+	__m128i v = _mm_loadu_si128((const __m128i *)(const void *)&wr->wr.rdma);
 
-	static_assert(offsetof(struct ibv_send_wr, wr.rdma.rkey) == offsetof(struct ibv_send_wr, wr.rdma) + 8 &&
-			      MLX4_RADDR_VA == 0 && PRM_OFF(MLX4_RADDR_RKEY) == 8 && MLX4_RADDR_SIZE == 16,
-		      "address and key lie here and there in this order, and zeros follow");
-	_mm_storeu_si128((__m128i *)(void *)seg, _mm_shuffle_epi8(v, order));
+	static_assert(offsetof(struct ibv_send_wr, wr.rdma.rkey) == offsetof(struct ibv_send_wr, wr.rdma) + 8,
+		      "neighbours");
+	_mm_storeu_si128((__m128i *)(void *)seg, _mm_shuffle_epi8(v, place_order()));
 #else
 	put_address(seg, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
 #endif
@@ -166,6 +173,25 @@ put_place(uint8_t *seg, const struct ibv_send_wr *wr)
 static __rte_always_inline void
 put_atomics(uint8_t *seg, const struct ibv_send_wr *wr)
 {
+#ifdef __SSSE3__
+	/* A swap has it before what is compared; what is added stands alone. */
+	static const uint8_t orders[2][16] __rte_aligned(16) = {
+		{15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0},
+		{7, 6, 5, 4, 3, 2, 1, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80}};
+	const uint8_t *order = orders[wr->opcode - IBV_WR_ATOMIC_CMP_AND_SWP];
+	__m128d place = _mm_load_sd((const double *)(const void *)&wr->wr.atomic.remote_addr);
+	__m128i v = _mm_loadu_si128((const __m128i *)(const void *)&wr->wr.atomic.compare_add);
+
+	static_assert(IBV_WR_ATOMIC_FETCH_AND_ADD == IBV_WR_ATOMIC_CMP_AND_SWP + 1, "they choose an order");
+	static_assert(offsetof(struct ibv_send_wr, wr.atomic.swap) ==
+				      offsetof(struct ibv_send_wr, wr.atomic.compare_add) + 8 &&
+			      MLX4_ATOMIC_SWAP_ADD == 0 && MLX4_ATOMIC_COMPARE == 8,
+		      "neighbours here and there");
+	place = _mm_loadh_pd(place, (const double *)(const void *)&wr->wr.atomic.rkey);
+	_mm_storeu_si128((__m128i *)(void *)seg, _mm_shuffle_epi8(_mm_castpd_si128(place), place_order()));
+	v = _mm_shuffle_epi8(v, *(const __m128i *)(const void *)order);
+	_mm_storeu_si128((__m128i *)(void *)(seg + MLX4_RADDR_SIZE), v);
+#else
 	uint64_t add = wr->wr.atomic.compare_add, swap = wr->wr.atomic.swap, compare = add;
 
 	if (wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
@@ -175,6 +201,7 @@ put_atomics(uint8_t *seg, const struct ibv_send_wr *wr)
 	put_address(seg, wr->wr.atomic.remote_addr, wr->wr.atomic.rkey);
 	prm_set64(seg, MLX4_RADDR_SIZE + MLX4_ATOMIC_SWAP_ADD, swap);
 	prm_set64(seg, MLX4_RADDR_SIZE + MLX4_ATOMIC_COMPARE, compare);
+#endif
 }
 
 /* All but the last half of an address vector is the handle's; where it goes, the request's. */
@@ -252,7 +279,6 @@ put(const struct mlx4_roce_qp *q, struct mlx4_roce_slot *slot, const struct ibv_
 	if (way == ATOMIC) {
 		if (unlikely(wr->sg_list->length != ATOMIC_LEN))
 			return false;
-		put_atomics(wqe + at, wr);
 		at += MLX4_RADDR_SIZE + MLX4_ATOMIC_SIZE;
 	} else if (way != SEND) {
 		put_place(wqe + at, wr);
@@ -270,6 +296,8 @@ put(const struct mlx4_roce_qp *q, struct mlx4_roce_slot *slot, const struct ibv_
 	}
 	if (ud)
 		put_datagram(wqe + CTRL, wr);
+	else if (way == ATOMIC)
+		put_atomics(wqe + CTRL, wr);
 	memcpy(&c->flags, &like->flags, sizeof(like->flags));
 	slot->done.wr_id = wr->wr_id;
 	memcpy(&slot->done.status, &like->done, sizeof(like->done));
