@@ -194,6 +194,67 @@ test_lists(void **state)
 	}
 }
 
+/* Lists of inline requests that are alike, of each length, and behind them shorter ones that are alike, too. */
+static void
+alike(enum ibv_qp_type type, enum ibv_wr_opcode op, uint32_t max_inline)
+{
+	enum { N = 5, LONG = 3 };
+	const uint32_t grh = type == IBV_QPT_UD ? 40 : 0;
+	struct ibv_sge sge[N], rsge[N];
+	struct ibv_send_wr wr[N], *bad;
+	struct ibv_recv_wr rwr[N], *rbad;
+	struct ibv_wc wc[N];
+	struct rr_end a, b;
+	uint32_t len, i;
+
+	pair(&a, &b, type, max_inline);
+	for (len = 2; len <= granted(&a); len++) {
+		rr_fill(a.mem, 256 * N, (uint8_t)len);
+		memset(b.mem + TO, 0xee, 512 * N);
+		for (i = 0; i < N; i++) {
+			sge[i] = (struct ibv_sge){(uintptr_t)a.mem + 256 * i, i < LONG ? len : len / 2, a.mr->lkey};
+			rsge[i] = (struct ibv_sge){(uintptr_t)b.mem + TO + 512 * i, 512, b.mr->lkey};
+			wr[i] = request(&a, &b, op, &sge[i], IBV_SEND_INLINE);
+			wr[i].wr_id = len * N + i;
+			if (op == IBV_WR_RDMA_WRITE)
+				wr[i].wr.rdma.remote_addr += 512 * i;
+			wr[i].next = i + 1 == N ? NULL : &wr[i + 1];
+			rwr[i] = (struct ibv_recv_wr){
+				.sg_list = &rsge[i], .num_sge = 1, .next = i + 1 == N ? NULL : &rwr[i + 1]};
+		}
+		if (op == IBV_WR_SEND)
+			assert_int_equal(ibv_post_recv(b.qp, rwr, &rbad), 0);
+		assert_int_equal(ibv_post_send(a.qp, wr, &bad), 0);
+		rr_run();
+		assert_int_equal(ibv_poll_cq(a.cq, N, wc), N);
+		for (i = 0; i < N; i++) {
+			const uint8_t *got = b.mem + TO + 512 * i + grh;
+
+			assert_int_equal(wc[i].status, IBV_WC_SUCCESS);
+			assert_int_equal(wc[i].wr_id, wr[i].wr_id);
+			assert_memory_equal(got, a.mem + 256 * i, sge[i].length);
+			assert_int_equal(got[sge[i].length], 0xee);
+		}
+		assert_int_equal(ibv_poll_cq(b.cq, N, wc), op == IBV_WR_SEND ? N : 0);
+		for (i = 0; i < N && op == IBV_WR_SEND; i++)
+			assert_int_equal(wc[i].byte_len, sge[i].length + grh);
+	}
+	rr_end_free(&a);
+	rr_end_free(&b);
+}
+
+static void
+test_alike(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(inlines); i++) {
+		alike(IBV_QPT_RC, IBV_WR_SEND, inlines[i]);
+		alike(IBV_QPT_UC, IBV_WR_RDMA_WRITE, inlines[i]);
+		alike(IBV_QPT_UD, IBV_WR_SEND, inlines[i]);
+	}
+}
+
 /* What is before the request that is refused is sent, and no more; the same for want of room. */
 static void
 test_refused(void **state)
@@ -273,7 +334,7 @@ test_refused(void **state)
 int
 main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {TEST(test_lengths), TEST(test_lists), TEST(test_refused)};
+	const struct CMUnitTest tests[] = {TEST(test_lengths), TEST(test_lists), TEST(test_alike), TEST(test_refused)};
 
 	if (rig_eal("mlx4_roce_fast", "0@0") < 0)
 		return 1;
