@@ -7,17 +7,8 @@
 #include <rte_branch_prediction.h>
 #include <rte_io.h>
 
+#include "fast/receive.h"
 #include "verbs.h"
-
-static const struct {
-	uint16_t opcode; /* enum ibv_wc_opcode */
-	uint16_t flags;
-} receives[MLX4_CQE_OPCODE_MASK + 1] = {
-	[MLX4_CQE_RECV_WRITE_IMM] = {IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_WITH_IMM},
-	[MLX4_CQE_RECV_SEND] = {IBV_WC_RECV, 0},
-	[MLX4_CQE_RECV_SEND_IMM] = {IBV_WC_RECV, IBV_WC_WITH_IMM},
-	[MLX4_CQE_RECV_SEND_INV] = {IBV_WC_RECV, IBV_WC_WITH_INV},
-};
 
 static enum ibv_wc_status
 status_of(uint8_t syndrome)
@@ -74,27 +65,19 @@ csum_flag(const struct mlx4_cqe *cqe)
 	return (status & good) == good ? IBV_WC_IP_CSUM_OK : 0;
 }
 
-/* Where a datagram came from [DP 6.2]. */
+/* Where a datagram on InfiniBand came from [DP 6.2]. */
 static __rte_always_inline void
-fill_ud(const struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct ibv_wc *wc)
+fill_ib(const struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, const struct like_message *k, struct ibv_wc *wc)
 {
 	uint32_t from = rte_be_to_cpu_32(cqe->g_mlpath_rqpn);
 
 	wc->src_qp = from & MLX4_CQE_QPN_MASK;
-	wc->wc_flags |= (from & MLX4_CQE_GRH) != 0 ? IBV_WC_GRH : 0;
-	if (q->ib) {
-		wc->wc_flags |= q->csum != 0 ? csum_flag(cqe) : 0;
-		wc->sl = (uint8_t)(rte_be_to_cpu_16(cqe->sl_vid) >> MLX4_CQE_SL_SHIFT);
-		/* The card drops datagrams of other partitions than the queue pair's. */
-		wc->pkey_index = q->q.attr.pkey_index;
-		wc->slid = rte_be_to_cpu_16(cqe->rlid);
-		wc->dlid_path_bits = (uint8_t)(from >> MLX4_CQE_PATH_BITS_SHIFT & MLX4_CQE_PATH_BITS_MASK);
-		return;
-	}
-	wc->sl = (uint8_t)(rte_be_to_cpu_16(cqe->sl_vid) >> 13);
-	wc->pkey_index = 0;
-	wc->slid = 0;
-	wc->dlid_path_bits = 0;
+	wc->wc_flags = k->flags | ((from & MLX4_CQE_GRH) != 0 ? IBV_WC_GRH : 0) | (q->csum != 0 ? csum_flag(cqe) : 0);
+	wc->sl = (uint8_t)(rte_be_to_cpu_16(cqe->sl_vid) >> MLX4_CQE_SL_SHIFT);
+	/* The card drops datagrams of other partitions than the queue pair's. */
+	wc->pkey_index = q->q.attr.pkey_index;
+	wc->slid = rte_be_to_cpu_16(cqe->rlid);
+	wc->dlid_path_bits = (uint8_t)(from >> MLX4_CQE_PATH_BITS_SHIFT & MLX4_CQE_PATH_BITS_MASK);
 }
 
 static __rte_always_inline void
@@ -110,19 +93,20 @@ receive_done(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct ibv_wc *
 	}
 }
 
+/* All but whose request it was. */
 static __rte_always_inline void
 fill_receive(const struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op, struct ibv_wc *wc)
 {
-	wc->status = IBV_WC_SUCCESS;
-	wc->opcode = receives[op].opcode;
-	wc->wc_flags = receives[op].flags;
-	wc->imm_data = cqe->immed_rss;
-	if (unlikely(op == MLX4_CQE_RECV_SEND_INV))
-		wc->invalidated_rkey = rte_be_to_cpu_32(cqe->immed_rss);
-	if (q->ud)
-		fill_ud(q, cqe, wc);
-	else if (unlikely(q->raw))
-		wc->wc_flags = csum_flag(cqe);
+	const struct like_message k = like_with(op, 0);
+
+	memcpy(&wc->status, &k.done, sizeof(k.done));
+	put_message(cqe, &k, q->qpn, wc);
+	if (!q->ud)
+		wc->wc_flags = unlikely(q->raw) ? csum_flag(cqe) : k.flags;
+	else if (q->ib)
+		fill_ib(q, cqe, &k, wc);
+	else
+		put_origin(cqe, &k, wc);
 }
 
 /* What did not end well, and opcodes that no card has. */
@@ -179,33 +163,6 @@ fill_sends(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t phase, ui
 	return (uint32_t)(cqe - first);
 }
 
-/* The same of plain messages. */
-static __rte_noinline uint32_t
-fill_plain(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t phase, uint32_t n, struct ibv_wc *wc)
-{
-	const uint64_t *const wrid = q->rq_wrid;
-	const rte_be32_t whose = cqe->vlan_my_qpn;
-	const uint32_t qpn = q->qpn, mask = q->rq_mask;
-	const struct mlx4_cqe *const first = cqe, *const end = cqe + n;
-	uint32_t tail = q->rq_tail;
-
-	do {
-		const struct mlx4_roce_done ok = {wrid[tail++ & mask], IBV_WC_SUCCESS, IBV_WC_RECV};
-
-		wc->qp_num = qpn;
-		memcpy(wc, &ok, sizeof(ok));
-		mlx4_roce_put_length(wc, cqe->byte_cnt);
-		wc->wc_flags = 0;
-		wc++;
-		cqe++;
-		if (cqe == end || kind_of(cqe, phase) != MLX4_CQE_RECV_SEND)
-			break;
-		rte_io_rmb();
-	} while (cqe->vlan_my_qpn == whose);
-	q->rq_tail = tail;
-	return (uint32_t)(cqe - first);
-}
-
 /* The same of messages of any kind. */
 static __rte_noinline uint32_t
 fill_receives(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t phase, uint32_t n, struct ibv_wc *wc)
@@ -215,9 +172,7 @@ fill_receives(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t phase,
 	unsigned int op = kind_of(cqe, phase);
 
 	do {
-		wc->qp_num = q->qpn;
 		receive_done(q, cqe, wc);
-		mlx4_roce_put_length(wc, cqe->byte_cnt);
 		fill_receive(q, cqe, op, wc);
 		wc++;
 		cqe++;
@@ -229,6 +184,82 @@ fill_receives(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t phase,
 		rte_io_rmb();
 	} while (cqe->vlan_my_qpn == whose);
 	return (uint32_t)(cqe - first);
+}
+
+/* --- messages of one kind --- */
+
+/* The same of messages of one kind, to a queue of the queue pair's own or to a shared one. */
+static __rte_always_inline uint32_t
+fill_kind(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, const struct like_message k, uint32_t n,
+	  struct ibv_wc *wc, const bool shared, const bool datagram)
+{
+	struct mlx4_roce_srq *const s = q->srq;
+	const uint64_t *const wrid = shared ? s->wrid : q->rq_wrid;
+	const rte_be32_t whose = cqe->vlan_my_qpn;
+	const uint32_t qpn = q->qpn, mask = shared ? s->mask : q->rq_mask;
+	const struct mlx4_cqe *const first = cqe, *const end = cqe + n;
+	uint32_t tail = shared ? s->tail : q->rq_tail;
+
+	do {
+		if (shared) {
+			const rte_be16_t entry = cqe->wqe_index & rte_cpu_to_be_16((uint16_t)mask);
+
+			mlx4_roce_srq_link(s, tail, entry);
+			tail = rte_be_to_cpu_16(entry);
+			wc->wr_id = wrid[tail];
+		} else {
+			wc->wr_id = wrid[tail++ & mask];
+		}
+		memcpy(&wc->status, &k.done, sizeof(k.done));
+		put_message(cqe, &k, qpn, wc);
+		if (datagram)
+			put_origin(cqe, &k, wc);
+		else
+			wc->wc_flags = k.flags;
+		wc++;
+		cqe++;
+		if (cqe == end || cqe->owner_sr_opcode != k.owner)
+			break;
+		rte_io_rmb();
+	} while (cqe->vlan_my_qpn == whose);
+	if (shared)
+		s->tail = tail;
+	else
+		q->rq_tail = tail;
+	return (uint32_t)(cqe - first);
+}
+
+static __rte_noinline uint32_t
+fill_own(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct like_message k, uint32_t n, struct ibv_wc *wc)
+{
+	return fill_kind(q, cqe, k, n, wc, false, false);
+}
+
+static __rte_noinline uint32_t
+fill_shared(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct like_message k, uint32_t n, struct ibv_wc *wc)
+{
+	return fill_kind(q, cqe, k, n, wc, true, false);
+}
+
+static __rte_noinline uint32_t
+fill_datagrams(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct like_message k, uint32_t n, struct ibv_wc *wc)
+{
+	return fill_kind(q, cqe, k, n, wc, false, true);
+}
+
+static __rte_always_inline uint32_t
+fill_messages(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t phase, unsigned int op, uint32_t n,
+	      struct ibv_wc *wc)
+{
+	const struct mlx4_roce_srq *s = q->srq;
+
+	if (q->plain_recv)
+		return fill_own(q, cqe, like_with(op, phase), n, wc);
+	if (q->raw || q->ib || (s != NULL && (q->ud || s->enter != NULL)))
+		return fill_receives(q, cqe, phase, n, wc);
+	if (s != NULL)
+		return fill_shared(q, cqe, like_with(op, phase), n, wc);
+	return fill_datagrams(q, cqe, like_with(op, phase), n, wc);
 }
 
 /* Room for one more; of the requests that wait the oldest is flushed. */
@@ -292,10 +323,8 @@ mlx4_roce_poll_any(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc, int done)
 			wc--;
 		} else if (op - MLX4_CQE_IS_SEND < MLX4_CQE_ERROR) {
 			k = fill_sends(q, cqe, phase, most, wc);
-		} else if (op == MLX4_CQE_RECV_SEND && q->plain_recv) {
-			k = fill_plain(q, cqe, phase, most, wc);
 		} else if (likely(op <= MLX4_CQE_RECV_SEND_INV)) {
-			k = fill_receives(q, cqe, phase, most, wc);
+			k = fill_messages(q, cqe, phase, op, most, wc);
 		} else {
 			wc->qp_num = qpn;
 			fill_other(q, cqe, op, wc);
@@ -327,9 +356,7 @@ poll_other(struct mlx4_roce_cq *cq, struct ibv_wc *wc)
 	q = cq->qp_of[rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK];
 	if (unlikely(q == NULL))
 		return mlx4_roce_poll_any(cq, 1, wc, 0);
-	wc->qp_num = q->qpn;
 	receive_done(q, cqe, wc);
-	mlx4_roce_put_length(wc, cqe->byte_cnt);
 	fill_receive(q, cqe, op, wc);
 	mlx4_roce_cq_advance(cq);
 	mlx4_roce_cq_publish(cq);

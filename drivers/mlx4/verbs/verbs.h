@@ -273,13 +273,17 @@ void mlx4_roce_cq_clean(struct mlx4_roce_cq *cq, uint32_t qpn, struct mlx4_roce_
 uint32_t mlx4_roce_cq_waiting(const struct mlx4_roce_cq *c);
 void mlx4_roce_cq_carry(const struct mlx4_roce_cq *c, struct mlx4_cqe *to, uint32_t mask);
 void mlx4_roce_cq_moved(struct mlx4_roce_cq *c, struct mlx4_cqe *to, uint32_t mask);
+/* entry follows the one at tail in the list of free ones of a shared receive queue. */
+static __rte_always_inline void
+mlx4_roce_srq_link(struct mlx4_roce_srq *s, uint32_t tail, rte_be16_t entry)
+{
+	static_assert(MLX4_SRQ_WQE_NEXT == PRM_D(PRM_OFF(MLX4_SRQ_WQE_NEXT), 15, 0), "the low half of its word");
+	memcpy(s->wqes + ((size_t)tail << s->lg_stride) + PRM_OFF(MLX4_SRQ_WQE_NEXT) + 2, &entry, sizeof(entry));
+}
 static __rte_always_inline void
 mlx4_roce_srq_put(struct mlx4_roce_srq *s, uint32_t entry)
 {
-	const rte_be16_t next = rte_cpu_to_be_16((uint16_t)entry);
-
-	static_assert(MLX4_SRQ_WQE_NEXT == PRM_D(PRM_OFF(MLX4_SRQ_WQE_NEXT), 15, 0), "the low half of its word");
-	memcpy(s->wqes + ((size_t)s->tail << s->lg_stride) + PRM_OFF(MLX4_SRQ_WQE_NEXT) + 2, &next, sizeof(next));
+	mlx4_roce_srq_link(s, s->tail, rte_cpu_to_be_16((uint16_t)entry));
 	s->tail = entry;
 }
 /* Where others may post meanwhile. */
