@@ -188,7 +188,7 @@ fill_receives(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t phase,
 
 /* --- messages of one kind --- */
 
-/* The same of messages of one kind, to a queue of the queue pair's own or to a shared one. */
+/* Up to n completions from cqe on, as long as they are of one kind and queue pair; shared: from a shared receive queue. */
 static __rte_always_inline uint32_t
 fill_kind(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, const struct like_message k, uint32_t n,
 	  struct ibv_wc *wc, const bool shared, const bool datagram)
@@ -247,6 +247,7 @@ fill_datagrams(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, struct like_m
 	return fill_kind(q, cqe, k, n, wc, false, true);
 }
 
+/* What has more to tell, or is seldom, goes one by one. */
 static __rte_always_inline uint32_t
 fill_messages(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, uint8_t phase, unsigned int op, uint32_t n,
 	      struct ibv_wc *wc)
