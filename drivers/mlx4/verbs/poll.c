@@ -344,19 +344,11 @@ mlx4_roce_poll_any(struct mlx4_roce_cq *cq, int n, struct ibv_wc *wc, int done)
 	return done;
 }
 
-/* One completion that mlx4_roce_poll_plain() does not know: as a rule a message that has more to tell. */
+/* The next completion is a message that has more to tell than its length, or not from a queue of its own. */
 static __rte_noinline int
-poll_other(struct mlx4_roce_cq *cq, struct ibv_wc *wc)
+poll_message(struct mlx4_roce_cq *cq, struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op,
+	     struct ibv_wc *wc)
 {
-	unsigned int op;
-	const struct mlx4_cqe *cqe = mlx4_roce_next_cqe(cq, cq->ci, &op);
-	struct mlx4_roce_qp *q;
-
-	if (unlikely(cqe == NULL || op > MLX4_CQE_RECV_SEND_INV))
-		return mlx4_roce_poll_any(cq, 1, wc, 0);
-	q = cq->qp_of[rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK];
-	if (unlikely(q == NULL))
-		return mlx4_roce_poll_any(cq, 1, wc, 0);
 	receive_done(q, cqe, wc);
 	fill_receive(q, cqe, op, wc);
 	mlx4_roce_cq_advance(cq);
@@ -368,11 +360,27 @@ int
 mlx4_roce_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 {
 	struct mlx4_roce_cq *cq = (struct mlx4_roce_cq *)(void *)ibcq;
-	int done;
+	const struct mlx4_cqe *cqe;
+	struct mlx4_roce_qp *q;
+	unsigned int op;
+	uint32_t qpn;
 
 	if (n != 1)
 		return mlx4_roce_poll_any(cq, n, wc, 0);
-	return mlx4_roce_poll_plain(cq, 1, &wc, &done) ? done : poll_other(cq, wc);
+	cqe = mlx4_roce_next_cqe(cq, cq->ci, &op);
+	if (cqe == NULL)
+		return unlikely(cq->dead) ? mlx4_roce_poll_any(cq, 1, wc, 0) : 0;
+	qpn = rte_be_to_cpu_32(cqe->vlan_my_qpn) & MLX4_CQE_QPN_MASK;
+	wc->qp_num = qpn;
+	q = cq->qp_of[qpn];
+	if (unlikely(q == NULL))
+		return mlx4_roce_poll_any(cq, 1, wc, 0);
+	if (!mlx4_roce_take_plain(q, cqe, op, wc))
+		return op <= MLX4_CQE_RECV_SEND_INV ? poll_message(cq, q, cqe, op, wc)
+						    : mlx4_roce_poll_any(cq, 1, wc, 0);
+	mlx4_roce_cq_advance(cq);
+	mlx4_roce_cq_publish(cq);
+	return 1;
 }
 
 int

@@ -364,6 +364,23 @@ mlx4_roce_put_length(struct ibv_wc *wc, rte_be32_t byte_cnt)
 	memcpy(&wc->vendor_err, &v, sizeof(v));
 }
 
+/* All but the number, of a send that succeeded or a plain message. False: it is another kind. */
+static __rte_always_inline bool
+mlx4_roce_take_plain(struct mlx4_roce_qp *q, const struct mlx4_cqe *cqe, unsigned int op, struct ibv_wc *wc)
+{
+	const unsigned int kind = op & (MLX4_CQE_IS_SEND | MLX4_CQE_OPCODE_MASK);
+
+	if (kind == MLX4_CQE_RECV_SEND && likely(q->plain_recv))
+		mlx4_roce_plain_recv(q, wc);
+	else if (kind - MLX4_CQE_IS_SEND < MLX4_CQE_ERROR)
+		mlx4_roce_send_done(q, cqe, wc);
+	else
+		return false;
+	mlx4_roce_put_length(wc, cqe->byte_cnt);
+	wc->wc_flags = 0;
+	return true;
+}
+
 /*
  * Sends that succeeded, and plain messages of connections, take a way without calls. False: a completion of another kind is next,
  * or the card is lost, and mlx4_roce_poll_any() goes on from *wc. Who has a lock calls that at its end, so that nothing is kept
@@ -377,7 +394,6 @@ mlx4_roce_poll_plain(struct mlx4_roce_cq *cq, int n, struct ibv_wc **at, int *co
 
 	for (done = 0; done < n; done++, wc++) {
 		struct mlx4_roce_qp *q;
-		unsigned int kind;
 		uint32_t qpn;
 		unsigned int op;
 		const struct mlx4_cqe *cqe = mlx4_roce_next_cqe(cq, cq->ci, &op);
@@ -391,18 +407,8 @@ mlx4_roce_poll_plain(struct mlx4_roce_cq *cq, int n, struct ibv_wc **at, int *co
 		/* Early: nothing has to keep it. */
 		wc->qp_num = qpn;
 		q = cq->qp_of[qpn];
-		kind = op & (MLX4_CQE_IS_SEND | MLX4_CQE_OPCODE_MASK);
-		if (unlikely(q == NULL))
+		if (unlikely(q == NULL) || !mlx4_roce_take_plain(q, cqe, op, wc))
 			goto other;
-		if (kind == MLX4_CQE_RECV_SEND && likely(q->plain_recv)) {
-			mlx4_roce_plain_recv(q, wc);
-		} else if (kind - MLX4_CQE_IS_SEND < MLX4_CQE_ERROR) {
-			mlx4_roce_send_done(q, cqe, wc);
-		} else {
-			goto other;
-		}
-		mlx4_roce_put_length(wc, cqe->byte_cnt);
-		wc->wc_flags = 0;
 		mlx4_roce_cq_advance(cq);
 	}
 	if (done != 0)
