@@ -185,19 +185,23 @@ post_list(struct mlx4_roce_qp *q, struct ibv_send_wr *wr, struct ibv_send_wr **b
 		slot++;                                                                                                \
 		wr = wr->next;                                                                                         \
 	} while (ALIKE && ((data) == MEMORY || (data) == INLINE || wr->sg_list->length == like.len))
+/* The first ones of one length, and what follows as if each had its own, so that no list costs more than one by one. */
 #define RUN_INLINE(way, at)                                                                                            \
 	do {                                                                                                           \
 		like.len = wr->sg_list->length;                                                                        \
 		like.second = BE(MLX4_DATA_INLINE - in_first(at) + like.len);                                          \
 		like.ctrl = with_length(like.ctrl, (at) + 8 + like.len);                                               \
+		ok = true;                                                                                             \
 		switch (words_of(at, max_of(ud, lg), like.len)) {                                                      \
 		case WORDS_1: RUN(way, WORDS_1); break;                                                                \
 		case WORDS_2: RUN(way, WORDS_2); break;                                                                \
 		case WORDS_3: RUN(way, WORDS_3); break;                                                                \
 		case WORDS_4: RUN(way, WORDS_4); break;                                                                \
-		default: RUN(way, INLINE);                                                                             \
+		default: break;                                                                                        \
 		}                                                                                                      \
-	} while (ok && ALIKE)
+		if (ok && ALIKE)                                                                                       \
+			RUN(way, INLINE);                                                                              \
+	} while (0)
 		if (ud && more == 0)
 			RUN(SEND, MEMORY);
 		else if (ud)
