@@ -136,9 +136,10 @@ def bench_datapath(rep):
 
 
 # Instructions that the project set itself for verbs on rings, beside a share of the provider's.
-VERBS_GOALS = {'send-inline': 90, 'write-inline': 90, 'ud-inline': 90, 'send': 80, 'write': 80, 'read': 80, 'ud': 80,
-               'send-16': 45, 'write-16': 45, 'read-16': 45, 'ud-16': 45, 'recv': 45, 'recv-16': 45,
-               'srq-recv': 45, 'srq-recv-16': 45, 'poll-send-16': 40, 'poll-recv-16': 40}
+VERBS_GOALS = {'send-inline': 90, 'write-inline': 90, 'ud-inline': 90, 'send': 80, 'write': 80, 'read': 80, 'atomic': 80, 'ud': 80,
+               'send-16': 45, 'write-16': 45, 'read-16': 45, 'atomic-16': 45, 'ud-16': 45, 'send-inline-16': 45,
+               'write-inline-16': 45, 'recv': 45, 'recv-16': 45, 'srq-recv': 45, 'srq-recv-16': 45, 'poll-send-16': 40,
+               'poll-read-16': 40, 'poll-recv-16': 40, 'poll-recv-imm-16': 40, 'poll-srq-16': 40, 'poll-ud-16': 40}
 
 
 def bench_verbs_rings(rep):

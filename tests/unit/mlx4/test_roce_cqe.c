@@ -6,88 +6,17 @@
  * kind of receive, where datagrams came from; arming; and the entries of a queue pair that goes away.
  */
 #include "ib_rig.h"
-#include "roce_rig.h"
-#include "drivers/mlx4/verbs/verbs.h"
+#include "roce_cqe.h"
 
 #define SEND 0x40u /* [DP 6.2] of byte 0x1f, beside the opcode */
 #define ERROR 0x1eu
 #define UNKNOWN_QPN 0x7ffu
-
-/* An entry that the test writes in the card's place. */
-struct entry {
-	uint32_t qpn, imm, from; /* from: GRH, path bits, queue pair */
-	uint16_t sl_vid, rlid, status, index;
-	uint8_t l4, vendor, syndrome, op;
-	uint32_t len;
-};
-
-static struct mlx4_roce_cq *
-cq_of(struct ibv_cq *cq)
-{
-	return (struct mlx4_roce_cq *)(void *)cq;
-}
-
-static struct mlx4_roce_qp *
-qp_of(struct ibv_qp *qp)
-{
-	return (struct mlx4_roce_qp *)(void *)qp;
-}
-
-static void
-put16(uint8_t *p, uint16_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static void
-put32(uint8_t *p, uint32_t v)
-{
-	put16(p, (uint16_t)(v >> 16));
-	put16(p + 2, (uint16_t)v);
-}
-
-/* The nth entry that was not polled; its owner bit is that of its pass [DP 6.5]. */
-static void
-write_entry(struct ibv_cq *cq, uint32_t n, const struct entry *e)
-{
-	struct mlx4_roce_cq *c = cq_of(cq);
-	uint32_t at = c->ci + n, entries = (uint32_t)cq->cqe + 1;
-	uint8_t *p = (uint8_t *)c->cqes + (size_t)(at % entries) * 32;
-
-	memset(p, 0, 31);
-	put32(p, e->qpn);
-	put32(p + 4, e->imm);
-	put32(p + 8, e->from);
-	put16(p + 0x0c, e->sl_vid);
-	put16(p + 0x0e, e->rlid);
-	put16(p + 0x10, e->status);
-	p[0x13] = e->l4;
-	put32(p + 0x14, e->len);
-	put16(p + 0x18, e->index);
-	p[0x1a] = e->vendor;
-	p[0x1b] = e->syndrome;
-	p[0x1f] = (uint8_t)((at / entries % 2 != 0 ? 0x80 : 0) | e->op);
-}
 
 /* What a poll left in the consumer record [DP 2.3]. */
 static uint32_t
 consumer(struct ibv_cq *cq)
 {
 	return be32toh(cq_of(cq)->dbrec[0]);
-}
-
-static void
-open_end(struct rr_end *e, enum ibv_qp_type type)
-{
-	struct rr_end peer;
-
-	rr_end(e, 0);
-	rr_qp(e, type, NULL);
-	peer = *e; /* as good as any */
-	rr_init(e);
-	rr_rtr(e, &peer, RR_IPV4_V2);
-	rr_rts(e);
 }
 
 /* --- errors ------------------------------------------------------------------------------------------------------ */
@@ -345,123 +274,6 @@ test_polls(void **state)
 	rr_end_free(&a);
 }
 
-#define RUN 15u /* entries of one kind in a row */
-
-static struct entry
-message(const struct rr_end *a, uint8_t op, uint32_t i)
-{
-	return (struct entry){.qpn = a->qp->qp_num,
-			      .imm = 0x81020304 + i * 0x01000001,
-			      .from = (i % 2) << 31 | (0x7f000000 & i << 24) | (0xabcdef - i),
-			      .sl_vid = (uint16_t)(i << 13 | 0xfff),
-			      .rlid = 0x0102,
-			      .status = 0xffff,
-			      .l4 = 0xff,
-			      .index = (uint16_t)(i * 7 % RUN),
-			      .len = 0x12345678 + i * 0x101,
-			      .op = op};
-}
-
-static void
-expect_message(const struct rr_end *a, const struct entry *e, bool datagram, const struct ibv_wc *wc)
-{
-	static const unsigned int flags[] = {IBV_WC_WITH_IMM, 0, IBV_WC_WITH_IMM, IBV_WC_WITH_INV};
-
-	assert_int_equal(wc->status, IBV_WC_SUCCESS);
-	assert_int_equal(wc->opcode, e->op == 0 ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV);
-	assert_int_equal(wc->vendor_err, 0);
-	assert_int_equal(wc->byte_len, e->len);
-	assert_int_equal(wc->qp_num, a->qp->qp_num);
-	if (e->op == 3)
-		assert_int_equal(wc->invalidated_rkey, e->imm);
-	else if (e->op != 1)
-		assert_int_equal(wc->imm_data, htobe32(e->imm));
-	assert_int_equal(wc->wc_flags, flags[e->op] | (datagram && e->from >> 31 != 0 ? IBV_WC_GRH : 0));
-	if (!datagram)
-		return;
-	assert_int_equal(wc->src_qp, e->from & 0xffffff);
-	assert_int_equal(wc->sl, e->sl_vid >> 13);
-	assert_int_equal(wc->pkey_index | wc->slid | wc->dlid_path_bits, 0);
-}
-
-/* Many of one kind at once: each has its own length, data and origin, also where they go over the ring's end. */
-static void
-test_runs(void **state)
-{
-	struct ibv_wc wc[2 * RUN];
-	unsigned int ud, round, i;
-	struct entry e;
-	struct rr_end a;
-
-	for (ud = 0; ud < 2; ud++) {
-		open_end(&a, ud != 0 ? IBV_QPT_UD : IBV_QPT_RC);
-		for (round = 0; round < 40; round++) {
-			for (i = 0; i < 2 * RUN; i++) {
-				e = message(&a, (uint8_t)((round + i / RUN) % 4), i);
-				qp_of(a.qp)->rq_wrid[(qp_of(a.qp)->rq_tail + i) & qp_of(a.qp)->rq_mask] = 500 + i;
-				write_entry(a.cq, i, &e);
-			}
-			memset(wc, 0x5a, sizeof(wc));
-			assert_int_equal(ibv_poll_cq(a.cq, 2 * RUN, wc), 2 * RUN);
-			for (i = 0; i < 2 * RUN; i++) {
-				e = message(&a, (uint8_t)((round + i / RUN) % 4), i);
-				assert_int_equal(wc[i].wr_id, 500 + i);
-				expect_message(&a, &e, ud != 0, &wc[i]);
-			}
-			assert_int_equal(ibv_poll_cq(a.cq, RUN, wc), 0);
-		}
-		rr_end_free(&a);
-	}
-}
-
-/* The same of a shared receive queue, whose entries are free again in the order in which they are polled. */
-static void
-test_shared_runs(void **state)
-{
-	static const enum ibv_qp_type types[] = {IBV_QPT_RC, IBV_QPT_UD};
-	struct ibv_srq_init_attr init = {.attr = {.max_wr = RUN, .max_sge = 1}};
-	const struct mlx4_roce_srq *s;
-	struct ibv_wc wc[RUN];
-	unsigned int t, i, op;
-	struct entry e;
-	struct rr_end a;
-	uint32_t at;
-
-	for (t = 0; t < RTE_DIM(types); t++)
-		for (op = 0; op < 4; op++) {
-			rr_end(&a, 0);
-			a.srq = tp_roce_create_srq(rr_pd[0], &init);
-			assert_non_null(a.srq);
-			s = (const struct mlx4_roce_srq *)(const void *)a.srq;
-			rr_qp(&a, types[t], NULL);
-			rr_init(&a);
-			assert_int_equal(init.attr.max_wr, RUN);
-			for (i = 0; i < RUN; i++) {
-				assert_int_equal(rr_recv(&a, 64 * i, 64), 0);
-				s->wrid[i] = 700 + i;
-				e = message(&a, (uint8_t)op, i);
-				write_entry(a.cq, i, &e);
-			}
-			assert_int_equal(rr_recv(&a, 0, 64), ENOMEM);
-			at = s->tail;
-			memset(wc, 0x5a, sizeof(wc));
-			assert_int_equal(ibv_poll_cq(a.cq, RUN, wc), RUN);
-			for (i = 0; i < RUN; i++) {
-				uint8_t *next = s->wqes + ((size_t)at << s->lg_stride) + 2;
-
-				e = message(&a, (uint8_t)op, i);
-				assert_int_equal(wc[i].wr_id, 700 + e.index);
-				expect_message(&a, &e, types[t] == IBV_QPT_UD, &wc[i]);
-				at = (uint32_t)next[0] << 8 | next[1];
-				assert_int_equal(at, e.index);
-			}
-			for (i = 0; i < RUN; i++)
-				assert_int_equal(rr_recv(&a, 64 * i, 64), 0);
-			assert_int_equal(rr_recv(&a, 0, 64), ENOMEM);
-			rr_end_free(&a);
-		}
-}
-
 /* A send completion frees all requests up to its own: counted modulo 65536 [DP 4.6]. */
 static void
 test_sends_free_room(void **state)
@@ -666,8 +478,6 @@ main(int argc, char **argv)
 		TEST(test_ethernet_datagrams),
 		cmocka_unit_test_setup_teardown(test_infiniband_datagrams, ir_setup_active, ir_teardown),
 		TEST(test_polls),
-		TEST(test_runs),
-		TEST(test_shared_runs),
 		TEST(test_sends_free_room),
 		TEST(test_arming),
 		TEST(test_clean),

@@ -86,7 +86,7 @@ put_origin(const struct mlx4_cqe *cqe, const struct like_message *k, struct ibv_
 			      sizeof(struct ibv_wc) == 48,
 		      "one store writes them");
 	static_assert(offsetof(struct mlx4_cqe, g_mlpath_rqpn) == 8 && offsetof(struct mlx4_cqe, sl_vid) == 12 &&
-			      MLX4_CQE_GRH == 1u << 31 && IBV_WC_GRH == 1,
+			      MLX4_CQE_GRH == 0x80000000 && IBV_WC_GRH == 1,
 		      "octets 8 and 12");
 	v = _mm_or_si128(v, _mm_shuffle_epi8(first, number));
 	v = _mm_or_si128(v, _mm_set_epi32(0, 0, (int)k->flags, 0));
