@@ -88,6 +88,7 @@ struct perf {
 	struct ibv_srq *srq;
 	struct perf_qp *qp;
 	bool armed;
+	uint32_t rests, hung_up;   /* turns in which nothing came; looks at a socket that was hung up */
 	uint64_t *t_post, *t_done; /* TSC of each message, NULL: not kept */
 	uint64_t begun, ended;     /* TSC of what is reported */
 	uint64_t count;            /* messages of that time */

@@ -14,7 +14,8 @@
 
 #define QKEY 0x11111111u
 #define INLINE_LAT 220u
-#define REFILL_MAX 16u /* receive requests of one post */
+#define LOOK_TURNS 0xffffu /* less one, without anything: from one look at the socket to the next, some milliseconds */
+#define REFILL_MAX 16u     /* receive requests of one post */
 
 static int
 post(struct perf *p, uint32_t i, struct ibv_recv_wr *wr)
@@ -141,6 +142,9 @@ perf_rest(struct perf *p)
 	rend_idle(p->e);
 	if (rend_stopping())
 		return -EINTR;
+	/* Ends part after the last exchange. A second look, since what came before the first one may not be taken yet. */
+	if ((++p->rests & LOOK_TURNS) == 0 && rend_hung_up(p->e) && ++p->hung_up == 2)
+		return rend_fail(ECONNRESET, "the other end hung up amid the test");
 	if (p->channel == NULL)
 		return 0;
 	if (!p->armed) {

@@ -112,13 +112,22 @@ class Veth:
     def __exit__(self, *exc):
         subprocess.run(['ip', 'netns', 'del', self.ns], stderr=subprocess.DEVNULL)
 
-    def pair(self, prog, args, timeout=60):
-        """Both ends on AF_PACKET ports."""
+    def start(self, prog, args):
+        """Server and client on AF_PACKET ports."""
         procs = []
         for i, role in enumerate(('server', 'client')):
             cmd = ['ip', 'netns', 'exec', self.ns, program(prog)] + eal(role, on='0@%d' % i)
             cmd += ['--vdev=net_af_packet0,iface=roce%d' % i, '--', '--addr', '192.0.2.%d/24' % (i + 1)]
             procs.append(Process(cmd + list(args) + ([] if role == 'server' else ['127.0.0.1'])))
+        return procs
+
+    def received(self, end):
+        """Octets that an end's interface has got."""
+        cmd = ['ip', 'netns', 'exec', self.ns, 'cat', '/sys/class/net/roce%d/statistics/rx_bytes' % end]
+        return int(subprocess.run(cmd, stdout=subprocess.PIPE, check=True).stdout)
+
+    def pair(self, prog, args, timeout=60):
+        procs = self.start(prog, args)
         client = procs[1].wait(timeout)
         return Ends(procs[0].wait(timeout if client.returncode == 0 else 2), client)
 

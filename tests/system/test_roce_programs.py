@@ -238,6 +238,19 @@ def af_packet():
         perf('veth-send-bw', 'tp_send_bw', ['-n', '200', '-s', '20000'] + patient, [20000], 200, wire.pair)
         perf('veth-write-bw', 'tp_write_bw', ['-n', '200', '-s', '65536'] + patient, [65536], 200, wire.pair)
         perf('veth-read-lat', 'tp_read_lat', ['-n', '200', '-s', '100'] + patient, [100], 200, wire.pair, False)
+        died(wire)
+
+
+def died(wire):
+    """A server whose client dies amid the test: it has nothing to send again, and does not wait for ever."""
+    before = wire.received(0)
+    server, client = wire.start('tp_send_bw', PATIENT + ['-D', '100', '-s', '4096'])
+    sends = tpmd.wait_until(lambda: client.p.poll() is not None or wire.received(0) > before + 1000000)
+    client.p.kill()
+    client.wait(60)
+    server.wait(60)
+    result('veth-client-died', None if sends and server.returncode == 1 and 'the other end hung up amid the test' in server.err else
+           'client: %s; exit code %d: %s' % (client.err, server.returncode, server.err))
 
 
 def refused():
