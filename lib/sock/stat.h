@@ -76,7 +76,7 @@ struct sock_stat {
 	uint32_t version, port;
 	int32_t pid;
 	uint32_t spin_us, mbufs; /* settings; 0: the port was not asked for yet */
-	uint32_t unlisted;       /* sockets that had no place */
+	uint32_t unlisted;       /* sockets that had no place, and are open */
 	uint64_t ring[SOCK_RING_COUNTS], ring_zero[SOCK_RING_COUNTS];
 	uint64_t tcp[SOCK_TCP_COUNTS], tcp_zero[SOCK_TCP_COUNTS];
 	uint64_t ended[SOCK_COUNTS], ended_zero[SOCK_COUNTS]; /* of sockets that are closed */

@@ -23,13 +23,14 @@ struct item {
 	bool engine, listed, off; /* off: ONESHOT has told */
 	struct epoll_event ev;
 	TAILQ_ENTRY(item) ready;
-	LIST_ENTRY(item) next;
+	LIST_ENTRY(item) next, other; /* of its set, of its socket */
 };
 
 struct ep {
 	int fd, event;
 	unsigned int sleepers, rounds;
 	bool nested, told;
+	bool fresh; /* there may be a listener that was not looked at, or a socket that has not begun */
 	atomic_uint num_engine, refs;
 	atomic_uint early; /* that wait in the kernel's set alone, without the net's lock */
 	LIST_HEAD(, item) items;
@@ -141,13 +142,14 @@ untell(struct ep *e)
 	e->told = false;
 }
 
+/* Its socket may be there by several numbers. */
 static struct item *
-item_of(struct ep *e, int fd)
+item_of(const struct ep *e, int fd, const struct file *f)
 {
 	struct item *i;
 
-	LIST_FOREACH(i, &e->items, next)
-	if (i->fd == fd)
+	LIST_FOREACH(i, &f->in, other)
+	if (i->ep == e && i->fd == fd)
 		return i;
 	return NULL;
 }
@@ -158,6 +160,7 @@ item_free(struct item *i)
 	struct sock_net *n = net_now();
 
 	LIST_REMOVE(i, next);
+	LIST_REMOVE(i, other);
 	if (i->engine && n != NULL) {
 		sock_net_lock(n);
 		sock_watch_del(&i->watch);
@@ -189,16 +192,14 @@ ep_free(struct ep *e)
 void
 ep_closed(int fd, struct file *f)
 {
-	struct item *i;
-	struct ep *e;
+	struct item *i, *next;
 
 	if (f->items == 0)
 		return;
 	pthread_mutex_lock(&lock);
-	LIST_FOREACH(e, &sets, next)
-	{
-		i = item_of(e, fd);
-		if (i != NULL && i->f == f)
+	for (i = LIST_FIRST(&f->in); i != NULL; i = next) {
+		next = LIST_NEXT(i, other);
+		if (i->fd == fd)
 			item_free(i);
 	}
 	pthread_mutex_unlock(&lock);
@@ -208,21 +209,18 @@ void
 ep_began(struct file *f)
 {
 	struct item *i;
-	struct ep *e;
 
 	stat_began(f);
 	if (f->items == 0)
 		return;
 	pthread_mutex_lock(&lock);
-	LIST_FOREACH(e, &sets, next)
+	LIST_FOREACH(i, &f->in, other)
 	{
-		LIST_FOREACH(i, &e->items, next)
-		{
-			if (i->f != f || i->engine)
-				continue;
-			(void)real()->epoll_ctl(e->fd, EPOLL_CTL_DEL, i->fd, NULL);
-			to_engine(i);
-		}
+		i->ep->fresh |= f->forced;
+		if (i->engine)
+			continue;
+		(void)real()->epoll_ctl(i->ep->fd, EPOLL_CTL_DEL, i->fd, NULL);
+		to_engine(i);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -257,6 +255,7 @@ ep_fork(enum fork_step step)
 		TAILQ_INIT(&e->ready);
 		e->event = -1;
 		e->told = false;
+		e->fresh = true;
 		e->num_engine = e->sleepers = 0;
 		LIST_FOREACH(i, &e->items, next)
 		i->engine = i->listed = false;
@@ -281,6 +280,8 @@ add(struct ep *e, int fd, struct file *f, const struct epoll_event *ev)
 		return -errno;
 	}
 	LIST_INSERT_HEAD(&e->items, i, next);
+	LIST_INSERT_HEAD(&f->in, i, other);
+	e->fresh |= f->wants || f->forced;
 	f->items++;
 	if (f->s != NULL)
 		to_engine(i);
@@ -309,7 +310,7 @@ change(struct item *i, const struct epoll_event *ev)
 static int
 control(struct ep *e, int op, int fd, struct file *f, const struct epoll_event *ev)
 {
-	struct item *i = item_of(e, fd);
+	struct item *i = item_of(e, fd, f);
 
 	if (op == EPOLL_CTL_ADD)
 		return i != NULL ? -EEXIST : add(e, fd, f, ev);
@@ -453,13 +454,19 @@ begin_all(struct ep *e)
 	int fd[16];
 	unsigned int n = 0;
 	struct item *i;
+	bool more;
 
 	pthread_mutex_lock(&lock);
-	LIST_FOREACH(i, &e->items, next)
-	{
+	more = e->fresh;
+	e->fresh = false;
+	for (i = more ? LIST_FIRST(&e->items) : NULL; i != NULL; i = LIST_NEXT(i, next)) {
 		i->f->looked = true;
-		if (!i->f->wants || n == RTE_DIM(wants))
+		if (!i->f->wants)
 			continue;
+		if (n == RTE_DIM(wants)) {
+			e->fresh = true;
+			break;
+		}
 		fd[n] = i->fd;
 		wants[n++] = i->f;
 		i->f->refs++;

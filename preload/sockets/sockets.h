@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/ioctl.h>
+#include <sys/queue.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -98,8 +99,10 @@ struct file {
 	int claim;                     /* of a port that comes here, -1: none */
 	struct dgram *dgram;           /* NULL: it is one of streams */
 	struct sock_stat_socket *stat; /* NULL: nobody counts */
+	bool unlisted;                 /* there was no place for counters */
 	pthread_mutex_t lock;          /* of s, when it begins */
 	unsigned int items;            /* of epoll sets, more or less */
+	LIST_HEAD(, item) in;          /* these: a set with thousands is not searched for one */
 };
 
 enum fork_step { FORK_PREPARE, FORK_PARENT, FORK_CHILD };

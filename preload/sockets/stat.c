@@ -85,7 +85,8 @@ stat_open(int fd, struct file *f)
 	struct sock_stat *p = stat_page();
 	struct sock_stat_socket *t = NULL;
 
-	if (p == NULL)
+	/* There may be a place by now, but looking costs too much for each call. */
+	if (p == NULL || f->unlisted)
 		return;
 	pthread_mutex_lock(&lock);
 	for (unsigned int i = 0; t == NULL && i < SOCK_STAT_SOCKETS; i++)
@@ -93,6 +94,7 @@ stat_open(int fd, struct file *f)
 			t = &p->socket[(next + i) % SOCK_STAT_SOCKETS];
 	if (t == NULL) {
 		p->unlisted++;
+		f->unlisted = true;
 	} else {
 		next = (unsigned int)(t - p->socket) + 1;
 		*t = (struct sock_stat_socket){.fd = fd, .type = f->dgram != NULL ? SOCK_DGRAM : SOCK_STREAM};
@@ -108,6 +110,11 @@ stat_close(struct file *f)
 	struct sock_stat *p = page;
 	struct sock_stat_socket *t = f->stat;
 
+	if (f->unlisted) {
+		pthread_mutex_lock(&lock);
+		p->unlisted--;
+		pthread_mutex_unlock(&lock);
+	}
 	if (t == NULL)
 		return;
 	if (f->s != NULL) {

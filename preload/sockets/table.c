@@ -80,6 +80,7 @@ table_fork(enum fork_step step)
 			f->wants |= f->dgram != NULL && f->s != NULL;
 			f->s = NULL;
 			f->stat = NULL;
+			f->unlisted = false;
 			f->claim = -1;
 			f->looked = false;
 		}
