@@ -148,7 +148,8 @@ recv_some(struct sock *s, struct rest *r, int flags, size_t peek, bool *over)
 		   (s->conn != NULL && (flags & MSG_PEEK) != 0 && tcp_readable(s->conn) < peek &&
 		    (sock_ready_now(s) & (EPOLLRDHUP | EPOLLERR)) == 0)) {
 		done = -EAGAIN;
-	} else if (s->conn != NULL && s->err != 0 && tcp_readable(s->conn) == 0) {
+	} else if (s->conn != NULL && s->err != 0 && s->err != EPIPE && tcp_readable(s->conn) == 0) {
+		/* EPIPE: a reset came behind the end of data, which a reader has first, and a writer hears of. */
 		done = -s->err;
 		s->err = 0;
 	} else if (s->conn != NULL) {
