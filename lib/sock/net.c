@@ -269,6 +269,10 @@ tell(struct sock_net *n)
 {
 	const struct tcp_stats *st = tcp_stats(n->stack);
 
+	if (n->scarce != NULL && (st->rx_scarce | st->tx_scarce) != 0) {
+		n->scarce();
+		n->scarce = NULL;
+	}
 	if (n->stat == NULL)
 		return;
 	n->stat->tcp[SOCK_TCP_RX] = st->rx_segments;
@@ -360,6 +364,7 @@ sock_net_create(const struct sock_conf *conf, const struct sock_home *ops, void 
 	n->spin_us = conf->spin_us;
 	n->spin_looks = conf->spin_looks == 0 ? UINT32_MAX : conf->spin_looks;
 	n->handlers = conf->handlers;
+	n->scarce = conf->scarce;
 	n->udp_conf = conf->udp;
 	n->stat = conf->stat;
 	n->port_refs = calloc(SOCK_PORTS, sizeof(*n->port_refs));

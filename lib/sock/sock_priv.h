@@ -87,6 +87,7 @@ struct sock_net {
 	struct tcp_stack *stack;
 	uint32_t spin_us, spin_looks;
 	enum sock_handlers (*handlers)(void);
+	void (*scarce)(void);   /* nobody was told yet */
 	struct sock_stat *stat; /* NULL: nobody looks */
 	uint64_t now;           /* of the last look */
 	uint64_t until;         /* the thread sleeps so long */

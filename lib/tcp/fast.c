@@ -196,10 +196,14 @@ void
 tcp_input(struct tcp_stack *s, struct rte_mbuf **m, uint16_t n, uint64_t now_us)
 {
 	struct rte_mbuf *const *const end = m + n;
+	bool slow;
 
 	tcp_clock(s, now_us);
+	if (s->conf.rx_pool != NULL)
+		tcp_rx_look(s);
+	slow = s->rx_scarce;
 	for (; m != end; m++)
-		if (unlikely(!fast_input(s, *m)))
+		if (unlikely(slow || !fast_input(s, *m)))
 			tcp_slow_input(s, *m);
 	if (s->ntx != 0)
 		tcp_flush(s);

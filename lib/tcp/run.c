@@ -263,6 +263,8 @@ busy_round(struct tcp_stack *s)
 
 	if (unlikely(s->ntx != 0))
 		tcp_flush(s);
+	if (unlikely(s->starved))
+		tcp_tx_look(s);
 	if (s->tw_head != NULL)
 		tcp_tw_expire(s);
 	if (wheel_due(&s->wheel, s->now))
@@ -280,7 +282,7 @@ uint32_t
 tcp_run(struct tcp_stack *s, uint64_t now_us)
 {
 	tcp_clock(s, now_us);
-	if (s->dirty_head == NULL && s->ntx == 0 && s->tw_head == NULL && !wheel_due(&s->wheel, s->now))
+	if (s->dirty_head == NULL && s->ntx == 0 && s->tw_head == NULL && !s->starved && !wheel_due(&s->wheel, s->now))
 		return 0;
 	return busy_round(s);
 }

@@ -84,13 +84,34 @@ cut_back(struct rte_mbuf *m, uint32_t len, uint32_t *mbufs)
 	return m;
 }
 
+/* So many octets in one mbuf go into the last one, and theirs is free. */
+static bool
+joins(const struct tcp_conn *c, uint32_t len)
+{
+	const struct rte_mbuf *t = c->rx_tail;
+
+	return (c->rx_mbufs >= TCP_RX_JOIN_FROM || (c->s->rx_scarce && t != NULL)) && len <= RX_JOIN_LEN &&
+	       RTE_MBUF_DIRECT(t) && rte_mbuf_refcnt_read(t) == 1 && rte_pktmbuf_tailroom(t) >= len;
+}
+
+/*
+ * Where mbufs are scarce: whether the connection gets what this segment brings. What fills a hole makes what is behind it readable.
+ * The more connections have unread data, the less each has: a program that does not read some goes on with the others.
+ */
+bool
+tcp_rx_may(const struct tcp_conn *c, const struct tcp_seg *g)
+{
+	if (seq_lt(c->rcv_nxt, g->seq))
+		return false;
+	return c->ooo != NULL || joins(c, g->len) || c->s->rx_left > c->rx_mbufs;
+}
+
 void
 tcp_rx_append(struct tcp_conn *c, struct rte_mbuf *head, struct rte_mbuf *tail, uint32_t len, uint32_t mbufs)
 {
 	struct rte_mbuf *t = c->rx_tail;
 
-	if (c->rx_mbufs >= TCP_RX_JOIN_FROM && mbufs == 1 && len <= RX_JOIN_LEN && RTE_MBUF_DIRECT(t) &&
-	    rte_mbuf_refcnt_read(t) == 1 && rte_pktmbuf_tailroom(t) >= len) {
+	if (mbufs == 1 && joins(c, len)) {
 		memcpy(rte_pktmbuf_mtod_offset(t, uint8_t *, t->data_len), rte_pktmbuf_mtod(head, uint8_t *), len);
 		t->data_len += (uint16_t)len;
 		rte_pktmbuf_free_seg(head);

@@ -198,6 +198,10 @@ text(struct tcp_conn *c, struct tcp_seg *g)
 			tcp_send_control(c, c->snd_nxt, RTE_TCP_RST_FLAG | RTE_TCP_ACK_FLAG);
 			tcp_end(c, ECONNRESET, false);
 			return;
+		} else if (unlikely(c->s->rx_scarce) && !tcp_rx_may(c, g)) {
+			/* It comes again; what it acknowledged counts. */
+			c->s->st.rx_scarce++;
+			return;
 		} else {
 			c->s->st.rx_bytes += g->len;
 			if (c->opt_ecn)

@@ -79,6 +79,12 @@ struct tcp_conf {
 	struct rte_mempool *pool;    /* of frames that are sent; data room from TCP_MBUF_ROOM_MIN on */
 	uint32_t max_conns;          /* connections, 1..1048576; 100000 */
 	uint32_t max_time_wait;      /* 1..1048576; 100000; the oldest goes when there are more */
+	struct rte_mempool *rx_pool; /* of frames that come; NULL: it has always enough */
+	/*
+	 * Mbufs of each that data does not take, 0..; 0: what is sent may be all of them, and then nothing is acknowledged; what was
+	 * not read, too, and then no acknowledgement comes. Above it, a connection has at most as many unread ones as are left.
+	 */
+	uint32_t reserve;
 	uint32_t max_ooo_mbufs;      /* mbufs that wait for what is missing in front of them, 1..; 16384 */
 	uint32_t sndbuf, rcvbuf;     /* bytes a connection, 4096..16777216; 1048576 */
 	uint32_t rto_min_ms;         /* 1..1000; 200 (RFC 6298 asks for 1000, which nobody keeps) */
@@ -103,6 +109,7 @@ struct tcp_stats {
 	/* segments that a connection refused */
 	uint64_t rx_paws, rx_no_timestamp, rx_outside, rx_bad_ack, rx_no_ack, rx_duplicate, rx_after_close;
 	uint64_t rx_ooo, rx_ooo_dropped, rx_backlog_full, rx_no_memory;
+	uint64_t rx_scarce, tx_scarce; /* data that the reserve of mbufs kept from being taken: of peers, of programs */
 	uint64_t cookies_sent, cookies_good; /* SYN cookies */
 	uint64_t tx_rst, tx_challenge, tx_challenge_limited, tx_no_path, tx_no_mbuf, tx_blocked;
 	uint64_t retransmits, fast_retransmits, tail_probes, timeouts, window_probes, keepalives, spurious;
@@ -147,7 +154,7 @@ struct tcp_conn *tcp_connect(struct tcp_stack *s, const struct tcp_addr *local, 
 struct tcp_conn *tcp_accept(struct tcp_conn *listener, void *user);
 
 /* 3.10.2. Bytes that were taken; 0 only where none were given. -EAGAIN: no room, TCP_EV_WRITABLE follows. -ENOBUFS: the pool is
- * empty, which no event ends. -EPIPE, -ENOTCONN or the error that ended the connection. flags: MSG_MORE. */
+ * empty, which no event ends, or has its reserve left: TCP_EV_WRITABLE follows where there is a reserve. -EPIPE, -ENOTCONN or the error that ended the connection. flags: MSG_MORE. */
 ssize_t tcp_send(struct tcp_conn *c, const struct iovec *iov, int n, int flags);
 /* 3.10.3. 0: the end of data. -EAGAIN: nothing there. -ENOTCONN or the error that ended the connection. flags: MSG_PEEK. */
 ssize_t tcp_recv(struct tcp_conn *c, const struct iovec *iov, int n, int flags);

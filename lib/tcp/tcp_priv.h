@@ -241,7 +241,8 @@ struct tcp_stack {
 	struct rte_mbuf *tx[TCP_TX_BATCH];
 	struct rte_mbuf *spare[TCP_SPARE]; /* of the pool, taken many at a time */
 	uint32_t nspare, ntx, sent;
-	bool blocked;
+	bool blocked, tx_scarce, rx_scarce, starved; /* few mbufs (mbuf.c); a program was refused since all were told */
+	uint32_t rx_left;                            /* mbufs of rx_pool above the reserve, at the last look */
 	struct tcp_conf conf;
 	struct tcp_stats st;
 	uint64_t key[2], key_ts[2];
@@ -289,6 +290,8 @@ tcp_mbuf_done(struct tcp_stack *s, struct rte_mbuf *m)
 	m->pkt_len = 0;
 	s->spare[s->nspare++] = m;
 }
+void tcp_tx_look(struct tcp_stack *s);
+void tcp_rx_look(struct tcp_stack *s);
 /* --- stack.c --- */
 /* Time never goes back. */
 static inline void
@@ -426,6 +429,7 @@ tcp_told_error(struct tcp_conn *c, int other)
 #define TCP_RX_JOIN_FROM 32u
 /* Text of an acceptable segment (RFC 9293 3.10.7.4, seventh); takes g->m. */
 void tcp_rx_text(struct tcp_conn *c, struct tcp_seg *g);
+bool tcp_rx_may(const struct tcp_conn *c, const struct tcp_seg *g);
 /* The next len bytes, mbufs from head to tail; rcv_nxt is the caller's. */
 void tcp_rx_append(struct tcp_conn *c, struct rte_mbuf *head, struct rte_mbuf *tail, uint32_t len, uint32_t mbufs);
 /* RFC 2883: the bytes that came twice are the first block of the next acknowledgement. */

@@ -32,6 +32,20 @@ tseg_new(struct tcp_conn *c)
 	return t;
 }
 
+/* For a program's data. */
+static inline struct tcp_tseg *
+tseg_fill(struct tcp_conn *c)
+{
+	if (likely(!c->s->tx_scarce))
+		return tseg_new(c);
+	tcp_tx_look(c->s);
+	if (!c->s->tx_scarce)
+		return tseg_new(c);
+	c->s->starved = true;
+	c->s->st.tx_scarce++;
+	return NULL;
+}
+
 static inline void
 enqueue(struct tcp_conn *c, struct tcp_tseg *t)
 {
@@ -54,7 +68,7 @@ open_tail(struct tcp_conn *c)
 	struct tcp_tseg *t = c->tx_tail;
 
 	if (t == NULL || c->unsent == NULL || t->sends != 0 || t->len >= c->unit || t->off != TCP_MBUF_FRONT) {
-		t = tseg_new(c);
+		t = tseg_fill(c);
 		if (t != NULL)
 			enqueue(c, t);
 	}
@@ -72,7 +86,7 @@ append_one(struct tcp_conn *c, const void *data, size_t len, bool more)
 	if (c->unsent == NULL || t->sends != 0) {
 		if (len > c->unit)
 			return 0;
-		t = tseg_new(c);
+		t = tseg_fill(c);
 		if (unlikely(t == NULL)) {
 			c->want_write = true;
 			return -ENOBUFS;

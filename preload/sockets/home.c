@@ -48,8 +48,8 @@ struct home {
 	struct ibv_qp *qp;
 	uint8_t *mem;
 	size_t mem_len;
-	struct rte_mempool *pool;
-	uint16_t mtu, mtu_max; /* of the port; of what is sent, if that is less */
+	struct rte_mempool *pool, *rx_pool; /* neither can take the other's: what is sent, and what comes */
+	uint16_t mtu, mtu_max;              /* of the port; of what is sent, if that is less */
 	unsigned int num_addrs;
 	struct home_addr addr[HOME_ADDRS];
 	struct rte_ether_addr mac;
@@ -70,7 +70,7 @@ refill(struct home *h)
 	struct rte_mbuf *m[BURST];
 	struct ibv_sge sge[BURST];
 
-	while (h->recvs - h->posted >= BURST && rte_pktmbuf_alloc_bulk(h->pool, m, BURST) == 0) {
+	while (h->recvs - h->posted >= BURST && rte_pktmbuf_alloc_bulk(h->rx_pool, m, BURST) == 0) {
 		for (unsigned int i = 0; i < BURST; i++) {
 			sge[i] = (struct ibv_sge){(uintptr_t)rte_pktmbuf_mtod(m[i], void *),
 						  m[i]->buf_len - (uint32_t)m[i]->data_off, h->mr->lkey};
@@ -468,12 +468,12 @@ memory(struct home *h, unsigned int mbufs)
 	h->mem = mmap(NULL, h->mem_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (h->mem == MAP_FAILED)
 		return false;
-	h->pool = pool_make(h->mem, mbufs, room);
-	if (h->pool == NULL)
-		return false;
+	h->pool = pool_make(h->mem, mbufs - mbufs / 8 * 5, room);
+	h->rx_pool = pool_make(h->mem + pool_size(mbufs - mbufs / 8 * 5, room), mbufs / 8 * 5, room);
 	h->mr = ibv_reg_mr(h->pd, h->mem, h->mem_len, IBV_ACCESS_LOCAL_WRITE);
 	/* A child of fork() has no use for frames of its parent. */
-	return h->mr != NULL && madvise(h->mem, h->mem_len, MADV_DONTFORK) == 0;
+	return h->pool != NULL && h->rx_pool != NULL && h->mr != NULL &&
+	       madvise(h->mem, h->mem_len, MADV_DONTFORK) == 0;
 }
 
 /* By a vector of this process's own where there is one left: nobody else has to run before this process is woken. */
@@ -550,7 +550,7 @@ home_open(unsigned int index, unsigned int mbufs, unsigned int mtu, const char *
 	if (h == NULL)
 		return NULL;
 	vc_never_nap();                           /* each call looks, also of a program that only sends */
-	h->recvs = RTE_MIN(RECVS_MAX, mbufs / 4); /* the rest is for what was not read, and for what is sent */
+	h->recvs = RTE_MIN(RECVS_MAX, mbufs / 4); /* the rest of 5/8 is for what was not read */
 	h->mtu_max = mtu == 0 ? UINT16_MAX : (uint16_t)mtu;
 	h->ctx = device_open(index, why);
 	if (h->ctx != NULL)
@@ -579,9 +579,9 @@ home_addrs(const struct home *h, struct home_addr addr[HOME_ADDRS])
 }
 
 struct rte_mempool *
-home_pool(struct home *h)
+home_pool(struct home *h, bool rx)
 {
-	return h->pool;
+	return rx ? h->rx_pool : h->pool;
 }
 
 uint8_t

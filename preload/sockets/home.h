@@ -23,7 +23,8 @@ struct home_addr {
 struct home *home_open(unsigned int index, unsigned int mbufs, unsigned int mtu, const char **why);
 /* Addresses of IPv4 that the port had then; how many. */
 unsigned int home_addrs(const struct home *h, struct home_addr addr[HOME_ADDRS]);
-struct rte_mempool *home_pool(struct home *h);
+/* Of what is sent, or of what comes. */
+struct rte_mempool *home_pool(struct home *h, bool rx);
 /* Mbufs of a large send of TCP, headers in one of their own not among them; 0: the card makes no segments. */
 uint8_t home_large(const struct home *h);
 /* Descriptors that the program must not close; how many. */

@@ -54,6 +54,12 @@ struct rte_mempool_ops_table rte_mempool_ops_table = {
 	.num_ops = 1,
 	.ops = {{.name = "stack", .enqueue = put, .dequeue = get, .get_count = count}},
 };
+unsigned int
+rte_mempool_avail_count(const struct rte_mempool *mp)
+{
+	return count(mp);
+}
+
 /* No thread is one of DPDK's. */
 RTE_DEFINE_PER_LCORE(unsigned int, _lcore_id) = LCORE_ID_ANY;
 

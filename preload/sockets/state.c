@@ -66,12 +66,21 @@ own_fds(void)
 		own_add(fds[i]);
 }
 
+static void
+scarce(void)
+{
+	say("data waits, since what is not read or not acknowledged has nearly all of %u frames; "
+	    "TRIPLANE_SOCKETS_MBUFS=%u gives more",
+	    state.set.mbufs, RTE_MIN(4 * state.set.mbufs, 1048576u));
+}
+
 static struct sock_net *
 start(void)
 {
 	static bool once;
 	struct sock_settings *const set = &state.set;
-	struct sock_conf conf = {.handlers = handlers_now, .tcp = {.tx_checksum = true}, .udp = {.tx_checksum = true}};
+	struct sock_conf conf = {
+		.handlers = handlers_now, .scarce = scarce, .tcp = {.tx_checksum = true}, .udp = {.tx_checksum = true}};
 	const char *why;
 	int err = 0;
 
@@ -84,12 +93,14 @@ start(void)
 		return NULL;
 	}
 	state.num_addrs = home_addrs(state.home, state.addr);
-	conf.tcp.pool = conf.udp.pool = home_pool(state.home);
+	conf.tcp.pool = conf.udp.pool = home_pool(state.home, false);
+	conf.tcp.rx_pool = home_pool(state.home, true);
 	conf.tcp.tso_mbufs = home_large(state.home);
 	conf.tcp.tso = conf.tcp.tso_mbufs != 0;
 	/* A buffer of an idle program's connections must not take all frames. */
 	conf.tcp.sndbuf = conf.tcp.rcvbuf = 1u << 20;
-	conf.udp.max_queued = set->mbufs / 4;
+	conf.udp.max_queued = conf.tcp.max_ooo_mbufs = set->mbufs / 4;
+	conf.tcp.reserve = set->mbufs / 16;
 	conf.tcp.cc = (enum tcp_cc)set->cc;
 	conf.tcp.ecn = (enum tcp_ecn)set->ecn;
 	conf.tcp.no_wscale = set->wscale == 0;

@@ -18,7 +18,7 @@
 
 #include "lib/tcp/tcp.h"
 
-#define CONNS_MAX 1000u
+#define CONNS_MAX 10000u
 #define WIRE 4096u
 #define BULK (64u << 10)
 
@@ -45,6 +45,7 @@ static const struct bench benches[] = {
 	{"100_B_10_connections", 100, 10, 1, false},
 	{"100_B_100_connections", 100, 100, 1, false},
 	{"100_B_1000_connections", 100, 1000, 1, false},
+	{"100_B_10000_connections", 100, 10000, 1, false},
 };
 
 static struct side side[2];
@@ -273,7 +274,7 @@ main(int argc, char **argv)
 		argv[0],
 		(char *)(uintptr_t) "--no-huge",
 		(char *)(uintptr_t) "-m",
-		(char *)(uintptr_t) "128",
+		(char *)(uintptr_t) "256",
 		(char *)(uintptr_t) "--no-shconf",
 		(char *)(uintptr_t) "--no-telemetry",
 		(char *)(uintptr_t) "--no-pci",
@@ -291,8 +292,8 @@ main(int argc, char **argv)
 	}
 	if (argc < 2 || rte_eal_init(RTE_DIM(eal), eal) < 0)
 		return 2;
-	tx_pool = rte_pktmbuf_pool_create("tx", 8191, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
-	rx_pool = rte_pktmbuf_pool_create("rx", 8191, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
+	tx_pool = rte_pktmbuf_pool_create("tx", 16383, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
+	rx_pool = rte_pktmbuf_pool_create("rx", 16383, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
 	if (tx_pool == NULL || rx_pool == NULL)
 		return 1;
 	for (i = 0; i < sizeof(data); i++)

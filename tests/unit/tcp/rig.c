@@ -435,20 +435,30 @@ rig_end(struct rig *r)
 	return r->why[0] == 0;
 }
 
+static struct rte_mbuf *taken[TX_MBUFS + 1];
+static uint32_t num_taken;
+
+void
+rig_pool_leave(struct rig *r, uint32_t left)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		while (r->side[i].s->nspare != 0)
+			taken[num_taken++] = r->side[i].s->spare[--r->side[i].s->nspare];
+	while (rte_mempool_avail_count(tx_pool) > left && (taken[num_taken] = rte_pktmbuf_alloc(tx_pool)) != NULL)
+		num_taken++;
+	while (rte_mempool_avail_count(tx_pool) < left && num_taken != 0)
+		rte_pktmbuf_free(taken[--num_taken]);
+}
+
 void
 rig_pool_empty(struct rig *r, bool empty)
 {
-	static struct rte_mbuf *taken[TX_MBUFS + 1];
-	static uint32_t n;
-	int i;
-
-	while (!empty && n != 0)
-		rte_pktmbuf_free(taken[--n]);
-	for (i = 0; empty && i < 2; i++)
-		while (r->side[i].s->nspare != 0)
-			taken[n++] = r->side[i].s->spare[--r->side[i].s->nspare];
-	while (empty && (taken[n] = rte_pktmbuf_alloc(tx_pool)) != NULL)
-		n++;
+	if (empty)
+		rig_pool_leave(r, 0);
+	while (!empty && num_taken != 0)
+		rte_pktmbuf_free(taken[--num_taken]);
 }
 
 static void

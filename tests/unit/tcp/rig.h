@@ -104,6 +104,8 @@ void rig_frame(struct rig *r, int to, const uint8_t *frame, uint32_t len);
 bool rig_connect(struct rig *r, struct tcp_conn *c[2]);
 /* Takes all mbufs that stacks send with, also those that they have laid by, or gives them back. */
 void rig_pool_empty(struct rig *r, bool empty);
+/* Likewise, but for so many. */
+void rig_pool_leave(struct rig *r, uint32_t left);
 /* Byte number i of what a side sends. */
 uint8_t rig_byte(int side, uint64_t i);
 
