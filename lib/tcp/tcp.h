@@ -154,7 +154,8 @@ struct tcp_conn *tcp_connect(struct tcp_stack *s, const struct tcp_addr *local, 
 struct tcp_conn *tcp_accept(struct tcp_conn *listener, void *user);
 
 /* 3.10.2. Bytes that were taken; 0 only where none were given. -EAGAIN: no room, TCP_EV_WRITABLE follows. -ENOBUFS: the pool is
- * empty, which no event ends, or has its reserve left: TCP_EV_WRITABLE follows where there is a reserve. -EPIPE, -ENOTCONN or the error that ended the connection. flags: MSG_MORE. */
+ * empty, which no event ends, or has its reserve left: TCP_EV_WRITABLE follows where there is a reserve. -EPIPE, -ENOTCONN or
+ * the error that ended the connection. flags: MSG_MORE. */
 ssize_t tcp_send(struct tcp_conn *c, const struct iovec *iov, int n, int flags);
 /* 3.10.3. 0: the end of data. -EAGAIN: nothing there. -ENOTCONN or the error that ended the connection. flags: MSG_PEEK. */
 ssize_t tcp_recv(struct tcp_conn *c, const struct iovec *iov, int n, int flags);
