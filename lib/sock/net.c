@@ -269,7 +269,7 @@ tell(struct sock_net *n)
 {
 	const struct tcp_stats *st = tcp_stats(n->stack);
 
-	if (n->scarce != NULL && (st->rx_scarce | st->tx_scarce) != 0) {
+	if (n->scarce != NULL && st->rx_scarce != 0) {
 		n->scarce();
 		n->scarce = NULL;
 	}

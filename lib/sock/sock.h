@@ -63,7 +63,7 @@ struct sock_conf {
 	uint32_t spin_us;
 	uint32_t spin_looks;                  /* and so often at most, 0: as often as it can */
 	enum sock_handlers (*handlers)(void); /* of now; NULL: SOCK_HANDLERS_BOTH */
-	void (*scarce)(void);   /* once: data had to wait for mbufs (struct tcp_conf's reserve); NULL: nobody hears */
+	void (*scarce)(void);   /* once: what came had to wait for mbufs (tcp_conf's reserve); NULL: nobody hears */
 	struct udp_conf udp;    /* a net without datagrams has none of this */
 	struct sock_stat *stat; /* gets the counters of all sockets, as long as the net; NULL: nobody looks */
 };

@@ -69,9 +69,9 @@ own_fds(void)
 static void
 scarce(void)
 {
-	say("data waits, since what is not read or not acknowledged has nearly all of %u frames; "
+	say("data waits, since what the program has not read has nearly all of %u frames for it; "
 	    "TRIPLANE_SOCKETS_MBUFS=%u gives more",
-	    state.set.mbufs, RTE_MIN(4 * state.set.mbufs, 1048576u));
+	    state.set.mbufs / 8 * 5, RTE_MIN(4 * state.set.mbufs, 1048576u));
 }
 
 static struct sock_net *
