@@ -124,9 +124,16 @@ def burst():
 
 
 def thousand():
-    r = play('thousand')
-    return None if len(r['flows']) == 1000 and r['jain'] > 0.99 and r['total_gbps'] > 0.9 * LINE and not r['dropped'] else \
-        '%d flows, Jain %.4f, %.2f Gb/s, %d dropped' % (len(r['flows']), r['jain'], r['total_gbps'], r['dropped'])
+    """Pauses fall by 95 % and the queue to where it is not marked as a whole, with nine tenths of the line. That takes a stage of time longer than between
+    two packets of a flow: stages of 55 us undo each cut before the next one, so that nothing is left of it."""
+    on, off, short = play('thousand'), play('thousand', CC='off'), play('thousand', STAGE=55)
+    pauses = [r['pause_frames'] for r in (on, off, short)]
+    means = [depth(r, 's->r')['mean'] for r in (on, off)]
+    if any(len(r['flows']) != 1000 or r['dropped'] for r in (on, off, short)) or off['cnps'] or pauses[1] < 1000 or means[1] < 5 * KMAX:
+        return '%d flows, without: %d CNPs, %d pauses, mean %.0f' % (len(on['flows']), off['cnps'], pauses[1], means[1])
+    if pauses[0] > 0.05 * pauses[1] or on['total_gbps'] < 0.87 * LINE or on['jain'] < 0.98 or means[0] > KMAX:
+        return '%d pauses of %d, %.2f Gb/s, Jain %.4f, mean %.0f' % (*pauses[:2], on['total_gbps'], on['jain'], means[0])
+    return None if pauses[2] > 0.95 * pauses[1] else 'stages of 55 us: %d pauses of %d' % (pauses[2], pauses[1])
 
 
 def incasts():
