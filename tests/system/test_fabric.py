@@ -5,6 +5,7 @@ for frames tshark and zlib. Time is virtual: no case depends on the machine."""
 import collections
 import json
 import os
+import resource
 import subprocess
 import tempfile
 import xml.dom.minidom
@@ -147,11 +148,19 @@ def incasts():
     return None
 
 
+def cpu():
+    """Seconds of CPU time of the programs that ended: a busy machine is not their fault."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def a_second():
-    """A second of sixteen hosts: the same figures as of its first 60 ms."""
+    """A second of sixteen hosts: the same figures as of its first 60 ms, in a minute of CPU time at most."""
+    begun = cpu()
     r = play('incast', N=15, END='1000ms', FROM='500ms', TO='1000ms')
-    return None if r['total_gbps'] > 0.93 * LINE and r['jain'] > 0.99 and not r['dropped'] and not r['pause_frames'] else \
-        '%.2f Gb/s, Jain %.4f, %d dropped, %d pauses' % (r['total_gbps'], r['jain'], r['dropped'], r['pause_frames'])
+    took = cpu() - begun
+    return None if r['total_gbps'] > 0.93 * LINE and r['jain'] > 0.99 and not r['dropped'] and not r['pause_frames'] and 0.1 < took <= 60 else \
+        '%.2f Gb/s, Jain %.4f, %d dropped, %d pauses, %.1f s of CPU time' % (r['total_gbps'], r['jain'], r['dropped'], r['pause_frames'], took)
 
 
 def qau():
