@@ -160,6 +160,9 @@ static const struct metric_row roce_stats[] = {
 	{"tx_packets", M_ROCE_PACKETS, TX},
 	{"rx_bytes", M_ROCE_BYTES, RX},
 	{"tx_bytes", M_ROCE_BYTES, TX},
+	/* the page's only figures that fall */
+	{"cc_limited_qps", M_ROCE_LIMITED},
+	{"cc_limited_mbps", M_ROCE_LIMITED_SPEED, .scale = 125000},
 };
 
 static const struct metric_row share[] = {

@@ -95,6 +95,10 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_INFO, METRIC_UNKNOWN };
 	X(ROCE_BYTES, COUNTER, "triplane_roce_bytes", "bytes", "Octets of RoCE packets, by direction")                 \
 	X(ROCE_EVENTS, COUNTER, "triplane_roce_events", "events",                                                      \
 	  "What happened to RoCE: errors, repetitions, connections; by the name that 'show roce stats' has")           \
+	X(ROCE_LIMITED, GAUGE, "triplane_roce_limited_queue_pairs", "queue_pairs",                                     \
+	  "Queue pairs that congestion control limits now")                                                            \
+	X(ROCE_LIMITED_SPEED, GAUGE, "triplane_roce_limited_bytes_per_second", "bytes_per_second",                     \
+	  "Rates that congestion control allows these queue pairs, together")                                          \
 	X(IPOIB_EVENTS, COUNTER, "triplane_ipoib_events", "events",                                                    \
 	  "What happened to IPoIB: drops by cause, and the card's transport; by the name of 'show ipoib counters'")    \
 	X(SHARE_GUESTS, GAUGE, "triplane_share_guests", "", "Programs that are connected to shared ports")             \

@@ -22,6 +22,8 @@ SHARE = os.path.join(HERE, '../../share')
 EXPORTER = os.path.join(os.environ['TP_BUILD'], 'apps/exporter/triplane-exporter')
 LIMIT = 60
 SAMPLE = re.compile(r'(\w+)\{(.*)\} (\S+)$')
+# What stands among counters of RoCE and is none.
+LIMITED = (('cc_limited_qps', 'triplane_roce_limited_queue_pairs', 1), ('cc_limited_mbps', 'triplane_roce_limited_bytes_per_second', 125000))
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 cases = tpmd.Cases()
 place = tpmd.scratch()
@@ -509,6 +511,46 @@ def health():
     return None
 
 
+def limited():
+    """Queue pairs that congestion control limits, and their rates, are gauges: what `show roce stats` says, while they are limited and once they are
+    gone. None of their names is among events. Parameters never raise a rate again, so that figures stand still."""
+    cc = 'cc/ecn:30000+60000+1000000/ecn-prio:0/buffer:600000'
+    switch = 'switch:m%d' % os.getpid()
+    with tpmd.Triplane(['net_mlx4_model0,wire0=%s%s,wire1=%scc/rate:300' % (switch, cc, switch)], telemetry=True, name='l', memory=512) as t:
+        for port in (0, 1):
+            for line in ('set roce %d prio 0', 'roce %d on v2 sw', 'roce addr add %d 192.0.2.1/24', 'set fwd rxonly %d', 'roce cc %d 0 on',
+                         'roce cc %d 0 set rate-on-first-cnp 200', 'roce cc %d 0 set time-reset 0', 'roce cc %d 0 set byte-reset 0',
+                         'roce cc %d 0 set min-rate 40'):
+                t.tell((line % port).replace('192.0.2.1', '192.0.2.%d' % (port + 1)))
+        t.tell('start')
+        for qp in range(4):
+            for line in ('roce qp create 0 rc 65536 32', 'roce qp create 1 rc 65536 32', 'roce qp pair 0 %d 1 %d' % (qp, qp)):
+                t.tell(line)
+        for qp in range(4):
+            t.tell('roce traffic start 0 %d write 65536 0 60' % qp)
+        for qp in range(4):
+            t.tell('roce traffic wait 0 %d 100' % qp)
+        for gone in (False, True):
+            if gone:
+                for qp in range(4):
+                    t.tell('roce qp destroy 0 %d' % qp)
+            counters = t.ask('show roce stats 0')['ports'][0]['counters']
+            text = once('--dir', tpmd.RUN)[1]
+            got = samples(text)
+            if (counters['cc_limited_qps'] > 0) == gone or (counters['cc_limited_mbps'] > 0) == gone:
+                return 'not %slimited: %s' % ('un' if gone else '', counters)
+            for name, family, unit in LIMITED:
+                if only(got, family, process=t.prefix, port=0) != counters[name] * unit or '# TYPE %s gauge\n' % family not in text:
+                    return '%s: %s of %s' % (family, pick(got, family), counters[name])
+                if pick(got, 'triplane_roce_events_total', event=name):
+                    return name + ' is an event'
+            p = subprocess.run(['promtool', 'check', 'metrics'], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT)
+            if p.returncode != 0 or p.stdout.strip():
+                return p.stdout[-800:]
+        t.end()
+    return None
+
+
 def rdma():
     """RoCE in software, IPoIB, shared ports and the program on them: each figure is that of the command for it, under its name."""
     owner, program = Owner(['net_mlx4_model1,port0=ib,port1=ib,wire0=cross'], 'v2 sw', telemetry=True), None
@@ -523,6 +565,8 @@ def rdma():
             for name in ('packets', 'bytes'):
                 for way in ('rx', 'tx'):
                     want['triplane_roce_%s_total' % name, (('port', port), ('direction', way))] = counters.pop('%s_%s' % (way, name))
+            for name, family, unit in LIMITED:
+                want[family, (('port', port),)] = counters.pop(name) * unit
             want.update({('triplane_roce_events_total', (('port', port), ('event', n))): v for n, v in counters.items()})
             want['triplane_roce_objects', (('port', port), ('kind', 'qp'))] = 1
         if want['triplane_roce_bytes_total', (('port', 1), ('direction', 'rx'))] != 50000:
@@ -570,6 +614,7 @@ with stopped_triplane() as triplane:
         cases.run('metrics-slow', crowd.over)
     cases.run('metrics-unix', unix)
     triplane.end()
+cases.run('metrics-limited', limited)
 cases.run('metrics-rdma', rdma)
 cases.run('metrics-health', health)
 cases.run('metrics-rules', rules)
