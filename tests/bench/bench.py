@@ -29,7 +29,7 @@ BURSTS = 2048
 POLICY_BURSTS = 256
 # What the project set itself: shares of the peer's instructions, instructions, ms, percent.
 GOALS = {'plain': 0.4, 'other': 0.6, 'empty': 20, 'bringup': 100, 'idle': 2.0, 'tcp': 950, 'tcp-flush': 330,
-         'tcp-conns': 1.25}
+         'tcp-conns': 1.25, 'cc': 1.01, 'cc-qps': 1.1}
 
 
 class Report:
@@ -213,12 +213,18 @@ def bench_cc(rep):
     """A port of RoCE in software with many queue pairs on one lcore: what congestion control costs a packet."""
     program = os.path.join(BENCH_DIR, 'bench_cc')
     rep.title('cc: instructions of a packet of RoCE in software, each of a list of two, by queue pairs and by what congestion control does')
+    found = {}
     for qps in (1000, 10000):
         for how in ('off', 'on', 'limited'):
             rounds = '4'
-            rep.row('cc', '%d_%s' % (qps, how), 'instructions', round(instructions(['bench_progress'], [program, str(qps), how, rounds]), 1), 'instr')
+            found[qps, how] = instructions(['bench_progress'], [program, str(qps), how, rounds])
+            rep.row('cc', '%d_%s' % (qps, how), 'instructions', round(found[qps, how], 1), 'instr')
             ns = re.search(r'ns_per_packet ([\d.]+)', run([program, str(qps), how, rounds]))
             rep.row('cc', '%d_%s' % (qps, how), 'CPU time', float(ns.group(1)), 'ns')
+        rep.goal('instructions of a packet of one of %d queue pairs that congestion control does not limit, against without it' % qps, found[qps, 'on'],
+                 GOALS['cc'] * found[qps, 'off'], 'instr')
+    rep.goal('instructions of a packet of one of 10000 limited queue pairs, against one of 1000', found[10000, 'limited'],
+             GOALS['cc-qps'] * found[1000, 'limited'], 'instr')
 
 
 def bench_ipoib(rep):

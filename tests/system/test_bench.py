@@ -127,6 +127,22 @@ def policies():
     return None
 
 
+def congestion():
+    """What congestion control costs queue pairs that it does not limit is a goal, by their number, and what limited ones cost where there are more."""
+    real_ones = bench.instructions, bench.run
+    try:
+        bench.run = lambda command, timeout=0: 'packets 1\nns_per_packet 1.0\n'
+        for case, times, status in ((None, 1, 0), (('1000', 'on'), 1.02, 3), (('10000', 'on'), 1.02, 3), (('10000', 'limited'), 1.11, 3), (('10000', 'off'), 2, 0),
+                                    (('1000', 'limited'), 2, 0)):
+            bench.instructions = lambda functions, command: 100 * (times if tuple(command[1:3]) == case else 1)
+            rc, out, err = main_of('cc', bench.bench_cc)
+            if rc != status or err.count('bench: goal missed') != (status == 3) or out.count('met: ') + out.count('MISSED: ') != 3:
+                return '%s %g times: status %d, %r' % (case, times, rc, err)
+    finally:
+        bench.instructions, bench.run = real_ones
+    return None
+
+
 def picture():
     """The plot of the scale bench: XML, a panel an axis, a point for each rate that was measured and none for the others."""
     rates = {axis: [1.0 + i for i in range(len(values))] for axis, values in scale.AXES.items()}
@@ -149,6 +165,7 @@ def unknown():
 cases.run('bench-json', real)
 cases.run('bench-json-rows', rows)
 cases.run('bench-goals', goals)
+cases.run('bench-congestion', congestion)
 cases.run('bench-policies', policies)
 cases.run('bench-plot', picture)
 cases.run('bench-unknown', unknown)
