@@ -23,7 +23,7 @@ static const char usage[] =
 	"\n"
 	"  -D NAME=VALUE   replaces what the file sets\n"
 	"  --json FILE     all figures and series ('-': standard output, without the table)\n"
-	"  --svg FILE      a picture of rates and queues\n"
+	"  --svg FILE      a picture of rates, queues and pauses\n"
 	"  --pcap FILE     what reaches hosts, with times in nanoseconds\n"
 	"  --seed N        of the switches' marking; 1\n"
 	"  --list          the experiments and what they show\n"

@@ -190,7 +190,7 @@ json_series(FILE *out, const char *key, const float *v, uint32_t n)
 {
 	fprintf(out, "\"%s\":[", key);
 	for (uint32_t i = 0; i < n; i++)
-		fprintf(out, "%s%.4g", i == 0 ? "" : ",", (double)v[i]);
+		fprintf(out, "%s%.6g", i == 0 ? "" : ",", (double)v[i]);
 	fputc(']', out);
 }
 
@@ -215,10 +215,12 @@ result_json(const struct sim *m, const char *name, FILE *out)
 		",\"time_us\":%.3f,\"from_us\":%.3f,\"to_us\":%.3f,\"sample_us\":%.3f,\"frames\":%" PRIu64
 		",\"total_gbps\":%.4f,\"jain\":%.6f,\"marked\":%" PRIu64 ",\"cnps\":%" PRIu64
 		",\"cnps_ignored\":%" PRIu64 ",\"bad_icrc\":%" PRIu64 ",\"pause_frames\":%" PRIu64
-		",\"paused_ms\":%.4f,\"dropped\":%" PRIu64 ",\n\"flows\":[",
+		",\"paused_ms\":%.4f,\"dropped\":%" PRIu64 ",\n",
 		name, m->s->seed, (double)m->s->time_ns / 1e3, (double)m->s->from_ns / 1e3, (double)m->s->to_ns / 1e3,
 		(double)m->s->sample_ns / 1e3, m->frames, sums.total, result_jain(m), sums.marks, sums.cnps,
 		sums.ignored, sums.bad, sums.pauses, sums.paused_ms, sums.drops);
+	json_series(out, "pause_series_frames", m->pauses, m->sampled);
+	fprintf(out, ",\n\"flows\":[");
 	for (uint32_t i = 0; i < m->s->num_flows; i++) {
 		const struct sim_flow *f = &m->flow[i];
 

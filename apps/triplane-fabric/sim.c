@@ -14,7 +14,9 @@ alloc(struct sim *m, const struct scene *s)
 	m->port = calloc(s->num_hosts + 2 * (size_t)s->num_links, sizeof(*m->port));
 	m->host = calloc(s->num_hosts, sizeof(*m->host));
 	m->flow = calloc(s->num_flows, sizeof(*m->flow));
-	if (m->sw == NULL || m->sw_due == NULL || m->port == NULL || m->host == NULL || m->flow == NULL)
+	m->pauses = calloc(m->samples, sizeof(*m->pauses));
+	if (m->pauses == NULL || m->sw == NULL || m->sw_due == NULL || m->port == NULL || m->host == NULL ||
+	    m->flow == NULL)
 		return -1;
 	for (uint32_t i = 0; i < s->num_flows; i++) {
 		m->flow[i].rate = calloc(m->samples, sizeof(float));
@@ -74,6 +76,7 @@ sim_fini(struct sim *m)
 	free(m->port);
 	free(m->host);
 	free(m->flow);
+	free(m->pauses);
 }
 
 /* --- what is measured ------------------------------------------------------------------------------------------- */
@@ -92,6 +95,7 @@ static int
 sample(struct sim *m)
 {
 	double s = (double)m->s->sample_ns;
+	uint64_t pauses = 0;
 
 	for (uint32_t i = 0; i < m->s->num_flows; i++) {
 		struct sim_flow *f = &m->flow[i];
@@ -108,7 +112,11 @@ sample(struct sim *m)
 
 		tp_switch_port_stats_get(m->sw[m->port[i].sw], tp_switch_port_number(m->port[i].p), &st);
 		m->port[i].series[m->sampled] = (float)waiting(&st);
+		for (unsigned int p = 0; p < SIM_PRIOS; p++)
+			pauses += st.prio[p].tx_pause_frames;
 	}
+	m->pauses[m->sampled] = (float)(pauses - m->pauses_before);
+	m->pauses_before = pauses;
 	if (++m->sampled == m->samples)
 		return 0;
 	return sim_push(m, &(struct sim_event){.at = m->now + m->s->sample_ns, .kind = SIM_SAMPLE});

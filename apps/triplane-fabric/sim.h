@@ -118,6 +118,8 @@ struct sim {
 	struct sim_flow *flow;
 	struct sim_pkt *spare;
 	uint32_t samples, sampled;
+	float *pauses; /* frames that switches sent, by sample */
+	uint64_t pauses_before;
 	uint64_t frames, events;
 	FILE *pcap;
 };

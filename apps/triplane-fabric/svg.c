@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * Copyright(c) 2026 Triplane contributors
  */
-/* The picture of a run: rates of the flows above, the fullest queues below, over one axis of time. */
+/* The picture of a run: rates of the flows above, then the fullest queues, then pauses, over one axis of time. */
 #include <string.h>
 
 #include "apps/common/plot.h"
@@ -84,7 +84,7 @@ result_svg(const struct sim *m, const char *name, FILE *out)
 		".m{text-anchor:middle}.g{stroke:#ddd}.l{fill:none;stroke-width:1.5}@media(prefers-color-scheme:dark)"
 		"{rect{fill:#16181c}text{fill:#ddd}.g{stroke:#444}}</style>\n<rect width=\"100%%\" height=\"100%%\"/>\n"
 		"<text x=\"%g\" y=\"18\" class=\"t\">%s</text>\n",
-		WIDTH, TOP + 2 * PLOT_H + GAP + 30, LEFT, name);
+		WIDTH, TOP + 3 * PLOT_H + 2 * GAP + 30, LEFT, name);
 	for (uint32_t i = 0; i < flows; i++)
 		p.max = most(m->flow[i].goodput, m->sampled) > p.max ? most(m->flow[i].goodput, m->sampled) : p.max;
 	p.max = plot_round_up(p.max);
@@ -106,5 +106,12 @@ result_svg(const struct sim *m, const char *name, FILE *out)
 			memmove(strchr(text, '>'), strchr(text, '>') + 1, strlen(strchr(text, '>')));
 		line(&p, m->port[port[i]].series, 1e-3, i, text);
 	}
+	p = (struct plot){.out = out,
+			  .m = m,
+			  .y = TOP + 2 * (PLOT_H + GAP),
+			  .max = plot_round_up(most(m->pauses, m->sampled)),
+			  .title = "pause frames of all switches by sample, over ms"};
+	axes(&p);
+	line(&p, m->pauses, 1, 0, "pauses");
 	fprintf(out, "</svg>\n");
 }

@@ -249,12 +249,30 @@ def same():
     return None if a == b and a != c else 'same seed: %s, another: %s' % (a == b, a == c)
 
 
+def pauses():
+    """Pause frames over time are, together, those of the table, and until each sample those that have reached hosts, but for one on its way to each."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'x.pcap')
+        r = play('incast', '--pcap', path, CC='off', END='6ms', FROM='0ms', TO='6ms')
+        at = sorted(m.sec * 1000000 + m.usec / 1000 for h, m in RawPcapReader(path) if h[12:14] == b'\x88\x08')
+    series = r['pause_series_frames']
+    if len(series) != 60 or sum(series) != r['pause_frames'] or r['pause_frames'] < 500:
+        return '%d samples, %d frames, %d in all' % (len(series), sum(series), r['pause_frames'])
+    for i in range(60):
+        sent, came = sum(series[:i + 1]), sum(1 for x in at if x <= (i + 1) * r['sample_us'])
+        if not sent - 8 <= came <= sent:
+            return 'until sample %d: %d sent, %d came' % (i, sent, came)
+    with_it = play('incast')
+    half = sum(with_it['pause_series_frames'][300:])
+    return None if half == with_it['pause_frames'] <= sum(with_it['pause_series_frames']) else 'window: %d of %d' % (half, with_it['pause_frames'])
+
+
 def picture():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'x.svg')
         table = fabric('fair', '--svg', path)
         lines = xml.dom.minidom.parse(path).getElementsByTagName('polyline')
-    if len(lines) < 3 or 'Jain' not in table or any(len(line) > 80 for line in table.splitlines() if not line.startswith('total')):
+    if len(lines) != 4 or 'Jain' not in table or any(len(line) > 80 for line in table.splitlines() if not line.startswith('total')):
         return '%d lines, %s' % (len(lines), table)
     return None
 
@@ -296,6 +314,6 @@ def refused():
 
 for name, case in (('slope', slope), ('fair', fair), ('first-cut', first_cut), ('fluid-2', fluid_queue(2)), ('fluid-4', fluid_queue(4)), ('incast', incast),
                    ('ecn-alone', ecn_alone), ('victim', victim), ('unfair', unfair), ('burst', burst), ('thousand', thousand), ('incasts', incasts), ('a-second', a_second), ('qau', qau), ('qau-frames', qau_frames), ('other-sets', other_sets),
-                   ('frames', frames), ('same', same), ('picture', picture), ('listed', listed), ('refused', refused)):
+                   ('frames', frames), ('same', same), ('pauses', pauses), ('picture', picture), ('listed', listed), ('refused', refused)):
     cases.run('fabric-' + name, case)
 cases.exit()
