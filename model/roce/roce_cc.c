@@ -332,8 +332,9 @@ tpm_cc_congested(struct tre_qp *e, uint64_t now)
 	uint8_t prio = r->limited ? r->limit_prio : e->a.type == IBV_QPT_UD ? r->dgram_prio : r->path.prio;
 	struct tpm_cc_prio *c = &p->cc->prio[prio];
 
-	if ((p->cc->rp >> prio & 1) == 0 || p->ib || (e->state != IBV_QPS_RTS && e->state != IBV_QPS_SQD) ||
-	    !tcc_rp_cnp(&r->rp, &c->conf, now)) {
+	/* RoCE v1 has none. */
+	if ((p->cc->rp >> prio & 1) == 0 || p->ib || (e->a.type != IBV_QPT_UD && !r->path.v2) ||
+	    (e->state != IBV_QPS_RTS && e->state != IBV_QPS_SQD) || !tcc_rp_cnp(&r->rp, &c->conf, now)) {
 		c->ignored_cnps++;
 		return;
 	}
@@ -346,6 +347,13 @@ tpm_cc_congested(struct tre_qp *e, uint64_t now)
 			c->most_limiters = c->limiters;
 	}
 	rates_note(r->m, p, prio);
+}
+
+void
+tpm_cc_lost(struct tpm_port *p, const struct tpm_pkt *k, const uint8_t *h, const uint8_t *packet)
+{
+	if (ib_bth_opcode(packet) == IB_OPCODE_CNP)
+		p->cc->prio[tpm_qos_rx_prio(p, k, h)].ignored_cnps++;
 }
 
 /* --- notification point -------------------------------------------------------------------------------------- */
@@ -440,9 +448,12 @@ tpm_cc_marked(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const s
 	struct tpm_cc_prio *c = &p->cc->prio[prio];
 	uint32_t qpn;
 
-	/* A CNP that was marked itself asks for nothing. A priority that is paused sends none now: the next mark asks again. */
-	if ((p->cc->np >> prio & 1) == 0 || ib_bth_opcode(in->packet) == IB_OPCODE_CNP || !sender(qp, in, &qpn) ||
-	    (p->qos->paused >> c->conf.cnp_802p_prio & 1) != 0) {
+	/*
+	 * A CNP that was marked itself asks for nothing, and RoCE v1 has no CNPs. A priority that is paused sends none now: the
+	 * next mark asks again.
+	 */
+	if ((p->cc->np >> prio & 1) == 0 || in->v1 || ib_bth_opcode(in->packet) == IB_OPCODE_CNP ||
+	    !sender(qp, in, &qpn) || (p->qos->paused >> c->conf.cnp_802p_prio & 1) != 0) {
 		c->ignored_marks++;
 		return;
 	}

@@ -62,9 +62,11 @@ struct tpm_cc_marked {
 	const uint8_t *h, *net, *packet; /* of the frame: all, from layer 3 on; from the BTH on */
 	uint32_t len;                    /* of packet, without CRC */
 	const struct tpm_pkt *k;
-	bool v4;
+	bool v4, v1;
 };
 void tpm_cc_marked(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tpm_cc_marked *in);
+/* A packet for a queue pair that does not receive: CNPs are counted, by the priority of the packet. */
+void tpm_cc_lost(struct tpm_port *p, const struct tpm_pkt *k, const uint8_t *h, const uint8_t *packet);
 /* The queue pair stops sending, or goes. */
 void tpm_cc_release(struct tpm_roce *r);
 

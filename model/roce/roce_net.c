@@ -364,9 +364,7 @@ deliver_group(struct tp_model *m, struct tpm_port *p, const struct tpm_steer_hit
 static bool
 is_marked(const uint8_t *net, enum troce_icrc_net kind)
 {
-	return kind == TROCE_ICRC_IPV4_UDP   ? (net[1] & ECN_MASK) == ECN_CE
-	       : kind == TROCE_ICRC_IPV6_UDP ? (net[1] >> 4 & ECN_MASK) == ECN_CE
-					     : false;
+	return ((kind == TROCE_ICRC_IPV4_UDP ? net[1] : net[1] >> 4) & ECN_MASK) == ECN_CE;
 }
 
 /* own: the port sent it. */
@@ -417,6 +415,7 @@ receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const 
 	qp = destination(m, p, ib_bth_qpn(packet));
 	if (qp == NULL) {
 		p->roce_no_qp++;
+		tpm_cc_lost(p, k, h, packet);
 		return true;
 	}
 	if (tpm_unlikely(is_marked(net, kind))) {
@@ -425,7 +424,8 @@ receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const 
 						 .packet = packet,
 						 .len = len - IB_ICRC_LEN,
 						 .k = k,
-						 .v4 = kind == TROCE_ICRC_IPV4_UDP};
+						 .v4 = kind == TROCE_ICRC_IPV4_UDP,
+						 .v1 = kind == TROCE_ICRC_GRH};
 
 		tpm_cc_marked(m, p, qp, &in);
 	}

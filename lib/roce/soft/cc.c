@@ -203,7 +203,8 @@ rsw_cc_congested(struct tre_qp *e, uint64_t now)
 	const struct troce_cc *cc = &d->cc[prio];
 	bool was = qp->rp.limited;
 
-	if (!cc->on || (e->a.type != IBV_QPT_UD && !qp->route.ready) ||
+	/* RoCE v1 has none. */
+	if (!cc->on || (e->a.type != IBV_QPT_UD && (!qp->route.ready || qp->route.kind == TROCE_ICRC_GRH)) ||
 	    (e->state != IBV_QPS_RTS && e->state != IBV_QPS_SQD) || !tcc_rp_cnp(&qp->rp, &cc->conf, now)) {
 		d->sw.cc_cnps_ignored++;
 		return;
@@ -214,4 +215,13 @@ rsw_cc_congested(struct tre_qp *e, uint64_t now)
 		d->sw.cc_limited++;
 	rsw_cc_note(qp);
 	qp->route.gen = d->gid_gen - 1;
+}
+
+void
+rsw_cc_lost(struct rsw_dev *d, const struct rsw_rx *rx)
+{
+	if (ib_bth_opcode(rx->bth) != IB_OPCODE_CNP || !rsw_icrc_ok(rx))
+		return;
+	d->st.cnp++;
+	d->sw.cc_cnps_ignored++;
 }

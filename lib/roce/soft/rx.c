@@ -167,6 +167,8 @@ parse_grh(struct rsw_dev *d, struct span s, struct rsw_rx *rx)
 		d->sw.rx_malformed++;
 		return RSW_BAD;
 	}
+	/* It has no CNPs to tell its sender by. */
+	d->sw.rx_ecn += (s.p[1] >> 4 & RSW_ECN_MASK) == RSW_ECN_CE;
 	rx->bth = s.p + RSW_IPV6_LEN;
 	rx->len = len;
 	return RSW_ROCE;
@@ -295,16 +297,18 @@ deliver_by_gid(struct rsw_dev *d, struct rsw_rx *rx, struct rsw_qp *qp, uint32_t
 	dest_gid(rx, &gid);
 	if (!addressed(d, &gid, type_of(rx), rx->vlan))
 		return false;
-	if (qpn != QPN_MAD && qp == NULL)
+	if (qpn != QPN_MAD && qp == NULL) {
 		d->sw.rx_no_qp++;
-	else if (qp != NULL && qp->e.a.type != IBV_QPT_UD)
+		rsw_cc_lost(d, rx);
+	} else if (qp != NULL && qp->e.a.type != IBV_QPT_UD) {
 		d->sw.rx_bad_address++;
-	else if (!icrc_ok(d, rx))
+	} else if (!icrc_ok(d, rx)) {
 		return true;
-	else if (qp != NULL)
+	} else if (qp != NULL) {
 		rsw_deliver(qp, rx, now);
-	else
+	} else {
 		rsw_mad_rx(d, rx, &gid);
+	}
 	return true;
 }
 

@@ -430,6 +430,8 @@ void rsw_cc_marked(struct rsw_dev *d, const struct rsw_rx *rx);
 void rsw_cc_congested(struct tre_qp *e, uint64_t now);
 /* A new path, or another state: what was known of it is over. */
 void rsw_cc_reset(struct rsw_qp *qp);
+/* A packet for a queue pair that is not there: CNPs are counted. */
+void rsw_cc_lost(struct rsw_dev *d, const struct rsw_rx *rx);
 
 /* --- link.c ------------------------------------------------------------------------------------------------------ */
 

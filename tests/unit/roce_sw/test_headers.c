@@ -130,8 +130,8 @@ way_back(void **state)
 		assert_int_equal(got->hop_limit, d0->conf.ttl);
 		assert_true(got->decided);
 	}
-	/* ECN-CE over IPv4 and IPv6 is counted. */
-	assert_int_equal(pair_stat(p, 1, "ecn_marked"), 3);
+	/* ECN-CE over IPv4 and IPv6 is counted, and in a GRH. */
+	assert_int_equal(pair_stat(p, 1, "ecn_marked"), 4);
 }
 
 /* --- what a port says of a frame -------------------------------------------------------------------------------- */
