@@ -431,6 +431,7 @@ answer(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct t
 	path_back(&c->conf, in, &to, &from);
 	ib_bth_put(out.hdr, (uint8_t)prm_get(p->cc->general, MLX4_CC_GENERAL_OPCODE), false, 0, PKEY_DEFAULT, qpn,
 		   false, 0);
+	out.hdr[1] = 0; /* no MigReq, which other packets have */
 	/* The CRC takes this octet for ones, whatever it says. */
 	out.hdr[4] = IB_BTH_BECN;
 	qp->roce->np_prio = (uint8_t)prio;

@@ -44,6 +44,10 @@ tre_input(struct tre_qp *qp, const struct tre_in *in, uint64_t now_ns)
 		return;
 	}
 	if (ib_bth_opcode(in->bth) == IB_OPCODE_CNP) {
+		if (!ib_pkey_match(ib_bth_pkey(in->bth), qp->a.pkey)) {
+			qp->stats->rs_bad_pkey++;
+			return;
+		}
 		qp->stats->cnp++;
 		if (qp->ops->congested != NULL)
 			qp->ops->congested(qp, now_ns);

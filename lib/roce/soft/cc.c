@@ -145,6 +145,7 @@ send_cnp(struct rsw_dev *d, const struct rsw_rx *rx, uint32_t qpn)
 	path_back(d, rx, &path);
 	rsw_route_set(&route, d, &path);
 	ib_bth_put(out.hdr, IB_OPCODE_CNP, false, 0, RSW_PKEY, qpn, false, 0);
+	out.hdr[1] = 0; /* no MigReq, which other packets have */
 	rsw_build(d, &route, &out, m);
 	/* The CRC takes this octet for ones, whatever it says. */
 	*rte_pktmbuf_mtod_offset(m, uint8_t *, route.len + 4u) = IB_BTH_BECN;

@@ -49,16 +49,14 @@ counter(struct vr *v, unsigned int port, uint32_t algorithm, uint32_t off)
 	return prm_get32(card_out(v->c), PRIO * 0x40 + off);
 }
 
+/* Two queue pairs that were made, of port 1 and 2. */
 static inline void
-pair_of(struct vr *v, enum mlx4_qp_service service, unsigned int gid, uint8_t tclass, struct vr_qp **a,
-	struct vr_qp **b)
+join(struct vr *v, struct vr_qp *a, struct vr_qp *b, unsigned int gid, uint8_t tclass)
 {
-	*a = vr_qp(v, 1, service);
-	*b = vr_qp(v, 2, service);
-	vr_to(v, *a, 2, (*b)->qpn, gid);
-	vr_to(v, *b, 1, (*a)->qpn, gid);
+	vr_to(v, a, 2, b->qpn, gid);
+	vr_to(v, b, 1, a->qpn, gid);
 	for (unsigned int i = 0; i < 2; i++) {
-		struct vr_qp *q = i == 0 ? *a : *b;
+		struct vr_qp *q = i == 0 ? a : b;
 
 		prm_set(q->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_SCHED_QUEUE, MLX4_SCHED_QUEUE(i + 1, PRIO));
 		prm_set(q->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_FORCE_VLAN, 1);
@@ -71,7 +69,9 @@ pair_of(struct vr *v, enum mlx4_qp_service service, unsigned int gid, uint8_t tc
 static inline void
 pair(struct vr *v, enum mlx4_qp_service service, unsigned int gid, struct vr_qp **a, struct vr_qp **b)
 {
-	pair_of(v, service, gid, 0, a, b);
+	*a = vr_qp(v, 1, service);
+	*b = vr_qp(v, 2, service);
+	join(v, *a, *b, gid, 0);
 }
 
 static inline void

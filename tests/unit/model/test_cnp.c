@@ -2,7 +2,7 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * CNPs that nobody asked for: for queue pairs that send nothing or are not there, marked ones, a flood of them. Marks on
+ * CNPs that nobody asked for: for queue pairs that send nothing or are not there, marked ones, a flood of them, a card's own. Marks on
  * packets that have no CNPs.
  */
 #include "cc_rig.h"
@@ -146,6 +146,12 @@ test_marked(void **state)
 	assert_int_equal(prm_get32(card_out(v->c), 0x24), 0);
 	assert_int_equal(prm_get32(card_out(v->c), 0x28), 0);
 	assert_int_equal(counter(v, 1, RP, 0x24), 1);
+	/* One of another partition is no member's. */
+	f[BTH + 3] ^= 1;
+	sums(f + IP, CNP_LEN - IP);
+	hear(v, f, CNP_LEN, 1);
+	assert_int_equal(counter(v, 1, RP, 0x24), 1);
+	assert_int_equal(counter(v, 1, RP, 0x0c), 0);
 	vr_quiet(v);
 }
 
@@ -197,7 +203,9 @@ test_v1(void **state)
 	struct vr_frame f;
 
 	on(v);
-	pair_of(v, MLX4_QP_ST_RC, VR_GID_V1, 3, &a, &b);
+	a = vr_qp(v, 1, MLX4_QP_ST_RC);
+	b = vr_qp(v, 2, MLX4_QP_ST_RC);
+	join(v, a, b, VR_GID_V1, 3);
 	vr_exchange(v, a, b, 100);
 	assert_int_equal(v->end[0]->sent, 1);
 	/* An acknowledgement. */
@@ -225,12 +233,83 @@ test_v1(void **state)
 	vr_quiet(v);
 }
 
+/* A CNP of a ConnectX-4 Lx for queue pair 0x118, published with scapy's tests: from the IPv4 header on. */
+static const uint8_t captured[] = {0x45, 0xc2, 0x00, 0x3c, 0x71, 0x8c, 0x40, 0x00, 0x40, 0x11, 0x91, 0x61,
+				   0x0a, 0x00, 0x11, 0x01, 0x0a, 0x00, 0x12, 0x01, 0x00, 0x00, 0x12, 0xb7,
+				   0x00, 0x28, 0x00, 0x00, 0x81, 0x00, 0xff, 0xff, 0x40, 0x00, 0x01, 0x18,
+				   0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+				   0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x82, 0xfd, 0x00, 0x2a};
+
+/* A port's only address is this one. */
+static void
+take_address(struct vr *v, unsigned int port, const uint8_t *addr)
+{
+	uint8_t *g = v->gid[port - 1][VR_GID_V4], *in = card_in(v->c);
+
+	memcpy(g + 12, addr, 4);
+	memset(in, 0, 0x1000);
+	memcpy(in + 32 * VR_GID_V4, g, 16);
+	in[32 * VR_GID_V4 + 0x1b] = 2;
+	assert_int_equal(card_cmd_in(v->c, MLX4_CMD_SET_PORT, 1, 0xd << 8 | port), 0);
+}
+
+/*
+ * The one of a card is heard by a queue pair with its number and addresses; the one that is sent to it is the same, but for
+ * IP's identification and the UDP source port, which are the sender's to choose, and the sums over them.
+ */
+static void
+test_captured(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a, *b;
+	uint8_t f[CNP_LEN];
+
+	take_address(v, 1, captured + 16);
+	take_address(v, 2, captured + 12);
+	on(v);
+	steady(v, 1000, 40);
+	set(v, MOD(2, 1u << PRIO, NP), 0, 0, 0x18, 48 << 8, 26);
+	a = vr_qp(v, 1, MLX4_QP_ST_RC);
+	b = vr_qp(v, 2, MLX4_QP_ST_RC);
+	a->qpn = 0x118;
+	prm_set(a->ctx, MLX4_QPC_LOCAL_QPN, a->qpn);
+	join(v, a, b, VR_GID_V4, 0);
+	assert_int_equal(sizeof(captured), CNP_LEN - IP);
+	eth(v, f);
+	memcpy(f + IP, captured, sizeof(captured));
+	for (unsigned int i = 1; i <= 2; i++) {
+		hear(v, f, CNP_LEN, 1);
+		assert_int_equal(counter(v, 1, RP, 0x24), i);
+		assert_int_equal(counter(v, 1, RP, 0x10), 1);
+		assert_in_range(counter(v, 1, RP, 0x20), i == 1 ? 1000 : 499, i == 1 ? 1000 : 501);
+		vr_wait(v, 40 * US);
+	}
+	v->end[1]->sent = v->end[1]->taken = 0;
+	v->end[0]->mark = 1;
+	vr_exchange(v, a, b, 100);
+	assert_int_equal(v->end[1]->sent, 2);
+	/* Without its tag. */
+	memcpy(f, v->end[1]->frame[0].data, 12);
+	memcpy(f + 12, v->end[1]->frame[0].data + 16, sizeof(f) - 12);
+	assert_int_equal(v->end[1]->frame[0].len, CNP_LEN + 4);
+	assert_memory_equal(f + IP, captured, 4);
+	assert_memory_equal(f + IP + 6, captured + 6, 4);
+	assert_memory_equal(f + IP + 12, captured + 12, 8);
+	assert_memory_equal(f + IP + 22, captured + 22, sizeof(captured) - 22 - 4);
+	/* With the sender's choice the sums are the captured ones, too. */
+	memcpy(f + IP + 4, captured + 4, 2);
+	memcpy(f + IP + 20, captured + 20, 2);
+	sums(f + IP, sizeof(captured));
+	assert_memory_equal(f + IP, captured, sizeof(captured));
+	vr_quiet(v);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, vr_up, vr_down)
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {T(test_nobody), T(test_marked), T(test_flood), T(test_v1)};
+	const struct CMUnitTest tests[] = {T(test_nobody), T(test_marked), T(test_flood), T(test_v1), T(test_captured)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
