@@ -187,13 +187,16 @@ def on_the_wire_card(ip):
     return case
 
 
-def on_the_wire(ip):
-    """ECT(0) from the sender, CE behind the switch, CNPs back: DSCP, priority and spacing as set, each with a good ICRC."""
+def on_the_wire(ip, copied=None):
+    """ECT(0) from the sender, CE behind the switch, CNPs back: DSCP, priority and spacing as set, each with a good ICRC. By default CNPs
+    have the priority of what was marked (copied), whatever cnp-802p-prio says."""
     def case(tries=8):
-        sets = dict(SLOW, **{'cnp-dscp': 46, 'cnp-prio-mode': 0, 'cnp-802p-prio': 5, 'cnp-interval': 20000})
+        sets = dict(SLOW, **{'cnp-dscp': 46, 'cnp-802p-prio': 5, 'cnp-interval': 20000})
+        if copied is None:
+            sets['cnp-prio-mode'] = 0
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'x.pcapng')
-            with Pair(True, ip=ip, sets=sets) as t:
+            with Pair(True, ip=ip, prio=copied or 0, sets=sets) as t:
                 t.tell('roce capture start 0 %s' % path)
                 t.write(30)
                 # What comes faster than it is written is lost, and counted.
@@ -214,7 +217,7 @@ def on_the_wire(ip):
                 data[int(tclass, 0) & 3] += int(opcode) in range(0x0b)
                 continue
             cnps += 1
-            if int(tclass, 0) != 46 << 2 | 2 or prio != '5' or payload[8:10] != '40' or payload[24:56] != '0' * 32:
+            if int(tclass, 0) != 46 << 2 | 2 or prio != str(5 if copied is None else copied) or payload[8:10] != '40' or payload[24:56] != '0' * 32:
                 return 'CNP: %s, priority %s, %s' % (tclass, prio, payload)
             to[qp] += 1
         # A writer without a CPU has only the beginning.
@@ -312,6 +315,31 @@ def parameters():
     return None if (back['min-rate'], back['rate-on-first-cnp'], back['time-reset']) == (1, 3000, 100) and again == shown else '%s, %s' % (back, again)
 
 
+def wrong_values():
+    """Words that are no number of 32 bits, for each parameter, change nothing; what is above the line's rate is taken for it, and says so."""
+    names = [*SLOW, 'threshold', 'alpha-to-rate-shift', 'min-dec-fac', 'dce-tcp-g', 'clamp-target-rate-after-time-inc', 'cnp-dscp', 'cnp-802p-prio', 'cnp-prio-mode']
+    words = ('abc', '-1', '4294967296', '18446744073709551617', '1.5', '""')
+    lines = ['roce cc 0 0 set %s %s' % (name, word) for name in names for word in words] + ['roce cc 0 0 set %s' % name for name in names]
+    lines += ['set setting 0 roce-cc 3:threshold=%s' % word for word in words[:-1]] + ['set setting 0 roce-cc 3:threshold=']
+    said = collections.Counter({"error: value: '%s' is not a number in 0..4294967295" % word: len(names) for word in words})
+    said.update("error: 'roce cc 0 0 set %s' is not complete; next: <value: 0..4294967295>" % name for name in names)
+    said.update("error: port 0: roce-cc: threshold '%s', want 1..31" % word for word in (*words[:-1], ''))
+    told = run_lines(['net_mlx4_model0'], lines)
+    got = collections.Counter(line for line in told.splitlines() if line.startswith('error: '))
+    if got != said or 'roce-cc: none ->' in told:
+        return 'missing %s, more %s in %s' % (said - got, got - said, told)
+    for home in ('sw', 'mlx4'):
+        told = run_lines(['net_mlx4_model0'], ['roce 0 on v2 %s' % home, 'roce cc 0 0 set min-rate 40000', 'roce cc 0 0 set ai-rate 40000', 'roce cc 0 0 set min-rate 99999'])
+        if told.count('is above the line rate') != 1 or 'roce: min-rate 99999 is above the line rate: it is 40000 Mb/s' not in told:
+            return told
+    return None
+
+
+def run_lines(devices, lines):
+    return subprocess.run([APP] + tpmd.eal('tpcc%d' % os.getpid(), plugin=False, memory=512) + ['--vdev=' + d for d in devices] + ['--', '-i'], input='\n'.join(lines),
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True, check=False).stdout
+
+
 def refused():
     said = (('roce cc 0 0 set ai 1', "'ai' is no parameter of congestion control"), ('roce cc 0 0 set threshold 32', 'threshold 32: wanted 1..31'),
             ('roce cc 0 0 set time-reset 131072', 'time-reset 131072: wanted 0..131071 us'), ('roce cc 0 8 on', 'priority 8: wanted 0..7'),
@@ -331,7 +359,8 @@ def refused():
     return None
 
 
-for name, case in (('losses', losses), ('datagrams', datagrams), ('live', live), ('wire-4', on_the_wire(4)), ('wire-6', on_the_wire(6)), ('by-priority', by_priority), ('parameters', parameters),
+for name, case in (('losses', losses), ('datagrams', datagrams), ('live', live), ('wire-4', on_the_wire(4)), ('wire-6', on_the_wire(6)),
+                   ('wire-copied-4', on_the_wire(4, 3)), ('wire-copied-6', on_the_wire(6, 3)), ('wrong-values', wrong_values), ('by-priority', by_priority), ('parameters', parameters),
                    ('refused', refused), ('card-losses', losses_card), ('card-wire-4', on_the_wire_card(4)), ('card-wire-6', on_the_wire_card(6)),
                    ('card-by-priority', by_priority_card), ('card-parameters', parameters_card)):
     if sys.argv[1:] and name not in sys.argv[1:]:

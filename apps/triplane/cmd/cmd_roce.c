@@ -380,8 +380,8 @@ do_cc_set(void *arg, const struct cmd_args *a)
 			       cmd_text(a, "name"), cmd_num(a, "port", 0));
 	p = tp_roce_cc_param(w.param);
 	if (w.value < p->min || w.value > p->max)
-		return app_err(-ERANGE, "%s %" PRIu64 ": wanted %" PRIu64 "..%" PRIu64 " %s", p->name, w.value, p->min,
-			       p->max, p->unit);
+		return app_err(-ERANGE, "%s %" PRIu64 ": wanted %" PRIu64 "..%" PRIu64 "%s%s", p->name, w.value, p->min,
+			       p->max, p->unit[0] != '\0' ? " " : "", p->unit);
 	return cc_change(arg, a, &w);
 }
 

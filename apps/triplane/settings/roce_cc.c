@@ -70,8 +70,8 @@ param_of(char *text, struct roce_cc *c, char err[TP_SETTING_ERR])
 	p = tp_roce_cc_param((unsigned int)i);
 	if (value == NULL || !isdigit((unsigned char)value[0]) || *end != '\0' || errno != 0 || v < p->min ||
 	    v > p->max) {
-		snprintf(err, TP_SETTING_ERR, "roce-cc: %s '%.40s', want %" PRIu64 "..%" PRIu64 " %s", p->name,
-			 value != NULL ? value : "", p->min, p->max, p->unit);
+		snprintf(err, TP_SETTING_ERR, "roce-cc: %s '%.40s', want %" PRIu64 "..%" PRIu64 "%s%s", p->name,
+			 value != NULL ? value : "", p->min, p->max, p->unit[0] != '\0' ? " " : "", p->unit);
 		return -EINVAL;
 	}
 	c->has |= 1u << i;

@@ -161,7 +161,9 @@ test_refused(void **state)
 		assert_int_equal(rte_pmd_mlx4_cc_get(0, 0, lacks[i], &v), -EOPNOTSUPP);
 	}
 	/* A rate above the line's is the line's. */
+	rig_log_begin();
 	assert_int_equal(rte_pmd_mlx4_cc_set(0, 1, "min-rate", 99999), 0);
+	rig_log_one("port 0: min-rate 99999", "is above the line rate: it is 40000 Mb/s");
 	assert_int_equal(param(1, 0, RP, 0x34), 40000);
 	assert_int_equal(word(0, 0, "threshold"), 5);
 }
