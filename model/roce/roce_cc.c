@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "model/qos/qos.h"
+#include "mlx4_prm_cc_words.h"
 #include "roce_cc.h"
 
 #define ECN_MASK 3u
@@ -22,18 +23,6 @@
 #define KBPS_PER_MBPS 1000u
 
 /* --- settings ---------------------------------------------------------------------------------------------- */
-
-#define VALUE MLX4_CC_VALUE
-static const struct mlx4_cc_value rp_values[] = {MLX4_CC_RP_VALUES(VALUE)}, np_values[] = {MLX4_CC_NP_VALUES(VALUE)};
-#undef VALUE
-static const struct {
-	uint32_t flag;
-	const char *word;
-} rp_flags[] = {
-#define ROW(flag, word) {flag, word},
-	MLX4_CC_RP_WORDS(ROW)
-#undef ROW
-};
 
 static void
 values_put(uint8_t *set, const struct mlx4_cc_value *v, unsigned int n, const struct tcc_conf *conf)

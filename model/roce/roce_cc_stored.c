@@ -10,23 +10,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "mlx4_prm_cc_words.h"
 #include "roce_cc.h"
 
 #define TEXT_MAX 1024u
 /* What is on, is on as the vendor's driver switches it: datagrams do not say ECT(0). */
 #define RP_ON (MLX4_CC_RP_CNP | MLX4_CC_RP_FORCE_RC | MLX4_CC_RP_FORCE_UC)
-
-#define VALUE MLX4_CC_VALUE
-static const struct mlx4_cc_value rp_values[] = {MLX4_CC_RP_VALUES(VALUE)}, np_values[] = {MLX4_CC_NP_VALUES(VALUE)};
-#undef VALUE
-static const struct {
-	uint32_t flag;
-	const char *word;
-} rp_flags[] = {
-#define ROW(flag, word) {flag, word},
-	MLX4_CC_RP_WORDS(ROW)
-#undef ROW
-};
 
 #define NUM(a) (sizeof(a) / sizeof((a)[0]))
 

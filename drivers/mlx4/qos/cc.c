@@ -12,22 +12,11 @@
 
 #include <rte_errno.h>
 
+#include "mlx4_prm_cc_words.h"
 #include "qos.h"
 
 #define LINE_UNKNOWN 40000u /* Mb/s of a port whose link is down */
 #define ECT (MLX4_CC_RP_FORCE_RC | MLX4_CC_RP_FORCE_UC)
-
-#define VALUE MLX4_CC_VALUE
-static const struct mlx4_cc_value rp_values[] = {MLX4_CC_RP_VALUES(VALUE)}, np_values[] = {MLX4_CC_NP_VALUES(VALUE)};
-#undef VALUE
-static const struct {
-	uint32_t flag;
-	const char *word;
-} rp_flags[] = {
-#define ROW(flag, word) {flag, word},
-	MLX4_CC_RP_WORDS(ROW)
-#undef ROW
-};
 
 /* --- words ------------------------------------------------------------------------------------------------- */
 
