@@ -321,7 +321,7 @@ def drops(link, port):
     c = link.ask('show ipoib counters %d' % port)
     bad = {k: v for k, v in c.items() if v and k.startswith('drop_') and k not in (
         'drop_tx_down', 'drop_tx_no_member', 'drop_tx_no_path', 'drop_tx_no_neighbour', 'drop_rx_own')}
-    return c, 'port %d drops %s' % (port, bad) if bad else None
+    return c, 'port %d drops %s %s' % (port, bad, re.findall('packet of type.*', link.text())) if bad else None
 
 
 def counted(link):

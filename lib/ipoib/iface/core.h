@@ -159,6 +159,14 @@ struct ipoib_dhcp_client {
 	bool valid, afar; /* afar: of the fabric, and by that MAC; else of this side */
 };
 
+/* A packet that came and is none of IPv4, IPv6 and ARP. */
+struct ipoib_odd {
+	uint32_t len; /* octets with its encapsulation; 0: none */
+	uint32_t qpn; /* of the sender */
+	uint16_t slid, type;
+	uint8_t begin[16]; /* what is behind the encapsulation */
+};
+
 struct ipoib_core_stats {
 	uint64_t drop[IPOIB_DROP_NUM];
 	uint64_t tx_arp, tx_nd, tx_dhcp, tx_reports, rx_arp, rx_nd, rx_dhcp, rx_learned;
@@ -199,6 +207,7 @@ struct ipoib_core {
 	 */
 	_Atomic uint64_t too_long;
 	uint64_t too_big_ms;           /* no answer to a packet that is too long before */
+	struct ipoib_odd odd;          /* the last packet of an unknown type, until it is told */
 	struct ipoib_core_stats stats; /* the last: they outlive what else a new beginning forgets */
 };
 

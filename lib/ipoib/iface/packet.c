@@ -500,6 +500,17 @@ decapsulate(struct work *w, const struct ipoib_remote *from, struct rte_mbuf *m)
 	return out;
 }
 
+/* Says afterwards who sends what; a network of nothing but IPoIB has no such packets. */
+static void
+note_odd(struct ipoib_core *c, const struct rte_mbuf *m, const struct work *w, const struct ipoib_meta *meta)
+{
+	struct ipoib_odd *odd = &c->odd;
+
+	*odd = (struct ipoib_odd){
+		.len = IPOIB_ENCAP_LEN + w->len, .type = w->etype, .qpn = meta->qpn, .slid = meta->slid};
+	memcpy(odd->begin, w->l3, RTE_MIN(sizeof(odd->begin), (size_t)m->data_len - IB_GRH_LEN - IPOIB_ENCAP_LEN));
+}
+
 void
 ipoib_core_rx(struct ipoib_core *c, struct rte_mbuf *m, const struct ipoib_meta *meta)
 {
@@ -516,6 +527,7 @@ ipoib_core_rx(struct ipoib_core *c, struct rte_mbuf *m, const struct ipoib_meta 
 	w.l3 = rte_pktmbuf_mtod_offset(m, uint8_t *, IB_GRH_LEN + IPOIB_ENCAP_LEN);
 	w.len = m->pkt_len - IB_GRH_LEN - IPOIB_ENCAP_LEN;
 	if (w.etype != RTE_ETHER_TYPE_IPV4 && w.etype != RTE_ETHER_TYPE_IPV6 && w.etype != RTE_ETHER_TYPE_ARP) {
+		note_odd(c, m, &w, meta);
 		ipoib_drop(c, IPOIB_DROP_RX_TYPE, m);
 		return;
 	}

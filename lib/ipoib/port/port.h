@@ -140,6 +140,7 @@ struct ipoib_port {
 	uint32_t mtu;
 	bool mtu_open;            /* nobody chose it: it is what mbufs have room for */
 	uint64_t too_long_ms;     /* no word about a packet that is too long before */
+	uint64_t odd_ms;          /* nor about one of an unknown type */
 	struct rte_mempool *pool; /* of packets that the control thread writes */
 	struct ipoib_core core;
 	_Atomic(struct ipoib_view *) view;

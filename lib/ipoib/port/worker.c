@@ -11,9 +11,9 @@
 #include "lib/ipoib/iface/conn.h"
 #include "tp_roce.h"
 
-#define IDLE_US 200u      /* sleep of a control thread without work */
-#define TOO_LONG_MS 1000u /* between two lines about packets that are too long */
-#define LOOK_MS 5000u     /* the port's state is asked for so often without an event */
+#define IDLE_US 200u  /* sleep of a control thread without work */
+#define TELL_MS 1000u /* between two lines about packets that are too long, or of an unknown type */
+#define LOOK_MS 5000u /* the port's state is asked for so often without an event */
 
 static void
 refresh(struct ipoib_device *d)
@@ -179,9 +179,29 @@ tell_too_long(struct ipoib_port *p)
 	packet = atomic_exchange_explicit(&p->core.too_long, 0, memory_order_relaxed);
 	if (packet == 0)
 		return;
-	p->too_long_ms = now + TOO_LONG_MS;
+	p->too_long_ms = now + TELL_MS;
 	IPOIB_LOG(WARNING, "port %u: packet len %u > %u too long to send, dropping", p->port_id,
 		  (unsigned int)(packet >> 32), (unsigned int)packet);
+}
+
+static void
+tell_odd(struct ipoib_port *p)
+{
+	const struct ipoib_odd *odd = &p->core.odd;
+	char begin[2 * sizeof(odd->begin) + 1];
+	uint64_t now = ipoib_now_ms();
+	size_t i;
+
+	if (odd->len == 0 || now < p->odd_ms)
+		return;
+	for (i = 0; i < sizeof(odd->begin); i++)
+		snprintf(begin + 2 * i, 3, "%02x", odd->begin[i]);
+	IPOIB_LOG(
+		WARNING,
+		"port %u: packet of type 0x%04x, len %u, from QP 0x%06x of LID %u: not IPv4, IPv6 or ARP, dropping: %s",
+		p->port_id, odd->type, odd->len, odd->qpn, odd->slid, begin);
+	p->odd_ms = now + TELL_MS;
+	p->core.odd.len = 0;
 }
 
 static unsigned int
@@ -192,6 +212,7 @@ port_work(struct ipoib_port *p)
 
 	ipoib_core_tick(&p->core, ipoib_now_ms());
 	tell_too_long(p);
+	tell_odd(p);
 	if (!p->core.dirty)
 		return done;
 	v = ipoib_view_make(&p->core);

@@ -4,6 +4,9 @@
 /* IPoIB ports that are made, changed and taken away at run time, and what they count. */
 #include <errno.h>
 
+#include <ethdev_driver.h>
+
+#include "lib/ipoib/port/port.h"
 #include "port_rig.h"
 
 #define IP_A PR_IP_A
@@ -105,6 +108,32 @@ test_too_long(void **state)
 	pr_log_wait("port 0: packet len 2045 > 2044 too long to send, dropping");
 	pr_log_end(NULL, NULL);
 	pr_wait_xstat(a, "drop_tx_long", 1);
+}
+
+/* What neither IPv4, IPv6 nor ARP is: counted, and said with its sender and what it begins with. */
+static void
+test_other_protocol(void **state)
+{
+	static const uint8_t lldp[] = {0x88, 0xcc, 0, 0, 0x02, 0x07, 0x04, 0x00, 0x02, 0xc9, 0x03, 0x00, 0x01};
+	struct rte_ether_addr b_at_a, a_at_b;
+	struct ipoib_port *p;
+	struct rte_mbuf *m;
+
+	pr_start_two(a, b);
+	pr_meet(a, IP_A, b, IP_B, &b_at_a, &a_at_b);
+	p = rte_eth_devices[a].data->dev_private;
+	m = rte_pktmbuf_alloc(rig_pool());
+	assert_non_null(m);
+	memset(rte_pktmbuf_append(m, 100), 0, 100);
+	memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, 40), lldp, sizeof(lldp));
+	*ipoib_meta_of(m) = (struct ipoib_meta){.qpn = 0x4a, .slid = 2};
+	pr_log_begin();
+	assert_int_equal(rte_ring_sp_enqueue(p->rxq[0]->slow, m), 0);
+	pr_log_wait(
+		"port 0: packet of type 0x88cc, len 60, from QP 0x00004a of LID 2: not IPv4, IPv6 or ARP, dropping: "
+		"0207040002c903000100000000000000");
+	pr_log_end(NULL, NULL);
+	pr_wait_xstat(a, "drop_rx_type", 1);
 }
 
 /* --- made and taken away at run time --------------------------------------------------------------------------------- */
@@ -375,6 +404,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_change, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_monitor, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_long, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_protocol, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_add, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_added, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_all_places, setup, teardown),
