@@ -272,7 +272,8 @@ mlx4_qp_stop(struct mlx4_hca *hca, struct mlx4_qp *qp)
 void
 mlx4_qp_retire(struct mlx4_hca *hca, struct mlx4_qp *qp)
 {
-	if (qp->buf.mz != NULL)
+	/* Rings in a guest's memory are no memzone. */
+	if (qp->buf.va != NULL)
 		mlx4_mtt_unmap(hca, qp->mtt_off, qp->mtt_pages);
 }
 
