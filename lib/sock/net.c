@@ -280,6 +280,8 @@ tell(struct sock_net *n)
 	n->stat->tcp[SOCK_TCP_AGAIN] = st->retransmits;
 	n->stat->tcp[SOCK_TCP_OOO] = st->rx_ooo;
 	n->stat->tcp[SOCK_TCP_TIMEOUTS] = st->timeouts;
+	n->stat->tcp[SOCK_TCP_COPIED] = st->rx_copied;
+	n->stat->tcp[SOCK_TCP_SCARCE] = st->rx_scarce;
 }
 
 static void *

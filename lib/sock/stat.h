@@ -13,7 +13,7 @@
 
 #define SOCK_STAT_FILE "triplane-sockets-stat"
 #define SOCK_STAT_MAGIC UINT64_C(0x5441545353505400)
-#define SOCK_STAT_VERSION 3u
+#define SOCK_STAT_VERSION 4u
 #define SOCK_STAT_SOCKETS 4096u /* that have counters of their own; further ones count for all alone */
 #define SOCK_STAT_GROUPS 64u
 
@@ -56,8 +56,17 @@ enum sock_ring_count {
 	SOCK_RING_COUNTS
 };
 
-/* Of TCP: segments in and out, sent again, out of order, time-outs. */
-enum sock_tcp_count { SOCK_TCP_RX, SOCK_TCP_TX, SOCK_TCP_AGAIN, SOCK_TCP_OOO, SOCK_TCP_TIMEOUTS, SOCK_TCP_COUNTS };
+/* Of TCP: segments in and out, sent again, out of order, time-outs; what came while mbufs were scarce: copied, not taken. */
+enum sock_tcp_count {
+	SOCK_TCP_RX,
+	SOCK_TCP_TX,
+	SOCK_TCP_AGAIN,
+	SOCK_TCP_OOO,
+	SOCK_TCP_TIMEOUTS,
+	SOCK_TCP_COPIED,
+	SOCK_TCP_SCARCE,
+	SOCK_TCP_COUNTS
+};
 
 struct sock_stat_socket {
 	uint32_t used; /* the rest means something */

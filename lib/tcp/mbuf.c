@@ -41,6 +41,8 @@ tcp_rx_look(struct tcp_stack *s)
 
 	s->rx_left = left > s->conf.reserve ? left - s->conf.reserve : 0;
 	s->rx_scarce = s->rx_left < s->conf.reserve;
+	if (unlikely(s->rx_scarce))
+		s->rx_room = s->rx_copied < s->conf.max_copied ? s->conf.max_copied - (uint32_t)s->rx_copied : 0;
 }
 
 struct rte_mbuf *

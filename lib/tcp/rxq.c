@@ -2,26 +2,59 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What arrived: bytes in order as one chain of mbufs, and runs behind holes. */
+#include <stdlib.h>
+
 #include "tcp_priv.h"
 
 #define RX_JOIN_LEN 512u
+#define COPY_ROOM_MIN 128u
+#define COPY_ROOM_MAX 1920u
+
+/*
+ * Behind a copy, an mbuf of no pool, stands this where nothing else does: who takes an mbuf that has none behind it need not know of
+ * copies. Nobody writes to it.
+ */
+static struct rte_mbuf behind_copy;
+
+static struct rte_mbuf *
+behind(const struct rte_mbuf *m)
+{
+	return m->next == &behind_copy ? NULL : m->next;
+}
+
+static size_t
+copy_size(const struct rte_mbuf *m)
+{
+	return sizeof(*m) + m->buf_len;
+}
 
 static void
-free_chain(struct rte_mbuf *m)
+free_seg(struct tcp_stack *s, struct rte_mbuf *m)
+{
+	if (m->pool != NULL) {
+		rte_pktmbuf_free_seg(m);
+	} else {
+		s->rx_copied -= copy_size(m);
+		free(m);
+	}
+}
+
+static void
+free_chain(struct tcp_stack *s, struct rte_mbuf *m)
 {
 	struct rte_mbuf *next;
 
 	/* A chain of more mbufs than nb_segs can count. */
 	for (; m != NULL; m = next) {
-		next = m->next;
-		rte_pktmbuf_free_seg(m);
+		next = behind(m);
+		free_seg(s, m);
 	}
 }
 
 void
 tcp_rx_free(struct tcp_conn *c)
 {
-	free_chain(c->rx_head);
+	free_chain(c->s, c->rx_head);
 	c->rx_head = c->rx_tail = NULL;
 	c->rcv_queued = c->rx_mbufs = 0;
 }
@@ -36,7 +69,7 @@ ooo_put(struct tcp_conn *c, struct tcp_ooo *o)
 static void
 ooo_drop(struct tcp_conn *c, struct tcp_ooo *o)
 {
-	free_chain(o->head);
+	free_chain(c->s, o->head);
 	c->s->ooo_mbufs -= o->mbufs;
 	ooo_put(c, o);
 }
@@ -70,7 +103,7 @@ cut_front(struct rte_mbuf *m, uint32_t n)
 
 /* Leaves len bytes, 1 or more; returns the last mbuf and how many there are. */
 static struct rte_mbuf *
-cut_back(struct rte_mbuf *m, uint32_t len, uint32_t *mbufs)
+cut_back(struct tcp_stack *s, struct rte_mbuf *m, uint32_t len, uint32_t *mbufs)
 {
 	*mbufs = 1;
 	while (len > m->data_len) {
@@ -79,7 +112,7 @@ cut_back(struct rte_mbuf *m, uint32_t len, uint32_t *mbufs)
 		++*mbufs;
 	}
 	m->data_len = (uint16_t)len;
-	free_chain(m->next);
+	free_chain(s, m->next);
 	m->next = NULL;
 	return m;
 }
@@ -94,16 +127,61 @@ joins(const struct tcp_conn *c, uint32_t len)
 	       RTE_MBUF_DIRECT(t) && rte_mbuf_refcnt_read(t) == 1 && rte_pktmbuf_tailroom(t) >= len;
 }
 
-/*
- * Where mbufs are scarce: whether the connection gets what this segment brings. What fills a hole makes what is behind it readable.
- * The more connections have unread data, the less each has: a program that does not read some goes on with the others.
- */
+/* The more connections have unread data, the fewer mbufs each has: a program that does not read some goes on with the others. */
+static bool
+has_mbuf(const struct tcp_conn *c)
+{
+	return c->s->rx_left > c->rx_mbufs;
+}
+
+/* As much as Linux leaves to each connection has room on the heap whatever the others have: no order of reading stands still. */
+static bool
+may_copy(const struct tcp_conn *c)
+{
+	return c->s->rx_copied < c->s->conf.max_copied || c->rcv_queued < TCP_BUF_MIN;
+}
+
 bool
 tcp_rx_may(const struct tcp_conn *c, const struct tcp_seg *g)
 {
 	if (seq_lt(c->rcv_nxt, g->seq))
 		return false;
-	return c->ooo != NULL || joins(c, g->len) || c->s->rx_left > c->rx_mbufs;
+	return joins(c, g->len) || has_mbuf(c) || may_copy(c);
+}
+
+/* The first len bytes of m, which stays the caller's, go behind what there is. false: no memory. */
+static bool
+append_copy(struct tcp_conn *c, const struct rte_mbuf *m, uint32_t len)
+{
+	struct rte_mbuf *const t = c->rx_tail, *copy;
+	/* Small ones that come behind it join it. */
+	const uint32_t more = t != NULL && t->pool == NULL ? RTE_MIN(2u * t->buf_len, COPY_ROOM_MAX) : COPY_ROOM_MIN;
+	const uint32_t room = RTE_MAX(len, more);
+	uint8_t *to;
+
+	copy = malloc(sizeof(*copy) + room);
+	if (copy == NULL)
+		return false;
+	to = (uint8_t *)(copy + 1);
+	*copy = (struct rte_mbuf){.buf_addr = to, .buf_len = (uint16_t)room, .data_len = (uint16_t)len, .nb_segs = 1};
+	rte_mbuf_refcnt_set(copy, 1);
+	copy->next = &behind_copy;
+	for (; len != 0; m = m->next) {
+		const uint32_t k = RTE_MIN(len, (uint32_t)m->data_len);
+
+		memcpy(to, rte_pktmbuf_mtod(m, const uint8_t *), k);
+		to += k;
+		len -= k;
+	}
+	if (t == NULL)
+		c->rx_head = copy;
+	else
+		t->next = copy;
+	c->rx_tail = copy;
+	c->rcv_queued += copy->data_len;
+	c->s->rx_copied += copy_size(copy);
+	c->s->st.rx_copied++;
+	return true;
 }
 
 void
@@ -196,15 +274,15 @@ add_ooo(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint32_t len)
 		tcp_rx_twice(c, seq, end);
 		prev->touched = ++c->ooo_touch;
 		s->st.rx_duplicate++;
-		free_chain(m);
+		free_chain(s, m);
 		return;
 	}
-	tail = cut_back(m, len, &mbufs);
+	tail = cut_back(s, m, len, &mbufs);
 	/* The newest goes first when there is too much: nothing that was acknowledged (RFC 2018 8). */
 	joins = prev != NULL && seq_leq(seq, prev->end);
 	if (s->ooo_mbufs + mbufs > s->conf.max_ooo_mbufs || (!joins && c->ooo_runs >= TCP_OOO_RUNS)) {
 		s->st.rx_ooo_dropped++;
-		free_chain(m);
+		free_chain(s, m);
 		return;
 	}
 	if (joins) {
@@ -218,7 +296,7 @@ add_ooo(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint32_t len)
 		o = slab_get(&s->ooo_slab);
 		if (o == NULL) {
 			s->st.rx_no_memory++;
-			free_chain(m);
+			free_chain(s, m);
 			return;
 		}
 		*o = (struct tcp_ooo){.next = *at, .head = m, .tail = tail, .seq = seq, .end = end, .mbufs = mbufs};
@@ -252,7 +330,7 @@ tcp_rx_text(struct tcp_conn *c, struct tcp_seg *g)
 		len = seq_lt(seq, right) ? right - seq : 0;
 	if (len == 0) {
 		c->ack_now = true;
-		free_chain(m);
+		free_chain(c->s, m);
 		return;
 	}
 	m = cut_front(m, skip);
@@ -262,9 +340,12 @@ tcp_rx_text(struct tcp_conn *c, struct tcp_seg *g)
 		add_ooo(c, m, seq, len);
 		return;
 	}
-	tail = cut_back(m, len, &mbufs);
+	tail = cut_back(c->s, m, len, &mbufs);
 	c->rcv_nxt += len;
-	tcp_rx_append(c, m, tail, len, mbufs);
+	if (unlikely(c->s->rx_scarce) && !has_mbuf(c) && !(mbufs == 1 && joins(c, len)) && append_copy(c, m, len))
+		free_chain(c->s, m);
+	else
+		tcp_rx_append(c, m, tail, len, mbufs);
 	if (had_hole) {
 		c->ack_now = true;
 		take_ooo(c);
@@ -294,11 +375,11 @@ tcp_rx_copy(struct tcp_conn *c, const struct iovec *iov, int n, bool peek)
 			if (off < m->data_len)
 				continue;
 			off = 0;
-			m = m->next;
+			m = behind(m);
 			if (!peek) {
-				rte_pktmbuf_free_seg(c->rx_head);
+				c->rx_mbufs -= c->rx_mbufs != 0 && c->rx_head->pool != NULL;
+				free_seg(c->s, c->rx_head);
 				c->rx_head = m;
-				c->rx_mbufs -= c->rx_mbufs != 0;
 			}
 		}
 	}

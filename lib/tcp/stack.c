@@ -14,6 +14,7 @@ static const struct tcp_bound bounds[] = {
 	BOUND(max_conns, 100000, 1, 1048576),
 	BOUND(max_time_wait, 100000, 1, 1048576),
 	BOUND(max_ooo_mbufs, 16384, 1, UINT32_MAX),
+	BOUND(max_copied, 1u << 24, 1, 1u << 31),
 	BOUND(sndbuf, 1048576, TCP_BUF_MIN, TCP_BUF_MAX),
 	BOUND(rcvbuf, 1048576, TCP_BUF_MIN, TCP_BUF_MAX),
 	BOUND(rto_min_ms, 200, 1, 1000),

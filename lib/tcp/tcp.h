@@ -82,9 +82,15 @@ struct tcp_conf {
 	struct rte_mempool *rx_pool; /* of frames that come; NULL: it has always enough */
 	/*
 	 * Mbufs of each that data does not take, 0..; 0: what is sent may be all of them, and then nothing is acknowledged; what was
-	 * not read, too, and then no acknowledgement comes. Above it, a connection has at most as many unread ones as are left.
+	 * not read, too, and then no acknowledgement comes. Above it, a connection has at most as many unread ones as are left; what
+	 * comes then is copied.
 	 */
 	uint32_t reserve;
+	/*
+	 * Octets on the heap, 1..2147483648; 16777216: where rx_pool has only the reserve left, data is copied there. A connection with
+	 * less than 4096 unread goes beyond.
+	 */
+	uint32_t max_copied;
 	uint32_t max_ooo_mbufs;      /* mbufs that wait for what is missing in front of them, 1..; 16384 */
 	uint32_t sndbuf, rcvbuf;     /* bytes a connection, 4096..16777216; 1048576 */
 	uint32_t rto_min_ms;         /* 1..1000; 200 (RFC 6298 asks for 1000, which nobody keeps) */
@@ -110,6 +116,7 @@ struct tcp_stats {
 	uint64_t rx_paws, rx_no_timestamp, rx_outside, rx_bad_ack, rx_no_ack, rx_duplicate, rx_after_close;
 	uint64_t rx_ooo, rx_ooo_dropped, rx_backlog_full, rx_no_memory;
 	uint64_t rx_scarce, tx_scarce; /* data that the reserve of mbufs kept from being taken: of peers, of programs */
+	uint64_t rx_copied;            /* segments whose data was copied, so that it takes no mbuf */
 	uint64_t cookies_sent, cookies_good; /* SYN cookies */
 	uint64_t tx_rst, tx_challenge, tx_challenge_limited, tx_no_path, tx_no_mbuf, tx_blocked;
 	uint64_t retransmits, fast_retransmits, tail_probes, timeouts, window_probes, keepalives, spurious;

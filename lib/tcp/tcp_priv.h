@@ -243,6 +243,8 @@ struct tcp_stack {
 	uint32_t nspare, ntx, sent;
 	bool blocked, tx_scarce, rx_scarce, starved; /* few mbufs (mbuf.c); a program was refused since all were told */
 	uint32_t rx_left;                            /* mbufs of rx_pool above the reserve, at the last look */
+	uint32_t rx_room;                            /* octets that copies may still take, then */
+	size_t rx_copied;                            /* octets of copies */
 	struct tcp_conf conf;
 	struct tcp_stats st;
 	uint64_t key[2], key_ts[2];
@@ -429,6 +431,7 @@ tcp_told_error(struct tcp_conn *c, int other)
 #define TCP_RX_JOIN_FROM 32u
 /* Text of an acceptable segment (RFC 9293 3.10.7.4, seventh); takes g->m. */
 void tcp_rx_text(struct tcp_conn *c, struct tcp_seg *g);
+/* Where mbufs are scarce: whether the connection gets what this segment brings, in an mbuf or in a copy on the heap. */
 bool tcp_rx_may(const struct tcp_conn *c, const struct tcp_seg *g);
 /* The next len bytes, mbufs from head to tail; rcv_nxt is the caller's. */
 void tcp_rx_append(struct tcp_conn *c, struct rte_mbuf *head, struct rte_mbuf *tail, uint32_t len, uint32_t mbufs);
@@ -449,11 +452,17 @@ static inline uint32_t
 tcp_rx_window(const struct tcp_conn *c)
 {
 	const uint32_t told = tcp_rx_told(c), piece = RTE_MIN((uint32_t)c->mss, c->rcvbuf / 2);
-	uint32_t room;
+	uint32_t room = c->rcvbuf;
 
-	if (likely(c->rcvbuf < c->rcv_queued + told + piece))
+	if (likely(room < c->rcv_queued + told + piece))
 		return told;
-	room = c->rcvbuf - c->rcv_queued;
+	/* What would not be taken need not be sent. */
+	if (unlikely(c->s->rx_scarce)) {
+		room = RTE_MIN(room, c->s->rx_room + RTE_MAX(4u * c->mss, 2 * TCP_BUF_MIN));
+		if (room < c->rcv_queued + told + piece)
+			return told;
+	}
+	room -= c->rcv_queued;
 	room = RTE_MIN(room, UINT32_C(65535) << c->rcv_wscale) & ~((UINT32_C(1) << c->rcv_wscale) - 1);
 	return room < told + piece ? told : room;
 }

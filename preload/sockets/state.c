@@ -101,6 +101,7 @@ start(void)
 	conf.tcp.sndbuf = conf.tcp.rcvbuf = 1u << 20;
 	conf.udp.max_queued = conf.tcp.max_ooo_mbufs = set->mbufs / 4;
 	conf.tcp.reserve = set->mbufs / 16;
+	conf.tcp.max_copied = set->mbufs * 2048; /* about as much as the frames take */
 	conf.tcp.cc = (enum tcp_cc)set->cc;
 	conf.tcp.ecn = (enum tcp_ecn)set->ecn;
 	conf.tcp.no_wscale = set->wscale == 0;

@@ -423,6 +423,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	conf.no_sack = (how & 8) != 0;
 	conf.no_timestamps = (how & 16) != 0;
 	conf.ecn = (how >> 5 & 3) % 3;
+	if ((how & 4) != 0) {
+		conf.rx_pool = rx_pool;
+		conf.reserve = MBUFS / 2;
+		conf.max_copied = 2000;
+	}
 	w.s = tcp_stack_create(&conf, &ops, NULL, w.now, &err);
 	MUST(w.s != NULL);
 	for (steps = 0; w.in.left != 0 && steps < STEPS; steps++)

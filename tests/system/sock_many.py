@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
 Thousands of connections of one program of plain sockets: `server ADDRESS PORT N` has N at a time by epoll and answers each message
-by its octets turned round, `client ADDRESS PORT N` makes them, and waits for a line before each has its message and its answer.
+by its octets turned round, `client ADDRESS PORT N` makes them, and waits for a line before each has its message and its answer, and
+for another before it ends them.
 """
 import resource
 import select
@@ -54,8 +55,10 @@ def client(at, count):
     sys.stdin.readline()
     for n, conn in enumerate(conns):
         conn.sendall(b'message %06d' % n)
-    wrong = sum(conn.recv(14, socket.MSG_WAITALL)[::-1] != b'message %06d' % n for n, conn in enumerate(conns))
+    # The first that is read comes last, when all others wait to be read.
+    wrong = sum(conn.recv(14, socket.MSG_WAITALL)[::-1] != b'message %06d' % n for n, conn in reversed(list(enumerate(conns))))
     print('wrong answers: %d' % wrong, flush=True)
+    sys.stdin.readline()
     for conn in conns:
         conn.shutdown(socket.SHUT_WR)
     # A peer's end comes when it has read ours.

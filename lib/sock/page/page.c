@@ -23,7 +23,7 @@ const char *const sock_count_names[SOCK_COUNTS] = {
 const char *const sock_ring_names[SOCK_RING_COUNTS] = {"rx_frames", "tx_frames", "tx_full",          "events",
 						       "looks",     "tx_large",  "tx_large_segments"};
 const char *const sock_tcp_names[SOCK_TCP_COUNTS] = {"rx_segments", "tx_segments", "retransmits", "rx_out_of_order",
-						     "timeouts"};
+						     "timeouts",    "rx_copied",   "rx_scarce"};
 
 #define LINK "/memfd:" SOCK_STAT_FILE
 

@@ -106,6 +106,12 @@ bool rig_connect(struct rig *r, struct tcp_conn *c[2]);
 void rig_pool_empty(struct rig *r, bool empty);
 /* Likewise, but for so many. */
 void rig_pool_leave(struct rig *r, uint32_t left);
+/* A pool that stands for that of what comes, where tests say how many mbufs are left: frames of the rig are of another. */
+#define RIG_FEW 128u
+struct rte_mempool *rig_few(void);
+void rig_few_leave(uint32_t left);
+/* Octets of what a side received that lie in copies. */
+size_t rig_copied(const struct rig *r, int side);
 /* Byte number i of what a side sends. */
 uint8_t rig_byte(int side, uint64_t i);
 

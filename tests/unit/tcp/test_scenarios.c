@@ -53,6 +53,22 @@ choose_path(unsigned long seed, struct tcp_conf conf[2], struct rig_wire wire[2]
 	}
 }
 
+/* Also later: mbufs for what comes get scarce at times, and some of it is copied. */
+#define SCARCE(seed) ((seed) % 8 == 3)
+#define RESERVE (RIG_FEW / 4)
+
+static void
+choose_pool(unsigned long seed, struct tcp_conf conf[2])
+{
+	int i;
+
+	for (i = 0; i < 2 && SCARCE(seed); i++) {
+		conf[i].rx_pool = rig_few();
+		conf[i].reserve = RESERVE;
+		conf[i].max_copied = seed % 16 == 3 ? 1000 : 100000;
+	}
+}
+
 static void
 write_some(struct rig *r, struct app *a, int n)
 {
@@ -210,6 +226,7 @@ run_seed(unsigned long seed, char *why, size_t room)
 	r.random = seed * UINT64_C(0xd1342543de82ef95) + 77;
 	choose(&r, conf, wire, mtu, app);
 	choose_path(seed, conf, wire, mtu);
+	choose_pool(seed, conf);
 	rig_start(&r, seed, conf, wire, mtu);
 	for (i = 0; i < 2; i++)
 		r.side[i].tx_room = rig_random(&r, 16) == 0 ? 3 : 0;
@@ -221,6 +238,8 @@ run_seed(unsigned long seed, char *why, size_t room)
 			tcp_opt_set(c[i], IPPROTO_TCP, TCP_QUICKACK, rig_random(&r, 8) == 0);
 		}
 		while (r.why[0] == 0 && r.now < limit) {
+			if (SCARCE(seed) && rig_random(&r, 4) == 0)
+				rig_few_leave(rig_random(&r, 2 * RESERVE + 8));
 			for (i = 0; i < 2; i++)
 				act(&r, &app[i], i);
 			/* A program that has something to do gets its turn soon, whatever the wire does. */
@@ -242,6 +261,8 @@ run_seed(unsigned long seed, char *why, size_t room)
 			if (r.why[0] == 0 && (tcp_conns(r.side[i].s) != 0 || tcp_time_waits(r.side[i].s) != 0))
 				rig_fail(&r, "side %d keeps %u connections and %u in TIME-WAIT", i,
 					 tcp_conns(r.side[i].s), tcp_time_waits(r.side[i].s));
+			else if (rig_copied(&r, i) != 0)
+				rig_fail(&r, "side %d keeps copies of %zu octets", i, rig_copied(&r, i));
 	}
 	rig_end(&r);
 	snprintf(why, room, "%s", r.why);
