@@ -110,32 +110,34 @@ tcp_accept(struct tcp_conn *listener, void *user)
 	return c;
 }
 
-ssize_t
-tcp_recv(struct tcp_conn *c, const struct iovec *iov, int n, int flags)
+/* The window opens by two segments or half of the buffer: the peer should know (3.8.6.2.2). */
+static __rte_noinline void
+window_opens(struct tcp_conn *c)
 {
-	struct rte_mbuf *m = c->rx_head;
-	uint32_t more, told, done;
+	const uint32_t told = tcp_rx_told(c), more = RTE_MIN(2u * c->mss, c->rcvbuf / 2);
 
-	/* What one mbuf has. */
-	if (likely(m != NULL && n == 1 && (flags & MSG_PEEK) == 0)) {
-		if (iov->iov_len < m->data_len) {
-			done = (uint32_t)iov->iov_len;
-			memcpy(iov->iov_base, rte_pktmbuf_mtod(m, const void *), done);
-			m->data_off += (uint16_t)done;
-			m->data_len -= (uint16_t)done;
-			c->rcv_queued -= done;
-			goto window;
-		}
-		if (m->next == NULL) {
-			done = m->data_len;
-			memcpy(iov->iov_base, rte_pktmbuf_mtod(m, const void *), done);
-			rte_pktmbuf_free_seg(m);
-			c->rx_head = c->rx_tail = NULL;
-			c->rx_mbufs = c->rcv_queued = 0;
-			goto window;
-		}
+	if (!c->hashed || tcp_rx_window(c) < told + more || c->fin_rcvd)
+		return;
+	/* A peer that has half of it open needs no packet of its own for that. */
+	if (told < c->rcvbuf / 2 || c->ack_delayed) {
+		c->ack_now = true;
+		tcp_dirty(c);
 	}
-	if (m == NULL) {
+}
+
+static inline ssize_t
+have_read(struct tcp_conn *c, uint32_t done)
+{
+	if (unlikely(c->rcvbuf >= c->rcv_queued + (c->rcv_adv - c->rcv_nxt) + RTE_MIN(2u * c->mss, c->rcvbuf / 2)) ||
+	    unlikely(seq_lt(c->rcv_adv, c->rcv_nxt)))
+		window_opens(c);
+	return done;
+}
+
+static __rte_noinline ssize_t
+recv_any(struct tcp_conn *c, const struct iovec *iov, int n, int flags)
+{
+	if (c->rx_head == NULL) {
 		if (c->fin_rcvd || c->read_shut)
 			return 0;
 		switch (c->n.state) {
@@ -149,20 +151,40 @@ tcp_recv(struct tcp_conn *c, const struct iovec *iov, int n, int flags)
 		default: return 0;
 		}
 	}
-	done = tcp_rx_copy(c, iov, n, (flags & MSG_PEEK) != 0);
-window:
-	/* The window opens by two segments or half of the buffer: the peer should know (3.8.6.2.2). */
-	told = tcp_rx_told(c);
-	more = RTE_MIN(2u * c->mss, c->rcvbuf / 2);
-	if (unlikely(c->rcvbuf >= c->rcv_queued + told + more) && c->hashed && tcp_rx_window(c) >= told + more &&
-	    !c->fin_rcvd) {
-		/* A peer that has half of it open needs no packet of its own for that. */
-		if (told < c->rcvbuf / 2 || c->ack_delayed) {
-			c->ack_now = true;
-			tcp_dirty(c);
-		}
+	return have_read(c, tcp_rx_copy(c, iov, n, (flags & MSG_PEEK) != 0));
+}
+
+ssize_t
+tcp_recv(struct tcp_conn *c, const struct iovec *iov, int n, int flags)
+{
+	struct rte_mbuf *m = c->rx_head;
+	uint32_t done;
+
+	/* What one mbuf has. */
+	if (unlikely(m == NULL || n != 1 || (flags & MSG_PEEK) != 0))
+		return recv_any(c, iov, n, flags);
+	if (iov->iov_len < m->data_len) {
+		done = (uint32_t)iov->iov_len;
+		memcpy(iov->iov_base, rte_pktmbuf_mtod(m, const void *), done);
+		m->data_off += (uint16_t)done;
+		m->data_len -= (uint16_t)done;
+		c->rcv_queued -= done;
+		return have_read(c, done);
 	}
-	return done;
+	done = m->data_len;
+	if (m->next == NULL) {
+		c->rx_head = c->rx_tail = NULL;
+		c->rx_mbufs = c->rcv_queued = 0;
+	} else if (iov->iov_len == done && m->pool != NULL) {
+		c->rx_head = m->next;
+		c->rx_mbufs -= c->rx_mbufs != 0;
+		c->rcv_queued -= done;
+	} else {
+		return recv_any(c, iov, n, flags);
+	}
+	memcpy(iov->iov_base, rte_pktmbuf_mtod(m, const void *), done);
+	rte_pktmbuf_free_seg(m);
+	return have_read(c, done);
 }
 
 int

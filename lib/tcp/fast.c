@@ -31,24 +31,30 @@ parse(const struct tcp_stack *s, const struct rte_mbuf *m, struct plain *g)
 	const uint8_t *eth = rte_pktmbuf_mtod(m, const uint8_t *);
 	const struct rte_ipv4_hdr *ip = (const struct rte_ipv4_hdr *)(eth + RTE_ETHER_HDR_LEN);
 	const struct rte_tcp_hdr *th = (const struct rte_tcp_hdr *)(ip + 1);
-	uint32_t total, hlen = sizeof(*ip) + sizeof(*th);
+	uint32_t total, hlen = sizeof(*ip) + sizeof(*th), type, piece;
+	uint16_t off_flags;
 	struct tcp_node *n;
 
-	if (unlikely(m->next != NULL || m->data_len < RTE_ETHER_HDR_LEN + hlen ||
-		     ((const struct rte_ether_hdr *)eth)->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4) ||
-		     ip->version_ihl != RTE_IPV4_VHL_DEF || ip->next_proto_id != IPPROTO_TCP ||
-		     (ip->type_of_service & RTE_IPV4_HDR_ECN_MASK) == RTE_IPV4_HDR_ECN_MASK ||
-		     (ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)) != 0 ||
-		     (th->tcp_flags & ~RTE_TCP_PSH_FLAG) != RTE_TCP_ACK_FLAG))
+	if (unlikely(m->next != NULL || m->data_len < RTE_ETHER_HDR_LEN + hlen))
+		return NULL;
+	/* Several fields in one look: EtherType, version and TOS; fragments, TTL and protocol; header's length and flags. */
+	memcpy(&type, eth + 2 * RTE_ETHER_ADDR_LEN, sizeof(type));
+	memcpy(&piece, &ip->fragment_offset, sizeof(piece));
+	memcpy(&off_flags, &th->data_off, sizeof(off_flags));
+	off_flags &= (uint16_t)~RTE_BE16(RTE_TCP_PSH_FLAG);
+	if (unlikely((type & RTE_BE32(0xffffff00)) != RTE_BE32(RTE_ETHER_TYPE_IPV4 << 16 | RTE_IPV4_VHL_DEF << 8) ||
+		     (type & RTE_BE32(RTE_IPV4_HDR_ECN_MASK)) == RTE_BE32(RTE_IPV4_HDR_ECN_MASK) ||
+		     (piece & RTE_BE32((RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK) << 16 | 0xff)) !=
+			     RTE_BE32(IPPROTO_TCP)))
 		return NULL;
 	total = rte_be_to_cpu_16(ip->total_length);
-	g->ts = th->data_off == (sizeof(*th) + 12) << 2;
+	g->ts = off_flags == RTE_BE16((sizeof(*th) + 12) << 10 | RTE_TCP_ACK_FLAG);
 	if (g->ts)
 		hlen += 12;
-	else if (th->data_off != sizeof(*th) << 2)
+	else if (off_flags != RTE_BE16(sizeof(*th) << 10 | RTE_TCP_ACK_FLAG))
 		return NULL;
 	if (unlikely(total < hlen || RTE_ETHER_HDR_LEN + total > m->data_len ||
-		     (g->ts && load32(th + 1) != UINT32_C(0x0101080a))))
+		     (g->ts && memcmp(th + 1, "\1\1\x8\xa", 4) != 0)))
 		return NULL;
 	n = tcp_find_packet(s, &ip->src_addr);
 	if (unlikely(n == NULL || n->kind != TCP_NODE_CONN || n->state != TCP_ESTABLISHED))
@@ -138,6 +144,12 @@ acked(struct tcp_conn *c, uint32_t ack)
 	}
 }
 
+static __rte_noinline void
+done_with(struct rte_mbuf *m)
+{
+	rte_pktmbuf_free_seg(m);
+}
+
 /* A segment of a connection on which nothing is amiss is done with, and m is taken; false: not such a one, m is untouched. */
 static inline bool
 fast_input(struct tcp_stack *s, struct rte_mbuf *m)
@@ -167,7 +179,7 @@ fast_input(struct tcp_stack *s, struct rte_mbuf *m)
 	if (c->unsent != NULL)
 		tcp_dirty(c);
 	if (g.len == 0) {
-		rte_pktmbuf_free_seg(m);
+		done_with(m);
 		return true;
 	}
 	s->st.rx_bytes += g.len;

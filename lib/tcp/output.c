@@ -168,11 +168,11 @@ tcp_new_sent(struct tcp_conn *c, struct tcp_tseg *t, uint32_t n)
 }
 
 /* Segments as they lie, a frame each, while nothing is in their way; true: nothing is left to do. */
-static bool
+static inline bool
 output_plain(struct tcp_conn *c)
 {
 	struct tcp_tseg *const first = c->unsent, *t;
-	const uint32_t edge = c->snd_una + c->snd_wnd;
+	const uint32_t edge = c->snd_una + c->snd_wnd, now = (uint32_t)c->s->now;
 	bool done = true;
 
 	for (t = first; t != NULL; t = t->next) {
@@ -190,7 +190,7 @@ output_plain(struct tcp_conn *c)
 			break;
 		if (len < c->mss)
 			c->snd_small = end;
-		t->sent_us = (uint32_t)c->s->now;
+		t->sent_us = now;
 		t->sends = 1;
 		t->flags |= TSEG_FLIGHT;
 		c->pipe += len;
@@ -270,18 +270,9 @@ after_idle(struct tcp_conn *c)
 		c->cwnd = RTE_MIN(c->cwnd, tcp_cc_initial(c));
 }
 
-void
-tcp_output(struct tcp_conn *c)
+static __rte_noinline void
+output_any(struct tcp_conn *c, bool hold)
 {
-	const bool hold = unlikely(c->mtu_search) && tcp_pmtu_probe(c);
-
-	if (likely(c->n.state == TCP_ESTABLISHED && c->unsent != NULL && (c->lost | c->phase) == 0 && c->opt_sack &&
-		   !c->probe_due && !c->cwr_due && !hold && (!c->s->conf.tso || c->unsent->next == NULL)) &&
-	    tcp_path_get(c) == 0) {
-		after_idle(c);
-		if (output_plain(c) && tcp_flight(c) != 0)
-			return;
-	}
 	switch (c->n.state) {
 	case TCP_CLOSE:
 	case TCP_LISTEN: return;
@@ -307,4 +298,21 @@ tcp_output(struct tcp_conn *c)
 	persist(c);
 	if (c->ack_now)
 		tcp_send_ack(c);
+}
+
+void
+tcp_output(struct tcp_conn *c)
+{
+	if (unlikely(c->mtu_search)) {
+		output_any(c, tcp_pmtu_probe(c));
+		return;
+	}
+	if (likely(c->n.state == TCP_ESTABLISHED && c->unsent != NULL && (c->lost | c->phase) == 0 && c->opt_sack &&
+		   !c->probe_due && !c->cwr_due && (!c->s->conf.tso || c->unsent->next == NULL)) &&
+	    tcp_path_get(c) == 0) {
+		after_idle(c);
+		if (output_plain(c) && tcp_flight(c) != 0)
+			return;
+	}
+	output_any(c, false);
 }

@@ -204,7 +204,7 @@ timers(struct tcp_conn *c)
 	}
 }
 
-static void
+static __rte_noinline void
 wheel_round(struct tcp_stack *s)
 {
 	struct wheel_entry *e = wheel_turn(&s->wheel, s->now), *next;

@@ -50,6 +50,23 @@ tcp_pseudo_sum(const struct tcp_conn *c, uint32_t len)
 	return (uint16_t)(sum + (sum >> 16));
 }
 
+/* Several fields of a header in one store, the first in the highest bits. */
+static inline void
+tcp_put32(void *to, uint32_t v)
+{
+	v = rte_cpu_to_be_32(v);
+	memcpy(to, &v, sizeof(v));
+}
+static inline void
+tcp_put64(void *to, uint64_t v)
+{
+	v = rte_cpu_to_be_64(v);
+	memcpy(to, &v, sizeof(v));
+}
+static_assert(offsetof(struct tcp_node, laddr) == offsetof(struct tcp_node, raddr) + 4 &&
+		      offsetof(struct tcp_node, lport) == offsetof(struct tcp_node, rport) + 2,
+	      "one word each");
+
 /* Headers in front of what m has, and the frame into the batch; opt NULL: timestamps or nothing; tso_mss 0: one segment. */
 static __rte_always_inline void
 tcp_put_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flags, uint32_t payload, uint32_t tso_mss,
@@ -61,6 +78,8 @@ tcp_put_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flag
 	struct tcp_stack *s = c->s;
 	struct rte_ipv4_hdr *ip;
 	struct rte_tcp_hdr *th;
+	uint64_t addrs;
+	uint32_t ports;
 	uint8_t *p;
 
 	m->data_off -= (uint16_t)front;
@@ -69,27 +88,21 @@ tcp_put_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flag
 	p = rte_pktmbuf_mtod(m, uint8_t *);
 	memcpy(p, c->l2, sizeof(c->l2)); /* 18 octets, of which l2_len count */
 	ip = (struct rte_ipv4_hdr *)(p + c->l2_len);
-	*ip = (struct rte_ipv4_hdr){
-		.version_ihl = RTE_IPV4_VHL_DEF,
-		.type_of_service = tos,
-		.total_length = rte_cpu_to_be_16((uint16_t)(sizeof(*ip) + l4)),
-		.packet_id = rte_cpu_to_be_16(c->ip_id++),
-		.fragment_offset = RTE_BE16(RTE_IPV4_HDR_DF_FLAG),
-		.time_to_live = 64,
-		.next_proto_id = IPPROTO_TCP,
-		.src_addr = c->n.laddr,
-		.dst_addr = c->n.raddr,
-	};
+	/* Version and TOS, length, identity, DF; TTL, protocol, no sum; source and destination the other way round than c->n has them. */
+	tcp_put64(ip, (uint64_t)(RTE_IPV4_VHL_DEF << 8 | tos) << 48 | (uint64_t)(sizeof(*ip) + l4) << 32 |
+			      (uint32_t)c->ip_id++ << 16 | RTE_IPV4_HDR_DF_FLAG);
+	tcp_put32(&ip->time_to_live, 64u << 24 | IPPROTO_TCP << 16);
+	memcpy(&addrs, &c->n.raddr, sizeof(addrs));
+	addrs = addrs << 32 | addrs >> 32;
+	memcpy(&ip->src_addr, &addrs, sizeof(addrs));
 	th = (struct rte_tcp_hdr *)(ip + 1);
-	*th = (struct rte_tcp_hdr){
-		.src_port = c->n.lport,
-		.dst_port = c->n.rport,
-		.sent_seq = rte_cpu_to_be_32(seq),
-		.recv_ack = (flags & RTE_TCP_ACK_FLAG) != 0 ? rte_cpu_to_be_32(c->rcv_nxt) : 0,
-		.data_off = (uint8_t)(thl << 2),
-		.tcp_flags = flags | c->echo,
-		.rx_win = rte_cpu_to_be_16(plain ? tcp_window_told(c) : tcp_window_field(c, flags)),
-	};
+	memcpy(&ports, &c->n.rport, sizeof(ports));
+	ports = ports << 16 | ports >> 16;
+	memcpy(&th->src_port, &ports, sizeof(ports));
+	th->sent_seq = rte_cpu_to_be_32(seq);
+	th->recv_ack = (flags & RTE_TCP_ACK_FLAG) != 0 ? rte_cpu_to_be_32(c->rcv_nxt) : 0;
+	tcp_put32(&th->data_off, thl << 26 | (uint32_t)(flags | c->echo) << 16 |
+					 (plain ? tcp_window_told(c) : tcp_window_field(c, flags)));
 	if (opt != NULL) {
 		memcpy(th + 1, opt, olen);
 	} else if (olen != 0) {
@@ -109,7 +122,10 @@ tcp_put_frame(struct tcp_conn *c, struct rte_mbuf *m, uint32_t seq, uint8_t flag
 		m->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM |
 			      (tso_mss != 0 ? RTE_MBUF_F_TX_TCP_SEG : 0);
 		th->cksum = tcp_pseudo_sum(c, tso_mss != 0 ? 0 : l4);
+		th->tcp_urp = 0;
 	} else {
+		m->ol_flags = 0;
+		th->cksum = th->tcp_urp = 0;
 		tcp_write_sums(m, ip, l4);
 	}
 	s->tx[s->ntx++] = m;
@@ -130,13 +146,16 @@ tcp_send_plain(struct tcp_conn *c, struct tcp_tseg *t)
 		flags |= RTE_TCP_PSH_FLAG;
 	m->next = NULL;
 	m->nb_segs = 1;
-	m->ol_flags = 0;
 	rte_mbuf_refcnt_set(m, 2);
 	m->data_off = t->off;
 	m->data_len = t->len;
 	m->pkt_len = t->len;
 	s->st.tx_bytes += t->len;
-	tcp_put_frame(c, m, t->seq, flags, t->len, 0, c->ect, NULL, c->opt_ts * 12u);
+	/* Two functions, each with its lengths known. */
+	if (likely(c->opt_ts))
+		tcp_put_frame(c, m, t->seq, flags, t->len, 0, c->ect, NULL, 12);
+	else
+		tcp_put_frame(c, m, t->seq, flags, t->len, 0, c->ect, NULL, 0);
 	return true;
 }
 

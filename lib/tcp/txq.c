@@ -52,8 +52,9 @@ enqueue(struct tcp_conn *c, struct tcp_tseg *t)
 	if (c->tx_tail == NULL) {
 		t->seq = c->snd_nxt;
 		c->tx_head = t;
+		c->progress_us = c->s->now;
 	} else {
-		t->seq = tseg_end(c->tx_tail);
+		t->seq = c->tx_tail->seq + c->tx_tail->len; /* behind FIN nothing is queued */
 		c->tx_tail->next = t;
 	}
 	c->tx_tail = t;
@@ -95,12 +96,14 @@ append_one(struct tcp_conn *c, const void *data, size_t len, bool more)
 	} else if (t->len + len > c->unit || t->off != TCP_MBUF_FRONT) {
 		return 0;
 	}
-	memcpy((uint8_t *)t->m->buf_addr + TCP_MBUF_FRONT + t->len, data, len);
+	memcpy((uint8_t *)t + TCP_MBUF_FRONT + t->len, data, len); /* t stands at the front of the buffer */
 	t->len += (uint16_t)len;
-	if (!more)
+	if (likely(!more))
 		t->flags |= TSEG_PSH;
-	c->more = more;
+	if (unlikely(more || c->more))
+		c->more = more;
 	c->snd_queued += (uint32_t)len;
+	tcp_dirty(c);
 	return (ssize_t)len;
 }
 
@@ -148,7 +151,6 @@ out:
 static __rte_noinline ssize_t
 send_any(struct tcp_conn *c, const struct iovec *iov, int n, bool more)
 {
-	const bool was_empty = c->tx_head == NULL;
 	ssize_t done;
 
 	switch (c->n.state) {
@@ -167,8 +169,6 @@ send_any(struct tcp_conn *c, const struct iovec *iov, int n, bool more)
 	if (c->fin_wanted)
 		return -EPIPE;
 	done = append(c, iov, n, more);
-	if (done > 0 && was_empty)
-		c->progress_us = c->s->now;
 	if (done > 0)
 		tcp_dirty(c);
 	return done;
@@ -177,17 +177,15 @@ send_any(struct tcp_conn *c, const struct iovec *iov, int n, bool more)
 ssize_t
 tcp_send(struct tcp_conn *c, const struct iovec *iov, int n, int flags)
 {
-	const bool more = (flags & MSG_MORE) != 0, was_empty = c->tx_head == NULL;
-	ssize_t done = 0;
+	const bool more = (flags & MSG_MORE) != 0;
+	ssize_t done;
 
-	if (likely(c->n.state == TCP_ESTABLISHED && n == 1))
+	if (likely(c->n.state == TCP_ESTABLISHED && n == 1)) {
 		done = append_one(c, iov->iov_base, iov->iov_len, more);
-	if (unlikely(done <= 0))
-		return done == 0 ? send_any(c, iov, n, more) : done;
-	if (was_empty)
-		c->progress_us = c->s->now;
-	tcp_dirty(c);
-	return done;
+		if (likely(done != 0))
+			return done;
+	}
+	return send_any(c, iov, n, more);
 }
 
 bool
