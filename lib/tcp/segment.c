@@ -53,8 +53,8 @@ reset(struct tcp_conn *c)
 		error = EPIPE;
 	else if (c->n.state == TCP_CLOSING || c->n.state == TCP_LAST_ACK)
 		error = 0;
-	/* 3.10.7.4 flushes the queues; but where the peer's FIN came first, all that it sent has been acknowledged. */
-	tcp_end(c, error, c->fin_rcvd);
+	/* 3.10.7.4 flushes the queues; but what was acknowledged can be read, as Linux has it. */
+	tcp_end(c, error, true);
 	tcp_event(c, TCP_EV_ERROR | TCP_EV_HUP | TCP_EV_READABLE | TCP_EV_WRITABLE);
 }
 

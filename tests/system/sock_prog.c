@@ -209,6 +209,7 @@ static const struct {
 	{"fds", case_fds},
 	{"fork", case_fork},
 	{"halves", case_halves},
+	{"last", case_last},
 };
 
 int

@@ -31,4 +31,7 @@ void case_fds(bool calls);
 void case_fork(bool calls);
 void case_halves(bool calls);
 
+/* --- sock_last.c --- */
+void case_last(bool calls);
+
 #endif /* SOCK_PROG_H */

@@ -17,7 +17,7 @@ from sock_ends import PROG, SERVER, ends, same
 
 cases = tpmd.Cases()
 LIBRARY = os.path.join(os.environ['TP_BUILD'], 'preload/sockets/libtriplane-sockets.so')
-SAME = ('data', 'nonblock', 'flags', 'options', 'ends', 'refused', 'signals', 'epoll', 'select', 'fds')
+SAME = ('data', 'nonblock', 'flags', 'options', 'ends', 'refused', 'signals', 'epoll', 'select', 'fds', 'last')
 
 
 def names(owner):
@@ -448,6 +448,15 @@ def last_word(owner):
         gone(server)
 
 
+def last(owner):
+    """Data that nobody read before a reset came is there, whether its end came or not; behind it stands that, or the reset."""
+    rc, client, _, _ = ends(owner, 'last')
+    want = ['behind all: 0', 'and again: 0', 'octets: 30000', 'wrong ones: 0'] * 2 + \
+        ['behind all: ECONNRESET', 'and again: 0', 'octets: 30000', 'wrong ones: 0']
+    got = [line for line in client if line.split(':')[0] in ('behind all', 'and again', 'octets', 'wrong ones')]
+    return None if (rc, got) == (0, want) else 'exit code %d: %s' % (rc, client)
+
+
 def fork(owner):
     """A child has the kernel's half of what its parent had, and sockets of its own."""
     rc, client, server, code = ends(owner, 'fork')
@@ -546,6 +555,7 @@ def main():
     cases.run('names', names, owner)
     for case in SAME:
         cases.run('same-' + case, same, owner, case)
+    cases.run('last', last, owner)
     cases.run('fork', fork, owner)
     cases.run('both-halves', both_halves, owner)
     cases.run('last-word', last_word, owner)
