@@ -18,7 +18,7 @@
 #define RX_MBUFS 8191u
 #define MINUTE UINT64_C(60000000)
 
-static struct rte_mempool *tx_pool, *rx_pool, *few;
+static struct rte_mempool *tx_pool, *rx_pool;
 
 void
 rig_init(void)
@@ -37,8 +37,7 @@ rig_init(void)
 		abort();
 	tx_pool = rte_pktmbuf_pool_create("tx", TX_MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
 	rx_pool = rte_pktmbuf_pool_create("rx", RX_MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
-	few = rte_pktmbuf_pool_create("few", RIG_FEW, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
-	if (tx_pool == NULL || rx_pool == NULL || few == NULL)
+	if (tx_pool == NULL || rx_pool == NULL)
 		abort();
 }
 
@@ -434,30 +433,6 @@ rig_end(struct rig *r)
 		rig_fail(r, "mbufs are missing: %u of %u sent, %u of %u received", rte_mempool_in_use_count(tx_pool),
 			 TX_MBUFS, rte_mempool_in_use_count(rx_pool), RX_MBUFS);
 	return r->why[0] == 0;
-}
-
-struct rte_mempool *
-rig_few(void)
-{
-	return few;
-}
-
-void
-rig_few_leave(uint32_t left)
-{
-	static struct rte_mbuf *out[RIG_FEW];
-	static uint32_t n;
-
-	while (rte_mempool_avail_count(few) > left)
-		out[n++] = rte_pktmbuf_alloc(few);
-	while (rte_mempool_avail_count(few) < left)
-		rte_pktmbuf_free(out[--n]);
-}
-
-size_t
-rig_copied(const struct rig *r, int side)
-{
-	return r->side[side].s->rx_copied;
 }
 
 static struct rte_mbuf *taken[TX_MBUFS + 1];
