@@ -301,6 +301,7 @@ leave_dev(struct share_guest *s)
 	if (dev == NULL)
 		return;
 	share_vector_put(s);
+	share_sockets_end(s);
 	TROCE_LOG(INFO, "%s: process %d of user %d leaves: %" PRIu64 " calls, %" PRIu64 " refused", dev->where, s->pid,
 		  s->uid, s->calls, s->failed);
 	share_arena_free(s);

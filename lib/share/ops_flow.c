@@ -27,8 +27,10 @@ share_do_create_flow(struct share_guest *s, struct share_call *c)
 	if (flow == NULL)
 		return errno;
 	c->m->handle = share_obj_new(s, SHARE_FLOW, flow);
-	if (c->m->handle != 0)
+	if (c->m->handle != 0) {
+		share_sockets_note(s);
 		return 0;
+	}
 	(void)tp_roce_destroy_flow(flow);
 	return ENOMEM;
 }

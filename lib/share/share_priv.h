@@ -102,6 +102,8 @@ struct share_guest {
 	int wake;      /* an event is owed */
 	int vector_fd; /* that the card's vector for this guest makes readable; -1: it has none */
 	int pid, uid, gid;
+	const struct sock_stat *sockets; /* what its program says of its sockets, NULL: nothing */
+	bool sockets_looked;
 	struct troce_dev *dev; /* NULL: nothing is open */
 	struct ibv_context *ctx;
 	bool cm;         /* has event channels; dev is NULL */
@@ -180,6 +182,12 @@ void share_tel_add(struct tp_share *h);
 void share_tel_del(struct tp_share *h);
 /* Guests that have a device, of all sharings of this process. */
 void share_tel_each(void (*fn)(const struct share_guest *s, void *arg), void *arg);
+
+/* --- ended.c --- */
+/* The guest steers frames to itself: its program may have connections of TCP. */
+void share_sockets_note(struct share_guest *s);
+/* It is gone, and what it had was given back: peers of connections that it had not ended hear of it. */
+void share_sockets_end(struct share_guest *s);
 
 /* --- limits.c --- */
 /* Values that are left out, and those that are not possible. 0 or -EINVAL and a line. */

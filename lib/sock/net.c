@@ -438,7 +438,6 @@ sock_net_end(struct sock_net *n, uint32_t ms)
 	{
 		if (s->conn == NULL)
 			continue;
-		s->told = NULL;
 		tcp_close(s->conn);
 		s->conn = NULL;
 		/* Other threads may still call. */
@@ -448,6 +447,12 @@ sock_net_end(struct sock_net *n, uint32_t ms)
 	sock_leave(n);
 	drain(n, sock_now() + (uint64_t)ms * 1000);
 	pthread_mutex_lock(&n->lock);
+	/* It was an end in order: nobody else need speak for them. */
+	LIST_FOREACH(s, &n->socks, next)
+	{
+		sock_home_state(n, s, TCP_CLOSE);
+		s->told = NULL;
+	}
 	n->stop = true;
 	sock_wake(n);
 	pthread_mutex_unlock(&n->lock);

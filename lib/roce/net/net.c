@@ -84,6 +84,7 @@ net_fini(struct troce_dev *dev)
 	trn_netdev_stop(dev);
 	if (net->allmulti)
 		(void)rte_eth_allmulticast_disable(dev->port_id);
+	trn_ended_free(net);
 	pthread_mutex_destroy(&net->lock);
 	free(net);
 	dev->net = NULL;
@@ -281,6 +282,7 @@ net_stats(struct troce_dev *dev, tp_roce_stat_fn fn, void *arg)
 	fn(arg, "net_announcements_sent", c.announced);
 	fn(arg, "net_echoes_sent", c.echoes);
 	fn(arg, "net_connections_refused", c.refused);
+	fn(arg, "net_connections_ended", c.ended);
 	fn(arg, "net_malformed", c.malformed);
 	fn(arg, "net_address_conflicts", c.conflicts);
 	fn(arg, "net_rate_limited", c.limited);

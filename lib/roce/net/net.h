@@ -40,6 +40,12 @@ uint16_t troce_sport(uint32_t flow_label, uint32_t local_qpn, uint32_t remote_qp
  * refused where no program takes them.
  */
 void troce_refuse_tcp(bool on);
+/* Connections of a program that is gone, and whose queue pair and rules are, too: their peers hear of it soon. */
+struct troce_tcp_pair {
+	rte_be32_t local_ip, remote_ip;
+	rte_be16_t local_port, remote_port;
+};
+void troce_tcp_ended(struct troce_dev *dev, const struct troce_tcp_pair *pair, unsigned int n);
 
 /* The largest RoCE MTU that fits an Ethernet MTU with all headers: 256..4096, 0: none does. */
 uint16_t troce_mtu_fit(uint16_t eth_mtu);

@@ -3,7 +3,7 @@
  */
 /*
  * Inside the network side of a port. What packets say and what is answered is code on bytes, with time as an argument
- * (net_wire.c, frame.c, arp.c, nd.c, echo.c, refuse.c, neigh.c); mbufs, threads and the port are around it (net.c, addr.c, netdev.c).
+ * (net_wire.c, frame.c, arp.c, nd.c, echo.c, refuse.c, ended.c, neigh.c); mbufs, threads and the port are around it (net.c, addr.c, netdev.c).
  *
  * Two locks: the port's, which serialises changes of addresses and is held while the provider takes the table; and
  * net->lock, which is held for moments only. Only the port's thread sends.
@@ -48,7 +48,7 @@ struct trn_rate {
 };
 
 struct trn_counters {
-	uint64_t asked, answered, announced, echoes, refused; /* sent */
+	uint64_t asked, answered, announced, echoes, refused, ended; /* sent */
 	uint64_t malformed, conflicts, limited; /* received: refused; someone has our address; not answered */
 	uint64_t no_mbuf, tx_dropped;
 };
@@ -67,6 +67,7 @@ struct troce_net {
 	bool refuses;            /* connections, while ports are shared */
 	_Atomic uint64_t tcp;    /* trn_v4_filter() of the addresses, if it refuses */
 	bool shared;             /* the kernel has the same addresses and sees what comes for them */
+	struct trn_ended *ended; /* connections whose peers are to hear of it */
 	struct troce_side *side; /* when and whether there is something to send */
 	/* The port's thread's */
 	uint64_t due, mac_due;
@@ -226,6 +227,13 @@ uint64_t trn_v4_filter(const struct trn_addrs *a);
 bool trn_refuses(void);
 bool trn_is_tcp(const struct trn_frame *f, uint64_t filter);
 bool trn_refuse(struct troce_net *net, const struct trn_frame *f, struct trn_out *out);
+
+/* What troce_tcp_ended() left to do and is due (ended.c); how many frames. */
+unsigned int trn_ended_run(struct troce_net *net, uint64_t now, trn_send_fn send, void *arg);
+void trn_ended_free(struct troce_net *net);
+
+/* Whose MAC packets from src to dst carry: dst's, or a router's (path.c). 0 or EHOSTUNREACH. */
+int trn_next_hop(const struct trn_addrs *a, const struct troce_gid *src, const union ibv_gid *dst, union ibv_gid *hop);
 
 /* --- the kernel's interface (netdev.c) --------------------------------------------------------------------------- */
 

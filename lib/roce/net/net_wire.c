@@ -136,6 +136,7 @@ trn_run(struct troce_net *net, uint64_t now, trn_send_fn send, void *arg)
 
 	net->due = TRN_NEVER;
 	n = announce(&s, now);
+	n += trn_ended_run(net, now, send, arg);
 	n += trn_neigh_run(&net->neighs, now, ask, &s);
 	net->due = RTE_MIN(net->due, net->neighs.due);
 	return n;

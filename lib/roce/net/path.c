@@ -21,9 +21,8 @@ unicast_dgid_ok(const union ibv_gid *sgid, const union ibv_gid *dgid)
 	return false;
 }
 
-/* Whose MAC packets from src to dst carry: dst's, or a router's. */
-static int
-next_hop(const struct trn_addrs *a, const struct troce_gid *src, const union ibv_gid *dst, union ibv_gid *hop)
+int
+trn_next_hop(const struct trn_addrs *a, const struct troce_gid *src, const union ibv_gid *dst, union ibv_gid *hop)
 {
 	const union ibv_gid *router = trn_is_v4(dst) ? &a->router4 : &a->router6;
 
@@ -53,7 +52,7 @@ unicast_mac(struct troce_dev *dev, const struct troce_gid *src, const union ibv_
 		*mac = net->mac;
 		rc = 0;
 	} else {
-		rc = next_hop(&net->a, src, dgid, &hop);
+		rc = trn_next_hop(&net->a, src, dgid, &hop);
 		if (rc == 0)
 			rc = trn_neigh_lookup(&net->neighs, &hop, src->vlan, &src->gid, mac);
 		/* Asked for the first time, or once more since it is stale */
@@ -86,7 +85,7 @@ troce_routed(struct troce_dev *dev, uint32_t sgid_index, const union ibv_gid *dg
 	if (!troce_gid_get(dev, sgid_index, &src))
 		return false;
 	pthread_mutex_lock(&dev->net->lock);
-	routed = next_hop(&dev->net->a, &src, dgid, &hop) == 0;
+	routed = trn_next_hop(&dev->net->a, &src, dgid, &hop) == 0;
 	pthread_mutex_unlock(&dev->net->lock);
 	return routed;
 }

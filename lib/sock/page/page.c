@@ -96,8 +96,8 @@ make(int pid, struct sock_stat *m)
 	return p;
 }
 
-struct sock_page *
-sock_page_of(int pid)
+static struct sock_stat *
+find(int pid)
 {
 	char dir[64], path[384], to[sizeof(LINK) + 16];
 	struct sock_stat *m = NULL;
@@ -118,8 +118,29 @@ sock_page_of(int pid)
 	}
 	if (d != NULL)
 		closedir(d);
+	return m;
+}
+
+struct sock_page *
+sock_page_of(int pid)
+{
+	struct sock_stat *m = find(pid);
+
 	/* A copy of the descriptor is its parent's. */
 	return m == NULL ? NULL : make(pid, m);
+}
+
+const struct sock_stat *
+sock_page_keep(int pid)
+{
+	return find(pid);
+}
+
+void
+sock_page_let_go(const struct sock_stat *m)
+{
+	if (m != NULL)
+		munmap((void *)(uintptr_t)m, sizeof(*m));
 }
 
 void
