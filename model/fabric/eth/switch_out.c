@@ -66,17 +66,36 @@ earlier(uint64_t *t, uint64_t than)
 		*t = than;
 }
 
+/*
+ * Priorities with frames that were not paused at t_ps; *wake: when the next one of the others may go. A pause that was ended since still
+ * holds for the time before: a line that stood still has not gone on meanwhile.
+ */
+static unsigned int
+not_paused(const struct tp_switch_port *p, uint64_t t_ps, uint64_t *wake)
+{
+	unsigned int ready = p->busy;
+
+	for (unsigned int mask = p->busy; mask != 0; mask &= mask - 1) {
+		unsigned int prio = (unsigned int)__builtin_ctz(mask);
+
+		if (p->paused_until[prio] <= t_ps)
+			continue;
+		earlier(wake, p->paused_until[prio]);
+		ready &= ~(1u << prio);
+	}
+	return ready;
+}
+
 /* The class whose turn it is at t_ps, and the priority of its frame; NULL: none before *wake. */
 static struct sw_class *
 select_class(struct tp_switch_port *p, uint64_t t_ps, unsigned int *prio, uint64_t *wake)
 {
-	unsigned int ready = p->busy & ~(unsigned int)p->paused, left = ready;
 	struct sw_class *best = NULL;
+	unsigned int ready, left;
 	uint64_t best_tag = 0;
 
 	*wake = NEVER;
-	for (unsigned int mask = p->busy & p->paused; mask != 0; mask &= mask - 1)
-		earlier(wake, p->paused_until[__builtin_ctz(mask)]);
+	ready = left = not_paused(p, t_ps, wake);
 	for (unsigned int i = TP_SWITCH_PRIOS; left != 0 && i-- > 0;) {
 		struct sw_class *tc = &p->tc[i];
 		uint64_t tag = tc->tag > p->virtual_time ? tc->tag : p->virtual_time;

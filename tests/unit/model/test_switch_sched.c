@@ -167,6 +167,39 @@ pause_quanta(void **state)
 	assert_int_equal(swrig_prio(r, 1, 0).rx_pause_frames, 3);
 }
 
+/* A line that stood still has not gone on meanwhile: behind a pause that was ended frames leave one by one, from then on. */
+static void
+no_burst_behind_pause(void **state)
+{
+	struct swrig *r = *state;
+	uint64_t t;
+
+	swrig_word(r, 0, "lossless:3");
+	swrig_word(r, 2, "rate:10000");
+	swrig_teach(r);
+	for (unsigned int round = 0; round < 2; round++) {
+		swrig_pause(r, 1, 1 << 3, 0xffff);
+		for (unsigned int n = 0; n < 20; n++)
+			swrig_send(r, 0, 2, 1, 3, 1476);
+		r->now += 100000;
+		assert_int_equal(swrig_recv(r, 1), 0);
+		/* Of another priority there is one meanwhile. */
+		if (round == 1)
+			swrig_send(r, 0, 2, 1, 0, 1476);
+		swrig_pause(r, 1, 1 << 3, 0);
+		t = r->now;
+		for (unsigned int n = 1; n <= 20 + round; n++) {
+			r->now = t + n * 1200 - 1;
+			assert_int_equal(swrig_recv(r, 1), 0);
+			r->now++;
+			assert_int_equal(swrig_recv(r, 1), 1);
+		}
+		r->now += 100000;
+		assert_int_equal(swrig_recv(r, 1), 0);
+	}
+	assert_int_equal(swrig_prio(r, 1, 3).rx_pause_ns, 2 * 100000);
+}
+
 /* 802.1Qbb: only the priorities that it names stop, only where the switch is set up for it. */
 static void
 pfc_quanta(void **state)
@@ -227,9 +260,9 @@ int
 main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, swrig_up, swrig_down)
-	const struct CMUnitTest tests[] = {T(shares),        T(strict_and_shares),   T(strict_order),
-					   T(rate_of_class), T(line_time),           T(pause_quanta),
-					   T(pfc_quanta),    T(no_credit_from_pause)};
+	const struct CMUnitTest tests[] = {
+		T(shares),       T(strict_and_shares), T(strict_order),          T(rate_of_class),       T(line_time),
+		T(pause_quanta), T(pfc_quanta),        T(no_burst_behind_pause), T(no_credit_from_pause)};
 
 	return cmocka_run_group_tests_name("switch_sched", tests, NULL, NULL);
 }
