@@ -115,6 +115,49 @@ def unfair():
     return None if all(abs(off[n] / LINE * (2 if n == 'near' else 6) - 1) < 0.05 for n in off) and abs(on['near'] / (LINE / 4) - 1) < 0.15 else 'with %s, without %s' % (on, off)
 
 
+def parking():
+    """Three switches in a row. A switch that pauses all who send to it lets each of its ports pass the same: half to the last one to join, half of the
+    rest to the one before, and so on. Congestion control gives a quarter to each, wherever it joins."""
+    off, on = play('parking', CC='off'), play('parking')
+    for name, part in (('c', 1 / 2), ('b', 1 / 4), ('a1', 1 / 8), ('a2', 1 / 8)):
+        with_it, without = (flows(r)[name]['goodput_gbps'] / LINE for r in (on, off))
+        if abs(without / part - 1) > 0.05 or abs(with_it / 0.25 - 1) > 0.1:
+            return '%s has %.3f without, wanted %.3f, and %.3f with' % (name, without, part, with_it)
+    # Of 1/2, 1/4, 1/8 and 1/8 Jain's index is 1 / (4 * 11/32).
+    if abs(off['jain'] / (32 / 44) - 1) > 0.05 or on['jain'] < 0.99 or off['dropped'] or on['dropped'] or off['cnps'] or not on['cnps']:
+        return 'Jain %.4f and %.4f, dropped %d and %d, CNPs %d and %d' % (off['jain'], on['jain'], off['dropped'], on['dropped'], off['cnps'], on['cnps'])
+    return None if off['pause_frames'] > 1000 and on['pause_frames'] < 0.05 * off['pause_frames'] else '%d pauses of %d' % (on['pause_frames'], off['pause_frames'])
+
+
+def one_topology():
+    """pfc, ecn and both differ in what they set, and in nothing else."""
+    folder, texts = os.path.join(os.path.dirname(__file__), '../../share/fabric'), []
+    for name in ('pfc', 'ecn', 'both'):
+        with open(os.path.join(folder, name + '.fabric')) as f:
+            texts.append([line for line in f if not line.startswith(('#', 'set PFC', 'set CC'))])
+    return None if texts[0] == texts[1] == texts[2] and len(texts[0]) > 10 else str(texts)
+
+
+def pfc_ecn_both():
+    """From the first frame on: pauses alone lose nothing, and the flow that passes by has no more than one of the nine that meet; congestion control alone
+    gives it its line, and loses what comes before it acts; both do both."""
+    pfc, ecn, both = (play(name) for name in ('pfc', 'ecn', 'both'))
+    victim = [flows(r)['victim']['goodput_gbps'] / LINE for r in (pfc, ecn, both)]
+    said = 'victim %s, pauses %s, dropped %s' % (victim, *([r[k] for r in (pfc, ecn, both)] for k in ('pause_frames', 'dropped')))
+    if pfc['dropped'] or pfc['cnps'] or pfc['marked'] or pfc['pause_frames'] < 1000 or abs(victim[0] * 9 - 1) > 0.15:
+        return said
+    early = play('ecn', END='1ms')['dropped']
+    if ecn['pause_frames'] or early < 100 or ecn['dropped'] != early or victim[1] < 0.95:
+        return '%s, %d of them in the first ms' % (said, early)
+    if both['dropped'] or both['pause_frames'] > 0.05 * pfc['pause_frames'] or victim[2] < 0.95:
+        return said
+    # In the second half there is no pause; the nine have the same, and fill the line.
+    late = sum(both['pause_series_frames'][300:])
+    meet = [sum(f['goodput_series_gbps'][300:]) / 300 for name, f in flows(both).items() if name != 'victim']
+    jain = sum(meet) ** 2 / (9 * sum(x * x for x in meet))
+    return None if late == 0 and sum(meet) > 0.93 * LINE and jain > 0.98 else '%d pauses, %.2f Gb/s, Jain %.4f' % (late, sum(meet), jain)
+
+
 def burst():
     """The flow that the burst meets falls, the other one hardly; both have the line's half again."""
     f = flows(play('burst'), 'long')
@@ -245,8 +288,11 @@ def frames():
 
 
 def same():
-    a, b, c = (fabric('incast', '-DEND=10ms', '-DFROM=5ms', '-DTO=10ms', '--seed', s, '--json', '-') for s in ('7', '7', '8'))
-    return None if a == b and a != c else 'same seed: %s, another: %s' % (a == b, a == c)
+    for name in ('incast', 'parking', 'both'):
+        a, b, c = (fabric(name, '-DEND=10ms', '-DFROM=5ms', '-DTO=10ms', '--seed', s, '--json', '-') for s in ('7', '7', '8'))
+        if a != b or a == c:
+            return '%s: same seed: %s, another: %s' % (name, a == b, a == c)
+    return None
 
 
 def pauses():
@@ -278,9 +324,32 @@ def picture():
 
 
 def listed():
-    """Each experiment of the list runs, but for the long ones that other cases play."""
     names = [line.split()[0] for line in fabric('--list').splitlines()]
-    return None if {'incast', 'fair', 'leave', 'steady', 'victim', 'unfair', 'burst', 'thousand', 'qau'} <= set(names) else str(names)
+    return None if {'incast', 'fair', 'leave', 'steady', 'victim', 'unfair', 'parking', 'pfc', 'ecn', 'both', 'burst', 'thousand', 'qau'} == set(names) else str(names)
+
+
+def parameters():
+    """Each parameter at its ends, and below, above and of the wrong type, where the line of the refusal names it and its range."""
+    rate = 1000000
+    dcqcn = {'clamp-target-rate': (0, 1), 'clamp-target-rate-after-time-inc': (0, 1), 'time-reset': (0, 131071), 'byte-reset': (0, 32767), 'threshold': (1, 31), 'ai-rate': (1, rate),
+             'hai-rate': (1, rate), 'alpha-to-rate-shift': (0, 11), 'min-dec-fac': (0, 100), 'min-rate': (0, rate), 'rate-on-first-cnp': (0, rate), 'dce-tcp-g': (0, 1023),
+             'dce-tcp-rtt': (0, 131071), 'rate-reduce-monitor-period': (0, 4294967294), 'initial-alpha': (0, 1023), 'cnp-interval': (0, 131071), 'cnp-dscp': (0, 63),
+             'cnp-802p-prio': (0, 7), 'cnp-prio-mode': (0, 1)}
+    cn = {'time-reset': (0, 10000000), 'byte-reset': (0, 1 << 30), 'threshold': (1, 31), 'max-rate': (0, rate), 'ai-rate': (0, rate), 'hai-rate': (0, rate), 'gd': (0, 31),
+          'min-dec-fac': (0, 100), 'min-rate': (0, rate)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'x.fabric')
+        with open(path, 'w') as f:
+            f.write('switch s\nhost a s\nhost b s\nflow f a b\ncc $CC\ntime 1ms\n')
+        for kind, words in (('card', dcqcn), ('qau', cn)):
+            for word, (least, most) in words.items():
+                for value in (least, most):
+                    fabric(path, '-DCC=%s %s:%d' % (kind, word, value))
+                for value in (least - 1, most + 1, 1 << 64, 'x', '1.5', '1x', ''):
+                    said = fabric(path, '-DCC=%s %s:%s' % (kind, word, value), status=1)
+                    if "5: %s '%s': wanted a number %d..%d" % (word, value, least, most) not in said:
+                        return '%s %s:%s: %s' % (kind, word, value, said)
+    return None
 
 
 def refused():
@@ -313,7 +382,7 @@ def refused():
 
 
 for name, case in (('slope', slope), ('fair', fair), ('first-cut', first_cut), ('fluid-2', fluid_queue(2)), ('fluid-4', fluid_queue(4)), ('incast', incast),
-                   ('ecn-alone', ecn_alone), ('victim', victim), ('unfair', unfair), ('burst', burst), ('thousand', thousand), ('incasts', incasts), ('a-second', a_second), ('qau', qau), ('qau-frames', qau_frames), ('other-sets', other_sets),
-                   ('frames', frames), ('same', same), ('pauses', pauses), ('picture', picture), ('listed', listed), ('refused', refused)):
+                   ('ecn-alone', ecn_alone), ('victim', victim), ('unfair', unfair), ('parking', parking), ('one-topology', one_topology), ('pfc-ecn-both', pfc_ecn_both), ('burst', burst), ('thousand', thousand), ('incasts', incasts), ('a-second', a_second), ('qau', qau), ('qau-frames', qau_frames), ('other-sets', other_sets),
+                   ('frames', frames), ('same', same), ('pauses', pauses), ('picture', picture), ('listed', listed), ('parameters', parameters), ('refused', refused)):
     cases.run('fabric-' + name, case)
 cases.exit()
