@@ -57,7 +57,7 @@ struct tpm_roce_lso {
 struct tpm_roce_rx {
 	uint8_t smac[6];
 	uint16_t tci; /* of the tag, 0: none */
-	bool tagged;
+	bool tagged, v1;
 	uint8_t grh[40]; /* as UD receivers get it */
 	/* InfiniBand */
 	bool ib, no_grh;
@@ -90,7 +90,7 @@ struct tpm_roce {
 	uint8_t late_packet[TPM_ROCE_PACKET];
 	struct tpm_roce_rx late_rx;
 	uint8_t bounce[TPM_ROCE_PACKET];
-	/* Congestion control (roce_cc.h): its limiter, and whom it told of marks. */
+	/* Congestion control (roce_cc.h): its limiter, and when it told its peer of marks. */
 	struct tcc_rp rp;
 	struct tcc_np np;
 	uint64_t limited_since;

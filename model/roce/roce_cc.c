@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /*
- * Congestion control of queue pairs of an Ethernet port. The notification point answers marked packets, one CNP of a
- * queue pair in an interval. The reaction point gives a queue pair a limiter with the first CNP, and takes it back when
+ * Congestion control of queue pairs of an Ethernet port. The notification point answers marked packets, one CNP to a
+ * sender in an interval. The reaction point gives a queue pair a limiter with the first CNP, and takes it back when
  * the rate is the line's again. A CNP for a queue pair of datagrams does not say which of its destinations is meant: it
  * limits them all, by the parameters of the priority of the last datagram.
  */
@@ -314,15 +314,16 @@ rates_note(struct tp_model *m, struct tpm_port *p, unsigned int prio)
 }
 
 void
-tpm_cc_congested(struct tre_qp *e, uint64_t now)
+tpm_cc_congested(struct tre_qp *e, const struct tre_in *in, uint64_t now)
 {
+	const struct tpm_roce_rx *rx = in->home;
 	struct tpm_roce *r = e->home;
 	struct tpm_port *p = &r->m->port[r->port - 1];
 	uint8_t prio = r->limited ? r->limit_prio : e->a.type == IBV_QPT_UD ? r->dgram_prio : r->path.prio;
 	struct tpm_cc_prio *c = &p->cc->prio[prio];
 
 	/* RoCE v1 has none. */
-	if ((p->cc->rp >> prio & 1) == 0 || p->ib || (e->a.type != IBV_QPT_UD && !r->path.v2) ||
+	if ((p->cc->rp >> prio & 1) == 0 || p->ib || rx->v1 || (e->a.type != IBV_QPT_UD && !r->path.v2) ||
 	    (e->state != IBV_QPS_RTS && e->state != IBV_QPS_SQD) || !tcc_rp_cnp(&r->rp, &c->conf, now)) {
 		c->ignored_cnps++;
 		return;
@@ -356,19 +357,37 @@ within(const struct tpm_roce *r, const struct tcc_conf *conf)
 uint32_t
 tpm_cc_injectors(const struct tp_model *m, const struct tpm_port *p, unsigned int prio)
 {
-	uint32_t n = 0;
+	uint32_t n = tcc_np_told(&p->cc->flows, (uint8_t)prio, tpm_now(m));
 
 	for (const struct tpm_roce *r = m->roce; r != NULL; r = r->next)
 		n += r->port == p->num && r->np_prio == prio && within(r, &p->cc->prio[prio].conf);
 	return n;
 }
 
+/* An address of the IP header as a GID; of IPv4 it is at v4, of IPv6 at v6. */
+static void
+gid_of(const struct tpm_cc_marked *in, uint32_t v4, uint32_t v6, uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (in->v4) {
+		memcpy(gid, mapped, sizeof(mapped));
+		memcpy(gid + sizeof(mapped), in->net + v4, 4);
+	} else {
+		memcpy(gid, in->net + v6, 16);
+	}
+}
+
+static void
+source(const struct tpm_cc_marked *in, uint8_t gid[16])
+{
+	gid_of(in, 12, 8, gid);
+}
+
 /* Back to where the packet came from. */
 static void
 path_back(const struct tcc_conf *conf, const struct tpm_cc_marked *in, struct tpm_roce_path *to, struct tpm_gid *from)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
 	*to = (struct tpm_roce_path){.tclass = (uint8_t)(conf->cnp_dscp << 2 | ECT0),
 				     .hop_limit = CNP_TTL,
 				     .prio = conf->cnp_802p_prio,
@@ -377,15 +396,8 @@ path_back(const struct tcc_conf *conf, const struct tpm_cc_marked *in, struct tp
 				     .v2 = true};
 	*from = (struct tpm_gid){.version = MLX4_ROCE_V2, .valid = true};
 	memcpy(to->dmac, in->h + TPM_ETH_ALEN, TPM_ETH_ALEN);
-	if (in->v4) {
-		memcpy(to->dgid, mapped, sizeof(mapped));
-		memcpy(from->gid, mapped, sizeof(mapped));
-		memcpy(to->dgid + 12, in->net + 12, 4);
-		memcpy(from->gid + 12, in->net + 16, 4);
-	} else {
-		memcpy(to->dgid, in->net + 8, 16);
-		memcpy(from->gid, in->net + 24, 16);
-	}
+	source(in, to->dgid);
+	gid_of(in, 16, 24, from->gid);
 }
 
 /* Whose queue pair is told; false: the packet does not say. */
@@ -401,6 +413,20 @@ sender(const struct tpm_qp *qp, const struct tpm_cc_marked *in, uint32_t *qpn)
 		return false;
 	*qpn = ib_get24(in->packet + o->deth + 5);
 	return true;
+}
+
+/* Is it told now? Who has a peer has one sender, of datagrams each has its own interval. */
+static bool
+due(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const struct tpm_cc_marked *in, unsigned int prio,
+    uint32_t qpn)
+{
+	uint32_t interval = p->cc->prio[prio].conf.cnp_interval;
+	struct tcc_np_flow f = {.from = qpn, .to = qp->qpn};
+
+	if (qp->roce->e.a.type != IBV_QPT_UD)
+		return tcc_np_mark(&qp->roce->np, interval, tpm_now(m));
+	source(in, f.addr);
+	return tcc_np_mark_flow(&p->cc->flows, &f, (uint8_t)prio, interval, tpm_now(m));
 }
 
 static void
@@ -448,6 +474,6 @@ tpm_cc_marked(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, const s
 		return;
 	}
 	c->marked++;
-	if (tcc_np_mark(&qp->roce->np, c->conf.cnp_interval, tpm_now(m)))
+	if (due(m, p, qp, in, prio, qpn))
 		answer(m, p, qp, in, prio, qpn);
 }

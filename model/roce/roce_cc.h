@@ -31,6 +31,7 @@ struct tpm_cc {
 	uint8_t general[MLX4_CC_GENERAL_SIZE];
 	uint8_t ect[IBV_QPT_UD + 1]; /* by type of queue pair: priorities whose packets say ECT(0) */
 	uint8_t rp, np;              /* priorities with a point that listens */
+	struct tcc_np_flows flows;   /* of datagrams that were told of marks */
 };
 
 /* --- settings (roce_cc.c) --- */
@@ -56,7 +57,7 @@ uint32_t tpm_cc_injectors(const struct tp_model *m, const struct tpm_port *p, un
 /* May this packet of so many bytes go by now? */
 bool tpm_cc_may_send(struct tpm_roce *r, uint32_t bytes);
 /* A CNP for a queue pair. */
-void tpm_cc_congested(struct tre_qp *e, uint64_t now);
+void tpm_cc_congested(struct tre_qp *e, const struct tre_in *in, uint64_t now);
 /* A marked packet for a queue pair that receives: answered, by a packet back to where it came from. */
 struct tpm_cc_marked {
 	const uint8_t *h, *net, *packet; /* of the frame: all, from layer 3 on; from the BTH on */

@@ -374,7 +374,7 @@ receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const 
 {
 	uint8_t packet[TPM_ROCE_PACKET], icrc[IB_ICRC_LEN], gid[16];
 	enum troce_icrc_net kind;
-	struct tpm_roce_rx rx = {.tci = k->tci, .tagged = k->cvlan};
+	struct tpm_roce_rx rx = {.tci = k->tci, .tagged = k->cvlan, .v1 = k->etype == TPM_ETYPE_ROCE};
 	struct tpm_steer_hit hit = {0};
 	uint32_t bth, len, net_len;
 	const uint8_t *net;

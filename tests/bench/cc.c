@@ -78,6 +78,8 @@ main(int argc, char **argv)
 		     rounds = argc > 3 ? (unsigned int)atoi(argv[3]) : ROUNDS;
 	bool limited = argc > 2 && strcmp(argv[2], "limited") == 0,
 	     on = limited || (argc > 2 && strcmp(argv[2], "on") == 0);
+	const struct rsw_rx rx = {.kind = TROCE_ICRC_IPV4_UDP};
+	const struct tre_in cnp = {.home = &rx};
 	uint64_t spent = 0, begun, sent = 0;
 	struct rte_ring *wire;
 	struct ibv_qp **a, *b;
@@ -100,7 +102,7 @@ main(int argc, char **argv)
 	for (unsigned int i = 0; i < n; i++) {
 		pair_qps(p, &qc, &a[i], &b);
 		if (limited)
-			rsw_cc_congested(&((struct rsw_qp *)a[i])->e, troce_now_ns(troce_dev_of(p->n[0].ctx)));
+			rsw_cc_congested(&((struct rsw_qp *)a[i])->e, &cnp, troce_now_ns(troce_dev_of(p->n[0].ctx)));
 	}
 	assert_int_equal(pair_stat(p, 0, "cc_limited_qps"), limited ? n : 0);
 	drain(wire);

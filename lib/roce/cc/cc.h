@@ -72,6 +72,25 @@ struct tcc_np {
 	bool told;
 };
 
+/* A flow of datagrams: each packet alone says whose it is. */
+struct tcc_np_flow {
+	uint8_t addr[16];  /* the sender's, as a GID */
+	uint32_t from, to; /* queue pairs */
+};
+
+struct tcc_np_place {
+	struct tcc_np_flow flow;
+	uint64_t until; /* it is told nothing before */
+	uint8_t prio;
+};
+
+#define TCC_NP_FLOWS 256u
+
+/* Flows of datagrams at a receiver that were told something just now. All 0: none. */
+struct tcc_np_flows {
+	struct tcc_np_place place[TCC_NP_FLOWS];
+};
+
 /* The defaults of a variant: those of the card's manual, or the paper's table. */
 void tcc_conf_default(struct tcc_conf *c, enum tcc_variant v, uint32_t line_mbps);
 
@@ -103,6 +122,16 @@ tcc_np_mark(struct tcc_np *np, uint32_t interval_us, uint64_t now)
 	np->last = now;
 	return true;
 }
+
+/*
+ * The same for a flow of datagrams. false also where all places that it may have are taken: its next mark asks again. prio is what
+ * tcc_np_told() counts by; it makes no other flow.
+ */
+bool tcc_np_mark_flow(struct tcc_np_flows *t, const struct tcc_np_flow *f, uint8_t prio, uint32_t interval_us,
+		      uint64_t now);
+
+/* Flows of datagrams that were told something, by a mark of this priority, less than their interval ago. */
+uint32_t tcc_np_told(const struct tcc_np_flows *t, uint8_t prio, uint64_t now);
 
 /* --- parameters as words ------------------------------------------------------------------------------------ */
 

@@ -50,7 +50,7 @@ tre_input(struct tre_qp *qp, const struct tre_in *in, uint64_t now_ns)
 		}
 		qp->stats->cnp++;
 		if (qp->ops->congested != NULL)
-			qp->ops->congested(qp, now_ns);
+			qp->ops->congested(qp, in, now_ns);
 		return;
 	}
 	data = in->bth + o->hlen;

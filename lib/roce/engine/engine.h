@@ -124,7 +124,7 @@ struct tre_ops {
 	/* Asynchronous: IBV_EVENT_COMM_EST, IBV_EVENT_SQ_DRAINED, IBV_EVENT_QP_FATAL, _REQ_ERR, _ACCESS_ERR, ... */
 	void (*event)(struct tre_qp *qp, enum ibv_event_type type);
 	/* A congestion notification packet came (A17.9). NULL: it is counted, no more. */
-	void (*congested)(struct tre_qp *qp, uint64_t now_ns);
+	void (*congested)(struct tre_qp *qp, const struct tre_in *in, uint64_t now_ns);
 };
 
 /* Counters by cause: requester and responder. */

@@ -155,6 +155,18 @@ send_cnp(struct rsw_dev *d, const struct rsw_rx *rx, uint32_t qpn)
 		rte_pktmbuf_free(m);
 }
 
+/* Of a packet of RoCE v2, as a GID. */
+static void
+source(const struct rsw_rx *rx, uint8_t gid[16])
+{
+	if (rx->kind == TROCE_ICRC_IPV4_UDP) {
+		memcpy(gid, rsw_ipv4_gid, sizeof(rsw_ipv4_gid));
+		memcpy(gid + sizeof(rsw_ipv4_gid), rx->net + 12, 4);
+	} else {
+		memcpy(gid, rx->net + 8, 16);
+	}
+}
+
 /* Whom to tell; NULL: nobody. */
 static struct rsw_qp *
 receiver(const struct rsw_dev *d, const struct rsw_rx *rx, uint32_t *peer)
@@ -175,29 +187,42 @@ receiver(const struct rsw_dev *d, const struct rsw_rx *rx, uint32_t *peer)
 	return qp;
 }
 
+/* Is it told now? Who has a peer has one sender, of datagrams each has its own interval. */
+static bool
+due(struct rsw_dev *d, const struct rsw_rx *rx, struct rsw_qp *qp, uint32_t peer)
+{
+	uint32_t interval = d->cc[rx->prio].conf.cnp_interval;
+	struct tcc_np_flow f = {.from = peer, .to = qp->q.v.qp_num};
+
+	if (qp->e.a.type != IBV_QPT_UD)
+		return tcc_np_mark(&qp->np, interval, rsw_now(d));
+	source(rx, f.addr);
+	return tcc_np_mark_flow(&d->np, &f, rx->prio, interval, rsw_now(d));
+}
+
 void
 rsw_cc_marked(struct rsw_dev *d, const struct rsw_rx *rx)
 {
-	const struct troce_cc *cc = &d->cc[rx->prio];
 	struct rsw_qp *qp;
 	uint32_t peer;
 
 	/* A CNP that was marked itself asks for nothing. */
-	if (!cc->on || ib_bth_opcode(rx->bth) == IB_OPCODE_CNP)
+	if (ib_bth_opcode(rx->bth) == IB_OPCODE_CNP)
 		return;
 	qp = receiver(d, rx, &peer);
 	if (qp == NULL || !rsw_icrc_ok(rx))
 		return;
 	d->sw.cc_marks++;
-	if (tcc_np_mark(&qp->np, cc->conf.cnp_interval, rsw_now(d)))
+	if (due(d, rx, qp, peer))
 		send_cnp(d, rx, peer);
 }
 
 /* --- reaction point ---------------------------------------------------------------------------------------------- */
 
 void
-rsw_cc_congested(struct tre_qp *e, uint64_t now)
+rsw_cc_congested(struct tre_qp *e, const struct tre_in *in, uint64_t now)
 {
+	const struct rsw_rx *rx = in->home;
 	struct rsw_qp *qp = e->home;
 	struct rsw_dev *d = qp->d;
 	uint8_t prio = prio_of(qp);
@@ -205,7 +230,7 @@ rsw_cc_congested(struct tre_qp *e, uint64_t now)
 	bool was = qp->rp.limited;
 
 	/* RoCE v1 has none. */
-	if (!cc->on || (e->a.type != IBV_QPT_UD && (!qp->route.ready || qp->route.kind == TROCE_ICRC_GRH)) ||
+	if (!cc->on || rx->kind == TROCE_ICRC_GRH || (e->a.type != IBV_QPT_UD && !qp->route.ready) ||
 	    (e->state != IBV_QPS_RTS && e->state != IBV_QPS_SQD) || !tcc_rp_cnp(&qp->rp, &cc->conf, now)) {
 		d->sw.cc_cnps_ignored++;
 		return;

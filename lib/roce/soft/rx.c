@@ -82,6 +82,8 @@ parse_udp(struct rsw_dev *d, const struct rte_mbuf *m, struct span s, uint32_t h
 												     : RSW_BAD;
 }
 
+static bool to_port(const struct rsw_dev *d, const struct rsw_rx *rx);
+
 /* Marked on its way: the same, and its sender may be told (A17.9). */
 static enum verdict
 parse_marked(struct rsw_dev *d, const struct rte_mbuf *m, struct span s, uint32_t hlen, struct rsw_rx *rx)
@@ -89,7 +91,7 @@ parse_marked(struct rsw_dev *d, const struct rte_mbuf *m, struct span s, uint32_
 	enum verdict v = parse_udp(d, m, s, hlen, rx);
 
 	d->sw.rx_ecn++;
-	if (v == RSW_ROCE)
+	if (v == RSW_ROCE && d->cc[rx->prio].on && to_port(d, rx))
 		rsw_cc_marked(d, rx);
 	return v;
 }
@@ -235,6 +237,15 @@ dest_gid(const struct rsw_rx *rx, union ibv_gid *gid)
 		ipv4_to_gid(rx->net + 16, gid);
 	else
 		memcpy(gid->raw, rx->net + 24, sizeof(gid->raw));
+}
+
+static bool
+to_port(const struct rsw_dev *d, const struct rsw_rx *rx)
+{
+	union ibv_gid gid;
+
+	dest_gid(rx, &gid);
+	return addressed(d, &gid, type_of(rx), rx->vlan);
 }
 
 static bool

@@ -193,7 +193,7 @@ struct rsw_qp {
 	uint8_t cc_prio;  /* whose parameters limit it; of datagrams that of the last one that says ECT */
 	uint32_t cc_kbps; /* its part of the port's cc_kbps */
 	struct tcc_rp rp;
-	struct tcc_np np;
+	struct tcc_np np;    /* of one with a peer */
 	uint64_t held_until; /* what it has to send waits for that; 0: for nothing */
 	/* Towards it from others. */
 	struct rsw_qp *kick_next;
@@ -247,6 +247,7 @@ struct rsw_dev {
 	uint32_t loop_head, loop_tail;
 
 	struct troce_cc cc[RSW_PRIOS];
+	struct tcc_np_flows np; /* of datagrams */
 
 	uint32_t gid_gen, num_gids;
 	struct troce_gid gids[TP_ROCE_GIDS];
@@ -424,10 +425,10 @@ int rsw_cc_get(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc);
 bool rsw_cc_look(struct rsw_qp *qp, unsigned int prio);
 /* The rate of a queue pair that is or was limited changed. */
 void rsw_cc_note(struct rsw_qp *qp);
-/* A packet for the port, still to be judged, came marked. */
+/* A packet to one of the port's addresses, still to be judged, came marked; its priority listens to marks. */
 void rsw_cc_marked(struct rsw_dev *d, const struct rsw_rx *rx);
 /* What the engine tells. */
-void rsw_cc_congested(struct tre_qp *e, uint64_t now);
+void rsw_cc_congested(struct tre_qp *e, const struct tre_in *in, uint64_t now);
 /* A new path, or another state: what was known of it is over. */
 void rsw_cc_reset(struct rsw_qp *qp);
 /* A packet for a queue pair that is not there: CNPs are counted. */

@@ -194,13 +194,26 @@ test_flood(void **state)
 	vr_quiet(v);
 }
 
-/* RoCE v1 has no CNPs: a mark is counted, and not answered, and a CNP for such a queue pair ignored. */
+/* A CNP behind the headers of a frame of RoCE v1. */
+static void
+hear_v1(struct vr *v, struct vr_frame *f, uint32_t qpn)
+{
+	uint8_t *grh = f->data + 18, *bth = grh + 40;
+
+	put16(bth + 6, qpn);
+	put16(grh + 4, 12 + 16 + 4);
+	troce_icrc_put(troce_crc32(troce_icrc_start(TROCE_ICRC_GRH, grh, bth), bth + 12, 16), bth + 28);
+	hear(v, f->data, 18 + 40 + 32, 1);
+}
+
+/* RoCE v1 has no CNPs: a mark is counted, and not answered, and a CNP that comes so ignored. */
 static void
 test_v1(void **state)
 {
 	struct vr *v = *state;
-	struct vr_qp *a, *b;
+	struct vr_qp *a, *b, *dgram;
 	struct vr_frame f;
+	uint32_t none;
 
 	on(v);
 	a = vr_qp(v, 1, MLX4_QP_ST_RC);
@@ -221,15 +234,20 @@ test_v1(void **state)
 	f.data[18 + 40] = 0x81;
 	put16(f.data + 18 + 40 + 2, 0xffff);
 	f.data[18 + 40 + 4] = 0x40;
-	put16(f.data + 18 + 40 + 6, a->qpn);
-	put16(f.data + 18 + 4, 12 + 16 + 4);
-	troce_icrc_put(
-		troce_crc32(troce_icrc_start(TROCE_ICRC_GRH, f.data + 18, f.data + 18 + 40), f.data + 18 + 40 + 12, 16),
-		f.data + 18 + 40 + 28);
-	hear(v, f.data, 18 + 40 + 32, 1);
+	hear_v1(v, &f, a->qpn);
 	assert_int_equal(counter(v, 1, RP, 0x24), 0);
 	assert_int_equal(counter(v, 1, RP, 0x0c), 1);
 	assert_int_equal(counter(v, 1, RP, 0x10), 0);
+	/* For one of datagrams, which has no version of its own; it has the priority of what it sent last, 0. */
+	set(v, MOD(1, 1, RP), 1u << 31, 1u << 31, 0, 0, 0);
+	dgram = vr_qp(v, 1, MLX4_QP_ST_UD);
+	vr_qp_up(v, dgram);
+	none = ignored(v, 0);
+	hear_v1(v, &f, dgram->qpn);
+	assert_int_equal(ignored(v, 0), none + 1);
+	assert_int_equal(card_cmd_out(v->c, CMD, STATS, MOD(1, 0, RP)), 0);
+	assert_int_equal(prm_get32(card_out(v->c), 0x24), 0);
+	assert_int_equal(prm_get32(card_out(v->c), 0x10), 0);
 	vr_quiet(v);
 }
 

@@ -383,6 +383,53 @@ test_datagrams(void **state)
 	vr_quiet(v);
 }
 
+/*
+ * Two queue pairs send datagrams to one, all of which come marked: each is told at its own pace. That of the second, which begins 50 us
+ * later, is not the first one's.
+ */
+static void
+test_senders(void **state)
+{
+	struct vr *v = *state;
+	struct vr_qp *a[2], *b;
+	unsigned int told[2] = {0, 0};
+
+	on(v);
+	/* The rig's addresses have priority 0. */
+	set(v, MOD(2, 1, NP), 1u << 31, 1u << 31, 0x14, 100, 30);
+	pair(v, MLX4_QP_ST_UD, VR_GID_V4, &a[0], &b);
+	a[1] = vr_qp(v, 1, MLX4_QP_ST_UD);
+	vr_qp_up(v, a[1]);
+	for (unsigned int i = 0; i < 31; i++) {
+		for (unsigned int k = 0; k < (i < 5 ? 1 : 2); k++) {
+			vr_post_recv(v, b, VR_RW_KEY, b->mem, 200);
+			vr_post_ud(v, a[k], 2, b->qpn, VR_GID_V4, 7, 100);
+			vr_step(v);
+			assert_non_null(vr_poll_cq(v, b));
+			assert_non_null(vr_poll_cq(v, a[k]));
+		}
+		vr_wait(v, 10 * US);
+	}
+	for (uint32_t i = 0; i < v->end[1]->sent; i++) {
+		const uint8_t *f = v->end[1]->frame[i].data;
+
+		assert_int_equal(opcode(&v->end[1]->frame[i]), 0x81);
+		for (unsigned int k = 0; k < 2; k++)
+			told[k] += (prm_get32(f + vr_ip(f) + 28, 4) & 0xffffff) == a[k]->qpn;
+	}
+	assert_int_equal(told[0], 4);
+	assert_int_equal(told[1], 3);
+	assert_int_equal(card_cmd_out(v->c, CMD, STATS, MOD(2, 0, NP)), 0);
+	assert_int_equal(prm_get32(card_out(v->c), 0x24), 31 + 26);
+	assert_int_equal(prm_get32(card_out(v->c), 0x28), 7);
+	assert_int_equal(prm_get32(card_out(v->c), 0x10), 2);
+	assert_int_equal(prm_get32(card_out(v->c), 0x20), 1); /* the highest place */
+	vr_wait(v, 100 * US);
+	assert_int_equal(card_cmd_out(v->c, CMD, STATS, MOD(2, 0, NP)), 0);
+	assert_int_equal(prm_get32(card_out(v->c), 0x10), 0);
+	vr_quiet(v);
+}
+
 static uint64_t
 bytes_sent(const struct vr_end *e)
 {
@@ -492,6 +539,7 @@ main(void)
 		T(test_spacing),
 		T(test_opcode),
 		T(test_datagrams),
+		T(test_senders),
 		T(test_rate),
 		T(test_rate_managed),
 		T(test_recovery),
