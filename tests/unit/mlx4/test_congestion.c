@@ -168,6 +168,49 @@ test_refused(void **state)
 	assert_int_equal(word(0, 0, "threshold"), 5);
 }
 
+/* Each word at its ends, and beside them: what is refused leaves what was. */
+static void
+test_ranges(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t min, max; /* UINT64_MAX: the line's rate */
+	} row[] = {
+		{"clamp-target-rate", 0, 1},
+		{"clamp-target-rate-after-time-inc", 0, 1},
+		{"time-reset", 0, 131071},
+		{"byte-reset", 0, 32767},
+		{"threshold", 1, 31},
+		{"ai-rate", 1, UINT64_MAX},
+		{"hai-rate", 1, UINT64_MAX},
+		{"alpha-to-rate-shift", 0, 11},
+		{"min-dec-fac", 0, 100},
+		{"min-rate", 0, UINT64_MAX},
+		{"rate-on-first-cnp", 0, UINT64_MAX},
+		{"dce-tcp-g", 0, 1023},
+		{"dce-tcp-rtt", 0, 131071},
+		{"cnp-interval", 0, 131071},
+		{"cnp-dscp", 0, 63},
+		{"cnp-802p-prio", 0, 7},
+	};
+
+	(void)state;
+	for (unsigned int i = 0; i < RTE_DIM(row); i++) {
+		const char *name = row[i].name;
+		bool line = row[i].max == UINT64_MAX;
+		uint64_t max = line ? 40000 : row[i].max;
+
+		if (row[i].min != 0)
+			assert_int_equal(rte_pmd_mlx4_cc_set(0, 1, name, row[i].min - 1), -ERANGE);
+		assert_int_equal(rte_pmd_mlx4_cc_set(0, 1, name, row[i].min), 0);
+		assert_int_equal(word(0, 0, name), row[i].min);
+		assert_int_equal(rte_pmd_mlx4_cc_set(0, 1, name, max), 0);
+		assert_int_equal(rte_pmd_mlx4_cc_set(0, 1, name, max + 1), line ? 0 : -ERANGE);
+		assert_int_equal(rte_pmd_mlx4_cc_set(0, 1, name, UINT64_MAX), -ERANGE);
+		assert_int_equal(word(0, 0, name), max);
+	}
+}
+
 /* The notification point refuses: the reaction point is as it was. */
 static void
 test_half_refused(void **state)
@@ -352,6 +395,7 @@ main(void)
 		cmocka_unit_test(test_not_offered),
 		cmocka_unit_test_setup_teardown(test_words, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_ranges, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_half_refused, setup, rig_teardown),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_stored),

@@ -151,6 +151,37 @@ test_refused(void **state)
 	assert_int_equal(get(v, MOD(1, 1, RP), 0x0c), 1u << 23);
 }
 
+/* Each value at its ends, and beside them: what is refused leaves what was. Rates have no end; the line's is what counts. */
+static void
+test_ranges(void **state)
+{
+	static const struct {
+		uint32_t off, bit, min, max;
+	} row[] = {{0x14, 30, 0, 131071},     {0x18, 29, 0, 32767}, {0x1c, 28, 1, 31},    {0x24, 26, 1, UINT32_MAX},
+		   {0x28, 25, 1, UINT32_MAX}, {0x2c, 24, 0, 11},    {0x30, 23, 0, 100},   {0x34, 22, 0, UINT32_MAX},
+		   {0x54, 14, 0, UINT32_MAX}, {0x58, 13, 0, 1023},  {0x5c, 12, 0, 131071}};
+	struct vr *v = *state;
+
+	for (unsigned int i = 0; i <= sizeof(row) / sizeof(row[0]); i++) {
+		/* Behind the last one, the time between two CNPs. */
+		bool np = i == sizeof(row) / sizeof(row[0]);
+		uint32_t mod = MOD(1, 1, np ? NP : RP), off = row[np ? 0 : i].off, mask = 1u << row[np ? 0 : i].bit;
+		uint32_t min = row[np ? 0 : i].min, max = row[np ? 0 : i].max;
+
+		if (min != 0)
+			assert_int_equal(try_set(v, mod, 0, mask, off, min - 1), MLX4_STAT_BAD_PARAM);
+		assert_int_equal(try_set(v, mod, 0, mask, off, min), 0);
+		assert_int_equal(get(v, mod, off), min);
+		assert_int_equal(try_set(v, mod, 0, mask, off, max), 0);
+		assert_int_equal(get(v, mod, off), max);
+		if (max == UINT32_MAX)
+			continue;
+		assert_int_equal(try_set(v, mod, 0, mask, off, max + 1), MLX4_STAT_BAD_PARAM);
+		assert_int_equal(try_set(v, mod, 0, mask, off, UINT32_MAX), MLX4_STAT_BAD_PARAM);
+		assert_int_equal(get(v, mod, off), max);
+	}
+}
+
 /* --- packets --- */
 
 static uint8_t
@@ -533,6 +564,7 @@ main(void)
 		T(test_parameters),
 		T(test_general),
 		T(test_refused),
+		T(test_ranges),
 		T(test_ect),
 		T(test_path),
 		T(test_cnp),

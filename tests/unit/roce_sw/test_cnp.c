@@ -2,7 +2,11 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Marked packets, the CNPs that answer them, and CNPs that nobody asked for. */
+#include <errno.h>
+
 #include "cnp_rig.h"
+
+#define LINE 10000u /* Mb/s of a port of net_ring */
 
 /* Annex A17.9.3: opcode, neither SE nor MigReq, partition, BECN, the sender's queue pair, no PSN, 16 octets of zeros, an ICRC. */
 static void
@@ -300,12 +304,62 @@ captured_cnp(void **state)
 	assert_int_equal(tp_roce_destroy_qp(b), 0);
 }
 
+/* Each parameter at its ends, and beside them: what is refused leaves what was. */
+static void
+ranges(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t min, max; /* UINT64_MAX: the line's rate */
+	} row[] = {
+		{"clamp-target-rate", 0, 1},
+		{"clamp-target-rate-after-time-inc", 0, 1},
+		{"time-reset", 0, 131071},
+		{"byte-reset", 0, 32767},
+		{"threshold", 1, 31},
+		{"ai-rate", 1, UINT64_MAX},
+		{"hai-rate", 1, UINT64_MAX},
+		{"alpha-to-rate-shift", 0, 11},
+		{"min-dec-fac", 0, 100},
+		{"min-rate", 0, UINT64_MAX},
+		{"rate-on-first-cnp", 0, UINT64_MAX},
+		{"dce-tcp-g", 0, 1023},
+		{"dce-tcp-rtt", 0, 131071},
+		{"cnp-interval", 0, 131071},
+		{"cnp-dscp", 0, 63},
+		{"cnp-802p-prio", 0, 7},
+		{"rate-reduce-monitor-period", 0, UINT64_C(4294967294)},
+		{"initial-alpha", 0, 1023},
+		{"cnp-prio-mode", 0, 1},
+	};
+	struct pair *p = *state;
+	struct ibv_context *ctx = p->n[0].ctx;
+
+	for (unsigned int i = 0; i < RTE_DIM(row); i++) {
+		const char *name = row[i].name;
+		uint64_t value = 0, most = row[i].max != UINT64_MAX ? row[i].max : UINT32_MAX;
+
+		if (row[i].min != 0)
+			assert_int_equal(tp_roce_cc_set(ctx, 1, name, row[i].min - 1), ERANGE);
+		assert_int_equal(tp_roce_cc_set(ctx, 1, name, row[i].min), 0);
+		assert_int_equal(tp_roce_cc_get(ctx, 0, name, &value), 0);
+		assert_int_equal(value, row[i].min);
+		assert_int_equal(tp_roce_cc_set(ctx, 1, name, most), 0);
+		assert_int_equal(tp_roce_cc_set(ctx, 1, name, most + 1), ERANGE);
+		assert_int_equal(tp_roce_cc_set(ctx, 1, name, UINT64_MAX), ERANGE);
+		assert_int_equal(tp_roce_cc_get(ctx, 0, name, &value), 0);
+		assert_int_equal(value, row[i].max != UINT64_MAX ? most : LINE);
+	}
+	assert_int_equal(tp_roce_cc_set(ctx, 1, "cnp", 1), ENOENT);
+	assert_int_equal(tp_roce_cc_set(ctx, 1, "", 1), ENOENT);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
 	const struct CMUnitTest tests[] = {T(congested), T(nobody_to_limit), T(marked_cnp), T(flood),
-					   T(marked_v1), T(captured_cnp)};
+					   T(marked_v1), T(captured_cnp),    T(ranges)};
 
 	return cmocka_run_group_tests_name("roce_sw_cnp", tests, NULL, NULL);
 }
