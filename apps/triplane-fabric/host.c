@@ -29,9 +29,16 @@ sim_host_init(struct sim *m)
 		h->qau.line_rate = h->h->rate_mbps;
 		h->wake = SIM_NEVER;
 		h->cnp_tail = &h->cnp;
-		h->flow = calloc(s->num_flows, sizeof(*h->flow));
-		if (h->flow == NULL)
+	}
+	for (uint32_t i = 0; i < s->num_flows; i++)
+		m->host[s->flow[i].from].num_flows++;
+	for (uint32_t i = 0; i < s->num_hosts; i++) {
+		struct sim_host *h = &m->host[i];
+
+		h->flow = calloc(h->num_flows, sizeof(*h->flow));
+		if (h->flow == NULL && h->num_flows != 0)
 			return -1;
+		h->num_flows = 0;
 	}
 	for (uint32_t i = 0; i < s->num_flows; i++) {
 		struct sim_flow *f = &m->flow[i];

@@ -41,6 +41,7 @@ add_port(struct sim *m, uint32_t sw, uint32_t rate, uint32_t delay, char err[SCE
 		snprintf(err, SCENE_TEXT, "switch %s: %.200s", m->s->sw[sw].name, text);
 		return -1;
 	}
+	m->sw_port[sw][tp_switch_port_number(p->p) - 1] = m->num_ports;
 	m->num_ports++;
 	snprintf(word, sizeof(word), "rate:%u", rate);
 	tp_switch_word(m->sw[sw], tp_switch_port_number(p->p), word, text);
@@ -206,12 +207,8 @@ sim_net_fini(struct sim *m)
 static int
 schedule(struct sim *m, uint32_t sw)
 {
-	uint64_t next[TP_SWITCH_PORTS], first = SIM_NEVER;
+	uint64_t due, first = tp_switch_next(m->sw[sw], m->now, &due);
 
-	tp_switch_next(m->sw[sw], m->now, next);
-	for (unsigned int i = 0; i < TP_SWITCH_PORTS; i++)
-		if (next[i] < first)
-			first = next[i];
 	if (first >= m->sw_due[sw])
 		return 0;
 	m->sw_due[sw] = first;
@@ -258,19 +255,16 @@ int
 sim_net_switch(struct sim *m, uint32_t sw)
 {
 	struct tp_frame f[BURST];
-	uint64_t next[TP_SWITCH_PORTS];
+	uint64_t due;
 
 	if (m->sw_due[sw] != m->now)
 		return 0; /* it was looked at earlier */
 	m->sw_due[sw] = SIM_NEVER;
-	tp_switch_next(m->sw[sw], m->now, next);
-	for (uint32_t i = 0; i < m->num_ports; i++) {
-		struct sim_port *p = &m->port[i];
-		unsigned int n;
+	tp_switch_next(m->sw[sw], m->now, &due);
+	for (; due != 0; due &= due - 1) {
+		struct sim_port *p = &m->port[m->sw_port[sw][__builtin_ctzll(due)]];
+		unsigned int n = tp_switch_port_recv(p->p, m->now, f, BURST);
 
-		if (p->sw != sw || next[tp_switch_port_number(p->p) - 1] > m->now)
-			continue;
-		n = tp_switch_port_recv(p->p, m->now, f, BURST);
 		for (unsigned int k = 0; k < n; k++)
 			if (leave(m, p, &f[k]) != 0)
 				return -1;

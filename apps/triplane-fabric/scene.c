@@ -125,19 +125,22 @@ static int
 read_host(struct reader *r)
 {
 	struct scene *s = r->s;
-	char name[SCENE_NAME];
+	char name[SCENE_NAME], sw[SCENE_NAME];
+	struct range g, at;
 	struct scene_host h;
-	struct range g;
 	void *p;
 
 	memset(&h, 0, sizeof(h));
 	if (r->num_words < 3)
 		return rd_fault(r, "host: wanted a name and a switch");
-	if (rd_range(r, r->word[1], &g) != 0 || find_switch(r, r->word[2], &h.sw) != 0 ||
+	if (rd_range(r, r->word[1], &g) != 0 || rd_range(r, r->word[2], &at) != 0 ||
 	    read_cable(r, 3, &h.rate_mbps, &h.delay_ns) != 0)
 		return -1;
 	for (uint32_t i = 0; i < g.count; i++) {
 		rd_name(&g, i, name);
+		rd_name(&at, i, sw);
+		if (find_switch(r, sw, &h.sw) != 0)
+			return -1;
 		for (uint32_t k = 0; k < s->num_hosts; k++)
 			if (strcmp(s->host[k].name, name) == 0)
 				return rd_fault(r, "host '%s' is there twice", name);
@@ -151,30 +154,53 @@ read_host(struct reader *r)
 	return 0;
 }
 
+static bool
+is_linked(const struct scene *s, uint32_t since, const struct scene_link *l)
+{
+	for (uint32_t i = since; i < s->num_links; i++)
+		if ((s->link[i].a == l->a && s->link[i].b == l->b) || (s->link[i].a == l->b && s->link[i].b == l->a))
+			return true;
+	return false;
+}
+
+/* Each switch of the first word with each other one of the second, by one cable. */
 static int
 read_link(struct reader *r)
 {
+	struct scene *s = r->s;
+	uint32_t since = s->num_links;
+	char name[SCENE_NAME];
 	struct scene_link l;
+	struct range a, b;
 	void *p;
 
 	memset(&l, 0, sizeof(l));
 	if (r->num_words < 3)
 		return rd_fault(r, "link: wanted two switches");
-	if (find_switch(r, r->word[1], &l.a) != 0 || find_switch(r, r->word[2], &l.b) != 0 ||
+	if (rd_range(r, r->word[1], &a) != 0 || rd_range(r, r->word[2], &b) != 0 ||
 	    read_cable(r, 3, &l.rate_mbps, &l.delay_ns) != 0)
 		return -1;
-	if (l.a == l.b)
-		return rd_fault(r, "link: both ends are '%s'", r->word[1]);
-	p = grow(r->s->link, &r->s->num_links, sizeof(l), SCENE_MAX_LINKS);
-	if (p == NULL)
-		return rd_fault(r, "link: at most %u", SCENE_MAX_LINKS);
-	r->s->link = p;
-	r->s->link[r->s->num_links - 1] = l;
-	return 0;
+	for (uint32_t i = 0; i < a.count; i++)
+		for (uint32_t k = 0; k < b.count; k++) {
+			rd_name(&a, i, name);
+			if (find_switch(r, name, &l.a) != 0)
+				return -1;
+			rd_name(&b, k, name);
+			if (find_switch(r, name, &l.b) != 0)
+				return -1;
+			if (l.a == l.b || is_linked(s, since, &l))
+				continue;
+			p = grow(s->link, &s->num_links, sizeof(l), SCENE_MAX_LINKS);
+			if (p == NULL)
+				return rd_fault(r, "link: at most %u", SCENE_MAX_LINKS);
+			s->link = p;
+			s->link[s->num_links - 1] = l;
+		}
+	return s->num_links != since ? 0 : rd_fault(r, "link: both ends are '%s'", r->word[1]);
 }
 
 static int
-flow_word(struct reader *r, struct scene_flow *f, const char *word)
+flow_word(struct reader *r, struct scene_flow *f, uint32_t *shift, const char *word)
 {
 	const char *t;
 	uint64_t v;
@@ -199,7 +225,13 @@ flow_word(struct reader *r, struct scene_flow *f, const char *word)
 		f->payload = (uint32_t)v;
 		return 0;
 	}
-	return rd_fault(r, "'%s': wanted start:TIME, stop:TIME, bytes:N, prio:N or payload:N", word);
+	if ((t = rd_value(word, "shift")) != NULL) {
+		if (rd_number(r, "shift", t, 0, SCENE_MAX_HOSTS, &v) != 0)
+			return -1;
+		*shift = (uint32_t)v;
+		return 0;
+	}
+	return rd_fault(r, "'%s': wanted start:TIME, stop:TIME, bytes:N, prio:N, payload:N or shift:N", word);
 }
 
 static int
@@ -209,6 +241,7 @@ read_flow(struct reader *r)
 	struct range g, from, to;
 	char name[SCENE_NAME];
 	struct scene *s = r->s;
+	uint32_t shift = 0;
 	void *p;
 
 	if (r->num_words < 4)
@@ -217,13 +250,13 @@ read_flow(struct reader *r)
 	    rd_range(r, r->word[3], &to) != 0)
 		return -1;
 	for (unsigned int i = 4; i < r->num_words; i++)
-		if (flow_word(r, &f, r->word[i]) != 0)
+		if (flow_word(r, &f, &shift, r->word[i]) != 0)
 			return -1;
 	for (uint32_t i = 0; i < g.count; i++) {
 		rd_name(&from, i, name);
 		if (find_host(r, name, &f.from) != 0)
 			return -1;
-		rd_name(&to, i, name);
+		rd_name(&to, i + shift, name);
 		if (find_host(r, name, &f.to) != 0)
 			return -1;
 		rd_name(&g, i, f.name);

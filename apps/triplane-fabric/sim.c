@@ -11,12 +11,13 @@ alloc(struct sim *m, const struct scene *s)
 {
 	m->sw = calloc(s->num_sw, sizeof(*m->sw));
 	m->sw_due = calloc(s->num_sw, sizeof(*m->sw_due));
+	m->sw_port = calloc(s->num_sw, sizeof(*m->sw_port));
 	m->port = calloc(s->num_hosts + 2 * (size_t)s->num_links, sizeof(*m->port));
 	m->host = calloc(s->num_hosts, sizeof(*m->host));
 	m->flow = calloc(s->num_flows, sizeof(*m->flow));
 	m->pauses = calloc(m->samples, sizeof(*m->pauses));
-	if (m->pauses == NULL || m->sw == NULL || m->sw_due == NULL || m->port == NULL || m->host == NULL ||
-	    m->flow == NULL)
+	if (m->pauses == NULL || m->sw == NULL || m->sw_due == NULL || m->sw_port == NULL || m->port == NULL ||
+	    m->host == NULL || m->flow == NULL)
 		return -1;
 	for (uint32_t i = 0; i < s->num_flows; i++) {
 		m->flow[i].rate = calloc(m->samples, sizeof(float));
@@ -56,6 +57,7 @@ sim_fini(struct sim *m)
 		if (e.kind == SIM_TO_SWITCH)
 			free(e.u.pkt);
 	free(m->heap.e);
+	free(m->heap.key);
 	if (m->sw != NULL)
 		sim_net_fini(m);
 	for (uint32_t i = 0; m->host != NULL && i < m->s->num_hosts; i++) {
@@ -73,6 +75,7 @@ sim_fini(struct sim *m)
 	}
 	free(m->sw);
 	free(m->sw_due);
+	free(m->sw_port);
 	free(m->port);
 	free(m->host);
 	free(m->flow);
@@ -157,7 +160,7 @@ sim_run(struct sim *m)
 	struct sim_event e;
 	int rc = 0;
 
-	while (rc == 0 && m->heap.num != 0 && m->heap.e[0].at <= m->s->time_ns && sim_pop(m, &e)) {
+	while (rc == 0 && m->heap.num != 0 && m->heap.key[0].at <= m->s->time_ns && sim_pop(m, &e)) {
 		m->now = e.at;
 		m->events++;
 		switch ((enum sim_kind)e.kind) {

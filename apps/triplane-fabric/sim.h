@@ -32,7 +32,7 @@ struct sim_pkt {
 enum sim_kind { SIM_HOST, SIM_SWITCH, SIM_TO_SWITCH, SIM_TO_HOST, SIM_SAMPLE, SIM_QUEUES };
 
 struct sim_event {
-	uint64_t at, seq;
+	uint64_t at;
 	uint32_t kind, what; /* index of a host, switch, port or flow */
 	union {
 		struct sim_pkt *pkt;
@@ -51,7 +51,13 @@ struct sim_event {
 	bool is_pause, is_cnm;
 };
 
+struct sim_key {
+	uint64_t at, seq;
+	uint32_t place; /* of the event */
+};
+
 struct sim_heap {
+	struct sim_key *key;
 	struct sim_event *e;
 	uint32_t num, room;
 	uint64_t seq;
@@ -112,6 +118,7 @@ struct sim {
 	struct sim_heap heap;
 	struct tp_switch **sw;
 	uint64_t *sw_due;
+	uint32_t (*sw_port)[TP_SWITCH_PORTS]; /* index of each port of a switch, by its number less 1 */
 	struct sim_port *port;
 	uint32_t num_ports;
 	struct sim_host *host;

@@ -200,10 +200,10 @@ void tp_switch_port_send(struct tp_switch_port *p, uint64_t now_ns, const struct
 unsigned int tp_switch_port_recv(struct tp_switch_port *p, uint64_t now_ns, struct tp_frame *f, unsigned int n);
 
 /**
- * When each port gives a frame by tp_switch_port_recv(), in ns: now_ns when one waits, UINT64_MAX when none will before
- * another frame comes. next_ns[i] is that of port i + 1. For who plays switches in virtual time.
+ * For who plays switches in virtual time. *due: ports that give a frame by tp_switch_port_recv() now, bit n: port n + 1.
+ * @return when the next one will, in ns: now_ns when one is due, UINT64_MAX when none will before another frame comes.
  */
-void tp_switch_next(struct tp_switch *sw, uint64_t now_ns, uint64_t next_ns[TP_SWITCH_PORTS]);
+uint64_t tp_switch_next(struct tp_switch *sw, uint64_t now_ns, uint64_t *due);
 
 /** Lets time pass: forgets old addresses. The calls above do so too. */
 void tp_switch_step(struct tp_switch *sw, uint64_t now_ns);

@@ -206,6 +206,27 @@ def a_second():
         '%.2f Gb/s, Jain %.4f, %d dropped, %d pauses, %.1f s of CPU time' % (r['total_gbps'], r['jain'], r['dropped'], r['pause_frames'], took)
 
 
+def many(cards):
+    """Cards under eight switches, of which each has a cable to each other one: a card has its line's part for each of its flows, whoever is the
+    receiver. On slow cables the flows share these, over all 56 of their directions."""
+    def case():
+        us = 16000 // cards
+        r = play('scale', N=cards, END='%dus' % us, FROM='%dus' % (us // 2))
+        f = flows(r)
+        for k, name in enumerate('abcdefg', 1):
+            for i in (1, 2, cards):
+                flow = f['%s%d' % (name, i)]
+                if (flow['from'], flow['to']) != ('h%d' % i, 'h%d' % ((i + k - 1) % cards + 1)):
+                    return '%s%d: %s to %s' % (name, i, flow['from'], flow['to'])
+        if len(f) != 7 * cards or r['dropped'] or r['bad_icrc'] or not 0.9 * LINE * cards < r['total_gbps'] < 1.01 * LINE * cards or r['jain'] < 0.95:
+            return '%d flows, %d dropped, %.2f Gb/s, Jain %.4f' % (len(f), r['dropped'], r['total_gbps'], r['jain'])
+        trunk = 1250 * cards / 8
+        r = play('scale', N=cards, TRUNK='%d' % trunk, END='%dus' % (2 * us), FROM='%dus' % us)
+        want = 56 * trunk / 1000 * 1000 / 1082
+        return None if not r['dropped'] and 0.85 * want < r['total_gbps'] < 1.01 * want else '%.2f Gb/s of %.2f, %d dropped' % (r['total_gbps'], want, r['dropped'])
+    return case
+
+
 def qau():
     """802.1Qau: the queue stands at what it is to hold, whatever that is, with the line full and without a pause. What flows have is even where
     messages are frequent."""
@@ -325,7 +346,7 @@ def picture():
 
 def listed():
     names = [line.split()[0] for line in fabric('--list').splitlines()]
-    return None if {'incast', 'fair', 'leave', 'steady', 'victim', 'unfair', 'parking', 'pfc', 'ecn', 'both', 'burst', 'thousand', 'qau'} == set(names) else str(names)
+    return None if {'incast', 'fair', 'leave', 'steady', 'victim', 'unfair', 'parking', 'pfc', 'ecn', 'both', 'burst', 'thousand', 'qau', 'scale'} == set(names) else str(names)
 
 
 def parameters():
@@ -362,7 +383,9 @@ def refused():
               (base + 'time 5\n', "5: time '5': wanted a time of at most 1000s, such as 20us"), (base + 'measure 5ms 1ms\n', 'two times in order'),
               (base + 'flow g a b payload:6\n', "5: payload '6': wanted a multiple of 4"), (base + 'flow g $X b\n', '5: $X is not set'),
               (base + 'host c[1..99999] s\n', 'wanted a range such as h[1..8]'), ('switch s\nhost a s rate:0\n', "2: rate '0': wanted a number 1..1000000"),
-              ('switch s\nhost a s\n', 'there is no flow'), (base + 'link s s\n', "5: link: both ends are 's'"), ('', 'there is no flow'),
+              ('switch s\nhost a s\n', 'there is no flow'), (base + 'link s s\n', "5: link: both ends are 's'"), (base + 'link s t[1..2]\n', "5: there is no switch 't1'"),
+              (base + 'host c[1..2] s[1..2]\n', "5: there is no switch 's1'"), (base + 'flow g a b shift:x\n', "5: shift 'x': wanted a number 0..4096"),
+              (base + 'flow g[1..2] a b shift:1 to:b\n', "5: 'to:b': wanted start:TIME"), ('', 'there is no flow'),
               ('switch s\nhost a[1..65] s\nflow f a1 a2\n', 'switch s:'), (base + 'sample 1ns\n', "5: sample '1ns': wanted at least 1us"))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'x.fabric')
@@ -382,7 +405,7 @@ def refused():
 
 
 for name, case in (('slope', slope), ('fair', fair), ('first-cut', first_cut), ('fluid-2', fluid_queue(2)), ('fluid-4', fluid_queue(4)), ('incast', incast),
-                   ('ecn-alone', ecn_alone), ('victim', victim), ('unfair', unfair), ('parking', parking), ('one-topology', one_topology), ('pfc-ecn-both', pfc_ecn_both), ('burst', burst), ('thousand', thousand), ('incasts', incasts), ('a-second', a_second), ('qau', qau), ('qau-frames', qau_frames), ('other-sets', other_sets),
+                   ('ecn-alone', ecn_alone), ('victim', victim), ('unfair', unfair), ('parking', parking), ('one-topology', one_topology), ('pfc-ecn-both', pfc_ecn_both), ('burst', burst), ('thousand', thousand), ('incasts', incasts), ('a-second', a_second), ('many-8', many(8)), ('many-128', many(128)), ('qau', qau), ('qau-frames', qau_frames), ('other-sets', other_sets),
                    ('frames', frames), ('same', same), ('pauses', pauses), ('picture', picture), ('listed', listed), ('parameters', parameters), ('refused', refused)):
     cases.run('fabric-' + name, case)
 cases.exit()

@@ -299,6 +299,7 @@ sw_config_apply(struct tp_switch *sw, const struct tp_switch_config *cfg, char e
 		sw->rng = cfg->seed;
 	sw->cfg = *cfg;
 	sw->macs.sweep_ps = 0;
+	sw->changed = UINT64_MAX;
 	sw->shared_size = shared;
 	sw->alpha = ((uint64_t)cfg->alpha_pct << 10) / 100;
 	restart_pause(sw);
@@ -333,6 +334,7 @@ sw_port_config_apply(struct tp_switch_port *p, const struct tp_switch_port_confi
 		return rc;
 	p->cfg = *cfg;
 	sw_port_rates(p);
+	sw_changed(p);
 	return 0;
 }
 
@@ -466,6 +468,7 @@ tp_switch_port_link(struct tp_switch_port *p, bool up)
 	if (up && !p->link) {
 		p->link = p->st.link_up = true;
 		sw->up |= UINT64_C(1) << p->index;
+		sw_changed(p);
 	} else if (!up && p->link) {
 		link_down(p);
 	}

@@ -125,7 +125,10 @@ struct tp_switch {
 	struct tp_switch *next; /* in the list of all */
 	uint32_t refs;          /* handles and ports; under the list's lock */
 	struct tp_switch_port *port[TP_SWITCH_PORTS];
-	uint64_t up; /* bit n: port n + 1 has a link */
+	uint64_t up;                       /* bit n: port n + 1 has a link */
+	uint64_t changed;                  /* likewise: next_ps may be another than when it was looked at */
+	uint64_t timed;                    /* likewise: next_ps is a time */
+	uint64_t next_ps[TP_SWITCH_PORTS]; /* when each gives a frame, for tp_switch_next() */
 	uint32_t num_ports;
 	bool started;
 	uint64_t base_ns, now_ps;
@@ -205,6 +208,13 @@ static inline uint64_t
 sw_load48(const uint8_t *p)
 {
 	return (uint64_t)tpm_load16(p) << 32 | (uint64_t)tpm_load16(p + 2) << 16 | tpm_load16(p + 4);
+}
+
+/* What a port has to send, or when it may, is not as before. */
+static inline void
+sw_changed(const struct tp_switch_port *p)
+{
+	p->sw->changed |= UINT64_C(1) << p->index;
 }
 
 static inline void

@@ -259,6 +259,7 @@ sw_enqueue(struct tp_switch_port *in, struct tp_switch_port *out, const struct t
 	peak(&out->st.prio[prio].out_peak, out->out_bytes[prio]);
 	sw_append(&out->q[prio], b);
 	out->busy |= (uint8_t)(1u << prio);
+	sw_changed(out);
 	if (tpm_unlikely((sw->cfg.cn_prios >> prio & 1) != 0))
 		sw_cn_frame(in, out, b, k);
 }

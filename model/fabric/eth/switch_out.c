@@ -215,6 +215,7 @@ tp_switch_port_recv(struct tp_switch_port *p, uint64_t now_ns, struct tp_frame *
 	pthread_mutex_lock(&p->sw->lock);
 	sw_time(p->sw, now_ns);
 	take_back(p);
+	sw_changed(p);
 	if (p->link && n != 0 && sw_pause_due(p, &f[0]))
 		done++;
 	while (done < n && (b = depart(p)) != NULL) {
@@ -245,20 +246,35 @@ next_ps(struct tp_switch_port *p, uint64_t now_ps)
 	return then;
 }
 
-void
-tp_switch_next(struct tp_switch *sw, uint64_t now_ns, uint64_t next_ns[TP_SWITCH_PORTS])
+/*
+ * Of a large switch one or two ports change between two calls: the time of another one is that of the last call, until it has
+ * come.
+ */
+uint64_t
+tp_switch_next(struct tp_switch *sw, uint64_t now_ns, uint64_t *due)
 {
+	uint64_t first = NEVER;
+
+	*due = 0;
 	pthread_mutex_lock(&sw->lock);
 	sw_time(sw, now_ns);
-	for (unsigned int i = 0; i < TP_SWITCH_PORTS; i++) {
-		struct tp_switch_port *p = sw->port[i];
-		uint64_t at = p != NULL && p->link ? next_ps(p, sw->now_ps) : NEVER;
+	for (uint64_t mask = (sw->changed | sw->timed) & sw->up; mask != 0; mask &= mask - 1) {
+		unsigned int i = (unsigned int)__builtin_ctzll(mask);
+		uint64_t bit = mask & -mask;
 
-		next_ns[i] = UINT64_MAX;
-		if (at <= sw->now_ps)
-			next_ns[i] = now_ns;
-		else if (at != NEVER)
-			next_ns[i] = now_ns + (at - sw->now_ps + 999) / 1000;
+		if ((sw->changed & bit) != 0 || sw->next_ps[i] <= sw->now_ps) {
+			sw->next_ps[i] = next_ps(sw->port[i], sw->now_ps);
+			sw->changed &= ~bit;
+			sw->timed = sw->next_ps[i] != NEVER ? sw->timed | bit : sw->timed & ~bit;
+		}
+		earlier(&first, sw->next_ps[i]);
+		if (sw->next_ps[i] <= sw->now_ps)
+			*due |= bit;
 	}
+	if (*due != 0)
+		first = now_ns;
+	else if (first != NEVER)
+		first = now_ns + (first - sw->now_ps + 999) / 1000;
 	pthread_mutex_unlock(&sw->lock);
+	return first;
 }

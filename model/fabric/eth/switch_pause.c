@@ -55,6 +55,7 @@ pause_prio(struct tp_switch_port *p, unsigned int prio, uint32_t quanta)
 		p->paused_since[prio] = now;
 	}
 	p->paused_until[prio] = now + quanta * p->quantum_ps;
+	sw_changed(p);
 	sw_pause_expire(p, now);
 }
 
@@ -89,6 +90,7 @@ sw_pause_link(struct tp_switch_port *p)
 	/* Who comes next was told nothing. */
 	p->told = 0;
 	p->pause_due = true;
+	sw_changed(p);
 }
 
 /* --- telling ---------------------------------------------------------------------------------------------------- */
@@ -99,6 +101,7 @@ sw_xoff(struct tp_switch_port *p, unsigned int prio)
 	p->in[prio].xoff = true;
 	p->in[prio].xoff_ps = p->sw->now_ps;
 	p->pause_due = true;
+	sw_changed(p);
 }
 
 void
@@ -107,6 +110,7 @@ sw_xon(struct tp_switch_port *p, unsigned int prio)
 	p->in[prio].xoff = false;
 	p->tx_pause_ps[prio] += p->sw->now_ps - p->in[prio].xoff_ps;
 	p->pause_due = true;
+	sw_changed(p);
 }
 
 /* A locally administered address of the switch's own, from its name. */
