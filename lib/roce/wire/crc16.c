@@ -41,12 +41,10 @@ troce_crc16_scalar(uint16_t r, const void *data, size_t len)
 #ifdef __x86_64__
 /* Of P * x^16: a remainder by it is the remainder by P, times x^16. */
 static const struct crc_fold crc16_by = {
-	{0x09c2, 0x64b0},
-	{0x1f9ea, 0x1e9de},
-	{0x15864, 0},
-	{0x1a011, 0x1b4b0b111},
+	{0x1d730, 0x16c36}, {0x09c2, 0x64b0}, {0xa008, 0x1b7dc},
+	{0x1f9ea, 0x1e9de}, {0x15864, 0},     {0x1a011, 0x1b4b0b111},
 };
-static bool can_fold;
+static bool can_fold, can_fold_wide;
 
 TARGET static uint16_t
 crc16_fold(uint16_t reg, const uint8_t *p, size_t len)
@@ -54,12 +52,30 @@ crc16_fold(uint16_t reg, const uint8_t *p, size_t len)
 	return (uint16_t)crc_fold(&crc16_by, reg, p, len);
 }
 
+TARGET_WIDE static uint16_t
+crc16_fold_wide(uint16_t reg, const uint8_t *p, size_t len)
+{
+	return (uint16_t)crc_fold_wide(&crc16_by, reg, p, len);
+}
+
 uint16_t
-troce_crc16(uint16_t reg, const void *p, size_t len)
+troce_crc16_narrow(uint16_t reg, const void *p, size_t len)
 {
 	return can_fold && len >= FOLD_MIN ? crc16_fold(reg, p, len) : troce_crc16_scalar(reg, p, len);
 }
+
+uint16_t
+troce_crc16(uint16_t reg, const void *p, size_t len)
+{
+	return can_fold_wide && len >= FOLD_WIDE ? crc16_fold_wide(reg, p, len) : troce_crc16_narrow(reg, p, len);
+}
 #else
+uint16_t
+troce_crc16_narrow(uint16_t reg, const void *p, size_t len)
+{
+	return troce_crc16_scalar(reg, p, len);
+}
+
 uint16_t
 troce_crc16(uint16_t reg, const void *p, size_t len)
 {
@@ -73,5 +89,6 @@ crc16_choose(void)
 	table_init();
 #ifdef __x86_64__
 	can_fold = crc_can_fold();
+	can_fold_wide = crc_can_fold_wide();
 #endif
 }

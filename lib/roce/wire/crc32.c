@@ -16,17 +16,16 @@ troce_crc32_scalar(uint32_t reg, const void *p, size_t len)
 #ifdef __x86_64__
 /* P: 0xEDB88320 */
 static const struct crc_fold crc32_by = {
-	{0x154442bd4, 0x1c6e41596},
-	{0x1751997d0, 0x0ccaa009e},
-	{0x163cd6124, 0},
-	{0x1db710641, 0x1f7011641},
+	{0x1e88ef372, 0x14a7fe880}, {0x154442bd4, 0x1c6e41596}, {0x0f1da05aa, 0x15a546366},
+	{0x1751997d0, 0x0ccaa009e}, {0x163cd6124, 0},           {0x1db710641, 0x1f7011641},
 };
-static bool can_fold;
+static bool can_fold, can_fold_wide;
 
 __attribute__((constructor)) static void
 crc32_choose(void)
 {
 	can_fold = crc_can_fold();
+	can_fold_wide = crc_can_fold_wide();
 }
 
 TARGET static uint32_t
@@ -35,14 +34,30 @@ crc32_fold(uint32_t reg, const uint8_t *p, size_t len)
 	return crc_fold(&crc32_by, reg, p, len);
 }
 
+TARGET_WIDE static uint32_t
+crc32_fold_wide(uint32_t reg, const uint8_t *p, size_t len)
+{
+	return crc_fold_wide(&crc32_by, reg, p, len);
+}
+
+uint32_t
+troce_crc32_narrow(uint32_t reg, const void *p, size_t len)
+{
+	return can_fold && len >= FOLD_MIN ? crc32_fold(reg, p, len) : troce_crc32_scalar(reg, p, len);
+}
+
 uint32_t
 troce_crc32(uint32_t reg, const void *p, size_t len)
 {
-	const uint8_t *b = p;
-
-	return can_fold && len >= FOLD_MIN ? crc32_fold(reg, b, len) : troce_crc32_scalar(reg, b, len);
+	return can_fold_wide && len >= FOLD_WIDE ? crc32_fold_wide(reg, p, len) : troce_crc32_narrow(reg, p, len);
 }
 #else
+uint32_t
+troce_crc32_narrow(uint32_t reg, const void *p, size_t len)
+{
+	return troce_crc32_scalar(reg, p, len);
+}
+
 uint32_t
 troce_crc32(uint32_t reg, const void *p, size_t len)
 {

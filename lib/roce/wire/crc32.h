@@ -12,7 +12,8 @@
 
 /* By carry-less multiplication where the CPU has it and the piece is long enough, else by zlib. Any thread. */
 uint32_t troce_crc32(uint32_t reg, const void *p, size_t len);
-/* The second way alone: what the first is compared with. */
+/* With multiplications of 16 bytes at most, as CPUs without VPCLMULQDQ do it; by zlib alone: what the first is compared with. */
+uint32_t troce_crc32_narrow(uint32_t reg, const void *p, size_t len);
 uint32_t troce_crc32_scalar(uint32_t reg, const void *p, size_t len);
 
 #endif /* ROCE_WIRE_CRC32_H */

@@ -119,7 +119,10 @@ fast_is_plain(void **state)
 			 reg = (uint32_t)rand();
 
 		assert_int_equal(troce_crc32(reg, buf + off, len), troce_crc32_scalar(reg, buf + off, len));
+		assert_int_equal(troce_crc32_narrow(reg, buf + off, len), troce_crc32_scalar(reg, buf + off, len));
 		assert_int_equal(troce_crc16((uint16_t)reg, buf + off, len),
+				 troce_crc16_scalar((uint16_t)reg, buf + off, len));
+		assert_int_equal(troce_crc16_narrow((uint16_t)reg, buf + off, len),
 				 troce_crc16_scalar((uint16_t)reg, buf + off, len));
 	}
 	/* The check value of the polynomial. */
