@@ -8,9 +8,11 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'system'))
+import fabric  # noqa: E402
 import ipoib_rate  # noqa: E402
 import kernel  # noqa: E402
 import programs  # noqa: E402
@@ -227,6 +229,45 @@ def bench_cc(rep):
              GOALS['cc-qps'] * found[1000, 'limited'], 'instr')
 
 
+# Who a function is of, by the beginning of its name: what a packet of RoCE in software costs, entry by entry.
+PARTS = (('CRC', ('troce_crc32', 'crc32_fold', 'troce_icrc', 'rsw_icrc')), ('copy', ('__mem', 'mem', 'rsw_remote_write', 'rsw_scatter')), ('engine', ('tre_', 'ib_')),
+         ('port', ('rsw_', 'troce_', 'tp_roce_', 'trn_')), ('driver', ('eth_ring', 'rte_', 'common_ring')))
+
+
+def parts(command):
+    """Instructions of a packet by whose they are, and of all; of functions that bench_* call."""
+    with tempfile.TemporaryDirectory() as folder:
+        cg = os.path.join(folder, 'callgrind')
+        out = run(['valgrind', '--tool=callgrind', '--callgrind-out-file=' + cg, '--collect-atstart=no', '--toggle-collect=bench_*', *command])
+        packets = int(re.search(r'packets (\d+)', out).group(1))
+        listing = run(['callgrind_annotate', '--threshold=100', '--show-percs=no', cg])
+    found = {'all': int(re.search(r'Collected : (\d+)', out).group(1)) / packets}
+    for n, name in re.findall(r'^ *([\d,]+) +\S*:([\w.@]+)', listing, re.M):
+        part = next((p for p, heads in PARTS if name.startswith(heads)), 'other')
+        found[part] = found.get(part, 0) + int(n.replace(',', '')) / packets
+    return found
+
+
+def bench_qps(rep):
+    """A port of RoCE in software with as many queue pairs as it may have; messages of some of them, and what a packet of 1 KiB costs."""
+    program = os.path.join(BENCH_DIR, 'bench_qps')
+    rep.title('qps: RC in software; memory of a queue pair with one request each way, and WRITEs of queue pairs in turns, both ends on one core')
+    for n, active in ((10000, 1), (10000, 10000), (1000000, 10000), (1000000, 1000000)):
+        out = run([program, str(n), str(active), '64', '20' if active == 10000 else '200000' if active == 1 else '1'], timeout=900)
+        case = '%d of %d queue pairs' % (active, n)
+        if active != 1:
+            rep.row('qps', case, 'memory each', int(re.search(r'octets_each (\d+)', out).group(1)), 'octets')
+            rep.row('qps', case, 'time to make one', float(re.search(r'us_to_make ([\d.]+)', out).group(1)), 'us')
+        rep.row('qps', case, 'WRITEs of 64 B', round(1e3 / float(re.search(r'ns_per_packet ([\d.]+)', out).group(1)), 3), 'M/s')
+    for active in (1, 10000):
+        for size in (64, 1024):
+            rep.row('qps', '%d of 10000, %d B' % (active, size), 'instructions',
+                    round(instructions(['bench_*'], [program, '10000', str(active), str(size), '20000' if active == 1 else '2'])), 'instr')
+    found = parts([program, '64', '64', '1024', '300'])
+    for part, v in sorted(found.items(), key=lambda x: -x[1]):
+        rep.row('qps', 'packet of 1 KiB', part, round(v), 'instr')
+
+
 def bench_ipoib(rep):
     """What lib/ipoib adds to the calls of verbs: the bursts on a card of three functions, without what these take."""
     program = os.path.join(BUILD, 'tests/unit/ipoib/test_ipoib_burst')
@@ -428,6 +469,10 @@ def bench_scale(rep):
     scale.bench(rep, os.path.join(CACHE, 'bench'))
 
 
+def bench_fabric(rep):
+    fabric.bench(rep, os.path.join(BUILD, 'apps/triplane-fabric/triplane-fabric'))
+
+
 def bench_kernel(rep):
     rep.title('kernel: what an interface of the kernel costs the lcore that polls the port, a packet; a port without one: nothing')
     for case, word in (('a frame of others', 'others'), ('a frame for the kernel', 'own')):
@@ -443,8 +488,8 @@ def bench_capture(rep):
                 'instr')
 
 
-BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'tcp': bench_tcp, 'cc': bench_cc, 'ipoib': bench_ipoib,
-           'pps': bench_pps, 'scale': bench_scale, 'bringup': bench_bringup, 'idle': bench_idle, 'polled': bench_polled, 'model': bench_model, 'roce': bench_roce,
+BENCHES = {'datapath': bench_datapath, 'policy': bench_policy, 'verbs': bench_verbs, 'tcp': bench_tcp, 'cc': bench_cc, 'qps': bench_qps, 'ipoib': bench_ipoib,
+           'pps': bench_pps, 'scale': bench_scale, 'fabric': bench_fabric, 'bringup': bench_bringup, 'idle': bench_idle, 'polled': bench_polled, 'model': bench_model, 'roce': bench_roce,
            'verbs-programs': bench_programs, 'kernel': bench_kernel, 'capture': bench_capture, 'sockets': bench_sockets}
 
 

@@ -13,7 +13,10 @@
 
 /* --- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* A number whose high bits differ from those of whoever had its place before: late packets find nobody. */
+/*
+ * Places are taken in turn, so that one is free for as long as possible, and the high bits of a number mostly differ from those of
+ * whoever had its place before: late packets find nobody.
+ */
 static int
 new_number(struct rsw_dev *d, uint32_t *qpn)
 {
@@ -25,7 +28,7 @@ new_number(struct rsw_dev *d, uint32_t *qpn)
 	do
 		d->next_qp = d->next_qp % (RSW_QPS - 2) + 1;
 	while (d->next_qp == 1 || d->qps[d->next_qp] != NULL);
-	*qpn = ((uint32_t)rte_rand() << 16 | d->next_qp) & IB_QPN_MASK;
+	*qpn = ((uint32_t)rte_rand() * RSW_QPS | d->next_qp) & IB_QPN_MASK;
 	d->num_qps++;
 	return 0;
 }
@@ -117,11 +120,11 @@ rsw_create_qp(struct troce_qp *q)
 		return rc;
 	}
 	tre_qp_init(&qp->e, &rsw_ops, qp, &d->st, qp->sq, (unsigned int)rte_log2_u32(qp->sq_depth));
-	if (qp->g != NULL) {
-		rsw_gate_close(d);
+	rsw_gate_close(d);
+	TAILQ_INSERT_TAIL(&d->all, qp, next);
+	if (qp->g != NULL)
 		rsw_guest_qp_join(qp);
-		rsw_gate_open(d);
-	}
+	rsw_gate_open(d);
 	__atomic_store_n(&d->qps[RSW_QPN_INDEX(q->v.qp_num)], qp, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -161,6 +164,7 @@ rsw_destroy_qp(struct troce_qp *q)
 	last_turn(qp);
 	rsw_cc_reset(qp);
 	d->qps[RSW_QPN_INDEX(q->v.qp_num)] = NULL;
+	TAILQ_REMOVE(&d->all, qp, next);
 	d->num_qps--;
 	if (qp->g != NULL)
 		rsw_guest_qp_leave(qp);

@@ -229,11 +229,12 @@ rsw_qp_forget(struct rsw_qp *qp)
 static void
 fail_users(struct rsw_dev *d)
 {
-	d->overran = false;
-	for (uint32_t i = 0; i < RSW_QPS; i++) {
-		struct rsw_qp *qp = d->qps[i];
+	struct rsw_qp *qp;
 
-		if (qp == NULL || (!qp->scq->broken && !qp->rcq->broken))
+	d->overran = false;
+	TAILQ_FOREACH(qp, &d->all, next)
+	{
+		if (!qp->scq->broken && !qp->rcq->broken)
 			continue;
 		qp->cq_failed = true;
 		rsw_qp_queue(qp);
@@ -244,11 +245,12 @@ fail_users(struct rsw_dev *d)
 static void
 flush_all(struct rsw_dev *d)
 {
-	d->flushed = true;
-	for (uint32_t i = 0; i < RSW_QPS; i++) {
-		struct rsw_qp *qp = d->qps[i];
+	struct rsw_qp *qp;
 
-		if (qp == NULL || qp->e.state == IBV_QPS_RESET)
+	d->flushed = true;
+	TAILQ_FOREACH(qp, &d->all, next)
+	{
+		if (qp->e.state == IBV_QPS_RESET)
 			continue;
 		tre_qp_state(&qp->e, IBV_QPS_ERR, NULL);
 		rsw_qp_queue(qp);

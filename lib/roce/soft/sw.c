@@ -36,10 +36,10 @@ capabilities(struct troce_dev *dev)
 			      IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW |
 			      IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
 	a->max_sge = a->max_sge_rd = RSW_MAX_SGE;
-	a->max_cq = RSW_QPS;
+	a->max_cq = RSW_OTHERS;
 	a->max_cqe = RSW_MAX_CQE;
 	a->max_mr = a->max_mw = RSW_KEYS - 1;
-	a->max_pd = RSW_QPS;
+	a->max_pd = RSW_OTHERS;
 	a->max_qp_rd_atom = a->max_qp_init_rd_atom = TRE_MAX_RD_ATOMIC;
 	a->max_res_rd_atom = TRE_MAX_RD_ATOMIC * (int)(RSW_QPS - 2);
 	a->atomic_cap = IBV_ATOMIC_GLOB;
@@ -47,7 +47,7 @@ capabilities(struct troce_dev *dev)
 	a->max_mcast_qp_attach = RSW_GROUP_QPS;
 	a->max_total_mcast_qp_attach = RSW_GROUPS * RSW_GROUP_QPS;
 	a->max_ah = INT32_MAX;
-	a->max_srq = RSW_QPS;
+	a->max_srq = RSW_OTHERS;
 	a->max_srq_wr = RSW_MAX_WR;
 	a->max_srq_sge = RSW_MAX_SGE;
 	dev->max_inline = RSW_MAX_INLINE;
@@ -116,6 +116,7 @@ open_port(struct troce_dev *dev)
 	d->txq = dev->conf.tx_queue;
 	d->udp_port = dev->conf.udp_port;
 	d->decided = troce_decided_flag();
+	TAILQ_INIT(&d->all);
 	TAILQ_INIT(&d->held);
 	TAILQ_INIT(&d->guests);
 	d->pool = dev->conf.pool;
@@ -209,12 +210,13 @@ static int
 cc_set(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc)
 {
 	struct rsw_dev *d = dev->home;
+	struct rsw_qp *qp;
 
 	rsw_gate_close(d);
 	d->cc[prio] = *cc;
-	for (uint32_t i = 0; i < RSW_QPS; i++)
-		if (d->qps[i] != NULL && rsw_cc_look(d->qps[i], prio))
-			rsw_qp_queue(d->qps[i]);
+	TAILQ_FOREACH(qp, &d->all, next)
+	if (rsw_cc_look(qp, prio))
+		rsw_qp_queue(qp);
 	rsw_gate_open(d);
 	return 0;
 }

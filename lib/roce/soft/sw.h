@@ -24,11 +24,12 @@
 #include "lib/roce/wire/icrc.h"
 #include "lib/roce/port/provider.h"
 
-#define RSW_QPS 0x10000u /* queue pairs of a port; the index is the low 16 bits of a number */
+#define RSW_QPS 0x100000u /* queue pairs of a port; the index is the low 20 bits of a number */
 #define RSW_QPN_INDEX(qpn) ((qpn) & (RSW_QPS - 1))
 #define RSW_LG_KEYS 18u /* regions and windows of a port */
 #define RSW_KEYS (1u << RSW_LG_KEYS)
 #define RSW_KEY_INDEX(key) ((key) >> 8 & (RSW_KEYS - 1))
+#define RSW_OTHERS 0x10000u /* completion queues, shared receive queues, protection domains of a port */
 #define RSW_MAX_WR 32768u
 #define RSW_MAX_SGE 32u
 #define RSW_MAX_INLINE 1024u
@@ -168,6 +169,7 @@ struct rsw_slot {
 struct rsw_qp {
 	struct troce_qp q;
 	struct rsw_dev *d;
+	TAILQ_ENTRY(rsw_qp) next; /* of the port's */
 	struct tre_qp e;
 	struct rsw_route route;
 	struct rsw_guest_qp *g;
@@ -233,7 +235,8 @@ struct rsw_dev {
 	uint16_t udp_port;
 	uint64_t decided; /* ol_flags of packets whose priority is that of their connection */
 	struct rte_mempool *pool;
-	struct rsw_qp **qps; /* RSW_QPS */
+	struct rsw_qp **qps;      /* by index, RSW_QPS */
+	TAILQ_HEAD(, rsw_qp) all; /* changed with the gate closed */
 	struct rsw_key **keys;
 	struct rsw_qp *run_first, *run_last;
 	struct rsw_timer *heap; /* from 1 */

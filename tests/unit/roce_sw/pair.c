@@ -24,6 +24,7 @@ static struct rte_ring *rx_ring[2], *tx_ring[2];
 static struct rte_mempool *pool;
 static uint16_t port_of[2];
 static struct pair *current;
+unsigned int pair_eal_mb = 256;
 
 /* --- datagrams of QP1 are kept, before connection management sees them ------------------------------------------- */
 
@@ -61,15 +62,17 @@ start_port(unsigned int i, uint16_t eth_mtu)
 static void
 eal(void)
 {
-	static char words[] = "roce_sw\0--no-huge\0-m\000256\0--no-shconf\0--no-telemetry\0--no-pci\0--lcores\0000@0\0";
-	char prefix[64], *argv[16];
+	static char words[] = "roce_sw\0--no-huge\0--no-shconf\0--no-telemetry\0--no-pci\0--lcores\0000@0\0-m\0";
+	char prefix[64], mb[16], *argv[16];
 	int argc = 0;
 
 	if (pool != NULL)
 		return;
+	snprintf(mb, sizeof(mb), "%u", pair_eal_mb);
 	snprintf(prefix, sizeof(prefix), "--file-prefix=rsw%d", (int)getpid());
 	for (char *w = words; *w != '\0'; w += strlen(w) + 1)
 		argv[argc++] = w;
+	argv[argc++] = mb;
 	argv[argc++] = prefix;
 	assert_true(rte_eal_init(argc, argv) >= 0);
 	pool = rte_pktmbuf_pool_create("wire", 8191, 0, 0, 8192, SOCKET_ID_ANY);
@@ -436,6 +439,12 @@ to_rts(struct pair *p, unsigned int node, struct ibv_qp *qp, const struct ibv_qp
 	assert_int_equal(tp_roce_modify_qp(qp, &a, rtr), 0);
 	a.qp_state = IBV_QPS_RTS;
 	assert_int_equal(tp_roce_modify_qp(qp, &a, rts), 0);
+}
+
+void
+pair_connect_one(struct pair *p, struct ibv_qp *a, const struct ibv_qp *b, const struct qp_conf *c)
+{
+	to_rts(p, a->context == p->n[0].ctx ? 0 : 1, a, b, c);
 }
 
 void

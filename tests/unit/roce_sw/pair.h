@@ -59,6 +59,8 @@ struct pair_conf {
 int pair_setup(void **state);
 int pair_teardown(void **state);
 struct pair *pair_open(const struct pair_conf *conf);
+/* Memory of the EAL in MB, for who sets it before the first pair is opened. */
+extern unsigned int pair_eal_mb;
 void pair_close(struct pair *p);
 
 /* One turn of both ports and the wire. */
@@ -89,6 +91,8 @@ struct qp_conf {
 
 struct ibv_qp *pair_qp(struct pair *p, unsigned int node, const struct qp_conf *c);
 void pair_connect(struct pair *p, struct ibv_qp *a, struct ibv_qp *b, const struct qp_conf *c);
+/* One end of it alone. */
+void pair_connect_one(struct pair *p, struct ibv_qp *a, const struct ibv_qp *b, const struct qp_conf *c);
 /* Two that are connected: of node 0 and of node 1. */
 void pair_qps(struct pair *p, const struct qp_conf *c, struct ibv_qp **a, struct ibv_qp **b);
 void pair_to_error(struct ibv_qp *qp);

@@ -231,7 +231,7 @@ know_peer(struct pair *p, unsigned int node)
 	assert_int_equal(rc, 0);
 }
 
-/* Numbers of queue pairs have eight bits by chance. */
+/* Numbers of queue pairs have some bits by chance. */
 static struct ibv_qp *
 numbered(struct pair *p, const struct qp_conf *c, uint32_t qpn)
 {

@@ -356,12 +356,46 @@ groups(void **state)
 	}
 }
 
+/* A place has 20 bits: two queue pairs whose numbers agree in the lower 16 of them are two, and each hears what is for it. */
+static void
+places(void **state)
+{
+	const struct qp_conf c = {.type = IBV_QPT_RC};
+	static const uint32_t at[] = {0x12345, 0x32345, 0xf2345, 0x02345};
+	struct pair *p = *state;
+	struct rsw_dev *d = troce_dev_of(p->n[1].ctx)->home;
+	struct ibv_qp *a[RTE_DIM(at)], *b[RTE_DIM(at)];
+	struct ibv_device_attr attr;
+	struct ibv_wc wc;
+
+	assert_int_equal(tp_roce_query_device(p->n[1].ctx, &attr), 0);
+	assert_int_equal(attr.max_qp, (1 << 20) - 2);
+	for (unsigned int i = 0; i < RTE_DIM(at); i++) {
+		d->next_qp = at[i] - 1;
+		pair_qps(p, &c, &a[i], &b[i]);
+		assert_int_equal(b[i]->qp_num & 0xfffff, at[i]);
+		pair_recv(p, 1, b[i], i, 0, 64);
+	}
+	for (unsigned int i = RTE_DIM(at); i-- > 0;) {
+		pair_send(p, 0, a[i], i, 0, 64);
+		pair_wait(p, p->n[1].cq, 1, &wc);
+		assert_int_equal(wc.status, IBV_WC_SUCCESS);
+		assert_int_equal(wc.wr_id, i);
+		assert_int_equal(wc.qp_num, b[i]->qp_num);
+		pair_wait(p, p->n[0].cq, 1, NULL);
+	}
+	for (unsigned int i = 0; i < RTE_DIM(at); i++) {
+		assert_int_equal(tp_roce_destroy_qp(a[i]), 0);
+		assert_int_equal(tp_roce_destroy_qp(b[i]), 0);
+	}
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
 	const struct CMUnitTest tests[] = {
-		T(sent_headers), T(way_back), T(pings), cmocka_unit_test(offloads), T(numbers), T(groups),
+		T(sent_headers), T(way_back), T(pings), cmocka_unit_test(offloads), T(numbers), T(places), T(groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
