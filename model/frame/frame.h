@@ -5,6 +5,8 @@
 #ifndef MODEL_FRAME_FRAME_H
 #define MODEL_FRAME_FRAME_H
 
+#include <assert.h>
+
 #include "model/card/model_priv.h"
 
 #define TPM_ETH_HLEN 14u
@@ -77,6 +79,15 @@ tpm_raw64(const uint8_t *p)
 	return v;
 }
 
+/* Pieces, flags and length of a frame, as one number. */
+static_assert(offsetof(struct tp_frame, len) + 4 == offsetof(struct tp_frame, nseg) + sizeof(uint64_t),
+	      "they lie together");
+static inline uint64_t
+tpm_frame_shape(const struct tp_frame *f)
+{
+	return tpm_raw64((const uint8_t *)&f->nseg);
+}
+
 /* --- parsing ---------------------------------------------------------------------------------------------- */
 
 #define TPM_PARSE_MAX 256u /* headers beyond this are not looked at */
@@ -130,6 +141,9 @@ tpm_csum_add(uint64_t sum, uint64_t v)
 struct tpm_32 {
 	uint8_t b[32];
 };
+struct tpm_128 {
+	uint8_t b[128];
+};
 
 /* Adds 32 bytes. */
 static inline __attribute__((always_inline)) uint64_t
@@ -181,35 +195,31 @@ tpm_csum_bytes(uint64_t sum, const uint8_t *p, uint32_t len)
 	return sum;
 }
 
-/* The same of at least 8 bytes, all of which may be read at once. */
+/* Adds 128 bytes. */
 static inline __attribute__((always_inline)) uint64_t
-tpm_csum_run(uint64_t sum, const uint8_t *p, uint32_t len)
+tpm_csum_128(uint64_t sum, const uint8_t *p)
 {
-#if RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN
-	const uint8_t *end = p + (len & ~31u);
-
-	for (; p != end; p += 32)
-		sum = tpm_csum_32(sum, p);
-	end = p + (len & 24);
-	for (; p != end; p += 8)
-		sum = tpm_csum_add(sum, tpm_raw64(p));
-	len &= 7;
-	/* What is left, from a load that ends where it ends. */
-	if (len != 0)
-		sum = tpm_csum_add(sum, tpm_raw64(p + len - 8) >> (64 - 8 * len));
-	return sum;
+#ifdef __x86_64__
+	__asm__("addq 0(%1), %0\n\tadcq 8(%1), %0\n\tadcq 16(%1), %0\n\tadcq 24(%1), %0\n\t"
+		"adcq 32(%1), %0\n\tadcq 40(%1), %0\n\tadcq 48(%1), %0\n\tadcq 56(%1), %0\n\t"
+		"adcq 64(%1), %0\n\tadcq 72(%1), %0\n\tadcq 80(%1), %0\n\tadcq 88(%1), %0\n\t"
+		"adcq 96(%1), %0\n\tadcq 104(%1), %0\n\tadcq 112(%1), %0\n\tadcq 120(%1), %0\n\tadcq $0, %0"
+		: "+r"(sum)
+		: "r"(p), "m"(*(const struct tpm_128 *)(const void *)p)
+		: "cc");
 #else
-	return tpm_csum_bytes(sum, p, len);
+	for (unsigned int i = 0; i < 128; i += 32)
+		sum = tpm_csum_32(sum, p + i);
 #endif
+	return sum;
 }
 
-/* Is it the sum of bytes with a checksum among them that is right? As tpm_csum_fold(sum) == 0xffff. */
+/* Is it the sum, never 0, of bytes with a checksum among them that is right? As tpm_csum_fold(sum) == 0xffff. */
 static inline bool
 tpm_csum_right(uint64_t sum)
 {
-	uint32_t s32 = (uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32);
-
-	return s32 + (s32 << 16 | s32 >> 16) >= 0xffff0000u;
+	/* Compilers make a multiplication of it. */
+	return sum % 0xffff == 0;
 }
 
 /* The sum as the 16-bit number that its two bytes in memory order are. */

@@ -64,7 +64,7 @@ count_tx(struct tpm_port *p, const struct tp_frame *f, unsigned int slot)
 }
 
 static void
-tx_run_end(struct tpm_port *p, uint32_t len, uint64_t run, uint64_t *plain, uint64_t *oct)
+count_row(struct tpm_port *p, uint32_t len, uint64_t run, uint64_t *plain, uint64_t *oct)
 {
 	p->c.tx_size[tpm_size_block(p, len + TPM_FCS_LEN)][MLX4_STATS_NOVLAN] += run;
 	*plain += run;
@@ -75,26 +75,27 @@ tx_run_end(struct tpm_port *p, uint32_t len, uint64_t run, uint64_t *plain, uint
 static void
 count_tx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n)
 {
-	uint64_t run = 0, oct = 0, bytes = 0, plain = 0;
+	uint64_t run = 0, oct = 0, bytes = 0, plain = 0, shape = 0;
 	uint32_t len = 0; /* of the run's frames */
 
 	for (unsigned int i = 0; i < n; i++) {
 		const uint8_t *d = f[i].seg[0].data;
 
-		if (tpm_unlikely(f[i].seg[0].len < TPM_ETH_HLEN || (d[0] & 1) != 0 ||
+		if (tpm_unlikely(tpm_frame_shape(&f[i]) != shape)) {
+			count_row(p, len, run, &plain, &oct);
+			run = 0;
+			len = f[i].len;
+			shape = f[i].nseg == 1 && len >= TPM_ETH_HLEN ? tpm_frame_shape(&f[i]) : 0;
+		}
+		if (tpm_unlikely((shape == 0 && f[i].seg[0].len < TPM_ETH_HLEN) || (d[0] & 1) != 0 ||
 				 tpm_raw16(d + 12) == RTE_BE16(TPM_ETYPE_CVLAN))) {
 			count_tx(p, &f[i], MLX4_STATS_NOVLAN);
 			bytes += f[i].len;
-			continue;
+		} else {
+			run++;
 		}
-		if (f[i].len != len) {
-			tx_run_end(p, len, run, &plain, &oct);
-			run = 0;
-			len = f[i].len;
-		}
-		run++;
 	}
-	tx_run_end(p, len, run, &plain, &oct);
+	count_row(p, len, run, &plain, &oct);
 	p->c.tx_frames[MLX4_STATS_NOVLAN] += plain;
 	p->c.tx_ucast[MLX4_STATS_NOVLAN] += plain;
 	p->c.tx_oct[MLX4_STATS_NOVLAN] += oct + plain * TPM_FCS_LEN;

@@ -5,7 +5,7 @@
 #ifndef MODEL_QUEUE_QUEUE_H
 #define MODEL_QUEUE_QUEUE_H
 
-#include "model/frame/frame.h"
+#include "model/frame/alike.h"
 #include "model/mem/mem.h"
 
 /* --- doorbells (uar.c) ------------------------------------------------------------------------------------- */
@@ -45,7 +45,9 @@ tpm_prefetchw(const void *p)
 struct tpm_rx_run {
 	struct tpm_qp *qp;
 	unsigned int n;
+	uint32_t max; /* none is longer */
 	const struct tp_frame *f[TPM_BURST];
+	const struct tpm_alike *like[TPM_BURST];
 	uint32_t hash[TPM_BURST];
 };
 void tpm_rx_run_flush(struct tp_model *m, struct tpm_port *p, struct tpm_rx_run *r);

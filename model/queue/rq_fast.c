@@ -16,57 +16,17 @@
 
 /* --- completion ------------------------------------------------------------------------------------------- */
 
-/* Status, extension mask and flags of the CQE as its dword at 0x10, and its checksum field above them; 0: look closer. */
+/* The checksum field above a status word. */
 #define WITH_CSUM(status, csum) ((uint64_t)(csum) << 32 | (status))
 
 /* Is the sum of an IPv4 header without options right? */
 static inline bool
 ipv4_sum_good(const uint8_t *ip)
 {
-	/* Five words of 32 bits never carry out of 64. */
-	return tpm_csum_right((uint64_t)tpm_raw32(ip) + tpm_raw32(ip + 4) + tpm_raw32(ip + 8) + tpm_raw32(ip + 12) +
-			      tpm_raw32(ip + 16));
+	return tpm_csum_right(tpm_csum_add(tpm_csum_add(tpm_raw64(ip), tpm_raw64(ip + 8)), tpm_raw32(ip + 16)));
 }
 
-/* The common frame: IPv4 without options, unfragmented, TCP or UDP, in one piece. */
-static inline uint64_t
-status_ipv4(const uint8_t *d, uint32_t len, uint32_t flags)
-{
-	const uint8_t *ip = d + TPM_ETH_HLEN;
-	uint32_t total, l4, status;
-	uint64_t sum;
-
-	/* Type, version and header length at once; then fragments. */
-	if (len < 42 || (tpm_raw32(d + 12) & RTE_BE32(0xffffff00)) != RTE_BE32(0x08004500) ||
-	    (tpm_raw16(ip + 6) & RTE_BE16(0x3fff)) != 0)
-		return 0;
-	total = rte_be_to_cpu_16(tpm_raw16(ip + 2));
-	l4 = total - 20;
-	if (total < 28 || total + TPM_ETH_HLEN > len)
-		return 0;
-	if (ip[9] == TPM_PROTO_UDP) {
-		if (tpm_raw16(ip + 24) != rte_cpu_to_be_16((uint16_t)l4))
-			return 0;
-		status = (uint32_t)(MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_UDP) << 16;
-	} else if (ip[9] == TPM_PROTO_TCP && l4 >= 20) {
-		status = (uint32_t)(MLX4_CQE_ST_IPV4 | MLX4_CQE_ST_TCP) << 16;
-	} else {
-		return 0;
-	}
-	if ((flags & TPM_FRAME_IP_OK) != 0 || ipv4_sum_good(ip))
-		status |= (uint32_t)MLX4_CQE_ST_IP_OK << 16;
-	if ((flags & TPM_FRAME_L4_OK) == 0) {
-		/* Senders may leave out UDP's. */
-		if (ip[9] == TPM_PROTO_UDP && tpm_raw16(ip + 26) == 0)
-			return status;
-		/* The addresses lie right in front of what follows. */
-		sum = (uint64_t)rte_cpu_to_be_16((uint16_t)l4) + rte_cpu_to_be_16(ip[9]);
-		if (!tpm_csum_right(tpm_csum_run(sum, ip + 12, l4 + 8)))
-			return status;
-	}
-	return WITH_CSUM(status | MLX4_CQE_L4_OK, MLX4_CQE_CSUM_OK);
-}
-
+/* Status, extension mask and flags of the CQE as its dword at 0x10, and its checksum field above them. */
 static uint64_t
 status_other(const struct tpm_port *p, const struct tp_frame *f)
 {
@@ -78,6 +38,34 @@ status_other(const struct tpm_port *p, const struct tp_frame *f)
 	tpm_parse(d, f->len < TPM_PARSE_MAX ? f->len : TPM_PARSE_MAX, f->len, &k);
 	status = tpm_rq_status(p, f, d, &k, &csum);
 	return WITH_CSUM(status, csum);
+}
+
+/*
+ * Status and length as they lie in the third double dword of a frame's entry; *csum: the checksum field. sums: the field is wanted
+ * without TCP and UDP, too. The parser looks at what is not alike, and at frames with wrong checksums.
+ */
+static inline __attribute__((always_inline)) rte_be64_t
+frame_status(const struct tpm_port *p, const struct tp_frame *f, const struct tpm_alike *a, bool sums, uint32_t *csum)
+{
+	const uint8_t *d = f->seg[0].data;
+	const bool parse = (a->check & TPM_ALIKE_PARSE) != 0;
+	uint64_t status;
+
+	if (tpm_likely(!parse && ((a->check & TPM_ALIKE_SUM_IP) == 0 || ipv4_sum_good(d + TPM_ETH_HLEN)))) {
+		*csum = MLX4_CQE_CSUM_OK;
+		if ((a->check & TPM_ALIKE_SUM_L4) == 0)
+			return a->summed;
+		if (tpm_raw16(d + a->csum_at) == 0) {
+			*csum = 0;
+			if (!sums)
+				return a->unsummed;
+		} else if (tpm_likely(tpm_alike_l4_right(a, d))) {
+			return a->summed;
+		}
+	}
+	status = status_other(p, f);
+	*csum = (uint32_t)(status >> 32);
+	return rte_cpu_to_be_64(status << 32 | a->len);
 }
 
 /* --- buffers ---------------------------------------------------------------------------------------------- */
@@ -134,6 +122,37 @@ prefetch_rest(const struct tp_frame *f, uint8_t *dst)
 	}
 }
 
+/* The same of frames from..end - 1, whose receive WQEs are from w on in one row. Returns the first frame that has none of its own. */
+static inline unsigned int
+buffers_in_row(struct tp_model *m, const struct tpm_rx_run *r, const uint8_t *w, unsigned int from, unsigned int end,
+	       struct tpm_stretch *s, uint8_t **dst)
+{
+	const uint32_t stride = 1u << r->qp->rq_lg_stride, max = r->max;
+	/* Length and key of a WQE before, which takes any frame of the run; how far into the stretch it may begin. */
+	uint64_t like = ~tpm_raw64(w), slack = 0;
+	unsigned int i;
+
+	for (i = from; i < end; i++, w += stride) {
+		const uint64_t this = tpm_raw64(w), at = prm_get64(w, 8) - s->lo;
+
+		rte_prefetch0(w + 256);
+		if (tpm_likely(this == like && at <= slack)) {
+			dst[i] = s->host + at;
+		} else {
+			dst[i] = first_buffer(m, r->qp, w, r->f[i]->len, s);
+			if (tpm_unlikely(dst[i] == NULL))
+				break;
+			like = ~this;
+			if (s->key == tpm_raw32(w + 4) && s->len >= max && prm_get32(w, 0) >= max) {
+				like = this;
+				slack = s->len - max;
+			}
+		}
+		tpm_prefetchw(dst[i]);
+	}
+	return i;
+}
+
 /*
  * Buffers of frames from..have - 1, up to the first that has none of its own; returns how many. All that will be written comes
  * from the other side's cache, so it is fetched at once.
@@ -144,41 +163,35 @@ find_buffers(struct tp_model *m, const struct tpm_rx_run *r, unsigned int from, 
 	struct tpm_qp *qp = r->qp;
 	struct tpm_cq *cq = qp->rcq;
 	const uint32_t mask = qp->rq_mask, head = qp->rq_head - from;
-	const uint8_t *ring;
-	const uint8_t lg = qp->rq_lg_stride;
 	struct tpm_stretch s = {0};
-	unsigned int i;
+	unsigned int i, end, found;
 
 	/* A ring that is not in one piece takes the slow road. */
 	if (tpm_unlikely(qp->ring.flat == NULL))
 		return 0;
-	ring = qp->ring.flat + qp->rq_off;
 	for (i = 0; i < have - from; i += 2)
 		tpm_prefetchw(tpm_ring_at(&cq->ring, ((cq->pi + i) & cq->mask) << cq->lg_stride));
-	for (i = from; i < have; i++) {
-		const uint8_t *w = ring + (((head + i) & mask) << lg);
-
-		rte_prefetch0(w + 256);
-		dst[i] = first_buffer(m, qp, w, r->f[i]->len, &s);
-		if (tpm_unlikely(dst[i] == NULL))
-			break;
-		tpm_prefetchw(dst[i]);
+	for (i = from; i < have; i = end) {
+		end = i + RTE_MIN(have - i, mask + 1 - ((head + i) & mask));
+		found = buffers_in_row(m, r, tpm_rq_wqe(qp, head + i), i, end, &s, dst);
+		if (tpm_unlikely(found < end))
+			return found - from;
 	}
-	return i - from;
+	return have - from;
 }
 
 /* --- frames ----------------------------------------------------------------------------------------------- */
 
-/* An entry, the double dword with the owner bit last. */
+/* An entry, the double dword with the owner bit last. what: the third one as it lies there. */
 static inline void
-cqe_plain(uint8_t *e, uint32_t qpn, uint32_t hash, uint64_t status, uint32_t len, uint16_t index, uint8_t last)
+cqe_plain(uint8_t *e, uint32_t qpn, uint32_t hash, rte_be64_t what, uint32_t csum, uint16_t index, uint8_t last)
 {
 	uint64_t *w = (uint64_t *)(void *)e;
 
 	__atomic_store_n(&w[0], rte_cpu_to_be_64((uint64_t)qpn << 32 | hash), __ATOMIC_RELAXED);
 	__atomic_store_n(&w[1], 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&w[2], rte_cpu_to_be_64(status << 32 | len), __ATOMIC_RELAXED);
-	__atomic_store_n(&w[3], rte_cpu_to_be_64((uint64_t)index << 48 | (status >> 32) << 32 | last),
+	__atomic_store_n(&w[2], what, __ATOMIC_RELAXED);
+	__atomic_store_n(&w[3], rte_cpu_to_be_64((uint64_t)index << 48 | (uint64_t)csum << 32 | last),
 			 __ATOMIC_RELEASE);
 }
 
@@ -207,18 +220,16 @@ fill_plain(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, u
 	e = cq->ring.flat + cq->cqe_off + ((size_t)(pi & mask) << cq->lg_stride);
 	end = end - from < room ? end : from + room;
 	for (i = from; i < end; i++, head++, e += stride) {
-		const struct tp_frame *f = r->f[i];
-		const uint8_t *d = f->seg[0].data;
-		const uint32_t len = f->len;
-		uint64_t status;
+		const struct tpm_alike *a = r->like[i];
+		const uint32_t len = a->len;
+		rte_be64_t what;
+		uint32_t csum;
 
 		if (len > 64 && i + AHEAD < end)
 			prefetch_rest(r->f[i + AHEAD], dst[i + AHEAD]);
-		copy_small(dst[i], d, len);
-		status = status_ipv4(d, len, f->flags);
-		if (tpm_unlikely(status == 0 || (sums && status >> 32 == 0)))
-			status = status_other(p, f);
-		cqe_plain(e, qpn, r->hash[i], status, len, (uint16_t)head, last);
+		copy_small(dst[i], r->f[i]->seg[0].data, len);
+		what = frame_status(p, r->f[i], a, sums, &csum);
+		cqe_plain(e, qpn, r->hash[i], what, csum, (uint16_t)head, last);
 		sum += len;
 	}
 	cq->pi = pi + (i - from);
@@ -235,15 +246,14 @@ fill_one(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, uns
 	const struct tp_frame *f = r->f[i];
 	struct tpm_qp *qp = r->qp;
 	struct mlx4_cqe *c = tpm_cqe_next(m, qp->rcq);
-	uint64_t status;
+	rte_be64_t what;
+	uint32_t csum;
 
 	if (c == NULL)
 		return false;
 	copy_small(dst, f->seg[0].data, f->len);
-	status = status_ipv4(f->seg[0].data, f->len, f->flags);
-	if (status == 0 || (status >> 32 == 0 && (p->rx_csum_mode & 1) != 0))
-		status = status_other(p, f);
-	tpm_rq_cqe(m, qp, c, f->len, r->hash[i], (uint32_t)status, (uint16_t)(status >> 32), 0, 0);
+	what = frame_status(p, f, r->like[i], (p->rx_csum_mode & 1) != 0, &csum);
+	tpm_rq_cqe(m, qp, c, f->len, r->hash[i], (uint32_t)(rte_be_to_cpu_64(what) >> 32), (uint16_t)csum, 0, 0);
 	*bytes += f->len;
 	return true;
 }

@@ -269,30 +269,42 @@ gather_plain(struct tpm_tx *t, uint32_t head, unsigned int done, unsigned int ma
 	const uint8_t *w = (const uint8_t *)sq_wqe(qp, head);
 	struct tp_frame *f = &t->f[t->n];
 	struct tp_frame_seg *seg = &t->seg[t->nseg];
-	unsigned int i, ncqe = t->ncqe;
+	/* Length and key of the WQE before; how far into the stretch the data of one like it may begin. */
+	uint64_t like = ~tpm_raw64(w + 16), slack = 0;
 	uint64_t bytes = 0;
+	uint32_t len = 0;
+	unsigned int i, ncqe = t->ncqe;
 
 	/* A ring that is not in one piece takes the long way, WQE by WQE. */
 	if (tpm_unlikely(qp->ring.flat == NULL))
 		return 0;
 	for (i = 0; i < end; i++, w += stride, f++, seg++) {
-		uint64_t dw23;
+		uint64_t dw23, this, at;
 		const uint8_t *data;
-		uint32_t len;
 
 		if (__atomic_load_n((const uint64_t *)(const void *)w, __ATOMIC_ACQUIRE) != first)
 			break;
 		dw23 = tpm_raw64(w + 8);
-		len = prm_get32(w, 16);
+		if (tpm_unlikely(dw23 != no_cqe && dw23 != with_cqe))
+			break;
 		if (i < ahead)
 			rte_prefetch0(w + (size_t)stride * PREFETCH_BLOCKS);
-		if (tpm_unlikely((dw23 != no_cqe && dw23 != with_cqe) || len - TPM_ETH_ZLEN >= room))
-			break;
-		data = tpm_stretch_at(t->m, &qp->tlb, s, tpm_raw32(w + 20), prm_get64(w, 24), len, TPM_ACC_LR);
-		if (tpm_unlikely(data == NULL))
-			break;
+		this = tpm_raw64(w + 16);
+		at = prm_get64(w, 24) - s->lo;
+		if (tpm_likely(this == like && at <= slack)) {
+			data = s->host + at;
+		} else {
+			len = prm_get32(w, 16);
+			if (tpm_unlikely(len - TPM_ETH_ZLEN >= room))
+				break;
+			data = tpm_stretch_at(t->m, &qp->tlb, s, tpm_raw32(w + 20), prm_get64(w, 24), len, TPM_ACC_LR);
+			if (tpm_unlikely(data == NULL))
+				break;
+			like = this;
+			slack = s->len - len;
+		}
 		rte_prefetch0(data);
-		if (dw23 == with_cqe) {
+		if (tpm_unlikely(dw23 == with_cqe)) {
 			t->cqe[ncqe].index = (uint16_t)(head + i);
 			t->cqe[ncqe++].opcode = MLX4_OP_SEND;
 		}

@@ -6,6 +6,9 @@
  * runs, one for each QP of a burst; tags, group addresses, several copies and damaged frames go one at a time, behind
  * all runs before them.
  */
+#include <rte_common.h>
+
+#include "model/frame/alike.h"
 #include "model/ib/ib.h"
 #include "model/port/port.h"
 #include "model/qos/qos.h"
@@ -242,56 +245,74 @@ maybe_special(const struct tp_model *m, const struct tpm_port *p, const struct t
 	       (p->qos->cn.on != 0 && f->seg[0].data[2 * TPM_ETH_ALEN] == TQAU_ETYPE_TAG >> 8);
 }
 
-/* Untagged unicast in one piece, of good size and FCS, with a type: what bursts are made of. */
+/* Untagged in one piece, of good size and FCS, with a type: what bursts are made of, unless it is for a group. */
 static inline bool
 is_plain(const struct tpm_port *p, const struct tp_frame *f)
 {
 	const uint8_t *d = f->seg[0].data;
 
-	return f->nseg == 1 && f->len >= TPM_ETH_HLEN + 2 && f->len + TPM_FCS_LEN <= p->max_frame &&
-	       (f->flags & (TPM_FRAME_BAD | TPM_FRAME_LOOP)) == 0 && (d[0] & 1) == 0 && d[12] >= MIN_TYPE >> 8 &&
+	return f->nseg == 1 && f->len >= TPM_ALIKE_MIN && f->len + TPM_FCS_LEN <= p->max_frame &&
+	       (f->flags & (TPM_FRAME_BAD | TPM_FRAME_LOOP)) == 0 && d[12] >= MIN_TYPE >> 8 &&
 	       !(d[12] == 0x81 && d[13] == 0);
 }
 
-/* Open runs; the one of the frame before comes first to mind. */
+#define NO_KEY UINT64_MAX /* no address */
+
+/* Open runs, and what the frame before brought: its address, its QP and that one's run. */
 struct runs {
 	unsigned int n;
 	bool alone; /* the only one may begin to wait: nothing may overtake it */
+	uint64_t key;
+	const struct tpm_qp *open; /* never NULL */
 	struct tpm_rx_run *last;
+	uint32_t max; /* no plain frame of the burst is longer, so far */
 	struct tpm_rx_run run[RUNS];
 };
+
+static const struct tpm_qp nobody;
+
+/* Whatever is delivered may take a QP to another state: all is decided anew. */
+static void
+runs_begin(struct runs *r)
+{
+	r->n = 0;
+	r->alone = false;
+	r->key = NO_KEY;
+	r->open = &nobody;
+	r->last = NULL;
+}
 
 static void
 flush_runs(struct tp_model *m, struct tpm_port *p, struct runs *r)
 {
-	for (unsigned int i = 0; i < r->n; i++)
+	for (unsigned int i = 0; i < r->n; i++) {
+		r->run[i].max = r->max;
 		tpm_rx_run_flush(m, p, &r->run[i]);
-	r->n = 0;
-	r->alone = false;
-	r->last = NULL;
+	}
+	runs_begin(r);
 }
 
-/* The run that takes a frame for the QP next; NULL: frames wait, each is looked at on its own. */
-static struct tpm_rx_run *
-run_of(struct tp_model *m, struct tpm_port *p, struct runs *r, struct tpm_qp *qp)
+/* Opens the run that takes a frame for the QP next; false: frames wait, each is looked at on its own. */
+static bool
+open_run(struct tp_model *m, struct tpm_port *p, struct runs *r, struct tpm_qp *qp)
 {
-	for (unsigned int i = 0; i < r->n; i++) {
-		if (r->run[i].qp != qp)
-			continue;
-		if (r->run[i].n == TPM_BURST)
-			tpm_rx_run_flush(m, p, &r->run[i]);
+	struct tpm_rx_run *run = r->run;
+
+	while (run < r->run + r->n && run->qp != qp)
+		run++;
+	if (run == r->run + r->n) {
+		if (r->n == RUNS || r->alone || qp->delay_drop != 0 || p->rx_waits)
+			flush_runs(m, p, r);
 		if (tpm_unlikely(p->rx_waits))
-			break;
-		return &r->run[i];
+			return false;
+		run = &r->run[r->n++];
+		r->alone = qp->delay_drop != 0;
+		run->qp = qp;
+		run->n = 0;
 	}
-	if (r->n == RUNS || r->alone || qp->delay_drop != 0 || p->rx_waits)
-		flush_runs(m, p, r);
-	if (tpm_unlikely(p->rx_waits))
-		return NULL;
-	r->alone = qp->delay_drop != 0;
-	r->run[r->n].qp = qp;
-	r->run[r->n].n = 0;
-	return &r->run[r->n++];
+	r->open = qp;
+	r->last = run;
+	return true;
 }
 
 static void
@@ -301,76 +322,94 @@ rx_alone(struct tp_model *m, struct tpm_port *p, struct runs *r, const struct tp
 	rx_one(m, p, f, NULL);
 }
 
-/* Frames in a row that are of one length. */
-static void
-rx_run_end(struct tpm_port *p, uint32_t len, uint64_t same, uint64_t *plain, uint64_t *oct)
+/* Kinds of frames of a burst, each frame's like those before it or new; the last few are remembered. */
+#define RECENT 4u
+struct kinds {
+	unsigned int n;
+	struct tpm_alike kind[TPM_BURST];
+};
+
+static const struct tpm_alike *
+kind_of(struct kinds *k, const struct tp_frame *f)
 {
-	if (same == 0)
-		return;
+	for (unsigned int i = k->n; i > 0 && k->n - i < RECENT; i--)
+		if (tpm_is_alike(&k->kind[i - 1], f, f->seg[0].data))
+			return &k->kind[i - 1];
+	tpm_alike_make(&k->kind[k->n], f);
+	return &k->kind[k->n++];
+}
+
+/* Plain frames in a row that are of one length. */
+static void
+count_row(struct tpm_port *p, uint32_t len, uint64_t same, uint64_t *plain, uint64_t *oct)
+{
 	p->c.rx_size[tpm_size_block(p, len + TPM_FCS_LEN)][MLX4_STATS_NOVLAN] += same;
 	*plain += same;
 	*oct += same * len;
 }
 
+/* Of at most TPM_BURST frames. */
 static void
 rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n)
 {
+	static const struct tpm_alike none; /* a frame has a piece */
 	struct tpm_port_counters *c = &p->c;
 	const uint64_t mac = rte_cpu_to_le_64(UINT64_C(0xffffffffffff));
 	bool look = p->roce_qps != 0 || p->tunnels || p->qos->cn.on != 0; /* only commands change them */
-	uint64_t same = 0, oct = 0, plain = 0, last_key = 0;
-	uint32_t len = UINT32_MAX; /* of the plain frame before; this: the next one is looked at closely */
-	uint16_t type = 0;         /* its type as it lies in memory */
+	bool spread = false;                                              /* each frame has a ring of its own */
+	uint64_t same = 0, oct = 0, plain = 0;
+	const struct tpm_alike *a = &none;
 	uint32_t qpn = TPM_STEER_SLOW, hash = 0;
 	struct tpm_qp *qp = NULL;
+	struct kinds kinds;
 	struct runs r;
 
-	r.n = 0;
-	r.alone = false;
-	r.last = NULL;
+	kinds.n = 0;
+	r.max = 0;
+	runs_begin(&r);
 	for (unsigned int i = 0; i < n; i++) {
 		const uint8_t *d = f[i].seg[0].data;
+		struct tpm_rx_run *run;
 		uint64_t key;
 
 		/* What is like the frame before, which was plain, is plain. */
-		if (f[i].len != len || f[i].nseg != 1 || tpm_raw16(d + 12) != type || (d[0] & 1) != 0 ||
-		    (f[i].flags & (TPM_FRAME_BAD | TPM_FRAME_LOOP)) != 0 || look) {
-			rx_run_end(p, len, same, &plain, &oct);
+		if (look || tpm_unlikely(!tpm_is_alike(a, &f[i], d))) {
+			count_row(p, a->len, same, &plain, &oct);
 			same = 0;
 			if (tpm_unlikely(!is_plain(p, &f[i]) || (look && maybe_special(m, p, &f[i])))) {
 				rx_alone(m, p, &r, &f[i]);
-				last_key = 0;
-				len = UINT32_MAX;
+				a = &none;
 				continue;
 			}
-			len = f[i].len;
-			type = tpm_raw16(d + 12);
+			a = kind_of(&kinds, &f[i]);
+			r.max = RTE_MAX(r.max, a->len);
 		}
 		key = tpm_raw64(d) & mac;
-		if (key != last_key) {
-			qpn = tpm_steer_fast(p, rte_le_to_cpu_64(key));
-			last_key = key;
-			qp = qpn != TPM_STEER_SLOW ? ring_qp(m, qpn, d, len, len, &hash, false) : NULL;
-		} else if (qp != NULL && (qp->qpn != qpn || !tpm_qp_can_receive(qp))) {
-			qp = ring_qp(m, qpn, d, len, len, &hash, false);
+		if (tpm_unlikely(key != r.key)) {
+			r.key = key;
+			qpn = (d[0] & 1) != 0 ? TPM_STEER_SLOW : tpm_steer_fast(p, rte_le_to_cpu_64(key));
+			qp = qpn != TPM_STEER_SLOW ? ring_qp(m, qpn, d, a->len, a->len, &hash, false) : NULL;
+			spread = qp != NULL && qp->qpn != qpn;
+		} else if (spread) {
+			qp = ring_qp(m, qpn, d, a->len, a->len, &hash, false);
 		}
-		if (tpm_unlikely(qp == NULL || qp->fcs_keep)) {
-			rx_alone(m, p, &r, &f[i]);
-			last_key = 0;
-			continue;
-		}
-		if (r.last == NULL || r.last->qp != qp || r.last->n == TPM_BURST) {
-			r.last = run_of(m, p, &r, qp);
-			if (tpm_unlikely(r.last == NULL)) {
+		if (qp != r.open) {
+			if (tpm_unlikely(qp == NULL || qp->fcs_keep)) {
+				rx_alone(m, p, &r, &f[i]);
+				continue;
+			}
+			if (tpm_unlikely(!open_run(m, p, &r, qp))) {
 				rx_one(m, p, &f[i], NULL);
 				continue;
 			}
 		}
 		same++;
-		r.last->f[r.last->n] = &f[i];
-		r.last->hash[r.last->n++] = hash;
+		run = r.last;
+		run->f[run->n] = &f[i];
+		run->like[run->n] = a;
+		run->hash[run->n++] = hash;
 	}
-	rx_run_end(p, len, same, &plain, &oct);
+	count_row(p, a->len, same, &plain, &oct);
 	flush_runs(m, p, &r);
 	c->rx_frames[MLX4_STATS_NOVLAN] += plain;
 	c->rx_ucast[MLX4_STATS_NOVLAN] += plain;
@@ -416,7 +455,10 @@ tpm_port_rx(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, un
 	if (from == NULL) {
 		if (tpm_unlikely(p->mirrored))
 			tpm_port_mirror(m, p, false, f, n);
-		rx_burst(m, p, f, n);
+		for (unsigned int k; n != 0; f += k, n -= k) {
+			k = RTE_MIN(n, TPM_BURST);
+			rx_burst(m, p, f, k);
+		}
 		return;
 	}
 	for (unsigned int i = 0; i < n; i++)
