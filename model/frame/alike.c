@@ -2,6 +2,10 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* What frames that are alike have in common, by the parser's word. */
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #include "alike.h"
 
 #define OCTETS_AT (2 * TPM_ETH_ALEN)
@@ -11,6 +15,8 @@
 #define V6_ADDRS (TPM_ETH_HLEN + 8u)
 #define UDP_LEN 4u
 #define UDP_CSUM 6u
+#define RUN_MIN 512u   /* a sum that is worth vectors */
+#define BEHIND_MAX 32u /* octets behind the packet that the last loads reach, too */
 
 /* All octets that the parser looks at in a frame without tags, IP options and extension headers, but for UDP's length. */
 static const uint8_t mask_other[TPM_ALIKE_OCTETS] = {0xff, 0xff};
@@ -31,6 +37,8 @@ sum_l4(struct tpm_alike *a, const struct tpm_pkt *k, uint32_t from)
 	a->end8 = from + whole;
 	a->end = from + len;
 	a->shift = (uint8_t)(8 * (8 - (len - whole)));
+	if ((a->check & TPM_ALIKE_SUM_L4) != 0 && len >= RUN_MIN && a->len - a->end <= BEHIND_MAX)
+		a->check |= TPM_ALIKE_RUN;
 }
 
 void
@@ -51,6 +59,7 @@ tpm_alike_make(struct tpm_alike *a, const struct tp_frame *f)
 	a->at = a->csum_at = OCTETS_AT;
 	a->two = tpm_raw16(d + OCTETS_AT);
 	a->check = TPM_ALIKE_PARSE;
+	a->rss = 0;
 	if ((k.status & (MLX4_CQE_ST_TCP | MLX4_CQE_ST_UDP)) == 0 || k.l3 != TPM_ETH_HLEN ||
 	    k.l4 != (v4 ? V4_L4 : V6_L4) || (udp && tpm_load16(d + k.l4 + UDP_LEN) != k.l4_len))
 		return;
@@ -62,8 +71,93 @@ tpm_alike_make(struct tpm_alike *a, const struct tp_frame *f)
 		a->two = tpm_raw16(d + a->at);
 		a->csum_at = (uint16_t)(k.l4 + UDP_CSUM);
 	}
+	a->rss = udp ? (v4 ? MLX4_RSS_F_UDP_IPV4 : MLX4_RSS_F_UDP_IPV6)
+		     : (v4 ? MLX4_RSS_F_TCP_IPV4 : MLX4_RSS_F_TCP_IPV6);
 	good = (uint32_t)(k.status | MLX4_CQE_ST_IP_OK) << 16;
 	a->unsummed = rte_cpu_to_be_64((uint64_t)good << 32 | f->len);
 	a->summed = rte_cpu_to_be_64((uint64_t)(good | MLX4_CQE_L4_OK) << 32 | f->len);
 	sum_l4(a, &k, v4 ? V4_ADDRS : V6_ADDRS);
+}
+
+#ifdef __x86_64__
+/* Tuned for what has it: else each load and store is made of two. */
+#define AVX2 __attribute__((target("avx2,tune=haswell")))
+#define AVX2_INLINE static inline __attribute__((target("avx2,tune=haswell"), always_inline))
+
+static bool has_avx2;
+
+__attribute__((constructor)) static void
+look_for_avx2(void)
+{
+	__builtin_cpu_init();
+	has_avx2 = __builtin_cpu_supports("avx2") != 0;
+}
+
+/* Words of 16 bits are added less 2^15, as numbers with a sign, in lanes of 32 bits. */
+AVX2_INLINE __m256i
+add_words(__m256i sum, __m256i v)
+{
+	v = _mm256_xor_si256(v, _mm256_set1_epi16(INT16_MIN));
+	sum = _mm256_add_epi32(sum, _mm256_madd_epi16(v, _mm256_set1_epi16(1)));
+	/* Else compilers add in another order, with more moves. */
+	__asm__("" : "+x"(sum));
+	return sum;
+}
+
+AVX2_INLINE uint64_t
+all_words(__m256i sum, uint32_t words)
+{
+	__m128i s = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+
+	s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
+	s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1));
+	return (uint64_t)((int64_t)words * 0x8000 + _mm_cvtsi128_si32(s));
+}
+
+AVX2_INLINE __m256i
+copy_32(uint8_t *dst, const uint8_t *src)
+{
+	__m256i v = _mm256_loadu_si256((const __m256i *)(const void *)src);
+
+	_mm256_storeu_si256((__m256i *)(void *)dst, v);
+	return v;
+}
+
+/* What is behind the last whole vector is at most two of them, which end where the frame ends. */
+AVX2 static bool
+copy_avx2(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src)
+{
+	const uint32_t len = a->len, vectors = (a->end32 - a->from) / 32;
+	__m256i s0 = _mm256_setzero_si256(), s1 = s0;
+	uint32_t at = a->from;
+	uint64_t sum;
+
+	copy_32(dst, src);
+	for (unsigned int i = vectors / 4; i != 0; i--, at += 128) {
+		s0 = add_words(s0, copy_32(dst + at, src + at));
+		s1 = add_words(s1, copy_32(dst + at + 32, src + at + 32));
+		s0 = add_words(s0, copy_32(dst + at + 64, src + at + 64));
+		s1 = add_words(s1, copy_32(dst + at + 96, src + at + 96));
+	}
+	for (; at != a->end32; at += 32)
+		s0 = add_words(s0, copy_32(dst + at, src + at));
+	sum = a->pseudo + all_words(_mm256_add_epi32(s0, s1), 16 * vectors);
+	for (; at != a->end8; at += 8)
+		sum = tpm_csum_add(sum, tpm_raw64(src + at));
+	sum = tpm_csum_add(sum, tpm_raw64(src + a->end - 8) >> a->shift);
+	copy_32(dst + len - 64, src + len - 64);
+	copy_32(dst + len - 32, src + len - 32);
+	return tpm_csum_right(sum);
+}
+#endif /* __x86_64__ */
+
+bool
+tpm_alike_copy(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src)
+{
+#ifdef __x86_64__
+	if (tpm_likely(has_avx2))
+		return copy_avx2(a, dst, src);
+#endif
+	memcpy(dst, src, a->len);
+	return tpm_alike_l4_right(a, src);
 }

@@ -22,6 +22,7 @@
 #define TPM_ALIKE_SUM_IP 1u
 #define TPM_ALIKE_SUM_L4 2u
 #define TPM_ALIKE_PARSE 4u /* all: it is no TCP or UDP that lies where it mostly does */
+#define TPM_ALIKE_RUN 8u   /* ... and so long that it is summed up by tpm_alike_copy() on its way */
 
 struct tpm_alike {
 	uint8_t want[TPM_ALIKE_OCTETS], mask[TPM_ALIKE_OCTETS];
@@ -36,6 +37,7 @@ struct tpm_alike {
 	uint16_t from, csum_at; /* csum_at: UDP's checksum; else two octets that are not 0 */
 	uint8_t shift;          /* octets of the last load that were summed up before, in bits */
 	uint8_t check;          /* TPM_ALIKE_* */
+	uint8_t rss;            /* MLX4_RSS_F_* that hashes addresses and ports, 0: none */
 } __attribute__((aligned(64)));
 
 /* Has a frame in one piece, which begins at d, what the first one of its kind had? */
@@ -78,5 +80,8 @@ tpm_alike_l4_right(const struct tpm_alike *a, const uint8_t *d)
 	return tpm_csum_right(
 		tpm_csum_add(sum, rte_cpu_to_le_64(rte_le_to_cpu_64(tpm_raw64(d + a->end - 8)) >> a->shift)));
 }
+
+/* Copies a frame of a kind with TPM_ALIKE_RUN, and says the same. */
+bool tpm_alike_copy(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src);
 
 #endif /* MODEL_FRAME_ALIKE_H */

@@ -5,7 +5,7 @@
 #ifndef MODEL_PORT_PORT_H
 #define MODEL_PORT_PORT_H
 
-#include "model/frame/frame.h"
+#include "model/frame/alike.h"
 #include "model/card/ctl.h"
 
 /* --- RSS (rss.c) ------------------------------------------------------------------------------------------ */
@@ -14,12 +14,12 @@
 void tpm_rss_key(struct tpm_qp *parent, const uint8_t key[MLX4_RSS_KEY_SIZE]);
 /* Frees what tpm_rss_key() made. */
 void tpm_rss_unload(struct tpm_qp *parent);
-/* The common frame: TCP or UDP over IPv4, hashed with its ports, seen without a parser. false: look closer. */
-bool tpm_rss_select_ipv4(const struct tpm_qp *parent, const uint8_t *d, uint32_t len, uint32_t *child, uint32_t *hash);
-
 /* The ring QPN that the parent gives the frame, and the hash it reports (0: not hashed). */
 uint32_t tpm_rss_select(const struct tp_model *m, const struct tpm_qp *parent, const uint8_t *hdr,
 			const struct tpm_pkt *k, uint32_t *hash);
+/* The same of a frame of this kind without a parser, when addresses and ports are hashed. false: look closer. */
+bool tpm_rss_select_alike(const struct tpm_qp *parent, const struct tpm_alike *a, const uint8_t *d, uint32_t *child,
+			  uint32_t *hash);
 
 /* --- steering (steer.c) ----------------------------------------------------------------------------------- */
 

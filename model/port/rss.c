@@ -13,8 +13,8 @@
 
 #define TUPLE_MAX 9u /* two IPv6 addresses and the ports */
 #define TUPLE_BYTES (4u * TUPLE_MAX)
-#define IPV4_ADDRS 26u /* in a frame without tags, headers without options */
-#define IPV4_PORTS 34u
+#define IPV4_ADDRS 8u /* octets; the ports follow when the header has no options */
+#define IPV6_ADDRS 32u
 
 struct tpm_rss_tables {
 	uint32_t byte[TUPLE_BYTES][256];
@@ -142,21 +142,17 @@ tpm_rss_select(const struct tp_model *m, const struct tpm_qp *q, const uint8_t *
 }
 
 bool
-tpm_rss_select_ipv4(const struct tpm_qp *q, const uint8_t *d, uint32_t len, uint32_t *child, uint32_t *hash)
+tpm_rss_select_alike(const struct tpm_qp *q, const struct tpm_alike *a, const uint8_t *d, uint32_t *child,
+		     uint32_t *hash)
 {
-	const uint8_t *ip = d + TPM_ETH_HLEN;
 	const uint8_t fl = q->rss.flags;
-	uint32_t total;
-	bool tcp;
+	uint32_t base;
 
-	if (len < IPV4_PORTS + 20 || d[12] != 0x08 || d[13] != 0 || ip[0] != 0x45 || ((ip[6] & 0x3f) | ip[7]) != 0)
+	if ((fl & a->rss) == 0 || (fl & MLX4_RSS_F_INNER) != 0)
 		return false;
-	tcp = ip[9] == TPM_PROTO_TCP;
-	total = tpm_load16(ip + 2);
-	if ((!tcp && ip[9] != TPM_PROTO_UDP) || total < (tcp ? 40u : 28u) || total + TPM_ETH_HLEN > len)
-		return false;
-	if ((fl & (tcp ? MLX4_RSS_F_TCP_IPV4 : MLX4_RSS_F_UDP_IPV4)) == 0 || (fl & MLX4_RSS_F_INNER) != 0)
-		return false;
-	*child = ring_of(q, tcp ? q->rss.base_qpn : q->rss.base_qpn_udp, d + IPV4_ADDRS, 8, d + IPV4_PORTS, 4, hash);
+	base = (a->rss & (MLX4_RSS_F_UDP_IPV4 | MLX4_RSS_F_UDP_IPV6)) != 0 ? q->rss.base_qpn_udp : q->rss.base_qpn;
+	*child = (a->rss & (MLX4_RSS_F_UDP_IPV4 | MLX4_RSS_F_TCP_IPV4)) != 0
+			 ? ring_of(q, base, d + a->from, IPV4_ADDRS, d + a->from + IPV4_ADDRS, 4, hash)
+			 : ring_of(q, base, d + a->from, IPV6_ADDRS, d + a->from + IPV6_ADDRS, 4, hash);
 	return true;
 }

@@ -41,13 +41,13 @@ status_other(const struct tpm_port *p, const struct tp_frame *f)
 }
 
 /*
- * Status and length as they lie in the third double dword of a frame's entry; *csum: the checksum field. sums: the field is wanted
- * without TCP and UDP, too. The parser looks at what is not alike, and at frames with wrong checksums.
+ * Status and length as they lie in the third double dword of the entry of a frame that begins at d; *csum: the checksum field.
+ * summed: that of TCP or UDP was found right. sums: the field is wanted without TCP and UDP, too. The parser looks at what is not alike, and at frames with wrong checksums.
  */
 static inline __attribute__((always_inline)) rte_be64_t
-frame_status(const struct tpm_port *p, const struct tp_frame *f, const struct tpm_alike *a, bool sums, uint32_t *csum)
+frame_status(const struct tpm_port *p, const struct tp_frame *f, const struct tpm_alike *a, const uint8_t *d,
+	     bool summed, bool sums, uint32_t *csum)
 {
-	const uint8_t *d = f->seg[0].data;
 	const bool parse = (a->check & TPM_ALIKE_PARSE) != 0;
 	uint64_t status;
 
@@ -59,7 +59,7 @@ frame_status(const struct tpm_port *p, const struct tp_frame *f, const struct tp
 			*csum = 0;
 			if (!sums)
 				return a->unsummed;
-		} else if (tpm_likely(tpm_alike_l4_right(a, d))) {
+		} else if (tpm_likely(summed || tpm_alike_l4_right(a, d))) {
 			return a->summed;
 		}
 	}
@@ -89,36 +89,47 @@ first_buffer(struct tp_model *m, struct tpm_qp *qp, const uint8_t *w, uint32_t l
 	return n == len ? dst : NULL;
 }
 
-/* All is loaded before anything is stored: who made the frame may be the one who gets it. */
-static inline void
-copy_small(uint8_t *dst, const uint8_t *src, uint32_t len)
+/*
+ * All of a small frame is loaded before anything is stored: who made the frame may be the one who gets it. A long one is summed up on
+ * its way: true when its checksum was found right; what else is to be summed up is so later.
+ */
+static inline bool
+copy_frame(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src)
 {
+	const uint32_t len = a->len;
+
 	typedef uint64_t vec __attribute__((vector_size(16), aligned(1), may_alias));
 
 	if (tpm_likely(len - 32 <= 32)) {
-		const vec a = *(const vec *)(const void *)src, b = *(const vec *)(const void *)(src + 16);
-		const vec c = *(const vec *)(const void *)(src + len - 32),
-			  d = *(const vec *)(const void *)(src + len - 16);
+		const vec v0 = *(const vec *)(const void *)src, v1 = *(const vec *)(const void *)(src + 16);
+		const vec v2 = *(const vec *)(const void *)(src + len - 32),
+			  v3 = *(const vec *)(const void *)(src + len - 16);
 
-		*(vec *)(void *)dst = a;
-		*(vec *)(void *)(dst + 16) = b;
-		*(vec *)(void *)(dst + len - 32) = c;
-		*(vec *)(void *)(dst + len - 16) = d;
+		*(vec *)(void *)dst = v0;
+		*(vec *)(void *)(dst + 16) = v1;
+		*(vec *)(void *)(dst + len - 32) = v2;
+		*(vec *)(void *)(dst + len - 16) = v3;
+	} else if ((a->check & TPM_ALIKE_RUN) != 0 && tpm_raw16(src + a->csum_at) != 0) {
+		return tpm_alike_copy(a, dst, src);
 	} else {
 		memcpy(dst, src, len);
 	}
+	return false;
 }
 
 /* The lines behind the first of a frame and of its buffer: they come from the other side's cache, too. */
 static inline void
 prefetch_rest(const struct tp_frame *f, uint8_t *dst)
 {
-	const uint8_t *src = f->seg[0].data;
-	uint32_t end = f->len < PREFETCH_MAX ? f->len : PREFETCH_MAX;
+	const uint8_t *src = f->seg[0].data, *last = src + RTE_MIN(f->len - 1, PREFETCH_MAX - 1);
 
-	for (uint32_t at = 64; at < end; at += 64) {
-		rte_prefetch0(src + at);
-		tpm_prefetchw(dst + at);
+	for (src += 64, dst += 64; src <= last; src += 128, dst += 128) {
+		rte_prefetch0(src);
+		tpm_prefetchw(dst);
+		if (src + 64 > last)
+			break;
+		rte_prefetch0(src + 64);
+		tpm_prefetchw(dst + 64);
 	}
 }
 
@@ -221,14 +232,16 @@ fill_plain(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, u
 	end = end - from < room ? end : from + room;
 	for (i = from; i < end; i++, head++, e += stride) {
 		const struct tpm_alike *a = r->like[i];
+		const uint8_t *d = r->f[i]->seg[0].data;
 		const uint32_t len = a->len;
 		rte_be64_t what;
 		uint32_t csum;
+		bool summed;
 
 		if (len > 64 && i + AHEAD < end)
 			prefetch_rest(r->f[i + AHEAD], dst[i + AHEAD]);
-		copy_small(dst[i], r->f[i]->seg[0].data, len);
-		what = frame_status(p, r->f[i], a, sums, &csum);
+		summed = copy_frame(a, dst[i], d);
+		what = frame_status(p, r->f[i], a, d, summed, sums, &csum);
 		cqe_plain(e, qpn, r->hash[i], what, csum, (uint16_t)head, last);
 		sum += len;
 	}
@@ -246,13 +259,15 @@ fill_one(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, uns
 	const struct tp_frame *f = r->f[i];
 	struct tpm_qp *qp = r->qp;
 	struct mlx4_cqe *c = tpm_cqe_next(m, qp->rcq);
+	const uint8_t *d = f->seg[0].data;
 	rte_be64_t what;
 	uint32_t csum;
+	bool summed;
 
 	if (c == NULL)
 		return false;
-	copy_small(dst, f->seg[0].data, f->len);
-	what = frame_status(p, f, r->like[i], (p->rx_csum_mode & 1) != 0, &csum);
+	summed = copy_frame(r->like[i], dst, d);
+	what = frame_status(p, f, r->like[i], d, summed, (p->rx_csum_mode & 1) != 0, &csum);
 	tpm_rq_cqe(m, qp, c, f->len, r->hash[i], (uint32_t)(rte_be_to_cpu_64(what) >> 32), (uint16_t)csum, 0, 0);
 	*bytes += f->len;
 	return true;

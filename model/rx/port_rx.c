@@ -8,7 +8,6 @@
  */
 #include <rte_common.h>
 
-#include "model/frame/alike.h"
 #include "model/ib/ib.h"
 #include "model/port/port.h"
 #include "model/qos/qos.h"
@@ -51,27 +50,36 @@ ring_by_parser(const struct tp_model *m, const struct tpm_qp *parent, const uint
 	return tpm_rss_select(m, parent, h, &k, hash);
 }
 
-/*
- * The QP that a rule's QPN means for this frame, through its RSS parent; NULL when nothing takes it. tell: say so when
- * the parent is wrong (the fast road asks first and leaves it to the slow one).
- */
+/* The ring of a parent by its number, if it takes frames. tell: say so when it is wrong. */
 static inline struct tpm_qp *
-ring_qp(struct tp_model *m, uint32_t qpn, const uint8_t *h, uint32_t hlen, uint32_t len, uint32_t *hash, bool tell)
+ring_ready(struct tp_model *m, const struct tpm_qp *parent, uint32_t child, bool tell)
 {
-	struct tpm_qp *qp = tpm_qp_get(m, qpn), *ring;
-	uint32_t child;
+	struct tpm_qp *ring = tpm_qp_get(m, child);
+
+	if (tpm_unlikely(ring == NULL || ring->is_rss || !tpm_qp_can_receive(ring)))
+		return tell ? ring_wrong(m, parent, child, ring) : NULL;
+	return ring;
+}
+
+/* The QP of a rule when it takes frames, itself or by its rings. */
+static inline struct tpm_qp *
+rule_qp(struct tp_model *m, uint32_t qpn)
+{
+	struct tpm_qp *qp = tpm_qp_get(m, qpn);
+
+	return qp != NULL && qp->eth && tpm_qp_can_receive(qp) ? qp : NULL;
+}
+
+/* The QP that a rule's QPN means for this frame, through its RSS parent; NULL when nothing takes it. */
+static struct tpm_qp *
+frame_qp(struct tp_model *m, uint32_t qpn, const uint8_t *h, uint32_t hlen, uint32_t len, uint32_t *hash)
+{
+	struct tpm_qp *qp = rule_qp(m, qpn);
 
 	*hash = 0;
-	if (qp == NULL || !qp->eth || !tpm_qp_can_receive(qp))
-		return NULL;
-	if (!qp->is_rss)
+	if (qp == NULL || !qp->is_rss)
 		return qp;
-	if (hlen < len || !tpm_rss_select_ipv4(qp, h, len, &child, hash))
-		child = ring_by_parser(m, qp, h, hlen, len, hash);
-	ring = tpm_qp_get(m, child);
-	if (tpm_unlikely(ring == NULL || ring->is_rss || !tpm_qp_can_receive(ring)))
-		return tell ? ring_wrong(m, qp, child, ring) : NULL;
-	return ring;
+	return ring_ready(m, qp, ring_by_parser(m, qp, h, hlen, len, hash), true);
 }
 
 static void
@@ -213,7 +221,7 @@ rx_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const s
 	if (hit.n == 0)
 		p->rx_no_rule++;
 	for (uint32_t i = 0; i < hit.n; i++) {
-		struct tpm_qp *qp = ring_qp(m, hit.qpn[i], h, hlen, f->len, &hash, true);
+		struct tpm_qp *qp = frame_qp(m, hit.qpn[i], h, hlen, f->len, &hash);
 
 		if (qp == NULL)
 			p->c.rx_drop++;
@@ -263,13 +271,13 @@ struct runs {
 	unsigned int n;
 	bool alone; /* the only one may begin to wait: nothing may overtake it */
 	uint64_t key;
-	const struct tpm_qp *open; /* never NULL */
+	struct tpm_qp *open; /* never NULL */
 	struct tpm_rx_run *last;
 	uint32_t max; /* no plain frame of the burst is longer, so far */
 	struct tpm_rx_run run[RUNS];
 };
 
-static const struct tpm_qp nobody;
+static struct tpm_qp nobody = {.qpn = UINT32_MAX};
 
 /* Whatever is delivered may take a QP to another state: all is decided anew. */
 static void
@@ -315,6 +323,29 @@ open_run(struct tp_model *m, struct tpm_port *p, struct runs *r, struct tpm_qp *
 	return true;
 }
 
+/*
+ * The ring that a parent, which takes frames, gives this one. The fast road asks without telling what is wrong and leaves that to
+ * the slow one. A ring with an open run takes frames.
+ */
+static inline struct tpm_qp *
+ring_of(struct tp_model *m, struct runs *r, const struct tpm_qp *parent, const uint8_t *d, const struct tpm_alike *a,
+	uint32_t *hash)
+{
+	uint32_t child;
+
+	if (!tpm_rss_select_alike(parent, a, d, &child, hash))
+		child = ring_by_parser(m, parent, d, a->len, a->len, hash);
+	if (r->open->qpn == child)
+		return r->open;
+	for (unsigned int i = 0; i < r->n; i++)
+		if (r->run[i].qp->qpn == child) {
+			r->last = &r->run[i];
+			r->open = r->last->qp;
+			return r->open;
+		}
+	return ring_ready(m, parent, child, false);
+}
+
 static void
 rx_alone(struct tp_model *m, struct tpm_port *p, struct runs *r, const struct tp_frame *f)
 {
@@ -356,11 +387,11 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 	struct tpm_port_counters *c = &p->c;
 	const uint64_t mac = rte_cpu_to_le_64(UINT64_C(0xffffffffffff));
 	bool look = p->roce_qps != 0 || p->tunnels || p->qos->cn.on != 0; /* only commands change them */
-	bool spread = false;                                              /* each frame has a ring of its own */
 	uint64_t same = 0, oct = 0, plain = 0;
 	const struct tpm_alike *a = &none;
-	uint32_t qpn = TPM_STEER_SLOW, hash = 0;
+	const struct tpm_qp *parent = NULL;
 	struct tpm_qp *qp = NULL;
+	uint32_t hash = 0;
 	struct kinds kinds;
 	struct runs r;
 
@@ -386,13 +417,16 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 		}
 		key = tpm_raw64(d) & mac;
 		if (tpm_unlikely(key != r.key)) {
+			const uint32_t qpn =
+				(d[0] & 1) != 0 ? TPM_STEER_SLOW : tpm_steer_fast(p, rte_le_to_cpu_64(key));
+
 			r.key = key;
-			qpn = (d[0] & 1) != 0 ? TPM_STEER_SLOW : tpm_steer_fast(p, rte_le_to_cpu_64(key));
-			qp = qpn != TPM_STEER_SLOW ? ring_qp(m, qpn, d, a->len, a->len, &hash, false) : NULL;
-			spread = qp != NULL && qp->qpn != qpn;
-		} else if (spread) {
-			qp = ring_qp(m, qpn, d, a->len, a->len, &hash, false);
+			hash = 0;
+			qp = qpn != TPM_STEER_SLOW ? rule_qp(m, qpn) : NULL;
+			parent = qp != NULL && qp->is_rss ? qp : NULL;
 		}
+		if (parent != NULL)
+			qp = ring_of(m, &r, parent, d, a, &hash);
 		if (qp != r.open) {
 			if (tpm_unlikely(qp == NULL || qp->fcs_keep)) {
 				rx_alone(m, p, &r, &f[i]);
@@ -434,7 +468,7 @@ tpm_port_mirror(struct tp_model *m, struct tpm_port *p, bool sent, const struct 
 		if (f[i].len < TPM_ETH_HLEN || (f[i].flags & TPM_FRAME_BAD) != 0)
 			continue;
 		for (uint32_t k = 0; k < hit.n; k++) {
-			qp = ring_qp(m, hit.qpn[k], h, hlen, f[i].len, &hash, true);
+			qp = frame_qp(m, hit.qpn[k], h, hlen, f[i].len, &hash);
 			if (qp != NULL)
 				(void)tpm_receive_now(m, p, qp, &f[i], hash);
 		}
