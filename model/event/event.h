@@ -5,6 +5,8 @@
 #ifndef MODEL_EVENT_EVENT_H
 #define MODEL_EVENT_EVENT_H
 
+#include <assert.h>
+
 #include "model/mem/mem.h"
 
 /* --- events (eq.c) ---------------------------------------------------------------------------------------- */
@@ -20,6 +22,16 @@ tpm_db_take(uint8_t *at)
 	return rte_be_to_cpu_32(__atomic_exchange_n(w, 0, __ATOMIC_ACQ_REL));
 }
 
+/* Was any of an event queue rung in this UAR page? They share a line, and mostly none was. */
+static inline bool
+tpm_uar_eqs_rung(const uint8_t *page)
+{
+	const uint64_t *w = (const uint64_t *)(const void *)(page + MLX4_UAR_EQ_DB);
+
+	static_assert(MLX4_EQS_PER_UAR == 4, "one word for each");
+	return (__atomic_load_n(&w[0], __ATOMIC_RELAXED) | __atomic_load_n(&w[1], __ATOMIC_RELAXED) |
+		__atomic_load_n(&w[2], __ATOMIC_RELAXED) | __atomic_load_n(&w[3], __ATOMIC_RELAXED)) != 0;
+}
 /* Doorbells of the event queues of one UAR page. */
 unsigned int tpm_uar_poll_eqs(struct tp_model *m, uint32_t page);
 /* Writes an EQE (owner set by this function) and fires the vector if the EQ is armed. */

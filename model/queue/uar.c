@@ -85,15 +85,22 @@ poll_bf_half(struct tp_model *m, uint32_t page, uint8_t *at)
 	return 1;
 }
 
+static inline unsigned int
+look_at_half(struct tp_model *m, uint32_t page, uint8_t *at)
+{
+	return tpm_likely(__atomic_load_n((uint64_t *)(void *)at, __ATOMIC_RELAXED) == 0) ? 0
+											  : poll_bf_half(m, page, at);
+}
+
 /* Both halves of the page's first register each time, those of the others in turn. */
-static unsigned int
+static inline unsigned int
 poll_bf(struct tp_model *m, uint32_t page)
 {
 	uint8_t *base = m->uar + (size_t)(TPM_NUM_UARS + page) * MLX4_UAR_PAGE_SIZE;
 	unsigned int turn = 2 + (unsigned int)(m->st.steps % (BF_HALVES - 2));
 
-	return poll_bf_half(m, page, base) + poll_bf_half(m, page, base + BF_HALF) +
-	       poll_bf_half(m, page, base + turn * BF_HALF);
+	return look_at_half(m, page, base) + look_at_half(m, page, base + BF_HALF) +
+	       look_at_half(m, page, base + turn * BF_HALF);
 }
 
 unsigned int
@@ -107,7 +114,8 @@ tpm_uar_poll(struct tp_model *m)
 		uint64_t arm;
 
 		if (page < MLX4_UAR_EQ_PAGES) {
-			done += tpm_uar_poll_eqs(m, page);
+			if (tpm_unlikely(tpm_uar_eqs_rung(base)))
+				done += tpm_uar_poll_eqs(m, page);
 			continue;
 		}
 		v = tpm_db_take(base + MLX4_UAR_SEND_DB);
