@@ -47,6 +47,7 @@ struct tpm_rx_run {
 	unsigned int n;
 	uint32_t max; /* none is longer */
 	const struct tp_frame *f[TPM_BURST];
+	const uint8_t *data[TPM_BURST]; /* where each begins */
 	const struct tpm_alike *like[TPM_BURST];
 	uint32_t hash[TPM_BURST];
 };

@@ -42,18 +42,20 @@ status_other(const struct tpm_port *p, const struct tp_frame *f)
 
 /*
  * Status and length as they lie in the third double dword of the entry of a frame that begins at d; *csum: the checksum field.
- * summed: that of TCP or UDP was found right. sums: the field is wanted without TCP and UDP, too. The parser looks at what is not alike, and at frames with wrong checksums.
+ * summed: that of TCP or UDP was found right. sums: the field is wanted without TCP and UDP, too. The parser looks at what is
+ * neither, and at frames with wrong checksums.
  */
 static inline __attribute__((always_inline)) rte_be64_t
 frame_status(const struct tpm_port *p, const struct tp_frame *f, const struct tpm_alike *a, const uint8_t *d,
 	     bool summed, bool sums, uint32_t *csum)
 {
-	const bool parse = (a->check & TPM_ALIKE_PARSE) != 0;
+	const uint8_t check = a->check;
 	uint64_t status;
 
-	if (tpm_likely(!parse && ((a->check & TPM_ALIKE_SUM_IP) == 0 || ipv4_sum_good(d + TPM_ETH_HLEN)))) {
+	if (tpm_likely((check & (TPM_ALIKE_SUM_IP | TPM_ALIKE_PARSE)) == 0 ||
+		       ((check & TPM_ALIKE_PARSE) == 0 && ipv4_sum_good(d + TPM_ETH_HLEN)))) {
 		*csum = MLX4_CQE_CSUM_OK;
-		if ((a->check & TPM_ALIKE_SUM_L4) == 0)
+		if ((check & TPM_ALIKE_SUM_L4) == 0)
 			return a->summed;
 		if (tpm_raw16(d + a->csum_at) == 0) {
 			*csum = 0;
@@ -119,9 +121,9 @@ copy_frame(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src)
 
 /* The lines behind the first of a frame and of its buffer: they come from the other side's cache, too. */
 static inline void
-prefetch_rest(const struct tp_frame *f, uint8_t *dst)
+prefetch_rest(const uint8_t *src, uint32_t len, uint8_t *dst)
 {
-	const uint8_t *src = f->seg[0].data, *last = src + RTE_MIN(f->len - 1, PREFETCH_MAX - 1);
+	const uint8_t *last = src + RTE_MIN(len - 1, PREFETCH_MAX - 1);
 
 	for (src += 64, dst += 64; src <= last; src += 128, dst += 128) {
 		rte_prefetch0(src);
@@ -195,11 +197,13 @@ find_buffers(struct tp_model *m, const struct tpm_rx_run *r, unsigned int from, 
 
 /* An entry, the double dword with the owner bit last. what: the third one as it lies there. */
 static inline void
-cqe_plain(uint8_t *e, uint32_t qpn, uint32_t hash, rte_be64_t what, uint32_t csum, uint16_t index, uint8_t last)
+cqe_plain(uint8_t *e, rte_be32_t qpn, uint32_t hash, rte_be64_t what, uint32_t csum, uint16_t index, uint8_t last)
 {
 	uint64_t *w = (uint64_t *)(void *)e;
+	uint32_t *first = (uint32_t *)(void *)e;
 
-	__atomic_store_n(&w[0], rte_cpu_to_be_64((uint64_t)qpn << 32 | hash), __ATOMIC_RELAXED);
+	__atomic_store_n(&first[0], qpn, __ATOMIC_RELAXED);
+	__atomic_store_n(&first[1], rte_cpu_to_be_32(hash), __ATOMIC_RELAXED);
 	__atomic_store_n(&w[1], 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&w[2], what, __ATOMIC_RELAXED);
 	__atomic_store_n(&w[3], rte_cpu_to_be_64((uint64_t)index << 48 | (uint64_t)csum << 32 | last),
@@ -216,7 +220,8 @@ fill_plain(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, u
 {
 	struct tpm_qp *qp = r->qp;
 	struct tpm_cq *cq = qp->rcq;
-	const uint32_t mask = cq->mask, pi = cq->pi, qpn = qp->qpn, stride = 1u << cq->lg_stride;
+	const uint32_t mask = cq->mask, pi = cq->pi, stride = 1u << cq->lg_stride;
+	const rte_be32_t qpn = rte_cpu_to_be_32(qp->qpn);
 	const uint32_t room = RTE_MIN(mask + 1 - (pi - cq->ci), mask + 1 - (pi & mask));
 	const uint8_t last = MLX4_CQE_RECV_SEND | ((pi & (mask + 1)) != 0 ? MLX4_CQE_OWNER : 0);
 	const bool sums = (p->rx_csum_mode & 1) != 0;
@@ -232,14 +237,14 @@ fill_plain(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, u
 	end = end - from < room ? end : from + room;
 	for (i = from; i < end; i++, head++, e += stride) {
 		const struct tpm_alike *a = r->like[i];
-		const uint8_t *d = r->f[i]->seg[0].data;
+		const uint8_t *d = r->data[i];
 		const uint32_t len = a->len;
 		rte_be64_t what;
 		uint32_t csum;
 		bool summed;
 
 		if (len > 64 && i + AHEAD < end)
-			prefetch_rest(r->f[i + AHEAD], dst[i + AHEAD]);
+			prefetch_rest(r->data[i + AHEAD], r->f[i + AHEAD]->len, dst[i + AHEAD]);
 		summed = copy_frame(a, dst[i], d);
 		what = frame_status(p, r->f[i], a, d, summed, sums, &csum);
 		cqe_plain(e, qpn, r->hash[i], what, csum, (uint16_t)head, last);
@@ -259,7 +264,7 @@ fill_one(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, uns
 	const struct tp_frame *f = r->f[i];
 	struct tpm_qp *qp = r->qp;
 	struct mlx4_cqe *c = tpm_cqe_next(m, qp->rcq);
-	const uint8_t *d = f->seg[0].data;
+	const uint8_t *d = r->data[i];
 	rte_be64_t what;
 	uint32_t csum;
 	bool summed;

@@ -440,6 +440,7 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 		same++;
 		run = r.last;
 		run->f[run->n] = &f[i];
+		run->data[run->n] = d;
 		run->like[run->n] = a;
 		run->hash[run->n++] = hash;
 	}
