@@ -12,7 +12,8 @@
 #include "sock_priv.h"
 
 #define BURST 32u
-#define ROUNDS 8u                 /* bursts in a row, so that what waits to be sent is not late */
+#define ROUNDS 8u /* bursts in a row, so that what waits to be sent is not late */
+#define FULL_US 50u
 #define PARK_US 1000u             /* while others call so often, the thread looks only so often */
 #define QUIET_US UINT64_C(300000) /* who has not gone by then, though it has got all, stays */
 
@@ -42,6 +43,7 @@ sock_home_tx(void *home, struct rte_mbuf **m, uint16_t n)
 	struct sock_net *net = home;
 	const uint16_t took = net->ops.tx(net->home, m, n);
 
+	net->full = took < n;
 	if (net->stat == NULL)
 		return took;
 	net->stat->ring[SOCK_RING_TX_FRAMES] += took;
@@ -124,12 +126,21 @@ sock_enter(struct sock_net *n)
 	sock_move_on(n);
 }
 
+/* A card that takes no more has room by itself: who asks it again and again takes the CPU from it, where it is software. */
+static uint64_t
+tcp_next(const struct sock_net *n)
+{
+	const uint64_t at = tcp_deadline(n->stack);
+
+	return at == 0 && n->full ? n->now + FULL_US : at;
+}
+
 void
 sock_leave(struct sock_net *n)
 {
 	if (!n->dead) {
 		(void)tcp_run(n->stack, n->now);
-		if (n->sleeping && tcp_deadline(n->stack) < n->until)
+		if (n->sleeping && tcp_next(n) < n->until)
 			sock_wake(n);
 	}
 	pthread_mutex_unlock(&n->lock);
@@ -165,7 +176,7 @@ look(struct sock_net *n)
 static uint64_t
 next_time(const struct sock_net *n)
 {
-	uint64_t at = tcp_deadline(n->stack);
+	uint64_t at = tcp_next(n);
 
 	if (!LIST_EMPTY(&n->resolving))
 		at = RTE_MIN(at, n->now + SOCK_RESOLVE_US);

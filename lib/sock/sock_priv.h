@@ -92,6 +92,7 @@ struct sock_net {
 	uint64_t now;           /* of the last look */
 	uint64_t until;         /* the thread sleeps so long */
 	uint64_t calls;         /* that moved the net on */
+	bool full;              /* the card took no more of it, the last time */
 	bool armed, dead, stop, sleeping;
 	/* Calls that wait. One that sleeps alone looks for frames itself; where several do, the thread does. */
 	uint32_t sleepers;
