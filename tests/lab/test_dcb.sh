@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Linux's dcb tools and ours on one wire: what the guest sets arrives in the card as it should; an application of ours that
 # receives nothing pauses the guest's driver by PFC, and lets it go on when it receives again, without a loss. 802.1Qau, which no
-# tool of iproute2 knows, is set and read by a program that speaks the kernel's netlink itself.
+# tool of iproute2 knows, is set and read by a program that speaks the kernel's netlink itself. By its second port the guest sends
+# through a switch whose port to our application has 1 Mb/s: the switch tells it so, and the kernel's counters say what the card did.
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 export LD_LIBRARY_PATH=$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -14,8 +15,10 @@ dcb_end() {
 }
 trap dcb_end EXIT
 
-card guest --wire0 "dgram:$lab_tmp/w0,$lab_tmp/w1" --guid 0002c90300aa0000 --rate0 100 --trace "$lab_tmp/guest.trace" || exit
-card host --wire0 "dgram:$lab_tmp/w1,$lab_tmp/w0" --guid 0002c90300bb0000 --rate0 100 || exit
+card guest --wire0 "dgram:$lab_tmp/w0,$lab_tmp/w1" --guid 0002c90300aa0000 --rate0 100 --trace "$lab_tmp/guest.trace" \
+	--wire1 switch:qcn/cn-prio:0/cn:26000+30000 --rate1 1000 \
+	--socket "$lab_tmp/host.sock" --wire0 "dgram:$lab_tmp/w1,$lab_tmp/w0" --guid 0002c90300bb0000 --rate0 100 \
+	--wire1 switch:qcn/rate:1 || exit
 
 # Commands go to our application through a pipe that stays open.
 mkfifo "$lab_tmp/commands"
@@ -41,7 +44,7 @@ mailbox() {
 		fail "$1" "no ${4:-SET_PORT} $2 with $3"
 	fi
 }
-say "set qos 0 pfc=all rx-untagged-lossless=on" "group add 0 all default=on queues=0 dropless=forever" "set fwd rxonly 0"
+say "set qos 0 pfc=all rx-untagged-lossless=on" "group add 0 all default=on queues=0 dropless=forever" "set fwd rxonly 0" "set fwd rxonly 1"
 
 guest_start guest -s "$LAB_DIR/pyverbs" -d "$lab_tmp/guest.sock" || fail dcb-boot "$(tail -n 1 "$lab_tmp/guest.err")"
 counters='ethtool -S eth0 | grep -E "tx_packets|tx_timeout|rx_pause"'
@@ -64,11 +67,15 @@ echo "== app"
 dcb app add dev eth0 dscp-prio 26:3; echo "status $?"; dcb app show dev eth0
 GUEST
 } | guest_exec guest 270
-guest_exec guest 360 <<'GUEST'
+{
+	printf %s "$guest_waits"
+	cat <<'GUEST'
 cat >/tmp/qcn.py <<'PY'
-# What the kernel says of eth0 in RTM_GETDCB (linux/dcbnl.h): QCN and its counters as eight words a line, before and behind setting the
-# arguments, NAME=PRIO:VALUE, beside what is set.
-import socket, struct, sys
+# What the kernel says of an interface in RTM_GETDCB (linux/dcbnl.h), QCN and its counters as eight words a line: before and behind setting
+# the further arguments, NAME=PRIO:VALUE, beside what is set. With an address instead: when datagrams to it have moved both counters of
+# priority 0, after two minutes at most.
+import socket, struct, sys, time
+DEV = sys.argv[1]
 NAMES = 'rpg_enable rppp_max_rps rpg_time_reset rpg_byte_reset rpg_threshold rpg_max_rate rpg_ai_rate rpg_hai_rate rpg_gd rpg_min_dec_fac rpg_min_rate cndd_state'.split()
 QCN, STATS = struct.Struct('=8B88I'), struct.Struct('=8Q8I')
 
@@ -85,7 +92,7 @@ def attrs(data):
 
 def ask(kind, cmd, more=b''):
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as s:
-        body = struct.pack('=BBH', 0, cmd, 0) + attr(1, b'eth0\0') + more
+        body = struct.pack('=BBH', 0, cmd, 0) + attr(1, DEV.encode() + b'\0') + more
         s.send(struct.pack('=IHHII', 16 + len(body), kind, 1, 1, 0) + body)
         answer = s.recv(65536)
     if struct.unpack_from('=H', answer, 4)[0] == 2:
@@ -105,20 +112,36 @@ def show():
     print('created', *stats[8:])
     return rows
 
-print('== qcn before')
+if '=' not in sys.argv[2]:
+    end, stats = time.monotonic() + 120, get()[1]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        while not (stats[0] and stats[8]) and time.monotonic() < end:
+            for _ in range(100):
+                s.sendto(bytes(1400), (sys.argv[2], 9))
+            stats = get()[1]
+    print('==', DEV, 'congested')
+    show()
+    sys.exit()
+print('==', DEV, 'before')
 rows = show()
-for word in sys.argv[1:]:
+for word in sys.argv[2:]:
     name, prio, value = word.replace('=', ':').split(':')
     rows[NAMES.index(name)][int(prio)] = int(value)
 answer = ask(79, 20, attr(13, attr(8, QCN.pack(*[v for r in rows for v in r]))))
-print('== qcn')
+print('==', DEV, 'qcn')
 print('status', struct.unpack('=b', answer[13][:1])[0])
 show()
 PY
 qcn() { PYTHONHOME=/host PYTHONPATH=/host/lib LD_LIBRARY_PATH=/host/lib PYTHONDONTWRITEBYTECODE=1 /host/bin/python3 -S /tmp/qcn.py "$@"; }
-qcn rpg_enable=5:1 rppp_max_rps=5:2 rpg_time_reset=5:16000 rpg_byte_reset=5:151000 rpg_threshold=5:6 rpg_max_rate=5:9000 rpg_ai_rate=5:7 \
+qcn eth0 rpg_enable=5:1 rppp_max_rps=5:2 rpg_time_reset=5:16000 rpg_byte_reset=5:151000 rpg_threshold=5:6 rpg_max_rate=5:9000 rpg_ai_rate=5:7 \
 	rpg_hai_rate=5:60 rpg_gd=5:8 rpg_min_dec_fac=5:40 rpg_min_rate=5:12 rpg_ai_rate=2:9
+# All that the kernel sends by its second port has priority 0. A reaction point lives for some twenty stages of a second.
+echo 1 >/proc/sys/net/ipv6/conf/eth1/disable_ipv6; ip addr add 198.51.100.1/24 dev eth1; ip link set eth1 up; net_up eth1
+ip neigh add 198.51.100.2 lladdr 02:00:00:00:00:33 dev eth1 nud permanent
+qcn eth1 rpg_enable=0:1 rpg_time_reset=0:1000000 rpg_byte_reset=0:0
+qcn eth1 198.51.100.2
 GUEST
+} | guest_exec guest 360
 say "port config 0 promisc on"
 # For the guest: until its port sends nothing for a second, and was paused so often or more.
 settled='n() { ethtool -S eth0 | sed -n "s/^ *$1: //p"; }
@@ -166,16 +189,20 @@ want dcb-app guest app 'dscp-prio 26:3'
 # By hand from the reference: what is to be set by the mask (both flags, ten values), flags, values in their order. What is not set is as it was.
 mailbox dcb-qcn 0x2001 "000: c0000000 ffc00000 00000000 80000000|010: 00000002 00003e80 00024dd8 00000006|\
 020: 00002328 00000007 0000003c 00000008|030: 00000028 0000000c 00000000 00000000" CONGESTION_CTRL
-want dcb-qcn-status guest qcn '^status 0$'
+want dcb-qcn-status guest 'eth0 qcn' '^status 0$'
 for row in 'rpg_enable 1' 'rppp_max_rps 2' 'rpg_time_reset 16000' 'rpg_byte_reset 151000' 'rpg_threshold 6' 'rpg_max_rate 9000' 'rpg_ai_rate 7' \
 	'rpg_hai_rate 60' 'rpg_gd 8' 'rpg_min_dec_fac 40' 'rpg_min_rate 12'; do
-	read -ra was < <(section guest 'qcn before' | grep "^${row% *} ")
+	read -ra was < <(section guest 'eth0 before' | grep "^${row% *} ")
 	was[6]=${row#* }
 	[ "${row% *}" != rpg_ai_rate ] || was[3]=9
-	want "dcb-qcn-read-${row% *}" guest qcn "^${was[*]}\$"
+	want "dcb-qcn-read-${row% *}" guest 'eth0 qcn' "^${was[*]}\$"
 done
 # No congestion, no reaction point.
-want dcb-qcn-counters guest qcn '^created 0 0 0 0 0 0 0 0$'
+want dcb-qcn-counters guest 'eth0 qcn' '^created 0 0 0 0 0 0 0 0$'
+want dcb-qcn-quiet guest 'eth1 qcn' '^created 0 0 0 0 0 0 0 0$'
+# Behind it there was one, of the priority that it was set for, and it lived; other priorities and the other port had none.
+want dcb-qcn-created guest 'eth1 congested' '^created [1-9][0-9]* 0 0 0 0 0 0 0$'
+want dcb-qcn-centiseconds guest 'eth1 congested' '^centiseconds [1-9][0-9]* 0 0 0 0 0 0 0$'
 sent=$(in_guest paused tx_packets_phy)
 if [ "$(in_guest paused rx_pause_prio_0)" -gt 0 ] && [ "$(in_guest still rx_pause_prio_0)" -gt "$(in_guest paused rx_pause_prio_0)" ]; then
 	pass dcb-pause-counted
@@ -206,6 +233,8 @@ for g in "${guests[@]}"; do "$lab_scripts/guest.sh" stop "$g"; done
 say quit
 wait "$app"
 app=
-card_verdict guest dcb-guest
-card_verdict host dcb-host
+card_verdict guest dcb
+# Who told it so.
+messages=$(sed -n 's/^report: switch qcn port .* cn_messages //p' "$lab_tmp/guest.card" | sort -n | tail -n 1)
+if [ "${messages:-0}" -ge 1 ]; then pass dcb-qcn-messages; else fail dcb-qcn-messages "${messages:-none}"; fi
 exit $lab_bad
