@@ -116,18 +116,7 @@ pkey_of(const struct tpm_ib *ib, const struct tpm_qp *qp)
 	return ib->pkey[prm_get(qp->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX) % TPM_IB_PKEYS];
 }
 
-/* A packet to this card's own port, or to a group that its QPs may be in. */
-static void
-loop_frame(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, const struct tpm_qp *from)
-{
-	uint8_t packet[TPM_IB_PACKET];
-
-	if (p->ibp.state != IB_PORT_ACTIVE)
-		return;
-	tpm_frame_copy(f, 0, packet, f->len - IB_VCRC_SIZE);
-	tpm_ib_loop(m, p, packet, f->len - IB_VCRC_SIZE, from);
-}
-
+/* In one piece: both CRCs go over all of it, and who takes it wants it so. */
 static bool
 xmit(struct tre_qp *e, struct tre_out *out)
 {
@@ -135,41 +124,34 @@ xmit(struct tre_qp *e, struct tre_out *out)
 	struct tp_model *m = r->m;
 	struct tpm_port *p = &m->port[r->qp->port - 1];
 	const struct tpm_roce_path *path = out->wqe != NULL ? out->wqe->av : &r->path;
-	uint8_t h[TPM_ROCE_HDR], tail[4 + IB_ICRC_LEN + IB_VCRC_SIZE] = {0}, vl = tpm_ib_vl_of(&p->ibp, path->sl);
-	uint32_t len = out->hlen + out->len + out->pad + IB_ICRC_LEN, reg, bth;
+	uint8_t packet[TPM_IB_PACKET], *at, vl = tpm_ib_vl_of(&p->ibp, path->sl);
+	uint32_t len = out->hlen + out->len + out->pad + IB_ICRC_LEN;
 	bool mcast = tpm_ib_is_mcast(path->dlid), own = path->loop || tpm_ib_own_lid(&p->ibp, path->dlid);
-	struct tp_frame_seg seg[TRE_MAX_IOV + 2];
-	struct tp_frame f = {.seg = seg};
-	uint16_t vcrc;
+	struct tp_frame_seg seg = {.data = packet};
+	struct tp_frame f = {.seg = &seg, .nseg = 1};
 
-	bth = (uint32_t)(put_headers(&p->ibp, path, vl, len, h) - h);
+	at = put_headers(&p->ibp, path, vl, len, packet);
+	f.len = seg.len = (uint32_t)(at - packet) + len + IB_VCRC_SIZE;
 	/* No credit, or a packet to itself is not in yet. */
-	if (r->late != 0 || (!own && !tpm_ib_room(p, vl, bth + len + IB_VCRC_SIZE)))
+	if (r->late != 0 || (!own && !tpm_ib_room(p, vl, f.len)))
 		return false;
-	memcpy(h + bth, out->hdr, out->hlen);
-	tpm_store16(h + bth + BTH_PKEY, pkey_of(&p->ibp, r->qp));
-	reg = troce_crc32(tpm_ib_icrc_start(h), h + bth + IB_BTH_LEN, out->hlen - IB_BTH_LEN);
-	seg[f.nseg++] = (struct tp_frame_seg){.data = h, .len = bth + out->hlen};
+	memcpy(at, out->hdr, out->hlen);
+	tpm_store16(at + BTH_PKEY, pkey_of(&p->ibp, r->qp));
+	at += out->hlen;
 	for (uint32_t i = 0; i < out->num_iov; i++) {
-		reg = troce_crc32(reg, out->iov[i].iov_base, out->iov[i].iov_len);
-		seg[f.nseg++] =
-			(struct tp_frame_seg){.data = out->iov[i].iov_base, .len = (uint32_t)out->iov[i].iov_len};
+		memcpy(at, out->iov[i].iov_base, out->iov[i].iov_len);
+		at += out->iov[i].iov_len;
 	}
-	reg = troce_crc32(reg, tail, out->pad);
-	troce_icrc_put(reg, tail + out->pad);
-	seg[f.nseg++] = (struct tp_frame_seg){.data = tail, .len = out->pad + IB_ICRC_LEN + IB_VCRC_SIZE};
-	f.len = bth + len + IB_VCRC_SIZE;
+	memset(at, 0, out->pad);
+	tpm_ib_seal(packet, f.len - IB_ICRC_LEN - IB_VCRC_SIZE, false);
 	m->counter[r->qp->counter].tx_frames++;
 	m->counter[r->qp->counter].tx_bytes += f.len;
 	p->roce_tx++;
-	if (!own) {
-		vcrc = tpm_ib_vcrc(&f, f.len - IB_VCRC_SIZE);
-		tail[out->pad + IB_ICRC_LEN] = (uint8_t)vcrc;
-		tail[out->pad + IB_ICRC_LEN + 1] = (uint8_t)(vcrc >> 8);
+	if (!own)
 		tpm_ib_send(m, p, &f, vl, mcast);
-	}
-	if (own || mcast)
-		loop_frame(m, p, &f, r->qp);
+	/* To this card's own port, or to a group that its QPs may be in. */
+	if ((own || mcast) && p->ibp.state == IB_PORT_ACTIVE)
+		tpm_ib_loop(m, p, packet, f.len - IB_VCRC_SIZE, r->qp);
 	return true;
 }
 
@@ -189,12 +171,19 @@ pkey_violation(struct tpm_port *p)
 	p->ibp.pkey_bad++;
 }
 
-/* Where in the table the packet's key fits, or NO_PKEY; only: the only place that counts, or NO_PKEY. */
+/* Does the packet's key fit the one at this place? */
+static bool
+pkey_fits(const struct tpm_ib *ib, uint16_t key, uint32_t at)
+{
+	return at < TPM_IB_PKEYS && ib_pkey_match(key, ib->pkey[at]);
+}
+
+/* The first place in the table whose key fits, or NO_PKEY. */
 static uint32_t
-pkey_find(const struct tpm_ib *ib, uint16_t key, uint32_t only)
+pkey_find(const struct tpm_ib *ib, uint16_t key)
 {
 	for (uint32_t i = 0; i < TPM_IB_PKEYS; i++)
-		if ((only == NO_PKEY || only == i) && ib_pkey_match(key, ib->pkey[i]))
+		if (pkey_fits(ib, key, i))
 			return i;
 	return NO_PKEY;
 }
@@ -281,7 +270,7 @@ deliver_datagram(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, stru
 		if (qp == NULL)
 			return;
 		at = prm_get(qp->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX);
-		if (pkey_find(&p->ibp, ib_bth_pkey(rx->packet + rx->bth), at) == NO_PKEY) {
+		if (!pkey_fits(&p->ibp, ib_bth_pkey(rx->packet + rx->bth), at)) {
 			pkey_violation(p);
 			return;
 		}
@@ -311,7 +300,7 @@ deliver_group(struct tp_model *m, struct tpm_port *p, struct rx *rx)
 		    !tpm_qp_can_receive(qp) || qp == rx->from)
 			continue;
 		at = prm_get(qp->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX);
-		if (pkey_find(&p->ibp, key, at) == NO_PKEY)
+		if (!pkey_fits(&p->ibp, key, at))
 			continue;
 		rx->x.pkey_index = (uint8_t)at;
 		deliver_datagram(m, p, qp, rx);
@@ -364,8 +353,9 @@ unicast(struct tp_model *m, struct tpm_port *p, struct rx *rx)
 	/* QP1 takes any key of the port, QP0 has none, others have theirs. */
 	if (qpn != 0) {
 		at = prm_get(qp->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX);
-		at = pkey_find(&p->ibp, ib_bth_pkey(bth), qpn == 1 ? NO_PKEY : at);
-		if (at == NO_PKEY) {
+		if (qpn == 1)
+			at = pkey_find(&p->ibp, ib_bth_pkey(bth));
+		if (!pkey_fits(&p->ibp, ib_bth_pkey(bth), at)) {
 			pkey_violation(p);
 			return;
 		}

@@ -58,31 +58,37 @@ read_ib_address(const uint8_t *d, struct tpm_roce_path *path)
 	memcpy(path->dgid, d + MLX4_AV_DGID, sizeof(path->dgid));
 }
 
+/* That of a datagram on Ethernet */
+static void
+read_eth_address(const uint8_t *d, struct tpm_roce_path *path)
+{
+	uint32_t vlan = prm_get(d, MLX4_DGRAM_VLAN), fl = prm_get(d, MLX4_AV_FLOW_LABEL);
+	/* Two ways to say "no tag" [DP 10.1]: the kernel's, and libmlx4's, which marks an address with a tag. */
+	bool tagged = vlan != MLX4_DGRAM_NO_VLAN && (vlan != 0 || prm_get(d, MLX4_AV_VLAN) != 0);
+
+	*path = (struct tpm_roce_path){.sgid_index = (uint8_t)prm_get(d, MLX4_AV_SGID_INDEX),
+				       .tclass = (uint8_t)prm_get(d, MLX4_AV_TCLASS),
+				       .hop_limit = (uint8_t)prm_get(d, MLX4_AV_HOP_LIMIT),
+				       .prio = (uint8_t)prm_get(d, MLX4_AV_PRIO),
+				       .flow_label = fl,
+				       .udp_port = (uint16_t)(((fl & 0x3fff) ^ fl >> 14) | 0xc000),
+				       .vid = tagged ? vlan & 0xfff : TPM_ROCE_NO_VLAN,
+				       .v2 = true};
+	memcpy(path->dmac, d + MLX4_DGRAM_DMAC, sizeof(path->dmac));
+	memcpy(path->dgid, d + MLX4_AV_DGID, sizeof(path->dgid));
+}
+
 static bool
 read_dgram(struct tpm_roce *r, struct reader *rd, struct tre_wqe *w, struct tpm_roce_slot *s)
 {
 	const uint8_t *d = take(rd, MLX4_DGRAM_SIZE);
-	uint32_t vlan, fl;
-	bool tagged;
 
 	if (d == NULL)
 		return false;
-	vlan = prm_get(d, MLX4_DGRAM_VLAN);
-	/* Two ways to say "no tag" [DP 10.1]: the kernel's, and libmlx4's, which marks an address with a tag. */
-	tagged = vlan != MLX4_DGRAM_NO_VLAN && (vlan != 0 || prm_get(d, MLX4_AV_VLAN) != 0);
-	fl = prm_get(d, MLX4_AV_FLOW_LABEL);
-	s->path = (struct tpm_roce_path){.sgid_index = (uint8_t)prm_get(d, MLX4_AV_SGID_INDEX),
-					 .tclass = (uint8_t)prm_get(d, MLX4_AV_TCLASS),
-					 .hop_limit = (uint8_t)prm_get(d, MLX4_AV_HOP_LIMIT),
-					 .prio = (uint8_t)prm_get(d, MLX4_AV_PRIO),
-					 .flow_label = fl,
-					 .udp_port = (uint16_t)(((fl & 0x3fff) ^ fl >> 14) | 0xc000),
-					 .vid = tagged ? vlan & 0xfff : TPM_ROCE_NO_VLAN,
-					 .v2 = true};
-	memcpy(s->path.dmac, d + MLX4_DGRAM_DMAC, sizeof(s->path.dmac));
-	memcpy(s->path.dgid, d + MLX4_AV_DGID, sizeof(s->path.dgid));
 	if (r->m->port[r->qp->port - 1].ib)
 		read_ib_address(d, &s->path);
+	else
+		read_eth_address(d, &s->path);
 	w->ud_qpn = prm_get(d, MLX4_DGRAM_QPN);
 	w->ud_qkey = prm_get(d, MLX4_DGRAM_QKEY);
 	w->av = &s->path;
