@@ -230,8 +230,9 @@ def bench_cc(rep):
 
 
 # Who a function is of, by the beginning of its name: what a packet of RoCE in software costs, entry by entry.
-PARTS = (('CRC', ('troce_crc32', 'crc32_fold', 'troce_icrc', 'rsw_icrc')), ('copy', ('__mem', 'mem', 'rsw_remote_write', 'rsw_scatter')), ('engine', ('tre_', 'ib_')),
-         ('port', ('rsw_', 'troce_', 'tp_roce_', 'trn_')), ('driver', ('eth_ring', 'rte_', 'common_ring')))
+PARTS = (('CRC', ('troce_crc32', 'crc32_fold', 'troce_icrc', 'rsw_icrc')), ('copy', ('__mem', 'mem', 'rsw_remote_write', 'rsw_scatter')),
+         ('engine', ('tre_', 'ib_', 'send_packet', 'send_ack', 'acknowledge', 'put_')), ('port', ('rsw_', 'troce_', 'tp_roce_', 'trn_', 'take', 'parse_', 'work')),
+         ('driver', ('eth_ring', 'rte_', 'common_ring', '0x')))
 
 
 def parts(command):
