@@ -31,7 +31,7 @@ const struct ropt rport_opts[] = {
 	{0, "qos", ROPT_LIST, AT(qos), 0, REND_QOS, NULL, "KEY=VALUE",
 	 "quality of service of a card's ports; up to 16"},
 	{0, "cc", ROPT_LIST, AT(cc), 0, REND_CC, NULL, "on|NAME=VALUE",
-	 "congestion control of all priorities, and a parameter of it; up to 24"},
+	 "congestion control of all priorities, a variant or a parameter of it; up to 24"},
 	{0, "hop-limit", ROPT_U32, AT(ttl), 1, 255, NULL, "N", "hop limit, or time to live (16)"},
 	{'x', "gid-index", ROPT_U32, AT(gid_index), 0, TP_ROCE_GIDS - 1, NULL, "N",
 	 "GID to use (of the first address)"},

@@ -137,6 +137,11 @@ int rte_pmd_mlx4_cc_set(uint16_t port_id, uint8_t prios, const char *name, uint6
 int rte_pmd_mlx4_cc_get(uint16_t port_id, unsigned int prio, const char *name, uint64_t *value);
 /** All parameters as at first; what is on stays on. @return as rte_pmd_mlx4_cc_enable(). */
 int rte_pmd_mlx4_cc_defaults(uint16_t port_id, uint8_t prios);
+/**
+ * Parameters and switch as the card had them before they were first changed here, such as what it has stored.
+ * @return as rte_pmd_mlx4_cc_enable().
+ */
+int rte_pmd_mlx4_cc_restore(uint16_t port_id, uint8_t prios);
 
 /** Of a priority, since the card's reset. Rates are Mb/s, of all queue pairs together that were or are limited. */
 struct rte_pmd_mlx4_cc_stats {

@@ -445,6 +445,7 @@ bool tp_roce_cc_enabled(struct ibv_context *ctx, unsigned int prio);
 /** A parameter of it. */
 struct tp_roce_cc_param {
 	const char *name; /**< the vendor's: "ai-rate", ... */
+	const char *ofed; /**< that of its driver for Linux, which calls take as well: "rpgAiRate"; "" where it has none */
 	const char *unit; /**< "us", "Mb/s", "%", ...; "" for a number */
 	uint64_t min, max;
 	bool line; /**< a rate: at most that of the line, which is then max */
@@ -461,6 +462,11 @@ int tp_roce_cc_set(struct ibv_context *ctx, uint8_t prios, const char *name, uin
 int tp_roce_cc_get(struct ibv_context *ctx, unsigned int prio, const char *name, uint64_t *value);
 /** All parameters as at first; what is on stays on. @return as tp_roce_cc_enable(). */
 int tp_roce_cc_defaults(struct ibv_context *ctx, uint8_t prios);
+/**
+ * Parameters and switch as they were before they were first changed here: off with the defaults, or what a card has stored.
+ * @return as tp_roce_cc_enable().
+ */
+int tp_roce_cc_restore(struct ibv_context *ctx, uint8_t prios);
 
 /* --- capture (O-5) ---------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,9 @@
 """Congestion control of RoCE, in software and on the card: four queue pairs meet at a port of a switch of 300 Mb/s, which marks. The switch counts what
 it drops, tshark and zlib judge what the queue pairs say to each other."""
 import collections
+import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -335,6 +337,72 @@ def wrong_values():
     return None
 
 
+def seen(t, folder, messages):
+    """What port 1 receives of data, and what CNPs it sends, as tshark reads it: ECN codepoints of the one, DSCPs of the other."""
+    path = os.path.join(folder, 'seen.pcapng')
+    t.tell('roce capture start 1 %s' % path)
+    t.write(messages)
+    t.tell('roce capture stop 1')
+    rows = subprocess.run(['tshark', '-r', path, '-T', 'fields', '-e', 'infiniband.bth.opcode', '-e', 'ip.dsfield'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          timeout=120, check=True, text=True).stdout
+    os.remove(path)
+    fields = [[int(f, 0) for f in row.split('\t')] for row in rows.splitlines()]
+    return {tos & 3 for opcode, tos in fields if opcode in range(0x0b)}, {tos >> 2 for opcode, tos in fields if opcode == 129}
+
+
+def words(home):
+    """The vendor's words: what each does is on the wire, and what the card has stored comes back."""
+    def case():
+        stored = ',cc0=prio:0/rate-on-first-cnp:200/min-rate:40,cc1=prio:0/cnp-dscp:12/cnp-interval:200' if home == 'mlx4' else ''
+        MODEL[0] += stored
+        try:
+            with tempfile.TemporaryDirectory() as folder, Pair(False, home=home) as t:
+                steps = []
+                for lines, messages in ((('roce cc disable 0', 'roce cc disable 1'), 8), (('roce cc enable 0 0', 'roce cc enable 1 0-3', 'roce cc set 1 0 cnp-dscp 46'), 30),
+                                        (('roce cc set 1 0 cnp_dscp 10', 'roce cc 1 0 enable'), 30), (('roce cc defaults 1 0', 'roce cc set 1 0 cnp-interval 200'), 30),
+                                        (('roce cc 0 0 disable', 'roce cc 1 0 disable'), 8), (('roce cc restore 0', 'roce cc restore 1 0', 'roce cc restore 1 0'), 30)):
+                    for line in lines:
+                        t.tell(line)
+                    steps.append(seen(t, folder, messages))
+                got = t.ask('roce cc get 0-1 0 rate-on-first-cnp')['ports'], t.ask('roce cc get 1')['ports'][0]['priorities']
+                t.end()
+        finally:
+            MODEL[0] = MODEL[0][:len(MODEL[0]) - len(stored)]
+        back = ({2, 3}, {12}) if stored else ({0}, set())
+        want = [({0}, set()), ({2, 3}, {46}), ({2, 3}, {10}), ({2, 3}, {0}), ({0}, set()), back]
+        if steps != want:
+            return '%s, wanted %s' % (steps, want)
+        first = [(p['priorities'][0]['on'], len(p['priorities'][0]), p['priorities'][0]['rate-on-first-cnp']) for p in got[0]]
+        if len(got[1]) != 8 or first != ([(True, 3, 200), (True, 3, 1000)] if stored else [(False, 3, 3000)] * 2):
+            return str(got)
+        return None
+    return case
+
+
+def words_everywhere():
+    """One-shot, in a file and at the prompt; names of the vendor's drivers; what is none is said, with an exit code where there is one."""
+    lines = ('roce 0 on v2 sw', 'roce cc set 0 3-4 rpgAiRate 40', 'roce cc set 0 3 dceTcpG 7', 'roce cc enable 0 3', 'roce cc get 0 3,4 json')
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'cc.txt')
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write('\n'.join(lines) + '\n')
+        for more, text in ((['-e', '; '.join(lines)], ''), (['--cmdline-file', path, '-e', 'show version'], ''), (['-i'], '\n'.join(lines))):
+            p = subprocess.run([APP] + tpmd.eal('tpcc%d' % os.getpid(), plugin=False, memory=256) + ['--vdev=net_mlx4_model0', '--'] + more, input=text,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True, check=False)
+            found = re.search(r'\{.*"priorities".*\}', p.stdout)
+            shown = json.loads(found.group())['ports'][0]['priorities'] if found else []
+            if p.returncode != 0 or [(s['priority'], s['on'], s['ai-rate'], s['dce-tcp-g']) for s in shown] != [(3, True, 40, 7), (4, False, 40, 32)]:
+                return '%s: exit %d: %s' % (more[0], p.returncode, p.stdout)
+    for line, want in (('roce cc get 0', 'RoCE is off'), ('roce cc enable 0 8', 'priority 8: wanted 0..7'), ('roce 0 on v2 sw; roce cc get 0 9', 'priority 9: wanted 0..7'),
+                       ('roce cc get all 0 rpgRate', "'rpgRate' is no parameter"), ('roce cc set 0 0 rpgThreshold 0', 'threshold 0: wanted 1..31'),
+                       ('roce 0 on v2 mlx4; roce cc restore 0', 'the firmware has no congestion control')):
+        p = subprocess.run([APP] + tpmd.eal('tpcc%d' % os.getpid(), plugin=False, memory=512) + ['--vdev=net_mlx4_model0' + (',congestion=0' if 'restore' in line else ''), '--', '-e', line],
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True, check=False)
+        if p.returncode != 1 or want not in p.stdout:
+            return '%s: exit %d: %s' % (line, p.returncode, p.stdout)
+    return None
+
+
 def run_lines(devices, lines):
     return subprocess.run([APP] + tpmd.eal('tpcc%d' % os.getpid(), plugin=False, memory=512) + ['--vdev=' + d for d in devices] + ['--', '-i'], input='\n'.join(lines),
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True, check=False).stdout
@@ -360,9 +428,9 @@ def refused():
 
 
 for name, case in (('losses', losses), ('datagrams', datagrams), ('live', live), ('wire-4', on_the_wire(4)), ('wire-6', on_the_wire(6)),
-                   ('wire-copied-4', on_the_wire(4, 3)), ('wire-copied-6', on_the_wire(6, 3)), ('wrong-values', wrong_values), ('by-priority', by_priority), ('parameters', parameters),
+                   ('wire-copied-4', on_the_wire(4, 3)), ('wire-copied-6', on_the_wire(6, 3)), ('words', words('sw')), ('words-everywhere', words_everywhere), ('wrong-values', wrong_values), ('by-priority', by_priority), ('parameters', parameters),
                    ('refused', refused), ('card-losses', losses_card), ('card-wire-4', on_the_wire_card(4)), ('card-wire-6', on_the_wire_card(6)),
-                   ('card-by-priority', by_priority_card), ('card-parameters', parameters_card)):
+                   ('card-by-priority', by_priority_card), ('card-parameters', parameters_card), ('card-words', words('mlx4'))):
     if sys.argv[1:] and name not in sys.argv[1:]:
         continue
     cases.run('roce-cc-' + name, case)

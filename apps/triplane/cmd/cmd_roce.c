@@ -271,33 +271,8 @@ do_show_devices(void *arg, const struct cmd_args *a)
 	return 0;
 }
 
-/* Calls fn for each of the ports that has RoCE on; the others are shown without anything. */
-static int
-show_ports(void *arg, const struct cmd_args *a, void (*fn)(struct out *o, struct roce_port *r))
-{
-	const struct cmd_val *ports = cmd_val(a, "ports");
-	struct app *app = arg;
-	struct out o;
-	unsigned int i;
-
-	out_init(&o, stdout, app->json || a->json);
-	out_array(&o, "ports");
-	for (i = 0; i < ports->n; i++) {
-		struct roce_port *r = app->port[ports->list[i]].roce;
-
-		out_item(&o, "port", ports->list[i]);
-		out_bool(&o, "on", r != NULL && r->on);
-		if (r != NULL && r->ctx != NULL)
-			fn(&o, r);
-		out_end(&o);
-	}
-	out_end(&o);
-	out_done(&o);
-	return 0;
-}
-
 static void
-show_gids(struct out *o, struct roce_port *r)
+show_gids(struct out *o, struct roce_port *r, const struct cmd_args *a)
 {
 	struct ibv_gid_entry e;
 	char text[64];
@@ -318,7 +293,7 @@ show_gids(struct out *o, struct roce_port *r)
 static int
 do_show_gid(void *arg, const struct cmd_args *a)
 {
-	return show_ports(arg, a, show_gids);
+	return roce_show(arg, a, show_gids);
 }
 
 static void
@@ -328,7 +303,7 @@ show_counter(void *arg, const char *name, uint64_t value)
 }
 
 static void
-show_counters(struct out *o, struct roce_port *r)
+show_counters(struct out *o, struct roce_port *r, const struct cmd_args *a)
 {
 	out_object(o, "counters");
 	(void)tp_roce_stats(r->ctx, show_counter, o);
@@ -338,144 +313,7 @@ show_counters(struct out *o, struct roce_port *r)
 static int
 do_show_stats(void *arg, const struct cmd_args *a)
 {
-	return show_ports(arg, a, show_counters);
-}
-
-/* --- congestion control --- */
-
-static int
-cc_change(struct app *app, const struct cmd_args *a, const struct roce_cc_word *w)
-{
-	const struct cmd_val *prios = cmd_val(a, "prios");
-	int ret = 0;
-
-	for (unsigned int i = 0; i < prios->n; i++)
-		if (prios->list[i] >= TP_ROCE_PRIOS)
-			return app_err(-ERANGE, "priority %u: wanted 0..%u", prios->list[i], TP_ROCE_PRIOS - 1);
-	for (unsigned int i = 0; i < prios->n && ret == 0; i++)
-		ret = roce_cc_change(app, (uint16_t)cmd_num(a, "port", 0), prios->list[i], w);
-	return ret;
-}
-
-static int
-do_cc(void *arg, const struct cmd_args *a)
-{
-	const struct roce_cc_word w = {.what = cmd_is(a, "what", "on")    ? ROCE_CC_ON
-					       : cmd_is(a, "what", "off") ? ROCE_CC_OFF
-									  : ROCE_CC_DEFAULTS};
-
-	return cc_change(arg, a, &w);
-}
-
-static int
-do_cc_set(void *arg, const struct cmd_args *a)
-{
-	int i = roce_cc_param_of(cmd_text(a, "name"));
-	struct roce_cc_word w = {.what = ROCE_CC_SET, .param = (unsigned int)i, .value = cmd_num(a, "value", 0)};
-	const struct tp_roce_cc_param *p;
-
-	if (i < 0)
-		return app_err(-ENOENT,
-			       "'%s' is no parameter of congestion control; 'show roce cc %" PRIu64 "' has them",
-			       cmd_text(a, "name"), cmd_num(a, "port", 0));
-	p = tp_roce_cc_param(w.param);
-	if (w.value < p->min || w.value > p->max)
-		return app_err(-ERANGE, "%s %" PRIu64 ": wanted %" PRIu64 "..%" PRIu64 "%s%s", p->name, w.value, p->min,
-			       p->max, p->unit[0] != '\0' ? " " : "", p->unit);
-	return cc_change(arg, a, &w);
-}
-
-static void
-show_cc_counter(void *arg, const char *name, uint64_t value)
-{
-	if (strncmp(name, "cc_", 3) == 0 || strcmp(name, "cnps") == 0 || strcmp(name, "ecn_marked") == 0)
-		out_u64(arg, name, value);
-}
-
-static void
-show_cc(struct out *o, struct roce_port *r)
-{
-	const struct tp_roce_cc_param *p;
-	uint64_t v;
-
-	out_array(o, "priorities");
-	for (unsigned int prio = 0; prio < TP_ROCE_PRIOS; prio++) {
-		if (tp_roce_cc_get(r->ctx, prio, "ai-rate", &v) != 0)
-			break;
-		out_item(o, "priority", prio);
-		out_bool(o, "on", tp_roce_cc_enabled(r->ctx, prio));
-		for (unsigned int i = 0; (p = tp_roce_cc_param(i)) != NULL; i++)
-			if (tp_roce_cc_get(r->ctx, prio, p->name, &v) == 0)
-				out_u64(o, p->name, v);
-		out_end(o);
-	}
-	out_end(o);
-	out_object(o, "counters");
-	(void)tp_roce_stats(r->ctx, show_cc_counter, o);
-	out_end(o);
-}
-
-/* What it did in a time: counters of each port before and behind it. */
-static const struct {
-	const char *counter, *shown;
-	double scale;
-	unsigned int digits;
-} cc_rates[] = {{"tx_bytes", "tx_mbit_per_second", 8e-6, 1},
-		{"rx_bytes", "rx_mbit_per_second", 8e-6, 1},
-		{"cc_marked", "marked_per_second", 1, 0},
-		{"cc_cnps_sent", "cnps_sent_per_second", 1, 0},
-		{"cnps", "cnps_per_second", 1, 0}};
-
-struct cc_look {
-	uint64_t tsc, value[RTE_DIM(cc_rates)];
-};
-static struct cc_look cc_before[RTE_MAX_ETHPORTS];
-
-static void
-cc_look(struct roce_port *r, struct cc_look *l)
-{
-	l->tsc = rte_rdtsc();
-	for (unsigned int i = 0; i < RTE_DIM(cc_rates); i++)
-		if (tp_roce_stat(r->ctx, cc_rates[i].counter, &l->value[i]) != 0)
-			l->value[i] = 0;
-}
-
-static void
-show_cc_live(struct out *o, struct roce_port *r)
-{
-	const struct cc_look *was = &cc_before[r->id];
-	struct cc_look is;
-	double seconds;
-
-	cc_look(r, &is);
-	seconds = (double)(is.tsc - was->tsc) / (double)rte_get_tsc_hz();
-	out_object(o, "live");
-	out_real(o, "seconds", seconds, 3);
-	for (unsigned int i = 0; i < RTE_DIM(cc_rates); i++)
-		out_real(o, cc_rates[i].shown, (double)(is.value[i] - was->value[i]) * cc_rates[i].scale / seconds,
-			 cc_rates[i].digits);
-	out_end(o);
-	show_cc(o, r);
-}
-
-static int
-do_show_cc(void *arg, const struct cmd_args *a)
-{
-	const struct cmd_val *ports = cmd_val(a, "ports");
-	struct app *app = arg;
-
-	if (!cmd_has(a, "ms"))
-		return show_ports(arg, a, show_cc);
-	memset(cc_before, 0, sizeof(cc_before));
-	for (unsigned int i = 0; i < ports->n; i++) {
-		struct roce_port *r = app->port[ports->list[i]].roce;
-
-		if (r != NULL && r->ctx != NULL)
-			cc_look(r, &cc_before[ports->list[i]]);
-	}
-	if (!app_sleep_ms(app, (unsigned int)cmd_num(a, "ms", 0)))
-		return -EINTR;
-	return show_ports(arg, a, show_cc_live);
+	return roce_show(arg, a, show_counters);
 }
 
 static const char *
@@ -502,7 +340,7 @@ event_name(enum ibv_event_type type)
 
 /* Those that came since the last look. */
 static void
-show_events(struct out *o, struct roce_port *r)
+show_events(struct out *o, struct roce_port *r, const struct cmd_args *a)
 {
 	struct ibv_async_event e;
 
@@ -528,7 +366,7 @@ show_events(struct out *o, struct roce_port *r)
 static int
 do_show_events(void *arg, const struct cmd_args *a)
 {
-	return show_ports(arg, a, show_events);
+	return roce_show(arg, a, show_events);
 }
 
 static const struct cmd table[] = {
@@ -550,17 +388,6 @@ static const struct cmd table[] = {
 	{"RoCE", "roce addr del {port:port} {addr:str}", "Takes an address away.", do_addr_del, false},
 	{"RoCE", "roce gateway {port:port} {addr:str}",
 	 "Sets the router towards networks that no address covers, or none.", do_gateway, false},
-	{"RoCE", "roce cc {port:port} {prios:list} {what:on|off|defaults}",
-	 "Switches congestion control (DCQCN) of these priorities, or takes its parameters back. RoCE in software "
-	 "and the card have it.",
-	 do_cc, false},
-	{"RoCE", "roce cc {port:port} {prios:list} set {name:str} {value:0..4294967295}",
-	 "Sets a parameter of it, live; a rate above the line's is the line's.", do_cc_set, false},
-	{"RoCE", "show roce cc {ports:ports} [{ms:10..60000}]",
-	 "Shows its parameters by priority, and its counters; over so many milliseconds, also what goes, marks and "
-	 "CNPs a "
-	 "second.",
-	 do_show_cc, true},
 	{"RoCE", "show roce devices", "Shows the ports that can have RoCE, and who serves those that have it.",
 	 do_show_devices, true},
 	{"RoCE", "show roce gid {ports:ports}", "Shows GID tables.", do_show_gid, true},

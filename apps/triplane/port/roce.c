@@ -60,6 +60,31 @@ roce_open_of(const struct app_port *p)
 	return NULL;
 }
 
+int
+roce_show(void *arg, const struct cmd_args *a,
+	  void (*fn)(struct out *o, struct roce_port *r, const struct cmd_args *a))
+{
+	const struct cmd_val *ports = cmd_val(a, "ports");
+	struct app *app = arg;
+	struct out o;
+	unsigned int i;
+
+	out_init(&o, stdout, app->json || a->json);
+	out_array(&o, "ports");
+	for (i = 0; i < ports->n; i++) {
+		struct roce_port *r = app->port[ports->list[i]].roce;
+
+		out_item(&o, "port", ports->list[i]);
+		out_bool(&o, "on", r != NULL && r->on);
+		if (r != NULL && r->ctx != NULL)
+			fn(&o, r, a);
+		out_end(&o);
+	}
+	out_end(&o);
+	out_done(&o);
+	return 0;
+}
+
 /* --- life --- */
 
 int

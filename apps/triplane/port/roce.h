@@ -114,6 +114,9 @@ enum tp_roce_mode roce_mode_of(const char *name);
 struct roce_port *roce_of(struct app_port *p);
 /* The same for a port that has RoCE on and is started; NULL: it has not, which was said. */
 struct roce_port *roce_open_of(const struct app_port *p);
+/* A command that shows "ports": fn for each that has RoCE on, the others without anything. */
+int roce_show(void *arg, const struct cmd_args *a,
+	      void (*fn)(struct out *o, struct roce_port *r, const struct cmd_args *a));
 /* Transmit queues beside the user's. */
 static inline uint16_t
 roce_txq(const struct app_port *p)

@@ -42,7 +42,7 @@ roce_cc_param_of(const char *name)
 	const struct tp_roce_cc_param *p;
 
 	for (unsigned int i = 0; (p = tp_roce_cc_param(i)) != NULL; i++)
-		if (strcmp(p->name, name) == 0)
+		if (strcmp(p->name, name) == 0 || (name[0] != '\0' && strcmp(p->ofed, name) == 0))
 			return (int)i;
 	return -1;
 }
@@ -164,6 +164,46 @@ roce_cc_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at 
 
 /* --- one priority more, one parameter else ------------------------------------------------------------------------- */
 
+static void
+values_of(struct ibv_context *ctx, unsigned int prio, uint64_t value[ROCE_CC_PARAMS])
+{
+	const struct tp_roce_cc_param *p;
+
+	memset(value, 0, ROCE_CC_PARAMS * sizeof(*value));
+	for (unsigned int i = 0; (p = tp_roce_cc_param(i)) != NULL; i++)
+		(void)tp_roce_cc_get(ctx, prio, p->name, &value[i]);
+}
+
+/* What the port had before, as what differs from the defaults. */
+static int
+restored(const struct roce_port *r, unsigned int prio, struct roce_cc *c)
+{
+	const uint8_t mask = (uint8_t)(1u << prio);
+	uint64_t def[ROCE_CC_PARAMS];
+	int err;
+
+	memset(c, 0, sizeof(*c));
+	/* A closed port has it when it opens. */
+	if (r->ctx == NULL)
+		return 0;
+	err = tp_roce_cc_restore(r->ctx, mask);
+	if (err == 0) {
+		c->on = tp_roce_cc_enabled(r->ctx, prio);
+		values_of(r->ctx, prio, c->value);
+		err = tp_roce_cc_defaults(r->ctx, mask);
+	}
+	if (err != 0)
+		return app_err(-err, "port %u: congestion control: %s", r->id, strerror(err));
+	values_of(r->ctx, prio, def);
+	/* The setting may be what it was, and then nothing is applied. */
+	err = tp_roce_cc_restore(r->ctx, mask);
+	if (err != 0)
+		return app_err(-err, "port %u: congestion control: %s", r->id, strerror(err));
+	for (unsigned int i = 0; i < ROCE_CC_PARAMS; i++)
+		c->has |= (uint32_t)(c->value[i] != def[i]) << i;
+	return 0;
+}
+
 int
 roce_cc_change(struct app *app, uint16_t port, unsigned int prio, const struct roce_cc_word *w)
 {
@@ -179,6 +219,10 @@ roce_cc_change(struct app *app, uint16_t port, unsigned int prio, const struct r
 	case ROCE_CC_ON: cc[prio].on = true; break;
 	case ROCE_CC_OFF: cc[prio].on = false; break;
 	case ROCE_CC_DEFAULTS: cc[prio].has = 0; break;
+	case ROCE_CC_RESTORE:
+		if (restored(r, prio, &cc[prio]) != 0)
+			return -EIO;
+		break;
 	case ROCE_CC_SET:
 		cc[prio].has |= 1u << w->param;
 		cc[prio].value[w->param] = w->value;

@@ -75,7 +75,7 @@ int roce_cc_get(void *ctx, const struct tp_setting *row, const struct tp_setting
 int roce_cc_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
 		char err[TP_SETTING_ERR]);
 struct roce_cc_word {
-	enum { ROCE_CC_ON, ROCE_CC_OFF, ROCE_CC_DEFAULTS, ROCE_CC_SET } what;
+	enum { ROCE_CC_ON, ROCE_CC_OFF, ROCE_CC_DEFAULTS, ROCE_CC_RESTORE, ROCE_CC_SET } what;
 	unsigned int param; /* of SET */
 	uint64_t value;
 };

@@ -152,8 +152,30 @@ mlx4_cc_set(struct mlx4_eth *eth, unsigned int prio, const struct tcc_conf *conf
 			MLX4_LOG(ERR, "port %u: the card did not take congestion control of priority %u back",
 				 eth->dev->data->port_id, prio);
 	}
-	if (rc == 0)
-		*cc = (struct mlx4_cc){.conf = *conf, .on = on, .told = true};
+	if (rc != 0)
+		return rc;
+	if (!cc->told) {
+		cc->first.conf = was;
+		cc->first.on = was_on;
+	}
+	cc->conf = *conf;
+	cc->on = on;
+	cc->told = true;
+	return 0;
+}
+
+int
+mlx4_cc_take_back(struct mlx4_eth *eth, unsigned int prio)
+{
+	struct mlx4_cc *cc = &eth->qos->cc[prio];
+	struct tcc_conf conf;
+	bool on;
+	int rc;
+
+	if (!cc->told)
+		return mlx4_cc_get(eth, prio, &conf, &on);
+	rc = mlx4_cc_set(eth, prio, &cc->first.conf, cc->first.on);
+	cc->told = rc != 0;
 	return rc;
 }
 
@@ -226,7 +248,7 @@ mlx4_cc_stats(struct mlx4_eth *eth, struct rte_pmd_mlx4_cc_stats st[TP_PRIOS])
 /* What is to become of each priority. */
 struct change {
 	const bool *on; /* NULL: as it is */
-	bool defaults;
+	bool defaults, restore;
 	int param; /* -1: none */
 	uint64_t value;
 };
@@ -236,8 +258,11 @@ change_one(struct mlx4_eth *eth, unsigned int prio, const struct change *c)
 {
 	struct tcc_conf conf;
 	bool on;
-	int rc = mlx4_cc_get(eth, prio, &conf, &on);
+	int rc;
 
+	if (c->restore)
+		return mlx4_cc_take_back(eth, prio);
+	rc = mlx4_cc_get(eth, prio, &conf, &on);
 	if (rc != 0)
 		return rc;
 	if (c->defaults)
@@ -273,7 +298,7 @@ param_check(const char *name, int *param)
 	*param = tcc_param_find(name);
 	if (*param < 0)
 		return -ENOENT;
-	return mlx4_cc_has(name) ? 0 : -EOPNOTSUPP;
+	return mlx4_cc_has(tcc_param((unsigned int)*param)->name) ? 0 : -EOPNOTSUPP;
 }
 
 int
@@ -288,6 +313,14 @@ int
 rte_pmd_mlx4_cc_defaults(uint16_t port_id, uint8_t prios)
 {
 	const struct change c = {.defaults = true, .param = -1};
+
+	return change(port_id, prios, &c);
+}
+
+int
+rte_pmd_mlx4_cc_restore(uint16_t port_id, uint8_t prios)
+{
+	const struct change c = {.restore = true, .param = -1};
 
 	return change(port_id, prios, &c);
 }

@@ -53,6 +53,10 @@ struct mlx4_hol_tc {
 struct mlx4_cc {
 	struct tcc_conf conf;
 	bool on, told; /* told: since the port was made, or restored */
+	struct {
+		struct tcc_conf conf;
+		bool on;
+	} first; /* as the card had it before it was told */
 };
 
 struct mlx4_tm; /* tm/tm.h */
@@ -105,6 +109,8 @@ bool mlx4_cc_has(const char *word);
 int mlx4_cc_get(struct mlx4_eth *eth, unsigned int prio, struct tcc_conf *conf, bool *on);
 /* All of it or nothing. */
 int mlx4_cc_set(struct mlx4_eth *eth, unsigned int prio, const struct tcc_conf *conf, bool on);
+/* What the card had before it was told; nothing when it was not. */
+int mlx4_cc_take_back(struct mlx4_eth *eth, unsigned int prio);
 /* The card was reset and is told again. */
 int mlx4_cc_restore(struct mlx4_eth *eth);
 /* Since the card's reset. */

@@ -81,6 +81,21 @@ cc_set(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc)
 	return mlx4_roce_errno(rc);
 }
 
+static int
+cc_restore(struct troce_dev *dev, unsigned int prio)
+{
+	const struct mlx4_roce *r = dev->home;
+	struct mlx4_eth *eth = r->hca != NULL ? mlx4_eth_by_port(dev->port_id) : NULL;
+	int rc;
+
+	if (eth == NULL)
+		return EIO;
+	mlx4_qos_lock(eth);
+	rc = mlx4_cc_take_back(eth, prio);
+	mlx4_qos_unlock(eth);
+	return mlx4_roce_errno(rc);
+}
+
 /* --- what it is ---------------------------------------------------------------------------------------------- */
 
 /* Queue pairs and completion queues share the UAR pages, each has one. */
@@ -458,6 +473,7 @@ const struct troce_provider mlx4_roce_provider = {
 	.stats = mlx4_roce_stats,
 	.cc_get = cc_get,
 	.cc_set = cc_set,
+	.cc_restore = cc_restore,
 	.cc_has = mlx4_cc_has,
 	.capture = mlx4_roce_capture,
 	.mem_open = mlx4_roce_mem_open,

@@ -136,7 +136,9 @@ uint32_t tcc_np_told(const struct tcc_np_flows *t, uint8_t prio, uint64_t now);
 /* --- parameters as words ------------------------------------------------------------------------------------ */
 
 struct tcc_param {
-	const char *name, *unit;
+	const char *name;
+	const char *ofed; /* as the vendor's driver for Linux calls it; "": it has it not */
+	const char *unit;
 	uint64_t min, max;
 	bool line; /* max is the line rate, if that is less: what is above is set to it */
 };
@@ -146,7 +148,7 @@ const struct tcc_param *tcc_param(unsigned int i);
 uint64_t tcc_param_get(const struct tcc_conf *c, unsigned int i);
 /* 0; 1: it was above the line rate and is the line rate now; -ERANGE. */
 int tcc_param_set(struct tcc_conf *c, unsigned int i, uint64_t value);
-/* -1: no parameter has this name. */
+/* By either name; -1: no parameter has it. */
 int tcc_param_find(const char *name);
 
 #endif /* ROCE_CC_CC_H */

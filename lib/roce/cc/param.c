@@ -9,35 +9,35 @@
 
 #define LINE UINT64_MAX
 #define PARAMS(X)                                                                                                      \
-	X(clamp_target_rate, "clamp-target-rate", "", 0, 1)                                                            \
-	X(clamp_target_rate_after_time_inc, "clamp-target-rate-after-time-inc", "", 0, 1)                              \
-	X(time_reset, "time-reset", "us", 0, 131071)                                                                   \
-	X(byte_reset, "byte-reset", "64 B", 0, 32767)                                                                  \
-	X(threshold, "threshold", "", 1, 31)                                                                           \
-	X(ai_rate, "ai-rate", "Mb/s", 1, LINE)                                                                         \
-	X(hai_rate, "hai-rate", "Mb/s", 1, LINE)                                                                       \
-	X(alpha_to_rate_shift, "alpha-to-rate-shift", "", 0, 11)                                                       \
-	X(min_dec_fac, "min-dec-fac", "%", 0, 100)                                                                     \
-	X(min_rate, "min-rate", "Mb/s", 0, LINE)                                                                       \
-	X(rate_on_first_cnp, "rate-on-first-cnp", "Mb/s", 0, LINE)                                                     \
-	X(dce_tcp_g, "dce-tcp-g", "1/1024", 0, 1023)                                                                   \
-	X(dce_tcp_rtt, "dce-tcp-rtt", "us", 0, 131071)                                                                 \
-	X(rate_reduce_monitor_period, "rate-reduce-monitor-period", "us", 0, UINT32_MAX - 1)                           \
-	X(initial_alpha, "initial-alpha", "1/1024", 0, 1023)                                                           \
-	X(cnp_interval, "cnp-interval", "us", 0, 131071)                                                               \
-	X(cnp_dscp, "cnp-dscp", "", 0, 63)                                                                             \
-	X(cnp_802p_prio, "cnp-802p-prio", "", 0, 7)                                                                    \
-	X(cnp_prio_mode, "cnp-prio-mode", "", 0, 1)
+	X(clamp_target_rate, "clamp-target-rate", "clamp_tgt_rate", "", 0, 1)                                                            \
+	X(clamp_target_rate_after_time_inc, "clamp-target-rate-after-time-inc", "clamp_tgt_rate_after_time_inc", "", 0, 1)                              \
+	X(time_reset, "time-reset", "rpgTimeReset", "us", 0, 131071)                                                                   \
+	X(byte_reset, "byte-reset", "rpgByteReset", "64 B", 0, 32767)                                                                  \
+	X(threshold, "threshold", "rpgThreshold", "", 1, 31)                                                                           \
+	X(ai_rate, "ai-rate", "rpgAiRate", "Mb/s", 1, LINE)                                                                         \
+	X(hai_rate, "hai-rate", "rpgHaiRate", "Mb/s", 1, LINE)                                                                       \
+	X(alpha_to_rate_shift, "alpha-to-rate-shift", "alpha_to_rate_shift", "", 0, 11)                                                       \
+	X(min_dec_fac, "min-dec-fac", "rpgMinDecFac", "%", 0, 100)                                                                     \
+	X(min_rate, "min-rate", "rpgMinRate", "Mb/s", 0, LINE)                                                                       \
+	X(rate_on_first_cnp, "rate-on-first-cnp", "rate_to_set_on_first_cnp", "Mb/s", 0, LINE)                                                     \
+	X(dce_tcp_g, "dce-tcp-g", "dceTcpG", "1/1024", 0, 1023)                                                                   \
+	X(dce_tcp_rtt, "dce-tcp-rtt", "dceTcpRtt", "us", 0, 131071)                                                                 \
+	X(rate_reduce_monitor_period, "rate-reduce-monitor-period", "", "us", 0, UINT32_MAX - 1)                           \
+	X(initial_alpha, "initial-alpha", "", "1/1024", 0, 1023)                                                           \
+	X(cnp_interval, "cnp-interval", "cnp_timer", "us", 0, 131071)                                                               \
+	X(cnp_dscp, "cnp-dscp", "cnp_dscp", "", 0, 63)                                                                             \
+	X(cnp_802p_prio, "cnp-802p-prio", "cnp_802p_prio", "", 0, 7)                                                                    \
+	X(cnp_prio_mode, "cnp-prio-mode", "", "", 0, 1)
 
 static const struct tcc_param params[] = {
-#define ROW(member, name, unit, min, max) {name, unit, min, max, max == LINE},
+#define ROW(member, name, ofed, unit, min, max) {name, ofed, unit, min, max, max == LINE},
 	PARAMS(ROW)
 #undef ROW
 };
 #define NUM_PARAMS (sizeof(params) / sizeof(params[0]))
 
 enum {
-#define ID(member, name, unit, min, max) P_##member,
+#define ID(member, name, ofed, unit, min, max) P_##member,
 	PARAMS(ID)
 #undef ID
 };
@@ -52,7 +52,7 @@ int
 tcc_param_find(const char *name)
 {
 	for (unsigned int i = 0; i < NUM_PARAMS; i++)
-		if (strcmp(params[i].name, name) == 0)
+		if (strcmp(params[i].name, name) == 0 || (*name != '\0' && strcmp(params[i].ofed, name) == 0))
 			return (int)i;
 	return -1;
 }
@@ -61,7 +61,7 @@ uint64_t
 tcc_param_get(const struct tcc_conf *c, unsigned int i)
 {
 	switch (i) {
-#define GET(member, name, unit, min, max)                                                                              \
+#define GET(member, name, ofed, unit, min, max)                                                                              \
 	case P_##member: return c->member;
 		PARAMS(GET)
 #undef GET
@@ -82,7 +82,7 @@ tcc_param_set(struct tcc_conf *c, unsigned int i, uint64_t value)
 		clamped = 1;
 	}
 	switch (i) {
-#define SET(member, name, unit, min, max)                                                                              \
+#define SET(member, name, ofed, unit, min, max)                                                                              \
 	case P_##member: c->member = (__typeof__(c->member))value; break;
 		PARAMS(SET)
 #undef SET

@@ -275,6 +275,8 @@ struct troce_provider {
 	/* Congestion control of RoCE v2, by priority 0..7. NULL: the home has none. EOPNOTSUPP: this port has none. */
 	int (*cc_get)(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc);
 	int (*cc_set)(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc);
+	/* As it was before the first cc_set(). */
+	int (*cc_restore)(struct troce_dev *dev, unsigned int prio);
 	/* Is it a parameter there? NULL: all are. */
 	bool (*cc_has)(const char *param);
 	/*

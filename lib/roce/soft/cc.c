@@ -29,10 +29,17 @@ line_rate(uint16_t port)
 }
 
 void
+rsw_cc_first(const struct troce_dev *dev, struct troce_cc *cc)
+{
+	*cc = (struct troce_cc){.on = false};
+	tcc_conf_default(&cc->conf, TCC_CARD, line_rate(dev->port_id));
+}
+
+void
 rsw_cc_init(struct rsw_dev *d)
 {
 	for (unsigned int i = 0; i < RSW_PRIOS; i++)
-		tcc_conf_default(&d->cc[i].conf, TCC_CARD, line_rate(d->port));
+		rsw_cc_first(d->dev, &d->cc[i]);
 }
 
 /* A link that came up since may have another speed. */

@@ -222,6 +222,15 @@ cc_set(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc)
 }
 
 static int
+cc_restore(struct troce_dev *dev, unsigned int prio)
+{
+	struct troce_cc cc;
+
+	rsw_cc_first(dev, &cc);
+	return cc_set(dev, prio, &cc);
+}
+
+static int
 pd_nothing(struct troce_pd *pd)
 {
 	return 0;
@@ -291,6 +300,7 @@ static const struct troce_provider provider = {
 	.stats = rsw_stats,
 	.cc_get = rsw_cc_get,
 	.cc_set = cc_set,
+	.cc_restore = cc_restore,
 	.mem_open = rsw_mem_open,
 	.mem_close = rsw_mem_close,
 	.view_uars = rsw_view_uars,

@@ -419,6 +419,8 @@ void rsw_flow_close(struct rsw_dev *d);
 
 /* --- cc.c ------------------------------------------------------------------------------------------------------- */
 
+/* What a priority has before anything is set. */
+void rsw_cc_first(const struct troce_dev *dev, struct troce_cc *cc);
 void rsw_cc_init(struct rsw_dev *d);
 int rsw_cc_get(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc);
 /*

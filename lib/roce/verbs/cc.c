@@ -16,8 +16,12 @@ tp_roce_cc_param(unsigned int i)
 
 	if (p == NULL)
 		return NULL;
-	said = (struct tp_roce_cc_param){
-		.name = p->name, .unit = p->unit, .min = p->min, .max = p->line ? UINT32_MAX : p->max, .line = p->line};
+	said = (struct tp_roce_cc_param){.name = p->name,
+					 .ofed = p->ofed,
+					 .unit = p->unit,
+					 .min = p->min,
+					 .max = p->line ? UINT32_MAX : p->max,
+					 .line = p->line};
 	return &said;
 }
 
@@ -72,6 +76,24 @@ tp_roce_cc_defaults(struct ibv_context *ctx, uint8_t prios)
 	return each(ctx, prios, change_all, NULL);
 }
 
+int
+tp_roce_cc_restore(struct ibv_context *ctx, uint8_t prios)
+{
+	struct troce_dev *dev = troce_dev_of(ctx);
+	int err = 0;
+
+	if (dev->prov->cc_restore == NULL || dev->ib != NULL)
+		return TROCE_REFUSE(dev, EOPNOTSUPP, "provider %s has no congestion control", dev->prov->name);
+	troce_lock(dev);
+	for (unsigned int i = 0; i < TP_ROCE_PRIOS && err == 0; i++)
+		if ((prios >> i & 1) != 0)
+			err = dev->prov->cc_restore(dev, i);
+	troce_unlock(dev);
+	if (err == EOPNOTSUPP)
+		return TROCE_REFUSE(dev, err, "the firmware has no congestion control of RoCE v2");
+	return err;
+}
+
 static bool
 has(const struct troce_dev *dev, const char *name)
 {
@@ -104,10 +126,10 @@ tp_roce_cc_set(struct ibv_context *ctx, uint8_t prios, const char *name, uint64_
 
 	if (i < 0)
 		return TROCE_REFUSE(dev, ENOENT, "congestion control has no parameter '%s'", name);
-	if (!has(dev, name))
+	p = tcc_param((unsigned int)i);
+	if (!has(dev, p->name))
 		return TROCE_REFUSE(dev, EOPNOTSUPP, "congestion control of provider %s has no parameter '%s'",
 				    dev->prov->name, name);
-	p = tcc_param((unsigned int)i);
 	max = p->line ? UINT32_MAX : p->max;
 	if (value < p->min || value > max)
 		return TROCE_REFUSE(dev, ERANGE, "%s %" PRIu64 ": wanted %" PRIu64 "..%" PRIu64 "%s%s", name, value,
@@ -148,7 +170,7 @@ tp_roce_cc_get(struct ibv_context *ctx, unsigned int prio, const char *name, uin
 
 	if (i < 0)
 		return TROCE_REFUSE(troce_dev_of(ctx), ENOENT, "congestion control has no parameter '%s'", name);
-	err = has(troce_dev_of(ctx), name) ? look(ctx, prio, &cc) : EOPNOTSUPP;
+	err = has(troce_dev_of(ctx), tcc_param((unsigned int)i)->name) ? look(ctx, prio, &cc) : EOPNOTSUPP;
 	if (err == 0)
 		*value = tcc_param_get(&cc.conf, (unsigned int)i);
 	return err;

@@ -66,6 +66,7 @@ test_not_offered(void **state)
 		assert_int_equal(rte_pmd_mlx4_cc_set(0, 1, "ai-rate", 5), -ENOTSUP);
 		assert_int_equal(rte_pmd_mlx4_cc_get(0, 0, "ai-rate", &v), -ENOTSUP);
 		assert_int_equal(rte_pmd_mlx4_cc_defaults(0, 0xff), -ENOTSUP);
+		assert_int_equal(rte_pmd_mlx4_cc_restore(0, 0xff), -ENOTSUP);
 		assert_int_equal(rte_pmd_mlx4_cc_stats(0, 0, &st), -ENOTSUP);
 		assert_int_equal(rig_xstat(0, "tx_prio0_cnps"), 0);
 		asked = 0;
@@ -262,6 +263,44 @@ test_stored(void **state)
 	rig_close();
 }
 
+/* Back to what the card had before it was told, which it is told no more after a reset. */
+static void
+test_restore(void **state)
+{
+	(void)state;
+	rig_open("cc0=prio:3/ai-rate:66/cnp-dscp:12");
+	assert_int_equal(rte_pmd_mlx4_cc_restore(31, 1), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_cc_restore(0, 0xff), 0);
+	assert_int_equal(param(1, 3, RP, 0x24), 66);
+	for (unsigned int prio = 3; prio < 5; prio++) {
+		assert_int_equal(rte_pmd_mlx4_cc_set(0, 1u << prio, "rpgAiRate", 77), 0);
+		assert_int_equal(rte_pmd_mlx4_cc_set(0, 1u << prio, "cnp_dscp", 13), 0);
+		assert_int_equal(rte_pmd_mlx4_cc_enable(0, 1u << prio, prio == 4), 0);
+		assert_int_equal(param(1, prio, RP, 0x24), 77);
+		assert_int_equal(param(1, prio, NP, 0x18), 13u << 8 | 7);
+	}
+	assert_int_equal(param(1, 3, RP, 0x0c), 1u << 23);
+	assert_int_equal(rte_pmd_mlx4_cc_restore(0, 3u << 3), 0);
+	assert_int_equal(param(1, 3, RP, 0x24), 66);
+	assert_int_equal(param(1, 3, NP, 0x18), 12u << 8 | 7);
+	assert_int_equal(param(1, 3, RP, 0x0c), 1u << 31 | 3u << 24 | 1u << 23);
+	assert_int_equal(param(1, 3, NP, 0x0c), 1u << 31);
+	assert_int_equal(param(1, 4, RP, 0x24), 10);
+	assert_int_equal(param(1, 4, RP, 0x0c), 1u << 23);
+	assert_int_equal(param(1, 4, NP, 0x18), 7);
+	/* What another one tells the card behind its back is there after a restore of what is as at first. */
+	assert_int_equal(mlx4_cmd(hca(), CMD, 4, RP << 16 | 1u << (8 + 4) | 1,
+				  (const uint8_t[0x108]){[4] = 0x04, [0x27] = 55}, 0x108, NULL, 0),
+			 0);
+	assert_int_equal(rte_pmd_mlx4_cc_restore(0, 1u << 4), 0);
+	assert_int_equal(param(1, 4, RP, 0x24), 55);
+	mlx4_hca_mark_dead(hca(), "the test says so");
+	assert_int_equal(rte_eth_dev_reset(0), 0);
+	assert_int_equal(param(1, 4, RP, 0x24), 10);
+	assert_int_equal(param(1, 3, RP, 0x24), 66);
+	rig_close();
+}
+
 /* A queue pair whose packets come marked, since its traffic class says so. */
 static void
 join(struct rr_end *a, struct rr_end *b, uint8_t tclass)
@@ -399,6 +438,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_half_refused, setup, rig_teardown),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_stored),
+		cmocka_unit_test(test_restore),
 		cmocka_unit_test_setup_teardown(test_roce, rr_setup, rr_teardown),
 	};
 
