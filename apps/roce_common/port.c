@@ -276,7 +276,7 @@ declare(const struct rport *port, const char *const *words)
 	return rc == 0 ? 0 : rend_fail(-rc, "--qos: port %s: %s", port->name, err);
 }
 
-/* A word of --cc: "on" or a parameter. */
+/* A word of --cc: "on", a variant or a parameter. */
 static int
 congestion_word(const struct rport *port, const char *word)
 {
@@ -289,6 +289,8 @@ congestion_word(const struct rport *port, const char *word)
 	if (eq == NULL || (size_t)(eq - word) >= sizeof(name))
 		return rend_fail(EINVAL, "--cc: '%s', want on or NAME=VALUE, as ai-rate=40", word);
 	snprintf(name, sizeof(name), "%.*s", (int)(eq - word), word);
+	if (strcmp(name, "variant") == 0)
+		return tp_roce_cc_set_variant(port->ctx, UINT8_MAX, eq + 1);
 	errno = 0;
 	value = strtoull(eq + 1, &end, 10);
 	if (!isdigit((unsigned char)eq[1]) || *end != '\0' || errno != 0)

@@ -442,6 +442,19 @@ int tp_roce_stat(struct ibv_context *ctx, const char *name, uint64_t *value);
 int tp_roce_cc_enable(struct ibv_context *ctx, uint8_t prios, bool on);
 bool tp_roce_cc_enabled(struct ibv_context *ctx, unsigned int prio);
 
+/**
+ * Published algorithms differ in more than parameters: "card" is as the card's manual has it, "paper" as the paper, "vendor-hpcc"
+ * ("vendor", too) as simulators have later cards. @return the name of variant i, from 0; NULL behind the last.
+ */
+const char *tp_roce_cc_variant_name(unsigned int i);
+/**
+ * Another variant, with the defaults that it has for all parameters. What is on stays on.
+ * @return 0, ENOENT no such variant, EOPNOTSUPP (also of another than "card" where the card does it), EIO.
+ */
+int tp_roce_cc_set_variant(struct ibv_context *ctx, uint8_t prios, const char *name);
+/** @return its name, NULL as tp_roce_cc_get() fails. */
+const char *tp_roce_cc_variant(struct ibv_context *ctx, unsigned int prio);
+
 /** A parameter of it. */
 struct tp_roce_cc_param {
 	const char *name; /**< the vendor's: "ai-rate", ... */
@@ -460,7 +473,7 @@ const struct tp_roce_cc_param *tp_roce_cc_param(unsigned int i);
 int tp_roce_cc_set(struct ibv_context *ctx, uint8_t prios, const char *name, uint64_t value);
 /** @return 0, ENOENT, EINVAL no such priority, EOPNOTSUPP. */
 int tp_roce_cc_get(struct ibv_context *ctx, unsigned int prio, const char *name, uint64_t *value);
-/** All parameters as at first; what is on stays on. @return as tp_roce_cc_enable(). */
+/** All parameters as its variant has them; what is on stays on. @return as tp_roce_cc_enable(). */
 int tp_roce_cc_defaults(struct ibv_context *ctx, uint8_t prios);
 /**
  * Parameters and switch as they were before they were first changed here: off with the defaults, or what a card has stored.

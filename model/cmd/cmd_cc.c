@@ -35,13 +35,17 @@ static const struct form forms[MLX4_CC_ALGORITHMS] =
 
 /* --- parameters -------------------------------------------------------------------------------------------- */
 
+/* prio: of whose variant a value may be a default beyond the range. */
 static uint8_t
-value_check(struct tp_model *m, const struct tpm_port *p, const struct mlx4_cc_value *v, uint32_t value)
+value_check(struct tp_model *m, const struct tpm_port *p, unsigned int prio, const struct mlx4_cc_value *v,
+	    uint32_t value)
 {
 	int i = tcc_param_find(v->word);
 	const struct tcc_param *param = i < 0 ? NULL : tcc_param((unsigned int)i);
+	struct tcc_conf def;
 
-	if (param == NULL || (value >= param->min && (param->line || value <= param->max)))
+	tcc_conf_default(&def, (enum tcc_variant)p->cc->prio[prio].variant, p->cc->prio[prio].conf.line_rate);
+	if (param == NULL || value == tcc_param_get(&def, (unsigned int)i) || (value >= param->min && (param->line || value <= param->max)))
 		return MLX4_STAT_OK;
 	return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "%s %u, wanted %u..%u", v->word, value,
 			(uint32_t)param->min, param->line ? UINT32_MAX : (uint32_t)param->max);
@@ -49,7 +53,7 @@ value_check(struct tp_model *m, const struct tpm_port *p, const struct mlx4_cc_v
 
 /* Are all the bits of the mask, and all values behind them, good? */
 static uint8_t
-set_check(struct tp_model *m, const struct tpm_port *p, const struct form *f, const uint8_t *in)
+set_check(struct tp_model *m, const struct tpm_port *p, unsigned int prio, const struct form *f, const uint8_t *in)
 {
 	uint32_t flags = prm_get32(in, MLX4_CC_FLAG_MASK), values = prm_get32(in, MLX4_CC_VALUE_MASK), left = values;
 	uint8_t st = MLX4_STAT_OK;
@@ -57,7 +61,7 @@ set_check(struct tp_model *m, const struct tpm_port *p, const struct form *f, co
 	for (uint32_t i = 0; i < f->num && st == MLX4_STAT_OK; i++) {
 		left &= ~(1u << f->values[i].bit);
 		if ((values >> f->values[i].bit & 1) != 0)
-			st = value_check(m, p, &f->values[i], prm_get(in, f->values[i].field));
+			st = value_check(m, p, prio, &f->values[i], prm_get(in, f->values[i].field));
 	}
 	if (st == MLX4_STAT_OK && ((flags & ~f->flags) != 0 || left != 0))
 		return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num,
@@ -90,7 +94,7 @@ do_set(struct tp_model *m, struct tpm_port *p, struct tpm_cmd *c, uint32_t algor
 	if (!tpm_cmd_need_in(m, c))
 		return MLX4_STAT_BAD_PARAM;
 	if (!clear)
-		st = set_check(m, p, &forms[algorithm], c->in);
+		st = set_check(m, p, (unsigned int)__builtin_ctz(prios), &forms[algorithm], c->in);
 	for (unsigned int i = 0; i < MLX4_PRIOS && st == MLX4_STAT_OK; i++) {
 		if ((prios >> i & 1) == 0)
 			continue;
@@ -135,7 +139,7 @@ do_general(struct tp_model *m, struct tpm_port *p, struct tpm_cmd *c, uint32_t a
 	if (!tpm_cmd_need_in(m, c))
 		return MLX4_STAT_BAD_PARAM;
 	if ((c->in_modifier & MLX4_CC_CLEAR) == 0)
-		st = set_check(m, p, &general_form, c->in);
+		st = set_check(m, p, 0, &general_form, c->in);
 	for (unsigned int i = 0; i < m->cfg.num_ports && st == MLX4_STAT_OK; i++) {
 		if ((c->in_modifier & MLX4_CC_CLEAR) != 0)
 			tpm_cc_general_defaults(m->port[i].cc);

@@ -90,7 +90,7 @@ tpm_cc_defaults(struct tpm_port *p, unsigned int prio, unsigned int algorithm)
 	uint32_t flags = 0;
 
 	memset(set, 0, MLX4_CC_RP_SIZE);
-	tcc_conf_default(&conf, TCC_CARD, line_mbps(p));
+	tcc_conf_default(&conf, (enum tcc_variant)p->cc->prio[prio].variant, line_mbps(p));
 	if (algorithm == MLX4_CC_RP) {
 		values_put(set, rp_values, NUM(rp_values), &conf);
 		for (unsigned int i = 0; i < NUM(rp_flags); i++)
@@ -130,7 +130,7 @@ load(struct tpm_port *p, unsigned int prio)
 	struct tpm_cc_prio *c = &cc->prio[prio];
 	uint32_t rp = prm_get32(c->set[MLX4_CC_RP], MLX4_CC_FLAGS), np = prm_get32(c->set[MLX4_CC_NP], MLX4_CC_FLAGS);
 
-	tcc_conf_default(&c->conf, TCC_CARD, line_mbps(p));
+	tcc_conf_default(&c->conf, (enum tcc_variant)c->variant, line_mbps(p));
 	values_get(c->set[MLX4_CC_RP], rp_values, NUM(rp_values), &c->conf);
 	values_get(c->set[MLX4_CC_NP], np_values, NUM(np_values), &c->conf);
 	for (unsigned int i = 0; i < NUM(rp_flags); i++)
@@ -176,7 +176,7 @@ tpm_cc_reset(struct tpm_port *p)
 	for (unsigned int i = 0; i < MLX4_PRIOS; i++)
 		for (unsigned int a = 0; a < MLX4_CC_ALGORITHMS; a++)
 			tpm_cc_defaults(p, i, a);
-	tpm_cc_stored_apply(cc);
+	tpm_cc_stored_apply(p);
 	for (unsigned int i = 0; i < MLX4_PRIOS; i++)
 		load(p, i);
 	tpm_cc_general_defaults(cc);

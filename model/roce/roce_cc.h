@@ -15,6 +15,7 @@
 
 struct tpm_cc_prio {
 	struct tcc_conf conf;
+	uint8_t variant; /* enum tcc_variant, of the firmware */
 	uint8_t set[MLX4_CC_ALGORITHMS][MLX4_CC_RP_SIZE]; /* as the commands have them */
 	/* reaction point */
 	uint64_t limited_ns; /* lives of limiters that ended */
@@ -42,7 +43,7 @@ void tpm_cc_fini(struct tpm_port *p);
 /* As after a reset. */
 void tpm_cc_reset(struct tpm_port *p);
 /* What is stored goes into the sets of its priorities (roce_cc_stored.c). */
-void tpm_cc_stored_apply(struct tpm_cc *cc);
+void tpm_cc_stored_apply(struct tpm_port *p);
 /* Parameters of a priority changed. */
 void tpm_cc_changed(struct tp_model *m, struct tpm_port *p, unsigned int prio);
 /* The defaults of an algorithm as a set of parameters. */

@@ -3,7 +3,8 @@
  */
 /*
  * Congestion control that a port has stored: "prio:PRIO+.../NAME:VALUE/...". It is on for the priorities of each "prio:", with
- * the values behind it. Only what a set of CONGESTION_CTRL has a place for can be stored.
+ * the values behind it. Only what a set of CONGESTION_CTRL has a place for can be stored; and "variant:NAME", which is the algorithm
+ * of the firmware, of those priorities, or of all in front of the first "prio:". It brings defaults of its own.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -99,12 +100,34 @@ put(struct tpm_cc *cc, uint8_t mask, const struct place *at, uint32_t value)
 	}
 }
 
-/* cc NULL: checked alone. */
+static void
+switch_on(struct tpm_cc *cc, uint8_t mask)
+{
+	put(cc, mask, &(struct place){.algorithm = MLX4_CC_RP, .flag = RP_ON}, 1);
+	put(cc, mask, &(struct place){.algorithm = MLX4_CC_NP, .flag = MLX4_CC_NP_ECN}, 1);
+}
+
+/* on: priorities among mask that are. */
+static void
+take_variant(struct tpm_port *p, uint8_t mask, uint8_t on, enum tcc_variant v)
+{
+	for (unsigned int i = 0; i < MLX4_PRIOS; i++) {
+		if ((mask >> i & 1) == 0)
+			continue;
+		p->cc->prio[i].variant = (uint8_t)v;
+		tpm_cc_defaults(p, i, MLX4_CC_RP);
+		tpm_cc_defaults(p, i, MLX4_CC_NP);
+	}
+	switch_on(p->cc, on);
+}
+
+/* p NULL: checked alone. */
 static int
-walk(const char *stored, struct tpm_cc *cc, struct tp_model_cc_bad *bad)
+walk(const char *stored, struct tpm_port *p, struct tp_model_cc_bad *bad)
 {
 	char text[TEXT_MAX], item[TEXT_MAX], *save = NULL, *name;
 	uint8_t mask = 0, taken = 0;
+	bool variant = false;
 	int rc = 0;
 
 	if ((size_t)snprintf(text, sizeof(text), "%s", stored) >= sizeof(text))
@@ -120,10 +143,18 @@ walk(const char *stored, struct tpm_cc *cc, struct tp_model_cc_bad *bad)
 			*value++ = '\0';
 		if (value != NULL && strcmp(name, "prio") == 0) {
 			rc = prios(item, value, &mask, &taken, bad);
-			if (rc == 0 && cc != NULL) {
-				put(cc, mask, &(struct place){.algorithm = MLX4_CC_RP, .flag = RP_ON}, 1);
-				put(cc, mask, &(struct place){.algorithm = MLX4_CC_NP, .flag = MLX4_CC_NP_ECN}, 1);
-			}
+			if (rc == 0 && p != NULL)
+				switch_on(p->cc, mask);
+			continue;
+		}
+		if (value != NULL && strcmp(name, "variant") == 0) {
+			enum tcc_variant of = tcc_variant_find(value);
+
+			if (of == TCC_VARIANTS)
+				return refuse(bad, item, "variant:card, variant:paper or variant:vendor-hpcc");
+			if (p != NULL)
+				take_variant(p, mask != 0 ? mask : UINT8_MAX, mask, of);
+			variant = true;
 			continue;
 		}
 		at = place_of(name);
@@ -134,10 +165,10 @@ walk(const char *stored, struct tpm_cc *cc, struct tp_model_cc_bad *bad)
 		if (mask == 0)
 			return refuse(bad, item, "prio:PRIO+... in front of it");
 		rc = number(item, name, value, tcc_param((unsigned int)param), &v, bad);
-		if (rc == 0 && cc != NULL)
-			put(cc, mask, &at, v);
+		if (rc == 0 && p != NULL)
+			put(p->cc, mask, &at, v);
 	}
-	return rc != 0 || taken != 0 ? rc : refuse(bad, stored, "prio:PRIO+.../NAME:VALUE/...");
+	return rc != 0 || taken != 0 || variant ? rc : refuse(bad, stored, "prio:PRIO+.../NAME:VALUE/...");
 }
 
 int
@@ -147,11 +178,11 @@ tp_model_cc_check(const char *text, struct tp_model_cc_bad *bad)
 }
 
 void
-tpm_cc_stored_apply(struct tpm_cc *cc)
+tpm_cc_stored_apply(struct tpm_port *p)
 {
 	struct tp_model_cc_bad bad;
 
 	/* It was checked when the card was made. */
-	if (cc->stored != NULL)
-		(void)walk(cc->stored, cc, &bad);
+	if (p->cc->stored != NULL)
+		(void)walk(p->cc->stored, p, &bad);
 }

@@ -381,9 +381,11 @@ def words(home):
 
 def words_everywhere():
     """One-shot, in a file and at the prompt; names of the vendor's drivers; what is none is said, with an exit code where there is one."""
-    lines = ('roce 0 on v2 sw', 'roce cc set 0 3-4 rpgAiRate 40', 'roce cc set 0 3 dceTcpG 7', 'roce cc enable 0 3', 'roce cc get 0 3,4 json')
+    lines = ('roce 0 on v2 sw', 'roce cc set 0 3-4 rpgAiRate 40', 'roce cc set 0 3 dceTcpG 7', 'roce cc enable 0 3', 'roce cc variant 0 4,5 vendor', 'roce cc variant 0 5 paper',
+             'roce cc set 0 5 threshold 6', 'save {0}', 'roce cc restore 0', 'load {0}', 'roce cc get 0 3-5 json')
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'cc.txt')
+        lines = [line.format(os.path.join(folder, 'set.json')) for line in lines]
         with open(path, 'w', encoding='utf-8') as f:
             f.write('\n'.join(lines) + '\n')
         for more, text in ((['-e', '; '.join(lines)], ''), (['--cmdline-file', path, '-e', 'show version'], ''), (['-i'], '\n'.join(lines))):
@@ -391,11 +393,14 @@ def words_everywhere():
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True, check=False)
             found = re.search(r'\{.*"priorities".*\}', p.stdout)
             shown = json.loads(found.group())['ports'][0]['priorities'] if found else []
-            if p.returncode != 0 or [(s['priority'], s['on'], s['ai-rate'], s['dce-tcp-g']) for s in shown] != [(3, True, 40, 7), (4, False, 40, 32)]:
+            if p.returncode != 0 or [(s['priority'], s['on'], s['variant'], s['ai-rate'], s['dce-tcp-g'], s['threshold']) for s in shown] != \
+                    [(3, True, 'card', 40, 7, 5), (4, False, 'vendor-hpcc', 5, 4, 1), (5, False, 'paper', 40, 4, 6)]:
                 return '%s: exit %d: %s' % (more[0], p.returncode, p.stdout)
     for line, want in (('roce cc get 0', 'RoCE is off'), ('roce cc enable 0 8', 'priority 8: wanted 0..7'), ('roce 0 on v2 sw; roce cc get 0 9', 'priority 9: wanted 0..7'),
                        ('roce cc get all 0 rpgRate', "'rpgRate' is no parameter"), ('roce cc set 0 0 rpgThreshold 0', 'threshold 0: wanted 1..31'),
-                       ('roce 0 on v2 mlx4; roce cc restore 0', 'the firmware has no congestion control')):
+                       ('roce 0 on v2 mlx4; roce cc restore 0', 'the firmware has no congestion control'),
+                       ('roce 0 on v2 mlx4; roce cc variant 0 0 paper', "congestion control of provider mlx4 is the card's"), ('roce cc variant 0 0 hpcc', 'want: card|paper|vendor-hpcc|vendor'),
+                       ('set setting 0 roce-cc 3:variant=hpcc', "variant 'hpcc', want card, paper or vendor-hpcc")):
         p = subprocess.run([APP] + tpmd.eal('tpcc%d' % os.getpid(), plugin=False, memory=512) + ['--vdev=net_mlx4_model0' + (',congestion=0' if 'restore' in line else ''), '--', '-e', line],
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True, check=False)
         if p.returncode != 1 or want not in p.stdout:

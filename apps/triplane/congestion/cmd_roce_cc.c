@@ -82,6 +82,15 @@ do_set(void *arg, const struct cmd_args *a)
 	return change(arg, a, &w);
 }
 
+static int
+do_variant(void *arg, const struct cmd_args *a)
+{
+	const struct roce_cc_word w = {.what = ROCE_CC_VARIANT,
+				       .value = (uint64_t)roce_cc_variant_of(cmd_text(a, "variant"))};
+
+	return change(arg, a, &w);
+}
+
 /* --- what there is --- */
 
 /* param: one of them, -1: all. */
@@ -99,6 +108,8 @@ show_prios(struct out *o, struct roce_port *r, uint8_t prios, int param)
 			break;
 		out_item(o, "priority", prio);
 		out_bool(o, "on", tp_roce_cc_enabled(r->ctx, prio));
+		if (param < 0)
+			out_str(o, "variant", tp_roce_cc_variant(r->ctx, prio));
 		for (unsigned int i = 0; (p = tp_roce_cc_param(i)) != NULL; i++)
 			if ((param < 0 || i == (unsigned int)param) && tp_roce_cc_get(r->ctx, prio, p->name, &v) == 0)
 				out_u64(o, p->name, v);
@@ -225,6 +236,10 @@ static const struct cmd table[] = {
 	 "the defaults; or all of it to what the port had at first, which is off, or what a card has stored. RoCE in software "
 	 "and the card have it.",
 	 do_change, false},
+	{"RoCE", "roce cc variant {port:port} {prios:list} {variant:card|paper|vendor-hpcc|vendor}",
+	 "Takes another variant of the algorithm, with its defaults: the card's, the paper's, or that of simulators of later "
+	 "cards. For RoCE in software; a card in software has it by its argument cc0 or cc1.",
+	 do_variant, false},
 	{"RoCE", "roce cc {port:port} {prios:list} {what:on|off|enable|disable|defaults|restore}",
 	 "The same, with the port in front.", do_change, false},
 	{"RoCE", "roce cc {port:port} {prios:list} set {name:str} {value:0..4294967295}", "The same.", do_set, false},

@@ -109,7 +109,7 @@ cc_apply_one(struct roce_port *r, unsigned int prio, const struct roce_cc *c)
 {
 	const struct tp_roce_cc_param *p;
 	uint8_t mask = (uint8_t)(1u << prio);
-	int err = tp_roce_cc_defaults(r->ctx, mask);
+	int err = tp_roce_cc_set_variant(r->ctx, mask, tp_roce_cc_variant_name(c->variant));
 
 	for (unsigned int i = 0; err == 0 && (p = tp_roce_cc_param(i)) != NULL; i++)
 		if ((c->has >> i & 1) != 0)
@@ -122,9 +122,9 @@ roce_cc_apply(struct roce_port *r, const struct roce_cc cc[TP_ROCE_PRIOS])
 {
 	int err = 0;
 
-	/* A home without it is asked for nothing. */
+	/* A home without it is asked for nothing; what nothing is said of any more is as at first. */
 	for (unsigned int i = 0; i < TP_ROCE_PRIOS && err == 0; i++)
-		if (cc[i].on || cc[i].has != 0 || tp_roce_cc_enabled(r->ctx, i))
+		if (roce_cc_says(&cc[i]) || roce_cc_says(&r->cc[i]) || tp_roce_cc_enabled(r->ctx, i))
 			err = cc_apply_one(r, i, &cc[i]);
 	return err == 0 ? 0 : app_err(-err, "port %u: congestion control: %s", r->id, strerror(err));
 }

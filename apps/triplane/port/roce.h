@@ -82,7 +82,8 @@ struct roce_addr {
 #define ROCE_CC_PARAMS 32u
 struct roce_cc {
 	bool on;
-	uint32_t has; /* bit n: tp_roce_cc_param(n) is value[n] */
+	uint8_t variant; /* tp_roce_cc_variant_name(), 0: as at first */
+	uint32_t has;    /* bit n: tp_roce_cc_param(n) is value[n] */
 	uint64_t value[ROCE_CC_PARAMS];
 };
 
@@ -130,6 +131,12 @@ void roce_port_free(struct app_port *p);
 /* Gives the open port an address, or the gateway, that the user declared. 0 or a negative errno, which was said. */
 int roce_addr_apply(struct roce_port *r, const struct roce_addr *a);
 int roce_gateway_apply(struct roce_port *r);
+/* Does it say anything? */
+static inline bool
+roce_cc_says(const struct roce_cc *c)
+{
+	return c->on || c->variant != 0 || c->has != 0;
+}
 /* Congestion control of the open port as cc says, by priority. 0 or a negative errno, which was said. */
 int roce_cc_apply(struct roce_port *r, const struct roce_cc cc[TP_ROCE_PRIOS]);
 void roce_stream_init(struct fwd_stream *s, const struct app_port *p);

@@ -462,7 +462,7 @@ static const struct tp_setting rows[] = {
 	 .def = NONE,
 	 .help = "Priorities with congestion control, each with what differs from the defaults; behind a - one that is "
 		 "off",
-	 .names = NONE " or priorities with parameters such as 3,4:ai-rate=40:threshold=3",
+	 .names = NONE " or priorities with parameters such as 3,4:variant=paper:threshold=3",
 	 .scope = TP_SCOPE_PORT,
 	 .type = TP_SETTING_TEXT,
 	 .when = TP_WHEN_LIVE,

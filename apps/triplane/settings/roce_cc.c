@@ -3,7 +3,7 @@
  */
 /*
  * Congestion control of a RoCE port as one text: priorities that have it, each with what differs from the defaults, as in
- * "3,4:ai-rate=40:threshold=3"; "-3:ai-rate=40" is a priority that has parameters and is off.
+ * "3,4:variant=paper:threshold=3"; "-3:ai-rate=40" is a priority that has parameters and is off.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include "settings.h"
 
 #define NONE "none"
+#define VARIANT "variant"
 
 static void
 text_of(const struct roce_cc cc[TP_ROCE_PRIOS], char value[TP_SETTING_VALUE])
@@ -25,10 +26,13 @@ text_of(const struct roce_cc cc[TP_ROCE_PRIOS], char value[TP_SETTING_VALUE])
 
 	snprintf(value, TP_SETTING_VALUE, NONE);
 	for (unsigned int i = 0; i < TP_ROCE_PRIOS; i++) {
-		if (!cc[i].on && cc[i].has == 0)
+		if (!roce_cc_says(&cc[i]))
 			continue;
 		at += (size_t)snprintf(value + at, TP_SETTING_VALUE - at, "%s%s%u", at != 0 ? "," : "",
 				       cc[i].on ? "" : "-", i);
+		if (cc[i].variant != 0)
+			at += (size_t)snprintf(value + at, TP_SETTING_VALUE - at, ":" VARIANT "=%s",
+					       tp_roce_cc_variant_name(cc[i].variant));
 		for (unsigned int k = 0; (p = tp_roce_cc_param(k)) != NULL; k++)
 			if ((cc[i].has >> k & 1) != 0)
 				at += (size_t)snprintf(value + at, TP_SETTING_VALUE - at, ":%s=%" PRIu64, p->name,
@@ -47,6 +51,33 @@ roce_cc_param_of(const char *name)
 	return -1;
 }
 
+int
+roce_cc_variant_of(const char *name)
+{
+	const char *one;
+
+	/* Its short name */
+	if (strcmp(name, "vendor") == 0)
+		name = "vendor-hpcc";
+	for (unsigned int i = 0; (one = tp_roce_cc_variant_name(i)) != NULL; i++)
+		if (strcmp(one, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+static int
+take_variant(const char *name, struct roce_cc *c, char err[TP_SETTING_ERR])
+{
+	int v = roce_cc_variant_of(name);
+
+	if (v < 0) {
+		snprintf(err, TP_SETTING_ERR, "roce-cc: " VARIANT " '%.40s', want card, paper or vendor-hpcc", name);
+		return -EINVAL;
+	}
+	c->variant = (uint8_t)v;
+	return 0;
+}
+
 /* "name=value" */
 static int
 param_of(char *text, struct roce_cc *c, char err[TP_SETTING_ERR])
@@ -58,6 +89,8 @@ param_of(char *text, struct roce_cc *c, char err[TP_SETTING_ERR])
 
 	if (value != NULL) {
 		*value++ = '\0';
+		if (strcmp(text, VARIANT) == 0)
+			return take_variant(value, c, err);
 		errno = 0;
 		v = strtoull(value, &end, 10);
 	}
@@ -105,7 +138,7 @@ cc_of(const char *value, struct roce_cc cc[TP_ROCE_PRIOS], char err[TP_SETTING_E
 		while ((word = strsep(&words, ":")) != NULL)
 			if (param_of(word, c, err) != 0)
 				return -EINVAL;
-		if (!on && c->has == 0) {
+		if (!roce_cc_says(c)) {
 			snprintf(err, TP_SETTING_ERR,
 				 "roce-cc: '-%.40s', want parameters of what is off, such as -%s:ai-rate=40", prio,
 				 prio);
@@ -219,6 +252,10 @@ roce_cc_change(struct app *app, uint16_t port, unsigned int prio, const struct r
 	case ROCE_CC_ON: cc[prio].on = true; break;
 	case ROCE_CC_OFF: cc[prio].on = false; break;
 	case ROCE_CC_DEFAULTS: cc[prio].has = 0; break;
+	case ROCE_CC_VARIANT:
+		cc[prio].variant = (uint8_t)w->value;
+		cc[prio].has = 0;
+		break;
 	case ROCE_CC_RESTORE:
 		if (restored(r, prio, &cc[prio]) != 0)
 			return -EIO;

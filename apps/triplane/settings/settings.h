@@ -75,13 +75,14 @@ int roce_cc_get(void *ctx, const struct tp_setting *row, const struct tp_setting
 int roce_cc_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
 		char err[TP_SETTING_ERR]);
 struct roce_cc_word {
-	enum { ROCE_CC_ON, ROCE_CC_OFF, ROCE_CC_DEFAULTS, ROCE_CC_RESTORE, ROCE_CC_SET } what;
+	enum { ROCE_CC_ON, ROCE_CC_OFF, ROCE_CC_DEFAULTS, ROCE_CC_RESTORE, ROCE_CC_VARIANT, ROCE_CC_SET } what;
 	unsigned int param; /* of SET */
-	uint64_t value;
+	uint64_t value;     /* of SET and VARIANT */
 };
 int roce_cc_change(struct app *app, uint16_t port, unsigned int prio, const struct roce_cc_word *w);
 /* -1: there is none of this name. */
 int roce_cc_param_of(const char *name);
+int roce_cc_variant_of(const char *name);
 int settings_roce_add(struct app *app);
 int settings_kernel_add(struct app *app);
 int settings_capture_add(struct app *app);

@@ -48,16 +48,23 @@ param_of(const char *word)
 	return (unsigned int)tcc_param_find(word);
 }
 
+/* Those that the card has otherwise. */
 static void
-values_put(uint8_t *set, const struct mlx4_cc_value *v, unsigned int n, const struct tcc_conf *conf)
+values_put(uint8_t *set, const struct mlx4_cc_value *v, unsigned int n, const struct tcc_conf *was,
+	   const struct tcc_conf *conf)
 {
 	uint32_t mask = 0;
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
+		uint64_t value;
+
 		if (v[i].word[0] == '\0')
 			continue;
-		prm_set(set, v[i].field, (uint32_t)tcc_param_get(conf, param_of(v[i].word)));
+		value = tcc_param_get(conf, param_of(v[i].word));
+		if (value == tcc_param_get(was, param_of(v[i].word)))
+			continue;
+		prm_set(set, v[i].field, (uint32_t)value);
 		mask |= 1u << v[i].bit;
 	}
 	prm_set32(set, MLX4_CC_VALUE_MASK, mask);
@@ -70,7 +77,7 @@ values_get(const uint8_t *set, const struct mlx4_cc_value *v, unsigned int n, st
 
 	for (i = 0; i < n; i++)
 		if (v[i].word[0] != '\0')
-			tcc_param_set(conf, param_of(v[i].word), prm_get(set, v[i].field));
+			tcc_param_force(conf, param_of(v[i].word), prm_get(set, v[i].field));
 }
 
 static uint32_t
@@ -107,7 +114,7 @@ mlx4_cc_get(struct mlx4_eth *eth, unsigned int prio, struct tcc_conf *conf, bool
 }
 
 static int
-tell_rp(struct mlx4_eth *eth, unsigned int prio, const struct tcc_conf *conf, bool on)
+tell_rp(struct mlx4_eth *eth, unsigned int prio, const struct tcc_conf *was, const struct tcc_conf *conf, bool on)
 {
 	uint32_t mask = MLX4_CC_RP_CNP | ECT, flags = on ? mask : 0;
 	uint8_t set[MLX4_CC_RP_SIZE] = {0};
@@ -118,18 +125,18 @@ tell_rp(struct mlx4_eth *eth, unsigned int prio, const struct tcc_conf *conf, bo
 		if (tcc_param_get(conf, param_of(rp_flags[i].word)) != 0)
 			flags |= rp_flags[i].flag;
 	}
-	values_put(set, rp_values, RTE_DIM(rp_values), conf);
+	values_put(set, rp_values, RTE_DIM(rp_values), was, conf);
 	prm_set32(set, MLX4_CC_FLAG_MASK, mask);
 	prm_set32(set, MLX4_CC_FLAGS, flags);
 	return mlx4_port_cc_set(eth->hca, eth->port, MLX4_CC_RP, prio, set);
 }
 
 static int
-tell_np(struct mlx4_eth *eth, unsigned int prio, const struct tcc_conf *conf, bool on)
+tell_np(struct mlx4_eth *eth, unsigned int prio, const struct tcc_conf *was, const struct tcc_conf *conf, bool on)
 {
 	uint8_t set[MLX4_CC_RP_SIZE] = {0};
 
-	values_put(set, np_values, RTE_DIM(np_values), conf);
+	values_put(set, np_values, RTE_DIM(np_values), was, conf);
 	prm_set32(set, MLX4_CC_FLAG_MASK, MLX4_CC_NP_ECN);
 	prm_set32(set, MLX4_CC_FLAGS, on ? MLX4_CC_NP_ECN : 0);
 	return mlx4_port_cc_set(eth->hca, eth->port, MLX4_CC_NP, prio, set);
@@ -145,10 +152,10 @@ mlx4_cc_set(struct mlx4_eth *eth, unsigned int prio, const struct tcc_conf *conf
 
 	if (rc != 0)
 		return rc;
-	rc = tell_rp(eth, prio, conf, on);
+	rc = tell_rp(eth, prio, &was, conf, on);
 	if (rc == 0) {
-		rc = tell_np(eth, prio, conf, on);
-		if (rc != 0 && tell_rp(eth, prio, &was, was_on) != 0)
+		rc = tell_np(eth, prio, &was, conf, on);
+		if (rc != 0 && tell_rp(eth, prio, conf, &was, was_on) != 0)
 			MLX4_LOG(ERR, "port %u: the card did not take congestion control of priority %u back",
 				 eth->dev->data->port_id, prio);
 	}

@@ -27,6 +27,7 @@ enum tcc_variant {
 	TCC_CARD,   /* parameters of the card: what its vendor's manual says */
 	TCC_PAPER,  /* the paper's text */
 	TCC_VENDOR, /* as simulators of later cards have it: increase by time alone, decrease checked every period */
+	TCC_VARIANTS,
 };
 
 struct tcc_conf {
@@ -55,7 +56,7 @@ struct tcc_conf {
 struct tcc_rp {
 	uint64_t time_due;     /* next stage of time */
 	uint64_t alpha_from;   /* since when alpha was not updated */
-	uint64_t decreased;    /* last decrease */
+	uint64_t decreased;    /* last decrease; TCC_VENDOR: last check for one before the CNP that waits */
 	uint64_t bytes;        /* since the last stage of bytes */
 	uint64_t send_at;      /* when the line of this queue pair is free */
 	uint32_t rate, target; /* kb/s */
@@ -63,7 +64,7 @@ struct tcc_rp {
 	uint8_t time_stage, byte_stage;
 	bool limited;
 	bool cnp_in_tick; /* since alpha_from */
-	bool pending;     /* a CNP within the period waits for its end */
+	bool pending;     /* TCC_VENDOR: a CNP waits for the next check */
 };
 
 /* A flow at its receiver. All 0: nothing was marked. */
@@ -96,6 +97,11 @@ void tcc_conf_default(struct tcc_conf *c, enum tcc_variant v, uint32_t line_mbps
 
 /* The line has another rate: parameters that are rates are at most that. */
 void tcc_conf_line(struct tcc_conf *c, uint32_t line_mbps);
+
+/* "card", "paper", "vendor-hpcc". */
+const char *tcc_variant_name(enum tcc_variant v);
+/* TCC_VARIANTS: none has this name. "vendor" is the last one, too. */
+enum tcc_variant tcc_variant_find(const char *name);
 
 /* A CNP came. false: it changes nothing, as min_rate is the line rate. */
 bool tcc_rp_cnp(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now);
@@ -148,6 +154,8 @@ const struct tcc_param *tcc_param(unsigned int i);
 uint64_t tcc_param_get(const struct tcc_conf *c, unsigned int i);
 /* 0; 1: it was above the line rate and is the line rate now; -ERANGE. */
 int tcc_param_set(struct tcc_conf *c, unsigned int i, uint64_t value);
+/* Whatever the value is, as a card says it. */
+void tcc_param_force(struct tcc_conf *c, unsigned int i, uint64_t value);
 /* By either name; -1: no parameter has it. */
 int tcc_param_find(const char *name);
 

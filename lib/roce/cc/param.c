@@ -69,6 +69,18 @@ tcc_param_get(const struct tcc_conf *c, unsigned int i)
 	}
 }
 
+void
+tcc_param_force(struct tcc_conf *c, unsigned int i, uint64_t value)
+{
+	switch (i) {
+#define SET(member, name, ofed, unit, min, max)                                                                        \
+	case P_##member: c->member = (__typeof__(c->member))value; break;
+		PARAMS(SET)
+#undef SET
+	default: break;
+	}
+}
+
 int
 tcc_param_set(struct tcc_conf *c, unsigned int i, uint64_t value)
 {
@@ -81,14 +93,29 @@ tcc_param_set(struct tcc_conf *c, unsigned int i, uint64_t value)
 		value = c->line_rate;
 		clamped = 1;
 	}
-	switch (i) {
-#define SET(member, name, ofed, unit, min, max)                                                                              \
-	case P_##member: c->member = (__typeof__(c->member))value; break;
-		PARAMS(SET)
-#undef SET
-	default: break;
-	}
+	tcc_param_force(c, i, value);
 	return clamped;
+}
+
+static const char *const variants[TCC_VARIANTS] = {
+	[TCC_CARD] = "card", [TCC_PAPER] = "paper", [TCC_VENDOR] = "vendor-hpcc"};
+
+const char *
+tcc_variant_name(enum tcc_variant v)
+{
+	return variants[v];
+}
+
+enum tcc_variant
+tcc_variant_find(const char *name)
+{
+	unsigned int v = 0;
+
+	if (strcmp(name, "vendor") == 0)
+		return TCC_VENDOR;
+	while (v < TCC_VARIANTS && strcmp(variants[v], name) != 0)
+		v++;
+	return (enum tcc_variant)v;
 }
 
 void

@@ -83,10 +83,27 @@ passed(const struct tcc_conf *c, uint8_t stage)
 	return c->variant == TCC_CARD ? stage >= c->threshold : stage > c->threshold;
 }
 
+enum phase { RECOVERY, ADDITIVE, HYPER };
+
+static enum phase
+phase_of(const struct tcc_rp *rp, const struct tcc_conf *c)
+{
+	bool time = passed(c, rp->time_stage), bytes = passed(c, rp->byte_stage);
+
+	if (c->variant == TCC_VENDOR)
+		return time ? HYPER : rp->time_stage == c->threshold ? ADDITIVE : RECOVERY;
+	if (time && bytes)
+		return HYPER;
+	if (c->variant == TCC_CARD)
+		return time || bytes ? ADDITIVE : RECOVERY;
+	/* The paper: fast recovery until a stage reaches the threshold. */
+	return rp->time_stage >= c->threshold || rp->byte_stage >= c->threshold ? ADDITIVE : RECOVERY;
+}
+
 static uint32_t
 hyper_step(const struct tcc_rp *rp, const struct tcc_conf *c)
 {
-	uint8_t stage = rp->time_stage < rp->byte_stage || c->byte_reset == 0 ? rp->time_stage : rp->byte_stage;
+	uint8_t stage = rp->time_stage < rp->byte_stage ? rp->time_stage : rp->byte_stage;
 
 	return c->variant == TCC_PAPER ? c->hai_rate * (uint32_t)(stage - c->threshold) : c->hai_rate;
 }
@@ -103,17 +120,12 @@ release(struct tcc_rp *rp)
 static void
 increase(struct tcc_rp *rp, const struct tcc_conf *c)
 {
-	bool time = passed(c, rp->time_stage), bytes = passed(c, rp->byte_stage), timer_only = c->variant == TCC_VENDOR;
-	bool hyper = timer_only ? time : time && bytes, additive;
+	enum phase phase = phase_of(rp, c);
 	uint64_t target = rp->target;
 
-	/* The paper: fast recovery until a stage reaches the threshold. */
-	additive = c->variant == TCC_CARD     ? time || bytes
-		   : c->variant == TCC_VENDOR ? rp->time_stage == c->threshold
-					      : rp->time_stage >= c->threshold || rp->byte_stage >= c->threshold;
-	if (hyper)
+	if (phase == HYPER)
 		target += (uint64_t)hyper_step(rp, c) * KBPS_PER_MBPS;
-	else if (additive)
+	else if (phase == ADDITIVE)
 		target += (uint64_t)c->ai_rate * KBPS_PER_MBPS;
 	if (target > line_kbps(c))
 		target = line_kbps(c);
@@ -122,6 +134,20 @@ increase(struct tcc_rp *rp, const struct tcc_conf *c)
 	rp->rate = (uint32_t)(((uint64_t)rp->rate + rp->target + 1) / 2);
 	if (rp->rate >= line_kbps(c))
 		release(rp);
+}
+
+/* TCC_VENDOR counts a stage of time behind what it raises, so that as many as the threshold says are fast recovery. */
+static void
+time_stage(struct tcc_rp *rp, const struct tcc_conf *c)
+{
+	bool behind = c->variant == TCC_VENDOR;
+
+	if (!behind && rp->time_stage < STAGE_MAX)
+		rp->time_stage++;
+	rp->time_due += c->time_reset * NS_PER_US;
+	increase(rp, c);
+	if (behind && rp->time_stage < STAGE_MAX)
+		rp->time_stage++;
 }
 
 static void
@@ -162,10 +188,7 @@ advance(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now)
 	while (rp->limited) {
 		check = rp->pending ? rp->decreased + monitor_ns(c) : TCC_NEVER;
 		if (c->time_reset != 0 && rp->time_due <= now && rp->time_due <= check) {
-			if (rp->time_stage < STAGE_MAX)
-				rp->time_stage++;
-			rp->time_due += c->time_reset * NS_PER_US;
-			increase(rp, c);
+			time_stage(rp, c);
 		} else if (check <= now) {
 			alpha_advance(rp, c, check);
 			cut(rp, c, check);
@@ -187,33 +210,67 @@ first_cnp(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now)
 			      .alpha = (uint32_t)c->initial_alpha << (ALPHA_SHIFT - 10),
 			      .alpha_from = now,
 			      .send_at = send_at};
+	if (c->variant == TCC_VENDOR) {
+		/* It is cut at the check, and then stages of time begin. */
+		rp->decreased = now;
+		rp->time_due = TCC_NEVER;
+		if (first != 0)
+			rp->rate = rp->target = first;
+		return;
+	}
 	cut(rp, c, now);
 	rp->target = line;
 	if (first != 0 && first >= (uint64_t)c->min_rate * KBPS_PER_MBPS)
 		rp->rate = first;
 }
 
+/* TCC_VENDOR: checks come each period since the first CNP, whether there is anything to check or not. */
+static void
+await_check(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now)
+{
+	uint64_t period = monitor_ns(c);
+
+	if (!rp->pending) {
+		if (period == 0)
+			rp->decreased = now;
+		else if (now > rp->decreased)
+			rp->decreased += (now - rp->decreased - 1) / period * period;
+		rp->pending = true;
+	}
+	advance(rp, c, now);
+}
+
 bool
 tcc_rp_cnp(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now)
 {
+	bool first;
+
 	if (c->min_rate >= c->line_rate)
 		return false;
 	advance(rp, c, now);
-	if (!rp->limited) {
+	first = !rp->limited;
+	if (first)
 		first_cnp(rp, c, now);
-	} else {
+	else
 		alpha_advance(rp, c, now);
-		if (now - rp->decreased >= monitor_ns(c))
+	switch (c->variant) {
+	case TCC_PAPER:
+		if (!first)
 			cut(rp, c, now);
-		else if (c->variant == TCC_VENDOR)
-			rp->pending = true;
-	}
-	if (c->variant == TCC_PAPER) {
 		/* The cut is by the alpha of before; then it grows, and its timer begins anew. */
 		rp->alpha = grow(rp->alpha, c->dce_tcp_g);
 		rp->alpha_from = now;
-	} else {
+		break;
+	case TCC_VENDOR:
+		/* alpha of the first one is given. */
+		rp->cnp_in_tick = !first;
+		await_check(rp, c, now);
+		break;
+	default:
+		if (!first && now - rp->decreased >= monitor_ns(c))
+			cut(rp, c, now);
 		rp->cnp_in_tick = true;
+		break;
 	}
 	return true;
 }

@@ -51,6 +51,28 @@ each(struct ibv_context *ctx, uint8_t prios, void (*change)(struct troce_cc *cc,
 	return err;
 }
 
+static bool
+has(const struct troce_dev *dev, const char *name)
+{
+	return dev->prov->cc_has == NULL || dev->prov->cc_has(name);
+}
+
+static int
+look(struct ibv_context *ctx, unsigned int prio, struct troce_cc *cc)
+{
+	struct troce_dev *dev = troce_dev_of(ctx);
+	int err;
+
+	if (dev->prov->cc_get == NULL || dev->ib != NULL)
+		return EOPNOTSUPP;
+	if (prio >= TP_ROCE_PRIOS)
+		return TROCE_REFUSE(dev, EINVAL, "priority %u: wanted 0..%u", prio, TP_ROCE_PRIOS - 1);
+	troce_lock(dev);
+	err = dev->prov->cc_get(dev, prio, cc);
+	troce_unlock(dev);
+	return err;
+}
+
 static void
 change_switch(struct troce_cc *cc, const void *arg)
 {
@@ -76,6 +98,40 @@ tp_roce_cc_defaults(struct ibv_context *ctx, uint8_t prios)
 	return each(ctx, prios, change_all, NULL);
 }
 
+const char *
+tp_roce_cc_variant_name(unsigned int i)
+{
+	return i < TCC_VARIANTS ? tcc_variant_name((enum tcc_variant)i) : NULL;
+}
+
+static void
+change_variant(struct troce_cc *cc, const void *arg)
+{
+	tcc_conf_default(&cc->conf, *(const enum tcc_variant *)arg, cc->conf.line_rate);
+}
+
+int
+tp_roce_cc_set_variant(struct ibv_context *ctx, uint8_t prios, const char *name)
+{
+	struct troce_dev *dev = troce_dev_of(ctx);
+	enum tcc_variant v = tcc_variant_find(name);
+
+	if (v == TCC_VARIANTS)
+		return TROCE_REFUSE(dev, ENOENT, "variant '%s' of congestion control: wanted card, paper or vendor-hpcc",
+				    name);
+	if (v != TCC_CARD && !has(dev, "variant"))
+		return TROCE_REFUSE(dev, EOPNOTSUPP, "congestion control of provider %s is the card's", dev->prov->name);
+	return each(ctx, prios, change_variant, &v);
+}
+
+const char *
+tp_roce_cc_variant(struct ibv_context *ctx, unsigned int prio)
+{
+	struct troce_cc cc;
+
+	return look(ctx, prio, &cc) == 0 ? tcc_variant_name((enum tcc_variant)cc.conf.variant) : NULL;
+}
+
 int
 tp_roce_cc_restore(struct ibv_context *ctx, uint8_t prios)
 {
@@ -92,12 +148,6 @@ tp_roce_cc_restore(struct ibv_context *ctx, uint8_t prios)
 	if (err == EOPNOTSUPP)
 		return TROCE_REFUSE(dev, err, "the firmware has no congestion control of RoCE v2");
 	return err;
-}
-
-static bool
-has(const struct troce_dev *dev, const char *name)
-{
-	return dev->prov->cc_has == NULL || dev->prov->cc_has(name);
 }
 
 struct one {
@@ -136,22 +186,6 @@ tp_roce_cc_set(struct ibv_context *ctx, uint8_t prios, const char *name, uint64_
 				    p->min, max, p->unit[0] != '\0' ? " " : "", p->unit);
 	o = (struct one){.param = (unsigned int)i, .value = value};
 	return each(ctx, prios, change_one, &o);
-}
-
-static int
-look(struct ibv_context *ctx, unsigned int prio, struct troce_cc *cc)
-{
-	struct troce_dev *dev = troce_dev_of(ctx);
-	int err;
-
-	if (dev->prov->cc_get == NULL || dev->ib != NULL)
-		return EOPNOTSUPP;
-	if (prio >= TP_ROCE_PRIOS)
-		return TROCE_REFUSE(dev, EINVAL, "priority %u: wanted 0..%u", prio, TP_ROCE_PRIOS - 1);
-	troce_lock(dev);
-	err = dev->prov->cc_get(dev, prio, cc);
-	troce_unlock(dev);
-	return err;
 }
 
 bool

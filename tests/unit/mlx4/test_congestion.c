@@ -301,6 +301,25 @@ test_restore(void **state)
 	rig_close();
 }
 
+/* A card with another algorithm has defaults that no call may set: they stay while other things change, and come back. */
+static void
+test_variant(void **state)
+{
+	(void)state;
+	rig_open("cc0=variant:paper");
+	assert_int_equal(word(0, 3, "byte-reset"), 156250);
+	assert_int_equal(rte_pmd_mlx4_cc_enable(0, 1u << 3, true), 0);
+	assert_int_equal(rte_pmd_mlx4_cc_set(0, 1u << 3, "ai-rate", 50), 0);
+	assert_int_equal(rte_pmd_mlx4_cc_set(0, 1u << 3, "byte-reset", 156250), -ERANGE);
+	assert_int_equal(param(1, 3, RP, 0x18), 156250);
+	assert_int_equal(rte_pmd_mlx4_cc_defaults(0, 1u << 3), 0);
+	assert_int_equal(param(1, 3, RP, 0x18), 400);
+	assert_int_equal(rte_pmd_mlx4_cc_restore(0, 1u << 3), 0);
+	assert_int_equal(param(1, 3, RP, 0x18), 156250);
+	assert_int_equal(param(1, 3, RP, 0x24), 40);
+	rig_close();
+}
+
 /* A queue pair whose packets come marked, since its traffic class says so. */
 static void
 join(struct rr_end *a, struct rr_end *b, uint8_t tclass)
@@ -353,6 +372,10 @@ test_roce(void **state)
 	assert_int_equal(tp_roce_cc_get(rr_ctx[1], 0, "cnp-dscp", &v), 0);
 	assert_int_equal(v, 46);
 	assert_int_equal(tp_roce_cc_get(rr_ctx[1], 0, "initial-alpha", &v), EOPNOTSUPP);
+	/* The card has one variant, which is its own. */
+	assert_int_equal(tp_roce_cc_set_variant(rr_ctx[1], 2, "card"), 0);
+	assert_int_equal(tp_roce_cc_set_variant(rr_ctx[1], 1, "paper"), EOPNOTSUPP);
+	assert_string_equal(tp_roce_cc_variant(rr_ctx[1], 0), "card");
 	rig_log_begin();
 	assert_int_equal(tp_roce_cc_set(rr_ctx[1], 1, "initial-alpha", 5), EOPNOTSUPP);
 	said = rig_log_end(&lines);
@@ -439,6 +462,7 @@ main(void)
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_stored),
 		cmocka_unit_test(test_restore),
+		cmocka_unit_test(test_variant),
 		cmocka_unit_test_setup_teardown(test_roce, rr_setup, rr_teardown),
 	};
 

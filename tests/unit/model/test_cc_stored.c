@@ -116,6 +116,31 @@ test_lasts(void **state)
 	card_free(c);
 }
 
+/* A card whose ports store this, with queue pairs of the priority that no command prepared for it. */
+static struct vr *
+two_ends(void **state, const char *both, struct vr_qp **a, struct vr_qp **b)
+{
+	struct vr *v;
+
+	vr_up_config(state, CARD_DMFS, stores(both, both));
+	v = *state;
+	for (unsigned int port = 1; port <= 2; port++)
+		vr_port(v, port);
+	*a = vr_qp(v, 1, MLX4_QP_ST_RC);
+	*b = vr_qp(v, 2, MLX4_QP_ST_RC);
+	vr_to(v, *a, 2, (*b)->qpn, VR_GID_V4);
+	vr_to(v, *b, 1, (*a)->qpn, VR_GID_V4);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct vr_qp *q = i == 0 ? *a : *b;
+
+		prm_set(q->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_SCHED_QUEUE, MLX4_SCHED_QUEUE(i + 1, PRIO));
+		prm_set(q->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_FORCE_VLAN, 1);
+		prm_set(q->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_VLAN_INDEX, 3);
+		vr_qp_up(v, q);
+	}
+	return v;
+}
+
 /* Nothing is asked of the card: packets say ECT(0), a marked one is answered, and its sender is limited to what is stored. */
 static void
 test_packets(void **state)
@@ -123,24 +148,8 @@ test_packets(void **state)
 	static const char both[] = "prio:3/rate-on-first-cnp:100/time-reset:131071/byte-reset:0/cnp-dscp:46";
 	struct tp_model_cc cc[8];
 	struct vr_qp *a, *b;
-	struct vr *v;
+	struct vr *v = two_ends(state, both, &a, &b);
 
-	vr_up_config(state, CARD_DMFS, stores(both, both));
-	v = *state;
-	for (unsigned int port = 1; port <= 2; port++)
-		vr_port(v, port);
-	a = vr_qp(v, 1, MLX4_QP_ST_RC);
-	b = vr_qp(v, 2, MLX4_QP_ST_RC);
-	vr_to(v, a, 2, b->qpn, VR_GID_V4);
-	vr_to(v, b, 1, a->qpn, VR_GID_V4);
-	for (unsigned int i = 0; i < 2; i++) {
-		struct vr_qp *q = i == 0 ? a : b;
-
-		prm_set(q->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_SCHED_QUEUE, MLX4_SCHED_QUEUE(i + 1, PRIO));
-		prm_set(q->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_FORCE_VLAN, 1);
-		prm_set(q->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_VLAN_INDEX, 3);
-		vr_qp_up(v, q);
-	}
 	assert_int_equal(tp_model_get_cc(v->c->m, 1, cc), 0);
 	for (unsigned int i = 0; i < 8; i++)
 		assert_true(cc[i].marked == 0 && cc[i].cnps_sent == 0 && cc[i].marks_ignored == 0 &&
@@ -167,6 +176,49 @@ test_packets(void **state)
 	assert_int_equal(tp_model_get_cc(v->c->m, 0, cc), -22);
 	assert_int_equal(tp_model_get_cc(v->c->m, 3, cc), -22);
 	vr_quiet(v);
+}
+
+/*
+ * The firmware's algorithm, with its defaults: the first CNP sets 3 Gb/s (card) or halves 40 Gb/s (paper); or 4 us later rate is
+ * taken by half of alpha, which fell four times by 1/256 (vendor-hpcc): 40 x (1 - (255/256)^4 / 2) = 20.3107.
+ */
+static void
+test_variants(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t first, later, byte_reset, g;
+	} row[] = {{"variant:card/prio:3", 3000, 3000, 400, 32},
+		   {"prio:3/variant:paper", 20000, 20000, 156250, 4},
+		   {"variant:paper/prio:3/variant:card", 3000, 3000, 400, 32},
+		   {"variant:vendor-hpcc/prio:3", 40000, 20310, 0, 4},
+		   {"prio:3/variant:vendor/min-rate:30000", 40000, 30000, 0, 4}};
+
+	for (unsigned int i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct tp_model_cc cc[8];
+		struct vr_qp *a, *b;
+		struct vr *v = two_ends(state, row[i].text, &a, &b);
+
+		assert_int_equal(get(v->c, MOD(1, 3, RP), 0x18), row[i].byte_reset);
+		assert_int_equal(get(v->c, MOD(1, 3, RP), 0x58), row[i].g);
+		assert_int_equal(get(v->c, MOD(1, 3, RP), 0x0c), ON | AFTER | (row[i].byte_reset == 156250 ? 1u << 27 : 0));
+		v->end[0]->mark = 1;
+		vr_exchange(v, a, b, 100);
+		assert_int_equal(tp_model_get_cc(v->c->m, 1, cc), 0);
+		assert_int_equal(cc[PRIO].limited_mbps, row[i].first);
+		vr_wait(v, 4000);
+		assert_int_equal(tp_model_get_cc(v->c->m, 1, cc), 0);
+		assert_int_equal(cc[PRIO].limited_mbps, row[i].later);
+		/* Its defaults can be said, also those that no other value may be. */
+		prm_set32(card_in(v->c), 4, 1u << 29);
+		prm_set32(card_in(v->c), 0x18, row[i].byte_reset);
+		assert_int_equal(card_cmd_in(v->c, CMD, SET, MOD(1, 3, RP)), 0);
+		assert_int_equal(card_cmd_in(v->c, CMD, SET, MOD(1, 3, RP) | CLEAR), 0);
+		assert_int_equal(get(v->c, MOD(1, 3, RP), 0x18), row[i].byte_reset);
+		vr_quiet(v);
+		if (i + 1 < sizeof(row) / sizeof(row[0]))
+			vr_down(state);
+	}
 }
 
 static void
@@ -199,6 +251,11 @@ test_refused(void **state)
 		{"prio:1/:5", ":5", "prio:PRIO+... or NAME:VALUE with a parameter of the card's congestion control"},
 		{"prio:1/threshold", "threshold",
 		 "prio:PRIO+... or NAME:VALUE with a parameter of the card's congestion control"},
+		{"prio:1/variant:hpcc", "variant:hpcc", "variant:card, variant:paper or variant:vendor-hpcc"},
+		{"variant:", "variant:", "variant:card, variant:paper or variant:vendor-hpcc"},
+		{"prio:1/variant", "variant",
+		 "prio:PRIO+... or NAME:VALUE with a parameter of the card's congestion control"},
+		{"variant:paper/ai-rate:5", "ai-rate:5", "prio:PRIO+... in front of it"},
 		{"prio:1/prio", "prio",
 		 "prio:PRIO+... or NAME:VALUE with a parameter of the card's congestion control"},
 	};
@@ -242,6 +299,7 @@ main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_lasts),
 		cmocka_unit_test_teardown(test_packets, vr_down),
+		cmocka_unit_test_teardown(test_variants, vr_down),
 		cmocka_unit_test(test_refused),
 	};
 
