@@ -42,7 +42,12 @@
 
 #define MLX4_CC_QAU_ENABLE (1u << 31)
 #define MLX4_CC_QAU_TAG (1u << 30)
-#define MLX4_CC_QAU_NO_RP (1u << 22)
+#define MLX4_CC_QAU_KEEP_TARGET (1u << 22) /* "disable 32.14.4e" [U]: a target far above the rate stays; of all priorities */
+/* Flags that are words, too: X(flag, "word") */
+#define MLX4_CC_QAU_WORDS(X)                                                                                           \
+	X(MLX4_CC_QAU_ENABLE, "rpg_enable")                                                                            \
+	X(MLX4_CC_QAU_TAG, "cn_tag")                                                                                   \
+	X(MLX4_CC_QAU_KEEP_TARGET, "disable_32_14_4e")
 #define MLX4_CC_RP_CNP (1u << 31) /* CNPs are heard */
 #define MLX4_CC_RP_FAST_RISE (1u << 29)
 #define MLX4_CC_RP_CLAMP (1u << 27)
@@ -57,18 +62,18 @@
 #define MLX4_CC_GENERAL_VLAN (1u << 30)
 #define MLX4_CC_GENERAL_IPV6 (1u << 29)
 
-/* X(field, "word of lib/roce/cc" or "", bit of the mask) */
+/* X(field, "word of lib/roce/cc" or "", bit of the mask); of 802.1Qau the words are those of netlink DCB */
 #define MLX4_CC_QAU_VALUES(X)                                                                                          \
-	X(PRM_D(0x10, 31, 0), "", 31) /* rppp_max_rps */                                                               \
-	X(PRM_D(0x14, 31, 0), "", 30) /* rpg_time_reset */                                                             \
-	X(PRM_D(0x18, 31, 0), "", 29) /* rpg_byte_reset */                                                             \
-	X(PRM_D(0x1c, 31, 0), "", 28) /* rpg_threshold */                                                              \
-	X(PRM_D(0x20, 31, 0), "", 27) /* rpg_max_rate */                                                               \
-	X(PRM_D(0x24, 31, 0), "", 26) /* rpg_ai_rate */                                                                \
-	X(PRM_D(0x28, 31, 0), "", 25) /* rpg_hai_rate */                                                               \
-	X(PRM_D(0x2c, 31, 0), "", 24) /* rpg_gd */                                                                     \
-	X(PRM_D(0x30, 31, 0), "", 23) /* rpg_min_dec_fac */                                                            \
-	X(PRM_D(0x34, 31, 0), "", 22) /* rpg_min_rate */
+	X(PRM_D(0x10, 31, 0), "rppp_max_rps", 31)                                                                       \
+	X(PRM_D(0x14, 31, 0), "rpg_time_reset", 30)                                                                     \
+	X(PRM_D(0x18, 31, 0), "rpg_byte_reset", 29)                                                                     \
+	X(PRM_D(0x1c, 31, 0), "rpg_threshold", 28)                                                                      \
+	X(PRM_D(0x20, 31, 0), "rpg_max_rate", 27)                                                                       \
+	X(PRM_D(0x24, 31, 0), "rpg_ai_rate", 26)                                                                        \
+	X(PRM_D(0x28, 31, 0), "rpg_hai_rate", 25)                                                                       \
+	X(PRM_D(0x2c, 31, 0), "rpg_gd", 24)                                                                             \
+	X(PRM_D(0x30, 31, 0), "rpg_min_dec_fac", 23)                                                                    \
+	X(PRM_D(0x34, 31, 0), "rpg_min_rate", 22)
 #define MLX4_CC_QAU_RPS PRM_D(0x10, 31, 0)
 /* Those that are a member of struct tqau_conf: X(field, member) */
 #define MLX4_CC_QAU_MEMBERS(X)                                                                                         \

@@ -48,7 +48,7 @@ commands_register(struct app *app)
 		cmd_share_register,       cmd_ib_register,         cmd_sm_register,          cmd_ib_show_register,
 		cmd_ipoib_register,       cmd_ipoib_pair_register, cmd_health_register,      cmd_snapshot_register,
 		cmd_capture_register,     cmd_card_register,       cmd_connections_register, cmd_filter_register,
-		cmd_quirks_register,      cmd_roce_cc_register,
+		cmd_quirks_register,      cmd_roce_cc_register,    cmd_qcn_register,
 	};
 	unsigned int i;
 	int ret = 0;

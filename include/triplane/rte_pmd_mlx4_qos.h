@@ -163,6 +163,46 @@ struct rte_pmd_mlx4_cc_stats {
 };
 /** @return 0, -ENODEV, -EINVAL no such priority, -ENOTSUP, or what the card said. */
 int rte_pmd_mlx4_cc_stats(uint16_t port_id, unsigned int prio, struct rte_pmd_mlx4_cc_stats *st);
+/** They start again in the card, and in xstats with them; what is limited stays so. @return as rte_pmd_mlx4_cc_enable(). */
+int rte_pmd_mlx4_cc_clear(uint16_t port_id, uint8_t prios);
+
+/*
+ * Quantized congestion notification (802.1Qau): the card's reaction point, of what Ethernet queues of a priority send.
+ */
+
+/** A parameter, from 0, under the name of netlink DCB: flags rpg_enable, cn_tag, disable_32_14_4e, then rppp_max_rps ... */
+struct rte_pmd_mlx4_qcn_param {
+	const char *name;
+	const char *unit; /**< "us", "B", "Mb/s", "%"; "" for a number */
+	uint32_t max;     /**< the least is 0 */
+};
+/** @return NULL behind the last. */
+const struct rte_pmd_mlx4_qcn_param *rte_pmd_mlx4_qcn_param(unsigned int i);
+/**
+ * Sets it, live: of priorities, bit n: n; disable_32_14_4e is of all, whichever are named. A reset of the card takes it not.
+ * @return 0, -ENODEV, -ENOENT no such parameter, -ERANGE, -ENOTSUP the firmware has none, or what the card said.
+ */
+int rte_pmd_mlx4_qcn_set(uint16_t port_id, uint8_t prios, const char *name, uint64_t value);
+/** As the card has it. @return as rte_pmd_mlx4_qcn_set(), -EINVAL no such priority. */
+int rte_pmd_mlx4_qcn_get(uint16_t port_id, unsigned int prio, const char *name, uint64_t *value);
+/** Off, and what the standard has before anything is set. @return as rte_pmd_mlx4_qcn_set(). */
+int rte_pmd_mlx4_qcn_defaults(uint16_t port_id, uint8_t prios);
+
+/** Of a priority, since the card's reset or rte_pmd_mlx4_qcn_clear(). Rates are Mb/s. */
+struct rte_pmd_mlx4_qcn_stats {
+	uint64_t limited_cs;   /**< how long it was limited, in 1/100 s */
+	uint64_t created;      /**< limits that there were */
+	uint64_t cnms_handled; /**< congestion notification messages that limited it */
+	uint64_t cnms_ignored; /**< others */
+	uint64_t cnms_dropped; /**< the firmware was busy */
+	uint64_t rate_average; /**< as the firmware estimates it */
+	uint64_t rate_min;     /**< at the lowest */
+	uint64_t rate_max;     /**< at the highest */
+};
+/** @return 0, -ENODEV, -EINVAL no such priority, -ENOTSUP, or what the card said. */
+int rte_pmd_mlx4_qcn_stats(uint16_t port_id, unsigned int prio, struct rte_pmd_mlx4_qcn_stats *st);
+/** @return 0, -ENODEV, -ENOTSUP, or what the card said. */
+int rte_pmd_mlx4_qcn_clear(uint16_t port_id, uint8_t prios);
 
 /* --- events ------------------------------------------------------------------------------------------------ */
 

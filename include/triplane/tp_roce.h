@@ -480,6 +480,11 @@ int tp_roce_cc_defaults(struct ibv_context *ctx, uint8_t prios);
  * @return as tp_roce_cc_enable().
  */
 int tp_roce_cc_restore(struct ibv_context *ctx, uint8_t prios);
+/**
+ * Its counters of these priorities start again; what is limited stays so.
+ * @return 0, EINVAL in software those of all priorities are one (0xff), EOPNOTSUPP, EIO.
+ */
+int tp_roce_cc_clear(struct ibv_context *ctx, uint8_t prios);
 
 /* --- capture (O-5) ---------------------------------------------------------------------------------------------- */
 

@@ -365,6 +365,9 @@ def words(home):
                         t.tell(line)
                     steps.append(seen(t, folder, messages))
                 got = t.ask('roce cc get 0-1 0 rate-on-first-cnp')['ports'], t.ask('roce cc get 1')['ports'][0]['priorities']
+                before = t.counters(1)
+                t.tell('roce cc clear 1')
+                after = t.counters(1)
                 t.end()
         finally:
             MODEL[0] = MODEL[0][:len(MODEL[0]) - len(stored)]
@@ -375,8 +378,27 @@ def words(home):
         first = [(p['priorities'][0]['on'], len(p['priorities'][0]), p['priorities'][0]['rate-on-first-cnp']) for p in got[0]]
         if len(got[1]) != 8 or first != ([(True, 3, 200), (True, 3, 1000)] if stored else [(False, 3, 3000)] * 2):
             return str(got)
+        if not before['cc_cnps_sent'] or after['cc_cnps_sent'] or after['cc_marked']:
+            return 'cleared: %s, then %s' % (before, after)
         return None
     return case
+
+
+def qcn():
+    """802.1Qau by words: what is set is shown, of its priorities alone, and taken back; what is none is said."""
+    lines = ('qcn set 0 3,5 rpg_ai_rate 7', 'qcn set 0 3 rpg_gd 8', 'qcn enable 0 5', 'qcn clear 0', 'qcn set 0 4 rpg_max_rate 9000', 'qcn defaults 0 4', 'qcn get 0 3-5 json')
+    told = run_lines(['net_mlx4_model0'], lines)
+    found = re.search(r'\{.*"priorities".*\}', told)
+    got = [(p['priority'], p['rpg_enable'], p['rpg_ai_rate'], p['rpg_gd'], p['rpg_max_rate'], p['counters']['cnms_handled']) for p in json.loads(found.group())['ports'][0]['priorities']] if found else []
+    if got != [(3, 0, 7, 8, 0, 0), (4, 0, 5, 7, 0, 0), (5, 1, 7, 7, 0, 0)]:
+        return told
+    for device, line, want in (('', 'qcn set 0 0 rpg_ai 1', "'rpg_ai' is no parameter of 802.1Qau"), ('', 'qcn set 0 0 rpg_min_dec_fac 101', 'rpg_min_dec_fac 101: wanted 0..100 %'),
+                               ('', 'qcn enable 0 8', 'priority 8: wanted 0..7'), (',congestion=0', 'qcn get 0', 'the firmware does not offer it'),
+                               (',congestion=0', 'qcn enable 0', 'the firmware does not offer it')):
+        told = run_lines(['net_mlx4_model0' + device], [line])
+        if want not in told:
+            return told
+    return None
 
 
 def words_everywhere():
@@ -433,7 +455,7 @@ def refused():
 
 
 for name, case in (('losses', losses), ('datagrams', datagrams), ('live', live), ('wire-4', on_the_wire(4)), ('wire-6', on_the_wire(6)),
-                   ('wire-copied-4', on_the_wire(4, 3)), ('wire-copied-6', on_the_wire(6, 3)), ('words', words('sw')), ('words-everywhere', words_everywhere), ('wrong-values', wrong_values), ('by-priority', by_priority), ('parameters', parameters),
+                   ('wire-copied-4', on_the_wire(4, 3)), ('wire-copied-6', on_the_wire(6, 3)), ('words', words('sw')), ('words-everywhere', words_everywhere), ('qcn', qcn), ('wrong-values', wrong_values), ('by-priority', by_priority), ('parameters', parameters),
                    ('refused', refused), ('card-losses', losses_card), ('card-wire-4', on_the_wire_card(4)), ('card-wire-6', on_the_wire_card(6)),
                    ('card-by-priority', by_priority_card), ('card-parameters', parameters_card), ('card-words', words('mlx4'))):
     if sys.argv[1:] and name not in sys.argv[1:]:

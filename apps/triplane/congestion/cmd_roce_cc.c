@@ -7,16 +7,17 @@
 #include <string.h>
 
 #include <rte_cycles.h>
+#include <rte_errno.h>
 
 #include "apps/triplane/port/roce.h"
 #include "apps/triplane/settings/settings.h"
 #include "congestion.h"
+#include "rte_pmd_mlx4_qos.h"
 
 #define ALL_PRIOS UINT8_MAX
 
-/* Those of the list; without one, all. 0: one of them is none, which was said. */
-static uint8_t
-prios_of(const struct cmd_args *a)
+uint8_t
+congestion_prios(const struct cmd_args *a)
 {
 	const struct cmd_val *prios = cmd_val(a, "prios");
 	uint8_t mask = 0;
@@ -38,7 +39,7 @@ prios_of(const struct cmd_args *a)
 static int
 change(struct app *app, const struct cmd_args *a, const struct roce_cc_word *w)
 {
-	uint8_t prios = prios_of(a);
+	uint8_t prios = congestion_prios(a);
 	int ret = prios == 0 ? -ERANGE : 0;
 
 	for (unsigned int i = 0; i < TP_ROCE_PRIOS && ret == 0; i++)
@@ -91,6 +92,21 @@ do_variant(void *arg, const struct cmd_args *a)
 	return change(arg, a, &w);
 }
 
+/* Of a port that is open for RoCE: as its home has them; else those of the card. */
+static int
+do_clear(void *arg, const struct cmd_args *a)
+{
+	const uint16_t port = (uint16_t)cmd_num(a, "port", 0);
+	const struct roce_port *r = ((struct app *)arg)->port[port].roce;
+	const uint8_t prios = congestion_prios(a);
+	int ret;
+
+	if (prios == 0)
+		return -ERANGE;
+	ret = r != NULL && r->ctx != NULL ? -tp_roce_cc_clear(r->ctx, prios) : rte_pmd_mlx4_cc_clear(port, prios);
+	return ret == 0 ? 0 : app_err(ret, "port %u: counters of congestion control: %s", port, rte_strerror(-ret));
+}
+
 /* --- what there is --- */
 
 /* param: one of them, -1: all. */
@@ -121,7 +137,7 @@ show_prios(struct out *o, struct roce_port *r, uint8_t prios, int param)
 static void
 show_get(struct out *o, struct roce_port *r, const struct cmd_args *a)
 {
-	show_prios(o, r, prios_of(a), cmd_has(a, "name") ? roce_cc_param_of(cmd_text(a, "name")) : -1);
+	show_prios(o, r, congestion_prios(a), cmd_has(a, "name") ? roce_cc_param_of(cmd_text(a, "name")) : -1);
 }
 
 static int
@@ -130,7 +146,7 @@ do_get(void *arg, const struct cmd_args *a)
 	const struct cmd_val *ports = cmd_val(a, "ports");
 	struct app *app = arg;
 
-	if (prios_of(a) == 0)
+	if (congestion_prios(a) == 0)
 		return -ERANGE;
 	if (cmd_has(a, "name") && roce_cc_param_of(cmd_text(a, "name")) < 0)
 		return no_param(cmd_text(a, "name"));
@@ -243,6 +259,9 @@ static const struct cmd table[] = {
 	{"RoCE", "roce cc {port:port} {prios:list} {what:on|off|enable|disable|defaults|restore}",
 	 "The same, with the port in front.", do_change, false},
 	{"RoCE", "roce cc {port:port} {prios:list} set {name:str} {value:0..4294967295}", "The same.", do_set, false},
+	{"RoCE", "roce cc clear {port:port} [{prios:list}]",
+	 "Lets its counters start again: in software all of them, on the card also those of these priorities alone.", do_clear,
+	 false},
 	{"RoCE", "show roce cc {ports:ports} [{ms:10..60000}]",
 	 "Shows its parameters by priority, and its counters; over so many milliseconds, also what goes, marks and "
 	 "CNPs a "

@@ -337,7 +337,8 @@ parse_features(struct mlx4_caps *c, const uint8_t *box)
 	c->num_qp_rates = prm_get(box, MLX4_CAP_QP_RATES);
 	c->roce = (c->flags >> MLX4_DEV_FLAG_IBOE) & 1;
 	c->roce_v2 = c->roce && c->config_dev && prm_get(box, MLX4_CAP_ROCE_V1V2);
-	c->congestion = c->roce_v2 && prm_get(box, MLX4_CAP_QCN);
+	c->qcn = prm_get(box, MLX4_CAP_QCN);
+	c->dcqcn = c->roce_v2 && c->qcn;
 	c->mw = (c->flags >> MLX4_DEV_FLAG_MW) & 1;
 	c->mw2 = c->mw && prm_get(box, MLX4_CAP_MW_2);
 	c->mw2b = c->mw2 && prm_get(box, MLX4_CAP_MW_2B);

@@ -57,7 +57,7 @@ struct mlx4_caps {
 	bool recover_event;  /* tells of recoverable errors */
 	bool port_mng_event; /* tells what the subnet manager changed */
 	bool roce, roce_v2;  /* RDMA over Ethernet: at all, over UDP too */
-	bool congestion;     /* congestion control of RoCE v2 */
+	bool dcqcn, qcn;     /* congestion control of RoCE v2; 802.1Qau */
 	bool mw, mw2, mw2b;  /* memory windows: at all, type 2, bound to a queue pair */
 	bool local_inv, fast_reg, diag_port;
 	bool beacon;           /* a port's light can blink */

@@ -128,7 +128,7 @@ tell_rp(struct mlx4_eth *eth, unsigned int prio, const struct tcc_conf *was, con
 	values_put(set, rp_values, RTE_DIM(rp_values), was, conf);
 	prm_set32(set, MLX4_CC_FLAG_MASK, mask);
 	prm_set32(set, MLX4_CC_FLAGS, flags);
-	return mlx4_port_cc_set(eth->hca, eth->port, MLX4_CC_RP, prio, set);
+	return mlx4_port_cc_set(eth->hca, eth->port, MLX4_CC_RP, (uint8_t)(1u << prio), set);
 }
 
 static int
@@ -139,7 +139,7 @@ tell_np(struct mlx4_eth *eth, unsigned int prio, const struct tcc_conf *was, con
 	values_put(set, np_values, RTE_DIM(np_values), was, conf);
 	prm_set32(set, MLX4_CC_FLAG_MASK, MLX4_CC_NP_ECN);
 	prm_set32(set, MLX4_CC_FLAGS, on ? MLX4_CC_NP_ECN : 0);
-	return mlx4_port_cc_set(eth->hca, eth->port, MLX4_CC_NP, prio, set);
+	return mlx4_port_cc_set(eth->hca, eth->port, MLX4_CC_NP, (uint8_t)(1u << prio), set);
 }
 
 int
@@ -240,13 +240,27 @@ mlx4_cc_stats(struct mlx4_eth *eth, struct rte_pmd_mlx4_cc_stats st[TP_PRIOS])
 	int rc;
 
 	memset(st, 0, TP_PRIOS * sizeof(*st));
-	rc = mlx4_port_cc_stats(eth->hca, eth->port, MLX4_CC_RP, box);
+	rc = mlx4_port_cc_stats(eth->hca, eth->port, MLX4_CC_RP, 0, box);
 	for (i = 0; i < TP_PRIOS && rc == 0; i++)
 		add_rp(box + i * MLX4_CC_STATS_BLOCK, &st[i]);
 	if (rc == 0)
-		rc = mlx4_port_cc_stats(eth->hca, eth->port, MLX4_CC_NP, box);
+		rc = mlx4_port_cc_stats(eth->hca, eth->port, MLX4_CC_NP, 0, box);
 	for (i = 0; i < TP_PRIOS && rc == 0; i++)
 		add_np(box + i * MLX4_CC_STATS_BLOCK, &st[i]);
+	return rc;
+}
+
+int
+mlx4_cc_clear(struct mlx4_eth *eth, uint8_t prios)
+{
+	unsigned int i;
+	int rc = mlx4_port_cc_clear(eth->hca, eth->port, MLX4_CC_RP, prios);
+
+	if (rc == 0)
+		rc = mlx4_port_cc_clear(eth->hca, eth->port, MLX4_CC_NP, prios);
+	for (i = 0; i < TP_PRIOS && rc == 0; i++)
+		if ((prios >> i & 1) != 0)
+			memset(&eth->qos->cc_base[i], 0, sizeof(eth->qos->cc_base[i]));
 	return rc;
 }
 
@@ -395,5 +409,21 @@ rte_pmd_mlx4_cc_stats(uint16_t port_id, unsigned int prio, struct rte_pmd_mlx4_c
 	rc = mlx4_cc_stats(eth, all);
 	if (rc == 0)
 		*st = all[prio];
+	return rc;
+}
+
+int
+rte_pmd_mlx4_cc_clear(uint16_t port_id, uint8_t prios)
+{
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	int rc;
+
+	if (eth == NULL)
+		return -ENODEV;
+	if (prios == 0)
+		return 0;
+	mlx4_qos_lock(eth);
+	rc = mlx4_cc_clear(eth, prios);
+	mlx4_qos_unlock(eth);
 	return rc;
 }

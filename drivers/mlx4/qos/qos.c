@@ -93,6 +93,8 @@ mlx4_qos_restore(struct mlx4_eth *eth)
 	}
 	if (rc == 0)
 		rc = mlx4_cc_restore(eth);
+	if (rc == 0)
+		rc = mlx4_qcn_restore(eth);
 	mlx4_qos_unlock(eth);
 	return rc;
 }

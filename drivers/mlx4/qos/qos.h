@@ -3,9 +3,8 @@
  */
 /*
  * Quality of service of a port from the inside. One lock covers the declaration, what hangs on it and the watch over
- * stalls; it is never held by a burst. The files: qos.c puts declarations in force, card.c tells the card its part, cc.c
- * what congestion control it does, and
- * tx_marks.c transmit queues theirs; flow_control.c, dcb.c and tm/ are ethdev's words for parts of declarations;
+ * stalls; it is never held by a burst. The files: qos.c puts declarations in force, card.c tells the card its part, cc.c and
+ * qcn.c what congestion control it does, and tx_marks.c transmit queues theirs; flow_control.c, dcb.c and tm/ are ethdev's words for parts of declarations;
  * txq_policy.c treats single transmit queues, dropless.c single receive queues; watch.c, rx_stall.c and tx_hol.c look after
  * paths that stand still; notify.c says what has changed.
  */
@@ -78,6 +77,7 @@ struct mlx4_qos {
 	void *event_arg;
 	struct mlx4_cc cc[TP_PRIOS];
 	struct rte_pmd_mlx4_cc_stats cc_base[TP_PRIOS]; /* at the last reset of counters */
+	uint8_t qcn[TP_PRIOS][MLX4_CC_RP_SIZE];         /* 802.1Qau, as the card was told: set by set, by their masks */
 	struct mlx4_tm *tm;
 	/* Whether groups of queues can live with a declaration. Set by groups, NULL: there is none. For the primary process alone. */
 	int (*judge)(const struct mlx4_eth *eth, const struct tp_qos_port *q, const struct tp_qos_limits *lim,
@@ -115,6 +115,12 @@ int mlx4_cc_take_back(struct mlx4_eth *eth, unsigned int prio);
 int mlx4_cc_restore(struct mlx4_eth *eth);
 /* Since the card's reset. */
 int mlx4_cc_stats(struct mlx4_eth *eth, struct rte_pmd_mlx4_cc_stats st[TP_PRIOS]);
+/* Those of a mask of priorities start again. */
+int mlx4_cc_clear(struct mlx4_eth *eth, uint8_t prios);
+
+/* --- qcn.c: with the lock --- */
+/* The card was reset and is told again. */
+int mlx4_qcn_restore(struct mlx4_eth *eth);
 
 /* --- notify.c: with the lock --- */
 /* Logs a line and tells whoever wants to hear. */

@@ -96,6 +96,14 @@ cc_restore(struct troce_dev *dev, unsigned int prio)
 	return mlx4_roce_errno(rc);
 }
 
+static int
+cc_clear(struct troce_dev *dev, uint8_t prios)
+{
+	const struct mlx4_roce *r = dev->home;
+
+	return r->hca == NULL ? EIO : mlx4_roce_errno(rte_pmd_mlx4_cc_clear(dev->port_id, prios));
+}
+
 /* --- what it is ---------------------------------------------------------------------------------------------- */
 
 /* Queue pairs and completion queues share the UAR pages, each has one. */
@@ -474,6 +482,7 @@ const struct troce_provider mlx4_roce_provider = {
 	.cc_get = cc_get,
 	.cc_set = cc_set,
 	.cc_restore = cc_restore,
+	.cc_clear = cc_clear,
 	.cc_has = mlx4_cc_has,
 	.capture = mlx4_roce_capture,
 	.mem_open = mlx4_roce_mem_open,

@@ -277,6 +277,8 @@ struct troce_provider {
 	int (*cc_set)(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc);
 	/* As it was before the first cc_set(). */
 	int (*cc_restore)(struct troce_dev *dev, unsigned int prio);
+	/* Counters start again. EINVAL: not those of so few priorities. */
+	int (*cc_clear)(struct troce_dev *dev, uint8_t prios);
 	/* Is it a parameter there? NULL: all are. */
 	bool (*cc_has)(const char *param);
 	/*

@@ -231,6 +231,21 @@ cc_restore(struct troce_dev *dev, unsigned int prio)
 }
 
 static int
+cc_clear(struct troce_dev *dev, uint8_t prios)
+{
+	struct rsw_dev *d = dev->home;
+
+	if (prios != UINT8_MAX)
+		return EINVAL;
+	rsw_gate_close(d);
+	d->sw.cc_marks = d->sw.cc_cnps_sent = d->sw.cc_cnps_handled = d->sw.cc_cnps_ignored = 0;
+	d->sw.rx_ecn = 0;
+	d->st.cnp = 0;
+	rsw_gate_open(d);
+	return 0;
+}
+
+static int
 pd_nothing(struct troce_pd *pd)
 {
 	return 0;
@@ -301,6 +316,7 @@ static const struct troce_provider provider = {
 	.cc_get = rsw_cc_get,
 	.cc_set = cc_set,
 	.cc_restore = cc_restore,
+	.cc_clear = cc_clear,
 	.mem_open = rsw_mem_open,
 	.mem_close = rsw_mem_close,
 	.view_uars = rsw_view_uars,

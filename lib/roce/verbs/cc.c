@@ -98,6 +98,24 @@ tp_roce_cc_defaults(struct ibv_context *ctx, uint8_t prios)
 	return each(ctx, prios, change_all, NULL);
 }
 
+int
+tp_roce_cc_clear(struct ibv_context *ctx, uint8_t prios)
+{
+	struct troce_dev *dev = troce_dev_of(ctx);
+	int err;
+
+	if (dev->prov->cc_clear == NULL || dev->ib != NULL)
+		return TROCE_REFUSE(dev, EOPNOTSUPP, "provider %s has no congestion control", dev->prov->name);
+	troce_lock(dev);
+	err = dev->prov->cc_clear(dev, prios);
+	troce_unlock(dev);
+	if (err == EINVAL)
+		return TROCE_REFUSE(dev, err, "provider %s counts all priorities together", dev->prov->name);
+	if (err == EOPNOTSUPP)
+		return TROCE_REFUSE(dev, err, "the firmware has no congestion control of RoCE v2");
+	return err;
+}
+
 const char *
 tp_roce_cc_variant_name(unsigned int i)
 {

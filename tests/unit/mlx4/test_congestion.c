@@ -406,10 +406,29 @@ test_roce(void **state)
 	assert_int_equal(rig_xstat(1, "tx_prio0_cnps"), 1);
 	assert_int_equal(rig_xstat(0, "rx_prio0_cnps_ignored"), 1);
 	assert_int_equal(rig_xstat(1, "tx_prio1_cnps"), 0);
+	/* Of another priority, nothing; then all that the card counted starts again, in xstats, too. */
+	assert_int_equal(tp_roce_cc_clear(rr_ctx[1], 0xfe), 0);
+	assert_int_equal(stat(1, "cc_marked"), 3);
+	assert_int_equal(rig_xstat(1, "rx_prio0_ecn_marked"), 3);
+	assert_int_equal(rte_eth_xstats_reset(1), 0);
+	assert_int_equal(tp_roce_cc_clear(rr_ctx[1], 1), 0);
+	assert_int_equal(stat(1, "cc_marked"), 0);
+	assert_int_equal(stat(1, "cc_cnps_sent"), 0);
+	assert_int_equal(rig_xstat(1, "rx_prio0_ecn_marked"), 0);
+	assert_int_equal(rig_xstat(1, "tx_prio0_cnps"), 0);
+	rr_wait(10000);
+	assert_int_equal(rr_rdma(&a, IBV_WR_RDMA_WRITE, 0, 500, &b, 0), 0);
+	rr_run();
+	assert_int_equal(rr_poll(&a).status, IBV_WC_SUCCESS);
+	assert_int_equal(stat(1, "cc_marked"), 1);
+	assert_int_equal(rig_xstat(1, "rx_prio0_ecn_marked"), 1);
+	assert_int_equal(stat(0, "cc_cnps_ignored"), 2);
+	assert_int_equal(rte_pmd_mlx4_cc_clear(0, 0xff), 0);
+	assert_int_equal(stat(0, "cc_cnps_ignored"), 0);
 	/* Those of the ethdev start again, those of RoCE do not. */
 	assert_int_equal(rte_eth_xstats_reset(1), 0);
 	assert_int_equal(rig_xstat(1, "rx_prio0_ecn_marked"), 0);
-	assert_int_equal(stat(1, "cc_marked"), 3);
+	assert_int_equal(stat(1, "cc_marked"), 1);
 	/* Heard, the CNP limits the queue pair; at port 0 it is on without the ECT that port 1 would not mark. */
 	rr_wait(10000);
 	assert_int_equal(mlx4_cmd(hca(), CMD, 4, RP << 16 | 1u << 8 | 1, (const uint8_t[0x108]){0x80, [0x0c] = 0x80},

@@ -145,11 +145,40 @@ restored(void **state)
 	assert_int_equal(v, 77);
 }
 
+/* Counters start again, and what is limited stays so. Those of one priority are not told apart. */
+static void
+cleared(void **state)
+{
+	static const char *const name[] = {"ecn_marked", "cc_marked", "cc_cnps_sent", "cnps", "cc_cnps_handled"};
+	struct pair *p = *state;
+	struct ibv_qp *a, *b;
+
+	for (unsigned int n = 0; n < 2; n++)
+		assert_int_equal(tp_roce_cc_enable(p->n[n].ctx, 1, true), 0);
+	pair_qps(p, &rc, &a, &b);
+	for (unsigned int round = 0; round < 2; round++) {
+		set(p, 1, "cnp-interval", 0);
+		congest(p, a, b);
+		for (unsigned int i = 0; i < RTE_DIM(name); i++)
+			assert_int_equal(pair_stat(p, i < 3, name[i]), 1);
+		for (unsigned int n = 0; n < 2; n++) {
+			assert_int_equal(tp_roce_cc_clear(p->n[n].ctx, 1), EINVAL);
+			assert_int_equal(pair_stat(p, n, name[n == 0 ? 4 : 1]), 1);
+			assert_int_equal(tp_roce_cc_clear(p->n[n].ctx, 0xff), 0);
+		}
+		for (unsigned int i = 0; i < RTE_DIM(name); i++)
+			assert_int_equal(pair_stat(p, i < 3, name[i]), 0);
+		assert_int_equal(pair_stat(p, 0, "cc_limited_qps"), 1);
+	}
+	assert_int_equal(tp_roce_destroy_qp(a), 0);
+	assert_int_equal(tp_roce_destroy_qp(b), 0);
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
-	const struct CMUnitTest tests[] = {T(variants), T(restored)};
+	const struct CMUnitTest tests[] = {T(variants), T(restored), T(cleared)};
 
 	return cmocka_run_group_tests_name("roce_sw_cc", tests, NULL, NULL);
 }

@@ -31,12 +31,14 @@ int mlx4_port_prio_map(struct mlx4_hca *hca, unsigned int port, const struct mlx
 #define MLX4_FLOW_SIZE (MLX4_PRIOS * MLX4_FLOW_ENTRY)
 int mlx4_port_flow_stats(struct mlx4_hca *hca, unsigned int port, bool reset, uint8_t *out);
 
-/* --- congestion control of a port (port/cc.c); -ENOTSUP: the firmware has none. algorithm: MLX4_CC_RP, MLX4_CC_NP --- */
-/* Parameters of a priority. set: MLX4_CC_RP_SIZE bytes. */
+/* --- congestion control of a port (port/cc.c); -ENOTSUP: the firmware has none. algorithm: MLX4_CC_QAU and so on --- */
+/* Parameters of a priority, or of a mask of them. set: MLX4_CC_RP_SIZE bytes. */
 int mlx4_port_cc_get(struct mlx4_hca *hca, unsigned int port, unsigned int algorithm, unsigned int prio, uint8_t *set);
-int mlx4_port_cc_set(struct mlx4_hca *hca, unsigned int port, unsigned int algorithm, unsigned int prio,
+int mlx4_port_cc_set(struct mlx4_hca *hca, unsigned int port, unsigned int algorithm, uint8_t prios,
 		     const uint8_t *set);
-/* Counters of all priorities, MLX4_CC_STATS_SIZE bytes. */
-int mlx4_port_cc_stats(struct mlx4_hca *hca, unsigned int port, unsigned int algorithm, uint8_t *out);
+/* Counters, MLX4_CC_STATS_SIZE bytes: prios 0: all priorities; of 802.1Qau a mask of one: in the first block. */
+int mlx4_port_cc_stats(struct mlx4_hca *hca, unsigned int port, unsigned int algorithm, uint8_t prios, uint8_t *out);
+/* Counters of these priorities start again. */
+int mlx4_port_cc_clear(struct mlx4_hca *hca, unsigned int port, unsigned int algorithm, uint8_t prios);
 
 #endif /* MLX4_HCA_PORT_QOS_H */
