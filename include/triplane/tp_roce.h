@@ -486,6 +486,24 @@ int tp_roce_cc_restore(struct ibv_context *ctx, uint8_t prios);
  */
 int tp_roce_cc_clear(struct ibv_context *ctx, uint8_t prios);
 
+/** A queue pair that it limits now. */
+struct tp_roce_cc_limited {
+	uint32_t qp_num;
+	uint32_t dest_qp_num;             /**< the peer's; 0 of datagrams */
+	unsigned int prio;                /**< whose parameters limit it */
+	uint64_t kbps, target_kbps;       /**< its rate, and where increases lead it */
+	unsigned int alpha;               /**< 1/1024 */
+	unsigned int time_stage, byte_stage; /**< since the last cut */
+	uint32_t requests;                /**< send requests that wait or are on their way */
+	bool shared;                      /**< of a program on shared ports, whose requests are not known */
+};
+/**
+ * Those of the port, the slowest first, by now. Its thread waits for as long as this looks.
+ * @param max room of list; n: how many there are, of which the first max are in list
+ * @return 0, EOPNOTSUPP a card does not say which they are.
+ */
+int tp_roce_cc_limited(struct ibv_context *ctx, struct tp_roce_cc_limited *list, unsigned int max, unsigned int *n);
+
 /* --- capture (O-5) ---------------------------------------------------------------------------------------------- */
 
 /**

@@ -109,23 +109,30 @@ def datagrams():
 
 
 def live():
-    """Over a time: what goes is what the limit allows, or less, and marks and CNPs are those of that time."""
+    """Over a time: what goes is what the limit allows, or less, and marks and CNPs are those of that time; queue pairs that are limited, the slowest first,
+    and the queue of the switch that they fill."""
     with Pair(True) as t:
         for qp in range(QPS):
             t.tell('roce traffic start 0 %d write 65536 0' % qp)
-        seen = None
+        seen, waited, listed = None, set(), 0
         for _ in range(40):
             before = t.counters(0)
             a, b = t.ask('show roce cc all 250')['ports']
+            slow = t.ask('show roce cc 0 10 1')['ports'][0]['limited']
+            rates = [q['mbit_per_second'] for q in a['limited']]
+            if len(rates) > QPS or rates != sorted(rates) or len(slow) != min(1, len(rates)) or [q for q in rates if not 40 <= q <= 40000] or b['limited']:
+                return 'limited: %s, %s, %s' % (rates, slow, b['limited'])
+            waited |= {(q['port'], q['priority']) for q in a['live']['queues']}
+            listed = max(listed, len(rates))
             after = t.counters(0)
-            if a['live']['cnps_per_second'] and a['live']['tx_mbit_per_second'] and b['live']['marked_per_second'] and b['live']['rx_mbit_per_second']:
+            if a['live']['cnps_per_second'] and a['live']['tx_mbit_per_second'] and b['live']['marked_per_second'] and b['live']['rx_mbit_per_second'] and waited and listed == QPS:
                 seen = a['live']['cnps_per_second'] * a['live']['seconds'], after['cnps'] - before['cnps'], a['live'], b['live'], a['counters']
                 break
         for qp in range(QPS):
             t.tell('roce traffic stop 0 %d' % qp)
         t.end()
     if seen is None:
-        return 'no traffic in ten seconds: %s, %s' % (a, b)
+        return 'no traffic in ten seconds: %s, %s, queues %s, %d limited' % (a, b, waited, listed)
     counted, most, a, b, counters = seen
     return None if counted <= most + 1 and a['tx_mbit_per_second'] < 1000 and b['rx_mbit_per_second'] < 310 and a['seconds'] >= 0.25 and \
         counters['cc_limited_mbps'] else '%s of %s CNPs, %s, %s' % (counted, most, a, b)

@@ -12,9 +12,11 @@
 #include "apps/triplane/port/roce.h"
 #include "apps/triplane/settings/settings.h"
 #include "congestion.h"
+#include "rte_pmd_mlx4.h"
 #include "rte_pmd_mlx4_qos.h"
 
 #define ALL_PRIOS UINT8_MAX
+#define SWITCHES 64u
 
 uint8_t
 congestion_prios(const struct cmd_args *a)
@@ -165,9 +167,41 @@ show_counter(void *arg, const char *name, uint64_t value)
 		out_u64(arg, name, value);
 }
 
+#define LINES 10u /* queue pairs that are shown unless another number is asked for */
+#define LINES_MAX 1000u
+
+/* The slowest of those that are limited; a card does not say which they are. */
+static void
+show_limited(struct out *o, struct roce_port *r, unsigned int lines)
+{
+	static struct tp_roce_cc_limited list[LINES_MAX];
+	unsigned int n;
+
+	if (tp_roce_cc_limited(r->ctx, list, lines, &n) != 0)
+		return;
+	out_array(o, "limited");
+	for (unsigned int i = 0; i < RTE_MIN(n, lines); i++) {
+		out_object(o, NULL);
+		out_hex(o, "qp", list[i].qp_num, 6);
+		if (list[i].dest_qp_num != 0)
+			out_hex(o, "to", list[i].dest_qp_num, 6);
+		out_u64(o, "priority", list[i].prio);
+		out_real(o, "mbit_per_second", (double)list[i].kbps / 1000, 3);
+		out_real(o, "target_mbit_per_second", (double)list[i].target_kbps / 1000, 3);
+		out_real(o, "alpha", (double)list[i].alpha / 1024, 3);
+		out_u64(o, "time_stage", list[i].time_stage);
+		out_u64(o, "byte_stage", list[i].byte_stage);
+		if (!list[i].shared)
+			out_u64(o, "send_requests", list[i].requests);
+		out_end(o);
+	}
+	out_end(o);
+}
+
 static void
 show(struct out *o, struct roce_port *r, const struct cmd_args *a)
 {
+	show_limited(o, r, (unsigned int)cmd_num(a, "lines", LINES));
 	show_prios(o, r, ALL_PRIOS, -1);
 	out_object(o, "counters");
 	(void)tp_roce_stats(r->ctx, show_counter, o);
@@ -201,6 +235,44 @@ sample(struct roce_port *r, struct sample *l)
 			l->value[i] = 0;
 }
 
+/* Queues of switches in this process, in front of their ports, in which something waits. */
+struct queues {
+	struct out *o;
+	const char *name;
+};
+
+static void
+show_queue(void *arg, unsigned int port, int prio, const char *name, uint64_t value)
+{
+	const struct queues *q = arg;
+
+	if (prio < 0 || value == 0 || strcmp(name, "out_bytes") != 0)
+		return;
+	out_object(q->o, NULL);
+	out_str(q->o, "switch", q->name);
+	out_u64(q->o, "port", port);
+	out_u64(q->o, "priority", (uint64_t)prio);
+	out_u64(q->o, "octets", value);
+	out_end(q->o);
+}
+
+static void
+show_queues(struct out *o)
+{
+	char names[SWITCHES][RTE_PMD_MLX4_SWITCH_NAME];
+	unsigned int n = RTE_MIN(rte_pmd_mlx4_switch_list(names, SWITCHES), SWITCHES);
+
+	if (n == 0)
+		return;
+	out_array(o, "queues");
+	for (unsigned int i = 0; i < n; i++) {
+		struct queues q = {.o = o, .name = names[i]};
+
+		(void)rte_pmd_mlx4_switch_counters(names[i], show_queue, &q);
+	}
+	out_end(o);
+}
+
 static void
 show_live(struct out *o, struct roce_port *r, const struct cmd_args *a)
 {
@@ -215,6 +287,7 @@ show_live(struct out *o, struct roce_port *r, const struct cmd_args *a)
 	for (unsigned int i = 0; i < RTE_DIM(rates); i++)
 		out_real(o, rates[i].shown, (double)(is.value[i] - was->value[i]) * rates[i].scale / seconds,
 			 rates[i].digits);
+	show_queues(o);
 	out_end(o);
 	show(o, r, a);
 }
@@ -262,10 +335,10 @@ static const struct cmd table[] = {
 	{"RoCE", "roce cc clear {port:port} [{prios:list}]",
 	 "Lets its counters start again: in software all of them, on the card also those of these priorities alone.", do_clear,
 	 false},
-	{"RoCE", "show roce cc {ports:ports} [{ms:10..60000}]",
-	 "Shows its parameters by priority, and its counters; over so many milliseconds, also what goes, marks and "
-	 "CNPs a "
-	 "second.",
+	{"RoCE", "show roce cc {ports:ports} [{ms:10..60000} [{lines:0..1000}]]",
+	 "Shows the queue pairs that it limits, the slowest first (10 unless said; in software), its parameters by priority, "
+	 "and its counters; over so many milliseconds, also what goes, marks and CNPs a second, and what waits in switches of "
+	 "this process.",
 	 do_show, true},
 };
 

@@ -279,6 +279,8 @@ struct troce_provider {
 	int (*cc_restore)(struct troce_dev *dev, unsigned int prio);
 	/* Counters start again. EINVAL: not those of so few priorities. */
 	int (*cc_clear)(struct troce_dev *dev, uint8_t prios);
+	/* Queue pairs that are limited, the slowest first. NULL: the home does not say. */
+	void (*cc_limited)(struct troce_dev *dev, struct tp_roce_cc_limited *list, unsigned int max, unsigned int *n);
 	/* Is it a parameter there? NULL: all are. */
 	bool (*cc_has)(const char *param);
 	/*

@@ -105,6 +105,63 @@ rsw_cc_reset(struct rsw_qp *qp)
 	speak(qp->d, qp);
 }
 
+/* Into a list that is sorted by rate, of which max have room. */
+static void
+insert(struct tp_roce_cc_limited *list, unsigned int max, unsigned int n, const struct tp_roce_cc_limited *one)
+{
+	unsigned int at = RTE_MIN(n, max);
+
+	while (at > 0 && list[at - 1].kbps > one->kbps) {
+		if (at < max)
+			list[at] = list[at - 1];
+		at--;
+	}
+	if (at < max)
+		list[at] = *one;
+}
+
+void
+rsw_cc_limited(struct troce_dev *dev, struct tp_roce_cc_limited *list, unsigned int max, unsigned int *n)
+{
+	struct rsw_dev *d = dev->home;
+	uint64_t now;
+
+	rsw_gate_close(d);
+	now = rsw_now(d);
+	for (uint32_t i = 0; i < RSW_QPS; i++) {
+		const struct rsw_qp *qp = d->qps[i];
+		struct tp_roce_cc_limited one;
+		const struct tcc_conf *c;
+		struct tcc_rp rp;
+		uint32_t kbps;
+
+		if (qp == NULL || !qp->rp.limited)
+			continue;
+		/* Looking changes nothing: it is a copy that time passes for. */
+		rp = qp->rp;
+		c = &d->cc[qp->cc_prio].conf;
+		kbps = tcc_rp_rate(&rp, c, now);
+		/* Time has let it go. */
+		if (!rp.limited)
+			continue;
+		one = (struct tp_roce_cc_limited){
+			.qp_num = qp->q.v.qp_num,
+			.dest_qp_num = qp->e.a.type == IBV_QPT_UD ? 0 : qp->e.a.dest_qpn,
+			.prio = qp->cc_prio,
+			.alpha = tcc_rp_alpha(&rp, c, now) / (TCC_ALPHA_ONE / 1024),
+			.kbps = kbps,
+			.target_kbps = rp.target,
+			.time_stage = rp.time_stage,
+			.byte_stage = rp.byte_stage,
+			.shared = qp->g != NULL,
+			.requests = qp->g == NULL ? qp->posted - qp->done : 0,
+		};
+		insert(list, max, *n, &one);
+		++*n;
+	}
+	rsw_gate_open(d);
+}
+
 /* --- notification point ------------------------------------------------------------------------------------------ */
 
 /* Back to where the packet came from. */

@@ -317,6 +317,7 @@ static const struct troce_provider provider = {
 	.cc_set = cc_set,
 	.cc_restore = cc_restore,
 	.cc_clear = cc_clear,
+	.cc_limited = rsw_cc_limited,
 	.mem_open = rsw_mem_open,
 	.mem_close = rsw_mem_close,
 	.view_uars = rsw_view_uars,

@@ -422,6 +422,7 @@ void rsw_flow_close(struct rsw_dev *d);
 /* What a priority has before anything is set. */
 void rsw_cc_first(const struct troce_dev *dev, struct troce_cc *cc);
 void rsw_cc_init(struct rsw_dev *d);
+void rsw_cc_limited(struct troce_dev *dev, struct tp_roce_cc_limited *list, unsigned int max, unsigned int *n);
 int rsw_cc_get(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc);
 /*
  * A priority was set: if it is the queue pair's, its packets say what is on now. True: it was limited, and is no more. With the gate

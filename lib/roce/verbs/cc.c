@@ -116,6 +116,20 @@ tp_roce_cc_clear(struct ibv_context *ctx, uint8_t prios)
 	return err;
 }
 
+int
+tp_roce_cc_limited(struct ibv_context *ctx, struct tp_roce_cc_limited *list, unsigned int max, unsigned int *n)
+{
+	struct troce_dev *dev = troce_dev_of(ctx);
+
+	*n = 0;
+	if (dev->prov->cc_limited == NULL || dev->ib != NULL)
+		return EOPNOTSUPP;
+	troce_lock(dev);
+	dev->prov->cc_limited(dev, list, max, n);
+	troce_unlock(dev);
+	return 0;
+}
+
 const char *
 tp_roce_cc_variant_name(unsigned int i)
 {

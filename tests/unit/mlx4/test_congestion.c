@@ -372,6 +372,7 @@ test_roce(void **state)
 	assert_int_equal(tp_roce_cc_get(rr_ctx[1], 0, "cnp-dscp", &v), 0);
 	assert_int_equal(v, 46);
 	assert_int_equal(tp_roce_cc_get(rr_ctx[1], 0, "initial-alpha", &v), EOPNOTSUPP);
+	assert_int_equal(tp_roce_cc_limited(rr_ctx[1], NULL, 0, &lines), EOPNOTSUPP);
 	/* The card has one variant, which is its own. */
 	assert_int_equal(tp_roce_cc_set_variant(rr_ctx[1], 2, "card"), 0);
 	assert_int_equal(tp_roce_cc_set_variant(rr_ctx[1], 1, "paper"), EOPNOTSUPP);

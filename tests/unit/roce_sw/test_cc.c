@@ -174,11 +174,73 @@ cleared(void **state)
 	assert_int_equal(tp_roce_destroy_qp(b), 0);
 }
 
+/* Each queue pair that is limited, the slowest first: n CNPs leave 3 Gb/s x (1 - 1023/2048)^(n - 1) of it. */
+static void
+limited(void **state)
+{
+	static const unsigned int cnps[] = {2, 1, 3}, by_rate[] = {2, 0, 1};
+	static const uint64_t kbps[] = {1501465, 3000000, 751465};
+	struct tp_roce_cc_limited list[4];
+	struct ibv_qp *a[3], *b[3];
+	struct pair *p = *state;
+	unsigned int n = 9;
+
+	assert_int_equal(tp_roce_cc_limited(p->n[0].ctx, list, 4, &n), 0);
+	assert_int_equal(n, 0);
+	set(p, 0, "initial-alpha", 1023);
+	set(p, 0, "dce-tcp-rtt", 0);
+	set(p, 0, "rate-reduce-monitor-period", 0);
+	set(p, 0, "time-reset", 0);
+	set(p, 0, "byte-reset", 0);
+	set(p, 1, "cnp-interval", 0);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(tp_roce_cc_enable(p->n[i].ctx, 1, true), 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		pair_qps(p, &rc, &a[i], &b[i]);
+		for (unsigned int k = 0; k < cnps[i]; k++)
+			congest(p, a[i], b[i]);
+	}
+	/* One that waits. */
+	pair_recv(p, 1, b[2], 1, 0, 64);
+	pair_send(p, 0, a[2], 2, 0, 64);
+	for (unsigned int max = 0; max <= 4; max++) {
+		memset(list, 0xff, sizeof(list));
+		assert_int_equal(tp_roce_cc_limited(p->n[0].ctx, list, max, &n), 0);
+		assert_int_equal(n, 3);
+		for (unsigned int i = 0; i < max && i < 3; i++) {
+			unsigned int q = by_rate[i];
+
+			assert_int_equal(list[i].qp_num, a[q]->qp_num);
+			assert_int_equal(list[i].dest_qp_num, b[q]->qp_num);
+			assert_in_range(list[i].kbps, kbps[q] - 3, kbps[q] + 3);
+			assert_int_equal(list[i].alpha, 1023);
+			assert_int_equal(list[i].prio, 0);
+			assert_int_equal(list[i].time_stage + list[i].byte_stage, 0);
+			assert_int_equal(list[i].requests, q == 2);
+			assert_false(list[i].shared);
+		}
+		for (unsigned int i = max < 3 ? max : 3; i < 4; i++)
+			assert_int_equal(list[i].qp_num, UINT32_MAX);
+	}
+	pair_wait(p, p->n[0].cq, 1, NULL);
+	pair_wait(p, p->n[1].cq, 1, NULL);
+	/* The other end hears no CNP. */
+	assert_int_equal(tp_roce_cc_limited(p->n[1].ctx, list, 4, &n), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(tp_roce_cc_enable(p->n[0].ctx, 1, false), 0);
+	assert_int_equal(tp_roce_cc_limited(p->n[0].ctx, list, 4, &n), 0);
+	assert_int_equal(n, 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(tp_roce_destroy_qp(a[i]), 0);
+		assert_int_equal(tp_roce_destroy_qp(b[i]), 0);
+	}
+}
+
 int
 main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, pair_setup, pair_teardown)
-	const struct CMUnitTest tests[] = {T(variants), T(restored), T(cleared)};
+	const struct CMUnitTest tests[] = {T(variants), T(restored), T(cleared), T(limited)};
 
 	return cmocka_run_group_tests_name("roce_sw_cc", tests, NULL, NULL);
 }
