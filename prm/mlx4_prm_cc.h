@@ -42,7 +42,8 @@
 
 #define MLX4_CC_QAU_ENABLE (1u << 31)
 #define MLX4_CC_QAU_TAG (1u << 30)
-#define MLX4_CC_QAU_KEEP_TARGET (1u << 22) /* "disable 32.14.4e" [U]: a target far above the rate stays; of all priorities */
+#define MLX4_CC_QAU_KEEP_TARGET                                                                                        \
+	(1u << 22) /* "disable 32.14.4e" [U]: a target far above the rate stays; of all priorities */
 /* Flags that are words, too: X(flag, "word") */
 #define MLX4_CC_QAU_WORDS(X)                                                                                           \
 	X(MLX4_CC_QAU_ENABLE, "rpg_enable")                                                                            \
@@ -64,15 +65,15 @@
 
 /* X(field, "word of lib/roce/cc" or "", bit of the mask); of 802.1Qau the words are those of netlink DCB */
 #define MLX4_CC_QAU_VALUES(X)                                                                                          \
-	X(PRM_D(0x10, 31, 0), "rppp_max_rps", 31)                                                                       \
-	X(PRM_D(0x14, 31, 0), "rpg_time_reset", 30)                                                                     \
-	X(PRM_D(0x18, 31, 0), "rpg_byte_reset", 29)                                                                     \
-	X(PRM_D(0x1c, 31, 0), "rpg_threshold", 28)                                                                      \
-	X(PRM_D(0x20, 31, 0), "rpg_max_rate", 27)                                                                       \
-	X(PRM_D(0x24, 31, 0), "rpg_ai_rate", 26)                                                                        \
-	X(PRM_D(0x28, 31, 0), "rpg_hai_rate", 25)                                                                       \
-	X(PRM_D(0x2c, 31, 0), "rpg_gd", 24)                                                                             \
-	X(PRM_D(0x30, 31, 0), "rpg_min_dec_fac", 23)                                                                    \
+	X(PRM_D(0x10, 31, 0), "rppp_max_rps", 31)                                                                      \
+	X(PRM_D(0x14, 31, 0), "rpg_time_reset", 30)                                                                    \
+	X(PRM_D(0x18, 31, 0), "rpg_byte_reset", 29)                                                                    \
+	X(PRM_D(0x1c, 31, 0), "rpg_threshold", 28)                                                                     \
+	X(PRM_D(0x20, 31, 0), "rpg_max_rate", 27)                                                                      \
+	X(PRM_D(0x24, 31, 0), "rpg_ai_rate", 26)                                                                       \
+	X(PRM_D(0x28, 31, 0), "rpg_hai_rate", 25)                                                                      \
+	X(PRM_D(0x2c, 31, 0), "rpg_gd", 24)                                                                            \
+	X(PRM_D(0x30, 31, 0), "rpg_min_dec_fac", 23)                                                                   \
 	X(PRM_D(0x34, 31, 0), "rpg_min_rate", 22)
 #define MLX4_CC_QAU_RPS PRM_D(0x10, 31, 0)
 /* Those that are a member of struct tqau_conf: X(field, member) */
@@ -90,7 +91,7 @@
 	X(PRM_D(0x14, 31, 0), "time-reset", 30)                                                                        \
 	X(PRM_D(0x18, 31, 0), "byte-reset", 29)                                                                        \
 	X(PRM_D(0x1c, 31, 0), "threshold", 28)                                                                         \
-	X(PRM_D(0x20, 31, 0), "", 27) /* rpg_max_rate */                                                               \
+	X(PRM_D(0x20, 31, 0), "max-rate", 27)                                                                          \
 	X(PRM_D(0x24, 31, 0), "ai-rate", 26)                                                                           \
 	X(PRM_D(0x28, 31, 0), "hai-rate", 25)                                                                          \
 	X(PRM_D(0x2c, 31, 0), "alpha-to-rate-shift", 24)                                                               \
@@ -120,7 +121,8 @@
 /* Flags that are words, too: X(flag, "word") */
 #define MLX4_CC_RP_WORDS(X)                                                                                            \
 	X(MLX4_CC_RP_CLAMP, "clamp-target-rate")                                                                       \
-	X(MLX4_CC_RP_CLAMP_AFTER, "clamp-target-rate-after-time-inc")
+	X(MLX4_CC_RP_CLAMP_AFTER, "clamp-target-rate-after-time-inc")                                                  \
+	X(MLX4_CC_RP_NO_HAI, "disable-hai-stage")
 
 /* A set of values as a table. */
 struct mlx4_cc_value {

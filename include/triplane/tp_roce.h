@@ -458,7 +458,8 @@ const char *tp_roce_cc_variant(struct ibv_context *ctx, unsigned int prio);
 /** A parameter of it. */
 struct tp_roce_cc_param {
 	const char *name; /**< the vendor's: "ai-rate", ... */
-	const char *ofed; /**< that of its driver for Linux, which calls take as well: "rpgAiRate"; "" where it has none */
+	const char
+		*ofed; /**< that of its driver for Linux, which calls take as well: "rpgAiRate"; "" where it has none */
 	const char *unit; /**< "us", "Mb/s", "%", ...; "" for a number */
 	uint64_t min, max;
 	bool line; /**< a rate: at most that of the line, which is then max */
@@ -489,13 +490,13 @@ int tp_roce_cc_clear(struct ibv_context *ctx, uint8_t prios);
 /** A queue pair that it limits now. */
 struct tp_roce_cc_limited {
 	uint32_t qp_num;
-	uint32_t dest_qp_num;             /**< the peer's; 0 of datagrams */
-	unsigned int prio;                /**< whose parameters limit it */
-	uint64_t kbps, target_kbps;       /**< its rate, and where increases lead it */
-	unsigned int alpha;               /**< 1/1024 */
+	uint32_t dest_qp_num;                /**< the peer's; 0 of datagrams */
+	unsigned int prio;                   /**< whose parameters limit it */
+	uint64_t kbps, target_kbps;          /**< its rate, and where increases lead it */
+	unsigned int alpha;                  /**< 1/1024 */
 	unsigned int time_stage, byte_stage; /**< since the last cut */
-	uint32_t requests;                /**< send requests that wait or are on their way */
-	bool shared;                      /**< of a program on shared ports, whose requests are not known */
+	uint32_t requests;                   /**< send requests that wait or are on their way */
+	bool shared;                         /**< of a program on shared ports, whose requests are not known */
 };
 /**
  * Those of the port, the slowest first, by now. Its thread waits for as long as this looks.

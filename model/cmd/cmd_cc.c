@@ -23,7 +23,8 @@ static const struct mlx4_cc_value qau[] = {MLX4_CC_QAU_VALUES(VALUE)}, rp[] = {M
 				  np[] = {MLX4_CC_NP_VALUES(VALUE)}, general[] = {MLX4_CC_GENERAL_VALUES(VALUE)};
 #undef VALUE
 static const struct form forms[MLX4_CC_ALGORITHMS] =
-	{[MLX4_CC_QAU] = {qau, NUM(qau), MLX4_CC_QAU_ENABLE | MLX4_CC_QAU_TAG | MLX4_CC_QAU_KEEP_TARGET, MLX4_CC_QAU_SIZE},
+	{[MLX4_CC_QAU] = {qau, NUM(qau), MLX4_CC_QAU_ENABLE | MLX4_CC_QAU_TAG | MLX4_CC_QAU_KEEP_TARGET,
+			  MLX4_CC_QAU_SIZE},
 	 [MLX4_CC_RP] = {rp, NUM(rp),
 			 MLX4_CC_RP_CNP | MLX4_CC_RP_FAST_RISE | MLX4_CC_RP_CLAMP | MLX4_CC_RP_FORCE_UD |
 				 MLX4_CC_RP_FORCE_UC | MLX4_CC_RP_FORCE_RC | MLX4_CC_RP_CLAMP_AFTER | MLX4_CC_RP_NO_HAI,
@@ -45,7 +46,8 @@ value_check(struct tp_model *m, const struct tpm_port *p, unsigned int prio, con
 	struct tcc_conf def;
 
 	tcc_conf_default(&def, (enum tcc_variant)p->cc->prio[prio].variant, p->cc->prio[prio].conf.line_rate);
-	if (param == NULL || value == tcc_param_get(&def, (unsigned int)i) || (value >= param->min && (param->line || value <= param->max)))
+	if (param == NULL || value == tcc_param_get(&def, (unsigned int)i) ||
+	    (value >= param->min && (param->line || value <= param->max)))
 		return MLX4_STAT_OK;
 	return tpm_fail(m, BAD_PARAM, CMD_PARAM, "port", p->num, "%s %u, wanted %u..%u", v->word, value,
 			(uint32_t)param->min, param->line ? UINT32_MAX : (uint32_t)param->max);

@@ -75,7 +75,7 @@ qau_load(struct tp_model *m, struct tpm_port *p, unsigned int prio)
 {
 	const uint8_t *set = p->cc->prio[prio].set[MLX4_CC_QAU];
 	uint32_t flags = prm_get32(set, MLX4_CC_FLAGS);
-	struct tqau_conf conf = {.line_rate = line_mbps(p)};
+	struct tqau_conf conf = {.line_rate = line_mbps(p), .keep_target = (flags & MLX4_CC_QAU_KEEP_TARGET) != 0};
 
 	for (unsigned int i = 0; i < NUM(qau_fields); i++)
 		*qau_at(&conf, i) = prm_get(set, qau_fields[i].field);

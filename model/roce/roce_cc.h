@@ -15,7 +15,7 @@
 
 struct tpm_cc_prio {
 	struct tcc_conf conf;
-	uint8_t variant; /* enum tcc_variant, of the firmware */
+	uint8_t variant;                                  /* enum tcc_variant, of the firmware */
 	uint8_t set[MLX4_CC_ALGORITHMS][MLX4_CC_RP_SIZE]; /* as the commands have them */
 	/* reaction point */
 	uint64_t limited_ns; /* lives of limiters that ended */

@@ -67,8 +67,9 @@ do_change(void *arg, const struct cmd_args *a)
 	if (prios == 0)
 		return -ERANGE;
 	ret = cmd_is(a, "what", "defaults") ? rte_pmd_mlx4_qcn_defaults(port, prios)
-	      : cmd_is(a, "what", "clear")  ? rte_pmd_mlx4_qcn_clear(port, prios)
-					    : rte_pmd_mlx4_qcn_set(port, prios, "rpg_enable", cmd_is(a, "what", "enable"));
+	      : cmd_is(a, "what", "clear")
+		      ? rte_pmd_mlx4_qcn_clear(port, prios)
+		      : rte_pmd_mlx4_qcn_set(port, prios, "rpg_enable", cmd_is(a, "what", "enable"));
 	return ret == 0 ? 0 : refuse(port, ret);
 }
 
@@ -152,7 +153,8 @@ static const struct cmd table[] = {
 	{"Queue policies", "qcn set {port:port} {prios:list} {name:str} {value:0..4294967295}",
 	 "Sets a parameter of it, live. Names are those of netlink DCB, such as rpg_ai_rate.", do_set, false},
 	{"Queue policies", "qcn {what:enable|disable|defaults|clear} {port:port} [{prios:list}]",
-	 "Of all priorities or these: switches it on or off; takes it off, with the standard's parameters; or lets its counters "
+	 "Of all priorities or these: switches it on or off; takes it off, with the standard's parameters; or lets its "
+	 "counters "
 	 "start again.",
 	 do_change, false},
 };

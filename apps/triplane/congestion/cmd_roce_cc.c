@@ -314,30 +314,35 @@ do_show(void *arg, const struct cmd_args *a)
 
 static const struct cmd table[] = {
 	{"RoCE", "roce cc get {ports:ports} [{prios:list} [{name:str}]]",
-	 "Shows congestion control (DCQCN) as the port has it: of all priorities or these, all parameters or one.", do_get,
-	 true},
+	 "Shows congestion control (DCQCN) as the port has it: of all priorities or these, all parameters or one.",
+	 do_get, true},
 	{"RoCE", "roce cc set {port:port} {prios:list} {name:str} {value:0..4294967295}",
 	 "Sets a parameter of it, live; a rate above the line's is the line's. Names of the vendor's driver for Linux, "
 	 "such as rpgAiRate, will do.",
 	 do_set, false},
 	{"RoCE", "roce cc {what:enable|disable|defaults|restore} {port:port} [{prios:list}]",
-	 "Of all priorities or these: switches it on or off, with its parameters as they are; takes its parameters back to "
-	 "the defaults; or all of it to what the port had at first, which is off, or what a card has stored. RoCE in software "
+	 "Of all priorities or these: switches it on or off, with its parameters as they are; takes its parameters "
+	 "back to "
+	 "the defaults; or all of it to what the port had at first, which is off, or what a card has stored. RoCE in "
+	 "software "
 	 "and the card have it.",
 	 do_change, false},
 	{"RoCE", "roce cc variant {port:port} {prios:list} {variant:card|paper|vendor-hpcc|vendor}",
-	 "Takes another variant of the algorithm, with its defaults: the card's, the paper's, or that of simulators of later "
+	 "Takes another variant of the algorithm, with its defaults: the card's, the paper's, or that of simulators of "
+	 "later "
 	 "cards. For RoCE in software; a card in software has it by its argument cc0 or cc1.",
 	 do_variant, false},
 	{"RoCE", "roce cc {port:port} {prios:list} {what:on|off|enable|disable|defaults|restore}",
 	 "The same, with the port in front.", do_change, false},
 	{"RoCE", "roce cc {port:port} {prios:list} set {name:str} {value:0..4294967295}", "The same.", do_set, false},
 	{"RoCE", "roce cc clear {port:port} [{prios:list}]",
-	 "Lets its counters start again: in software all of them, on the card also those of these priorities alone.", do_clear,
-	 false},
+	 "Lets its counters start again: in software all of them, on the card also those of these priorities alone.",
+	 do_clear, false},
 	{"RoCE", "show roce cc {ports:ports} [{ms:10..60000} [{lines:0..1000}]]",
-	 "Shows the queue pairs that it limits, the slowest first (10 unless said; in software), its parameters by priority, "
-	 "and its counters; over so many milliseconds, also what goes, marks and CNPs a second, and what waits in switches of "
+	 "Shows the queue pairs that it limits, the slowest first (10 unless said; in software), its parameters by "
+	 "priority, "
+	 "and its counters; over so many milliseconds, also what goes, marks and CNPs a second, and what waits in "
+	 "switches of "
 	 "this process.",
 	 do_show, true},
 };

@@ -61,8 +61,7 @@ roce_open_of(const struct app_port *p)
 }
 
 int
-roce_show(void *arg, const struct cmd_args *a,
-	  void (*fn)(struct out *o, struct roce_port *r, const struct cmd_args *a))
+roce_show(void *arg, const struct cmd_args *a, void (*fn)(struct out *o, struct roce_port *r, const struct cmd_args *a))
 {
 	const struct cmd_val *ports = cmd_val(a, "ports");
 	struct app *app = arg;

@@ -30,8 +30,9 @@ static const struct {
 	const char *word, *unit;
 	uint32_t max;
 } special[] = {
-	{"rpg_time_reset", "us", UINT32_MAX},  {"rpg_byte_reset", "B", UINT32_MAX},   {"rpg_max_rate", "Mb/s", UINT32_MAX},
-	{"rpg_ai_rate", "Mb/s", UINT32_MAX},   {"rpg_hai_rate", "Mb/s", UINT32_MAX},  {"rpg_min_dec_fac", "%", 100},
+	{"rpg_time_reset", "us", UINT32_MAX}, {"rpg_byte_reset", "B", UINT32_MAX},
+	{"rpg_max_rate", "Mb/s", UINT32_MAX}, {"rpg_ai_rate", "Mb/s", UINT32_MAX},
+	{"rpg_hai_rate", "Mb/s", UINT32_MAX}, {"rpg_min_dec_fac", "%", 100},
 	{"rpg_min_rate", "Mb/s", UINT32_MAX},
 };
 
@@ -133,7 +134,8 @@ mlx4_qcn_restore(struct mlx4_eth *eth)
 			rc = mlx4_port_cc_set(eth->hca, eth->port, MLX4_CC_QAU, (uint8_t)(1u << i), set);
 	}
 	if (rc != 0) {
-		MLX4_LOG(ERR, "port %u: 802.1Qau is as the card has it: %s", eth->dev->data->port_id, rte_strerror(-rc));
+		MLX4_LOG(ERR, "port %u: 802.1Qau is as the card has it: %s", eth->dev->data->port_id,
+			 rte_strerror(-rc));
 		memset(eth->qos->qcn, 0, sizeof(eth->qos->qcn));
 	}
 	return rc;

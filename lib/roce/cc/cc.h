@@ -33,6 +33,7 @@ enum tcc_variant {
 struct tcc_conf {
 	uint8_t variant; /* enum tcc_variant */
 	bool clamp_target_rate, clamp_target_rate_after_time_inc;
+	bool disable_hai_stage;              /* what would be a hyper increase is an additive one */
 	uint8_t threshold;                   /* stages of fast recovery, 1..31 */
 	uint8_t alpha_to_rate_shift;         /* 0..11: a decrease takes alpha * 2^10 / 2^shift of the rate */
 	uint8_t min_dec_fac;                 /* percent of the rate that one decrease leaves at least, 0..100 */
@@ -44,6 +45,7 @@ struct tcc_conf {
 	uint32_t byte_reset;                 /* 64 bytes between two stages of bytes; 0: none */
 	uint32_t ai_rate, hai_rate;          /* Mb/s that an additive and a hyper increase adds to the target */
 	uint32_t min_rate;                   /* Mb/s, 0..line; line: no control */
+	uint32_t max_rate;                   /* Mb/s where a limit begins and ends, 0..line; 0: the line's */
 	uint32_t rate_on_first_cnp;          /* Mb/s, 0..line; 0: as any other */
 	uint32_t line_rate;                  /* Mb/s */
 	/* of the notification point */
@@ -103,7 +105,7 @@ const char *tcc_variant_name(enum tcc_variant v);
 /* TCC_VARIANTS: none has this name. "vendor" is the last one, too. */
 enum tcc_variant tcc_variant_find(const char *name);
 
-/* A CNP came. false: it changes nothing, as min_rate is the line rate. */
+/* A CNP came. false: it changes nothing, as min_rate is the line rate, or max_rate. */
 bool tcc_rp_cnp(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now);
 
 /* When a packet may go: now or later. Of a queue pair that is not limited: now. */

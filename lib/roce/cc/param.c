@@ -9,24 +9,27 @@
 
 #define LINE UINT64_MAX
 #define PARAMS(X)                                                                                                      \
-	X(clamp_target_rate, "clamp-target-rate", "clamp_tgt_rate", "", 0, 1)                                                            \
-	X(clamp_target_rate_after_time_inc, "clamp-target-rate-after-time-inc", "clamp_tgt_rate_after_time_inc", "", 0, 1)                              \
-	X(time_reset, "time-reset", "rpgTimeReset", "us", 0, 131071)                                                                   \
-	X(byte_reset, "byte-reset", "rpgByteReset", "64 B", 0, 32767)                                                                  \
-	X(threshold, "threshold", "rpgThreshold", "", 1, 31)                                                                           \
-	X(ai_rate, "ai-rate", "rpgAiRate", "Mb/s", 1, LINE)                                                                         \
-	X(hai_rate, "hai-rate", "rpgHaiRate", "Mb/s", 1, LINE)                                                                       \
-	X(alpha_to_rate_shift, "alpha-to-rate-shift", "alpha_to_rate_shift", "", 0, 11)                                                       \
-	X(min_dec_fac, "min-dec-fac", "rpgMinDecFac", "%", 0, 100)                                                                     \
-	X(min_rate, "min-rate", "rpgMinRate", "Mb/s", 0, LINE)                                                                       \
-	X(rate_on_first_cnp, "rate-on-first-cnp", "rate_to_set_on_first_cnp", "Mb/s", 0, LINE)                                                     \
-	X(dce_tcp_g, "dce-tcp-g", "dceTcpG", "1/1024", 0, 1023)                                                                   \
-	X(dce_tcp_rtt, "dce-tcp-rtt", "dceTcpRtt", "us", 0, 131071)                                                                 \
-	X(rate_reduce_monitor_period, "rate-reduce-monitor-period", "", "us", 0, UINT32_MAX - 1)                           \
-	X(initial_alpha, "initial-alpha", "", "1/1024", 0, 1023)                                                           \
-	X(cnp_interval, "cnp-interval", "cnp_timer", "us", 0, 131071)                                                               \
-	X(cnp_dscp, "cnp-dscp", "cnp_dscp", "", 0, 63)                                                                             \
-	X(cnp_802p_prio, "cnp-802p-prio", "cnp_802p_prio", "", 0, 7)                                                                    \
+	X(clamp_target_rate, "clamp-target-rate", "clamp_tgt_rate", "", 0, 1)                                          \
+	X(clamp_target_rate_after_time_inc, "clamp-target-rate-after-time-inc", "clamp_tgt_rate_after_time_inc", "",   \
+	  0, 1)                                                                                                        \
+	X(disable_hai_stage, "disable-hai-stage", "disable_hai_stage", "", 0, 1)                                       \
+	X(time_reset, "time-reset", "rpgTimeReset", "us", 0, 131071)                                                   \
+	X(byte_reset, "byte-reset", "rpgByteReset", "64 B", 0, 32767)                                                  \
+	X(threshold, "threshold", "rpgThreshold", "", 1, 31)                                                           \
+	X(ai_rate, "ai-rate", "rpgAiRate", "Mb/s", 1, LINE)                                                            \
+	X(hai_rate, "hai-rate", "rpgHaiRate", "Mb/s", 1, LINE)                                                         \
+	X(alpha_to_rate_shift, "alpha-to-rate-shift", "alpha_to_rate_shift", "", 0, 11)                                \
+	X(min_dec_fac, "min-dec-fac", "rpgMinDecFac", "%", 0, 100)                                                     \
+	X(min_rate, "min-rate", "rpgMinRate", "Mb/s", 0, LINE)                                                         \
+	X(max_rate, "max-rate", "rpgMaxRate", "Mb/s", 0, LINE)                                                         \
+	X(rate_on_first_cnp, "rate-on-first-cnp", "rate_to_set_on_first_cnp", "Mb/s", 0, LINE)                         \
+	X(dce_tcp_g, "dce-tcp-g", "dceTcpG", "1/1024", 0, 1023)                                                        \
+	X(dce_tcp_rtt, "dce-tcp-rtt", "dceTcpRtt", "us", 0, 131071)                                                    \
+	X(rate_reduce_monitor_period, "rate-reduce-monitor-period", "", "us", 0, UINT32_MAX - 1)                       \
+	X(initial_alpha, "initial-alpha", "", "1/1024", 0, 1023)                                                       \
+	X(cnp_interval, "cnp-interval", "cnp_timer", "us", 0, 131071)                                                  \
+	X(cnp_dscp, "cnp-dscp", "cnp_dscp", "", 0, 63)                                                                 \
+	X(cnp_802p_prio, "cnp-802p-prio", "cnp_802p_prio", "", 0, 7)                                                   \
 	X(cnp_prio_mode, "cnp-prio-mode", "", "", 0, 1)
 
 static const struct tcc_param params[] = {
@@ -61,7 +64,7 @@ uint64_t
 tcc_param_get(const struct tcc_conf *c, unsigned int i)
 {
 	switch (i) {
-#define GET(member, name, ofed, unit, min, max)                                                                              \
+#define GET(member, name, ofed, unit, min, max)                                                                        \
 	case P_##member: return c->member;
 		PARAMS(GET)
 #undef GET

@@ -130,7 +130,7 @@ increase(struct tqau_rp *rp, const struct tqau_conf *c)
 	uint64_t target = rp->target;
 
 	/* A target far above what the network gave is given up. */
-	if ((t == 1 || b == 1) && target > 10 * (uint64_t)rp->rate)
+	if (!c->keep_target && (t == 1 || b == 1) && target > 10 * (uint64_t)rp->rate)
 		target /= 8;
 	else if (low >= c->threshold)
 		target += (uint64_t)c->hai_rate * KBPS_PER_MBPS * (low - c->threshold + 1);

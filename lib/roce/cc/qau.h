@@ -62,6 +62,7 @@ struct tqau_conf {
 	uint32_t min_dec_fac;       /* percent of the rate that one CNM leaves at least */
 	uint32_t min_rate;          /* Mb/s */
 	uint32_t line_rate;         /* Mb/s */
+	bool keep_target;           /* a target far above the rate stays */
 };
 
 /* All 0: not limited. */

@@ -76,6 +76,13 @@ line_kbps(const struct tcc_conf *c)
 	return c->line_rate * KBPS_PER_MBPS;
 }
 
+/* Where a limit begins and ends. */
+static uint32_t
+top_kbps(const struct tcc_conf *c)
+{
+	return c->max_rate != 0 && c->max_rate < c->line_rate ? c->max_rate * KBPS_PER_MBPS : line_kbps(c);
+}
+
 /* The card's text leaves open which side a stage at the threshold is on: it is taken as passed. */
 static bool
 passed(const struct tcc_conf *c, uint8_t stage)
@@ -123,16 +130,16 @@ increase(struct tcc_rp *rp, const struct tcc_conf *c)
 	enum phase phase = phase_of(rp, c);
 	uint64_t target = rp->target;
 
-	if (phase == HYPER)
+	if (phase == HYPER && !c->disable_hai_stage)
 		target += (uint64_t)hyper_step(rp, c) * KBPS_PER_MBPS;
-	else if (phase == ADDITIVE)
+	else if (phase != RECOVERY)
 		target += (uint64_t)c->ai_rate * KBPS_PER_MBPS;
-	if (target > line_kbps(c))
-		target = line_kbps(c);
+	if (target > top_kbps(c))
+		target = top_kbps(c);
 	rp->target = (uint32_t)target;
 	/* Up, so that the last halves are not lost by rounding. */
 	rp->rate = (uint32_t)(((uint64_t)rp->rate + rp->target + 1) / 2);
-	if (rp->rate >= line_kbps(c))
+	if (rp->rate >= top_kbps(c))
 		release(rp);
 }
 
@@ -201,15 +208,17 @@ advance(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now)
 static void
 first_cnp(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now)
 {
-	uint32_t line = line_kbps(c), first = c->rate_on_first_cnp * KBPS_PER_MBPS;
+	uint32_t top = top_kbps(c), first = c->rate_on_first_cnp * KBPS_PER_MBPS;
 	uint64_t send_at = rp->send_at;
 
 	*rp = (struct tcc_rp){.limited = true,
-			      .rate = line,
-			      .target = line,
+			      .rate = top,
+			      .target = top,
 			      .alpha = (uint32_t)c->initial_alpha << (ALPHA_SHIFT - 10),
 			      .alpha_from = now,
 			      .send_at = send_at};
+	if (first > top)
+		first = top;
 	if (c->variant == TCC_VENDOR) {
 		/* It is cut at the check, and then stages of time begin. */
 		rp->decreased = now;
@@ -219,7 +228,7 @@ first_cnp(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now)
 		return;
 	}
 	cut(rp, c, now);
-	rp->target = line;
+	rp->target = top;
 	if (first != 0 && first >= (uint64_t)c->min_rate * KBPS_PER_MBPS)
 		rp->rate = first;
 }
@@ -245,7 +254,7 @@ tcc_rp_cnp(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now)
 {
 	bool first;
 
-	if (c->min_rate >= c->line_rate)
+	if (c->min_rate * KBPS_PER_MBPS >= top_kbps(c))
 		return false;
 	advance(rp, c, now);
 	first = !rp->limited;

@@ -149,10 +149,11 @@ tp_roce_cc_set_variant(struct ibv_context *ctx, uint8_t prios, const char *name)
 	enum tcc_variant v = tcc_variant_find(name);
 
 	if (v == TCC_VARIANTS)
-		return TROCE_REFUSE(dev, ENOENT, "variant '%s' of congestion control: wanted card, paper or vendor-hpcc",
-				    name);
+		return TROCE_REFUSE(dev, ENOENT,
+				    "variant '%s' of congestion control: wanted card, paper or vendor-hpcc", name);
 	if (v != TCC_CARD && !has(dev, "variant"))
-		return TROCE_REFUSE(dev, EOPNOTSUPP, "congestion control of provider %s is the card's", dev->prov->name);
+		return TROCE_REFUSE(dev, EOPNOTSUPP, "congestion control of provider %s is the card's",
+				    dev->prov->name);
 	return each(ctx, prios, change_variant, &v);
 }
 

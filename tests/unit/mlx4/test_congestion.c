@@ -95,7 +95,9 @@ test_words(void **state)
 		{"rate-on-first-cnp", RP, 0x54, 0, 200},
 		{"dce-tcp-g", RP, 0x58, 0, 1023},
 		{"dce-tcp-rtt", RP, 0x5c, 0, 9},
+		{"max-rate", RP, 0x20, 0, 39000},
 		{"clamp-target-rate", RP, 0x0c, 27, 1},
+		{"disable-hai-stage", RP, 0x0c, 17, 1},
 		{"clamp-target-rate-after-time-inc", RP, 0x0c, 23, 0},
 		{"cnp-interval", NP, 0x14, 0, 50},
 		{"cnp-dscp", NP, 0x18, 8, 46},
@@ -124,13 +126,13 @@ test_words(void **state)
 	}
 	assert_int_equal(rte_pmd_mlx4_cc_enable(1, 1u << prio, true), 0);
 	assert_int_equal(rte_pmd_mlx4_cc_enabled(1, prio), 1);
-	assert_int_equal(param(2, prio, RP, 0x0c), 1u << 31 | 1u << 27 | 3u << 24);
+	assert_int_equal(param(2, prio, RP, 0x0c), 1u << 31 | 1u << 27 | 3u << 24 | 1u << 17);
 	assert_int_equal(param(2, prio, NP, 0x0c), 1u << 31);
 	/* All words stayed, and stay while it goes off. */
 	for (unsigned int i = 0; i < RTE_DIM(words); i++)
 		assert_int_equal(word(1, prio, words[i].name), words[i].value);
 	assert_int_equal(rte_pmd_mlx4_cc_enable(1, 0xff, false), 0);
-	assert_int_equal(param(2, prio, RP, 0x0c), 1u << 27);
+	assert_int_equal(param(2, prio, RP, 0x0c), 1u << 27 | 1u << 17);
 	assert_int_equal(param(2, prio, NP, 0x0c), 0);
 	assert_int_equal(word(1, prio, "ai-rate"), 77);
 	assert_int_equal(rte_pmd_mlx4_cc_defaults(1, 1u << prio), 0);

@@ -43,10 +43,11 @@ test_places(void **state)
 	static const struct {
 		uint32_t algorithm, off, value, other;
 	} row[] = {
-		{RP, 0x0c, ON | 1u << 27, AFTER},
+		{RP, 0x0c, ON | 1u << 27 | 1u << 17, AFTER},
 		{RP, 0x14, 131071, 100},
 		{RP, 0x18, 32767, 400},
 		{RP, 0x1c, 31, 5},
+		{RP, 0x20, 27, 0},
 		{RP, 0x24, 21, 10},
 		{RP, 0x28, 22, 100},
 		{RP, 0x2c, 0, 11},
@@ -61,7 +62,8 @@ test_places(void **state)
 	};
 	char text[] =
 		"prio:0+7/clamp-target-rate:1/clamp-target-rate-after-time-inc:0/time-reset:131071/byte-reset:32767/"
-		"threshold:31/ai-rate:21/hai-rate:22/alpha-to-rate-shift:0/min-dec-fac:100/min-rate:23/"
+		"threshold:31/max-rate:27/disable-hai-stage:1/ai-rate:21/hai-rate:22/alpha-to-rate-shift:0/"
+		"min-dec-fac:100/min-rate:23/"
 		"rate-on-first-cnp:24/dce-tcp-g:1023/dce-tcp-rtt:25/cnp-interval:26/cnp-dscp:63/cnp-802p-prio:5/"
 		"prio:4/ai-rate:0x42";
 	struct card *c = card_new(stores(text, NULL));
@@ -201,7 +203,8 @@ test_variants(void **state)
 
 		assert_int_equal(get(v->c, MOD(1, 3, RP), 0x18), row[i].byte_reset);
 		assert_int_equal(get(v->c, MOD(1, 3, RP), 0x58), row[i].g);
-		assert_int_equal(get(v->c, MOD(1, 3, RP), 0x0c), ON | AFTER | (row[i].byte_reset == 156250 ? 1u << 27 : 0));
+		assert_int_equal(get(v->c, MOD(1, 3, RP), 0x0c),
+				 ON | AFTER | (row[i].byte_reset == 156250 ? 1u << 27 : 0));
 		v->end[0]->mark = 1;
 		vr_exchange(v, a, b, 100);
 		assert_int_equal(tp_model_get_cc(v->c->m, 1, cc), 0);

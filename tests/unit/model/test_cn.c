@@ -168,6 +168,33 @@ comes_back(void **state)
 	assert_int_equal(counter(x, PRIO, 0x10), 2);
 }
 
+/* At the first stage of time a target of more than ten times the rate is an eighth of it, unless the flag of that rule is set. */
+static void
+far_target(void **state)
+{
+	struct qos_rig *x = *state;
+
+	for (unsigned int keep = 0; keep < 2; keep++) {
+		uint8_t *in;
+
+		set(x, ENABLE, 100, 0);
+		in = mailbox(x);
+		/* All of the rate goes, down to 10 Mb/s. */
+		prm_set32(in, 4, 3u << 23);
+		assert_int_equal(run(x, 1 | 1u << (8 + PRIO), 4, in), MLX4_STAT_OK);
+		in = mailbox(x);
+		prm_set32(in, 0, 1u << 22);
+		prm_set32(in, 0x0c, keep << 22);
+		assert_int_equal(run(x, 1 | 0xff00, 4, in), MLX4_STAT_OK);
+		message(x, PRIO, 63, true);
+		assert_int_equal(counter(x, PRIO, 0x20), 10);
+		qos_time(x, x->now + 100000);
+		/* (10 + 10000 / 8) / 2, or (10 + 10000) / 2 */
+		assert_int_equal(counter(x, PRIO, 0x20), keep == 0 ? 630 : 5005);
+		set(x, 0, 0, 0);
+	}
+}
+
 /* Messages of priorities that do not listen, without feedback, cut short or of another version change nothing; off, they are frames as others. */
 static void
 ignored(void **state)
@@ -264,6 +291,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(limits, up, down),
 		cmocka_unit_test_setup_teardown(comes_back, up, down),
+		cmocka_unit_test_setup_teardown(far_target, up, down),
 		cmocka_unit_test_setup_teardown(ignored, up, down),
 		cmocka_unit_test_setup_teardown(tags, up, down),
 		cmocka_unit_test_setup_teardown(defaults, up, down),

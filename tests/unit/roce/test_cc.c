@@ -265,26 +265,16 @@ vendor_walk(void **state)
 		uint64_t at;
 		double rate, target, alpha;
 	} rows[] = {
-		{0, 40.000000, 40.000000, 1.000000000},
-		{3999, 40.000000, 40.000000, 0.992233098},
-		{4000, 20.155338, 40.000000, 0.992233098},
-		{8000, 20.155338, 40.000000, 0.976820061},
-		{12000, 10.425125, 40.000000, 0.965522237},
-		{311999, 10.425125, 40.000000, 0.298419238},
-		{312000, 25.212562, 40.000000, 0.298419238},
-		{612000, 32.606281, 40.000000, 0.092234066},
-		{912000, 36.303141, 40.000000, 0.028507287},
-		{1003999, 36.303141, 40.000000, 0.023747946},
-		{1004000, 35.872078, 36.303141, 0.023747946},
-		{1304000, 36.087609, 36.303141, 0.007339907},
-		{1604000, 36.197875, 36.308141, 0.002268585},
-		{1903999, 36.197875, 36.308141, 0.004561816},
-		{1904000, 36.195261, 36.278008, 0.004561816},
-		{2204000, 36.236634, 36.278008, 0.001409946},
-		{2504000, 36.259821, 36.283008, 0.000435780},
-		{2804000, 36.296414, 36.333008, 0.000134689},
-		{3104000, 36.339711, 36.383008, 0.000041629},
-		{3404000, 36.386359, 36.433008, 0.000012867},
+		{0, 40.000000, 40.000000, 1.000000000},       {3999, 40.000000, 40.000000, 0.996124208},
+		{4000, 20.155338, 40.000000, 0.992233098},    {8000, 20.155338, 40.000000, 0.976820061},
+		{12000, 10.425125, 40.000000, 0.965522237},   {311999, 10.425125, 40.000000, 0.299589510},
+		{312000, 25.212562, 40.000000, 0.298419238},  {612000, 32.606281, 40.000000, 0.092234066},
+		{912000, 36.303141, 40.000000, 0.028507287},  {1003999, 36.303141, 40.000000, 0.023841075},
+		{1004000, 35.872078, 36.303141, 0.023747946}, {1304000, 36.087609, 36.303141, 0.007339907},
+		{1604000, 36.197875, 36.308141, 0.002268585}, {1903999, 36.197875, 36.308141, 0.004579706},
+		{1904000, 36.195261, 36.278008, 0.004561816}, {2204000, 36.236634, 36.278008, 0.001409946},
+		{2504000, 36.259821, 36.283008, 0.000435780}, {2804000, 36.296414, 36.333008, 0.000134689},
+		{3104000, 36.339711, 36.383008, 0.000041629}, {3404000, 36.386359, 36.433008, 0.000012867},
 	};
 	struct tcc_rp rp = {0}, idle = {0};
 	unsigned int next = 0;
@@ -311,7 +301,8 @@ vendor_walk(void **state)
 static void
 vendor_threshold(void **state)
 {
-	static const double rates[] = {20.310674, 10.581759, 15.446216, 17.878445, 19.094559, 19.705117, 20.035395, 20.225534, 20.345604};
+	static const double rates[] = {20.310674, 10.581759, 15.446216, 17.878445, 19.094559,
+				       19.705117, 20.035395, 20.225534, 20.345604};
 	struct tcc_rp rp = {0};
 
 	(void)state;
@@ -426,6 +417,74 @@ min_rate_is_line(void **state)
 	assert_false(rp.limited);
 }
 
+/* A limit begins and ends at max-rate; above the line's it is that. A first rate is at most that, and min-rate there is no control. */
+static void
+max_rate(void **state)
+{
+	static const double rates[] = {5, 7.5, 8.75, 9.375, 9.6875};
+	struct tcc_rp rp = {0};
+	uint64_t t = 0;
+
+	(void)state;
+	paper.max_rate = 10000;
+	paper.ai_rate = 400;
+	assert_int_equal(tcc_rp_rate(&rp, &paper, 0), G(40));
+	tcc_rp_cnp(&rp, &paper, 0);
+	for (unsigned int i = 0; i < sizeof(rates) / sizeof(rates[0]); i++, t += 55 * US)
+		near_rate(tcc_rp_rate(&rp, &paper, t), rates[i], 8);
+	assert_int_equal(rp.target, G(10));
+	for (unsigned int i = 0; i < 60 && rp.limited; i++, t += 55 * US)
+		(void)tcc_rp_rate(&rp, &paper, t);
+	assert_false(rp.limited);
+	assert_int_equal(tcc_rp_rate(&rp, &paper, t), G(40));
+	paper.max_rate = LINE + 1;
+	tcc_rp_cnp(&rp, &paper, t);
+	near_rate(tcc_rp_rate(&rp, &paper, t), 20, 1);
+	card.max_rate = 2000;
+	rp = (struct tcc_rp){0};
+	tcc_rp_cnp(&rp, &card, 0);
+	assert_int_equal(tcc_rp_rate(&rp, &card, 0), G(2));
+	card.min_rate = 2000;
+	rp = (struct tcc_rp){0};
+	assert_false(tcc_rp_cnp(&rp, &card, 0));
+}
+
+/* Beyond both thresholds each stage of time moves the target by the hyper step, and without that stage by the additive one. */
+static void
+no_hyper(void **state)
+{
+	struct tcc_conf *const conf[] = {&card, &vendor, &paper};
+
+	(void)state;
+	card.initial_alpha = 1023;
+	card.rate_on_first_cnp = vendor.rate_on_first_cnp = 1000;
+	for (unsigned int k = 0; k < 5; k++) {
+		struct tcc_conf *c = conf[k / 2];
+		struct tcc_rp rp = {0};
+		uint32_t target, step;
+		uint64_t t = 0;
+
+		/* Cuts move the target down from the line; the paper's hyper step grows, and has a test of its own. */
+		c->clamp_target_rate = true;
+		c->disable_hai_stage = k % 2 == 0;
+		step = (k % 2 == 0 ? c->ai_rate : c->hai_rate) * 1000;
+		for (unsigned int i = 0; i < 6; i++)
+			tcc_rp_cnp(&rp, c, t += 50 * US);
+		t += 4 * US;
+		(void)tcc_rp_rate(&rp, c, t);
+		tcc_rp_sent(&rp, c, 7 * c->byte_reset * 64, t);
+		t += 7 * c->time_reset * US;
+		(void)tcc_rp_rate(&rp, c, t);
+		target = rp.target;
+		for (unsigned int i = 1; i <= 3; i++) {
+			t += c->time_reset * US;
+			(void)tcc_rp_rate(&rp, c, t);
+			assert_true(rp.limited);
+			assert_int_equal(rp.target, target + i * step);
+		}
+	}
+}
+
 /* --- notification point, words ----------------------------------------------------------------------------------- */
 
 static void
@@ -458,6 +517,7 @@ words(void **state)
 	} rows[] = {
 		{"clamp-target-rate", 0, 1, 0, false},
 		{"clamp-target-rate-after-time-inc", 0, 1, 1, false},
+		{"disable-hai-stage", 0, 1, 0, false},
 		{"time-reset", 0, 131071, 100, false},
 		{"byte-reset", 0, 32767, 400, false},
 		{"threshold", 1, 31, 5, false},
@@ -466,6 +526,7 @@ words(void **state)
 		{"alpha-to-rate-shift", 0, 11, 11, false},
 		{"min-dec-fac", 0, 100, 50, false},
 		{"min-rate", 0, LINE, 1, true},
+		{"max-rate", 0, LINE, 0, true},
 		{"rate-on-first-cnp", 0, LINE, 3000, true},
 		{"dce-tcp-g", 0, 1023, 32, false},
 		{"dce-tcp-rtt", 0, 131071, 4, false},
@@ -518,6 +579,7 @@ main(void)
 		cmocka_unit_test_setup(vendor_walk, defaults),     cmocka_unit_test_setup(vendor_threshold, defaults),
 		cmocka_unit_test_setup(variant_names, defaults),   cmocka_unit_test_setup(clamps, defaults),
 		cmocka_unit_test_setup(floors, defaults),          cmocka_unit_test_setup(min_rate_is_line, defaults),
+		cmocka_unit_test_setup(max_rate, defaults),        cmocka_unit_test_setup(no_hyper, defaults),
 		cmocka_unit_test_setup(cnp_spacing, defaults),     cmocka_unit_test_setup(words, defaults),
 	};
 
