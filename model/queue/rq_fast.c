@@ -92,8 +92,8 @@ first_buffer(struct tp_model *m, struct tpm_qp *qp, const uint8_t *w, uint32_t l
 }
 
 /*
- * All of a small frame is loaded before anything is stored: who made the frame may be the one who gets it. A long one is summed up on
- * its way: true when its checksum was found right; what else is to be summed up is so later.
+ * All of a small frame is loaded before anything is stored: who made the frame may be the one who gets it. A long one is summed up
+ * on its way: true when its checksum was found right; what else is to be summed up is so later.
  */
 static inline bool
 copy_frame(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src)
@@ -135,7 +135,10 @@ prefetch_rest(const uint8_t *src, uint32_t len, uint8_t *dst)
 	}
 }
 
-/* The same of frames from..end - 1, whose receive WQEs are from w on in one row. Returns the first frame that has none of its own. */
+/*
+ * The same of frames from..end - 1, at least one, whose receive WQEs are from w on in one row. Returns the first frame that has none
+ * of its own.
+ */
 static inline unsigned int
 buffers_in_row(struct tp_model *m, const struct tpm_rx_run *r, const uint8_t *w, unsigned int from, unsigned int end,
 	       struct tpm_stretch *s, uint8_t **dst)
@@ -145,7 +148,7 @@ buffers_in_row(struct tp_model *m, const struct tpm_rx_run *r, const uint8_t *w,
 	uint64_t like = ~tpm_raw64(w), slack = 0;
 	unsigned int i;
 
-	for (i = from; i < end; i++, w += stride) {
+	for (i = from;; w += stride) {
 		const uint64_t this = tpm_raw64(w), at = prm_get64(w, 8) - s->lo;
 
 		rte_prefetch0(w + 256);
@@ -154,7 +157,7 @@ buffers_in_row(struct tp_model *m, const struct tpm_rx_run *r, const uint8_t *w,
 		} else {
 			dst[i] = first_buffer(m, r->qp, w, r->f[i]->len, s);
 			if (tpm_unlikely(dst[i] == NULL))
-				break;
+				return i;
 			like = ~this;
 			if (s->key == tpm_raw32(w + 4) && s->len >= max && prm_get32(w, 0) >= max) {
 				like = this;
@@ -162,8 +165,9 @@ buffers_in_row(struct tp_model *m, const struct tpm_rx_run *r, const uint8_t *w,
 			}
 		}
 		tpm_prefetchw(dst[i]);
+		if (++i == end)
+			return i;
 	}
-	return i;
 }
 
 /*

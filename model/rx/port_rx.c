@@ -287,7 +287,8 @@ runs_begin(struct runs *r)
 	r->alone = false;
 	r->key = NO_KEY;
 	r->open = &nobody;
-	r->last = NULL;
+	r->last = r->run;
+	r->last->n = 0;
 }
 
 static void
