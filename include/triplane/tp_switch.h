@@ -201,7 +201,8 @@ unsigned int tp_switch_port_recv(struct tp_switch_port *p, uint64_t now_ns, stru
 
 /**
  * For who plays switches in virtual time. *due: ports that give a frame by tp_switch_port_recv() now, bit n: port n + 1.
- * @return when the next one will, in ns: now_ns when one is due, UINT64_MAX when none will before another frame comes.
+ * @return when to ask again, in ns, since none comes before that: now_ns when one is due, UINT64_MAX when none will before
+ * another frame comes. A frame that waits for the end of a pause, or for its class's rate, may start then and come later.
  */
 uint64_t tp_switch_next(struct tp_switch *sw, uint64_t now_ns, uint64_t *due);
 

@@ -215,7 +215,6 @@ tp_switch_port_recv(struct tp_switch_port *p, uint64_t now_ns, struct tp_frame *
 	pthread_mutex_lock(&p->sw->lock);
 	sw_time(p->sw, now_ns);
 	take_back(p);
-	sw_changed(p);
 	if (p->link && n != 0 && sw_pause_due(p, &f[0]))
 		done++;
 	while (done < n && (b = depart(p)) != NULL) {
