@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-Thousands of connections of one program of plain sockets: `server ADDRESS PORT N` has N at a time by epoll and answers each message
-by its octets turned round, `client ADDRESS PORT N` makes them, and waits for a line before each has its message and its answer, and
-for another before it ends them.
+Thousands of connections of one program of plain sockets: `server ADDRESS PORT N` has N at a time by epoll, answers each message by
+its octets turned round, and waits for a line when all are over; `client ADDRESS PORT N` makes them, and waits for a line before each
+has its message and its answer, and for another before it ends them.
 """
 import resource
 import select
@@ -36,6 +36,8 @@ def server(listener, count):
                 pass
             ep.modify(fd, select.EPOLLIN | (select.EPOLLOUT if answers[fd] else 0))
     print('answers left: %d' % sum(len(a) for a in answers.values()), flush=True)
+    # A program that ends waits 5 s at most for its last words to be heard.
+    sys.stdin.readline()
 
 
 def take(listener, ep, conns):

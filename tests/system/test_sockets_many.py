@@ -36,7 +36,7 @@ def many(owner):
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < COUNT + 1000:
         return 'skip a program may not have %d descriptors' % (COUNT + 1000)
     at = [SERVER, str(tpmd.free_port()), str(COUNT)]
-    server = owner.start('--sockets', '--port', '1', '/usr/bin/python3', PROG, 'server', *at)
+    server = owner.start('--sockets', '--port', '1', '/usr/bin/python3', PROG, 'server', *at, stdin=subprocess.PIPE)
     client = None
     try:
         said = until_says(server, 'listens\n')
@@ -53,6 +53,8 @@ def many(owner):
         client.stdin.write('go\n')
         client.stdin.flush()
         out += finish(client)
+        server.stdin.close()
+        server.stdin = None
         said += finish(server)
     finally:
         for p in (server, client):
