@@ -78,3 +78,17 @@ flow_queue_of_port(uint16_t dport, uint16_t queues)
 	rte_pktmbuf_free(got);
 	return q;
 }
+
+int
+rig_short_table(uint16_t port)
+{
+	struct rte_eth_rss_reta_entry64 reta[RTE_ETH_RSS_RETA_SIZE_128 / RTE_ETH_RETA_GROUP_SIZE];
+	unsigned int g, i;
+
+	for (g = 0; g < RTE_DIM(reta); g++) {
+		reta[g].mask = UINT64_MAX;
+		for (i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
+			reta[g].reta[i] = i % 4 == 3 ? 1 : i % 4;
+	}
+	return rte_eth_dev_rss_reta_update(port, reta, RTE_ETH_RSS_RETA_SIZE_128);
+}

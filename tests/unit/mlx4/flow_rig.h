@@ -40,4 +40,10 @@ int flow_queue_of(struct rte_mbuf *m, uint16_t queues, struct rte_mbuf **got);
 /* The same for a UDP datagram over IPv4 to that port; its mbuf is freed. */
 int flow_queue_of_port(uint16_t dport, uint16_t queues);
 
+/*
+ * A table of four rings for a port with three queues, two rings of one queue. The driver's own has sixteen of equal shares, whose
+ * commands are all the same.
+ */
+int rig_short_table(uint16_t port);
+
 #endif /* MLX4_FLOW_RIG_H */

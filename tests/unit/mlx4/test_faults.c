@@ -98,21 +98,6 @@ flows_destroy(void)
 	return rc;
 }
 
-/* Four rings, two of them of one queue. The driver's own table has sixteen of equal shares, whose commands are all the same. */
-static int
-short_table(void)
-{
-	struct rte_eth_rss_reta_entry64 reta[RTE_ETH_RSS_RETA_SIZE_128 / RTE_ETH_RETA_GROUP_SIZE];
-	unsigned int g, i;
-
-	for (g = 0; g < RTE_DIM(reta); g++) {
-		reta[g].mask = UINT64_MAX;
-		for (i = 0; i < RTE_ETH_RETA_GROUP_SIZE; i++)
-			reta[g].reta[i] = i % 4 == 3 ? 1 : i % 4;
-	}
-	return rte_eth_dev_rss_reta_update(1, reta, RTE_ETH_RSS_RETA_SIZE_128);
-}
-
 static int
 part_run(enum part p)
 {
@@ -128,7 +113,7 @@ part_run(enum part p)
 	switch (p) {
 	case CONFIGURE:
 		rc = rig_configure(1, QUEUES, QUEUES, &conf, rig_pool());
-		rc = rc != 0 ? rc : short_table();
+		rc = rc != 0 ? rc : rig_short_table(1);
 		return rc != 0 ? rc : flows_create();
 	case START: return rte_eth_dev_start(1);
 	case UPDATE:
