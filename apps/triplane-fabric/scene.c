@@ -330,22 +330,17 @@ read_qau(struct reader *r)
 static int
 read_cc(struct reader *r)
 {
-	static const struct {
-		const char *name;
-		enum tcc_variant v;
-	} variants[] = {{"paper", TCC_PAPER}, {"card", TCC_CARD}, {"vendor", TCC_VENDOR}};
+	enum tcc_variant v;
 
 	r->s->qau_on = strcmp(r->word[1], "qau") == 0;
 	r->s->cc_on = strcmp(r->word[1], "off") != 0 && !r->s->qau_on;
 	if (r->s->qau_on)
 		return read_qau(r);
-	for (unsigned int i = 0; r->s->cc_on; i++) {
-		if (i == sizeof(variants) / sizeof(variants[0]))
-			return rd_fault(r, "cc '%s': wanted off, paper, card, vendor or qau", r->word[1]);
-		if (strcmp(r->word[1], variants[i].name) != 0)
-			continue;
-		tcc_conf_default(&r->s->cc, variants[i].v, 1000000);
-		break;
+	if (r->s->cc_on) {
+		v = tcc_variant_find(r->word[1]);
+		if (v == TCC_VARIANTS)
+			return rd_fault(r, "cc '%s': wanted off, paper, card, vendor-hpcc or qau", r->word[1]);
+		tcc_conf_default(&r->s->cc, v, 1000000);
 	}
 	for (unsigned int i = 2; i < r->num_words; i++)
 		if (cc_word(r, r->word[i]) != 0)

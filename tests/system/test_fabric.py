@@ -275,7 +275,7 @@ def qau_frames():
 def other_sets():
     """The card's defaults and those of later cards at the thresholds that their vendors give: the line is used, nothing is lost, all have
     their part."""
-    for cc, ecn, least in (('card', '100000+400000+200000', 0.85), ('vendor', '160000+640000+200000', 0.95)):
+    for cc, ecn, least in (('card', '100000+400000+200000', 0.85), ('vendor-hpcc', '160000+640000+200000', 0.95)):
         r = play('incast', CC=cc, ECN=ecn, XOFF=500000)
         if r['total_gbps'] < least * LINE or r['jain'] < 0.98 or r['dropped']:
             return '%s: %.2f Gb/s, Jain %.4f, %d dropped' % (cc, r['total_gbps'], r['jain'], r['dropped'])
@@ -377,7 +377,7 @@ def refused():
     base = 'switch s\nhost a s\nhost b s\nflow f a b\n'
     wrongs = (('swich s\n', "1: 'swich': wanted set, switch"), ('switch s bufer:1\n' + base[9:], "bufer:1"),
               (base + 'host a s\n', "5: host 'a' is there twice"), (base + 'flow g a a\n', "5: flow g: host 'a' sends to itself"),
-              (base + 'flow g a c\n', "5: there is no host 'c'"), (base + 'cc papr\n', "5: cc 'papr': wanted off, paper, card, vendor or qau"),
+              (base + 'flow g a c\n', "5: there is no host 'c'"), (base + 'cc papr\n', "5: cc 'papr': wanted off, paper, card, vendor-hpcc or qau"),
               (base + 'cc paper threshold:32\n', "5: threshold '32': wanted a number 1..31"), (base + 'cc paper ai:1\n', "5: cc: 'ai:1': wanted a parameter"), (base + 'cc qau ai:1\n', "5: cc: 'ai:1': wanted a parameter of qau"),
               (base + 'cc qau gd:32\n', "5: gd '32': wanted a number 0..31"), ('switch s cn:1+2\n' + base[9:], 'cn qeq 1: wanted 64..'),
               (base + 'time 5\n', "5: time '5': wanted a time of at most 1000s, such as 20us"), (base + 'measure 5ms 1ms\n', 'two times in order'),
