@@ -173,12 +173,21 @@ ipoib_host() {
 	ipoib_host_up $i
 }
 
-# The guest's drivers, and ib0 with its addresses: goes in front of a script for it.
+# The guest's drivers, and ib0 with its addresses: goes in front of a script for it. Linux 6.12 reads the LID of the subnet manager
+# when its SA client begins, and is told of changes once mlx4_ib has asked for events, which is later: on a slow machine a manager
+# may set the LID between the two. The SA client sends to LID 0 then, and each join ends with EAGAIN for ever.
 # shellcheck disable=SC2034
-guest_ib0='up_is() { for i in $(seq 300); do [ "$(cat /sys/class/net/$1/operstate)" = up ] && break; sleep 0.1; done; }
+guest_ib0='is_up() { [ "$(cat /sys/class/net/$1/operstate)" = up ]; }
+up_is() { for i in $(seq 300); do is_up $1 && break; sleep 0.1; done; is_up $1; }
 modprobe mlx4_core; modprobe mlx4_ib; modprobe ib_umad; modprobe ib_ipoib
 for i in $(seq 300); do [ -e /sys/class/net/ib0 ] && break; sleep 0.1; done
-ib0_up() { ip addr add 10.8.0.2/24 dev ib0; ip addr add fd00:8:0::2/64 dev ib0 nodad; ip link set ib0 up; up_is ib0; }
+ib0_on() { ip addr add 10.8.0.2/24 dev ib0; ip addr add fd00:8:0::2/64 dev ib0 nodad; ip link set ib0 up; up_is ib0; }
+ib0_up() {
+	ib0_on && return
+	echo "mlx4_ib is loaded again: ports $(cat /sys/class/infiniband/mlx4_0/ports/*/state), SM LIDs $(cat /sys/class/infiniband/mlx4_0/ports/*/sm_lid)"
+	rmmod ib_ipoib; rmmod mlx4_ib; modprobe mlx4_ib; modprobe ib_ipoib
+	ib0_on
+}
 '
 guest_booted() {
 	wait "$boot" || { ipoib_fail guest "does not boot: $(tail -n 2 "$lab_tmp/guest.err" | tr '\n' ' ')"; exit 1; }
