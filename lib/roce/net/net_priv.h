@@ -149,6 +149,8 @@ void trn_addrs_set_mac(struct trn_addrs *a, const struct rte_ether_addr *mac);
 int trn_addrs_find(const struct trn_addrs *a, const union ibv_gid *gid, uint16_t vlan);
 /* A network of ours has it. */
 bool trn_on_link(const struct trn_addrs *a, const union ibv_gid *gid, uint16_t vlan);
+/* Whose MAC packets from src to dst carry: dst's, or a router's. 0 or EHOSTUNREACH. */
+int trn_next_hop(const struct trn_addrs *a, const struct troce_gid *src, const union ibv_gid *dst, union ibv_gid *hop);
 
 /* --- changes (addr.c); the port's lock is held ------------------------------------------------------------------- */
 
@@ -231,9 +233,6 @@ bool trn_refuse(struct troce_net *net, const struct trn_frame *f, struct trn_out
 /* What troce_tcp_ended() left to do and is due (ended.c); how many frames. */
 unsigned int trn_ended_run(struct troce_net *net, uint64_t now, trn_send_fn send, void *arg);
 void trn_ended_free(struct troce_net *net);
-
-/* Whose MAC packets from src to dst carry: dst's, or a router's (path.c). 0 or EHOSTUNREACH. */
-int trn_next_hop(const struct trn_addrs *a, const struct troce_gid *src, const union ibv_gid *dst, union ibv_gid *hop);
 
 /* --- the kernel's interface (netdev.c) --------------------------------------------------------------------------- */
 

@@ -21,22 +21,6 @@ unicast_dgid_ok(const union ibv_gid *sgid, const union ibv_gid *dgid)
 	return false;
 }
 
-int
-trn_next_hop(const struct trn_addrs *a, const struct troce_gid *src, const union ibv_gid *dst, union ibv_gid *hop)
-{
-	const union ibv_gid *router = trn_is_v4(dst) ? &a->router4 : &a->router6;
-
-	if (trn_is_link_local(dst) || trn_on_link(a, dst, src->vlan)) {
-		*hop = *dst;
-		return 0;
-	}
-	if (trn_gid_zero(router) || trn_is_link_local(&src->gid) ||
-	    !(trn_is_link_local(router) || trn_on_link(a, router, src->vlan)))
-		return EHOSTUNREACH;
-	*hop = *router;
-	return 0;
-}
-
 static int
 unicast_mac(struct troce_dev *dev, const struct troce_gid *src, const union ibv_gid *dgid, struct rte_ether_addr *mac)
 {
