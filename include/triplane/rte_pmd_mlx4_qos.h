@@ -179,7 +179,7 @@ struct rte_pmd_mlx4_qcn_param {
 /** @return NULL behind the last. */
 const struct rte_pmd_mlx4_qcn_param *rte_pmd_mlx4_qcn_param(unsigned int i);
 /**
- * Sets it, live: of priorities, bit n: n; disable_32_14_4e is of all, whichever are named. A reset of the card takes it not.
+ * Sets it, live: of priorities, bit n: n; disable_32_14_4e is of all, whichever are named. It outlives a reset of the card.
  * @return 0, -ENODEV, -ENOENT no such parameter, -ERANGE, -ENOTSUP the firmware has none, or what the card said.
  */
 int rte_pmd_mlx4_qcn_set(uint16_t port_id, uint8_t prios, const char *name, uint64_t value);

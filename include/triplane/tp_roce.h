@@ -458,8 +458,7 @@ const char *tp_roce_cc_variant(struct ibv_context *ctx, unsigned int prio);
 /** A parameter of it. */
 struct tp_roce_cc_param {
 	const char *name; /**< the vendor's: "ai-rate", ... */
-	const char
-		*ofed; /**< that of its driver for Linux, which calls take as well: "rpgAiRate"; "" where it has none */
+	const char *ofed; /**< that of its driver for Linux, which calls take, too: "rpgAiRate"; "": none */
 	const char *unit; /**< "us", "Mb/s", "%", ...; "" for a number */
 	uint64_t min, max;
 	bool line; /**< a rate: at most that of the line, which is then max */
