@@ -51,11 +51,19 @@ marks(uint16_t port_id, bool v2, uint16_t service, struct troce_marks *m)
 
 /* --- congestion control: the ethdev's ---------------------------------------------------------------------- */
 
+/* NULL: the card or the port is gone. */
+static struct mlx4_eth *
+eth_of(const struct troce_dev *dev)
+{
+	const struct mlx4_roce *r = dev->home;
+
+	return r->hca != NULL ? mlx4_eth_by_port(dev->port_id) : NULL;
+}
+
 static int
 cc_get(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc)
 {
-	const struct mlx4_roce *r = dev->home;
-	struct mlx4_eth *eth = r->hca != NULL ? mlx4_eth_by_port(dev->port_id) : NULL;
+	struct mlx4_eth *eth = eth_of(dev);
 	int rc;
 
 	if (eth == NULL)
@@ -69,8 +77,7 @@ cc_get(struct troce_dev *dev, unsigned int prio, struct troce_cc *cc)
 static int
 cc_set(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc)
 {
-	const struct mlx4_roce *r = dev->home;
-	struct mlx4_eth *eth = r->hca != NULL ? mlx4_eth_by_port(dev->port_id) : NULL;
+	struct mlx4_eth *eth = eth_of(dev);
 	int rc;
 
 	if (eth == NULL)
@@ -84,8 +91,7 @@ cc_set(struct troce_dev *dev, unsigned int prio, const struct troce_cc *cc)
 static int
 cc_restore(struct troce_dev *dev, unsigned int prio)
 {
-	const struct mlx4_roce *r = dev->home;
-	struct mlx4_eth *eth = r->hca != NULL ? mlx4_eth_by_port(dev->port_id) : NULL;
+	struct mlx4_eth *eth = eth_of(dev);
 	int rc;
 
 	if (eth == NULL)
