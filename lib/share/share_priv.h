@@ -11,7 +11,7 @@
 #include <sys/queue.h>
 #include <sys/un.h>
 
-#include "lib/roce/port/ctrl_thread.h"
+#include "lib/thread/ctrl_thread.h"
 #include "lib/roce/port/front.h"
 
 #include "proto.h"

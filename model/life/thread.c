@@ -115,6 +115,7 @@ thread_main(void *arg)
 
 	/* Else the kernel may add 50 us to every sleep. */
 	prctl(PR_SET_TIMERSLACK, 1000);
+	prctl(PR_SET_NAME, "mlx4-model");
 	while (!atomic_load_explicit(&m->thread_stop, memory_order_acquire)) {
 		if (others_run(m, &p)) {
 			tpm_watch_disarm(m);

@@ -30,7 +30,7 @@ SECONDS = 1.0
 BURSTS = 2048
 POLICY_BURSTS = 256
 # What the project set itself: shares of the peer's instructions, instructions, ms, percent.
-GOALS = {'plain': 0.4, 'other': 0.6, 'empty': 20, 'bringup': 100, 'idle': 2.0, 'tcp': 950, 'tcp-flush': 330,
+GOALS = {'plain': 0.4, 'other': 0.6, 'empty': 20, 'bringup': 100, 'idle': 1.0, 'wake': 100, 'awake': 5, 'tcp': 950, 'tcp-flush': 330,
          'tcp-conns': 1.25, 'cc': 1.01, 'cc-qps': 1.1}
 
 
@@ -417,6 +417,8 @@ def bench_idle(rep):
     rep.row('idle', 'frame through idle card', 'median latency', round(statistics.median(idle), 2), 'us', 'awake card',
             round(statistics.median(busy), 2))
     rep.row('idle', 'frame through idle card', 'worst of 20', round(max(idle), 2), 'us', 'awake card', round(max(busy), 2))
+    rep.goal('a frame through an idle card, median', statistics.median(idle), GOALS['wake'], 'us')
+    rep.goal('a frame through a card that is awake, median', statistics.median(busy), GOALS['awake'], 'us')
 
 
 def bench_polled(rep):

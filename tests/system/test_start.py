@@ -207,6 +207,26 @@ def workers():
     return None if re.search(r'^ *lcore %d ' % CPUS[0], p.stdout, re.M) else p.stdout[-400:]
 
 
+def card_thread():
+    """The thread of a card in software stays off the CPU of an lcore where there is another one, and has the CPU that it is told."""
+    def found(vdev):
+        with tpmd.Triplane([vdev], on='0@0', memory=256) as t:
+            t.ask('show port info all')
+            tids = [int(x) for x in os.listdir('/proc/%d/task' % t.proc.pid)]
+            cpus = [os.sched_getaffinity(x) for x in tids
+                    if open('/proc/%d/task/%d/comm' % (t.proc.pid, x), encoding='ascii').read().startswith('mlx4-model')]
+            main = os.sched_getaffinity(t.proc.pid)
+            t.end()
+            return main, cpus
+    main, cpus = found('net_mlx4_model0')
+    if main != {tpmd.cpu(0)} or len(cpus) != 1:
+        return 'the main lcore has %s, cards %s' % (main, cpus)
+    if len(CPUS) > 1 and cpus[0] & main or len(CPUS) == 1 and cpus[0] != main:
+        return 'of %s the main lcore has %s, the card %s' % (CPUS, main, cpus[0])
+    main, cpus = found('net_mlx4_model0,cpu=%d' % tpmd.cpu(0))
+    return None if cpus == [main] else 'told the CPU %s, the card has %s' % (main, cpus)
+
+
 def hugepages():
     """Where enough of them are free programs take hugepages, and a card in software works as well."""
     check = os.path.join(BUILD, 'apps', 'check', 'triplane-check')
@@ -223,6 +243,6 @@ def hugepages():
 
 for name, fn in (('memory', memory), ('given', given), ('ordinary-user', ordinary_user),
                  ('build-of-another', build_of_another), ('causes', causes), ('cpus', cpus),
-                 ('workers', workers), ('hugepages', hugepages)):
+                 ('workers', workers), ('card-thread', card_thread), ('hugepages', hugepages)):
     cases.run('start-' + name, fn)
 cases.exit()

@@ -14,7 +14,7 @@
 #include <rte_string_fns.h>
 
 #include "apps/triplane/cli/cmd.h"
-#include "lib/roce/port/ctrl_thread.h"
+#include "lib/thread/ctrl_thread.h"
 #include <tp_roce.h>
 
 #define WAIT_US 20000

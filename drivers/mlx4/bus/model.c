@@ -18,6 +18,7 @@
 
 #include <dev_driver.h>
 
+#include "lib/thread/ctrl_thread.h"
 #include "log.h"
 #include "mlx4_prm_regs.h"
 #include "model.h"
@@ -349,6 +350,38 @@ service_start(struct model_bus *b)
 	return 0;
 }
 
+struct starter {
+	struct model_bus *b;
+	int rc;
+};
+
+/* The card's thread has the CPUs of who starts it. */
+static ctrl_thread_end
+start_here(void *arg)
+{
+	struct starter *s = arg;
+
+	s->rc = tp_model_thread_start(s->b->model, s->b->conf.cpu, s->b->conf.wake_us);
+	return 0;
+}
+
+/* EAL probes devices on the main lcore, which may poll for ever: there the card would get what that lcore leaves of its CPU. */
+static int
+thread_start(struct model_bus *b)
+{
+	struct starter s = {.b = b};
+	pthread_t tid;
+	int err;
+
+	if (b->conf.cpu >= 0)
+		return tp_model_thread_start(b->model, b->conf.cpu, b->conf.wake_us);
+	err = ctrl_thread_create(&tid, "mlx4-start", start_here, &s);
+	if (err != 0)
+		return -err;
+	pthread_join(tid, NULL);
+	return s.rc;
+}
+
 static int
 run_start(struct model_bus *b)
 {
@@ -364,7 +397,7 @@ run_start(struct model_bus *b)
 		rc = 0;
 	}
 	if (b->conf.run == MODEL_RUN_THREAD || b->conf.run == MODEL_RUN_POLL)
-		rc = tp_model_thread_start(b->model, b->conf.cpu, b->conf.wake_us);
+		rc = thread_start(b);
 	if (rc != 0)
 		MLX4_LOG(ERR, "%s: cannot run the card (cpu %d): %s", b->name, b->conf.cpu, rte_strerror(-rc));
 	return rc;

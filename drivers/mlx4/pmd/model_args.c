@@ -28,7 +28,7 @@
 #define DELAY_US_MAX 10000000u
 #define WAKE_US_MAX 1000000u
 /* Of one CPU an idle card took 2.1 % with 500 us, 2.2 % with 1000 us and 0.9 to 1.1 % with 2000 us, next to other load. */
-#define WAKE_US_DEFAULT 2000u
+#define WAKE_US_DEFAULT 3000u
 /* Cards are eight GUIDs apart: a card has a block of four. */
 #define GUID_STEP 8u
 #define NTH_MAX 1000000u
@@ -524,7 +524,7 @@ const struct mlx4_arg mlx4_model_arg_table[] = {
 	 "A trace of a card: what that one said about itself, this one says, too"},
 	{"run", parse_run, 0, RUNS, "", "thread", "Who runs the card"},
 	{"cpu", parse_cpu, 0, "0..1023", "", "", "The CPU of its thread; any"},
-	{"wake-us", parse_wake, 0, "1..1000000", "us", "2000", "An idle card sleeps so long at most"},
+	{"wake-us", parse_wake, 0, "1..1000000", "us", "3000", "An idle card sleeps so long at most"},
 };
 const unsigned int mlx4_num_model_args = RTE_DIM(mlx4_model_arg_table);
 

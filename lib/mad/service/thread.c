@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/roce/port/ctrl_thread.h"
+#include "lib/thread/ctrl_thread.h"
 
 #define ROUNDS 256 /* without work, before it sleeps */
 #define SLEEP_US 100

@@ -2,8 +2,8 @@
  * Copyright(c) 2026 Triplane contributors
  */
 /* Threads on the CPUs that EAL has for control, in the words of the release of DPDK. */
-#ifndef ROCE_PORT_CTRL_THREAD_H
-#define ROCE_PORT_CTRL_THREAD_H
+#ifndef LIB_THREAD_CTRL_THREAD_H
+#define LIB_THREAD_CTRL_THREAD_H
 
 #include <pthread.h>
 #include <stdint.h>
@@ -34,4 +34,4 @@ ctrl_thread_create(pthread_t *tid, const char *name, ctrl_thread_end (*run)(void
 #endif
 }
 
-#endif /* ROCE_PORT_CTRL_THREAD_H */
+#endif /* LIB_THREAD_CTRL_THREAD_H */
