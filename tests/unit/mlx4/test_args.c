@@ -36,7 +36,7 @@ static void
 test_defaults(void **state)
 {
 	static const char *const none[] = {NULL, ""};
-	struct mlx4_model_conf want = {.cpu = -1, .wake_us = 2000, .run = MODEL_RUN_THREAD};
+	struct mlx4_model_conf want = {.cpu = -1, .wake_us = 3000, .run = MODEL_RUN_THREAD};
 	unsigned int i;
 
 	tp_model_config_default(&want.cfg);
@@ -422,7 +422,7 @@ test_list(void **state)
 	for (; rte_pmd_mlx4_arg(i, &a) == 0; i++)
 		assert_true(a.model);
 	assert_string_equal(a.name, "wake-us");
-	assert_string_equal(a.def, "2000");
+	assert_string_equal(a.def, "3000");
 	assert_string_equal(a.unit, "us");
 	assert_int_equal(rte_pmd_mlx4_arg(i, &a), -ENOENT);
 	assert_int_equal(rte_pmd_mlx4_arg(UINT32_MAX, &a), -ENOENT);
