@@ -213,19 +213,11 @@ rte_pmd_mlx4_qcn_defaults(uint16_t port_id, uint8_t prios)
 }
 
 int
-rte_pmd_mlx4_qcn_stats(uint16_t port_id, unsigned int prio, struct rte_pmd_mlx4_qcn_stats *st)
+mlx4_qcn_stats(struct mlx4_eth *eth, unsigned int prio, struct rte_pmd_mlx4_qcn_stats *st)
 {
-	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
 	uint8_t box[MLX4_CC_STATS_SIZE];
-	int rc;
+	int rc = mlx4_port_cc_stats(eth->hca, eth->port, MLX4_CC_QAU, (uint8_t)(1u << prio), box);
 
-	if (eth == NULL)
-		return -ENODEV;
-	if (prio >= TP_PRIOS)
-		return -EINVAL;
-	mlx4_qos_lock(eth);
-	rc = mlx4_port_cc_stats(eth->hca, eth->port, MLX4_CC_QAU, (uint8_t)(1u << prio), box);
-	mlx4_qos_unlock(eth);
 	if (rc == 0)
 		*st = (struct rte_pmd_mlx4_qcn_stats){.limited_cs = prm_get64(box, MLX4_CC_RP_CENTISECONDS),
 						      .created = prm_get(box, MLX4_CC_QAU_CREATED),
@@ -235,6 +227,22 @@ rte_pmd_mlx4_qcn_stats(uint16_t port_id, unsigned int prio, struct rte_pmd_mlx4_
 						      .rate_average = prm_get(box, MLX4_CC_RP_RATE_AVERAGE),
 						      .rate_min = prm_get(box, MLX4_CC_RP_RATE_MIN),
 						      .rate_max = prm_get(box, MLX4_CC_RP_RATE_MAX)};
+	return rc;
+}
+
+int
+rte_pmd_mlx4_qcn_stats(uint16_t port_id, unsigned int prio, struct rte_pmd_mlx4_qcn_stats *st)
+{
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	int rc;
+
+	if (eth == NULL)
+		return -ENODEV;
+	if (prio >= TP_PRIOS)
+		return -EINVAL;
+	mlx4_qos_lock(eth);
+	rc = mlx4_qcn_stats(eth, prio, st);
+	mlx4_qos_unlock(eth);
 	return rc;
 }
 

@@ -113,7 +113,7 @@ int mlx4_cc_set(struct mlx4_eth *eth, unsigned int prio, const struct tcc_conf *
 int mlx4_cc_take_back(struct mlx4_eth *eth, unsigned int prio);
 /* The card was reset and is told again. */
 int mlx4_cc_restore(struct mlx4_eth *eth);
-/* Since the card's reset. */
+/* Since the card's reset. Without the lock, too. */
 int mlx4_cc_stats(struct mlx4_eth *eth, struct rte_pmd_mlx4_cc_stats st[TP_PRIOS]);
 /* Those of a mask of priorities start again. */
 int mlx4_cc_clear(struct mlx4_eth *eth, uint8_t prios);
@@ -121,6 +121,8 @@ int mlx4_cc_clear(struct mlx4_eth *eth, uint8_t prios);
 /* --- qcn.c: with the lock --- */
 /* The card was reset and is told again. */
 int mlx4_qcn_restore(struct mlx4_eth *eth);
+/* Of a priority, since the card's reset or the last clear. */
+int mlx4_qcn_stats(struct mlx4_eth *eth, unsigned int prio, struct rte_pmd_mlx4_qcn_stats *st);
 
 /* --- notify.c: with the lock --- */
 /* Logs a line and tells whoever wants to hear. */

@@ -6,6 +6,7 @@
 
 #include "drivers/mlx4/hca/port/qos.h"
 #include "drivers/mlx4/hca/port/type.h"
+#include "drivers/mlx4/qos/qos.h"
 #include "drivers/mlx4/verbs/verbs.h"
 #include "fake_one.h"
 
@@ -20,6 +21,7 @@
 #define SET_MCAST_FLTR 0x048
 #define DUMP_ETH_STATS 0x049
 #define SENSE_PORT 0x04d
+#define CONGESTION_CTRL 0x068
 
 /* SET_PORT of an Ethernet port: selector and port. */
 static const struct fake_cmd *
@@ -345,6 +347,74 @@ test_counters_of_the_transport(void **state)
 	assert_int_equal(mlx4_roce_stats(&dev, is_at_its_place, &n), EIO);
 }
 
+/* A dword of a block of 0x40 octets, one of each priority. */
+#define CC_VALUE(prio, at) (UINT32_C(0x5a000000) | (uint32_t)(prio) << 8 | (at))
+#define CC_LONG(prio, at) ((uint64_t)CC_VALUE(prio, at) << 32 | CC_VALUE(prio, (at) + 4))
+
+static void
+cc_blocks(void)
+{
+	struct fake_answer *a = fake_answer(&card, CONGESTION_CTRL, 1);
+	unsigned int prio;
+	uint32_t at;
+
+	for (prio = 0; prio < 8; prio++)
+		for (at = 0; at < 0x40; at += 4)
+			prm_set32(a->box, prio * 0x40 + at, CC_VALUE(prio, at));
+}
+
+/* Also those that a card in software leaves at zero: what its firmware dropped, and when it stopped for want of buffers. */
+static void
+test_counters_of_congestion_control(void **state)
+{
+	struct mlx4_eth eth = {.hca = hca, .port = 2};
+	struct rte_pmd_mlx4_cc_stats st[8];
+	struct rte_pmd_mlx4_qcn_stats qcn;
+	unsigned int p;
+
+	hca->caps.dcqcn = hca->caps.qcn = true;
+	cc_blocks();
+	cc_blocks();
+	assert_int_equal(mlx4_cc_stats(&eth, st), 0);
+	assert_int_equal(card.num_cmds, 2);
+	for (p = 0; p < 2; p++) {
+		assert_int_equal(card.cmd[p].op_modifier, 1);
+		assert_int_equal(card.cmd[p].in_modifier, (p + 1) << 16 | 2);
+	}
+	for (p = 0; p < 8; p++) {
+		assert_int_equal(st[p].limited_cs, CC_LONG(p, 0x00));
+		assert_int_equal(st[p].cnps_ignored, CC_VALUE(p, 0x0c));
+		assert_int_equal(st[p].limited, CC_VALUE(p, 0x10));
+		assert_int_equal(st[p].rate_average, CC_VALUE(p, 0x14));
+		assert_int_equal(st[p].cnps_dropped, CC_VALUE(p, 0x1c));
+		assert_int_equal(st[p].rate, CC_VALUE(p, 0x20));
+		assert_int_equal(st[p].cnps_handled, CC_VALUE(p, 0x24));
+		assert_int_equal(st[p].rate_min, CC_VALUE(p, 0x28));
+		assert_int_equal(st[p].rate_max, CC_VALUE(p, 0x2c));
+		assert_int_equal(st[p].marks_ignored, CC_LONG(p, 0x08));
+		assert_int_equal(st[p].flows, CC_VALUE(p, 0x10));
+		assert_int_equal(st[p].np_off, CC_VALUE(p, 0x14));
+		assert_int_equal(st[p].np_off_us, CC_LONG(p, 0x18));
+		assert_int_equal(st[p].marked, CC_VALUE(p, 0x24));
+		assert_int_equal(st[p].cnps_sent, CC_VALUE(p, 0x28));
+	}
+	/* Who asks for one priority has it in front. */
+	cc_blocks();
+	assert_int_equal(mlx4_qcn_stats(&eth, 5, &qcn), 0);
+	assert_int_equal(fake_last(&card, CONGESTION_CTRL)->in_modifier, 1u << 13 | 2);
+	assert_int_equal(qcn.limited_cs, CC_LONG(0, 0x00));
+	assert_int_equal(qcn.cnms_ignored, CC_VALUE(0, 0x0c));
+	assert_int_equal(qcn.created, CC_VALUE(0, 0x10));
+	assert_int_equal(qcn.rate_average, CC_VALUE(0, 0x14));
+	assert_int_equal(qcn.cnms_dropped, CC_VALUE(0, 0x1c));
+	assert_int_equal(qcn.cnms_handled, CC_VALUE(0, 0x24));
+	assert_int_equal(qcn.rate_min, CC_VALUE(0, 0x28));
+	assert_int_equal(qcn.rate_max, CC_VALUE(0, 0x2c));
+	fake_refuse(&card, CONGESTION_CTRL, 2, 0x0a);
+	assert_int_equal(mlx4_cc_stats(&eth, st), -EBADF);
+	assert_int_equal(mlx4_qcn_stats(&eth, 5, &qcn), -EBADF);
+}
+
 static void
 test_wake_on_lan(void **state)
 {
@@ -503,6 +573,7 @@ main(void)
 		T(test_gids),
 		T(test_counters),
 		T(test_counters_of_the_transport),
+		T(test_counters_of_congestion_control),
 		T(test_wake_on_lan),
 		T(test_types),
 		T(test_types_are_said),
