@@ -106,7 +106,7 @@ ib_send(struct troce_dev *dev, const struct troce_mad *mad)
 	return tp_mad_port_send(&dev->vctx.context, &pkt);
 }
 
-/* One datagram of the queue; the lock is given back meanwhile. false: there is none, or no room for it now. */
+/* One datagram of the queue; the lock is given back meanwhile. false: there is none, or no room for it now: it waits, if it can. */
 static bool
 send_one(struct troce_cm *cm)
 {
@@ -124,8 +124,12 @@ send_one(struct troce_cm *cm)
 	err = dev->ib != NULL ? ib_send(dev, &mad) : dev->prov->mad_send(dev, &mad);
 	pthread_mutex_lock(&lock);
 	cm->sending--;
-	if (err != EAGAIN || cm->out_num == TRD_OUT)
+	if (err == 0)
 		return true;
+	if (err != EAGAIN || cm->out_num == TRD_OUT) {
+		cm->out_lost++;
+		return true;
+	}
 	cm->out_head = (cm->out_head + TRD_OUT - 1) % TRD_OUT;
 	cm->out[cm->out_head] = mad;
 	cm->out_num++;

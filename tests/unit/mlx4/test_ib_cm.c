@@ -304,6 +304,128 @@ test_partition(void **state)
 	assert_int_equal(a.type, TCM_EV_REP);
 }
 
+static uint64_t
+counter(unsigned int port, const char *name)
+{
+	uint64_t v = UINT64_MAX;
+
+	assert_int_equal(tp_roce_stat(ir_ctx[port], name, &v), 0);
+	return v;
+}
+
+/* Datagrams that wait to be sent, at most; and how many ask at once. */
+#define WAITING 256u
+#define MANY 300u
+#define FIRST_QPN 0x1000u
+static struct {
+	struct tcm_conn *conn, *asked;
+	unsigned int rejected;
+} many[MANY];
+static unsigned int num_asked;
+
+static void
+on_answer(struct troce_cm_owner *owner, const struct tcm_event *ev)
+{
+	(void)owner;
+	assert_int_equal(ev->type, TCM_EV_REJECTED);
+	assert_int_equal(ev->reason, CM_REJ_CONSUMER);
+	for (unsigned int i = 0; i < MANY; i++)
+		many[i].rejected += many[i].conn == ev->conn;
+}
+static struct troce_cm_owner answered = {.event = on_answer};
+
+static void
+on_nothing(struct troce_cm_owner *owner, const struct tcm_event *ev)
+{
+	(void)owner, (void)ev;
+	fail();
+}
+static struct troce_cm_owner undecided = {.event = on_nothing};
+
+/* The queue pair's number says who asks. */
+static void
+on_many(struct troce_cm_owner *owner, const struct tcm_event *ev)
+{
+	const uint32_t n = ev->msg->req.qpn - FIRST_QPN;
+
+	(void)owner;
+	assert_int_equal(ev->type, TCM_EV_REQ);
+	assert_in_range(n, 0, MANY - 1);
+	assert_null(many[n].asked);
+	many[n].asked = ev->conn;
+	ev->conn->owner = &undecided;
+	num_asked++;
+}
+
+static int
+ask_as(struct tcm *core, unsigned int i, const struct troce_path *path)
+{
+	/* A minute for an answer: nobody asks again within the test. */
+	struct cm_req req = {.service_id = SERVICE,
+			     .qpn = FIRST_QPN + i,
+			     .remote_timeout = 24,
+			     .local_timeout = 24,
+			     .pkey = 0xffff,
+			     .mtu = IBV_MTU_2048,
+			     .max_retries = 3,
+			     .path = {.ack_timeout = 14, .rate = IBV_RATE_10_GBPS}};
+
+	return tcm_connect(core, path, &req, &answered, &many[i].conn);
+}
+
+/*
+ * Requests that are made at once, before the first of them is sent: the last ones find no room, are counted, and are those that the
+ * other port does not hear of. So is one that the port does not take.
+ */
+static void
+test_lost(void **state)
+{
+	struct troce_path path;
+	struct tcm *core;
+
+	(void)state;
+	memset(many, 0, sizeof(many));
+	num_asked = 0;
+	b.service.owner.event = on_many;
+	path_to(&path, 0, 1, false);
+	core = troce_cm_ib_lock(ir_ctx[0]);
+	for (unsigned int i = 0; i < MANY; i++)
+		assert_int_equal(ask_as(core, i, &path), 0);
+	troce_cm_ib_unlock();
+	assert_int_equal(counter(0, "cm_initiated"), MANY);
+	assert_int_equal(counter(0, "cm_lost"), MANY - WAITING);
+	ir_run();
+	assert_int_equal(num_asked, WAITING);
+	for (unsigned int i = 0; i < MANY; i++)
+		assert_int_equal(many[i].asked != NULL, i < WAITING);
+	assert_int_equal(counter(1, "cm_rx"), WAITING);
+	/* As many answers as there is room for. */
+	(void)troce_cm_ib_lock(ir_ctx[1]);
+	for (unsigned int i = 0; i < WAITING; i++) {
+		assert_int_equal(tcm_reject(many[i].asked, CM_REJ_CONSUMER, NULL, 0, NULL, 0), 0);
+		tcm_release(many[i].asked);
+	}
+	troce_cm_ib_unlock();
+	ir_run();
+	assert_int_equal(counter(1, "cm_lost"), 0);
+	for (unsigned int i = 0; i < MANY; i++)
+		assert_int_equal(many[i].rejected, i < WAITING);
+	(void)troce_cm_ib_lock(ir_ctx[0]);
+	for (unsigned int i = 0; i < MANY; i++)
+		tcm_release(many[i].conn);
+	troce_cm_ib_unlock();
+	ir_run();
+	assert_int_equal(counter(0, "cm_lost"), MANY - WAITING);
+	/* Those that nobody heard of were given up, which needs no room. */
+	assert_int_equal(counter(1, "cm_rx"), MANY);
+	/* There is no such entry of the table of partitions. */
+	path.pkey_index = UINT16_MAX;
+	assert_int_equal(ask(&path, SERVICE), 0);
+	assert_int_equal(counter(0, "cm_lost"), MANY - WAITING + 1);
+	ir_run();
+	assert_int_equal(counter(1, "cm_rx"), MANY);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -313,6 +435,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_request_fields, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_partition, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 	};
 
 	if (rig_eal("ut-ib-cm", "0@0") < 0)
