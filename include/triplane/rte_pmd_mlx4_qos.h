@@ -175,7 +175,9 @@ struct rte_pmd_mlx4_qcn_param {
 	const char *name;
 	const char *unit; /**< "us", "B", "Mb/s", "%"; "" for a number */
 	uint32_t max;     /**< the least is 0 */
+	uint32_t def;     /**< what the standard has before anything is set */
 };
+#define RTE_PMD_MLX4_QCN_PARAMS 13 /**< how many there are */
 /** @return NULL behind the last. */
 const struct rte_pmd_mlx4_qcn_param *rte_pmd_mlx4_qcn_param(unsigned int i);
 /**
@@ -183,9 +185,17 @@ const struct rte_pmd_mlx4_qcn_param *rte_pmd_mlx4_qcn_param(unsigned int i);
  * @return 0, -ENODEV, -ENOENT no such parameter, -ERANGE, -ENOTSUP the firmware has none, or what the card said.
  */
 int rte_pmd_mlx4_qcn_set(uint16_t port_id, uint8_t prios, const char *name, uint64_t value);
+/**
+ * All of them at once, as rte_pmd_mlx4_qcn_param() has them in order, in one command; disable_32_14_4e, which is the port's, stays as it
+ * is, whatever its value says.
+ * @return as rte_pmd_mlx4_qcn_set(); then nothing changed.
+ */
+int rte_pmd_mlx4_qcn_put(uint16_t port_id, uint8_t prios, const uint32_t value[RTE_PMD_MLX4_QCN_PARAMS]);
 /** As the card has it. @return as rte_pmd_mlx4_qcn_set(), -EINVAL no such priority. */
 int rte_pmd_mlx4_qcn_get(uint16_t port_id, unsigned int prio, const char *name, uint64_t *value);
-/** Off, and what the standard has before anything is set. @return as rte_pmd_mlx4_qcn_set(). */
+/** What was set, and the standard's for what was not; the card is not asked. @return 0, -ENODEV, -EINVAL, -ENOTSUP as above. */
+int rte_pmd_mlx4_qcn_told(uint16_t port_id, unsigned int prio, uint32_t value[RTE_PMD_MLX4_QCN_PARAMS]);
+/** Off, and what the standard has; of all priorities, disable_32_14_4e, too. @return as rte_pmd_mlx4_qcn_set(). */
 int rte_pmd_mlx4_qcn_defaults(uint16_t port_id, uint8_t prios);
 
 /** Of a priority, since the card's reset or rte_pmd_mlx4_qcn_clear(). Rates are Mb/s. */

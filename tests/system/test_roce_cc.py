@@ -12,7 +12,7 @@ import tempfile
 
 import tpmd
 from roce_icrc import wrong
-from scapy.all import RawPcapReader
+from scapy.all import Ether, Raw, RawPcapReader, wrpcap
 
 cases = tpmd.Cases()
 APP = os.path.join(os.environ['TP_BUILD'], 'apps/triplane')
@@ -429,6 +429,44 @@ def qcn():
     return None
 
 
+def qcn_wire():
+    """What the setting of a file does is on the wire: frames of its priority have a CN-TAG, messages take their rate down to rpg_min_rate and not below; those of
+    another priority are ignored. Taken back live, frames have no tag."""
+    def message(prio):
+        cnm = bytes([0, 63]) + bytes(12) + bytes([prio << 5, 0]) + bytes(8)
+        return Ether(dst='00:02:c9:a1:b2:01', src='02:00:00:00:00:09', type=0x22e7) / Raw(cnm)
+
+    with tpmd.scratch() as d:
+        conf, there, out = os.path.join(d, 'conf'), os.path.join(d, 'in.pcap'), os.path.join(d, 'out.pcap')
+        with open(conf, 'w', encoding='utf-8') as f:
+            f.write('[port 1]\nqcn=5:cn_tag=1:rpg_min_rate=30000:rpg_time_reset=0:rpg_byte_reset=0\ntx-queues=1\n[txq 1 0]\nprio=5\n')
+        wrpcap(there, [message(5), message(6)])
+        with tpmd.Triplane(['net_pcap0,rx_pcap=%s,tx_pcap=%s,infinite_rx=1' % (there, out), 'net_mlx4_model0,ports=1,wire0=ethdev:net_pcap0']) as t:
+            t.tell('load %s' % conf)
+            t.tell('set fwd txonly 1')
+            t.tell('start')
+            t.tell('wait counter tx_port_packets 100 1 60')
+            for _ in range(200):
+                five, six = (p['counters'] for p in t.ask('qcn get 1 5-6')['ports'][0]['priorities'])
+                if five['cnms_handled'] and six['cnms_ignored']:
+                    break
+            t.tell('set setting 1 qcn none')
+            sent = t.xstats(1)['tx_port_packets']
+            t.tell('wait counter tx_port_packets %d 1 60' % (sent + 2000))
+            t.tell('stop')
+            t.end()
+        heads = [frame[0][12:22] for frame in RawPcapReader(out)]
+    if not five['cnms_handled'] or five['cnms_ignored'] or (five['min_mbps'], five['max_mbps'], five['created']) != (30000, 30000, 1) or \
+            not six['cnms_ignored'] or six['cnms_handled']:
+        return 'counters %s, %s' % (five, six)
+    tagged, plain = bytes.fromhex('8100a00022e900050800'), bytes.fromhex('8100a0000800')
+    kinds = ['tag' if h == tagged else 'none' if h.startswith(plain) else h.hex() for h in heads]
+    last = len(kinds) - kinds[::-1].index('tag') if 'tag' in kinds else 0
+    # Those in the card's queue when it was taken back may have one.
+    return None if last >= 100 and set(kinds[last:]) == {'none'} and len(kinds) - last >= 1000 and set(kinds) == {'tag', 'none'} else \
+        '%d of %d with a tag, %s' % (kinds.count('tag'), len(kinds), set(kinds))
+
+
 def words_everywhere():
     """One-shot, in a file and at the prompt; names of the vendor's drivers; what is none is said, with an exit code where there is one."""
     lines = ('roce 0 on v2 sw', 'roce cc set 0 3-4 rpgAiRate 40', 'roce cc set 0 3 dceTcpG 7', 'roce cc enable 0 3', 'roce cc variant 0 4,5 vendor', 'roce cc variant 0 5 paper',
@@ -483,7 +521,7 @@ def refused():
 
 
 for name, case in (('losses', losses), ('datagrams', datagrams), ('live', live), ('wire-4', on_the_wire(4)), ('wire-6', on_the_wire(6)),
-                   ('wire-copied-4', on_the_wire(4, 3)), ('wire-copied-6', on_the_wire(6, 3)), ('words', words('sw')), ('words-everywhere', words_everywhere), ('qcn', qcn), ('wrong-values', wrong_values), ('by-priority', by_priority), ('parameters', parameters),
+                   ('wire-copied-4', on_the_wire(4, 3)), ('wire-copied-6', on_the_wire(6, 3)), ('words', words('sw')), ('words-everywhere', words_everywhere), ('qcn', qcn), ('qcn-wire', qcn_wire), ('wrong-values', wrong_values), ('by-priority', by_priority), ('parameters', parameters),
                    ('refused', refused), ('card-losses', losses_card), ('card-wire-4', on_the_wire_card(4)), ('card-wire-6', on_the_wire_card(6)),
                    ('card-by-priority', by_priority_card), ('card-parameters', parameters_card), ('card-words', words('mlx4'))):
     if sys.argv[1:] and name not in sys.argv[1:]:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Settings of large sends, tags, RSS, filters and DCBX through triplane: set, refused with their range, saved and loaded by another process."""
+"""Settings of large sends, tags, RSS, filters, DCBX and 802.1Qau through triplane: set, refused with their range, saved and loaded by another process."""
 import json, os, subprocess, sys, tempfile
 
 import tpmd
@@ -284,7 +284,41 @@ def dcbx_times():
     refused("set setting 0 dcbx-hold 0", "'0'", "1..100")
 
 
-TESTS = (told, rdma, infiniband, dcbx_times, names, large_sends, tags, vlan_passes, commands, texts, checksums, header_split, multicast)
+def notification():
+    """802.1Qau: the card of the other process has the parameters, by its own answer; what is refused names the range and leaves the card as it was."""
+    want = "3,5:cn_tag=1:rpg_byte_reset=4294967295:rpg_ai_rate=7,-6:rpg_gd=8,disable_32_14_4e"
+    first = round_trip("802.1Qau", ["set setting 0 qcn disable_32_14_4e,-6:rpg_gd=8:rpg_threshold=5,5:rpg_ai_rate=7:rpg_byte_reset=4294967295:cn_tag=1,3"],
+                       {"port 0": {"qcn": want}}, shows=["qcn get 0", "qcn get 1 5"])
+    named = {5: {"cn_tag": 1, "rpg_byte_reset": 4294967295, "rpg_ai_rate": 7}, 6: {"rpg_gd": 8}}
+    std = {"cn_tag": 0, "rppp_max_rps": 1, "rpg_time_reset": 15000, "rpg_byte_reset": 150000, "rpg_threshold": 5, "rpg_max_rate": 0, "rpg_ai_rate": 5, "rpg_hai_rate": 50,
+           "rpg_gd": 7, "rpg_min_dec_fac": 50, "rpg_min_rate": 10}
+    has = [{k: v for k, v in p.items() if k not in ("counters", "priority")} for p in first[0]["ports"][0]["priorities"]]
+    check("802.1Qau: what the card has", has == [{**std, **named.get(i, {}), "rpg_enable": int(i in (3, 5)), "disable_32_14_4e": 1} for i in range(8)], has)
+    check("802.1Qau: the other port", first[1]["ports"][0]["priorities"][0]["rpg_ai_rate"] == 5, first[1])
+    for value, *words in (("9", "'9'", "0..7"), ("5:rpg_min_dec_fac=101", "rpg_min_dec_fac '101'", "0..100 %"), ("5:rpg_gd=4294967296", "rpg_gd '4294967296'", "0..4294967295"),
+                          ("5:cn_tag=2", "cn_tag '2'", "0..1"), ("5:rpg_gd", "rpg_gd ''", "0..4294967295"), ("5:rpg_gd=", "rpg_gd ''", "0..4294967295"), ("5:rpg_gd=-1", "'-1'", "0..4294967295"),
+                          ("5:rpg_time_reset=1.5", "'1.5'", "0..4294967295 us"), ("5:rpg_x=1", "'rpg_x'", "rpg_ai_rate"), ("5:rpg_enable=1", "'rpg_enable'", "rpg_ai_rate"),
+                          ("5:disable_32_14_4e=1", "'disable_32_14_4e'", "rpg_ai_rate"), ("-5", "'-5'", "-5:rpg_gd=8"), ("5,5", "priority 5", "twice"), ("5,", "''", "0..7")):
+        refused(f"set setting 0 qcn {value}", *words)
+    rc, out, err = run(["set setting 0 qcn 5", "show settings 0 json"], ["--vdev=net_mlx4_model0,congestion=0"])
+    check("802.1Qau: not offered", rc == 1 and err == "error: port 0: has no qcn: Operation not supported\n" and "qcn" not in objects(out)["port 0"], (rc, err, out[-300:]))
+    refused("set setting 0 qcn 5", "port 0", "qcn", vdevs=["--vdev=net_null0"])
+    # The third command fails: what the two before it told is taken back.
+    rc, out, err = run(["qcn set 0 1 rpg_gd 9", "set setting 0 qcn 2:rpg_gd=8,4:rpg_gd=8", "show settings diff json", "qcn get 0 1-4 rpg_gd json"],
+                       ["--vdev=net_mlx4_model0,fail=CONGESTION_CTRL:4:3"])
+    now, card = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    check("802.1Qau: all or nothing", rc == 1 and err.count("error: ") == 1 and "error: port 0: qcn 2:rpg_gd=8,4:rpg_gd=8" in err and
+          current({o["object"]: o["settings"] for o in now["objects"]}["port 0"]) == {"qcn": "-1:rpg_gd=9"} and
+          [p["rpg_gd"] for p in card["ports"][0]["priorities"]] == [9, 7, 7, 7], (rc, err, out))
+    # Commands are changes of it; live, back to nothing.
+    rc, out, err = run(["qcn set 0 5 rpg_gd 8", "qcn enable 0 5-6", "qcn clear 0", "qcn defaults 0 5", "set setting 0 qcn none", "qcn get 0 5-6 rpg_enable json"], level="notice")
+    said = [line.split("[port-setting] port 0: ")[1] for line in err.splitlines() if "[port-setting] port 0: qcn" in line]
+    card = json.loads(out.splitlines()[-1])
+    check("802.1Qau: told", said == ["qcn: none -> -5:rpg_gd=8", "qcn: -5:rpg_gd=8 -> 5:rpg_gd=8,6", "qcn: 5:rpg_gd=8,6 -> 6", "qcn: 6 -> none"] and
+          [p["rpg_enable"] for p in card["ports"][0]["priorities"]] == [0, 0], (said, out))
+
+
+TESTS = (notification, told, rdma, infiniband, dcbx_times, names, large_sends, tags, vlan_passes, commands, texts, checksums, header_split, multicast)
 for test in TESTS:
     try:
         test()

@@ -8,6 +8,7 @@
 
 #include <rte_errno.h>
 
+#include "apps/triplane/settings/settings.h"
 #include "congestion.h"
 #include "rte_pmd_mlx4_qos.h"
 
@@ -37,8 +38,11 @@ param_of(const char *name)
 
 /* --- changes --- */
 
+/* What they change, which is logged and kept. */
+static const char *const noted[] = {"qcn", NULL};
+
 static int
-do_set(void *arg, const struct cmd_args *a)
+set(void *arg, const struct cmd_args *a)
 {
 	const struct rte_pmd_mlx4_qcn_param *p = param_of(cmd_text(a, "name"));
 	const uint16_t port = (uint16_t)cmd_num(a, "port", 0);
@@ -57,7 +61,13 @@ do_set(void *arg, const struct cmd_args *a)
 }
 
 static int
-do_change(void *arg, const struct cmd_args *a)
+do_set(void *arg, const struct cmd_args *a)
+{
+	return settings_noted(arg, a, noted, set);
+}
+
+static int
+change(void *arg, const struct cmd_args *a)
 {
 	const uint16_t port = (uint16_t)cmd_num(a, "port", 0);
 	const uint8_t prios = congestion_prios(a);
@@ -71,6 +81,12 @@ do_change(void *arg, const struct cmd_args *a)
 		      ? rte_pmd_mlx4_qcn_clear(port, prios)
 		      : rte_pmd_mlx4_qcn_set(port, prios, "rpg_enable", cmd_is(a, "what", "enable"));
 	return ret == 0 ? 0 : refuse(port, ret);
+}
+
+static int
+do_change(void *arg, const struct cmd_args *a)
+{
+	return settings_noted(arg, a, noted, change);
 }
 
 /* --- what there is --- */

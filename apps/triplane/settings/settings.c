@@ -369,6 +369,8 @@ settings_create(struct app *app)
 	if (ret == 0)
 		ret = tp_declared_add(s->reg, TP_SCOPE_PORT, &qos, app, true, &s->qos);
 	if (ret == 0)
+		ret = settings_qcn_add(app);
+	if (ret == 0)
 		ret = settings_roce_add(app);
 	if (ret == 0)
 		ret = settings_kernel_add(app);

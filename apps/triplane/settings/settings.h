@@ -17,8 +17,8 @@
 struct app_settings {
 	struct tp_settings *reg;
 	struct tp_declared *qos, *group;
-	struct tp_settings_table port, offload, wait, reserve, lso, rss, filter, mcast, cksum, roce, kernel, capture,
-		ib, made, program, share, queue, card, health;
+	struct tp_settings_table port, offload, wait, reserve, lso, rss, filter, mcast, cksum, qcn, roce, kernel,
+		capture, ib, made, program, share, queue, card, health;
 	struct tp_setting *offloads, *cards; /* rows made from other tables */
 	struct tp_setting ports[16];         /* with the names of the forwarding modes */
 	char modes[256];
@@ -67,6 +67,7 @@ int settings_rss_add(struct app *app);
 int settings_filter_add(struct app *app);
 int settings_mcast_add(struct app *app);
 int settings_cksum_add(struct app *app);
+int settings_qcn_add(struct app *app);
 int settings_program_add(struct app *app);
 int settings_share_add(struct app *app);
 /* roce_cc.c: the row of congestion control, and changes of it by commands. */

@@ -36,7 +36,27 @@ static const struct {
 	{"rpg_min_rate", "Mb/s", UINT32_MAX},
 };
 
+#define PARAMS RTE_PMD_MLX4_QCN_PARAMS
+_Static_assert(RTE_DIM(flags) + RTE_DIM(values) == PARAMS, "the header says how many there are");
+
 /* --- words: flags, and values behind them ---------------------------------------------------------------------- */
+
+/* What the standard has before anything is managed: all off. */
+static uint32_t
+standard(unsigned int i)
+{
+	uint8_t set[MLX4_CC_RP_SIZE] = {0};
+	struct tqau_conf conf;
+
+	if (i < RTE_DIM(flags))
+		return 0;
+	tqau_conf_default(&conf, 0);
+	prm_set(set, MLX4_CC_QAU_RPS, 1);
+#define MEMBER(field, member) prm_set(set, field, conf.member);
+	MLX4_CC_QAU_MEMBERS(MEMBER)
+#undef MEMBER
+	return prm_get(set, values[i - RTE_DIM(flags)].field);
+}
 
 const struct rte_pmd_mlx4_qcn_param *
 rte_pmd_mlx4_qcn_param(unsigned int i)
@@ -44,13 +64,13 @@ rte_pmd_mlx4_qcn_param(unsigned int i)
 	static _Thread_local struct rte_pmd_mlx4_qcn_param p;
 	unsigned int k;
 
-	if (i < RTE_DIM(flags)) {
-		p = (struct rte_pmd_mlx4_qcn_param){.name = flags[i].word, .unit = "", .max = 1};
-		return &p;
-	}
-	if (i >= RTE_DIM(flags) + RTE_DIM(values))
+	if (i >= PARAMS)
 		return NULL;
-	p = (struct rte_pmd_mlx4_qcn_param){.name = values[i - RTE_DIM(flags)].word, .unit = "", .max = UINT32_MAX};
+	p = (struct rte_pmd_mlx4_qcn_param){.name = i < RTE_DIM(flags) ? flags[i].word
+								       : values[i - RTE_DIM(flags)].word,
+					    .unit = "",
+					    .max = i < RTE_DIM(flags) ? 1 : UINT32_MAX,
+					    .def = standard(i)};
 	for (k = 0; k < RTE_DIM(special); k++)
 		if (strcmp(special[k].word, p.name) == 0) {
 			p.unit = special[k].unit;
@@ -90,6 +110,22 @@ put(uint8_t *set, unsigned int i, uint32_t value)
 	prm_set32(set, MLX4_CC_VALUE_MASK, prm_get32(set, MLX4_CC_VALUE_MASK) | 1u << v->bit);
 }
 
+/* Does a set say anything of it? */
+static bool
+has(const uint8_t *set, unsigned int i)
+{
+	if (i < RTE_DIM(flags))
+		return (prm_get32(set, MLX4_CC_FLAG_MASK) & flags[i].flag) != 0;
+	return (prm_get32(set, MLX4_CC_VALUE_MASK) >> values[i - RTE_DIM(flags)].bit & 1) != 0;
+}
+
+/* The rule is the port's, all others are of a priority. */
+static bool
+of_port(unsigned int i)
+{
+	return i < RTE_DIM(flags) && flags[i].flag == MLX4_CC_QAU_KEEP_TARGET;
+}
+
 static uint32_t
 value_of(const uint8_t *set, unsigned int i)
 {
@@ -105,19 +141,12 @@ static int
 tell(struct mlx4_eth *eth, uint8_t prios, const uint8_t *set)
 {
 	int rc = mlx4_port_cc_set(eth->hca, eth->port, MLX4_CC_QAU, prios, set);
-	const uint32_t flag_mask = prm_get32(set, MLX4_CC_FLAG_MASK), value_mask = prm_get32(set, MLX4_CC_VALUE_MASK);
 	unsigned int i, k;
 
-	for (i = 0; i < TP_PRIOS && rc == 0; i++) {
-		if ((prios >> i & 1) == 0)
-			continue;
-		for (k = 0; k < RTE_DIM(flags); k++)
-			if ((flag_mask & flags[k].flag) != 0)
+	for (i = 0; i < TP_PRIOS && rc == 0; i++)
+		for (k = 0; k < PARAMS && (prios >> i & 1) != 0; k++)
+			if (has(set, k))
 				put(eth->qos->qcn[i], k, value_of(set, k));
-		for (k = 0; k < RTE_DIM(values); k++)
-			if ((value_mask >> values[k].bit & 1) != 0)
-				put(eth->qos->qcn[i], (unsigned int)RTE_DIM(flags) + k, prm_get(set, values[k].field));
-	}
 	return rc;
 }
 
@@ -143,27 +172,68 @@ mlx4_qcn_restore(struct mlx4_eth *eth)
 
 /* --- calls ----------------------------------------------------------------------------------------------------- */
 
+/* A set of parameters goes to priorities of a port; none: nothing does. */
+static int
+change(uint16_t port_id, uint8_t prios, const uint8_t *set)
+{
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	int rc;
+
+	if (eth == NULL)
+		return -ENODEV;
+	mlx4_qos_lock(eth);
+	rc = prios != 0 ? tell(eth, prios, set) : 0;
+	mlx4_qos_unlock(eth);
+	return rc;
+}
+
 int
 rte_pmd_mlx4_qcn_set(uint16_t port_id, uint8_t prios, const char *name, uint64_t value)
 {
-	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
 	uint8_t set[MLX4_CC_RP_SIZE] = {0};
-	int rc, i = find(name);
+	int i = find(name);
 
 	if (i < 0)
 		return i;
 	if (value > rte_pmd_mlx4_qcn_param((unsigned int)i)->max)
 		return -ERANGE;
+	put(set, (unsigned int)i, (uint32_t)value);
+	return change(port_id, of_port((unsigned int)i) && prios != 0 ? UINT8_MAX : prios, set);
+}
+
+int
+rte_pmd_mlx4_qcn_put(uint16_t port_id, uint8_t prios, const uint32_t value[RTE_PMD_MLX4_QCN_PARAMS])
+{
+	uint8_t set[MLX4_CC_RP_SIZE] = {0};
+	unsigned int i;
+
+	for (i = 0; i < PARAMS; i++) {
+		if (of_port(i))
+			continue;
+		if (value[i] > rte_pmd_mlx4_qcn_param(i)->max)
+			return -ERANGE;
+		put(set, i, value[i]);
+	}
+	return change(port_id, prios, set);
+}
+
+int
+rte_pmd_mlx4_qcn_told(uint16_t port_id, unsigned int prio, uint32_t value[RTE_PMD_MLX4_QCN_PARAMS])
+{
+	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
+	unsigned int i;
+
 	if (eth == NULL)
 		return -ENODEV;
-	put(set, (unsigned int)i, (uint32_t)value);
-	/* The rule is the port's. */
-	if ((prm_get32(set, MLX4_CC_FLAG_MASK) & MLX4_CC_QAU_KEEP_TARGET) != 0 && prios != 0)
-		prios = UINT8_MAX;
+	if (prio >= TP_PRIOS)
+		return -EINVAL;
+	if (!eth->hca->caps.qcn)
+		return -ENOTSUP;
 	mlx4_qos_lock(eth);
-	rc = prios != 0 ? tell(eth, prios, set) : 0;
+	for (i = 0; i < PARAMS; i++)
+		value[i] = has(eth->qos->qcn[prio], i) ? value_of(eth->qos->qcn[prio], i) : standard(i);
 	mlx4_qos_unlock(eth);
-	return rc;
+	return 0;
 }
 
 int
@@ -187,29 +257,16 @@ rte_pmd_mlx4_qcn_get(uint16_t port_id, unsigned int prio, const char *name, uint
 	return rc;
 }
 
-/* Off, with what the standard has before anything is managed. */
 int
 rte_pmd_mlx4_qcn_defaults(uint16_t port_id, uint8_t prios)
 {
-	struct mlx4_eth *eth = mlx4_eth_by_port(port_id);
 	uint8_t set[MLX4_CC_RP_SIZE] = {0};
-	struct tqau_conf conf;
 	unsigned int i;
-	int rc;
 
-	if (eth == NULL)
-		return -ENODEV;
-	tqau_conf_default(&conf, 0);
-	for (i = 0; i < RTE_DIM(flags) + RTE_DIM(values); i++)
-		put(set, i, 0);
-	prm_set(set, MLX4_CC_QAU_RPS, 1);
-#define MEMBER(field, member) prm_set(set, field, conf.member);
-	MLX4_CC_QAU_MEMBERS(MEMBER)
-#undef MEMBER
-	mlx4_qos_lock(eth);
-	rc = prios != 0 ? tell(eth, prios, set) : 0;
-	mlx4_qos_unlock(eth);
-	return rc;
+	for (i = 0; i < PARAMS; i++)
+		if (!of_port(i) || prios == UINT8_MAX)
+			put(set, i, standard(i));
+	return change(port_id, prios, set);
 }
 
 int

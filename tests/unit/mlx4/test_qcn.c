@@ -114,8 +114,96 @@ test_rule(void **state)
 }
 
 static void
+count_cc(void *arg, const char *name, uint64_t count)
+{
+	if (strcmp(name, "CONGESTION_CTRL") == 0)
+		*(uint64_t *)arg = count;
+}
+
+static uint64_t
+asked(void)
+{
+	uint64_t n = 0;
+
+	tp_model_each_command(rig_model(0), count_cc, &n);
+	return n;
+}
+
+static unsigned int
+place(const char *name)
+{
+	const struct rte_pmd_mlx4_qcn_param *p;
+	unsigned int i;
+
+	for (i = 0; (p = rte_pmd_mlx4_qcn_param(i)) != NULL && strcmp(p->name, name) != 0; i++)
+		;
+	assert_non_null(p);
+	return i;
+}
+
+/*
+ * All at once, by one command, of the priorities that were named; the rule of all priorities stays. What was told is known without
+ * a question to the card. Refused, by us or by the card, nothing changes.
+ */
+static void
+test_all_at_once(void **state)
+{
+	uint32_t value[RTE_PMD_MLX4_QCN_PARAMS] = {0}, is[RTE_PMD_MLX4_QCN_PARAMS];
+	const unsigned int rule = place("disable_32_14_4e");
+	uint64_t before;
+
+	(void)state;
+	assert_int_equal(rte_pmd_mlx4_qcn_set(1, 1, "disable_32_14_4e", 1), 0);
+	for (unsigned int k = 0; k < RTE_DIM(words); k++) {
+		assert_int_equal(rte_pmd_mlx4_qcn_param(place(words[k].name))->def, words[k].def);
+		value[place(words[k].name)] = words[k].value;
+	}
+	before = asked();
+	assert_int_equal(rte_pmd_mlx4_qcn_told(1, PRIO, is), 0);
+	assert_int_equal(is[place("rpg_gd")], 7);
+	assert_int_equal(is[rule], 1);
+	assert_int_equal(asked(), before);
+	assert_int_equal(rte_pmd_mlx4_qcn_put(1, 1u << PRIO | 1u << 7, value), 0);
+	assert_int_equal(asked(), before + 1);
+	for (unsigned int i = 0; i < 2; i++) {
+		for (unsigned int k = 0; k < RTE_DIM(words); k++) {
+			assert_int_equal(card_has(2, PRIO, k), words[k].value);
+			assert_int_equal(card_has(2, 7, k), words[k].value);
+			assert_int_equal(card_has(2, 6, k), words[k].def);
+			assert_int_equal(card_has(1, PRIO, k), words[k].def);
+		}
+		assert_int_equal(get(1, PRIO, "disable_32_14_4e"), 1);
+		assert_int_equal(rte_pmd_mlx4_qcn_told(1, PRIO, is), 0);
+		value[rule] = 1;
+		assert_memory_equal(is, value, sizeof(is));
+		value[rule] = 0;
+		mlx4_hca_mark_dead(hca(), "the test says so");
+		assert_int_equal(rte_pmd_mlx4_qcn_put(1, 1u << 6, value), -EIO);
+		assert_int_equal(rte_pmd_mlx4_qcn_told(1, 6, is), 0);
+		assert_int_equal(is[place("rpg_gd")], 7);
+		assert_int_equal(rte_eth_dev_reset(0), 0);
+		assert_int_equal(rte_eth_dev_reset(1), 0);
+	}
+	value[place("rpg_min_dec_fac")] = 101;
+	value[place("rpg_gd")] = 9;
+	assert_int_equal(rte_pmd_mlx4_qcn_put(1, 1u << PRIO, value), -ERANGE);
+	assert_int_equal(get(1, PRIO, "rpg_gd"), 8);
+	value[place("rpg_min_dec_fac")] = 100;
+	assert_int_equal(rte_pmd_mlx4_qcn_put(1, 0, value), 0);
+	assert_int_equal(get(1, PRIO, "rpg_gd"), 8);
+	/* Defaults of some priorities leave the rule of all; those of all do not. */
+	assert_int_equal(rte_pmd_mlx4_qcn_defaults(1, 0x7f), 0);
+	for (unsigned int prio = 0; prio < 8; prio++)
+		assert_int_equal(param(2, prio, 0x0c), prio == 7 ? 0xc0400000 : 0x00400000);
+	assert_int_equal(rte_pmd_mlx4_qcn_defaults(1, 0xff), 0);
+	for (unsigned int prio = 0; prio < 8; prio++)
+		assert_int_equal(param(2, prio, 0x0c), 0);
+}
+
+static void
 test_refused(void **state)
 {
+	uint32_t value[RTE_PMD_MLX4_QCN_PARAMS] = {0};
 	struct rte_pmd_mlx4_qcn_stats st;
 	const struct rte_pmd_mlx4_qcn_param *p;
 	unsigned int n = 0;
@@ -126,6 +214,7 @@ test_refused(void **state)
 		if ((uint64_t)p->max + 1 <= UINT32_MAX)
 			assert_int_equal(rte_pmd_mlx4_qcn_set(0, 1, p->name, (uint64_t)p->max + 1), -ERANGE);
 	assert_int_equal(n, RTE_DIM(words) + 1);
+	assert_int_equal(n, RTE_PMD_MLX4_QCN_PARAMS);
 	assert_int_equal(rte_pmd_mlx4_qcn_set(0, 1, "rpg_min_dec_fac", 101), -ERANGE);
 	assert_int_equal(rte_pmd_mlx4_qcn_set(0, 1, "rpg_gd", UINT64_C(1) << 32), -ERANGE);
 	assert_int_equal(rte_pmd_mlx4_qcn_set(0, 1, "ai-rate", 1), -ENOENT);
@@ -134,6 +223,9 @@ test_refused(void **state)
 	assert_int_equal(rte_pmd_mlx4_qcn_stats(0, 8, &st), -EINVAL);
 	assert_int_equal(rte_pmd_mlx4_qcn_set(31, 1, "rpg_gd", 1), -ENODEV);
 	assert_int_equal(rte_pmd_mlx4_qcn_get(31, 1, "rpg_gd", &v), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_qcn_put(31, 1, value), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_qcn_told(31, 1, value), -ENODEV);
+	assert_int_equal(rte_pmd_mlx4_qcn_told(0, 8, value), -EINVAL);
 	assert_int_equal(rte_pmd_mlx4_qcn_defaults(31, 1), -ENODEV);
 	assert_int_equal(rte_pmd_mlx4_qcn_stats(31, 1, &st), -ENODEV);
 	assert_int_equal(rte_pmd_mlx4_qcn_clear(31, 1), -ENODEV);
@@ -149,6 +241,7 @@ test_refused(void **state)
 static void
 test_not_offered(void **state)
 {
+	uint32_t value[RTE_PMD_MLX4_QCN_PARAMS] = {0};
 	struct rte_pmd_mlx4_qcn_stats st;
 	uint64_t v;
 
@@ -156,6 +249,8 @@ test_not_offered(void **state)
 	rig_open("congestion=0");
 	assert_int_equal(rte_pmd_mlx4_qcn_set(0, 1, "rpg_gd", 1), -ENOTSUP);
 	assert_int_equal(rte_pmd_mlx4_qcn_get(0, 1, "rpg_gd", &v), -ENOTSUP);
+	assert_int_equal(rte_pmd_mlx4_qcn_put(0, 1, value), -ENOTSUP);
+	assert_int_equal(rte_pmd_mlx4_qcn_told(0, 1, value), -ENOTSUP);
 	assert_int_equal(rte_pmd_mlx4_qcn_defaults(0, 1), -ENOTSUP);
 	assert_int_equal(rte_pmd_mlx4_qcn_stats(0, 1, &st), -ENOTSUP);
 	assert_int_equal(rte_pmd_mlx4_qcn_clear(0, 1), -ENOTSUP);
@@ -246,6 +341,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_words, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_rule, setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(test_all_at_once, setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, rig_teardown),
 		cmocka_unit_test(test_not_offered),
 		cmocka_unit_test_setup_teardown(test_counters, setup_pair, rig_teardown),
