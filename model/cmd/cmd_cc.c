@@ -228,7 +228,7 @@ static uint8_t
 do_stats(struct tp_model *m, struct tpm_port *p, struct tpm_cmd *c, uint32_t algorithm)
 {
 	uint32_t prios = MLX4_CC_PRIOS(c->in_modifier);
-	bool clear = (c->in_modifier & MLX4_CC_CLEAR) != 0;
+	bool clear = (c->in_modifier & MLX4_CC_CLEAR) != 0, one = prios != 0 && (prios & (prios - 1)) == 0;
 
 	if (!tpm_cmd_need_out(m, c))
 		return MLX4_STAT_BAD_PARAM;
@@ -240,8 +240,8 @@ do_stats(struct tp_model *m, struct tpm_port *p, struct tpm_cmd *c, uint32_t alg
 			rp_counters(m, p, i, again, c->out + MLX4_CC_STATS_BLOCK * i);
 		else if (algorithm == MLX4_CC_NP)
 			np_counters(m, p, i, again, c->out + MLX4_CC_STATS_BLOCK * i);
-		else if (prios == 0 || prios == 1u << i)
-			qau_counters(m, p, i, again, c->out + (prios == 0 ? MLX4_CC_STATS_BLOCK * i : 0));
+		else if (!one || prios == 1u << i)
+			qau_counters(m, p, i, again, c->out + (one ? 0 : MLX4_CC_STATS_BLOCK * i));
 	}
 	return MLX4_STAT_OK;
 }

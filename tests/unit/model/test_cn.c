@@ -271,6 +271,34 @@ tags(void **state)
 	x->tap.w.ops = &tap_ops;
 }
 
+/* Asked for one priority, the first block is its; of all, or several, each has its place, and those of the mask start again. */
+static void
+blocks(void **state)
+{
+	struct qos_rig *x = *state;
+	uint8_t *out;
+
+	set(x, ENABLE, 0, 0);
+	message(x, PRIO, 63, true);
+	message(x, PRIO - 2, 63, true);
+	message(x, PRIO - 2, 63, true);
+	for (unsigned int i = 0; i < 3; i++) {
+		static const uint32_t masks[] = {0, 1u << PRIO | 1u << (PRIO - 2), UINT32_C(0xff)};
+
+		out = mailbox(x);
+		assert_int_equal(run(x, 1 | masks[i] << 8, 1, out), MLX4_STAT_OK);
+		for (unsigned int prio = 0; prio < 8; prio++) {
+			assert_int_equal(prm_get32(out, 0x40 * prio + 0x24), prio == PRIO);
+			assert_int_equal(prm_get32(out, 0x40 * prio + 0x0c), prio == PRIO - 2 ? 2 : 0);
+		}
+	}
+	out = mailbox(x);
+	assert_int_equal(run(x, 1u << 31 | 1 | (1u << PRIO | 1u << 0) << 8, 1, out), MLX4_STAT_OK);
+	assert_int_equal(prm_get32(out, 0x40 * PRIO + 0x24), 1);
+	assert_int_equal(counter(x, PRIO, 0x24), 0);
+	assert_int_equal(counter(x, PRIO - 2, 0x0c), 2);
+}
+
 /* What the standard has before anything is set. */
 static void
 defaults(void **state)
@@ -294,6 +322,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(far_target, up, down),
 		cmocka_unit_test_setup_teardown(ignored, up, down),
 		cmocka_unit_test_setup_teardown(tags, up, down),
+		cmocka_unit_test_setup_teardown(blocks, up, down),
 		cmocka_unit_test_setup_teardown(defaults, up, down),
 	};
 
