@@ -4,7 +4,8 @@
 /*
  * Congestion control that a port has stored: "prio:PRIO+.../NAME:VALUE/...". It is on for the priorities of each "prio:", with
  * the values behind it. Only what a set of CONGESTION_CTRL has a place for can be stored; and "variant:NAME", which is the algorithm
- * of the firmware, of those priorities, or of all in front of the first "prio:". It brings defaults of its own.
+ * of the firmware, of those priorities, or of all in front of the first "prio:". It brings defaults of its own, so that it stands in front
+ * of their values.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -127,7 +128,7 @@ walk(const char *stored, struct tpm_port *p, struct tp_model_cc_bad *bad)
 {
 	char text[TEXT_MAX], item[TEXT_MAX], *save = NULL, *name;
 	uint8_t mask = 0, taken = 0;
-	bool variant = false;
+	bool variant = false, values = false;
 	int rc = 0;
 
 	if ((size_t)snprintf(text, sizeof(text), "%s", stored) >= sizeof(text))
@@ -143,6 +144,7 @@ walk(const char *stored, struct tpm_port *p, struct tp_model_cc_bad *bad)
 			*value++ = '\0';
 		if (value != NULL && strcmp(name, "prio") == 0) {
 			rc = prios(item, value, &mask, &taken, bad);
+			values = false;
 			if (rc == 0 && p != NULL)
 				switch_on(p->cc, mask);
 			continue;
@@ -152,6 +154,8 @@ walk(const char *stored, struct tpm_port *p, struct tp_model_cc_bad *bad)
 
 			if (of == TCC_VARIANTS)
 				return refuse(bad, item, "variant:card, variant:paper or variant:vendor-hpcc");
+			if (values)
+				return refuse(bad, item, "it in front of values, as it brings its own");
 			if (p != NULL)
 				take_variant(p, mask != 0 ? mask : UINT8_MAX, mask, of);
 			variant = true;
@@ -165,6 +169,7 @@ walk(const char *stored, struct tpm_port *p, struct tp_model_cc_bad *bad)
 		if (mask == 0)
 			return refuse(bad, item, "prio:PRIO+... in front of it");
 		rc = number(item, name, value, tcc_param((unsigned int)param), &v, bad);
+		values = true;
 		if (rc == 0 && p != NULL)
 			put(p->cc, mask, &at, v);
 	}
