@@ -511,6 +511,11 @@ def refused():
     missing = [want for _, want in said if want not in p.stdout]
     if missing:
         return 'not said: %s in %s' % (missing, p.stdout)
+    # The card has not all of it: it is told nothing.
+    told = run_lines(['net_mlx4_model0'], ['roce 0 on v2 mlx4', 'set setting 0 roce-cc 3:threshold=7,4:initial-alpha=5', 'roce cc get 0 3-4 threshold json', 'show settings 0 diff json'])
+    found = [json.loads(line[line.index('{'):]) for line in told.splitlines() if '{"' in line]
+    if len(found) != 2 or [(p['on'], p['threshold']) for p in found[0]['ports'][0]['priorities']] != [(False, 5)] * 2 or 'roce-cc' in str(found[1]) or 'initial-alpha' not in told:
+        return told
     for device, line, want in (('net_mlx4_model0,congestion=0', 'roce cc 0 3 on; roce 0 on v2 mlx4', 'the firmware has no congestion control of RoCE v2'),
                                ('net_mlx4_model0', 'roce 0 on v2 mlx4; roce cc 0 3 set initial-alpha 5', "provider mlx4 has no parameter 'initial-alpha'")):
         p = subprocess.run([APP] + tpmd.eal('tpcc%d' % os.getpid(), plugin=False, memory=512) + ['--vdev=' + device, '--', '-e', line],

@@ -175,6 +175,23 @@ roce_cc_get(void *ctx, const struct tp_setting *row, const struct tp_setting_at 
 	return 0;
 }
 
+/* The open port has all of it, or what it had before. */
+static int
+apply(struct roce_port *r, const struct roce_cc cc[TP_ROCE_PRIOS])
+{
+	struct roce_cc was[TP_ROCE_PRIOS];
+	int ret = roce_cc_apply(r, cc);
+
+	memcpy(was, r->cc, sizeof(was));
+	memcpy(r->cc, cc, sizeof(r->cc));
+	if (ret == 0)
+		return 0;
+	/* Those that were told are among what is said now. */
+	(void)roce_cc_apply(r, was);
+	memcpy(r->cc, was, sizeof(r->cc));
+	return ret;
+}
+
 int
 roce_cc_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at *at, const char *value,
 	    char err[TP_SETTING_ERR])
@@ -186,13 +203,12 @@ roce_cc_set(void *ctx, const struct tp_setting *row, const struct tp_setting_at 
 
 	(void)row;
 	if (ret == 0 && r->ctx != NULL)
-		ret = roce_cc_apply(r, cc);
-	if (ret != 0) {
+		ret = apply(r, cc);
+	else if (ret == 0)
+		memcpy(r->cc, cc, sizeof(r->cc));
+	if (ret != 0)
 		snprintf(err, TP_SETTING_ERR, "port %u: roce-cc: %s", at->port, strerror(-ret));
-		return ret;
-	}
-	memcpy(r->cc, cc, sizeof(r->cc));
-	return 0;
+	return ret;
 }
 
 /* --- one priority more, one parameter else ------------------------------------------------------------------------- */
