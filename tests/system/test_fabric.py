@@ -352,7 +352,7 @@ def listed():
 def parameters():
     """Each parameter at its ends, and below, above and of the wrong type, where the line of the refusal names it and its range."""
     rate = 1000000
-    dcqcn = {'clamp-target-rate': (0, 1), 'clamp-target-rate-after-time-inc': (0, 1), 'time-reset': (0, 131071), 'byte-reset': (0, 32767), 'threshold': (1, 31), 'ai-rate': (1, rate),
+    dcqcn = {'clamp-target-rate': (0, 1), 'clamp-target-rate-after-time-inc': (0, 1), 'disable-hai-stage': (0, 1), 'max-rate': (0, rate), 'time-reset': (0, 131071), 'byte-reset': (0, 32767), 'threshold': (1, 31), 'ai-rate': (1, rate),
              'hai-rate': (1, rate), 'alpha-to-rate-shift': (0, 11), 'min-dec-fac': (0, 100), 'min-rate': (0, rate), 'rate-on-first-cnp': (0, rate), 'dce-tcp-g': (0, 1023),
              'dce-tcp-rtt': (0, 131071), 'rate-reduce-monitor-period': (0, 4294967294), 'initial-alpha': (0, 1023), 'cnp-interval': (0, 131071), 'cnp-dscp': (0, 63),
              'cnp-802p-prio': (0, 7), 'cnp-prio-mode': (0, 1)}

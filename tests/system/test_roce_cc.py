@@ -337,7 +337,7 @@ def parameters():
 
 def wrong_values():
     """Words that are no number of 32 bits, for each parameter, change nothing; what is above the line's rate is taken for it, and says so."""
-    names = [*SLOW, 'threshold', 'alpha-to-rate-shift', 'min-dec-fac', 'dce-tcp-g', 'clamp-target-rate-after-time-inc', 'cnp-dscp', 'cnp-802p-prio', 'cnp-prio-mode']
+    names = [*SLOW, 'max-rate', 'disable-hai-stage', 'threshold', 'alpha-to-rate-shift', 'min-dec-fac', 'dce-tcp-g', 'clamp-target-rate-after-time-inc', 'cnp-dscp', 'cnp-802p-prio', 'cnp-prio-mode']
     words = ('abc', '-1', '4294967296', '18446744073709551617', '1.5', '""')
     lines = ['roce cc 0 0 set %s %s' % (name, word) for name in names for word in words] + ['roce cc 0 0 set %s' % name for name in names]
     lines += ['set setting 0 roce-cc 3:threshold=%s' % word for word in words[:-1]] + ['set setting 0 roce-cc 3:threshold=']

@@ -181,6 +181,8 @@ test_ranges(void **state)
 	} row[] = {
 		{"clamp-target-rate", 0, 1},
 		{"clamp-target-rate-after-time-inc", 0, 1},
+		{"disable-hai-stage", 0, 1},
+		{"max-rate", 0, UINT64_MAX},
 		{"time-reset", 0, 131071},
 		{"byte-reset", 0, 32767},
 		{"threshold", 1, 31},

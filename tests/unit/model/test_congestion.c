@@ -157,9 +157,9 @@ test_ranges(void **state)
 {
 	static const struct {
 		uint32_t off, bit, min, max;
-	} row[] = {{0x14, 30, 0, 131071},     {0x18, 29, 0, 32767}, {0x1c, 28, 1, 31},    {0x24, 26, 1, UINT32_MAX},
-		   {0x28, 25, 1, UINT32_MAX}, {0x2c, 24, 0, 11},    {0x30, 23, 0, 100},   {0x34, 22, 0, UINT32_MAX},
-		   {0x54, 14, 0, UINT32_MAX}, {0x58, 13, 0, 1023},  {0x5c, 12, 0, 131071}};
+	} row[] = {{0x14, 30, 0, 131071},     {0x18, 29, 0, 32767},      {0x1c, 28, 1, 31},   {0x20, 27, 0, UINT32_MAX},
+		   {0x24, 26, 1, UINT32_MAX}, {0x28, 25, 1, UINT32_MAX}, {0x2c, 24, 0, 11},   {0x30, 23, 0, 100},
+		   {0x34, 22, 0, UINT32_MAX}, {0x54, 14, 0, UINT32_MAX}, {0x58, 13, 0, 1023}, {0x5c, 12, 0, 131071}};
 	struct vr *v = *state;
 
 	for (unsigned int i = 0; i <= sizeof(row) / sizeof(row[0]); i++) {

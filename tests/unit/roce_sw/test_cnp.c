@@ -314,6 +314,8 @@ ranges(void **state)
 	} row[] = {
 		{"clamp-target-rate", 0, 1},
 		{"clamp-target-rate-after-time-inc", 0, 1},
+		{"disable-hai-stage", 0, 1},
+		{"max-rate", 0, UINT64_MAX},
 		{"time-reset", 0, 131071},
 		{"byte-reset", 0, 32767},
 		{"threshold", 1, 31},
@@ -350,6 +352,9 @@ ranges(void **state)
 		assert_int_equal(tp_roce_cc_get(ctx, 0, name, &value), 0);
 		assert_int_equal(value, row[i].max != UINT64_MAX ? most : LINE);
 	}
+	/* There is no other. */
+	assert_non_null(tp_roce_cc_param(RTE_DIM(row) - 1));
+	assert_null(tp_roce_cc_param(RTE_DIM(row)));
 	assert_int_equal(tp_roce_cc_set(ctx, 1, "cnp", 1), ENOENT);
 	assert_int_equal(tp_roce_cc_set(ctx, 1, "", 1), ENOENT);
 }
