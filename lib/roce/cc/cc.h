@@ -67,6 +67,7 @@ struct tcc_rp {
 	bool limited;
 	bool cnp_in_tick; /* since alpha_from */
 	bool pending;     /* TCC_VENDOR: a CNP waits for the next check */
+	bool had_cnp;     /* ever: alpha of TCC_VENDOR begins but once */
 };
 
 /* A flow at its receiver. All 0: nothing was marked. */

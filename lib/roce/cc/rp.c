@@ -233,6 +233,16 @@ first_cnp(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now)
 		rp->rate = first;
 }
 
+/* TCC_VENDOR: of a flow that is back at the line's rate alpha has gone on, and so have the checks. */
+static void
+cnp_again(struct tcc_rp *rp, const struct tcc_conf *c)
+{
+	rp->limited = true;
+	rp->rate = rp->target = top_kbps(c);
+	rp->time_stage = rp->byte_stage = 0;
+	rp->time_due = TCC_NEVER;
+}
+
 /* TCC_VENDOR: checks come each period since the first CNP, whether there is anything to check or not. */
 static void
 await_check(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now)
@@ -257,11 +267,15 @@ tcc_rp_cnp(struct tcc_rp *rp, const struct tcc_conf *c, uint64_t now)
 	if (c->min_rate * KBPS_PER_MBPS >= top_kbps(c))
 		return false;
 	advance(rp, c, now);
-	first = !rp->limited;
-	if (first)
+	first = !rp->limited && !(c->variant == TCC_VENDOR && rp->had_cnp);
+	if (first) {
 		first_cnp(rp, c, now);
-	else
+	} else {
+		if (!rp->limited)
+			cnp_again(rp, c);
 		alpha_advance(rp, c, now);
+	}
+	rp->had_cnp = true;
 	switch (c->variant) {
 	case TCC_PAPER:
 		if (!first)
