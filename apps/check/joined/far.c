@@ -60,7 +60,7 @@ heard(void *arg, struct rte_mbuf **m, uint16_t n)
 static bool
 ask(struct far *f, const uint8_t dst[6], struct wire *w, uint64_t ms)
 {
-	const uint64_t until = port_in(ms);
+	struct port_limit until = port_in(ms);
 	static struct frame frame;
 	struct rte_mbuf *m[32];
 	uint16_t q;
@@ -70,7 +70,7 @@ ask(struct far *f, const uint8_t dst[6], struct wire *w, uint64_t ms)
 	wire_make(&frame, dst, f->p.mac.addr_bytes, w, 0);
 	if (!port_send(&f->p, 0, port_mbuf(&f->p, &frame, NULL, 0)))
 		return false;
-	while (!f->answered && rte_get_timer_cycles() < until) {
+	while (!f->answered && port_waits(&until)) {
 		if (f->e.ctx != NULL)
 			tp_roce_progress(f->e.ctx);
 		else
@@ -173,7 +173,7 @@ post(struct far *f, uint32_t len)
 static bool
 until_came(struct far *f, uint32_t len, bool *held)
 {
-	const uint64_t until = port_in(WAIT_MS);
+	struct port_limit until = port_in(WAIT_MS);
 	struct rte_mbuf *m[16];
 	bool passed = false;
 	uint16_t q, n, i;
@@ -192,19 +192,20 @@ until_came(struct far *f, uint32_t len, bool *held)
 		if (len != 0 ? passed : *held)
 			return true;
 		rte_delay_us_sleep(NAP_US);
-	} while (rte_get_timer_cycles() < until);
+	} while (port_waits(&until));
 	return false;
 }
 
 static void
 pauses(struct far *f)
 {
-	const uint64_t lasts = pause_lasts(&f->p), until = port_in(PAUSE_TRY_MS);
+	const uint64_t lasts = pause_lasts(&f->p);
+	struct port_limit until = port_in(PAUSE_TRY_MS);
 	unsigned int tries = 0, i;
 	bool held = false, lost = false;
 
 	ck_step(f->c, "pauses the reflector");
-	while (tries < TRIES && !held && !lost && rte_get_timer_cycles() < until) {
+	while (tries < TRIES && !held && !lost && port_waits(&until)) {
 		uint64_t slowest = 0;
 		bool early = false;
 
@@ -272,13 +273,12 @@ static bool
 found(struct far *f)
 {
 	static const uint8_t all[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-	const uint64_t until = port_in(f->c->o->dev.bus == CK_BUS_PCI ? LINK_MS : 0);
+	struct port_limit until = port_in(f->c->o->dev.bus == CK_BUS_PCI ? LINK_MS : 0);
 	struct rte_eth_link l = {.link_status = RTE_ETH_LINK_DOWN};
 	struct wire w = {.op = WIRE_HELLO};
 	unsigned int i;
 
-	while (rte_eth_link_get_nowait(f->p.id, &l) == 0 && l.link_status == RTE_ETH_LINK_DOWN &&
-	       rte_get_timer_cycles() < until)
+	while (rte_eth_link_get_nowait(f->p.id, &l) == 0 && l.link_status == RTE_ETH_LINK_DOWN && port_waits(&until))
 		rte_delay_us_sleep(20000);
 	ck_step(f->c, "looks for a reflector at port %u", f->p.id);
 	for (i = 0; i < HELLOS && l.link_status == RTE_ETH_LINK_UP; i++)

@@ -26,7 +26,7 @@ begin(struct ends *x, unsigned int i)
 {
 	struct tp_ipoib_conf conf = {.mtu = MTU};
 	struct tp_ipoib_info info;
-	const uint64_t until = port_in(WAIT_MS);
+	struct port_limit until = port_in(WAIT_MS);
 	uint16_t id;
 	int rc;
 
@@ -47,7 +47,7 @@ begin(struct ends *x, unsigned int i)
 		if (rc == 0 && info.state == TP_IPOIB_UP)
 			return true;
 		rte_delay_us_sleep(NAP_US);
-	} while (rte_get_timer_cycles() < until);
+	} while (port_waits(&until));
 	ck_say(x->c, CK_FAIL, "ipoib", "port %u is %s after %u s", i + 1, tp_ipoib_state_name(info.state),
 	       WAIT_MS / 1000);
 	return false;

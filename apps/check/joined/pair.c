@@ -21,7 +21,7 @@
 static bool
 linked(const struct pair *x)
 {
-	const uint64_t until = port_in(LINK_MS);
+	struct port_limit until = port_in(LINK_MS);
 	struct rte_eth_link l[2];
 	unsigned int i, up;
 
@@ -36,7 +36,7 @@ linked(const struct pair *x)
 		if (x->c->o->dev.bus != CK_BUS_PCI)
 			return false;
 		rte_delay_us_sleep(20000);
-	} while (rte_get_timer_cycles() < until);
+	} while (port_waits(&until));
 	return false;
 }
 
@@ -62,7 +62,8 @@ pair_rate(struct ck *c, struct port *from, struct port *to, const struct rte_eth
 	const uint32_t all = c->o->dev.bus == CK_BUS_PCI ? RATE_FRAMES : RATE_FRAMES_MODEL;
 	const bool far = from == to;
 	struct rte_eth_link link = {.link_speed = 0};
-	uint64_t since, last, until, sent = 0, came = 0;
+	struct port_limit until, quiet;
+	uint64_t since, last, sent = 0, came = 0;
 	uint16_t n, k, i;
 	double t;
 
@@ -70,8 +71,9 @@ pair_rate(struct ck *c, struct port *from, struct port *to, const struct rte_eth
 	s.payload = len - 14;
 	frame_make(&f, &s);
 	since = last = rte_get_timer_cycles();
-	until = since + rte_get_timer_hz() / 1000 * RATE_WAIT_MS;
-	while (came < all && rte_get_timer_cycles() < until) {
+	until = port_in(RATE_WAIT_MS);
+	quiet = port_in(QUIET_MS);
+	while (came < all && port_waits(&until)) {
 		if (sent < all && sent - came < (far ? WINDOW_FAR : WINDOW)) {
 			for (n = 0; n < BURST && sent + n < all && (m[n] = port_mbuf(from, &f, NULL, 0)) != NULL; n++)
 				;
@@ -85,10 +87,12 @@ pair_rate(struct ck *c, struct port *from, struct port *to, const struct rte_eth
 			came += rte_pktmbuf_pkt_len(back[i]) == f.len;
 			rte_pktmbuf_free(back[i]);
 		}
-		if (n != 0)
+		if (n != 0) {
 			last = rte_get_timer_cycles();
-		else if (rte_get_timer_cycles() - last > rte_get_timer_hz() / 1000 * QUIET_MS)
+			quiet = port_in(QUIET_MS);
+		} else if (!port_waits(&quiet)) {
 			break;
+		}
 	}
 	t = (double)(last - since) / (double)rte_get_timer_hz();
 	if (rte_eth_link_get_nowait(from->id, &link) != 0)

@@ -98,7 +98,7 @@ look(struct pair *x, unsigned int at, uint32_t len, struct seen *s)
 static bool
 pass(struct pair *x, bool by_priority, uint32_t len, struct seen *s)
 {
-	const uint64_t until = port_in(WAIT_MS);
+	struct port_limit until = port_in(WAIT_MS);
 	/* Of a port that is paused as a whole nothing passes: the other one sends. */
 	const unsigned int from = by_priority ? 0 : 1;
 
@@ -111,16 +111,16 @@ pass(struct pair *x, bool by_priority, uint32_t len, struct seen *s)
 		look(x, !from, len, s);
 		if (!s->passing)
 			rte_delay_us_sleep(NAP_US);
-	} while (!s->passing && rte_get_timer_cycles() < until);
+	} while (!s->passing && port_waits(&until));
 	return s->passing;
 }
 
 static bool
 comes(struct pair *x, struct seen *s)
 {
-	const uint64_t until = port_in(WAIT_MS);
+	struct port_limit until = port_in(WAIT_MS);
 
-	while (!s->held && rte_get_timer_cycles() < until) {
+	while (!s->held && port_waits(&until)) {
 		look(x, 1, 0, s);
 		if (!s->held)
 			rte_delay_us_sleep(NAP_US);
@@ -146,11 +146,12 @@ pause_lasts(const struct port *p)
 int
 pause_holds(struct pair *x, bool by_priority)
 {
-	const uint64_t lasts = pause_lasts(&x->p[0]), until = port_in(PAUSE_TRY_MS);
+	const uint64_t lasts = pause_lasts(&x->p[0]);
+	struct port_limit until = port_in(PAUSE_TRY_MS);
 	unsigned int tries = 0, i;
 	bool held = false;
 
-	while (tries < TRIES && !held && rte_get_timer_cycles() < until) {
+	while (tries < TRIES && !held && port_waits(&until)) {
 		struct seen s = {false, false};
 		uint64_t slowest = 0;
 

@@ -65,7 +65,7 @@ place_of(struct subnet *x, unsigned int end, uint16_t key)
 static bool
 places(struct subnet *x, int at[2][KEYS])
 {
-	const uint64_t until = port_in(WAIT_MS);
+	struct port_limit until = port_in(WAIT_MS);
 	unsigned int i, k, n;
 
 	do {
@@ -77,7 +77,7 @@ places(struct subnet *x, int at[2][KEYS])
 		if (n == 2 * KEYS)
 			return true;
 		rte_delay_us_sleep(NAP_US);
-	} while (rte_get_timer_cycles() < until);
+	} while (port_waits(&until));
 	return false;
 }
 
@@ -92,7 +92,8 @@ read_index(struct subnet *x, struct tp_mad_agent *from, struct listener *l, uint
 				    [MAD_CLASS_AT] = CLASS,
 				    [MAD_CLASS_VERSION_AT] = 1,
 				    [MAD_METHOD_AT] = METHOD_SEND};
-	uint64_t until, got;
+	struct port_limit until;
+	uint64_t got;
 	unsigned int i;
 	uint32_t be;
 
@@ -102,7 +103,7 @@ read_index(struct subnet *x, struct tp_mad_agent *from, struct listener *l, uint
 		atomic_store(&l->got, NOTHING);
 		if (tp_mad_send(from, &to, mad, sizeof(mad), 0, 0) != 0)
 			return -1;
-		for (until = port_in(ANSWER_MS); rte_get_timer_cycles() < until;) {
+		for (until = port_in(ANSWER_MS); port_waits(&until);) {
 			got = atomic_load(&l->got);
 			if (got != NOTHING && got >> 16 == number)
 				return (int)(got & 0xffff);

@@ -171,7 +171,7 @@ roce_destroy(struct roce_end *e)
 static bool
 resolved(struct roce_end *e, struct roce_end *other)
 {
-	const uint64_t until = port_in(WAIT_MS);
+	struct port_limit until = port_in(WAIT_MS);
 	union ibv_gid gid;
 	uint8_t mac[6];
 	int rc;
@@ -184,7 +184,7 @@ resolved(struct roce_end *e, struct roce_end *other)
 			tp_roce_progress(other->ctx);
 		if (rc != 0)
 			rte_delay_us_sleep(NAP_US);
-	} while (rc != 0 && rte_get_timer_cycles() < until);
+	} while (rc != 0 && port_waits(&until));
 	errno = rc;
 	return rc == 0;
 }
@@ -243,7 +243,7 @@ roce_both(struct roce_end *a, struct roce_end *b, int type)
 static bool
 completes(struct roce_end *e, struct roce_end *other, struct ibv_wc *wc)
 {
-	const uint64_t until = port_in(WAIT_MS);
+	struct port_limit until = port_in(WAIT_MS);
 
 	do {
 		if (ibv_poll_cq(e->cq, 1, wc) == 1)
@@ -252,7 +252,7 @@ completes(struct roce_end *e, struct roce_end *other, struct ibv_wc *wc)
 		if (other != NULL)
 			tp_roce_progress(other->ctx);
 		rte_delay_us_sleep(NAP_US);
-	} while (rte_get_timer_cycles() < until);
+	} while (port_waits(&until));
 	wc->status = IBV_WC_GENERAL_ERR;
 	return false;
 }

@@ -36,7 +36,7 @@ find(struct subnet *x)
 static bool
 wait_for(struct subnet *x, bool (*is)(const struct ibv_port_attr *a), uint64_t ms)
 {
-	const uint64_t until = port_in(ms);
+	struct port_limit until = port_in(ms);
 	unsigned int i, n;
 
 	do {
@@ -46,7 +46,7 @@ wait_for(struct subnet *x, bool (*is)(const struct ibv_port_attr *a), uint64_t m
 		if (n == 2)
 			return true;
 		rte_delay_us_sleep(NAP_US);
-	} while (rte_get_timer_cycles() < until);
+	} while (port_waits(&until));
 	return false;
 }
 

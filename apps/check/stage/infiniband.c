@@ -63,7 +63,7 @@ port_info(struct ck *c, struct mlx4_hca *hca, unsigned int port, const char *nam
 	static const char *const states[] = {"no change", "down", "initialize", "armed", "active"};
 	static const char *const phys[] = {"no change", "sleep",   "polling",        "disabled",
 					   "training",  "link up", "error recovery", "phy test"};
-	const uint64_t until = port_in(POLLING_MS);
+	struct port_limit until = port_in(POLLING_MS);
 	struct mlx4_port_ib_info i;
 	int rc;
 
@@ -71,7 +71,7 @@ port_info(struct ck *c, struct mlx4_hca *hca, unsigned int port, const char *nam
 		rc = mlx4_port_ib_info(hca, port, &i);
 		if (rc == 0 && i.phys_state != 5)
 			rte_delay_us_sleep(20000);
-	} while (rc == 0 && i.phys_state != 5 && rte_get_timer_cycles() < until);
+	} while (rc == 0 && i.phys_state != 5 && port_waits(&until));
 	if (rc != 0) {
 		ck_say(c, CK_FAIL, name, "PortInfo: %s", rte_strerror(-rc));
 		return false;

@@ -15,6 +15,7 @@
 #define POOL_MBUFS 8192u
 #define DESC 256u
 #define WAIT_MS 5000u
+#define LOOK_MS 50u /* a look takes no longer by itself */
 #define NAP_US 50u
 #define FRAME_MIN 60u
 #define BURST 32u
@@ -151,16 +152,27 @@ port_mbuf(struct port *p, const struct frame *f, const uint16_t *piece, unsigned
 	return first;
 }
 
-uint64_t
+struct port_limit
 port_in(uint64_t ms)
 {
-	return rte_get_timer_cycles() + rte_get_timer_hz() / 1000 * ms;
+	return (struct port_limit){.left = rte_get_timer_hz() / 1000 * ms, .last = rte_get_timer_cycles()};
+}
+
+bool
+port_waits(struct port_limit *l)
+{
+	const uint64_t now = rte_get_timer_cycles(), most = rte_get_timer_hz() / 1000 * LOOK_MS;
+	const uint64_t took = RTE_MIN(now - l->last, most);
+
+	l->last = now;
+	l->left -= RTE_MIN(l->left, took);
+	return l->left != 0;
 }
 
 bool
 port_send(struct port *p, uint16_t queue, struct rte_mbuf *m)
 {
-	const uint64_t until = port_in(WAIT_MS);
+	struct port_limit until = port_in(WAIT_MS);
 
 	if (m == NULL)
 		return false;
@@ -169,7 +181,7 @@ port_send(struct port *p, uint16_t queue, struct rte_mbuf *m)
 			if (rte_eth_tx_burst(p->id, queue, &m, 1) == 1)
 				return true;
 			rte_delay_us_sleep(NAP_US);
-		} while (rte_get_timer_cycles() < until);
+		} while (port_waits(&until));
 	rte_pktmbuf_free(m);
 	return false;
 }
@@ -218,10 +230,10 @@ look(struct port *p)
 unsigned int
 port_wait(struct port *p, unsigned int want)
 {
-	uint64_t until = port_in(WAIT_MS);
+	struct port_limit until = port_in(WAIT_MS);
 
 	p->num = 0;
-	while (p->num < want && rte_get_timer_cycles() < until) {
+	while (p->num < want && port_waits(&until)) {
 		const unsigned int before = p->num;
 
 		look(p);
@@ -236,7 +248,7 @@ port_wait(struct port *p, unsigned int want)
 const struct port_got *
 port_comes(struct port *p, const struct frame *f)
 {
-	const uint64_t until = port_in(WAIT_MS);
+	struct port_limit until = port_in(WAIT_MS);
 	unsigned int i;
 
 	do {
@@ -247,18 +259,18 @@ port_comes(struct port *p, const struct frame *f)
 				return &p->got[i];
 		if (p->num == 0)
 			rte_delay_us_sleep(NAP_US);
-	} while (rte_get_timer_cycles() < until);
+	} while (port_waits(&until));
 	return NULL;
 }
 
 bool
 port_until(struct port *p, bool (*last)(const struct port_got *g))
 {
-	const uint64_t until = port_in(WAIT_MS);
+	struct port_limit until = port_in(WAIT_MS);
 	unsigned int seen = 0;
 
 	p->num = 0;
-	while (rte_get_timer_cycles() < until) {
+	while (port_waits(&until)) {
 		look(p);
 		for (; seen < p->num; seen++) {
 			if (!last(&p->got[seen]))

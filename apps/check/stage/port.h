@@ -48,8 +48,16 @@ void port_end(struct port *p);
 /* What comes goes into a file of the bundle, too, if there is one. */
 void port_capture(struct port *p, struct ck *c, const char *name);
 
-/* The cycles of the timer in so many milliseconds. */
-uint64_t port_in(uint64_t ms);
+/*
+ * How much longer is waited, in cycles of the timer. The time in which a process had no CPU is none: a card in software that it
+ * has had none, either.
+ */
+struct port_limit {
+	uint64_t left, last;
+};
+struct port_limit port_in(uint64_t ms);
+/* To be asked after each look. false: it was waited for so long. */
+bool port_waits(struct port_limit *l);
 
 /* A frame as mbufs of these lengths; the last one takes the rest. NULL: no memory. */
 struct rte_mbuf *port_mbuf(struct port *p, const struct frame *f, const uint16_t *piece, unsigned int n);

@@ -180,7 +180,7 @@ static void
 link_of(struct ck *c, struct port *p, const char *name)
 {
 	const uint64_t ms = c->o->dev.bus == CK_BUS_PCI ? LINK_MS : LINK_MS_MODEL;
-	const uint64_t until = port_in(ms);
+	struct port_limit until = port_in(ms);
 	struct rte_eth_link l;
 
 	ck_step(c, "waits for the link of port %u", p->id);
@@ -189,7 +189,7 @@ link_of(struct ck *c, struct port *p, const char *name)
 			l.link_status = RTE_ETH_LINK_DOWN;
 		if (l.link_status == RTE_ETH_LINK_DOWN)
 			rte_delay_us_sleep(20000);
-	} while (l.link_status == RTE_ETH_LINK_DOWN && rte_get_timer_cycles() < until);
+	} while (l.link_status == RTE_ETH_LINK_DOWN && port_waits(&until));
 	if (l.link_status == RTE_ETH_LINK_DOWN)
 		ck_say(c, CK_WARN, name, "no link: is a cable plugged in at both ends?");
 	else
