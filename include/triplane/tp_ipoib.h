@@ -211,6 +211,7 @@ struct tp_ipoib_pair_info {
 	bool failback;
 	bool kept; /**< the active one was asked for: no failback from it */
 	uint32_t failback_ms;
+	uint64_t ports_up;        /**< of its two: with fewer nobody takes over */
 	uint64_t failovers;       /**< moves because the active port was not up any more */
 	uint64_t failbacks;       /**< moves back to the primary port */
 	uint64_t asked;           /**< moves by tp_ipoib_pair_set_active() */

@@ -29,7 +29,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), '..', '..'))
 SHOWN = {'text', 'c', 'layers', 'json', 'ini', 'make', 'python', 'diff'}
 PROMPT = re.compile(r'^(triplane|testpmd)> ?(.*)$')
 CARD = 'triplane --no-pci --no-telemetry --vdev=net_mlx4_model0 -- --rxq 4 --txq 4'
-LIMIT = 60  # seconds for one command
+LIMIT = 150  # seconds for one command, which itself waits for up to 60
 failed = 0
 
 

@@ -306,6 +306,7 @@ tp_ipoib_pair_info(uint16_t port_id, struct tp_ipoib_pair_info *info)
 	pthread_mutex_lock(&p->lock);
 	info->active = p->state.active;
 	info->up = p->started && p->state.up[p->state.active];
+	info->ports_up = p->started ? (uint64_t)p->state.up[0] + p->state.up[1] : 0;
 	info->failback = p->failback;
 	info->failback_ms = p->failback_ms;
 	info->kept = p->state.kept;

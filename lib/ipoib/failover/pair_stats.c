@@ -129,6 +129,7 @@ static const struct {
 	const char *name;
 	size_t at;
 } rows[] = {
+	{"ports_up", offsetof(struct tp_ipoib_pair_info, ports_up)},
 	{"failovers", offsetof(struct tp_ipoib_pair_info, failovers)},
 	{"failbacks", offsetof(struct tp_ipoib_pair_info, failbacks)},
 	{"moves_asked", offsetof(struct tp_ipoib_pair_info, asked)},

@@ -160,6 +160,7 @@ test_link(void **state)
 		assert_int_equal(rte_eth_devices[pair].data->tx_queue_state[1], RTE_ETH_QUEUE_STATE_STARTED);
 		assert_int_equal(rte_eth_dev_stop(pair), 0);
 		assert_false(pair_info().up);
+		assert_int_equal(pair_info().ports_up, 0);
 		assert_int_equal(rte_eth_link_get_nowait(pair, &link), 0);
 		assert_int_equal(link.link_status, RTE_ETH_LINK_DOWN);
 		assert_int_equal(link.link_speed, RTE_ETH_SPEED_NUM_UNKNOWN);
@@ -248,19 +249,28 @@ is_down(void *port)
 	return !pr_is_up(port);
 }
 
+static bool
+so_many_up(void *arg)
+{
+	return rig_xstat(pair, "ports_up") == *(const uint64_t *)arg;
+}
+
 /* Neither is up: the pair stays where it is, and its link is down. */
 static void
 test_both_down(void **state)
 {
 	pair_all_up(1);
+	pr_until(so_many_up, &(uint64_t){2}, "the pair knows that both ports are up");
 	assert_int_equal(tp_model_cable(pr_model(1), 1, false), 0);
 	pr_wait_state(pair_info().member[1], TP_IPOIB_LINK_DOWN);
+	pr_until(so_many_up, &(uint64_t){1}, "the pair knows that one port is up");
 	assert_true(pr_is_up(&pair));
 	assert_int_equal(tp_model_cable(pr_model(0), 1, false), 0);
 	pr_until(is_down, &pair, "the pair's link is down");
 	assert_int_equal(pair_info().active, 0);
 	assert_int_equal(pair_info().failovers, begin.failovers);
 	assert_false(pair_info().up);
+	assert_int_equal(rig_xstat(pair, "ports_up"), 0);
 	assert_int_equal(tp_model_cable(pr_model(0), 1, true), 0);
 	assert_int_equal(tp_model_cable(pr_model(1), 1, true), 0);
 	pair_members_up();
