@@ -121,6 +121,7 @@ class Link:
             dev = TAPS[i]
             sh('ip', 'netns', 'add', space, check=True)
             sh('ip', 'link', 'set', dev, 'netns', space, check=True)
+            tpmd.patient(space, dev)
             sh('ip', '-n', space, 'addr', 'add', '10.8.0.%d/24' % (i + 1), 'dev', dev, check=True)
             sh('ip', '-n', space, 'addr', 'add', 'fd00:8::%d/64' % (i + 1), 'dev', dev, 'nodad', check=True)
             sh('ip', '-n', space, 'link', 'set', dev, 'up', check=True)
@@ -144,7 +145,7 @@ class Link:
 
 def ping(space, address, count=5, *more):
     """The first so many are answered, each of them. With a deadline ping waits for them; without one only two round trips."""
-    rc, out = ns(space, 'ping', '-n', '-c', str(count), '-i', '0.2', '-w', '3' if count == 1 else '20', *more, address)
+    rc, out = ns(space, 'ping', '-n', '-c', str(count), '-i', '0.2', '-w', '3' if count == 1 else '60', *more, address)
     seen = {int(n) for n in re.findall(r'_seq=(\d+) ttl=', out)}
     return None if rc == 0 and (count == 1 or seen >= set(range(1, count + 1))) else out[-300:]
 
@@ -246,7 +247,6 @@ def multicast(link):
     try:
         link.wait(joined, 120, 'no membership by the report of the host')
         ns(A, '/usr/bin/python3', '-c', send, '239.129.2.3', 'wrong')
-        time.sleep(0.5)
         for _ in range(60):
             ns(A, '/usr/bin/python3', '-c', send, '239.1.2.3', 'right')
             try:

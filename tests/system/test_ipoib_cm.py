@@ -5,6 +5,7 @@ import os
 import re
 
 import test_ipoib
+import tpmd
 from ib_cases import REFUSED, run_cases
 from test_ipoib import A, B, TAPS, iperf, ns, ping, sh
 
@@ -52,6 +53,7 @@ class Link(test_ipoib.Link):
     def spaces(self):
         """Addresses come when the ports are up, which so hear the reports of membership."""
         for i, space in enumerate((A, B)):
+            tpmd.patient(space, TAPS[i])
             sh('ip', '-n', space, 'link', 'set', TAPS[i], 'up', check=True)
             sh('ip', '-n', space, 'link', 'set', 'lo', 'up', check=True)
             sh('ip', '-n', space, 'addr', 'add', '10.8.0.%d/24' % (i + 1), 'dev', TAPS[i], check=True)
@@ -85,9 +87,12 @@ def long_packets(link):
     if bad:
         return bad
     link.wait(lambda: link.connections() == [(1, 1), (1, 1)], 120, 'not one connection each way')
-    # Each end has both connections: one that it asked for, one that the other did.
-    listed = sorted((c['device'], c['asked_by']) for c in link.ask('show connections')['connections'] if (c['kind'], c['state']) == ('ib-service', 'established'))
-    if listed != [('net_mlx4_model0/%d' % i, by) for i in (1, 2) for by in ('peer', 'this side')]:
+    # Each end has both connections: one that it asked for, one that the other did, which is established once its answer was answered.
+    def listed():
+        return sorted((c['device'], c['asked_by']) for c in link.ask('show connections')['connections']
+                      if (c['kind'], c['state']) == ('ib-service', 'established'))
+    want = [('net_mlx4_model0/%d' % i, by) for i in (1, 2) for by in ('peer', 'this side')]
+    if not tpmd.wait_until(lambda: listed() == want):
         return 'listed: %s' % link.ask('show connections')
     if link.counter(0, 'tx_conn_packets') < 5 or link.counter(2, 'rx_conn_packets') < 5:
         return 'the packets went another way: %s' % link.ask('show ipoib counters 0')
@@ -146,7 +151,7 @@ def datagram_peer(link):
 def connected_again(link):
     link.say('ipoib set 2 mode connected')
     sh('ip', '-n', B, 'link', 'set', TAPS[1], 'mtu', MTU, check=True)
-    link.wait(lambda: link.ask('show ipoib')['ports'][1]['mode'] == 'connected', 40, 'it stays in datagram mode')
+    link.wait(lambda: link.ask('show ipoib')['ports'][1]['mode'] == 'connected', 120, 'it stays in datagram mode')
 
     def through():
         # Nobody waits until the stacks forget what passed, and ask for the neighbour anew.
@@ -154,7 +159,7 @@ def connected_again(link):
             sh('ip', '-n', space, 'neigh', 'flush', 'all')
             sh('ip', '-n', space, 'route', 'flush', 'cache')
         return ping(A, '10.8.0.2', 1, *LONG) is None
-    link.wait(through, 90, 'no long packet gets through again')
+    link.wait(through, 240, 'no long packet gets through again')  # it is asked again after up to 64 s
     return ping(B, '10.8.0.1', 2, *LONG)
 
 

@@ -4,6 +4,7 @@
 import os
 
 import test_ipoib
+import tpmd
 from ib_cases import run_cases
 from test_ipoib import A, B, ID, TAPS, ping, sh
 
@@ -35,6 +36,7 @@ class LargeLink(test_ipoib.Link):
         """When the ports are, so that they hear the reports of membership."""
         for i, space in enumerate((A, B)):
             dev = TAPS[i]
+            tpmd.patient(space, dev)
             sh('ip', '-n', space, 'addr', 'add', '10.8.0.%d/24' % (i + 1), 'dev', dev, check=True)
             sh('ip', '-n', space, 'addr', 'add', 'fd00:8::%d/64' % (i + 1), 'dev', dev, 'nodad', check=True)
             sh('ip', '-n', space, 'link', 'set', dev, 'mtu', str(MTU), 'up', check=True)

@@ -90,6 +90,7 @@ class Kernels:
 
     def address(self):
         for n, space in enumerate((A, B)):
+            tpmd.patient(space, self.names[n])
             ip(space, 'addr', 'add', '10.66.0.%d/24' % (n + 1), 'dev', self.names[n])
             ip(space, 'addr', 'add', 'fd66::%d/64' % (n + 1), 'dev', self.names[n], 'nodad')
             ip(space, 'link', 'set', self.names[n], 'up')
@@ -107,7 +108,7 @@ class Kernels:
 
 def pinged(space, address, count=3, *args):
     """None when so many were answered; with a deadline ping goes on until then."""
-    out = inside(space, 'ping', '-n', '-c', str(count), '-i', '0.05', '-w', '30', *args, address, ok=False)
+    out = inside(space, 'ping', '-n', '-c', str(count), '-i', '0.05', '-w', '60', *args, address, ok=False, timeout=120)
     got = re.search(r' (\d+) received', out)
     return None if got and int(got[1]) >= count and 'DUP' not in out else out[-300:]
 
@@ -125,13 +126,9 @@ def made_as_the_port_is():
         run('ip', 'link', 'set', IF[0], 'up')
         run('ip', 'link', 'set', 'tp1', 'up')
         # Nobody polls the port yet
-        until(lambda: ports(t)[0]['state'] == "waits for 'start'", 'it waits: %s' % ports(t))
-        if 'NO-CARRIER' not in link(IF[0])['flags']:
-            return 'a carrier without forwarding: %s' % link(IF[0])
+        until(lambda: ports(t)[0]['state'] == "waits for 'start'" and 'NO-CARRIER' in link(IF[0])['flags'], 'it waits without a carrier: %s' % ports(t))
         t.tell('start')
-        until(lambda: ports(t)[0]['state'] == 'up', 'it is up: %s' % ports(t))
-        if 'LOWER_UP' not in link(IF[0])['flags']:
-            return 'no carrier: %s' % link(IF[0])
+        until(lambda: ports(t)[0]['state'] == 'up' and 'LOWER_UP' in link(IF[0])['flags'], 'it is up, with a carrier: %s' % ports(t))
         t.tell('stop; port stop 1; start')
         until(lambda: ports(t)[0]['state'] == 'no link' and 'NO-CARRIER' in link(IF[0])['flags'], 'its peer went: %s' % ports(t))
         t.tell('stop; port start 1; start')
@@ -152,18 +149,23 @@ def talks():
         p = ports(t)[0]
         if p['tx_large'] == 0 or p['offloads'] != 'checksums and TCP segments':
             return 'the card cut nothing: %s' % p
-        # What the kernel counted as sent, the port sent; the other way round there is nothing in between.
-        stats = link(IF[0], A)
-        raw = json.loads(ip(A, '-j', '-s', 'link', 'show', IF[0]))[0]['stats64']
-        p = ports(t)[0]
-        if raw['rx']['packets'] != p['rx_packets'] or raw['tx']['packets'] - raw['tx']['dropped'] > p['tx_packets'] + p['drops']['tx_down']:
-            return 'the kernel says %s of %s, triplane %s' % (raw, stats, p)
         if t.tel('/triplane/kernel/list') != [0, 1]:
             return 'telemetry: %s' % t.tel('/triplane/kernel/list')
-        tel = t.tel('/triplane/kernel/info,0')
-        if tel['name'] != IF[0] or tel['rx_packets'] != ports(t)[0]['rx_packets'] or tel['carrier'] != 'yes':
-            return 'telemetry: %s, not %s' % (tel, p)
+        seen = []
+        if not tpmd.wait_until(lambda: same_counts(t, seen)):
+            return 'the kernel says %s, triplane %s, telemetry %s' % tuple(seen)
         return ended(t)
+
+
+def same_counts(t, seen):
+    """What the kernel counted as sent, the port sent; the other way round there is nothing in between. Kernels send now and then by themselves: so it
+    is in a moment in which nothing came."""
+    before = ports(t)[0]['rx_packets']
+    raw = json.loads(ip(A, '-j', '-s', 'link', 'show', IF[0]))[0]['stats64']
+    tel, p = t.tel('/triplane/kernel/info,0'), ports(t)[0]
+    seen[:] = raw, p, tel
+    return before == raw['rx']['packets'] == tel['rx_packets'] == p['rx_packets'] and (tel['name'], tel['carrier']) == (IF[0], 'yes') and \
+        raw['tx']['packets'] - raw['tx']['dropped'] <= p['tx_packets'] + p['drops']['tx_down']
 
 
 def dhcp(t):
@@ -177,7 +179,7 @@ def dhcp(t):
                                    '--dhcp-range=10.66.0.100,10.66.0.100,1h', '--dhcp-leasefile=' + d + '/leases', '-u', 'root',
                                    '--dhcp-no-override', '--no-ping'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:
-            out = inside(A, 'udhcpc', '-i', IF[0], '-n', '-q', '-f', '-t', '20', '-T', '1', '-s', script, ok=False)
+            out = inside(A, 'udhcpc', '-i', IF[0], '-n', '-q', '-f', '-t', '60', '-T', '2', '-s', script, ok=False, timeout=180)
             with open(d + '/lease') as f:
                 lease = f.read().split()
         except FileNotFoundError:
@@ -272,9 +274,10 @@ def follows():
         if link(IF[0], A)['mtu'] != 1300:
             return 'MTU %s' % link(IF[0], A)
         ip(A, 'link', 'set', IF[0], 'mtu', '20000')
-        until(lambda: ports(t)[0]['refused_changes'] == 1 and link(IF[0], A)['mtu'] == 1300, 'an MTU that is refused')
-        if 'port 0: MTU 20000, want 600..9600' not in t.said() or info(t, 0)['mtu'] != 1300:
-            return 'it says: %s' % t.said()
+        until(lambda: ports(t)[0]['refused_changes'] == 1 and link(IF[0], A)['mtu'] == 1300 and 'port 0: MTU 20000, want 600..9600' in t.said(),
+              'an MTU that is refused')
+        if info(t, 0)['mtu'] != 1300:
+            return 'the port has %s' % info(t, 0)
         ip(A, 'link', 'set', IF[0], 'address', '02:00:00:00:66:01')
         until(lambda: info(t, 0)['mac'].lower() == '02:00:00:00:66:01', "the interface's address: %s" % info(t, 0))
         t.tell('port mac set 1 02:00:00:00:66:02')
@@ -297,6 +300,13 @@ def follows():
         return pinged(B, '10.66.0.1')
 
 
+def caught(tap, send):
+    """What a tshark says that ends with the packets it waits for. An interface is promiscuous for it a moment before it hears something: sent until it
+    has all."""
+    until(lambda: send() and False or tap.poll() is not None, 'tshark has its packets')
+    return tap.communicate()[0].decode()
+
+
 def listens_to_all():
     """A port that is not promiscuous is while somebody captures, and frames for others come to the kernel and go on."""
     with triplane('kernel 0 on ' + IF[0], 'kernel 1 on ' + IF[1], 'set fwd rxonly', 'start', args=('--no-promisc',)) as t, \
@@ -311,8 +321,7 @@ def listens_to_all():
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         try:
             until(lambda: info(t, 1)['promiscuous'] and ports(t)[1]['promiscuous'], 'the port is promiscuous')
-            inside(A, 'ping', '-n', '-c', '2', '-W', '1', '10.66.0.9', ok=False)
-            out = tap.communicate(timeout=60)[0].decode()
+            out = caught(tap, lambda: inside(A, 'ping', '-n', '-c', '2', '-W', '1', '10.66.0.9', ok=False))
         finally:
             tap.kill()
             tap.wait()
@@ -357,8 +366,7 @@ def tags():
                                stderr=subprocess.DEVNULL)
         try:
             until(lambda: ports(t)[1]['promiscuous'], 'tshark listens')
-            inside(A, '/usr/bin/python3', '-c', SEND, IF[0], link(IF[1], B)['address'])
-            out = tap.communicate(timeout=60)[0].decode()
+            out = caught(tap, lambda: inside(A, '/usr/bin/python3', '-c', SEND, IF[0], link(IF[1], B)['address']))
         finally:
             tap.kill()
             tap.wait()
@@ -386,6 +394,7 @@ def beside_forwarding():
                 for n, space in enumerate((C, D)):
                     run('ip', 'netns', 'add', space)
                     run('ip', 'link', 'set', far[n], 'netns', space)
+                    tpmd.patient(space, far[n])
                     ip(space, 'link', 'set', far[n], 'address', '02:00:00:00:cd:0%d' % n)
                     ip(space, 'addr', 'add', '10.66.0.%d/24' % (n + 11), 'dev', far[n])
                     ip(space, 'link', 'set', far[n], 'up')
@@ -466,6 +475,7 @@ def off_and_on():
             t.tell('kernel 0 on %s; start' % IF[0])
             until(lambda: link(IF[0]) is not None, 'it is on again: ' + t.said())
             run('ip', 'link', 'set', IF[0], 'netns', A)
+            tpmd.patient(A, IF[0])
             ip(A, 'addr', 'add', '10.66.0.1/24', 'dev', IF[0])
             ip(A, 'link', 'set', IF[0], 'up')
             k.up()

@@ -82,6 +82,11 @@ app_runs() {
 	return 1
 }
 
+# patient SPACE INTERFACE: its kernel asks for neighbours for two minutes, not for three seconds, in which the program may stand still.
+patient() {
+	ip netns exec "$1" sysctl -qw "net.ipv4.neigh.$2.mcast_solicit=120" "net.ipv6.neigh.$2.mcast_solicit=120"
+}
+
 # start_app MTU COMMANDS VDEV...: with taps moved into the namespaces and configured.
 start_app() {
 	local mtu=$1 commands=$2
@@ -89,12 +94,12 @@ start_app() {
 	run_app "$commands" "$@"
 	app_runs || return
 	ip netns add "$a" && ip netns add "$b" || return 1
-	ip link set tpt0 netns "$a" || return 1
+	ip link set tpt0 netns "$a" && patient "$a" tpt0 || return 1
 	ip -n "$a" addr add 10.9.0.1/24 dev tpt0
 	ip -n "$a" addr add fd00:9::1/64 dev tpt0 nodad
 	ip -n "$a" link set tpt0 mtu "$mtu" up
 	case "$*" in *net_tap1*)
-		ip link set tpt1 netns "$b" || return 1
+		ip link set tpt1 netns "$b" && patient "$b" tpt1 || return 1
 		ip -n "$b" addr add 10.9.0.2/24 dev tpt1
 		ip -n "$b" addr add fd00:9::2/64 dev tpt1 nodad
 		ip -n "$b" link set tpt1 mtu "$mtu" up
@@ -105,7 +110,7 @@ start_app() {
 # A veth pair of MTU 9000 into a namespace; a pcap port on the near end is the wire.
 start_jumbo() {
 	ip netns add "$a" || return 1
-	ip link add "tpv$id" type veth peer name tpv netns "$a" || return 1
+	ip link add "tpv$id" type veth peer name tpv netns "$a" && patient "$a" tpv || return 1
 	ip link set "tpv$id" mtu 9000 up
 	ip -n "$a" addr add 10.9.0.1/24 dev tpv
 	ip -n "$a" addr add fd00:9::1/64 dev tpv nodad

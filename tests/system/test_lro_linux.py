@@ -71,6 +71,7 @@ try:
         for i, (space, dev) in enumerate(zip(SPACES, DEVS)):
             sh('ip', 'netns', 'add', space, check=True)
             sh('ip', 'link', 'set', dev, 'netns', space, check=True)
+            tpmd.patient(space, dev)
             sh('ip', '-n', space, 'addr', 'add', '10.11.0.%d/24' % (i + 1), 'dev', dev, check=True)
             sh('ip', '-n', space, 'addr', 'add', 'fd00:11::%d/64' % (i + 1), 'dev', dev, 'nodad', check=True)
             sh('ip', '-n', space, 'link', 'set', dev, 'up', check=True)

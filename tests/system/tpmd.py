@@ -226,6 +226,17 @@ def voluntary(task):
         return int(re.search(r'^voluntary_ctxt_switches:\s*(\d+)', f.read(), re.M)[1])
 
 
+def patient(space, *interfaces):
+    """
+    In a network namespace: who is asked for there may answer late. A kernel gives a neighbour up after three questions, a second apart,
+    and says so to who sends; ping ends with that, and a connection fails.
+    """
+    for interface in interfaces:
+        for family in ('ipv4', 'ipv6'):
+            subprocess.run(['ip', 'netns', 'exec', space, 'sysctl', '-qw', 'net.%s.neigh.%s.mcast_solicit=120' % (family, interface)],
+                           check=True, timeout=60)
+
+
 class Hca:
     """A card that is a process of its own; a context."""
 
@@ -247,11 +258,11 @@ class Hca:
 class Triplane:
     """triplane that is told commands and answers in JSON; a context, that kills it."""
 
-    def __init__(self, vdevs, args=(), telemetry=False, name='', env=None, space=None, eal_args=None, **eal_kw):
-        """env: more of the environment; space: the network namespace that it is in."""
+    def __init__(self, vdevs, args=(), telemetry=False, name='', env=None, space=None, eal_args=None, log='error', **eal_kw):
+        """env: more of the environment; space: the network namespace that it is in; log: from which level on it says what."""
         app = os.environ.get('TRIPLANE', os.path.join(os.environ.get('TP_BUILD', 'build'), 'apps', 'triplane'))
         self.prefix = 'tpl%d%s' % (os.getpid(), name)
-        cmd = [app] + (eal_args if eal_args is not None else eal(self.prefix, plugin=False, **eal_kw)) + ['--log-level=*:error']
+        cmd = [app] + (eal_args if eal_args is not None else eal(self.prefix, plugin=False, **eal_kw)) + ['--log-level=*:' + log]
         if telemetry:
             cmd.remove('--no-telemetry')
         cmd += ['--vdev=' + v for v in vdevs] + ['--', *args]
