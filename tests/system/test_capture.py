@@ -245,6 +245,8 @@ def card_clock():
             path = w.path('t.pcapng')
             w.t.tell('capture start %d %s direction in' % (w.a, path))
             time = shown(w.t, w.a)['time']
+            # All of them wait in the ring, so that bursts are full however the lcore runs.
+            tpmd.wait_until(lambda: w.t.xstats(w.a)['rx_port_packets'] >= len(frames), 120)
             w.t.tell('start')
             w.passed()
             c = w.t.ask('capture stop %d' % w.a)
