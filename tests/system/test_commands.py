@@ -40,8 +40,8 @@ def through(lines, frames, passed, more=(), running=()):
     with tpmd.scratch() as d:
         there, out = os.path.join(d, 'in.pcap'), os.path.join(d, 'out.pcap')
         wrpcap(there, [*frames, LAST])
-        answers = run([*lines, 'set peer %d %d' % (PCAP, A), 'set peer %d %d' % (B, PCAP), 'set peer %d %d' % (A, A), 'wait link up %d 30' % B, 'start',
-                       'wait counter tx_good_packets %d %d 30' % (passed + 1, PCAP), *running, 'stop', *more],
+        answers = run([*lines, 'set peer %d %d' % (PCAP, A), 'set peer %d %d' % (B, PCAP), 'set peer %d %d' % (A, A), 'wait link up %d 60' % B, 'start',
+                       'wait counter tx_good_packets %d %d 60' % (passed + 1, PCAP), *running, 'stop', *more],
                       [CARD, 'net_pcap0,rx_pcap=%s,tx_pcap=%s' % (there, out)])
         got = [bytes(p) for p in rdpcap(out)]
     if got[-1:] != [bytes(LAST)]:
@@ -125,8 +125,8 @@ def kinds():
         with tpmd.scratch() as d:
             path = os.path.join(d, 'in.pcap')
             wrpcap(path, [*frames, LAST])
-            got = run([*lines, 'set peer %d %d' % (PCAP, A), 'set fwd rxonly %d' % B, 'wait link up %d 30' % B, 'start',
-                       'wait counter rx_good_packets %d %d 30' % (len(frames) + 1, B), 'stop', *show],
+            got = run([*lines, 'set peer %d %d' % (PCAP, A), 'set fwd rxonly %d' % B, 'wait link up %d 60' % B, 'start',
+                       'wait counter rx_good_packets %d %d 60' % (len(frames) + 1, B), 'stop', *show],
                       [CARD, 'net_pcap0,rx_pcap=%s,tx_pcap=%s' % (path, os.path.join(d, 'out.pcap'))])
         queues = got[0]['ports'][0]['queues']
         sums = {k: sum(q[k] for q in queues) for k in queues[0] if k not in ('queue', 'counting')}
@@ -178,8 +178,8 @@ def rss_types():
             vdevs = [CARD, 'net_pcap0,rx_pcap=%s,tx_pcap=%s' % (path, os.path.join(d, 'out.pcap'))]
             run(['port stop %d' % B, 'port config %d rxq %d' % (B, QUEUES), 'port start %d' % B, 'rss key %d %s' % (B, rss_hash.KEY.hex()),
                  'rss types %d %s' % (B, ','.join(types[::-1])), 'set peer %d %d' % (PCAP, A), 'set fwd rxonly %d' % B, 'save ' + saved], vdevs)
-            got = run(['load ' + saved, 'rss count %d on' % B, 'wait link up %d 30' % B, 'start',
-                       'wait counter rx_good_packets %d %d 30' % (len(frames) + 1, B), 'stop', 'show port rss-counters %d json' % B], vdevs)
+            got = run(['load ' + saved, 'rss count %d on' % B, 'wait link up %d 60' % B, 'start',
+                       'wait counter rx_good_packets %d %d 60' % (len(frames) + 1, B), 'stop', 'show port rss-counters %d json' % B], vdevs)
         queues = [{k: v for k, v in q.items() if v and k not in ('queue', 'counting')} for q in got[0]['ports'][0]['queues']]
         if queues != want:
             return '%s: %s, want %s' % (types, queues, want)
@@ -256,11 +256,11 @@ def held(lines, paused):
     with tpmd.scratch() as d:
         there, out = os.path.join(d, 'in.pcap'), os.path.join(d, 'out.pcap')
         wrpcap(there, [PAUSE] * 8)
-        answers = run(['set fwd flowgen 1', *lines, 'wait link up 1 30', 'wait counter rx_port_control_packets 1 1 30', 'start',
+        answers = run(['set fwd flowgen 1', *lines, 'wait link up 1 60', 'wait counter rx_port_control_packets 1 1 60', 'start',
                        # The port sends, or has been asked to for as long as a great many pause frames take.
                        'wait counter rx_port_control_packets 20000 1 60' if paused else 'wait counter tx_port_packets 100 1 60',
                        'show port xstats 1 json', 'port config flow_ctrl 1 none', 'wait counter tx_port_packets 100 1 60', 'stop'],
-                      ['net_pcap0,rx_pcap=%s,tx_pcap=%s,infinite_rx=1' % (there, out), CARD + ',wire0=ethdev:net_pcap0'])
+                      ['net_pcap0,rx_pcap=%s,tx_pcap=%s,infinite_rx=1' % (there, out), CARD + ',wire0=ethdev:net_pcap0,rate0=100'])
         return answers[0]['ports'][0], len(rdpcap(out))
 
 
@@ -282,7 +282,11 @@ def flow_ctrl():
     if pauses != want:
         return str(pauses)
     for mode, obeys in (('full', True), ('rx', True), ('tx', False)):
-        before, written = held(['port config flow_ctrl 1 ' + mode], obeys)
+        # At 100 Mb/s a pause lasts 0.3 s. It ends where the card has no CPU for so long: a port that obeys sends nothing in one of some tries.
+        for _ in range(10):
+            before, written = held(['port config flow_ctrl 1 ' + mode], obeys)
+            if before['tx_port_packets'] == 0 or not obeys:
+                break
         if (before['tx_port_packets'] == 0) != obeys or written < 100:
             return '%s: %d frames sent, %d in all' % (mode, before['tx_port_packets'], written)
     for mode, sends in (('full', True), ('tx', True), ('rx', False)):
