@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# flaky.sh [--load] N SUITE/NAME...: runs each of these N times, one after the other, and prints a table: name, runs,
-# failures, median and longest seconds. --load keeps two CPUs busy meanwhile. A suite's name means all of its programs. The log
-# of each run that failed stays in the cache folder (.tp/flaky).
+# flaky.sh [--load] [--stall] N SUITE/NAME...: runs each of these N times, one after the other, and prints a table: name, runs,
+# failures, median and longest seconds. --load keeps two CPUs busy meanwhile; --stall has processes and threads of the test stand
+# still now and then, for up to two seconds (scripts/stall.py). A suite's name means all of its programs. The log of each run that
+# failed stays in the cache folder (.tp/flaky), with --stall also when who stood still.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . scripts/common.sh
 
-usage() { tp_die "usage: scripts/flaky.sh [--load] N SUITE/NAME... (system, unit and lab; names: ./tp test --list)"; }
-load='' runs='' wanted=()
+usage() { tp_die "usage: scripts/flaky.sh [--load] [--stall] N SUITE/NAME... (system, unit and lab; names: ./tp test --list)"; }
+load='' stall='' runs='' wanted=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--load) load=yes ;;
+	--stall) stall=yes ;;
 	-*) usage ;;
 	*) if [ -z "$runs" ]; then runs=$1; else wanted+=("$1"); fi ;;
 	esac
@@ -30,6 +32,7 @@ export LD_LIBRARY_PATH="$TP_BUILD/drivers/mlx4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PA
 busy=()
 over() {
 	[ ${#busy[@]} = 0 ] || kill "${busy[@]}" 2>/dev/null
+	[[ $stall != [0-9]* ]] || kill "$stall" 2>/dev/null
 	busy=()
 }
 trap over EXIT
@@ -64,13 +67,18 @@ for n in $names; do
 	for ((i = 1; i <= runs; i++)); do
 		log=$logs/${n/\//-}.$i.log
 		begun=$SECONDS
+		if [ -n "$stall" ]; then
+			scripts/stall.py $$ 2>"$log.stalls" &
+			stall=$!
+		fi
 		one "$n" >"$log" 2>&1 </dev/null
 		rc=$?
+		[ -z "$stall" ] || { kill "$stall" && wait "$stall"; } 2>/dev/null
 		took+=($((SECONDS - begun)))
 		if [ $rc != 0 ] || grep -q '^not ok ' "$log"; then
 			bad=$((bad + 1)) status=1
 		else
-			rm -f "$log"
+			rm -f "$log" "$log.stalls"
 		fi
 	done
 	mapfile -t took < <(printf '%s\n' "${took[@]}" | sort -n)
