@@ -43,7 +43,9 @@ def sent_again(link):
         a, b = counters(link)
         return all(c['card_req_out_of_order'] + c['card_req_timeouts'] > 0 and c['card_resp_out_of_order'] > 0 for c in (a, b))
     link.wait(seen, 180, 'no loss is counted: %s' % counters(link))
-    for one, other in (counters(link), counters(link)[::-1]):
+    # First what both were asked for, then the gaps: between the two looks there may be more of either.
+    naks, gaps = counters(link), counters(link)
+    for one, other in zip(naks, gaps[::-1]):
         # One NAK for a gap, which may be lost itself; a NAK is counted when it arrives.
         if one['card_req_out_of_order'] > other['card_resp_out_of_order']:
             return 'more NAKs than gaps: %s, %s' % (one, other)
