@@ -41,7 +41,7 @@ def replay(path):
                  'net_mlx4_model0,wire0=ethdev:net_pcap0,wire1=ethdev:net_pcap1']
         with open(d + '/none.in', 'wb') as f:
             f.write(bytes.fromhex('d4c3b2a1020004000000000000000000ffff000001000000'))
-        with tpmd.Testpmd(vdevs, ['--rxd=4096', '--txd=4096', '--forward-mode=io', '--disable-device-start', '--no-flush-rx'], timeout=40) as t:
+        with tpmd.Testpmd(vdevs, ['--rxd=4096', '--txd=4096', '--forward-mode=io', '--disable-device-start', '--no-flush-rx']) as t:
             # Before the ports start: nothing may arrive that no rule takes. What arrives then waits in the rings, which
             # testpmd would empty at its start.
             t.cmd('set promisc all on')

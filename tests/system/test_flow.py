@@ -105,7 +105,7 @@ def steer():
             t.cmd('set verbose 1')
             t.cmd('set promisc %d on' % CARD)
             t.cmd('start')
-            left, end = len(frames) + len(others) - want.count('drop'), time.monotonic() + 30
+            left, end = len(frames) + len(others) - want.count('drop'), time.monotonic() + 60
             while t.stats(CARD)['rx-packets'] != left and time.monotonic() < end:
                 time.sleep(0.1)
             t.cmd('stop')
