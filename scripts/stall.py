@@ -4,6 +4,7 @@
 stall.py PID: until it is ended, one descendant of that process after the other stands still for 0.1 to 2 s: mostly a process
 (SIGSTOP), sometimes one of its threads, which has a CPU only where nobody else wants it. Says what it stopped, on standard error.
 """
+import contextlib
 import os
 import random
 import signal
@@ -45,7 +46,8 @@ def still(pid, seconds):
     try:
         time.sleep(seconds)
     finally:
-        os.kill(pid, signal.SIGCONT)
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            os.kill(pid, signal.SIGCONT)
 
 
 def starved(tid, seconds):
@@ -54,7 +56,8 @@ def starved(tid, seconds):
     try:
         time.sleep(seconds)
     finally:
-        os.sched_setscheduler(tid, os.SCHED_OTHER, os.sched_param(0))
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(tid, os.SCHED_OTHER, os.sched_param(0))
 
 
 def once(pid):
@@ -72,10 +75,8 @@ def main(pid):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # who stands still goes on
     while True:
         time.sleep(random.uniform(*BETWEEN))
-        try:
+        with contextlib.suppress(OSError):
             once(pid)
-        except OSError:
-            pass  # it ended meanwhile
 
 
 if len(sys.argv) != 2 or not sys.argv[1].isdigit():
