@@ -365,7 +365,7 @@ class Lldpd:
         wait_for('lldpd', lambda: (os.path.exists(self.sock), None))
         self.cli('resume')
         self.cli('configure', 'lldp', 'tx-interval', '1')
-        self.cli('configure', 'lldp', 'tx-hold', '10')  # seconds: a busy machine may say nothing for some
+        self.cli('configure', 'lldp', 'tx-hold', '100')  # seconds: a busy machine may say nothing for some
 
     def __enter__(self):
         return self
@@ -379,6 +379,10 @@ class Lldpd:
     def neighbours(self):
         found = json.loads(self.cli('-f', 'json0', 'show', 'neighbors', 'details'))['lldp'][0].get('interface', [])
         return found
+
+    def heard(self):
+        """Frames that it has received."""
+        return int(re.search(r'\.rx\.rx=(\d+)', self.cli('-f', 'keyvalue', 'show', 'statistics')).group(1))
 
     def left(self):
         """How neighbours went: by a good-bye, by age."""
@@ -402,14 +406,14 @@ class Lldpd:
 
 
 def lldpd_hears_us():
-    with App('set qos PORT ' + QOS, 'set dcbx-times PORT 1 5', 'dcbx PORT on') as app, Lldpd() as peer:
+    with App('set qos PORT ' + QOS, 'set dcbx-times PORT 1 100', 'dcbx PORT on') as app, Lldpd() as peer:
         n = wait_for('lldpd sees us', lambda: (len(peer.neighbours()) == 1, peer.neighbours()))[0]
         same('chassis', n['chassis'][0]['id'][0], {'type': 'mac', 'value': OWN})
         same('system name', n['chassis'][0]['name'][0]['value'], socket.gethostname()[:63])
         same('station', [c for c in n['chassis'][0]['capability'] if c['type'] == 'Station'],
              [{'type': 'Station', 'enabled': True}])
         same('port', n['port'][0]['id'][0], {'type': 'mac', 'value': OWN})
-        same('time to live', n['port'][0]['ttl'][0]['value'], '6')
+        same('time to live', n['port'][0]['ttl'][0]['value'], '101')
         tlvs = {int(t['subtype']): t['value'].replace(',', '').lower() for t in n['unknown-tlvs'][0]['unknown-tlv']}
         tables = '00010002' + '283c' + '00' * 6 + '0202' + '00' * 6
         same('organisation TLVs', tlvs, {9: '00' + tables, 10: '00' + tables, 11: '0808', 12: '006312b7'})
@@ -420,7 +424,7 @@ def lldpd_hears_us():
 def lldpd_while_stopped():
     """An agent goes on while nothing is forwarded: peers keep it, and it hears them; it can be switched on and off then."""
     other = bytes.fromhex('0180c2000001' '020000000005' '88cd') + bytes(46)
-    with App('set dcbx-times PORT 1 3', 'dcbx PORT on willing') as app, Lldpd() as peer, Wire() as wire:
+    with App('set dcbx-times PORT 1 100', 'dcbx PORT on willing') as app, Lldpd() as peer, Wire() as wire:
         wait_for('lldpd sees us', lambda: (len(peer.neighbours()) == 1, peer.neighbours()))
         app.cmd('stop')
         app.cmd('set qos PORT ' + QOS)
@@ -430,7 +434,8 @@ def lldpd_while_stopped():
         for _ in range(5):
             wire.send(other)
         app.until('frames of others', lambda s: s['rx_untaken'] >= before + 5)
-        time.sleep(6)  # longer than the time to live of 4 s
+        heard = peer.heard()
+        wait_for('frames of ours while nothing is forwarded', lambda: (peer.heard() >= heard + 3, peer.heard()))
         n = peer.neighbours()[0]
         tlvs = {int(t['subtype']): t['value'].replace(',', '').lower() for t in n['unknown-tlvs'][0]['unknown-tlv']}
         same('what lldpd has of us', tlvs[12], '006312b7')
@@ -452,8 +457,10 @@ def lldpd_is_heard():
         s = app.until('PFC of lldpd', lambda s: s['operational']['pfc']['priorities'] == '0,1,2,3,4,5,6,7')
         same('from', s['features']['pfc']['from'], 'peer')
         s = app.until('name of lldpd', lambda s: s['neighbours'] and s['neighbours'][0].get('system_name') == 'other-end')
-        same('time to live', s['neighbours'][0]['ttl'], 10)
         same('mac', s['peer']['mac'].lower(), HIGHER)
+        # So short a time only now: it might let it pass on a busy machine.
+        peer.cli('configure', 'lldp', 'tx-hold', '10')
+        app.until('the time to live', lambda s: s['neighbours'] and s['neighbours'][0]['ttl'] == 10)
         peer.stop(signal.SIGKILL)
         s = app.until('ageing', lambda s: s['neighbours'] == [])
         same('ageouts', s['lldp']['ageouts'], 1)
