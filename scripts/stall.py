@@ -11,8 +11,8 @@ import signal
 import sys
 import time
 
-STILL = (0.1, 2)  # seconds
-BETWEEN = (0.1, 1)
+SHORTEST, LONGEST = 0.1, 2  # seconds that it stands still: most of them short, so that the test comes to its end
+BETWEEN = (0.2, 2)
 SPARED = ('bash', 'timeout', 'meson')  # what runs the test, and what keeps CPUs busy meanwhile
 
 
@@ -64,7 +64,7 @@ def once(pid):
     there = [p for p in descendants(pid) if p != os.getpid() and name(p) not in ('', *SPARED)]
     if not there:
         return
-    victim, seconds = random.choice(there), random.uniform(*STILL)
+    victim, seconds = random.choice(there), SHORTEST + (LONGEST - SHORTEST) * random.random() ** 3
     threads = os.listdir('/proc/%d/task' % victim)
     how, who = (starved, int(random.choice(threads))) if len(threads) > 1 and random.random() < 0.3 else (still, victim)
     print('%.3f: %s (%d) %s for %.2f s' % (time.monotonic(), name(who), who, how.__name__, seconds), file=sys.stderr, flush=True)
