@@ -49,7 +49,7 @@ def bad(vdevs, args, words):
     prefix = 'tpbad%d' % os.getpid()
     cmd = [APP] + tpmd.eal(prefix, plugin=False, memory=256) + ['--vdev=' + v for v in vdevs] + ['--']
     p = subprocess.run(cmd + (args or ['-e', 'show port info all']), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                       stderr=subprocess.STDOUT, timeout=60)
+                       stderr=subprocess.STDOUT, timeout=240)
     out = p.stdout.decode(errors='replace')
     if p.returncode == 0:
         return 'exit status 0: %s' % out[-300:]
@@ -70,7 +70,7 @@ def no_hugepages():
     if free:
         return 'skip this machine has hugepages'
     p = subprocess.run([APP, '--no-pci', '--in-memory', '-m', '64', '--', '-e', 'quit'], stdin=subprocess.DEVNULL,
-                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=240)
     out = p.stdout.decode(errors='replace')
     return None if 0 < p.returncode < 128 and 'huge' in out.lower() else 'exit %d: %s' % (p.returncode, out[-300:])
 

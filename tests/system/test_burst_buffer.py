@@ -132,7 +132,7 @@ def refused():
     for lines, want in [(['set setting 1 %s %s' % (n, v)], (n, v, w)) for n, v, w in bad] + \
             [(['set setting 1 burst-buffer on'], ('stop',)), (one, ('burst-buffer', '2 forwarding lcores', 'there is 1'))]:
         p = subprocess.run([APP] + tpmd.eal('bb%d' % os.getpid(), plugin=False) + ['--vdev=net_mlx4_model0', '--'],
-                           input='\n'.join(lines) + '\n', stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, text=True)
+                           input='\n'.join(lines) + '\n', stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=240, text=True)
         said = [line for line in p.stderr.splitlines() if 'triplane: [' not in line]
         if len(said) != 1 or any(w not in said[0] for w in want):
             return '%s: %s' % (lines, p.stderr)
@@ -145,7 +145,7 @@ def saved():
         lines = reserve(10000) + ['save %s/a.conf' % d, 'port stop 1', 'set setting 1 burst-buffer off', 'load %s/a.conf' % d,
                                   'show settings 1 info json']
         p = subprocess.run([APP] + tpmd.eal('bs%d' % os.getpid(), plugin=False) + ['--log-level=*:error', '--vdev=net_mlx4_model0', '--'],
-                           input='\n'.join(lines) + '\n', stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, text=True)
+                           input='\n'.join(lines) + '\n', stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=240, text=True)
     a = json.loads([line for line in p.stdout.splitlines() if line.startswith('{')][-1])
     s = next(o for o in a['objects'] if o['object'] == 'port 1')['settings']
     got = [s[n][k] for n in ('burst-buffer', 'rfd-reservation') for k in ('current', 'default', 'vendor')]

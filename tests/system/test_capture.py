@@ -357,7 +357,7 @@ def refused():
             ('capture start 0 {}/x; capture start 1 {}/x', 'another capture writes to it')):
         with tpmd.scratch() as d:
             p = subprocess.run([app, *tpmd.eal('cap%d' % os.getpid(), plugin=False), '--log-level=*:error', '--vdev=' + CARD, '--', '-e',
-                                line.replace('{}', d)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+                                line.replace('{}', d)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=240)
         out = p.stdout.decode(errors='replace')
         if p.returncode != 1 or says not in out or len(re.findall('^error: ', out, re.M)) != 1:
             return '%s: exit %d, %s' % (line, p.returncode, out)

@@ -32,7 +32,7 @@ FULL = 'full' in sys.argv[1:]
 cases = tpmd.Cases()
 
 
-def check(*words, rc=0, limit=100):
+def check(*words, rc=0, limit=400):
     p = subprocess.run([CHECK, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=limit,
                        check=False)
     if p.returncode != rc:
@@ -199,7 +199,7 @@ def other_process():
                     return 'ended: %s' % seen
                 seen += line
             proc.send_signal(signal.SIGINT)
-            seen += proc.communicate(timeout=60)[0]
+            seen += proc.communicate(timeout=240)[0]
             if 'stopped by signal 2 at: ' in seen and 'life: left out: stopped' in seen:
                 break
         if proc.returncode != 1 or 'stopped by signal 2 at: ' not in seen or 'pass given-back' not in seen or 'life: left out: stopped' not in seen:
@@ -339,7 +339,7 @@ def reflector():
                             break
                 finally:
                     proc.send_signal(signal.SIGINT)
-                    seen += proc.communicate(timeout=60)[0]
+                    seen += proc.communicate(timeout=240)[0]
             if proc.returncode != 0 or not re.search(r'info port-1: [1-9]\d+ frames and [1-9]\d+ messages went back', seen) or 'pass teardown' not in seen:
                 return 'the reflector: %d: %s' % (proc.returncode, seen[-800:])
     want = ('there-and-back', 'round-trips', 'pause-by-priority', 'roce-rc-send', 'roce-rc-write-read', 'roce-rc-atomic', 'roce-latency', 'roce-uc-send',

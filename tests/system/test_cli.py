@@ -19,7 +19,7 @@ def eal(vdevs, memory=256):
             "--log-level=*:error", f"--file-prefix=cli{os.getpid()}", *vdevs]
 
 
-def run(args, vdevs=NULLS, stdin=None, timeout=60, memory=256):
+def run(args, vdevs=NULLS, stdin=None, timeout=240, memory=256):
     p = subprocess.run(eal(vdevs, memory) + ["--", *args], input=stdin, capture_output=True, text=True, timeout=timeout,
                        stdin=None if stdin is not None else subprocess.DEVNULL)
     return p.returncode, p.stdout, p.stderr
@@ -99,7 +99,7 @@ def json_array():
         if sig is not None:
             said = told(p, '"live"' if "live" in args[1] else '"running"')
             p.send_signal(sig)
-        out, err = p.communicate(timeout=60)
+        out, err = p.communicate(timeout=240)
         out = said + out
         q = subprocess.run(["python3", "-m", "json.tool"], input=out, capture_output=True, text=True)
         docs = json.loads(q.stdout) if q.returncode == 0 else None

@@ -21,7 +21,7 @@ cases = tpmd.Cases()
 def run(lines, vdevs=(CARD,), args=()):
     p = subprocess.run([APP, *tpmd.eal('cmd%d' % os.getpid(), '0@0,1@0,2@0', plugin=False), '--log-level=*:error',
                         *('--vdev=' + v for v in vdevs), '--', *args], input='\n'.join(lines) + '\n', capture_output=True, text=True,
-                       timeout=120)
+                       timeout=300)
     if p.returncode != 0 or p.stderr:
         raise RuntimeError('exit %d: %s' % (p.returncode, p.stderr))
     return [json.loads(line) for line in p.stdout.splitlines() if line.startswith('{')]

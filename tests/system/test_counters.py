@@ -75,7 +75,7 @@ def resources():
              'show device 0', 'roce 0 off', 'show device 0']
     p = subprocess.run([APP, *tpmd.eal('tpcnt%d' % os.getpid(), plugin=False), '--vdev=net_mlx4_model0', '--'],
                        input='\n'.join(line + ' json' * line.startswith('show') for line in lines) + '\n', stdout=subprocess.PIPE,
-                       stderr=subprocess.STDOUT, text=True, timeout=120)
+                       stderr=subprocess.STDOUT, text=True, timeout=300)
     seen = [json.loads(line)['ports'][0] for line in p.stdout.splitlines() if line.startswith('{"ports"')]
     if len(seen) != 5:
         return p.stdout[-500:]

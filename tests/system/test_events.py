@@ -101,7 +101,7 @@ def provoked():
                 'wait link down 0 30', 'model cable 0 in', 'wait link up 0 30', 'save ' + where, 'set setting 0 mtu 1300', 'load ' + where, 'port restart 0', 'port reset 0',
                 'tune manual']
     p = subprocess.run([APP, *tpmd.eal('tev%d' % os.getpid(), plugin=False), '--log-level=*:notice', '--vdev=net_mlx4_model0,wire0=loopback,wire1=loopback', '--',
-                        '--rxq', '2', '--txq', '2', '--json', '-e', '; '.join(commands)], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, check=False)
+                        '--rxq', '2', '--txq', '2', '--json', '-e', '; '.join(commands)], capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False)
     if p.returncode != 0:
         return 'exit status %d: %s' % (p.returncode, p.stderr[-800:])
     said = re.findall(r'\[([a-z]+-[a-z-]+)\] (.*)', p.stderr)

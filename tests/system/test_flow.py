@@ -172,7 +172,7 @@ def refusals():
 
 def triplane(*commands):
     p = subprocess.run(['triplane', *tpmd.eal('tpf%d' % os.getpid()), '--vdev=net_mlx4_model0,wire0=cross,wire1=cross', '--', '--rxq=4',
-                        '--txq=4', '-e', '; '.join(commands)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+                        '--txq=4', '-e', '; '.join(commands)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=240,
                        check=False, text=True)
     return p.returncode, p.stdout
 

@@ -22,7 +22,7 @@ tmp = tempfile.TemporaryDirectory(prefix='tphealth')
 def triplane(commands, args=FAST, fails=False):
     """The documents that it printed; what it said."""
     eal = tpmd.eal('th%d' % os.getpid(), plugin=False) + ['--log-level=*:notice', '--vdev=net_mlx4_model0,wire0=loopback,wire1=loopback,' + args]
-    p = subprocess.run([APP, *eal, '--', '--json', '-e', tpmd.IDLE, '-e', commands], capture_output=True, text=True, timeout=120,
+    p = subprocess.run([APP, *eal, '--', '--json', '-e', tpmd.IDLE, '-e', commands], capture_output=True, text=True, timeout=300,
                        stdin=subprocess.DEVNULL, check=False)
     if (p.returncode != 0) != fails:
         raise RuntimeError('exit status %d: %s %s' % (p.returncode, p.stdout[-300:], p.stderr[-1500:]))

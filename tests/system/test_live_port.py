@@ -63,7 +63,7 @@ def sender_mtu():
 def one_line(commands, words, device='net_mlx4_model0'):
     p = subprocess.run([APP] + tpmd.eal('live%d' % os.getpid(), plugin=False) + ['--log-level=*:error',
                                                                                 '--vdev=' + device, '--', '-e', commands],
-                       capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+                       capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL)
     if (p.returncode == 0) != (words is None):
         return '%s: exit status %s, %r' % (commands, p.returncode, p.stderr)
     return None if words is None or all(w in p.stderr for w in words) else '%s: %r' % (commands, p.stderr)

@@ -98,7 +98,7 @@ def refused():
     for args, words in ((['--rx-offloads', 'tcp_lro', '-e', 'start'], ('tcp_lro', 'tcp_tso')),
                         (['--rx-offloads', 'tcp_lro,keep_crc', '-e', 'show fwd'], ('KEEP_CRC',))):
         eal = tpmd.eal('lro%d' % os.getpid(), plugin=False) + ['--log-level=*:error']
-        p = subprocess.run([APP] + eal + ['--vdev=net_mlx4_model0', '--'] + args, capture_output=True, text=True, timeout=60,
+        p = subprocess.run([APP] + eal + ['--vdev=net_mlx4_model0', '--'] + args, capture_output=True, text=True, timeout=240,
                            stdin=subprocess.DEVNULL)
         if p.returncode != 1 or not all(w in p.stderr for w in words):
             return '%s: exit status %s, %r' % (args, p.returncode, p.stderr)
