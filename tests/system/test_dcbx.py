@@ -118,7 +118,7 @@ class App:
     def ask(self, line):
         """The next line of JSON that the program prints."""
         self.cmd(line)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while True:
             while b'\n' in self.buf:
                 one, self.buf = self.buf.split(b'\n', 1)
@@ -511,8 +511,16 @@ class Lldpad:
         self.stop(signal.SIGTERM)
 
     def tool(self, tlv, *args):
+        def told(arg):
+            """It waits for lldpad no longer than it likes, and says so then."""
+            try:
+                return True, sh('lldptool', '-T', '-i', TAP, '-V', tlv, arg)
+            except RuntimeError as e:
+                if 'timed out' not in str(e):
+                    raise
+                return False, str(e)
         for a in args:
-            sh('lldptool', '-T', '-i', TAP, '-V', tlv, a)
+            wait_for('lldptool', lambda a=a: told(a))
 
     def hears(self):
         return sh('lldptool', '-t', '-n', '-i', TAP, check=False)
