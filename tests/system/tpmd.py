@@ -59,7 +59,7 @@ def eal(prefix, on='0@0,1@0', memory=512, plugin=True, pci=False):
 class Testpmd:
     """testpmd -i; every command returns what it printed."""
 
-    def __init__(self, vdevs, args=(), eal_args=None, name='t', timeout=60, **eal_kw):
+    def __init__(self, vdevs, args=(), eal_args=None, name='t', timeout=180, **eal_kw):
         prefix = 'tp%d%s' % (os.getpid(), name)
         # Its prompt goes to the descriptor, its answers through stdio: only line buffering keeps them in order.
         cmd = ['stdbuf', '-oL', 'dpdk-testpmd'] + (eal_args if eal_args is not None else eal(prefix, **eal_kw))
@@ -113,7 +113,7 @@ class Testpmd:
         self.proc.stdin.flush()
         return self._until(lambda text: PROMPT in text.partition(line)[2], self.limit)
 
-    def follow(self, mark, timeout=60):
+    def follow(self, mark, timeout=180):
         """Reads what it says on its own, until this is among all that it said."""
         end = time.monotonic() + timeout
         while mark not in self.text:
@@ -132,7 +132,7 @@ class Testpmd:
                 return s
         raise RuntimeError('statistics of port %d: %s' % (port, out))
 
-    def until(self, port, name, least, patience=60, get=None):
+    def until(self, port, name, least, patience=120, get=None):
         """Waits for a counter of a port; the statistics at last. get: self.stats or self.xstats."""
         end = time.monotonic() + patience
         while True:
@@ -145,7 +145,7 @@ class Testpmd:
         out = self.cmd('show port xstats %d' % port)
         return {k: int(v) for k, v in re.findall(r'^(\w+): (\d+)\s*$', out, re.M)}
 
-    def quit(self, timeout=60):
+    def quit(self, timeout=180):
         """Ends it and returns the exit status."""
         if self.proc.poll() is None:
             self.proc.stdin.write(b'quit\n')
@@ -172,7 +172,7 @@ class Testpmd:
         self.kill()
 
 
-def wait_until(what, limit=60):
+def wait_until(what, limit=120):
     """Until what() is true; False when it never was within so many seconds."""
     end = time.monotonic() + limit
     while not what():
@@ -298,7 +298,7 @@ class Triplane:
         line, self.rest = self.rest.split(b'\n', 1)
         return line.decode()
 
-    def ask(self, line, timeout=60):
+    def ask(self, line, timeout=180):
         """The next line of JSON, which this command is the first to give."""
         end = time.monotonic() + timeout
         self.tell(line + ' json')
@@ -307,7 +307,7 @@ class Triplane:
             if text.startswith('{'):
                 return json.loads(text)
 
-    def tel(self, what, timeout=60):
+    def tel(self, what, timeout=180):
         """What DPDK's telemetry answers, once the program has answered a command."""
         if self.sock is None:
             self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -324,7 +324,7 @@ class Triplane:
         """What it said of errors so far; both have one place in the file, and the program writes there."""
         return os.pread(self.errors.fileno(), os.fstat(self.errors.fileno()).st_size, 0).decode(errors='replace')
 
-    def over(self, timeout=60):
+    def over(self, timeout=180):
         """Ends it; what it said of errors."""
         self.tell('quit')
         self.proc.communicate(timeout=timeout)
