@@ -45,7 +45,7 @@ work = tempfile.mkdtemp(prefix='dcbx')
 
 
 def sh(*cmd, check=True, env=None):
-    p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60,
+    p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=180,
                        env=dict(os.environ, **(env or {})))
     if check and p.returncode != 0:
         raise RuntimeError('%s: %s' % (' '.join(cmd), p.stdout.strip()[-300:]))
@@ -57,7 +57,7 @@ def same(what, got, want):
         raise AssertionError('%s: %r, want %r' % (what, got, want))
 
 
-def wait_for(what, probe, seconds=60):
+def wait_for(what, probe, seconds=120):
     """probe gives (true, anything) in time, or the last anything is in the failure."""
     end = time.monotonic() + seconds
     while True:
@@ -134,7 +134,7 @@ class App:
     def show(self):
         return self.ask('show dcbx PORT json')['ports'][0]
 
-    def until(self, what, good, seconds=60):
+    def until(self, what, good, seconds=120):
         def probe():
             s = self.show()
             return good(s), s
@@ -174,7 +174,7 @@ class Wire:
     def send(self, frame):
         self.sock.send(frame)
 
-    def until(self, what, source, good, seconds=60):
+    def until(self, what, source, good, seconds=120):
         """Frames of a source, until what came so far is good."""
         out, end = [], time.monotonic() + seconds
         while not good(out):
@@ -207,7 +207,7 @@ def tshark(frames):
     path = work + '/judge.pcap'
     wrpcap(path, [Ether(f) for f in frames])
     text = subprocess.run(['tshark', '-r', path, '-T', 'json', '--no-duplicate-keys'], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, timeout=60).stdout.decode()
+                          stderr=subprocess.DEVNULL, timeout=240).stdout.decode()
     out = []
     for p in json.loads(text):
         layers = p['_source']['layers']
@@ -689,7 +689,7 @@ def commands():
                       ('set dcbx-times 0 30 101', '1..100'), ('dcbx 0 on; set dcbx-times 0 31 4', 'DCBX is on')):
         p = subprocess.run(['triplane', '--lcores', tpmd.lcores('0@0,1@0'), '--no-pci', '--no-huge', '-m', '256', '--no-shconf',
                             '--no-telemetry', '--log-level=*:error', '--file-prefix=dcbx%dc' % os.getpid(), '--vdev=net_null0',
-                            '--', '-e', line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+                            '--', '-e', line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240)
         same('exit status of %r' % line, p.returncode, 1)
         if why not in p.stderr or p.stderr.count('\n') != 1:
             raise AssertionError('%r is not answered with %r: %s' % (line, why, p.stderr))
