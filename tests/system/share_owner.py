@@ -107,9 +107,9 @@ class Sharing:
         broken = [p['violated'] for p in self.app.ask('show model')['ports'] if p['violations'] != 0]
         return 'rules broken: %s' % broken if broken else None
 
-    def start(self, *cmd, view='try', **kw):
-        """view: a program with one has a connection beside it, by which its counters go on."""
-        return start(RUN, '--quiet', '--view', view, '--attach', self.socket, *cmd, **kw)
+    def start(self, *cmd, view='try', prefix=(), **kw):
+        """view: a program with one has a connection beside it, by which its counters go on. prefix: what starts it."""
+        return start(*prefix, RUN, '--quiet', '--view', view, '--attach', self.socket, *cmd, **kw)
 
     def run(self, *cmd, **kw):
         p = self.start(*cmd, **kw)
