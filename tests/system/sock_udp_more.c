@@ -38,7 +38,7 @@ case_flags(bool calls)
 	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
 	struct mmsghdr many[4];
 	struct iovec each[4];
-	struct timespec ts = {5, 0};
+	struct timespec ts = {60, 0};
 	int n = -1;
 
 	meet(calls);
@@ -289,10 +289,12 @@ case_options(bool calls)
 /* --- a socket that is full --- */
 
 #define MANY 300
+#define LONG 1000
 
 void
 case_drops(bool calls)
 {
+	struct sockaddr_in behind = {.sin_family = AF_INET, .sin_addr = where.sin_addr};
 	union {
 		struct cmsghdr head;
 		char octet[64];
@@ -300,13 +302,18 @@ case_drops(bool calls)
 	struct iovec iov = {text, sizeof(text)};
 	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
 	const struct timeval t = {60, 0};
+	socklen_t len = sizeof(behind);
 	uint32_t lost = 0, n = 0;
+	ssize_t last;
+	int other;
 
 	if (calls) {
 		meet(calls);
+		take();
+		memcpy(&behind.sin_port, text, sizeof(behind.sin_port));
 		for (int i = 0; i < MANY; i++)
-			put(fd, &where, text, 1000);
-		put(fd, &where, "e", 1);
+			put(fd, &where, text, LONG);
+		put(fd, &behind, "e", 1);
 		tell("all are sent", MANY);
 		tell("the server has read", take());
 		put(fd, &where, "last", 4);
@@ -316,15 +323,25 @@ case_drops(bool calls)
 	on("SO_RCVBUF", SOL_SOCKET, SO_RCVBUF, 10000);
 	on("SO_RXQ_OVFL", SOL_SOCKET, SO_RXQ_OVFL, 1);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+	/* Another one has room for the word that comes behind all: what did not fit into this one is gone then. */
+	other = make(0);
+	setsockopt(other, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+	tell("bind", bind(other, (const struct sockaddr *)&behind, sizeof(behind)));
+	tell("getsockname", getsockname(other, (struct sockaddr *)&behind, &len));
 	meet(calls);
-	/* The caller has sent all, and what did not fit is gone; its last word may be, too. */
-	sleep(1);
+	put(fd, &peer, (const char *)&behind.sin_port, sizeof(behind.sin_port));
+	tell("behind all", recv(other, text, sizeof(text), 0));
 	while (recv(fd, text, sizeof(text), MSG_DONTWAIT) >= 0)
 		n++;
 	put(fd, &peer, "g", 1);
-	m.msg_control = &control;
-	m.msg_controllen = sizeof(control);
-	tell("the last", recvmsg(fd, &m, 0));
+	for (;; n++) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
+		last = recvmsg(fd, &m, 0);
+		if (last != LONG)
+			break;
+	}
+	tell("the last", last);
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c != NULL; c = CMSG_NXTHDR(&m, c))
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL)
 			memcpy(&lost, CMSG_DATA(c), sizeof(lost));
