@@ -47,10 +47,14 @@ def life(caller, called):
         tpmd.wait_until(lambda: end.state(local, remote) == state, 60)
         seen[what] = end.state(local, remote)
 
-    caller.do('n = socket.socket()', 'n.setblocking(False)', 'n.connect((%r, 9))' % NOBODY)
-    name = caller.do('print("%s:%d" % n.getsockname(), flush=True)')
-    note('nobody answers', caller, name, NOBODY + ':9', 'SYN-SENT')
-    caller.do('n.close()')
+    # Who does not answer ARP either is given up after some seconds: an end that is looked at later calls anew.
+    for _ in range(20):
+        caller.do('n = socket.socket()', 'n.setblocking(False)', 'n.connect((%r, 9))' % NOBODY)
+        name = caller.do('print("%s:%d" % n.getsockname(), flush=True)')
+        seen['nobody answers'] = caller.state(name, NOBODY + ':9')
+        caller.do('n.close()')
+        if seen['nobody answers'] == 'SYN-SENT':
+            break
     called.do('l = socket.create_server((%r, %d))' % (called.addr, port))
     note('listens', called, at, None, 'LISTEN')
     caller.do('s = socket.create_connection((%r, %d))' % (called.addr, port))
