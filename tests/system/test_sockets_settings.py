@@ -35,7 +35,10 @@ def of(env, **want):
 
 
 def sends(owner, env, octets):
-    """The client's rings before and after it sent so much by one call, and the server's; the server says that it has all."""
+    """
+    The client's rings when it has sent so much by one call, the frames that came at the server for that, without those that were sent
+    again since the server had no CPU, and the options that it saw; it says that it has all.
+    """
     server, client = pair(owner, env)
     with server, client:
         before = look(server.pid)['rings']['rx_frames']
@@ -46,8 +49,8 @@ def sends(owner, env, octets):
         if got != want:
             raise RuntimeError('other octets: %s, sent %s' % (got, want))
         server.do('i = c.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)')
-        return (look(client.pid)['rings'], look(server.pid)['rings']['rx_frames'] - before,
-                int(server.do('print(i[5], flush=True)')))
+        now, options = look(client.pid), int(server.do('print(i[5], flush=True)'))
+        return now['rings'], look(server.pid)['rings']['rx_frames'] - before - now['tcp']['retransmits'], options
 
 
 def large(owner):
