@@ -22,6 +22,15 @@ def octets(pid):
         sum(c['os_rx_bytes'] + c['os_tx_bytes'] for c in all_counts)
 
 
+def came(server):
+    """Octets that it has received by the port; None: it has ended, and its counters with it."""
+    try:
+        return octets(server.pid)[0][0]
+    except RuntimeError:
+        server.wait(LIMIT)
+        return None
+
+
 def shares(owner, *pids):
     """Each of them has one queue pair of the same port."""
     got = [p for p in owner.show()['programs'] if p['pid'] in pids and p['qps'] == 1]
@@ -94,16 +103,16 @@ def at_once(owner, d, data):
         if not has_socket(bulk.pid, bulk_at, listens=True):
             return 'iperf3 does not listen'
         runs.append(owner.start('--sockets', '--port', '0', 'iperf3', '-c', SERVER, '-p', str(bulk_at), '-J', '-n', '200M'))
-        if not tpmd.wait_until(lambda: octets(bulk.pid)[0][0] > 100000, LIMIT):
+        if not tpmd.wait_until(lambda: came(bulk) is None or came(bulk) > 100000, LIMIT):
             return 'iperf3 sends nothing'
         got = os.path.join(d, 'got')
         runs.append(owner.start('--sockets', '--port', '0', 'curl', '-sS', '-m', str(LIMIT), '-o', got, '-w',
                                 '%{size_header} %{size_download} %{size_request}', 'http://%s:%d/file' % (SERVER, web_at)))
         tpmd.wait_until(lambda: octets(web.pid)[0][1] != 0, LIMIT)
-        before = octets(bulk.pid)[0][0]
+        before = came(bulk)
         out = finish(runs[1])
         seen = octets(web.pid)
-        after = octets(bulk.pid)[0][0] if bulk.poll() is None else before
+        after = came(bulk)
         report = finish(runs[0])
         said = finish(bulk)
     finally:
@@ -121,7 +130,7 @@ def at_once(owner, d, data):
     end = json.loads(report)['end']
     if end['sum_sent']['bytes'] < end['sum_received']['bytes'] or end['sum_received']['bytes'] < 100e6:
         return 'iperf3: %s' % end
-    return after > before
+    return None not in (before, after) and after > before
 
 
 def at_once_seen(owner):
