@@ -117,6 +117,14 @@ def last_line(p):
     return p.stderr.strip().splitlines()[-1] if p.stderr.strip() else ''
 
 
+def holds(pid, kind, path):
+    """A process holds a lock on a file or folder, by the kernel; kind: FLOCK or POSIX."""
+    if not os.path.exists(path):
+        return False
+    with open('/proc/locks') as f:
+        return re.search(r'%s +ADVISORY +WRITE %d \S+:%d ' % (kind, pid, os.stat(path).st_ino), f.read()) is not None
+
+
 def causes():
     """One line at the end has the cause and what helps."""
     card = CARD + ['--no-huge', '--file-prefix=tpbusy%d' % os.getpid()]
@@ -124,8 +132,8 @@ def causes():
                               stderr=subprocess.DEVNULL)
     try:
         config = os.path.join(tpmd.RUN, 'tpbusy%d' % os.getpid(), 'config')
-        tpmd.wait_until(lambda: os.path.exists(config))
-        time.sleep(0.1)  # the lock follows the file
+        if not tpmd.wait_until(lambda: holds(holder.pid, 'POSIX', config)):
+            return 'nobody has the lock of %s' % config
         p = run(TRIPLANE, *card, '--', '-e', 'quit')
     finally:
         holder.kill()
@@ -165,16 +173,18 @@ def cpus():
         return 'skip %d CPUs, this is about two' % len(CPUS)
     before = folders()
     with tpmd.scratch() as d:
-        sock, port = os.path.join(d, 'm.sock'), str(tpmd.free_port())
-        server = end(sock, 'server', '--addr', '192.0.2.1/24', '-p', port, '-n', '3000')
+        sock, way, port = os.path.join(d, 'm.sock'), os.path.join(d, 'way'), str(tpmd.free_port())
+        server = end(sock, 'server', '--addr', '192.0.2.1/24', '-p', port, '-n', '3000', '--link-wait', '200')
         got = tpmd.wait_until(lambda: pinned(server.p) is not None)
-        client = end(sock, 'client', '--addr', '192.0.2.2/24', '-p', port, '-n', '3000', '127.0.0.1')
+        # It finds the server when the third has come, so that neither is over before that.
+        client = end(way, 'client', '--addr', '192.0.2.2/24', '-p', port, '-n', '3000', '--link-wait', '200', '127.0.0.1')
         got = got and tpmd.wait_until(lambda: pinned(client.p) is not None)
         where = [pinned(server.p), pinned(client.p)]
         # it has no port, and ends when it finds that out
         third = run(rocepair.program('tp_pingpong'), '--no-pci', '--', '--addr', '192.0.2.1/24')
+        os.symlink(sock, way)
         client.wait(60)
-        server.wait(10)
+        server.wait(60)
     if not got or client.returncode != 0 or server.returncode != 0:
         return rocepair.Ends(server, client).why()
     if sorted(where) != CPUS:
@@ -195,13 +205,13 @@ def workers():
         other = rocepair.Process([rocepair.program('tp_pingpong'), '--no-pci', '-l', str(CPUS[1]), vdev, '--', '--addr',
                                   '192.0.2.1/24', '-p', str(tpmd.free_port())])
         try:
-            if not tpmd.wait_until(lambda: pinned(other.p) == CPUS[1]):
+            # It takes the CPU when the EAL has started.
+            if not tpmd.wait_until(lambda: holds(other.p.pid, 'FLOCK', '/sys/devices/system/cpu/cpu%d' % CPUS[1])):
                 return 'the other program does not start'
-            time.sleep(0.3)  # it takes the CPU when the EAL has started
             p = run(TRIPLANE, *CARD, '--', '-e', 'start; stop')
         finally:
             other.p.terminate()
-            other.wait(10)
+            other.wait(60)
     if p.returncode != 0 or 'warning' in p.stderr:
         return '%s: %s' % (p.returncode, p.stderr[-400:])
     return None if re.search(r'^ *lcore %d ' % CPUS[0], p.stdout, re.M) else p.stdout[-400:]
