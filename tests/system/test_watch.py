@@ -213,7 +213,11 @@ def bursts():
     with tpmd.Triplane(['net_mlx4_model0,wire0=cross'], name='b', telemetry=True) as t:
         for line in (tpmd.IDLE, 'set fwd txonly 0', 'set fwd rxonly 1', 'start', 'wait counter rx_good_packets 20000 1 60'):
             t.tell(line)
-        timed = t.ask('show perfstats 1 50')['ports'][0]
+        # An lcore may have no CPU for that long.
+        for _ in range(100):
+            timed = t.ask('show perfstats 1 50')['ports'][0]
+            if timed['rx_queues'][0]['polls']:
+                break
         t.tell('stop')
         total, x = t.ask('show perfstats all')['ports'], [t.xstats(0), t.xstats(1)]
         told = t.tel('/triplane/perfstats,1')
