@@ -37,12 +37,12 @@ class Terminal:
     def screen(self, escapes=False):
         return self.tmux('capture-pane', '-p', *(['-e'] if escapes else [])).rstrip('\n').split('\n')
 
-    def until(self, what):
+    def until(self, what, escapes=False):
         """The screen once what(lines) holds."""
         seen = []
 
         def holds():
-            seen[:] = self.screen()
+            seen[:] = self.screen(escapes)
             return what(seen)
         if not tpmd.wait_until(holds, LIMIT):
             raise RuntimeError('the screen stays\n' + '\n'.join(seen))
@@ -156,8 +156,9 @@ def colours(term, t):
     for args, env, want in (((), '', True), (('--color', 'never'), '', False), ((), 'NO_COLOR=1', False), ((), 'TERM=dumb', False),
                             (('--color', 'always'), 'NO_COLOR=1', True)):
         term.start(*args, env=env)
-        term.until(lambda s: any(' down ' in line for line in s))
-        found = any('\x1b[33m' in line for line in term.screen(True))
+        # One and the same look: the next one may find the screen amid being drawn.
+        shown = term.until(lambda s: any(' down ' in re.sub(r'\x1b\[[\d;]*m', '', line) for line in s), escapes=True)
+        found = any('\x1b[33m' in line for line in shown)
         term.type('q')
         term.until(lambda s: not s[0].startswith('triplane-top'))
         if found != want:
