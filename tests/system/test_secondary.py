@@ -66,7 +66,7 @@ def both_send(pages, vdevs, prefix):
         a.cmd('stop')
         b.cmd('stop')
         # Stopped: both processes read the same of the same port.
-        if not tpmd.wait_until(lambda: a.stats(0) == b.stats(0) and a.stats(1) == b.stats(1), 20):
+        if not tpmd.wait_until(lambda: a.stats(0) == b.stats(0) and a.stats(1) == b.stats(1)):
             return 'primary %s, secondary %s' % (a.stats(0), b.stats(0))
     return None
 

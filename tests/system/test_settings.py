@@ -327,7 +327,7 @@ def terminal():
 
     def expect(what):
         nonlocal seen
-        end = time.time() + 20
+        end = time.time() + 60
         while not re.search(what, seen) and time.time() < end:
             if select.select([fd], [], [], 0.2)[0]:
                 try:
