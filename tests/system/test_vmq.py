@@ -137,11 +137,13 @@ def guest(app, port, pmd):
 
 
 def quiet(app, port, pmd):
-    """The group's counters when all that this guest has sent is in them."""
+    """The group's counters when this guest has had all that came for it, and all that it has sent is in them."""
     end = time.monotonic() + 60
     while True:
-        sent, group = pmd.stats(0)['tx-packets'], app.group(port, 'guest')
-        if group['tx_frames'] + group['spoof_mac_drops'] + group['spoof_type_drops'] >= sent or time.monotonic() > end:
+        came, stats = app.group(port, 'guest')['rx_frames'], pmd.stats(0)
+        group = app.group(port, 'guest')
+        sent = group['tx_frames'] + group['spoof_mac_drops'] + group['spoof_type_drops']
+        if (stats['rx-packets'] >= came and sent >= stats['tx-packets']) or time.monotonic() > end:
             return group
         time.sleep(0.05)
 
@@ -158,6 +160,7 @@ def spoof(app, port, pmd):
     app.cmd('group modify %d guest ethertypes=0x0800' % port)
     answers, out = ping(5, 60)
     check('type-allowed-again', answers == 5, out[-200:])
+    quiet(app, port, pmd)
     # The group gets another address: the guest still answers with its old one.
     app.cmd('group modify %d guest mac=%s' % (port, OTHER))
     sh('ip', 'neigh', 'replace', GUEST_IP, 'lladdr', OTHER, 'dev', TAP)
