@@ -154,7 +154,8 @@ $settled
 settled 1
 echo "== paused"
 $counters
-sleep 1
+# Pauses are said again and again.
+was=\$(n rx_pause_prio_0); for i in \$(seq 60); do sleep 1; [ "\$(n rx_pause_prio_0)" = "\$was" ] || break; done
 echo "== still"
 $counters
 n tx_packets_phy >/tmp/still
@@ -173,7 +174,7 @@ echo "== dmesg"
 dmesg
 GUEST
 say stop "show port xstats 0 json"
-for ((i = 0; i < 100; i++)); do
+for ((i = 0; i < 600; i++)); do
 	[ -n "$(counter rx_good_packets)" ] && break
 	sleep 0.1
 done

@@ -81,7 +81,7 @@ more_of RX 0
 (run dpdk-proc-info \$more -- -p 1 --xstats >/tmp/info 2>&1); grep -E 'tx_q[01]_packets: ' /tmp/info || tail -n 20 /tmp/info
 kill -INT \$p; wait \$p; echo "primary \$?"
 echo "== triplane"
-(run triplane -l 0,1 \$eal --huge-unlink -m 192 -- -e 'set fwd flowgen 0; set fwd macswap 1; wait link up all 5' --live 3); echo "status \$?"
+(run triplane -l 0,1 \$eal --huge-unlink -m 192 -- -e 'set fwd flowgen 0; set fwd macswap 1; wait link up all 60' --live 3); echo "status \$?"
 echo "== interrupts"
 # The kernel's own count of each vector of the card, and those that grew.
 vectors() { awk '/vfio-msix/ { print \$NF, \$2 + \$3 }' /proc/interrupts; }

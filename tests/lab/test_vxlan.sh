@@ -40,7 +40,7 @@ sleep 900 > >(exec ip netns exec "$ns" dpdk-testpmd --lcores '0@0,1@1' --no-huge
 	--vdev=net_tap0,iface=lab0 -- -i --auto-start --port-topology=chained --portmask=0x5 \
 	--total-num-mbufs=16384 >"$lab_tmp/testpmd.out" 2>&1) &
 pids+=($!)
-for ((i = 0; i < 300; i++)); do
+for ((i = 0; i < 600; i++)); do
 	grep -q 'testpmd>' "$lab_tmp/testpmd.out" 2>/dev/null && break
 	sleep 0.1
 done
