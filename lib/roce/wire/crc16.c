@@ -38,9 +38,15 @@ troce_crc16_scalar(uint16_t r, const void *data, size_t len)
 	return r;
 }
 
+uint16_t
+troce_crc16_4(uint16_t r, uint32_t v)
+{
+	v ^= r;
+	return table[3][v & 0xff] ^ table[2][v >> 8 & 0xff] ^ table[1][v >> 16 & 0xff] ^ table[0][v >> 24];
+}
+
 #ifdef __x86_64__
-/* Of P * x^16: a remainder by it is the remainder by P, times x^16. */
-static const struct crc_fold crc16_by = {
+const struct crc_fold troce_crc16_by = {
 	{0x1d730, 0x16c36}, {0x09c2, 0x64b0}, {0xa008, 0x1b7dc},
 	{0x1f9ea, 0x1e9de}, {0x15864, 0},     {0x1a011, 0x1b4b0b111},
 };
@@ -49,13 +55,13 @@ static bool can_fold, can_fold_wide;
 TARGET static uint16_t
 crc16_fold(uint16_t reg, const uint8_t *p, size_t len)
 {
-	return (uint16_t)crc_fold(&crc16_by, reg, p, len);
+	return (uint16_t)crc_fold(&troce_crc16_by, reg, load(p), p, len);
 }
 
 TARGET_WIDE static uint16_t
 crc16_fold_wide(uint16_t reg, const uint8_t *p, size_t len)
 {
-	return (uint16_t)crc_fold_wide(&crc16_by, reg, p, len);
+	return (uint16_t)crc_fold_wide(&troce_crc16_by, reg, load(p), p, len);
 }
 
 uint16_t
@@ -67,7 +73,9 @@ troce_crc16_narrow(uint16_t reg, const void *p, size_t len)
 uint16_t
 troce_crc16(uint16_t reg, const void *p, size_t len)
 {
-	return can_fold_wide && len >= FOLD_WIDE ? crc16_fold_wide(reg, p, len) : troce_crc16_narrow(reg, p, len);
+	if (!can_fold || len < FOLD_MIN)
+		return troce_crc16_scalar(reg, p, len);
+	return can_fold_wide && len >= FOLD_WIDE ? crc16_fold_wide(reg, p, len) : crc16_fold(reg, p, len);
 }
 #else
 uint16_t

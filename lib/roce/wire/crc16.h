@@ -12,6 +12,8 @@
 
 /* By carry-less multiplication where the CPU has it and the piece is long enough, else by tables. Any thread. */
 uint16_t troce_crc16(uint16_t reg, const void *p, size_t len);
+/* Of four octets, as a number of which the lowest one is the first. */
+uint16_t troce_crc16_4(uint16_t reg, uint32_t octets);
 /* With multiplications of 16 bytes at most, as CPUs without VPCLMULQDQ do it; by tables alone: what the first is compared with. */
 uint16_t troce_crc16_narrow(uint16_t reg, const void *p, size_t len);
 uint16_t troce_crc16_scalar(uint16_t reg, const void *p, size_t len);

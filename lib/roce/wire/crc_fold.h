@@ -32,6 +32,9 @@ struct crc_fold {
 	struct fold barrett; /* P, floor(x^64 / P) */
 };
 
+/* Of crc32.c; of crc16.c, of P * x^16: a remainder by it is the remainder by P, times x^16. */
+extern const struct crc_fold troce_crc32_by, troce_crc16_by;
+
 #define TARGET __attribute__((target("pclmul,sse4.1")))
 #define TARGET_WIDE __attribute__((target("vpclmulqdq,pclmul,avx2")))
 
@@ -63,25 +66,19 @@ fold_tail(__m128i a, __m128i k, const uint8_t *p, size_t n)
 	/* Indices of bytes for a shuffle; those with the high bit give zero. */
 	static const uint8_t order[48] = {[0 ... 15] = 0x80, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
 					  [32 ... 47] = 0x80};
-	__m128i first = _mm_shuffle_epi8(a, load(order + n)), rest = _mm_shuffle_epi8(a, load(order + 16 + n));
-	uint8_t tail[16] = {0};
+	const __m128i to_front = load(order + 16 + n), first = _mm_shuffle_epi8(a, load(order + n));
 
-	memcpy(tail + 16 - n, p, n);
-	return fold(first, k, _mm_or_si128(rest, load(tail)));
+	/* What lies in front of p was folded, so that it can be read, too. */
+	return fold(first, k, _mm_blendv_epi8(_mm_shuffle_epi8(a, to_front), load(p + n - 16), to_front));
 }
 
-/* a stands for all that came, up to p; len octets follow. */
+/* What a stands for: 128 bits to 64, and to 32 by Barrett's reduction. */
 TARGET static inline uint32_t
-crc_fold_rest(const struct crc_fold *crc, __m128i a, const uint8_t *p, size_t len)
+crc_reduce(const struct crc_fold *crc, __m128i a)
 {
 	const __m128i low = _mm_set_epi32(0, -1, 0, -1);
 	__m128i k = constants(&crc->by_16), t;
 
-	for (; len >= 16; p += 16, len -= 16)
-		a = fold(a, k, load(p));
-	if (len != 0)
-		a = fold_tail(a, k, p, len);
-	/* 128 bits to 64, and to 32 by Barrett's reduction. */
 	a = _mm_xor_si128(_mm_srli_si128(a, 8), _mm_clmulepi64_si128(a, k, 0x10));
 	t = _mm_srli_si128(a, 4);
 	a = _mm_xor_si128(_mm_clmulepi64_si128(_mm_and_si128(a, low), constants(&crc->to_64), 0x00), t);
@@ -91,11 +88,24 @@ crc_fold_rest(const struct crc_fold *crc, __m128i a, const uint8_t *p, size_t le
 	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(a, t), 1);
 }
 
-/* len: at least FOLD_MIN. */
+/* a stands for all that came, up to p; len octets follow. */
 TARGET static inline uint32_t
-crc_fold(const struct crc_fold *crc, uint32_t reg, const uint8_t *p, size_t len)
+crc_fold_rest(const struct crc_fold *crc, __m128i a, const uint8_t *p, size_t len)
 {
-	__m128i k, a = _mm_xor_si128(load(p), _mm_cvtsi32_si128((int)reg));
+	const __m128i k = constants(&crc->by_16);
+
+	for (; len >= 16; p += 16, len -= 16)
+		a = fold(a, k, load(p));
+	if (len != 0)
+		a = fold_tail(a, k, p, len);
+	return crc_reduce(crc, a);
+}
+
+/* len: at least FOLD_MIN; first: what the first 16 octets count as. */
+TARGET static inline uint32_t
+crc_fold(const struct crc_fold *crc, uint32_t reg, __m128i first, const uint8_t *p, size_t len)
+{
+	__m128i k, a = _mm_xor_si128(first, _mm_cvtsi32_si128((int)reg));
 
 	if (len >= FOLD_FOUR) {
 		__m128i b = load(p + 16), c = load(p + 32), d = load(p + 48);
@@ -136,12 +146,13 @@ fold_wide(__m256i x, __m256i k, __m256i next)
 		_mm256_xor_si256(_mm256_clmulepi64_epi128(x, k, 0x00), _mm256_clmulepi64_epi128(x, k, 0x11)), next);
 }
 
-/* len: at least FOLD_WIDE. */
+/* len: at least FOLD_WIDE; first: as above. */
 TARGET_WIDE static inline uint32_t
-crc_fold_wide(const struct crc_fold *crc, uint32_t reg, const uint8_t *p, size_t len)
+crc_fold_wide(const struct crc_fold *crc, uint32_t reg, __m128i first, const uint8_t *p, size_t len)
 {
 	__m256i k = constants_wide(&crc->by_128), b = load_wide(p + 32), c = load_wide(p + 64), d = load_wide(p + 96),
-		a = _mm256_xor_si256(load_wide(p), _mm256_zextsi128_si256(_mm_cvtsi32_si128((int)reg)));
+		a = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_xor_si128(first, _mm_cvtsi32_si128((int)reg))),
+					    load(p + 16), 1);
 
 	for (p += 128, len -= 128; len >= 128; p += 128, len -= 128) {
 		a = fold_wide(a, k, load_wide(p));

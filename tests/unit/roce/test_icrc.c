@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "lib/roce/wire/crc16.h"
+#include "lib/roce/wire/ib_crc.h"
 #include "lib/roce/wire/icrc.h"
 
 static size_t
@@ -124,6 +125,37 @@ fast_is_plain(void **state)
 				 troce_crc16_scalar((uint16_t)reg, buf + off, len));
 		assert_int_equal(troce_crc16_narrow((uint16_t)reg, buf + off, len),
 				 troce_crc16_scalar((uint16_t)reg, buf + off, len));
+	}
+	for (uint32_t n = 0; n < 3000; n++) {
+		uint32_t off = (uint32_t)rand() % 65, len = 16 + n % 600, reg = (uint32_t)rand();
+		uint8_t copy[616], mask[16];
+
+		memcpy(copy, buf + off, len);
+		for (unsigned int i = 0; i < sizeof(mask); i++) {
+			mask[i] = (uint8_t)rand();
+			copy[i] |= mask[i];
+		}
+		assert_int_equal(troce_crc32_masked(reg, mask, buf + off, len), troce_crc32_scalar(reg, copy, len));
+	}
+	for (uint32_t n = 0; n < 3000; n++) {
+		uint32_t off = (uint32_t)rand() % 65, len = 16 + n % 241, i = 0xffffffff;
+		uint8_t p[262], m[256];
+		struct troce_ib_crcs c;
+		uint16_t v = 0xffff;
+
+		memcpy(p, buf + off, sizeof(p));
+		memcpy(m, p, len);
+		m[0] |= 0xf0;
+		m[12] = 0xff;
+		i = ~troce_crc32_scalar(i, m, len);
+		c = troce_ib_crcs(p, len, false);
+		assert_int_equal(c.icrc, i);
+		assert_int_equal(c.vcrc, (uint16_t)~troce_crc16_scalar(v, p, len + 4));
+		for (unsigned int k = 0; k < 4; k++)
+			p[len + k] = (uint8_t)(i >> 8 * k);
+		c = troce_ib_crcs(buf + off, len, true);
+		assert_int_equal(c.icrc, i);
+		assert_int_equal(c.vcrc, (uint16_t)~troce_crc16_scalar(v, p, len + 4));
 	}
 	/* The check value of the polynomial. */
 	assert_int_equal(~troce_crc32(TROCE_CRC32_INIT, "123456789", 9), 0xcbf43926);
