@@ -9,6 +9,9 @@
 
 #include "wqe.h"
 
+#define SRQ_LG_ONE 5u /* of a shared receive queue's WQE with one element */
+static_assert(MLX4_SRQ_WQE_LIST + MLX4_DS_SIZE == 1u << SRQ_LG_ONE, "no other one has room for one alone");
+
 /* --- BlueFlame ----------------------------------------------------------------------------------------- */
 
 /* The only WQE of a call as a copy in the BlueFlame register, which is the doorbell [DP 2.5]. */
@@ -203,12 +206,24 @@ srq_doorbell(struct mlx4_roce_srq *s, uint32_t head, uint32_t counter)
 	*s->dbrec = rte_cpu_to_be_32(counter & 0xffff);
 }
 
-static __rte_noinline int
-srq_list(struct mlx4_roce_srq *s, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+/* The entry behind a free one. */
+static __rte_always_inline uint32_t
+srq_next(const uint8_t *w)
 {
-	const uint32_t tail = s->tail, sges = s->sges;
+	rte_be16_t next;
+
+	static_assert(MLX4_SRQ_WQE_NEXT == PRM_D(PRM_OFF(MLX4_SRQ_WQE_NEXT), 15, 0), "the low half of its word");
+	memcpy(&next, w + PRM_OFF(MLX4_SRQ_WQE_NEXT) + 2, sizeof(next));
+	return rte_be_to_cpu_16(next);
+}
+
+static __rte_always_inline int
+srq_post(struct mlx4_roce_srq *s, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad, const uint32_t sges,
+	 const uint8_t lg)
+{
+	const uint32_t tail = s->tail;
 	uint32_t head = s->head, counter = s->counter;
-	uint8_t *const wqes = s->wqes, lg = s->lg_stride;
+	uint8_t *const wqes = s->wqes;
 	uint64_t *const wrid = s->wrid;
 	int err = s->refuse ? EIO : 0;
 
@@ -224,7 +239,7 @@ srq_list(struct mlx4_roce_srq *s, struct ibv_recv_wr *wr, struct ibv_recv_wr **b
 			break;
 		}
 		wrid[head] = wr->wr_id;
-		head = prm_get(w, MLX4_SRQ_WQE_NEXT);
+		head = srq_next(w);
 		counter++;
 	}
 	if (unlikely(err != 0))
@@ -232,6 +247,15 @@ srq_list(struct mlx4_roce_srq *s, struct ibv_recv_wr *wr, struct ibv_recv_wr **b
 	if (likely(counter != s->counter))
 		srq_doorbell(s, head, counter);
 	return err;
+}
+
+/* Of one element, as most are: a WQE's length is known. */
+static __rte_noinline int
+srq_list(struct mlx4_roce_srq *s, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	if (likely(s->lg_stride == SRQ_LG_ONE))
+		return srq_post(s, wr, bad, 1, SRQ_LG_ONE);
+	return srq_post(s, wr, bad, s->sges, s->lg_stride);
 }
 
 int
@@ -247,6 +271,6 @@ mlx4_roce_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_
 	if (s->sges > 1)
 		end_list(w + MLX4_SRQ_WQE_LIST + MLX4_DS_SIZE);
 	s->wrid[head] = wr->wr_id;
-	srq_doorbell(s, prm_get(w, MLX4_SRQ_WQE_NEXT), s->counter + 1);
+	srq_doorbell(s, srq_next(w), s->counter + 1);
 	return 0;
 }
