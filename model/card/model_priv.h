@@ -315,6 +315,11 @@ struct tpm_link_ops {
 	void (*path_of_qp)(const struct tp_model *m, const struct tpm_qp *qp, struct tpm_roce_path *path);
 	/* A packet of the transport leaves; false: it has to wait. */
 	bool (*xmit)(struct tre_qp *e, struct tre_out *out);
+	/*
+	 * Sends plain datagrams from where the send queue of a QP stands that has nothing under way; returns how many, at most
+	 * budget. What it leaves is the transport's. NULL: all is.
+	 */
+	unsigned int (*datagrams)(struct tp_model *m, struct tpm_qp *qp, unsigned int budget);
 	/* Executes a send WQE of QP0 or QP1, whose packets software built. */
 	bool (*mlx)(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head);
 };

@@ -64,6 +64,15 @@ tpm_is_alike(const struct tpm_alike *a, const struct tp_frame *f, const uint8_t 
 /* Of a frame in one piece without C-tag, of TPM_ALIKE_MIN octets at least, with a type. */
 void tpm_alike_make(struct tpm_alike *a, const struct tp_frame *f);
 
+/* Is the sum of the IPv4 header right? It has no options. */
+static inline bool
+tpm_alike_ip_right(const uint8_t *d)
+{
+	const uint8_t *ip = d + TPM_ETH_HLEN;
+
+	return tpm_csum_right(tpm_csum_add(tpm_csum_add(tpm_raw64(ip), tpm_raw64(ip + 8)), tpm_raw32(ip + 16)));
+}
+
 /* Is the checksum of TCP or UDP right? */
 static inline bool
 tpm_alike_l4_right(const struct tpm_alike *a, const uint8_t *d)

@@ -26,7 +26,10 @@ uint32_t tpm_ib_seal(uint8_t *packet, uint32_t len, bool icrc);
  * agree. *len goes through the ICRC.
  */
 const uint8_t *tpm_ib_open(const struct tp_frame *f, uint8_t *buf, uint32_t *len);
+/* Of len octets, through the ICRC: the VCRC behind them, the ICRC at their end; both at once. */
+bool tpm_ib_vcrc_good(const uint8_t *packet, uint32_t len);
 bool tpm_ib_icrc_good(const uint8_t *packet, uint32_t len);
+bool tpm_ib_crcs_good(const uint8_t *packet, uint32_t len);
 
 static inline uint32_t
 tpm_ib_bth(const uint8_t *packet)

@@ -9,6 +9,8 @@
  *   ib_pma.c   performance management, shared with the switch
  *   ib_smp.c   SMPs on the wire that the firmware answers itself
  *   ib_net.c   packets of the transport
+ *   ib_out.c   datagrams in bursts: sent ...
+ *   ib_in.c    ... and received
  *   ib_mlx.c   packets of QP0 and QP1 that software built
  *   ib_wire.c  checks, CRCs and counters of any packet
  *
@@ -80,14 +82,31 @@ extern const struct tpm_link_ops tpm_ib_link_ops;
 
 /* May a packet of this virtual lane leave now? False: the far end has no room. */
 bool tpm_ib_room(const struct tpm_port *p, uint8_t vl, uint32_t len);
-/* The packet leaves by the wire, or is dropped and counted. VCRC is in it. */
-void tpm_ib_send(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, uint8_t vl, bool mcast);
+/* Packets of one virtual lane leave by the wire, or are dropped and counted. VCRCs are in them. */
+void tpm_ib_send(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n, uint8_t vl,
+		 bool mcast);
 /* Frames from the wire. */
 void tpm_ib_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n);
 /* A packet of the port's own, from the LRH through the ICRC; from: who sent it. */
 void tpm_ib_loop(struct tp_model *m, struct tpm_port *p, const uint8_t *packet, uint32_t len,
 		 const struct tpm_qp *from);
 uint8_t tpm_ib_vl_of(const struct tpm_ib *ib, uint8_t sl);
+/* LRH and GRH; len: from the BTH through the ICRC. Where the BTH goes. */
+uint8_t *tpm_ib_put_headers(const struct tpm_ib *ib, const struct tpm_roce_path *path, uint8_t vl, uint32_t len,
+			    uint8_t *h);
+/* The partition key that the QP's packets have. */
+uint16_t tpm_ib_pkey_of(const struct tpm_ib *ib, const struct tpm_qp *qp);
+/* Does a packet's key fit the one at this place? */
+bool tpm_ib_pkey_fits(const struct tpm_ib *ib, uint16_t key, uint32_t at);
+/* The queue pair of the port that a packet for this one goes to, or NULL. */
+struct tpm_qp *tpm_ib_destination(struct tp_model *m, const struct tpm_port *p, uint32_t qpn);
+
+/* --- plain datagrams in bursts (ib_out.c, ib_in.c) --- */
+
+/* As in struct tpm_link_ops. */
+unsigned int tpm_ib_datagrams(struct tp_model *m, struct tpm_qp *qp, unsigned int budget);
+/* Receives packets as long as each is a plain datagram; how many. Those behind are looked at one by one. */
+unsigned int tpm_ib_receive_plain(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n);
 
 /* The QP0 (which 0) or QP1 (1) of the port that software opened and that can receive, or NULL. */
 struct tpm_qp *tpm_ib_special(const struct tp_model *m, const struct tpm_port *p, unsigned int which);

@@ -78,7 +78,7 @@ tpm_ib_mlx(struct tpm_tx *t, const uint8_t *w, uint32_t ds, uint32_t head)
 		t->wait = true;
 		return false;
 	}
-	tpm_ib_send(t->m, t->p, &f, vl, mcast);
+	tpm_ib_send(t->m, t->p, &f, 1, vl, mcast);
 	if (mcast)
 		tpm_ib_loop(t->m, t->p, packet, len, t->qp);
 	return true;

@@ -11,51 +11,10 @@
 #include "model/port/port.h"
 #include "ib.h"
 
-#define NEXT_IBA 0x1bu /* GRH: a BTH follows */
 #define DETH_QKEY 0u
 #define DETH_SRC_QPN 5u
 #define BTH_PKEY 2u
 #define NO_PKEY UINT32_MAX
-
-/* --- which port, which lane --- */
-
-uint8_t
-tpm_ib_vl_of(const struct tpm_ib *ib, uint8_t sl)
-{
-	return ib->sl2vl[sl / 2] >> (sl % 2 == 0 ? 4 : 0) & 0xf;
-}
-
-bool
-tpm_ib_room(const struct tpm_port *p, uint8_t vl, uint32_t len)
-{
-	return p->wire == NULL || p->wire->ops->room == NULL || p->wire->ops->room(p->wire, vl, len);
-}
-
-void
-tpm_ib_send(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, uint8_t vl, bool mcast)
-{
-	/* Before a port is active only management leaves it. */
-	bool may = p->link && (vl == IB_VL_MGMT ? p->ibp.state >= IB_PORT_INIT : p->ibp.state == IB_PORT_ACTIVE);
-
-	if (!may || p->wire->ops->send(p->wire, f, 1) != 1) {
-		if (may)
-			p->wire_drops++;
-		p->ibp.pm.c.xmit_discards++;
-		return;
-	}
-	tpm_ib_count_tx(&p->ibp.pm.c, f->len, mcast);
-	/* What the scheduler of a port with a rate charges for. */
-	m->st.port[p->num - 1].tx_frames++;
-	m->st.port[p->num - 1].tx_bytes += f->len;
-}
-
-struct tpm_qp *
-tpm_ib_special(const struct tp_model *m, const struct tpm_port *p, unsigned int which)
-{
-	struct tpm_qp *qp = m->special_qp_base == 0 ? NULL : tpm_qp_get(m, m->special_qp_base + 2 * which + p->num - 1);
-
-	return qp != NULL && qp->roce != NULL && qp->port == p->num && tpm_qp_can_receive(qp) ? qp : NULL;
-}
 
 /* --- sending ---------------------------------------------------------------------------------------------- */
 
@@ -78,44 +37,6 @@ path_of_qp(const struct tp_model *m, const struct tpm_qp *qp, struct tpm_roce_pa
 	memcpy(path->dgid, a + MLX4_PATH_RGID, sizeof(path->dgid));
 }
 
-static void
-put_grh(const struct tpm_ib *ib, const struct tpm_roce_path *path, uint32_t len, uint8_t *h)
-{
-	prm_set32(h, 0, 6u << 28 | (uint32_t)path->tclass << 20 | (path->flow_label & 0xfffff));
-	tpm_store16(h + 4, (uint16_t)len);
-	h[6] = NEXT_IBA;
-	h[7] = path->hop_limit;
-	prm_set64(h, 8, prm_get64(ib->info, IB_PI_GID_PREFIX));
-	prm_set64(h, 16, ib->guid[path->sgid_index % TPM_IB_GUIDS]);
-	memcpy(h + 24, path->dgid, 16);
-}
-
-/* LRH and GRH; len: from the BTH through the ICRC. Where the BTH goes. */
-static uint8_t *
-put_headers(const struct tpm_ib *ib, const struct tpm_roce_path *path, uint8_t vl, uint32_t len, uint8_t *h)
-{
-	uint32_t all = IB_LRH_SIZE + (path->grh ? IB_GRH_LEN : 0) + len;
-
-	memset(h, 0, IB_LRH_SIZE);
-	prm_set(h, IB_LRH_VL, vl);
-	prm_set(h, IB_LRH_SL, path->sl);
-	prm_set(h, IB_LRH_LNH, path->grh ? IB_LNH_GRH : IB_LNH_BTH);
-	prm_set(h, IB_LRH_DLID, path->dlid);
-	prm_set(h, IB_LRH_WORDS, all / 4);
-	prm_set(h, IB_LRH_SLID, ib->lid | (path->path_bits & ((1u << ib->lmc) - 1)));
-	h += IB_LRH_SIZE;
-	if (!path->grh)
-		return h;
-	put_grh(ib, path, len, h);
-	return h + IB_GRH_LEN;
-}
-
-static uint16_t
-pkey_of(const struct tpm_ib *ib, const struct tpm_qp *qp)
-{
-	return ib->pkey[prm_get(qp->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX) % TPM_IB_PKEYS];
-}
-
 /* In one piece: both CRCs go over all of it, and who takes it wants it so. */
 static bool
 xmit(struct tre_qp *e, struct tre_out *out)
@@ -130,13 +51,13 @@ xmit(struct tre_qp *e, struct tre_out *out)
 	struct tp_frame_seg seg = {.data = packet};
 	struct tp_frame f = {.seg = &seg, .nseg = 1};
 
-	at = put_headers(&p->ibp, path, vl, len, packet);
+	at = tpm_ib_put_headers(&p->ibp, path, vl, len, packet);
 	f.len = seg.len = (uint32_t)(at - packet) + len + IB_VCRC_SIZE;
 	/* No credit, or a packet to itself is not in yet. */
 	if (r->late != 0 || (!own && !tpm_ib_room(p, vl, f.len)))
 		return false;
 	memcpy(at, out->hdr, out->hlen);
-	tpm_store16(at + BTH_PKEY, pkey_of(&p->ibp, r->qp));
+	tpm_store16(at + BTH_PKEY, tpm_ib_pkey_of(&p->ibp, r->qp));
 	at += out->hlen;
 	for (uint32_t i = 0; i < out->num_iov; i++) {
 		memcpy(at, out->iov[i].iov_base, out->iov[i].iov_len);
@@ -148,7 +69,7 @@ xmit(struct tre_qp *e, struct tre_out *out)
 	m->counter[r->qp->counter].tx_bytes += f.len;
 	p->roce_tx++;
 	if (!own)
-		tpm_ib_send(m, p, &f, vl, mcast);
+		tpm_ib_send(m, p, &f, 1, vl, mcast);
 	/* To this card's own port, or to a group that its QPs may be in. */
 	if ((own || mcast) && p->ibp.state == IB_PORT_ACTIVE)
 		tpm_ib_loop(m, p, packet, f.len - IB_VCRC_SIZE, r->qp);
@@ -171,19 +92,12 @@ pkey_violation(struct tpm_port *p)
 	p->ibp.pkey_bad++;
 }
 
-/* Does the packet's key fit the one at this place? */
-static bool
-pkey_fits(const struct tpm_ib *ib, uint16_t key, uint32_t at)
-{
-	return at < TPM_IB_PKEYS && ib_pkey_match(key, ib->pkey[at]);
-}
-
 /* The first place in the table whose key fits, or NO_PKEY. */
 static uint32_t
 pkey_find(const struct tpm_ib *ib, uint16_t key)
 {
 	for (uint32_t i = 0; i < TPM_IB_PKEYS; i++)
-		if (pkey_fits(ib, key, i))
+		if (tpm_ib_pkey_fits(ib, key, i))
 			return i;
 	return NO_PKEY;
 }
@@ -270,7 +184,7 @@ deliver_datagram(struct tp_model *m, struct tpm_port *p, struct tpm_qp *qp, stru
 		if (qp == NULL)
 			return;
 		at = prm_get(qp->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX);
-		if (!pkey_fits(&p->ibp, ib_bth_pkey(rx->packet + rx->bth), at)) {
+		if (!tpm_ib_pkey_fits(&p->ibp, ib_bth_pkey(rx->packet + rx->bth), at)) {
 			pkey_violation(p);
 			return;
 		}
@@ -300,25 +214,11 @@ deliver_group(struct tp_model *m, struct tpm_port *p, struct rx *rx)
 		    !tpm_qp_can_receive(qp) || qp == rx->from)
 			continue;
 		at = prm_get(qp->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX);
-		if (!pkey_fits(&p->ibp, key, at))
+		if (!tpm_ib_pkey_fits(&p->ibp, key, at))
 			continue;
 		rx->x.pkey_index = (uint8_t)at;
 		deliver_datagram(m, p, qp, rx);
 	}
-}
-
-static struct tpm_qp *
-destination(struct tp_model *m, const struct tpm_port *p, uint32_t qpn)
-{
-	struct tpm_qp *qp;
-
-	if (qpn <= 1)
-		return tpm_ib_special(m, p, qpn);
-	qp = tpm_qp_get(m, qpn);
-	return qp != NULL && qp->roce != NULL && qp->port == p->num && qp->service != MLX4_QP_ST_MLX &&
-			       tpm_qp_can_receive(qp)
-		       ? qp
-		       : NULL;
 }
 
 static bool
@@ -345,7 +245,7 @@ unicast(struct tp_model *m, struct tpm_port *p, struct rx *rx)
 		p->roce_no_gid++;
 		return;
 	}
-	qp = destination(m, p, qpn);
+	qp = tpm_ib_destination(m, p, qpn);
 	if (qp == NULL) {
 		p->roce_no_qp++;
 		return;
@@ -355,7 +255,7 @@ unicast(struct tp_model *m, struct tpm_port *p, struct rx *rx)
 		at = prm_get(qp->ctx + MLX4_QPC_PRI_PATH, MLX4_PATH_PKEY_INDEX);
 		if (qpn == 1)
 			at = pkey_find(&p->ibp, ib_bth_pkey(bth));
-		if (!pkey_fits(&p->ibp, ib_bth_pkey(bth), at)) {
+		if (!tpm_ib_pkey_fits(&p->ibp, ib_bth_pkey(bth), at)) {
 			pkey_violation(p);
 			return;
 		}
@@ -437,8 +337,11 @@ receive_one(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f)
 void
 tpm_ib_receive(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsigned int n)
 {
-	for (unsigned int i = 0; i < n; i++)
-		receive_one(m, p, &f[i]);
+	for (unsigned int i = 0; i < n; i++) {
+		i += tpm_ib_receive_plain(m, p, f + i, n - i);
+		if (i < n)
+			receive_one(m, p, &f[i]);
+	}
 }
 
 /* --- the link --- */
@@ -447,5 +350,6 @@ const struct tpm_link_ops tpm_ib_link_ops = {
 	.changed = tpm_ib_link,
 	.path_of_qp = path_of_qp,
 	.xmit = xmit,
+	.datagrams = tpm_ib_datagrams,
 	.mlx = tpm_ib_mlx,
 };

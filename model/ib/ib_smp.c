@@ -31,7 +31,7 @@ reply(struct tp_model *m, struct tpm_port *p, const uint8_t *question, const uin
 	ib_bth_put(bth, UD_SEND_ONLY, false, 0, IB_PKEY_DEFAULT, 0, false, 0);
 	memcpy(bth + SMP_AT, mad, IB_MAD_SIZE);
 	f.len = seg.len = tpm_ib_seal(h, len, false);
-	tpm_ib_send(m, p, &f, IB_VL_MGMT, false);
+	tpm_ib_send(m, p, &f, 1, IB_VL_MGMT, false);
 }
 
 /* The question has come to its end here: false when it has not, or is an answer itself. */

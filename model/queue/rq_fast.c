@@ -19,13 +19,6 @@
 /* The checksum field above a status word. */
 #define WITH_CSUM(status, csum) ((uint64_t)(csum) << 32 | (status))
 
-/* Is the sum of an IPv4 header without options right? */
-static inline bool
-ipv4_sum_good(const uint8_t *ip)
-{
-	return tpm_csum_right(tpm_csum_add(tpm_csum_add(tpm_raw64(ip), tpm_raw64(ip + 8)), tpm_raw32(ip + 16)));
-}
-
 /* Status, extension mask and flags of the CQE as its dword at 0x10, and its checksum field above them. */
 static uint64_t
 status_other(const struct tpm_port *p, const struct tp_frame *f)
@@ -53,7 +46,7 @@ frame_status(const struct tpm_port *p, const struct tp_frame *f, const struct tp
 	uint64_t status;
 
 	if (tpm_likely((check & (TPM_ALIKE_SUM_IP | TPM_ALIKE_PARSE)) == 0 ||
-		       ((check & TPM_ALIKE_PARSE) == 0 && ipv4_sum_good(d + TPM_ETH_HLEN)))) {
+		       ((check & TPM_ALIKE_PARSE) == 0 && tpm_alike_ip_right(d)))) {
 		*csum = MLX4_CQE_CSUM_OK;
 		if ((check & TPM_ALIKE_SUM_L4) == 0)
 			return a->summed;

@@ -41,32 +41,38 @@ syndrome(enum ibv_wc_status status)
 	}
 }
 
+void
+tpm_roce_sent(struct tpm_roce *r, uint16_t index, uint8_t opcode, uint32_t bytes)
+{
+	struct tpm_cq *cq = r->qp->scq;
+	struct mlx4_cqe *c = tpm_cqe_next(r->m, cq);
+
+	if (c == NULL)
+		return;
+	memset(c, 0, offsetof(struct mlx4_cqe, owner_sr_opcode));
+	c->vlan_my_qpn = rte_cpu_to_be_32(r->qp->qpn);
+	c->wqe_index = rte_cpu_to_be_16(index);
+	c->byte_cnt = rte_cpu_to_be_32(bytes);
+	tpm_cqe_commit(cq, c, opcode | MLX4_CQE_IS_SEND);
+	/* Whatever it asked for at the other end: a send that went well is not solicited here (IBTA 11.4.2.2). */
+	tpm_cq_notify(r->m, cq, false);
+}
+
 static void
 send_done(struct tre_qp *e, struct tre_wqe *w, enum ibv_wc_status status)
 {
 	struct tpm_roce *r = e->home;
 	const struct tpm_roce_slot *s = &r->slot[w - r->sq];
-	struct tpm_cq *cq = r->qp->scq;
-	struct mlx4_cqe *c;
+	bool brings =
+		s->opcode == MLX4_OP_RDMA_READ || s->opcode == MLX4_OP_ATOMIC_CS || s->opcode == MLX4_OP_ATOMIC_FA;
 
 	if (status != IBV_WC_SUCCESS) {
-		if (tpm_cqe_error(r->m, cq, r->qp->qpn, s->index, syndrome(status), true))
-			tpm_cq_notify(r->m, cq, true);
+		if (tpm_cqe_error(r->m, r->qp->scq, r->qp->qpn, s->index, syndrome(status), true))
+			tpm_cq_notify(r->m, r->qp->scq, true);
 		return;
 	}
-	if (!s->signaled)
-		return;
-	c = tpm_cqe_next(r->m, cq);
-	if (c == NULL)
-		return;
-	memset(c, 0, offsetof(struct mlx4_cqe, owner_sr_opcode));
-	c->vlan_my_qpn = rte_cpu_to_be_32(r->qp->qpn);
-	c->wqe_index = rte_cpu_to_be_16(s->index);
-	if (s->opcode == MLX4_OP_RDMA_READ || s->opcode == MLX4_OP_ATOMIC_CS || s->opcode == MLX4_OP_ATOMIC_FA)
-		c->byte_cnt = rte_cpu_to_be_32(w->len);
-	tpm_cqe_commit(cq, c, s->opcode | MLX4_CQE_IS_SEND);
-	/* Whatever it asked for at the other end: a send that went well is not solicited here (IBTA 11.4.2.2). */
-	tpm_cq_notify(r->m, cq, false);
+	if (s->signaled)
+		tpm_roce_sent(r, s->index, s->opcode, brings ? w->len : 0);
 }
 
 static uint8_t
@@ -458,10 +464,14 @@ tpm_roce_deliver(struct tp_model *m, struct tpm_qp *qp, const uint8_t *packet, u
 unsigned int
 tpm_roce_send(struct tp_model *m, struct tpm_qp *qp, unsigned int budget, bool *idle)
 {
+	const struct tpm_link_ops *link = tpm_link(m, &m->port[qp->port - 1]);
 	struct tpm_roce *r = qp->roce;
 	unsigned int done = 0;
 	uint32_t strides;
 
+	/* A scheduler says of each packet when it goes. */
+	if (link->datagrams != NULL && tre_ud_may_send(&r->e) && !r->lso.active && !m->port[qp->port - 1].tx_managed)
+		done = link->datagrams(m, qp, budget);
 	while (done < budget && tre_sq_slot(&r->e) != NULL) {
 		if (r->lso.active) {
 			tpm_roce_segment(r);

@@ -119,6 +119,8 @@ unsigned int tpm_roce_send(struct tp_model *m, struct tpm_qp *qp, unsigned int b
 bool tpm_roce_ready(const struct tpm_qp *qp);
 /* After a turn on a managed port, in which so many WQEs were read: what was done, WQEs or packets. */
 unsigned int tpm_roce_served(struct tpm_qp *qp, unsigned int wqes);
+/* The completion of a send that went well, of a WQE with this index. */
+void tpm_roce_sent(struct tpm_roce *r, uint16_t index, uint8_t opcode, uint32_t bytes);
 /* Software asked to be told when the send queue has drained: by event, now if nothing is on its way. */
 void tpm_roce_drained(struct tp_model *m, struct tpm_qp *qp);
 /* A packet for the QP, whose CRC is good; len from the BTH through the pad. */
@@ -131,6 +133,8 @@ unsigned int tpm_roce_run(struct tp_model *m, unsigned int budget);
 
 /* The WQE at head into the next slot; *strides: its size. One that cannot be sent ends with its status in its turn. */
 void tpm_roce_fetch(struct tp_model *m, struct tpm_roce *r, uint32_t head, uint32_t *strides);
+/* The address of a datagram on InfiniBand [DP 10.1] */
+void tpm_roce_ib_address(const uint8_t *d, struct tpm_roce_path *path);
 /* The next segment of the large send that is under way into the next slot. */
 void tpm_roce_segment(struct tpm_roce *r);
 /* The receive WQE of n elements at w as a list. */

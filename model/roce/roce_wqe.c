@@ -42,9 +42,8 @@ verbs_opcode(uint8_t op, bool rc, bool ib_ud)
 	}
 }
 
-/* The address of a datagram on InfiniBand [DP 10.1] */
-static void
-read_ib_address(const uint8_t *d, struct tpm_roce_path *path)
+void
+tpm_roce_ib_address(const uint8_t *d, struct tpm_roce_path *path)
 {
 	*path = (struct tpm_roce_path){.sgid_index = (uint8_t)prm_get(d, MLX4_AV_SGID_INDEX),
 				       .tclass = (uint8_t)prm_get(d, MLX4_AV_TCLASS),
@@ -86,7 +85,7 @@ read_dgram(struct tpm_roce *r, struct reader *rd, struct tre_wqe *w, struct tpm_
 	if (d == NULL)
 		return false;
 	if (r->m->port[r->qp->port - 1].ib)
-		read_ib_address(d, &s->path);
+		tpm_roce_ib_address(d, &s->path);
 	else
 		read_eth_address(d, &s->path);
 	w->ud_qpn = prm_get(d, MLX4_DGRAM_QPN);

@@ -4,13 +4,6 @@
 /* A QP of the engine at work: the gate for packets that arrive, and a turn of sending. */
 #include "engine_priv.h"
 
-static bool
-can_receive(const struct tre_qp *qp)
-{
-	return qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD ||
-	       (qp->state == IBV_QPS_SQE && qp->a.type != IBV_QPT_RC);
-}
-
 static uint8_t
 transport(const struct tre_qp *qp)
 {
@@ -63,7 +56,7 @@ tre_input(struct tre_qp *qp, const struct tre_in *in, uint64_t now_ns)
 		qp->stats->rs_bad_opcode++;
 		return;
 	}
-	if (!can_receive(qp) || qp->fatal_nak)
+	if (!tre_can_receive(qp) || qp->fatal_nak)
 		return;
 	if (!ib_pkey_match(ib_bth_pkey(in->bth), qp->a.pkey)) {
 		qp->stats->rs_bad_pkey++;
@@ -104,7 +97,7 @@ tre_run(struct tre_qp *qp, unsigned int budget, uint64_t now_ns)
 		if (qp->state == IBV_QPS_ERR)
 			tre_flush_recv(qp);
 	}
-	if (can_receive(qp) && qp->a.type == IBV_QPT_RC)
+	if (tre_can_receive(qp) && qp->a.type == IBV_QPT_RC)
 		sent = tre_responder_run(qp, budget);
 	if (can_send(qp))
 		sent += tre_requester_run(qp, budget - sent, now_ns);

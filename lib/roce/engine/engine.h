@@ -233,6 +233,41 @@ tre_post(struct tre_qp *qp)
 	w->status = IBV_WC_SUCCESS;
 }
 
+/*
+ * Datagrams that a home sends and receives by itself, since they wait for nothing: it asks whether it may, does what the engine
+ * would have done, and says so. bytes: of their payload.
+ */
+static inline bool
+tre_can_receive(const struct tre_qp *qp)
+{
+	return qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD ||
+	       (qp->state == IBV_QPS_SQE && qp->a.type != IBV_QPT_RC);
+}
+static inline bool
+tre_ud_may_receive(const struct tre_qp *qp)
+{
+	return qp->a.type == IBV_QPT_UD && tre_can_receive(qp) && !qp->in_recv;
+}
+static inline void
+tre_ud_received(struct tre_qp *qp, uint32_t n, uint64_t bytes)
+{
+	qp->stats->rx_packets += n;
+	qp->stats->rx_bytes += bytes;
+}
+static inline bool
+tre_ud_may_send(const struct tre_qp *qp)
+{
+	return qp->a.type == IBV_QPT_UD && qp->state == IBV_QPS_RTS && qp->una == qp->tail;
+}
+static inline void
+tre_ud_sent(struct tre_qp *qp, uint32_t n, uint64_t bytes)
+{
+	qp->next_psn = qp->high_psn = qp->una_psn = ib_psn_add(qp->next_psn, n);
+	qp->ssn = (qp->ssn + n) & IB_MSN_MASK;
+	qp->stats->tx_packets += n;
+	qp->stats->tx_bytes += bytes;
+}
+
 /* A packet for this QP. What cannot be for it is counted and dropped. */
 void tre_input(struct tre_qp *qp, const struct tre_in *in, uint64_t now_ns);
 

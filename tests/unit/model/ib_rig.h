@@ -255,6 +255,47 @@ ir_post_mad(struct vr *v, struct vr_qp *q, uint16_t lid, uint32_t qpn)
 		(uint32_t)lid << 16);
 }
 
+/* --- IP inside of datagrams --- */
+
+#define IR_IP 4u /* behind the type */
+
+/* One's-complement sum of len bytes, by the book (RFC 1071). */
+static inline uint32_t
+ir_ones(uint32_t sum, const uint8_t *p, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		sum += i % 2 == 0 ? (uint32_t)p[i] << 8 : p[i];
+	while (sum >> 16 != 0)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+static inline void
+ir_put_sum(uint8_t *at, uint32_t sum)
+{
+	at[0] = (uint8_t)(~sum >> 8);
+	at[1] = (uint8_t)~sum;
+}
+
+/* Type, IPv4 and UDP of a packet of len octets of IP, sums and all. */
+static inline void
+ir_ip_packet(uint8_t *p, uint32_t len)
+{
+	static const uint8_t h[32] = {8,  0, 0, 0, 0x45, 0, 0, 0, 0,    7, 0x40, 0, 64, 17, 0, 0,
+				      10, 0, 0, 1, 10,   0, 0, 2, 0x30, 0, 0x30, 1, 0,  0,  0, 0};
+	uint8_t pseudo[4] = {0, 17};
+
+	memcpy(p, h, sizeof(h));
+	vr_fill(p + 32, len - 28, 9);
+	p[IR_IP + 2] = (uint8_t)(len >> 8);
+	p[IR_IP + 3] = (uint8_t)len;
+	p[IR_IP + 24] = pseudo[2] = (uint8_t)((len - 20) >> 8);
+	p[IR_IP + 25] = pseudo[3] = (uint8_t)(len - 20);
+	ir_put_sum(p + IR_IP + 10, ir_ones(0, p + IR_IP, 20));
+	ir_put_sum(p + IR_IP + 26,
+		   ir_ones(ir_ones(ir_ones(0, pseudo, 4), p + IR_IP + 12, 8), p + IR_IP + 20, len - 20));
+}
+
 /* --- what is on the wire --- */
 
 static inline const struct vr_frame *

@@ -207,17 +207,6 @@ test_not_active(void **state)
 
 /* --- offloads of IPoIB --- */
 
-/* One's-complement sum of len bytes, by the book (RFC 1071). */
-static uint32_t
-ones(uint32_t sum, const uint8_t *p, uint32_t len)
-{
-	for (uint32_t i = 0; i < len; i++)
-		sum += i % 2 == 0 ? (uint32_t)p[i] << 8 : p[i];
-	while (sum >> 16 != 0)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return sum;
-}
-
 /* An IPv4 packet with TCP: both checksums are right. */
 static void
 check_ip(const uint8_t *ip, uint32_t len)
@@ -225,11 +214,11 @@ check_ip(const uint8_t *ip, uint32_t len)
 	uint8_t pseudo[12] = {[9] = 6};
 
 	assert_int_equal(ip[2] << 8 | ip[3], len);
-	assert_int_equal(ones(0, ip, 20), 0xffff);
+	assert_int_equal(ir_ones(0, ip, 20), 0xffff);
 	memcpy(pseudo, ip + 12, 8);
 	pseudo[10] = (uint8_t)((len - 20) >> 8);
 	pseudo[11] = (uint8_t)(len - 20);
-	assert_int_equal(ones(ones(0, pseudo, 12), ip + 20, len - 20), 0xffff);
+	assert_int_equal(ir_ones(ir_ones(0, pseudo, 12), ip + 20, len - 20), 0xffff);
 }
 
 /* Type, IPv4 and TCP headers of a packet with so many bytes of payload. */
@@ -341,7 +330,7 @@ test_ipoib_large_send_v6(void **state)
 		assert_memory_equal(d, v6, 8);
 		assert_int_equal(d[8] << 8 | d[9], tcp_len);
 		assert_int_equal(prm_get32(d, 48), 0x100 + 900 * i);
-		assert_int_equal(ones(ones(ones(0, pseudo, 8), d + 12, 32), d + 44, tcp_len), 0xffff);
+		assert_int_equal(ir_ones(ir_ones(ir_ones(0, pseudo, 8), d + 12, 32), d + 44, tcp_len), 0xffff);
 		assert_memory_equal(d + 64, vr_mem(v, a) + 900 * i, len);
 	}
 	vr_quiet(v);
