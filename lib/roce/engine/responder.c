@@ -418,12 +418,11 @@ put_aeth(const struct tre_qp *qp, uint8_t *p, uint8_t syndrome, uint32_t msn)
 {
 	uint32_t count;
 
-	p[0] = syndrome;
 	if ((syndrome & IB_AETH_TYPE) == IB_AETH_ACK) {
 		count = qp->a.credits ? qp->ops->recv_count((struct tre_qp *)(uintptr_t)qp) : UINT32_MAX;
-		p[0] = count == UINT32_MAX ? IB_CREDITS_NONE : tre_credit_code(count);
+		syndrome = count == UINT32_MAX ? IB_CREDITS_NONE : tre_credit_code(count);
 	}
-	ib_put24(p + 1, msn);
+	ib_put32(p, (uint32_t)syndrome << 24 | (msn & IB_MSN_MASK));
 }
 
 static bool

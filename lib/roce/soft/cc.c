@@ -274,7 +274,7 @@ rsw_cc_marked(struct rsw_dev *d, const struct rsw_rx *rx)
 	if (ib_bth_opcode(rx->bth) == IB_OPCODE_CNP)
 		return;
 	qp = receiver(d, rx, &peer);
-	if (qp == NULL || !rsw_icrc_ok(rx))
+	if (qp == NULL || !rsw_icrc_ok(d, rx))
 		return;
 	d->sw.cc_marks++;
 	if (due(d, rx, qp, peer))
@@ -310,7 +310,7 @@ rsw_cc_congested(struct tre_qp *e, const struct tre_in *in, uint64_t now)
 void
 rsw_cc_lost(struct rsw_dev *d, const struct rsw_rx *rx)
 {
-	if (ib_bth_opcode(rx->bth) != IB_OPCODE_CNP || !rsw_icrc_ok(rx))
+	if (ib_bth_opcode(rx->bth) != IB_OPCODE_CNP || !rsw_icrc_ok(d, rx))
 		return;
 	d->st.cnp++;
 	d->sw.cc_cnps_ignored++;

@@ -118,6 +118,25 @@ keep_timer(struct rsw_qp *qp)
 	timer_at(qp, tre_deadline(&qp->e));
 }
 
+/* Does the queue pair's own limit lie in the heap, where it is found in time? */
+static inline bool
+has_timer(const struct rsw_qp *qp)
+{
+	uint64_t due = tre_deadline(&qp->e);
+
+	return due == TRE_NEVER || (qp->heap_at != 0 && qp->d->heap[qp->heap_at].due <= due);
+}
+
+/* The acknowledgement of all there was leaves nothing to do, as does a packet in the middle of a message. */
+void
+rsw_qp_heard(struct rsw_qp *qp)
+{
+	if (qp->queued)
+		return;
+	if (qp->g != NULL || tre_busy(&qp->e) || qp->e.state != qp->q.v.state || qp->cq_failed || !has_timer(qp))
+		rsw_qp_queue(qp);
+}
+
 static unsigned int
 run_timers(struct rsw_dev *d, uint64_t now)
 {

@@ -251,7 +251,7 @@ to_port(const struct rsw_dev *d, const struct rsw_rx *rx)
 static bool
 icrc_ok(struct rsw_dev *d, const struct rsw_rx *rx)
 {
-	if (rsw_icrc_ok(rx))
+	if (rsw_icrc_ok(d, rx))
 		return true;
 	d->sw.rx_bad_icrc++;
 	return false;
@@ -274,7 +274,7 @@ rsw_deliver(struct rsw_qp *qp, struct rsw_rx *rx, uint64_t now)
 		in.grh = rx->grh;
 	}
 	tre_input(&qp->e, &in, now);
-	rsw_qp_queue(qp);
+	rsw_qp_heard(qp);
 }
 
 /* To all members; false: there are none here, and it is somebody else's packet. */

@@ -221,6 +221,16 @@ struct rsw_stats {
 	uint64_t tx_no_gid, tx_no_mbuf, tx_full, tx_mads, looped, cq_overruns, srq_limits, guest_bad_wqe;
 };
 
+/*
+ * Headers of IPv4 and UDP that came, as they count for the invariant CRC, and its register behind them. Those of one path and length
+ * are the same.
+ */
+#define RSW_NETS 4u
+struct rsw_net {
+	uint64_t word[3];
+	uint32_t rest, reg;
+};
+
 /* A port: dev->home. */
 struct rsw_dev {
 	/* The gate. */
@@ -248,6 +258,7 @@ struct rsw_dev {
 	struct rte_mbuf *fresh[RSW_TX];
 	struct rte_mbuf *loop[RSW_LOOP];
 	uint32_t loop_head, loop_tail;
+	struct rsw_net nets[RSW_NETS];
 
 	struct troce_cc cc[RSW_PRIOS];
 	struct tcc_np_flows np; /* of datagrams */
@@ -364,6 +375,8 @@ void rsw_send_done(struct tre_qp *e, struct tre_wqe *w, enum ibv_wc_status statu
 void rsw_qp_run(struct rsw_qp *qp, uint64_t now);
 /* The queue pair has a turn in the next progress. */
 void rsw_qp_queue(struct rsw_qp *qp);
+/* A packet for it was dealt with: it gets a turn if that left something to do. */
+void rsw_qp_heard(struct rsw_qp *qp);
 /* From a thread that is not the port's: it has something to do. */
 void rsw_qp_kick(struct rsw_qp *qp);
 /* Nothing of the port refers to it any more. */

@@ -149,7 +149,7 @@ ib_bth_pkey(const uint8_t *b)
 static inline uint32_t
 ib_bth_qpn(const uint8_t *b)
 {
-	return ib_get24(b + 5);
+	return ib_get32(b + 4) & IB_QPN_MASK;
 }
 
 static inline bool
@@ -161,20 +161,16 @@ ib_bth_ackreq(const uint8_t *b)
 static inline uint32_t
 ib_bth_psn(const uint8_t *b)
 {
-	return ib_get24(b + 9);
+	return ib_get32(b + 8) & IB_PSN_MASK;
 }
 
 static inline void
 ib_bth_put(uint8_t *b, uint8_t opcode, bool solicited, uint32_t pad, uint16_t pkey, uint32_t qpn, bool ackreq,
 	   uint32_t psn)
 {
-	b[0] = opcode;
-	b[1] = (uint8_t)((solicited ? IB_BTH_SE : 0) | IB_BTH_MIGREQ | pad << 4);
-	ib_put16(b + 2, pkey);
-	b[4] = 0;
-	ib_put24(b + 5, qpn);
-	b[8] = ackreq ? IB_BTH_ACKREQ : 0;
-	ib_put24(b + 9, psn);
+	ib_put32(b, (uint32_t)opcode << 24 | ((solicited ? IB_BTH_SE : 0) | IB_BTH_MIGREQ | pad << 4) << 16 | pkey);
+	ib_put32(b + 4, qpn & IB_QPN_MASK);
+	ib_put32(b + 8, (ackreq ? IB_BTH_ACKREQ << 24 : 0) | (psn & IB_PSN_MASK));
 }
 
 /* Both keys name one partition and at least one of the two is a full member (10.9.3). */
