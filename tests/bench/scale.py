@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How the model's packet rate goes with queues, sizes, RSS and flows: one lcore of triplane makes the frames of flows on
-one port and receives them on the other, the card runs on the other CPU. Rows, and a plot of them."""
+one port and receives them on the other, the card runs on the other CPU. And with cards on one switch, all of which one lcore
+polls and runs. Rows, and a plot of them."""
 import json
 import os
 import statistics
 import subprocess
 import sys
+import time
 
 import tpmd
 
@@ -18,13 +20,44 @@ AXES = {
     'size': [64, 128, 256, 512, 1024, 1518],
     'rss': ['none', 'ip', 'udp', 'all'],
     'flows': [1, 16, 256, 1024, 4096, 65536, 1048576],
+    'cards': [1, 2, 4, 8, 16],
 }
 TITLES = {'queues': 'queues of a port', 'size': 'bytes of a frame, with FCS', 'rss': 'what is hashed (4 queues)',
-          'flows': 'flows'}
+          'flows': 'flows', 'cards': 'cards on one switch, one core for all, a queue a port'}
+
+
+def cards(n):
+    """Frames a second that all ports of n cards of two ports received over one switch. A card's first port makes frames for the second
+    port of the next card, which sends them back. No port takes frames of others, so that the switch learns where each address is."""
+    ends, switch = 2 * n, 'switch:scale%d' % os.getpid()
+    vdevs = ['net_mlx4_model%d,run=poll,cpu=0,wire0=%s,wire1=%s' % (i, switch, switch) for i in range(n)]
+    with tpmd.Triplane(vdevs, on='0@0,1@1', memory=2048) as t:
+        t.tell('port config all promisc off')
+        macs = {p['port']: p['mac'] for p in t.ask('show port info all')['ports']}
+        for port in range(0, ends, 2):
+            peer = (port + 3) % ends
+            t.tell('set fwd flowgen %d; set eth-peer %d %s; set fwd macswap %d; set peer %d %d' % (port, port, macs[peer], peer, peer, peer))
+        t.tell('start; sleep 300')
+
+        def received():
+            return time.monotonic(), sum(p['rx_packets'] for p in t.ask('show port stats all')['ports'])
+
+        begun, first = received()
+        t.tell('sleep %d' % MS)
+        end, last = received()
+        t.tell('quit')
+        t.proc.wait(60)
+    return (last - first) / (end - begun)
 
 
 def rate(point):
     """Packets a second that were received; None: the program failed."""
+    if 'cards' in point:
+        try:
+            return cards(point['cards'])
+        except (RuntimeError, subprocess.SubprocessError) as e:
+            print('bench: %d cards: %s' % (point['cards'], e), file=sys.stderr)
+            return None
     cmd = ['triplane', *tpmd.eal('scale%d' % os.getpid(), on='0@0,1@1', memory=2048),
            '--vdev=net_mlx4_model0,wire0=cross,cpu=0', '--', '--json', '--rxq', str(point['queues']), '--txq', str(point['queues']),
            '--flows', str(point['flows']), '--txpkts', str(point['size'] - 4),
@@ -70,7 +103,7 @@ def plot(rates):
     top = max([v for axis in rates.values() for v in axis if v is not None] or [1.0])
     step = 10 ** (len(str(int(top))) - 1)
     top = step * (int(top / step) + 1)
-    out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d">' % (2 * (W + GAP) + LEFT, 2 * (H + GAP) + TOP),
+    out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d">' % (2 * (W + GAP) + LEFT, -(-len(AXES) // 2) * (H + GAP) + TOP),
            '<style>text{font:12px sans-serif}.t{font-weight:bold}.n{text-anchor:end}.l{text-anchor:middle}'
            '.g{stroke:#ddd}.p{fill:none;stroke:#1f5fa8;stroke-width:2}.d{fill:#1f5fa8}</style>',
            '<rect width="100%" height="100%" fill="#fff"/>',
