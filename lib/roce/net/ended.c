@@ -21,7 +21,7 @@
 #define ENDED_ASKS 100u /* looks for a neighbour's MAC */
 
 struct trn_ended {
-	struct trn_ended *next;
+	STAILQ_ENTRY(trn_ended) next;
 	struct troce_tcp_pair pair;
 	uint64_t at;
 	unsigned int tries, asks; /* left */
@@ -43,8 +43,7 @@ troce_tcp_ended(struct troce_dev *dev, const struct troce_tcp_pair *pair, unsign
 		e->pair = pair[i];
 		e->tries = ENDED_TRIES;
 		e->asks = ENDED_ASKS;
-		e->next = net->ended;
-		net->ended = e;
+		STAILQ_INSERT_TAIL(&net->ended, e, next);
 	}
 	pthread_mutex_unlock(&net->lock);
 	trn_wake(net);
@@ -55,8 +54,9 @@ trn_ended_free(struct troce_net *net)
 {
 	struct trn_ended *e;
 
-	while ((e = net->ended) != NULL) {
-		net->ended = e->next;
+	STAILQ_CONCAT(&net->ended, &net->asked);
+	while ((e = STAILQ_FIRST(&net->ended)) != NULL) {
+		STAILQ_REMOVE_HEAD(&net->ended, next);
 		free(e);
 	}
 }
@@ -132,32 +132,43 @@ one(struct troce_net *net, struct trn_ended *e, uint64_t now, struct trn_out *ou
 	return --e->tries != 0;
 }
 
+/* Those of one list, in the order in which they are due; how many frames. */
+static unsigned int
+turn(struct troce_net *net, struct trn_ended_list *list, uint64_t now, unsigned int *looks, trn_send_fn send, void *arg)
+{
+	struct trn_out out;
+	struct trn_ended *e;
+	unsigned int n = 0;
+
+	while ((e = STAILQ_FIRST(list)) != NULL && e->at <= now && *looks < ENDED_ROUND) {
+		bool more;
+
+		(*looks)++;
+		out.len = 0;
+		STAILQ_REMOVE_HEAD(list, next);
+		more = one(net, e, now, &out);
+		if (out.len != 0) {
+			send(arg, &out);
+			n++;
+		}
+		if (!more)
+			free(e);
+		else if (e->tries == ENDED_TRIES)
+			STAILQ_INSERT_TAIL(&net->ended, e, next);
+		else
+			STAILQ_INSERT_TAIL(&net->asked, e, next);
+	}
+	if (e != NULL)
+		net->due = RTE_MIN(net->due, RTE_MAX(e->at, now + ENDED_PAUSE_NS));
+	return n;
+}
+
 unsigned int
 trn_ended_run(struct troce_net *net, uint64_t now, trn_send_fn send, void *arg)
 {
-	struct trn_ended **at = &net->ended, *e;
-	struct trn_out out = {.len = 0};
-	unsigned int looks = 0, n = 0;
+	unsigned int looks = 0, n;
 
-	while ((e = *at) != NULL) {
-		bool more = true;
-
-		if (e->at <= now && looks++ < ENDED_ROUND) {
-			out.len = 0;
-			more = one(net, e, now, &out);
-		}
-		if (out.len != 0) {
-			send(arg, &out);
-			out.len = 0;
-			n++;
-		}
-		if (more) {
-			net->due = RTE_MIN(net->due, RTE_MAX(e->at, now + ENDED_PAUSE_NS));
-			at = &e->next;
-		} else {
-			*at = e->next;
-			free(e);
-		}
-	}
-	return n;
+	/* Each hears once before one hears again. */
+	n = turn(net, &net->ended, now, &looks, send, arg);
+	return n + turn(net, &net->asked, now, &looks, send, arg);
 }

@@ -41,6 +41,8 @@ net_init(struct troce_dev *dev)
 		return ENOMEM;
 	pthread_mutex_init(&net->lock, NULL);
 	trn_neigh_init(&net->neighs);
+	STAILQ_INIT(&net->ended);
+	STAILQ_INIT(&net->asked);
 	net->mac = dev->mac;
 	trn_addrs_init(&net->a, dev->mode, &dev->mac);
 	net->ann[0].left = 1;

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "neigh.h"
 #include "net.h"
@@ -53,7 +54,8 @@ struct trn_counters {
 	uint64_t no_mbuf, tx_dropped;
 };
 
-struct trn_netdev; /* netdev.c */
+struct trn_netdev;                      /* netdev.c */
+STAILQ_HEAD(trn_ended_list, trn_ended); /* ended.c */
 
 struct troce_net {
 	pthread_mutex_t lock; /* of all below, but the thread's */
@@ -63,12 +65,12 @@ struct troce_net {
 	struct trn_neighs neighs;
 	struct trn_rate answers, echoes, refusals;
 	struct trn_counters count;
-	bool echo;               /* nobody else answers pings */
-	bool refuses;            /* connections, while ports are shared */
-	_Atomic uint64_t tcp;    /* trn_v4_filter() of the addresses, if it refuses */
-	bool shared;             /* the kernel has the same addresses and sees what comes for them */
-	struct trn_ended *ended; /* connections whose peers are to hear of it */
-	struct troce_side *side; /* when and whether there is something to send */
+	bool echo;                          /* nobody else answers pings */
+	bool refuses;                       /* connections, while ports are shared */
+	_Atomic uint64_t tcp;               /* trn_v4_filter() of the addresses, if it refuses */
+	bool shared;                        /* the kernel has the same addresses and sees what comes for them */
+	struct trn_ended_list ended, asked; /* connections whose peers are to hear of it; that heard, and do so again */
+	struct troce_side *side;            /* when and whether there is something to send */
 	/* The port's thread's */
 	uint64_t due, mac_due;
 	bool allmulti; /* was set by us */
