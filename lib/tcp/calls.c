@@ -279,6 +279,7 @@ tcp_close(struct tcp_conn *c)
 	}
 	tcp_shutdown(c, SHUT_RDWR);
 	c->orphan = true;
+	tcp_note(c);
 	if (c->n.state == TCP_FIN_WAIT2)
 		tcp_timer(c, TCP_T_KEEP, c->s->now + c->linger2_s * TCP_US_PER_S);
 }

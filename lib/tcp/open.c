@@ -30,6 +30,7 @@ tcp_open(struct tcp_conn *c, uint32_t isn)
 	c->syn_out = true;
 	tcp_node_add(s, &c->n);
 	c->hashed = true;
+	tcp_note(c);
 	s->st.opened++;
 	tcp_dirty(c);
 }

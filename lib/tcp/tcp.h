@@ -25,6 +25,8 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
+#include "note.h"
+
 #define TCP_NEVER UINT64_MAX
 
 /* Data room of a pool's mbufs: own notes and headers stand in front of the payload. */
@@ -105,6 +107,11 @@ struct tcp_conf {
 	bool tso;                    /* the device cuts segments; needs tx_checksum */
 	uint8_t tso_mbufs;           /* of a large send, headers in one of their own not among them, 1..40; 40 */
 	bool no_timestamps, no_sack, no_wscale; /* options that are not asked for */
+	/*
+	 * max_conns places, all zero at first: connections that a peer may believe in, accepted or not, closed or not, until the peer has
+	 * acknowledged our FIN after tcp_close(). NULL: nobody asks for them.
+	 */
+	struct tcp_notes *notes;
 };
 
 /* Counters by reason. */

@@ -176,6 +176,7 @@ struct tcp_conn {
 		};
 	};
 	uint32_t acked_part;
+	uint32_t note; /* its place among the notes, from 1 on; 0: none */
 
 	/* Seldom used */
 	void *user;
@@ -249,6 +250,7 @@ struct tcp_stack {
 	struct tcp_stats st;
 	uint64_t key[2], key_ts[2];
 	uint32_t port_step;
+	uint32_t note_free; /* a free place of notes, from 1 on; 0: none before their end */
 	struct slab conn_slab, tw_slab, ooo_slab;
 	struct tcp_tw *tw_head, **tw_tail;
 	struct tcp_listener *listener[TCP_LISTEN_BUCKETS];
@@ -382,10 +384,19 @@ tcp_dirty(struct tcp_conn *c)
 		s->dirty_tail->dirty_next = c;
 	s->dirty_tail = c;
 }
+/* --- note.c: whether a peer may believe in a connection has changed --- */
+void tcp_note_look(struct tcp_conn *c);
+static inline void
+tcp_note(struct tcp_conn *c)
+{
+	if (c->s->conf.notes != NULL)
+		tcp_note_look(c);
+}
 static inline void
 tcp_enter(struct tcp_conn *c, uint8_t state)
 {
 	c->n.state = state;
+	tcp_note(c);
 	if (c->s->ops->state != NULL && c->user != NULL && !c->orphan)
 		c->s->ops->state(c->s->home, c->user, state);
 }

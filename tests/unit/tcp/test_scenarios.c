@@ -24,7 +24,11 @@
 #define SEEDS 400u
 #define LIMIT_US UINT64_C(7200000000) /* of virtual time */
 
+#define CONNS 16u
+#define NOTES (sizeof(struct tcp_notes) + CONNS * sizeof(struct tcp_note))
+
 static unsigned long seeds = SEEDS, first_seed = 1;
+static struct tcp_notes *notes[2];
 
 struct app {
 	struct tcp_conn *c;
@@ -142,6 +146,27 @@ act(struct rig *r, struct app *a, int n)
 	}
 }
 
+static uint32_t
+noted(int side)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < CONNS; i++)
+		n += notes[side]->at[i].local_port != 0;
+	return n;
+}
+
+/* Who has not heard the end of its peer waits for it: whoever speaks for the peer must know. */
+static void
+look_at_notes(struct rig *r, const struct app *a, int n)
+{
+	const int state = a->c == NULL ? TCP_CLOSE : tcp_state(a->c);
+	const bool waits = state == TCP_ESTABLISHED || state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2;
+
+	if (waits && noted(!n) != 1)
+		rig_fail(r, "side %d waits in state %d, and its peer has %u notes", n, state, noted(!n));
+}
+
 /* There is data to read, the end of it, or room. */
 static bool
 wants(const struct app *a)
@@ -174,11 +199,14 @@ choose(struct rig *r, struct tcp_conf conf[2], struct rig_wire wire[2], uint16_t
 	memset(conf, 0, 2 * sizeof(conf[0]));
 	memset(wire, 0, 2 * sizeof(wire[0]));
 	memset(app, 0, 2 * sizeof(app[0]));
+	memset(notes[0], 0, NOTES);
+	memset(notes[1], 0, NOTES);
 	mtu[0] = (uint16_t)ONE_OF(r, 576, 1500, 1500, 9000);
 	mtu[1] = mtu[0];
 	for (i = 0; i < 2; i++) {
 		conf[i] = (struct tcp_conf){
-			.max_conns = 16,
+			.max_conns = CONNS,
+			.notes = notes[i],
 			.sndbuf = ONE_OF(r, 4096, 20000, 131072, 1048576),
 			.rcvbuf = ONE_OF(r, 4096, 9000, 65535, 131072, 1048576),
 			.rto_min_ms = ONE_OF(r, 1, 5, 200, 200),
@@ -240,8 +268,10 @@ run_seed(unsigned long seed, char *why, size_t room)
 		while (r.why[0] == 0 && r.now < limit) {
 			if (SCARCE(seed) && rig_random(&r, 4) == 0)
 				rig_few_leave(rig_random(&r, 2 * RESERVE + 8));
-			for (i = 0; i < 2; i++)
+			for (i = 0; i < 2; i++) {
 				act(&r, &app[i], i);
+				look_at_notes(&r, &app[i], i);
+			}
 			/* A program that has something to do gets its turn soon, whatever the wire does. */
 			if (wants(&app[0]) || wants(&app[1]))
 				rig_until(&r, r.now + rig_random(&r, 1000));
@@ -263,6 +293,8 @@ run_seed(unsigned long seed, char *why, size_t room)
 					 tcp_conns(r.side[i].s), tcp_time_waits(r.side[i].s));
 			else if (rig_copied(&r, i) != 0)
 				rig_fail(&r, "side %d keeps copies of %zu octets", i, rig_copied(&r, i));
+			else if (noted(i) != 0)
+				rig_fail(&r, "side %d: a connection that is over stands in the notes", i);
 	}
 	rig_end(&r);
 	snprintf(why, room, "%s", r.why);
@@ -310,6 +342,8 @@ main(int argc, char **argv)
 		seeds = strtoul(argv[1], NULL, 0);
 	if (argc > 2)
 		first_seed = strtoul(argv[2], NULL, 0);
+	notes[0] = calloc(1, NOTES);
+	notes[1] = calloc(1, NOTES);
 	rig_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
