@@ -102,7 +102,7 @@ struct share_guest {
 	int wake;      /* an event is owed */
 	int vector_fd; /* that the card's vector for this guest makes readable; -1: it has none */
 	int pid, uid, gid;
-	const struct sock_stat *sockets; /* what its program says of its sockets, NULL: nothing */
+	struct sock_stat *sockets; /* what its program says of its sockets, NULL: nothing */
 	bool sockets_looked;
 	struct troce_dev *dev; /* NULL: nothing is open */
 	struct ibv_context *ctx;

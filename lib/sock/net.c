@@ -458,7 +458,7 @@ sock_net_end(struct sock_net *n, uint32_t ms)
 	sock_leave(n);
 	drain(n, sock_now() + (uint64_t)ms * 1000);
 	pthread_mutex_lock(&n->lock);
-	/* It was an end in order: nobody else need speak for them. */
+	/* A viewer may look on. */
 	LIST_FOREACH(s, &n->socks, next)
 	{
 		sock_home_state(n, s, TCP_CLOSE);

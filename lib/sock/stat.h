@@ -11,11 +11,14 @@
 
 #include <stdint.h>
 
+#include "lib/tcp/note.h"
+
 #define SOCK_STAT_FILE "triplane-sockets-stat"
 #define SOCK_STAT_MAGIC UINT64_C(0x5441545353505400)
-#define SOCK_STAT_VERSION 4u
+#define SOCK_STAT_VERSION 5u
 #define SOCK_STAT_SOCKETS 4096u /* that have counters of their own; further ones count for all alone */
 #define SOCK_STAT_GROUPS 64u
+#define SOCK_STAT_CONNS 100000u /* connections of TCP at most; memory goes to as many as there ever were at once */
 
 /* Of a socket. Packets are datagrams, of TCP calls that moved data. Errors are calls that failed, but for those that would have to wait. */
 enum sock_count {
@@ -92,5 +95,13 @@ struct sock_stat {
 	uint32_t group[SOCK_STAT_GROUPS];                     /* 0: none */
 	struct sock_stat_socket socket[SOCK_STAT_SOCKETS];
 };
+
+/* Of the file: what viewers see, and behind it connections that peers believe in, whether a socket has them or not. */
+#define SOCK_STAT_SIZE (sizeof(struct sock_stat) + sizeof(struct tcp_notes) + SOCK_STAT_CONNS * sizeof(struct tcp_note))
+static inline struct tcp_notes *
+sock_stat_notes(struct sock_stat *st)
+{
+	return (struct tcp_notes *)(st + 1);
+}
 
 #endif /* SOCK_STAT_H */

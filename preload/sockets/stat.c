@@ -28,7 +28,7 @@ file_make(void)
 		fd = high;
 	}
 	/* Nobody can make it shorter below a viewer. */
-	if (ftruncate(fd, sizeof(struct sock_stat)) == 0 &&
+	if (ftruncate(fd, SOCK_STAT_SIZE) == 0 &&
 	    real()->fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
 		return fd;
 	real()->close(fd);
@@ -43,7 +43,7 @@ make(void)
 	struct sock_stat *p = MAP_FAILED;
 
 	if (fd >= 0)
-		p = mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		p = mmap(NULL, SOCK_STAT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED) {
 		if (fd >= 0)
 			real()->close(fd);
@@ -51,7 +51,7 @@ make(void)
 	}
 	own_add(fd);
 	/* A child of fork() has counters of its own. */
-	(void)madvise(p, sizeof(*p), MADV_DONTFORK);
+	(void)madvise(p, SOCK_STAT_SIZE, MADV_DONTFORK);
 	p->version = SOCK_STAT_VERSION;
 	p->pid = getpid();
 	__atomic_store_n(&p->magic, SOCK_STAT_MAGIC, __ATOMIC_RELEASE);

@@ -106,7 +106,9 @@ start(void)
 	conf.tcp.ecn = (enum tcp_ecn)set->ecn;
 	conf.tcp.no_wscale = set->wscale == 0;
 	conf.stat = stat_page();
+	conf.tcp.max_conns = SOCK_STAT_CONNS;
 	if (conf.stat != NULL) {
+		conf.tcp.notes = sock_stat_notes(conf.stat);
 		conf.stat->port = set->port;
 		conf.stat->spin_us = conf.spin_us;
 		conf.stat->mbufs = set->mbufs;

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
 A program of TCP sockets is killed at moments that a seed chooses, as caller and as server: the port's owner has all back, its peer
-hears that it is gone, and the next program works. TP_KILLS: so many moments, TP_SEED: which.
+hears that it is gone, and the next program works. So do all peers of connections that nobody accepted, that were closed just before, or
+that are very many, though they say nothing themselves. TP_KILLS: so many moments, TP_SEED: which.
 """
 import ctypes
 import os
 import random
 import re
+import resource
 import signal
 import subprocess
 
@@ -200,6 +202,108 @@ def linux(owner, near_calls):
     return None if 'ConnectionResetError' in out else 'Linux: %s' % (out or 'nothing')
 
 
+# Programs of N connections at a port, sys.argv: those that wait for their ends and say nothing meanwhile, and those that are killed.
+BEGIN = """
+import collections, resource, select, signal
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+def told(conns):
+    print('there', flush=True)
+    over = collections.Counter()
+    for c in conns:
+        try:
+            over['data' if c.recv(1) else 'end'] += 1
+        except OSError as e:
+            over[type(e).__name__] += 1
+    print(dict(over))
+addr, port, n = %r, int(sys.argv[1]), int(sys.argv[2])
+"""
+WAITING_CALLER = BEGIN + 'told([socket.create_connection((addr, port)) for _ in range(n)])'
+WAITING_SERVER = BEGIN + """
+s = socket.create_server((addr, port), backlog=1024)
+print('listens', flush=True)
+told([s.accept()[0] for _ in range(n)])
+"""
+# It reads nothing, so that there is no room for what its peer sent; and then it has what came before.
+FULL_CALLER = BEGIN + """
+s, got = socket.socket(), 0
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+s.connect((addr, port))
+print('there', flush=True)
+p = select.poll()
+p.register(s, select.POLLHUP)
+p.poll()
+try:
+    while piece := len(s.recv(65536)):
+        got += piece
+    print('end')
+except OSError as e:
+    print(type(e).__name__, 'behind data' if got else 'without data')
+"""
+LAZY_SERVER = BEGIN + """
+s = socket.create_server((addr, port), backlog=64)
+print('listens', flush=True)
+c = s.accept()
+print('ready', flush=True)
+signal.pause()
+"""
+CLOSING_SERVER = BEGIN + """
+s = socket.create_server((addr, port))
+print('listens', flush=True)
+c = s.accept()[0]
+c.setblocking(False)
+try:
+    while c.send(bytes(65536)):
+        pass
+except BlockingIOError:
+    c.close()
+print('ready', flush=True)
+signal.pause()
+"""
+CALLER = BEGIN + """
+c = [socket.create_connection((addr, port)) for _ in range(n)]
+print('ready', flush=True)
+signal.pause()
+"""
+MANY = 4096 + 400  # more than tp_sockstat lists
+
+
+def silent(server, caller, server_dies, says):
+    """The other one of two, which each function starts, hears that this one was killed."""
+    began = [server()]
+    try:
+        until_says(began[0], 'listens\n')
+        began.append(caller())
+        victim, other = began if server_dies else began[::-1]
+        until_says(other, 'there\n')
+        until_says(victim, 'ready\n')
+        killed(victim)
+        out = finish(other)
+    finally:
+        for p in began:
+            killed(p)
+    return None if out == says + '\n' else 'its peer: %s' % (out or 'nothing')
+
+
+def silent_linux(owner, near, far, n, says):
+    """The near one is killed; either may be the server."""
+    port = tpmd.free_port()
+    serves = near in (LAZY_SERVER, CLOSING_SERVER)
+    addr = sock_wire.HERE if serves else sock_wire.THERE
+    ends = [lambda: owner.near(*sock_wire.python(near % addr, port, n)), lambda: sock_wire.far(*sock_wire.python(far % addr, port, n))]
+    return silent(*(ends if serves else ends[::-1]), serves, says)
+
+
+def silent_port(owner, n):
+    """Nothing is behind the ports but their owner."""
+    port = tpmd.free_port()
+
+    def begin_at(place, code):
+        return owner.start('--sockets', '--port', place, *sock_wire.python(code % SERVER, port, n))
+
+    return silent(lambda: begin_at('1', LAZY_SERVER), lambda: begin_at('0', WAITING_CALLER), True, str({'ConnectionResetError': n}))
+
+
 def main(kills=int(os.environ.get('TP_KILLS', '10')), first=int(os.environ.get('TP_SEED', '1'))):
     print('# %d moments from seed %d on' % (kills, first))
     owner = Owner()
@@ -207,12 +311,20 @@ def main(kills=int(os.environ.get('TP_KILLS', '10')), first=int(os.environ.get('
     for i, (role, by_call) in enumerate(kinds):
         n = kills // 4 + (i < kills % 4)
         cases.run('%s-%s' % (role.__name__, 'calls' if by_call else 'data'), moments, owner, role, by_call, first + 1000 * i, n)
+    cases.run('not-accepted', silent_port, owner, 9)
     cases.run('given-back', owner.empty)
     cases.run('no-violation', owner.clean)
     cases.run('ends', owner.close)
     wire = sock_wire.Owner()
     cases.run('linux-called', linux, wire, True)
     cases.run('linux-calls', linux, wire, False)
+    cases.run('linux-not-accepted', silent_linux, wire, LAZY_SERVER, WAITING_CALLER, 9, str({'ConnectionResetError': 9}))
+    cases.run('linux-closed', silent_linux, wire, CLOSING_SERVER, FULL_CALLER, 1, 'ConnectionResetError behind data')
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < MANY + 1000:
+        cases.run('linux-many', lambda: 'skip a program may not have %d descriptors' % (MANY + 1000))
+    else:
+        cases.run('linux-many', silent_linux, wire, CALLER, WAITING_SERVER, MANY, str({'ConnectionResetError': MANY}))
+    cases.run('linux-given-back', wire.empty)
     cases.run('wire-ends', wire.end)
     cases.exit()
 

@@ -56,14 +56,14 @@ map(const char *path)
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &st) == 0 && st.st_size == (off_t)sizeof(*m) && (fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK) != 0)
-		m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fstat(fd, &st) == 0 && st.st_size == (off_t)SOCK_STAT_SIZE && (fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK) != 0)
+		m = mmap(NULL, SOCK_STAT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (m == MAP_FAILED)
 		return NULL;
 	if (__atomic_load_n(&m->magic, __ATOMIC_ACQUIRE) == SOCK_STAT_MAGIC && m->version == SOCK_STAT_VERSION)
 		return m;
-	munmap(m, sizeof(*m));
+	munmap(m, SOCK_STAT_SIZE);
 	return NULL;
 }
 
@@ -80,7 +80,7 @@ make(int pid, struct sock_stat *m)
 	struct sock_page *p = malloc(sizeof(*p));
 
 	if (p == NULL) {
-		munmap(m, sizeof(*m));
+		munmap(m, SOCK_STAT_SIZE);
 		return NULL;
 	}
 	p->map = m;
@@ -130,17 +130,17 @@ sock_page_of(int pid)
 	return m == NULL ? NULL : make(pid, m);
 }
 
-const struct sock_stat *
+struct sock_stat *
 sock_page_keep(int pid)
 {
 	return find(pid);
 }
 
 void
-sock_page_let_go(const struct sock_stat *m)
+sock_page_let_go(struct sock_stat *m)
 {
 	if (m != NULL)
-		munmap((void *)(uintptr_t)m, sizeof(*m));
+		munmap(m, SOCK_STAT_SIZE);
 }
 
 void
@@ -161,7 +161,7 @@ sock_page_free(struct sock_page *p)
 {
 	if (p == NULL)
 		return;
-	munmap(p->map, sizeof(*p->map));
+	munmap(p->map, SOCK_STAT_SIZE);
 	free(p);
 }
 

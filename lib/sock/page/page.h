@@ -23,8 +23,8 @@ struct sock_page {
 /* NULL: it has none, or may not be looked at. */
 struct sock_page *sock_page_of(int pid);
 /* The program's memory itself, which stays when the program is gone; NULL as above. Gone with sock_page_let_go(). */
-const struct sock_stat *sock_page_keep(int pid);
-void sock_page_let_go(const struct sock_stat *m);
+struct sock_stat *sock_page_keep(int pid);
+void sock_page_let_go(struct sock_stat *m);
 /* For all who look. */
 void sock_page_zero(struct sock_page *p);
 void sock_page_free(struct sock_page *p);
