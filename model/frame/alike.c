@@ -14,6 +14,8 @@
 #define V4_ADDRS (TPM_ETH_HLEN + 12u)
 #define V6_ADDRS (TPM_ETH_HLEN + 8u)
 #define UDP_LEN 4u
+#define UDP_HLEN 8u
+#define TCP_HLEN 20u
 #define UDP_CSUM 6u
 #define RUN_MIN 512u   /* a sum that is worth vectors */
 #define BEHIND_MAX 32u /* octets behind the packet that the last loads reach, too */
@@ -49,7 +51,7 @@ tpm_alike_make(struct tpm_alike *a, const struct tp_frame *f)
 	uint32_t good;
 	bool v4, udp;
 
-	tpm_parse(d, RTE_MIN(f->len, TPM_PARSE_MAX), f->len, &k);
+	tpm_parse(d, RTE_MIN(f->seg[0].len, TPM_PARSE_MAX), f->len, &k);
 	v4 = k.etype == TPM_ETYPE_IPV4;
 	udp = (k.status & MLX4_CQE_ST_UDP) != 0;
 	memcpy(a->want, d + OCTETS_AT, TPM_ALIKE_OCTETS);
@@ -58,13 +60,19 @@ tpm_alike_make(struct tpm_alike *a, const struct tp_frame *f)
 	a->len = f->len;
 	a->at = a->csum_at = OCTETS_AT;
 	a->two = tpm_raw16(d + OCTETS_AT);
-	a->check = TPM_ALIKE_PARSE;
+	a->check = TPM_ALIKE_PARSE | (f->nseg != 1 ? TPM_ALIKE_PIECES : 0);
 	a->rss = 0;
+	a->v4 = false;
+	a->head = f->seg[0].len;
 	if ((k.status & (MLX4_CQE_ST_TCP | MLX4_CQE_ST_UDP)) == 0 || k.l3 != TPM_ETH_HLEN ||
 	    k.l4 != (v4 ? V4_L4 : V6_L4) || (udp && tpm_load16(d + k.l4 + UDP_LEN) != k.l4_len))
 		return;
 	memcpy(a->mask, v4 ? mask_v4 : mask_v6, TPM_ALIKE_OCTETS);
-	a->check = (v4 && (f->flags & TPM_FRAME_IP_OK) == 0 ? TPM_ALIKE_SUM_IP : 0) |
+	if (f->nseg != 1)
+		a->head = k.l4 + (udp ? UDP_HLEN : TCP_HLEN);
+	a->v4 = v4;
+	a->check = (f->nseg != 1 ? TPM_ALIKE_PIECES : 0) |
+		   (v4 && (f->flags & TPM_FRAME_IP_OK) == 0 ? TPM_ALIKE_SUM_IP : 0) |
 		   ((f->flags & TPM_FRAME_L4_OK) == 0 ? TPM_ALIKE_SUM_L4 : 0);
 	if (udp) {
 		a->at = (uint16_t)(k.l4 + UDP_LEN);

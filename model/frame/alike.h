@@ -21,8 +21,10 @@
 /* What is left to look at in each frame. */
 #define TPM_ALIKE_SUM_IP 1u
 #define TPM_ALIKE_SUM_L4 2u
-#define TPM_ALIKE_PARSE 4u /* all: it is no TCP or UDP that lies where it mostly does */
-#define TPM_ALIKE_RUN 8u   /* ... and so long that it is summed up by tpm_alike_copy() on its way */
+#define TPM_ALIKE_PARSE 4u   /* all: it is no TCP or UDP that lies where it mostly does */
+#define TPM_ALIKE_RUN 8u     /* ... and so long that it is summed up by tpm_alike_copy() on its way */
+#define TPM_ALIKE_PIECES 16u /* it is in several, headers in the first, and longer than TPM_ALIKE_SMALL */
+#define TPM_ALIKE_SMALL 64u
 
 struct tpm_alike {
 	uint8_t want[TPM_ALIKE_OCTETS], mask[TPM_ALIKE_OCTETS];
@@ -38,9 +40,11 @@ struct tpm_alike {
 	uint8_t shift;          /* octets of the last load that were summed up before, in bits */
 	uint8_t check;          /* TPM_ALIKE_* */
 	uint8_t rss;            /* MLX4_RSS_F_* that hashes addresses and ports, 0: none */
+	bool v4;                /* of IPv4, and TPM_ALIKE_PARSE does not apply */
+	uint32_t head;          /* octets that each has in its first piece, at least */
 } __attribute__((aligned(64)));
 
-/* Has a frame in one piece, which begins at d, what the first one of its kind had? */
+/* Has a frame, which begins at d, what the first one of its kind had? */
 static inline bool
 tpm_is_alike(const struct tpm_alike *a, const struct tp_frame *f, const uint8_t *d)
 {
@@ -61,7 +65,7 @@ tpm_is_alike(const struct tpm_alike *a, const struct tp_frame *f, const uint8_t 
 	return tpm_raw16(d + a->at) == a->two;
 }
 
-/* Of a frame in one piece without C-tag, of TPM_ALIKE_MIN octets at least, with a type. */
+/* Of a frame without C-tag, of TPM_ALIKE_MIN octets at least, with a type, all headers in its first piece. */
 void tpm_alike_make(struct tpm_alike *a, const struct tp_frame *f);
 
 /* Is the sum of the IPv4 header right? It has no options. */

@@ -54,8 +54,11 @@ struct tpm_steer_line {
 	uint64_t key; /* destination address as it lies in memory, in the low 48 bits */
 	uint32_t qpn, gen;
 };
+struct tpm_flow_line;
 struct tpm_steer_cache {
-	uint32_t gen; /* moves with every change of a rule; 0 marks an empty line */
+	uint32_t gen;               /* moves with every change of a rule; 0 marks an empty line */
+	bool flows;                 /* rules decide, and look at more than the address */
+	struct tpm_flow_line *flow; /* steer_flow.c; NULL: nothing is remembered yet */
 	struct tpm_steer_line line[TPM_STEER_CACHE];
 };
 
@@ -70,6 +73,9 @@ tpm_steer_fast(struct tpm_port *p, uint64_t key)
 		return l->qpn;
 	return tpm_steer_fast_miss(p, key);
 }
+
+/* The same of a frame to which TPM_ALIKE_PARSE does not apply, of IPv4, by all that rules may look at (steer_flow.c). */
+uint32_t tpm_steer_flow(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f);
 
 /* --- steering (steer.c), rules of one port ---------------------------------------------------------------- */
 

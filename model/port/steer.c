@@ -75,8 +75,8 @@ tpm_steer_init(struct tpm_port *p)
 static void
 changed(struct tpm_steer *s)
 {
-	if (++s->cache.gen == 0)
-		s->cache.gen = 1;
+	s->cache.gen += s->cache.gen == UINT32_MAX ? 2 : 1;
+	s->cache.flows = s->by == TPM_STEER_BY_RULES && s->list != NULL;
 }
 
 static uint64_t
@@ -143,8 +143,10 @@ flush(struct tpm_steer *s)
 void
 tpm_steer_fini(struct tpm_port *p)
 {
-	if (p->steer != NULL)
+	if (p->steer != NULL) {
 		flush(p->steer);
+		free(p->steer->cache.flow);
+	}
 	free(p->steer);
 	p->steer = NULL;
 }

@@ -23,13 +23,14 @@
 static uint64_t
 status_other(const struct tpm_port *p, const struct tp_frame *f)
 {
-	const uint8_t *d = f->seg[0].data;
+	uint8_t buf[TPM_PARSE_MAX];
 	struct tpm_pkt k;
-	uint32_t status;
+	uint32_t status, hlen;
+	const uint8_t *h = tpm_frame_head(f, buf, &hlen);
 	uint16_t csum;
 
-	tpm_parse(d, f->len < TPM_PARSE_MAX ? f->len : TPM_PARSE_MAX, f->len, &k);
-	status = tpm_rq_status(p, f, d, &k, &csum);
+	tpm_parse(h, hlen, f->len, &k);
+	status = tpm_rq_status(p, f, h, &k, &csum);
 	return WITH_CSUM(status, csum);
 }
 
@@ -89,7 +90,7 @@ first_buffer(struct tp_model *m, struct tpm_qp *qp, const uint8_t *w, uint32_t l
  * on its way: true when its checksum was found right; what else is to be summed up is so later.
  */
 static inline bool
-copy_frame(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src)
+copy_frame(const struct tp_frame *f, const struct tpm_alike *a, uint8_t *dst, const uint8_t *src)
 {
 	const uint32_t len = a->len;
 
@@ -106,8 +107,10 @@ copy_frame(const struct tpm_alike *a, uint8_t *dst, const uint8_t *src)
 		*(vec *)(void *)(dst + len - 16) = v3;
 	} else if ((a->check & TPM_ALIKE_RUN) != 0 && tpm_raw16(src + a->csum_at) != 0) {
 		return tpm_alike_copy(a, dst, src);
-	} else {
+	} else if (tpm_likely((a->check & TPM_ALIKE_PIECES) == 0)) {
 		memcpy(dst, src, len);
+	} else {
+		tpm_frame_copy(f, 0, dst, len);
 	}
 	return false;
 }
@@ -242,7 +245,7 @@ fill_plain(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, u
 
 		if (len > 64 && i + AHEAD < end)
 			prefetch_rest(r->data[i + AHEAD], r->f[i + AHEAD]->len, dst[i + AHEAD]);
-		summed = copy_frame(a, dst[i], d);
+		summed = copy_frame(r->f[i], a, dst[i], d);
 		what = frame_status(p, r->f[i], a, d, summed, sums, &csum);
 		cqe_plain(e, qpn, r->hash[i], what, csum, (uint16_t)head, last);
 		sum += len;
@@ -268,7 +271,7 @@ fill_one(struct tp_model *m, struct tpm_port *p, const struct tpm_rx_run *r, uns
 
 	if (c == NULL)
 		return false;
-	summed = copy_frame(r->like[i], dst, d);
+	summed = copy_frame(f, r->like[i], dst, d);
 	what = frame_status(p, f, r->like[i], d, summed, (p->rx_csum_mode & 1) != 0, &csum);
 	tpm_rq_cqe(m, qp, c, f->len, r->hash[i], (uint32_t)(rte_be_to_cpu_64(what) >> 32), (uint16_t)csum, 0, 0);
 	*bytes += f->len;

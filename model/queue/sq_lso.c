@@ -123,15 +123,21 @@ lso_payload(struct lso *l, struct tp_frame *f, uint32_t len)
 static void
 lso_csum(const struct tpm_tx *t, const struct lso *l, struct tp_frame *f, uint8_t *h)
 {
+	const bool ip = (l->flags & MLX4_CTRL_IP_CSUM) != 0, l4 = (l->flags & MLX4_CTRL_L4_CSUM) != 0;
+	struct tpm_pkt k;
+
 	if (l->tunnel) {
 		if (tpm_tunnel_insert(t->m, t->p, f, h, l->hlen, l->dw0, l->flags))
 			tpm_csum_count(t->p, l->flags);
 		return;
 	}
-	if ((l->flags & (MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM)) == 0 || !tpm_csum_insert(f, h, l->hlen, l->flags))
+	/* As the template is parsed, but for the payload. */
+	k = l->k;
+	k.l4_len += f->len - l->hlen;
+	if ((!ip && !l4) || !tpm_csum_insert_at(f, h, &k, ip, l4))
 		return;
-	f->flags |= (l->flags & MLX4_CTRL_IP_CSUM) != 0 ? TPM_FRAME_IP_OK : 0;
-	f->flags |= (l->flags & MLX4_CTRL_L4_CSUM) != 0 ? TPM_FRAME_L4_OK : 0;
+	f->flags |= ip ? TPM_FRAME_IP_OK : 0;
+	f->flags |= l4 ? TPM_FRAME_L4_OK : 0;
 	tpm_csum_count(t->p, l->flags);
 }
 

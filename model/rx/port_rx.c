@@ -236,7 +236,7 @@ maybe_roce(const struct tp_model *m, const struct tp_frame *f)
 {
 	const uint8_t *d = f->seg[0].data;
 
-	if (f->len < ROCE_PORT_AT_V6 + 2)
+	if (f->seg[0].len < ROCE_PORT_AT_V6 + 2)
 		return true;
 	switch (tpm_load16(d + 2 * TPM_ETH_ALEN)) {
 	case TPM_ETYPE_ROCE: return true;
@@ -253,13 +253,17 @@ maybe_special(const struct tp_model *m, const struct tpm_port *p, const struct t
 	       (p->qos->cn.on != 0 && f->seg[0].data[2 * TPM_ETH_ALEN] == TQAU_ETYPE_TAG >> 8);
 }
 
-/* Untagged in one piece, of good size and FCS, with a type: what bursts are made of, unless it is for a group. */
+/*
+ * Untagged in one piece, of good size and FCS, with a type: what bursts are made of, unless it is for a group. Where the sender's
+ * hardware wrote the checksum, all headers are in the first piece, and the others need not be read.
+ */
 static inline bool
 is_plain(const struct tpm_port *p, const struct tp_frame *f)
 {
 	const uint8_t *d = f->seg[0].data;
 
-	return f->nseg == 1 && f->len >= TPM_ALIKE_MIN && f->len + TPM_FCS_LEN <= p->max_frame &&
+	return (f->nseg == 1 || ((f->flags & TPM_FRAME_L4_OK) != 0 && f->len > TPM_ALIKE_SMALL)) &&
+	       f->len >= TPM_ALIKE_MIN && f->len + TPM_FCS_LEN <= p->max_frame &&
 	       (f->flags & (TPM_FRAME_BAD | TPM_FRAME_LOOP)) == 0 && d[12] >= MIN_TYPE >> 8 &&
 	       !(d[12] == 0x81 && d[13] == 0);
 }
@@ -335,7 +339,7 @@ ring_of(struct tp_model *m, struct runs *r, const struct tpm_qp *parent, const u
 	uint32_t child;
 
 	if (!tpm_rss_select_alike(parent, a, d, &child, hash))
-		child = ring_by_parser(m, parent, d, a->len, a->len, hash);
+		child = ring_by_parser(m, parent, d, a->head, a->len, hash);
 	if (r->open->qpn == child)
 		return r->open;
 	for (unsigned int i = 0; i < r->n; i++)
@@ -414,14 +418,24 @@ rx_burst(struct tp_model *m, struct tpm_port *p, const struct tp_frame *f, unsig
 				continue;
 			}
 			a = kind_of(&kinds, &f[i]);
+			if (tpm_unlikely((a->check & (TPM_ALIKE_PIECES | TPM_ALIKE_PARSE)) ==
+					 (TPM_ALIKE_PIECES | TPM_ALIKE_PARSE))) {
+				rx_alone(m, p, &r, &f[i]);
+				a = &none;
+				continue;
+			}
 			r.max = RTE_MAX(r.max, a->len);
 		}
 		key = tpm_raw64(d) & mac;
 		if (tpm_unlikely(key != r.key)) {
-			const uint32_t qpn =
-				(d[0] & 1) != 0 ? TPM_STEER_SLOW : tpm_steer_fast(p, rte_le_to_cpu_64(key));
+			uint32_t qpn = (d[0] & 1) != 0 ? TPM_STEER_SLOW : tpm_steer_fast(p, rte_le_to_cpu_64(key));
 
 			r.key = key;
+			if (qpn == TPM_STEER_SLOW && a->v4) {
+				/* Addresses and ports of the next frame may be others. */
+				qpn = tpm_steer_flow(m, p, &f[i]);
+				r.key = NO_KEY;
+			}
 			hash = 0;
 			qp = qpn != TPM_STEER_SLOW ? rule_qp(m, qpn) : NULL;
 			parent = qp != NULL && qp->is_rss ? qp : NULL;

@@ -453,8 +453,8 @@ def bench_model(rep):
     """Rows come from the program: 'model CASE METRIC VALUE UNIT'."""
     program = os.path.join(BENCH_DIR, 'bench_model_path')
     rep.title('model: the path of a frame through the model, without any driver; one thread')
-    for size, rings in ((60, 1), (60, 4), (1514, 1)):
-        rows = re.findall(r'^model (\S+) (\S+) ([\d.]+) (\S+)$', run([program, '20000', str(size), str(rings)]), re.M)
+    for size, rings, rules in ((60, 1, 0), (60, 4, 0), (1514, 1, 0), (114, 1, 50), (1514, 1, 50)):
+        rows = re.findall(r'^model (\S+) (\S+) ([\d.]+) (\S+)$', run([program, '20000', str(size), str(rings), str(rules)]), re.M)
         if not rows:
             raise RuntimeError('%s printed no row' % program)
         for case, metric, value, unit in rows:

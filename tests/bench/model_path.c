@@ -3,7 +3,8 @@
  */
 /*
  * What the model's path costs a frame: send WQE, cross wire, receive WQE, CQE, on one thread and without software on
- * top. With a number of rings, flows that the card spreads over them by RSS. Under "valgrind --tool=callgrind --toggle-collect=tp_model_step" it counts instructions.
+ * top. With a number of rings, flows that the card spreads over them by RSS. With a number of rules, each names addresses and a UDP port, as those of
+ * programs of sockets do, frames go to all of these in turns, and the card writes the checksums. Under "valgrind --tool=callgrind --toggle-collect=tp_model_step" it counts instructions.
  */
 #include <stdio.h>
 #include <time.h>
@@ -14,6 +15,7 @@
 #define BURST 64u
 #define RINGS 4u
 #define FIRST_QP 0x80u /* of the rings */
+#define FIRST_PORT 2000u
 
 static uint64_t
 now_ns(void)
@@ -41,6 +43,34 @@ make_frame(uint8_t *d, uint32_t len, uint16_t flow)
 	tpm_csum_insert(&f, d, len, MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM);
 }
 
+/* Rules above the one of the address, each of a port. */
+static void
+make_rules(struct rig *r, const uint8_t mac[6], uint32_t qpn, uint16_t rules)
+{
+	uint8_t mbox[128] = {0}, *s = mbox + MLX4_DMFS_CTRL_SIZE, *ip = s + MLX4_SPEC_ETH_SIZE,
+		*l4 = ip + MLX4_SPEC_IPV4_SIZE;
+	uint64_t id;
+
+	prm_set(mbox, MLX4_DMFS_PRIORITY, MLX4_DMFS_PRIO_USER);
+	prm_set(mbox, MLX4_DMFS_PORT, 2);
+	prm_set(mbox, MLX4_DMFS_QPN, qpn);
+	prm_set(s, MLX4_SPEC_SIZE, MLX4_SPEC_ETH_SIZE / 4);
+	prm_set(s, MLX4_SPEC_ID, MLX4_SPEC_ETH);
+	memcpy(s + MLX4_SPEC_ETH_DMAC, mac, 6);
+	memset(s + MLX4_SPEC_ETH_DMAC_MASK, 0xff, 6);
+	prm_set(ip, MLX4_SPEC_SIZE, MLX4_SPEC_IPV4_SIZE / 4);
+	prm_set(ip, MLX4_SPEC_ID, MLX4_SPEC_IPV4);
+	prm_set(ip, MLX4_SPEC_IPV4_DST, 0x0a000002);
+	prm_set(ip, MLX4_SPEC_IPV4_DST_MASK, UINT32_MAX);
+	prm_set(l4, MLX4_SPEC_SIZE, MLX4_SPEC_L4_SIZE / 4);
+	prm_set(l4, MLX4_SPEC_ID, MLX4_SPEC_UDP);
+	prm_set(l4, MLX4_SPEC_L4_DPORT_MASK, UINT16_MAX);
+	for (uint16_t i = 0; i < rules; i++) {
+		prm_set(l4, MLX4_SPEC_L4_DPORT, FIRST_PORT + i);
+		(void)tpm_steer_attach(r->m, mbox, (uint32_t)(l4 + MLX4_SPEC_L4_SIZE - mbox) / 4, &id);
+	}
+}
+
 /* An RSS parent of UDP ports over the rings. */
 static void
 make_parent(struct tpm_qp *qp, unsigned int rings)
@@ -62,7 +92,9 @@ main(int argc, char **argv)
 {
 	uint64_t rounds = argc > 1 ? strtoull(argv[1], NULL, 0) : 200000, got = 0, inside = 0, t0, t1, t;
 	uint32_t len = argc > 2 ? (uint32_t)atoi(argv[2]) : 60;
-	unsigned int rings = argc > 3 ? (unsigned int)atoi(argv[3]) : 1;
+	unsigned int rings = argc > 3 ? (unsigned int)atoi(argv[3]) : 1,
+		     rules = argc > 4 ? (unsigned int)atoi(argv[4]) : 0;
+	const uint32_t csum = rules != 0 ? MLX4_CTRL_IP_CSUM | MLX4_CTRL_L4_CSUM : 0;
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 2};
 	uint16_t posted[RINGS];
 	struct rig_q tx, parent, rx[RINGS];
@@ -74,7 +106,15 @@ main(int argc, char **argv)
 		fprintf(stderr, "rings %u: wanted a power of two, 1..%u\n", rings, RINGS);
 		return 2;
 	}
-	snprintf(name, sizeof(name), rings == 1 ? "%u_B" : "%u_B_over_%u_rings", len, rings);
+	if (rules > 10000) {
+		fprintf(stderr, "rules %u: wanted 0..10000\n", rules);
+		return 2;
+	}
+	snprintf(name, sizeof(name),
+		 rules != 0   ? "%u_B_by_%u_rules"
+		 : rings == 1 ? "%u_B"
+			      : "%u_B_over_%u_rings",
+		 len, rules != 0 ? rules : rings);
 	if (rig_open(&r) != 0)
 		return 1;
 	rig_qp(&r, &tx, 0x40, 1, RING, false);
@@ -88,13 +128,17 @@ main(int argc, char **argv)
 	}
 	rig_up(&r);
 	rig_rule(&r, 2, mac, rings > 1 ? FIRST_QP + RINGS : FIRST_QP, &id);
-	for (uint32_t i = 0; i < RING; i++)
+	make_rules(&r, mac, rings > 1 ? FIRST_QP + RINGS : FIRST_QP, (uint16_t)rules);
+	for (uint32_t i = 0; i < RING; i++) {
 		make_frame(tx.bufs + (size_t)i * RIG_BUF, len, (uint16_t)(9 + i * 7));
+		if (rules != 0)
+			tpm_store16(tx.bufs + (size_t)i * RIG_BUF + 36, (uint16_t)(FIRST_PORT + i % rules));
+	}
 	t0 = now_ns();
 	for (uint64_t k = 0; k < rounds; k++) {
 		for (unsigned int i = 0; i < BURST; i++) {
 			rig_data(&tx, 1, tx.bufs + (size_t)(tx.prod % RING) * RIG_BUF, len);
-			rig_post(&tx, MLX4_OP_SEND, 2, MLX4_CTRL_NO_ICRC | (i == BURST - 1 ? MLX4_CTRL_CQE : 0));
+			rig_post(&tx, MLX4_OP_SEND, 2, MLX4_CTRL_NO_ICRC | csum | (i == BURST - 1 ? MLX4_CTRL_CQE : 0));
 		}
 		rig_ring(&r, &tx);
 		t1 = now_ns();
