@@ -61,7 +61,8 @@ send_some(struct sock *s, struct rest *r, int flags)
 	const size_t before = r->left;
 	ssize_t done = -EPIPE;
 
-	sock_enter(s->net);
+	if (!sock_enter_busy(s->net) && (s->conn == NULL || tcp_writable(s->conn) == 0))
+		sock_look(s->net);
 	if (sock_dead(s)) {
 		done = -ECONNABORTED;
 	} else if (s->err != 0) {
@@ -141,7 +142,9 @@ recv_some(struct sock *s, struct rest *r, int flags, size_t peek, bool *over)
 	const size_t before = r->left;
 	ssize_t done = -ENOTCONN;
 
-	sock_enter(s->net);
+	/* What was there when the program was told of it is there still. */
+	if (!sock_enter_busy(s->net) && (s->conn == NULL || tcp_readable(s->conn) == 0))
+		sock_look(s->net);
 	if (sock_dead(s)) {
 		done = -ECONNABORTED;
 	} else if (s->state == SOCK_RESOLVING ||

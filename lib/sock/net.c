@@ -12,7 +12,8 @@
 #include "sock_priv.h"
 
 #define BURST 32u
-#define ROUNDS 8u /* bursts in a row, so that what waits to be sent is not late */
+#define ROUNDS 8u   /* bursts in a row, so that what waits to be sent is not late */
+#define LOOK_US 10u /* between looks of calls that need no frame */
 #define FULL_US 50u
 #define PARK_US 1000u             /* while others call so often, the thread looks only so often */
 #define QUIET_US UINT64_C(300000) /* who has not gone by then, though it has got all, stays */
@@ -97,6 +98,7 @@ take_frames(struct sock_net *n)
 	struct rte_mbuf *m[BURST];
 	uint16_t k = BURST, left;
 
+	n->looked = n->now;
 	for (unsigned int i = 0; i < ROUNDS && k == BURST; i++) {
 		k = n->ops.rx(n->home, m, BURST);
 		if (n->stat != NULL) {
@@ -124,6 +126,29 @@ sock_enter(struct sock_net *n)
 {
 	pthread_mutex_lock(&n->lock);
 	sock_move_on(n);
+}
+
+bool
+sock_enter_busy(struct sock_net *n)
+{
+	bool looks;
+
+	pthread_mutex_lock(&n->lock);
+	if (n->dead)
+		return true;
+	n->now = sock_now();
+	n->calls++;
+	looks = n->now - n->looked >= LOOK_US;
+	if (looks)
+		take_frames(n);
+	return looks;
+}
+
+void
+sock_look(struct sock_net *n)
+{
+	if (!n->dead)
+		take_frames(n);
 }
 
 /* A card that takes no more has room by itself: who asks it again and again takes the CPU from it, where it is software. */

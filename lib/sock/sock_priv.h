@@ -89,7 +89,8 @@ struct sock_net {
 	enum sock_handlers (*handlers)(void);
 	void (*scarce)(void);   /* nobody was told yet */
 	struct sock_stat *stat; /* NULL: nobody looks */
-	uint64_t now;           /* of the last look */
+	uint64_t now;           /* of the last call */
+	uint64_t looked;        /* when frames were looked for last */
 	uint64_t until;         /* the thread sleeps so long */
 	uint64_t calls;         /* that moved the net on */
 	bool full;              /* the card took no more of it, the last time */
@@ -117,7 +118,10 @@ struct sock_net {
 /* --- net.c: with the lock --- */
 /* Takes the lock, and frames that have come. */
 void sock_enter(struct sock_net *n);
-/* The same with the lock. */
+/* The same of a call that may have what it wants without: it takes them only once in a while. True: it did. Else sock_look() does. */
+bool sock_enter_busy(struct sock_net *n);
+void sock_look(struct sock_net *n);
+/* As sock_enter(), with the lock. */
 void sock_move_on(struct sock_net *n);
 /* Sends what is due; gives the lock back. */
 void sock_leave(struct sock_net *n);

@@ -30,7 +30,7 @@ struct ep {
 	int fd, event;
 	unsigned int sleepers, rounds;
 	bool nested, told;
-	bool fresh; /* there may be a listener that was not looked at, or a socket that has not begun */
+	atomic_bool fresh; /* there may be a listener that was not looked at, or a socket that has not begun */
 	atomic_uint num_engine, refs;
 	atomic_uint early; /* that wait in the kernel's set alone, without the net's lock */
 	LIST_HEAD(, item) items;
@@ -454,12 +454,13 @@ begin_all(struct ep *e)
 	int fd[16];
 	unsigned int n = 0;
 	struct item *i;
-	bool more;
 
+	if (!e->fresh)
+		return;
 	pthread_mutex_lock(&lock);
-	more = e->fresh;
 	e->fresh = false;
-	for (i = more ? LIST_FIRST(&e->items) : NULL; i != NULL; i = LIST_NEXT(i, next)) {
+	LIST_FOREACH(i, &e->items, next)
+	{
 		i->f->looked = true;
 		if (!i->f->wants)
 			continue;

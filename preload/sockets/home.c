@@ -220,13 +220,13 @@ static uint16_t
 home_tx(void *home, struct rte_mbuf **m, uint16_t n)
 {
 	struct home *h = home;
-	const uint32_t room = SENDS - (h->send_head - h->send_tail);
 	struct ibv_send_wr wr[BURST], *bad;
 	struct ibv_sge sge[BURST][PIECES];
 	uint32_t k;
 
-	n = (uint16_t)RTE_MIN(n, BURST);
-	n = (uint16_t)RTE_MIN(n, room);
+	if (unlikely(SENDS - (h->send_head - h->send_tail) < BURST))
+		sends_done(h);
+	n = (uint16_t)RTE_MIN(RTE_MIN(n, BURST), SENDS - (h->send_head - h->send_tail));
 	for (k = 0; k < n && flatten(h, &m[k]); k++)
 		;
 	n = (uint16_t)k;
