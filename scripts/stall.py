@@ -18,14 +18,14 @@ SPARED = ('bash', 'timeout', 'meson')  # what runs the test, and what keeps CPUs
 
 def descendants(pid):
     """All of a process's children and theirs, as far as they are there."""
-    found, todo = [], [pid]
-    while todo:
-        of = todo.pop()
+    found, open_ones = [], [pid]
+    while open_ones:
+        of = open_ones.pop()
         try:
             for task in os.listdir('/proc/%d/task' % of):
                 with open('/proc/%d/task/%s/children' % (of, task)) as f:
                     kids = [int(n) for n in f.read().split()]
-                todo += kids
+                open_ones += kids
                 found += kids
         except OSError:
             pass  # it ended meanwhile
