@@ -82,7 +82,7 @@ app_runs() {
 	return 1
 }
 
-# patient SPACE INTERFACE: its kernel asks for neighbours for two minutes, not for three seconds, in which the program may stand still.
+# patient SPACE INTERFACE: its kernel asks for neighbours for two minutes, not for three seconds, as long as the program may stand still.
 patient() {
 	ip netns exec "$1" sysctl -qw "net.ipv4.neigh.$2.mcast_solicit=120" "net.ipv6.neigh.$2.mcast_solicit=120"
 }

@@ -228,8 +228,8 @@ def voluntary(task):
 
 def patient(space, *interfaces):
     """
-    In a network namespace: who is asked for there may answer late. A kernel gives a neighbour up after three questions, a second apart,
-    and says so to who sends; ping ends with that, and a connection fails.
+    In a network namespace: who is asked for there may answer late. A kernel gives a neighbour up after three questions, a second apart:
+    what waits for it is lost then, and who connects is told that there is no host.
     """
     for interface in interfaces:
         for family in ('ipv4', 'ipv6'):
